@@ -1,0 +1,46 @@
+/* err.c: the error record. */
+#include "err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+CtStatus ct_fail(CtErr *err, CtStatus status, const char *fmt, ...) {
+  if (err != NULL) {
+    va_list args;
+    err->status = status;
+    err->line = 0;
+    err->chunk[0] = '\0';
+    va_start(args, fmt);
+    vsnprintf(err->msg, sizeof err->msg, fmt, args);
+    va_end(args);
+  }
+  return status;
+}
+
+CtStatus ct_fail_nomem(CtErr *err) { return ct_fail(err, CT_ENOMEM, "not enough memory"); }
+
+void ct_err_at(CtErr *err, const char *chunk, int line) {
+  if (err != NULL && err->line == 0) {
+    err->line = line;
+    snprintf(err->chunk, sizeof err->chunk, "%s", chunk);
+  }
+}
+
+void ct_err_prefix(CtErr *err, const char *fmt, ...) {
+  if (err == NULL) {
+    return;
+  }
+  char old[sizeof err->msg];
+  va_list args;
+  memcpy(old, err->msg, sizeof old);
+  va_start(args, fmt);
+  int n = vsnprintf(err->msg, sizeof err->msg, fmt, args);
+  va_end(args);
+  if (n >= 0 && (size_t)n < sizeof err->msg) {
+    size_t left = sizeof err->msg - (size_t)n;
+    /* Cutting a long message is what a fixed record promises. */
+    int kept = snprintf(err->msg + n, left, ": %.*s", (int)sizeof old, old);
+    (void)kept;
+  }
+}
