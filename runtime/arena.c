@@ -64,6 +64,17 @@ void ct_arena_clear(CtArena *a) {
   }
 }
 
+void ct_arena_reset(CtArena *a) {
+  CtArenaBlock *kept = a->blocks;
+  if (kept != NULL) {
+    a->blocks = kept->next;
+    ct_arena_clear(a);
+    kept->next = NULL;
+    kept->used = 0;
+    a->blocks = kept;
+  }
+}
+
 static CtArenaBlock *new_block(CtArena *a, size_t bytes) {
   size_t cap = a->blocks == NULL ? FIRST_BYTES : a->blocks->cap * 2;
   cap = cap > MAX_BYTES ? MAX_BYTES : cap;

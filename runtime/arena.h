@@ -34,6 +34,7 @@ typedef struct CtArena {
 
 void ct_arena_init(CtArena *a, CtAlloc alloc);
 void ct_arena_clear(CtArena *a); /* frees everything; the arena can be used again */
+void ct_arena_reset(CtArena *a); /* likewise, but keeps one block for the next use */
 
 /* 16-byte aligned, zeroed memory that lives until ct_arena_clear; NULL when out of memory. */
 void *ct_arena_alloc(CtArena *a, size_t bytes) CT_NODISCARD;

@@ -1,0 +1,308 @@
+/* ir.h: a traced kernel as a typed, structured program.
+
+   A CtIr holds operations (CtInst), numbered from 1; an operation and its result share the number
+   (CtVal). Operations stand in regions, in order; IF, FOR, LOOP and BLOCK contain regions. There
+   are no phi nodes: what changes lives in a VAR, read by GET and written by SET. Operations on whole
+   tensors (COPY, GEMM, ...) stay whole, so that each engine can do them well. Every operation knows
+   the script line that made it.
+
+   Memory is a table of buffers (CtBuf): global ones come from tensor arguments, shared and register
+   ones are declared by the kernel. A CtView is a part of a buffer: an offset and a layout, whose
+   integers are static or values of this IR.
+
+   What the launch supplies are slots (CtSlot): pointers, dynamic extents and strides, and numbers,
+   in argument order. A PARAM operation is one slot.
+
+   The builder folds constants, shares pure operations that dominate, keeps a range and a divisor
+   for each integer, and never jumps: a failed call (out of memory) sets CtIr.failed and returns
+   value 0, checked once at the end by ct_ir_finish. */
+#ifndef CT_IR_H
+#define CT_IR_H
+
+#include "dtype.h"
+#include "layout.h"
+
+typedef enum CtOp {
+  CT_OP_NONE,
+#define X(name, text, n, result, cls) CT_OP_##name,
+#include "ops.def"
+#undef X
+  CT_OP_COUNT
+} CtOp;
+
+typedef enum CtOpClass {
+  CT_CLS_LEAF,
+  CT_CLS_PURE,
+  CT_CLS_READ,
+  CT_CLS_EFFECT,
+  CT_CLS_REGION,
+  CT_CLS_JUMP,
+  CT_CLS_TILE
+} CtOpClass;
+
+typedef enum CtOpResult { CT_RES_VOID, CT_RES_SAME, CT_RES_BOOL, CT_RES_GIVEN } CtOpResult;
+
+typedef struct CtOpInfo {
+  const char *text;
+  uint8_t n_args;
+  CtOpResult result;
+  CtOpClass cls;
+} CtOpInfo;
+
+extern const CtOpInfo ct_ops[CT_OP_COUNT];
+
+typedef uint32_t CtVal;    /* 0: none */
+typedef uint32_t CtRegion; /* 0: none; 1: the kernel's body */
+
+typedef struct CtLoc {
+  uint32_t chunk; /* index in CtIr.chunks */
+  int32_t line;
+} CtLoc;
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+typedef enum CtSpace { CT_GLOBAL, CT_SHARED, CT_REGISTER } CtSpace;
+
+typedef struct CtBuf {
+  const char *name; /* of the argument or the script's local; unique in the kernel */
+  CtSpace space;
+  CtDtype dtype;
+  uint32_t align;   /* bytes, of element 0 */
+  CtLayout layout;  /* of the whole buffer, for messages and for the extent that accesses must stay in */
+  CtInt n_elems;    /* cosize of the layout; static unless global */
+  uint32_t param;   /* global: index in CtIr.params */
+  bool is_written;  /* some STORE or tile operation writes it */
+  CtLoc loc;
+} CtBuf;
+
+typedef struct CtView {
+  uint32_t buf;     /* index in CtIr.bufs */
+  CtInt offset;     /* elements from the start of the buffer */
+  CtLayout layout;
+  const char *name; /* the script's local, or NULL */
+} CtView;
+
+/* Operands of a TILE operation. */
+typedef struct CtTile {
+  CtView dst, a, b; /* COPY: a is the source; FILL: dst only; AXPBY: a; GEMM: a, b */
+  uint8_t vec;      /* COPY: elements per access, a power of two; 1 elsewhere */
+  bool async;       /* COPY: may be cp.async */
+  uint8_t order;    /* GEMM: CtGemmOrder */
+} CtTile;
+
+/* The order of a GEMM's multiply-adds within one k, a tuned parameter. */
+typedef enum CtGemmOrder {
+  CT_GEMM_COLUMNS,      /* for n, for m */
+  CT_GEMM_ROWS,         /* for m, for n */
+  CT_GEMM_SERPENTINE,   /* for m, for n, every second m backwards */
+  CT_GEMM_COLUMN_PAIRS, /* for pairs of n, serpentine over m, the pair alternating */
+  CT_GEMM_ORDER_COUNT
+} CtGemmOrder;
+
+typedef struct CtEscape {
+  const char *text;          /* CUDA C with $name where an operand stands */
+  int n;
+  const char *const *names;
+  const CtVal *vals;
+} CtEscape;
+
+/* --- arguments ------------------------------------------------------------------------------- */
+
+typedef enum CtSlotKind { CT_SLOT_POINTER, CT_SLOT_EXTENT, CT_SLOT_STRIDE, CT_SLOT_NUMBER } CtSlotKind;
+
+/* One thing that the launch supplies; 8 bytes each in a CtSlotValue array, in the order of slots. */
+typedef struct CtSlot {
+  CtSlotKind kind;
+  CtDtype dtype;    /* of a POINTER: the element type */
+  uint32_t param;
+  uint32_t leaf;    /* EXTENT, STRIDE: which leaf of the shape or stride, in order */
+  const char *name; /* unique: "A", "A_shape0", "A_stride1", "n" */
+  CtVal val;        /* the PARAM operation; 0 for a POINTER */
+  bool used;        /* by some operation; set by ct_ir_finish. Unused slots are not passed */
+} CtSlot;
+
+typedef union CtSlotValue {
+  void *ptr;
+  int64_t i; /* i64 i32 bool: sign-extended */
+  double f64;
+  float f32;
+} CtSlotValue;
+
+typedef struct CtParam {
+  const char *name;
+  bool is_tensor;
+  CtDtype dtype;
+  uint32_t buf;        /* of a tensor */
+  uint32_t first_slot; /* pointer, then dynamic extents, then dynamic strides; or the number */
+  uint32_t n_slots;
+} CtParam;
+
+/* What the trace took for granted of the sizes, checked at each launch: value % modulus == 0. */
+typedef struct CtRequire {
+  CtVal value;      /* of slots and constants only */
+  int64_t modulus;
+  const char *what; /* "tile: mode 0 of A": what has the value, as a message begins */
+  CtLoc loc;
+} CtRequire;
+
+/* --- operations ------------------------------------------------------------------------------- */
+
+typedef union CtImm {
+  int64_t i;
+  double f;
+} CtImm;
+
+typedef struct CtInst {
+  uint16_t op;  /* CtOp */
+  uint8_t type; /* CtDtype of the result, CT_VOID for none */
+  uint8_t n_args;
+  CtVal args[3];
+  CtImm imm;
+  union {
+    const CtTile *tile;
+    const CtEscape *escape;
+    CtRegion regions[2]; /* body, or then and else; else may be 0 */
+  } u;
+  CtLoc loc;
+  CtRegion region; /* where it stands; 0 for a leaf or a removed operation */
+  CtVal prev, next;
+  const char *name; /* the script's local, or NULL */
+  CtFacts facts;    /* of an integer result */
+} CtInst;
+
+typedef struct CtRegionInfo {
+  CtVal first, last;
+  CtVal owner; /* the operation that contains it; 0 for the body */
+} CtRegionInfo;
+
+typedef struct CtTarget {
+  bool is_cuda;
+  int sm;             /* compute capability times 10: 90 */
+  size_t shared_max;  /* bytes of shared memory a block may have */
+  const char *name;   /* of the device, for messages */
+} CtTarget;
+
+typedef struct CtIr {
+  CtArena arena;
+  const char *name; /* of the kernel */
+  CtLoc loc;        /* of its function */
+  CtTarget target;
+  int64_t block[3]; /* threads per block */
+  bool contract;    /* a*b + c becomes fma */
+  bool failed;      /* out of memory while building */
+  CtDyn dyn;        /* for the layout algebra: arithmetic on this IR's values */
+  CtInst *insts;    size_t n_insts, cap_insts; /* [0] unused */
+  CtRegionInfo *regions; size_t n_regions, cap_regions; /* [0] unused */
+  CtBuf *bufs;      size_t n_bufs, cap_bufs; /* [0] unused */
+  CtParam *params;  size_t n_params, cap_params;
+  CtSlot *slots;    size_t n_slots, cap_slots;
+  CtRequire *requires_; size_t n_requires, cap_requires;
+  const char **chunks;  size_t n_chunks, cap_chunks;
+  CtRegion cur;     /* where the builder appends */
+  CtLoc cur_loc;
+  uint32_t *cse;    size_t cap_cse, n_cse; /* hash table of shareable operations */
+  CtSlotValue *samples; /* of the traced launch, by slot, or NULL: messages show these values */
+} CtIr;
+
+/* --- building -------------------------------------------------------------------------------- */
+
+void ct_ir_init(CtIr *ir, CtAlloc alloc, CtTarget target, const int64_t block[3]);
+void ct_ir_clear(CtIr *ir);
+CtCx ct_ir_cx(CtIr *ir); /* context for the layout algebra: results in the IR's arena */
+
+/* The script line of the operations that follow; the chunk's name is interned. */
+void ct_ir_at(CtIr *ir, const char *chunk, int line);
+
+/* Arguments, in order. A tensor: the given layout's dynamic leaves (ct_ir_dynamic) become slots of
+   type `index` (i32 or i64) with the given facts. Returns the buffer's view; its layout has the slots'
+   values. `align` is of the pointer, in bytes. */
+typedef struct CtTensorSpec {
+  const char *name;
+  CtDtype dtype;
+  CtDtype index;            /* CT_i32 where the tensor spans < 2^31 bytes, else CT_i64 */
+  uint32_t align;
+  CtTuple shape, stride;    /* static leaves are constants; CT_DYNAMIC ones become slots */
+  const CtFacts *facts;     /* of the dynamic leaves, shape first, in order */
+} CtTensorSpec;
+CtView ct_ir_tensor(CtIr *ir, const CtTensorSpec *spec);
+CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts);
+
+/* Declares memory of the kernel. The layout is static. */
+CtView ct_ir_shared(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
+CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
+
+CtVal ct_ir_const_int(CtIr *ir, CtDtype type, int64_t v); /* i64 i32 bool */
+CtVal ct_ir_const_float(CtIr *ir, CtDtype type, double v);
+CtVal ct_ir_axis(CtIr *ir, CtOp op, int axis); /* TID BID GDIM: i32, with their ranges */
+
+/* PURE operations. Operands have the types ops.def asks for (asserted); `type` of SELECT and CAST is
+   the result's. Constants are folded, simple identities applied where they keep every bit. */
+CtVal ct_ir_unary(CtIr *ir, CtOp op, CtVal a);
+CtVal ct_ir_binary(CtIr *ir, CtOp op, CtVal a, CtVal b);
+CtVal ct_ir_fma(CtIr *ir, CtVal a, CtVal b, CtVal c);
+CtVal ct_ir_select(CtIr *ir, CtVal c, CtVal a, CtVal b);
+CtVal ct_ir_cast(CtIr *ir, CtVal a, CtDtype type);
+
+CtVal ct_ir_load(CtIr *ir, uint32_t buf, CtVal offset);
+void ct_ir_store(CtIr *ir, uint32_t buf, CtVal offset, CtVal value);
+
+CtVal ct_ir_var(CtIr *ir, CtDtype type, const char *name);
+CtVal ct_ir_get(CtIr *ir, CtVal var);
+void ct_ir_set(CtIr *ir, CtVal var, CtVal value);
+
+/* Structure. Each *_begin enters a region, ct_ir_end leaves it. */
+CtVal ct_ir_if(CtIr *ir, CtVal cond); /* enters `then` */
+void ct_ir_else(CtIr *ir, CtVal if_); /* from `then` to `else` */
+CtVal ct_ir_for(CtIr *ir, CtVal start, CtVal stop, CtVal step, int64_t unroll, const char *name);
+CtVal ct_ir_loop(CtIr *ir);
+void ct_ir_end(CtIr *ir, CtVal op); /* of IF FOR LOOP */
+/* A block around what is recorded between begin and end. Nothing changes when it was not `used`. */
+CtVal ct_ir_block_begin(CtIr *ir);
+void ct_ir_block_end(CtIr *ir, CtVal block, bool used);
+void ct_ir_break(CtIr *ir, CtVal target);
+/* A probe: forget what was recorded in the current region since the position. */
+CtVal ct_ir_position(const CtIr *ir);
+void ct_ir_rollback(CtIr *ir, CtVal position);
+
+/* Tile operations: shapes are checked here, and the width of a copy is chosen. */
+CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y, CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order, CtErr *err) CT_NODISCARD;
+void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm); /* BARRIER SYNC_WARP CP_FENCE CP_WAIT */
+CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
+                   const CtVal *vals);
+
+void ct_ir_require(CtIr *ir, CtVal value, int64_t modulus, const char *what);
+void ct_ir_name(CtIr *ir, CtVal v, const char *name); /* keeps an earlier name */
+
+/* --- values and layouts ------------------------------------------------------------------------ */
+
+/* A value as an integer of the algebra (constants become static), and back. `type` is i32 or i64. */
+CtInt ct_ir_int(const CtIr *ir, CtVal v);
+CtVal ct_ir_val(CtIr *ir, CtInt i, CtDtype type);
+CtFacts ct_ir_facts(const CtIr *ir, CtInt i);
+/* Offset in elements of a coordinate of a view, as a value (i32, or i64 where the buffer needs it). */
+CtStatus ct_ir_offset(CtIr *ir, CtView v, CtTuple crd, CtVal *out, CtErr *err) CT_NODISCARD;
+size_t ct_ir_view_align(CtIr *ir, CtView v); /* bytes, of the view's first element; a power of two <= 16 */
+int64_t ct_ir_shared_bytes(const CtIr *ir);  /* of all shared buffers, each aligned to 16 bytes */
+int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf); /* where it begins among them */
+
+/* --- reading ------------------------------------------------------------------------------------ */
+
+static inline const CtInst *ct_inst(const CtIr *ir, CtVal v) { return &ir->insts[v]; }
+const char *ct_ir_chunk(const CtIr *ir, CtLoc loc);
+/* Visits every value an operation uses: scalar operands, and the dynamic integers of its views. */
+void ct_ir_each_operand(const CtIr *ir, CtVal v, void (*fn)(void *ud, CtVal operand), void *ud);
+void ct_ir_each_view(const CtInst *inst, void (*fn)(void *ud, const CtView *view, bool is_written), void *ud);
+/* The value of an integer expression over slots and constants (a CtRequire, an extent). */
+CtStatus ct_ir_eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *out, CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_eval_int(const CtIr *ir, CtInt i, const CtSlotValue *slots, int64_t *out, CtErr *err) CT_NODISCARD;
+
+/* --- passes, each in its pass_<name>.c; ct_ir_finish runs them in order and verifies ----------- */
+
+CtStatus ct_ir_finish(CtIr *ir, CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_check(const CtIr *ir, CtErr *err) CT_NODISCARD; /* ir_check.c: all findings, in one message */
+void ct_ir_print(const CtIr *ir, CtText *out);                 /* ir_print.c */
+
+#endif
