@@ -1,0 +1,59 @@
+/* nvrtc.h: CUDA C text in, cubin or PTX out, in this process, through NVRTC; with a disk cache in
+   front (cache.h). NVRTC is loaded by the first compile and never by a cache hit. */
+#ifndef CT_NVRTC_H
+#define CT_NVRTC_H
+
+#include "cache.h"
+
+typedef struct CtNvrtcJob {
+  CtAlloc alloc;
+  const char *source;         /* self-contained CUDA C: there are no include directories */
+  const char *name;           /* the kernel, as messages call it */
+  const char *arch;           /* "sm_90a", see ct_nvrtc_arch */
+  const char *const *options; /* extra ones, after our own; may be NULL */
+  int n_options;
+  bool ptx; /* ask for PTX text (NUL-terminated) instead of a cubin */
+} CtNvrtcJob;
+
+typedef struct CtNvrtcOutput {
+  CtText image; /* .s and .len: the cubin, or the PTX text */
+  CtText log;   /* warnings; "" when there were none */
+  bool from_cache;
+} CtNvrtcOutput;
+
+void ct_nvrtc_output_clear(CtNvrtcOutput *out);
+
+/* Compiles with -arch, -std=c++17, -lineinfo, -fmad=false, -default-device and the job's options.
+   *out is set on success only; the caller clears it.
+   Errors: CT_EDEVICE `kernel 'matmul': matmul.lua:27: identifier "x" is undefined (NVRTC 13.0,
+   sm_90a)`, located at the script line that the log names (#line makes it speak of the script);
+   CT_EINVAL for an option or architecture that NVRTC refuses; CT_EMISSING without NVRTC. An error
+   of the assembler is traced back to the script through the PTX's .loc lines. */
+CtStatus ct_nvrtc_compile(const CtNvrtcJob *job, CtNvrtcOutput *out, CtErr *err) CT_NODISCARD;
+
+/* The same through the disk cache: the key is the hash of source, options, architecture and the
+   NVRTC library's identity. `cache` may be NULL: no cache. A cache that cannot be written is no
+   error. */
+CtStatus ct_nvrtc_build(const CtNvrtcJob *job, const CtCache *cache, CtNvrtcOutput *out,
+                        CtErr *err) CT_NODISCARD;
+
+/* NVRTC's name for the target of compute capability `sm` (90 for 9.0): "sm_90a" from 90 on, where
+   the architecture-specific features are, "sm_80" before. */
+void ct_nvrtc_arch(int sm, char out[16]);
+
+/* Which NVRTC a compile would use: the newest that the driver accepts, or CUTTLE_NVRTC. Loads none,
+   except one that only the dynamic linker can find. */
+typedef struct CtNvrtcId {
+  char path[1024];
+  uint64_t size;
+  int64_t mtime_ns;
+} CtNvrtcId;
+CtStatus ct_nvrtc_identity(CtNvrtcId *id, CtErr *err) CT_NODISCARD;
+
+/* Version and the compute capabilities (75, 80, ...) that the library compiles for; these load it. */
+CtStatus ct_nvrtc_version(int *major, int *minor, CtErr *err) CT_NODISCARD;
+CtStatus ct_nvrtc_archs(int *sms, int cap, int *n, CtErr *err) CT_NODISCARD;
+
+bool ct_nvrtc_is_loaded(void);
+
+#endif
