@@ -69,7 +69,7 @@ typedef struct CtBuf {
   CtDtype dtype;
   uint32_t align;   /* bytes, of element 0 */
   CtLayout layout;  /* of the whole buffer, for messages and for the extent that accesses must stay in */
-  CtInt n_elems;    /* cosize of the layout; static unless global */
+  CtInt n_elems;    /* cosize of the layout; CT_ANY of a global one: the launch says */
   uint32_t param;   /* global: index in CtIr.params */
   bool is_written;  /* some STORE or tile operation writes it */
   CtLoc loc;

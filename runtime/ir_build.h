@@ -1,0 +1,26 @@
+/* ir_build.h: what the files that build and change an IR share (ir*.c, pass_*.c); not for others. */
+#ifndef CT_IR_BUILD_H
+#define CT_IR_BUILD_H
+
+#include "ir.h"
+
+CtVal ct_ir_new(CtIr *ir, CtOp op, CtDtype type);    /* in no region; 0 when out of memory */
+CtVal ct_ir_append(CtIr *ir, CtOp op, CtDtype type); /* at the end of the current region */
+void ct_ir_link(CtIr *ir, CtVal v, CtRegion region, CtVal before); /* before 0: at the end */
+void ct_ir_unlink(CtIr *ir, CtVal v);
+bool ct_ir_encloses(const CtIr *ir, CtRegion outer, CtRegion inner); /* or is it */
+const char *ct_ir_unique_buf_name(CtIr *ir, const char *name);
+
+/* Arithmetic of the layout algebra: exact, since indices of a tensor fit the type chosen for it. */
+CtVal ct_ir_int_op(CtIr *ir, CtIntOp op, CtInt a, CtInt b);
+
+CtFacts ct_type_facts(CtDtype type); /* what the width alone says */
+CtFacts ct_const_facts(int64_t v);
+
+/* passes */
+void ct_pass_contract(CtIr *ir);
+void ct_pass_async(CtIr *ir);
+CtStatus ct_pass_registers(CtIr *ir, CtErr *err) CT_NODISCARD;
+CtStatus ct_pass_dce(CtIr *ir, CtErr *err) CT_NODISCARD;
+
+#endif

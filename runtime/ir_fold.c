@@ -1,0 +1,739 @@
+/* ir_fold.c: the pure operations: constants are folded, identities that keep every bit applied, equal
+   operations shared where one dominates, and each integer gets a range and a divisor.
+
+   Two kinds of integer arithmetic: the script's wraps around at its width, so a range that does not
+   fit says nothing; the layout algebra's is exact (ct_ir_int_op), because a tensor's index type was
+   chosen so that all its indices fit, and the range is cut to that type. */
+#include <math.h>
+#include <string.h>
+
+#include "ir_build.h"
+
+/* --- facts ------------------------------------------------------------------------------------ */
+
+CtFacts ct_type_facts(CtDtype type) {
+  switch (type) {
+    case CT_i32:
+      return (CtFacts){INT32_MIN, INT32_MAX, 1};
+    case CT_bool:
+      return (CtFacts){0, 1, 1};
+    default:
+      return (CtFacts){INT64_MIN, INT64_MAX, 1};
+  }
+}
+
+CtFacts ct_const_facts(int64_t v) { return (CtFacts){v, v, v == INT64_MIN ? 1 : (v < 0 ? -v : v)}; }
+
+static bool is_one(CtFacts f) { return f.lo == f.hi; }
+
+/* An interval in 128 bits, so that sums and products of 64-bit ends are exact. */
+__extension__ typedef __int128 Wide;
+typedef struct Span {
+  Wide lo, hi;
+} Span;
+
+static Span span_mul(CtFacts a, CtFacts b) {
+  Wide p[4] = {(Wide)a.lo * b.lo, (Wide)a.lo * b.hi, (Wide)a.hi * b.lo, (Wide)a.hi * b.hi};
+  Span s = {p[0], p[0]};
+  for (int i = 1; i < 4; i++) {
+    s.lo = p[i] < s.lo ? p[i] : s.lo;
+    s.hi = p[i] > s.hi ? p[i] : s.hi;
+  }
+  return s;
+}
+
+/* Quotients by a divisor of known sign; anything otherwise. */
+static Span span_floordiv(CtFacts a, CtFacts b, CtFacts all) {
+  if (b.lo <= 0) {
+    return (Span){all.lo, all.hi};
+  }
+  int64_t q[4] = {ct_floordiv(a.lo, b.lo), ct_floordiv(a.lo, b.hi), ct_floordiv(a.hi, b.lo),
+                  ct_floordiv(a.hi, b.hi)};
+  Span s = {q[0], q[0]};
+  for (int i = 1; i < 4; i++) {
+    s.lo = q[i] < s.lo ? q[i] : s.lo;
+    s.hi = q[i] > s.hi ? q[i] : s.hi;
+  }
+  return s;
+}
+
+static Span span_floormod(CtFacts a, CtFacts b, CtFacts all) {
+  if (b.lo <= 0) {
+    return (Span){all.lo, all.hi};
+  }
+  if (a.lo >= 0 && a.hi < b.lo) {
+    return (Span){a.lo, a.hi};
+  }
+  return (Span){0, (Wide)b.hi - 1};
+}
+
+static int64_t div_mul(int64_t a, int64_t b) {
+  int64_t r;
+  return ct_mul_overflow(a, b, &r) ? 1 : r;
+}
+
+/* Bits at and above the highest one of x >= 0 that may be set. */
+static int64_t mask_of(int64_t x) {
+  int64_t m = 0;
+  while (m < x) {
+    m = m * 2 + 1;
+  }
+  return m;
+}
+
+static Span span_bits(CtOp op, CtFacts a, CtFacts b, CtFacts all) {
+  if (a.lo < 0 || b.lo < 0) {
+    bool masked = op == CT_OP_AND && (a.lo >= 0 || b.lo >= 0);
+    return masked ? (Span){0, a.lo >= 0 ? a.hi : b.hi} : (Span){all.lo, all.hi};
+  }
+  return op == CT_OP_AND ? (Span){0, ct_min(a.hi, b.hi)}
+                         : (Span){0, mask_of(ct_max(a.hi, b.hi))};
+}
+
+static Span span_shift(CtOp op, CtFacts a, CtFacts b, CtFacts all) {
+  if (a.lo < 0 || b.lo < 0 || b.hi > 62) {
+    return (Span){all.lo, all.hi};
+  }
+  return op == CT_OP_SHL ? (Span){(Wide)a.lo << b.lo, (Wide)a.hi << b.hi}
+                         : (Span){a.lo >> b.hi, a.hi >> b.lo};
+}
+
+/* Range of an integer operation before it is fitted to its type, and its divisor. */
+static Span op_span(CtOp op, CtFacts a, CtFacts b, CtFacts all, int64_t *div) {
+  *div = 1;
+  switch (op) {
+    case CT_OP_ADD:
+      *div = ct_gcd(a.div, b.div);
+      return (Span){(Wide)a.lo + b.lo, (Wide)a.hi + b.hi};
+    case CT_OP_SUB:
+      *div = ct_gcd(a.div, b.div);
+      return (Span){(Wide)a.lo - b.hi, (Wide)a.hi - b.lo};
+    case CT_OP_MUL:
+      *div = div_mul(a.div, b.div);
+      return span_mul(a, b);
+    case CT_OP_NEG:
+      *div = a.div;
+      return (Span){-(Wide)a.hi, -(Wide)a.lo};
+    case CT_OP_FLOORDIV:
+      if (is_one(b) && b.lo > 0 && a.div % b.lo == 0) {
+        *div = a.div / b.lo;
+      }
+      return span_floordiv(a, b, all);
+    case CT_OP_FLOORMOD:
+      *div = ct_gcd(a.div, b.div);
+      return span_floormod(a, b, all);
+    case CT_OP_MIN:
+      *div = ct_gcd(a.div, b.div);
+      return (Span){ct_min(a.lo, b.lo), ct_min(a.hi, b.hi)};
+    case CT_OP_MAX:
+      *div = ct_gcd(a.div, b.div);
+      return (Span){ct_max(a.lo, b.lo), ct_max(a.hi, b.hi)};
+    case CT_OP_ABS:
+      *div = a.div;
+      return (Span){a.lo >= 0 ? a.lo : 0, a.lo >= 0 ? a.hi : ct_max(a.hi, -(a.lo + 1))};
+    case CT_OP_AND:
+    case CT_OP_OR:
+    case CT_OP_XOR:
+      return span_bits(op, a, b, all);
+    case CT_OP_SHL:
+    case CT_OP_SHR:
+      if (op == CT_OP_SHL && is_one(b) && b.lo >= 0 && b.lo < 62) {
+        *div = div_mul(a.div, (int64_t)1 << b.lo);
+      }
+      return span_shift(op, a, b, all);
+    default:
+      return (Span){all.lo, all.hi};
+  }
+}
+
+static int64_t pow2_part(int64_t d) { return d == 0 ? 0 : d & -d; }
+
+/* `exact`: the result is known to fit; its range is cut to just inside the type's ends. */
+static CtFacts op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact) {
+  CtFacts all = ct_type_facts(type);
+  CtFacts f;
+  Span s = op_span(op, a, b, all, &f.div);
+  if (s.lo >= all.lo && s.hi <= all.hi) {
+    f.lo = (int64_t)s.lo;
+    f.hi = (int64_t)s.hi;
+  } else if (exact) {
+    f.lo = s.lo <= all.lo ? all.lo + 1 : (int64_t)s.lo;
+    f.hi = s.hi >= all.hi ? all.hi - 1 : (int64_t)s.hi;
+  } else {
+    f.lo = all.lo;
+    f.hi = all.hi;
+    f.div = pow2_part(f.div);
+  }
+  if (f.div == 0 && (f.lo != 0 || f.hi != 0)) {
+    f.div = 1;
+  }
+  return f;
+}
+
+CtFacts ct_ir_facts(const CtIr *ir, CtInt i) {
+  return i.kind == CT_DYNAMIC ? ir->insts[i.id].facts : ct_const_facts(i.v);
+}
+
+/* --- sharing ---------------------------------------------------------------------------------- */
+
+static uint32_t hash_inst(const CtInst *p) {
+  uint64_t h = (uint64_t)p->op * 0x9E3779B97F4A7C15u + p->type;
+  uint64_t parts[4] = {p->args[0], p->args[1], p->args[2], (uint64_t)p->imm.i};
+  for (int i = 0; i < 4; i++) {
+    h = (h ^ parts[i]) * 0xFF51AFD7ED558CCDu;
+    h ^= h >> 32;
+  }
+  return (uint32_t)h;
+}
+
+static bool same_inst(const CtInst *a, const CtInst *b) {
+  return a->op == b->op && a->type == b->type && a->imm.i == b->imm.i &&
+         memcmp(a->args, b->args, sizeof a->args) == 0;
+}
+
+static bool is_available(const CtIr *ir, CtVal v) {
+  const CtInst *inst = &ir->insts[v];
+  return ct_ops[inst->op].cls == CT_CLS_LEAF ||
+         (inst->region != 0 && ct_ir_encloses(ir, inst->region, ir->cur));
+}
+
+static void rehash(CtIr *ir) {
+  uint32_t *old = ir->cse;
+  size_t old_cap = ir->cap_cse;
+  size_t cap = old_cap == 0 ? 256 : old_cap * 2;
+  uint32_t *table = ct_alloc(ir->arena.alloc, cap * sizeof *table);
+  if (table == NULL) {
+    ir->failed = true;
+    return;
+  }
+  memset(table, 0, cap * sizeof *table);
+  for (size_t i = 0; i < old_cap; i++) {
+    if (old[i] != 0) {
+      size_t at = hash_inst(&ir->insts[old[i]]) & (cap - 1);
+      while (table[at] != 0) {
+        at = (at + 1) & (cap - 1);
+      }
+      table[at] = old[i];
+    }
+  }
+  ct_free(ir->arena.alloc, old, old_cap * sizeof *old);
+  ir->cse = table;
+  ir->cap_cse = cap;
+}
+
+/* The operation like *key: an available one, or a new one (a leaf, or appended). */
+static CtVal shared_inst(CtIr *ir, const CtInst *key) {
+  if (ir->n_cse * 2 >= ir->cap_cse) {
+    rehash(ir);
+    if (ir->failed) {
+      return 0;
+    }
+  }
+  size_t mask = ir->cap_cse - 1;
+  size_t at = hash_inst(key) & mask;
+  while (ir->cse[at] != 0 && !same_inst(&ir->insts[ir->cse[at]], key)) {
+    at = (at + 1) & mask;
+  }
+  if (ir->cse[at] != 0 && is_available(ir, ir->cse[at])) {
+    return ir->cse[at];
+  }
+  bool leaf = ct_ops[key->op].cls == CT_CLS_LEAF;
+  CtVal v = leaf ? ct_ir_new(ir, (CtOp)key->op, (CtDtype)key->type)
+                 : ct_ir_append(ir, (CtOp)key->op, (CtDtype)key->type);
+  if (v == 0) {
+    return 0;
+  }
+  memcpy(ir->insts[v].args, key->args, sizeof key->args);
+  ir->insts[v].imm = key->imm;
+  ir->insts[v].facts = key->facts;
+  ir->n_cse += ir->cse[at] == 0;
+  ir->cse[at] = v; /* replaces one whose region has ended */
+  return v;
+}
+
+/* --- constants -------------------------------------------------------------------------------- */
+
+static int64_t fit(CtDtype type, int64_t v) { /* wraps around at the width */
+  if (type == CT_i32) {
+    return (int32_t)(uint32_t)(uint64_t)v;
+  }
+  return type == CT_bool ? v != 0 : v;
+}
+
+CtVal ct_ir_const_int(CtIr *ir, CtDtype type, int64_t v) {
+  v = fit(type, v);
+  CtInst key = {.op = CT_OP_CONST, .type = (uint8_t)type, .imm = {.i = v}};
+  key.facts = ct_const_facts(v);
+  return shared_inst(ir, &key);
+}
+
+CtVal ct_ir_const_float(CtIr *ir, CtDtype type, double v) {
+  CtInst key = {.op = CT_OP_CONST, .type = (uint8_t)type};
+  key.imm.f = type == CT_f32 ? (double)(float)v : v;
+  return shared_inst(ir, &key);
+}
+
+CtVal ct_ir_axis(CtIr *ir, CtOp op, int axis) {
+  int64_t block = ir->block[axis];
+  int64_t max_grid = axis == 0 ? INT32_MAX / block : 65535;
+  CtInst key = {.op = (uint16_t)op, .type = CT_i32, .imm = {.i = axis}};
+  switch (op) {
+    case CT_OP_TID:
+      key.facts = (CtFacts){0, block - 1, block == 1 ? 0 : 1};
+      break;
+    case CT_OP_BID:
+      key.facts = (CtFacts){0, max_grid - 1, 1};
+      break;
+    default:
+      key.facts = (CtFacts){1, max_grid, 1};
+      break;
+  }
+  return op == CT_OP_TID && block == 1 ? ct_ir_const_int(ir, CT_i32, 0) : shared_inst(ir, &key);
+}
+
+static const CtInst *at(const CtIr *ir, CtVal v) { return &ir->insts[v]; }
+static bool is_const(const CtIr *ir, CtVal v) { return at(ir, v)->op == CT_OP_CONST; }
+static bool is_int_const(const CtIr *ir, CtVal v, int64_t c) {
+  return is_const(ir, v) && !ct_is_float((CtDtype)at(ir, v)->type) && at(ir, v)->imm.i == c;
+}
+static bool is_float_const(const CtIr *ir, CtVal v, double c) {
+  return is_const(ir, v) && ct_is_float((CtDtype)at(ir, v)->type) && at(ir, v)->imm.f == c &&
+         signbit(at(ir, v)->imm.f) == signbit(c);
+}
+
+static int64_t shift_left(CtDtype type, int64_t a, int64_t n) {
+  int64_t width = ct_dtypes[type].bits;
+  uint64_t bits = type == CT_i32 ? (uint32_t)(uint64_t)a : (uint64_t)a;
+  if (n <= -width || n >= width) {
+    return 0;
+  }
+  return (int64_t)(n >= 0 ? bits << n : bits >> -n);
+}
+
+/* Folds a binary operation of two integer constants; false where it is left for run time. */
+static bool fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r) {
+  uint64_t x = (uint64_t)a;
+  uint64_t y = (uint64_t)b;
+  switch (op) {
+    case CT_OP_ADD: *r = (int64_t)(x + y); return true;
+    case CT_OP_SUB: *r = (int64_t)(x - y); return true;
+    case CT_OP_MUL: *r = (int64_t)(x * y); return true;
+    case CT_OP_FLOORDIV: *r = b == 0 ? 0 : ct_floordiv(a, b); return b != 0;
+    case CT_OP_FLOORMOD: *r = b == 0 ? 0 : ct_floormod(a, b); return b != 0;
+    case CT_OP_MIN: *r = ct_min(a, b); return true;
+    case CT_OP_MAX: *r = ct_max(a, b); return true;
+    case CT_OP_AND: case CT_OP_LAND: *r = a & b; return true;
+    case CT_OP_OR: case CT_OP_LOR: *r = a | b; return true;
+    case CT_OP_XOR: *r = a ^ b; return true;
+    case CT_OP_SHL: *r = shift_left(type, a, b); return true;
+    case CT_OP_SHR: *r = shift_left(type, a, b == INT64_MIN ? 64 : -b); return true;
+    case CT_OP_LT: *r = a < b; return true;
+    case CT_OP_LE: *r = a <= b; return true;
+    case CT_OP_EQ: *r = a == b; return true;
+    case CT_OP_NE: *r = a != b; return true;
+    default: return false;
+  }
+}
+
+/* Lua's float // and %. */
+static double float_mod(double a, double b) {
+  double r = fmod(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static bool fold_floats(CtOp op, CtDtype type, double a, double b, double *r) {
+  bool f32 = type == CT_f32;
+  switch (op) {
+    case CT_OP_ADD: *r = f32 ? (double)((float)a + (float)b) : a + b; return true;
+    case CT_OP_SUB: *r = f32 ? (double)((float)a - (float)b) : a - b; return true;
+    case CT_OP_MUL: *r = f32 ? (double)((float)a * (float)b) : a * b; return true;
+    case CT_OP_DIV: *r = f32 ? (double)((float)a / (float)b) : a / b; return true;
+    case CT_OP_FLOORDIV: *r = f32 ? (double)floorf((float)a / (float)b) : floor(a / b); return true;
+    case CT_OP_FLOORMOD: *r = f32 ? (double)(float)float_mod(a, b) : float_mod(a, b); return true;
+    case CT_OP_MIN: *r = fmin(a, b); return a != b;
+    case CT_OP_MAX: *r = fmax(a, b); return a != b;
+    default: return false;
+  }
+}
+
+static bool compare_floats(CtOp op, double a, double b, bool *r) {
+  switch (op) {
+    case CT_OP_LT: *r = a < b; return true;
+    case CT_OP_LE: *r = a <= b; return true;
+    case CT_OP_EQ: *r = a == b; return true;
+    case CT_OP_NE: *r = a != b; return true;
+    default: return false;
+  }
+}
+
+/* --- identities ------------------------------------------------------------------------------- */
+
+/* A comparison or modulo that the ranges of its integer operands decide: the value, or 0. */
+static CtVal by_range(CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  CtFacts x = at(ir, a)->facts;
+  CtFacts y = at(ir, b)->facts;
+  CtDtype type = (CtDtype)at(ir, a)->type;
+  switch (op) {
+    case CT_OP_LT:
+      return x.hi < y.lo ? ct_ir_const_int(ir, CT_bool, 1)
+                         : (x.lo >= y.hi ? ct_ir_const_int(ir, CT_bool, 0) : 0);
+    case CT_OP_LE:
+      return x.hi <= y.lo ? ct_ir_const_int(ir, CT_bool, 1)
+                          : (x.lo > y.hi ? ct_ir_const_int(ir, CT_bool, 0) : 0);
+    case CT_OP_EQ:
+    case CT_OP_NE:
+      return x.hi < y.lo || y.hi < x.lo ? ct_ir_const_int(ir, CT_bool, op == CT_OP_NE) : 0;
+    case CT_OP_MIN:
+      return x.hi <= y.lo ? a : (y.hi <= x.lo ? b : 0);
+    case CT_OP_MAX:
+      return x.lo >= y.hi ? a : (y.lo >= x.hi ? b : 0);
+    case CT_OP_FLOORDIV:
+      return x.lo >= 0 && y.lo > x.hi ? ct_ir_const_int(ir, type, 0) : 0;
+    case CT_OP_FLOORMOD:
+      if (x.lo >= 0 && y.lo > x.hi) {
+        return a;
+      }
+      return is_one(y) && y.lo > 0 && x.div % y.lo == 0 ? ct_ir_const_int(ir, type, 0) : 0;
+    default:
+      return 0;
+  }
+}
+
+/* (x * c) // c is x when the product is exact, which its range shows. */
+static CtVal undo_product(const CtIr *ir, CtVal a, CtVal b) {
+  const CtInst *p = at(ir, a);
+  CtFacts all = ct_type_facts((CtDtype)p->type);
+  bool exact = p->facts.lo > all.lo && p->facts.hi < all.hi;
+  return p->op == CT_OP_MUL && exact && p->args[1] == b && at(ir, b)->facts.lo > 0 ? p->args[0] : 0;
+}
+
+static CtVal int_identity(CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  CtDtype type = (CtDtype)at(ir, a)->type;
+  switch (op) {
+    case CT_OP_ADD:
+      return is_int_const(ir, b, 0) ? a : (is_int_const(ir, a, 0) ? b : 0);
+    case CT_OP_SUB:
+      return is_int_const(ir, b, 0) ? a : (a == b ? ct_ir_const_int(ir, type, 0) : 0);
+    case CT_OP_MUL:
+      if (is_int_const(ir, a, 0) || is_int_const(ir, b, 0)) {
+        return ct_ir_const_int(ir, type, 0);
+      }
+      return is_int_const(ir, b, 1) ? a : (is_int_const(ir, a, 1) ? b : 0);
+    case CT_OP_FLOORDIV:
+      return is_int_const(ir, b, 1) ? a : undo_product(ir, a, b);
+    case CT_OP_FLOORMOD:
+      return is_int_const(ir, b, 1) ? ct_ir_const_int(ir, type, 0) : 0;
+    case CT_OP_LAND:
+      if (is_const(ir, a)) {
+        return at(ir, a)->imm.i != 0 ? b : a;
+      }
+      return is_const(ir, b) ? (at(ir, b)->imm.i != 0 ? a : b) : 0;
+    case CT_OP_LOR:
+      if (is_const(ir, a)) {
+        return at(ir, a)->imm.i != 0 ? a : b;
+      }
+      return is_const(ir, b) ? (at(ir, b)->imm.i != 0 ? b : a) : 0;
+    case CT_OP_SHL:
+    case CT_OP_SHR:
+      return is_int_const(ir, b, 0) ? a : 0;
+    case CT_OP_EQ:
+    case CT_OP_LE:
+      return a == b ? ct_ir_const_int(ir, CT_bool, 1) : 0;
+    case CT_OP_NE:
+    case CT_OP_LT:
+      return a == b ? ct_ir_const_int(ir, CT_bool, 0) : 0;
+    default:
+      return 0;
+  }
+}
+
+/* Only those that keep every bit, signed zeros and NaN included. */
+static CtVal float_identity(const CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  switch (op) {
+    case CT_OP_ADD:
+      return is_float_const(ir, b, -0.0) ? a : (is_float_const(ir, a, -0.0) ? b : 0);
+    case CT_OP_SUB:
+      return is_float_const(ir, b, 0.0) ? a : 0;
+    case CT_OP_MUL:
+      return is_float_const(ir, b, 1.0) ? a : (is_float_const(ir, a, 1.0) ? b : 0);
+    case CT_OP_DIV:
+      return is_float_const(ir, b, 1.0) ? a : 0;
+    default:
+      return 0;
+  }
+}
+
+static bool is_commutative(CtOp op) {
+  switch (op) {
+    case CT_OP_ADD: case CT_OP_MUL: case CT_OP_AND: case CT_OP_OR: case CT_OP_XOR:
+    case CT_OP_LAND: case CT_OP_LOR: case CT_OP_EQ: case CT_OP_NE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static CtVal fold_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  const CtInst *x = at(ir, a);
+  const CtInst *y = at(ir, b);
+  CtDtype type = (CtDtype)x->type;
+  bool both = is_const(ir, a) && is_const(ir, b);
+  if (ct_is_float(type)) {
+    double f;
+    bool truth;
+    if (both && fold_floats(op, type, x->imm.f, y->imm.f, &f)) {
+      return ct_ir_const_float(ir, type, f);
+    }
+    if (both && compare_floats(op, x->imm.f, y->imm.f, &truth)) {
+      return ct_ir_const_int(ir, CT_bool, truth);
+    }
+    return float_identity(ir, op, a, b);
+  }
+  int64_t i;
+  if (both && fold_ints(op, type, x->imm.i, y->imm.i, &i)) {
+    return ct_ir_const_int(ir, ct_ops[op].result == CT_RES_BOOL ? CT_bool : type, i);
+  }
+  CtVal v = int_identity(ir, op, a, b);
+  return v != 0 ? v : by_range(ir, op, a, b);
+}
+
+static CtVal binary(CtIr *ir, CtOp op, CtVal a, CtVal b, bool exact) {
+  if (a == 0 || b == 0) {
+    ir->failed = true;
+    return 0;
+  }
+  CtDtype type = (CtDtype)at(ir, a)->type;
+  CT_ASSERT(at(ir, b)->type == type);
+  CtVal folded = fold_binary(ir, op, a, b);
+  if (folded != 0) {
+    return folded;
+  }
+  if (is_commutative(op) && is_const(ir, a)) {
+    CtVal t = a;
+    a = b;
+    b = t;
+  }
+  CtInst key = {.op = (uint16_t)op, .type = (uint8_t)type, .args = {a, b}};
+  if (ct_ops[op].result == CT_RES_BOOL) {
+    key.type = CT_bool;
+    key.facts = ct_type_facts(CT_bool);
+  } else if (!ct_is_float(type)) {
+    key.facts = op_facts(op, type, at(ir, a)->facts, at(ir, b)->facts, exact);
+  }
+  return shared_inst(ir, &key);
+}
+
+CtVal ct_ir_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) { return binary(ir, op, a, b, false); }
+
+static CtVal fold_unary(CtIr *ir, CtOp op, CtVal a) {
+  const CtInst *x = at(ir, a);
+  CtDtype type = (CtDtype)x->type;
+  if (op == CT_OP_LNOT && x->op == CT_OP_LNOT) {
+    return x->args[0];
+  }
+  if (op == CT_OP_LNOT && (x->op == CT_OP_EQ || x->op == CT_OP_NE)) {
+    return ct_ir_binary(ir, x->op == CT_OP_EQ ? CT_OP_NE : CT_OP_EQ, x->args[0], x->args[1]);
+  }
+  if (op == CT_OP_LNOT && (x->op == CT_OP_LT || x->op == CT_OP_LE) &&
+      !ct_is_float((CtDtype)at(ir, x->args[0])->type)) { /* NaN: not (a < b) is not b <= a */
+    return ct_ir_binary(ir, x->op == CT_OP_LT ? CT_OP_LE : CT_OP_LT, x->args[1], x->args[0]);
+  }
+  if (!is_const(ir, a)) {
+    return 0;
+  }
+  if (ct_is_float(type)) {
+    switch (op) {
+      case CT_OP_NEG: return ct_ir_const_float(ir, type, -x->imm.f);
+      case CT_OP_ABS: return ct_ir_const_float(ir, type, fabs(x->imm.f));
+      case CT_OP_FLOOR: return ct_ir_const_float(ir, type, floor(x->imm.f));
+      case CT_OP_CEIL: return ct_ir_const_float(ir, type, ceil(x->imm.f));
+      default: return 0; /* the engines' own functions decide the last bit */
+    }
+  }
+  uint64_t v = (uint64_t)x->imm.i;
+  switch (op) {
+    case CT_OP_NEG: return ct_ir_const_int(ir, type, (int64_t)(0 - v));
+    case CT_OP_ABS: return ct_ir_const_int(ir, type, x->imm.i < 0 ? (int64_t)(0 - v) : x->imm.i);
+    case CT_OP_NOT: return ct_ir_const_int(ir, type, (int64_t)~v);
+    case CT_OP_LNOT: return ct_ir_const_int(ir, CT_bool, x->imm.i == 0);
+    default: return 0;
+  }
+}
+
+CtVal ct_ir_unary(CtIr *ir, CtOp op, CtVal a) {
+  CtVal folded = fold_unary(ir, op, a);
+  if (folded != 0) {
+    return folded;
+  }
+  CtDtype type = (CtDtype)at(ir, a)->type;
+  CtInst key = {.op = (uint16_t)op, .type = (uint8_t)type, .args = {a}};
+  if (ct_ops[op].result == CT_RES_BOOL) {
+    key.type = CT_bool;
+    key.facts = ct_type_facts(CT_bool);
+  } else if (!ct_is_float(type)) {
+    key.facts = op_facts(op, type, at(ir, a)->facts, ct_const_facts(0), false);
+  }
+  return shared_inst(ir, &key);
+}
+
+CtVal ct_ir_fma(CtIr *ir, CtVal a, CtVal b, CtVal c) {
+  CtInst key = {.op = CT_OP_FMA, .type = at(ir, a)->type, .args = {a, b, c}};
+  return shared_inst(ir, &key);
+}
+
+CtVal ct_ir_select(CtIr *ir, CtVal c, CtVal a, CtVal b) {
+  if (is_const(ir, c)) {
+    return at(ir, c)->imm.i != 0 ? a : b;
+  }
+  if (a == b) {
+    return a;
+  }
+  CtInst key = {.op = CT_OP_SELECT, .type = at(ir, a)->type, .args = {c, a, b}};
+  CtFacts x = at(ir, a)->facts;
+  CtFacts y = at(ir, b)->facts;
+  key.facts = (CtFacts){ct_min(x.lo, y.lo), ct_max(x.hi, y.hi), ct_gcd(x.div, y.div)};
+  return shared_inst(ir, &key);
+}
+
+static int64_t saturate(double v, CtDtype type) {
+  double hi = type == CT_i32 ? 2147483648.0 : 9223372036854775808.0;
+  if (isnan(v)) {
+    return 0;
+  }
+  if (v >= hi) {
+    return type == CT_i32 ? INT32_MAX : INT64_MAX;
+  }
+  return v <= -hi ? (type == CT_i32 ? INT32_MIN : INT64_MIN) : (int64_t)v;
+}
+
+static CtVal fold_cast(CtIr *ir, const CtInst *x, CtDtype type) {
+  bool from_float = ct_is_float((CtDtype)x->type);
+  if (ct_is_float(type)) {
+    if (from_float) {
+      return ct_ir_const_float(ir, type, x->imm.f);
+    }
+    double v = type == CT_f32 ? (double)(float)x->imm.i : (double)x->imm.i;
+    return ct_ir_const_float(ir, type, v);
+  }
+  if (type == CT_bool) {
+    return ct_ir_const_int(ir, type, from_float ? x->imm.f != 0 : x->imm.i != 0);
+  }
+  return ct_ir_const_int(ir, type, from_float ? saturate(x->imm.f, type) : x->imm.i);
+}
+
+CtVal ct_ir_cast(CtIr *ir, CtVal a, CtDtype type) {
+  const CtInst *x = at(ir, a);
+  if (x->type == type) {
+    return a;
+  }
+  if (x->op == CT_OP_CONST) {
+    CtInst copy = *x;
+    return fold_cast(ir, &copy, type);
+  }
+  CtInst key = {.op = CT_OP_CAST, .type = (uint8_t)type, .args = {a}};
+  CtFacts all = ct_type_facts(type);
+  key.facts = all;
+  if (!ct_is_float((CtDtype)x->type) && x->facts.lo >= all.lo && x->facts.hi <= all.hi) {
+    key.facts = x->facts;
+  }
+  return shared_inst(ir, &key);
+}
+
+/* --- integers of the algebra -------------------------------------------------------------------- */
+
+CtInt ct_ir_int(const CtIr *ir, CtVal v) {
+  if (is_const(ir, v)) {
+    return ct_int(at(ir, v)->imm.i);
+  }
+  return (CtInt){.id = v, .kind = CT_DYNAMIC};
+}
+
+CtVal ct_ir_val(CtIr *ir, CtInt i, CtDtype type) {
+  if (i.kind == CT_DYNAMIC) {
+    return ct_ir_cast(ir, i.id, type);
+  }
+  return ct_ir_const_int(ir, type, i.v);
+}
+
+static bool fits_i32(const CtIr *ir, CtInt i) {
+  if (i.kind == CT_DYNAMIC) {
+    return at(ir, i.id)->type == CT_i32;
+  }
+  return i.v >= INT32_MIN && i.v <= INT32_MAX;
+}
+
+static const CtOp int_ops[] = {
+    [CT_INT_ADD] = CT_OP_ADD, [CT_INT_SUB] = CT_OP_SUB,      [CT_INT_MUL] = CT_OP_MUL,
+    [CT_INT_MIN] = CT_OP_MIN, [CT_INT_MAX] = CT_OP_MAX,      [CT_INT_DIV] = CT_OP_FLOORDIV,
+    [CT_INT_MOD] = CT_OP_FLOORMOD,
+};
+
+CtVal ct_ir_int_op(CtIr *ir, CtIntOp op, CtInt a, CtInt b) {
+  CtDtype type = fits_i32(ir, a) && fits_i32(ir, b) ? CT_i32 : CT_i64;
+  CtVal x = ct_ir_val(ir, a, type);
+  CtVal y = ct_ir_val(ir, b, type);
+  if (x == 0 || y == 0) {
+    return 0;
+  }
+  if (op != CT_INT_CEILDIV) {
+    return binary(ir, int_ops[op], x, y, true);
+  }
+  CtFacts d = at(ir, y)->facts;
+  if (is_one(d) && d.lo > 0 && at(ir, x)->facts.div % d.lo != 0) {
+    x = binary(ir, CT_OP_ADD, x, ct_ir_const_int(ir, type, d.lo - 1), true);
+  } else if (!is_one(d)) {
+    CtVal less = binary(ir, CT_OP_SUB, y, ct_ir_const_int(ir, type, 1), true);
+    x = binary(ir, CT_OP_ADD, x, less, true);
+  }
+  return x == 0 ? 0 : binary(ir, CT_OP_FLOORDIV, x, y, true);
+}
+
+/* --- evaluation on the host --------------------------------------------------------------------- */
+
+enum { EVAL_DEPTH = 200 };
+
+static bool eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int depth, int64_t *out) {
+  const CtInst *inst = at(ir, v);
+  int64_t a, b;
+  if (depth > EVAL_DEPTH || ct_is_float((CtDtype)inst->type)) {
+    return false;
+  }
+  if (inst->op == CT_OP_CONST) {
+    *out = inst->imm.i;
+    return true;
+  }
+  if (inst->op == CT_OP_PARAM) {
+    *out = slots[inst->imm.i].i;
+    return true;
+  }
+  if (ct_ops[inst->op].cls != CT_CLS_PURE || inst->n_args == 0 || inst->n_args > 2 ||
+      !eval(ir, inst->args[0], slots, depth + 1, &a)) {
+    return false;
+  }
+  if (inst->op == CT_OP_CAST) {
+    *out = fit((CtDtype)inst->type, a);
+    return true;
+  }
+  if (inst->n_args != 2 || !eval(ir, inst->args[1], slots, depth + 1, &b) ||
+      !fold_ints((CtOp)inst->op, (CtDtype)inst->type, a, b, out)) {
+    return false;
+  }
+  *out = fit((CtDtype)inst->type, *out);
+  return true;
+}
+
+CtStatus ct_ir_eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *out, CtErr *err) {
+  if (!eval(ir, v, slots, 0, out)) {
+    return ct_fail(err, CT_EINVAL, "a size depends on more than the kernel's arguments");
+  }
+  return CT_OK;
+}
+
+CtStatus ct_ir_eval_int(const CtIr *ir, CtInt i, const CtSlotValue *slots, int64_t *out,
+                        CtErr *err) {
+  if (i.kind == CT_DYNAMIC) {
+    return ct_ir_eval(ir, i.id, slots, out, err);
+  }
+  *out = i.v;
+  return CT_OK;
+}

@@ -1,0 +1,322 @@
+/* ir_tile.c: operations on whole tensors: their shapes are checked here, once for all engines, and
+   the width of a copy is chosen. */
+#include <string.h>
+
+#include "ir_build.h"
+
+enum { MAX_VECTOR_BYTES = 16, MAX_LEAVES = 32, MAX_PLANNED = 1 << 16 };
+
+/* "tAsA (4,1):(32,1032)": a view as the user knows it. */
+static void print_view(CtIr *ir, CtView v, CtText *out) {
+  CtCx cx = ct_ir_cx(ir);
+  ct_text_printf(out, "%s ", v.name != NULL ? v.name : ir->bufs[v.buf].name);
+  ct_layout_print(&cx, v.layout, out);
+}
+
+/* Fails with "<op>: <a> and <b> <rule>", the views printed in place. */
+static CtStatus fail_views(CtIr *ir, const char *op, CtView a, CtView b, const char *rule,
+                           CtErr *err) {
+  CtText text;
+  ct_text_init(&text, ir->arena.alloc);
+  print_view(ir, a, &text);
+  ct_text_puts(&text, " and ");
+  print_view(ir, b, &text);
+  CtStatus status = ct_fail(err, CT_EINVAL, "%s: %s %s", op, ct_text_str(&text), rule);
+  ct_text_clear(&text);
+  return status;
+}
+
+static CtStatus fail_view(CtIr *ir, const char *op, CtView a, const char *rule, CtErr *err) {
+  CtText text;
+  ct_text_init(&text, ir->arena.alloc);
+  print_view(ir, a, &text);
+  CtStatus status = ct_fail(err, CT_EINVAL, "%s: %s %s", op, ct_text_str(&text), rule);
+  ct_text_clear(&text);
+  return status;
+}
+
+static CtStatus view_size(CtIr *ir, CtView v, CtInt *size, CtErr *err) {
+  CtCx cx = ct_ir_cx(ir);
+  return ct_size(&cx, v.layout, size, err);
+}
+
+static CtStatus check_dtypes(CtIr *ir, const char *op, CtView a, CtView b, CtErr *err) {
+  CtDtype x = ir->bufs[a.buf].dtype;
+  CtDtype y = ir->bufs[b.buf].dtype;
+  if (x != y) {
+    return ct_fail(err, CT_EINVAL, "%s: %s is %s but %s is %s; the element types must be equal", op,
+                   a.name != NULL ? a.name : ir->bufs[a.buf].name, ct_dtypes[x].name,
+                   b.name != NULL ? b.name : ir->bufs[b.buf].name, ct_dtypes[y].name);
+  }
+  return CT_OK;
+}
+
+static CtStatus check_sizes(CtIr *ir, const char *op, CtView a, CtView b, CtErr *err) {
+  CtInt m, n;
+  CtStatus status = view_size(ir, a, &m, err);
+  if (status == CT_OK) {
+    status = view_size(ir, b, &n, err);
+  }
+  if (status == CT_OK && !ct_int_equal(m, n)) {
+    return fail_views(ir, op, a, b, "have different sizes; the shapes must agree", err);
+  }
+  return status;
+}
+
+/* A view of declared memory must lie inside it; what is static is checked while tracing. */
+static CtStatus check_inside(CtIr *ir, const char *op, CtView v, CtErr *err) {
+  const CtBuf *buf = &ir->bufs[v.buf];
+  if (buf->space == CT_GLOBAL || !ct_is_static(v.offset) || !ct_layout_is_static(v.layout)) {
+    return CT_OK;
+  }
+  CtCx cx = ct_ir_cx(ir);
+  CtInt end;
+  CtStatus status = ct_cosize(&cx, v.layout, &end, err);
+  if (status == CT_OK && (v.offset.v < 0 || v.offset.v + end.v > buf->n_elems.v)) {
+    return fail_view(ir, op, v, "reaches past the end of its tensor", err);
+  }
+  return status;
+}
+
+static CtVal add_tile(CtIr *ir, CtOp op, const CtTile *tile) {
+  CtTile *own = ct_arena_alloc(&ir->arena, sizeof *own);
+  CtVal v = ct_ir_append(ir, op, CT_VOID);
+  if (own == NULL || v == 0) {
+    ir->failed = true;
+    return 0;
+  }
+  *own = *tile;
+  ir->insts[v].u.tile = own;
+  ir->bufs[tile->dst.buf].is_written = true;
+  return v;
+}
+
+/* --- width of a copy ---------------------------------------------------------------------------- */
+
+/* A layout as a counter: one digit per leaf, its index split in a static sum and dynamic digits. */
+typedef struct Walk {
+  int n;
+  int64_t extent[MAX_LEAVES], digit[MAX_LEAVES];
+  int64_t stride[MAX_LEAVES]; /* 0 where dynamic */
+  int64_t div[MAX_LEAVES];    /* of a dynamic stride; 0 where static */
+  int64_t index;              /* sum of static parts */
+} Walk;
+
+static bool walk_init(const CtIr *ir, CtLayout l, Walk *w) {
+  *w = (Walk){0};
+  CtTuple s = l.shape;
+  CtTuple d = l.stride;
+  for (uint32_t i = 0; i < s->len; i++) {
+    if (s[i].rank != CT_LEAF) {
+      continue;
+    }
+    if (w->n == MAX_LEAVES || s[i].i.kind != CT_STATIC) {
+      return false;
+    }
+    bool dynamic = d[i].i.kind == CT_DYNAMIC && s[i].i.v != 1;
+    w->extent[w->n] = s[i].i.v;
+    w->stride[w->n] = dynamic ? 0 : d[i].i.v;
+    w->div[w->n] = dynamic ? ct_ir_facts(ir, d[i].i).div : 0;
+    w->n++;
+  }
+  return true;
+}
+
+/* Steps to the next coordinate; true when a digit with a dynamic stride changed. */
+static bool walk_next(Walk *w) {
+  bool jumped = false;
+  for (int i = 0; i < w->n; i++) {
+    jumped = jumped || w->div[i] != 0;
+    w->index += w->stride[i];
+    if (++w->digit[i] < w->extent[i]) {
+      break;
+    }
+    w->index -= w->stride[i] * w->extent[i];
+    w->digit[i] = 0;
+  }
+  return jumped;
+}
+
+/* Do groups of `vec` consecutive coordinates touch consecutive, aligned elements? */
+static bool is_vector_of(const CtIr *ir, CtLayout l, int64_t size, int64_t vec) {
+  Walk w;
+  if (size > MAX_PLANNED || !walk_init(ir, l, &w)) {
+    return false;
+  }
+  for (int i = 0; i < w.n; i++) {
+    if (w.div[i] % vec != 0) {
+      return false;
+    }
+  }
+  for (int64_t i = 0; i < size; i += vec) {
+    int64_t first = w.index;
+    if (first % vec != 0) {
+      return false;
+    }
+    for (int64_t j = 0; j < vec; j++) {
+      if (w.index != first + j) {
+        return false;
+      }
+      if (walk_next(&w) && j + 1 < vec) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+size_t ct_ir_view_align(CtIr *ir, CtView v) {
+  const CtBuf *buf = &ir->bufs[v.buf];
+  int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
+  int64_t div = ct_ir_facts(ir, v.offset).div;
+  int64_t align = ct_min(buf->align, MAX_VECTOR_BYTES);
+  while (align > bytes && div != 0 && (div % (align / bytes)) != 0) {
+    align /= 2;
+  }
+  return (size_t)align;
+}
+
+/* Registers can be packed in any order, so only a side in memory limits the width. */
+static bool allows(CtIr *ir, CtView v, int64_t size, int64_t vec) {
+  const CtBuf *buf = &ir->bufs[v.buf];
+  return buf->space == CT_REGISTER ||
+         (ct_ir_view_align(ir, v) >= (size_t)vec * ct_dtype_bytes(buf->dtype) &&
+          is_vector_of(ir, v.layout, size, vec));
+}
+
+static uint8_t copy_width(CtIr *ir, CtView src, CtView dst, CtInt size) {
+  int64_t vec = MAX_VECTOR_BYTES / (int64_t)ct_dtype_bytes(ir->bufs[dst.buf].dtype);
+  if (!ct_is_static(size) || size.v == 0 ||
+      (ir->bufs[src.buf].space == CT_REGISTER && ir->bufs[dst.buf].space == CT_REGISTER)) {
+    return 1;
+  }
+  while (vec > 1 &&
+         (size.v % vec != 0 || !allows(ir, src, size.v, vec) || !allows(ir, dst, size.v, vec))) {
+    vec /= 2;
+  }
+  return (uint8_t)vec;
+}
+
+static bool may_be_async(const CtIr *ir, const CtTile *t) {
+  size_t bytes = t->vec * ct_dtype_bytes(ir->bufs[t->dst.buf].dtype);
+  return ir->bufs[t->a.buf].space == CT_GLOBAL && ir->bufs[t->dst.buf].space == CT_SHARED &&
+         ir->target.is_cuda && ir->target.sm >= 80 && bytes >= 4;
+}
+
+CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) {
+  CtTile tile = {.dst = dst, .a = src};
+  CtInt size;
+  CtStatus status = check_dtypes(ir, "copy", src, dst, err);
+  status = status == CT_OK ? check_sizes(ir, "copy", src, dst, err) : status;
+  status = status == CT_OK ? check_inside(ir, "copy", src, err) : status;
+  status = status == CT_OK ? check_inside(ir, "copy", dst, err) : status;
+  status = status == CT_OK ? view_size(ir, dst, &size, err) : status;
+  if (status != CT_OK) {
+    return status;
+  }
+  tile.vec = copy_width(ir, src, dst, size);
+  tile.async = may_be_async(ir, &tile);
+  add_tile(ir, CT_OP_COPY, &tile);
+  return CT_OK;
+}
+
+/* --- the others --------------------------------------------------------------------------------- */
+
+CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) {
+  CtTile tile = {.dst = dst, .vec = 1};
+  CtStatus status = check_inside(ir, "fill", dst, err);
+  if (status == CT_OK) {
+    CtVal v = add_tile(ir, CT_OP_FILL, &tile);
+    ir->insts[v].args[0] = value;
+  }
+  return status;
+}
+
+CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y, CtErr *err) {
+  CtTile tile = {.dst = y, .a = x, .vec = 1};
+  CtStatus status = check_dtypes(ir, "axpby", x, y, err);
+  status = status == CT_OK ? check_sizes(ir, "axpby", x, y, err) : status;
+  status = status == CT_OK ? check_inside(ir, "axpby", x, err) : status;
+  status = status == CT_OK ? check_inside(ir, "axpby", y, err) : status;
+  if (status == CT_OK) {
+    CtVal v = add_tile(ir, CT_OP_AXPBY, &tile);
+    ir->insts[v].args[0] = alpha;
+    ir->insts[v].args[1] = beta;
+  }
+  return status;
+}
+
+/* The static sizes of mode `i` of two views must agree. */
+static CtStatus check_mode(CtIr *ir, CtView a, int i, CtView b, int j, const char *rule,
+                           CtErr *err) {
+  CtCx cx = ct_ir_cx(ir);
+  CtInt m, n;
+  CtStatus status = ct_size(&cx, ct_mode(a.layout, i), &m, err);
+  status = status == CT_OK ? ct_size(&cx, ct_mode(b.layout, j), &n, err) : status;
+  if (status == CT_OK && !ct_int_equal(m, n)) {
+    return fail_views(ir, "gemm", a, b, rule, err);
+  }
+  return status;
+}
+
+static bool has_ranks(CtView a, CtView b, CtView c, int ra, int rb, int rc) {
+  return ct_layout_rank(a.layout) == ra && ct_layout_rank(b.layout) == rb &&
+         ct_layout_rank(c.layout) == rc;
+}
+
+static CtStatus check_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtErr *err) {
+  if (has_ranks(a, b, c, 1, 1, 1)) {
+    CtStatus status = check_sizes(ir, "gemm", a, c, err);
+    return status == CT_OK ? check_sizes(ir, "gemm", b, c, err) : status;
+  }
+  if (!has_ranks(a, b, c, 2, 2, 2) && !has_ranks(a, b, c, 1, 1, 2)) {
+    return ct_fail(err, CT_EINVAL,
+                   "gemm: A, B and C have ranks %d, %d and %d; expected (M,K), (N,K), (M,N), or (M), "
+                   "(N), (M,N), or (V), (V), (V)",
+                   ct_layout_rank(a.layout), ct_layout_rank(b.layout), ct_layout_rank(c.layout));
+  }
+  CtStatus status = check_mode(ir, a, 0, c, 0, "differ in M, mode 0 of A and mode 0 of C", err);
+  status = status == CT_OK
+               ? check_mode(ir, b, 0, c, 1, "differ in N, mode 0 of B and mode 1 of C", err)
+               : status;
+  if (status == CT_OK && ct_layout_rank(a.layout) == 2) {
+    status = check_mode(ir, a, 1, b, 1, "differ in K, mode 1 of both", err);
+  }
+  return status;
+}
+
+static CtStatus check_static(CtIr *ir, const char *op, CtView v, CtErr *err) {
+  if (!ct_all_static(v.layout.shape)) {
+    return fail_view(ir, op, v, "has a dynamic shape; tile it first", err);
+  }
+  return CT_OK;
+}
+
+CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order, CtErr *err) {
+  CtTile tile = {.dst = c, .a = a, .b = b, .vec = 1, .order = (uint8_t)order};
+  const CtView views[] = {a, b, c};
+  CtStatus status = check_gemm(ir, a, b, c, err);
+  status = status == CT_OK ? check_dtypes(ir, "gemm", a, c, err) : status;
+  status = status == CT_OK ? check_dtypes(ir, "gemm", b, c, err) : status;
+  for (size_t i = 0; i < CT_ARRAY_LEN(views) && status == CT_OK; i++) {
+    status = check_static(ir, "gemm", views[i], err);
+    status = status == CT_OK ? check_inside(ir, "gemm", views[i], err) : status;
+  }
+  if (status == CT_OK) {
+    add_tile(ir, CT_OP_GEMM, &tile);
+  }
+  return status;
+}
+
+CtStatus ct_ir_offset(CtIr *ir, CtView v, CtTuple crd, CtVal *out, CtErr *err) {
+  CtCx cx = ct_ir_cx(ir);
+  CtInt index, offset;
+  CtStatus status = ct_crd2idx(&cx, crd, v.layout, &index, err);
+  status = status == CT_OK ? ct_int_op(&cx, CT_INT_ADD, v.offset, index, &offset, err) : status;
+  if (status == CT_OK) {
+    bool wide = offset.kind == CT_DYNAMIC ? ir->insts[offset.id].type == CT_i64
+                                          : offset.v != (int32_t)offset.v;
+    *out = ct_ir_val(ir, offset, wide ? CT_i64 : CT_i32);
+  }
+  return status;
+}
