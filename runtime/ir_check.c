@@ -1,0 +1,162 @@
+/* ir_check.c: the verifier. It states what every pass and engine may rely on: operands are defined
+   where they are used, types agree with ops.def, a BREAK leaves something around it, tile operations
+   have the views they need. A finding is a bug in the front end or in a pass, or (a value used after
+   its region has ended) a script's way around the front end; all findings are in one message. */
+#include <string.h>
+
+#include "ir_build.h"
+
+enum { MAX_FINDINGS = 8 };
+
+typedef struct Checker {
+  const CtIr *ir;
+  CtText text; /* the findings */
+  int n;
+  CtVal at;    /* the operation under check */
+  bool *seen;  /* by value: visited before it */
+} Checker;
+
+static void find(Checker *c, const char *what, CtVal v) {
+  const CtInst *inst = ct_inst(c->ir, c->at);
+  if (c->n++ < MAX_FINDINGS) {
+    ct_text_printf(&c->text, "%s%s:%d: %s: %s%s%u", c->n > 1 ? "; " : "",
+                   ct_ir_chunk(c->ir, inst->loc), inst->loc.line, ct_ops[inst->op].text, what,
+                   v != 0 ? " %" : "", v);
+  }
+}
+
+/* Operations are visited in order, so what was seen in an enclosing region is defined. */
+static bool is_defined(const Checker *c, CtVal def, CtVal use) {
+  const CtIr *ir = c->ir;
+  const CtInst *d = ct_inst(ir, def);
+  if (ct_ops[d->op].cls == CT_CLS_LEAF) {
+    return true;
+  }
+  while (use != 0 && ct_inst(ir, use)->region != d->region) {
+    use = ir->regions[ct_inst(ir, use)->region].owner;
+    if (use == def) { /* a FOR's index, inside its body */
+      return d->op == CT_OP_FOR;
+    }
+  }
+  return use != 0 && d->region != 0 && c->seen[def];
+}
+
+static void check_operand(void *ud, CtVal v) {
+  Checker *c = ud;
+  if (v == 0 || v >= c->ir->n_insts) {
+    find(c, "an operand is missing", 0);
+  } else if (!is_defined(c, v, c->at)) {
+    find(c, "uses a value of a region that has ended,", v);
+  }
+}
+
+static void check_types(Checker *c, const CtInst *inst) {
+  const CtOpInfo *info = &ct_ops[inst->op];
+  int first = inst->op == CT_OP_SELECT ? 1 : 0;
+  for (int i = first + 1; i < inst->n_args && inst->op != CT_OP_STORE; i++) {
+    if (inst->args[i] != 0 &&
+        ct_inst(c->ir, inst->args[i])->type != ct_inst(c->ir, inst->args[first])->type) {
+      find(c, "operands of two types, one of them", inst->args[i]);
+    }
+  }
+  bool wrong = (info->result == CT_RES_VOID && inst->type != CT_VOID) ||
+               (info->result == CT_RES_BOOL && inst->type != CT_bool) ||
+               (info->result == CT_RES_SAME &&
+                inst->type != ct_inst(c->ir, inst->args[0])->type);
+  if (wrong) {
+    find(c, "has the wrong result type", 0);
+  }
+  if ((inst->op == CT_OP_IF || inst->op == CT_OP_SELECT) &&
+      ct_inst(c->ir, inst->args[0])->type != CT_bool) {
+    find(c, "the condition is not a bool", 0);
+  }
+}
+
+static void check_break(Checker *c, const CtInst *inst) {
+  CtVal target = (CtVal)inst->imm.i;
+  CtRegion r = inst->region;
+  while (r != 0 && c->ir->regions[r].owner != target) {
+    CtVal owner = c->ir->regions[r].owner;
+    r = owner == 0 ? 0 : ct_inst(c->ir, owner)->region;
+  }
+  if (r == 0 || ct_inst(c->ir, target)->op == CT_OP_IF) {
+    find(c, "leaves nothing around it,", target);
+  }
+  if (inst->next != 0) {
+    find(c, "is followed by unreachable operations", 0);
+  }
+}
+
+static void check_view(void *ud, const CtView *view, bool is_written) {
+  Checker *c = ud;
+  (void)is_written;
+  if (view->buf == 0 || view->buf >= c->ir->n_bufs) {
+    find(c, "a tensor without a buffer", 0);
+  } else if (!ct_congruent(view->layout.shape, view->layout.stride)) {
+    find(c, "a tensor whose shape and stride differ in nesting", 0);
+  }
+}
+
+static void check_region(Checker *c, CtRegion r, int depth);
+
+static void check_inst(Checker *c, CtVal v, int depth) {
+  const CtInst *inst = ct_inst(c->ir, v);
+  c->at = v;
+  c->seen[v] = true;
+  ct_ir_each_operand(c->ir, v, check_operand, c);
+  if (c->n == 0) {
+    check_types(c, inst);
+  }
+  switch (ct_ops[inst->op].cls) {
+    case CT_CLS_REGION:
+      check_region(c, inst->u.regions[0], depth + 1);
+      if (inst->op == CT_OP_IF && inst->u.regions[1] != 0) {
+        check_region(c, inst->u.regions[1], depth + 1);
+      }
+      break;
+    case CT_CLS_JUMP:
+      check_break(c, inst);
+      break;
+    case CT_CLS_TILE:
+      ct_ir_each_view(inst, check_view, c);
+      break;
+    case CT_CLS_LEAF:
+      find(c, "a leaf stands in a region", 0);
+      break;
+    case CT_CLS_PURE:
+    case CT_CLS_READ:
+    case CT_CLS_EFFECT:
+      break;
+  }
+}
+
+enum { MAX_NESTING = 250 };
+
+static void check_region(Checker *c, CtRegion r, int depth) {
+  if (depth > MAX_NESTING) {
+    find(c, "regions nest deeper than 250; move the inner part to a helper or make it flatter", 0);
+    return;
+  }
+  for (CtVal v = c->ir->regions[r].first; v != 0; v = ct_inst(c->ir, v)->next) {
+    check_inst(c, v, depth);
+  }
+}
+
+CtStatus ct_ir_check(const CtIr *ir, CtErr *err) {
+  Checker c = {.ir = ir};
+  c.seen = ct_alloc(ir->arena.alloc, ir->n_insts);
+  if (c.seen == NULL) {
+    return ct_fail_nomem(err);
+  }
+  memset(c.seen, 0, ir->n_insts);
+  ct_text_init(&c.text, ir->arena.alloc);
+  check_region(&c, 1, 0);
+  ct_free(ir->arena.alloc, c.seen, ir->n_insts);
+  CtStatus status = CT_OK;
+  if (c.n > 0) {
+    status = ct_fail(err, CT_EINVAL, "kernel '%s' is malformed: %s", ir->name,
+                     ct_text_str(&c.text));
+  }
+  ct_text_clear(&c.text);
+  return status;
+}

@@ -1,0 +1,200 @@
+/* ir_print.c: the textual dump of an IR. One operation a line, indented by region, with the script
+   line behind it; integers show their range and divisor where these say more than the type. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "ir_build.h"
+
+typedef struct Printer {
+  const CtIr *ir;
+  CtText *out;
+  int depth;
+} Printer;
+
+static void print_value(Printer *p, CtVal v) {
+  const CtInst *inst = ct_inst(p->ir, v);
+  if (inst->op == CT_OP_CONST) {
+    if (ct_is_float((CtDtype)inst->type)) {
+      ct_text_printf(p->out, "%.9g", inst->imm.f);
+    } else {
+      ct_text_printf(p->out, "%" PRId64, inst->imm.i);
+    }
+  } else if (inst->op == CT_OP_TID || inst->op == CT_OP_BID || inst->op == CT_OP_GDIM) {
+    ct_text_printf(p->out, "%s.%c", ct_ops[inst->op].text, "xyz"[inst->imm.i]);
+  } else if (inst->op == CT_OP_PARAM) {
+    ct_text_puts(p->out, p->ir->slots[inst->imm.i].name);
+  } else {
+    ct_text_printf(p->out, "%%%u", v);
+  }
+}
+
+static void print_int(Printer *p, CtInt i) {
+  if (i.kind == CT_DYNAMIC) {
+    print_value(p, i.id);
+  } else {
+    ct_int_print(NULL, i, p->out);
+  }
+}
+
+static void print_tuple(Printer *p, CtTuple t) {
+  if (ct_is_leaf(t)) {
+    print_int(p, t->i);
+    return;
+  }
+  ct_text_putc(p->out, '(');
+  for (CtTuple c = ct_first(t); c != ct_end(t); c = ct_next(c)) {
+    if (c != ct_first(t)) {
+      ct_text_putc(p->out, ',');
+    }
+    print_tuple(p, c);
+  }
+  ct_text_putc(p->out, ')');
+}
+
+static void print_view(Printer *p, const CtView *v) {
+  ct_text_printf(p->out, " %s[", p->ir->bufs[v->buf].name);
+  print_int(p, v->offset);
+  ct_text_puts(p->out, "]");
+  print_tuple(p, v->layout.shape);
+  ct_text_putc(p->out, ':');
+  print_tuple(p, v->layout.stride);
+}
+
+static void print_tile(Printer *p, const CtInst *inst) {
+  const CtTile *t = inst->u.tile;
+  print_view(p, &t->dst);
+  ct_text_puts(p->out, " <-");
+  if (t->a.buf != 0) {
+    print_view(p, &t->a);
+  }
+  if (t->b.buf != 0) {
+    print_view(p, &t->b);
+  }
+  if (t->vec > 1) {
+    ct_text_printf(p->out, " vec %d", t->vec);
+  }
+  if (t->async) {
+    ct_text_puts(p->out, " async");
+  }
+}
+
+static void print_facts(Printer *p, const CtInst *inst) {
+  CtFacts all = ct_type_facts((CtDtype)inst->type);
+  if (!ct_is_int((CtDtype)inst->type)) {
+    return;
+  }
+  if (inst->facts.lo != all.lo || inst->facts.hi != all.hi) {
+    ct_text_printf(p->out, " in [%" PRId64 ",%" PRId64 "]", inst->facts.lo, inst->facts.hi);
+  }
+  if (inst->facts.div > 1) {
+    ct_text_printf(p->out, " div %" PRId64, inst->facts.div);
+  }
+}
+
+/* What an operation says besides its operands. */
+static void print_imm(Printer *p, const CtInst *inst) {
+  switch ((CtOp)inst->op) {
+    case CT_OP_LOAD:
+    case CT_OP_STORE:
+      ct_text_printf(p->out, " %s", p->ir->bufs[inst->imm.i].name);
+      break;
+    case CT_OP_GET:
+    case CT_OP_SET:
+    case CT_OP_BREAK:
+      ct_text_printf(p->out, " %%%" PRId64, inst->imm.i);
+      break;
+    case CT_OP_CP_WAIT:
+      ct_text_printf(p->out, " %" PRId64, inst->imm.i);
+      break;
+    case CT_OP_ESCAPE:
+      ct_text_printf(p->out, " [[%s]]", inst->u.escape->text);
+      break;
+    default:
+      break;
+  }
+}
+
+static void print_region(Printer *p, CtRegion r);
+
+static void print_regions(Printer *p, const CtInst *inst) {
+  ct_text_puts(p->out, " {\n");
+  p->depth++;
+  print_region(p, inst->u.regions[0]);
+  if (inst->op == CT_OP_IF && inst->u.regions[1] != 0) {
+    ct_text_printf(p->out, "%*s} else {\n", 2 * p->depth - 2, "");
+    print_region(p, inst->u.regions[1]);
+  }
+  p->depth--;
+  ct_text_printf(p->out, "%*s}", 2 * p->depth, "");
+}
+
+static void print_inst(Printer *p, CtVal v) {
+  const CtInst *inst = ct_inst(p->ir, v);
+  ct_text_printf(p->out, "%*s", 2 * p->depth, "");
+  if (inst->type != CT_VOID) {
+    ct_text_printf(p->out, "%%%u %s = ", v, ct_dtypes[inst->type].name);
+  } else if (ct_ops[inst->op].cls == CT_CLS_REGION) {
+    ct_text_printf(p->out, "%%%u ", v);
+  }
+  ct_text_puts(p->out, ct_ops[inst->op].text);
+  print_imm(p, inst);
+  for (int i = 0; i < inst->n_args; i++) {
+    ct_text_puts(p->out, i == 0 ? " " : ", ");
+    print_value(p, inst->args[i]);
+  }
+  if (ct_ops[inst->op].cls == CT_CLS_TILE) {
+    print_tile(p, inst);
+  }
+  print_facts(p, inst);
+  if (inst->name != NULL) {
+    ct_text_printf(p->out, " '%s'", inst->name);
+  }
+  ct_text_printf(p->out, " ; %d", inst->loc.line);
+  if (ct_ops[inst->op].cls == CT_CLS_REGION) {
+    print_regions(p, inst);
+  }
+  ct_text_putc(p->out, '\n');
+}
+
+static void print_region(Printer *p, CtRegion r) {
+  for (CtVal v = p->ir->regions[r].first; v != 0; v = ct_inst(p->ir, v)->next) {
+    print_inst(p, v);
+  }
+}
+
+static void print_header(Printer *p) {
+  static const char *const spaces[] = {"global", "shared", "register"};
+  const CtIr *ir = p->ir;
+  ct_text_printf(p->out, "kernel %s block (%d,%d,%d)\n", ir->name, (int)ir->block[0],
+                 (int)ir->block[1], (int)ir->block[2]);
+  for (size_t i = 1; i < ir->n_bufs; i++) {
+    const CtBuf *b = &ir->bufs[i];
+    ct_text_printf(p->out, "%s %s %s ", spaces[b->space], ct_dtypes[b->dtype].name, b->name);
+    print_tuple(p, b->layout.shape);
+    ct_text_putc(p->out, ':');
+    print_tuple(p, b->layout.stride);
+    ct_text_printf(p->out, " align %u\n", b->align);
+  }
+  for (size_t i = 0; i < ir->n_slots; i++) {
+    const CtSlot *s = &ir->slots[i];
+    if (s->kind != CT_SLOT_POINTER) {
+      ct_text_printf(p->out, "param %s %s", ct_dtypes[s->dtype].name, s->name);
+      print_facts(p, ct_inst(ir, s->val));
+      ct_text_puts(p->out, s->used ? "\n" : " unused\n");
+    }
+  }
+  for (size_t i = 0; i < ir->n_requires; i++) {
+    const CtRequire *r = &ir->requires_[i];
+    ct_text_puts(p->out, "require ");
+    print_value(p, r->value);
+    ct_text_printf(p->out, " %% %" PRId64 " == 0 '%s' ; %d\n", r->modulus, r->what, r->loc.line);
+  }
+}
+
+void ct_ir_print(const CtIr *ir, CtText *out) {
+  Printer p = {ir, out, 1};
+  print_header(&p);
+  ct_text_puts(out, "{\n");
+  print_region(&p, 1);
+  ct_text_puts(out, "}\n");
+}

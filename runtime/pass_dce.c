@@ -1,0 +1,164 @@
+/* pass_dce.c: removes what nothing needs: pure operations and reads without a use, SETs of variables
+   that are never read, structure that became empty. Then marks the slots that are left in use. */
+#include <string.h>
+
+#include "ir_build.h"
+
+typedef struct Live {
+  CtIr *ir;
+  bool *live;   /* by value */
+  CtVal *stack; /* live, operands not yet visited */
+  size_t n;
+} Live;
+
+static void mark(void *ud, CtVal v) {
+  Live *l = ud;
+  if (!l->live[v]) {
+    l->live[v] = true;
+    l->stack[l->n++] = v;
+  }
+}
+
+static bool is_root(const CtInst *inst) {
+  switch (ct_ops[inst->op].cls) {
+    case CT_CLS_EFFECT:
+      return inst->op != CT_OP_SET;
+    case CT_CLS_REGION:
+    case CT_CLS_JUMP:
+    case CT_CLS_TILE:
+      return true;
+    case CT_CLS_LEAF:
+    case CT_CLS_PURE:
+    case CT_CLS_READ:
+      return false;
+  }
+  CT_UNREACHABLE();
+}
+
+static void drain(Live *l) {
+  while (l->n > 0) {
+    CtVal v = l->stack[--l->n];
+    const CtInst *inst = ct_inst(l->ir, v);
+    ct_ir_each_operand(l->ir, v, mark, l);
+    if (inst->op == CT_OP_GET || inst->op == CT_OP_SET) {
+      mark(l, (CtVal)inst->imm.i);
+    }
+  }
+}
+
+/* SETs become live with their variable, which may make further variables live. */
+static void mark_sets(Live *l) {
+  bool again = true;
+  while (again) {
+    again = false;
+    for (CtVal v = 1; v < l->ir->n_insts; v++) {
+      const CtInst *inst = ct_inst(l->ir, v);
+      if (inst->op == CT_OP_SET && inst->region != 0 && !l->live[v] && l->live[inst->imm.i]) {
+        mark(l, v);
+        drain(l);
+        again = true;
+      }
+    }
+  }
+}
+
+/* Removes dead operations from a region, inner regions first; true when it is empty then. */
+static bool sweep(Live *l, CtRegion r) {
+  CtIr *ir = l->ir;
+  for (CtVal v = ir->regions[r].first; v != 0;) {
+    CtInst *inst = &ir->insts[v];
+    CtVal next = inst->next;
+    bool empty = !l->live[v];
+    if (ct_ops[inst->op].cls == CT_CLS_REGION) {
+      empty = sweep(l, inst->u.regions[0]);
+      if (inst->op == CT_OP_IF && inst->u.regions[1] != 0 && sweep(l, inst->u.regions[1])) {
+        inst->u.regions[1] = 0;
+      } else if (inst->op == CT_OP_IF && inst->u.regions[1] != 0) {
+        empty = false;
+      }
+      empty = empty && inst->op != CT_OP_LOOP; /* an endless loop stays one */
+    }
+    if (empty) {
+      ct_ir_unlink(ir, v);
+    }
+    v = next;
+  }
+  return ir->regions[r].first == 0;
+}
+
+static void mark_slots(CtIr *ir, const Live *l) {
+  for (size_t i = 0; i < ir->n_slots; i++) {
+    CtSlot *slot = &ir->slots[i];
+    slot->used = slot->val != 0 && l->live[slot->val];
+  }
+}
+
+static void use_buffer(CtIr *ir, uint32_t buf) {
+  if (ir->bufs[buf].space == CT_GLOBAL) {
+    ir->slots[ir->params[ir->bufs[buf].param].first_slot].used = true;
+  }
+}
+
+static void use_view(void *ud, const CtView *view, bool is_written) {
+  (void)is_written;
+  use_buffer(ud, view->buf);
+}
+
+static void mark_pointers(CtIr *ir) {
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    const CtInst *inst = ct_inst(ir, v);
+    if (inst->region == 0) {
+      continue;
+    }
+    if (inst->op == CT_OP_LOAD || inst->op == CT_OP_STORE) {
+      use_buffer(ir, (uint32_t)inst->imm.i);
+    }
+    ct_ir_each_view(inst, use_view, ir);
+  }
+}
+
+static void run(Live *l) {
+  CtIr *ir = l->ir;
+  memset(l->live, 0, ir->n_insts * sizeof *l->live);
+  l->n = 0;
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    if (ir->insts[v].region != 0 && is_root(&ir->insts[v])) {
+      mark(l, v);
+    }
+  }
+  drain(l);
+  mark_sets(l);
+  sweep(l, 1);
+}
+
+CtStatus ct_pass_dce(CtIr *ir, CtErr *err) {
+  CtAlloc a = ir->arena.alloc;
+  size_t n = ir->n_insts;
+  Live l = {ir, ct_alloc(a, n * sizeof *l.live), ct_alloc(a, n * sizeof *l.stack), 0};
+  CtStatus status = CT_OK;
+  if (l.live == NULL || l.stack == NULL) {
+    status = ct_fail_nomem(err);
+  } else {
+    run(&l);
+    run(&l); /* conditions of structure that the first run found empty */
+    mark_slots(ir, &l);
+    mark_pointers(ir);
+  }
+  ct_free(a, l.live, n * sizeof *l.live);
+  ct_free(a, l.stack, n * sizeof *l.stack);
+  return status;
+}
+
+CtStatus ct_ir_finish(CtIr *ir, CtErr *err) {
+  if (ir->failed) {
+    return ct_fail_nomem(err);
+  }
+  if (ir->contract) {
+    ct_pass_contract(ir);
+  }
+  ct_pass_async(ir);
+  CtStatus status = ct_pass_dce(ir, err);
+  status = status == CT_OK ? ct_pass_registers(ir, err) : status;
+  status = status == CT_OK ? ct_ir_check(ir, err) : status;
+  return status == CT_OK && ir->failed ? ct_fail_nomem(err) : status;
+}

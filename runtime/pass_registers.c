@@ -1,0 +1,85 @@
+/* pass_registers.c: registers have no addresses. Where a register tensor is indexed by the variable
+   of a loop, that loop must be unrolled by the compiler, so its trip count must be static; any other
+   run-time index is an error. */
+#include "ir_build.h"
+
+enum { FULLY = -1, MAX_TRIPS = 4096, MAX_INDEX_DEPTH = 100 };
+
+typedef struct Finder {
+  CtIr *ir;
+  CtVal at; /* the access */
+  const char *name;
+  int depth;
+  CtStatus status;
+  CtErr *err;
+} Finder;
+
+static bool has_static_trips(const CtIr *ir, const CtInst *loop) {
+  for (int i = 0; i < 3; i++) {
+    if (ct_inst(ir, loop->args[i])->op != CT_OP_CONST) {
+      return false;
+    }
+  }
+  int64_t step = ct_inst(ir, loop->args[2])->imm.i;
+  int64_t span = ct_inst(ir, loop->args[1])->imm.i - ct_inst(ir, loop->args[0])->imm.i;
+  return step != 0 && span / step <= MAX_TRIPS;
+}
+
+static void fail_at(Finder *f, const char *why) {
+  const CtInst *inst = ct_inst(f->ir, f->at);
+  f->status = ct_fail(f->err, CT_EINVAL, "register tensor '%s' is indexed by %s", f->name, why);
+  ct_err_at(f->err, ct_ir_chunk(f->ir, inst->loc), inst->loc.line);
+}
+
+static void check_index(void *ud, CtVal v) {
+  Finder *f = ud;
+  CtInst *inst = &f->ir->insts[v];
+  if (f->status != CT_OK || inst->op == CT_OP_CONST) {
+    return;
+  }
+  if (inst->op == CT_OP_FOR) {
+    if (has_static_trips(f->ir, inst)) {
+      inst->imm.i = FULLY;
+    } else {
+      fail_at(f, "the variable of a loop whose trip count is not static; give the loop static "
+                 "bounds, or keep the data in shared memory");
+    }
+  } else if (ct_ops[inst->op].cls == CT_CLS_PURE && inst->n_args > 0 && f->depth < MAX_INDEX_DEPTH) {
+    f->depth++;
+    ct_ir_each_operand(f->ir, v, check_index, f);
+    f->depth--;
+  } else {
+    fail_at(f, "a run-time value; registers have no addresses: use static indices, or keep the data "
+               "in shared memory");
+  }
+}
+
+static void check_register(Finder *f, uint32_t buf, CtInt offset) {
+  f->name = f->ir->bufs[buf].name;
+  if (f->ir->bufs[buf].space == CT_REGISTER && offset.kind == CT_DYNAMIC) {
+    check_index(f, offset.id);
+  }
+}
+
+static void check_view(void *ud, const CtView *view, bool is_written) {
+  Finder *f = ud;
+  (void)is_written;
+  check_register(f, view->buf, view->offset);
+  if (f->ir->bufs[view->buf].space == CT_REGISTER && !ct_layout_is_static(view->layout)) {
+    fail_at(f, "a layout that is not static");
+  }
+}
+
+CtStatus ct_pass_registers(CtIr *ir, CtErr *err) {
+  Finder f = {.ir = ir, .err = err};
+  for (CtVal v = 1; v < ir->n_insts && f.status == CT_OK; v++) {
+    const CtInst *inst = ct_inst(ir, v);
+    f.at = v;
+    if (inst->region != 0 && (inst->op == CT_OP_LOAD || inst->op == CT_OP_STORE)) {
+      check_register(&f, (uint32_t)inst->imm.i, ct_ir_int(ir, inst->args[0]));
+    } else if (inst->region != 0) {
+      ct_ir_each_view(inst, check_view, &f);
+    }
+  }
+  return f.status;
+}
