@@ -37,10 +37,14 @@ void ct_err_prefix(CtErr *err, const char *fmt, ...) {
   va_start(args, fmt);
   int n = vsnprintf(err->msg, sizeof err->msg, fmt, args);
   va_end(args);
-  if (n >= 0 && (size_t)n < sizeof err->msg) {
-    size_t left = sizeof err->msg - (size_t)n;
-    /* Cutting a long message is what a fixed record promises. */
-    int kept = snprintf(err->msg + n, left, ": %.*s", (int)sizeof old, old);
-    (void)kept;
+  if (n >= 0 && (size_t)n + 3 <= sizeof err->msg) {
+    size_t len = strlen(old);
+    size_t room = sizeof err->msg - (size_t)n - 3; /* a long message is cut */
+    char *at = err->msg + n;
+    memcpy(at, ": ", 2);
+    at += 2;
+    len = len < room ? len : room;
+    memcpy(at, old, len);
+    at[len] = '\0';
   }
 }

@@ -1,0 +1,15 @@
+/* stdlib.h: the Lua modules of stdlib/, carried by the binary; scripts/embed.lua writes the table. */
+#ifndef CUTTLE_STDLIB_H
+#define CUTTLE_STDLIB_H
+
+#include <stddef.h>
+
+typedef struct StdModule {
+  const char *name;   /* as in require "cuttle.show" */
+  const char *source; /* Lua text, NUL-terminated */
+  size_t len;         /* without the NUL */
+} StdModule;
+
+extern const StdModule std_modules[]; /* the last one's name is NULL */
+
+#endif

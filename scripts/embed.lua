@@ -1,0 +1,57 @@
+-- embed.lua: writes the Lua modules of stdlib/ as one C file, so that the binary carries them.
+--   lua scripts/embed.lua OUT.c stdlib/*.lua
+-- stdlib/show.lua becomes the module "cuttle.show". The table is declared in interp/stdlib.h.
+
+local BYTES_PER_LINE <const> = 24
+
+local function read_file(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("a")
+  file:close()
+  return text
+end
+
+-- "stdlib/show.lua" -> "show"
+local function stem(path)
+  return path:match("([^/]+)%.lua$") or error("not a Lua file: " .. path)
+end
+
+-- A module that does not parse must fail the build, not the user's first `require`.
+local function check_syntax(path, text)
+  local chunk, message = load(text, "@" .. path, "t")
+  if not chunk then
+    io.stderr:write(message, "\n")
+    os.exit(1)
+  end
+end
+
+-- A byte array: C11 promises string literals of no more than 4095 characters.
+local function array(name, text)
+  local out = { ("static const char %s[] = {"):format(name) }
+  for first = 1, #text, BYTES_PER_LINE do
+    local last = math.min(first + BYTES_PER_LINE - 1, #text)
+    out[#out + 1] = "  " .. table.concat({ text:byte(first, last) }, ",") .. ","
+  end
+  out[#out + 1] = "  0};"
+  return table.concat(out, "\n")
+end
+
+local function main(out_path, ...)
+  local arrays, rows = {}, {}
+  for _, path in ipairs { ... } do
+    local name, text = stem(path), read_file(path)
+    check_syntax(path, text)
+    assert(not text:find("[\128-\255]"), path .. ": only ASCII is embedded")
+    arrays[#arrays + 1] = array("source_" .. name, text)
+    rows[#rows + 1] = ('  {"cuttle.%s", source_%s, %d},'):format(name, name, #text)
+  end
+  rows[#rows + 1] = "  {NULL, NULL, 0},"
+  local out = assert(io.open(out_path, "wb"))
+  out:write("/* Made by scripts/embed.lua from stdlib/: do not edit. */\n",
+    '#include "interp/stdlib.h"\n\n',
+    table.concat(arrays, "\n\n"), #arrays > 0 and "\n\n" or "",
+    "const StdModule std_modules[] = {\n", table.concat(rows, "\n"), "\n};\n")
+  assert(out:close())
+end
+
+main(...)
