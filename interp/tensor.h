@@ -1,0 +1,111 @@
+/* tensor.h: tensors as Lua sees them: an element type, a layout, an offset and the memory that they
+   look at. A host tensor owns a reference to a CtStorage (on the host or on a device); a kernel tensor
+   names a buffer of the IR that is being traced. One userdata type serves both, so that what only
+   changes the layout (tile, parallelize, slices, divides) is the same code for both.
+
+   tensor.c makes tensors and reaches their elements; bind_tensor.c and bind_partition.c are the
+   functions of the language. */
+#ifndef INTERP_TENSOR_H
+#define INTERP_TENSOR_H
+
+#include <lua.h>
+
+#include "runtime/ir.h"
+#include "runtime/storage.h"
+
+#define TENSOR_TYPE "tensor" /* the metatable's name in the registry */
+
+typedef struct Tensor {
+  CtDtype dtype;
+  CtSpace space;      /* CT_GLOBAL on the host */
+  bool in_kernel;
+  bool is_closed;     /* host: the storage was given up */
+  CtLayout layout;    /* its nodes lie behind this struct, in the same userdata */
+  CtInt offset;       /* elements from the start of the storage or buffer; static on the host */
+  CtStorage *storage; /* one reference; NULL in a kernel and when closed */
+  uint32_t buf;       /* kernel: number of the IR's buffer */
+  uint32_t serial;    /* kernel: number of the trace that it belongs to */
+  const char *name;   /* of the argument or local, for messages, or NULL; anchored in user value 1 */
+} Tensor;
+
+Tensor *tensor_test(lua_State *L, int idx);  /* NULL when it is none */
+Tensor *tensor_check(lua_State *L, int idx); /* raises an argument error when it is none */
+
+/* Each pushes one new tensor; raises only for want of memory. The layout is copied. */
+
+/* Takes a reference of its own to `storage`. Every index of the layout from `offset` on must lie in it. */
+Tensor *tensor_push_host(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset,
+                         CtStorage *storage);
+/* `view.name` is copied (may be NULL); dtype and space are those of the view's buffer. */
+Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView view,
+                           uint32_t serial);
+/* Another look at the same memory, with the name of `of`. `of` must be on the stack. */
+Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset);
+
+/* Names the tensor at idx; a later name replaces an earlier one. */
+void tensor_set_name(lua_State *L, int idx, const char *name);
+
+/* What messages call the tensor at idx: its name, or that of a local, upvalue or global of the
+   calling Lua function that holds it, or "tensor". Pushes the text and returns it. */
+const char *tensor_push_title(lua_State *L, int idx);
+
+/* A kernel tensor as the IR sees it. Borrows the layout: alive as long as the tensor is. */
+static inline CtView tensor_view(const Tensor *t) {
+  return (CtView){.buf = t->buf, .offset = t->offset, .layout = t->layout, .name = t->name};
+}
+
+/* --- host tensors: each returns an error for closed and dead memory ---------------------------- */
+
+/* Smallest and largest index of a static layout; 0 and -1 of an empty one. */
+CtStatus tensor_bounds(CtLayout layout, int64_t *lo, int64_t *hi, CtErr *err) CT_NODISCARD;
+
+/* The storage is there to be used. `op` begins the message. */
+CtStatus tensor_live(const Tensor *t, const char *op, const char *title, CtErr *err) CT_NODISCARD;
+
+/* All elements in linear (colexicographic) order to or from a dense array of size(t) elements. */
+CtStatus tensor_gather(lua_State *L, const Tensor *t, void *dst, CtErr *err) CT_NODISCARD;
+CtStatus tensor_scatter(lua_State *L, const Tensor *t, const void *src, CtErr *err) CT_NODISCARD;
+
+/* --- elements ---------------------------------------------------------------------------------- */
+
+/* A value of any element type. Floats are in f, integers and bools in i. */
+typedef union Elem {
+  double f;
+  int64_t i;
+} Elem;
+
+Elem elem_load(CtDtype dtype, const void *p);           /* p may be unaligned */
+void elem_store(CtDtype dtype, void *p, Elem e);        /* rounds f32; the integer fits */
+void elem_push(lua_State *L, CtDtype dtype, Elem e);    /* number, integer or boolean */
+/* The Lua value at idx as an element: a float takes any number, an integer one with an integral
+   value in range, a bool a boolean. `op` begins the message. */
+CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Elem *out,
+                       CtErr *err) CT_NODISCARD;
+
+/* --- what the kernel front end does for kernel tensors (front.c, bind_value.c); each may raise --- */
+
+/* Pushes the traced value of the element at `crd` (no `_` in it; leaves may be dynamic). */
+void front_load(lua_State *L, const Tensor *t, CtTuple crd);
+/* Stores the Lua value at `value_idx`: a traced value, number or boolean. */
+void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx);
+/* copy, fill, clear with a kernel tensor among the arguments: called with the stack as Lua calls the
+   function, returns the number of results. */
+int front_copy(lua_State *L);
+int front_fill(lua_State *L);
+int front_clear(lua_State *L);
+/* Raises unless the trace of t is the running one. */
+void front_check_live(lua_State *L, const Tensor *t);
+/* The dynamic extent of mode `mode` of the tensor called `name` must be a multiple of `tile`: each
+   launch is checked. `op` is "tile" or "parallelize". */
+void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, int mode,
+                   const char *name);
+/* A thread layout of `n_threads` threads is about to divide the work of a block; raises when the
+   block's threads are not that many. With a projection, `n_threads` counts all modes. */
+void front_check_threads(lua_State *L, int64_t n_threads, const char *layout_text);
+
+/* Registers the functions and the metatable; `bind_open_tensor` is called with the module table on
+   top of the stack, after bind_open_layout, and leaves the stack as it was. */
+void bind_open_tensor(lua_State *L);
+void bind_open_partition(lua_State *L);
+
+#endif
