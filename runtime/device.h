@@ -164,7 +164,8 @@ typedef struct CtFunctionInfo {
   int binary_version; /* 90 for sm_90 */
 } CtFunctionInfo;
 
-/* Loads a cubin, or PTX text (NUL-terminated, which the driver then compiles). `image` is not kept. */
+/* Loads a cubin, or PTX text (NUL-terminated), which the driver then compiles. Does not keep
+   `image`. */
 CtStatus ct_module_new(CtDevice *d, const void *image, CtModule **out, CtErr *err) CT_NODISCARD;
 
 /* Unloads; its functions die with it. The caller waits for launches in flight first. NULL is

@@ -96,8 +96,8 @@ CtStatus ct_dl_cuda(const CtCuda **out, CtErr *err) CT_NODISCARD;
 CtStatus ct_dl_nvrtc(const CtNvrtc **out, CtErr *err) CT_NODISCARD;
 bool ct_dl_nvrtc_is_loaded(void);
 
-/* Path of the NVRTC that ct_dl_nvrtc would load, or has loaded; loads none of those that a search of
-   the usual folders finds. */
+/* Path of the NVRTC that ct_dl_nvrtc would load, or has loaded. Loads one only when the usual
+   folders have none and the dynamic linker must be asked. */
 CtStatus ct_dl_nvrtc_path(char path[CT_DL_PATH_BYTES], CtErr *err) CT_NODISCARD;
 
 /* {====== Any other library ====== */
@@ -108,10 +108,18 @@ typedef struct CtDlSymbol {
   bool required;
 } CtDlSymbol;
 
-/* Opens the first of `names` that loads, trying each by itself and then in the folders where CUDA
-   toolkits live; `env` names a variable that replaces the search by one path (may be NULL). */
-CtStatus ct_dl_open(const char *what, const char *env, const char *const *names, size_t n_names,
-                    void **handle, char path[CT_DL_PATH_BYTES], CtErr *err) CT_NODISCARD;
+typedef struct CtDlSpec {
+  const char *what;         /* messages begin with it */
+  const char *env;          /* a variable that replaces the search by one path; may be NULL */
+  const char *advice;       /* what to do when there is none */
+  const char *const *names; /* file names, the best first */
+  size_t n_names;
+} CtDlSpec;
+
+/* Opens the first of the names that loads, trying each by itself and then in the folders where
+   toolkits live. */
+CtStatus ct_dl_open(const CtDlSpec *lib, void **handle, char path[CT_DL_PATH_BYTES],
+                    CtErr *err) CT_NODISCARD;
 
 /* Stores the symbols' addresses in `table`; a missing required one is an error. */
 CtStatus ct_dl_fill(const char *what, void *handle, const char *path, const CtDlSymbol *symbols,

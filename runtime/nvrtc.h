@@ -25,7 +25,7 @@ void ct_nvrtc_output_clear(CtNvrtcOutput *out);
 
 /* Compiles with -arch, -std=c++17, -lineinfo, -fmad=false, -default-device and the job's options.
    *out is set on success only; the caller clears it.
-   Errors: CT_EDEVICE `kernel 'matmul': matmul.lua:27: identifier "x" is undefined (NVRTC 13.0,
+   Errors: CT_EDEVICE `nvrtc: kernel 'matmul': identifier "x" is undefined (2 errors; NVRTC 13.0,
    sm_90a)`, located at the script line that the log names (#line makes it speak of the script);
    CT_EINVAL for an option or architecture that NVRTC refuses; CT_EMISSING without NVRTC. An error
    of the assembler is traced back to the script through the PTX's .loc lines. */
@@ -50,7 +50,7 @@ typedef struct CtNvrtcId {
 } CtNvrtcId;
 CtStatus ct_nvrtc_identity(CtNvrtcId *id, CtErr *err) CT_NODISCARD;
 
-/* Version and the compute capabilities (75, 80, ...) that the library compiles for; these load it. */
+/* Version, and the compute capabilities (75, 80, ...) that it compiles for; these load NVRTC. */
 CtStatus ct_nvrtc_version(int *major, int *minor, CtErr *err) CT_NODISCARD;
 CtStatus ct_nvrtc_archs(int *sms, int cap, int *n, CtErr *err) CT_NODISCARD;
 
