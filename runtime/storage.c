@@ -1,0 +1,176 @@
+/* storage.c: memory of tensors, on the host or on a device. */
+#include "storage.h"
+
+#include <string.h>
+
+static size_t padded(size_t bytes) { return bytes + CT_STORAGE_ALIGN; }
+
+static CtStatus new_host(CtStorage *s, CtErr *err) {
+  if (s->bytes > SIZE_MAX / 2) {
+    return ct_fail_nomem(err);
+  }
+  s->block = ct_alloc(s->alloc, padded(s->bytes));
+  if (s->block == NULL) {
+    return ct_fail(err, CT_ENOMEM, "not enough memory for a tensor of %zu bytes", s->bytes);
+  }
+  size_t past = (uintptr_t)s->block % CT_STORAGE_ALIGN;
+  s->host = (char *)s->block + (CT_STORAGE_ALIGN - past);
+  return CT_OK;
+}
+
+static CtStatus new_device(CtStorage *s, CtErr *err) {
+  s->stream = ct_device_stream(s->device);
+  return ct_buffer_new(s->device, s->bytes, s->stream, &s->buf, err);
+}
+
+CtStatus ct_storage_new(CtAlloc alloc, CtDevice *device, size_t bytes, CtStorage **out,
+                        CtErr *err) {
+  CtStorage *s = ct_alloc(alloc, sizeof *s);
+  if (s == NULL) {
+    return ct_fail_nomem(err);
+  }
+  *s = (CtStorage){.alloc = alloc, .n_refs = 1, .bytes = bytes, .device = device};
+  CtStatus status = device == NULL ? new_host(s, err) : new_device(s, err);
+  if (status != CT_OK) {
+    ct_free(alloc, s, sizeof *s);
+    return status;
+  }
+  *out = s;
+  return CT_OK;
+}
+
+CtStatus ct_storage_wrap(CtAlloc alloc, CtDevice *device, void *ptr, size_t bytes,
+                         CtStorageFree free, void *free_ud, CtStorage **out, CtErr *err) {
+  CtStorage *s = ct_alloc(alloc, sizeof *s);
+  if (s == NULL) {
+    return ct_fail_nomem(err);
+  }
+  *s = (CtStorage){.alloc = alloc, .n_refs = 1, .bytes = bytes, .device = device, .is_lent = true};
+  s->free = free;
+  s->free_ud = free_ud;
+  if (device == NULL) {
+    s->host = ptr;
+  } else {
+    s->stream = ct_device_stream(device);
+    s->buf = (CtBuffer){.ptr = (CtDevPtr)(uintptr_t)ptr, .bytes = bytes};
+    s->buf.generation = ct_device_generation(device);
+  }
+  *out = s;
+  return CT_OK;
+}
+
+static void free_memory(CtStorage *s) {
+  if (!s->is_lent && s->device == NULL) {
+    ct_free(s->alloc, s->block, padded(s->bytes));
+  } else if (!s->is_lent) {
+    ct_buffer_free(s->device, &s->buf, s->stream);
+  } else if (s->free != NULL) {
+    s->free(s->free_ud, s->device == NULL ? s->host : (void *)(uintptr_t)s->buf.ptr, s->bytes);
+  }
+}
+
+void ct_storage_release(CtStorage *s) {
+  if (s == NULL || --s->n_refs > 0) {
+    return;
+  }
+  free_memory(s);
+  ct_free(s->alloc, s, sizeof *s);
+}
+
+bool ct_storage_is_dead(const CtStorage *s) {
+  return s->device != NULL && s->buf.generation != ct_device_generation(s->device);
+}
+
+/* Asserts the range; fails for memory that a reset took away. */
+static CtStatus check(const CtStorage *s, size_t at, size_t bytes, CtErr *err) {
+  CT_ASSERT(at <= s->bytes && bytes <= s->bytes - at);
+  (void)at;
+  (void)bytes;
+  if (ct_storage_is_dead(s)) {
+    return ct_fail(err, CT_EDEVICE, "the tensor's memory is gone: its device was reset");
+  }
+  return CT_OK;
+}
+
+static void copy_bytes(void *dst, const void *src, size_t bytes) {
+  if (bytes > 0) {
+    memmove(dst, src, bytes);
+  }
+}
+
+static char *host_at(const CtStorage *s, size_t at) {
+  return s->host == NULL ? NULL : (char *)s->host + at;
+}
+
+CtStatus ct_storage_read(const CtStorage *s, size_t at, void *dst, size_t bytes, CtErr *err) {
+  CtStatus status = check(s, at, bytes, err);
+  if (status != CT_OK || bytes == 0) {
+    return status;
+  }
+  if (s->device != NULL) {
+    return ct_device_read(s->device, dst, s->buf.ptr + at, bytes, s->stream, err);
+  }
+  copy_bytes(dst, host_at(s, at), bytes);
+  return CT_OK;
+}
+
+CtStatus ct_storage_write(CtStorage *s, size_t at, const void *src, size_t bytes, CtErr *err) {
+  CtStatus status = check(s, at, bytes, err);
+  if (status != CT_OK || bytes == 0) {
+    return status;
+  }
+  if (s->device != NULL) {
+    return ct_device_write(s->device, s->buf.ptr + at, src, bytes, s->stream, err);
+  }
+  copy_bytes(host_at(s, at), src, bytes);
+  return CT_OK;
+}
+
+/* Between two devices, and between two streams: by way of the host, which also orders the work. */
+static CtStatus copy_staged(const CtStorage *src, size_t src_at, CtStorage *dst, size_t dst_at,
+                            size_t bytes, CtErr *err) {
+  void *stage = ct_alloc(src->alloc, bytes);
+  if (stage == NULL) {
+    return ct_fail_nomem(err);
+  }
+  CtStatus status = ct_storage_read(src, src_at, stage, bytes, err);
+  if (status == CT_OK) {
+    status = ct_storage_write(dst, dst_at, stage, bytes, err);
+  }
+  ct_free(src->alloc, stage, bytes);
+  return status;
+}
+
+CtStatus ct_storage_copy(const CtStorage *src, size_t src_at, CtStorage *dst, size_t dst_at,
+                         size_t bytes, CtErr *err) {
+  CtStatus status = check(src, src_at, bytes, err);
+  if (status == CT_OK) {
+    status = check(dst, dst_at, bytes, err);
+  }
+  if (status != CT_OK || bytes == 0) {
+    return status;
+  }
+  if (src->device == NULL) {
+    return ct_storage_write(dst, dst_at, host_at(src, src_at), bytes, err);
+  }
+  if (dst->device == NULL) {
+    return ct_storage_read(src, src_at, host_at(dst, dst_at), bytes, err);
+  }
+  if (src->device == dst->device && src->stream == dst->stream) {
+    return ct_device_copy(src->device, dst->buf.ptr + dst_at, src->buf.ptr + src_at, bytes,
+                          src->stream, err);
+  }
+  return copy_staged(src, src_at, dst, dst_at, bytes, err);
+}
+
+CtStatus ct_storage_set(CtStorage *s, size_t at, int byte, size_t bytes, CtErr *err) {
+  CtStatus status = check(s, at, bytes, err);
+  if (status != CT_OK || bytes == 0) {
+    return status;
+  }
+  if (s->device != NULL) {
+    return ct_device_set(s->device, s->buf.ptr + at, byte, bytes, s->stream, err);
+  }
+  memset(host_at(s, at), byte, bytes);
+  return CT_OK;
+}
