@@ -1,0 +1,269 @@
+-- run_tests.lua: runs test programs written in Lua and reports in TAP, for `prove`.
+--   lua scripts/run_tests.lua [--cuttle=PATH] [--device=cpu|cuda] [--by-status] FOLDER|FILE...
+-- What a program must do is written in it:
+--   print(size(L))       -- expect: 32          this line of output; all of stdout, in order
+--   tile(A, {1, 2, 3})   -- expect error: TEXT  fails here: FILE:LINE: TEXT on stderr, exit code 1;
+--                                               a TEXT that ends in "..." is the beginning of it
+-- A program without expectations prints TAP itself. With --by-status it only has to exit with 0:
+-- so run the examples, which stop with an error when what they compute is wrong.
+-- With --device=cuda every program is skipped, and counted, where there is no CUDA device.
+
+local TIME_LIMIT_S <const> = 300
+
+local options = { cuttle = "./build/cuttle", device = "cpu" }
+local n_run, n_failed = 0, 0
+
+-- {====== Running programs ======
+
+local function quote(text)
+  return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+local function lines_of(text)
+  local lines = {}
+  for line in (text:gsub("\n$", "") .. "\n"):gmatch("(.-)\n") do
+    lines[#lines + 1] = line
+  end
+  return text == "" and {} or lines
+end
+
+local function read_file(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("a")
+  file:close()
+  return text
+end
+
+local function capture(command)
+  local pipe = assert(io.popen(command))
+  local out = pipe:read("a")
+  local _, _, code = pipe:close()
+  return out, code
+end
+
+local has_timeout = os.execute("command -v timeout >/dev/null 2>&1")
+
+-- Runs the program with `arguments` (shell text): its stdout and stderr as lines, its exit code.
+local function run_cuttle(arguments)
+  local err_path = os.tmpname()
+  local out, code = capture(("CUTTLE_DEVICE=%s %s%s %s 2>%s </dev/null"):format(
+    quote(options.device), has_timeout and ("timeout -k 5 %d "):format(TIME_LIMIT_S) or "",
+    quote(options.cuttle), arguments, quote(err_path)))
+  local err = read_file(err_path)
+  os.remove(err_path)
+  return { out = lines_of(out), err = lines_of(err), code = code }
+end
+
+-- {====== TAP ======
+
+local function diag(text)
+  for _, line in ipairs(lines_of(text)) do
+    print("#   " .. line)
+  end
+end
+
+-- One result. `problems` is a list of texts: none means passed.
+local function report(name, problems)
+  n_run = n_run + 1
+  if #problems > 0 then
+    n_failed = n_failed + 1
+  end
+  print(("%sok %d - %s"):format(#problems > 0 and "not " or "", n_run, name))
+  for _, problem in ipairs(problems) do
+    diag(problem)
+  end
+end
+
+local function report_skip(name, why)
+  n_run = n_run + 1
+  print(("ok %d - %s # skip %s"):format(n_run, name, why))
+end
+
+-- {====== Expectations ======
+
+-- {output = {{line, text}...}, failure = {line, text} or nil}
+local function read_expectations(path)
+  local expected = { output = {} }
+  for number, line in ipairs(lines_of(read_file(path))) do
+    local text = line:match("%-%- expect: ?(.-)%s*$")
+    if text then
+      table.insert(expected.output, { line = number, text = text })
+    end
+    local message = line:match("%-%- expect error: (.-)%s*$")
+    if message then
+      assert(not expected.failure, path .. ": a program fails once")
+      expected.failure = { line = number, text = message }
+    end
+  end
+  return expected
+end
+
+local function fits(got, want)
+  local start = want:match("^(.*)%.%.%.$")
+  return got == want or (start ~= nil and got:sub(1, #start) == start)
+end
+
+local function add(problems, format, ...)
+  problems[#problems + 1] = format:format(...)
+end
+
+local function check_output(expected, got, problems)
+  for i = 1, math.max(#expected, #got) do
+    local want = expected[i]
+    if not want then
+      add(problems, "unexpected output: %s", got[i])
+    elseif not got[i] then
+      add(problems, "line %d: missing output: %s", want.line, want.text)
+    elseif got[i]:gsub("%s+$", "") ~= want.text then
+      add(problems, "line %d\n     got: %s\nexpected: %s", want.line, got[i], want.text)
+    end
+  end
+end
+
+-- The message stands on stderr as "FILE:LINE: TEXT", after the program's name or alone.
+local function check_failure(path, failure, result, problems)
+  local want = ("%s:%d: %s"):format(path, failure.line, failure.text)
+  for _, line in ipairs(result.err) do
+    if fits(line, want) or fits(line:gsub("^[%w_./-]+: ", "", 1), want) then
+      return
+    end
+  end
+  add(problems, "expected error: %s", want)
+  add(problems, "     got: %s", #result.err > 0 and table.concat(result.err, "\n") or "nothing")
+end
+
+local function check_status(result, want, problems)
+  if result.code ~= want then
+    add(problems, "exit code %s instead of %d%s", result.code, want,
+      result.code == 124 and " (out of time)" or "")
+  end
+end
+
+local function check_silent(result, problems)
+  if #result.err > 0 then
+    add(problems, "on stderr:\n%s", table.concat(result.err, "\n"))
+  end
+end
+
+-- {====== Kinds of programs ======
+
+local function run_expecting(path, expected, result)
+  local problems = {}
+  check_output(expected.output, result.out, problems)
+  if expected.failure then
+    check_failure(path, expected.failure, result, problems)
+    check_status(result, 1, problems)
+  else
+    check_silent(result, problems)
+    check_status(result, 0, problems)
+  end
+  report(path, problems)
+end
+
+local function run_by_status(path, result)
+  local problems = {}
+  check_status(result, 0, problems)
+  check_silent(result, problems)
+  if #problems > 0 then
+    add(problems, "its output:\n%s", table.concat(result.out, "\n"))
+  end
+  report(path, problems)
+  if #problems == 0 then
+    diag(table.concat(result.out, "\n"))
+  end
+end
+
+-- Passes the program's own TAP on, renumbered; it must fit its plan and exit with 0.
+local function run_tap(path, result)
+  local plan, n, problems = nil, 0, {}
+  for _, line in ipairs(result.out) do
+    local status, rest = line:match("^(n?o?t? ?ok)%s*%d*%s*(.*)$")
+    if status == "ok" or status == "not ok" then
+      n, n_run = n + 1, n_run + 1
+      n_failed = n_failed + (status == "ok" and 0 or 1)
+      print(("%s %d - %s: %s"):format(status, n_run, path, (rest:gsub("^%- ", ""))))
+    elseif line:match("^1%.%.%d+") then
+      plan = line
+    else
+      print(line)
+    end
+  end
+  local why = plan and plan:match("^1%.%.0 # [Ss][Kk][Ii][Pp] (.*)$")
+  if why then
+    return report_skip(path, why)
+  end
+  if not plan then
+    add(problems, "states no expectation and prints no TAP plan")
+  elseif plan ~= "1.." .. n then
+    add(problems, "plan %s, but %d results", plan, n)
+  end
+  check_silent(result, problems)
+  check_status(result, 0, problems)
+  report(path .. " ran to its end", problems)
+end
+
+local function run_test(path)
+  local expected = read_expectations(path)
+  local result = run_cuttle(quote(path))
+  if options.by_status then
+    run_by_status(path, result)
+  elseif expected.failure or #expected.output > 0 then
+    run_expecting(path, expected, result)
+  else
+    run_tap(path, result)
+  end
+end
+
+-- {====== Main ======
+
+local function programs_under(paths)
+  local quoted = {}
+  for i, path in ipairs(paths) do
+    quoted[i] = quote(path)
+  end
+  local out = capture("find " .. table.concat(quoted, " ") .. " -name '*.lua' | LC_ALL=C sort")
+  return lines_of(out)
+end
+
+local function read_arguments(args)
+  local paths = {}
+  for _, arg in ipairs(args) do
+    local name, value = arg:match("^%-%-(%w[%w-]*)=?(.*)$")
+    if not name then
+      paths[#paths + 1] = arg
+    elseif name == "by-status" then
+      options.by_status = true
+    elseif options[name] and value ~= "" then
+      options[name] = value
+    else
+      error("unknown option " .. arg, 0)
+    end
+  end
+  assert(#paths > 0, "which folder?")
+  return paths
+end
+
+-- Why this machine cannot run the programs, or nil.
+local function missing_device()
+  if options.device == "cpu" then
+    return nil
+  end
+  local result = run_cuttle("-e 'synchronize()'")
+  return result.code ~= 0 and (result.err[1] or "no " .. options.device .. " device") or nil
+end
+
+local function main(...)
+  local paths = programs_under(read_arguments { ... })
+  local why = missing_device()
+  for _, path in ipairs(paths) do
+    if why then
+      report_skip(path, why)
+    else
+      run_test(path)
+    end
+  end
+  print("1.." .. n_run)
+  os.exit(n_failed == 0)
+end
+
+main(...)
