@@ -1,0 +1,389 @@
+/* device_launch.c: modules, functions and launches. A launch is on the path of every script's inner
+   loop: it makes three calls of the driver's (current context, launch), writes one entry of the
+   ring, and looks at nothing else; whatever explains a refused launch is found out afterwards. */
+#include <stdio.h>
+#include <string.h>
+
+#include "device_priv.h"
+
+struct CtFunction {
+  CtFunction *next; /* in the module */
+  CtModule *module;
+  CuFunction handle;
+  CtLabel *label;
+  size_t shared_max;   /* dynamic bytes that launches may use so far */
+  size_t params_bytes; /* of the whole parameter block; SIZE_MAX when the driver does not tell */
+  bool large_clusters; /* clusters over 8 blocks are allowed */
+  CtFunctionInfo info;
+};
+
+struct CtModule {
+  CtDevice *device;
+  CuModule handle;
+  unsigned generation;
+  CtFunction *functions;
+};
+
+enum { PORTABLE_CLUSTER = 8, SHARED_DEFAULT = 48 * 1024 };
+
+/* {====== Labels and the ring ====== */
+
+static CtLabel *new_label(CtAlloc alloc, const char *name, const char *chunk, int line) {
+  const char *where = chunk == NULL ? "" : chunk;
+  size_t name_bytes = strlen(name) + 1, where_bytes = strlen(where) + 1;
+  size_t bytes = sizeof(CtLabel) + name_bytes + where_bytes;
+  CtLabel *l = ct_alloc(alloc, bytes);
+  if (l == NULL) {
+    return NULL;
+  }
+  char *text = (char *)(l + 1);
+  memcpy(text, name, name_bytes);
+  memcpy(text + name_bytes, where, where_bytes);
+  *l = (CtLabel){.bytes = bytes, .line = line, .name = text, .chunk = text + name_bytes};
+  return l;
+}
+
+static bool is_in_ring(const CtDevice *d, const CtLabel *l) {
+  for (int i = 0; i < CT_RING_LEN; i++) {
+    if (d->ring[i].label == l) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void ct_device_prune_labels(CtDevice *d) {
+  for (CtLabel **link = &d->dead_labels; *link != NULL;) {
+    CtLabel *l = *link;
+    if (is_in_ring(d, l)) {
+      link = &l->next;
+    } else {
+      *link = l->next;
+      ct_free(d->alloc, l, l->bytes);
+    }
+  }
+}
+
+static void retire_label(CtDevice *d, CtLabel *l) {
+  l->next = d->dead_labels;
+  d->dead_labels = l;
+}
+
+void ct_device_note_waited(CtDevice *d, CtStream stream) {
+  bool pending = false;
+  for (int i = 0; i < CT_RING_LEN; i++) {
+    if (d->ring[i].stream == stream) {
+      d->ring[i].label = NULL;
+    }
+    pending = pending || d->ring[i].label != NULL;
+  }
+  if (!pending && d->n_pending <= CT_RING_LEN) {
+    d->n_pending = 0;
+  }
+}
+
+void ct_device_note_all_waited(CtDevice *d) {
+  for (int i = 0; i < CT_RING_LEN; i++) {
+    d->ring[i].label = NULL;
+  }
+  d->n_pending = 0;
+}
+
+/* {====== Modules ====== */
+
+/* What the driver's own compiler says about a PTX image: its first line. */
+static const char *first_line(char *log) {
+  log[strcspn(log, "\n")] = '\0';
+  return log;
+}
+
+static CtStatus load_image(CtModule *m, const void *image, CtErr *err) {
+  char log[256] = "";
+  CuJitOption options[] = {CT_CU_JIT_ERROR_LOG_BUFFER, CT_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, (void *)(uintptr_t)sizeof log};
+  CtDevice *d = m->device;
+  if (!ct_device_enter(d, err)) {
+    return CT_EDEVICE;
+  }
+  CuResult r = d->cu->cuModuleLoadDataEx(&m->handle, image, 2, options, values);
+  return ct_device_done(d, "cuModuleLoadDataEx", r, err, "%s", first_line(log));
+}
+
+CtStatus ct_module_new(CtDevice *d, const void *image, CtModule **out, CtErr *err) {
+  CtModule *m = ct_alloc(d->alloc, sizeof *m);
+  if (m == NULL) {
+    return ct_fail_nomem(err);
+  }
+  *m = (CtModule){.device = d, .generation = d->generation};
+  CtStatus s = load_image(m, image, err);
+  if (s != CT_OK) {
+    ct_free(d->alloc, m, sizeof *m);
+    return s;
+  }
+  *out = m;
+  return CT_OK;
+}
+
+static void free_functions(CtModule *m) {
+  while (m->functions != NULL) {
+    CtFunction *f = m->functions;
+    m->functions = f->next;
+    retire_label(m->device, f->label);
+    ct_free(m->device->alloc, f, sizeof *f);
+  }
+  ct_device_prune_labels(m->device);
+}
+
+void ct_module_free(CtModule *m) {
+  if (m == NULL) {
+    return;
+  }
+  CtDevice *d = m->device;
+  if (m->generation == d->generation && ct_device_enter(d, NULL)) {
+    (void)d->cu->cuModuleUnload(m->handle);
+    ct_device_leave(d);
+  }
+  free_functions(m);
+  ct_free(d->alloc, m, sizeof *m);
+}
+
+/* {====== Functions ====== */
+
+static int get_attribute(const CtDevice *d, CuFunction f, CuFunctionAttribute a) {
+  int value = 0;
+  return d->cu->cuFuncGetAttribute(&value, a, f) == CT_CUDA_SUCCESS ? value : 0;
+}
+
+static void read_info(const CtDevice *d, CtFunction *f) {
+  f->info = (CtFunctionInfo){
+      .registers = get_attribute(d, f->handle, CT_CU_FUNC_ATTRIBUTE_NUM_REGS),
+      .shared_bytes = (size_t)get_attribute(d, f->handle, CT_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
+      .local_bytes = (size_t)get_attribute(d, f->handle, CT_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
+      .const_bytes = (size_t)get_attribute(d, f->handle, CT_CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES),
+      .max_threads = get_attribute(d, f->handle, CT_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+      .binary_version = get_attribute(d, f->handle, CT_CU_FUNC_ATTRIBUTE_BINARY_VERSION),
+  };
+}
+
+/* End of the last parameter; the driver reads that far whatever the caller packed. */
+static size_t measure_params(const CtDevice *d, CuFunction f) {
+  size_t end = 0, offset = 0, bytes = 0;
+  if (d->cu->cuFuncGetParamInfo == NULL) {
+    return SIZE_MAX;
+  }
+  for (size_t i = 0; d->cu->cuFuncGetParamInfo(f, i, &offset, &bytes) == CT_CUDA_SUCCESS; i++) {
+    end = offset + bytes;
+  }
+  return end;
+}
+
+static CtStatus find_function(CtFunction *f, const char *symbol, CtErr *err) {
+  CtDevice *d = f->module->device;
+  if (!ct_device_enter(d, err)) {
+    return CT_EDEVICE;
+  }
+  CuResult r = d->cu->cuModuleGetFunction(&f->handle, f->module->handle, symbol);
+  if (r == CT_CUDA_SUCCESS) {
+    read_info(d, f);
+    f->params_bytes = measure_params(d, f->handle);
+  }
+  return ct_device_done(d, "cuModuleGetFunction", r, err, "'%s'", symbol);
+}
+
+static CtStatus fail_stale(const char *what, CtErr *err) {
+  return ct_fail(err, CT_EINVAL, "launch: kernel '%s' was loaded before the device was reset; "
+                 "load it again", what);
+}
+
+CtStatus ct_module_function(CtModule *m, const char *symbol, const char *name, const char *chunk,
+                            int line, CtFunction **out, CtErr *err) {
+  CtAlloc alloc = m->device->alloc;
+  if (m->generation != m->device->generation) {
+    return fail_stale(name, err);
+  }
+  CtFunction *f = ct_alloc(alloc, sizeof *f);
+  CtLabel *label = new_label(alloc, name, chunk, line);
+  CtStatus s = f == NULL || label == NULL ? ct_fail_nomem(err) : CT_OK;
+  if (s == CT_OK) {
+    *f = (CtFunction){.module = m, .label = label};
+    s = find_function(f, symbol, err);
+  }
+  if (s != CT_OK) {
+    ct_free(alloc, f, sizeof *f);
+    ct_free(alloc, label, label == NULL ? 0 : label->bytes);
+    return s;
+  }
+  f->shared_max = f->info.shared_bytes < SHARED_DEFAULT ? SHARED_DEFAULT - f->info.shared_bytes : 0;
+  f->next = m->functions;
+  m->functions = f;
+  *out = f;
+  return CT_OK;
+}
+
+const CtFunctionInfo *ct_function_info(const CtFunction *f) { return &f->info; }
+
+static CtStatus fail_shared(const CtFunction *f, size_t bytes, CtErr *err) {
+  const CtDeviceInfo *info = &f->module->device->info;
+  return ct_fail(err, CT_EINVAL, "launch: kernel '%s' needs %zu bytes of shared memory "
+                 "(%zu static, %zu dynamic); '%s' has %zu per block", f->label->name,
+                 f->info.shared_bytes + bytes, f->info.shared_bytes, bytes, info->name,
+                 info->shared_block_optin_bytes);
+}
+
+CtStatus ct_function_set_shared(CtFunction *f, size_t bytes, CtErr *err) {
+  CtDevice *d = f->module->device;
+  size_t limit = d->info.shared_block_optin_bytes;
+  if (bytes <= f->shared_max) {
+    return CT_OK;
+  }
+  if (bytes > limit || bytes + f->info.shared_bytes > limit) {
+    return fail_shared(f, bytes, err);
+  }
+  CtStatus s = CT_CALL(
+      d, err, cuFuncSetAttribute,
+      (f->handle, CT_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
+      "kernel '%s', %zu bytes of shared memory", f->label->name, bytes);
+  if (s == CT_OK) {
+    f->shared_max = bytes;
+  }
+  return s;
+}
+
+CtStatus ct_function_occupancy(CtFunction *f, int n_threads, size_t shared_bytes, int *n_blocks,
+                               CtErr *err) {
+  CtStatus s = ct_function_set_shared(f, shared_bytes, err);
+  if (s != CT_OK) {
+    return s;
+  }
+  return CT_CALL(f->module->device, err, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                 (n_blocks, f->handle, n_threads, shared_bytes), "kernel '%s', %d threads",
+                 f->label->name, n_threads);
+}
+
+/* {====== Launch ====== */
+
+static uint64_t volume(CtDim3 d) { return (uint64_t)d.x * d.y * d.z; }
+
+static bool is_within(CtDim3 d, CtDim3 max) {
+  return d.x >= 1 && d.y >= 1 && d.z >= 1 && d.x <= max.x && d.y <= max.y && d.z <= max.z;
+}
+
+static void explain_dims(const char *what, CtDim3 max, char *why, size_t cap) {
+  snprintf(why, cap, "; each extent of the %s must be 1 to (%u,%u,%u)", what, max.x, max.y, max.z);
+}
+
+/* Why the driver refused a launch, if that can be seen from outside. */
+static void explain(const CtFunction *f, const CtLaunch *l, char *why, size_t cap) {
+  const CtDeviceInfo *info = &f->module->device->info;
+  why[0] = '\0';
+  if (!is_within(l->grid, info->max_grid)) {
+    explain_dims("grid", info->max_grid, why, cap);
+  } else if (!is_within(l->block, info->max_block)) {
+    explain_dims("block", info->max_block, why, cap);
+  } else if (volume(l->block) > (uint64_t)f->info.max_threads) {
+    snprintf(why, cap, "; this kernel can have at most %d threads per block (%d registers each)",
+             f->info.max_threads, f->info.registers);
+  } else if (l->cluster.x != 0 && !info->has_clusters) {
+    snprintf(why, cap, "; '%s' has no clusters", info->name);
+  }
+}
+
+static CtStatus fail_launch(CtFunction *f, const CtLaunch *l, CuResult r, CtErr *err) {
+  char why[200], cluster[64] = "";
+  explain(f, l, why, sizeof why);
+  if (l->cluster.x != 0) {
+    snprintf(cluster, sizeof cluster, " cluster (%u,%u,%u)", l->cluster.x, l->cluster.y,
+             l->cluster.z);
+  }
+  return ct_device_fail(f->module->device, "cuLaunchKernelEx", r, err,
+                        "grid (%u,%u,%u) block (%u,%u,%u)%s shared %u bytes, kernel '%s'%s",
+                        l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z,
+                        cluster, l->shared_bytes, f->label->name, why);
+}
+
+/* What a launch needs once per function, and what must not reach the driver. */
+static CtStatus prepare(CtFunction *f, const CtLaunch *l, size_t params_bytes, CtErr *err) {
+  CtDevice *d = f->module->device;
+  if (f->module->generation != d->generation) {
+    return fail_stale(f->label->name, err);
+  }
+  if (params_bytes != f->params_bytes && f->params_bytes != SIZE_MAX) {
+    return ct_fail(err, CT_EINVAL, "launch: kernel '%s' takes %zu bytes of parameters, got %zu",
+                   f->label->name, f->params_bytes, params_bytes);
+  }
+  if (volume(l->cluster) > PORTABLE_CLUSTER && !f->large_clusters) {
+    CtStatus s = CT_CALL(
+        d, err, cuFuncSetAttribute,
+        (f->handle, CT_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+        "kernel '%s', clusters of %llu blocks", f->label->name,
+        (unsigned long long)volume(l->cluster));
+    f->large_clusters = s == CT_OK;
+    if (s != CT_OK) {
+      return s;
+    }
+  }
+  return ct_function_set_shared(f, l->shared_bytes, err);
+}
+
+static bool is_prepared(const CtFunction *f, const CtLaunch *l, size_t params_bytes) {
+  return f->module->generation == f->module->device->generation &&
+         (params_bytes == f->params_bytes || f->params_bytes == SIZE_MAX) &&
+         l->shared_bytes <= f->shared_max && (l->cluster.x == 0 || f->large_clusters);
+}
+
+static void set_cluster(CuLaunchConfig *config, CuLaunchAttribute *a, CtDim3 cluster) {
+  *a = (CuLaunchAttribute){.id = CT_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+  a->value.cluster[0] = cluster.x;
+  a->value.cluster[1] = cluster.y;
+  a->value.cluster[2] = cluster.z;
+  config->attributes = a;
+  config->n_attributes = 1;
+}
+
+/* The packed block goes to the driver as it is: one copy of known size. */
+static CuResult enqueue(const CtFunction *f, const CtLaunch *l, const void *params,
+                        size_t params_bytes) {
+  CuLaunchAttribute attribute;
+  CuLaunchConfig config = {
+      .grid = {l->grid.x, l->grid.y, l->grid.z},
+      .block = {l->block.x, l->block.y, l->block.z},
+      .shared_bytes = l->shared_bytes,
+      .stream = l->stream,
+  };
+  void *extra[] = {
+      (void *)(uintptr_t)CT_CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, (void *)(uintptr_t)params,
+      (void *)(uintptr_t)CT_CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,    &params_bytes,
+      (void *)(uintptr_t)CT_CU_LAUNCH_PARAM_END_AS_INT,
+  };
+  if (l->cluster.x != 0) {
+    set_cluster(&config, &attribute, l->cluster);
+  }
+  return f->module->device->cu->cuLaunchKernelEx(&config, f->handle, NULL,
+                                                 params_bytes == 0 ? NULL : extra);
+}
+
+static void note_launch(CtDevice *d, const CtFunction *f, CtStream stream) {
+  d->ring[d->n_launched++ % CT_RING_LEN] = (CtLaunched){f->label, stream};
+  d->n_pending++;
+}
+
+CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *params,
+                            size_t params_bytes, CtErr *err) {
+  CtDevice *d = f->module->device;
+  if (!is_prepared(f, launch, params_bytes)) {
+    CtStatus s = prepare(f, launch, params_bytes, err);
+    if (s != CT_OK) {
+      return s;
+    }
+  }
+  if (!ct_device_enter(d, err)) {
+    return CT_EDEVICE;
+  }
+  CuResult r = enqueue(f, launch, params, params_bytes);
+  ct_device_leave(d);
+  if (r != CT_CUDA_SUCCESS) {
+    return fail_launch(f, launch, r, err);
+  }
+  note_launch(d, f, launch->stream);
+  return CT_OK;
+}

@@ -1,0 +1,307 @@
+/* device_memory.c: a device's memory, streams and events, and waiting for them. */
+#include <stdio.h>
+#include <time.h>
+
+#include "device_priv.h"
+
+/* {====== Handles ====== */
+
+/* Makes room, so that a handle just made can always be kept. */
+static CtStatus reserve_handle(const CtDevice *d, CtHandles *h, CtErr *err) {
+  return ct_grow(d->alloc, &h->items, &h->cap, h->n + 1, sizeof *h->items, err);
+}
+
+static void keep_handle(CtHandles *h, void *handle) { h->items[h->n++] = handle; }
+
+/* False when it is not one of ours, or no longer. */
+static bool drop_handle(CtHandles *h, const void *handle) {
+  for (size_t i = h->n; i-- > 0;) {
+    if (h->items[i] == handle) {
+      h->items[i] = h->items[--h->n];
+      return true;
+    }
+  }
+  return false;
+}
+
+/* {====== Waiting ====== */
+
+enum { SPIN_NS = 100 * 1000, SLEEP_NS = 20 * 1000 };
+
+static int64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool is_interrupted(const CtDevice *d) {
+  return d->interrupt != NULL && *d->interrupt != 0;
+}
+
+static CtStatus fail_interrupted(CtErr *err) {
+  return ct_fail(err, CT_EINTERRUPTED, "device: the wait was interrupted; the kernel still runs");
+}
+
+/* Waits in steps that a signal can end: spins while short kernels run, then naps. */
+typedef CuResult Query(const CtCuda *cu, const void *what);
+
+static CuResult query_stream(const CtCuda *cu, const void *stream) {
+  return cu->cuStreamQuery(*(const CtStream *)stream);
+}
+
+static CuResult query_event(const CtCuda *cu, const void *event) {
+  return cu->cuEventQuery(*(const CtEvent *)event);
+}
+
+static CuResult repeat(const CtDevice *d, Query *query, const void *what) {
+  const struct timespec nap = {0, SLEEP_NS};
+  int64_t start = now_ns();
+  CuResult r = query(d->cu, what);
+  while (r == CT_CUDA_ERROR_NOT_READY && !is_interrupted(d)) {
+    if (now_ns() - start > SPIN_NS) {
+      nanosleep(&nap, NULL);
+    }
+    r = query(d->cu, what);
+  }
+  return r;
+}
+
+/* Polls to the end; a wait without an interrupt flag is left to the driver. */
+static CtStatus wait_polling(CtDevice *d, const char *call, Query *query, const void *what,
+                             CtErr *err) {
+  if (!ct_device_enter(d, err)) {
+    return CT_EDEVICE;
+  }
+  CuResult r = repeat(d, query, what);
+  if (r == CT_CUDA_ERROR_NOT_READY) {
+    ct_device_leave(d);
+    return fail_interrupted(err);
+  }
+  return ct_device_done(d, call, r, err, "%s", "");
+}
+
+static CtStatus wait_stream(CtDevice *d, CtStream s, CtErr *err) {
+  if (d->interrupt != NULL) {
+    CtStatus status = wait_polling(d, "cuStreamQuery", query_stream, &s, err);
+    if (status != CT_OK) {
+      return status;
+    }
+  }
+  return CT_CALL(d, err, cuStreamSynchronize, (s), "%s", "");
+}
+
+CtStatus ct_stream_synchronize(CtDevice *d, CtStream s, CtErr *err) {
+  CtStatus status = wait_stream(d, s, err);
+  if (status == CT_OK) {
+    ct_device_note_waited(d, s);
+  }
+  return status;
+}
+
+/* The context's own wait cannot be interrupted, so our streams are waited for first. */
+static CtStatus wait_streams(CtDevice *d, CtErr *err) {
+  CtStatus s = wait_stream(d, d->stream, err);
+  for (size_t i = 0; i < d->streams.n && s == CT_OK; i++) {
+    s = wait_stream(d, d->streams.items[i], err);
+  }
+  return s;
+}
+
+CtStatus ct_device_synchronize(CtDevice *d, CtErr *err) {
+  CtStatus s = d->interrupt == NULL ? CT_OK : wait_streams(d, err);
+  if (s != CT_OK) {
+    return s;
+  }
+  s = CT_CALL(d, err, cuCtxSynchronize, (), "%s", "");
+  if (s == CT_OK) {
+    ct_device_note_all_waited(d);
+  }
+  return s;
+}
+
+/* {====== Memory ====== */
+
+CtStatus ct_device_memory(CtDevice *d, size_t *free_bytes, size_t *total_bytes, CtErr *err) {
+  return CT_CALL(d, err, cuMemGetInfo_v2, (free_bytes, total_bytes), "%s", "");
+}
+
+static CtStatus allocate(CtDevice *d, size_t bytes, CtStream stream, CuDevicePtr *p, CtErr *err) {
+  if (d->pool != NULL) {
+    return CT_CALL(d, err, cuMemAllocFromPoolAsync, (p, bytes, d->pool, stream),
+                   "%zu bytes on '%s'", bytes, d->info.name);
+  }
+  return CT_CALL(d, err, cuMemAlloc_v2, (p, bytes), "%zu bytes on '%s'", bytes, d->info.name);
+}
+
+CtStatus ct_buffer_new(CtDevice *d, size_t bytes, CtStream stream, CtBuffer *out, CtErr *err) {
+  CuDevicePtr p = 0;
+  CtStatus s = bytes == 0 ? CT_OK : allocate(d, bytes, stream, &p, err);
+  if (s == CT_OK) {
+    *out = (CtBuffer){.ptr = p, .bytes = bytes, .generation = d->generation};
+  }
+  return s;
+}
+
+/* Nothing can be done about a failure, and a fault will come out of the next call anyway. */
+void ct_buffer_free(CtDevice *d, CtBuffer *b, CtStream stream) {
+  if (b->ptr != 0 && b->generation == d->generation && ct_device_enter(d, NULL)) {
+    if (d->pool != NULL) {
+      (void)d->cu->cuMemFreeAsync(b->ptr, stream);
+    } else {
+      (void)d->cu->cuStreamSynchronize(stream);
+      (void)d->cu->cuMemFree_v2(b->ptr);
+    }
+    ct_device_leave(d);
+  }
+  *b = (CtBuffer){0};
+}
+
+CtStatus ct_device_write_async(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes,
+                               CtStream stream, CtErr *err) {
+  return bytes == 0 ? CT_OK
+                    : CT_CALL(d, err, cuMemcpyHtoDAsync_v2, (dst, src, bytes, stream),
+                              "%zu bytes", bytes);
+}
+
+CtStatus ct_device_read_async(CtDevice *d, void *dst, CtDevPtr src, size_t bytes, CtStream stream,
+                              CtErr *err) {
+  return bytes == 0 ? CT_OK
+                    : CT_CALL(d, err, cuMemcpyDtoHAsync_v2, (dst, src, bytes, stream),
+                              "%zu bytes", bytes);
+}
+
+CtStatus ct_device_write(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes, CtStream stream,
+                         CtErr *err) {
+  CtStatus s = ct_device_write_async(d, dst, src, bytes, stream, err);
+  return s == CT_OK && bytes > 0 ? ct_stream_synchronize(d, stream, err) : s;
+}
+
+/* The driver's copy to pageable memory waits for the stream, so an interruptible wait is first. */
+CtStatus ct_device_read(CtDevice *d, void *dst, CtDevPtr src, size_t bytes, CtStream stream,
+                        CtErr *err) {
+  CtStatus s = bytes > 0 && d->interrupt != NULL ? ct_stream_synchronize(d, stream, err) : CT_OK;
+  s = s == CT_OK ? ct_device_read_async(d, dst, src, bytes, stream, err) : s;
+  return s == CT_OK && bytes > 0 ? ct_stream_synchronize(d, stream, err) : s;
+}
+
+CtStatus ct_device_copy(CtDevice *d, CtDevPtr dst, CtDevPtr src, size_t bytes, CtStream stream,
+                        CtErr *err) {
+  return bytes == 0 ? CT_OK
+                    : CT_CALL(d, err, cuMemcpyDtoDAsync_v2, (dst, src, bytes, stream),
+                              "%zu bytes", bytes);
+}
+
+CtStatus ct_device_set(CtDevice *d, CtDevPtr dst, int byte, size_t bytes, CtStream stream,
+                       CtErr *err) {
+  return bytes == 0 ? CT_OK
+                    : CT_CALL(d, err, cuMemsetD8Async, (dst, (unsigned char)byte, bytes, stream),
+                              "%zu bytes", bytes);
+}
+
+CtStatus ct_device_host_new(CtDevice *d, size_t bytes, void **out, CtErr *err) {
+  void *made = NULL;
+  CtStatus s = reserve_handle(d, &d->host_blocks, err);
+  s = s == CT_OK ? CT_CALL(d, err, cuMemAllocHost_v2, (&made, bytes == 0 ? 1 : bytes),
+                           "%zu bytes", bytes)
+                 : s;
+  if (s == CT_OK) {
+    keep_handle(&d->host_blocks, made);
+    *out = made;
+  }
+  return s;
+}
+
+void ct_device_host_free(CtDevice *d, void *p) {
+  if (drop_handle(&d->host_blocks, p) && ct_device_enter(d, NULL)) {
+    (void)d->cu->cuMemFreeHost(p);
+    ct_device_leave(d);
+  }
+}
+
+/* {====== Streams ====== */
+
+CtStatus ct_stream_new(CtDevice *d, CtStream *out, CtErr *err) {
+  CtStream made = NULL;
+  CtStatus s = reserve_handle(d, &d->streams, err);
+  s = s == CT_OK ? CT_CALL(d, err, cuStreamCreate, (&made, CT_CU_STREAM_DEFAULT), "%s", "") : s;
+  if (s == CT_OK) {
+    keep_handle(&d->streams, made);
+    *out = made;
+  }
+  return s;
+}
+
+void ct_stream_free(CtDevice *d, CtStream s) {
+  if (drop_handle(&d->streams, s) && ct_device_enter(d, NULL)) {
+    (void)d->cu->cuStreamDestroy_v2(s);
+    ct_device_leave(d);
+  }
+}
+
+/* "Not yet" is no failure. */
+static CtStatus finish_query(CtDevice *d, const char *call, CuResult r, bool *done, CtErr *err) {
+  CuResult failure = r == CT_CUDA_ERROR_NOT_READY ? CT_CUDA_SUCCESS : r;
+  CtStatus s = ct_device_done(d, call, failure, err, "%s", "");
+  if (s == CT_OK) {
+    *done = r == CT_CUDA_SUCCESS;
+  }
+  return s;
+}
+
+CtStatus ct_stream_query(CtDevice *d, CtStream s, bool *done, CtErr *err) {
+  if (!ct_device_enter(d, err)) {
+    return CT_EDEVICE;
+  }
+  return finish_query(d, "cuStreamQuery", d->cu->cuStreamQuery(s), done, err);
+}
+
+CtStatus ct_stream_wait(CtDevice *d, CtStream s, CtEvent after, CtErr *err) {
+  return CT_CALL(d, err, cuStreamWaitEvent, (s, after, 0), "%s", "");
+}
+
+/* {====== Events ====== */
+
+CtStatus ct_event_new(CtDevice *d, CtEvent *out, CtErr *err) {
+  CtEvent made = NULL;
+  CtStatus s = reserve_handle(d, &d->events, err);
+  s = s == CT_OK ? CT_CALL(d, err, cuEventCreate, (&made, CT_CU_EVENT_DEFAULT), "%s", "") : s;
+  if (s == CT_OK) {
+    keep_handle(&d->events, made);
+    *out = made;
+  }
+  return s;
+}
+
+void ct_event_free(CtDevice *d, CtEvent e) {
+  if (drop_handle(&d->events, e) && ct_device_enter(d, NULL)) {
+    (void)d->cu->cuEventDestroy_v2(e);
+    ct_device_leave(d);
+  }
+}
+
+CtStatus ct_event_record(CtDevice *d, CtEvent e, CtStream s, CtErr *err) {
+  return CT_CALL(d, err, cuEventRecord, (e, s), "%s", "");
+}
+
+CtStatus ct_event_synchronize(CtDevice *d, CtEvent e, CtErr *err) {
+  if (d->interrupt != NULL) {
+    return wait_polling(d, "cuEventQuery", query_event, &e, err);
+  }
+  return CT_CALL(d, err, cuEventSynchronize, (e), "%s", "");
+}
+
+CtStatus ct_event_query(CtDevice *d, CtEvent e, bool *done, CtErr *err) {
+  if (!ct_device_enter(d, err)) {
+    return CT_EDEVICE;
+  }
+  return finish_query(d, "cuEventQuery", d->cu->cuEventQuery(e), done, err);
+}
+
+CtStatus ct_event_elapsed(CtDevice *d, CtEvent start, CtEvent stop, double *ms, CtErr *err) {
+  float elapsed = 0;
+  CtStatus s = CT_CALL(d, err, cuEventElapsedTime, (&elapsed, start, stop), "%s", "");
+  if (s == CT_OK) {
+    *ms = (double)elapsed;
+  }
+  return s;
+}

@@ -1,0 +1,81 @@
+/* device_priv.h: what the three files of a device share: device.c (opening, the current context,
+   errors), device_memory.c (memory, streams, events, waits) and device_launch.c (modules,
+   functions, launches, and the record of launches that faults are blamed on). */
+#ifndef CT_DEVICE_PRIV_H
+#define CT_DEVICE_PRIV_H
+
+#include "device.h"
+#include "dl.h"
+
+/* What messages call a function. Outlives the function while the record of launches names it. */
+typedef struct CtLabel CtLabel;
+struct CtLabel {
+  CtLabel *next; /* in CtDevice.dead_labels */
+  size_t bytes;  /* of the whole block */
+  int line;
+  const char *name, *chunk; /* behind the struct; chunk is "" when unknown */
+};
+
+enum { CT_RING_LEN = 16 }; /* a power of two */
+
+typedef struct CtLaunched {
+  const CtLabel *label; /* NULL: known to be over */
+  CtStream stream;
+} CtLaunched;
+
+/* Handles that live in the context, so that one from before a reset is not given to the driver. */
+typedef struct CtHandles {
+  void **items;
+  size_t n, cap;
+} CtHandles;
+
+struct CtDevice {
+  const CtCuda *cu;
+  CtContext context;
+  CtAlloc alloc;
+  const volatile sig_atomic_t *interrupt;
+  CuDevice device;
+  CuMemPool pool; /* NULL: no stream-ordered allocation */
+  CtStream stream;
+  bool owns_context, owns_stream;
+  bool pushed; /* inside a call: the thread's own context is to be restored */
+  bool lost;
+  unsigned generation;
+  CtHandles streams, events, host_blocks; /* those made by ct_stream_new and so on */
+  CtLaunched ring[CT_RING_LEN]; /* the last launches; launch i is at i % CT_RING_LEN */
+  unsigned n_launched;
+  unsigned n_pending;   /* launches since everything was last known to be over */
+  CtLabel *dead_labels; /* of unloaded modules, as long as the ring names them */
+  char lost_msg[512];   /* what made the device lost */
+  CtDeviceInfo info;
+};
+
+/* Begins a driver call: makes the device's context current on this thread. False, with *err filled
+   (CT_EDEVICE), when it cannot or when the device is lost. */
+bool ct_device_enter(CtDevice *d, CtErr *err) CT_NODISCARD;
+
+/* Ends it: restores the thread's own context; turns the call's result into a status. */
+void ct_device_leave(CtDevice *d);
+CtStatus ct_device_done(CtDevice *d, const char *call, CuResult r, CtErr *err, const char *fmt,
+                        ...) CT_PRINTF(5, 6) CT_NODISCARD;
+
+/* One driver call in the device's context, as a CtStatus. What follows the arguments is a format
+   and its arguments: what the call was about, for messages; "%s", "" for nothing. */
+#define CT_CALL(d, err, name, args, ...)                                           \
+  (ct_device_enter((d), (err))                                                     \
+       ? ct_device_done((d), #name, (d)->cu->name args, (err), __VA_ARGS__)        \
+       : CT_EDEVICE)
+
+/* Turns a driver's result into an error of ours: "<call>: CUDA_ERROR_X (n): <details>". A fault of
+   an earlier kernel marks the device lost and names the suspects instead. */
+CtStatus ct_device_fail(CtDevice *d, const char *call, CuResult r, CtErr *err, const char *fmt,
+                        ...) CT_PRINTF(5, 6);
+
+/* Notes that what `stream` had to do is done, or all that the context had to do. */
+void ct_device_note_waited(CtDevice *d, CtStream stream);
+void ct_device_note_all_waited(CtDevice *d);
+
+/* Frees the labels that the ring no longer names. */
+void ct_device_prune_labels(CtDevice *d);
+
+#endif
