@@ -3,10 +3,11 @@
    names a buffer of the IR that is being traced. One userdata type serves both, so that what only
    changes the layout (tile, parallelize, slices, divides) is the same code for both.
 
-   tensor.c makes tensors and reaches their elements; bind_tensor.c and bind_partition.c are the
-   functions of the language. */
-#ifndef INTERP_TENSOR_H
-#define INTERP_TENSOR_H
+   tensor.c makes tensors, tensor_data.c reaches their elements, tensor_print.c writes them as text;
+   the functions of the language are in bind_tensor.c (indexing, fields), bind_create.c, bind_npy.c,
+   bind_partition.c and bind_reference.c. */
+#ifndef CUTTLE_TENSOR_H
+#define CUTTLE_TENSOR_H
 
 #include <lua.h>
 
@@ -14,6 +15,12 @@
 #include "runtime/storage.h"
 
 #define TENSOR_TYPE "tensor" /* the metatable's name in the registry */
+
+/* A value of any element type. Floats are in f, integers and bools in i. */
+typedef union Elem {
+  double f;
+  int64_t i;
+} Elem;
 
 typedef struct Tensor {
   CtDtype dtype;
@@ -33,6 +40,8 @@ Tensor *tensor_check(lua_State *L, int idx); /* raises an argument error when it
 
 /* Each pushes one new tensor; raises only for want of memory. The layout is copied. */
 
+/* A host tensor without memory: the caller puts a storage in its place, or drops it. */
+Tensor *tensor_push_new(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset);
 /* Takes a reference of its own to `storage`. Every index of the layout from `offset` on must lie in it. */
 Tensor *tensor_push_host(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset,
                          CtStorage *storage);
@@ -42,11 +51,15 @@ Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView vi
 /* Another look at the same memory, with the name of `of`. `of` must be on the stack. */
 Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset);
 
+/* Gives up the memory, now rather than when the tensor is collected. Nothing happens the second time. */
+void tensor_close(Tensor *t);
+
 /* Names the tensor at idx; a later name replaces an earlier one. */
 void tensor_set_name(lua_State *L, int idx, const char *name);
 
 /* What messages call the tensor at idx: its name, or that of a local, upvalue or global of the
-   calling Lua function that holds it, or "tensor". Pushes the text and returns it. */
+   calling Lua function that holds it, or "the tensor". Pushes the text
+   and returns it. */
 const char *tensor_push_title(lua_State *L, int idx);
 
 /* A kernel tensor as the IR sees it. Borrows the layout: alive as long as the tensor is. */
@@ -54,58 +67,76 @@ static inline CtView tensor_view(const Tensor *t) {
   return (CtView){.buf = t->buf, .offset = t->offset, .layout = t->layout, .name = t->name};
 }
 
-/* --- host tensors: each returns an error for closed and dead memory ---------------------------- */
+/* --- host tensors: the memory (tensor_data.c) --------------------------------------------------- */
 
-/* Smallest and largest index of a static layout; 0 and -1 of an empty one. */
-CtStatus tensor_bounds(CtLayout layout, int64_t *lo, int64_t *hi, CtErr *err) CT_NODISCARD;
+/* The storage is there to be used: neither closed nor lost with its device. `title` is what the
+   message calls the tensor. */
+CtStatus tensor_live(const Tensor *t, const char *title, CtErr *err) CT_NODISCARD;
 
-/* The storage is there to be used. `op` begins the message. */
-CtStatus tensor_live(const Tensor *t, const char *op, const char *title, CtErr *err) CT_NODISCARD;
+/* All elements in linear (colexicographic) order to or from a dense array of size(t) elements. The
+   tensor is live. */
+CtStatus tensor_gather(const Tensor *t, void *dst, CtErr *err) CT_NODISCARD;
+CtStatus tensor_scatter(const Tensor *t, const void *src, CtErr *err) CT_NODISCARD;
 
-/* All elements in linear (colexicographic) order to or from a dense array of size(t) elements. */
-CtStatus tensor_gather(lua_State *L, const Tensor *t, void *dst, CtErr *err) CT_NODISCARD;
-CtStatus tensor_scatter(lua_State *L, const Tensor *t, const void *src, CtErr *err) CT_NODISCARD;
+/* The same elements to look at only: in place where they lie dense on the host, else as a copy. */
+typedef struct Dense {
+  const void *p;
+  int64_t n;    /* elements */
+  void *copy;   /* or NULL */
+  size_t bytes; /* of the copy */
+  CtAlloc alloc;
+} Dense;
+CtStatus dense_open(Dense *d, const Tensor *t, CtErr *err) CT_NODISCARD;
+void dense_close(Dense *d);
+
+/* Fills a tensor: `fn` writes its n elements, in linear order, to a dense array; it never raises. */
+typedef CtStatus (*TensorFill)(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err);
+CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) CT_NODISCARD;
+
+/* The element at `index`, counted from the tensor's offset; it lies in the storage. */
+CtStatus tensor_get(const Tensor *t, int64_t index, Elem *out, CtErr *err) CT_NODISCARD;
+CtStatus tensor_set(const Tensor *t, int64_t index, Elem e, CtErr *err) CT_NODISCARD;
 
 /* --- elements ---------------------------------------------------------------------------------- */
-
-/* A value of any element type. Floats are in f, integers and bools in i. */
-typedef union Elem {
-  double f;
-  int64_t i;
-} Elem;
 
 Elem elem_load(CtDtype dtype, const void *p);           /* p may be unaligned */
 void elem_store(CtDtype dtype, void *p, Elem e);        /* rounds f32; the integer fits */
 void elem_push(lua_State *L, CtDtype dtype, Elem e);    /* number, integer or boolean */
 /* The Lua value at idx as an element: a float takes any number, an integer one with an integral
-   value in range, a bool a boolean. `op` begins the message. */
+   value in range, a bool a boolean. Messages begin with `op`. */
 CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Elem *out,
                        CtErr *err) CT_NODISCARD;
 
-/* --- what the kernel front end does for kernel tensors (front.c, bind_value.c); each may raise --- */
+/* --- text (tensor_print.c) ----------------------------------------------------------------------- */
+
+/* "f32 (4,8):(1,4) on cpu" with the elements below, elided when there are many; of a kernel tensor
+   one line. */
+CtStatus tensor_print(const CtCx *cx, const Tensor *t, CtText *out, CtErr *err) CT_NODISCARD;
+
+/* --- what the kernel front end does for kernel tensors; each may raise ----------------------------- */
 
 /* Pushes the traced value of the element at `crd` (no `_` in it; leaves may be dynamic). */
 void front_load(lua_State *L, const Tensor *t, CtTuple crd);
 /* Stores the Lua value at `value_idx`: a traced value, number or boolean. */
 void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx);
-/* copy, fill, clear with a kernel tensor among the arguments: called with the stack as Lua calls the
-   function, returns the number of results. */
+/* copy, fill, clear while a trace is running: called with the stack as Lua calls the function, return the
+   number of results. */
 int front_copy(lua_State *L);
 int front_fill(lua_State *L);
 int front_clear(lua_State *L);
-/* Raises unless the trace of t is the running one. */
-void front_check_live(lua_State *L, const Tensor *t);
 /* The dynamic extent of mode `mode` of the tensor called `name` must be a multiple of `tile`: each
    launch is checked. `op` is "tile" or "parallelize". */
 void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, int mode,
                    const char *name);
-/* A thread layout of `n_threads` threads is about to divide the work of a block; raises when the
-   block's threads are not that many. With a projection, `n_threads` counts all modes. */
-void front_check_threads(lua_State *L, int64_t n_threads, const char *layout_text);
+/* The thread layout `thr` is about to divide work among the threads of a block: raises when the
+   block has another number of threads. */
+void front_check_threads(lua_State *L, CtLayout thr);
 
-/* Registers the functions and the metatable; `bind_open_tensor` is called with the module table on
-   top of the stack, after bind_open_layout, and leaves the stack as it was. */
+/* --- the functions of the language ----------------------------------------------------------------- */
+
+/* Each is called with the module table on top of the stack, where the functions on layouts already
+   are, and leaves the stack as it was. bind_open_tensor registers the metatable, and what the others add to
+   it as methods. */
 void bind_open_tensor(lua_State *L);
-void bind_open_partition(lua_State *L);
 
 #endif

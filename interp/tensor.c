@@ -1,0 +1,153 @@
+/* tensor.c: the userdata of tensors, and what messages call them. */
+#include "tensor.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+enum { NAME_SLOT = 1 }; /* the user value that keeps the name's text alive */
+
+Tensor *tensor_test(lua_State *L, int idx) { return luaL_testudata(L, idx, TENSOR_TYPE); }
+
+Tensor *tensor_check(lua_State *L, int idx) { return luaL_checkudata(L, idx, TENSOR_TYPE); }
+
+/* Copies a layout behind the struct; the nodes need no pointers of their own. */
+static CtLayout place_layout(CtNode *at, CtLayout l) {
+  memcpy(at, l.shape, l.shape->len * sizeof *at);
+  memcpy(at + l.shape->len, l.stride, l.stride->len * sizeof *at);
+  return (CtLayout){at, at + l.shape->len};
+}
+
+/* Pushes a tensor that owns nothing yet. */
+static Tensor *push_new(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset) {
+  size_t n_nodes = (size_t)layout.shape->len + layout.stride->len;
+  luaL_checkstack(L, 4, NULL);
+  Tensor *t = lua_newuserdatauv(L, sizeof *t + n_nodes * sizeof(CtNode), NAME_SLOT);
+  *t = (Tensor){.dtype = dtype, .space = CT_GLOBAL, .offset = offset};
+  t->layout = place_layout((CtNode *)(t + 1), layout);
+  luaL_setmetatable(L, TENSOR_TYPE);
+  return t;
+}
+
+Tensor *tensor_push_host(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset,
+                         CtStorage *storage) {
+  Tensor *t = push_new(L, dtype, layout, offset);
+  t->storage = ct_storage_retain(storage);
+  return t;
+}
+
+Tensor *tensor_push_new(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset) {
+  return push_new(L, dtype, layout, offset);
+}
+
+Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView view,
+                           uint32_t serial) {
+  Tensor *t = push_new(L, dtype, view.layout, view.offset);
+  t->in_kernel = true;
+  t->space = space;
+  t->buf = view.buf;
+  t->serial = serial;
+  if (view.name != NULL) {
+    tensor_set_name(L, -1, view.name);
+  }
+  return t;
+}
+
+Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset) {
+  Tensor *t = push_new(L, of->dtype, layout, offset);
+  t->in_kernel = of->in_kernel;
+  t->space = of->space;
+  t->buf = of->buf;
+  t->serial = of->serial;
+  t->is_closed = of->is_closed;
+  if (of->storage != NULL) {
+    t->storage = ct_storage_retain(of->storage);
+  }
+  if (of->name != NULL) {
+    tensor_set_name(L, -1, of->name);
+  }
+  return t;
+}
+
+void tensor_set_name(lua_State *L, int idx, const char *name) {
+  Tensor *t = tensor_check(L, idx);
+  idx = lua_absindex(L, idx);
+  const char *kept = lua_pushstring(L, name);
+  lua_setiuservalue(L, idx, NAME_SLOT);
+  t->name = kept;
+}
+
+void tensor_close(Tensor *t) {
+  ct_storage_release(t->storage);
+  t->storage = NULL;
+  t->is_closed = !t->in_kernel;
+}
+
+/* {====== Titles: a search for a variable that holds the tensor, made for messages only ====== */
+
+/* Pops a value; true when it is the tensor at idx. */
+static bool pop_is(lua_State *L, int idx) {
+  bool same = lua_rawequal(L, -1, idx) != 0;
+  lua_pop(L, 1);
+  return same;
+}
+
+/* The innermost local with the tensor: later ones shadow earlier ones. */
+static const char *find_local(lua_State *L, const lua_Debug *ar, int idx) {
+  const char *found = NULL, *name;
+  for (int n = 1; (name = lua_getlocal(L, ar, n)) != NULL; n++) {
+    if (pop_is(L, idx) && name[0] != '(') {
+      found = name;
+    }
+  }
+  return found;
+}
+
+static const char *find_upvalue(lua_State *L, int fn, int idx) {
+  const char *name;
+  for (int n = 1; (name = lua_getupvalue(L, fn, n)) != NULL; n++) {
+    if (pop_is(L, idx)) {
+      return name;
+    }
+  }
+  return NULL;
+}
+
+static const char *find_global(lua_State *L, int idx) {
+  const char *found = NULL;
+  lua_pushglobaltable(L);
+  lua_pushnil(L);
+  while (lua_next(L, -2) != 0) {
+    if (pop_is(L, idx) && lua_type(L, -1) == LUA_TSTRING) {
+      found = lua_tostring(L, -1);
+      lua_pop(L, 1);
+      break;
+    }
+  }
+  lua_pop(L, 1);
+  return found;
+}
+
+/* The name of a variable that the calling Lua function can see. Names live as long as the function
+   or the global table, which outlives the message. */
+static const char *find_variable(lua_State *L, int idx) {
+  lua_Debug ar;
+  for (int level = 0; lua_getstack(L, level, &ar) != 0; level++) {
+    lua_getinfo(L, "Sf", &ar);
+    if (*ar.what != 'C') {
+      const char *name = find_local(L, &ar, idx);
+      name = name != NULL ? name : find_upvalue(L, lua_absindex(L, -1), idx);
+      lua_pop(L, 1);
+      return name != NULL ? name : find_global(L, idx);
+    }
+    lua_pop(L, 1);
+  }
+  return NULL;
+}
+
+const char *tensor_push_title(lua_State *L, int idx) {
+  const Tensor *t = tensor_check(L, idx);
+  idx = lua_absindex(L, idx);
+  luaL_checkstack(L, 8, NULL);
+  const char *name = t->name != NULL ? t->name : find_variable(L, idx);
+  return lua_pushstring(L, name != NULL ? name : "the tensor");
+}

@@ -1,0 +1,280 @@
+/* tensor_data.c: the elements of host tensors, wherever their memory is. */
+#include <lauxlib.h>
+#include <math.h>
+#include <string.h>
+
+#include "runtime/walk.h"
+#include "tensor.h"
+
+/* {====== Elements, by type ====== */
+
+typedef struct ElemOps {
+  Elem (*load)(const void *p);
+  void (*store)(void *p, Elem e);
+  int64_t min, max; /* of an integer type */
+} ElemOps;
+
+/* How one type is loaded and stored through its C type; `field` of Elem holds it. */
+#define ELEM_OPS(name, ctype, field, wide)                                                         \
+  static Elem load_##name(const void *p) {                                                         \
+    ctype v;                                                                                       \
+    memcpy(&v, p, sizeof v);                                                                       \
+    return (Elem){.field = (wide)v};                                                               \
+  }                                                                                                \
+  static void store_##name(void *p, Elem e) {                                                      \
+    ctype v = (ctype)e.field;                                                                      \
+    memcpy(p, &v, sizeof v);                                                                       \
+  }
+
+ELEM_OPS(f64, double, f, double)
+ELEM_OPS(f32, float, f, double)
+ELEM_OPS(i64, int64_t, i, int64_t)
+ELEM_OPS(i32, int32_t, i, int64_t)
+ELEM_OPS(bool, uint8_t, i, int64_t)
+
+static const ElemOps elem_ops[] = {
+    [CT_f64] = {load_f64, store_f64, 0, 0},
+    [CT_f32] = {load_f32, store_f32, 0, 0},
+    [CT_i64] = {load_i64, store_i64, INT64_MIN, INT64_MAX},
+    [CT_i32] = {load_i32, store_i32, INT32_MIN, INT32_MAX},
+    [CT_bool] = {load_bool, store_bool, 0, 1},
+};
+_Static_assert(CT_ARRAY_LEN(elem_ops) == CT_DTYPE_COUNT, "each element type needs its row");
+
+Elem elem_load(CtDtype dtype, const void *p) { return elem_ops[dtype].load(p); }
+
+void elem_store(CtDtype dtype, void *p, Elem e) { elem_ops[dtype].store(p, e); }
+
+void elem_push(lua_State *L, CtDtype dtype, Elem e) {
+  switch (ct_dtypes[dtype].cls) {
+    case CT_CLASS_FLOAT: lua_pushnumber(L, e.f); break;
+    case CT_CLASS_INT: lua_pushinteger(L, e.i); break;
+    case CT_CLASS_BOOL: lua_pushboolean(L, e.i != 0); break;
+    case CT_CLASS_NONE: CT_UNREACHABLE();
+  }
+}
+
+static CtStatus wrong_type(lua_State *L, int idx, CtDtype dtype, const char *op,
+                           const char *expected, CtErr *err) {
+  return ct_fail(err, CT_EINVAL, "%s: got a %s where an element is %s; expected %s", op,
+                 luaL_typename(L, idx), ct_dtypes[dtype].name, expected);
+}
+
+static CtStatus int_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Elem *out,
+                             CtErr *err) {
+  int is_integral;
+  lua_Integer v = lua_tointegerx(L, idx, &is_integral);
+  if (!is_integral) {
+    return ct_fail(err, CT_EINVAL, "%s: %.14g is not an integer; the elements are %s", op,
+                   lua_tonumber(L, idx), ct_dtypes[dtype].name);
+  }
+  if (v < elem_ops[dtype].min || v > elem_ops[dtype].max) {
+    return ct_fail(err, CT_EINVAL, "%s: %lld does not fit %s; expected %lld to %lld", op,
+                   (long long)v, ct_dtypes[dtype].name, (long long)elem_ops[dtype].min,
+                   (long long)elem_ops[dtype].max);
+  }
+  out->i = v;
+  return CT_OK;
+}
+
+CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Elem *out,
+                       CtErr *err) {
+  if (ct_dtypes[dtype].cls == CT_CLASS_BOOL) {
+    out->i = lua_toboolean(L, idx);
+    return lua_isboolean(L, idx) ? CT_OK : wrong_type(L, idx, dtype, op, "a boolean", err);
+  }
+  if (lua_type(L, idx) != LUA_TNUMBER) { /* texts are no numbers here */
+    return wrong_type(L, idx, dtype, op, "a number", err);
+  }
+  if (ct_is_int(dtype)) {
+    return int_from_lua(L, idx, dtype, op, out, err);
+  }
+  out->f = lua_tonumber(L, idx);
+  return CT_OK;
+}
+
+/* {====== The memory of a tensor ====== */
+
+CtStatus tensor_live(const Tensor *t, const char *title, CtErr *err) {
+  if (t->in_kernel) {
+    return ct_fail(err, CT_EINVAL, "%s is a tensor of a kernel; expected one of the host", title);
+  }
+  if (t->storage == NULL) {
+    return ct_fail(err, CT_EINVAL, "%s is closed; its memory was given back", title);
+  }
+  if (ct_storage_is_dead(t->storage)) {
+    return ct_fail(err, CT_EDEVICE, "%s is lost; its device was reset", title);
+  }
+  return CT_OK;
+}
+
+static size_t byte_of(const Tensor *t, int64_t index) {
+  return (size_t)(t->offset.v + index) * ct_dtype_bytes(t->dtype);
+}
+
+CtStatus tensor_get(const Tensor *t, int64_t index, Elem *out, CtErr *err) {
+  uint64_t bits;
+  CtStatus status =
+      ct_storage_read(t->storage, byte_of(t, index), &bits, ct_dtype_bytes(t->dtype), err);
+  if (status == CT_OK) {
+    *out = elem_load(t->dtype, &bits);
+  }
+  return status;
+}
+
+CtStatus tensor_set(const Tensor *t, int64_t index, Elem e, CtErr *err) {
+  uint64_t bits;
+  elem_store(t->dtype, &bits, e);
+  return ct_storage_write(t->storage, byte_of(t, index), &bits, ct_dtype_bytes(t->dtype), err);
+}
+
+/* The bytes that a walk touches: where they begin in the storage, and how many. */
+typedef struct Span {
+  size_t at, bytes;
+} Span;
+
+static Span span_of(const Tensor *t, const CtWalk *w) {
+  return (Span){byte_of(t, w->lo), (size_t)(w->hi - w->lo + 1) * ct_dtype_bytes(t->dtype)};
+}
+
+/* Device memory that is not dense goes through a copy of its span; a write keeps what lies between
+   the elements. */
+static CtStatus gather_device(const Tensor *t, CtWalk *w, char *stage, void *dst, CtErr *err) {
+  Span s = span_of(t, w);
+  size_t size = ct_dtype_bytes(t->dtype);
+  CtStatus status = ct_storage_read(t->storage, s.at, stage, s.bytes, err);
+  if (status == CT_OK) {
+    w->index = -w->lo;
+    ct_walk_gather(w, size, stage, dst);
+  }
+  return status;
+}
+
+static CtStatus scatter_device(const Tensor *t, CtWalk *w, char *stage, const void *src,
+                               CtErr *err) {
+  Span s = span_of(t, w);
+  size_t size = ct_dtype_bytes(t->dtype);
+  CtStatus status = ct_storage_read(t->storage, s.at, stage, s.bytes, err);
+  if (status == CT_OK) {
+    w->index = -w->lo;
+    ct_walk_scatter(w, size, stage, src);
+    status = ct_storage_write(t->storage, s.at, stage, s.bytes, err);
+  }
+  return status;
+}
+
+static CtStatus transfer_device(const Tensor *t, CtWalk *w, void *dst, const void *src,
+                                CtErr *err) {
+  Span s = span_of(t, w);
+  if (ct_walk_is_dense(w)) {
+    return dst != NULL ? ct_storage_read(t->storage, s.at, dst, s.bytes, err)
+                       : ct_storage_write(t->storage, s.at, src, s.bytes, err);
+  }
+  char *stage = ct_alloc(t->storage->alloc, s.bytes);
+  if (stage == NULL) {
+    return ct_fail_nomem(err);
+  }
+  CtStatus status = dst != NULL ? gather_device(t, w, stage, dst, err)
+                                : scatter_device(t, w, stage, src, err);
+  ct_free(t->storage->alloc, stage, s.bytes);
+  return status;
+}
+
+static void transfer_host(const Tensor *t, CtWalk *w, void *dst, const void *src) {
+  char *base = (char *)t->storage->host + byte_of(t, 0);
+  if (dst != NULL) {
+    ct_walk_gather(w, ct_dtype_bytes(t->dtype), base, dst);
+  } else {
+    ct_walk_scatter(w, ct_dtype_bytes(t->dtype), base, src);
+  }
+}
+
+/* Copies elements to dst, or from src when dst is NULL. */
+static CtStatus transfer(const Tensor *t, void *dst, const void *src, CtErr *err) {
+  CtArena arena;
+  CtWalk w;
+  ct_arena_init(&arena, t->storage->alloc);
+  CtStatus status = ct_walk_init(&w, &arena, t->layout, err);
+  if (status == CT_OK && w.size > 0) {
+    if (t->storage->device != NULL) {
+      status = transfer_device(t, &w, dst, src, err);
+    } else {
+      transfer_host(t, &w, dst, src);
+    }
+  }
+  ct_arena_clear(&arena);
+  return status;
+}
+
+CtStatus tensor_gather(const Tensor *t, void *dst, CtErr *err) {
+  return transfer(t, dst, NULL, err);
+}
+
+CtStatus tensor_scatter(const Tensor *t, const void *src, CtErr *err) {
+  return transfer(t, NULL, src, err);
+}
+
+/* The elements where they are, if they lie dense on the host; else NULL. */
+static void *dense_on_host(const Tensor *t, const CtWalk *w) {
+  if (t->storage->device != NULL || !ct_walk_is_dense(w)) {
+    return NULL;
+  }
+  return (char *)t->storage->host + byte_of(t, 0);
+}
+
+/* Finds the elements in place, or makes memory for a copy of them. */
+static CtStatus find_dense(Dense *d, const Tensor *t, void **in_place, CtErr *err) {
+  CtArena arena;
+  CtWalk w;
+  *d = (Dense){.alloc = t->storage->alloc};
+  *in_place = NULL;
+  ct_arena_init(&arena, d->alloc);
+  CtStatus status = ct_walk_init(&w, &arena, t->layout, err);
+  if (status == CT_OK) {
+    d->n = w.size;
+    *in_place = dense_on_host(t, &w);
+  }
+  ct_arena_clear(&arena);
+  if (status == CT_OK && *in_place == NULL) {
+    if (ct_size_mul_overflow((size_t)d->n, ct_dtype_bytes(t->dtype), &d->bytes)) {
+      return ct_fail_nomem(err);
+    }
+    d->bytes += d->bytes == 0; /* an allocator may answer NULL to 0 bytes */
+    d->copy = ct_alloc(d->alloc, d->bytes);
+    status = d->copy == NULL ? ct_fail_nomem(err) : CT_OK;
+  }
+  return status;
+}
+
+CtStatus dense_open(Dense *d, const Tensor *t, CtErr *err) {
+  void *in_place;
+  CtStatus status = find_dense(d, t, &in_place, err);
+  if (status == CT_OK && in_place == NULL) {
+    status = tensor_gather(t, d->copy, err);
+  }
+  if (status != CT_OK) {
+    dense_close(d);
+    return status;
+  }
+  d->p = in_place != NULL ? in_place : d->copy;
+  return CT_OK;
+}
+
+void dense_close(Dense *d) {
+  ct_free(d->alloc, d->copy, d->bytes);
+  d->copy = NULL;
+}
+
+CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) {
+  Dense d;
+  void *in_place;
+  CtStatus status = find_dense(&d, t, &in_place, err);
+  if (status == CT_OK) {
+    status = fn(ud, t->dtype, in_place != NULL ? in_place : d.copy, d.n, err);
+  }
+  if (status == CT_OK && in_place == NULL) {
+    status = tensor_scatter(t, d.copy, err);
+  }
+  dense_close(&d);
+  return status;
+}
