@@ -1,19 +1,20 @@
 /* inttuple.h: integers that are static or dynamic, and nested tuples of them.
 
-   A CtInt is a number known now (static), a run-time value that a kernel's IR names (dynamic), or the
-   wildcard `_`. Static arithmetic is done here, with overflow checks; dynamic arithmetic is asked of
-   the CtDyn of the context, which the IR builder provides: the algebra itself knows no IR.
+   A CtInt is a number known now (static), a run-time value that a kernel's IR names (dynamic), or
+   the wildcard `_`. Static arithmetic is done here, with overflow checks; dynamic arithmetic is
+   asked of the CtDyn of the context, which the IR builder provides: the algebra itself knows no IR.
 
    An IntTuple is an integer or a tuple of IntTuples: (4,(2,3)). It is stored as a flat preorder
    array of CtNode, so a subtree is a slice of the array and is copied by memcpy. A tuple of one
-   element, (4), is not the integer 4. Values are immutable and live in an arena. */
+   element, (4), is not the integer 4; () is the tuple of none. Values are immutable and live in an
+   arena. No tuple nests deeper than CT_MAX_DEPTH or has more than CT_MAX_NODES nodes. */
 #ifndef CT_INTTUPLE_H
 #define CT_INTTUPLE_H
 
 #include "arena.h"
 #include "text.h"
 
-enum { CT_MAX_DEPTH = 32, CT_BASIS_MAX = 4 };
+enum { CT_MAX_DEPTH = 32, CT_MAX_NODES = 4096, CT_BASIS_MAX = 4 };
 
 typedef enum CtIntKind { CT_STATIC, CT_DYNAMIC, CT_ANY } CtIntKind;
 
@@ -21,11 +22,12 @@ typedef struct CtInt {
   int64_t v;                   /* CT_STATIC: the number */
   uint32_t id;                 /* CT_DYNAMIC: the IR value; means something to its CtDyn only */
   uint8_t kind;                /* CtIntKind */
-  uint8_t basis_depth;         /* > 0: the stride v * E(basis[0], basis[1], ...) */
-  uint8_t basis[CT_BASIS_MAX]; /* the path of mode numbers */
+  uint8_t basis_depth;         /* > 0: this times the basis element E(basis[0], basis[1], ...) */
+  uint8_t basis[CT_BASIS_MAX]; /* the path of mode numbers, outermost first */
 } CtInt;
 
-/* What is known of an integer: lo <= value <= hi, and div (>= 1) divides it. Of 0: div 0 (all divide). */
+/* What is known of an integer: lo <= value <= hi, and div (>= 1) divides it. Of 0: div 0, as all
+   numbers divide it. */
 typedef struct CtFacts {
   int64_t lo, hi, div;
 } CtFacts;
@@ -40,6 +42,9 @@ typedef enum CtIntOp {
   CT_INT_MIN,
   CT_INT_MAX
 } CtIntOp;
+
+/* What can be told while tracing of a statement about integers. */
+typedef enum CtKnown { CT_KNOWN_NO, CT_KNOWN_YES, CT_KNOWN_MAYBE } CtKnown;
 
 /* Arithmetic on dynamic integers. Never called when both operands are static. */
 typedef struct CtDyn {
@@ -66,6 +71,7 @@ enum { CT_LEAF = -1 };
 typedef const CtNode *CtTuple; /* the root of a flat tree in an arena */
 
 static inline CtInt ct_int(int64_t v) { return (CtInt){.v = v, .kind = CT_STATIC}; }
+static inline CtInt ct_any(void) { return (CtInt){.kind = CT_ANY}; }
 static inline bool ct_is_static(CtInt a) { return a.kind == CT_STATIC; }
 static inline bool ct_is_const(CtInt a, int64_t v) {
   return a.kind == CT_STATIC && a.basis_depth == 0 && a.v == v;
@@ -84,15 +90,19 @@ int ct_n_leaves(CtTuple t);
 bool ct_all_static(CtTuple t); /* no leaf is dynamic or `_` */
 bool ct_has_any(CtTuple t);    /* some leaf is `_` */
 
-/* Arithmetic: static operands are folded with overflow checks, 0 and 1 are simplified, the rest is
-   asked of cx->dyn. Strides with a basis may be added only to equal bases and scaled by integers. */
+/* Arithmetic: static operands are folded with overflow checks; 0, 1 and what the facts decide are
+   simplified (a CEILDIV that is known to be exact becomes a DIV); the rest is asked of cx->dyn.
+   Static quotients of negative numbers are cut towards zero, as in C. Integers with a basis may be
+   added only to the same basis, and scaled by plain integers. */
 CtStatus ct_int_op(const CtCx *cx, CtIntOp op, CtInt a, CtInt b, CtInt *out,
                    CtErr *err) CT_NODISCARD;
 CtFacts ct_int_facts(const CtCx *cx, CtInt a);
-bool ct_int_equal(CtInt a, CtInt b); /* the same number, or the same IR value */
+bool ct_int_equal(CtInt a, CtInt b);                      /* the same number, or the same IR value */
+CtKnown ct_int_divides(const CtCx *cx, CtInt d, CtInt x); /* x % d == 0 */
+CtKnown ct_int_le(const CtCx *cx, CtInt a, CtInt b);      /* a <= b */
 
 /* Building. A new leaf; a tuple of the given subtrees (copied); a flat tuple of integers.
-   NULL when out of memory. */
+   NULL when out of memory, or beyond CT_MAX_DEPTH or CT_MAX_NODES. */
 CtTuple ct_leaf(CtArena *a, CtInt i) CT_NODISCARD;
 CtTuple ct_tuple(CtArena *a, int n, const CtTuple *items) CT_NODISCARD;
 CtTuple ct_tuple_ints(CtArena *a, int n, const CtInt *items) CT_NODISCARD;
@@ -102,9 +112,10 @@ bool ct_tuple_equal(CtTuple a, CtTuple b);
 bool ct_congruent(CtTuple a, CtTuple b); /* the same nesting */
 CtStatus ct_product(const CtCx *cx, CtTuple t, CtInt *out, CtErr *err) CT_NODISCARD;
 
-/* Text: "(4,(2,3))", "_" for the wildcard, "2@1@0" for 2 * E(1,0) as CuTe prints it. Parsing reads `len` bytes, allows spaces, refuses
-   trailing text, nesting deeper than CT_MAX_DEPTH and numbers beyond 64 bits; the message shows the
-   text and the column. cx may be NULL when printing static tuples (dynamic leaves print as ?). */
+/* Text: "(4,(2,3))", "_" for the wildcard, "2@1@0" for 2 * E(0,1), as CuTe prints it. Parsing reads
+   `len` bytes, allows spaces, refuses trailing text, nesting deeper than CT_MAX_DEPTH and numbers
+   beyond 64 bits; the message shows the text and the column (from 0). cx may be NULL when printing
+   static tuples (dynamic leaves print as ?). */
 CtStatus ct_tuple_parse(CtArena *a, const char *s, size_t len, CtTuple *out,
                         CtErr *err) CT_NODISCARD;
 void ct_tuple_print(const CtCx *cx, CtTuple t, CtText *out);

@@ -1,0 +1,339 @@
+/* layout_compose.c: composition R(c) = A(B(c)).
+
+   A is flattened and coalesced to modes S0:D0, ..., Sk:Dk, of which the last is taken as endless.
+   Each mode n:s of B steps through A by s, n times. Its steps are split over A's modes:
+     - S divides s: nothing moves within this mode; go on with s / S.
+     - s < S: the steps that stay within this mode are min(n, S / s); they step by s * D there. If n
+       is larger, S / s must divide it, and the rest steps by 1 in the next mode.
+   That is the whole function of a mode n:s only if s divides S or all n steps stay within the mode,
+   and of several modes together only if their steps in one mode of A stay below S together. Both
+   are checked; what run-time values leave open is an error too. */
+#include "layout_flat.h"
+
+#include <string.h>
+
+/* The furthest that all modes of B together step within one mode of A: the sum of (n-1)*s. */
+typedef struct Reach {
+  int64_t sum;
+  int64_t top_stride, below; /* the largest step; the sum without it */
+  bool top_fits;             /* n * s <= S is known of the largest */
+} Reach;
+
+typedef struct Compose {
+  const CtCx *cx;
+  CtErr *err;
+  const char *op;
+  CtLayout a, b; /* b: the part in work */
+  CtFlat flat;   /* of a */
+  CtFlatMode *part; /* result modes of one mode of b */
+  int n_part;
+  Reach *reach; /* per mode of flat */
+  CtBuild *out;
+} Compose;
+
+/* --- what can be wrong ------------------------------------------------------------------------- */
+
+static const char *show_flat(const Compose *c) {
+  CtLayout l = c->a;
+  CtStatus st = ct_flat_finish(&c->flat, c->cx, c->op, &l, NULL);
+  return ct_show_layout(c->cx, st == CT_OK ? l : c->a);
+}
+
+static CtStatus fail_stride(const Compose *c, int mode, CtInt stride) {
+  return ct_fail(c->err, CT_EINVAL,
+                 "%s: stride %s in %s does not fit extent %s of mode %d in %s; one must divide the "
+                 "other",
+                 c->op, ct_show_int(c->cx, stride), ct_show_layout(c->cx, c->b),
+                 ct_show_int(c->cx, c->flat.mode[mode].shape), mode, show_flat(c));
+}
+
+static CtStatus fail_shape(const Compose *c, int mode, CtInt n, CtInt stride) {
+  return ct_fail(c->err, CT_EINVAL,
+                 "%s: %s steps of %s in %s cross the end of mode %d (extent %s) in %s unevenly; the "
+                 "steps that fit in the mode must divide their number",
+                 c->op, ct_show_int(c->cx, n), ct_show_int(c->cx, stride),
+                 ct_show_layout(c->cx, c->b), mode, ct_show_int(c->cx, c->flat.mode[mode].shape),
+                 show_flat(c));
+}
+
+static CtStatus fail_unknown(const Compose *c, int mode, CtInt n, CtInt stride) {
+  return ct_fail(c->err, CT_EUNSUPPORTED,
+                 "%s: cannot tell while tracing how %s steps of %s in %s run through mode %d "
+                 "(extent %s) in %s; use static extents, or tile mode by mode",
+                 c->op, ct_show_int(c->cx, n), ct_show_int(c->cx, stride),
+                 ct_show_layout(c->cx, c->b), mode, ct_show_int(c->cx, c->flat.mode[mode].shape),
+                 show_flat(c));
+}
+
+static CtStatus fail_carry(const Compose *c, int mode) {
+  bool known = c->flat.mode[mode].shape.kind == CT_STATIC && ct_layout_is_static(c->b);
+  return ct_fail(c->err, known ? CT_EINVAL : CT_EUNSUPPORTED,
+                 "%s: the modes of %s together %sstep past mode %d (extent %s) in %s; their sum "
+                 "must stay within it",
+                 c->op, ct_show_layout(c->cx, c->b), known ? "" : "may ", mode,
+                 ct_show_int(c->cx, c->flat.mode[mode].shape), show_flat(c));
+}
+
+/* --- one mode of B ----------------------------------------------------------------------------- */
+
+static int64_t add_saturated(int64_t a, int64_t b) {
+  int64_t r;
+  return ct_add_overflow(a, b, &r) ? INT64_MAX : r;
+}
+
+/* (n - 1) * s at most */
+static int64_t most_steps(const Compose *c, CtInt n, CtInt stride) {
+  int64_t steps = ct_int_facts(c->cx, n).hi, reach;
+  int64_t s = ct_int_facts(c->cx, stride).hi;
+  steps = steps > 0 ? steps - 1 : 0;
+  return ct_mul_overflow(steps, s, &reach) ? INT64_MAX : reach;
+}
+
+/* Adds n steps of |stride| within a mode to the result and to the mode's reach. */
+static CtStatus take_part(Compose *c, int mode, CtInt n, CtInt stride, CtInt size, bool fits) {
+  CtFlatMode *p = &c->part[c->n_part++];
+  Reach *r = &c->reach[mode];
+  int64_t reach = most_steps(c, n, size), s = ct_int_facts(c->cx, size).lo;
+  if (s > r->top_stride) {
+    r->below = r->sum;
+    r->top_stride = s;
+    r->top_fits = fits;
+  } else {
+    r->below = add_saturated(r->below, reach);
+  }
+  r->sum = add_saturated(r->sum, reach);
+  p->shape = n;
+  return ct_int_op(c->cx, CT_INT_MUL, stride, c->flat.mode[mode].stride, &p->stride, c->err);
+}
+
+/* The steps of B that are still to be placed: n of sign * size. */
+typedef struct Steps {
+  CtInt n, size;
+  bool negative;
+} Steps;
+
+static CtStatus signed_stride(const Compose *c, const Steps *s, CtInt *out) {
+  *out = s->size;
+  return s->negative ? ct_int_op(c->cx, CT_INT_SUB, ct_int(0), s->size, out, c->err) : CT_OK;
+}
+
+/* The steps that stay within `mode`; s->size < extent or both are run-time values. */
+static CtStatus step_within(Compose *c, int mode, Steps *s) {
+  CtInt extent = c->flat.mode[mode].shape, stride, fit;
+  CtKnown exact = ct_int_divides(c->cx, s->size, extent);
+  CtStatus st = signed_stride(c, s, &stride);
+  if (st != CT_OK) {
+    return st;
+  }
+  if (most_steps(c, s->n, s->size) < ct_int_facts(c->cx, extent).lo) { /* all fit */
+    st = take_part(c, mode, s->n, stride, s->size, exact == CT_KNOWN_YES);
+    s->n = s->size = ct_int(1);
+    return st;
+  }
+  bool known = ct_is_static(s->n) && ct_is_static(s->size) && ct_is_static(extent);
+  if (exact == CT_KNOWN_YES) {
+    st = ct_int_op(c->cx, CT_INT_DIV, extent, s->size, &fit, c->err);
+    if (st == CT_OK && ct_int_divides(c->cx, fit, s->n) == CT_KNOWN_YES) {
+      st = take_part(c, mode, fit, stride, s->size, true);
+      s->size = ct_int(1);
+      return st == CT_OK ? ct_int_op(c->cx, CT_INT_DIV, s->n, fit, &s->n, c->err) : st;
+    }
+  }
+  if (st != CT_OK) {
+    return st;
+  }
+  return known ? fail_shape(c, mode, s->n, stride) : fail_unknown(c, mode, s->n, stride);
+}
+
+static CtStatus step_mode(Compose *c, int mode, Steps *s) {
+  CtInt extent = c->flat.mode[mode].shape, stride;
+  if (ct_int_divides(c->cx, extent, s->size) == CT_KNOWN_YES) {
+    return ct_int_op(c->cx, CT_INT_DIV, s->size, extent, &s->size, c->err);
+  }
+  CtStatus st = signed_stride(c, s, &stride);
+  if (st != CT_OK) {
+    return st;
+  }
+  bool known = ct_is_static(s->size) && ct_is_static(extent);
+  if (known && s->size.v >= extent.v) {
+    return fail_stride(c, mode, stride);
+  }
+  if (ct_is_const(s->n, 1)) {
+    s->size = ct_int(1);
+    return CT_OK;
+  }
+  if (!known && !ct_is_const(s->size, 1) &&
+      ct_int_facts(c->cx, s->size).hi >= ct_int_facts(c->cx, extent).lo) {
+    return fail_unknown(c, mode, s->n, stride);
+  }
+  return step_within(c, mode, s);
+}
+
+/* Places all steps: leaves c->part with the result's modes. */
+static CtStatus place_steps(Compose *c, Steps s) {
+  int last = c->flat.n - 1;
+  CtStatus st = CT_OK;
+  c->n_part = 0;
+  for (int mode = 0; st == CT_OK && mode < last; mode++) {
+    if (c->n_part > 0 && ct_is_const(s.n, 1)) {
+      return CT_OK;
+    }
+    st = step_mode(c, mode, &s);
+  }
+  if (st == CT_OK && (c->n_part == 0 || !ct_is_const(s.n, 1))) {
+    CtFlatMode *p = &c->part[c->n_part++];
+    CtInt stride;
+    p->shape = s.n;
+    st = signed_stride(c, &s, &stride);
+    if (st == CT_OK) {
+      st = ct_int_op(c->cx, CT_INT_MUL, stride, c->flat.mode[last].stride, &p->stride, c->err);
+    }
+  }
+  return st;
+}
+
+static void emit_parts(Compose *c) {
+  if (c->n_part > 1) {
+    ct_build_open(c->out);
+  }
+  for (int i = 0; i < c->n_part; i++) {
+    ct_build_leaf(c->out, c->part[i].shape, c->part[i].stride);
+  }
+  if (c->n_part > 1) {
+    ct_build_close(c->out);
+  }
+}
+
+/* A stride v * E(path) steps by v within A's mode at that path. */
+static CtStatus compose_basis(Compose *c, CtInt n, CtInt stride) {
+  CtLayout a = c->a;
+  CtLeafLayout nodes;
+  for (int i = 0; i < stride.basis_depth; i++) {
+    if (stride.basis[i] >= ct_layout_rank(a)) {
+      return ct_fail(c->err, CT_EINVAL, "%s: stride %s in %s names a mode that %s lacks", c->op,
+                     ct_show_int(c->cx, stride), ct_show_layout(c->cx, c->b),
+                     ct_show_layout(c->cx, c->a));
+    }
+    a = ct_mode(a, stride.basis[i]);
+  }
+  stride.basis_depth = 0;
+  CtLayout part = ct_leaf_layout(&nodes, n, stride);
+  ct_build_compositions(c->out, c->cx, a, 1, &part);
+  return c->out->status;
+}
+
+static CtStatus compose_leaf(Compose *c, CtInt n, CtInt stride) {
+  if (ct_is_const(stride, 0)) {
+    ct_build_leaf(c->out, n, stride);
+    return CT_OK;
+  }
+  if (stride.basis_depth > 0) {
+    return compose_basis(c, n, stride);
+  }
+  Steps s = {n, stride, false};
+  if (ct_is_static(stride) && stride.v < 0 && c->flat.n > 1) {
+    CtStatus st = ct_int_op(c->cx, CT_INT_SUB, ct_int(0), stride, &s.size, c->err);
+    if (st != CT_OK) {
+      return st;
+    }
+    s.negative = true;
+  }
+  CtStatus st = place_steps(c, s);
+  if (st == CT_OK) {
+    emit_parts(c);
+  }
+  return st;
+}
+
+static CtStatus compose_node(Compose *c, CtTuple shape, CtTuple stride) {
+  if (ct_is_leaf(shape)) {
+    return compose_leaf(c, shape->i, stride->i);
+  }
+  CtTuple d = ct_first(stride);
+  ct_build_open(c->out);
+  for (CtTuple s = ct_first(shape); s != ct_end(shape); s = ct_next(s), d = ct_next(d)) {
+    CtStatus st = compose_node(c, s, d);
+    if (st != CT_OK) {
+      return st;
+    }
+  }
+  ct_build_close(c->out);
+  return CT_OK;
+}
+
+/* --- all of B ---------------------------------------------------------------------------------- */
+
+/* Do all steps in a mode of A stay below its extent together? Either their sum is below it, or the
+   smaller steps sum to less than the largest step, whose own steps are known to tile the extent. */
+static CtStatus check_reach(const Compose *c) {
+  for (int i = 0; i < c->flat.n - 1; i++) {
+    const Reach *r = &c->reach[i];
+    bool below = r->sum < ct_int_facts(c->cx, c->flat.mode[i].shape).lo || r->sum == 0;
+    if (!below && !(r->top_fits && r->below < r->top_stride)) {
+      return fail_carry(c, i);
+    }
+  }
+  return CT_OK;
+}
+
+static CtStatus begin(Compose *c) {
+  ct_flat_init(&c->flat);
+  CtStatus st = ct_flat_push_layout(&c->flat, c->cx, c->a, true, c->err);
+  if (st != CT_OK) {
+    return st;
+  }
+  if (c->flat.n == 0) { /* a is (): only the index 0 */
+    c->flat.mode[c->flat.n++] = (CtFlatMode){ct_int(1), ct_int(0)};
+  }
+  c->part = ct_arena_alloc(c->cx->arena, (size_t)c->flat.n * sizeof *c->part);
+  c->reach = ct_arena_alloc(c->cx->arena, (size_t)c->flat.n * sizeof *c->reach);
+  return c->part == NULL || c->reach == NULL ? ct_fail_nomem(c->err) : CT_OK;
+}
+
+void ct_build_compositions(CtBuild *b, const CtCx *cx, CtLayout a, int n, const CtLayout *parts) {
+  Compose c = {.cx = cx, .err = b->err, .op = b->op, .a = a, .b = parts[0], .out = b};
+  if (b->status != CT_OK) {
+    return;
+  }
+  CtStatus st = begin(&c);
+  for (int i = 0; st == CT_OK && i < n; i++) {
+    c.b = parts[i];
+    st = compose_node(&c, parts[i].shape, parts[i].stride);
+  }
+  if (st == CT_OK) {
+    st = check_reach(&c);
+  }
+  ct_build_fail(b, st);
+}
+
+static void build_by_mode(CtBuild *b, const CtCx *cx, CtLayout a, CtTiler t) {
+  switch (t.kind) {
+  case CT_TILER_ANY: ct_build_layout(b, a); return;
+  case CT_TILER_LAYOUT: ct_build_compositions(b, cx, a, 1, &t.layout); return;
+  case CT_TILER_TUPLE: break;
+  }
+  if (t.n > ct_layout_rank(a)) {
+    ct_build_fail(b, ct_fail(b->err, CT_EINVAL,
+                             "%s: tiler %s has rank %d but %s has rank %d; give at most one entry "
+                             "per mode",
+                             b->op, ct_show_tiler(cx, t), t.n, ct_show_layout(cx, a),
+                             ct_layout_rank(a)));
+    return;
+  }
+  ct_build_open(b);
+  for (int i = 0; i < t.n; i++) {
+    build_by_mode(b, cx, ct_mode(a, i), t.items[i]);
+  }
+  ct_build_close(b);
+}
+
+CtStatus ct_composition(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out, CtErr *err) {
+  CtBuild b;
+  ct_build_init_layout(&b, cx, "composition", err);
+  build_by_mode(&b, cx, a, t);
+  return ct_build_finish_layout(&b, out);
+}
+
+CtStatus ct_compose(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out, CtErr *err) {
+  return ct_composition(cx, a, (CtTiler){.kind = CT_TILER_LAYOUT, .layout = b}, out, err);
+}

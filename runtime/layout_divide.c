@@ -1,0 +1,286 @@
+/* layout_divide.c: divides and products, by a layout or mode by mode.
+
+   By a layout T: logical_divide(A, T) = A o (T, T*), T* the complement of T in A's shape: the tile
+   and the arrangement of tiles. logical_product(A, T) = (A, A* o T): the block and its repetitions.
+   By a tuple each mode is divided on its own. The zipped, tiled and flat forms sort the resulting
+   pairs into ((tiles...), (rests...)) and unpack the second, or both. */
+#include "layout_flat.h"
+
+/* --- logical divide and product ---------------------------------------------------------------- */
+
+/* One mode's work: builds the pair for layout a and layout t. */
+typedef void (*BuildPair)(CtBuild *b, const CtCx *cx, CtLayout a, CtLayout t);
+
+/* The shape of a, coalesced, is what the tiles must fill. */
+static CtStatus flat_shape(CtBuild *b, const CtCx *cx, CtLayout a, CtTuple *out) {
+  CtFlat f;
+  CtLayout l;
+  ct_flat_init(&f);
+  CtStatus st = ct_flat_push_layout(&f, cx, a, false, b->err);
+  if (st == CT_OK) {
+    st = ct_flat_finish(&f, cx, b->op, &l, b->err);
+  }
+  if (st == CT_OK) {
+    *out = l.shape;
+  }
+  return st;
+}
+
+static void build_divide(CtBuild *b, const CtCx *cx, CtLayout a, CtLayout t) {
+  CtTuple cotarget;
+  CtLayout parts[2] = {t, t};
+  CtStatus st = flat_shape(b, cx, a, &cotarget);
+  if (st == CT_OK) {
+    st = ct_complement_as(cx, b->op, t, cotarget, &parts[1], b->err);
+  }
+  ct_build_fail(b, st);
+  ct_build_open(b);
+  ct_build_compositions(b, cx, a, 2, parts);
+  ct_build_close(b);
+}
+
+/* The complement of the block up to size(block) * cosize(t). */
+static CtStatus block_complement(CtBuild *b, const CtCx *cx, CtLayout block, CtLayout t,
+                                 CtLayout *out) {
+  CtInt size, cosize;
+  CtNode cotarget = {.rank = CT_LEAF, .len = 1};
+  CtStatus st = ct_size(cx, block, &size, b->err);
+  if (st == CT_OK) {
+    st = ct_cosize(cx, t, &cosize, b->err);
+  }
+  if (st == CT_OK) {
+    st = ct_int_op(cx, CT_INT_MUL, size, cosize, &cotarget.i, b->err);
+  }
+  return st == CT_OK ? ct_complement_as(cx, b->op, block, &cotarget, out, b->err) : st;
+}
+
+static void build_product(CtBuild *b, const CtCx *cx, CtLayout block, CtLayout t) {
+  CtLayout rest;
+  CtStatus st = block_complement(b, cx, block, t, &rest);
+  ct_build_fail(b, st);
+  if (st == CT_OK) {
+    ct_build_open(b);
+    ct_build_layout(b, block);
+    ct_build_compositions(b, cx, rest, 1, &t);
+    ct_build_close(b);
+  }
+}
+
+/* The integer n is the layout n:1 (and 1 is 1:0). */
+static CtLayout tiler_layout(CtTiler t, CtLeafLayout *nodes) {
+  if (t.is_int && ct_is_const(t.layout.shape->i, 1)) {
+    return ct_leaf_layout(nodes, ct_int(1), ct_int(0));
+  }
+  return t.layout;
+}
+
+static void build_logical(CtBuild *b, const CtCx *cx, CtLayout a, CtTiler t, BuildPair pair) {
+  CtLeafLayout nodes;
+  int rank = ct_layout_rank(a);
+  switch (t.kind) {
+  case CT_TILER_ANY: ct_build_layout(b, a); return;
+  case CT_TILER_LAYOUT: pair(b, cx, a, tiler_layout(t, &nodes)); return;
+  case CT_TILER_TUPLE: break;
+  }
+  if (t.n > rank) {
+    ct_build_fail(b, ct_fail(b->err, CT_EINVAL,
+                             "%s: tiler %s has rank %d but %s has rank %d; give one tile size per "
+                             "mode",
+                             b->op, ct_show_tiler(cx, t), t.n, ct_show_layout(cx, a), rank));
+    return;
+  }
+  ct_build_open(b);
+  for (int i = 0; i < rank; i++) {
+    if (i < t.n) {
+      build_logical(b, cx, ct_mode(a, i), t.items[i], pair);
+    } else {
+      ct_build_layout(b, ct_mode(a, i));
+    }
+  }
+  ct_build_close(b);
+}
+
+static CtStatus logical(const CtCx *cx, const char *op, CtLayout a, CtTiler t, BuildPair pair,
+                        CtLayout *out, CtErr *err) {
+  CtBuild b;
+  ct_build_init_layout(&b, cx, op, err);
+  build_logical(&b, cx, a, t, pair);
+  return ct_build_finish_layout(&b, out);
+}
+
+CtStatus ct_logical_divide(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out, CtErr *err) {
+  return logical(cx, "logical_divide", a, t, build_divide, out, err);
+}
+
+CtStatus ct_logical_product(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out, CtErr *err) {
+  return logical(cx, "logical_product", a, t, build_product, out, err);
+}
+
+/* --- zipped, tiled, flat ----------------------------------------------------------------------- */
+
+/* Which half of each pair to collect. */
+typedef enum Half { TILES, RESTS } Half;
+
+static void build_half(CtBuild *b, const CtCx *cx, CtLayout pairs, CtTiler t, Half half);
+
+/* The halves of all pairs; to the rests come the modes that the tiler does not reach. */
+static void build_halves(CtBuild *b, const CtCx *cx, CtLayout pairs, CtTiler t, Half half) {
+  int rank = ct_layout_rank(pairs);
+  for (int i = 0; i < t.n; i++) {
+    build_half(b, cx, ct_mode(pairs, i), t.items[i], half);
+  }
+  for (int i = t.n; half == RESTS && i < rank; i++) {
+    ct_build_layout(b, ct_mode(pairs, i));
+  }
+}
+
+static void build_half(CtBuild *b, const CtCx *cx, CtLayout pairs, CtTiler t, Half half) {
+  if (t.kind == CT_TILER_TUPLE) {
+    ct_build_open(b);
+    build_halves(b, cx, pairs, t, half);
+    ct_build_close(b);
+    return;
+  }
+  if (ct_layout_rank(pairs) != 2) {
+    ct_build_fail(b, ct_fail(b->err, CT_EINVAL,
+                             "%s: '_' leaves mode %s undivided; it has no tile and rest to sort, "
+                             "use logical_divide or logical_product, or give a tile size",
+                             b->op, ct_show_layout(cx, pairs)));
+    return;
+  }
+  ct_build_layout(b, ct_mode(pairs, (int)half));
+}
+
+static CtStatus zip_pairs(const CtCx *cx, const char *op, CtLayout pairs, CtTiler t, CtLayout *out,
+                          CtErr *err) {
+  CtBuild b;
+  ct_build_init_layout(&b, cx, op, err);
+  ct_build_open(&b);
+  build_half(&b, cx, pairs, t, TILES);
+  build_half(&b, cx, pairs, t, RESTS);
+  ct_build_close(&b);
+  return ct_build_finish_layout(&b, out);
+}
+
+static CtStatus zipped(const CtCx *cx, const char *op, CtLayout a, CtTiler t, BuildPair pair,
+                       CtLayout *out, CtErr *err) {
+  CtLayout pairs;
+  CtStatus st = logical(cx, op, a, t, pair, &pairs, err);
+  return st == CT_OK ? zip_pairs(cx, op, pairs, t, out, err) : st;
+}
+
+CtStatus ct_zipped_divide_as(const CtCx *cx, const char *op, CtLayout a, CtTiler t, CtLayout *out,
+                             CtErr *err) {
+  return zipped(cx, op, a, t, build_divide, out, err);
+}
+
+/* The mode's own modes, or itself when it has just one. */
+static void build_unpacked(CtBuild *b, CtLayout mode, bool unpack) {
+  int rank = ct_layout_rank(mode);
+  if (!unpack || rank == 1) {
+    ct_build_layout(b, mode);
+    return;
+  }
+  for (int i = 0; i < rank; i++) {
+    ct_build_layout(b, ct_mode(mode, i));
+  }
+}
+
+static CtStatus unpacked(const CtCx *cx, const char *op, CtLayout a, CtTiler t, BuildPair pair,
+                         bool both, CtLayout *out, CtErr *err) {
+  CtBuild b;
+  CtLayout z;
+  CtStatus st = zipped(cx, op, a, t, pair, &z, err);
+  if (st != CT_OK) {
+    return st;
+  }
+  ct_build_init_layout(&b, cx, op, err);
+  ct_build_open(&b);
+  build_unpacked(&b, ct_mode(z, 0), both);
+  build_unpacked(&b, ct_mode(z, 1), true);
+  ct_build_close(&b);
+  return ct_build_finish_layout(&b, out);
+}
+
+CtStatus ct_zipped_divide(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out, CtErr *err) {
+  return zipped(cx, "zipped_divide", a, t, build_divide, out, err);
+}
+
+CtStatus ct_tiled_divide(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out, CtErr *err) {
+  return unpacked(cx, "tiled_divide", a, t, build_divide, false, out, err);
+}
+
+CtStatus ct_flat_divide(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out, CtErr *err) {
+  return unpacked(cx, "flat_divide", a, t, build_divide, true, out, err);
+}
+
+CtStatus ct_zipped_product(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out, CtErr *err) {
+  return zipped(cx, "zipped_product", a, t, build_product, out, err);
+}
+
+CtStatus ct_tiled_product(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out, CtErr *err) {
+  return unpacked(cx, "tiled_product", a, t, build_product, false, out, err);
+}
+
+CtStatus ct_flat_product(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out, CtErr *err) {
+  return unpacked(cx, "flat_product", a, t, build_product, true, out, err);
+}
+
+/* --- blocked and raked products ---------------------------------------------------------------- */
+
+/* Block and arrangement, padded to the same rank. */
+static CtStatus pad_ranks(const CtCx *cx, CtLayout *a, CtLayout *b, CtErr *err) {
+  CtLeafLayout nodes;
+  CtLayout one = ct_leaf_layout(&nodes, ct_int(1), ct_int(0));
+  int ra = ct_layout_rank(*a), rb = ct_layout_rank(*b), rank = ra > rb ? ra : rb;
+  CtStatus st = ct_append(cx, *a, one, rank, a, err);
+  return st == CT_OK ? ct_append(cx, *b, one, rank, b, err) : st;
+}
+
+static void build_zip(CtBuild *out, CtLayout x, CtLayout y) {
+  ct_build_open(out);
+  ct_build_layout(out, x);
+  ct_build_layout(out, y);
+  ct_build_close(out);
+}
+
+/* ((x0,y0), (x1,y1), ...); of two integers (x,y). */
+static CtStatus zip_modes(const CtCx *cx, const char *op, CtLayout x, CtLayout y, CtLayout *out,
+                          CtErr *err) {
+  CtBuild b;
+  ct_build_init_layout(&b, cx, op, err);
+  if (ct_is_leaf(x.shape) && ct_is_leaf(y.shape)) {
+    build_zip(&b, x, y);
+    return ct_build_finish_layout(&b, out);
+  }
+  ct_build_open(&b);
+  for (int i = 0; i < ct_layout_rank(x); i++) {
+    build_zip(&b, ct_mode(x, i), ct_mode(y, i));
+  }
+  ct_build_close(&b);
+  return ct_build_finish_layout(&b, out);
+}
+
+static CtStatus zipped_pair(const CtCx *cx, const char *op, CtLayout a, CtLayout t, bool raked,
+                            CtLayout *out, CtErr *err) {
+  CtLayout pair;
+  CtStatus st = pad_ranks(cx, &a, &t, err);
+  if (st == CT_OK) {
+    CtTiler tiler = {.kind = CT_TILER_LAYOUT, .layout = t};
+    st = logical(cx, op, a, tiler, build_product, &pair, err);
+  }
+  if (st != CT_OK) {
+    return st;
+  }
+  CtLayout block = ct_mode(pair, 0), rest = ct_mode(pair, 1);
+  return raked ? zip_modes(cx, op, rest, block, out, err)
+               : zip_modes(cx, op, block, rest, out, err);
+}
+
+CtStatus ct_blocked_product(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out, CtErr *err) {
+  return zipped_pair(cx, "blocked_product", a, b, false, out, err);
+}
+
+CtStatus ct_raked_product(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out, CtErr *err) {
+  return zipped_pair(cx, "raked_product", a, b, true, out, err);
+}

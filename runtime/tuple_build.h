@@ -1,0 +1,34 @@
+/* tuple_build.h: builds one IntTuple, or the two congruent tuples of a layout in step, in preorder:
+   open a tuple, add leaves and copies, close it, finish. Errors (memory, depth, size) are kept and
+   reported once, by finish; what is added after an error is ignored. Internal to the algebra. */
+#ifndef CT_TUPLE_BUILD_H
+#define CT_TUPLE_BUILD_H
+
+#include "inttuple.h"
+
+enum { CT_BUILD_INLINE = 24 }; /* nodes held without a request to the arena */
+
+typedef struct CtBuild {
+  CtArena *arena;
+  CtErr *err;
+  const char *op; /* the operation, for messages */
+  CtStatus status;
+  bool paired;       /* two trees */
+  CtNode *tree[2];   /* shape and stride of a layout */
+  uint32_t len, cap; /* nodes of each tree */
+  int depth;         /* open tuples */
+  uint32_t open[CT_MAX_DEPTH];
+  CtNode inline_nodes[2][CT_BUILD_INLINE];
+} CtBuild;
+
+void ct_build_init(CtBuild *b, CtArena *arena, const char *op, bool paired, CtErr *err);
+void ct_build_open(CtBuild *b);
+void ct_build_close(CtBuild *b);
+void ct_build_leaf(CtBuild *b, CtInt shape, CtInt stride); /* stride unused when not paired */
+void ct_build_copy(CtBuild *b, CtTuple shape, CtTuple stride);
+void ct_build_fail(CtBuild *b, CtStatus status); /* err is filled already; keeps the first */
+
+/* Copies what was built to the arena: one complete tree (each). stride may be NULL. */
+CtStatus ct_build_finish(CtBuild *b, CtTuple *shape, CtTuple *stride) CT_NODISCARD;
+
+#endif
