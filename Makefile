@@ -82,7 +82,7 @@ endif
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 ifeq ($(V),0)
 Q = @
-say = @printf '  %-5s %s\n' $(1) $(2)
+say = @printf '  %-5s %s\n' $(1) $(2)$(if $(filter-out build,$(BUILD)),' -> $(BUILD)')
 else
 say = @:
 endif
@@ -115,8 +115,8 @@ MODULE = $(BUILD)/cuttle.so
 
 # {====== Building ======
 
-.PHONY: all lib help demo test run-tests run-gpu-tests asan gpu-test fuzz bench golden lint format \
-	install clean FORCE
+.PHONY: all lib help demo bench test run-tests gpu-test asan fuzz fuzz-programs golden lint \
+	format install clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -176,6 +176,151 @@ $(TEST_BIN) $(DEVICE_BIN) $(EMBED_BIN): %: %.o $(STATIC_LIB)
 	$(Q)$(LINK) $< $(STATIC_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
 
 -include $(ALL_OBJ:.o=.d)
+
+# {====== Trying it ======
+
+help:
+	@echo 'all        the program, the libraries and the Lua module, into $(BUILD)/'
+	@echo 'demo       install what the build needs, build, run examples/moye_matmul.lua'
+	@echo 'test       install what the tests need, build and run them all'
+	@echo 'asan       the same tests with AddressSanitizer and UBSan'
+	@echo 'gpu-test   the tests and examples that need a CUDA device'
+	@echo 'fuzz       each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
+	@echo 'bench      the benchmarks of tests/bench'
+	@echo 'golden     write the expected outputs of tests/golden anew; review the diff'
+	@echo 'lint       formatting, clang-tidy, luacheck, directions of includes'
+	@echo 'format     format the C sources'
+	@echo 'install    into PREFIX=$(PREFIX), under DESTDIR'
+	@echo 'clean      remove $(BUILD)/'
+
+demo:
+	@scripts/deps.sh build
+	@$(MAKE) all
+	@$(PROGRAM) examples/moye_matmul.lua
+
+bench: $(PROGRAM)
+	@for f in tests/bench/*.lua; do echo "== $$f"; $(PROGRAM) $$f || exit 1; done
+
+# {====== Testing: everything speaks TAP to prove ======
+
+TEST_ENV = CUTTLE_CACHE=$(abspath $(BUILD))/cache \
+	ASAN_OPTIONS=protect_shadow_gap=0:detect_stack_use_after_return=1 \
+	UBSAN_OPTIONS=print_stacktrace=1 LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0
+PROVE = $(TEST_ENV) prove --exec '' --jobs $(or $(JOBS),2) --failures --comments
+RUN_TESTS = $(LUA) scripts/run_tests.lua --cuttle=$(PROGRAM)
+
+# Commands that print TAP, one script each: $(call tap,name,command).
+TAP_DIR = $(BUILD)/tap
+TAP_SCRIPTS :=
+GPU_SCRIPTS :=
+define tap
+$$(TAP_DIR)/$(1): $$(FLAGS_FILE) Makefile
+	@mkdir -p $$(@D)
+	@printf '%s\n' '#!/bin/sh' 'exec $(2)' > $$@ && chmod +x $$@
+$(foreach list,$(3),$(list) += $$(TAP_DIR)/$(1)
+)
+endef
+tap_if = $(if $(wildcard $(1)),$(eval $(call tap,$(2),$(3),$(4))))
+
+ifeq ($(SANITIZE),)
+# A stock Lua cannot load a sanitized module; the fuzz targets bring their own sanitizers.
+$(call tap_if,tests/module/*.lua,module,env LUA_CPATH=$(BUILD)/?.so \
+	$(LUA) scripts/run_tests.lua --cuttle=$(LUA) tests/module,TAP_SCRIPTS)
+$(foreach f,$(FUZZ_SRC:tests/fuzz/%.c=%),\
+	$(call tap_if,tests/fuzz,$(f),scripts/run_fuzz.sh $(BUILD)/fuzz/tests/fuzz/$(f) $(FUZZ_SECONDS),TAP_SCRIPTS))
+TEST_FUZZ = $(if $(FUZZ_SRC),fuzz-programs)
+endif
+$(call tap_if,tests/lua,lua,$(RUN_TESTS) tests/lua,TAP_SCRIPTS)
+$(call tap_if,tests/fails/*.lua,fails,$(RUN_TESTS) tests/fails,TAP_SCRIPTS)
+$(call tap_if,tests/golden/*.lua,golden,$(RUN_TESTS) tests/golden,TAP_SCRIPTS)
+$(call tap_if,examples/*.lua,examples,$(RUN_TESTS) --by-status examples,TAP_SCRIPTS)
+$(call tap_if,tests/device/*.lua,device,$(RUN_TESTS) --device=cuda tests/device,TAP_SCRIPTS GPU_SCRIPTS)
+$(call tap_if,examples/*.lua,gpu_examples,\
+	$(RUN_TESTS) --device=cuda --by-status examples,GPU_SCRIPTS)
+$(foreach f,$(EMBED_BIN),\
+	$(call tap_if,examples/embed,embed_$(notdir $(f)),scripts/tap_status.sh $(f),TAP_SCRIPTS))
+
+test:
+	@scripts/deps.sh test
+	@$(MAKE) run-tests
+
+run-tests: all $(TEST_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(TAP_SCRIPTS) $(TEST_FUZZ)
+	@$(PROVE) $(TAP_SCRIPTS) $(TEST_BIN) $(DEVICE_BIN)
+
+gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)
+	@$(PROVE) --jobs 1 $(GPU_SCRIPTS) $(DEVICE_BIN)
+
+asan:
+	@$(MAKE) BUILD=$(BUILD)/asan CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' run-tests
+
+# The fuzz targets need clang's libFuzzer; without it their tests are skipped.
+fuzz-programs:
+	@if scripts/run_fuzz.sh --probe $(CLANG); then \
+		$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS='-O1 -g' \
+			SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' \
+			$(FUZZ_BIN:$(BUILD)/%=$(BUILD)/fuzz/%); \
+	fi
+
+$(FUZZ_BIN): %: %.o $(STATIC_LIB)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -fsanitize=fuzzer $< $(STATIC_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
+
+fuzz: fuzz-programs
+	@$(TEST_ENV) prove --exec '' --verbose $(filter $(TAP_DIR)/fuzz_%,$(TAP_SCRIPTS))
+fuzz: $(filter $(TAP_DIR)/fuzz_%,$(TAP_SCRIPTS))
+
+golden: $(PROGRAM)
+	@$(RUN_TESTS) --update tests/golden
+
+# {====== Linting ======
+
+TIDY_SRC = $(LIB_SRC) $(PROGRAM_SRC) $(EMBED_SRC)
+TIDY_STAMPS = $(TIDY_SRC:%.c=$(BUILD)/lint/%) $(VARIANT_SRC:%.c=$(BUILD)/lint/%)
+C_FILES = $(wildcard runtime/*.[ch] interp/*.[ch] tests/*/*.[ch] examples/*/*.[ch])
+LUA_DIRS = $(foreach d,scripts stdlib tests examples,$(if $(shell find $(d) -name '*.lua'),$(d)))
+
+lint: $(TIDY_STAMPS)
+	$(call say,LINT,'format of $(words $(C_FILES)) C files')
+	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
+	$(call say,LINT,'luacheck: $(LUA_DIRS)')
+	$(Q)luacheck --quiet --no-color $(LUA_DIRS)
+	$(Q)$(LUA) scripts/check_includes.lua
+
+# A stamp follows the object, and so the headers too: only what changed is checked again.
+$(BUILD)/lint/%: $(BUILD)/%.o .clang-tidy
+	$(call say,TIDY,$*.c)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG_TIDY) --quiet $*.c -- $(BASE_FLAGS) > $@.log 2>&1 || { cat $@.log; exit 1; }
+	$(Q)touch $@
+$(BUILD)/lint/%: $(BUILD)/%.base.o .clang-tidy
+	$(call say,TIDY,$*.c)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG_TIDY) --quiet $*.c -- $(BASE_FLAGS) -DCT_SIMT_BASE > $@.log 2>&1 || \
+		{ cat $@.log; exit 1; }
+	$(Q)touch $@
+
+format:
+	$(CLANG_FORMAT) -i $(C_FILES)
+
+# {====== Installing ======
+
+LIB_DIR = $(DESTDIR)$(PREFIX)/lib
+LUA_MODULE_DIR = $(LIB_DIR)/lua/5.4
+SHARED_NAME = libcuttle.so.$(VERSION)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(LIB_DIR)/pkgconfig \
+		$(LUA_MODULE_DIR)
+	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cuttle
+	install -m 644 $(STATIC_LIB) $(LIB_DIR)/libcuttle.a
+	install -m 755 $(SHARED_LIB) $(LIB_DIR)/$(SHARED_NAME)
+	ln -sf $(SHARED_NAME) $(LIB_DIR)/libcuttle.so.$(SOVERSION)
+	ln -sf libcuttle.so.$(SOVERSION) $(LIB_DIR)/libcuttle.so
+	install -m 755 $(MODULE) $(LUA_MODULE_DIR)/cuttle.so
+	install -m 644 interp/cuttle.h runtime/ct.h $(DESTDIR)$(PREFIX)/include
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+		-e 's|@LUA_PC@|$(LUA_PC)|' cuttle.pc.in > $(LIB_DIR)/pkgconfig/cuttle.pc
 
 clean:
 	rm -rf $(BUILD)

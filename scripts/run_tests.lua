@@ -1,11 +1,12 @@
 -- run_tests.lua: runs test programs written in Lua and reports in TAP, for `prove`.
---   lua scripts/run_tests.lua [--cuttle=PATH] [--device=cpu|cuda] [--by-status] FOLDER|FILE...
+--   lua scripts/run_tests.lua [--cuttle=PATH] [--device=cpu|cuda] [--by-status|--update] PATH...
 -- What a program must do is written in it:
 --   print(size(L))       -- expect: 32          this line of output; all of stdout, in order
 --   tile(A, {1, 2, 3})   -- expect error: TEXT  fails here: FILE:LINE: TEXT on stderr, exit code 1;
 --                                               a TEXT that ends in "..." is the beginning of it
--- A program without expectations prints TAP itself. With --by-status it only has to exit with 0:
--- so run the examples, which stop with an error when what they compute is wrong.
+-- A program NAME.lua beside a file NAME.out must print what that holds (--update writes it anew).
+-- Any other program prints TAP itself. With --by-status a program only has to exit with 0: so run
+-- the examples, which stop with an error when what they compute is wrong.
 -- With --device=cuda every program is skipped, and counted, where there is no CUDA device.
 
 local TIME_LIMIT_S <const> = 300
@@ -32,6 +33,11 @@ local function read_file(path)
   local text = file:read("a")
   file:close()
   return text
+end
+
+local function exists(path)
+  local file = io.open(path)
+  return file ~= nil and file:close()
 end
 
 local function capture(command)
@@ -160,6 +166,32 @@ local function run_expecting(path, expected, result)
   report(path, problems)
 end
 
+local function write_golden(path, golden, result)
+  local problems = {}
+  check_silent(result, problems)
+  check_status(result, 0, problems)
+  if #problems == 0 then
+    local file = assert(io.open(golden, "wb"))
+    file:write(table.concat(result.out, "\n"), "\n")
+    assert(file:close())
+  end
+  report(path .. " wrote " .. golden, problems)
+end
+
+local function run_golden(path, golden, result)
+  local problems, want = {}, lines_of(read_file(golden))
+  check_silent(result, problems)
+  check_status(result, 0, problems)
+  for i = 1, math.max(#want, #result.out) do
+    if want[i] ~= result.out[i] then
+      add(problems, "%s:%d: first difference\n     got: %s\nexpected: %s", golden, i,
+        result.out[i] or "(end)", want[i] or "(end)")
+      break
+    end
+  end
+  report(path, problems)
+end
+
 local function run_by_status(path, result)
   local problems = {}
   check_status(result, 0, problems)
@@ -205,8 +237,13 @@ end
 local function run_test(path)
   local expected = read_expectations(path)
   local result = run_cuttle(quote(path))
+  local golden = path:gsub("%.lua$", ".out")
   if options.by_status then
     run_by_status(path, result)
+  elseif options.update then
+    write_golden(path, golden, result)
+  elseif exists(golden) then
+    run_golden(path, golden, result)
   elseif expected.failure or #expected.output > 0 then
     run_expecting(path, expected, result)
   else
@@ -231,8 +268,8 @@ local function read_arguments(args)
     local name, value = arg:match("^%-%-(%w[%w-]*)=?(.*)$")
     if not name then
       paths[#paths + 1] = arg
-    elseif name == "by-status" then
-      options.by_status = true
+    elseif name == "by-status" or name == "update" then
+      options[name:gsub("-", "_")] = true
     elseif options[name] and value ~= "" then
       options[name] = value
     else

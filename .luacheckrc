@@ -1,0 +1,46 @@
+-- luacheck: `make lint` runs it over scripts/, stdlib/, tests/ and examples/.
+std = "lua54"
+max_line_length = 100
+
+-- The names that `cuttle` scripts have as globals (DESIGN: the vocabulary).
+stds.cuttle = {
+  read_globals = {
+    -- layouts
+    "L", "E", "_", "layout", "row_major", "col_major", "ordered", "identity", "shape", "stride",
+    "size", "cosize", "rank", "depth", "coalesce", "flatten", "filter", "filter_zeros",
+    "composition", "complement", "right_inverse", "left_inverse", "nullspace", "logical_divide",
+    "zipped_divide", "tiled_divide", "flat_divide", "logical_product", "zipped_product",
+    "tiled_product", "flat_product", "blocked_product", "raked_product", "tile_to_shape",
+    "swizzle", "swizzle_from_masks", "crd2idx", "idx2crd", "crd2crd", "slice", "dice", "group",
+    "take", "append", "prepend", "replace", "max_common_vector", "max_common_layout", "upcast",
+    "downcast", "recast", "tv_layout", "congruent", "compatible", "weakly_congruent",
+    "evenly_divides", "elem_less", "lex_less", "colex_less", "compact_col_major",
+    "compact_row_major", "compact_order", "layout_like", "fragment_layout_like", "concat", "mode",
+    "domain_distribute", "values",
+    -- element types
+    "f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i16", "i8", "u64",
+    "u32", "u16", "u8", "bool",
+    -- host tensors
+    "tensor", "zeros", "ones", "full", "rand", "randn", "arange", "from_table", "load_npy",
+    "save_npy", "allclose", "reference",
+    -- kernels
+    "kernel", "static", "static_fn", "threadIdx", "blockIdx", "blockDim", "gridDim", "shared",
+    "fragment", "fragment_like", "view", "tile", "parallelize", "tiled_copy", "tiled_mma", "copy",
+    "copy_if", "gemm", "clear", "fill", "axpby", "transform", "reduce", "sync_threads",
+    "sync_warp", "cp_async_fence", "cp_async_wait", "shfl_up", "shfl_down", "shfl_xor", "shfl_idx",
+    "ballot", "any", "all", "atomic_add", "atomic_min", "atomic_max", "atomic_cas", "atomic_exch",
+    "printf", "cuda", "range", "axes", "unroll", "guard", "cast", "where",
+    -- arithmetic
+    "fma", "min", "max", "abs", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "sin",
+    "cos", "floor", "ceil", "cdiv",
+    -- launches and devices
+    "stream", "event", "graph", "synchronize", "device", "devices", "seed", "bench",
+    -- pictures and help
+    "show", "svg", "latex", "html", "help", "reload", "import",
+  },
+}
+
+files["examples"] = { std = "lua54+cuttle" }
+files["tests"] = { std = "lua54+cuttle" }
+files["stdlib/meta"] = { std = "lua54+cuttle", ignore = { "1", "2" } } -- declarations only
+exclude_files = { "build", "tests/golden" }
