@@ -175,20 +175,9 @@ bool ct_ir_encloses(const CtIr *ir, CtRegion outer, CtRegion inner) {
 
 /* --- arguments and buffers ------------------------------------------------------------------- */
 
-static uint32_t new_buf(CtIr *ir, const CtBuf *buf) {
-  if (!GROW(ir, bufs, n_bufs, cap_bufs, ir->n_bufs + 1)) {
-    return 0;
-  }
-  ir->bufs[ir->n_bufs] = *buf;
-  ir->bufs[ir->n_bufs].name = ct_ir_unique_buf_name(ir, buf->name);
-  ir->bufs[ir->n_bufs].loc = ir->cur_loc;
-  return (uint32_t)ir->n_bufs++;
-}
-
 /* Buffers are told apart by name in messages and in CUDA text: "s", "s_2", ... */
-const char *ct_ir_unique_buf_name(CtIr *ir, const char *name) {
+static const char *unique_name(CtIr *ir, const char *wanted) {
   char text[128];
-  const char *wanted = name == NULL ? "t" : name;
   snprintf(text, sizeof text, "%s", wanted);
   for (int n = 2;; n++) {
     size_t i = 1;
@@ -200,6 +189,24 @@ const char *ct_ir_unique_buf_name(CtIr *ir, const char *name) {
     }
     snprintf(text, sizeof text, "%.100s_%d", wanted, n);
   }
+}
+
+void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name) {
+  if (name != NULL && ir->bufs[buf].name == NULL) {
+    ir->bufs[buf].name = unique_name(ir, name);
+  }
+}
+
+static uint32_t new_buf(CtIr *ir, const CtBuf *buf) {
+  if (!GROW(ir, bufs, n_bufs, cap_bufs, ir->n_bufs + 1)) {
+    return 0;
+  }
+  ir->bufs[ir->n_bufs] = *buf;
+  ir->bufs[ir->n_bufs].name = NULL;
+  ir->bufs[ir->n_bufs].loc = ir->cur_loc;
+  ir->n_bufs++;
+  ct_ir_name_buf(ir, (uint32_t)ir->n_bufs - 1, buf->name);
+  return (uint32_t)ir->n_bufs - 1;
 }
 
 static uint32_t new_param(CtIr *ir, const char *name, CtDtype dtype, bool is_tensor) {
@@ -383,6 +390,87 @@ void ct_ir_set(CtIr *ir, CtVal var, CtVal value) {
   ir->insts[v].args[0] = value;
 }
 
+void ct_ir_set_before(CtIr *ir, CtVal var, CtVal value, CtVal op) {
+  CT_ASSERT(ir->insts[var].type == ir->insts[value].type || ir->failed);
+  CtVal v = ct_ir_new(ir, CT_OP_SET, CT_VOID);
+  if (v != 0) {
+    ir->insts[v].imm.i = var;
+    ir->insts[v].args[0] = value;
+    ct_ir_link(ir, v, op == 0 ? ir->cur : ir->insts[op].region, op);
+  }
+}
+
+static bool is_get_of(const CtIr *ir, CtVal v, CtVal var) {
+  return ir->insts[v].op == CT_OP_GET && ir->insts[v].imm.i == var;
+}
+
+typedef struct GetUse {
+  const CtIr *ir;
+  CtVal var;
+  bool found;
+} GetUse;
+
+static void find_get(void *ud, CtVal v) {
+  GetUse *use = ud;
+  use->found = use->found || is_get_of(use->ir, v, use->var);
+}
+
+/* Every use of the variable's reads is a cast to `type`, every store a constant. */
+static bool may_retype(const CtIr *ir, CtVal var, CtDtype type) {
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    const CtInst *inst = &ir->insts[v];
+    if (inst->region == 0) {
+      continue;
+    }
+    if (inst->op == CT_OP_SET && inst->imm.i == var &&
+        ir->insts[inst->args[0]].op != CT_OP_CONST) {
+      return false;
+    }
+    GetUse use = {ir, var, false};
+    ct_ir_each_operand(ir, v, find_get, &use);
+    if (use.found && !(inst->op == CT_OP_CAST && inst->type == type)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void replace_operand(CtIr *ir, CtVal from, CtVal to) {
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    for (int i = 0; i < ir->insts[v].n_args; i++) {
+      if (ir->insts[v].args[i] == from) {
+        ir->insts[v].args[i] = to;
+      }
+    }
+  }
+}
+
+bool ct_ir_retype(CtIr *ir, CtVal var, CtDtype type) {
+  if (!may_retype(ir, var, type)) {
+    return false;
+  }
+  size_t n = ir->n_insts;
+  ir->insts[var].type = (uint8_t)type;
+  for (CtVal v = 1; v < n; v++) {
+    if (ir->insts[v].op == CT_OP_SET && ir->insts[v].imm.i == var) {
+      CtVal value = ct_ir_cast(ir, ir->insts[v].args[0], type);
+      ir->insts[v].args[0] = value;
+    } else if (is_get_of(ir, v, var)) {
+      ir->insts[v].type = (uint8_t)type;
+      ir->insts[v].facts = ct_type_facts(type);
+    }
+  }
+  for (CtVal v = 1; v < n; v++) {
+    CtInst *inst = &ir->insts[v];
+    if (inst->region != 0 && inst->op == CT_OP_CAST && is_get_of(ir, inst->args[0], var)) {
+      CtVal get = inst->args[0];
+      ct_ir_unlink(ir, v);
+      replace_operand(ir, v, get);
+    }
+  }
+  return true;
+}
+
 /* --- structure -------------------------------------------------------------------------------- */
 
 /* Appends an operation with one region and goes into it. */
@@ -481,6 +569,52 @@ void ct_ir_rollback(CtIr *ir, CtVal position) {
   while (ir->regions[ir->cur].last != position && ir->regions[ir->cur].last != 0) {
     ct_ir_unlink(ir, ir->regions[ir->cur].last);
   }
+}
+
+/* Runs as well when its condition is false: no memory, no division by zero. */
+static bool is_eager(const CtIr *ir, const CtInst *inst) {
+  bool divides = (inst->op == CT_OP_FLOORDIV || inst->op == CT_OP_FLOORMOD) &&
+                 ct_is_int((CtDtype)inst->type);
+  CtFacts by = divides ? ir->insts[inst->args[1]].facts : (CtFacts){1, 1, 1};
+  return (ct_ops[inst->op].cls == CT_CLS_PURE || inst->op == CT_OP_GET) &&
+         (by.lo > 0 || by.hi < 0);
+}
+
+static bool is_last_set(const CtInst *inst, CtVal var) {
+  return var != 0 && inst->op == CT_OP_SET && inst->imm.i == var && inst->next == 0;
+}
+
+static bool is_eager_region(const CtIr *ir, CtRegion r, CtVal var) {
+  for (CtVal v = ir->regions[r].first; r != 0 && v != 0; v = ir->insts[v].next) {
+    if (!is_eager(ir, &ir->insts[v]) && !is_last_set(&ir->insts[v], var)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ct_ir_flatten_if(CtIr *ir, CtVal if_, CtVal var, CtVal set[2]) {
+  const CtInst *inst = &ir->insts[if_];
+  if (!is_eager_region(ir, inst->u.regions[0], var) ||
+      !is_eager_region(ir, inst->u.regions[1], var)) {
+    return false;
+  }
+  for (int i = 0; i < 2; i++) {
+    CtRegion r = inst->u.regions[i];
+    set[i] = 0;
+    for (CtVal v = r == 0 ? 0 : ir->regions[r].first; v != 0;) {
+      CtVal next = ir->insts[v].next;
+      ct_ir_unlink(ir, v);
+      if (ir->insts[v].op == CT_OP_SET) {
+        set[i] = ir->insts[v].args[0];
+      } else {
+        ct_ir_link(ir, v, inst->region, if_);
+      }
+      v = next;
+    }
+  }
+  ct_ir_unlink(ir, if_);
+  return true;
 }
 
 void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm) {

@@ -227,7 +227,8 @@ typedef struct CtTensorSpec {
 CtView ct_ir_tensor(CtIr *ir, const CtTensorSpec *spec);
 CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts);
 
-/* Declares memory of the kernel. The layout is static. */
+/* Declares memory of the kernel. The layout is static. name NULL: ct_ir_name_buf may come, else
+   ct_ir_finish finds one. */
 CtView ct_ir_shared(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
 CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
 
@@ -249,6 +250,11 @@ void ct_ir_store(CtIr *ir, uint32_t buf, CtVal offset, CtVal value);
 CtVal ct_ir_var(CtIr *ir, CtDtype type, const char *name);
 CtVal ct_ir_get(CtIr *ir, CtVal var);
 void ct_ir_set(CtIr *ir, CtVal var, CtVal value);
+/* The same, put before `op` in op's region; `value` must be defined there. op 0: at the end. */
+void ct_ir_set_before(CtIr *ir, CtVal var, CtVal value, CtVal op);
+/* Changes the type of a variable that has held constants only, and of its reads, where these were
+   only cast to that very type so far. False, and nothing changed, where that is not so. */
+bool ct_ir_retype(CtIr *ir, CtVal var, CtDtype type);
 
 /* Structure. Each *_begin enters a region, ct_ir_end leaves it. */
 CtVal ct_ir_if(CtIr *ir, CtVal cond); /* enters `then` */
@@ -262,6 +268,10 @@ void ct_ir_block_end(CtIr *ir, CtVal block, bool used);
 void ct_ir_break(CtIr *ir, CtVal target);
 /* A probe: forget what was recorded in the current region since the position. */
 CtVal ct_ir_position(const CtIr *ir);
+/* Replaces an IF by the contents of its regions, when all of them may as well run always: they read no
+   memory and cannot fail. With var != 0 a region may end in a SET of var, which is dropped; set[0] and
+   set[1] get the values (0: none). False: the IF stays. */
+bool ct_ir_flatten_if(CtIr *ir, CtVal if_, CtVal var, CtVal set[2]);
 void ct_ir_rollback(CtIr *ir, CtVal position);
 
 /* Tile operations: shapes are checked here, and the width of a copy is chosen. */
@@ -274,7 +284,8 @@ CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *
                    const CtVal *vals);
 
 void ct_ir_require(CtIr *ir, CtVal value, int64_t modulus, const char *what);
-void ct_ir_name(CtIr *ir, CtVal v, const char *name); /* keeps an earlier name */
+void ct_ir_name(CtIr *ir, CtVal v, const char *name);         /* keeps an earlier name */
+void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name); /* likewise */
 
 /* --- values and layouts ------------------------------------------------------------------------ */
 

@@ -9,7 +9,6 @@ CtVal ct_ir_append(CtIr *ir, CtOp op, CtDtype type); /* at the end of the curren
 void ct_ir_link(CtIr *ir, CtVal v, CtRegion region, CtVal before); /* before 0: at the end */
 void ct_ir_unlink(CtIr *ir, CtVal v);
 bool ct_ir_encloses(const CtIr *ir, CtRegion outer, CtRegion inner); /* or is it */
-const char *ct_ir_unique_buf_name(CtIr *ir, const char *name);
 
 /* Arithmetic of the layout algebra: exact, since indices of a tensor fit the type chosen for it. */
 CtVal ct_ir_int_op(CtIr *ir, CtIntOp op, CtInt a, CtInt b);

@@ -150,8 +150,12 @@ CtStatus ct_pass_dce(CtIr *ir, CtErr *err) {
 }
 
 CtStatus ct_ir_finish(CtIr *ir, CtErr *err) {
+  static const char *const names[] = {"tensor", "shared", "fragment"};
   if (ir->failed) {
     return ct_fail_nomem(err);
+  }
+  for (uint32_t i = 1; i < ir->n_bufs; i++) {
+    ct_ir_name_buf(ir, i, names[ir->bufs[i].space]);
   }
   if (ir->contract) {
     ct_pass_contract(ir);
