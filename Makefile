@@ -63,8 +63,9 @@ else
 PROGRAM_LUA = -Wl,--whole-archive $(LUA_STATIC) -Wl,--no-whole-archive -Wl,-E
 endif
 TEST_LUA = $(or $(LUA_STATIC),$(LUA_LIBS))
-MODULE_FLAGS = -shared $(if $(TARGET_IS_MAC),-undefined dynamic_lookup)
-SO_FLAGS = -shared $(if $(TARGET_IS_MAC),,-Wl,-soname,libcuttle.so.$(SOVERSION))
+EXPORTS = -Wl,--version-script=scripts/exports.map
+MODULE_FLAGS = -shared $(if $(TARGET_IS_MAC),-undefined dynamic_lookup,$(EXPORTS))
+SO_FLAGS = -shared $(if $(TARGET_IS_MAC),,$(EXPORTS) -Wl,-soname,libcuttle.so.$(SOVERSION))
 
 ISAS = base $(if $(TARGET_IS_X86),avx2 avx512)
 ISA_FLAGS_base = -DCT_SIMT_BASE
@@ -115,13 +116,14 @@ MODULE = $(BUILD)/cuttle.so
 
 # {====== Building ======
 
-.PHONY: all lib help demo bench test run-tests gpu-test asan fuzz fuzz-programs golden lint \
-	format install clean FORCE
+.PHONY: all lib module help demo bench test run-tests gpu-test asan fuzz fuzz-programs golden lint \
+	format install install-module clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
 all: $(PROGRAM) $(STATIC_LIB) $(SHARED_LIB) $(MODULE)
 lib: $(STATIC_LIB)
+module: $(MODULE)
 
 # A change of compiler or flags rebuilds everything.
 FLAGS_FILE = $(BUILD)/flags
@@ -143,7 +145,8 @@ $$(BUILD)/%.$(1).o: %.c $$(FLAGS_FILE)
 endef
 $(foreach isa,$(ISAS),$(eval $(call variant_rule,$(isa))))
 
-$(BUILD)/tests/%.o $(BUILD)/examples/%.o: BASE_FLAGS += $(TEST_FLAGS)
+$(BUILD)/tests/%.o: BASE_FLAGS += $(TEST_FLAGS)
+$(BUILD)/examples/%.o: BASE_FLAGS += -Iinterp -Iruntime # as where the headers are installed
 
 $(BUILD)/gen/stdlib.c: $(STDLIB) scripts/embed.lua $(FLAGS_FILE)
 	$(call say,GEN,$@)
@@ -158,12 +161,12 @@ $(STATIC_LIB): $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJ)
 
-$(SHARED_LIB): $(LIB_OBJ)
+$(SHARED_LIB): $(LIB_OBJ) scripts/exports.map
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(SO_FLAGS) $(LIB_OBJ) $(LUA_LIBS) $(SYSTEM_LIBS) -o $@
 	$(Q)ln -sf $(@F) $@.$(SOVERSION)
 
-$(MODULE): $(LIB_OBJ)
+$(MODULE): $(LIB_OBJ) scripts/exports.map
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(MODULE_FLAGS) $(LIB_OBJ) $(SYSTEM_LIBS) -o $@
 
@@ -309,18 +312,20 @@ LIB_DIR = $(DESTDIR)$(PREFIX)/lib
 LUA_MODULE_DIR = $(LIB_DIR)/lua/5.4
 SHARED_NAME = libcuttle.so.$(VERSION)
 
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(LIB_DIR)/pkgconfig \
-		$(LUA_MODULE_DIR)
+install: all install-module
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(LIB_DIR)/pkgconfig
 	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cuttle
 	install -m 644 $(STATIC_LIB) $(LIB_DIR)/libcuttle.a
 	install -m 755 $(SHARED_LIB) $(LIB_DIR)/$(SHARED_NAME)
 	ln -sf $(SHARED_NAME) $(LIB_DIR)/libcuttle.so.$(SOVERSION)
 	ln -sf libcuttle.so.$(SOVERSION) $(LIB_DIR)/libcuttle.so
-	install -m 755 $(MODULE) $(LUA_MODULE_DIR)/cuttle.so
 	install -m 644 interp/cuttle.h runtime/ct.h $(DESTDIR)$(PREFIX)/include
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 		-e 's|@LUA_PC@|$(LUA_PC)|' cuttle.pc.in > $(LIB_DIR)/pkgconfig/cuttle.pc
+
+install-module: $(MODULE)
+	install -d $(LUA_MODULE_DIR)
+	install -m 755 $(MODULE) $(LUA_MODULE_DIR)/cuttle.so
 
 clean:
 	rm -rf $(BUILD)
