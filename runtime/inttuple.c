@@ -67,16 +67,16 @@ CtKnown ct_int_le(const CtCx *cx, CtInt a, CtInt b) {
 static CtStatus fold(CtIntOp op, int64_t a, int64_t b, int64_t *r) {
   bool bad = false;
   switch (op) {
-  case CT_INT_ADD: bad = ct_add_overflow(a, b, r); break;
-  case CT_INT_SUB: bad = ct_sub_overflow(a, b, r); break;
-  case CT_INT_MUL: bad = ct_mul_overflow(a, b, r); break;
-  case CT_INT_DIV: bad = b == 0 || (b == -1 && a == INT64_MIN) || (*r = a / b, false); break;
-  case CT_INT_MOD: bad = b == 0 || (*r = b == -1 ? 0 : a % b, false); break;
-  case CT_INT_CEILDIV:
-    bad = b == 0 || (b == -1 && a == INT64_MIN) || (*r = a / b + (a % b != 0), false);
-    break;
-  case CT_INT_MIN: *r = ct_min(a, b); break;
-  case CT_INT_MAX: *r = ct_max(a, b); break;
+    case CT_INT_ADD: bad = ct_add_overflow(a, b, r); break;
+    case CT_INT_SUB: bad = ct_sub_overflow(a, b, r); break;
+    case CT_INT_MUL: bad = ct_mul_overflow(a, b, r); break;
+    case CT_INT_DIV: bad = b == 0 || (b == -1 && a == INT64_MIN) || (*r = a / b, false); break;
+    case CT_INT_MOD: bad = b == 0 || (*r = b == -1 ? 0 : a % b, false); break;
+    case CT_INT_CEILDIV:
+      bad = b == 0 || (b == -1 && a == INT64_MIN) || (*r = a / b + (a % b != 0), false);
+      break;
+    case CT_INT_MIN: *r = ct_min(a, b); break;
+    case CT_INT_MAX: *r = ct_max(a, b); break;
   }
   return bad ? CT_EOVERFLOW : CT_OK;
 }
@@ -116,28 +116,28 @@ static bool simplify_quotient(const CtCx *cx, CtIntOp op, CtInt x, CtInt y, CtIn
 
 static bool simplify(const CtCx *cx, CtIntOp op, CtInt x, CtInt y, CtInt *out) {
   switch (op) {
-  case CT_INT_ADD:
-    *out = ct_is_const(x, 0) ? y : x;
-    return ct_is_const(x, 0) || ct_is_const(y, 0);
-  case CT_INT_SUB:
-    *out = ct_is_const(y, 0) ? x : ct_int(0);
-    return ct_is_const(y, 0) || ct_int_equal(x, y);
-  case CT_INT_MUL:
-    if (ct_is_const(x, 0) || ct_is_const(y, 0)) {
-      *out = ct_int(0);
-      return true;
-    }
-    *out = ct_is_const(x, 1) ? y : x;
-    return ct_is_const(x, 1) || ct_is_const(y, 1);
-  case CT_INT_DIV:
-  case CT_INT_MOD:
-  case CT_INT_CEILDIV: return simplify_quotient(cx, op, x, y, out);
-  case CT_INT_MIN:
-    *out = ct_int_le(cx, x, y) == CT_KNOWN_YES ? x : y;
-    return ct_int_le(cx, x, y) == CT_KNOWN_YES || ct_int_le(cx, y, x) == CT_KNOWN_YES;
-  case CT_INT_MAX:
-    *out = ct_int_le(cx, x, y) == CT_KNOWN_YES ? y : x;
-    return ct_int_le(cx, x, y) == CT_KNOWN_YES || ct_int_le(cx, y, x) == CT_KNOWN_YES;
+    case CT_INT_ADD:
+      *out = ct_is_const(x, 0) ? y : x;
+      return ct_is_const(x, 0) || ct_is_const(y, 0);
+    case CT_INT_SUB:
+      *out = ct_is_const(y, 0) ? x : ct_int(0);
+      return ct_is_const(y, 0) || ct_int_equal(x, y);
+    case CT_INT_MUL:
+      if (ct_is_const(x, 0) || ct_is_const(y, 0)) {
+        *out = ct_int(0);
+        return true;
+      }
+      *out = ct_is_const(x, 1) ? y : x;
+      return ct_is_const(x, 1) || ct_is_const(y, 1);
+    case CT_INT_DIV:
+    case CT_INT_MOD:
+    case CT_INT_CEILDIV: return simplify_quotient(cx, op, x, y, out);
+    case CT_INT_MIN:
+      *out = ct_int_le(cx, x, y) == CT_KNOWN_YES ? x : y;
+      return ct_int_le(cx, x, y) == CT_KNOWN_YES || ct_int_le(cx, y, x) == CT_KNOWN_YES;
+    case CT_INT_MAX:
+      *out = ct_int_le(cx, x, y) == CT_KNOWN_YES ? y : x;
+      return ct_int_le(cx, x, y) == CT_KNOWN_YES || ct_int_le(cx, y, x) == CT_KNOWN_YES;
   }
   CT_UNREACHABLE();
 }
@@ -343,15 +343,15 @@ CtStatus ct_product(const CtCx *cx, CtTuple t, CtInt *out, CtErr *err) {
 
 void ct_int_print(const CtCx *cx, CtInt i, CtText *out) {
   switch ((CtIntKind)i.kind) {
-  case CT_STATIC: ct_text_printf(out, "%" PRId64, i.v); break;
-  case CT_ANY: ct_text_putc(out, '_'); break;
-  case CT_DYNAMIC:
-    if (cx != NULL && cx->dyn != NULL) {
-      cx->dyn->print(cx->dyn->ud, without_basis(i), out);
-    } else {
-      ct_text_putc(out, '?');
-    }
-    break;
+    case CT_STATIC: ct_text_printf(out, "%" PRId64, i.v); break;
+    case CT_ANY: ct_text_putc(out, '_'); break;
+    case CT_DYNAMIC:
+      if (cx != NULL && cx->dyn != NULL) {
+        cx->dyn->print(cx->dyn->ud, without_basis(i), out);
+      } else {
+        ct_text_putc(out, '?');
+      }
+      break;
   }
   for (int k = i.basis_depth; k > 0; k--) {
     ct_text_printf(out, "@%d", i.basis[k - 1]);

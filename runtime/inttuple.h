@@ -97,7 +97,7 @@ bool ct_has_any(CtTuple t);    /* some leaf is `_` */
 CtStatus ct_int_op(const CtCx *cx, CtIntOp op, CtInt a, CtInt b, CtInt *out,
                    CtErr *err) CT_NODISCARD;
 CtFacts ct_int_facts(const CtCx *cx, CtInt a);
-bool ct_int_equal(CtInt a, CtInt b);                      /* the same number, or the same IR value */
+bool ct_int_equal(CtInt a, CtInt b); /* the same number, or the same IR value */
 CtKnown ct_int_divides(const CtCx *cx, CtInt d, CtInt x); /* x % d == 0 */
 CtKnown ct_int_le(const CtCx *cx, CtInt a, CtInt b);      /* a <= b */
 

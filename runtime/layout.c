@@ -536,9 +536,10 @@ static CtStatus build_crd2crd(const CtCx *cx, CtTuple crd, CtTuple from, CtTuple
     return st == CT_OK ? split(cx, idx, to, b, err) : st;
   }
   if (crd->rank != from->rank || crd->rank != to->rank) {
-    return ct_fail(err, CT_EINVAL,
-                   "crd2crd: coordinate %s, shape %s and shape %s differ in rank; expected one rank",
-                   ct_show_tuple(cx, crd), ct_show_tuple(cx, from), ct_show_tuple(cx, to));
+    return ct_fail(
+        err, CT_EINVAL,
+        "crd2crd: coordinate %s, shape %s and shape %s differ in rank; expected one rank",
+        ct_show_tuple(cx, crd), ct_show_tuple(cx, from), ct_show_tuple(cx, to));
   }
   CtTuple f = ct_first(from), t = ct_first(to);
   ct_build_open(b);

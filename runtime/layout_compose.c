@@ -23,8 +23,8 @@ typedef struct Compose {
   const CtCx *cx;
   CtErr *err;
   const char *op;
-  CtLayout a, b; /* b: the part in work */
-  CtFlat flat;   /* of a */
+  CtLayout a, b;    /* b: the part in work */
+  CtFlat flat;      /* of a */
   CtFlatMode *part; /* result modes of one mode of b */
   int n_part;
   Reach *reach; /* per mode of flat */
@@ -48,12 +48,12 @@ static CtStatus fail_stride(const Compose *c, int mode, CtInt stride) {
 }
 
 static CtStatus fail_shape(const Compose *c, int mode, CtInt n, CtInt stride) {
-  return ct_fail(c->err, CT_EINVAL,
-                 "%s: %s steps of %s in %s cross the end of mode %d (extent %s) in %s unevenly; the "
-                 "steps that fit in the mode must divide their number",
-                 c->op, ct_show_int(c->cx, n), ct_show_int(c->cx, stride),
-                 ct_show_layout(c->cx, c->b), mode, ct_show_int(c->cx, c->flat.mode[mode].shape),
-                 show_flat(c));
+  return ct_fail(
+      c->err, CT_EINVAL,
+      "%s: %s steps of %s in %s cross the end of mode %d (extent %s) in %s unevenly; the "
+      "steps that fit in the mode must divide their number",
+      c->op, ct_show_int(c->cx, n), ct_show_int(c->cx, stride), ct_show_layout(c->cx, c->b), mode,
+      ct_show_int(c->cx, c->flat.mode[mode].shape), show_flat(c));
 }
 
 static CtStatus fail_unknown(const Compose *c, int mode, CtInt n, CtInt stride) {
@@ -308,9 +308,9 @@ void ct_build_compositions(CtBuild *b, const CtCx *cx, CtLayout a, int n, const 
 
 static void build_by_mode(CtBuild *b, const CtCx *cx, CtLayout a, CtTiler t) {
   switch (t.kind) {
-  case CT_TILER_ANY: ct_build_layout(b, a); return;
-  case CT_TILER_LAYOUT: ct_build_compositions(b, cx, a, 1, &t.layout); return;
-  case CT_TILER_TUPLE: break;
+    case CT_TILER_ANY: ct_build_layout(b, a); return;
+    case CT_TILER_LAYOUT: ct_build_compositions(b, cx, a, 1, &t.layout); return;
+    case CT_TILER_TUPLE: break;
   }
   if (t.n > ct_layout_rank(a)) {
     ct_build_fail(b, ct_fail(b->err, CT_EINVAL,

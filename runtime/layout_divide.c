@@ -78,9 +78,9 @@ static void build_logical(CtBuild *b, const CtCx *cx, CtLayout a, CtTiler t, Bui
   CtLeafLayout nodes;
   int rank = ct_layout_rank(a);
   switch (t.kind) {
-  case CT_TILER_ANY: ct_build_layout(b, a); return;
-  case CT_TILER_LAYOUT: pair(b, cx, a, tiler_layout(t, &nodes)); return;
-  case CT_TILER_TUPLE: break;
+    case CT_TILER_ANY: ct_build_layout(b, a); return;
+    case CT_TILER_LAYOUT: pair(b, cx, a, tiler_layout(t, &nodes)); return;
+    case CT_TILER_TUPLE: break;
   }
   if (t.n > rank) {
     ct_build_fail(b, ct_fail(b->err, CT_EINVAL,
@@ -244,15 +244,11 @@ static void build_zip(CtBuild *out, CtLayout x, CtLayout y) {
   ct_build_close(out);
 }
 
-/* ((x0,y0), (x1,y1), ...); of two integers (x,y). */
+/* ((x0,y0), (x1,y1), ...) */
 static CtStatus zip_modes(const CtCx *cx, const char *op, CtLayout x, CtLayout y, CtLayout *out,
                           CtErr *err) {
   CtBuild b;
   ct_build_init_layout(&b, cx, op, err);
-  if (ct_is_leaf(x.shape) && ct_is_leaf(y.shape)) {
-    build_zip(&b, x, y);
-    return ct_build_finish_layout(&b, out);
-  }
   ct_build_open(&b);
   for (int i = 0; i < ct_layout_rank(x); i++) {
     build_zip(&b, ct_mode(x, i), ct_mode(y, i));

@@ -40,9 +40,7 @@ CtStatus ct_flat_finish(const CtFlat *f, const CtCx *cx, const char *op, CtLayou
 static inline void ct_build_init_layout(CtBuild *b, const CtCx *cx, const char *op, CtErr *err) {
   ct_build_init(b, cx->arena, op, true, err);
 }
-static inline void ct_build_layout(CtBuild *b, CtLayout l) {
-  ct_build_copy(b, l.shape, l.stride);
-}
+static inline void ct_build_layout(CtBuild *b, CtLayout l) { ct_build_copy(b, l.shape, l.stride); }
 CtStatus ct_build_finish_layout(CtBuild *b, CtLayout *out) CT_NODISCARD;
 
 /* s:d as a layout without an arena: the nodes belong to the caller. */

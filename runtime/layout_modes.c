@@ -136,8 +136,7 @@ CtStatus ct_layout_concat(const CtCx *cx, int n, const CtLayout *modes, CtLayout
   return ct_build_finish_layout(&b, out);
 }
 
-CtStatus ct_mode_at(const CtCx *cx, CtLayout l, int n, const int *path, CtLayout *out,
-                    CtErr *err) {
+CtStatus ct_mode_at(const CtCx *cx, CtLayout l, int n, const int *path, CtLayout *out, CtErr *err) {
   for (int i = 0; i < n; i++) {
     CtStatus st = check_mode(cx, "mode", l, path[i], err);
     if (st != CT_OK) {
@@ -179,8 +178,7 @@ CtStatus ct_take(const CtCx *cx, CtLayout l, int first, int last, CtLayout *out,
   return ct_build_finish_layout(&b, out);
 }
 
-CtStatus ct_select(const CtCx *cx, CtLayout l, int n, const int *modes, CtLayout *out,
-                   CtErr *err) {
+CtStatus ct_select(const CtCx *cx, CtLayout l, int n, const int *modes, CtLayout *out, CtErr *err) {
   CtBuild b;
   ct_build_init_layout(&b, cx, "select", err);
   ct_build_open(&b);
@@ -238,8 +236,8 @@ CtStatus ct_prepend(const CtCx *cx, CtLayout l, CtLayout x, int rank, CtLayout *
 CtStatus ct_replace(const CtCx *cx, CtLayout l, int i, CtLayout x, CtLayout *out, CtErr *err) {
   CtBuild b;
   CtStatus st = check_mode(cx, "replace", l, i, err);
-  if (st != CT_OK) {
-    return st;
+  if (st != CT_OK || ct_is_leaf(l.shape)) {
+    return st == CT_OK ? ct_layout_copy(cx->arena, x, out, err) : st;
   }
   ct_build_init_layout(&b, cx, "replace", err);
   ct_build_open(&b);

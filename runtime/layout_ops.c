@@ -24,11 +24,11 @@ static void build_at_profile(CtBuild *b, const CtCx *cx, CtLayout a, CtTuple pro
   }
   int rank = ct_layout_rank(a);
   if (profile->rank > rank) {
-    ct_build_fail(b, ct_fail(b->err, CT_EINVAL,
-                             "%s: profile %s has rank %d but %s has rank %d; give at most one entry "
-                             "per mode",
-                             b->op, ct_show_tuple(cx, profile), profile->rank,
-                             ct_show_layout(cx, a), rank));
+    ct_build_fail(
+        b, ct_fail(b->err, CT_EINVAL,
+                   "%s: profile %s has rank %d but %s has rank %d; give at most one entry "
+                   "per mode",
+                   b->op, ct_show_tuple(cx, profile), profile->rank, ct_show_layout(cx, a), rank));
     return;
   }
   ct_build_open(b);
@@ -111,9 +111,8 @@ static CtStatus check_not_negative(const CtCx *cx, const char *op, CtLayout a, C
                      ct_show_int(cx, d), ct_show_layout(cx, a));
     }
     if (d.kind == CT_STATIC && d.v < 0) {
-      return ct_fail(err, CT_EINVAL,
-                     "%s: stride %s in layout %s is negative; strides must be >= 0", op,
-                     ct_show_int(cx, d), ct_show_layout(cx, a));
+      return ct_fail(err, CT_EINVAL, "%s: stride %s in layout %s is negative; strides must be >= 0",
+                     op, ct_show_int(cx, d), ct_show_layout(cx, a));
     }
   }
   return CT_OK;

@@ -132,15 +132,15 @@ static void print_items(const CtCx *cx, CtTiler t, CtText *out) {
 
 void ct_tiler_print(const CtCx *cx, CtTiler t, CtText *out) {
   switch (t.kind) {
-  case CT_TILER_ANY: ct_text_putc(out, '_'); break;
-  case CT_TILER_TUPLE: print_items(cx, t, out); break;
-  case CT_TILER_LAYOUT:
-    if (t.is_int) {
-      ct_tuple_print(cx, t.layout.shape, out);
-    } else {
-      ct_layout_print(cx, t.layout, out);
-    }
-    break;
+    case CT_TILER_ANY: ct_text_putc(out, '_'); break;
+    case CT_TILER_TUPLE: print_items(cx, t, out); break;
+    case CT_TILER_LAYOUT:
+      if (t.is_int) {
+        ct_tuple_print(cx, t.layout.shape, out);
+      } else {
+        ct_layout_print(cx, t.layout, out);
+      }
+      break;
   }
 }
 

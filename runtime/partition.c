@@ -47,11 +47,11 @@ static CtStatus slice_zipped(const CtCx *cx, const char *op, CtLayout zipped, in
   CtTuple both;
   CtLayout mode = ct_mode(zipped, fixed);
   if (!ct_is_leaf(crd) && crd->rank > ct_layout_rank(mode)) {
-    return ct_fail(err, CT_EINVAL,
-                   "%s: coordinate %s has rank %d but there are %d modes of tiles, %s; give at most "
-                   "one entry per mode",
-                   op, ct_show_tuple(cx, crd), crd->rank, ct_layout_rank(mode),
-                   ct_show_tuple(cx, mode.shape));
+    return ct_fail(
+        err, CT_EINVAL,
+        "%s: coordinate %s has rank %d but there are %d modes of tiles, %s; give at most "
+        "one entry per mode",
+        op, ct_show_tuple(cx, crd), crd->rank, ct_layout_rank(mode), ct_show_tuple(cx, mode.shape));
   }
   ct_build_init(&b, cx->arena, op, false, err);
   ct_build_open(&b);
