@@ -43,4 +43,4 @@ stds.cuttle = {
 files["examples"] = { std = "lua54+cuttle" }
 files["tests"] = { std = "lua54+cuttle" }
 files["stdlib/meta"] = { std = "lua54+cuttle", ignore = { "1", "2" } } -- declarations only
-exclude_files = { "build", "tests/golden" }
+exclude_files = { "build", "tests/golden", "tests/conformance", "tests/kernel_cases" } -- data
