@@ -51,13 +51,13 @@ test_needs="prove clang clang_format clang_tidy libfuzzer luacheck numpy"
 
 # Needs of the tests that some systems do not package. Without them tests are skipped, and a second
 # run does not try to install them again.
-optional=" clang_format clang_tidy libfuzzer luacheck numpy "
+optional=" clang clang_format clang_tidy libfuzzer luacheck numpy "
 tried=build/deps-tried
 
 # {====== Package names: need | apt-get | dnf | pacman | apk | brew ("-": not packaged) ======
 
 packages="
-cc           gcc                 gcc               gcc            gcc              gcc
+cc           gcc,libc6-dev       gcc               gcc            gcc              gcc
 make         make                make              make           make             make
 pkg_config   pkg-config          pkgconf           pkgconf        pkgconf          pkg-config
 lua          lua5.4              lua               lua54          lua5.4           lua@5.4
