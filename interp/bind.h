@@ -1,0 +1,98 @@
+/* bind.h: what the bindings share: coercion of Lua values to those of the core, and back. Wherever
+   the language takes a tuple, layout or tiler it takes a number, a table or text as well, and it
+   does so here.
+
+   A binding begins with bind_enter, which empties the scratch arena of the state: results of the
+   core live there until the next binding begins, so they are pushed before anything is called that
+   may run a script. No Lua value is converted by metamethods here.
+
+   `op` in the functions below is the name of the running function, "tile": messages begin with it.
+   All of them raise on bad values. */
+#ifndef CUTTLE_BIND_H
+#define CUTTLE_BIND_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "diag.h"
+#include "runtime/dtype.h"
+#include "runtime/layout.h"
+
+#define LAYOUT_TYPE "layout" /* names of metatables in the registry */
+#define TUPLE_TYPE "tuple"
+#define DTYPE_TYPE "dtype"
+#define NUMBER_TYPE "number of a given type"
+#define BASIS_TYPE "basis element"
+#define ANY_TYPE "_"
+
+/* The scratch arena, and the integers of the running trace, if there is one. */
+CtCx bind_cx(lua_State *L);
+CtCx bind_enter(lua_State *L); /* empties the arena first */
+
+/* {====== From Lua ====== */
+
+bool bind_is_any(lua_State *L, int idx); /* the wildcard `_` */
+
+/* An integer: static, or a run-time value of the trace. */
+CtInt bind_to_int(lua_State *L, int idx, const char *op);
+/* An integer that is known now. */
+int64_t bind_to_static(lua_State *L, int idx, const char *op);
+/* A static integer within lo..hi; `what` names it: "mode". */
+int bind_to_index(lua_State *L, int idx, int lo, int hi, const char *op, const char *what);
+
+/* A tuple: an integer (or a float with an integral value), a table of tuples, text "(4,(2,3))", `_`,
+   a run-time value, a basis element. */
+CtTuple bind_to_tuple(lua_State *L, int idx, const CtCx *cx, const char *op);
+/* The same, but NULL when the argument is absent or nil. */
+CtTuple bind_opt_tuple(lua_State *L, int idx, const CtCx *cx, const char *op);
+/* The arguments from `first` on as one coordinate: a single one as it is, more as a tuple. */
+CtTuple bind_to_coord(lua_State *L, int first, const CtCx *cx, const char *op);
+
+/* A layout: a layout, an integer or table (column-major), or text. */
+CtLayout bind_to_layout(lua_State *L, int idx, const CtCx *cx, const char *op);
+/* Whether the value is a layout object; *out is a view of it, good while it is on the stack. */
+bool bind_test_layout(lua_State *L, int idx, CtLayout *out);
+
+/* A tiler: an integer, a table of tilers, a layout, text, or `_`. */
+CtTiler bind_to_tiler(lua_State *L, int idx, const CtCx *cx, const char *op);
+
+/* Mode numbers: the arguments from `first` on, or one table of them. Returns how many; at most
+   CT_MAX_DEPTH. None when there are no arguments. */
+int bind_to_path(lua_State *L, int first, int path[CT_MAX_DEPTH], const char *op);
+
+CtDtype bind_to_dtype(lua_State *L, int idx, const char *op); /* f32, or text "f32" */
+bool bind_test_dtype(lua_State *L, int idx, CtDtype *out);    /* the object only */
+
+/* `f64(2)`, `i64(n)`, `static(16)` outside a kernel: a number for a launch, of a type or constant. */
+typedef struct TypedNumber {
+  CtDtype dtype;  /* CT_VOID: static, as it is */
+  bool is_float;  /* which of the two below is meant */
+  int64_t i;
+  double f;
+} TypedNumber;
+bool bind_test_number(lua_State *L, int idx, TypedNumber *out);
+
+/* {====== To Lua: each pushes one value [-0, +1, m] ====== */
+
+void bind_push_any(lua_State *L);
+void bind_push_int(lua_State *L, CtInt i);     /* an integer, run-time value, basis element or `_` */
+void bind_push_tuple(lua_State *L, CtTuple t); /* an integer, or nested tables that print as tuples */
+void bind_push_layout(lua_State *L, CtLayout l); /* copied into the new userdata */
+void bind_push_dtype(lua_State *L, CtDtype t);
+void bind_push_text(lua_State *L, CtText *t); /* and frees it; raises when an append had failed */
+
+/* Text of a value for messages, in the scratch arena: never fails, "?" at worst. */
+const char *bind_layout_text(const CtCx *cx, CtLayout l);
+const char *bind_tuple_text(const CtCx *cx, CtTuple t);
+
+/* {====== Opening: each is called with the language's table on top of the stack, adds its names to it,
+   registers its metatables, and leaves the stack as it was. state.c lists them in order. ====== */
+
+void bind_open_layout(lua_State *L);
+void bind_open_dtype(lua_State *L);
+
+/* A metatable called `name` with __name, the metamethods `meta`, and `methods` as __index (a table)
+   when meta has none; both end with {NULL, NULL}; left out of the stack. */
+void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods);
+
+#endif

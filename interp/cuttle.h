@@ -1,0 +1,183 @@
+/* cuttle.h: the interpreter as a library. A host opens a state, runs scripts in it, lends it memory
+   as tensors and launches kernels that the scripts defined.
+
+   States share nothing: any number of them in any number of threads, each used by one thread at a
+   time. Nothing here prints, exits or raises: a function that fails returns a status other than
+   CUTTLE_OK (or NULL) and keeps a one-line message, which cuttle_error returns. Texts are UTF-8 and
+   NUL-terminated unless a length is given. */
+#ifndef CUTTLE_H
+#define CUTTLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CUTTLE_VERSION "0.1.0"
+
+typedef struct CuttleState cuttle_State;    /* an interpreter with its devices */
+typedef struct CuttleKernel cuttle_Kernel;  /* a kernel of a script; owned by its state */
+typedef struct CuttleTensor cuttle_Tensor;  /* a tensor that the host holds */
+struct lua_State;
+
+typedef enum cuttle_Status {
+  CUTTLE_OK = 0,
+  CUTTLE_ERROR = 1,      /* of a script, an argument, a file, a device: see cuttle_error */
+  CUTTLE_NOMEM = 2,      /* out of memory, or the state's memory limit */
+  CUTTLE_INTERRUPTED = 3 /* stopped by cuttle_interrupt or by the instruction limit */
+} cuttle_Status;
+
+/* How a state is opened. Set `size`, and leave zero what you do not care for:
+   `cuttle_Options o = {.size = sizeof o};` in C, `cuttle_Options o{}; o.size = sizeof o;` in C++.
+   Texts are copied by cuttle_open; callbacks and their `..._ud` must outlive the state. */
+typedef struct cuttle_Options {
+  size_t size; /* sizeof(cuttle_Options) as the host was compiled: newer fields count as zero */
+
+  /* All memory on the host comes from here: like realloc, frees (and returns NULL) when new_bytes is
+     0, returns NULL when it cannot. NULL: the C library's. Called by the state's thread and by the
+     CPU engine's, so it must be thread-safe. */
+  void *(*alloc)(void *ud, void *ptr, size_t old_bytes, size_t new_bytes);
+  void *alloc_ud;
+
+  /* Takes what scripts print, `print` and the kernels' printf alike. NULL: standard output. */
+  void (*print)(void *ud, const char *text, size_t len);
+  void *print_ud;
+
+  /* Takes one-line notes and warnings, without a newline. NULL: nobody hears them. */
+  void (*log)(void *ud, const char *line);
+  void *log_ud;
+
+  size_t memory_limit;        /* bytes on the host, tensors included; 0: none */
+  uint64_t instruction_limit; /* Lua instructions of one call below; 0: none. Kernels do not count */
+
+  /* Not 0: scripts have no files, no processes, no debug library, no C modules and no bytecode. A
+     kernel on a GPU is not checked for what it reads: give untrusted scripts the device "cpu". */
+  int sandbox;
+
+  const char *device; /* "auto", "cpu", "cuda", "cuda:1"; NULL: the environment's CUTTLE_DEVICE,
+                         else "auto": the first CUDA device, else the CPU engine. Opened at first
+                         use, so a missing one is an error of that call */
+
+  void *cuda_context; /* a CUcontext of the host to work in; NULL: the device's primary one */
+  void *cuda_stream;  /* a CUstream of the host for all work; looked at when use_stream is not 0 */
+  int use_stream;
+
+  int no_environment; /* not 0: the process's environment variables are not looked at */
+} cuttle_Options;
+
+/* Opens a state; `options` may be NULL. NULL when out of memory. The host closes it. */
+cuttle_State *cuttle_open(const cuttle_Options *options);
+
+/* Closes a state: waits for launches in flight, frees all that was made in it, kernels and tensors
+   included, and calls the free callbacks of wrapped memory. NULL is allowed. */
+void cuttle_close(cuttle_State *S);
+
+/* Runs a script file, or a text. `name` is what messages call the text: "=config" is shown as
+   config, "@f.lua" as f.lua; NULL: its beginning. Results of the script are dropped. */
+cuttle_Status cuttle_dofile(cuttle_State *S, const char *path);
+cuttle_Status cuttle_dostring(cuttle_State *S, const char *text, const char *name);
+
+/* The latest kernel that scripts defined under `name`; NULL, with a message, when there is none.
+   Lives until cuttle_close; a later definition of the name does not change it. */
+cuttle_Kernel *cuttle_kernel(cuttle_State *S, const char *name);
+
+/* Lends memory as a tensor. `dtype` is "f32", "f64", "i32", "i64" or "bool"; `layout` is CuTe's text,
+   "(128,64):(64,1)", with strides in elements, or a column-major shape; the tensor spans as many
+   elements as the layout reaches. `device` says where `ptr` points: NULL or "cpu", host memory;
+   "cuda" or "cuda:1", a CUdeviceptr. `free` (may be NULL) is called once, by the state's thread,
+   when neither the host nor a script holds the tensor any more; on failure (NULL) it is not called.
+   The host holds the result: cuttle_tensor_release lets it go, cuttle_close does at the latest. */
+cuttle_Tensor *cuttle_tensor_wrap(cuttle_State *S, void *ptr, const char *dtype,
+                                  const char *layout, const char *device,
+                                  void (*free)(void *ud, void *ptr, size_t bytes), void *free_ud);
+
+/* A tensor with memory of its own, zeroed, on the state's device; held as above. */
+cuttle_Tensor *cuttle_tensor_new(cuttle_State *S, const char *dtype, const char *layout);
+void cuttle_tensor_release(cuttle_State *S, cuttle_Tensor *t); /* NULL is allowed */
+
+/* Bytes of the memory that a tensor spans, and copies of all of it from and to host memory of that
+   many bytes, in the order in which they lie there. A read waits for the launches before it. */
+size_t cuttle_tensor_bytes(const cuttle_Tensor *t);
+cuttle_Status cuttle_tensor_read(cuttle_State *S, cuttle_Tensor *t, void *dst, size_t bytes);
+cuttle_Status cuttle_tensor_write(cuttle_State *S, cuttle_Tensor *t, const void *src,
+                                  size_t bytes);
+
+typedef struct cuttle_Dim3 {
+  uint32_t x, y, z; /* 0 counts as 1 */
+} cuttle_Dim3;
+
+typedef enum cuttle_ArgKind {
+  CUTTLE_ARG_INT,    /* i: i32 if it fits, else i64 */
+  CUTTLE_ARG_I64,    /* i */
+  CUTTLE_ARG_FLOAT,  /* f: f32 */
+  CUTTLE_ARG_F64,    /* f */
+  CUTTLE_ARG_BOOL,   /* i: 0 or not */
+  CUTTLE_ARG_TENSOR, /* tensor: borrowed for the launch, which keeps the memory alive */
+  CUTTLE_ARG_STATIC  /* i: a constant of the kernel; each value compiles its own */
+} cuttle_ArgKind;
+
+typedef struct cuttle_Arg {
+  cuttle_ArgKind kind;
+  union {
+    int64_t i;
+    double f;
+    cuttle_Tensor *tensor;
+  } u;
+} cuttle_Arg;
+
+static inline cuttle_Arg cuttle_int(int64_t i) {
+  cuttle_Arg a;
+  a.kind = CUTTLE_ARG_INT;
+  a.u.i = i;
+  return a;
+}
+static inline cuttle_Arg cuttle_float(double f) {
+  cuttle_Arg a;
+  a.kind = CUTTLE_ARG_FLOAT;
+  a.u.f = f;
+  return a;
+}
+static inline cuttle_Arg cuttle_tensor(cuttle_Tensor *t) {
+  cuttle_Arg a;
+  a.kind = CUTTLE_ARG_TENSOR;
+  a.u.tensor = t;
+  return a;
+}
+
+/* Launches a kernel on `n_args` arguments: the CPU engine has finished when this returns; a CUDA
+   launch is on its way, and faults of the kernel come out of a later call. */
+cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 grid,
+                            cuttle_Dim3 block, int n_args, const cuttle_Arg *args);
+
+/* Waits for all launches of the state. */
+cuttle_Status cuttle_synchronize(cuttle_State *S);
+
+/* Stops what the state is doing, as soon as it can: a script, a kernel on the CPU engine, the wait
+   for a GPU. The call in progress returns CUTTLE_INTERRUPTED. May be called from a signal handler. */
+void cuttle_interrupt(cuttle_State *S);
+
+/* The message of the last failed call, "script.lua:27: tile: ...", or "" when none failed. Lives
+   until the next call on the state. */
+const char *cuttle_error(const cuttle_State *S);
+
+/* The Lua state, for the Lua API: what scripts define are its globals. Errors must not leave it
+   unprotected. Never lua_close it. */
+struct lua_State *cuttle_lua(cuttle_State *S);
+
+/* Pushes a tensor (or kernel) on the Lua stack [-0, +1, memory error]. */
+void cuttle_push_tensor(cuttle_State *S, cuttle_Tensor *t);
+void cuttle_push_kernel(cuttle_State *S, cuttle_Kernel *k);
+
+/* "0.1.0", of the library; CUTTLE_VERSION is that of the header. */
+const char *cuttle_version(void);
+
+/* `require "cuttle"` from a stock Lua: the language's names in a table, with `import(_ENV)`. */
+int luaopen_cuttle(struct lua_State *L);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

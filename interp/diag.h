@@ -1,0 +1,43 @@
+/* diag.h: how a failure of the core becomes an error of a script. Nothing else raises Lua errors
+   from a CtErr. The message is `script.lua:27: tile: tiler (128,8,4) has rank 3 but ...`. */
+#ifndef CUTTLE_DIAG_H
+#define CUTTLE_DIAG_H
+
+#include <lua.h>
+
+#include "runtime/err.h"
+
+/* Chunks of the standard library are called "=cuttle/<file>": never the place to blame. */
+#define DIAG_STDLIB_PREFIX "=cuttle/"
+
+/* The innermost level of the stack that is the user's script: *ar has "S" and "l" (short_src,
+   currentline). False when there is none. */
+bool diag_find_script(lua_State *L, lua_Debug *ar);
+
+/* Pushes "script.lua:27: " for that level, or "" [-0, +1, m]. */
+void diag_push_where(lua_State *L);
+
+/* Raises err's message at err's own location, else at the script's line. The caller has released
+   what it holds. */
+_Noreturn void diag_raise(lua_State *L, const CtErr *err);
+
+/* Raises unless status is CT_OK. */
+void diag_check(lua_State *L, CtStatus status, const CtErr *err);
+
+/* Raises a message made here, by lua_pushfstring's format, at the script's line. Returns nothing;
+   the type lets a binding write `return diag_error(...)`. */
+int diag_error(lua_State *L, const char *fmt, ...);
+
+/* Raises `<op>: argument N is a string; a layout was expected` at the script's line: for the
+   arguments of the language's functions, which count as the user writes them. */
+int diag_type_error(lua_State *L, int arg, const char *op, const char *expected);
+
+/* "a string", "nil", "a tensor": what messages call the value at idx. Pushes the text [-0, +1, m]. */
+const char *diag_push_kind(lua_State *L, int idx);
+
+/* Message handler for lua_pcall: turns any error value into text; with a traceback for internal
+   errors (no script is on the stack) or when `with_traceback` was set in the registry. */
+int diag_handler(lua_State *L);
+void diag_set_traceback(lua_State *L, bool on);
+
+#endif
