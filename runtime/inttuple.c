@@ -165,7 +165,8 @@ static CtStatus plain_op(const CtCx *cx, CtIntOp op, CtInt a, CtInt b, CtInt *ou
   if (op == CT_INT_CEILDIV && ct_int_divides(cx, b, a) == CT_KNOWN_YES) {
     op = CT_INT_DIV;
   }
-  return cx->dyn->binary(cx->dyn->ud, op, a, b, out, err);
+  bool swap = (op == CT_INT_ADD || op == CT_INT_MUL) && ct_is_static(a); /* numbers go right */
+  return cx->dyn->binary(cx->dyn->ud, op, swap ? b : a, swap ? a : b, out, err);
 }
 
 static CtInt without_basis(CtInt a) {

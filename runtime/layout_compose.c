@@ -162,10 +162,6 @@ static CtStatus step_mode(Compose *c, int mode, Steps *s) {
     s->size = ct_int(1);
     return CT_OK;
   }
-  if (!known && !ct_is_const(s->size, 1) &&
-      ct_int_facts(c->cx, s->size).hi >= ct_int_facts(c->cx, extent).lo) {
-    return fail_unknown(c, mode, s->n, stride);
-  }
   return step_within(c, mode, s);
 }
 
