@@ -46,7 +46,7 @@ typedef struct CtDeviceOptions {
 typedef struct CtDeviceInfo {
   char name[128]; /* "NVIDIA H200" */
   char arch[16];  /* NVRTC's -arch for a cubin: "sm_90a" */
-  char uuid[40];  /* "GPU-…", or "" */
+  char uuid[48];  /* "GPU-" and 36 characters, or "" */
   int ordinal;
   int sm; /* compute capability: 90 for 9.0 */
   int n_sms;

@@ -1,0 +1,48 @@
+/* fake_cuda.h: a CUDA driver for tests, in host memory: it records what it is asked and fails when
+   told to. fake_libcuda.c is compiled to a shared library by the test that uses it (build_fake) and
+   named by CUTTLE_LIBCUDA, so that the product loads it as it loads the real one. */
+#ifndef FAKE_CUDA_H
+#define FAKE_CUDA_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/dl.h"
+
+typedef struct FakeCuda {
+  int version, n_devices, sm, has_pools, has_clusters;
+  char fail_name[64]; /* the next call of this entry point fails ... */
+  CuResult fail_result;
+  CuResult fault; /* what every wait and copy returns, until the context is reset */
+  int busy;       /* so many queries say "not ready" */
+
+  int n_launches; /* and the last of them: */
+  unsigned grid[3], block[3], cluster[3], shared_bytes;
+  CuStream stream;
+  char function[64];
+  unsigned char params[256];
+  size_t params_bytes;
+
+  int n_set_shared, n_large_cluster, last_set_shared;
+  int n_pool_allocs, n_plain_allocs, n_pushes, n_pops, n_synchronizes;
+  int live_buffers, live_streams, live_events, live_modules, live_pools, live_host, retained;
+} FakeCuda;
+
+/* Compiles fake_libcuda.c, which lies beside `source` (a __FILE__), into `dir` with extra flags.
+   Writes the library's path. */
+static inline bool build_fake(const char *source, const char *dir, const char *flags, char *path,
+                              size_t cap) {
+  char command[1024];
+  const char *cc = getenv("CC");
+  const char *slash = strrchr(source, '/');
+  int dir_len = slash == NULL ? 0 : (int)(slash - source + 1);
+  static int n;
+  snprintf(path, cap, "%s/libfake%d.so", dir, n++);
+  snprintf(command, sizeof command,
+           "%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC %s -o %s %.*sfake_libcuda.c",
+           cc == NULL || cc[0] == '\0' ? "cc" : cc, flags, path, dir_len, source);
+  return system(command) == 0; // NOLINT(cert-env33-c): a fixed command
+}
+
+#endif

@@ -1,0 +1,562 @@
+/* fake_libcuda.c: the driver that fake_cuda.h describes. -DWITHOUT_<THING> leaves entry points out,
+   -DSTUB makes it a toolkit's stub, -DFAKE_VERSION=n sets the CUDA version. */
+#include "fake_cuda.h"
+
+#ifndef FAKE_VERSION
+#define FAKE_VERSION 13000
+#endif
+
+FakeCuda fake = {.version = FAKE_VERSION, .n_devices = 2, .sm = 90, .has_pools = 1, .has_clusters = 1};
+
+#define X(need, name, args) CuResult name args;
+#include "../../runtime/cuda_syms.def"
+#undef X
+
+static _Thread_local CuContext stack[16];
+static _Thread_local int depth;
+
+/* Everything that lives in a context goes with it, and with the library. */
+static void *blocks[256];
+
+static void *new_block(size_t bytes) {
+  for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+    if (blocks[i] == NULL) {
+      blocks[i] = calloc(1, bytes);
+      return blocks[i];
+    }
+  }
+  return NULL;
+}
+
+static void free_block(const void *block) {
+  for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+    if (blocks[i] == block) {
+      free(blocks[i]);
+      blocks[i] = NULL;
+    }
+  }
+}
+
+__attribute__((destructor)) static void free_blocks(void) {
+  for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+    free(blocks[i]);
+    blocks[i] = NULL;
+  }
+}
+
+static CuResult result(const char *name) {
+  if (strcmp(fake.fail_name, name) == 0) {
+    fake.fail_name[0] = '\0';
+    return fake.fail_result;
+  }
+  return CT_CUDA_SUCCESS;
+}
+
+#define CHECK                                                                      \
+  do {                                                                             \
+    CuResult r_ = result(__func__);                                                \
+    if (r_ != CT_CUDA_SUCCESS) {                                                   \
+      return r_;                                                                   \
+    }                                                                              \
+  } while (0)
+
+/* Calls that need a current context. */
+#define IN_CONTEXT                                                                 \
+  do {                                                                             \
+    CHECK;                                                                         \
+    if (depth == 0 || stack[depth - 1] == NULL) {                                  \
+      return 201;                                                                  \
+    }                                                                              \
+  } while (0)
+
+#define SYNCHRONOUS                                                                \
+  do {                                                                             \
+    IN_CONTEXT;                                                                    \
+    if (fake.fault != CT_CUDA_SUCCESS) {                                           \
+      return fake.fault;                                                           \
+    }                                                                              \
+  } while (0)
+
+CuResult cuInit(unsigned flags) {
+  (void)flags;
+  CHECK;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuDriverGetVersion(int *version) {
+  CHECK;
+  *version = fake.version;
+#ifdef STUB
+  return CT_CUDA_ERROR_STUB_LIBRARY;
+#else
+  return CT_CUDA_SUCCESS;
+#endif
+}
+
+static const struct {
+  CuResult r;
+  const char *name;
+} names[] = {{1, "CUDA_ERROR_INVALID_VALUE"},     {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+             {34, "CUDA_ERROR_STUB_LIBRARY"},     {100, "CUDA_ERROR_NO_DEVICE"},
+             {200, "CUDA_ERROR_INVALID_IMAGE"},   {201, "CUDA_ERROR_INVALID_CONTEXT"},
+             {500, "CUDA_ERROR_NOT_FOUND"},       {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+             {710, "CUDA_ERROR_ASSERT"}};
+
+CuResult cuGetErrorName(CuResult r, const char **name) {
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (names[i].r == r) {
+      *name = names[i].name;
+      return CT_CUDA_SUCCESS;
+    }
+  }
+  return 1;
+}
+
+CuResult cuGetErrorString(CuResult r, const char **text) {
+  *text = r == 100 ? "no CUDA-capable device is detected" : "some error";
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuDeviceGetCount(int *n) {
+  CHECK;
+  *n = fake.n_devices;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuDeviceGet(CuDevice *d, int ordinal) {
+  CHECK;
+  *d = ordinal;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuDeviceGetName(char *name, int cap, CuDevice d) {
+  CHECK;
+  snprintf(name, (size_t)cap, "Fake %d", d);
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuDeviceTotalMem_v2(size_t *bytes, CuDevice d) {
+  (void)d;
+  *bytes = (size_t)8 << 30;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuDeviceGetUuid_v2(CuUuid *uuid, CuDevice d) {
+  for (int i = 0; i < 16; i++) {
+    uuid->bytes[i] = (char)(i * 17 + d);
+  }
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuDeviceGetAttribute(int *value, CuDeviceAttribute a, CuDevice d) {
+  static const struct {
+    CuDeviceAttribute a;
+    int value;
+  } values[] = {
+      {CT_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+      {CT_CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
+      {CT_CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
+      {CT_CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
+      {CT_CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647},
+      {CT_CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
+      {CT_CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
+      {CT_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
+      {CT_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
+      {CT_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472},
+      {CT_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132},
+  };
+  (void)d;
+  if (a == CT_CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) {
+    *value = fake.has_pools;
+    return CT_CUDA_SUCCESS;
+  }
+  if (a == CT_CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) {
+    *value = fake.has_clusters;
+    return CT_CUDA_SUCCESS;
+  }
+  if (a == CT_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ||
+      a == CT_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) {
+    bool major = a == CT_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
+    *value = major ? fake.sm / 10 : fake.sm % 10;
+    return CT_CUDA_SUCCESS;
+  }
+  for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+    if (values[i].a == a) {
+      *value = values[i].value;
+      return CT_CUDA_SUCCESS;
+    }
+  }
+  return 1;
+}
+
+static char contexts[8]; /* their addresses are the handles of the primary contexts */
+
+CuResult cuDevicePrimaryCtxRetain(CuContext *c, CuDevice d) {
+  CHECK;
+  fake.retained++;
+  *c = (CuContext)(void *)&contexts[d];
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuDevicePrimaryCtxRelease_v2(CuDevice d) {
+  (void)d;
+  fake.retained--;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuDevicePrimaryCtxReset_v2(CuDevice d) {
+  (void)d;
+  CHECK;
+  free_blocks();
+  fake.fault = CT_CUDA_SUCCESS;
+  fake.live_buffers = fake.live_streams = fake.live_events = fake.live_modules = 0;
+  fake.live_pools = fake.live_host = 0;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuCtxGetCurrent(CuContext *c) {
+  *c = depth == 0 ? NULL : stack[depth - 1];
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuCtxSetCurrent(CuContext c) {
+  depth = depth == 0 ? 1 : depth;
+  stack[depth - 1] = c;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuCtxPushCurrent_v2(CuContext c) {
+  fake.n_pushes++;
+  stack[depth++] = c;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuCtxPopCurrent_v2(CuContext *c) {
+  fake.n_pops++;
+  *c = stack[--depth];
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuCtxGetDevice(CuDevice *d) {
+  IN_CONTEXT;
+  *d = (CuDevice)((char *)(void *)stack[depth - 1] - contexts);
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuCtxSynchronize(void) {
+  fake.n_synchronizes++;
+  SYNCHRONOUS;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
+  IN_CONTEXT;
+  *free_bytes = (size_t)6 << 30;
+  *total_bytes = (size_t)8 << 30;
+  return CT_CUDA_SUCCESS;
+}
+
+static CuResult allocate(CuDevicePtr *p, size_t bytes) {
+  void *block = bytes > (size_t)1 << 30 ? NULL : new_block(bytes);
+  if (block == NULL) {
+    return CT_CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  *p = (CuDevicePtr)(uintptr_t)block;
+  fake.live_buffers++;
+  return CT_CUDA_SUCCESS;
+}
+
+static CuResult release(CuDevicePtr p) {
+  free_block((void *)(uintptr_t)p);
+  fake.live_buffers--;
+  return CT_CUDA_SUCCESS;
+}
+
+#ifndef WITHOUT_CUMEMALLOC
+CuResult cuMemAlloc_v2(CuDevicePtr *p, size_t bytes) {
+  IN_CONTEXT;
+  fake.n_plain_allocs++;
+  return allocate(p, bytes);
+}
+#endif
+
+CuResult cuMemFree_v2(CuDevicePtr p) {
+  IN_CONTEXT;
+  return release(p);
+}
+
+#ifndef WITHOUT_POOLS
+CuResult cuMemAllocFromPoolAsync(CuDevicePtr *p, size_t bytes, CuMemPool pool, CuStream s) {
+  (void)pool;
+  (void)s;
+  IN_CONTEXT;
+  fake.n_pool_allocs++;
+  return allocate(p, bytes);
+}
+#endif
+
+CuResult cuMemFreeAsync(CuDevicePtr p, CuStream s) {
+  (void)s;
+  IN_CONTEXT;
+  return release(p);
+}
+
+CuResult cuMemPoolCreate(CuMemPool *pool, const CuMemPoolProps *props) {
+  IN_CONTEXT;
+  fake.live_pools++;
+  *pool = (CuMemPool)(void *)&contexts[props->location_id];
+  return props->alloc_type == 1 && props->location_type == 1 ? CT_CUDA_SUCCESS : 1;
+}
+
+CuResult cuMemPoolDestroy(CuMemPool pool) {
+  (void)pool;
+  fake.live_pools--;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuMemPoolSetAttribute(CuMemPool pool, CuMemPoolAttribute a, void *value) {
+  (void)pool;
+  return a == CT_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD && *(uint64_t *)value == UINT64_MAX
+             ? CT_CUDA_SUCCESS
+             : 1;
+}
+
+CuResult cuMemAllocHost_v2(void **p, size_t bytes) {
+  IN_CONTEXT;
+  *p = new_block(bytes);
+  fake.live_host++;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuMemFreeHost(void *p) {
+  IN_CONTEXT;
+  free_block(p);
+  fake.live_host--;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuMemcpyHtoDAsync_v2(CuDevicePtr dst, const void *src, size_t bytes, CuStream s) {
+  (void)s;
+  SYNCHRONOUS;
+  memcpy((void *)(uintptr_t)dst, src, bytes);
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuMemcpyDtoHAsync_v2(void *dst, CuDevicePtr src, size_t bytes, CuStream s) {
+  (void)s;
+  SYNCHRONOUS;
+  memcpy(dst, (const void *)(uintptr_t)src, bytes);
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuMemcpyDtoDAsync_v2(CuDevicePtr dst, CuDevicePtr src, size_t bytes, CuStream s) {
+  (void)s;
+  SYNCHRONOUS;
+  memcpy((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, bytes);
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuMemsetD8Async(CuDevicePtr dst, unsigned char byte, size_t bytes, CuStream s) {
+  (void)s;
+  SYNCHRONOUS;
+  memset((void *)(uintptr_t)dst, byte, bytes);
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuStreamCreate(CuStream *s, unsigned flags) {
+  IN_CONTEXT;
+  *s = new_block(1);
+  fake.live_streams++;
+  return flags == 0 ? CT_CUDA_SUCCESS : 1;
+}
+
+CuResult cuStreamDestroy_v2(CuStream s) {
+  IN_CONTEXT;
+  free_block(s);
+  fake.live_streams--;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuStreamSynchronize(CuStream s) {
+  (void)s;
+  fake.n_synchronizes++;
+  SYNCHRONOUS;
+  return CT_CUDA_SUCCESS;
+}
+
+static CuResult query(void) { return fake.busy > 0 ? fake.busy--, 600 : fake.fault; }
+
+CuResult cuStreamQuery(CuStream s) {
+  (void)s;
+  IN_CONTEXT;
+  return query();
+}
+
+CuResult cuStreamWaitEvent(CuStream s, CuEvent e, unsigned flags) {
+  (void)s;
+  IN_CONTEXT;
+  return e != NULL && flags == 0 ? CT_CUDA_SUCCESS : 1;
+}
+
+CuResult cuEventCreate(CuEvent *e, unsigned flags) {
+  IN_CONTEXT;
+  *e = new_block(1);
+  fake.live_events++;
+  return flags == 0 ? CT_CUDA_SUCCESS : 1;
+}
+
+CuResult cuEventDestroy_v2(CuEvent e) {
+  IN_CONTEXT;
+  free_block(e);
+  fake.live_events--;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuEventRecord(CuEvent e, CuStream s) {
+  (void)e;
+  (void)s;
+  IN_CONTEXT;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuEventSynchronize(CuEvent e) {
+  (void)e;
+  SYNCHRONOUS;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuEventQuery(CuEvent e) {
+  (void)e;
+  IN_CONTEXT;
+  return query();
+}
+
+CuResult cuEventElapsedTime(float *ms, CuEvent start, CuEvent stop) {
+  (void)start;
+  (void)stop;
+  IN_CONTEXT;
+  *ms = 1.5F;
+  return CT_CUDA_SUCCESS;
+}
+
+/* A module's image is a list of functions, each with its bytes of parameters: "add 20;empty 0;". */
+struct CUmod_st {
+  char image[256];
+};
+
+struct CUfunc_st {
+  char name[64];
+  size_t params_bytes;
+};
+
+static struct CUfunc_st functions[64];
+static int n_functions;
+
+CuResult cuModuleLoadDataEx(CuModule *m, const void *image, unsigned n, CuJitOption *options,
+                            void **values) {
+  IN_CONTEXT;
+  if (((const char *)image)[0] == '!') {
+    if (n == 2 && options[0] == CT_CU_JIT_ERROR_LOG_BUFFER) {
+      snprintf(values[0], (size_t)(uintptr_t)values[1], "bad image\nsecond line");
+    }
+    return 200;
+  }
+  *m = new_block(sizeof **m);
+  snprintf((*m)->image, sizeof(*m)->image, "%s", (const char *)image);
+  fake.live_modules++;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuModuleUnload(CuModule m) {
+  IN_CONTEXT;
+  free_block(m);
+  fake.live_modules--;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuModuleGetFunction(CuFunction *f, CuModule m, const char *name) {
+  IN_CONTEXT;
+  size_t len = strlen(name);
+  for (const char *s = m->image; s != NULL && *s != '\0'; s = strchr(s, ';') + 1) {
+    if (strncmp(s, name, len) == 0 && s[len] == ' ') {
+      struct CUfunc_st *found = &functions[n_functions++ % 64];
+      snprintf(found->name, sizeof found->name, "%s", name);
+      found->params_bytes = (size_t)strtoul(s + len, NULL, 10);
+      *f = found;
+      return CT_CUDA_SUCCESS;
+    }
+  }
+  return 500;
+}
+
+CuResult cuFuncGetAttribute(int *value, CuFunctionAttribute a, CuFunction f) {
+  static const int values[] = {512, 1024, 16, 8, 40, 90, 90};
+  (void)f;
+  IN_CONTEXT;
+  *value = a < sizeof values / sizeof values[0] ? values[a] : 0;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuFuncSetAttribute(CuFunction f, CuFunctionAttribute a, int value) {
+  (void)f;
+  IN_CONTEXT;
+  if (a == CT_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+    fake.n_set_shared++;
+    fake.last_set_shared = value;
+  } else if (a == CT_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
+    fake.n_large_cluster++;
+  }
+  return CT_CUDA_SUCCESS;
+}
+
+#ifndef WITHOUT_PARAM_INFO
+CuResult cuFuncGetParamInfo(CuFunction f, size_t i, size_t *offset, size_t *bytes) {
+  IN_CONTEXT;
+  if (i > 0 || f->params_bytes == 0) {
+    return 1;
+  }
+  *offset = 0;
+  *bytes = f->params_bytes;
+  return CT_CUDA_SUCCESS;
+}
+#endif
+
+CuResult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks, CuFunction f, int n_threads,
+                                                     size_t shared_bytes) {
+  (void)f;
+  (void)shared_bytes;
+  IN_CONTEXT;
+  *n_blocks = 2048 / n_threads;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction f, void **params,
+                          void **extra) {
+  IN_CONTEXT;
+  unsigned n = config->block[0] * config->block[1] * config->block[2];
+  unsigned blocks = config->grid[0] * config->grid[1] * config->grid[2];
+  if (n == 0 || n > 512 || blocks == 0 || params != NULL) {
+    return 1;
+  }
+  fake.n_launches++;
+  memcpy(fake.grid, config->grid, sizeof fake.grid);
+  memcpy(fake.block, config->block, sizeof fake.block);
+  memset(fake.cluster, 0, sizeof fake.cluster);
+  for (unsigned i = 0; i < config->n_attributes; i++) {
+    if (config->attributes[i].id == CT_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+      memcpy(fake.cluster, config->attributes[i].value.cluster, sizeof fake.cluster);
+    }
+  }
+  fake.shared_bytes = config->shared_bytes;
+  fake.stream = config->stream;
+  snprintf(fake.function, sizeof fake.function, "%s", f->name);
+  fake.params_bytes = 0;
+  if (extra != NULL) {
+    if ((uintptr_t)extra[0] != 1 || (uintptr_t)extra[2] != 2 || extra[4] != NULL) {
+      return 1;
+    }
+    fake.params_bytes = *(size_t *)extra[3];
+    memcpy(fake.params, extra[1], fake.params_bytes);
+  }
+  return CT_CUDA_SUCCESS;
+}

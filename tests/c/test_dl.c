@@ -1,0 +1,352 @@
+/* test_dl.c: loading the driver and NVRTC, what is said when there is none, and our declarations of
+   both against the real headers where these are on the include path. */
+#include "../../runtime/dl.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake_cuda.h"
+#include "tap.h"
+
+#ifdef __has_include
+#if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
+#define HAS_HEADERS 1
+#endif
+#endif
+
+#ifdef HAS_HEADERS
+#include <cuda.h>
+#include <nvrtc.h>
+
+/* {====== Our declarations are the headers', row by row, when the program compiles ====== */
+
+#define SAME_TYPE(ours, theirs)                                                    \
+  _Static_assert(__builtin_types_compatible_p(ours, theirs), #ours " is " #theirs)
+#define SAME_SIZE(ours, theirs)                                                    \
+  _Static_assert(sizeof(ours) == sizeof(theirs) && _Alignof(ours) == _Alignof(theirs), #ours)
+#define SAME_PLACE(ours, field, theirs, their_field)                               \
+  _Static_assert(offsetof(ours, field) == offsetof(theirs, their_field), #ours "." #field)
+
+#define X(name, value) _Static_assert((long long)(name) == CT_##name, #name);
+#include "../../runtime/cuda_consts.def"
+#undef X
+_Static_assert((int)CT_NVRTC_SUCCESS == (int)NVRTC_SUCCESS, "NVRTC_SUCCESS");
+_Static_assert((int)CT_NVRTC_ERROR_INVALID_OPTION == (int)NVRTC_ERROR_INVALID_OPTION, "option");
+_Static_assert((int)CT_NVRTC_ERROR_COMPILATION == (int)NVRTC_ERROR_COMPILATION, "compilation");
+
+SAME_TYPE(CuDevice, CUdevice);
+SAME_TYPE(CuDevicePtr, CUdeviceptr);
+SAME_TYPE(CuContext, CUcontext);
+SAME_TYPE(CuStream, CUstream);
+SAME_TYPE(CuEvent, CUevent);
+SAME_TYPE(CuModule, CUmodule);
+SAME_TYPE(CuFunction, CUfunction);
+SAME_TYPE(CuMemPool, CUmemoryPool);
+SAME_SIZE(CuResult, CUresult);
+SAME_SIZE(CuDeviceAttribute, CUdevice_attribute);
+SAME_SIZE(CuFunctionAttribute, CUfunction_attribute);
+SAME_SIZE(CuMemPoolAttribute, CUmemPool_attribute);
+SAME_SIZE(CuJitOption, CUjit_option);
+SAME_SIZE(CuUuid, CUuuid);
+SAME_SIZE(NvrtcResult, nvrtcResult);
+SAME_SIZE(NvrtcProgram, nvrtcProgram);
+
+SAME_SIZE(CuMemPoolProps, CUmemPoolProps);
+SAME_PLACE(CuMemPoolProps, alloc_type, CUmemPoolProps, allocType);
+SAME_PLACE(CuMemPoolProps, handle_types, CUmemPoolProps, handleTypes);
+SAME_PLACE(CuMemPoolProps, location_type, CUmemPoolProps, location.type);
+SAME_PLACE(CuMemPoolProps, location_id, CUmemPoolProps, location.id);
+SAME_PLACE(CuMemPoolProps, max_bytes, CUmemPoolProps, maxSize);
+SAME_PLACE(CuMemPoolProps, usage, CUmemPoolProps, usage);
+
+SAME_SIZE(CuLaunchAttribute, CUlaunchAttribute);
+SAME_PLACE(CuLaunchAttribute, id, CUlaunchAttribute, id);
+SAME_PLACE(CuLaunchAttribute, value, CUlaunchAttribute, value);
+SAME_PLACE(CuLaunchAttribute, value.cluster, CUlaunchAttribute, value.clusterDim);
+
+SAME_SIZE(CuLaunchConfig, CUlaunchConfig);
+SAME_PLACE(CuLaunchConfig, grid, CUlaunchConfig, gridDimX);
+SAME_PLACE(CuLaunchConfig, grid[2], CUlaunchConfig, gridDimZ);
+SAME_PLACE(CuLaunchConfig, block, CUlaunchConfig, blockDimX);
+SAME_PLACE(CuLaunchConfig, shared_bytes, CUlaunchConfig, sharedMemBytes);
+SAME_PLACE(CuLaunchConfig, stream, CUlaunchConfig, hStream);
+SAME_PLACE(CuLaunchConfig, attributes, CUlaunchConfig, attrs);
+SAME_PLACE(CuLaunchConfig, n_attributes, CUlaunchConfig, numAttrs);
+
+/* The rows' own text, read with the headers' types in place of ours: these were compared above. */
+#define CuResult CUresult
+#define CuDeviceAttribute CUdevice_attribute
+#define CuFunctionAttribute CUfunction_attribute
+#define CuMemPoolAttribute CUmemPool_attribute
+#define CuJitOption CUjit_option
+#define CuUuid CUuuid
+#define CuMemPoolProps CUmemPoolProps
+#define CuLaunchConfig CUlaunchConfig
+#define NvrtcProgram nvrtcProgram
+
+/* cuda.h renames some entry points to later versions than ours; the old ones keep their types. */
+#ifdef cuEventElapsedTime
+#undef cuEventElapsedTime
+CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent stop);
+#endif
+
+#define X(need, name, args) SAME_TYPE(__typeof__(&name), CUresult(*) args);
+#include "../../runtime/cuda_syms.def"
+#undef X
+#define X(need, name, args) SAME_TYPE(__typeof__(&name), nvrtcResult(*) args);
+#include "../../runtime/nvrtc_syms.def"
+#undef X
+
+#undef CuResult
+#undef CuDeviceAttribute
+#undef CuFunctionAttribute
+#undef CuMemPoolAttribute
+#undef CuJitOption
+#undef CuUuid
+#undef CuMemPoolProps
+#undef CuLaunchConfig
+#undef NvrtcProgram
+#endif
+
+static void test_headers(void) {
+#ifdef HAS_HEADERS
+  OK(true, "our declarations agree with cuda.h %d and its nvrtc.h", CUDA_VERSION);
+#else
+  SKIP(1, "no cuda.h and nvrtc.h on the include path to compare with");
+#endif
+}
+
+/* {====== Loading: each case in a process of its own ====== */
+
+typedef struct Case {
+  const char *what;
+  const char *libcuda;          /* CUTTLE_LIBCUDA; NULL: what was built with `flags` */
+  const char *flags;
+  const char *nvrtc;            /* CUTTLE_NVRTC */
+  CtStatus (*run)(CtErr *err);
+  CtStatus status;
+  const char *msg; /* a part of the message */
+} Case;
+
+static CtStatus load_cuda(CtErr *err) {
+  const CtCuda *cu;
+  return ct_dl_cuda(&cu, err);
+}
+
+static CtStatus load_cuda_version(CtErr *err) {
+  const CtCuda *cu;
+  CtStatus s = ct_dl_cuda(&cu, err);
+  if (s == CT_OK) {
+    return ct_fail(err, CT_OK, "version %d, pools %d, param info %d", cu->version,
+                   cu->cuMemAllocFromPoolAsync != NULL, cu->cuFuncGetParamInfo != NULL);
+  }
+  return s;
+}
+
+static CtStatus load_nvrtc(CtErr *err) {
+  const CtNvrtc *nv;
+  return ct_dl_nvrtc(&nv, err);
+}
+
+/* As in an environment that knows no toolkit. */
+static CtStatus path_loads_nothing(CtErr *err) {
+  char path[CT_DL_PATH_BYTES];
+  CtStatus s = ct_dl_nvrtc_path(path, err);
+  return s == CT_OK ? ct_fail(err, s, "loaded %d", (int)ct_dl_nvrtc_is_loaded()) : s;
+}
+
+static void *load_in_thread(void *ud) {
+  const CtCuda **cu = ud;
+  return ct_dl_cuda(cu, NULL) == CT_OK ? ud : NULL;
+}
+
+static CtStatus load_in_threads(CtErr *err) {
+  enum { N = 8 };
+  pthread_t threads[N];
+  const CtCuda *tables[N] = {NULL};
+  int n_good = 0;
+  for (int i = 0; i < N; i++) {
+    if (pthread_create(&threads[i], NULL, load_in_thread, &tables[i]) != 0) {
+      return ct_fail(err, CT_ENOMEM, "no thread");
+    }
+  }
+  for (int i = 0; i < N; i++) {
+    void *result = NULL;
+    pthread_join(threads[i], &result);
+    n_good += result != NULL && tables[i] == tables[0];
+  }
+  return ct_fail(err, CT_OK, "%d of %d threads have one table", n_good, N);
+}
+
+/* A failure is not remembered: the library may appear. */
+static CtStatus load_again(CtErr *err) {
+  char path[512];
+  const CtCuda *cu;
+  snprintf(path, sizeof path, "%s", getenv("CUTTLE_LIBCUDA"));
+  setenv("CUTTLE_LIBCUDA", "/nowhere.so", 1);
+  CtStatus first = ct_dl_cuda(&cu, err);
+  setenv("CUTTLE_LIBCUDA", path, 1);
+  CtStatus second = ct_dl_cuda(&cu, err);
+  return ct_fail(err, second, "first %d, then %d", (int)first, (int)second);
+}
+
+static CtStatus open_none(CtErr *err) {
+  static const char *const names[] = {"libcuttle_none.so.2", "libcuttle_none.so.1"};
+  static const CtDlSpec spec = {.what = "none", .advice = "install it", .names = names,
+                                .n_names = 2};
+  void *handle;
+  char path[CT_DL_PATH_BYTES];
+  return ct_dl_open(&spec, &handle, path, err);
+}
+
+#define FAKE "fake"
+
+static const Case cases[] = {
+    {"the driver", FAKE, "", NULL, load_cuda_version, CT_OK, "version 13000, pools 1, param info 1"},
+    {"optional entry points may be absent", FAKE, "-DWITHOUT_POOLS -DWITHOUT_PARAM_INFO", NULL,
+     load_cuda_version, CT_OK, "version 13000, pools 0, param info 0"},
+    {"a driver that lacks a required one", FAKE, "-DWITHOUT_CUMEMALLOC", NULL, load_cuda,
+     CT_EMISSING, "has no symbol 'cuMemAlloc_v2'; a newer version is needed"},
+    {"a driver at a wrong path", "/nowhere/libcuda.so.1", NULL, NULL, load_cuda, CT_EMISSING,
+     "cuda driver: cannot load '/nowhere/libcuda.so.1', which CUTTLE_LIBCUDA names: "},
+    {"a stub", FAKE, "-DSTUB", NULL, load_cuda, CT_EMISSING,
+     "does not tell its version; install the NVIDIA driver instead of a stub"},
+    {"eight threads at once", FAKE, "", NULL, load_in_threads, CT_OK, "8 of 8"},
+    {"a second try", FAKE, "", NULL, load_again, CT_OK, "first 6, then 0"},
+    {"an NVRTC at a wrong path", "/nowhere", NULL, "/nowhere/libnvrtc.so.13", load_nvrtc,
+     CT_EMISSING, "nvrtc: cannot load '/nowhere/libnvrtc.so.13': "},
+    {"an NVRTC that is none", FAKE, "", FAKE, load_nvrtc, CT_EMISSING,
+     "has no symbol 'nvrtcVersion'; a newer version is needed"},
+    {"finding NVRTC", "/nowhere", NULL, "/some/libnvrtc.so", path_loads_nothing, CT_OK, "loaded 0"},
+    {"a library that is nowhere", "/nowhere", NULL, NULL, open_none, CT_EMISSING,
+     "none: cannot load any of 'libcuttle_none.so.2', 'libcuttle_none.so.1'; install it"},
+};
+
+static void set_or_clear(const char *name, const char *value) {
+  if (value == NULL) {
+    unsetenv(name);
+  } else {
+    setenv(name, value, 1);
+  }
+}
+
+/* Runs a case in a child and brings its status and message back through a pipe. */
+static bool run_case(const Case *c, const char *fake, CtStatus *status, CtErr *err) {
+  int ends[2];
+  if (pipe(ends) != 0) {
+    return false;
+  }
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    set_or_clear("CUTTLE_LIBCUDA", tap_same_str(c->libcuda, FAKE) ? fake : c->libcuda);
+    set_or_clear("CUTTLE_NVRTC", tap_same_str(c->nvrtc, FAKE) ? fake : c->nvrtc);
+    *err = (CtErr){0};
+    *status = c->run(err);
+    bool sent = write(ends[1], status, sizeof *status) == (ssize_t)sizeof *status &&
+                write(ends[1], err, sizeof *err) == (ssize_t)sizeof *err;
+    _exit(sent ? 0 : 1);
+  }
+  close(ends[1]);
+  bool got = pid > 0 && read(ends[0], status, sizeof *status) == (ssize_t)sizeof *status &&
+             read(ends[0], err, sizeof *err) == (ssize_t)sizeof *err;
+  close(ends[0]);
+  return pid > 0 && waitpid(pid, NULL, 0) == pid && got;
+}
+
+static void test_case(const Case *c, const char *dir) {
+  char fake[256] = "";
+  CtErr err = {0};
+  CtStatus status = CT_OK;
+  if (c->flags != NULL && !build_fake(__FILE__, dir, c->flags, fake, sizeof fake)) {
+    SKIP(2, "no C compiler to build a driver for the test");
+    return;
+  }
+  if (OK(run_case(c, fake, &status, &err), "%s: runs", c->what)) {
+    IS_INT(status, c->status, "%s: status", c->what);
+    HAS_STR(err.msg, c->msg, "%s: message", c->what);
+  }
+  if (fake[0] != '\0') {
+    (void)unlink(fake);
+  }
+}
+
+/* A machine without a driver says which names it looked for. */
+static void test_no_driver(void) {
+  void *real = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  CtErr err = {0};
+  if (real != NULL) {
+    SKIP(1, "this machine has a driver");
+    return;
+  }
+  unsetenv("CUTTLE_LIBCUDA");
+  const CtCuda *cu;
+  OK(ct_dl_cuda(&cu, &err) == CT_EMISSING, "no driver is an ordinary error");
+  IS_STR(err.msg, "cuda driver: cannot load 'libcuda.so.1'; install the NVIDIA driver or set "
+         "CUTTLE_LIBCUDA to its path", "that lists the names tried");
+}
+
+/* {====== Which NVRTC ====== */
+
+/* A folder with empty files named like NVRTCs: enough to choose among them. */
+static void make_file(const char *dir, const char *name) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", dir, name);
+  FILE *f = fopen(path, "w");
+  if (f != NULL) {
+    fclose(f);
+  }
+}
+
+static void make_link(const char *dir, const char *target, const char *name) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", dir, name);
+  (void)symlink(target, path);
+}
+
+static CtStatus found_nvrtc(CtErr *err) {
+  char path[CT_DL_PATH_BYTES];
+  CtStatus s = ct_dl_nvrtc_path(path, err);
+  const char *slash = strrchr(path, '/');
+  return s == CT_OK ? ct_fail(err, s, "%s", slash == NULL ? path : slash + 1) : s;
+}
+
+static void test_choice(const char *dir) {
+  char old[256], command[512];
+  Case newest = {"of several, the newest", FAKE, "-DFAKE_VERSION=99000", NULL, found_nvrtc, CT_OK,
+                 "libnvrtc.so"};
+  Case old_driver = {"that the driver accepts", FAKE, "-DFAKE_VERSION=12040", NULL, found_nvrtc,
+                     CT_OK, "libnvrtc.so.12"};
+  snprintf(old, sizeof old, "%s/lib", dir);
+  snprintf(command, sizeof command, "mkdir -p %s", old);
+  if (!OK(system(command) == 0, "a folder")) { // NOLINT(cert-env33-c): a fixed command
+    return;
+  }
+  make_file(old, "libnvrtc.so.12.9.1");
+  make_link(old, "libnvrtc.so.12.9.1", "libnvrtc.so.12");
+  make_file(old, "libnvrtc.so.77.2.3");
+  make_link(old, "libnvrtc.so.77.2.3", "libnvrtc.so");
+  setenv("LD_LIBRARY_PATH", old, 1);
+  test_case(&newest, dir);
+  test_case(&old_driver, dir);
+  unsetenv("LD_LIBRARY_PATH");
+  snprintf(command, sizeof command, "rm -r %s", old);
+  IS_INT(system(command), 0, "cleaned up"); // NOLINT(cert-env33-c): a fixed command
+}
+
+int main(void) {
+  char dir[] = "/tmp/cuttle-test-XXXXXX";
+  test_headers();
+  if (!OK(mkdtemp(dir) != NULL, "a folder")) {
+    return done_testing();
+  }
+  for (size_t i = 0; i < CT_ARRAY_LEN(cases); i++) {
+    test_case(&cases[i], dir);
+  }
+  test_choice(dir);
+  test_no_driver();
+  (void)rmdir(dir);
+  return done_testing();
+}
