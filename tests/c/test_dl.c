@@ -1,6 +1,8 @@
 /* test_dl.c: loading the driver and NVRTC, what is said when there is none, and our declarations of
-   both against the real headers where these are on the include path. */
+   these and of cuBLAS against the real headers where these are on the include path. */
 #include "../../runtime/dl.h"
+
+#include "../../runtime/cublas_types.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -11,12 +13,13 @@
 #include "tap.h"
 
 #ifdef __has_include
-#if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
+#if __has_include(<cuda.h>) && __has_include(<nvrtc.h>) && __has_include(<cublas_v2.h>)
 #define HAS_HEADERS 1
 #endif
 #endif
 
 #ifdef HAS_HEADERS
+#include <cublas_v2.h>
 #include <cuda.h>
 #include <nvrtc.h>
 
@@ -36,6 +39,14 @@ _Static_assert((int)CT_NVRTC_SUCCESS == (int)NVRTC_SUCCESS, "NVRTC_SUCCESS");
 _Static_assert((int)CT_NVRTC_ERROR_INVALID_OPTION == (int)NVRTC_ERROR_INVALID_OPTION, "option");
 _Static_assert((int)CT_NVRTC_ERROR_COMPILATION == (int)NVRTC_ERROR_COMPILATION, "compilation");
 
+_Static_assert((int)CT_CUBLAS_SUCCESS == (int)CUBLAS_STATUS_SUCCESS, "cuBLAS's success");
+_Static_assert((int)CT_CUBLAS_OP_N == (int)CUBLAS_OP_N, "no transposition");
+_Static_assert((int)CT_CUBLAS_OP_T == (int)CUBLAS_OP_T, "transposition");
+
+SAME_TYPE(CublasHandle, cublasHandle_t);
+SAME_TYPE(CublasStream, cudaStream_t);
+SAME_SIZE(CublasStatus, cublasStatus_t);
+SAME_SIZE(CublasOp, cublasOperation_t);
 SAME_TYPE(CuDevice, CUdevice);
 SAME_TYPE(CuDevicePtr, CUdeviceptr);
 SAME_TYPE(CuContext, CUcontext);
@@ -85,6 +96,7 @@ SAME_PLACE(CuLaunchConfig, n_attributes, CUlaunchConfig, numAttrs);
 #define CuMemPoolProps CUmemPoolProps
 #define CuLaunchConfig CUlaunchConfig
 #define NvrtcProgram nvrtcProgram
+#define CublasOp cublasOperation_t
 
 /* cuda.h renames some entry points to later versions than ours; the old ones keep their types. */
 #ifdef cuEventElapsedTime
@@ -98,6 +110,9 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent stop);
 #define X(need, name, args) SAME_TYPE(__typeof__(&name), nvrtcResult(*) args);
 #include "../../runtime/nvrtc_syms.def"
 #undef X
+#define X(need, name, args) SAME_TYPE(__typeof__(&name), cublasStatus_t(*) args);
+#include "../../runtime/cublas_syms.def"
+#undef X
 
 #undef CuResult
 #undef CuDeviceAttribute
@@ -108,13 +123,14 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent stop);
 #undef CuMemPoolProps
 #undef CuLaunchConfig
 #undef NvrtcProgram
+#undef CublasOp
 #endif
 
 static void test_headers(void) {
 #ifdef HAS_HEADERS
-  OK(true, "our declarations agree with cuda.h %d and its nvrtc.h", CUDA_VERSION);
+  OK(true, "our declarations agree with cuda.h %d, nvrtc.h and cublas_v2.h", CUDA_VERSION);
 #else
-  SKIP(1, "no cuda.h and nvrtc.h on the include path to compare with");
+  SKIP(1, "no cuda.h, nvrtc.h and cublas_v2.h on the include path to compare with");
 #endif
 }
 
