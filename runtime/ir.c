@@ -16,11 +16,11 @@ const CtOpInfo ct_ops[CT_OP_COUNT] = {
 
 /* --- store ------------------------------------------------------------------------------------ */
 
-#define GROW(ir, array, n, cap, need)                                                              \
-  (ct_grow((ir)->arena.alloc, &(ir)->array, &(ir)->cap, (need), sizeof *(ir)->array, NULL) ==      \
-       CT_OK                                                                                       \
-   ? true                                                                                          \
-   : ((ir)->failed = true, false))
+#define GROW(ir, array, n, cap, need)                                                         \
+  (ct_grow((ir)->arena.alloc, &(ir)->array, &(ir)->cap, (need), sizeof *(ir)->array, NULL) == \
+           CT_OK                                                                              \
+       ? true                                                                                 \
+       : ((ir)->failed = true, false))
 
 static CtStatus dyn_binary(void *ud, CtIntOp op, CtInt a, CtInt b, CtInt *out, CtErr *err) {
   CtIr *ir = ud;
@@ -276,8 +276,7 @@ static CtTuple make_slots(CtIr *ir, CtTuple t, SlotMaker *maker) {
       char name[160];
       const char *part = maker->kind == CT_SLOT_EXTENT ? "shape" : "stride";
       snprintf(name, sizeof name, "%.120s_%s%u", maker->spec->name, part, leaf);
-      nodes[i].i.id =
-          new_slot(ir, maker->kind, leaf, maker->spec->index, name, *maker->facts++);
+      nodes[i].i.id = new_slot(ir, maker->kind, leaf, maker->spec->index, name, *maker->facts++);
     }
     leaf++;
   }
@@ -422,8 +421,7 @@ static bool may_retype(const CtIr *ir, CtVal var, CtDtype type) {
     if (inst->region == 0) {
       continue;
     }
-    if (inst->op == CT_OP_SET && inst->imm.i == var &&
-        ir->insts[inst->args[0]].op != CT_OP_CONST) {
+    if (inst->op == CT_OP_SET && inst->imm.i == var && ir->insts[inst->args[0]].op != CT_OP_CONST) {
       return false;
     }
     GetUse use = {ir, var, false};
@@ -573,11 +571,10 @@ void ct_ir_rollback(CtIr *ir, CtVal position) {
 
 /* Runs as well when its condition is false: no memory, no division by zero. */
 static bool is_eager(const CtIr *ir, const CtInst *inst) {
-  bool divides = (inst->op == CT_OP_FLOORDIV || inst->op == CT_OP_FLOORMOD) &&
-                 ct_is_int((CtDtype)inst->type);
+  bool divides =
+      (inst->op == CT_OP_FLOORDIV || inst->op == CT_OP_FLOORMOD) && ct_is_int((CtDtype)inst->type);
   CtFacts by = divides ? ir->insts[inst->args[1]].facts : (CtFacts){1, 1, 1};
-  return (ct_ops[inst->op].cls == CT_CLS_PURE || inst->op == CT_OP_GET) &&
-         (by.lo > 0 || by.hi < 0);
+  return (ct_ops[inst->op].cls == CT_CLS_PURE || inst->op == CT_OP_GET) && (by.lo > 0 || by.hi < 0);
 }
 
 static bool is_last_set(const CtInst *inst, CtVal var) {
@@ -648,8 +645,7 @@ void ct_ir_require(CtIr *ir, CtVal value, int64_t modulus, const char *what) {
     }
   }
   if (GROW(ir, requires_, n_requires, cap_requires, ir->n_requires + 1)) {
-    ir->requires_[ir->n_requires++] =
-        (CtRequire){value, modulus, intern(ir, what), ir->cur_loc};
+    ir->requires_[ir->n_requires++] = (CtRequire){value, modulus, intern(ir, what), ir->cur_loc};
   }
 }
 

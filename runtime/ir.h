@@ -67,17 +67,18 @@ typedef struct CtBuf {
   const char *name; /* of the argument or the script's local; unique in the kernel */
   CtSpace space;
   CtDtype dtype;
-  uint32_t align;   /* bytes, of element 0 */
-  CtLayout layout;  /* of the whole buffer, for messages and for the extent that accesses must stay in */
-  CtInt n_elems;    /* cosize of the layout; CT_ANY of a global one: the launch says */
-  uint32_t param;   /* global: index in CtIr.params */
-  bool is_written;  /* some STORE or tile operation writes it */
+  uint32_t align; /* bytes, of element 0 */
+  CtLayout
+      layout; /* of the whole buffer, for messages and for the extent that accesses must stay in */
+  CtInt n_elems;   /* cosize of the layout; CT_ANY of a global one: the launch says */
+  uint32_t param;  /* global: index in CtIr.params */
+  bool is_written; /* some STORE or tile operation writes it */
   CtLoc loc;
 } CtBuf;
 
 typedef struct CtView {
-  uint32_t buf;     /* index in CtIr.bufs */
-  CtInt offset;     /* elements from the start of the buffer */
+  uint32_t buf; /* index in CtIr.bufs */
+  CtInt offset; /* elements from the start of the buffer */
   CtLayout layout;
   const char *name; /* the script's local, or NULL */
 } CtView;
@@ -100,7 +101,7 @@ typedef enum CtGemmOrder {
 } CtGemmOrder;
 
 typedef struct CtEscape {
-  const char *text;          /* CUDA C with $name where an operand stands */
+  const char *text; /* CUDA C with $name where an operand stands */
   int n;
   const char *const *names;
   const CtVal *vals;
@@ -108,12 +109,17 @@ typedef struct CtEscape {
 
 /* --- arguments ------------------------------------------------------------------------------- */
 
-typedef enum CtSlotKind { CT_SLOT_POINTER, CT_SLOT_EXTENT, CT_SLOT_STRIDE, CT_SLOT_NUMBER } CtSlotKind;
+typedef enum CtSlotKind {
+  CT_SLOT_POINTER,
+  CT_SLOT_EXTENT,
+  CT_SLOT_STRIDE,
+  CT_SLOT_NUMBER
+} CtSlotKind;
 
 /* One thing that the launch supplies; 8 bytes each in a CtSlotValue array, in the order of slots. */
 typedef struct CtSlot {
   CtSlotKind kind;
-  CtDtype dtype;    /* of a POINTER: the element type */
+  CtDtype dtype; /* of a POINTER: the element type */
   uint32_t param;
   uint32_t leaf;    /* EXTENT, STRIDE: which leaf of the shape or stride, in order */
   const char *name; /* unique: "A", "A_shape0", "A_stride1", "n" */
@@ -139,7 +145,7 @@ typedef struct CtParam {
 
 /* What the trace took for granted of the sizes, checked at each launch: value % modulus == 0. */
 typedef struct CtRequire {
-  CtVal value;      /* of slots and constants only */
+  CtVal value; /* of slots and constants only */
   int64_t modulus;
   const char *what; /* "tile: mode 0 of A": what has the value, as a message begins */
   CtLoc loc;
@@ -177,9 +183,9 @@ typedef struct CtRegionInfo {
 
 typedef struct CtTarget {
   bool is_cuda;
-  int sm;             /* compute capability times 10: 90 */
-  size_t shared_max;  /* bytes of shared memory a block may have */
-  const char *name;   /* of the device, for messages */
+  int sm;            /* compute capability times 10: 90 */
+  size_t shared_max; /* bytes of shared memory a block may have */
+  const char *name;  /* of the device, for messages */
 } CtTarget;
 
 typedef struct CtIr {
@@ -191,17 +197,25 @@ typedef struct CtIr {
   bool contract;    /* a*b + c becomes fma */
   bool failed;      /* out of memory while building */
   CtDyn dyn;        /* for the layout algebra: arithmetic on this IR's values */
-  CtInst *insts;    size_t n_insts, cap_insts; /* [0] unused */
-  CtRegionInfo *regions; size_t n_regions, cap_regions; /* [0] unused */
-  CtBuf *bufs;      size_t n_bufs, cap_bufs; /* [0] unused */
-  CtParam *params;  size_t n_params, cap_params;
-  CtSlot *slots;    size_t n_slots, cap_slots;
-  CtRequire *requires_; size_t n_requires, cap_requires;
-  const char **chunks;  size_t n_chunks, cap_chunks;
-  CtRegion cur;     /* where the builder appends */
+  CtInst *insts;
+  size_t n_insts, cap_insts; /* [0] unused */
+  CtRegionInfo *regions;
+  size_t n_regions, cap_regions; /* [0] unused */
+  CtBuf *bufs;
+  size_t n_bufs, cap_bufs; /* [0] unused */
+  CtParam *params;
+  size_t n_params, cap_params;
+  CtSlot *slots;
+  size_t n_slots, cap_slots;
+  CtRequire *requires_;
+  size_t n_requires, cap_requires;
+  const char **chunks;
+  size_t n_chunks, cap_chunks;
+  CtRegion cur; /* where the builder appends */
   CtLoc cur_loc;
-  uint32_t *cse;    size_t cap_cse, n_cse; /* hash table of shareable operations */
-  CtSlotValue *samples; /* of the traced launch, by slot, or NULL: messages show these values */
+  uint32_t *cse;
+  size_t cap_cse, n_cse; /* hash table of shareable operations */
+  CtSlotValue *samples;  /* of the traced launch, by slot, or NULL: messages show these values */
 } CtIr;
 
 /* --- building -------------------------------------------------------------------------------- */
@@ -219,10 +233,10 @@ void ct_ir_at(CtIr *ir, const char *chunk, int line);
 typedef struct CtTensorSpec {
   const char *name;
   CtDtype dtype;
-  CtDtype index;            /* CT_i32 where the tensor spans < 2^31 bytes, else CT_i64 */
+  CtDtype index; /* CT_i32 where the tensor spans < 2^31 bytes, else CT_i64 */
   uint32_t align;
-  CtTuple shape, stride;    /* static leaves are constants; CT_DYNAMIC ones become slots */
-  const CtFacts *facts;     /* of the dynamic leaves, shape first, in order */
+  CtTuple shape, stride; /* static leaves are constants; CT_DYNAMIC ones become slots */
+  const CtFacts *facts;  /* of the dynamic leaves, shape first, in order */
 } CtTensorSpec;
 CtView ct_ir_tensor(CtIr *ir, const CtTensorSpec *spec);
 CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts);
@@ -277,14 +291,16 @@ void ct_ir_rollback(CtIr *ir, CtVal position);
 /* Tile operations: shapes are checked here, and the width of a copy is chosen. */
 CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
 CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) CT_NODISCARD;
-CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y, CtErr *err) CT_NODISCARD;
-CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order, CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y,
+                     CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order,
+                    CtErr *err) CT_NODISCARD;
 void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm); /* BARRIER SYNC_WARP CP_FENCE CP_WAIT */
 CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
                    const CtVal *vals);
 
 void ct_ir_require(CtIr *ir, CtVal value, int64_t modulus, const char *what);
-void ct_ir_name(CtIr *ir, CtVal v, const char *name);         /* keeps an earlier name */
+void ct_ir_name(CtIr *ir, CtVal v, const char *name);          /* keeps an earlier name */
 void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name); /* likewise */
 
 /* --- values and layouts ------------------------------------------------------------------------ */
@@ -295,8 +311,9 @@ CtVal ct_ir_val(CtIr *ir, CtInt i, CtDtype type);
 CtFacts ct_ir_facts(const CtIr *ir, CtInt i);
 /* Offset in elements of a coordinate of a view, as a value (i32, or i64 where the buffer needs it). */
 CtStatus ct_ir_offset(CtIr *ir, CtView v, CtTuple crd, CtVal *out, CtErr *err) CT_NODISCARD;
-size_t ct_ir_view_align(CtIr *ir, CtView v); /* bytes, of the view's first element; a power of two <= 16 */
-int64_t ct_ir_shared_bytes(const CtIr *ir);  /* of all shared buffers, each aligned to 16 bytes */
+size_t ct_ir_view_align(CtIr *ir,
+                        CtView v); /* bytes, of the view's first element; a power of two <= 16 */
+int64_t ct_ir_shared_bytes(const CtIr *ir); /* of all shared buffers, each aligned to 16 bytes */
 int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf); /* where it begins among them */
 
 /* --- reading ------------------------------------------------------------------------------------ */
@@ -305,15 +322,19 @@ static inline const CtInst *ct_inst(const CtIr *ir, CtVal v) { return &ir->insts
 const char *ct_ir_chunk(const CtIr *ir, CtLoc loc);
 /* Visits every value an operation uses: scalar operands, and the dynamic integers of its views. */
 void ct_ir_each_operand(const CtIr *ir, CtVal v, void (*fn)(void *ud, CtVal operand), void *ud);
-void ct_ir_each_view(const CtInst *inst, void (*fn)(void *ud, const CtView *view, bool is_written), void *ud);
+void ct_ir_each_view(const CtInst *inst, void (*fn)(void *ud, const CtView *view, bool is_written),
+                     void *ud);
 /* The value of an integer expression over slots and constants (a CtRequire, an extent). */
-CtStatus ct_ir_eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *out, CtErr *err) CT_NODISCARD;
-CtStatus ct_ir_eval_int(const CtIr *ir, CtInt i, const CtSlotValue *slots, int64_t *out, CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *out,
+                    CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_eval_int(const CtIr *ir, CtInt i, const CtSlotValue *slots, int64_t *out,
+                        CtErr *err) CT_NODISCARD;
 
 /* --- passes, each in its pass_<name>.c; ct_ir_finish runs them in order and verifies ----------- */
 
 CtStatus ct_ir_finish(CtIr *ir, CtErr *err) CT_NODISCARD;
-CtStatus ct_ir_check(const CtIr *ir, CtErr *err) CT_NODISCARD; /* ir_check.c: all findings, in one message */
-void ct_ir_print(const CtIr *ir, CtText *out);                 /* ir_print.c */
+CtStatus ct_ir_check(const CtIr *ir,
+                     CtErr *err) CT_NODISCARD; /* ir_check.c: all findings, in one message */
+void ct_ir_print(const CtIr *ir, CtText *out); /* ir_print.c */
 
 #endif

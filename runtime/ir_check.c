@@ -12,8 +12,8 @@ typedef struct Checker {
   const CtIr *ir;
   CtText text; /* the findings */
   int n;
-  CtVal at;    /* the operation under check */
-  bool *seen;  /* by value: visited before it */
+  CtVal at;   /* the operation under check */
+  bool *seen; /* by value: visited before it */
 } Checker;
 
 static void find(Checker *c, const char *what, CtVal v) {
@@ -61,8 +61,7 @@ static void check_types(Checker *c, const CtInst *inst) {
   }
   bool wrong = (info->result == CT_RES_VOID && inst->type != CT_VOID) ||
                (info->result == CT_RES_BOOL && inst->type != CT_bool) ||
-               (info->result == CT_RES_SAME &&
-                inst->type != ct_inst(c->ir, inst->args[0])->type);
+               (info->result == CT_RES_SAME && inst->type != ct_inst(c->ir, inst->args[0])->type);
   if (wrong) {
     find(c, "has the wrong result type", 0);
   }
@@ -114,19 +113,12 @@ static void check_inst(Checker *c, CtVal v, int depth) {
         check_region(c, inst->u.regions[1], depth + 1);
       }
       break;
-    case CT_CLS_JUMP:
-      check_break(c, inst);
-      break;
-    case CT_CLS_TILE:
-      ct_ir_each_view(inst, check_view, c);
-      break;
-    case CT_CLS_LEAF:
-      find(c, "a leaf stands in a region", 0);
-      break;
+    case CT_CLS_JUMP: check_break(c, inst); break;
+    case CT_CLS_TILE: ct_ir_each_view(inst, check_view, c); break;
+    case CT_CLS_LEAF: find(c, "a leaf stands in a region", 0); break;
     case CT_CLS_PURE:
     case CT_CLS_READ:
-    case CT_CLS_EFFECT:
-      break;
+    case CT_CLS_EFFECT: break;
   }
 }
 
@@ -154,8 +146,8 @@ CtStatus ct_ir_check(const CtIr *ir, CtErr *err) {
   ct_free(ir->arena.alloc, c.seen, ir->n_insts);
   CtStatus status = CT_OK;
   if (c.n > 0) {
-    status = ct_fail(err, CT_EINVAL, "kernel '%s' is malformed: %s", ir->name,
-                     ct_text_str(&c.text));
+    status =
+        ct_fail(err, CT_EINVAL, "kernel '%s' is malformed: %s", ir->name, ct_text_str(&c.text));
   }
   ct_text_clear(&c.text);
   return status;

@@ -13,12 +13,9 @@
 
 CtFacts ct_type_facts(CtDtype type) {
   switch (type) {
-    case CT_i32:
-      return (CtFacts){INT32_MIN, INT32_MAX, 1};
-    case CT_bool:
-      return (CtFacts){0, 1, 1};
-    default:
-      return (CtFacts){INT64_MIN, INT64_MAX, 1};
+    case CT_i32: return (CtFacts){INT32_MIN, INT32_MAX, 1};
+    case CT_bool: return (CtFacts){0, 1, 1};
+    default: return (CtFacts){INT64_MIN, INT64_MAX, 1};
   }
 }
 
@@ -86,8 +83,7 @@ static Span span_bits(CtOp op, CtFacts a, CtFacts b, CtFacts all) {
     bool masked = op == CT_OP_AND && (a.lo >= 0 || b.lo >= 0);
     return masked ? (Span){0, a.lo >= 0 ? a.hi : b.hi} : (Span){all.lo, all.hi};
   }
-  return op == CT_OP_AND ? (Span){0, ct_min(a.hi, b.hi)}
-                         : (Span){0, mask_of(ct_max(a.hi, b.hi))};
+  return op == CT_OP_AND ? (Span){0, ct_min(a.hi, b.hi)} : (Span){0, mask_of(ct_max(a.hi, b.hi))};
 }
 
 static Span span_shift(CtOp op, CtFacts a, CtFacts b, CtFacts all) {
@@ -108,20 +104,14 @@ static Span op_span(CtOp op, CtFacts a, CtFacts b, CtFacts all, int64_t *div) {
     case CT_OP_SUB:
       *div = ct_gcd(a.div, b.div);
       return (Span){(Wide)a.lo - b.hi, (Wide)a.hi - b.lo};
-    case CT_OP_MUL:
-      *div = div_mul(a.div, b.div);
-      return span_mul(a, b);
-    case CT_OP_NEG:
-      *div = a.div;
-      return (Span){-(Wide)a.hi, -(Wide)a.lo};
+    case CT_OP_MUL: *div = div_mul(a.div, b.div); return span_mul(a, b);
+    case CT_OP_NEG: *div = a.div; return (Span){-(Wide)a.hi, -(Wide)a.lo};
     case CT_OP_FLOORDIV:
       if (is_one(b) && b.lo > 0 && a.div % b.lo == 0) {
         *div = a.div / b.lo;
       }
       return span_floordiv(a, b, all);
-    case CT_OP_FLOORMOD:
-      *div = ct_gcd(a.div, b.div);
-      return span_floormod(a, b, all);
+    case CT_OP_FLOORMOD: *div = ct_gcd(a.div, b.div); return span_floormod(a, b, all);
     case CT_OP_MIN:
       *div = ct_gcd(a.div, b.div);
       return (Span){ct_min(a.lo, b.lo), ct_min(a.hi, b.hi)};
@@ -133,16 +123,14 @@ static Span op_span(CtOp op, CtFacts a, CtFacts b, CtFacts all, int64_t *div) {
       return (Span){a.lo >= 0 ? a.lo : 0, a.lo >= 0 ? a.hi : ct_max(a.hi, -(a.lo + 1))};
     case CT_OP_AND:
     case CT_OP_OR:
-    case CT_OP_XOR:
-      return span_bits(op, a, b, all);
+    case CT_OP_XOR: return span_bits(op, a, b, all);
     case CT_OP_SHL:
     case CT_OP_SHR:
       if (op == CT_OP_SHL && is_one(b) && b.lo >= 0 && b.lo < 62) {
         *div = div_mul(a.div, (int64_t)1 << b.lo);
       }
       return span_shift(op, a, b, all);
-    default:
-      return (Span){all.lo, all.hi};
+    default: return (Span){all.lo, all.hi};
   }
 }
 
@@ -278,15 +266,9 @@ CtVal ct_ir_axis(CtIr *ir, CtOp op, int axis) {
   int64_t max_grid = axis == 0 ? INT32_MAX / block : 65535;
   CtInst key = {.op = (uint16_t)op, .type = CT_i32, .imm = {.i = axis}};
   switch (op) {
-    case CT_OP_TID:
-      key.facts = (CtFacts){0, block - 1, block == 1 ? 0 : 1};
-      break;
-    case CT_OP_BID:
-      key.facts = (CtFacts){0, max_grid - 1, 1};
-      break;
-    default:
-      key.facts = (CtFacts){1, max_grid, 1};
-      break;
+    case CT_OP_TID: key.facts = (CtFacts){0, block - 1, block == 1 ? 0 : 1}; break;
+    case CT_OP_BID: key.facts = (CtFacts){0, max_grid - 1, 1}; break;
+    default: key.facts = (CtFacts){1, max_grid, 1}; break;
   }
   return op == CT_OP_TID && block == 1 ? ct_ir_const_int(ir, CT_i32, 0) : shared_inst(ir, &key);
 }
@@ -322,8 +304,10 @@ static bool fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r) {
     case CT_OP_FLOORMOD: *r = b == 0 ? 0 : ct_floormod(a, b); return b != 0;
     case CT_OP_MIN: *r = ct_min(a, b); return true;
     case CT_OP_MAX: *r = ct_max(a, b); return true;
-    case CT_OP_AND: case CT_OP_LAND: *r = a & b; return true;
-    case CT_OP_OR: case CT_OP_LOR: *r = a | b; return true;
+    case CT_OP_AND:
+    case CT_OP_LAND: *r = a & b; return true;
+    case CT_OP_OR:
+    case CT_OP_LOR: *r = a | b; return true;
     case CT_OP_XOR: *r = a ^ b; return true;
     case CT_OP_SHL: *r = shift_left(type, a, b); return true;
     case CT_OP_SHR: *r = shift_left(type, a, b == INT64_MIN ? 64 : -b); return true;
@@ -383,19 +367,15 @@ static CtVal by_range(CtIr *ir, CtOp op, CtVal a, CtVal b) {
     case CT_OP_EQ:
     case CT_OP_NE:
       return x.hi < y.lo || y.hi < x.lo ? ct_ir_const_int(ir, CT_bool, op == CT_OP_NE) : 0;
-    case CT_OP_MIN:
-      return x.hi <= y.lo ? a : (y.hi <= x.lo ? b : 0);
-    case CT_OP_MAX:
-      return x.lo >= y.hi ? a : (y.lo >= x.hi ? b : 0);
-    case CT_OP_FLOORDIV:
-      return x.lo >= 0 && y.lo > x.hi ? ct_ir_const_int(ir, type, 0) : 0;
+    case CT_OP_MIN: return x.hi <= y.lo ? a : (y.hi <= x.lo ? b : 0);
+    case CT_OP_MAX: return x.lo >= y.hi ? a : (y.lo >= x.hi ? b : 0);
+    case CT_OP_FLOORDIV: return x.lo >= 0 && y.lo > x.hi ? ct_ir_const_int(ir, type, 0) : 0;
     case CT_OP_FLOORMOD:
       if (x.lo >= 0 && y.lo > x.hi) {
         return a;
       }
       return is_one(y) && y.lo > 0 && x.div % y.lo == 0 ? ct_ir_const_int(ir, type, 0) : 0;
-    default:
-      return 0;
+    default: return 0;
   }
 }
 
@@ -410,19 +390,15 @@ static CtVal undo_product(const CtIr *ir, CtVal a, CtVal b) {
 static CtVal int_identity(CtIr *ir, CtOp op, CtVal a, CtVal b) {
   CtDtype type = (CtDtype)at(ir, a)->type;
   switch (op) {
-    case CT_OP_ADD:
-      return is_int_const(ir, b, 0) ? a : (is_int_const(ir, a, 0) ? b : 0);
-    case CT_OP_SUB:
-      return is_int_const(ir, b, 0) ? a : (a == b ? ct_ir_const_int(ir, type, 0) : 0);
+    case CT_OP_ADD: return is_int_const(ir, b, 0) ? a : (is_int_const(ir, a, 0) ? b : 0);
+    case CT_OP_SUB: return is_int_const(ir, b, 0) ? a : (a == b ? ct_ir_const_int(ir, type, 0) : 0);
     case CT_OP_MUL:
       if (is_int_const(ir, a, 0) || is_int_const(ir, b, 0)) {
         return ct_ir_const_int(ir, type, 0);
       }
       return is_int_const(ir, b, 1) ? a : (is_int_const(ir, a, 1) ? b : 0);
-    case CT_OP_FLOORDIV:
-      return is_int_const(ir, b, 1) ? a : undo_product(ir, a, b);
-    case CT_OP_FLOORMOD:
-      return is_int_const(ir, b, 1) ? ct_ir_const_int(ir, type, 0) : 0;
+    case CT_OP_FLOORDIV: return is_int_const(ir, b, 1) ? a : undo_product(ir, a, b);
+    case CT_OP_FLOORMOD: return is_int_const(ir, b, 1) ? ct_ir_const_int(ir, type, 0) : 0;
     case CT_OP_LAND:
       if (is_const(ir, a)) {
         return at(ir, a)->imm.i != 0 ? b : a;
@@ -434,42 +410,38 @@ static CtVal int_identity(CtIr *ir, CtOp op, CtVal a, CtVal b) {
       }
       return is_const(ir, b) ? (at(ir, b)->imm.i != 0 ? b : a) : 0;
     case CT_OP_SHL:
-    case CT_OP_SHR:
-      return is_int_const(ir, b, 0) ? a : 0;
+    case CT_OP_SHR: return is_int_const(ir, b, 0) ? a : 0;
     case CT_OP_EQ:
-    case CT_OP_LE:
-      return a == b ? ct_ir_const_int(ir, CT_bool, 1) : 0;
+    case CT_OP_LE: return a == b ? ct_ir_const_int(ir, CT_bool, 1) : 0;
     case CT_OP_NE:
-    case CT_OP_LT:
-      return a == b ? ct_ir_const_int(ir, CT_bool, 0) : 0;
-    default:
-      return 0;
+    case CT_OP_LT: return a == b ? ct_ir_const_int(ir, CT_bool, 0) : 0;
+    default: return 0;
   }
 }
 
 /* Only those that keep every bit, signed zeros and NaN included. */
 static CtVal float_identity(const CtIr *ir, CtOp op, CtVal a, CtVal b) {
   switch (op) {
-    case CT_OP_ADD:
-      return is_float_const(ir, b, -0.0) ? a : (is_float_const(ir, a, -0.0) ? b : 0);
-    case CT_OP_SUB:
-      return is_float_const(ir, b, 0.0) ? a : 0;
-    case CT_OP_MUL:
-      return is_float_const(ir, b, 1.0) ? a : (is_float_const(ir, a, 1.0) ? b : 0);
-    case CT_OP_DIV:
-      return is_float_const(ir, b, 1.0) ? a : 0;
-    default:
-      return 0;
+    case CT_OP_ADD: return is_float_const(ir, b, -0.0) ? a : (is_float_const(ir, a, -0.0) ? b : 0);
+    case CT_OP_SUB: return is_float_const(ir, b, 0.0) ? a : 0;
+    case CT_OP_MUL: return is_float_const(ir, b, 1.0) ? a : (is_float_const(ir, a, 1.0) ? b : 0);
+    case CT_OP_DIV: return is_float_const(ir, b, 1.0) ? a : 0;
+    default: return 0;
   }
 }
 
 static bool is_commutative(CtOp op) {
   switch (op) {
-    case CT_OP_ADD: case CT_OP_MUL: case CT_OP_AND: case CT_OP_OR: case CT_OP_XOR:
-    case CT_OP_LAND: case CT_OP_LOR: case CT_OP_EQ: case CT_OP_NE:
-      return true;
-    default:
-      return false;
+    case CT_OP_ADD:
+    case CT_OP_MUL:
+    case CT_OP_AND:
+    case CT_OP_OR:
+    case CT_OP_XOR:
+    case CT_OP_LAND:
+    case CT_OP_LOR:
+    case CT_OP_EQ:
+    case CT_OP_NE: return true;
+    default: return false;
   }
 }
 
@@ -663,8 +635,8 @@ static bool fits_i32(const CtIr *ir, CtInt i) {
 }
 
 static const CtOp int_ops[] = {
-    [CT_INT_ADD] = CT_OP_ADD, [CT_INT_SUB] = CT_OP_SUB,      [CT_INT_MUL] = CT_OP_MUL,
-    [CT_INT_MIN] = CT_OP_MIN, [CT_INT_MAX] = CT_OP_MAX,      [CT_INT_DIV] = CT_OP_FLOORDIV,
+    [CT_INT_ADD] = CT_OP_ADD,      [CT_INT_SUB] = CT_OP_SUB, [CT_INT_MUL] = CT_OP_MUL,
+    [CT_INT_MIN] = CT_OP_MIN,      [CT_INT_MAX] = CT_OP_MAX, [CT_INT_DIV] = CT_OP_FLOORDIV,
     [CT_INT_MOD] = CT_OP_FLOORMOD,
 };
 

@@ -95,22 +95,13 @@ static void print_facts(Printer *p, const CtInst *inst) {
 static void print_imm(Printer *p, const CtInst *inst) {
   switch ((CtOp)inst->op) {
     case CT_OP_LOAD:
-    case CT_OP_STORE:
-      ct_text_printf(p->out, " %s", p->ir->bufs[inst->imm.i].name);
-      break;
+    case CT_OP_STORE: ct_text_printf(p->out, " %s", p->ir->bufs[inst->imm.i].name); break;
     case CT_OP_GET:
     case CT_OP_SET:
-    case CT_OP_BREAK:
-      ct_text_printf(p->out, " %%%" PRId64, inst->imm.i);
-      break;
-    case CT_OP_CP_WAIT:
-      ct_text_printf(p->out, " %" PRId64, inst->imm.i);
-      break;
-    case CT_OP_ESCAPE:
-      ct_text_printf(p->out, " [[%s]]", inst->u.escape->text);
-      break;
-    default:
-      break;
+    case CT_OP_BREAK: ct_text_printf(p->out, " %%%" PRId64, inst->imm.i); break;
+    case CT_OP_CP_WAIT: ct_text_printf(p->out, " %" PRId64, inst->imm.i); break;
+    case CT_OP_ESCAPE: ct_text_printf(p->out, " [[%s]]", inst->u.escape->text); break;
+    default: break;
   }
 }
 

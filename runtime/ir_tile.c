@@ -78,6 +78,17 @@ static CtStatus check_inside(CtIr *ir, const char *op, CtView v, CtErr *err) {
   return status;
 }
 
+/* The IR outlives what made the view. */
+static void keep_view(CtIr *ir, CtView *v) {
+  CtErr err;
+  if (v->buf != 0 && ct_layout_copy(&ir->arena, v->layout, &v->layout, &err) != CT_OK) {
+    ir->failed = true;
+  }
+  if (v->name != NULL) {
+    v->name = ct_arena_strdup(&ir->arena, v->name, strlen(v->name));
+  }
+}
+
 static CtVal add_tile(CtIr *ir, CtOp op, const CtTile *tile) {
   CtTile *own = ct_arena_alloc(&ir->arena, sizeof *own);
   CtVal v = ct_ir_append(ir, op, CT_VOID);
@@ -86,6 +97,9 @@ static CtVal add_tile(CtIr *ir, CtOp op, const CtTile *tile) {
     return 0;
   }
   *own = *tile;
+  keep_view(ir, &own->dst);
+  keep_view(ir, &own->a);
+  keep_view(ir, &own->b);
   ir->insts[v].u.tile = own;
   ir->bufs[tile->dst.buf].is_written = true;
   return v;
@@ -270,10 +284,11 @@ static CtStatus check_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtErr *err) {
     return status == CT_OK ? check_sizes(ir, "gemm", b, c, err) : status;
   }
   if (!has_ranks(a, b, c, 2, 2, 2) && !has_ranks(a, b, c, 1, 1, 2)) {
-    return ct_fail(err, CT_EINVAL,
-                   "gemm: A, B and C have ranks %d, %d and %d; expected (M,K), (N,K), (M,N), or (M), "
-                   "(N), (M,N), or (V), (V), (V)",
-                   ct_layout_rank(a.layout), ct_layout_rank(b.layout), ct_layout_rank(c.layout));
+    return ct_fail(
+        err, CT_EINVAL,
+        "gemm: A, B and C have ranks %d, %d and %d; expected (M,K), (N,K), (M,N), or (M), "
+        "(N), (M,N), or (V), (V), (V)",
+        ct_layout_rank(a.layout), ct_layout_rank(b.layout), ct_layout_rank(c.layout));
   }
   CtStatus status = check_mode(ir, a, 0, c, 0, "differ in M, mode 0 of A and mode 0 of C", err);
   status = status == CT_OK

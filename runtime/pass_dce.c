@@ -21,16 +21,13 @@ static void mark(void *ud, CtVal v) {
 
 static bool is_root(const CtInst *inst) {
   switch (ct_ops[inst->op].cls) {
-    case CT_CLS_EFFECT:
-      return inst->op != CT_OP_SET;
+    case CT_CLS_EFFECT: return inst->op != CT_OP_SET;
     case CT_CLS_REGION:
     case CT_CLS_JUMP:
-    case CT_CLS_TILE:
-      return true;
+    case CT_CLS_TILE: return true;
     case CT_CLS_LEAF:
     case CT_CLS_PURE:
-    case CT_CLS_READ:
-      return false;
+    case CT_CLS_READ: return false;
   }
   CT_UNREACHABLE();
 }

@@ -44,13 +44,15 @@ static void check_index(void *ud, CtVal v) {
       fail_at(f, "the variable of a loop whose trip count is not static; give the loop static "
                  "bounds, or keep the data in shared memory");
     }
-  } else if (ct_ops[inst->op].cls == CT_CLS_PURE && inst->n_args > 0 && f->depth < MAX_INDEX_DEPTH) {
+  } else if (ct_ops[inst->op].cls == CT_CLS_PURE && inst->n_args > 0 &&
+             f->depth < MAX_INDEX_DEPTH) {
     f->depth++;
     ct_ir_each_operand(f->ir, v, check_index, f);
     f->depth--;
   } else {
-    fail_at(f, "a run-time value; registers have no addresses: use static indices, or keep the data "
-               "in shared memory");
+    fail_at(f,
+            "a run-time value; registers have no addresses: use static indices, or keep the data "
+            "in shared memory");
   }
 }
 

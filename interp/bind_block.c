@@ -1,0 +1,436 @@
+/* bind_block.c: what exists only inside a kernel: indices of threads and blocks, shared memory and
+   fragments, work on whole tensors, barriers, loops of the kernel; and what tensors ask of the front
+   end when they belong to a kernel (declared in tensor.h). */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "bind.h"
+#include "front.h"
+#include "range.h"
+#include "tensor.h"
+#include "value.h"
+
+static void check(lua_State *L, CtStatus status, const CtErr *err) { diag_check(L, status, err); }
+
+/* --- indices ------------------------------------------------------------------------------------------ */
+
+typedef struct Index {
+  const char *name;
+  CtOp op; /* CT_OP_NONE: blockDim, which is static */
+} Index;
+
+static const Index indices[] = {{"threadIdx", CT_OP_TID},
+                                {"blockIdx", CT_OP_BID},
+                                {"gridDim", CT_OP_GDIM},
+                                {"blockDim", CT_OP_NONE}};
+
+#define INDEX_TYPE "index"
+
+static int index_index(lua_State *L) {
+  const Index *index = &indices[*(int *)luaL_checkudata(L, 1, INDEX_TYPE)];
+  CtIr *ir = front_here(L, index->name);
+  const char *axis = lua_tostring(L, 2);
+  if (axis == NULL || axis[0] < 'x' || axis[0] > 'z' || axis[1] != '\0') {
+    return diag_error(L, "%s: it has x, y and z, not %s", index->name,
+                      axis == NULL ? luaL_typename(L, 2) : axis);
+  }
+  int i = axis[0] - 'x';
+  if (index->op == CT_OP_NONE) {
+    lua_pushinteger(L, ir->block[i]);
+  } else {
+    value_push(L, ct_ir_axis(ir, index->op, i));
+  }
+  return 1;
+}
+
+static int index_tostring(lua_State *L) {
+  lua_pushstring(L, indices[*(int *)luaL_checkudata(L, 1, INDEX_TYPE)].name);
+  return 1;
+}
+
+/* --- memory -------------------------------------------------------------------------------------------- */
+
+static CtLayout to_static_layout(lua_State *L, int idx, const CtCx *cx, const char *op) {
+  CtLayout layout = bind_to_layout(L, idx, cx, op);
+  if (!ct_layout_is_static(layout)) {
+    diag_error(L, "%s: the shape must be static, but this one holds run-time values", op);
+  }
+  return layout;
+}
+
+static Tensor *push_declared(lua_State *L, CtIr *ir, CtView view) {
+  if (ir->failed) {
+    luaL_error(L, "not enough memory");
+  }
+  const CtBuf *buf = &ir->bufs[view.buf];
+  return tensor_push_kernel(L, buf->dtype, buf->space, view, front_serial(L));
+}
+
+static void check_shared(lua_State *L, const CtIr *ir) {
+  int64_t bytes = ct_ir_shared_bytes(ir);
+  if (bytes > (int64_t)ir->target.shared_max) {
+    diag_error(
+        L,
+        "shared: the kernel's shared tensors take %I bytes, but a block on %s has %I; make a tile "
+        "smaller",
+        (LUAI_UACINT)bytes, ir->target.name, (LUAI_UACINT)ir->target.shared_max);
+  }
+}
+
+static int lang_shared(lua_State *L) { /* dtype, layout */
+  CtIr *ir = front_here(L, "shared");
+  CtCx cx = bind_enter(L);
+  CtDtype dtype = bind_to_dtype(L, 1, "shared");
+  CtLayout layout = to_static_layout(L, 2, &cx, "shared");
+  push_declared(L, ir, ct_ir_shared(ir, NULL, dtype, layout));
+  check_shared(L, ir);
+  return 1;
+}
+
+static int lang_fragment(lua_State *L) { /* dtype, layout */
+  CtIr *ir = front_here(L, "fragment");
+  CtCx cx = bind_enter(L);
+  CtDtype dtype = bind_to_dtype(L, 1, "fragment");
+  CtLayout layout = to_static_layout(L, 2, &cx, "fragment");
+  push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, layout));
+  return 1;
+}
+
+static int lang_fragment_like(lua_State *L) { /* tensor[, dtype] */
+  CtIr *ir = front_here(L, "fragment_like");
+  CtCx cx = bind_enter(L);
+  const Tensor *t = tensor_check(L, 1, "fragment_like");
+  CtDtype dtype = lua_isnoneornil(L, 2) ? t->dtype : bind_to_dtype(L, 2, "fragment_like");
+  CtLayout layout;
+  CtErr err;
+  if (!ct_all_static(t->layout.shape)) {
+    return diag_error(L, "fragment_like: the shape must be static, but %s is %s; tile it first",
+                      tensor_push_title(L, 1), bind_layout_text(&cx, t->layout));
+  }
+  if (!ct_layout_is_static(t->layout)) { /* dynamic strides order nothing: compact, column-major */
+    check(L, ct_layout_make(&cx, t->layout.shape, NULL, &layout, &err), &err);
+  } else {
+    check(L, ct_fragment_layout_like(&cx, t->layout, &layout, &err), &err);
+  }
+  push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, layout));
+  return 1;
+}
+
+/* --- what tensors of a kernel do ------------------------------------------------------------------------ */
+
+static void check_live(lua_State *L, const Tensor *t) {
+  if (t->serial != front_serial(L)) {
+    diag_error(L, "a tensor was kept from a kernel whose trace has ended");
+  }
+}
+
+/* The offset of an element; a static one must lie in the tensor's declared memory. */
+static CtVal element_offset(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd,
+                            const char *verb) {
+  CtVal offset;
+  CtErr err;
+  const CtBuf *buf = &ir->bufs[t->buf];
+  check(L, ct_ir_offset(ir, tensor_view(t), crd, &offset, &err), &err);
+  const CtInst *inst = ct_inst(ir, offset);
+  if (buf->space != CT_GLOBAL && inst->op == CT_OP_CONST &&
+      (inst->imm.i < 0 || inst->imm.i >= buf->n_elems.v)) {
+    CtCx cx = ct_ir_cx(ir);
+    diag_error(L, "%s: coordinate %s is outside %s %s", verb, bind_tuple_text(&cx, crd),
+               t->name != NULL ? t->name : "the tensor", bind_layout_text(&cx, t->layout));
+  }
+  return offset;
+}
+
+void front_load(lua_State *L, const Tensor *t, CtTuple crd) {
+  CtIr *ir = front_here(L, "a kernel's tensor");
+  check_live(L, t);
+  value_push(L, ct_ir_load(ir, t->buf, element_offset(L, ir, t, crd, "read")));
+}
+
+void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx) {
+  CtIr *ir = front_here(L, "a kernel's tensor");
+  check_live(L, t);
+  const char *name = t->name != NULL ? t->name : "tensor";
+  CtVal value = value_to(L, value_idx, t->dtype, name);
+  ct_ir_store(ir, t->buf, element_offset(L, ir, t, crd, "write"), value);
+}
+
+void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, int mode,
+                   const char *name) {
+  CtIr *ir = front_here(L, op);
+  if (extent.kind != CT_DYNAMIC || ct_ir_facts(ir, extent).div % tile == 0) {
+    return;
+  }
+  const char *what = lua_pushfstring(L, "%s: mode %d of %s", op, mode, name);
+  ct_ir_require(ir, extent.id, tile, what);
+  lua_pop(L, 1);
+}
+
+void front_check_threads(lua_State *L, CtLayout thr) {
+  CtIr *ir = front_here(L, "parallelize");
+  CtCx cx = bind_cx(L);
+  CtInt n;
+  CtErr err;
+  int64_t block = ir->block[0] * ir->block[1] * ir->block[2];
+  check(L, ct_size(&cx, thr, &n, &err), &err);
+  if (!ct_is_const(n, block)) {
+    diag_error(
+        L,
+        "parallelize: thread layout %s has %I threads but the block has %I; they must be as many",
+        bind_layout_text(&cx, thr), (LUAI_UACINT)n.v, (LUAI_UACINT)block);
+  }
+}
+
+static CtView kernel_view(lua_State *L, int idx, const char *op) {
+  const Tensor *t = tensor_check(L, idx, op);
+  if (!t->in_kernel) {
+    diag_error(L, "%s: %s is a tensor of the host; pass it to the kernel as an argument", op,
+               tensor_push_title(L, idx));
+  }
+  check_live(L, t);
+  return tensor_view(t);
+}
+
+/* --- work on whole tensors -------------------------------------------------------------------------------- */
+
+int front_copy(lua_State *L) { /* src, dst */
+  CtIr *ir = front_here(L, "copy");
+  CtErr err;
+  CtView src = kernel_view(L, 1, "copy");
+  CtView dst = kernel_view(L, 2, "copy");
+  check(L, ct_ir_copy(ir, src, dst, &err), &err);
+  return 0;
+}
+
+static int fill(lua_State *L, const char *op) { /* tensor, value */
+  CtIr *ir = front_here(L, op);
+  CtErr err;
+  CtView dst = kernel_view(L, 1, op);
+  CtVal value = value_to(L, 2, ir->bufs[dst.buf].dtype, op);
+  check(L, ct_ir_fill(ir, dst, value, &err), &err);
+  return 0;
+}
+
+int front_fill(lua_State *L) { return fill(L, "fill"); }
+
+int front_clear(lua_State *L) {
+  const Tensor *t = tensor_check(L, 1, "clear");
+  lua_settop(L, 1);
+  if (t->dtype == CT_bool) {
+    lua_pushboolean(L, 0);
+  } else {
+    lua_pushinteger(L, 0);
+  }
+  return fill(L, "clear");
+}
+
+static int lang_axpby(lua_State *L) { /* alpha, X, beta, Y */
+  CtIr *ir = front_here(L, "axpby");
+  CtErr err;
+  CtView x = kernel_view(L, 2, "axpby");
+  CtView y = kernel_view(L, 4, "axpby");
+  CtDtype dtype = ir->bufs[y.buf].dtype;
+  CtVal alpha = value_to(L, 1, dtype, "axpby");
+  CtVal beta = value_to(L, 3, dtype, "axpby");
+  check(L, ct_ir_axpby(ir, alpha, x, beta, y, &err), &err);
+  return 0;
+}
+
+static CtGemmOrder to_order(lua_State *L, int idx) {
+  static const char *const names[] = {"columns", "rows", "serpentine", "column_pairs", NULL};
+  if (!lua_istable(L, idx)) {
+    return CT_GEMM_COLUMNS;
+  }
+  lua_getfield(L, idx, "order");
+  const char *text = lua_tostring(L, -1);
+  for (int i = 0; text != NULL && names[i] != NULL; i++) {
+    if (strcmp(names[i], text) == 0) {
+      lua_pop(L, 1);
+      return (CtGemmOrder)i;
+    }
+  }
+  if (!lua_isnil(L, -1)) {
+    diag_error(L, "gemm: order '%s'; expected columns, rows, serpentine or column_pairs",
+               luaL_tolstring(L, -1, NULL));
+  }
+  lua_pop(L, 1);
+  return CT_GEMM_COLUMNS;
+}
+
+static int lang_gemm(lua_State *L) { /* A, B, C[, {order =}] */
+  CtIr *ir = front_here(L, "gemm");
+  CtErr err;
+  CtView a = kernel_view(L, 1, "gemm");
+  CtView b = kernel_view(L, 2, "gemm");
+  CtView c = kernel_view(L, 3, "gemm");
+  check(L, ct_ir_gemm(ir, a, b, c, to_order(L, 4), &err), &err);
+  return 0;
+}
+
+/* --- barriers ----------------------------------------------------------------------------------------------- */
+
+static int effect(lua_State *L, const char *name, CtOp op, int64_t imm) {
+  ct_ir_effect(front_here(L, name), op, imm);
+  return 0;
+}
+
+static int lang_sync_threads(lua_State *L) { return effect(L, "sync_threads", CT_OP_BARRIER, 0); }
+static int lang_sync_warp(lua_State *L) { return effect(L, "sync_warp", CT_OP_SYNC_WARP, 0); }
+static int lang_cp_fence(lua_State *L) { return effect(L, "cp_async_fence", CT_OP_CP_FENCE, 0); }
+
+static int lang_cp_wait(lua_State *L) { /* groups that may be pending */
+  int64_t n = lua_isnoneornil(L, 1) ? 0 : bind_to_static(L, 1, "cp_async_wait");
+  if (n < 0 || n > 7) {
+    return diag_error(L, "cp_async_wait: %I groups; expected 0 to 7", (LUAI_UACINT)n);
+  }
+  return effect(L, "cp_async_wait", CT_OP_CP_WAIT, n);
+}
+
+/* --- loops ---------------------------------------------------------------------------------------------------- */
+
+Range *range_test(lua_State *L, int idx) { return luaL_testudata(L, idx, RANGE_TYPE); }
+
+static Range *push_range(lua_State *L, CtInt start, CtInt stop, CtInt step, int64_t unroll) {
+  Range *r = lua_newuserdatauv(L, sizeof *r, 0);
+  *r = (Range){start, stop, step, unroll};
+  luaL_setmetatable(L, RANGE_TYPE);
+  return r;
+}
+
+/* {unroll = n} as the last argument: removed from the stack. */
+static int64_t take_unroll(lua_State *L) {
+  int top = lua_gettop(L);
+  int64_t unroll = 0;
+  if (top > 0 && lua_istable(L, top)) {
+    if (lua_getfield(L, top, "unroll") != LUA_TNIL) {
+      unroll = bind_to_static(L, -1, "range");
+    }
+    lua_settop(L, top - 1);
+  }
+  return unroll;
+}
+
+static int lang_range(lua_State *L) { /* [start,] stop[, step][, {unroll = n}] */
+  front_here(L, "range");
+  int64_t unroll = take_unroll(L);
+  int n = lua_gettop(L);
+  if (n < 1 || n > 3) {
+    return diag_error(L,
+                      "range: %d bounds; expected range(stop), range(start, stop) or "
+                      "range(start, stop, step)",
+                      n);
+  }
+  CtInt start = n == 1 ? ct_int(0) : bind_to_int(L, 1, "range");
+  CtInt stop = bind_to_int(L, n == 1 ? 1 : 2, "range");
+  CtInt step = n == 3 ? bind_to_int(L, 3, "range") : ct_int(1);
+  push_range(L, start, stop, step, unroll);
+  return 1;
+}
+
+static int lang_axes(lua_State *L) { /* tensor or layout, mode[, {unroll = n}] */
+  front_here(L, "axes");
+  CtCx cx = bind_enter(L);
+  int64_t unroll = take_unroll(L);
+  const Tensor *t = tensor_test(L, 1);
+  CtLayout layout = t != NULL ? t->layout : bind_to_layout(L, 1, &cx, "axes");
+  int mode = bind_to_index(L, 2, 0, ct_layout_rank(layout) - 1, "axes", "mode");
+  CtInt size;
+  CtErr err;
+  check(L, ct_size(&cx, ct_mode(layout, mode), &size, &err), &err);
+  push_range(L, ct_int(0), size, ct_int(1), unroll);
+  return 1;
+}
+
+static int unroll_next(lua_State *L) { /* upvalues: next, stop, step */
+  lua_Integer i = lua_tointeger(L, lua_upvalueindex(1));
+  lua_Integer stop = lua_tointeger(L, lua_upvalueindex(2));
+  lua_Integer step = lua_tointeger(L, lua_upvalueindex(3));
+  if (step > 0 ? i >= stop : i <= stop) {
+    return 0;
+  }
+  lua_pushinteger(L, i + step);
+  lua_replace(L, lua_upvalueindex(1));
+  lua_pushinteger(L, i);
+  return 1;
+}
+
+static int lang_unroll(lua_State *L) { /* [start,] stop[, step]: a loop that runs while tracing */
+  int n = lua_gettop(L);
+  int64_t start = n >= 2 ? bind_to_static(L, 1, "unroll") : 0;
+  int64_t stop = bind_to_static(L, n >= 2 ? 2 : 1, "unroll");
+  int64_t step = n >= 3 ? bind_to_static(L, 3, "unroll") : 1;
+  if (step == 0) {
+    return diag_error(L, "unroll: the step is zero");
+  }
+  lua_pushinteger(L, start);
+  lua_pushinteger(L, stop);
+  lua_pushinteger(L, step);
+  lua_pushcclosure(L, unroll_next, 3);
+  return 1;
+}
+
+/* --- escape -------------------------------------------------------------------------------------------------- */
+
+enum { MAX_OPERANDS = 32 };
+
+/* cuda[[text]] or cuda([[text]], {name = value, ...}[, dtype]): CUDA C as it is, $name for operands; with
+   a dtype it is an expression of that type. */
+static int lang_cuda(lua_State *L) {
+  CtIr *ir = front_here(L, "cuda");
+  const char *text = luaL_checkstring(L, 1);
+  const char *names[MAX_OPERANDS];
+  CtVal vals[MAX_OPERANDS];
+  int n = 0;
+  CtDtype type = lua_isnoneornil(L, 3) ? CT_VOID : bind_to_dtype(L, 3, "cuda");
+  lua_settop(L, 2);
+  if (lua_istable(L, 2)) {
+    lua_pushnil(L);
+    while (lua_next(L, 2) != 0) {
+      if (n == MAX_OPERANDS || lua_type(L, -2) != LUA_TSTRING) {
+        return diag_error(L, "cuda: operands are named, and at most %d", MAX_OPERANDS);
+      }
+      names[n] = lua_tostring(L, -2); /* the table holds it */
+      vals[n++] = value_to(L, -1, CT_VOID, "cuda");
+      lua_pop(L, 1);
+    }
+  }
+  CtVal v = ct_ir_escape(ir, type, text, n, names, vals);
+  if (type == CT_VOID) {
+    return 0;
+  }
+  value_push(L, v);
+  return 1;
+}
+
+/* --- opening -------------------------------------------------------------------------------------------------- */
+
+static const luaL_Reg block_functions[] = {{"shared", lang_shared},
+                                           {"fragment", lang_fragment},
+                                           {"fragment_like", lang_fragment_like},
+                                           {"axpby", lang_axpby},
+                                           {"gemm", lang_gemm},
+                                           {"sync_threads", lang_sync_threads},
+                                           {"sync_warp", lang_sync_warp},
+                                           {"cp_async_fence", lang_cp_fence},
+                                           {"cp_async_wait", lang_cp_wait},
+                                           {"range", lang_range},
+                                           {"axes", lang_axes},
+                                           {"unroll", lang_unroll},
+                                           {"cuda", lang_cuda},
+                                           {NULL, NULL}};
+
+static const luaL_Reg index_meta[] = {
+    {"__index", index_index}, {"__tostring", index_tostring}, {NULL, NULL}};
+static const luaL_Reg no_methods[] = {{NULL, NULL}};
+
+void bind_open_block(lua_State *L) { /* language table on top */
+  bind_new_type(L, INDEX_TYPE, index_meta, NULL);
+  bind_new_type(L, RANGE_TYPE, no_methods, no_methods);
+  luaL_setfuncs(L, block_functions, 0);
+  for (int i = 0; i < (int)CT_ARRAY_LEN(indices); i++) {
+    int *which = lua_newuserdatauv(L, sizeof *which, 0);
+    *which = i;
+    luaL_setmetatable(L, INDEX_TYPE);
+    lua_setfield(L, -2, indices[i].name);
+  }
+}

@@ -1,0 +1,329 @@
+/* front.c: starts and ends traces, keeps their frames, and finds script lines. */
+#include "front.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "diag.h"
+#include "front_state.h"
+#include "source.h"
+#include "state.h"
+
+static char front_key; /* its address names the Front in the registry */
+
+Front *front_of(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &front_key);
+  Front *f = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return f;
+}
+
+CtIr *front_ir(lua_State *L) {
+  const Front *f = front_of(L);
+  return f == NULL ? NULL : f->ir;
+}
+
+const CtDyn *front_dyn(lua_State *L) {
+  CtIr *ir = front_ir(L);
+  return ir == NULL ? NULL : &ir->dyn;
+}
+
+uint32_t front_serial(lua_State *L) { return front_of(L)->serial; }
+
+CtIr *front_here(lua_State *L, const char *name) {
+  Front *f = front_of(L);
+  if (f->ir == NULL) {
+    diag_error(L, "'%s' exists only inside a kernel", name);
+  }
+  front_at(L, f);
+  return f->ir;
+}
+
+void front_at(lua_State *L, Front *f) {
+  lua_Debug ar;
+  if (f->ir != NULL && diag_find_script(L, &ar)) {
+    ct_ir_at(f->ir, ar.short_src, ar.currentline);
+  }
+}
+
+/* --- coroutines --------------------------------------------------------------------------------- */
+
+static bool is_resumer(const Co *of, const Co *co) {
+  while (of != NULL && of != co) {
+    of = of->resumer;
+  }
+  return of != NULL;
+}
+
+Co *front_co(Front *f, lua_State *L) {
+  if (f->cur != NULL && f->cur->L == L) {
+    return f->cur;
+  }
+  Co *co = f->cos;
+  while (co != NULL && co->L != L) {
+    co = co->next;
+  }
+  if (co == NULL) {
+    co = ct_alloc(f->alloc, sizeof *co);
+    if (co == NULL) {
+      luaL_error(L, "not enough memory");
+      return NULL;
+    }
+    *co = (Co){.L = L, .next = f->cos};
+    f->cos = co;
+  }
+  if (!is_resumer(f->cur, co)) { /* else f->cur yielded or ended */
+    co->resumer = f->cur;
+  }
+  f->cur = co;
+  return co;
+}
+
+static int front_gc(lua_State *L) {
+  Front *f = lua_touserdata(L, 1);
+  while (f->cos != NULL) {
+    Co *next = f->cos->next;
+    ct_free(f->alloc, f->cos, sizeof *f->cos);
+    f->cos = next;
+  }
+  f->cur = NULL;
+  return 0;
+}
+
+/* --- frames ------------------------------------------------------------------------------------- */
+
+Frame *frame_push(lua_State *L, Front *f, FrameKind kind) {
+  Frame *frame = lua_newuserdatauv(L, sizeof *frame, 2);
+  memset(frame, 0, sizeof *frame);
+  Co *co = front_co(f, L);
+  frame->kind = kind;
+  frame->co = co;
+  frame->parent = co->top;
+  frame->is_open = true;
+  frame->n_results = -1;
+  luaL_setmetatable(L, FRAME_TYPE);
+  co->top = frame;
+  if (f->ir != NULL) {
+    f->clock++;
+    frame->region = f->ir->cur;
+    frame->before = f->assigned;
+    memset(&frame->joined, 0xff, sizeof frame->joined);
+    frame->position = ct_ir_position(f->ir);
+    if (kind != FRAME_IF && kind != FRAME_LOGIC) {
+      frame->block = ct_ir_block_begin(f->ir);
+    }
+  }
+  return frame;
+}
+
+Frame *frame_top(lua_State *L, Front *f, FrameKind kind) {
+  Frame *frame = front_co(f, L)->top;
+  while (frame != NULL && frame->kind != kind) {
+    frame = frame->parent;
+  }
+  if (frame == NULL) {
+    luaL_error(L, "the state of the trace is damaged: a frame is missing");
+  }
+  return frame;
+}
+
+void front_join(Front *f, Assigned *into, bool *some_live) {
+  if (!f->dead) {
+    *some_live = true;
+    for (size_t i = 0; i < CT_ARRAY_LEN(into->w); i++) {
+      into->w[i] &= f->assigned.w[i];
+    }
+  }
+}
+
+/* The IR goes back to where the construct stands; what follows is live if an end or exit is. */
+static void end_region(Front *f, Frame *frame) {
+  CtIr *ir = f->ir;
+  ir->cur = frame->region;
+  if (frame->kind == FRAME_IF && frame->runtime) {
+    f->dead = !frame->some_live;
+    f->assigned = frame->joined;
+  } else if (frame->kind == FRAME_LOOP && frame->runtime) {
+    f->dead = !frame->has_exit && !frame->loop_exit;
+    f->assigned = frame->joined;
+    ct_ir_block_end(ir, frame->block, frame->has_exit);
+  } else if (frame->block != 0) {
+    if (frame->has_exit) {
+      front_join(f, &frame->joined, &frame->some_live);
+      f->assigned = frame->joined;
+      f->dead = false;
+    }
+    ct_ir_block_end(ir, frame->block, frame->has_exit);
+  }
+}
+
+void frame_end(Front *f, Frame *frame) {
+  if (!frame->is_open) {
+    return;
+  }
+  Frame *top = frame->co->top;
+  while (top != NULL && top != frame) {
+    top->is_open = false;
+    top = top->parent;
+  }
+  if (top != NULL) {
+    frame->co->top = frame->parent;
+  }
+  frame->is_open = false;
+  if (f->ir != NULL && frame->region != 0) {
+    end_region(f, frame);
+  }
+}
+
+static int frame_close(lua_State *L) {
+  Frame *frame = lua_touserdata(L, 1);
+  Front *f = front_of(L);
+  if (lua_isnoneornil(L, 2)) {
+    frame_end(f, frame);
+  } else if (frame->is_open &&
+             frame->co != NULL) { /* unwinding: the trace is lost or nothing was recorded */
+    frame->co->top = frame->parent;
+    frame->is_open = false;
+  }
+  return 0;
+}
+
+/* Of a generator that was never finished: its coroutine is garbage too. */
+static int frame_gc(lua_State *L) {
+  Frame *frame = lua_touserdata(L, 1);
+  const Front *f = front_of(L);
+  const Co *known = f == NULL ? NULL : f->cos;
+  while (known != NULL && known != frame->co) {
+    known = known->next;
+  }
+  if (frame->is_open && known != NULL && frame->co->top == frame) {
+    frame->co->top = NULL;
+  }
+  return 0;
+}
+
+static uint64_t newest(uint64_t at, const Frame *frame) {
+  at = frame->runtime && frame->runtime_at > at ? frame->runtime_at : at;
+  return frame->pending && frame->pending_at > at ? frame->pending_at : at;
+}
+
+uint64_t front_condition(Front *f, lua_State *L) {
+  uint64_t at = 0;
+  if (f->ir == NULL) {
+    return 0;
+  }
+  for (const Co *co = front_co(f, L); co != NULL; co = co->resumer) {
+    for (const Frame *frame = co->top; frame != NULL; frame = frame->parent) {
+      at = newest(at, frame);
+    }
+  }
+  return at;
+}
+
+bool front_is_conditional(lua_State *L) { return front_condition(front_of(L), L) != 0; }
+
+bool front_is_plain(Front *f, lua_State *L, const Frame *target) {
+  const Frame *frame = front_co(f, L)->top;
+  for (; frame != NULL && frame != target; frame = frame->parent) {
+    if (frame->runtime || frame->pending) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void front_exit(lua_State *L, Front *f, Frame *target) {
+  uint64_t now = ++f->clock;
+  for (Frame *frame = front_co(f, L)->top; frame != NULL; frame = frame->parent) {
+    if (!frame->pending) {
+      frame->pending = true;
+      frame->pending_at = now;
+    }
+    if (frame == target) {
+      break;
+    }
+  }
+  front_join(f, &target->joined, &target->some_live);
+  bool to_loop = target->kind == FRAME_LOOP && target->runtime;
+  *(to_loop ? &target->loop_exit : &target->has_exit) = true;
+  front_at(L, f);
+  ct_ir_break(f->ir, to_loop ? target->op : target->block);
+  f->dead = true;
+}
+
+/* --- traces ------------------------------------------------------------------------------------- */
+
+static void begin_trace(Front *f, CtIr *ir) {
+  f->ir = ir;
+  f->serial = ++f->last_serial;
+  f->clock = 0;
+  f->dead = false;
+  f->n_nil_vars = 0;
+  memset(&f->assigned, 0, sizeof f->assigned);
+}
+
+/* A Lua error message "chunk:line: text" as an error record. */
+static CtStatus take_error(lua_State *L, CtErr *err) {
+  const char *msg = luaL_tolstring(L, -1, NULL);
+  ct_fail(err, CT_EINVAL, "%s", msg);
+  lua_pop(L, 2);
+  return CT_EINVAL;
+}
+
+/* A message handler: keeps the text as it is; errors of the front end carry their position. */
+static CtStatus run_traced(lua_State *L, int fn, int n_args, CtErr *err) {
+  int base = lua_gettop(L) - n_args;
+  int status = src_convert(L, fn, RW_KERNEL);
+  if (status == LUA_OK) {
+    lua_insert(L, base + 1);
+    status = lua_pcall(L, n_args, 0, 0);
+  }
+  CtStatus result = status == LUA_OK ? CT_OK : take_error(L, err);
+  lua_settop(L, base);
+  return result;
+}
+
+CtStatus front_trace(lua_State *L, int fn, int n_args, CtIr *ir, CtErr *err) {
+  Front *f = front_of(L);
+  fn = lua_absindex(L, fn);
+  if (f->ir != NULL) {
+    lua_pop(L, n_args);
+    return ct_fail(err, CT_EINVAL, "a kernel cannot launch a kernel; call a helper function");
+  }
+  Co *co = front_co(f, L);
+  Frame *outer = co->top;
+  co->top = NULL;
+  begin_trace(f, ir);
+  CtStatus status = run_traced(L, fn, n_args, err);
+  co->top = outer;
+  f->cur = co;
+  f->ir = NULL;
+  f->serial = 0;
+  return status == CT_OK ? ct_ir_finish(ir, err) : status;
+}
+
+void front_open(lua_State *L) {
+  Front *f = lua_newuserdatauv(L, sizeof *f, 0);
+  memset(f, 0, sizeof *f);
+  f->alloc = state_of(L)->alloc;
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, front_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &front_key);
+
+  static const luaL_Reg frame_meta[] = {{"__close", frame_close}, {"__gc", frame_gc}, {NULL, NULL}};
+  luaL_newmetatable(L, FRAME_TYPE);
+  luaL_setfuncs(L, frame_meta, 0);
+  lua_pop(L, 1);
+
+  lua_createtable(L, 0, RW_FN_COUNT);
+  const luaL_Reg *const parts[] = {front_flow_fns, front_var_fns, front_expr_fns};
+  for (size_t i = 0; i < CT_ARRAY_LEN(parts); i++) {
+    lua_pushlightuserdata(L, f);
+    lua_pushvalue(L, -2);
+    luaL_setfuncs(L, parts[i], 2); /* upvalues: the Front, the table of runtime functions */
+  }
+  src_set_runtime(L); /* takes the table */
+  front_open_expr(L);
+}

@@ -1,0 +1,29 @@
+/* front.h: the tracing front end: a kernel's Lua function is run once, rewritten (rewrite.h), with
+   symbolic arguments, and what it does is recorded as IR. front.c starts and ends traces;
+   front_flow.c, front_var.c and front_expr.c are the runtime functions of rewrite.h. */
+#ifndef CUTTLE_FRONT_H
+#define CUTTLE_FRONT_H
+
+#include <lua.h>
+
+#include "runtime/ir.h"
+
+void front_open(lua_State *L); /* once per state, before the first of the functions below */
+
+/* The IR of the running trace, or NULL. */
+CtIr *front_ir(lua_State *L);
+/* The same; outside a trace raises `'<name>' exists only inside a kernel`. Sets the script line of
+   the operations that follow to the caller's. */
+CtIr *front_here(lua_State *L, const char *name);
+/* Arithmetic on dynamic integers for the layout algebra; NULL outside a trace. */
+const CtDyn *front_dyn(lua_State *L);
+uint32_t front_serial(lua_State *L); /* number of the running trace; 0 outside */
+
+/* Traces: calls the function at `fn` as a kernel with the n_args values on top of the stack (popped),
+   recording in *ir, then runs the passes. On failure *err has the message with the script line. */
+CtStatus front_trace(lua_State *L, int fn, int n_args, CtIr *ir, CtErr *err);
+
+/* Inside a run-time if or loop, or behind a conditional exit: what changes Lua state is refused there. */
+bool front_is_conditional(lua_State *L);
+
+#endif

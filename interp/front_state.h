@@ -1,0 +1,147 @@
+/* front_state.h: the state of a trace, shared by the files of the front end; not for others.
+
+   A trace has a clock that every frame and table advances: comparing birth times answers "was this
+   made under the condition that is active now?". Frames are userdata, linked per coroutine; a frame
+   is ended by Lua closing it. */
+#ifndef CUTTLE_FRONT_STATE_H
+#define CUTTLE_FRONT_STATE_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "front.h"
+#include "value.h"
+
+enum { FRONT_MAX_NIL_VARS = 1024, FRONT_MAX_DEPTH = 150, FRONT_MAX_TURNS = 20000 };
+
+/* Which variables that began as nil have a value on every path to here; bit per variable. */
+typedef struct Assigned {
+  uint64_t w[FRONT_MAX_NIL_VARS / 64];
+} Assigned;
+
+typedef enum FrameKind { FRAME_FUNC, FRAME_IF, FRAME_LOOP, FRAME_MARK, FRAME_LOGIC } FrameKind;
+
+typedef struct Co Co;
+
+typedef struct Frame {
+  FrameKind kind;
+  Co *co;
+  struct Frame *parent;
+  bool is_open;
+  bool runtime;        /* an IF or LOGIC with a run-time condition, a loop of the kernel */
+  bool pending;        /* a run-time exit out of it or through it was emitted */
+  bool has_exit;       /* an exit to its block was emitted */
+  bool loop_exit;      /* LOOP of the kernel: an exit to the loop itself was emitted */
+  uint64_t runtime_at; /* clock when it became run-time */
+  uint64_t pending_at;
+  CtRegion region; /* where it stands */
+  CtVal op;    /* its first run-time operation: IF, FOR, LOOP; promotions are stored before it */
+  CtVal block; /* reserved for exits of what runs while tracing */
+  Assigned before; /* on entry of an arm or of a loop */
+  Assigned joined; /* over the live ends of the arms so far, or the exits */
+  /* IF and LOGIC */
+  int n_conds, last_k; /* last_k: the number yielded last */
+  bool is_last_arm;    /* its condition was static and true: no number follows */
+  bool has_else;
+  bool some_live;    /* the end of some arm was live */
+  bool is_or;        /* LOGIC */
+  CtVal cond, if_op; /* the innermost IF, and its condition */
+  CtVal position;    /* LOGIC: of the IR before */
+  /* LOOP */
+  const char *loop; /* "while", "repeat", "for", "in" */
+  int turns;
+  bool wants_region; /* while: the next turn opens the kernel's loop */
+  bool is_done;
+  bool is_float;
+  int64_t i, step;
+  uint64_t left; /* turns left of a static numeric for */
+  double fi, flimit, fstep;
+  /* FUNC */
+  bool is_kernel;
+  int depth;
+  int n_results; /* -1: none recorded yet */
+} Frame;
+
+struct Co {
+  lua_State *L;
+  Frame *top;
+  Co *resumer; /* who entered it last; NULL of a main one */
+  Co *next;
+};
+
+typedef struct Front {
+  CtAlloc alloc;
+  CtIr *ir; /* of the running trace, or NULL */
+  uint32_t serial, last_serial;
+  uint64_t clock;
+  bool dead; /* nothing can reach this point */
+  Assigned assigned;
+  int n_nil_vars;
+  Co *cos, *cur;
+} Front;
+
+/* A local that may be a variable of the kernel, a frozen Lua value, or a cell shared with inner
+   functions. User value 1 holds the Lua value of what is not a variable; user value 2 the name. */
+typedef enum BoxKind { BOX_CELL, BOX_FROZEN, BOX_VAR } BoxKind;
+typedef struct Box {
+  BoxKind kind;
+  bool is_cell; /* made by cell(): inner functions see it */
+  bool weak;    /* BOX_VAR: so far only constants; may still become wider */
+  CtVal var;    /* 0: began as nil, type unknown until the first store */
+  int nil_var;  /* bit in Assigned; -1: has always had a value */
+  int line;     /* where it began */
+  uint64_t born;
+  uint32_t serial;
+} Box;
+
+/* `c and x`: waits for its `or`. */
+typedef struct Half {
+  CtVal cond, if_op, var;
+  bool weak;
+  uint32_t serial;
+} Half;
+
+#define FRAME_TYPE "cuttle.frame"
+#define BOX_TYPE "cuttle.box"
+#define HALF_TYPE "cuttle.half"
+
+Front *front_of(lua_State *L);                /* from anywhere */
+static inline Front *front_up(lua_State *L) { /* in a runtime function: its upvalue 1 */
+  return lua_touserdata(L, lua_upvalueindex(1));
+}
+Co *front_co(Front *f, lua_State *L); /* of the running coroutine; notices switches */
+void front_at(lua_State *L, Front *f);
+
+Frame *frame_push(lua_State *L, Front *f, FrameKind kind); /* leaves the userdata on the stack */
+void frame_end(Front *f, Frame *frame);
+Frame *frame_top(lua_State *L, Front *f, FrameKind kind); /* innermost of the kind */
+
+/* The clock of the newest condition that is active: run-time frames and conditional exits of this
+   coroutine and of those that resumed it. 0: nothing is conditional. */
+uint64_t front_condition(Front *f, lua_State *L);
+/* No run-time frame or pending exit between here and the target, itself not counted. */
+bool front_is_plain(Front *f, lua_State *L, const Frame *target);
+/* Emits an exit to the target; this point is dead afterwards. */
+void front_exit(lua_State *L, Front *f, Frame *target);
+
+void front_join(Front *f, Assigned *into, bool *some_live); /* the end of an arm, live or dead */
+
+/* Variables. */
+Box *box_push(lua_State *L, Front *f, BoxKind kind, const char *name); /* on the stack */
+Box *box_test(lua_State *L, int idx);
+void box_load(lua_State *L, Front *f, int idx);             /* pushes a snapshot */
+void box_store(lua_State *L, Front *f, int idx, int value); /* into a variable */
+const char *box_name(lua_State *L, int idx); /* valid while the box is on the stack */
+/* Makes the box at idx a variable that holds the value at `value`, stored before `op` (0: here). */
+void box_promote(lua_State *L, Front *f, int idx, int value, CtVal op);
+
+/* A condition: 1 or 0 when it is static, else -1 and *c is the run-time bool. `what` tests it ("if"). */
+int front_truth(lua_State *L, int idx, const char *what, CtVal *c);
+Half *half_test(lua_State *L, int idx);
+
+extern const luaL_Reg front_flow_fns[], front_var_fns[], front_expr_fns[];
+void front_open_expr(lua_State *L);
+/* A kernel calls the function on top of the stack (popped) instead of the C function at idx. */
+void front_replace(lua_State *L, int idx);
+
+#endif

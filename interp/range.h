@@ -1,0 +1,18 @@
+/* range.h: what range() and axes() return: a loop of the kernel, waiting for its 'for'. */
+#ifndef CUTTLE_RANGE_H
+#define CUTTLE_RANGE_H
+
+#include <lua.h>
+
+#include "runtime/inttuple.h"
+
+typedef struct Range { /* index runs from start while it is < stop (> for a negative step) */
+  CtInt start, stop, step;
+  int64_t unroll; /* as CT_OP_FOR's hint */
+} Range;
+
+#define RANGE_TYPE "range"
+
+Range *range_test(lua_State *L, int idx); /* NULL when it is none */
+
+#endif

@@ -1,0 +1,173 @@
+/* value.c: run-time values and what becomes of Lua values beside them. */
+#include "value.h"
+
+#include <lauxlib.h>
+
+#include "diag.h"
+#include "front_state.h"
+
+typedef struct Value {
+  CtVal v;
+  uint32_t serial; /* of the trace that it belongs to */
+} Value;
+
+/* A folded integer or boolean is static again, so that it can bound a loop or index a register. */
+static bool push_constant(lua_State *L, const CtInst *inst) {
+  if (inst->op != CT_OP_CONST || ct_is_float((CtDtype)inst->type)) {
+    return false;
+  }
+  if (inst->type == CT_bool) {
+    lua_pushboolean(L, inst->imm.i != 0);
+  } else {
+    lua_pushinteger(L, inst->imm.i);
+  }
+  return true;
+}
+
+void value_push(lua_State *L, CtVal v) {
+  const Front *f = front_of(L);
+  if (v == 0) {
+    luaL_error(L, "not enough memory");
+    return;
+  }
+  if (push_constant(L, ct_inst(f->ir, v))) {
+    return;
+  }
+  Value *value = lua_newuserdatauv(L, sizeof *value, 0);
+  *value = (Value){v, f->serial};
+  luaL_setmetatable(L, VALUE_TYPE);
+}
+
+bool value_test(lua_State *L, int idx, CtVal *out) {
+  if (lua_type(L, idx) != LUA_TUSERDATA) {
+    return false;
+  }
+  const Value *value = luaL_testudata(L, idx, VALUE_TYPE);
+  if (value == NULL) {
+    return false;
+  }
+  if (value->serial != front_serial(L)) {
+    diag_error(L, "a run-time value was kept from a kernel whose trace has ended");
+  }
+  if (out != NULL) {
+    *out = value->v;
+  }
+  return true;
+}
+
+const char *value_kind(CtDtype type) {
+  return type == CT_bool ? "bool" : (ct_is_float(type) ? "float" : "int");
+}
+
+static int fail_operand(lua_State *L, int idx, CtDtype want, const char *what) {
+  CtVal v;
+  const char *given = luaL_typename(L, idx);
+  if (half_test(L, idx) != NULL) {
+    return diag_error(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
+  }
+  if (value_test(L, idx, &v)) {
+    given = ct_dtypes[ct_inst(front_ir(L), v)->type].name;
+  }
+  return diag_error(L, "%s: %s expected, got %s", what,
+                    want == CT_VOID ? "a number or boolean" : ct_dtypes[want].name, given);
+}
+
+/* May a run-time value of type `is` be used as `want` without saying so? Never a narrower one. */
+static bool converts(CtDtype is, CtDtype want) {
+  if (want == CT_VOID || is == want) {
+    return true;
+  }
+  if (is == CT_bool || want == CT_bool || (ct_is_float(is) && ct_is_int(want))) {
+    return false;
+  }
+  return ct_is_int(is) != ct_is_int(want) || ct_dtypes[want].bits >= ct_dtypes[is].bits;
+}
+
+static CtVal convert(lua_State *L, CtIr *ir, CtVal v, CtDtype want, const char *what) {
+  CtDtype is = (CtDtype)ct_inst(ir, v)->type;
+  if (!converts(is, want)) {
+    diag_error(L, "%s: %s expected, got %s; use cast(x, %s)", what, ct_dtypes[want].name,
+               ct_dtypes[is].name, ct_dtypes[want].name);
+  }
+  return want == CT_VOID ? v : ct_ir_cast(ir, v, want);
+}
+
+static CtVal number(lua_State *L, CtIr *ir, int idx, CtDtype want, const char *what) {
+  if (want == CT_VOID) {
+    int64_t i = lua_tointeger(L, idx);
+    want = !lua_isinteger(L, idx) ? CT_f32 : (i == (int32_t)i ? CT_i32 : CT_i64);
+  }
+  if (ct_is_float(want)) {
+    return ct_ir_const_float(ir, want, lua_tonumber(L, idx));
+  }
+  int is_int;
+  int64_t i = lua_tointegerx(L, idx, &is_int);
+  if (want == CT_bool || !is_int) {
+    fail_operand(L, idx, want, what);
+  }
+  if (want == CT_i32 && i != (int32_t)i) {
+    diag_error(L, "%s: %I does not fit i32", what, (LUAI_UACINT)i);
+  }
+  return ct_ir_const_int(ir, want, i);
+}
+
+CtVal value_to(lua_State *L, int idx, CtDtype want, const char *what) {
+  CtIr *ir = front_ir(L);
+  CtVal v;
+  if (value_test(L, idx, &v)) {
+    return convert(L, ir, v, want, what);
+  }
+  if (lua_type(L, idx) == LUA_TNUMBER) {
+    return number(L, ir, idx, want, what);
+  }
+  if (lua_isboolean(L, idx) && (want == CT_VOID || want == CT_bool)) {
+    return ct_ir_const_int(ir, CT_bool, lua_toboolean(L, idx));
+  }
+  fail_operand(L, idx, want, what);
+  return 0;
+}
+
+/* The type of a Lua number beside a run-time value of type `other`: a constant adapts. */
+static CtDtype constant_type(lua_State *L, int idx, CtDtype other) {
+  if (!lua_isinteger(L, idx)) {
+    return ct_is_float(other) ? other : CT_f32;
+  }
+  int64_t i = lua_tointeger(L, idx);
+  return ct_is_float(other) || i == (int32_t)i ? other : CT_i64;
+}
+
+static CtDtype common_type(CtDtype a, CtDtype b) {
+  if (ct_is_float(a) != ct_is_float(b)) {
+    return ct_is_float(a) ? a : b;
+  }
+  return ct_dtypes[a].bits >= ct_dtypes[b].bits ? a : b;
+}
+
+static CtDtype runtime_type(lua_State *L, const CtIr *ir, int idx) {
+  CtVal v;
+  if (value_test(L, idx, &v)) {
+    return (CtDtype)ct_inst(ir, v)->type;
+  }
+  return lua_isboolean(L, idx) ? CT_bool : CT_VOID;
+}
+
+void value_pair(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) {
+  CtIr *ir = front_ir(L);
+  CtDtype s = runtime_type(L, ir, a);
+  CtDtype t = runtime_type(L, ir, b);
+  const int idx[2] = {a, b};
+  for (int i = 0; i < 2; i++) {
+    if (lua_type(L, idx[i]) != LUA_TNUMBER && !lua_isboolean(L, idx[i]) &&
+        !value_test(L, idx[i], NULL)) {
+      fail_operand(L, idx[i], CT_VOID, op);
+    }
+  }
+  s = s == CT_VOID ? constant_type(L, a, t) : s;
+  t = t == CT_VOID ? constant_type(L, b, s) : t;
+  if ((s == CT_bool) != (t == CT_bool)) {
+    diag_error(L, "%s: a bool beside a number; write where(c, 1, 0) for the bool", op);
+  }
+  CtDtype type = common_type(s, t);
+  *x = value_to(L, a, type, op);
+  *y = value_to(L, b, type, op);
+}

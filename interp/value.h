@@ -1,0 +1,35 @@
+/* value.h: a run-time value as Lua sees it while a kernel is traced: a userdata that names an
+   operation of the running trace's IR. */
+#ifndef CUTTLE_VALUE_H
+#define CUTTLE_VALUE_H
+
+#include <lua.h>
+
+#include "runtime/ir.h"
+
+#define VALUE_TYPE "value" /* the metatable's name in the registry */
+
+/* Pushes the value of an operation of the running trace. */
+void value_push(lua_State *L, CtVal v);
+
+/* Whether the Lua value at idx is a run-time value; *out (may be NULL) gets its operation. Raises for
+   one that was kept from a trace that has ended. */
+bool value_test(lua_State *L, int idx, CtVal *out);
+
+/* Operands of the running trace: the run-time value, Lua number or boolean at idx as a value of type
+   `want` (CT_VOID: a run-time value as it is, an integer as i32 or i64, a float as f32). Raises, naming
+   `what`, for anything else, for a float where an integer is wanted, and for a bool mixed with numbers. */
+CtVal value_to(lua_State *L, int idx, CtDtype want, const char *what);
+
+/* Both operands of a binary operation of the script, brought to one type by the rules of the language
+   (docs/kernels.md, "Mixed types"); at least one is a run-time value. `op` as in messages: "+". */
+void value_pair(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y);
+
+/* "int", "float", "bool": how messages call a run-time value's type. */
+const char *value_kind(CtDtype type);
+
+/* As bind_open_layout in bind.h: arithmetic and mathematics; what exists only inside a kernel. */
+void bind_open_value(lua_State *L);
+void bind_open_block(lua_State *L);
+
+#endif
