@@ -28,6 +28,7 @@
 /* The scratch arena, and the integers of the running trace, if there is one. */
 CtCx bind_cx(lua_State *L);
 CtCx bind_enter(lua_State *L); /* empties the arena first */
+CtAlloc bind_alloc(lua_State *L); /* the state's memory, for what outlives the binding */
 
 /* {====== From Lua ====== */
 
@@ -79,11 +80,14 @@ void bind_push_int(lua_State *L, CtInt i);     /* an integer, run-time value, ba
 void bind_push_tuple(lua_State *L, CtTuple t); /* an integer, or nested tables that print as tuples */
 void bind_push_layout(lua_State *L, CtLayout l); /* copied into the new userdata */
 void bind_push_dtype(lua_State *L, CtDtype t);
-void bind_push_text(lua_State *L, CtText *t); /* and frees it; raises when an append had failed */
+void bind_push_text(lua_State *L, const CtText *t); /* raises when an append had failed */
+
+/* A text in the scratch arena: nothing to free, and nothing lost when a Lua function raises. */
+void bind_text_init(CtText *t, const CtCx *cx);
 
 /* Text of a value for messages, in the scratch arena: never fails, "?" at worst. */
 const char *bind_layout_text(const CtCx *cx, CtLayout l);
-const char *bind_tuple_text(const CtCx *cx, CtTuple t);
+const char *bind_tuple_text(const CtCx *cx, CtTuple tuple);
 
 /* {====== Opening: each is called with the language's table on top of the stack, adds its names to it,
    registers its metatables, and leaves the stack as it was. state.c lists them in order. ====== */

@@ -35,8 +35,8 @@ int diag_type_error(lua_State *L, int arg, const char *op, const char *expected)
 /* "a string", "nil", "a tensor": what messages call the value at idx. Pushes the text [-0, +1, m]. */
 const char *diag_push_kind(lua_State *L, int idx);
 
-/* Message handler for lua_pcall: turns any error value into text; with a traceback for internal
-   errors (no script is on the stack) or when `with_traceback` was set in the registry. */
+/* Message handler for lua_pcall: turns any error value into text, with a traceback when
+   diag_set_traceback asked for it. */
 int diag_handler(lua_State *L);
 void diag_set_traceback(lua_State *L, bool on);
 

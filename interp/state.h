@@ -20,8 +20,6 @@ typedef enum StateMode {
   STATE_EMIT /* launches are compiled for the target but not run; see state.h's users in launch.c */
 } StateMode;
 
-typedef enum StateDeviceKind { STATE_AUTO, STATE_CPU, STATE_CUDA } StateDeviceKind;
-
 typedef struct CuttleState {
   lua_State *L; /* the main thread */
   CtAlloc alloc;
@@ -29,24 +27,23 @@ typedef struct CuttleState {
   StateMode mode;
   CtRand rand;
 
-  cuttle_Options options; /* as given; the texts are not kept */
-  bool is_module;         /* loaded by a foreign Lua, which owns L */
+  cuttle_Options options; /* as given; its texts are not kept */
+  bool is_module;         /* opened in a Lua that somebody else owns */
   char error[1280];       /* cuttle_error's message */
 
   const volatile sig_atomic_t *interrupt; /* not 0: stop; never NULL */
-  volatile sig_atomic_t own_interrupt;
-  uint64_t instructions; /* of this call so far, counted when there is a limit */
+  volatile sig_atomic_t own_interrupt;    /* what `interrupt` points to */
+  uint64_t n_instructions;                /* of this call so far, counted when there is a limit */
+  int n_calls;                            /* of state_call in progress */
 
-  StateDeviceKind device_kind; /* the choice of the current device, as the user made it */
-  int device_ordinal;
-  bool is_device_open;       /* the choice was acted upon */
-  char device_why[512];      /* why `auto` took the CPU engine; "" else */
-  CtDevice *device;          /* the current device; NULL: the CPU engine */
+  /* The current device is what `device_text` says ("auto"); it is opened at first use. */
+  char device_text[32];
+  bool is_device_open;
+  CtDevice *device;     /* NULL: the CPU engine */
+  char device_why[512]; /* why `auto` took the CPU engine; "" else */
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
-  CtSimtEngine *simt;        /* opened at first use */
+  CtSimtEngine *simt;                /* opened at first use */
 
-  void *(*base_alloc)(void *ud, void *ptr, size_t old_bytes, size_t new_bytes);
-  void *base_ud;
   atomic_size_t bytes; /* on the host, counted when there is a limit */
 } CuttleState;
 
@@ -57,20 +54,24 @@ CuttleState *state_of(lua_State *L);
 CuttleState *state_new(const cuttle_Options *options);
 void state_free(CuttleState *s);
 
-/* Makes a state for a Lua that exists already, once; the language's table is pushed [-0, +1, e]. */
-void state_open_module(lua_State *L);
+/* The state of a Lua that exists already, made at the first call and freed with that Lua [-0, +0, e]. */
+CuttleState *state_attach(lua_State *L);
 
-/* Pushes the table of the language's names [-0, +1, -]. */
+/* language.c: the libraries of a new Lua state; the language's names as globals [-0, +0, e]. */
+void state_open_libs(lua_State *L);
+/* The same names in a table, made at the first call [-0, +1, e]. */
 void state_push_language(lua_State *L);
+/* Table in the registry: the latest kernel of each name. bind_kernel.c fills it. */
+#define STATE_KERNELS "cuttle.kernels"
 
-/* "auto", "cpu", "cuda", "cuda:1". Changes the choice before the device is opened, and the current
-   device after. */
+/* Makes "auto", "cpu", "cuda" or "cuda:1" the current device. Opens none: a device that is missing is
+   an error of its first use. */
 CtStatus state_choose_device(CuttleState *s, const char *text, CtErr *err) CT_NODISCARD;
 
 /* The device for new tensors and launches: NULL is the CPU engine. Opens it at first use. */
 CtStatus state_device(CuttleState *s, CtDevice **out, CtErr *err) CT_NODISCARD;
 
-/* CUDA device number `ordinal`, opened at first use; -1: the host's context or the chosen ordinal. */
+/* CUDA device number `ordinal`, opened at first use; -1: that of the host's context, else 0. */
 CtStatus state_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *err) CT_NODISCARD;
 
 /* The CPU engine, opened at first use. */

@@ -1,0 +1,434 @@
+/* bind_util.c: Lua values to those of the core and back, for all bindings. */
+#include "bind.h"
+
+#include <string.h>
+
+#include "front.h"
+#include "state.h"
+#include "value.h"
+
+/* {====== Context ====== */
+
+CtCx bind_cx(lua_State *L) {
+  return (CtCx){.arena = &state_of(L)->scratch, .dyn = front_dyn(L)};
+}
+
+CtCx bind_enter(lua_State *L) {
+  CtCx cx = bind_cx(L);
+  ct_arena_reset(cx.arena);
+  return cx;
+}
+
+CtAlloc bind_alloc(lua_State *L) { return state_of(L)->alloc; }
+
+/* An allocator over the scratch arena: nothing is freed before the next binding, and so nothing is
+   lost when Lua jumps. */
+static void *arena_alloc(void *arena, void *ptr, size_t old_bytes, size_t new_bytes) {
+  void *p = new_bytes == 0 ? NULL : ct_arena_alloc(arena, new_bytes);
+  if (p != NULL && ptr != NULL) {
+    memcpy(p, ptr, old_bytes < new_bytes ? old_bytes : new_bytes);
+  }
+  return p;
+}
+
+void bind_text_init(CtText *t, const CtCx *cx) {
+  ct_text_init(t, (CtAlloc){arena_alloc, cx->arena});
+}
+
+static void *must_alloc(lua_State *L, const CtCx *cx, size_t bytes) {
+  void *p = ct_arena_alloc(cx->arena, bytes);
+  if (p == NULL) {
+    diag_error(L, "not enough memory");
+  }
+  return p;
+}
+
+/* {====== Types ====== */
+
+void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods) {
+  luaL_newmetatable(L, name); /* stack: metatable */
+  luaL_setfuncs(L, meta, 0);
+  if (methods != NULL) {
+    lua_newtable(L); /* stack: metatable, methods */
+    luaL_setfuncs(L, methods, 0);
+    lua_setfield(L, -2, "__index");
+  }
+  lua_pop(L, 1);
+}
+
+bool bind_is_any(lua_State *L, int idx) { return luaL_testudata(L, idx, ANY_TYPE) != NULL; }
+
+void bind_push_any(lua_State *L) { lua_getfield(L, LUA_REGISTRYINDEX, "cuttle._"); }
+
+/* {====== Integers ====== */
+
+#define INT_EXPECTED "an integer was expected"
+
+/* A run-time value as an integer of the algebra. */
+static bool test_runtime(lua_State *L, int idx, const char *op, CtInt *out) {
+  CtVal v;
+  if (lua_type(L, idx) != LUA_TUSERDATA || !value_test(L, idx, &v)) {
+    return false;
+  }
+  const CtIr *ir = front_ir(L);
+  CtDtype type = (CtDtype)ct_inst(ir, v)->type;
+  if (!ct_is_int(type)) {
+    diag_error(L, "%s: a run-time value of type %s is no integer; cast it with i32(x)", op,
+               ct_dtypes[type].name);
+  }
+  *out = ct_ir_int(ir, v);
+  return true;
+}
+
+static bool test_int(lua_State *L, int idx, const char *op, CtInt *out) {
+  int is_int;
+  if (lua_type(L, idx) == LUA_TNUMBER) {
+    *out = ct_int(lua_tointegerx(L, idx, &is_int));
+    if (!is_int) {
+      diag_error(L, "%s: %s is no integer; " INT_EXPECTED, op, luaL_tolstring(L, idx, NULL));
+    }
+    return true;
+  }
+  const CtInt *basis = luaL_testudata(L, idx, BASIS_TYPE);
+  if (basis != NULL) {
+    *out = *basis;
+    return true;
+  }
+  return test_runtime(L, idx, op, out);
+}
+
+CtInt bind_to_int(lua_State *L, int idx, const char *op) {
+  CtInt i = ct_int(0);
+  if (!test_int(L, idx, op, &i)) {
+    diag_type_error(L, idx, op, "an integer");
+  }
+  return i;
+}
+
+int64_t bind_to_static(lua_State *L, int idx, const char *op) {
+  CtInt i = bind_to_int(L, idx, op);
+  if (!ct_is_static(i) || i.basis_depth > 0) {
+    diag_error(L, "%s: argument %d is known only at run time; a number known while tracing was "
+                  "expected", op, idx);
+  }
+  return i.v;
+}
+
+int bind_to_index(lua_State *L, int idx, int lo, int hi, const char *op, const char *what) {
+  int64_t i = bind_to_static(L, idx, op);
+  if (i < lo || i > hi) {
+    diag_error(L, "%s: %s %I is out of range; %d to %d were expected", op, what, (LUAI_UACINT)i,
+               lo, hi);
+  }
+  return (int)i;
+}
+
+/* {====== Tuples ====== */
+
+#define TUPLE_EXPECTED "an integer, a table of them, a text like \"(4,(2,3))\" or _"
+
+static CtTuple to_tuple(lua_State *L, int idx, const CtCx *cx, const char *op, int arg, int depth);
+
+/* A table without a first element is () only when it is empty. */
+static void check_empty(lua_State *L, int idx, const char *op) {
+  lua_pushnil(L);
+  if (lua_next(L, idx) != 0) {
+    const char *key = luaL_tolstring(L, -2, NULL);
+    diag_error(L, "%s: a table with the key '%s' is no tuple; {4, {2, 3}} is one", op, key);
+  }
+}
+
+static CtTuple table_to_tuple(lua_State *L, int idx, const CtCx *cx, const char *op, int arg,
+                              int depth) {
+  lua_Unsigned n = lua_rawlen(L, idx);
+  if (n == 0) {
+    check_empty(L, idx, op);
+  }
+  if (n > CT_MAX_NODES || depth >= CT_MAX_DEPTH) {
+    diag_error(L, "%s: argument %d is a tuple of more than %d integers or %d levels", op, arg,
+               CT_MAX_NODES, CT_MAX_DEPTH);
+  }
+  luaL_checkstack(L, 4, NULL);
+  CtTuple *items = must_alloc(L, cx, (size_t)n * sizeof(CtTuple) + 1);
+  for (lua_Unsigned i = 0; i < n; i++) {
+    lua_rawgeti(L, idx, (lua_Integer)i + 1);
+    items[i] = to_tuple(L, lua_gettop(L), cx, op, arg, depth + 1);
+    lua_pop(L, 1);
+  }
+  return ct_tuple(cx->arena, (int)n, items);
+}
+
+static CtTuple text_to_tuple(lua_State *L, int idx, const CtCx *cx) {
+  CtErr err;
+  size_t len;
+  CtTuple t;
+  const char *text = lua_tolstring(L, idx, &len);
+  diag_check(L, ct_tuple_parse(cx->arena, text, len, &t, &err), &err);
+  return t;
+}
+
+static CtTuple not_a_tuple(lua_State *L, int idx, const char *op, int arg, int depth) {
+  if (depth == 0) {
+    diag_type_error(L, idx, op, TUPLE_EXPECTED);
+  }
+  diag_error(L, "%s: argument %d has %s in it; integers were expected", op, arg,
+             diag_push_kind(L, idx));
+  return NULL;
+}
+
+static CtTuple to_tuple(lua_State *L, int idx, const CtCx *cx, const char *op, int arg, int depth) {
+  CtInt i;
+  CtTuple t;
+  switch (lua_type(L, idx)) {
+    case LUA_TTABLE: t = table_to_tuple(L, idx, cx, op, arg, depth); break;
+    case LUA_TSTRING: t = text_to_tuple(L, idx, cx); break;
+    default:
+      if (test_int(L, idx, op, &i)) {
+        t = ct_leaf(cx->arena, i);
+      } else if (bind_is_any(L, idx)) {
+        t = ct_leaf(cx->arena, ct_any());
+      } else {
+        return not_a_tuple(L, idx, op, arg, depth);
+      }
+  }
+  if (t == NULL) {
+    diag_error(L, "%s: argument %d: not enough memory, or a tuple of more than %d integers", op,
+               arg, CT_MAX_NODES);
+  }
+  return t;
+}
+
+CtTuple bind_to_tuple(lua_State *L, int idx, const CtCx *cx, const char *op) {
+  idx = lua_absindex(L, idx);
+  return to_tuple(L, idx, cx, op, idx, 0);
+}
+
+CtTuple bind_opt_tuple(lua_State *L, int idx, const CtCx *cx, const char *op) {
+  return lua_isnoneornil(L, idx) ? NULL : bind_to_tuple(L, idx, cx, op);
+}
+
+CtTuple bind_to_coord(lua_State *L, int first, const CtCx *cx, const char *op) {
+  int n = lua_gettop(L) - first + 1;
+  if (n == 1) {
+    return bind_to_tuple(L, first, cx, op);
+  }
+  if (n < 1) {
+    diag_error(L, "%s: a coordinate is missing; give an integer or table for each mode", op);
+  }
+  CtTuple *items = must_alloc(L, cx, (size_t)n * sizeof(CtTuple));
+  for (int i = 0; i < n; i++) {
+    items[i] = bind_to_tuple(L, first + i, cx, op);
+  }
+  CtTuple t = ct_tuple(cx->arena, n, items);
+  if (t == NULL) {
+    diag_error(L, "%s: not enough memory, or a coordinate of more than %d integers", op,
+               CT_MAX_NODES);
+  }
+  return t;
+}
+
+/* {====== Layouts ====== */
+
+/* The userdata: nodes of the shape, then of the stride, behind this struct. */
+typedef struct LayoutBox {
+  CtLayout layout;
+  uint32_t serial; /* of the trace whose values it holds; 0: static */
+} LayoutBox;
+
+bool bind_test_layout(lua_State *L, int idx, CtLayout *out) {
+  const LayoutBox *box = luaL_testudata(L, idx, LAYOUT_TYPE);
+  if (box == NULL) {
+    return false;
+  }
+  if (box->serial != 0 && box->serial != front_serial(L)) {
+    diag_error(L, "a layout with run-time values was kept from a kernel that has ended");
+  }
+  *out = box->layout;
+  return true;
+}
+
+void bind_push_layout(lua_State *L, CtLayout l) {
+  size_t n_shape = l.shape->len, n_stride = l.stride->len;
+  LayoutBox *box =
+      lua_newuserdatauv(L, sizeof *box + (n_shape + n_stride) * sizeof(CtNode), 0);
+  CtNode *nodes = (CtNode *)(box + 1);
+  memcpy(nodes, l.shape, n_shape * sizeof *nodes);
+  memcpy(nodes + n_shape, l.stride, n_stride * sizeof *nodes);
+  box->layout = (CtLayout){nodes, nodes + n_shape};
+  box->serial = ct_layout_is_static(l) ? 0 : front_serial(L);
+  luaL_setmetatable(L, LAYOUT_TYPE);
+}
+
+CtLayout bind_to_layout(lua_State *L, int idx, const CtCx *cx, const char *op) {
+  CtLayout l;
+  CtErr err;
+  idx = lua_absindex(L, idx);
+  if (bind_test_layout(L, idx, &l)) {
+    return l;
+  }
+  int type = lua_type(L, idx);
+  if (type == LUA_TSTRING) {
+    size_t len;
+    const char *text = lua_tolstring(L, idx, &len);
+    diag_check(L, ct_layout_parse(cx->arena, text, len, &l, &err), &err);
+    return l;
+  }
+  CtInt i;
+  if (type != LUA_TTABLE && !test_int(L, idx, op, &i)) {
+    diag_type_error(L, idx, op, "a layout, a shape or a text like \"(4,8):(8,1)\"");
+  }
+  CtTuple shape = bind_to_tuple(L, idx, cx, op);
+  diag_check(L, ct_layout_make(cx, shape, NULL, &l, &err), &err);
+  return l;
+}
+
+/* {====== Tilers ====== */
+
+static CtTiler to_tiler(lua_State *L, int idx, const CtCx *cx, const char *op, int depth);
+
+static CtTiler table_to_tiler(lua_State *L, int idx, const CtCx *cx, const char *op, int depth) {
+  lua_Unsigned n = lua_rawlen(L, idx);
+  if (n == 0) {
+    check_empty(L, idx, op);
+  }
+  if (n > CT_MAX_NODES || depth >= CT_MAX_DEPTH) {
+    diag_error(L, "%s: a tiler of more than %d modes or %d levels", op, CT_MAX_NODES,
+               CT_MAX_DEPTH);
+  }
+  luaL_checkstack(L, 4, NULL);
+  CtTiler *items = must_alloc(L, cx, (size_t)n * sizeof *items + 1);
+  for (lua_Unsigned i = 0; i < n; i++) {
+    lua_rawgeti(L, idx, (lua_Integer)i + 1);
+    items[i] = to_tiler(L, lua_gettop(L), cx, op, depth + 1);
+    lua_pop(L, 1);
+  }
+  return (CtTiler){.kind = CT_TILER_TUPLE, .n = (int)n, .items = items};
+}
+
+static CtTiler text_to_tiler(lua_State *L, int idx, const CtCx *cx) {
+  CtErr err;
+  CtTiler t;
+  size_t len;
+  const char *text = lua_tolstring(L, idx, &len);
+  diag_check(L, ct_tiler_parse(cx->arena, text, len, &t, &err), &err);
+  return t;
+}
+
+static CtTiler int_to_tiler(lua_State *L, CtInt i, const CtCx *cx) {
+  CtErr err;
+  CtTiler t = {.kind = CT_TILER_ANY};
+  CtTuple leaf = ct_leaf(cx->arena, i);
+  CtStatus st = leaf == NULL ? ct_fail_nomem(&err) : ct_tiler_from_tuple(cx->arena, leaf, &t, &err);
+  diag_check(L, st, &err);
+  return t;
+}
+
+static CtTiler to_tiler(lua_State *L, int idx, const CtCx *cx, const char *op, int depth) {
+  CtLayout l;
+  CtInt i;
+  if (bind_test_layout(L, idx, &l)) {
+    return (CtTiler){.kind = CT_TILER_LAYOUT, .layout = l};
+  }
+  if (bind_is_any(L, idx)) {
+    return (CtTiler){.kind = CT_TILER_ANY};
+  }
+  if (lua_type(L, idx) == LUA_TTABLE) {
+    return table_to_tiler(L, idx, cx, op, depth);
+  }
+  if (lua_type(L, idx) == LUA_TSTRING) {
+    return text_to_tiler(L, idx, cx);
+  }
+  if (test_int(L, idx, op, &i)) {
+    return int_to_tiler(L, i, cx);
+  }
+  if (depth > 0) {
+    diag_error(L, "%s: a tiler has %s in it; integers and layouts were expected", op,
+               diag_push_kind(L, idx));
+  }
+  diag_type_error(L, idx, op, "a tiler: an integer, a table of tilers, a layout, a text or _");
+  return (CtTiler){.kind = CT_TILER_ANY};
+}
+
+CtTiler bind_to_tiler(lua_State *L, int idx, const CtCx *cx, const char *op) {
+  return to_tiler(L, lua_absindex(L, idx), cx, op, 0);
+}
+
+/* {====== Mode paths ====== */
+
+int bind_to_path(lua_State *L, int first, int path[CT_MAX_DEPTH], const char *op) {
+  int n = lua_gettop(L) - first + 1;
+  bool is_table = n == 1 && lua_type(L, first) == LUA_TTABLE;
+  n = is_table ? (int)lua_rawlen(L, first) : n;
+  if (n > CT_MAX_DEPTH) {
+    diag_error(L, "%s: a path of %d modes is too long; at most %d were expected", op, n,
+               CT_MAX_DEPTH);
+  }
+  luaL_checkstack(L, 2, NULL);
+  for (int i = 0; i < n; i++) {
+    if (is_table) {
+      lua_rawgeti(L, first, i + 1);
+      path[i] = bind_to_index(L, -1, 0, CT_MAX_NODES, op, "mode");
+      lua_pop(L, 1);
+    } else {
+      path[i] = bind_to_index(L, first + i, 0, CT_MAX_NODES, op, "mode");
+    }
+  }
+  return n < 0 ? 0 : n;
+}
+
+/* {====== To Lua ====== */
+
+static void push_basis(lua_State *L, CtInt i) {
+  CtInt *basis = lua_newuserdatauv(L, sizeof *basis, 0);
+  *basis = i;
+  luaL_setmetatable(L, BASIS_TYPE);
+}
+
+void bind_push_int(lua_State *L, CtInt i) {
+  if (i.kind == CT_ANY) {
+    bind_push_any(L);
+  } else if (i.basis_depth > 0) {
+    push_basis(L, i);
+  } else if (i.kind == CT_DYNAMIC) {
+    value_push(L, i.id);
+  } else {
+    lua_pushinteger(L, i.v);
+  }
+}
+
+void bind_push_tuple(lua_State *L, CtTuple t) {
+  lua_Integer n = 0;
+  if (ct_is_leaf(t)) {
+    bind_push_int(L, t->i);
+    return;
+  }
+  luaL_checkstack(L, 4, NULL);
+  lua_createtable(L, t->rank, 0);
+  for (CtTuple c = ct_first(t); c != ct_end(t); c = ct_next(c)) {
+    bind_push_tuple(L, c);
+    lua_rawseti(L, -2, ++n);
+  }
+  luaL_setmetatable(L, TUPLE_TYPE);
+}
+
+void bind_push_text(lua_State *L, const CtText *t) {
+  CtErr err;
+  diag_check(L, ct_text_status(t, &err), &err);
+  lua_pushlstring(L, ct_text_str(t), t->len);
+}
+
+/* {====== Text for messages ====== */
+
+const char *bind_layout_text(const CtCx *cx, CtLayout l) {
+  CtText t;
+  bind_text_init(&t, cx);
+  ct_layout_print(cx, l, &t);
+  return t.failed ? "?" : ct_text_str(&t);
+}
+
+const char *bind_tuple_text(const CtCx *cx, CtTuple tuple) {
+  CtText t;
+  bind_text_init(&t, cx);
+  ct_tuple_print(cx, tuple, &t);
+  return t.failed ? "?" : ct_text_str(&t);
+}

@@ -1,0 +1,143 @@
+/* diag.c: errors of the core as errors of a script, and the handler of uncaught ones. */
+#include "diag.h"
+
+#include <lauxlib.h>
+#include <stdarg.h>
+#include <string.h>
+
+static const char traceback_key = 0; /* its address names a boolean in the registry */
+
+static bool is_stdlib(const char *source) {
+  return strncmp(source, DIAG_STDLIB_PREFIX, sizeof DIAG_STDLIB_PREFIX - 1) == 0;
+}
+
+bool diag_find_script(lua_State *L, lua_Debug *ar) {
+  for (int level = 0; lua_getstack(L, level, ar) != 0; level++) {
+    lua_getinfo(L, "Sl", ar);
+    if (ar->currentline > 0 && !is_stdlib(ar->source)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void diag_push_where(lua_State *L) {
+  lua_Debug ar;
+  luaL_checkstack(L, 4, NULL);
+  if (diag_find_script(L, &ar)) {
+    lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
+  } else {
+    lua_pushliteral(L, "");
+  }
+}
+
+_Noreturn static void throw(lua_State *L) {
+  lua_error(L);
+  CT_UNREACHABLE();
+}
+
+void diag_raise(lua_State *L, const CtErr *err) {
+  if (err->line > 0) {
+    luaL_checkstack(L, 4, NULL);
+    lua_pushfstring(L, "%s:%d: ", err->chunk, err->line);
+  } else {
+    diag_push_where(L);
+  }
+  lua_pushstring(L, err->msg);
+  lua_concat(L, 2);
+  throw(L);
+}
+
+void diag_check(lua_State *L, CtStatus status, const CtErr *err) {
+  if (status != CT_OK) {
+    diag_raise(L, err);
+  }
+}
+
+int diag_error(lua_State *L, const char *fmt, ...) {
+  va_list args;
+  diag_push_where(L);
+  va_start(args, fmt);
+  lua_pushvfstring(L, fmt, args);
+  va_end(args);
+  lua_concat(L, 2);
+  throw(L);
+}
+
+/* {====== Kinds of values ====== */
+
+typedef struct KindRow {
+  int type;
+  const char *text;
+} KindRow;
+
+static const KindRow kinds[] = {
+    {LUA_TNONE, "nothing"},        {LUA_TNIL, "nil"},           {LUA_TBOOLEAN, "a boolean"},
+    {LUA_TNUMBER, "a number"},     {LUA_TSTRING, "a text"},     {LUA_TTABLE, "a table"},
+    {LUA_TFUNCTION, "a function"}, {LUA_TTHREAD, "a coroutine"}};
+
+static const char *kind_of_type(int type) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(kinds); i++) {
+    if (kinds[i].type == type) {
+      return kinds[i].text;
+    }
+  }
+  return "a userdata";
+}
+
+const char *diag_push_kind(lua_State *L, int idx) {
+  luaL_checkstack(L, 4, NULL);
+  int type = lua_type(L, idx);
+  if (type == LUA_TUSERDATA && luaL_getmetafield(L, idx, "__name") == LUA_TSTRING) {
+    const char *name = lua_tostring(L, -1);
+    const char *article = strchr("aeiou", name[0]) != NULL ? "an" : "a";
+    lua_pushfstring(L, "%s %s", article, name);
+    lua_remove(L, -2);
+    return lua_tostring(L, -1);
+  }
+  return lua_pushstring(L, kind_of_type(type));
+}
+
+int diag_type_error(lua_State *L, int arg, const char *op, const char *expected) {
+  const char *kind = diag_push_kind(L, arg);
+  if (lua_isnoneornil(L, arg)) {
+    return diag_error(L, "%s: argument %d is missing; %s was expected", op, arg, expected);
+  }
+  return diag_error(L, "%s: argument %d is %s; %s was expected", op, arg, kind, expected);
+}
+
+/* {====== Uncaught errors ====== */
+
+void diag_set_traceback(lua_State *L, bool on) {
+  lua_pushboolean(L, on);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &traceback_key);
+}
+
+static bool wants_traceback(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &traceback_key);
+  bool on = lua_toboolean(L, -1) != 0;
+  lua_pop(L, 1);
+  return on;
+}
+
+/* The message of an error value that is no text: its __tostring, or what kind of value it is. */
+static void push_message(lua_State *L, int idx) {
+  int type = lua_type(L, idx);
+  if (type == LUA_TNUMBER || luaL_getmetafield(L, idx, "__tostring") != LUA_TNIL) {
+    luaL_tolstring(L, idx, NULL);
+  } else {
+    lua_pushfstring(L, "the error is %s, not a message", diag_push_kind(L, idx));
+  }
+}
+
+int diag_handler(lua_State *L) {
+  if (lua_type(L, 1) != LUA_TSTRING) {
+    push_message(L, 1);
+    lua_replace(L, 1);
+    lua_settop(L, 1);
+  }
+  if (wants_traceback(L)) {
+    luaL_traceback(L, L, lua_tostring(L, 1), 1);
+  }
+  return 1;
+}

@@ -1,0 +1,255 @@
+/* state.c: makes and frees the state of an interpreter, with its memory, limits and interrupts.
+   state_device.c has its devices, language.c the names that scripts see. */
+#include "state.h"
+
+#include <lauxlib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diag.h"
+
+enum { COUNT_STEP = 1000 }; /* instructions between two looks at the limit */
+
+static const char state_key = 0; /* its address names the state in the registry */
+
+CuttleState *state_of(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &state_key);
+  CuttleState *s = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return s;
+}
+
+/* {====== Memory ====== */
+
+static CtAlloc base_alloc(const CuttleState *s) {
+  return s->options.alloc == NULL ? ct_alloc_std : (CtAlloc){s->options.alloc, s->options.alloc_ud};
+}
+
+/* Reserves room under the limit; false when there is none. */
+static bool count_bytes(CuttleState *s, size_t old_bytes, size_t new_bytes) {
+  if (new_bytes <= old_bytes) {
+    atomic_fetch_sub(&s->bytes, old_bytes - new_bytes);
+    return true;
+  }
+  size_t more = new_bytes - old_bytes;
+  size_t before = atomic_fetch_add(&s->bytes, more);
+  if (more > s->options.memory_limit || before > s->options.memory_limit - more) {
+    atomic_fetch_sub(&s->bytes, more);
+    return false;
+  }
+  return true;
+}
+
+/* A lua_Alloc and the fn of a CtAlloc. Lua gives a type where there is no old block. */
+static void *limited_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) {
+  CuttleState *s = ud;
+  CtAlloc base = base_alloc(s);
+  old_bytes = ptr == NULL ? 0 : old_bytes;
+  if (s->options.memory_limit == 0) {
+    return base.fn(base.ud, ptr, old_bytes, new_bytes);
+  }
+  if (!count_bytes(s, old_bytes, new_bytes)) {
+    return NULL;
+  }
+  void *p = base.fn(base.ud, ptr, old_bytes, new_bytes);
+  if (p == NULL && new_bytes > old_bytes) {
+    atomic_fetch_sub(&s->bytes, new_bytes - old_bytes);
+  }
+  return p;
+}
+
+/* {====== Limits and interrupts ====== */
+
+static void stop_hook(lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  diag_error(L, "interrupted");
+}
+
+/* After the limit each further instruction raises again: a pcall in the script cannot go on. */
+static void count_hook(lua_State *L, lua_Debug *ar) {
+  CuttleState *s = state_of(L);
+  (void)ar;
+  s->n_instructions += (uint64_t)lua_gethookcount(L);
+  if (s->n_instructions >= s->options.instruction_limit) {
+    lua_sethook(L, count_hook, LUA_MASKCOUNT, 1);
+    diag_error(L, "the limit of %I instructions is reached",
+               (LUAI_UACINT)s->options.instruction_limit);
+  }
+}
+
+/* Safe in a signal handler, as far as lua_sethook is. It reaches the main coroutine only. */
+void state_stop(CuttleState *s) {
+  s->own_interrupt = 1;
+  lua_sethook(s->L, stop_hook, LUA_MASKCOUNT, 1);
+}
+
+void state_resume(CuttleState *s) {
+  uint64_t limit = s->options.instruction_limit;
+  s->own_interrupt = 0;
+  s->n_instructions = 0;
+  if (limit > 0) {
+    lua_sethook(s->L, count_hook, LUA_MASKCOUNT, limit < COUNT_STEP ? (int)limit : COUNT_STEP);
+  } else if (lua_gethook(s->L) == stop_hook) {
+    lua_sethook(s->L, NULL, 0, 0);
+  }
+}
+
+int state_call(CuttleState *s, int n_args, int n_results) {
+  lua_State *L = s->L;
+  int base = lua_gettop(L) - n_args;
+  lua_pushcfunction(L, diag_handler);
+  lua_insert(L, base);
+  if (s->n_calls++ == 0) {
+    state_resume(s);
+  }
+  int status = lua_pcall(L, n_args, n_results, base);
+  s->n_calls--;
+  lua_remove(L, base);
+  return status;
+}
+
+/* {====== Output ====== */
+
+void state_print(CuttleState *s, const char *text, size_t len) {
+  if (s->options.print != NULL) {
+    s->options.print(s->options.print_ud, text, len);
+  } else {
+    fwrite(text, 1, len, stdout);
+    fflush(stdout);
+  }
+}
+
+void state_log(CuttleState *s, const char *line) {
+  if (s->options.log != NULL) {
+    s->options.log(s->options.log_ud, line);
+  }
+}
+
+const char *state_env(const CuttleState *s, const char *name) {
+  return s->options.no_environment != 0 ? NULL : getenv(name);
+}
+
+/* {====== Making and freeing ====== */
+
+/* A host compiled with another version of the struct: what it lacks is zero. */
+static void take_options(cuttle_Options *to, const cuttle_Options *from) {
+  *to = (cuttle_Options){.size = sizeof *to};
+  if (from != NULL) {
+    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+    to->size = sizeof *to;
+  }
+}
+
+static void take_device(CuttleState *s, const char *text) {
+  text = text != NULL ? text : state_env(s, "CUTTLE_DEVICE");
+  text = text != NULL && text[0] != '\0' ? text : "auto";
+  snprintf(s->device_text, sizeof s->device_text, "%s", text);
+}
+
+/* What a state is before anything is opened. */
+static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
+  CuttleState *s = ct_alloc(alloc, sizeof *s);
+  if (s != NULL) {
+    memset(s, 0, sizeof *s);
+    s->options = *options;
+    s->interrupt = &s->own_interrupt;
+    take_device(s, options->device);
+    s->options.device = NULL;
+    s->alloc = (CtAlloc){limited_alloc, s};
+    ct_arena_init(&s->scratch, s->alloc);
+    ct_rand_seed(&s->rand, 0);
+  }
+  return s;
+}
+
+static void close_devices(CuttleState *s) {
+  ct_simt_close(s->simt);
+  for (int i = 0; i < STATE_MAX_DEVICES; i++) {
+    ct_device_close(s->cuda[i]);
+  }
+}
+
+/* After the Lua state: its tensors and kernels used the devices. */
+static void free_state(CuttleState *s) {
+  close_devices(s);
+  ct_arena_clear(&s->scratch);
+  ct_free(base_alloc(s), s, sizeof *s);
+}
+
+static void put_state(lua_State *L, CuttleState *s) {
+  lua_pushlightuserdata(L, s);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
+}
+
+static int open_state(lua_State *L) {
+  put_state(L, lua_touserdata(L, 1));
+  state_open_libs(L);
+  return 0;
+}
+
+CuttleState *state_new(const cuttle_Options *given) {
+  cuttle_Options options;
+  take_options(&options, given);
+  CtAlloc base = options.alloc == NULL ? ct_alloc_std : (CtAlloc){options.alloc, options.alloc_ud};
+  CuttleState *s = new_state(base, &options);
+  if (s == NULL) {
+    return NULL;
+  }
+  s->L = lua_newstate(limited_alloc, s);
+  if (s->L == NULL) {
+    free_state(s);
+    return NULL;
+  }
+  lua_pushcfunction(s->L, open_state);
+  lua_pushlightuserdata(s->L, s);
+  if (lua_pcall(s->L, 1, 0, 0) != LUA_OK) {
+    state_free(s);
+    return NULL;
+  }
+  return s;
+}
+
+void state_free(CuttleState *s) {
+  lua_close(s->L);
+  free_state(s);
+}
+
+/* {====== In a Lua that somebody else owns ====== */
+
+/* The first of our userdata with __gc, so the last to be collected when that Lua is closed. */
+static int guard_gc(lua_State *L) {
+  CuttleState **guard = lua_touserdata(L, 1);
+  if (*guard != NULL) {
+    free_state(*guard);
+    *guard = NULL;
+  }
+  return 0;
+}
+
+static CuttleState *attach(lua_State *L) {
+  cuttle_Options options = {.size = sizeof options};
+  CuttleState **guard = lua_newuserdatauv(L, sizeof(CuttleState *), 0);
+  *guard = NULL;
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, guard_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  luaL_ref(L, LUA_REGISTRYINDEX); /* stack: - */
+  CuttleState *s = *guard = new_state(ct_alloc_std, &options);
+  if (s == NULL) {
+    luaL_error(L, "not enough memory");
+    return NULL;
+  }
+  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+  s->L = lua_tothread(L, -1);
+  s->is_module = true;
+  lua_pop(L, 1);
+  put_state(L, s);
+  return s;
+}
+
+CuttleState *state_attach(lua_State *L) {
+  CuttleState *s = state_of(L);
+  return s != NULL ? s : attach(L);
+}

@@ -1,0 +1,143 @@
+/* state_device.c: which device the state works on; opens devices and the CPU engine at first use. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "state.h"
+
+/* {====== The choice ====== */
+
+typedef enum Choice { CHOICE_AUTO, CHOICE_CPU, CHOICE_CUDA } Choice;
+
+/* *ordinal is -1 of plain "cuda". */
+static CtStatus parse_choice(const char *text, Choice *choice, int *ordinal, CtErr *err) {
+  int end = 0;
+  *ordinal = -1;
+  if (strcmp(text, "auto") == 0 || strcmp(text, "cpu") == 0 || strcmp(text, "cuda") == 0) {
+    *choice = text[0] == 'a' ? CHOICE_AUTO : text[1] == 'p' ? CHOICE_CPU : CHOICE_CUDA;
+    return CT_OK;
+  }
+  if (strncmp(text, "cuda:", 5) == 0 && strspn(text + 5, "0123456789") == strlen(text + 5) &&
+      sscanf(text, "cuda:%2d%n", ordinal, &end) == 1 && text[end] == '\0') {
+    *choice = CHOICE_CUDA;
+    return CT_OK;
+  }
+  return ct_fail(err, CT_EINVAL, "device: '%.40s' is unknown; auto, cpu, cuda or cuda:0 was expected",
+                 text);
+}
+
+CtStatus state_choose_device(CuttleState *s, const char *text, CtErr *err) {
+  Choice choice;
+  int ordinal;
+  CtStatus st = parse_choice(text, &choice, &ordinal, err);
+  if (st == CT_OK) {
+    snprintf(s->device_text, sizeof s->device_text, "%s", text);
+    s->is_device_open = false;
+  }
+  return st;
+}
+
+/* {====== CUDA ====== */
+
+static CtStatus open_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *err) {
+  CtDeviceOptions o = {.alloc = s->alloc,
+                       .ordinal = ordinal < 0 ? 0 : ordinal,
+                       .use_stream = s->options.use_stream != 0,
+                       .stream = s->options.cuda_stream,
+                       .interrupt = s->interrupt};
+  if (ordinal < 0) {
+    o.context = s->options.cuda_context;
+  }
+  return ct_device_open(&o, out, err);
+}
+
+/* With a context of the host its device is whatever the context is on: ask by -1 first. */
+static CtDevice *find_cuda(const CuttleState *s, int ordinal) {
+  if (ordinal < 0 && s->options.cuda_context == NULL) {
+    ordinal = 0;
+  }
+  for (int i = 0; i < STATE_MAX_DEVICES; i++) {
+    bool is_host = s->cuda[i] != NULL && s->options.cuda_context != NULL &&
+                   ct_device_context(s->cuda[i]) == s->options.cuda_context;
+    if (ordinal == i || (ordinal < 0 && is_host)) {
+      return s->cuda[i];
+    }
+  }
+  return NULL;
+}
+
+CtStatus state_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *err) {
+  CtDevice *d = find_cuda(s, ordinal);
+  if (d == NULL) {
+    if (ordinal >= STATE_MAX_DEVICES) {
+      return ct_fail(err, CT_EMISSING, "device: cuda:%d is out of range; 0 to %d were expected",
+                     ordinal, STATE_MAX_DEVICES - 1);
+    }
+    CtStatus st = open_cuda(s, ordinal, &d, err);
+    if (st != CT_OK) {
+      return st;
+    }
+    int at = ct_device_info(d)->ordinal;
+    if (at < 0 || at >= STATE_MAX_DEVICES || s->cuda[at] != NULL) {
+      ct_device_close(d);
+      return ct_fail(err, CT_EMISSING, "device: cuda:%d cannot be opened twice", at);
+    }
+    s->cuda[at] = d;
+  }
+  *out = d;
+  return CT_OK;
+}
+
+/* {====== The current device ====== */
+
+static void open_auto(CuttleState *s) {
+  CtErr err;
+  if (state_cuda(s, -1, &s->device, &err) != CT_OK) {
+    char line[640];
+    s->device = NULL;
+    snprintf(s->device_why, sizeof s->device_why, "%s", err.msg);
+    snprintf(line, sizeof line, "no CUDA device (%s): the CPU engine is used", s->device_why);
+    state_log(s, line);
+  }
+}
+
+CtStatus state_device(CuttleState *s, CtDevice **out, CtErr *err) {
+  if (!s->is_device_open) {
+    Choice choice;
+    int ordinal;
+    CtDevice *d = NULL;
+    CtStatus st = parse_choice(s->device_text, &choice, &ordinal, err);
+    if (st == CT_OK && choice == CHOICE_CUDA) {
+      st = state_cuda(s, ordinal, &d, err);
+    }
+    if (st != CT_OK) {
+      return st;
+    }
+    s->device = d;
+    s->device_why[0] = '\0';
+    if (choice == CHOICE_AUTO) {
+      open_auto(s);
+    }
+    s->is_device_open = true;
+  }
+  *out = s->device;
+  return CT_OK;
+}
+
+/* {====== The CPU engine ====== */
+
+CtStatus state_simt(CuttleState *s, CtSimtEngine **out, CtErr *err) {
+  if (s->simt == NULL) {
+    const char *isa = state_env(s, "CUTTLE_ISA");
+    const char *threads = state_env(s, "CUTTLE_THREADS");
+    int n_threads = threads == NULL ? 0 : atoi(threads);
+    CtStatus st = ct_simt_open(s->alloc, n_threads < 0 ? 0 : n_threads, isa, &s->simt, err);
+    if (st != CT_OK) {
+      s->simt = NULL;
+      return st;
+    }
+  }
+  *out = s->simt;
+  return CT_OK;
+}
