@@ -4,11 +4,48 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "diag.h"
+#include "front.h"
+#include "runtime/walk.h"
+#include "state.h"
+
 enum { NAME_SLOT = 1 }; /* the user value that keeps the name's text alive */
 
 Tensor *tensor_test(lua_State *L, int idx) { return luaL_testudata(L, idx, TENSOR_TYPE); }
 
-Tensor *tensor_check(lua_State *L, int idx) { return luaL_checkudata(L, idx, TENSOR_TYPE); }
+Tensor *tensor_check(lua_State *L, int idx, const char *op) {
+  Tensor *t = tensor_test(L, idx);
+  if (t == NULL) {
+    diag_type_error(L, idx, op, "a tensor");
+  }
+  return t;
+}
+
+/* Raises "tile: A is closed", or "A is closed" for an access, which has no op. */
+static void fail_tensor(lua_State *L, int idx, const char *op, const char *what) {
+  diag_error(L, "%s%s%s %s", op == NULL ? "" : op, op == NULL ? "" : ": ",
+             tensor_push_title(L, idx), what);
+}
+
+Tensor *tensor_check_live(lua_State *L, int idx, const char *op) {
+  Tensor *t = tensor_check(L, idx, op == NULL ? "tensor" : op);
+  CtErr err;
+  if (t->in_kernel && t->serial != front_serial(L)) {
+    fail_tensor(L, idx, op, "is a tensor of a kernel whose trace has ended; it exists only there");
+  }
+  if (!t->in_kernel && tensor_live(t, &err) != CT_OK) {
+    fail_tensor(L, idx, op, err.msg);
+  }
+  return t;
+}
+
+Tensor *tensor_check_host(lua_State *L, int idx, const char *op) {
+  Tensor *t = tensor_check_live(L, idx, op);
+  if (t->in_kernel) {
+    fail_tensor(L, idx, op, "is a tensor of a kernel; expected one of the host");
+  }
+  return t;
+}
 
 /* Copies a layout behind the struct; the nodes need no pointers of their own. */
 static CtLayout place_layout(CtNode *at, CtLayout l) {
@@ -69,7 +106,8 @@ Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt 
 }
 
 void tensor_set_name(lua_State *L, int idx, const char *name) {
-  Tensor *t = tensor_check(L, idx);
+  Tensor *t = tensor_test(L, idx);
+  CT_ASSERT(t != NULL);
   idx = lua_absindex(L, idx);
   const char *kept = lua_pushstring(L, name);
   lua_setiuservalue(L, idx, NAME_SLOT);
@@ -145,9 +183,58 @@ static const char *find_variable(lua_State *L, int idx) {
 }
 
 const char *tensor_push_title(lua_State *L, int idx) {
-  const Tensor *t = tensor_check(L, idx);
+  const Tensor *t = tensor_test(L, idx);
   idx = lua_absindex(L, idx);
   luaL_checkstack(L, 8, NULL);
-  const char *name = t->name != NULL ? t->name : find_variable(L, idx);
+  const char *name = t != NULL && t->name != NULL ? t->name : find_variable(L, idx);
   return lua_pushstring(L, name != NULL ? name : "the tensor");
+}
+
+/* {====== New memory ====== */
+
+static CtStatus new_storage(lua_State *L, CtDevice *device, size_t bytes, CtStorage **out,
+                            CtErr *err) {
+  CtAlloc alloc = state_of(L)->alloc;
+  CtStatus status = ct_storage_new(alloc, device, bytes, out, err);
+  if (status == CT_ENOMEM || status == CT_EDEVICE) {
+    lua_gc(L, LUA_GCCOLLECT); /* tensors that nobody uses any more may hold what is missing */
+    status = ct_storage_new(alloc, device, bytes, out, err);
+  }
+  return status;
+}
+
+/* Lua sees a small userdata: tell its collector what hangs on it. */
+static void count_garbage(lua_State *L, size_t bytes) {
+  if (bytes >= 1024) {
+    size_t kib = bytes / 1024;
+    lua_gc(L, LUA_GCSTEP, kib < INT32_MAX / 2 / 1024 ? (int)kib : INT32_MAX / 2 / 1024);
+  }
+}
+
+Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout layout,
+                          CtDevice *device) {
+  int64_t lo, hi, size, bytes;
+  CtErr err;
+  CtStatus status = ct_walk_bounds(layout, &lo, &hi, &size, &err);
+  if (status == CT_OK && (ct_mul_overflow(hi - lo + 1, (int64_t)ct_dtype_bytes(dtype), &bytes))) {
+    status = ct_fail(&err, CT_EOVERFLOW, "the tensor has more than 2^63 bytes");
+  }
+  if (status != CT_OK) {
+    ct_err_prefix(&err, "%s", op);
+    diag_raise(L, &err);
+  }
+  Tensor *t = push_new(L, dtype, layout, ct_int(-lo));
+  count_garbage(L, (size_t)bytes);
+  if (new_storage(L, device, (size_t)bytes, &t->storage, &err) != CT_OK) {
+    ct_err_prefix(&err, "%s", op);
+    diag_raise(L, &err);
+  }
+  return t;
+}
+
+Tensor *tensor_push_here(lua_State *L, const char *op, CtDtype dtype, CtLayout layout) {
+  CtDevice *device;
+  CtErr err;
+  diag_check(L, state_device(state_of(L), &device, &err), &err);
+  return tensor_push_alloc(L, op, dtype, layout, device);
 }

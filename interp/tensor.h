@@ -36,7 +36,7 @@ typedef struct Tensor {
 } Tensor;
 
 Tensor *tensor_test(lua_State *L, int idx);  /* NULL when it is none */
-Tensor *tensor_check(lua_State *L, int idx); /* raises an argument error when it is none */
+Tensor *tensor_check(lua_State *L, int idx, const char *op); /* raises when it is none */
 
 /* Each pushes one new tensor; raises only for want of memory. The layout is copied. */
 
@@ -58,8 +58,7 @@ void tensor_close(Tensor *t);
 void tensor_set_name(lua_State *L, int idx, const char *name);
 
 /* What messages call the tensor at idx: its name, or that of a local, upvalue or global of the
-   calling Lua function that holds it, or "the tensor". Pushes the text
-   and returns it. */
+   calling Lua function that holds it, or "the tensor". Pushes the text and returns it. */
 const char *tensor_push_title(lua_State *L, int idx);
 
 /* A kernel tensor as the IR sees it. Borrows the layout: alive as long as the tensor is. */
@@ -69,9 +68,9 @@ static inline CtView tensor_view(const Tensor *t) {
 
 /* --- host tensors: the memory (tensor_data.c) --------------------------------------------------- */
 
-/* The storage is there to be used: neither closed nor lost with its device. `title` is what the
-   message calls the tensor. */
-CtStatus tensor_live(const Tensor *t, const char *title, CtErr *err) CT_NODISCARD;
+/* The storage is there to be used: neither closed nor lost with its device. The message goes on
+   after the tensor's title: "is closed; ...". */
+CtStatus tensor_live(const Tensor *t, CtErr *err) CT_NODISCARD;
 
 /* All elements in linear (colexicographic) order to or from a dense array of size(t) elements. The
    tensor is live. */
@@ -107,13 +106,16 @@ void elem_push(lua_State *L, CtDtype dtype, Elem e);    /* number, integer or bo
 CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Elem *out,
                        CtErr *err) CT_NODISCARD;
 
-/* --- text (tensor_print.c) ----------------------------------------------------------------------- */
+/* --- text (tensor_print.c) ---------------------------------------------------------------------- */
+
+/* An empty text in the arena of cx: what it holds goes with the arena and needs no clearing. */
+CtText tensor_text(const CtCx *cx);
 
 /* "f32 (4,8):(1,4) on cpu" with the elements below, elided when there are many; of a kernel tensor
    one line. */
 CtStatus tensor_print(const CtCx *cx, const Tensor *t, CtText *out, CtErr *err) CT_NODISCARD;
 
-/* --- what the kernel front end does for kernel tensors; each may raise ----------------------------- */
+/* --- what the kernel front end does for kernel tensors; each may raise -------------------------- */
 
 /* Pushes the traced value of the element at `crd` (no `_` in it; leaves may be dynamic). */
 void front_load(lua_State *L, const Tensor *t, CtTuple crd);
@@ -132,11 +134,26 @@ void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, int
    block has another number of threads. */
 void front_check_threads(lua_State *L, CtLayout thr);
 
-/* --- the functions of the language ----------------------------------------------------------------- */
+/* --- the functions of the language -------------------------------------------------------------- */
 
-/* Each is called with the module table on top of the stack, where the functions on layouts already
-   are, and leaves the stack as it was. bind_open_tensor registers the metatable, and what the others add to
-   it as methods. */
+/* Arguments; `op` is the function's name, or NULL for an access to elements. _live raises for a host tensor that is closed or lost, and
+   for a kernel tensor of a trace that has ended; _host also for any kernel tensor. */
+Tensor *tensor_check_live(lua_State *L, int idx, const char *op);
+Tensor *tensor_check_host(lua_State *L, int idx, const char *op);
+
+/* Pushes a host tensor with new memory on `device` (NULL: the host); elements undefined. Raises. */
+Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout layout,
+                          CtDevice *device);
+/* The same on the current device. */
+Tensor *tensor_push_here(lua_State *L, const char *op, CtDtype dtype, CtLayout layout);
+
+/* Registers the metatable, the functions and methods: called with the module table on top of the
+   stack, where the functions on layouts already are; leaves the stack as it was. */
 void bind_open_tensor(lua_State *L);
+/* Each adds its functions to the module table at `module` and its methods to the table at `methods`. */
+void bind_add_create(lua_State *L, int module, int methods);
+void bind_add_npy(lua_State *L, int module, int methods);
+void bind_add_partition(lua_State *L, int module, int methods);
+void bind_add_reference(lua_State *L, int module, int methods);
 
 #endif

@@ -95,15 +95,12 @@ CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Ele
 
 /* {====== The memory of a tensor ====== */
 
-CtStatus tensor_live(const Tensor *t, const char *title, CtErr *err) {
-  if (t->in_kernel) {
-    return ct_fail(err, CT_EINVAL, "%s is a tensor of a kernel; expected one of the host", title);
-  }
+CtStatus tensor_live(const Tensor *t, CtErr *err) {
   if (t->storage == NULL) {
-    return ct_fail(err, CT_EINVAL, "%s is closed; its memory was given back", title);
+    return ct_fail(err, CT_EINVAL, "is closed; its memory was given back");
   }
   if (ct_storage_is_dead(t->storage)) {
-    return ct_fail(err, CT_EDEVICE, "%s is lost; its device was reset", title);
+    return ct_fail(err, CT_EDEVICE, "is lost; its device was reset");
   }
   return CT_OK;
 }
