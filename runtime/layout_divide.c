@@ -54,9 +54,35 @@ static CtStatus block_complement(CtBuild *b, const CtCx *cx, CtLayout block, CtL
   return st == CT_OK ? ct_complement_as(cx, b->op, block, &cotarget, out, b->err) : st;
 }
 
+/* Where the gaps of the block were cut off, its complement may end before t does; its last mode would
+   then run on into the block itself. */
+static CtStatus check_repeats(CtBuild *b, const CtCx *cx, CtLayout block, CtLayout t,
+                              CtLayout rest) {
+  CtInt n, needed, end, last = rest.stride[rest.stride->len - 1].i;
+  CtStatus st = ct_size(cx, rest, &n, b->err);
+  if (st == CT_OK) {
+    st = ct_cosize(cx, t, &needed, b->err);
+  }
+  if (st == CT_OK) {
+    st = ct_cosize(cx, block, &end, b->err);
+  }
+  if (st == CT_OK && ct_int_le(cx, needed, n) == CT_KNOWN_NO &&
+      ct_int_le(cx, end, last) == CT_KNOWN_NO) {
+    st = ct_fail(b->err, CT_EINVAL,
+                 "%s: copies of %s would overlap: it leaves room for %s, %s reaches %s; give a "
+                 "block whose gaps are multiples of the smaller strides",
+                 b->op, ct_show_layout(cx, block), ct_show_int(cx, n), ct_show_layout(cx, t),
+                 ct_show_int(cx, needed));
+  }
+  return st;
+}
+
 static void build_product(CtBuild *b, const CtCx *cx, CtLayout block, CtLayout t) {
   CtLayout rest;
   CtStatus st = block_complement(b, cx, block, t, &rest);
+  if (st == CT_OK) {
+    st = check_repeats(b, cx, block, t, rest);
+  }
   ct_build_fail(b, st);
   if (st == CT_OK) {
     ct_build_open(b);
@@ -237,29 +263,15 @@ static CtStatus pad_ranks(const CtCx *cx, CtLayout *a, CtLayout *b, CtErr *err) 
   return st == CT_OK ? ct_append(cx, *b, one, rank, b, err) : st;
 }
 
-static void build_zip(CtBuild *out, CtLayout x, CtLayout y) {
-  ct_build_open(out);
-  ct_build_layout(out, x);
-  ct_build_layout(out, y);
-  ct_build_close(out);
+/* Mode i of one half of the product; all of it belongs to an integer operand. */
+static CtLayout part_of(CtLayout half, CtLayout operand, int i) {
+  return ct_is_leaf(operand.shape) ? half : ct_mode(half, i);
 }
 
-/* ((x0,y0), (x1,y1), ...) */
-static CtStatus zip_modes(const CtCx *cx, const char *op, CtLayout x, CtLayout y, CtLayout *out,
-                          CtErr *err) {
-  CtBuild b;
-  ct_build_init_layout(&b, cx, op, err);
-  ct_build_open(&b);
-  for (int i = 0; i < ct_layout_rank(x); i++) {
-    build_zip(&b, ct_mode(x, i), ct_mode(y, i));
-  }
-  ct_build_close(&b);
-  return ct_build_finish_layout(&b, out);
-}
-
-static CtStatus zipped_pair(const CtCx *cx, const char *op, CtLayout a, CtLayout t, bool raked,
-                            CtLayout *out, CtErr *err) {
+static CtStatus paired_product(const CtCx *cx, const char *op, CtLayout a, CtLayout t, bool raked,
+                               CtLayout *out, CtErr *err) {
   CtLayout pair;
+  CtBuild b;
   CtStatus st = pad_ranks(cx, &a, &t, err);
   if (st == CT_OK) {
     CtTiler tiler = {.kind = CT_TILER_LAYOUT, .layout = t};
@@ -268,15 +280,23 @@ static CtStatus zipped_pair(const CtCx *cx, const char *op, CtLayout a, CtLayout
   if (st != CT_OK) {
     return st;
   }
-  CtLayout block = ct_mode(pair, 0), rest = ct_mode(pair, 1);
-  return raked ? zip_modes(cx, op, rest, block, out, err)
-               : zip_modes(cx, op, block, rest, out, err);
+  ct_build_init_layout(&b, cx, op, err);
+  ct_build_open(&b);
+  for (int i = 0; i < ct_layout_rank(a); i++) {
+    CtLayout block = part_of(ct_mode(pair, 0), a, i), rest = part_of(ct_mode(pair, 1), t, i);
+    ct_build_open(&b);
+    ct_build_layout(&b, raked ? rest : block);
+    ct_build_layout(&b, raked ? block : rest);
+    ct_build_close(&b);
+  }
+  ct_build_close(&b);
+  return ct_build_finish_layout(&b, out);
 }
 
 CtStatus ct_blocked_product(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out, CtErr *err) {
-  return zipped_pair(cx, "blocked_product", a, b, false, out, err);
+  return paired_product(cx, "blocked_product", a, b, false, out, err);
 }
 
 CtStatus ct_raked_product(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out, CtErr *err) {
-  return zipped_pair(cx, "raked_product", a, b, true, out, err);
+  return paired_product(cx, "raked_product", a, b, true, out, err);
 }

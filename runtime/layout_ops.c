@@ -385,39 +385,59 @@ CtStatus ct_right_inverse(const CtCx *cx, CtLayout a, CtLayout *out, CtErr *err)
   return st == CT_OK ? ct_flat_finish(&result, cx, v.op, out, err) : st;
 }
 
-/* The gap up to the next stride: stride / end, which must be exact. */
-static CtStatus gap_below(const Inverse *v, CtInt stride, CtInt end, CtInt *gap) {
-  if (ct_int_divides(v->cx, end, stride) != CT_KNOWN_YES) {
-    return ct_fail(v->err, CT_EINVAL,
-                   "left_inverse: stride %s in %s is not a multiple of the smaller stride %s; "
-                   "strides must divide each other",
-                   ct_show_int(v->cx, stride), ct_show_layout(v->cx, v->a),
-                   ct_show_int(v->cx, end));
+static CtStatus fail_left(const Inverse *v, CtInt stride, CtInt below, const char *what,
+                          const char *expected) {
+  return ct_fail(v->err, CT_EINVAL, "left_inverse: stride %s in %s %s %s; %s",
+                 ct_show_int(v->cx, stride), ct_show_layout(v->cx, v->a), what,
+                 ct_show_int(v->cx, below), expected);
+}
+
+/* What is known of the strides below the one in work. */
+typedef struct Below {
+  CtInt stride; /* the largest */
+  CtInt end;    /* its mode ends there; 0 before the first */
+} Below;
+
+/* The gap up to the next stride. Modes that overlap have no inverse; one that is not a multiple of
+   the stride below cannot be written as a layout. */
+static CtStatus gap_above(const Inverse *v, const Below *b, CtInt stride, CtInt *gap) {
+  if (ct_int_divides(v->cx, b->stride, stride) != CT_KNOWN_YES) {
+    return fail_left(v, stride, b->stride, "is not a multiple of the smaller stride",
+                     "strides must divide each other");
   }
-  return ct_int_op(v->cx, CT_INT_DIV, stride, end, gap, v->err);
+  if (ct_int_le(v->cx, b->end, stride) != CT_KNOWN_YES) {
+    return fail_left(v, stride, b->end, "begins before the smaller strides end, at",
+                     "modes must not overlap");
+  }
+  return ct_int_op(v->cx, CT_INT_DIV, stride, b->stride, gap, v->err);
 }
 
 /* The result is (d0, d1/d0, ..., last shape):(0, step0, step1, ...), by increasing strides d. */
 static CtStatus left_inverse_modes(const Inverse *v, CtFlat *result) {
-  CtInt end = ct_int(1), step = ct_int(0);
+  Below below = {ct_int(1), ct_int(0)};
+  CtInt step = ct_int(0), last = ct_int(1);
   for (int k = 0; k < v->n; k++) {
-    CtInt stride = v->flat.mode[v->order[k]].stride, gap;
-    if (ct_is_const(stride, 0)) {
+    CtFlatMode m = v->flat.mode[v->order[k]];
+    CtInt gap;
+    last = m.shape;
+    if (ct_is_const(m.stride, 0)) {
       continue;
     }
-    CtStatus st = gap_below(v, stride, end, &gap);
+    CtStatus st = gap_above(v, &below, m.stride, &gap);
     if (st == CT_OK) {
       st = ct_flat_push(result, v->cx, gap, step, v->err);
     }
     if (st == CT_OK) {
       st = size_before(v, v->order[k], &step);
     }
+    if (st == CT_OK) {
+      below.stride = m.stride;
+      st = ct_int_op(v->cx, CT_INT_MUL, m.stride, m.shape, &below.end, v->err);
+    }
     if (st != CT_OK) {
       return st;
     }
-    end = stride;
   }
-  CtInt last = v->n > 0 ? v->flat.mode[v->order[v->n - 1]].shape : ct_int(1);
   return ct_flat_push(result, v->cx, last, step, v->err);
 }
 
