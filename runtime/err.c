@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-CtStatus ct_fail(CtErr *err, CtStatus status, const char *fmt, ...) {
+/* In parentheses, because an analyzer sees a macro of the same name. */
+CtStatus(ct_fail)(CtErr *err, CtStatus status, const char *fmt, ...) {
   if (err != NULL) {
     va_list args;
     err->status = status;
@@ -18,7 +19,7 @@ CtStatus ct_fail(CtErr *err, CtStatus status, const char *fmt, ...) {
   return status;
 }
 
-CtStatus ct_fail_nomem(CtErr *err) { return ct_fail(err, CT_ENOMEM, "not enough memory"); }
+CtStatus(ct_fail_nomem)(CtErr *err) { return ct_fail(err, CT_ENOMEM, "not enough memory"); }
 
 void ct_err_at(CtErr *err, const char *chunk, int line) {
   if (err != NULL && err->line == 0) {
