@@ -234,6 +234,15 @@ static void check_composition(Law *law, CtLayout a, CtLayout b) {
   }
 }
 
+/* Do the tiles b and their arrangement cover 0 ... n-1 just once? */
+static bool tiles_range(int64_t n, CtTiler b) {
+  CtNode shape = {.rank = CT_LEAF, .len = 1, .i = ct_int(n)};
+  CtNode stride = {.rank = CT_LEAF, .len = 1, .i = ct_int(1)};
+  CtLayout r;
+  return ct_logical_divide(&cx, (CtLayout){&shape, &stride}, b, &r, &err) == CT_OK &&
+         size_of(r) == n && cosize_of(r) == n && is_injective(r);
+}
+
 /* Mode 0 is A o B; the two modes together reach each element of A just once when B tiles it. */
 static void check_divide(Law *law, CtLayout a, CtLayout b) {
   CtLayout r, tile;
@@ -243,7 +252,7 @@ static void check_divide(Law *law, CtLayout a, CtLayout b) {
     return;
   }
   bool holds = ct_layout_rank(r) == 2 && same_function(ct_mode(r, 0), tile);
-  if (holds && size_of(r) == size_of(a) && is_injective(b) && cosize_of(b) <= size_of(a)) {
+  if (holds && size_of(r) == size_of(a) && tiles_range(size_of(a), t)) {
     static int count_a[INDEX_MAX], count_r[INDEX_MAX];
     memset(count_a, 0, sizeof count_a);
     memset(count_r, 0, sizeof count_r);
