@@ -284,7 +284,7 @@ static bool is_float_const(const CtIr *ir, CtVal v, double c) {
 }
 
 static int64_t shift_left(CtDtype type, int64_t a, int64_t n) {
-  int64_t width = ct_dtypes[type].bits;
+  int64_t width = type == CT_i32 ? 32 : 64;
   uint64_t bits = type == CT_i32 ? (uint32_t)(uint64_t)a : (uint64_t)a;
   if (n <= -width || n >= width) {
     return 0;
