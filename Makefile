@@ -38,7 +38,7 @@ SIMT_VARIANTS = runtime/simt_ops.c
 
 # {====== Nothing to change below ======
 
-VERSION = 0.1.0
+VERSION := $(shell sed -n 's/^.define CUTTLE_VERSION "\(.*\)"/\1/p' interp/cuttle.h)
 SOVERSION = 0
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wstrict-prototypes \
@@ -53,7 +53,7 @@ BASE_FLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(LUA_CFLAGS)
 COMPILE = $(CC) $(BASE_FLAGS) $(WARNINGS) $(CFLAGS) $(CODEGEN) $(SANITIZE)
 LINK = $(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -pthread
 SYSTEM_LIBS = -lm -ldl -lpthread
-TEST_FLAGS = $(if $(wildcard $(CUDA_HOME)/include/cuda.h),-isystem $(CUDA_HOME)/include)
+TEST_FLAGS = -Itests/c $(if $(wildcard $(CUDA_HOME)/include/cuda.h),-isystem $(CUDA_HOME)/include)
 
 TARGET := $(shell $(CC) -dumpmachine 2>/dev/null)
 TARGET_IS_MAC := $(findstring darwin,$(TARGET))
