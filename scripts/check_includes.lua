@@ -30,7 +30,8 @@ local modules = {
     { name = "simt", files = { "simt", "simt_[%w_]+" }, uses = { "ir" } },
 
     -- Libraries and devices take text, bytes and sizes: no layouts, no IR.
-    { name = "dl", files = { "dl", "cuda_[%w_]+", "nvrtc_syms", "cublas_[%w_]+" }, uses = { "text" } },
+    { name = "dl", files = { "dl", "cuda_[%w_]+", "nvrtc_syms", "cublas_[%w_]+" },
+      uses = { "text" } },
     { name = "cache", files = { "cache" }, uses = { "text" } },
     { name = "nvrtc", files = { "nvrtc", "nvrtc_[%w_]+" }, uses = { "dl", "cache" } },
     { name = "device", files = { "device", "device_[%w_]+" }, uses = { "dl" } },
