@@ -92,13 +92,13 @@ static CtStatus get_cublas(const Cublas **out, CtErr *err) {
 /* Ends a call: cuBLAS reports by numbers of its own. */
 static CtStatus done(CtDevice *d, const char *call, CublasStatus r, CtErr *err) {
   ct_device_leave(d);
-  return r == CT_CUBLAS_SUCCESS ? CT_OK
-                                : ct_fail(err, CT_EDEVICE, "%s: status %u on '%s'", call, r,
-                                          ct_device_info(d)->name);
+  return r == CT_CUBLAS_SUCCESS
+             ? CT_OK
+             : ct_fail(err, CT_EDEVICE, "%s: status %u on '%s'", call, r, ct_device_info(d)->name);
 }
 
 /* One call of cuBLAS in the device's context, as a CtStatus. */
-#define CALL(b, err, name, args)                                                   \
+#define CALL(b, err, name, args)                                                              \
   (ct_device_enter((b)->device, (err)) ? done((b)->device, #name, (b)->lib->name args, (err)) \
                                        : CT_EDEVICE)
 
@@ -141,15 +141,15 @@ static CublasOp cublas_op(bool trans) { return trans ? CT_CUBLAS_OP_T : CT_CUBLA
 
 static CublasStatus sgemm(const CtCublas *b, const CtGemm *g, CtDevPtr A, CtDevPtr B, CtDevPtr C) {
   float alpha = (float)g->alpha, beta = (float)g->beta;
-  return b->lib->cublasSgemm_v2(b->handle, cublas_op(g->trans_a), cublas_op(g->trans_b), g->m,
-                                g->n, g->k, &alpha, (const float *)(uintptr_t)A, g->lda,
-                                (const float *)(uintptr_t)B, g->ldb, &beta,
-                                (float *)(uintptr_t)C, g->ldc);
+  return b->lib->cublasSgemm_v2(b->handle, cublas_op(g->trans_a), cublas_op(g->trans_b), g->m, g->n,
+                                g->k, &alpha, (const float *)(uintptr_t)A, g->lda,
+                                (const float *)(uintptr_t)B, g->ldb, &beta, (float *)(uintptr_t)C,
+                                g->ldc);
 }
 
 static CublasStatus dgemm(const CtCublas *b, const CtGemm *g, CtDevPtr A, CtDevPtr B, CtDevPtr C) {
-  return b->lib->cublasDgemm_v2(b->handle, cublas_op(g->trans_a), cublas_op(g->trans_b), g->m,
-                                g->n, g->k, &g->alpha, (const double *)(uintptr_t)A, g->lda,
+  return b->lib->cublasDgemm_v2(b->handle, cublas_op(g->trans_a), cublas_op(g->trans_b), g->m, g->n,
+                                g->k, &g->alpha, (const double *)(uintptr_t)A, g->lda,
                                 (const double *)(uintptr_t)B, g->ldb, &g->beta,
                                 (double *)(uintptr_t)C, g->ldc);
 }
@@ -203,7 +203,8 @@ CtStatus ct_hostblas_gemm(const CtGemm *g, const void *A, const void *B, void *C
   int op_a = g->trans_a ? CBLAS_TRANS : CBLAS_NO_TRANS;
   int op_b = g->trans_b ? CBLAS_TRANS : CBLAS_NO_TRANS;
   if (lib == NULL) {
-    return ct_fail(err, CT_EMISSING, "blas: cannot load any of 'libopenblas.so.0', "
+    return ct_fail(err, CT_EMISSING,
+                   "blas: cannot load any of 'libopenblas.so.0', "
                    "'libopenblas.so', 'libblas.so.3', 'libcblas.so.3'; install OpenBLAS");
   }
   if (g->f64) {

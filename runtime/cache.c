@@ -369,8 +369,7 @@ static bool write_entry(int fd, const Header *h, const void *image, const void *
 
 static bool store(const CtCache *c, const Header *h, const void *image, const void *info) {
   char temp[sizeof c->dir + NAME_BYTES], path[sizeof c->dir + NAME_BYTES];
-  if (!join_path(c, "tmp-XXXXXX", temp, sizeof temp) ||
-      !entry_path(c, h->key, path, sizeof path)) {
+  if (!join_path(c, "tmp-XXXXXX", temp, sizeof temp) || !entry_path(c, h->key, path, sizeof path)) {
     return false;
   }
   int fd = mkstemp(temp);

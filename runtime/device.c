@@ -104,8 +104,8 @@ static CtStatus fail_sticky(CtDevice *d, const char *call, const Sticky *s, CtEr
   char suspects[400];
   describe_suspects(d, suspects, sizeof suspects);
   d->lost = true;
-  snprintf(d->lost_msg, sizeof d->lost_msg, "%s: %s (%u): %s", call,
-           result_name(d->cu, s->result), s->result, suspects);
+  snprintf(d->lost_msg, sizeof d->lost_msg, "%s: %s (%u): %s", call, result_name(d->cu, s->result),
+           s->result, suspects);
   return ct_fail(err, CT_EDEVICE, "%s; %s", d->lost_msg, s->advice);
 }
 
@@ -221,27 +221,27 @@ CtStatus ct_device_count(int *n, CtErr *err) {
 }
 
 /* The attributes that fill a CtDeviceInfo. Those that a driver does not know stay 0. */
-#define INT_ATTRIBUTES(X)                                                          \
-  X(n_sms, MULTIPROCESSOR_COUNT)                                                   \
-  X(clock_khz, CLOCK_RATE)                                                         \
-  X(memory_clock_khz, MEMORY_CLOCK_RATE)                                           \
-  X(memory_bus_bits, GLOBAL_MEMORY_BUS_WIDTH)                                      \
-  X(registers_sm, MAX_REGISTERS_PER_MULTIPROCESSOR)                                \
-  X(max_threads_block, MAX_THREADS_PER_BLOCK)                                      \
+#define INT_ATTRIBUTES(X)                           \
+  X(n_sms, MULTIPROCESSOR_COUNT)                    \
+  X(clock_khz, CLOCK_RATE)                          \
+  X(memory_clock_khz, MEMORY_CLOCK_RATE)            \
+  X(memory_bus_bits, GLOBAL_MEMORY_BUS_WIDTH)       \
+  X(registers_sm, MAX_REGISTERS_PER_MULTIPROCESSOR) \
+  X(max_threads_block, MAX_THREADS_PER_BLOCK)       \
   X(max_threads_sm, MAX_THREADS_PER_MULTIPROCESSOR)
 
-#define SIZE_ATTRIBUTES(X)                                                         \
-  X(l2_bytes, L2_CACHE_SIZE)                                                       \
-  X(shared_block_bytes, MAX_SHARED_MEMORY_PER_BLOCK)                               \
-  X(shared_block_optin_bytes, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)                   \
+#define SIZE_ATTRIBUTES(X)                                       \
+  X(l2_bytes, L2_CACHE_SIZE)                                     \
+  X(shared_block_bytes, MAX_SHARED_MEMORY_PER_BLOCK)             \
+  X(shared_block_optin_bytes, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) \
   X(shared_sm_bytes, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)
 
-#define DIM_ATTRIBUTES(X)                                                          \
-  X(max_block.x, MAX_BLOCK_DIM_X)                                                  \
-  X(max_block.y, MAX_BLOCK_DIM_Y)                                                  \
-  X(max_block.z, MAX_BLOCK_DIM_Z)                                                  \
-  X(max_grid.x, MAX_GRID_DIM_X)                                                    \
-  X(max_grid.y, MAX_GRID_DIM_Y)                                                    \
+#define DIM_ATTRIBUTES(X)         \
+  X(max_block.x, MAX_BLOCK_DIM_X) \
+  X(max_block.y, MAX_BLOCK_DIM_Y) \
+  X(max_block.z, MAX_BLOCK_DIM_Z) \
+  X(max_grid.x, MAX_GRID_DIM_X)   \
+  X(max_grid.y, MAX_GRID_DIM_Y)   \
   X(max_grid.z, MAX_GRID_DIM_Z)
 
 static int get_attribute(const CtDevice *d, CuDeviceAttribute a) {
@@ -300,8 +300,10 @@ static CtStatus find_device(CtDevice *d, int ordinal, CtErr *err) {
     return s;
   }
   if (ordinal < 0 || ordinal >= n) {
-    return ct_fail(err, CT_EMISSING, "device: there is no CUDA device %d; this machine has %d, "
-                   "counted from 0", ordinal, n);
+    return ct_fail(err, CT_EMISSING,
+                   "device: there is no CUDA device %d; this machine has %d, "
+                   "counted from 0",
+                   ordinal, n);
   }
   CuResult r = d->cu->cuDeviceGet(&d->device, ordinal);
   return r == CT_CUDA_SUCCESS ? CT_OK : fail_driver(d->cu, "cuDeviceGet", r, err);
@@ -449,8 +451,10 @@ static void forget_context(CtDevice *d) {
 
 CtStatus ct_device_reset(CtDevice *d, CtErr *err) {
   if (d->context != NULL && !d->owns_context) {
-    return ct_fail(err, CT_EUNSUPPORTED, "device: the context of '%s' is the host's; "
-                   "only the host can replace it", d->info.name);
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "device: the context of '%s' is the host's; "
+                   "only the host can replace it",
+                   d->info.name);
   }
   (void)d->cu->cuCtxSetCurrent(NULL);
   if (d->owns_context) {

@@ -36,10 +36,10 @@ typedef struct CtDim3 {
 
 typedef struct CtDeviceOptions {
   CtAlloc alloc;
-  int ordinal;        /* which device; ignored when a context is given */
-  CtContext context;  /* borrowed from the host; NULL: the primary context of `ordinal` */
-  bool use_stream;    /* make `stream` the device's main stream, else it makes its own */
-  CtStream stream;    /* borrowed; may be NULL, the legacy default stream */
+  int ordinal;       /* which device; ignored when a context is given */
+  CtContext context; /* borrowed from the host; NULL: the primary context of `ordinal` */
+  bool use_stream;   /* make `stream` the device's main stream, else it makes its own */
+  CtStream stream;   /* borrowed; may be NULL, the legacy default stream */
   const volatile sig_atomic_t *interrupt; /* when not NULL: a non-zero value ends waits */
 } CtDeviceOptions;
 
@@ -160,7 +160,7 @@ typedef struct CtFunctionInfo {
   size_t shared_bytes; /* static, per block */
   size_t local_bytes;  /* per thread: spills and arrays that are not in registers */
   size_t const_bytes;
-  int max_threads; /* per block, for this function on this device */
+  int max_threads;    /* per block, for this function on this device */
   int binary_version; /* 90 for sm_90 */
 } CtFunctionInfo;
 

@@ -191,8 +191,10 @@ static CtStatus find_function(CtFunction *f, const char *symbol, CtErr *err) {
 }
 
 static CtStatus fail_stale(const char *what, CtErr *err) {
-  return ct_fail(err, CT_EINVAL, "launch: kernel '%s' was loaded before the device was reset; "
-                 "load it again", what);
+  return ct_fail(err, CT_EINVAL,
+                 "launch: kernel '%s' was loaded before the device was reset; "
+                 "load it again",
+                 what);
 }
 
 CtStatus ct_module_function(CtModule *m, const char *symbol, const char *name, const char *chunk,
@@ -224,10 +226,11 @@ const CtFunctionInfo *ct_function_info(const CtFunction *f) { return &f->info; }
 
 static CtStatus fail_shared(const CtFunction *f, size_t bytes, CtErr *err) {
   const CtDeviceInfo *info = &f->module->device->info;
-  return ct_fail(err, CT_EINVAL, "launch: kernel '%s' needs %zu bytes of shared memory "
-                 "(%zu static, %zu dynamic); '%s' has %zu per block", f->label->name,
-                 f->info.shared_bytes + bytes, f->info.shared_bytes, bytes, info->name,
-                 info->shared_block_optin_bytes);
+  return ct_fail(err, CT_EINVAL,
+                 "launch: kernel '%s' needs %zu bytes of shared memory "
+                 "(%zu static, %zu dynamic); '%s' has %zu per block",
+                 f->label->name, f->info.shared_bytes + bytes, f->info.shared_bytes, bytes,
+                 info->name, info->shared_block_optin_bytes);
 }
 
 CtStatus ct_function_set_shared(CtFunction *f, size_t bytes, CtErr *err) {
@@ -239,10 +242,9 @@ CtStatus ct_function_set_shared(CtFunction *f, size_t bytes, CtErr *err) {
   if (bytes > limit || bytes + f->info.shared_bytes > limit) {
     return fail_shared(f, bytes, err);
   }
-  CtStatus s = CT_CALL(
-      d, err, cuFuncSetAttribute,
-      (f->handle, CT_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
-      "kernel '%s', %zu bytes of shared memory", f->label->name, bytes);
+  CtStatus s = CT_CALL(d, err, cuFuncSetAttribute,
+                       (f->handle, CT_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
+                       "kernel '%s', %zu bytes of shared memory", f->label->name, bytes);
   if (s == CT_OK) {
     f->shared_max = bytes;
   }
@@ -312,11 +314,10 @@ static CtStatus prepare(CtFunction *f, const CtLaunch *l, size_t params_bytes, C
                    f->label->name, f->params_bytes, params_bytes);
   }
   if (volume(l->cluster) > PORTABLE_CLUSTER && !f->large_clusters) {
-    CtStatus s = CT_CALL(
-        d, err, cuFuncSetAttribute,
-        (f->handle, CT_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
-        "kernel '%s', clusters of %llu blocks", f->label->name,
-        (unsigned long long)volume(l->cluster));
+    CtStatus s = CT_CALL(d, err, cuFuncSetAttribute,
+                         (f->handle, CT_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                         "kernel '%s', clusters of %llu blocks", f->label->name,
+                         (unsigned long long)volume(l->cluster));
     f->large_clusters = s == CT_OK;
     if (s != CT_OK) {
       return s;
@@ -351,8 +352,10 @@ static CuResult enqueue(const CtFunction *f, const CtLaunch *l, const void *para
       .stream = l->stream,
   };
   void *extra[] = {
-      (void *)(uintptr_t)CT_CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, (void *)(uintptr_t)params,
-      (void *)(uintptr_t)CT_CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,    &params_bytes,
+      (void *)(uintptr_t)CT_CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT,
+      (void *)(uintptr_t)params,
+      (void *)(uintptr_t)CT_CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,
+      &params_bytes,
       (void *)(uintptr_t)CT_CU_LAUNCH_PARAM_END_AS_INT,
   };
   if (l->cluster.x != 0) {

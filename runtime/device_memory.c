@@ -34,9 +34,7 @@ static int64_t now_ns(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static bool is_interrupted(const CtDevice *d) {
-  return d->interrupt != NULL && *d->interrupt != 0;
-}
+static bool is_interrupted(const CtDevice *d) { return d->interrupt != NULL && *d->interrupt != 0; }
 
 static CtStatus fail_interrupted(CtErr *err) {
   return ct_fail(err, CT_EINTERRUPTED, "device: the wait was interrupted; the kernel still runs");
@@ -158,16 +156,16 @@ void ct_buffer_free(CtDevice *d, CtBuffer *b, CtStream stream) {
 
 CtStatus ct_device_write_async(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes,
                                CtStream stream, CtErr *err) {
-  return bytes == 0 ? CT_OK
-                    : CT_CALL(d, err, cuMemcpyHtoDAsync_v2, (dst, src, bytes, stream),
-                              "%zu bytes", bytes);
+  return bytes == 0
+             ? CT_OK
+             : CT_CALL(d, err, cuMemcpyHtoDAsync_v2, (dst, src, bytes, stream), "%zu bytes", bytes);
 }
 
 CtStatus ct_device_read_async(CtDevice *d, void *dst, CtDevPtr src, size_t bytes, CtStream stream,
                               CtErr *err) {
-  return bytes == 0 ? CT_OK
-                    : CT_CALL(d, err, cuMemcpyDtoHAsync_v2, (dst, src, bytes, stream),
-                              "%zu bytes", bytes);
+  return bytes == 0
+             ? CT_OK
+             : CT_CALL(d, err, cuMemcpyDtoHAsync_v2, (dst, src, bytes, stream), "%zu bytes", bytes);
 }
 
 CtStatus ct_device_write(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes, CtStream stream,
@@ -186,9 +184,9 @@ CtStatus ct_device_read(CtDevice *d, void *dst, CtDevPtr src, size_t bytes, CtSt
 
 CtStatus ct_device_copy(CtDevice *d, CtDevPtr dst, CtDevPtr src, size_t bytes, CtStream stream,
                         CtErr *err) {
-  return bytes == 0 ? CT_OK
-                    : CT_CALL(d, err, cuMemcpyDtoDAsync_v2, (dst, src, bytes, stream),
-                              "%zu bytes", bytes);
+  return bytes == 0
+             ? CT_OK
+             : CT_CALL(d, err, cuMemcpyDtoDAsync_v2, (dst, src, bytes, stream), "%zu bytes", bytes);
 }
 
 CtStatus ct_device_set(CtDevice *d, CtDevPtr dst, int byte, size_t bytes, CtStream stream,
@@ -201,9 +199,9 @@ CtStatus ct_device_set(CtDevice *d, CtDevPtr dst, int byte, size_t bytes, CtStre
 CtStatus ct_device_host_new(CtDevice *d, size_t bytes, void **out, CtErr *err) {
   void *made = NULL;
   CtStatus s = reserve_handle(d, &d->host_blocks, err);
-  s = s == CT_OK ? CT_CALL(d, err, cuMemAllocHost_v2, (&made, bytes == 0 ? 1 : bytes),
-                           "%zu bytes", bytes)
-                 : s;
+  s = s == CT_OK
+          ? CT_CALL(d, err, cuMemAllocHost_v2, (&made, bytes == 0 ? 1 : bytes), "%zu bytes", bytes)
+          : s;
   if (s == CT_OK) {
     keep_handle(&d->host_blocks, made);
     *out = made;

@@ -42,7 +42,7 @@ struct CtDevice {
   bool lost;
   unsigned generation;
   CtHandles streams, events, host_blocks; /* those made by ct_stream_new and so on */
-  CtLaunched ring[CT_RING_LEN]; /* the last launches; launch i is at i % CT_RING_LEN */
+  CtLaunched ring[CT_RING_LEN];           /* the last launches; launch i is at i % CT_RING_LEN */
   unsigned n_launched;
   unsigned n_pending;   /* launches since everything was last known to be over */
   CtLabel *dead_labels; /* of unloaded modules, as long as the ring names them */
@@ -56,20 +56,20 @@ bool ct_device_enter(CtDevice *d, CtErr *err) CT_NODISCARD;
 
 /* Ends it: restores the thread's own context; turns the call's result into a status. */
 void ct_device_leave(CtDevice *d);
-CtStatus ct_device_done(CtDevice *d, const char *call, CuResult r, CtErr *err, const char *fmt,
-                        ...) CT_PRINTF(5, 6) CT_NODISCARD;
+CtStatus ct_device_done(CtDevice *d, const char *call, CuResult r, CtErr *err, const char *fmt, ...)
+    CT_PRINTF(5, 6) CT_NODISCARD;
 
 /* One driver call in the device's context, as a CtStatus. What follows the arguments is a format
    and its arguments: what the call was about, for messages; "%s", "" for nothing. */
-#define CT_CALL(d, err, name, args, ...)                                           \
-  (ct_device_enter((d), (err))                                                     \
-       ? ct_device_done((d), #name, (d)->cu->name args, (err), __VA_ARGS__)        \
+#define CT_CALL(d, err, name, args, ...)                                    \
+  (ct_device_enter((d), (err))                                              \
+       ? ct_device_done((d), #name, (d)->cu->name args, (err), __VA_ARGS__) \
        : CT_EDEVICE)
 
 /* Turns a driver's result into an error of ours: "<call>: CUDA_ERROR_X (n): <details>". A fault of
    an earlier kernel marks the device lost and names the suspects instead. */
-CtStatus ct_device_fail(CtDevice *d, const char *call, CuResult r, CtErr *err, const char *fmt,
-                        ...) CT_PRINTF(5, 6);
+CtStatus ct_device_fail(CtDevice *d, const char *call, CuResult r, CtErr *err, const char *fmt, ...)
+    CT_PRINTF(5, 6);
 
 /* Notes that what `stream` had to do is done, or all that the context had to do. */
 void ct_device_note_waited(CtDevice *d, CtStream stream);

@@ -42,9 +42,14 @@ static const char *const nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "l
 /* Where toolkits live, as glob patterns, in the order of preference among equal versions. Folders
    named by their version come first: the name tells the minor version. */
 static const char *const toolkit_dirs[] = {
-    "/usr/local/cuda-*/lib64",   "/usr/local/cuda/lib64",      "/opt/cuda/lib64",
-    "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
-    "/usr/lib",                  "/usr/local/lib",
+    "/usr/local/cuda-*/lib64",
+    "/usr/local/cuda/lib64",
+    "/opt/cuda/lib64",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/local/lib",
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the two tables */
@@ -88,8 +93,7 @@ static bool visit_home(const char *variable, bool (*visit)(void *ud, const char 
   return n > 0 && (size_t)n < sizeof dir && visit_dir(dir, visit, ud);
 }
 
-static bool visit_pattern(const char *pattern, bool (*visit)(void *ud, const char *dir),
-                          void *ud) {
+static bool visit_pattern(const char *pattern, bool (*visit)(void *ud, const char *dir), void *ud) {
   glob_t found;
   bool stopped = false;
   if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
@@ -142,8 +146,10 @@ static CtStatus open_given(const CtDlSpec *lib, const char *path, void **handle,
                            char out[CT_DL_PATH_BYTES], CtErr *err) {
   void *h = load(path);
   if (h == NULL) {
-    return ct_fail(err, CT_EMISSING, "%s: cannot load '%s', which %s names: %s; "
-                   "give the path of the library", lib->what, path, lib->env, why());
+    return ct_fail(err, CT_EMISSING,
+                   "%s: cannot load '%s', which %s names: %s; "
+                   "give the path of the library",
+                   lib->what, path, lib->env, why());
   }
   *handle = h;
   copy_path(out, path);
@@ -230,8 +236,10 @@ static CtStatus load_cuda(CtErr *err) {
   }
   s = ct_dl_fill("cuda driver", handle, t.path, cuda_symbols, CT_ARRAY_LEN(cuda_symbols), &t, err);
   if (s == CT_OK && t.cuDriverGetVersion(&t.version) != CT_CUDA_SUCCESS) {
-    s = ct_fail(err, CT_EMISSING, "cuda driver: '%s' does not tell its version; "
-                "install the NVIDIA driver instead of a stub", t.path);
+    s = ct_fail(err, CT_EMISSING,
+                "cuda driver: '%s' does not tell its version; "
+                "install the NVIDIA driver instead of a stub",
+                t.path);
   }
   if (s != CT_OK) {
     ct_dl_close(handle);
@@ -360,8 +368,8 @@ static void find_candidates(Candidates *cs) {
 
 static CtStatus fill_nvrtc(void *handle, const char *path, int driver_version, CtErr *err) {
   CtNvrtc t = {0};
-  CtStatus s = ct_dl_fill("nvrtc", handle, path, nvrtc_symbols, CT_ARRAY_LEN(nvrtc_symbols), &t,
-                          err);
+  CtStatus s =
+      ct_dl_fill("nvrtc", handle, path, nvrtc_symbols, CT_ARRAY_LEN(nvrtc_symbols), &t, err);
   if (s != CT_OK) {
     return s;
   }
@@ -369,9 +377,10 @@ static CtStatus fill_nvrtc(void *handle, const char *path, int driver_version, C
     return ct_fail(err, CT_EMISSING, "nvrtc: '%s' does not tell its version", path);
   }
   if (is_too_new(t.major, driver_version)) {
-    return ct_fail(err, CT_EMISSING, "nvrtc: '%s' is version %d.%d, but the driver is for CUDA "
-                   "%d.%d; install an NVRTC of that version or set CUTTLE_NVRTC to its path", path,
-                   t.major, t.minor, driver_version / 1000, driver_version % 1000 / 10);
+    return ct_fail(err, CT_EMISSING,
+                   "nvrtc: '%s' is version %d.%d, but the driver is for CUDA "
+                   "%d.%d; install an NVRTC of that version or set CUTTLE_NVRTC to its path",
+                   path, t.major, t.minor, driver_version / 1000, driver_version % 1000 / 10);
   }
   copy_path(t.path, path);
   nvrtc_table = t;
@@ -382,8 +391,10 @@ static CtStatus fill_nvrtc(void *handle, const char *path, int driver_version, C
 static CtStatus try_nvrtc(const char *path, int driver_version, CtErr *err) {
   void *handle = load(path);
   if (handle == NULL) {
-    return ct_fail(err, CT_EMISSING, "nvrtc: cannot load '%s': %s; "
-                   "repair it or set CUTTLE_NVRTC to the path of another", path, why());
+    return ct_fail(err, CT_EMISSING,
+                   "nvrtc: cannot load '%s': %s; "
+                   "repair it or set CUTTLE_NVRTC to the path of another",
+                   path, why());
   }
   CtStatus s = fill_nvrtc(handle, path, driver_version, err);
   if (s != CT_OK) {
@@ -400,14 +411,18 @@ static CtStatus try_nvrtc_names(const Candidates *cs, CtErr *err) {
     }
   }
   if (cs->n_too_new > 0) {
-    return ct_fail(err, CT_EMISSING, "nvrtc: all that were found are newer than the driver, which "
+    return ct_fail(err, CT_EMISSING,
+                   "nvrtc: all that were found are newer than the driver, which "
                    "is for CUDA %d.%d; install an NVRTC of that version or set CUTTLE_NVRTC to "
-                   "its path", cs->driver_version / 1000, cs->driver_version % 1000 / 10);
+                   "its path",
+                   cs->driver_version / 1000, cs->driver_version % 1000 / 10);
   }
   char tried[256];
   list_names(nvrtc_names, CT_ARRAY_LEN(nvrtc_names), tried, sizeof tried);
-  return ct_fail(err, CT_EMISSING, "nvrtc: cannot load any of %s, here or in /usr/local/cuda*; "
-                 "install one or set CUTTLE_NVRTC to its path", tried);
+  return ct_fail(err, CT_EMISSING,
+                 "nvrtc: cannot load any of %s, here or in /usr/local/cuda*; "
+                 "install one or set CUTTLE_NVRTC to its path",
+                 tried);
 }
 
 static CtStatus load_nvrtc(CtErr *err) {

@@ -38,8 +38,7 @@ static CtStatus make_options(const CtNvrtcJob *job, Options *o, CtErr *err) {
   bool is_sm = strncmp(sm, "sm_", 3) == 0;
   if ((size_t)job->n_options + CT_ARRAY_LEN(fixed_options) + 1 > MAX_OPTIONS) {
     return ct_fail(err, CT_EINVAL, "nvrtc: kernel '%s' has %d options; at most %d are passed on",
-                   job->name, job->n_options,
-                   (int)(MAX_OPTIONS - CT_ARRAY_LEN(fixed_options) - 1));
+                   job->name, job->n_options, (int)(MAX_OPTIONS - CT_ARRAY_LEN(fixed_options) - 1));
   }
   snprintf(o->arch, sizeof o->arch, "-arch=%s%s", job->ptx && is_sm ? "compute_" : "",
            job->ptx && is_sm ? sm + 3 : sm);
@@ -218,8 +217,8 @@ static void locate(const char *ptx, Blame *b) {
 /* {====== Running NVRTC ====== */
 
 static CtStatus fail_call(const Compile *c, const char *call, NvrtcResult r, CtErr *err) {
-  return ct_fail(err, CT_EDEVICE, "%s: %s (%u): kernel '%s'", call,
-                 c->lib->nvrtcGetErrorString(r), r, c->job->name);
+  return ct_fail(err, CT_EDEVICE, "%s: %s (%u): kernel '%s'", call, c->lib->nvrtcGetErrorString(r),
+                 r, c->job->name);
 }
 
 typedef NvrtcResult GetSize(NvrtcProgram p, size_t *bytes);
@@ -261,8 +260,8 @@ static CtStatus fetch_log(Compile *c, CtErr *err) {
 }
 
 static CtStatus fetch_ptx(Compile *c, CtErr *err) {
-  CtStatus s = fetch(c, "nvrtcGetPTX", c->lib->nvrtcGetPTXSize, c->lib->nvrtcGetPTX, &c->image,
-                     err);
+  CtStatus s =
+      fetch(c, "nvrtcGetPTX", c->lib->nvrtcGetPTXSize, c->lib->nvrtcGetPTX, &c->image, err);
   drop_nul(&c->image);
   return s;
 }
@@ -271,11 +270,13 @@ static CtStatus fetch_image(Compile *c, CtErr *err) {
   if (c->job->ptx) {
     return fetch_ptx(c, err);
   }
-  CtStatus s = fetch(c, "nvrtcGetCUBIN", c->lib->nvrtcGetCUBINSize, c->lib->nvrtcGetCUBIN,
-                     &c->image, err);
+  CtStatus s =
+      fetch(c, "nvrtcGetCUBIN", c->lib->nvrtcGetCUBINSize, c->lib->nvrtcGetCUBIN, &c->image, err);
   if (s == CT_OK && c->image.len == 0) {
-    s = ct_fail(err, CT_EINVAL, "nvrtc: architecture '%s' of kernel '%s' gives no cubin; "
-                "expected a real one like sm_90a", c->job->arch, c->job->name);
+    s = ct_fail(err, CT_EINVAL,
+                "nvrtc: architecture '%s' of kernel '%s' gives no cubin; "
+                "expected a real one like sm_90a",
+                c->job->arch, c->job->name);
   }
   return s;
 }
@@ -316,9 +317,9 @@ static CtStatus fail_compile(Compile *c, Blame *b, CtErr *err) {
   if (b->n_errors > 1) {
     snprintf(count, sizeof count, "%d errors; ", b->n_errors);
   }
-  CtStatus s = ct_fail(err, CT_EDEVICE, "nvrtc: kernel '%s': %s%s (%sNVRTC %d.%d, %s)",
-                       c->job->name, where, b->text, count, c->lib->major, c->lib->minor,
-                       c->job->arch);
+  CtStatus s =
+      ct_fail(err, CT_EDEVICE, "nvrtc: kernel '%s': %s%s (%sNVRTC %d.%d, %s)", c->job->name, where,
+              b->text, count, c->lib->major, c->lib->minor, c->job->arch);
   if (in_script) {
     ct_err_at(err, b->file, b->line);
   }
@@ -422,9 +423,7 @@ CtStatus ct_nvrtc_build(const CtNvrtcJob *job, const CtCache *cache, CtNvrtcOutp
   return s;
 }
 
-void ct_nvrtc_arch(int sm, char out[16]) {
-  snprintf(out, 16, "sm_%d%s", sm, sm >= 90 ? "a" : "");
-}
+void ct_nvrtc_arch(int sm, char out[16]) { snprintf(out, 16, "sm_%d%s", sm, sm >= 90 ? "a" : ""); }
 
 CtStatus ct_nvrtc_identity(CtNvrtcId *id, CtErr *err) {
   struct stat st;

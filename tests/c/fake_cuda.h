@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../runtime/dl.h"
+#include "runtime/dl.h"
 
 typedef struct FakeCuda {
   int version, n_devices, sm, has_pools, has_clusters;
@@ -40,8 +40,9 @@ static inline bool build_fake(const char *source, const char *dir, const char *f
   static int n;
   snprintf(path, cap, "%s/libfake%d.so", dir, n++);
   snprintf(command, sizeof command,
-           "%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC %s -o %s %.*sfake_libcuda.c",
-           cc == NULL || cc[0] == '\0' ? "cc" : cc, flags, path, dir_len, source);
+           "%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -I%.*s../.. %s -o %s "
+           "%.*sfake_libcuda.c",
+           cc == NULL || cc[0] == '\0' ? "cc" : cc, dir_len, source, flags, path, dir_len, source);
   return system(command) == 0; // NOLINT(cert-env33-c): a fixed command
 }
 

@@ -6,10 +6,11 @@
 #define FAKE_VERSION 13000
 #endif
 
-FakeCuda fake = {.version = FAKE_VERSION, .n_devices = 2, .sm = 90, .has_pools = 1, .has_clusters = 1};
+FakeCuda fake = {
+    .version = FAKE_VERSION, .n_devices = 2, .sm = 90, .has_pools = 1, .has_clusters = 1};
 
 #define X(need, name, args) CuResult name args;
-#include "../../runtime/cuda_syms.def"
+#include "runtime/cuda_syms.def"
 #undef X
 
 static _Thread_local CuContext stack[16];
@@ -52,29 +53,29 @@ static CuResult result(const char *name) {
   return CT_CUDA_SUCCESS;
 }
 
-#define CHECK                                                                      \
-  do {                                                                             \
-    CuResult r_ = result(__func__);                                                \
-    if (r_ != CT_CUDA_SUCCESS) {                                                   \
-      return r_;                                                                   \
-    }                                                                              \
+#define CHECK                       \
+  do {                              \
+    CuResult r_ = result(__func__); \
+    if (r_ != CT_CUDA_SUCCESS) {    \
+      return r_;                    \
+    }                               \
   } while (0)
 
 /* Calls that need a current context. */
-#define IN_CONTEXT                                                                 \
-  do {                                                                             \
-    CHECK;                                                                         \
-    if (depth == 0 || stack[depth - 1] == NULL) {                                  \
-      return 201;                                                                  \
-    }                                                                              \
+#define IN_CONTEXT                                \
+  do {                                            \
+    CHECK;                                        \
+    if (depth == 0 || stack[depth - 1] == NULL) { \
+      return 201;                                 \
+    }                                             \
   } while (0)
 
-#define SYNCHRONOUS                                                                \
-  do {                                                                             \
-    IN_CONTEXT;                                                                    \
-    if (fake.fault != CT_CUDA_SUCCESS) {                                           \
-      return fake.fault;                                                           \
-    }                                                                              \
+#define SYNCHRONOUS                      \
+  do {                                   \
+    IN_CONTEXT;                          \
+    if (fake.fault != CT_CUDA_SUCCESS) { \
+      return fake.fault;                 \
+    }                                    \
   } while (0)
 
 CuResult cuInit(unsigned flags) {
@@ -96,10 +97,10 @@ CuResult cuDriverGetVersion(int *version) {
 static const struct {
   CuResult r;
   const char *name;
-} names[] = {{1, "CUDA_ERROR_INVALID_VALUE"},     {2, "CUDA_ERROR_OUT_OF_MEMORY"},
-             {34, "CUDA_ERROR_STUB_LIBRARY"},     {100, "CUDA_ERROR_NO_DEVICE"},
-             {200, "CUDA_ERROR_INVALID_IMAGE"},   {201, "CUDA_ERROR_INVALID_CONTEXT"},
-             {500, "CUDA_ERROR_NOT_FOUND"},       {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+} names[] = {{1, "CUDA_ERROR_INVALID_VALUE"},   {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+             {34, "CUDA_ERROR_STUB_LIBRARY"},   {100, "CUDA_ERROR_NO_DEVICE"},
+             {200, "CUDA_ERROR_INVALID_IMAGE"}, {201, "CUDA_ERROR_INVALID_CONTEXT"},
+             {500, "CUDA_ERROR_NOT_FOUND"},     {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
              {710, "CUDA_ERROR_ASSERT"}};
 
 CuResult cuGetErrorName(CuResult r, const char **name) {
@@ -530,8 +531,7 @@ CuResult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks, CuFunction f
   return CT_CUDA_SUCCESS;
 }
 
-CuResult cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction f, void **params,
-                          void **extra) {
+CuResult cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction f, void **params, void **extra) {
   IN_CONTEXT;
   unsigned n = config->block[0] * config->block[1] * config->block[2];
   unsigned blocks = config->grid[0] * config->grid[1] * config->grid[2];

@@ -1,5 +1,5 @@
 /* test_blas.c: the host's BLAS against the definition of the product. Skipped where there is none. */
-#include "../../runtime/blas.h"
+#include "runtime/blas.h"
 
 #include "tap.h"
 
@@ -16,8 +16,17 @@ static void test_product(bool f64, bool trans_a, bool trans_b) {
   double A[LDA * LDA], B[LDB * LDB], C[LDC * N], want[LDC * N];
   float fA[LDA * LDA], fB[LDB * LDB], fC[LDC * N];
   CtErr err = {0};
-  CtGemm g = {.f64 = f64, .trans_a = trans_a, .trans_b = trans_b, .m = M, .n = N, .k = K,
-              .lda = LDA, .ldb = LDB, .ldc = LDC, .alpha = 2.0, .beta = -1.0};
+  CtGemm g = {.f64 = f64,
+              .trans_a = trans_a,
+              .trans_b = trans_b,
+              .m = M,
+              .n = N,
+              .k = K,
+              .lda = LDA,
+              .ldb = LDB,
+              .ldc = LDC,
+              .alpha = 2.0,
+              .beta = -1.0};
   for (int i = 0; i < LDA * LDA; i++) {
     A[i] = element(i);
     fA[i] = (float)A[i];

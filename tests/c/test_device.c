@@ -1,7 +1,7 @@
 /* test_device.c: the device layer on a driver in host memory that records what it is asked and fails
    when told to (fake_cuda.h): what reaches the driver, and what a user reads when it refuses.
    tests/device/test_gpu_device.c does the same with a real one. */
-#include "../../runtime/device.h"
+#include "runtime/device.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -134,8 +134,10 @@ static void test_memory(void) {
   ct_buffer_free(d, &b, s);
   IS_INT(fake->live_buffers, 0, "freed, once each");
   IS_INT(ct_buffer_new(d, (size_t)2 << 30, s, &a, &err), CT_ENOMEM, "too much: status");
-  IS_STR(err.msg, "cuMemAllocFromPoolAsync: CUDA_ERROR_OUT_OF_MEMORY (2): 2147483648 bytes on "
-         "'Fake 0'", "too much: message");
+  IS_STR(err.msg,
+         "cuMemAllocFromPoolAsync: CUDA_ERROR_OUT_OF_MEMORY (2): 2147483648 bytes on "
+         "'Fake 0'",
+         "too much: message");
   void *host = NULL;
   OK(ct_device_host_new(d, 64, &host, &err) == CT_OK && host != NULL, "page-locked memory");
   ct_device_host_free(d, host);
@@ -168,8 +170,8 @@ static void test_launch(void) {
     uint64_t x, y;
     int32_t n;
   } params = {11, 22, 33};
-  CtLaunch l = {.grid = {7, 6, 5}, .block = {4, 3, 2}, .shared_bytes = 100,
-                .stream = ct_device_stream(d)};
+  CtLaunch l = {
+      .grid = {7, 6, 5}, .block = {4, 3, 2}, .shared_bytes = 100, .stream = ct_device_stream(d)};
   IS_INT(info->registers, 40, "registers");
   IS_INT(info->shared_bytes, 1024, "static shared memory");
   IS_INT(info->local_bytes, 8, "local memory");
@@ -187,7 +189,8 @@ static void test_launch(void) {
   OK(ct_function_launch(f, &l, &params, 20, &err) == CT_OK && fake->cluster[0] == 2, "a cluster");
   IS_INT(fake->n_large_cluster, 0, "of a size that every device has");
   l.cluster = (CtDim3){16, 1, 1};
-  OK(ct_function_launch(f, &l, &params, 20, &err) == CT_OK && fake->cluster[0] == 16, "a large one");
+  OK(ct_function_launch(f, &l, &params, 20, &err) == CT_OK && fake->cluster[0] == 16,
+     "a large one");
   OK(ct_function_launch(f, &l, &params, 20, &err) == CT_OK && fake->n_large_cluster == 1,
      "is permitted once");
   l.cluster = (CtDim3){0, 0, 0};
@@ -216,14 +219,18 @@ static void test_launch_failures(void) {
   l = good;
   l.grid.x = 0;
   IS_INT(ct_function_launch(f, &l, &p, 8, &err), CT_EDEVICE, "empty grid: status");
-  IS_STR(err.msg, "cuLaunchKernelEx: CUDA_ERROR_INVALID_VALUE (1): grid (0,1,1) block (32,1,1) "
+  IS_STR(err.msg,
+         "cuLaunchKernelEx: CUDA_ERROR_INVALID_VALUE (1): grid (0,1,1) block (32,1,1) "
          "shared 0 bytes, kernel 'big'; each extent of the grid must be 1 to "
-         "(2147483647,65535,65535)", "empty grid: message");
+         "(2147483647,65535,65535)",
+         "empty grid: message");
   l = good;
   l.block.z = 65;
   OK(ct_function_launch(f, &l, &p, 8, &err) == CT_EDEVICE, "deep block");
-  HAS_STR(err.msg, "block (32,1,65) shared 0 bytes, kernel 'big'; each extent of the block must be "
-          "1 to (1024,1024,64)", "deep block: message");
+  HAS_STR(err.msg,
+          "block (32,1,65) shared 0 bytes, kernel 'big'; each extent of the block must be "
+          "1 to (1024,1024,64)",
+          "deep block: message");
   l = good;
   l.block.x = 1024;
   OK(ct_function_launch(f, &l, &p, 8, &err) == CT_EDEVICE, "too many threads");
@@ -232,8 +239,10 @@ static void test_launch_failures(void) {
   l = good;
   l.shared_bytes = 240000;
   IS_INT(ct_function_launch(f, &l, &p, 8, &err), CT_EINVAL, "too much shared memory: status");
-  IS_STR(err.msg, "launch: kernel 'big' needs 241024 bytes of shared memory (1024 static, 240000 "
-         "dynamic); 'Fake 0' has 232448 per block", "too much shared memory: message");
+  IS_STR(err.msg,
+         "launch: kernel 'big' needs 241024 bytes of shared memory (1024 static, 240000 "
+         "dynamic); 'Fake 0' has 232448 per block",
+         "too much shared memory: message");
   IS_INT(ct_function_launch(f, &good, &p, 4, &err), CT_EINVAL, "short parameters: status");
   IS_STR(err.msg, "launch: kernel 'big' takes 8 bytes of parameters, got 4",
          "short parameters: message");
@@ -281,12 +290,16 @@ static void test_fault(void) {
   launch_ok(b, s);
   fake->fault = 700;
   IS_INT(ct_stream_synchronize(d, s, &err), CT_EDEVICE, "a fault comes out of the wait");
-  IS_STR(err.msg, "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700): kernel 'b' "
-         "(faults.lua:8); run 'cuttle check' to find the access", "and names the only suspect");
+  IS_STR(err.msg,
+         "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700): kernel 'b' "
+         "(faults.lua:8); run 'cuttle check' to find the access",
+         "and names the only suspect");
   OK(ct_device_is_lost(d), "the device is lost");
   IS_INT(ct_buffer_new(d, 8, s, &made, &err), CT_EDEVICE, "nothing works then");
-  IS_STR(err.msg, "device: 'Fake 0' is lost since cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS "
-         "(700): kernel 'b' (faults.lua:8); call device():reset() to go on", "and says why");
+  IS_STR(err.msg,
+         "device: 'Fake 0' is lost since cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS "
+         "(700): kernel 'b' (faults.lua:8); call device():reset() to go on",
+         "and says why");
   CtLaunch l = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .stream = s};
   OK(ct_function_launch(a, &l, NULL, 0, &err) == CT_EDEVICE, "no launch either");
 
@@ -324,7 +337,8 @@ static void test_suspects(void) {
   fake->fault = 700;
   char out[4];
   OK(ct_device_read(d, out, 64, 4, s, &err) == CT_EDEVICE, "a copy finds a fault too");
-  IS_STR(err.msg, "cuMemcpyDtoHAsync_v2: CUDA_ERROR_ILLEGAL_ADDRESS (700): one of the kernels 'a' "
+  IS_STR(err.msg,
+         "cuMemcpyDtoHAsync_v2: CUDA_ERROR_ILLEGAL_ADDRESS (700): one of the kernels 'a' "
          "(faults.lua:3), 'b' (faults.lua:8); run 'cuttle check' to find the access",
          "and names all that may have done it");
   OK(ct_device_reset(d, &err) == CT_OK, "reset");
@@ -339,8 +353,10 @@ static void test_suspects(void) {
   OK(ct_stream_synchronize(d, other, &err) == CT_OK, "one stream is over");
   fake->fault = 710;
   OK(ct_device_synchronize(d, &err) == CT_EDEVICE, "an assertion");
-  IS_STR(err.msg, "cuCtxSynchronize: CUDA_ERROR_ASSERT (710): kernel 'a' (faults.lua:3); "
-         "the kernel's own assertion failed", "of the other");
+  IS_STR(err.msg,
+         "cuCtxSynchronize: CUDA_ERROR_ASSERT (710): kernel 'a' (faults.lua:3); "
+         "the kernel's own assertion failed",
+         "of the other");
   OK(ct_device_reset(d, &err) == CT_OK, "reset");
   ct_module_free(m);
   OK(ct_module_new(d, "k 0;", &m, &err) == CT_OK, "again");

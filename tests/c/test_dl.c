@@ -1,8 +1,8 @@
 /* test_dl.c: loading the driver and NVRTC, what is said when there is none, and our declarations of
    these and of cuBLAS against the real headers where these are on the include path. */
-#include "../../runtime/dl.h"
+#include "runtime/dl.h"
 
-#include "../../runtime/cublas_types.h"
+#include "runtime/cublas_types.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -25,15 +25,15 @@
 
 /* {====== Our declarations are the headers', row by row, when the program compiles ====== */
 
-#define SAME_TYPE(ours, theirs)                                                    \
+#define SAME_TYPE(ours, theirs) \
   _Static_assert(__builtin_types_compatible_p(ours, theirs), #ours " is " #theirs)
-#define SAME_SIZE(ours, theirs)                                                    \
+#define SAME_SIZE(ours, theirs) \
   _Static_assert(sizeof(ours) == sizeof(theirs) && _Alignof(ours) == _Alignof(theirs), #ours)
-#define SAME_PLACE(ours, field, theirs, their_field)                               \
+#define SAME_PLACE(ours, field, theirs, their_field) \
   _Static_assert(offsetof(ours, field) == offsetof(theirs, their_field), #ours "." #field)
 
 #define X(name, value) _Static_assert((long long)(name) == CT_##name, #name);
-#include "../../runtime/cuda_consts.def"
+#include "runtime/cuda_consts.def"
 #undef X
 _Static_assert((int)CT_NVRTC_SUCCESS == (int)NVRTC_SUCCESS, "NVRTC_SUCCESS");
 _Static_assert((int)CT_NVRTC_ERROR_INVALID_OPTION == (int)NVRTC_ERROR_INVALID_OPTION, "option");
@@ -105,13 +105,13 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent stop);
 #endif
 
 #define X(need, name, args) SAME_TYPE(__typeof__(&name), CUresult(*) args);
-#include "../../runtime/cuda_syms.def"
+#include "runtime/cuda_syms.def"
 #undef X
 #define X(need, name, args) SAME_TYPE(__typeof__(&name), nvrtcResult(*) args);
-#include "../../runtime/nvrtc_syms.def"
+#include "runtime/nvrtc_syms.def"
 #undef X
 #define X(need, name, args) SAME_TYPE(__typeof__(&name), cublasStatus_t(*) args);
-#include "../../runtime/cublas_syms.def"
+#include "runtime/cublas_syms.def"
 #undef X
 
 #undef CuResult
@@ -138,9 +138,9 @@ static void test_headers(void) {
 
 typedef struct Case {
   const char *what;
-  const char *libcuda;          /* CUTTLE_LIBCUDA; NULL: what was built with `flags` */
+  const char *libcuda; /* CUTTLE_LIBCUDA; NULL: what was built with `flags` */
   const char *flags;
-  const char *nvrtc;            /* CUTTLE_NVRTC */
+  const char *nvrtc; /* CUTTLE_NVRTC */
   CtStatus (*run)(CtErr *err);
   CtStatus status;
   const char *msg; /* a part of the message */
@@ -210,8 +210,8 @@ static CtStatus load_again(CtErr *err) {
 
 static CtStatus open_none(CtErr *err) {
   static const char *const names[] = {"libcuttle_none.so.2", "libcuttle_none.so.1"};
-  static const CtDlSpec spec = {.what = "none", .advice = "install it", .names = names,
-                                .n_names = 2};
+  static const CtDlSpec spec = {
+      .what = "none", .advice = "install it", .names = names, .n_names = 2};
   void *handle;
   char path[CT_DL_PATH_BYTES];
   return ct_dl_open(&spec, &handle, path, err);
@@ -220,7 +220,8 @@ static CtStatus open_none(CtErr *err) {
 #define FAKE "fake"
 
 static const Case cases[] = {
-    {"the driver", FAKE, "", NULL, load_cuda_version, CT_OK, "version 13000, pools 1, param info 1"},
+    {"the driver", FAKE, "", NULL, load_cuda_version, CT_OK,
+     "version 13000, pools 1, param info 1"},
     {"optional entry points may be absent", FAKE, "-DWITHOUT_POOLS -DWITHOUT_PARAM_INFO", NULL,
      load_cuda_version, CT_OK, "version 13000, pools 0, param info 0"},
     {"a driver that lacks a required one", FAKE, "-DWITHOUT_CUMEMALLOC", NULL, load_cuda,
@@ -300,8 +301,10 @@ static void test_no_driver(void) {
   unsetenv("CUTTLE_LIBCUDA");
   const CtCuda *cu;
   OK(ct_dl_cuda(&cu, &err) == CT_EMISSING, "no driver is an ordinary error");
-  IS_STR(err.msg, "cuda driver: cannot load 'libcuda.so.1'; install the NVIDIA driver or set "
-         "CUTTLE_LIBCUDA to its path", "that lists the names tried");
+  IS_STR(err.msg,
+         "cuda driver: cannot load 'libcuda.so.1'; install the NVIDIA driver or set "
+         "CUTTLE_LIBCUDA to its path",
+         "that lists the names tried");
 }
 
 /* {====== Which NVRTC ====== */
@@ -333,10 +336,16 @@ static CtStatus found_nvrtc(CtErr *err) {
 
 static void test_choice(const char *dir) {
   char old[256], command[512];
-  Case newest = {"of several, the newest", FAKE, "-DFAKE_VERSION=99000", NULL, found_nvrtc, CT_OK,
+  Case newest = {"of several, the newest",
+                 FAKE,
+                 "-DFAKE_VERSION=99000",
+                 NULL,
+                 found_nvrtc,
+                 CT_OK,
                  "libnvrtc.so"};
-  Case old_driver = {"that the driver accepts", FAKE, "-DFAKE_VERSION=12040", NULL, found_nvrtc,
-                     CT_OK, "libnvrtc.so.12"};
+  Case old_driver = {
+      "that the driver accepts", FAKE, "-DFAKE_VERSION=12040", NULL, found_nvrtc, CT_OK,
+      "libnvrtc.so.12"};
   snprintf(old, sizeof old, "%s/lib", dir);
   snprintf(command, sizeof command, "mkdir -p %s", old);
   if (!OK(system(command) == 0, "a folder")) { // NOLINT(cert-env33-c): a fixed command

@@ -1,6 +1,6 @@
 /* test_nvrtc.c: CUDA C to cubin and PTX, the errors of a compilation and where they point, and the
    disk cache in front of it. Skipped where there is no NVRTC. */
-#include "../../runtime/nvrtc.h"
+#include "runtime/nvrtc.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -55,7 +55,8 @@ static void test_ptx(void) {
 static void test_warning(void) {
   CtErr err = {0};
   CtNvrtcOutput out;
-  CtNvrtcJob job = job_of("#line 7 \"w.lua\"\nextern \"C\" __global__ void k() { int x; }", "sm_80");
+  CtNvrtcJob job =
+      job_of("#line 7 \"w.lua\"\nextern \"C\" __global__ void k() { int x; }", "sm_80");
   if (OK(ct_nvrtc_compile(&job, &out, &err) == CT_OK, "a warning is no error %s", err.msg)) {
     HAS_STR(ct_text_str(&out.log), "w.lua(7): warning", "the log has it");
     ct_nvrtc_output_clear(&out);
@@ -116,7 +117,8 @@ static void test_arch_message(void) {
   CtNvrtcOutput out;
   CtNvrtcJob job = job_of(saxpy, "sm_35");
   OK(ct_nvrtc_compile(&job, &out, &err) == CT_EINVAL, "old architecture refused");
-  HAS_STR(err.msg, "does not compile for 'sm_35'; it does for sm_", "and those that are not, named");
+  HAS_STR(err.msg, "does not compile for 'sm_35'; it does for sm_",
+          "and those that are not, named");
 }
 
 static void test_too_many_options(void) {

@@ -6,10 +6,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../runtime/blas.h"
-#include "../../runtime/dl.h"
-#include "../../runtime/nvrtc.h"
-#include "../c/tap.h"
+#include "runtime/blas.h"
+#include "runtime/dl.h"
+#include "runtime/nvrtc.h"
+#include "tap.h"
 
 static const char source[] =
     "extern \"C\" __global__ void saxpy(const float *x, float *y, float a, int n) {\n"
@@ -34,13 +34,12 @@ static const char source[] =
     "extern \"C\" __global__ void __launch_bounds__(256) narrow(int *p) { p[threadIdx.x] = 1; }\n"
     "extern \"C\" __global__ void wild(int *p) { p[0] = 1; }\n";
 
-static const char cluster_source[] =
-    "extern \"C\" __global__ void ranks(int *out) {\n"
-    "  unsigned rank, n;\n"
-    "  asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(rank));\n"
-    "  asm(\"mov.u32 %0, %%cluster_nctarank;\" : \"=r\"(n));\n"
-    "  out[blockIdx.x] = rank + 100 * n;\n"
-    "}\n";
+static const char cluster_source[] = "extern \"C\" __global__ void ranks(int *out) {\n"
+                                     "  unsigned rank, n;\n"
+                                     "  asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(rank));\n"
+                                     "  asm(\"mov.u32 %0, %%cluster_nctarank;\" : \"=r\"(n));\n"
+                                     "  out[blockIdx.x] = rank + 100 * n;\n"
+                                     "}\n";
 
 static CtErr err;
 static volatile sig_atomic_t interrupt;
@@ -72,7 +71,10 @@ static CtModule *build(CtDevice *d, const char *text, const CtCache *cache, bool
                        bool *from_cache) {
   CtNvrtcOutput out;
   CtModule *m = NULL;
-  CtNvrtcJob job = {.alloc = ct_alloc_std, .source = text, .name = "test", .ptx = ptx,
+  CtNvrtcJob job = {.alloc = ct_alloc_std,
+                    .source = text,
+                    .name = "test",
+                    .ptx = ptx,
                     .arch = ct_device_info(d)->arch};
   need(ct_nvrtc_build(&job, cache, &out, &err), "compiles");
   if (from_cache != NULL) {
@@ -136,8 +138,9 @@ static void test_saxpy(CtDevice *d, CtModule *m) {
   need(ct_device_write(d, y.ptr, host + N, N * sizeof(float), s, &err), "writes");
   good(ct_function_launch(f, &l, &params, 24, &err), "launches");
   float *back = malloc(N * sizeof *back);
-  need(back == NULL ? ct_fail_nomem(&err) : ct_device_read(d, back, y.ptr, N * sizeof(float), s,
-                                                             &err), "reads");
+  need(back == NULL ? ct_fail_nomem(&err)
+                    : ct_device_read(d, back, y.ptr, N * sizeof(float), s, &err),
+       "reads");
   for (int i = 0; i < N; i++) {
     float product = 1.7F * host[i];
     n_wrong += back[i] != product + host[N + i];
@@ -223,9 +226,11 @@ static void test_refused(CtDevice *d, CtModule *m) {
   CtDevPtr p = 0;
   CtLaunch l = launch_of(d, 0, 32);
   IS_INT(ct_function_launch(f, &l, &p, 8, &err), CT_EDEVICE, "an empty grid");
-  IS_STR(err.msg, "cuLaunchKernelEx: CUDA_ERROR_INVALID_VALUE (1): grid (0,1,1) block (32,1,1) "
+  IS_STR(err.msg,
+         "cuLaunchKernelEx: CUDA_ERROR_INVALID_VALUE (1): grid (0,1,1) block (32,1,1) "
          "shared 0 bytes, kernel 'narrow'; each extent of the grid must be 1 to "
-         "(2147483647,65535,65535)", "is refused");
+         "(2147483647,65535,65535)",
+         "is refused");
   l = launch_of(d, 1, 512);
   IS_INT(ct_function_launch(f, &l, &p, 8, &err), CT_EDEVICE, "a block over the launch bounds");
   HAS_STR(err.msg, "; this kernel can have at most 256 threads per block", "is refused");
@@ -386,8 +391,8 @@ static void test_launch_cost(CtDevice *d, const char *symbol, size_t params_byte
   double t_pointers[ROUNDS], t_packed[ROUNDS], t_ours[ROUNDS];
   need(ct_dl_cuda(&raw.cu, &err), "driver");
   CtNvrtcOutput out;
-  CtNvrtcJob job = {.alloc = ct_alloc_std, .source = source, .name = "test",
-                    .arch = ct_device_info(d)->arch};
+  CtNvrtcJob job = {
+      .alloc = ct_alloc_std, .source = source, .name = "test", .arch = ct_device_info(d)->arch};
   need(ct_nvrtc_compile(&job, &out, &err), "compiles");
   bool loaded = raw.cu->cuModuleLoadDataEx(&module, out.image.s, 0, NULL, NULL) == 0 &&
                 raw.cu->cuModuleGetFunction(&raw.function, module, symbol) == 0;
@@ -395,8 +400,8 @@ static void test_launch_cost(CtDevice *d, const char *symbol, size_t params_byte
   if (!OK(loaded, "the same kernel, by hand")) {
     return;
   }
-  raw.config = (CuLaunchConfig){.grid = {1, 1, 1}, .block = {32, 1, 1},
-                                .stream = ct_device_stream(d)};
+  raw.config =
+      (CuLaunchConfig){.grid = {1, 1, 1}, .block = {32, 1, 1}, .stream = ct_device_stream(d)};
   for (size_t i = 0; i < CT_ARRAY_LEN(offsets); i++) {
     raw.pointers[i] = raw.params + offsets[i];
   }
@@ -529,8 +534,10 @@ static void test_fault(CtDevice *d, CtModule *m) {
   need(ct_device_synchronize(d, &err), "waits");
   good(ct_function_launch(f, &l, &nowhere, 8, &err), "a wild write is launched");
   IS_INT(ct_device_synchronize(d, &err), CT_EDEVICE, "and comes out of the wait");
-  HAS_STR(err.msg, "CUDA_ERROR_ILLEGAL_ADDRESS (700): kernel 'wild' (gpu.lua:22); run 'cuttle "
-          "check' to find the access", "with its kernel");
+  HAS_STR(err.msg,
+          "CUDA_ERROR_ILLEGAL_ADDRESS (700): kernel 'wild' (gpu.lua:22); run 'cuttle "
+          "check' to find the access",
+          "with its kernel");
   tap_diag("%s", err.msg);
   OK(ct_device_is_lost(d), "the device is lost");
   OK(ct_buffer_new(d, 64, l.stream, &b, &err) == CT_EDEVICE, "nothing works");
