@@ -425,14 +425,29 @@ CtStatus ct_nvrtc_build(const CtNvrtcJob *job, const CtCache *cache, CtNvrtcOutp
 
 void ct_nvrtc_arch(int sm, char out[16]) { snprintf(out, 16, "sm_%d%s", sm, sm >= 90 ? "a" : ""); }
 
+/* Without a file to look at, the library itself must tell one version from another. */
+static CtStatus identify_loaded(CtNvrtcId *id, CtErr *err) {
+  const CtNvrtc *lib;
+  CtStatus s = ct_dl_nvrtc(&lib, err);
+  if (s == CT_OK) {
+    id->size = (uint64_t)lib->major * 1000 + (uint64_t)lib->minor;
+  }
+  return s;
+}
+
 CtStatus ct_nvrtc_identity(CtNvrtcId *id, CtErr *err) {
   struct stat st;
-  _Static_assert(sizeof id->path == CT_DL_PATH_BYTES, "the same paths");
-  *id = (CtNvrtcId){0};
-  CtStatus s = ct_dl_nvrtc_path(id->path, err);
-  if (s == CT_OK && stat(id->path, &st) == 0) {
-    id->size = (uint64_t)st.st_size;
-    id->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+  CtNvrtcId found = {0};
+  _Static_assert(sizeof found.path == CT_DL_PATH_BYTES, "the same paths");
+  CtStatus s = ct_dl_nvrtc_path(found.path, err);
+  if (s == CT_OK && stat(found.path, &st) == 0) {
+    found.size = (uint64_t)st.st_size;
+    found.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+  } else if (s == CT_OK) {
+    s = identify_loaded(&found, err);
+  }
+  if (s == CT_OK) {
+    *id = found;
   }
   return s;
 }

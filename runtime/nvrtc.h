@@ -44,9 +44,9 @@ void ct_nvrtc_arch(int sm, char out[16]);
 /* Which NVRTC a compile would use: the newest that the driver accepts, or CUTTLE_NVRTC. Loads none,
    except one that only the dynamic linker can find. */
 typedef struct CtNvrtcId {
-  char path[1024];
-  uint64_t size;
-  int64_t mtime_ns;
+  char path[1024];  /* of the file; where none is found, the name the dynamic linker knows */
+  uint64_t size;    /* of the file in bytes; else the version, 13000 for 13.0 */
+  int64_t mtime_ns; /* of the file; else 0 */
 } CtNvrtcId;
 CtStatus ct_nvrtc_identity(CtNvrtcId *id, CtErr *err) CT_NODISCARD;
 

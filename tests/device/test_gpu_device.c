@@ -426,15 +426,26 @@ static void test_launch_cost(CtDevice *d, const char *symbol, size_t params_byte
 /* In a process of its own: fills the cache. */
 static int fill_cache(const CtCache *cache) {
   CtDevice *d;
+  CtNvrtcId id;
   bool from_cache = true;
   CtDeviceOptions o = {.alloc = ct_alloc_std};
-  if (ct_device_open(&o, &d, &err) != CT_OK) {
+  if (ct_device_open(&o, &d, &err) != CT_OK || ct_nvrtc_identity(&id, &err) != CT_OK) {
     return 2;
   }
   CtModule *m = build(d, source, cache, false, &from_cache);
   ct_module_free(m);
   ct_device_close(d);
   return from_cache ? 1 : 0;
+}
+
+/* Before this process touches the driver, which does not survive a fork. */
+static bool fill_in_child(const CtCache *cache) {
+  int status = -1;
+  pid_t pid = fork();
+  if (pid == 0) {
+    _exit(fill_cache(cache));
+  }
+  return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
 static void test_cache(CtDevice *d, const CtCache *cache) {
@@ -555,21 +566,17 @@ int main(void) {
   CtDevice *d = NULL;
   CtDeviceOptions o = {.alloc = ct_alloc_std, .interrupt = &interrupt};
   CtNvrtcId id;
-  int status = -1;
-  if (ct_nvrtc_identity(&id, &err) != CT_OK || mkdtemp(dir) == NULL) {
-    return skip_all(err.msg);
+  if (mkdtemp(dir) == NULL) {
+    return skip_all("no folder for the cache");
   }
   snprintf(cache.dir, sizeof cache.dir, "%s", dir);
-  pid_t pid = fork(); /* before the driver starts: it does not survive a fork */
-  if (pid == 0) {
-    _exit(fill_cache(&cache));
-  }
-  bool waited = pid > 0 && waitpid(pid, &status, 0) == pid;
-  if (ct_device_open(&o, &d, &err) != CT_OK) {
+  bool filled = fill_in_child(&cache);
+  if (ct_device_open(&o, &d, &err) != CT_OK || ct_nvrtc_identity(&id, &err) != CT_OK) {
     (void)rmdir(dir);
+    ct_device_close(d);
     return skip_all(err.msg);
   }
-  OK(waited && status == 0, "another process fills the cache");
+  OK(filled, "another process fills the cache");
   report_device(d);
   test_cache(d, &cache);
   CtModule *m = build(d, source, NULL, false, NULL);
