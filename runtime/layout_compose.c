@@ -303,6 +303,9 @@ void ct_build_compositions(CtBuild *b, const CtCx *cx, CtLayout a, int n, const 
 }
 
 static void build_by_mode(CtBuild *b, const CtCx *cx, CtLayout a, CtTiler t) {
+  if (b->status != CT_OK) { /* keep the first error's message */
+    return;
+  }
   switch (t.kind) {
     case CT_TILER_ANY: ct_build_layout(b, a); return;
     case CT_TILER_LAYOUT: ct_build_compositions(b, cx, a, 1, &t.layout); return;

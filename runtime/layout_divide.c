@@ -103,6 +103,9 @@ static CtLayout tiler_layout(CtTiler t, CtLeafLayout *nodes) {
 static void build_logical(CtBuild *b, const CtCx *cx, CtLayout a, CtTiler t, BuildPair pair) {
   CtLeafLayout nodes;
   int rank = ct_layout_rank(a);
+  if (b->status != CT_OK) { /* keep the first error's message */
+    return;
+  }
   switch (t.kind) {
     case CT_TILER_ANY: ct_build_layout(b, a); return;
     case CT_TILER_LAYOUT: pair(b, cx, a, tiler_layout(t, &nodes)); return;
@@ -161,6 +164,9 @@ static void build_halves(CtBuild *b, const CtCx *cx, CtLayout pairs, CtTiler t, 
 }
 
 static void build_half(CtBuild *b, const CtCx *cx, CtLayout pairs, CtTiler t, Half half) {
+  if (b->status != CT_OK) { /* keep the first error's message */
+    return;
+  }
   if (t.kind == CT_TILER_TUPLE) {
     ct_build_open(b);
     build_halves(b, cx, pairs, t, half);

@@ -15,6 +15,9 @@ static CtStatus push_all(CtFlat *f, const CtCx *cx, CtLayout l, CtErr *err) {
 
 static void build_at_profile(CtBuild *b, const CtCx *cx, CtLayout a, CtTuple profile,
                              PushLayout push) {
+  if (b->status != CT_OK) { /* keep the first error's message */
+    return;
+  }
   if (profile == NULL || ct_is_leaf(profile)) {
     CtFlat f;
     ct_flat_init(&f);
