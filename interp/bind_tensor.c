@@ -210,8 +210,9 @@ static int newindex(lua_State *L) {
 static int tostring(lua_State *L) {
   const Tensor *t = tensor_check(L, 1, "tostring");
   CtCx cx = bind_enter(L);
-  CtText text = tensor_text(&cx);
+  CtText text;
   CtErr err;
+  bind_text_init(&text, &cx);
   diag_check(L, tensor_print(&cx, t, &text, &err), &err);
   diag_check(L, ct_text_status(&text, &err), &err);
   lua_pushlstring(L, ct_text_str(&text), text.len);

@@ -108,8 +108,6 @@ CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Ele
 
 /* --- text (tensor_print.c) ---------------------------------------------------------------------- */
 
-/* An empty text in the arena of cx: what it holds goes with the arena and needs no clearing. */
-CtText tensor_text(const CtCx *cx);
 
 /* "f32 (4,8):(1,4) on cpu" with the elements below, elided when there are many; of a kernel tensor
    one line. */

@@ -6,21 +6,6 @@
 
 #include "tensor.h"
 
-/* An allocator that never frees: what it makes goes with the arena. */
-static void *arena_fn(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) {
-  void *p = new_bytes == 0 ? NULL : ct_arena_alloc(ud, new_bytes);
-  if (p != NULL && ptr != NULL) {
-    memcpy(p, ptr, old_bytes < new_bytes ? old_bytes : new_bytes);
-  }
-  return p;
-}
-
-CtText tensor_text(const CtCx *cx) {
-  return (CtText){.alloc = {arena_fn, cx->arena}};
-}
-
-/* {====== Elements as a matrix ====== */
-
 enum { MAX_ROWS = 12, MAX_COLS = 10, MAX_SLICES = 4, CELL_BYTES = 32 };
 
 /* Which coordinates of a mode are shown: all n, or n_head from the front and n_tail from the end. */

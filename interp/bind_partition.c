@@ -1,0 +1,427 @@
+/* bind_partition.c: tile, parallelize and view, and the functions on layouts that tensors take part
+   in. All only change the layout and the offset of a tensor, so they are the same on the host and in
+   a kernel, where the layout's integers may be run-time values. A layout in place of the tensor
+   gives a layout and an offset. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "bind.h"
+#include "diag.h"
+#include "front.h"
+#include "runtime/walk.h"
+#include "tensor.h"
+
+/* {====== Whether the tiles fit ====== */
+
+/* What is being divided, and by what, for checks and their messages. */
+typedef struct Division {
+  lua_State *L;
+  const CtCx *cx;
+  const char *op;
+  bool by_threads; /* parallelize: the tile is the shape of the thread layout */
+  const Tensor *t;
+  const char *title; /* of the tensor */
+  CtTiler tiler;
+  CtLayout thr;
+  int n_modes;    /* modes that the tiler divides */
+  CtInt *rests;   /* tiles along each of them, then the extents of the other modes */
+  bool is_static; /* every one of the rests */
+} Division;
+
+static const char *tiler_text(const Division *d) {
+  CtText text;
+  if (d->by_threads) {
+    return bind_layout_text(d->cx, d->thr);
+  }
+  bind_text_init(&text, d->cx);
+  ct_tiler_print(d->cx, d->tiler, &text);
+  return ct_text_str(&text);
+}
+
+static const char *tensor_text(const Division *d) {
+  return lua_pushfstring(d->L, "%s %s", d->title, bind_layout_text(d->cx, d->t->layout));
+}
+
+static const char *tiler_noun(const Division *d) {
+  return d->by_threads ? "thread layout" : "tiler";
+}
+
+static void check_rank(const Division *d) {
+  int rank = ct_layout_rank(d->t->layout);
+  if (d->n_modes > rank) {
+    diag_error(d->L, "%s: %s %s has rank %d but %s has rank %d; give %s per mode", d->op,
+               tiler_noun(d), tiler_text(d), d->n_modes, tensor_text(d), rank,
+               d->by_threads ? "one extent" : "one tile size");
+  }
+}
+
+static void fail_larger(const Division *d, int mode, int64_t n, int64_t extent) {
+  diag_error(d->L, "%s: %s %s is larger than %s in mode %d (%I > %I); choose %s or write guard(%s)",
+             d->op, tiler_noun(d), tiler_text(d), tensor_text(d), mode, (LUAI_UACINT)n,
+             (LUAI_UACINT)extent, d->by_threads ? "fewer threads there" : "a smaller tile",
+             d->title);
+}
+
+static void fail_multiple(const Division *d, int mode, int64_t n, int64_t extent) {
+  diag_error(d->L, "%s: extent %I of mode %d of %s is not a multiple of the %s's %I; pad the tensor "
+             "or write guard(%s)", d->op, (LUAI_UACINT)extent, mode, d->title,
+             d->by_threads ? "thread layout" : "tile", (LUAI_UACINT)n, d->title);
+}
+
+/* A tile of n along an extent: must divide it, now if both are known, else at each launch. */
+static void check_divides(const Division *d, int mode, CtInt n, CtInt extent) {
+  if (!ct_is_static(n) || n.v <= 0) {
+    return; /* the algebra says what is wrong with it */
+  }
+  if (!ct_is_static(extent)) {
+    CtFacts facts = ct_int_facts(d->cx, extent);
+    if (facts.div % n.v != 0) {
+      front_require(d->L, d->op, extent, n.v, mode, d->title);
+    }
+  } else if (n.v > extent.v) {
+    fail_larger(d, mode, n.v, extent.v);
+  } else if (extent.v % n.v != 0) {
+    fail_multiple(d, mode, n.v, extent.v);
+  }
+}
+
+static CtInt size_of(const Division *d, CtLayout l) {
+  CtInt n = ct_int(0);
+  CtErr err;
+  diag_check(d->L, ct_size(d->cx, l, &n, &err), &err);
+  return n;
+}
+
+/* One item of a tiler against the mode (or a part of it) that it divides. Depth is bounded by that
+   of the tiler. */
+static void check_item(const Division *d, int mode, const CtTiler *item, CtLayout part) {
+  if (item->kind == CT_TILER_LAYOUT) {
+    check_divides(d, mode, size_of(d, item->layout), size_of(d, part));
+  } else if (item->kind == CT_TILER_TUPLE && item->n <= ct_layout_rank(part)) {
+    for (int i = 0; i < item->n; i++) {
+      check_item(d, mode, &item->items[i], ct_mode(part, i));
+    }
+  }
+}
+
+/* How many tiles lie along a mode; where that is not known, *d says so. */
+static CtInt count_tiles(Division *d, const CtTiler *item, CtLayout part) {
+  CtInt extent = size_of(d, part);
+  CtInt n = item->kind == CT_TILER_LAYOUT ? size_of(d, item->layout) : ct_int(1);
+  bool known = item->kind == CT_TILER_LAYOUT && ct_is_static(n) && n.v > 0 && ct_is_static(extent);
+  d->is_static = d->is_static && known;
+  return known ? ct_int(ct_ceildiv(extent.v, n.v)) : ct_int(1);
+}
+
+/* All checks that need the tensor's name. The tiler is already projected. */
+static void check_division(Division *d) {
+  CtLayout l = d->t->layout;
+  bool by_mode = d->tiler.kind == CT_TILER_TUPLE;
+  const CtTiler *items = by_mode ? d->tiler.items : &d->tiler;
+  int rank = ct_layout_rank(l);
+  d->n_modes = by_mode ? d->tiler.n : 1;
+  check_rank(d);
+  d->is_static = true;
+  d->rests = ct_arena_alloc(d->cx->arena, (size_t)(rank + 1) * sizeof *d->rests);
+  if (d->rests == NULL) {
+    diag_error(d->L, "not enough memory");
+    return;
+  }
+  for (int i = 0; i < rank; i++) {
+    CtLayout part = by_mode ? ct_mode(l, i) : l;
+    if (i < d->n_modes) {
+      check_item(d, i, &items[i], part);
+      d->rests[i] = count_tiles(d, &items[i], part);
+    } else {
+      d->rests[i] = by_mode ? size_of(d, part) : ct_int(1);
+      d->is_static = d->is_static && ct_is_static(d->rests[i]);
+    }
+  }
+}
+
+/* The coordinate, where it is static, against the number of tiles. */
+static void check_tile_coordinate(const Division *d, CtTuple crd) {
+  int n = d->tiler.kind == CT_TILER_TUPLE ? ct_layout_rank(d->t->layout) : 1;
+  if (!d->is_static) {
+    return;
+  }
+  bool outside = false;
+  if (ct_is_leaf(crd)) {
+    int64_t product = 1;
+    for (int i = 0; i < n; i++) {
+      outside = outside || ct_mul_overflow(product, d->rests[i].v, &product);
+    }
+    outside = !outside && ct_is_static(crd->i) && (crd->i.v < 0 || crd->i.v >= product);
+  } else {
+    for (int i = 0; i < crd->rank && i < n; i++) {
+      CtTuple c = ct_child(crd, i);
+      outside = outside || (ct_is_leaf(c) && ct_is_static(c->i) &&
+                            (c->i.v < 0 || c->i.v >= d->rests[i].v));
+    }
+  }
+  if (outside) {
+    CtTuple rests = n == 1 ? ct_leaf(d->cx->arena, d->rests[0])
+                           : ct_tuple_ints(d->cx->arena, n, d->rests);
+    diag_error(d->L, "%s: coordinate %s is outside the %s tiles of %s", d->op,
+               bind_tuple_text(d->cx, crd), rests == NULL ? "?" : bind_tuple_text(d->cx, rests),
+               tensor_text(d));
+  }
+}
+
+/* {====== Projections ====== */
+
+static bool keeps_all(CtTuple proj) {
+  return proj == NULL || (ct_is_leaf(proj) && proj->i.kind != CT_ANY);
+}
+
+/* The items under the integers of proj. False for a projection that does not fit: the algebra will
+   refuse it. */
+static bool project_tiler(const CtCx *cx, CtTuple proj, CtTiler tiler, CtTiler *out) {
+  if (keeps_all(proj)) {
+    *out = tiler;
+    return true;
+  }
+  if (ct_is_leaf(proj) || tiler.kind != CT_TILER_TUPLE || proj->rank != tiler.n) {
+    return false;
+  }
+  CtTiler *items = ct_arena_alloc(cx->arena, (size_t)(tiler.n + 1) * sizeof *items);
+  int n = 0;
+  for (int i = 0; items != NULL && i < tiler.n; i++) {
+    CtTuple p = ct_child(proj, i);
+    if (!ct_is_leaf(p)) {
+      return false;
+    }
+    if (p->i.kind != CT_ANY) {
+      items[n++] = tiler.items[i];
+    }
+  }
+  *out = (CtTiler){.kind = CT_TILER_TUPLE, .n = n, .items = items};
+  return items != NULL;
+}
+
+static bool project_tuple(const CtCx *cx, CtTuple proj, CtTuple t, CtTuple *out) {
+  if (keeps_all(proj)) {
+    *out = t;
+    return true;
+  }
+  return !ct_is_leaf(proj) && !ct_is_leaf(t) && proj->rank == t->rank &&
+         ct_dice_tuple(cx, proj, t, out, NULL) == CT_OK;
+}
+
+/* {====== tile, parallelize ====== */
+
+/* Pushes the part of the tensor or layout in argument 1 that begins at `offset`. */
+static int push_part(lua_State *L, const CtCx *cx, CtLayout layout, CtInt offset) {
+  const Tensor *t = tensor_test(L, 1);
+  CtErr err;
+  if (t == NULL) {
+    bind_push_layout(L, layout);
+    bind_push_int(L, offset);
+    return 2;
+  }
+  diag_check(L, ct_int_op(cx, CT_INT_ADD, t->offset, offset, &offset, &err), &err);
+  tensor_push_view(L, t, layout, offset);
+  return 1;
+}
+
+/* tile(t, tiler, coord[, proj]) */
+static int tile(lua_State *L) {
+  lua_settop(L, 4);
+  CtCx cx = bind_enter(L);
+  const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "tile");
+  CtLayout layout = t != NULL ? t->layout : bind_to_layout(L, 1, &cx, "tile");
+  CtTiler tiler = bind_to_tiler(L, 2, &cx, "tile");
+  CtTuple crd = bind_to_tuple(L, 3, &cx, "tile"), proj = bind_opt_tuple(L, 4, &cx, "tile"), kept;
+  CtInt offset;
+  CtErr err;
+  Division d = {.L = L, .cx = &cx, .op = "tile", .t = t};
+  if (t != NULL && project_tiler(&cx, proj, tiler, &d.tiler)) {
+    d.title = tensor_push_title(L, 1);
+    check_division(&d);
+    if (project_tuple(&cx, proj, crd, &kept)) {
+      check_tile_coordinate(&d, kept);
+    }
+  }
+  diag_check(L, ct_tile(&cx, layout, tiler, crd, proj, &layout, &offset, &err), &err);
+  return push_part(L, &cx, layout, offset);
+}
+
+/* The sizes of the modes of a thread layout, as a tiler. */
+static bool thread_tiler(lua_State *L, const CtCx *cx, CtLayout thr, CtTiler *out) {
+  CtErr err;
+  int rank = ct_layout_rank(thr);
+  CtInt *sizes = ct_arena_alloc(cx->arena, (size_t)(rank + 1) * sizeof *sizes);
+  for (int i = 0; sizes != NULL && i < rank; i++) {
+    diag_check(L, ct_size(cx, ct_mode(thr, i), &sizes[i], &err), &err);
+  }
+  CtTuple shape = sizes == NULL ? NULL : ct_tuple_ints(cx->arena, rank, sizes);
+  return shape != NULL && ct_tiler_from_tuple(cx->arena, shape, out, &err) == CT_OK;
+}
+
+static void check_threads(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout thr,
+                          CtTuple proj) {
+  CtTiler tiler;
+  Division d = {.L = L, .cx = cx, .op = "parallelize", .by_threads = true, .t = t, .thr = thr};
+  if (t->in_kernel) {
+    front_check_threads(L, thr);
+  }
+  if (thread_tiler(L, cx, thr, &tiler) && project_tiler(cx, proj, tiler, &d.tiler)) {
+    d.title = tensor_push_title(L, 1);
+    check_division(&d);
+  }
+}
+
+/* A thread of the layout, where its number is static. */
+static void check_index(lua_State *L, const CtCx *cx, CtLayout thr, CtInt index) {
+  CtInt n;
+  CtErr err;
+  diag_check(L, ct_size(cx, thr, &n, &err), &err);
+  if (ct_is_static(index) && ct_is_static(n) && (index.v < 0 || index.v >= n.v)) {
+    diag_error(L, "parallelize: there is no thread %I in thread layout %s; expected 0 to %I",
+               (LUAI_UACINT)index.v, bind_layout_text(cx, thr), (LUAI_UACINT)(n.v - 1));
+  }
+}
+
+/* parallelize(t, thr_layout, index[, proj]) */
+static int parallelize(lua_State *L) {
+  lua_settop(L, 4);
+  CtCx cx = bind_enter(L);
+  const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "parallelize");
+  CtLayout layout = t != NULL ? t->layout : bind_to_layout(L, 1, &cx, "parallelize");
+  CtLayout thr = bind_to_layout(L, 2, &cx, "parallelize");
+  CtInt index = bind_to_int(L, 3, "parallelize"), offset;
+  CtTuple proj = bind_opt_tuple(L, 4, &cx, "parallelize");
+  CtErr err;
+  if (t != NULL) {
+    check_index(L, &cx, thr, index);
+    check_threads(L, &cx, t, thr, proj);
+  }
+  diag_check(L, ct_parallelize(&cx, layout, thr, index, proj, &layout, &offset, &err), &err);
+  return push_part(L, &cx, layout, offset);
+}
+
+/* {====== view ====== */
+
+/* Every index of the layout must lie in the tensor's memory, where that is known. */
+static void check_view(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout layout) {
+  int64_t lo, hi, size, n;
+  CtErr err;
+  if (!ct_layout_is_static(layout) || !ct_is_static(t->offset)) {
+    return;
+  }
+  CtStatus status = ct_walk_bounds(layout, &lo, &hi, &size, &err);
+  if (status != CT_OK) {
+    diag_error(L, "view: %s", err.msg);
+  }
+  if (!t->in_kernel) {
+    n = (int64_t)(t->storage->bytes / ct_dtype_bytes(t->dtype));
+  } else {
+    CtInt n_elems = front_ir(L)->bufs[t->buf].n_elems;
+    if (!ct_is_static(n_elems)) {
+      return;
+    }
+    n = n_elems.v;
+  }
+  if (size > 0 && (t->offset.v + lo < 0 || t->offset.v + hi >= n)) {
+    diag_error(L, "view: layout %s reaches from element %I to %I of the %I elements of %s",
+               bind_layout_text(cx, layout), (LUAI_UACINT)(t->offset.v + lo),
+               (LUAI_UACINT)(t->offset.v + hi), (LUAI_UACINT)n, tensor_push_title(L, 1));
+  }
+}
+
+/* view(t, layout): the same memory, from the same first element, under another layout. */
+static int view(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  const Tensor *t = tensor_check_live(L, 1, "view");
+  CtLayout layout = bind_to_layout(L, 2, &cx, "view");
+  check_view(L, &cx, t, layout);
+  tensor_push_view(L, t, layout, t->offset);
+  return 1;
+}
+
+/* {====== Functions on layouts, lifted to tensors ====== */
+
+/* Replaces the tensors among the n arguments from `first` on by their layouts. */
+static void replace_tensors(lua_State *L, int first, int n, const char *op) {
+  for (int i = first; i < first + n; i++) {
+    const Tensor *t = tensor_test(L, i);
+    if (t != NULL) {
+      if (t->in_kernel) {
+        tensor_check_live(L, i, op);
+      }
+      bind_push_layout(L, t->layout);
+      lua_replace(L, i);
+    }
+  }
+}
+
+/* upvalues: the function on layouts, its name. What it says of a layout it says of a tensor's. */
+static int lifted_query(lua_State *L) {
+  int n = lua_gettop(L);
+  replace_tensors(L, 1, n, lua_tostring(L, lua_upvalueindex(2)));
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, n, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+/* upvalues as above. The layout made from that of a tensor becomes the tensor's: every index of the
+   result is one of the argument's. */
+static int lifted_view(lua_State *L) {
+  int n = lua_gettop(L);
+  CtLayout layout;
+  if (tensor_test(L, 1) == NULL) {
+    return lifted_query(L);
+  }
+  const char *name = lua_tostring(L, lua_upvalueindex(2));
+  const Tensor *t = tensor_check_live(L, 1, name);
+  lua_pushvalue(L, 1);
+  lua_insert(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 2); /* stack: tensor; function; arguments */
+  replace_tensors(L, 3, n, name);
+  lua_call(L, n, 1);
+  if (!bind_test_layout(L, -1, &layout)) {
+    return diag_error(L, "%s: the result is no layout that a tensor can have", name);
+  }
+  tensor_push_view(L, t, layout, t->offset);
+  return 1;
+}
+
+static const char *const queries[] = {"size", "cosize", "rank", "depth", "values", "max_common_vector",
+                                      "max_common_layout", "shape", "stride", NULL};
+
+static const char *const views[] = {"coalesce", "flatten", "composition", "logical_divide",
+                                    "zipped_divide", "tiled_divide", "flat_divide", "group",
+                                    "select", "take", "mode", NULL};
+
+/* Puts a closure over the module's function in its place, and among the methods. */
+static void lift(lua_State *L, int module, int methods, const char *const *names,
+                 lua_CFunction lifted) {
+  for (; *names != NULL; names++) {
+    if (lua_getfield(L, module, *names) != LUA_TFUNCTION) {
+      lua_pop(L, 1);
+      continue;
+    }
+    lua_pushstring(L, *names);
+    lua_pushcclosure(L, lifted, 2);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, module, *names);
+    lua_setfield(L, methods, *names);
+  }
+}
+
+/* {====== Registration ====== */
+
+static const luaL_Reg functions[] = {
+    {"tile", tile}, {"parallelize", parallelize}, {"view", view}, {NULL, NULL}};
+
+void bind_add_partition(lua_State *L, int module, int methods) {
+  lift(L, module, methods, queries, lifted_query);
+  lift(L, module, methods, views, lifted_view);
+  lua_pushvalue(L, module);
+  luaL_setfuncs(L, functions, 0);
+  lua_pushvalue(L, methods);
+  luaL_setfuncs(L, functions, 0);
+  lua_pop(L, 2);
+}

@@ -1,0 +1,476 @@
+/* bind_reference.c: what results are checked against: allclose, and the table `reference` with plain
+   operations that use another code than kernels do.
+
+   reference.matmul on the host works in double precision and rounds once, whatever the elements are
+   (integers: exact, modulo 2^64); on a device cuBLAS works in the precision of the elements. */
+#include <lauxlib.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bind.h"
+#include "diag.h"
+#include "runtime/blas.h"
+#include "runtime/walk.h"
+#include "state.h"
+#include "tensor.h"
+
+/* {====== allclose ====== */
+
+/* How far floats may be apart: |a - b| <= atol + rtol * |b|. Sums of a few thousand products stay
+   within these where no cancellation is strong. Integers and bools must be equal. */
+typedef struct Tolerance {
+  double rtol, atol;
+} Tolerance;
+
+static const Tolerance tolerances[CT_DTYPE_COUNT] = {[CT_f64] = {1e-9, 1e-12},
+                                                     [CT_f32] = {1e-4, 1e-5}};
+
+/* What a comparison found: how many elements differ, and which one by the most tolerances. */
+typedef struct Worst {
+  int64_t n_differ, at;
+  double excess; /* of the worst: its distance divided by what is allowed */
+  Elem a, b;
+} Worst;
+
+/* 0 when equal, at most 1 within the tolerance; NaN is close to nothing, an infinity to itself. */
+static double excess_of(double a, double b, Tolerance tol) {
+  if (a == b) {
+    return 0;
+  }
+  double allowed = tol.atol + tol.rtol * fabs(b), distance = fabs(a - b);
+  if (isnan(distance) || isinf(b)) {
+    return HUGE_VAL;
+  }
+  return distance <= allowed ? 1 : allowed > 0 ? distance / allowed : HUGE_VAL;
+}
+
+static double as_double(CtDtype dtype, Elem e) {
+  return ct_is_float(dtype) ? e.f : (double)e.i;
+}
+
+static double compare(CtDtype ta, Elem a, CtDtype tb, Elem b, Tolerance tol) {
+  bool exact = !ct_is_float(ta) && !ct_is_float(tb);
+  if (exact && tol.rtol == 0 && tol.atol == 0) { /* a double would lose bits of large integers */
+    return a.i == b.i ? 0 : HUGE_VAL;
+  }
+  return excess_of(as_double(ta, a), as_double(tb, b), tol);
+}
+
+static Worst compare_all(CtDtype ta, const Dense *da, CtDtype tb, const Dense *db, Tolerance tol) {
+  Worst w = {.at = -1};
+  const char *pa = da->p, *pb = db->p;
+  for (int64_t i = 0; i < da->n; i++, pa += ct_dtype_bytes(ta), pb += ct_dtype_bytes(tb)) {
+    Elem a = elem_load(ta, pa), b = elem_load(tb, pb);
+    double excess = compare(ta, a, tb, b, tol);
+    if (excess > 1) {
+      w.n_differ++;
+      if (w.at < 0 || excess > w.excess) {
+        w.excess = excess;
+        w.at = i;
+        w.a = a;
+        w.b = b;
+      }
+    }
+  }
+  return w;
+}
+
+static double opt_tolerance(lua_State *L, const char *key, double absent) {
+  if (lua_isnoneornil(L, 3)) {
+    return absent;
+  }
+  if (!lua_istable(L, 3)) {
+    diag_type_error(L, 3, "allclose", "a table {rtol = ..., atol = ...}");
+  }
+  lua_getfield(L, 3, key);
+  double v = luaL_optnumber(L, -1, absent);
+  lua_pop(L, 1);
+  if (!(v >= 0)) {
+    diag_error(L, "allclose: %s = %f is no tolerance; expected a number >= 0", key, v);
+  }
+  return v;
+}
+
+/* A type with the looser tolerance of two decides. */
+static Tolerance check_tolerance(lua_State *L, CtDtype a, CtDtype b) {
+  Tolerance looser = tolerances[a].rtol > tolerances[b].rtol ? tolerances[a] : tolerances[b];
+  Tolerance tol = {opt_tolerance(L, "rtol", looser.rtol), opt_tolerance(L, "atol", looser.atol)};
+  return tol;
+}
+
+static void push_value(lua_State *L, CtDtype dtype, Elem e) {
+  char text[64];
+  if (ct_is_float(dtype)) {
+    snprintf(text, sizeof text, dtype == CT_f64 ? "%.17g" : "%.9g", e.f);
+    lua_pushstring(L, text);
+  } else if (ct_is_int(dtype)) {
+    lua_pushfstring(L, "%I", (LUAI_UACINT)e.i);
+  } else {
+    lua_pushstring(L, e.i != 0 ? "true" : "false");
+  }
+}
+
+/* "(3,5)": the coordinate of linear element i. */
+static const char *coordinate_text(lua_State *L, const CtCx *cx, const Tensor *t, int64_t i) {
+  CtTuple crd;
+  CtErr err;
+  diag_check(L, ct_idx2crd(cx, ct_int(i), t->layout.shape, &crd, &err), &err);
+  return bind_tuple_text(cx, crd);
+}
+
+static int report(lua_State *L, const CtCx *cx, const Tensor *a, const Tensor *b, const Worst *w,
+                  int64_t n, Tolerance tol) {
+  char rule[96];
+  snprintf(rule, sizeof rule, "%g + %g * |b|", tol.atol, tol.rtol);
+  lua_pushboolean(L, 0);
+  push_value(L, a->dtype, w->a);
+  push_value(L, b->dtype, w->b);
+  lua_pushfstring(L, "%I of %I elements differ by more than %s; the worst is %s: %s and %s",
+                  (LUAI_UACINT)w->n_differ, (LUAI_UACINT)n, rule,
+                  coordinate_text(L, cx, a, w->at), lua_tostring(L, -2), lua_tostring(L, -1));
+  lua_replace(L, -3);
+  lua_pop(L, 1);
+  return 2;
+}
+
+static void check_same_shape(lua_State *L, const CtCx *cx, const Tensor *a, const Tensor *b) {
+  bool same = ct_layout_rank(a->layout) == ct_layout_rank(b->layout);
+  for (int i = 0; same && i < ct_layout_rank(a->layout); i++) {
+    CtInt n, m;
+    CtErr err;
+    diag_check(L, ct_size(cx, ct_mode(a->layout, i), &n, &err), &err);
+    diag_check(L, ct_size(cx, ct_mode(b->layout, i), &m, &err), &err);
+    same = ct_int_equal(n, m);
+  }
+  if (!same) {
+    diag_error(L, "allclose: %s has shape %s but %s has %s; expected modes of the same sizes",
+               tensor_push_title(L, 1), bind_tuple_text(cx, a->layout.shape),
+               tensor_push_title(L, 2), bind_tuple_text(cx, b->layout.shape));
+  }
+}
+
+/* allclose(a, b[, {rtol =, atol =}]) -> true, or false and what differs most. */
+static int allclose(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  const Tensor *a = tensor_check_host(L, 1, "allclose"), *b = tensor_check_host(L, 2, "allclose");
+  Tolerance tol = check_tolerance(L, a->dtype, b->dtype);
+  check_same_shape(L, &cx, a, b);
+  Dense da, db;
+  CtErr err;
+  Worst w = {.n_differ = 0};
+  CtStatus status = dense_open(&da, a, &err);
+  diag_check(L, status, &err);
+  status = dense_open(&db, b, &err);
+  if (status == CT_OK) {
+    w = compare_all(a->dtype, &da, b->dtype, &db, tol);
+    dense_close(&db);
+  }
+  int64_t n = da.n;
+  dense_close(&da);
+  diag_check(L, status, &err);
+  if (w.n_differ > 0) {
+    return report(L, &cx, a, b, &w, n, tol);
+  }
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* {====== matmul: the product on the host ====== */
+
+/* C (m,n) = A (m,k) * B (n,k)', all column-major and dense. */
+typedef struct Product {
+  int64_t m, n, k;
+} Product;
+
+enum { ROWS = 512, DEPTH = 4 }; /* rows of A and C that stay in the first cache; columns at a time */
+
+/* c[0..rows) += a * b over DEPTH columns of A. */
+static void add_columns(double *c, const double *a, int64_t lda, const double b[DEPTH],
+                        int64_t rows) {
+  for (int64_t i = 0; i < rows; i++) {
+    c[i] += a[i] * b[0] + a[i + lda] * b[1] + a[i + 2 * lda] * b[2] + a[i + 3 * lda] * b[3];
+  }
+}
+
+static void add_column(double *c, const double *a, double b, int64_t rows) {
+  for (int64_t i = 0; i < rows; i++) {
+    c[i] += a[i] * b;
+  }
+}
+
+static void add_row_block(const Product *p, const double *A, const double *B, double *C,
+                          int64_t row, int64_t rows) {
+  for (int64_t j = 0; j < p->n; j++) {
+    double *c = C + row + j * p->m;
+    int64_t k = 0;
+    for (; k + DEPTH <= p->k; k += DEPTH) {
+      double b[DEPTH];
+      for (int d = 0; d < DEPTH; d++) {
+        b[d] = B[j + (k + d) * p->n];
+      }
+      add_columns(c, A + row + k * p->m, p->m, b, rows);
+    }
+    for (; k < p->k; k++) {
+      add_column(c, A + row + k * p->m, B[j + k * p->n], rows);
+    }
+  }
+}
+
+static void multiply_plain(const Product *p, const double *A, const double *B, double *C) {
+  memset(C, 0, (size_t)(p->m * p->n) * sizeof *C);
+  for (int64_t row = 0; row < p->m; row += ROWS) {
+    add_row_block(p, A, B, C, row, ct_min(ROWS, p->m - row));
+  }
+}
+
+static CtGemm gemm_of(const Product *p, bool f64) {
+  return (CtGemm){.f64 = f64, .trans_b = true, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k,
+                  .lda = (int)p->m, .ldb = (int)p->n, .ldc = (int)p->m, .alpha = 1};
+}
+
+static bool fits_blas(const Product *p) {
+  return p->m > 0 && p->n > 0 && p->k > 0 && p->m <= INT_MAX && p->n <= INT_MAX && p->k <= INT_MAX;
+}
+
+static void multiply_doubles(const Product *p, const double *A, const double *B, double *C) {
+  CtGemm g = gemm_of(p, true);
+  CtErr err;
+  if (!fits_blas(p) || ct_hostblas_gemm(&g, A, B, C, &err) != CT_OK) {
+    multiply_plain(p, A, B, C);
+  }
+}
+
+static void multiply_integers(const Product *p, const int64_t *A, const int64_t *B, int64_t *C) {
+  for (int64_t j = 0; j < p->n; j++) {
+    for (int64_t i = 0; i < p->m; i++) {
+      uint64_t sum = 0;
+      for (int64_t k = 0; k < p->k; k++) {
+        sum += (uint64_t)A[i + k * p->m] * (uint64_t)B[j + k * p->n];
+      }
+      C[i + j * p->m] = (int64_t)sum;
+    }
+  }
+}
+
+/* Elements as doubles, or as 64-bit integers. Both are 8 bytes. */
+typedef union Wide {
+  double f;
+  int64_t i;
+} Wide;
+
+static CtStatus widen(const Tensor *t, Wide *out, CtErr *err) {
+  Dense d;
+  CtStatus status = dense_open(&d, t, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  const char *p = d.p;
+  for (int64_t i = 0; i < d.n; i++, p += ct_dtype_bytes(t->dtype)) {
+    Elem e = elem_load(t->dtype, p);
+    if (ct_is_float(t->dtype)) {
+      out[i].f = e.f;
+    } else {
+      out[i].i = e.i;
+    }
+  }
+  dense_close(&d);
+  return CT_OK;
+}
+
+/* Results back to elements; integers keep their low bits. */
+static CtStatus narrow(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err) {
+  const Wide *from = ud;
+  size_t bytes = ct_dtype_bytes(dtype);
+  (void)err;
+  for (int64_t i = 0; i < n; i++) {
+    Elem e = ct_is_float(dtype) ? (Elem){.f = from[i].f} : (Elem){.i = from[i].i};
+    elem_store(dtype, (char *)dst + (size_t)i * bytes, e);
+  }
+  return CT_OK;
+}
+
+static CtStatus multiply_wide(const Product *p, const Tensor *A, const Tensor *B, const Tensor *C,
+                              Wide *a, Wide *b, Wide *c, CtErr *err) {
+  CtStatus status = widen(A, a, err);
+  if (status == CT_OK) {
+    status = widen(B, b, err);
+  }
+  if (status != CT_OK) {
+    return status;
+  }
+  if (ct_is_float(A->dtype)) {
+    multiply_doubles(p, &a->f, &b->f, &c->f);
+  } else {
+    multiply_integers(p, &a->i, &b->i, &c->i);
+  }
+  return tensor_generate(C, narrow, c, err);
+}
+
+static CtStatus multiply_host(const Product *p, const Tensor *A, const Tensor *B, const Tensor *C,
+                              CtErr *err) {
+  CtAlloc alloc = C->storage->alloc;
+  size_t n_a = (size_t)(p->m * p->k), n_b = (size_t)(p->n * p->k), n_c = (size_t)(p->m * p->n);
+  size_t bytes = (n_a + n_b + n_c + 1) * sizeof(Wide);
+  Wide *block = ct_alloc(alloc, bytes);
+  if (block == NULL) {
+    return ct_fail_nomem(err);
+  }
+  CtStatus status = multiply_wide(p, A, B, C, block, block + n_a, block + n_a + n_b, err);
+  ct_free(alloc, block, bytes);
+  return status;
+}
+
+/* {====== matmul on a device: cuBLAS ====== */
+
+/* A matrix as BLAS takes it: column-major or its transpose, `ld` elements between columns. */
+typedef struct Matrix {
+  bool is_row_major;
+  int ld;
+} Matrix;
+
+/* False when the layout is no such matrix. */
+static bool as_matrix(const CtCx *cx, CtLayout l, Matrix *out) {
+  CtLayout flat[2];
+  CtInt shape[2], stride[2];
+  for (int i = 0; i < 2; i++) {
+    if (ct_coalesce(cx, ct_mode(l, i), NULL, &flat[i], NULL) != CT_OK ||
+        !ct_is_leaf(flat[i].shape)) {
+      return false;
+    }
+    shape[i] = flat[i].shape->i;
+    stride[i] = flat[i].stride->i;
+  }
+  int unit = stride[0].v == 1 || shape[0].v == 1 ? 0 : 1;
+  int64_t ld = shape[1 - unit].v == 1 ? shape[unit].v : stride[1 - unit].v;
+  if ((stride[unit].v != 1 && shape[unit].v != 1) || ld < shape[unit].v || ld > INT_MAX) {
+    return false;
+  }
+  *out = (Matrix){unit == 1, (int)ld};
+  return true;
+}
+
+#define CUBLAS_TYPE "cuttle.cublas"
+
+typedef struct Cublas {
+  CtCublas *handle;
+} Cublas;
+
+static int cublas_gc(lua_State *L) {
+  Cublas *c = luaL_checkudata(L, 1, CUBLAS_TYPE);
+  ct_cublas_free(c->handle);
+  c->handle = NULL;
+  return 0;
+}
+
+/* The library's handle for a device, made once and kept in the registry; NULL where there is none. */
+static CtCublas *get_cublas(lua_State *L, CtDevice *device) {
+  CtErr err;
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, device) == LUA_TNIL) {
+    lua_pop(L, 1);
+    Cublas *made = lua_newuserdatauv(L, sizeof *made, 0);
+    made->handle = NULL;
+    luaL_setmetatable(L, CUBLAS_TYPE);
+    if (ct_cublas_new(device, &made->handle, &err) != CT_OK) {
+      made->handle = NULL;
+    }
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, device);
+  }
+  CtCublas *handle = ((Cublas *)lua_touserdata(L, -1))->handle;
+  lua_pop(L, 1);
+  return handle;
+}
+
+static CtDevPtr address_of(const Tensor *t) {
+  return t->storage->buf.ptr + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
+}
+
+/* True when cuBLAS computed the product; false when it cannot take these operands. */
+static bool multiply_device(lua_State *L, const CtCx *cx, const Product *p, const Tensor *A,
+                            const Tensor *B, const Tensor *C) {
+  Matrix a, b;
+  CtErr err;
+  CtDevice *device = C->storage->device;
+  bool same_device = device != NULL && A->storage->device == device && B->storage->device == device;
+  if (!same_device || !ct_is_float(C->dtype) || !fits_blas(p) || !as_matrix(cx, A->layout, &a) ||
+      !as_matrix(cx, B->layout, &b)) {
+    return false;
+  }
+  CtCublas *cublas = get_cublas(L, device);
+  CtGemm g = gemm_of(p, C->dtype == CT_f64);
+  g.trans_a = a.is_row_major;
+  g.trans_b = !b.is_row_major;
+  g.lda = a.ld;
+  g.ldb = b.ld;
+  return cublas != NULL && ct_cublas_gemm(cublas, &g, address_of(A), address_of(B), address_of(C),
+                                          C->storage->stream, &err) == CT_OK;
+}
+
+/* {====== matmul ====== */
+
+static int64_t mode_size(lua_State *L, const CtCx *cx, const Tensor *t, int mode) {
+  CtInt n;
+  CtErr err;
+  diag_check(L, ct_size(cx, ct_mode(t->layout, mode), &n, &err), &err);
+  return n.v;
+}
+
+static const Tensor *check_operand(lua_State *L, const CtCx *cx, int idx, const char *modes) {
+  const Tensor *t = tensor_check_host(L, idx, "reference.matmul");
+  if (ct_layout_rank(t->layout) != 2) {
+    diag_error(L, "reference.matmul: %s %s has rank %d; expected a matrix %s",
+               tensor_push_title(L, idx), bind_layout_text(cx, t->layout),
+               ct_layout_rank(t->layout), modes);
+  }
+  return t;
+}
+
+static Product check_product(lua_State *L, const CtCx *cx, const Tensor *A, const Tensor *B) {
+  Product p = {mode_size(L, cx, A, 0), mode_size(L, cx, B, 0), mode_size(L, cx, A, 1)};
+  if (mode_size(L, cx, B, 1) != p.k) {
+    diag_error(L, "reference.matmul: A is %s and B is %s; expected (M,K) and (N,K)",
+               bind_tuple_text(cx, A->layout.shape), bind_tuple_text(cx, B->layout.shape));
+  }
+  if (A->dtype != B->dtype || ct_dtypes[A->dtype].cls == CT_CLASS_BOOL) {
+    diag_error(L, "reference.matmul: A is %s and B is %s; expected two of one number type",
+               ct_dtypes[A->dtype].name, ct_dtypes[B->dtype].name);
+  }
+  return p;
+}
+
+/* reference.matmul(A, B) -> C = A * B': A is (M,K), B is (N,K), C is (M,N), column-major. */
+static int matmul(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  const Tensor *A = check_operand(L, &cx, 1, "(M,K)"), *B = check_operand(L, &cx, 2, "(N,K)");
+  Product p = check_product(L, &cx, A, B);
+  CtInt extents[] = {ct_int(p.m), ct_int(p.n)};
+  CtLayout layout = {NULL, NULL};
+  CtErr err;
+  CtTuple shape = ct_tuple_ints(cx.arena, 2, extents);
+  CtStatus status = shape == NULL ? ct_fail_nomem(&err)
+                                  : ct_layout_make(&cx, shape, NULL, &layout, &err);
+  diag_check(L, status, &err);
+  const Tensor *C = tensor_push_alloc(L, "reference.matmul", A->dtype, layout, A->storage->device);
+  if (!multiply_device(L, &cx, &p, A, B, C)) {
+    diag_check(L, multiply_host(&p, A, B, C, &err), &err);
+  }
+  return 1;
+}
+
+/* {====== Registration ====== */
+
+static const luaL_Reg functions[] = {{"allclose", allclose}, {NULL, NULL}};
+static const luaL_Reg reference[] = {{"matmul", matmul}, {NULL, NULL}};
+static const luaL_Reg cublas_meta[] = {{"__gc", cublas_gc}, {NULL, NULL}};
+
+void bind_add_reference(lua_State *L, int module, int methods) {
+  (void)methods;
+  bind_new_type(L, CUBLAS_TYPE, cublas_meta, NULL);
+  lua_pushvalue(L, module);
+  luaL_setfuncs(L, functions, 0);
+  luaL_newlib(L, reference);
+  lua_setfield(L, -2, "reference");
+  lua_pop(L, 1);
+}
