@@ -68,6 +68,7 @@ bool bind_test_dtype(lua_State *L, int idx, CtDtype *out);    /* the object only
 typedef struct TypedNumber {
   CtDtype dtype;  /* CT_VOID: static, as it is */
   bool is_float;  /* which of the two below is meant */
+  bool is_bool;   /* of a static one: i is 0 or 1 */
   int64_t i;
   double f;
 } TypedNumber;
@@ -92,6 +93,7 @@ const char *bind_tuple_text(const CtCx *cx, CtTuple tuple);
 /* {====== Opening: each is called with the language's table on top of the stack, adds its names to it,
    registers its metatables, and leaves the stack as it was. state.c lists them in order. ====== */
 
+void bind_open_tuple(lua_State *L);
 void bind_open_layout(lua_State *L);
 void bind_open_dtype(lua_State *L);
 

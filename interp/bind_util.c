@@ -58,8 +58,6 @@ void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const l
 
 bool bind_is_any(lua_State *L, int idx) { return luaL_testudata(L, idx, ANY_TYPE) != NULL; }
 
-void bind_push_any(lua_State *L) { lua_getfield(L, LUA_REGISTRYINDEX, "cuttle._"); }
-
 /* {====== Integers ====== */
 
 #define INT_EXPECTED "an integer was expected"

@@ -164,7 +164,9 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
 }
 
 static void close_devices(CuttleState *s) {
-  ct_simt_close(s->simt);
+  if (s->simt != NULL) {
+    ct_simt_close(s->simt);
+  }
   for (int i = 0; i < STATE_MAX_DEVICES; i++) {
     ct_device_close(s->cuda[i]);
   }

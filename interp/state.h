@@ -17,7 +17,7 @@ enum { STATE_MAX_DEVICES = 16 };
 /* What running the script is for. */
 typedef enum StateMode {
   STATE_RUN,
-  STATE_EMIT /* launches are compiled for the target but not run; see state.h's users in launch.c */
+  STATE_EMIT /* besides, print the CUDA C of each specialisation that is launched */
 } StateMode;
 
 typedef struct CuttleState {
@@ -25,6 +25,7 @@ typedef struct CuttleState {
   CtAlloc alloc;
   CtArena scratch; /* results of one binding; reset when the next one begins (bind_enter) */
   StateMode mode;
+  int emit_sm; /* STATE_EMIT: the compute capability to write for, 90 */
   CtRand rand;
 
   cuttle_Options options; /* as given; its texts are not kept */
@@ -40,7 +41,7 @@ typedef struct CuttleState {
   char device_text[32];
   bool is_device_open;
   CtDevice *device;     /* NULL: the CPU engine */
-  char device_why[512]; /* why `auto` took the CPU engine; "" else */
+  char device_why[1024]; /* why `auto` took the CPU engine; "" else */
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
 

@@ -94,7 +94,7 @@ CtStatus state_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *err) {
 static void open_auto(CuttleState *s) {
   CtErr err;
   if (state_cuda(s, -1, &s->device, &err) != CT_OK) {
-    char line[640];
+    char line[1100];
     s->device = NULL;
     snprintf(s->device_why, sizeof s->device_why, "%s", err.msg);
     snprintf(line, sizeof line, "no CUDA device (%s): the CPU engine is used", s->device_why);

@@ -1,0 +1,438 @@
+/* bind_layout.c: layouts in Lua. Each function of the algebra is one C function, which scripts call
+   as coalesce(L) and as L:coalesce(). */
+#include <string.h>
+
+#include "bind.h"
+
+static int push_layout(lua_State *L, CtStatus st, const CtLayout *l, const CtErr *err) {
+  diag_check(L, st, err);
+  bind_push_layout(L, *l);
+  return 1;
+}
+
+/* {====== Making layouts ====== */
+
+/* layout(shape[, stride]); of one argument whatever stands for a layout. */
+static int layout(lua_State *L) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  if (lua_isnoneornil(L, 2)) {
+    l = bind_to_layout(L, 1, &cx, "layout");
+    return push_layout(L, CT_OK, &l, NULL);
+  }
+  CtTuple shape = bind_to_tuple(L, 1, &cx, "layout");
+  CtTuple stride = bind_to_tuple(L, 2, &cx, "layout");
+  return push_layout(L, ct_layout_make(&cx, shape, stride, &l, &err), &l, &err);
+}
+
+/* L"(4,8):(8,1)" */
+static int literal(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  if (lua_type(L, 1) != LUA_TSTRING) {
+    return diag_type_error(L, 1, "L", "a text like \"(4,8):(8,1)\"");
+  }
+  bind_push_layout(L, bind_to_layout(L, 1, &cx, "L"));
+  return 1;
+}
+
+static int row_major(lua_State *L) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  CtTuple shape = bind_to_tuple(L, 1, &cx, "row_major");
+  return push_layout(L, ct_layout_row_major(&cx, shape, &l, &err), &l, &err);
+}
+
+static int col_major(lua_State *L) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  CtTuple shape = bind_to_tuple(L, 1, &cx, "col_major");
+  return push_layout(L, ct_layout_make(&cx, shape, NULL, &l, &err), &l, &err);
+}
+
+static int ordered(lua_State *L) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  CtTuple shape = bind_to_tuple(L, 1, &cx, "ordered");
+  CtTuple order = bind_to_tuple(L, 2, &cx, "ordered");
+  return push_layout(L, ct_layout_ordered(&cx, shape, order, &l, &err), &l, &err);
+}
+
+/* {====== Asking: size(L), size(L, mode...) ====== */
+
+/* The layout of argument 1, or its mode at the path that follows. */
+static CtLayout to_mode(lua_State *L, const CtCx *cx, const char *op) {
+  CtErr err;
+  int path[CT_MAX_DEPTH];
+  CtLayout l = bind_to_layout(L, 1, cx, op), mode = l;
+  int n = bind_to_path(L, 2, path, op);
+  diag_check(L, n == 0 ? CT_OK : ct_mode_at(cx, l, n, path, &mode, &err), &err);
+  return mode;
+}
+
+static int size(lua_State *L) {
+  CtErr err;
+  CtInt i;
+  CtCx cx = bind_enter(L);
+  diag_check(L, ct_size(&cx, to_mode(L, &cx, "size"), &i, &err), &err);
+  bind_push_int(L, i);
+  return 1;
+}
+
+static int cosize(lua_State *L) {
+  CtErr err;
+  CtInt i;
+  CtCx cx = bind_enter(L);
+  diag_check(L, ct_cosize(&cx, to_mode(L, &cx, "cosize"), &i, &err), &err);
+  bind_push_int(L, i);
+  return 1;
+}
+
+static int rank(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  lua_pushinteger(L, ct_layout_rank(to_mode(L, &cx, "rank")));
+  return 1;
+}
+
+static int depth(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  lua_pushinteger(L, ct_depth(to_mode(L, &cx, "depth").shape));
+  return 1;
+}
+
+static int shape(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  bind_push_tuple(L, to_mode(L, &cx, "shape").shape);
+  return 1;
+}
+
+static int stride(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  bind_push_tuple(L, to_mode(L, &cx, "stride").stride);
+  return 1;
+}
+
+/* The indices at 0, 1, 2, ... as a list. */
+static int values(lua_State *L) {
+  CtErr err;
+  CtInt n;
+  CtCx cx = bind_enter(L);
+  CtLayout l = bind_to_layout(L, 1, &cx, "values");
+  diag_check(L, ct_size(&cx, l, &n, &err), &err);
+  if (!ct_layout_is_static(l)) {
+    return diag_error(L, "values: the layout %s has run-time extents or strides; they must be static",
+                      bind_layout_text(&cx, l));
+  }
+  lua_createtable(L, n.v < INT32_MAX ? (int)n.v : 0, 0);
+  for (int64_t i = 0; i < n.v; i++) {
+    CtInt at;
+    diag_check(L, ct_crd2idx(&cx, &(CtNode){.rank = CT_LEAF, .len = 1, .i = ct_int(i)}, l, &at, &err),
+               &err);
+    bind_push_int(L, at);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+/* {====== The list of modes ====== */
+
+static int mode(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  if (lua_gettop(L) < 2) {
+    return diag_type_error(L, 2, "mode", "a mode number");
+  }
+  bind_push_layout(L, to_mode(L, &cx, "mode"));
+  return 1;
+}
+
+static int concat(lua_State *L) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  int n = lua_gettop(L);
+  CtLayout *modes = ct_arena_alloc(cx.arena, ((size_t)n + 1) * sizeof *modes);
+  diag_check(L, modes == NULL ? ct_fail_nomem(&err) : CT_OK, &err);
+  for (int i = 0; i < n; i++) {
+    modes[i] = bind_to_layout(L, i + 1, &cx, "concat");
+  }
+  return push_layout(L, ct_layout_concat(&cx, n, modes, &l, &err), &l, &err);
+}
+
+typedef CtStatus (*RangeOp)(const CtCx *, CtLayout, int, int, CtLayout *, CtErr *);
+
+/* group(L, first, last), take(L, first, last): modes first to last - 1. */
+static int range_op(lua_State *L, const char *op, RangeOp fn) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  CtLayout a = bind_to_layout(L, 1, &cx, op);
+  int first = bind_to_index(L, 2, 0, CT_MAX_NODES, op, "mode");
+  int last = bind_to_index(L, 3, 0, CT_MAX_NODES, op, "mode");
+  return push_layout(L, fn(&cx, a, first, last, &l, &err), &l, &err);
+}
+
+static int group(lua_State *L) { return range_op(L, "group", ct_group); }
+static int take(lua_State *L) { return range_op(L, "take", ct_take); }
+
+/* select(L, mode...) of a layout; of anything else Lua's own, upvalue 1. */
+static int select(lua_State *L) {
+  CtErr err;
+  CtLayout l;
+  int modes[CT_MAX_DEPTH];
+  int type = lua_type(L, 1);
+  bool is_lua = type == LUA_TNUMBER || (type == LUA_TSTRING && *lua_tostring(L, 1) == '#');
+  if (is_lua && !lua_isnil(L, lua_upvalueindex(1))) {
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+  }
+  CtCx cx = bind_enter(L);
+  CtLayout a = bind_to_layout(L, 1, &cx, "select");
+  int n = bind_to_path(L, 2, modes, "select");
+  return push_layout(L, ct_select(&cx, a, n, modes, &l, &err), &l, &err);
+}
+
+typedef CtStatus (*ExtendOp)(const CtCx *, CtLayout, CtLayout, int, CtLayout *, CtErr *);
+
+/* append(L, x[, rank]), prepend(L, x[, rank]) */
+static int extend(lua_State *L, const char *op, ExtendOp fn) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  CtLayout a = bind_to_layout(L, 1, &cx, op), x = bind_to_layout(L, 2, &cx, op);
+  int to = lua_isnoneornil(L, 3) ? 0 : bind_to_index(L, 3, 0, CT_MAX_NODES, op, "rank");
+  return push_layout(L, fn(&cx, a, x, to, &l, &err), &l, &err);
+}
+
+static int append(lua_State *L) { return extend(L, "append", ct_append); }
+static int prepend(lua_State *L) { return extend(L, "prepend", ct_prepend); }
+
+static int replace(lua_State *L) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  CtLayout a = bind_to_layout(L, 1, &cx, "replace");
+  int i = bind_to_index(L, 2, 0, CT_MAX_NODES, "replace", "mode");
+  CtLayout x = bind_to_layout(L, 3, &cx, "replace");
+  return push_layout(L, ct_replace(&cx, a, i, x, &l, &err), &l, &err);
+}
+
+/* {====== The algebra: functions of one kind share their body ====== */
+
+typedef CtStatus (*UnaryOp)(const CtCx *, CtLayout, CtLayout *, CtErr *);
+typedef CtStatus (*ProfileOp)(const CtCx *, CtLayout, CtTuple, CtLayout *, CtErr *);
+typedef CtStatus (*TilerOp)(const CtCx *, CtLayout, CtTiler, CtLayout *, CtErr *);
+typedef CtStatus (*BinaryOp)(const CtCx *, CtLayout, CtLayout, CtLayout *, CtErr *);
+
+static int unary(lua_State *L, const char *op, UnaryOp fn) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  CtLayout a = bind_to_layout(L, 1, &cx, op);
+  return push_layout(L, fn(&cx, a, &l, &err), &l, &err);
+}
+
+static int with_profile(lua_State *L, const char *op, ProfileOp fn) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  CtLayout a = bind_to_layout(L, 1, &cx, op);
+  return push_layout(L, fn(&cx, a, bind_opt_tuple(L, 2, &cx, op), &l, &err), &l, &err);
+}
+
+static int with_tiler(lua_State *L, const char *op, TilerOp fn) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  CtLayout a = bind_to_layout(L, 1, &cx, op);
+  return push_layout(L, fn(&cx, a, bind_to_tiler(L, 2, &cx, op), &l, &err), &l, &err);
+}
+
+static int binary(lua_State *L, const char *op, BinaryOp fn) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  CtLayout a = bind_to_layout(L, 1, &cx, op), b = bind_to_layout(L, 2, &cx, op);
+  return push_layout(L, fn(&cx, a, b, &l, &err), &l, &err);
+}
+
+/* One row each: name in the language, body, function of the core. */
+#define ALGEBRA(X)                                                                                 \
+  X(coalesce, with_profile)                                                                        \
+  X(filter, with_profile)                                                                          \
+  X(complement, with_profile)                                                                      \
+  X(flatten, unary)                                                                                \
+  X(filter_zeros, unary)                                                                           \
+  X(right_inverse, unary)                                                                          \
+  X(left_inverse, unary)                                                                           \
+  X(layout_like, unary)                                                                            \
+  X(fragment_layout_like, unary)                                                                   \
+  X(composition, with_tiler)                                                                       \
+  X(logical_divide, with_tiler)                                                                    \
+  X(zipped_divide, with_tiler)                                                                     \
+  X(tiled_divide, with_tiler)                                                                      \
+  X(flat_divide, with_tiler)                                                                       \
+  X(logical_product, with_tiler)                                                                   \
+  X(zipped_product, with_tiler)                                                                    \
+  X(tiled_product, with_tiler)                                                                     \
+  X(flat_product, with_tiler)                                                                      \
+  X(blocked_product, binary)                                                                       \
+  X(raked_product, binary)                                                                         \
+  X(max_common_layout, binary)
+
+#define DEFINE(name, body)                                                                         \
+  static int name(lua_State *L) { return body(L, #name, ct_##name); }
+ALGEBRA(DEFINE)
+#undef DEFINE
+
+static int max_common_vector(lua_State *L) {
+  CtErr err;
+  int64_t n;
+  CtCx cx = bind_enter(L);
+  CtLayout a = bind_to_layout(L, 1, &cx, "max_common_vector");
+  CtLayout b = bind_to_layout(L, 2, &cx, "max_common_vector");
+  diag_check(L, ct_max_common_vector(&cx, a, b, &n, &err), &err);
+  lua_pushinteger(L, n);
+  return 1;
+}
+
+/* tv_layout(thr, val) -> (thread, value) layout, tile's shape */
+static int tv_layout(lua_State *L) {
+  CtErr err;
+  CtLayout tv;
+  CtTuple tiler;
+  CtCx cx = bind_enter(L);
+  CtLayout thr = bind_to_layout(L, 1, &cx, "tv_layout");
+  CtLayout val = bind_to_layout(L, 2, &cx, "tv_layout");
+  diag_check(L, ct_tv_layout(&cx, thr, val, &tv, &tiler, &err), &err);
+  bind_push_layout(L, tv);
+  bind_push_tuple(L, tiler);
+  return 2;
+}
+
+/* {====== Layouts as objects ====== */
+
+static CtLayout check_layout(lua_State *L) {
+  CtLayout l;
+  if (!bind_test_layout(L, 1, &l)) {
+    luaL_checkudata(L, 1, LAYOUT_TYPE);
+  }
+  return l;
+}
+
+static bool is_layout_like(lua_State *L, int idx) {
+  CtLayout l;
+  return bind_test_layout(L, idx, &l) ||
+         (lua_type(L, idx) == LUA_TSTRING && strchr(lua_tostring(L, idx), ':') != NULL);
+}
+
+/* L(i), L(i, j), L({i, j}) evaluate; with `_` slice; L(M) composes: L(M)(i) == L(M(i)). */
+static int call(lua_State *L) {
+  CtErr err;
+  CtInt i;
+  CtLayout out, l = check_layout(L);
+  if (lua_gettop(L) == 2 && is_layout_like(L, 2)) {
+    return composition(L);
+  }
+  CtCx cx = bind_enter(L);
+  CtTuple crd = bind_to_coord(L, 2, &cx, "layout");
+  if (ct_has_any(crd)) {
+    return push_layout(L, ct_slice(&cx, crd, l, &out, &i, &err), &out, &err);
+  }
+  diag_check(L, ct_crd2idx(&cx, crd, l, &i, &err), &err);
+  bind_push_int(L, i);
+  return 1;
+}
+
+static int tostring(lua_State *L) {
+  CtText text;
+  CtLayout l = check_layout(L);
+  CtCx cx = bind_enter(L);
+  bind_text_init(&text, &cx);
+  ct_layout_print(&cx, l, &text);
+  bind_push_text(L, &text);
+  return 1;
+}
+
+static int equal(lua_State *L) {
+  CtLayout a, b;
+  bool same = bind_test_layout(L, 1, &a) && bind_test_layout(L, 2, &b) && ct_layout_equal(a, b);
+  lua_pushboolean(L, same);
+  return 1;
+}
+
+/* L.shape and L.stride; everything else is a method, in upvalue 1. */
+static int field(lua_State *L) {
+  CtLayout l = check_layout(L);
+  const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  if (strcmp(name, "shape") == 0) {
+    bind_push_tuple(L, l.shape);
+  } else if (strcmp(name, "stride") == 0) {
+    bind_push_tuple(L, l.stride);
+  } else {
+    lua_pushvalue(L, 2);
+    lua_rawget(L, lua_upvalueindex(1));
+  }
+  return 1;
+}
+
+/* {====== Opening ====== */
+
+static const luaL_Reg makers[] = {{"layout", layout},       {"L", literal},
+                                  {"row_major", row_major}, {"col_major", col_major},
+                                  {"ordered", ordered},     {NULL, NULL}};
+
+#define ROW(name, body) {#name, name},
+static const luaL_Reg methods[] = {ALGEBRA(ROW){"size", size},
+                                   {"cosize", cosize},
+                                   {"rank", rank},
+                                   {"depth", depth},
+                                   {"values", values},
+                                   {"mode", mode},
+                                   {"concat", concat},
+                                   {"group", group},
+                                   {"take", take},
+                                   {"append", append},
+                                   {"prepend", prepend},
+                                   {"replace", replace},
+                                   {"max_common_vector", max_common_vector},
+                                   {"tv_layout", tv_layout},
+                                   {NULL, NULL}};
+#undef ROW
+
+static const luaL_Reg functions[] = {{"shape", shape}, {"stride", stride}, {NULL, NULL}};
+
+static const luaL_Reg meta[] = {
+    {"__call", call}, {"__tostring", tostring}, {"__eq", equal}, {NULL, NULL}};
+
+/* Functions on coordinates that are methods of a layout as well. */
+static const char *const coord_methods[] = {"crd2idx", "idx2crd", "slice", "slice_and_offset",
+                                            "dice", "congruent", "select"};
+
+/* Stack: language. Adds `select`, which falls back on the one of the globals. */
+static void add_select(lua_State *L) {
+  lua_getglobal(L, "select");
+  lua_pushcclosure(L, select, 1);
+  lua_setfield(L, -2, "select");
+}
+
+void bind_open_layout(lua_State *L) {
+  luaL_setfuncs(L, makers, 0);
+  luaL_setfuncs(L, methods, 0);
+  luaL_setfuncs(L, functions, 0);
+  add_select(L);
+  bind_new_type(L, LAYOUT_TYPE, meta, NULL);
+  luaL_getmetatable(L, LAYOUT_TYPE); /* stack: language, metatable */
+  luaL_newlib(L, methods);           /* stack: language, metatable, methods */
+  for (size_t i = 0; i < CT_ARRAY_LEN(coord_methods); i++) {
+    lua_getfield(L, -3, coord_methods[i]);
+    lua_setfield(L, -2, coord_methods[i]);
+  }
+  lua_pushcclosure(L, field, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+}

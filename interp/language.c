@@ -1,0 +1,223 @@
+/* language.c: what scripts see: Lua's libraries, the names of the language in one table, and those
+   names as globals. Each binding adds its own names; this file knows only their order. */
+#include <lauxlib.h>
+#include <lualib.h>
+#include <string.h>
+
+#include "bind.h"
+#include "front.h"
+#include "launch.h"
+#include "state.h"
+#include "stdlib.h"
+#include "tensor.h"
+#include "value.h"
+
+static const char language_key = 0; /* its address names the language's table in the registry */
+
+/* In order: a later one may replace a name of an earlier one by a function that knows more types. */
+static const struct {
+  void (*open)(lua_State *L);
+} openers[] = {
+    {bind_open_tuple}, {bind_open_layout}, {bind_open_dtype},
+    {bind_open_value}, {bind_open_block},  {bind_open_tensor},
+    {bind_open_kernel}, {bind_open_device},
+};
+
+/* {====== The standard library: modules that the program carries ====== */
+
+static int load_std_module(lua_State *L) {
+  const StdModule *m = lua_touserdata(L, lua_upvalueindex(1));
+  lua_settop(L, 0);
+  lua_pushfstring(L, DIAG_STDLIB_PREFIX "%s.lua", m->name + sizeof "cuttle." - 1);
+  if (luaL_loadbufferx(L, m->source, m->len, lua_tostring(L, 1), "t") != LUA_OK) {
+    return lua_error(L);
+  }
+  lua_pushstring(L, m->name);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+static void add_std_modules(lua_State *L) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  for (const StdModule *m = std_modules; m->name != NULL; m++) {
+    lua_pushlightuserdata(L, (void *)(uintptr_t)m); /* read only */
+    lua_pushcclosure(L, load_std_module, 1);
+    lua_setfield(L, -2, m->name);
+  }
+  lua_pop(L, 1);
+}
+
+/* {====== The table of names ====== */
+
+/* A name that import copies: `_` is one, `_VERSION` is the module's own. */
+static bool is_exported(lua_State *L, int key) {
+  const char *name = lua_tostring(L, key);
+  return name[0] != '_' || name[1] == '\0';
+}
+
+/* import(env): every name of the language becomes a field of env, as `using` in Julia. */
+static int import(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  state_push_language(L);
+  lua_pushnil(L); /* stack: env, language, key */
+  while (lua_next(L, 2) != 0) {
+    if (is_exported(L, -2)) {
+      lua_pushvalue(L, -2); /* stack: env, language, key, value, key */
+      lua_pushvalue(L, -2);
+      lua_rawset(L, 1);
+    }
+    lua_pop(L, 1);
+  }
+  lua_settop(L, 1);
+  return 1;
+}
+
+static void fill_language(lua_State *L) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(openers); i++) {
+    openers[i].open(L);
+  }
+  lua_pushcfunction(L, import);
+  lua_setfield(L, -2, "import");
+  lua_pushliteral(L, CUTTLE_VERSION);
+  lua_setfield(L, -2, "_VERSION");
+}
+
+void state_push_language(lua_State *L) {
+  luaL_checkstack(L, 4, NULL);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &language_key) == LUA_TTABLE) {
+    return;
+  }
+  lua_pop(L, 1);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, STATE_KERNELS);
+  lua_pop(L, 1);
+  front_open(L);
+  lua_newtable(L); /* stack: language */
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &language_key);
+  fill_language(L);
+  add_std_modules(L);
+}
+
+/* {====== Lua's libraries ====== */
+
+/* print, to where the host wants it. */
+static int print(lua_State *L) {
+  luaL_Buffer b;
+  int n = lua_gettop(L);
+  luaL_buffinit(L, &b);
+  for (int i = 1; i <= n; i++) {
+    if (i > 1) {
+      luaL_addchar(&b, '\t');
+    }
+    luaL_tolstring(L, i, NULL);
+    luaL_addvalue(&b);
+  }
+  luaL_addchar(&b, '\n');
+  luaL_pushresult(&b);
+  size_t len;
+  const char *text = lua_tolstring(L, -1, &len);
+  state_print(state_of(L), text, len);
+  return 0;
+}
+
+static const luaL_Reg sandbox_libs[] = {
+    {LUA_GNAME, luaopen_base},         {LUA_LOADLIBNAME, luaopen_package},
+    {LUA_COLIBNAME, luaopen_coroutine}, {LUA_TABLIBNAME, luaopen_table},
+    {LUA_STRLIBNAME, luaopen_string},  {LUA_MATHLIBNAME, luaopen_math},
+    {LUA_UTF8LIBNAME, luaopen_utf8},   {NULL, NULL}};
+
+/* What a sandboxed script must not have: "library.name", or a global. */
+static const char *const forbidden[] = {
+    "dofile",          "loadfile",           "collectgarbage",    "string.dump",
+    "package.loadlib", "package.searchpath", "package.searchers", "package.path",
+    "package.cpath",
+};
+
+/* Names of the language that reach files. */
+static const char *const forbidden_names[] = {"load_npy", "save_npy"};
+
+static void forbid(lua_State *L, const char *name) {
+  const char *dot = strchr(name, '.');
+  lua_pushglobaltable(L);
+  if (dot != NULL) {
+    lua_pushlstring(L, name, (size_t)(dot - name));
+    lua_gettable(L, -2);
+  }
+  lua_pushnil(L);
+  lua_setfield(L, -2, dot == NULL ? name : dot + 1);
+  lua_pop(L, dot == NULL ? 1 : 2);
+}
+
+/* load(chunk, name, mode, env) that takes text only. Upvalue 1: Lua's own. */
+static int load_text(lua_State *L) {
+  lua_settop(L, lua_gettop(L) < 4 ? 3 : 4);
+  lua_pushliteral(L, "t");
+  lua_replace(L, 3);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+/* require of what is in package.preload only: package.searchers is gone for scripts, but `require`
+   keeps the table, so it is cut to its first entry before. */
+static void cut_searchers(lua_State *L) {
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "searchers");
+  for (lua_Integer i = luaL_len(L, -1); i > 1; i--) {
+    lua_pushnil(L);
+    lua_rawseti(L, -2, i);
+  }
+  lua_pop(L, 2);
+}
+
+static void open_sandbox(lua_State *L) {
+  for (const luaL_Reg *lib = sandbox_libs; lib->name != NULL; lib++) {
+    luaL_requiref(L, lib->name, lib->func, 1);
+    lua_pop(L, 1);
+  }
+  cut_searchers(L);
+}
+
+/* Stack: language. */
+static void cut_language(lua_State *L) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(forbidden_names); i++) {
+    lua_pushnil(L);
+    lua_setfield(L, -2, forbidden_names[i]);
+  }
+}
+
+static void close_sandbox(lua_State *L) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(forbidden); i++) {
+    forbid(L, forbidden[i]);
+  }
+  lua_getglobal(L, "load");
+  lua_pushcclosure(L, load_text, 1);
+  lua_setglobal(L, "load");
+}
+
+void state_open_libs(lua_State *L) {
+  bool sandbox = state_of(L)->options.sandbox != 0;
+  if (sandbox) {
+    open_sandbox(L);
+  } else {
+    luaL_openlibs(L);
+  }
+  lua_register(L, "print", print);
+  state_push_language(L); /* stack: language */
+  if (sandbox) {
+    cut_language(L);
+  }
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, "cuttle");
+  lua_pop(L, 1);
+  lua_pushcfunction(L, import);
+  lua_pushglobaltable(L);
+  lua_call(L, 1, 0);
+  lua_pop(L, 1);
+  if (sandbox) {
+    close_sandbox(L);
+  }
+}
