@@ -262,39 +262,61 @@ static void begin_trace(Front *f, CtIr *ir) {
   memset(&f->assigned, 0, sizeof f->assigned);
 }
 
-/* A Lua error message "chunk:line: text" as an error record. */
+/* "chunk:line: text" as an error record. */
 static CtStatus take_error(lua_State *L, CtErr *err) {
   const char *msg = luaL_tolstring(L, -1, NULL);
-  ct_fail(err, CT_EINVAL, "%s", msg);
+  const char *colon = strchr(msg, ':');
+  char *end = NULL;
+  long line = colon == NULL ? 0 : strtol(colon + 1, &end, 10);
+  if (line > 0 && end[0] == ':' && end[1] == ' ') {
+    char chunk[sizeof err->chunk];
+    lua_pushlstring(L, msg, (size_t)(colon - msg));
+    strncpy(chunk, lua_tostring(L, -1), sizeof chunk - 1);
+    chunk[sizeof chunk - 1] = '\0';
+    lua_pop(L, 1);
+    ct_fail(err, CT_EINVAL, "%s", end + 2);
+    ct_err_at(err, chunk, (int)line);
+  } else {
+    ct_fail(err, CT_EINVAL, "%s", msg);
+  }
   lua_pop(L, 2);
   return CT_EINVAL;
 }
 
-/* A message handler: keeps the text as it is; errors of the front end carry their position. */
-static CtStatus run_traced(lua_State *L, int fn, int n_args, CtErr *err) {
-  int base = lua_gettop(L) - n_args;
-  int status = src_convert(L, fn, RW_KERNEL);
-  if (status == LUA_OK) {
-    lua_insert(L, base + 1);
-    status = lua_pcall(L, n_args, 0, 0);
+typedef struct TraceCall {
+  FrontPushArgs push;
+  void *ud;
+} TraceCall;
+
+static int traced_call(lua_State *L) { /* function, TraceCall */
+  const TraceCall *call = lua_touserdata(L, 2);
+  lua_settop(L, 1);
+  if (src_convert(L, 1, RW_KERNEL) != LUA_OK) {
+    return lua_error(L);
   }
-  CtStatus result = status == LUA_OK ? CT_OK : take_error(L, err);
-  lua_settop(L, base);
-  return result;
+  int n_args = call->push(L, front_ir(L), call->ud);
+  lua_call(L, n_args, LUA_MULTRET);
+  if (lua_gettop(L) > 1) {
+    return diag_error(L, "a kernel returns no values");
+  }
+  return 0;
 }
 
-CtStatus front_trace(lua_State *L, int fn, int n_args, CtIr *ir, CtErr *err) {
+CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *ir, CtErr *err) {
   Front *f = front_of(L);
   fn = lua_absindex(L, fn);
   if (f->ir != NULL) {
-    lua_pop(L, n_args);
     return ct_fail(err, CT_EINVAL, "a kernel cannot launch a kernel; call a helper function");
   }
   Co *co = front_co(f, L);
   Frame *outer = co->top;
+  TraceCall call = {push, ud};
   co->top = NULL;
   begin_trace(f, ir);
-  CtStatus status = run_traced(L, fn, n_args, err);
+  lua_pushcfunction(L, traced_call);
+  lua_pushvalue(L, fn);
+  lua_pushlightuserdata(L, &call);
+  CtStatus status = lua_pcall(L, 2, 0, 0) == LUA_OK ? CT_OK : take_error(L, err);
   co->top = outer;
   f->cur = co;
   f->ir = NULL;

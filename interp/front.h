@@ -19,9 +19,12 @@ CtIr *front_here(lua_State *L, const char *name);
 const CtDyn *front_dyn(lua_State *L);
 uint32_t front_serial(lua_State *L); /* number of the running trace; 0 outside */
 
-/* Traces: calls the function at `fn` as a kernel with the n_args values on top of the stack (popped),
-   recording in *ir, then runs the passes. On failure *err has the message with the script line. */
-CtStatus front_trace(lua_State *L, int fn, int n_args, CtIr *ir, CtErr *err);
+/* Pushes the kernel's arguments, symbolic in the running trace, and returns how many. May raise. */
+typedef int (*FrontPushArgs)(lua_State *L, CtIr *ir, void *ud);
+
+/* Traces: calls the function at `fn` as a kernel, recording in *ir, then runs the passes. On failure
+   *err has the message with the script line. Leaves the stack as it was. */
+CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *ir, CtErr *err);
 
 /* Inside a run-time if or loop, or behind a conditional exit: what changes Lua state is refused there. */
 bool front_is_conditional(lua_State *L);

@@ -195,6 +195,7 @@ typedef struct CtIr {
   CtTarget target;
   int64_t block[3]; /* threads per block */
   bool contract;    /* a*b + c becomes fma */
+  bool may_overlap; /* tensors may share memory: no __restrict__ */
   bool failed;      /* out of memory while building */
   CtDyn dyn;        /* for the layout algebra: arithmetic on this IR's values */
   CtInst *insts;

@@ -1,0 +1,430 @@
+/* bind_kernel.c: kernels as Lua sees them: `kernel(name, fn)`, `k{grid =, block =}(args...)`, what a
+   launch would run (:source, :ptx, :ir, :info), and prepared launches. */
+#include <ctype.h>
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bind.h"
+#include "front.h"
+#include "launch.h"
+#include "runtime/nvrtc.h"
+
+#define CONFIG_TYPE "launch configuration"
+#define LAUNCHER_TYPE "launcher"
+
+Kernel *kernel_test(lua_State *L, int idx) { return luaL_testudata(L, idx, KERNEL_TYPE); }
+
+Kernel *kernel_check(lua_State *L, int idx) {
+  Kernel *k = kernel_test(L, idx);
+  if (k == NULL) {
+    diag_error(L, "a kernel was expected, got %s", diag_push_kind(L, idx));
+  }
+  return k;
+}
+
+/* --- kernels ---------------------------------------------------------------------------------------- */
+
+static bool is_identifier(const char *s) {
+  bool ok = isalpha((unsigned char)*s) || *s == '_';
+  for (const char *p = s; *p != '\0'; p++) {
+    ok = ok && (isalnum((unsigned char)*p) || *p == '_');
+  }
+  return ok;
+}
+
+/* "matmul_12" for a function at line 12 of dir/matmul.lua. */
+static void push_default_name(lua_State *L, const Kernel *k) {
+  char name[160];
+  const char *base = strrchr(k->chunk, '/');
+  base = base == NULL ? k->chunk : base + 1;
+  int n = snprintf(name, sizeof name, "%s%.*s_%d", isalpha((unsigned char)*base) ? "" : "k",
+                   (int)strcspn(base, "."), base, k->line);
+  for (int i = 0; i < n && i < (int)sizeof name; i++) {
+    name[i] = isalnum((unsigned char)name[i]) ? name[i] : '_';
+  }
+  lua_pushstring(L, name);
+}
+
+static bool bool_option(lua_State *L, int table, const char *name, bool default_value) {
+  bool v = default_value;
+  if (lua_getfield(L, table, name) != LUA_TNIL) {
+    v = lua_toboolean(L, -1);
+  }
+  lua_pop(L, 1);
+  return v;
+}
+
+static void read_nvrtc_options(lua_State *L, Kernel *k, int table) {
+  size_t at = 0;
+  if (lua_getfield(L, table, "nvrtc_options") == LUA_TTABLE) {
+    lua_Integer n = luaL_len(L, -1);
+    for (lua_Integer i = 1; i <= n; i++) {
+      size_t len;
+      lua_geti(L, -1, i);
+      const char *option = luaL_checklstring(L, -1, &len);
+      if (at + len + 2 > sizeof k->options || len == 0) {
+        diag_error(L, "kernel: nvrtc_options are too long");
+      }
+      memcpy(k->options + at, option, len + 1);
+      at += len + 1;
+      lua_pop(L, 1);
+    }
+  }
+  lua_pop(L, 1);
+}
+
+static void read_options(lua_State *L, Kernel *k, int table) {
+  static const char *const known[] = {"static_shapes", "contract", "nvrtc_options"};
+  if (lua_isnoneornil(L, table)) {
+    return;
+  }
+  luaL_checktype(L, table, LUA_TTABLE);
+  lua_pushnil(L);
+  while (lua_next(L, table) != 0) {
+    bool ok = false;
+    for (size_t i = 0; i < CT_ARRAY_LEN(known) && lua_type(L, -2) == LUA_TSTRING; i++) {
+      ok = ok || strcmp(known[i], lua_tostring(L, -2)) == 0;
+    }
+    if (!ok) {
+      diag_error(L,
+                 "kernel: option '%s' is unknown; expected static_shapes, contract or "
+                 "nvrtc_options",
+                 luaL_tolstring(L, -2, NULL));
+    }
+    lua_pop(L, 1);
+  }
+  k->static_shapes = bool_option(L, table, "static_shapes", false);
+  k->contract = bool_option(L, table, "contract", true);
+  read_nvrtc_options(L, k, table);
+}
+
+static void locate(lua_State *L, Kernel *k, int fn) {
+  lua_Debug ar;
+  lua_pushvalue(L, fn);
+  lua_getinfo(L, ">S", &ar);
+  snprintf(k->chunk, sizeof k->chunk, "%s", ar.short_src);
+  k->line = ar.linedefined;
+}
+
+/* kernel([name,] fn[, options]) */
+static int lang_kernel(lua_State *L) {
+  int fn = lua_isfunction(L, 1) ? 1 : 2;
+  if (!lua_isfunction(L, fn) || lua_iscfunction(L, fn)) {
+    return diag_error(L, "kernel: a Lua function was expected, got %s", diag_push_kind(L, fn));
+  }
+  if (fn == 2 && (lua_type(L, 1) != LUA_TSTRING || !is_identifier(lua_tostring(L, 1)))) {
+    return diag_error(L, "kernel: the name is %s; expected letters, digits and '_'",
+                      luaL_tolstring(L, 1, NULL));
+  }
+  lua_settop(L, fn + 1);
+  Kernel *k = lua_newuserdatauv(L, sizeof *k, 3);
+  memset(k, 0, sizeof *k);
+  k->contract = true;
+  luaL_setmetatable(L, KERNEL_TYPE);
+  int self = lua_gettop(L);
+  k->state = state_of(L);
+  locate(L, k, fn);
+  read_options(L, k, fn + 1);
+  if (fn == 2) {
+    lua_pushvalue(L, 1);
+  } else {
+    push_default_name(L, k);
+  }
+  k->name = lua_tostring(L, -1);
+  lua_setiuservalue(L, self, 3);
+  lua_pushvalue(L, fn);
+  lua_setiuservalue(L, self, 1);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, STATE_KERNELS);
+  lua_pushvalue(L, self);
+  lua_setfield(L, -2, k->name);
+  lua_settop(L, self);
+  return 1;
+}
+
+static int kernel_gc(lua_State *L) {
+  Kernel *k = lua_touserdata(L, 1);
+  if (k->state != NULL) {
+    kernel_forget(k);
+  }
+  return 0;
+}
+
+static int kernel_tostring(lua_State *L) {
+  const Kernel *k = kernel_check(L, 1);
+  lua_pushfstring(L, "kernel %s (%s:%d)", k->name, k->chunk, k->line);
+  return 1;
+}
+
+static int kernel_reset(lua_State *L) {
+  kernel_forget(kernel_check(L, 1));
+  return 0;
+}
+
+/* --- configurations ------------------------------------------------------------------------------------ */
+
+/* A size of 1 to 3 numbers: an integer, or a table of them; missing ones are 1. */
+static CtDim3 read_dim(lua_State *L, int table, const char *field, bool required, const Kernel *k) {
+  unsigned v[3] = {1, 1, 1};
+  int type = lua_getfield(L, table, field);
+  int n = type == LUA_TTABLE ? (int)luaL_len(L, -1) : (type == LUA_TNIL ? 0 : 1);
+  if ((n == 0 && required) || n > 3) {
+    diag_error(L, "%s: %s needs 1 to 3 sizes; write %s{grid = {x, y}, block = {x, y}}", k->name,
+               field, k->name);
+  }
+  for (int i = 0; i < n; i++) {
+    if (type == LUA_TTABLE) {
+      lua_geti(L, -1, i + 1);
+    } else {
+      lua_pushvalue(L, -1);
+    }
+    int is_int;
+    lua_Integer size = lua_tointegerx(L, -1, &is_int);
+    if (!is_int || size < 0 || size > INT32_MAX) {
+      diag_error(L, "%s: %s size %s; expected an integer from 0 to 2^31 - 1", k->name, field,
+                 luaL_tolstring(L, -1, NULL));
+    }
+    v[i] = (unsigned)size;
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return (CtDim3){v[0], v[1], v[2]};
+}
+
+static void check_fields(lua_State *L, int table, const Kernel *k) {
+  static const char *const known[] = {"grid", "block", "smem", "stream"};
+  lua_pushnil(L);
+  while (lua_next(L, table) != 0) {
+    bool ok = false;
+    for (size_t i = 0; i < CT_ARRAY_LEN(known) && lua_type(L, -2) == LUA_TSTRING; i++) {
+      ok = ok || strcmp(known[i], lua_tostring(L, -2)) == 0;
+    }
+    if (!ok) {
+      diag_error(L, "%s: launch option '%s' is unknown; expected grid, block, smem or stream",
+                 k->name, luaL_tolstring(L, -2, NULL));
+    }
+    lua_pop(L, 1);
+  }
+}
+
+static void read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *c) {
+  check_fields(L, table, k);
+  c->grid = read_dim(L, table, "grid", true, k);
+  c->block = read_dim(L, table, "block", true, k);
+  if (lua_getfield(L, table, "smem") != LUA_TNIL) {
+    c->shared_bytes = (unsigned)bind_to_index(L, -1, 0, 1 << 20, k->name, "smem");
+  }
+  lua_pop(L, 1);
+  if (lua_getfield(L, table, "stream") != LUA_TNIL) {
+    c->stream = bind_to_stream(L, -1);
+    c->has_stream = true;
+  }
+  lua_pop(L, 1);
+  launch_check_config(L, k, c);
+}
+
+/* k{grid =, block =}: a configuration; it may be kept and called again and again. */
+static int kernel_call(lua_State *L) {
+  Kernel *k = kernel_check(L, 1);
+  if (front_ir(L) != NULL) {
+    return diag_error(L, "a kernel cannot launch a kernel; call a helper function");
+  }
+  if (!lua_istable(L, 2)) {
+    return diag_error(L,
+                      "%s: %s in place of a launch configuration; write "
+                      "%s{grid = ..., block = ...}(...)",
+                      k->name, diag_push_kind(L, 2), k->name);
+  }
+  lua_settop(L, 2);
+  LaunchConfig *c = lua_newuserdatauv(L, sizeof *c, 1);
+  memset(c, 0, sizeof *c);
+  luaL_setmetatable(L, CONFIG_TYPE);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, 3, 1);
+  read_config(L, 2, k, c);
+  return 1;
+}
+
+/* Replaces the configuration at 1 by its kernel; the arguments follow at 2. */
+static const LaunchConfig *enter_config(lua_State *L, LaunchArgs *args) {
+  const LaunchConfig *c = luaL_checkudata(L, 1, CONFIG_TYPE);
+  int n = lua_gettop(L) - 1;
+  lua_getiuservalue(L, 1, 1);
+  int kernel = lua_gettop(L);
+  launch_read(L, kernel, 2, n, c, args);
+  return c;
+}
+
+static int config_call(lua_State *L) {
+  LaunchArgs args;
+  const LaunchConfig *c = enter_config(L, &args);
+  launch_run(L, lua_gettop(L), c, &args);
+  return 0;
+}
+
+/* :enqueue(n, args...): n launches from C, one after another: what launches cost without Lua. */
+static int config_enqueue(lua_State *L) {
+  LaunchArgs args;
+  int64_t n = bind_to_static(L, 2, "enqueue");
+  lua_remove(L, 2);
+  const LaunchConfig *c = enter_config(L, &args);
+  for (int64_t i = 0; i < n; i++) {
+    launch_run(L, lua_gettop(L), c, &args);
+  }
+  return 0;
+}
+
+static Spec *look(lua_State *L, CtIr **ir, LaunchArgs *args) {
+  const LaunchConfig *c = enter_config(L, args);
+  Spec *spec = launch_spec(L, lua_gettop(L), c, args);
+  *ir = &spec->ir;
+  return spec;
+}
+
+static int config_ir(lua_State *L) {
+  LaunchArgs args;
+  CtIr *ir;
+  CtText text;
+  look(L, &ir, &args);
+  ct_text_init(&text, state_of(L)->alloc);
+  ct_ir_print(ir, &text);
+  bind_push_text(L, &text);
+  return 1;
+}
+
+/* Appends the CUDA C for the arguments; on the CPU engine, what it would be for the capability that
+   `cuttle emit` writes for. */
+static CtTarget write_source(lua_State *L, bool line_directives, CtText *out) {
+  LaunchArgs args;
+  CtErr err;
+  CuttleState *s = state_of(L);
+  const LaunchConfig *c = enter_config(L, &args);
+  CtTarget target =
+      args.device == NULL ? launch_cuda_target(s->emit_sm) : launch_target(s, args.device);
+  Spec *spec = spec_trace(L, lua_gettop(L), c, &args, target, &err);
+  if (spec == NULL) {
+    diag_raise(L, &err);
+  }
+  ct_text_init(out, s->alloc);
+  CtStatus status = spec_emit(spec, line_directives, out, &err);
+  spec_free(s, spec);
+  if (status != CT_OK) {
+    ct_text_clear(out);
+    diag_raise(L, &err);
+  }
+  return target;
+}
+
+static int config_source(lua_State *L) {
+  CtText text;
+  write_source(L, false, &text);
+  bind_push_text(L, &text);
+  return 1;
+}
+
+static int config_ptx(lua_State *L) {
+  CtText text;
+  CtErr err;
+  CtNvrtcOutput output;
+  char arch[16];
+  CtTarget target = write_source(L, true, &text);
+  ct_nvrtc_arch(target.sm, arch);
+  CtNvrtcJob job = {.alloc = text.alloc,
+                    .source = ct_text_str(&text),
+                    .name = kernel_check(L, -1)->name,
+                    .arch = arch,
+                    .ptx = true};
+  CtStatus status = ct_nvrtc_compile(&job, &output, &err);
+  ct_text_clear(&text);
+  diag_check(L, status, &err);
+  ct_text_clear(&output.log);
+  bind_push_text(L, &output.image);
+  return 1;
+}
+
+static void set_number(lua_State *L, const char *name, double v) {
+  lua_pushnumber(L, v);
+  lua_setfield(L, -2, name);
+}
+static void set_integer(lua_State *L, const char *name, int64_t v) {
+  lua_pushinteger(L, v);
+  lua_setfield(L, -2, name);
+}
+
+/* A table: registers per thread, bytes, occupancy, and what making the specialisation cost. */
+static int config_info(lua_State *L) {
+  LaunchArgs args;
+  CtIr *ir;
+  const LaunchConfig *c = luaL_checkudata(L, 1, CONFIG_TYPE);
+  const Spec *spec = look(L, &ir, &args);
+  lua_createtable(L, 0, 10);
+  set_integer(L, "shared_bytes", ct_ir_shared_bytes(ir));
+  set_number(L, "trace_ms", spec->trace_ms);
+  set_number(L, "emit_ms", spec->emit_ms);
+  set_number(L, "compile_ms", spec->compile_ms);
+  lua_pushboolean(L, spec->from_cache);
+  lua_setfield(L, -2, "from_cache");
+  if (spec->fn != NULL) {
+    const CtFunctionInfo *info = ct_function_info(spec->fn);
+    int n_blocks = 0;
+    CtErr err;
+    int threads = (int)(c->block.x * c->block.y * c->block.z);
+    set_integer(L, "registers", info->registers);
+    set_integer(L, "local_bytes", (int64_t)info->local_bytes);
+    if (ct_function_occupancy(spec->fn, threads, spec->shared_bytes, &n_blocks, &err) == CT_OK) {
+      set_integer(L, "blocks_per_sm", n_blocks);
+    }
+  }
+  return 1;
+}
+
+/* --- prepared launches ------------------------------------------------------------------------------------ */
+
+/* k:prepare{...}(args...): a launcher that holds its arguments; calling it launches. The configuration and
+   the arguments are kept as upvalues of one function. */
+static int launcher_call(lua_State *L) {
+  int n = (int)lua_tointeger(L, lua_upvalueindex(1));
+  lua_settop(L, 0);
+  luaL_checkstack(L, n + 4, "too many arguments");
+  for (int i = 0; i <= n; i++) {
+    lua_pushvalue(L, lua_upvalueindex(2 + i));
+  }
+  return config_call(L);
+}
+
+static int prepare_args(lua_State *L) { /* upvalue 1: configuration */
+  int n = lua_gettop(L);
+  if (n > LAUNCH_MAX_ARGS) {
+    return diag_error(L, "prepare: %d arguments; a kernel takes at most %d", n, LAUNCH_MAX_ARGS);
+  }
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_pushinteger(L, n);
+  lua_insert(L, 1);
+  lua_pushcclosure(L, launcher_call, n + 2);
+  return 1;
+}
+
+static int kernel_prepare(lua_State *L) {
+  kernel_call(L);
+  lua_pushcclosure(L, prepare_args, 1);
+  return 1;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------- */
+
+static const luaL_Reg kernel_meta[] = {
+    {"__call", kernel_call}, {"__gc", kernel_gc}, {"__tostring", kernel_tostring}, {NULL, NULL}};
+static const luaL_Reg kernel_methods[] = {
+    {"prepare", kernel_prepare}, {"reset", kernel_reset}, {NULL, NULL}};
+static const luaL_Reg config_meta[] = {{"__call", config_call}, {NULL, NULL}};
+static const luaL_Reg config_methods[] = {{"source", config_source},   {"ptx", config_ptx},
+                                          {"ir", config_ir},           {"info", config_info},
+                                          {"enqueue", config_enqueue}, {NULL, NULL}};
+
+void bind_open_kernel(lua_State *L) {
+  bind_new_type(L, KERNEL_TYPE, kernel_meta, kernel_methods);
+  bind_new_type(L, CONFIG_TYPE, config_meta, config_methods);
+  lua_pushcfunction(L, lang_kernel);
+  lua_setfield(L, -2, "kernel");
+}

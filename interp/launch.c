@@ -1,0 +1,100 @@
+/* launch.c: one launch: the limits, what the specialisation assumed, the engine. */
+#include "launch.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#include "bind.h"
+
+enum { MAX_BLOCK = 1024, MAX_BLOCK_Z = 64, MAX_GRID_YZ = 65535 };
+
+void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *c) {
+  uint64_t threads = (uint64_t)c->block.x * c->block.y * c->block.z;
+  if (threads == 0 || threads > MAX_BLOCK || c->block.z > MAX_BLOCK_Z) {
+    diag_error(L, "%s: block (%d,%d,%d) has %I threads; expected 1 to %d, at most %d in z", k->name,
+               (int)c->block.x, (int)c->block.y, (int)c->block.z, (LUAI_UACINT)threads, MAX_BLOCK,
+               MAX_BLOCK_Z);
+  }
+  if (c->grid.y > MAX_GRID_YZ || c->grid.z > MAX_GRID_YZ ||
+      (uint64_t)c->grid.x * c->block.x > INT32_MAX) {
+    diag_error(
+        L,
+        "%s: grid (%I,%I,%I); expected at most %d blocks in y and z, and less than 2^31 threads "
+        "in x",
+        k->name, (LUAI_UACINT)c->grid.x, (LUAI_UACINT)c->grid.y, (LUAI_UACINT)c->grid.z,
+        MAX_GRID_YZ);
+  }
+}
+
+/* "tile: mode 0 of A" and the numbers, as the message of the launch. */
+static CtStatus fail_require(const CtIr *ir, const CtRequire *r, int64_t value, CtErr *err) {
+  const char *mode = strstr(r->what, ": ");
+  int op_len = mode == NULL ? 0 : (int)(mode - r->what);
+  const char *name = strstr(r->what, " of ");
+  ct_fail(err, CT_EINVAL,
+          "%.*s: extent %lld of %s is not a multiple of the tile's %lld; pad the tensor or write "
+          "guard(%s)",
+          op_len, r->what, (long long)value, mode == NULL ? r->what : mode + 2,
+          (long long)r->modulus, name == NULL ? "t" : name + 4);
+  ct_err_at(err, ct_ir_chunk(ir, r->loc), r->loc.line);
+  return CT_EINVAL;
+}
+
+static CtStatus check_requires(const Spec *spec, const CtSlotValue *slots, CtErr *err) {
+  const CtIr *ir = &spec->ir;
+  for (size_t i = 0; i < ir->n_requires; i++) {
+    const CtRequire *r = &ir->requires_[i];
+    int64_t v;
+    CtStatus status = ct_ir_eval(ir, r->value, slots, &v, err);
+    if (status != CT_OK) {
+      ct_err_at(err, ct_ir_chunk(ir, r->loc), r->loc.line);
+      return status;
+    }
+    if (v % r->modulus != 0) {
+      return fail_require(ir, r, v, err);
+    }
+  }
+  return CT_OK;
+}
+
+static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, const LaunchArgs *a,
+                        CtErr *err) {
+  CtSimtEngine *engine;
+  CtStatus status = state_simt(k->state, &engine, err);
+  CtSimtLaunch launch = {.grid = {c->grid.x, c->grid.y, c->grid.z},
+                         .slots = a->slots,
+                         .n_elems = a->n_elems,
+                         .interrupt = k->state->interrupt};
+  return status == CT_OK ? ct_simt_run(engine, spec->simt, &launch, err) : status;
+}
+
+static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a, CtErr *err) {
+  unsigned char params[LAUNCH_MAX_SLOTS * 8];
+  for (int i = 0; i < spec->n_packs; i++) {
+    const Pack *p = &spec->packs[i];
+    memcpy(params + p->offset, &a->slots[p->slot], p->bytes); /* little-endian: the low bytes */
+  }
+  CtLaunch launch = {.grid = c->grid,
+                     .block = c->block,
+                     .shared_bytes = spec->shared_bytes + c->shared_bytes,
+                     .stream = c->has_stream ? c->stream : ct_device_stream(spec->device)};
+  for (int i = 0; i < a->n && c->has_stream; i++) {
+    if (a->args[i].kind == ARG_TENSOR) {
+      a->args[i].tensor->storage->stream = c->stream;
+    }
+  }
+  return ct_function_launch(spec->fn, &launch, params, spec->params_bytes, err);
+}
+
+void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
+  Spec *spec = launch_spec(L, kernel, config, args);
+  Kernel *k = kernel_check(L, kernel);
+  CtErr err;
+  diag_check(L, check_requires(spec, args->slots, &err), &err);
+  if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
+    return; /* nothing to do */
+  }
+  CtStatus status = args->device == NULL ? run_cpu(k, spec, config, args, &err)
+                                         : run_cuda(spec, config, args, &err);
+  diag_check(L, status, &err);
+}

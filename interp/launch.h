@@ -1,0 +1,118 @@
+/* launch.h: from a kernel and arguments to a launch. A kernel keeps its specialisations; each was
+   traced for a key: what the trace took for granted of the arguments (DESIGN: the specialisation key).
+   A launch whose key is known touches neither Lua's compiler nor NVRTC.
+
+   launch_key.c reads arguments; launch_spec.c makes specialisations; launch.c launches. */
+#ifndef CUTTLE_LAUNCH_H
+#define CUTTLE_LAUNCH_H
+
+#include <lua.h>
+
+#include "runtime/device.h"
+#include "runtime/simt.h"
+#include "state.h"
+#include "tensor.h"
+
+#define KERNEL_TYPE "kernel"
+
+enum { LAUNCH_MAX_ARGS = 64, LAUNCH_MAX_SLOTS = 256, LAUNCH_KEY_BYTES = 2048 };
+
+typedef struct LaunchConfig {
+  CtDim3 grid, block;
+  unsigned shared_bytes; /* dynamic, asked for by the script, beside the kernel's own */
+  CtStream stream;
+  bool has_stream;
+} LaunchConfig;
+
+typedef enum ArgKind { ARG_TENSOR, ARG_NUMBER, ARG_STATIC } ArgKind;
+
+typedef struct Arg {
+  ArgKind kind;
+  CtDtype dtype;
+  int idx; /* on the Lua stack */
+  const Tensor *tensor;
+  uint64_t address; /* of the tensor's element 0 */
+  int64_t lo, hi;   /* smallest and largest index of the tensor; 0, -1 when empty */
+  CtSlotValue number;
+} Arg;
+
+/* The arguments of one launch, as its key and slots. */
+typedef struct LaunchArgs {
+  int n;
+  CtDevice *device; /* where to launch; NULL: the CPU engine */
+  bool overlap;     /* some written tensor may share memory with another: ranges intersect */
+  size_t key_len;
+  int n_slots;
+  Arg args[LAUNCH_MAX_ARGS];
+  unsigned char key[LAUNCH_KEY_BYTES];
+  CtSlotValue slots[LAUNCH_MAX_SLOTS]; /* all slots of the IR, in order */
+  int64_t n_elems[LAUNCH_MAX_ARGS];    /* that each tensor's pointer may touch */
+} LaunchArgs;
+
+typedef struct Pack { /* one used slot in the parameter block of a CUDA launch */
+  uint16_t slot, offset, bytes;
+} Pack;
+
+typedef struct Spec {
+  struct Spec *next;
+  unsigned char *key;
+  size_t key_len;
+  CtIr ir;
+  CtSimtProgram *simt; /* for the CPU engine */
+  CtDevice *device;    /* for a CUDA device */
+  unsigned generation; /* of the device, when the module was loaded */
+  CtModule *module;
+  CtFunction *fn;
+  bool from_cache;
+  unsigned shared_bytes; /* dynamic */
+  Pack packs[LAUNCH_MAX_SLOTS];
+  int n_packs;
+  size_t params_bytes;
+  double trace_ms, emit_ms, compile_ms;
+} Spec;
+
+/* A kernel of a script: a userdata. User value 1: the Lua function; 2: values it captured. */
+struct CuttleKernel {
+  CuttleState *state;
+  const char *name; /* a C identifier; anchored in user value 3 */
+  char chunk[116];  /* where the function begins */
+  int line;
+  bool static_shapes, contract;
+  char options[512]; /* extra options of NVRTC, each ended by a NUL; then another NUL */
+  Spec *specs;       /* the one used last comes first */
+};
+typedef struct CuttleKernel Kernel;
+
+Kernel *kernel_check(lua_State *L, int idx); /* raises */
+Kernel *kernel_test(lua_State *L, int idx);
+
+/* Reads the arguments at first .. first + n - 1 for the kernel at `kernel`. Raises with a message that names
+   the argument. The values at these stack places must stay there while *out is used. */
+void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
+                 LaunchArgs *out);
+
+/* The specialisation for these arguments: a known one, or a new one traced and compiled. */
+Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);
+
+/* A specialisation traced for `target`, not compiled and not kept, for looking at: spec_free frees it. */
+Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                 CtTarget target, CtErr *err);
+CtStatus spec_emit(const Spec *spec, bool line_directives, CtText *out, CtErr *err);
+CtTarget launch_target(CuttleState *s, CtDevice *device);
+CtTarget launch_cuda_target(int sm);
+void spec_free(CuttleState *s, Spec *spec);
+void kernel_forget(Kernel *k); /* drops all specialisations */
+
+/* Launches. On a CUDA device the launch is enqueued; the CPU engine has finished. Raises. */
+void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);
+
+/* Checks grid and block against the limits of every target. Raises. */
+void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *config);
+
+CtStream bind_to_stream(lua_State *L, int idx); /* bind_device.c */
+
+/* As bind_open_layout in bind.h. */
+void bind_open_kernel(lua_State *L);
+void bind_open_device(lua_State *L);
+
+#endif

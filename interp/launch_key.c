@@ -1,0 +1,273 @@
+/* launch_key.c: the arguments of a launch, read from the Lua stack, as a specialisation key and as slot
+   values. What the key says of an argument and which of its integers become slots are decided in
+   the same place, so that they cannot disagree. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "bind.h"
+#include "launch_key.h"
+#include "runtime/walk.h"
+#include "value.h"
+
+enum { MAX_EXTENT_DIV = 128, MAX_BYTES_DIV = 16 };
+
+static void put(lua_State *L, LaunchArgs *a, const void *data, size_t bytes) {
+  if (a->key_len + bytes > sizeof a->key) {
+    luaL_error(L, "the kernel's arguments have too many modes");
+  }
+  memcpy(a->key + a->key_len, data, bytes);
+  a->key_len += bytes;
+}
+
+static void put_byte(lua_State *L, LaunchArgs *a, int byte) {
+  unsigned char b = (unsigned char)byte;
+  put(L, a, &b, 1);
+}
+
+static void add_slot(lua_State *L, LaunchArgs *a, CtSlotValue v) {
+  if (a->n_slots == LAUNCH_MAX_SLOTS) {
+    luaL_error(L, "the kernel's arguments have too many modes");
+  }
+  a->slots[a->n_slots++] = v;
+}
+
+/* log2 of the largest power of two <= max that divides v. */
+static int pow2_of(int64_t v, int64_t max) {
+  int n = 0;
+  while (((int64_t)1 << n) < max && v % ((int64_t)2 << n) == 0) {
+    n++;
+  }
+  return n;
+}
+
+static int64_t stride_max(CtDtype dtype) {
+  int64_t n = MAX_BYTES_DIV / (int64_t)ct_dtype_bytes(dtype);
+  return n < 1 ? 1 : n;
+}
+
+int64_t launch_leaf_div(bool is_extent, int64_t v, CtDtype dtype) {
+  return (int64_t)1 << pow2_of(v, is_extent ? MAX_EXTENT_DIV : stride_max(dtype));
+}
+
+bool launch_is_slot(bool is_extent, int64_t v, bool static_shapes) {
+  return !static_shapes && (is_extent || (v != 0 && v != 1));
+}
+
+static void put_leaf(lua_State *L, LaunchArgs *a, bool is_extent, int64_t v, CtDtype dtype,
+                     bool static_shapes) {
+  if (!launch_is_slot(is_extent, v, static_shapes)) {
+    put_byte(L, a, 's');
+    put(L, a, &v, sizeof v);
+    return;
+  }
+  put_byte(L, a, is_extent ? 'e' : (v < 0 ? 'n' : 'd'));
+  put_byte(L, a, pow2_of(v, is_extent ? MAX_EXTENT_DIV : stride_max(dtype)));
+  add_slot(L, a, (CtSlotValue){.i = v});
+}
+
+static void put_tree(lua_State *L, LaunchArgs *a, bool is_extent, CtTuple t, CtDtype dtype,
+                     bool static_shapes) {
+  for (uint32_t i = 0; i < t->len; i++) {
+    if (t[i].rank == CT_LEAF) {
+      put_leaf(L, a, is_extent, t[i].i.v, dtype, static_shapes);
+    } else {
+      put_byte(L, a, '(');
+      put_byte(L, a, t[i].rank);
+    }
+  }
+}
+
+CtDtype launch_index_type(const Arg *arg) {
+  int64_t bytes = (int64_t)ct_dtype_bytes(arg->dtype);
+  return arg->hi < INT32_MAX / bytes && arg->lo > INT32_MIN / bytes ? CT_i32 : CT_i64;
+}
+
+int launch_align(const Arg *arg) {
+  uint64_t low = arg->address | MAX_BYTES_DIV;
+  return (int)(low & (~low + 1));
+}
+
+static void read_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg) {
+  const Tensor *t = arg->tensor;
+  CtErr err;
+  if (t->in_kernel) {
+    diag_error(L, "%s: argument %d is a tensor of a kernel that is being traced", k->name, a->n);
+  }
+  if (tensor_live(t, &err) != CT_OK) {
+    diag_error(L, "%s: argument %d, %s %s", k->name, a->n, tensor_push_title(L, arg->idx), err.msg);
+  }
+  int64_t size;
+  diag_check(L, ct_walk_bounds(t->layout, &arg->lo, &arg->hi, &size, &err), &err);
+  arg->kind = ARG_TENSOR;
+  arg->dtype = t->dtype;
+  arg->address = ct_storage_address(t->storage) + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
+  put_byte(L, a, 'T');
+  put_byte(L, a, t->dtype);
+  put_byte(L, a, launch_index_type(arg));
+  put_byte(L, a, launch_align(arg));
+  union {
+    uint64_t address;
+    CtSlotValue v;
+  } pointer = {.address = arg->address};
+  add_slot(L, a, pointer.v);
+  put_tree(L, a, true, t->layout.shape, t->dtype, k->static_shapes);
+  put_tree(L, a, false, t->layout.stride, t->dtype, k->static_shapes);
+  a->n_elems[a->n - 1] = arg->hi + 1;
+}
+
+static void read_number(lua_State *L, LaunchArgs *a, Arg *arg, CtDtype dtype, CtSlotValue v) {
+  arg->kind = ARG_NUMBER;
+  arg->dtype = dtype;
+  arg->number = v;
+  put_byte(L, a, 'N');
+  put_byte(L, a, dtype);
+  add_slot(L, a, v);
+}
+
+static void read_static(lua_State *L, LaunchArgs *a, Arg *arg, const TypedNumber *n) {
+  arg->kind = ARG_STATIC;
+  arg->dtype = n->is_float ? CT_f64 : CT_i64;
+  arg->number = n->is_float ? (CtSlotValue){.f64 = n->f} : (CtSlotValue){.i = n->i};
+  put_byte(L, a, n->is_float ? 'F' : 'I');
+  put(L, a, &arg->number, sizeof arg->number);
+}
+
+static CtSlotValue float_slot(CtDtype dtype, double v) {
+  return dtype == CT_f64 ? (CtSlotValue){.f64 = v} : (CtSlotValue){.f32 = (float)v};
+}
+
+static void read_typed(lua_State *L, LaunchArgs *a, Arg *arg, const TypedNumber *n) {
+  if (n->dtype == CT_VOID) {
+    read_static(L, a, arg, n);
+  } else if (ct_is_float(n->dtype)) {
+    read_number(L, a, arg, n->dtype, float_slot(n->dtype, n->is_float ? n->f : (double)n->i));
+  } else {
+    read_number(L, a, arg, n->dtype, (CtSlotValue){.i = n->i});
+  }
+}
+
+static void read_arg(lua_State *L, const Kernel *k, LaunchArgs *a, int idx) {
+  Arg *arg = &a->args[a->n++];
+  TypedNumber typed;
+  *arg = (Arg){.idx = idx, .tensor = tensor_test(L, idx)};
+  a->n_elems[a->n - 1] = 0;
+  if (arg->tensor != NULL) {
+    read_tensor(L, k, a, arg);
+  } else if (lua_isinteger(L, idx)) {
+    int64_t i = lua_tointeger(L, idx);
+    read_number(L, a, arg, i == (int32_t)i ? CT_i32 : CT_i64, (CtSlotValue){.i = i});
+  } else if (lua_type(L, idx) == LUA_TNUMBER) {
+    read_number(L, a, arg, CT_f32, float_slot(CT_f32, lua_tonumber(L, idx)));
+  } else if (lua_isboolean(L, idx)) {
+    read_number(L, a, arg, CT_bool, (CtSlotValue){.i = lua_toboolean(L, idx)});
+  } else if (bind_test_number(L, idx, &typed)) {
+    read_typed(L, a, arg, &typed);
+  } else {
+    diag_error(L, "%s: argument %d is %s; a tensor, a number or a boolean was expected", k->name,
+               a->n, diag_push_kind(L, idx));
+  }
+}
+
+/* Captured numbers, strings and booleans by value, everything else by identity; what is seen is
+   anchored with the kernel when a specialisation is made. */
+static void put_captures(lua_State *L, int kernel, LaunchArgs *a) {
+  lua_getiuservalue(L, kernel, 1);
+  for (int i = 1; lua_getupvalue(L, -1, i) != NULL; i++) {
+    int type = lua_type(L, -1);
+    put_byte(L, a, type);
+    if (lua_isinteger(L, -1)) {
+      lua_Integer v = lua_tointeger(L, -1);
+      put(L, a, &v, sizeof v);
+    } else if (type == LUA_TNUMBER) {
+      lua_Number v = lua_tonumber(L, -1);
+      put(L, a, &v, sizeof v);
+    } else if (type == LUA_TBOOLEAN) {
+      put_byte(L, a, lua_toboolean(L, -1));
+    } else { /* strings of equal contents may differ in address: then they trace again, no more */
+      const void *p = lua_topointer(L, -1);
+      put(L, a, &p, sizeof p);
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+static bool intersect(const Arg *x, const Arg *y) {
+  int64_t bx = (int64_t)ct_dtype_bytes(x->dtype);
+  int64_t by = (int64_t)ct_dtype_bytes(y->dtype);
+  uint64_t x0 = x->address + (uint64_t)(x->lo * bx);
+  uint64_t x1 = x->address + (uint64_t)((x->hi + 1) * bx);
+  uint64_t y0 = y->address + (uint64_t)(y->lo * by);
+  uint64_t y1 = y->address + (uint64_t)((y->hi + 1) * by);
+  return x0 < y1 && y0 < x1 && x->hi >= x->lo && y->hi >= y->lo;
+}
+
+static bool find_overlap(const LaunchArgs *a) {
+  for (int i = 0; i < a->n; i++) {
+    for (int j = 0; a->args[i].kind == ARG_TENSOR && j < i; j++) {
+      if (a->args[j].kind == ARG_TENSOR && intersect(&a->args[i], &a->args[j])) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static const char *device_name(const CtDevice *d) {
+  return d == NULL ? "the CPU" : ct_device_info(d)->name;
+}
+
+/* All tensors live on one device; without tensors it is the current one. */
+static void choose_device(lua_State *L, const Kernel *k, LaunchArgs *a) {
+  const Arg *first = NULL;
+  for (int i = 0; i < a->n; i++) {
+    const Arg *arg = &a->args[i];
+    if (arg->kind != ARG_TENSOR) {
+      continue;
+    }
+    if (first == NULL) {
+      first = arg;
+      a->device = arg->tensor->storage->device;
+    } else if (arg->tensor->storage->device != a->device) {
+      diag_error(L, "%s: argument %d lives on %s but argument %d on %s; move one with t:to(device)",
+                 k->name, (int)(first - a->args) + 1, device_name(a->device), i + 1,
+                 device_name(arg->tensor->storage->device));
+    }
+  }
+  if (first == NULL) {
+    CtErr err;
+    diag_check(L, state_device(k->state, &a->device, &err), &err);
+  }
+}
+
+static void check_count(lua_State *L, const Kernel *k, int kernel, int n) {
+  lua_Debug ar;
+  lua_getiuservalue(L, kernel, 1);
+  lua_getinfo(L, ">u", &ar);
+  if (n > LAUNCH_MAX_ARGS) {
+    diag_error(L, "%s: %d arguments; a kernel takes at most %d", k->name, n, LAUNCH_MAX_ARGS);
+  }
+  if (n < ar.nparams || (n > ar.nparams && !ar.isvararg)) {
+    diag_error(L, "%s: the kernel takes %d argument%s, got %d", k->name, (int)ar.nparams,
+               ar.nparams == 1 ? "" : "s", n);
+  }
+}
+
+void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
+                 LaunchArgs *out) {
+  const Kernel *k = kernel_check(L, kernel);
+  check_count(L, k, kernel, n);
+  out->n = 0;
+  out->device = NULL;
+  out->key_len = 0;
+  out->n_slots = 0;
+  put(L, out, &config->block, sizeof config->block);
+  for (int i = 0; i < n; i++) {
+    read_arg(L, k, out, first + i);
+  }
+  put_captures(L, kernel, out);
+  choose_device(L, k, out);
+  put(L, out, &out->device, sizeof out->device);
+  out->overlap = find_overlap(out);
+  put_byte(L, out, out->overlap);
+}

@@ -1,0 +1,387 @@
+/* launch_spec.c: makes specialisations: traces the kernel for a key, compiles it for the CPU engine or,
+   through CUDA C and NVRTC, for a device. */
+#include <lauxlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bind.h"
+#include "front.h"
+#include "launch.h"
+#include "launch_key.h"
+#include "runtime/emit_cuda.h"
+#include "runtime/nvrtc.h"
+#include "value.h"
+
+enum { STATIC_SHARED_BYTES = 48 * 1024, SHARED_MAX_SM90 = 227 * 1024 };
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* --- targets -------------------------------------------------------------------------------------- */
+
+static size_t shared_of_sm(int sm) { /* opt-in bytes per block: CUDA C programming guide, table of
+                                        technical specifications */
+  static const struct {
+    int sm, kib;
+  } rows[] = {{75, 64}, {80, 163}, {86, 99}, {87, 163}, {89, 99}, {90, 227}, {100, 227}, {120, 99}};
+  size_t bytes = STATIC_SHARED_BYTES;
+  for (size_t i = 0; i < CT_ARRAY_LEN(rows) && rows[i].sm <= sm; i++) {
+    bytes = (size_t)rows[i].kib * 1024;
+  }
+  return bytes;
+}
+
+CtTarget launch_cuda_target(int sm) {
+  return (CtTarget){
+      .is_cuda = true, .sm = sm, .shared_max = shared_of_sm(sm), .name = "the target"};
+}
+
+CtTarget launch_target(CuttleState *s, CtDevice *device) {
+  (void)s;
+  if (device == NULL) {
+    return (CtTarget){.shared_max = SHARED_MAX_SM90, .name = "the CPU engine"};
+  }
+  const CtDeviceInfo *info = ct_device_info(device);
+  return (CtTarget){.is_cuda = true,
+                    .sm = info->sm,
+                    .shared_max = info->shared_block_optin_bytes,
+                    .name = info->name};
+}
+
+/* --- symbolic arguments --------------------------------------------------------------------------- */
+
+typedef struct PushArgs {
+  const Kernel *kernel;
+  const LaunchArgs *args;
+  int function; /* stack place of the kernel's Lua function, for its parameters' names */
+  char names[LAUNCH_MAX_ARGS][64];
+} PushArgs;
+
+static CtFacts leaf_facts(bool is_extent, int64_t v, const Arg *arg) {
+  bool narrow = launch_index_type(arg) == CT_i32;
+  int64_t max = narrow ? INT32_MAX - 1 : INT64_MAX >> 16;
+  int64_t div = launch_leaf_div(is_extent, v, arg->dtype);
+  if (is_extent) {
+    return (CtFacts){0, max, div};
+  }
+  return v < 0 ? (CtFacts){-max, -1, div} : (CtFacts){2, max, div};
+}
+
+/* A tree whose leaves are dynamic where the key made them slots; their facts are appended. */
+static CtTuple symbolic(lua_State *L, CtIr *ir, bool is_extent, CtTuple t, const Arg *arg,
+                        bool static_shapes, CtFacts *facts, int *n) {
+  CtNode *nodes = ct_arena_alloc(&ir->arena, t->len * sizeof *nodes);
+  if (nodes == NULL) {
+    luaL_error(L, "not enough memory");
+    return NULL;
+  }
+  memcpy(nodes, t, t->len * sizeof *nodes);
+  for (uint32_t i = 0; i < t->len; i++) {
+    if (nodes[i].rank == CT_LEAF && launch_is_slot(is_extent, nodes[i].i.v, static_shapes)) {
+      facts[(*n)++] = leaf_facts(is_extent, nodes[i].i.v, arg);
+      nodes[i].i = (CtInt){.kind = CT_DYNAMIC};
+    }
+  }
+  return nodes;
+}
+
+static void push_tensor(lua_State *L, CtIr *ir, const Kernel *k, const Arg *arg, const char *name) {
+  CtFacts facts[LAUNCH_MAX_SLOTS];
+  int n = 0;
+  CtLayout layout = arg->tensor->layout;
+  CtTensorSpec spec = {.name = name,
+                       .dtype = arg->dtype,
+                       .index = launch_index_type(arg),
+                       .align = (uint32_t)launch_align(arg),
+                       .facts = facts};
+  spec.shape = symbolic(L, ir, true, layout.shape, arg, k->static_shapes, facts, &n);
+  spec.stride = symbolic(L, ir, false, layout.stride, arg, k->static_shapes, facts, &n);
+  CtView view = ct_ir_tensor(ir, &spec);
+  if (ir->failed) {
+    luaL_error(L, "not enough memory");
+  }
+  tensor_push_kernel(L, arg->dtype, CT_GLOBAL, view, front_serial(L));
+}
+
+static CtFacts number_facts(CtDtype dtype) {
+  if (dtype == CT_i32) {
+    return (CtFacts){INT32_MIN, INT32_MAX, 1};
+  }
+  return dtype == CT_bool ? (CtFacts){0, 1, 1} : (CtFacts){INT64_MIN, INT64_MAX, 1};
+}
+
+static int push_args(lua_State *L, CtIr *ir, void *ud) {
+  const PushArgs *p = ud;
+  luaL_checkstack(L, p->args->n + 4, "too many arguments");
+  for (int i = 0; i < p->args->n; i++) {
+    const Arg *arg = &p->args->args[i];
+    const char *name = p->names[i];
+    if (arg->kind == ARG_TENSOR) {
+      push_tensor(L, ir, p->kernel, arg, name);
+    } else if (arg->kind == ARG_NUMBER) {
+      value_push(L, ct_ir_number(ir, name, arg->dtype, number_facts(arg->dtype)));
+    } else if (arg->dtype == CT_i64) {
+      lua_pushinteger(L, arg->number.i);
+    } else {
+      lua_pushnumber(L, arg->number.f64);
+    }
+  }
+  return p->args->n;
+}
+
+/* The parameters' names; "arg3" of varargs, and a number behind a name that is there already. */
+static void name_args(lua_State *L, PushArgs *p) {
+  for (int i = 0; i < p->args->n; i++) {
+    lua_pushvalue(L, p->function);
+    const char *name = lua_getlocal(L, NULL, i + 1);
+    bool taken = name == NULL;
+    for (int j = 0; j < i && !taken; j++) {
+      taken = strncmp(p->names[j], name, sizeof p->names[j] - 1) == 0;
+    }
+    lua_pushfstring(L, taken ? "%s%d" : "%s", name == NULL ? "arg" : name, i);
+    strncpy(p->names[i], lua_tostring(L, -1), sizeof p->names[i] - 1);
+    lua_pop(L, 1);
+  }
+}
+
+/* --- tracing and compiling ------------------------------------------------------------------------ */
+
+void spec_free(CuttleState *s, Spec *spec) {
+  if (spec == NULL) {
+    return;
+  }
+  ct_simt_free(spec->simt);
+  if (spec->module != NULL) {
+    ct_module_free(spec->module);
+  }
+  ct_ir_clear(&spec->ir);
+  ct_free(s->alloc, spec->key, spec->key_len);
+  ct_free(s->alloc, spec, sizeof *spec);
+}
+
+void kernel_forget(Kernel *k) {
+  while (k->specs != NULL) {
+    Spec *next = k->specs->next;
+    spec_free(k->state, k->specs);
+    k->specs = next;
+  }
+}
+
+static Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
+                      CtTarget target) {
+  const int64_t block[3] = {config->block.x, config->block.y, config->block.z};
+  Spec *spec = ct_alloc(s->alloc, sizeof *spec);
+  if (spec == NULL) {
+    return NULL;
+  }
+  memset(spec, 0, sizeof *spec);
+  spec->key = ct_alloc(s->alloc, args->key_len);
+  ct_ir_init(&spec->ir, s->alloc, target, block);
+  if (spec->key == NULL || spec->ir.failed) {
+    ct_ir_clear(&spec->ir);
+    ct_free(s->alloc, spec->key, args->key_len);
+    ct_free(s->alloc, spec, sizeof *spec);
+    return NULL;
+  }
+  memcpy(spec->key, args->key, args->key_len);
+  spec->key_len = args->key_len;
+  return spec;
+}
+
+Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                 CtTarget target, CtErr *err) {
+  Kernel *k = kernel_check(L, kernel);
+  Spec *spec = spec_new(k->state, config, args, target);
+  double start = now_ms();
+  if (spec == NULL) {
+    (void)ct_fail_nomem(err);
+    return NULL;
+  }
+  CtIr *ir = &spec->ir;
+  ir->name = k->name;
+  ir->contract = k->contract;
+  ir->may_overlap = args->overlap;
+  ir->samples = args->slots;
+  ct_ir_at(ir, k->chunk, k->line);
+  ir->loc = ir->cur_loc;
+  lua_getiuservalue(L, kernel, 1);
+  PushArgs p = {.kernel = k, .args = args, .function = lua_gettop(L)};
+  name_args(L, &p);
+  CtStatus status = front_trace(L, p.function, push_args, &p, ir, err);
+  lua_pop(L, 1);
+  ir->samples = NULL;
+  if (status != CT_OK) {
+    spec_free(k->state, spec);
+    return NULL;
+  }
+  spec->trace_ms = now_ms() - start;
+  return spec;
+}
+
+CtStatus spec_emit(const Spec *spec, bool line_directives, CtText *out, CtErr *err) {
+  const CtEmitOpts opts = {.line_directives = line_directives};
+  CtStatus status = ct_emit_cuda(&spec->ir, &opts, out, err);
+  return status == CT_OK ? ct_text_status(out, err) : status;
+}
+
+static size_t slot_bytes(const CtSlot *slot) {
+  return slot->kind == CT_SLOT_POINTER ? sizeof(void *) : ct_dtype_bytes(slot->dtype);
+}
+
+/* The parameter block as the compiler lays out the used slots. */
+static void plan_packs(Spec *spec) {
+  size_t at = 0;
+  for (size_t i = 0; i < spec->ir.n_slots; i++) {
+    const CtSlot *slot = &spec->ir.slots[i];
+    size_t bytes = slot_bytes(slot);
+    if (slot->used) {
+      at = (at + bytes - 1) / bytes * bytes;
+      spec->packs[spec->n_packs++] = (Pack){(uint16_t)i, (uint16_t)at, (uint16_t)bytes};
+      at += bytes;
+    }
+  }
+  spec->params_bytes = at;
+}
+
+static int list_options(const Kernel *k, const char *out[], int cap) {
+  int n = 0;
+  for (const char *p = k->options; *p != '\0' && n < cap; p += strlen(p) + 1) {
+    out[n++] = p;
+  }
+  return n;
+}
+
+enum { MAX_OPTIONS = 16 };
+
+static CtStatus load_module(const Kernel *k, Spec *spec, const char *image, CtErr *err) {
+  CtStatus status = ct_module_new(spec->device, image, &spec->module, err);
+  spec->generation = ct_device_generation(spec->device);
+  return status == CT_OK
+             ? ct_module_function(spec->module, k->name, k->name, k->chunk, k->line, &spec->fn, err)
+             : status;
+}
+
+static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
+  const char *options[MAX_OPTIONS];
+  CtCache cache;
+  CtText source;
+  CtNvrtcOutput output;
+  double start = now_ms();
+  ct_text_init(&source, k->state->alloc);
+  CtStatus status = spec_emit(spec, true, &source, err);
+  spec->emit_ms = now_ms() - start;
+  if (status == CT_OK) {
+    CtNvrtcJob job = {.alloc = k->state->alloc,
+                      .source = ct_text_str(&source),
+                      .name = k->name,
+                      .arch = ct_device_info(spec->device)->arch,
+                      .options = options,
+                      .n_options = list_options(k, options, MAX_OPTIONS)};
+    ct_cache_init(&cache);
+    status = ct_nvrtc_build(&job, &cache, &output, err);
+  }
+  if (status == CT_OK) {
+    spec->from_cache = output.from_cache;
+    status = load_module(k, spec, output.image.s, err);
+    ct_nvrtc_output_clear(&output);
+  }
+  ct_text_clear(&source);
+  spec->compile_ms = now_ms() - start - spec->emit_ms;
+  int64_t shared = ct_ir_shared_bytes(&spec->ir);
+  spec->shared_bytes = shared > STATIC_SHARED_BYTES ? (unsigned)shared : 0;
+  plan_packs(spec);
+  return status;
+}
+
+static CtStatus compile(const Kernel *k, Spec *spec, CtDevice *device, CtErr *err) {
+  if (device == NULL) {
+    return ct_simt_lower(k->state->alloc, &spec->ir, &spec->simt, err);
+  }
+  spec->device = device;
+  return compile_cuda(k, spec, err);
+}
+
+/* `cuttle emit`: the CUDA C of what was launched, for people. */
+static void show_source(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
+  Kernel *k = kernel_check(L, kernel);
+  CtErr err;
+  CtText text;
+  Spec *spec = spec_trace(L, kernel, config, args, launch_cuda_target(k->state->emit_sm), &err);
+  if (spec == NULL) {
+    diag_raise(L, &err);
+  }
+  ct_text_init(&text, k->state->alloc);
+  CtStatus status = spec_emit(spec, false, &text, &err);
+  spec_free(k->state, spec);
+  if (status != CT_OK) {
+    ct_text_clear(&text);
+    diag_raise(L, &err);
+  }
+  state_print(k->state, ct_text_str(&text), text.len);
+  ct_text_clear(&text);
+}
+
+/* Values that the key knows by identity must stay alive as long as the specialisation. */
+static void anchor_captures(lua_State *L, int kernel) {
+  if (lua_getiuservalue(L, kernel, 2) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, kernel, 2);
+  }
+  lua_getiuservalue(L, kernel, 1);
+  for (int i = 1; lua_getupvalue(L, -1, i) != NULL; i++) {
+    if (lua_isnil(L, -1)) {
+      lua_pop(L, 1);
+    } else {
+      lua_pushboolean(L, 1);
+      lua_rawset(L, -4);
+    }
+  }
+  lua_pop(L, 2);
+}
+
+static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
+  Kernel *k = kernel_check(L, kernel);
+  CtErr err;
+  Spec *spec = spec_trace(L, kernel, config, args, launch_target(k->state, args->device), &err);
+  if (spec == NULL) {
+    diag_raise(L, &err);
+  }
+  if (compile(k, spec, args->device, &err) != CT_OK) {
+    spec_free(k->state, spec);
+    diag_raise(L, &err);
+  }
+  spec->next = k->specs;
+  k->specs = spec;
+  anchor_captures(L, kernel);
+  if (k->state->mode == STATE_EMIT) {
+    show_source(L, kernel, config, args);
+  }
+  return spec;
+}
+
+static bool is_current(const Spec *spec) {
+  return spec->device == NULL || spec->generation == ct_device_generation(spec->device);
+}
+
+Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
+  Kernel *k = kernel_check(L, kernel);
+  Spec **link = &k->specs;
+  for (Spec *spec = *link; spec != NULL; link = &spec->next, spec = *link) {
+    if (spec->key_len == args->key_len && memcmp(spec->key, args->key, args->key_len) == 0) {
+      *link = spec->next;
+      if (!is_current(spec)) { /* its device was reset */
+        spec_free(k->state, spec);
+        break;
+      }
+      spec->next = k->specs;
+      k->specs = spec;
+      return spec;
+    }
+  }
+  return make_spec(L, kernel, config, args);
+}
