@@ -11,6 +11,7 @@
 /* --- integers -------------------------------------------------------------------------------- */
 
 static const char *const op_text[] = {"+", "-", "*", "/", "%", "ceil-divided by", "min", "max"};
+_Static_assert(CT_STATIC == 0, "ct_int_op tests for all static with one comparison");
 _Static_assert(CT_ARRAY_LEN(op_text) == CT_INT_MAX + 1, "one text for each CtIntOp");
 
 static bool same_basis(CtInt a, CtInt b) {
@@ -142,15 +143,19 @@ static bool simplify(const CtCx *cx, CtIntOp op, CtInt x, CtInt y, CtInt *out) {
   CT_UNREACHABLE();
 }
 
+static CtStatus static_op(CtIntOp op, int64_t a, int64_t b, CtInt *out, CtErr *err) {
+  int64_t r = 0;
+  if (fold(op, a, b, &r) != CT_OK) {
+    return fail_fold(op, a, b, err);
+  }
+  *out = ct_int(r);
+  return CT_OK;
+}
+
 /* On plain integers (no `_`, no basis). */
 static CtStatus plain_op(const CtCx *cx, CtIntOp op, CtInt a, CtInt b, CtInt *out, CtErr *err) {
   if (a.kind == CT_STATIC && b.kind == CT_STATIC) {
-    int64_t r = 0;
-    if (fold(op, a.v, b.v, &r) != CT_OK) {
-      return fail_fold(op, a.v, b.v, err);
-    }
-    *out = ct_int(r);
-    return CT_OK;
+    return static_op(op, a.v, b.v, out, err);
   }
   if (ct_is_const(b, 0) && op >= CT_INT_DIV && op <= CT_INT_CEILDIV) {
     return ct_fail(err, CT_EINVAL, "integer: a run-time value %s 0; the divisor must not be 0",
@@ -210,6 +215,9 @@ static CtStatus basis_op(const CtCx *cx, CtIntOp op, CtInt a, CtInt b, CtInt *ou
 }
 
 CtStatus ct_int_op(const CtCx *cx, CtIntOp op, CtInt a, CtInt b, CtInt *out, CtErr *err) {
+  if ((a.kind | b.kind | a.basis_depth | b.basis_depth) == CT_STATIC) { /* most calls */
+    return static_op(op, a.v, b.v, out, err);
+  }
   if (a.kind == CT_ANY || b.kind == CT_ANY) {
     return ct_fail(err, CT_EINVAL, "integer: '_' has no value; expected a number");
   }

@@ -32,6 +32,7 @@ static bool grow(CtBuild *b, uint32_t need) {
   while (cap < need) {
     cap *= 2;
   }
+  cap = cap < CT_MAX_NODES ? cap : CT_MAX_NODES;
   for (int t = 0; t < 1 + b->paired; t++) {
     CtNode *nodes = ct_arena_alloc(b->arena, cap * sizeof *nodes);
     if (nodes == NULL) {
