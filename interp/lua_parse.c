@@ -662,12 +662,16 @@ static LpExp *parse_function(Parser *p, LpTok tok, bool is_method, const char *n
   return e;
 }
 
-/* The text of tokens first..last without blanks, in the arena: a function's name. */
+/* A function's name: the text of tokens first..last without blanks, in the arena. NULL when there is
+   more in it than names. */
 static const char *join_tokens(Parser *p, LpTok first, LpTok last) {
   size_t len = 0;
   const LxToken *toks = p->c->lx.toks;
   for (LpTok t = first; t <= last; t++) {
     len += toks[t].end - toks[t].start;
+    if (toks[t].kind != LX_NAME && toks[t].kind != LX_DOT && toks[t].kind != LX_COLON) {
+      return NULL;
+    }
   }
   char *s = ct_arena_alloc(&p->c->arena, len + 1), *q = s;
   for (LpTok t = first; s != NULL && t <= last; t++) {

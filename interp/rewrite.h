@@ -113,8 +113,8 @@
               andb *always* pushes a logic frame and ande pops it. Static: a' is a, v is returned.
               Run-time: andb opens a region under the condition and returns true (orb: false), so that b is
               evaluated in it; ande closes it and returns the joined value (or a half-finished select that only orb takes).
-     not(a)                        lt le gt ge eq ne (a, b[, line]): line is given when the operator is not
-              on the line of the call. Static: Lua's own, with metamethods and its messages.
+     not(a)                        lt le gt ge eq ne (a, b[, line]): line, if given, is the one to blame, since
+              the comparison ends on another line than the call begins. Static: Lua's own, with metamethods and its messages.
      ix(t, k, desc) -> t[k]        k is no literal; or t is a mutable name.
      set(desc, t, k, v)            t[k] = v.
      fn(f, desc) -> f'             `fn(f, "local 'f'")(args)`: the converted closure, or what replaces a C function, or f itself. nil:
@@ -126,7 +126,7 @@
 #ifndef CT_REWRITE_H
 #define CT_REWRITE_H
 
-#include "../runtime/text.h"
+#include "runtime/text.h"
 
 /* Every runtime function: its name in the table given to the wrapper. */
 #define RW_FNS(X)                                                                                  \

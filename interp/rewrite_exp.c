@@ -1,0 +1,465 @@
+/* rewrite_exp.c: writes expressions. The source is copied from token to token by a cursor, with text
+   put before and behind; what is dropped leaves its line ends. A left-deep chain (a.b(c)[d] + e) is
+   walked with a loop, so that its length is not a matter of the C stack: text that opens goes out
+   from the outermost node inwards, the rest from the innermost outwards. */
+#include "rewrite_int.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const RwFn comparisons[LX_KIND_COUNT] = {
+    [LX_LT] = RW_LT, [LX_LE] = RW_LE, [LX_GT] = RW_GT,
+    [LX_GE] = RW_GE, [LX_EQ] = RW_EQ, [LX_NE] = RW_NE}; /* 0 (RW_FUNC): not one */
+
+static const LxToken *token(const Rw *w, LpTok t) { return lp_token(&w->c->lp, t); }
+static LxKind kind_at(const Rw *w, LpTok t) { return token(w, t)->kind; }
+
+/* {==== the cursor ==== */
+
+static void copy_to(Rw *w, size_t offset) {
+  if (offset > w->cursor) {
+    ct_text_add(w->out, w->c->lp.lx.text + w->cursor, offset - w->cursor);
+    w->cursor = offset;
+  }
+}
+
+/* Drops the source up to `offset` but for its line ends; blanks keep those of two lines apart. */
+static void skip_to(Rw *w, size_t offset) {
+  const char *text = w->c->lp.lx.text;
+  bool apart = false;
+  for (; w->cursor < offset; w->cursor++) {
+    char c = text[w->cursor];
+    if (c != '\n' && c != '\r') {
+      apart = true;
+      continue;
+    }
+    if (apart) {
+      ct_text_putc(w->out, ' ');
+    }
+    ct_text_putc(w->out, c);
+    apart = false;
+  }
+}
+
+void rw_before(Rw *w, LpTok t) { copy_to(w, token(w, t)->start); }
+void rw_after(Rw *w, LpTok t) { copy_to(w, token(w, t)->end); }
+void rw_skip(Rw *w, LpTok t) { skip_to(w, token(w, t)->start); }
+
+void rw_drop(Rw *w, LpTok t) {
+  rw_before(w, t);
+  skip_to(w, token(w, t)->end);
+}
+
+void rw_puts(Rw *w, const char *s) { ct_text_puts(w->out, s); }
+
+void rw_printf(Rw *w, const char *fmt, ...) {
+  char buf[256];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(buf, sizeof buf, fmt, args);
+  va_end(args);
+  rw_puts(w, buf);
+}
+
+void rw_call(Rw *w, RwFn fn) {
+  w->used[fn] = true;
+  rw_puts(w, w->c->prefix);
+  if (w->in_table) {
+    rw_puts(w, "[\"");
+  }
+  rw_puts(w, rw_fn_names[fn]);
+  rw_puts(w, w->in_table ? "\"](" : "(");
+}
+
+void rw_fail(Rw *w, LpTok t, const char *fmt, ...) {
+  char buf[512];
+  va_list args;
+  if (w->status != CT_OK) {
+    return;
+  }
+  va_start(args, fmt);
+  vsnprintf(buf, sizeof buf, fmt, args);
+  va_end(args);
+  w->status = ct_fail(w->err, CT_EINVAL, "kernel: %s", buf);
+  ct_err_at(w->err, w->c->lp.lx.chunk, lp_line(&w->c->lp, t));
+}
+
+/* {==== names ==== */
+
+void rw_var(Rw *w, const LpVar *v) {
+  rw_puts(w, v->sym->s);
+  if (v->rename > 0 && !rw_is_host(w, v)) {
+    rw_printf(w, "%s%u", w->c->prefix, (unsigned)v->rename);
+  }
+}
+
+void rw_declare(Rw *w, const LpVar *v) {
+  rw_drop(w, v->tok);
+  rw_var(w, v);
+}
+
+static bool is_boxed(const Rw *w, const LpExp *e) {
+  return e->kind == LP_NAME && e->var != NULL && e->var->is_mutable && !rw_is_host(w, e->var);
+}
+
+static void write_name(Rw *w, const LpExp *e) {
+  if (e->var == NULL || rw_is_host(w, e->var)) {
+    rw_after(w, e->tok);
+    return;
+  }
+  rw_drop(w, e->tok);
+  if (e->var->is_mutable) {
+    rw_call(w, RW_R);
+  }
+  rw_var(w, e->var);
+  rw_puts(w, e->var->is_mutable ? ")" : "");
+}
+
+/* A description as a string literal: kind 'name'. */
+static void put_desc(Rw *w, const char *kind, const char *name) {
+  rw_puts(w, "\"");
+  rw_puts(w, kind);
+  rw_puts(w, " '");
+  rw_puts(w, name);
+  rw_puts(w, "'\"");
+}
+
+static const char *name_kind(const Rw *w, const LpExp *e) {
+  if (e->var == NULL) {
+    return "global";
+  }
+  return e->var->func == w->func ? "local" : "upvalue";
+}
+
+void rw_desc(Rw *w, const LpExp *e) {
+  if (e->kind == LP_NAME && (e->var == NULL || e->var->init == NULL)) {
+    put_desc(w, name_kind(w, e), token(w, e->tok)->sym->s);
+  } else if (e->kind == LP_FIELD) {
+    put_desc(w, "field", token(w, e->last)->sym->s);
+  } else if (e->kind == LP_INDEX) {
+    put_desc(w, "field", "?");
+  } else if (e->kind == LP_METHOD) {
+    put_desc(w, "method", token(w, e->op + 1)->sym->s);
+  } else {
+    rw_puts(w, "nil");
+  }
+}
+
+/* {==== operands ==== */
+
+void rw_single(Rw *w, LpExp *e) {
+  if (!lp_is_multi(e)) {
+    rw_exp(w, e);
+    return;
+  }
+  rw_before(w, e->tok);
+  rw_puts(w, "(");
+  rw_exp(w, e);
+  rw_puts(w, ")");
+}
+
+/* `_` as a loop variable hides the wildcard where only the wildcard makes sense. */
+static void check_wildcard(Rw *w, const LpExp *e) {
+  if (e->kind == LP_NAME && e->var != NULL && e->var->role == LP_LOOP &&
+      strcmp(e->var->sym->s, "_") == 0 && !rw_is_host(w, e->var)) {
+    rw_fail(w, e->tok, "'_' is the variable of a loop here and hides the wildcard '_'; give the "
+                       "loop variable another name");
+  }
+}
+
+static void check_wildcards(Rw *w, const LpExp *list) {
+  for (const LpExp *e = list; e != NULL; e = e->next) {
+    if (e->kind == LP_TABLE) {
+      for (const LpExp *item = e->list; item != NULL; item = item->next) {
+        check_wildcard(w, item);
+      }
+    }
+    check_wildcard(w, e);
+  }
+}
+
+void rw_explist(Rw *w, LpExp *e) {
+  for (; e != NULL; e = e->next) {
+    rw_exp(w, e);
+  }
+}
+
+/* The braces and items of a table constructor. */
+static void write_table(Rw *w, LpExp *e) {
+  rw_before(w, e->tok);
+  rw_explist(w, e->list);
+  rw_after(w, e->last);
+}
+
+static bool is_literal_key(const Rw *w, const LpExp *e) {
+  if (e->kind == LP_UNARY && kind_at(w, e->tok) == LX_MINUS) {
+    e = e->a;
+  }
+  return e->kind == LP_NUMBER || e->kind == LP_STRING || e->kind == LP_TRUE ||
+         e->kind == LP_FALSE;
+}
+
+/* {==== chains: what goes before the innermost operand ==== */
+
+static bool is_rewritten_index(const Rw *w, const LpExp *e) {
+  return is_boxed(w, e->a) || (e->kind == LP_INDEX && !is_literal_key(w, e->b));
+}
+
+static void open_binary(Rw *w, const LpExp *e) {
+  LxKind op = kind_at(w, e->op);
+  if (op == LX_AND || op == LX_OR) {
+    rw_call(w, op == LX_AND ? RW_ANDE : RW_ORE);
+    rw_call(w, op == LX_AND ? RW_ANDB : RW_ORB);
+  } else if (comparisons[op] != 0) {
+    rw_call(w, comparisons[op]);
+  }
+}
+
+static void open_node(Rw *w, const LpExp *e) {
+  switch (e->kind) {
+  case LP_BINARY:
+    open_binary(w, e);
+    break;
+  case LP_INDEX:
+  case LP_FIELD:
+    if (is_rewritten_index(w, e)) {
+      rw_call(w, RW_IX);
+    }
+    break;
+  case LP_CALL:
+    rw_call(w, RW_FN);
+    break;
+  case LP_METHOD:
+    rw_call(w, RW_M);
+    break;
+  case LP_NIL:
+  case LP_TRUE:
+  case LP_FALSE:
+  case LP_NUMBER:
+  case LP_STRING:
+  case LP_VARARG:
+  case LP_FUNCTION:
+  case LP_NAME:
+  case LP_TABLE:
+  case LP_UNARY:
+  case LP_PAREN:
+    break;
+  }
+}
+
+/* {==== chains: what goes behind the left operand ==== */
+
+/* Lua blames a failed comparison on its last token, a call on its first. */
+static void close_comparison(Rw *w, const LpExp *e) {
+  int line = lp_line(&w->c->lp, e->last);
+  rw_drop(w, e->op);
+  rw_puts(w, ",");
+  rw_single(w, e->b);
+  if (line != lp_line(&w->c->lp, e->tok)) {
+    rw_printf(w, ", %d", line);
+  }
+  rw_puts(w, ")");
+}
+
+static void close_binary(Rw *w, const LpExp *e) {
+  LxKind op = kind_at(w, e->op);
+  if (comparisons[op] != 0) {
+    close_comparison(w, e);
+    return;
+  }
+  bool is_logic = op == LX_AND || op == LX_OR;
+  rw_puts(w, is_logic ? ")" : "");
+  rw_after(w, e->op);
+  rw_exp(w, e->b);
+  rw_puts(w, is_logic ? ")" : "");
+}
+
+void rw_quote(Rw *w, const char *name) {
+  rw_puts(w, "\"");
+  rw_puts(w, name);
+  rw_puts(w, "\"");
+}
+
+/* A coordinate {i, j} that is used at once needs no record of its birth. */
+static void write_coordinate(Rw *w, LpExp *e) {
+  if (e->kind == LP_TABLE) {
+    check_wildcards(w, e);
+    write_table(w, e);
+  } else {
+    rw_exp(w, e);
+  }
+}
+
+void rw_key(Rw *w, const LpExp *e) {
+  rw_drop(w, e->op);
+  rw_puts(w, ", ");
+  if (e->kind == LP_INDEX) {
+    write_coordinate(w, e->b);
+    rw_drop(w, e->last);
+  } else {
+    rw_drop(w, e->last);
+    rw_quote(w, token(w, e->last)->sym->s);
+  }
+}
+
+static void close_index(Rw *w, const LpExp *e) {
+  if (!is_rewritten_index(w, e)) {
+    rw_after(w, e->op);
+    if (e->kind == LP_INDEX) {
+      rw_exp(w, e->b);
+    }
+    rw_after(w, e->last);
+    return;
+  }
+  rw_key(w, e);
+  rw_puts(w, ", ");
+  rw_desc(w, e->a);
+  rw_puts(w, ")");
+}
+
+/* The arguments, from their first token on; `self` goes before them if not NULL. */
+static void write_args(Rw *w, const LpExp *e, LpTok first, bool has_self) {
+  bool bare = kind_at(w, first) != LX_LPAREN; /* f"s", f{} */
+  check_wildcards(w, e->list);
+  if (bare) {
+    rw_puts(w, "(");
+  } else {
+    rw_after(w, first);
+  }
+  if (has_self) {
+    rw_call(w, RW_SELF);
+    rw_puts(w, e->list != NULL ? "), " : ")");
+  }
+  rw_explist(w, e->list);
+  if (bare) {
+    rw_puts(w, ")");
+  } else {
+    rw_after(w, e->last);
+  }
+}
+
+static void close_call(Rw *w, const LpExp *e) {
+  rw_puts(w, ", ");
+  rw_desc(w, e->a);
+  rw_puts(w, ")");
+  write_args(w, e, e->op, false);
+}
+
+static void close_method(Rw *w, const LpExp *e) {
+  rw_drop(w, e->op);
+  rw_puts(w, ", ");
+  rw_drop(w, e->op + 1);
+  rw_quote(w, token(w, e->op + 1)->sym->s);
+  rw_puts(w, ", ");
+  rw_desc(w, e->a);
+  rw_puts(w, ")");
+  write_args(w, e, e->op + 2, true);
+}
+
+static void close_node(Rw *w, const LpExp *e) {
+  switch (e->kind) {
+  case LP_BINARY:
+    close_binary(w, e);
+    break;
+  case LP_INDEX:
+  case LP_FIELD:
+    close_index(w, e);
+    break;
+  case LP_CALL:
+    close_call(w, e);
+    break;
+  case LP_METHOD:
+    close_method(w, e);
+    break;
+  case LP_NIL:
+  case LP_TRUE:
+  case LP_FALSE:
+  case LP_NUMBER:
+  case LP_STRING:
+  case LP_VARARG:
+  case LP_FUNCTION:
+  case LP_NAME:
+  case LP_TABLE:
+  case LP_UNARY:
+  case LP_PAREN:
+    break;
+  }
+}
+
+/* {==== expressions ==== */
+
+static void write_unary(Rw *w, const LpExp *e) {
+  if (kind_at(w, e->tok) != LX_NOT) {
+    rw_after(w, e->tok);
+    rw_exp(w, e->a);
+    return;
+  }
+  rw_drop(w, e->tok);
+  rw_call(w, RW_NOT);
+  rw_single(w, e->a);
+  rw_puts(w, ")");
+}
+
+static void write_function(Rw *w, const LpExp *e) {
+  rw_after(w, e->func->tok);
+  rw_function_body(w, e->func);
+}
+
+/* An expression that is no left operand's chain. */
+static void write_leaf(Rw *w, LpExp *e) {
+  switch (e->kind) {
+  case LP_NAME:
+    write_name(w, e);
+    break;
+  case LP_FUNCTION:
+    write_function(w, e);
+    break;
+  case LP_TABLE:
+    rw_call(w, RW_T);
+    write_table(w, e);
+    rw_puts(w, ")");
+    break;
+  case LP_UNARY:
+    write_unary(w, e);
+    break;
+  case LP_PAREN:
+    rw_after(w, e->tok);
+    rw_exp(w, e->a);
+    rw_after(w, e->last);
+    break;
+  case LP_NIL:
+  case LP_TRUE:
+  case LP_FALSE:
+  case LP_NUMBER:
+  case LP_STRING:
+  case LP_VARARG:
+  case LP_INDEX:
+  case LP_FIELD:
+  case LP_CALL:
+  case LP_METHOD:
+  case LP_BINARY:
+    rw_after(w, e->tok);
+    break;
+  }
+}
+
+static bool has_left(const LpExp *e) {
+  return e->kind == LP_BINARY || e->kind == LP_INDEX || e->kind == LP_FIELD ||
+         e->kind == LP_CALL || e->kind == LP_METHOD;
+}
+
+void rw_exp(Rw *w, LpExp *e) {
+  LpExp *top = e;
+  rw_before(w, e->tok);
+  while (has_left(e)) {
+    open_node(w, e);
+    e->a->up = e;
+    e = e->a;
+  }
+  write_leaf(w, e);
+  while (e != top) {
+    e = e->up;
+    close_node(w, e);
+  }
+}
