@@ -8,7 +8,18 @@ typedef struct CtEmitOpts {
   bool line_directives; /* #line N "script.lua", for NVRTC; else `// script.lua:N` comments, for people */
 } CtEmitOpts;
 
-/* Appends the kernel's text: extern "C" __global__ void <name>(used slots in order). */
+/* Appends the kernel's text: extern "C" __global__ void <name>(used slots in order). On failure *out is
+   as it was.
+   Errors: CT_EINVAL for a `$name` of an escape that is no operand; CT_EUNSUPPORTED for an operation on
+   whole tensors whose run-time shapes do not fit together. Both name the script line. */
 CtStatus ct_emit_cuda(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr *err) CT_NODISCARD;
+
+/* The kernel's name in the text: ir->name, made an identifier that C++ has not taken. */
+enum { CT_EMIT_NAME_MAX = 128 };
+void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]);
+
+/* Bytes of dynamic shared memory that the launch must give: all shared memory of a kernel that has
+   more than the 48 KiB which can be declared, else 0. */
+int64_t ct_emit_dynamic_shared(const CtIr *ir);
 
 #endif

@@ -1,0 +1,169 @@
+/* emit.h: what the files of the CUDA C emitter share (emit_*.c); not for others.
+
+   An emission has two steps. The plan (emit_plan.c) numbers the operations in the order of the text
+   and decides for each value whether it is written where it is used or declared under a name, which
+   pointers the tile operations need, where variables are declared, and how a BREAK is said in C. Then
+   the text is written: statements (emit_cuda.c), expressions (emit_expr.c), operations on whole
+   tensors (emit_tile.c), with names from emit_name.c. */
+#ifndef CT_EMIT_H
+#define CT_EMIT_H
+
+#include "emit_cuda.h"
+
+/* --- names (emit_name.c) ----------------------------------------------------------------------- */
+
+typedef struct CtName CtName;
+enum { CT_NAME_BUCKETS = 512 };
+
+/* Identifiers in scope: no two alike, none that C++ or CUDA has taken. */
+typedef struct CtNames {
+  CtArena *arena;
+  CtName *buckets[CT_NAME_BUCKETS];
+  CtName **scope; /* in order of declaration */
+  size_t n, cap;
+  bool failed;
+} CtNames;
+
+void ct_names_init(CtNames *names, CtArena *arena);
+void ct_names_clear(CtNames *names);
+/* A new name like the wanted one: made an identifier, numbered where it is taken. */
+const char *ct_names_add(CtNames *names, const char *wanted);
+bool ct_names_is_taken(CtNames *names, const char *text);
+size_t ct_names_mark(const CtNames *names);
+void ct_names_release(CtNames *names, size_t mark); /* the names since the mark can be used again */
+/* The wanted text as an identifier; out is cut at `size` bytes. */
+void ct_name_sanitise(const char *wanted, char *out, size_t size);
+
+/* --- the plan (emit_plan.c) -------------------------------------------------------------------- */
+
+typedef enum CtPrint {
+  CT_PRINT_NOT,    /* nobody needs its text */
+  CT_PRINT_INLINE, /* where it is used */
+  CT_PRINT_NAMED   /* declared where it stands */
+} CtPrint;
+
+typedef enum CtJump { CT_JUMP_BREAK, CT_JUMP_CONTINUE, CT_JUMP_RETURN, CT_JUMP_GOTO } CtJump;
+
+/* buf + offset under a name, for tile operations; declared right after the offset's operation. */
+typedef struct CtEmitPtr {
+  struct CtEmitPtr *next; /* with the same offset */
+  struct CtEmitPtr *base; /* where the offset is base's + addend */
+  CtVal addend;
+  uint32_t buf;
+  bool is_written;
+  const char *wanted; /* the script's name for it, or NULL */
+  const char *name;
+} CtEmitPtr;
+
+/* What is planned for one operation. */
+typedef struct CtEmitVal {
+  uint32_t pos;   /* number in the order of the text, from 1; 0 of a leaf */
+  uint32_t end;   /* first number behind its regions */
+  uint32_t n_uses;
+  uint32_t at;    /* number of the statement that prints its (last) use */
+  uint32_t until; /* its value is needed up to here */
+  uint16_t cost;  /* operations printed within its expression */
+  uint8_t print;  /* CtPrint */
+  uint8_t use;    /* how often one use may be evaluated, see emit_plan.c */
+  uint8_t jump;   /* BREAK: CtJump */
+  bool crosses_loop;
+  bool declares;  /* SET: declares its variable */
+  bool has_label; /* some goto goes behind it */
+  const char *name, *label;
+  CtEmitPtr *ptrs;
+  CtVal decls;     /* VARs declared in front of it, chained by next_decl */
+  CtVal next_decl; /* of a VAR */
+  CtRegion home;   /* of a VAR: the innermost region of all its uses */
+  CtVal first;     /* of a VAR: its first use */
+} CtEmitVal;
+
+typedef struct CtEmitRegion {
+  CtRegion parent;
+  CtVal loop; /* innermost FOR or LOOP around its operations, or 0 */
+  int depth;
+} CtEmitRegion;
+
+/* --- the emission ------------------------------------------------------------------------------- */
+
+/* Functions that the text may need, in emit_prelude.def; printed where used. */
+typedef enum CtHelper {
+#define X(name, text) CT_HELP_##name,
+#include "emit_prelude.def"
+#undef X
+  CT_HELP_COUNT
+} CtHelper;
+
+typedef struct CtEmit {
+  const CtIr *ir;
+  CtEmitOpts opts;
+  CtArena arena;
+  CtStatus status; /* of the first failure; *err has it */
+  CtErr *err;
+  CtEmitVal *vals;       /* by value number */
+  CtEmitRegion *regions; /* by region */
+  CtVal *order;          /* operation by position */
+  uint32_t n_order;
+  const char **buf_names, **slot_names;
+  bool *buf_used;
+  bool has_async; /* cp.async or CUDA text of the script: fences and waits mean something */
+  CtNames names;
+  CtText body;
+  bool helps[CT_HELP_COUNT];
+  int depth;
+  int n_labels;
+  CtLoc loc;  /* of the line that is being written */
+  CtLoc said; /* directives: what the compiler takes the next line for; comments: the last one */
+} CtEmit;
+
+void ct_emit_fail(CtEmit *e, CtLoc loc, CtStatus status, const char *fmt, ...) CT_PRINTF(4, 5);
+const char *ct_emit_help(CtEmit *e, CtHelper helper, const char *name); /* asks for it; its name */
+
+/* Lines. Between begin and end the text of the line is appended to e->body. */
+void ct_emit_begin(CtEmit *e, CtLoc loc);
+void ct_emit_end(CtEmit *e);
+void ct_emit_line(CtEmit *e, CtLoc loc, const char *fmt, ...) CT_PRINTF(3, 4);
+void ct_emit_open(CtEmit *e); /* one level deeper, in a new scope; returns with ct_emit_close */
+void ct_emit_close(CtEmit *e, size_t mark);
+
+void ct_emit_plan(CtEmit *e);
+/* Its range shows that an integer result did not wrap around. */
+bool ct_emit_is_exact(const CtIr *ir, CtVal v);
+/* Integers: C's division is the language's where neither operand is negative. */
+bool ct_emit_is_plain_division(const CtIr *ir, const CtInst *inst);
+bool ct_emit_is_leaf(const CtIr *ir, CtVal v);
+/* The pointer for buf + v, or NULL. */
+CtEmitPtr *ct_emit_find_ptr(const CtEmit *e, uint32_t buf, CtVal v);
+/* A view's offset without its constant part, which is returned in *plus; 0 when nothing is left. */
+CtVal ct_emit_split_offset(const CtIr *ir, CtInt offset, int64_t *plus);
+/* Can `index + step` of this FOR be computed in its type, and is the direction known? */
+bool ct_emit_is_plain_for(const CtIr *ir, const CtInst *loop);
+/* How often $name stands in an escape's text. */
+int ct_emit_escape_uses(const CtEscape *escape, int operand);
+
+/* Binding strengths of C, weakest first. */
+typedef enum CtPrec {
+  CT_PREC_ANY,
+  CT_PREC_COND,
+  CT_PREC_LOR,
+  CT_PREC_LAND,
+  CT_PREC_OR,
+  CT_PREC_XOR,
+  CT_PREC_AND,
+  CT_PREC_EQ,
+  CT_PREC_REL,
+  CT_PREC_SHIFT,
+  CT_PREC_ADD,
+  CT_PREC_MUL,
+  CT_PREC_UNARY,
+  CT_PREC_PRIMARY
+} CtPrec;
+
+/* Appends the expression, in parentheses where it binds weaker than `min`. */
+void ct_emit_expr(CtEmit *e, CtVal v, CtPrec min);
+void ct_emit_not(CtEmit *e, CtVal v); /* its negation, as a whole condition */
+void ct_emit_int(CtEmit *e, CtDtype type, int64_t v);
+void ct_emit_float(CtEmit *e, CtDtype type, double v);
+
+void ct_emit_tile(CtEmit *e, CtVal v);
+
+#endif

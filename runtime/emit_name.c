@@ -1,0 +1,165 @@
+/* emit_name.c: identifiers of the emitted text. A name is free again when its scope ends; numbers are
+   given in the order of declaration, so the text depends on nothing but the kernel. */
+#include "emit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct CtName {
+  CtName *next;     /* in its bucket */
+  CtName *base;     /* "p" of "p_2" */
+  uint32_t number;  /* 2 of "p_2" */
+  uint32_t to_try;  /* the number after the last one given to this base */
+  bool taken;
+  char text[];
+};
+
+enum { MAX_NAME = 120 };
+
+/* Words of C++ and CUDA, and what the emitter itself calls: a local must not hide them. */
+static const char *const reserved[] = {
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case",
+    "catch", "char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield",
+    "compl", "concept", "const", "const_cast", "consteval", "constexpr", "constinit", "continue",
+    "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit",
+    "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long",
+    "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
+    "private", "protected", "public", "register", "reinterpret_cast", "requires", "return", "short",
+    "signed", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template",
+    "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union",
+    "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", "clusterIdx", "uint3",
+    "char2", "char4", "short2", "short4", "int2", "int4", "uint2", "uint4", "longlong2", "float2",
+    "float4", "double2", "make_float2", "make_float4", "make_double2", "make_int2", "make_int4",
+    "make_longlong2", "size_t", "linux", "unix", "NULL", "INFINITY", "NAN",
+    "abs", "ceil", "ceilf", "cos", "cosf", "exp", "exp2", "exp2f", "expf", "fabs", "fabsf", "floor",
+    "floorf", "fma", "fmaf", "fmax", "fmaxf", "fmin", "fminf", "fmod", "fmodf", "log", "log2",
+    "log2f", "logf", "max", "min", "pow", "powf", "rsqrt", "rsqrtf", "sin", "sinf", "sqrt", "sqrtf",
+    "tanh", "tanhf", "printf", "assert", "main", "smem",
+    "floordiv", "floormod", "shift_left", "shift_right", "wrapping_abs", "to_int", "to_long_long",
+    "for_trips", "cp_async_4", "cp_async_8", "cp_async_16", "cp_async_commit", "cp_async_wait_all",
+    "cp_async_wait_group",
+};
+
+static CtName *find(CtNames *names, const char *text) {
+  uint32_t hash = 2166136261u;
+  for (const char *s = text; *s != '\0'; s++) {
+    hash = (hash ^ (unsigned char)*s) * 16777619u;
+  }
+  CtName **bucket = &names->buckets[hash % CT_NAME_BUCKETS];
+  for (CtName *n = *bucket; n != NULL; n = n->next) {
+    if (strcmp(n->text, text) == 0) {
+      return n;
+    }
+  }
+  size_t len = strlen(text);
+  CtName *n = ct_arena_alloc(names->arena, sizeof *n + len + 1);
+  if (n == NULL) {
+    names->failed = true;
+    return NULL;
+  }
+  memcpy(n->text, text, len + 1);
+  n->to_try = 2;
+  n->next = *bucket;
+  *bucket = n;
+  return n;
+}
+
+void ct_names_init(CtNames *names, CtArena *arena) {
+  *names = (CtNames){.arena = arena};
+  for (size_t i = 0; i < CT_ARRAY_LEN(reserved); i++) {
+    CtName *n = find(names, reserved[i]);
+    if (n != NULL) {
+      n->taken = true;
+    }
+  }
+}
+
+void ct_names_clear(CtNames *names) {
+  ct_free(names->arena->alloc, (void *)names->scope, names->cap * sizeof *names->scope);
+  names->scope = NULL;
+  names->n = names->cap = 0;
+}
+
+/* Whatever the locale says. */
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool is_word(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+
+/* What C++ keeps for itself is avoided: a leading underscore, two of them in a row. */
+void ct_name_sanitise(const char *wanted, char *out, size_t size) {
+  size_t n = 0;
+  if (!is_letter(wanted[0])) {
+    out[n++] = 'v';
+  }
+  for (const char *s = wanted; *s != '\0' && n + 1 < size; s++) {
+    char c = is_word(*s) ? *s : '_';
+    if (c != '_' || n == 0 || out[n - 1] != '_') {
+      out[n++] = c;
+    }
+  }
+  out[n] = '\0';
+}
+
+void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]) {
+  ct_name_sanitise(ir->name, out, CT_EMIT_NAME_MAX - 8);
+  for (size_t i = 0; i < CT_ARRAY_LEN(reserved); i++) {
+    if (strcmp(reserved[i], out) == 0) {
+      strcat(out, "_kernel");
+      return;
+    }
+  }
+}
+
+/* "p" as the first free of p_2, p_3, ... */
+static CtName *numbered(CtNames *names, CtName *base) {
+  char text[MAX_NAME + 16];
+  for (uint32_t i = base->to_try;; i++) {
+    size_t len = strlen(base->text);
+    bool has_end = base->text[len - 1] == '_';
+    snprintf(text, sizeof text, "%.120s%s%u", base->text, has_end ? "" : "_", i);
+    CtName *n = find(names, text);
+    if (n == NULL) {
+      return NULL;
+    }
+    if (!n->taken) {
+      n->base = base;
+      n->number = i;
+      base->to_try = i + 1;
+      return n;
+    }
+  }
+}
+
+const char *ct_names_add(CtNames *names, const char *wanted) {
+  char text[MAX_NAME];
+  ct_name_sanitise(wanted, text, sizeof text);
+  CtName *n = find(names, text);
+  if (n != NULL && n->taken) {
+    n = numbered(names, n);
+  }
+  if (n == NULL || ct_grow(names->arena->alloc, &names->scope, &names->cap, names->n + 1,
+                           sizeof *names->scope, NULL) != CT_OK) {
+    names->failed = true;
+    return "?";
+  }
+  n->taken = true;
+  names->scope[names->n++] = n;
+  return n->text;
+}
+
+bool ct_names_is_taken(CtNames *names, const char *text) {
+  const CtName *n = find(names, text);
+  return n != NULL && n->taken;
+}
+
+size_t ct_names_mark(const CtNames *names) { return names->n; }
+
+void ct_names_release(CtNames *names, size_t mark) {
+  while (names->n > mark) {
+    CtName *n = names->scope[--names->n];
+    n->taken = false;
+    if (n->base != NULL && n->number < n->base->to_try) {
+      n->base->to_try = n->number;
+    }
+  }
+}
