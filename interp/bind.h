@@ -73,6 +73,7 @@ typedef struct TypedNumber {
   double f;
 } TypedNumber;
 bool bind_test_number(lua_State *L, int idx, TypedNumber *out);
+void bind_push_number(lua_State *L, TypedNumber n);
 
 /* {====== To Lua: each pushes one value [-0, +1, m] ====== */
 
@@ -81,7 +82,7 @@ void bind_push_int(lua_State *L, CtInt i);     /* an integer, run-time value, ba
 void bind_push_tuple(lua_State *L, CtTuple t); /* an integer, or nested tables that print as tuples */
 void bind_push_layout(lua_State *L, CtLayout l); /* copied into the new userdata */
 void bind_push_dtype(lua_State *L, CtDtype t);
-void bind_push_text(lua_State *L, const CtText *t); /* raises when an append had failed */
+void bind_push_text(lua_State *L, CtText *t);  /* and clears it; raises when an append had failed */
 
 /* A text in the scratch arena: nothing to free, and nothing lost when a Lua function raises. */
 void bind_text_init(CtText *t, const CtCx *cx);

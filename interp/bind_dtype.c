@@ -54,7 +54,7 @@ bool bind_test_number(lua_State *L, int idx, TypedNumber *out) {
   return n != NULL;
 }
 
-static void push_number(lua_State *L, TypedNumber n) {
+void bind_push_number(lua_State *L, TypedNumber n) {
   TypedNumber *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = n;
   luaL_setmetatable(L, NUMBER_TYPE);
@@ -105,9 +105,9 @@ static int call(lua_State *L) {
   }
   if (t == CT_bool) {
     luaL_checkany(L, 2);
-    push_number(L, (TypedNumber){.dtype = t, .i = lua_toboolean(L, 2)});
+    bind_push_number(L, (TypedNumber){.dtype = t, .i = lua_toboolean(L, 2)});
   } else {
-    push_number(L, convert(L, 2, t));
+    bind_push_number(L, convert(L, 2, t));
   }
   return 1;
 }
@@ -124,9 +124,9 @@ static int static_number(lua_State *L) {
     return 1;
   }
   if (type == LUA_TBOOLEAN) {
-    push_number(L, (TypedNumber){.dtype = CT_VOID, .is_bool = true, .i = lua_toboolean(L, 1)});
+    bind_push_number(L, (TypedNumber){.dtype = CT_VOID, .is_bool = true, .i = lua_toboolean(L, 1)});
   } else if (type == LUA_TNUMBER) {
-    push_number(L, number_of(L, 1));
+    bind_push_number(L, number_of(L, 1));
   } else {
     return diag_type_error(L, 1, "static", "a number or boolean");
   }

@@ -409,10 +409,14 @@ void bind_push_tuple(lua_State *L, CtTuple t) {
   luaL_setmetatable(L, TUPLE_TYPE);
 }
 
-void bind_push_text(lua_State *L, const CtText *t) {
+void bind_push_text(lua_State *L, CtText *t) {
   CtErr err;
-  diag_check(L, ct_text_status(t, &err), &err);
-  lua_pushlstring(L, ct_text_str(t), t->len);
+  CtStatus st = ct_text_status(t, &err);
+  if (st == CT_OK) {
+    lua_pushlstring(L, ct_text_str(t), t->len);
+  }
+  ct_text_clear(t);
+  diag_check(L, st, &err);
 }
 
 /* {====== Text for messages ====== */

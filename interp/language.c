@@ -2,6 +2,7 @@
    names as globals. Each binding adds its own names; this file knows only their order. */
 #include <lauxlib.h>
 #include <lualib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bind.h"
@@ -99,9 +100,24 @@ void state_push_language(lua_State *L) {
   add_std_modules(L);
 }
 
+/* {====== Loading ====== */
+
+static const char *load_mode(lua_State *L) {
+  return state_of(L)->options.sandbox != 0 ? "t" : NULL;
+}
+
+int state_load(lua_State *L, const char *text, size_t len, const char *chunkname) {
+  return luaL_loadbufferx(L, text, len, chunkname, load_mode(L));
+}
+
+int state_load_file(lua_State *L, const char *path) {
+  return luaL_loadfilex(L, path, load_mode(L));
+}
+
 /* {====== Lua's libraries ====== */
 
-/* print, to where the host wants it. */
+/* print, to where the host wants it. Under `cuttle emit` the output is the source: what the script
+   says goes aside. */
 static int print(lua_State *L) {
   luaL_Buffer b;
   int n = lua_gettop(L);
@@ -117,7 +133,12 @@ static int print(lua_State *L) {
   luaL_pushresult(&b);
   size_t len;
   const char *text = lua_tolstring(L, -1, &len);
-  state_print(state_of(L), text, len);
+  CuttleState *s = state_of(L);
+  if (s->mode == STATE_EMIT) {
+    fwrite(text, 1, len, stderr);
+  } else {
+    state_print(s, text, len);
+  }
   return 0;
 }
 

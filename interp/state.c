@@ -9,7 +9,8 @@
 
 #include "diag.h"
 
-enum { COUNT_STEP = 1000 }; /* instructions between two looks at the limit */
+enum { COUNT_STEP = 1000, /* instructions between two looks at the limit */
+       DEFAULT_SM = 90 };
 
 static const char state_key = 0; /* its address names the state in the registry */
 
@@ -154,6 +155,7 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
     memset(s, 0, sizeof *s);
     s->options = *options;
     s->interrupt = &s->own_interrupt;
+    s->emit_sm = DEFAULT_SM;
     take_device(s, options->device);
     s->options.device = NULL;
     s->alloc = (CtAlloc){limited_alloc, s};
@@ -212,7 +214,17 @@ CuttleState *state_new(const cuttle_Options *given) {
   return s;
 }
 
+/* Nothing may be in flight when what it uses goes away. Faults have nobody left to hear of them. */
+static void wait_devices(CuttleState *s) {
+  for (int i = 0; i < STATE_MAX_DEVICES; i++) {
+    if (s->cuda[i] != NULL && ct_device_synchronize(s->cuda[i], NULL) != CT_OK) {
+      state_log(s, "a device failed while the state was closed");
+    }
+  }
+}
+
 void state_free(CuttleState *s) {
+  wait_devices(s);
   lua_close(s->L);
   free_state(s);
 }

@@ -72,6 +72,10 @@ CtStatus state_choose_device(CuttleState *s, const char *text, CtErr *err) CT_NO
 /* The device for new tensors and launches: NULL is the CPU engine. Opens it at first use. */
 CtStatus state_device(CuttleState *s, CtDevice **out, CtErr *err) CT_NODISCARD;
 
+/* The device that a text like "cuda:1" names; NULL is the CPU engine. Opened at first use. */
+CtStatus state_named_device(CuttleState *s, const char *text, CtDevice **out,
+                            CtErr *err) CT_NODISCARD;
+
 /* CUDA device number `ordinal`, opened at first use; -1: that of the host's context, else 0. */
 CtStatus state_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *err) CT_NODISCARD;
 

@@ -91,33 +91,41 @@ CtStatus state_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *err) {
 
 /* {====== The current device ====== */
 
-static void open_auto(CuttleState *s) {
+static CtStatus open_auto(CuttleState *s, CtDevice **out) {
   CtErr err;
-  if (state_cuda(s, -1, &s->device, &err) != CT_OK) {
+  CtDevice *d = NULL;
+  s->device_why[0] = '\0';
+  if (state_cuda(s, -1, &d, &err) != CT_OK) {
     char line[1100];
-    s->device = NULL;
+    d = NULL;
     snprintf(s->device_why, sizeof s->device_why, "%s", err.msg);
     snprintf(line, sizeof line, "no CUDA device (%s): the CPU engine is used", s->device_why);
     state_log(s, line);
   }
+  *out = d;
+  return CT_OK;
+}
+
+CtStatus state_named_device(CuttleState *s, const char *text, CtDevice **out, CtErr *err) {
+  Choice choice;
+  int ordinal;
+  CtStatus st = parse_choice(text, &choice, &ordinal, err);
+  if (st != CT_OK) {
+    return st;
+  }
+  switch (choice) {
+    case CHOICE_AUTO: return open_auto(s, out);
+    case CHOICE_CUDA: return state_cuda(s, ordinal, out, err);
+    case CHOICE_CPU: *out = NULL; break;
+  }
+  return CT_OK;
 }
 
 CtStatus state_device(CuttleState *s, CtDevice **out, CtErr *err) {
   if (!s->is_device_open) {
-    Choice choice;
-    int ordinal;
-    CtDevice *d = NULL;
-    CtStatus st = parse_choice(s->device_text, &choice, &ordinal, err);
-    if (st == CT_OK && choice == CHOICE_CUDA) {
-      st = state_cuda(s, ordinal, &d, err);
-    }
+    CtStatus st = state_named_device(s, s->device_text, &s->device, err);
     if (st != CT_OK) {
       return st;
-    }
-    s->device = d;
-    s->device_why[0] = '\0';
-    if (choice == CHOICE_AUTO) {
-      open_auto(s);
     }
     s->is_device_open = true;
   }

@@ -1,0 +1,389 @@
+/* main.c: the `cuttle` program: reads the command line, runs scripts and commands, or the REPL.
+   Everything happens inside one protected call, in the manner of lua.c. */
+#include <lauxlib.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bind.h"
+#include "repl.h"
+#include "runtime/nvrtc.h"
+#include "stdlib.h"
+
+enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64 };
+
+static const char usage[] =
+    "usage: cuttle [options] [script.lua [arguments]]\n"
+    "       cuttle emit|info|bench ...\n"
+    "\n"
+    "Without a script: reads inputs and prints what they are worth.\n"
+    "\n"
+    "  script.lua            run it; its arguments are in `arg` and `...`; - is standard input\n"
+    "  emit script.lua       run it and print the CUDA C of every specialisation that it launches\n"
+    "  info                  version, devices, compilers and caches, and why they were chosen\n"
+    "  bench [name]          run the benchmarks\n"
+    "\n"
+    "  -e CODE               run CODE; may be given more than once\n"
+    "  -i                    read inputs after the script\n"
+    "  --device=DEVICE       auto, cpu, cuda or cuda:N; else CUTTLE_DEVICE, else auto\n"
+    "  --sm=N                emit: compute capability times 10 (90)\n"
+    "  --traceback           show the calls that led to an error\n"
+    "  --version, --help\n"
+    "  --                    what follows is no option\n"
+    "\n"
+    "docs: docs/ in the source tree; environment: CUTTLE_DEVICE, CUTTLE_THREADS, CUTTLE_ISA,\n"
+    "CUTTLE_NVRTC, CUTTLE_LIBCUDA, CUTTLE_CACHE, CUTTLE_HISTORY\n";
+
+typedef struct Program {
+  CuttleState *s;
+  lua_State *L;
+  int argc;
+  char **argv;
+  int at;                         /* the argument that is looked at */
+  const char *chunks[MAX_CHUNKS]; /* of -e */
+  int n_chunks;
+  const char *command; /* NULL: run a script or the REPL */
+  bool interactive, help, version;
+  int exit_code;
+} Program;
+
+/* {====== The command line ====== */
+
+CT_PRINTF(2, 3) static void usage_error(Program *p, const char *fmt, ...) {
+  va_list args;
+  fputs("cuttle: ", stderr);
+  va_start(args, fmt);
+  vfprintf(stderr, fmt, args);
+  va_end(args);
+  fputs("; see cuttle --help\n", stderr);
+  p->exit_code = EXIT_USAGE;
+}
+
+/* The value of --name=value or --name value; NULL when this is another option. */
+static const char *option_value(Program *p, const char *name) {
+  const char *arg = p->argv[p->at];
+  size_t len = strlen(name);
+  if (strncmp(arg, name, len) != 0 || (arg[len] != '=' && arg[len] != '\0')) {
+    return NULL;
+  }
+  if (arg[len] == '=') {
+    return arg + len + 1;
+  }
+  return p->at + 1 < p->argc ? p->argv[++p->at] : "";
+}
+
+static bool take_device(Program *p) {
+  CtErr err;
+  const char *value = option_value(p, "--device");
+  if (value != NULL && state_choose_device(p->s, value, &err) != CT_OK) {
+    usage_error(p, "%s", err.msg);
+  }
+  return value != NULL;
+}
+
+static bool take_sm(Program *p) {
+  const char *value = option_value(p, "--sm");
+  if (value != NULL) {
+    char *end;
+    long sm = strtol(value, &end, 10);
+    if (*end != '\0' || sm < 50 || sm > 999) {
+      usage_error(p, "--sm=%s is no compute capability; 90 stands for 9.0", value);
+    } else {
+      p->s->emit_sm = (int)sm;
+    }
+  }
+  return value != NULL;
+}
+
+static bool take_chunk(Program *p) {
+  const char *arg = p->argv[p->at];
+  if (strncmp(arg, "-e", 2) != 0) {
+    return false;
+  }
+  if (arg[2] == '\0' && p->at + 1 == p->argc) {
+    usage_error(p, "-e needs an argument");
+  } else if (p->n_chunks == MAX_CHUNKS) {
+    usage_error(p, "-e more than %d times", MAX_CHUNKS);
+  } else {
+    p->chunks[p->n_chunks++] = arg[2] != '\0' ? arg + 2 : p->argv[++p->at];
+  }
+  return true;
+}
+
+static bool take_flag(Program *p) {
+  const char *arg = p->argv[p->at];
+  bool known = true;
+  if (strcmp(arg, "-i") == 0) {
+    p->interactive = true;
+  } else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+    p->help = true;
+  } else if (strcmp(arg, "--version") == 0 || strcmp(arg, "-v") == 0) {
+    p->version = true;
+  } else if (strcmp(arg, "--traceback") == 0) {
+    diag_set_traceback(p->L, true);
+  } else {
+    known = false;
+  }
+  return known;
+}
+
+/* Options up to the first argument that is none. */
+static void read_options(Program *p) {
+  bool (*const takers[])(Program *) = {take_device, take_sm, take_chunk, take_flag};
+  for (; p->at < p->argc && p->exit_code == 0; p->at++) {
+    const char *arg = p->argv[p->at];
+    bool known = false;
+    if (arg[0] != '-' || arg[1] == '\0') {
+      return;
+    }
+    if (strcmp(arg, "--") == 0) {
+      p->at++;
+      return;
+    }
+    for (size_t i = 0; i < CT_ARRAY_LEN(takers) && !known; i++) {
+      known = takers[i](p);
+    }
+    if (!known) {
+      usage_error(p, "unknown option %s", arg);
+    }
+  }
+}
+
+/* {====== Running ====== */
+
+/* Calls the function at the top, and reports its failure. */
+static bool call(Program *p, int n_args) {
+  int status = repl_call(p->s, n_args, 0);
+  if (status != LUA_OK) {
+    repl_report(p->L);
+    p->exit_code = *p->s->interrupt != 0 ? EXIT_INTERRUPT : EXIT_FAILURE;
+  }
+  return status == LUA_OK;
+}
+
+/* A function, or the message of why there is none, is at the top. */
+static bool call_loaded(Program *p, int status, int n_args) {
+  if (status == LUA_OK) {
+    lua_insert(p->L, -1 - n_args);
+    return call(p, n_args);
+  }
+  repl_report(p->L);
+  p->exit_code = EXIT_FAILURE;
+  return false;
+}
+
+/* The table `arg`: the script at 0, its arguments from 1, what stands before it below 0. */
+static void set_arg(const Program *p) {
+  int script = p->at < p->argc ? p->at : 0;
+  lua_createtable(p->L, p->argc - script, script + 1);
+  for (int i = 0; i < p->argc; i++) {
+    lua_pushstring(p->L, p->argv[i]);
+    lua_rawseti(p->L, -2, i - script);
+  }
+  lua_setglobal(p->L, "arg");
+}
+
+static bool run_chunks(Program *p) {
+  for (int i = 0; i < p->n_chunks; i++) {
+    char name[48] = "=(command line)";
+    if (i > 0) {
+      snprintf(name, sizeof name, "=(command line %d)", i + 1);
+    }
+    const char *text = p->chunks[i];
+    if (!call_loaded(p, state_load(p->L, text, strlen(text), name), 0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The script at argv[at], with the rest as its arguments. */
+static bool run_script(Program *p) {
+  const char *path = p->argv[p->at];
+  int n_args = p->argc - p->at - 1;
+  luaL_checkstack(p->L, n_args + 4, "too many arguments");
+  for (int i = 0; i < n_args; i++) {
+    lua_pushstring(p->L, p->argv[p->at + 1 + i]);
+  }
+  int status = state_load_file(p->L, strcmp(path, "-") == 0 ? NULL : path);
+  return call_loaded(p, status, n_args);
+}
+
+static void run_repl(Program *p) {
+  if (repl_run(p->s) > 0 && isatty(STDIN_FILENO) != 1) {
+    p->exit_code = EXIT_FAILURE;
+  }
+}
+
+static void run_plain(Program *p) {
+  set_arg(p);
+  bool has_script = p->at < p->argc;
+  bool ok = run_chunks(p) && (!has_script || run_script(p));
+  if ((ok || isatty(STDIN_FILENO) == 1) && (p->interactive || (!has_script && p->n_chunks == 0))) {
+    p->exit_code = 0;
+    run_repl(p);
+  }
+}
+
+/* {====== Commands ====== */
+
+static void run_emit(Program *p) {
+  p->s->mode = STATE_EMIT;
+  if (p->at >= p->argc) {
+    usage_error(p, "emit needs a script");
+    return;
+  }
+  set_arg(p);
+  run_script(p);
+}
+
+static void print_device(CuttleState *s) {
+  CtDevice *d = NULL;
+  CtErr err;
+  if (state_device(s, &d, &err) != CT_OK) {
+    printf("device     none: %s\n", err.msg);
+  } else if (d != NULL) {
+    const CtDeviceInfo *info = ct_device_info(d);
+    printf("device     cuda:%d, %s, sm_%d, %zu MiB; %s was asked for\n", info->ordinal, info->name,
+           info->sm, info->memory_bytes >> 20, s->device_text);
+  } else if (s->device_why[0] != '\0') {
+    printf("device     cpu, because there is no CUDA device: %s\n", s->device_why);
+  } else {
+    printf("device     cpu; it was asked for\n");
+  }
+}
+
+static void print_simt(CuttleState *s) {
+  CtSimtEngine *e;
+  CtErr err;
+  if (state_simt(s, &e, &err) == CT_OK) {
+    printf("CPU engine %s, %d threads\n", ct_simt_isa(e), ct_simt_threads(e));
+  } else {
+    printf("CPU engine none: %s\n", err.msg);
+  }
+}
+
+static void print_nvrtc(void) {
+  CtNvrtcId id;
+  CtErr err;
+  int major, minor;
+  if (ct_nvrtc_identity(&id, &err) == CT_OK && ct_nvrtc_version(&major, &minor, &err) == CT_OK) {
+    printf("NVRTC      %d.%d, %s\n", major, minor, id.path);
+  } else {
+    printf("NVRTC      none: %s\n", err.msg);
+  }
+}
+
+static void run_info(Program *p) {
+  CtCache cache;
+  ct_cache_init(&cache);
+  printf("Cuttle     %s\n", CUTTLE_VERSION);
+  printf("Lua        %s\n", LUA_RELEASE + sizeof "Lua");
+  print_device(p->s);
+  print_simt(p->s);
+  print_nvrtc();
+  printf("cache      %s\n", cache.dir[0] == '\0' ? "off" : cache.dir);
+}
+
+/* A command that the standard library has: cuttle.command_<name> is called with the arguments. */
+static void run_std_command(Program *p) {
+  char module[64];
+  snprintf(module, sizeof module, "cuttle.command_%s", p->command);
+  set_arg(p);
+  lua_getglobal(p->L, "require");
+  lua_pushstring(p->L, module);
+  int status = repl_call(p->s, 1, 1);
+  if (status == LUA_OK) {
+    int n_args = p->argc - p->at;
+    luaL_checkstack(p->L, n_args + 4, "too many arguments");
+    for (int i = p->at; i < p->argc; i++) {
+      lua_pushstring(p->L, p->argv[i]);
+    }
+    call(p, n_args);
+  } else {
+    repl_report(p->L);
+    p->exit_code = EXIT_FAILURE;
+  }
+}
+
+static const struct {
+  const char *name;
+  void (*run)(Program *p);
+} commands[] = {{"emit", run_emit}, {"info", run_info}};
+
+static bool is_std_command(const char *name) {
+  static const char prefix[] = "cuttle.command_";
+  for (const StdModule *m = std_modules; m->name != NULL; m++) {
+    if (strncmp(m->name, prefix, sizeof prefix - 1) == 0 &&
+        strcmp(m->name + sizeof prefix - 1, name) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A word that names a command, unless there is a file of that name with .lua in it. */
+static void (*find_command(const char *word))(Program *) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(commands); i++) {
+    if (strcmp(commands[i].name, word) == 0) {
+      return commands[i].run;
+    }
+  }
+  return is_std_command(word) ? run_std_command : NULL;
+}
+
+static void run_command_or_plain(Program *p) {
+  void (*run)(Program *) = p->at < p->argc ? find_command(p->argv[p->at]) : NULL;
+  if (run == NULL) {
+    run_plain(p);
+    return;
+  }
+  p->command = p->argv[p->at++];
+  read_options(p); /* `cuttle emit --sm=80 x.lua` */
+  if (p->exit_code == 0) {
+    run(p);
+  }
+}
+
+/* {====== The program ====== */
+
+static int run_program(lua_State *L) {
+  Program *p = lua_touserdata(L, 1);
+  lua_settop(L, 0);
+  read_options(p);
+  if (p->exit_code != 0) {
+    return 0;
+  }
+  if (p->help) {
+    fputs(usage, stdout);
+  } else if (p->version) {
+    printf("Cuttle %s, %s\n", CUTTLE_VERSION, LUA_RELEASE);
+  } else {
+    run_command_or_plain(p);
+  }
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  cuttle_Options options = {.size = sizeof options};
+  CuttleState *s = state_new(&options);
+  if (s == NULL) {
+    fputs("cuttle: not enough memory\n", stderr);
+    return EXIT_FAILURE;
+  }
+  Program p = {.s = s, .L = s->L, .argc = argc, .argv = argv, .at = 1};
+  lua_pushcfunction(s->L, run_program);
+  lua_pushlightuserdata(s->L, &p);
+  if (lua_pcall(s->L, 1, 0, 0) != LUA_OK) {
+    repl_report(s->L);
+    p.exit_code = EXIT_FAILURE;
+  }
+  state_free(s);
+  if (fflush(stdout) != 0 && p.exit_code == 0) {
+    fputs("cuttle: cannot write to standard output\n", stderr);
+    p.exit_code = EXIT_FAILURE;
+  }
+  return p.exit_code;
+}
