@@ -3,8 +3,8 @@
    An emission has two steps. The plan (emit_plan.c) numbers the operations in the order of the text
    and decides for each value whether it is written where it is used or declared under a name, which
    pointers the tile operations need, where variables are declared, and how a BREAK is said in C. Then
-   the text is written: statements (emit_cuda.c), expressions (emit_expr.c), operations on whole
-   tensors (emit_tile.c), with names from emit_name.c. */
+   the text is written: statements (emit_stmt.c), expressions (emit_expr.c), operations on whole
+   tensors (emit_tile.c, emit_gemm.c), with names from emit_name.c. */
 #ifndef CT_EMIT_H
 #define CT_EMIT_H
 
@@ -165,5 +165,6 @@ void ct_emit_int(CtEmit *e, CtDtype type, int64_t v);
 void ct_emit_float(CtEmit *e, CtDtype type, double v);
 
 void ct_emit_tile(CtEmit *e, CtVal v);
+void ct_emit_statements(CtEmit *e); /* of the whole kernel */
 
 #endif

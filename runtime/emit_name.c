@@ -100,13 +100,30 @@ void ct_name_sanitise(const char *wanted, char *out, size_t size) {
   out[n] = '\0';
 }
 
-void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]) {
-  ct_name_sanitise(ir->name, out, CT_EMIT_NAME_MAX - 8);
+static bool is_reserved(const char *text) {
   for (size_t i = 0; i < CT_ARRAY_LEN(reserved); i++) {
-    if (strcmp(reserved[i], out) == 0) {
-      strcat(out, "_kernel");
-      return;
+    if (strcmp(reserved[i], text) == 0) {
+      return true;
     }
+  }
+  return false;
+}
+
+/* Launches look kernels up by name, so only what cannot be a name is changed. */
+void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]) {
+  const char *end = ir->name;
+  while (is_word(*end) || *end == '_') {
+    end++;
+  }
+  bool is_name = *end == '\0' && (is_letter(ir->name[0]) || ir->name[0] == '_') &&
+                 end - ir->name < CT_EMIT_NAME_MAX;
+  if (is_name && !is_reserved(ir->name)) {
+    strcpy(out, ir->name);
+    return;
+  }
+  ct_name_sanitise(ir->name, out, CT_EMIT_NAME_MAX - 8);
+  if (is_reserved(out)) {
+    strcat(out, "_kernel");
   }
 }
 

@@ -260,21 +260,27 @@ static void use_args(CtEmit *e, const CtInst *inst, Use u) {
 
 /* --- what changes a value that was read ----------------------------------------------------------- */
 
+/* May a write to one buffer change the other? */
+static bool overlaps(const CtIr *ir, uint32_t a, uint32_t b) {
+  bool global = ir->bufs[a].space == CT_GLOBAL && ir->bufs[b].space == CT_GLOBAL;
+  return a == b || (global && ir->may_overlap);
+}
+
 static bool clobbers_load(const CtEmit *e, uint32_t buf, const CtInst *by) {
   const CtBuf *b = &e->ir->bufs[buf];
-  if (b->space == CT_GLOBAL && !b->is_written) {
+  if (b->space == CT_GLOBAL && !b->is_written && !e->ir->may_overlap) {
     return false;
   }
   switch ((CtOp)by->op) {
     case CT_OP_STORE:
-      return by->imm.i == buf;
+      return overlaps(e->ir, (uint32_t)by->imm.i, buf);
     case CT_OP_BARRIER:
     case CT_OP_SYNC_WARP:
     case CT_OP_CP_WAIT:
     case CT_OP_ESCAPE:
       return b->space != CT_REGISTER;
     default:
-      return ct_ops[by->op].cls == CT_CLS_TILE && by->u.tile->dst.buf == buf;
+      return ct_ops[by->op].cls == CT_CLS_TILE && overlaps(e->ir, by->u.tile->dst.buf, buf);
   }
 }
 

@@ -1,0 +1,238 @@
+/* emit_access.c: elements of views as C, and loops over static and run-time extents. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "emit_tile.h"
+
+/* --- layouts -------------------------------------------------------------------------------------- */
+
+CtEmitStride ct_emit_times(CtEmitStride s, int64_t by) {
+  if (ct_is_static(s.d)) {
+    s.d.v *= by;
+  } else {
+    s.times *= by;
+  }
+  return s;
+}
+
+bool ct_emit_continues(CtInt n, CtEmitStride s, CtEmitStride next) {
+  if (!ct_is_static(n)) {
+    return false;
+  }
+  CtEmitStride end = ct_emit_times(s, n.v);
+  return ct_int_equal(end.d, next.d) && end.times == next.times;
+}
+
+bool ct_emit_list_leaves(CtLayout l, bool coalesce, CtEmitLeaves *out) {
+  out->n = 0;
+  for (uint32_t i = 0; i < l.shape->len; i++) {
+    CtEmitLeaf leaf = {l.shape[i].i, {l.stride[i].i, 1}};
+    if (!ct_is_leaf(&l.shape[i]) || ct_is_const(leaf.extent, 1)) {
+      continue;
+    }
+    CtEmitLeaf *last = out->n > 0 ? &out->leaf[out->n - 1] : NULL;
+    if (coalesce && last != NULL && ct_is_static(leaf.extent) &&
+        ct_emit_continues(last->extent, last->stride, leaf.stride)) {
+      last->extent.v *= leaf.extent.v;
+    } else if (out->n == CT_EMIT_MAX_MODES) {
+      return false;
+    } else {
+      out->leaf[out->n++] = leaf;
+    }
+  }
+  return true;
+}
+
+int64_t ct_emit_leaves_size(const CtEmitLeaves *l) {
+  int64_t n = 1;
+  for (int i = 0; i < l->n; i++) {
+    n *= l->leaf[i].extent.v;
+  }
+  return n;
+}
+
+/* --- operands -------------------------------------------------------------------------------------- */
+
+/* May offsets of static modes be too large for int? */
+static bool needs_64_bits(CtLayout l) {
+  int64_t reach = 0;
+  for (uint32_t i = 0; i < l.shape->len; i++) {
+    if (ct_is_leaf(&l.shape[i]) && ct_is_static(l.shape[i].i) && ct_is_static(l.stride[i].i)) {
+      int64_t part;
+      if (ct_mul_overflow(l.shape[i].i.v - 1, l.stride[i].i.v, &part) || part == INT64_MIN ||
+          ct_add_overflow(reach, part < 0 ? -part : part, &reach)) {
+        return true;
+      }
+    }
+  }
+  return reach > INT32_MAX;
+}
+
+CtEmitOperand ct_emit_operand(const CtEmit *e, const CtView *view) {
+  CtEmitOperand op = {.buf = &e->ir->bufs[view->buf], .base = e->buf_names[view->buf]};
+  CtVal v = ct_emit_split_offset(e->ir, view->offset, &op.plus);
+  const CtEmitPtr *p = v == 0 ? NULL : ct_emit_find_ptr(e, view->buf, v);
+  if (p != NULL) {
+    op.base = p->name;
+  } else {
+    op.index = v;
+  }
+  op.is_wide = needs_64_bits(view->layout);
+  return op;
+}
+
+void ct_emit_add_term(CtEmitOperand *op, const char *var, int64_t div, int64_t mod, CtEmitStride stride) {
+  if (op->n < 2 * CT_EMIT_MAX_MODES && !ct_emit_is_stride(stride, 0)) {
+    op->term[op->n++] = (CtEmitTerm){var, div, mod, stride};
+  }
+}
+
+void ct_emit_add_split(CtEmitOperand *op, const char *var, const CtEmitLeaves *l, int64_t step) {
+  int64_t div = 1;
+  for (int i = 0; i < l->n; i++) {
+    int64_t extent = l->leaf[i].extent.v;
+    if (i > 0 || extent != step || l->n == 1) { /* else the digit is always 0 */
+      ct_emit_add_term(op, var, div, i + 1 < l->n ? extent : 0, l->leaf[i].stride);
+    }
+    div *= extent;
+  }
+}
+
+static void put_stride(CtEmit *e, const CtEmitOperand *op, CtEmitStride s) {
+  if (!ct_is_static(s.d)) {
+    if (s.times != 1) {
+      ct_text_printf(&e->body, " * %" PRId64, s.times);
+    }
+    ct_text_puts(&e->body, " * ");
+    ct_emit_expr(e, s.d.id, CT_PREC_UNARY);
+  } else if (s.d.v != 1) {
+    ct_text_puts(&e->body, " * ");
+    ct_emit_int(e, op->is_wide ? CT_i64 : CT_i32, s.d.v);
+  }
+}
+
+static void put_term(CtEmit *e, const CtEmitOperand *op, const CtEmitTerm *t) {
+  ct_text_puts(&e->body, t->var);
+  if (t->div != 1) {
+    ct_text_printf(&e->body, " / %" PRId64, t->div);
+  }
+  if (t->mod != 0) {
+    ct_text_printf(&e->body, " %% %" PRId64, t->mod);
+  }
+  put_stride(e, op, t->stride);
+}
+
+/* The offset from the base, led in by `lead` where there is any; false when it is 0. */
+static bool put_offset(CtEmit *e, const CtEmitOperand *op, int64_t extra, const char *lead) {
+  int64_t plus = op->plus + extra;
+  const char *sep = lead;
+  if (op->index != 0) {
+    ct_text_puts(&e->body, sep);
+    ct_emit_expr(e, op->index, CT_PREC_ADD);
+    sep = " + ";
+  }
+  for (int i = 0; i < op->n; i++) {
+    ct_text_puts(&e->body, sep);
+    put_term(e, op, &op->term[i]);
+    sep = " + ";
+  }
+  if (plus != 0) {
+    bool minus = plus < 0 && sep != lead;
+    ct_text_puts(&e->body, minus ? " - " : sep);
+    ct_emit_int(e, op->is_wide ? CT_i64 : CT_i32, minus ? -plus : plus);
+    sep = " + ";
+  }
+  return sep != lead;
+}
+
+void ct_emit_element(CtEmit *e, const CtEmitOperand *op, int64_t extra) {
+  ct_text_printf(&e->body, "%s[", op->base);
+  if (!put_offset(e, op, extra, "")) {
+    ct_text_putc(&e->body, '0');
+  }
+  ct_text_putc(&e->body, ']');
+}
+
+void ct_emit_address(CtEmit *e, const CtEmitOperand *op) {
+  ct_text_puts(&e->body, op->base);
+  put_offset(e, op, 0, " + ");
+}
+
+/* --- vectors ---------------------------------------------------------------------------------------- */
+
+const char *ct_emit_vector_type(CtDtype type, int vec) {
+  static const char *const by_bytes[] = {[2] = "unsigned short", [4] = "unsigned", [8] = "uint2",
+                                         [16] = "uint4"};
+  switch (type) {
+    case CT_f32: return vec == 2 ? "float2" : "float4";
+    case CT_f64: return "double2";
+    case CT_i32: return vec == 2 ? "int2" : "int4";
+    case CT_i64: return "longlong2";
+    default: return by_bytes[vec];
+  }
+}
+
+void ct_emit_vector(CtEmit *e, const CtEmitOperand *op, int vec, bool is_read) {
+  ct_text_printf(&e->body, "*reinterpret_cast<%s%s*>(", is_read ? "const " : "",
+                 ct_emit_vector_type(op->buf->dtype, vec));
+  ct_emit_address(e, op);
+  ct_text_putc(&e->body, ')');
+}
+
+const char *ct_emit_unsigned(CtDtype type) {
+  return type == CT_i32 ? "unsigned" : "unsigned long long";
+}
+
+/* --- loops ------------------------------------------------------------------------------------------ */
+
+static void put_unroll(CtEmitNest *nest, int unroll) {
+  if (unroll == CT_UNROLL_ALL) {
+    ct_emit_line(nest->e, nest->loc, "#pragma unroll");
+  } else if (unroll != CT_UNROLL_NO) {
+    ct_emit_line(nest->e, nest->loc, "#pragma unroll %d", unroll);
+  }
+}
+
+void ct_emit_enter_scope(CtEmitNest *nest) {
+  nest->mark[nest->n++] = ct_names_mark(&nest->e->names);
+  ct_emit_open(nest->e);
+}
+
+/* "i", or "ii" inside a loop over i. */
+static const char *name_index(CtEmit *e, char letter) {
+  const char text[] = {letter, ct_names_is_taken(&e->names, (const char[]){letter, '\0'}) ? letter : '\0',
+                       '\0'};
+  return ct_names_add(&e->names, text);
+}
+
+const char *ct_emit_enter_loop(CtEmitNest *nest, char wanted, CtInt extent, int step, int unroll) {
+  CtEmit *e = nest->e;
+  bool is_wide = ct_is_static(extent) ? extent.v > INT32_MAX
+                                      : ct_inst(e->ir, extent.id)->type == CT_i64;
+  put_unroll(nest, unroll);
+  ct_emit_begin(e, nest->loc);
+  nest->mark[nest->n++] = ct_names_mark(&e->names);
+  const char *var = name_index(e, wanted);
+  ct_text_printf(&e->body, "for (%s %s = 0; %s < ", is_wide ? "long long" : "int", var, var);
+  if (ct_is_static(extent)) {
+    ct_emit_int(e, CT_i32, extent.v);
+  } else {
+    ct_emit_expr(e, extent.id, CT_PREC_SHIFT);
+  }
+  if (step == 1) {
+    ct_text_printf(&e->body, "; %s++) {", var);
+  } else {
+    ct_text_printf(&e->body, "; %s += %d) {", var, step);
+  }
+  ct_emit_end(e);
+  ct_emit_open(e);
+  return var;
+}
+
+void ct_emit_leave(CtEmitNest *nest) { ct_emit_close(nest->e, nest->mark[--nest->n]); }
+
+void ct_emit_leave_all(CtEmitNest *nest) {
+  while (nest->n > 0) {
+    ct_emit_leave(nest);
+  }
+}

@@ -1,0 +1,242 @@
+/* emit_gemm.c: products of matrices as unrolled loops. For each k the operands that are in memory are
+   read into registers, several rows at once where they lie together; then all products of that k, in
+   the order asked for. That order is index arithmetic, which disappears when the loops are unrolled:
+   listed statements would take the compiler many times as long. */
+#include <inttypes.h>
+
+#include "emit_tile.h"
+
+enum {
+  MAX_FMAS = 8192,      /* of a gemm that is unrolled entirely */
+  GEMM_BODY_FMAS = 2048 /* of one that is not, in one iteration */
+};
+
+/* A matrix operand: leaves of its modes (rows, then k or columns), where its elements are. */
+typedef struct Matrix {
+  const CtView *view;
+  CtEmitLeaves mode[2];
+  int64_t size[2];
+  CtEmitOperand op;
+} Matrix;
+
+typedef struct Gemm {
+  CtEmit *e;
+  const CtInst *inst;
+  Matrix a, b, c;
+  int64_t m, n, k;
+} Gemm;
+
+static bool init_matrix(CtEmit *e, const CtInst *inst, const CtView *view, Matrix *out) {
+  *out = (Matrix){.view = view, .size = {1, 1}, .op = ct_emit_operand(e, view)};
+  int rank = ct_layout_rank(view->layout);
+  for (int i = 0; i < rank && i < 2; i++) {
+    if (!ct_emit_list_leaves(ct_mode(view->layout, i), true, &out->mode[i])) {
+      ct_emit_fail(e, inst->loc, CT_EUNSUPPORTED, "gemm: '%s' has more than %d modes", out->op.base,
+                   CT_EMIT_MAX_MODES);
+      return false;
+    }
+    out->size[i] = ct_emit_leaves_size(&out->mode[i]);
+  }
+  return true;
+}
+
+static bool is_multiple(const CtEmit *e, CtEmitStride s, int64_t vec) {
+  int64_t div = ct_ir_facts(e->ir, s.d).div;
+  return ct_is_static(s.d) ? s.d.v % vec == 0 : (div % vec) * (s.times % vec) % vec == 0;
+}
+
+/* How many consecutive rows can be read at once: contiguous, and aligned at every k. */
+static int row_vector(const CtEmit *e, const Matrix *x) {
+  const CtBuf *buf = x->op.buf;
+  int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
+  const CtEmitLeaves *rows = &x->mode[0];
+  int64_t vec = ct_min(16, buf->align) / bytes;
+  if (rows->n == 0 || !ct_emit_is_stride(rows->leaf[0].stride, 1) || buf->dtype == CT_bool) {
+    return 1;
+  }
+  for (; vec > 1; vec /= 2) {
+    bool fits = rows->leaf[0].extent.v % vec == 0 &&
+                ct_ir_facts(e->ir, x->view->offset).div % vec == 0;
+    for (int i = 0; i < 2; i++) {
+      for (int j = i == 0 ? 1 : 0; j < x->mode[i].n; j++) {
+        fits = fits && is_multiple(e, x->mode[i].leaf[j].stride, vec);
+      }
+    }
+    if (fits) {
+      break;
+    }
+  }
+  return vec < 1 ? 1 : (int)vec;
+}
+
+/* Reads the rows of one k into a register array of that name. */
+static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char var, const char *k) {
+  CtEmit *e = g->e;
+  int vec = row_vector(e, x);
+  CtEmitOperand from = x->op;
+  const char *m = ct_emit_enter_loop(nest, var, ct_int(x->size[0]), vec, CT_UNROLL_ALL);
+  ct_emit_add_split(&from, m, &x->mode[0], vec);
+  ct_emit_add_split(&from, k, &x->mode[1], 1);
+  ct_emit_begin(e, g->inst->loc);
+  if (vec == 1) {
+    ct_text_printf(&e->body, "%s[%s] = ", array, m);
+    ct_emit_element(e, &from, 0);
+    ct_text_putc(&e->body, ';');
+  } else {
+    const char *v = ct_names_add(&e->names, "v");
+    ct_text_printf(&e->body, "const %s %s = ", ct_emit_vector_type(from.buf->dtype, vec), v);
+    ct_emit_vector(e, &from, vec, true);
+    ct_text_putc(&e->body, ';');
+    ct_emit_end(e);
+    ct_emit_begin(e, g->inst->loc);
+    ct_text_printf(&e->body, "%s[%s] = %s.x;", array, m, v);
+    for (int j = 1; j < vec; j++) {
+      ct_text_printf(&e->body, " %s[%s + %d] = %s.%c;", array, m, j, v, "xyzw"[j]);
+    }
+  }
+  ct_emit_end(e);
+  ct_emit_leave(nest);
+}
+
+/* After staging, the operand is array[row]. */
+static void use_array(Matrix *x, const char *array) {
+  static const CtEmitStride unit = {{.v = 1}, 1};
+  x->op = (CtEmitOperand){.buf = x->op.buf, .base = array};
+  x->mode[0].n = 1;
+  x->mode[0].leaf[0] = (CtEmitLeaf){ct_int(x->size[0]), unit};
+  x->mode[1].n = 0;
+}
+
+static void stage_operands(Gemm *g, CtEmitNest *nest, const char *k) {
+  Matrix *x[2] = {&g->a, &g->b};
+  static const char *const wanted[2] = {"a", "b"};
+  static const char var[2] = {'m', 'n'};
+  const char *array[2] = {NULL, NULL};
+  const char *type = ct_dtypes[g->c.op.buf->dtype].cuda;
+  for (int i = 0; i < 2; i++) {
+    if (!ct_emit_is_register(&x[i]->op)) {
+      array[i] = ct_names_add(&g->e->names, wanted[i]);
+      ct_emit_line(g->e, g->inst->loc, "%s %s[%" PRId64 "];", type, array[i], x[i]->size[0]);
+    }
+  }
+  for (int i = 0; i < 2; i++) {
+    if (array[i] != NULL) {
+      stage(g, nest, x[i], array[i], var[i], k);
+      use_array(x[i], array[i]);
+    }
+  }
+}
+
+static void put_multiply(Gemm *g, const char *m, const char *n, const char *k) {
+  CtEmitOperand a = g->a.op;
+  CtEmitOperand b = g->b.op;
+  CtEmitOperand c = g->c.op;
+  ct_emit_add_split(&a, m, &g->a.mode[0], 1);
+  ct_emit_add_split(&a, k, &g->a.mode[1], 1);
+  ct_emit_add_split(&b, n, &g->b.mode[0], 1);
+  ct_emit_add_split(&b, k, &g->b.mode[1], 1);
+  ct_emit_add_split(&c, m, &g->c.mode[0], 1);
+  ct_emit_add_split(&c, n, &g->c.mode[1], 1);
+  ct_emit_begin(g->e, g->inst->loc);
+  ct_emit_fma(g->e, &c, &a, &b);
+  ct_emit_end(g->e);
+}
+
+static const char *loop_m(Gemm *g, CtEmitNest *nest) {
+  return ct_emit_enter_loop(nest, 'm', ct_int(g->m), 1, CT_UNROLL_ALL);
+}
+static const char *loop_n(Gemm *g, CtEmitNest *nest) {
+  return ct_emit_enter_loop(nest, 'n', ct_int(g->n), 1, CT_UNROLL_ALL);
+}
+
+static void multiply_columns(Gemm *g, CtEmitNest *nest, const char *k) {
+  const char *n = loop_n(g, nest);
+  const char *m = loop_m(g, nest);
+  put_multiply(g, m, n, k);
+}
+
+static void multiply_rows(Gemm *g, CtEmitNest *nest, const char *k) {
+  const char *m = loop_m(g, nest);
+  const char *n = loop_n(g, nest);
+  put_multiply(g, m, n, k);
+}
+
+/* Every second row backwards, so that consecutive multiplications share an operand at the turn too. */
+static void multiply_serpentine(Gemm *g, CtEmitNest *nest, const char *k) {
+  const char *m = loop_m(g, nest);
+  const char *i = ct_emit_enter_loop(nest, 'i', ct_int(g->n), 1, CT_UNROLL_ALL);
+  const char *n = ct_names_add(&g->e->names, "n");
+  ct_emit_line(g->e, g->inst->loc, "const int %s = %s %% 2 == 0 ? %s : %" PRId64 " - %s;", n, m, i,
+               g->n - 1, i);
+  put_multiply(g, m, n, k);
+}
+
+/* Pairs of columns, every second pair backwards over the rows; in each row the pair changes sides. */
+static void multiply_pairs(Gemm *g, CtEmitNest *nest, const char *k) {
+  CtEmit *e = g->e;
+  CtLoc loc = g->inst->loc;
+  const char *p = ct_emit_enter_loop(nest, 'p', ct_int(g->n), 2, CT_UNROLL_ALL);
+  const char *i = ct_emit_enter_loop(nest, 'i', ct_int(g->m), 1, CT_UNROLL_ALL);
+  const char *j = ct_emit_enter_loop(nest, 'j', ct_int(2), 1, CT_UNROLL_ALL);
+  const char *m = ct_names_add(&e->names, "m");
+  const char *n = ct_names_add(&e->names, "n");
+  ct_emit_line(e, loc, "const int %s = %s / 2 %% 2 == 0 ? %s : %" PRId64 " - %s;", m, p, i, g->m - 1,
+               i);
+  ct_emit_line(e, loc, "const int %s = %s + (%s + %s) %% 2;", n, p, i, j);
+  if (g->n % 2 != 0) {
+    ct_emit_line(e, loc, "if (%s == %" PRId64 ") continue;", n, g->n);
+  }
+  put_multiply(g, m, n, k);
+}
+
+typedef void (*Order)(Gemm *g, CtEmitNest *nest, const char *k);
+static const Order orders[CT_GEMM_ORDER_COUNT] = {
+    [CT_GEMM_COLUMNS] = multiply_columns,
+    [CT_GEMM_ROWS] = multiply_rows,
+    [CT_GEMM_SERPENTINE] = multiply_serpentine,
+    [CT_GEMM_COLUMN_PAIRS] = multiply_pairs,
+};
+
+/* All of k, unless that is a lot of text for the compiler and no register is indexed by k. */
+static int unroll_k(const Gemm *g) {
+  bool fixed_index = (ct_emit_is_register(&g->a.op) && g->a.mode[1].n > 0) ||
+                     (ct_emit_is_register(&g->b.op) && g->b.mode[1].n > 0);
+  int64_t per_k = g->m * g->n;
+  int64_t factor = 1;
+  if (fixed_index || per_k * g->k <= MAX_FMAS) {
+    return CT_UNROLL_ALL;
+  }
+  while (factor * 2 * per_k <= GEMM_BODY_FMAS) {
+    factor *= 2;
+  }
+  return (int)factor;
+}
+
+static void put_gemm(Gemm *g) {
+  CtEmitNest nest = {.e = g->e, .loc = g->inst->loc};
+  const char *k = "";
+  if (g->k > 1) {
+    k = ct_emit_enter_loop(&nest, 'k', ct_int(g->k), 1, unroll_k(g));
+  } else {
+    ct_emit_line(g->e, g->inst->loc, "{");
+    ct_emit_enter_scope(&nest);
+  }
+  stage_operands(g, &nest, k);
+  orders[g->inst->u.tile->order](g, &nest, k);
+  ct_emit_leave_all(&nest);
+}
+
+void ct_emit_gemm(CtEmit *e, const CtInst *inst) {
+  const CtTile *t = inst->u.tile;
+  Gemm g = {.e = e, .inst = inst};
+  if (!ct_emit_has_numbers(e, inst, "gemm") || !init_matrix(e, inst, &t->a, &g.a) ||
+      !init_matrix(e, inst, &t->b, &g.b) || !init_matrix(e, inst, &t->dst, &g.c)) {
+    return;
+  }
+  g.m = g.a.size[0];
+  g.n = g.b.size[0];
+  g.k = g.a.size[1];
+  if (g.m > 0 && g.n > 0 && g.k > 0) {
+    put_gemm(&g);
+  }
+}

@@ -1,0 +1,89 @@
+/* emit_tile.h: how the emitter writes elements of views and loops over them; for emit_access.c,
+   emit_tile.c and emit_gemm.c. */
+#ifndef CT_EMIT_TILE_H
+#define CT_EMIT_TILE_H
+
+#include "emit.h"
+
+enum { CT_EMIT_MAX_MODES = 32, CT_UNROLL_NO = 0, CT_UNROLL_ALL = -1 /* or a factor */ };
+
+/* d * times; of a static one, d has it all. */
+typedef struct CtEmitStride {
+  CtInt d;
+  int64_t times;
+} CtEmitStride;
+
+typedef struct CtEmitLeaf {
+  CtInt extent;
+  CtEmitStride stride;
+} CtEmitLeaf;
+
+typedef struct CtEmitLeaves {
+  int n;
+  CtEmitLeaf leaf[CT_EMIT_MAX_MODES];
+} CtEmitLeaves;
+
+/* var / div % mod * stride; mod 0: not reduced. */
+typedef struct CtEmitTerm {
+  const char *var;
+  int64_t div, mod;
+  CtEmitStride stride;
+} CtEmitTerm;
+
+/* How elements of a view are written: base[index + terms + plus]. */
+typedef struct CtEmitOperand {
+  const CtBuf *buf;
+  const char *base;
+  CtVal index;
+  int64_t plus;
+  bool is_wide; /* offsets may not fit int */
+  int n;
+  CtEmitTerm term[2 * CT_EMIT_MAX_MODES];
+} CtEmitOperand;
+
+typedef struct CtEmitNest {
+  CtEmit *e;
+  CtLoc loc;
+  int n;
+  size_t mark[CT_EMIT_MAX_MODES + 4];
+} CtEmitNest;
+
+/* --- emit_access.c ----------------------------------------------------------------------------- */
+
+CtEmitStride ct_emit_times(CtEmitStride s, int64_t by);
+static inline bool ct_emit_is_stride(CtEmitStride s, int64_t v) { return ct_is_const(s.d, v); }
+/* Does a mode of stride `next` go on where one of extent n and stride s ends? */
+bool ct_emit_continues(CtInt n, CtEmitStride s, CtEmitStride next);
+/* The leaves of a layout but for those of extent 1; merged where `coalesce`. False when too many. */
+bool ct_emit_list_leaves(CtLayout l, bool coalesce, CtEmitLeaves *out);
+int64_t ct_emit_leaves_size(const CtEmitLeaves *l); /* of static ones */
+
+CtEmitOperand ct_emit_operand(const CtEmit *e, const CtView *view);
+static inline bool ct_emit_is_register(const CtEmitOperand *op) { return op->buf->space == CT_REGISTER; }
+void ct_emit_add_term(CtEmitOperand *op, const char *var, int64_t div, int64_t mod, CtEmitStride stride);
+/* Terms for the static leaves of a mode whose flat coordinate is `var`, a multiple of `step`. */
+void ct_emit_add_split(CtEmitOperand *op, const char *var, const CtEmitLeaves *l, int64_t step);
+
+/* base[offset + extra]; base + offset; *reinterpret_cast<float4*>(base + offset). */
+void ct_emit_element(CtEmit *e, const CtEmitOperand *op, int64_t extra);
+void ct_emit_address(CtEmit *e, const CtEmitOperand *op);
+void ct_emit_vector(CtEmit *e, const CtEmitOperand *op, int vec, bool is_read);
+/* The CUDA type of `vec` elements; for bool, of as many bytes. */
+const char *ct_emit_vector_type(CtDtype type, int vec);
+const char *ct_emit_unsigned(CtDtype type); /* of the integer type */
+
+void ct_emit_enter_scope(CtEmitNest *nest);
+/* Begins a loop over [0, extent), named by the letter; the name of its variable. */
+const char *ct_emit_enter_loop(CtEmitNest *nest, char wanted, CtInt extent, int step, int unroll);
+void ct_emit_leave(CtEmitNest *nest);
+void ct_emit_leave_all(CtEmitNest *nest);
+
+/* --- emit_tile.c, emit_gemm.c ------------------------------------------------------------------- */
+
+/* c = a * b + c, rounded once; integers wrap around. */
+void ct_emit_fma(CtEmit *e, const CtEmitOperand *c, const CtEmitOperand *a, const CtEmitOperand *b);
+/* Fails, and is false, where the elements of the destination are bool. */
+bool ct_emit_has_numbers(CtEmit *e, const CtInst *inst, const char *what);
+void ct_emit_gemm(CtEmit *e, const CtInst *inst);
+
+#endif
