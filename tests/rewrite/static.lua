@@ -330,7 +330,7 @@ return function(out, a)
   until far > 9 or k >= 8
   repeat local x = 1 if x then break else break end until x
   repeat k = k + 1 if k > 12 then if a then break end end until false
-  repeat repeat if k > 0 then break end until k > 5 k = k - 1 until k < 0
+  repeat repeat if k > 0 then break end until k <= 0 k = k - 1 until k < 0
   return k, s
 end]])
 program("_ENV", [[

@@ -1,0 +1,36 @@
+/* source.h: from a Lua function to its converted twin. Keeps the text of chunks as they are loaded,
+   finds the text of a function and proves that it is what runs, has it rewritten (rewrite.h), loads
+   the wrapper and joins its upvalues with the function's own. What it makes is cached: a wrapper per
+   prototype, a converted function per closure, weakly. Knows nothing of traces. */
+#ifndef CUTTLE_SOURCE_H
+#define CUTTLE_SOURCE_H
+
+#include <lua.h>
+
+#include "rewrite.h"
+
+/* Takes the table of runtime functions, by the names of rewrite.h, from the top of the stack: what
+   functions converted from now on call [-1, +0, m]. */
+void src_set_runtime(lua_State *L);
+
+/* Keeps `text` as source of chunks called `chunkname`. The latest few texts of a name are kept; one
+   that is its own name need not be, nor a file that will not change [-0, +0, m]. */
+void src_remember(lua_State *L, const char *chunkname, const char *text, size_t len);
+
+/* luaL_loadbufferx and luaL_loadfilex that remember the text of what they load [-0, +1, m]. */
+int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, const char *mode);
+int src_load_file(lua_State *L, const char *path, const char *mode); /* NULL: standard input */
+
+/* Makes `load`, `loadfile`, `dofile` and `require` of this state remember. Once, with Lua's libraries
+   open; those that are nil are left so [-0, +0, m]. */
+void src_wrap_loaders(lua_State *L);
+
+/* Pushes what a kernel runs in place of the function at idx: the converted closure; the function
+   itself if it is one already or is a C function. Returns LUA_OK; else pushes a message with
+   position and returns LUA_ERRRUN [-0, +1, m]. */
+int src_convert(lua_State *L, int idx, RwKind kind);
+
+/* Whether the function at idx runs rewritten code: was converted, or made by converted code. */
+bool src_is_converted(lua_State *L, int idx);
+
+#endif
