@@ -379,7 +379,9 @@ static void axpby_body(CtEmit *e, const Each *each) {
     ct_text_puts(&e->body, ");");
   } else {
     bool is_int = ct_is_int(type);
-    ct_text_printf(&e->body, is_int ? "(%s)(" : "", ct_dtypes[type].cuda);
+    if (is_int) {
+      ct_text_printf(&e->body, "(%s)(", ct_dtypes[type].cuda);
+    }
     put_scaled(e, inst->args[0], &each->op[SRC]);
     ct_text_puts(&e->body, " + ");
     put_scaled(e, inst->args[1], &each->op[DST]);
