@@ -112,7 +112,19 @@ bool ct_tuple_equal(CtTuple a, CtTuple b);
 bool ct_congruent(CtTuple a, CtTuple b); /* the same nesting */
 CtStatus ct_product(const CtCx *cx, CtTuple t, CtInt *out, CtErr *err) CT_NODISCARD;
 
-/* Text: "(4,(2,3))", "_" for the wildcard, "2@1@0" for 2 * E(0,1), as CuTe prints it. Parsing reads
+/* --- inttuple_compare.c: relations, of static tuples -------------------------------------------- */
+
+bool ct_weakly_congruent(CtTuple a, CtTuple b); /* the nesting of b refines that of a */
+/* Likewise, and sizes agree at each integer of a: a coordinate of a is one of b. */
+CtStatus ct_compatible(const CtCx *cx, CtTuple a, CtTuple b, bool *out, CtErr *err) CT_NODISCARD;
+/* Coordinates: in row-major order, in column-major order, each entry less. */
+CtStatus ct_lex_less(CtTuple a, CtTuple b, bool *out, CtErr *err) CT_NODISCARD;
+CtStatus ct_colex_less(CtTuple a, CtTuple b, bool *out, CtErr *err) CT_NODISCARD;
+CtStatus ct_elem_less(CtTuple a, CtTuple b, bool *out, CtErr *err) CT_NODISCARD;
+
+/* --- text, in inttuple.c ------------------------------------------------------------------------
+
+   "(4,(2,3))", "_" for the wildcard, "2@1@0" for 2 * E(0,1), as CuTe prints it. Parsing reads
    `len` bytes, allows spaces, refuses trailing text, nesting deeper than CT_MAX_DEPTH and numbers
    beyond 64 bits; the message shows the text and the column (from 0). cx may be NULL when printing
    static tuples (dynamic leaves print as ?). */

@@ -155,7 +155,7 @@ CtStatus ct_fragment_layout_like(const CtCx *cx, CtLayout a, CtLayout *out,
 
 /* R(c) = a(b(c)), of a shape compatible with b's; by mode, modes of a beyond b are dropped. Fails
    unless each mode of b stays within, or evenly fills, the modes of a that it runs through. */
-CtStatus ct_composition(const CtCx *cx, CtLayout a, CtTiler b, CtLayout *out,
+CtStatus ct_composition(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                         CtErr *err) CT_NODISCARD;
 CtStatus ct_compose(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out, CtErr *err) CT_NODISCARD;
 
@@ -163,27 +163,49 @@ CtStatus ct_compose(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out, CtErr
 
 /* (tile, rest), mode by mode; ((tiles...), (rests...)); ((tiles...), rests...);
    (tiles..., rests...). A mode of n tiled by t has ceil(n / t) tiles; the last may overhang. */
-CtStatus ct_logical_divide(const CtCx *cx, CtLayout a, CtTiler b, CtLayout *out,
+CtStatus ct_logical_divide(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                            CtErr *err) CT_NODISCARD;
-CtStatus ct_zipped_divide(const CtCx *cx, CtLayout a, CtTiler b, CtLayout *out,
+CtStatus ct_zipped_divide(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                           CtErr *err) CT_NODISCARD;
-CtStatus ct_tiled_divide(const CtCx *cx, CtLayout a, CtTiler b, CtLayout *out,
+CtStatus ct_tiled_divide(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                          CtErr *err) CT_NODISCARD;
-CtStatus ct_flat_divide(const CtCx *cx, CtLayout a, CtTiler b, CtLayout *out,
+CtStatus ct_flat_divide(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                         CtErr *err) CT_NODISCARD;
-CtStatus ct_logical_product(const CtCx *cx, CtLayout a, CtTiler b, CtLayout *out,
+CtStatus ct_logical_product(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                             CtErr *err) CT_NODISCARD;
-CtStatus ct_zipped_product(const CtCx *cx, CtLayout a, CtTiler b, CtLayout *out,
+CtStatus ct_zipped_product(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                            CtErr *err) CT_NODISCARD;
-CtStatus ct_tiled_product(const CtCx *cx, CtLayout a, CtTiler b, CtLayout *out,
+CtStatus ct_tiled_product(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                           CtErr *err) CT_NODISCARD;
-CtStatus ct_flat_product(const CtCx *cx, CtLayout a, CtTiler b, CtLayout *out,
+CtStatus ct_flat_product(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                          CtErr *err) CT_NODISCARD;
 /* Block a arranged by b, mode by mode: blocked (block, arrangement), raked (arrangement, block). */
 CtStatus ct_blocked_product(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out,
                             CtErr *err) CT_NODISCARD;
 CtStatus ct_raked_product(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out,
                           CtErr *err) CT_NODISCARD;
+
+/* Repeats a until it fills shape, whose mode sizes must be multiples of a's; `order` ranks the modes
+   to fill first. order NULL: from the left. */
+CtStatus ct_tile_to_shape(const CtCx *cx, CtLayout a, CtTuple shape, CtTuple order, CtLayout *out,
+                          CtErr *err) CT_NODISCARD;
+/* Does the tiler divide the shape without a remainder? False of a tiler of a higher rank. */
+CtStatus ct_evenly_divides(const CtCx *cx, CtTuple shape, CtTiler t, bool *out,
+                           CtErr *err) CT_NODISCARD;
+
+/* --- layout_recast.c -------------------------------------------------------------------------- */
+
+/* The same memory in elements n times larger (strides and n must divide one way or the other), n
+   times smaller (some stride must be 1), or of another number of bits. */
+CtStatus ct_upcast(const CtCx *cx, CtLayout a, int64_t n, CtLayout *out, CtErr *err) CT_NODISCARD;
+CtStatus ct_downcast(const CtCx *cx, CtLayout a, int64_t n, CtLayout *out, CtErr *err) CT_NODISCARD;
+CtStatus ct_recast(const CtCx *cx, CtLayout a, int64_t from_bits, int64_t to_bits, CtLayout *out,
+                   CtErr *err) CT_NODISCARD;
+/* The layout of the coordinates that map to 0 because of stride-0 modes. */
+CtStatus ct_nullspace(const CtCx *cx, CtLayout a, CtLayout *out, CtErr *err) CT_NODISCARD;
+/* Spreads n over the modes of a static shape, from the left, by greatest common divisors. */
+CtStatus ct_domain_distribute(const CtCx *cx, CtTuple shape, int64_t n, CtLayout *out,
+                              CtErr *err) CT_NODISCARD;
 
 /* --- partition.c: tile and parallelize on (offset, layout) ------------------------------------ */
 

@@ -306,3 +306,127 @@ CtStatus ct_blocked_product(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *ou
 CtStatus ct_raked_product(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out, CtErr *err) {
   return paired_product(cx, "raked_product", a, b, true, out, err);
 }
+
+/* --- filling a shape --------------------------------------------------------------------------- */
+
+static CtStatus check_fills(const CtCx *cx, CtLayout a, CtTuple shape, CtErr *err) {
+  if (ct_layout_rank(a) <= ct_rank(shape)) {
+    return CT_OK;
+  }
+  return ct_fail(err, CT_EINVAL,
+                 "tile_to_shape: %s has rank %d but shape %s has rank %d; give a shape of at least "
+                 "that rank",
+                 ct_show_layout(cx, a), ct_layout_rank(a), ct_show_tuple(cx, shape),
+                 ct_rank(shape));
+}
+
+/* size(shape mode i) / size(block mode i), which must be exact. */
+static CtStatus count_blocks(const CtCx *cx, CtLayout block, CtTuple shape, int i, CtInt *out,
+                             CtErr *err) {
+  CtInt have, want;
+  CtStatus st = ct_size(cx, ct_mode(block, i), &have, err);
+  if (st == CT_OK) {
+    st = ct_product(cx, ct_child(shape, i), &want, err);
+  }
+  if (st != CT_OK) {
+    return st;
+  }
+  if (ct_int_divides(cx, have, want) == CT_KNOWN_NO) {
+    return ct_fail(err, CT_EINVAL,
+                   "tile_to_shape: extent %s of mode %d in shape %s is not a multiple of %s, the "
+                   "size of that mode in %s",
+                   ct_show_int(cx, want), i, ct_show_tuple(cx, shape), ct_show_int(cx, have),
+                   ct_show_layout(cx, block));
+  }
+  return ct_int_op(cx, CT_INT_CEILDIV, want, have, out, err);
+}
+
+/* The arrangement of blocks: one number per mode, in the given order. */
+static CtStatus block_arrangement(const CtCx *cx, CtLayout block, CtTuple shape, CtTuple order,
+                                  CtLayout *out, CtErr *err) {
+  CtBuild b;
+  CtTuple counts = NULL;
+  ct_build_init(&b, cx->arena, "tile_to_shape", false, err);
+  if (!ct_is_leaf(shape)) {
+    ct_build_open(&b);
+  }
+  for (int i = 0; i < ct_rank(shape); i++) {
+    CtInt n = ct_int(1);
+    ct_build_fail(&b, count_blocks(cx, block, shape, i, &n, err));
+    ct_build_leaf(&b, n, n);
+    if (b.status != CT_OK) {
+      return b.status;
+    }
+  }
+  if (!ct_is_leaf(shape)) {
+    ct_build_close(&b);
+  }
+  CtStatus st = ct_build_finish(&b, &counts, NULL);
+  if (st != CT_OK) {
+    return st;
+  }
+  return order == NULL ? ct_layout_make(cx, counts, NULL, out, err)
+                       : ct_layout_ordered(cx, counts, order, out, err);
+}
+
+CtStatus ct_tile_to_shape(const CtCx *cx, CtLayout a, CtTuple shape, CtTuple order, CtLayout *out,
+                          CtErr *err) {
+  CtLeafLayout nodes;
+  CtLayout block, blocks;
+  CtStatus st = check_fills(cx, a, shape, err);
+  if (st == CT_OK) {
+    st =
+        ct_append(cx, a, ct_leaf_layout(&nodes, ct_int(1), ct_int(0)), ct_rank(shape), &block, err);
+  }
+  if (st == CT_OK) {
+    st = block_arrangement(cx, block, shape, order, &blocks, err);
+  }
+  return st == CT_OK ? paired_product(cx, "tile_to_shape", block, blocks, false, out, err) : st;
+}
+
+/* --- divisibility ------------------------------------------------------------------------------ */
+
+/* size(shape) == size(t) * size of what t leaves of the shape */
+static CtStatus layout_divides(const CtCx *cx, CtTuple shape, CtLayout t, bool *out, CtErr *err) {
+  CtLayout rest;
+  CtInt size, tile, tiles;
+  CtStatus st = ct_complement_as(cx, "evenly_divides", t, shape, &rest, err);
+  if (st == CT_OK) {
+    st = ct_product(cx, shape, &size, err);
+  }
+  if (st == CT_OK) {
+    st = ct_size(cx, t, &tile, err);
+  }
+  if (st == CT_OK) {
+    st = ct_size(cx, rest, &tiles, err);
+  }
+  if (st == CT_OK) {
+    st = ct_int_op(cx, CT_INT_MUL, tile, tiles, &tiles, err);
+  }
+  if (st == CT_OK) {
+    *out = ct_int_equal(size, tiles);
+  }
+  return st;
+}
+
+CtStatus ct_evenly_divides(const CtCx *cx, CtTuple shape, CtTiler t, bool *out, CtErr *err) {
+  CtLeafLayout nodes;
+  bool all = true;
+  switch (t.kind) {
+    case CT_TILER_ANY: *out = true; return CT_OK;
+    case CT_TILER_LAYOUT: return layout_divides(cx, shape, tiler_layout(t, &nodes), out, err);
+    case CT_TILER_TUPLE: break;
+  }
+  if (t.n > ct_rank(shape)) {
+    *out = false;
+    return CT_OK;
+  }
+  for (int i = 0; all && i < t.n; i++) {
+    CtStatus st = ct_evenly_divides(cx, ct_child(shape, i), t.items[i], &all, err);
+    if (st != CT_OK) {
+      return st;
+    }
+  }
+  *out = all;
+  return CT_OK;
+}

@@ -322,6 +322,47 @@ static void op_congruent(Row *r, Result *o) {
   give_bool(o, ct_congruent(tuple(r, "a"), tuple(r, "b")));
 }
 
+LAYOUT_OF(nullspace, ct_nullspace(&r->cx, layout(r, "a"), &l, &r->err))
+LAYOUT_OF(domain_distribute,
+          ct_domain_distribute(&r->cx, tuple(r, "shape"), number(r, "n", 1), &l, &r->err))
+LAYOUT_OF(upcast, ct_upcast(&r->cx, layout(r, "a"), number(r, "n", 1), &l, &r->err))
+LAYOUT_OF(downcast, ct_downcast(&r->cx, layout(r, "a"), number(r, "n", 1), &l, &r->err))
+LAYOUT_OF(recast, ct_recast(&r->cx, layout(r, "a"), number(r, "from_bits", 1),
+                            number(r, "to_bits", 1), &l, &r->err))
+
+/* "right": the last mode first. */
+static CtTuple fill_order(Row *r) {
+  if (!has(r, "order") || strcmp(field(r, "order"), "right") != 0) {
+    return tuple_or_null(r, "order");
+  }
+  CtInt ranks[32];
+  int n = ct_rank(tuple(r, "shape"));
+  for (int i = 0; i < n && i < 32; i++) {
+    ranks[i] = ct_int(n - i);
+  }
+  return ct_tuple_ints(r->cx.arena, n, ranks);
+}
+
+LAYOUT_OF(tile_to_shape,
+          ct_tile_to_shape(&r->cx, layout(r, "a"), tuple(r, "shape"), fill_order(r), &l, &r->err))
+
+static void op_weakly_congruent(Row *r, Result *o) {
+  give_bool(o, ct_weakly_congruent(tuple(r, "a"), tuple(r, "b")));
+}
+
+#define BOOL_OF(name, call)                  \
+  static void op_##name(Row *r, Result *o) { \
+    bool b = false;                          \
+    o->status = call;                        \
+    give_bool(o, b);                         \
+  }
+
+BOOL_OF(compatible, ct_compatible(&r->cx, tuple(r, "a"), tuple(r, "b"), &b, &r->err))
+BOOL_OF(evenly_divides, ct_evenly_divides(&r->cx, tuple(r, "a"), tiler(r, "b"), &b, &r->err))
+BOOL_OF(lex_less, ct_lex_less(tuple(r, "a"), tuple(r, "b"), &b, &r->err))
+BOOL_OF(colex_less, ct_colex_less(tuple(r, "a"), tuple(r, "b"), &b, &r->err))
+BOOL_OF(elem_less, ct_elem_less(tuple(r, "a"), tuple(r, "b"), &b, &r->err))
+
 typedef struct Op {
   const char *name;
   void (*run)(Row *r, Result *o);
@@ -382,6 +423,18 @@ static const Op op_list[] = {
     OP(local_partition),
     OP(make_layout_tv),
     OP(tv_partition),
+    OP(nullspace),
+    OP(domain_distribute),
+    OP(upcast),
+    OP(downcast),
+    OP(recast),
+    OP(tile_to_shape),
+    OP(weakly_congruent),
+    OP(compatible),
+    OP(evenly_divides),
+    OP(lex_less),
+    OP(colex_less),
+    OP(elem_less),
 };
 
 /* --- comparison -------------------------------------------------------------------------------- */

@@ -25,27 +25,44 @@ static void end(void) {
 
 static CtFacts facts(int64_t lo, int64_t hi, int64_t div) { return (CtFacts){lo, hi, div}; }
 
-static CtTuple pair(CtInt a, CtInt b) { return ct_tuple_ints(&arena, 2, (CtInt[]){a, b}); }
+/* The inputs of the tests are well formed; a failure here is one of the test itself. */
+static void must(bool ok) {
+  if (!ok) {
+    tap_diag("%s", err.msg);
+    abort();
+  }
+}
+
+static CtTuple ints(int n, const CtInt *items) {
+  CtTuple t = ct_tuple_ints(&arena, n, items);
+  must(t != NULL);
+  return t;
+}
+
+static CtTuple pair(CtInt a, CtInt b) { return ints(2, (CtInt[]){a, b}); }
 
 static CtTuple tuple(const char *s) {
   CtTuple t = NULL;
-  return ct_tuple_parse(&arena, s, strlen(s), &t, &err) == CT_OK ? t : NULL;
+  must(ct_tuple_parse(&arena, s, strlen(s), &t, &err) == CT_OK);
+  return t;
 }
 
 static CtTiler tiler(const char *s) {
   CtTiler t = {.kind = CT_TILER_ANY};
-  return ct_tiler_parse(&arena, s, strlen(s), &t, &err) == CT_OK ? t
-                                                                 : (CtTiler){.kind = CT_TILER_ANY};
+  must(ct_tiler_parse(&arena, s, strlen(s), &t, &err) == CT_OK);
+  return t;
 }
 
 static CtLayout layout(const char *s) {
   CtLayout l = {NULL, NULL};
-  return ct_layout_parse(&arena, s, strlen(s), &l, &err) == CT_OK ? l : (CtLayout){NULL, NULL};
+  must(ct_layout_parse(&arena, s, strlen(s), &l, &err) == CT_OK);
+  return l;
 }
 
 static CtLayout make(CtTuple shape, CtTuple stride) {
   CtLayout l = {NULL, NULL};
-  return ct_layout_make(&cx, shape, stride, &l, &err) == CT_OK ? l : (CtLayout){NULL, NULL};
+  must(ct_layout_make(&cx, shape, stride, &l, &err) == CT_OK);
+  return l;
 }
 
 /* Text in the arena: "layout + offset" or the error. */
@@ -94,7 +111,7 @@ static void test_matmul_tiles(void) {
          "a nested thread mode is one remainder");
   CtInt k = sym_var(&sym, "k", 5, facts(0, INT32_MAX, 1));
   CtInt crd[3] = {ct_any(), ct_any(), k};
-  st = ct_slice(&cx, ct_tuple_ints(&arena, 3, crd), g, &t, &at, &err);
+  st = ct_slice(&cx, ints(3, crd), g, &t, &at, &err);
   IS_STR(text_of(st, &t, &at), "(128,8):(1,lda) + k*lda*8", "a slice at a run-time index");
   end();
 }
@@ -218,8 +235,8 @@ static Twin random_twin(void) {
     d[1][i] = maybe_dynamic(d[0][i].v);
   }
   Twin t;
-  t.numbers = make(ct_tuple_ints(&arena, n, s[0]), ct_tuple_ints(&arena, n, d[0]));
-  t.mixed = make(ct_tuple_ints(&arena, n, s[1]), ct_tuple_ints(&arena, n, d[1]));
+  t.numbers = make(ints(n, s[0]), ints(n, d[0]));
+  t.mixed = make(ints(n, s[1]), ints(n, d[1]));
   return t;
 }
 
@@ -274,10 +291,8 @@ static CtTiler random_tiler(int rank) {
   CtTiler *items = ct_arena_alloc(&arena, sizeof *items * 3);
   int n = 1 + pick(rank);
   for (int i = 0; i < n; i++) {
-    CtTuple leaf = ct_leaf(&arena, ct_int(1 + pick(8)));
-    if (ct_tiler_from_tuple(&arena, leaf, &items[i], &err) != CT_OK) {
-      items[i] = (CtTiler){.kind = CT_TILER_ANY};
-    }
+    CtNode leaf = {.rank = CT_LEAF, .len = 1, .i = ct_int(1 + pick(8))};
+    must(ct_tiler_from_tuple(&arena, &leaf, &items[i], &err) == CT_OK);
   }
   return (CtTiler){.kind = CT_TILER_TUPLE, .n = n, .items = items};
 }
@@ -302,10 +317,8 @@ static void one_tile(Tally *t) {
     crd[i] = pick(2) == 0 ? ct_any() : ct_int(pick((int)ct_ceildiv(extent, tile)));
     crd_dyn[i] = ct_is_static(crd[i]) ? maybe_dynamic(crd[i].v) : crd[i];
   }
-  CtStatus st =
-      ct_tile(&cx, a.numbers, b, ct_tuple_ints(&arena, b.n, crd), NULL, &want, &want_at, &err);
-  CtStatus sd =
-      ct_tile(&cx, a.mixed, b, ct_tuple_ints(&arena, b.n, crd_dyn), NULL, &got, &got_at, &err);
+  CtStatus st = ct_tile(&cx, a.numbers, b, ints(b.n, crd), NULL, &want, &want_at, &err);
+  CtStatus sd = ct_tile(&cx, a.mixed, b, ints(b.n, crd_dyn), NULL, &got, &got_at, &err);
   compare(t, st, want, want_at, sd, got, got_at);
 }
 

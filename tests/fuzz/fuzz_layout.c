@@ -55,6 +55,10 @@ static void use_layout(const CtCx *cx, CtLayout l, CtTiler tiler) {
   need_message(ct_flat_product(cx, l, tiler, &r, &err), &err);
   need_message(ct_composition(cx, l, tiler, &r, &err), &err);
   need_message(ct_blocked_product(cx, l, l, &r, &err), &err);
+  need_message(ct_recast(cx, l, 16, 6, &r, &err), &err);
+  need_message(ct_nullspace(cx, l, &r, &err), &err);
+  need_message(ct_tile_to_shape(cx, l, l.shape, l.stride, &r, &err), &err);
+  need_message(ct_domain_distribute(cx, l.shape, 360, &r, &err), &err);
   CtStatus st = ct_right_inverse(cx, l, &r, &err);
   need_message(st, &err);
   if (st == CT_OK) {
