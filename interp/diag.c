@@ -99,11 +99,11 @@ const char *diag_push_kind(lua_State *L, int idx) {
 }
 
 int diag_type_error(lua_State *L, int arg, const char *op, const char *expected) {
-  const char *kind = diag_push_kind(L, arg);
   if (lua_isnoneornil(L, arg)) {
     return diag_error(L, "%s: argument %d is missing; %s was expected", op, arg, expected);
   }
-  return diag_error(L, "%s: argument %d is %s; %s was expected", op, arg, kind, expected);
+  return diag_error(L, "%s: argument %d is %s; %s was expected", op, arg, diag_push_kind(L, arg),
+                    expected);
 }
 
 /* {====== Uncaught errors ====== */

@@ -8,6 +8,7 @@
 #include "bind.h"
 #include "front.h"
 #include "launch.h"
+#include "source.h"
 #include "state.h"
 #include "stdlib.h"
 #include "tensor.h"
@@ -107,11 +108,11 @@ static const char *load_mode(lua_State *L) {
 }
 
 int state_load(lua_State *L, const char *text, size_t len, const char *chunkname) {
-  return luaL_loadbufferx(L, text, len, chunkname, load_mode(L));
+  return src_load(L, text, len, chunkname, load_mode(L));
 }
 
 int state_load_file(lua_State *L, const char *path) {
-  return luaL_loadfilex(L, path, load_mode(L));
+  return src_load_file(L, path, load_mode(L));
 }
 
 /* {====== Lua's libraries ====== */
@@ -225,6 +226,7 @@ void state_open_libs(lua_State *L) {
   } else {
     luaL_openlibs(L);
   }
+  src_wrap_loaders(L);
   lua_register(L, "print", print);
   state_push_language(L); /* stack: language */
   if (sandbox) {
