@@ -34,7 +34,7 @@ CLANG_TIDY := $(firstword $(foreach n,clang-tidy-14 clang-tidy,\
 	$(shell command -v $(n) 2>/dev/null)) clang-tidy)
 
 # CPU engine handlers, compiled once per instruction set and chosen when the engine starts.
-SIMT_VARIANTS = runtime/simt_ops.c
+SIMT_VARIANTS = runtime/simt_ops.c runtime/simt_tile.c
 
 # {====== Nothing to change below ======
 
@@ -74,6 +74,8 @@ MODULE_FLAGS = -shared $(if $(TARGET_IS_MAC),-undefined dynamic_lookup,$(EXPORTS
 SO_FLAGS = -shared $(if $(TARGET_IS_MAC),,$(EXPORTS) -Wl,-soname,libcuttle.so.$(SOVERSION))
 
 ISAS = base $(if $(TARGET_IS_X86),avx2 avx512)
+# Without errno and trapping arithmetic sqrt, floor and selects become vector code; values stay.
+VARIANT_FLAGS = -O3 -fno-math-errno -fno-trapping-math
 ISA_FLAGS_base = -DCT_SIMT_BASE
 ISA_FLAGS_avx2 = -DCT_SIMT_AVX2 -mavx2 -mfma
 ISA_FLAGS_avx512 = -DCT_SIMT_AVX512 -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma
@@ -147,12 +149,13 @@ define variant_rule
 $$(BUILD)/%.$(1).o: %.c $$(FLAGS_FILE)
 	$$(call say,CC,'$$< ($(1))')
 	@mkdir -p $$(@D)
-	$$(Q)$$(COMPILE) -O3 $$(ISA_FLAGS_$(1)) -MMD -MP -c $$< -o $$@
+	$$(Q)$$(COMPILE) $$(VARIANT_FLAGS) $$(ISA_FLAGS_$(1)) -MMD -MP -c $$< -o $$@
 endef
 $(foreach isa,$(ISAS),$(eval $(call variant_rule,$(isa))))
 
+$(BUILD)/runtime/simt.o $(BUILD)/lint/runtime/simt: BASE_FLAGS += -D_GNU_SOURCE # for the cores that this process may use
 $(BUILD)/tests/%.o: BASE_FLAGS += $(TEST_FLAGS)
-$(BUILD)/examples/%.o: BASE_FLAGS += -Iinterp -Iruntime # as where the headers are installed
+$(BUILD)/examples/%.o: BASE_FLAGS += -iquote interp -iquote runtime # as where headers are installed
 
 $(BUILD)/gen/stdlib.c: $(STDLIB) scripts/embed.lua $(FLAGS_FILE)
 	$(call say,GEN,$@)
@@ -242,10 +245,14 @@ endif
 $(call tap_if,tests/lua,lua,$(RUN_TESTS) tests/lua,TAP_SCRIPTS)
 $(call tap_if,tests/fails/*.lua,fails,$(RUN_TESTS) tests/fails,TAP_SCRIPTS)
 $(call tap_if,tests/golden/*.lua,golden,$(RUN_TESTS) tests/golden,TAP_SCRIPTS)
+$(call tap_if,tests/kernel_cases,kernel_cases,\
+	env CUTTLE_DEVICE=cpu $(PROGRAM) scripts/kernel_cases.lua tests/kernel_cases,TAP_SCRIPTS)
 $(call tap_if,examples/*.lua,examples,$(RUN_TESTS) --by-status examples,TAP_SCRIPTS)
 $(call tap_if,tests/device/*.lua,device,$(RUN_TESTS) --device=cuda tests/device,TAP_SCRIPTS GPU_SCRIPTS)
 $(call tap_if,examples/*.lua,gpu_examples,\
 	$(RUN_TESTS) --device=cuda --by-status examples,GPU_SCRIPTS)
+$(call tap_if,tests/kernel_cases,gpu_kernel_cases,\
+	env CUTTLE_DEVICE=cuda $(PROGRAM) scripts/kernel_cases.lua tests/kernel_cases,GPU_SCRIPTS)
 $(foreach f,$(EMBED_BIN),\
 	$(call tap_if,examples/embed,embed_$(notdir $(f)),scripts/tap_status.sh $(f),TAP_SCRIPTS))
 
