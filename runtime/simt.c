@@ -1,0 +1,497 @@
+/* simt.c: the CPU engine: a pool of threads that run the blocks of a launch, the warps of a block in
+   turn from barrier to barrier. The handlers are in simt_ops.c and simt_tile.c, programs come from
+   simt_lower.c. */
+#include "simt_ops.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CACHE_LINE = 64, UNSET_BYTE = 0xFF, MAX_THREADS = 1024 };
+
+typedef struct Thread {
+  CtSimtEngine *engine;
+  pthread_t id;
+  int index; /* of its worker */
+} Thread;
+
+struct CtSimtEngine {
+  CtAlloc alloc;
+  const char *isa;
+  const CtHandler *ops, *tile;
+  int n_threads; /* that can run blocks, the caller's included */
+  Thread *threads;
+  CtWorker *workers;
+  int max_threads;        /* of both arrays */
+  pthread_mutex_t launch; /* held by the one launch that runs */
+  pthread_mutex_t lock;   /* of what follows */
+  pthread_cond_t wake, done;
+  uint64_t round;         /* counts launches */
+  int n_called, n_busy;   /* workers of this round; those still at it */
+  bool quit;
+  char *mem;              /* of all workers; kept for the next launch */
+  size_t mem_bytes;
+  CtIn *code;             /* bound to handlers; kept likewise */
+  size_t cap_code;
+};
+
+/* --- one block ------------------------------------------------------------------------------------ */
+
+static CtWarp *warp_at(const CtWorker *k, int32_t i) {
+  return (CtWarp *)(void *)(k->warps + (size_t)i * k->job->program->warp_bytes);
+}
+
+/* Runs a warp until it stops. */
+static void run(CtWarp *w, const CtIn *in) {
+  while (in != NULL) {
+    in = in->u.handler(in, w);
+  }
+}
+
+static uint32_t lanes_of(const CtSimtProgram *p, int32_t warp) {
+  int32_t n = p->n_threads - warp * CT_LANES;
+  return n >= CT_LANES ? CT_ALL_LANES : (1u << n) - 1;
+}
+
+static void set_axes(CtWarp *w, const uint32_t at[3], const int64_t v[3]) {
+  for (int i = 0; i < 3; i++) {
+    if (at[i] != 0) { /* the kernel uses it */
+      CT_AT(CtScalar, w, at[i])->i = v[i];
+    }
+  }
+}
+
+static void start_warp(CtWorker *k, CtWarp *w) {
+  const CtSimtProgram *p = k->job->program;
+  w->mask = w->live = lanes_of(p, w->index);
+  w->pc = k->job->code + p->body - 1; /* warps go on after pc */
+  set_axes(w, p->bid_at, k->bid);
+  memset(CT_AT(char, w, p->vars_at), 0, p->vars_end - p->vars_at);
+  memset(CT_AT(char, w, p->regs_at), UNSET_BYTE, p->regs_end - p->regs_at);
+}
+
+/* After all warps stopped: the ones that wait must wait at the same place. True to go on. */
+static bool meet(CtWorker *k) {
+  const CtWarp *first = NULL;
+  for (int32_t i = 0; i < k->job->program->n_warps; i++) {
+    CtWarp *w = warp_at(k, i);
+    if (w->pc == NULL) {
+      continue;
+    }
+    if (first != NULL && first->pc != w->pc) {
+      k->fail = (CtFail){.kind = CT_FAIL_BARRIER_WARPS, .in = first->pc, .other = w->pc,
+                         .warp = first, .other_warp = w,
+                         .lane = ct_first_lane(first->mask)};
+      return false;
+    }
+    first = first == NULL ? w : first;
+  }
+  if (first != NULL && ct_simt_stopping(first)) {
+    k->fail = (CtFail){.kind = CT_FAIL_STOPPED, .in = first->pc, .warp = first};
+    return false;
+  }
+  return first != NULL;
+}
+
+static void set_block(CtWorker *k, int64_t block) {
+  const int64_t *grid = k->job->launch->grid;
+  k->block = block;
+  k->bid[0] = block % grid[0];
+  k->bid[1] = block / grid[0] % grid[1];
+  k->bid[2] = block / grid[0] / grid[1];
+}
+
+static void run_block(CtWorker *k) {
+  const CtSimtProgram *p = k->job->program;
+  memset(k->shared, UNSET_BYTE, p->shared_bytes);
+  for (int32_t i = 0; i < p->n_warps; i++) {
+    start_warp(k, warp_at(k, i));
+  }
+  do {
+    for (int32_t i = 0; i < p->n_warps; i++) {
+      CtWarp *w = warp_at(k, i);
+      if (w->pc != NULL) {
+        run(w, w->pc + 1);
+      }
+      if (k->fail.kind != CT_FAIL_NONE) {
+        return;
+      }
+    }
+  } while (meet(k));
+}
+
+/* --- one worker ------------------------------------------------------------------------------------ */
+
+static void set_scalars(const CtSimtJob *job, CtWarp *w) {
+  const CtSimtProgram *p = job->program;
+  memcpy(CT_AT(char, w, p->consts_at), p->consts, p->n_consts * sizeof *p->consts);
+  set_axes(w, p->gdim_at, job->launch->grid);
+  for (uint32_t i = 0; i < p->n_params; i++) {
+    const CtSlotValue *v = &job->launch->slots[p->params[i].slot];
+    CtScalar *s = CT_AT(CtScalar, w, p->params[i].at);
+    switch (p->params[i].dtype) {
+      case CT_f64: s->f64 = v->f64; break;
+      case CT_f32: s->f32 = v->f32; break;
+      case CT_i64: s->i = v->i; break;
+      case CT_i32: s->i = (int32_t)v->i; break;
+      case CT_bool: s->i = v->i != 0; break;
+      case CT_VOID:
+      case CT_DTYPE_COUNT: CT_UNREACHABLE();
+    }
+  }
+}
+
+/* Thread indices; those of lanes beyond the block go on in the same way. */
+static void set_thread_indices(const CtSimtProgram *p, CtWarp *w) {
+  int64_t xy = p->block[0] * p->block[1];
+  for (int lane = 0; lane < CT_LANES; lane++) {
+    int64_t i = (int64_t)w->index * CT_LANES + lane;
+    int64_t t[3] = {i % p->block[0], i % xy / p->block[0], i / xy};
+    for (int axis = 0; axis < 3; axis++) {
+      if (p->tid_at[axis] != 0) {
+        CT_AT(int32_t, w, p->tid_at[axis])[lane] = (int32_t)t[axis];
+      }
+    }
+  }
+}
+
+static CtMem mem_of(const CtWorker *k, CtWarp *w, const CtSimtBuf *b) {
+  const CtSimtLaunch *launch = k->job->launch;
+  uint32_t bytes = (uint32_t)ct_dtype_bytes(b->dtype);
+  switch (b->space) {
+    case CT_GLOBAL:
+      return (CtMem){launch->slots[b->slot].ptr, ct_max(launch->n_elems[b->param], 0), bytes, 0};
+    case CT_SHARED:
+      return (CtMem){k->shared + b->at, b->n, bytes, 0};
+    case CT_REGISTER:
+      return (CtMem){CT_AT(char, w, b->at), b->n, bytes * CT_LANES, bytes};
+  }
+  CT_UNREACHABLE();
+}
+
+/* What a launch fixes for each warp, and its prologue. */
+static void set_up(CtWorker *k) {
+  const CtSimtProgram *p = k->job->program;
+  for (int32_t i = 0; i < p->n_warps; i++) {
+    CtWarp *w = warp_at(k, i);
+    CtMem *mem = CT_AT(CtMem, w, p->mem_at);
+    *w = (CtWarp){.mask = CT_ALL_LANES, .live = CT_ALL_LANES, .worker = k, .index = i, .mem = mem,
+                  .saved = CT_AT(uint32_t, w, p->saved_at)};
+    for (uint32_t b = 1; b < p->n_bufs; b++) {
+      mem[b] = mem_of(k, w, &p->bufs[b]);
+    }
+    set_scalars(k->job, w);
+    set_thread_indices(p, w);
+    run(w, k->job->code);
+  }
+}
+
+static void note_failure(CtSimtJob *job, const CtWorker *k) {
+  if (k->fail.kind == CT_FAIL_STOPPED) {
+    bool asked = job->interrupt != NULL && *job->interrupt != 0;
+    atomic_store(&job->interrupted, atomic_load(&job->interrupted) || asked);
+    return;
+  }
+  int64_t lowest = atomic_load(&job->fail_block);
+  while (k->block < lowest &&
+         !atomic_compare_exchange_weak(&job->fail_block, &lowest, k->block)) {
+  }
+}
+
+/* Takes blocks until there are none, or one before them failed. */
+static void work(CtWorker *k) {
+  CtSimtJob *job = k->job;
+  int64_t block = atomic_fetch_add(&job->next, 1);
+  if (block < job->n_blocks) {
+    set_up(k);
+  }
+  while (block < job->n_blocks && block < atomic_load(&job->fail_block)) {
+    if (job->interrupt != NULL && *job->interrupt != 0) {
+      atomic_store(&job->interrupted, true);
+      return;
+    }
+    set_block(k, block);
+    run_block(k);
+    if (k->fail.kind != CT_FAIL_NONE) {
+      note_failure(job, k);
+      return;
+    }
+    block = atomic_fetch_add(&job->next, 1);
+  }
+}
+
+/* --- the pool --------------------------------------------------------------------------------------- */
+
+static void *thread_main(void *ud) {
+  const Thread *t = ud;
+  CtSimtEngine *e = t->engine;
+  uint64_t seen = 0;
+  pthread_mutex_lock(&e->lock);
+  for (;;) {
+    while (!e->quit && (e->round == seen || t->index >= e->n_called)) {
+      seen = e->round;
+      pthread_cond_wait(&e->wake, &e->lock);
+    }
+    if (e->quit) {
+      break;
+    }
+    seen = e->round;
+    pthread_mutex_unlock(&e->lock);
+    work(&e->workers[t->index]);
+    pthread_mutex_lock(&e->lock);
+    if (--e->n_busy == 0) {
+      pthread_cond_signal(&e->done);
+    }
+  }
+  pthread_mutex_unlock(&e->lock);
+  return NULL;
+}
+
+/* Runs the workers 0 .. n-1, the first one here. */
+static void run_workers(CtSimtEngine *e, int n) {
+  pthread_mutex_lock(&e->lock);
+  e->round++;
+  e->n_called = n;
+  e->n_busy = n - 1;
+  if (n > 1) {
+    pthread_cond_broadcast(&e->wake);
+  }
+  pthread_mutex_unlock(&e->lock);
+  work(&e->workers[0]);
+  pthread_mutex_lock(&e->lock);
+  while (e->n_busy > 0) {
+    pthread_cond_wait(&e->done, &e->lock);
+  }
+  pthread_mutex_unlock(&e->lock);
+}
+
+static int count_cpus(void) {
+#ifdef CPU_COUNT
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    return CPU_COUNT(&set);
+  }
+#endif
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n < 1 ? 1 : (int)ct_min(n, MAX_THREADS);
+}
+
+/* Starts what threads it can: with fewer an engine is slower, not wrong. They take no signals, so
+   that the program's own threads handle Ctrl-C. */
+static void start_threads(CtSimtEngine *e) {
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  for (e->n_threads = 1; e->n_threads < e->max_threads; e->n_threads++) {
+    Thread *t = &e->threads[e->n_threads];
+    *t = (Thread){.engine = e, .index = e->n_threads};
+    if (pthread_create(&t->id, NULL, thread_main, t) != 0) {
+      break;
+    }
+  }
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* --- instruction sets -------------------------------------------------------------------------------- */
+
+typedef struct Isa {
+  const char *name;
+  const CtHandler *ops, *tile;
+} Isa;
+
+/* Best last. */
+static const Isa isas[] = {
+    {"base", ct_simt_ops_base, ct_simt_tile_base},
+#if defined(__x86_64__)
+    {"avx2", ct_simt_ops_avx2, ct_simt_tile_avx2},
+    {"avx512", ct_simt_ops_avx512, ct_simt_tile_avx512},
+#endif
+};
+
+static bool has_isa(const char *name) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (strcmp(name, "avx2") == 0) {
+    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  }
+  if (strcmp(name, "avx512") == 0) {
+    return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+           __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+  }
+#endif
+  return strcmp(name, "base") == 0;
+}
+
+static CtStatus choose_isa(const char *name, const Isa **out, CtErr *err) {
+  for (size_t i = CT_ARRAY_LEN(isas); i-- > 0;) {
+    if ((name == NULL || strcmp(name, isas[i].name) == 0) && has_isa(isas[i].name)) {
+      *out = &isas[i];
+      return CT_OK;
+    }
+  }
+  return ct_fail(err, CT_EUNSUPPORTED,
+                 "CPU engine: this CPU or build has no instruction set '%s'; expected base, avx2 or "
+                 "avx512, or none for the best",
+                 name);
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------ */
+
+CtStatus ct_simt_open(CtAlloc alloc, int n_threads, const char *isa, CtSimtEngine **out,
+                      CtErr *err) {
+  const Isa *chosen = NULL;
+  CtStatus status = choose_isa(isa, &chosen, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  if (n_threads < 0 || n_threads > MAX_THREADS) {
+    return ct_fail(err, CT_EINVAL, "CPU engine: %d threads; expected 0 (one per core) to %d",
+                   n_threads, MAX_THREADS);
+  }
+  CtSimtEngine *e = ct_alloc(alloc, sizeof *e);
+  if (e == NULL) {
+    return ct_fail_nomem(err);
+  }
+  *e = (CtSimtEngine){.alloc = alloc, .isa = chosen->name, .ops = chosen->ops,
+                      .tile = chosen->tile};
+  e->max_threads = n_threads == 0 ? count_cpus() : n_threads;
+  e->threads = ct_alloc(alloc, (size_t)e->max_threads * sizeof *e->threads);
+  e->workers = ct_alloc(alloc, (size_t)e->max_threads * sizeof *e->workers);
+  if (e->threads == NULL || e->workers == NULL) {
+    ct_free(alloc, e->threads, (size_t)e->max_threads * sizeof *e->threads);
+    ct_free(alloc, e->workers, (size_t)e->max_threads * sizeof *e->workers);
+    ct_free(alloc, e, sizeof *e);
+    return ct_fail_nomem(err);
+  }
+  pthread_mutex_init(&e->launch, NULL);
+  pthread_mutex_init(&e->lock, NULL);
+  pthread_cond_init(&e->wake, NULL);
+  pthread_cond_init(&e->done, NULL);
+  start_threads(e);
+  *out = e;
+  return CT_OK;
+}
+
+void ct_simt_close(CtSimtEngine *e) {
+  if (e == NULL) {
+    return;
+  }
+  CtAlloc alloc = e->alloc;
+  pthread_mutex_lock(&e->lock);
+  e->quit = true;
+  pthread_cond_broadcast(&e->wake);
+  pthread_mutex_unlock(&e->lock);
+  for (int i = 1; i < e->n_threads; i++) {
+    pthread_join(e->threads[i].id, NULL);
+  }
+  pthread_cond_destroy(&e->done);
+  pthread_cond_destroy(&e->wake);
+  pthread_mutex_destroy(&e->lock);
+  pthread_mutex_destroy(&e->launch);
+  ct_free(alloc, e->code, e->cap_code * sizeof *e->code);
+  ct_free(alloc, e->mem, e->mem_bytes);
+  ct_free(alloc, e->threads, (size_t)e->max_threads * sizeof *e->threads);
+  ct_free(alloc, e->workers, (size_t)e->max_threads * sizeof *e->workers);
+  ct_free(alloc, e, sizeof *e);
+}
+
+int ct_simt_threads(const CtSimtEngine *e) { return e->n_threads; }
+const char *ct_simt_isa(const CtSimtEngine *e) { return e->isa; }
+
+/* --- launching ---------------------------------------------------------------------------------------- */
+
+static CtStatus bind_code(CtSimtEngine *e, const CtSimtProgram *p, CtErr *err) {
+  CtStatus status = ct_grow(e->alloc, &e->code, &e->cap_code, p->n_code, sizeof *e->code, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  for (uint32_t i = 0; i < p->n_code; i++) {
+    uint32_t op = p->code[i].u.op;
+    e->code[i] = p->code[i];
+    e->code[i].u.handler = e->ops[op] != NULL ? e->ops[op] : e->tile[op];
+  }
+  return CT_OK;
+}
+
+static size_t round_up(size_t n) { return (n + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; }
+
+/* Gives each of n workers its memory. */
+static CtStatus give_memory(CtSimtEngine *e, const CtSimtProgram *p, int n, CtErr *err) {
+  size_t warps = (size_t)p->n_warps * p->warp_bytes;
+  size_t shared = round_up(p->shared_bytes), scratch = round_up(p->scratch_bytes);
+  size_t each = warps + shared + scratch;
+  size_t need = each * (size_t)n + CACHE_LINE;
+  if (need > e->mem_bytes) {
+    ct_free(e->alloc, e->mem, e->mem_bytes);
+    e->mem = ct_alloc(e->alloc, need);
+    e->mem_bytes = e->mem == NULL ? 0 : need;
+    if (e->mem == NULL) {
+      return ct_fail_nomem(err);
+    }
+  }
+  char *at = e->mem + (CACHE_LINE - (uintptr_t)e->mem % CACHE_LINE) % CACHE_LINE;
+  for (int i = 0; i < n; i++, at += each) {
+    e->workers[i].warps = at;
+    e->workers[i].shared = at + warps;
+    e->workers[i].scratch = at + warps + shared;
+  }
+  return CT_OK;
+}
+
+static CtStatus count_blocks(const CtSimtProgram *p, const int64_t grid[3], int64_t *n,
+                             CtErr *err) {
+  if (grid[0] < 0 || grid[1] < 0 || grid[2] < 0 || ct_mul_overflow(grid[0], grid[1], n) ||
+      ct_mul_overflow(*n, grid[2], n) || grid[0] > INT32_MAX || grid[1] > INT32_MAX ||
+      grid[2] > INT32_MAX) {
+    return ct_fail(err, CT_EINVAL, "%s: grid (%lld,%lld,%lld); expected extents from 0 to 2^31-1",
+                   p->name, (long long)grid[0], (long long)grid[1], (long long)grid[2]);
+  }
+  return CT_OK;
+}
+
+/* The lowest failed block speaks for the launch. */
+static CtStatus outcome(const CtSimtEngine *e, const CtSimtJob *job, int n, CtErr *err) {
+  int64_t failed = atomic_load(&job->fail_block);
+  for (int i = 0; i < n; i++) {
+    const CtWorker *k = &e->workers[i];
+    if (k->fail.kind != CT_FAIL_NONE && k->fail.kind != CT_FAIL_STOPPED && k->block == failed) {
+      return ct_simt_fail_report(k, err);
+    }
+  }
+  if (atomic_load(&job->interrupted)) {
+    return ct_fail(err, CT_EINTERRUPTED, "%s: interrupted", job->program->name);
+  }
+  return CT_OK;
+}
+
+static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
+  int n = (int)ct_min(e->n_threads, job->n_blocks);
+  CtStatus status = bind_code(e, job->program, err);
+  status = status == CT_OK ? give_memory(e, job->program, n, err) : status;
+  if (status != CT_OK) {
+    return status;
+  }
+  job->code = e->code;
+  for (int i = 0; i < n; i++) {
+    e->workers[i].job = job;
+    e->workers[i].fail.kind = CT_FAIL_NONE;
+  }
+  run_workers(e, n);
+  return outcome(e, job, n, err);
+}
+
+CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch *launch,
+                     CtErr *err) {
+  CtSimtJob job = {.program = p, .launch = launch, .interrupt = launch->interrupt,
+                   .fail_block = INT64_MAX};
+  CtStatus status = count_blocks(p, launch->grid, &job.n_blocks, err);
+  if (status != CT_OK || job.n_blocks == 0) {
+    return status;
+  }
+  pthread_mutex_lock(&e->launch);
+  status = run_locked(e, &job, err);
+  pthread_mutex_unlock(&e->launch);
+  return status;
+}

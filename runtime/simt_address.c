@@ -1,0 +1,124 @@
+/* simt_address.c: lowering to the CPU engine: an offset, taken apart into a scalar, a pattern of the
+   lanes that the launch fixes, and a constant. Equal parts are computed once where one dominates. */
+#include "simt_lower.h"
+
+enum { KEY_LEA = 16, KEY_LANE_SUM, KEY_PATTERN, KEY_ZERO_LANES };
+
+static CtSimtOp pick(bool is_i32, CtSimtOp i32, CtSimtOp i64) { return is_i32 ? i32 : i64; }
+
+static uint32_t zero(CtLow *l) { return ct_low_const(l, (CtScalar){.i = 0}); }
+
+/* --- the scalar part ----------------------------------------------------------------------------------- */
+
+/* prev + coef * v; prev 0 stands for nothing yet. *hoist: prev is in the prologue. */
+static uint32_t add_scalar(CtLow *l, bool is_i32, uint32_t prev, CtLowTerm t, bool *hoist) {
+  uint32_t v = ct_low_scalar(l, t.v);
+  *hoist = *hoist && ct_low_is(l, t.v, CT_INVARIANT);
+  if (prev == 0 && t.coef == 1) {
+    return v;
+  }
+  prev = prev == 0 ? zero(l) : prev;
+  const uint64_t key[4] = {KEY_LEA, (uint64_t)prev << 32 | v, (uint64_t)t.coef, is_i32};
+  uint32_t slot;
+  if (!ct_low_find(l, key, &slot)) {
+    slot = ct_low_slot(l, CT_CLASS_SCALAR, 8, *hoist);
+    (void)ct_low_emit(l, *hoist, pick(is_i32, CT_SIMT_LEA_i32, CT_SIMT_LEA_i64), slot, prev, v, 0,
+                      t.coef);
+    ct_low_remember(l, key, slot, *hoist);
+  }
+  return slot;
+}
+
+/* What the launch fixes comes first, so that it is computed once. */
+static uint32_t scalar_part(CtLow *l, bool is_i32, const CtLowSum *s) {
+  uint32_t sum = 0;
+  bool hoist = true;
+  for (int pass = 0; pass < 2; pass++) {
+    for (int i = 0; i < s->n; i++) {
+      CtVal v = s->t[i].v;
+      if (!ct_low_is(l, v, CT_VARYING) && ct_low_is(l, v, CT_INVARIANT) == (pass == 0)) {
+        sum = add_scalar(l, is_i32, sum, s->t[i], &hoist);
+      }
+    }
+  }
+  return sum == 0 ? zero(l) : sum;
+}
+
+/* --- the pattern ------------------------------------------------------------------------------------------ */
+
+static uint32_t hoisted_lanes(CtLow *l, bool is_i32) {
+  CtSlotClass cls = is_i32 ? CT_CLASS_LANES4 : CT_CLASS_LANES8;
+  return ct_low_slot(l, cls, (is_i32 ? 4 : 8) * CT_LANES, true);
+}
+
+static uint32_t add_lanes(CtLow *l, bool is_i32, uint32_t prev, CtLowTerm t) {
+  uint32_t v = ct_low_lanes(l, t.v);
+  const uint64_t key[4] = {KEY_LANE_SUM, (uint64_t)prev << 32 | v, (uint64_t)t.coef, is_i32};
+  uint32_t slot;
+  if (ct_low_find(l, key, &slot)) {
+    return slot;
+  }
+  slot = v;
+  if (t.coef != 1) {
+    uint32_t coef = ct_low_const(l, (CtScalar){.i = t.coef});
+    slot = hoisted_lanes(l, is_i32);
+    (void)ct_low_emit(l, true, pick(is_i32, CT_SIMT_MUL_i32_vs, CT_SIMT_MUL_i64_vs), slot, v, coef,
+                      0, 0);
+  }
+  if (prev != 0) {
+    uint32_t product = slot;
+    slot = hoisted_lanes(l, is_i32);
+    (void)ct_low_emit(l, true, pick(is_i32, CT_SIMT_ADD_i32_vv, CT_SIMT_ADD_i64_vv), slot, prev,
+                      product, 0, 0);
+  }
+  ct_low_remember(l, key, slot, true);
+  return slot;
+}
+
+static uint32_t pattern_of(CtLow *l, bool is_i32, uint32_t lanes) {
+  const uint64_t key[4] = {KEY_PATTERN, lanes, 0, 0};
+  uint32_t slot;
+  if (!ct_low_find(l, key, &slot)) {
+    slot = ct_low_slot(l, CT_CLASS_BYTES, sizeof(CtPattern), true);
+    (void)ct_low_emit(l, true, pick(is_i32, CT_SIMT_PATTERN_i32, CT_SIMT_PATTERN_i64), slot, lanes,
+                      0, 0, 0);
+    ct_low_remember(l, key, slot, true);
+  }
+  return slot;
+}
+
+static uint32_t pattern_part(CtLow *l, bool is_i32, const CtLowSum *s) {
+  uint32_t sum = 0;
+  for (int i = 0; i < s->n; i++) {
+    if (ct_low_is(l, s->t[i].v, CT_VARYING)) {
+      sum = add_lanes(l, is_i32, sum, s->t[i]);
+    }
+  }
+  return sum == 0 ? 0 : pattern_of(l, is_i32, sum);
+}
+
+uint32_t ct_low_no_pattern(CtLow *l) {
+  const uint64_t key[4] = {KEY_ZERO_LANES, 0, 0, 0};
+  uint32_t slot;
+  if (!ct_low_find(l, key, &slot)) {
+    slot = hoisted_lanes(l, false);
+    (void)ct_low_emit(l, true, CT_SIMT_SPLAT_8, slot, zero(l), 0, 0, 0);
+    ct_low_remember(l, key, slot, true);
+  }
+  return pattern_of(l, false, slot);
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------------ */
+
+CtLowAddress ct_low_address(CtLow *l, CtSpace space, CtVal offset) {
+  CtLowSum s;
+  bool is_i32 = ct_inst(l->ir, offset)->type == CT_i32;
+  ct_low_sum(l, offset, &s);
+  if (!ct_low_is_affine(l, &s, space)) {
+    return (CtLowAddress){.lanes = ct_low_lanes(l, offset), .is_i32 = is_i32};
+  }
+  return (CtLowAddress){.base = scalar_part(l, is_i32, &s),
+                        .pattern = pattern_part(l, is_i32, &s),
+                        .imm = s.imm,
+                        .is_i32 = is_i32};
+}

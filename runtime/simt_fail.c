@@ -1,0 +1,224 @@
+/* simt_fail.c: what stopped a launch on the CPU engine: recorded by handlers in a few words, made a
+   message at the end. */
+#include "simt_ops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const CtIn *ct_simt_fail_kind(CtWarp *w, const CtIn *in, int lane, CtFailKind kind) {
+  w->worker->fail = (CtFail){.kind = kind, .in = in, .warp = w, .lane = lane};
+  return NULL;
+}
+
+const CtIn *ct_simt_fail_bounds(CtWarp *w, const CtIn *in, int lane, uint32_t buf, int64_t off,
+                                bool is_write) {
+  w->worker->fail = (CtFail){.kind = CT_FAIL_BOUNDS,
+                             .in = in,
+                             .warp = w,
+                             .lane = lane,
+                             .off = off,
+                             .buf = buf,
+                             .is_write = is_write};
+  return NULL;
+}
+
+/* --- parts of messages ------------------------------------------------------------------------------ */
+
+enum { MAX_LEAVES = 32, PART_BYTES = 256 };
+typedef struct Part {
+  char s[PART_BYTES];
+  size_t len;
+} Part;
+
+static void add(Part *p, const char *s) {
+  size_t n = strlen(s);
+  size_t room = sizeof p->s - 1 - p->len;
+  n = n < room ? n : room;
+  memcpy(p->s + p->len, s, n);
+  p->len += n;
+  p->s[p->len] = '\0';
+}
+
+static void add_int(Part *p, int64_t v) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)v);
+  add(p, text);
+}
+
+static Part triple(const int64_t v[3]) {
+  Part p = {.len = 0};
+  snprintf(p.s, sizeof p.s, "(%lld,%lld,%lld)", (long long)v[0], (long long)v[1], (long long)v[2]);
+  p.len = strlen(p.s);
+  return p;
+}
+
+static Part thread_of(const CtSimtProgram *prog, const CtWarp *w, int lane) {
+  int64_t i = (int64_t)w->index * CT_LANES + lane;
+  int64_t xy = prog->block[0] * prog->block[1];
+  int64_t t[3] = {i % prog->block[0], i % xy / prog->block[0], i / xy};
+  return triple(t);
+}
+
+/* A tuple like t, its leaves taken from *leaves on. The depth of a tuple is limited. */
+static const int64_t *add_tuple(Part *p, CtTuple t, const int64_t *leaves) {
+  if (ct_is_leaf(t)) {
+    add_int(p, *leaves);
+    return leaves + 1;
+  }
+  add(p, "(");
+  for (CtTuple c = ct_first(t); c != ct_end(t); c = ct_next(c)) {
+    add(p, c == ct_first(t) ? "" : ",");
+    leaves = add_tuple(p, c, leaves);
+  }
+  add(p, ")");
+  return leaves;
+}
+
+/* --- coordinates ------------------------------------------------------------------------------------ */
+
+/* The leaves of a shape or stride as numbers; false when there are too many or one is unknown. */
+static bool leaf_values(CtTuple t, const CtSlotValue *slots, int64_t out[MAX_LEAVES], int *n) {
+  *n = 0;
+  for (uint32_t i = 0; i < t->len; i++) {
+    if (t[i].rank != CT_LEAF) {
+      continue;
+    }
+    if (*n == MAX_LEAVES || t[i].i.kind == CT_ANY) {
+      return false;
+    }
+    out[(*n)++] = t[i].i.kind == CT_DYNAMIC ? slots[t[i].i.id].i : t[i].i.v;
+  }
+  return true;
+}
+
+/* The leaf with the largest stride that is left, one of extent 1 only when there is no other. */
+static int next_leaf(int n, const int64_t *extent, const int64_t *stride, const bool *done) {
+  int best = -1;
+  for (int i = 0; i < n; i++) {
+    if (done[i] || stride[i] <= 0) {
+      continue;
+    }
+    bool wins = best < 0 || (extent[i] > 1) > (extent[best] > 1) ||
+                ((extent[i] > 1) == (extent[best] > 1) && stride[i] > stride[best]);
+    best = wins ? i : best;
+  }
+  return best;
+}
+
+/* The coordinate of an offset, in or out of the layout: from the largest stride down, so that only
+   the slowest mode leaves its extent. */
+static void coordinate(int n, const int64_t *extent, const int64_t *stride, int64_t off,
+                       int64_t crd[MAX_LEAVES]) {
+  bool done[MAX_LEAVES] = {false};
+  memset(crd, 0, MAX_LEAVES * sizeof *crd);
+  for (int i = next_leaf(n, extent, stride, done); i >= 0;
+       i = next_leaf(n, extent, stride, done)) {
+    crd[i] = ct_floordiv(off, stride[i]);
+    off -= crd[i] * stride[i];
+    done[i] = true;
+  }
+}
+
+/* " at (0,2048), extent (2048,2048)" */
+static Part place(const CtSimtJob *job, const CtSimtBuf *buf, int64_t off, int64_t n_elems) {
+  int64_t extent[MAX_LEAVES], stride[MAX_LEAVES], crd[MAX_LEAVES];
+  int n_extents, n_strides;
+  Part p = {.len = 0};
+  if (!leaf_values(buf->layout.shape, job->launch->slots, extent, &n_extents) ||
+      !leaf_values(buf->layout.stride, job->launch->slots, stride, &n_strides) ||
+      n_extents != n_strides) {
+    snprintf(p.s, sizeof p.s, " at offset %lld of %lld", (long long)off, (long long)n_elems);
+    return p;
+  }
+  coordinate(n_extents, extent, stride, off, crd);
+  add(&p, " at ");
+  add_tuple(&p, buf->layout.shape, crd);
+  add(&p, ", extent ");
+  add_tuple(&p, buf->layout.shape, extent);
+  return p;
+}
+
+/* --- messages --------------------------------------------------------------------------------------- */
+
+static CtLoc loc_of(const CtSimtJob *job, const CtIn *in) {
+  return job->program->locs[in - job->code];
+}
+
+static const char *op_name(const CtSimtJob *job, const CtIn *in) {
+  return ct_simt_names[job->program->code[in - job->code].u.op];
+}
+
+static CtStatus report_bounds(const CtWorker *worker, const char *who, CtErr *err) {
+  const CtFail *f = &worker->fail;
+  const CtSimtBuf *buf = &worker->job->program->bufs[f->buf];
+  Part where = place(worker->job, buf, f->off, f->warp->mem[f->buf].n);
+  return ct_fail(err, CT_EINVAL, "out of bounds: %s of %s%s, %s", f->is_write ? "write" : "read",
+                 buf->name, where.s, who);
+}
+
+/* A live lane that is not at the barrier, and the construct at whose end it waits. */
+static CtStatus report_lanes(const CtWorker *worker, CtErr *err) {
+  const CtFail *f = &worker->fail;
+  const CtSimtProgram *prog = worker->job->program;
+  uint32_t absent = f->warp->live & ~f->warp->mask;
+  int other = ct_first_lane(absent);
+  uint32_t c = worker->job->program->code[f->in - worker->job->code].d;
+  while (prog->constructs[c].parent != 0 &&
+         (f->warp->saved[prog->constructs[c].row] >> other & 1) == 0) {
+    c = prog->constructs[c].parent;
+  }
+  return ct_fail(err, CT_EINVAL,
+                 "sync_threads: thread %s of block %s waits at line %d, but thread %s is past line "
+                 "%d; all threads of a block must reach the same sync_threads",
+                 thread_of(prog, f->warp, f->lane).s, triple(worker->bid).s,
+                 loc_of(worker->job, f->in).line, thread_of(prog, f->warp, other).s,
+                 prog->constructs[c].loc.line);
+}
+
+static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
+  const CtFail *f = &worker->fail;
+  const CtSimtProgram *prog = worker->job->program;
+  return ct_fail(err, CT_EINVAL,
+                 "sync_threads: thread %s of block %s waits at line %d, thread %s at line %d; all "
+                 "threads of a block must reach the same sync_threads",
+                 thread_of(prog, f->warp, ct_first_lane(f->warp->mask)).s, triple(worker->bid).s,
+                 loc_of(worker->job, f->in).line,
+                 thread_of(prog, f->other_warp, ct_first_lane(f->other_warp->mask)).s,
+                 loc_of(worker->job, f->other).line);
+}
+
+static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
+  const CtFail *f = &worker->fail;
+  switch (f->kind) {
+    case CT_FAIL_BOUNDS:
+      return report_bounds(worker, who, err);
+    case CT_FAIL_ZERO: {
+      bool is_div = strncmp(op_name(worker->job, f->in), "FLOORDIV", 8) == 0;
+      return ct_fail(err, CT_EINVAL, "%s: the divisor is 0, %s", is_div ? "//" : "%", who);
+    }
+    case CT_FAIL_STEP:
+      return ct_fail(err, CT_EINVAL, "for: the step is 0, %s", who);
+    case CT_FAIL_EXTENT:
+      return ct_fail(err, CT_EINVAL, "tensor: an extent is negative or too large, %s", who);
+    case CT_FAIL_BARRIER_LANES:
+      return report_lanes(worker, err);
+    case CT_FAIL_BARRIER_WARPS:
+      return report_warps(worker, err);
+    case CT_FAIL_NONE:
+    case CT_FAIL_STOPPED:
+      break;
+  }
+  return ct_fail(err, CT_EINTERRUPTED, "%s: interrupted", worker->job->program->name);
+}
+
+CtStatus ct_simt_fail_report(const CtWorker *worker, CtErr *err) {
+  const CtFail *f = &worker->fail;
+  const CtSimtProgram *prog = worker->job->program;
+  char who[3 * PART_BYTES];
+  snprintf(who, sizeof who, "by thread %s of block %s", thread_of(prog, f->warp, f->lane).s,
+           triple(worker->bid).s);
+  CtStatus status = report(worker, who, err);
+  CtLoc loc = loc_of(worker->job, f->in);
+  ct_err_at(err, prog->chunks[loc.chunk], loc.line);
+  return status;
+}

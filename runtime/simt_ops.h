@@ -1,0 +1,266 @@
+/* simt_ops.h: what the parts of the CPU engine share: the program (simt_lower.c makes it), its
+   instructions (simt_ops.def; handlers in simt_ops.c and simt_tile.c) and the state they work on
+   (simt.c).
+
+   A warp's state is one block of memory: a CtWarp, then its slots. An operand of an instruction is
+   the offset in bytes of a slot from the CtWarp. A slot holds a scalar (8 bytes), a lane mask (4),
+   32 lanes of 4 or 8 bytes, an address pattern, a table of offsets, or registers of the kernel.
+
+   An address in a buffer, in elements, is scalar + pattern[lane] + table[element] + constant. The
+   pattern depends on the thread's index and the launch only; it is made and classified once per
+   launch and warp, so that most accesses are known to be contiguous or the same in each chunk of
+   lanes. Values that depend on nothing else are computed by the prologue, once per launch and warp.
+
+   Handlers return the next instruction, or NULL when the warp stops: at a barrier, at its end
+   (CtWarp.pc is set, or NULL at the end) or because something failed (CtWorker.fail is set). */
+#ifndef CT_SIMT_OPS_H
+#define CT_SIMT_OPS_H
+
+#include <stdatomic.h>
+
+#include "simt.h"
+
+enum { CT_LANES = 32, CT_LEVELS = 6 };
+#define CT_ALL_LANES 0xFFFFFFFFu
+
+typedef enum CtSimtOp {
+#define X(name, roles) CT_SIMT_##name,
+#include "simt_ops.def"
+  CT_SIMT_OP_COUNT
+} CtSimtOp;
+
+typedef union CtScalar {
+  int64_t i; /* i64; i32 sign-extended; bool 0 or 1 */
+  double f64;
+  float f32;
+} CtScalar;
+
+typedef struct CtWarp CtWarp;
+typedef struct CtIn CtIn;
+typedef const CtIn *(*CtHandler)(const CtIn *in, CtWarp *w);
+
+/* An instruction. In the program `op` says which; a launch puts the chosen handler in its place. */
+struct CtIn {
+  union {
+    uint32_t op;
+    CtHandler handler;
+  } u;
+  uint32_t d, a, b, c; /* offsets of slots, or numbers; a jump is relative: (int32_t)c */
+  int64_t imm;
+};
+
+/* How a chunk of 2, 4, ... 32 lanes (level 1 .. 5) lies in memory, in all chunks of that size. */
+typedef enum CtChunkKind { CT_GATHER, CT_CONTIGUOUS, CT_SAME } CtChunkKind;
+
+typedef struct CtPattern {
+  int64_t lo, hi; /* of all lanes; lo > hi where the distance does not fit */
+  uint8_t kind[CT_LEVELS];
+  int64_t pos[CT_LANES];
+} CtPattern;
+
+/* Offsets of all elements of a mode. */
+typedef struct CtTable {
+  int64_t lo, hi;
+  int64_t off[];
+} CtTable;
+
+/* A buffer as a warp sees it. */
+typedef struct CtMem {
+  char *ptr;
+  int64_t n;            /* elements */
+  uint32_t elem_bytes;  /* from one element to the next: 32 lanes of them for registers */
+  uint32_t lane_bytes;  /* from one lane to the next: 0 except for registers */
+} CtMem;
+
+/* --- the program -------------------------------------------------------------------------------- */
+
+/* A static number, or a slot: a scalar, or lanes of i32 or i64. */
+typedef enum CtRefKind { CT_REF_STATIC, CT_REF_SCALAR, CT_REF_LANES_i32, CT_REF_LANES_i64 } CtRefKind;
+typedef struct CtRef {
+  int64_t v; /* the number, or the slot */
+  CtRefKind kind;
+} CtRef;
+
+typedef struct CtTileLeaf {
+  CtRef extent, stride;
+} CtTileLeaf;
+
+/* One mode of an operand (the whole of it except for GEMM), flattened. */
+typedef struct CtTileMode {
+  int64_t n;             /* elements; -1: known at run time only */
+  const CtTable *fixed;  /* static offsets, or NULL */
+  uint32_t table;        /* slot of the table made by TABLE, or 0 */
+  uint32_t n_leaves;
+  CtTileLeaf *leaves;
+} CtTileMode;
+
+typedef struct CtTileArg {
+  uint32_t buf;
+  CtSpace space;
+  uint32_t base;    /* scalar slot */
+  int64_t imm;
+  uint32_t pattern; /* slot; 0: no lane's offset differs, or see lanes */
+  CtRef lanes;      /* of kind LANES: offsets by lane, instead of base, imm and pattern */
+  bool is_i32;      /* offsets wrap around at 32 bits */
+  uint32_t mode[2]; /* indices of CtTileMode; GEMM: (m,k), (n,k), (m,n) */
+} CtTileArg;
+
+/* FILL has its value in the instruction's operand d, AXPBY alpha and beta in d and a: lanes, masks
+   for bool. */
+typedef struct CtTileOp {
+  CtOp op;
+  CtDtype dtype;
+  bool contract;    /* AXPBY: fma(alpha, a, beta * dst) */
+  bool elementwise; /* GEMM of vectors: dst(v) = fma(a(v), b(v), dst(v)) */
+  CtTileArg dst, a, b;
+} CtTileOp;
+
+/* IF, LOOP, ... around a BARRIER, to say where the other lanes are. */
+typedef struct CtConstruct {
+  uint32_t row;    /* of saved masks */
+  uint32_t parent; /* 0: none */
+  CtLoc loc;
+} CtConstruct;
+
+/* What the program keeps of the IR's buffers, for messages. */
+typedef struct CtSimtBuf {
+  const char *name;
+  CtSpace space;
+  CtDtype dtype;
+  int64_t n;      /* elements; of a global one the launch says it */
+  uint32_t param; /* global */
+  uint32_t slot;  /* global: of the pointer */
+  uint32_t at;    /* shared: offset in the block's memory; register: slot */
+  CtLayout layout; /* dynamic leaves have the number of a CtSlot as id; CT_ANY where not one */
+} CtSimtBuf;
+
+typedef struct CtSimtParam { /* a number that the launch gives, and its scalar slot */
+  uint32_t slot, at;
+  CtDtype dtype;
+} CtSimtParam;
+
+struct CtSimtProgram {
+  CtArena arena;
+  CtAlloc alloc;
+  const char *name;
+  int64_t block[3];
+  int32_t n_threads, n_warps;
+  CtIn *code; /* prologue, then body, each ended by END */
+  CtLoc *locs;
+  uint32_t n_code, body;
+  const char **chunks;
+  uint32_t n_chunks;
+  uint32_t warp_bytes, shared_bytes, scratch_bytes;
+  uint32_t saved_at;              /* rows of saved masks */
+  uint32_t mem_at;                /* CtMem by buffer */
+  uint32_t tid_at[3];             /* lanes; 0: not used */
+  uint32_t bid_at[3], gdim_at[3]; /* scalars */
+  uint32_t vars_at, vars_end;     /* zeroed for each block */
+  uint32_t regs_at, regs_end;     /* filled for each block */
+  uint32_t scalars_at, masks_at, lanes_at; /* for the listing */
+  uint32_t consts_at, n_consts;
+  CtScalar *consts;
+  CtSimtParam *params;
+  uint32_t n_params;
+  CtSimtBuf *bufs; /* [0] unused */
+  uint32_t n_bufs;
+  CtTileOp *tiles;
+  uint32_t n_tiles;
+  CtTileMode *modes;
+  uint32_t n_modes;
+  CtConstruct *constructs; /* [0] unused */
+  uint32_t n_constructs;
+};
+
+extern const char *const ct_simt_names[CT_SIMT_OP_COUNT];
+extern const char ct_simt_roles[CT_SIMT_OP_COUNT][5];
+
+/* --- running ------------------------------------------------------------------------------------ */
+
+typedef enum CtFailKind {
+  CT_FAIL_NONE,
+  CT_FAIL_BOUNDS,
+  CT_FAIL_ZERO,          /* integer division by zero */
+  CT_FAIL_STEP,          /* a loop's step is 0 */
+  CT_FAIL_EXTENT,        /* a tensor's extent is negative */
+  CT_FAIL_BARRIER_LANES, /* some lanes of a warp are elsewhere */
+  CT_FAIL_BARRIER_WARPS, /* two warps wait at two barriers */
+  CT_FAIL_STOPPED        /* another block failed, or an interrupt */
+} CtFailKind;
+
+typedef struct CtFail {
+  CtFailKind kind;
+  const CtIn *in, *other;
+  const CtWarp *warp, *other_warp;
+  int lane;
+  int64_t off;
+  uint32_t buf;
+  bool is_write;
+} CtFail;
+
+/* A launch under way. */
+typedef struct CtSimtJob {
+  const CtSimtProgram *program;
+  const CtIn *code; /* bound to handlers */
+  const CtSimtLaunch *launch;
+  const volatile int *interrupt;
+  int64_t n_blocks;
+  _Atomic int64_t next;       /* block to take */
+  _Atomic int64_t fail_block; /* lowest block that failed, INT64_MAX for none */
+  _Atomic bool interrupted;
+} CtSimtJob;
+
+typedef struct CtWorker {
+  CtSimtJob *job;
+  int64_t block;     /* linear index */
+  int64_t bid[3];
+  char *warps;       /* n_warps times warp_bytes */
+  char *shared;
+  char *scratch;     /* for packed operands */
+  CtFail fail;
+} CtWorker;
+
+struct CtWarp {
+  uint32_t mask;   /* active lanes */
+  uint32_t live;   /* lanes that have not ended */
+  uint32_t *saved; /* rows of saved masks */
+  const CtMem *mem;
+  CtWorker *worker;
+  const CtIn *pc;  /* where a stopped warp goes on; NULL at its end */
+  int32_t index;   /* in the block */
+};
+
+#define CT_AT(type, w, at) ((type *)(void *)((char *)(w) + (at)))
+#define CT_CAT(type, w, at) ((const type *)(const void *)((const char *)(w) + (at)))
+
+static inline int ct_first_lane(uint32_t mask) { return __builtin_ctz(mask); }
+
+/* Must this warp stop because of an interrupt, or of a failure in a block before it? */
+static inline bool ct_simt_stopping(const CtWarp *w) {
+  const CtSimtJob *job = w->worker->job;
+  return (job->interrupt != NULL && *job->interrupt != 0) ||
+         atomic_load_explicit(&job->fail_block, memory_order_relaxed) < w->worker->block;
+}
+
+/* Each records the failure and returns NULL. simt_fail.c */
+const CtIn *ct_simt_fail_bounds(CtWarp *w, const CtIn *in, int lane, uint32_t buf, int64_t off,
+                                bool is_write);
+const CtIn *ct_simt_fail_kind(CtWarp *w, const CtIn *in, int lane, CtFailKind kind);
+/* A worker's failure as a message. */
+CtStatus ct_simt_fail_report(const CtWorker *worker, CtErr *err);
+
+/* Any tile operation, lane by lane and element by element, every access checked. simt_slow.c */
+const CtIn *ct_simt_tile_slow(const CtIn *in, CtWarp *w);
+/* Fills a table from the leaves of its mode, whose extents are static. */
+void ct_simt_table_fill(const CtWarp *w, const CtTileMode *m, CtTable *t);
+void ct_simt_pattern_i32(const int32_t *lanes, CtPattern *p);
+void ct_simt_pattern_i64(const int64_t *lanes, CtPattern *p);
+
+/* Handlers by instruction set; NULL entries are tile operations, in the other table. */
+extern const CtHandler ct_simt_ops_base[CT_SIMT_OP_COUNT], ct_simt_tile_base[CT_SIMT_OP_COUNT];
+#if defined(__x86_64__)
+extern const CtHandler ct_simt_ops_avx2[CT_SIMT_OP_COUNT], ct_simt_tile_avx2[CT_SIMT_OP_COUNT];
+extern const CtHandler ct_simt_ops_avx512[CT_SIMT_OP_COUNT], ct_simt_tile_avx512[CT_SIMT_OP_COUNT];
+#endif
+
+#endif

@@ -1,0 +1,137 @@
+/* simt_scalar.h: the meaning of each pure operation on one lane, for simt_ops.c. One function per
+   operation and type, ADD_f32 and so on, the names of ops.def. */
+#ifndef CT_SIMT_SCALAR_H
+#define CT_SIMT_SCALAR_H
+
+#include <math.h>
+
+#include "base.h"
+
+typedef double CtT_f64;
+typedef float CtT_f32;
+typedef int64_t CtT_i64;
+typedef int32_t CtT_i32;
+
+/* Floats. MIN and MAX prefer the number to a NaN and order -0 before +0. */
+#define FLOAT_OPS(T, S, F)                                                                         \
+  static inline T ADD_##S(T a, T b) { return a + b; }                                              \
+  static inline T SUB_##S(T a, T b) { return a - b; }                                              \
+  static inline T MUL_##S(T a, T b) { return a * b; }                                              \
+  static inline T DIV_##S(T a, T b) { return a / b; }                                              \
+  static inline T NEG_##S(T a) { return -a; }                                                      \
+  static inline T ABS_##S(T a) { return __builtin_fabs##F(a); }                                    \
+  static inline T FLOOR_##S(T a) { return __builtin_floor##F(a); }                                 \
+  static inline T CEIL_##S(T a) { return __builtin_ceil##F(a); }                                   \
+  static inline T SQRT_##S(T a) { return __builtin_sqrt##F(a); }                                   \
+  static inline T EXP_##S(T a) { return exp##F(a); }                                               \
+  static inline T EXP2_##S(T a) { return exp2##F(a); }                                             \
+  static inline T LOG_##S(T a) { return log##F(a); }                                               \
+  static inline T LOG2_##S(T a) { return log2##F(a); }                                             \
+  static inline T SIN_##S(T a) { return sin##F(a); }                                               \
+  static inline T COS_##S(T a) { return cos##F(a); }                                               \
+  static inline T TANH_##S(T a) { return tanh##F(a); }                                             \
+  static inline T POW_##S(T a, T b) { return pow##F(a, b); }                                       \
+  static inline T MIN_##S(T a, T b) {                                                              \
+    bool left = __builtin_signbit##F(a) ? a <= b : a < b;                                          \
+    return left || b != b ? a : b;                                                                 \
+  }                                                                                                \
+  static inline T MAX_##S(T a, T b) {                                                              \
+    bool left = __builtin_signbit##F(b) ? a >= b : a > b;                                          \
+    return left || b != b ? a : b;                                                                 \
+  }                                                                                                \
+  static inline T FLOORDIV_##S(T a, T b) { return __builtin_floor##F(a / b); }                     \
+  static inline T FLOORMOD_##S(T a, T b) {                                                         \
+    T r = fmod##F(a, b);                                                                           \
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;                                               \
+  }
+FLOAT_OPS(double, f64, )
+FLOAT_OPS(float, f32, f)
+#undef FLOAT_OPS
+
+static inline double RSQRT_f64(double a) { return 1.0 / __builtin_sqrt(a); }
+static inline float RSQRT_f32(float a) { return (float)(1.0 / __builtin_sqrt((double)a)); }
+
+/* Integers wrap around; shifts are Lua's. FLOORDIV and FLOORMOD: b is not 0. */
+#define INT_OPS(T, U, S, W)                                                                        \
+  static inline T ADD_##S(T a, T b) { return (T)((U)a + (U)b); }                                   \
+  static inline T SUB_##S(T a, T b) { return (T)((U)a - (U)b); }                                   \
+  static inline T MUL_##S(T a, T b) { return (T)((U)a * (U)b); }                                   \
+  static inline T NEG_##S(T a) { return (T)(0 - (U)a); }                                           \
+  static inline T ABS_##S(T a) { return a < 0 ? (T)(0 - (U)a) : a; }                               \
+  static inline T NOT_##S(T a) { return ~a; }                                                      \
+  static inline T AND_##S(T a, T b) { return a & b; }                                              \
+  static inline T OR_##S(T a, T b) { return a | b; }                                               \
+  static inline T XOR_##S(T a, T b) { return a ^ b; }                                              \
+  static inline T MIN_##S(T a, T b) { return a < b ? a : b; }                                      \
+  static inline T MAX_##S(T a, T b) { return a > b ? a : b; }                                      \
+  static inline T SHL_##S(T a, T b) {                                                              \
+    U left = (U)a << ((U)b & (W - 1));                                                             \
+    U right = (U)a >> ((U)NEG_##S(b) & (W - 1));                                                   \
+    return (T)(b >= W || b <= -W ? 0 : b >= 0 ? left : right);                                     \
+  }                                                                                                \
+  static inline T SHR_##S(T a, T b) {                                                              \
+    U right = (U)a >> ((U)b & (W - 1));                                                            \
+    U left = (U)a << ((U)NEG_##S(b) & (W - 1));                                                    \
+    return (T)(b >= W || b <= -W ? 0 : b >= 0 ? right : left);                                     \
+  }                                                                                                \
+  static inline T FLOORDIV_##S(T a, T b) { return (T)ct_floordiv(a, b); }                          \
+  static inline T FLOORMOD_##S(T a, T b) { return (T)ct_floormod(a, b); }
+INT_OPS(int64_t, uint64_t, i64, 64)
+INT_OPS(int32_t, uint32_t, i32, 32)
+#undef INT_OPS
+
+#define COMPARISONS(T, S)                                                                          \
+  static inline bool LT_##S(T a, T b) { return a < b; }                                            \
+  static inline bool LE_##S(T a, T b) { return a <= b; }                                           \
+  static inline bool EQ_##S(T a, T b) { return a == b; }                                           \
+  static inline bool NE_##S(T a, T b) { return a != b; }
+COMPARISONS(double, f64)
+COMPARISONS(float, f32)
+COMPARISONS(int64_t, i64)
+COMPARISONS(int32_t, i32)
+#undef COMPARISONS
+
+/* Conversions, CAST_<to>_<from>. Float to integer truncates and saturates, NaN gives 0. */
+static inline double CAST_f64_f32(float a) { return (double)a; }
+static inline double CAST_f64_i64(int64_t a) { return (double)a; }
+static inline double CAST_f64_i32(int32_t a) { return (double)a; }
+static inline float CAST_f32_f64(double a) { return (float)a; }
+static inline float CAST_f32_i64(int64_t a) { return (float)a; }
+static inline float CAST_f32_i32(int32_t a) { return (float)a; }
+static inline int64_t CAST_i64_i32(int32_t a) { return a; }
+static inline int32_t CAST_i32_i64(int64_t a) { return (int32_t)(uint32_t)(uint64_t)a; }
+static inline int64_t CAST_i64_f64(double a) {
+  return a != a ? 0 : a >= 0x1p63 ? INT64_MAX : a < -0x1p63 ? INT64_MIN : (int64_t)a;
+}
+static inline int32_t CAST_i32_f64(double a) {
+  return a != a ? 0 : a >= 0x1p31 ? INT32_MAX : a <= -0x1p31 ? INT32_MIN : (int32_t)a;
+}
+static inline int64_t CAST_i64_f32(float a) { return CAST_i64_f64((double)a); }
+static inline int32_t CAST_i32_f32(float a) {
+  return a != a ? 0 : a >= 0x1p31f ? INT32_MAX : a < -0x1p31f ? INT32_MIN : (int32_t)a;
+}
+
+#if defined(__FMA__) || defined(__AVX512F__) || defined(FP_FAST_FMAF)
+static inline float FMA_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#else
+/* The product is exact in double; the sum is rounded to odd, so that rounding it to float is the
+   only rounding that counts. */
+static inline float FMA_f32(float a, float b, float c) {
+  union {
+    double f;
+    int64_t i;
+  } s;
+  double p = (double)a * (double)b;
+  double d = (double)c;
+  s.f = p + d;
+  double t = s.f - p;
+  double lost = (p - (s.f - t)) + (d - t);
+  bool fix = (lost < 0 || lost > 0) && (s.i & 1) == 0;
+  int64_t away = (lost > 0) == (s.f > 0) ? 1 : -1;
+  s.i += fix ? away : 0;
+  return (float)s.f;
+}
+#endif
+static inline double FMA_f64(double a, double b, double c) { return __builtin_fma(a, b, c); }
+
+#endif

@@ -1,0 +1,327 @@
+/* simt_slow.c: the parts of the CPU engine's handlers that need no speed: classification of address
+   patterns and tables of offsets (once per launch and warp), and the general path of tile operations:
+   lane by lane, element by element, every access checked. */
+#include "simt_ops.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "simt_scalar.h"
+
+/* --- patterns and tables -------------------------------------------------------------------------- */
+
+static CtChunkKind classify(const int64_t *pos, int chunk) {
+  bool contiguous = true, same = true;
+  for (int i = 0; i < CT_LANES; i++) {
+    int64_t first = pos[i - i % chunk];
+    contiguous = contiguous && SUB_i64(pos[i], first) == i % chunk;
+    same = same && pos[i] == first;
+  }
+  return contiguous ? CT_CONTIGUOUS : same ? CT_SAME : CT_GATHER;
+}
+
+void ct_simt_pattern_i64(const int64_t *lanes, CtPattern *p) {
+  memcpy(p->pos, lanes, sizeof p->pos);
+  p->lo = p->hi = lanes[0];
+  for (int i = 1; i < CT_LANES; i++) {
+    p->lo = ct_min(p->lo, lanes[i]);
+    p->hi = ct_max(p->hi, lanes[i]);
+  }
+  int64_t distance;
+  if (ct_sub_overflow(p->hi, p->lo, &distance)) {
+    p->lo = INT64_MAX; /* no base puts both ends inside a buffer */
+    p->hi = INT64_MIN;
+  }
+  p->kind[0] = CT_CONTIGUOUS;
+  for (int level = 1; level < CT_LEVELS; level++) {
+    p->kind[level] = (uint8_t)classify(p->pos, 1 << level);
+  }
+}
+
+void ct_simt_pattern_i32(const int32_t *lanes, CtPattern *p) {
+  int64_t wide[CT_LANES];
+  for (int i = 0; i < CT_LANES; i++) {
+    wide[i] = lanes[i];
+  }
+  ct_simt_pattern_i64(wide, p);
+}
+
+/* The number that a reference stands for, in one lane. */
+static int64_t value_of(const CtWarp *w, CtRef r, int lane) {
+  switch (r.kind) {
+    case CT_REF_STATIC:
+      return r.v;
+    case CT_REF_SCALAR:
+      return CT_CAT(CtScalar, w, r.v)->i;
+    case CT_REF_LANES_i32:
+      return CT_CAT(int32_t, w, r.v)[lane];
+    case CT_REF_LANES_i64:
+      return CT_CAT(int64_t, w, r.v)[lane];
+  }
+  CT_UNREACHABLE();
+}
+
+/* Offset of element e of a mode: the linear coordinate split over the leaves, the last one not
+   reduced. */
+static int64_t leaf_offset(const CtWarp *w, const CtTileMode *m, int lane, int64_t e) {
+  int64_t off = 0;
+  for (uint32_t i = 0; i < m->n_leaves; i++) {
+    int64_t extent = value_of(w, m->leaves[i].extent, lane);
+    int64_t crd = i + 1 < m->n_leaves && extent > 0 ? e % extent : e;
+    e = extent > 0 ? e / extent : 0;
+    off = ADD_i64(off, MUL_i64(crd, value_of(w, m->leaves[i].stride, lane)));
+  }
+  return off;
+}
+
+void ct_simt_table_fill(const CtWarp *w, const CtTileMode *m, CtTable *t) {
+  t->lo = INT64_MAX;
+  t->hi = INT64_MIN;
+  for (int64_t e = 0; e < m->n; e++) {
+    t->off[e] = leaf_offset(w, m, 0, e);
+    t->lo = ct_min(t->lo, t->off[e]);
+    t->hi = ct_max(t->hi, t->off[e]);
+  }
+}
+
+/* --- tile operations, the general path -------------------------------------------------------------- */
+
+/* An operand in one lane. */
+typedef struct Operand {
+  const CtTileArg *arg;
+  const CtMem *mem;
+  const CtTileMode *mode[2];
+  int64_t base;
+} Operand;
+
+typedef struct Slow {
+  const CtIn *in;
+  CtWarp *w;
+  const CtTileOp *t;
+  int lane;
+  bool failed;
+} Slow;
+
+static Operand operand(const Slow *s, const CtTileArg *arg) {
+  const CtTileMode *modes = s->w->worker->job->program->modes;
+  Operand o = {.arg = arg,
+               .mem = &s->w->mem[arg->buf],
+               .mode = {&modes[arg->mode[0]], &modes[arg->mode[1]]}};
+  if (arg->lanes.kind != CT_REF_STATIC) {
+    o.base = value_of(s->w, arg->lanes, s->lane);
+    return o;
+  }
+  o.base = ADD_i64(CT_CAT(CtScalar, s->w, arg->base)->i, arg->imm);
+  if (arg->pattern != 0) {
+    o.base = ADD_i64(o.base, CT_CAT(CtPattern, s->w, arg->pattern)->pos[s->lane]);
+  }
+  return o;
+}
+
+static int64_t mode_offset(const Slow *s, const CtTileMode *m, int64_t e) {
+  if (m->fixed != NULL) {
+    return m->fixed->off[e];
+  }
+  return m->table != 0 ? CT_CAT(CtTable, s->w, m->table)->off[e]
+                       : leaf_offset(s->w, m, s->lane, e);
+}
+
+/* Elements of a mode in this lane. */
+static int64_t mode_size(Slow *s, const CtTileMode *m) {
+  int64_t n = 1;
+  if (m->n >= 0) {
+    return m->n;
+  }
+  for (uint32_t i = 0; i < m->n_leaves; i++) {
+    int64_t extent = value_of(s->w, m->leaves[i].extent, s->lane);
+    if (extent < 0 || ct_mul_overflow(n, extent, &n)) {
+      ct_simt_fail_kind(s->w, s->in, s->lane, CT_FAIL_EXTENT);
+      s->failed = true;
+      return 0;
+    }
+  }
+  return n;
+}
+
+/* The address of element (i, j), or NULL after reporting that it is outside. */
+static char *element(Slow *s, const Operand *o, int64_t i, int64_t j, bool is_write) {
+  int64_t off = ADD_i64(o->base, mode_offset(s, o->mode[0], i));
+  off = ADD_i64(off, mode_offset(s, o->mode[1], j));
+  off = o->arg->is_i32 ? CAST_i32_i64(off) : off;
+  if ((uint64_t)off >= (uint64_t)o->mem->n) {
+    ct_simt_fail_bounds(s->w, s->in, s->lane, o->arg->buf, off, is_write);
+    s->failed = true;
+    return NULL;
+  }
+  return o->mem->ptr + off * (int64_t)o->mem->elem_bytes +
+         (int64_t)s->lane * (int64_t)o->mem->lane_bytes;
+}
+
+static CtScalar read_as(CtDtype t, const char *p) {
+  CtScalar v = {0};
+  int32_t i;
+  switch (t) {
+    case CT_f64: memcpy(&v.f64, p, sizeof v.f64); break;
+    case CT_f32: memcpy(&v.f32, p, sizeof v.f32); break;
+    case CT_i64: memcpy(&v.i, p, sizeof v.i); break;
+    case CT_i32: memcpy(&i, p, sizeof i); v.i = i; break;
+    case CT_bool: v.i = *p != 0; break;
+    case CT_VOID:
+    case CT_DTYPE_COUNT: CT_UNREACHABLE();
+  }
+  return v;
+}
+
+static void write_as(CtDtype t, char *p, CtScalar v) {
+  int32_t i = (int32_t)v.i;
+  switch (t) {
+    case CT_f64: memcpy(p, &v.f64, sizeof v.f64); break;
+    case CT_f32: memcpy(p, &v.f32, sizeof v.f32); break;
+    case CT_i64: memcpy(p, &v.i, sizeof v.i); break;
+    case CT_i32: memcpy(p, &i, sizeof i); break;
+    case CT_bool: *p = v.i != 0; break;
+    case CT_VOID:
+    case CT_DTYPE_COUNT: CT_UNREACHABLE();
+  }
+}
+
+/* a * b + c in a type: rounded once (fused), or the product first. */
+static CtScalar multiply_add(CtDtype t, bool fused, CtScalar a, CtScalar b, CtScalar c) {
+  CtScalar r = {0};
+  switch (t) {
+    case CT_f64: r.f64 = fused ? FMA_f64(a.f64, b.f64, c.f64) : a.f64 * b.f64 + c.f64; break;
+    case CT_f32: r.f32 = fused ? FMA_f32(a.f32, b.f32, c.f32) : a.f32 * b.f32 + c.f32; break;
+    case CT_i64: r.i = ADD_i64(MUL_i64(a.i, b.i), c.i); break;
+    case CT_i32: r.i = CAST_i32_i64(ADD_i64(MUL_i64(a.i, b.i), c.i)); break;
+    case CT_bool: r.i = (a.i & b.i) | c.i; break;
+    case CT_VOID:
+    case CT_DTYPE_COUNT: CT_UNREACHABLE();
+  }
+  return r;
+}
+
+static CtScalar multiply(CtDtype t, CtScalar a, CtScalar b) {
+  CtScalar r = {0};
+  switch (t) {
+    case CT_f64: r.f64 = a.f64 * b.f64; break;
+    case CT_f32: r.f32 = a.f32 * b.f32; break;
+    case CT_i64: r.i = MUL_i64(a.i, b.i); break;
+    case CT_i32: r.i = CAST_i32_i64(MUL_i64(a.i, b.i)); break;
+    case CT_bool: r.i = a.i & b.i; break;
+    case CT_VOID:
+    case CT_DTYPE_COUNT: CT_UNREACHABLE();
+  }
+  return r;
+}
+
+/* A scalar operand (alpha, beta, a fill's value) in this lane. */
+static CtScalar scalar_operand(const Slow *s, uint32_t at) {
+  CtDtype t = s->t->dtype;
+  if (t == CT_bool) {
+    return (CtScalar){.i = *CT_CAT(uint32_t, s->w, at) >> s->lane & 1};
+  }
+  return read_as(t, CT_CAT(char, s->w, at) + (size_t)s->lane * ct_dtype_bytes(t));
+}
+
+static void slow_copy(Slow *s) {
+  Operand d = operand(s, &s->t->dst), a = operand(s, &s->t->a);
+  int64_t n = mode_size(s, d.mode[0]);
+  for (int64_t e = 0; e < n && !s->failed; e++) {
+    const char *from = element(s, &a, e, 0, false);
+    char *to = from == NULL ? NULL : element(s, &d, e, 0, true);
+    if (to != NULL) {
+      write_as(s->t->dtype, to, read_as(s->t->dtype, from));
+    }
+  }
+}
+
+static void slow_fill(Slow *s) {
+  Operand d = operand(s, &s->t->dst);
+  CtScalar v = scalar_operand(s, s->in->d);
+  int64_t n = mode_size(s, d.mode[0]);
+  for (int64_t e = 0; e < n && !s->failed; e++) {
+    char *to = element(s, &d, e, 0, true);
+    if (to != NULL) {
+      write_as(s->t->dtype, to, v);
+    }
+  }
+}
+
+static void slow_axpby(Slow *s) {
+  CtDtype t = s->t->dtype;
+  Operand d = operand(s, &s->t->dst), a = operand(s, &s->t->a);
+  CtScalar alpha = scalar_operand(s, s->in->d), beta = scalar_operand(s, s->in->a);
+  int64_t n = mode_size(s, d.mode[0]);
+  for (int64_t e = 0; e < n && !s->failed; e++) {
+    const char *x = element(s, &a, e, 0, false);
+    char *y = x == NULL ? NULL : element(s, &d, e, 0, true);
+    if (y != NULL) {
+      CtScalar old = multiply(t, beta, read_as(t, y));
+      write_as(t, y, multiply_add(t, s->t->contract, alpha, read_as(t, x), old));
+    }
+  }
+}
+
+static void slow_gemm_at(Slow *s, const Operand o[3], int64_t m, int64_t n, int64_t k) {
+  CtDtype t = s->t->dtype;
+  const char *a = element(s, &o[0], m, k, false);
+  const char *b = a == NULL ? NULL : element(s, &o[1], n, k, false);
+  char *c = b == NULL ? NULL : element(s, &o[2], m, n, true);
+  if (c != NULL) {
+    write_as(t, c, multiply_add(t, true, read_as(t, a), read_as(t, b), read_as(t, c)));
+  }
+}
+
+static void slow_gemm(Slow *s) {
+  Operand o[3] = {operand(s, &s->t->a), operand(s, &s->t->b), operand(s, &s->t->dst)};
+  int64_t n_m = mode_size(s, o[0].mode[0]), n_n = mode_size(s, o[1].mode[0]);
+  int64_t n_k = mode_size(s, o[0].mode[1]);
+  for (int64_t k = 0; k < n_k; k++) {
+    for (int64_t n = 0; n < n_n; n++) {
+      for (int64_t m = 0; m < n_m && !s->failed; m++) {
+        slow_gemm_at(s, o, m, n, k);
+      }
+    }
+  }
+}
+
+/* dst(v) = fma(a(v), b(v), dst(v)): all three have one mode, the other is of size 1. */
+static void slow_elementwise(Slow *s) {
+  CtDtype t = s->t->dtype;
+  Operand a = operand(s, &s->t->a), b = operand(s, &s->t->b), d = operand(s, &s->t->dst);
+  int64_t n = mode_size(s, d.mode[0]);
+  for (int64_t e = 0; e < n && !s->failed; e++) {
+    const char *x = element(s, &a, e, 0, false);
+    const char *y = x == NULL ? NULL : element(s, &b, e, 0, false);
+    char *z = y == NULL ? NULL : element(s, &d, e, 0, true);
+    if (z != NULL) {
+      write_as(t, z, multiply_add(t, true, read_as(t, x), read_as(t, y), read_as(t, z)));
+    }
+  }
+}
+
+static void slow_lane(Slow *s) {
+  switch (s->t->op) {
+    case CT_OP_COPY:
+      slow_copy(s);
+      break;
+    case CT_OP_FILL:
+      slow_fill(s);
+      break;
+    case CT_OP_AXPBY:
+      slow_axpby(s);
+      break;
+    default:
+      (s->t->elementwise ? slow_elementwise : slow_gemm)(s);
+      break;
+  }
+}
+
+const CtIn *ct_simt_tile_slow(const CtIn *in, CtWarp *w) {
+  Slow s = {.in = in, .w = w, .t = &w->worker->job->program->tiles[in->imm]};
+  for (uint32_t rest = w->mask; rest != 0 && !s.failed; rest &= rest - 1) {
+    s.lane = ct_first_lane(rest);
+    slow_lane(&s);
+  }
+  return s.failed ? NULL : in + 1;
+}

@@ -1,0 +1,270 @@
+/* simt_views.c: lowering to the CPU engine: operations on whole tensors. Each operand's layout is
+   flattened into modes whose offsets stand in tables: made here where the layout is static, by the
+   prologue where the launch fixes it, before the operation where its strides are one per warp. What
+   has no table (a dynamic shape, strides that differ by thread) takes the general path. */
+#include "simt_lower.h"
+
+#include <string.h>
+
+enum { KEY_TABLE = 32, MAX_TABLE = 1 << 16, MAX_SCRATCH = 1 << 26, MAX_VEC_BYTES = 64 };
+
+/* --- modes -------------------------------------------------------------------------------------------- */
+
+static CtRef ref_of(CtLow *l, CtInt i) {
+  if (i.kind != CT_DYNAMIC) {
+    return (CtRef){i.v, CT_REF_STATIC};
+  }
+  if (!ct_low_is(l, i.id, CT_VARYING)) {
+    return (CtRef){ct_low_scalar(l, i.id), CT_REF_SCALAR};
+  }
+  bool is_i32 = ct_inst(l->ir, i.id)->type == CT_i32;
+  return (CtRef){ct_low_lanes(l, i.id), is_i32 ? CT_REF_LANES_i32 : CT_REF_LANES_i64};
+}
+
+static bool is_lanes(CtRef r) { return r.kind == CT_REF_LANES_i32 || r.kind == CT_REF_LANES_i64; }
+
+static bool same_ref(CtRef a, CtRef b) { return a.kind == b.kind && a.v == b.v; }
+
+static bool same_mode(const CtTileMode *a, const CtTileMode *b) {
+  if (a->n_leaves != b->n_leaves) {
+    return false;
+  }
+  for (uint32_t i = 0; i < a->n_leaves; i++) {
+    if (!same_ref(a->leaves[i].extent, b->leaves[i].extent) ||
+        !same_ref(a->leaves[i].stride, b->leaves[i].stride)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The leaves of a layout, in the program's memory. Extents of 1 have no say. */
+static void flatten(CtLow *l, CtLayout layout, CtTileMode *m) {
+  m->leaves = ct_arena_alloc(&l->p->arena, layout.shape->len * sizeof *m->leaves);
+  if (m->leaves == NULL) {
+    l->failed = true;
+    return;
+  }
+  for (uint32_t i = 0; i < layout.shape->len; i++) {
+    if (layout.shape[i].rank == CT_LEAF && !ct_is_const(layout.shape[i].i, 1)) {
+      m->leaves[m->n_leaves++] = (CtTileLeaf){ref_of(l, layout.shape[i].i),
+                                              ref_of(l, layout.stride[i].i)};
+    }
+  }
+}
+
+/* Elements, or -1 when that is not static. */
+static int64_t count(const CtTileMode *m) {
+  int64_t n = 1;
+  for (uint32_t i = 0; i < m->n_leaves; i++) {
+    CtRef e = m->leaves[i].extent;
+    if (e.kind != CT_REF_STATIC || ct_mul_overflow(n, e.v, &n)) {
+      return -1;
+    }
+  }
+  return n;
+}
+
+static bool strides_are(const CtTileMode *m, bool (*is)(CtRef)) {
+  for (uint32_t i = 0; i < m->n_leaves; i++) {
+    if (!is(m->leaves[i].stride)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool is_static(CtRef r) { return r.kind == CT_REF_STATIC; }
+static bool is_one_per_warp(CtRef r) { return !is_lanes(r); }
+
+static void make_table(CtLow *l, CtTileMode *m) {
+  if (m->n < 0 || m->n > MAX_TABLE || !strides_are(m, is_one_per_warp)) {
+    return;
+  }
+  size_t bytes = sizeof(CtTable) + (size_t)m->n * sizeof(int64_t);
+  if (!strides_are(m, is_static)) {
+    m->table = ct_low_slot(l, CT_CLASS_BYTES, (uint32_t)bytes, true);
+    return;
+  }
+  CtTable *t = ct_arena_alloc(&l->p->arena, bytes);
+  if (t == NULL) {
+    l->failed = true;
+    return;
+  }
+  ct_simt_table_fill(NULL, m, t);
+  m->fixed = t;
+}
+
+/* Index of the mode for a layout. */
+static uint32_t find_mode(CtLow *l, CtLayout layout) {
+  CtTileMode m = {0};
+  flatten(l, layout, &m);
+  for (size_t i = 0; i < l->n_modes; i++) {
+    if (same_mode(&l->modes[i], &m)) {
+      return (uint32_t)i;
+    }
+  }
+  m.n = count(&m);
+  make_table(l, &m);
+  if (!CT_LOW_GROW(l, modes, n_modes, cap_modes)) {
+    return 0;
+  }
+  l->modes[l->n_modes] = m;
+  return (uint32_t)l->n_modes++;
+}
+
+static bool is_invariant(const CtLow *l, CtTuple t) {
+  for (uint32_t i = 0; i < t->len; i++) {
+    if (t[i].rank == CT_LEAF && t[i].i.kind == CT_DYNAMIC &&
+        !ct_low_is(l, t[i].i.id, CT_INVARIANT)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Makes the offsets of a mode available to the operation that is lowered next. */
+static uint32_t use_mode(CtLow *l, CtLayout layout) {
+  uint32_t i = find_mode(l, layout);
+  const uint64_t key[4] = {KEY_TABLE, i, 0, 0};
+  uint32_t slot;
+  if (l->failed || l->modes[i].table == 0 || ct_low_find(l, key, &slot)) {
+    return i;
+  }
+  bool hoist = is_invariant(l, layout.stride);
+  slot = l->modes[i].table;
+  (void)ct_low_emit(l, hoist, CT_SIMT_TABLE, slot, 0, 0, 0, i);
+  ct_low_remember(l, key, slot, hoist);
+  return i;
+}
+
+/* --- operands ----------------------------------------------------------------------------------------- */
+
+static CtLayout unit_layout(void) {
+  static const CtNode one = {CT_LEAF, 1, {.v = 1}};
+  static const CtNode zero = {CT_LEAF, 1, {.v = 0}};
+  return (CtLayout){&one, &zero};
+}
+
+static void set_offset(CtLow *l, CtTileArg *arg, CtInt offset) {
+  if (offset.kind != CT_DYNAMIC) {
+    arg->base = ct_low_const(l, (CtScalar){.i = 0});
+    arg->imm = offset.v;
+    return;
+  }
+  CtLowAddress at = ct_low_address(l, arg->space, offset.id);
+  arg->is_i32 = at.is_i32;
+  if (at.lanes != 0) {
+    arg->lanes = (CtRef){at.lanes, at.is_i32 ? CT_REF_LANES_i32 : CT_REF_LANES_i64};
+    return;
+  }
+  arg->base = at.base;
+  arg->pattern = at.pattern;
+  arg->imm = at.imm;
+}
+
+static CtTileArg make_arg(CtLow *l, const CtView *v, bool by_mode) {
+  CtTileArg arg = {.buf = v->buf, .space = l->ir->bufs[v->buf].space};
+  set_offset(l, &arg, v->offset);
+  by_mode = by_mode && ct_layout_rank(v->layout) == 2 && !ct_is_leaf(v->layout.shape);
+  arg.mode[0] = use_mode(l, by_mode ? ct_mode(v->layout, 0) : v->layout);
+  arg.mode[1] = use_mode(l, by_mode ? ct_mode(v->layout, 1) : unit_layout());
+  return arg;
+}
+
+/* --- operations --------------------------------------------------------------------------------------- */
+
+static bool has_tables(const CtLow *l, const CtTileArg *arg) {
+  for (int i = 0; i < 2; i++) {
+    const CtTileMode *m = &l->modes[arg->mode[i]];
+    if (m->fixed == NULL && m->table == 0) {
+      return false;
+    }
+  }
+  return arg->lanes.kind == CT_REF_STATIC;
+}
+
+/* The fast instruction of an operation on a type; TILE where there is none. */
+static const struct {
+  CtOp op;
+  CtDtype type;
+  CtSimtOp row;
+} fast_rows[] = {
+    {CT_OP_COPY, CT_f32, CT_SIMT_COPY_4},      {CT_OP_COPY, CT_i32, CT_SIMT_COPY_4},
+    {CT_OP_COPY, CT_f64, CT_SIMT_COPY_8},      {CT_OP_COPY, CT_i64, CT_SIMT_COPY_8},
+    {CT_OP_FILL, CT_f32, CT_SIMT_FILL_4},      {CT_OP_FILL, CT_i32, CT_SIMT_FILL_4},
+    {CT_OP_FILL, CT_f64, CT_SIMT_FILL_8},      {CT_OP_FILL, CT_i64, CT_SIMT_FILL_8},
+    {CT_OP_AXPBY, CT_f32, CT_SIMT_AXPBY_f32},  {CT_OP_AXPBY, CT_f64, CT_SIMT_AXPBY_f64},
+    {CT_OP_GEMM, CT_f32, CT_SIMT_GEMM_f32},    {CT_OP_GEMM, CT_f64, CT_SIMT_GEMM_f64},
+};
+
+static CtSimtOp fast_row(CtOp op, CtDtype type) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(fast_rows); i++) {
+    if (fast_rows[i].op == op && fast_rows[i].type == type) {
+      return fast_rows[i].row;
+    }
+  }
+  return CT_SIMT_TILE;
+}
+
+/* Memory that a GEMM's handler needs at most: offsets, and both operands packed for a chunk. */
+static int64_t gemm_scratch(const CtLow *l, const CtTileOp *t) {
+  int64_t m = l->modes[t->a.mode[0]].n, n = l->modes[t->b.mode[0]].n;
+  int64_t k = l->modes[t->a.mode[1]].n;
+  return 16 * (m + n + k) + MAX_VEC_BYTES * (m * k + n * k);
+}
+
+static CtSimtOp choose(CtLow *l, const CtTileOp *t) {
+  CtSimtOp row = fast_row(t->op, t->dtype);
+  bool fast = has_tables(l, &t->dst) && (t->a.buf == 0 || has_tables(l, &t->a)) &&
+              (t->b.buf == 0 || has_tables(l, &t->b));
+  if (t->op == CT_OP_GEMM && fast && row != CT_SIMT_TILE) {
+    int64_t scratch = gemm_scratch(l, t);
+    fast = !t->elementwise && scratch <= MAX_SCRATCH && t->dst.buf != t->a.buf &&
+           t->dst.buf != t->b.buf;
+    l->scratch_bytes = fast ? ct_max(l->scratch_bytes, scratch) : l->scratch_bytes;
+  }
+  return fast ? row : CT_SIMT_TILE;
+}
+
+/* A FILL or AXPBY computes in its tensor's type. */
+static CtStatus check_operands(const CtLow *l, const CtInst *inst, CtDtype type, CtErr *err) {
+  for (int i = 0; i < inst->n_args; i++) {
+    CtDtype t = (CtDtype)ct_inst(l->ir, inst->args[i])->type;
+    if (t != type) {
+      CtStatus status = ct_fail(err, CT_EINVAL, "%s: a value of type %s for a tensor of %s",
+                                ct_ops[inst->op].text, ct_dtypes[t].name, ct_dtypes[type].name);
+      ct_err_at(err, ct_ir_chunk(l->ir, inst->loc), inst->loc.line);
+      return status;
+    }
+  }
+  return CT_OK;
+}
+
+CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  const CtTile *tile = inst->u.tile;
+  CtTileOp t = {.op = (CtOp)inst->op,
+                .dtype = l->ir->bufs[tile->dst.buf].dtype,
+                .contract = l->ir->contract};
+  CtStatus status = check_operands(l, inst, t.dtype, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  bool by_mode = t.op == CT_OP_GEMM;
+  t.elementwise = by_mode && ct_layout_rank(tile->dst.layout) == 1;
+  t.dst = make_arg(l, &tile->dst, by_mode);
+  if (tile->a.buf != 0) {
+    t.a = make_arg(l, &tile->a, by_mode);
+  }
+  if (tile->b.buf != 0) {
+    t.b = make_arg(l, &tile->b, by_mode);
+  }
+  uint32_t x = inst->n_args > 0 ? ct_low_lanes(l, inst->args[0]) : 0;
+  uint32_t y = inst->n_args > 1 ? ct_low_lanes(l, inst->args[1]) : 0;
+  if (!l->failed && CT_LOW_GROW(l, tiles, n_tiles, cap_tiles)) {
+    l->tiles[l->n_tiles] = t;
+    (void)ct_low_emit(l, false, choose(l, &t), x, y, 0, 0, (int64_t)l->n_tiles++);
+  }
+  return CT_OK;
+}
