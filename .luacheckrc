@@ -12,7 +12,7 @@ stds.cuttle = {
     "zipped_divide", "tiled_divide", "flat_divide", "logical_product", "zipped_product",
     "tiled_product", "flat_product", "blocked_product", "raked_product", "tile_to_shape",
     "swizzle", "swizzle_from_masks", "crd2idx", "idx2crd", "crd2crd", "slice", "dice", "group",
-    "take", "append", "prepend", "replace", "max_common_vector", "max_common_layout", "upcast",
+    "take", "append", "prepend", "replace", "slice_and_offset", "max_common_vector", "max_common_layout", "upcast",
     "downcast", "recast", "tv_layout", "congruent", "compatible", "weakly_congruent",
     "evenly_divides", "elem_less", "lex_less", "colex_less", "compact_col_major",
     "compact_row_major", "compact_order", "layout_like", "fragment_layout_like", "concat", "mode",
@@ -22,7 +22,7 @@ stds.cuttle = {
     "u32", "u16", "u8", "bool",
     -- host tensors
     "tensor", "zeros", "ones", "full", "rand", "randn", "arange", "from_table", "load_npy",
-    "save_npy", "allclose", "reference",
+    "save_npy", "allclose", "reference", "close",
     -- kernels
     "kernel", "static", "static_fn", "threadIdx", "blockIdx", "blockDim", "gridDim", "shared",
     "fragment", "fragment_like", "view", "tile", "parallelize", "tiled_copy", "tiled_mma", "copy",
@@ -41,6 +41,6 @@ stds.cuttle = {
 }
 
 files["examples"] = { std = "lua54+cuttle" }
-files["tests"] = { std = "lua54+cuttle" }
+files["tests"] = { std = "lua54+cuttle", max_comment_line_length = false } -- whole messages
 files["stdlib/meta"] = { std = "lua54+cuttle", ignore = { "1", "2" } } -- declarations only
 exclude_files = { "build", "tests/golden", "tests/conformance", "tests/kernel_cases" } -- data

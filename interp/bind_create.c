@@ -140,7 +140,7 @@ static bool is_empty_range(CtDtype dtype, const Uniform *u) {
 }
 
 /* rand(dtype, shape|layout[, lo, hi]): uniform, lo <= x < hi. */
-static int rand_(lua_State *L) {
+static int uniform(lua_State *L) {
   lua_settop(L, 4);
   const Tensor *t = push_tensor(L, "rand");
   Uniform u = {&state_of(L)->rand, elem_of(t->dtype, 0), elem_of(t->dtype, default_end(t->dtype))};
@@ -185,8 +185,8 @@ static int seed(lua_State *L) {
 
 /* A table read into a tensor: nested tables by mode, or a flat one in linear order. */
 typedef struct Table {
-  lua_State *L; /* the table of the current level is on top of its stack */
-  int rank;     /* levels of tables */
+  lua_State *L;             /* the table of the current level is on top of its stack */
+  int rank;                 /* levels of tables */
   int64_t n[CT_MAX_DEPTH];  /* entries at each level, as along the first entries */
   int64_t at[CT_MAX_DEPTH]; /* where the reading is */
 } Table;
@@ -230,8 +230,7 @@ static CtStatus check_entry(const Table *t, int level, CtErr *err) {
 }
 
 /* Reads the table on top; its entries lie `step` bytes apart. */
-static CtStatus read_level(Table *t, int level, CtDtype dtype, char *dst, size_t step,
-                           CtErr *err) {
+static CtStatus read_level(Table *t, int level, CtDtype dtype, char *dst, size_t step, CtErr *err) {
   CtStatus status = CT_OK;
   for (int64_t i = 0; status == CT_OK && i < t->n[level]; i++, dst += step) {
     t->at[level] = i;
@@ -268,10 +267,10 @@ static CtLayout table_layout(lua_State *L, const CtCx *cx, const Table *t) {
   for (int i = 0; i < t->rank; i++) {
     extents[i] = ct_int(t->n[i]);
   }
-  CtTuple shape = t->rank == 1 ? ct_leaf(cx->arena, extents[0])
-                               : ct_tuple_ints(cx->arena, t->rank, extents);
-  CtStatus status = shape == NULL ? ct_fail_nomem(&err)
-                                  : ct_layout_make(cx, shape, NULL, &layout, &err);
+  CtTuple shape =
+      t->rank == 1 ? ct_leaf(cx->arena, extents[0]) : ct_tuple_ints(cx->arena, t->rank, extents);
+  CtStatus status =
+      shape == NULL ? ct_fail_nomem(&err) : ct_layout_make(cx, shape, NULL, &layout, &err);
   diag_check(L, status, &err);
   return layout;
 }
@@ -287,14 +286,15 @@ static void check_fits(lua_State *L, const CtCx *cx, const Table *t, CtLayout la
     fits = ct_is_const(n, t->n[i]);
   }
   if (!fits) {
-    diag_error(L, "from_table: a table of shape %s does not fit the layout %s; expected a flat "
+    diag_error(L,
+               "from_table: a table of shape %s does not fit the layout %s; expected a flat "
                "table of its size or nested ones of its modes' sizes",
                bind_tuple_text(cx, table_layout(L, cx, t).shape), bind_layout_text(cx, layout));
   }
 }
 
-/* from_table(dtype, table[, layout]): entry [i + 1][j + 1] of nested tables is element (i,j); with a
-   layout, entry i + 1 of a flat table is element i, in linear order. */
+/* from_table(dtype, table[, layout]): entry [i + 1][j + 1] of nested tables is element (i,j); with
+   a layout, entry i + 1 of a flat table is element i, in linear order. */
 static int from_table(lua_State *L) {
   Table t;
   lua_settop(L, 3);
@@ -320,10 +320,9 @@ static int from_table(lua_State *L) {
 /* {====== Registration ====== */
 
 static const luaL_Reg functions[] = {
-    {"tensor", tensor}, {"zeros", zeros}, {"ones", ones},
-    {"full", full},     {"rand", rand_},  {"randn", randn},
-    {"arange", arange}, {"seed", seed},   {"from_table", from_table},
-    {NULL, NULL}};
+    {"tensor", tensor},         {"zeros", zeros}, {"ones", ones},     {"full", full},
+    {"rand", uniform},          {"randn", randn}, {"arange", arange}, {"seed", seed},
+    {"from_table", from_table}, {NULL, NULL}};
 
 void bind_add_create(lua_State *L, int module, int methods) {
   (void)methods;

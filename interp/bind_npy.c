@@ -1,5 +1,5 @@
-/* bind_npy.c: load_npy and save_npy. An array in Fortran order becomes a column-major tensor, one in
-   C order a row-major one, so elements are read straight into place. */
+/* bind_npy.c: load_npy and save_npy. An array in Fortran order becomes a column-major tensor, one
+   in C order a row-major one, so elements are read straight into place. */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ static CtLayout array_layout(lua_State *L, const CtCx *cx, const CtNpy *h) {
   }
   CtTuple shape = h->rank < 2 ? ct_leaf(cx->arena, ct_int(h->n_elems))
                               : ct_tuple_ints(cx->arena, h->rank, extents);
-  CtStatus status = shape == NULL       ? ct_fail_nomem(&err)
+  CtStatus status = shape == NULL      ? ct_fail_nomem(&err)
                     : h->fortran_order ? ct_layout_make(cx, shape, NULL, &layout, &err)
                                        : ct_layout_row_major(cx, shape, &layout, &err);
   diag_check(L, status, &err);
@@ -139,8 +139,7 @@ static CtStatus is_dense(const CtCx *cx, CtLayout l, bool *out, CtErr *err) {
 
 /* Fortran order where only that is the order of the memory, else C order. The linear order of
    *ordered is that of the file. */
-static CtStatus describe(const CtCx *cx, const Tensor *t, CtNpy *h, CtLayout *ordered,
-                         CtErr *err) {
+static CtStatus describe(const CtCx *cx, const Tensor *t, CtNpy *h, CtLayout *ordered, CtErr *err) {
   CtLayout reversed;
   bool is_col = false, is_row = false;
   CtStatus status = reverse_modes(cx, t->layout, &reversed, err);
@@ -189,8 +188,7 @@ static int save_npy(lua_State *L) {
 
 /* {====== Registration ====== */
 
-static const luaL_Reg functions[] = {
-    {"load_npy", load_npy}, {"save_npy", save_npy}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"load_npy", load_npy}, {"save_npy", save_npy}, {NULL, NULL}};
 
 static const luaL_Reg source_meta[] = {{"__gc", close_source}, {NULL, NULL}};
 static const luaL_Reg no_methods[] = {{NULL, NULL}};

@@ -1,6 +1,6 @@
 /* bind_partition.c: tile, parallelize and view, and the functions on layouts that tensors take part
-   in. All only change the layout and the offset of a tensor, so they are the same on the host and in
-   a kernel, where the layout's integers may be run-time values. A layout in place of the tensor
+   in. All only change the layout and the offset of a tensor, so they are the same on the host and
+   in a kernel, where the layout's integers may be run-time values. A layout in place of the tensor
    gives a layout and an offset. */
 #include <lauxlib.h>
 #include <string.h>
@@ -63,9 +63,11 @@ static void fail_larger(const Division *d, int mode, int64_t n, int64_t extent) 
 }
 
 static void fail_multiple(const Division *d, int mode, int64_t n, int64_t extent) {
-  diag_error(d->L, "%s: extent %I of mode %d of %s is not a multiple of the %s's %I; pad the tensor "
-             "or write guard(%s)", d->op, (LUAI_UACINT)extent, mode, d->title,
-             d->by_threads ? "thread layout" : "tile", (LUAI_UACINT)n, d->title);
+  diag_error(d->L,
+             "%s: extent %I of mode %d of %s is not a multiple of the %s's %I; pad the tensor "
+             "or write guard(%s)",
+             d->op, (LUAI_UACINT)extent, mode, d->title, d->by_threads ? "thread layout" : "tile",
+             (LUAI_UACINT)n, d->title);
 }
 
 /* A tile of n along an extent: must divide it, now if both are known, else at each launch. */
@@ -155,13 +157,13 @@ static void check_tile_coordinate(const Division *d, CtTuple crd) {
   } else {
     for (int i = 0; i < crd->rank && i < n; i++) {
       CtTuple c = ct_child(crd, i);
-      outside = outside || (ct_is_leaf(c) && ct_is_static(c->i) &&
-                            (c->i.v < 0 || c->i.v >= d->rests[i].v));
+      outside = outside ||
+                (ct_is_leaf(c) && ct_is_static(c->i) && (c->i.v < 0 || c->i.v >= d->rests[i].v));
     }
   }
   if (outside) {
-    CtTuple rests = n == 1 ? ct_leaf(d->cx->arena, d->rests[0])
-                           : ct_tuple_ints(d->cx->arena, n, d->rests);
+    CtTuple rests =
+        n == 1 ? ct_leaf(d->cx->arena, d->rests[0]) : ct_tuple_ints(d->cx->arena, n, d->rests);
     diag_error(d->L, "%s: coordinate %s is outside the %s tiles of %s", d->op,
                bind_tuple_text(d->cx, crd), rests == NULL ? "?" : bind_tuple_text(d->cx, rests),
                tensor_text(d));
@@ -302,6 +304,11 @@ static int parallelize(lua_State *L) {
 
 /* {====== view ====== */
 
+static int64_t add_clamped(int64_t a, int64_t b) {
+  int64_t sum;
+  return !ct_add_overflow(a, b, &sum) ? sum : a < 0 ? INT64_MIN : INT64_MAX;
+}
+
 /* Every index of the layout must lie in the tensor's memory, where that is known. */
 static void check_view(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout layout) {
   int64_t lo, hi, size, n;
@@ -322,10 +329,12 @@ static void check_view(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout l
     }
     n = n_elems.v;
   }
-  if (size > 0 && (t->offset.v + lo < 0 || t->offset.v + hi >= n)) {
+  lo = add_clamped(lo, t->offset.v);
+  hi = add_clamped(hi, t->offset.v);
+  if (size > 0 && (lo < 0 || hi >= n)) {
     diag_error(L, "view: layout %s reaches from element %I to %I of the %I elements of %s",
-               bind_layout_text(cx, layout), (LUAI_UACINT)(t->offset.v + lo),
-               (LUAI_UACINT)(t->offset.v + hi), (LUAI_UACINT)n, tensor_push_title(L, 1));
+               bind_layout_text(cx, layout), (LUAI_UACINT)lo, (LUAI_UACINT)hi, (LUAI_UACINT)n,
+               tensor_push_title(L, 1));
   }
 }
 
@@ -388,12 +397,13 @@ static int lifted_view(lua_State *L) {
   return 1;
 }
 
-static const char *const queries[] = {"size", "cosize", "rank", "depth", "values", "max_common_vector",
-                                      "max_common_layout", "shape", "stride", NULL};
+static const char *const queries[] = {
+    "size",  "cosize", "rank", "depth", "values", "max_common_vector", "max_common_layout",
+    "shape", "stride", NULL};
 
-static const char *const views[] = {"coalesce", "flatten", "composition", "logical_divide",
-                                    "zipped_divide", "tiled_divide", "flat_divide", "group",
-                                    "select", "take", "mode", NULL};
+static const char *const views[] = {
+    "coalesce",    "flatten", "composition", "logical_divide", "zipped_divide", "tiled_divide",
+    "flat_divide", "group",   "select",      "take",           "mode",          NULL};
 
 /* Puts a closure over the module's function in its place, and among the methods. */
 static void lift(lua_State *L, int module, int methods, const char *const *names,

@@ -1,5 +1,5 @@
-/* bind_reference.c: what results are checked against: allclose, and the table `reference` with plain
-   operations that use another code than kernels do.
+/* bind_reference.c: what results are checked against: allclose, and the table `reference` with
+   plain operations that use another code than kernels do.
 
    reference.matmul on the host works in double precision and rounds once, whatever the elements are
    (integers: exact, modulo 2^64); on a device cuBLAS works in the precision of the elements. */
@@ -12,6 +12,7 @@
 #include "bind.h"
 #include "diag.h"
 #include "runtime/blas.h"
+#include "runtime/matmul.h"
 #include "runtime/walk.h"
 #include "state.h"
 #include "tensor.h"
@@ -24,8 +25,8 @@ typedef struct Tolerance {
   double rtol, atol;
 } Tolerance;
 
-static const Tolerance tolerances[CT_DTYPE_COUNT] = {[CT_f64] = {1e-9, 1e-12},
-                                                     [CT_f32] = {1e-4, 1e-5}};
+static const Tolerance tolerances[CT_DTYPE_COUNT] = {
+    [CT_f64] = {1e-9, 1e-12}, [CT_f32] = {1e-4, 1e-5}};
 
 /* What a comparison found: how many elements differ, and which one by the most tolerances. */
 typedef struct Worst {
@@ -46,9 +47,7 @@ static double excess_of(double a, double b, Tolerance tol) {
   return distance <= allowed ? 1 : allowed > 0 ? distance / allowed : HUGE_VAL;
 }
 
-static double as_double(CtDtype dtype, Elem e) {
-  return ct_is_float(dtype) ? e.f : (double)e.i;
-}
+static double as_double(CtDtype dtype, Elem e) { return ct_is_float(dtype) ? e.f : (double)e.i; }
 
 static double compare(CtDtype ta, Elem a, CtDtype tb, Elem b, Tolerance tol) {
   bool exact = !ct_is_float(ta) && !ct_is_float(tb);
@@ -128,8 +127,8 @@ static int report(lua_State *L, const CtCx *cx, const Tensor *a, const Tensor *b
   push_value(L, a->dtype, w->a);
   push_value(L, b->dtype, w->b);
   lua_pushfstring(L, "%I of %I elements differ by more than %s; the worst is %s: %s and %s",
-                  (LUAI_UACINT)w->n_differ, (LUAI_UACINT)n, rule,
-                  coordinate_text(L, cx, a, w->at), lua_tostring(L, -2), lua_tostring(L, -1));
+                  (LUAI_UACINT)w->n_differ, (LUAI_UACINT)n, rule, coordinate_text(L, cx, a, w->at),
+                  lua_tostring(L, -2), lua_tostring(L, -1));
   lua_replace(L, -3);
   lua_pop(L, 1);
   return 2;
@@ -179,55 +178,21 @@ static int allclose(lua_State *L) {
 
 /* {====== matmul: the product on the host ====== */
 
-/* C (m,n) = A (m,k) * B (n,k)', all column-major and dense. */
+/* C (m,n) = A (m,k) * B (n,k)'. */
 typedef struct Product {
   int64_t m, n, k;
 } Product;
 
-enum { ROWS = 512, DEPTH = 4 }; /* rows of A and C that stay in the first cache; columns at a time */
-
-/* c[0..rows) += a * b over DEPTH columns of A. */
-static void add_columns(double *c, const double *a, int64_t lda, const double b[DEPTH],
-                        int64_t rows) {
-  for (int64_t i = 0; i < rows; i++) {
-    c[i] += a[i] * b[0] + a[i + lda] * b[1] + a[i + 2 * lda] * b[2] + a[i + 3 * lda] * b[3];
-  }
-}
-
-static void add_column(double *c, const double *a, double b, int64_t rows) {
-  for (int64_t i = 0; i < rows; i++) {
-    c[i] += a[i] * b;
-  }
-}
-
-static void add_row_block(const Product *p, const double *A, const double *B, double *C,
-                          int64_t row, int64_t rows) {
-  for (int64_t j = 0; j < p->n; j++) {
-    double *c = C + row + j * p->m;
-    int64_t k = 0;
-    for (; k + DEPTH <= p->k; k += DEPTH) {
-      double b[DEPTH];
-      for (int d = 0; d < DEPTH; d++) {
-        b[d] = B[j + (k + d) * p->n];
-      }
-      add_columns(c, A + row + k * p->m, p->m, b, rows);
-    }
-    for (; k < p->k; k++) {
-      add_column(c, A + row + k * p->m, B[j + k * p->n], rows);
-    }
-  }
-}
-
-static void multiply_plain(const Product *p, const double *A, const double *B, double *C) {
-  memset(C, 0, (size_t)(p->m * p->n) * sizeof *C);
-  for (int64_t row = 0; row < p->m; row += ROWS) {
-    add_row_block(p, A, B, C, row, ct_min(ROWS, p->m - row));
-  }
-}
-
 static CtGemm gemm_of(const Product *p, bool f64) {
-  return (CtGemm){.f64 = f64, .trans_b = true, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k,
-                  .lda = (int)p->m, .ldb = (int)p->n, .ldc = (int)p->m, .alpha = 1};
+  return (CtGemm){.f64 = f64,
+                  .trans_b = true,
+                  .m = (int)p->m,
+                  .n = (int)p->n,
+                  .k = (int)p->k,
+                  .lda = (int)p->m,
+                  .ldb = (int)p->n,
+                  .ldc = (int)p->m,
+                  .alpha = 1};
 }
 
 static bool fits_blas(const Product *p) {
@@ -238,19 +203,7 @@ static void multiply_doubles(const Product *p, const double *A, const double *B,
   CtGemm g = gemm_of(p, true);
   CtErr err;
   if (!fits_blas(p) || ct_hostblas_gemm(&g, A, B, C, &err) != CT_OK) {
-    multiply_plain(p, A, B, C);
-  }
-}
-
-static void multiply_integers(const Product *p, const int64_t *A, const int64_t *B, int64_t *C) {
-  for (int64_t j = 0; j < p->n; j++) {
-    for (int64_t i = 0; i < p->m; i++) {
-      uint64_t sum = 0;
-      for (int64_t k = 0; k < p->k; k++) {
-        sum += (uint64_t)A[i + k * p->m] * (uint64_t)B[j + k * p->n];
-      }
-      C[i + j * p->m] = (int64_t)sum;
-    }
+    ct_matmul_f64(p->m, p->n, p->k, A, B, C);
   }
 }
 
@@ -303,7 +256,7 @@ static CtStatus multiply_wide(const Product *p, const Tensor *A, const Tensor *B
   if (ct_is_float(A->dtype)) {
     multiply_doubles(p, &a->f, &b->f, &c->f);
   } else {
-    multiply_integers(p, &a->i, &b->i, &c->i);
+    ct_matmul_i64(p->m, p->n, p->k, &a->i, &b->i, &c->i);
   }
   return tensor_generate(C, narrow, c, err);
 }
@@ -364,7 +317,8 @@ static int cublas_gc(lua_State *L) {
   return 0;
 }
 
-/* The library's handle for a device, made once and kept in the registry; NULL where there is none. */
+/* The library's handle for a device, made once and kept in the registry; NULL where there is none.
+   */
 static CtCublas *get_cublas(lua_State *L, CtDevice *device) {
   CtErr err;
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, device) == LUA_TNIL) {
@@ -449,8 +403,8 @@ static int matmul(lua_State *L) {
   CtLayout layout = {NULL, NULL};
   CtErr err;
   CtTuple shape = ct_tuple_ints(cx.arena, 2, extents);
-  CtStatus status = shape == NULL ? ct_fail_nomem(&err)
-                                  : ct_layout_make(&cx, shape, NULL, &layout, &err);
+  CtStatus status =
+      shape == NULL ? ct_fail_nomem(&err) : ct_layout_make(&cx, shape, NULL, &layout, &err);
   diag_check(L, status, &err);
   const Tensor *C = tensor_push_alloc(L, "reference.matmul", A->dtype, layout, A->storage->device);
   if (!multiply_device(L, &cx, &p, A, B, C)) {

@@ -55,9 +55,9 @@ static bool is_inside(CtTuple crd, CtTuple shape) {
 static void check_inside(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call) {
   const Tensor *t = tensor_test(L, idx);
   if (!is_inside(crd, t->layout.shape)) {
-    const char *what = lua_pushfstring(L, "coordinate %s is outside the shape %s",
-                                       bind_tuple_text(cx, crd),
-                                       bind_tuple_text(cx, t->layout.shape));
+    const char *what =
+        lua_pushfstring(L, "coordinate %s is outside the shape %s", bind_tuple_text(cx, crd),
+                        bind_tuple_text(cx, t->layout.shape));
     fail_access(L, idx, cx, crd, is_call, what);
   }
 }
@@ -136,7 +136,8 @@ static int call(lua_State *L) {
 static CtTuple check_key(lua_State *L, const CtCx *cx) {
   CtTuple crd = bind_to_tuple(L, 2, cx, "coordinate");
   if (ct_has_any(crd)) {
-    fail_access(L, 1, cx, crd, false, "`_` keeps a mode, and [] is one element; write t(...) for a slice");
+    fail_access(L, 1, cx, crd, false,
+                "`_` keeps a mode, and [] is one element; write t(...) for a slice");
   }
   return crd;
 }
@@ -242,8 +243,8 @@ static int64_t size_of(CtTuple shape) { /* of a host tensor: known, and it fits 
   return ct_product(&none, shape, &n, NULL) == CT_OK ? n.v : 0;
 }
 
-/* Pushes nested tables over the modes from `mode` on: entry i + 1 has coordinate i of that mode. `step` is
-   how far apart, in linear order, two neighbours of the mode are. */
+/* Pushes nested tables over the modes from `mode` on: entry i + 1 has coordinate i of that mode.
+   `step` is how far apart, in linear order, two neighbours of the mode are. */
 static const char *push_nested(lua_State *L, const Tensor *t, int mode, const char *p,
                                int64_t step) {
   int64_t n = size_of(ct_mode(t->layout, mode).shape);
@@ -299,8 +300,10 @@ static int to(lua_State *L) {
   Tensor *copy = tensor_push_alloc(L, "to", t->dtype, t->layout, device);
   diag_check(L, ct_walk_bounds(t->layout, &lo, &hi, &size, &err), &err);
   size_t elem = ct_dtype_bytes(t->dtype);
-  diag_check(L, ct_storage_copy(t->storage, (size_t)(t->offset.v + lo) * elem, copy->storage, 0,
-                                (size_t)(hi - lo + 1) * elem, &err), &err);
+  diag_check(L,
+             ct_storage_copy(t->storage, (size_t)(t->offset.v + lo) * elem, copy->storage, 0,
+                             (size_t)(hi - lo + 1) * elem, &err),
+             &err);
   if (t->name != NULL) {
     tensor_set_name(L, -1, t->name);
   }
@@ -329,7 +332,8 @@ static CtStatus copy_elements(const Tensor *src, const Tensor *dst, CtErr *err) 
   bool overlaps = d.copy == NULL && src->storage == dst->storage;
   if (overlaps) { /* moving in place would read what it wrote */
     dense_close(&d);
-    d = (Dense){.alloc = src->storage->alloc, .bytes = (size_t)d.n * ct_dtype_bytes(src->dtype) + 1};
+    d = (Dense){.alloc = src->storage->alloc,
+                .bytes = (size_t)d.n * ct_dtype_bytes(src->dtype) + 1};
     d.copy = ct_alloc(d.alloc, d.bytes);
     status = d.copy == NULL ? ct_fail_nomem(err) : tensor_gather(src, d.copy, err);
     d.p = d.copy;

@@ -216,7 +216,8 @@ Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout 
   int64_t lo, hi, size, bytes;
   CtErr err;
   CtStatus status = ct_walk_bounds(layout, &lo, &hi, &size, &err);
-  if (status == CT_OK && (ct_mul_overflow(hi - lo + 1, (int64_t)ct_dtype_bytes(dtype), &bytes))) {
+  if (status == CT_OK && (ct_sub_overflow(hi, lo, &bytes) || ct_add_overflow(bytes, 1, &bytes) ||
+                          ct_mul_overflow(bytes, (int64_t)ct_dtype_bytes(dtype), &bytes))) {
     status = ct_fail(&err, CT_EOVERFLOW, "the tensor has more than 2^63 bytes");
   }
   if (status != CT_OK) {

@@ -1,7 +1,7 @@
 /* tensor.h: tensors as Lua sees them: an element type, a layout, an offset and the memory that they
-   look at. A host tensor owns a reference to a CtStorage (on the host or on a device); a kernel tensor
-   names a buffer of the IR that is being traced. One userdata type serves both, so that what only
-   changes the layout (tile, parallelize, slices, divides) is the same code for both.
+   look at. A host tensor owns a reference to a CtStorage (on the host or on a device); a kernel
+   tensor names a buffer of the IR that is being traced. One userdata type serves both, so that what
+   only changes the layout (tile, parallelize, slices, divides) is the same code for both.
 
    tensor.c makes tensors, tensor_data.c reaches their elements, tensor_print.c writes them as text;
    the functions of the language are in bind_tensor.c (indexing, fields), bind_create.c, bind_npy.c,
@@ -24,7 +24,7 @@ typedef union Elem {
 
 typedef struct Tensor {
   CtDtype dtype;
-  CtSpace space;      /* CT_GLOBAL on the host */
+  CtSpace space; /* CT_GLOBAL on the host */
   bool in_kernel;
   bool is_closed;     /* host: the storage was given up */
   CtLayout layout;    /* its nodes lie behind this struct, in the same userdata */
@@ -32,17 +32,18 @@ typedef struct Tensor {
   CtStorage *storage; /* one reference; NULL in a kernel and when closed */
   uint32_t buf;       /* kernel: number of the IR's buffer */
   uint32_t serial;    /* kernel: number of the trace that it belongs to */
-  const char *name;   /* of the argument or local, for messages, or NULL; anchored in user value 1 */
+  const char *name; /* of the argument or local, for messages, or NULL; anchored in user value 1 */
 } Tensor;
 
-Tensor *tensor_test(lua_State *L, int idx);  /* NULL when it is none */
+Tensor *tensor_test(lua_State *L, int idx);                  /* NULL when it is none */
 Tensor *tensor_check(lua_State *L, int idx, const char *op); /* raises when it is none */
 
 /* Each pushes one new tensor; raises only for want of memory. The layout is copied. */
 
 /* A host tensor without memory: the caller puts a storage in its place, or drops it. */
 Tensor *tensor_push_new(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset);
-/* Takes a reference of its own to `storage`. Every index of the layout from `offset` on must lie in it. */
+/* Takes a reference of its own to `storage`. Every index of the layout from `offset` on must lie in
+   it. */
 Tensor *tensor_push_host(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset,
                          CtStorage *storage);
 /* `view.name` is copied (may be NULL); dtype and space are those of the view's buffer. */
@@ -51,7 +52,8 @@ Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView vi
 /* Another look at the same memory, with the name of `of`. `of` must be on the stack. */
 Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset);
 
-/* Gives up the memory, now rather than when the tensor is collected. Nothing happens the second time. */
+/* Gives up the memory, now rather than when the tensor is collected. Nothing happens the second
+   time. */
 void tensor_close(Tensor *t);
 
 /* Names the tensor at idx; a later name replaces an earlier one. */
@@ -66,7 +68,7 @@ static inline CtView tensor_view(const Tensor *t) {
   return (CtView){.buf = t->buf, .offset = t->offset, .layout = t->layout, .name = t->name};
 }
 
-/* --- host tensors: the memory (tensor_data.c) --------------------------------------------------- */
+/* --- host tensors: the memory (tensor_data.c) ------------------------------------------------- */
 
 /* The storage is there to be used: neither closed nor lost with its device. The message goes on
    after the tensor's title: "is closed; ...". */
@@ -88,7 +90,8 @@ typedef struct Dense {
 CtStatus dense_open(Dense *d, const Tensor *t, CtErr *err) CT_NODISCARD;
 void dense_close(Dense *d);
 
-/* Fills a tensor: `fn` writes its n elements, in linear order, to a dense array; it never raises. */
+/* Fills a tensor: `fn` writes its n elements, in linear order, to a dense array; it never raises.
+   */
 typedef CtStatus (*TensorFill)(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err);
 CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) CT_NODISCARD;
 
@@ -96,31 +99,30 @@ CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) C
 CtStatus tensor_get(const Tensor *t, int64_t index, Elem *out, CtErr *err) CT_NODISCARD;
 CtStatus tensor_set(const Tensor *t, int64_t index, Elem e, CtErr *err) CT_NODISCARD;
 
-/* --- elements ---------------------------------------------------------------------------------- */
+/* --- elements --------------------------------------------------------------------------------- */
 
-Elem elem_load(CtDtype dtype, const void *p);           /* p may be unaligned */
-void elem_store(CtDtype dtype, void *p, Elem e);        /* rounds f32; the integer fits */
-void elem_push(lua_State *L, CtDtype dtype, Elem e);    /* number, integer or boolean */
+Elem elem_load(CtDtype dtype, const void *p);        /* p may be unaligned */
+void elem_store(CtDtype dtype, void *p, Elem e);     /* rounds f32; the integer fits */
+void elem_push(lua_State *L, CtDtype dtype, Elem e); /* number, integer or boolean */
 /* The Lua value at idx as an element: a float takes any number, an integer one with an integral
    value in range, a bool a boolean. Messages begin with `op`. */
 CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Elem *out,
                        CtErr *err) CT_NODISCARD;
 
-/* --- text (tensor_print.c) ---------------------------------------------------------------------- */
-
+/* --- text (tensor_print.c) -------------------------------------------------------------------- */
 
 /* "f32 (4,8):(1,4) on cpu" with the elements below, elided when there are many; of a kernel tensor
    one line. */
 CtStatus tensor_print(const CtCx *cx, const Tensor *t, CtText *out, CtErr *err) CT_NODISCARD;
 
-/* --- what the kernel front end does for kernel tensors; each may raise -------------------------- */
+/* --- what the kernel front end does for kernel tensors; each may raise ------------------------ */
 
 /* Pushes the traced value of the element at `crd` (no `_` in it; leaves may be dynamic). */
 void front_load(lua_State *L, const Tensor *t, CtTuple crd);
 /* Stores the Lua value at `value_idx`: a traced value, number or boolean. */
 void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx);
-/* copy, fill, clear while a trace is running: called with the stack as Lua calls the function, return the
-   number of results. */
+/* copy, fill, clear while a trace is running: called with the stack as Lua calls the function,
+   return the number of results. */
 int front_copy(lua_State *L);
 int front_fill(lua_State *L);
 int front_clear(lua_State *L);
@@ -132,10 +134,11 @@ void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, int
    block has another number of threads. */
 void front_check_threads(lua_State *L, CtLayout thr);
 
-/* --- the functions of the language -------------------------------------------------------------- */
+/* --- the functions of the language ------------------------------------------------------------ */
 
-/* Arguments; `op` is the function's name, or NULL for an access to elements. _live raises for a host tensor that is closed or lost, and
-   for a kernel tensor of a trace that has ended; _host also for any kernel tensor. */
+/* Arguments; `op` is the function's name, or NULL for an access to elements. _live raises for a
+   host tensor that is closed or lost, and for a kernel tensor of a trace that has ended; _host also
+   for any kernel tensor. */
 Tensor *tensor_check_live(lua_State *L, int idx, const char *op);
 Tensor *tensor_check_host(lua_State *L, int idx, const char *op);
 
@@ -148,7 +151,8 @@ Tensor *tensor_push_here(lua_State *L, const char *op, CtDtype dtype, CtLayout l
 /* Registers the metatable, the functions and methods: called with the module table on top of the
    stack, where the functions on layouts already are; leaves the stack as it was. */
 void bind_open_tensor(lua_State *L);
-/* Each adds its functions to the module table at `module` and its methods to the table at `methods`. */
+/* Each adds its functions to the module table at `module` and its methods to the table at
+   `methods`. */
 void bind_add_create(lua_State *L, int module, int methods);
 void bind_add_npy(lua_State *L, int module, int methods);
 void bind_add_partition(lua_State *L, int module, int methods);

@@ -8,7 +8,8 @@
 
 enum { MAX_ROWS = 12, MAX_COLS = 10, MAX_SLICES = 4, CELL_BYTES = 32 };
 
-/* Which coordinates of a mode are shown: all n, or n_head from the front and n_tail from the end. */
+/* Which coordinates of a mode are shown: all n, or n_head from the front and n_tail from the end.
+   */
 typedef struct Axis {
   int64_t n;
   int n_shown, n_head;
@@ -21,9 +22,7 @@ static Axis make_axis(int64_t n, int max) {
   return (Axis){n, max - 1, max / 2};
 }
 
-static int64_t axis_at(const Axis *a, int i) {
-  return i < a->n_head ? i : a->n - a->n_shown + i;
-}
+static int64_t axis_at(const Axis *a, int i) { return i < a->n_head ? i : a->n - a->n_shown + i; }
 
 static bool is_elided_at(const Axis *a, int i) { return i == a->n_head && a->n_shown < a->n; }
 

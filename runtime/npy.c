@@ -130,7 +130,8 @@ static CtStatus refuse_type(Cursor *c, Span descr, const char *why) {
                  descr.s, why);
 }
 
-/* The row of the table whose NumPy name agrees from the second character on; the first one is the byte order. */
+/* The row of the table whose NumPy name agrees from the second character on; the first one is the
+   byte order. */
 static CtDtype find_dtype(Span descr) {
   for (int t = CT_VOID + 1; t < CT_DTYPE_COUNT; t++) {
     const char *npy = ct_dtypes[t].npy;
@@ -269,7 +270,8 @@ static CtStatus parse_dict(Cursor *c, CtNpy *out) {
 }
 
 CtStatus ct_npy_measure(CtNpy *h, CtErr *err) {
-  int64_t n = 1, bytes; /* of an array with an extent of 0, too, the other extents must make sense */
+  int64_t n = 1,
+          bytes; /* of an array with an extent of 0, too, the other extents must make sense */
   bool is_empty = false;
   for (int i = 0; i < h->rank; i++) {
     is_empty = is_empty || h->shape[i] == 0;
@@ -463,8 +465,7 @@ static CtStatus write_file(const char *path, const CtText *header, const void *s
   return status;
 }
 
-CtStatus ct_npy_save(CtAlloc alloc, const char *path, const CtNpy *h, const void *src,
-                     CtErr *err) {
+CtStatus ct_npy_save(CtAlloc alloc, const char *path, const CtNpy *h, const void *src, CtErr *err) {
   CtText header;
   CtNpy whole = *h;
   CtStatus status = ct_npy_measure(&whole, err);

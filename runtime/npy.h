@@ -1,6 +1,6 @@
-/* npy.h: NumPy's .npy files: a magic string, a version, a header that is a Python dictionary, then the
-   elements. Reads formats 1.0, 2.0 and 3.0 with little-endian elements of our types in C and Fortran
-   order; writes 1.0. It knows bytes and files, neither tensors nor layouts.
+/* npy.h: NumPy's .npy files: a magic string, a version, a header that is a Python dictionary, then
+   the elements. Reads formats 1.0, 2.0 and 3.0 with little-endian elements of our types in C and
+   Fortran order; writes 1.0. It knows bytes and files, neither tensors nor layouts.
 
    Messages carry no operation and no file name when they come from ct_npy_parse; the functions on
    files put "load_npy: 'a.npy'" or "save_npy: 'a.npy'" in front. */
@@ -28,7 +28,8 @@ typedef struct CtNpy {
   size_t data_bytes; /* of the elements */
 } CtNpy;
 
-/* Bytes before the elements, from the first bytes of a file (CT_NPY_PREFIX_BYTES, or all it has). */
+/* Bytes before the elements, from the first bytes of a file (CT_NPY_PREFIX_BYTES, or all it has).
+   */
 CtStatus ct_npy_prefix(const void *bytes, size_t n, size_t *data_at, CtErr *err) CT_NODISCARD;
 
 /* Everything before the elements; n bytes are there. */

@@ -14,7 +14,8 @@ static uint64_t mix(uint64_t x) {
 
 static const uint64_t step = 0x9e3779b97f4a7c15U;
 
-/* Mixing the seed keeps the sequences of neighbouring seeds from overlapping after a few numbers. */
+/* Mixing the seed keeps the sequences of neighbouring seeds from overlapping after a few numbers.
+   */
 void ct_rand_seed(CtRand *r, uint64_t seed) {
   *r = (CtRand){.key = mix(seed ^ 0x6a09e667f3bcc908U)};
 }

@@ -20,8 +20,8 @@ uint64_t ct_rand_u64(CtRand *r); /* uniform, all 64 bits */
 float ct_rand_f32(CtRand *r);    /* a multiple of 2^-24 in [0, 1), each equally likely */
 double ct_rand_f64(CtRand *r);   /* a multiple of 2^-53 in [0, 1), each equally likely */
 
-/* An integer in lo <= x <= hi, each equally likely (by rejection, so one call may draw more than one
-   number). */
+/* An integer in lo <= x <= hi, each equally likely (by rejection, so one call may draw more than
+   one number). */
 int64_t ct_rand_int(CtRand *r, int64_t lo, int64_t hi);
 
 /* Standard normal, by Marsaglia's polar method: one number from each accepted point of the disc. */

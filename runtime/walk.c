@@ -56,7 +56,8 @@ static int push_mode(CtWalkMode *modes, int n, int64_t extent, int64_t stride) {
     return n;
   }
   int64_t next;
-  if (n > 0 && !ct_mul_overflow(modes[n - 1].stride, modes[n - 1].extent, &next) && next == stride) {
+  if (n > 0 && !ct_mul_overflow(modes[n - 1].stride, modes[n - 1].extent, &next) &&
+      next == stride) {
     modes[n - 1].extent *= extent;
     return n;
   }

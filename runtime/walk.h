@@ -22,7 +22,7 @@ typedef struct CtWalk {
   bool started;
 } CtWalk;
 
-/*   for (status = ct_walk_init(&w, arena, layout, err); ...; ) while (ct_walk_next(&w)) { a run }   */
+/* for (status = ct_walk_init(&w, arena, layout, err); ...; ) while (ct_walk_next(&w)) { a run } */
 CtStatus ct_walk_init(CtWalk *w, CtArena *arena, CtLayout layout, CtErr *err) CT_NODISCARD;
 bool ct_walk_next(CtWalk *w); /* false after the last run */
 
@@ -35,8 +35,8 @@ static inline bool ct_walk_is_dense(const CtWalk *w) {
 CtStatus ct_walk_bounds(CtLayout layout, int64_t *lo, int64_t *hi, int64_t *size,
                         CtErr *err) CT_NODISCARD;
 
-/* Copies elements of `bytes` bytes: gather to a dense array, scatter from one. `base` is the address
-   of index 0. The walk is used up. */
+/* Copies elements of `bytes` bytes: gather to a dense array, scatter from one. `base` is the
+   address of index 0. The walk is used up. */
 void ct_walk_gather(CtWalk *w, size_t bytes, const void *base, void *dst);
 void ct_walk_scatter(CtWalk *w, size_t bytes, void *base, const void *src);
 

@@ -13,6 +13,7 @@ local modules = {
     { name = "arena", files = { "arena" }, uses = { "err" } },
     { name = "text", files = { "text" }, uses = { "arena" } },
     { name = "rand", files = { "rand" }, uses = { "base" } },
+    { name = "matmul", files = { "matmul" }, uses = { "base" } },
     { name = "dtype", files = { "dtypes?" }, uses = { "text" } },
     { name = "npy", files = { "npy" }, uses = { "dtype" } },
 
@@ -51,7 +52,7 @@ local modules = {
     { name = "interp", files = { ".*" },
       uses = { "rewrite", "stdlib", "cuttle", "runtime/ct", "runtime/ir", "runtime/pass",
         "runtime/emit_cuda", "runtime/simt", "runtime/nvrtc", "runtime/blas", "runtime/storage",
-        "runtime/npy", "runtime/rand" } },
+        "runtime/npy", "runtime/rand", "runtime/matmul" } },
   },
 }
 

@@ -60,7 +60,8 @@ static void test_headers(void) {
       {"{'descr': '<i8', 'fortran_order': False, 'shape': (), }\n", "i64 C () 8"},
       {"{'descr': '|b1', 'fortran_order': False, 'shape': (2, 0, 3), }\n", "bool C (2,0,3) 0"},
       {"{'descr': '=f4', 'fortran_order': False, 'shape': (1,)}", "f32 C (1) 4"},
-      {"{\"shape\": (7L, 2L), \"fortran_order\": True, \"descr\": \"<f4\"}", "f32 Fortran (7,2) 56"},
+      {"{\"shape\": (7L, 2L), \"fortran_order\": True, \"descr\": \"<f4\"}",
+       "f32 Fortran (7,2) 56"},
       {"{ 'shape' :\t( 7 ,2 ) ,'fortran_order':False,'descr':'<f4'\n}", "f32 C (7,2) 56"},
       {"{'descr': '>f4', 'fortran_order': False, 'shape': (3,), }",
        "has elements of type '>f4' (big-endian); only little-endian elements can be read"},
@@ -118,8 +119,8 @@ static void test_prefix(void) {
     IS_STR(describe(f.bytes, f.n), "f32 Fortran (2) 8", "format %d.0", major);
   }
   File f = make_file(4, good);
-  IS_STR(describe(f.bytes, f.n),
-         "has format version 4.0; versions 1.0, 2.0 and 3.0 can be read", "format 4.0");
+  IS_STR(describe(f.bytes, f.n), "has format version 4.0; versions 1.0, 2.0 and 3.0 can be read",
+         "format 4.0");
   f = make_file(2, good);
   f.bytes[10] = 0xff;
   f.bytes[11] = 0xff;
@@ -133,7 +134,8 @@ static void test_prefix(void) {
   for (size_t n = 0; n < f.n; n++) {
     unsigned char *exact = malloc(n + 1); /* so that reading past n is seen by a sanitizer */
     memcpy(exact, f.bytes, n);
-    all = all && strcmp(describe(exact, n), n < 6 ? "is not a .npy file" : "ends within its header") == 0;
+    all = all &&
+          strcmp(describe(exact, n), n < 6 ? "is not a .npy file" : "ends within its header") == 0;
     free(exact);
   }
   OK(all, "each shorter file is refused");
@@ -195,8 +197,8 @@ static void test_files(void) {
          "load_npy: '/tmp/cuttle-test-npy.npy' ends after 0 of 4398046511104 data bytes",
          "a file that claims 4 TiB is refused before memory is asked for");
   write_bytes("", 0);
-  IS_STR(load(path, back, sizeof back),
-         "load_npy: '/tmp/cuttle-test-npy.npy' is not a .npy file", "an empty file");
+  IS_STR(load(path, back, sizeof back), "load_npy: '/tmp/cuttle-test-npy.npy' is not a .npy file",
+         "an empty file");
   remove(path);
   IS_STR(load(path, back, sizeof back),
          "load_npy: '/tmp/cuttle-test-npy.npy': No such file or directory", "no file");

@@ -67,7 +67,8 @@ static void test_lent(void) {
   CtStorage *s;
   CtErr err;
   OK(ct_storage_wrap((CtAlloc){counting, NULL}, NULL, memory, 4, take_back, text, &s, &err) ==
-         CT_OK, "wrap");
+         CT_OK,
+     "wrap");
   OK(ct_storage_write(s, 0, "L", 1, &err) == CT_OK && memory[0] == 'L', "it is the lender's");
   ct_storage_retain(s);
   ct_storage_release(s);

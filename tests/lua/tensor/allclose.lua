@@ -26,8 +26,8 @@ print(allclose(full(bool, 1, true), full(bool, 1, false)))
 local function try(f, ...)
   print((select(2, pcall(f, ...)):gsub("^[^:]*:%d+: ", "")))
 end
--- expect: allclose: A has shape (4,5) but B has (5,4); expected modes of the same sizes
-try(function() local B = zeros(f32, {5, 4}) return allclose(A, B) end)
+-- expect: allclose: A has shape (4,5) but C has (5,4); expected modes of the same sizes
+try(function() local C = zeros(f32, {5, 4}) return allclose(A, C) end)
 -- expect: allclose: argument 2 is a number; a tensor was expected
 try(function() return allclose(A, 1) end)
 -- expect: allclose: rtol = -1.0 is no tolerance; expected a number >= 0

@@ -5,7 +5,7 @@ print(B[{2, 1}], B[11], B.layout)        -- expect: 5.0	11.0	(3,4):(4,1)
 copy(A(_, 0), B(_, 3))
 print(B[{2, 3}])                         -- expect: 2.0
 local V = arange(i32, 6)
-local W = arange(i32, 8)                 
+local W = arange(i32, 8)
 copy(view(W, 4), view(W, "4:2"))         -- onto itself: as if read whole before
 print(W[0], W[2], W[4], W[6], W[5])      -- expect: 0	1	2	3	5
 fill(B(1, _), 9)
@@ -27,7 +27,7 @@ end
 try(function() local S = zeros(f32, 6) copy(A, S) end)
 -- expect: copy: A has elements f32 but V has i32; expected the same type
 try(function() copy(A, V) end)
--- expect: copy: argument 2 is nothing; a tensor was expected
+-- expect: copy: argument 2 is missing; a tensor was expected
 try(function() copy(A) end)
 -- expect: fill: got a string where an element is f32; expected a number
 try(function() fill(A, "x") end)

@@ -36,3 +36,5 @@ try(arange, bool, 2)
 try(zeros, f32, {1 << 62, 4})
 -- expect: zeros: the tensor has more than 2^63 bytes
 try(zeros, f64, 1 << 61)
+-- expect: zeros: the tensor has more than 2^63 bytes
+try(zeros, f32, "(2,2):(-9223372036854775807,9223372036854775807)")

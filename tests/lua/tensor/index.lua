@@ -40,8 +40,8 @@ try(function() A[3] = 1.5 end)
 try(function() return C[{1, _}] end)
 -- expect: a tensor has no field 'size' to assign; elements are t[{i,j}]
 try(function() C.size = 3 end)
-D = zeros(f32, 2)
+_G.D = zeros(f32, 2)
 -- expect: D[2]: coordinate 2 is outside the shape 2
-try(function() return D[2] end)
+try(function() return _G.D[2] end)
 -- expect: the tensor[2]: coordinate 2 is outside the shape 2
 try(function() return zeros(f32, 2)[2] end)

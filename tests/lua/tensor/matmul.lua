@@ -15,7 +15,8 @@ end
 for _, dtype in ipairs{f32, f64, i32, i64} do
   for _, shapes in ipairs{{"(5,7)", "(3,7)"}, {"(5,7):(7,1)", "(3,7):(7,1)"},
                           {"(5,7):(1,9)", "(3,7):(20,2)"}, {"((2,3),7):((1,20),2)", "(1,7)"},
-                          {"(5,1)", "(4,1)"}, {"(1,6):(6,1)", "(1,6)"}, {"(33,18)", "(17,18):(18,1)"}} do
+                          {"(5,1)", "(4,1)"}, {"(1,6):(6,1)", "(1,6)"},
+                          {"(33,18)", "(17,18):(18,1)"}} do
     local A, B = rand(dtype, shapes[1]), rand(dtype, shapes[2])
     local C = reference.matmul(A, B)
     local close, why = allclose(C, product(A, B))

@@ -55,5 +55,5 @@ os.remove(path)
 try(load_npy, path)
 -- expect: save_npy: '/nowhere/a.npy': No such file or directory
 try(save_npy, "/nowhere/a.npy", zeros(f32, 1))
--- expect: load_npy: argument 1 is nothing; the name of a file was expected
+-- expect: load_npy: argument 1 is missing; the name of a file was expected
 try(load_npy)

@@ -33,7 +33,8 @@ for name, numpy in pairs(types) do
 import numpy as np
 a = np.fromfunction(lambda i, j, k: 100 * i + 10 * j + k, (4, 3, 2), dtype=np.%s)
 a = np.array(a, dtype=np.%s, order="%s")
-with open("%s", "wb") as f: np.lib.format.write_array(f, a, version=%s)]]):format(numpy, numpy, order, path, version))
+with open("%s", "wb") as f: np.lib.format.write_array(f, a, version=%s)]])
+        :format(numpy, numpy, order, path, version))
       local what = ("%s in order %s, version %s"):format(name, order, version)
       if out ~= "" then
         print("# " .. out)
@@ -79,12 +80,14 @@ print(a.dtype, a.shape, (a == b).all(), "F" if np.isfortran(a) else "C")]]):form
 end
 
 for _, case in ipairs{{"np.float32(7)", "1:0", 7.0}, {"np.array([5, 6])", "2:1", 5},
-                      {"np.zeros((0, 3))", "(0,3):(3,1)"}, {"np.array([True, False])", "2:1", true}} do
+                      {"np.zeros((0, 3))", "(0,3):(3,1)"},
+                      {"np.array([True, False])", "2:1", true}} do
   run(('import numpy as np; np.save(open("%s", "wb"), %s)'):format(path, case[1]))
   local t = load_npy(path)
   ok(tostring(t.layout) == case[2] and (case[3] == nil or t[0] == case[3]), case[1])
 end
-for _, case in ipairs{{'np.zeros(3, dtype=">f4")', "big%-endian"}, {'np.array([None])', "Python objects"},
+for _, case in ipairs{{'np.zeros(3, dtype=">f4")', "big%-endian"},
+                      {'np.array([None])', "Python objects"},
                       {'np.zeros(3, dtype=np.complex64)', "'<c8', which is no element type"},
                       {'np.zeros(3, dtype=[("a", "<f4")])', "records"}} do
   run(('import numpy as np; np.save(open("%s", "wb"), %s)'):format(path, case[1]))

@@ -26,3 +26,5 @@ try(function() view(A, 25) end)
 try(function() view(A(_, 5), 7) end)
 -- expect: view: argument 1 is a number; a tensor was expected
 try(function() view(1, 7) end)
+-- expect: view: layout 2:9223372036854775807 reaches from element 20 to 9223372036854775807 of the 24 elements of the tensor
+try(function() view(A(_, 5), "2:9223372036854775807") end)
