@@ -102,8 +102,8 @@ static void read_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg) 
   arg->dtype = t->dtype;
   arg->address = ct_storage_address(t->storage) + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
   put_byte(L, a, 'T');
-  put_byte(L, a, t->dtype);
-  put_byte(L, a, launch_index_type(arg));
+  put_byte(L, a, (int)t->dtype);
+  put_byte(L, a, (int)launch_index_type(arg));
   put_byte(L, a, launch_align(arg));
   union {
     uint64_t address;
@@ -120,7 +120,7 @@ static void read_number(lua_State *L, LaunchArgs *a, Arg *arg, CtDtype dtype, Ct
   arg->dtype = dtype;
   arg->number = v;
   put_byte(L, a, 'N');
-  put_byte(L, a, dtype);
+  put_byte(L, a, (int)dtype);
   add_slot(L, a, v);
 }
 

@@ -1,6 +1,6 @@
 -- kernel_cases.lua: runs the acceptance cases of the front end, `cuttle scripts/kernel_cases.lua DIR`:
--- every .lua file of the folder, on the current device. A case's README describes its fields. Prints
--- what failed and ends with `N passed, N failed`.
+-- every .lua file of the folder, on the current device. The folder's README describes the fields of
+-- a case. Prints TAP.
 local dir = arg[1] or error("usage: cuttle scripts/kernel_cases.lua DIR")
 
 local types = { f32 = f32, f64 = f64, i32 = i32, i64 = i64, bool = bool }
@@ -61,15 +61,13 @@ local names = {}
 for name in io.popen('ls "' .. dir .. '"'):lines() do
   if name:match("%.lua$") then names[#names + 1] = name end
 end
-local passed, failed = 0, 0
-for _, name in ipairs(names) do
+local n_failed = 0
+for i, name in ipairs(names) do
   local ok, problem = pcall(run, dir .. "/" .. name)
-  if ok and not problem then
-    passed = passed + 1
-  else
-    failed = failed + 1
-    print(name .. ": " .. tostring(problem))
-  end
+  local passed = ok and not problem
+  n_failed = n_failed + (passed and 0 or 1)
+  print(("%sok %d - %s"):format(passed and "" or "not ", i, name))
+  if not passed then print("#   " .. tostring(problem):gsub("\n", "\n#   ")) end
 end
-print(("%d passed, %d failed"):format(passed, failed))
-os.exit(failed == 0 and passed > 0, true)
+print("1.." .. #names)
+os.exit(n_failed == 0 and #names > 0, true)
