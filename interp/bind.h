@@ -27,7 +27,7 @@
 
 /* The scratch arena, and the integers of the running trace, if there is one. */
 CtCx bind_cx(lua_State *L);
-CtCx bind_enter(lua_State *L); /* empties the arena first */
+CtCx bind_enter(lua_State *L);    /* empties the arena first */
 CtAlloc bind_alloc(lua_State *L); /* the state's memory, for what outlives the binding */
 
 /* {====== From Lua ====== */
@@ -66,9 +66,9 @@ bool bind_test_dtype(lua_State *L, int idx, CtDtype *out);    /* the object only
 
 /* `f64(2)`, `i64(n)`, `static(16)` outside a kernel: a number for a launch, of a type or constant. */
 typedef struct TypedNumber {
-  CtDtype dtype;  /* CT_VOID: static, as it is */
-  bool is_float;  /* which of the two below is meant */
-  bool is_bool;   /* of a static one: i is 0 or 1 */
+  CtDtype dtype; /* CT_VOID: static, as it is */
+  bool is_float; /* which of the two below is meant */
+  bool is_bool;  /* of a static one: i is 0 or 1 */
   int64_t i;
   double f;
 } TypedNumber;
@@ -78,11 +78,12 @@ void bind_push_number(lua_State *L, TypedNumber n);
 /* {====== To Lua: each pushes one value [-0, +1, m] ====== */
 
 void bind_push_any(lua_State *L);
-void bind_push_int(lua_State *L, CtInt i);     /* an integer, run-time value, basis element or `_` */
-void bind_push_tuple(lua_State *L, CtTuple t); /* an integer, or nested tables that print as tuples */
+void bind_push_int(lua_State *L, CtInt i); /* an integer, run-time value, basis element or `_` */
+void bind_push_tuple(lua_State *L,
+                     CtTuple t); /* an integer, or nested tables that print as tuples */
 void bind_push_layout(lua_State *L, CtLayout l); /* copied into the new userdata */
 void bind_push_dtype(lua_State *L, CtDtype t);
-void bind_push_text(lua_State *L, CtText *t);  /* and clears it; raises when an append had failed */
+void bind_push_text(lua_State *L, CtText *t); /* and clears it; raises when an append had failed */
 
 /* A text in the scratch arena: nothing to free, and nothing lost when a Lua function raises. */
 void bind_text_init(CtText *t, const CtCx *cx);

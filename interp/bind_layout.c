@@ -123,13 +123,15 @@ static int values(lua_State *L) {
   CtLayout l = bind_to_layout(L, 1, &cx, "values");
   diag_check(L, ct_size(&cx, l, &n, &err), &err);
   if (!ct_layout_is_static(l)) {
-    return diag_error(L, "values: the layout %s has run-time extents or strides; they must be static",
+    return diag_error(L,
+                      "values: the layout %s has run-time extents or strides; they must be static",
                       bind_layout_text(&cx, l));
   }
   lua_createtable(L, n.v < INT32_MAX ? (int)n.v : 0, 0);
   for (int64_t i = 0; i < n.v; i++) {
     CtInt at;
-    diag_check(L, ct_crd2idx(&cx, &(CtNode){.rank = CT_LEAF, .len = 1, .i = ct_int(i)}, l, &at, &err),
+    diag_check(L,
+               ct_crd2idx(&cx, &(CtNode){.rank = CT_LEAF, .len = 1, .i = ct_int(i)}, l, &at, &err),
                &err);
     bind_push_int(L, at);
     lua_rawseti(L, -2, i + 1);
@@ -261,30 +263,31 @@ static int binary(lua_State *L, const char *op, BinaryOp fn) {
 }
 
 /* One row each: name in the language, body, function of the core. */
-#define ALGEBRA(X)                                                                                 \
-  X(coalesce, with_profile)                                                                        \
-  X(filter, with_profile)                                                                          \
-  X(complement, with_profile)                                                                      \
-  X(flatten, unary)                                                                                \
-  X(filter_zeros, unary)                                                                           \
-  X(right_inverse, unary)                                                                          \
-  X(left_inverse, unary)                                                                           \
-  X(layout_like, unary)                                                                            \
-  X(fragment_layout_like, unary)                                                                   \
-  X(composition, with_tiler)                                                                       \
-  X(logical_divide, with_tiler)                                                                    \
-  X(zipped_divide, with_tiler)                                                                     \
-  X(tiled_divide, with_tiler)                                                                      \
-  X(flat_divide, with_tiler)                                                                       \
-  X(logical_product, with_tiler)                                                                   \
-  X(zipped_product, with_tiler)                                                                    \
-  X(tiled_product, with_tiler)                                                                     \
-  X(flat_product, with_tiler)                                                                      \
-  X(blocked_product, binary)                                                                       \
-  X(raked_product, binary)                                                                         \
+#define ALGEBRA(X)               \
+  X(coalesce, with_profile)      \
+  X(filter, with_profile)        \
+  X(complement, with_profile)    \
+  X(flatten, unary)              \
+  X(filter_zeros, unary)         \
+  X(right_inverse, unary)        \
+  X(nullspace, unary)            \
+  X(left_inverse, unary)         \
+  X(layout_like, unary)          \
+  X(fragment_layout_like, unary) \
+  X(composition, with_tiler)     \
+  X(logical_divide, with_tiler)  \
+  X(zipped_divide, with_tiler)   \
+  X(tiled_divide, with_tiler)    \
+  X(flat_divide, with_tiler)     \
+  X(logical_product, with_tiler) \
+  X(zipped_product, with_tiler)  \
+  X(tiled_product, with_tiler)   \
+  X(flat_product, with_tiler)    \
+  X(blocked_product, binary)     \
+  X(raked_product, binary)       \
   X(max_common_layout, binary)
 
-#define DEFINE(name, body)                                                                         \
+#define DEFINE(name, body) \
   static int name(lua_State *L) { return body(L, #name, ct_##name); }
 ALGEBRA(DEFINE)
 #undef DEFINE
@@ -298,6 +301,75 @@ static int max_common_vector(lua_State *L) {
   diag_check(L, ct_max_common_vector(&cx, a, b, &n, &err), &err);
   lua_pushinteger(L, n);
   return 1;
+}
+
+/* {====== Other elements ====== */
+
+typedef CtStatus (*ScaleOp)(const CtCx *, CtLayout, int64_t, CtLayout *, CtErr *);
+
+/* upcast(L, n), downcast(L, n) */
+static int scale(lua_State *L, const char *op, ScaleOp fn) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  CtLayout a = bind_to_layout(L, 1, &cx, op);
+  return push_layout(L, fn(&cx, a, bind_to_static(L, 2, op), &l, &err), &l, &err);
+}
+
+static int upcast(lua_State *L) { return scale(L, "upcast", ct_upcast); }
+static int downcast(lua_State *L) { return scale(L, "downcast", ct_downcast); }
+
+/* A number of bits, or the element type that has them. */
+static int64_t to_bits(lua_State *L, int idx) {
+  CtDtype t;
+  return bind_test_dtype(L, idx, &t) ? ct_dtypes[t].bits : bind_to_static(L, idx, "recast");
+}
+
+/* recast(L, from, to) */
+static int recast(lua_State *L) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  CtLayout a = bind_to_layout(L, 1, &cx, "recast");
+  return push_layout(L, ct_recast(&cx, a, to_bits(L, 2), to_bits(L, 3), &l, &err), &l, &err);
+}
+
+/* {====== Filling shapes ====== */
+
+/* domain_distribute(shape, n) */
+static int domain_distribute(lua_State *L) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(L);
+  CtTuple t = bind_to_tuple(L, 1, &cx, "domain_distribute");
+  int64_t n = bind_to_static(L, 2, "domain_distribute");
+  return push_layout(L, ct_domain_distribute(&cx, t, n, &l, &err), &l, &err);
+}
+
+/* The order that fills the last of n modes first; NULL when out of memory. */
+static CtTuple order_from_right(const CtCx *cx, int n) {
+  CtInt *ranks = ct_arena_alloc(cx->arena, (size_t)n * sizeof *ranks + 1);
+  for (int i = 0; ranks != NULL && i < n; i++) {
+    ranks[i] = ct_int(n - i);
+  }
+  return ranks == NULL ? NULL : ct_tuple_ints(cx->arena, n, ranks);
+}
+
+/* tile_to_shape(L, shape[, order]): order is a tuple of ranks, or "right". */
+static int tile_to_shape(lua_State *L) {
+  CtErr err;
+  CtLayout l;
+  CtTuple order = NULL;
+  CtCx cx = bind_enter(L);
+  CtLayout a = bind_to_layout(L, 1, &cx, "tile_to_shape");
+  CtTuple to = bind_to_tuple(L, 2, &cx, "tile_to_shape");
+  if (lua_type(L, 3) == LUA_TSTRING && strcmp(lua_tostring(L, 3), "right") == 0) {
+    order = order_from_right(&cx, ct_rank(to));
+    diag_check(L, order == NULL ? ct_fail_nomem(&err) : CT_OK, &err);
+  } else {
+    order = bind_opt_tuple(L, 3, &cx, "tile_to_shape");
+  }
+  return push_layout(L, ct_tile_to_shape(&cx, a, to, order, &l, &err), &l, &err);
 }
 
 /* tv_layout(thr, val) -> (thread, value) layout, tile's shape */
@@ -400,18 +472,24 @@ static const luaL_Reg methods[] = {ALGEBRA(ROW){"size", size},
                                    {"prepend", prepend},
                                    {"replace", replace},
                                    {"max_common_vector", max_common_vector},
+                                   {"upcast", upcast},
+                                   {"downcast", downcast},
+                                   {"recast", recast},
+                                   {"tile_to_shape", tile_to_shape},
                                    {"tv_layout", tv_layout},
                                    {NULL, NULL}};
 #undef ROW
 
-static const luaL_Reg functions[] = {{"shape", shape}, {"stride", stride}, {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"shape", shape}, {"stride", stride}, {"domain_distribute", domain_distribute}, {NULL, NULL}};
 
 static const luaL_Reg meta[] = {
     {"__call", call}, {"__tostring", tostring}, {"__eq", equal}, {NULL, NULL}};
 
 /* Functions on coordinates that are methods of a layout as well. */
-static const char *const coord_methods[] = {"crd2idx", "idx2crd", "slice", "slice_and_offset",
-                                            "dice", "congruent", "select"};
+static const char *const coord_methods[] = {
+    "crd2idx",   "idx2crd",          "slice",      "slice_and_offset", "dice",
+    "congruent", "weakly_congruent", "compatible", "evenly_divides",   "select"};
 
 /* Stack: language. Adds `select`, which falls back on the one of the globals. */
 static void add_select(lua_State *L) {

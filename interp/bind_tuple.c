@@ -191,8 +191,15 @@ static int crd2crd(lua_State *L) {
 
 /* The tuple that a layout or tuple has its nesting from. */
 static CtTuple to_profile(lua_State *L, int idx, const CtCx *cx, const char *op) {
-  return has_strides(L, idx) ? bind_to_layout(L, idx, cx, op).shape
-                             : bind_to_tuple(L, idx, cx, op);
+  return has_strides(L, idx) ? bind_to_layout(L, idx, cx, op).shape : bind_to_tuple(L, idx, cx, op);
+}
+
+/* {====== Relations ====== */
+
+static int push_relation(lua_State *L, CtStatus st, const bool *holds, const CtErr *err) {
+  diag_check(L, st, err);
+  lua_pushboolean(L, *holds);
+  return 1;
 }
 
 static int congruent(lua_State *L) {
@@ -201,6 +208,45 @@ static int congruent(lua_State *L) {
   lua_pushboolean(L, ct_congruent(a, to_profile(L, 2, &cx, "congruent")));
   return 1;
 }
+
+static int weakly_congruent(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  CtTuple a = to_profile(L, 1, &cx, "weakly_congruent");
+  lua_pushboolean(L, ct_weakly_congruent(a, to_profile(L, 2, &cx, "weakly_congruent")));
+  return 1;
+}
+
+static int compatible(lua_State *L) {
+  CtErr err;
+  bool holds;
+  CtCx cx = bind_enter(L);
+  CtTuple a = to_profile(L, 1, &cx, "compatible"), b = to_profile(L, 2, &cx, "compatible");
+  return push_relation(L, ct_compatible(&cx, a, b, &holds, &err), &holds, &err);
+}
+
+/* evenly_divides(shape, tiler) */
+static int evenly_divides(lua_State *L) {
+  CtErr err;
+  bool holds;
+  CtCx cx = bind_enter(L);
+  CtTuple shape = to_profile(L, 1, &cx, "evenly_divides");
+  CtTiler tiler = bind_to_tiler(L, 2, &cx, "evenly_divides");
+  return push_relation(L, ct_evenly_divides(&cx, shape, tiler, &holds, &err), &holds, &err);
+}
+
+typedef CtStatus (*Less)(CtTuple, CtTuple, bool *, CtErr *);
+
+static int less(lua_State *L, const char *op, Less fn) {
+  CtErr err;
+  bool holds;
+  CtCx cx = bind_enter(L);
+  CtTuple a = bind_to_tuple(L, 1, &cx, op), b = bind_to_tuple(L, 2, &cx, op);
+  return push_relation(L, fn(a, b, &holds, &err), &holds, &err);
+}
+
+static int lex_less(lua_State *L) { return less(L, "lex_less", ct_lex_less); }
+static int colex_less(lua_State *L) { return less(L, "colex_less", ct_colex_less); }
+static int elem_less(lua_State *L) { return less(L, "elem_less", ct_elem_less); }
 
 /* {====== Slices: slice(coord, layout or tuple), and as methods of a layout ====== */
 
@@ -259,6 +305,12 @@ static const luaL_Reg functions[] = {{"E", basis_new},
                                      {"idx2crd", idx2crd},
                                      {"crd2crd", crd2crd},
                                      {"congruent", congruent},
+                                     {"weakly_congruent", weakly_congruent},
+                                     {"compatible", compatible},
+                                     {"evenly_divides", evenly_divides},
+                                     {"lex_less", lex_less},
+                                     {"colex_less", colex_less},
+                                     {"elem_less", elem_less},
                                      {"slice", slice},
                                      {"slice_and_offset", slice_and_offset},
                                      {"dice", dice},

@@ -9,9 +9,7 @@
 
 /* {====== Context ====== */
 
-CtCx bind_cx(lua_State *L) {
-  return (CtCx){.arena = &state_of(L)->scratch, .dyn = front_dyn(L)};
-}
+CtCx bind_cx(lua_State *L) { return (CtCx){.arena = &state_of(L)->scratch, .dyn = front_dyn(L)}; }
 
 CtCx bind_enter(lua_State *L) {
   CtCx cx = bind_cx(L);
@@ -106,8 +104,10 @@ CtInt bind_to_int(lua_State *L, int idx, const char *op) {
 int64_t bind_to_static(lua_State *L, int idx, const char *op) {
   CtInt i = bind_to_int(L, idx, op);
   if (!ct_is_static(i) || i.basis_depth > 0) {
-    diag_error(L, "%s: argument %d is known only at run time; a number known while tracing was "
-                  "expected", op, idx);
+    diag_error(L,
+               "%s: argument %d is known only at run time; a number known while tracing was "
+               "expected",
+               op, idx);
   }
   return i.v;
 }
@@ -115,8 +115,8 @@ int64_t bind_to_static(lua_State *L, int idx, const char *op) {
 int bind_to_index(lua_State *L, int idx, int lo, int hi, const char *op, const char *what) {
   int64_t i = bind_to_static(L, idx, op);
   if (i < lo || i > hi) {
-    diag_error(L, "%s: %s %I is out of range; %d to %d were expected", op, what, (LUAI_UACINT)i,
-               lo, hi);
+    diag_error(L, "%s: %s %I is out of range; %d to %d were expected", op, what, (LUAI_UACINT)i, lo,
+               hi);
   }
   return (int)i;
 }
@@ -247,8 +247,7 @@ bool bind_test_layout(lua_State *L, int idx, CtLayout *out) {
 
 void bind_push_layout(lua_State *L, CtLayout l) {
   size_t n_shape = l.shape->len, n_stride = l.stride->len;
-  LayoutBox *box =
-      lua_newuserdatauv(L, sizeof *box + (n_shape + n_stride) * sizeof(CtNode), 0);
+  LayoutBox *box = lua_newuserdatauv(L, sizeof *box + (n_shape + n_stride) * sizeof(CtNode), 0);
   CtNode *nodes = (CtNode *)(box + 1);
   memcpy(nodes, l.shape, n_shape * sizeof *nodes);
   memcpy(nodes + n_shape, l.stride, n_stride * sizeof *nodes);
@@ -290,8 +289,7 @@ static CtTiler table_to_tiler(lua_State *L, int idx, const CtCx *cx, const char 
     check_empty(L, idx, op);
   }
   if (n > CT_MAX_NODES || depth >= CT_MAX_DEPTH) {
-    diag_error(L, "%s: a tiler of more than %d modes or %d levels", op, CT_MAX_NODES,
-               CT_MAX_DEPTH);
+    diag_error(L, "%s: a tiler of more than %d modes or %d levels", op, CT_MAX_NODES, CT_MAX_DEPTH);
   }
   luaL_checkstack(L, 4, NULL);
   CtTiler *items = must_alloc(L, cx, (size_t)n * sizeof *items + 1);

@@ -17,9 +17,9 @@ extern "C" {
 
 #define CUTTLE_VERSION "0.1.0"
 
-typedef struct CuttleState cuttle_State;    /* an interpreter with its devices */
-typedef struct CuttleKernel cuttle_Kernel;  /* a kernel of a script; owned by its state */
-typedef struct CuttleTensor cuttle_Tensor;  /* a tensor that the host holds */
+typedef struct CuttleState cuttle_State;   /* an interpreter with its devices */
+typedef struct CuttleKernel cuttle_Kernel; /* a kernel of a script; owned by its state */
+typedef struct CuttleTensor cuttle_Tensor; /* a tensor that the host holds */
 struct lua_State;
 
 typedef enum cuttle_Status {
@@ -49,8 +49,9 @@ typedef struct cuttle_Options {
   void (*log)(void *ud, const char *line);
   void *log_ud;
 
-  size_t memory_limit;        /* bytes on the host, tensors included; 0: none */
-  uint64_t instruction_limit; /* Lua instructions of one call below; 0: none. Kernels do not count */
+  size_t memory_limit; /* bytes on the host, tensors included; 0: none */
+  uint64_t
+      instruction_limit; /* Lua instructions of one call below; 0: none. Kernels do not count */
 
   /* Not 0: scripts have no files, no processes, no debug library, no C modules and no bytecode. A
      kernel on a GPU is not checked for what it reads: give untrusted scripts the device "cpu". */
@@ -89,8 +90,8 @@ cuttle_Kernel *cuttle_kernel(cuttle_State *S, const char *name);
    "cuda" or "cuda:1", a CUdeviceptr. `free` (may be NULL) is called once, by the state's thread,
    when neither the host nor a script holds the tensor any more; on failure (NULL) it is not called.
    The host holds the result: cuttle_tensor_release lets it go, cuttle_close does at the latest. */
-cuttle_Tensor *cuttle_tensor_wrap(cuttle_State *S, void *ptr, const char *dtype,
-                                  const char *layout, const char *device,
+cuttle_Tensor *cuttle_tensor_wrap(cuttle_State *S, void *ptr, const char *dtype, const char *layout,
+                                  const char *device,
                                   void (*free)(void *ud, void *ptr, size_t bytes), void *free_ud);
 
 /* A tensor with memory of its own, zeroed, on the state's device; held as above. */
@@ -101,8 +102,7 @@ void cuttle_tensor_release(cuttle_State *S, cuttle_Tensor *t); /* NULL is allowe
    many bytes, in the order in which they lie there. A read waits for the launches before it. */
 size_t cuttle_tensor_bytes(const cuttle_Tensor *t);
 cuttle_Status cuttle_tensor_read(cuttle_State *S, cuttle_Tensor *t, void *dst, size_t bytes);
-cuttle_Status cuttle_tensor_write(cuttle_State *S, cuttle_Tensor *t, const void *src,
-                                  size_t bytes);
+cuttle_Status cuttle_tensor_write(cuttle_State *S, cuttle_Tensor *t, const void *src, size_t bytes);
 
 typedef struct cuttle_Dim3 {
   uint32_t x, y, z; /* 0 counts as 1 */

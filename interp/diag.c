@@ -31,7 +31,7 @@ void diag_push_where(lua_State *L) {
   }
 }
 
-_Noreturn static void throw(lua_State *L) {
+_Noreturn static void throw(lua_State * L) {
   lua_error(L);
   CT_UNREACHABLE();
 }
@@ -71,10 +71,10 @@ typedef struct KindRow {
   const char *text;
 } KindRow;
 
-static const KindRow kinds[] = {
-    {LUA_TNONE, "nothing"},        {LUA_TNIL, "nil"},           {LUA_TBOOLEAN, "a boolean"},
-    {LUA_TNUMBER, "a number"},     {LUA_TSTRING, "a text"},     {LUA_TTABLE, "a table"},
-    {LUA_TFUNCTION, "a function"}, {LUA_TTHREAD, "a coroutine"}};
+static const KindRow kinds[] = {{LUA_TNONE, "nothing"},        {LUA_TNIL, "nil"},
+                                {LUA_TBOOLEAN, "a boolean"},   {LUA_TNUMBER, "a number"},
+                                {LUA_TSTRING, "a text"},       {LUA_TTABLE, "a table"},
+                                {LUA_TFUNCTION, "a function"}, {LUA_TTHREAD, "a coroutine"}};
 
 static const char *kind_of_type(int type) {
   for (size_t i = 0; i < CT_ARRAY_LEN(kinds); i++) {

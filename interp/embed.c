@@ -23,7 +23,9 @@ void cuttle_close(cuttle_State *S) {
 
 const char *cuttle_error(const cuttle_State *S) { return S->error; }
 
-struct lua_State *cuttle_lua(cuttle_State *S) { return S->L; }
+struct lua_State *cuttle_lua(cuttle_State *S) {
+  return S->L;
+}
 
 void cuttle_interrupt(cuttle_State *S) { state_stop(S); }
 
@@ -73,8 +75,8 @@ typedef struct Chunk {
 static int run_chunk(lua_State *L) {
   const Chunk *c = lua_touserdata(L, 1);
   const char *name = c->name != NULL ? c->name : c->text;
-  int status = c->text == NULL ? state_load_file(L, c->name)
-                               : state_load(L, c->text, strlen(c->text), name);
+  int status =
+      c->text == NULL ? state_load_file(L, c->name) : state_load(L, c->text, strlen(c->text), name);
   if (status != LUA_OK) {
     return lua_error(L);
   }
@@ -147,8 +149,10 @@ static int find_kernel(lua_State *L) {
   lua_getfield(L, -1, q->name);
   q->kernel = kernel_test(L, -1);
   if (q->kernel == NULL) {
-    return luaL_error(L, "cuttle_kernel: there is no kernel called '%s'; scripts define one by "
-                         "kernel(\"%s\", function ...)", q->name, q->name);
+    return luaL_error(L,
+                      "cuttle_kernel: there is no kernel called '%s'; scripts define one by "
+                      "kernel(\"%s\", function ...)",
+                      q->name, q->name);
   }
   hold(L);
   return 0;
@@ -257,11 +261,17 @@ static cuttle_Tensor *run_request(CuttleState *S, lua_CFunction fn, TensorReques
   return protect(S, fn, q) == CUTTLE_OK ? (cuttle_Tensor *)(void *)q->tensor : NULL;
 }
 
-cuttle_Tensor *cuttle_tensor_wrap(cuttle_State *S, void *ptr, const char *dtype,
-                                  const char *layout, const char *device,
+cuttle_Tensor *cuttle_tensor_wrap(cuttle_State *S, void *ptr, const char *dtype, const char *layout,
+                                  const char *device,
                                   void (*free)(void *ud, void *ptr, size_t bytes), void *free_ud) {
-  TensorRequest q = {.s = S, .op = "cuttle_tensor_wrap", .dtype = dtype, .layout = layout,
-                     .device = device, .ptr = ptr, .free = free, .free_ud = free_ud};
+  TensorRequest q = {.s = S,
+                     .op = "cuttle_tensor_wrap",
+                     .dtype = dtype,
+                     .layout = layout,
+                     .device = device,
+                     .ptr = ptr,
+                     .free = free,
+                     .free_ud = free_ud};
   return run_request(S, wrap, &q);
 }
 
@@ -303,9 +313,8 @@ static int transfer(lua_State *L) {
     return luaL_error(L, "%s: %I bytes were given for a tensor of %I", op, (LUAI_UACINT)x->bytes,
                       (LUAI_UACINT)x->tensor->storage->bytes);
   }
-  CtStatus st = x->src == NULL
-                    ? ct_storage_read(x->tensor->storage, 0, x->dst, x->bytes, &err)
-                    : ct_storage_write(x->tensor->storage, 0, x->src, x->bytes, &err);
+  CtStatus st = x->src == NULL ? ct_storage_read(x->tensor->storage, 0, x->dst, x->bytes, &err)
+                               : ct_storage_write(x->tensor->storage, 0, x->src, x->bytes, &err);
   diag_check(L, st, &err);
   return 0;
 }
@@ -339,9 +348,7 @@ static void push_arg(lua_State *L, const cuttle_Arg *a) {
     case CUTTLE_ARG_TENSOR: push_held(L, a->u.tensor); return;
     case CUTTLE_ARG_I64: n.dtype = CT_i64; break;
     case CUTTLE_ARG_STATIC: n.dtype = CT_VOID; break;
-    case CUTTLE_ARG_F64:
-      n = (TypedNumber){.dtype = CT_f64, .is_float = true, .f = a->u.f};
-      break;
+    case CUTTLE_ARG_F64: n = (TypedNumber){.dtype = CT_f64, .is_float = true, .f = a->u.f}; break;
   }
   bind_push_number(L, n);
 }
@@ -358,7 +365,7 @@ static int launch(lua_State *L) {
     push_arg(L, &q->args[i]);
   }
   launch_read(L, kernel, kernel + 1, q->n_args, &config, &args);
-  launch_run(L, kernel, &config, &args);
+  launch_repeat(L, kernel, &config, &args, 1);
   return 0;
 }
 

@@ -20,9 +20,8 @@ static const char language_key = 0; /* its address names the language's table in
 static const struct {
   void (*open)(lua_State *L);
 } openers[] = {
-    {bind_open_tuple}, {bind_open_layout}, {bind_open_dtype},
-    {bind_open_value}, {bind_open_block},  {bind_open_tensor},
-    {bind_open_kernel}, {bind_open_device},
+    {bind_open_tuple}, {bind_open_layout}, {bind_open_dtype},  {bind_open_value},
+    {bind_open_block}, {bind_open_tensor}, {bind_open_kernel}, {bind_open_device},
 };
 
 /* {====== The standard library: modules that the program carries ====== */
@@ -31,7 +30,7 @@ static int load_std_module(lua_State *L) {
   const StdModule *m = lua_touserdata(L, lua_upvalueindex(1));
   lua_settop(L, 0);
   lua_pushfstring(L, DIAG_STDLIB_PREFIX "%s.lua", m->name + sizeof "cuttle." - 1);
-  if (luaL_loadbufferx(L, m->source, m->len, lua_tostring(L, 1), "t") != LUA_OK) {
+  if (src_load(L, m->source, m->len, lua_tostring(L, 1), "t") != LUA_OK) {
     return lua_error(L);
   }
   lua_pushstring(L, m->name);
@@ -111,9 +110,7 @@ int state_load(lua_State *L, const char *text, size_t len, const char *chunkname
   return src_load(L, text, len, chunkname, load_mode(L));
 }
 
-int state_load_file(lua_State *L, const char *path) {
-  return src_load_file(L, path, load_mode(L));
-}
+int state_load_file(lua_State *L, const char *path) { return src_load_file(L, path, load_mode(L)); }
 
 /* {====== Lua's libraries ====== */
 
@@ -144,10 +141,10 @@ static int print(lua_State *L) {
 }
 
 static const luaL_Reg sandbox_libs[] = {
-    {LUA_GNAME, luaopen_base},         {LUA_LOADLIBNAME, luaopen_package},
+    {LUA_GNAME, luaopen_base},          {LUA_LOADLIBNAME, luaopen_package},
     {LUA_COLIBNAME, luaopen_coroutine}, {LUA_TABLIBNAME, luaopen_table},
-    {LUA_STRLIBNAME, luaopen_string},  {LUA_MATHLIBNAME, luaopen_math},
-    {LUA_UTF8LIBNAME, luaopen_utf8},   {NULL, NULL}};
+    {LUA_STRLIBNAME, luaopen_string},   {LUA_MATHLIBNAME, luaopen_math},
+    {LUA_UTF8LIBNAME, luaopen_utf8},    {NULL, NULL}};
 
 /* What a sandboxed script must not have: "library.name", or a global. */
 static const char *const forbidden[] = {

@@ -280,7 +280,7 @@ static void run_info(Program *p) {
   CtCache cache;
   ct_cache_init(&cache);
   printf("Cuttle     %s\n", CUTTLE_VERSION);
-  printf("Lua        %s\n", LUA_RELEASE + sizeof "Lua");
+  printf("Lua        %s.%s.%s\n", LUA_VERSION_MAJOR, LUA_VERSION_MINOR, LUA_VERSION_RELEASE);
   print_device(p->s);
   print_simt(p->s);
   print_nvrtc();

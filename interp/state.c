@@ -9,8 +9,10 @@
 
 #include "diag.h"
 
-enum { COUNT_STEP = 1000, /* instructions between two looks at the limit */
-       DEFAULT_SM = 90 };
+enum {
+  COUNT_STEP = 1000, /* instructions between two looks at the limit */
+  DEFAULT_SM = 90
+};
 
 static const char state_key = 0; /* its address names the state in the registry */
 

@@ -40,8 +40,8 @@ typedef struct CuttleState {
   /* The current device is what `device_text` says ("auto"); it is opened at first use. */
   char device_text[32];
   bool is_device_open;
-  CtDevice *device;     /* NULL: the CPU engine */
-  char device_why[1024]; /* why `auto` took the CPU engine; "" else */
+  CtDevice *device;                  /* NULL: the CPU engine */
+  char device_why[1024];             /* why `auto` took the CPU engine; "" else */
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
 

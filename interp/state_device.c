@@ -23,8 +23,8 @@ static CtStatus parse_choice(const char *text, Choice *choice, int *ordinal, CtE
     *choice = CHOICE_CUDA;
     return CT_OK;
   }
-  return ct_fail(err, CT_EINVAL, "device: '%.40s' is unknown; auto, cpu, cuda or cuda:0 was expected",
-                 text);
+  return ct_fail(err, CT_EINVAL,
+                 "device: '%.40s' is unknown; auto, cpu, cuda or cuda:0 was expected", text);
 }
 
 CtStatus state_choose_device(CuttleState *s, const char *text, CtErr *err) {

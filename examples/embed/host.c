@@ -1,0 +1,106 @@
+/* host.c: a C program that runs a script's kernel on its own arrays. Two threads, each with an
+   interpreter of its own, work at the same time: states share nothing.
+     host [script.lua [device]]     examples/embed/scale.lua on the CPU engine, where none is given
+   Link with -lcuttle, or with libcuttle.a, Lua 5.4, -lm, -ldl and -pthread. */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cuttle.h"
+
+enum { N = 100000, BLOCK = 256, N_THREADS = 2 };
+
+typedef struct Job {
+  const char *script, *device;
+  float a, b;
+  float x[N];
+  bool ok;
+} Job;
+
+static bool failed(cuttle_State *S) {
+  fprintf(stderr, "%s\n", cuttle_error(S));
+  return false;
+}
+
+/* On the host the tensor is our array itself; a GPU has a copy, which we fill. */
+static cuttle_Tensor *make_tensor(cuttle_State *S, Job *job) {
+  char layout[32];
+  snprintf(layout, sizeof layout, "%d:1", N);
+  if (strcmp(job->device, "cpu") == 0) {
+    return cuttle_tensor_wrap(S, job->x, "f32", layout, NULL, NULL, NULL);
+  }
+  cuttle_Tensor *t = cuttle_tensor_new(S, "f32", layout);
+  bool ok = t != NULL && cuttle_tensor_write(S, t, job->x, sizeof job->x) == CUTTLE_OK;
+  return ok ? t : NULL;
+}
+
+static bool fetch(cuttle_State *S, Job *job, cuttle_Tensor *t) {
+  return strcmp(job->device, "cpu") == 0 ||
+         cuttle_tensor_read(S, t, job->x, sizeof job->x) == CUTTLE_OK;
+}
+
+static bool scale(cuttle_State *S, Job *job) {
+  cuttle_Kernel *kernel = NULL;
+  if (cuttle_dofile(S, job->script) == CUTTLE_OK) {
+    kernel = cuttle_kernel(S, "scale");
+  }
+  cuttle_Tensor *t = make_tensor(S, job);
+  if (kernel == NULL || t == NULL) {
+    return failed(S);
+  }
+  cuttle_Arg args[] = {cuttle_float(job->a), cuttle_float(job->b), cuttle_tensor(t)};
+  cuttle_Dim3 grid = {(N + BLOCK - 1) / BLOCK, 1, 1}, block = {BLOCK, 1, 1};
+  if (cuttle_launch(S, kernel, grid, block, 3, args) != CUTTLE_OK || !fetch(S, job, t)) {
+    return failed(S);
+  }
+  return true;
+}
+
+static void *run_job(void *arg) {
+  Job *job = arg;
+  cuttle_Options options = {.size = sizeof options, .device = job->device};
+  cuttle_State *S = cuttle_open(&options);
+  if (S == NULL) {
+    fputs("not enough memory\n", stderr);
+    return NULL;
+  }
+  job->ok = scale(S, job);
+  cuttle_close(S);
+  return NULL;
+}
+
+/* a * x + b of small integers is exact. */
+static bool check(const Job *job) {
+  for (int i = 0; i < N; i++) {
+    if (job->x[i] != job->a * (float)i + job->b) {
+      printf("x[%d] is %g\n", i, (double)job->x[i]);
+      return false;
+    }
+  }
+  return job->ok;
+}
+
+int main(int argc, char **argv) {
+  static Job jobs[N_THREADS];
+  pthread_t threads[N_THREADS];
+  bool ok = true;
+  for (int i = 0; i < N_THREADS; i++) {
+    jobs[i].script = argc > 1 ? argv[1] : "examples/embed/scale.lua";
+    jobs[i].device = argc > 2 ? argv[2] : "cpu";
+    jobs[i].a = (float)(i + 2);
+    jobs[i].b = 1.0F;
+    for (int k = 0; k < N; k++) {
+      jobs[i].x[k] = (float)k;
+    }
+    ok = pthread_create(&threads[i], NULL, run_job, &jobs[i]) == 0 && ok;
+  }
+  for (int i = 0; ok && i < N_THREADS; i++) {
+    pthread_join(threads[i], NULL);
+    bool right = check(&jobs[i]);
+    printf("state %d: %g * x + %g on %d floats: %s\n", i, (double)jobs[i].a, (double)jobs[i].b, N,
+           right ? "correct" : "wrong");
+    ok = ok && right;
+  }
+  return ok ? 0 : 1;
+}
