@@ -42,7 +42,14 @@ typedef enum CtPrint {
   CT_PRINT_NAMED   /* declared where it stands */
 } CtPrint;
 
-typedef enum CtJump { CT_JUMP_BREAK, CT_JUMP_CONTINUE, CT_JUMP_RETURN, CT_JUMP_GOTO } CtJump;
+/* How a BREAK is said; NONE: control comes there anyway. */
+typedef enum CtJump {
+  CT_JUMP_NONE,
+  CT_JUMP_BREAK,
+  CT_JUMP_CONTINUE,
+  CT_JUMP_RETURN,
+  CT_JUMP_GOTO
+} CtJump;
 
 /* buf + offset under a name, for tile operations; declared right after the offset's operation. */
 typedef struct CtEmitPtr {
@@ -67,8 +74,10 @@ typedef struct CtEmitVal {
   uint8_t use;    /* how often one use may be evaluated, see emit_plan.c */
   uint8_t jump;   /* BREAK: CtJump */
   bool crosses_loop;
+  bool is_initial; /* the value that the variable of its name gets */
   bool declares;  /* SET: declares its variable */
   bool has_label; /* some goto goes behind it */
+  bool absorbs;   /* IF: what follows in its region is its else part */
   const char *name, *label;
   CtEmitPtr *ptrs;
   CtVal decls;     /* VARs declared in front of it, chained by next_decl */
@@ -135,8 +144,10 @@ bool ct_emit_is_leaf(const CtIr *ir, CtVal v);
 CtEmitPtr *ct_emit_find_ptr(const CtEmit *e, uint32_t buf, CtVal v);
 /* A view's offset without its constant part, which is returned in *plus; 0 when nothing is left. */
 CtVal ct_emit_split_offset(const CtIr *ir, CtInt offset, int64_t *plus);
-/* Can `index + step` of this FOR be computed in its type, and is the direction known? */
-bool ct_emit_is_plain_for(const CtIr *ir, const CtInst *loop);
+/* A FOR's counter: the index itself; one of 64 bits, as the last step may pass the end of int; a count
+   of iterations, where the direction is not known or nothing is wide enough. */
+typedef enum CtForForm { CT_FOR_PLAIN, CT_FOR_WIDE, CT_FOR_COUNTED } CtForForm;
+CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop);
 /* How often $name stands in an escape's text. */
 int ct_emit_escape_uses(const CtEscape *escape, int operand);
 

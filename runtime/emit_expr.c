@@ -107,6 +107,9 @@ void ct_emit_float(CtEmit *e, CtDtype type, double v) {
     return;
   }
   shortest(type, v, text, sizeof text);
+  if (strchr(text, 'e') != NULL && fabs(v) >= 1 && fabs(v) < 1e9) {
+    snprintf(text, sizeof text, "%.0f", v); /* 100, not 1e+02 */
+  }
   ct_text_puts(&e->body, text);
   if (strpbrk(text, ".e") == NULL) {
     ct_text_puts(&e->body, ".0");
@@ -227,18 +230,42 @@ static bool put_difference(CtEmit *e, const CtInst *inst) {
   }
   ct_emit_expr(e, inst->args[0], CT_PREC_ADD);
   ct_text_puts(&e->body, " - ");
-  ct_emit_int(e, (CtDtype)inst->type, -right->imm.i);
+  ct_emit_int(e, CT_i32, -right->imm.i);
   return true;
+}
+
+/* "x > 3" for 3 < x. */
+static bool put_mirrored(CtEmit *e, const CtInst *inst) {
+  bool is_order = inst->op == CT_OP_LT || inst->op == CT_OP_LE;
+  if (!is_order || ct_inst(e->ir, inst->args[0])->op != CT_OP_CONST) {
+    return false;
+  }
+  ct_emit_expr(e, inst->args[1], CT_PREC_SHIFT);
+  ct_text_puts(&e->body, inst->op == CT_OP_LT ? " > " : " >= ");
+  ct_emit_expr(e, inst->args[0], CT_PREC_SHIFT);
+  return true;
+}
+
+/* A small constant behind a 64-bit operand needs no LL. */
+static void put_right(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const CtInst *right = ct_inst(e->ir, inst->args[1]);
+  if (right->op == CT_OP_CONST && right->type == CT_i64 && right->imm.i >= 0 &&
+      right->imm.i <= INT32_MAX) {
+    ct_emit_int(e, CT_i32, right->imm.i);
+  } else {
+    ct_emit_expr(e, inst->args[1], right_prec(e, v));
+  }
 }
 
 static void put_infix(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   const Spelling *s = &spellings[inst->op];
   ct_text_puts(&e->body, s->prec < min ? "(" : "");
-  if (!put_difference(e, inst)) {
+  if (!put_difference(e, inst) && !put_mirrored(e, inst)) {
     ct_emit_expr(e, inst->args[0], left_prec(e, v));
     ct_text_printf(&e->body, " %s ", s->infix);
-    ct_emit_expr(e, inst->args[1], right_prec(e, v));
+    put_right(e, v);
   }
   ct_text_puts(&e->body, s->prec < min ? ")" : "");
 }
@@ -422,24 +449,32 @@ void ct_emit_expr(CtEmit *e, CtVal v, CtPrec min) {
   }
 }
 
-void ct_emit_not(CtEmit *e, CtVal v) {
+/* not (a < b) is b <= a, unless one may be NaN. */
+static CtOp opposite_of(const CtIr *ir, const CtInst *inst) {
   static const CtOp opposite[CT_OP_COUNT] = {
       [CT_OP_EQ] = CT_OP_NE, [CT_OP_NE] = CT_OP_EQ, [CT_OP_LT] = CT_OP_LE, [CT_OP_LE] = CT_OP_LT};
-  const CtInst *inst = ct_inst(e->ir, v);
   bool is_order = inst->op == CT_OP_LT || inst->op == CT_OP_LE;
-  if (!is_spelled(e, v)) {
+  bool is_float = is_order && ct_is_float((CtDtype)ct_inst(ir, inst->args[0])->type);
+  return is_float ? CT_OP_NONE : opposite[inst->op];
+}
+
+void ct_emit_not(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  CtOp opposite = is_spelled(e, v) ? opposite_of(e->ir, inst) : CT_OP_NONE;
+  if (is_spelled(e, v) && inst->op == CT_OP_LNOT) {
+    ct_emit_expr(e, inst->args[0], CT_PREC_ANY);
+  } else if (opposite == CT_OP_NONE) {
     ct_text_putc(&e->body, '!');
     ct_emit_expr(e, v, CT_PREC_UNARY);
-  } else if (inst->op == CT_OP_LNOT) {
-    ct_emit_expr(e, inst->args[0], CT_PREC_ANY);
-  } else if (opposite[inst->op] == CT_OP_NONE ||
-             (is_order && ct_is_float((CtDtype)ct_inst(e->ir, inst->args[0])->type))) {
-    ct_text_putc(&e->body, '!'); /* NaN: !(a < b) is not b <= a */
-    ct_emit_expr(e, v, CT_PREC_UNARY);
   } else {
-    int left = is_order ? 1 : 0;
+    bool is_equal = opposite == CT_OP_EQ || opposite == CT_OP_NE;
+    bool is_const = ct_inst(e->ir, inst->args[0])->op == CT_OP_CONST;
+    int left = is_equal || !is_const ? 0 : 1; /* not (a < b): a >= b, not (3 < b): b <= 3 */
+    const char *token = is_equal ? spellings[opposite].infix
+                        : left == 1 ? spellings[opposite].infix
+                                    : (opposite == CT_OP_LE ? ">=" : ">");
     ct_emit_expr(e, inst->args[left], CT_PREC_SHIFT);
-    ct_text_printf(&e->body, " %s ", spellings[opposite[inst->op]].infix);
+    ct_text_printf(&e->body, " %s ", token);
     ct_emit_expr(e, inst->args[1 - left], CT_PREC_SHIFT);
   }
 }

@@ -113,12 +113,18 @@ static void stage_operands(Gemm *g, CtEmitNest *nest, const char *k) {
   static const char var[2] = {'m', 'n'};
   const char *array[2] = {NULL, NULL};
   const char *type = ct_dtypes[g->c.op.buf->dtype].cuda;
+  CtText decl;
+  ct_text_init(&decl, g->e->ir->arena.alloc);
   for (int i = 0; i < 2; i++) {
     if (!ct_emit_is_register(&x[i]->op)) {
       array[i] = ct_names_add(&g->e->names, wanted[i]);
-      ct_emit_line(g->e, g->inst->loc, "%s %s[%" PRId64 "];", type, array[i], x[i]->size[0]);
+      ct_text_printf(&decl, "%s%s[%" PRId64 "]", decl.len == 0 ? "" : ", ", array[i], x[i]->size[0]);
     }
   }
+  if (decl.len > 0) {
+    ct_emit_line(g->e, g->inst->loc, "%s %s;", type, ct_text_str(&decl));
+  }
+  ct_text_clear(&decl);
   for (int i = 0; i < 2; i++) {
     if (array[i] != NULL) {
       stage(g, nest, x[i], array[i], var[i], k);

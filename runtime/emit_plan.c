@@ -21,7 +21,7 @@ typedef struct Use {
   UseKind kind;
 } Use;
 
-enum { MAX_COST = 12, CALL_COST = 3, MAX_LOOK = 4096 };
+enum { MAX_COST = 12, CALL_COST = 3, MAX_LOOK = 4096, MAX_ABSORBED = 6 };
 
 /* --- numbers ------------------------------------------------------------------------------------ */
 
@@ -233,23 +233,27 @@ static void use_escape(CtEmit *e, const CtInst *inst, uint32_t pos) {
   }
 }
 
-bool ct_emit_is_plain_for(const CtIr *ir, const CtInst *loop) {
+CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop) {
   CtFacts stop = ct_inst(ir, loop->args[1])->facts;
   CtFacts step = ct_inst(ir, loop->args[2])->facts;
   int64_t max = loop->type == CT_i32 ? INT32_MAX : INT64_MAX;
-  if (step.lo > 0) {
-    return stop.hi == INT64_MIN || stop.hi - 1 <= max - step.hi;
+  bool up = step.lo > 0;
+  bool down = step.hi < 0;
+  bool fits = up ? stop.hi == INT64_MIN || stop.hi - 1 <= max - step.hi
+                 : down && (stop.lo == INT64_MAX || stop.lo + 1 >= -max - 1 - step.lo);
+  if (fits) {
+    return CT_FOR_PLAIN;
   }
-  return step.hi < 0 && (stop.lo == INT64_MAX || stop.lo + 1 >= -max - 1 - step.lo);
+  return (up || down) && loop->type == CT_i32 ? CT_FOR_WIDE : CT_FOR_COUNTED;
 }
 
 static void use_for(CtEmit *e, CtVal v, uint32_t pos) {
   const CtInst *inst = ct_inst(e->ir, v);
-  bool plain = ct_emit_is_plain_for(e->ir, inst);
+  bool counted = ct_emit_for_form(e->ir, inst) == CT_FOR_COUNTED;
   uint32_t end = e->vals[v].end;
-  use(e, inst->args[0], plain ? once(pos) : (Use){pos, end, USE_MANY});
-  use(e, inst->args[1], plain ? (Use){pos, end, USE_COND} : once(pos));
-  use(e, inst->args[2], (Use){pos, end, plain ? USE_COND : USE_MANY});
+  use(e, inst->args[0], counted ? (Use){pos, end, USE_MANY} : once(pos));
+  use(e, inst->args[1], counted ? once(pos) : (Use){pos, end, USE_COND});
+  use(e, inst->args[2], (Use){pos, end, counted ? USE_MANY : USE_COND});
 }
 
 static void use_args(CtEmit *e, const CtInst *inst, Use u) {
@@ -338,15 +342,15 @@ static CtPrint choose(const CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtEmitVal *x = &e->vals[v];
   bool repeats = x->n_uses > 1 || x->crosses_loop || x->use == USE_MANY;
-  bool needs_name = repeats && !is_trivial(e->ir, v);
+  bool needs_name = (repeats && !is_trivial(e->ir, v)) ||
+                    (inst->name != NULL && (repeats || !x->is_initial));
   switch ((CtOp)inst->op) {
     case CT_OP_GET:
       return is_clobbered(e, v) ? CT_PRINT_NAMED : CT_PRINT_INLINE;
     case CT_OP_LOAD:
-      needs_name = needs_name || inst->name != NULL || x->use != USE_ONCE || is_clobbered(e, v);
+      needs_name = needs_name || x->use != USE_ONCE || is_clobbered(e, v);
       break;
     default:
-      needs_name = needs_name || inst->name != NULL;
       break;
   }
   return needs_name ? CT_PRINT_NAMED : CT_PRINT_INLINE;
@@ -375,6 +379,15 @@ static void use_pointers(CtEmit *e, CtVal v) {
   }
 }
 
+/* `local v = x[i]` of a variable v: one of the two names is enough. */
+static void mark_initial(CtEmit *e, const CtInst *set) {
+  const char *mine = ct_inst(e->ir, set->args[0])->name;
+  const char *var = ct_inst(e->ir, (CtVal)set->imm.i)->name;
+  if (mine != NULL && var != NULL && strcmp(mine, var) == 0) {
+    e->vals[set->args[0]].is_initial = true;
+  }
+}
+
 static void plan_inst(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   CtEmitVal *x = &e->vals[v];
@@ -399,10 +412,14 @@ static void plan_inst(CtEmit *e, CtVal v) {
         use_escape(e, inst, x->pos);
       } else if (inst->op == CT_OP_STORE) {
         e->buf_used[inst->imm.i] = true;
+      } else if (inst->op == CT_OP_SET) {
+        mark_initial(e, inst);
       }
       use_args(e, inst, once(x->pos));
       break;
     case CT_CLS_JUMP:
+      e->vals[inst->imm.i].n_uses++;
+      break;
     case CT_CLS_LEAF:
       break;
   }
@@ -445,38 +462,78 @@ static bool touches(const CtEmit *e, CtVal v) {
   return inst->op == CT_OP_SET || (inst->op == CT_OP_GET && e->vals[v].n_uses > 0);
 }
 
-typedef enum Init { INIT_NO, INIT_YES, INIT_READ } Init;
+/* Definite assignment: is the variable set on all ways to here? After a jump, no way leads here. */
+typedef struct Flow {
+  const CtEmit *e;
+  CtVal var;
+  bool is_set;
+  bool is_read_early; /* some read is not preceded by a SET */
+  struct Exit *exits; /* of the operations around, innermost first */
+} Flow;
 
-static Init region_init(const CtEmit *e, CtRegion r, CtVal from, CtVal var);
+typedef struct Exit {
+  CtVal target;
+  bool is_set; /* at all jumps out of it so far */
+  struct Exit *outer;
+} Exit;
 
-/* What is sure of the variable after this operation: nothing, it was set, it was read before that. */
-static Init inst_init(const CtEmit *e, CtVal v, CtVal var) {
-  const CtInst *inst = ct_inst(e->ir, v);
-  if (ct_ops[inst->op].cls != CT_CLS_REGION) {
-    if (!touches(e, v) || inst->imm.i != var) {
-      return INIT_NO;
-    }
-    return inst->op == CT_OP_SET ? INIT_YES : INIT_READ;
+static void flow_region(Flow *f, CtRegion r, CtVal from);
+
+static void flow_if(Flow *f, const CtInst *inst) {
+  bool before = f->is_set;
+  flow_region(f, inst->u.regions[0], 0);
+  bool after_then = f->is_set;
+  f->is_set = before;
+  if (inst->u.regions[1] != 0) {
+    flow_region(f, inst->u.regions[1], 0);
   }
-  Init first = region_init(e, inst->u.regions[0], 0, var);
-  if (inst->op != CT_OP_IF) {
-    return first == INIT_READ ? INIT_READ : INIT_NO;
-  }
-  Init other = inst->u.regions[1] == 0 ? INIT_NO : region_init(e, inst->u.regions[1], 0, var);
-  if (first == INIT_READ || other == INIT_READ) {
-    return INIT_READ;
-  }
-  return first == INIT_YES && other == INIT_YES ? INIT_YES : INIT_NO;
+  f->is_set = f->is_set && after_then;
 }
 
-static Init region_init(const CtEmit *e, CtRegion r, CtVal from, CtVal var) {
-  CtVal v = from != 0 ? from : e->ir->regions[r].first;
-  Init init = INIT_NO;
-  while (v != 0 && init == INIT_NO) {
-    init = inst_init(e, v, var);
-    v = ct_inst(e->ir, v)->next;
+static void flow_body(Flow *f, CtVal v) {
+  const CtInst *inst = ct_inst(f->e->ir, v);
+  bool before = f->is_set;
+  Exit exit = {v, true, f->exits};
+  f->exits = &exit;
+  flow_region(f, inst->u.regions[0], 0);
+  f->exits = exit.outer;
+  switch ((CtOp)inst->op) {
+    case CT_OP_BLOCK: f->is_set = f->is_set && exit.is_set; break;
+    case CT_OP_LOOP: f->is_set = exit.is_set; break;
+    default: f->is_set = before; break; /* a FOR may run no iteration */
   }
-  return init;
+}
+
+static void flow_jump(Flow *f, CtVal target) {
+  for (Exit *x = f->exits; x != NULL; x = x->outer) {
+    if (x->target == target) {
+      x->is_set = x->is_set && f->is_set;
+    }
+  }
+  f->is_set = true;
+}
+
+static void flow_region(Flow *f, CtRegion r, CtVal from) {
+  const CtIr *ir = f->e->ir;
+  for (CtVal v = from != 0 ? from : ir->regions[r].first; v != 0; v = ct_inst(ir, v)->next) {
+    const CtInst *inst = ct_inst(ir, v);
+    if (inst->op == CT_OP_IF) {
+      flow_if(f, inst);
+    } else if (ct_ops[inst->op].cls == CT_CLS_REGION) {
+      flow_body(f, v);
+    } else if (inst->op == CT_OP_BREAK) {
+      flow_jump(f, (CtVal)inst->imm.i);
+    } else if (touches(f->e, v) && inst->imm.i == f->var) {
+      f->is_read_early = f->is_read_early || (inst->op == CT_OP_GET && !f->is_set);
+      f->is_set = f->is_set || inst->op == CT_OP_SET;
+    }
+  }
+}
+
+static bool is_set_first(const CtEmit *e, CtRegion r, CtVal from, CtVal var) {
+  Flow f = {.e = e, .var = var};
+  flow_region(&f, r, from);
+  return !f.is_read_early;
 }
 
 /* The operation of an enclosing region that contains v, or v itself. */
@@ -487,20 +544,43 @@ static CtVal ancestor_in(const CtEmit *e, CtVal v, CtRegion r) {
   return v;
 }
 
+/* Is `inner`, of the block's body, in the scope around the block? The braces of a labelled block, or
+   of an else part that takes in the rest of the block, are in between. */
+static bool is_same_scope(const CtEmit *e, CtVal block, CtVal inner) {
+  if (ct_inst(e->ir, block)->op != CT_OP_BLOCK || e->vals[block].has_label) {
+    return false;
+  }
+  CtVal v = e->ir->regions[ct_inst(e->ir, block)->u.regions[0]].first;
+  while (v != inner && !e->vals[v].absorbs) {
+    v = ct_inst(e->ir, v)->next;
+  }
+  return v == inner;
+}
+
 /* A variable that is set before it is read is declared in the innermost region of its uses. Any other
    one keeps its value from one iteration to the next, so it is declared outside of all loops. */
 static void place_var(CtEmit *e, CtVal var) {
   CtEmitVal *x = &e->vals[var];
   CtVal at = ancestor_in(e, x->first, x->home);
-  if (region_init(e, x->home, at, var) != INIT_YES) {
+  if (!is_set_first(e, x->home, at, var)) {
     while (e->regions[x->home].loop != 0) {
       at = e->ir->regions[x->home].owner;
       x->home = ct_inst(e->ir, at)->region;
     }
     x->declares = true; /* with a value */
-  } else if (ct_inst(e->ir, at)->op == CT_OP_SET) {
-    e->vals[at].declares = true;
-    return;
+  } else {
+    CtVal inner = at;
+    while (ct_inst(e->ir, inner)->op == CT_OP_BLOCK) {
+      CtVal next = ancestor_in(e, x->first, ct_inst(e->ir, inner)->u.regions[0]);
+      if (!is_same_scope(e, inner, next)) {
+        break;
+      }
+      inner = next;
+    }
+    if (ct_inst(e->ir, inner)->op == CT_OP_SET) {
+      e->vals[inner].declares = true;
+      return;
+    }
   }
   x->next_decl = e->vals[at].decls;
   e->vals[at].decls = var;
@@ -544,19 +624,56 @@ static bool is_last(const CtEmit *e, CtVal v, CtVal within) {
   }
 }
 
-static CtJump choose_jump(const CtEmit *e, CtVal v) {
+/* Is all that follows an IF, up to the end of the block, in the regions around it, so that it can be
+   made part of the IF? */
+static bool leads_to_end(const CtEmit *e, CtVal v, CtVal block) {
+  for (;;) {
+    CtRegion r = ct_inst(e->ir, v)->region;
+    CtVal owner = e->ir->regions[r].owner;
+    const CtInst *inst = ct_inst(e->ir, owner);
+    if (owner == block) {
+      return true;
+    }
+    bool is_else = inst->op == CT_OP_IF && inst->u.regions[1] == r;
+    if (owner == 0 || inst->op == CT_OP_FOR || inst->op == CT_OP_LOOP ||
+        (inst->next != 0 && !(is_else && e->vals[owner].absorbs))) {
+      return false;
+    }
+    v = owner;
+  }
+}
+
+/* `if (c) { ...; leave the block }` with the rest of the block behind it: the rest may as well be in
+   the else part. Then nothing has to jump. Many of them would nest too deeply to read. */
+static bool try_absorb(CtEmit *e, CtVal v, CtVal block) {
+  CtRegion r = ct_inst(e->ir, v)->region;
+  CtVal owner = e->ir->regions[r].owner;
+  const CtInst *test = ct_inst(e->ir, owner);
+  if (owner == block || test->op != CT_OP_IF || test->u.regions[0] != r ||
+      e->vals[block].n_uses > MAX_ABSORBED || !leads_to_end(e, owner, block)) {
+    return false;
+  }
+  e->vals[owner].absorbs = true;
+  return true;
+}
+
+static CtJump choose_jump(CtEmit *e, CtVal v) {
   CtVal target = (CtVal)ct_inst(e->ir, v)->imm.i;
   CtVal loop = loop_of(e, v);
+  bool is_block = ct_inst(e->ir, target)->op == CT_OP_BLOCK;
+  if (is_block && is_last(e, v, target)) {
+    return CT_JUMP_NONE;
+  }
   if (target == loop) {
     return CT_JUMP_BREAK;
   }
   if (is_last(e, target, 0)) {
     return CT_JUMP_RETURN;
   }
-  bool same_loop = loop != 0 && loop == loop_of(e, target);
-  return ct_inst(e->ir, target)->op == CT_OP_BLOCK && same_loop && is_last(e, target, loop)
-             ? CT_JUMP_CONTINUE
-             : CT_JUMP_GOTO;
+  if (is_block && loop != 0 && loop == loop_of(e, target) && is_last(e, target, loop)) {
+    return CT_JUMP_CONTINUE;
+  }
+  return is_block && try_absorb(e, v, target) ? CT_JUMP_NONE : CT_JUMP_GOTO;
 }
 
 static void plan_jumps(CtEmit *e) {
@@ -593,6 +710,6 @@ void ct_emit_plan(CtEmit *e) {
       limit_cost(e, e->order[i]);
     }
   }
-  plan_vars(e);
   plan_jumps(e);
+  plan_vars(e);
 }

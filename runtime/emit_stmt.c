@@ -86,17 +86,17 @@ static void declare_pointers(CtEmit *e, CtVal v, CtLoc loc) {
   }
 }
 
-static const char *name_var(CtEmit *e, CtVal var) {
-  const CtInst *inst = ct_inst(e->ir, var);
-  e->vals[var].name = ct_names_add(&e->names, inst->name != NULL ? inst->name : "v");
-  return e->vals[var].name;
+static const char *new_var_name(CtEmit *e, CtVal var) {
+  const char *name = ct_inst(e->ir, var)->name;
+  return ct_names_add(&e->names, name != NULL ? name : "v");
 }
 
 static void declare_vars(CtEmit *e, CtVal v) {
   for (CtVal var = e->vals[v].decls; var != 0; var = e->vals[var].next_decl) {
     CtDtype type = (CtDtype)ct_inst(e->ir, var)->type;
     ct_emit_begin(e, ct_inst(e->ir, v)->loc);
-    ct_text_printf(&e->body, "%s %s", ct_dtypes[type].cuda, name_var(e, var));
+    e->vals[var].name = new_var_name(e, var);
+    ct_text_printf(&e->body, "%s %s", ct_dtypes[type].cuda, e->vals[var].name);
     if (e->vals[var].declares) {
       ct_text_puts(&e->body, " = ");
       if (ct_is_float(type)) {
@@ -112,23 +112,40 @@ static void declare_vars(CtEmit *e, CtVal v) {
 
 /* --- statements ------------------------------------------------------------------------------------- */
 
-static void emit_region(CtEmit *e, CtRegion r, CtVal from);
+/* "s += x" for s = s + x; the operation's second operand, or 0. */
+static CtVal updated_by(const CtEmit *e, const CtInst *set) {
+  const CtInst *value = ct_inst(e->ir, set->args[0]);
+  bool is_update = value->op == CT_OP_ADD || value->op == CT_OP_SUB || value->op == CT_OP_MUL ||
+                   value->op == CT_OP_DIV;
+  if (!is_update || e->vals[set->args[0]].print != CT_PRINT_INLINE) {
+    return 0;
+  }
+  const CtInst *left = ct_inst(e->ir, value->args[0]);
+  bool is_same = left->op == CT_OP_GET && left->imm.i == set->imm.i &&
+                 e->vals[value->args[0]].print == CT_PRINT_INLINE;
+  bool plain = ct_is_float((CtDtype)value->type) || ct_emit_is_exact(e->ir, set->args[0]);
+  return is_same && plain ? value->args[1] : 0;
+}
 
 static void emit_set(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
+  CtVal var = (CtVal)inst->imm.i;
+  CtVal by = e->vals[v].declares ? 0 : updated_by(e, inst);
+  const char *name = e->vals[v].declares ? new_var_name(e, var) : e->vals[var].name;
   ct_emit_begin(e, inst->loc);
   if (e->vals[v].declares) {
-    ct_text_printf(&e->body, "%s ", type_of(e->ir, (CtVal)inst->imm.i));
-    const char *name = ct_names_add(&e->names, ct_inst(e->ir, (CtVal)inst->imm.i)->name != NULL
-                                                   ? ct_inst(e->ir, (CtVal)inst->imm.i)->name
-                                                   : "v");
+    ct_text_printf(&e->body, "%s ", type_of(e->ir, var));
+  }
+  if (by != 0) {
+    static const char token[CT_OP_COUNT] = {
+        [CT_OP_ADD] = '+', [CT_OP_SUB] = '-', [CT_OP_MUL] = '*', [CT_OP_DIV] = '/'};
+    ct_text_printf(&e->body, "%s %c= ", name, token[ct_inst(e->ir, inst->args[0])->op]);
+    ct_emit_expr(e, by, CT_PREC_ANY);
+  } else {
     ct_text_printf(&e->body, "%s = ", name);
     ct_emit_expr(e, inst->args[0], CT_PREC_ANY);
-    e->vals[inst->imm.i].name = name;
-  } else {
-    ct_text_printf(&e->body, "%s = ", e->vals[inst->imm.i].name);
-    ct_emit_expr(e, inst->args[0], CT_PREC_ANY);
   }
+  e->vals[var].name = name;
   ct_text_putc(&e->body, ';');
   ct_emit_end(e);
 }
@@ -256,6 +273,8 @@ static bool is_printed(const CtEmit *e, CtVal v) {
     case CT_CLS_PURE:
     case CT_CLS_READ:
       return x->print == CT_PRINT_NAMED;
+    case CT_CLS_JUMP:
+      return x->jump != CT_JUMP_NONE;
     default:
       return !is_wait || e->has_async;
   }
@@ -269,21 +288,55 @@ static CtVal printed_from(const CtEmit *e, CtVal v) {
   return v;
 }
 
+/* Operations in a row: from one on to the end of its region, then those of `then`. */
+typedef struct Seq {
+  CtVal from; /* 0: none */
+  const struct Seq *then;
+} Seq;
+
+static CtVal next_of(const CtEmit *e, CtVal v) { return ct_inst(e->ir, v)->next; }
+static Seq seq_of(const CtEmit *e, CtRegion r) {
+  return (Seq){r == 0 ? 0 : e->ir->regions[r].first, NULL};
+}
+
+/* The first printed operation, and what follows it. */
+static CtVal first_of(const CtEmit *e, const Seq *s, Seq *rest) {
+  for (; s != NULL; s = s->then) {
+    CtVal v = printed_from(e, s->from);
+    if (v != 0) {
+      *rest = (Seq){next_of(e, v), s->then};
+      return v;
+    }
+  }
+  *rest = (Seq){0, NULL};
+  return 0;
+}
+
+static bool is_silent(const CtEmit *e, const Seq *s) {
+  Seq rest;
+  return first_of(e, s, &rest) == 0;
+}
+
 /* The region's one printed operation, or 0. */
 static CtVal sole(const CtEmit *e, CtRegion r) {
-  CtVal v = r == 0 ? 0 : printed_from(e, e->ir->regions[r].first);
-  return v != 0 && printed_from(e, ct_inst(e->ir, v)->next) == 0 ? v : 0;
+  Seq s = seq_of(e, r), rest;
+  CtVal v = first_of(e, &s, &rest);
+  return v != 0 && is_silent(e, &rest) ? v : 0;
 }
 
-static CtVal sole_if(const CtEmit *e, CtRegion r) {
-  CtVal v = sole(e, r);
-  return v != 0 && ct_inst(e->ir, v)->op == CT_OP_IF && e->vals[v].decls == 0 ? v : 0;
+/* Is it one IF, to be written `else if`? An IF that absorbs the rest is. */
+static CtVal sole_if(const CtEmit *e, const Seq *s, Seq *rest) {
+  CtVal v = first_of(e, s, rest);
+  bool is_if = v != 0 && ct_inst(e->ir, v)->op == CT_OP_IF && e->vals[v].decls == 0;
+  return is_if && (e->vals[v].absorbs || is_silent(e, rest)) ? v : 0;
 }
 
-static void emit_body(CtEmit *e, CtRegion r) {
+static void emit_seq(CtEmit *e, const Seq *s);
+
+static void emit_body(CtEmit *e, const Seq *s) {
   size_t mark = ct_names_mark(&e->names);
   ct_emit_open(e);
-  emit_region(e, r, 0);
+  emit_seq(e, s);
   e->depth--;
   ct_names_release(&e->names, mark);
 }
@@ -317,6 +370,9 @@ static void put_jump(CtEmit *e, CtVal v) {
 }
 
 static void emit_jump(CtEmit *e, CtVal v) {
+  if (e->vals[v].jump == CT_JUMP_NONE) {
+    return;
+  }
   ct_emit_begin(e, ct_inst(e->ir, v)->loc);
   put_jump(e, v);
   ct_emit_end(e);
@@ -328,56 +384,91 @@ static CtVal sole_jump(const CtEmit *e, CtRegion r) {
   return v != 0 && ct_inst(e->ir, v)->op == CT_OP_BREAK ? v : 0;
 }
 
-static bool is_silent(const CtEmit *e, CtRegion r) {
-  return r == 0 || printed_from(e, e->ir->regions[r].first) == 0;
+/* The parts of an IF; `rest` is what follows it. */
+typedef struct Branches {
+  Seq first, other;
+  bool negated; /* first is the else part */
+} Branches;
+
+static void branches_of(const CtEmit *e, CtVal v, const Seq *rest, Branches *out) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  out->first = seq_of(e, inst->u.regions[0]);
+  out->other = seq_of(e, inst->u.regions[1]);
+  out->other.then = e->vals[v].absorbs ? rest : NULL;
+  out->negated = is_silent(e, &out->first) && !is_silent(e, &out->other);
+  if (out->negated) {
+    out->first = out->other;
+    out->other = (Seq){0, NULL};
+  }
 }
 
-/* The head of an IF up to the closing parenthesis; which region comes first. */
-static CtRegion put_if_head(CtEmit *e, const CtInst *inst, CtRegion *other) {
-  bool negated = is_silent(e, inst->u.regions[0]) && !is_silent(e, inst->u.regions[1]);
+/* A sequence that outlives this call. */
+static const Seq *keep(CtEmit *e, Seq s) {
+  Seq *copy = ct_arena_alloc(&e->arena, sizeof *copy);
+  if (copy == NULL) {
+    ct_emit_fail(e, e->ir->loc, CT_ENOMEM, "out of memory");
+    return NULL;
+  }
+  *copy = s;
+  return copy;
+}
+
+static void put_if_head(CtEmit *e, CtVal v, bool negated) {
+  CtVal cond = ct_inst(e->ir, v)->args[0];
   ct_text_puts(&e->body, "if (");
   if (negated) {
-    ct_emit_not(e, inst->args[0]);
+    ct_emit_not(e, cond);
   } else {
-    ct_emit_expr(e, inst->args[0], CT_PREC_ANY);
+    ct_emit_expr(e, cond, CT_PREC_ANY);
   }
   ct_text_puts(&e->body, ") ");
-  *other = negated || is_silent(e, inst->u.regions[1]) ? 0 : inst->u.regions[1];
-  return inst->u.regions[negated ? 1 : 0];
 }
 
-static void emit_if(CtEmit *e, CtVal v) {
-  CtRegion other;
+/* if (c) break; */
+static bool emit_short_if(CtEmit *e, CtVal v, const Branches *b) {
+  CtVal jump = sole_jump(e, ct_inst(e->ir, v)->u.regions[0]);
+  if (jump == 0 || b->negated || !is_silent(e, &b->other)) {
+    return false;
+  }
+  put_if_head(e, v, false);
+  put_jump(e, jump);
+  ct_emit_end(e);
+  return true;
+}
+
+static void emit_if(CtEmit *e, CtVal v, const Seq *rest) {
+  Branches b;
+  Seq after;
+  branches_of(e, v, rest, &b);
   ct_emit_begin(e, ct_inst(e->ir, v)->loc);
-  CtRegion first = put_if_head(e, ct_inst(e->ir, v), &other);
-  if (other == 0 && sole_jump(e, first) != 0) {
-    put_jump(e, sole_jump(e, first));
-    ct_emit_end(e);
+  if (emit_short_if(e, v, &b)) {
     return;
   }
-  for (;;) {
+  put_if_head(e, v, b.negated);
+  ct_text_putc(&e->body, '{');
+  ct_emit_end(e);
+  emit_body(e, &b.first);
+  while (!is_silent(e, &b.other)) {
+    CtVal next = sole_if(e, &b.other, &after);
+    ct_emit_begin(e, next == 0 ? nowhere : ct_inst(e->ir, next)->loc);
+    ct_text_puts(&e->body, "} else ");
+    if (next == 0) {
+      b = (Branches){.first = b.other};
+    } else {
+      branches_of(e, next, keep(e, after), &b);
+      put_if_head(e, next, b.negated);
+    }
     ct_text_putc(&e->body, '{');
     ct_emit_end(e);
-    emit_body(e, first);
-    CtVal next = other == 0 ? 0 : sole_if(e, other);
-    ct_emit_begin(e, next == 0 ? nowhere : ct_inst(e->ir, next)->loc);
-    ct_text_puts(&e->body, other == 0 ? "}" : "} else ");
-    if (other == 0) {
-      break;
-    }
-    first = other;
-    other = 0;
-    if (next != 0) {
-      first = put_if_head(e, ct_inst(e->ir, next), &other);
-    }
+    emit_body(e, &b.first);
   }
-  ct_emit_end(e);
+  ct_emit_line(e, nowhere, "}");
 }
 
-static void put_for_plain(CtEmit *e, const CtInst *inst, const char *i) {
+static void put_for(CtEmit *e, const CtInst *inst, const char *type, const char *i) {
   const CtInst *step = ct_inst(e->ir, inst->args[2]);
   bool up = step->facts.lo > 0;
-  ct_text_printf(&e->body, "for (%s %s = ", ct_dtypes[inst->type].cuda, i);
+  ct_text_printf(&e->body, "for (%s %s = ", type, i);
   ct_emit_expr(e, inst->args[0], CT_PREC_COND);
   ct_text_printf(&e->body, "; %s %s ", i, up ? "<" : ">");
   ct_emit_expr(e, inst->args[1], CT_PREC_SHIFT);
@@ -419,9 +510,32 @@ static void put_for_counted(CtEmit *e, const CtInst *inst, const char *i) {
   e->depth--;
 }
 
+static void put_for_head(CtEmit *e, const CtInst *inst, const char *i) {
+  char text[80];
+  const char *type = ct_dtypes[inst->type].cuda;
+  const char *wide;
+  switch (ct_emit_for_form(e->ir, inst)) {
+    case CT_FOR_PLAIN:
+      put_for(e, inst, type, i);
+      break;
+    case CT_FOR_WIDE: /* the counter may pass the end of int */
+      snprintf(text, sizeof text, "%.60s_64", i);
+      wide = ct_names_add(&e->names, text);
+      put_for(e, inst, "long long", wide);
+      e->depth++;
+      ct_emit_line(e, inst->loc, "const %s %s = (%s)%s;", type, i, type, wide);
+      e->depth--;
+      break;
+    case CT_FOR_COUNTED:
+      put_for_counted(e, inst, i);
+      break;
+  }
+}
+
 static void emit_for(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   size_t mark = ct_names_mark(&e->names);
+  Seq body = seq_of(e, inst->u.regions[0]);
   if (inst->imm.i < 0) {
     ct_emit_line(e, inst->loc, "#pragma unroll");
   } else if (inst->imm.i > 0) {
@@ -429,15 +543,11 @@ static void emit_for(CtEmit *e, CtVal v) {
   }
   const char *i = ct_names_add(&e->names, inst->name != NULL ? inst->name : "i");
   ct_emit_begin(e, inst->loc);
-  if (ct_emit_is_plain_for(e->ir, inst)) {
-    put_for_plain(e, inst, i);
-  } else {
-    put_for_counted(e, inst, i);
-  }
+  put_for_head(e, inst, i);
   e->vals[v].name = i;
   ct_emit_open(e);
   declare_pointers(e, v, inst->loc);
-  emit_region(e, inst->u.regions[0], 0);
+  emit_seq(e, &body);
   ct_emit_close(e, mark);
   put_label(e, v);
 }
@@ -445,13 +555,15 @@ static void emit_for(CtEmit *e, CtVal v) {
 /* The IF that begins a LOOP and does nothing but leave it in one of its regions: that region. */
 static CtRegion leaving_region(const CtEmit *e, CtVal loop, CtVal first) {
   const CtInst *inst = ct_inst(e->ir, first);
-  if (first == 0 || inst->op != CT_OP_IF || e->vals[first].decls != 0) {
+  Seq other;
+  if (first == 0 || inst->op != CT_OP_IF || e->vals[first].decls != 0 || e->vals[first].absorbs) {
     return 0;
   }
+  other = seq_of(e, inst->u.regions[1]);
   for (int i = 0; i < 2; i++) {
     CtVal jump = sole_jump(e, inst->u.regions[i]);
     bool leaves = jump != 0 && ct_inst(e->ir, jump)->imm.i == loop;
-    if (leaves && (i == 1 || is_silent(e, inst->u.regions[1]))) {
+    if (leaves && (i == 1 || is_silent(e, &other))) {
       return inst->u.regions[i];
     }
   }
@@ -460,8 +572,8 @@ static CtRegion leaving_region(const CtEmit *e, CtVal loop, CtVal first) {
 
 /* while (c) where the body begins with the test, else for (;;). */
 static void emit_loop(CtEmit *e, CtVal v) {
-  CtRegion body = ct_inst(e->ir, v)->u.regions[0];
-  CtVal first = printed_from(e, e->ir->regions[body].first);
+  Seq body = seq_of(e, ct_inst(e->ir, v)->u.regions[0]), rest;
+  CtVal first = first_of(e, &body, &rest);
   CtRegion leaving = leaving_region(e, v, first);
   const CtInst *test = ct_inst(e->ir, first);
   size_t mark = ct_names_mark(&e->names);
@@ -479,34 +591,31 @@ static void emit_loop(CtEmit *e, CtVal v) {
   }
   ct_emit_end(e);
   ct_emit_open(e);
-  if (leaving != 0 && leaving != test->u.regions[0]) {
-    emit_region(e, test->u.regions[0], 0);
+  if (leaving != 0) {
+    body = leaving == test->u.regions[0] ? rest : seq_of(e, test->u.regions[0]);
+    body.then = leaving == test->u.regions[0] ? rest.then : &rest;
   }
-  if (leaving == 0) {
-    emit_region(e, body, 0);
-  } else if (test->next != 0) {
-    emit_region(e, body, test->next);
-  }
+  emit_seq(e, &body);
   ct_emit_close(e, mark);
   put_label(e, v);
 }
 
-/* Braces where a goto leaves the block, or names might meet what follows. */
+/* Braces only where a goto leaves the block: it must not go past a declaration. */
 static void emit_block(CtEmit *e, CtVal v) {
-  const CtInst *inst = ct_inst(e->ir, v);
-  if (!e->vals[v].has_label && printed_from(e, inst->next) == 0) {
-    emit_region(e, inst->u.regions[0], 0);
+  Seq body = seq_of(e, ct_inst(e->ir, v)->u.regions[0]);
+  if (!e->vals[v].has_label) {
+    emit_seq(e, &body);
     return;
   }
   ct_emit_line(e, nowhere, "{");
-  emit_body(e, inst->u.regions[0]);
+  emit_body(e, &body);
   ct_emit_line(e, nowhere, "}");
   put_label(e, v);
 }
 
-static void emit_structure(CtEmit *e, CtVal v) {
+static void emit_structure(CtEmit *e, CtVal v, const Seq *rest) {
   switch ((CtOp)ct_inst(e->ir, v)->op) {
-    case CT_OP_IF: emit_if(e, v); break;
+    case CT_OP_IF: emit_if(e, v, rest); break;
     case CT_OP_FOR: emit_for(e, v); break;
     case CT_OP_LOOP: emit_loop(e, v); break;
     case CT_OP_BLOCK: emit_block(e, v); break;
@@ -514,8 +623,63 @@ static void emit_structure(CtEmit *e, CtVal v) {
   }
 }
 
-static void emit_inst(CtEmit *e, CtVal v) {
+/* --- choices ------------------------------------------------------------------------------------------ */
+
+/* An IF of one line that does nothing but set a variable in both parts: c ? a : b, which evaluates one
+   arm only, too. */
+static bool is_choice(const CtEmit *e, CtVal v, CtVal var) {
   const CtInst *inst = ct_inst(e->ir, v);
+  for (int i = 0; i < 2; i++) {
+    CtVal only = sole(e, inst->u.regions[i]);
+    const CtInst *arm = ct_inst(e->ir, only);
+    bool sets = arm->op == CT_OP_SET && arm->imm.i == var && arm->loc.line == inst->loc.line;
+    bool chooses = arm->op == CT_OP_IF && e->vals[only].decls == 0 && is_choice(e, only, var);
+    if (only == 0 || (!sets && !chooses)) {
+      return false;
+    }
+  }
+  return !e->vals[v].absorbs;
+}
+
+static void put_choice(CtEmit *e, CtVal v, CtPrec min) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  if (inst->op == CT_OP_SET) {
+    ct_emit_expr(e, inst->args[0], min);
+    return;
+  }
+  ct_text_puts(&e->body, min > CT_PREC_COND ? "(" : "");
+  ct_emit_expr(e, inst->args[0], CT_PREC_LOR);
+  ct_text_puts(&e->body, " ? ");
+  put_choice(e, sole(e, inst->u.regions[0]), CT_PREC_LOR);
+  ct_text_puts(&e->body, " : ");
+  put_choice(e, sole(e, inst->u.regions[1]), CT_PREC_COND);
+  ct_text_puts(&e->body, min > CT_PREC_COND ? ")" : "");
+}
+
+/* float y = c ? a : b; for a variable that is declared here. */
+static bool emit_choice(CtEmit *e, CtVal v) {
+  CtVal var = e->vals[v].decls;
+  if (ct_inst(e->ir, v)->op != CT_OP_IF || var == 0 || e->vals[var].next_decl != 0 ||
+      e->vals[var].declares || !is_choice(e, v, var)) {
+    return false;
+  }
+  ct_emit_begin(e, ct_inst(e->ir, v)->loc);
+  const char *name = new_var_name(e, var);
+  ct_text_printf(&e->body, "%s %s = ", type_of(e->ir, var), name);
+  put_choice(e, v, CT_PREC_COND);
+  ct_text_putc(&e->body, ';');
+  ct_emit_end(e);
+  e->vals[var].name = name;
+  return true;
+}
+
+/* --- all of them --------------------------------------------------------------------------------------- */
+
+static void emit_inst(CtEmit *e, CtVal v, const Seq *rest) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  if (emit_choice(e, v)) {
+    return;
+  }
   declare_vars(e, v);
   switch (ct_ops[inst->op].cls) {
     case CT_CLS_PURE:
@@ -525,7 +689,7 @@ static void emit_inst(CtEmit *e, CtVal v) {
       }
       break;
     case CT_CLS_EFFECT: emit_effect(e, v); break;
-    case CT_CLS_REGION: emit_structure(e, v); break;
+    case CT_CLS_REGION: emit_structure(e, v, rest); break;
     case CT_CLS_JUMP: emit_jump(e, v); break;
     case CT_CLS_TILE: ct_emit_tile(e, v); break;
     case CT_CLS_LEAF: break;
@@ -535,12 +699,19 @@ static void emit_inst(CtEmit *e, CtVal v) {
   }
 }
 
-/* From one operation on, or all of them. */
-static void emit_region(CtEmit *e, CtRegion r, CtVal from) {
-  for (CtVal v = from != 0 ? from : e->ir->regions[r].first; v != 0 && e->status == CT_OK;
-       v = ct_inst(e->ir, v)->next) {
-    emit_inst(e, v);
+static void emit_seq(CtEmit *e, const Seq *s) {
+  for (; s != NULL; s = s->then) {
+    for (CtVal v = s->from; v != 0 && e->status == CT_OK; v = next_of(e, v)) {
+      Seq rest = {next_of(e, v), s->then};
+      emit_inst(e, v, &rest);
+      if (e->vals[v].absorbs) {
+        return;
+      }
+    }
   }
 }
 
-void ct_emit_statements(CtEmit *e) { emit_region(e, 1, 0); }
+void ct_emit_statements(CtEmit *e) {
+  Seq all = seq_of(e, 1);
+  emit_seq(e, &all);
+}
