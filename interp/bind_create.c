@@ -229,6 +229,18 @@ static CtStatus check_entry(const Table *t, int level, CtErr *err) {
   return CT_OK;
 }
 
+static CtStatus read_entry(const Table *t, int level, CtDtype dtype, char *dst, CtErr *err) {
+  char name[256];
+  Elem e;
+  CtStatus status = elem_from_lua(t->L, -1, dtype, NULL, &e, err);
+  if (status == CT_OK) {
+    elem_store(dtype, dst, e);
+  } else {
+    ct_err_prefix(err, "%s", entry_name(t, level, name, sizeof name));
+  }
+  return status;
+}
+
 /* Reads the table on top; its entries lie `step` bytes apart. */
 static CtStatus read_level(Table *t, int level, CtDtype dtype, char *dst, size_t step, CtErr *err) {
   CtStatus status = CT_OK;
@@ -241,13 +253,7 @@ static CtStatus read_level(Table *t, int level, CtDtype dtype, char *dst, size_t
         status = read_level(t, level + 1, dtype, dst, step * (size_t)t->n[level], err);
       }
     } else {
-      char name[256];
-      Elem e;
-      entry_name(t, level, name, sizeof name);
-      status = elem_from_lua(t->L, -1, dtype, name, &e, err);
-      if (status == CT_OK) {
-        elem_store(dtype, dst, e);
-      }
+      status = read_entry(t, level, dtype, dst, err);
     }
     lua_pop(t->L, 1);
   }

@@ -29,8 +29,8 @@ static int fail_access(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool 
   return diag_error(L, "%s: %s", push_access(L, idx, cx, crd, is_call), what);
 }
 
-/* Whether every static number of a coordinate lies inside. Wrong nesting is left to the algebra,
-   which shows both. */
+/* Whether every static number of a coordinate lies inside, as far as the shape is static. Wrong
+   nesting is left to the algebra, which shows both. */
 static bool is_inside(CtTuple crd, CtTuple shape) {
   if (!ct_is_leaf(crd)) {
     if (ct_is_leaf(shape) || crd->rank != shape->rank) {
@@ -73,7 +73,6 @@ static int64_t host_index(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bo
     fail_access(L, idx, cx, crd, is_call,
                 "a tensor of the host is not at hand inside a kernel; pass it as an argument");
   }
-  check_inside(L, idx, cx, crd, is_call);
   if (ct_crd2idx(cx, crd, t->layout, &at, &err) != CT_OK) {
     fail_access(L, idx, cx, crd, is_call, err.msg);
   }
@@ -84,6 +83,7 @@ static int load(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call
   const Tensor *t = tensor_check_live(L, idx, NULL);
   Elem e;
   CtErr err;
+  check_inside(L, idx, cx, crd, is_call);
   if (t->in_kernel) {
     front_load(L, t, crd);
     return 1;
@@ -98,16 +98,16 @@ static void store(lua_State *L, int idx, const CtCx *cx, CtTuple crd, int value)
   const Tensor *t = tensor_check_live(L, idx, NULL);
   Elem e;
   CtErr err;
+  check_inside(L, idx, cx, crd, false);
   if (t->in_kernel) {
     front_store(L, t, crd, value);
     return;
   }
   int64_t at = host_index(L, idx, cx, crd, false);
-  if (elem_from_lua(L, value, t->dtype, push_access(L, idx, cx, crd, false), &e, &err) == CT_OK) {
-    diag_check(L, tensor_set(t, at, e, &err), &err);
-    return;
+  if (elem_from_lua(L, value, t->dtype, NULL, &e, &err) != CT_OK) {
+    fail_access(L, idx, cx, crd, false, err.msg);
   }
-  diag_raise(L, &err);
+  diag_check(L, tensor_set(t, at, e, &err), &err);
 }
 
 static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
@@ -115,9 +115,7 @@ static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
   CtLayout rest;
   CtInt at;
   CtErr err;
-  if (!t->in_kernel) {
-    check_inside(L, 1, cx, crd, true);
-  }
+  check_inside(L, 1, cx, crd, true);
   if (ct_slice(cx, crd, t->layout, &rest, &at, &err) != CT_OK) {
     return fail_access(L, 1, cx, crd, true, err.msg);
   }

@@ -105,7 +105,7 @@ Elem elem_load(CtDtype dtype, const void *p);        /* p may be unaligned */
 void elem_store(CtDtype dtype, void *p, Elem e);     /* rounds f32; the integer fits */
 void elem_push(lua_State *L, CtDtype dtype, Elem e); /* number, integer or boolean */
 /* The Lua value at idx as an element: a float takes any number, an integer one with an integral
-   value in range, a bool a boolean. Messages begin with `op`. */
+   value in range, a bool a boolean. Messages begin with `op`, if it is not NULL. */
 CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Elem *out,
                        CtErr *err) CT_NODISCARD;
 

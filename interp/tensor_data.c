@@ -54,43 +54,49 @@ void elem_push(lua_State *L, CtDtype dtype, Elem e) {
   }
 }
 
-static CtStatus wrong_type(lua_State *L, int idx, CtDtype dtype, const char *op,
-                           const char *expected, CtErr *err) {
-  return ct_fail(err, CT_EINVAL, "%s: got a %s where an element is %s; expected %s", op,
+static CtStatus wrong_type(lua_State *L, int idx, CtDtype dtype, const char *expected, CtErr *err) {
+  return ct_fail(err, CT_EINVAL, "got a %s where an element is %s; expected %s",
                  luaL_typename(L, idx), ct_dtypes[dtype].name, expected);
 }
 
-static CtStatus int_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Elem *out,
-                             CtErr *err) {
+static CtStatus int_from_lua(lua_State *L, int idx, CtDtype dtype, Elem *out, CtErr *err) {
   int is_integral;
   lua_Integer v = lua_tointegerx(L, idx, &is_integral);
   if (!is_integral) {
-    return ct_fail(err, CT_EINVAL, "%s: %.14g is not an integer; the elements are %s", op,
+    return ct_fail(err, CT_EINVAL, "%.14g is not an integer; the elements are %s",
                    lua_tonumber(L, idx), ct_dtypes[dtype].name);
   }
   if (v < elem_ops[dtype].min || v > elem_ops[dtype].max) {
-    return ct_fail(err, CT_EINVAL, "%s: %lld does not fit %s; expected %lld to %lld", op,
-                   (long long)v, ct_dtypes[dtype].name, (long long)elem_ops[dtype].min,
+    return ct_fail(err, CT_EINVAL, "%lld does not fit %s; expected %lld to %lld", (long long)v,
+                   ct_dtypes[dtype].name, (long long)elem_ops[dtype].min,
                    (long long)elem_ops[dtype].max);
   }
   out->i = v;
   return CT_OK;
 }
 
-CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Elem *out,
-                       CtErr *err) {
+static CtStatus convert(lua_State *L, int idx, CtDtype dtype, Elem *out, CtErr *err) {
   if (ct_dtypes[dtype].cls == CT_CLASS_BOOL) {
     out->i = lua_toboolean(L, idx);
-    return lua_isboolean(L, idx) ? CT_OK : wrong_type(L, idx, dtype, op, "a boolean", err);
+    return lua_isboolean(L, idx) ? CT_OK : wrong_type(L, idx, dtype, "a boolean", err);
   }
   if (lua_type(L, idx) != LUA_TNUMBER) { /* texts are no numbers here */
-    return wrong_type(L, idx, dtype, op, "a number", err);
+    return wrong_type(L, idx, dtype, "a number", err);
   }
   if (ct_is_int(dtype)) {
-    return int_from_lua(L, idx, dtype, op, out, err);
+    return int_from_lua(L, idx, dtype, out, err);
   }
   out->f = lua_tonumber(L, idx);
   return CT_OK;
+}
+
+CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Elem *out,
+                       CtErr *err) {
+  CtStatus status = convert(L, idx, dtype, out, err);
+  if (status != CT_OK && op != NULL) {
+    ct_err_prefix(err, "%s", op);
+  }
+  return status;
 }
 
 /* {====== The memory of a tensor ====== */
