@@ -258,19 +258,17 @@ static const LaunchConfig *enter_config(lua_State *L, LaunchArgs *args) {
 static int config_call(lua_State *L) {
   LaunchArgs args;
   const LaunchConfig *c = enter_config(L, &args);
-  launch_run(L, lua_gettop(L), c, &args);
+  launch_repeat(L, lua_gettop(L), c, &args, 1);
   return 0;
 }
 
-/* :enqueue(n, args...): n launches from C, one after another: what launches cost without Lua. */
+/* :enqueue(n, args...): n launches in a row from C: what launches cost without Lua. */
 static int config_enqueue(lua_State *L) {
   LaunchArgs args;
   int64_t n = bind_to_static(L, 2, "enqueue");
   lua_remove(L, 2);
   const LaunchConfig *c = enter_config(L, &args);
-  for (int64_t i = 0; i < n; i++) {
-    launch_run(L, lua_gettop(L), c, &args);
-  }
+  launch_repeat(L, lua_gettop(L), c, &args, n);
   return 0;
 }
 

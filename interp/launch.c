@@ -86,15 +86,19 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
   return ct_function_launch(spec->fn, &launch, params, spec->params_bytes, err);
 }
 
-void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
-  Spec *spec = launch_spec(L, kernel, config, args);
+void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                   int64_t n) {
+  const Spec *spec = launch_spec(L, kernel, config, args);
   Kernel *k = kernel_check(L, kernel);
+  CtStatus status = CT_OK;
   CtErr err;
   diag_check(L, check_requires(spec, args->slots, &err), &err);
   if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
     return; /* nothing to do */
   }
-  CtStatus status = args->device == NULL ? run_cpu(k, spec, config, args, &err)
-                                         : run_cuda(spec, config, args, &err);
+  for (int64_t i = 0; i < n && status == CT_OK; i++) {
+    status = args->device == NULL ? run_cpu(k, spec, config, args, &err)
+                                  : run_cuda(spec, config, args, &err);
+  }
   diag_check(L, status, &err);
 }

@@ -103,8 +103,10 @@ CtTarget launch_cuda_target(int sm);
 void spec_free(CuttleState *s, Spec *spec);
 void kernel_forget(Kernel *k); /* drops all specialisations */
 
-/* Launches. On a CUDA device the launch is enqueued; the CPU engine has finished. Raises. */
-void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);
+/* Launches n times in a row. On a CUDA device the launches are enqueued; the CPU engine has finished.
+   Raises. */
+void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                   int64_t n);
 
 /* Checks grid and block against the limits of every target. Raises. */
 void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *config);

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# gpu_check.sh: everything that needs a CUDA device, on a machine that may have neither Lua nor this
+# project's build tools: runs what `make all build/tests` has put in build/. Ends non-zero when a check failed.
+# Usage: scripts/gpu_check.sh [build folder] [step ...]; steps: info tests cases bits examples bench sanitize
+set -u
+build=${1:-build}
+[ $# -gt 0 ] && shift
+steps=${*:-info tests cases bits examples bench}
+failed=0
+export CUTTLE_DEVICE=cuda
+run() {
+  echo "== $*"
+  "$@" || { failed=$((failed + 1)); echo "FAILED: $*"; }
+}
+for step in $steps; do
+  case $step in
+    info) run "$build/cuttle" info ;;
+    tests) for t in "$build"/tests/device/test_*; do [ -x "$t" ] && [ -f "$t" ] && run "$t"; done ;;
+    cases) run "$build/cuttle" scripts/kernel_cases.lua tests/kernel_cases ;;
+    bits) run "$build/cuttle" tests/device/same_bits.lua ;;
+    examples) for e in examples/*.lua; do run "$build/cuttle" "$e"; done ;;
+    bench) run "$build/cuttle" bench ;;
+    sanitize)
+      for tool in memcheck racecheck synccheck; do
+        run compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/cuttle" \
+          examples/moye_matmul.lua 256 256 64
+      done
+      run compute-sanitizer --error-exitcode 9 "$build/cuttle" examples/transpose.lua 256
+      run compute-sanitizer --error-exitcode 9 "$build/cuttle" scripts/kernel_cases.lua tests/kernel_cases
+      ;;
+    *) echo "no step '$step'"; failed=$((failed + 1)) ;;
+  esac
+done
+echo "$failed steps failed"
+[ "$failed" -eq 0 ]

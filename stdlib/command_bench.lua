@@ -1,0 +1,2 @@
+-- command_bench.lua: `cuttle bench [name ...]`.
+return require("cuttle.bench").run
