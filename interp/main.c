@@ -169,6 +169,9 @@ static bool call_loaded(Program *p, int status, int n_args) {
     lua_insert(p->L, -1 - n_args);
     return call(p, n_args);
   }
+  if (status == LUA_ERRFILE) { /* says what it could not do, but not who */
+    fputs("cuttle: ", stderr);
+  }
   repl_report(p->L);
   p->exit_code = EXIT_FAILURE;
   return false;

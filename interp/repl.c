@@ -259,14 +259,34 @@ static int load_statements(Repl *r) {
   }
 }
 
+/* What is neither Lua nor a layout, but looks like one, gets the message of a layout. Stack: message
+   of Lua. */
+static void explain_layout(Repl *r, const char *text, size_t len) {
+  CtErr err;
+  CtLayout l;
+  CtCx cx = bind_enter(r->L);
+  if (is_layout_text(text) && ct_layout_parse(cx.arena, text, len, &l, &err) != CT_OK) {
+    lua_pop(r->L, 1);
+    lua_pushstring(r->L, err.msg);
+  }
+}
+
 /* Stack: text; then the function or the message in its place. */
 static int load_any(Repl *r) {
+  size_t len;
   r->n_inputs++;
   if (load_expression(r) || load_layout(r)) {
     lua_remove(r->L, -2);
     return LUA_OK;
   }
-  return load_statements(r);
+  lua_pushvalue(r->L, -1);
+  int status = load_statements(r); /* stack: text, function or message */
+  const char *text = lua_tolstring(r->L, -2, &len);
+  if (status != LUA_OK) {
+    explain_layout(r, text, len);
+  }
+  lua_remove(r->L, -2);
+  return status;
 }
 
 /* {====== Results ====== */

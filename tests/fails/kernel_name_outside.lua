@@ -1,0 +1,1 @@
+print(threadIdx.x)  -- expect error: 'threadIdx' exists only inside a kernel

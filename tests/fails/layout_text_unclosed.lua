@@ -1,0 +1,1 @@
+print(L"(4,8:1")  -- expect error: layout: expected ')' at column 4 of '(4,8:1'

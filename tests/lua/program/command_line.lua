@@ -1,0 +1,86 @@
+-- What the program does with its command line: output, messages and exit codes.
+local cuttle = arg[-1]
+local n = 0
+
+local function quote(text)
+  return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+-- stdout and stderr together, and the exit code.
+local function run(arguments, input)
+  local pipe = assert(io.popen(("printf %%s %s | %s %s 2>&1"):format(quote(input or ""),
+    quote(cuttle), arguments)))
+  local out = pipe:read("a")
+  local _, _, code = pipe:close()
+  return out, code
+end
+
+local function check(name, arguments, want, want_code, input)
+  local out, code = run(arguments, input)
+  n = n + 1
+  if out == want and code == want_code then
+    print(("ok %d - %s"):format(n, name))
+  else
+    print(("not ok %d - %s"):format(n, name))
+    print(("# exit code %d, expected %d\n# got: %q\n# expected: %q"):format(code, want_code, out,
+      want))
+  end
+end
+
+local function write(text)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+  return path
+end
+
+local script = write("#!/usr/bin/env cuttle\nprint(#arg, arg[1], ...)\n")
+local broken = write("local x = 1\nprint(\n")
+local failing = write("local function f()\n  error('no')\nend\nf()\n")
+
+check("-e", "-e 'print(1)' -e 'print(size(\"(4,8)\"))'", "1\n32\n", 0)
+check("-e without a space", "-e'print(1)'", "1\n", 0)
+check("script with arguments", script .. " a -e", "2\ta\ta\t-e\n", 0)
+check("-- ends the options", "-- " .. script .. " a", "1\ta\ta\n", 0)
+check("script from standard input", "- x", "x\n", 0, "print(...)")
+check("syntax error", broken, broken .. ":3: unexpected symbol near <eof>\n", 1)
+check("runtime error", failing, failing .. ":2: no\n", 1)
+check("error value without text", "-e 'error({})'", "the error is a table, not a message\n", 1)
+check("error value with __tostring",
+  "-e 'error(setmetatable({}, {__tostring = function() return \"mine\" end}))'", "mine\n", 1)
+check("error without a value", "-e 'error()'", "the error is nil, not a message\n", 1)
+check("the first failing -e ends it", "-e 'error(\"a\", 0)' -e 'print(1)'", "a\n", 1)
+check("no such script", "/nowhere/x.lua", "cuttle: cannot open /nowhere/x.lua: No such file or directory\n", 1)
+check("unknown option", "--nope", "cuttle: unknown option --nope; see cuttle --help\n", 2)
+check("-e without code", "-e", "cuttle: -e needs an argument; see cuttle --help\n", 2)
+check("unknown device", "--device=gpu -e 'x = 1'", "cuttle: device: 'gpu' is unknown; auto, cpu, "
+  .. "cuda or cuda:0 was expected; see cuttle --help\n", 2)
+check("device in two words", "--device cpu -e 'print(1)'", "1\n", 0)
+check("os.exit", "-e 'os.exit(7, true)'", "", 7)
+check("emit needs a script", "emit", "cuttle: emit needs a script; see cuttle --help\n", 2)
+check("inputs after -e with -i", "-i -e 'x = 42'", "42\n", 0, "x\n")
+
+local out, code = run("--version")
+n = n + 1
+print((out:find("^Cuttle %d+%.%d+%.%d+, Lua 5%.4%.%d+\n$") and code == 0 and "ok" or "not ok")
+  .. " " .. n .. " - --version")
+
+out, code = run("--help")
+n = n + 1
+print((out:find("^usage: cuttle") and code == 0 and "ok" or "not ok") .. " " .. n .. " - --help")
+
+out, code = run("--traceback " .. failing)
+n = n + 1
+print((out:find("stack traceback:", 1, true) and out:find("in %w+ 'f'") and code == 1
+  and "ok" or "not ok") .. " " .. n .. " - --traceback")
+
+out, code = run("--device=cpu info")
+n = n + 1
+print((out:find("\ndevice     cpu; it was asked for\n", 1, true)
+  and out:find("CPU engine %w+, %d+ thread") and code == 0 and "ok" or "not ok") .. " " .. n .. " - info")
+
+for _, path in ipairs { script, broken, failing } do
+  os.remove(path)
+end
+print("1.." .. n)

@@ -1,0 +1,47 @@
+-- Inputs from a pipe: what the read-eval-print loop prints for them, without prompts.
+local cuttle = arg[-1]
+local n = 0
+
+local function quote(text)
+  return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+local function check(name, input, want, want_code)
+  local pipe = assert(io.popen(("printf %%s %s | %s 2>&1"):format(quote(input), quote(cuttle))))
+  local out = pipe:read("a")
+  local _, _, code = pipe:close()
+  n = n + 1
+  if out == want and code == (want_code or 0) then
+    print(("ok %d - %s"):format(n, name))
+  else
+    print(("not ok %d - %s"):format(n, name))
+    print(("# exit code %d\n# got: %q\n# expected: %q"):format(code, out, want))
+  end
+end
+
+check("a layout", "(4,8):(8,1)\n", "(4,8):(8,1)\n")
+check("a shape", "(4,8)\n", "(4,8):(1,4)\n")
+check("an expression", 'composition("(20,2):(16,4)","(4,5):(1,4)")\n', "(4,5):(16,64)\n")
+check("several values", "1, nil, 'x'\n", "1\tnil\tx\n")
+check("a statement", "x = 3\nx * 2\n", "6\n")
+check("the last value", "(4,8):(8,1)\nsize(ans)\nans + 1\n", "(4,8):(8,1)\n32\n33\n")
+check("an input of several lines", "for i = 1, 2 do\nprint(i)\nend\n", "1\n2\n")
+check("an expression of several lines", "x = {1,\n2}\n#x\n", "2\n")
+check("a comment and empty lines", "-- nothing\n\n   \n1\n", "1\n")
+check("no newline at the end", "1", "1\n")
+check("exit ends", "1\nexit\n2\n", "1\n")
+check("goes on after an error, and says so at the end",
+  "error('no', 0)\n1\n", "no\n1\n", 1)
+check("each input has a name", "x = 1\nlocal y = nil + 1\n",
+  "stdin:2:1: attempt to perform arithmetic on a nil value\n", 1)
+check("lines of an input", "x = 1\n(function()\nerror 'here' end)()\n", "stdin:2:2: here\n", 1)
+check("an incomplete last input", "for i = 1, 2 do\n",
+  "stdin:1:1: 'end' expected near <eof>\n", 1)
+check("a value that cannot be printed",
+  "setmetatable({}, {__tostring = function() error('broken', 0) end})\n", "broken\n", 1)
+check("an input like a layout that is none", "(4,8):(8\n",
+  "layout: expected ')' at column 8 of '(4,8):(8'\n", 1)
+check("kernels from inputs", "x = zeros(f32, 4)\n" ..
+  "k = kernel('k', function(x) x[threadIdx.x] = 2.0 * threadIdx.x end)\n" ..
+  "k{grid = 1, block = 4}(x)\nx[3]\n", "6.0\n")
+print("1.." .. n)
