@@ -364,23 +364,28 @@ static void replace_tensors(lua_State *L, int first, int n, const char *op) {
   }
 }
 
-/* upvalues: the function on layouts, its name. What it says of a layout it says of a tensor's. */
-static int lifted_query(lua_State *L) {
-  int n = lua_gettop(L);
-  replace_tensors(L, 1, n, lua_tostring(L, lua_upvalueindex(2)));
+/* Calls the function in upvalue 1 with all arguments on the stack. */
+static int call_original(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
-  lua_call(L, n, LUA_MULTRET);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
   return lua_gettop(L);
 }
 
+/* upvalues: the function on layouts, its name. What it says of a layout it says of a tensor's. */
+static int lifted_query(lua_State *L) {
+  replace_tensors(L, 1, lua_gettop(L), lua_tostring(L, lua_upvalueindex(2)));
+  return call_original(L);
+}
+
 /* upvalues as above. The layout made from that of a tensor becomes the tensor's: every index of the
-   result is one of the argument's. */
+   result is one of the argument's. Where the first argument is no tensor nothing changes: `select`
+   is Lua's own as well. */
 static int lifted_view(lua_State *L) {
   int n = lua_gettop(L);
   CtLayout layout;
   if (tensor_test(L, 1) == NULL) {
-    return lifted_query(L);
+    return call_original(L);
   }
   const char *name = lua_tostring(L, lua_upvalueindex(2));
   const Tensor *t = tensor_check_live(L, 1, name);
