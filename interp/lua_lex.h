@@ -4,7 +4,7 @@
 #ifndef CT_LUA_LEX_H
 #define CT_LUA_LEX_H
 
-#include "../runtime/arena.h"
+#include "runtime/arena.h"
 
 /* Reserved words first, in alphabetical order; then other tokens. Columns: enumerator, text. */
 #define LX_WORDS(X)                                                                                \

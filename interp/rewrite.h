@@ -27,12 +27,12 @@
    and/or). All but logic are ended by a to-be-closed value: the fourth value of a generic for, or a
    `local x <close>`; a static one that needs nothing to be done may be nil. So they end on every way
    out: end, break, goto, return, error, coroutine.close. Closing a frame drops all frames above it (logic frames
-   of an expression that raised). A frame is *pending* once a run-time exit out of it or through it was
-   emitted under it. The region is *dead* after an emitted exit until the innermost frame that some
+   of an expression that raised). A frame is *pending* once a run-time exit to it was emitted. The region is *dead* after an emitted exit until the innermost frame that some
    live path can reach: nothing is recorded there; the code here sees to it that nothing is traced
    there, by asking dead().
    "Plain" for a jump means: no run-time arm or logic, no rloop and no pending frame lies between the
-   jump and its target; for brk the target itself counts as well when it is an rloop (then an exit is emitted).
+   jump and its target. The target itself counts too where it is an rloop (brk), and where results
+   were recorded for it already (ret): they must be joined.
 
    ## Functions
      func(name, is_kernel) -> F    `local _f <close> = func("tree", false)` opens every function.

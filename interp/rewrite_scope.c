@@ -9,7 +9,8 @@
    Sets. The set of a construct holds the locals that it promotes when it turns out to be run-time:
    those assigned in it and declared before it, and, for each jump in it that leaves it for a target
    T (loop or region), each local declared before T that is assigned in T or promoted by a construct
-   in T: behind a run-time exit the rest of T is conditional. That is a fixpoint.
+   in T: behind a run-time exit the rest of T is conditional. So are then all jumps in T that leave T,
+   for T': what they need promoted counts for T as well. That is a fixpoint.
 
    Names. Promotion assigns by name at the entry of the construct; a local that hides a promoted one
    there is renamed. */
@@ -39,7 +40,7 @@ typedef struct Target { /* a loop or region that run-time jumps leave for */
 } Target;
 
 typedef struct Exit { /* a jump to a target */
-  const LpStat *stat;
+  LpStat *stat;
   size_t next; /* 1 + the number of the next exit to it, 0 for none */
 } Exit;
 
@@ -63,7 +64,7 @@ typedef struct Scan { /* of one function */
   size_t n_targets, cap_targets;
   Exit *exits;
   size_t n_exits, cap_exits;
-  Word *sets;     /* a row of bits per construct, one per local of the function */
+  Word *sets;     /* rows of bits, one for each local of the function */
   size_t n_words; /* in a row */
 } Scan;
 
@@ -341,8 +342,10 @@ static void mark_dead_code(Scan *s) {
 
 /* {==== promotion sets ==== */
 
-static Word *row(const Scan *s, size_t construct) { return s->sets + construct * s->n_words; }
+/* Rows of the constructs, then of the targets, then a scratch row. */
+static Word *row(const Scan *s, size_t i) { return s->sets + i * s->n_words; }
 static void set_bit(Word *w, uint32_t i) { w[i / 64] |= (Word)1 << (i % 64); }
+static void clear_bit(Word *w, uint32_t i) { w[i / 64] &= ~((Word)1 << (i % 64)); }
 static bool has_bit(const Word *w, uint32_t i) { return (w[i / 64] >> (i % 64) & 1) != 0; }
 
 /* The number of the first construct at or behind token t. */
@@ -417,7 +420,7 @@ static Target *target_of(Scan *s, const LpStat *j) {
 
 static void list_exits(Scan *s) {
   for (size_t i = 0; i < s->n_jumps && s->status == CT_OK; i++) {
-    const LpStat *j = s->jumps[i];
+    LpStat *j = s->jumps[i];
     if (j->kind == LP_RETURN || j->rw->plain) {
       continue;
     }
@@ -429,56 +432,80 @@ static void list_exits(Scan *s) {
   }
 }
 
-/* Fills `bits` with what exits to t may need promoted: locals from before t that t changes. */
-static void gather(const Scan *s, const Target *t, Word *bits, const Word *before) {
+static Word *target_row(const Scan *s, const Target *t) {
+  return row(s, s->n_constructs + (size_t)(t - s->targets));
+}
+
+static bool add_bits(const Scan *s, Word *to, const Word *bits) {
+  bool changed = false;
+  for (size_t k = 0; k < s->n_words; k++) {
+    changed = changed || (bits[k] & ~to[k]) != 0;
+    to[k] |= bits[k];
+  }
+  return changed;
+}
+
+/* Adds to the row of t the locals from before t that t assigns or that a construct in it promotes.
+   scratch: a row of zeros, which stays one. */
+static bool gather(const Scan *s, const Target *t, Word *scratch) {
+  LpTok start = t->is_loop ? t->stat->tok : t->start;
   for (size_t i = write_from(s, t->start); i < s->n_writes && s->writes[i].tok < t->end; i++) {
-    set_bit(bits, s->writes[i].var->index);
+    set_bit(scratch, s->writes[i].var->index);
   }
   for (size_t i = construct_from(s, t->start);
        i < s->n_constructs && s->constructs[i]->tok < t->end; i++) {
-    for (size_t k = 0; k < s->n_words; k++) {
-      bits[k] |= row(s, i)[k];
-    }
+    add_bits(s, scratch, row(s, i));
   }
-  for (size_t k = 0; k < s->n_words; k++) {
-    bits[k] &= before[k];
-  }
-}
-
-/* The locals that were declared before target t. */
-static void list_before(const Scan *s, const Target *t, Word *bits) {
-  LpTok start = t->is_loop ? t->stat->tok : t->start;
   for (const LpVar *v = s->f->vars; v != NULL; v = v->next) {
-    if (v->from <= start) {
-      set_bit(bits, v->index);
+    if (v->from > start) {
+      clear_bit(scratch, v->index);
     }
   }
+  bool changed = add_bits(s, target_row(s, t), scratch);
+  memset(scratch, 0, s->n_words * sizeof *scratch);
+  return changed;
 }
 
-/* Adds bits to the constructs around statement j that lie in t; returns whether any changed. */
-static bool spread(const Scan *s, const Target *t, const LpStat *j, const Word *bits) {
+/* Adds bits to what a conditional jump out of statement o leaves: o itself if it is a construct, and
+   the targets that end with it or around it. */
+static bool add_leaving(const Scan *s, const LpStat *o, const LpStat *to, const Word *bits) {
   bool changed = false;
-  for (const LpStat *o = j->block->owner; o != NULL && o->tok >= t->start; o = o->block->owner) {
-    if (!rw_is_construct(o)) {
-      continue;
-    }
-    Word *w = row(s, construct_from(s, o->tok));
-    for (size_t k = 0; k < s->n_words; k++) {
-      changed = changed || (bits[k] & ~w[k]) != 0;
-      w[k] |= bits[k];
+  const RwBlock *b = o->block->rw;
+  if (rw_is_construct(o)) {
+    changed = add_bits(s, row(s, construct_from(s, o->tok)), bits);
+  }
+  if (o->rw->target > 0) {
+    changed = add_bits(s, target_row(s, &s->targets[o->rw->target - 1]), bits) || changed;
+  }
+  for (uint32_t i = 0; i < b->n_regions; i++) {
+    const LpStat *label = b->regions[i];
+    bool holds = label->rw->start <= o->index && o->index < label->index;
+    bool leaves = to->block != o->block || to->index < label->rw->start || to->index > label->index;
+    if (holds && leaves && label->rw->target > 0) {
+      changed = add_bits(s, target_row(s, &s->targets[label->rw->target - 1]), bits) || changed;
     }
   }
   return changed;
 }
 
-/* One round of the fixpoint for target t. scratch: two rows. */
-static bool spread_target(const Scan *s, const Target *t, Word *scratch) {
+/* Adds the row of t to the constructs that jump j leaves for it, and to the targets that it leaves:
+   once one of these was jumped to under a condition, j is conditional too. */
+static bool spread(const Scan *s, const Target *t, LpStat *j) {
   bool changed = false;
-  memset(scratch, 0, 2 * s->n_words * sizeof *scratch);
-  list_before(s, t, scratch + s->n_words);
-  gather(s, t, scratch, scratch + s->n_words);
+  for (const LpStat *o = j; o != NULL && o != t->stat; o = o->block->owner) {
+    changed = add_leaving(s, o, t->stat, target_row(s, t)) || changed;
+    if (!t->is_loop && o->block == t->stat->block) {
+      break;
+    }
+  }
+  return changed;
+}
+
+/* One round of the fixpoint for target t. */
+static bool spread_target(const Scan *s, const Target *t, Word *scratch) {
+  bool changed = gather(s, t, scratch);
   for (size_t i = t->exits; i > 0; i = s->exits[i - 1].next) {
-    changed = spread(s, t, s->exits[i - 1].stat, scratch) || changed;
+    changed = spread(s, t, s->exits[i - 1].stat) || changed;
   }
   return changed;
 }
@@ -540,7 +567,9 @@ static void finish_vars(Scan *s) {
 static void find_sets(Scan *s) {
   s->n_words = (s->f->n_vars + 63) / 64;
   if (s->n_constructs > 0 && s->n_words > 0) {
-    size_t bytes = (s->n_constructs + 2) * s->n_words * sizeof(Word);
+    list_exits(s);
+    size_t n_rows = s->n_constructs + s->n_targets + 1;
+    size_t bytes = n_rows * s->n_words * sizeof(Word);
     if (bytes > MAX_SET_BYTES) {
       fail_at(s, s->f->tok, "a function has too many locals and loops; split it");
       return;
@@ -552,8 +581,7 @@ static void find_sets(Scan *s) {
     }
     memset(s->sets, 0, bytes);
     add_direct(s);
-    list_exits(s);
-    solve_sets(s, row(s, s->n_constructs));
+    solve_sets(s, row(s, n_rows - 1));
     for (size_t i = 0; i < s->n_constructs && s->status == CT_OK; i++) {
       list_set(s, s->constructs[i], row(s, i));
     }
