@@ -102,7 +102,9 @@ static void read_options(lua_State *L, Kernel *k, int table) {
 static void locate(lua_State *L, Kernel *k, int fn) {
   lua_Debug ar;
   lua_pushvalue(L, fn);
-  lua_getinfo(L, ">S", &ar);
+  lua_getinfo(L, ">Su", &ar);
+  k->n_params = ar.nparams;
+  k->is_vararg = ar.isvararg != 0;
   snprintf(k->chunk, sizeof k->chunk, "%s", ar.short_src);
   k->line = ar.linedefined;
 }

@@ -394,19 +394,39 @@ static Product check_product(lua_State *L, const CtCx *cx, const Tensor *A, cons
   return p;
 }
 
-/* reference.matmul(A, B) -> C = A * B': A is (M,K), B is (N,K), C is (M,N), column-major. */
+/* C of the right shape, type and device: the third argument, or a new tensor on top of the stack. */
+static const Tensor *result_tensor(lua_State *L, const CtCx *cx, const Product *p,
+                                   const Tensor *A) {
+  CtInt extents[] = {ct_int(p->m), ct_int(p->n)};
+  CtLayout layout = {NULL, NULL};
+  CtErr err;
+  CtTuple shape = ct_tuple_ints(cx->arena, 2, extents);
+  CtStatus status =
+      shape == NULL ? ct_fail_nomem(&err) : ct_layout_make(cx, shape, NULL, &layout, &err);
+  diag_check(L, status, &err);
+  if (lua_isnoneornil(L, 3)) {
+    return tensor_push_alloc(L, "reference.matmul", A->dtype, layout, A->storage->device);
+  }
+  const Tensor *C = tensor_check_host(L, 3, "reference.matmul");
+  if (C->dtype != A->dtype || C->storage->device != A->storage->device ||
+      !ct_layout_equal(C->layout, layout)) {
+    diag_error(L, "reference.matmul: C is %s %s; expected %s %s on the device of A",
+               ct_dtypes[C->dtype].name, bind_layout_text(cx, C->layout), ct_dtypes[A->dtype].name,
+               bind_layout_text(cx, layout));
+  }
+  lua_pushvalue(L, 3);
+  return C;
+}
+
+/* reference.matmul(A, B[, C]) -> C = A * B': A is (M,K), B is (N,K), C is (M,N), column-major, and new
+   when it is not given. */
 static int matmul(lua_State *L) {
   CtCx cx = bind_enter(L);
   const Tensor *A = check_operand(L, &cx, 1, "(M,K)"), *B = check_operand(L, &cx, 2, "(N,K)");
   Product p = check_product(L, &cx, A, B);
-  CtInt extents[] = {ct_int(p.m), ct_int(p.n)};
-  CtLayout layout = {NULL, NULL};
   CtErr err;
-  CtTuple shape = ct_tuple_ints(cx.arena, 2, extents);
-  CtStatus status =
-      shape == NULL ? ct_fail_nomem(&err) : ct_layout_make(&cx, shape, NULL, &layout, &err);
-  diag_check(L, status, &err);
-  const Tensor *C = tensor_push_alloc(L, "reference.matmul", A->dtype, layout, A->storage->device);
+  lua_settop(L, 3);
+  const Tensor *C = result_tensor(L, &cx, &p, A);
   if (!multiply_device(L, &cx, &p, A, B, C)) {
     diag_check(L, multiply_host(&p, A, B, C, &err), &err);
   }

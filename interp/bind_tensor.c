@@ -427,6 +427,7 @@ void bind_open_tensor(lua_State *L) {
   bind_add_partition(L, module, table);
   bind_add_reference(L, module, table);
   luaL_newmetatable(L, TENSOR_TYPE); /* stack: module; methods; metatable */
+  state_of(L)->tensor_type = lua_topointer(L, -1);
   luaL_setfuncs(L, metamethods, 0);
   lua_pushvalue(L, table);
   lua_pushcclosure(L, index, 1);

@@ -89,7 +89,7 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
 void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n) {
   const Spec *spec = launch_spec(L, kernel, config, args);
-  Kernel *k = kernel_check(L, kernel);
+  Kernel *k = lua_touserdata(L, kernel);
   CtStatus status = CT_OK;
   CtErr err;
   diag_check(L, check_requires(spec, args->slots, &err), &err);

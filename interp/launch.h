@@ -31,8 +31,8 @@ typedef struct Arg {
   CtDtype dtype;
   int idx; /* on the Lua stack */
   const Tensor *tensor;
-  uint64_t address; /* of the tensor's element 0 */
-  int64_t lo, hi;   /* smallest and largest index of the tensor; 0, -1 when empty */
+  uint64_t address;    /* of the tensor's element 0 */
+  uint64_t begin, end; /* addresses of the bytes that its elements span; equal when empty */
   CtSlotValue number;
 } Arg;
 
@@ -77,6 +77,8 @@ struct CuttleKernel {
   const char *name; /* a C identifier; anchored in user value 3 */
   char chunk[116];  /* where the function begins */
   int line;
+  int n_params;
+  bool is_vararg;
   bool static_shapes, contract;
   char options[512]; /* extra options of NVRTC, each ended by a NUL; then another NUL */
   Spec *specs;       /* the one used last comes first */
@@ -85,6 +87,8 @@ typedef struct CuttleKernel Kernel;
 
 Kernel *kernel_check(lua_State *L, int idx); /* raises */
 Kernel *kernel_test(lua_State *L, int idx);
+
+/* The kernel at `kernel` in the functions below is known to be one. */
 
 /* Reads the arguments at first .. first + n - 1 for the kernel at `kernel`. Raises with a message that names
    the argument. The values at these stack places must stay there while *out is used. */

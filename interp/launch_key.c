@@ -62,7 +62,6 @@ static void put_leaf(lua_State *L, LaunchArgs *a, bool is_extent, int64_t v, CtD
   }
   put_byte(L, a, is_extent ? 'e' : (v < 0 ? 'n' : 'd'));
   put_byte(L, a, pow2_of(v, is_extent ? MAX_EXTENT_DIV : stride_max(dtype)));
-  add_slot(L, a, (CtSlotValue){.i = v});
 }
 
 static void put_tree(lua_State *L, LaunchArgs *a, bool is_extent, CtTuple t, CtDtype dtype,
@@ -79,12 +78,44 @@ static void put_tree(lua_State *L, LaunchArgs *a, bool is_extent, CtTuple t, CtD
 
 CtDtype launch_index_type(const Arg *arg) {
   int64_t bytes = (int64_t)ct_dtype_bytes(arg->dtype);
-  return arg->hi < INT32_MAX / bytes && arg->lo > INT32_MIN / bytes ? CT_i32 : CT_i64;
+  const Tensor *t = arg->tensor;
+  return t->hi < INT32_MAX / bytes && t->lo > INT32_MIN / bytes ? CT_i32 : CT_i64;
 }
 
 int launch_align(const Arg *arg) {
   uint64_t low = arg->address | MAX_BYTES_DIV;
   return (int)(low & (~low + 1));
+}
+
+static void add_slots(lua_State *L, LaunchArgs *a, bool is_extent, CtTuple t) {
+  for (uint32_t i = 0; i < t->len; i++) {
+    if (t[i].rank == CT_LEAF && launch_is_slot(is_extent, t[i].i.v, false)) {
+      add_slot(L, a, (CtSlotValue){.i = t[i].i.v});
+    }
+  }
+}
+
+/* What the key says of a tensor; kept in it, since a tensor does not change. */
+static void put_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, const Arg *arg) {
+  Tensor *t = lua_touserdata(L, arg->idx);
+  size_t start = a->key_len;
+  if (t->key_len != 0 && !k->static_shapes) {
+    put(L, a, t->key, t->key_len);
+    return;
+  }
+  int64_t size;
+  CtErr err;
+  diag_check(L, ct_walk_bounds(t->layout, &t->lo, &t->hi, &size, &err), &err);
+  put_byte(L, a, 'T');
+  put_byte(L, a, t->dtype);
+  put_byte(L, a, launch_index_type(arg));
+  put_byte(L, a, launch_align(arg));
+  put_tree(L, a, true, t->layout.shape, t->dtype, k->static_shapes);
+  put_tree(L, a, false, t->layout.stride, t->dtype, k->static_shapes);
+  if (!k->static_shapes && a->key_len - start <= sizeof t->key) {
+    t->key_len = (uint8_t)(a->key_len - start);
+    memcpy(t->key, a->key + start, t->key_len);
+  }
 }
 
 static void read_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg) {
@@ -96,23 +127,23 @@ static void read_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg) 
   if (tensor_live(t, &err) != CT_OK) {
     diag_error(L, "%s: argument %d, %s %s", k->name, a->n, tensor_push_title(L, arg->idx), err.msg);
   }
-  int64_t size;
-  diag_check(L, ct_walk_bounds(t->layout, &arg->lo, &arg->hi, &size, &err), &err);
+  uint64_t bytes = ct_dtype_bytes(t->dtype);
   arg->kind = ARG_TENSOR;
   arg->dtype = t->dtype;
-  arg->address = ct_storage_address(t->storage) + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
-  put_byte(L, a, 'T');
-  put_byte(L, a, (int)t->dtype);
-  put_byte(L, a, (int)launch_index_type(arg));
-  put_byte(L, a, launch_align(arg));
+  arg->address = ct_storage_address(t->storage) + (uint64_t)t->offset.v * bytes;
+  put_tensor(L, k, a, arg);
+  arg->begin = arg->address + (uint64_t)t->lo * bytes;
+  arg->end = arg->address + (uint64_t)(t->hi + 1) * bytes;
   union {
     uint64_t address;
     CtSlotValue v;
   } pointer = {.address = arg->address};
   add_slot(L, a, pointer.v);
-  put_tree(L, a, true, t->layout.shape, t->dtype, k->static_shapes);
-  put_tree(L, a, false, t->layout.stride, t->dtype, k->static_shapes);
-  a->n_elems[a->n - 1] = arg->hi + 1;
+  if (!k->static_shapes) {
+    add_slots(L, a, true, t->layout.shape);
+    add_slots(L, a, false, t->layout.stride);
+  }
+  a->n_elems[a->n - 1] = t->hi + 1;
 }
 
 static void read_number(lua_State *L, LaunchArgs *a, Arg *arg, CtDtype dtype, CtSlotValue v) {
@@ -192,20 +223,10 @@ static void put_captures(lua_State *L, int kernel, LaunchArgs *a) {
   lua_pop(L, 1);
 }
 
-static bool intersect(const Arg *x, const Arg *y) {
-  int64_t bx = (int64_t)ct_dtype_bytes(x->dtype);
-  int64_t by = (int64_t)ct_dtype_bytes(y->dtype);
-  uint64_t x0 = x->address + (uint64_t)(x->lo * bx);
-  uint64_t x1 = x->address + (uint64_t)((x->hi + 1) * bx);
-  uint64_t y0 = y->address + (uint64_t)(y->lo * by);
-  uint64_t y1 = y->address + (uint64_t)((y->hi + 1) * by);
-  return x0 < y1 && y0 < x1 && x->hi >= x->lo && y->hi >= y->lo;
-}
-
 static bool find_overlap(const LaunchArgs *a) {
-  for (int i = 0; i < a->n; i++) {
-    for (int j = 0; a->args[i].kind == ARG_TENSOR && j < i; j++) {
-      if (a->args[j].kind == ARG_TENSOR && intersect(&a->args[i], &a->args[j])) {
+  for (int i = 1; i < a->n; i++) {
+    for (int j = 0; j < i; j++) { /* numbers span nothing */
+      if (a->args[i].begin < a->args[j].end && a->args[j].begin < a->args[i].end) {
         return true;
       }
     }
@@ -240,23 +261,20 @@ static void choose_device(lua_State *L, const Kernel *k, LaunchArgs *a) {
   }
 }
 
-static void check_count(lua_State *L, const Kernel *k, int kernel, int n) {
-  lua_Debug ar;
-  lua_getiuservalue(L, kernel, 1);
-  lua_getinfo(L, ">u", &ar);
+static void check_count(lua_State *L, const Kernel *k, int n) {
   if (n > LAUNCH_MAX_ARGS) {
     diag_error(L, "%s: %d arguments; a kernel takes at most %d", k->name, n, LAUNCH_MAX_ARGS);
   }
-  if (n < ar.nparams || (n > ar.nparams && !ar.isvararg)) {
-    diag_error(L, "%s: the kernel takes %d argument%s, got %d", k->name, (int)ar.nparams,
-               ar.nparams == 1 ? "" : "s", n);
+  if (n < k->n_params || (n > k->n_params && !k->is_vararg)) {
+    diag_error(L, "%s: the kernel takes %d argument%s, got %d", k->name, k->n_params,
+               k->n_params == 1 ? "" : "s", n);
   }
 }
 
 void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                  LaunchArgs *out) {
-  const Kernel *k = kernel_check(L, kernel);
-  check_count(L, k, kernel, n);
+  const Kernel *k = lua_touserdata(L, kernel);
+  check_count(L, k, n);
   out->n = 0;
   out->device = NULL;
   out->key_len = 0;

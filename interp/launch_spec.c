@@ -193,7 +193,7 @@ static Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchAr
 
 Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                  CtTarget target, CtErr *err) {
-  Kernel *k = kernel_check(L, kernel);
+  Kernel *k = lua_touserdata(L, kernel);
   Spec *spec = spec_new(k->state, config, args, target);
   double start = now_ms();
   if (spec == NULL) {
@@ -306,7 +306,7 @@ static CtStatus compile(const Kernel *k, Spec *spec, CtDevice *device, CtErr *er
 
 /* `cuttle emit`: the CUDA C of what was launched, for people. */
 static void show_source(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
-  Kernel *k = kernel_check(L, kernel);
+  Kernel *k = lua_touserdata(L, kernel);
   CtErr err;
   CtText text;
   Spec *spec = spec_trace(L, kernel, config, args, launch_cuda_target(k->state->emit_sm), &err);
@@ -345,7 +345,7 @@ static void anchor_captures(lua_State *L, int kernel) {
 }
 
 static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
-  Kernel *k = kernel_check(L, kernel);
+  Kernel *k = lua_touserdata(L, kernel);
   CtErr err;
   Spec *spec = spec_trace(L, kernel, config, args, launch_target(k->state, args->device), &err);
   if (spec == NULL) {
@@ -369,7 +369,7 @@ static bool is_current(const Spec *spec) {
 }
 
 Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
-  Kernel *k = kernel_check(L, kernel);
+  Kernel *k = lua_touserdata(L, kernel);
   Spec **link = &k->specs;
   for (Spec *spec = *link; spec != NULL; link = &spec->next, spec = *link) {
     if (spec->key_len == args->key_len && memcmp(spec->key, args->key, args->key_len) == 0) {

@@ -44,6 +44,7 @@ typedef struct CuttleState {
   char device_why[1024];             /* why `auto` took the CPU engine; "" else */
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
+  const void *tensor_type;   /* address of the metatable of tensors */
 
   atomic_size_t bytes; /* on the host, counted when there is a limit */
 } CuttleState;

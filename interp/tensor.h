@@ -33,6 +33,10 @@ typedef struct Tensor {
   uint32_t buf;       /* kernel: number of the IR's buffer */
   uint32_t serial;    /* kernel: number of the trace that it belongs to */
   const char *name; /* of the argument or local, for messages, or NULL; anchored in user value 1 */
+  /* What a launch needs of a tensor, which never changes, found at its first launch (launch_key.c). */
+  int64_t lo, hi;  /* smallest and largest index of the layout; 0, -1 when empty */
+  uint8_t key_len; /* 0: not found yet */
+  uint8_t key[39];
 } Tensor;
 
 Tensor *tensor_test(lua_State *L, int idx);                  /* NULL when it is none */
