@@ -286,7 +286,8 @@ fuzz: fuzz-programs
 	@$(TEST_ENV) prove --exec '' --verbose $(filter $(TAP_DIR)/fuzz_%,$(TAP_SCRIPTS))
 fuzz: $(filter $(TAP_DIR)/fuzz_%,$(TAP_SCRIPTS))
 
-golden: $(PROGRAM)
+golden: $(PROGRAM) $(BUILD)/tests/c/test_emit
+	@$(BUILD)/tests/c/test_emit --update | grep -v '^ok'
 	@$(RUN_TESTS) --update tests/golden
 
 # {====== Linting ======

@@ -14,7 +14,7 @@ struct CtName {
   char text[];
 };
 
-enum { MAX_NAME = 120 };
+enum { MAX_NAME = 80 };
 
 /* Words of C++ and CUDA, and what the emitter itself calls: a local must not hide them. */
 static const char *const reserved[] = {
@@ -133,7 +133,7 @@ static CtName *numbered(CtNames *names, CtName *base) {
   for (uint32_t i = base->to_try;; i++) {
     size_t len = strlen(base->text);
     bool has_end = base->text[len - 1] == '_';
-    snprintf(text, sizeof text, "%.120s%s%u", base->text, has_end ? "" : "_", i);
+    snprintf(text, sizeof text, "%.80s%s%u", base->text, has_end ? "" : "_", i);
     CtName *n = find(names, text);
     if (n == NULL) {
       return NULL;

@@ -325,6 +325,9 @@ static bool is_trivial(const CtIr *ir, CtVal v) {
   bool is_div = inst->op == CT_OP_FLOORDIV || inst->op == CT_OP_FLOORMOD;
   bool is_sum = inst->op == CT_OP_ADD || inst->op == CT_OP_SUB || inst->op == CT_OP_MUL ||
                 inst->op == CT_OP_NEG;
+  if (inst->op == CT_OP_NEG && ct_is_float((CtDtype)inst->type)) {
+    return is_name(ir, inst->args[0]);
+  }
   if (inst->op == CT_OP_CAST) {
     return is_name(ir, inst->args[0]) &&
            (ct_is_float((CtDtype)inst->type) || !ct_is_float((CtDtype)ct_inst(ir, inst->args[0])->type));

@@ -208,24 +208,37 @@ static bool ends_statement(const char *text) {
   return len > 0 && (text[len - 1] == ';' || text[len - 1] == '}');
 }
 
+/* What follows the text must not end up in its last comment. */
+static void end_escape(CtEmit *e, const char *text, const char *end) {
+  if (strstr(text, "//") != NULL) {
+    ct_text_putc(&e->body, '\n');
+    e->said.line += e->opts.line_directives;
+  }
+  ct_text_puts(&e->body, end);
+}
+
+static void emit_escape_value(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const char *name = new_name(e, v);
+  ct_text_printf(&e->body, "const %s %s = ", type_of(e->ir, v), name);
+  put_escape(e, inst);
+  end_escape(e, inst->u.escape->text, ";");
+  e->vals[v].name = name;
+}
+
 /* Several statements get braces, so that what they declare stays theirs. */
 static void emit_escape(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const char *text = inst->u.escape->text;
   const char *semicolon = strchr(text, ';');
   bool is_block = semicolon != NULL && semicolon[1] != '\0';
-  bool is_value = inst->type != CT_VOID && e->vals[v].n_uses > 0;
   ct_emit_begin(e, inst->loc);
-  if (is_value) {
-    const char *name = new_name(e, v);
-    ct_text_printf(&e->body, "const %s %s = ", type_of(e->ir, v), name);
-    put_escape(e, inst);
-    ct_text_putc(&e->body, ';');
-    e->vals[v].name = name;
+  if (inst->type != CT_VOID && e->vals[v].n_uses > 0) {
+    emit_escape_value(e, v);
   } else {
     ct_text_puts(&e->body, is_block ? "{ " : "");
     put_escape(e, inst);
-    ct_text_puts(&e->body, ends_statement(text) ? "" : ";");
+    end_escape(e, text, ends_statement(text) ? "" : ";");
     ct_text_puts(&e->body, is_block ? " }" : "");
   }
   ct_emit_end(e);

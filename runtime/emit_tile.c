@@ -164,7 +164,7 @@ static bool flatten(CtEmit *e, Each *each, CtEmitNest *nest) {
       ct_emit_fail(e, each->inst->loc, CT_EUNSUPPORTED,
                    "%s: the shapes of '%s' and '%s' split a run-time extent differently; give both "
                    "tensors the same modes",
-                   each->what, each->op[0].base, each->op[k].base);
+                   each->what, each->op[0].base, each->op[each->n_views - 1].base);
       return false;
     }
   }

@@ -413,4 +413,374 @@ static inline void build_sgemm(Kit *k, int sm, CtGemmOrder order) {
   kit_must(k, ct_ir_axpby(ir, alpha, tCrC, beta, tCgC, &k->err));
 }
 
+/* --- small kernels, for the text ---------------------------------------------------------------- */
+
+static inline CtVal number(Kit *k, const char *name, CtDtype dtype, int64_t lo, int64_t hi) {
+  return ct_ir_number(&k->ir, name, dtype, (CtFacts){lo, hi, 1});
+}
+static inline CtVal any_int(Kit *k, const char *name) {
+  return number(k, name, CT_i32, INT32_MIN, INT32_MAX);
+}
+static inline CtVal any_long(Kit *k, const char *name) {
+  return number(k, name, CT_i64, INT64_MIN, INT64_MAX);
+}
+static inline void put(Kit *k, CtView out, int i, CtVal v) {
+  ct_ir_store(&k->ir, out.buf, num(k, i), v);
+}
+
+/* Every operation of integers, where ranges say nothing and where they say enough. */
+static inline void build_integers(Kit *k, int sm) {
+  static const CtOp ops[] = {CT_OP_ADD,      CT_OP_SUB, CT_OP_MUL, CT_OP_FLOORDIV, CT_OP_FLOORMOD,
+                             CT_OP_MIN,      CT_OP_MAX, CT_OP_AND, CT_OP_OR,       CT_OP_XOR,
+                             CT_OP_SHL,      CT_OP_SHR};
+  kit_begin(k, "integers", sm, 1, 1);
+  at(k, 1);
+  CtView out = tensor(k, "out", CT_i32, "(100)", "(1)");
+  CtView wide = tensor(k, "wide", CT_i64, "(100)", "(1)");
+  CtVal a = any_int(k, "a"), b = any_int(k, "b");
+  CtVal x = any_long(k, "x"), y = any_long(k, "y");
+  CtVal m = number(k, "m", CT_i32, 0, 1000), n = number(k, "n", CT_i32, 1, 30);
+  int i = 0;
+  for (size_t j = 0; j < CT_ARRAY_LEN(ops); j++, i++) {
+    at(k, 2 + i);
+    put(k, out, i, op2(k, ops[j], a, b));
+    put(k, wide, i, op2(k, ops[j], x, y));
+    put(k, out, 20 + i, op2(k, ops[j], m, n));
+  }
+  at(k, 30);
+  put(k, out, 40, ct_ir_unary(&k->ir, CT_OP_NEG, a));
+  put(k, out, 41, ct_ir_unary(&k->ir, CT_OP_NEG, m));
+  put(k, out, 42, ct_ir_unary(&k->ir, CT_OP_ABS, a));
+  put(k, out, 43, ct_ir_unary(&k->ir, CT_OP_ABS, op2(k, CT_OP_SUB, m, n)));
+  put(k, out, 44, ct_ir_unary(&k->ir, CT_OP_NOT, a));
+  put(k, wide, 40, ct_ir_unary(&k->ir, CT_OP_NEG, x));
+  put(k, wide, 42, ct_ir_unary(&k->ir, CT_OP_ABS, x));
+  put(k, wide, 44, ct_ir_unary(&k->ir, CT_OP_NOT, x));
+  at(k, 31); /* chains and parentheses */
+  put(k, out, 45, op2(k, CT_OP_SUB, add(k, mul(k, a, b), a), num(k, 7)));
+  put(k, out, 46, op2(k, CT_OP_SUB, num(k, 7), mul(k, add(k, a, b), a)));
+  put(k, out, 47, op2(k, CT_OP_SUB, m, op2(k, CT_OP_SUB, n, num(k, 3))));
+  put(k, out, 48, mul(k, add(k, m, num(k, -3)), op2(k, CT_OP_FLOORDIV, m, n)));
+  put(k, out, 49, op2(k, CT_OP_FLOORMOD, mul(k, m, n), add(k, n, num(k, 1))));
+  put(k, out, 50, op2(k, CT_OP_OR, op2(k, CT_OP_AND, a, num(k, 255)), op2(k, CT_OP_SHL, b, num(k, 8))));
+  put(k, out, 51, op2(k, CT_OP_SHR, a, num(k, 3)));
+  put(k, out, 52, op2(k, CT_OP_SHR, a, num(k, 40)));
+  put(k, out, 53, op2(k, CT_OP_SHL, m, num(k, 4)));
+  put(k, out, 54, op2(k, CT_OP_FLOORDIV, a, num(k, 4)));
+  put(k, out, 55, num(k, INT32_MIN));
+  put(k, wide, 55, ct_ir_const_int(&k->ir, CT_i64, INT64_MIN));
+  put(k, wide, 56, ct_ir_cast(&k->ir, a, CT_i64));
+  put(k, out, 56, ct_ir_cast(&k->ir, x, CT_i32));
+  put(k, wide, 57, op2(k, CT_OP_MUL, ct_ir_cast(&k->ir, m, CT_i64), ct_ir_const_int(&k->ir, CT_i64, 5000000000)));
+  at(k, 32);
+  CtVal less = lt(k, a, b), same = op2(k, CT_OP_EQ, x, y);
+  CtVal both = op2(k, CT_OP_LAND, op2(k, CT_OP_LOR, less, same), op2(k, CT_OP_NE, a, num(k, 0)));
+  put(k, out, 57, ct_ir_select(&k->ir, both, a, b));
+  put(k, out, 58, ct_ir_cast(&k->ir, ct_ir_unary(&k->ir, CT_OP_LNOT, less), CT_i32));
+  put(k, out, 59, ct_ir_select(&k->ir, op2(k, CT_OP_LE, num(k, 3), a),
+                               ct_ir_select(&k->ir, same, a, b), ct_ir_select(&k->ir, less, b, a)));
+}
+
+/* Every operation of floats, casts and literals. */
+static inline void build_floats(Kit *k, int sm) {
+  static const CtOp binary[] = {CT_OP_ADD, CT_OP_SUB, CT_OP_MUL,      CT_OP_DIV, CT_OP_FLOORDIV,
+                                CT_OP_POW, CT_OP_MIN, CT_OP_FLOORMOD, CT_OP_MAX};
+  static const CtOp unary[] = {CT_OP_NEG,  CT_OP_ABS, CT_OP_SQRT, CT_OP_RSQRT, CT_OP_EXP,  CT_OP_EXP2,
+                               CT_OP_LOG,  CT_OP_LOG2, CT_OP_SIN, CT_OP_COS,   CT_OP_TANH, CT_OP_FLOOR,
+                               CT_OP_CEIL};
+  static const double literals[] = {0.0, -0.0, 1.0, 100.0, 0.1, -2.5e-30, 16777216.0, 3.4e38, 1e10, 1e-45};
+  static const CtDtype types[] = {CT_f32, CT_f64};
+  CtIr *ir = &k->ir;
+  kit_begin(k, "floats", sm, 1, 1);
+  ir->contract = false;
+  at(k, 1);
+  CtView out[2] = {tensor(k, "out", CT_f32, "(200)", "(1)"), tensor(k, "wide", CT_f64, "(200)", "(1)")};
+  CtView ints = tensor(k, "ints", CT_i32, "(100)", "(1)"), longs = tensor(k, "longs", CT_i64, "(100)", "(1)");
+  CtView flags = tensor(k, "flags", CT_bool, "(100)", "(1)");
+  CtVal a[2] = {number(k, "a", CT_f32, 0, 0), number(k, "x", CT_f64, 0, 0)};
+  CtVal b[2] = {number(k, "b", CT_f32, 0, 0), number(k, "y", CT_f64, 0, 0)};
+  CtVal i = any_int(k, "i"), l = any_long(k, "l");
+  for (int t = 0; t < 2; t++) {
+    int n = 0;
+    for (size_t j = 0; j < CT_ARRAY_LEN(binary); j++) {
+      at(k, 2 + n);
+      put(k, out[t], n++, op2(k, binary[j], a[t], b[t]));
+    }
+    for (size_t j = 0; j < CT_ARRAY_LEN(unary); j++) {
+      at(k, 2 + n);
+      put(k, out[t], n++, ct_ir_unary(ir, unary[j], a[t]));
+    }
+    at(k, 40);
+    put(k, out[t], n++, ct_ir_fma(ir, a[t], b[t], ct_ir_unary(ir, CT_OP_NEG, a[t])));
+    put(k, out[t], n++, add(k, a[t], add(k, b[t], a[t])));
+    put(k, out[t], n++, op2(k, CT_OP_SUB, a[t], op2(k, CT_OP_SUB, b[t], a[t])));
+    put(k, out[t], n++, op2(k, CT_OP_DIV, a[t], op2(k, CT_OP_DIV, b[t], a[t])));
+    put(k, out[t], n++, ct_ir_unary(ir, CT_OP_NEG, ct_ir_unary(ir, CT_OP_NEG, a[t])));
+    for (size_t j = 0; j < CT_ARRAY_LEN(literals); j++) {
+      put(k, out[t], n++, ct_ir_const_float(ir, types[t], literals[j]));
+    }
+    put(k, out[t], n++, ct_ir_const_float(ir, types[t], 1.0 / 0.0));
+    put(k, out[t], n++, ct_ir_const_float(ir, types[t], -1.0 / 0.0));
+    put(k, out[t], n++, ct_ir_cast(ir, a[1 - t], types[t]));
+    put(k, out[t], n++, ct_ir_cast(ir, i, types[t]));
+    put(k, out[t], n++, ct_ir_cast(ir, l, types[t]));
+    put(k, ints, t, ct_ir_cast(ir, a[t], CT_i32));
+    put(k, longs, t, ct_ir_cast(ir, a[t], CT_i64));
+    put(k, flags, t, ct_ir_cast(ir, a[t], CT_bool));
+    put(k, flags, 2 + t, ct_ir_unary(ir, CT_OP_LNOT, lt(k, a[t], b[t])));
+  }
+  put(k, flags, 4, ct_ir_cast(ir, i, CT_bool));
+  put(k, flags, 5, ct_ir_const_int(ir, CT_bool, 1));
+  put(k, ints, 4, ct_ir_cast(ir, ct_ir_cast(ir, a[0], CT_bool), CT_i32));
+}
+
+static inline CtVal get(Kit *k, CtVal var) { return ct_ir_get(&k->ir, var); }
+static inline CtVal var_of(Kit *k, const char *name, CtVal value) {
+  CtVal v = ct_ir_var(&k->ir, (CtDtype)ct_inst(&k->ir, value)->type, name);
+  ct_ir_set(&k->ir, v, value);
+  return v;
+}
+
+/* Leaves `target` when `cond`. */
+static inline void leave_if(Kit *k, CtVal cond, CtVal target) {
+  CtVal c = ct_ir_if(&k->ir, cond);
+  ct_ir_break(&k->ir, target);
+  ct_ir_end(&k->ir, c);
+}
+
+/* Jumps of all kinds, loops of all forms, variables that live where they must. */
+static inline void build_control(Kit *k, int sm) {
+  CtIr *ir = &k->ir;
+  kit_begin(k, "control", sm, 32, 1);
+  at(k, 1);
+  CtView x = tensor(k, "x", CT_f32, "(?)", "(1)"), out = tensor(k, "out", CT_f32, "(1000)", "(1)");
+  CtVal n = any_int(k, "n"), step = any_int(k, "step"), far = any_long(k, "far");
+  at(k, 2); /* an early return around everything */
+  CtVal body = ct_ir_block_begin(ir);
+  leave_if(k, lt(k, n, num(k, 1)), body);
+  at(k, 3); /* while */
+  CtVal i = var_of(k, "i", num(k, 0));
+  CtVal loop = ct_ir_loop(ir);
+  leave_if(k, ct_ir_unary(ir, CT_OP_LNOT, lt(k, get(k, i), n)), loop);
+  ct_ir_set(ir, i, add(k, get(k, i), num(k, 1)));
+  ct_ir_end(ir, loop);
+  at(k, 5); /* while with the body in the then part */
+  loop = ct_ir_loop(ir);
+  CtVal go = ct_ir_if(ir, lt(k, num(k, 3), get(k, i)));
+  ct_ir_set(ir, i, op2(k, CT_OP_SUB, get(k, i), num(k, 3)));
+  ct_ir_else(ir, go);
+  ct_ir_break(ir, loop);
+  ct_ir_end(ir, go);
+  ct_ir_end(ir, loop);
+  at(k, 7); /* a loop that is left in the middle, and from an inner one */
+  CtVal s = var_of(k, "s", f32(k, 0));
+  CtVal outer = ct_ir_loop(ir);
+  CtVal old = get(k, s);
+  ct_ir_set(ir, s, add(k, get(k, s), f32(k, 1)));
+  leave_if(k, lt(k, f32(k, 10), get(k, s)), outer);
+  at(k, 8);
+  CtVal inner = ct_ir_for(ir, num(k, 0), n, num(k, 1), 0, "j");
+  CtVal v = ct_ir_load(ir, x.buf, inner);
+  ct_ir_name(ir, v, "v");
+  leave_if(k, lt(k, v, f32(k, 0)), outer);
+  leave_if(k, lt(k, v, old), inner);
+  at(k, 9); /* continue */
+  CtVal skip = ct_ir_block_begin(ir);
+  leave_if(k, op2(k, CT_OP_EQ, v, f32(k, 5)), skip);
+  ct_ir_set(ir, s, add(k, get(k, s), v));
+  ct_ir_block_end(ir, skip, true);
+  ct_ir_end(ir, inner);
+  at(k, 10);
+  ct_ir_set(ir, s, mul(k, get(k, s), f32(k, 2)));
+  ct_ir_end(ir, outer);
+  at(k, 11); /* loops down, by steps, by an unknown step, over 64 bits */
+  CtVal down = ct_ir_for(ir, n, num(k, 0), num(k, -2), 0, "d");
+  ct_ir_set(ir, s, add(k, get(k, s), ct_ir_cast(ir, down, CT_f32)));
+  ct_ir_end(ir, down);
+  CtVal by3 = ct_ir_for(ir, num(k, 0), n, num(k, 3), 4, NULL);
+  ct_ir_set(ir, s, add(k, get(k, s), ct_ir_cast(ir, by3, CT_f32)));
+  ct_ir_end(ir, by3);
+  CtVal some = ct_ir_for(ir, num(k, 0), n, step, 0, "e");
+  ct_ir_set(ir, s, add(k, get(k, s), ct_ir_cast(ir, some, CT_f32)));
+  ct_ir_end(ir, some);
+  CtVal wide = ct_ir_for(ir, ct_ir_const_int(ir, CT_i64, 1), far, ct_ir_const_int(ir, CT_i64, 2), 0, "f");
+  ct_ir_set(ir, s, add(k, get(k, s), ct_ir_cast(ir, wide, CT_f32)));
+  ct_ir_end(ir, wide);
+  at(k, 12); /* a value kept from one iteration to the next, first set under a condition */
+  CtVal kept = ct_ir_var(ir, CT_f32, "kept");
+  CtVal l2 = ct_ir_for(ir, num(k, 0), n, num(k, 1), 1, "i");
+  CtVal c = ct_ir_if(ir, op2(k, CT_OP_EQ, l2, num(k, 0)));
+  ct_ir_set(ir, kept, f32(k, 3));
+  ct_ir_end(ir, c);
+  ct_ir_store(ir, out.buf, l2, get(k, kept));
+  ct_ir_end(ir, l2);
+  at(k, 14); /* an if of one line is a choice; else if */
+  CtVal chosen = ct_ir_var(ir, CT_f32, NULL);
+  CtVal c1 = ct_ir_if(ir, lt(k, tid(k, 0), n));
+  CtVal c2 = ct_ir_if(ir, lt(k, num(k, 3), tid(k, 0)));
+  ct_ir_set(ir, chosen, ct_ir_load(ir, x.buf, tid(k, 0)));
+  ct_ir_else(ir, c2);
+  ct_ir_set(ir, chosen, f32(k, 1));
+  ct_ir_end(ir, c2);
+  ct_ir_else(ir, c1);
+  ct_ir_set(ir, chosen, f32(k, 2));
+  ct_ir_end(ir, c1);
+  put(k, out, 1, get(k, chosen));
+  at(k, 15);
+  c1 = ct_ir_if(ir, op2(k, CT_OP_EQ, n, num(k, 1)));
+  put(k, out, 2, f32(k, 1));
+  ct_ir_else(ir, c1);
+  at(k, 16);
+  c2 = ct_ir_if(ir, op2(k, CT_OP_EQ, n, num(k, 2)));
+  put(k, out, 2, f32(k, 2));
+  ct_ir_else(ir, c2);
+  at(k, 17);
+  put(k, out, 2, f32(k, 3));
+  ct_ir_end(ir, c2);
+  ct_ir_end(ir, c1);
+  at(k, 18); /* a helper that returns in three places: its result needs no jump */
+  CtVal result = ct_ir_var(ir, CT_f32, "result");
+  CtVal call = ct_ir_block_begin(ir);
+  for (int j = 0; j < 2; j++) {
+    CtVal cj = ct_ir_if(ir, lt(k, get(k, s), f32(k, j)));
+    ct_ir_set(ir, result, f32(k, 10 + j));
+    ct_ir_break(ir, call);
+    ct_ir_end(ir, cj);
+  }
+  ct_ir_set(ir, result, get(k, s));
+  ct_ir_break(ir, call);
+  ct_ir_block_end(ir, call, true);
+  put(k, out, 3, get(k, result));
+  at(k, 20); /* a block that is left from within a loop */
+  CtVal found = ct_ir_block_begin(ir);
+  CtVal search = ct_ir_for(ir, num(k, 0), n, num(k, 1), 0, "i");
+  leave_if(k, op2(k, CT_OP_EQ, ct_ir_load(ir, x.buf, search), f32(k, 0)), found);
+  ct_ir_end(ir, search);
+  put(k, out, 4, f32(k, 1));
+  ct_ir_block_end(ir, found, true);
+  at(k, 22);
+  ct_ir_effect(ir, CT_OP_SYNC_WARP, 0);
+  put(k, out, 5, get(k, s));
+  ct_ir_block_end(ir, body, true);
+}
+
+/* Copies of all kinds, fills, sums and products that are no matrix product. */
+static inline void build_tiles(Kit *k, int sm) {
+  CtIr *ir = &k->ir;
+  kit_begin(k, "tiles", sm, 32, 1);
+  at(k, 1);
+  CtView a = tensor(k, "a", CT_f64, "(64,?)", "(1,?)"), ints = tensor(k, "ints", CT_i32, "(256)", "(1)");
+  CtView longs = tensor(k, "longs", CT_i64, "(64)", "(1)"), flags = tensor(k, "flags", CT_bool, "(256)", "(1)");
+  CtView big = tensor(k, "big", CT_f32, "(70000,70000)", "(1,70000)");
+  CtView floats = tensor(k, "floats", CT_f32, "(?,4)", "(4,1)"), other = tensor(k, "other", CT_f32, "(?,4)", "(4,1)");
+  CtView s = ct_ir_shared(ir, "s", CT_f64, lay(k, "(64,2)"));
+  CtView sb = ct_ir_shared(ir, "sb", CT_bool, lay(k, "256"));
+  CtView rb = ct_ir_fragment(ir, "rb", CT_bool, lay(k, "8"));
+  at(k, 2); /* vectors of two doubles, of 16 bools, of bools into registers, of ints out of them */
+  CtView part = a;
+  part.layout = lay(k, "(64,2):(1,64)");
+  copy(k, part, s);
+  at(k, 3);
+  copy(k, flags, sb);
+  CtView some = sb;
+  some.layout = lay(k, "8");
+  copy(k, some, rb);
+  at(k, 4);
+  CtView ri = ct_ir_fragment(ir, "ri", CT_i32, lay(k, "(4,2):(2,1)"));
+  kit_must(k, ct_ir_fill(ir, ri, num(k, 7), &k->err));
+  CtView eight = ints;
+  eight.layout = lay(k, "8");
+  copy(k, ri, eight);
+  copy(k, eight, ri);
+  at(k, 5); /* one register tensor to another, with shapes that have no common refinement */
+  CtView r6 = ct_ir_fragment(ir, "r6", CT_i64, lay(k, "(2,3):(3,1)"));
+  CtView q6 = ct_ir_fragment(ir, "q6", CT_i64, lay(k, "(3,2):(2,1)"));
+  CtView six = longs;
+  six.layout = lay(k, "6");
+  copy(k, six, r6);
+  copy(k, r6, q6);
+  copy(k, q6, six);
+  at(k, 6); /* run-time extents: loops that are not unrolled */
+  other.layout.shape = floats.layout.shape;
+  copy(k, floats, other);
+  at(k, 7); /* beyond 2^31 elements */
+  CtView far = big;
+  far.layout = lay(k, "(2,2):(1,2147480000)");
+  CtView rf = ct_ir_fragment(ir, "rf", CT_f32, lay(k, "(2,2)"));
+  copy(k, far, rf);
+  at(k, 8); /* integers wrap around in axpby and gemm */
+  CtView rj = ct_ir_fragment(ir, "rj", CT_i32, lay(k, "8"));
+  kit_must(k, ct_ir_fill(ir, rj, num(k, 1), &k->err));
+  CtView flat = ri;
+  flat.layout = lay(k, "8");
+  kit_must(k, ct_ir_axpby(ir, num(k, 3), flat, num(k, 1), rj, &k->err));
+  kit_must(k, ct_ir_gemm(ir, flat, rj, flat, CT_GEMM_COLUMNS, &k->err));
+  copy(k, flat, eight);
+  at(k, 9); /* (M), (N), (M,N), and one with an odd number of columns in pairs */
+  CtView m = floats, n = floats, mn = ct_ir_fragment(ir, "mn", CT_f32, lay(k, "(4,3)"));
+  m.layout = lay(k, "4");
+  n.layout = lay(k, "3");
+  kit_must(k, ct_ir_fill(ir, mn, f32(k, 0), &k->err));
+  kit_must(k, ct_ir_gemm(ir, m, n, mn, CT_GEMM_COLUMN_PAIRS, &k->err));
+  at(k, 10); /* operands in registers, nested modes */
+  CtView ra = ct_ir_fragment(ir, "ra", CT_f32, lay(k, "((2,2),2):((1,4),2)"));
+  CtView rn = ct_ir_fragment(ir, "rn", CT_f32, lay(k, "(3,2)"));
+  kit_must(k, ct_ir_fill(ir, ra, f32(k, 2), &k->err));
+  kit_must(k, ct_ir_fill(ir, rn, f32(k, 3), &k->err));
+  kit_must(k, ct_ir_gemm(ir, ra, rn, mn, CT_GEMM_ROWS, &k->err));
+  CtView twelve = other;
+  twelve.layout = lay(k, "(4,3):(1,4)");
+  kit_must(k, ct_ir_axpby(ir, f32(k, 1), mn, f32(k, 0.5), twelve, &k->err));
+  at(k, 11);
+  copy(k, s, part);
+  copy(k, rb, some);
+  copy(k, sb, flags);
+  copy(k, rf, far);
+}
+
+/* CUDA text of the script, as a value, as one statement and as several. */
+static inline void build_escape(Kit *k, int sm) {
+  CtIr *ir = &k->ir;
+  kit_begin(k, "escape", sm, 32, 1);
+  at(k, 1);
+  CtView x = tensor(k, "x", CT_f32, "(32)", "(1)"), out = tensor(k, "out", CT_f32, "(32)", "(1)");
+  CtVal t = tid(k, 0), v = ct_ir_load(ir, x.buf, t);
+  at(k, 2);
+  const char *const names[] = {"v", "lane"};
+  const CtVal vals[] = {v, add(k, t, num(k, 1))};
+  CtVal shifted = ct_ir_escape(ir, CT_f32, "__shfl_sync(0xffffffff, $v, $lane % 32)", 2, names, vals);
+  ct_ir_name(ir, shifted, "shifted");
+  at(k, 3);
+  ct_ir_escape(ir, CT_VOID, "__nanosleep(10)", 0, NULL, NULL);
+  at(k, 4);
+  ct_ir_escape(ir, CT_VOID, "const int twice = $lane * 2;\nif (twice < 0) { __trap(); }", 2, names, vals);
+  at(k, 6);
+  ct_ir_store(ir, out.buf, t, add(k, v, shifted));
+}
+
+/* More shared memory than can be declared; names that C++ has taken; a loop that indexes registers. */
+static inline void build_names(Kit *k, int sm) {
+  CtIr *ir = &k->ir;
+  kit_begin(k, "names", sm, 128, 1);
+  ir->name = "float";
+  at(k, 1);
+  CtView out = tensor(k, "int", CT_f32, "(128)", "(1)"), in = tensor(k, "max", CT_f32, "(128)", "(1)");
+  CtView big = ct_ir_shared(ir, "smem", CT_f32, lay(k, "(128,100)"));
+  CtView more = ct_ir_shared(ir, "__x", CT_f32, lay(k, "(128,2)"));
+  CtView regs = ct_ir_fragment(ir, "for", CT_f32, lay(k, "8"));
+  at(k, 2);
+  CtVal t = tid(k, 0);
+  ct_ir_name(ir, t, "threadIdx");
+  ct_ir_store(ir, big.buf, t, ct_ir_load(ir, in.buf, t));
+  ct_ir_store(ir, more.buf, t, f32(k, 1));
+  CtVal loop = ct_ir_for(ir, num(k, 0), num(k, 8), num(k, 1), 0, "while");
+  ct_ir_store(ir, regs.buf, loop, ct_ir_load(ir, big.buf, add(k, t, loop)));
+  ct_ir_end(ir, loop);
+  at(k, 3);
+  ct_ir_effect(ir, CT_OP_BARRIER, 0);
+  CtVal v = add(k, ct_ir_load(ir, regs.buf, num(k, 3)), ct_ir_load(ir, more.buf, t));
+  ct_ir_name(ir, v, "fmaf");
+  ct_ir_store(ir, out.buf, t, v);
+}
+
 #endif
