@@ -321,8 +321,26 @@ static bool same_sizes(CtTuple a, CtTuple b) {
   return true;
 }
 
-static CtStatus copy_elements(const Tensor *src, const Tensor *dst, CtErr *err) {
+/* The layout reaches each index from 0 to its size exactly once. */
+static bool is_compact(const CtCx *cx, CtLayout layout, int64_t *size) {
+  CtLayout inverse;
+  CtInt n, m;
+  CtErr err;
+  bool ok = ct_right_inverse(cx, layout, &inverse, &err) == CT_OK &&
+            ct_size(cx, layout, &n, &err) == CT_OK && ct_size(cx, inverse, &m, &err) == CT_OK;
+  *size = ok ? n.v : 0;
+  return ok && n.v == m.v;
+}
+
+static CtStatus copy_elements(const CtCx *cx, const Tensor *src, const Tensor *dst, CtErr *err) {
   Dense d;
+  int64_t n;
+  if (ct_layout_equal(src->layout, dst->layout) && src->storage != dst->storage &&
+      is_compact(cx, src->layout, &n)) { /* as one block, from device to device without the host */
+    size_t elem = ct_dtype_bytes(src->dtype);
+    return ct_storage_copy(src->storage, (size_t)src->offset.v * elem, dst->storage,
+                           (size_t)dst->offset.v * elem, (size_t)n * elem, err);
+  }
   CtStatus status = dense_open(&d, src, err);
   if (status != CT_OK) {
     return status;
@@ -361,7 +379,7 @@ static int copy(lua_State *L) {
                       from, bind_tuple_text(&cx, src->layout.shape), into,
                       bind_tuple_text(&cx, dst->layout.shape));
   }
-  diag_check(L, copy_elements(src, dst, &err), &err);
+  diag_check(L, copy_elements(&cx, src, dst, &err), &err);
   return 0;
 }
 
