@@ -1,0 +1,482 @@
+/* test_simt_ops.c: every pure operation of the CPU engine, on every type, with every mix of lanes and
+   scalars, on every instruction set of this CPU: bit for bit what plain C computes. */
+#include "emit_kernels.h"
+
+#include "runtime/simt.h"
+#include "runtime/simt_scalar.h"
+
+#include "tap.h"
+
+enum { MAX_VALUES = 32, MAX_PAIRS = MAX_VALUES * MAX_VALUES, MAX_FORMS = 8, BLOCK = 96 };
+
+typedef union Val {
+  int64_t i;
+  double f64;
+  float f32;
+} Val;
+
+static const double float_values[] = {
+    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, 7.0, -7.25, 1e-40, -3e-42, 1e-310, 1e38,
+    -1e38, 3.4e38, INFINITY, -INFINITY, NAN, 1.0 / 3, 2147483647.0, 2147483648.0, -2147483649.0,
+    9.3e18, -9.3e18, 1e300, 16777217.0, 0.1, -1e9, 88.7};
+static const int64_t int_values[] = {
+    0, 1, -1, 2, -2, 3, -3, 5, 7, -7, 31, 32, 33, 63, 64, -31, -32, -33, -64, INT32_MAX, INT32_MIN,
+    INT32_MIN + 1, INT64_MAX, INT64_MIN, INT64_MIN + 1, 1000003, -1000003, 1 << 24, (1 << 24) + 1,
+    (1LL << 53) + 1, 4294967296LL, 255};
+
+static int value_of(CtDtype t, int i, Val *v) {
+  switch (t) {
+    case CT_f64: v->f64 = float_values[i]; break;
+    case CT_f32: v->f32 = (float)float_values[i]; break;
+    case CT_i64: v->i = int_values[i]; break;
+    case CT_i32: v->i = (int32_t)int_values[i]; break;
+    default: v->i = i & 1; break;
+  }
+  return t == CT_f64 || t == CT_f32 ? (int)CT_ARRAY_LEN(float_values)
+                                    : (int)CT_ARRAY_LEN(int_values);
+}
+
+static void put(CtDtype t, void *p, size_t i, Val v) {
+  switch (t) {
+    case CT_f64: ((double *)p)[i] = v.f64; break;
+    case CT_f32: ((float *)p)[i] = v.f32; break;
+    case CT_i64: ((int64_t *)p)[i] = v.i; break;
+    case CT_i32: ((int32_t *)p)[i] = (int32_t)v.i; break;
+    default: ((uint8_t *)p)[i] = (uint8_t)v.i; break;
+  }
+}
+
+static Val get(CtDtype t, const void *p, size_t i) {
+  Val v = {0};
+  switch (t) {
+    case CT_f64: v.f64 = ((const double *)p)[i]; break;
+    case CT_f32: v.f32 = ((const float *)p)[i]; break;
+    case CT_i64: v.i = ((const int64_t *)p)[i]; break;
+    case CT_i32: v.i = ((const int32_t *)p)[i]; break;
+    default: v.i = ((const uint8_t *)p)[i]; break;
+  }
+  return v;
+}
+
+static bool same(CtDtype t, Val a, Val b) {
+  switch (t) {
+    case CT_f64: return (isnan(a.f64) && isnan(b.f64)) || a.i == b.i;
+    case CT_f32: return (isnan(a.f32) && isnan(b.f32)) || memcmp(&a.f32, &b.f32, 4) == 0;
+    default: return a.i == b.i;
+  }
+}
+
+/* --- what plain C says -------------------------------------------------------------------------- */
+
+static double ref_min(double a, double b) {
+  return isnan(a) ? b : isnan(b) ? a : a == b ? (signbit(a) ? a : b) : a < b ? a : b;
+}
+static double ref_max(double a, double b) {
+  return isnan(a) ? b : isnan(b) ? a : a == b ? (signbit(a) ? b : a) : a > b ? a : b;
+}
+
+static double ref_f64(CtOp op, double a, double b, double c) {
+  double r;
+  switch (op) {
+    case CT_OP_ADD: return a + b;
+    case CT_OP_SUB: return a - b;
+    case CT_OP_MUL: return a * b;
+    case CT_OP_DIV: return a / b;
+    case CT_OP_FLOORDIV: return floor(a / b);
+    case CT_OP_FLOORMOD: r = fmod(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    case CT_OP_NEG: return -a;
+    case CT_OP_FMA: return fma(a, b, c);
+    case CT_OP_MIN: return ref_min(a, b);
+    case CT_OP_MAX: return ref_max(a, b);
+    case CT_OP_ABS: return fabs(a);
+    case CT_OP_POW: return pow(a, b);
+    case CT_OP_SQRT: return sqrt(a);
+    case CT_OP_RSQRT: return 1 / sqrt(a);
+    case CT_OP_EXP: return exp(a);
+    case CT_OP_EXP2: return exp2(a);
+    case CT_OP_LOG: return log(a);
+    case CT_OP_LOG2: return log2(a);
+    case CT_OP_SIN: return sin(a);
+    case CT_OP_COS: return cos(a);
+    case CT_OP_TANH: return tanh(a);
+    case CT_OP_FLOOR: return floor(a);
+    case CT_OP_CEIL: return ceil(a);
+    default: return 0;
+  }
+}
+
+static float ref_f32(CtOp op, float a, float b, float c) {
+  float r;
+  switch (op) {
+    case CT_OP_ADD: return a + b;
+    case CT_OP_SUB: return a - b;
+    case CT_OP_MUL: return a * b;
+    case CT_OP_DIV: return a / b;
+    case CT_OP_FLOORDIV: return floorf(a / b);
+    case CT_OP_FLOORMOD: r = fmodf(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    case CT_OP_FMA: return fmaf(a, b, c);
+    case CT_OP_POW: return powf(a, b);
+    case CT_OP_SQRT: return sqrtf(a);
+    case CT_OP_RSQRT: return (float)(1 / sqrt((double)a));
+    case CT_OP_EXP: return expf(a);
+    case CT_OP_EXP2: return exp2f(a);
+    case CT_OP_LOG: return logf(a);
+    case CT_OP_LOG2: return log2f(a);
+    case CT_OP_SIN: return sinf(a);
+    case CT_OP_COS: return cosf(a);
+    case CT_OP_TANH: return tanhf(a);
+    default: return (float)ref_f64(op, a, b, c); /* exact in f64 */
+  }
+}
+
+static int64_t ref_shift(int64_t a, int64_t n, int width) {
+  uint64_t x = width == 32 ? (uint32_t)a : (uint64_t)a;
+  for (; n > 0 && x != 0; n--) {
+    x = x * 2;
+    x = width == 32 ? (uint32_t)x : x;
+  }
+  for (; n < 0 && x != 0; n++) {
+    x = x / 2;
+  }
+  return (int64_t)x;
+}
+
+static int64_t ref_int(CtOp op, int64_t a, int64_t b, int width) {
+  __extension__ typedef __int128 Wide;
+  Wide q;
+  switch (op) {
+    case CT_OP_ADD: return (int64_t)((Wide)a + b);
+    case CT_OP_SUB: return (int64_t)((Wide)a - b);
+    case CT_OP_MUL: return (int64_t)((Wide)a * b);
+    case CT_OP_FLOORDIV:
+    case CT_OP_FLOORMOD:
+      q = (Wide)a / b;
+      q -= (Wide)a % b != 0 && (a < 0) != (b < 0);
+      return (int64_t)(op == CT_OP_FLOORDIV ? q : (Wide)a - q * b);
+    case CT_OP_NEG: return (int64_t)-(Wide)a;
+    case CT_OP_MIN: return a < b ? a : b;
+    case CT_OP_MAX: return a < b ? b : a;
+    case CT_OP_ABS: return a < 0 ? (int64_t)-(Wide)a : a;
+    case CT_OP_AND: return a & b;
+    case CT_OP_OR: return a | b;
+    case CT_OP_XOR: return a ^ b;
+    case CT_OP_NOT: return -1 - a;
+    case CT_OP_SHL: return ref_shift(a, b, width);
+    case CT_OP_SHR: return ref_shift(a, b == INT64_MIN ? INT64_MAX : -b, width);
+    default: return 0;
+  }
+}
+
+static bool ref_compare(CtOp op, CtDtype t, Val a, Val b) {
+  double x = t == CT_f64 ? a.f64 : (double)a.f32, y = t == CT_f64 ? b.f64 : (double)b.f32;
+  bool f = t == CT_f64 || t == CT_f32;
+  switch (op) {
+    case CT_OP_LT: return f ? x < y : a.i < b.i;
+    case CT_OP_LE: return f ? x <= y : a.i <= b.i;
+    case CT_OP_EQ: return f ? x == y : a.i == b.i;
+    case CT_OP_NE: return f ? x != y : a.i != b.i;
+    case CT_OP_LAND: return a.i != 0 && b.i != 0;
+    case CT_OP_LOR: return a.i != 0 || b.i != 0;
+    default: return a.i == 0; /* LNOT */
+  }
+}
+
+static int64_t ref_saturate(long double x, int64_t lo, int64_t hi) {
+  return isnan(x) ? 0 : x <= lo ? lo : x >= hi ? hi : (int64_t)x;
+}
+
+static Val ref_cast(CtDtype to, CtDtype from, Val a) {
+  Val r = {0};
+  bool f = from == CT_f64 || from == CT_f32;
+  double x = from == CT_f64 ? a.f64 : (double)a.f32;
+  switch (to) {
+    case CT_f64: r.f64 = f ? x : (double)a.i; break;
+    case CT_f32: r.f32 = from == CT_f32 ? a.f32 : f ? (float)x : (float)a.i; break;
+    case CT_i64: r.i = f ? ref_saturate(x, INT64_MIN, INT64_MAX) : a.i; break;
+    case CT_i32: r.i = f ? ref_saturate(x, INT32_MIN, INT32_MAX) : (int32_t)(uint32_t)a.i; break;
+    default: r.i = f ? x != 0 : a.i != 0; break;
+  }
+  return r;
+}
+
+typedef struct Case {
+  CtOp op;
+  CtDtype type;   /* of the operands (of SELECT: of the last two) */
+  CtDtype result;
+} Case;
+
+static Val reference(Case c, const Val v[3]) {
+  Val r = {0};
+  if (c.op == CT_OP_CAST) {
+    return ref_cast(c.result, c.type, v[0]);
+  }
+  if (c.op == CT_OP_SELECT) {
+    return v[0].i != 0 ? v[1] : v[2];
+  }
+  if (c.result == CT_bool) {
+    r.i = ref_compare(c.op, c.type, v[0], v[1]);
+    return r;
+  }
+  switch (c.type) {
+    case CT_f64: r.f64 = ref_f64(c.op, v[0].f64, v[1].f64, v[2].f64); break;
+    case CT_f32: r.f32 = ref_f32(c.op, v[0].f32, v[1].f32, v[2].f32); break;
+    case CT_i64: r.i = ref_int(c.op, v[0].i, v[1].i, 64); break;
+    default: r.i = (int32_t)ref_int(c.op, v[0].i, v[1].i, 32); break;
+  }
+  return r;
+}
+
+/* --- the kernel: out_f[i] = op(operands), operand j a parameter where bit j of f is set ------------ */
+
+static CtDtype operand_type(Case c, int j) {
+  return c.op == CT_OP_SELECT && j == 0 ? CT_bool : c.type;
+}
+
+static CtVal apply(Kit *k, Case c, const CtVal v[3]) {
+  switch (ct_ops[c.op].n_args) {
+    case 1:
+      return c.op == CT_OP_CAST ? ct_ir_cast(&k->ir, v[0], c.result)
+                                : ct_ir_unary(&k->ir, c.op, v[0]);
+    case 2:
+      return ct_ir_binary(&k->ir, c.op, v[0], v[1]);
+    default:
+      return c.op == CT_OP_FMA ? ct_ir_fma(&k->ir, v[0], v[1], v[2])
+                               : ct_ir_select(&k->ir, v[0], v[1], v[2]);
+  }
+}
+
+static CtSimtProgram *build(Case c, CtIr *keep) {
+  static const char *const in_names[] = {"x", "y", "z"}, *const p_names[] = {"p", "q", "r"};
+  Kit k;
+  int n_args = ct_ops[c.op].n_args;
+  CtView in[3], out[MAX_FORMS];
+  CtVal scalar[3];
+  kit_begin(&k, "op", 0, BLOCK, 1);
+  at(&k, 1);
+  for (int j = 0; j < n_args; j++) {
+    in[j] = tensor(&k, in_names[j], operand_type(c, j), "(?)", "(1)");
+    CtFacts any = operand_type(c, j) == CT_i32 ? (CtFacts){INT32_MIN, INT32_MAX, 1}
+                  : operand_type(c, j) == CT_bool ? (CtFacts){0, 1, 1}
+                                                  : (CtFacts){INT64_MIN, INT64_MAX, 1};
+    scalar[j] = ct_ir_number(&k.ir, p_names[j], operand_type(c, j), any);
+  }
+  for (int f = 0; f < 1 << n_args; f++) {
+    char name[16];
+    snprintf(name, sizeof name, "out%d", f);
+    out[f] = tensor(&k, name, c.result, "(?)", "(1)");
+  }
+  CtVal i = add(&k, mul(&k, bid(&k, 0), num(&k, BLOCK)), tid(&k, 0));
+  CtTuple at_i = crd(&k, 1, (CtInt[]){dyn(&k, i)});
+  CtVal inside = ct_ir_if(&k.ir, lt(&k, i, out[0].layout.shape[1].i.id));
+  CtVal lanes[3];
+  for (int j = 0; j < n_args; j++) {
+    lanes[j] = load_at(&k, in[j], at_i);
+  }
+  for (int f = 0; f < 1 << n_args; f++) {
+    CtVal v[3] = {0};
+    for (int j = 0; j < n_args; j++) {
+      v[j] = (f >> j & 1) != 0 ? scalar[j] : lanes[j];
+    }
+    store_at(&k, out[f], at_i, apply(&k, c, v));
+  }
+  ct_ir_end(&k.ir, inside);
+  k.ir.contract = false;
+  kit_must(&k, ct_ir_finish(&k.ir, &k.err));
+  CtSimtProgram *p;
+  kit_must(&k, ct_simt_lower(ct_alloc_std, &k.ir, &p, &k.err));
+  *keep = k.ir;
+  return p;
+}
+
+/* --- running --------------------------------------------------------------------------------------- */
+
+typedef struct Data {
+  int n_values, n;
+  Val in[3][MAX_PAIRS];
+  void *in_mem[3], *out_mem[MAX_FORMS];
+} Data;
+
+static bool needs_nonzero(Case c) {
+  return (c.op == CT_OP_FLOORDIV || c.op == CT_OP_FLOORMOD) && ct_is_int(c.type);
+}
+
+static Val pick(Case c, int j, int i) {
+  Val v = {0};
+  value_of(operand_type(c, j), i, &v);
+  if (j == 1 && needs_nonzero(c) && v.i == 0) {
+    v.i = -5;
+  }
+  return v;
+}
+
+static void make_data(Case c, Data *d) {
+  Val v;
+  d->n_values = value_of(c.type, 0, &v);
+  d->n = d->n_values * d->n_values;
+  for (int j = 0; j < ct_ops[c.op].n_args; j++) {
+    d->in_mem[j] = malloc(MAX_PAIRS * 8);
+    for (int i = 0; i < d->n; i++) {
+      int at_j[3] = {i / d->n_values, i % d->n_values, i * 7 % d->n_values};
+      d->in[j][i] = pick(c, j, at_j[j]);
+      put(operand_type(c, j), d->in_mem[j], (size_t)i, d->in[j][i]);
+    }
+  }
+  for (int f = 0; f < MAX_FORMS; f++) {
+    d->out_mem[f] = malloc(MAX_PAIRS * 8);
+  }
+}
+
+static int compare(Case c, const Data *d, const Val scalar[3], CtDtype show, const char *isa) {
+  int wrong = 0;
+  int n_args = ct_ops[c.op].n_args;
+  for (int f = 0; f < 1 << n_args; f++) {
+    for (int i = 0; i < d->n; i++) {
+      Val v[3] = {{0}};
+      for (int j = 0; j < n_args; j++) {
+        v[j] = (f >> j & 1) != 0 ? scalar[j] : d->in[j][i];
+      }
+      Val want = reference(c, v), got = get(c.result, d->out_mem[f], (size_t)i);
+      if (!same(c.result, got, want) && wrong++ == 0) {
+        tap_diag("%s: %s %s form %d: (%g %g %g) (%lld %lld %lld): got %g %lld, want %g %lld", isa,
+                 ct_ops[c.op].text, ct_dtypes[show].name, f, v[0].f64, v[1].f64, v[2].f64,
+                 (long long)v[0].i, (long long)v[1].i, (long long)v[2].i, got.f64,
+                 (long long)got.i, want.f64, (long long)want.i);
+      }
+    }
+  }
+  return wrong;
+}
+
+static void to_slot(CtDtype t, Val v, CtSlotValue *s) {
+  if (t == CT_f32) {
+    s->f32 = v.f32;
+  } else {
+    s->i = v.i;
+  }
+}
+
+static int run_case(Case c, CtSimtEngine *e, const CtIr *ir, const CtSimtProgram *p, Data *d) {
+  int wrong = 0;
+  int n_args = ct_ops[c.op].n_args;
+  CtSlotValue slots[64];
+  int64_t n_elems[32] = {0};
+  for (int s = 0; s < d->n_values; s++) {
+    Val scalar[3];
+    for (int j = 0; j < n_args; j++) {
+      int at_j[3] = {s, (s * 5 + 1) % d->n_values, (s * 3 + 2) % d->n_values};
+      scalar[j] = pick(c, j, at_j[j]);
+    }
+    for (size_t i = 0; i < ir->n_params; i++) {
+      const CtParam *param = &ir->params[i];
+      int j = (int)i / 2, f = (int)i - 2 * n_args;
+      n_elems[i] = param->is_tensor ? d->n : 0;
+      if (param->is_tensor) {
+        slots[param->first_slot].ptr = f >= 0 ? d->out_mem[f] : d->in_mem[j];
+        slots[param->first_slot + 1].i = d->n;
+      } else {
+        to_slot(param->dtype, scalar[j], &slots[param->first_slot]);
+      }
+    }
+    CtSimtLaunch launch = {.grid = {(d->n + BLOCK - 1) / BLOCK, 1, 1}, .slots = slots,
+                           .n_elems = n_elems};
+    CtErr err = {0};
+    if (ct_simt_run(e, p, &launch, &err) != CT_OK) {
+      tap_diag("%s", err.msg);
+      return 1;
+    }
+    wrong += compare(c, d, scalar, c.type, ct_simt_isa(e));
+  }
+  return wrong;
+}
+
+static void test_case(Case c, CtSimtEngine *const *engines, int n_engines) {
+  static Data d;
+  CtIr ir;
+  CtSimtProgram *p = build(c, &ir);
+  make_data(c, &d);
+  int wrong = 0;
+  for (int i = 0; i < n_engines; i++) {
+    wrong += run_case(c, engines[i], &ir, p, &d);
+  }
+  IS_INT(wrong, 0, "%s %s%s%s", ct_ops[c.op].text, ct_dtypes[c.type].name,
+         c.result != c.type ? " to " : "", c.result != c.type ? ct_dtypes[c.result].name : "");
+  for (int j = 0; j < ct_ops[c.op].n_args; j++) {
+    free(d.in_mem[j]);
+  }
+  for (int f = 0; f < MAX_FORMS; f++) {
+    free(d.out_mem[f]);
+  }
+  ct_simt_free(p);
+  ct_ir_clear(&ir);
+}
+
+static bool takes(CtOp op, CtDtype t) {
+  switch (op) {
+    case CT_OP_DIV: case CT_OP_FMA: case CT_OP_POW: case CT_OP_SQRT: case CT_OP_RSQRT:
+    case CT_OP_EXP: case CT_OP_EXP2: case CT_OP_LOG: case CT_OP_LOG2: case CT_OP_SIN:
+    case CT_OP_COS: case CT_OP_TANH: case CT_OP_FLOOR: case CT_OP_CEIL:
+      return ct_is_float(t);
+    case CT_OP_AND: case CT_OP_OR: case CT_OP_XOR: case CT_OP_SHL: case CT_OP_SHR: case CT_OP_NOT:
+      return ct_is_int(t);
+    case CT_OP_LAND: case CT_OP_LOR: case CT_OP_LNOT:
+      return t == CT_bool;
+    case CT_OP_EQ: case CT_OP_NE: case CT_OP_SELECT:
+      return true;
+    default:
+      return t != CT_bool;
+  }
+}
+
+/* Where there is no fused multiply-add in hardware it is made of double arithmetic. */
+static void test_soft_fma(void) {
+  uint64_t seed = 1;
+  int wrong = 0;
+  for (int i = 0; i < 1000000; i++) {
+    union {
+      uint32_t bits;
+      float f;
+    } v[3];
+    for (int j = 0; j < 3; j++) {
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      v[j].bits = (uint32_t)(seed >> 32);
+      if (i % 2 == 0 && j == 2) { /* about as large as the product, of any sign */
+        v[2].f = ldexpf(v[0].f * v[1].f, (int)(v[2].bits % 50) - 25) * (v[2].bits & 64 ? -1.f : 1.f);
+      }
+    }
+    Val got = {.f32 = FMA_f32(v[0].f, v[1].f, v[2].f)}, want = {.f32 = fmaf(v[0].f, v[1].f, v[2].f)};
+    if (!same(CT_f32, got, want) && wrong++ == 0) {
+      tap_diag("fma(%a, %a, %a): got %a, want %a", (double)v[0].f, (double)v[1].f, (double)v[2].f,
+               (double)got.f32, (double)want.f32);
+    }
+  }
+  IS_INT(wrong, 0, "FMA_f32 is fmaf on random bits");
+}
+
+int main(void) {
+  static const char *const isas[] = {"base", "avx2", "avx512"};
+  CtSimtEngine *engines[3];
+  int n = 0;
+  for (size_t i = 0; i < CT_ARRAY_LEN(isas); i++) {
+    CtErr err;
+    n += ct_simt_open(ct_alloc_std, 1 + (int)i % 2, isas[i], &engines[n], &err) == CT_OK;
+  }
+  OK(n >= 1, "%d instruction sets to test", n);
+  test_soft_fma();
+  for (int op = CT_OP_ADD; op < CT_OP_CAST; op++) {
+    for (int t = CT_f64; t <= CT_bool; t++) {
+      if (takes((CtOp)op, (CtDtype)t)) {
+        bool is_bool = ct_ops[op].result == CT_RES_BOOL;
+        test_case((Case){(CtOp)op, (CtDtype)t, is_bool ? CT_bool : (CtDtype)t}, engines, n);
+      }
+    }
+  }
+  for (int from = CT_f64; from <= CT_bool; from++) {
+    for (int to = CT_f64; to <= CT_bool; to++) {
+      test_case((Case){CT_OP_CAST, (CtDtype)from, (CtDtype)to}, engines, n);
+    }
+  }
+  for (int i = 0; i < n; i++) {
+    ct_simt_close(engines[i]);
+  }
+  return done_testing();
+}
