@@ -31,14 +31,9 @@ void cuttle_interrupt(cuttle_State *S) { state_stop(S); }
 
 /* {====== Protected calls ====== */
 
-static bool ends_with(const char *s, const char *end) {
-  size_t n = strlen(s), n_end = strlen(end);
-  return n >= n_end && strcmp(s + n - n_end, end) == 0;
-}
-
 static cuttle_Status status_of(const CuttleState *s, int lua_status) {
   uint64_t limit = s->options.instruction_limit;
-  if (lua_status == LUA_ERRMEM || ends_with(s->error, "not enough memory")) {
+  if (lua_status == LUA_ERRMEM || strstr(s->error, "not enough memory") != NULL) {
     return CUTTLE_NOMEM;
   }
   bool stopped = *s->interrupt != 0 || (limit > 0 && s->n_instructions >= limit);

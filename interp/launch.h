@@ -46,7 +46,8 @@ typedef struct LaunchArgs {
   Arg args[LAUNCH_MAX_ARGS];
   unsigned char key[LAUNCH_KEY_BYTES];
   CtSlotValue slots[LAUNCH_MAX_SLOTS]; /* all slots of the IR, in order */
-  int64_t n_elems[LAUNCH_MAX_ARGS];    /* that each tensor's pointer may touch */
+  int n_ir_params;                     /* arguments that are no constants */
+  int64_t n_elems[LAUNCH_MAX_ARGS];    /* by parameter of the IR: what a tensor's pointer may touch */
 } LaunchArgs;
 
 typedef struct Pack { /* one used slot in the parameter block of a CUDA launch */

@@ -143,7 +143,7 @@ static void read_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg) 
     add_slots(L, a, true, t->layout.shape);
     add_slots(L, a, false, t->layout.stride);
   }
-  a->n_elems[a->n - 1] = t->hi + 1;
+  a->n_elems[a->n_ir_params++] = t->hi + 1;
 }
 
 static void read_number(lua_State *L, LaunchArgs *a, Arg *arg, CtDtype dtype, CtSlotValue v) {
@@ -153,13 +153,14 @@ static void read_number(lua_State *L, LaunchArgs *a, Arg *arg, CtDtype dtype, Ct
   put_byte(L, a, 'N');
   put_byte(L, a, (int)dtype);
   add_slot(L, a, v);
+  a->n_elems[a->n_ir_params++] = 0;
 }
 
 static void read_static(lua_State *L, LaunchArgs *a, Arg *arg, const TypedNumber *n) {
   arg->kind = ARG_STATIC;
-  arg->dtype = n->is_float ? CT_f64 : CT_i64;
+  arg->dtype = n->is_float ? CT_f64 : n->is_bool ? CT_bool : CT_i64;
   arg->number = n->is_float ? (CtSlotValue){.f64 = n->f} : (CtSlotValue){.i = n->i};
-  put_byte(L, a, n->is_float ? 'F' : 'I');
+  put_byte(L, a, n->is_float ? 'F' : n->is_bool ? 'B' : 'I');
   put(L, a, &arg->number, sizeof arg->number);
 }
 
@@ -181,7 +182,6 @@ static void read_arg(lua_State *L, const Kernel *k, LaunchArgs *a, int idx) {
   Arg *arg = &a->args[a->n++];
   TypedNumber typed;
   *arg = (Arg){.idx = idx, .tensor = tensor_test(L, idx)};
-  a->n_elems[a->n - 1] = 0;
   if (arg->tensor != NULL) {
     read_tensor(L, k, a, arg);
   } else if (lua_isinteger(L, idx)) {
@@ -279,6 +279,7 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   out->device = NULL;
   out->key_len = 0;
   out->n_slots = 0;
+  out->n_ir_params = 0;
   put(L, out, &config->block, sizeof config->block);
   for (int i = 0; i < n; i++) {
     read_arg(L, k, out, first + i);

@@ -1,6 +1,7 @@
 /* launch_spec.c: makes specialisations: traces the kernel for a key, compiles it for the CPU engine or,
    through CUDA C and NVRTC, for a device. */
 #include <lauxlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -125,6 +126,8 @@ static int push_args(lua_State *L, CtIr *ir, void *ud) {
       value_push(L, ct_ir_number(ir, name, arg->dtype, number_facts(arg->dtype)));
     } else if (arg->dtype == CT_i64) {
       lua_pushinteger(L, arg->number.i);
+    } else if (arg->dtype == CT_bool) {
+      lua_pushboolean(L, arg->number.i != 0);
     } else {
       lua_pushnumber(L, arg->number.f64);
     }
@@ -132,19 +135,20 @@ static int push_args(lua_State *L, CtIr *ir, void *ud) {
   return p->args->n;
 }
 
-/* The parameters' names; "arg3" of varargs, and a number behind a name that is there already. */
+/* The parameters' names; "arg3" of the third when it is one of `...`, and a number behind a name
+   that is there already. */
 static void name_args(lua_State *L, PushArgs *p) {
+  lua_pushvalue(L, p->function);
   for (int i = 0; i < p->args->n; i++) {
-    lua_pushvalue(L, p->function);
-    const char *name = lua_getlocal(L, NULL, i + 1);
+    const char *name = lua_getlocal(L, NULL, i + 1); /* leaves the function where it is */
     bool taken = name == NULL;
     for (int j = 0; j < i && !taken; j++) {
       taken = strncmp(p->names[j], name, sizeof p->names[j] - 1) == 0;
     }
-    lua_pushfstring(L, taken ? "%s%d" : "%s", name == NULL ? "arg" : name, i);
-    strncpy(p->names[i], lua_tostring(L, -1), sizeof p->names[i] - 1);
-    lua_pop(L, 1);
+    snprintf(p->names[i], sizeof p->names[i], taken ? "%s%d" : "%s", name == NULL ? "arg" : name,
+             i + 1);
   }
+  lua_pop(L, 1);
 }
 
 /* --- tracing and compiling ------------------------------------------------------------------------ */

@@ -156,6 +156,7 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
   if (s != NULL) {
     memset(s, 0, sizeof *s);
     s->options = *options;
+    atomic_init(&s->bytes, sizeof *s);
     s->interrupt = &s->own_interrupt;
     s->emit_sm = DEFAULT_SM;
     take_device(s, options->device);

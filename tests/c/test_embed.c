@@ -1,0 +1,431 @@
+/* test_embed.c: the interpreter as a library: states, limits, sandbox, tensors of the host, launches. */
+#include "interp/cuttle.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+/* {====== An allocator that counts, and fails when it is told to ====== */
+
+typedef struct Heap {
+  atomic_llong bytes, n_calls;
+  long long fail_at; /* number of the call that fails, and all later ones; 0: none */
+} Heap;
+
+static void *heap_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) {
+  Heap *h = ud;
+  long long n = atomic_fetch_add(&h->n_calls, 1) + 1;
+  if (new_bytes == 0) {
+    atomic_fetch_sub(&h->bytes, ptr == NULL ? 0 : (long long)old_bytes);
+    free(ptr);
+    return NULL;
+  }
+  if (h->fail_at != 0 && n >= h->fail_at && new_bytes > old_bytes) {
+    return NULL;
+  }
+  void *p = realloc(ptr, new_bytes);
+  if (p != NULL) {
+    atomic_fetch_add(&h->bytes, (long long)new_bytes - (long long)old_bytes);
+  }
+  return p;
+}
+
+static cuttle_Options cpu_options(Heap *heap) {
+  cuttle_Options o = {.size = sizeof o, .device = "cpu", .no_environment = 1};
+  if (heap != NULL) {
+    o.alloc = heap_alloc;
+    o.alloc_ud = heap;
+  }
+  return o;
+}
+
+static cuttle_State *open_cpu(Heap *heap) {
+  cuttle_Options o = cpu_options(heap);
+  return cuttle_open(&o);
+}
+
+/* {====== States and scripts ====== */
+
+static void collect(void *ud, const char *text, size_t len) {
+  char *to = ud;
+  strncat(to, text, len);
+}
+
+/* A status other than expected prints the message. */
+static void is_status(cuttle_State *S, cuttle_Status got, cuttle_Status want, const char *name) {
+  if (!IS_INT(got, want, "%s", name)) {
+    tap_diag("%s", cuttle_error(S));
+  }
+}
+
+static void test_scripts(void) {
+  char out[256] = "";
+  Heap heap = {0};
+  cuttle_Options o = cpu_options(&heap);
+  o.print = collect;
+  o.print_ud = out;
+  cuttle_State *S = cuttle_open(&o);
+  OK(S != NULL, "a state opens");
+  IS_STR(cuttle_error(S), "", "no call has failed yet");
+  is_status(S, cuttle_dostring(S, "print(L'(4,8)', 1) x = 3", NULL), CUTTLE_OK, "a text runs");
+  IS_STR(out, "(4,8):(1,4)\t1\n", "print goes to the host");
+  is_status(S, cuttle_dostring(S, "assert(x == 3)", NULL), CUTTLE_OK, "globals stay");
+  is_status(S, cuttle_dostring(S, "\nlayout('(4')", "=config"), CUTTLE_ERROR,
+            "an error is a status");
+  IS_STR(cuttle_error(S), "config:2: layout: expected ')' at column 2 of '(4'", "with a message");
+  is_status(S, cuttle_dostring(S, "x = = 1", "=config"), CUTTLE_ERROR, "a syntax error is one too");
+  IS_STR(cuttle_error(S), "config:1: unexpected symbol near '='", "with a message");
+  is_status(S, cuttle_dostring(S, "error({})", NULL), CUTTLE_ERROR, "an error without text");
+  IS_STR(cuttle_error(S), "the error is a table, not a message", "gets one");
+  is_status(S, cuttle_dofile(S, "/nowhere/x.lua"), CUTTLE_ERROR, "a missing file is an error");
+  HAS_STR(cuttle_error(S), "/nowhere/x.lua", "that names it");
+  is_status(S, cuttle_dostring(S, "return 1", NULL), CUTTLE_OK, "the state goes on");
+  IS_STR(cuttle_error(S), "", "and forgets the message");
+  IS_STR(cuttle_version(), CUTTLE_VERSION, "library and header agree");
+  cuttle_close(S);
+  IS_INT(heap.bytes, 0, "closing frees everything");
+  cuttle_close(NULL);
+}
+
+static void test_options(void) {
+  cuttle_Options old = {.size = offsetof(cuttle_Options, sandbox), .sandbox = 1};
+  cuttle_State *S = cuttle_open(&old);
+  is_status(S, cuttle_dostring(S, "assert(io and os)", NULL), CUTTLE_OK,
+            "what an older host's options lack counts as zero");
+  cuttle_close(S);
+  S = cuttle_open(NULL);
+  OK(S != NULL, "options may be absent");
+  cuttle_close(S);
+  cuttle_Options o = {.size = sizeof o, .device = "gpu"};
+  S = cuttle_open(&o);
+  is_status(S, cuttle_dostring(S, "zeros(f32, 4)", "=s"), CUTTLE_ERROR,
+            "an unknown device is an error");
+  IS_STR(cuttle_error(S), "s:1: device: 'gpu' is unknown; auto, cpu, cuda or cuda:0 was expected",
+         "of its first use");
+  cuttle_close(S);
+}
+
+/* {====== Limits ====== */
+
+static void test_memory_limit(void) {
+  Heap heap = {0};
+  cuttle_Options o = cpu_options(&heap);
+  o.memory_limit = 8 << 20;
+  cuttle_State *S = cuttle_open(&o);
+  is_status(S, cuttle_dostring(S, "local t = {} for i = 1, 1e9 do t[i] = {} end", NULL),
+            CUTTLE_NOMEM, "a script that hoards is stopped");
+  HAS_STR(cuttle_error(S), "not enough memory", "with a message");
+  OK(heap.bytes <= 8 << 20, "the limit held: %lld bytes", (long long)heap.bytes);
+  is_status(S, cuttle_dostring(S, "zeros(f64, {1024, 1024, 16})", NULL), CUTTLE_NOMEM,
+            "tensors count too");
+  is_status(S, cuttle_dostring(S, "assert(size'(4,8)' == 32)", NULL), CUTTLE_OK,
+            "the state goes on");
+  cuttle_close(S);
+  IS_INT(heap.bytes, 0, "and frees everything");
+}
+
+static void test_instruction_limit(void) {
+  cuttle_Options o = cpu_options(NULL);
+  o.instruction_limit = 100000;
+  cuttle_State *S = cuttle_open(&o);
+  is_status(S, cuttle_dostring(S, "while true do end", NULL), CUTTLE_INTERRUPTED,
+            "an endless loop ends");
+  HAS_STR(cuttle_error(S), "the limit of 100000 instructions is reached", "with a message");
+  is_status(S,
+            cuttle_dostring(S, "while true do pcall(function() while true do end end) end", NULL),
+            CUTTLE_INTERRUPTED, "pcall does not help it");
+  is_status(S, cuttle_dostring(S, "coroutine.wrap(function() while true do end end)()", NULL),
+            CUTTLE_INTERRUPTED, "nor does a coroutine");
+  is_status(S, cuttle_dostring(S, "for i = 1, 1000 do end", NULL), CUTTLE_OK,
+            "each call counts anew");
+  cuttle_close(S);
+}
+
+static cuttle_State *interrupted;
+
+static void on_alarm(int signal_number) {
+  (void)signal_number;
+  cuttle_interrupt(interrupted);
+}
+
+static void test_interrupt(void) {
+  cuttle_State *S = interrupted = open_cpu(NULL);
+  struct sigaction action = {.sa_handler = on_alarm};
+  sigaction(SIGALRM, &action, NULL);
+  alarm(1);
+  is_status(S, cuttle_dostring(S, "while true do end", NULL), CUTTLE_INTERRUPTED,
+            "a script is interrupted");
+  alarm(1);
+  is_status(S,
+            cuttle_dostring(S,
+                            "local x = zeros(f32, 1)\n"
+                            "kernel('spin', function(x) while x[0] == 0.0 do end end)"
+                            "{grid = 1, block = 32}(x)",
+                            "=spin"),
+            CUTTLE_INTERRUPTED, "and so is a kernel on the CPU engine");
+  alarm(0);
+  is_status(S, cuttle_dostring(S, "return 1", NULL), CUTTLE_OK, "the state goes on");
+  cuttle_close(S);
+}
+
+/* {====== Sandbox ====== */
+
+static void test_sandbox(void) {
+  static const char *const absent[] = {"io",
+                                       "os",
+                                       "debug",
+                                       "dofile",
+                                       "loadfile",
+                                       "collectgarbage",
+                                       "load_npy",
+                                       "save_npy",
+                                       "string.dump",
+                                       "package.loadlib",
+                                       "package.searchers",
+                                       "package.cpath",
+                                       "require'cuttle'.load_npy"};
+  cuttle_Options o = cpu_options(NULL);
+  o.sandbox = 1;
+  cuttle_State *S = cuttle_open(&o);
+  for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+    char text[128];
+    snprintf(text, sizeof text, "assert(%s == nil)", absent[i]);
+    is_status(S, cuttle_dostring(S, text, NULL), CUTTLE_OK, absent[i]);
+  }
+  is_status(S, cuttle_dostring(S, "assert(load('return 1')() == 1)", NULL), CUTTLE_OK,
+            "load takes text");
+  is_status(S, cuttle_dostring(S, "assert(load(function() return nil end))", NULL), CUTTLE_OK,
+            "and functions");
+  is_status(S, cuttle_dostring(S, "assert(load('\\27Lua', 'x', 'b') == nil)", NULL), CUTTLE_OK,
+            "but no bytecode");
+  is_status(S, cuttle_dostring(S, "\x1bLua", NULL), CUTTLE_ERROR, "nor does the host's text");
+  is_status(S, cuttle_dostring(S, "require 'sandbox_escape'", NULL), CUTTLE_ERROR,
+            "require finds no files");
+  is_status(S,
+            cuttle_dostring(S,
+                            "local x = zeros(f32, 4)\n"
+                            "kernel('one', function(x) x[threadIdx.x] = 1.0 end)"
+                            "{grid = 1, block = 4}(x)\n"
+                            "assert(x[3] == 1.0)",
+                            "=k"),
+            CUTTLE_OK, "kernels run");
+  cuttle_close(S);
+}
+
+/* {====== Tensors and kernels ====== */
+
+static const char scale_script[] = "kernel('scale', function(a, x)\n"
+                                   "  local i = blockIdx.x * blockDim.x + threadIdx.x\n"
+                                   "  if i < size(x) then x[i] = a * x[i] end\n"
+                                   "end)\n";
+
+typedef struct Freed {
+  int n;
+  void *ptr;
+  size_t bytes;
+} Freed;
+
+static void note_free(void *ud, void *ptr, size_t bytes) {
+  Freed *f = ud;
+  f->n++;
+  f->ptr = ptr;
+  f->bytes = bytes;
+}
+
+static void test_wrap(void) {
+  float x[40];
+  Freed freed = {0};
+  cuttle_State *S = open_cpu(NULL);
+  OK(cuttle_tensor_wrap(S, x, "f33", "4:1", NULL, note_free, &freed) == NULL, "no such type");
+  IS_STR(cuttle_error(S),
+         "cuttle_tensor_wrap: 'f33' is no element type; f32, f64, i32, i64 or bool "
+         "was expected",
+         "says so");
+  OK(cuttle_tensor_wrap(S, x, "f32", "(4", NULL, note_free, &freed) == NULL, "malformed layout");
+  IS_STR(cuttle_error(S), "layout: expected ')' at column 2 of '(4'", "says where");
+  OK(cuttle_tensor_wrap(S, x, "f32", "4:-1", NULL, note_free, &freed) == NULL, "negative stride");
+  HAS_STR(cuttle_error(S), "layout 4:-1 reaches index -3; strides must be >= 0", "says which");
+  OK(cuttle_tensor_wrap(S, NULL, "f32", "4:1", NULL, note_free, &freed) == NULL, "no memory");
+  HAS_STR(cuttle_error(S), "the pointer is NULL; the layout spans 16 bytes", "says how much");
+  OK(cuttle_tensor_wrap(S, x, "f32", "4:1", "gpu", note_free, &freed) == NULL, "no such device");
+  OK(cuttle_tensor_wrap(S, x, "f32", "(2147483647,2147483647,2147483647)", NULL, note_free,
+                        &freed) == NULL,
+     "a size beyond 64 bits");
+  IS_INT(freed.n, 0, "nothing was freed for them");
+
+  cuttle_Tensor *t = cuttle_tensor_wrap(S, x, "f32", "(4,8):(10,1)", NULL, note_free, &freed);
+  OK(t != NULL, "memory becomes a tensor");
+  IS_INT(cuttle_tensor_bytes(t), 38 * sizeof(float), "of the span of its layout");
+  x[12] = 5.0F;
+  cuttle_push_tensor(S, t);
+  lua_setglobal(cuttle_lua(S), "t");
+  is_status(S, cuttle_dostring(S, "assert(t[{1, 2}] == 5) t[{1, 3}] = 7 v = t(_, 3)", "=s"),
+            CUTTLE_OK, "a script reads and writes it");
+  OK(x[13] == 7.0F, "in place");
+  cuttle_tensor_release(S, t);
+  IS_INT(freed.n, 0, "a script still holds it");
+  is_status(S, cuttle_dostring(S, "t = nil v = nil collectgarbage()", NULL), CUTTLE_OK,
+            "until it forgets");
+  IS_INT(freed.n, 1, "then it is freed once");
+  OK(freed.ptr == x && freed.bytes == 38 * sizeof(float), "with what was lent");
+  t = cuttle_tensor_wrap(S, x, "f32", "4:1", "cpu", note_free, &freed);
+  cuttle_tensor_release(S, t);
+  IS_INT(freed.n, 2, "without a script release frees at once");
+  cuttle_tensor_release(S, NULL);
+  t = cuttle_tensor_wrap(S, x, "f32", "4:1", NULL, note_free, &freed);
+  cuttle_close(S);
+  IS_INT(freed.n, 3, "closing frees what the host still holds");
+}
+
+static void test_transfer(void) {
+  double data[6] = {0, 1, 2, 3, 4, 5}, back[6] = {9, 9, 9, 9, 9, 9};
+  cuttle_State *S = open_cpu(NULL);
+  cuttle_Tensor *t = cuttle_tensor_new(S, "f64", "(2,3)");
+  IS_INT(cuttle_tensor_bytes(t), sizeof data, "a new tensor has its own memory");
+  is_status(S, cuttle_tensor_read(S, t, back, sizeof back), CUTTLE_OK, "which can be read");
+  OK(back[0] == 0.0 && back[5] == 0.0, "and is zero");
+  is_status(S, cuttle_tensor_write(S, t, data, sizeof data), CUTTLE_OK, "written");
+  is_status(S, cuttle_tensor_read(S, t, back, sizeof back), CUTTLE_OK, "and read again");
+  OK(memcmp(data, back, sizeof data) == 0, "unchanged");
+  is_status(S, cuttle_tensor_read(S, t, back, 8), CUTTLE_ERROR, "but only as a whole");
+  IS_STR(cuttle_error(S), "cuttle_tensor_read: 8 bytes were given for a tensor of 48", "says why");
+  cuttle_close(S);
+}
+
+static void test_launch(void) {
+  float x[100];
+  cuttle_Dim3 grid = {1, 0, 0}, block = {128, 1, 1};
+  cuttle_State *S = open_cpu(NULL);
+  OK(cuttle_kernel(S, "scale") == NULL, "a kernel that is not defined");
+  IS_STR(cuttle_error(S),
+         "cuttle_kernel: there is no kernel called 'scale'; scripts define one by "
+         "kernel(\"scale\", function ...)",
+         "says how to define one");
+  is_status(S, cuttle_dostring(S, scale_script, "=scale"), CUTTLE_OK, "scripts define kernels");
+  cuttle_Kernel *k = cuttle_kernel(S, "scale");
+  OK(k != NULL, "the host finds them");
+  for (int i = 0; i < 100; i++) {
+    x[i] = (float)i;
+  }
+  cuttle_Tensor *t = cuttle_tensor_wrap(S, x, "f32", "100", NULL, NULL, NULL);
+  cuttle_Arg args[] = {cuttle_float(0.5), cuttle_tensor(t), cuttle_int(1)};
+  is_status(S, cuttle_launch(S, k, grid, block, 2, args), CUTTLE_OK, "and launch them");
+  OK(x[0] == 0.0F && x[1] == 0.5F && x[99] == 49.5F, "on their own array");
+  is_status(S, cuttle_launch(S, k, grid, block, 3, args), CUTTLE_ERROR, "an argument too many");
+  HAS_STR(cuttle_error(S), "scale", "names the kernel");
+  is_status(S, cuttle_launch(S, k, grid, block, 1, args), CUTTLE_ERROR, "a missing argument");
+  block.x = 100000;
+  is_status(S, cuttle_launch(S, k, grid, block, 2, args), CUTTLE_ERROR,
+            "a block beyond every device");
+  block.x = 128;
+  is_status(S, cuttle_synchronize(S), CUTTLE_OK, "nothing is in flight");
+  cuttle_dostring(S, "kernel('scale', function(a, x) x[threadIdx.x] = a end)", "=again");
+  OK(cuttle_kernel(S, "scale") != k, "the latest definition counts");
+  is_status(S, cuttle_launch(S, k, grid, block, 2, args), CUTTLE_OK, "the earlier one stays");
+  OK(x[99] == 24.75F, "what it was");
+  cuttle_close(S);
+}
+
+static void test_argument_kinds(void) {
+  double x[2] = {0, 0};
+  cuttle_Dim3 one = {1, 1, 1};
+  cuttle_Arg args[] = {{.kind = CUTTLE_ARG_F64, .u.f = 0.1},
+                       {.kind = CUTTLE_ARG_I64, .u.i = INT64_C(1) << 40},
+                       {.kind = CUTTLE_ARG_STATIC, .u.i = 3},
+                       {.kind = CUTTLE_ARG_BOOL, .u.i = 1},
+                       {.kind = CUTTLE_ARG_TENSOR}};
+  cuttle_State *S = open_cpu(NULL);
+  args[4].u.tensor = cuttle_tensor_wrap(S, x, "f64", "2", NULL, NULL, NULL);
+  cuttle_dostring(S,
+                  "kernel('sum', function(a, n, s, b, x)\n"
+                  "  assert(s == 3)\n"
+                  "  if b then x[0] = a x[1] = f64(n) + s end\n"
+                  "end)",
+                  "=sum");
+  is_status(S, cuttle_launch(S, cuttle_kernel(S, "sum"), one, one, 5, args), CUTTLE_OK,
+            "numbers of each kind");
+  OK(x[0] == 0.1, "an f64 keeps its bits");
+  OK(x[1] == 1099511627779.0, "an i64 its high half");
+  cuttle_close(S);
+}
+
+/* {====== Threads ====== */
+
+static void *run_thread(void *arg) {
+  float *x = arg;
+  cuttle_State *S = open_cpu(NULL);
+  bool ok = cuttle_dostring(S, scale_script, "=scale") == CUTTLE_OK;
+  cuttle_Tensor *t = cuttle_tensor_wrap(S, x, "f32", "1000", NULL, NULL, NULL);
+  cuttle_Arg args[] = {cuttle_float(2.0), cuttle_tensor(t)};
+  cuttle_Dim3 grid = {8, 1, 1}, block = {128, 1, 1};
+  for (int i = 0; ok && i < 8; i++) {
+    ok = cuttle_launch(S, cuttle_kernel(S, "scale"), grid, block, 2, args) == CUTTLE_OK;
+  }
+  cuttle_close(S);
+  return ok ? x : NULL;
+}
+
+static void test_threads(void) {
+  enum { N = 4 };
+  static float x[N][1000];
+  pthread_t threads[N];
+  for (int i = 0; i < N; i++) {
+    for (int k = 0; k < 1000; k++) {
+      x[i][k] = (float)(i + k);
+    }
+    pthread_create(&threads[i], NULL, run_thread, x[i]);
+  }
+  bool ok = true;
+  for (int i = 0; i < N; i++) {
+    void *result;
+    pthread_join(threads[i], &result);
+    ok = ok && result != NULL && x[i][999] == (float)(i + 999) * 256.0F;
+  }
+  OK(ok, "states in four threads do not disturb each other");
+}
+
+/* {====== Out of memory at each request ====== */
+
+static bool use_state(cuttle_State *S) {
+  return cuttle_dostring(S,
+                         "local l = composition('(20,2):(16,4)', {4, 5})\n"
+                         "assert(size(l) == 20 and tostring(shape(l)) ~= '')\n"
+                         "rand(f32, {4, 4}):totable()",
+                         NULL) == CUTTLE_OK;
+}
+
+static void test_failing_allocator(void) {
+  bool leaked = false, opened = false, used = false;
+  long long n = 1;
+  for (; n < 100000 && !used; n += 1 + n / 64) {
+    Heap heap = {.fail_at = n};
+    cuttle_State *S = open_cpu(&heap);
+    opened = S != NULL;
+    used = opened && use_state(S);
+    cuttle_close(S);
+    leaked = leaked || heap.bytes != 0;
+  }
+  OK(used, "with %lld requests everything works", n);
+  OK(!leaked, "a failure of any request before leaks nothing");
+}
+
+int main(void) {
+  test_scripts();
+  test_options();
+  test_memory_limit();
+  test_instruction_limit();
+  test_interrupt();
+  test_sandbox();
+  test_wrap();
+  test_transfer();
+  test_launch();
+  test_argument_kinds();
+  test_threads();
+  test_failing_allocator();
+  return done_testing();
+}
