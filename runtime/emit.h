@@ -64,8 +64,8 @@ typedef struct CtEmitPtr {
 
 /* What is planned for one operation. */
 typedef struct CtEmitVal {
-  uint32_t pos;   /* number in the order of the text, from 1; 0 of a leaf */
-  uint32_t end;   /* first number behind its regions */
+  uint32_t pos; /* number in the order of the text, from 1; 0 of a leaf */
+  uint32_t end; /* first number behind its regions */
   uint32_t n_uses;
   uint32_t at;    /* number of the statement that prints its (last) use */
   uint32_t until; /* its value is needed up to here */
@@ -75,9 +75,9 @@ typedef struct CtEmitVal {
   uint8_t jump;   /* BREAK: CtJump */
   bool crosses_loop;
   bool is_initial; /* the value that the variable of its name gets */
-  bool declares;  /* SET: declares its variable */
-  bool has_label; /* some goto goes behind it */
-  bool absorbs;   /* IF: what follows in its region is its else part */
+  bool declares;   /* SET: declares its variable */
+  bool has_label;  /* some goto goes behind it */
+  bool absorbs;    /* IF: what follows in its region is its else part */
   const char *name, *label;
   CtEmitPtr *ptrs;
   CtVal decls;     /* VARs declared in front of it, chained by next_decl */

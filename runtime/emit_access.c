@@ -81,7 +81,8 @@ CtEmitOperand ct_emit_operand(const CtEmit *e, const CtView *view) {
   return op;
 }
 
-void ct_emit_add_term(CtEmitOperand *op, const char *var, int64_t div, int64_t mod, CtEmitStride stride) {
+void ct_emit_add_term(CtEmitOperand *op, const char *var, int64_t div, int64_t mod,
+                      CtEmitStride stride) {
   if (op->n < 2 * CT_EMIT_MAX_MODES && !ct_emit_is_stride(stride, 0)) {
     op->term[op->n++] = (CtEmitTerm){var, div, mod, stride};
   }
@@ -161,8 +162,8 @@ void ct_emit_address(CtEmit *e, const CtEmitOperand *op) {
 /* --- vectors ---------------------------------------------------------------------------------------- */
 
 const char *ct_emit_vector_type(CtDtype type, int vec) {
-  static const char *const by_bytes[] = {[2] = "unsigned short", [4] = "unsigned", [8] = "uint2",
-                                         [16] = "uint4"};
+  static const char *const by_bytes[] = {
+      [2] = "unsigned short", [4] = "unsigned", [8] = "uint2", [16] = "uint4"};
   switch (type) {
     case CT_f32: return vec == 2 ? "float2" : "float4";
     case CT_f64: return "double2";
@@ -200,15 +201,15 @@ void ct_emit_enter_scope(CtEmitNest *nest) {
 
 /* "i", or "ii" inside a loop over i. */
 static const char *name_index(CtEmit *e, char letter) {
-  const char text[] = {letter, ct_names_is_taken(&e->names, (const char[]){letter, '\0'}) ? letter : '\0',
-                       '\0'};
+  const char text[] = {
+      letter, ct_names_is_taken(&e->names, (const char[]){letter, '\0'}) ? letter : '\0', '\0'};
   return ct_names_add(&e->names, text);
 }
 
 const char *ct_emit_enter_loop(CtEmitNest *nest, char wanted, CtInt extent, int step, int unroll) {
   CtEmit *e = nest->e;
-  bool is_wide = ct_is_static(extent) ? extent.v > INT32_MAX
-                                      : ct_inst(e->ir, extent.id)->type == CT_i64;
+  bool is_wide =
+      ct_is_static(extent) ? extent.v > INT32_MAX : ct_inst(e->ir, extent.id)->type == CT_i64;
   put_unroll(nest, unroll);
   ct_emit_begin(e, nest->loc);
   nest->mark[nest->n++] = ct_names_mark(&e->names);

@@ -5,7 +5,8 @@
 #include "ir.h"
 
 typedef struct CtEmitOpts {
-  bool line_directives; /* #line N "script.lua", for NVRTC; else `// script.lua:N` comments, for people */
+  bool
+      line_directives; /* #line N "script.lua", for NVRTC; else `// script.lua:N` comments, for people */
 } CtEmitOpts;
 
 /* Appends the kernel's text: extern "C" __global__ void <name>(used slots in order). On failure *out is

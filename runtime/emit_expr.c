@@ -18,8 +18,9 @@ typedef struct Spelling {
   const char *f32, *f64, *i;
 } Spelling;
 
-#define CALL(name32, name64) {.f32 = name32, .f64 = name64}
-#define INFIX(token, p, l, r)                                                                      \
+#define CALL(name32, name64) \
+  { .f32 = name32, .f64 = name64 }
+#define INFIX(token, p, l, r) \
   { .infix = token, .prec = CT_PREC_##p, .left = CT_PREC_##l, .right = CT_PREC_##r }
 
 /* Operands of bit operations and of || are put in parentheses even where C would not need it. */
@@ -132,9 +133,8 @@ static void put_const(CtEmit *e, const CtInst *inst, CtPrec min) {
 /* --- wrapping integers --------------------------------------------------------------------------- */
 
 static bool is_sum_or_product(const CtInst *inst) {
-  return ct_is_int((CtDtype)inst->type) &&
-         (inst->op == CT_OP_ADD || inst->op == CT_OP_SUB || inst->op == CT_OP_MUL ||
-          inst->op == CT_OP_NEG);
+  return ct_is_int((CtDtype)inst->type) && (inst->op == CT_OP_ADD || inst->op == CT_OP_SUB ||
+                                            inst->op == CT_OP_MUL || inst->op == CT_OP_NEG);
 }
 
 /* Is its operation written out, here and now? A declared value has a name. */
@@ -206,9 +206,9 @@ static bool is_natural(const CtIr *ir, CtVal v) {
 static CtPrec right_prec(const CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtInst *right = ct_inst(e->ir, inst->args[1]);
-  bool is_sum = inst->op == CT_OP_ADD && right->op == CT_OP_ADD && is_natural(e->ir, inst->args[0]) &&
-                is_spelled(e, inst->args[1]) && is_natural(e->ir, right->args[0]) &&
-                is_natural(e->ir, right->args[1]);
+  bool is_sum = inst->op == CT_OP_ADD && right->op == CT_OP_ADD &&
+                is_natural(e->ir, inst->args[0]) && is_spelled(e, inst->args[1]) &&
+                is_natural(e->ir, right->args[0]) && is_natural(e->ir, right->args[1]);
   return is_sum ? CT_PREC_ADD : spellings[inst->op].right;
 }
 
@@ -309,8 +309,8 @@ static void put_floormod(CtEmit *e, CtVal v, CtPrec min) {
 /* (int)((unsigned)x << 3); plain where x and the result are known not to be negative. */
 static void put_shift_by(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
-  bool natural = is_natural(e->ir, inst->args[0]) &&
-                 (inst->op == CT_OP_SHR || ct_emit_is_exact(e->ir, v));
+  bool natural =
+      is_natural(e->ir, inst->args[0]) && (inst->op == CT_OP_SHR || ct_emit_is_exact(e->ir, v));
   if (natural) {
     put_infix(e, v, min);
     return;
@@ -329,11 +329,15 @@ static void put_shift(CtEmit *e, CtVal v, CtPrec min) {
   if (count.lo >= 0 && count.hi < ct_dtypes[inst->type].bits) {
     put_shift_by(e, v, min);
   } else if (inst->type == CT_i32) {
-    put_call(e, left ? ct_emit_help(e, CT_HELP_SHL_i32, "shift_left")
-                     : ct_emit_help(e, CT_HELP_SHR_i32, "shift_right"), inst);
+    put_call(e,
+             left ? ct_emit_help(e, CT_HELP_SHL_i32, "shift_left")
+                  : ct_emit_help(e, CT_HELP_SHR_i32, "shift_right"),
+             inst);
   } else {
-    put_call(e, left ? ct_emit_help(e, CT_HELP_SHL_i64, "shift_left")
-                     : ct_emit_help(e, CT_HELP_SHR_i64, "shift_right"), inst);
+    put_call(e,
+             left ? ct_emit_help(e, CT_HELP_SHL_i64, "shift_left")
+                  : ct_emit_help(e, CT_HELP_SHR_i64, "shift_right"),
+             inst);
   }
 }
 
@@ -402,9 +406,7 @@ static void put_by_table(CtEmit *e, CtVal v, CtPrec min) {
 static void put_operation(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   switch ((CtOp)inst->op) {
-    case CT_OP_GET:
-      ct_text_puts(&e->body, e->vals[inst->imm.i].name);
-      break;
+    case CT_OP_GET: ct_text_puts(&e->body, e->vals[inst->imm.i].name); break;
     case CT_OP_LOAD:
       ct_text_printf(&e->body, "%s[", e->buf_names[inst->imm.i]);
       ct_emit_expr(e, inst->args[0], CT_PREC_ANY);
@@ -470,7 +472,7 @@ void ct_emit_not(CtEmit *e, CtVal v) {
     bool is_equal = opposite == CT_OP_EQ || opposite == CT_OP_NE;
     bool is_const = ct_inst(e->ir, inst->args[0])->op == CT_OP_CONST;
     int left = is_equal || !is_const ? 0 : 1; /* not (a < b): a >= b, not (3 < b): b <= 3 */
-    const char *token = is_equal ? spellings[opposite].infix
+    const char *token = is_equal    ? spellings[opposite].infix
                         : left == 1 ? spellings[opposite].infix
                                     : (opposite == CT_OP_LE ? ">=" : ">");
     ct_emit_expr(e, inst->args[left], CT_PREC_SHIFT);

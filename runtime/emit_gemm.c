@@ -55,8 +55,8 @@ static int row_vector(const CtEmit *e, const Matrix *x) {
     return 1;
   }
   for (; vec > 1; vec /= 2) {
-    bool fits = rows->leaf[0].extent.v % vec == 0 &&
-                ct_ir_facts(e->ir, x->view->offset).div % vec == 0;
+    bool fits =
+        rows->leaf[0].extent.v % vec == 0 && ct_ir_facts(e->ir, x->view->offset).div % vec == 0;
     for (int i = 0; i < 2; i++) {
       for (int j = i == 0 ? 1 : 0; j < x->mode[i].n; j++) {
         fits = fits && is_multiple(e, x->mode[i].leaf[j].stride, vec);
@@ -70,7 +70,8 @@ static int row_vector(const CtEmit *e, const Matrix *x) {
 }
 
 /* Reads the rows of one k into a register array of that name. */
-static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char var, const char *k) {
+static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char var,
+                  const char *k) {
   CtEmit *e = g->e;
   int vec = row_vector(e, x);
   CtEmitOperand from = x->op;
@@ -118,7 +119,8 @@ static void stage_operands(Gemm *g, CtEmitNest *nest, const char *k) {
   for (int i = 0; i < 2; i++) {
     if (!ct_emit_is_register(&x[i]->op)) {
       array[i] = ct_names_add(&g->e->names, wanted[i]);
-      ct_text_printf(&decl, "%s%s[%" PRId64 "]", decl.len == 0 ? "" : ", ", array[i], x[i]->size[0]);
+      ct_text_printf(&decl, "%s%s[%" PRId64 "]", decl.len == 0 ? "" : ", ", array[i],
+                     x[i]->size[0]);
     }
   }
   if (decl.len > 0) {
@@ -186,8 +188,8 @@ static void multiply_pairs(Gemm *g, CtEmitNest *nest, const char *k) {
   const char *j = ct_emit_enter_loop(nest, 'j', ct_int(2), 1, CT_UNROLL_ALL);
   const char *m = ct_names_add(&e->names, "m");
   const char *n = ct_names_add(&e->names, "n");
-  ct_emit_line(e, loc, "const int %s = %s / 2 %% 2 == 0 ? %s : %" PRId64 " - %s;", m, p, i, g->m - 1,
-               i);
+  ct_emit_line(e, loc, "const int %s = %s / 2 %% 2 == 0 ? %s : %" PRId64 " - %s;", m, p, i,
+               g->m - 1, i);
   ct_emit_line(e, loc, "const int %s = %s + (%s + %s) %% 2;", n, p, i, j);
   if (g->n % 2 != 0) {
     ct_emit_line(e, loc, "if (%s == %" PRId64 ") continue;", n, g->n);

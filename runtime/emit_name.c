@@ -6,10 +6,10 @@
 #include <string.h>
 
 struct CtName {
-  CtName *next;     /* in its bucket */
-  CtName *base;     /* "p" of "p_2" */
-  uint32_t number;  /* 2 of "p_2" */
-  uint32_t to_try;  /* the number after the last one given to this base */
+  CtName *next;    /* in its bucket */
+  CtName *base;    /* "p" of "p_2" */
+  uint32_t number; /* 2 of "p_2" */
+  uint32_t to_try; /* the number after the last one given to this base */
   bool taken;
   char text[];
 };
@@ -17,48 +17,40 @@ struct CtName {
 enum { MAX_NAME = 80 };
 
 /* Words of C++ and CUDA, and what the emitter itself calls: a local must not hide them. */
-static const char *const reserved[] = {
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case",
-    "catch", "char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield",
-    "compl", "concept", "const", "const_cast", "consteval", "constexpr", "constinit", "continue",
-    "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit",
-    "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long",
-    "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
-    "private", "protected", "public", "register", "reinterpret_cast", "requires", "return", "short",
-    "signed", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template",
-    "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union",
-    "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
-    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", "clusterIdx", "uint3",
-    "char2", "char4", "short2", "short4", "int2", "int4", "uint2", "uint4", "longlong2", "float2",
-    "float4", "double2", "make_float2", "make_float4", "make_double2", "make_int2", "make_int4",
-    "make_longlong2", "size_t", "linux", "unix", "NULL", "INFINITY", "NAN",
-    "abs", "ceil", "ceilf", "cos", "cosf", "exp", "exp2", "exp2f", "expf", "fabs", "fabsf", "floor",
-    "floorf", "fma", "fmaf", "fmax", "fmaxf", "fmin", "fminf", "fmod", "fmodf", "log", "log2",
-    "log2f", "logf", "max", "min", "pow", "powf", "rsqrt", "rsqrtf", "sin", "sinf", "sqrt", "sqrtf",
-    "tanh", "tanhf", "printf", "assert", "main", "smem",
-    "floordiv", "floormod", "shift_left", "shift_right", "wrapping_abs", "to_int", "to_long_long",
-    "for_trips", "cp_async_4", "cp_async_8", "cp_async_16", "cp_async_commit", "cp_async_wait_all",
-    "cp_async_wait_group",
-};
+static const char reserved[] =
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
+    "char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval "
+    "constexpr constinit continue decltype default delete do double dynamic_cast else enum "
+    "explicit export extern false float for friend goto if inline int long mutable namespace new "
+    "noexcept not not_eq nullptr operator or or_eq private protected public register "
+    "reinterpret_cast requires return short signed sizeof static static_assert static_cast "
+    "struct switch template this thread_local throw true try typedef typeid typename union "
+    "unsigned using virtual void volatile wchar_t while xor xor_eq threadIdx blockIdx blockDim "
+    "gridDim warpSize dim3 clusterIdx uint3 char2 char4 short2 short4 int2 int4 uint2 uint4 "
+    "longlong2 float2 float4 double2 make_float2 make_float4 make_double2 make_int2 make_int4 "
+    "make_longlong2 size_t linux unix NULL INFINITY NAN abs ceil ceilf cos cosf exp exp2 exp2f "
+    "expf fabs fabsf floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf log log2 log2f logf "
+    "max min pow powf rsqrt rsqrtf sin sinf sqrt sqrtf tanh tanhf printf assert main smem "
+    "floordiv floormod shift_left shift_right wrapping_abs to_int to_long_long for_trips "
+    "cp_async_4 cp_async_8 cp_async_16 cp_async_commit cp_async_wait_all cp_async_wait_group ";
 
-static CtName *find(CtNames *names, const char *text) {
+static CtName *find(CtNames *names, const char *text, size_t len) {
   uint32_t hash = 2166136261u;
-  for (const char *s = text; *s != '\0'; s++) {
-    hash = (hash ^ (unsigned char)*s) * 16777619u;
+  for (size_t i = 0; i < len; i++) {
+    hash = (hash ^ (unsigned char)text[i]) * 16777619u;
   }
   CtName **bucket = &names->buckets[hash % CT_NAME_BUCKETS];
   for (CtName *n = *bucket; n != NULL; n = n->next) {
-    if (strcmp(n->text, text) == 0) {
+    if (strncmp(n->text, text, len) == 0 && n->text[len] == '\0') {
       return n;
     }
   }
-  size_t len = strlen(text);
   CtName *n = ct_arena_alloc(names->arena, sizeof *n + len + 1);
   if (n == NULL) {
     names->failed = true;
     return NULL;
   }
-  memcpy(n->text, text, len + 1);
+  memcpy(n->text, text, len); /* the NUL is there: arena memory is zeroed */
   n->to_try = 2;
   n->next = *bucket;
   *bucket = n;
@@ -67,11 +59,13 @@ static CtName *find(CtNames *names, const char *text) {
 
 void ct_names_init(CtNames *names, CtArena *arena) {
   *names = (CtNames){.arena = arena};
-  for (size_t i = 0; i < CT_ARRAY_LEN(reserved); i++) {
-    CtName *n = find(names, reserved[i]);
+  for (const char *s = reserved; *s != '\0';) {
+    size_t len = strcspn(s, " ");
+    CtName *n = find(names, s, len);
     if (n != NULL) {
       n->taken = true;
     }
+    s += len + 1;
   }
 }
 
@@ -101,29 +95,31 @@ void ct_name_sanitise(const char *wanted, char *out, size_t size) {
 }
 
 static bool is_reserved(const char *text) {
-  for (size_t i = 0; i < CT_ARRAY_LEN(reserved); i++) {
-    if (strcmp(reserved[i], text) == 0) {
+  size_t len = strlen(text);
+  for (const char *s = reserved; *s != '\0';) {
+    size_t n = strcspn(s, " ");
+    if (n == len && memcmp(s, text, len) == 0) {
       return true;
     }
+    s += n + 1;
   }
   return false;
 }
 
 /* Launches look kernels up by name, so only what cannot be a name is changed. */
 void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]) {
-  const char *end = ir->name;
-  while (is_word(*end) || *end == '_') {
-    end++;
+  size_t len = 0;
+  while (is_word(ir->name[len]) || ir->name[len] == '_') {
+    len++;
   }
-  bool is_name = *end == '\0' && (is_letter(ir->name[0]) || ir->name[0] == '_') &&
-                 end - ir->name < CT_EMIT_NAME_MAX;
-  if (is_name && !is_reserved(ir->name)) {
-    strcpy(out, ir->name);
+  bool is_name = ir->name[len] == '\0' && (is_letter(ir->name[0]) || ir->name[0] == '_');
+  if (is_name && len < CT_EMIT_NAME_MAX && !is_reserved(ir->name)) {
+    memcpy(out, ir->name, len + 1);
     return;
   }
   ct_name_sanitise(ir->name, out, CT_EMIT_NAME_MAX - 8);
   if (is_reserved(out)) {
-    strcat(out, "_kernel");
+    memcpy(out + strlen(out), "_kernel", sizeof "_kernel");
   }
 }
 
@@ -134,7 +130,7 @@ static CtName *numbered(CtNames *names, CtName *base) {
     size_t len = strlen(base->text);
     bool has_end = base->text[len - 1] == '_';
     snprintf(text, sizeof text, "%.80s%s%u", base->text, has_end ? "" : "_", i);
-    CtName *n = find(names, text);
+    CtName *n = find(names, text, strlen(text));
     if (n == NULL) {
       return NULL;
     }
@@ -150,7 +146,7 @@ static CtName *numbered(CtNames *names, CtName *base) {
 const char *ct_names_add(CtNames *names, const char *wanted) {
   char text[MAX_NAME];
   ct_name_sanitise(wanted, text, sizeof text);
-  CtName *n = find(names, text);
+  CtName *n = find(names, text, strlen(text));
   if (n != NULL && n->taken) {
     n = numbered(names, n);
   }
@@ -165,7 +161,7 @@ const char *ct_names_add(CtNames *names, const char *wanted) {
 }
 
 bool ct_names_is_taken(CtNames *names, const char *text) {
-  const CtName *n = find(names, text);
+  const CtName *n = find(names, text, strlen(text));
   return n != NULL && n->taken;
 }
 

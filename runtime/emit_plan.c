@@ -42,7 +42,9 @@ static void number(CtEmit *e, CtRegion r, CtRegion parent, CtVal loop, int depth
   }
 }
 
-static CtVal loop_of(const CtEmit *e, CtVal v) { return e->regions[ct_inst(e->ir, v)->region].loop; }
+static CtVal loop_of(const CtEmit *e, CtVal v) {
+  return e->regions[ct_inst(e->ir, v)->region].loop;
+}
 
 bool ct_emit_is_leaf(const CtIr *ir, CtVal v) {
   return ct_ops[ct_inst(ir, v)->op].cls == CT_CLS_LEAF;
@@ -276,15 +278,12 @@ static bool clobbers_load(const CtEmit *e, uint32_t buf, const CtInst *by) {
     return false;
   }
   switch ((CtOp)by->op) {
-    case CT_OP_STORE:
-      return overlaps(e->ir, (uint32_t)by->imm.i, buf);
+    case CT_OP_STORE: return overlaps(e->ir, (uint32_t)by->imm.i, buf);
     case CT_OP_BARRIER:
     case CT_OP_SYNC_WARP:
     case CT_OP_CP_WAIT:
-    case CT_OP_ESCAPE:
-      return b->space != CT_REGISTER;
-    default:
-      return ct_ops[by->op].cls == CT_CLS_TILE && overlaps(e->ir, by->u.tile->dst.buf, buf);
+    case CT_OP_ESCAPE: return b->space != CT_REGISTER;
+    default: return ct_ops[by->op].cls == CT_CLS_TILE && overlaps(e->ir, by->u.tile->dst.buf, buf);
   }
 }
 
@@ -329,8 +328,8 @@ static bool is_trivial(const CtIr *ir, CtVal v) {
     return is_name(ir, inst->args[0]);
   }
   if (inst->op == CT_OP_CAST) {
-    return is_name(ir, inst->args[0]) &&
-           (ct_is_float((CtDtype)inst->type) || !ct_is_float((CtDtype)ct_inst(ir, inst->args[0])->type));
+    return is_name(ir, inst->args[0]) && (ct_is_float((CtDtype)inst->type) ||
+                                          !ct_is_float((CtDtype)ct_inst(ir, inst->args[0])->type));
   }
   for (int i = 0; i < inst->n_args; i++) {
     if (!is_name(ir, inst->args[i])) {
@@ -345,16 +344,12 @@ static CtPrint choose(const CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtEmitVal *x = &e->vals[v];
   bool repeats = x->n_uses > 1 || x->crosses_loop || x->use == USE_MANY;
-  bool needs_name = (repeats && !is_trivial(e->ir, v)) ||
-                    (inst->name != NULL && (repeats || !x->is_initial));
+  bool needs_name =
+      (repeats && !is_trivial(e->ir, v)) || (inst->name != NULL && (repeats || !x->is_initial));
   switch ((CtOp)inst->op) {
-    case CT_OP_GET:
-      return is_clobbered(e, v) ? CT_PRINT_NAMED : CT_PRINT_INLINE;
-    case CT_OP_LOAD:
-      needs_name = needs_name || x->use != USE_ONCE || is_clobbered(e, v);
-      break;
-    default:
-      break;
+    case CT_OP_GET: return is_clobbered(e, v) ? CT_PRINT_NAMED : CT_PRINT_INLINE;
+    case CT_OP_LOAD: needs_name = needs_name || x->use != USE_ONCE || is_clobbered(e, v); break;
+    default: break;
   }
   return needs_name ? CT_PRINT_NAMED : CT_PRINT_INLINE;
 }
@@ -397,12 +392,8 @@ static void plan_inst(CtEmit *e, CtVal v) {
   use_pointers(e, v);
   switch (ct_ops[inst->op].cls) {
     case CT_CLS_PURE:
-    case CT_CLS_READ:
-      plan_value(e, v);
-      break;
-    case CT_CLS_TILE:
-      use_tile(e, inst, x->pos);
-      break;
+    case CT_CLS_READ: plan_value(e, v); break;
+    case CT_CLS_TILE: use_tile(e, inst, x->pos); break;
     case CT_CLS_REGION:
       if (inst->op == CT_OP_FOR) {
         use_for(e, v, x->pos);
@@ -420,11 +411,8 @@ static void plan_inst(CtEmit *e, CtVal v) {
       }
       use_args(e, inst, once(x->pos));
       break;
-    case CT_CLS_JUMP:
-      e->vals[inst->imm.i].n_uses++;
-      break;
-    case CT_CLS_LEAF:
-      break;
+    case CT_CLS_JUMP: e->vals[inst->imm.i].n_uses++; break;
+    case CT_CLS_LEAF: break;
   }
 }
 

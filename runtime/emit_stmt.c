@@ -28,7 +28,8 @@ static void describe(const CtEmit *e, CtVal v, char *out, size_t size) {
   } else if (inst->op == CT_OP_GET) {
     snprintf(out, size, "%.60s_now", e->vals[inst->imm.i].name);
   } else {
-    snprintf(out, size, "%s", inst->type == CT_bool ? "cond" : (ct_is_int((CtDtype)inst->type) ? "t" : "v"));
+    snprintf(out, size, "%s",
+             inst->type == CT_bool ? "cond" : (ct_is_int((CtDtype)inst->type) ? "t" : "v"));
   }
 }
 
@@ -78,7 +79,8 @@ static void declare_pointers(CtEmit *e, CtVal v, CtLoc loc) {
     const char *from = p->base != NULL ? p->base->name : e->buf_names[p->buf];
     const char *name = name_ptr(e, p, v);
     ct_emit_begin(e, loc);
-    ct_text_printf(&e->body, "%s%s* const %s = %s + ", p->is_written ? "" : "const ", type, name, from);
+    ct_text_printf(&e->body, "%s%s* const %s = %s + ", p->is_written ? "" : "const ", type, name,
+                   from);
     ct_emit_expr(e, p->base != NULL ? p->addend : v, CT_PREC_MUL);
     ct_text_putc(&e->body, ';');
     ct_emit_end(e);
@@ -284,12 +286,9 @@ static bool is_printed(const CtEmit *e, CtVal v) {
   }
   switch (ct_ops[inst->op].cls) {
     case CT_CLS_PURE:
-    case CT_CLS_READ:
-      return x->print == CT_PRINT_NAMED;
-    case CT_CLS_JUMP:
-      return x->jump != CT_JUMP_NONE;
-    default:
-      return !is_wait || e->has_async;
+    case CT_CLS_READ: return x->print == CT_PRINT_NAMED;
+    case CT_CLS_JUMP: return x->jump != CT_JUMP_NONE;
+    default: return !is_wait || e->has_async;
   }
 }
 
@@ -528,9 +527,7 @@ static void put_for_head(CtEmit *e, const CtInst *inst, const char *i) {
   const char *type = ct_dtypes[inst->type].cuda;
   const char *wide;
   switch (ct_emit_for_form(e->ir, inst)) {
-    case CT_FOR_PLAIN:
-      put_for(e, inst, type, i);
-      break;
+    case CT_FOR_PLAIN: put_for(e, inst, type, i); break;
     case CT_FOR_WIDE: /* the counter may pass the end of int */
       snprintf(text, sizeof text, "%.60s_64", i);
       wide = ct_names_add(&e->names, text);
@@ -539,9 +536,7 @@ static void put_for_head(CtEmit *e, const CtInst *inst, const char *i) {
       ct_emit_line(e, inst->loc, "const %s %s = (%s)%s;", type, i, type, wide);
       e->depth--;
       break;
-    case CT_FOR_COUNTED:
-      put_for_counted(e, inst, i);
-      break;
+    case CT_FOR_COUNTED: put_for_counted(e, inst, i); break;
   }
 }
 

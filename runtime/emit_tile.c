@@ -24,7 +24,7 @@ typedef struct Each {
   CtEmitOperand op[MAX_VIEWS];
   int vec;
   int64_t lane[MAX_VIEWS][MAX_VEC]; /* offsets of the elements of a vector */
-  int n_modes; /* the common refinement */
+  int n_modes;                      /* the common refinement */
   CtInt extent[CT_EMIT_MAX_MODES];
   CtEmitStride stride[MAX_VIEWS][CT_EMIT_MAX_MODES];
 } Each;
@@ -168,7 +168,8 @@ static bool flatten(CtEmit *e, Each *each, CtEmitNest *nest) {
       return false;
     }
   }
-  const char *var = ct_emit_enter_loop(nest, 'i', ct_int(ct_emit_leaves_size(&l)), 1, CT_UNROLL_ALL);
+  const char *var =
+      ct_emit_enter_loop(nest, 'i', ct_int(ct_emit_leaves_size(&l)), 1, CT_UNROLL_ALL);
   for (int k = 0; k < each->n_views; k++) {
     (void)ct_emit_list_leaves(each->view[k]->layout, true, &l);
     ct_emit_add_split(&each->op[k], var, &l, 1);
@@ -198,12 +199,12 @@ static int64_t iterations(const Each *each, int n) {
 
 static void enter_modes(Each *each, CtEmitNest *nest) {
   static const char names[] = "ijkl";
-  const char *vars[CT_EMIT_MAX_MODES];
+  const char *vars[CT_EMIT_MAX_MODES] = {NULL};
   bool all = has_registers(each);
   for (int i = each->n_modes; i-- > 0;) {
     bool unrolled = all || iterations(each, i + 1) <= MAX_UNROLLED;
     vars[i] = ct_emit_enter_loop(nest, names[i < 4 ? i : 3], each->extent[i], 1,
-                         unrolled ? CT_UNROLL_ALL : CT_UNROLL_NO);
+                                 unrolled ? CT_UNROLL_ALL : CT_UNROLL_NO);
   }
   for (int k = 0; k < each->n_views; k++) {
     for (int i = 0; i < each->n_modes; i++) {
@@ -254,7 +255,7 @@ enum { DST, SRC, SRC_B };
 
 static void put_async(CtEmit *e, const Each *each) {
   size_t bytes = (size_t)each->vec * ct_dtype_bytes(each->op[DST].buf->dtype);
-  const char *name = bytes == 16 ? ct_emit_help(e, CT_HELP_CP_ASYNC_16, "cp_async_16")
+  const char *name = bytes == 16  ? ct_emit_help(e, CT_HELP_CP_ASYNC_16, "cp_async_16")
                      : bytes == 8 ? ct_emit_help(e, CT_HELP_CP_ASYNC_8, "cp_async_8")
                                   : ct_emit_help(e, CT_HELP_CP_ASYNC_4, "cp_async_4");
   ct_text_printf(&e->body, "%s(", name);
@@ -269,7 +270,8 @@ static const char lanes_xyzw[] = "xyzw";
 /* Registers from a vector: read into a local, then taken apart. */
 static void unpack(CtEmit *e, const Each *each) {
   const char *v = ct_names_add(&e->names, "v");
-  ct_text_printf(&e->body, "const %s %s = ", ct_emit_vector_type(each->op[SRC].buf->dtype, each->vec), v);
+  ct_text_printf(&e->body,
+                 "const %s %s = ", ct_emit_vector_type(each->op[SRC].buf->dtype, each->vec), v);
   ct_emit_vector(e, &each->op[SRC], each->vec, true);
   ct_text_putc(&e->body, ';');
   for (int j = 0; j < each->vec; j++) {
@@ -321,9 +323,9 @@ static void copy_body(CtEmit *e, const Each *each) {
 static void emit_copy(CtEmit *e, const CtInst *inst) {
   const CtTile *t = inst->u.tile;
   Each each = {.what = "copy", .inst = inst, .n_views = 2, .view = {&t->dst, &t->a}};
-  bool packs_bool = e->ir->bufs[t->dst.buf].dtype == CT_bool &&
-                    (e->ir->bufs[t->dst.buf].space == CT_REGISTER ||
-                     e->ir->bufs[t->a.buf].space == CT_REGISTER);
+  bool packs_bool =
+      e->ir->bufs[t->dst.buf].dtype == CT_bool &&
+      (e->ir->bufs[t->dst.buf].space == CT_REGISTER || e->ir->bufs[t->a.buf].space == CT_REGISTER);
   put_loops(e, &each, packs_bool ? 1 : t->vec, copy_body);
 }
 
@@ -409,7 +411,8 @@ static void emit_axpby(CtEmit *e, const CtInst *inst) {
 }
 
 /* c = a * b + c, rounded once; integers wrap around. a and b: an element, or a staged one by name. */
-void ct_emit_fma(CtEmit *e, const CtEmitOperand *c, const CtEmitOperand *a, const CtEmitOperand *b) {
+void ct_emit_fma(CtEmit *e, const CtEmitOperand *c, const CtEmitOperand *a,
+                 const CtEmitOperand *b) {
   CtDtype type = c->buf->dtype;
   bool is_int = ct_is_int(type);
   ct_emit_element(e, c, 0);

@@ -59,8 +59,11 @@ bool ct_emit_list_leaves(CtLayout l, bool coalesce, CtEmitLeaves *out);
 int64_t ct_emit_leaves_size(const CtEmitLeaves *l); /* of static ones */
 
 CtEmitOperand ct_emit_operand(const CtEmit *e, const CtView *view);
-static inline bool ct_emit_is_register(const CtEmitOperand *op) { return op->buf->space == CT_REGISTER; }
-void ct_emit_add_term(CtEmitOperand *op, const char *var, int64_t div, int64_t mod, CtEmitStride stride);
+static inline bool ct_emit_is_register(const CtEmitOperand *op) {
+  return op->buf->space == CT_REGISTER;
+}
+void ct_emit_add_term(CtEmitOperand *op, const char *var, int64_t div, int64_t mod,
+                      CtEmitStride stride);
 /* Terms for the static leaves of a mode whose flat coordinate is `var`, a multiple of `step`. */
 void ct_emit_add_split(CtEmitOperand *op, const char *var, const CtEmitLeaves *l, int64_t step);
 

@@ -69,7 +69,9 @@ static inline CtVal num(Kit *k, int64_t v) { return ct_ir_const_int(&k->ir, CT_i
 static inline CtVal f32(Kit *k, double v) { return ct_ir_const_float(&k->ir, CT_f32, v); }
 static inline CtVal tid(Kit *k, int axis) { return ct_ir_axis(&k->ir, CT_OP_TID, axis); }
 static inline CtVal bid(Kit *k, int axis) { return ct_ir_axis(&k->ir, CT_OP_BID, axis); }
-static inline CtVal op2(Kit *k, CtOp op, CtVal a, CtVal b) { return ct_ir_binary(&k->ir, op, a, b); }
+static inline CtVal op2(Kit *k, CtOp op, CtVal a, CtVal b) {
+  return ct_ir_binary(&k->ir, op, a, b);
+}
 static inline CtVal add(Kit *k, CtVal a, CtVal b) { return op2(k, CT_OP_ADD, a, b); }
 static inline CtVal mul(Kit *k, CtVal a, CtVal b) { return op2(k, CT_OP_MUL, a, b); }
 static inline CtVal lt(Kit *k, CtVal a, CtVal b) { return op2(k, CT_OP_LT, a, b); }
@@ -100,8 +102,13 @@ static inline CtView tensor(Kit *k, const char *name, CtDtype dtype, const char 
     }
     t[i] = nodes;
   }
-  CtTensorSpec spec = {.name = name, .dtype = dtype, .index = CT_i32, .align = 16,
-                       .shape = t[0], .stride = t[1], .facts = facts};
+  CtTensorSpec spec = {.name = name,
+                       .dtype = dtype,
+                       .index = CT_i32,
+                       .align = 16,
+                       .shape = t[0],
+                       .stride = t[1],
+                       .facts = facts};
   CtView v = ct_ir_tensor(&k->ir, &spec);
   kit_must(k, CT_OK);
   return v;
@@ -128,12 +135,13 @@ static inline CtView tile(Kit *k, CtView v, const char *by, CtTuple c, const cha
   return moved(k, v, l, offset, name);
 }
 
-static inline CtView parallelize(Kit *k, CtView v, const char *thr, CtTuple proj, const char *name) {
+static inline CtView parallelize(Kit *k, CtView v, const char *thr, CtTuple proj,
+                                 const char *name) {
   CtCx cx = ct_ir_cx(&k->ir);
   CtLayout l;
   CtInt offset;
-  kit_must(k, ct_parallelize(&cx, v.layout, lay(k, thr), dyn(k, tid(k, 0)), proj, &l, &offset,
-                             &k->err));
+  kit_must(
+      k, ct_parallelize(&cx, v.layout, lay(k, thr), dyn(k, tid(k, 0)), proj, &l, &offset, &k->err));
   return moved(k, v, l, offset, name);
 }
 
@@ -355,9 +363,11 @@ static inline void build_sgemm(Kit *k, int sm, CtGemmOrder order) {
   for (int i = 0; i < 2; i++) {
     CtLayout l;
     CtInt offset;
-    kit_must(k, ct_tv_partition(&cx, src[i].layout, by, tv, dyn(k, tid(k, 0)), &l, &offset, &k->err));
+    kit_must(k,
+             ct_tv_partition(&cx, src[i].layout, by, tv, dyn(k, tid(k, 0)), &l, &offset, &k->err));
     src[i] = moved(k, src[i], l, offset, names[0][i]);
-    kit_must(k, ct_tv_partition(&cx, dst[i].layout, by, tv, dyn(k, tid(k, 0)), &l, &offset, &k->err));
+    kit_must(k,
+             ct_tv_partition(&cx, dst[i].layout, by, tv, dyn(k, tid(k, 0)), &l, &offset, &k->err));
     dst[i] = moved(k, dst[i], l, offset, names[1][i]);
   }
   at(k, 7);
@@ -377,11 +387,14 @@ static inline void build_sgemm(Kit *k, int sm, CtGemmOrder order) {
   CtVal loop = ct_ir_for(ir, num(k, 0), ct_ir_val(ir, tiles, CT_i32), num(k, 1), 1, "k");
   at(k, 10);
   for (int i = 0; i < 2; i++) {
-    CtTuple part = ct_tuple(&ir->arena, 2, (CtTuple[]){ct_leaf(&ir->arena, any),
-        crd3(k, ct_int(0), ct_int(0), dyn(k, loop))});
+    CtTuple part = ct_tuple(
+        &ir->arena, 2,
+        (CtTuple[]){ct_leaf(&ir->arena, any), crd3(k, ct_int(0), ct_int(0), dyn(k, loop))});
     CtView s = slice(k, src[i], part);
-    CtView d = slice(k, dst[i], ct_tuple(&ir->arena, 2, (CtTuple[]){ct_leaf(&ir->arena, any),
-        crd2(k, ct_int(0), ct_int(0))}));
+    CtView d =
+        slice(k, dst[i],
+              ct_tuple(&ir->arena, 2,
+                       (CtTuple[]){ct_leaf(&ir->arena, any), crd2(k, ct_int(0), ct_int(0))}));
     copy(k, s, named(d, names[1][i]));
   }
   at(k, 12);
@@ -430,9 +443,9 @@ static inline void put(Kit *k, CtView out, int i, CtVal v) {
 
 /* Every operation of integers, where ranges say nothing and where they say enough. */
 static inline void build_integers(Kit *k, int sm) {
-  static const CtOp ops[] = {CT_OP_ADD,      CT_OP_SUB, CT_OP_MUL, CT_OP_FLOORDIV, CT_OP_FLOORMOD,
-                             CT_OP_MIN,      CT_OP_MAX, CT_OP_AND, CT_OP_OR,       CT_OP_XOR,
-                             CT_OP_SHL,      CT_OP_SHR};
+  static const CtOp ops[] = {CT_OP_ADD,      CT_OP_SUB, CT_OP_MUL, CT_OP_FLOORDIV,
+                             CT_OP_FLOORMOD, CT_OP_MIN, CT_OP_MAX, CT_OP_AND,
+                             CT_OP_OR,       CT_OP_XOR, CT_OP_SHL, CT_OP_SHR};
   kit_begin(k, "integers", sm, 1, 1);
   at(k, 1);
   CtView out = tensor(k, "out", CT_i32, "(100)", "(1)");
@@ -462,7 +475,8 @@ static inline void build_integers(Kit *k, int sm) {
   put(k, out, 47, op2(k, CT_OP_SUB, m, op2(k, CT_OP_SUB, n, num(k, 3))));
   put(k, out, 48, mul(k, add(k, m, num(k, -3)), op2(k, CT_OP_FLOORDIV, m, n)));
   put(k, out, 49, op2(k, CT_OP_FLOORMOD, mul(k, m, n), add(k, n, num(k, 1))));
-  put(k, out, 50, op2(k, CT_OP_OR, op2(k, CT_OP_AND, a, num(k, 255)), op2(k, CT_OP_SHL, b, num(k, 8))));
+  put(k, out, 50,
+      op2(k, CT_OP_OR, op2(k, CT_OP_AND, a, num(k, 255)), op2(k, CT_OP_SHL, b, num(k, 8))));
   put(k, out, 51, op2(k, CT_OP_SHR, a, num(k, 3)));
   put(k, out, 52, op2(k, CT_OP_SHR, a, num(k, 40)));
   put(k, out, 53, op2(k, CT_OP_SHL, m, num(k, 4)));
@@ -471,31 +485,37 @@ static inline void build_integers(Kit *k, int sm) {
   put(k, wide, 55, ct_ir_const_int(&k->ir, CT_i64, INT64_MIN));
   put(k, wide, 56, ct_ir_cast(&k->ir, a, CT_i64));
   put(k, out, 56, ct_ir_cast(&k->ir, x, CT_i32));
-  put(k, wide, 57, op2(k, CT_OP_MUL, ct_ir_cast(&k->ir, m, CT_i64), ct_ir_const_int(&k->ir, CT_i64, 5000000000)));
+  put(k, wide, 57,
+      op2(k, CT_OP_MUL, ct_ir_cast(&k->ir, m, CT_i64),
+          ct_ir_const_int(&k->ir, CT_i64, 5000000000)));
   at(k, 32);
   CtVal less = lt(k, a, b), same = op2(k, CT_OP_EQ, x, y);
   CtVal both = op2(k, CT_OP_LAND, op2(k, CT_OP_LOR, less, same), op2(k, CT_OP_NE, a, num(k, 0)));
   put(k, out, 57, ct_ir_select(&k->ir, both, a, b));
   put(k, out, 58, ct_ir_cast(&k->ir, ct_ir_unary(&k->ir, CT_OP_LNOT, less), CT_i32));
-  put(k, out, 59, ct_ir_select(&k->ir, op2(k, CT_OP_LE, num(k, 3), a),
-                               ct_ir_select(&k->ir, same, a, b), ct_ir_select(&k->ir, less, b, a)));
+  put(k, out, 59,
+      ct_ir_select(&k->ir, op2(k, CT_OP_LE, num(k, 3), a), ct_ir_select(&k->ir, same, a, b),
+                   ct_ir_select(&k->ir, less, b, a)));
 }
 
 /* Every operation of floats, casts and literals. */
 static inline void build_floats(Kit *k, int sm) {
   static const CtOp binary[] = {CT_OP_ADD, CT_OP_SUB, CT_OP_MUL,      CT_OP_DIV, CT_OP_FLOORDIV,
                                 CT_OP_POW, CT_OP_MIN, CT_OP_FLOORMOD, CT_OP_MAX};
-  static const CtOp unary[] = {CT_OP_NEG,  CT_OP_ABS, CT_OP_SQRT, CT_OP_RSQRT, CT_OP_EXP,  CT_OP_EXP2,
-                               CT_OP_LOG,  CT_OP_LOG2, CT_OP_SIN, CT_OP_COS,   CT_OP_TANH, CT_OP_FLOOR,
-                               CT_OP_CEIL};
-  static const double literals[] = {0.0, -0.0, 1.0, 100.0, 0.1, -2.5e-30, 16777216.0, 3.4e38, 1e10, 1e-45};
+  static const CtOp unary[] = {CT_OP_NEG,  CT_OP_ABS,   CT_OP_SQRT, CT_OP_RSQRT, CT_OP_EXP,
+                               CT_OP_EXP2, CT_OP_LOG,   CT_OP_LOG2, CT_OP_SIN,   CT_OP_COS,
+                               CT_OP_TANH, CT_OP_FLOOR, CT_OP_CEIL};
+  static const double literals[] = {0.0,      -0.0,       1.0,    100.0, 0.1,
+                                    -2.5e-30, 16777216.0, 3.4e38, 1e10,  1e-45};
   static const CtDtype types[] = {CT_f32, CT_f64};
   CtIr *ir = &k->ir;
   kit_begin(k, "floats", sm, 1, 1);
   ir->contract = false;
   at(k, 1);
-  CtView out[2] = {tensor(k, "out", CT_f32, "(200)", "(1)"), tensor(k, "wide", CT_f64, "(200)", "(1)")};
-  CtView ints = tensor(k, "ints", CT_i32, "(100)", "(1)"), longs = tensor(k, "longs", CT_i64, "(100)", "(1)");
+  CtView out[2] = {tensor(k, "out", CT_f32, "(200)", "(1)"),
+                   tensor(k, "wide", CT_f64, "(200)", "(1)")};
+  CtView ints = tensor(k, "ints", CT_i32, "(100)", "(1)"),
+         longs = tensor(k, "longs", CT_i64, "(100)", "(1)");
   CtView flags = tensor(k, "flags", CT_bool, "(100)", "(1)");
   CtVal a[2] = {number(k, "a", CT_f32, 0, 0), number(k, "x", CT_f64, 0, 0)};
   CtVal b[2] = {number(k, "b", CT_f32, 0, 0), number(k, "y", CT_f64, 0, 0)};
@@ -603,7 +623,8 @@ static inline void build_control(Kit *k, int sm) {
   CtVal some = ct_ir_for(ir, num(k, 0), n, step, 0, "e");
   ct_ir_set(ir, s, add(k, get(k, s), ct_ir_cast(ir, some, CT_f32)));
   ct_ir_end(ir, some);
-  CtVal wide = ct_ir_for(ir, ct_ir_const_int(ir, CT_i64, 1), far, ct_ir_const_int(ir, CT_i64, 2), 0, "f");
+  CtVal wide =
+      ct_ir_for(ir, ct_ir_const_int(ir, CT_i64, 1), far, ct_ir_const_int(ir, CT_i64, 2), 0, "f");
   ct_ir_set(ir, s, add(k, get(k, s), ct_ir_cast(ir, wide, CT_f32)));
   ct_ir_end(ir, wide);
   at(k, 12); /* a value kept from one iteration to the next, first set under a condition */
@@ -669,10 +690,13 @@ static inline void build_tiles(Kit *k, int sm) {
   CtIr *ir = &k->ir;
   kit_begin(k, "tiles", sm, 32, 1);
   at(k, 1);
-  CtView a = tensor(k, "a", CT_f64, "(64,?)", "(1,?)"), ints = tensor(k, "ints", CT_i32, "(256)", "(1)");
-  CtView longs = tensor(k, "longs", CT_i64, "(64)", "(1)"), flags = tensor(k, "flags", CT_bool, "(256)", "(1)");
+  CtView a = tensor(k, "a", CT_f64, "(64,?)", "(1,?)"),
+         ints = tensor(k, "ints", CT_i32, "(256)", "(1)");
+  CtView longs = tensor(k, "longs", CT_i64, "(64)", "(1)"),
+         flags = tensor(k, "flags", CT_bool, "(256)", "(1)");
   CtView big = tensor(k, "big", CT_f32, "(70000,70000)", "(1,70000)");
-  CtView floats = tensor(k, "floats", CT_f32, "(?,4)", "(4,1)"), other = tensor(k, "other", CT_f32, "(?,4)", "(4,1)");
+  CtView floats = tensor(k, "floats", CT_f32, "(?,4)", "(4,1)"),
+         other = tensor(k, "other", CT_f32, "(?,4)", "(4,1)");
   CtView s = ct_ir_shared(ir, "s", CT_f64, lay(k, "(64,2)"));
   CtView sb = ct_ir_shared(ir, "sb", CT_bool, lay(k, "256"));
   CtView rb = ct_ir_fragment(ir, "rb", CT_bool, lay(k, "8"));
@@ -748,12 +772,14 @@ static inline void build_escape(Kit *k, int sm) {
   at(k, 2);
   const char *const names[] = {"v", "lane"};
   const CtVal vals[] = {v, add(k, t, num(k, 1))};
-  CtVal shifted = ct_ir_escape(ir, CT_f32, "__shfl_sync(0xffffffff, $v, $lane % 32)", 2, names, vals);
+  CtVal shifted =
+      ct_ir_escape(ir, CT_f32, "__shfl_sync(0xffffffff, $v, $lane % 32)", 2, names, vals);
   ct_ir_name(ir, shifted, "shifted");
   at(k, 3);
   ct_ir_escape(ir, CT_VOID, "__nanosleep(10)", 0, NULL, NULL);
   at(k, 4);
-  ct_ir_escape(ir, CT_VOID, "const int twice = $lane * 2;\nif (twice < 0) { __trap(); }", 2, names, vals);
+  ct_ir_escape(ir, CT_VOID, "const int twice = $lane * 2;\nif (twice < 0) { __trap(); }", 2, names,
+               vals);
   at(k, 6);
   ct_ir_store(ir, out.buf, t, add(k, v, shifted));
 }
@@ -764,7 +790,8 @@ static inline void build_names(Kit *k, int sm) {
   kit_begin(k, "names", sm, 128, 1);
   ir->name = "float";
   at(k, 1);
-  CtView out = tensor(k, "int", CT_f32, "(128)", "(1)"), in = tensor(k, "max", CT_f32, "(128)", "(1)");
+  CtView out = tensor(k, "int", CT_f32, "(128)", "(1)"),
+         in = tensor(k, "max", CT_f32, "(128)", "(1)");
   CtView big = ct_ir_shared(ir, "smem", CT_f32, lay(k, "(128,100)"));
   CtView more = ct_ir_shared(ir, "__x", CT_f32, lay(k, "(128,2)"));
   CtView regs = ct_ir_fragment(ir, "for", CT_f32, lay(k, "8"));

@@ -16,13 +16,13 @@ static const struct Case {
   void (*build)(Kit *k, int sm);
   int sm; /* of the golden */
 } cases[] = {
-    {"matmul", build_matmul, 80},         {"matmul_sm75", build_matmul, 75},
-    {"notebook", build_notebook, 90},     {"saxpy", build_saxpy, 90},
-    {"transpose", build_transpose, 75},   {"sgemm_serpentine", build_sgemm_serpentine, 80},
+    {"matmul", build_matmul, 80},           {"matmul_sm75", build_matmul, 75},
+    {"notebook", build_notebook, 90},       {"saxpy", build_saxpy, 90},
+    {"transpose", build_transpose, 75},     {"sgemm_serpentine", build_sgemm_serpentine, 80},
     {"sgemm_pairs", build_sgemm_pairs, 75}, {"sgemm_rows", build_sgemm_rows, 90},
-    {"integers", build_integers, 90},     {"floats", build_floats, 90},
-    {"control", build_control, 90},       {"tiles", build_tiles, 90},
-    {"escape", build_escape, 90},         {"names", build_names, 90},
+    {"integers", build_integers, 90},       {"floats", build_floats, 90},
+    {"control", build_control, 90},         {"tiles", build_tiles, 90},
+    {"escape", build_escape, 90},           {"names", build_names, 90},
 };
 
 static CtStatus emit(Kit *k, bool line_directives, CtText *out) {
@@ -198,7 +198,9 @@ static CtVal natural(Kit *k, const char *name) { return number(k, name, CT_i32, 
 static CtVal make_wrap(Kit *k) {
   return op2(k, CT_OP_SUB, mul(k, any_int(k, "a"), num(k, 3)), num(k, 1));
 }
-static CtVal make_plain(Kit *k) { return add(k, natural(k, "a"), add(k, natural(k, "b"), natural(k, "c"))); }
+static CtVal make_plain(Kit *k) {
+  return add(k, natural(k, "a"), add(k, natural(k, "b"), natural(k, "c")));
+}
 static CtVal make_minus(Kit *k) {
   return op2(k, CT_OP_SUB, natural(k, "a"), op2(k, CT_OP_SUB, natural(k, "b"), natural(k, "c")));
 }
@@ -210,7 +212,9 @@ static CtVal make_shift(Kit *k) { return op2(k, CT_OP_SHR, any_int(k, "a"), any_
 static CtVal make_bits(Kit *k) {
   return op2(k, CT_OP_XOR, op2(k, CT_OP_AND, any_int(k, "a"), num(k, 1)), any_int(k, "b"));
 }
-static CtVal make_sum(Kit *k) { return add(k, f32(k, 0.1), add(k, number(k, "a", CT_f32, 0, 0), f32(k, 100))); }
+static CtVal make_sum(Kit *k) {
+  return add(k, f32(k, 0.1), add(k, number(k, "a", CT_f32, 0, 0), f32(k, 100)));
+}
 static CtVal make_nan(Kit *k) { return ct_ir_const_float(&k->ir, CT_f32, 0.0 / 0.0); }
 static CtVal make_logic(Kit *k) {
   CtVal a = any_int(k, "a"), b = any_int(k, "b"), c = any_int(k, "c");
@@ -253,7 +257,8 @@ static void test_snapshots(void) {
   HAS_STR(got, "  const float v = y[tid_x];\n  y[0] = 1.0f;\n", "a load is kept before a store");
   HAS_STR(got, "  float s = v;\n  const float s_now = s;\n  s = x[tid_x];\n",
           "a variable is kept before an assignment; a tensor that nobody writes is read late");
-  HAS_STR(got, "  y[1] = s_now;\n  y[2] = s;\n", "and where nothing intervenes it is read in place");
+  HAS_STR(got, "  y[1] = s_now;\n  y[2] = s;\n",
+          "and where nothing intervenes it is read in place");
   ct_text_clear(&text);
   ct_ir_clear(&k.ir);
 }
@@ -261,8 +266,9 @@ static void test_snapshots(void) {
 static void test_names(void) {
   static const struct {
     const char *ir, *cuda;
-  } names[] = {{"matmul", "matmul"}, {"float", "float_kernel"}, {"a-b", "a_b"}, {"_k__1", "_k__1"},
-               {"9", "v9"}, {"", "v"}};
+  } names[] = {{"matmul", "matmul"}, {"float", "float_kernel"},
+               {"a-b", "a_b"},       {"_k__1", "_k__1"},
+               {"9", "v9"},          {"", "v"}};
   for (size_t i = 0; i < CT_ARRAY_LEN(names); i++) {
     char got[CT_EMIT_NAME_MAX];
     CtIr ir = {.name = names[i].ir};
@@ -323,7 +329,8 @@ static void test_failures(void) {
   check_failure(&k, CT_EUNSUPPORTED, 6, "gemm: the elements of 'flags' are bool; expected numbers");
   kit_begin(&k, "bad", 90, 32, 1);
   at(&k, 7);
-  CtView x = tensor(&k, "x", CT_f32, "(?,4)", "(4,1)"), y = tensor(&k, "y", CT_f32, "(4,?)", "(1,4)");
+  CtView x = tensor(&k, "x", CT_f32, "(?,4)", "(4,1)"),
+         y = tensor(&k, "y", CT_f32, "(4,?)", "(1,4)");
   CtNode shape[3];
   memcpy(shape, y.layout.shape, sizeof shape);
   shape[2].i = x.layout.shape[1].i; /* the same number of elements, split differently */
