@@ -340,7 +340,8 @@ static int lang_cuda_kernel(lua_State *L) {
   CtStatus status = ct_module_new(d, output.image.s, &k->module, &err);
   ct_nvrtc_output_clear(&output);
   diag_check(L, status, &err);
-  diag_check(L, ct_module_function(k->module, name, k->name, NULL, 0, &k->fn, &err), &err);
+  diag_check(L, ct_module_function(k->module, name, k->name, NULL, 0, SIZE_MAX, &k->fn, &err),
+             &err);
   return 1;
 }
 

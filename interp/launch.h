@@ -30,7 +30,7 @@ typedef struct Arg {
   ArgKind kind;
   CtDtype dtype;
   int idx; /* on the Lua stack */
-  const Tensor *tensor;
+  Tensor *tensor;
   uint64_t address;    /* of the tensor's element 0 */
   uint64_t begin, end; /* addresses of the bytes that its elements span; equal when empty */
   CtSlotValue number;
@@ -47,7 +47,7 @@ typedef struct LaunchArgs {
   unsigned char key[LAUNCH_KEY_BYTES];
   CtSlotValue slots[LAUNCH_MAX_SLOTS]; /* all slots of the IR, in order */
   int n_ir_params;                     /* arguments that are no constants */
-  int64_t n_elems[LAUNCH_MAX_ARGS];    /* by parameter of the IR: what a tensor's pointer may touch */
+  int64_t n_elems[LAUNCH_MAX_ARGS]; /* by parameter of the IR: what a tensor's pointer may touch */
 } LaunchArgs;
 
 typedef struct Pack { /* one used slot in the parameter block of a CUDA launch */

@@ -97,7 +97,7 @@ static void add_slots(lua_State *L, LaunchArgs *a, bool is_extent, CtTuple t) {
 
 /* What the key says of a tensor; kept in it, since a tensor does not change. */
 static void put_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, const Arg *arg) {
-  Tensor *t = lua_touserdata(L, arg->idx);
+  Tensor *t = arg->tensor;
   size_t start = a->key_len;
   if (t->key_len != 0 && !k->static_shapes) {
     put(L, a, t->key, t->key_len);
@@ -178,10 +178,21 @@ static void read_typed(lua_State *L, LaunchArgs *a, Arg *arg, const TypedNumber 
   }
 }
 
+/* As tensor_test, without the search for the state. */
+static Tensor *test_tensor(lua_State *L, const Kernel *k, int idx) {
+  Tensor *t = lua_touserdata(L, idx);
+  if (t == NULL || lua_getmetatable(L, idx) == 0) {
+    return NULL;
+  }
+  bool is_tensor = lua_topointer(L, -1) == k->state->tensor_type;
+  lua_pop(L, 1);
+  return is_tensor ? t : NULL;
+}
+
 static void read_arg(lua_State *L, const Kernel *k, LaunchArgs *a, int idx) {
   Arg *arg = &a->args[a->n++];
   TypedNumber typed;
-  *arg = (Arg){.idx = idx, .tensor = tensor_test(L, idx)};
+  *arg = (Arg){.idx = idx, .tensor = test_tensor(L, k, idx)};
   if (arg->tensor != NULL) {
     read_tensor(L, k, a, arg);
   } else if (lua_isinteger(L, idx)) {

@@ -263,9 +263,9 @@ enum { MAX_OPTIONS = 16 };
 static CtStatus load_module(const Kernel *k, Spec *spec, const char *image, CtErr *err) {
   CtStatus status = ct_module_new(spec->device, image, &spec->module, err);
   spec->generation = ct_device_generation(spec->device);
-  return status == CT_OK
-             ? ct_module_function(spec->module, k->name, k->name, k->chunk, k->line, &spec->fn, err)
-             : status;
+  return status == CT_OK ? ct_module_function(spec->module, k->name, k->name, k->chunk, k->line,
+                                              spec->params_bytes, &spec->fn, err)
+                         : status;
 }
 
 static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
@@ -287,6 +287,7 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
     ct_cache_init(&cache);
     status = ct_nvrtc_build(&job, &cache, &output, err);
   }
+  plan_packs(spec);
   if (status == CT_OK) {
     spec->from_cache = output.from_cache;
     status = load_module(k, spec, output.image.s, err);
@@ -296,7 +297,6 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
   spec->compile_ms = now_ms() - start - spec->emit_ms;
   int64_t shared = ct_ir_shared_bytes(&spec->ir);
   spec->shared_bytes = shared > STATIC_SHARED_BYTES ? (unsigned)shared : 0;
-  plan_packs(spec);
   return status;
 }
 

@@ -133,7 +133,7 @@ CtStatus ct_device_fail(CtDevice *d, const char *call, CuResult r, CtErr *err, c
 /* {====== The current context ====== */
 
 static CtStatus fail_lost(const CtDevice *d, CtErr *err) {
-  return ct_fail(err, CT_EDEVICE, "device: '%s' is lost since %s; call device():reset() to go on",
+  return ct_fail(err, CT_EDEVICE, "device: '%s' is lost since %s; restart the program",
                  d->info.name, d->lost_msg);
 }
 
@@ -456,6 +456,7 @@ CtStatus ct_device_reset(CtDevice *d, CtErr *err) {
                    "only the host can replace it",
                    d->info.name);
   }
+  bool was_lost = d->lost;
   (void)d->cu->cuCtxSetCurrent(NULL);
   if (d->owns_context) {
     (void)d->cu->cuDevicePrimaryCtxRelease_v2(d->device);
@@ -467,6 +468,13 @@ CtStatus ct_device_reset(CtDevice *d, CtErr *err) {
   }
   d->info.has_pools = get_attribute(d, CT_CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
   CtStatus s = retain_primary(d, err);
+  if (s != CT_OK && was_lost) { /* so driver 580 after an illegal address, whatever is tried */
+    return ct_fail(
+        err, CT_EDEVICE,
+        "device: '%s' cannot be reset: after the fault of a kernel the driver gives this "
+        "process no new context; restart the program",
+        d->info.name);
+  }
   return s == CT_OK ? fill_context(d, true, err) : s;
 }
 

@@ -173,9 +173,12 @@ CtStatus ct_module_new(CtDevice *d, const void *image, CtModule **out, CtErr *er
 void ct_module_free(CtModule *m);
 
 /* Finds the extern "C" function `symbol`. `name`, `chunk` and `line` are what messages call it:
-   the kernel and its place in the script (chunk may be NULL). Owned by the module. */
+   the kernel and its place in the script (chunk may be NULL). `params_bytes` is what its launches
+   will pass; SIZE_MAX where the caller does not know: then the driver is asked, by a query that ends in
+   an error which its tools report. Owned by the module. */
 CtStatus ct_module_function(CtModule *m, const char *symbol, const char *name, const char *chunk,
-                            int line, CtFunction **out, CtErr *err) CT_NODISCARD;
+                            int line, size_t params_bytes, CtFunction **out,
+                            CtErr *err) CT_NODISCARD;
 
 const CtFunctionInfo *ct_function_info(const CtFunction *f);
 

@@ -185,7 +185,9 @@ static CtStatus find_function(CtFunction *f, const char *symbol, CtErr *err) {
   CuResult r = d->cu->cuModuleGetFunction(&f->handle, f->module->handle, symbol);
   if (r == CT_CUDA_SUCCESS) {
     read_info(d, f);
-    f->params_bytes = measure_params(d, f->handle);
+    if (f->params_bytes == SIZE_MAX) {
+      f->params_bytes = measure_params(d, f->handle);
+    }
   }
   return ct_device_done(d, "cuModuleGetFunction", r, err, "'%s'", symbol);
 }
@@ -198,7 +200,7 @@ static CtStatus fail_stale(const char *what, CtErr *err) {
 }
 
 CtStatus ct_module_function(CtModule *m, const char *symbol, const char *name, const char *chunk,
-                            int line, CtFunction **out, CtErr *err) {
+                            int line, size_t params_bytes, CtFunction **out, CtErr *err) {
   CtAlloc alloc = m->device->alloc;
   if (m->generation != m->device->generation) {
     return fail_stale(name, err);
@@ -207,7 +209,7 @@ CtStatus ct_module_function(CtModule *m, const char *symbol, const char *name, c
   CtLabel *label = new_label(alloc, name, chunk, line);
   CtStatus s = f == NULL || label == NULL ? ct_fail_nomem(err) : CT_OK;
   if (s == CT_OK) {
-    *f = (CtFunction){.module = m, .label = label};
+    *f = (CtFunction){.module = m, .label = label, .params_bytes = params_bytes};
     s = find_function(f, symbol, err);
   }
   if (s != CT_OK) {

@@ -30,7 +30,7 @@ static CtFunction *load(CtDevice *d, const char *symbol, const char *chunk, int 
                         CtModule **m) {
   CtFunction *f = NULL;
   if (!OK(ct_module_new(d, "add 20;empty 0;big 8;", m, &err) == CT_OK &&
-              ct_module_function(*m, symbol, symbol, chunk, line, &f, &err) == CT_OK,
+              ct_module_function(*m, symbol, symbol, chunk, line, SIZE_MAX, &f, &err) == CT_OK,
           "loads '%s'", symbol)) {
     tap_diag("%s", err.msg);
     exit(done_testing());
@@ -247,7 +247,8 @@ static void test_launch_failures(void) {
   IS_STR(err.msg, "launch: kernel 'big' takes 8 bytes of parameters, got 4",
          "short parameters: message");
   CtFunction *none;
-  OK(ct_module_function(m, "none", "none", NULL, 0, &none, &err) == CT_EDEVICE, "no such function");
+  OK(ct_module_function(m, "none", "none", NULL, 0, SIZE_MAX, &none, &err) == CT_EDEVICE,
+     "no such function");
   IS_STR(err.msg, "cuModuleGetFunction: CUDA_ERROR_NOT_FOUND (500): 'none'", "message");
   CtModule *bad;
   OK(ct_module_new(d, "!", &bad, &err) == CT_EDEVICE, "an image that does not load");
@@ -268,7 +269,7 @@ static void launch_ok(CtFunction *f, CtStream s) {
 /* Kernels 'a', 'b' ... without parameters, one per script line. */
 static CtFunction *make_kernel(CtModule *m, const char *name, int line) {
   CtFunction *f = NULL;
-  if (ct_module_function(m, "k", name, "faults.lua", line, &f, &err) != CT_OK) {
+  if (ct_module_function(m, "k", name, "faults.lua", line, SIZE_MAX, &f, &err) != CT_OK) {
     OK(false, "kernel: %s", err.msg);
     exit(done_testing());
   }
@@ -298,7 +299,7 @@ static void test_fault(void) {
   IS_INT(ct_buffer_new(d, 8, s, &made, &err), CT_EDEVICE, "nothing works then");
   IS_STR(err.msg,
          "device: 'Fake 0' is lost since cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS "
-         "(700): kernel 'b' (faults.lua:8); call device():reset() to go on",
+         "(700): kernel 'b' (faults.lua:8); restart the program",
          "and says why");
   CtLaunch l = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .stream = s};
   OK(ct_function_launch(a, &l, NULL, 0, &err) == CT_EDEVICE, "no launch either");
@@ -508,7 +509,8 @@ static CtStatus use_all(CtDeviceOptions o) {
     return status;
   }
   status = ct_module_new(d, "k 0;", &m, &err);
-  status = status == CT_OK ? ct_module_function(m, "k", "k", "k.lua", 1, &f, &err) : status;
+  status =
+      status == CT_OK ? ct_module_function(m, "k", "k", "k.lua", 1, SIZE_MAX, &f, &err) : status;
   status = status == CT_OK ? ct_stream_new(d, &s, &err) : status;
   if (status == CT_OK) {
     status = ct_event_new(d, &e, &err);

@@ -87,7 +87,7 @@ static CtModule *build(CtDevice *d, const char *text, const CtCache *cache, bool
 
 static CtFunction *find(CtModule *m, const char *name, int line) {
   CtFunction *f = NULL;
-  need(ct_module_function(m, name, name, "gpu.lua", line, &f, &err), name);
+  need(ct_module_function(m, name, name, "gpu.lua", line, SIZE_MAX, &f, &err), name);
   return f;
 }
 
@@ -552,7 +552,12 @@ static void test_fault(CtDevice *d, CtModule *m) {
   tap_diag("%s", err.msg);
   OK(ct_device_is_lost(d), "the device is lost");
   OK(ct_buffer_new(d, 64, l.stream, &b, &err) == CT_EDEVICE, "nothing works");
-  good(ct_device_reset(d, &err), "a reset brings it back");
+  if (ct_device_reset(d, &err) != CT_OK) { /* it depends on the driver */
+    HAS_STR(err.msg, "restart the program", "a reset that the driver refuses says what to do");
+    ct_buffer_free(d, &kept, NULL);
+    ct_module_free(m);
+    return;
+  }
   ct_buffer_free(d, &kept, ct_device_stream(d));
   ct_module_free(m);
   m = build(d, source, NULL, false, NULL);
