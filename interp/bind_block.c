@@ -150,8 +150,8 @@ void front_load(lua_State *L, const Tensor *t, CtTuple crd) {
 void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx) {
   CtIr *ir = front_here(L, "a kernel's tensor");
   check_live(L, t);
-  const char *name = t->name != NULL ? t->name : "tensor";
-  CtVal value = value_to(L, value_idx, t->dtype, name);
+  const char *what = lua_pushfstring(L, "store to %s", t->name != NULL ? t->name : "a tensor");
+  CtVal value = value_to(L, value_idx, t->dtype, what);
   ct_ir_store(ir, t->buf, element_offset(L, ir, t, crd, "write"), value);
 }
 

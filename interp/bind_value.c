@@ -35,8 +35,24 @@ static int operate(lua_State *L, CtOp op, const char *text) {
 static int op_add(lua_State *L) { return operate(L, CT_OP_ADD, "+"); }
 static int op_sub(lua_State *L) { return operate(L, CT_OP_SUB, "-"); }
 static int op_mul(lua_State *L) { return operate(L, CT_OP_MUL, "*"); }
-static int op_idiv(lua_State *L) { return operate(L, CT_OP_FLOORDIV, "//"); }
-static int op_mod(lua_State *L) { return operate(L, CT_OP_FLOORMOD, "%"); }
+
+/* Lua's own words for a divisor that is zero whatever the other operand will be. */
+static void check_divisor(lua_State *L, const char *text) {
+  CtVal x;
+  bool is_int = !value_test(L, 1, &x) ? lua_isinteger(L, 1) : is_int_type(front_ir(L), x);
+  if (is_int && lua_isinteger(L, 2) && lua_tointeger(L, 2) == 0) {
+    luaL_error(L, "attempt to perform 'n%s0'", text);
+  }
+}
+
+static int op_idiv(lua_State *L) {
+  check_divisor(L, "//");
+  return operate(L, CT_OP_FLOORDIV, "//");
+}
+static int op_mod(lua_State *L) {
+  check_divisor(L, "%%");
+  return operate(L, CT_OP_FLOORMOD, "%");
+}
 
 /* '/' and '^' are float in Lua; of two integers that would be a double, which nobody wants here. */
 static int operate_float(lua_State *L, CtOp op, const char *text, const char *instead) {
@@ -65,8 +81,9 @@ static int operate_bits(lua_State *L, CtOp op, const char *text) {
   front_at(L, f);
   value_pair(L, 1, 2, text, &x, &y);
   if (!is_int_type(f->ir, x)) {
-    return diag_error(L, "%s: integers expected, got %s", text,
-                      ct_dtypes[ct_inst(f->ir, x)->type].name);
+    CtDtype type = (CtDtype)ct_inst(f->ir, x)->type;
+    return diag_error(L, "%s: integers expected, got %s%s", text, ct_dtypes[type].name,
+                      type == CT_bool ? "; write 'and', 'or' or '~='" : "");
   }
   value_push(L, ct_ir_binary(f->ir, op, x, y));
   return 1;
@@ -99,6 +116,10 @@ static int op_bnot(lua_State *L) {
 }
 
 static int op_concat(lua_State *L) { return diag_error(L, "'..' on a run-time value; use printf"); }
+
+static int op_len(lua_State *L) {
+  return diag_error(L, "'#' on a run-time value; size(t) is the number of elements of a tensor");
+}
 
 /* Reached only from a function that the front end has not rewritten: blames its caller in the kernel. */
 static int op_compare(lua_State *L) {
@@ -141,6 +162,7 @@ static const luaL_Reg value_meta[] = {{"__add", op_add},
                                       {"__shl", op_shl},
                                       {"__shr", op_shr},
                                       {"__concat", op_concat},
+                                      {"__len", op_len},
                                       {"__lt", op_compare},
                                       {"__le", op_compare},
                                       {"__eq", op_compare},
@@ -273,7 +295,9 @@ static int lang_cast(lua_State *L) {
 /* where(c, a, b): both are evaluated. */
 static int lang_where(lua_State *L) {
   CtVal c, a, b;
-  luaL_checkany(L, 3);
+  if (lua_isnone(L, 3)) {
+    return diag_error(L, "where: %d arguments; where(condition, a, b) was expected", lua_gettop(L));
+  }
   if (!value_test(L, 1, &c)) {
     lua_pushvalue(L, lua_toboolean(L, 1) ? 2 : 3);
     return 1;

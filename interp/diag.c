@@ -120,10 +120,10 @@ static bool wants_traceback(lua_State *L) {
   return on;
 }
 
-/* The message of an error value that is no text: its __tostring, or what kind of value it is. */
-static void push_message(lua_State *L, int idx) {
+void diag_push_message(lua_State *L, int idx) {
   int type = lua_type(L, idx);
-  if (type == LUA_TNUMBER || luaL_getmetafield(L, idx, "__tostring") != LUA_TNIL) {
+  if (type == LUA_TNUMBER || type == LUA_TSTRING ||
+      luaL_getmetafield(L, idx, "__tostring") != LUA_TNIL) {
     luaL_tolstring(L, idx, NULL);
   } else {
     lua_pushfstring(L, "the error is %s, not a message", diag_push_kind(L, idx));
@@ -131,11 +131,9 @@ static void push_message(lua_State *L, int idx) {
 }
 
 int diag_handler(lua_State *L) {
-  if (lua_type(L, 1) != LUA_TSTRING) {
-    push_message(L, 1);
-    lua_replace(L, 1);
-    lua_settop(L, 1);
-  }
+  diag_push_message(L, 1);
+  lua_replace(L, 1);
+  lua_settop(L, 1);
   if (wants_traceback(L)) {
     luaL_traceback(L, L, lua_tostring(L, 1), 1);
   }

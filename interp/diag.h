@@ -35,6 +35,10 @@ int diag_type_error(lua_State *L, int arg, const char *op, const char *expected)
 /* "a string", "nil", "a tensor": what messages call the value at idx. Pushes the text [-0, +1, m]. */
 const char *diag_push_kind(lua_State *L, int idx);
 
+/* Pushes the message of an error value: a text as it is, of others their __tostring, or what kind of
+   value it is [-0, +1, e]. */
+void diag_push_message(lua_State *L, int idx);
+
 /* Message handler for lua_pcall: turns any error value into text, with a traceback when
    diag_set_traceback asked for it. */
 int diag_handler(lua_State *L);

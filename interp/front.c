@@ -1,6 +1,7 @@
 /* front.c: starts and ends traces, keeps their frames, and finds script lines. */
 #include "front.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -262,24 +263,43 @@ static void begin_trace(Front *f, CtIr *ir) {
   memset(&f->assigned, 0, sizeof f->assigned);
 }
 
-/* "chunk:line: text" as an error record. */
+/* The length of "chunk" when msg is "chunk:line: text", and the line; else 0. A text that is its own
+   name, `[string "..."]`, may hold colons. */
+static size_t find_position(const char *msg, long *line) {
+  const char *end = strncmp(msg, "[string \"", 9) == 0 ? strstr(msg, "\"]:") : NULL;
+  const char *colon = strchr(end == NULL ? msg : end, ':');
+  char *rest = NULL;
+  *line = colon == NULL ? 0 : strtol(colon + 1, &rest, 10);
+  return *line > 0 && rest[0] == ':' && rest[1] == ' ' ? (size_t)(colon - msg) : 0;
+}
+
+/* Handler of a trace's errors: the script's line before a message without one, while the stack still
+   tells it. */
+static int locate_error(lua_State *L) {
+  long line;
+  diag_push_message(L, 1);
+  if (find_position(lua_tostring(L, -1), &line) == 0) {
+    diag_push_where(L);
+    lua_insert(L, -2);
+    lua_concat(L, 2);
+  }
+  return 1;
+}
+
+/* "chunk:line: text" as an error record; pops it. */
 static CtStatus take_error(lua_State *L, CtErr *err) {
-  const char *msg = luaL_tolstring(L, -1, NULL);
-  const char *colon = strchr(msg, ':');
-  char *end = NULL;
-  long line = colon == NULL ? 0 : strtol(colon + 1, &end, 10);
-  if (line > 0 && end[0] == ':' && end[1] == ' ') {
+  const char *msg = lua_tostring(L, -1);
+  long line;
+  size_t len = msg == NULL ? 0 : find_position(msg, &line);
+  if (len > 0) {
     char chunk[sizeof err->chunk];
-    lua_pushlstring(L, msg, (size_t)(colon - msg));
-    strncpy(chunk, lua_tostring(L, -1), sizeof chunk - 1);
-    chunk[sizeof chunk - 1] = '\0';
-    lua_pop(L, 1);
-    ct_fail(err, CT_EINVAL, "%s", end + 2);
+    snprintf(chunk, sizeof chunk, "%.*s", (int)len, msg);
+    ct_fail(err, CT_EINVAL, "%s", strchr(msg + len + 1, ':') + 2);
     ct_err_at(err, chunk, (int)line);
   } else {
-    ct_fail(err, CT_EINVAL, "%s", msg);
+    ct_fail(err, CT_EINVAL, "%s", msg == NULL ? "not enough memory" : msg);
   }
-  lua_pop(L, 2);
+  lua_pop(L, 1);
   return CT_EINVAL;
 }
 
@@ -313,10 +333,12 @@ CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *i
   TraceCall call = {push, ud};
   co->top = NULL;
   begin_trace(f, ir);
+  lua_pushcfunction(L, locate_error);
   lua_pushcfunction(L, traced_call);
   lua_pushvalue(L, fn);
   lua_pushlightuserdata(L, &call);
-  CtStatus status = lua_pcall(L, 2, 0, 0) == LUA_OK ? CT_OK : take_error(L, err);
+  CtStatus status = lua_pcall(L, 2, 0, -4) == LUA_OK ? CT_OK : take_error(L, err);
+  lua_pop(L, 1); /* the handler */
   co->top = outer;
   f->cur = co;
   f->ir = NULL;

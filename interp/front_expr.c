@@ -317,6 +317,9 @@ static int order(lua_State *L, int a, int b, CtOp op, const char *text) {
   check_half(L, b, text);
   front_at(L, f);
   value_pair(L, a, b, text, &x, &y);
+  if (ct_inst(f->ir, x)->type == CT_bool) {
+    return luaL_error(L, "attempt to compare two boolean values");
+  }
   value_push(L, ct_ir_binary(f->ir, op, x, y));
   return 1;
 }
@@ -392,18 +395,23 @@ static void check_key(lua_State *L, int table, int key) {
   check_half(L, key, "[]");
 }
 
+/* What messages call the type: as Lua's own do, with the name of a userdata. */
+static const char *type_of(lua_State *L, int idx) {
+  bool is_named =
+      lua_type(L, idx) == LUA_TUSERDATA && luaL_getmetafield(L, idx, "__name") == LUA_TSTRING;
+  return is_named ? lua_tostring(L, -1) : luaL_typename(L, idx);
+}
+
 /* Lua's own message, which lua_gettable called from C would raise without a position. */
 static void check_indexable(lua_State *L, int idx, const char *event, int desc) {
   if (lua_istable(L, idx) || luaL_getmetafield(L, idx, event) != LUA_TNIL) {
     return;
   }
   const char *what = lua_tostring(L, desc);
-  const char *type = value_test(L, idx, NULL) ? "run-time" : luaL_typename(L, idx);
-  if (what != NULL) {
-    luaL_error(L, "attempt to index a %s value (%s)", type, what);
-  } else {
-    luaL_error(L, "attempt to index a %s value", type);
-  }
+  bool runtime = value_test(L, idx, NULL);
+  luaL_error(L, "attempt to index a %s value%s%s%s%s", runtime ? "run-time" : type_of(L, idx),
+             what != NULL ? " (" : "", what != NULL ? what : "", what != NULL ? ")" : "",
+             runtime ? "; only tensors and tables have elements" : "");
 }
 
 static int rt_ix(lua_State *L) { /* t, k, desc */
@@ -437,7 +445,7 @@ static int rt_set(lua_State *L) { /* desc, t, k, v */
 
 static int fail_call(lua_State *L, int idx, int desc) {
   const char *what = lua_tostring(L, desc);
-  const char *type = luaL_typename(L, idx);
+  const char *type = value_test(L, idx, NULL) ? "run-time" : type_of(L, idx);
   return what != NULL ? luaL_error(L, "attempt to call a %s value (%s)", type, what)
                       : luaL_error(L, "attempt to call a %s value", type);
 }
@@ -517,10 +525,14 @@ static int call_original(lua_State *L) {
   return lua_gettop(L);
 }
 
-static int changes_table(
-    lua_State *L) { /* insert, remove, rawset, move's and setmetatable's first */
+static int changes_table(lua_State *L) { /* insert, remove */
   check_change(L, front_of(L), 1);
   return call_original(L);
+}
+
+static int sets_raw(lua_State *L) {
+  check_key(L, 1, 2);
+  return changes_table(L);
 }
 
 static int sorts_table(lua_State *L) {
@@ -579,6 +591,67 @@ static int starts_coroutine(lua_State *L) { /* create, wrap */
   return call_original(L);
 }
 
+/* --- functions that ask what a value is: a run-time value is a number or a boolean ------------------ */
+
+static int asks_type(lua_State *L) {
+  CtVal v;
+  if (value_test(L, 1, &v)) {
+    bool is_bool = ct_inst(front_ir(L), v)->type == CT_bool;
+    lua_pushstring(L, is_bool ? "boolean" : "number");
+    return 1;
+  }
+  return call_original(L);
+}
+
+static int asks_math_type(lua_State *L) {
+  CtVal v;
+  if (value_test(L, 1, &v) && ct_inst(front_ir(L), v)->type != CT_bool) {
+    bool is_int = ct_is_int((CtDtype)ct_inst(front_ir(L), v)->type);
+    lua_pushstring(L, is_int ? "integer" : "float");
+    return 1;
+  }
+  return call_original(L);
+}
+
+static int asks_number(lua_State *L) { /* tonumber */
+  CtVal v;
+  if (lua_gettop(L) == 1 && value_test(L, 1, &v) && ct_inst(front_ir(L), v)->type != CT_bool) {
+    return 1;
+  }
+  return call_original(L);
+}
+
+static int asks_integer(lua_State *L) { /* math.tointeger */
+  CtVal v;
+  if (value_test(L, 1, &v)) {
+    CtDtype type = (CtDtype)ct_inst(front_ir(L), v)->type;
+    if (!ct_is_int(type)) {
+      return diag_error(L, "math.tointeger of a run-time %s; use cast(x, i32)", value_kind(type));
+    }
+    lua_settop(L, 1);
+    return 1;
+  }
+  return call_original(L);
+}
+
+/* rawequal, and rawget by the key: a run-time value equals no other without Lua asking it. */
+static int compares_raw(lua_State *L) {
+  if (value_test(L, 1, NULL) || value_test(L, 2, NULL)) {
+    return diag_error(L, "a raw access cannot tell what a run-time value is; use == or a tensor");
+  }
+  return call_original(L);
+}
+
+static int asserts(lua_State *L) {
+  CtVal v;
+  if (half_test(L, 1) != NULL ||
+      (value_test(L, 1, &v) && ct_inst(front_ir(L), v)->type == CT_bool)) {
+    return diag_error(L, "assert: the condition is known only at run time; a kernel cannot stop "
+                         "there, so guard the work with 'if'");
+  }
+  return call_original(L);
+}
+
 typedef struct Replacement {
   const char *lib, *name;
   lua_CFunction fn;
@@ -587,7 +660,14 @@ typedef struct Replacement {
 static const Replacement replacements[] = {
     {"_G", "pcall", protects},
     {"_G", "xpcall", protects},
-    {"_G", "rawset", changes_table},
+    {"_G", "rawset", sets_raw},
+    {"_G", "rawget", compares_raw},
+    {"_G", "rawequal", compares_raw},
+    {"_G", "type", asks_type},
+    {"_G", "tonumber", asks_number},
+    {"_G", "assert", asserts},
+    {"math", "type", asks_math_type},
+    {"math", "tointeger", asks_integer},
     {"table", "insert", changes_table},
     {"table", "remove", changes_table},
     {"table", "sort", sorts_table},

@@ -5,6 +5,7 @@
 
 #include "diag.h"
 #include "front_state.h"
+#include "tensor.h"
 
 typedef struct Value {
   CtVal v;
@@ -59,17 +60,18 @@ const char *value_kind(CtDtype type) {
   return type == CT_bool ? "bool" : (ct_is_float(type) ? "float" : "int");
 }
 
+/* A Lua value that is no operand of type `want`. */
 static int fail_operand(lua_State *L, int idx, CtDtype want, const char *what) {
-  CtVal v;
-  const char *given = luaL_typename(L, idx);
+  idx = lua_absindex(L, idx);
+  const char *expected = want == CT_VOID ? "a number or boolean" : ct_dtypes[want].name;
   if (half_test(L, idx) != NULL) {
     return diag_error(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
   }
-  if (value_test(L, idx, &v)) {
-    given = ct_dtypes[ct_inst(front_ir(L), v)->type].name;
+  if (lua_type(L, idx) == LUA_TNUMBER) {
+    return diag_error(L, "%s: %s expected, got %s", what, expected, luaL_tolstring(L, idx, NULL));
   }
-  return diag_error(L, "%s: %s expected, got %s", what,
-                    want == CT_VOID ? "a number or boolean" : ct_dtypes[want].name, given);
+  return diag_error(L, "%s: %s expected, got %s%s", what, expected, diag_push_kind(L, idx),
+                    tensor_test(L, idx) != NULL ? "; write t[i] for an element of it" : "");
 }
 
 /* May a run-time value of type `is` be used as `want` without saying so? Never a narrower one. */
@@ -86,8 +88,12 @@ static bool converts(CtDtype is, CtDtype want) {
 static CtVal convert(lua_State *L, CtIr *ir, CtVal v, CtDtype want, const char *what) {
   CtDtype is = (CtDtype)ct_inst(ir, v)->type;
   if (!converts(is, want)) {
-    diag_error(L, "%s: %s expected, got %s; use cast(x, %s)", what, ct_dtypes[want].name,
-               ct_dtypes[is].name, ct_dtypes[want].name);
+    const char *instead = want == CT_bool ? "write x ~= 0"
+                          : is == CT_bool
+                              ? "write where(c, 1, 0)"
+                              : lua_pushfstring(L, "use cast(x, %s)", ct_dtypes[want].name);
+    diag_error(L, "%s: %s expected, got %s; %s", what, ct_dtypes[want].name, ct_dtypes[is].name,
+               instead);
   }
   return want == CT_VOID ? v : ct_ir_cast(ir, v, want);
 }
@@ -127,12 +133,16 @@ CtVal value_to(lua_State *L, int idx, CtDtype want, const char *what) {
   return 0;
 }
 
-/* The type of a Lua number beside a run-time value of type `other`: a constant adapts. */
+/* The type of a Lua number beside a run-time value of type `other`: a constant adapts, but is no
+   bool. */
 static CtDtype constant_type(lua_State *L, int idx, CtDtype other) {
   if (!lua_isinteger(L, idx)) {
     return ct_is_float(other) ? other : CT_f32;
   }
   int64_t i = lua_tointeger(L, idx);
+  if (other == CT_bool) {
+    return CT_i32;
+  }
   return ct_is_float(other) || i == (int32_t)i ? other : CT_i64;
 }
 

@@ -7,7 +7,7 @@
 
 #include "runtime/ir.h"
 
-#define VALUE_TYPE "value" /* the metatable's name in the registry */
+#define VALUE_TYPE "run-time value" /* the metatable's name in the registry */
 
 /* Pushes the value of an operation of the running trace. */
 void value_push(lua_State *L, CtVal v);
