@@ -128,7 +128,8 @@ MODULE = $(BUILD)/cuttle.so
 
 # {====== Building ======
 
-.PHONY: all lib module help demo bench test run-tests gpu-test asan fuzz fuzz-programs golden lint \
+.PHONY: all lib module help demo bench test run-tests gpu-test asan fuzz fuzz-programs golden \
+	lint lint-format lint-lua lint-includes \
 	format install install-module clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -301,11 +302,17 @@ TIDY_STAMPS = $(TIDY_SRC:%.c=$(BUILD)/lint/%) $(VARIANT_SRC:%.c=$(BUILD)/lint/%)
 C_FILES = $(wildcard runtime/*.[ch] interp/*.[ch] tests/*/*.[ch] examples/*/*.[ch])
 LUA_DIRS = $(foreach d,scripts stdlib tests examples,$(if $(shell find $(d) -name '*.lua'),$(d)))
 
-lint: $(TIDY_STAMPS)
+lint: lint-format lint-lua lint-includes $(TIDY_STAMPS)
+
+lint-format:
 	$(call say,LINT,'format of $(words $(C_FILES)) C files')
 	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
+
+lint-lua:
 	$(call say,LINT,'luacheck: $(LUA_DIRS)')
 	$(Q)luacheck --quiet --no-color $(LUA_DIRS)
+
+lint-includes:
 	$(Q)$(LUA) scripts/check_includes.lua
 
 # A stamp follows the object, and so the headers too: only what changed is checked again.
