@@ -308,6 +308,25 @@ static CtStatus compile(const Kernel *k, Spec *spec, CtDevice *device, CtErr *er
   return compile_cuda(k, spec, err);
 }
 
+/* Compiles what `cuttle emit` wrote, for the capability it was written for, and drops the result. */
+static CtStatus compile_text(const Kernel *k, const char *source, CtErr *err) {
+  const char *options[MAX_OPTIONS];
+  char arch[16];
+  CtNvrtcOutput output;
+  ct_nvrtc_arch(k->state->emit_sm, arch);
+  CtNvrtcJob job = {.alloc = k->state->alloc,
+                    .source = source,
+                    .name = k->name,
+                    .arch = arch,
+                    .options = options,
+                    .n_options = list_options(k, options, MAX_OPTIONS)};
+  CtStatus status = ct_nvrtc_compile(&job, &output, err);
+  if (status == CT_OK) {
+    ct_nvrtc_output_clear(&output);
+  }
+  return status;
+}
+
 /* `cuttle emit`: the CUDA C of what was launched, for people. */
 static void show_source(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
   Kernel *k = lua_touserdata(L, kernel);
@@ -325,7 +344,9 @@ static void show_source(lua_State *L, int kernel, const LaunchConfig *config, La
     diag_raise(L, &err);
   }
   state_print(k->state, ct_text_str(&text), text.len);
+  status = k->state->emit_compile ? compile_text(k, ct_text_str(&text), &err) : CT_OK;
   ct_text_clear(&text);
+  diag_check(L, status, &err);
 }
 
 /* Values that the key knows by identity must stay alive as long as the specialisation. */

@@ -29,6 +29,7 @@ static const char usage[] =
     "  -i                    read inputs after the script\n"
     "  --device=DEVICE       auto, cpu, cuda or cuda:N; else CUTTLE_DEVICE, else auto\n"
     "  --sm=N                emit: compute capability times 10 (90)\n"
+    "  --compile             emit: compile it with NVRTC as well, for that capability\n"
     "  --traceback           show the calls that led to an error\n"
     "  --version, --help\n"
     "  --                    what follows is no option\n"
@@ -121,6 +122,8 @@ static bool take_flag(Program *p) {
     p->help = true;
   } else if (strcmp(arg, "--version") == 0 || strcmp(arg, "-v") == 0) {
     p->version = true;
+  } else if (strcmp(arg, "--compile") == 0) {
+    p->s->emit_compile = true;
   } else if (strcmp(arg, "--traceback") == 0) {
     diag_set_traceback(p->L, true);
   } else {

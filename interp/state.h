@@ -25,6 +25,7 @@ typedef struct CuttleState {
   CtAlloc alloc;
   CtArena scratch; /* results of one binding; reset when the next one begins (bind_enter) */
   StateMode mode;
+  bool emit_compile; /* STATE_EMIT: compile it too, so that a failure is an error */
   int emit_sm; /* STATE_EMIT: the compute capability to write for, 90 */
   CtRand rand;
 
