@@ -203,7 +203,7 @@ help:
 	@echo 'asan       the same tests with AddressSanitizer and UBSan'
 	@echo 'gpu-test   the tests and examples that need a CUDA device'
 	@echo 'fuzz       each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
-	@echo 'bench      the benchmarks of tests/bench'
+	@echo 'bench      cuttle bench: the product against its peers'
 	@echo 'golden     write the expected outputs of tests/golden anew; review the diff'
 	@echo 'lint       formatting, clang-tidy, luacheck, directions of includes'
 	@echo 'format     format the C sources'
@@ -216,7 +216,7 @@ demo:
 	@$(PROGRAM) examples/moye_matmul.lua
 
 bench: $(PROGRAM)
-	@for f in tests/bench/*.lua; do echo "== $$f"; $(PROGRAM) $$f || exit 1; done
+	@$(PROGRAM) bench
 
 # {====== Testing: everything speaks TAP to prove ======
 
@@ -253,6 +253,9 @@ $(call tap_if,tests/golden/*.lua,golden,$(RUN_TESTS) tests/golden,TAP_SCRIPTS)
 $(call tap_if,tests/kernel_cases,kernel_cases,\
 	env CUTTLE_DEVICE=cpu $(PROGRAM) scripts/kernel_cases.lua tests/kernel_cases,TAP_SCRIPTS)
 $(call tap_if,examples/*.lua,examples,$(RUN_TESTS) --by-status examples,TAP_SCRIPTS)
+ifeq ($(SANITIZE),)
+$(call tap_if,examples/*.lua,compile,scripts/compile_kernels.sh $(PROGRAM),TAP_SCRIPTS)
+endif
 $(call tap_if,tests/device/*.lua,device,$(RUN_TESTS) --device=cuda tests/device,TAP_SCRIPTS GPU_SCRIPTS)
 $(call tap_if,examples/*.lua,gpu_examples,\
 	$(RUN_TESTS) --device=cuda --by-status examples,GPU_SCRIPTS)

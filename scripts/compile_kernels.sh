@@ -1,0 +1,30 @@
+#!/bin/sh
+# compile_kernels.sh: compiles the kernels of examples and acceptance cases with NVRTC for several targets,
+# which needs no GPU. Prints TAP.   scripts/compile_kernels.sh CUTTLE
+cuttle=$1
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+export CUTTLE_DEVICE=cpu
+if "$cuttle" info | grep -q '^NVRTC *none'; then
+  echo '1..0 # skip no NVRTC on this machine'
+  exit 0
+fi
+n=0
+check() { # sm script [argument...]
+  sm=$1
+  shift
+  n=$((n + 1))
+  if "$cuttle" emit --compile "--sm=$sm" "$@" >"$log" 2>&1 </dev/null; then
+    echo "ok $n - $1 for sm_$sm"
+  else
+    echo "not ok $n - $1 for sm_$sm"
+    tail -n 5 "$log" | sed 's/^/# /'
+  fi
+}
+for sm in 75 80 90; do
+  check "$sm" scripts/kernel_cases.lua tests/kernel_cases
+  for example in examples/*.lua; do
+    check "$sm" "$example"
+  done
+done
+echo "1..$n"
