@@ -41,6 +41,9 @@ int64_t bind_to_static(lua_State *L, int idx, const char *op);
 /* A static integer within lo..hi; `what` names it: "mode". */
 int bind_to_index(lua_State *L, int idx, int lo, int hi, const char *op, const char *what);
 
+/* The same of the option `name` of a table of options. */
+int bind_to_option(lua_State *L, int idx, int lo, int hi, const char *op, const char *name);
+
 /* A tuple: an integer (or a float with an integral value), a table of tuples, text "(4,(2,3))", `_`,
    a run-time value, a basis element. */
 CtTuple bind_to_tuple(lua_State *L, int idx, const CtCx *cx, const char *op);

@@ -7,6 +7,7 @@
 #include "bind.h"
 #include "front.h"
 #include "range.h"
+#include "runtime/walk.h"
 #include "tensor.h"
 #include "value.h"
 
@@ -26,6 +27,8 @@ static const Index indices[] = {{"threadIdx", CT_OP_TID},
 
 #define INDEX_TYPE "index"
 
+enum { MAX_FRAGMENT = 1 << 16, MAX_UNROLL = 1 << 16 };
+
 static int index_index(lua_State *L) {
   const Index *index = &indices[*(int *)luaL_checkudata(L, 1, INDEX_TYPE)];
   CtIr *ir = front_here(L, index->name);
@@ -43,6 +46,11 @@ static int index_index(lua_State *L) {
   return 1;
 }
 
+static int index_newindex(lua_State *L) {
+  return diag_error(L, "%s cannot be assigned",
+                    indices[*(int *)luaL_checkudata(L, 1, INDEX_TYPE)].name);
+}
+
 static int index_tostring(lua_State *L) {
   lua_pushstring(L, indices[*(int *)luaL_checkudata(L, 1, INDEX_TYPE)].name);
   return 1;
@@ -50,11 +58,23 @@ static int index_tostring(lua_State *L) {
 
 /* --- memory -------------------------------------------------------------------------------------------- */
 
-static CtLayout to_static_layout(lua_State *L, int idx, const CtCx *cx, const char *op) {
+/* The layout of memory that a kernel declares: static, its indices from 0 on. *n_elems of them. */
+static CtLayout to_static_layout(lua_State *L, int idx, const CtCx *cx, const char *op,
+                                 int64_t *n_elems) {
   CtLayout layout = bind_to_layout(L, idx, cx, op);
+  int64_t lo, hi, size;
+  CtErr err;
   if (!ct_layout_is_static(layout)) {
     diag_error(L, "%s: the shape must be static, but this one holds run-time values", op);
   }
+  if (ct_walk_bounds(layout, &lo, &hi, &size, &err) != CT_OK) {
+    diag_error(L, "%s: %s", op, err.msg);
+  }
+  if (lo < 0) {
+    diag_error(L, "%s: layout %s has indices below 0; strides >= 0 were expected", op,
+               bind_layout_text(cx, layout));
+  }
+  *n_elems = hi + 1;
   return layout;
 }
 
@@ -66,32 +86,46 @@ static Tensor *push_declared(lua_State *L, CtIr *ir, CtView view) {
   return tensor_push_kernel(L, buf->dtype, buf->space, view, front_serial(L));
 }
 
-static void check_shared(lua_State *L, const CtIr *ir) {
+/* The kernel's shared tensors, with one more of n_elems. */
+static void check_shared(lua_State *L, const CtIr *ir, CtDtype dtype, int64_t n_elems) {
   int64_t bytes = ct_ir_shared_bytes(ir);
-  if (bytes > (int64_t)ir->target.shared_max) {
+  int64_t max = (int64_t)ir->target.shared_max;
+  if (ct_mul_overflow(n_elems, (int64_t)ct_dtype_bytes(dtype), &n_elems) ||
+      ct_add_overflow(bytes, n_elems, &bytes)) {
+    bytes = INT64_MAX;
+  }
+  if (bytes > max) {
     diag_error(
         L,
         "shared: the kernel's shared tensors take %I bytes, but a block on %s has %I; make a tile "
         "smaller",
-        (LUAI_UACINT)bytes, ir->target.name, (LUAI_UACINT)ir->target.shared_max);
+        (LUAI_UACINT)bytes, ir->target.name, (LUAI_UACINT)max);
   }
 }
 
 static int lang_shared(lua_State *L) { /* dtype, layout */
   CtIr *ir = front_here(L, "shared");
   CtCx cx = bind_enter(L);
+  int64_t n;
   CtDtype dtype = bind_to_dtype(L, 1, "shared");
-  CtLayout layout = to_static_layout(L, 2, &cx, "shared");
+  CtLayout layout = to_static_layout(L, 2, &cx, "shared", &n);
+  check_shared(L, ir, dtype, n);
   push_declared(L, ir, ct_ir_shared(ir, NULL, dtype, layout));
-  check_shared(L, ir);
   return 1;
 }
 
 static int lang_fragment(lua_State *L) { /* dtype, layout */
   CtIr *ir = front_here(L, "fragment");
   CtCx cx = bind_enter(L);
+  int64_t n;
   CtDtype dtype = bind_to_dtype(L, 1, "fragment");
-  CtLayout layout = to_static_layout(L, 2, &cx, "fragment");
+  CtLayout layout = to_static_layout(L, 2, &cx, "fragment", &n);
+  if (n > MAX_FRAGMENT) {
+    return diag_error(L,
+                      "fragment: %s has %I elements for each thread; at most %d were expected, and "
+                      "more than 255 registers are slow",
+                      bind_layout_text(&cx, layout), (LUAI_UACINT)n, MAX_FRAGMENT);
+  }
   push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, layout));
   return 1;
 }
@@ -118,41 +152,36 @@ static int lang_fragment_like(lua_State *L) { /* tensor[, dtype] */
 
 /* --- what tensors of a kernel do ------------------------------------------------------------------------ */
 
-static void check_live(lua_State *L, const Tensor *t) {
-  if (t->serial != front_serial(L)) {
-    diag_error(L, "a tensor was kept from a kernel whose trace has ended");
-  }
-}
-
 /* The offset of an element; a static one must lie in the tensor's declared memory. */
 static CtVal element_offset(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd,
                             const char *verb) {
   CtVal offset;
   CtErr err;
   const CtBuf *buf = &ir->bufs[t->buf];
-  check(L, ct_ir_offset(ir, tensor_view(t), crd, &offset, &err), &err);
+  if (ct_ir_offset(ir, tensor_view(t), crd, &offset, &err) != CT_OK) {
+    diag_error(L, "%s %s: %s", verb, t->name != NULL ? t->name : "a tensor", err.msg);
+  }
   const CtInst *inst = ct_inst(ir, offset);
   if (buf->space != CT_GLOBAL && inst->op == CT_OP_CONST &&
       (inst->imm.i < 0 || inst->imm.i >= buf->n_elems.v)) {
     CtCx cx = ct_ir_cx(ir);
-    diag_error(L, "%s: coordinate %s is outside %s %s", verb, bind_tuple_text(&cx, crd),
-               t->name != NULL ? t->name : "the tensor", bind_layout_text(&cx, t->layout));
+    diag_error(L, "%s %s: coordinate %s is outside its memory; the layout is %s", verb,
+               t->name != NULL ? t->name : "a tensor", bind_tuple_text(&cx, crd),
+               bind_layout_text(&cx, t->layout));
   }
   return offset;
 }
 
 void front_load(lua_State *L, const Tensor *t, CtTuple crd) {
   CtIr *ir = front_here(L, "a kernel's tensor");
-  check_live(L, t);
-  value_push(L, ct_ir_load(ir, t->buf, element_offset(L, ir, t, crd, "read")));
+  value_push(L, ct_ir_load(ir, t->buf, element_offset(L, ir, t, crd, "read of")));
 }
 
 void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx) {
   CtIr *ir = front_here(L, "a kernel's tensor");
-  check_live(L, t);
   const char *what = lua_pushfstring(L, "store to %s", t->name != NULL ? t->name : "a tensor");
   CtVal value = value_to(L, value_idx, t->dtype, what);
-  ct_ir_store(ir, t->buf, element_offset(L, ir, t, crd, "write"), value);
+  ct_ir_store(ir, t->buf, element_offset(L, ir, t, crd, "store to"), value);
 }
 
 void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, int mode,
@@ -182,12 +211,11 @@ void front_check_threads(lua_State *L, CtLayout thr) {
 }
 
 static CtView kernel_view(lua_State *L, int idx, const char *op) {
-  const Tensor *t = tensor_check(L, idx, op);
+  const Tensor *t = tensor_check_live(L, idx, op);
   if (!t->in_kernel) {
     diag_error(L, "%s: %s is a tensor of the host; pass it to the kernel as an argument", op,
                tensor_push_title(L, idx));
   }
-  check_live(L, t);
   return tensor_view(t);
 }
 
@@ -236,24 +264,39 @@ static int lang_axpby(lua_State *L) { /* alpha, X, beta, Y */
   return 0;
 }
 
-static CtGemmOrder to_order(lua_State *L, int idx) {
-  static const char *const names[] = {"columns", "rows", "serpentine", "column_pairs", NULL};
+/* The value of the only option that a table of options may hold, pushed; nil when it is absent or the
+   table is. */
+static int push_option(lua_State *L, int idx, const char *op, const char *name) {
+  if (lua_isnoneornil(L, idx)) {
+    lua_pushnil(L);
+    return LUA_TNIL;
+  }
   if (!lua_istable(L, idx)) {
+    diag_type_error(L, idx, op, lua_pushfstring(L, "a table of options, {%s = ...},", name));
+  }
+  lua_pushnil(L);
+  while (lua_next(L, idx) != 0) {
+    if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), name) != 0) {
+      diag_error(L, "%s: option '%s' is unknown; expected %s", op, luaL_tolstring(L, -2, NULL),
+                 name);
+    }
+    lua_pop(L, 1);
+  }
+  return lua_getfield(L, idx, name);
+}
+
+static CtGemmOrder to_order(lua_State *L, int idx) {
+  static const char *const names[] = {"columns", "rows", "serpentine", "column_pairs"};
+  if (push_option(L, idx, "gemm", "order") == LUA_TNIL) {
     return CT_GEMM_COLUMNS;
   }
-  lua_getfield(L, idx, "order");
-  const char *text = lua_tostring(L, -1);
-  for (int i = 0; text != NULL && names[i] != NULL; i++) {
+  const char *text = luaL_tolstring(L, -1, NULL);
+  for (size_t i = 0; i < CT_ARRAY_LEN(names); i++) {
     if (strcmp(names[i], text) == 0) {
-      lua_pop(L, 1);
       return (CtGemmOrder)i;
     }
   }
-  if (!lua_isnil(L, -1)) {
-    diag_error(L, "gemm: order '%s'; expected columns, rows, serpentine or column_pairs",
-               luaL_tolstring(L, -1, NULL));
-  }
-  lua_pop(L, 1);
+  diag_error(L, "gemm: order '%s'; expected columns, rows, serpentine or column_pairs", text);
   return CT_GEMM_COLUMNS;
 }
 
@@ -297,13 +340,13 @@ static Range *push_range(lua_State *L, CtInt start, CtInt stop, CtInt step, int6
   return r;
 }
 
-/* {unroll = n} as the last argument: removed from the stack. */
-static int64_t take_unroll(lua_State *L) {
+/* {unroll = n} as the last argument, from the `from`-th on: removed from the stack. */
+static int64_t take_unroll(lua_State *L, int from, const char *op) {
   int top = lua_gettop(L);
   int64_t unroll = 0;
-  if (top > 0 && lua_istable(L, top)) {
-    if (lua_getfield(L, top, "unroll") != LUA_TNIL) {
-      unroll = bind_to_static(L, -1, "range");
+  if (top >= from && lua_istable(L, top)) {
+    if (push_option(L, top, op, "unroll") != LUA_TNIL) {
+      unroll = bind_to_option(L, -1, 1, MAX_UNROLL, op, "unroll");
     }
     lua_settop(L, top - 1);
   }
@@ -312,7 +355,7 @@ static int64_t take_unroll(lua_State *L) {
 
 static int lang_range(lua_State *L) { /* [start,] stop[, step][, {unroll = n}] */
   front_here(L, "range");
-  int64_t unroll = take_unroll(L);
+  int64_t unroll = take_unroll(L, 1, "range");
   int n = lua_gettop(L);
   if (n < 1 || n > 3) {
     return diag_error(L,
@@ -330,7 +373,7 @@ static int lang_range(lua_State *L) { /* [start,] stop[, step][, {unroll = n}] *
 static int lang_axes(lua_State *L) { /* tensor or layout, mode[, {unroll = n}] */
   front_here(L, "axes");
   CtCx cx = bind_enter(L);
-  int64_t unroll = take_unroll(L);
+  int64_t unroll = take_unroll(L, 3, "axes");
   const Tensor *t = tensor_test(L, 1);
   CtLayout layout = t != NULL ? t->layout : bind_to_layout(L, 1, &cx, "axes");
   int mode = bind_to_index(L, 2, 0, ct_layout_rank(layout) - 1, "axes", "mode");
@@ -419,8 +462,10 @@ static const luaL_Reg block_functions[] = {{"shared", lang_shared},
                                            {"cuda", lang_cuda},
                                            {NULL, NULL}};
 
-static const luaL_Reg index_meta[] = {
-    {"__index", index_index}, {"__tostring", index_tostring}, {NULL, NULL}};
+static const luaL_Reg index_meta[] = {{"__index", index_index},
+                                      {"__newindex", index_newindex},
+                                      {"__tostring", index_tostring},
+                                      {NULL, NULL}};
 static const luaL_Reg no_methods[] = {{NULL, NULL}};
 
 void bind_open_block(lua_State *L) { /* language table on top */

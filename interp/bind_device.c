@@ -86,7 +86,11 @@ static int handle_close(lua_State *L) {
   return 0;
 }
 
-CtStream bind_to_stream(lua_State *L, int idx) { return check_handle(L, idx, STREAM_TYPE)->stream; }
+CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device) {
+  const Handle *h = check_handle(L, idx, STREAM_TYPE);
+  *device = h->device;
+  return h->stream;
+}
 
 static int stream_synchronize(lua_State *L) {
   const Handle *h = check_handle(L, 1, STREAM_TYPE);
@@ -106,7 +110,8 @@ static int stream_wait(lua_State *L) { /* stream:wait(event) */
 static int event_record(lua_State *L) { /* event:record([stream]) */
   const Handle *h = check_handle(L, 1, EVENT_TYPE);
   CtErr err;
-  CtStream s = lua_isnoneornil(L, 2) ? ct_device_stream(h->device) : bind_to_stream(L, 2);
+  CtStream s =
+      lua_isnoneornil(L, 2) ? ct_device_stream(h->device) : check_handle(L, 2, STREAM_TYPE)->stream;
   diag_check(L, ct_event_record(h->device, h->event, s, &err), &err);
   lua_settop(L, 1);
   return 1;
@@ -246,7 +251,7 @@ static int int_option(lua_State *L, const char *name, int default_value, int max
   int v = default_value;
   if (lua_istable(L, 2)) {
     if (lua_getfield(L, 2, name) != LUA_TNIL) {
-      v = bind_to_index(L, -1, 1, max, "bench", name);
+      v = bind_to_option(L, -1, 1, max, "bench", name);
     }
     lua_pop(L, 1);
   }

@@ -57,19 +57,26 @@ static bool bool_option(lua_State *L, int table, const char *name, bool default_
 
 static void read_nvrtc_options(lua_State *L, Kernel *k, int table) {
   size_t at = 0;
-  if (lua_getfield(L, table, "nvrtc_options") == LUA_TTABLE) {
-    lua_Integer n = luaL_len(L, -1);
-    for (lua_Integer i = 1; i <= n; i++) {
-      size_t len;
-      lua_geti(L, -1, i);
-      const char *option = luaL_checklstring(L, -1, &len);
-      if (at + len + 2 > sizeof k->options || len == 0) {
-        diag_error(L, "kernel: nvrtc_options are too long");
-      }
-      memcpy(k->options + at, option, len + 1);
-      at += len + 1;
-      lua_pop(L, 1);
+  int type = lua_getfield(L, table, "nvrtc_options");
+  if (type != LUA_TNIL && type != LUA_TTABLE) {
+    diag_error(L, "kernel: nvrtc_options is %s; a table of texts was expected",
+               diag_push_kind(L, -1));
+  }
+  lua_Integer n = type == LUA_TNIL ? 0 : luaL_len(L, -1);
+  for (lua_Integer i = 1; i <= n; i++) {
+    size_t len = 0;
+    lua_geti(L, -1, i);
+    const char *option = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &len) : "";
+    if (len == 0 || strlen(option) != len) {
+      diag_error(L, "kernel: nvrtc_options has %s in it; texts like \"-DN=4\" were expected",
+                 diag_push_kind(L, -1));
     }
+    if (at + len + 2 > sizeof k->options) {
+      diag_error(L, "kernel: nvrtc_options are longer than %d bytes", (int)sizeof k->options);
+    }
+    memcpy(k->options + at, option, len + 1);
+    at += len + 1;
+    lua_pop(L, 1);
   }
   lua_pop(L, 1);
 }
@@ -79,7 +86,9 @@ static void read_options(lua_State *L, Kernel *k, int table) {
   if (lua_isnoneornil(L, table)) {
     return;
   }
-  luaL_checktype(L, table, LUA_TTABLE);
+  if (!lua_istable(L, table)) {
+    diag_type_error(L, table, "kernel", "a table of options");
+  }
   lua_pushnil(L);
   while (lua_next(L, table) != 0) {
     bool ok = false;
@@ -112,11 +121,16 @@ static void locate(lua_State *L, Kernel *k, int fn) {
 /* kernel([name,] fn[, options]) */
 static int lang_kernel(lua_State *L) {
   int fn = lua_isfunction(L, 1) ? 1 : 2;
+  if (lua_isnoneornil(L, fn)) {
+    return diag_error(L,
+                      "kernel: the function is missing; write kernel(\"name\", function(...) end)");
+  }
   if (!lua_isfunction(L, fn) || lua_iscfunction(L, fn)) {
-    return diag_error(L, "kernel: a Lua function was expected, got %s", diag_push_kind(L, fn));
+    return diag_error(L, "kernel: argument %d is %s; a Lua function was expected", fn,
+                      lua_iscfunction(L, fn) ? "a function written in C" : diag_push_kind(L, fn));
   }
   if (fn == 2 && (lua_type(L, 1) != LUA_TSTRING || !is_identifier(lua_tostring(L, 1)))) {
-    return diag_error(L, "kernel: the name is %s; expected letters, digits and '_'",
+    return diag_error(L, "kernel: the name is '%s'; letters, digits and '_' were expected",
                       luaL_tolstring(L, 1, NULL));
   }
   lua_settop(L, fn + 1);
@@ -165,14 +179,30 @@ static int kernel_reset(lua_State *L) {
 
 /* --- configurations ------------------------------------------------------------------------------------ */
 
+/* One size of grid or block, at the top of the stack. */
+static unsigned read_size(lua_State *L, const char *field, const Kernel *k) {
+  int is_int = 0;
+  bool is_number = lua_type(L, -1) == LUA_TNUMBER;
+  lua_Integer size = is_number ? lua_tointegerx(L, -1, &is_int) : 0;
+  if (!is_int || size < 0 || size > INT32_MAX) {
+    diag_error(L, "%s: a size of %s is %s; an integer from 0 to 2^31 - 1 was expected", k->name,
+               field, is_number ? luaL_tolstring(L, -1, NULL) : diag_push_kind(L, -1));
+  }
+  return (unsigned)size;
+}
+
 /* A size of 1 to 3 numbers: an integer, or a table of them; missing ones are 1. */
-static CtDim3 read_dim(lua_State *L, int table, const char *field, bool required, const Kernel *k) {
+static CtDim3 read_dim(lua_State *L, int table, const char *field, const Kernel *k) {
   unsigned v[3] = {1, 1, 1};
   int type = lua_getfield(L, table, field);
-  int n = type == LUA_TTABLE ? (int)luaL_len(L, -1) : (type == LUA_TNIL ? 0 : 1);
-  if ((n == 0 && required) || n > 3) {
-    diag_error(L, "%s: %s needs 1 to 3 sizes; write %s{grid = {x, y}, block = {x, y}}", k->name,
+  lua_Integer n = type == LUA_TTABLE ? luaL_len(L, -1) : 1;
+  if (type == LUA_TNIL) {
+    diag_error(L, "%s: the launch has no %s; write %s{grid = ..., block = ...}(...)", k->name,
                field, k->name);
+  }
+  if (n < 1 || n > 3) {
+    diag_error(L, "%s: %s has %I sizes; 1 to 3 were expected, as in %s = {x, y}", k->name, field,
+               (LUAI_UACINT)n, field);
   }
   for (int i = 0; i < n; i++) {
     if (type == LUA_TTABLE) {
@@ -180,13 +210,7 @@ static CtDim3 read_dim(lua_State *L, int table, const char *field, bool required
     } else {
       lua_pushvalue(L, -1);
     }
-    int is_int;
-    lua_Integer size = lua_tointegerx(L, -1, &is_int);
-    if (!is_int || size < 0 || size > INT32_MAX) {
-      diag_error(L, "%s: %s size %s; expected an integer from 0 to 2^31 - 1", k->name, field,
-                 luaL_tolstring(L, -1, NULL));
-    }
-    v[i] = (unsigned)size;
+    v[i] = read_size(L, field, k);
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
@@ -209,28 +233,32 @@ static void check_fields(lua_State *L, int table, const Kernel *k) {
   }
 }
 
+/* Stack: ..., the table at `table`, and the configuration behind it, which keeps the stream alive. */
 static void read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *c) {
   check_fields(L, table, k);
-  c->grid = read_dim(L, table, "grid", true, k);
-  c->block = read_dim(L, table, "block", true, k);
+  c->grid = read_dim(L, table, "grid", k);
+  c->block = read_dim(L, table, "block", k);
   if (lua_getfield(L, table, "smem") != LUA_TNIL) {
-    c->shared_bytes = (unsigned)bind_to_index(L, -1, 0, 1 << 20, k->name, "smem");
+    c->shared_bytes = (unsigned)bind_to_option(L, -1, 0, 1 << 20, k->name, "smem");
   }
   lua_pop(L, 1);
   if (lua_getfield(L, table, "stream") != LUA_TNIL) {
-    c->stream = bind_to_stream(L, -1);
-    c->has_stream = true;
+    c->stream = bind_to_stream(L, -1, &c->stream_device);
   }
-  lua_pop(L, 1);
+  lua_setiuservalue(L, table + 1, 2);
   launch_check_config(L, k, c);
+}
+
+static void check_outside(lua_State *L) {
+  if (front_ir(L) != NULL) {
+    diag_error(L, "a kernel cannot launch a kernel; call a helper function");
+  }
 }
 
 /* k{grid =, block =}: a configuration; it may be kept and called again and again. */
 static int kernel_call(lua_State *L) {
   Kernel *k = kernel_check(L, 1);
-  if (front_ir(L) != NULL) {
-    return diag_error(L, "a kernel cannot launch a kernel; call a helper function");
-  }
+  check_outside(L);
   if (!lua_istable(L, 2)) {
     return diag_error(L,
                       "%s: %s in place of a launch configuration; write "
@@ -238,7 +266,7 @@ static int kernel_call(lua_State *L) {
                       k->name, diag_push_kind(L, 2), k->name);
   }
   lua_settop(L, 2);
-  LaunchConfig *c = lua_newuserdatauv(L, sizeof *c, 1);
+  LaunchConfig *c = lua_newuserdatauv(L, sizeof *c, 2);
   memset(c, 0, sizeof *c);
   luaL_setmetatable(L, CONFIG_TYPE);
   lua_pushvalue(L, 1);
@@ -247,10 +275,17 @@ static int kernel_call(lua_State *L) {
   return 1;
 }
 
-/* Replaces the configuration at 1 by its kernel; the arguments follow at 2. */
+/* Reads the configuration at 1 and the arguments behind it; pushes the kernel. */
 static const LaunchConfig *enter_config(lua_State *L, LaunchArgs *args) {
   const LaunchConfig *c = luaL_checkudata(L, 1, CONFIG_TYPE);
   int n = lua_gettop(L) - 1;
+  check_outside(L);
+  if (c->stream_device != NULL) { /* it may have been closed meanwhile */
+    CtDevice *device;
+    lua_getiuservalue(L, 1, 2);
+    bind_to_stream(L, -1, &device);
+    lua_pop(L, 1);
+  }
   lua_getiuservalue(L, 1, 1);
   int kernel = lua_gettop(L);
   launch_read(L, kernel, 2, n, c, args);
@@ -327,12 +362,16 @@ static int config_ptx(lua_State *L) {
   CtErr err;
   CtNvrtcOutput output;
   char arch[16];
+  const char *options[LAUNCH_MAX_OPTIONS];
   CtTarget target = write_source(L, true, &text);
+  const Kernel *k = lua_touserdata(L, -1);
   ct_nvrtc_arch(target.sm, arch);
   CtNvrtcJob job = {.alloc = text.alloc,
                     .source = ct_text_str(&text),
-                    .name = kernel_check(L, -1)->name,
+                    .name = k->name,
                     .arch = arch,
+                    .options = options,
+                    .n_options = kernel_options(k, options),
                     .ptx = true};
   CtStatus status = ct_nvrtc_compile(&job, &output, &err);
   ct_text_clear(&text);

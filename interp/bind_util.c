@@ -121,6 +121,17 @@ int bind_to_index(lua_State *L, int idx, int lo, int hi, const char *op, const c
   return (int)i;
 }
 
+int bind_to_option(lua_State *L, int idx, int lo, int hi, const char *op, const char *name) {
+  int is_int = 0;
+  lua_Integer i = lua_type(L, idx) == LUA_TNUMBER ? lua_tointegerx(L, idx, &is_int) : 0;
+  if (!is_int || i < lo || i > hi) {
+    bool is_number = lua_type(L, idx) == LUA_TNUMBER;
+    diag_error(L, "%s: %s is %s; an integer from %d to %d was expected", op, name,
+               is_number ? luaL_tolstring(L, idx, NULL) : diag_push_kind(L, idx), lo, hi);
+  }
+  return (int)i;
+}
+
 /* {====== Tuples ====== */
 
 #define TUPLE_EXPECTED "an integer, a table of them, a text like \"(4,(2,3))\" or _"

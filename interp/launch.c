@@ -32,10 +32,11 @@ static CtStatus fail_require(const CtIr *ir, const CtRequire *r, int64_t value, 
   int op_len = mode == NULL ? 0 : (int)(mode - r->what);
   const char *name = strstr(r->what, " of ");
   ct_fail(err, CT_EINVAL,
-          "%.*s: extent %lld of %s is not a multiple of the tile's %lld; pad the tensor or write "
+          "%.*s: extent %lld of %s is not a multiple of the %s's %lld; pad the tensor or write "
           "guard(%s)",
           op_len, r->what, (long long)value, mode == NULL ? r->what : mode + 2,
-          (long long)r->modulus, name == NULL ? "t" : name + 4);
+          r->what[0] == 'p' ? "thread layout" : "tile", (long long)r->modulus,
+          name == NULL ? "t" : name + 4);
   ct_err_at(err, ct_ir_chunk(ir, r->loc), r->loc.line);
   return CT_EINVAL;
 }
@@ -77,13 +78,40 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
   CtLaunch launch = {.grid = c->grid,
                      .block = c->block,
                      .shared_bytes = spec->shared_bytes + c->shared_bytes,
-                     .stream = c->has_stream ? c->stream : ct_device_stream(spec->device)};
-  for (int i = 0; i < a->n && c->has_stream; i++) {
+                     .stream =
+                         c->stream_device != NULL ? c->stream : ct_device_stream(spec->device)};
+  for (int i = 0; i < a->n && c->stream_device != NULL; i++) {
     if (a->args[i].kind == ARG_TENSOR) {
       a->args[i].tensor->storage->stream = c->stream;
     }
   }
   return ct_function_launch(spec->fn, &launch, params, spec->params_bytes, err);
+}
+
+static void check_stream(lua_State *L, const Kernel *k, const LaunchConfig *c,
+                         const LaunchArgs *a) {
+  if (c->stream_device != NULL && c->stream_device != a->device) {
+    diag_error(L, "%s: the stream belongs to %s but the launch is on %s; make the stream there",
+               k->name, ct_device_info(c->stream_device)->name,
+               a->device == NULL ? "the CPU" : ct_device_info(a->device)->name);
+  }
+}
+
+/* What the launch asks for beside what the kernel declares. */
+static void check_shared(lua_State *L, const Kernel *k, const LaunchConfig *c, const Spec *spec) {
+  const CtTarget *target = &spec->ir.target;
+  if (c->shared_bytes == 0) {
+    return;
+  }
+  int64_t bytes = ct_ir_shared_bytes(&spec->ir);
+  if (bytes + c->shared_bytes > (int64_t)target->shared_max) {
+    diag_error(
+        L,
+        "%s: smem = %I beside the kernel's %I bytes of shared tensors, but a block on %s has "
+        "%I; ask for less",
+        k->name, (LUAI_UACINT)c->shared_bytes, (LUAI_UACINT)bytes, target->name,
+        (LUAI_UACINT)target->shared_max);
+  }
 }
 
 void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
@@ -92,6 +120,8 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
   Kernel *k = lua_touserdata(L, kernel);
   CtStatus status = CT_OK;
   CtErr err;
+  check_stream(L, k, config, args);
+  check_shared(L, k, config, spec);
   diag_check(L, check_requires(spec, args->slots, &err), &err);
   if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
     return; /* nothing to do */

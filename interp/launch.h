@@ -15,13 +15,14 @@
 
 #define KERNEL_TYPE "kernel"
 
-enum { LAUNCH_MAX_ARGS = 64, LAUNCH_MAX_SLOTS = 256, LAUNCH_KEY_BYTES = 2048 };
+enum { LAUNCH_MAX_ARGS = 64, LAUNCH_MAX_SLOTS = 256, LAUNCH_KEY_BYTES = 4096 };
+enum { LAUNCH_MAX_OPTIONS = 16 };
 
 typedef struct LaunchConfig {
   CtDim3 grid, block;
   unsigned shared_bytes; /* dynamic, asked for by the script, beside the kernel's own */
   CtStream stream;
-  bool has_stream;
+  CtDevice *stream_device; /* NULL: the device's own stream */
 } LaunchConfig;
 
 typedef enum ArgKind { ARG_TENSOR, ARG_NUMBER, ARG_STATIC } ArgKind;
@@ -107,6 +108,8 @@ CtTarget launch_target(CuttleState *s, CtDevice *device);
 CtTarget launch_cuda_target(int sm);
 void spec_free(CuttleState *s, Spec *spec);
 void kernel_forget(Kernel *k); /* drops all specialisations */
+/* The kernel's own options of NVRTC, which it keeps; returns how many. */
+int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
 
 /* Launches n times in a row. On a CUDA device the launches are enqueued; the CPU engine has finished.
    Raises. */
@@ -116,7 +119,8 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
 /* Checks grid and block against the limits of every target. Raises. */
 void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *config);
 
-CtStream bind_to_stream(lua_State *L, int idx); /* bind_device.c */
+/* bind_device.c: the stream at idx and its device. Raises for anything else and for a closed one. */
+CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device);
 
 /* As bind_open_layout in bind.h. */
 void bind_open_kernel(lua_State *L);

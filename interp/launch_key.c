@@ -6,14 +6,15 @@
 
 #include "bind.h"
 #include "launch_key.h"
+#include "runtime/cache.h"
 #include "runtime/walk.h"
 #include "value.h"
 
-enum { MAX_EXTENT_DIV = 128, MAX_BYTES_DIV = 16 };
+enum { MAX_EXTENT_DIV = 128, MAX_BYTES_DIV = 16, MAX_TEXT = 32 };
 
 static void put(lua_State *L, LaunchArgs *a, const void *data, size_t bytes) {
   if (a->key_len + bytes > sizeof a->key) {
-    luaL_error(L, "the kernel's arguments have too many modes");
+    diag_error(L, "a launch of too many arguments, modes and captured values; pass fewer");
   }
   memcpy(a->key + a->key_len, data, bytes);
   a->key_len += bytes;
@@ -26,7 +27,8 @@ static void put_byte(lua_State *L, LaunchArgs *a, int byte) {
 
 static void add_slot(lua_State *L, LaunchArgs *a, CtSlotValue v) {
   if (a->n_slots == LAUNCH_MAX_SLOTS) {
-    luaL_error(L, "the kernel's arguments have too many modes");
+    diag_error(L, "the arguments have more than %d addresses, extents, strides and numbers",
+               LAUNCH_MAX_SLOTS);
   }
   a->slots[a->n_slots++] = v;
 }
@@ -76,10 +78,21 @@ static void put_tree(lua_State *L, LaunchArgs *a, bool is_extent, CtTuple t, CtD
   }
 }
 
+/* With strides of 0 a tensor may have more elements than bytes. */
+static bool has_i32_size(CtTuple shape) {
+  int64_t size = 1;
+  for (uint32_t i = 0; i < shape->len && size <= INT32_MAX; i++) {
+    int64_t n = shape[i].rank == CT_LEAF ? shape[i].i.v : 1;
+    size = n > INT32_MAX ? n : size * (n == 0 ? 1 : n);
+  }
+  return size <= INT32_MAX;
+}
+
 CtDtype launch_index_type(const Arg *arg) {
   int64_t bytes = (int64_t)ct_dtype_bytes(arg->dtype);
   const Tensor *t = arg->tensor;
-  return t->hi < INT32_MAX / bytes && t->lo > INT32_MIN / bytes ? CT_i32 : CT_i64;
+  bool fits = t->hi < INT32_MAX / bytes && t->lo > INT32_MIN / bytes;
+  return fits && has_i32_size(t->layout.shape) ? CT_i32 : CT_i64;
 }
 
 int launch_align(const Arg *arg) {
@@ -118,14 +131,28 @@ static void put_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, const Arg *
   }
 }
 
-static void read_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg) {
+/* "saxpy: argument 2 (x)", as messages about an argument begin; counted from 1. */
+static const char *push_title(lua_State *L, int kernel, int n) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  lua_getiuservalue(L, kernel, 1);
+  const char *name = lua_getlocal(L, NULL, n);
+  const char *title = name == NULL ? lua_pushfstring(L, "%s: argument %d", k->name, n)
+                                   : lua_pushfstring(L, "%s: argument %d (%s)", k->name, n, name);
+  lua_remove(L, -2);
+  return title;
+}
+
+static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
+  const Kernel *k = lua_touserdata(L, kernel);
   const Tensor *t = arg->tensor;
   CtErr err;
   if (t->in_kernel) {
-    diag_error(L, "%s: argument %d is a tensor of a kernel that is being traced", k->name, a->n);
+    diag_error(L, "%s is a tensor kept from a kernel; one of the host was expected",
+               push_title(L, kernel, a->n));
   }
   if (tensor_live(t, &err) != CT_OK) {
-    diag_error(L, "%s: argument %d, %s %s", k->name, a->n, tensor_push_title(L, arg->idx), err.msg);
+    diag_error(L, "%s: %s %s", push_title(L, kernel, a->n), tensor_push_title(L, arg->idx),
+               err.msg);
   }
   uint64_t bytes = ct_dtype_bytes(t->dtype);
   arg->kind = ARG_TENSOR;
@@ -189,12 +216,13 @@ static Tensor *test_tensor(lua_State *L, const Kernel *k, int idx) {
   return is_tensor ? t : NULL;
 }
 
-static void read_arg(lua_State *L, const Kernel *k, LaunchArgs *a, int idx) {
+static void read_arg(lua_State *L, int kernel, LaunchArgs *a, int idx) {
+  const Kernel *k = lua_touserdata(L, kernel);
   Arg *arg = &a->args[a->n++];
   TypedNumber typed;
   *arg = (Arg){.idx = idx, .tensor = test_tensor(L, k, idx)};
   if (arg->tensor != NULL) {
-    read_tensor(L, k, a, arg);
+    read_tensor(L, kernel, a, arg);
   } else if (lua_isinteger(L, idx)) {
     int64_t i = lua_tointeger(L, idx);
     read_number(L, a, arg, i == (int32_t)i ? CT_i32 : CT_i64, (CtSlotValue){.i = i});
@@ -205,8 +233,24 @@ static void read_arg(lua_State *L, const Kernel *k, LaunchArgs *a, int idx) {
   } else if (bind_test_number(L, idx, &typed)) {
     read_typed(L, a, arg, &typed);
   } else {
-    diag_error(L, "%s: argument %d is %s; a tensor, a number or a boolean was expected", k->name,
-               a->n, diag_push_kind(L, idx));
+    diag_error(L, "%s is %s; a tensor, a number or a boolean was expected",
+               push_title(L, kernel, a->n), diag_push_kind(L, idx));
+  }
+}
+
+/* Short texts as they are, long ones by their hash. */
+static void put_text(lua_State *L, LaunchArgs *a, int idx) {
+  size_t len;
+  const char *text = lua_tolstring(L, idx, &len);
+  put(L, a, &len, sizeof len);
+  if (len <= MAX_TEXT) {
+    put(L, a, text, len);
+  } else {
+    CtHash h;
+    ct_hash_init(&h);
+    ct_hash_add(&h, text, len);
+    CtHashKey key = ct_hash_end(&h);
+    put(L, a, &key, sizeof key);
   }
 }
 
@@ -216,7 +260,7 @@ static void put_captures(lua_State *L, int kernel, LaunchArgs *a) {
   lua_getiuservalue(L, kernel, 1);
   for (int i = 1; lua_getupvalue(L, -1, i) != NULL; i++) {
     int type = lua_type(L, -1);
-    put_byte(L, a, type);
+    put_byte(L, a, lua_isinteger(L, -1) ? 'i' : type);
     if (lua_isinteger(L, -1)) {
       lua_Integer v = lua_tointeger(L, -1);
       put(L, a, &v, sizeof v);
@@ -225,7 +269,9 @@ static void put_captures(lua_State *L, int kernel, LaunchArgs *a) {
       put(L, a, &v, sizeof v);
     } else if (type == LUA_TBOOLEAN) {
       put_byte(L, a, lua_toboolean(L, -1));
-    } else { /* strings of equal contents may differ in address: then they trace again, no more */
+    } else if (type == LUA_TSTRING) {
+      put_text(L, a, -1);
+    } else {
       const void *p = lua_topointer(L, -1);
       put(L, a, &p, sizeof p);
     }
@@ -272,20 +318,38 @@ static void choose_device(lua_State *L, const Kernel *k, LaunchArgs *a) {
   }
 }
 
-static void check_count(lua_State *L, const Kernel *k, int n) {
+/* Pushes "(a, x, y)", the names of the parameters. */
+static const char *push_parameters(lua_State *L, int kernel, const Kernel *k) {
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  luaL_addchar(&b, '(');
+  for (int i = 1; i <= k->n_params; i++) {
+    lua_getiuservalue(L, kernel, 1);
+    const char *name = lua_getlocal(L, NULL, i);
+    lua_pop(L, 1);
+    luaL_addstring(&b, i == 1 ? "" : ", ");
+    luaL_addstring(&b, name == NULL ? "?" : name);
+  }
+  luaL_addchar(&b, ')');
+  luaL_pushresult(&b);
+  return lua_tostring(L, -1);
+}
+
+static void check_count(lua_State *L, int kernel, int n) {
+  const Kernel *k = lua_touserdata(L, kernel);
   if (n > LAUNCH_MAX_ARGS) {
     diag_error(L, "%s: %d arguments; a kernel takes at most %d", k->name, n, LAUNCH_MAX_ARGS);
   }
   if (n < k->n_params || (n > k->n_params && !k->is_vararg)) {
-    diag_error(L, "%s: the kernel takes %d argument%s, got %d", k->name, k->n_params,
-               k->n_params == 1 ? "" : "s", n);
+    diag_error(L, "%s: the kernel takes %d argument%s %s, got %d", k->name, k->n_params,
+               k->n_params == 1 ? "" : "s", push_parameters(L, kernel, k), n);
   }
 }
 
 void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                  LaunchArgs *out) {
   const Kernel *k = lua_touserdata(L, kernel);
-  check_count(L, k, n);
+  check_count(L, kernel, n);
   out->n = 0;
   out->device = NULL;
   out->key_len = 0;
@@ -293,7 +357,7 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   out->n_ir_params = 0;
   put(L, out, &config->block, sizeof config->block);
   for (int i = 0; i < n; i++) {
-    read_arg(L, k, out, first + i);
+    read_arg(L, kernel, out, first + i);
   }
   put_captures(L, kernel, out);
   choose_device(L, k, out);

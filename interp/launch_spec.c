@@ -250,15 +250,13 @@ static void plan_packs(Spec *spec) {
   spec->params_bytes = at;
 }
 
-static int list_options(const Kernel *k, const char *out[], int cap) {
+int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]) {
   int n = 0;
-  for (const char *p = k->options; *p != '\0' && n < cap; p += strlen(p) + 1) {
+  for (const char *p = k->options; *p != '\0' && n < LAUNCH_MAX_OPTIONS; p += strlen(p) + 1) {
     out[n++] = p;
   }
   return n;
 }
-
-enum { MAX_OPTIONS = 16 };
 
 static CtStatus load_module(const Kernel *k, Spec *spec, const char *image, CtErr *err) {
   CtStatus status = ct_module_new(spec->device, image, &spec->module, err);
@@ -269,7 +267,7 @@ static CtStatus load_module(const Kernel *k, Spec *spec, const char *image, CtEr
 }
 
 static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
-  const char *options[MAX_OPTIONS];
+  const char *options[LAUNCH_MAX_OPTIONS];
   CtCache cache;
   CtText source;
   CtNvrtcOutput output;
@@ -283,7 +281,7 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
                       .name = k->name,
                       .arch = ct_device_info(spec->device)->arch,
                       .options = options,
-                      .n_options = list_options(k, options, MAX_OPTIONS)};
+                      .n_options = kernel_options(k, options)};
     ct_cache_init(&cache);
     status = ct_nvrtc_build(&job, &cache, &output, err);
   }
@@ -310,7 +308,7 @@ static CtStatus compile(const Kernel *k, Spec *spec, CtDevice *device, CtErr *er
 
 /* Compiles what `cuttle emit` wrote, for the capability it was written for, and drops the result. */
 static CtStatus compile_text(const Kernel *k, const char *source, CtErr *err) {
-  const char *options[MAX_OPTIONS];
+  const char *options[LAUNCH_MAX_OPTIONS];
   char arch[16];
   CtNvrtcOutput output;
   ct_nvrtc_arch(k->state->emit_sm, arch);
@@ -319,7 +317,7 @@ static CtStatus compile_text(const Kernel *k, const char *source, CtErr *err) {
                     .name = k->name,
                     .arch = arch,
                     .options = options,
-                    .n_options = list_options(k, options, MAX_OPTIONS)};
+                    .n_options = kernel_options(k, options)};
   CtStatus status = ct_nvrtc_compile(&job, &output, err);
   if (status == CT_OK) {
     ct_nvrtc_output_clear(&output);

@@ -57,10 +57,17 @@ static CtStatus check_sizes(CtIr *ir, const char *op, CtView a, CtView b, CtErr 
   if (status == CT_OK) {
     status = view_size(ir, b, &n, err);
   }
-  if (status == CT_OK && !ct_int_equal(m, n)) {
+  if (status != CT_OK || ct_int_equal(m, n)) {
+    return status;
+  }
+  if (ct_is_static(m) && ct_is_static(n)) {
     return fail_views(ir, op, a, b, "have different sizes; the shapes must agree", err);
   }
-  return status;
+  return fail_views(ir, op, a, b,
+                    ct_is_static(m) || ct_is_static(n)
+                        ? "may differ in size: one is known only at run time; tile it first"
+                        : "may differ in size: both are known only at run time; tile them first",
+                    err);
 }
 
 /* A view of declared memory must lie inside it; what is static is checked while tracing. */
@@ -310,12 +317,15 @@ static CtStatus check_static(CtIr *ir, const char *op, CtView v, CtErr *err) {
 CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order, CtErr *err) {
   CtTile tile = {.dst = c, .a = a, .b = b, .vec = 1, .order = (uint8_t)order};
   const CtView views[] = {a, b, c};
-  CtStatus status = check_gemm(ir, a, b, c, err);
+  CtStatus status = CT_OK;
+  for (size_t i = 0; i < CT_ARRAY_LEN(views) && status == CT_OK; i++) {
+    status = check_static(ir, "gemm", views[i], err);
+  }
+  status = status == CT_OK ? check_gemm(ir, a, b, c, err) : status;
   status = status == CT_OK ? check_dtypes(ir, "gemm", a, c, err) : status;
   status = status == CT_OK ? check_dtypes(ir, "gemm", b, c, err) : status;
   for (size_t i = 0; i < CT_ARRAY_LEN(views) && status == CT_OK; i++) {
-    status = check_static(ir, "gemm", views[i], err);
-    status = status == CT_OK ? check_inside(ir, "gemm", views[i], err) : status;
+    status = check_inside(ir, "gemm", views[i], err);
   }
   if (status == CT_OK) {
     add_tile(ir, CT_OP_GEMM, &tile);

@@ -141,8 +141,20 @@ static bool read_driver(const char *s, const char *end, Blame *b) {
   return true;
 }
 
+/* `At end of source: error: text`: a brace of an escape that nothing closes, as a rule. */
+static bool read_end(const char *s, const char *end, Blame *b) {
+  static const char begin[] = "At end of source: error";
+  const char *text = find(s, end, "error: ");
+  if (strncmp(s, begin, sizeof begin - 1) != 0 || text == NULL) {
+    return false;
+  }
+  snprintf(b->text, sizeof b->text, "at the end of the CUDA C: %.*s",
+           (int)(end - text - (ptrdiff_t)strlen("error: ")), text + strlen("error: "));
+  return true;
+}
+
 typedef bool ReadLine(const char *s, const char *end, Blame *b);
-static ReadLine *const readers[] = {read_driver, read_assembler, read_front_end};
+static ReadLine *const readers[] = {read_driver, read_assembler, read_end, read_front_end};
 
 static bool read_line(const char *s, const char *end, Blame *b) {
   for (size_t i = 0; i < CT_ARRAY_LEN(readers); i++) {
