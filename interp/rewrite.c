@@ -263,7 +263,7 @@ static void write_runtime_names(Rw *w) {
     if (w->used[fn]) {
       rw_puts(w, comma);
       rw_puts(w, w->c->prefix);
-      rw_puts(w, rw_fn_names[fn]);
+      rw_glue(w, rw_fn_names[fn]);
       comma = ", ";
     }
   }
@@ -296,7 +296,10 @@ static CtStatus write_body(Rw *w, CtText *body) {
   }
   w->in_table = n_names + RW_FN_COUNT > MAX_NAMES;
   w->out = body;
-  w->cursor = w->root->parent == NULL ? 0 : lp_token(&w->c->lp, w->root->open)->start;
+  if (w->root->parent != NULL) {
+    w->cursor = lp_token(&w->c->lp, w->root->tok)->end;
+    rw_skip(w, w->root->open);
+  }
   rw_function_body(w, w->root);
   return w->status != CT_OK ? w->status : ct_text_status(body, w->err);
 }

@@ -17,8 +17,20 @@ static LxKind kind_at(const Rw *w, LpTok t) { return token(w, t)->kind; }
 
 /* {==== the cursor ==== */
 
+static bool is_word(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* Before text that begins with c: keeps two words apart. */
+static void separate(Rw *w, char c) {
+  if (w->out->len > 0 && is_word(c) && is_word(w->out->s[w->out->len - 1])) {
+    ct_text_putc(w->out, ' ');
+  }
+}
+
 static void copy_to(Rw *w, size_t offset) {
   if (offset > w->cursor) {
+    separate(w, w->c->lp.lx.text[w->cursor]);
     ct_text_add(w->out, w->c->lp.lx.text + w->cursor, offset - w->cursor);
     w->cursor = offset;
   }
@@ -51,7 +63,12 @@ void rw_drop(Rw *w, LpTok t) {
   skip_to(w, token(w, t)->end);
 }
 
-void rw_puts(Rw *w, const char *s) { ct_text_puts(w->out, s); }
+void rw_puts(Rw *w, const char *s) {
+  separate(w, s[0]);
+  ct_text_puts(w->out, s);
+}
+
+void rw_glue(Rw *w, const char *s) { ct_text_puts(w->out, s); }
 
 void rw_printf(Rw *w, const char *fmt, ...) {
   char buf[256];
@@ -59,17 +76,17 @@ void rw_printf(Rw *w, const char *fmt, ...) {
   va_start(args, fmt);
   vsnprintf(buf, sizeof buf, fmt, args);
   va_end(args);
-  rw_puts(w, buf);
+  rw_glue(w, buf);
 }
 
 void rw_call(Rw *w, RwFn fn) {
   w->used[fn] = true;
   rw_puts(w, w->c->prefix);
   if (w->in_table) {
-    rw_puts(w, "[\"");
+    rw_glue(w, "[\"");
   }
-  rw_puts(w, rw_fn_names[fn]);
-  rw_puts(w, w->in_table ? "\"](" : "(");
+  rw_glue(w, rw_fn_names[fn]);
+  rw_glue(w, w->in_table ? "\"](" : "(");
 }
 
 void rw_fail(Rw *w, LpTok t, const char *fmt, ...) {

@@ -74,8 +74,9 @@ void rw_before(Rw *w, LpTok t); /* copies the source up to token t */
 void rw_after(Rw *w, LpTok t);  /* copies the source through token t */
 void rw_drop(Rw *w, LpTok t);   /* copies up to t, drops t */
 void rw_skip(Rw *w, LpTok t);   /* drops the source up to token t */
-void rw_puts(Rw *w, const char *s);
-void rw_printf(Rw *w, const char *fmt, ...) CT_PRINTF(2, 3);
+void rw_puts(Rw *w, const char *s); /* a blank before it where two words would meet */
+void rw_glue(Rw *w, const char *s); /* as it is */
+void rw_printf(Rw *w, const char *fmt, ...) CT_PRINTF(2, 3); /* glued; for short text */
 void rw_call(Rw *w, RwFn fn);   /* writes the name of a runtime function and '(' */
 void rw_fail(Rw *w, LpTok t, const char *fmt, ...) CT_PRINTF(3, 4); /* at the line of t */
 

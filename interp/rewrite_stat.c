@@ -10,7 +10,7 @@ static LxKind kind_at(const Rw *w, LpTok t) { return lp_token(&w->c->lp, t)->kin
 static void put(Rw *w, const char *before, const char *name, uint32_t n, const char *after) {
   rw_puts(w, before);
   rw_puts(w, w->c->prefix);
-  rw_puts(w, name);
+  rw_glue(w, name);
   if (n > 0) {
     rw_printf(w, "%u", (unsigned)n);
   }

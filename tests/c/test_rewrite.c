@@ -102,6 +102,7 @@ static int rewrite(lua_State *L) {
   CtErr err = {0};
   RwChunk *c;
   const char *text = luaL_checklstring(L, 1, &len);
+  lua_settop(L, 5);
   if (rw_parse(ct_alloc_std, text, len, "test", &c, &err) != CT_OK) {
     return push_error(L, &err);
   }
@@ -121,6 +122,7 @@ static int upvalues(lua_State *L) {
   CtErr err = {0};
   RwChunk *c;
   const char *text = luaL_checklstring(L, 1, &len);
+  lua_settop(L, 4);
   if (rw_parse(ct_alloc_std, text, len, "test", &c, &err) != CT_OK) {
     return push_error(L, &err);
   }
@@ -150,7 +152,7 @@ static void run(const char *script) {
 int main(int argc, char **argv) {
   static const char *const scripts[] = {
       "tests/rewrite/accept.lua", "tests/rewrite/shapes.lua", "tests/rewrite/static.lua",
-      "tests/rewrite/random.lua"};
+      "tests/rewrite/random.lua", "tests/rewrite/lane.lua"};
   for (int i = 1; i < argc; i++) {
     run(argv[i]);
   }
