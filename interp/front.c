@@ -263,14 +263,20 @@ static void begin_trace(Front *f, CtIr *ir) {
   memset(&f->assigned, 0, sizeof f->assigned);
 }
 
-/* The length of "chunk" when msg is "chunk:line: text", and the line; else 0. A text that is its own
-   name, `[string "..."]`, may hold colons. */
+/* The length of "chunk" when msg is "chunk:line: text", and the line; else 0. The chunk's name may hold
+   colons of its own: `stdin:3`, `[string "..."]`. */
 static size_t find_position(const char *msg, long *line) {
   const char *end = strncmp(msg, "[string \"", 9) == 0 ? strstr(msg, "\"]:") : NULL;
-  const char *colon = strchr(end == NULL ? msg : end, ':');
-  char *rest = NULL;
-  *line = colon == NULL ? 0 : strtol(colon + 1, &rest, 10);
-  return *line > 0 && rest[0] == ':' && rest[1] == ' ' ? (size_t)(colon - msg) : 0;
+  const char *p = strchr(end == NULL ? msg : end, ':');
+  for (; p != NULL; p = strchr(p + 1, ':')) {
+    size_t n_digits = strspn(p + 1, "0123456789");
+    if (n_digits > 0 && strncmp(p + 1 + n_digits, ": ", 2) == 0) {
+      *line = strtol(p + 1, NULL, 10);
+      return (size_t)(p - msg);
+    }
+  }
+  *line = 0;
+  return 0;
 }
 
 /* Handler of a trace's errors: the script's line before a message without one, while the stack still
