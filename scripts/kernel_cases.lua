@@ -1,6 +1,6 @@
 -- kernel_cases.lua: runs the acceptance cases of the front end, `cuttle scripts/kernel_cases.lua DIR`:
 -- every .lua file of the folder, on the current device. The folder's README describes the fields of
--- a case. Prints TAP.
+-- a case. Prints TAP and then, as its last line, "N passed, N failed".
 local dir = arg[1] or error("usage: cuttle scripts/kernel_cases.lua DIR")
 
 local types = { f32 = f32, f64 = f64, i32 = i32, i64 = i64, bool = bool }
@@ -70,4 +70,5 @@ for i, name in ipairs(names) do
   if not passed then print("#   " .. tostring(problem):gsub("\n", "\n#   ")) end
 end
 print("1.." .. #names)
+print(("%d passed, %d failed"):format(#names - n_failed, n_failed))
 os.exit(n_failed == 0 and #names > 0, true)
