@@ -342,13 +342,15 @@ return function(out, a)
   out(g { value = 7 })
   return _ENV == _G, type(string)
 end]])
-program("text without blanks", [[
+program("text without blanks", [=[
 return function(out,a,b)local t={a,b,x={}}local function f(...)return...end
-if(a)then(out)(a and-t[a]or{t})end;for i=1,a do(f){i}if(b)then break end;end
-repeat local c=-t[1]if(c)then goto l end::l::until(c)a=t[1]b=#t t[a],t.x[b]=not(a),-b;(f)(a)
+if(a)then(out)(a and-(t[a]or 1)or{t})end;for i=1,a do(f){i}if(b)then break end;end
+repeat local c=-#t if(c)then goto l end::l::until(c)a=t[1]b=#t t[a],t.x[b]=not(a),-b;(f)(a)
 while(a>3)do a=a-1 end;for k,v in(pairs){1}do out(k,v)end
-do local function/*g*/(x)if(x)then return{x}end;return(x)end out(g(1),g())end
-return(a),b,t[a],t.x[b]end]]:gsub("/%*g%*/", " g--[==[\n]==]\n"))
+do local function--[[
+]]g--[[ ]]
+(x)if(x)then return{x}end;return(x)end out(g(1),g())end
+return(a),b,t[a],t.x[b]end]=])
 program("names that look generated", [[
 local R_if, R1_ = 1, 2
 return function(out, R_k, R_q)
