@@ -1,4 +1,4 @@
--- static(x) makes an argument a constant of the kernel: a number, a boolean; the others keep their places.
+-- static(x) makes an argument a constant of the kernel: a number or a boolean.
 local fill = kernel("fill_static", function(n, x, negate, scale)
   for i = 0, n - 1 do x[i] = negate and -scale * i or scale * i end
 end)

@@ -1,4 +1,4 @@
--- In scripts the names of the language are globals; require gives them in a table, import in any table.
+-- In scripts the names of the language are globals; require gives them in a table.
 local ct = require "cuttle"
 print(ct.layout == layout, ct._ == _)                -- expect: true	true
 local env = ct.import({ print = print })

@@ -1,4 +1,4 @@
--- Calling a layout: integers count colexicographically, tables are coordinates, `_` slices, a layout composes.
+-- Calling a layout: integers count colexicographically, `_` slices, a layout composes.
 local l = L"((2,3),4):((1,16),2)"
 print(l(0), l(5), l(23))            -- expect: 0	33	39
 print(l(1, 2), l({1, 2}, 3), l({{1, 2}, 3}))  -- expect: 5	39	39

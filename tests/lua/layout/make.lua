@@ -1,4 +1,4 @@
--- layout() takes shapes and strides as tables, numbers and text; what it returns prints as CuTe prints it.
+-- layout() takes shapes and strides as tables, numbers and text.
 print(layout({4, 8}, {8, 1}))             -- expect: (4,8):(8,1)
 print(layout{4, {2, 3}})                  -- expect: (4,(2,3)):(1,(4,8))
 print(layout(24))                         -- expect: 24:1
