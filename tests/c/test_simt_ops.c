@@ -36,7 +36,7 @@ static int value_of(CtDtype t, int i, Val *v) {
                                     : (int)CT_ARRAY_LEN(int_values);
 }
 
-static void put(CtDtype t, void *p, size_t i, Val v) {
+static void poke(CtDtype t, void *p, size_t i, Val v) {
   switch (t) {
     case CT_f64: ((double *)p)[i] = v.f64; break;
     case CT_f32: ((float *)p)[i] = v.f32; break;
@@ -46,7 +46,7 @@ static void put(CtDtype t, void *p, size_t i, Val v) {
   }
 }
 
-static Val get(CtDtype t, const void *p, size_t i) {
+static Val peek(CtDtype t, const void *p, size_t i) {
   Val v = {0};
   switch (t) {
     case CT_f64: v.f64 = ((const double *)p)[i]; break;
@@ -318,7 +318,7 @@ static void make_data(Case c, Data *d) {
     for (int i = 0; i < d->n; i++) {
       int at_j[3] = {i / d->n_values, i % d->n_values, i * 7 % d->n_values};
       d->in[j][i] = pick(c, j, at_j[j]);
-      put(operand_type(c, j), d->in_mem[j], (size_t)i, d->in[j][i]);
+      poke(operand_type(c, j), d->in_mem[j], (size_t)i, d->in[j][i]);
     }
   }
   for (int f = 0; f < MAX_FORMS; f++) {
@@ -335,7 +335,7 @@ static int compare(Case c, const Data *d, const Val scalar[3], CtDtype show, con
       for (int j = 0; j < n_args; j++) {
         v[j] = (f >> j & 1) != 0 ? scalar[j] : d->in[j][i];
       }
-      Val want = reference(c, v), got = get(c.result, d->out_mem[f], (size_t)i);
+      Val want = reference(c, v), got = peek(c.result, d->out_mem[f], (size_t)i);
       if (!same(c.result, got, want) && wrong++ == 0) {
         tap_diag("%s: %s %s form %d: (%g %g %g) (%lld %lld %lld): got %g %lld, want %g %lld", isa,
                  ct_ops[c.op].text, ct_dtypes[show].name, f, v[0].f64, v[1].f64, v[2].f64,
