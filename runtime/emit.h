@@ -64,15 +64,15 @@ typedef struct CtEmitPtr {
 
 /* What is planned for one operation. */
 typedef struct CtEmitVal {
-  uint32_t pos; /* number in the order of the text, from 1; 0 of a leaf */
-  uint32_t end; /* first number behind its regions */
-  uint32_t n_uses;
-  uint32_t at;    /* number of the statement that prints its (last) use */
-  uint32_t until; /* its value is needed up to here */
-  uint16_t cost;  /* operations printed within its expression */
-  uint8_t print;  /* CtPrint */
-  uint8_t use;    /* how often one use may be evaluated, see emit_plan.c */
-  uint8_t jump;   /* BREAK: CtJump */
+  uint32_t pos;    /* number in the order of the text, from 1; 0 of a leaf */
+  uint32_t end;    /* first number behind its regions */
+  uint32_t n_uses; /* of a VAR: SETs; of a BLOCK or loop: BREAKs */
+  uint32_t at;     /* number of the statement that prints its (last) use */
+  uint32_t until;  /* its value is needed up to here */
+  uint16_t cost;   /* operations printed within its expression */
+  uint8_t print;   /* CtPrint */
+  uint8_t use;     /* how often one use may be evaluated, see emit_plan.c */
+  uint8_t jump;    /* BREAK: CtJump */
   bool crosses_loop;
   bool is_initial; /* the value that the variable of its name gets */
   bool declares;   /* SET: declares its variable */

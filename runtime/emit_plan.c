@@ -585,6 +585,7 @@ static void plan_vars(CtEmit *e) {
       CtRegion r = ct_inst(e->ir, v)->region;
       x->home = x->first == 0 ? r : common_region(e, x->home, r);
       x->first = x->first == 0 ? v : x->first;
+      x->n_uses += ct_inst(e->ir, v)->op == CT_OP_SET;
     }
   }
   for (CtVal v = (CtVal)e->ir->n_insts; v-- > 1;) { /* so that chains are in order */

@@ -649,6 +649,14 @@ static bool is_choice(const CtEmit *e, CtVal v, CtVal var) {
   return !e->vals[v].absorbs;
 }
 
+/* How many SETs a choice is made of. */
+static uint32_t count_arms(const CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  return inst->op == CT_OP_SET ? 1
+                               : count_arms(e, sole(e, inst->u.regions[0])) +
+                                     count_arms(e, sole(e, inst->u.regions[1]));
+}
+
 static void put_choice(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   if (inst->op == CT_OP_SET) {
@@ -664,7 +672,7 @@ static void put_choice(CtEmit *e, CtVal v, CtPrec min) {
   ct_text_puts(&e->body, min > CT_PREC_COND ? ")" : "");
 }
 
-/* float y = c ? a : b; for a variable that is declared here. */
+/* const float y = c ? a : b; for a variable that is declared here. */
 static bool emit_choice(CtEmit *e, CtVal v) {
   CtVal var = e->vals[v].decls;
   if (ct_inst(e->ir, v)->op != CT_OP_IF || var == 0 || e->vals[var].next_decl != 0 ||
@@ -673,7 +681,8 @@ static bool emit_choice(CtEmit *e, CtVal v) {
   }
   ct_emit_begin(e, ct_inst(e->ir, v)->loc);
   const char *name = new_var_name(e, var);
-  ct_text_printf(&e->body, "%s %s = ", type_of(e->ir, var), name);
+  bool is_const = e->vals[var].n_uses == count_arms(e, v);
+  ct_text_printf(&e->body, "%s%s %s = ", is_const ? "const " : "", type_of(e->ir, var), name);
   put_choice(e, v, CT_PREC_COND);
   ct_text_putc(&e->body, ';');
   ct_emit_end(e);

@@ -55,7 +55,7 @@ control(const float* __restrict__ x, float* __restrict__ out, int n, int step, l
     }
     out[i_2] = kept;
   }
-  float v = tid_x < n ? (tid_x > 3 ? x[tid_x] : 1.0f) : 2.0f;  // control.lua:14
+  const float v = tid_x < n ? (tid_x > 3 ? x[tid_x] : 1.0f) : 2.0f;  // control.lua:14
   out[1] = v;
   if (n == 1) {  // control.lua:15
     out[2] = 1.0f;

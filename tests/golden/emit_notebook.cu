@@ -13,10 +13,10 @@ matmul_shared(const float* __restrict__ m, int m_shape1, int m_stride0,
   float p = 0.0f;  // matmul_shared.lua:7
   for (int ph = 0; ph < m_shape1 / 16; ph++) {  // matmul_shared.lua:8
     const int x = ph * 16;  // matmul_shared.lua:9
-    float v = r < out_shape0 && x + tc < m_shape1 ? m[r * m_stride0 + x + tc] : 0.0f;  // matmul_shared.lua:10
+    const float v = r < out_shape0 && x + tc < m_shape1 ? m[r * m_stride0 + x + tc] : 0.0f;  // matmul_shared.lua:10
     const int t = tr * 16 + tc;
     ms[t] = v;
-    float v_2 = c < out_shape1 && x + tr < m_shape1 ? n[(x + tr) * n_stride0 + c] : 0.0f;  // matmul_shared.lua:11
+    const float v_2 = c < out_shape1 && x + tr < m_shape1 ? n[(x + tr) * n_stride0 + c] : 0.0f;  // matmul_shared.lua:11
     ns[t] = v_2;
     __syncthreads();  // matmul_shared.lua:12
     p = fmaf(ms[tr * 16], ns[tc], p);  // matmul_shared.lua:13
