@@ -78,21 +78,18 @@ static void put_tree(lua_State *L, LaunchArgs *a, bool is_extent, CtTuple t, CtD
   }
 }
 
-/* With strides of 0 a tensor may have more elements than bytes. */
-static bool has_i32_size(CtTuple shape) {
-  int64_t size = 1;
-  for (uint32_t i = 0; i < shape->len && size <= INT32_MAX; i++) {
-    int64_t n = shape[i].rank == CT_LEAF ? shape[i].i.v : 1;
-    size = n > INT32_MAX ? n : size * (n == 0 ? 1 : n);
-  }
-  return size <= INT32_MAX;
-}
+CtDtype launch_index_type(const Arg *arg) { return arg->tensor->is_wide ? CT_i64 : CT_i32; }
 
-CtDtype launch_index_type(const Arg *arg) {
-  int64_t bytes = (int64_t)ct_dtype_bytes(arg->dtype);
-  const Tensor *t = arg->tensor;
-  bool fits = t->hi < INT32_MAX / bytes && t->lo > INT32_MIN / bytes;
-  return fits && has_i32_size(t->layout.shape) ? CT_i32 : CT_i64;
+/* Offsets are 32 bits wide where the tensor spans less than 2^31 bytes and counts, with strides of 0, fewer
+   elements than that. */
+static bool needs_64_bits(const Tensor *t, int64_t size) {
+  int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype);
+  bool wide = t->hi >= INT32_MAX / bytes || size >= INT32_MAX;
+  CtTuple shape = t->layout.shape;
+  for (uint32_t i = 0; i < shape->len; i++) {
+    wide = wide || (shape[i].rank == CT_LEAF && shape[i].i.v >= INT32_MAX);
+  }
+  return wide;
 }
 
 int launch_align(const Arg *arg) {
@@ -119,6 +116,14 @@ static void put_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, const Arg *
   int64_t size;
   CtErr err;
   diag_check(L, ct_walk_bounds(t->layout, &t->lo, &t->hi, &size, &err), &err);
+  if (t->lo < 0) {
+    CtCx cx = bind_cx(L);
+    diag_error(L,
+               "%s: argument %d, %s %s reaches before its first element; a kernel's tensor needs "
+               "strides >= 0",
+               k->name, a->n, tensor_push_title(L, arg->idx), bind_layout_text(&cx, t->layout));
+  }
+  t->is_wide = needs_64_bits(t, size);
   put_byte(L, a, 'T');
   put_byte(L, a, t->dtype);
   put_byte(L, a, launch_index_type(arg));

@@ -35,6 +35,7 @@ typedef struct Tensor {
   const char *name; /* of the argument or local, for messages, or NULL; anchored in user value 1 */
   /* What a launch needs of a tensor, which never changes, found at its first launch (launch_key.c). */
   int64_t lo, hi;  /* smallest and largest index of the layout; 0, -1 when empty */
+  bool is_wide;    /* an index or extent needs 64 bits */
   uint8_t key_len; /* 0: not found yet */
   uint8_t key[39];
 } Tensor;
