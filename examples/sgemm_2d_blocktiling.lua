@@ -1,6 +1,6 @@
--- sgemm_2d_blocktiling.lua: C = alpha * A * B + beta * C, all row-major, by two levels of tiles: a block
--- of 64 threads computes 64x64 of C, each thread 8x8 of it. In CuTe's convention B is (N,K), so a
--- row-major K x N matrix is column-major here. Usage: cuttle sgemm_2d_blocktiling.lua [size]
+-- sgemm_2d_blocktiling.lua: C = alpha * A * B + beta * C, all row-major, by two levels of tiles: a
+-- block of 64 threads computes 64x64 of C, each thread 8x8 of it. In CuTe's convention B is (N,K),
+-- so a row-major K x N matrix is column-major here. Usage: cuttle sgemm_2d_blocktiling.lua [size]
 local S = tonumber(arg[1] or (device().sm and 4096 or 512))
 local M, N, K = S, S, S
 local BM, BN, BK, TM, TN = 64, 64, 8, 8, 8

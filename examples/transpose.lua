@@ -1,6 +1,6 @@
--- transpose.lua: B = A' through shared memory, as in MoYe's manual: a tile is written to shared memory
--- row by row and read from it through the transposed layout; the padding keeps both free of bank
--- conflicts. Usage: cuttle transpose.lua [M N]
+-- transpose.lua: B = A' through shared memory, as in MoYe's manual: a tile is written to shared
+-- memory row by row and read from it through the transposed layout; the padding keeps both free of
+-- bank conflicts. Usage: cuttle transpose.lua [M N]
 local M = tonumber(arg[1] or (device().sm and 16384 or 1024))
 local N = tonumber(arg[2] or M)
 local t = 32

@@ -18,7 +18,8 @@ local modules = {
     { name = "npy", files = { "npy" }, uses = { "dtype" } },
 
     -- The algebra knows numbers only: not what they index.
-    { name = "inttuple", files = { "inttuple", "inttuple_[%w_]+", "tuple_[%w_]+" }, uses = { "text" } },
+    { name = "inttuple", files = { "inttuple", "inttuple_[%w_]+", "tuple_[%w_]+" },
+      uses = { "text" } },
     { name = "layout", files = { "layout", "layout_[%w_]+", "partition", "swizzle", "walk" },
       uses = { "inttuple" } },
 

@@ -1,5 +1,5 @@
--- kernel_cases.lua: runs the acceptance cases of the front end, `cuttle scripts/kernel_cases.lua DIR`:
--- every .lua file of the folder, on the current device. The folder's README describes the fields of
+-- kernel_cases.lua: runs the acceptance cases of the front end, every .lua file of a folder, on the
+-- current device: `cuttle scripts/kernel_cases.lua DIR`. The folder's README describes the fields of
 -- a case. Prints TAP and then, as its last line, "N passed, N failed".
 local dir = arg[1] or error("usage: cuttle scripts/kernel_cases.lua DIR")
 

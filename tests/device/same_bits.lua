@@ -130,7 +130,8 @@ for _, dtype in ipairs{f32, f64, i32, i64} do
   end
   for _, name in sorted(int_only) do
     if is_int then
-      same(name .. " " .. tostring(dtype), elementwise(int_only[name]), one, x, y, zeros(dtype, {n}))
+      local out = zeros(dtype, {n})
+      same(name .. " " .. tostring(dtype), elementwise(int_only[name]), one, x, y, out)
     end
   end
 end

@@ -178,7 +178,7 @@ end
 
 -- Many upvalues: the runtime functions come in a table.
 do
-  local names, text = {}, ""
+  local names, text = {}
   for i = 1, 190 do names[i] = "v" .. i end
   text = "local " .. table.concat(names, ", ") .. " = 1 v190 = 5 v2 = 1 return function(x)\n" ..
     "if x then v2 = x end local s = v190 + v2 do local t = { " .. table.concat(names, ", ") .. " } end return s, v1 end"

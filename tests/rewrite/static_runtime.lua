@@ -180,7 +180,7 @@ function M.new(mode)
     assert(type(name) == "string")
     s = s == nil and 1 or s
     local passed, message = pcall(function()
-      for _ = a, b, s do break end
+      for _ = a, b, s do break end -- luacheck: ignore 512
     end)
     if not passed then
       raise(strip(message))
