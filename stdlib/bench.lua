@@ -1,6 +1,6 @@
--- bench.lua: `cuttle bench [name ...]`: what the product promises about speed, measured. Every figure is
--- a ratio to a peer in the same run: the same kernel in CUDA C by hand, cuBLAS, or the device's copy.
--- Times are medians of batches of back-to-back launches between two events (bench). Usage from a
+-- bench.lua: `cuttle bench [name ...]`: what the product promises about speed, measured. Every
+-- figure is a ratio to a peer in the same run: the same kernel in CUDA C by hand, cuBLAS, or the
+-- device's copy. Times are medians of batches of back-to-back launches between two events (bench). Usage from a
 -- script: require "cuttle.bench".run("matmul").
 local ct = require "cuttle"
 local M = {}
@@ -190,15 +190,16 @@ function M.launch()
     local call = a and function() config(a, b, c, d, e, f, g, h) end or function() config() end
     local lua_us = ct.bench(call, many) * 1e3
     local prepared_us = ct.bench(prepared, many) * 1e3
-    say("launch, %s: %.2f us from Lua, %.2f us prepared, %.2f us in a C loop: Lua adds %.2f us", name,
-      lua_us, prepared_us, loop_us, lua_us - loop_us)
+    say("launch, %s: %.2f us from Lua, %.2f us prepared, %.2f us in a C loop: Lua adds %.2f us",
+      name, lua_us, prepared_us, loop_us, lua_us - loop_us)
   end
 end
 
 function M.transpose()
   if not need_cuda("transpose") then return end
   local n, t = 16384, 32
-  local layout, shared, tile, parallelize, view = ct.layout, ct.shared, ct.tile, ct.parallelize, ct.view
+  local layout, shared, tile = ct.layout, ct.shared, ct.tile
+  local parallelize, view = ct.parallelize, ct.view
   local blockIdx, threadIdx, copy = ct.blockIdx, ct.threadIdx, ct.copy
   local cp_async_wait, sync_threads = ct.cp_async_wait, ct.sync_threads
   local threads, stored, transposed =
@@ -252,7 +253,8 @@ function M.run(...)
   for _, name in ipairs(names) do
     local f = name ~= "run" and M[name]
     if not f then
-      error(("bench: '%s' is no benchmark; there are %s"):format(name, table.concat(order, ", ")), 0)
+      local known = table.concat(order, ", ")
+      error(("bench: '%s' is no benchmark; there are %s"):format(name, known), 0)
     end
     f()
     collectgarbage()

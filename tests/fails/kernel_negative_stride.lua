@@ -1,6 +1,5 @@
 -- A tensor whose indices go below that of its first element.
 local k = kernel("reverse", function(x) x[threadIdx.x] = 1.0 end)
-local x = view(zeros(f32, 8), layout(1))
 local y = zeros(f32, 8)
 local z = tile(y, {4}, {1})
 local ok, r = pcall(view, z, layout(4, -1))
