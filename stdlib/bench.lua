@@ -1,7 +1,7 @@
 -- bench.lua: `cuttle bench [name ...]`: what the product promises about speed, measured. Every
 -- figure is a ratio to a peer in the same run: the same kernel in CUDA C by hand, cuBLAS, or the
--- device's copy. Times are medians of batches of back-to-back launches between two events (bench). Usage from a
--- script: require "cuttle.bench".run("matmul").
+-- device's copy. Times are medians of batches of back-to-back launches between two events (bench).
+-- From a script: require "cuttle.bench".run("matmul").
 local ct = require "cuttle"
 local M = {}
 
