@@ -156,7 +156,10 @@ static int concat(lua_State *L) {
   CtCx cx = bind_enter(L);
   int n = lua_gettop(L);
   CtLayout *modes = ct_arena_alloc(cx.arena, ((size_t)n + 1) * sizeof *modes);
-  diag_check(L, modes == NULL ? ct_fail_nomem(&err) : CT_OK, &err);
+  if (modes == NULL) {
+    ct_fail_nomem(&err);
+    diag_raise(L, &err);
+  }
   for (int i = 0; i < n; i++) {
     modes[i] = bind_to_layout(L, i + 1, &cx, "concat");
   }
@@ -263,31 +266,31 @@ static int binary(lua_State *L, const char *op, BinaryOp fn) {
 }
 
 /* One row each: name in the language, body, function of the core. */
-#define ALGEBRA(X)               \
-  X(coalesce, with_profile)      \
-  X(filter, with_profile)        \
-  X(complement, with_profile)    \
-  X(flatten, unary)              \
-  X(filter_zeros, unary)         \
-  X(right_inverse, unary)        \
-  X(nullspace, unary)            \
-  X(left_inverse, unary)         \
-  X(layout_like, unary)          \
-  X(fragment_layout_like, unary) \
-  X(composition, with_tiler)     \
-  X(logical_divide, with_tiler)  \
-  X(zipped_divide, with_tiler)   \
-  X(tiled_divide, with_tiler)    \
-  X(flat_divide, with_tiler)     \
-  X(logical_product, with_tiler) \
-  X(zipped_product, with_tiler)  \
-  X(tiled_product, with_tiler)   \
-  X(flat_product, with_tiler)    \
-  X(blocked_product, binary)     \
-  X(raked_product, binary)       \
+#define ALGEBRA(X)                                                                                 \
+  X(coalesce, with_profile)                                                                        \
+  X(filter, with_profile)                                                                          \
+  X(complement, with_profile)                                                                      \
+  X(flatten, unary)                                                                                \
+  X(filter_zeros, unary)                                                                           \
+  X(right_inverse, unary)                                                                          \
+  X(nullspace, unary)                                                                              \
+  X(left_inverse, unary)                                                                           \
+  X(layout_like, unary)                                                                            \
+  X(fragment_layout_like, unary)                                                                   \
+  X(composition, with_tiler)                                                                       \
+  X(logical_divide, with_tiler)                                                                    \
+  X(zipped_divide, with_tiler)                                                                     \
+  X(tiled_divide, with_tiler)                                                                      \
+  X(flat_divide, with_tiler)                                                                       \
+  X(logical_product, with_tiler)                                                                   \
+  X(zipped_product, with_tiler)                                                                    \
+  X(tiled_product, with_tiler)                                                                     \
+  X(flat_product, with_tiler)                                                                      \
+  X(blocked_product, binary)                                                                       \
+  X(raked_product, binary)                                                                         \
   X(max_common_layout, binary)
 
-#define DEFINE(name, body) \
+#define DEFINE(name, body)                                                                         \
   static int name(lua_State *L) { return body(L, #name, ct_##name); }
 ALGEBRA(DEFINE)
 #undef DEFINE

@@ -195,11 +195,11 @@ static int open_state(lua_State *L) {
   return 0;
 }
 
-CuttleState *state_new(const cuttle_Options *given) {
-  cuttle_Options options;
-  take_options(&options, given);
-  CtAlloc base = options.alloc == NULL ? ct_alloc_std : (CtAlloc){options.alloc, options.alloc_ud};
-  CuttleState *s = new_state(base, &options);
+CuttleState *state_new(const cuttle_Options *options) {
+  cuttle_Options o;
+  take_options(&o, options);
+  CtAlloc base = o.alloc == NULL ? ct_alloc_std : (CtAlloc){o.alloc, o.alloc_ud};
+  CuttleState *s = new_state(base, &o);
   if (s == NULL) {
     return NULL;
   }
