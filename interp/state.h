@@ -26,7 +26,7 @@ typedef struct CuttleState {
   CtArena scratch; /* results of one binding; reset when the next one begins (bind_enter) */
   StateMode mode;
   bool emit_compile; /* STATE_EMIT: compile it too, so that a failure is an error */
-  int emit_sm; /* STATE_EMIT: the compute capability to write for, 90 */
+  int emit_sm;       /* STATE_EMIT: the compute capability to write for, 90 */
   CtRand rand;
 
   cuttle_Options options; /* as given; its texts are not kept */
@@ -45,7 +45,7 @@ typedef struct CuttleState {
   char device_why[1024];             /* why `auto` took the CPU engine; "" else */
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
-  const void *tensor_type;   /* address of the metatable of tensors */
+  const void *tensor_type;           /* address of the metatable of tensors */
 
   atomic_size_t bytes; /* on the host, counted when there is a limit */
 } CuttleState;

@@ -15,15 +15,15 @@ typedef struct ElemOps {
 } ElemOps;
 
 /* How one type is loaded and stored through its C type; `field` of Elem holds it. */
-#define ELEM_OPS(name, ctype, field, wide)    \
-  static Elem load_##name(const void *p) {    \
-    ctype v;                                  \
-    memcpy(&v, p, sizeof v);                  \
-    return (Elem){.field = (wide)v};          \
-  }                                           \
-  static void store_##name(void *p, Elem e) { \
-    ctype v = (ctype)e.field;                 \
-    memcpy(p, &v, sizeof v);                  \
+#define ELEM_OPS(name, ctype, field, wide)                                                         \
+  static Elem load_##name(const void *p) {                                                         \
+    ctype v;                                                                                       \
+    memcpy(&v, p, sizeof v);                                                                       \
+    return (Elem){.field = (wide)v};                                                               \
+  }                                                                                                \
+  static void store_##name(void *p, Elem e) {                                                      \
+    ctype v = (ctype)e.field;                                                                      \
+    memcpy(p, &v, sizeof v);                                                                       \
   }
 
 ELEM_OPS(f64, double, f, double)

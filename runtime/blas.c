@@ -98,8 +98,8 @@ static CtStatus done(CtDevice *d, const char *call, CublasStatus r, CtErr *err) 
 }
 
 /* One call of cuBLAS in the device's context, as a CtStatus. */
-#define CALL(b, err, name, args)                                                              \
-  (ct_device_enter((b)->device, (err)) ? done((b)->device, #name, (b)->lib->name args, (err)) \
+#define CALL(b, err, name, args)                                                                   \
+  (ct_device_enter((b)->device, (err)) ? done((b)->device, #name, (b)->lib->name args, (err))      \
                                        : CT_EDEVICE)
 
 CtStatus ct_cublas_new(CtDevice *d, CtCublas **out, CtErr *err) {

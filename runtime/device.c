@@ -221,27 +221,27 @@ CtStatus ct_device_count(int *n, CtErr *err) {
 }
 
 /* The attributes that fill a CtDeviceInfo. Those that a driver does not know stay 0. */
-#define INT_ATTRIBUTES(X)                           \
-  X(n_sms, MULTIPROCESSOR_COUNT)                    \
-  X(clock_khz, CLOCK_RATE)                          \
-  X(memory_clock_khz, MEMORY_CLOCK_RATE)            \
-  X(memory_bus_bits, GLOBAL_MEMORY_BUS_WIDTH)       \
-  X(registers_sm, MAX_REGISTERS_PER_MULTIPROCESSOR) \
-  X(max_threads_block, MAX_THREADS_PER_BLOCK)       \
+#define INT_ATTRIBUTES(X)                                                                          \
+  X(n_sms, MULTIPROCESSOR_COUNT)                                                                   \
+  X(clock_khz, CLOCK_RATE)                                                                         \
+  X(memory_clock_khz, MEMORY_CLOCK_RATE)                                                           \
+  X(memory_bus_bits, GLOBAL_MEMORY_BUS_WIDTH)                                                      \
+  X(registers_sm, MAX_REGISTERS_PER_MULTIPROCESSOR)                                                \
+  X(max_threads_block, MAX_THREADS_PER_BLOCK)                                                      \
   X(max_threads_sm, MAX_THREADS_PER_MULTIPROCESSOR)
 
-#define SIZE_ATTRIBUTES(X)                                       \
-  X(l2_bytes, L2_CACHE_SIZE)                                     \
-  X(shared_block_bytes, MAX_SHARED_MEMORY_PER_BLOCK)             \
-  X(shared_block_optin_bytes, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) \
+#define SIZE_ATTRIBUTES(X)                                                                         \
+  X(l2_bytes, L2_CACHE_SIZE)                                                                       \
+  X(shared_block_bytes, MAX_SHARED_MEMORY_PER_BLOCK)                                               \
+  X(shared_block_optin_bytes, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)                                   \
   X(shared_sm_bytes, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)
 
-#define DIM_ATTRIBUTES(X)         \
-  X(max_block.x, MAX_BLOCK_DIM_X) \
-  X(max_block.y, MAX_BLOCK_DIM_Y) \
-  X(max_block.z, MAX_BLOCK_DIM_Z) \
-  X(max_grid.x, MAX_GRID_DIM_X)   \
-  X(max_grid.y, MAX_GRID_DIM_Y)   \
+#define DIM_ATTRIBUTES(X)                                                                          \
+  X(max_block.x, MAX_BLOCK_DIM_X)                                                                  \
+  X(max_block.y, MAX_BLOCK_DIM_Y)                                                                  \
+  X(max_block.z, MAX_BLOCK_DIM_Z)                                                                  \
+  X(max_grid.x, MAX_GRID_DIM_X)                                                                    \
+  X(max_grid.y, MAX_GRID_DIM_Y)                                                                    \
   X(max_grid.z, MAX_GRID_DIM_Z)
 
 static int get_attribute(const CtDevice *d, CuDeviceAttribute a) {

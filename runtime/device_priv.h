@@ -61,9 +61,9 @@ CtStatus ct_device_done(CtDevice *d, const char *call, CuResult r, CtErr *err, c
 
 /* One driver call in the device's context, as a CtStatus. What follows the arguments is a format
    and its arguments: what the call was about, for messages; "%s", "" for nothing. */
-#define CT_CALL(d, err, name, args, ...)                                    \
-  (ct_device_enter((d), (err))                                              \
-       ? ct_device_done((d), #name, (d)->cu->name args, (err), __VA_ARGS__) \
+#define CT_CALL(d, err, name, args, ...)                                                           \
+  (ct_device_enter((d), (err))                                                                     \
+       ? ct_device_done((d), #name, (d)->cu->name args, (err), __VA_ARGS__)                        \
        : CT_EDEVICE)
 
 /* Turns a driver's result into an error of ours: "<call>: CUDA_ERROR_X (n): <details>". A fault of

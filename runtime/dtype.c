@@ -5,7 +5,8 @@
 
 const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT] = {
     [CT_VOID] = {"void", "void", NULL, 0, CT_CLASS_NONE},
-#define X(name, bits, class, cuda, ctype, npy) [CT_##name] = {#name, cuda, npy, bits, CT_CLASS_##class},
+#define X(name, bits, class, cuda, ctype, npy)                                                     \
+  [CT_##name] = {#name, cuda, npy, bits, CT_CLASS_##class},
 #include "dtypes.def"
 #undef X
 };

@@ -13,7 +13,12 @@ typedef enum CtDtype {
   CT_DTYPE_COUNT
 } CtDtype;
 
-typedef enum CtDtypeClass { CT_CLASS_NONE, CT_CLASS_FLOAT, CT_CLASS_INT, CT_CLASS_BOOL } CtDtypeClass;
+typedef enum CtDtypeClass {
+  CT_CLASS_NONE,
+  CT_CLASS_FLOAT,
+  CT_CLASS_INT,
+  CT_CLASS_BOOL
+} CtDtypeClass;
 
 typedef struct CtDtypeInfo {
   const char *name; /* as in scripts: "f32" */

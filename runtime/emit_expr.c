@@ -18,9 +18,9 @@ typedef struct Spelling {
   const char *f32, *f64, *i;
 } Spelling;
 
-#define CALL(name32, name64) \
+#define CALL(name32, name64)                                                                       \
   { .f32 = name32, .f64 = name64 }
-#define INFIX(token, p, l, r) \
+#define INFIX(token, p, l, r)                                                                      \
   { .infix = token, .prec = CT_PREC_##p, .left = CT_PREC_##l, .right = CT_PREC_##r }
 
 /* Operands of bit operations and of || are put in parentheses even where C would not need it. */

@@ -16,10 +16,10 @@ const CtOpInfo ct_ops[CT_OP_COUNT] = {
 
 /* --- store ------------------------------------------------------------------------------------ */
 
-#define GROW(ir, array, n, cap, need)                                                         \
-  (ct_grow((ir)->arena.alloc, &(ir)->array, &(ir)->cap, (need), sizeof *(ir)->array, NULL) == \
-           CT_OK                                                                              \
-       ? true                                                                                 \
+#define GROW(ir, array, n, cap, need)                                                              \
+  (ct_grow((ir)->arena.alloc, &(ir)->array, &(ir)->cap, (need), sizeof *(ir)->array, NULL) ==      \
+           CT_OK                                                                                   \
+       ? true                                                                                      \
        : ((ir)->failed = true, false))
 
 static CtStatus dyn_binary(void *ud, CtIntOp op, CtInt a, CtInt b, CtInt *out, CtErr *err) {

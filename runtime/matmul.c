@@ -8,42 +8,42 @@ enum {
 
 /* For each element type: c[0..rows) += a * b over DEPTH columns of A; over one; over all of them.
    */
-#define MATMUL(suffix, word)                                                                   \
-  static void add_columns_##suffix(word *c, const word *a, int64_t lda, const word b[DEPTH],   \
-                                   int64_t rows) {                                             \
-    for (int64_t i = 0; i < rows; i++) {                                                       \
-      c[i] += a[i] * b[0] + a[i + lda] * b[1] + a[i + 2 * lda] * b[2] + a[i + 3 * lda] * b[3]; \
-    }                                                                                          \
-  }                                                                                            \
-                                                                                               \
-  static void add_column_##suffix(word *c, const word *a, word b, int64_t rows) {              \
-    for (int64_t i = 0; i < rows; i++) {                                                       \
-      c[i] += a[i] * b;                                                                        \
-    }                                                                                          \
-  }                                                                                            \
-                                                                                               \
-  static void add_block_##suffix(word *c, const word *a, const word *b, int64_t m, int64_t n,  \
-                                 int64_t k, int64_t rows) {                                    \
-    int64_t at = 0;                                                                            \
-    for (; at + DEPTH <= k; at += DEPTH) {                                                     \
-      const word row[DEPTH] = {b[at * n], b[(at + 1) * n], b[(at + 2) * n], b[(at + 3) * n]};  \
-      add_columns_##suffix(c, a + at * m, m, row, rows);                                       \
-    }                                                                                          \
-    for (; at < k; at++) {                                                                     \
-      add_column_##suffix(c, a + at * m, b[at * n], rows);                                     \
-    }                                                                                          \
-  }                                                                                            \
-                                                                                               \
-  static void multiply_##suffix(int64_t m, int64_t n, int64_t k, const word *A, const word *B, \
-                                word *C) {                                                     \
-    for (int64_t i = 0; i < m * n; i++) {                                                      \
-      C[i] = 0;                                                                                \
-    }                                                                                          \
-    for (int64_t i = 0; i < m; i += ROWS) {                                                    \
-      for (int64_t j = 0; j < n; j++) {                                                        \
-        add_block_##suffix(C + i + j * m, A + i, B + j, m, n, k, ct_min(ROWS, m - i));         \
-      }                                                                                        \
-    }                                                                                          \
+#define MATMUL(suffix, word)                                                                       \
+  static void add_columns_##suffix(word *c, const word *a, int64_t lda, const word b[DEPTH],       \
+                                   int64_t rows) {                                                 \
+    for (int64_t i = 0; i < rows; i++) {                                                           \
+      c[i] += a[i] * b[0] + a[i + lda] * b[1] + a[i + 2 * lda] * b[2] + a[i + 3 * lda] * b[3];     \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  static void add_column_##suffix(word *c, const word *a, word b, int64_t rows) {                  \
+    for (int64_t i = 0; i < rows; i++) {                                                           \
+      c[i] += a[i] * b;                                                                            \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  static void add_block_##suffix(word *c, const word *a, const word *b, int64_t m, int64_t n,      \
+                                 int64_t k, int64_t rows) {                                        \
+    int64_t at = 0;                                                                                \
+    for (; at + DEPTH <= k; at += DEPTH) {                                                         \
+      const word row[DEPTH] = {b[at * n], b[(at + 1) * n], b[(at + 2) * n], b[(at + 3) * n]};      \
+      add_columns_##suffix(c, a + at * m, m, row, rows);                                           \
+    }                                                                                              \
+    for (; at < k; at++) {                                                                         \
+      add_column_##suffix(c, a + at * m, b[at * n], rows);                                         \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  static void multiply_##suffix(int64_t m, int64_t n, int64_t k, const word *A, const word *B,     \
+                                word *C) {                                                         \
+    for (int64_t i = 0; i < m * n; i++) {                                                          \
+      C[i] = 0;                                                                                    \
+    }                                                                                              \
+    for (int64_t i = 0; i < m; i += ROWS) {                                                        \
+      for (int64_t j = 0; j < n; j++) {                                                            \
+        add_block_##suffix(C + i + j * m, A + i, B + j, m, n, k, ct_min(ROWS, m - i));             \
+      }                                                                                            \
+    }                                                                                              \
   }
 
 MATMUL(f64, double)

@@ -28,12 +28,12 @@ struct CtSimtEngine {
   pthread_mutex_t launch; /* held by the one launch that runs */
   pthread_mutex_t lock;   /* of what follows */
   pthread_cond_t wake, done;
-  uint64_t round;         /* counts launches */
-  int n_called, n_busy;   /* workers of this round; those still at it */
+  uint64_t round;       /* counts launches */
+  int n_called, n_busy; /* workers of this round; those still at it */
   bool quit;
-  char *mem;              /* of all workers; kept for the next launch */
+  char *mem; /* of all workers; kept for the next launch */
   size_t mem_bytes;
-  CtIn *code;             /* bound to handlers; kept likewise */
+  CtIn *code; /* bound to handlers; kept likewise */
   size_t cap_code;
 };
 
@@ -81,8 +81,11 @@ static bool meet(CtWorker *k) {
       continue;
     }
     if (first != NULL && first->pc != w->pc) {
-      k->fail = (CtFail){.kind = CT_FAIL_BARRIER_WARPS, .in = first->pc, .other = w->pc,
-                         .warp = first, .other_warp = w,
+      k->fail = (CtFail){.kind = CT_FAIL_BARRIER_WARPS,
+                         .in = first->pc,
+                         .other = w->pc,
+                         .warp = first,
+                         .other_warp = w,
                          .lane = ct_first_lane(first->mask)};
       return false;
     }
@@ -163,10 +166,8 @@ static CtMem mem_of(const CtWorker *k, CtWarp *w, const CtSimtBuf *b) {
   switch (b->space) {
     case CT_GLOBAL:
       return (CtMem){launch->slots[b->slot].ptr, ct_max(launch->n_elems[b->param], 0), bytes, 0};
-    case CT_SHARED:
-      return (CtMem){k->shared + b->at, b->n, bytes, 0};
-    case CT_REGISTER:
-      return (CtMem){CT_AT(char, w, b->at), b->n, bytes * CT_LANES, bytes};
+    case CT_SHARED: return (CtMem){k->shared + b->at, b->n, bytes, 0};
+    case CT_REGISTER: return (CtMem){CT_AT(char, w, b->at), b->n, bytes * CT_LANES, bytes};
   }
   CT_UNREACHABLE();
 }
@@ -177,7 +178,11 @@ static void set_up(CtWorker *k) {
   for (int32_t i = 0; i < p->n_warps; i++) {
     CtWarp *w = warp_at(k, i);
     CtMem *mem = CT_AT(CtMem, w, p->mem_at);
-    *w = (CtWarp){.mask = CT_ALL_LANES, .live = CT_ALL_LANES, .worker = k, .index = i, .mem = mem,
+    *w = (CtWarp){.mask = CT_ALL_LANES,
+                  .live = CT_ALL_LANES,
+                  .worker = k,
+                  .index = i,
+                  .mem = mem,
                   .saved = CT_AT(uint32_t, w, p->saved_at)};
     for (uint32_t b = 1; b < p->n_bufs; b++) {
       mem[b] = mem_of(k, w, &p->bufs[b]);
@@ -195,9 +200,7 @@ static void note_failure(CtSimtJob *job, const CtWorker *k) {
     return;
   }
   int64_t lowest = atomic_load(&job->fail_block);
-  while (k->block < lowest &&
-         !atomic_compare_exchange_weak(&job->fail_block, &lowest, k->block)) {
-  }
+  while (k->block < lowest && !atomic_compare_exchange_weak(&job->fail_block, &lowest, k->block)) {}
 }
 
 /* Takes blocks until there are none, or one before them failed. */
@@ -331,10 +334,11 @@ static CtStatus choose_isa(const char *name, const Isa **out, CtErr *err) {
       return CT_OK;
     }
   }
-  return ct_fail(err, CT_EUNSUPPORTED,
-                 "CPU engine: this CPU or build has no instruction set '%s'; expected base, avx2 or "
-                 "avx512, or none for the best",
-                 name);
+  return ct_fail(
+      err, CT_EUNSUPPORTED,
+      "CPU engine: this CPU or build has no instruction set '%s'; expected base, avx2 or "
+      "avx512, or none for the best",
+      name);
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------ */
@@ -354,8 +358,8 @@ CtStatus ct_simt_open(CtAlloc alloc, int n_threads, const char *isa, CtSimtEngin
   if (e == NULL) {
     return ct_fail_nomem(err);
   }
-  *e = (CtSimtEngine){.alloc = alloc, .isa = chosen->name, .ops = chosen->ops,
-                      .tile = chosen->tile};
+  *e =
+      (CtSimtEngine){.alloc = alloc, .isa = chosen->name, .ops = chosen->ops, .tile = chosen->tile};
   e->max_threads = n_threads == 0 ? count_cpus() : n_threads;
   e->threads = ct_alloc(alloc, (size_t)e->max_threads * sizeof *e->threads);
   e->workers = ct_alloc(alloc, (size_t)e->max_threads * sizeof *e->workers);
@@ -484,8 +488,8 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
 
 CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch *launch,
                      CtErr *err) {
-  CtSimtJob job = {.program = p, .launch = launch, .interrupt = launch->interrupt,
-                   .fail_block = INT64_MAX};
+  CtSimtJob job = {
+      .program = p, .launch = launch, .interrupt = launch->interrupt, .fail_block = INT64_MAX};
   CtStatus status = count_blocks(p, launch->grid, &job.n_blocks, err);
   if (status != CT_OK || job.n_blocks == 0) {
     return status;

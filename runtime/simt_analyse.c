@@ -81,12 +81,9 @@ static bool any_varying(const CtLow *l, const CtInst *inst) {
 
 static bool is_varying(const CtLow *l, const CtInst *inst) {
   switch ((CtOp)inst->op) {
-    case CT_OP_LOAD:
-      return l->ir->bufs[inst->imm.i].space == CT_REGISTER || any_varying(l, inst);
-    case CT_OP_GET:
-      return ct_low_is(l, (CtVal)inst->imm.i, CT_VARYING);
-    default:
-      return any_varying(l, inst);
+    case CT_OP_LOAD: return l->ir->bufs[inst->imm.i].space == CT_REGISTER || any_varying(l, inst);
+    case CT_OP_GET: return ct_low_is(l, (CtVal)inst->imm.i, CT_VARYING);
+    default: return any_varying(l, inst);
   }
 }
 
@@ -165,7 +162,8 @@ static void find_last_blocks(CtLow *l) {
 
 /* A division by a number that may be 0 stays where it is. */
 static bool can_fail(const CtLow *l, const CtInst *inst) {
-  if ((inst->op != CT_OP_FLOORDIV && inst->op != CT_OP_FLOORMOD) || !ct_is_int((CtDtype)inst->type)) {
+  if ((inst->op != CT_OP_FLOORDIV && inst->op != CT_OP_FLOORMOD) ||
+      !ct_is_int((CtDtype)inst->type)) {
     return false;
   }
   CtFacts f = ct_inst(l->ir, inst->args[1])->facts;
@@ -235,16 +233,13 @@ static bool add_value(const CtLow *l, CtLowSum *s, CtVal v, int64_t coef, int de
     return add_term(s, v, coef);
   }
   switch ((CtOp)inst->op) {
-    case CT_OP_CONST:
-      s->imm = plus(s->imm, mul(coef, inst->imm.i));
-      return true;
+    case CT_OP_CONST: s->imm = plus(s->imm, mul(coef, inst->imm.i)); return true;
     case CT_OP_ADD:
       return add_value(l, s, args[0], coef, depth + 1) && add_value(l, s, args[1], coef, depth + 1);
     case CT_OP_SUB:
       return add_value(l, s, args[0], coef, depth + 1) &&
              add_value(l, s, args[1], mul(coef, -1), depth + 1);
-    case CT_OP_NEG:
-      return add_value(l, s, args[0], mul(coef, -1), depth + 1);
+    case CT_OP_NEG: return add_value(l, s, args[0], mul(coef, -1), depth + 1);
     case CT_OP_MUL:
       for (int i = 0; i < 2; i++) {
         if (is_const(l, args[i])) {
@@ -253,8 +248,7 @@ static bool add_value(const CtLow *l, CtLowSum *s, CtVal v, int64_t coef, int de
         }
       }
       return add_term(s, v, coef);
-    default:
-      return add_term(s, v, coef);
+    default: return add_term(s, v, coef);
   }
 }
 

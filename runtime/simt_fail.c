@@ -111,8 +111,7 @@ static void coordinate(int n, const int64_t *extent, const int64_t *stride, int6
                        int64_t crd[MAX_LEAVES]) {
   bool done[MAX_LEAVES] = {false};
   memset(crd, 0, MAX_LEAVES * sizeof *crd);
-  for (int i = next_leaf(n, extent, stride, done); i >= 0;
-       i = next_leaf(n, extent, stride, done)) {
+  for (int i = next_leaf(n, extent, stride, done); i >= 0; i = next_leaf(n, extent, stride, done)) {
     crd[i] = ct_floordiv(off, stride[i]);
     off -= crd[i] * stride[i];
     done[i] = true;
@@ -190,23 +189,18 @@ static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
 static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
   const CtFail *f = &worker->fail;
   switch (f->kind) {
-    case CT_FAIL_BOUNDS:
-      return report_bounds(worker, who, err);
+    case CT_FAIL_BOUNDS: return report_bounds(worker, who, err);
     case CT_FAIL_ZERO: {
       bool is_div = strncmp(op_name(worker->job, f->in), "FLOORDIV", 8) == 0;
       return ct_fail(err, CT_EINVAL, "%s: the divisor is 0, %s", is_div ? "//" : "%", who);
     }
-    case CT_FAIL_STEP:
-      return ct_fail(err, CT_EINVAL, "for: the step is 0, %s", who);
+    case CT_FAIL_STEP: return ct_fail(err, CT_EINVAL, "for: the step is 0, %s", who);
     case CT_FAIL_EXTENT:
       return ct_fail(err, CT_EINVAL, "tensor: an extent is negative or too large, %s", who);
-    case CT_FAIL_BARRIER_LANES:
-      return report_lanes(worker, err);
-    case CT_FAIL_BARRIER_WARPS:
-      return report_warps(worker, err);
+    case CT_FAIL_BARRIER_LANES: return report_lanes(worker, err);
+    case CT_FAIL_BARRIER_WARPS: return report_warps(worker, err);
     case CT_FAIL_NONE:
-    case CT_FAIL_STOPPED:
-      break;
+    case CT_FAIL_STOPPED: break;
   }
   return ct_fail(err, CT_EINTERRUPTED, "%s: interrupted", worker->job->program->name);
 }

@@ -38,12 +38,9 @@ static const uint16_t first_cast[CT_DTYPE_COUNT][CT_DTYPE_COUNT] = {
 
 /* Operations on booleans: on scalars, on masks. */
 static const uint16_t bool_rows[CT_OP_COUNT][2] = {
-    [CT_OP_LAND] = {CT_SIMT_LAND_s, CT_SIMT_LAND_m},
-    [CT_OP_LOR] = {CT_SIMT_LOR_s, CT_SIMT_LOR_m},
-    [CT_OP_LNOT] = {CT_SIMT_LNOT_s, CT_SIMT_LNOT_m},
-    [CT_OP_LT] = {CT_SIMT_LT_i64_ss, CT_SIMT_LT_m},
-    [CT_OP_LE] = {CT_SIMT_LE_i64_ss, CT_SIMT_LE_m},
-    [CT_OP_EQ] = {CT_SIMT_EQ_i64_ss, CT_SIMT_EQ_m},
+    [CT_OP_LAND] = {CT_SIMT_LAND_s, CT_SIMT_LAND_m}, [CT_OP_LOR] = {CT_SIMT_LOR_s, CT_SIMT_LOR_m},
+    [CT_OP_LNOT] = {CT_SIMT_LNOT_s, CT_SIMT_LNOT_m}, [CT_OP_LT] = {CT_SIMT_LT_i64_ss, CT_SIMT_LT_m},
+    [CT_OP_LE] = {CT_SIMT_LE_i64_ss, CT_SIMT_LE_m},  [CT_OP_EQ] = {CT_SIMT_EQ_i64_ss, CT_SIMT_EQ_m},
     [CT_OP_NE] = {CT_SIMT_NE_i64_ss, CT_SIMT_NE_m},
 };
 
@@ -74,7 +71,9 @@ static const Moves moves[CT_DTYPE_COUNT] = {
 };
 
 static const uint32_t class_bytes[] = {
-    [CT_CLASS_SCALAR] = 8, [CT_CLASS_MASK] = 4, [CT_CLASS_LANES4] = 4 * CT_LANES,
+    [CT_CLASS_SCALAR] = 8,
+    [CT_CLASS_MASK] = 4,
+    [CT_CLASS_LANES4] = 4 * CT_LANES,
     [CT_CLASS_LANES8] = 8 * CT_LANES,
 };
 
@@ -86,8 +85,7 @@ uint32_t ct_low_slot(CtLow *l, CtSlotClass cls, uint32_t bytes, bool fixed) {
   if (!CT_LOW_GROW(l, slots, n_slots, cap_slots)) {
     return 0;
   }
-  l->slots[l->n_slots] = (CtLowSlot){.cls = cls, .fixed = fixed, .bytes = bytes,
-                                     .def = UINT32_MAX};
+  l->slots[l->n_slots] = (CtLowSlot){.cls = cls, .fixed = fixed, .bytes = bytes, .def = UINT32_MAX};
   return (uint32_t)l->n_slots++;
 }
 
@@ -95,8 +93,8 @@ static uint32_t temp(CtLow *l, CtSlotClass cls, bool fixed) {
   return ct_low_slot(l, cls, class_bytes[cls], fixed);
 }
 
-CtIn *ct_low_emit(CtLow *l, bool hoist, CtSimtOp op, uint32_t d, uint32_t a, uint32_t b,
-                  uint32_t c, int64_t imm) {
+CtIn *ct_low_emit(CtLow *l, bool hoist, CtSimtOp op, uint32_t d, uint32_t a, uint32_t b, uint32_t c,
+                  int64_t imm) {
   CtStream *s = hoist ? &l->prologue : &l->body;
   if (ct_grow(l->alloc, &s->in, &s->cap, s->n + 1, sizeof *s->in, NULL) != CT_OK ||
       ct_grow(l->alloc, &s->locs, &s->cap_locs, s->n + 1, sizeof *s->locs, NULL) != CT_OK) {
@@ -202,18 +200,12 @@ static uint32_t axis(CtLow *l, uint32_t slots[3], int64_t i, CtSlotClass cls) {
 static uint32_t leaf(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   switch ((CtOp)inst->op) {
-    case CT_OP_CONST:
-      return ct_low_const(l, const_value(inst));
-    case CT_OP_PARAM:
-      return param(l, inst);
-    case CT_OP_TID:
-      return axis(l, l->tid, inst->imm.i, CT_CLASS_LANES4);
-    case CT_OP_BID:
-      return axis(l, l->bid, inst->imm.i, CT_CLASS_SCALAR);
-    case CT_OP_GDIM:
-      return axis(l, l->gdim, inst->imm.i, CT_CLASS_SCALAR);
-    default:
-      CT_UNREACHABLE();
+    case CT_OP_CONST: return ct_low_const(l, const_value(inst));
+    case CT_OP_PARAM: return param(l, inst);
+    case CT_OP_TID: return axis(l, l->tid, inst->imm.i, CT_CLASS_LANES4);
+    case CT_OP_BID: return axis(l, l->bid, inst->imm.i, CT_CLASS_SCALAR);
+    case CT_OP_GDIM: return axis(l, l->gdim, inst->imm.i, CT_CLASS_SCALAR);
+    default: CT_UNREACHABLE();
   }
 }
 
@@ -330,17 +322,10 @@ static void lower_pure(CtLow *l, CtVal v) {
   bool hoist = ct_low_is(l, v, CT_INVARIANT);
   CtDtype t = (CtDtype)ct_inst(l->ir, inst->args[0])->type; /* that decides the row */
   switch ((CtOp)inst->op) {
-    case CT_OP_FMA:
-      lower_fma(l, v, hoist);
-      return;
-    case CT_OP_SELECT:
-      lower_select(l, v, hoist);
-      return;
-    case CT_OP_CAST:
-      lower_cast(l, v, hoist);
-      return;
-    default:
-      break;
+    case CT_OP_FMA: lower_fma(l, v, hoist); return;
+    case CT_OP_SELECT: lower_select(l, v, hoist); return;
+    case CT_OP_CAST: lower_cast(l, v, hoist); return;
+    default: break;
   }
   if (t == CT_bool) {
     lower_bool(l, v, hoist);
@@ -570,9 +555,9 @@ static void close_loop(CtLow *l, const CtFrame *f) {
   if (inst->op == CT_OP_LOOP) {
     EMIT(l, false, CT_SIMT_AGAIN, 0, 0, 0, top);
   } else {
-    CtSimtOp op = !varies(l, f->v)        ? CT_SIMT_NEXT
+    CtSimtOp op = !varies(l, f->v)       ? CT_SIMT_NEXT
                   : inst->type == CT_i32 ? CT_SIMT_LANES_NEXT_i32
-                                          : CT_SIMT_LANES_NEXT_i64;
+                                         : CT_SIMT_LANES_NEXT_i64;
     EMIT(l, false, op, l->slot_of[f->v], f->left, f->step, top);
   }
 }
@@ -597,8 +582,7 @@ static void lower_break(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   CtVal target = (CtVal)inst->imm.i;
   size_t i = l->n_frames;
-  while (i-- > 0 && l->frames[i].v != target) {
-  }
+  while (i-- > 0 && l->frames[i].v != target) {}
   const CtFrame *f = &l->frames[i];
   if (ct_low_is(l, target, CT_LAST)) {
     EMIT(l, false, CT_SIMT_EXIT, f->row + 1, l->n_rows, 0, outer_join(l));
@@ -647,10 +631,8 @@ static CtStatus lower_op(CtLow *l, CtVal v, CtErr *err) {
     case CT_OP_ESCAPE: return fail_escape(l, err);
     case CT_OP_SYNC_WARP: /* lanes are in step */
     case CT_OP_CP_FENCE:  /* copies are done at once */
-    case CT_OP_CP_WAIT:
-      break;
-    default:
-      CT_UNREACHABLE();
+    case CT_OP_CP_WAIT: break;
+    default: CT_UNREACHABLE();
   }
   return CT_OK;
 }

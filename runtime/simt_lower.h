@@ -18,11 +18,11 @@ typedef struct CtEvent {
 
 /* What is known of a value. */
 enum {
-  CT_VARYING = 1,    /* lanes may differ; else one scalar per warp */
-  CT_INVARIANT = 2,  /* depends on the launch and the thread only, and cannot fail */
-  CT_NEEDED = 4,     /* must be computed; addresses need only their terms */
-  CT_SPLITTING = 8,  /* a LOOP, FOR or BLOCK that some lanes may leave before others */
-  CT_LAST = 16       /* a BLOCK with nothing after it: to leave it is to end */
+  CT_VARYING = 1,   /* lanes may differ; else one scalar per warp */
+  CT_INVARIANT = 2, /* depends on the launch and the thread only, and cannot fail */
+  CT_NEEDED = 4,    /* must be computed; addresses need only their terms */
+  CT_SPLITTING = 8, /* a LOOP, FOR or BLOCK that some lanes may leave before others */
+  CT_LAST = 16      /* a BLOCK with nothing after it: to leave it is to end */
 };
 
 typedef enum CtSlotClass {
@@ -85,11 +85,11 @@ enum { CT_MEMO_BUCKETS = 1024 };
 
 typedef struct CtFrame {
   CtVal v;
-  uint32_t row;       /* of saved masks; unused by an IF on a scalar */
+  uint32_t row; /* of saved masks; unused by an IF on a scalar */
   bool is_scalar_if;
-  bool in_then;       /* of an IF with an else, before it */
+  bool in_then;                       /* of an IF with an else, before it */
   uint32_t on_else, on_next, on_exit; /* labels */
-  uint32_t loop;      /* index in loops, of LOOP and FOR */
+  uint32_t loop;                      /* index in loops, of LOOP and FOR */
   uint32_t construct;
   uint32_t left, step; /* FOR: slots of iterations left, and step */
 } CtFrame;
@@ -106,15 +106,15 @@ typedef struct CtLow {
   bool failed; /* out of memory */
   CtEvent *events;
   size_t n_events, cap_events;
-  uint8_t *flags;    /* by value */
+  uint8_t *flags;     /* by value */
   bool *is_divergent; /* by region: some lanes of a warp may be elsewhere, and come back */
-  uint32_t *slot_of; /* by value */
-  CtLowSlot *slots; /* [0] unused */
+  uint32_t *slot_of;  /* by value */
+  CtLowSlot *slots;   /* [0] unused */
   size_t n_slots, cap_slots;
   CtStream prologue, body;
   CtLoc loc;
   CtRegion region; /* of the instruction being lowered */
-  CtMemo *memos; /* [0] unused */
+  CtMemo *memos;   /* [0] unused */
   size_t n_memos, cap_memos;
   uint32_t buckets[CT_MEMO_BUCKETS];
   int32_t *labels; /* positions in the body; -1 until placed */
@@ -166,8 +166,8 @@ CtSlotClass ct_low_class(CtDtype t); /* of lanes of a type; masks for bool */
 uint32_t ct_low_const(CtLow *l, CtScalar v);
 uint32_t ct_low_scalar(CtLow *l, CtVal v); /* not for varying ones */
 uint32_t ct_low_lanes(CtLow *l, CtVal v);  /* lanes, or a mask for bool */
-CtIn *ct_low_emit(CtLow *l, bool hoist, CtSimtOp op, uint32_t d, uint32_t a, uint32_t b,
-                  uint32_t c, int64_t imm); /* NULL when out of memory */
+CtIn *ct_low_emit(CtLow *l, bool hoist, CtSimtOp op, uint32_t d, uint32_t a, uint32_t b, uint32_t c,
+                  int64_t imm); /* NULL when out of memory */
 bool ct_low_find(CtLow *l, const uint64_t key[4], uint32_t *slot);
 void ct_low_remember(CtLow *l, const uint64_t key[4], uint32_t slot, bool hoisted);
 CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) CT_NODISCARD; /* simt_views.c */

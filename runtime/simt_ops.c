@@ -39,7 +39,8 @@ static inline void put_i32(CtScalar *s, int32_t v) { s->i = v; }
 /* Lane i's bit of a mask, as the vectoriser likes it. */
 static const uint32_t lane_bits[CT_LANES] = {
 #define BITS4(n) 1u << (n), 1u << ((n) + 1), 1u << ((n) + 2), 1u << ((n) + 3)
-    BITS4(0), BITS4(4), BITS4(8), BITS4(12), BITS4(16), BITS4(20), BITS4(24), BITS4(28)
+    BITS4(0),  BITS4(4),  BITS4(8), BITS4(12), BITS4(16),
+    BITS4(20), BITS4(24), BITS4(28)
 #undef BITS4
 };
 
@@ -211,8 +212,8 @@ static bool has_zero_i32(const CtWarp *w, const int32_t *b, int *lane) {
 #define USE_S(x) x
 #define FMA(t)                                                                                     \
   HANDLER(FMA_##t##_sss) {                                                                         \
-    put_##t(SCALAR(in->d), FMA_##t(get_##t(SCALAR(in->a)), get_##t(SCALAR(in->b)),                 \
-                                   get_##t(SCALAR(in->c))));                                       \
+    put_##t(SCALAR(in->d),                                                                         \
+            FMA_##t(get_##t(SCALAR(in->a)), get_##t(SCALAR(in->b)), get_##t(SCALAR(in->c))));      \
     return in + 1;                                                                                 \
   }                                                                                                \
   FMA_FORM(t, vvv, DECL_V, USE_V, DECL_V, USE_V, DECL_V, USE_V)                                    \
@@ -237,11 +238,11 @@ static bool has_zero_i32(const CtWarp *w, const int32_t *b, int *lane) {
     MASK(in->d) = (expr);                                                                          \
     return in + 1;                                                                                 \
   }
-SCALAR_BOOL(LAND_s, a & b)
+SCALAR_BOOL(LAND_s, a &b)
 SCALAR_BOOL(LOR_s, a | b)
-MASK_BOOL(LAND_m, a & b)
+MASK_BOOL(LAND_m, a &b)
 MASK_BOOL(LOR_m, a | b)
-MASK_BOOL(LT_m, ~a & b)
+MASK_BOOL(LT_m, ~a &b)
 MASK_BOOL(LE_m, ~a | b)
 MASK_BOOL(EQ_m, ~(a ^ b))
 MASK_BOOL(NE_m, a ^ b)
@@ -400,7 +401,8 @@ static inline int64_t scalar_base(const CtIn *in, CtWarp *w) {
 
 /* Are all lanes of the pattern inside? Exact: see CtPattern. */
 static inline bool is_inside(const CtPattern *p, int64_t base, int64_t n) {
-  return (uint64_t)ADD_i64(base, p->lo) < (uint64_t)n && (uint64_t)ADD_i64(base, p->hi) < (uint64_t)n;
+  return (uint64_t)ADD_i64(base, p->lo) < (uint64_t)n &&
+         (uint64_t)ADD_i64(base, p->hi) < (uint64_t)n;
 }
 
 #define LOAD_U(t, T, PUT)                                                                          \
@@ -453,7 +455,8 @@ static inline char *address(const CtMem *m, int64_t off, int lane) {
 }
 
 /* The general path: every active lane checked, then moved. */
-static const CtIn *load_lanes(const CtIn *in, CtWarp *w, size_t bytes, const int64_t off[CT_LANES]) {
+static const CtIn *load_lanes(const CtIn *in, CtWarp *w, size_t bytes,
+                              const int64_t off[CT_LANES]) {
   const CtMem *m = &w->mem[buf_of(in)];
   char *d = CT_AT(char, w, in->d);
   int bad = find_outside(w, m, off);
@@ -630,7 +633,7 @@ static char *row(const CtIn *in, CtWarp *w, int64_t *off) {
     if (s == NULL) {                                                                               \
       return ct_simt_fail_bounds(w, in, ct_first_lane(w->mask), buf_of(in), off, false);           \
     }                                                                                              \
-    memcpy(CT_AT(char, w, in->d), s, bytes * CT_LANES);                                            \
+    memcpy(CT_AT(char, w, in->d), s, bytes *CT_LANES);                                             \
     return in + 1;                                                                                 \
   }                                                                                                \
   HANDLER(STORE_##bytes##_r) {                                                                     \

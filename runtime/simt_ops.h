@@ -67,15 +67,20 @@ typedef struct CtTable {
 /* A buffer as a warp sees it. */
 typedef struct CtMem {
   char *ptr;
-  int64_t n;            /* elements */
-  uint32_t elem_bytes;  /* from one element to the next: 32 lanes of them for registers */
-  uint32_t lane_bytes;  /* from one lane to the next: 0 except for registers */
+  int64_t n;           /* elements */
+  uint32_t elem_bytes; /* from one element to the next: 32 lanes of them for registers */
+  uint32_t lane_bytes; /* from one lane to the next: 0 except for registers */
 } CtMem;
 
 /* --- the program -------------------------------------------------------------------------------- */
 
 /* A static number, or a slot: a scalar, or lanes of i32 or i64. */
-typedef enum CtRefKind { CT_REF_STATIC, CT_REF_SCALAR, CT_REF_LANES_i32, CT_REF_LANES_i64 } CtRefKind;
+typedef enum CtRefKind {
+  CT_REF_STATIC,
+  CT_REF_SCALAR,
+  CT_REF_LANES_i32,
+  CT_REF_LANES_i64
+} CtRefKind;
 typedef struct CtRef {
   int64_t v; /* the number, or the slot */
   CtRefKind kind;
@@ -87,9 +92,9 @@ typedef struct CtTileLeaf {
 
 /* One mode of an operand (the whole of it except for GEMM), flattened. */
 typedef struct CtTileMode {
-  int64_t n;             /* elements; -1: known at run time only */
-  const CtTable *fixed;  /* static offsets, or NULL */
-  uint32_t table;        /* slot of the table made by TABLE, or 0 */
+  int64_t n;            /* elements; -1: known at run time only */
+  const CtTable *fixed; /* static offsets, or NULL */
+  uint32_t table;       /* slot of the table made by TABLE, or 0 */
   uint32_t n_leaves;
   CtTileLeaf *leaves;
 } CtTileMode;
@@ -97,7 +102,7 @@ typedef struct CtTileMode {
 typedef struct CtTileArg {
   uint32_t buf;
   CtSpace space;
-  uint32_t base;    /* scalar slot */
+  uint32_t base; /* scalar slot */
   int64_t imm;
   uint32_t pattern; /* slot; 0: no lane's offset differs, or see lanes */
   CtRef lanes;      /* of kind LANES: offsets by lane, instead of base, imm and pattern */
@@ -127,10 +132,10 @@ typedef struct CtSimtBuf {
   const char *name;
   CtSpace space;
   CtDtype dtype;
-  int64_t n;      /* elements; of a global one the launch says it */
-  uint32_t param; /* global */
-  uint32_t slot;  /* global: of the pointer */
-  uint32_t at;    /* shared: offset in the block's memory; register: slot */
+  int64_t n;       /* elements; of a global one the launch says it */
+  uint32_t param;  /* global */
+  uint32_t slot;   /* global: of the pointer */
+  uint32_t at;     /* shared: offset in the block's memory; register: slot */
   CtLayout layout; /* dynamic leaves have the number of a CtSlot as id; CT_ANY where not one */
 } CtSimtBuf;
 
@@ -151,12 +156,12 @@ struct CtSimtProgram {
   const char **chunks;
   uint32_t n_chunks;
   uint32_t warp_bytes, shared_bytes, scratch_bytes;
-  uint32_t saved_at;              /* rows of saved masks */
-  uint32_t mem_at;                /* CtMem by buffer */
-  uint32_t tid_at[3];             /* lanes; 0: not used */
-  uint32_t bid_at[3], gdim_at[3]; /* scalars */
-  uint32_t vars_at, vars_end;     /* zeroed for each block */
-  uint32_t regs_at, regs_end;     /* filled for each block */
+  uint32_t saved_at;                       /* rows of saved masks */
+  uint32_t mem_at;                         /* CtMem by buffer */
+  uint32_t tid_at[3];                      /* lanes; 0: not used */
+  uint32_t bid_at[3], gdim_at[3];          /* scalars */
+  uint32_t vars_at, vars_end;              /* zeroed for each block */
+  uint32_t regs_at, regs_end;              /* filled for each block */
   uint32_t scalars_at, masks_at, lanes_at; /* for the listing */
   uint32_t consts_at, n_consts;
   CtScalar *consts;
@@ -212,11 +217,11 @@ typedef struct CtSimtJob {
 
 typedef struct CtWorker {
   CtSimtJob *job;
-  int64_t block;     /* linear index */
+  int64_t block; /* linear index */
   int64_t bid[3];
-  char *warps;       /* n_warps times warp_bytes */
+  char *warps; /* n_warps times warp_bytes */
   char *shared;
-  char *scratch;     /* for packed operands */
+  char *scratch; /* for packed operands */
   CtFail fail;
 } CtWorker;
 
@@ -226,8 +231,8 @@ struct CtWarp {
   uint32_t *saved; /* rows of saved masks */
   const CtMem *mem;
   CtWorker *worker;
-  const CtIn *pc;  /* where a stopped warp goes on; NULL at its end */
-  int32_t index;   /* in the block */
+  const CtIn *pc; /* where a stopped warp goes on; NULL at its end */
+  int32_t index;  /* in the block */
 };
 
 #define CT_AT(type, w, at) ((type *)(void *)((char *)(w) + (at)))

@@ -13,38 +13,22 @@ static void print_slot(const CtSimtProgram *p, char role, uint32_t at, CtText *o
     return;
   }
   switch (role | 0x20) {
-    case 's':
-      ct_text_printf(out, "s%u", (at - p->scalars_at) / 8);
-      break;
-    case 'm':
-      ct_text_printf(out, "m%u", (at - p->masks_at) / 4);
-      break;
+    case 's': ct_text_printf(out, "s%u", (at - p->scalars_at) / 8); break;
+    case 'm': ct_text_printf(out, "m%u", (at - p->masks_at) / 4); break;
     case 'p':
-    case 't':
-      ct_text_printf(out, "%c%u", role | 0x20, (at - p->vars_end) / 8);
-      break;
-    default:
-      ct_text_printf(out, "v%u", (at - p->lanes_at) / 128);
-      break;
+    case 't': ct_text_printf(out, "%c%u", role | 0x20, (at - p->vars_end) / 8); break;
+    default: ct_text_printf(out, "v%u", (at - p->lanes_at) / 128); break;
   }
 }
 
 static void print_field(const CtSimtProgram *p, char role, uint32_t value, uint32_t pos,
                         CtText *out) {
   switch (role) {
-    case 'b':
-      ct_text_puts(out, p->bufs[value & BUF_MASK].name);
-      break;
+    case 'b': ct_text_puts(out, p->bufs[value & BUF_MASK].name); break;
     case 'k':
-    case 'r':
-      ct_text_printf(out, "%s%u", role == 'r' ? "row" : "", value);
-      break;
-    case 'l':
-      ct_text_printf(out, "-> %u", pos + value);
-      break;
-    default:
-      print_slot(p, role, value, out);
-      break;
+    case 'r': ct_text_printf(out, "%s%u", role == 'r' ? "row" : "", value); break;
+    case 'l': ct_text_printf(out, "-> %u", pos + value); break;
+    default: print_slot(p, role, value, out); break;
   }
 }
 

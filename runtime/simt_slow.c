@@ -49,14 +49,10 @@ void ct_simt_pattern_i32(const int32_t *lanes, CtPattern *p) {
 /* The number that a reference stands for, in one lane. */
 static int64_t value_of(const CtWarp *w, CtRef r, int lane) {
   switch (r.kind) {
-    case CT_REF_STATIC:
-      return r.v;
-    case CT_REF_SCALAR:
-      return CT_CAT(CtScalar, w, r.v)->i;
-    case CT_REF_LANES_i32:
-      return CT_CAT(int32_t, w, r.v)[lane];
-    case CT_REF_LANES_i64:
-      return CT_CAT(int64_t, w, r.v)[lane];
+    case CT_REF_STATIC: return r.v;
+    case CT_REF_SCALAR: return CT_CAT(CtScalar, w, r.v)->i;
+    case CT_REF_LANES_i32: return CT_CAT(int32_t, w, r.v)[lane];
+    case CT_REF_LANES_i64: return CT_CAT(int64_t, w, r.v)[lane];
   }
   CT_UNREACHABLE();
 }
@@ -122,8 +118,7 @@ static int64_t mode_offset(const Slow *s, const CtTileMode *m, int64_t e) {
   if (m->fixed != NULL) {
     return m->fixed->off[e];
   }
-  return m->table != 0 ? CT_CAT(CtTable, s->w, m->table)->off[e]
-                       : leaf_offset(s->w, m, s->lane, e);
+  return m->table != 0 ? CT_CAT(CtTable, s->w, m->table)->off[e] : leaf_offset(s->w, m, s->lane, e);
 }
 
 /* Elements of a mode in this lane. */
@@ -164,7 +159,10 @@ static CtScalar read_as(CtDtype t, const char *p) {
     case CT_f64: memcpy(&v.f64, p, sizeof v.f64); break;
     case CT_f32: memcpy(&v.f32, p, sizeof v.f32); break;
     case CT_i64: memcpy(&v.i, p, sizeof v.i); break;
-    case CT_i32: memcpy(&i, p, sizeof i); v.i = i; break;
+    case CT_i32:
+      memcpy(&i, p, sizeof i);
+      v.i = i;
+      break;
     case CT_bool: v.i = *p != 0; break;
     case CT_VOID:
     case CT_DTYPE_COUNT: CT_UNREACHABLE();
@@ -302,18 +300,10 @@ static void slow_elementwise(Slow *s) {
 
 static void slow_lane(Slow *s) {
   switch (s->t->op) {
-    case CT_OP_COPY:
-      slow_copy(s);
-      break;
-    case CT_OP_FILL:
-      slow_fill(s);
-      break;
-    case CT_OP_AXPBY:
-      slow_axpby(s);
-      break;
-    default:
-      (s->t->elementwise ? slow_elementwise : slow_gemm)(s);
-      break;
+    case CT_OP_COPY: slow_copy(s); break;
+    case CT_OP_FILL: slow_fill(s); break;
+    case CT_OP_AXPBY: slow_axpby(s); break;
+    default: (s->t->elementwise ? slow_elementwise : slow_gemm)(s); break;
   }
 }
 

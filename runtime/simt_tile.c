@@ -45,8 +45,7 @@ static const CtPattern register_lanes = {
             16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31},
 };
 /* The same element for all lanes. */
-static const CtPattern no_lanes = {
-    .kind = {CT_SAME, CT_SAME, CT_SAME, CT_SAME, CT_SAME, CT_SAME}};
+static const CtPattern no_lanes = {.kind = {CT_SAME, CT_SAME, CT_SAME, CT_SAME, CT_SAME, CT_SAME}};
 
 static inline const CtTileOp *tile_of(const CtIn *in, const CtWarp *w) {
   return &w->worker->job->program->tiles[in->imm];
@@ -109,8 +108,8 @@ static int64_t *count_by(int64_t n, int64_t step, int64_t *out) {
 static char *gemm_offsets(Gemm *g, const Side *a, const Side *b, const Side *c, char *scratch) {
   int64_t *at = (int64_t *)(void *)scratch;
   bool pack_a = a->kind == CT_GATHER, pack_b = b->kind == CT_GATHER;
-  g->am = pack_a ? count_by(g->m, g->k * CT_VEC_BYTES, at)
-                 : scale_offsets(a->off, g->m, a->scale, at);
+  g->am =
+      pack_a ? count_by(g->m, g->k * CT_VEC_BYTES, at) : scale_offsets(a->off, g->m, a->scale, at);
   g->cm = scale_offsets(c->off, g->m, c->scale, at += g->m);
   g->bn = pack_b ? count_by(g->n, g->k * CT_VEC_BYTES, at += g->m)
                  : scale_offsets(b->off, g->n, b->scale, at += g->m);
@@ -136,8 +135,7 @@ static char *gemm_offsets(Gemm *g, const Side *a, const Side *b, const Side *c, 
 #include "simt_tile_type.h"
 
 const CtHandler TABLE_NAME[CT_SIMT_OP_COUNT] = {
-    [CT_SIMT_COPY_4] = COPY_f32,       [CT_SIMT_COPY_8] = COPY_f64,
-    [CT_SIMT_FILL_4] = FILL_f32,       [CT_SIMT_FILL_8] = FILL_f64,
-    [CT_SIMT_AXPBY_f32] = AXPBY_f32,   [CT_SIMT_AXPBY_f64] = AXPBY_f64,
-    [CT_SIMT_GEMM_f32] = GEMM_f32,     [CT_SIMT_GEMM_f64] = GEMM_f64,
+    [CT_SIMT_COPY_4] = COPY_f32,   [CT_SIMT_COPY_8] = COPY_f64,     [CT_SIMT_FILL_4] = FILL_f32,
+    [CT_SIMT_FILL_8] = FILL_f64,   [CT_SIMT_AXPBY_f32] = AXPBY_f32, [CT_SIMT_AXPBY_f64] = AXPBY_f64,
+    [CT_SIMT_GEMM_f32] = GEMM_f32, [CT_SIMT_GEMM_f64] = GEMM_f64,
 };

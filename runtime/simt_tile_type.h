@@ -196,12 +196,12 @@ static void N(pack)(const Side *s, int64_t n_rows, int64_t n_k, const int64_t *p
 static const CtIn *N(GEMM)(const CtIn *in, CtWarp *w) {
   const CtTileOp *t = tile_of(in, w);
   Side a, b, c;
-  if (!resolve(w, &t->dst, LEVEL, &c) || c.kind != CT_CONTIGUOUS ||
-      !resolve(w, &t->a, LEVEL, &a) || !resolve(w, &t->b, LEVEL, &b)) {
+  if (!resolve(w, &t->dst, LEVEL, &c) || c.kind != CT_CONTIGUOUS || !resolve(w, &t->a, LEVEL, &a) ||
+      !resolve(w, &t->b, LEVEL, &b)) {
     return ct_simt_tile_slow(in, w);
   }
-  Gemm g = {.m = mode_of(w, &t->a, 0)->n, .n = mode_of(w, &t->b, 0)->n,
-            .k = mode_of(w, &t->a, 1)->n};
+  Gemm g = {
+      .m = mode_of(w, &t->a, 0)->n, .n = mode_of(w, &t->b, 0)->n, .k = mode_of(w, &t->a, 1)->n};
   char *packs = gemm_offsets(&g, &a, &b, &c, w->worker->scratch);
   char *pack_b = packs + (a.kind == CT_GATHER ? g.m * g.k * CT_VEC_BYTES : 0);
   for (int i = 0; i < CT_LANES; i += WIDTH) {

@@ -47,8 +47,8 @@ static void flatten(CtLow *l, CtLayout layout, CtTileMode *m) {
   }
   for (uint32_t i = 0; i < layout.shape->len; i++) {
     if (layout.shape[i].rank == CT_LEAF && !ct_is_const(layout.shape[i].i, 1)) {
-      m->leaves[m->n_leaves++] = (CtTileLeaf){ref_of(l, layout.shape[i].i),
-                                              ref_of(l, layout.stride[i].i)};
+      m->leaves[m->n_leaves++] =
+          (CtTileLeaf){ref_of(l, layout.shape[i].i), ref_of(l, layout.stride[i].i)};
     }
   }
 }
@@ -190,12 +190,12 @@ static const struct {
   CtDtype type;
   CtSimtOp row;
 } fast_rows[] = {
-    {CT_OP_COPY, CT_f32, CT_SIMT_COPY_4},      {CT_OP_COPY, CT_i32, CT_SIMT_COPY_4},
-    {CT_OP_COPY, CT_f64, CT_SIMT_COPY_8},      {CT_OP_COPY, CT_i64, CT_SIMT_COPY_8},
-    {CT_OP_FILL, CT_f32, CT_SIMT_FILL_4},      {CT_OP_FILL, CT_i32, CT_SIMT_FILL_4},
-    {CT_OP_FILL, CT_f64, CT_SIMT_FILL_8},      {CT_OP_FILL, CT_i64, CT_SIMT_FILL_8},
-    {CT_OP_AXPBY, CT_f32, CT_SIMT_AXPBY_f32},  {CT_OP_AXPBY, CT_f64, CT_SIMT_AXPBY_f64},
-    {CT_OP_GEMM, CT_f32, CT_SIMT_GEMM_f32},    {CT_OP_GEMM, CT_f64, CT_SIMT_GEMM_f64},
+    {CT_OP_COPY, CT_f32, CT_SIMT_COPY_4},     {CT_OP_COPY, CT_i32, CT_SIMT_COPY_4},
+    {CT_OP_COPY, CT_f64, CT_SIMT_COPY_8},     {CT_OP_COPY, CT_i64, CT_SIMT_COPY_8},
+    {CT_OP_FILL, CT_f32, CT_SIMT_FILL_4},     {CT_OP_FILL, CT_i32, CT_SIMT_FILL_4},
+    {CT_OP_FILL, CT_f64, CT_SIMT_FILL_8},     {CT_OP_FILL, CT_i64, CT_SIMT_FILL_8},
+    {CT_OP_AXPBY, CT_f32, CT_SIMT_AXPBY_f32}, {CT_OP_AXPBY, CT_f64, CT_SIMT_AXPBY_f64},
+    {CT_OP_GEMM, CT_f32, CT_SIMT_GEMM_f32},   {CT_OP_GEMM, CT_f64, CT_SIMT_GEMM_f64},
 };
 
 static CtSimtOp fast_row(CtOp op, CtDtype type) {
@@ -244,9 +244,8 @@ static CtStatus check_operands(const CtLow *l, const CtInst *inst, CtDtype type,
 CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtTile *tile = inst->u.tile;
-  CtTileOp t = {.op = (CtOp)inst->op,
-                .dtype = l->ir->bufs[tile->dst.buf].dtype,
-                .contract = l->ir->contract};
+  CtTileOp t = {
+      .op = (CtOp)inst->op, .dtype = l->ir->bufs[tile->dst.buf].dtype, .contract = l->ir->contract};
   CtStatus status = check_operands(l, inst, t.dtype, err);
   if (status != CT_OK) {
     return status;

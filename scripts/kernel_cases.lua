@@ -1,6 +1,6 @@
 -- kernel_cases.lua: runs the acceptance cases of the front end, every .lua file of a folder, on the
--- current device: `cuttle scripts/kernel_cases.lua DIR`. The folder's README describes the fields of
--- a case. Prints TAP and then, as its last line, "N passed, N failed".
+-- current device: `cuttle scripts/kernel_cases.lua DIR`. The folder's README describes the fields
+-- of a case. Prints TAP and then, as its last line, "N passed, N failed".
 local dir = arg[1] or error("usage: cuttle scripts/kernel_cases.lua DIR")
 
 local types = { f32 = f32, f64 = f64, i32 = i32, i64 = i64, bool = bool }

@@ -53,29 +53,29 @@ static CuResult result(const char *name) {
   return CT_CUDA_SUCCESS;
 }
 
-#define CHECK                       \
-  do {                              \
-    CuResult r_ = result(__func__); \
-    if (r_ != CT_CUDA_SUCCESS) {    \
-      return r_;                    \
-    }                               \
+#define CHECK                                                                                      \
+  do {                                                                                             \
+    CuResult r_ = result(__func__);                                                                \
+    if (r_ != CT_CUDA_SUCCESS) {                                                                   \
+      return r_;                                                                                   \
+    }                                                                                              \
   } while (0)
 
 /* Calls that need a current context. */
-#define IN_CONTEXT                                \
-  do {                                            \
-    CHECK;                                        \
-    if (depth == 0 || stack[depth - 1] == NULL) { \
-      return 201;                                 \
-    }                                             \
+#define IN_CONTEXT                                                                                 \
+  do {                                                                                             \
+    CHECK;                                                                                         \
+    if (depth == 0 || stack[depth - 1] == NULL) {                                                  \
+      return 201;                                                                                  \
+    }                                                                                              \
   } while (0)
 
-#define SYNCHRONOUS                      \
-  do {                                   \
-    IN_CONTEXT;                          \
-    if (fake.fault != CT_CUDA_SUCCESS) { \
-      return fake.fault;                 \
-    }                                    \
+#define SYNCHRONOUS                                                                                \
+  do {                                                                                             \
+    IN_CONTEXT;                                                                                    \
+    if (fake.fault != CT_CUDA_SUCCESS) {                                                           \
+      return fake.fault;                                                                           \
+    }                                                                                              \
   } while (0)
 
 CuResult cuInit(unsigned flags) {

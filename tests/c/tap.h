@@ -63,9 +63,9 @@ static inline int done_testing(void) {
 #define OK(cond, ...) tap_ok((cond), __FILE__, __LINE__, __VA_ARGS__)
 
 #define IS_STR(got, want, ...) tap_is_str((got), (want), __FILE__, __LINE__, tap_name(__VA_ARGS__))
-#define IS_INT(got, want, ...) \
+#define IS_INT(got, want, ...)                                                                     \
   tap_is_int((long long)(got), (long long)(want), __FILE__, __LINE__, tap_name(__VA_ARGS__))
-#define HAS_STR(got, part, ...) \
+#define HAS_STR(got, part, ...)                                                                    \
   tap_has_str((got), (part), __FILE__, __LINE__, tap_name(__VA_ARGS__))
 #define SKIP(n, why) tap_skip((n), (why))
 

@@ -133,23 +133,23 @@ static void give_offset(Result *o, CtInt offset) {
 
 /* --- operations -------------------------------------------------------------------------------- */
 
-#define LAYOUT_OF(name, call)                \
-  static void op_##name(Row *r, Result *o) { \
-    CtLayout l = {NULL, NULL};               \
-    CtStatus st = call;                      \
-    give_layout(r, o, st, l);                \
+#define LAYOUT_OF(name, call)                                                                      \
+  static void op_##name(Row *r, Result *o) {                                                       \
+    CtLayout l = {NULL, NULL};                                                                     \
+    CtStatus st = call;                                                                            \
+    give_layout(r, o, st, l);                                                                      \
   }
-#define TUPLE_OF(name, call)                 \
-  static void op_##name(Row *r, Result *o) { \
-    CtTuple t = NULL;                        \
-    CtStatus st = call;                      \
-    give_tuple(r, o, st, t);                 \
+#define TUPLE_OF(name, call)                                                                       \
+  static void op_##name(Row *r, Result *o) {                                                       \
+    CtTuple t = NULL;                                                                              \
+    CtStatus st = call;                                                                            \
+    give_tuple(r, o, st, t);                                                                       \
   }
-#define INT_OF(name, call)                   \
-  static void op_##name(Row *r, Result *o) { \
-    CtInt i = ct_int(0);                     \
-    CtStatus st = call;                      \
-    give_int(r, o, st, i);                   \
+#define INT_OF(name, call)                                                                         \
+  static void op_##name(Row *r, Result *o) {                                                       \
+    CtInt i = ct_int(0);                                                                           \
+    CtStatus st = call;                                                                            \
+    give_int(r, o, st, i);                                                                         \
   }
 
 static CtInt start(Row *r) { return ct_int(number(r, "start", 1)); }
@@ -350,11 +350,11 @@ static void op_weakly_congruent(Row *r, Result *o) {
   give_bool(o, ct_weakly_congruent(tuple(r, "a"), tuple(r, "b")));
 }
 
-#define BOOL_OF(name, call)                  \
-  static void op_##name(Row *r, Result *o) { \
-    bool b = false;                          \
-    o->status = call;                        \
-    give_bool(o, b);                         \
+#define BOOL_OF(name, call)                                                                        \
+  static void op_##name(Row *r, Result *o) {                                                       \
+    bool b = false;                                                                                \
+    o->status = call;                                                                              \
+    give_bool(o, b);                                                                               \
   }
 
 BOOL_OF(compatible, ct_compatible(&r->cx, tuple(r, "a"), tuple(r, "b"), &b, &r->err))
@@ -369,7 +369,7 @@ typedef struct Op {
   int passed, failed, refused; /* refused: of the passed, those that may be and were */
 } Op;
 
-#define OP(name) \
+#define OP(name)                                                                                   \
   { #name, op_##name, 0, 0, 0 }
 static const Op op_list[] = {
     OP(make_layout),

@@ -25,11 +25,11 @@
 
 /* {====== Our declarations are the headers', row by row, when the program compiles ====== */
 
-#define SAME_TYPE(ours, theirs) \
+#define SAME_TYPE(ours, theirs)                                                                    \
   _Static_assert(__builtin_types_compatible_p(ours, theirs), #ours " is " #theirs)
-#define SAME_SIZE(ours, theirs) \
+#define SAME_SIZE(ours, theirs)                                                                    \
   _Static_assert(sizeof(ours) == sizeof(theirs) && _Alignof(ours) == _Alignof(theirs), #ours)
-#define SAME_PLACE(ours, field, theirs, their_field) \
+#define SAME_PLACE(ours, field, theirs, their_field)                                               \
   _Static_assert(offsetof(ours, field) == offsetof(theirs, their_field), #ours "." #field)
 
 #define X(name, value) _Static_assert((long long)(name) == CT_##name, #name);

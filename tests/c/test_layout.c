@@ -68,11 +68,11 @@ static const char *show_at(CtStatus st, CtLayout l, CtInt offset) {
 }
 
 /* A function that gives the text of a layout that `call` makes in l. */
-#define TEXT_OF(name, params, call) \
-  static const char *name params {  \
-    CtLayout l = {NULL, NULL};      \
-    CtStatus st = call;             \
-    return show(st, l);             \
+#define TEXT_OF(name, params, call)                                                                \
+  static const char *name params {                                                                 \
+    CtLayout l = {NULL, NULL};                                                                     \
+    CtStatus st = call;                                                                            \
+    return show(st, l);                                                                            \
   }
 
 TEXT_OF(parsed, (const char *s), ct_layout_parse(&arena, s, strlen(s), &l, &err))

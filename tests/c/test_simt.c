@@ -219,10 +219,11 @@ static void test_barrier_mismatch(void) {
   ct_ir_end(&k->ir, c);
   lower(&r);
   IS_INT(run(&r, 1), CT_EINVAL, "warps at two barriers are an error");
-  IS_STR(message(&r.err),
-         "two.lua:3: sync_threads: thread (0,0,0) of block (0,0,0) waits at line 3, thread (32,0,0) "
-         "at line 5; all threads of a block must reach the same sync_threads",
-         "and names both lines");
+  IS_STR(
+      message(&r.err),
+      "two.lua:3: sync_threads: thread (0,0,0) of block (0,0,0) waits at line 3, thread (32,0,0) "
+      "at line 5; all threads of a block must reach the same sync_threads",
+      "and names both lines");
   done(&r);
 
   kit_begin(k, "early", 0, 64, 1);
@@ -269,9 +270,10 @@ static void test_bounds(void) {
   CtSimtEngine *e = open_engine(3);
   int wrong = 0;
   for (int j = 0; j < 50; j++) {
-    wrong += run_on(&r, e) != CT_EINVAL ||
-             strcmp(message(&r.err), "saxpy.lua:12: out of bounds: write of x at (50), extent (50), "
-                                     "by thread (18,0,0) of block (1,0,0)") != 0;
+    wrong +=
+        run_on(&r, e) != CT_EINVAL ||
+        strcmp(message(&r.err), "saxpy.lua:12: out of bounds: write of x at (50), extent (50), "
+                                "by thread (18,0,0) of block (1,0,0)") != 0;
   }
   if (!IS_INT(wrong, 0, "of many failing blocks and lanes the first one is reported, always")) {
     tap_diag("%s", message(&r.err));
@@ -292,7 +294,8 @@ static void test_bounds_matrix(bool row_major) {
   CtView C = tensor(k, "C", CT_f32, "(?,?)", row_major ? "(?,1)" : "(1,?)");
   CtVal j = add(k, tid(k, 1), num(k, 60));
   at(k, 4);
-  CtTuple c = row_major ? crd2(k, dyn(k, j), dyn(k, tid(k, 0))) : crd2(k, dyn(k, tid(k, 0)), dyn(k, j));
+  CtTuple c =
+      row_major ? crd2(k, dyn(k, j), dyn(k, tid(k, 0))) : crd2(k, dyn(k, tid(k, 0)), dyn(k, j));
   store_at(k, C, c, f32(k, 1));
   lower(&r);
   give(&r, 0, data, 64 * 64, (int64_t[]){64, 64, 64});
@@ -376,8 +379,9 @@ static void test_bounds_everywhere(void) {
                            "(27,0,0) of block (0,0,0)");
   expect_bounds(read_one, "k.lua:9: out of bounds: read of g at (99), extent (32), by thread "
                           "(21,0,0) of block (0,0,0)");
-  expect_bounds(gather, "k.lua:10: out of bounds: write of g at (36), extent (32), by thread (6,0,0) "
-                        "of block (0,0,0)");
+  expect_bounds(gather,
+                "k.lua:10: out of bounds: write of g at (36), extent (32), by thread (6,0,0) "
+                "of block (0,0,0)");
 }
 
 /* --- other errors ------------------------------------------------------------------------------------------ */
@@ -469,7 +473,8 @@ static void build_endless(Kit *k, int kind) {
   CtVal far = i32_of(k, "far");
   CtView x = tensor(k, "x", CT_i32, "(?)", "(1)");
   CtVal stop = kind == 1 ? add(k, far, tid(k, 0)) : far;
-  CtVal loop = kind == 2 ? ct_ir_loop(&k->ir) : ct_ir_for(&k->ir, num(k, 0), stop, num(k, 1), 0, "i");
+  CtVal loop =
+      kind == 2 ? ct_ir_loop(&k->ir) : ct_ir_for(&k->ir, num(k, 0), stop, num(k, 1), 0, "i");
   CtVal var = ct_ir_var(&k->ir, CT_i32, "v");
   ct_ir_set(&k->ir, var, kind == 2 ? far : loop);
   ct_ir_end(&k->ir, loop);

@@ -16,13 +16,42 @@ typedef union Val {
 } Val;
 
 static const double float_values[] = {
-    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, 7.0, -7.25, 1e-40, -3e-42, 1e-310, 1e38,
-    -1e38, 3.4e38, INFINITY, -INFINITY, NAN, 1.0 / 3, 2147483647.0, 2147483648.0, -2147483649.0,
-    9.3e18, -9.3e18, 1e300, 16777217.0, 0.1, -1e9, 88.7};
-static const int64_t int_values[] = {
-    0, 1, -1, 2, -2, 3, -3, 5, 7, -7, 31, 32, 33, 63, 64, -31, -32, -33, -64, INT32_MAX, INT32_MIN,
-    INT32_MIN + 1, INT64_MAX, INT64_MIN, INT64_MIN + 1, 1000003, -1000003, 1 << 24, (1 << 24) + 1,
-    (1LL << 53) + 1, 4294967296LL, 255};
+    0.0,           -0.0,   1.0,      -1.0,      0.5,        -0.5,    1.5,          2.5,
+    -2.5,          3.0,    7.0,      -7.25,     1e-40,      -3e-42,  1e-310,       1e38,
+    -1e38,         3.4e38, INFINITY, -INFINITY, NAN,        1.0 / 3, 2147483647.0, 2147483648.0,
+    -2147483649.0, 9.3e18, -9.3e18,  1e300,     16777217.0, 0.1,     -1e9,         88.7};
+static const int64_t int_values[] = {0,
+                                     1,
+                                     -1,
+                                     2,
+                                     -2,
+                                     3,
+                                     -3,
+                                     5,
+                                     7,
+                                     -7,
+                                     31,
+                                     32,
+                                     33,
+                                     63,
+                                     64,
+                                     -31,
+                                     -32,
+                                     -33,
+                                     -64,
+                                     INT32_MAX,
+                                     INT32_MIN,
+                                     INT32_MIN + 1,
+                                     INT64_MAX,
+                                     INT64_MIN,
+                                     INT64_MIN + 1,
+                                     1000003,
+                                     -1000003,
+                                     1 << 24,
+                                     (1 << 24) + 1,
+                                     (1LL << 53) + 1,
+                                     4294967296LL,
+                                     255};
 
 static int value_of(CtDtype t, int i, Val *v) {
   switch (t) {
@@ -153,10 +182,10 @@ static int64_t ref_int(CtOp op, int64_t a, int64_t b, int width) {
       q = (Wide)a / b;
       q -= (Wide)a % b != 0 && (a < 0) != (b < 0);
       return (int64_t)(op == CT_OP_FLOORDIV ? q : (Wide)a - q * b);
-    case CT_OP_NEG: return (int64_t)-(Wide)a;
+    case CT_OP_NEG: return (int64_t) - (Wide)a;
     case CT_OP_MIN: return a < b ? a : b;
     case CT_OP_MAX: return a < b ? b : a;
-    case CT_OP_ABS: return a < 0 ? (int64_t)-(Wide)a : a;
+    case CT_OP_ABS: return a < 0 ? (int64_t) - (Wide)a : a;
     case CT_OP_AND: return a & b;
     case CT_OP_OR: return a | b;
     case CT_OP_XOR: return a ^ b;
@@ -201,7 +230,7 @@ static Val ref_cast(CtDtype to, CtDtype from, Val a) {
 
 typedef struct Case {
   CtOp op;
-  CtDtype type;   /* of the operands (of SELECT: of the last two) */
+  CtDtype type; /* of the operands (of SELECT: of the last two) */
   CtDtype result;
 } Case;
 
@@ -237,8 +266,7 @@ static CtVal apply(Kit *k, Case c, const CtVal v[3]) {
     case 1:
       return c.op == CT_OP_CAST ? ct_ir_cast(&k->ir, v[0], c.result)
                                 : ct_ir_unary(&k->ir, c.op, v[0]);
-    case 2:
-      return ct_ir_binary(&k->ir, c.op, v[0], v[1]);
+    case 2: return ct_ir_binary(&k->ir, c.op, v[0], v[1]);
     default:
       return c.op == CT_OP_FMA ? ct_ir_fma(&k->ir, v[0], v[1], v[2])
                                : ct_ir_select(&k->ir, v[0], v[1], v[2]);
@@ -255,7 +283,7 @@ static CtSimtProgram *build(Case c, CtIr *keep) {
   at(&k, 1);
   for (int j = 0; j < n_args; j++) {
     in[j] = tensor(&k, in_names[j], operand_type(c, j), "(?)", "(1)");
-    CtFacts any = operand_type(c, j) == CT_i32 ? (CtFacts){INT32_MIN, INT32_MAX, 1}
+    CtFacts any = operand_type(c, j) == CT_i32    ? (CtFacts){INT32_MIN, INT32_MAX, 1}
                   : operand_type(c, j) == CT_bool ? (CtFacts){0, 1, 1}
                                                   : (CtFacts){INT64_MIN, INT64_MAX, 1};
     scalar[j] = ct_ir_number(&k.ir, p_names[j], operand_type(c, j), any);
@@ -339,8 +367,8 @@ static int compare(Case c, const Data *d, const Val scalar[3], CtDtype show, con
       if (!same(c.result, got, want) && wrong++ == 0) {
         tap_diag("%s: %s %s form %d: (%g %g %g) (%lld %lld %lld): got %g %lld, want %g %lld", isa,
                  ct_ops[c.op].text, ct_dtypes[show].name, f, v[0].f64, v[1].f64, v[2].f64,
-                 (long long)v[0].i, (long long)v[1].i, (long long)v[2].i, got.f64,
-                 (long long)got.i, want.f64, (long long)want.i);
+                 (long long)v[0].i, (long long)v[1].i, (long long)v[2].i, got.f64, (long long)got.i,
+                 want.f64, (long long)want.i);
       }
     }
   }
@@ -377,8 +405,8 @@ static int run_case(Case c, CtSimtEngine *e, const CtIr *ir, const CtSimtProgram
         to_slot(param->dtype, scalar[j], &slots[param->first_slot]);
       }
     }
-    CtSimtLaunch launch = {.grid = {(d->n + BLOCK - 1) / BLOCK, 1, 1}, .slots = slots,
-                           .n_elems = n_elems};
+    CtSimtLaunch launch = {
+        .grid = {(d->n + BLOCK - 1) / BLOCK, 1, 1}, .slots = slots, .n_elems = n_elems};
     CtErr err = {0};
     if (ct_simt_run(e, p, &launch, &err) != CT_OK) {
       tap_diag("%s", err.msg);
@@ -412,18 +440,33 @@ static void test_case(Case c, CtSimtEngine *const *engines, int n_engines) {
 
 static bool takes(CtOp op, CtDtype t) {
   switch (op) {
-    case CT_OP_DIV: case CT_OP_FMA: case CT_OP_POW: case CT_OP_SQRT: case CT_OP_RSQRT:
-    case CT_OP_EXP: case CT_OP_EXP2: case CT_OP_LOG: case CT_OP_LOG2: case CT_OP_SIN:
-    case CT_OP_COS: case CT_OP_TANH: case CT_OP_FLOOR: case CT_OP_CEIL:
-      return ct_is_float(t);
-    case CT_OP_AND: case CT_OP_OR: case CT_OP_XOR: case CT_OP_SHL: case CT_OP_SHR: case CT_OP_NOT:
-      return ct_is_int(t);
-    case CT_OP_LAND: case CT_OP_LOR: case CT_OP_LNOT:
-      return t == CT_bool;
-    case CT_OP_EQ: case CT_OP_NE: case CT_OP_SELECT:
-      return true;
-    default:
-      return t != CT_bool;
+    case CT_OP_DIV:
+    case CT_OP_FMA:
+    case CT_OP_POW:
+    case CT_OP_SQRT:
+    case CT_OP_RSQRT:
+    case CT_OP_EXP:
+    case CT_OP_EXP2:
+    case CT_OP_LOG:
+    case CT_OP_LOG2:
+    case CT_OP_SIN:
+    case CT_OP_COS:
+    case CT_OP_TANH:
+    case CT_OP_FLOOR:
+    case CT_OP_CEIL: return ct_is_float(t);
+    case CT_OP_AND:
+    case CT_OP_OR:
+    case CT_OP_XOR:
+    case CT_OP_SHL:
+    case CT_OP_SHR:
+    case CT_OP_NOT: return ct_is_int(t);
+    case CT_OP_LAND:
+    case CT_OP_LOR:
+    case CT_OP_LNOT: return t == CT_bool;
+    case CT_OP_EQ:
+    case CT_OP_NE:
+    case CT_OP_SELECT: return true;
+    default: return t != CT_bool;
   }
 }
 
@@ -440,10 +483,12 @@ static void test_soft_fma(void) {
       seed = seed * 6364136223846793005u + 1442695040888963407u;
       v[j].bits = (uint32_t)(seed >> 32);
       if (i % 2 == 0 && j == 2) { /* about as large as the product, of any sign */
-        v[2].f = ldexpf(v[0].f * v[1].f, (int)(v[2].bits % 50) - 25) * (v[2].bits & 64 ? -1.f : 1.f);
+        v[2].f =
+            ldexpf(v[0].f * v[1].f, (int)(v[2].bits % 50) - 25) * (v[2].bits & 64 ? -1.f : 1.f);
       }
     }
-    Val got = {.f32 = FMA_f32(v[0].f, v[1].f, v[2].f)}, want = {.f32 = fmaf(v[0].f, v[1].f, v[2].f)};
+    Val got = {.f32 = FMA_f32(v[0].f, v[1].f, v[2].f)},
+        want = {.f32 = fmaf(v[0].f, v[1].f, v[2].f)};
     if (!same(CT_f32, got, want) && wrong++ == 0) {
       tap_diag("fma(%a, %a, %a): got %a, want %a", (double)v[0].f, (double)v[1].f, (double)v[2].f,
                (double)got.f32, (double)want.f32);

@@ -46,7 +46,9 @@ static CtVal in_offset(Gen *g) {
   switch (random_below(4)) {
     case 0: return op2(k, CT_OP_FLOORMOD, add(k, tid(k, 0), num(k, random_below(9))), num(k, N_IN));
     case 1: return num(k, random_below(N_IN));
-    case 2: return add(k, op2(k, CT_OP_FLOORMOD, tid(k, 0), num(k, 8)), mul(k, masked(g, g->param, 3), num(k, 5)));
+    case 2:
+      return add(k, op2(k, CT_OP_FLOORMOD, tid(k, 0), num(k, 8)),
+                 mul(k, masked(g, g->param, 3), num(k, 5)));
     default: return masked(g, expr(g, 2), N_IN - 1);
   }
 }
@@ -99,11 +101,13 @@ static CtVal expr(Gen *g, int depth) {
     case 0: return keep(g, ct_ir_load(&k->ir, g->in.buf, in_offset(g)));
     case 1: return keep(g, ct_ir_load(&k->ir, g->out.buf, own_offset(g)));
     case 2: return keep(g, ct_ir_load(&k->ir, g->frag.buf, frag_offset(g)));
-    case 3: return keep(g, ct_ir_select(&k->ir, condition(g), expr(g, depth - 1), expr(g, depth - 1)));
+    case 3:
+      return keep(g, ct_ir_select(&k->ir, condition(g), expr(g, depth - 1), expr(g, depth - 1)));
     case 4: return op2(k, CT_OP_FLOORDIV, expr(g, depth - 1), num(k, 1 + random_below(9)));
     case 5: return leaf_expr(g);
-    default: return keep(g, op2(k, ops[random_below(CT_ARRAY_LEN(ops))], expr(g, depth - 1),
-                                expr(g, depth - 1)));
+    default:
+      return keep(
+          g, op2(k, ops[random_below(CT_ARRAY_LEN(ops))], expr(g, depth - 1), expr(g, depth - 1)));
   }
 }
 
@@ -225,8 +229,7 @@ static void generate(Gen *g, uint64_t seed, int64_t block) {
   for (int j = 0; j < PER_THREAD; j++) {
     ct_ir_store(&k->ir, g->frag.buf, num(k, j), add(k, tid(k, 0), num(k, j)));
   }
-  while (g->budget > 0 && statements(g, 0)) {
-  }
+  while (g->budget > 0 && statements(g, 0)) {}
   for (int v = 0; v < N_VARS; v++) {
     ct_ir_store(&k->ir, g->out.buf, add(k, g->own, num(k, v)), ct_ir_get(&k->ir, g->vars[v]));
   }
@@ -433,7 +436,8 @@ int main(int argc, char **argv) {
     static const int blocks[] = {32, 64, 7, 50, 1, 96};
     int block = blocks[seed % CT_ARRAY_LEN(blocks)];
     generate(&g, seed, block);
-    bool right = agrees(&g, engines[seed % 2], 1 + (int)(seed % 3), block, (int32_t)(seed * 5 % 23));
+    bool right =
+        agrees(&g, engines[seed % 2], 1 + (int)(seed % 3), block, (int32_t)(seed * 5 % 23));
     if (!right) {
       wrong++;
       tap_diag("seed %llu, block of %d", (unsigned long long)seed, block);

@@ -52,8 +52,7 @@ static CtVal pattern_val(Kit *k, int pattern) {
     case 2: return num(k, 3);
     case 3: return op2(k, CT_OP_FLOORMOD, mul(k, t, num(k, 5)), num(k, 7));
     case 4: return op2(k, CT_OP_FLOORMOD, t, num(k, 32));
-    default:
-      return op2(k, CT_OP_FLOORMOD, op2(k, CT_OP_FLOORDIV, t, num(k, 4)), num(k, 8));
+    default: return op2(k, CT_OP_FLOORMOD, op2(k, CT_OP_FLOORDIV, t, num(k, 4)), num(k, 8));
   }
 }
 
@@ -137,19 +136,22 @@ static CtSimtProgram *build(const Problem *p, CtIr *keep) {
   ct_ir_end(&k.ir, from);
   ct_ir_effect(&k.ir, CT_OP_BARRIER, 0);
   at(&k, 3);
-  CtVal some = p->divergent ? ct_ir_if(&k.ir, lt(&k, op2(&k, CT_OP_FLOORMOD, tid(&k, 0), num(&k, 3)),
-                                                  num(&k, 2)))
-                            : 0;
+  CtVal some =
+      p->divergent
+          ? ct_ir_if(&k.ir, lt(&k, op2(&k, CT_OP_FLOORMOD, tid(&k, 0), num(&k, 3)), num(&k, 2)))
+          : 0;
   CtView a = operand(&k, p, 0, shared, stride[0]), b = operand(&k, p, 1, shared, stride[1]);
   CtLayout lc = matrix(&k, p->m, p->n, ct_int(1), ct_int(p->m), p->elementwise);
-  CtView c = p->shared_c ? ct_ir_shared(&k.ir, "sc", p->type,
-                                        matrix(&k, p->block, p->m * p->n, ct_int(1),
-                                               ct_int(p->block + 1), false))
-                         : ct_ir_fragment(&k.ir, "c", p->type, lc);
+  CtView c =
+      p->shared_c
+          ? ct_ir_shared(&k.ir, "sc", p->type,
+                         matrix(&k, p->block, p->m * p->n, ct_int(1), ct_int(p->block + 1), false))
+          : ct_ir_fragment(&k.ir, "c", p->type, lc);
   if (p->shared_c) {
-    c = moved(&k, c, matrix(&k, p->m, p->n, ct_int(p->block + 1), ct_int(p->m * (p->block + 1)),
-                            p->elementwise),
-              dyn(&k, tid(&k, 0)), "c");
+    c = moved(
+        &k, c,
+        matrix(&k, p->m, p->n, ct_int(p->block + 1), ct_int(p->m * (p->block + 1)), p->elementwise),
+        dyn(&k, tid(&k, 0)), "c");
   }
   at(&k, 4);
   CtVal start = ct_ir_cast(&k.ir, tid(&k, 0), p->type);
@@ -158,7 +160,8 @@ static CtSimtProgram *build(const Problem *p, CtIr *keep) {
   kit_must(&k, ct_ir_gemm(&k.ir, a, b, c, CT_GEMM_COLUMNS, &k.err));
   at(&k, 6);
   CtVal own = mul(&k, tid(&k, 0), num(&k, p->m * p->n));
-  CtView x = moved(&k, X, matrix(&k, p->m * p->n, 1, ct_int(1), ct_int(1), true), dyn(&k, own), "x");
+  CtView x =
+      moved(&k, X, matrix(&k, p->m * p->n, 1, ct_int(1), ct_int(1), true), dyn(&k, own), "x");
   CtVal by = p->varying_alpha ? ct_ir_binary(&k.ir, CT_OP_MUL, alpha, start) : alpha;
   kit_must(&k, ct_ir_axpby(&k.ir, by, x, constant(&k, p->type, 3), c, &k.err));
   at(&k, 7);
@@ -199,8 +202,8 @@ static CtSimtProgram *build(const Problem *p, CtIr *keep) {
         }                                                                                          \
         int e = m + n * p->m;                                                                      \
         T y = MUL_##S((T)3, c);                                                                    \
-        out[e] = IS_FLOAT && p->contract ? MULADD(alpha, x[e], y)                                  \
-                                         : ADD_##S(MUL_##S(alpha, x[e]), y);                       \
+        out[e] =                                                                                   \
+            IS_FLOAT && p->contract ? MULADD(alpha, x[e], y) : ADD_##S(MUL_##S(alpha, x[e]), y);   \
       }                                                                                            \
     }                                                                                              \
   }
@@ -220,21 +223,24 @@ static void fill_random(CtDtype t, void *p, size_t n) {
   }
 }
 
-static void run_plain(const Problem *p, const void *s, const void *x, CtSlotValue alpha, void *out) {
+static void run_plain(const Problem *p, const void *s, const void *x, CtSlotValue alpha,
+                      void *out) {
   for (int t = 0; t < p->block; t++) {
     size_t own = (size_t)(t * p->m * p->n);
     if (p->divergent && t % 3 == 2) {
       continue;
     }
     switch (p->type) {
-      case CT_f32: thread_f32(p, t, s, (const float *)x + own, alpha.f32, (float *)out + own); break;
-      case CT_f64: thread_f64(p, t, s, (const double *)x + own, alpha.f64, (double *)out + own); break;
+      case CT_f32:
+        thread_f32(p, t, s, (const float *)x + own, alpha.f32, (float *)out + own);
+        break;
+      case CT_f64:
+        thread_f64(p, t, s, (const double *)x + own, alpha.f64, (double *)out + own);
+        break;
       case CT_i32:
         thread_i32(p, t, s, (const int32_t *)x + own, (int32_t)alpha.i, (int32_t *)out + own);
         break;
-      default:
-        thread_i64(p, t, s, (const int64_t *)x + own, alpha.i, (int64_t *)out + own);
-        break;
+      default: thread_i64(p, t, s, (const int64_t *)x + own, alpha.i, (int64_t *)out + own); break;
     }
   }
 }

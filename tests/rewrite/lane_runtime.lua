@@ -20,7 +20,7 @@ function M.new()
   local frames = {}         -- the stack
   local dead = false        -- nothing is recorded: the region was left
   local gone                -- the frame that the lane has jumped out of, or nil
-  local kept, receiver
+  local kept
 
   local function is(x, mt) return getmetatable(x) == mt end
 
