@@ -12,7 +12,8 @@ typedef struct CtSimtProgram CtSimtProgram; /* a lowered kernel, immutable, usab
 
 /* n_threads 0: one per core that this process may use. isa NULL: the best this CPU has, else "base",
    "avx2", "avx512" (an error where the CPU lacks it). */
-CtStatus ct_simt_open(CtAlloc alloc, int n_threads, const char *isa, CtSimtEngine **out, CtErr *err) CT_NODISCARD;
+CtStatus ct_simt_open(CtAlloc alloc, int n_threads, const char *isa, CtSimtEngine **out,
+                      CtErr *err) CT_NODISCARD;
 void ct_simt_close(CtSimtEngine *e);
 int ct_simt_threads(const CtSimtEngine *e);
 const char *ct_simt_isa(const CtSimtEngine *e);
@@ -24,12 +25,14 @@ void ct_simt_print(const CtSimtProgram *p, CtText *out); /* the bytecode, for pe
 typedef struct CtSimtLaunch {
   int64_t grid[3];
   const CtSlotValue *slots; /* all slots of the IR, in order; pointers are host memory */
-  const int64_t *n_elems;   /* per param of the IR: elements that the tensor's pointer may touch; 0 for numbers */
+  const int64_t *
+      n_elems; /* per param of the IR: elements that the tensor's pointer may touch; 0 for numbers */
   const volatile int *interrupt; /* becomes nonzero to stop; may be NULL */
 } CtSimtLaunch;
 
 /* Runs to completion. An out-of-bounds access, a deadlock or an interrupt stops all blocks; the error
    names tensor, coordinate, thread, block and script line. */
-CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch *launch, CtErr *err) CT_NODISCARD;
+CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch *launch,
+                     CtErr *err) CT_NODISCARD;
 
 #endif
