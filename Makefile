@@ -113,9 +113,9 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(VARIANT_OBJ) $(BUILD)/gen/stdlib.o
 PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 DEVICE_BIN := $(DEVICE_SRC:%.c=$(BUILD)/%)
-# What fuzz targets reach: readers of texts and files, which need no engine and no Lua.
+# What fuzz targets reach: readers of texts and files, which need no engine and no Lua state.
 FUZZ_OBJ := $(filter-out $(VARIANT_OBJ) $(BUILD)/runtime/simt% $(BUILD)/runtime/emit%,\
-	$(filter $(BUILD)/runtime/%,$(LIB_OBJ)))
+	$(filter $(BUILD)/runtime/% $(BUILD)/interp/lua_% $(BUILD)/interp/rewrite%,$(LIB_OBJ)))
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 EMBED_BIN := $(EMBED_SRC:%.c=$(BUILD)/%)
 ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) \
