@@ -33,17 +33,23 @@ static bool is_identifier(const char *s) {
   return ok;
 }
 
-/* "matmul_12" for a function at line 12 of dir/matmul.lua. */
+/* "matmul_12" for a function at line 12 of dir/matmul.lua; "string_return_1_1" for one of the chunk
+   `[string "return 1"]`. */
 static void push_default_name(lua_State *L, const Kernel *k) {
-  char name[160];
+  char name[sizeof k->chunk + 1];
   const char *base = strrchr(k->chunk, '/');
   base = base == NULL ? k->chunk : base + 1;
-  int n = snprintf(name, sizeof name, "%s%.*s_%d", isalpha((unsigned char)*base) ? "" : "k",
-                   (int)strcspn(base, "."), base, k->line);
-  for (int i = 0; i < n && i < (int)sizeof name; i++) {
-    name[i] = isalnum((unsigned char)name[i]) ? name[i] : '_';
+  size_t n = 0;
+  for (const char *p = base; *p != '\0' && *p != '.'; p++) {
+    if (isalnum((unsigned char)*p)) {
+      name[n++] = *p;
+    } else if (n > 0 && name[n - 1] != '_') {
+      name[n++] = '_';
+    }
   }
-  lua_pushstring(L, name);
+  n -= n > 0 && name[n - 1] == '_';
+  name[n] = '\0';
+  lua_pushfstring(L, "%s%s_%d", isalpha((unsigned char)name[0]) ? "" : "k", name, k->line);
 }
 
 static bool bool_option(lua_State *L, int table, const char *name, bool default_value) {
