@@ -8,9 +8,15 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tap.h"
+
+static void pause_ms(long ms) {
+  struct timespec t = {.tv_nsec = ms * 1000000};
+  nanosleep(&t, NULL);
+}
 
 enum { WAIT_MS = 20000, SEEN_BYTES = 64 * 1024 };
 
@@ -117,14 +123,14 @@ static void test_session(const char *program, const char *history) {
   is_seen(&s, "> ", "goes on");
   type(&s, "while true do end\n");
   is_seen(&s, "while true do end", "runs an endless loop");
-  usleep(300 * 1000);
+  pause_ms(300);
   type(&s, "\003");
   is_seen(&s, "interrupted", "which Ctrl-C stops");
   is_seen(&s, "> ", "and goes on");
   type(&s, "kernel('spin', function(x) while x[0] == 0.0 do end end)"
            "{grid = 1, block = 32}(zeros(f32, 1))\n");
   is_seen(&s, "zeros(f32, 1))", "runs an endless kernel");
-  usleep(500 * 1000);
+  pause_ms(500);
   type(&s, "\003");
   is_seen(&s, "interrupted", "which Ctrl-C stops, too");
   is_seen(&s, "> ", "and goes on");
