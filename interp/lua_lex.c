@@ -7,9 +7,9 @@
 enum { MAX_TEXT = 1 << 30, FIRST_BUCKETS = 256 };
 
 static const char *const kind_texts[LX_KIND_COUNT] = {
-#define LX_TEXT(id, text) [LX_##id] = "'" text "'",
-    LX_WORDS(LX_TEXT) LX_MARKS(LX_TEXT)
-#undef LX_TEXT
+#define LX_WORD(id, text) [LX_##id] = "'" text "'",
+#define LX_MARK(id, text) [LX_##id] = "'" text "'",
+#include "lua_tokens.def"
     [LX_NAME] = "a name",
     [LX_NUMBER] = "a number",
     [LX_STRING] = "a string",
@@ -20,20 +20,14 @@ typedef struct Word {
   LxKind kind;
 } Word;
 
-/* Longest first where one is the beginning of another. */
 static const Word marks[] = {
-    {"...", LX_DOTS}, {"..", LX_CONCAT}, {"==", LX_EQ},     {"~=", LX_NE},      {"<=", LX_LE},
-    {">=", LX_GE},    {"<<", LX_SHL},    {">>", LX_SHR},    {"//", LX_IDIV},    {"::", LX_DCOLON},
-    {"+", LX_PLUS},   {"-", LX_MINUS},   {"*", LX_STAR},    {"/", LX_SLASH},    {"%", LX_PERCENT},
-    {"^", LX_CARET},  {"#", LX_HASH},    {"&", LX_AMP},     {"~", LX_TILDE},    {"|", LX_PIPE},
-    {"<", LX_LT},     {">", LX_GT},      {"=", LX_ASSIGN},  {"(", LX_LPAREN},   {")", LX_RPAREN},
-    {"{", LX_LBRACE}, {"}", LX_RBRACE},  {"[", LX_LBRACKET}, {"]", LX_RBRACKET}, {";", LX_SEMI},
-    {":", LX_COLON},  {",", LX_COMMA},   {".", LX_DOT}};
+#define LX_MARK(id, text) {text, LX_##id},
+#include "lua_tokens.def"
+};
 
 static const Word words[] = {
 #define LX_WORD(id, text) {text, LX_##id},
-    LX_WORDS(LX_WORD)
-#undef LX_WORD
+#include "lua_tokens.def"
 };
 
 typedef struct Lexer {

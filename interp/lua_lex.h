@@ -1,28 +1,15 @@
-/* lua_lex.h: the lexer of Lua 5.4: text to an array of tokens. Every token knows where it stands, so
-   that a rewriter can copy, replace or drop exactly it. Names are interned: two names are equal when
-   their LxSym pointers are. Accepts exactly the tokens that Lua 5.4 accepts. */
+/* lua_lex.h: the lexer of Lua 5.4: text to an array of tokens. Every token knows where it stands,
+   so that a rewriter can copy, replace or drop exactly it. Names are interned: two names are equal
+   when their LxSym pointers are. Accepts exactly the tokens that Lua 5.4 accepts. */
 #ifndef CT_LUA_LEX_H
 #define CT_LUA_LEX_H
 
 #include "runtime/arena.h"
 
-/* Reserved words first, in alphabetical order; then other tokens. Columns: enumerator, text. */
-#define LX_WORDS(X)                                                                                \
-  X(AND, "and") X(BREAK, "break") X(DO, "do") X(ELSE, "else") X(ELSEIF, "elseif") X(END, "end")    \
-  X(FALSE, "false") X(FOR, "for") X(FUNCTION, "function") X(GOTO, "goto") X(IF, "if") X(IN, "in")  \
-  X(LOCAL, "local") X(NIL, "nil") X(NOT, "not") X(OR, "or") X(REPEAT, "repeat")                    \
-  X(RETURN, "return") X(THEN, "then") X(TRUE, "true") X(UNTIL, "until") X(WHILE, "while")
-#define LX_MARKS(X)                                                                                \
-  X(PLUS, "+") X(MINUS, "-") X(STAR, "*") X(SLASH, "/") X(PERCENT, "%") X(CARET, "^") X(HASH, "#") \
-  X(AMP, "&") X(TILDE, "~") X(PIPE, "|") X(SHL, "<<") X(SHR, ">>") X(IDIV, "//") X(EQ, "==")       \
-  X(NE, "~=") X(LE, "<=") X(GE, ">=") X(LT, "<") X(GT, ">") X(ASSIGN, "=") X(LPAREN, "(")          \
-  X(RPAREN, ")") X(LBRACE, "{") X(RBRACE, "}") X(LBRACKET, "[") X(RBRACKET, "]") X(DCOLON, "::")   \
-  X(SEMI, ";") X(COLON, ":") X(COMMA, ",") X(DOT, ".") X(CONCAT, "..") X(DOTS, "...")
-
 typedef enum LxKind {
-#define LX_ENUM(id, text) LX_##id,
-  LX_WORDS(LX_ENUM) LX_MARKS(LX_ENUM)
-#undef LX_ENUM
+#define LX_WORD(id, text) LX_##id,
+#define LX_MARK(id, text) LX_##id,
+#include "lua_tokens.def"
   LX_NAME,
   LX_NUMBER,
   LX_STRING,
@@ -36,8 +23,8 @@ typedef struct LxSym { /* an interned name */
   const char *s;       /* NUL-terminated */
   uint32_t len;
   uint32_t hash;
-  struct LxSym *next;  /* in its hash chain */
-  struct LpVar *var;   /* the parser's: innermost visible local of this name, or NULL */
+  struct LxSym *next; /* in its hash chain */
+  struct LpVar *var;  /* the parser's: innermost visible local of this name, or NULL */
 } LxSym;
 
 typedef struct LxToken {
@@ -62,8 +49,8 @@ typedef struct LxTokens {
 /* The one LxSym of a name, made in `arena` (that of lx_run) if new; NULL when out of memory. */
 LxSym *lx_intern(CtArena *arena, LxTokens *t, const char *s, size_t len);
 
-/* Cuts `text` into tokens; names live in `arena`, the rest until lx_clear. text must live as long. A
-   text of 1 GiB or more is refused. Errors: CT_EINVAL with the line; then *out holds nothing. */
+/* Cuts `text` into tokens; names live in `arena`, the rest until lx_clear. text must live as long.
+   A text of 1 GiB or more is refused. Errors: CT_EINVAL with the line; then *out holds nothing. */
 CtStatus lx_run(CtArena *arena, const char *text, size_t len, const char *chunk, LxTokens *out,
                 CtErr *err) CT_NODISCARD;
 void lx_clear(LxTokens *t, CtAlloc alloc);

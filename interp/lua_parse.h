@@ -20,13 +20,13 @@ typedef enum LpRole { LP_LOCAL, LP_PARAM, LP_LOOP } LpRole; /* what declares it 
 struct LpVar { /* a local variable */
   LxSym *sym;
   LpFunc *func;
-  LpVar *next;      /* in its function, in order of declaration */
-  LpVar *outer;     /* the local of the same name that it hides, or NULL */
-  LpVar *hiders;    /* locals of its function that hide it directly, through next_hider */
+  LpVar *next;   /* in its function, in order of declaration */
+  LpVar *outer;  /* the local of the same name that it hides, or NULL */
+  LpVar *hiders; /* locals of its function that hide it directly, through next_hider */
   LpVar *next_hider;
-  LpTok tok;        /* its name where it is declared; LP_NO_TOK for self */
-  LpTok from, to;   /* tokens in which it is visible: from <= t < to */
-  uint32_t index;   /* in its function */
+  LpTok tok;      /* its name where it is declared; LP_NO_TOK for self */
+  LpTok from, to; /* tokens in which it is visible: from <= t < to */
+  uint32_t index; /* in its function */
   LpAttrib attrib;
   LpRole role;
   LpExp *init;      /* of a <const> whose initialiser is a constant: it has no upvalue. Else NULL */
@@ -59,9 +59,9 @@ struct LpExp {
   LpExpKind kind;
   LpTok tok, last, op; /* first and last token; that of the operator */
   LpExp *a, *b;
-  LpExp *list;  /* arguments, table items */
-  LpExp *next;  /* in a list */
-  LpExp *up;    /* scratch: the expression whose left operand this is */
+  LpExp *list; /* arguments, table items */
+  LpExp *next; /* in a list */
+  LpExp *up;   /* scratch: the expression whose left operand this is */
   LpVar *var;
   LpFunc *func;
   bool is_const; /* made of literals, operators and constant <const> locals only */
@@ -70,21 +70,21 @@ struct LpExp {
 
 typedef enum LpStatKind {
   LP_EMPTY,
-  LP_DECL,       /* local vars = exps */
-  LP_LOCALFUNC,  /* local function var exps */
-  LP_ASSIGN,     /* targets = exps */
-  LP_CALLSTAT,   /* exps */
-  LP_DO,         /* body */
-  LP_WHILE,      /* exps, body */
-  LP_REPEAT,     /* body, exps */
-  LP_IF,         /* arms; else_body or NULL */
-  LP_FORNUM,     /* vars, exps, body */
-  LP_FORIN,      /* vars, exps, body */
-  LP_FUNCSTAT,   /* function targets exps: the name is an expression, o:m an LP_METHOD */
-  LP_RETURN,     /* exps */
-  LP_BREAK,      /* target: the loop */
-  LP_GOTO,       /* target: the label */
-  LP_LABEL       /* sym */
+  LP_DECL,      /* local vars = exps */
+  LP_LOCALFUNC, /* local function var exps */
+  LP_ASSIGN,    /* targets = exps */
+  LP_CALLSTAT,  /* exps */
+  LP_DO,        /* body */
+  LP_WHILE,     /* exps, body */
+  LP_REPEAT,    /* body, exps */
+  LP_IF,        /* arms; else_body or NULL */
+  LP_FORNUM,    /* vars, exps, body */
+  LP_FORIN,     /* vars, exps, body */
+  LP_FUNCSTAT,  /* function targets exps: the name is an expression, o:m an LP_METHOD */
+  LP_RETURN,    /* exps */
+  LP_BREAK,     /* target: the loop */
+  LP_GOTO,      /* target: the label */
+  LP_LABEL      /* sym */
 } LpStatKind;
 
 typedef struct LpArm { /* of an if */
@@ -98,11 +98,11 @@ typedef struct LpArm { /* of an if */
 struct LpStat {
   LpStatKind kind;
   LpTok tok, last;
-  LpTok mid;        /* 'do' of while and for, '=' or 'in' of for, 'until', '=' of an assignment */
+  LpTok mid; /* 'do' of while and for, '=' or 'in' of for, 'until', '=' of an assignment */
   LpStat *next;
-  LpBlock *block;   /* that it stands in */
-  uint32_t index;   /* in its block */
-  LpVar *vars;      /* the first that it declares; the others follow through next */
+  LpBlock *block; /* that it stands in */
+  uint32_t index; /* in its block */
+  LpVar *vars;    /* the first that it declares; the others follow through next */
   uint32_t n_vars;
   LpExp *targets, *exps;
   LpBlock *body, *else_body;
@@ -130,9 +130,9 @@ struct LpFunc {
   LpFunc *parent; /* NULL for the chunk itself */
   LpFunc *next;   /* of the chunk, in order of number */
   uint32_t number;
-  LpTok tok;      /* 'function' */
+  LpTok tok;              /* 'function' */
   LpTok open, close, end; /* '(' and ')' of the parameters, 'end' */
-  LpVar *vars;    /* all, parameters (with self) first */
+  LpVar *vars;            /* all, parameters (with self) first */
   uint32_t n_vars, n_params;
   bool is_vararg, is_method;
   LpBlock *body;
@@ -149,7 +149,8 @@ typedef struct LpChunk {
   LxSym *env; /* the name _ENV, if the text has it; the chunk's own is no local */
 } LpChunk;
 
-/* Parses into *c, which lp_clear frees (on failure it holds nothing). text and name must stay alive. */
+/* Parses into *c, which lp_clear frees (on failure it holds nothing). text and name must stay
+   alive. */
 CtStatus lp_parse(CtAlloc alloc, const char *text, size_t len, const char *name, LpChunk *c,
                   CtErr *err) CT_NODISCARD;
 void lp_clear(LpChunk *c);
@@ -163,8 +164,7 @@ static inline bool lp_is_multi(const LpExp *e) {
 }
 
 static inline bool lp_is_loop(const LpStat *s) {
-  return s->kind == LP_WHILE || s->kind == LP_REPEAT || s->kind == LP_FORNUM ||
-         s->kind == LP_FORIN;
+  return s->kind == LP_WHILE || s->kind == LP_REPEAT || s->kind == LP_FORNUM || s->kind == LP_FORIN;
 }
 
 #endif

@@ -12,9 +12,8 @@
 enum { MAX_NAMES = 195 };
 
 const char *const rw_fn_names[RW_FN_COUNT] = {
-#define RW_NAME(id, name) [RW_##id] = name,
-    RW_FNS(RW_NAME)
-#undef RW_NAME
+#define RW_FN_ROW(id, name) [RW_##id] = name,
+#include "rewrite_fns.def"
 };
 
 /* {==== the chunk ==== */
@@ -121,7 +120,8 @@ typedef struct Consts { /* outer constants that the wrapper declares, in order o
 
 static CtStatus add_const(Rw *w, Consts *list, const LpVar *v);
 
-/* The constants that a constant expression uses. Its left spine may be long, the rest is shallow. */
+/* The constants that a constant expression uses. Its left spine may be long, the rest is shallow.
+   */
 static CtStatus add_consts_of(Rw *w, Consts *list, const LpExp *e) {
   CtStatus st = CT_OK;
   for (; e != NULL && st == CT_OK; e = e->a) {
@@ -143,8 +143,8 @@ static CtStatus add_const(Rw *w, Consts *list, const LpVar *v) {
   if (at < list->n && list->items[at] == v) {
     return CT_OK;
   }
-  CtStatus st = ct_grow(w->c->alloc, &list->items, &list->cap, list->n + 1, sizeof *list->items,
-                        w->err);
+  CtStatus st =
+      ct_grow(w->c->alloc, &list->items, &list->cap, list->n + 1, sizeof *list->items, w->err);
   if (st != CT_OK) {
     return st;
   }

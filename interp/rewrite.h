@@ -1,151 +1,167 @@
-/* rewrite.h: plain Lua source in, traceable Lua source out. Given the text of a chunk and one of its
-   functions, writes a *wrapper chunk* whose function does what the original does, with every piece
-   of control flow, comparison, logic, call, index and assignment routed through *runtime
+/* rewrite.h: plain Lua source in, traceable Lua source out. Given the text of a chunk and one of
+   its functions, writes a *wrapper chunk* whose function does what the original does, with every
+   piece of control flow, comparison, logic, call, index and assignment routed through *runtime
    functions*. Under a runtime in which every value is static the wrapper's function behaves as the
-   original; under the tracing runtime (front.c) it records a kernel. This module is text to text: it
-   knows no lua_State, runs nothing, and keeps every line where it was.
+   original; under the tracing runtime (front.c) it records a kernel. This module is text to text:
+   it knows no lua_State, runs nothing, and keeps every line where it was.
 
    The wrapper is
-     local <prefix>if, <prefix>r, ... = ...        the runtime functions that it uses
-     local <upvalue names>                          to be joined, by name, with the original's
-     return function(<parameters>) ... end          on the original's lines
+     local R_if, R_r, ... = ...                 the runtime functions that it uses
+     local W <const> = 4                        copies of constants of the host
+     local a, b                                 upvalues, to be joined with the original's by name
+     return function(<parameters>) ... end      on the original's lines
    so: load it, call it with the runtime functions of RwInfo.fns in that order (or, when
    RwInfo.in_table, with one table of all of them by name), and for each upvalue of the result whose
-   name is an upvalue of the original, lua_upvaluejoin. Outer <const> locals with constant
-   initialisers are copied, since Lua gives them no upvalue. The prefix occurs nowhere in the chunk.
+   name is that of an upvalue of the original, lua_upvaluejoin. The prefix R_ is another where a
+   name of the chunk contains it.
 
    # The contract of the runtime functions
-   "static" below: an ordinary Lua value; "run-time": a value that the kernel computes. A function
-   must treat a missing argument as nil and ignore surplus ones. It raises errors at the position of
-   its caller (level 1), since lua_compare, lua_gettable and lua_call add none. Where no trace is
-   active (a converted function called later on the host) everything is static. `desc` is what Lua's own messages
-   put in parentheses, e.g. "local 't'", "global 'f'", "field 'x'", "upvalue 'n'", or nil.
+
+   "static" is an ordinary Lua value, "run-time" a value that the kernel computes. A function must
+   treat a missing argument as nil and ignore surplus ones. It raises errors at the position of its
+   caller (level 1), since lua_compare, lua_gettable and lua_call add none. Where no trace is active
+   (a converted function is called on the host) everything is static. `desc` is what Lua's own
+   messages put in parentheses, "local 't'", "global 'f'", "field 'x'", "upvalue 'n'", or nil.
 
    ## Frames
-   The state of a trace is a stack of frames *per coroutine*: func, arm, rloop (loop of the kernel),
-   sloop (loop that runs while tracing), mark (region of a forward goto), logic (right side of
-   and/or). All but logic are ended by a to-be-closed value: the fourth value of a generic for, or a
-   `local x <close>`; a static one that needs nothing to be done may be nil. So they end on every way
-   out: end, break, goto, return, error, coroutine.close. Closing a frame drops all frames above it (logic frames
-   of an expression that raised). A frame is *pending* once a run-time exit to it was emitted. The region is *dead* after an emitted exit until the innermost frame that some
-   live path can reach: nothing is recorded there; the code here sees to it that nothing is traced
-   there, by asking dead().
-   "Plain" for a jump means: no run-time arm or logic, no rloop and no pending frame lies between the
-   jump and its target. The target itself counts too where it is an rloop (brk), and where results
-   were recorded for it already (ret): they must be joined.
+   The state of a trace is a stack of frames *per coroutine*: func, arm (run-time if), rloop (a loop
+   of the kernel), sloop (a loop that runs while tracing), mark (region of a forward goto), logic
+   (right side of and, or). All but logic are ended by a to-be-closed value: the fourth value of a
+   generic for, or a `local x <close>`; one that needs nothing to be done may be nil. So they end on
+   every way out: end, break, goto, return, error, coroutine.close. Closing a frame drops all frames
+   above it: those of an expression that raised.
+   A frame is *pending* once a run-time exit to it was emitted. The region is *dead* behind an
+   emitted exit, up to the innermost frame whose end some live path can reach: nothing is recorded
+   there, and the rewritten code asks dead() so as not to run there at all.
+   A jump is *plain*, a jump of Lua, where no run-time arm or logic, no rloop and no pending frame
+   lies between it and its target. The target itself counts too where it is an rloop (brk), and
+   where results were recorded for it already (ret), since they must be joined.
 
    ## Functions
-     func(name, is_kernel) -> F    `local _f <close> = func("tree", false)` opens every function.
-              name: as written ("o:m") or nil. Checks the depth of recursion. is_kernel only in the
-              function that was asked for as RW_KERNEL.
-     ret(F, ...) -> boolean        `if ret(F, e...) then return retv(F) end`, for all returns of a
-              function that returns from inside a construct. Plain: keep the values, true. Else:
-              record them as a result, emit an exit of F, false (dead). A kernel with values: error.
-     retv(F) -> ...                the values that ret kept.
-     leave(F) -> ...               `return leave(F)`, the fall off the end of such a function: joins the recorded results
-              with "no values" if this point is live. Nothing recorded: returns nothing.
-     A function without such returns has only func and plain returns: then nothing is pending in F.
+   func(name, is_kernel) -> F
+     `local f <close> = func("tree", false)` opens every function. name: as written ("o:m"), or nil.
+     Checks the depth of recursion. is_kernel only in the function that was asked for as RW_KERNEL.
+   ret(F, ...) -> boolean
+     `if ret(F, e...) then return retv(F) end`: every return of a function that returns from inside
+     a construct. Plain: keeps the values; true. Else records them as a result and emits an exit of
+     F; false. For a kernel values are an error.
+   retv(F) -> ...
+     The values that ret kept.
+   leave(F) -> ...
+     `return leave(F)`, where such a function falls off its end: joins the recorded results, with
+     "no values" if this point is live. Where nothing was recorded, returns nothing.
 
    ## If
-     if(n, has_else, c) -> iter, state, control, frame
-              `for k, q in if(n, has_else, c1) do if q then <promotions> end if k == 1 then .. end end`
-              n conditions. The iterator yields k: arm i is 2i - 1, condition i > 1 is 2i - 2, else
-              is 2n. After yielding the number of a condition it is told its value by
-     ei(c)    on the same frame. Static: yield just the numbers that Lua would visit. Run-time: yield
-              the arm, then go on inside an else region with the next number, to the end; n conditions
-              nest n regions. Where has_else is false 2n must not be yielded.
-              q: nil while the construct is static; once it is run-time the frame (any true value that p
-              knows), at least on the first turn of each region. Only there when names need promotion.
-              Arms that all end dead leave the enclosing region dead.
+   if(n, has_else, c) -> iter, state, control, frame
+     `for k, q in if(n, has_else, c1) do if q then PROMOTIONS end if k == 1 then ... end end`, of n
+     conditions. The iterator yields k: arm i is 2i - 1, condition i > 1 is 2i - 2, else is 2n (not
+     where has_else is false). Static: it yields the numbers that Lua would visit. Run-time: the
+     arm, then, inside an else region, the next number, to the end; n conditions nest n regions.
+     Arms that all end dead leave the enclosing region dead. q: nil while the construct is static;
+     the frame once it is run-time, at least on the first turn. It is only there if names need
+     promotion.
+   ei(c)
+     The value of condition i > 1, to the innermost if, after its number was yielded.
 
    ## Loops
-     while() -> iter, state, control, frame          `for q in while() do .. if wc(c) then B end end`
-     wc(c) -> boolean              the condition, on the innermost loop frame. Each turn yields false
-              (not nil) for a static turn; the IR position is noted first. wc of a static c returns its
-              truth, and a false one ends the loop: next call of iter gives nil. wc of a run-time c drops what was recorded
-              since, returns false; the next turn opens an rloop and yields a true q (so names are
-              promoted), c is evaluated again, wc emits `if (!c) break`, returns true; then iter closes the loop.
-     loop(kind) -> iter, state, control, frame       `for q in loop("while") do B end`
-              kind "while": `while true`; "repeat". In a trace: one turn, an rloop, q true. Outside: until left.
-     until(c)                      end of a repeat body, innermost loop frame: emits `if (c) break`;
-              outside a trace a true c makes iter return nil.
-     range(name, a, b, s) -> iter, state, control, frame   `for i, q in range("i", a, b, s) do`
-              s nil is 1. Static: Lua's numeric for exactly (floats, overflow, messages). Run-time: one turn, i symbolic.
-     iter(name, ...) -> iter, state, control, frame  `for k, v, q in iter("k", explist) do`
-              Generic for. Static: the (converted) iterator, its state and control; the frame also
-              closes the explist's own fourth value. The *iterator's own* values arrive in q when it
-              returns more than the loop has names: p must know frames from other values.
-              range(), axes() objects: one turn, as above.
-     brk() -> boolean              `if brk() then goto _b else goto _e end`. Target: the innermost loop
-              frame. Plain: true. Else emit an exit, false (dead).
+   while() -> iter, state, control, frame
+   wc(c) -> boolean
+     `for q in while() do ... if wc(c) then BODY end end`. Each turn yields false (not nil) while
+     the loop is static; the IR position is noted first. wc of a static c returns its truth; after a
+     false one iter yields nil. wc of a run-time c drops what was recorded since, returns false; the
+     next turn opens an rloop and yields q = frame, so that names are promoted, c is evaluated
+     again, wc emits `if (!c) break` and returns true; then iter closes the loop.
+   loop(kind) -> iter, state, control, frame
+     `for q in loop("while") do BODY end`. kind "while" is `while true`; or "repeat". In a trace:
+     one turn, an rloop, q = frame. Outside: until left.
+   until(c)
+     The end of a repeat's body: emits `if (c) break`; outside a trace a true c ends the loop.
+   range(name, a, b, s) -> iter, state, control, frame
+     `for i, q in range("i", a, b, s) do`; s nil is 1. Static: Lua's numeric for exactly (floats,
+     overflow, messages). Run-time: one turn, with i symbolic.
+   iter(name, ...) -> iter, state, control, frame
+     `for k, v, q in iter("k", list) do`. Static: the (converted) iterator, its state and control;
+     the frame closes the list's own fourth value too. q may then be a value of the iterator, if
+     it returns more than the loop has names: p tells frames from other values. The objects that
+     range() and axes() give: one turn, as above.
+   brk() -> boolean
+     `if brk() then goto b else goto e end`; the target is the innermost loop. Plain: true. Else
+     emits an exit; false.
 
    ## Goto
-     mark(label) -> G              `do local _g <close> = mark("L") ... end ::L::` around the statements that jump
-              forward to L. Becomes a block of the IR only if an exit is emitted to it.
-     goto(G) -> boolean            `if goto(G) then goto L else goto _e end`; as brk, target G.
-     here() -> H                   at the start of a block with labels that are jumped back to.
-     back(H, label)                `back(H, "L") goto L`. Error unless no run-time frame and no pending one lies above the point H.
-     dead() -> boolean             whether the region is dead.
+   mark(label) -> G
+     `do local g <close> = mark("L") ... end ::L::` around the statements that jump forward to L.
+     Becomes a block of the IR only if an exit to it is emitted.
+   goto(G) -> boolean
+     `if goto(G) then goto L else goto e end`; as brk, with target G.
+   here() -> H
+   back(H, label)
+     `back(H, "L") goto L`: a jump back. H was taken at the start of the block of the label. An
+     error where a run-time or pending frame lies above the point H.
+   dead() -> boolean
+     Whether the region is dead.
 
    ## Variables
-     p(q, x, name) -> x            promotion: `x = p(q, x, "x")`, run on entry of a construct that may assign x.
-              If q is no frame: x. If x is a variable of the kernel already: x. Else make a variable
-              that holds x (or, for tensors, tables, strings, functions: a frozen box), stored *before* the op
-              of the construct, declared at the top of the kernel; return it. Stays promoted for good.
-     cell(x, name) -> box          `x = cell(x, "x")` after the declaration of a local that an inner
-              function assigns. A box that remembers the conditions active at its birth.
-     r(x) -> value                 read of a name that may hold a variable or box: a snapshot (load).
-     a(x, v) -> x                  `x = a(x, v)`: store v in the variable or box x and return x; if x is neither, return v.
-              p may be applied to a box of cell: then the *same box* becomes a variable, so inner functions see it.
-     an(spec, ...) -> ...          multiple assignment. spec has a letter for each target, in order, with
-              its arguments following in the same order, then the values (fewer: nil; more: ignored):
-                i  object, key, desc: object[key] = value, as set
-                v  x: returns a(x, value)
-                l  (none): returns value
-                u  name: returns up(name, value)     g  name: returns gl(name, value)
-              All but i return one result each, in order. Done from the last target to the first, as Lua does.
-     up(name, v) -> v              a host upvalue is assigned: `x = up("x", v)`.
-     gl(name, v) -> v              a global is assigned: `x = gl("x", v)`.
-     close(v, name)                after `local v <close> = ...`: error under a run-time condition.
+   p(q, x, name) -> x
+     `x = p(q, x, "x")` on entry of a construct that may assign x. Returns x where q is no frame, or
+     x is a variable of the kernel already. Else makes a variable that holds x (for tensors, tables,
+     strings, functions a frozen box), stored *before* the op of the construct and declared at the
+     top of the kernel, and returns it: x stays promoted for good. A box of cell becomes a variable
+     itself, so that inner functions see it.
+   cell(x, name) -> box
+     `x = cell(x, "x")` behind the declaration of a local that an inner function assigns. The box
+     remembers the conditions active at its birth.
+   r(x) -> value
+     Reads a name that may hold a variable or box: a snapshot.
+   a(x, v) -> x
+     `x = a(x, v)`: stores v in the variable or box x and returns x; if x is neither, returns v.
+   an(spec, ...) -> ...
+     Multiple assignment. spec has a letter for each target; their arguments follow in this order,
+     then the values (missing ones are nil, surplus ones ignored).
+       i  object, key, desc   object[key] = value, as set
+       v  x                   the result is a(x, value)
+       l                      the result is value
+       u  name                the result is up(name, value)
+       g  name                the result is gl(name, value)
+     Returns the results in order. Works from the last target to the first, as Lua does.
+   up(name, v) -> v           `x = up("x", v)`: an upvalue of the host is assigned
+   gl(name, v) -> v           `x = gl("x", v)`: a global is assigned
+   close(v, name)             behind `local v <close> = ...`: an error under a run-time condition
 
    ## Expressions
-     andb(a) -> a', ande(v) -> v   `a and b` is `ande(andb(a) and b)`. orb, ore: the same with or.
-              andb *always* pushes a logic frame and ande pops it. Static: a' is a, v is returned.
-              Run-time: andb opens a region under the condition and returns true (orb: false), so that b is
-              evaluated in it; ande closes it and returns the joined value (or a half-finished select that only orb takes).
-     not(a)                        lt le gt ge eq ne (a, b[, line]): line, if given, is the one to blame, since
-              the comparison ends on another line than the call begins. Static: Lua's own, with metamethods and its messages.
-     ix(t, k, desc) -> t[k]        k is no literal; or t is a mutable name.
-     set(desc, t, k, v)            t[k] = v.
-     fn(f, desc) -> f'             `fn(f, "local 'f'")(args)`: the converted closure, or what replaces a C function, or f itself. nil:
-              "attempt to call a nil value (desc)".
-     m(o, name, desc) -> f'        `m(o, "name", desc)(self(), args)`: o[name], as fn; keeps o for
-     self() -> o                   which is called at once, with nothing evaluated in between.
-     t(table) -> table             a table constructor: records the conditions active at its birth.
-     nm(v, name) -> v              names the IR value or tensor v after the script's local; exactly one value in and out. */
+   andb(a) -> a', ande(v) -> v
+   orb(a) -> a', ore(v) -> v
+     `a and b` is `ande(andb(a) and b)`. andb *always* pushes a logic frame and ande pops it.
+     Static: a' is a. Run-time: andb opens a region under the condition and returns true (orb:
+     false), so that b is evaluated in it; ande closes it and returns the joined value, or a
+     half-finished select that only orb takes.
+   not(a); lt, le, gt, ge, eq, ne(a, b[, line])
+     line, if given, is the one to blame: the comparison ends on another line than the call begins.
+     Static: Lua's own, with metamethods and its messages.
+   ix(t, k, desc) -> t[k]     k is no literal, or t is a name that may be promoted
+   set(desc, t, k, v)         t[k] = v
+   fn(f, desc) -> f'
+     `fn(f, "local 'f'")(arguments)`: the converted closure, what replaces a C function, or f
+     itself. nil: "attempt to call a nil value (desc)".
+   m(o, name, desc) -> f'
+   self() -> o
+     `m(o, "name", desc)(self(), arguments)`: o[name], as fn. Keeps o for self, which is called at
+     once, with nothing evaluated in between.
+   t(table) -> table          a table constructor: records the conditions active at its birth
+   nm(v, name) -> v           names the IR value or tensor v after the script's local */
 #ifndef CT_REWRITE_H
 #define CT_REWRITE_H
 
 #include "runtime/text.h"
 
-/* Every runtime function: its name in the table given to the wrapper. */
-#define RW_FNS(X)                                                                                  \
-  X(FUNC, "func") X(RET, "ret") X(RETV, "retv") X(LEAVE, "leave")                                  \
-  X(IF, "if") X(EI, "ei") X(WHILE, "while") X(WC, "wc") X(LOOP, "loop") X(UNTIL, "until")          \
-  X(RANGE, "range") X(ITER, "iter") X(BRK, "brk")                                                  \
-  X(MARK, "mark") X(GOTO, "goto") X(HERE, "here") X(BACK, "back") X(DEAD, "dead")                  \
-  X(P, "p") X(CELL, "cell") X(R, "r") X(A, "a") X(AN, "an") X(UP, "up") X(GL, "gl")                \
-  X(CLOSE, "close") X(ANDB, "andb") X(ANDE, "ande") X(ORB, "orb") X(ORE, "ore") X(NOT, "not")      \
-  X(LT, "lt") X(LE, "le") X(GT, "gt") X(GE, "ge") X(EQ, "eq") X(NE, "ne")                          \
-  X(IX, "ix") X(SET, "set") X(FN, "fn") X(M, "m") X(SELF, "self") X(T, "t") X(NM, "nm")
-
+/* The runtime functions. */
 typedef enum RwFn {
-#define RW_ENUM(id, name) RW_##id,
-  RW_FNS(RW_ENUM)
-#undef RW_ENUM
+#define RW_FN_ROW(id, name) RW_##id,
+#include "rewrite_fns.def"
   RW_FN_COUNT
 } RwFn;
 
+/* Their names in the table of runtime functions. */
 extern const char *const rw_fn_names[RW_FN_COUNT];
 
 typedef enum RwKind { RW_KERNEL, RW_HELPER } RwKind;
@@ -156,21 +172,21 @@ typedef struct RwChunk RwChunk; /* a parsed chunk; immutable but for rw_rewrite'
 typedef struct RwFunction {
   int first_line; /* as debug.getinfo: linedefined, lastlinedefined; both 0 for the chunk */
   int last_line;
-  size_t body;    /* offset in the text just behind the parameter list: a place for a statement */
+  size_t body;      /* offset in the text just behind the parameter list: a place for a statement */
   const char *name; /* "f", "o.f", "o:f", or NULL when it has none; lives as long as the chunk */
 } RwFunction;
 
-typedef struct RwInfo { /* of one rewriting; clear with rw_info_clear */
-  CtArena arena;          /* holds everything below */
-  const char **upvalues;  /* names to join with the original's, without "_ENV" */
+typedef struct RwInfo {  /* of one rewriting; clear with rw_info_clear */
+  CtArena arena;         /* holds everything below */
+  const char **upvalues; /* names to join with the original's, without "_ENV" */
   size_t n_upvalues;
-  bool uses_env;          /* joins "_ENV" too */
-  const char **params;    /* names of the parameters, with "self" of a method */
+  bool uses_env;       /* joins "_ENV" too */
+  const char **params; /* names of the parameters, with "self" of a method */
   size_t n_params;
   bool is_vararg;
-  RwFn fns[RW_FN_COUNT];  /* runtime functions that the wrapper takes, in order */
+  RwFn fns[RW_FN_COUNT]; /* runtime functions that the wrapper takes, in order */
   size_t n_fns;
-  bool in_table;          /* the wrapper takes one table of runtime functions instead */
+  bool in_table; /* the wrapper takes one table of runtime functions instead */
 } RwInfo;
 
 /* Parses `text`, which must stay alive and unchanged until rw_free. `name` is what errors call the
@@ -191,7 +207,8 @@ void rw_function_upvalues(const RwChunk *c, size_t fn, void (*each)(void *ud, co
                           void *ud);
 
 /* Appends the wrapper for function `fn` to *out and fills *info, which rw_info_clear frees (on
-   failure it holds nothing). Errors: CT_EINVAL for what the rewriting cannot express, at its line. */
+   failure it holds nothing). Errors: CT_EINVAL for what the rewriting cannot express, at its line.
+   */
 CtStatus rw_rewrite(RwChunk *c, size_t fn, RwKind kind, CtText *out, RwInfo *info,
                     CtErr *err) CT_NODISCARD;
 void rw_info_clear(RwInfo *info);

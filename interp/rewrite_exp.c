@@ -1,7 +1,7 @@
-/* rewrite_exp.c: writes expressions. The source is copied from token to token by a cursor, with text
-   put before and behind; what is dropped leaves its line ends. A left-deep chain (a.b(c)[d] + e) is
-   walked with a loop, so that its length is not a matter of the C stack: text that opens goes out
-   from the outermost node inwards, the rest from the innermost outwards. */
+/* rewrite_exp.c: writes expressions. The source is copied from token to token by a cursor, with
+   text put before and behind; what is dropped leaves its line ends. A left-deep chain (a.b(c)[d] +
+   e) is walked with a loop, so that its length is not a matter of the C stack: text that opens goes
+   out from the outermost node inwards, the rest from the innermost outwards. */
 #include "rewrite_int.h"
 
 #include <stdarg.h>
@@ -180,8 +180,9 @@ void rw_single(Rw *w, LpExp *e) {
 static void check_wildcard(Rw *w, const LpExp *e) {
   if (e->kind == LP_NAME && e->var != NULL && e->var->role == LP_LOOP &&
       strcmp(e->var->sym->s, "_") == 0 && !rw_is_host(w, e->var)) {
-    rw_fail(w, e->tok, "'_' is the variable of a loop here and hides the wildcard '_'; give the "
-                       "loop variable another name");
+    rw_fail(w, e->tok,
+            "'_' is the variable of a loop here and hides the wildcard '_'; give the "
+            "loop variable another name");
   }
 }
 
@@ -213,8 +214,7 @@ static bool is_literal_key(const Rw *w, const LpExp *e) {
   if (e->kind == LP_UNARY && kind_at(w, e->tok) == LX_MINUS) {
     e = e->a;
   }
-  return e->kind == LP_NUMBER || e->kind == LP_STRING || e->kind == LP_TRUE ||
-         e->kind == LP_FALSE;
+  return e->kind == LP_NUMBER || e->kind == LP_STRING || e->kind == LP_TRUE || e->kind == LP_FALSE;
 }
 
 /* {==== chains: what goes before the innermost operand ==== */
@@ -235,33 +235,26 @@ static void open_binary(Rw *w, const LpExp *e) {
 
 static void open_node(Rw *w, const LpExp *e) {
   switch (e->kind) {
-  case LP_BINARY:
-    open_binary(w, e);
-    break;
-  case LP_INDEX:
-  case LP_FIELD:
-    if (is_rewritten_index(w, e)) {
-      rw_call(w, RW_IX);
-    }
-    break;
-  case LP_CALL:
-    rw_call(w, RW_FN);
-    break;
-  case LP_METHOD:
-    rw_call(w, RW_M);
-    break;
-  case LP_NIL:
-  case LP_TRUE:
-  case LP_FALSE:
-  case LP_NUMBER:
-  case LP_STRING:
-  case LP_VARARG:
-  case LP_FUNCTION:
-  case LP_NAME:
-  case LP_TABLE:
-  case LP_UNARY:
-  case LP_PAREN:
-    break;
+    case LP_BINARY: open_binary(w, e); break;
+    case LP_INDEX:
+    case LP_FIELD:
+      if (is_rewritten_index(w, e)) {
+        rw_call(w, RW_IX);
+      }
+      break;
+    case LP_CALL: rw_call(w, RW_FN); break;
+    case LP_METHOD: rw_call(w, RW_M); break;
+    case LP_NIL:
+    case LP_TRUE:
+    case LP_FALSE:
+    case LP_NUMBER:
+    case LP_STRING:
+    case LP_VARARG:
+    case LP_FUNCTION:
+    case LP_NAME:
+    case LP_TABLE:
+    case LP_UNARY:
+    case LP_PAREN: break;
   }
 }
 
@@ -376,31 +369,22 @@ static void close_method(Rw *w, const LpExp *e) {
 
 static void close_node(Rw *w, const LpExp *e) {
   switch (e->kind) {
-  case LP_BINARY:
-    close_binary(w, e);
-    break;
-  case LP_INDEX:
-  case LP_FIELD:
-    close_index(w, e);
-    break;
-  case LP_CALL:
-    close_call(w, e);
-    break;
-  case LP_METHOD:
-    close_method(w, e);
-    break;
-  case LP_NIL:
-  case LP_TRUE:
-  case LP_FALSE:
-  case LP_NUMBER:
-  case LP_STRING:
-  case LP_VARARG:
-  case LP_FUNCTION:
-  case LP_NAME:
-  case LP_TABLE:
-  case LP_UNARY:
-  case LP_PAREN:
-    break;
+    case LP_BINARY: close_binary(w, e); break;
+    case LP_INDEX:
+    case LP_FIELD: close_index(w, e); break;
+    case LP_CALL: close_call(w, e); break;
+    case LP_METHOD: close_method(w, e); break;
+    case LP_NIL:
+    case LP_TRUE:
+    case LP_FALSE:
+    case LP_NUMBER:
+    case LP_STRING:
+    case LP_VARARG:
+    case LP_FUNCTION:
+    case LP_NAME:
+    case LP_TABLE:
+    case LP_UNARY:
+    case LP_PAREN: break;
   }
 }
 
@@ -426,44 +410,36 @@ static void write_function(Rw *w, const LpExp *e) {
 /* An expression that is no left operand's chain. */
 static void write_leaf(Rw *w, LpExp *e) {
   switch (e->kind) {
-  case LP_NAME:
-    write_name(w, e);
-    break;
-  case LP_FUNCTION:
-    write_function(w, e);
-    break;
-  case LP_TABLE:
-    rw_call(w, RW_T);
-    write_table(w, e);
-    rw_puts(w, ")");
-    break;
-  case LP_UNARY:
-    write_unary(w, e);
-    break;
-  case LP_PAREN:
-    rw_after(w, e->tok);
-    rw_exp(w, e->a);
-    rw_after(w, e->last);
-    break;
-  case LP_NIL:
-  case LP_TRUE:
-  case LP_FALSE:
-  case LP_NUMBER:
-  case LP_STRING:
-  case LP_VARARG:
-  case LP_INDEX:
-  case LP_FIELD:
-  case LP_CALL:
-  case LP_METHOD:
-  case LP_BINARY:
-    rw_after(w, e->tok);
-    break;
+    case LP_NAME: write_name(w, e); break;
+    case LP_FUNCTION: write_function(w, e); break;
+    case LP_TABLE:
+      rw_call(w, RW_T);
+      write_table(w, e);
+      rw_puts(w, ")");
+      break;
+    case LP_UNARY: write_unary(w, e); break;
+    case LP_PAREN:
+      rw_after(w, e->tok);
+      rw_exp(w, e->a);
+      rw_after(w, e->last);
+      break;
+    case LP_NIL:
+    case LP_TRUE:
+    case LP_FALSE:
+    case LP_NUMBER:
+    case LP_STRING:
+    case LP_VARARG:
+    case LP_INDEX:
+    case LP_FIELD:
+    case LP_CALL:
+    case LP_METHOD:
+    case LP_BINARY: rw_after(w, e->tok); break;
   }
 }
 
 static bool has_left(const LpExp *e) {
-  return e->kind == LP_BINARY || e->kind == LP_INDEX || e->kind == LP_FIELD ||
-         e->kind == LP_CALL || e->kind == LP_METHOD;
+  return e->kind == LP_BINARY || e->kind == LP_INDEX || e->kind == LP_FIELD || e->kind == LP_CALL ||
+         e->kind == LP_METHOD;
 }
 
 void rw_exp(Rw *w, LpExp *e) {

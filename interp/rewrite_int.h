@@ -9,23 +9,23 @@
 
 /* What the analysis knows of a statement. A *construct* is an if or a loop. */
 typedef struct RwStat {
-  LpVar **set;     /* of a construct: the locals it promotes, in order of declaration */
+  LpVar **set; /* of a construct: the locals it promotes, in order of declaration */
   uint32_t n_set;
   uint32_t number; /* of a loop or label: names what is generated for it; from 1 */
   bool leaves;     /* a jump in it leads out of it: behind it the region may be dead */
   bool has_break;  /* of a loop */
   bool has_region; /* of a label: forward gotos to it, from statement `start` of its block on */
   uint32_t start;
-  size_t target;   /* scratch: 1 + its number as a target of jumps */
-  bool plain;      /* of a goto: it can only be a jump of Lua: backward, or into such code */
+  size_t target; /* scratch: 1 + its number as a target of jumps */
+  bool plain;    /* of a goto: it can only be a jump of Lua: backward, or into such code */
 } RwStat;
 
 typedef struct RwBlock {
   LpStat **regions; /* labels of the block with a region, in order */
   uint32_t n_regions;
-  uint32_t number;  /* of its end label and its here() */
-  bool has_end;     /* something jumps to its end when dead */
-  bool has_here;    /* something jumps back to one of its labels */
+  uint32_t number; /* of its end label and its here() */
+  bool has_end;    /* something jumps to its end when dead */
+  bool has_here;   /* something jumps back to one of its labels */
 } RwBlock;
 
 typedef struct RwFunc {
@@ -35,10 +35,10 @@ typedef struct RwFunc {
 struct RwChunk {
   LpChunk lp;
   CtAlloc alloc;
-  LpFunc **funcs;       /* by number */
+  LpFunc **funcs; /* by number */
   RwFunction *infos;
-  uint32_t n_numbers;   /* numbers given to labels, blocks and renamed locals */
-  char prefix[16];      /* no name of the text contains it */
+  uint32_t n_numbers; /* numbers given to labels, blocks and renamed locals */
+  char prefix[16];    /* no name of the text contains it */
 };
 
 /* The writer of a wrapper: a cursor in the source, text written so far. */
@@ -70,21 +70,21 @@ static inline bool rw_is_host(const Rw *w, const LpVar *v) {
 
 /* rewrite_exp.c: the cursor. Tokens are written in order, each copied, replaced or dropped; line
    ends are always kept. */
-void rw_before(Rw *w, LpTok t); /* copies the source up to token t */
-void rw_after(Rw *w, LpTok t);  /* copies the source through token t */
-void rw_drop(Rw *w, LpTok t);   /* copies up to t, drops t */
-void rw_skip(Rw *w, LpTok t);   /* drops the source up to token t */
+void rw_before(Rw *w, LpTok t);     /* copies the source up to token t */
+void rw_after(Rw *w, LpTok t);      /* copies the source through token t */
+void rw_drop(Rw *w, LpTok t);       /* copies up to t, drops t */
+void rw_skip(Rw *w, LpTok t);       /* drops the source up to token t */
 void rw_puts(Rw *w, const char *s); /* a blank before it where two words would meet */
 void rw_glue(Rw *w, const char *s); /* as it is */
 void rw_printf(Rw *w, const char *fmt, ...) CT_PRINTF(2, 3); /* glued; for short text */
-void rw_call(Rw *w, RwFn fn);   /* writes the name of a runtime function and '(' */
+void rw_call(Rw *w, RwFn fn); /* writes the name of a runtime function and '(' */
 void rw_fail(Rw *w, LpTok t, const char *fmt, ...) CT_PRINTF(3, 4); /* at the line of t */
 
-void rw_var(Rw *w, const LpVar *v);    /* its name, as it is called now */
+void rw_var(Rw *w, const LpVar *v);     /* its name, as it is called now */
 void rw_declare(Rw *w, const LpVar *v); /* copies up to its declaration and writes its name */
 void rw_exp(Rw *w, LpExp *e);
 void rw_explist(Rw *w, LpExp *e);
-void rw_single(Rw *w, LpExp *e); /* rw_exp, cut to one value */
+void rw_single(Rw *w, LpExp *e);     /* rw_exp, cut to one value */
 void rw_desc(Rw *w, const LpExp *e); /* how Lua's messages call e: a string literal, or nil */
 void rw_key(Rw *w, const LpExp *e);  /* turns the `[k]` or `.x` of e into `, k` or `, "x"` */
 void rw_quote(Rw *w, const char *name);

@@ -9,8 +9,8 @@
    Sets. The set of a construct holds the locals that it promotes when it turns out to be run-time:
    those assigned in it and declared before it, and, for each jump in it that leaves it for a target
    T (loop or region), each local declared before T that is assigned in T or promoted by a construct
-   in T: behind a run-time exit the rest of T is conditional. So are then all jumps in T that leave T,
-   for T': what they need promoted counts for T as well. That is a fixpoint.
+   in T: behind a run-time exit the rest of T is conditional. So are then all jumps in T that leave
+   T, for T': what they need promoted counts for T as well. That is a fixpoint.
 
    Names. Promotion assigns by name at the entry of the construct; a local that hides a promoted one
    there is renamed. */
@@ -33,8 +33,8 @@ typedef struct Goto {
 } Goto;
 
 typedef struct Target { /* a loop or region that run-time jumps leave for */
-  LpTok start, end; /* its tokens: start <= t < end */
-  const LpStat *stat; /* the loop or label */
+  LpTok start, end;     /* its tokens: start <= t < end */
+  const LpStat *stat;   /* the loop or label */
   bool is_loop;
   size_t exits; /* 1 + the number of its first exit, 0 for none */
 } Target;
@@ -466,8 +466,8 @@ static bool gather(const Scan *s, const Target *t, Word *scratch) {
   return changed;
 }
 
-/* Adds bits to what a conditional jump out of statement o leaves: o itself if it is a construct, and
-   the targets that end with it or around it. */
+/* Adds bits to what a conditional jump out of statement o leaves: o itself if it is a construct,
+   and the targets that end with it or around it. */
 static bool add_leaving(const Scan *s, const LpStat *o, const LpStat *to, const Word *bits) {
   bool changed = false;
   const RwBlock *b = o->block->rw;
@@ -558,8 +558,9 @@ static void finish_vars(Scan *s) {
   for (LpVar *v = s->f->vars; v != NULL; v = v->next) {
     v->is_mutable = v->is_mutable || v->inner_write;
     if (v->is_mutable && v->sym == s->c->lp.env) {
-      fail_at(s, v->tok, "'_ENV' is assigned inside an if, a loop or an inner function; "
-                         "give each _ENV a local of its own");
+      fail_at(s, v->tok,
+              "'_ENV' is assigned inside an if, a loop or an inner function; "
+              "give each _ENV a local of its own");
     }
   }
 }

@@ -246,8 +246,8 @@ static void write_flag(Rw *w, const LpStat *s) {
 }
 
 static void write_if(Rw *w, LpStat *s) {
-  uint32_t n = 0, k = 1;
-  for (const LpArm *arm = s->arms; arm != NULL; arm = arm->next) {
+  uint32_t n = 1, k = 1;
+  for (const LpArm *arm = s->arms->next; arm != NULL; arm = arm->next) {
     n++;
   }
   rw_drop(w, s->tok);
@@ -580,12 +580,12 @@ static void write_call(Rw *w, LpStat *s) { rw_exp(w, s->exps); }
 static void write_as_is(Rw *w, LpStat *s) { rw_after(w, s->last); }
 
 static void write_stat(Rw *w, LpStat *s) {
-  static void (*const writers[])(Rw *w, LpStat *s) = {
-      [LP_EMPTY] = write_as_is,      [LP_DECL] = write_local,     [LP_LOCALFUNC] = write_localfunc,
-      [LP_ASSIGN] = write_assign,    [LP_CALLSTAT] = write_call,  [LP_DO] = write_do,
-      [LP_WHILE] = write_while,      [LP_REPEAT] = write_repeat,  [LP_IF] = write_if,
-      [LP_FORNUM] = write_for,       [LP_FORIN] = write_for,      [LP_FUNCSTAT] = write_funcstat,
-      [LP_RETURN] = write_return,    [LP_BREAK] = write_break,    [LP_GOTO] = write_goto,
+  static void (*const writers[])(Rw * w, LpStat * s) = {
+      [LP_EMPTY] = write_as_is,   [LP_DECL] = write_local,    [LP_LOCALFUNC] = write_localfunc,
+      [LP_ASSIGN] = write_assign, [LP_CALLSTAT] = write_call, [LP_DO] = write_do,
+      [LP_WHILE] = write_while,   [LP_REPEAT] = write_repeat, [LP_IF] = write_if,
+      [LP_FORNUM] = write_for,    [LP_FORIN] = write_for,     [LP_FUNCSTAT] = write_funcstat,
+      [LP_RETURN] = write_return, [LP_BREAK] = write_break,   [LP_GOTO] = write_goto,
       [LP_LABEL] = write_as_is};
   rw_before(w, s->tok);
   writers[s->kind](w, s);

@@ -15,12 +15,12 @@
 #define SOURCE_TYPE "cuttle.source"
 
 enum {
-  MAX_TEXTS = 16,     /* kept of one chunk name */
-  DUMP_HEADER = 32,   /* bytes before the function itself in a dump */
-  TEXT_VALUE = 1,     /* user values of a Source: its text */
-  NAME_VALUE,         /* the name it is shown by */
-  DUMP_VALUE,         /* its stripped bytecode */
-  WRAPPERS_VALUE,     /* 2 * function + kind -> {wrapper chunk, its arguments...} */
+  MAX_TEXTS = 16,   /* kept of one chunk name */
+  DUMP_HEADER = 32, /* bytes before the function itself in a dump */
+  TEXT_VALUE = 1,   /* user values of a Source: its text */
+  NAME_VALUE,       /* the name it is shown by */
+  DUMP_VALUE,       /* its stripped bytecode */
+  WRAPPERS_VALUE,   /* 2 * function + kind -> {wrapper chunk, its arguments...} */
   N_VALUES = WRAPPERS_VALUE
 };
 
@@ -78,7 +78,8 @@ static bool is_first(lua_State *L) { /* the text below the list at the top is it
   return same;
 }
 
-/* A first line that begins with '#', and a byte order mark, are no Lua: what luaL_loadfilex skips. */
+/* A first line that begins with '#', and a byte order mark, are no Lua: what luaL_loadfilex skips.
+   */
 static void skip_comment(const char **text, size_t *len) {
   size_t n = *len >= 3 && memcmp(*text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
   if (n < *len && (*text)[n] == '#') {
@@ -351,14 +352,15 @@ static bool is_in_source(lua_State *L, int f, int dump, const lua_Debug *ar, siz
   lua_getiuservalue(L, src, DUMP_VALUE);
   bool found = matches(L, -1, dump) > 0;
   lua_pop(L, 1);
-  if (found && rw_function_find(s->chunk, *fn + 1, ar->linedefined, last) <
-                   rw_function_count(s->chunk)) {
+  if (found &&
+      rw_function_find(s->chunk, *fn + 1, ar->linedefined, last) < rw_function_count(s->chunk)) {
     *fn = choose(L, src, s, f, dump, *fn, ar);
   }
   return found;
 }
 
-/* Tries the text at the top, which it replaces by its Source if the function is in it, else pops. */
+/* Tries the text at the top, which it replaces by its Source if the function is in it, else pops.
+   */
 static bool try_text(lua_State *L, int f, int dump, const lua_Debug *ar, size_t *fn) {
   push_source(L, ar->short_src);
   if (is_in_source(L, f, dump, ar, fn)) {
@@ -514,7 +516,8 @@ static bool push_wrapper(lua_State *L, size_t fn, RwKind kind, const lua_Debug *
   return loaded;
 }
 
-/* Replaces the wrapper at the top by a closure of it that shares the upvalues of the function at f. */
+/* Replaces the wrapper at the top by a closure of it that shares the upvalues of the function at f.
+   */
 static void close_over(lua_State *L, int f) {
   int n = (int)luaL_len(L, -1), wrapper = lua_gettop(L);
   luaL_checkstack(L, n + 4, NULL);
@@ -591,9 +594,7 @@ bool src_is_converted(lua_State *L, int idx) {
   return is;
 }
 
-void src_set_runtime(lua_State *L) {
-  lua_rawsetp(L, LUA_REGISTRYINDEX, key(&runtime_key));
-}
+void src_set_runtime(lua_State *L) { lua_rawsetp(L, LUA_REGISTRYINDEX, key(&runtime_key)); }
 
 /* {====== Loading ====== */
 
@@ -740,8 +741,8 @@ void src_wrap_loaders(lua_State *L) {
   wrap_global(L, "load", load);
   wrap_global(L, "loadfile", with_file);
   wrap_global(L, "dofile", with_file);
-  if (lua_getglobal(L, "package") == LUA_TTABLE &&
-      lua_getfield(L, -1, "searchers") == LUA_TTABLE && lua_rawgeti(L, -1, 2) == LUA_TFUNCTION) {
+  if (lua_getglobal(L, "package") == LUA_TTABLE && lua_getfield(L, -1, "searchers") == LUA_TTABLE &&
+      lua_rawgeti(L, -1, 2) == LUA_TFUNCTION) {
     lua_pushcclosure(L, search, 1);
     lua_rawseti(L, -2, 2);
   }

@@ -1,7 +1,7 @@
 /* source.h: from a Lua function to its converted twin. Keeps the text of chunks as they are loaded,
    finds the text of a function and proves that it is what runs, has it rewritten (rewrite.h), loads
-   the wrapper and joins its upvalues with the function's own. What it makes is cached: a wrapper per
-   prototype, a converted function per closure, weakly. Knows nothing of traces. */
+   the wrapper and joins its upvalues with the function's own. What it makes is cached: a wrapper
+   per prototype, a converted function per closure, weakly. Knows nothing of traces. */
 #ifndef CUTTLE_SOURCE_H
 #define CUTTLE_SOURCE_H
 
@@ -21,8 +21,8 @@ void src_remember(lua_State *L, const char *chunkname, const char *text, size_t 
 int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, const char *mode);
 int src_load_file(lua_State *L, const char *path, const char *mode); /* NULL: standard input */
 
-/* Makes `load`, `loadfile`, `dofile` and `require` of this state remember. Once, with Lua's libraries
-   open; those that are nil are left so [-0, +0, m]. */
+/* Makes `load`, `loadfile`, `dofile` and `require` of this state remember. Once, with Lua's
+   libraries open; those that are nil are left so [-0, +0, m]. */
 void src_wrap_loaders(lua_State *L);
 
 /* Pushes what a kernel runs in place of the function at idx: the converted closure; the function

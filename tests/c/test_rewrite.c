@@ -35,7 +35,8 @@ static int accepts(lua_State *L) {
   return 2;
 }
 
-/* The number of the function that arguments 2 to 4 name; the count of functions if there is none. */
+/* The number of the function that arguments 2 to 4 name; the count of functions if there is none.
+   */
 static size_t find_function(lua_State *L, const RwChunk *c) {
   lua_Integer nth = luaL_optinteger(L, 4, 1);
   int first = (int)luaL_checkinteger(L, 2), last = (int)luaL_checkinteger(L, 3);
@@ -132,6 +133,69 @@ static int upvalues(lua_State *L) {
   return 1;
 }
 
+/* {====== Every request for memory refused in turn ====== */
+
+typedef struct Budget {
+  int left;     /* requests that are granted */
+  size_t bytes; /* in use */
+} Budget;
+
+static void *budget_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) {
+  Budget *b = ud;
+  if (new_bytes == 0) {
+    b->bytes -= old_bytes;
+    free(ptr);
+    return NULL;
+  }
+  if (b->left-- <= 0) {
+    return NULL;
+  }
+  void *p = realloc(ptr, new_bytes);
+  if (p != NULL) {
+    b->bytes += new_bytes - (ptr == NULL ? 0 : old_bytes);
+  }
+  return p;
+}
+
+/* Parses and rewrites function 1 of the text; false when memory ran out in an orderly way. */
+static CtStatus rewrite_within(Budget *b, const char *text) {
+  CtAlloc alloc = {budget_alloc, b};
+  RwChunk *c;
+  CtText out;
+  RwInfo info;
+  CtStatus st = rw_parse(alloc, text, strlen(text), "test", &c, NULL);
+  if (st != CT_OK) {
+    return st;
+  }
+  ct_text_init(&out, alloc);
+  st = rw_rewrite(c, 1, RW_KERNEL, &out, &info, NULL);
+  if (st == CT_OK) {
+    rw_info_clear(&info);
+  }
+  ct_text_clear(&out);
+  rw_free(c);
+  return st;
+}
+
+static void check_out_of_memory(void) {
+  static const char text[] = "local W <const>, up = 'a\\\nb', 1\n"
+                             "local function f(a, b, ...)\n"
+                             "  local c = W if a then goto l end\n"
+                             "  for i = 1, 2 do local a = i if a then break end c = a end\n"
+                             "  ::l:: up = c.x[b], function() c = up end\n"
+                             "  while a do if b then return c end a, c.y = f(), {} end\n"
+                             "end\n";
+  CtStatus st = CT_ENOMEM;
+  int n = 0;
+  bool orderly = true;
+  for (; st != CT_OK && orderly && n < 100000; n++) {
+    Budget b = {.left = n};
+    st = rewrite_within(&b, text);
+    orderly = (st == CT_OK || st == CT_ENOMEM) && b.bytes == 0;
+  }
+  OK(orderly && n > 10, "each of %d requests for memory may fail, and all memory is freed", n - 1);
+}
+
 static void run(const char *script) {
   static const luaL_Reg fns[] = {
       {"accepts", accepts}, {"rewrite", rewrite}, {"upvalues", upvalues}, {NULL, NULL}};
@@ -150,9 +214,10 @@ static void run(const char *script) {
 }
 
 int main(int argc, char **argv) {
-  static const char *const scripts[] = {
-      "tests/rewrite/accept.lua", "tests/rewrite/shapes.lua", "tests/rewrite/static.lua",
-      "tests/rewrite/random.lua", "tests/rewrite/lane.lua"};
+  static const char *const scripts[] = {"tests/rewrite/accept.lua", "tests/rewrite/shapes.lua",
+                                        "tests/rewrite/static.lua", "tests/rewrite/random.lua",
+                                        "tests/rewrite/lane.lua"};
+  check_out_of_memory();
   for (int i = 1; i < argc; i++) {
     run(argv[i]);
   }

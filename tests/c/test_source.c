@@ -57,9 +57,9 @@ static int load_file(lua_State *L) {
 }
 
 int main(int argc, char **argv) {
-  static const luaL_Reg fns[] = {
-      {"convert", convert},   {"is_converted", is_converted}, {"set_runtime", set_runtime},
-      {"load", load_text},    {"load_file", load_file},       {NULL, NULL}};
+  static const luaL_Reg fns[] = {{"convert", convert},         {"is_converted", is_converted},
+                                 {"set_runtime", set_runtime}, {"load", load_text},
+                                 {"load_file", load_file},     {NULL, NULL}};
   const char *script = argc > 1 ? argv[1] : "tests/rewrite/source.lua";
   lua_State *L = luaL_newstate();
   luaL_openlibs(L);
