@@ -160,7 +160,8 @@ $(foreach isa,$(ISAS),$(eval $(call variant_rule,$(isa))))
 
 $(BUILD)/runtime/simt.o $(BUILD)/lint/runtime/simt: BASE_FLAGS += -D_GNU_SOURCE # for the cores that this process may use
 $(BUILD)/tests/%.o: BASE_FLAGS += $(TEST_FLAGS)
-$(BUILD)/examples/%.o: BASE_FLAGS += -iquote interp -iquote runtime # as where headers are installed
+$(BUILD)/examples/%.o $(BUILD)/lint/examples/%: \
+	BASE_FLAGS += -iquote interp -iquote runtime # as where headers are installed
 
 $(BUILD)/gen/stdlib.c: $(STDLIB) scripts/embed.lua $(FLAGS_FILE)
 	$(call say,GEN,$@)

@@ -7,6 +7,12 @@
 
 #include "runtime/err.h"
 
+#ifdef __clang_analyzer__
+#define DIAG_RAISES __attribute__((analyzer_noreturn))
+#else
+#define DIAG_RAISES
+#endif
+
 /* Chunks of the standard library are called "=cuttle/<file>": never the place to blame. */
 #define DIAG_STDLIB_PREFIX "=cuttle/"
 
@@ -26,11 +32,11 @@ void diag_check(lua_State *L, CtStatus status, const CtErr *err);
 
 /* Raises a message made here, by lua_pushfstring's format, at the script's line. Returns nothing;
    the type lets a binding write `return diag_error(...)`. */
-int diag_error(lua_State *L, const char *fmt, ...);
+int diag_error(lua_State *L, const char *fmt, ...) DIAG_RAISES;
 
 /* Raises `<op>: argument N is a string; a layout was expected` at the script's line: for the
    arguments of the language's functions, which count as the user writes them. */
-int diag_type_error(lua_State *L, int arg, const char *op, const char *expected);
+int diag_type_error(lua_State *L, int arg, const char *op, const char *expected) DIAG_RAISES;
 
 /* "a string", "nil", "a tensor": what messages call the value at idx. Pushes the text [-0, +1, m]. */
 const char *diag_push_kind(lua_State *L, int idx);

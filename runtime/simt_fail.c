@@ -120,7 +120,7 @@ static void coordinate(int n, const int64_t *extent, const int64_t *stride, int6
 
 /* " at (0,2048), extent (2048,2048)" */
 static Part place(const CtSimtJob *job, const CtSimtBuf *buf, int64_t off, int64_t n_elems) {
-  int64_t extent[MAX_LEAVES], stride[MAX_LEAVES], crd[MAX_LEAVES];
+  int64_t extent[MAX_LEAVES] = {0}, stride[MAX_LEAVES] = {0}, crd[MAX_LEAVES];
   int n_extents, n_strides;
   Part p = {.len = 0};
   if (!leaf_values(buf->layout.shape, job->launch->slots, extent, &n_extents) ||

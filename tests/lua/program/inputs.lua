@@ -46,6 +46,7 @@ check("kernels from inputs", "x = zeros(f32, 4)\n" ..
   "k{grid = 1, block = 4}(x)\nx[3]\n", "6.0\n")
 check("an error of a kernel names its input once", "x = zeros(f32, 6)\n" ..
   "kernel('o', function(x) if x[0] then x[0] = 1.0 end end){grid = 1, block = 32}(x)\n",
-  "stdin:2:1: 'if' tests a run-time float, which Lua counts as true even when it is 0; write 'x ~= 0'\n",
+  "stdin:2:1: 'if' tests a run-time float, which Lua counts as true even when it is 0; " ..
+  "write 'x ~= 0'\n",
   1)
 print("1.." .. n)
