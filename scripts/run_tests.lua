@@ -285,7 +285,7 @@ local function missing_device()
   if options.device == "cpu" then
     return nil
   end
-  local result = run_cuttle("-e 'synchronize()'")
+  local result = run_cuttle("-e 'device()'")
   return result.code ~= 0 and (result.err[1] or "no " .. options.device .. " device") or nil
 end
 
