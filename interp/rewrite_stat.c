@@ -245,9 +245,10 @@ static void write_flag(Rw *w, const LpStat *s) {
   }
 }
 
-static void write_if(Rw *w, LpStat *s) {
-  uint32_t n = 1, k = 1;
-  for (const LpArm *arm = s->arms->next; arm != NULL; arm = arm->next) {
+/* ` for k, q in if(n, has_else, c1) do` and the promotions */
+static void write_if_head(Rw *w, const LpStat *s) {
+  uint32_t n = 0;
+  for (const LpArm *arm = s->arms; arm != NULL; arm = arm->next) {
     n++;
   }
   rw_drop(w, s->tok);
@@ -259,19 +260,30 @@ static void write_if(Rw *w, LpStat *s) {
   rw_exp(w, s->arms->cond);
   rw_puts(w, ") do");
   write_promotions(w, s);
+}
+
+/* `elseif k == 2 then ei(c2) elseif k == 3 then BODY`, k = 2 the number of the condition */
+static void write_elseif(Rw *w, const LpArm *arm, uint32_t k) {
+  rw_after(w, arm->tok);
+  put(w, " ", "k", 0, "");
+  rw_printf(w, " == %u then ", (unsigned)k);
+  rw_call(w, RW_EI);
+  rw_exp(w, arm->cond);
+  put(w, ") elseif ", "k", 0, "");
+  rw_printf(w, " == %u ", (unsigned)k + 1);
+  rw_after(w, arm->then);
+  write_block(w, arm->body);
+}
+
+static void write_if(Rw *w, LpStat *s) {
+  uint32_t k = 2;
+  CT_ASSERT(s->arms != NULL); /* the parser makes one for each `if` */
+  write_if_head(w, s);
   put(w, " if ", "k", 0, " == 1 ");
   rw_after(w, s->arms->then);
   write_block(w, s->arms->body);
   for (const LpArm *arm = s->arms->next; arm != NULL; arm = arm->next, k += 2) {
-    rw_after(w, arm->tok);
-    put(w, " ", "k", 0, "");
-    rw_printf(w, " == %u then ", (unsigned)k + 1);
-    rw_call(w, RW_EI);
-    rw_exp(w, arm->cond);
-    put(w, ") elseif ", "k", 0, "");
-    rw_printf(w, " == %u ", (unsigned)k + 2);
-    rw_after(w, arm->then);
-    write_block(w, arm->body);
+    write_elseif(w, arm, k);
   }
   if (s->else_body != NULL) {
     rw_before(w, s->else_body->from);
