@@ -93,6 +93,15 @@ static int front_gc(lua_State *L) {
 
 /* --- frames ------------------------------------------------------------------------------------- */
 
+void front_check_size(lua_State *L, const Front *f) {
+  if (f->ir->n_insts > FRONT_MAX_OPS) {
+    diag_error(L,
+               "the kernel has more than %d operations by here; use 'for i in range(a, b)' for a "
+               "loop in the kernel, and let recursion end on a static value",
+               FRONT_MAX_OPS);
+  }
+}
+
 Frame *frame_push(lua_State *L, Front *f, FrameKind kind) {
   Frame *frame = lua_newuserdatauv(L, sizeof *frame, 2);
   memset(frame, 0, sizeof *frame);
@@ -105,6 +114,7 @@ Frame *frame_push(lua_State *L, Front *f, FrameKind kind) {
   luaL_setmetatable(L, FRAME_TYPE);
   co->top = frame;
   if (f->ir != NULL) {
+    front_check_size(L, f);
     f->clock++;
     frame->region = f->ir->cur;
     frame->before = f->assigned;

@@ -171,7 +171,11 @@ static int rt_ei(lua_State *L) {
 /* --- loops ---------------------------------------------------------------------------------------- */
 
 static void count_turn(lua_State *L, Front *f, Frame *frame) {
-  if (f->ir != NULL && ++frame->turns > FRONT_MAX_TURNS) {
+  if (f->ir == NULL) {
+    return;
+  }
+  front_check_size(L, f);
+  if (++frame->turns > FRONT_MAX_TURNS) {
     diag_error(
         L,
         "this loop was unrolled %d times while tracing; use 'for i in range(a, b)' for a loop "
@@ -334,6 +338,7 @@ static void prepare_integers(lua_State *L, Frame *frame) {
   frame->step = lua_isnoneornil(L, 4) ? 1 : lua_tointeger(L, 4);
   if (frame->step == 0) {
     luaL_error(L, "'for' step is zero");
+    return;
   }
   if (clip_limit(L, 3, frame->i, frame->step, &limit)) {
     frame->is_done = true;

@@ -13,6 +13,7 @@
 #include "value.h"
 
 enum { FRONT_MAX_NIL_VARS = 1024, FRONT_MAX_DEPTH = 150, FRONT_MAX_TURNS = 20000 };
+enum { FRONT_MAX_OPS = 1 << 18 }; /* more than any compiler takes in minutes */
 
 /* Which variables that began as nil have a value on every path to here; bit per variable. */
 typedef struct Assigned {
@@ -112,6 +113,7 @@ static inline Front *front_up(lua_State *L) { /* in a runtime function: its upva
 Co *front_co(Front *f, lua_State *L); /* of the running coroutine; notices switches */
 void front_at(lua_State *L, Front *f);
 
+void front_check_size(lua_State *L, const Front *f); /* raises when the trace has grown too large */
 Frame *frame_push(lua_State *L, Front *f, FrameKind kind); /* leaves the userdata on the stack */
 void frame_end(Front *f, Frame *frame);
 Frame *frame_top(lua_State *L, Front *f, FrameKind kind); /* innermost of the kind */

@@ -156,8 +156,7 @@ static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
                push_title(L, kernel, a->n));
   }
   if (tensor_live(t, &err) != CT_OK) {
-    diag_error(L, "%s: %s %s", push_title(L, kernel, a->n), tensor_push_title(L, arg->idx),
-               err.msg);
+    diag_error(L, "%s %s", push_title(L, kernel, a->n), err.msg);
   }
   uint64_t bytes = ct_dtype_bytes(t->dtype);
   arg->kind = ARG_TENSOR;
@@ -323,11 +322,11 @@ static void choose_device(lua_State *L, const Kernel *k, LaunchArgs *a) {
   }
 }
 
-/* Pushes "(a, x, y)", the names of the parameters. */
+/* Pushes " (a, x, y)", the names of the parameters, or nothing of none. */
 static const char *push_parameters(lua_State *L, int kernel, const Kernel *k) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
-  luaL_addchar(&b, '(');
+  luaL_addstring(&b, k->n_params > 0 ? " (" : "");
   for (int i = 1; i <= k->n_params; i++) {
     lua_getiuservalue(L, kernel, 1);
     const char *name = lua_getlocal(L, NULL, i);
@@ -335,7 +334,7 @@ static const char *push_parameters(lua_State *L, int kernel, const Kernel *k) {
     luaL_addstring(&b, i == 1 ? "" : ", ");
     luaL_addstring(&b, name == NULL ? "?" : name);
   }
-  luaL_addchar(&b, ')');
+  luaL_addstring(&b, k->n_params > 0 ? ")" : "");
   luaL_pushresult(&b);
   return lua_tostring(L, -1);
 }
@@ -346,7 +345,7 @@ static void check_count(lua_State *L, int kernel, int n) {
     diag_error(L, "%s: %d arguments; a kernel takes at most %d", k->name, n, LAUNCH_MAX_ARGS);
   }
   if (n < k->n_params || (n > k->n_params && !k->is_vararg)) {
-    diag_error(L, "%s: the kernel takes %d argument%s %s, got %d", k->name, k->n_params,
+    diag_error(L, "%s: the kernel takes %d argument%s%s, got %d", k->name, k->n_params,
                k->n_params == 1 ? "" : "s", push_parameters(L, kernel, k), n);
   }
 }

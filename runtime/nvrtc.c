@@ -98,18 +98,31 @@ static const char *find(const char *s, const char *end, const char *word) {
   return p != NULL && p < end ? p : NULL;
 }
 
+/* The "(" of the `(line): ` behind the file's name, which may hold parentheses itself. */
+static const char *find_line(const char *s, const char *end, int *line) {
+  for (const char *p = find(s, end, "("); p != NULL; p = find(p + 1, end, "(")) {
+    size_t n_digits = strspn(p + 1, "0123456789");
+    if (n_digits > 0 && strncmp(p + 1 + n_digits, "): ", 3) == 0) {
+      *line = (int)strtol(p + 1, NULL, 10);
+      return p;
+    }
+  }
+  return NULL;
+}
+
 /* `file(line): error: text`; also "catastrophic error" and "error #20-D". */
 static bool read_front_end(const char *s, const char *end, Blame *b) {
-  const char *error = find(s, end, "error");
-  const char *paren = find(s, end, "(");
-  int line = paren == NULL ? 0 : (int)strtol(paren + 1, NULL, 10);
-  if (error == NULL || line <= 0 || paren > error) {
+  int line = 0;
+  const char *paren = find_line(s, end, &line);
+  const char *kind = paren == NULL ? NULL : find(paren, end, "): ") + strlen("): ");
+  const char *text = kind == NULL ? NULL : find(kind, end, ": ");
+  const char *error = text == NULL ? NULL : find(kind, text, "error");
+  if (error == NULL) {
     return false;
   }
-  const char *text = find(error, end, ": ");
   copy_span(b->file, sizeof b->file, s, paren);
   b->line = line;
-  copy_span(b->text, sizeof b->text, text == NULL ? error : text + 2, end);
+  copy_span(b->text, sizeof b->text, text + 2, end);
   return true;
 }
 
