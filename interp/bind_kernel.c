@@ -261,6 +261,21 @@ static void check_outside(lua_State *L) {
   }
 }
 
+/* A configuration that is called more than once keeps what it last read, for arguments like those. */
+typedef struct Config {
+  LaunchConfig launch;      /* first: a Config is used as one */
+  LaunchArgs *args;         /* NULL until the second call */
+  bool was_called, is_read; /* is_read: *args holds the arguments of a call */
+  CtAlloc alloc;
+} Config;
+
+static int config_gc(lua_State *L) {
+  Config *c = lua_touserdata(L, 1);
+  ct_free(c->alloc, c->args, sizeof *c->args);
+  c->args = NULL;
+  return 0;
+}
+
 /* k{grid =, block =}: a configuration; it may be kept and called again and again. */
 static int kernel_call(lua_State *L) {
   Kernel *k = kernel_check(L, 1);
@@ -272,19 +287,18 @@ static int kernel_call(lua_State *L) {
                       k->name, diag_push_kind(L, 2), k->name);
   }
   lua_settop(L, 2);
-  LaunchConfig *c = lua_newuserdatauv(L, sizeof *c, 2);
+  Config *c = lua_newuserdatauv(L, sizeof *c, 2);
   memset(c, 0, sizeof *c);
   luaL_setmetatable(L, CONFIG_TYPE);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, 3, 1);
-  read_config(L, 2, k, c);
+  c->alloc = k->state->alloc;
+  read_config(L, 2, k, &c->launch);
   return 1;
 }
 
-/* Reads the configuration at 1 and the arguments behind it; pushes the kernel. */
-static const LaunchConfig *enter_config(lua_State *L, LaunchArgs *args) {
-  const LaunchConfig *c = luaL_checkudata(L, 1, CONFIG_TYPE);
-  int n = lua_gettop(L) - 1;
+/* Pushes the kernel of the configuration at 1. */
+static void push_kernel(lua_State *L, const LaunchConfig *c) {
   check_outside(L);
   if (c->stream_device != NULL) { /* it may have been closed meanwhile */
     CtDevice *device;
@@ -293,15 +307,46 @@ static const LaunchConfig *enter_config(lua_State *L, LaunchArgs *args) {
     lua_pop(L, 1);
   }
   lua_getiuservalue(L, 1, 1);
-  int kernel = lua_gettop(L);
-  launch_read(L, kernel, 2, n, c, args);
+}
+
+/* Reads the configuration at 1 and the arguments behind it; pushes the kernel. */
+static const LaunchConfig *enter_config(lua_State *L, LaunchArgs *args) {
+  int n = lua_gettop(L) - 1;
+  const LaunchConfig *c = luaL_checkudata(L, 1, CONFIG_TYPE);
+  push_kernel(L, c);
+  launch_read(L, lua_gettop(L), 2, n, c, args);
   return c;
 }
 
-static int config_call(lua_State *L) {
+static int call_first(lua_State *L) {
   LaunchArgs args;
   const LaunchConfig *c = enter_config(L, &args);
   launch_repeat(L, lua_gettop(L), c, &args, 1);
+  return 0;
+}
+
+static int config_call(lua_State *L) {
+  Config *c = luaL_checkudata(L, 1, CONFIG_TYPE);
+  int n = lua_gettop(L) - 1;
+  if (!c->was_called) {
+    c->was_called = true;
+    return call_first(L);
+  }
+  push_kernel(L, &c->launch);
+  int kernel = lua_gettop(L);
+  bool is_known = c->is_read && launch_read_again(L, kernel, 2, n, c->args);
+  if (c->args == NULL) {
+    c->args = ct_alloc(c->alloc, sizeof *c->args);
+    if (c->args == NULL) {
+      return luaL_error(L, "not enough memory");
+    }
+  }
+  if (!is_known) {
+    c->is_read = false; /* launch_read may raise half-way */
+    launch_read(L, kernel, 2, n, &c->launch, c->args);
+    c->is_read = true;
+  }
+  launch_repeat(L, kernel, &c->launch, c->args, 1);
   return 0;
 }
 
@@ -462,7 +507,7 @@ static const luaL_Reg kernel_meta[] = {
     {"__call", kernel_call}, {"__gc", kernel_gc}, {"__tostring", kernel_tostring}, {NULL, NULL}};
 static const luaL_Reg kernel_methods[] = {
     {"prepare", kernel_prepare}, {"reset", kernel_reset}, {NULL, NULL}};
-static const luaL_Reg config_meta[] = {{"__call", config_call}, {NULL, NULL}};
+static const luaL_Reg config_meta[] = {{"__call", config_call}, {"__gc", config_gc}, {NULL, NULL}};
 static const luaL_Reg config_methods[] = {{"source", config_source},   {"ptx", config_ptx},
                                           {"ir", config_ir},           {"info", config_info},
                                           {"enqueue", config_enqueue}, {NULL, NULL}};

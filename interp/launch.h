@@ -34,6 +34,8 @@ typedef struct Arg {
   Tensor *tensor;
   uint64_t address;    /* of the tensor's element 0 */
   uint64_t begin, end; /* addresses of the bytes that its elements span; equal when empty */
+  uint64_t tensor_id;
+  int first_slot;
   CtSlotValue number;
 } Arg;
 
@@ -43,6 +45,7 @@ typedef struct LaunchArgs {
   CtDevice *device; /* where to launch; NULL: the CPU engine */
   bool overlap;     /* some written tensor may share memory with another: ranges intersect */
   size_t key_len;
+  size_t captures, captures_len; /* the part of the key that says what the function captured */
   int n_slots;
   Arg args[LAUNCH_MAX_ARGS];
   unsigned char key[LAUNCH_KEY_BYTES];
@@ -96,6 +99,10 @@ Kernel *kernel_test(lua_State *L, int idx);
    the argument. The values at these stack places must stay there while *out is used. */
 void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                  LaunchArgs *out);
+
+/* The same for arguments like those that *a was last read from: the same tensors, numbers of the same types.
+   Only numbers are read anew. False: they differ, or something raises; read them by launch_read. */
+bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a);
 
 /* The specialisation for these arguments: a known one, or a new one traced and compiled. */
 Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);

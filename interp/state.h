@@ -46,6 +46,7 @@ typedef struct CuttleState {
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
   const void *tensor_type;           /* address of the metatable of tensors */
+  uint64_t n_tensors;                /* made so far */
 
   atomic_size_t bytes; /* on the host, counted when there is a limit */
 } CuttleState;

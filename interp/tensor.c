@@ -70,6 +70,7 @@ static Tensor *push_new(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offs
   luaL_checkstack(L, 4, NULL);
   Tensor *t = lua_newuserdatauv(L, sizeof *t + n_nodes * sizeof(CtNode), NAME_SLOT);
   *t = (Tensor){.dtype = dtype, .space = CT_GLOBAL, .offset = offset};
+  t->id = ++state_of(L)->n_tensors;
   t->layout = place_layout((CtNode *)(t + 1), layout);
   luaL_setmetatable(L, TENSOR_TYPE);
   return t;

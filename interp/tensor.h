@@ -26,6 +26,7 @@ typedef struct Tensor {
   CtDtype dtype;
   CtSpace space; /* CT_GLOBAL on the host */
   bool in_kernel;
+  uint64_t id;        /* counts the tensors of the state: tells a new one at an old address */
   bool is_closed;     /* host: the storage was given up */
   CtLayout layout;    /* its nodes lie behind this struct, in the same userdata */
   CtInt offset;       /* elements from the start of the storage or buffer; static on the host */
