@@ -369,6 +369,17 @@ static void anchor_captures(lua_State *L, int kernel) {
   lua_pop(L, 2);
 }
 
+/* The trace ran the script, which may have closed what the launch was to work on. */
+static CtStatus check_args(const Kernel *k, const LaunchArgs *args, CtErr *err) {
+  for (int i = 0; i < args->n; i++) {
+    if (args->args[i].tensor != NULL && tensor_live(args->args[i].tensor, err) != CT_OK) {
+      return ct_fail(err, CT_EINVAL, "%s: argument %d was closed while the kernel was traced",
+                     k->name, i + 1);
+    }
+  }
+  return CT_OK;
+}
+
 static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
   Kernel *k = lua_touserdata(L, kernel);
   CtErr err;
@@ -376,7 +387,7 @@ static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, Lau
   if (spec == NULL) {
     diag_raise(L, &err);
   }
-  if (compile(k, spec, args->device, &err) != CT_OK) {
+  if (check_args(k, args, &err) != CT_OK || compile(k, spec, args->device, &err) != CT_OK) {
     spec_free(k->state, spec);
     diag_raise(L, &err);
   }
