@@ -344,6 +344,10 @@ LIB_DIR = $(DESTDIR)$(PREFIX)/lib
 LUA_MODULE_DIR = $(LIB_DIR)/lua/5.4
 SHARED_NAME = libcuttle.so.$(VERSION)
 
+# What runtime/ct.h includes: #include <cuttle/ct.h>.
+CORE_HEADERS = $(addprefix runtime/,ct.h base.h $(shell sed -n 's/^\#include "\(.*\)".*/\1/p' \
+	runtime/ct.h) dtypes.def ops.def)
+
 install: all install-module
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(LIB_DIR)/pkgconfig
 	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cuttle
@@ -351,7 +355,9 @@ install: all install-module
 	install -m 755 $(SHARED_LIB) $(LIB_DIR)/$(SHARED_NAME)
 	ln -sf $(SHARED_NAME) $(LIB_DIR)/libcuttle.so.$(SOVERSION)
 	ln -sf libcuttle.so.$(SOVERSION) $(LIB_DIR)/libcuttle.so
-	install -m 644 interp/cuttle.h runtime/ct.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 interp/cuttle.h $(DESTDIR)$(PREFIX)/include
+	install -d $(DESTDIR)$(PREFIX)/include/cuttle
+	install -m 644 $(CORE_HEADERS) $(DESTDIR)$(PREFIX)/include/cuttle
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 		-e 's|@LUA_PC@|$(LUA_PC)|' cuttle.pc.in > $(LIB_DIR)/pkgconfig/cuttle.pc
 

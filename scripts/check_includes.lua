@@ -40,7 +40,8 @@ local modules = {
     { name = "blas", files = { "blas", "blas_[%w_]+" }, uses = { "device" } },
     { name = "storage", files = { "storage" }, uses = { "device" } },
 
-    { name = "ct", files = { "ct" }, uses = {} },
+    -- The list of public headers; no file of the core includes it.
+    { name = "ct", files = { "ct" }, uses = { "emit_cuda", "simt", "nvrtc", "device", "npy" } },
   },
 
   interp = {
