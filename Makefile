@@ -50,7 +50,8 @@ endif
 # Contraction is decided in the IR, so that both engines agree: never by the C compiler.
 CODEGEN = -ffp-contract=off -fPIC -fno-semantic-interposition -pthread
 BASE_FLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(LUA_CFLAGS)
-COMPILE = $(CC) $(BASE_FLAGS) $(WARNINGS) $(CFLAGS) $(CODEGEN) $(SANITIZE)
+# FILE_FLAGS are those of one file, set below.
+COMPILE = $(CC) $(BASE_FLAGS) $(FILE_FLAGS) $(WARNINGS) $(CFLAGS) $(CODEGEN) $(SANITIZE)
 LINK = $(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -pthread
 SYSTEM_LIBS = -lm -ldl -lpthread
 TEST_FLAGS = -Itests/c $(if $(wildcard $(CUDA_HOME)/include/cuda.h),-isystem $(CUDA_HOME)/include)
@@ -140,7 +141,7 @@ module: $(MODULE)
 
 # A change of compiler or flags rebuilds everything.
 FLAGS_FILE = $(BUILD)/flags
-FLAGS_NOW = $(COMPILE) | $(LINK) | $(ISAS) | $(PROGRAM_LUA)
+FLAGS_NOW := $(COMPILE) | $(LINK) | $(VARIANT_FLAGS) $(ISAS) | $(TEST_FLAGS) | $(PROGRAM_LUA)
 $(FLAGS_FILE): FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(FLAGS_NOW)' | cmp -s - $@ || printf '%s\n' '$(FLAGS_NOW)' > $@
@@ -158,10 +159,11 @@ $$(BUILD)/%.$(1).o: %.c $$(FLAGS_FILE)
 endef
 $(foreach isa,$(ISAS),$(eval $(call variant_rule,$(isa))))
 
-$(BUILD)/runtime/simt.o $(BUILD)/lint/runtime/simt: BASE_FLAGS += -D_GNU_SOURCE # for the cores that this process may use
-$(BUILD)/tests/%.o: BASE_FLAGS += $(TEST_FLAGS)
+# The cores that this process may use; public headers as where they are installed.
+$(BUILD)/runtime/simt.o $(BUILD)/lint/runtime/simt: FILE_FLAGS = -D_GNU_SOURCE
+$(BUILD)/tests/%.o: FILE_FLAGS = $(TEST_FLAGS)
 $(BUILD)/examples/%.o $(BUILD)/lint/examples/%: \
-	BASE_FLAGS += -iquote interp -iquote runtime # as where headers are installed
+	FILE_FLAGS = -iquote interp -iquote runtime
 
 $(BUILD)/gen/stdlib.c: $(STDLIB) scripts/embed.lua $(FLAGS_FILE)
 	$(call say,GEN,$@)
@@ -326,7 +328,7 @@ lint-includes:
 $(BUILD)/lint/%: $(BUILD)/%.o .clang-tidy
 	$(call say,TIDY,$*.c)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG_TIDY) --quiet $*.c -- $(BASE_FLAGS) $(ANALYZER) > $@.log 2>&1 || { cat $@.log; exit 1; }
+	$(Q)$(CLANG_TIDY) --quiet $*.c -- $(BASE_FLAGS) $(FILE_FLAGS) $(ANALYZER) > $@.log 2>&1 || { cat $@.log; exit 1; }
 	$(Q)touch $@
 $(BUILD)/lint/%: $(BUILD)/%.base.o .clang-tidy
 	$(call say,TIDY,$*.c)
