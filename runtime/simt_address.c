@@ -2,17 +2,42 @@
    lanes that the launch fixes, and a constant. Equal parts are computed once where one dominates. */
 #include "simt_lower.h"
 
-enum { KEY_LEA = 16, KEY_LANE_SUM, KEY_PATTERN, KEY_ZERO_LANES };
+enum { KEY_LEA = 16, KEY_PRODUCT, KEY_LANE_SUM, KEY_PATTERN, KEY_ZERO_LANES };
 
 static CtSimtOp pick(bool is_i32, CtSimtOp i32, CtSimtOp i64) { return is_i32 ? i32 : i64; }
 
 static uint32_t zero(CtLow *l) { return ct_low_const(l, (CtScalar){.i = 0}); }
 
+static uint32_t hoisted_lanes(CtLow *l, bool is_i32) {
+  CtSlotClass cls = is_i32 ? CT_CLASS_LANES4 : CT_CLASS_LANES8;
+  return ct_low_slot(l, cls, (is_i32 ? 4 : 8) * CT_LANES, true);
+}
+
 /* --- the scalar part ----------------------------------------------------------------------------------- */
 
-/* prev + coef * v; prev 0 stands for nothing yet. *hoist: prev is in the prologue. */
+/* v * by, a scalar or lanes. */
+static uint32_t product(CtLow *l, bool is_i32, CtLowTerm t) {
+  bool varies = ct_low_is(l, t.v, CT_VARYING), hoist = ct_low_is(l, t.v, CT_INVARIANT);
+  uint32_t v = varies ? ct_low_lanes(l, t.v) : ct_low_scalar(l, t.v);
+  if (t.by == 0) {
+    return v;
+  }
+  uint32_t by = ct_low_scalar(l, t.by);
+  const uint64_t key[4] = {KEY_PRODUCT, v, by, is_i32};
+  uint32_t slot;
+  if (!ct_low_find(l, key, &slot)) {
+    CtSimtOp op = varies ? pick(is_i32, CT_SIMT_MUL_i32_vs, CT_SIMT_MUL_i64_vs)
+                         : pick(is_i32, CT_SIMT_MUL_i32_ss, CT_SIMT_MUL_i64_ss);
+    slot = varies ? hoisted_lanes(l, is_i32) : ct_low_slot(l, CT_CLASS_SCALAR, 8, hoist);
+    (void)ct_low_emit(l, hoist, op, slot, v, by, 0, 0);
+    ct_low_remember(l, key, slot, hoist);
+  }
+  return slot;
+}
+
+/* prev + coef * v * by; prev 0 stands for nothing yet. *hoist: prev is in the prologue. */
 static uint32_t add_scalar(CtLow *l, bool is_i32, uint32_t prev, CtLowTerm t, bool *hoist) {
-  uint32_t v = ct_low_scalar(l, t.v);
+  uint32_t v = product(l, is_i32, t);
   *hoist = *hoist && ct_low_is(l, t.v, CT_INVARIANT);
   if (prev == 0 && t.coef == 1) {
     return v;
@@ -46,13 +71,8 @@ static uint32_t scalar_part(CtLow *l, bool is_i32, const CtLowSum *s) {
 
 /* --- the pattern ------------------------------------------------------------------------------------------ */
 
-static uint32_t hoisted_lanes(CtLow *l, bool is_i32) {
-  CtSlotClass cls = is_i32 ? CT_CLASS_LANES4 : CT_CLASS_LANES8;
-  return ct_low_slot(l, cls, (is_i32 ? 4 : 8) * CT_LANES, true);
-}
-
 static uint32_t add_lanes(CtLow *l, bool is_i32, uint32_t prev, CtLowTerm t) {
-  uint32_t v = ct_low_lanes(l, t.v);
+  uint32_t v = product(l, is_i32, t);
   const uint64_t key[4] = {KEY_LANE_SUM, (uint64_t)prev << 32 | v, (uint64_t)t.coef, is_i32};
   uint32_t slot;
   if (ct_low_find(l, key, &slot)) {

@@ -207,16 +207,16 @@ enum { MAX_SUM_DEPTH = 32 };
 static int64_t mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 static int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
-static bool add_term(CtLowSum *s, CtVal v, int64_t coef) {
+static bool add_term(CtLowSum *s, CtVal v, CtVal by, int64_t coef) {
   int i = 0;
-  while (i < s->n && s->t[i].v != v) {
+  while (i < s->n && (s->t[i].v != v || s->t[i].by != by)) {
     i++;
   }
   if (i == CT_MAX_TERMS) {
     return false;
   }
   if (i == s->n) {
-    s->t[s->n++] = (CtLowTerm){v, 0};
+    s->t[s->n++] = (CtLowTerm){v, by, 0};
   }
   s->t[i].coef = plus(s->t[i].coef, coef);
   return true;
@@ -224,31 +224,54 @@ static bool add_term(CtLowSum *s, CtVal v, int64_t coef) {
 
 static bool is_const(const CtLow *l, CtVal v) { return ct_inst(l->ir, v)->op == CT_OP_CONST; }
 
-/* Sums and products with constants are taken apart; all arithmetic is modulo the width, so that the
-   parts may be computed in any order. */
-static bool add_value(const CtLow *l, CtLowSum *s, CtVal v, int64_t coef, int depth) {
+/* Is the operand a factor that sums may be multiplied by? Worth it for a sum that varies. */
+static bool is_factor(const CtLow *l, CtVal product, CtVal operand) {
+  return ct_low_is(l, product, CT_VARYING) && !ct_low_is(l, product, CT_INVARIANT) &&
+         ct_low_is(l, operand, CT_INVARIANT) && !ct_low_is(l, operand, CT_VARYING);
+}
+
+static bool add_value(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t coef, int depth);
+
+static bool add_product(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t coef, int depth) {
+  const CtVal *args = ct_inst(l->ir, v)->args;
+  for (int i = 0; i < 2; i++) {
+    if (is_const(l, args[i])) {
+      int64_t factor = ct_inst(l->ir, args[i])->imm.i;
+      return add_value(l, s, args[1 - i], by, mul(coef, factor), depth + 1);
+    }
+  }
+  for (int i = 0; i < 2 && by == 0; i++) {
+    if (is_factor(l, v, args[i])) {
+      return add_value(l, s, args[1 - i], args[i], coef, depth + 1);
+    }
+  }
+  return add_term(s, v, by, coef);
+}
+
+/* Sums and products with constants, or with what the launch fixes, are taken apart; all arithmetic is
+   modulo the width, so that the parts may be computed in any order. */
+static bool add_value(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t coef, int depth) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtVal *args = inst->args;
   if (depth == MAX_SUM_DEPTH) {
-    return add_term(s, v, coef);
+    return add_term(s, v, by, coef);
   }
   switch ((CtOp)inst->op) {
-    case CT_OP_CONST: s->imm = plus(s->imm, mul(coef, inst->imm.i)); return true;
-    case CT_OP_ADD:
-      return add_value(l, s, args[0], coef, depth + 1) && add_value(l, s, args[1], coef, depth + 1);
-    case CT_OP_SUB:
-      return add_value(l, s, args[0], coef, depth + 1) &&
-             add_value(l, s, args[1], mul(coef, -1), depth + 1);
-    case CT_OP_NEG: return add_value(l, s, args[0], mul(coef, -1), depth + 1);
-    case CT_OP_MUL:
-      for (int i = 0; i < 2; i++) {
-        if (is_const(l, args[i])) {
-          int64_t factor = ct_inst(l->ir, args[i])->imm.i;
-          return add_value(l, s, args[1 - i], mul(coef, factor), depth + 1);
-        }
+    case CT_OP_CONST:
+      if (by != 0) {
+        return add_term(s, by, 0, mul(coef, inst->imm.i));
       }
-      return add_term(s, v, coef);
-    default: return add_term(s, v, coef);
+      s->imm = plus(s->imm, mul(coef, inst->imm.i));
+      return true;
+    case CT_OP_ADD:
+      return add_value(l, s, args[0], by, coef, depth + 1) &&
+             add_value(l, s, args[1], by, coef, depth + 1);
+    case CT_OP_SUB:
+      return add_value(l, s, args[0], by, coef, depth + 1) &&
+             add_value(l, s, args[1], by, mul(coef, -1), depth + 1);
+    case CT_OP_NEG: return add_value(l, s, args[0], by, mul(coef, -1), depth + 1);
+    case CT_OP_MUL: return add_product(l, s, v, by, coef, depth);
+    default: return add_term(s, v, by, coef);
   }
 }
 
@@ -272,8 +295,8 @@ static void tidy(CtLowSum *s) {
 
 void ct_low_sum(const CtLow *l, CtVal v, CtLowSum *s) {
   *s = (CtLowSum){0};
-  if (!add_value(l, s, v, 1, 0)) {
-    *s = (CtLowSum){.n = 1, .t = {{v, 1}}};
+  if (!add_value(l, s, v, 0, 1, 0)) {
+    *s = (CtLowSum){.n = 1, .t = {{v, 0, 1}}};
   }
   tidy(s);
 }
@@ -299,6 +322,7 @@ static void need_address(CtLow *l, CtSpace space, CtVal offset) {
   }
   for (int i = 0; i < s.n; i++) {
     mark(l, s.t[i].v, CT_NEEDED);
+    mark(l, s.t[i].by, CT_NEEDED);
   }
 }
 

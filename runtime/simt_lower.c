@@ -395,13 +395,15 @@ static void lower_get(CtLow *l, CtVal v) {
 static void lower_set(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   CtVal var = (CtVal)inst->imm.i;
-  uint32_t slot = variable(l, var);
+  uint32_t slot = variable(l, var), row = CT_SIMT_SET_s, value;
   if (varies(l, var)) {
-    uint32_t row = moves[ct_inst(l->ir, var)->type].set;
-    EMIT(l, false, row, slot, ct_low_lanes(l, inst->args[0]), 0, 0);
+    row = moves[ct_inst(l->ir, var)->type].set;
+    value = ct_low_lanes(l, inst->args[0]);
   } else {
-    EMIT(l, false, CT_SIMT_SET_s, slot, ct_low_scalar(l, inst->args[0]), 0, 0);
+    value = ct_low_scalar(l, inst->args[0]);
   }
+  bool whole = !l->is_divergent[inst->region]; /* the peephole pass looks at it */
+  (void)ct_low_emit(l, false, (CtSimtOp)row, slot, value, 0, 0, whole);
 }
 
 /* --- structure --------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* simt_lower.h: what the stages of lowering to the CPU engine share. simt_analyse.c finds which
    values are one per warp, which depend on the launch and the thread only, and which are needed;
    simt_lower.c emits instructions over virtual slots, with simt_address.c for offsets and
-   simt_views.c for tensors; simt_slots.c gives the slots places and makes the program.
+   simt_views.c for tensors; simt_peephole.c tidies them up; simt_slots.c gives the slots places and makes the program.
 
    After running out of memory the functions go on, with CtLow.failed set and slot 0. */
 #ifndef CT_SIMT_LOWER_H
@@ -53,11 +53,11 @@ typedef struct CtStream {
 } CtStream;
 
 typedef struct CtLowTerm {
-  CtVal v;
+  CtVal v, by; /* by: a scalar that the launch fixes, or 0 for 1 */
   int64_t coef;
 } CtLowTerm;
 
-/* imm + sum of coef * v */
+/* imm + sum of coef * v * by */
 enum { CT_MAX_TERMS = 12 };
 typedef struct CtLowSum {
   int64_t imm;
@@ -176,7 +176,16 @@ CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) CT_NODISCARD; /* simt_vie
 CtLowAddress ct_low_address(CtLow *l, CtSpace space, CtVal offset);
 uint32_t ct_low_no_pattern(CtLow *l); /* the pattern of one address for all lanes */
 
-/* simt_slots.c: fills the program. */
+/* simt_peephole.c: fewer and larger instructions in the body. */
+void ct_low_peephole(CtLow *l);
+
+/* simt_slots.c. Visits the slots of an instruction, those that it names in a tile's descriptor (as
+   hidden) included. */
+typedef enum CtSlotUse { CT_SLOT_DEF, CT_SLOT_USE, CT_SLOT_HIDDEN } CtSlotUse;
+typedef void (*CtSlotFn)(void *ud, uint32_t slot, uint32_t pos, CtSlotUse how);
+void ct_low_each_slot(CtLow *l, const CtIn *in, uint32_t pos, CtSlotFn fn, void *ud);
+void ct_low_replace_uses(CtIn *in, uint32_t old, uint32_t slot); /* not the hidden ones */
+/* Fills the program. */
 CtStatus ct_low_finish(CtLow *l, CtErr *err) CT_NODISCARD;
 
 #endif

@@ -23,6 +23,7 @@
 #define LANES _Pragma("GCC ivdep") for (int i = 0; i < CT_LANES; i++)
 #endif
 
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define HANDLER(name) static const CtIn *name(const CtIn *in, CtWarp *w)
 #define SCALAR(at) (CT_AT(CtScalar, w, (at)))
 #define MASK(at) (*CT_AT(uint32_t, w, (at)))
@@ -440,28 +441,37 @@ static void offsets_i64(const CtIn *in, CtWarp *w, int64_t off[CT_LANES]) {
 }
 
 /* The first active lane that is outside, or -1. */
-static int find_outside(const CtWarp *w, const CtMem *m, const int64_t off[CT_LANES]) {
-  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
-    int lane = ct_first_lane(rest);
-    if ((uint64_t)off[lane] >= (uint64_t)m->n) {
-      return lane;
-    }
-  }
-  return -1;
+static inline int find_outside(const CtWarp *w, const CtMem *m, const int64_t off[CT_LANES]) {
+  uint32_t outside = 0;
+  uint64_t n = (uint64_t)m->n;
+  LANES { outside |= (uint64_t)off[i] >= n ? lane_bits[i] : 0; }
+  outside &= w->mask;
+  return outside != 0 ? ct_first_lane(outside) : -1;
+}
+
+/* Do the lanes lie side by side in memory? */
+static inline bool is_run(const CtMem *m, const int64_t off[CT_LANES]) {
+  int64_t wrong = 0;
+  LANES { wrong |= (off[i] - i) ^ off[0]; }
+  return wrong == 0 && m->lane_bytes == 0;
 }
 
 static inline char *address(const CtMem *m, int64_t off, int lane) {
   return m->ptr + off * (int64_t)m->elem_bytes + (int64_t)lane * (int64_t)m->lane_bytes;
 }
 
-/* The general path: every active lane checked, then moved. */
-static const CtIn *load_lanes(const CtIn *in, CtWarp *w, size_t bytes,
-                              const int64_t off[CT_LANES]) {
+/* The general path: every active lane checked, then moved. Inlined where `bytes` is known. */
+ALWAYS_INLINE const CtIn *load_lanes(const CtIn *in, CtWarp *w, size_t bytes,
+                                     const int64_t off[CT_LANES]) {
   const CtMem *m = &w->mem[buf_of(in)];
   char *d = CT_AT(char, w, in->d);
   int bad = find_outside(w, m, off);
   if (bad >= 0) {
     return ct_simt_fail_bounds(w, in, bad, buf_of(in), off[bad], false);
+  }
+  if (w->mask == CT_ALL_LANES && is_run(m, off)) {
+    memcpy(d, m->ptr + off[0] * (int64_t)bytes, bytes * CT_LANES);
+    return in + 1;
   }
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
@@ -483,13 +493,17 @@ static const CtIn *load_mask(const CtIn *in, CtWarp *w, const int64_t off[CT_LAN
   MASK(in->d) = bits;
   return in + 1;
 }
-static const CtIn *store_lanes(const CtIn *in, CtWarp *w, size_t bytes,
-                               const int64_t off[CT_LANES]) {
+ALWAYS_INLINE const CtIn *store_lanes(const CtIn *in, CtWarp *w, size_t bytes,
+                                      const int64_t off[CT_LANES]) {
   const CtMem *m = &w->mem[buf_of(in)];
   const char *d = CT_AT(char, w, in->d);
   int bad = find_outside(w, m, off);
   if (bad >= 0) {
     return ct_simt_fail_bounds(w, in, bad, buf_of(in), off[bad], true);
+  }
+  if (w->mask == CT_ALL_LANES && is_run(m, off)) {
+    memcpy(m->ptr + off[0] * (int64_t)bytes, d, bytes * CT_LANES);
+    return in + 1;
   }
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
@@ -815,6 +829,8 @@ const CtHandler TABLE_NAME[CT_SIMT_OP_COUNT] = {
 #define SET_s MOVE_s
 #define ELSE JOIN
 #define TILE ct_simt_tile_slow
+#define DOT_f64 NULL
+#define DOT_f32 NULL
 #define COPY_4 NULL
 #define COPY_8 NULL
 #define FILL_4 NULL

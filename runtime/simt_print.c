@@ -26,7 +26,7 @@ static void print_field(const CtSimtProgram *p, char role, uint32_t value, uint3
   switch (role) {
     case 'b': ct_text_puts(out, p->bufs[value & BUF_MASK].name); break;
     case 'k':
-    case 'r': ct_text_printf(out, "%s%u", role == 'r' ? "row" : "", value); break;
+    case 'r': ct_text_printf(out, "%s%d", role == 'r' ? "row" : "", (int32_t)value); break;
     case 'l': ct_text_printf(out, "-> %u", pos + value); break;
     default: print_slot(p, role, value, out); break;
   }

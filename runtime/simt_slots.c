@@ -30,41 +30,69 @@ static uint32_t *field(CtIn *in, int i) {
   return fields[i];
 }
 
-/* Visits the slots that a tile operation names in its descriptor. */
-typedef void (*SlotFn)(CtLow *l, uint32_t slot, uint32_t pos);
+typedef struct Visit {
+  CtLow *l;
+  uint32_t pos;
+  CtSlotFn fn;
+  void *ud;
+} Visit;
 
-static void each_leaf_slot(CtLow *l, const CtTileMode *m, uint32_t pos, SlotFn fn) {
+static void hidden(const Visit *v, uint32_t slot) {
+  if (slot != 0) {
+    v->fn(v->ud, slot, v->pos, CT_SLOT_HIDDEN);
+  }
+}
+
+static void hidden_leaves(const Visit *v, const CtTileMode *m) {
   for (uint32_t i = 0; i < m->n_leaves; i++) {
     const CtRef refs[2] = {m->leaves[i].extent, m->leaves[i].stride};
     for (int j = 0; j < 2; j++) {
-      if (refs[j].kind != CT_REF_STATIC) {
-        fn(l, (uint32_t)refs[j].v, pos);
-      }
+      hidden(v, refs[j].kind != CT_REF_STATIC ? (uint32_t)refs[j].v : 0);
     }
   }
 }
 
-static void each_arg_slot(CtLow *l, const CtTileArg *arg, uint32_t pos, SlotFn fn) {
-  fn(l, arg->base, pos);
-  fn(l, arg->pattern, pos);
-  if (arg->lanes.kind != CT_REF_STATIC) {
-    fn(l, (uint32_t)arg->lanes.v, pos);
-  }
+static void hidden_arg(const Visit *v, const CtTileArg *arg) {
+  hidden(v, arg->base);
+  hidden(v, arg->pattern);
+  hidden(v, arg->lanes.kind != CT_REF_STATIC ? (uint32_t)arg->lanes.v : 0);
   for (int i = 0; i < 2; i++) {
-    each_leaf_slot(l, &l->modes[arg->mode[i]], pos, fn);
+    hidden_leaves(v, &v->l->modes[arg->mode[i]]);
   }
 }
 
 static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op <= CT_SIMT_TILE; }
 
-static void each_hidden_slot(CtLow *l, const CtIn *in, uint32_t pos, SlotFn fn) {
+static void hidden_slots(const Visit *v, const CtIn *in) {
   if (is_tile(in->u.op)) {
-    const CtTileOp *t = &l->tiles[in->imm];
-    each_arg_slot(l, &t->dst, pos, fn);
-    each_arg_slot(l, &t->a, pos, fn);
-    each_arg_slot(l, &t->b, pos, fn);
+    const CtTileOp *t = &v->l->tiles[in->imm];
+    hidden_arg(v, &t->dst);
+    hidden_arg(v, &t->a);
+    hidden_arg(v, &t->b);
   } else if (in->u.op == CT_SIMT_TABLE) {
-    each_leaf_slot(l, &l->modes[in->imm], pos, fn);
+    hidden_leaves(v, &v->l->modes[in->imm]);
+  }
+}
+
+void ct_low_each_slot(CtLow *l, const CtIn *in, uint32_t pos, CtSlotFn fn, void *ud) {
+  const Visit v = {l, pos, fn, ud};
+  const char *roles = ct_simt_roles[in->u.op];
+  const uint32_t fields[4] = {in->d, in->a, in->b, in->c};
+  hidden_slots(&v, in);
+  for (int i = 0; i < 4; i++) {
+    if (is_slot(roles[i]) && fields[i] != 0) {
+      fn(ud, fields[i], pos, is_def(roles[i]) ? CT_SLOT_DEF : CT_SLOT_USE);
+    }
+  }
+}
+
+void ct_low_replace_uses(CtIn *in, uint32_t old, uint32_t slot) {
+  const char *roles = ct_simt_roles[in->u.op];
+  for (int i = 0; i < 4; i++) {
+    uint32_t *f = field(in, i);
+    if (is_slot(roles[i]) && !is_def(roles[i]) && *f == old) {
+      *f = slot;
+    }
   }
 }
 
@@ -101,17 +129,14 @@ static void find_loops(CtLow *l) {
   }
 }
 
+static void live(void *ud, uint32_t slot, uint32_t pos, CtSlotUse how) {
+  (how == CT_SLOT_DEF ? define : use)(ud, slot, pos);
+}
+
 /* Definitions come before uses in the sequence, so one pass in order does. */
 static void find_lives(CtLow *l) {
   for (uint32_t pos = 0; pos < l->body.n; pos++) {
-    CtIn *in = &l->body.in[pos];
-    const char *roles = ct_simt_roles[in->u.op];
-    each_hidden_slot(l, in, pos, use);
-    for (int i = 0; i < 4; i++) {
-      if (is_slot(roles[i])) {
-        (is_def(roles[i]) ? define : use)(l, *field(in, i), pos);
-      }
-    }
+    ct_low_each_slot(l, &l->body.in[pos], pos, live, l);
   }
   for (uint32_t i = 1; i < l->n_slots; i++) {
     CtLowSlot *s = &l->slots[i];
@@ -451,6 +476,7 @@ static uint32_t *numbers(CtLow *l, size_t n) {
 CtStatus ct_low_finish(CtLow *l, CtErr *err) {
   CtStatus status = set_sizes(l, err);
   status = status == CT_OK ? add_fragments(l, err) : status;
+  ct_low_peephole(l);
   Places places[N_TEMP_CLASSES] = {{0}};
   l->loop_at = numbers(l, l->body.n);
   l->loop_parent = numbers(l, l->n_loops + 1);

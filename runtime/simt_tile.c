@@ -7,6 +7,8 @@
    lane i) is base + off[e] * scale + pos[i] elements, for registers as well as for memory. */
 #include "simt_ops.h"
 
+#include <string.h>
+
 #include "simt_vec.h"
 
 #if defined(CT_SIMT_AVX512)
@@ -122,6 +124,33 @@ static char *gemm_offsets(Gemm *g, const Side *a, const Side *b, const Side *c, 
   return (char *)at;
 }
 
+/* A row of elements for each lane, at constant distances: what DOT adds up. */
+typedef struct Row {
+  const char *ptr;
+  const int64_t *pos;
+  int64_t step; /* elements */
+  CtChunkKind kind;
+} Row;
+
+enum { BUF_MASK = 0x7FFFFFFF };
+
+/* From the load of the first element; false where one of the n elements may be outside. */
+static bool row_of(const CtWarp *w, const CtIn *load, int64_t step, int64_t n, int level, Row *r) {
+  const CtPattern *p = CT_CAT(CtPattern, w, load->b);
+  const CtMem *mem = &w->mem[load->c & BUF_MASK];
+  int64_t first, last, ends[4];
+  if (ct_add_overflow(CT_CAT(CtScalar, w, load->a)->i, load->imm, &first) ||
+      ct_add_overflow(first, (n - 1) * step, &last) || ct_add_overflow(first, p->lo, &ends[0]) ||
+      ct_add_overflow(first, p->hi, &ends[1]) || ct_add_overflow(last, p->lo, &ends[2]) ||
+      ct_add_overflow(last, p->hi, &ends[3]) || p->lo > p->hi || !is_in(ends[0], mem->n) ||
+      !is_in(ends[1], mem->n) || !is_in(ends[2], mem->n) || !is_in(ends[3], mem->n)) {
+    return false;
+  }
+  *r =
+      (Row){mem->ptr + first * (int64_t)mem->elem_bytes, p->pos, step, (CtChunkKind)p->kind[level]};
+  return true;
+}
+
 #define T float
 #define N(name) name##_f32
 #define LEVEL LEVEL_4
@@ -135,7 +164,8 @@ static char *gemm_offsets(Gemm *g, const Side *a, const Side *b, const Side *c, 
 #include "simt_tile_type.h"
 
 const CtHandler TABLE_NAME[CT_SIMT_OP_COUNT] = {
-    [CT_SIMT_COPY_4] = COPY_f32,   [CT_SIMT_COPY_8] = COPY_f64,     [CT_SIMT_FILL_4] = FILL_f32,
-    [CT_SIMT_FILL_8] = FILL_f64,   [CT_SIMT_AXPBY_f32] = AXPBY_f32, [CT_SIMT_AXPBY_f64] = AXPBY_f64,
-    [CT_SIMT_GEMM_f32] = GEMM_f32, [CT_SIMT_GEMM_f64] = GEMM_f64,
+    [CT_SIMT_DOT_f32] = DOT_f32,     [CT_SIMT_DOT_f64] = DOT_f64,     [CT_SIMT_COPY_4] = COPY_f32,
+    [CT_SIMT_COPY_8] = COPY_f64,     [CT_SIMT_FILL_4] = FILL_f32,     [CT_SIMT_FILL_8] = FILL_f64,
+    [CT_SIMT_AXPBY_f32] = AXPBY_f32, [CT_SIMT_AXPBY_f64] = AXPBY_f64, [CT_SIMT_GEMM_f32] = GEMM_f32,
+    [CT_SIMT_GEMM_f64] = GEMM_f64,
 };

@@ -223,6 +223,76 @@ static const CtIn *N(GEMM)(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
+/* --- dot ----------------------------------------------------------------------------------------- */
+
+ALWAYS_INLINE void N(dot_as)(T *d, const T *acc, Row a, Row b, int64_t n, CtChunkKind ka,
+                             CtChunkKind kb) {
+  V sum[CT_LANES / WIDTH];
+  for (int c = 0; c < CT_LANES / WIDTH; c++) {
+    sum[c] = N(ct_vec_load)(acc + c * WIDTH);
+  }
+  for (int64_t i = 0; i < n; i++) {
+    for (int c = 0; c < CT_LANES / WIDTH; c++) {
+      V x = N(get)(a.ptr, a.pos + c * WIDTH, ka);
+      sum[c] = N(ct_vec_fma)(x, N(get)(b.ptr, b.pos + c * WIDTH, kb), sum[c]);
+    }
+    a.ptr += a.step * (int64_t)sizeof(T);
+    b.ptr += b.step * (int64_t)sizeof(T);
+  }
+  for (int c = 0; c < CT_LANES / WIDTH; c++) {
+    N(ct_vec_store)(d + c * WIDTH, sum[c]);
+  }
+}
+
+ALWAYS_INLINE void N(dot_with)(T *d, const T *acc, Row a, Row b, int64_t n, CtChunkKind ka) {
+  switch (b.kind) {
+    case CT_CONTIGUOUS: N(dot_as)(d, acc, a, b, n, ka, CT_CONTIGUOUS); break;
+    case CT_SAME: N(dot_as)(d, acc, a, b, n, ka, CT_SAME); break;
+    case CT_GATHER: N(dot_as)(d, acc, a, b, n, ka, CT_GATHER); break;
+  }
+}
+
+/* With checked loads, one step after the other. NULL after a failure. */
+static const CtIn *N(dot_slow)(const CtIn *in, CtWarp *w, int64_t step_a, int64_t step_b) {
+  T *d = CT_AT(T, w, in->d);
+  memmove(d, CT_AT(T, w, in->c), CT_LANES * sizeof(T));
+  for (int64_t i = 0; i < in->imm; i++) {
+    CtIn load_a = in[1], load_b = in[2];
+    T a[CT_LANES], sum[CT_LANES];
+    load_a.imm += i * step_a;
+    load_b.imm += i * step_b;
+    memcpy(sum, d, sizeof sum);
+    const CtIn *ok = load_a.u.handler(&load_a, w);
+    memcpy(a, CT_AT(T, w, load_a.d), sizeof a);
+    if (ok == NULL || load_b.u.handler(&load_b, w) == NULL) {
+      w->worker->fail.in = ok == NULL ? in + 1 : in + 2;
+      return NULL;
+    }
+    const T *b = CT_AT(T, w, load_b.d);
+    for (int lane = 0; lane < CT_LANES; lane++) {
+      d[lane] = N(FMA)(a[lane], b[lane], sum[lane]);
+    }
+  }
+  return in + 3;
+}
+
+static const CtIn *N(DOT)(const CtIn *in, CtWarp *w) {
+  int64_t step_a = (int32_t)in->a, step_b = (int32_t)in->b;
+  Row a, b;
+  if (!row_of(w, in + 1, step_a, in->imm, LEVEL, &a) ||
+      !row_of(w, in + 2, step_b, in->imm, LEVEL, &b)) {
+    return N(dot_slow)(in, w, step_a, step_b);
+  }
+  T *d = CT_AT(T, w, in->d);
+  const T *acc = CT_AT(T, w, in->c);
+  switch (a.kind) {
+    case CT_CONTIGUOUS: N(dot_with)(d, acc, a, b, in->imm, CT_CONTIGUOUS); break;
+    case CT_SAME: N(dot_with)(d, acc, a, b, in->imm, CT_SAME); break;
+    case CT_GATHER: N(dot_with)(d, acc, a, b, in->imm, CT_GATHER); break;
+  }
+  return in + 3;
+}
+
 #undef V
 #undef T
 #undef N

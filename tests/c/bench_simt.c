@@ -105,6 +105,46 @@ static void bench(const char *name, void (*build)(Kit *, int), Problem p, int64_
   ct_ir_clear(&k.ir);
 }
 
+/* n elements each of x and y, column-major matrices where there are two extents. */
+static void bench_bytes(const char *name, void (*build)(Kit *, int), int64_t side, bool matrix,
+                        CtSimtEngine *e) {
+  Kit k;
+  CtSimtProgram *prog;
+  build(&k, 80);
+  kit_must(&k, ct_ir_finish(&k.ir, &k.err));
+  kit_must(&k, ct_simt_lower(ct_alloc_std, &k.ir, &prog, &k.err));
+  int64_t n = matrix ? side * side : side, n_elems[3] = {0};
+  CtSlotValue slots[16];
+  float *data[2] = {random_floats((size_t)n, 1), random_floats((size_t)n, 2)};
+  for (size_t i = 0, t = 0; i < k.ir.n_params; i++) {
+    const CtParam *p = &k.ir.params[i];
+    slots[p->first_slot].f32 = 2;
+    if (p->is_tensor) {
+      slots[p->first_slot].ptr = data[t++];
+      n_elems[i] = n;
+    }
+    for (uint32_t j = 1; j < p->n_slots; j++) {
+      slots[p->first_slot + j].i = side;
+    }
+  }
+  CtSimtLaunch launch = {.slots = slots, .n_elems = n_elems};
+  int64_t blocks = ct_ceildiv(side, matrix ? 32 : 256);
+  memcpy(launch.grid, (int64_t[]){blocks, matrix ? blocks : 1, 1}, sizeof launch.grid);
+  double best = 1e9;
+  for (int r = 0; r < 20; r++) {
+    double t = now(CLOCK_MONOTONIC);
+    kit_must(&k, ct_simt_run(e, prog, &launch, &k.err));
+    t = now(CLOCK_MONOTONIC) - t;
+    best = t < best ? t : best;
+  }
+  printf("%-10s %lld elements, %s: %.2f ns per element, %.1f us\n", name, (long long)n,
+         ct_simt_isa(e), best * 1e9 / (double)n, best * 1e6);
+  free(data[0]);
+  free(data[1]);
+  ct_simt_free(prog);
+  ct_ir_clear(&k.ir);
+}
+
 int main(int argc, char **argv) {
   CtErr err = {0};
   CtSimtEngine *e;
@@ -120,6 +160,11 @@ int main(int argc, char **argv) {
   if (strstr("notebook", only) != NULL) {
     bench("notebook", build_notebook, (Problem){2048, 2048, 256, true}, 16, e);
     bench("notebook", build_notebook, (Problem){2000, 2032, 240, true}, 16, e);
+  }
+  if (strstr("bytes", only) != NULL) {
+    bench_bytes("saxpy", build_saxpy, 1 << 22, false, e);
+    bench_bytes("saxpy", build_saxpy, 256, false, e);
+    bench_bytes("transpose", build_transpose, 2048, true, e);
   }
   ct_simt_close(e);
   return 0;

@@ -1,0 +1,290 @@
+/* simt_peephole.c: lowering to the CPU engine: the body, tidied up before slots get places.
+
+   A value that is computed only to be assigned is computed in the variable's place, where no lane is
+   elsewhere; a variable that is read before it changes is read in its place. What is left of an
+   unrolled sum of products, load, load, fma over and over at constant distances, becomes one DOT,
+   which keeps the sum in registers. */
+#include "simt_lower.h"
+
+#include <string.h>
+
+enum { MAX_REACH = 512, REMOVED = CT_SIMT_OP_COUNT };
+
+/* What the body does with a slot. */
+typedef struct Info {
+  uint32_t n_defs, n_uses;
+  uint32_t last_use;
+  bool is_hidden; /* used by a tile's descriptor, or changed as a loop's counter */
+} Info;
+
+typedef struct Peep {
+  CtLow *l;
+  CtIn *in;
+  uint32_t n;
+  Info *info;      /* by slot */
+  bool *is_target; /* by position: a jump may come here */
+} Peep;
+
+/* --- facts ----------------------------------------------------------------------------------------------- */
+
+static void note(void *ud, uint32_t slot, uint32_t pos, CtSlotUse how) {
+  Info *f = &((Peep *)ud)->info[slot];
+  if (how == CT_SLOT_DEF) {
+    f->n_defs++;
+    return;
+  }
+  f->n_uses++;
+  f->last_use = pos > f->last_use ? pos : f->last_use;
+  f->is_hidden = f->is_hidden || how == CT_SLOT_HIDDEN;
+}
+
+static bool is_counter(uint32_t op) {
+  return op == CT_SIMT_NEXT || op == CT_SIMT_LANES_NEXT_i32 || op == CT_SIMT_LANES_NEXT_i64;
+}
+
+static void gather(Peep *p) {
+  memset(p->info, 0, p->l->n_slots * sizeof *p->info);
+  memset(p->is_target, 0, p->n * sizeof *p->is_target);
+  for (uint32_t pos = 0; pos < p->n; pos++) {
+    ct_low_each_slot(p->l, &p->in[pos], pos, note, p);
+    if (is_counter(p->in[pos].u.op)) {
+      p->info[p->in[pos].d].is_hidden = true;
+      p->info[p->in[pos].a].is_hidden = true;
+    }
+  }
+  for (size_t i = 0; i < p->l->n_labels; i++) {
+    if (p->l->labels[i] >= 0 && (uint32_t)p->l->labels[i] < p->n) {
+      p->is_target[p->l->labels[i]] = true;
+    }
+  }
+}
+
+static bool defines(const CtIn *in, uint32_t slot) {
+  char role = ct_simt_roles[in->u.op][0];
+  return role >= 'A' && role <= 'Z' && in->d == slot;
+}
+
+/* --- assignments ----------------------------------------------------------------------------------------- */
+
+static bool is_set(uint32_t op) { return op >= CT_SIMT_SET_s && op <= CT_SIMT_SET_1; }
+
+/* t = ...; var = t: computed in place. `imm` of a SET says that no lane is elsewhere. */
+static void sink_sets(Peep *p) {
+  for (uint32_t pos = 1; pos < p->n; pos++) {
+    CtIn *set = &p->in[pos], *before = &p->in[pos - 1];
+    if (!is_set(set->u.op)) {
+      continue;
+    }
+    const Info *f = &p->info[set->a];
+    bool whole = set->imm != 0;
+    set->imm = 0;
+    if (whole && !p->is_target[pos] && f->n_defs == 1 && f->n_uses == 1 && !f->is_hidden &&
+        before->u.op != REMOVED && defines(before, set->a)) {
+      before->d = set->d;
+      set->u.op = REMOVED;
+    }
+  }
+}
+
+/* --- reading variables ------------------------------------------------------------------------------------ */
+
+static bool changes(const CtIn *in, uint32_t var) {
+  return in->u.op != REMOVED && ((is_set(in->u.op) && in->d == var) || defines(in, var));
+}
+
+/* The end of the loops that begin at pos, or `end` if that is later. */
+static uint32_t loops_from(const CtLow *l, uint32_t pos, uint32_t end) {
+  size_t lo = 0, hi = l->n_loops;
+  while (lo < hi) { /* the first loop that begins at pos or later */
+    size_t mid = (lo + hi) / 2;
+    if (l->loops[mid].first < pos) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  for (; lo < l->n_loops && l->loops[lo].first == pos; lo++) {
+    end = l->loops[lo].last > end ? l->loops[lo].last : end;
+  }
+  return end;
+}
+
+/* Does the variable keep its value from pos to the last use of its copy? (That use may change it.) */
+static bool stays(const Peep *p, uint32_t var, uint32_t pos, uint32_t last) {
+  uint32_t end = last;
+  for (uint32_t i = pos + 1; i <= end; i++) {
+    end = loops_from(p->l, i, end);
+    if (end - pos > MAX_REACH || (changes(&p->in[i], var) && (i != last || end != last))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool is_move(uint32_t op) { return op >= CT_SIMT_MOVE_s && op <= CT_SIMT_MOVE_1; }
+
+static void replace_uses(Peep *p, uint32_t from, uint32_t to, uint32_t old, uint32_t slot) {
+  for (uint32_t i = from; i <= to; i++) {
+    if (p->in[i].u.op != REMOVED) {
+      ct_low_replace_uses(&p->in[i], old, slot);
+    }
+  }
+}
+
+/* t = var; ... t ...: the variable itself is read. */
+static void forward_variables(Peep *p) {
+  for (uint32_t pos = 0; pos < p->n; pos++) {
+    CtIn *in = &p->in[pos];
+    if (!is_move(in->u.op) || p->l->slots[in->a].cls != CT_CLASS_VARIABLE) {
+      continue;
+    }
+    const Info *f = &p->info[in->d];
+    if (f->n_defs == 1 && !f->is_hidden && p->l->slots[in->d].cls != CT_CLASS_VARIABLE &&
+        (f->n_uses == 0 || stays(p, in->a, pos, f->last_use))) {
+      replace_uses(p, pos + 1, f->last_use, in->d, in->a);
+      in->u.op = REMOVED;
+    }
+  }
+}
+
+/* --- sums of products ---------------------------------------------------------------------------------------- */
+
+/* The instructions of one step, by element type. */
+static const struct {
+  CtSimtOp load, fma, dot;
+} dot_rows[] = {
+    {CT_SIMT_LOAD_4_p, CT_SIMT_FMA_f32_vvv, CT_SIMT_DOT_f32},
+    {CT_SIMT_LOAD_8_p, CT_SIMT_FMA_f64_vvv, CT_SIMT_DOT_f64},
+};
+
+static bool same_line(const CtLow *l, uint32_t a, uint32_t b) {
+  return l->body.locs[a].line == l->body.locs[b].line &&
+         l->body.locs[a].chunk == l->body.locs[b].chunk;
+}
+
+static bool is_single(const Peep *p, uint32_t slot) {
+  const Info *f = &p->info[slot];
+  return f->n_defs == 1 && f->n_uses == 1 && !f->is_hidden;
+}
+
+/* load x; load y; d = fma(x, y, c), in one line, x and y used nowhere else. */
+static bool is_step(const Peep *p, uint32_t pos, int row) {
+  if (pos + 3 > p->n) {
+    return false;
+  }
+  const CtIn *x = &p->in[pos], *y = x + 1, *f = x + 2;
+  return x->u.op == dot_rows[row].load && y->u.op == dot_rows[row].load &&
+         f->u.op == dot_rows[row].fma && !p->is_target[pos + 1] && !p->is_target[pos + 2] &&
+         is_single(p, x->d) && is_single(p, y->d) && x->d != y->d &&
+         ((f->a == x->d && f->b == y->d) || (f->a == y->d && f->b == x->d)) &&
+         same_line(p->l, pos, pos + 1) && same_line(p->l, pos, pos + 2);
+}
+
+static bool same_place(const CtIn *a, const CtIn *b) {
+  return a->a == b->a && a->b == b->b && a->c == b->c;
+}
+
+/* Does the step at `next` add to the sum of the one at `pos`, from places of the same kind? */
+static bool follows(const Peep *p, uint32_t pos, uint32_t next, int row) {
+  const CtIn *in = p->in;
+  if (!is_step(p, next, row) || p->is_target[next] || !same_line(p->l, pos, next)) {
+    return false;
+  }
+  uint32_t sum = in[pos + 2].d;
+  bool handed_on = in[next + 2].c == sum && (in[next + 2].d == sum || is_single(p, sum));
+  return handed_on && same_place(&in[pos], &in[next]) && same_place(&in[pos + 1], &in[next + 1]);
+}
+
+static bool fits_step(int64_t d) { return d >= INT32_MIN && d <= INT32_MAX; }
+
+/* Number of steps from pos on at constant distances. */
+static uint32_t count_steps(const Peep *p, uint32_t pos, int row) {
+  const CtIn *in = p->in;
+  if (!is_step(p, pos, row) || !follows(p, pos, pos + 3, row)) {
+    return 1;
+  }
+  int64_t dx = in[pos + 3].imm - in[pos].imm, dy = in[pos + 4].imm - in[pos + 1].imm;
+  uint32_t n = 2;
+  if (!fits_step(dx) || !fits_step(dy)) {
+    return 1;
+  }
+  for (uint32_t at = pos + 3; follows(p, at, at + 3, row); at += 3, n++) {
+    if (in[at + 3].imm - in[at].imm != dx || in[at + 4].imm - in[at + 1].imm != dy) {
+      break;
+    }
+  }
+  return n;
+}
+
+/* n steps become DOT, followed by the loads of the first one. */
+static void fold_steps(Peep *p, uint32_t pos, uint32_t n, int row) {
+  CtIn *in = &p->in[pos];
+  int64_t dx = in[3].imm - in[0].imm, dy = in[4].imm - in[1].imm;
+  CtIn dot = {.u.op = dot_rows[row].dot,
+              .d = in[3 * n - 1].d,
+              .a = (uint32_t)(int32_t)dx,
+              .b = (uint32_t)(int32_t)dy,
+              .c = in[2].c,
+              .imm = n};
+  in[2] = in[1];
+  in[1] = in[0];
+  in[0] = dot;
+  for (uint32_t i = 3; i < 3 * n; i++) {
+    in[i].u.op = REMOVED;
+  }
+}
+
+static void fold_sums(Peep *p) {
+  for (uint32_t pos = 0; pos < p->n; pos++) {
+    for (int row = 0; row < (int)CT_ARRAY_LEN(dot_rows); row++) {
+      uint32_t n = count_steps(p, pos, row);
+      if (n > 1) {
+        fold_steps(p, pos, n, row);
+        pos += 3 * n - 1;
+        break;
+      }
+    }
+  }
+}
+
+/* --- removing ---------------------------------------------------------------------------------------------------- */
+
+/* Closes the gaps; `moved` gives each old position its new one. */
+static void compact(Peep *p, uint32_t *moved) {
+  CtLow *l = p->l;
+  uint32_t n = 0;
+  for (uint32_t pos = 0; pos < p->n; pos++) {
+    moved[pos] = n;
+    if (p->in[pos].u.op != REMOVED) {
+      p->in[n] = p->in[pos];
+      l->body.locs[n++] = l->body.locs[pos];
+    }
+  }
+  for (size_t i = 0; i < l->n_labels; i++) {
+    l->labels[i] = l->labels[i] < 0 ? -1 : (int32_t)moved[l->labels[i]];
+  }
+  for (size_t i = 0; i < l->n_loops; i++) {
+    l->loops[i].first = moved[l->loops[i].first];
+    l->loops[i].last = moved[l->loops[i].last];
+  }
+  p->n = n;
+  l->body.n = n;
+}
+
+void ct_low_peephole(CtLow *l) {
+  Peep p = {.l = l, .in = l->body.in, .n = (uint32_t)l->body.n};
+  p.info = ct_arena_alloc(&l->tmp, l->n_slots * sizeof *p.info);
+  p.is_target = ct_arena_alloc(&l->tmp, l->body.n * sizeof *p.is_target);
+  uint32_t *moved = ct_arena_alloc(&l->tmp, l->body.n * sizeof *moved);
+  if (p.info == NULL || p.is_target == NULL || moved == NULL) {
+    l->failed = true;
+    return;
+  }
+  gather(&p);
+  sink_sets(&p);
+  forward_variables(&p);
+  compact(&p, moved);
+  gather(&p);
+  fold_sums(&p);
+  compact(&p, moved);
+}
