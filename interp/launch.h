@@ -123,6 +123,9 @@ int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
 void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n);
 
+/* Pushes "cpu" or "cuda:0", as scripts call the device. */
+const char *launch_push_device(lua_State *L, const CtDevice *d);
+
 /* Checks grid and block against the limits of every target. Raises. */
 void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *config);
 

@@ -296,12 +296,14 @@ static bool find_overlap(const LaunchArgs *a) {
   return false;
 }
 
-static const char *device_name(const CtDevice *d) {
-  return d == NULL ? "the CPU" : ct_device_info(d)->name;
+const char *launch_push_device(lua_State *L, const CtDevice *d) {
+  return d == NULL ? lua_pushliteral(L, "cpu")
+                   : lua_pushfstring(L, "cuda:%d", ct_device_info(d)->ordinal);
 }
 
 /* All tensors live on one device; without tensors it is the current one. */
-static void choose_device(lua_State *L, const Kernel *k, LaunchArgs *a) {
+static void choose_device(lua_State *L, int kernel, LaunchArgs *a) {
+  const Kernel *k = lua_touserdata(L, kernel);
   const Arg *first = NULL;
   for (int i = 0; i < a->n; i++) {
     const Arg *arg = &a->args[i];
@@ -312,9 +314,10 @@ static void choose_device(lua_State *L, const Kernel *k, LaunchArgs *a) {
       first = arg;
       a->device = arg->tensor->storage->device;
     } else if (arg->tensor->storage->device != a->device) {
-      diag_error(L, "%s: argument %d lives on %s but argument %d on %s; move one with t:to(device)",
-                 k->name, (int)(first - a->args) + 1, device_name(a->device), i + 1,
-                 device_name(arg->tensor->storage->device));
+      const char *here = launch_push_device(L, a->device);
+      diag_error(L, "%s lives on %s but argument %d on %s; move one with t:to(\"%s\")",
+                 push_title(L, kernel, (int)(first - a->args) + 1), here, i + 1,
+                 launch_push_device(L, arg->tensor->storage->device), here);
     }
   }
   if (first == NULL) {
@@ -353,7 +356,6 @@ static void check_count(lua_State *L, int kernel, int n) {
 
 void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                  LaunchArgs *out) {
-  const Kernel *k = lua_touserdata(L, kernel);
   check_count(L, kernel, n);
   out->n = 0;
   out->device = NULL;
@@ -367,7 +369,7 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   out->captures = out->key_len;
   put_captures(L, kernel, out);
   out->captures_len = out->key_len - out->captures;
-  choose_device(L, k, out);
+  choose_device(L, kernel, out);
   put(L, out, &out->device, sizeof out->device);
   out->overlap = find_overlap(out);
   put_byte(L, out, out->overlap);

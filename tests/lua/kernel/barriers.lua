@@ -74,10 +74,3 @@ kernel("several", function(a, b)
   b[{i, blockIdx.x}] = where(w[i], n[i], -1)
 end){grid = 3, block = 64}(a, b)
 print(a[{0, 0}], a[{63, 2}], b[{0, 0}], b[{1, 1}], b[{3, 2}]) -- expect: 65.25	22.25	63000	-1	60000
-
--- A barrier that not all threads reach is an error, not a hang.
-local divergent = kernel("divergent", function(n)
-  if threadIdx.x < n then sync_threads() end
-end)
-divergent{grid = 1, block = 32}(32)
-print(pcall(divergent{grid = 1, block = 32}, 5)) -- expect: false	tests/lua/kernel/barriers.lua:80: sync_threads: thread (0,0,0) of block (0,0,0) waits at line 80, but thread (5,0,0) is past line 80; all threads of a block must reach the same sync_threads

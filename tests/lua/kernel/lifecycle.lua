@@ -35,7 +35,7 @@ print(x[0], count.n) -- expect: 5.0	3
 x[0] = 0
 fill_with:reset()
 local info = config:info(x, 6.0)
-print(info.shared_bytes, info.from_cache, info.trace_ms >= 0, count.n) -- expect: 0	false	true	4
+print(info.shared_bytes, type(info.from_cache), info.trace_ms >= 0, count.n) -- expect: 0	boolean	true	4
 print(config:ir(x, 6.0):match("store")) -- expect: store
 print(count.n)  -- expect: 4
 print(config:source(x, 6.0):match("fill_with%b()")) -- expect: fill_with(float* __restrict__ t, float v)

@@ -9,10 +9,6 @@ kernel("polynomial", function(x, y)
 end){grid = 2, block = 2}(x, y)
 print(y[0], y[1], y[2], y[3]) -- expect: 1.0	1.6875	2.75	6.0
 
--- An error in a helper is blamed on the helper's line.
-local overrun = kernel("overrun", function(x) helpers.overrun(x) end)
-print(pcall(overrun{grid = 1, block = 1}, x)) -- expect: false	tests/support/kernel_helpers.lua:23: out of bounds: write of x at 4, extent 4, by thread (0,0,0) of block (0,0,0)
-
 -- A function of a loaded text: with its own name, as its own name, and the text itself as a kernel.
 local text = "return function(v) if v > 1.0 then return v * 2.0 end return v end"
 local scale = load(text, "=scale.lua")()
