@@ -39,13 +39,14 @@ const char *ct_emit_help(CtEmit *e, CtHelper helper, const char *name) {
   return name;
 }
 
-/* A script's name inside a string literal or a comment. */
+/* A script's name inside a string literal or a comment. In a literal without quotes and backslashes:
+   NVRTC puts it into its PTX as it is, which the assembler then cannot read. */
 static void put_chunk(CtEmit *e, CtLoc loc) {
   for (const char *s = ct_ir_chunk(e->ir, loc); *s != '\0'; s++) {
-    if (e->opts.line_directives && (*s == '"' || *s == '\\')) {
-      ct_text_putc(&e->body, '\\');
-    }
-    ct_text_putc(&e->body, (unsigned char)*s < ' ' ? '?' : *s);
+    bool is_quote = *s == '"' || *s == '\\';
+    ct_text_putc(&e->body, e->opts.line_directives && is_quote ? '\''
+                           : (unsigned char)*s < ' '           ? '?'
+                                                               : *s);
   }
 }
 

@@ -39,6 +39,7 @@ local function check(dtype, from, src, to, dst)
       for j = 0, PART - 1 do a[j] = view(A, src.whole)(j, i) end
     end
     copy(a, b)
+    sync_threads() -- before that a copy to shared memory may be under way
     if to ~= "global" then
       for j = 0, PART - 1 do view(B, dst.whole)[{j, i}] = b[j] end
     end

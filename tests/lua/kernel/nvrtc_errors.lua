@@ -64,4 +64,16 @@ end, {nvrtc_options = {"-DVALUE=123456"}}){grid = 1, block = 32}
 ok, ptx = pcall(defined.ptx, defined, zeros(i32, 1))
 report(ok and ptx:find("123456", 1, true), "an option of the kernel", ptx, "123456")
 
+-- A text that is its own name: its quotes must not reach the assembler.
+local text = kernel("text", load "local t = ... t[threadIdx.x] = cuda('oops', {}, f32)")
+local launch = text{grid = 1, block = 32}
+ok, ptx = pcall(launch.ptx, launch, x)
+report(not ok and ptx:find("[string 'local t = ... t[threadIdx.x] = cuda('oops', {...']:1: nvrtc: "
+  .. "kernel 'text': identifier \"oops\" is undefined", 1, true), "an escape in a text", ptx,
+  "identifier \"oops\" is undefined")
+text = kernel("text", load "local t = ... t[threadIdx.x] = 1.0")
+launch = text{grid = 1, block = 32}
+ok, ptx = pcall(launch.ptx, launch, x)
+report(ok and not ptx:find('%.file[^\n]*"[^\n]*"[^\n]*"'), "a text compiles", ptx, "one name")
+
 print("1.." .. n)
