@@ -125,8 +125,8 @@ static void put_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, const Arg *
   }
   t->is_wide = needs_64_bits(t, size);
   put_byte(L, a, 'T');
-  put_byte(L, a, t->dtype);
-  put_byte(L, a, launch_index_type(arg));
+  put_byte(L, a, (int)t->dtype);
+  put_byte(L, a, (int)launch_index_type(arg));
   put_byte(L, a, launch_align(arg));
   put_tree(L, a, true, t->layout.shape, t->dtype, k->static_shapes);
   put_tree(L, a, false, t->layout.stride, t->dtype, k->static_shapes);
