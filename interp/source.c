@@ -235,21 +235,44 @@ static Source *push_empty_source(lua_State *L) {
   return s;
 }
 
-/* Pushes the Source of the text at the top, which stays below. */
+/* Pushes the Source under the key at the top, which stays below, of the table below that; or nil. */
+static bool push_known(lua_State *L) {
+  lua_pushvalue(L, -1);
+  return lua_rawget(L, -3) == LUA_TUSERDATA;
+}
+
+static bool is_shown_as(lua_State *L, const char *shown) { /* the Source at the top */
+  lua_getiuservalue(L, -1, NAME_VALUE);
+  bool same = strcmp(lua_tostring(L, -1), shown) == 0;
+  lua_pop(L, 1);
+  return same;
+}
+
+/* Pushes the Source of the text at the top, which stays below. A text that was loaded under a second
+   name is there a second time, under a key of both. */
 static void push_source(lua_State *L, const char *shown) {
   push_table(L, &sources_key, "v");
-  lua_pushvalue(L, -2);
-  if (lua_rawget(L, -2) != LUA_TUSERDATA) {
-    lua_pop(L, 1); /* stack: text, sources */
-    Source *s = push_empty_source(L);
+  lua_pushvalue(L, -2); /* stack: text, sources, key */
+  bool known = push_known(L);
+  if (known && !is_shown_as(L, shown)) {
+    lua_pop(L, 2);
+    lua_pushfstring(L, "%s\n", shown);
     lua_pushvalue(L, -3);
+    lua_concat(L, 2);
+    known = push_known(L);
+  }
+  if (!known) {
+    lua_pop(L, 1); /* stack: text, sources, key */
+    Source *s = push_empty_source(L);
+    lua_pushvalue(L, -4);
     lua_setiuservalue(L, -2, TEXT_VALUE);
     read_text(L, s, shown);
-    lua_pushvalue(L, -3);
     lua_pushvalue(L, -2);
-    lua_rawset(L, -4);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, -5);
   }
-  lua_remove(L, -2);
+  lua_replace(L, -3);
+  lua_pop(L, 1);
 }
 
 /* {====== Several functions on one line ====== */

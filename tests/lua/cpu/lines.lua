@@ -14,6 +14,11 @@ print(pcall(named{grid = 1, block = 1}, x, 5)) -- expect: false	(made):3: out of
 local own = kernel("own", load(text .. "\n"))
 print(pcall(own{grid = 1, block = 1}, x, 5)) -- expect: false	[string "local t, n = ......"]:3: out of bounds: write of arg1 at 4, extent 4, by thread (0,0,0) of block (0,0,0)
 
+-- The same text under another name.
+local other = kernel("other", load(text, "=(other)"))
+print(pcall(other{grid = 1, block = 1}, x, 5)) -- expect: false	(other):3: out of bounds: write of arg1 at 4, extent 4, by thread (0,0,0) of block (0,0,0)
+print(pcall(named{grid = 1, block = 1}, x, 6)) -- expect: false	(made):3: out of bounds: write of arg1 at 4, extent 4, by thread (0,0,0) of block (0,0,0)
+
 -- A file that is run by the script.
 local path = os.tmpname()
 local file = assert(io.open(path, "w"))
