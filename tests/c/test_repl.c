@@ -161,7 +161,7 @@ static void test_history(const char *program, const char *history) {
   type(&s, "\020\020\n"); /* two lines up: the one before `exit` */
   is_seen(&s, "\n42", "a line of the first session is recalled");
   is_seen(&s, "> ", "prompts again");
-  IS_INT(finish(&s, "\004"), 0, "Ctrl-D ends it");
+  IS_INT(finish(&s, "\n\004"), 0, "Ctrl-D on an empty line ends it");
 }
 
 static bool has_editor(const char *history) {
