@@ -195,8 +195,9 @@ static void set_up(CtWorker *k) {
 
 static void note_failure(CtSimtJob *job, const CtWorker *k) {
   if (k->fail.kind == CT_FAIL_STOPPED) {
-    bool asked = job->interrupt != NULL && *job->interrupt != 0;
-    atomic_store(&job->interrupted, atomic_load(&job->interrupted) || asked);
+    if (ct_simt_interrupted(job)) {
+      atomic_store(&job->interrupted, true);
+    }
     return;
   }
   int64_t lowest = atomic_load(&job->fail_block);
@@ -211,7 +212,7 @@ static void work(CtWorker *k) {
     set_up(k);
   }
   while (block < job->n_blocks && block < atomic_load(&job->fail_block)) {
-    if (job->interrupt != NULL && *job->interrupt != 0) {
+    if (ct_simt_interrupted(job)) {
       atomic_store(&job->interrupted, true);
       return;
     }

@@ -240,10 +240,14 @@ struct CtWarp {
 
 static inline int ct_first_lane(uint32_t mask) { return __builtin_ctz(mask); }
 
+static inline bool ct_simt_interrupted(const CtSimtJob *job) {
+  return job->interrupt != NULL && __atomic_load_n(job->interrupt, __ATOMIC_RELAXED) != 0;
+}
+
 /* Must this warp stop because of an interrupt, or of a failure in a block before it? */
 static inline bool ct_simt_stopping(const CtWarp *w) {
   const CtSimtJob *job = w->worker->job;
-  return (job->interrupt != NULL && *job->interrupt != 0) ||
+  return ct_simt_interrupted(job) ||
          atomic_load_explicit(&job->fail_block, memory_order_relaxed) < w->worker->block;
 }
 

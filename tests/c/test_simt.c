@@ -462,7 +462,7 @@ static void test_open(void) {
 
 static void *interrupt_soon(void *flag) {
   nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);
-  *(volatile int *)flag = 1;
+  __atomic_store_n((int *)flag, 1, __ATOMIC_RELAXED);
   return NULL;
 }
 
@@ -485,7 +485,7 @@ static void test_interrupt(void) {
   for (int kind = 0; kind < 3; kind++) {
     Run r;
     pthread_t thread;
-    volatile int flag = 0;
+    int flag = 0;
     build_endless(&r.k, kind);
     lower(&r);
     int32_t data[64];
@@ -493,7 +493,7 @@ static void test_interrupt(void) {
     give(&r, 1, data, 64, &(int64_t){64});
     r.launch.interrupt = &flag;
     r.launch.grid[0] = 1000;
-    pthread_create(&thread, NULL, interrupt_soon, (void *)(uintptr_t)&flag);
+    pthread_create(&thread, NULL, interrupt_soon, &flag);
     IS_INT(run(&r, 2), CT_EINTERRUPTED, "%s is interrupted", what[kind]);
     IS_STR(r.err.msg, "endless: interrupted", "with a message");
     pthread_join(thread, NULL);
@@ -694,6 +694,103 @@ static void test_unset_memory(void) {
   done(&r);
 }
 
+/* --- matrix products ------------------------------------------------------------------------------- */
+
+/* C = A * B' column-major, or A * B row-major; the product by one fmaf after the other. */
+static int wrong_products(bool row_major, int m, int n, int k, const float *a, const float *b,
+                          const float *c) {
+  int wrong = 0;
+  for (int i = 0; i < m; i++) {
+    for (int j = 0; j < n; j++) {
+      float sum = 0;
+      for (int l = 0; l < k; l++) {
+        sum = row_major ? fmaf(a[i * k + l], b[l * n + j], sum)
+                        : fmaf(a[i + l * m], b[j + l * n], sum);
+      }
+      wrong += memcmp(&sum, &c[row_major ? i * n + j : i + j * m], sizeof sum) != 0;
+    }
+  }
+  return wrong;
+}
+
+static void test_matmul(const char *isa, bool row_major) {
+  enum { M = 128, N = 256, K = 48 };
+  static float a[M * K], b[N * K], c[M * N];
+  CtSimtEngine *e;
+  Run r;
+  for (int i = 0; i < N * K; i++) {
+    a[i % (M * K)] = (float)(i * 37 % 101) / 7 - 5;
+    b[i] = (float)(i * 53 % 89) / 3 - 11;
+  }
+  memset(c, 0, sizeof c);
+  (row_major ? build_notebook : build_moye_matmul)(&r.k, 80);
+  lower(&r);
+  if (ct_simt_open(ct_alloc_std, 2, isa, &e, &r.err) != CT_OK) {
+    SKIP(1, "this CPU has no such instruction set");
+    done(&r);
+    return;
+  }
+  give(&r, 0, a, M * K, row_major ? (int64_t[]){M, K, K} : (int64_t[]){M, K, M});
+  give(&r, 1, b, N * K, row_major ? (int64_t[]){K, N, N} : (int64_t[]){N, K, N});
+  give(&r, 2, c, M * N, row_major ? (int64_t[]){M, N, N} : (int64_t[]){M, N, M});
+  r.launch.grid[0] = row_major ? N / 16 : M / 128;
+  r.launch.grid[1] = row_major ? M / 16 : N / 128;
+  bool ran = run_on(&r, e) == CT_OK;
+  OK(ran && wrong_products(row_major, M, N, K, a, b, c) == 0, "%s: the %s product, bit for bit",
+     isa, row_major ? "notebook's" : "tiled");
+  ct_simt_close(e);
+  done(&r);
+}
+
+/* An unrolled sum of products is one instruction; it checks every element that it reads. */
+static void test_sum_of_products(void) {
+  for (int n = 4; n <= 5; n++) { /* 5 steps of 8 leave the 39 elements of s */
+    Run r;
+    Kit *k = &r.k;
+    float data[32];
+    int64_t size = 32;
+    kit_begin(k, "sum", 0, 32, 1);
+    at(k, 2);
+    CtView x = tensor(k, "x", CT_f32, "(?)", "(1)");
+    CtView s = ct_ir_shared(&k->ir, "s", CT_f32, lay(k, "39:1"));
+    CtVal c = ct_ir_cast(&k->ir, tid(k, 0), CT_f32);
+    ct_ir_store(&k->ir, s.buf, tid(k, 0), c);
+    at(k, 3);
+    CtVal seven = num(k, 7), own = op2(k, CT_OP_FLOORMOD, tid(k, 0), num(k, 8));
+    for (int i = 0; i < n; i++) {
+      CtVal u = ct_ir_load(&k->ir, s.buf, add(k, own, num(k, 8 * i)));
+      CtVal v = ct_ir_load(&k->ir, s.buf, op2(k, CT_OP_SUB, seven, num(k, i)));
+      c = ct_ir_fma(&k->ir, u, v, c);
+    }
+    store_at(k, x, at1(k, tid(k, 0)), c);
+    lower(&r);
+    give(&r, 0, data, size, &size);
+    CtText text;
+    ct_text_init(&text, ct_alloc_std);
+    ct_simt_print(r.prog, &text);
+    CtStatus status = run(&r, 1);
+    if (n == 4) {
+      bool ok = status == CT_OK;
+      for (int t = 0; t < 32; t++) {
+        float want = (float)t;
+        for (int i = 0; i < n; i++) {
+          want = fmaf((float)(t % 8 + 8 * i), (float)(7 - i), want);
+        }
+        ok = ok && data[t] == want;
+      }
+      OK(ok, "a sum of products");
+    } else {
+      IS_INT(status, CT_EINVAL, "a sum of products that leaves its tensor");
+      IS_STR(message(&r.err),
+             "sum.lua:3: out of bounds: read of s at (39), extent (39), by thread (7,0,0) of block "
+             "(0,0,0)",
+             "is an error as any read is");
+    }
+    ct_text_clear(&text);
+    done(&r);
+  }
+}
+
 int main(void) {
   test_indices();
   test_barriers();
@@ -712,5 +809,11 @@ int main(void) {
   test_print();
   test_wide_offsets();
   test_unset_memory();
+  static const char *const isas[] = {"base", "avx2", "avx512"};
+  for (size_t i = 0; i < CT_ARRAY_LEN(isas); i++) {
+    test_matmul(isas[i], false);
+    test_matmul(isas[i], true);
+  }
+  test_sum_of_products();
   return done_testing();
 }
