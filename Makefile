@@ -129,7 +129,7 @@ MODULE = $(BUILD)/cuttle.so
 
 # {====== Building ======
 
-.PHONY: all lib module help demo bench test run-tests gpu-test asan fuzz fuzz-programs golden \
+.PHONY: all lib module help demo bench test run-tests gpu-test asan fuzz fuzz-programs golden docs \
 	lint lint-format lint-lua lint-includes \
 	format install install-module clean FORCE
 .SECONDARY:
@@ -208,6 +208,7 @@ help:
 	@echo 'fuzz       each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
 	@echo 'bench      cuttle bench: the product against its peers'
 	@echo 'golden     write the expected outputs of tests/golden anew; review the diff'
+	@echo 'docs       write the outputs of the examples in the documents anew; review the diff'
 	@echo 'lint       formatting, clang-tidy, luacheck, directions of includes'
 	@echo 'format     format the C sources'
 	@echo 'install    into PREFIX=$(PREFIX), under DESTDIR'
@@ -228,6 +229,7 @@ TEST_ENV = CC='$(CC)' CUTTLE_CACHE=$(abspath $(BUILD))/cache \
 	UBSAN_OPTIONS=print_stacktrace=1 LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0
 PROVE = $(TEST_ENV) prove --exec '' --jobs $(or $(JOBS),2) --failures --comments
 RUN_TESTS = $(LUA) scripts/run_tests.lua --cuttle=$(PROGRAM)
+RUN_DOCS = $(LUA) scripts/run_docs.lua --cuttle=$(PROGRAM)
 
 # Commands that print TAP, one script each: $(call tap,name,command).
 TAP_DIR = $(BUILD)/tap
@@ -256,6 +258,7 @@ $(call tap_if,tests/golden/*.lua,golden,$(RUN_TESTS) tests/golden,TAP_SCRIPTS)
 $(call tap_if,tests/kernel_cases,kernel_cases,\
 	env CUTTLE_DEVICE=cpu $(PROGRAM) scripts/kernel_cases.lua tests/kernel_cases,TAP_SCRIPTS)
 $(call tap_if,examples/*.lua,examples,$(RUN_TESTS) --by-status examples,TAP_SCRIPTS)
+$(call tap_if,docs/*.md,docs,$(RUN_DOCS) README.md docs/*.md,TAP_SCRIPTS)
 ifeq ($(SANITIZE),)
 $(call tap_if,examples/*.lua,compile,scripts/compile_kernels.sh $(PROGRAM),TAP_SCRIPTS)
 endif
@@ -301,6 +304,9 @@ fuzz: $(filter $(TAP_DIR)/fuzz_%,$(TAP_SCRIPTS))
 golden: $(PROGRAM) $(BUILD)/tests/c/test_emit
 	@$(BUILD)/tests/c/test_emit --update | grep -v '^ok'
 	@$(RUN_TESTS) --update tests/golden
+
+docs: $(PROGRAM)
+	@$(RUN_DOCS) --update README.md docs/*.md
 
 # {====== Linting ======
 

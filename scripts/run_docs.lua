@@ -1,0 +1,335 @@
+-- run_docs.lua: runs the examples of documents and compares what they print, in TAP, for `prove`.
+--   lua scripts/run_docs.lua [--cuttle=PATH] [--update] FILE.md...
+-- What is an example, by its fence:
+--   ```lua              a program of its own; the plain ``` block on the line after it, if there is
+--                       one, is all that it prints (errors too), else it prints nothing
+--   ```lua norun        is not run
+--   ``` with "> input"  what one types at the prompt (">> " goes on with the line before) and what
+--                       that prints; blank lines after an output are for the eye
+--   ``` with "$ cuttle ..."  a command and what it prints; "$ cuttle" alone is for the eye
+--   any other           is for the eye
+-- What is typed on a page is one session; a heading of one or two # starts the next one.
+-- Everything runs on the CPU engine, in a new folder of the page; programs are example.lua there.
+-- Tabs count to columns of 8; blanks at the end of a line and blank lines at the end do not count.
+-- With --update outputs are written into the documents instead: review them as a diff.
+
+local TIME_LIMIT_S <const> = 120
+local END_OF_INPUT <const> = "\1end of input"
+
+local options = { cuttle = "./build/cuttle", update = false }
+local n_run, n_failed = 0, 0
+
+-- {====== Files and commands ======
+
+local function quote(text)
+  return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+local function read_file(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("a")
+  file:close()
+  return text
+end
+
+local function write_file(path, text)
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  assert(file:close())
+end
+
+local function capture(command)
+  local pipe = assert(io.popen(command))
+  local out = pipe:read("a")
+  pipe:close()
+  return out
+end
+
+local function lines_of(text)
+  local lines = {}
+  for line in (text:gsub("\n$", "") .. "\n"):gmatch("(.-)\n") do
+    lines[#lines + 1] = line
+  end
+  return text == "" and {} or lines
+end
+
+-- Spaces for tabs, and none at the end.
+local function clean(line)
+  line = line:gsub("([^\t]*)\t", function(part)
+    local width = utf8.len(part) or #part
+    local blanks = 8 - width % 8
+    return part .. (" "):rep(blanks)
+  end)
+  return (line:gsub("%s+$", ""))
+end
+
+local has_timeout = os.execute("command -v timeout >/dev/null 2>&1")
+
+-- What the program prints on stdout and stderr, as lines. `arguments` is shell text.
+local function run_cuttle(folder, arguments)
+  local out = capture(("cd %s && CUTTLE_DEVICE=cpu %s%s %s 2>&1"):format(
+    quote(folder), has_timeout and ("timeout -k 5 %d "):format(TIME_LIMIT_S) or "",
+    quote(options.cuttle), arguments))
+  local lines = lines_of(out)
+  for i, line in ipairs(lines) do
+    lines[i] = clean(line)
+  end
+  return lines
+end
+
+-- Blank lines at the end do not count.
+local function trim(lines)
+  while lines[#lines] == "" do
+    lines[#lines] = nil
+  end
+end
+
+-- {====== Reading a page: lines, blocks, examples ======
+
+-- Blocks are {info, first, last, session}: the lines between the fences are first..last.
+local function read_blocks(lines)
+  local blocks, open, session = {}, nil, 1
+  for i, line in ipairs(lines) do
+    local info = line:match("^```(.*)$")
+    if open and info then
+      open.last, open = i - 1, nil
+    elseif info then
+      open = { info = info, first = i + 1, session = session }
+      blocks[#blocks + 1] = open
+    elseif not open and line:find("^##? ") then
+      session = session + 1
+    end
+  end
+  assert(not open, "a fence is not closed")
+  return blocks
+end
+
+-- The inputs of a block of the prompt or of commands: {text, first, last, outputs from..to}.
+local function read_inputs(lines, block)
+  local inputs, at = {}, nil
+  for i = block.first, block.last do
+    local mark, text = lines[i]:match("^([>$]) (.*)$")
+    local more = lines[i]:match("^>> ?(.*)$")
+    if mark then
+      at = { mark = mark, text = text, from = i + 1, to = i }
+      inputs[#inputs + 1] = at
+    elseif more and at and at.to < at.from then
+      at.text, at.from, at.to = at.text .. "\n" .. more, i + 1, i
+    else
+      at.to = i
+    end
+  end
+  for _, input in ipairs(inputs) do
+    while input.to >= input.from and lines[input.to] == "" do
+      input.to = input.to - 1
+    end
+  end
+  return inputs
+end
+
+local function kind_of(lines, block, after)
+  local first = block.first <= block.last and lines[block.first] or ""
+  if block.info == "lua" then
+    return "program"
+  elseif block.info == "" and first:find("^[>$] ") then
+    return "inputs"
+  elseif block.info == "" and after and after.kind == "program" and
+      block.first == after.last + 3 then
+    return "output"
+  end
+  return "picture"
+end
+
+local function read_examples(lines)
+  local examples, after = {}, nil
+  for _, block in ipairs(read_blocks(lines)) do
+    block.kind = kind_of(lines, block, after)
+    if block.kind == "output" then
+      after.from, after.to = block.first, block.last
+    elseif block.kind == "inputs" then
+      block.inputs = read_inputs(lines, block)
+    end
+    if block.kind == "program" or block.kind == "inputs" then
+      examples[#examples + 1] = block
+    end
+    after = block
+  end
+  return examples
+end
+
+-- {====== Running: what each input printed ======
+
+local function run_program(page, example)
+  write_file(page.folder .. "/example.lua",
+    table.concat(page.lines, "\n", example.first, example.last) .. "\n")
+  example.got = run_cuttle(page.folder, "example.lua </dev/null")
+end
+
+local function run_command(page, input)
+  local arguments = (input.text .. " "):match("^%S*cuttle (.*)$")
+  assert(arguments, "a command that is not cuttle's: " .. input.text)
+  input.got = arguments ~= "" and run_cuttle(page.folder, arguments .. "</dev/null") or {}
+end
+
+-- Gives the inputs to one prompt, a mark after each, which the numbers of inputs do not count.
+local function run_session(page, inputs)
+  local text, path = {}, page.folder .. "/inputs"
+  for i, input in ipairs(inputs) do
+    text[i] = ("%s\nprint(%q)\n"):format(input.text, END_OF_INPUT)
+    input.got = {}
+  end
+  write_file(path, table.concat(text))
+  local at = 1
+  for _, line in ipairs(run_cuttle(page.folder, "< inputs")) do
+    if line == END_OF_INPUT then
+      at = at + 1
+    else
+      local input = inputs[at] or inputs[#inputs]
+      table.insert(input.got, (line:gsub("stdin:(%d+)", function(number)
+        return "stdin:" .. (number + 1) // 2
+      end)))
+    end
+  end
+  if at <= #inputs then
+    table.insert(inputs[at].got, 1, "(the session ended here, or the input is not complete)")
+  end
+end
+
+local function run_page(page)
+  local sessions, numbers = {}, {}
+  for _, example in ipairs(page.examples) do
+    if example.kind == "program" then
+      run_program(page, example)
+    end
+    for _, input in ipairs(example.inputs or {}) do
+      if input.mark == "$" then
+        run_command(page, input)
+      else
+        local number = example.session
+        if not sessions[number] then
+          sessions[number], numbers[#numbers + 1] = {}, number
+        end
+        table.insert(sessions[number], input)
+      end
+    end
+  end
+  for _, number in ipairs(numbers) do
+    run_session(page, sessions[number])
+  end
+end
+
+-- {====== Comparing, in TAP ======
+
+local function add_difference(problems, page, from, to, got)
+  local want = table.move(page.lines, from, to, 1, {})
+  trim(want)
+  trim(got)
+  for i = 1, math.max(#want, #got) do
+    if want[i] ~= got[i] then
+      problems[#problems + 1] = ("%s:%d\n     got: %s\nexpected: %s"):format(
+        page.path, from + i - 1, got[i] or "(nothing)", want[i] or "(nothing)")
+      return
+    end
+  end
+end
+
+local function compare(page, example)
+  local problems = {}
+  if example.kind == "program" then
+    local from = example.from or example.last + 2
+    add_difference(problems, page, from, example.to or from - 1, example.got)
+  end
+  for _, input in ipairs(example.inputs or {}) do
+    add_difference(problems, page, input.from, input.to, input.got)
+  end
+  return problems
+end
+
+local function report(name, problems)
+  n_run = n_run + 1
+  n_failed = n_failed + (#problems > 0 and 1 or 0)
+  print(("%sok %d - %s"):format(#problems > 0 and "not " or "", n_run, name))
+  for _, problem in ipairs(problems) do
+    print("#   " .. problem:gsub("\n", "\n#   "))
+  end
+end
+
+local function check_page(page)
+  for _, example in ipairs(page.examples) do
+    report(("%s:%d"):format(page.path, example.first), compare(page, example))
+  end
+end
+
+-- {====== Updating ======
+
+-- Puts `got` in place of lines from..to, from the last place to the first, so that numbers hold.
+local function update_page(page)
+  local places = {}
+  for _, example in ipairs(page.examples) do
+    if example.from or (example.kind == "program" and #example.got > 0) then
+      local from = example.from or error(("%s:%d: prints something, but no block is there for it")
+        :format(page.path, example.first), 0)
+      places[#places + 1] = { from = from, to = example.to, got = example.got }
+    end
+    table.move(example.inputs or {}, 1, #(example.inputs or {}), #places + 1, places)
+  end
+  table.sort(places, function(a, b) return a.from > b.from end)
+  for _, place in ipairs(places) do
+    trim(place.got)
+    local lines = table.move(page.lines, 1, place.from - 1, 1, {})
+    table.move(place.got, 1, #place.got, #lines + 1, lines)
+    page.lines = table.move(page.lines, place.to + 1, #page.lines, #lines + 1, lines)
+  end
+  write_file(page.path, table.concat(page.lines, "\n") .. "\n")
+end
+
+-- {====== Main ======
+
+local function read_page(path)
+  local page = { path = path, lines = lines_of(read_file(path)) }
+  page.examples = read_examples(page.lines)
+  return page
+end
+
+local function run_document(path)
+  local page = read_page(path)
+  page.folder = capture("mktemp -d"):gsub("\n$", "")
+  local ok, message = pcall(run_page, page)
+  os.execute("rm -r " .. quote(page.folder))
+  if not ok then
+    report(path, { tostring(message) })
+  elseif options.update then
+    update_page(page)
+  else
+    check_page(page)
+  end
+end
+
+local function read_arguments(args)
+  local paths = {}
+  for _, arg in ipairs(args) do
+    local path = arg:match("^%-%-cuttle=(.+)$")
+    if path then
+      options.cuttle = path
+    elseif arg == "--update" then
+      options.update = true
+    else
+      paths[#paths + 1] = arg
+    end
+  end
+  return paths
+end
+
+local function main(...)
+  local paths = read_arguments { ... }
+  options.cuttle = capture("realpath " .. quote(options.cuttle)):gsub("\n$", "")
+  for _, path in ipairs(paths) do
+    run_document(path)
+  end
+  if not options.update then
+    print("1.." .. n_run)
+  end
+  os.exit(n_failed == 0)
+end
+
+main(...)

@@ -1,0 +1,99 @@
+-- The runner of documents: what it runs, what it finds wrong, and what it writes.
+local cuttle = arg[-1]
+
+local page <const> = [[
+# Page
+
+```
+$ cuttle
+> local x = 1
+> y = 2
+> y + 1
+3
+
+> for i = 1, 2 do
+>> print(i) end
+1
+2
+> y.z.z
+stdin:5:1: attempt to index a number value (global 'y')
+```
+```
+> y
+2
+```
+
+```lua
+print("a\tb")
+```
+```
+a       b
+```
+
+## Next
+```
+> y
+nil
+$ cuttle -e 'print(1 + 1)'
+2
+```
+```
+this is not run
+```
+```lua norun
+error("nor this")
+```
+]]
+
+local function run(text, option)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  assert(file:close())
+  local pipe = assert(io.popen(("'%s' scripts/run_docs.lua --cuttle='%s' %s %s 2>&1"):format(cuttle,
+    cuttle, option or "", path)))
+  local out = pipe:read("a"):gsub(path, "PAGE"):gsub("\n$", "")
+  local ok = pipe:close()
+  file = assert(io.open(path))
+  local after = file:read("a")
+  file:close()
+  os.remove(path)
+  return out, ok, after
+end
+
+local out = run(page)
+print(out)
+-- expect: ok 1 - PAGE:4
+-- expect: ok 2 - PAGE:18
+-- expect: ok 3 - PAGE:23
+-- expect: ok 4 - PAGE:31
+-- expect: 1..4
+
+-- An output that differs, one that is missing, one too many.
+out = run("```\n> 1 + 1\n3\n> 2\n> print()\n\n4\n```\n")
+print(out)
+-- expect: not ok 1 - PAGE:2
+-- expect: #   PAGE:3
+-- expect: #        got: 2
+-- expect: #   expected: 3
+-- expect: #   PAGE:5
+-- expect: #        got: 2
+-- expect: #   expected: (nothing)
+-- expect: #   PAGE:6
+-- expect: #        got: (nothing)
+-- expect: #   expected:
+-- expect: 1..1
+
+-- An input that is not complete, and a program that prints though the page shows no output.
+out = run("```\n> for i = 1, 2 do\n```\n```lua\nprint(1)\n```\n")
+print(out:match("the session ended here"), (out:gsub(".-(not ok 2)", "%1")))
+-- expect: the session ended here	not ok 2 - PAGE:5
+-- expect: #   PAGE:7
+-- expect: #        got: 1
+-- expect: #   expected: (nothing)
+-- expect: 1..2
+
+-- Outputs are written anew, and nothing else.
+local wrong = page:gsub("\n3\n", "\n4\nx\n"):gsub("a       b\n", ""):gsub("\n1\n2\n", "\n")
+local _, ok, after = run(wrong, "--update")
+print(ok, wrong ~= page, after == page) -- expect: true	true	true
