@@ -10,6 +10,14 @@ static int push_layout(lua_State *L, CtStatus st, const CtLayout *l, const CtErr
   return 1;
 }
 
+/* Likewise of an operation on the layouts or tuples that are arguments 1 to n. */
+static int push_made(lua_State *L, CtStatus st, const CtLayout *l, const CtErr *err, const char *op,
+                     int n) {
+  diag_check(L, st, err);
+  bind_push_made(L, *l, op, n);
+  return 1;
+}
+
 /* {====== Making layouts ====== */
 
 /* layout(shape[, stride]); of one argument whatever stands for a layout. */
@@ -238,7 +246,7 @@ static int unary(lua_State *L, const char *op, UnaryOp fn) {
   CtLayout l;
   CtCx cx = bind_enter(L);
   CtLayout a = bind_to_layout(L, 1, &cx, op);
-  return push_layout(L, fn(&cx, a, &l, &err), &l, &err);
+  return push_made(L, fn(&cx, a, &l, &err), &l, &err, op, 1);
 }
 
 static int with_profile(lua_State *L, const char *op, ProfileOp fn) {
@@ -246,7 +254,8 @@ static int with_profile(lua_State *L, const char *op, ProfileOp fn) {
   CtLayout l;
   CtCx cx = bind_enter(L);
   CtLayout a = bind_to_layout(L, 1, &cx, op);
-  return push_layout(L, fn(&cx, a, bind_opt_tuple(L, 2, &cx, op), &l, &err), &l, &err);
+  CtStatus st = fn(&cx, a, bind_opt_tuple(L, 2, &cx, op), &l, &err);
+  return push_made(L, st, &l, &err, op, lua_isnoneornil(L, 2) ? 1 : 2);
 }
 
 static int with_tiler(lua_State *L, const char *op, TilerOp fn) {
@@ -254,7 +263,7 @@ static int with_tiler(lua_State *L, const char *op, TilerOp fn) {
   CtLayout l;
   CtCx cx = bind_enter(L);
   CtLayout a = bind_to_layout(L, 1, &cx, op);
-  return push_layout(L, fn(&cx, a, bind_to_tiler(L, 2, &cx, op), &l, &err), &l, &err);
+  return push_made(L, fn(&cx, a, bind_to_tiler(L, 2, &cx, op), &l, &err), &l, &err, op, 2);
 }
 
 static int binary(lua_State *L, const char *op, BinaryOp fn) {
@@ -262,7 +271,7 @@ static int binary(lua_State *L, const char *op, BinaryOp fn) {
   CtLayout l;
   CtCx cx = bind_enter(L);
   CtLayout a = bind_to_layout(L, 1, &cx, op), b = bind_to_layout(L, 2, &cx, op);
-  return push_layout(L, fn(&cx, a, b, &l, &err), &l, &err);
+  return push_made(L, fn(&cx, a, b, &l, &err), &l, &err, op, 2);
 }
 
 /* One row each: name in the language, body, function of the core. */
@@ -316,7 +325,7 @@ static int scale(lua_State *L, const char *op, ScaleOp fn) {
   CtLayout l;
   CtCx cx = bind_enter(L);
   CtLayout a = bind_to_layout(L, 1, &cx, op);
-  return push_layout(L, fn(&cx, a, bind_to_static(L, 2, op), &l, &err), &l, &err);
+  return push_made(L, fn(&cx, a, bind_to_static(L, 2, op), &l, &err), &l, &err, op, 2);
 }
 
 static int upcast(lua_State *L) { return scale(L, "upcast", ct_upcast); }
@@ -372,7 +381,8 @@ static int tile_to_shape(lua_State *L) {
   } else {
     order = bind_opt_tuple(L, 3, &cx, "tile_to_shape");
   }
-  return push_layout(L, ct_tile_to_shape(&cx, a, to, order, &l, &err), &l, &err);
+  CtStatus st = ct_tile_to_shape(&cx, a, to, order, &l, &err);
+  return push_made(L, st, &l, &err, "tile_to_shape", lua_isnoneornil(L, 3) ? 2 : 3);
 }
 
 /* tv_layout(thr, val) -> (thread, value) layout, tile's shape */
@@ -384,7 +394,7 @@ static int tv_layout(lua_State *L) {
   CtLayout thr = bind_to_layout(L, 1, &cx, "tv_layout");
   CtLayout val = bind_to_layout(L, 2, &cx, "tv_layout");
   diag_check(L, ct_tv_layout(&cx, thr, val, &tv, &tiler, &err), &err);
-  bind_push_layout(L, tv);
+  bind_push_made(L, tv, "tv_layout", 2);
   bind_push_tuple(L, tiler);
   return 2;
 }
@@ -438,6 +448,12 @@ static int equal(lua_State *L) {
   bool same = bind_test_layout(L, 1, &a) && bind_test_layout(L, 2, &b) && ct_layout_equal(a, b);
   lua_pushboolean(L, same);
   return 1;
+}
+
+/* L:origin(): the operation that made L and its operands, or nothing. */
+static int origin(lua_State *L) {
+  check_layout(L);
+  return bind_push_origin(L, 1);
 }
 
 /* L.shape and L.stride; everything else is a method, in upvalue 1. */
@@ -509,6 +525,8 @@ void bind_open_layout(lua_State *L) {
   bind_new_type(L, LAYOUT_TYPE, meta, NULL);
   luaL_getmetatable(L, LAYOUT_TYPE); /* stack: language, metatable */
   luaL_newlib(L, methods);           /* stack: language, metatable, methods */
+  lua_pushcfunction(L, origin);
+  lua_setfield(L, -2, "origin");
   for (size_t i = 0; i < CT_ARRAY_LEN(coord_methods); i++) {
     lua_getfield(L, -3, coord_methods[i]);
     lua_setfield(L, -2, coord_methods[i]);

@@ -238,11 +238,19 @@ CtTuple bind_to_coord(lua_State *L, int first, const CtCx *cx, const char *op) {
 
 /* {====== Layouts ====== */
 
-/* The userdata: nodes of the shape, then of the stride, behind this struct. */
+/* The userdata: nodes of the shape, then of the stride, behind this struct. Its user values are the
+   operands that it was made of. */
 typedef struct LayoutBox {
   CtLayout layout;
-  uint32_t serial; /* of the trace whose values it holds; 0: static */
+  uint32_t serial;     /* of the trace whose values it holds; 0: static */
+  uint8_t n_operands;  /* 0: it was not made by an operation */
+  uint8_t ancestors;   /* length of the longest chain of operands below it */
+  const char *made_by; /* a string literal: "composition" */
 } LayoutBox;
+
+/* Chains of operands are cut here, so that a search that goes on from its last result keeps no more
+   than this many of them alive. */
+enum { MAX_ANCESTORS = 15, MAX_OPERANDS = 3 };
 
 bool bind_test_layout(lua_State *L, int idx, CtLayout *out) {
   const LayoutBox *box = luaL_testudata(L, idx, LAYOUT_TYPE);
@@ -256,15 +264,63 @@ bool bind_test_layout(lua_State *L, int idx, CtLayout *out) {
   return true;
 }
 
-void bind_push_layout(lua_State *L, CtLayout l) {
+static LayoutBox *push_box(lua_State *L, CtLayout l, int n_operands) {
   size_t n_shape = l.shape->len, n_stride = l.stride->len;
-  LayoutBox *box = lua_newuserdatauv(L, sizeof *box + (n_shape + n_stride) * sizeof(CtNode), 0);
+  size_t bytes = sizeof(LayoutBox) + (n_shape + n_stride) * sizeof(CtNode);
+  LayoutBox *box = lua_newuserdatauv(L, bytes, n_operands);
   CtNode *nodes = (CtNode *)(box + 1);
   memcpy(nodes, l.shape, n_shape * sizeof *nodes);
   memcpy(nodes + n_shape, l.stride, n_stride * sizeof *nodes);
-  box->layout = (CtLayout){nodes, nodes + n_shape};
-  box->serial = ct_layout_is_static(l) ? 0 : front_serial(L);
+  *box = (LayoutBox){.layout = {nodes, nodes + n_shape},
+                     .serial = ct_layout_is_static(l) ? 0 : front_serial(L)};
   luaL_setmetatable(L, LAYOUT_TYPE);
+  return box;
+}
+
+void bind_push_layout(lua_State *L, CtLayout l) { push_box(L, l, 0); }
+
+/* Pushes operand `idx` as it is kept: a layout whose chain is long without its own operands, a table,
+   which a script may change, as its text. Returns the length of its chain. */
+static int push_operand(lua_State *L, int idx) {
+  const LayoutBox *box = luaL_testudata(L, idx, LAYOUT_TYPE);
+  if (box != NULL && box->ancestors >= MAX_ANCESTORS) {
+    bind_push_layout(L, box->layout);
+    return 0;
+  }
+  if (lua_type(L, idx) == LUA_TTABLE) {
+    CtText text;
+    CtCx cx = bind_cx(L);
+    bind_text_init(&text, &cx);
+    ct_tiler_print(&cx, bind_to_tiler(L, idx, &cx, "operand"), &text);
+    bind_push_text(L, &text);
+    return 0;
+  }
+  lua_pushvalue(L, idx);
+  return box == NULL ? 0 : box->ancestors;
+}
+
+void bind_push_made(lua_State *L, CtLayout l, const char *op, int n) {
+  CT_ASSERT(n <= MAX_OPERANDS);
+  LayoutBox *box = push_box(L, l, n);
+  for (int i = 1; i <= n; i++) {
+    int chain = 1 + push_operand(L, i);
+    box->ancestors = (uint8_t)ct_max(chain, box->ancestors);
+    lua_setiuservalue(L, -2, i);
+  }
+  box->made_by = op;
+  box->n_operands = (uint8_t)n;
+}
+
+int bind_push_origin(lua_State *L, int idx) {
+  const LayoutBox *box = luaL_checkudata(L, idx, LAYOUT_TYPE);
+  if (box->made_by == NULL) {
+    return 0;
+  }
+  lua_pushstring(L, box->made_by);
+  for (int i = 1; i <= box->n_operands; i++) {
+    lua_getiuservalue(L, idx, i);
+  }
+  return 1 + box->n_operands;
 }
 
 CtLayout bind_to_layout(lua_State *L, int idx, const CtCx *cx, const char *op) {

@@ -48,6 +48,50 @@ static void add_std_modules(lua_State *L) {
   lua_pop(L, 1);
 }
 
+/* Names of the language that are written in Lua; the module is loaded at the first call. */
+static const struct {
+  const char *name, *module;
+} lua_names[] = {
+    {NULL, NULL},
+};
+
+/* Pushes a module of the standard library, as `require` would, whatever a script made of `require`. */
+static void push_std_module(lua_State *L, const char *name) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_getfield(L, -1, name) == LUA_TNIL) { /* stack: loaded, nil */
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lua_getfield(L, -1, name);
+    lua_pushstring(L, name);
+    lua_call(L, 1, 1); /* stack: loaded, nil, preload, module */
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -5, name);
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+  }
+  lua_remove(L, -2);
+}
+
+/* Calls the name (upvalue 1) of the module (upvalue 2) with the same arguments. */
+static int call_lua_name(lua_State *L) {
+  push_std_module(L, lua_tostring(L, lua_upvalueindex(2)));
+  lua_pushvalue(L, lua_upvalueindex(1)); /* stack: arguments, module, name */
+  lua_gettable(L, -2);
+  lua_remove(L, -2);
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+/* Stack: language. */
+static void add_lua_names(lua_State *L) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(lua_names) && lua_names[i].name != NULL; i++) {
+    lua_pushstring(L, lua_names[i].name);
+    lua_pushstring(L, lua_names[i].module);
+    lua_pushcclosure(L, call_lua_name, 2);
+    lua_setfield(L, -2, lua_names[i].name);
+  }
+}
+
 /* {====== The table of names ====== */
 
 /* A name that import copies: `_` is one, `_VERSION` is the module's own. */
@@ -75,6 +119,7 @@ static int import(lua_State *L) {
 }
 
 static void fill_language(lua_State *L) {
+  add_lua_names(L); /* first, so that types can take them as methods */
   for (size_t i = 0; i < CT_ARRAY_LEN(openers); i++) {
     openers[i].open(L);
   }

@@ -19,12 +19,16 @@ enum { CT_MAX_DEPTH = 32, CT_MAX_NODES = 4096, CT_BASIS_MAX = 4 };
 typedef enum CtIntKind { CT_STATIC, CT_DYNAMIC, CT_ANY } CtIntKind;
 
 typedef struct CtInt {
-  int64_t v;                   /* CT_STATIC: the number */
-  uint32_t id;                 /* CT_DYNAMIC: the IR value; means something to its CtDyn only */
+  union {
+    int64_t v;   /* CT_STATIC: the number */
+    uint32_t id; /* CT_DYNAMIC: the IR value; means something to its CtDyn only */
+  };
   uint8_t kind;                /* CtIntKind */
   uint8_t basis_depth;         /* > 0: this times the basis element E(basis[0], basis[1], ...) */
   uint8_t basis[CT_BASIS_MAX]; /* the path of mode numbers, outermost first */
 } CtInt;
+
+_Static_assert(sizeof(CtInt) == 16, "a CtInt is passed in two registers");
 
 /* What is known of an integer: lo <= value <= hi, and div (>= 1) divides it. Of 0: div 0, as all
    numbers divide it. */
@@ -60,10 +64,14 @@ typedef struct CtCx {
   const CtDyn *dyn;
 } CtCx;
 
+/* The name of a mode, up to 10 characters packed; 0: none. */
+typedef uint64_t CtModeName;
+
 typedef struct CtNode {
-  int32_t rank; /* CT_LEAF, or the number of children */
-  uint32_t len; /* nodes of this subtree, itself included */
-  CtInt i;      /* of a leaf */
+  int32_t rank;    /* CT_LEAF, or the number of children */
+  uint32_t len;    /* nodes of this subtree, itself included */
+  CtModeName name; /* of a mode of a shape; strides have none */
+  CtInt i;         /* of a leaf */
 } CtNode;
 
 enum { CT_LEAF = -1 };

@@ -141,8 +141,8 @@ static uint32_t use_mode(CtLow *l, CtLayout layout) {
 /* --- operands ----------------------------------------------------------------------------------------- */
 
 static CtLayout unit_layout(void) {
-  static const CtNode one = {CT_LEAF, 1, {.v = 1}};
-  static const CtNode zero = {CT_LEAF, 1, {.v = 0}};
+  static const CtNode one = {.rank = CT_LEAF, .len = 1, .i = {.v = 1}};
+  static const CtNode zero = {.rank = CT_LEAF, .len = 1, .i = {.v = 0}};
   return (CtLayout){&one, &zero};
 }
 
