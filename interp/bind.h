@@ -86,9 +86,9 @@ void bind_push_tuple(lua_State *L,
                      CtTuple t); /* an integer, or nested tables that print as tuples */
 void bind_push_layout(lua_State *L, CtLayout l); /* copied into the new userdata */
 /* Likewise, of a layout that the operation `op` (a literal) made of the arguments 1 to n_operands
-   (<= 3), for pictures and explanations. */
+   (<= 4), for pictures and explanations. */
 void bind_push_made(lua_State *L, CtLayout l, const char *op, int n_operands);
-/* Pushes the operation that made the layout at `idx` and its operands [-0, +0..4, e]; returns how
+/* Pushes the operation that made the layout at `idx` and its operands [-0, +0..5, e]; returns how
    many values; none when it was not made by one. A table among the operands is given as text. */
 int bind_push_origin(lua_State *L, int idx);
 void bind_push_dtype(lua_State *L, CtDtype t);

@@ -212,17 +212,22 @@ static bool project_tuple(const CtCx *cx, CtTuple proj, CtTuple t, CtTuple *out)
 
 /* {====== tile, parallelize ====== */
 
-/* Pushes the part of the tensor or layout in argument 1 that begins at `offset`. */
-static int push_part(lua_State *L, const CtCx *cx, CtLayout layout, CtInt offset) {
+/* Pushes the part of the tensor or layout in argument 1, of 4, that begins at `offset`. */
+static int push_part(lua_State *L, const CtCx *cx, const char *op, CtLayout layout, CtInt offset) {
   const Tensor *t = tensor_test(L, 1);
+  int n_operands = lua_isnil(L, 4) ? 3 : 4;
   CtErr err;
   if (t == NULL) {
-    bind_push_layout(L, layout);
+    bind_push_made(L, layout, op, n_operands);
     bind_push_int(L, offset);
     return 2;
   }
   diag_check(L, ct_int_op(cx, CT_INT_ADD, t->offset, offset, &offset, &err), &err);
-  tensor_push_view(L, t, layout, offset);
+  tensor_push_view(L, t, layout, offset); /* stack: tensor, three arguments, part */
+  tensor_push_layout(L, 1);
+  lua_replace(L, 1);
+  bind_push_made(L, layout, op, n_operands);
+  tensor_keep_layout(L, -2);
   return 1;
 }
 
@@ -245,7 +250,7 @@ static int tile(lua_State *L) {
     }
   }
   diag_check(L, ct_tile(&cx, layout, tiler, crd, proj, &layout, &offset, &err), &err);
-  return push_part(L, &cx, layout, offset);
+  return push_part(L, &cx, "tile", layout, offset);
 }
 
 /* The sizes of the modes of a thread layout, as a tiler. */
@@ -299,7 +304,7 @@ static int parallelize(lua_State *L) {
     check_threads(L, &cx, t, thr, proj);
   }
   diag_check(L, ct_parallelize(&cx, layout, thr, index, proj, &layout, &offset, &err), &err);
-  return push_part(L, &cx, layout, offset);
+  return push_part(L, &cx, "parallelize", layout, offset);
 }
 
 /* {====== view ====== */
@@ -358,7 +363,7 @@ static void replace_tensors(lua_State *L, int first, int n, const char *op) {
       if (t->in_kernel) {
         tensor_check_live(L, i, op);
       }
-      bind_push_layout(L, t->layout);
+      tensor_push_layout(L, i);
       lua_replace(L, i);
     }
   }
@@ -399,6 +404,8 @@ static int lifted_view(lua_State *L) {
     return diag_error(L, "%s: the result is no layout that a tensor can have", name);
   }
   tensor_push_view(L, t, layout, t->offset);
+  lua_insert(L, -2); /* stack: ..., view, layout */
+  tensor_keep_layout(L, -2);
   return 1;
 }
 

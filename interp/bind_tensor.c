@@ -144,7 +144,10 @@ static CtTuple check_key(lua_State *L, const CtCx *cx) {
 
 static void push_dtype(lua_State *L, const Tensor *t) { bind_push_dtype(L, t->dtype); }
 
-static void push_layout(lua_State *L, const Tensor *t) { bind_push_layout(L, t->layout); }
+static void push_layout(lua_State *L, const Tensor *t) {
+  (void)t;
+  tensor_push_layout(L, 1);
+}
 
 static void push_shape(lua_State *L, const Tensor *t) { bind_push_tuple(L, t->layout.shape); }
 

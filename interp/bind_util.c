@@ -250,7 +250,7 @@ typedef struct LayoutBox {
 
 /* Chains of operands are cut here, so that a search that goes on from its last result keeps no more
    than this many of them alive. */
-enum { MAX_ANCESTORS = 15, MAX_OPERANDS = 3 };
+enum { MAX_ANCESTORS = 15, MAX_OPERANDS = 4 };
 
 bool bind_test_layout(lua_State *L, int idx, CtLayout *out) {
   const LayoutBox *box = luaL_testudata(L, idx, LAYOUT_TYPE);

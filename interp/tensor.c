@@ -4,12 +4,14 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "bind.h"
 #include "diag.h"
 #include "front.h"
 #include "runtime/walk.h"
 #include "state.h"
 
-enum { NAME_SLOT = 1 }; /* the user value that keeps the name's text alive */
+/* User values: the name's text; the layout as an object, where it remembers what made it. */
+enum { NAME_SLOT = 1, LAYOUT_SLOT, N_SLOTS = LAYOUT_SLOT };
 
 /* Compares metatables by address: arguments of launches are tested here, and a look-up by name costs
    more than the rest of the test. */
@@ -68,7 +70,7 @@ static CtLayout place_layout(CtNode *at, CtLayout l) {
 static Tensor *push_new(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset) {
   size_t n_nodes = (size_t)layout.shape->len + layout.stride->len;
   luaL_checkstack(L, 4, NULL);
-  Tensor *t = lua_newuserdatauv(L, sizeof *t + n_nodes * sizeof(CtNode), NAME_SLOT);
+  Tensor *t = lua_newuserdatauv(L, sizeof *t + n_nodes * sizeof(CtNode), N_SLOTS);
   *t = (Tensor){.dtype = dtype, .space = CT_GLOBAL, .offset = offset};
   t->id = ++state_of(L)->n_tensors;
   t->layout = place_layout((CtNode *)(t + 1), layout);
@@ -123,6 +125,16 @@ void tensor_set_name(lua_State *L, int idx, const char *name) {
   const char *kept = lua_pushstring(L, name);
   lua_setiuservalue(L, idx, NAME_SLOT);
   t->name = kept;
+}
+
+void tensor_keep_layout(lua_State *L, int idx) { lua_setiuservalue(L, idx, LAYOUT_SLOT); }
+
+void tensor_push_layout(lua_State *L, int idx) {
+  const Tensor *t = tensor_test(L, idx);
+  if (lua_getiuservalue(L, idx, LAYOUT_SLOT) == LUA_TNIL) {
+    lua_pop(L, 1);
+    bind_push_layout(L, t->layout);
+  }
 }
 
 void tensor_close(Tensor *t) {

@@ -58,6 +58,11 @@ Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView vi
 /* Another look at the same memory, with the name of `of`. `of` must be on the stack. */
 Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset);
 
+/* The layout of the tensor at idx as a Lua value. keep: the layout on top of the stack is that object
+   [-1, +0]; it remembers how the tensor came about, for explanations. */
+void tensor_push_layout(lua_State *L, int idx);
+void tensor_keep_layout(lua_State *L, int idx);
+
 /* Gives up the memory, now rather than when the tensor is collected. Nothing happens the second
    time. */
 void tensor_close(Tensor *t);

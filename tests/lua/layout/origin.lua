@@ -20,3 +20,12 @@ for _ = 1, 1000 do
   l = l:flatten()
 end
 print(ancestors(l) <= 16, ancestors(l) > 0) -- expect: true	true
+
+-- The parts of a tensor know how they were cut, in kernels as well.
+print(select(1, tile("(8,8):(8,1)", { 2, 2 }, { 0, 1 })):origin()) -- expect: tile	(8,8):(8,1)	(2,2)	(0,1)
+local k = kernel("parts", function(A)
+  local part = parallelize(tile(A, { 8, 4 }, { 0, _ }), layout { 4, 4 }, threadIdx.x, { 1, _ })
+  local op, of, threads, _, projection = part.layout:origin()
+  print(op, threads, projection, (of:origin())) -- expect: parallelize	(4,4):(1,4)	(1,_)	tile
+end)
+k { grid = { 1 }, block = { 16 } }(zeros(f32, { 8, 8 }))
