@@ -138,7 +138,9 @@ static int lang_fragment_like(lua_State *L) { /* tensor[, dtype] */
   CtLayout layout;
   CtErr err;
   if (!ct_all_static(t->layout.shape)) {
-    return diag_error(L, "fragment_like: the shape must be static, but %s is %s; tile it first",
+    return diag_error(L,
+                      "fragment_like: %s %s has a dynamic shape; tile it first, or trace the "
+                      "kernel with {static_shapes = true}",
                       tensor_push_title(L, 1), bind_layout_text(&cx, t->layout));
   }
   if (!ct_layout_is_static(t->layout)) { /* dynamic strides order nothing: compact, column-major */
