@@ -12,7 +12,8 @@ stds.cuttle = {
     "zipped_divide", "tiled_divide", "flat_divide", "logical_product", "zipped_product",
     "tiled_product", "flat_product", "blocked_product", "raked_product", "tile_to_shape",
     "swizzle", "swizzle_from_masks", "crd2idx", "idx2crd", "crd2crd", "slice", "dice", "group",
-    "take", "append", "prepend", "replace", "slice_and_offset", "max_common_vector", "max_common_layout", "upcast",
+    "take", "append", "prepend", "replace", "slice_and_offset", "max_common_vector",
+    "max_common_layout", "upcast",
     "downcast", "recast", "tv_layout", "congruent", "compatible", "weakly_congruent",
     "evenly_divides", "elem_less", "lex_less", "colex_less", "compact_col_major",
     "compact_row_major", "compact_order", "layout_like", "fragment_layout_like", "concat", "mode",
@@ -36,7 +37,7 @@ stds.cuttle = {
     -- launches and devices
     "stream", "event", "graph", "synchronize", "device", "devices", "seed", "bench",
     -- pictures and help
-    "show", "svg", "latex", "html", "help", "reload", "import",
+    "show", "svg", "latex", "html", "explain", "help", "apropos", "reload", "import",
   },
 }
 

@@ -52,6 +52,7 @@ static void add_std_modules(lua_State *L) {
 static const struct {
   const char *name, *module;
 } lua_names[] = {
+    {"explain", "cuttle.explain"},
     {NULL, NULL},
 };
 

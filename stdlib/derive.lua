@@ -1,0 +1,206 @@
+-- derive.lua: how a layout came about, as lines of text: each operation that made it, from the
+-- first operand on, with the intermediate results that the operation's definition names.
+local ct = require "cuttle"
+
+local M = {}
+
+-- One function for each operation: (result, operands...) -> lines that say how it works on these.
+local steps = {}
+
+local function line(lines, format, ...)
+  lines[#lines + 1] = format:format(...)
+end
+
+-- The tiler as a layout, where it acts on the whole operand.
+local function whole(tiler)
+  local text = tostring(tiler)
+  if text:find("<", 1, true) then
+    return nil
+  end
+  if text:find(":", 1, true) or not text:find("(", 1, true) then
+    return ct.layout(tiler)
+  end
+  return nil
+end
+
+-- The text of each item of a by-mode tiler: "<2:1,(3,4)>" -> {"2:1", "(3,4)"}.
+local function items(tiler)
+  local text, out, depth, first = tostring(tiler):match("^.(.*).$"), {}, 0, 1
+  for at = 1, #text + 1 do
+    local c = text:sub(at, at)
+    if c == "(" or c == "<" then
+      depth = depth + 1
+    elseif c == ")" or c == ">" then
+      depth = depth - 1
+    elseif depth == 0 and (c == "," or c == "") then
+      out[#out + 1] = text:sub(first, at - 1)
+      first = at + 1
+    end
+  end
+  return out
+end
+
+-- Calls `each` with every mode of `a` that the tiler reaches and its item, or with all of `a`.
+local function by_mode(a, tiler, each)
+  local tile = whole(tiler)
+  if tile or tostring(tiler) == "_" then
+    each("", a, tile)
+    return
+  end
+  for i, item in ipairs(items(tiler)) do
+    each(("mode %d: "):format(i - 1), ct.mode(a, i - 1), whole(item))
+  end
+end
+
+local function composed(lines, prefix, a, b)
+  if b == nil then
+    line(lines, "%skept as it is", prefix)
+    return
+  end
+  for i = 0, ct.rank(b) - 1 do
+    local part = ct.mode(b, i)
+    line(lines, "%s%s o %s = %s", prefix, a, part, ct.composition(a, part))
+  end
+end
+
+function steps.composition(lines, _, a, b)
+  line(lines, "result(c) = A(B(c)), mode by mode of B")
+  if type(b) == "string" or ct.rank(a) >= 1 then
+    by_mode(a, b, function(prefix, part, tile) composed(lines, prefix, part, tile) end)
+  end
+end
+
+local function divided(lines, prefix, a, tile)
+  if tile == nil then
+    line(lines, "%sa mode under _ stays whole", prefix)
+    return
+  end
+  local rest = ct.complement(tile, ct.shape(ct.coalesce(a)))
+  line(lines, "%stile: %s o %s = %s", prefix, a, tile, ct.composition(a, tile))
+  line(lines, "%srest: %s o %s = %s, where %s = complement(%s, %s)", prefix, a, rest,
+    ct.composition(a, rest), rest, tile, ct.shape(ct.coalesce(a)))
+end
+
+local arranged = {
+  logical_divide = "each mode becomes (tile, rest)",
+  zipped_divide = "the tiles are gathered in mode 0, the rests in mode 1",
+  tiled_divide = "the tiles are gathered in mode 0, each rest is a mode of its own",
+  flat_divide = "the parts of the tile come first, then the rests, all modes of their own",
+}
+
+for name, how in pairs(arranged) do
+  steps[name] = function(lines, _, a, tiler)
+    by_mode(a, tiler, function(prefix, part, tile) divided(lines, prefix, part, tile) end)
+    line(lines, "%s", how)
+  end
+end
+
+local function multiplied(lines, prefix, a, tile)
+  if tile == nil then
+    return
+  end
+  local rest = ct.complement(a, ct.size(a) * ct.cosize(tile))
+  line(lines, "%scopies: %s o %s = %s, where %s = complement(%s, %d)", prefix, rest, tile,
+    ct.composition(rest, tile), rest, a, ct.size(a) * ct.cosize(tile))
+end
+
+local products = {
+  logical_product = "each mode becomes (block, copies)",
+  zipped_product = "the blocks are gathered in mode 0, the copies in mode 1",
+  tiled_product = "the blocks are gathered in mode 0, each mode of copies is one of its own",
+  flat_product = "the parts of the block come first, then the copies, all modes of their own",
+  blocked_product = "mode by mode: (block, copies), so blocks stay together",
+  raked_product = "mode by mode: (copies, block), so blocks interleave",
+}
+
+for name, how in pairs(products) do
+  steps[name] = function(lines, _, a, tiler)
+    by_mode(a, tiler, function(prefix, part, tile) multiplied(lines, prefix, part, tile) end)
+    line(lines, "%s", how)
+  end
+end
+
+function steps.complement(lines, result, a, cotarget)
+  line(lines, "offsets that %s leaves out%s, in order: %s", a,
+    cotarget and (" below " .. tostring(cotarget)) or "", result)
+end
+
+function steps.coalesce(lines)
+  line(lines, "neighbouring modes n:d, m:(n*d) merge into (n*m):d; modes of size 1 go")
+end
+
+function steps.filter(lines)
+  line(lines, "modes of stride 0 or size 1 go, the others coalesce")
+end
+
+function steps.right_inverse(lines, result, a)
+  line(lines, "A(result(i)) = i for the first %d offsets of %s", ct.size(result), a)
+end
+
+function steps.left_inverse(lines, _, a)
+  line(lines, "result(A(i)) = i for each index i of %s", a)
+end
+
+function steps.tv_layout(lines, _, threads, values)
+  local product = ct.raked_product(threads, values)
+  line(lines, "raked_product(threads, values) = %s lays the threads' blocks over the tile", product)
+  line(lines, "its right_inverse %s, split into (threads, values)", ct.right_inverse(product))
+end
+
+function steps.tile(lines, _, a, tiler, coord, projection)
+  if projection == nil then
+    line(lines, "zipped_divide(%s, %s) = %s", a, tiler, ct.zipped_divide(a, tiler))
+    line(lines, "its mode 0, the tile, is kept; tile number %s of mode 1 is picked", coord)
+  else
+    line(lines, "the modes under _ in %s are taken out of tiler %s and coordinate %s", projection,
+      tiler, coord)
+    line(lines, "then the tile at that coordinate is kept")
+  end
+end
+
+function steps.parallelize(lines, _, a, threads, _, projection)
+  line(lines, "tiles of %s, the shape of the %d threads %s%s", ct.shape(threads), ct.size(threads),
+    threads, projection and (", modes under _ in " .. tostring(projection) .. " left out") or "")
+  line(lines, "each thread keeps its element of every tile of %s", a)
+end
+
+-- Details help; where the definition's parts cannot be formed again (run-time extents) there are
+-- none.
+local function details(result, op, ...)
+  local lines = {}
+  if steps[op] == nil or not pcall(steps[op], lines, result, ...) then
+    return {}
+  end
+  return lines
+end
+
+local function call_text(op, ...)
+  local args = {}
+  for i = 1, select("#", ...) do
+    args[i] = tostring((select(i, ...)))
+  end
+  return ("%s(%s)"):format(op, table.concat(args, ", "))
+end
+
+local function add(out, layout, op, first, ...)
+  if op == nil then
+    return
+  end
+  if type(first) == "userdata" and getmetatable(first) and first.origin then
+    add(out, first, first:origin())
+  end
+  out[#out + 1] = {
+    call = call_text(op, first, ...),
+    result = tostring(layout),
+    details = details(layout, op, first, ...),
+  }
+end
+
+-- The steps that led to a layout, first one first: { call =, result =, details = {lines} }.
+function M.steps(layout)
+  local out = {}
+  add(out, layout, layout:origin())
+  return out
+end
+
+return M
