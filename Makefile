@@ -101,7 +101,7 @@ endif
 # {====== Files ======
 
 VARIANT_SRC := $(wildcard $(SIMT_VARIANTS))
-PROGRAM_SRC := $(wildcard interp/main.c interp/repl.c)
+PROGRAM_SRC := $(wildcard interp/main.c interp/repl*.c)
 LIB_SRC := $(filter-out $(VARIANT_SRC) $(PROGRAM_SRC),$(wildcard runtime/*.c interp/*.c))
 STDLIB := $(wildcard stdlib/*.lua)
 TEST_SRC := $(wildcard tests/c/test_*.c)

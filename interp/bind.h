@@ -112,4 +112,9 @@ void bind_open_dtype(lua_State *L);
    when meta has none; both end with {NULL, NULL}; left out of the stack. */
 void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods);
 
+/* Where __index is a function, completion reads what values have from the metatable (repl_complete.c):
+   methods from the table __methods, fields from the list __fields, which this one adds to the
+   metatable at the top. `names` ends with NULL. */
+void bind_add_fields(lua_State *L, const char *const *names);
+
 #endif

@@ -464,6 +464,7 @@ static const luaL_Reg block_functions[] = {{"shared", lang_shared},
                                            {"cuda", lang_cuda},
                                            {NULL, NULL}};
 
+static const char *const axis_names[] = {"x", "y", "z", NULL};
 static const luaL_Reg index_meta[] = {{"__index", index_index},
                                       {"__newindex", index_newindex},
                                       {"__tostring", index_tostring},
@@ -472,6 +473,9 @@ static const luaL_Reg no_methods[] = {{NULL, NULL}};
 
 void bind_open_block(lua_State *L) { /* language table on top */
   bind_new_type(L, INDEX_TYPE, index_meta, NULL);
+  luaL_getmetatable(L, INDEX_TYPE);
+  bind_add_fields(L, axis_names);
+  lua_pop(L, 1);
   bind_new_type(L, RANGE_TYPE, no_methods, no_methods);
   luaL_setfuncs(L, block_functions, 0);
   for (int i = 0; i < (int)CT_ARRAY_LEN(indices); i++) {

@@ -195,6 +195,8 @@ static const luaL_Reg dtype_meta[] = {
 static const luaL_Reg number_meta[] = {
     {"__tostring", number_tostring}, {"__index", number_index}, {NULL, NULL}};
 
+static const char *const field_names[] = {"name", "bits", "bytes", NULL};
+
 /* Stack: language, objects. */
 static void add_dtype(lua_State *L, CtDtype t) {
   DtypeBox *box = lua_newuserdatauv(L, sizeof *box, 0);
@@ -207,6 +209,9 @@ static void add_dtype(lua_State *L, CtDtype t) {
 
 void bind_open_dtype(lua_State *L) {
   bind_new_type(L, DTYPE_TYPE, dtype_meta, NULL);
+  luaL_getmetatable(L, DTYPE_TYPE);
+  bind_add_fields(L, field_names);
+  lua_pop(L, 1);
   bind_new_type(L, NUMBER_TYPE, number_meta, NULL);
   lua_newtable(L); /* stack: language, objects */
   for (int t = CT_VOID + 1; t < CT_DTYPE_COUNT; t++) {

@@ -502,6 +502,8 @@ static const luaL_Reg methods[] = {ALGEBRA(ROW){"size", size},
 static const luaL_Reg functions[] = {
     {"shape", shape}, {"stride", stride}, {"domain_distribute", domain_distribute}, {NULL, NULL}};
 
+static const char *const field_names[] = {"shape", "stride", NULL};
+
 static const luaL_Reg meta[] = {
     {"__call", call}, {"__tostring", tostring}, {"__eq", equal}, {NULL, NULL}};
 
@@ -531,7 +533,10 @@ void bind_open_layout(lua_State *L) {
     lua_getfield(L, -3, coord_methods[i]);
     lua_setfield(L, -2, coord_methods[i]);
   }
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, "__methods");
   lua_pushcclosure(L, field, 1);
   lua_setfield(L, -2, "__index");
+  bind_add_fields(L, field_names);
   lua_pop(L, 1);
 }

@@ -430,6 +430,9 @@ static const luaL_Reg functions[] = {
 
 static const luaL_Reg methods[] = {{"totable", totable}, {"to", to}, {NULL, NULL}};
 
+static const char *const field_names[] = {"dtype",  "layout", "shape", "stride",
+                                          "device", "name",   NULL};
+
 static const luaL_Reg metamethods[] = {{"__newindex", newindex}, {"__call", call},
                                        {"__tostring", tostring}, {"__gc", gc},
                                        {"__close", gc},          {NULL, NULL}};
@@ -451,7 +454,10 @@ void bind_open_tensor(lua_State *L) {
   state_of(L)->tensor_type = lua_topointer(L, -1);
   luaL_setfuncs(L, metamethods, 0);
   lua_pushvalue(L, table);
+  lua_setfield(L, -2, "__methods");
+  lua_pushvalue(L, table);
   lua_pushcclosure(L, index, 1);
   lua_setfield(L, -2, "__index");
+  bind_add_fields(L, field_names);
   lua_pop(L, 2);
 }

@@ -54,6 +54,15 @@ void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const l
   lua_pop(L, 1);
 }
 
+void bind_add_fields(lua_State *L, const char *const *names) {
+  lua_newtable(L);
+  for (lua_Integer i = 0; names[i] != NULL; i++) {
+    lua_pushstring(L, names[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "__fields");
+}
+
 bool bind_is_any(lua_State *L, int idx) { return luaL_testudata(L, idx, ANY_TYPE) != NULL; }
 
 /* {====== Integers ====== */

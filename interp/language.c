@@ -93,6 +93,20 @@ static void add_lua_names(lua_State *L) {
   }
 }
 
+void state_push_module(lua_State *L, const char *name) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_getfield(L, -1, name) == LUA_TNIL) {
+    lua_pop(L, 1);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lua_getfield(L, -1, name);
+    lua_remove(L, -2);
+    lua_call(L, 0, 1);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, name); /* stack: loaded, module */
+  }
+  lua_remove(L, -2);
+}
+
 /* {====== The table of names ====== */
 
 /* A name that import copies: `_` is one, `_VERSION` is the module's own. */

@@ -35,7 +35,7 @@ static const char usage[] =
     "  --                    what follows is no option\n"
     "\n"
     "docs: docs/ in the source tree; environment: CUTTLE_DEVICE, CUTTLE_THREADS, CUTTLE_ISA,\n"
-    "CUTTLE_NVRTC, CUTTLE_LIBCUDA, CUTTLE_CACHE, CUTTLE_HISTORY\n";
+    "CUTTLE_NVRTC, CUTTLE_LIBCUDA, CUTTLE_CACHE, CUTTLE_HISTORY, CUTTLE_LIBEDIT\n";
 
 typedef struct Program {
   CuttleState *s;

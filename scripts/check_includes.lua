@@ -72,6 +72,8 @@ local foreign = {
 local only_within = {
   { header = "^interp/repl%.h$", users = { "^interp/main%.c$", "^interp/repl%.c$" },
     rule = "only the program knows the REPL" },
+  { header = "^interp/repl_%w+%.h$", users = { "^interp/repl[%w_]*%.c$", "^interp/repl_%w+%.h$" },
+    rule = "the parts of the REPL are its own" },
   { header = "^interp/bind_%w+%.h$", users = { "^interp/bind", "^interp/state%.c$" },
     rule = "bindings share through bind.h" },
 }

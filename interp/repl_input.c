@@ -1,0 +1,141 @@
+/* repl_input.c: loads an input as an expression, as a layout, or as statements with more lines while
+   they are incomplete; in the manner of lua.c. */
+#include "repl_input.h"
+
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bind.h"
+#include "state.h"
+
+typedef struct Input {
+  lua_State *L;
+  Editor *editor;
+  int number;
+  int text; /* stack index */
+} Input;
+
+/* Every input is a chunk of its own name, so that the source of its kernels is found. */
+static int load_text(const Input *in, const char *text, size_t len) {
+  char name[32];
+  snprintf(name, sizeof name, "=stdin:%d", in->number);
+  return state_load(in->L, text, len, name);
+}
+
+/* As an expression: pushes the function, or nothing. */
+static bool load_expression(const Input *in) {
+  size_t len;
+  lua_State *L = in->L;
+  lua_pushliteral(L, "return ");
+  lua_pushvalue(L, in->text);
+  lua_concat(L, 2);
+  const char *text = lua_tolstring(L, -1, &len);
+  bool ok = load_text(in, text, len) == LUA_OK; /* stack: text, function or message */
+  if (ok) {
+    lua_remove(L, -2);
+  } else {
+    lua_pop(L, 2);
+  }
+  return ok;
+}
+
+/* {====== Layouts ====== */
+
+/* A text of the characters of layouts: `(4,8):(8,1)`. */
+static bool is_layout_text(const char *text) {
+  size_t n = strspn(text, "0123456789(),:_@- \t");
+  return text[n] == '\0' && strpbrk(text, "(:") != NULL;
+}
+
+static int return_upvalue(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(1));
+  return 1;
+}
+
+/* As a layout: pushes a function that returns it, or nothing. */
+static bool load_layout(const Input *in) {
+  CtLayout l;
+  size_t len;
+  const char *text = lua_tolstring(in->L, in->text, &len);
+  CtCx cx = bind_enter(in->L);
+  if (!is_layout_text(text) || ct_layout_parse(cx.arena, text, len, &l, NULL) != CT_OK) {
+    return false;
+  }
+  bind_push_layout(in->L, l);
+  lua_pushcclosure(in->L, return_upvalue, 1);
+  return true;
+}
+
+/* What is neither Lua nor a layout, but looks like one, gets the message of a layout. Stack: message
+   of Lua. */
+static void explain_layout(const Input *in) {
+  CtErr err;
+  CtLayout l;
+  size_t len;
+  const char *text = lua_tolstring(in->L, in->text, &len);
+  CtCx cx = bind_enter(in->L);
+  if (is_layout_text(text) && ct_layout_parse(cx.arena, text, len, &l, &err) != CT_OK) {
+    lua_pop(in->L, 1);
+    lua_pushstring(in->L, err.msg);
+  }
+}
+
+/* {====== Statements ====== */
+
+/* The message at the top says that the text ended too early. */
+static bool is_incomplete(lua_State *L, int status) {
+  static const char mark[] = "<eof>";
+  size_t len, n = sizeof mark - 1;
+  if (status != LUA_ERRSYNTAX) {
+    return false;
+  }
+  const char *msg = lua_tolstring(L, -1, &len);
+  return len >= n && strcmp(msg + len - n, mark) == 0;
+}
+
+/* Appends the next line to the text. */
+static EditStatus add_line(const Input *in) {
+  EditStatus status = edit_read(in->editor, true);
+  if (status == EDIT_LINE) {
+    lua_pushvalue(in->L, in->text);
+    lua_pushliteral(in->L, "\n");
+    lua_pushlstring(in->L, in->editor->line, in->editor->len);
+    lua_concat(in->L, 3);
+    lua_replace(in->L, in->text);
+  }
+  return status;
+}
+
+/* Pushes the function or the message. */
+static int load_statements(const Input *in) {
+  for (;;) {
+    size_t len;
+    const char *text = lua_tolstring(in->L, in->text, &len);
+    int status = load_text(in, text, len);
+    if (!is_incomplete(in->L, status)) {
+      return status;
+    }
+    EditStatus more = add_line(in);
+    if (more != EDIT_LINE) {
+      return more == EDIT_END ? status : INPUT_CANCELLED;
+    }
+    lua_pop(in->L, 1);
+  }
+}
+
+int input_load(lua_State *L, Editor *editor, int number) {
+  Input in = {L, editor, number, lua_gettop(L)};
+  int status = LUA_OK;
+  if (!load_expression(&in) && !load_layout(&in)) {
+    status = load_statements(&in);
+  }
+  if (status != LUA_OK) {
+    explain_layout(&in);
+  }
+  if (status != INPUT_CANCELLED) {
+    edit_remember(editor, lua_tostring(L, in.text));
+  }
+  lua_remove(L, in.text);
+  return status;
+}

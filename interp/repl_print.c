@@ -1,0 +1,86 @@
+/* repl_print.c: prints results. Text is what tostring says; tables are opened by stdlib/pretty.lua,
+   layouts drawn by the language's `show`. */
+#include "repl_print.h"
+
+#include <lauxlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "bind.h"
+#include "state.h"
+
+enum { DEFAULT_COLUMNS = 80, MAX_DRAWN_CELLS = 256 };
+
+/* Columns of the terminal that is standard output. */
+static int columns(void) {
+  struct winsize size;
+  bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : DEFAULT_COLUMNS;
+}
+
+static bool is_plain_table(lua_State *L, int idx) {
+  if (lua_type(L, idx) != LUA_TTABLE) {
+    return false;
+  }
+  bool has_text = luaL_getmetafield(L, idx, "__tostring") != LUA_TNIL;
+  lua_pop(L, has_text ? 1 : 0);
+  return !has_text;
+}
+
+/* Pushes the text of the value at idx. */
+static void push_text(lua_State *L, int idx) {
+  if (is_plain_table(L, idx)) {
+    state_push_module(L, "cuttle.pretty");
+    lua_getfield(L, -1, "text");
+    lua_remove(L, -2);
+    lua_pushvalue(L, idx);
+    lua_pushinteger(L, columns());
+    lua_call(L, 2, 1);
+  } else {
+    luaL_tolstring(L, idx, NULL);
+  }
+}
+
+static bool is_drawable(lua_State *L, int idx) {
+  CtLayout l;
+  CtInt n;
+  if (!bind_test_layout(L, idx, &l) || !ct_layout_is_static(l) || ct_layout_rank(l) < 1 ||
+      ct_layout_rank(l) > 2) {
+    return false;
+  }
+  CtCx cx = bind_enter(L);
+  return ct_size(&cx, l, &n, NULL) == CT_OK && n.v <= MAX_DRAWN_CELLS;
+}
+
+static void draw(lua_State *L, int idx) {
+  state_push_language(L);
+  lua_pushliteral(L, "show");
+  if (lua_rawget(L, -2) == LUA_TFUNCTION) {
+    lua_pushvalue(L, idx);
+    lua_call(L, 1, 0);
+  }
+}
+
+/* Pushes the texts of the n values from 1 on, with tabs between them and a newline. */
+static void push_line(lua_State *L, int n) {
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  for (int i = 1; i <= n; i++) {
+    push_text(L, i);
+    luaL_addvalue(&b);
+    luaL_addchar(&b, i < n ? '\t' : '\n');
+  }
+  luaL_pushresult(&b);
+}
+
+int print_values(lua_State *L) {
+  size_t len;
+  int n = lua_gettop(L);
+  push_line(L, n);
+  const char *text = lua_tolstring(L, -1, &len);
+  state_print(state_of(L), text, len);
+  if (n == 1 && isatty(STDOUT_FILENO) == 1 && is_drawable(L, 1)) {
+    draw(L, 1);
+  }
+  return 0;
+}
