@@ -1,0 +1,63 @@
+/* bind_host.c: what the standard library's Lua modules need of the host and scripts do not: names
+   with a leading `_`, which import leaves out.
+     _fail(message)  raises an error that blames the script's line, not the library's
+     _terminal()     {columns =, utf8 =, color =} of the terminal that print writes to; no columns
+                     and no color where it is none */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "bind.h"
+#include "state.h"
+
+static int fail(lua_State *L) { return diag_error(L, "%s", luaL_checkstring(L, 1)); }
+
+static const char *env_text(const CuttleState *s, const char *name) {
+  const char *text = state_env(s, name);
+  return text == NULL ? "" : text;
+}
+
+/* Whether the locale's characters are UTF-8, by the variables that choose it, the first that is set. */
+static bool is_utf8(const CuttleState *s) {
+  static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+  for (size_t i = 0; i < CT_ARRAY_LEN(names); i++) {
+    const char *text = env_text(s, names[i]);
+    if (*text != '\0') {
+      return strstr(text, "UTF-8") != NULL || strstr(text, "utf8") != NULL ||
+             strstr(text, "UTF8") != NULL || strstr(text, "utf-8") != NULL;
+    }
+  }
+  return false;
+}
+
+/* COLUMNS, else what the terminal says; 0: unknown. */
+static int columns_of(const CuttleState *s, bool is_terminal) {
+  long n = strtol(env_text(s, "COLUMNS"), NULL, 10);
+  struct winsize w;
+  if (n > 0 && n < INT16_MAX) {
+    return (int)n;
+  }
+  return is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 ? w.ws_col : 0;
+}
+
+static int terminal(lua_State *L) {
+  const CuttleState *s = state_of(L);
+  bool is_terminal = s->options.print == NULL && isatty(STDOUT_FILENO) == 1;
+  bool is_dumb = strcmp(env_text(s, "TERM"), "dumb") == 0;
+  int columns = columns_of(s, is_terminal);
+  lua_createtable(L, 0, 3);
+  if (columns > 0) {
+    lua_pushinteger(L, columns);
+    lua_setfield(L, -2, "columns");
+  }
+  lua_pushboolean(L, is_utf8(s));
+  lua_setfield(L, -2, "utf8");
+  lua_pushboolean(L, is_terminal && !is_dumb && *env_text(s, "NO_COLOR") == '\0');
+  lua_setfield(L, -2, "color");
+  return 1;
+}
+
+static const luaL_Reg functions[] = {{"_fail", fail}, {"_terminal", terminal}, {NULL, NULL}};
+
+void bind_open_host(lua_State *L) { luaL_setfuncs(L, functions, 0); }

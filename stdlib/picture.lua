@@ -1,0 +1,588 @@
+-- picture.lua: what a picture shows, without saying how it is drawn. `show`, `svg`, `latex` and
+-- `html` all draw the model that M.of returns:
+--   { kind    "layout", "swizzle", "operation", "tv" or "tensor",
+--     title, layout (text), color_by ("offset", "tile", "thread", ...: the meaning of the keys),
+--     panels  list, from left to right; see below,
+--     notes   list of texts: what was left out, what is wrong with the layout,
+--     legend  list of {color, text}, or nil }
+-- A panel is one grid (picture_grid.lua: layout, title, rows, cols, row_axis, col_axis, row_groups,
+-- col_groups, note, cells) with a `role`: "result", "operand", "tiler", "together" (an operand and
+-- the result in one grid), "before", "after" (the swizzle). A cell is
+--   { row, col, crd (text), index, offset (integer, or text of a coordinate),
+--     lines   what is written in it: list of texts,
+--     color   key into palette.lua, or nil: blank,
+--     owners  of a thread-value layout: list of {thread, value}; mark: "unowned" or "doubled",
+--     before  of a swizzled layout: the offset without the swizzle,
+--     value   of a tensor: its element }
+-- Options, all of them: rows, cols (mode numbers or names along that axis, or lists of them; 0 and
+-- 1), operands (false: the result alone), tile (the shape or layout that a thread-value layout
+-- covers), color (see colorings; or a function of the cell that returns a key), bits (of an
+-- element, for color = "bank"), max_cells (of a panel), max_panels, title.
+local ct = require "cuttle"
+local grid = require "cuttle.picture_grid"
+local palette = require "cuttle.palette"
+local M = {}
+
+local MAX_CELLS <const> = 4096
+local MAX_PANELS <const> = 16
+local MAX_OWNERS <const> = 1 << 20 -- elements of a thread-value layout
+
+-- The name of the type of an object of the language: "layout", "tensor"; else nil.
+local function type_name(x)
+  local meta = type(x) == "userdata" and getmetatable(x)
+  return type(meta) == "table" and meta.__name or nil
+end
+
+-- {====== Errors and options ======
+
+-- Raises an error that blames the script's line.
+function M.fail(op, format, ...)
+  ct._fail(("%s: %s"):format(op, format:format(...)))
+end
+
+-- A number, name or list of them as a list of mode numbers.
+local function to_modes(value, layout, how)
+  local list = {}
+  for _, k in ipairs(type(value) == "table" and value or { value }) do
+    for number, mode in pairs(grid.modes(layout)) do
+      if mode.name == k then k = number end
+    end
+    if math.type(k) ~= "integer" or k < 0 or k >= ct.rank(layout) then
+      M.fail(how.op, "'%s' is no mode of %s; a mode number or name was expected", k, layout)
+    end
+    list[#list + 1] = k
+  end
+  return list
+end
+
+local function taken_by(list)
+  local taken = {}
+  for _, k in ipairs(list) do taken[k] = true end
+  return taken
+end
+
+-- The first mode that is not in the list, as a list; empty when the layout has no other.
+local function first_besides(list, rank)
+  local taken = taken_by(list)
+  for k = 0, rank - 1 do
+    if not taken[k] then return { k } end
+  end
+  return {}
+end
+
+-- Which modes go along which axis: of rank 1 all along the columns, else mode 0 along the rows.
+local function axes_of(layout, how)
+  local rank = ct.rank(layout)
+  local rows = how.rows and to_modes(how.rows, layout, how)
+  local cols = how.cols and to_modes(how.cols, layout, how)
+  if not rows then rows = rank < 2 and {} or first_besides(cols or {}, rank) end
+  if not cols then cols = first_besides(rows, rank) end
+  for k in pairs(taken_by(rows)) do
+    if taken_by(cols)[k] then
+      M.fail(how.op, "mode %d is in rows and in cols; each mode goes along one axis", k)
+    end
+  end
+  return { rows = rows, cols = cols, max_cells = how.max_cells, max_panels = how.max_panels }
+end
+
+local function check_static(layout, how)
+  if not grid.is_static(layout) then
+    M.fail(how.op, "the layout %s has extents or strides that are known at run time only; a "
+      .. "picture needs numbers", layout)
+  end
+end
+
+-- {====== Panels with roles ======
+
+local function new_picture(kind, title, layout)
+  return { kind = kind, title = title, layout = tostring(layout), panels = {}, notes = {},
+           color_by = "offset" }
+end
+
+-- Adds the grids of a layout to the picture; returns the list of them.
+local function add_panels(picture, layout, role, how)
+  local panels, more = grid.panels(layout, axes_of(layout, how))
+  for _, panel in ipairs(panels) do
+    panel.role = role
+    picture.panels[#picture.panels + 1] = panel
+  end
+  if more > 0 then
+    picture.notes[#picture.notes + 1] = ("%d more panel%s of %s"):format(
+      more, more == 1 and "" or "s", layout)
+  end
+  return panels
+end
+
+-- Operands have their own rank: rows and cols are meant for the result.
+local function for_operand(how)
+  return { op = how.op, max_cells = how.max_cells, max_panels = how.max_panels }
+end
+
+local function each_cell(panels, f)
+  for _, panel in ipairs(panels) do
+    for _, cell in ipairs(panel.cells) do f(cell, panel) end
+  end
+end
+
+-- {====== Colours: a rule gives each cell its key ======
+
+-- The place among the tiles that the groups of an axis begin.
+local function tile_starts(groups, n)
+  local tile, at, starts = 0, {}, {}
+  for _, group in ipairs(groups) do at[group.at] = true end
+  for i = 0, n - 1 do
+    tile = tile + (at[i] and 1 or 0)
+    starts[i] = tile
+  end
+  return starts, tile + 1
+end
+
+local function color_by_tile(panels)
+  for _, panel in ipairs(panels) do
+    local rows, n_rows = tile_starts(panel.row_groups, panel.rows)
+    local cols = tile_starts(panel.col_groups, panel.cols)
+    for _, cell in ipairs(panel.cells) do
+      cell.color = rows[cell.row] + n_rows * cols[cell.col]
+    end
+  end
+end
+
+-- A key from each cell alone.
+local function per_cell(key_of)
+  return function(panels, how)
+    each_cell(panels, function(cell) cell.color = key_of(cell, how) end)
+  end
+end
+
+local function offset_key(cell)
+  return math.type(cell.offset) == "integer" and cell.offset or cell.index
+end
+
+local function first_owner(cell, field)
+  return cell.owners and cell.owners[1] and cell.owners[1][field]
+end
+
+local BANKS <const>, BANK_BITS <const> = 32, 32
+
+-- Whether each cell before column (or row) `at` has another colour than its neighbour there.
+local function changes_at(panel, at, by_col)
+  local n = by_col and panel.rows or panel.cols
+  for i = 0, n - 1 do
+    local place = by_col and i * panel.cols + at or at * panel.cols + i
+    local step = by_col and 1 or panel.cols
+    if panel.cells[place + 1].color == panel.cells[place - step + 1].color then return false end
+  end
+  return n > 0
+end
+
+-- The groups of an operand from its colours: tiles that its own modes do not show.
+local function groups_by_color(panel)
+  panel.row_groups, panel.col_groups = {}, {}
+  for at = 1, panel.rows - 1 do
+    table.insert(panel.row_groups, changes_at(panel, at, false) and { at = at, level = 1 } or nil)
+  end
+  for at = 1, panel.cols - 1 do
+    table.insert(panel.col_groups, changes_at(panel, at, true) and { at = at, level = 1 } or nil)
+  end
+end
+
+local colorings = {
+  none = per_cell(function() return nil end),
+  offset = per_cell(offset_key),
+  index = per_cell(function(cell) return cell.index end),
+  tile = color_by_tile,
+  thread = per_cell(function(cell) return first_owner(cell, "thread") end),
+  value = per_cell(function(cell) return first_owner(cell, "value") end),
+  bank = per_cell(function(cell, how)
+    local offset = math.type(cell.offset) == "integer" and cell.offset or 0
+    return offset * how.bits // BANK_BITS % BANKS
+  end),
+}
+
+local function names_of_colorings()
+  local names = {}
+  for name in pairs(colorings) do names[#names + 1] = name end
+  table.sort(names)
+  return table.concat(names, ", ")
+end
+
+-- Colours the panels as the options say, else by `default`.
+local function colorize(picture, how, default)
+  local by = how.color == nil and default or how.color
+  if type(by) == "function" then
+    each_cell(picture.panels, function(cell) cell.color = by(cell) end)
+    picture.color_by = "key"
+    return
+  end
+  if not colorings[by] then
+    M.fail(how.op, "'%s' is no colouring; %s or a function of the cell was expected", by,
+      names_of_colorings())
+  end
+  colorings[by](picture.panels, how)
+  picture.color_by = by
+end
+
+-- {====== Layouts and swizzled layouts ======
+
+local function of_layout(layout, how)
+  local picture = new_picture("layout", tostring(layout), layout)
+  add_panels(picture, layout, "result", how)
+  colorize(picture, how, "offset")
+  return picture
+end
+
+-- The offsets of a swizzled layout without the swizzle.
+local function before_swizzle(layout)
+  local plain_at = grid.offset_at(layout.layout)
+  return function(index)
+    local at = plain_at(index)
+    return math.type(at) == "integer" and at + layout.offset or at
+  end
+end
+
+-- What the swizzle leaves together has one colour: 2^M offsets (of a mask swizzle "Sw<B,M,S>").
+local function swizzle_unit(layout)
+  return 1 << tonumber(tostring(layout.swizzle):match("<%d+,(%d+),") or 0)
+end
+
+local function of_swizzle(layout, how)
+  local picture = new_picture("swizzle", tostring(layout), layout)
+  local unit, at = swizzle_unit(layout), before_swizzle(layout)
+  local before = how.operands and add_panels(picture, layout, "before", how) or {}
+  each_cell(before, function(cell)
+    cell.offset = at(cell.index)
+    cell.lines = { tostring(cell.offset) }
+  end)
+  for _, panel in ipairs(before) do panel.layout = tostring(layout.layout) end
+  each_cell(add_panels(picture, layout, "after", how), function(cell)
+    cell.before = at(cell.index)
+  end)
+  if how.color == nil then
+    each_cell(picture.panels, function(cell) cell.color = offset_key(cell) // unit end)
+    picture.color_by = "offset"
+  else
+    colorize(picture, how)
+  end
+  return picture
+end
+
+-- {====== Results of operations ======
+
+local function is_layout_text(text) return type(text) == "string" and text:find(":", 1, true) end
+
+-- An operand as a list of layouts to draw: a tiler of several layouts is several.
+local function to_layouts(operand)
+  if type_name(operand) == "layout" then return { operand } end
+  if not is_layout_text(operand) then return {} end
+  if not operand:find("^%s*<") then return { ct.L(operand) } end
+  local out = {}
+  for part in operand:gmatch("[^<>,%s]*%b():%b()") do out[#out + 1] = ct.L(part) end
+  return out
+end
+
+local function add_operands(picture, op, how)
+  for i, operand in ipairs(op.operands) do
+    local role = i > 1 and op.tiles and "tiler" or "operand"
+    for _, layout in ipairs(to_layouts(operand)) do
+      add_panels(picture, layout, role, for_operand(how))
+    end
+  end
+end
+
+-- The keys of offsets from a layout of two modes: the second mode's index.
+local function keys_of(zipped)
+  local at, keys, n = grid.offset_at(zipped), {}, ct.size(zipped, 0)
+  for index = 0, math.min(ct.size(zipped), MAX_OWNERS) - 1 do
+    local offset = at(index)
+    keys[offset] = keys[offset] or index // n
+  end
+  return keys
+end
+
+-- What tells the tiles of a division or product apart, whatever the form of the result.
+local tiled_forms = {
+  logical_divide = ct.zipped_divide, zipped_divide = ct.zipped_divide,
+  tiled_divide = ct.zipped_divide, flat_divide = ct.zipped_divide,
+  logical_product = ct.zipped_product, zipped_product = ct.zipped_product,
+  tiled_product = ct.zipped_product, flat_product = ct.zipped_product,
+  blocked_product = ct.logical_product, raked_product = ct.logical_product,
+}
+
+local function key_by_offset(picture, keys)
+  each_cell(picture.panels, function(cell, panel)
+    if panel.role ~= "tiler" then cell.color = keys[cell.offset] end
+  end)
+end
+
+-- Elements of one tile have one colour, in the result and in the operand.
+local function color_tiles(picture, _, op)
+  local a, b = op.operands[1], op.operands[2]
+  local ok, zipped = pcall(tiled_forms[op.name], a, b)
+  if not ok or ct.rank(zipped) ~= 2 then
+    return colorings.offset(picture.panels)
+  end
+  key_by_offset(picture, keys_of(zipped))
+  each_cell(picture.panels, function(cell, panel)
+    if panel.role == "tiler" then cell.color = op.name:find("product") and cell.index or 0 end
+  end)
+  for _, panel in ipairs(picture.panels) do
+    if panel.role == "operand" and op.name:find("divide") then groups_by_color(panel) end
+  end
+  picture.color_by = "tile"
+end
+
+-- A(B(i)): a cell of B and the cell of A that it selects have the colour of the result's cell.
+local function color_selected(picture, layout)
+  local at, keys = grid.offset_at(layout), {}
+  local unit = ct.rank(layout) > 1 and ct.size(layout, 0) or 1
+  for index = 0, math.min(ct.size(layout), MAX_OWNERS) - 1 do
+    keys[at(index)] = keys[at(index)] or index // unit
+  end
+  key_by_offset(picture, keys)
+  each_cell(picture.panels, function(cell, panel)
+    if panel.role == "tiler" then cell.color = cell.index // unit end
+  end)
+  picture.color_by = "key"
+end
+
+-- The complement's copies of A fill its codomain: a grid of A along the rows, complement along the
+-- columns, where each copy has a colour.
+local function color_copies(picture, layout, op, how)
+  local together = ct.concat(op.operands[1], layout)
+  each_cell(add_panels(picture, together, "together", for_operand(how)), function(cell)
+    cell.color = cell.index // ct.size(together, 0)
+  end)
+  each_cell(picture.panels, function(cell, panel)
+    if panel.role ~= "together" then
+      cell.color = panel.role == "result" and cell.index or 0
+    end
+  end)
+  picture.color_by = "copy"
+end
+
+-- Operations whose operands are drawn beside the result, and how their cells are coloured.
+local operations = {
+  composition = { tiles = true, color = color_selected },
+  complement = { color = color_copies },
+}
+for name in pairs(tiled_forms) do operations[name] = { tiles = true, color = color_tiles } end
+
+local function operation_title(name, operands)
+  local texts = {}
+  for i, operand in ipairs(operands) do texts[i] = tostring(operand) end
+  return ("%s(%s)"):format(name, table.concat(texts, ", "))
+end
+
+local function origin_of(layout)
+  local list = table.pack(layout:origin())
+  if list.n == 0 then return nil end
+  return { name = list[1], operands = table.pack(table.unpack(list, 2, list.n)) }
+end
+
+local function all_static(operands)
+  for _, operand in ipairs(operands) do
+    for _, layout in ipairs(to_layouts(operand)) do
+      if not grid.is_static(layout) then return false end
+    end
+  end
+  return true
+end
+
+local function of_operation(layout, how)
+  local op = origin_of(layout)
+  local row = operations[op.name]
+  op.tiles = row.tiles
+  local picture = new_picture("operation", operation_title(op.name, op.operands), layout)
+  add_operands(picture, op, how)
+  add_panels(picture, layout, "result", how)
+  row.color(picture, layout, op, how)
+  if how.color ~= nil then colorize(picture, how) end
+  return picture
+end
+
+local function is_operation(layout, how)
+  local op = how.operands and origin_of(layout)
+  return op and operations[op.name] ~= nil and all_static(op.operands)
+end
+
+-- {====== Thread-value layouts ======
+
+-- index in the tile -> list of {thread, value}, and the number of elements outside of the tile.
+local function owners_of(tv, size, how)
+  local n_threads, n, owners, outside = ct.size(tv, 0), ct.size(tv), {}, 0
+  if n > MAX_OWNERS then
+    M.fail(how.op, "the thread-value layout %s has %d elements; at most %d are drawn", tv, n,
+      MAX_OWNERS)
+  end
+  for index = 0, n - 1 do
+    local at = tv(index)
+    if at < 0 or at >= size then
+      outside = outside + 1
+    else
+      owners[at] = owners[at] or {}
+      table.insert(owners[at], { thread = index % n_threads, value = index // n_threads })
+    end
+  end
+  return owners, outside
+end
+
+local function own(cell, owners)
+  cell.owners, cell.lines = owners or {}, {}
+  for _, owner in ipairs(cell.owners) do
+    local n = #cell.lines
+    cell.lines[n + 1] = ("T%d"):format(owner.thread)
+    cell.lines[n + 2] = ("V%d"):format(owner.value)
+  end
+  cell.mark = #cell.owners == 0 and "unowned" or #cell.owners > 1 and "doubled" or nil
+end
+
+local function note_coverage(picture, owners, size, outside)
+  local unowned, doubled = 0, 0
+  for at = 0, size - 1 do
+    local n = owners[at] and #owners[at] or 0
+    unowned, doubled = unowned + (n == 0 and 1 or 0), doubled + (n > 1 and 1 or 0)
+  end
+  for text, n in pairs {
+    ["%d of %d elements have no owner"] = unowned,
+    ["%d of %d elements have more than one owner"] = doubled,
+    ["%d (thread, value) pairs fall outside of the %d elements of the tile"] = outside,
+  } do
+    if n > 0 then table.insert(picture.notes, text:format(n, size)) end
+  end
+  table.sort(picture.notes)
+end
+
+-- Which threads have which colour, of the colours that are there.
+local function thread_legend(n_threads)
+  local legend, most = {}, 4
+  for key = 0, math.min(n_threads, #palette) - 1 do
+    local texts = {}
+    for thread = key, n_threads - 1, #palette do
+      texts[#texts + 1] = #texts < most and "T" .. thread or nil
+    end
+    local more = (n_threads - 1 - key) // #palette + 1 > most and ", ..." or ""
+    legend[#legend + 1] = { color = key, text = table.concat(texts, ", ") .. more }
+  end
+  return legend
+end
+
+-- The tile that the layout covers, as a layout: the option, else from what made it.
+local function tile_of(tv, how)
+  if how.tile then
+    local tile = ct.layout(how.tile)
+    check_static(tile, how)
+    return tile
+  end
+  local op = origin_of(tv)
+  local _, shape = ct.tv_layout(op.operands[1], op.operands[2])
+  return ct.layout(shape)
+end
+
+local function of_tv(tv, how)
+  if ct.rank(tv) ~= 2 then
+    M.fail(how.op, "the layout %s has rank %d; a thread-value layout has two modes, (thread,value)",
+      tv, ct.rank(tv))
+  end
+  local tile = tile_of(tv, how)
+  local title = ("%s, tile %s"):format(tv, ct.shape(tile))
+  local picture, size = new_picture("tv", title, tv), ct.size(tile)
+  local owners, outside = owners_of(tv, size, how)
+  each_cell(add_panels(picture, tile, "result", how), function(cell)
+    own(cell, owners[cell.index])
+  end)
+  note_coverage(picture, owners, size, outside)
+  colorize(picture, how, "thread")
+  picture.legend = picture.color_by == "thread" and thread_legend(ct.size(tv, 0)) or nil
+  return picture
+end
+
+local function is_tv(layout, how)
+  if how.tile ~= nil then return true end
+  local op = how.operands and origin_of(layout)
+  return op and op.name == "tv_layout" and #op.operands == 2 and all_static(op.operands)
+end
+
+-- {====== Tensors of the host ======
+
+local function is_tensor(x) return type_name(x) == "tensor" end
+
+local function value_text(value)
+  return math.type(value) == "float" and ("%.4g"):format(value) or tostring(value)
+end
+
+local function of_tensor(tensor, how)
+  local layout = tensor.layout
+  check_static(layout, how)
+  local title = ("%s tensor %s"):format(tensor.dtype, layout)
+  local picture = new_picture("tensor", title, layout)
+  each_cell(add_panels(picture, layout, "result", how), function(cell)
+    cell.value = tensor(cell.index)
+    cell.lines = { value_text(cell.value) }
+  end)
+  colorize(picture, how, "offset")
+  return picture
+end
+
+-- {====== Which picture it is ======
+
+-- The kinds of pictures of layouts; the first whose test holds draws. of(layout, how) -> picture.
+M.kinds = {
+  { name = "tv", test = is_tv, of = of_tv },
+  { name = "swizzle", test = function(layout) return layout.swizzle ~= nil end, of = of_swizzle },
+  { name = "operation", test = is_operation, of = of_operation },
+  { name = "layout", test = function() return true end, of = of_layout },
+}
+
+local known = { rows = true, cols = true, operands = true, tile = true, color = true, bits = true,
+                max_cells = true, max_panels = true, title = true }
+
+local function positive(options, name, default, op)
+  local n = options[name] == nil and default or options[name]
+  if math.type(n) ~= "integer" or n < 1 then
+    M.fail(op, "the option %s is %s; a positive integer was expected", name, n)
+  end
+  return n
+end
+
+-- The options with their defaults. `own`: the names of those that the caller knows.
+local function read_options(options, op, own_options)
+  if options ~= nil and type(options) ~= "table" then
+    M.fail(op, "the options are %s; a table like {rows = 0} was expected", options)
+  end
+  local how = {}
+  for name, value in pairs(options or {}) do
+    if not known[name] and not (own_options and own_options[name]) then
+      M.fail(op, "'%s' is no option of pictures", name)
+    end
+    how[name] = value
+  end
+  how.op, how.operands = op, how.operands ~= false
+  how.max_cells = positive(how, "max_cells", MAX_CELLS, op)
+  how.max_panels = positive(how, "max_panels", MAX_PANELS, op)
+  how.bits = positive(how, "bits", 32, op)
+  return how
+end
+
+-- The model of x: a layout, whatever stands for one, or a tensor of the host. `op` is the name of
+-- the running function, for errors; `own_options` a set of names of options that it takes itself.
+function M.of(x, options, op, own_options)
+  op = op or "picture"
+  local how = read_options(options, op, own_options)
+  local picture
+  if is_tensor(x) then
+    picture = of_tensor(x, how)
+  else
+    local layout = type_name(x) == "layout" and x or ct.layout(x) -- as it is: it knows its origin
+    check_static(layout, how)
+    for _, kind in ipairs(M.kinds) do
+      if kind.test(layout, how) then
+        picture = kind.of(layout, how)
+        break
+      end
+    end
+  end
+  picture.title = how.title or picture.title
+  return picture
+end
+
+return M
