@@ -108,6 +108,7 @@ void bind_open_tuple(lua_State *L);
 void bind_open_layout(lua_State *L);
 void bind_open_dtype(lua_State *L);
 void bind_open_host(lua_State *L);
+void bind_open_reload(lua_State *L);
 
 /* A metatable called `name` with __name, the metamethods `meta`, and `methods` as __index (a table)
    when meta has none; both end with {NULL, NULL}; left out of the stack. */

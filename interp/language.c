@@ -20,9 +20,9 @@ static const char language_key = 0; /* its address names the language's table in
 static const struct {
   void (*open)(lua_State *L);
 } openers[] = {
-    {bind_open_tuple},  {bind_open_layout}, {bind_open_dtype},
-    {bind_open_value},  {bind_open_block},  {bind_open_tensor},
-    {bind_open_kernel}, {bind_open_device}, {bind_open_host},
+    {bind_open_tuple}, {bind_open_layout}, {bind_open_dtype},  {bind_open_value},
+    {bind_open_block}, {bind_open_tensor}, {bind_open_kernel}, {bind_open_device},
+    {bind_open_host},  {bind_open_reload},
 };
 
 /* {====== The standard library: modules that the program carries ====== */
@@ -215,7 +215,7 @@ static const char *const forbidden[] = {
 };
 
 /* Names of the language that reach files. */
-static const char *const forbidden_names[] = {"load_npy", "save_npy"};
+static const char *const forbidden_names[] = {"load_npy", "save_npy", "reload"};
 
 static void forbid(lua_State *L, const char *name) {
   const char *dot = strchr(name, '.');

@@ -213,6 +213,10 @@ static bool run_script(Program *p) {
   for (int i = 0; i < n_args; i++) {
     lua_pushstring(p->L, p->argv[p->at + 1 + i]);
   }
+  if (strcmp(path, "-") != 0) {
+    lua_pushstring(p->L, path);
+    lua_setfield(p->L, LUA_REGISTRYINDEX, STATE_LAST_FILE);
+  }
   int status = state_load_file(p->L, strcmp(path, "-") == 0 ? NULL : path);
   return call_loaded(p, status, n_args);
 }
@@ -372,8 +376,17 @@ static int run_program(lua_State *L) {
   return 0;
 }
 
+/* Warnings are for the user; notes, as on the choice of a device, are what `cuttle info` says. */
+static void take_log(void *ud, const char *line) {
+  (void)ud;
+  if (strstr(line, ": warning: ") != NULL) {
+    fflush(stdout);
+    fprintf(stderr, "%s\n", line);
+  }
+}
+
 int main(int argc, char **argv) {
-  cuttle_Options options = {.size = sizeof options};
+  cuttle_Options options = {.size = sizeof options, .log = take_log};
   CuttleState *s = state_new(&options);
   if (s == NULL) {
     fputs("cuttle: not enough memory\n", stderr);

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diag.h"
+#include "overwrite.h"
+
 #define SOURCE_TYPE "cuttle.source"
 
 enum {
@@ -621,10 +624,25 @@ void src_set_runtime(lua_State *L) { lua_rawsetp(L, LUA_REGISTRYINDEX, key(&runt
 
 /* {====== Loading ====== */
 
+static bool is_text(const char *text, size_t len) {
+  return len == 0 || text[0] != LUA_SIGNATURE[0];
+}
+
+/* Looks for assignments to names of the language in the text of the function at idx. */
+static void check_text(lua_State *L, int idx, const char *text, size_t len) {
+  lua_Debug ar;
+  lua_pushvalue(L, idx);
+  lua_getinfo(L, ">S", &ar);
+  if (strncmp(ar.source, DIAG_STDLIB_PREFIX, sizeof DIAG_STDLIB_PREFIX - 1) != 0) {
+    overwrite_check(L, ar.short_src, text, len);
+  }
+}
+
 int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, const char *mode) {
   int status = luaL_loadbufferx(L, text, len, chunkname, mode);
-  if (status == LUA_OK && (len == 0 || text[0] != LUA_SIGNATURE[0])) {
+  if (status == LUA_OK && is_text(text, len)) {
     src_remember(L, chunkname, text, len);
+    check_text(L, -1, text, len);
   }
   return status;
 }
@@ -701,27 +719,34 @@ static int load(lua_State *L) {
     lua_pushvalue(L, i);
   }
   lua_call(L, n, LUA_MULTRET);
-  if (n >= 2 && lua_type(L, 1) == LUA_TSTRING && lua_isstring(L, 2) && lua_isfunction(L, n + 1)) {
-    const char *text = lua_tolstring(L, 1, &len);
-    if (len == 0 || text[0] != LUA_SIGNATURE[0]) {
+  const char *text = lua_type(L, 1) == LUA_TSTRING ? lua_tolstring(L, 1, &len) : NULL;
+  if (text != NULL && is_text(text, len) && lua_isfunction(L, n + 1)) {
+    if (n >= 2 && lua_isstring(L, 2)) {
       src_remember(L, lua_tostring(L, 2), text, len);
+    }
+    if (n < 4) { /* its globals are the globals */
+      check_text(L, n + 1, text, len);
     }
   }
   return lua_gettop(L) - n;
 }
 
-/* Remembers the text of the file `path`, if it can be read and is text. */
-static void remember_file(lua_State *L, const char *path) {
+/* Remembers the text of the file `path`, if it can be read and is text. `has_globals`: its globals
+   are the globals. */
+static void remember_file(lua_State *L, const char *path, bool has_globals) {
   size_t len;
   if (!push_file(L, path)) {
     return;
   }
   const char *text = lua_tolstring(L, -1, &len);
   skip_comment(&text, &len);
-  if (len == 0 || text[0] != LUA_SIGNATURE[0]) {
+  if (is_text(text, len)) {
     lua_pushfstring(L, "@%s", path);
     src_remember(L, lua_tostring(L, -1), text, len);
     lua_pop(L, 1);
+    if (has_globals) {
+      overwrite_check(L, path, text, len);
+    }
   }
   lua_pop(L, 1);
 }
@@ -729,7 +754,7 @@ static void remember_file(lua_State *L, const char *path) {
 /* loadfile(path, ...) and dofile(path, ...). Upvalue 1: Lua's own. */
 static int with_file(lua_State *L) {
   if (lua_type(L, 1) == LUA_TSTRING) {
-    remember_file(L, lua_tostring(L, 1));
+    remember_file(L, lua_tostring(L, 1), lua_gettop(L) < 3);
   }
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
@@ -744,7 +769,7 @@ static int search(lua_State *L) {
   lua_insert(L, 1);
   lua_call(L, 1, LUA_MULTRET);
   if (lua_isfunction(L, 1) && lua_type(L, 2) == LUA_TSTRING) {
-    remember_file(L, lua_tostring(L, 2));
+    remember_file(L, lua_tostring(L, 2), true);
   }
   return lua_gettop(L);
 }

@@ -69,6 +69,8 @@ void state_push_language(lua_State *L);
 void state_push_module(lua_State *L, const char *name);
 /* Table in the registry: the latest kernel of each name. bind_kernel.c fills it. */
 #define STATE_KERNELS "cuttle.kernels"
+/* String in the registry: the path that `reload()` runs. */
+#define STATE_LAST_FILE "cuttle.last_file"
 
 /* Makes "auto", "cpu", "cuda" or "cuda:1" the current device. Opens none: a device that is missing is
    an error of its first use. */
