@@ -509,8 +509,8 @@ static const luaL_Reg meta[] = {
 
 /* Functions on coordinates that are methods of a layout as well. */
 static const char *const coord_methods[] = {
-    "crd2idx",   "idx2crd",          "slice",      "slice_and_offset", "dice",
-    "congruent", "weakly_congruent", "compatible", "evenly_divides",   "select"};
+    "crd2idx",          "idx2crd",    "slice",          "slice_and_offset", "dice", "congruent",
+    "weakly_congruent", "compatible", "evenly_divides", "select",           "show"};
 
 /* Stack: language. Adds `select`, which falls back on the one of the globals. */
 static void add_select(lua_State *L) {

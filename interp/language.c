@@ -54,6 +54,7 @@ static const struct {
   const char *name, *module;
 } lua_names[] = {
     {"explain", "cuttle.explain"},
+    {"show", "cuttle.show"},
     {NULL, NULL},
 };
 

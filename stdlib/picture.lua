@@ -536,6 +536,8 @@ M.kinds = {
 local known = { rows = true, cols = true, operands = true, tile = true, color = true, bits = true,
                 max_cells = true, max_panels = true, title = true }
 
+local drawable = { userdata = true, string = true, number = true, table = true }
+
 local function positive(options, name, default, op)
   local n = options[name] == nil and default or options[name]
   if math.type(n) ~= "integer" or n < 1 then
@@ -569,7 +571,10 @@ function M.of(x, options, op, own_options)
   op = op or "picture"
   local how = read_options(options, op, own_options)
   local picture
-  if is_tensor(x) then
+  if not drawable[type(x)] then
+    M.fail(op, "argument 1 is %s; a layout, a text like \"(4,8):(8,1)\" or a tensor was expected",
+      x == nil and "nil" or "a " .. type(x))
+  elseif is_tensor(x) then
     picture = of_tensor(x, how)
   else
     local layout = type_name(x) == "layout" and x or ct.layout(x) -- as it is: it knows its origin

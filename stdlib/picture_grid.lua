@@ -4,8 +4,6 @@
 local ct = require "cuttle"
 local M = {}
 
-local WIDE <const> = 128 -- columns that are kept when a panel has too many cells
-
 -- {====== Modes and axes ======
 
 local function flat_leaves(t, out)
@@ -155,11 +153,11 @@ end
 
 -- {====== Panels ======
 
--- How many rows and columns of a panel are drawn.
+-- How many rows and columns of a panel are drawn: a square where both are too many.
 local function kept(rows, cols, max_cells)
-  if rows * cols <= max_cells then return rows, cols end
-  local n = math.min(cols, math.max(math.min(WIDE, max_cells), max_cells // rows))
-  return math.min(rows, math.max(1, max_cells // n)), n
+  local side = math.max(1, math.tointeger(math.sqrt(max_cells) // 1))
+  local n_cols = math.min(cols, math.max(side, max_cells // math.max(rows, 1)))
+  return math.min(rows, max_cells // math.max(n_cols, 1)), n_cols
 end
 
 local function add_cells(panel, grid, base)
@@ -211,8 +209,8 @@ local function slice_text(modes, outer, at)
 end
 
 -- The grids of a layout, one for each coordinate of the modes outside: a list of
---   {layout (text), title or nil (which slice), rows, cols (how many are drawn), row_axis, col_axis,
---    row_groups, col_groups (where tiles begin), cells (by rows), note or nil (what is left out)}
+--   {layout (text), title (which slice) or nil, rows, cols (how many are drawn), row_axis,
+--    col_axis, row_groups, col_groups (where tiles begin), cells (by rows), note or nil}
 -- and how many more there are. `how`: {rows, cols: lists of mode numbers; max_cells; max_panels}.
 function M.panels(layout, how)
   local modes, inside, outside, panels = M.modes(layout), {}, {}, {}
