@@ -460,6 +460,11 @@ static int origin(lua_State *L) {
 static int field(lua_State *L) {
   CtLayout l = check_layout(L);
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  if (lua_isinteger(L, 2)) { /* MoYe's mode, or a tensor's element: nil would surprise later */
+    const char *i = lua_tostring(L, 2);
+    return diag_error(
+        L, "layout: no element [%s]; call l(%s) for the index, mode(l, %s) for the mode", i, i, i);
+  }
   if (strcmp(name, "shape") == 0) {
     bind_push_tuple(L, l.shape);
   } else if (strcmp(name, "stride") == 0) {

@@ -336,6 +336,16 @@ static void push_cdiv_tables(lua_State *L, int a, int b) {
   }
 }
 
+static lua_Integer cdiv_operand(lua_State *L, int idx) {
+  int is_integer;
+  lua_Integer v = lua_tointegerx(L, idx, &is_integer);
+  if (!is_integer) {
+    diag_error(L, "cdiv: %s is no integer; integers, or two tables nested alike, were expected",
+               lua_istable(L, idx) ? "a table" : luaL_tolstring(L, idx, NULL));
+  }
+  return v;
+}
+
 static void push_cdiv(lua_State *L, int a, int b) {
   luaL_checkstack(L, 8, "cdiv: tuples nest too deep");
   if (lua_istable(L, a) && lua_istable(L, b)) {
@@ -343,8 +353,8 @@ static void push_cdiv(lua_State *L, int a, int b) {
     return;
   }
   if (!value_test(L, a, NULL) && !value_test(L, b, NULL)) {
-    lua_Integer x = luaL_checkinteger(L, a);
-    lua_Integer y = luaL_checkinteger(L, b);
+    lua_Integer x = cdiv_operand(L, a);
+    lua_Integer y = cdiv_operand(L, b);
     if (y == 0) {
       diag_error(L, "cdiv: division by zero");
     }
