@@ -47,7 +47,9 @@ int bind_to_option(lua_State *L, int idx, int lo, int hi, const char *op, const 
 /* A tuple: an integer (or a float with an integral value), a table of tuples, text "(4,(2,3))", `_`,
    a run-time value, a basis element. */
 CtTuple bind_to_tuple(lua_State *L, int idx, const CtCx *cx, const char *op);
-/* The same, but NULL when the argument is absent or nil. */
+/* Likewise, of a shape: its texts may name modes, "(M=4,(2,3))". */
+CtTuple bind_to_shape(lua_State *L, int idx, const CtCx *cx, const char *op);
+/* As bind_to_tuple, but NULL when the argument is absent or nil. */
 CtTuple bind_opt_tuple(lua_State *L, int idx, const CtCx *cx, const char *op);
 /* The arguments from `first` on as one coordinate: a single one as it is, more as a tuple. */
 CtTuple bind_to_coord(lua_State *L, int first, const CtCx *cx, const char *op);
@@ -63,6 +65,15 @@ CtTiler bind_to_tiler(lua_State *L, int idx, const CtCx *cx, const char *op);
 /* Mode numbers: the arguments from `first` on, or one table of them. Returns how many; at most
    CT_MAX_DEPTH. None when there are no arguments. */
 int bind_to_path(lua_State *L, int first, int path[CT_MAX_DEPTH], const char *op);
+
+/* The same of l, whose modes may be given by their names, too. (bind_mode.c) */
+int bind_to_mode_path(lua_State *L, int first, const CtCx *cx, CtLayout l, int path[CT_MAX_DEPTH],
+                      const char *op);
+/* One mode of the top level of l, by number or name; a number is not checked against the rank. */
+int bind_to_mode(lua_State *L, int idx, const CtCx *cx, CtLayout l, const char *op);
+/* L:named("M", "K") and L:names(). */
+int bind_named(lua_State *L);
+int bind_names(lua_State *L);
 
 CtDtype bind_to_dtype(lua_State *L, int idx, const char *op); /* f32, or text "f32" */
 bool bind_test_dtype(lua_State *L, int idx, CtDtype *out);    /* the object only */

@@ -29,7 +29,7 @@ static int layout(lua_State *L) {
     l = bind_to_layout(L, 1, &cx, "layout");
     return push_layout(L, CT_OK, &l, NULL);
   }
-  CtTuple shape = bind_to_tuple(L, 1, &cx, "layout");
+  CtTuple shape = bind_to_shape(L, 1, &cx, "layout");
   CtTuple stride = bind_to_tuple(L, 2, &cx, "layout");
   return push_layout(L, ct_layout_make(&cx, shape, stride, &l, &err), &l, &err);
 }
@@ -48,7 +48,7 @@ static int row_major(lua_State *L) {
   CtErr err;
   CtLayout l;
   CtCx cx = bind_enter(L);
-  CtTuple shape = bind_to_tuple(L, 1, &cx, "row_major");
+  CtTuple shape = bind_to_shape(L, 1, &cx, "row_major");
   return push_layout(L, ct_layout_row_major(&cx, shape, &l, &err), &l, &err);
 }
 
@@ -56,7 +56,7 @@ static int col_major(lua_State *L) {
   CtErr err;
   CtLayout l;
   CtCx cx = bind_enter(L);
-  CtTuple shape = bind_to_tuple(L, 1, &cx, "col_major");
+  CtTuple shape = bind_to_shape(L, 1, &cx, "col_major");
   return push_layout(L, ct_layout_make(&cx, shape, NULL, &l, &err), &l, &err);
 }
 
@@ -64,7 +64,7 @@ static int ordered(lua_State *L) {
   CtErr err;
   CtLayout l;
   CtCx cx = bind_enter(L);
-  CtTuple shape = bind_to_tuple(L, 1, &cx, "ordered");
+  CtTuple shape = bind_to_shape(L, 1, &cx, "ordered");
   CtTuple order = bind_to_tuple(L, 2, &cx, "ordered");
   return push_layout(L, ct_layout_ordered(&cx, shape, order, &l, &err), &l, &err);
 }
@@ -76,7 +76,7 @@ static CtLayout to_mode(lua_State *L, const CtCx *cx, const char *op) {
   CtErr err;
   int path[CT_MAX_DEPTH];
   CtLayout l = bind_to_layout(L, 1, cx, op), mode = l;
-  int n = bind_to_path(L, 2, path, op);
+  int n = bind_to_mode_path(L, 2, cx, l, path, op);
   diag_check(L, n == 0 ? CT_OK : ct_mode_at(cx, l, n, path, &mode, &err), &err);
   return mode;
 }
@@ -176,19 +176,40 @@ static int concat(lua_State *L) {
 
 typedef CtStatus (*RangeOp)(const CtCx *, CtLayout, int, int, CtLayout *, CtErr *);
 
-/* group(L, first, last), take(L, first, last): modes first to last - 1. */
+/* group(L, first, last), take(L, first, last): modes first to last - 1; a name as the last one is
+   that of the last mode itself. */
 static int range_op(lua_State *L, const char *op, RangeOp fn) {
   CtErr err;
   CtLayout l;
   CtCx cx = bind_enter(L);
   CtLayout a = bind_to_layout(L, 1, &cx, op);
-  int first = bind_to_index(L, 2, 0, CT_MAX_NODES, op, "mode");
-  int last = bind_to_index(L, 3, 0, CT_MAX_NODES, op, "mode");
+  int first = bind_to_mode(L, 2, &cx, a, op);
+  int last = bind_to_mode(L, 3, &cx, a, op) + (lua_type(L, 3) == LUA_TSTRING);
   return push_layout(L, fn(&cx, a, first, last, &l, &err), &l, &err);
 }
 
 static int group(lua_State *L) { return range_op(L, "group", ct_group); }
 static int take(lua_State *L) { return range_op(L, "take", ct_take); }
+
+/* The modes of l that are given as arguments from 2 on, or as a table there. */
+static int to_modes(lua_State *L, const CtCx *cx, CtLayout l, int modes[CT_MAX_DEPTH]) {
+  int n = lua_gettop(L) - 1;
+  if (n == 1 && lua_type(L, 2) == LUA_TTABLE) {
+    n = (int)lua_rawlen(L, 2);
+    luaL_checkstack(L, n < CT_MAX_DEPTH ? n : CT_MAX_DEPTH, NULL);
+    for (int i = 0; i < n && i < CT_MAX_DEPTH; i++) {
+      lua_rawgeti(L, 2, i + 1);
+    }
+    lua_remove(L, 2);
+  }
+  if (n > CT_MAX_DEPTH) {
+    diag_error(L, "select: %d modes; at most %d were expected", n, CT_MAX_DEPTH);
+  }
+  for (int i = 0; i < n; i++) {
+    modes[i] = bind_to_mode(L, 2 + i, cx, l, "select");
+  }
+  return n;
+}
 
 /* select(L, mode...) of a layout; of anything else Lua's own, upvalue 1. */
 static int select(lua_State *L) {
@@ -205,7 +226,7 @@ static int select(lua_State *L) {
   }
   CtCx cx = bind_enter(L);
   CtLayout a = bind_to_layout(L, 1, &cx, "select");
-  int n = bind_to_path(L, 2, modes, "select");
+  int n = to_modes(L, &cx, a, modes);
   return push_layout(L, ct_select(&cx, a, n, modes, &l, &err), &l, &err);
 }
 
@@ -229,7 +250,7 @@ static int replace(lua_State *L) {
   CtLayout l;
   CtCx cx = bind_enter(L);
   CtLayout a = bind_to_layout(L, 1, &cx, "replace");
-  int i = bind_to_index(L, 2, 0, CT_MAX_NODES, "replace", "mode");
+  int i = bind_to_mode(L, 2, &cx, a, "replace");
   CtLayout x = bind_to_layout(L, 3, &cx, "replace");
   return push_layout(L, ct_replace(&cx, a, i, x, &l, &err), &l, &err);
 }
@@ -353,7 +374,7 @@ static int domain_distribute(lua_State *L) {
   CtErr err;
   CtLayout l;
   CtCx cx = bind_enter(L);
-  CtTuple t = bind_to_tuple(L, 1, &cx, "domain_distribute");
+  CtTuple t = bind_to_shape(L, 1, &cx, "domain_distribute");
   int64_t n = bind_to_static(L, 2, "domain_distribute");
   return push_layout(L, ct_domain_distribute(&cx, t, n, &l, &err), &l, &err);
 }
@@ -374,7 +395,7 @@ static int tile_to_shape(lua_State *L) {
   CtTuple order = NULL;
   CtCx cx = bind_enter(L);
   CtLayout a = bind_to_layout(L, 1, &cx, "tile_to_shape");
-  CtTuple to = bind_to_tuple(L, 2, &cx, "tile_to_shape");
+  CtTuple to = bind_to_shape(L, 2, &cx, "tile_to_shape");
   if (lua_type(L, 3) == LUA_TSTRING && strcmp(lua_tostring(L, 3), "right") == 0) {
     order = order_from_right(&cx, ct_rank(to));
     diag_check(L, order == NULL ? ct_fail_nomem(&err) : CT_OK, &err);
@@ -495,6 +516,8 @@ static const luaL_Reg methods[] = {ALGEBRA(ROW){"size", size},
                                    {"append", append},
                                    {"prepend", prepend},
                                    {"replace", replace},
+                                   {"named", bind_named},
+                                   {"names", bind_names},
                                    {"max_common_vector", max_common_vector},
                                    {"upcast", upcast},
                                    {"downcast", downcast},

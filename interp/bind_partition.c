@@ -410,12 +410,13 @@ static int lifted_view(lua_State *L) {
 }
 
 static const char *const queries[] = {
-    "size",  "cosize", "rank", "depth", "values", "max_common_vector", "max_common_layout",
-    "shape", "stride", NULL};
+    "size",  "cosize", "rank",  "depth", "values", "max_common_vector", "max_common_layout",
+    "shape", "stride", "names", NULL};
 
 static const char *const views[] = {
-    "coalesce",    "flatten", "composition", "logical_divide", "zipped_divide", "tiled_divide",
-    "flat_divide", "group",   "select",      "take",           "mode",          NULL};
+    "coalesce",     "flatten",     "composition", "logical_divide", "zipped_divide",
+    "tiled_divide", "flat_divide", "group",       "select",         "take",
+    "mode",         "named",       NULL};
 
 /* Puts a closure over the module's function in its place, and among the methods. */
 static void lift(lua_State *L, int module, int methods, const char *const *names,

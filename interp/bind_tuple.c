@@ -93,7 +93,7 @@ static int compact_col_major(lua_State *L) {
   CtErr err;
   CtTuple t = NULL;
   CtCx cx = bind_enter(L);
-  CtTuple shape = bind_to_tuple(L, 1, &cx, "compact_col_major");
+  CtTuple shape = bind_to_shape(L, 1, &cx, "compact_col_major");
   CtInt start = opt_start(L, "compact_col_major");
   return push_strides(L, ct_compact_col_major(&cx, shape, start, &t, &err), &t, &err);
 }
@@ -102,7 +102,7 @@ static int compact_row_major(lua_State *L) {
   CtErr err;
   CtTuple t = NULL;
   CtCx cx = bind_enter(L);
-  CtTuple shape = bind_to_tuple(L, 1, &cx, "compact_row_major");
+  CtTuple shape = bind_to_shape(L, 1, &cx, "compact_row_major");
   CtInt start = opt_start(L, "compact_row_major");
   return push_strides(L, ct_compact_row_major(&cx, shape, start, &t, &err), &t, &err);
 }
@@ -111,7 +111,7 @@ static int compact_order(lua_State *L) {
   CtErr err;
   CtTuple t = NULL;
   CtCx cx = bind_enter(L);
-  CtTuple shape = bind_to_tuple(L, 1, &cx, "compact_order");
+  CtTuple shape = bind_to_shape(L, 1, &cx, "compact_order");
   CtTuple order = bind_to_tuple(L, 2, &cx, "compact_order");
   return push_strides(L, ct_compact_order(&cx, shape, order, &t, &err), &t, &err);
 }
@@ -147,9 +147,9 @@ static int crd2idx(lua_State *L) {
   if (has_strides(L, 2)) {
     st = ct_crd2idx(&cx, crd, bind_to_layout(L, 2, &cx, "crd2idx"), &i, &err);
   } else if (stride == NULL) {
-    st = ct_crd2idx_shape(&cx, crd, bind_to_tuple(L, 2, &cx, "crd2idx"), &i, &err);
+    st = ct_crd2idx_shape(&cx, crd, bind_to_shape(L, 2, &cx, "crd2idx"), &i, &err);
   } else {
-    diag_check(L, ct_layout_make(&cx, bind_to_tuple(L, 2, &cx, "crd2idx"), stride, &l, &err), &err);
+    diag_check(L, ct_layout_make(&cx, bind_to_shape(L, 2, &cx, "crd2idx"), stride, &l, &err), &err);
     st = ct_crd2idx(&cx, crd, l, &i, &err);
   }
   diag_check(L, st, &err);
@@ -169,7 +169,7 @@ static int idx2crd(lua_State *L) {
     CtInt i = bind_to_int(L, 1, "idx2crd");
     st = ct_idx2crd_layout(&cx, i, bind_to_layout(L, 2, &cx, "idx2crd"), &crd, &err);
   } else {
-    st = ct_crd_natural(&cx, from, bind_to_tuple(L, 2, &cx, "idx2crd"), &crd, &err);
+    st = ct_crd_natural(&cx, from, bind_to_shape(L, 2, &cx, "idx2crd"), &crd, &err);
   }
   diag_check(L, st, &err);
   bind_push_tuple(L, crd);
@@ -182,8 +182,8 @@ static int crd2crd(lua_State *L) {
   CtTuple to;
   CtCx cx = bind_enter(L);
   CtTuple crd = bind_to_tuple(L, 1, &cx, "crd2crd");
-  CtTuple from_shape = bind_to_tuple(L, 2, &cx, "crd2crd");
-  CtTuple to_shape = bind_to_tuple(L, 3, &cx, "crd2crd");
+  CtTuple from_shape = bind_to_shape(L, 2, &cx, "crd2crd");
+  CtTuple to_shape = bind_to_shape(L, 3, &cx, "crd2crd");
   diag_check(L, ct_crd2crd(&cx, crd, from_shape, to_shape, &to, &err), &err);
   bind_push_tuple(L, to);
   return 1;
@@ -191,7 +191,7 @@ static int crd2crd(lua_State *L) {
 
 /* The tuple that a layout or tuple has its nesting from. */
 static CtTuple to_profile(lua_State *L, int idx, const CtCx *cx, const char *op) {
-  return has_strides(L, idx) ? bind_to_layout(L, idx, cx, op).shape : bind_to_tuple(L, idx, cx, op);
+  return has_strides(L, idx) ? bind_to_layout(L, idx, cx, op).shape : bind_to_shape(L, idx, cx, op);
 }
 
 /* {====== Relations ====== */

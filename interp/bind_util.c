@@ -145,7 +145,15 @@ int bind_to_option(lua_State *L, int idx, int lo, int hi, const char *op, const 
 
 #define TUPLE_EXPECTED "an integer, a table of them, a text like \"(4,(2,3))\" or _"
 
-static CtTuple to_tuple(lua_State *L, int idx, const CtCx *cx, const char *op, int arg, int depth);
+/* An argument that is read as a tuple. */
+typedef struct TupleArg {
+  const CtCx *cx;
+  const char *op;
+  int arg;
+  bool is_shape; /* texts in it may have names */
+} TupleArg;
+
+static CtTuple to_tuple(lua_State *L, int idx, const TupleArg *a, int depth);
 
 /* A table without a first element is () only when it is empty. */
 static void check_empty(lua_State *L, int idx, const char *op) {
@@ -156,69 +164,75 @@ static void check_empty(lua_State *L, int idx, const char *op) {
   }
 }
 
-static CtTuple table_to_tuple(lua_State *L, int idx, const CtCx *cx, const char *op, int arg,
-                              int depth) {
+static CtTuple table_to_tuple(lua_State *L, int idx, const TupleArg *a, int depth) {
   lua_Unsigned n = lua_rawlen(L, idx);
   if (n == 0) {
-    check_empty(L, idx, op);
+    check_empty(L, idx, a->op);
   }
   if (n > CT_MAX_NODES || depth >= CT_MAX_DEPTH) {
-    diag_error(L, "%s: argument %d is a tuple of more than %d integers or %d levels", op, arg,
+    diag_error(L, "%s: argument %d is a tuple of more than %d integers or %d levels", a->op, a->arg,
                CT_MAX_NODES, CT_MAX_DEPTH);
   }
   luaL_checkstack(L, 4, NULL);
-  CtTuple *items = must_alloc(L, cx, (size_t)n * sizeof(CtTuple) + 1);
+  CtTuple *items = must_alloc(L, a->cx, (size_t)n * sizeof(CtTuple) + 1);
   for (lua_Unsigned i = 0; i < n; i++) {
     lua_rawgeti(L, idx, (lua_Integer)i + 1);
-    items[i] = to_tuple(L, lua_gettop(L), cx, op, arg, depth + 1);
+    items[i] = to_tuple(L, lua_gettop(L), a, depth + 1);
     lua_pop(L, 1);
   }
-  return ct_tuple(cx->arena, (int)n, items);
+  return ct_tuple(a->cx->arena, (int)n, items);
 }
 
-static CtTuple text_to_tuple(lua_State *L, int idx, const CtCx *cx) {
+static CtTuple text_to_tuple(lua_State *L, int idx, const TupleArg *a) {
   CtErr err;
   size_t len;
   CtTuple t;
   const char *text = lua_tolstring(L, idx, &len);
-  diag_check(L, ct_tuple_parse(cx->arena, text, len, &t, &err), &err);
+  CtStatus st = a->is_shape ? ct_shape_parse(a->cx->arena, text, len, &t, &err)
+                            : ct_tuple_parse(a->cx->arena, text, len, &t, &err);
+  diag_check(L, st, &err);
   return t;
 }
 
-static CtTuple not_a_tuple(lua_State *L, int idx, const char *op, int arg, int depth) {
+static CtTuple not_a_tuple(lua_State *L, int idx, const TupleArg *a, int depth) {
   if (depth == 0) {
-    diag_type_error(L, idx, op, TUPLE_EXPECTED);
+    diag_type_error(L, idx, a->op, TUPLE_EXPECTED);
   }
-  diag_error(L, "%s: argument %d has %s in it; integers were expected", op, arg,
+  diag_error(L, "%s: argument %d has %s in it; integers were expected", a->op, a->arg,
              diag_push_kind(L, idx));
   return NULL;
 }
 
-static CtTuple to_tuple(lua_State *L, int idx, const CtCx *cx, const char *op, int arg, int depth) {
+static CtTuple to_tuple(lua_State *L, int idx, const TupleArg *a, int depth) {
   CtInt i;
   CtTuple t;
   switch (lua_type(L, idx)) {
-    case LUA_TTABLE: t = table_to_tuple(L, idx, cx, op, arg, depth); break;
-    case LUA_TSTRING: t = text_to_tuple(L, idx, cx); break;
+    case LUA_TTABLE: t = table_to_tuple(L, idx, a, depth); break;
+    case LUA_TSTRING: t = text_to_tuple(L, idx, a); break;
     default:
-      if (test_int(L, idx, op, &i)) {
-        t = ct_leaf(cx->arena, i);
+      if (test_int(L, idx, a->op, &i)) {
+        t = ct_leaf(a->cx->arena, i);
       } else if (bind_is_any(L, idx)) {
-        t = ct_leaf(cx->arena, ct_any());
+        t = ct_leaf(a->cx->arena, ct_any());
       } else {
-        return not_a_tuple(L, idx, op, arg, depth);
+        return not_a_tuple(L, idx, a, depth);
       }
   }
   if (t == NULL) {
-    diag_error(L, "%s: argument %d: not enough memory, or a tuple of more than %d integers", op,
-               arg, CT_MAX_NODES);
+    diag_error(L, "%s: argument %d: not enough memory, or a tuple of more than %d integers", a->op,
+               a->arg, CT_MAX_NODES);
   }
   return t;
 }
 
 CtTuple bind_to_tuple(lua_State *L, int idx, const CtCx *cx, const char *op) {
   idx = lua_absindex(L, idx);
-  return to_tuple(L, idx, cx, op, idx, 0);
+  return to_tuple(L, idx, &(TupleArg){cx, op, idx, false}, 0);
+}
+
+CtTuple bind_to_shape(lua_State *L, int idx, const CtCx *cx, const char *op) {
+  idx = lua_absindex(L, idx);
+  return to_tuple(L, idx, &(TupleArg){cx, op, idx, true}, 0);
 }
 
 CtTuple bind_opt_tuple(lua_State *L, int idx, const CtCx *cx, const char *op) {
@@ -350,7 +364,7 @@ CtLayout bind_to_layout(lua_State *L, int idx, const CtCx *cx, const char *op) {
   if (type != LUA_TTABLE && !test_int(L, idx, op, &i)) {
     diag_type_error(L, idx, op, "a layout, a shape or a text like \"(4,8):(8,1)\"");
   }
-  CtTuple shape = bind_to_tuple(L, idx, cx, op);
+  CtTuple shape = bind_to_shape(L, idx, cx, op);
   diag_check(L, ct_layout_make(cx, shape, NULL, &l, &err), &err);
   return l;
 }

@@ -12,6 +12,7 @@
 #include "err.h"       /* status and message */
 #include "text.h"      /* text that grows */
 #include "dtype.h"     /* element types */
+#include "mode_name.h" /* names of modes */
 #include "inttuple.h"  /* nested integer tuples, static or of a run time */
 #include "layout.h"    /* layouts and their algebra */
 #include "ir.h"        /* kernels as typed, structured programs */

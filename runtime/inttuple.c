@@ -273,6 +273,15 @@ bool ct_all_static(CtTuple t) { return !some_leaf(t, CT_DYNAMIC) && !some_leaf(t
 
 bool ct_has_any(CtTuple t) { return some_leaf(t, CT_ANY); }
 
+bool ct_has_names(CtTuple t) {
+  for (CtTuple p = t; p != t + t->len; p++) {
+    if (p->name != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 CtTuple ct_leaf(CtArena *a, CtInt i) {
   CtNode *n = ct_arena_alloc(a, sizeof *n);
   if (n != NULL) {
@@ -367,7 +376,11 @@ void ct_int_print(const CtCx *cx, CtInt i, CtText *out) {
   }
 }
 
-void ct_tuple_print(const CtCx *cx, CtTuple t, CtText *out) {
+static void print_node(const CtCx *cx, CtTuple t, CtModeName around, CtText *out) {
+  if (t->name != around) {
+    ct_mode_name_print(t->name, out);
+    ct_text_putc(out, '=');
+  }
   if (ct_is_leaf(t)) {
     ct_int_print(cx, t->i, out);
     return;
@@ -377,21 +390,34 @@ void ct_tuple_print(const CtCx *cx, CtTuple t, CtText *out) {
     if (c != ct_first(t)) {
       ct_text_putc(out, ',');
     }
-    ct_tuple_print(cx, c, out);
+    print_node(cx, c, t->name, out);
   }
   ct_text_putc(out, ')');
 }
 
-CtStatus ct_tuple_parse(CtArena *a, const char *s, size_t len, CtTuple *out, CtErr *err) {
-  CtParse p;
+void ct_tuple_print(const CtCx *cx, CtTuple t, CtText *out) { print_node(cx, t, 0, out); }
+
+static CtStatus parse_all(CtParse *p, CtTuple *out) {
   CtTuple t;
-  ct_parse_init(&p, a, "tuple", s, len, err);
-  CtStatus st = ct_parse_tuple(&p, &t);
+  CtStatus st = ct_parse_tuple(p, &t);
   if (st == CT_OK) {
-    st = ct_parse_end(&p);
+    st = ct_parse_end(p);
   }
   if (st == CT_OK) {
     *out = t;
   }
   return st;
+}
+
+CtStatus ct_tuple_parse(CtArena *a, const char *s, size_t len, CtTuple *out, CtErr *err) {
+  CtParse p;
+  ct_parse_init(&p, a, "tuple", s, len, err);
+  p.unnamed = "only the modes of a shape have names; unexpected name";
+  return parse_all(&p, out);
+}
+
+CtStatus ct_shape_parse(CtArena *a, const char *s, size_t len, CtTuple *out, CtErr *err) {
+  CtParse p;
+  ct_parse_init(&p, a, "shape", s, len, err);
+  return parse_all(&p, out);
 }

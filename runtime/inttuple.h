@@ -7,11 +7,17 @@
    An IntTuple is an integer or a tuple of IntTuples: (4,(2,3)). It is stored as a flat preorder
    array of CtNode, so a subtree is a slice of the array and is copied by memcpy. A tuple of one
    element, (4), is not the integer 4; () is the tuple of none. Values are immutable and live in an
-   arena. No tuple nests deeper than CT_MAX_DEPTH or has more than CT_MAX_NODES nodes. */
+   arena. No tuple nests deeper than CT_MAX_DEPTH or has more than CT_MAX_NODES nodes.
+
+   The nodes of a shape may have names; coordinates and strides have none. What has no name of its
+   own says that of its nearest ancestor that has one, and that name stands in every node: a node
+   below a named node is named. So a part that is copied out of its mode still says where it comes
+   from. A node whose name is its parent's counts as unnamed there: it is neither printed nor found. */
 #ifndef CT_INTTUPLE_H
 #define CT_INTTUPLE_H
 
 #include "arena.h"
+#include "mode_name.h"
 #include "text.h"
 
 enum { CT_MAX_DEPTH = 32, CT_MAX_NODES = 4096, CT_BASIS_MAX = 4 };
@@ -64,13 +70,10 @@ typedef struct CtCx {
   const CtDyn *dyn;
 } CtCx;
 
-/* The name of a mode, up to 10 characters packed; 0: none. */
-typedef uint64_t CtModeName;
-
 typedef struct CtNode {
   int32_t rank;    /* CT_LEAF, or the number of children */
   uint32_t len;    /* nodes of this subtree, itself included */
-  CtModeName name; /* of a mode of a shape; strides have none */
+  CtModeName name; /* of this mode of a shape, or of the nearest mode around it that has one */
   CtInt i;         /* of a leaf */
 } CtNode;
 
@@ -97,6 +100,7 @@ int ct_depth(CtTuple t); /* 0 of an integer */
 int ct_n_leaves(CtTuple t);
 bool ct_all_static(CtTuple t); /* no leaf is dynamic or `_` */
 bool ct_has_any(CtTuple t);    /* some leaf is `_` */
+bool ct_has_names(CtTuple t);
 
 /* Arithmetic: static operands are folded with overflow checks; 0, 1 and what the facts decide are
    simplified (a CEILDIV that is known to be exact becomes a DIV); the rest is asked of cx->dyn.
@@ -132,11 +136,14 @@ CtStatus ct_elem_less(CtTuple a, CtTuple b, bool *out, CtErr *err) CT_NODISCARD;
 
 /* --- text, in inttuple.c ------------------------------------------------------------------------
 
-   "(4,(2,3))", "_" for the wildcard, "2@1@0" for 2 * E(0,1), as CuTe prints it. Parsing reads
+   "(4,(2,3))", "_" for the wildcard, "2@1@0" for 2 * E(0,1), as CuTe prints it; a shape may have
+   names, "(M=(8,4),K=64)", which ct_tuple_parse refuses and ct_shape_parse reads. Parsing reads
    `len` bytes, allows spaces, refuses trailing text, nesting deeper than CT_MAX_DEPTH and numbers
    beyond 64 bits; the message shows the text and the column (from 0). cx may be NULL when printing
    static tuples (dynamic leaves print as ?). */
 CtStatus ct_tuple_parse(CtArena *a, const char *s, size_t len, CtTuple *out,
+                        CtErr *err) CT_NODISCARD;
+CtStatus ct_shape_parse(CtArena *a, const char *s, size_t len, CtTuple *out,
                         CtErr *err) CT_NODISCARD;
 void ct_tuple_print(const CtCx *cx, CtTuple t, CtText *out);
 void ct_int_print(const CtCx *cx, CtInt i, CtText *out);

@@ -41,9 +41,15 @@ static CtStatus compact(const CtCx *cx, CtNode *nodes, CtInt start, bool from_ri
   return CT_OK;
 }
 
+/* A copy to be made strides or a coordinate of: without names. */
 static CtNode *copy_nodes(const CtCx *cx, CtTuple t) {
-  CtNode *nodes = ct_arena_alloc(cx->arena, t->len * sizeof *nodes);
-  return nodes == NULL ? NULL : memcpy(nodes, t, t->len * sizeof *nodes);
+  uint32_t len = t->len;
+  CtNode *nodes = ct_arena_alloc(cx->arena, len * sizeof *nodes);
+  for (uint32_t i = 0; nodes != NULL && i < len; i++) {
+    nodes[i] = t[i];
+    nodes[i].name = 0;
+  }
+  return nodes;
 }
 
 static CtStatus compact_major(const CtCx *cx, CtTuple shape, CtInt start, bool from_right,

@@ -7,9 +7,12 @@
    the function that the operation promises, these functions fail instead. Everything works with
    dynamic integers too; what cannot be decided while tracing fails with CT_EUNSUPPORTED.
 
-   layout.c holds values, evaluation and text; layout_modes.c slicing and operations on the list of
-   modes; layout_ops.c, layout_compose.c and layout_divide.c the algebra; partition.c tile and
-   parallelize. Results live in cx->arena and share nothing with the arguments, except where
+   Modes may have names (inttuple.h): they follow the modes through every operation, each of which
+   says how in its comment below, and decide nothing: without names the results are the same.
+
+   layout.c holds values, evaluation and text; layout_names.c names; layout_modes.c slicing and
+   operations on the list of modes; layout_ops.c, layout_compose.c and layout_divide.c the algebra;
+   partition.c tile and parallelize. Results live in cx->arena and share nothing with the arguments, except where
    "a view" is said. */
 #ifndef CT_LAYOUT_H
 #define CT_LAYOUT_H
@@ -122,6 +125,21 @@ CtStatus ct_prepend(const CtCx *cx, CtLayout l, CtLayout x, int rank, CtLayout *
                     CtErr *err) CT_NODISCARD;
 CtStatus ct_replace(const CtCx *cx, CtLayout l, int i, CtLayout x, CtLayout *out,
                     CtErr *err) CT_NODISCARD;
+
+/* --- layout_names.c -------------------------------------------------------------------------- */
+
+/* The path of the mode with this name, of n numbers: none when it is l itself. Where several have
+   it, the one least deep; that there are two of these is an error that gives their paths. `op` is
+   the operation that asks. */
+CtStatus ct_find_mode(const CtCx *cx, const char *op, CtLayout l, CtModeName name,
+                      int path[CT_MAX_DEPTH], int *n, CtErr *err) CT_NODISCARD;
+/* The name of child i itself, not of a mode around it; 0: none. A leaf is its own child 0. */
+CtModeName ct_own_name(CtTuple t, int i);
+/* Names the node at a path of a copied shape; 0: takes the name away. Parts of it that have names of
+   their own keep them. */
+void ct_rename_mode(CtNode *shape, int n, const int *path, CtModeName name);
+/* The same layout without names. */
+CtStatus ct_without_names(const CtCx *cx, CtLayout l, CtLayout *out, CtErr *err) CT_NODISCARD;
 
 /* --- layout_ops.c ---------------------------------------------------------------------------- */
 

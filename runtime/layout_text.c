@@ -10,7 +10,10 @@ static CtStatus parse_layout_rest(CtParse *p, CtTuple shape, CtLayout *out) {
   CtCx cx = {p->arena, NULL};
   CtTuple stride = NULL;
   if (ct_parse_accept(p, ':')) {
+    const char *unnamed = p->unnamed;
+    p->unnamed = "strides have no names; unexpected name";
     CtStatus st = ct_parse_tuple(p, &stride);
+    p->unnamed = unnamed;
     if (st != CT_OK) {
       return st;
     }
@@ -81,11 +84,16 @@ static CtStatus parse_tiler(CtParse *p, int depth, CtTiler *out) {
     return depth < CT_MAX_DEPTH ? parse_items(p, depth + 1, out)
                                 : ct_parse_fail(p, p->at, "nesting too deep");
   }
+  ct_parse_peek(p);
+  size_t begin = p->at;
   CtStatus st = ct_parse_tuple(p, &t);
   if (st != CT_OK) {
     return st;
   }
   if (ct_parse_peek(p) != ':') {
+    if (ct_has_names(t)) {
+      return ct_parse_fail(p, begin, "tile sizes have no names, shapes have; unexpected name");
+    }
     return ct_tiler_from_tuple(p->arena, t, out, p->err);
   }
   *out = (CtTiler){.kind = CT_TILER_LAYOUT};

@@ -69,14 +69,21 @@ static bool fits_depth(CtBuild *b, int more) {
   return false;
 }
 
-void ct_build_open(CtBuild *b) {
+/* The name of what is added next, when it has none of its own. */
+static CtModeName name_around(const CtBuild *b) {
+  return b->depth > 0 ? b->tree[0][b->open[b->depth - 1]].name : 0;
+}
+
+void ct_build_open_named(CtBuild *b, CtModeName name) {
   if (!reserve(b, 1) || !fits_depth(b, 1)) {
     return;
   }
   count_child(b);
+  name = name != 0 ? name : name_around(b);
   for (int t = 0; t < 1 + b->paired; t++) {
     b->tree[t][b->len] = (CtNode){.rank = 0, .len = 1};
   }
+  b->tree[0][b->len].name = name;
   b->open[b->depth++] = b->len++;
 }
 
@@ -91,14 +98,23 @@ void ct_build_close(CtBuild *b) {
   }
 }
 
-void ct_build_leaf(CtBuild *b, CtInt shape, CtInt stride) {
+void ct_build_leaf_named(CtBuild *b, CtModeName name, CtInt shape, CtInt stride) {
   if (reserve(b, 1)) {
     count_child(b);
-    b->tree[0][b->len] = (CtNode){.rank = CT_LEAF, .len = 1, .i = shape};
+    name = name != 0 ? name : name_around(b);
+    b->tree[0][b->len] = (CtNode){.rank = CT_LEAF, .len = 1, .name = name, .i = shape};
     if (b->paired) {
       b->tree[1][b->len] = (CtNode){.rank = CT_LEAF, .len = 1, .i = stride};
     }
     b->len++;
+  }
+}
+
+/* Names what has no name in the last `len` nodes. */
+static void name_last(CtBuild *b, uint32_t len, CtModeName name) {
+  CtNode *last = b->tree[0] + b->len - len;
+  for (uint32_t i = 0; i < len; i++) {
+    last[i].name = last[i].name != 0 ? last[i].name : name;
   }
 }
 
@@ -113,6 +129,9 @@ void ct_build_copy(CtBuild *b, CtTuple shape, CtTuple stride) {
     memcpy(b->tree[1] + b->len, stride, stride->len * sizeof *stride);
   }
   b->len += shape->len;
+  if (shape->name == 0 && name_around(b) != 0) {
+    name_last(b, shape->len, name_around(b));
+  }
 }
 
 static CtStatus keep(CtBuild *b, int t, CtTuple *out) {

@@ -22,11 +22,19 @@ typedef struct CtBuild {
 } CtBuild;
 
 void ct_build_init(CtBuild *b, CtArena *arena, const char *op, bool paired, CtErr *err);
-void ct_build_open(CtBuild *b);
+/* Nodes of the first tree may have names; what is added without one (0) gets that of the open tuple
+   around it. */
+void ct_build_open_named(CtBuild *b, CtModeName name);
 void ct_build_close(CtBuild *b);
-void ct_build_leaf(CtBuild *b, CtInt shape, CtInt stride); /* stride unused when not paired */
+/* stride is unused when not paired */
+void ct_build_leaf_named(CtBuild *b, CtModeName name, CtInt shape, CtInt stride);
 void ct_build_copy(CtBuild *b, CtTuple shape, CtTuple stride);
 void ct_build_fail(CtBuild *b, CtStatus status); /* err is filled already; keeps the first */
+
+static inline void ct_build_open(CtBuild *b) { ct_build_open_named(b, 0); }
+static inline void ct_build_leaf(CtBuild *b, CtInt shape, CtInt stride) {
+  ct_build_leaf_named(b, 0, shape, stride);
+}
 
 /* Copies what was built to the arena: one complete tree (each). stride may be NULL. */
 CtStatus ct_build_finish(CtBuild *b, CtTuple *shape, CtTuple *stride) CT_NODISCARD;

@@ -1,6 +1,6 @@
 /* tuple_parse.c: reads the text of IntTuples.
 
-   tuple := int basis* | '_' | '(' [ tuple { ',' tuple } ] ')'
+   tuple := [ name '=' ] ( int basis* | '_' | '(' [ tuple { ',' tuple } ] ')' )
    int   := ['-'] digit { digit }
    basis := '@' digit { digit }        innermost mode first, as CuTe prints it */
 #include "tuple_parse.h"
@@ -122,6 +122,35 @@ static CtStatus parse_int(CtParse *p, CtInt *i) {
   return st == CT_OK ? parse_basis(p, i) : st;
 }
 
+/* Reads `name =`, or nothing: *name is 0 then. */
+static CtStatus parse_name(CtParse *p, CtModeName *name) {
+  char c = ct_parse_peek(p);
+  size_t begin = p->at, end = begin;
+  *name = 0;
+  if (!ct_is_name_char(c) || is_digit(p)) {
+    return CT_OK;
+  }
+  while (end < p->len && ct_is_name_char(p->s[end])) {
+    end++;
+  }
+  p->at = end;
+  if (!ct_parse_accept(p, '=')) {
+    p->at = begin; /* `_`, or no name at all */
+    return CT_OK;
+  }
+  const char *fault = p->unnamed;
+  if (fault != NULL) {
+    return ct_parse_fail(p, begin, fault);
+  }
+  fault = ct_mode_name_fault(p->s + begin, end - begin);
+  if (fault != NULL) {
+    char msg[80];
+    snprintf(msg, sizeof msg, "a name of a mode that %s", fault);
+    return ct_parse_fail(p, begin, msg);
+  }
+  return ct_mode_name_pack(p->s + begin, end - begin, name, p->err);
+}
+
 static CtStatus parse_node(CtParse *p, CtBuild *b);
 
 static CtStatus parse_children(CtParse *p, CtBuild *b) {
@@ -138,20 +167,25 @@ static CtStatus parse_children(CtParse *p, CtBuild *b) {
 }
 
 static CtStatus parse_node(CtParse *p, CtBuild *b) {
+  CtModeName name;
+  CtStatus st = parse_name(p, &name);
+  if (st != CT_OK) {
+    return st;
+  }
   if (ct_parse_peek(p) == '(') {
     if (b->depth == CT_MAX_DEPTH) {
       return ct_parse_fail(p, p->at, "nesting too deep");
     }
     p->at++;
-    ct_build_open(b);
-    CtStatus st = parse_children(p, b);
+    ct_build_open_named(b, name);
+    st = parse_children(p, b);
     ct_build_close(b);
     return st;
   }
   CtInt i;
-  CtStatus st = parse_int(p, &i);
+  st = parse_int(p, &i);
   if (st == CT_OK) {
-    ct_build_leaf(b, i, i);
+    ct_build_leaf_named(b, name, i, i);
   }
   return b->status == CT_OK ? st : b->status;
 }

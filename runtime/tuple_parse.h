@@ -8,7 +8,8 @@
 typedef struct CtParse {
   CtArena *arena;
   CtErr *err;
-  const char *what; /* "tuple", "layout" or "tiler", for messages */
+  const char *what;    /* "tuple", "layout" or "tiler", for messages */
+  const char *unnamed; /* NULL where nodes may have names, else what is said of a name */
   const char *s;
   size_t len, at;
 } CtParse;

@@ -18,7 +18,7 @@ local modules = {
     { name = "npy", files = { "npy" }, uses = { "dtype" } },
 
     -- The algebra knows numbers only: not what they index.
-    { name = "inttuple", files = { "inttuple", "inttuple_[%w_]+", "tuple_[%w_]+" },
+    { name = "inttuple", files = { "inttuple", "inttuple_[%w_]+", "tuple_[%w_]+", "mode_name" },
       uses = { "text" } },
     { name = "layout", files = { "layout", "layout_[%w_]+", "partition", "swizzle", "walk" },
       uses = { "inttuple" } },

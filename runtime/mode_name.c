@@ -1,0 +1,79 @@
+/* mode_name.c: names of modes as text and as numbers. */
+#include "mode_name.h"
+
+#include <string.h>
+
+enum { BITS = 6, MASK = (1 << BITS) - 1 };
+
+/* A character's code is its place here; 0 ends a name. */
+static const char alphabet[] = "\0abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+_Static_assert(sizeof alphabet == MASK + 2, "as many characters as codes, and C's own NUL");
+_Static_assert(BITS *CT_MODE_NAME_MAX <= 64, "a name fits");
+
+static uint64_t code_of(char c) { /* 0 when no name has it */
+  const char *p = c == '\0' ? NULL : memchr(alphabet + 1, c, MASK);
+  return p == NULL ? 0 : (uint64_t)(p - alphabet);
+}
+
+bool ct_is_name_char(char c) { return code_of(c) != 0; }
+
+const char *ct_mode_name_fault(const char *s, size_t len) {
+  if (len == 0) {
+    return "is empty";
+  }
+  for (size_t i = 0; i < len; i++) {
+    if (!ct_is_name_char(s[i])) {
+      return "has a character that is no letter, digit or _";
+    }
+  }
+  if (len > CT_MODE_NAME_MAX) {
+    return "is longer than 10 characters";
+  }
+  if (s[0] >= '0' && s[0] <= '9') {
+    return "begins with a digit";
+  }
+  return len == 1 && s[0] == '_' ? "is the wildcard" : NULL;
+}
+
+/* At most this much of a wrong name is shown; bytes that would break a one-line message as '?'. */
+enum { SHOWN_BYTES = 40 };
+
+static CtStatus fail_name(const char *s, size_t len, const char *fault, CtErr *err) {
+  char shown[SHOWN_BYTES + 1] = {0};
+  for (size_t i = 0; i < len && i < SHOWN_BYTES; i++) {
+    shown[i] = s[i];
+    if (s[i] < ' ' || s[i] > '~') {
+      shown[i] = '?';
+    }
+  }
+  return ct_fail(err, CT_EINVAL,
+                 "mode name: '%s%s' %s; expected 1 to 10 letters, digits or _, the first no digit",
+                 shown, len > SHOWN_BYTES ? "..." : "", fault);
+}
+
+CtStatus ct_mode_name_pack(const char *s, size_t len, CtModeName *out, CtErr *err) {
+  const char *fault = ct_mode_name_fault(s, len);
+  if (fault != NULL) {
+    return fail_name(s, len, fault, err);
+  }
+  CtModeName name = 0;
+  for (size_t i = len; i-- > 0;) {
+    name = name << BITS | code_of(s[i]);
+  }
+  *out = name;
+  return CT_OK;
+}
+
+const char *ct_mode_name_unpack(CtModeName name, char out[CT_MODE_NAME_MAX + 1]) {
+  int n = 0;
+  for (; name != 0 && n < CT_MODE_NAME_MAX; name >>= BITS) {
+    out[n++] = alphabet[name & MASK];
+  }
+  out[n] = '\0';
+  return out;
+}
+
+void ct_mode_name_print(CtModeName name, CtText *out) {
+  char text[CT_MODE_NAME_MAX + 1];
+  ct_text_puts(out, ct_mode_name_unpack(name, text));
+}
