@@ -14,6 +14,7 @@
 -- With --update outputs are written into the documents instead: review them as a diff.
 
 local TIME_LIMIT_S <const> = 120
+local ENVIRONMENT <const> = "CUTTLE_DEVICE=cpu LC_ALL=C.UTF-8 COLUMNS="
 local END_OF_INPUT <const> = "\1end of input"
 
 local options = { cuttle = "./build/cuttle", update = false }
@@ -67,8 +68,8 @@ local has_timeout = os.execute("command -v timeout >/dev/null 2>&1")
 
 -- What the program prints on stdout and stderr, as lines. `arguments` is shell text.
 local function run_cuttle(folder, arguments)
-  local out = capture(("cd %s && CUTTLE_DEVICE=cpu %s%s %s 2>&1"):format(
-    quote(folder), has_timeout and ("timeout -k 5 %d "):format(TIME_LIMIT_S) or "",
+  local out = capture(("cd %s && %s %s%s %s 2>&1"):format(
+    quote(folder), ENVIRONMENT, has_timeout and ("timeout -k 5 %d "):format(TIME_LIMIT_S) or "",
     quote(options.cuttle), arguments))
   local lines = lines_of(out)
   for i, line in ipairs(lines) do

@@ -161,3 +161,16 @@ end
 local k = kernel("show_it", function(A) show(A.layout) end)
 print(select(2, pcall(k { grid = 1, block = 1 }, zeros(f32, { 4, 3 }))):match(": (.*)"))
 -- expect: show: the layout (4,3):(1,4) has extents or strides that are known at run time only; a picture needs numbers
+
+-- The shape that tv_layout returns beside the layout is the tile.
+local command = [[LC_ALL=C '%s' -e 'show(tv_layout("(2,1)", "(1,2)"))']]
+local pipe = assert(io.popen(command:format(arg[-1])))
+print(pipe:read("a"))
+pipe:close()
+-- expect: (2,2):(1,2), tile (2,2)
+-- expect:        0     1
+-- expect:   +------------+
+-- expect: 0 | T0V0  T0V1 |
+-- expect: 1 | T1V0  T1V1 |
+-- expect:   +------------+
+-- expect:
