@@ -24,6 +24,17 @@ typedef double CtVec_f64 __attribute__((vector_size(CT_VEC_BYTES)));
 typedef float CtVecAny_f32 __attribute__((vector_size(CT_VEC_BYTES), aligned(1), may_alias));
 typedef double CtVecAny_f64 __attribute__((vector_size(CT_VEC_BYTES), aligned(1), may_alias));
 
+/* Keeps a value in a register, just as it is: else compilers read it from memory again for each use. */
+#if defined(CT_SIMT_AVX512)
+#define CT_VEC_PIN(v) __asm__("" : "+v"(v))
+#elif defined(__x86_64__)
+#define CT_VEC_PIN(v) __asm__("" : "+x"(v))
+#elif defined(__aarch64__)
+#define CT_VEC_PIN(v) __asm__("" : "+w"(v))
+#else
+#define CT_VEC_PIN(v) ((void)0)
+#endif
+
 static inline CtVec_f32 ct_vec_load_f32(const void *p) { return *(const CtVecAny_f32 *)p; }
 static inline CtVec_f64 ct_vec_load_f64(const void *p) { return *(const CtVecAny_f64 *)p; }
 static inline void ct_vec_store_f32(void *p, CtVec_f32 v) { *(CtVecAny_f32 *)p = v; }
@@ -64,7 +75,8 @@ static inline CtVec_f64 ct_vec_fma_f64(CtVec_f64 a, CtVec_f64 b, CtVec_f64 c) {
   return (CtVec_f64)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 }
 #else
-/* FMA_f32 on lanes: two halves in double, the sum rounded to odd. */
+/* FMA_f32 on lanes: two halves in double, the sum rounded to odd. The result is pinned since gcc 12
+   takes a pair of (double)(float)x for x, so that a sum of products would never be rounded. */
 typedef int64_t CtBits __attribute__((vector_size(16)));
 static inline CtVec_f64 ct_vec_fma_odd(CtVec_f64 a, CtVec_f64 b, CtVec_f64 d) {
   CtVec_f64 p = a * b;
@@ -82,24 +94,15 @@ static inline CtVec_f32 ct_vec_fma_f32(CtVec_f32 a, CtVec_f32 b, CtVec_f32 c) {
       ct_vec_fma_odd(ct_vec_pair(a[0], a[1]), ct_vec_pair(b[0], b[1]), ct_vec_pair(c[0], c[1]));
   CtVec_f64 hi =
       ct_vec_fma_odd(ct_vec_pair(a[2], a[3]), ct_vec_pair(b[2], b[3]), ct_vec_pair(c[2], c[3]));
-  return (CtVec_f32){(float)lo[0], (float)lo[1], (float)hi[0], (float)hi[1]};
+  CtVec_f32 r = {(float)lo[0], (float)lo[1], (float)hi[0], (float)hi[1]};
+  CT_VEC_PIN(r);
+  return r;
 }
 static inline CtVec_f64 ct_vec_fma_f64(CtVec_f64 a, CtVec_f64 b, CtVec_f64 c) {
   return (CtVec_f64){FMA_f64(a[0], b[0], c[0]), FMA_f64(a[1], b[1], c[1])};
 }
 #endif
 
-#endif
-
-/* Keeps a value in a register: else compilers read it from memory again for each use. */
-#if defined(CT_SIMT_AVX512)
-#define CT_VEC_PIN(v) __asm__("" : "+v"(v))
-#elif defined(__x86_64__)
-#define CT_VEC_PIN(v) __asm__("" : "+x"(v))
-#elif defined(__aarch64__)
-#define CT_VEC_PIN(v) __asm__("" : "+w"(v))
-#else
-#define CT_VEC_PIN(v) ((void)0)
 #endif
 
 #endif

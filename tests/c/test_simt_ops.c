@@ -3,7 +3,8 @@
 #include "emit_kernels.h"
 
 #include "runtime/simt.h"
-#include "runtime/simt_scalar.h"
+
+#include <math.h>
 
 #include "tap.h"
 
@@ -470,33 +471,6 @@ static bool takes(CtOp op, CtDtype t) {
   }
 }
 
-/* Where there is no fused multiply-add in hardware it is made of double arithmetic. */
-static void test_soft_fma(void) {
-  uint64_t seed = 1;
-  int wrong = 0;
-  for (int i = 0; i < 1000000; i++) {
-    union {
-      uint32_t bits;
-      float f;
-    } v[3];
-    for (int j = 0; j < 3; j++) {
-      seed = seed * 6364136223846793005u + 1442695040888963407u;
-      v[j].bits = (uint32_t)(seed >> 32);
-      if (i % 2 == 0 && j == 2) { /* about as large as the product, of any sign */
-        v[2].f =
-            ldexpf(v[0].f * v[1].f, (int)(v[2].bits % 50) - 25) * (v[2].bits & 64 ? -1.f : 1.f);
-      }
-    }
-    Val got = {.f32 = FMA_f32(v[0].f, v[1].f, v[2].f)},
-        want = {.f32 = fmaf(v[0].f, v[1].f, v[2].f)};
-    if (!same(CT_f32, got, want) && wrong++ == 0) {
-      tap_diag("fma(%a, %a, %a): got %a, want %a", (double)v[0].f, (double)v[1].f, (double)v[2].f,
-               (double)got.f32, (double)want.f32);
-    }
-  }
-  IS_INT(wrong, 0, "FMA_f32 is fmaf on random bits");
-}
-
 int main(void) {
   static const char *const isas[] = {"base", "avx2", "avx512"};
   CtSimtEngine *engines[3];
@@ -506,7 +480,6 @@ int main(void) {
     n += ct_simt_open(ct_alloc_std, 1 + (int)i % 2, isas[i], &engines[n], &err) == CT_OK;
   }
   OK(n >= 1, "%d instruction sets to test", n);
-  test_soft_fma();
   for (int op = CT_OP_ADD; op < CT_OP_CAST; op++) {
     for (int t = CT_f64; t <= CT_bool; t++) {
       if (takes((CtOp)op, (CtDtype)t)) {
