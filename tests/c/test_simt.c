@@ -742,53 +742,58 @@ static void test_matmul(const char *isa, bool row_major) {
   done(&r);
 }
 
-/* An unrolled sum of products is one instruction; it checks every element that it reads. */
-static void test_sum_of_products(void) {
-  for (int n = 4; n <= 5; n++) { /* 5 steps of 8 leave the 39 elements of s */
-    Run r;
-    Kit *k = &r.k;
-    float data[32];
-    int64_t size = 32;
-    kit_begin(k, "sum", 0, 32, 1);
-    at(k, 2);
-    CtView x = tensor(k, "x", CT_f32, "(?)", "(1)");
-    CtView s = ct_ir_shared(&k->ir, "s", CT_f32, lay(k, "39:1"));
-    CtVal c = ct_ir_cast(&k->ir, tid(k, 0), CT_f32);
-    ct_ir_store(&k->ir, s.buf, tid(k, 0), c);
-    at(k, 3);
-    CtVal seven = num(k, 7), own = op2(k, CT_OP_FLOORMOD, tid(k, 0), num(k, 8));
-    for (int i = 0; i < n; i++) {
-      CtVal u = ct_ir_load(&k->ir, s.buf, add(k, own, num(k, 8 * i)));
-      CtVal v = ct_ir_load(&k->ir, s.buf, op2(k, CT_OP_SUB, seven, num(k, i)));
-      c = ct_ir_fma(&k->ir, u, v, c);
-    }
-    store_at(k, x, at1(k, tid(k, 0)), c);
-    lower(&r);
-    give(&r, 0, data, size, &size);
-    CtText text;
-    ct_text_init(&text, ct_alloc_std);
-    ct_simt_print(r.prog, &text);
-    CtStatus status = run(&r, 1);
-    if (n == 4) {
-      bool ok = status == CT_OK;
-      for (int t = 0; t < 32; t++) {
-        float want = (float)t;
-        for (int i = 0; i < n; i++) {
-          want = fmaf((float)(t % 8 + 8 * i), (float)(7 - i), want);
-        }
-        ok = ok && data[t] == want;
-      }
-      OK(ok, "a sum of products");
-    } else {
-      IS_INT(status, CT_EINVAL, "a sum of products that leaves its tensor");
-      IS_STR(message(&r.err),
-             "sum.lua:3: out of bounds: read of s at (39), extent (39), by thread (7,0,0) of block "
-             "(0,0,0)",
-             "is an error as any read is");
-    }
-    ct_text_clear(&text);
-    done(&r);
+/* x[t] = t + the sum of s[t % 8 + 8 * i] * s[t / 8 + 7 - i] for i < n, by the threads t < threads. */
+static void build_sum(Kit *k, int n, int threads) {
+  kit_begin(k, "sum", 0, 32, 1);
+  at(k, 2);
+  CtView x = tensor(k, "x", CT_f32, "(?)", "(1)");
+  CtView s = ct_ir_shared(&k->ir, "s", CT_f32, lay(k, "39:1"));
+  CtVal t = tid(k, 0), c = ct_ir_cast(&k->ir, t, CT_f32);
+  CtVal row = op2(k, CT_OP_FLOORMOD, t, num(k, 8)), col = op2(k, CT_OP_FLOORDIV, t, num(k, 8));
+  ct_ir_store(&k->ir, s.buf, t, c);
+  ct_ir_store(&k->ir, s.buf, add(k, row, num(k, 31)),
+              add(k, f32(k, 31), ct_ir_cast(&k->ir, row, CT_f32)));
+  barrier(k);
+  CtVal some = ct_ir_if(&k->ir, lt(k, t, num(k, threads)));
+  at(k, 3);
+  for (int i = 0; i < n; i++) {
+    CtVal u = ct_ir_load(&k->ir, s.buf, add(k, row, num(k, 8 * i)));
+    CtVal v = ct_ir_load(&k->ir, s.buf, add(k, col, num(k, 7 - i)));
+    c = ct_ir_fma(&k->ir, u, v, c);
   }
+  store_at(k, x, at1(k, t), c);
+  ct_ir_end(&k->ir, some);
+}
+
+/* An unrolled sum of products is one instruction; it checks every element that a thread reads. */
+static void test_sum_of_products(int n, int threads, const char *error) {
+  Run r;
+  float data[32] = {0};
+  int64_t size = 32;
+  build_sum(&r.k, n, threads);
+  lower(&r);
+  give(&r, 0, data, size, &size);
+  CtText text;
+  ct_text_init(&text, ct_alloc_std);
+  ct_simt_print(r.prog, &text);
+  HAS_STR(ct_text_str(&text), "DOT_f32", "a sum of products is one instruction");
+  ct_text_clear(&text);
+  CtStatus status = run(&r, 1);
+  if (error != NULL) {
+    IS_INT(status, CT_EINVAL, "one that leaves its tensor is an error");
+    IS_STR(message(&r.err), error, "as for any other read");
+  } else {
+    int wrong = status != CT_OK;
+    for (int t = 0; t < 32; t++) {
+      float want = t < threads ? (float)t : 0;
+      for (int i = 0; i < n && t < threads; i++) {
+        want = fmaf((float)(t % 8 + 8 * i), (float)(t / 8 + 7 - i), want);
+      }
+      wrong += data[t] != want;
+    }
+    IS_INT(wrong, 0, "%d products for %d threads", n, threads);
+  }
+  done(&r);
 }
 
 int main(void) {
@@ -814,6 +819,15 @@ int main(void) {
     test_matmul(isas[i], false);
     test_matmul(isas[i], true);
   }
-  test_sum_of_products();
+  test_sum_of_products(4, 32, NULL);
+  test_sum_of_products(4, 5, NULL);
+  test_sum_of_products(5, 7, NULL); /* the others would leave s */
+  test_sum_of_products(5, 32,
+                       "sum.lua:3: out of bounds: read of s at 39, extent 39, by thread (7,0,0) of "
+                       "block (0,0,0)");
+  test_sum_of_products(9, 1,
+                       "sum.lua:3: out of bounds: read of s at 40, extent 39, by thread (0,0,0) of "
+                       "block (0,0,0)");
+  test_sum_of_products(5, 1, NULL);
   return done_testing();
 }
