@@ -7,7 +7,9 @@
        is larger, S / s must divide it, and the rest steps by 1 in the next mode.
    That is the whole function of a mode n:s only if s divides S or all n steps stay within the mode,
    and of several modes together only if their steps in one mode of A stay below S together. Both
-   are checked; what run-time values leave open is an error too. */
+   are checked; what run-time values leave open is an error too. A(-x) is -A(x), so that steps up and
+   steps down may meet within one mode of A only: where they carry from one to the next, the digits
+   of their sum are not the sums of their digits. */
 #include "layout_flat.h"
 
 #include <string.h>
@@ -17,6 +19,7 @@ typedef struct Reach {
   int64_t sum;
   int64_t top_stride, below; /* the largest step; the sum without it */
   bool top_fits;             /* n * s <= S is known of the largest */
+  bool up, down;             /* some modes of B step up here, some down */
 } Reach;
 
 typedef struct Compose {
@@ -74,6 +77,14 @@ static CtStatus fail_carry(const Compose *c, int mode) {
                  ct_show_int(c->cx, c->flat.mode[mode].shape), show_flat(c));
 }
 
+static CtStatus fail_signs(const Compose *c, int down) {
+  return ct_fail(c->err, CT_EINVAL,
+                 "%s: %s steps down in mode %d (extent %s) and up in another one of %s; steps of "
+                 "both signs must stay in one mode",
+                 c->op, ct_show_layout(c->cx, c->b), down,
+                 ct_show_int(c->cx, c->flat.mode[down].shape), show_flat(c));
+}
+
 /* --- one mode of B ----------------------------------------------------------------------------- */
 
 static int64_t add_saturated(int64_t a, int64_t b) {
@@ -87,6 +98,13 @@ static int64_t most_steps(const Compose *c, CtInt n, CtInt stride) {
   int64_t s = ct_int_facts(c->cx, stride).hi;
   steps = steps > 0 ? steps - 1 : 0;
   return ct_mul_overflow(steps, s, &reach) ? INT64_MAX : reach;
+}
+
+/* Notes that some of B moves in a mode, in one direction. */
+static void note_direction(Compose *c, int mode, bool negative) {
+  Reach *r = &c->reach[mode];
+  r->up = r->up || !negative;
+  r->down = r->down || negative;
 }
 
 /* Adds n steps of |stride| within a mode to the result and to the mode's reach. */
@@ -125,6 +143,7 @@ static CtStatus step_within(Compose *c, int mode, Steps *s) {
   if (st != CT_OK) {
     return st;
   }
+  note_direction(c, mode, s->negative);
   if (most_steps(c, s->n, s->size) < ct_int_facts(c->cx, extent).lo) { /* all fit */
     st = take_part(c, mode, s->n, stride, s->size, exact == CT_KNOWN_YES);
     s->n = s->size = ct_int(1);
@@ -180,6 +199,9 @@ static CtStatus place_steps(Compose *c, Steps s) {
     CtFlatMode *p = &c->part[c->n_part++];
     CtInt stride;
     p->shape = s.n;
+    if (!ct_is_const(s.n, 1)) {
+      note_direction(c, last, s.negative);
+    }
     st = signed_stride(c, &s, &stride);
     if (st == CT_OK) {
       st = ct_int_op(c->cx, CT_INT_MUL, stride, c->flat.mode[last].stride, &p->stride, c->err);
@@ -272,6 +294,20 @@ static CtStatus check_reach(const Compose *c) {
   return CT_OK;
 }
 
+/* Do steps down and steps up stay in one mode of A where both occur? */
+static CtStatus check_signs(const Compose *c) {
+  int down = -1, n_up = 0, n_down = 0, n_both = 0;
+  for (int i = 0; i < c->flat.n; i++) {
+    const Reach *r = &c->reach[i];
+    down = r->down ? i : down;
+    n_up += r->up;
+    n_down += r->down;
+    n_both += r->up && r->down;
+  }
+  bool meet = n_up > 0 && n_down > 0 && n_up + n_down - n_both > 1;
+  return meet ? fail_signs(c, down) : CT_OK;
+}
+
 static CtStatus begin(Compose *c) {
   ct_flat_init(&c->flat);
   CtStatus st = ct_flat_push_layout(&c->flat, c->cx, c->a, true, c->err);
@@ -298,6 +334,9 @@ void ct_build_compositions(CtBuild *b, const CtCx *cx, CtLayout a, int n, const 
   }
   if (st == CT_OK) {
     st = check_reach(&c);
+  }
+  if (st == CT_OK) {
+    st = check_signs(&c);
   }
   ct_build_fail(b, st);
 }

@@ -247,6 +247,16 @@ static void test_errors(void) {
          "composition: the modes of (12,2):(1,4) together step past mode 0 (extent 12) in "
          "(12,2):(3,4); their sum must stay within it",
          "modes that carry together");
+  IS_STR(compose("(4,2):(1,9)", "6:-1"),
+         "composition: 6 steps of -1 in 6:-1 cross the end of mode "
+         "0 (extent 4) in (4,2):(1,9) unevenly; the steps that fit in the mode must divide their "
+         "number",
+         "steps down that cross a mode unevenly");
+  IS_STR(compose("(4,2):(1,9)", "(2,2):(4,-1)"),
+         "composition: (2,2):(4,-1) steps down in mode 0 (extent 4) and up in another one of "
+         "(4,2):(1,9); steps of both signs must stay in one mode",
+         "steps of both signs that carry");
+  IS_STR(compose("(4,2):(1,9)", "(2,2):(2,-1)"), "(2,2):(2,-1)", "steps of both signs in a mode");
   IS_STR(divide("(4,2):(1,4)", "(2,2,2)"),
          "logical_divide: tiler (2,2,2) has rank 3 but (4,2):(1,4) has rank 2; give one tile size "
          "per mode",
