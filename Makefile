@@ -15,6 +15,8 @@ WERROR = -Werror
 SANITIZE =
 V = 0
 FUZZ_SECONDS = 10
+CHECKS = 1000000
+SEED = 1
 CUDA_HOME = /usr/local/cuda
 
 # Lua 5.4: names under which pkg-config may know it, and the interpreter that runs our scripts.
@@ -107,6 +109,7 @@ STDLIB := $(wildcard stdlib/*.lua)
 TEST_SRC := $(wildcard tests/c/test_*.c)
 DEVICE_SRC := $(wildcard tests/device/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+LAWS_SRC := $(wildcard tests/laws/*.c)
 EMBED_SRC := $(wildcard examples/embed/*.c)
 
 VARIANT_OBJ := $(foreach isa,$(ISAS),$(VARIANT_SRC:%.c=$(BUILD)/%.$(isa).o))
@@ -114,12 +117,14 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(VARIANT_OBJ) $(BUILD)/gen/stdlib.o
 PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 DEVICE_BIN := $(DEVICE_SRC:%.c=$(BUILD)/%)
+LAWS_OBJ := $(LAWS_SRC:%.c=$(BUILD)/%.o)
+LAWS_BIN := $(BUILD)/tests/laws/laws
 # What fuzz targets reach: readers of texts and files, which need no engine and no Lua state.
 FUZZ_OBJ := $(filter-out $(VARIANT_OBJ) $(BUILD)/runtime/simt% $(BUILD)/runtime/emit%,\
 	$(filter $(BUILD)/runtime/% $(BUILD)/interp/lua_% $(BUILD)/interp/rewrite%,$(LIB_OBJ)))
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 EMBED_BIN := $(EMBED_SRC:%.c=$(BUILD)/%)
-ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) \
+ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) \
 	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(EMBED_BIN))
 
 PROGRAM = $(BUILD)/cuttle
@@ -129,7 +134,7 @@ MODULE = $(BUILD)/cuttle.so
 
 # {====== Building ======
 
-.PHONY: all lib module help demo bench test run-tests gpu-test asan fuzz fuzz-programs golden docs \
+.PHONY: all lib module help demo bench test run-tests gpu-test asan laws fuzz fuzz-programs golden docs \
 	lint lint-format lint-lua lint-includes \
 	format install install-module clean FORCE
 .SECONDARY:
@@ -195,6 +200,10 @@ $(TEST_BIN) $(DEVICE_BIN) $(EMBED_BIN): %: %.o $(STATIC_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $< $(STATIC_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
 
+$(LAWS_BIN): $(LAWS_OBJ) $(STATIC_LIB)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $^ $(TEST_LUA) $(SYSTEM_LIBS) -o $@
+
 -include $(ALL_OBJ:.o=.d)
 
 # {====== Trying it ======
@@ -205,6 +214,7 @@ help:
 	@echo 'test       install what the tests need, build and run them all'
 	@echo 'asan       the same tests with AddressSanitizer and UBSan'
 	@echo 'gpu-test   the tests and examples that need a CUDA device'
+	@echo 'laws       the layout algebra against its laws, until CHECKS=$(CHECKS) random cases have held'
 	@echo 'fuzz       each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
 	@echo 'bench      cuttle bench: the product against its peers'
 	@echo 'golden     write the expected outputs of tests/golden anew; review the diff'
@@ -275,8 +285,8 @@ test:
 	@scripts/deps.sh test
 	@$(MAKE) run-tests
 
-run-tests: all $(TEST_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(TAP_SCRIPTS) $(TEST_FUZZ)
-	@$(PROVE) $(TAP_SCRIPTS) $(TEST_BIN) $(DEVICE_BIN)
+run-tests: all $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(TAP_SCRIPTS) $(TEST_FUZZ)
+	@$(PROVE) $(TAP_SCRIPTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN)
 
 gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)
 	@$(PROVE) --jobs 1 $(GPU_SCRIPTS) $(DEVICE_BIN)
@@ -284,6 +294,10 @@ gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)
 asan:
 	@$(MAKE) BUILD=$(BUILD)/asan CFLAGS='-O1 -g -fno-omit-frame-pointer' \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' run-tests
+
+# For as long as it is told to: make laws CHECKS=10000000 SEED=7 LAW=composition.
+laws: $(LAWS_BIN)
+	@$(LAWS_BIN) $(CHECKS) $(SEED) '$(LAW)'
 
 # The fuzz targets need clang's libFuzzer; without it their tests are skipped.
 fuzz-programs:

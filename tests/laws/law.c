@@ -105,5 +105,5 @@ void make_one(Rng *r, CtArena *a, Case *c) { c->a = random_layout(r, a, 256); }
 
 void make_two(Rng *r, CtArena *a, Case *c) {
   c->a = random_layout(r, a, 200);
-  c->b = rng_chance(r, 70) ? random_fitting(r, a, c->a) : random_layout(r, a, 40);
+  c->b = rng_chance(r, 60) ? random_fitting(r, a, c->a) : random_layout(r, a, 40);
 }

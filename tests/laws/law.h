@@ -37,7 +37,7 @@ typedef struct Law {
 } Law;
 
 /* One table for each file of laws, ended by an empty row. */
-extern const Law laws_of_one[], laws_of_two[], laws_of_tiles[], laws_of_coords[];
+extern const Law laws_of_one[], laws_of_two[], laws_of_tiles[], laws_of_parts[], laws_of_coords[];
 
 Verdict broken(Run *run, const char *fmt, ...) CT_PRINTF(2, 3);
 /* An error's verdict: its message must be one line, and what it says about the input true. */

@@ -11,7 +11,8 @@
 #include "shrink.h"
 #include "tests/c/tap.h"
 
-static const Law *const groups[] = {laws_of_one, laws_of_two, laws_of_tiles, laws_of_coords};
+static const Law *const groups[] = {laws_of_one, laws_of_two, laws_of_tiles, laws_of_parts,
+                                    laws_of_coords};
 
 /* Fewer cases than this in a hundred that hold: the law is not put to the test. */
 enum { LEAST_SHARE = 5 };
@@ -141,7 +142,7 @@ static int count_chosen(const char *name) {
 }
 
 int main(int argc, char **argv) {
-  int64_t checks = argc > 1 ? strtoll(argv[1], NULL, 10) : 100000, held = 0;
+  int64_t checks = argc > 1 ? strtoll(argv[1], NULL, 10) : 500000, held = 0;
   uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
   const char *name = argc > 3 ? argv[3] : "";
   int n = count_chosen(name);

@@ -153,13 +153,13 @@ static void change_some(Strides *s, int percent, int64_t factor) {
 static void choose_strides(Strides *s) {
   int kind = (int)rng_below(s->r, 100);
   order_modes(s, (int)rng_below(s->r, 3));
-  if (kind < 45) {
+  if (kind < 36) {
     stack_modes(s, 0, false);
-  } else if (kind < 62) {
+  } else if (kind < 51) {
     stack_modes(s, 40, false);
-  } else if (kind < 72) {
+  } else if (kind < 63) {
     stack_modes(s, 40, true);
-  } else if (kind < 86) {
+  } else if (kind < 85) {
     small_strides(s, 4 + rng_below(s->r, 20));
   } else if (kind < 97) {
     stack_modes(s, 20, false);
