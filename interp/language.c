@@ -286,6 +286,7 @@ void state_open_libs(lua_State *L) {
     luaL_openlibs(L);
   }
   src_wrap_loaders(L);
+  state_wrap_coroutines(L);
   lua_register(L, "print", print);
   state_push_language(L); /* stack: language */
   if (sandbox) {

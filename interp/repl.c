@@ -19,6 +19,7 @@
 
 static CuttleState *volatile stopped;   /* what the signal handler stops; NULL at the prompt */
 static volatile sig_atomic_t n_signals; /* since the call or the reading of a line began */
+static bool in_repl;                    /* errors are short */
 static bool in_session;                 /* with a terminal: Ctrl-C does not end the program soon */
 
 /* The first one stops the script. Where that takes long, as in a function of C that does not look at
@@ -57,10 +58,10 @@ int repl_call(CuttleState *s, int n_args, int n_results) {
 
 /* {====== Errors ====== */
 
-/* Of a module that is nowhere `require` lists all the places; in a session the first line will do. */
+/* Of a module that is nowhere `require` lists all the places; in the loop the first line will do. */
 static size_t shown_length(const char *msg) {
   const char *list = strstr(msg, " not found:\n\tno field package.preload");
-  return in_session && list != NULL ? (size_t)(list - msg) + strlen(" not found") : strlen(msg);
+  return in_repl && list != NULL ? (size_t)(list - msg) + strlen(" not found") : strlen(msg);
 }
 
 void repl_report(lua_State *L) {
@@ -205,6 +206,7 @@ int repl_run(CuttleState *s) {
                        .interrupt = &n_signals,
                        .complete = complete,
                        .complete_ud = r};
+  in_repl = true;
   in_session = r->editor.is_terminal;
   if (in_session) {
     set_handler(on_signal);
@@ -216,7 +218,7 @@ int repl_run(CuttleState *s) {
     putchar('\n');
     set_handler(SIG_DFL);
   }
-  in_session = false;
+  in_repl = in_session = false;
   edit_close(&r->editor);
   int n = r->n_failures;
   free(r);

@@ -101,6 +101,9 @@ static char **complete(const char *word, int start, int end) {
   (void)end;
   Editor *e = current;
   *e->is_complete = 1; /* no names of files when there is no candidate */
+  if (e->append != NULL) {
+    *e->append = '\0'; /* readline sets it to a space each time */
+  }
   const char *line = *e->line_buffer;
   size_t cursor = (size_t)*e->point;
   if (e->is_more && strspn(line, " \t") >= cursor) {
@@ -160,7 +163,7 @@ static void set_completion(Editor *e, void *lib) {
       e->complete != NULL) {
     *attempt = complete;
     set_text(lib, "rl_basic_word_break_characters", break_characters);
-    set_int(lib, "rl_completion_append_character", '\0');
+    e->append = dlsym(lib, "rl_completion_append_character");
   }
 }
 

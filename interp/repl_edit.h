@@ -31,6 +31,7 @@ typedef struct Editor {
   char **line_buffer;          /* its variables rl_line_buffer, */
   int *point;                  /* rl_point, */
   int *is_complete;            /* rl_attempted_completion_over */
+  int *append;                 /* rl_completion_append_character */
   bool takes_wide;             /* libedit: a character read is a code point, not a byte */
 
   char history_path[1024]; /* "" when there is none */

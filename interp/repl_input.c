@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bind.h"
-#include "state.h"
+#include "source.h"
 
 typedef struct Input {
   lua_State *L;
@@ -20,24 +20,27 @@ typedef struct Input {
 static int load_text(const Input *in, const char *text, size_t len) {
   char name[32];
   snprintf(name, sizeof name, "=stdin:%d", in->number);
-  return state_load(in->L, text, len, name);
+  return src_load(in->L, text, len, name, "t");
 }
 
-/* As an expression: pushes the function, or nothing. */
-static bool load_expression(const Input *in) {
+/* As an expression: pushes the function or the message. */
+static int load_expression(const Input *in) {
   size_t len;
   lua_State *L = in->L;
   lua_pushliteral(L, "return ");
   lua_pushvalue(L, in->text);
   lua_concat(L, 2);
   const char *text = lua_tolstring(L, -1, &len);
-  bool ok = load_text(in, text, len) == LUA_OK; /* stack: text, function or message */
-  if (ok) {
-    lua_remove(L, -2);
-  } else {
-    lua_pop(L, 2);
-  }
-  return ok;
+  int status = load_text(in, text, len); /* stack: text, function or message */
+  lua_remove(L, -2);
+  return status;
+}
+
+/* As statements: the same. */
+static int load_statements(const Input *in) {
+  size_t len;
+  const char *text = lua_tolstring(in->L, in->text, &len);
+  return load_text(in, text, len);
 }
 
 /* {====== Layouts ====== */
@@ -81,17 +84,47 @@ static void explain_layout(const Input *in) {
   }
 }
 
-/* {====== Statements ====== */
+/* {====== Several lines ====== */
 
 /* The message at the top says that the text ended too early. */
-static bool is_incomplete(lua_State *L, int status) {
+static bool is_incomplete(lua_State *L) {
   static const char mark[] = "<eof>";
   size_t len, n = sizeof mark - 1;
-  if (status != LUA_ERRSYNTAX) {
-    return false;
-  }
   const char *msg = lua_tolstring(L, -1, &len);
   return len >= n && strcmp(msg + len - n, mark) == 0;
+}
+
+/* The message at the top is that of a text whose first token cannot begin a statement: `1 + )`. */
+static bool blames_first_token(const Input *in) {
+  const char *text = lua_tostring(in->L, in->text);
+  const char *near = strstr(lua_tostring(in->L, -1), " near '");
+  if (near == NULL) {
+    return false;
+  }
+  near += sizeof " near '" - 1;
+  return strncmp(text + strspn(text, " \t\n"), near, strlen(near) - 1) == 0;
+}
+
+/* Pushes the function, or the message that fits; *more: another line may help. */
+static int load_once(const Input *in, bool *more) {
+  lua_State *L = in->L;
+  *more = false;
+  if (load_expression(in) == LUA_OK) {
+    return LUA_OK;
+  }
+  if (load_layout(in)) { /* stack: message of the expression, function */
+    lua_remove(L, -2);
+    return LUA_OK;
+  }
+  *more = is_incomplete(L);
+  int status = load_statements(in);
+  if (status == LUA_OK || is_incomplete(L) || !blames_first_token(in)) {
+    *more = status == LUA_ERRSYNTAX && (*more || is_incomplete(L));
+    lua_remove(L, -2);
+  } else {
+    lua_pop(L, 1);
+  }
+  return status;
 }
 
 /* Appends the next line to the text. */
@@ -108,17 +141,16 @@ static EditStatus add_line(const Input *in) {
 }
 
 /* Pushes the function or the message. */
-static int load_statements(const Input *in) {
+static int load_lines(const Input *in) {
   for (;;) {
-    size_t len;
-    const char *text = lua_tolstring(in->L, in->text, &len);
-    int status = load_text(in, text, len);
-    if (!is_incomplete(in->L, status)) {
+    bool more;
+    int status = load_once(in, &more);
+    if (!more) {
       return status;
     }
-    EditStatus more = add_line(in);
-    if (more != EDIT_LINE) {
-      return more == EDIT_END ? status : INPUT_CANCELLED;
+    EditStatus next = add_line(in);
+    if (next != EDIT_LINE) {
+      return next == EDIT_END ? status : INPUT_CANCELLED;
     }
     lua_pop(in->L, 1);
   }
@@ -126,10 +158,7 @@ static int load_statements(const Input *in) {
 
 int input_load(lua_State *L, Editor *editor, int number) {
   Input in = {L, editor, number, lua_gettop(L)};
-  int status = LUA_OK;
-  if (!load_expression(&in) && !load_layout(&in)) {
-    status = load_statements(&in);
-  }
+  int status = load_lines(&in);
   if (status != LUA_OK) {
     explain_layout(&in);
   }

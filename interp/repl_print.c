@@ -3,6 +3,7 @@
 #include "repl_print.h"
 
 #include <lauxlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -52,13 +53,34 @@ static bool is_drawable(lua_State *L, int idx) {
   return ct_size(&cx, l, &n, NULL) == CT_OK && n.v <= MAX_DRAWN_CELLS;
 }
 
-static void draw(lua_State *L, int idx) {
+/* Calls the language's `show`, if there is one, with the layout at idx; with_text: for its text, which
+   is then at the top. */
+static bool call_show(lua_State *L, int idx, bool with_text) {
   state_push_language(L);
   lua_pushliteral(L, "show");
-  if (lua_rawget(L, -2) == LUA_TFUNCTION) {
-    lua_pushvalue(L, idx);
-    lua_call(L, 1, 0);
+  if (lua_rawget(L, -2) != LUA_TFUNCTION) {
+    return false;
   }
+  lua_pushvalue(L, idx);
+  lua_createtable(L, 0, 1);
+  lua_pushboolean(L, with_text);
+  lua_setfield(L, -2, "text");
+  lua_call(L, 2, 1);
+  return true;
+}
+
+/* Whether the first line of the picture at the top has the text at idx, which ends with a newline:
+   then the picture says it all. */
+static bool has_title(lua_State *L, int idx) {
+  const char *title = lua_tostring(L, idx), *picture = lua_tostring(L, -1);
+  size_t len = strcspn(title, "\n");
+  size_t line = picture == NULL ? 0 : strcspn(picture, "\n");
+  for (size_t i = 0; i + len <= line; i++) {
+    if (memcmp(picture + i, title, len) == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /* Pushes the texts of the n values from 1 on, with tabs between them and a newline. */
@@ -74,13 +96,17 @@ static void push_line(lua_State *L, int n) {
 }
 
 int print_values(lua_State *L) {
-  size_t len;
   int n = lua_gettop(L);
   push_line(L, n);
-  const char *text = lua_tolstring(L, -1, &len);
-  state_print(state_of(L), text, len);
-  if (n == 1 && isatty(STDOUT_FILENO) == 1 && is_drawable(L, 1)) {
-    draw(L, 1);
+  int text = lua_gettop(L);
+  bool draws = n == 1 && isatty(STDOUT_FILENO) == 1 && is_drawable(L, 1) && call_show(L, 1, true);
+  if (!draws || !has_title(L, text)) {
+    size_t len;
+    const char *s = lua_tolstring(L, text, &len);
+    state_print(state_of(L), s, len);
+  }
+  if (draws) {
+    call_show(L, 1, false);
   }
   return 0;
 }

@@ -81,9 +81,12 @@ static void count_hook(lua_State *L, lua_Debug *ar) {
   }
 }
 
-/* Safe in a signal handler, as far as lua_sethook is. It reaches the main coroutine only. */
+/* Safe in a signal handler, as far as lua_sethook is. A coroutine keeps the hook: it is dead soon. */
 void state_stop(CuttleState *s) {
   s->own_interrupt = 1;
+  for (const StateCoroutine *c = s->running; c != NULL; c = c->outer) {
+    lua_sethook(c->L, stop_hook, LUA_MASKCOUNT, 1);
+  }
   lua_sethook(s->L, stop_hook, LUA_MASKCOUNT, 1);
 }
 

@@ -20,6 +20,12 @@ typedef enum StateMode {
   STATE_EMIT /* besides, print the CUDA C of each specialisation that is launched */
 } StateMode;
 
+/* A coroutine that runs; state_coroutine.c. */
+typedef struct StateCoroutine {
+  lua_State *L;
+  struct StateCoroutine *outer; /* that resumed it; NULL: the main thread */
+} StateCoroutine;
+
 typedef struct CuttleState {
   lua_State *L; /* the main thread */
   CtAlloc alloc;
@@ -35,6 +41,7 @@ typedef struct CuttleState {
 
   const volatile sig_atomic_t *interrupt; /* not 0: stop; never NULL */
   volatile sig_atomic_t own_interrupt;    /* what `interrupt` points to */
+  StateCoroutine *volatile running;       /* innermost coroutine; NULL in the main thread */
   uint64_t n_instructions;                /* of this call so far, counted when there is a limit */
   int n_calls;                            /* of state_call in progress */
 
@@ -95,6 +102,9 @@ void state_log(CuttleState *s, const char *line);
 
 /* The value of an environment variable; NULL where the state does not look at them. */
 const char *state_env(const CuttleState *s, const char *name);
+
+/* Makes coroutine.resume and wrap note what runs; with Lua's libraries open [-0, +0, m]. */
+void state_wrap_coroutines(lua_State *L);
 
 /* Stops the running script by a hook; with the flag set, engines stop too. For signal handlers. */
 void state_stop(CuttleState *s);

@@ -3,8 +3,9 @@
 local M = {}
 
 local MAX_DEPTH <const> = 5    -- levels of tables that are opened
-local MAX_ITEMS <const> = 100  -- of one table
-local MAX_VALUES <const> = 2000 -- in all
+local MAX_ITEMS <const> = 256  -- of one table without a key,
+local MAX_KEYS <const> = 32    -- and with one
+local MAX_VALUES <const> = 1024 -- in all
 local MAX_TEXT <const> = 200   -- bytes of a string in a table
 
 local concat, format = table.concat, string.format
@@ -77,7 +78,7 @@ local function item_texts(state, t, width, depth)
     items[i] = render(state, t[i], width, depth)
   end
   local n_plain, keys = #items, other_keys(t, n)
-  for i = 1, math.min(#keys, MAX_ITEMS - n_plain) do
+  for i = 1, math.min(#keys, MAX_KEYS) do
     local key = key_text(keys[i])
     items[#items + 1] = key .. " = " .. render(state, rawget(t, keys[i]), width - #key - 3, depth)
   end
