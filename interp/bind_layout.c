@@ -44,11 +44,20 @@ static int literal(lua_State *L) {
   return 1;
 }
 
+/* The one argument; extents listed side by side would lose all but the first. */
+static CtTuple to_only_shape(lua_State *L, const CtCx *cx, const char *op) {
+  CtTuple shape = bind_to_shape(L, 1, cx, op);
+  if (lua_gettop(L) > 1) {
+    diag_error(L, "%s: %d arguments; one shape was expected: %s{4, 8}", op, lua_gettop(L), op);
+  }
+  return shape;
+}
+
 static int row_major(lua_State *L) {
   CtErr err;
   CtLayout l;
   CtCx cx = bind_enter(L);
-  CtTuple shape = bind_to_shape(L, 1, &cx, "row_major");
+  CtTuple shape = to_only_shape(L, &cx, "row_major");
   return push_layout(L, ct_layout_row_major(&cx, shape, &l, &err), &l, &err);
 }
 
@@ -56,7 +65,7 @@ static int col_major(lua_State *L) {
   CtErr err;
   CtLayout l;
   CtCx cx = bind_enter(L);
-  CtTuple shape = bind_to_shape(L, 1, &cx, "col_major");
+  CtTuple shape = to_only_shape(L, &cx, "col_major");
   return push_layout(L, ct_layout_make(&cx, shape, NULL, &l, &err), &l, &err);
 }
 

@@ -15,7 +15,8 @@
 
 local TIME_LIMIT_S <const> = 120
 local ENVIRONMENT <const> = "CUTTLE_DEVICE=cpu LC_ALL=C.UTF-8 COLUMNS="
-local END_OF_INPUT <const> = "\1end of input"
+local END_OF_INPUT <const> = "\1end of input "
+local NOT_COMPLETE <const> = "(the input is not complete, or the session ended here)"
 
 local options = { cuttle = "./build/cuttle", update = false }
 local n_run, n_failed = 0, 0
@@ -176,23 +177,26 @@ end
 local function run_session(page, inputs)
   local text, path = {}, page.folder .. "/inputs"
   for i, input in ipairs(inputs) do
-    text[i] = ("%s\nprint(%q)\n"):format(input.text, END_OF_INPUT)
+    text[i] = ("%s\nprint(%q)\n"):format(input.text, END_OF_INPUT .. i)
     input.got = {}
   end
   write_file(path, table.concat(text))
   local at = 1
   for _, line in ipairs(run_cuttle(page.folder, "< inputs")) do
-    if line == END_OF_INPUT then
-      at = at + 1
+    local ended = tonumber(line:match("^" .. END_OF_INPUT .. "(%d+)$"))
+    if ended and ended > at then -- those before swallowed their marks
+      table.insert(inputs[at].got, 1, NOT_COMPLETE)
+    end
+    if ended then
+      at = ended + 1
     else
-      local input = inputs[at] or inputs[#inputs]
-      table.insert(input.got, (line:gsub("stdin:(%d+)", function(number)
+      table.insert((inputs[at] or inputs[#inputs]).got, (line:gsub("stdin:(%d+)", function(number)
         return "stdin:" .. (number + 1) // 2
       end)))
     end
   end
   if at <= #inputs then
-    table.insert(inputs[at].got, 1, "(the session ended here, or the input is not complete)")
+    table.insert(inputs[at].got, 1, NOT_COMPLETE)
   end
 end
 

@@ -86,12 +86,19 @@ print(out)
 
 -- An input that is not complete, and a program that prints though the page shows no output.
 out = run("```\n> for i = 1, 2 do\n```\n```lua\nprint(1)\n```\n")
-print(out:match("the session ended here"), (out:gsub(".-(not ok 2)", "%1")))
--- expect: the session ended here	not ok 2 - PAGE:5
+print(out:match("the input is not complete"), (out:gsub(".-(not ok 2)", "%1")))
+-- expect: the input is not complete	not ok 2 - PAGE:5
 -- expect: #   PAGE:7
 -- expect: #        got: 1
 -- expect: #   expected: (nothing)
 -- expect: 1..2
+
+-- What comes after an incomplete input is still told apart.
+out = run("```\n> (\n> 1 + 1\n> 2 + 2\n4\n```\n")
+print(out:match("PAGE:3\n.-\n"), out:match("PAGE:5"))
+-- expect: PAGE:3
+-- expect: #        got: (the input is not complete, or the session ended here)
+-- expect: 	nil
 
 -- Outputs are written anew, and nothing else.
 local wrong = page:gsub("\n3\n", "\n4\nx\n"):gsub("a       b\n", ""):gsub("\n1\n2\n", "\n")
