@@ -15,6 +15,8 @@
 #include "mode_name.h" /* names of modes */
 #include "inttuple.h"  /* nested integer tuples, static or of a run time */
 #include "layout.h"    /* layouts and their algebra */
+#include "swizzle.h"   /* swizzles of indices */
+#include "composed.h"  /* layouts under a swizzle */
 #include "ir.h"        /* kernels as typed, structured programs */
 #include "emit_cuda.h" /* an IR as CUDA C */
 #include "simt.h"      /* the CPU engine */

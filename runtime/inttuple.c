@@ -10,9 +10,10 @@
 
 /* --- integers -------------------------------------------------------------------------------- */
 
-static const char *const op_text[] = {"+", "-", "*", "/", "%", "ceil-divided by", "min", "max"};
+static const char *const op_text[] = {"+",   "-",   "*",  "/", "%", "ceil-divided by",
+                                      "min", "max", "xor"};
 _Static_assert(CT_STATIC == 0, "ct_int_op tests for all static with one comparison");
-_Static_assert(CT_ARRAY_LEN(op_text) == CT_INT_MAX + 1, "one text for each CtIntOp");
+_Static_assert(CT_ARRAY_LEN(op_text) == CT_INT_XOR + 1, "one text for each CtIntOp");
 
 static bool same_basis(CtInt a, CtInt b) {
   return a.basis_depth == b.basis_depth && memcmp(a.basis, b.basis, a.basis_depth) == 0;
@@ -78,6 +79,7 @@ static CtStatus fold(CtIntOp op, int64_t a, int64_t b, int64_t *r) {
       break;
     case CT_INT_MIN: *r = ct_min(a, b); break;
     case CT_INT_MAX: *r = ct_max(a, b); break;
+    case CT_INT_XOR: *r = (int64_t)((uint64_t)a ^ (uint64_t)b); break;
   }
   return bad ? CT_EOVERFLOW : CT_OK;
 }
@@ -118,6 +120,7 @@ static bool simplify_quotient(const CtCx *cx, CtIntOp op, CtInt x, CtInt y, CtIn
 static bool simplify(const CtCx *cx, CtIntOp op, CtInt x, CtInt y, CtInt *out) {
   switch (op) {
     case CT_INT_ADD:
+    case CT_INT_XOR:
       *out = ct_is_const(x, 0) ? y : x;
       return ct_is_const(x, 0) || ct_is_const(y, 0);
     case CT_INT_SUB:
@@ -170,7 +173,8 @@ static CtStatus plain_op(const CtCx *cx, CtIntOp op, CtInt a, CtInt b, CtInt *ou
   if (op == CT_INT_CEILDIV && ct_int_divides(cx, b, a) == CT_KNOWN_YES) {
     op = CT_INT_DIV;
   }
-  bool swap = (op == CT_INT_ADD || op == CT_INT_MUL) && ct_is_static(a); /* numbers go right */
+  bool swap = (op == CT_INT_ADD || op == CT_INT_MUL || op == CT_INT_XOR) &&
+              ct_is_static(a); /* numbers go right */
   return cx->dyn->binary(cx->dyn->ud, op, swap ? b : a, swap ? a : b, out, err);
 }
 

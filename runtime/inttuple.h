@@ -50,7 +50,8 @@ typedef enum CtIntOp {
   CT_INT_MOD,     /* likewise */
   CT_INT_CEILDIV, /* likewise */
   CT_INT_MIN,
-  CT_INT_MAX
+  CT_INT_MAX,
+  CT_INT_XOR /* of the bits; both operands are known to be >= 0 */
 } CtIntOp;
 
 /* What can be told while tracing of a statement about integers. */

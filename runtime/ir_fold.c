@@ -637,7 +637,7 @@ static bool fits_i32(const CtIr *ir, CtInt i) {
 static const CtOp int_ops[] = {
     [CT_INT_ADD] = CT_OP_ADD,      [CT_INT_SUB] = CT_OP_SUB, [CT_INT_MUL] = CT_OP_MUL,
     [CT_INT_MIN] = CT_OP_MIN,      [CT_INT_MAX] = CT_OP_MAX, [CT_INT_DIV] = CT_OP_FLOORDIV,
-    [CT_INT_MOD] = CT_OP_FLOORMOD,
+    [CT_INT_MOD] = CT_OP_FLOORMOD, [CT_INT_XOR] = CT_OP_XOR,
 };
 
 CtVal ct_ir_int_op(CtIr *ir, CtIntOp op, CtInt a, CtInt b) {

@@ -113,8 +113,7 @@ CtStatus ct_build_finish_layout(CtBuild *b, CtLayout *out) {
   return ct_build_finish(b, &out->shape, &out->stride);
 }
 
-/* Moves the text to the arena. */
-static const char *keep_text(const CtCx *cx, CtText *t) {
+const char *ct_keep_text(const CtCx *cx, CtText *t) {
   size_t n = t->len < SHOWN_BYTES ? t->len : SHOWN_BYTES;
   char *s = ct_arena_alloc(cx->arena, n + 4);
   if (s != NULL) {
@@ -129,26 +128,26 @@ const char *ct_show_int(const CtCx *cx, CtInt i) {
   CtText t;
   ct_text_init(&t, cx->arena->alloc);
   ct_int_print(cx, i, &t);
-  return keep_text(cx, &t);
+  return ct_keep_text(cx, &t);
 }
 
 const char *ct_show_tuple(const CtCx *cx, CtTuple tuple) {
   CtText t;
   ct_text_init(&t, cx->arena->alloc);
   ct_tuple_print(cx, tuple, &t);
-  return keep_text(cx, &t);
+  return ct_keep_text(cx, &t);
 }
 
 const char *ct_show_layout(const CtCx *cx, CtLayout l) {
   CtText t;
   ct_text_init(&t, cx->arena->alloc);
   ct_layout_print(cx, l, &t);
-  return keep_text(cx, &t);
+  return ct_keep_text(cx, &t);
 }
 
 const char *ct_show_tiler(const CtCx *cx, CtTiler tiler) {
   CtText t;
   ct_text_init(&t, cx->arena->alloc);
   ct_tiler_print(cx, tiler, &t);
-  return keep_text(cx, &t);
+  return ct_keep_text(cx, &t);
 }

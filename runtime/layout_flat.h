@@ -53,6 +53,9 @@ static inline CtLayout ct_leaf_layout(CtLeafLayout *n, CtInt shape, CtInt stride
   return (CtLayout){&n->shape, &n->stride};
 }
 
+struct CtParse; /* tuple_parse.h */
+CtStatus ct_parse_layout(struct CtParse *p, CtLayout *out) CT_NODISCARD;
+
 /* --- parts of operations that others are made of; op names the operation in errors ------------- */
 
 CtStatus ct_complement_as(const CtCx *cx, const char *op, CtLayout a, CtTuple cotarget,
@@ -64,6 +67,7 @@ CtStatus ct_zipped_divide_as(const CtCx *cx, const char *op, CtLayout a, CtTiler
 
 /* --- texts for messages, in the arena of cx; long ones are cut --------------------------------- */
 
+const char *ct_keep_text(const CtCx *cx, CtText *t); /* moves it to the arena */
 const char *ct_show_int(const CtCx *cx, CtInt i);
 const char *ct_show_tuple(const CtCx *cx, CtTuple t);
 const char *ct_show_layout(const CtCx *cx, CtLayout l);

@@ -21,15 +21,17 @@ static CtStatus parse_layout_rest(CtParse *p, CtTuple shape, CtLayout *out) {
   return ct_layout_make(&cx, shape, stride, out, p->err);
 }
 
+CtStatus ct_parse_layout(CtParse *p, CtLayout *out) {
+  CtTuple shape;
+  CtStatus st = ct_parse_tuple(p, &shape);
+  return st == CT_OK ? parse_layout_rest(p, shape, out) : st;
+}
+
 CtStatus ct_layout_parse(CtArena *a, const char *s, size_t len, CtLayout *out, CtErr *err) {
   CtParse p;
-  CtTuple shape;
   CtLayout l;
   ct_parse_init(&p, a, "layout", s, len, err);
-  CtStatus st = ct_parse_tuple(&p, &shape);
-  if (st == CT_OK) {
-    st = parse_layout_rest(&p, shape, &l);
-  }
+  CtStatus st = ct_parse_layout(&p, &l);
   if (st == CT_OK) {
     st = ct_parse_end(&p);
   }

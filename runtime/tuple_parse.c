@@ -6,6 +6,7 @@
 #include "tuple_parse.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "tuple_build.h"
 
@@ -68,7 +69,17 @@ static bool is_digit(const CtParse *p) {
   return p->at < p->len && p->s[p->at] >= '0' && p->s[p->at] <= '9';
 }
 
-static CtStatus parse_number(CtParse *p, int64_t *out) {
+bool ct_parse_word(CtParse *p, const char *word) {
+  size_t n = strlen(word);
+  ct_parse_peek(p);
+  if (p->len - p->at < n || memcmp(p->s + p->at, word, n) != 0) {
+    return false;
+  }
+  p->at += n;
+  return true;
+}
+
+CtStatus ct_parse_number(CtParse *p, int64_t *out) {
   size_t begin = p->at;
   bool negative = ct_parse_accept(p, '-');
   int64_t v = 0;
@@ -94,7 +105,7 @@ static CtStatus parse_basis(CtParse *p, CtInt *i) {
     if (n == CT_BASIS_MAX) {
       return ct_parse_fail(p, begin, "too many modes in a basis element");
     }
-    CtStatus st = parse_number(p, &modes[n]);
+    CtStatus st = ct_parse_number(p, &modes[n]);
     if (st != CT_OK) {
       return st;
     }
@@ -118,7 +129,7 @@ static CtStatus parse_int(CtParse *p, CtInt *i) {
     return CT_OK;
   }
   *i = ct_int(0);
-  CtStatus st = parse_number(p, &i->v);
+  CtStatus st = ct_parse_number(p, &i->v);
   return st == CT_OK ? parse_basis(p, i) : st;
 }
 

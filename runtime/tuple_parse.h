@@ -21,6 +21,8 @@ bool ct_parse_accept(CtParse *p, char c);     /* steps over c if it is next */
 CtStatus ct_parse_expect(CtParse *p, char c); /* likewise, or fails */
 CtStatus ct_parse_end(CtParse *p);            /* nothing may follow */
 CtStatus ct_parse_tuple(CtParse *p, CtTuple *out) CT_NODISCARD;
+CtStatus ct_parse_number(CtParse *p, int64_t *out) CT_NODISCARD;
+bool ct_parse_word(CtParse *p, const char *word); /* steps over the word if it is next */
 
 /* Fails with `<what>: <msg> at column <at> of '<text>'`. */
 CtStatus ct_parse_fail(CtParse *p, size_t at, const char *msg);

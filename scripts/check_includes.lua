@@ -20,7 +20,8 @@ local modules = {
     -- The algebra knows numbers only: not what they index.
     { name = "inttuple", files = { "inttuple", "inttuple_[%w_]+", "tuple_[%w_]+", "mode_name" },
       uses = { "text" } },
-    { name = "layout", files = { "layout", "layout_[%w_]+", "partition", "swizzle", "walk" },
+    { name = "layout", files = { "layout", "layout_[%w_]+", "partition", "swizzle", "composed",
+      "composed_[%w_]+", "walk" },
       uses = { "inttuple" } },
 
     -- The IR knows no engine; passes know the IR only.

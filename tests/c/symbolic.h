@@ -50,6 +50,7 @@ static inline int64_t sym_apply(CtIntOp op, int64_t a, int64_t b) {
     case CT_INT_CEILDIV: return ct_ceildiv(a, b);
     case CT_INT_MIN: return ct_min(a, b);
     case CT_INT_MAX: return ct_max(a, b);
+    case CT_INT_XOR: return a ^ b;
   }
   return 0;
 }
@@ -83,6 +84,7 @@ static inline CtFacts sym_facts_of_op(CtIntOp op, CtFacts a, CtFacts b) {
     case CT_INT_MOD: f.hi = ct_min(a.hi, b.hi - 1); break;
     case CT_INT_MIN: f.hi = ct_min(a.hi, b.hi); break;
     case CT_INT_MAX: f.lo = ct_max(a.lo, b.lo); break;
+    case CT_INT_XOR: f.hi = ct_add_overflow(a.hi, b.hi, &hi) ? INT64_MAX : hi; break;
   }
   f.div = f.div == 0 ? 1 : f.div;
   return f;
@@ -111,7 +113,7 @@ static inline CtStatus sym_binary(void *ud, CtIntOp op, CtInt a, CtInt b, CtInt 
 static inline CtFacts sym_facts(void *ud, CtInt a) { return sym_facts_of(ud, a); }
 
 static inline void sym_print(void *ud, CtInt a, CtText *out) {
-  static const char *const text[] = {"+", "-", "*", "/", "%", "/^", " min ", " max "};
+  static const char *const text[] = {"+", "-", "*", "/", "%", "/^", " min ", " max ", "^"};
   const Sym *s = ud;
   if (a.kind == CT_STATIC) {
     ct_text_printf(out, "%lld", (long long)a.v);

@@ -1,0 +1,53 @@
+/* swizzle.h: Sw<B,M,S>, an involution on indices that moves banks about: it xors the B bits that
+   begin at bit M with the B bits |S| places above them. S > 0: the lower field changes; S < 0: the
+   higher one, from bit M + |S|, changes by the lower one. B = 0 is the identity. The two fields do
+   not overlap (|S| >= B) and lie within 62 bits, so indices stay >= 0. */
+#ifndef CT_SWIZZLE_H
+#define CT_SWIZZLE_H
+
+#include "inttuple.h"
+
+typedef struct CtSwizzle {
+  int8_t bits, base, shift; /* B, M, S */
+} CtSwizzle;
+
+/* Fails unless B >= 0, M >= 0, |S| >= B and both fields fit. */
+CtStatus ct_swizzle_make(int64_t bits, int64_t base, int64_t shift, CtSwizzle *out,
+                         CtErr *err) CT_NODISCARD;
+
+static inline bool ct_swizzle_equal(CtSwizzle a, CtSwizzle b) {
+  return a.bits == b.bits && a.base == b.base && a.shift == b.shift;
+}
+
+/* The bits that decide (y) and those that change (z): value(x) = x ^ shifted(x & y). */
+uint64_t ct_swizzle_y(CtSwizzle sw);
+uint64_t ct_swizzle_z(CtSwizzle sw);
+
+int64_t ct_swizzle_at(CtSwizzle sw, int64_t x);
+/* Of an integer that may be dynamic; then it must be >= 0. */
+CtStatus ct_swizzle_apply(const CtCx *cx, CtSwizzle sw, CtInt x, CtInt *out,
+                          CtErr *err) CT_NODISCARD;
+
+/* The swizzle whose deciding and changing bits are these masks: two runs of equally many bits. No
+   bits at all give Sw<0,0,0>. */
+CtStatus ct_swizzle_from_masks(int64_t y, int64_t z, CtSwizzle *out, CtErr *err) CT_NODISCARD;
+
+/* a after b, where that is a swizzle again: shifts are equal, or one of the two is the identity. */
+CtStatus ct_swizzle_compose(CtSwizzle a, CtSwizzle b, CtSwizzle *out, CtErr *err) CT_NODISCARD;
+
+/* The same memory in elements n times larger, n times smaller (n a power of 2), or of another number
+   of bits. Bits below a larger element are dropped, as in CuTe. */
+CtStatus ct_swizzle_upcast(CtSwizzle sw, int64_t n, CtSwizzle *out, CtErr *err) CT_NODISCARD;
+CtStatus ct_swizzle_downcast(CtSwizzle sw, int64_t n, CtSwizzle *out, CtErr *err) CT_NODISCARD;
+CtStatus ct_swizzle_recast(CtSwizzle sw, int64_t from_bits, int64_t to_bits, CtSwizzle *out,
+                           CtErr *err) CT_NODISCARD;
+
+/* Text: "Sw<2,0,3>". */
+CtStatus ct_swizzle_parse(CtArena *a, const char *s, size_t len, CtSwizzle *out,
+                          CtErr *err) CT_NODISCARD;
+void ct_swizzle_print(CtSwizzle sw, CtText *out);
+
+struct CtParse; /* tuple_parse.h */
+CtStatus ct_parse_swizzle(struct CtParse *p, CtSwizzle *out) CT_NODISCARD;
+
+#endif
