@@ -16,9 +16,10 @@
 
 #include "diag.h"
 #include "runtime/dtype.h"
-#include "runtime/layout.h"
+#include "runtime/composed.h"
 
 #define LAYOUT_TYPE "layout" /* names of metatables in the registry */
+#define SWIZZLE_TYPE "swizzle"
 #define TUPLE_TYPE "tuple"
 #define DTYPE_TYPE "dtype"
 #define NUMBER_TYPE "number of a given type"
@@ -54,10 +55,18 @@ CtTuple bind_opt_tuple(lua_State *L, int idx, const CtCx *cx, const char *op);
 /* The arguments from `first` on as one coordinate: a single one as it is, more as a tuple. */
 CtTuple bind_to_coord(lua_State *L, int first, const CtCx *cx, const char *op);
 
-/* A layout: a layout, an integer or table (column-major), or text. */
+/* A layout: a layout, an integer or table (column-major), or text. It may be swizzled. */
+CtComposed bind_to_composed(lua_State *L, int idx, const CtCx *cx, const char *op);
+/* Likewise, where a swizzled one has no meaning: raises an error that says so. */
 CtLayout bind_to_layout(lua_State *L, int idx, const CtCx *cx, const char *op);
-/* Whether the value is a layout object; *out is a view of it, good while it is on the stack. */
+/* Whether the value is a layout object; *out is a view of it, good while it is on the stack.
+   bind_test_layout: a plain one. */
+bool bind_test_composed(lua_State *L, int idx, CtComposed *out);
 bool bind_test_layout(lua_State *L, int idx, CtLayout *out);
+
+/* A swizzle: a swizzle object or a text "Sw<2,0,3>". */
+bool bind_is_swizzle(lua_State *L, int idx);
+CtSwizzle bind_to_swizzle(lua_State *L, int idx, const CtCx *cx, const char *op);
 
 /* A tiler: an integer, a table of tilers, a layout, text, or `_`. */
 CtTiler bind_to_tiler(lua_State *L, int idx, const CtCx *cx, const char *op);
@@ -95,13 +104,16 @@ void bind_push_any(lua_State *L);
 void bind_push_int(lua_State *L, CtInt i); /* an integer, run-time value, basis element or `_` */
 void bind_push_tuple(lua_State *L,
                      CtTuple t); /* an integer, or nested tables that print as tuples */
-void bind_push_layout(lua_State *L, CtLayout l); /* copied into the new userdata */
+void bind_push_layout(lua_State *L, CtLayout l);            /* copied into the new userdata */
+void bind_push_composed(lua_State *L, const CtComposed *c); /* likewise */
 /* Likewise, of a layout that the operation `op` (a literal) made of the arguments 1 to n_operands
    (<= 4), for pictures and explanations. */
 void bind_push_made(lua_State *L, CtLayout l, const char *op, int n_operands);
+void bind_push_made_composed(lua_State *L, const CtComposed *c, const char *op, int n_operands);
 /* Pushes the operation that made the layout at `idx` and its operands [-0, +0..5, e]; returns how
    many values; none when it was not made by one. A table among the operands is given as text. */
 int bind_push_origin(lua_State *L, int idx);
+void bind_push_swizzle(lua_State *L, CtSwizzle sw);
 void bind_push_dtype(lua_State *L, CtDtype t);
 void bind_push_text(lua_State *L, CtText *t); /* and clears it; raises when an append had failed */
 
@@ -110,6 +122,7 @@ void bind_text_init(CtText *t, const CtCx *cx);
 
 /* Text of a value for messages, in the scratch arena: never fails, "?" at worst. */
 const char *bind_layout_text(const CtCx *cx, CtLayout l);
+const char *bind_composed_text(const CtCx *cx, const CtComposed *c);
 const char *bind_tuple_text(const CtCx *cx, CtTuple tuple);
 
 /* {====== Opening: each is called with the language's table on top of the stack, adds its names to it,
@@ -117,6 +130,7 @@ const char *bind_tuple_text(const CtCx *cx, CtTuple tuple);
 
 void bind_open_tuple(lua_State *L);
 void bind_open_layout(lua_State *L);
+void bind_open_swizzle(lua_State *L); /* after the layouts: swizzles share functions with them */
 void bind_open_dtype(lua_State *L);
 void bind_open_host(lua_State *L);
 void bind_open_reload(lua_State *L);

@@ -213,22 +213,28 @@ static bool project_tuple(const CtCx *cx, CtTuple proj, CtTuple t, CtTuple *out)
 /* {====== tile, parallelize ====== */
 
 /* Pushes the part of the tensor or layout in argument 1, of 4, that begins at `offset`. */
-static int push_part(lua_State *L, const CtCx *cx, const char *op, CtLayout layout, CtInt offset) {
+static int push_part(lua_State *L, const CtCx *cx, const char *op, const CtComposed *part,
+                     CtInt offset) {
   const Tensor *t = tensor_test(L, 1);
   int n_operands = lua_isnil(L, 4) ? 3 : 4;
   CtErr err;
   if (t == NULL) {
-    bind_push_made(L, layout, op, n_operands);
+    bind_push_made_composed(L, part, op, n_operands);
     bind_push_int(L, offset);
     return 2;
   }
   diag_check(L, ct_int_op(cx, CT_INT_ADD, t->offset, offset, &offset, &err), &err);
-  tensor_push_view(L, t, layout, offset); /* stack: tensor, three arguments, part */
+  tensor_push_view(L, t, part->layout, offset); /* stack: tensor, three arguments, part */
   tensor_push_layout(L, 1);
   lua_replace(L, 1);
-  bind_push_made(L, layout, op, n_operands);
+  bind_push_made_composed(L, part, op, n_operands);
   tensor_keep_layout(L, -2);
   return 1;
+}
+
+/* The layout of argument 1, a tensor or layout; a tensor's is plain. */
+static CtComposed to_whole(lua_State *L, const CtCx *cx, const Tensor *t, const char *op) {
+  return t != NULL ? ct_composed_plain(t->layout) : bind_to_composed(L, 1, cx, op);
 }
 
 /* tile(t, tiler, coord[, proj]) */
@@ -236,7 +242,7 @@ static int tile(lua_State *L) {
   lua_settop(L, 4);
   CtCx cx = bind_enter(L);
   const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "tile");
-  CtLayout layout = t != NULL ? t->layout : bind_to_layout(L, 1, &cx, "tile");
+  CtComposed part = to_whole(L, &cx, t, "tile");
   CtTiler tiler = bind_to_tiler(L, 2, &cx, "tile");
   CtTuple crd = bind_to_tuple(L, 3, &cx, "tile"), proj = bind_opt_tuple(L, 4, &cx, "tile"), kept;
   CtInt offset;
@@ -249,8 +255,8 @@ static int tile(lua_State *L) {
       check_tile_coordinate(&d, kept);
     }
   }
-  diag_check(L, ct_tile(&cx, layout, tiler, crd, proj, &layout, &offset, &err), &err);
-  return push_part(L, &cx, "tile", layout, offset);
+  diag_check(L, ct_composed_tile(&cx, &part, tiler, crd, proj, &part, &offset, &err), &err);
+  return push_part(L, &cx, "tile", &part, offset);
 }
 
 /* The sizes of the modes of a thread layout, as a tiler. */
@@ -294,7 +300,7 @@ static int parallelize(lua_State *L) {
   lua_settop(L, 4);
   CtCx cx = bind_enter(L);
   const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "parallelize");
-  CtLayout layout = t != NULL ? t->layout : bind_to_layout(L, 1, &cx, "parallelize");
+  CtComposed part = to_whole(L, &cx, t, "parallelize");
   CtLayout thr = bind_to_layout(L, 2, &cx, "parallelize");
   CtInt index = bind_to_int(L, 3, "parallelize"), offset;
   CtTuple proj = bind_opt_tuple(L, 4, &cx, "parallelize");
@@ -303,8 +309,8 @@ static int parallelize(lua_State *L) {
     check_index(L, &cx, thr, index);
     check_threads(L, &cx, t, thr, proj);
   }
-  diag_check(L, ct_parallelize(&cx, layout, thr, index, proj, &layout, &offset, &err), &err);
-  return push_part(L, &cx, "parallelize", layout, offset);
+  diag_check(L, ct_composed_parallelize(&cx, &part, thr, index, proj, &part, &offset, &err), &err);
+  return push_part(L, &cx, "parallelize", &part, offset);
 }
 
 /* {====== view ====== */

@@ -120,15 +120,15 @@ static int compact_order(lua_State *L) {
 
 /* Whether the value stands for a layout with strides of its own, rather than for a shape. */
 static bool has_strides(lua_State *L, int idx) {
-  CtLayout l;
-  return bind_test_layout(L, idx, &l) ||
+  CtComposed l;
+  return bind_test_composed(L, idx, &l) ||
          (lua_type(L, idx) == LUA_TSTRING && strchr(lua_tostring(L, idx), ':') != NULL);
 }
 
 /* As a method the layout comes first: L:crd2idx(c) is crd2idx(c, L). */
 static void coord_first(lua_State *L) {
-  CtLayout l;
-  if (bind_test_layout(L, 1, &l)) {
+  CtComposed l;
+  if (bind_test_composed(L, 1, &l)) {
     lua_settop(L, 2);
     lua_insert(L, 1);
   }
@@ -145,7 +145,8 @@ static int crd2idx(lua_State *L) {
   CtTuple crd = bind_to_tuple(L, 1, &cx, "crd2idx");
   CtTuple stride = bind_opt_tuple(L, 3, &cx, "crd2idx");
   if (has_strides(L, 2)) {
-    st = ct_crd2idx(&cx, crd, bind_to_layout(L, 2, &cx, "crd2idx"), &i, &err);
+    CtComposed of = bind_to_composed(L, 2, &cx, "crd2idx");
+    st = ct_composed_crd2idx(&cx, crd, &of, &i, &err);
   } else if (stride == NULL) {
     st = ct_crd2idx_shape(&cx, crd, bind_to_shape(L, 2, &cx, "crd2idx"), &i, &err);
   } else {
@@ -191,7 +192,8 @@ static int crd2crd(lua_State *L) {
 
 /* The tuple that a layout or tuple has its nesting from. */
 static CtTuple to_profile(lua_State *L, int idx, const CtCx *cx, const char *op) {
-  return has_strides(L, idx) ? bind_to_layout(L, idx, cx, op).shape : bind_to_shape(L, idx, cx, op);
+  return has_strides(L, idx) ? bind_to_composed(L, idx, cx, op).layout.shape
+                             : bind_to_shape(L, idx, cx, op);
 }
 
 /* {====== Relations ====== */
@@ -250,28 +252,29 @@ static int elem_less(lua_State *L) { return less(L, "elem_less", ct_elem_less); 
 
 /* {====== Slices: slice(coord, layout or tuple), and as methods of a layout ====== */
 
-typedef CtStatus (*LayoutCut)(const CtCx *, CtTuple, CtLayout, CtLayout *, CtInt *, CtErr *);
+typedef CtStatus (*LayoutCut)(const CtCx *, CtTuple, const CtComposed *, CtComposed *, CtInt *,
+                              CtErr *);
 typedef CtStatus (*TupleCut)(const CtCx *, CtTuple, CtTuple, CtTuple *, CtErr *);
 
-static CtStatus dice_layout(const CtCx *cx, CtTuple crd, CtLayout l, CtLayout *out, CtInt *offset,
-                            CtErr *err) {
+static CtStatus dice_layout(const CtCx *cx, CtTuple crd, const CtComposed *l, CtComposed *out,
+                            CtInt *offset, CtErr *err) {
   *offset = ct_int(0);
-  return ct_dice(cx, crd, l, out, err);
+  *out = *l;
+  return ct_dice(cx, crd, l->layout, &out->layout, err);
 }
 
 /* Pushes the layout and the offset, or the tuple; returns how many. */
 static int cut(lua_State *L, const char *op, LayoutCut of_layout, TupleCut of_tuple) {
   CtErr err;
   CtTuple t;
-  CtLayout l;
   CtInt offset;
   CtCx cx = bind_enter(L);
   coord_first(L);
   CtTuple crd = bind_to_tuple(L, 1, &cx, op);
   if (has_strides(L, 2)) {
-    CtLayout of = bind_to_layout(L, 2, &cx, op);
-    diag_check(L, of_layout(&cx, crd, of, &l, &offset, &err), &err);
-    bind_push_layout(L, l);
+    CtComposed l = bind_to_composed(L, 2, &cx, op);
+    diag_check(L, of_layout(&cx, crd, &l, &l, &offset, &err), &err);
+    bind_push_composed(L, &l);
     bind_push_int(L, offset);
     return 2;
   }
@@ -282,12 +285,12 @@ static int cut(lua_State *L, const char *op, LayoutCut of_layout, TupleCut of_tu
 
 /* One result, so that `size(slice(c, L))` means what it says. */
 static int slice(lua_State *L) {
-  lua_pop(L, cut(L, "slice", ct_slice, ct_slice_tuple) - 1);
+  lua_pop(L, cut(L, "slice", ct_composed_slice, ct_slice_tuple) - 1);
   return 1;
 }
 
 static int slice_and_offset(lua_State *L) {
-  return cut(L, "slice_and_offset", ct_slice, ct_slice_tuple);
+  return cut(L, "slice_and_offset", ct_composed_slice, ct_slice_tuple);
 }
 
 static int dice(lua_State *L) {

@@ -264,7 +264,7 @@ CtTuple bind_to_coord(lua_State *L, int first, const CtCx *cx, const char *op) {
 /* The userdata: nodes of the shape, then of the stride, behind this struct. Its user values are the
    operands that it was made of. */
 typedef struct LayoutBox {
-  CtLayout layout;
+  CtComposed value;
   uint32_t serial;     /* of the trace whose values it holds; 0: static */
   uint8_t n_operands;  /* 0: it was not made by an operation */
   uint8_t ancestors;   /* length of the longest chain of operands below it */
@@ -275,39 +275,58 @@ typedef struct LayoutBox {
    than this many of them alive. */
 enum { MAX_ANCESTORS = 15, MAX_OPERANDS = 4 };
 
-bool bind_test_layout(lua_State *L, int idx, CtLayout *out) {
+static const LayoutBox *test_box(lua_State *L, int idx) {
   const LayoutBox *box = luaL_testudata(L, idx, LAYOUT_TYPE);
-  if (box == NULL) {
-    return false;
-  }
-  if (box->serial != 0 && box->serial != front_serial(L)) {
+  if (box != NULL && box->serial != 0 && box->serial != front_serial(L)) {
     diag_error(L, "a layout with run-time values was kept from a kernel that has ended");
   }
-  *out = box->layout;
+  return box;
+}
+
+bool bind_test_composed(lua_State *L, int idx, CtComposed *out) {
+  const LayoutBox *box = test_box(L, idx);
+  if (box != NULL) {
+    *out = box->value;
+  }
+  return box != NULL;
+}
+
+bool bind_test_layout(lua_State *L, int idx, CtLayout *out) {
+  const LayoutBox *box = test_box(L, idx);
+  if (box == NULL || box->value.is_swizzled) {
+    return false;
+  }
+  *out = box->value.layout;
   return true;
 }
 
-static LayoutBox *push_box(lua_State *L, CtLayout l, int n_operands) {
+static LayoutBox *push_box(lua_State *L, const CtComposed *c, int n_operands) {
+  CtLayout l = c->layout;
   size_t n_shape = l.shape->len, n_stride = l.stride->len;
   size_t bytes = sizeof(LayoutBox) + (n_shape + n_stride) * sizeof(CtNode);
   LayoutBox *box = lua_newuserdatauv(L, bytes, n_operands);
   CtNode *nodes = (CtNode *)(box + 1);
   memcpy(nodes, l.shape, n_shape * sizeof *nodes);
   memcpy(nodes + n_shape, l.stride, n_stride * sizeof *nodes);
-  *box = (LayoutBox){.layout = {nodes, nodes + n_shape},
-                     .serial = ct_layout_is_static(l) ? 0 : front_serial(L)};
+  *box = (LayoutBox){.value = ct_composed_with(c, (CtLayout){nodes, nodes + n_shape}),
+                     .serial = ct_composed_is_static(c) ? 0 : front_serial(L)};
   luaL_setmetatable(L, LAYOUT_TYPE);
   return box;
 }
 
-void bind_push_layout(lua_State *L, CtLayout l) { push_box(L, l, 0); }
+void bind_push_composed(lua_State *L, const CtComposed *c) { push_box(L, c, 0); }
+
+void bind_push_layout(lua_State *L, CtLayout l) {
+  CtComposed c = ct_composed_plain(l);
+  push_box(L, &c, 0);
+}
 
 /* Pushes operand `idx` as it is kept: a layout whose chain is long without its own operands, a table,
    which a script may change, as its text. Returns the length of its chain. */
 static int push_operand(lua_State *L, int idx) {
   const LayoutBox *box = luaL_testudata(L, idx, LAYOUT_TYPE);
   if (box != NULL && box->ancestors >= MAX_ANCESTORS) {
-    bind_push_layout(L, box->layout);
+    bind_push_composed(L, &box->value);
     return 0;
   }
   if (lua_type(L, idx) == LUA_TTABLE) {
@@ -323,8 +342,13 @@ static int push_operand(lua_State *L, int idx) {
 }
 
 void bind_push_made(lua_State *L, CtLayout l, const char *op, int n) {
+  CtComposed c = ct_composed_plain(l);
+  bind_push_made_composed(L, &c, op, n);
+}
+
+void bind_push_made_composed(lua_State *L, const CtComposed *c, const char *op, int n) {
   CT_ASSERT(n <= MAX_OPERANDS);
-  LayoutBox *box = push_box(L, l, n);
+  LayoutBox *box = push_box(L, c, n);
   for (int i = 1; i <= n; i++) {
     int chain = 1 + push_operand(L, i);
     box->ancestors = (uint8_t)ct_max(chain, box->ancestors);
@@ -346,27 +370,73 @@ int bind_push_origin(lua_State *L, int idx) {
   return 1 + box->n_operands;
 }
 
-CtLayout bind_to_layout(lua_State *L, int idx, const CtCx *cx, const char *op) {
-  CtLayout l;
+CtComposed bind_to_composed(lua_State *L, int idx, const CtCx *cx, const char *op) {
+  CtComposed c = {.is_swizzled = false};
   CtErr err;
   idx = lua_absindex(L, idx);
-  if (bind_test_layout(L, idx, &l)) {
-    return l;
+  if (bind_test_composed(L, idx, &c)) {
+    return c;
   }
   int type = lua_type(L, idx);
   if (type == LUA_TSTRING) {
     size_t len;
     const char *text = lua_tolstring(L, idx, &len);
-    diag_check(L, ct_layout_parse(cx->arena, text, len, &l, &err), &err);
-    return l;
+    diag_check(L, ct_composed_parse(cx->arena, text, len, &c, &err), &err);
+    return c;
   }
   CtInt i;
   if (type != LUA_TTABLE && !test_int(L, idx, op, &i)) {
     diag_type_error(L, idx, op, "a layout, a shape or a text like \"(4,8):(8,1)\"");
   }
   CtTuple shape = bind_to_shape(L, idx, cx, op);
-  diag_check(L, ct_layout_make(cx, shape, NULL, &l, &err), &err);
-  return l;
+  diag_check(L, ct_layout_make(cx, shape, NULL, &c.layout, &err), &err);
+  return c;
+}
+
+static void check_plain(lua_State *L, const CtCx *cx, const CtComposed *c, const char *op) {
+  if (c->is_swizzled) {
+    diag_error(L,
+               "%s: %s is swizzled, which %s cannot take; a layout without a swizzle was expected",
+               op, bind_composed_text(cx, c), op);
+  }
+}
+
+CtLayout bind_to_layout(lua_State *L, int idx, const CtCx *cx, const char *op) {
+  CtComposed c = bind_to_composed(L, idx, cx, op);
+  check_plain(L, cx, &c, op);
+  return c.layout;
+}
+
+/* {====== Swizzles ====== */
+
+bool bind_is_swizzle(lua_State *L, int idx) {
+  if (lua_type(L, idx) == LUA_TSTRING) {
+    const char *text = lua_tostring(L, idx);
+    return strncmp(text, "Sw<", 3) == 0 && strchr(text, 'o') == NULL;
+  }
+  return luaL_testudata(L, idx, SWIZZLE_TYPE) != NULL;
+}
+
+CtSwizzle bind_to_swizzle(lua_State *L, int idx, const CtCx *cx, const char *op) {
+  CtErr err;
+  CtSwizzle sw = {0, 0, 0};
+  const CtSwizzle *object = luaL_testudata(L, idx, SWIZZLE_TYPE);
+  if (object != NULL) {
+    return *object;
+  }
+  if (lua_type(L, idx) != LUA_TSTRING) {
+    diag_type_error(L, idx, op, "a swizzle or a text like \"Sw<2,0,3>\"");
+  }
+  size_t len;
+  const char *text = lua_tolstring(L, idx, &len);
+  diag_check(L, ct_swizzle_parse(cx->arena, text, len, &sw, &err), &err);
+  return sw;
+}
+
+void bind_push_swizzle(lua_State *L, CtSwizzle sw) {
+  CtSwizzle *object = lua_newuserdatauv(L, sizeof *object, 0);
+  *object = sw;
+  luaL_setmetatable(L, SWIZZLE_TYPE);
 }
 
 /* {====== Tilers ====== */
@@ -410,10 +480,11 @@ static CtTiler int_to_tiler(lua_State *L, CtInt i, const CtCx *cx) {
 }
 
 static CtTiler to_tiler(lua_State *L, int idx, const CtCx *cx, const char *op, int depth) {
-  CtLayout l;
+  CtComposed c;
   CtInt i;
-  if (bind_test_layout(L, idx, &l)) {
-    return (CtTiler){.kind = CT_TILER_LAYOUT, .layout = l};
+  if (bind_test_composed(L, idx, &c)) {
+    check_plain(L, cx, &c, op);
+    return (CtTiler){.kind = CT_TILER_LAYOUT, .layout = c.layout};
   }
   if (bind_is_any(L, idx)) {
     return (CtTiler){.kind = CT_TILER_ANY};
@@ -513,6 +584,13 @@ const char *bind_layout_text(const CtCx *cx, CtLayout l) {
   CtText t;
   bind_text_init(&t, cx);
   ct_layout_print(cx, l, &t);
+  return t.failed ? "?" : ct_text_str(&t);
+}
+
+const char *bind_composed_text(const CtCx *cx, const CtComposed *c) {
+  CtText t;
+  bind_text_init(&t, cx);
+  ct_composed_print(cx, c, &t);
   return t.failed ? "?" : ct_text_str(&t);
 }
 

@@ -3,6 +3,7 @@
 #include "composed.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "layout_flat.h"
 #include "tuple_parse.h"
@@ -129,7 +130,9 @@ CtStatus ct_composed_upcast(const CtCx *cx, const CtComposed *c, int64_t n, CtCo
   CtInt offset;
   CtStatus st = ct_upcast(cx, c->layout, n, &l, err);
   if (st != CT_OK || !c->is_swizzled) {
-    *out = st == CT_OK ? ct_composed_plain(l) : *out;
+    if (st == CT_OK) {
+      *out = ct_composed_plain(l);
+    }
     return st;
   }
   st = ct_swizzle_upcast(c->swizzle, n, &sw, err);
@@ -151,7 +154,9 @@ CtStatus ct_composed_downcast(const CtCx *cx, const CtComposed *c, int64_t n, Ct
   CtInt offset;
   CtStatus st = ct_downcast(cx, c->layout, n, &l, err);
   if (st != CT_OK || !c->is_swizzled) {
-    *out = st == CT_OK ? ct_composed_plain(l) : *out;
+    if (st == CT_OK) {
+      *out = ct_composed_plain(l);
+    }
     return st;
   }
   st = ct_swizzle_downcast(c->swizzle, n, &sw, err);
@@ -166,7 +171,9 @@ CtStatus ct_composed_recast(const CtCx *cx, const CtComposed *c, int64_t from_bi
   CtComposed r = *c;
   if (!c->is_swizzled || from_bits <= 0 || to_bits <= 0) {
     CtStatus st = ct_recast(cx, c->layout, from_bits, to_bits, &r.layout, err);
-    *out = st == CT_OK ? r : *out;
+    if (st == CT_OK) {
+      *out = r;
+    }
     return st;
   }
   int64_t gcd = ct_gcd(from_bits, to_bits), larger = to_bits / gcd, smaller = from_bits / gcd;
@@ -245,11 +252,15 @@ static CtStatus parse_swizzled(CtParse *p, CtComposed *out) {
   return st == CT_OK ? ct_composed_make(&cx, sw, offset, l, out, p->err) : st;
 }
 
+static bool begins_swizzle(CtParse *p) { /* a mode's name may begin with Sw as well */
+  return ct_parse_peek(p) == 'S' && p->len - p->at >= 3 && memcmp(p->s + p->at, "Sw<", 3) == 0;
+}
+
 CtStatus ct_composed_parse(CtArena *a, const char *s, size_t len, CtComposed *out, CtErr *err) {
   CtParse p;
   CtComposed c = {.offset = ct_int(0)};
   ct_parse_init(&p, a, "layout", s, len, err);
-  CtStatus st = ct_parse_peek(&p) == 'S' ? parse_swizzled(&p, &c) : ct_parse_layout(&p, &c.layout);
+  CtStatus st = begins_swizzle(&p) ? parse_swizzled(&p, &c) : ct_parse_layout(&p, &c.layout);
   if (st == CT_OK) {
     st = ct_parse_end(&p);
   }

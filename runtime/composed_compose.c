@@ -213,12 +213,16 @@ CtStatus ct_composed_compose(const CtCx *cx, const CtComposed *a, const CtCompos
   if (!b->is_swizzled) {
     r = *a;
     CtStatus st = ct_compose(cx, a->layout, b->layout, &r.layout, err);
-    *out = st == CT_OK ? r : *out;
+    if (st == CT_OK) {
+      *out = r;
+    }
     return st;
   }
   CtStatus st = compose_plain(cx, a->layout, b, &r, err);
   if (st != CT_OK || !a->is_swizzled) {
-    *out = st == CT_OK ? r : *out;
+    if (st == CT_OK) {
+      *out = r;
+    }
     return st;
   }
   if (!ct_is_const(a->offset, 0) && r.swizzle.bits > 0) {
@@ -254,7 +258,9 @@ static CtStatus invert(const CtCx *cx, const char *op, const CtComposed *c, Inve
   CtInt n;
   CtStatus st = inverse(cx, c->layout, &inner, err);
   if (st != CT_OK || !c->is_swizzled) {
-    *out = st == CT_OK ? ct_composed_plain(inner) : *out;
+    if (st == CT_OK) {
+      *out = ct_composed_plain(inner);
+    }
     return st;
   }
   if (!ct_is_const(c->offset, 0)) {
@@ -312,7 +318,9 @@ CtStatus ct_composed_cosize(const CtCx *cx, const CtComposed *c, CtInt *out, CtE
   CtInt n, size, end;
   CtStatus st = ct_cosize(cx, c->layout, &n, err);
   if (st != CT_OK || !c->is_swizzled) {
-    *out = st == CT_OK ? n : *out;
+    if (st == CT_OK) {
+      *out = n;
+    }
     return st;
   }
   st = ct_size(cx, c->layout, &size, err);
