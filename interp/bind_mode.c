@@ -228,7 +228,8 @@ static void name_at_path(Naming *g) {
    name, a table for the modes inside it; named(L, path, name). */
 int bind_named(lua_State *L) {
   CtCx cx = bind_enter(L);
-  Naming g = {.L = L, .cx = &cx, .l = bind_to_layout(L, 1, &cx, "named")};
+  CtComposed whole = bind_to_composed(L, 1, &cx, "named");
+  Naming g = {.L = L, .cx = &cx, .l = whole.layout};
   CtErr err;
   CtLayout copy;
   diag_check(L, ct_layout_copy(cx.arena, g.l, &copy, &err), &err);
@@ -238,14 +239,15 @@ int bind_named(lua_State *L) {
   } else {
     name_modes(&g, 0, &(Names){.first = 2, .count = lua_gettop(L) - 1});
   }
-  bind_push_layout(L, copy);
+  whole = ct_composed_with(&whole, copy);
+  bind_push_composed(L, &whole);
   return 1;
 }
 
 /* names(L) -> a list: the name of each mode, or false. */
 int bind_names(lua_State *L) {
   CtCx cx = bind_enter(L);
-  CtTuple shape = bind_to_layout(L, 1, &cx, "names").shape;
+  CtTuple shape = bind_to_composed(L, 1, &cx, "names").layout.shape;
   int rank = ct_rank(shape);
   char text[CT_MODE_NAME_MAX + 1];
   lua_createtable(L, rank, 0);
