@@ -1,6 +1,6 @@
--- bench.lua: `cuttle bench [name ...]`: what the product promises about speed, measured. Every
--- figure is a ratio to a peer in the same run: the same kernel in CUDA C by hand, cuBLAS, or the
--- device's copy. Times are medians of batches of back-to-back launches between two events (bench).
+-- bench.lua: `cuttle bench [name ...]`: what the product promises about speed, measured. A figure
+-- of a kernel is a ratio to a peer in the same run: the same kernel in CUDA C by hand, cuBLAS, or
+-- the copy of the device; its times are medians of batches of launches between two events.
 -- From a script: require "cuttle.bench".run("matmul").
 local ct = require "cuttle"
 local M = {}
@@ -245,7 +245,10 @@ function M.saxpy()
     12 * n / ms * 1e-9, 12 * n / ms * 1e3 / bandwidth, bandwidth * 1e-12)
 end
 
-local order = {"matmul", "compile", "launch", "transpose", "saxpy"}
+--- Operations of the layout algebra: rates, on the CPU alone.
+M.layout = require "cuttle.bench_layout"
+
+local order = {"layout", "matmul", "compile", "launch", "transpose", "saxpy"}
 
 --- Runs the named benchmarks, or all.
 function M.run(...)

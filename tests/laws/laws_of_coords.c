@@ -509,7 +509,7 @@ const Law laws_of_coords[] = {
     {"col_major, row_major", "row_major($s)", make_order, check_majors, true},
     {"domain_distribute", "domain_distribute($s, $n)", make_spread, check_distribute, true},
     {"compatible, congruent", "compatible($c, $s)", make_related, check_relations, true},
-    {"lex_less, colex_less, elem_less", "lex_less($s, $c)", make_coords, check_less, false},
+    {"lex_less, colex_less, elem_less", "lex_less($s, $c)", make_coords, check_less, true},
     {"text of tilers", "logical_divide($a, $t)", make_tiler, check_tiler_text, true},
     {0},
 };
