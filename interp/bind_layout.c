@@ -732,9 +732,19 @@ static const luaL_Reg meta[] = {
     {"__call", call}, {"__tostring", tostring}, {"__eq", equal}, {NULL, NULL}};
 
 /* Functions on coordinates that are methods of a layout as well. */
-static const char *const coord_methods[] = {
-    "crd2idx",          "idx2crd",    "slice",          "slice_and_offset", "dice", "congruent",
-    "weakly_congruent", "compatible", "evenly_divides", "select",           "show"};
+static const char *const coord_methods[] = {"crd2idx",
+                                            "idx2crd",
+                                            "slice",
+                                            "slice_and_offset",
+                                            "dice",
+                                            "congruent",
+                                            "weakly_congruent",
+                                            "compatible",
+                                            "evenly_divides",
+                                            "select",
+                                            "show",
+                                            "svg",
+                                            "latex"};
 
 /* Stack: language. Adds `select`, which falls back on the one of the globals. */
 static void add_select(lua_State *L) {

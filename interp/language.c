@@ -55,19 +55,23 @@ static const struct {
 } lua_names[] = {
     {"explain", "cuttle.explain"},
     {"show", "cuttle.show"},
+    {"svg", "cuttle.svg"},
+    {"latex", "cuttle.latex"},
     {NULL, NULL},
 };
 
-/* Pushes a module of the standard library, as `require` would, whatever a script made of `require`. */
-static void push_std_module(lua_State *L, const char *name) {
+/* Pushes a module that is loaded or preloaded, as `require` would, whatever a script made of
+   `require`; nil when there is none of this name. */
+static void push_module(lua_State *L, const char *name) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   if (lua_getfield(L, -1, name) == LUA_TNIL) { /* stack: loaded, nil */
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-    lua_getfield(L, -1, name);
-    lua_pushstring(L, name);
-    lua_call(L, 1, 1); /* stack: loaded, nil, preload, module */
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -5, name);
+    if (lua_getfield(L, -1, name) != LUA_TNIL) {
+      lua_pushstring(L, name);
+      lua_call(L, 1, 1); /* stack: loaded, nil, preload, module */
+      lua_pushvalue(L, -1);
+      lua_setfield(L, -5, name);
+    }
     lua_replace(L, -3);
     lua_pop(L, 1);
   }
@@ -76,7 +80,7 @@ static void push_std_module(lua_State *L, const char *name) {
 
 /* Calls the name (upvalue 1) of the module (upvalue 2) with the same arguments. */
 static int call_lua_name(lua_State *L) {
-  push_std_module(L, lua_tostring(L, lua_upvalueindex(2)));
+  push_module(L, lua_tostring(L, lua_upvalueindex(2)));
   lua_pushvalue(L, lua_upvalueindex(1)); /* stack: arguments, module, name */
   lua_gettable(L, -2);
   lua_remove(L, -2);
@@ -241,16 +245,16 @@ static int load_text(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* require of what is in package.preload only: package.searchers is gone for scripts, but `require`
-   keeps the table, so it is cut to its first entry before. */
-static void cut_searchers(lua_State *L) {
-  lua_getglobal(L, "package");
-  lua_getfield(L, -1, "searchers");
-  for (lua_Integer i = luaL_len(L, -1); i > 1; i--) {
-    lua_pushnil(L);
-    lua_rawseti(L, -2, i);
+/* The sandbox's require(name): what is loaded or in package.preload. Lua's own looks for
+   package.searchers, which a sandboxed script must not have. */
+static int require_preloaded(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  push_module(L, name);
+  if (lua_isnil(L, -1)) {
+    return diag_error(L, "require: no module '%s' is preloaded; a sandboxed script loads no files",
+                      name);
   }
-  lua_pop(L, 2);
+  return 1;
 }
 
 static void open_sandbox(lua_State *L) {
@@ -258,7 +262,7 @@ static void open_sandbox(lua_State *L) {
     luaL_requiref(L, lib->name, lib->func, 1);
     lua_pop(L, 1);
   }
-  cut_searchers(L);
+  lua_register(L, "require", require_preloaded);
 }
 
 /* Stack: language. */

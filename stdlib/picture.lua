@@ -164,26 +164,36 @@ end
 
 local BANKS <const>, BANK_BITS <const> = 32, 32
 
--- Whether each cell before column (or row) `at` has another colour than its neighbour there.
-local function changes_at(panel, at, by_col)
-  local n = by_col and panel.rows or panel.cols
+local function color_key(cell) return cell.color end
+local function thread_key(cell) return cell.owners[1] and cell.owners[1].thread end
+
+-- Whether each cell of column (or row) `at` has another key than its neighbour before it.
+local function changes_at(panel, at, by_col, key_of)
+  local n, step = by_col and panel.rows or panel.cols, by_col and 1 or panel.cols
   for i = 0, n - 1 do
     local place = by_col and i * panel.cols + at or at * panel.cols + i
-    local step = by_col and 1 or panel.cols
-    if panel.cells[place + 1].color == panel.cells[place - step + 1].color then return false end
+    if key_of(panel.cells[place + 1]) == key_of(panel.cells[place - step + 1]) then return false end
   end
   return n > 0
 end
 
--- The groups of an operand from its colours: tiles that its own modes do not show.
-local function groups_by_color(panel)
-  panel.row_groups, panel.col_groups = {}, {}
-  for at = 1, panel.rows - 1 do
-    table.insert(panel.row_groups, changes_at(panel, at, false) and { at = at, level = 1 } or nil)
+-- Where all keys change, when that is every p cells for some p > 1: else it says nothing of tiles.
+local function groups_along(panel, n, by_col, key_of)
+  local groups = {}
+  for at = 1, n - 1 do
+    if changes_at(panel, at, by_col, key_of) then groups[#groups + 1] = { at = at, level = 1 } end
   end
-  for at = 1, panel.cols - 1 do
-    table.insert(panel.col_groups, changes_at(panel, at, true) and { at = at, level = 1 } or nil)
+  local period = groups[1] and groups[1].at or 0
+  for i, group in ipairs(groups) do
+    if group.at ~= i * period then return {} end
   end
+  return period > 1 and #groups == (n - 1) // period and groups or {}
+end
+
+-- The groups of a panel from keys of its cells: tiles that its own modes do not show.
+local function group_by(panel, key_of)
+  panel.row_groups = groups_along(panel, panel.rows, false, key_of)
+  panel.col_groups = groups_along(panel, panel.cols, true, key_of)
 end
 
 local colorings = {
@@ -326,7 +336,7 @@ local function color_tiles(picture, _, op)
     if panel.role == "tiler" then cell.color = op.name:find("product") and cell.index or 0 end
   end)
   for _, panel in ipairs(picture.panels) do
-    if panel.role == "operand" and op.name:find("divide") then groups_by_color(panel) end
+    if panel.role == "operand" and op.name:find("divide") then group_by(panel, color_key) end
   end
   picture.color_by = "tile"
 end
@@ -490,6 +500,9 @@ local function of_tv(tv, how)
   each_cell(add_panels(picture, tile, "result", how), function(cell)
     own(cell, owners[cell.index])
   end)
+  for _, panel in ipairs(picture.panels) do
+    if #panel.row_groups + #panel.col_groups == 0 then group_by(panel, thread_key) end
+  end
   note_coverage(picture, owners, size, outside)
   colorize(picture, how, "thread")
   picture.legend = picture.color_by == "thread" and thread_legend(ct.size(tv, 0)) or nil

@@ -208,12 +208,22 @@ static void test_sandbox(void) {
             "require finds no files");
   is_status(S,
             cuttle_dostring(S,
+                            "package.preload.mine = function() return 7 end\n"
+                            "assert(require 'mine' == 7 and require 'cuttle' and require 'string')",
+                            NULL),
+            CUTTLE_OK, "but modules of the host");
+  is_status(S,
+            cuttle_dostring(S,
                             "local x = zeros(f32, 4)\n"
                             "kernel('one', function(x) x[threadIdx.x] = 1.0 end)"
                             "{grid = 1, block = 4}(x)\n"
                             "assert(x[3] == 1.0)",
                             "=k"),
             CUTTLE_OK, "kernels run");
+  is_status(S, cuttle_dostring(S, "assert(svg('2:1'):find('</svg>'))", NULL), CUTTLE_OK,
+            "pictures are texts");
+  is_status(S, cuttle_dostring(S, "latex('2:1', 'sandbox_escape.tex')", NULL), CUTTLE_ERROR,
+            "and write no files");
   cuttle_close(S);
 }
 

@@ -53,11 +53,11 @@ print_ascii("(2,3,2):(1,2,6)", { rows = 0, cols = { 1, 2 } })
 -- Owners of a tile.
 print_ascii((tv_layout("(2,2):(2,1)", "(1,2):(1,1)")))
 -- expect: ((2,2),2):((4,1),2), tile (2,4)
--- expect:        0     1     2     3
--- expect:   +------------------------+
--- expect: 0 | T0V0  T0V1  T1V0  T1V1 |
--- expect: 1 | T2V0  T2V1  T3V0  T3V1 |
--- expect:   +------------------------+
+-- expect:        0     1      2     3
+-- expect:   +------------+------------+
+-- expect: 0 | T0V0  T0V1 | T1V0  T1V1 |
+-- expect: 1 | T2V0  T2V1 | T3V0  T3V1 |
+-- expect:   +------------+------------+
 print_ascii("(2,3):(1,2)", { tile = { 4, 2 } })
 -- expect: (2,3):(1,2), tile (4,2)
 -- expect:        0     1

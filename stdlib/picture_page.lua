@@ -1,0 +1,312 @@
+-- picture_page.lua: a picture laid out on a page: where each rectangle, line and text goes, for the
+-- writers of files (svg.lua, latex.lua), which only print them. Lengths are in points; x goes to
+-- the right, y down.
+--   { width, height, items = list of
+--     {"rect", x, y, width, height, fill = colour, tip = text or nil},
+--     {"line", x1, y1, x2, y2, width =, color =},
+--     {"text", x, y (its middle), text, size =, anchor = "start", "middle" or "end", color =,
+--      bold = true or nil, turned = true (reads upwards) or nil} }
+local palette = require "cuttle.palette"
+local M = {}
+
+local MARGIN <const>, GAP <const> = 16, 28
+local CELL <const> = 32           -- width and height of a cell whose text fits
+local PAD <const> = 3             -- between a cell's text and its border
+local FONT <const>, SMALLEST <const> = 12, 8 -- of cells; smaller than that, the cell grows
+local CHAR <const>, LINE <const> = 0.58, 1.15 -- width of a character, height of a line, per size
+local TITLE <const>, LABEL <const> = 14, 9
+local MAX_COLS <const> = 64       -- a wider grid continues below
+local PAGE_WIDTH <const> = 1400   -- panels stand side by side up to this
+local LEGEND_WIDTH <const> = 300  -- of one line of the legend, or as wide as the panels
+local MAX_OWNERS <const> = 4      -- that are listed in a cell
+local GREY <const>, FAINT <const> = "#555555", "#8A8A8A"
+local BORDER <const> = { 0.4, 1.4, 2.2 } -- widths by level: cells, tiles, tiles of tiles
+
+local function text_width(text, size) return (utf8.len(text) or #text) * CHAR * size end
+
+-- {====== What a cell says ======
+
+-- Each line of a cell; of an element with several owners each owner on a line.
+local function lines_of(cell)
+  if cell.mark ~= "doubled" then return cell.lines end
+  local lines = {}
+  for i, owner in ipairs(cell.owners) do
+    if i <= MAX_OWNERS then lines[i] = ("T%dV%d"):format(owner.thread, owner.value) end
+  end
+  local more = #cell.owners - #lines
+  lines[#lines + 1] = more > 0 and "+" .. more or nil
+  return lines
+end
+
+local function longest(lines)
+  local n = 1
+  for _, line in ipairs(lines) do n = math.max(n, utf8.len(line) or #line) end
+  return n
+end
+
+local function tip_of(cell)
+  local parts = { ("coordinate %s, index %d, offset %s"):format(cell.crd, cell.index, cell.offset) }
+  if cell.before then parts[#parts + 1] = "without swizzle " .. cell.before end
+  for _, owner in ipairs(cell.owners or {}) do
+    parts[#parts + 1] = ("thread %d value %d"):format(owner.thread, owner.value)
+  end
+  return table.concat(parts, ", ")
+end
+
+-- {====== Measures of a panel ======
+
+-- The size at which lines fit a cell.
+local function fitting(width, height, n_chars, n_lines)
+  return math.min(FONT, (width - 2 * PAD) / (n_chars * CHAR), (height - 2 * PAD) / (n_lines * LINE))
+end
+
+-- Sets size, cell_width and cell_height: all cells have one size of text, and it is legible.
+local function measure_cells(box)
+  local n_chars, n_lines = 1, 1
+  for _, cell in ipairs(box.panel.cells) do
+    if cell.mark ~= "doubled" then
+      n_chars = math.max(n_chars, longest(cell.lines))
+      n_lines = math.max(n_lines, #cell.lines)
+    end
+  end
+  box.size = math.max(SMALLEST, fitting(CELL, CELL, n_chars, n_lines))
+  box.cell_width = math.max(CELL, n_chars * CHAR * box.size + 2 * PAD)
+  box.cell_height = math.max(CELL, n_lines * LINE * box.size + 2 * PAD)
+end
+
+-- Where a range of columns from `first` on ends: between tiles, if one ends in its second half.
+local function last_of(panel, first)
+  local last = math.min(panel.cols, first + MAX_COLS)
+  if last == panel.cols then return last end
+  for i = #panel.col_groups, 1, -1 do
+    local at = panel.col_groups[i].at
+    if at <= last and at > first + MAX_COLS // 2 then return at end
+  end
+  return last
+end
+
+local function column_ranges(panel)
+  local ranges, first = {}, 0
+  repeat
+    local last = last_of(panel, first)
+    ranges[#ranges + 1] = { first = first, last = last }
+    first = last
+  until first >= panel.cols
+  return ranges
+end
+
+local function title_of(panel, model)
+  local parts = {}
+  if model.kind == "operation" or model.kind == "swizzle" then
+    parts = { panel.role .. ": " .. panel.layout }
+  end
+  parts[#parts + 1] = panel.title
+  return table.concat(parts, "  ")
+end
+
+local function axis_label(axis) return axis.name and axis.name .. "  " .. axis.text or axis.text end
+
+-- The box of a panel: its measures, before it has a place.
+local function measure(panel, model)
+  local box = { panel = panel, title = title_of(panel, model), ranges = column_ranges(panel) }
+  measure_cells(box)
+  local has_rows = #panel.row_axis.modes > 0
+  box.row_label = has_rows and axis_label(panel.row_axis) or nil
+  box.col_label = (has_rows or panel.col_axis.name) and axis_label(panel.col_axis) or nil
+  box.left = has_rows and LABEL + 12 + text_width(tostring(panel.rows - 1), LABEL) or 0
+  box.title_height = box.title ~= "" and TITLE + 6 or 0
+  box.top = LABEL + 5 + (box.col_label and LABEL + 4 or 0)
+  local cols = box.ranges[1].last - box.ranges[1].first
+  box.range_height = box.top + panel.rows * box.cell_height + 10
+  box.width = math.max(box.left + cols * box.cell_width, text_width(box.title, LABEL + 2),
+    panel.note and text_width(panel.note, LABEL) or 0)
+  box.height = box.title_height + #box.ranges * box.range_height + (panel.note and LABEL + 4 or 0)
+  return box
+end
+
+-- {====== Drawing: each function adds items to the page ======
+
+local function add(page, kind, a, b, c, d, more)
+  local item = more or {}
+  item[1], item[2], item[3], item[4], item[5] = kind, a, b, c, d
+  page.items[#page.items + 1] = item
+end
+
+local function add_text(page, x, y, text, size, more)
+  more = more or {}
+  more.size, more.anchor, more.color = size, more.anchor or "middle", more.color or palette.ink
+  add(page, "text", x, y, text, nil, more)
+end
+
+local function add_lines(page, x, y, lines, size, color)
+  for i, line in ipairs(lines) do
+    add_text(page, x, y + (i - (#lines + 1) / 2) * LINE * size, line, size, { color = color })
+  end
+end
+
+local function draw_cell(page, box, cell, x, y)
+  local doubled = cell.mark == "doubled"
+  local color = doubled and palette.warning or palette.of(cell.color)
+  local w, h, lines = box.cell_width, box.cell_height, lines_of(cell)
+  add(page, "rect", x, y, w, h, { fill = color.fill, tip = tip_of(cell) })
+  if cell.mark == "unowned" then
+    add(page, "line", x, y + h, x + w, y, { width = BORDER[1], color = FAINT })
+  end
+  local size = doubled and math.min(box.size, fitting(w, h, longest(lines), #lines)) or box.size
+  add_lines(page, x + w / 2, y + h / 2, lines, size, color.ink or palette.ink)
+end
+
+local function level_at(groups)
+  local levels = {}
+  for _, group in ipairs(groups) do levels[group.at] = math.min(group.level, 2) end
+  return levels
+end
+
+-- The lines between cells and around the grid; thicker where tiles begin, the thick ones on top.
+local function draw_borders(page, box, range, x, y)
+  local panel, w, h = box.panel, box.cell_width, box.cell_height
+  local right, bottom = x + (range.last - range.first) * w, y + panel.rows * h
+  local row_levels, col_levels = level_at(panel.row_groups), level_at(panel.col_groups)
+  for level = 0, 2 do
+    local style = { width = BORDER[level + 1], color = palette.ink }
+    for row = 0, panel.rows do
+      local edge = row == 0 or row == panel.rows
+      if (edge and 1 or row_levels[row] or 0) == level then
+        add(page, "line", x, y + row * h, right, y + row * h, style)
+        style = { width = style.width, color = style.color }
+      end
+    end
+    for col = range.first, range.last do
+      local edge = col == 0 or col == panel.cols
+      local at = x + (col - range.first) * w
+      if (edge and 1 or col_levels[col] or 0) == level then
+        add(page, "line", at, y, at, bottom, style)
+        style = { width = style.width, color = style.color }
+      end
+    end
+  end
+end
+
+local function draw_headers(page, box, range, x, y)
+  local panel, w, h = box.panel, box.cell_width, box.cell_height
+  for col = range.first, range.last - 1 do
+    add_text(page, x + (col - range.first + 0.5) * w, y - LABEL / 2 - 3, tostring(col), LABEL,
+      { color = GREY })
+  end
+  for row = 0, box.row_label and panel.rows - 1 or -1 do
+    add_text(page, x - 4, y + (row + 0.5) * h, tostring(row), LABEL,
+      { color = GREY, anchor = "end" })
+  end
+  if box.col_label then
+    local middle = x + (range.last - range.first) * w / 2
+    add_text(page, middle, y - 1.5 * LABEL - 7, box.col_label, LABEL, { color = GREY })
+  end
+  if box.row_label then
+    add_text(page, x - box.left + LABEL / 2, y + panel.rows * h / 2, box.row_label, LABEL,
+      { color = GREY, turned = true })
+  end
+end
+
+local function draw_range(page, box, range, x, y)
+  local panel = box.panel
+  for row = 0, panel.rows - 1 do
+    for col = range.first, range.last - 1 do
+      draw_cell(page, box, panel.cells[row * panel.cols + col + 1],
+        x + (col - range.first) * box.cell_width, y + row * box.cell_height)
+    end
+  end
+  draw_borders(page, box, range, x, y)
+  draw_headers(page, box, range, x, y)
+end
+
+local function draw_panel(page, box, x, y)
+  if box.title ~= "" then
+    add_text(page, x, y + TITLE / 2, box.title, LABEL + 2, { anchor = "start", bold = true })
+  end
+  y = y + box.title_height
+  for _, range in ipairs(box.ranges) do
+    draw_range(page, box, range, x + box.left, y + box.top)
+    y = y + box.range_height
+  end
+  if box.panel.note then
+    add_text(page, x, y, box.panel.note, LABEL, { anchor = "start", color = GREY })
+  end
+end
+
+-- {====== The page ======
+
+-- Gives each box a place: rows from left to right. Returns the width and height that they take.
+local function place(boxes, left, top)
+  local x, y, row_height, right = left, top, 0, left
+  for _, box in ipairs(boxes) do
+    if x > left and x + box.width > PAGE_WIDTH then
+      x, y, row_height = left, y + row_height + GAP, 0
+    end
+    box.x, box.y = x, y
+    x, row_height = x + box.width + GAP, math.max(row_height, box.height)
+    right = math.max(right, x - GAP)
+  end
+  return right, y + row_height
+end
+
+local function draw_legend(page, legend, left, y)
+  local x, right = left, math.max(page.right, LEGEND_WIDTH)
+  for _, entry in ipairs(legend) do
+    local color, width = palette.of(entry.color), LABEL + 7 + text_width(entry.text, LABEL)
+    if x > left and x + width > right then x, y = left, y + LABEL + 10 end
+    add(page, "rect", x, y, LABEL + 3, LABEL + 3, { fill = color.fill })
+    add_text(page, x + LABEL + 7, y + LABEL / 2 + 1.5, entry.text, LABEL, { anchor = "start" })
+    x = x + width + 12
+    page.right = math.max(page.right, x - 12)
+  end
+  return y + LABEL + 10
+end
+
+local function draw_foot(page, model, y)
+  if model.legend then y = draw_legend(page, model.legend, MARGIN, y + 4) end
+  for _, note in ipairs(model.notes) do
+    add_text(page, MARGIN, y + LABEL, note, LABEL + 1, { anchor = "start", color = GREY })
+    page.right = math.max(page.right, MARGIN + text_width(note, LABEL + 1))
+    y = y + LABEL + 8
+  end
+  return y
+end
+
+-- The page of a picture (picture.lua's model).
+function M.of(model)
+  local page, boxes = { items = {} }, {}
+  add_text(page, MARGIN, MARGIN + TITLE / 2, model.title, TITLE, { anchor = "start", bold = true })
+  for i, panel in ipairs(model.panels) do boxes[i] = measure(panel, model) end
+  local right, bottom = place(boxes, MARGIN, MARGIN + TITLE + 12)
+  page.right = math.max(right, MARGIN + 1.08 * text_width(model.title, TITLE))
+  for _, box in ipairs(boxes) do draw_panel(page, box, box.x, box.y) end
+  page.height = draw_foot(page, model, bottom) + MARGIN
+  page.width = page.right + MARGIN
+  return page
+end
+
+-- {====== Files ======
+
+-- Takes apart the arguments (file, options) of svg and latex; the file may be left out.
+function M.arguments(file, options)
+  if type(file) == "table" then return nil, file end
+  return file, options
+end
+
+-- Writes the text to the file and returns its name; without a file returns the text.
+function M.deliver(text, file, op, fail)
+  if file == nil then return text end
+  if type(file) ~= "string" then
+    fail(op, "the file is a %s; a name was expected", type(file))
+  elseif not io then
+    fail(op, "a sandboxed script writes no files; without a file name %s returns the text", op)
+  end
+  local out, why = io.open(file, "wb")
+  if not out then fail(op, "%s", why) end
+  local ok, problem = out:write(text)
+  local closed, problem_at_end = out:close()
+  if not (ok and closed) then fail(op, "%s: %s", file, problem or problem_at_end) end
+  return file
+end
+
+return M

@@ -1,0 +1,63 @@
+-- svg.lua: pictures as SVG, a file that stands alone.
+--   svg(x[, file][, options])   writes the file and returns its name; without one, the text
+-- picture.lua says what x and the options can be.
+local picture = require "cuttle.picture"
+local page_of = require "cuttle.picture_page"
+local M = {}
+
+local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
+
+local function escaped(text) return (text:gsub('[&<>"]', escapes)) end
+
+-- A length with at most two decimals.
+local function num(x) return (("%.2f"):format(x):gsub("%.?0+$", "")) end
+
+local printers = {}
+
+function printers.rect(item)
+  local tag = ('<rect x="%s" y="%s" width="%s" height="%s" fill="%s"'):format(
+    num(item[2]), num(item[3]), num(item[4]), num(item[5]), item.fill)
+  if not item.tip then return tag .. "/>" end
+  return tag .. "><title>" .. escaped(item.tip) .. "</title></rect>"
+end
+
+function printers.line(item)
+  return ('<line x1="%s" y1="%s" x2="%s" y2="%s" stroke="%s" stroke-width="%s"/>'):format(
+    num(item[2]), num(item[3]), num(item[4]), num(item[5]), item.color, num(item.width))
+end
+
+-- The middle of digits and capitals is 0.36 of their size above the line that they stand on.
+function printers.text(item)
+  local x, y = num(item[2]), num(item[3])
+  local more = item.bold and ' font-weight="bold"' or ""
+  if item.turned then more = more .. (' transform="rotate(-90 %s %s)"'):format(x, y) end
+  return ('<text x="%s" y="%s" dy="%s" font-size="%s" text-anchor="%s" fill="%s"%s>%s</text>')
+    :format(x, y, num(0.36 * item.size), num(item.size), item.anchor, item.color, more,
+      escaped(item[4]))
+end
+
+local HEAD <const> = [[
+<?xml version="1.0" encoding="UTF-8"?>
+<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s">
+<title>%s</title>
+<rect width="100%%" height="100%%" fill="#FFFFFF"/>
+<g font-family="Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif">
+<style>text { pointer-events: none; }</style>
+]]
+
+local function text_of(model)
+  local page, out = page_of.of(model), {}
+  local w, h = num(page.width), num(page.height)
+  out[1] = HEAD:format(w, h, w, h, escaped(model.title))
+  for _, item in ipairs(page.items) do out[#out + 1] = printers[item[1]](item) .. "\n" end
+  out[#out + 1] = "</g>\n</svg>\n"
+  return table.concat(out)
+end
+
+function M.svg(x, file, options)
+  file, options = page_of.arguments(file, options)
+  local text = text_of(picture.of(x, options, "svg"))
+  return page_of.deliver(text, file, "svg", picture.fail)
+end
+
+return M
