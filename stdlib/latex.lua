@@ -86,7 +86,7 @@ end
 function M.latex(x, file, options)
   file, options = page_of.arguments(file, options)
   local model = picture.of(x, options, "latex", { standalone = true })
-  local standalone = options == nil or options.standalone ~= false
+  local standalone = type(options) ~= "table" or options.standalone ~= false
   return page_of.deliver(text_of(model, standalone), file, "latex", picture.fail)
 end
 

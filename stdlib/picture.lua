@@ -578,11 +578,17 @@ local function read_options(options, op, own_options)
   return how
 end
 
+-- A tuple in place of the options is the tile of a thread-value layout: show(tv_layout(thr, val))
+-- draws what tv_layout returns.
+function M.options(options)
+  return type(options) == "table" and #options > 0 and { tile = options } or options
+end
+
 -- The model of x: a layout, whatever stands for one, or a tensor of the host. `op` is the name of
 -- the running function, for errors; `own_options` a set of names of options that it takes itself.
 function M.of(x, options, op, own_options)
   op = op or "picture"
-  local how = read_options(options, op, own_options)
+  local how = read_options(M.options(options), op, own_options)
   local picture
   if not drawable[type(x)] then
     M.fail(op, "argument 1 is %s; a layout, a text like \"(4,8):(8,1)\" or a tensor was expected",

@@ -32,8 +32,8 @@ function M.modes(layout)
   for k = 0, ct.rank(plain) - 1 do
     local mode = ct.mode(plain, k)
     local size = ct.size(mode)
-    modes[k] = { size = size, shape = ct.shape(mode), text = tostring(mode), name = names[k],
-                 step = step }
+    local text = tostring(mode):gsub("^[%a_][%w_]*=", "") -- a named mode prints its name
+    modes[k] = { size = size, shape = ct.shape(mode), text = text, name = names[k], step = step }
     step = step * size
   end
   return modes

@@ -252,10 +252,9 @@ local function draw(model, style)
   return table.concat(out, "\n")
 end
 
--- show(x[, options]): prints the picture; with the option `text` it returns it. A tuple in place of
--- the options is the tile of a thread-value layout, so that show(tv_layout(thr, val)) draws it.
+-- show(x[, options]): prints the picture; with the option `text` it returns it.
 function M.show(x, options)
-  if type(options) == "table" and #options > 0 then options = { tile = options } end
+  options = picture.options(options)
   local model = picture.of(x, model_options(options), "show", own_options)
   options = options or {}
   check_width(options)

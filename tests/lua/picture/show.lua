@@ -50,6 +50,23 @@ print_ascii("(2,3,2):(1,2,6)", { rows = 0, cols = { 1, 2 } })
 -- expect: 1 |  1   3   5 |  7   9  11 |
 -- expect:   +------------+------------+
 
+-- Names of modes stand at the axes, and can be used for their numbers.
+print_ascii("(M=2,K=2,B=2):(8,1,16)")
+-- expect: (M=2,K=2,B=2):(8,1,16)
+-- expect: B=0            B=1
+-- expect: M\K   0  1     M\K    0   1
+-- expect:     +------+       +--------+
+-- expect:   0 | 0  1 |     0 | 16  17 |
+-- expect:   1 | 8  9 |     1 | 24  25 |
+-- expect:     +------+       +--------+
+print_ascii("(M=2,K=2,B=2):(8,1,16)", { rows = "B", cols = { "M", "K" } })
+-- expect: (M=2,K=2,B=2):(8,1,16)
+-- expect: B\M,K    0   1    2   3
+-- expect:       +--------+--------+
+-- expect:     0 |  0   8 |  1   9 |
+-- expect:     1 | 16  24 | 17  25 |
+-- expect:       +--------+--------+
+
 -- Owners of a tile.
 print_ascii((tv_layout("(2,2):(2,1)", "(1,2):(1,1)")))
 -- expect: ((2,2),2):((4,1),2), tile (2,4)

@@ -48,6 +48,8 @@ file:close()
 os.remove(path)
 
 ok(svg("(2,2):(1,2)") == L"(2,2):(1,2)":svg(), "a method too")
+ok(svg("(M=2,K=4):(4,1)"):find(">M  2:4</text>", 1, true), "names of modes at the axes")
+ok(svg(tv, nil, { 8, 16 }) == svg(tv, { tile = { 8, 16 } }), "a tuple is a tile")
 ok(svg("2:1", { title = "a < b" }):find("a &lt; b</text>", 1, true), "titles are escaped")
 ok(count(svg("2:1", { color = "none" }), 'fill="#FFFFFF"') == 3, "no colours")
 ok(count(svg("4:1", { color = function(cell) return cell.offset // 2 end }), "#77AADD") == 2,
