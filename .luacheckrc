@@ -42,6 +42,7 @@ stds.cuttle = {
 }
 
 files["scripts/kernel_cases.lua"] = { std = "lua54+cuttle" }
+files["scripts/conformance.lua"] = { std = "lua54+cuttle" }
 files["examples"] = { std = "lua54+cuttle" }
 files["tests"] = { -- whole messages in comments; kernels that do not use all they take, and whose
   -- parameters are called as the host calls the tensors

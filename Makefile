@@ -267,6 +267,8 @@ $(call tap_if,tests/fails/*.lua,fails,$(RUN_TESTS) tests/fails,TAP_SCRIPTS)
 $(call tap_if,tests/golden/*.lua,golden,$(RUN_TESTS) tests/golden,TAP_SCRIPTS)
 $(call tap_if,tests/kernel_cases,kernel_cases,\
 	env CUTTLE_DEVICE=cpu $(PROGRAM) scripts/kernel_cases.lua tests/kernel_cases,TAP_SCRIPTS)
+$(call tap_if,tests/conformance,conformance,\
+	scripts/tap_status.sh $(PROGRAM) scripts/conformance.lua tests/conformance,TAP_SCRIPTS)
 $(call tap_if,examples/*.lua,examples,$(RUN_TESTS) --by-status examples,TAP_SCRIPTS)
 $(call tap_if,docs/*.md,docs,$(RUN_DOCS) README.md docs/*.md,TAP_SCRIPTS)
 ifeq ($(SANITIZE),)

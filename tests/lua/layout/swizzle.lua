@@ -10,7 +10,7 @@ print(sw:recast(8, 4), recast("Sw<3,4,3>", f32, f64), sw:upcast(2), sw:downcast(
 -- expect: Sw<2,1,3>	Sw<3,3,3>	Sw<1,0,3>	Sw<2,3,3>
 
 -- Each is an involution, and moves indices within blocks.
-for _, s in ipairs { sw, swizzle(3, 4, 3), swizzle(2, 1, -4), swizzle(0, 2, 1), swizzle(1, 0, 1) } do
+for _, s in ipairs { sw, swizzle(3, 4, 3), swizzle(2, 1, -4), swizzle(0, 2, 1) } do
   local seen = {}
   for x = 0, 4095 do
     local y = s(x)
