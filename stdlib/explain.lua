@@ -72,7 +72,13 @@ local function mode_at(layout, path)
   return layout
 end
 
+-- A layout without its swizzle, which has strides.
+local function strided(layout)
+  return layout.swizzle and layout.layout or layout
+end
+
 local function is_static(layout)
+  layout = strided(layout)
   local static = true
   leaves(layout.shape, layout.stride, function(_, extent, stride)
     static = static and math.type(extent) == "integer" and math.type(stride) == "integer"
@@ -105,7 +111,26 @@ local function mode_names(layout)
   return out
 end
 
+local function bits_text(first, n)
+  return n == 1 and tostring(first) or ("%d..%d"):format(first, first + n - 1)
+end
+
+-- Sw<B,M,S> reads the field at M + S where S > 0, else the one at M.
+local function add_swizzle(report, layout)
+  local bits, base, shift = tostring(layout.swizzle):match("<(%d+),(%d+),(%-?%d+)>")
+  bits, base, shift = math.tointeger(bits), math.tointeger(base), math.tointeger(shift)
+  local from, to = base + math.max(shift, 0), base + math.max(-shift, 0)
+  report:add("swizzle", "by bits %s of an offset, bits %s of it are flipped%s",
+    bits_text(from, bits), bits_text(to, bits),
+    base > 0 and ("; aligned runs of %d elements stay together"):format(1 << base) or "")
+  if layout.offset ~= 0 then
+    report:add("", "%s is added to an offset before that", layout.offset)
+  end
+end
+
 local function add_modes(report, layout)
+  if layout.swizzle then add_swizzle(report, layout) end
+  layout = strided(layout)
   local names, heading = mode_names(layout), "modes"
   leaves(layout.shape, layout.stride, function(path, extent, stride)
     local name = names[path:match("^[^.]*")]
@@ -137,6 +162,7 @@ end
 -- first element of the layout is aligned; and the mode that allows no more.
 local function vector_width(layout, run, bits)
   local width, limit = gcd(run, math.max(1, ACCESS_BITS // bits)), nil
+  layout = strided(layout)
   leaves(layout.shape, layout.stride, function(path, extent, stride)
     if extent > 1 and math.abs(stride) >= run and stride % width ~= 0 then
       limit = ("stride %d of mode %s is no multiple of %d"):format(stride, path, width)
@@ -395,7 +421,8 @@ local function explain_layout(report, layout, options)
 end
 
 -- explain(x[, options]): prints; with text = true returns the text instead. Other options: tile,
--- the shape that a thread-value layout covers; thread, coord, offset to ask about; dtype, of vectors.
+-- the shape that a thread-value layout covers; thread, coord, offset to ask about; dtype, of
+-- vectors.
 function M.explain(x, options)
   options = options or {}
   local report = setmetatable({}, Report)
