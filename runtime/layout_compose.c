@@ -9,7 +9,10 @@
    and of several modes together only if their steps in one mode of A stay below S together. Both
    are checked; what run-time values leave open is an error too. A(-x) is -A(x), so that steps up and
    steps down may meet within one mode of A only: where they carry from one to the next, the digits
-   of their sum are not the sums of their digits. */
+   of their sum are not the sums of their digits.
+
+   Names: a mode of the result has the name of B's mode; without one the name of A itself; and when
+   A has none either, the name that all of A's modes share in which the mode steps. */
 #include "layout_flat.h"
 
 #include <string.h>
@@ -121,6 +124,7 @@ static CtStatus take_part(Compose *c, int mode, CtInt n, CtInt stride, CtInt siz
   }
   r->sum = add_saturated(r->sum, reach);
   p->shape = n;
+  p->name = 0;
   return ct_int_op(c->cx, CT_INT_MUL, stride, c->flat.mode[mode].stride, &p->stride, c->err);
 }
 
@@ -199,6 +203,7 @@ static CtStatus place_steps(Compose *c, Steps s) {
     CtFlatMode *p = &c->part[c->n_part++];
     CtInt stride;
     p->shape = s.n;
+    p->name = 0;
     if (!ct_is_const(s.n, 1)) {
       note_direction(c, last, s.negative);
     }
@@ -210,12 +215,84 @@ static CtStatus place_steps(Compose *c, Steps s) {
   return st;
 }
 
-static void emit_parts(Compose *c) {
-  if (c->n_part > 1) {
-    ct_build_open(c->out);
+/* The name that the leaves from node `from` to node `to` share, or that of the innermost mode around
+   them. */
+static CtModeName common_name(CtTuple shape, uint32_t from, uint32_t to) {
+  CtTuple around = shape;
+  bool same = true;
+  for (uint32_t i = from; i <= to; i++) {
+    bool counts = ct_is_leaf(&shape[i]) && (i == to || !ct_is_const(shape[i].i, 1));
+    same = same && (!counts || shape[i].name == shape[from].name);
+  }
+  for (CtTuple p = shape; p <= shape + from; p++) {
+    if (p + p->len > shape + to) {
+      around = p;
+    }
+  }
+  return same ? shape[from].name : around->name;
+}
+
+/* The name of what n steps of s, both static, run through in the shape: that of all leaves in which
+   they move, or of the innermost mode around these. */
+static CtModeName name_of_steps(CtTuple shape, int64_t n, int64_t s) {
+  uint32_t last = shape->len - 1, from = 0, to;
+  int64_t begin = 1, end, reach; /* the steps that leaf `from` counts are of `begin` */
+  for (; from < last; from++) {
+    if (!ct_is_leaf(&shape[from])) {
+      continue;
+    }
+    if (!ct_is_static(shape[from].i)) {
+      return shape->name;
+    }
+    if (ct_mul_overflow(begin, shape[from].i.v, &end) || end == 0 || s % end != 0) {
+      break;
+    }
+    begin = end;
+  }
+  bool endless = ct_mul_overflow(n - 1, s, &reach);
+  for (to = from; to < last; to++) {
+    if (!ct_is_leaf(&shape[to])) {
+      continue;
+    }
+    if (!ct_is_static(shape[to].i)) {
+      return shape->name;
+    }
+    if (ct_mul_overflow(begin, shape[to].i.v, &begin) || (!endless && reach < begin)) {
+      break;
+    }
+  }
+  return common_name(shape, from, to);
+}
+
+/* Names the parts of B's mode n:s, which follow each other in A: the next one steps by all of the
+   one before. *name: of the mode; found when it has none. */
+static void name_parts(Compose *c, CtInt n, CtInt s, CtModeName *name) {
+  bool known = ct_is_static(n) && ct_is_static(s);
+  CtModeName whole = *name, around = c->a.shape->name;
+  if (known && s.v < 0) {
+    known = !ct_sub_overflow(0, s.v, &s.v);
+  }
+  if (whole == 0) {
+    *name = known ? name_of_steps(c->a.shape, n.v, s.v) : around;
   }
   for (int i = 0; i < c->n_part; i++) {
-    ct_build_leaf(c->out, c->part[i].shape, c->part[i].stride);
+    CtInt extent = c->part[i].shape;
+    known = known && ct_is_static(extent);
+    c->part[i].name = whole != 0 ? whole
+                      : known    ? name_of_steps(c->a.shape, extent.v, s.v)
+                                 : around;
+    known = known && !ct_mul_overflow(s.v, extent.v, &s.v);
+  }
+}
+
+/* As one mode of this name. */
+static void emit_parts(Compose *c, CtModeName name) {
+  if (c->n_part > 1) {
+    ct_build_open_named(c->out, name);
+  }
+  for (int i = 0; i < c->n_part; i++) {
+    const CtFlatMode *p = &c->part[i];
+    ct_build_leaf_named(c->out, p->name != 0 ? p->name : name, p->shape, p->stride);
   }
   if (c->n_part > 1) {
     ct_build_close(c->out);
@@ -223,7 +300,7 @@ static void emit_parts(Compose *c) {
 }
 
 /* A stride v * E(path) steps by v within A's mode at that path. */
-static CtStatus compose_basis(Compose *c, CtInt n, CtInt stride) {
+static CtStatus compose_basis(Compose *c, CtModeName name, CtInt n, CtInt stride) {
   CtLayout a = c->a;
   CtLeafLayout nodes;
   for (int i = 0; i < stride.basis_depth; i++) {
@@ -236,17 +313,18 @@ static CtStatus compose_basis(Compose *c, CtInt n, CtInt stride) {
   }
   stride.basis_depth = 0;
   CtLayout part = ct_leaf_layout(&nodes, n, stride);
+  nodes.shape.name = name;
   ct_build_compositions(c->out, c->cx, a, 1, &part);
   return c->out->status;
 }
 
-static CtStatus compose_leaf(Compose *c, CtInt n, CtInt stride) {
+static CtStatus compose_leaf(Compose *c, CtModeName name, CtInt n, CtInt stride) {
   if (ct_is_const(stride, 0)) {
-    ct_build_leaf(c->out, n, stride);
+    ct_build_leaf_named(c->out, name != 0 ? name : c->a.shape->name, n, stride);
     return CT_OK;
   }
   if (stride.basis_depth > 0) {
-    return compose_basis(c, n, stride);
+    return compose_basis(c, name, n, stride);
   }
   Steps s = {n, stride, false};
   if (ct_is_static(stride) && stride.v < 0 && c->flat.n > 1) {
@@ -257,18 +335,22 @@ static CtStatus compose_leaf(Compose *c, CtInt n, CtInt stride) {
     s.negative = true;
   }
   CtStatus st = place_steps(c, s);
+  if (st == CT_OK && c->flat.has_names) {
+    name_parts(c, n, s.size, &name);
+  }
   if (st == CT_OK) {
-    emit_parts(c);
+    emit_parts(c, name);
   }
   return st;
 }
 
 static CtStatus compose_node(Compose *c, CtTuple shape, CtTuple stride) {
   if (ct_is_leaf(shape)) {
-    return compose_leaf(c, shape->i, stride->i);
+    return compose_leaf(c, shape->name, shape->i, stride->i);
   }
   CtTuple d = ct_first(stride);
-  ct_build_open(c->out);
+  uint32_t at = c->out->len;
+  ct_build_open_named(c->out, shape->name != 0 ? shape->name : c->a.shape->name);
   for (CtTuple s = ct_first(shape); s != ct_end(shape); s = ct_next(s), d = ct_next(d)) {
     CtStatus st = compose_node(c, s, d);
     if (st != CT_OK) {
@@ -276,6 +358,9 @@ static CtStatus compose_node(Compose *c, CtTuple shape, CtTuple stride) {
     }
   }
   ct_build_close(c->out);
+  if (c->flat.has_names) {
+    ct_build_name_tuple(c->out, at);
+  }
   return CT_OK;
 }
 
@@ -315,7 +400,7 @@ static CtStatus begin(Compose *c) {
     return st;
   }
   if (c->flat.n == 0) { /* a is (): only the index 0 */
-    c->flat.mode[c->flat.n++] = (CtFlatMode){ct_int(1), ct_int(0)};
+    c->flat.mode[c->flat.n++] = (CtFlatMode){ct_int(1), ct_int(0), 0};
   }
   c->part = ct_arena_alloc(c->cx->arena, (size_t)c->flat.n * sizeof *c->part);
   c->reach = ct_arena_alloc(c->cx->arena, (size_t)c->flat.n * sizeof *c->reach);
@@ -358,7 +443,7 @@ static void build_by_mode(CtBuild *b, const CtCx *cx, CtLayout a, CtTiler t) {
                              ct_layout_rank(a)));
     return;
   }
-  ct_build_open(b);
+  ct_build_open_named(b, ct_whole_name(a));
   for (int i = 0; i < t.n; i++) {
     build_by_mode(b, cx, ct_mode(a, i), t.items[i]);
   }

@@ -34,7 +34,7 @@ static void build_divide(CtBuild *b, const CtCx *cx, CtLayout a, CtLayout t) {
     st = ct_complement_as(cx, b->op, t, cotarget, &parts[1], b->err);
   }
   ct_build_fail(b, st);
-  ct_build_open(b);
+  ct_build_open_named(b, a.shape->name);
   ct_build_compositions(b, cx, a, 2, parts);
   ct_build_close(b);
 }
@@ -118,7 +118,7 @@ static void build_logical(CtBuild *b, const CtCx *cx, CtLayout a, CtTiler t, Bui
                              b->op, ct_show_tiler(cx, t), t.n, ct_show_layout(cx, a), rank));
     return;
   }
-  ct_build_open(b);
+  ct_build_open_named(b, ct_whole_name(a));
   for (int i = 0; i < rank; i++) {
     if (i < t.n) {
       build_logical(b, cx, ct_mode(a, i), t.items[i], pair);
@@ -168,7 +168,7 @@ static void build_half(CtBuild *b, const CtCx *cx, CtLayout pairs, CtTiler t, Ha
     return;
   }
   if (t.kind == CT_TILER_TUPLE) {
-    ct_build_open(b);
+    ct_build_open_named(b, ct_whole_name(pairs));
     build_halves(b, cx, pairs, t, half);
     ct_build_close(b);
     return;
@@ -187,7 +187,7 @@ static CtStatus zip_pairs(const CtCx *cx, const char *op, CtLayout pairs, CtTile
                           CtErr *err) {
   CtBuild b;
   ct_build_init_layout(&b, cx, op, err);
-  ct_build_open(&b);
+  ct_build_open_named(&b, pairs.shape->name);
   build_half(&b, cx, pairs, t, TILES);
   build_half(&b, cx, pairs, t, RESTS);
   ct_build_close(&b);
@@ -210,7 +210,11 @@ CtStatus ct_zipped_divide_as(const CtCx *cx, const char *op, CtLayout a, CtTiler
 static void build_unpacked(CtBuild *b, CtLayout mode, bool unpack) {
   int rank = ct_layout_rank(mode);
   if (!unpack || rank == 1) {
+    uint32_t at = b->len;
     ct_build_layout(b, mode);
+    if (unpack && !ct_is_leaf(mode.shape)) { /* ((K=8)) becomes K=(8) */
+      ct_build_name_tuple(b, at);
+    }
     return;
   }
   for (int i = 0; i < rank; i++) {
@@ -227,7 +231,7 @@ static CtStatus unpacked(const CtCx *cx, const char *op, CtLayout a, CtTiler t, 
     return st;
   }
   ct_build_init_layout(&b, cx, op, err);
-  ct_build_open(&b);
+  ct_build_open_named(&b, z.shape->name);
   build_unpacked(&b, ct_mode(z, 0), both);
   build_unpacked(&b, ct_mode(z, 1), true);
   ct_build_close(&b);
@@ -287,10 +291,10 @@ static CtStatus paired_product(const CtCx *cx, const char *op, CtLayout a, CtLay
     return st;
   }
   ct_build_init_layout(&b, cx, op, err);
-  ct_build_open(&b);
+  ct_build_open_named(&b, ct_whole_name(a));
   for (int i = 0; i < ct_layout_rank(a); i++) {
     CtLayout block = part_of(ct_mode(pair, 0), a, i), rest = part_of(ct_mode(pair, 1), t, i);
-    ct_build_open(&b);
+    ct_build_open_named(&b, block.shape->name != 0 ? block.shape->name : rest.shape->name);
     ct_build_layout(&b, raked ? rest : block);
     ct_build_layout(&b, raked ? block : rest);
     ct_build_close(&b);
@@ -353,7 +357,7 @@ static CtStatus block_arrangement(const CtCx *cx, CtLayout block, CtTuple shape,
   for (int i = 0; i < ct_rank(shape); i++) {
     CtInt n = ct_int(1);
     ct_build_fail(&b, count_blocks(cx, block, shape, i, &n, err));
-    ct_build_leaf(&b, n, n);
+    ct_build_leaf_named(&b, ct_child(shape, i)->name, n, n);
     if (b.status != CT_OK) {
       return b.status;
     }

@@ -9,6 +9,7 @@ void ct_flat_init(CtFlat *f) {
   f->mode = f->inline_modes;
   f->n = 0;
   f->cap = CT_FLAT_INLINE;
+  f->has_names = false;
 }
 
 static CtStatus grow(CtFlat *f, const CtCx *cx, CtErr *err) {
@@ -36,13 +37,16 @@ static bool continues(CtInt shape, CtInt stride, CtInt next) {
          (ct_is_const(stride, 0) && ct_is_const(next, 0));
 }
 
-CtStatus ct_flat_push(CtFlat *f, const CtCx *cx, CtInt shape, CtInt stride, CtErr *err) {
+CtStatus ct_flat_push_named(CtFlat *f, const CtCx *cx, CtModeName name, CtInt shape, CtInt stride,
+                            CtErr *err) {
+  f->has_names = f->has_names || name != 0;
   if (ct_is_const(shape, 1)) {
     return CT_OK;
   }
   if (f->n > 0) {
     CtFlatMode *last = &f->mode[f->n - 1];
     if (continues(last->shape, last->stride, stride)) {
+      last->name = last->name == name ? name : 0;
       return ct_int_op(cx, CT_INT_MUL, last->shape, shape, &last->shape, err);
     }
   }
@@ -52,7 +56,7 @@ CtStatus ct_flat_push(CtFlat *f, const CtCx *cx, CtInt shape, CtInt stride, CtEr
       return st;
     }
   }
-  f->mode[f->n++] = (CtFlatMode){shape, stride};
+  f->mode[f->n++] = (CtFlatMode){shape, stride, name};
   return CT_OK;
 }
 
@@ -64,7 +68,7 @@ CtStatus ct_flat_push_layout(CtFlat *f, const CtCx *cx, CtLayout l, bool unbound
       if (unbounded && i == len - 1 && ct_is_const(s, 1)) {
         s = ct_int(2);
       }
-      CtStatus st = ct_flat_push(f, cx, s, l.stride[i].i, err);
+      CtStatus st = ct_flat_push_named(f, cx, l.shape[i].name, s, l.stride[i].i, err);
       if (st != CT_OK) {
         return st;
       }
@@ -76,7 +80,7 @@ CtStatus ct_flat_push_layout(CtFlat *f, const CtCx *cx, CtLayout l, bool unbound
 CtStatus ct_flat_push_filtered(CtFlat *f, const CtCx *cx, CtLayout l, CtErr *err) {
   for (uint32_t i = 0; i < l.shape->len; i++) {
     if (ct_is_leaf(&l.shape[i]) && !ct_is_const(l.stride[i].i, 0)) {
-      CtStatus st = ct_flat_push(f, cx, l.shape[i].i, l.stride[i].i, err);
+      CtStatus st = ct_flat_push_named(f, cx, l.shape[i].name, l.shape[i].i, l.stride[i].i, err);
       if (st != CT_OK) {
         return st;
       }
@@ -85,16 +89,17 @@ CtStatus ct_flat_push_filtered(CtFlat *f, const CtCx *cx, CtLayout l, CtErr *err
   return CT_OK;
 }
 
-void ct_flat_emit(const CtFlat *f, CtBuild *b) {
+void ct_flat_emit(const CtFlat *f, CtBuild *b, CtModeName name) {
   if (f->n == 0) {
-    ct_build_leaf(b, ct_int(1), ct_int(0));
+    ct_build_leaf_named(b, name, ct_int(1), ct_int(0));
     return;
   }
   if (f->n > 1) {
-    ct_build_open(b);
+    ct_build_open_named(b, name);
   }
   for (int i = 0; i < f->n; i++) {
-    ct_build_leaf(b, f->mode[i].shape, f->mode[i].stride);
+    const CtFlatMode *m = &f->mode[i];
+    ct_build_leaf_named(b, m->name != 0 ? m->name : name, m->shape, m->stride);
   }
   if (f->n > 1) {
     ct_build_close(b);
@@ -105,7 +110,7 @@ CtStatus ct_flat_finish(const CtFlat *f, const CtCx *cx, const char *op, CtLayou
                         CtErr *err) {
   CtBuild b;
   ct_build_init_layout(&b, cx, op, err);
-  ct_flat_emit(f, &b);
+  ct_flat_emit(f, &b, 0);
   return ct_build_finish_layout(&b, out);
 }
 

@@ -10,6 +10,7 @@
 
 typedef struct CtFlatMode {
   CtInt shape, stride;
+  CtModeName name; /* of all that was merged into it; 0 where that differs */
 } CtFlatMode;
 
 enum { CT_FLAT_INLINE = 12 };
@@ -17,21 +18,26 @@ enum { CT_FLAT_INLINE = 12 };
 typedef struct CtFlat {
   CtFlatMode *mode;
   int n, cap;
+  bool has_names; /* some mode pushed had one */
   CtFlatMode inline_modes[CT_FLAT_INLINE];
 } CtFlat;
 
 void ct_flat_init(CtFlat *f);
 /* Drops size 1; merges s:d, t:(s*d) to (s*t):d; else appends. */
-CtStatus ct_flat_push(CtFlat *f, const CtCx *cx, CtInt shape, CtInt stride,
-                      CtErr *err) CT_NODISCARD;
+CtStatus ct_flat_push_named(CtFlat *f, const CtCx *cx, CtModeName name, CtInt shape, CtInt stride,
+                            CtErr *err) CT_NODISCARD;
+static inline CtStatus ct_flat_push(CtFlat *f, const CtCx *cx, CtInt shape, CtInt stride,
+                                    CtErr *err) {
+  return ct_flat_push_named(f, cx, 0, shape, stride, err);
+}
 /* Pushes all modes of l. unbounded: keeps the function past the end too: a last mode of size 1
    stays, with its stride and an extent of 2 (the extent of the last mode never matters then). */
 CtStatus ct_flat_push_layout(CtFlat *f, const CtCx *cx, CtLayout l, bool unbounded,
                              CtErr *err) CT_NODISCARD;
 /* Likewise with the size of stride-0 modes taken as 1. */
 CtStatus ct_flat_push_filtered(CtFlat *f, const CtCx *cx, CtLayout l, CtErr *err) CT_NODISCARD;
-/* 1:0, one mode s:d, or a tuple of modes. */
-void ct_flat_emit(const CtFlat *f, CtBuild *b);
+/* 1:0, one mode s:d, or a tuple of modes; called `name` where its modes differ in theirs. */
+void ct_flat_emit(const CtFlat *f, CtBuild *b, CtModeName name);
 CtStatus ct_flat_finish(const CtFlat *f, const CtCx *cx, const char *op, CtLayout *out,
                         CtErr *err) CT_NODISCARD;
 
@@ -42,6 +48,11 @@ static inline void ct_build_init_layout(CtBuild *b, const CtCx *cx, const char *
 }
 static inline void ct_build_layout(CtBuild *b, CtLayout l) { ct_build_copy(b, l.shape, l.stride); }
 CtStatus ct_build_finish_layout(CtBuild *b, CtLayout *out) CT_NODISCARD;
+
+/* The name of a tuple of modes as a whole, for another one of the same modes. */
+static inline CtModeName ct_whole_name(CtLayout l) {
+  return ct_is_leaf(l.shape) ? 0 : l.shape->name;
+}
 
 /* s:d as a layout without an arena: the nodes belong to the caller. */
 typedef struct CtLeafLayout {

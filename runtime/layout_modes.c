@@ -37,7 +37,7 @@ static bool build_kept(Keep *k, CtTuple crd, CtLayout l) {
   if (whole) {
     return keep_parts(k, crd, l);
   }
-  ct_build_open(k->b);
+  ct_build_open_named(k->b, ct_whole_name(l));
   bool fits = keep_parts(k, crd, l);
   ct_build_close(k->b);
   return fits;
@@ -155,7 +155,7 @@ CtStatus ct_group(const CtCx *cx, CtLayout l, int first, int last, CtLayout *out
     return st;
   }
   ct_build_init_layout(&b, cx, "group", err);
-  ct_build_open(&b);
+  ct_build_open_named(&b, ct_whole_name(l));
   build_modes(&b, l, 0, first);
   ct_build_open(&b);
   build_modes(&b, l, first, last);
@@ -172,7 +172,7 @@ CtStatus ct_take(const CtCx *cx, CtLayout l, int first, int last, CtLayout *out,
     return st;
   }
   ct_build_init_layout(&b, cx, "take", err);
-  ct_build_open(&b);
+  ct_build_open_named(&b, ct_whole_name(l));
   build_modes(&b, l, first, last);
   ct_build_close(&b);
   return ct_build_finish_layout(&b, out);
@@ -181,7 +181,7 @@ CtStatus ct_take(const CtCx *cx, CtLayout l, int first, int last, CtLayout *out,
 CtStatus ct_select(const CtCx *cx, CtLayout l, int n, const int *modes, CtLayout *out, CtErr *err) {
   CtBuild b;
   ct_build_init_layout(&b, cx, "select", err);
-  ct_build_open(&b);
+  ct_build_open_named(&b, ct_whole_name(l));
   for (int i = 0; i < n; i++) {
     CtStatus st = check_mode(cx, "select", l, modes[i], err);
     if (st != CT_OK) {
@@ -240,7 +240,7 @@ CtStatus ct_replace(const CtCx *cx, CtLayout l, int i, CtLayout x, CtLayout *out
     return st == CT_OK ? ct_layout_copy(cx->arena, x, out, err) : st;
   }
   ct_build_init_layout(&b, cx, "replace", err);
-  ct_build_open(&b);
+  ct_build_open_named(&b, ct_whole_name(l));
   build_modes(&b, l, 0, i);
   ct_build_layout(&b, x);
   build_modes(&b, l, i + 1, ct_layout_rank(l));

@@ -22,7 +22,7 @@ static void build_at_profile(CtBuild *b, const CtCx *cx, CtLayout a, CtTuple pro
     CtFlat f;
     ct_flat_init(&f);
     ct_build_fail(b, push(&f, cx, a, b->err));
-    ct_flat_emit(&f, b);
+    ct_flat_emit(&f, b, a.shape->name);
     return;
   }
   int rank = ct_layout_rank(a);
@@ -34,7 +34,7 @@ static void build_at_profile(CtBuild *b, const CtCx *cx, CtLayout a, CtTuple pro
                    b->op, ct_show_tuple(cx, profile), profile->rank, ct_show_layout(cx, a), rank));
     return;
   }
-  ct_build_open(b);
+  ct_build_open_named(b, ct_whole_name(a));
   for (int i = 0; i < rank; i++) {
     if (i < profile->rank) {
       build_at_profile(b, cx, ct_mode(a, i), ct_child(profile, i), push);
@@ -65,10 +65,10 @@ CtStatus ct_flatten(const CtCx *cx, CtLayout a, CtLayout *out, CtErr *err) {
     return ct_layout_copy(cx->arena, a, out, err);
   }
   ct_build_init_layout(&b, cx, "flatten", err);
-  ct_build_open(&b);
+  ct_build_open_named(&b, a.shape->name);
   for (uint32_t i = 0; i < a.shape->len; i++) {
     if (ct_is_leaf(&a.shape[i])) {
-      ct_build_leaf(&b, a.shape[i].i, a.stride[i].i);
+      ct_build_leaf_named(&b, a.shape[i].name, a.shape[i].i, a.stride[i].i);
     }
   }
   ct_build_close(&b);

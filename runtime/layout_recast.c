@@ -16,7 +16,7 @@ static CtStatus cast(const CtCx *cx, const char *op, CtLayout a, int64_t n, Cast
   for (uint32_t i = 0; b.status == CT_OK && i < b.len; i++) {
     CtNode *s = &b.tree[0][i], *d = &b.tree[1][i];
     if (ct_is_leaf(s)) {
-      CtFlatMode m = {s->i, d->i};
+      CtFlatMode m = {.shape = s->i, .stride = d->i};
       ct_build_fail(&b, mode(cx, a, &m, n, err));
       s->i = m.shape;
       d->i = m.stride;
@@ -129,7 +129,7 @@ CtStatus ct_nullspace(const CtCx *cx, CtLayout a, CtLayout *out, CtErr *err) {
   }
   for (uint32_t i = 0; i < a.shape->len; i++) {
     if (ct_is_leaf(&a.shape[i]) && ct_is_const(a.stride[i].i, 0)) {
-      ct_build_leaf(&b, a.shape[i].i, steps[i].i);
+      ct_build_leaf_named(&b, a.shape[i].name, a.shape[i].i, steps[i].i);
     }
   }
   if (n > 1) {
@@ -153,7 +153,7 @@ CtStatus ct_domain_distribute(const CtCx *cx, CtTuple shape, int64_t n, CtLayout
     if (ct_is_leaf(&shape[i])) {
       int64_t gcd = ct_gcd(shape[i].i.v, n);
       n /= gcd;
-      st = ct_flat_push(&f, cx, ct_int(gcd), steps[i].i, err);
+      st = ct_flat_push_named(&f, cx, shape[i].name, ct_int(gcd), steps[i].i, err);
     }
   }
   return st == CT_OK ? ct_flat_finish(&f, cx, "domain_distribute", out, err) : st;

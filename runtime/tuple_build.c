@@ -50,14 +50,18 @@ static bool reserve(CtBuild *b, uint32_t more) {
   return b->status == CT_OK && (b->len + more <= b->cap || grow(b, b->len + more));
 }
 
-/* One more child of the innermost open tuple. */
-static void count_child(CtBuild *b) {
-  if (b->depth > 0) {
-    uint32_t parent = b->open[b->depth - 1];
-    for (int t = 0; t < 1 + b->paired; t++) {
-      b->tree[t][parent].rank++;
-    }
+/* One more child of the innermost open tuple. Returns its name: the given one, or the tuple's. */
+static inline CtModeName count_child(CtBuild *b, CtModeName name) {
+  if (b->depth == 0) {
+    return name;
   }
+  uint32_t parent = b->open[b->depth - 1];
+  CtNode *p = &b->tree[0][parent];
+  p->rank++;
+  if (b->paired) {
+    b->tree[1][parent].rank++;
+  }
+  return name != 0 ? name : p->name;
 }
 
 static bool fits_depth(CtBuild *b, int more) {
@@ -69,21 +73,15 @@ static bool fits_depth(CtBuild *b, int more) {
   return false;
 }
 
-/* The name of what is added next, when it has none of its own. */
-static CtModeName name_around(const CtBuild *b) {
-  return b->depth > 0 ? b->tree[0][b->open[b->depth - 1]].name : 0;
-}
-
 void ct_build_open_named(CtBuild *b, CtModeName name) {
   if (!reserve(b, 1) || !fits_depth(b, 1)) {
     return;
   }
-  count_child(b);
-  name = name != 0 ? name : name_around(b);
-  for (int t = 0; t < 1 + b->paired; t++) {
-    b->tree[t][b->len] = (CtNode){.rank = 0, .len = 1};
+  name = count_child(b, name);
+  b->tree[0][b->len] = (CtNode){.rank = 0, .len = 1, .name = name};
+  if (b->paired) {
+    b->tree[1][b->len] = (CtNode){.rank = 0, .len = 1};
   }
-  b->tree[0][b->len].name = name;
   b->open[b->depth++] = b->len++;
 }
 
@@ -92,16 +90,28 @@ void ct_build_close(CtBuild *b) {
     return;
   }
   CT_ASSERT(b->depth > 0);
-  uint32_t at = b->open[--b->depth];
-  for (int t = 0; t < 1 + b->paired; t++) {
-    b->tree[t][at].len = b->len - at;
+  uint32_t at = b->open[--b->depth], len = b->len - at;
+  b->tree[0][at].len = len;
+  if (b->paired) {
+    b->tree[1][at].len = len;
   }
+}
+
+void ct_build_name_tuple(CtBuild *b, uint32_t at) {
+  CtTuple t = b->tree[0] + at;
+  if (b->status != CT_OK || t->name != 0) {
+    return;
+  }
+  CtModeName name = t->rank > 0 ? ct_first(t)->name : 0;
+  for (CtTuple c = ct_first(t); c != ct_end(t); c = ct_next(c)) {
+    name = c->name == name ? name : 0;
+  }
+  b->tree[0][at].name = name;
 }
 
 void ct_build_leaf_named(CtBuild *b, CtModeName name, CtInt shape, CtInt stride) {
   if (reserve(b, 1)) {
-    count_child(b);
-    name = name != 0 ? name : name_around(b);
+    name = count_child(b, name);
     b->tree[0][b->len] = (CtNode){.rank = CT_LEAF, .len = 1, .name = name, .i = shape};
     if (b->paired) {
       b->tree[1][b->len] = (CtNode){.rank = CT_LEAF, .len = 1, .i = stride};
@@ -122,15 +132,15 @@ void ct_build_copy(CtBuild *b, CtTuple shape, CtTuple stride) {
   if (!reserve(b, shape->len) || (shape->len > 1 && !fits_depth(b, ct_depth(shape)))) {
     return;
   }
-  count_child(b);
+  CtModeName name = count_child(b, shape->name);
   memcpy(b->tree[0] + b->len, shape, shape->len * sizeof *shape);
   if (b->paired) {
     CT_ASSERT(shape->len == stride->len);
     memcpy(b->tree[1] + b->len, stride, stride->len * sizeof *stride);
   }
   b->len += shape->len;
-  if (shape->name == 0 && name_around(b) != 0) {
-    name_last(b, shape->len, name_around(b));
+  if (shape->name != name) {
+    name_last(b, shape->len, name);
   }
 }
 

@@ -31,6 +31,9 @@ void ct_build_leaf_named(CtBuild *b, CtModeName name, CtInt shape, CtInt stride)
 void ct_build_copy(CtBuild *b, CtTuple shape, CtTuple stride);
 void ct_build_fail(CtBuild *b, CtStatus status); /* err is filled already; keeps the first */
 
+/* Gives the tuple at node `at`, closed and without a name, the one that all its children have. */
+void ct_build_name_tuple(CtBuild *b, uint32_t at);
+
 static inline void ct_build_open(CtBuild *b) { ct_build_open_named(b, 0); }
 static inline void ct_build_leaf(CtBuild *b, CtInt shape, CtInt stride) {
   ct_build_leaf_named(b, 0, shape, stride);
