@@ -250,14 +250,9 @@ local function before_swizzle(layout)
   end
 end
 
--- What the swizzle leaves together has one colour: 2^M offsets (of a mask swizzle "Sw<B,M,S>").
-local function swizzle_unit(layout)
-  return 1 << tonumber(tostring(layout.swizzle):match("<%d+,(%d+),") or 0)
-end
-
 local function of_swizzle(layout, how)
   local picture = new_picture("swizzle", tostring(layout), layout)
-  local unit, at = swizzle_unit(layout), before_swizzle(layout)
+  local unit, at = 1 << layout.swizzle.base, before_swizzle(layout) -- a unit stays together
   local before = how.operands and add_panels(picture, layout, "before", how) or {}
   each_cell(before, function(cell)
     cell.offset = at(cell.index)
@@ -274,6 +269,13 @@ local function of_swizzle(layout, how)
     colorize(picture, how)
   end
   return picture
+end
+
+-- What a swizzle Sw<B,M,S> does to 2^B rows of 2^|S| units, the bits that it reads and changes.
+local function swizzle_grid(swizzle)
+  local shift = math.abs(swizzle.shift)
+  return ct.composition(swizzle, ct.layout({ 1 << swizzle.bits, 1 << shift },
+    { 1 << (swizzle.base + shift), 1 << swizzle.base }))
 end
 
 -- {====== Results of operations ======
@@ -412,7 +414,8 @@ end
 
 local function is_operation(layout, how)
   local op = how.operands and origin_of(layout)
-  return op and operations[op.name] ~= nil and all_static(op.operands)
+  return op and operations[op.name] ~= nil and #to_layouts(op.operands[1]) > 0
+    and all_static(op.operands)
 end
 
 -- {====== Thread-value layouts ======
@@ -578,14 +581,22 @@ local function read_options(options, op, own_options)
   return how
 end
 
+-- The layout to draw: a layout as it is, for it knows its origin.
+local function to_layout(x)
+  if type_name(x) == "layout" then return x end
+  if type_name(x) == "swizzle" then return swizzle_grid(x) end
+  return ct.layout(x)
+end
+
 -- A tuple in place of the options is the tile of a thread-value layout: show(tv_layout(thr, val))
 -- draws what tv_layout returns.
 function M.options(options)
   return type(options) == "table" and #options > 0 and { tile = options } or options
 end
 
--- The model of x: a layout, whatever stands for one, or a tensor of the host. `op` is the name of
--- the running function, for errors; `own_options` a set of names of options that it takes itself.
+-- The model of x: a layout, whatever stands for one, a swizzle, or a tensor of the host. `op` is
+-- the name of the running function, for errors; `own_options` a set of names of options that it
+-- takes itself.
 function M.of(x, options, op, own_options)
   op = op or "picture"
   local how = read_options(M.options(options), op, own_options)
@@ -596,7 +607,7 @@ function M.of(x, options, op, own_options)
   elseif is_tensor(x) then
     picture = of_tensor(x, how)
   else
-    local layout = type_name(x) == "layout" and x or ct.layout(x) -- as it is: it knows its origin
+    local layout = to_layout(x)
     check_static(layout, how)
     for _, kind in ipairs(M.kinds) do
       if kind.test(layout, how) then

@@ -14,6 +14,7 @@ local pictures = {
   doubles = { "(9,2):(0,1)", { tile = 2 } },
   a_division = { logical_divide("(8,8):(8,1)", { 2, L"4:2" }) },
   a_long_row = { "600:1" },
+  a_swizzle = { "Sw<2,0,3> o 0 o (8,8):(8,1)" },
   coordinates = { layout({ 4, 8 }, { E(0), E(1) }) },
 }
 local names = {}

@@ -26,7 +26,8 @@ local function check_cells(text)
   assert(seen == size(L))
 end
 for _, text in ipairs { "5:2", "(4,8):(8,1)", "((2,2),4):((1,8),2)", "(2,3,4):(12,4,1)",
-                        "(2,(3,2),2,2):(1,(2,6),12,24)", "(1,1):(0,0)", "(4,2):(0,-3)" } do
+                        "(2,(3,2),2,2):(1,(2,6),12,24)", "(1,1):(0,0)", "(4,2):(0,-3)",
+                        "Sw<2,1,3> o 5 o (8,(2,4)):(8,(4,1))" } do
   check_cells(text)
 end
 
@@ -56,6 +57,15 @@ rows_of(divided.panels[2], lines_and_key)
 -- expect: 4:0 12:1 6:2 14:3
 -- expect: 1:0 9:1 3:2 11:3
 -- expect: 5:0 13:1 7:2 15:3
+
+-- A swizzle: the same cells before and after, each unit of 2^M offsets in its colour.
+local swizzled = picture.of("Sw<1,1,2> o 0 o (2,8):(8,1)")
+rows_of(swizzled.panels[1], lines_and_key)
+-- expect: 0:0 1:0 2:1 3:1 4:2 5:2 6:3 7:3
+-- expect: 8:4 9:4 10:5 11:5 12:6 13:6 14:7 15:7
+rows_of(swizzled.panels[2], function(c) return c.before .. ">" .. lines_and_key(c) end)
+-- expect: 0>0:0 1>1:0 2>2:1 3>3:1 4>4:2 5>5:2 6>6:3 7>7:3
+-- expect: 8>10:5 9>11:5 10>8:4 11>9:4 12>14:7 13>15:7 14>12:6 15>13:6
 
 -- Owners of a tile's elements; elements without one and with two are counted.
 local owned = picture.of("(4,2):(2,8)", { tile = { 4, 4 } })

@@ -112,6 +112,32 @@ print_ascii(complement("4:2", 24), { operands = false })
 -- expect: 1 |  1   9  17 |
 -- expect:   +------------+
 
+-- What a swizzle moves; a swizzle alone is drawn on the bits that it reads and changes.
+print_ascii("Sw<1,0,2> o 4 o (4,4):(4,1)")
+-- expect: Sw<1,0,2> o 4 o (4,4):(4,1)
+-- expect: before (4,4):(4,1)     after Sw<1,0,2> o 4 o (4,4):(4,1)
+-- expect:      0   1   2   3          0   1   2   3
+-- expect:   +----------------+     +----------------+
+-- expect: 0 |  4   5   6   7 |   0 |  5   4   7   6 |
+-- expect: 1 |  8   9  10  11 |   1 |  8   9  10  11 |
+-- expect: 2 | 12  13  14  15 |   2 | 13  12  15  14 |
+-- expect: 3 | 16  17  18  19 |   3 | 16  17  18  19 |
+-- expect:   +----------------+     +----------------+
+print_ascii(swizzle(1, 1, 2), { operands = false })
+-- expect: Sw<1,1,2> o 0 o (2,4):(8,2)
+-- expect: after Sw<1,1,2> o 0 o (2,4):(8,2)
+-- expect:      0   1   2   3
+-- expect:   +----------------+
+-- expect: 0 |  0   2   4   6 |
+-- expect: 1 | 10   8  14  12 |
+-- expect:   +----------------+
+print_ascii(swizzle(0, 0, 0))
+-- expect: (1,1):(1,1)
+-- expect:     0
+-- expect:   +---+
+-- expect: 0 | 0 |
+-- expect:   +---+
+
 -- Too wide: columns go on below, cut between tiles; too large: cut, and said.
 print_ascii("(2,(4,4)):(16,(1,4))", { width = 40 })
 -- expect: (2,(4,4)):(16,(1,4))

@@ -17,6 +17,7 @@ local pictures = {
   { "a division", zipped_divide("(8,8):(8,1)", { 2, 4 }), 128 },
   { "a product", raked_product("(2,2):(1,2)", "(3,4):(4,1)"), 64 },
   { "a complement", complement("4:2", 24), 34 },
+  { "a swizzle", "Sw<2,0,3> o 0 o (8,8):(8,1)", 128 },
   { "coordinates", layout({ 4, 8 }, { E(0), E(1) }), 32 },
   { "a tensor", arange(f32, { 4, 3 }), 12 },
 }
