@@ -1,6 +1,8 @@
--- embed.lua: writes the Lua modules of stdlib/ as one C file, so that the binary carries them.
---   lua scripts/embed.lua OUT.c stdlib/*.lua
--- stdlib/show.lua becomes the module "cuttle.show". The table is declared in interp/stdlib.h.
+-- embed.lua: writes the files of stdlib/ as one C file, so that the binary carries them.
+--   lua scripts/embed.lua OUT.c stdlib/*.lua stdlib/*.css
+-- stdlib/show.lua becomes the module "cuttle.show". A file of another kind becomes a module that is
+-- its text: require "cuttle.page.css" is what stdlib/page.css holds. The table is declared in
+-- interp/stdlib.h.
 
 local BYTES_PER_LINE <const> = 24
 
@@ -11,9 +13,18 @@ local function read_file(path)
   return text
 end
 
--- "stdlib/show.lua" -> "show"
-local function stem(path)
-  return path:match("([^/]+)%.lua$") or error("not a Lua file: " .. path)
+-- "stdlib/show.lua" -> "show"; "stdlib/page.css" -> "page.css"
+local function module_name(path)
+  return (path:match("[^/]+$"):gsub("%.lua$", ""))
+end
+
+-- A Lua chunk that returns the text: in long brackets of a level that does not occur in it.
+local function as_chunk(text)
+  local level = ""
+  while (text .. "]"):find("]" .. level .. "]", 1, true) do
+    level = level .. "="
+  end
+  return ("return [%s[\n%s]%s]"):format(level, text, level)
 end
 
 -- A module that does not parse must fail the build, not the user's first `require`.
@@ -39,11 +50,15 @@ end
 local function main(out_path, ...)
   local arrays, rows = {}, {}
   for _, path in ipairs { ... } do
-    local name, text = stem(path), read_file(path)
+    local name, text = module_name(path), read_file(path)
+    if not path:find("%.lua$") then
+      text = as_chunk(text)
+    end
     check_syntax(path, text)
     assert(not text:find("[\128-\255]"), path .. ": only ASCII is embedded")
-    arrays[#arrays + 1] = array("source_" .. name, text)
-    rows[#rows + 1] = ('  {"cuttle.%s", source_%s, %d},'):format(name, name, #text)
+    local id = name:gsub("%W", "_")
+    arrays[#arrays + 1] = array("source_" .. id, text)
+    rows[#rows + 1] = ('  {"cuttle.%s", source_%s, %d},'):format(name, id, #text)
   end
   rows[#rows + 1] = "  {NULL, NULL, 0},"
   local out = assert(io.open(out_path, "wb"))
