@@ -744,7 +744,8 @@ static const char *const coord_methods[] = {"crd2idx",
                                             "select",
                                             "show",
                                             "svg",
-                                            "latex"};
+                                            "latex",
+                                            "html"};
 
 /* Stack: language. Adds `select`, which falls back on the one of the globals. */
 static void add_select(lua_State *L) {

@@ -57,6 +57,7 @@ static const struct {
     {"show", "cuttle.show"},
     {"svg", "cuttle.svg"},
     {"latex", "cuttle.latex"},
+    {"html", "cuttle.html"},
     {NULL, NULL},
 };
 

@@ -224,6 +224,10 @@ static void test_sandbox(void) {
             "pictures are texts");
   is_status(S, cuttle_dostring(S, "latex('2:1', 'sandbox_escape.tex')", NULL), CUTTLE_ERROR,
             "and write no files");
+  is_status(S, cuttle_dostring(S, "assert(html('2:1'):find('</html>'))", NULL), CUTTLE_OK,
+            "pages are texts");
+  is_status(S, cuttle_dostring(S, "L'2:1':html('sandbox_escape.html')", NULL), CUTTLE_ERROR,
+            "and write no files either");
   cuttle_close(S);
 }
 

@@ -1,0 +1,556 @@
+// page.js: the page of html(x): draws the panels of #data as grids and answers to mouse and keys.
+// #data holds {title, text (what Copy copies), derived: [[name, text]...], text_mode, colour, same:
+// [relation...], bytes, palette: [colour...], panels}. A panel is {title, note, text, axes, rows, cols,
+// row_groups, col_groups: [[at, level]...] (tiles begin there), spaces: {index, offset}, cells}. What
+// counts in spaces of one name is the same when it is equal, such as the offset of a composition's
+// second operand and the index of its first. The cells are lists, one entry a cell: row, col, crd,
+// index, offset (a number, or the text of a coordinate), color (a number that cells of one colour
+// share, or null) and, where there are such, owners: [thread, value, thread, value...], value (an
+// element's, as text), mark ("unowned", "doubled": an element without a thread, with several).
+// One listener a kind of event sits on <main>; a cell knows its panel and its place in the lists.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const byId = (id) => document.getElementById(id);
+  const main = byId("panels");
+  const BANKS = 32, BANK_BYTES = 4, WARP = 32, WARP_BYTES = 128;
+
+  const state = {
+    text: data.text_mode, colour: data.colour, bytes: data.bytes,
+    same: new Set(data.same), // relations that hover marks
+    here: null,               // the cell under the pointer or with the focus
+    kept: new Set(),          // keys of what is isolated, as in `relations`
+  };
+  const panels = data.panels.map((model) => ({ model, cells: [], at: new Map(), current: null }));
+
+  // {====== What a cell is ======
+
+  // Of the element's first byte; null where the offset is a coordinate.
+  const bankOf = (offset) => typeof offset !== "number" ? null :
+    ((Math.floor(offset * state.bytes / BANK_BYTES) % BANKS) + BANKS) % BANKS;
+
+  function factsOf(cell) {
+    const { model } = cell.panel, lists = model.cells, i = cell.i;
+    const flat = lists.owners ? lists.owners[i] : [];
+    const owners = [];
+    for (let k = 0; k < flat.length; k += 2) owners.push({ thread: flat[k], value: flat[k + 1] });
+    return {
+      crd: lists.crd[i], index: lists.index[i], offset: lists.offset[i], color: lists.color[i],
+      owners, bank: bankOf(lists.offset[i]), value: lists.value ? lists.value[i] : null,
+    };
+  }
+
+  const textModes = [
+    { name: "offset", title: "Offset", of: (f) => String(f.offset) },
+    { name: "crd", title: "Coordinate", of: (f) => f.crd },
+    { name: "index", title: "Index", of: (f) => String(f.index) },
+    { name: "thread", title: "Thread, value", of: ownerText, needs: hasOwners },
+    { name: "bank", title: "Bank", of: (f) => f.bank === null ? "\u2013" : String(f.bank), needs: hasBanks },
+    { name: "value", title: "Element", of: (f) => f.value === null ? "" : f.value, needs: hasValues },
+  ];
+
+  function ownerText({ owners }) {
+    if (owners.length === 0) return "";
+    const more = owners.length > 1 ? `+${owners.length - 1}` : "";
+    return `T${owners[0].thread}\nV${owners[0].value}${more}`;
+  }
+
+  function hasOwners() { return panels.some((p) => p.model.cells.owners); }
+  function hasValues() { return panels.some((p) => p.model.cells.value); }
+  function hasBanks() {
+    return panels.some((p) => p.model.cells.offset.some((o) => typeof o === "number"));
+  }
+
+  // What two cells can share: keys under which both are found. Each begins with a space's name.
+  const relations = {
+    offset: { title: "offset", keys: (f, spaces) => [`${spaces.offset} ${f.offset}`] },
+    index: { title: "index", keys: (f, spaces) => [`${spaces.index} ${f.index}`] },
+    thread: { title: "thread", keys: (f) => f.owners.map((o) => `thread ${o.thread}`), needs: hasOwners },
+  };
+  const keysOf = (name, cell) => relations[name].keys(factsOf(cell), cell.panel.model.spaces);
+  const cellsOf = new Map(); // key -> the cells that have it
+
+  // What a click isolates.
+  const isolationKeys = (cell) => {
+    const threads = keysOf("thread", cell);
+    return threads.length > 0 ? threads : keysOf("offset", cell);
+  };
+
+  // {====== Drawing ======
+
+  function element(name, properties = {}, ...children) {
+    const e = Object.assign(document.createElement(name), properties);
+    e.append(...children);
+    return e;
+  }
+
+  function makeCell(panel, i) {
+    const td = element("td", { className: "cell", tabIndex: -1 });
+    td.setAttribute("role", "gridcell");
+    const { row, col } = panel.model.cells;
+    const cell = { td, panel, i, place: row[i] * panel.model.cols + col[i] };
+    td.cell = cell;
+    const mark = panel.model.cells.mark && panel.model.cells.mark[i];
+    if (mark) td.classList.add(mark);
+    return cell;
+  }
+
+  // Lines between cells: the more nested modes begin anew, the thicker.
+  function drawLine(td, side, level) {
+    if (level === undefined) return;
+    td.classList.add(`tile-${side}`);
+    td.style.setProperty(`--${side}`, `${1 + Math.min(level, 3)}px`);
+  }
+
+  function headCell(scope, text) {
+    return element("th", { scope }, element("span", { textContent: text }),
+      element("span", { className: "degree" }));
+  }
+
+  function makeTable(panel, labelledBy) {
+    const { model } = panel;
+    const table = element("table");
+    table.setAttribute("role", "grid");
+    table.setAttribute("aria-labelledby", labelledBy);
+    const head = element("tr", {}, element("th"));
+    for (let col = 0; col < model.cols; col++) head.append(headCell("col", col));
+    table.append(element("thead", {}, head));
+    const rowLevels = new Map(model.row_groups), colLevels = new Map(model.col_groups);
+    const body = element("tbody");
+    for (let row = 0; row < model.rows; row++) {
+      const tr = element("tr", {}, headCell("row", row));
+      for (let col = 0; col < model.cols; col++) {
+        const cell = panel.at.get(row * model.cols + col);
+        const td = cell ? cell.td : element("td", { className: "cell hole" });
+        drawLine(td, "top", rowLevels.get(row));
+        drawLine(td, "left", colLevels.get(col));
+        tr.append(td);
+      }
+      body.append(tr);
+    }
+    table.append(body);
+    panel.table = table;
+    return table;
+  }
+
+  function drawPanel(panel, n) {
+    const { model } = panel, lists = model.cells, id = `panel-${n}`;
+    lists.row.forEach((_, i) => {
+      const cell = makeCell(panel, i);
+      panel.cells.push(cell);
+      panel.at.set(cell.place, cell);
+      for (const key of Object.keys(relations).flatMap((name) => keysOf(name, cell))) {
+        if (!cellsOf.has(key)) cellsOf.set(key, []);
+        cellsOf.get(key).push(cell);
+      }
+    });
+    const title = element("h2", { id, textContent: model.title });
+    if (model.note) title.append(element("small", { textContent: model.note }));
+    const section = element("section", { className: "panel" }, title,
+      element("p", {}, element("code", { textContent: model.text })),
+      element("p", { className: "axes", textContent: model.axes }),
+      element("div", { className: "scroller" }, makeTable(panel, id)));
+    section.setAttribute("aria-labelledby", id);
+    main.append(section);
+    if (panel.cells.length > 0) makeCurrent(panel.cells[0]);
+  }
+
+  // The one cell of a panel that Tab reaches.
+  function makeCurrent(cell) {
+    if (cell.panel.current) cell.panel.current.td.tabIndex = -1;
+    cell.td.tabIndex = 0;
+    cell.panel.current = cell;
+  }
+
+  function showTexts() {
+    const mode = textModes.find((m) => m.name === state.text);
+    for (const panel of panels) {
+      let width = 2;
+      for (const cell of panel.cells) {
+        const text = mode.of(factsOf(cell));
+        cell.td.textContent = text;
+        for (const line of text.split("\n")) width = Math.max(width, line.length);
+      }
+      panel.table.style.setProperty("--w", `${Math.max(2.3, width * 0.5 + 0.9)}rem`);
+    }
+  }
+
+  // {====== Colours ======
+
+  const offsetsOf = (model) => model.cells.offset.filter((o) => typeof o === "number");
+
+  const hue = (degrees) => `oklch(.86 .085 ${degrees.toFixed(1)})`;
+  const fromPalette = (n) => data.palette[n % data.palette.length];
+
+  // Each gives a function from a cell's facts to a colour, or null for none.
+  const colourings = {
+    picture: {
+      title: "Picture",
+      fills: () => (f) => f.color === null ? null : fromPalette(f.color),
+    },
+    thread: {
+      title: "Thread", needs: hasOwners,
+      fills: () => (f) => f.owners.length > 0 ? fromPalette(f.owners[0].thread) : null,
+    },
+    offset: {
+      title: "Offset", needs: hasBanks,
+      fills: () => {
+        const all = panels.flatMap((p) => offsetsOf(p.model));
+        const low = all.reduce((a, b) => Math.min(a, b), Infinity);
+        const span = Math.max(1, all.reduce((a, b) => Math.max(a, b), -Infinity) - low);
+        return (f) => typeof f.offset === "number" ? hue(265 - 250 * (f.offset - low) / span) : null;
+      },
+    },
+    bank: {
+      title: "Bank", needs: hasBanks,
+      fills: () => (f) => f.bank === null ? null : hue(360 * f.bank / BANKS),
+    },
+    none: { title: "None", fills: () => () => null },
+  };
+
+  function showColours() {
+    const fillOf = colourings[state.colour].fills();
+    for (const panel of panels) {
+      for (const cell of panel.cells) {
+        const fill = fillOf(factsOf(cell));
+        cell.td.classList.toggle("plain", fill === null);
+        if (fill !== null) cell.td.style.setProperty("--fill", fill);
+      }
+      showConflicts(panel);
+    }
+  }
+
+  // Requests that shared memory needs when the lanes of a warp access these offsets in order: 128
+  // bytes are served at a time, lanes that want the same word share it.
+  function conflictDegree(offsets) {
+    const lanes = Math.min(WARP, WARP_BYTES / state.bytes);
+    let worst = 1;
+    for (let first = 0; first < offsets.length; first += lanes) {
+      const words = new Set();
+      for (const offset of offsets.slice(first, first + lanes)) {
+        const byte = offset * state.bytes;
+        for (let b = 0; b < state.bytes; b += BANK_BYTES) words.add(Math.floor((byte + b) / BANK_BYTES));
+      }
+      const perBank = new Map();
+      for (const word of words) {
+        const bank = ((word % BANKS) + BANKS) % BANKS;
+        perBank.set(bank, (perBank.get(bank) || 0) + 1);
+      }
+      worst = Math.max(worst, ...perBank.values());
+    }
+    return worst;
+  }
+
+  function showConflicts(panel) {
+    const { model, table } = panel;
+    const shown = state.colour === "bank" && offsetsOf(model).length === panel.cells.length;
+    const line = (th, isRow, at) => {
+      const degree = th.querySelector(".degree");
+      degree.textContent = "";
+      th.title = "";
+      if (!shown) return;
+      const offsets = [];
+      for (let k = 0; k < (isRow ? model.cols : model.rows); k++) {
+        const cell = panel.at.get(isRow ? at * model.cols + k : k * model.cols + at);
+        if (cell) offsets.push(model.cells.offset[cell.i]);
+      }
+      const n = conflictDegree(offsets);
+      degree.textContent = n > 1 ? `${n}\u00d7` : "";
+      th.title = n > 1 ? `lanes along this ${isRow ? "row" : "column"}: ${n} requests instead of 1` : "";
+    };
+    table.querySelectorAll("thead th + th").forEach((th, col) => line(th, false, col));
+    table.querySelectorAll("tbody th").forEach((th, row) => line(th, true, row));
+  }
+
+  // {====== Hover and focus ======
+
+  let marked = []; // what has a mark now: [element, class]
+
+  function mark(node, name) {
+    node.classList.add(name);
+    marked.push([node, name]);
+  }
+
+  function unmark() {
+    for (const [node, name] of marked) node.classList.remove(name);
+    marked = [];
+  }
+
+  function markSame(cell) {
+    for (const name of state.same) {
+      for (const key of keysOf(name, cell)) {
+        for (const other of cellsOf.get(key)) mark(other.td, `same-${name}`);
+      }
+    }
+  }
+
+  function markHeads({ panel, i }) {
+    const { row, col } = panel.model.cells;
+    mark(panel.table.tHead.rows[0].cells[col[i] + 1], "crossing");
+    mark(panel.table.tBodies[0].rows[row[i]].cells[0], "crossing");
+  }
+
+  function visit(cell) {
+    if (state.here === cell) return;
+    state.here = cell;
+    show();
+  }
+
+  function show() {
+    unmark();
+    const cell = state.here;
+    if (cell) {
+      mark(cell.td, "here");
+      markSame(cell);
+      markHeads(cell);
+    }
+    showReadout(cell);
+  }
+
+  function bankText(facts) {
+    if (facts.bank === null) return "\u2013";
+    const wide = state.bytes / BANK_BYTES;
+    return wide > 1 ? `${facts.bank}\u2013${(facts.bank + wide - 1) % BANKS}` : String(facts.bank);
+  }
+
+  const listed = (owners, name) => {
+    const shown = [...new Set(owners.map((o) => o[name]))];
+    return shown.slice(0, 6).join(", ") + (shown.length > 6 ? ", \u2026" : "");
+  };
+
+  function showReadout(cell) {
+    const readout = byId("readout");
+    if (!cell) {
+      readout.replaceChildren(element("p", { className: "hint",
+        textContent: "Point at a cell, or go to it with Tab and the arrow keys. A click isolates." }));
+      return;
+    }
+    const facts = factsOf(cell);
+    const rows = [["panel", "Panel", cell.panel.model.title], ["crd", "Coordinate", facts.crd],
+      ["index", "Index", facts.index], ["offset", "Offset", facts.offset]];
+    if (facts.owners.length > 0) {
+      rows.push(["thread", "Thread", listed(facts.owners, "thread")]);
+      rows.push(["value", "Value", listed(facts.owners, "value")]);
+    }
+    rows.push(["bank", "Bank", bankText(facts)]);
+    if (facts.value !== null) rows.push(["element", "Element", facts.value]);
+    const list = element("dl");
+    for (const [name, title, value] of rows) {
+      const dd = element("dd", { textContent: value });
+      dd.dataset.fact = name;
+      list.append(element("div", {}, element("dt", { textContent: title }), dd));
+    }
+    readout.replaceChildren(list);
+  }
+
+  // {====== Isolating ======
+
+  function showKept() {
+    main.classList.toggle("isolating", state.kept.size > 0);
+    for (const panel of panels) {
+      for (const cell of panel.cells) {
+        const kept = isolationKeys(cell).some((key) => state.kept.has(key));
+        cell.td.classList.toggle("kept", kept && state.kept.size > 0);
+      }
+    }
+  }
+
+  const threadOf = (key) => key.startsWith("thread ") ? Number(key.slice(7)) : NaN;
+  const keptThreads = () => [...state.kept].map(threadOf).filter((thread) => !isNaN(thread));
+
+  function isolate(keys) {
+    state.kept = new Set(keys);
+    byId("isolate").value = keptThreads().sort((a, b) => a - b).join(", ");
+    showKept();
+  }
+
+  // A second click on what is isolated releases it; with shift it is added to, or taken from, the rest.
+  function toggleIsolated(cell, adding) {
+    const keys = isolationKeys(cell);
+    const all = keys.every((key) => state.kept.has(key));
+    if (!adding) {
+      isolate(all && state.kept.size === keys.length ? [] : keys);
+    } else if (all) {
+      isolate([...state.kept].filter((key) => !keys.includes(key)));
+    } else {
+      isolate([...state.kept, ...keys]);
+    }
+  }
+
+  // "0, 4-7" -> the keys of threads 0, 4, 5, 6, 7, as far as they exist
+  function readThreads(text) {
+    const keys = [];
+    for (const [, first, last] of text.matchAll(/(\d+)(?:\s*-\s*(\d+))?/g)) {
+      for (const key of cellsOf.keys()) {
+        if (threadOf(key) >= Number(first) && threadOf(key) <= Number(last || first)) keys.push(key);
+      }
+    }
+    return keys;
+  }
+
+  // {====== Controls ======
+
+  function addChoices(id, choices, now, choose) {
+    const box = byId(id).querySelector(".choices");
+    for (const { name, title, needs } of choices) {
+      const disabled = needs !== undefined && !needs();
+      const input = element("input", { type: "radio", name: id, value: name, checked: name === now, disabled });
+      box.append(element("label", { hidden: disabled }, input, title));
+    }
+    box.addEventListener("change", (event) => choose(event.target.value));
+  }
+
+  const choose = {
+    text: (name) => { state.text = name; showTexts(); },
+    colour: (name) => { state.colour = name; showColours(); },
+  };
+
+  // The same as a click on the choice, for keys.
+  function press(id, at) {
+    const inputs = [...byId(id).querySelectorAll("input")];
+    const input = inputs[at];
+    if (!input || input.disabled) return;
+    input.checked = true;
+    choose[id](input.value);
+  }
+
+  function pressNext(id) {
+    const inputs = [...byId(id).querySelectorAll("input")];
+    const now = inputs.findIndex((input) => input.checked);
+    for (let step = 1; step < inputs.length; step++) {
+      const at = (now + step) % inputs.length;
+      if (!inputs[at].disabled) return press(id, at);
+    }
+  }
+
+  function addRelations() {
+    for (const [name, relation] of Object.entries(relations)) {
+      if (relation.needs && !relation.needs()) continue;
+      const input = element("input", { type: "checkbox", value: name, checked: state.same.has(name) });
+      byId("same").append(element("label", {}, input,
+        element("span", { className: `swatch ${name}` }), relation.title));
+    }
+    byId("same").addEventListener("change", ({ target }) => {
+      state.same[target.checked ? "add" : "delete"](target.value);
+      show();
+    });
+  }
+
+  const isDark = () => getComputedStyle(document.documentElement).getPropertyValue("color-scheme") === "dark" ||
+    (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+
+  function showTheme() {
+    byId("theme").setAttribute("aria-pressed", String(isDark()));
+    byId("theme").textContent = isDark() ? "Light" : "Dark";
+  }
+
+  function addTheme() {
+    byId("theme").addEventListener("click", () => {
+      document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+      showTheme();
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
+    showTheme();
+  }
+
+  // Where the clipboard is out of reach the text is selected instead.
+  async function copyText() {
+    try {
+      await navigator.clipboard.writeText(data.text);
+      byId("copy").textContent = "Copied";
+      setTimeout(() => { byId("copy").textContent = "Copy"; }, 1500);
+    } catch {
+      getSelection().selectAllChildren(byId("title"));
+    }
+  }
+
+  // {====== Events ======
+
+  const cellOf = (event) => event.target.closest && event.target.closest("td.cell") &&
+    event.target.closest("td.cell").cell;
+
+  function go(cell, rowStep, colStep) {
+    const { model, at } = cell.panel;
+    let row = model.cells.row[cell.i], col = model.cells.col[cell.i];
+    const clamp = (n, count) => Math.max(0, Math.min(count - 1, n));
+    row = clamp(row + rowStep, model.rows);
+    col = clamp(col + colStep, model.cols);
+    const target = at.get(row * model.cols + col);
+    if (target) target.td.focus();
+  }
+
+  const PAGE = 8;
+  const moves = {
+    ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
+    PageUp: [-PAGE, 0], PageDown: [PAGE, 0], Home: [0, -Infinity], End: [0, Infinity],
+  };
+  const corners = { Home: [-Infinity, -Infinity], End: [Infinity, Infinity] }; // with Ctrl
+
+  function onCellKey(event) {
+    const cell = cellOf(event);
+    if (!cell) return;
+    const move = event.ctrlKey ? corners[event.key] : moves[event.key];
+    if (move) {
+      go(cell, ...move);
+    } else if (event.key === "Enter" || event.key === " ") {
+      toggleIsolated(cell, event.shiftKey);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+
+  function onPageKey(event) {
+    if (event.key === "Escape") isolate([]);
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.matches("input[type=text], select")) return;
+    if (event.key >= "1" && event.key <= String(textModes.length)) press("text", Number(event.key) - 1);
+    else if (event.key === "c") pressNext("colour");
+  }
+
+  function listen() {
+    main.addEventListener("mouseover", (event) => { const cell = cellOf(event); if (cell) visit(cell); });
+    main.addEventListener("focusin", (event) => {
+      const cell = cellOf(event);
+      if (cell) { makeCurrent(cell); visit(cell); }
+    });
+    main.addEventListener("click", (event) => {
+      const cell = cellOf(event);
+      if (cell) toggleIsolated(cell, event.shiftKey);
+    });
+    main.addEventListener("keydown", onCellKey);
+    document.addEventListener("keydown", onPageKey);
+    byId("copy").addEventListener("click", copyText);
+    byId("bytes").addEventListener("change", ({ target }) => {
+      state.bytes = Number(target.value);
+      showTexts();
+      showColours();
+      show();
+    });
+    byId("isolate").addEventListener("input", ({ target }) => {
+      state.kept = new Set(readThreads(target.value));
+      showKept();
+    });
+    document.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
+  }
+
+  // {====== The page ======
+
+  byId("title").textContent = data.title;
+  byId("copy").hidden = false;
+  for (const [name, text] of data.derived) {
+    byId("derived").append(element("dt", { textContent: name }),
+      element("dd", {}, element("code", { textContent: text })));
+  }
+  panels.forEach(drawPanel);
+  addChoices("text", textModes, state.text, choose.text);
+  addChoices("colour", Object.entries(colourings).map(([name, c]) => ({ name, ...c })), state.colour, choose.colour);
+  addRelations();
+  addTheme();
+  byId("bytes").value = String(state.bytes);
+  byId("threads").hidden = !hasOwners();
+  showTexts();
+  showColours();
+  showReadout(null);
+  listen();
+})();
