@@ -16,7 +16,7 @@ enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64 };
 
 static const char usage[] =
     "usage: cuttle [options] [script.lua [arguments]]\n"
-    "       cuttle emit|info|bench ...\n"
+    "       cuttle emit|info|bench|view ...\n"
     "\n"
     "Without a script: reads inputs and prints what they are worth.\n"
     "\n"
@@ -24,6 +24,7 @@ static const char usage[] =
     "  emit script.lua       run it and print the CUDA C of every specialisation that it launches\n"
     "  info                  version, devices, compilers and caches, and why they were chosen\n"
     "  bench [name]          run the benchmarks\n"
+    "  view EXPRESSION       write a page with its picture (-o FILE, --open)\n"
     "\n"
     "  -e CODE               run CODE; may be given more than once\n"
     "  -i                    read inputs after the script\n"
@@ -113,6 +114,14 @@ static bool take_chunk(Program *p) {
   return true;
 }
 
+static bool take_traceback(Program *p) {
+  bool known = strcmp(p->argv[p->at], "--traceback") == 0;
+  if (known) {
+    diag_set_traceback(p->L, true);
+  }
+  return known;
+}
+
 static bool take_flag(Program *p) {
   const char *arg = p->argv[p->at];
   bool known = true;
@@ -124,8 +133,6 @@ static bool take_flag(Program *p) {
     p->version = true;
   } else if (strcmp(arg, "--compile") == 0) {
     p->s->emit_compile = true;
-  } else if (strcmp(arg, "--traceback") == 0) {
-    diag_set_traceback(p->L, true);
   } else {
     known = false;
   }
@@ -134,7 +141,7 @@ static bool take_flag(Program *p) {
 
 /* Options up to the first argument that is none. */
 static void read_options(Program *p) {
-  bool (*const takers[])(Program *) = {take_device, take_sm, take_chunk, take_flag};
+  bool (*const takers[])(Program *) = {take_device, take_traceback, take_sm, take_chunk, take_flag};
   for (; p->at < p->argc && p->exit_code == 0; p->at++) {
     const char *arg = p->argv[p->at];
     bool known = false;
@@ -151,6 +158,14 @@ static void read_options(Program *p) {
     if (!known) {
       usage_error(p, "unknown option %s", arg);
     }
+  }
+}
+
+/* A command of the standard library has options of its own: only those that every command has are
+   read, up to the first argument that is none of them. */
+static void read_common_options(Program *p) {
+  while (p->at < p->argc && p->exit_code == 0 && (take_device(p) || take_traceback(p))) {
+    p->at++;
   }
 }
 
@@ -351,7 +366,11 @@ static void run_command_or_plain(Program *p) {
     return;
   }
   p->command = p->argv[p->at++];
-  read_options(p); /* `cuttle emit --sm=80 x.lua` */
+  if (run == run_std_command) {
+    read_common_options(p);
+  } else {
+    read_options(p); /* `cuttle emit --sm=80 x.lua` */
+  }
   if (p->exit_code == 0) {
     run(p);
   }
