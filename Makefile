@@ -270,6 +270,7 @@ $(call tap_if,tests/kernel_cases,kernel_cases,\
 $(call tap_if,tests/conformance,conformance,\
 	scripts/tap_status.sh $(PROGRAM) scripts/conformance.lua tests/conformance,TAP_SCRIPTS)
 $(call tap_if,examples/*.lua,examples,$(RUN_TESTS) --by-status examples,TAP_SCRIPTS)
+$(call tap_if,tests/browser,browser,tests/browser/run.sh $(PROGRAM),TAP_SCRIPTS)
 $(call tap_if,docs/*.md,docs,$(RUN_DOCS) README.md docs/*.md,TAP_SCRIPTS)
 ifeq ($(SANITIZE),)
 $(call tap_if,examples/*.lua,compile,scripts/compile_kernels.sh $(PROGRAM),TAP_SCRIPTS)

@@ -45,13 +45,15 @@ has_numpy() {
   done
   return 1
 }
+has_python() { have python3; }
+has_chromium() { have chromium || have chromium-browser || have google-chrome; }
 
 build_needs="cc make pkg_config lua lua_dev"
-test_needs="prove clang clang_format clang_tidy libfuzzer luacheck numpy"
+test_needs="prove clang clang_format clang_tidy libfuzzer luacheck numpy python chromium"
 
 # Needs of the tests that some systems do not package. Without them tests are skipped, and a second
 # run does not try to install them again.
-optional=" clang clang_format clang_tidy libfuzzer luacheck numpy "
+optional=" clang clang_format clang_tidy libfuzzer luacheck numpy python chromium "
 tried=build/deps-tried
 
 # {====== Package names: need | apt-get | dnf | pacman | apk | brew ("-": not packaged) ======
@@ -69,6 +71,8 @@ clang_tidy   clang-tidy          clang-tools-extra clang          clang-extra-to
 libfuzzer    clang,@rt           compiler-rt       compiler-rt    compiler-rt      llvm
 luacheck     lua-check           luacheck          luacheck       luacheck         luacheck
 numpy        python3-numpy       python3-numpy     python-numpy   py3-numpy        numpy
+python       python3             python3           python         python3          python3
+chromium     chromium            chromium          chromium       chromium         -
 "
 
 # The column of this system's package manager, counted from 2; sets `manager`.

@@ -1,0 +1,196 @@
+"""devtools.py: drives a headless Chromium over its DevTools protocol, by a pair of pipes: the
+browser reads commands from its descriptor 3 and writes answers and events to 4, JSON ended by NUL.
+Mouse and keys go in as input of the browser, not as events made by a script."""
+
+import fcntl
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+TIME_LIMIT_S = 120  # for one answer; machines that run tests are busy
+MOVED_FDS = 10      # pipes are moved above the descriptors that the browser wants
+
+SHIFT = 8
+CTRL = 2
+
+# key -> (windowsVirtualKeyCode, text that it types or None)
+KEYS = {
+    "Tab": (9, None), "Enter": (13, "\r"), "Escape": (27, None), " ": (32, " "),
+    "PageUp": (33, None), "PageDown": (34, None), "End": (35, None), "Home": (36, None),
+    "ArrowLeft": (37, None), "ArrowUp": (38, None), "ArrowRight": (39, None),
+    "ArrowDown": (40, None),
+}
+
+
+def moved_pipe():
+    return [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, MOVED_FDS) for fd in os.pipe()]
+
+
+class Browser:
+    def __init__(self, program):
+        self.profile = tempfile.mkdtemp(prefix="cuttle-browser-")
+        command_read, self.commands = moved_pipe()
+        self.answers, answer_write = moved_pipe()
+
+        def take_pipes():
+            os.dup2(command_read, 3)
+            os.dup2(answer_write, 4)
+
+        arguments = [
+            program, "--headless", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run",
+            "--hide-scrollbars", "--disable-dev-shm-usage", "--disable-breakpad",
+            "--disable-background-networking", "--disable-component-update", "--disable-extensions",
+            "--window-size=1400,900", "--user-data-dir=" + self.profile, "about:blank",
+        ]
+        if os.getuid() == 0:
+            arguments.insert(1, "--no-sandbox")
+        self.process = subprocess.Popen(
+            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, close_fds=False, preexec_fn=take_pipes,
+            start_new_session=True)
+        os.close(command_read)
+        os.close(answer_write)
+        self.buffer = b""
+        self.last_id = 0
+        self.events = []
+
+    def close(self):
+        """Ends the browser and all that it started: they are one process group."""
+        try:
+            self.call("Browser.close")
+            self.process.wait(timeout=20)
+        except (OSError, RuntimeError, subprocess.TimeoutExpired):
+            pass
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        os.close(self.commands)
+        os.close(self.answers)
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    def read_message(self, deadline):
+        while b"\0" not in self.buffer:
+            ready, _, _ = select.select([self.answers], [], [], max(0, deadline - time.monotonic()))
+            if not ready:
+                raise RuntimeError("the browser does not answer")
+            part = os.read(self.answers, 1 << 16)
+            if not part:
+                raise RuntimeError("the browser is gone")
+            self.buffer += part
+        text, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(text)
+
+    def call(self, method, session=None, **params):
+        """Sends a command and waits for its answer; events that come before it are kept."""
+        self.last_id += 1
+        message = {"id": self.last_id, "method": method, "params": params}
+        if session:
+            message["sessionId"] = session
+        os.write(self.commands, json.dumps(message).encode() + b"\0")
+        deadline = time.monotonic() + TIME_LIMIT_S
+        while True:
+            answer = self.read_message(deadline)
+            if answer.get("id") != self.last_id:
+                self.events.append(answer)
+            elif "error" in answer:
+                raise RuntimeError("%s: %s" % (method, answer["error"]["message"]))
+            else:
+                return answer["result"]
+
+    def open(self, url):
+        return Page(self, url)
+
+
+class Page:
+    def __init__(self, browser, url):
+        self.browser = browser
+        self.url = url
+        target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        self.target = target
+        self.session = browser.call("Target.attachToTarget", targetId=target,
+                                    flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(domain + ".enable")
+        self.call("Emulation.setFocusEmulationEnabled", enabled=True)
+        self.call("Page.navigate", url=url)
+        deadline = time.monotonic() + TIME_LIMIT_S
+        while not self.value("location.href !== 'about:blank' && document.readyState === 'complete'"):
+            if time.monotonic() > deadline:
+                raise RuntimeError(url + " does not load")
+            time.sleep(0.05)
+
+    def close(self):
+        self.browser.call("Target.closeTarget", targetId=self.target)
+
+    def call(self, method, **params):
+        return self.browser.call(method, self.session, **params)
+
+    def value(self, expression):
+        """What an expression of JavaScript is worth."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError("%s: %s" % (expression, answer["exceptionDetails"]))
+        return answer["result"].get("value")
+
+    def point_of(self, selector):
+        """The middle of the element, which is scrolled into view."""
+        box = self.value("""(() => {
+          const element = document.querySelector(%s);
+          element.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
+          const box = element.getBoundingClientRect();
+          return [box.x + box.width / 2, box.y + box.height / 2];
+        })()""" % json.dumps(selector))
+        return {"x": box[0], "y": box[1]}
+
+    def hover(self, selector):
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", **self.point_of(selector))
+
+    def click(self, selector, modifiers=0):
+        point = self.point_of(selector)
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", **point)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1,
+                      modifiers=modifiers, **point)
+
+    def press(self, key, modifiers=0):
+        code, text = KEYS[key] if key in KEYS else (ord(key.upper()), key)
+        params = {"key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
+        if text:
+            self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **params)
+        else:
+            self.call("Input.dispatchKeyEvent", type="rawKeyDown", **params)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **params)
+
+    def type(self, text):
+        self.call("Input.insertText", text=text)
+
+    def emulate(self, media="", **features):
+        self.call("Emulation.setEmulatedMedia", media=media, features=[
+            {"name": name.replace("_", "-"), "value": value} for name, value in features.items()])
+
+    def of_kind(self, *methods):
+        return [e for e in self.browser.events
+                if e.get("sessionId") == self.session and e.get("method") in methods]
+
+    def complaints(self):
+        """Exceptions, and what the console shows."""
+        return [json.dumps(e["params"]) for e in self.of_kind(
+            "Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")]
+
+    def requests(self):
+        """What the page asked for besides itself."""
+        urls = [e["params"]["request"]["url"] for e in self.of_kind("Network.requestWillBeSent")]
+        return [url for url in urls if url != self.url and not url.startswith("data:")]
+
+    def screenshot(self, path):
+        import base64
+        data = self.call("Page.captureScreenshot", captureBeyondViewport=False)["data"]
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(data))

@@ -1,0 +1,347 @@
+"""test_pages.py: what pages of `cuttle view` do when one points, clicks and types, in TAP.
+    python3 test_pages.py CUTTLE CHROMIUM
+Expected offsets come from formulas here, not from the page."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+from devtools import CTRL, SHIFT, Browser
+
+CUTTLE, CHROMIUM = os.path.abspath(sys.argv[1]), sys.argv[2]
+
+count = 0
+
+
+def check(name, got, want):
+    global count
+    count += 1
+    print("%s %d - %s" % ("ok" if got == want else "not ok", count, name), flush=True)
+    if got != want:
+        print("# got: %r\n# expected: %r" % (got, want), flush=True)
+
+
+def note_failure(name):
+    check(name + " runs to its end", "stopped", "ended")
+    for line in traceback.format_exc().splitlines():
+        print("# " + line, flush=True)
+
+
+# {====== Pages and what they show ======
+
+def write_page(folder, expression):
+    """The page of an expression: a path."""
+    done = subprocess.run([CUTTLE, "--device=cpu", "view", expression], cwd=folder, check=True,
+                          stdout=subprocess.PIPE, universal_newlines=True)
+    return pathlib.Path(folder, done.stdout.strip())
+
+
+def cell(panel, row, col):
+    """The selector of a cell."""
+    return "main section:nth-of-type(%d) tbody tr:nth-child(%d) td:nth-of-type(%d)" % (
+        panel + 1, row + 1, col + 1)
+
+
+def in_panel(panel, selector):
+    return "main section:nth-of-type(%d) %s" % (panel + 1, selector)
+
+
+def texts(page, selector):
+    return page.value("[...document.querySelectorAll(%s)].map((e) => e.textContent)"
+                      % json.dumps(selector))
+
+
+def text(page, selector):
+    found = texts(page, selector)
+    return found[0] if len(found) == 1 else found
+
+
+def n_of(page, selector):
+    return page.value("document.querySelectorAll(%s).length" % json.dumps(selector))
+
+
+def style(page, selector, name):
+    return page.value("getComputedStyle(document.querySelector(%s)).getPropertyValue(%s)"
+                      % (json.dumps(selector), json.dumps(name)))
+
+
+def readout(page):
+    return page.value("""Object.fromEntries([...document.querySelectorAll("#readout dd")].map(
+      (dd) => [dd.dataset.fact, dd.textContent]))""")
+
+
+def brightness(page, selector):
+    """Of the background, 0 to 1."""
+    return page.value("""(() => {
+      const canvas = document.createElement("canvas").getContext("2d");
+      canvas.fillStyle = getComputedStyle(document.querySelector(%s)).backgroundColor;
+      canvas.fillRect(0, 0, 1, 1);
+      const [r, g, b] = canvas.getImageData(0, 0, 1, 1).data;
+      return (r + g + b) / 765;
+    })()""" % json.dumps(selector))
+
+
+# {====== A division: operand and result side by side ======
+
+def divided_offset(row, col):
+    """zipped_divide((8,8):(8,1), (2,4)) = ((2,4),(4,2)):((8,1),(16,4))"""
+    return row % 2 * 8 + row // 2 + col % 4 * 16 + col // 4 * 4
+
+
+def test_division(page):
+    check("the title is the expression", text(page, "h1"), 'zipped_divide("(8,8):(8,1)", "(2,4)")')
+    check("operands and result stand side by side",
+          [t.split("\n")[0] for t in texts(page, "main h2")], ["Operand", "Result"])
+    check("the derivation names operation and operands",
+          "zipped_divide((8,8):(8,1), (2,4))" in texts(page, "#derived dd"), True)
+    check("cells show the result's offsets", texts(page, in_panel(1, "td.cell")),
+          [str(divided_offset(r, c)) for r in range(8) for c in range(8)])
+    check("tiles begin at thick lines", [n_of(page, in_panel(1, "td.tile-left")),
+          n_of(page, in_panel(1, "td.tile-top")),
+          float(style(page, cell(1, 0, 4), "border-left-width")[:-2]) > 1,
+          style(page, cell(1, 0, 3), "border-left-width")], [8, 24, True, "0px"])
+    check("the operand is outlined by tiles",
+          [n_of(page, in_panel(0, "td.tile-left")), n_of(page, in_panel(0, "td.tile-top"))], [8, 24])
+    check_hover(page)
+    check_cell_texts(page)
+    check_keys(page)
+    check_offset_isolation(page)
+
+
+def check_hover(page):
+    check("nothing is marked at first", n_of(page, "td.same-offset"), 0)
+    page.hover(cell(1, 5, 6))
+    offset = divided_offset(5, 6)
+    check("hover shows the facts of a cell", readout(page), {
+        "panel": "Result", "crd": "((1,2),(2,1))", "index": str(5 + 8 * 6), "offset": str(offset),
+        "bank": str(offset % 32)})
+    check("hover marks the operand's element of the same offset",
+          texts(page, in_panel(0, "td.same-offset")), [str(offset)])
+    check("which is where the offset says", page.value(
+        "document.querySelector(%s).classList.contains('same-offset')"
+        % json.dumps(cell(0, offset // 8, offset % 8))), True)
+    page.hover(cell(1, 0, 1))
+    check("hover elsewhere moves the marks", texts(page, "td.same-offset"), ["16", "16"])
+    page.click('#same input[value="offset"]')
+    check("marks can be switched off", n_of(page, "td.same-offset"), 0)
+    page.click('#same input[value="offset"]')
+
+
+def check_cell_texts(page):
+    at = cell(1, 5, 6)
+    offset = divided_offset(5, 6)
+    page.click('#text input[value="crd"]')
+    check("cells show coordinates", text(page, at), "((1,2),(2,1))")
+    page.press("3")
+    check("key 3 shows indices", text(page, at), str(5 + 8 * 6))
+    page.press("4")
+    check("without threads key 4 does nothing", text(page, at), str(5 + 8 * 6))
+    page.press("5")
+    check("key 5 shows banks", text(page, at), str(offset % 32))
+    page.value("""(() => {
+      const bytes = document.getElementById("bytes");
+      bytes.value = "8";
+      bytes.dispatchEvent(new Event("change", {bubbles: true}));
+    })()""")
+    check("banks follow the element's size", text(page, at), str(offset * 8 // 4 % 32))
+    page.hover(at)
+    check("a wide element has several banks", readout(page)["bank"],
+          "%d\u2013%d" % (offset * 2 % 32, offset * 2 % 32 + 1))
+    page.press("1")
+    check("key 1 shows offsets again", text(page, at), str(offset))
+
+
+def check_keys(page):
+    page.value("document.getElementById('theme').focus()")
+    page.press("Tab")
+    place = "document.activeElement === document.querySelector(%s)"
+    check("Tab goes to the first panel", page.value(place % json.dumps(cell(0, 0, 0))), True)
+    check("focus shows the facts of a cell", readout(page)["crd"], "(0,0)")
+    page.press("ArrowDown")
+    page.press("ArrowRight")
+    page.press("ArrowRight")
+    check("arrows move within the panel", readout(page)["crd"], "(1,2)")
+    check("and mark the result's cell", n_of(page, in_panel(1, "td.same-offset")), 1)
+    page.press("End")
+    check("End goes to the end of the row", readout(page)["crd"], "(1,7)")
+    page.press("ArrowRight")
+    check("beyond which there is nothing", readout(page)["crd"], "(1,7)")
+    page.press("Home", CTRL)
+    check("Ctrl-Home goes to the first cell", readout(page)["crd"], "(0,0)")
+    page.press("PageDown")
+    check("Page Down stops at the last row", readout(page)["crd"], "(7,0)")
+    page.press("Tab")
+    check("Tab goes to the next panel", readout(page)["panel"], "Result")
+    check("a panel is one stop", n_of(page, 'td[tabindex="0"]'), 2)
+    page.press("Tab", SHIFT)
+    check("which is where one was", readout(page)["crd"], "(7,0)")
+
+
+def check_offset_isolation(page):
+    page.press("Enter")
+    check("Enter isolates an offset where there are no threads", texts(page, "td.kept"),
+          ["56", "56"])
+    page.press("Escape")
+    check("Escape releases it", n_of(page, "td.kept") + n_of(page, "main.isolating"), 0)
+
+
+# {====== Thread-value layouts ======
+
+def owner(row, col):
+    """tv_layout((4,8):(8,1), (2,2):(1,2)): thread and value of an element of the (8,16) tile"""
+    return row // 2 * 8 + col // 2, row % 2 + col % 2 * 2
+
+
+def test_threads(page):
+    check("cells show threads and values", texts(page, "td.cell"),
+          ["T%d\nV%d" % owner(r, c) for r in range(8) for c in range(16)])
+    page.hover(cell(0, 3, 5))
+    thread, value = owner(3, 5)
+    facts = readout(page)
+    check("hover shows thread and value", [facts["thread"], facts["value"]],
+          [str(thread), str(value)])
+    check("hover marks the thread's cells", sorted(texts(page, "td.same-thread")),
+          ["T%d\nV%d" % (thread, v) for v in range(4)])
+    check("nothing is dim at first", style(page, cell(0, 0, 0), "color") ==
+          style(page, cell(0, 3, 5), "color"), True)
+    page.click(cell(0, 3, 5))
+    check("a click isolates the thread", sorted(texts(page, "td.kept")),
+          ["T%d\nV%d" % (thread, v) for v in range(4)])
+    check("the others are dim", [style(page, cell(0, 0, 0), "color"),
+          style(page, cell(0, 3, 5), "color") == style(page, "body", "color")],
+          ["rgba(0, 0, 0, 0)", True])
+    page.click(cell(0, 0, 0), SHIFT)
+    check("a click with shift adds a thread", n_of(page, "td.kept"), 8)
+    page.click(cell(0, 0, 1), SHIFT)
+    check("a second one takes it away", n_of(page, "td.kept"), 4)
+    page.click(cell(0, 3, 5))
+    check("a second click releases", n_of(page, "td.kept") + n_of(page, "main.isolating"), 0)
+    page.click("#isolate")
+    page.type("1, 4-6")
+    check("threads can be typed", sorted({t.split("\n")[0] for t in texts(page, "td.kept")}),
+          ["T1", "T4", "T5", "T6"])
+    page.press("Escape")
+    check("Escape releases these too", n_of(page, "td.kept"), 0)
+
+
+# {====== Shared memory ======
+
+def degrees(page):
+    """Conflicts that the heads say: of the columns, of the rows."""
+    return (texts(page, "thead .degree")[1:] if n_of(page, "thead th .degree") > 32
+            else texts(page, "thead .degree")), texts(page, "tbody .degree")
+
+
+def test_banks(page):
+    page.click('#colour input[value="bank"]')
+    columns, rows = degrees(page)
+    check("a column of 32 words in one bank is told", set(columns), {"32\u00d7"})
+    check("a row of 32 words in 32 banks is not", set(rows), {""})
+    check("each bank has a colour", page.value(
+        "new Set([...document.querySelectorAll('td.cell')].map((td) =>"
+        " getComputedStyle(td).backgroundColor)).size"), 32)
+
+
+def test_swizzle(page):
+    check("the swizzle has a before and an after",
+          [t.split("\n")[0] for t in texts(page, "main h2")],
+          ["Before the swizzle", "After the swizzle"])
+    page.click('#colour input[value="bank"]')
+    check("the swizzle takes the conflicts away", [
+        set(texts(page, in_panel(0, "thead .degree"))), set(texts(page, in_panel(1, ".degree")))],
+        [{"32\u00d7"}, {""}])
+    page.hover(cell(1, 3, 0))
+    check("hover finds the offset before the swizzle", texts(page, in_panel(0, "td.same-offset")),
+          [str(3 * 32 + 3)])
+    check("and the same element", texts(page, in_panel(0, "td.same-index")), [str(3 * 32)])
+
+
+# {====== Looks ======
+
+def test_theme(page):
+    page.emulate(prefers_color_scheme="light")
+    check("light where the system is", brightness(page, "body") > 0.9, True)
+    page.emulate(prefers_color_scheme="dark")
+    check("dark where the system is", brightness(page, "body") < 0.2, True)
+    check("so are the cells", brightness(page, cell(0, 0, 0)) < 0.55, True)
+    page.click("#theme")
+    check("the button goes to light", [brightness(page, "body") > 0.9, text(page, "#theme")],
+          [True, "Dark"])
+    page.click("#theme")
+    check("and back", brightness(page, "body") < 0.2, True)
+    page.emulate(media="print", prefers_color_scheme="dark")
+    check("print is light, without controls", [brightness(page, "body") > 0.9,
+          style(page, ".controls", "display"), style(page, "#readout", "display")],
+          [True, "none", "none"])
+    page.emulate()
+
+
+def test_large(page):
+    check("64 x 64 cells are there", n_of(page, "td.cell"), 4096)
+    page.hover(cell(0, 63, 62))
+    check("and answer", readout(page)["offset"], str(63 * 64 + 62))
+    check("the page itself is not wider than the window",
+          page.value("document.documentElement.scrollWidth <= innerWidth"), True)
+
+
+HOSTILE = '</script><b id="broken">&amp; <!-- "x\\'
+
+
+def test_text(page):
+    check("a title is text, whatever stands in it",
+          [text(page, "h1"), page.value("document.title"), n_of(page, "#broken")],
+          [HOSTILE, HOSTILE, 0])
+
+
+tests = [
+    ('zipped_divide("(8,8):(8,1)", "(2,4)")', test_division),
+    ('tv_layout("(4,8):(8,1)", "(2,2):(1,2)")', test_threads),
+    ("(32,32):(32,1)", test_banks),
+    ("Sw<5,0,5> o 0 o (32,32):(32,1)", test_swizzle),
+    ("(8,8):(8,1)", test_theme),
+    ("(64,64):(64,1)", test_large),
+]
+
+
+def write_titled(folder):
+    """A page of html() with a hostile title."""
+    path, script = pathlib.Path(folder, "titled.html"), pathlib.Path(folder, "titled.lua")
+    script.write_text("html('4:1', arg[1], {title = arg[2]})\n")
+    subprocess.run([CUTTLE, "--device=cpu", str(script), str(path), HOSTILE], check=True)
+    return path
+
+
+def run_page(browser, path, test):
+    page = browser.open(path.as_uri())
+    try:
+        test(page)
+        check(test.__name__ + ": no exception, nothing on the console", page.complaints(), [])
+        check(test.__name__ + ": no requests", page.requests(), [])
+        page.close()
+    except Exception:
+        note_failure(test.__name__)
+
+
+def main():
+    folder = tempfile.mkdtemp(prefix="cuttle-pages-")
+    browser = None
+    try:
+        browser = Browser(CHROMIUM)
+        for expression, test in tests:
+            run_page(browser, write_page(folder, expression), test)
+        run_page(browser, write_titled(folder), test_text)
+    except Exception:
+        note_failure("the test")
+    finally:
+        if browser:
+            browser.close()
+        shutil.rmtree(folder, ignore_errors=True)
+    print("1..%d" % count)
+
+
+main()
