@@ -17,6 +17,13 @@ static Tensor *push_tensor(lua_State *L, const char *op) {
   return tensor_push_here(L, op, dtype, layout);
 }
 
+/* Extents listed side by side would lose all but the first. `example` is a call that is right. */
+static void check_count(lua_State *L, int n, const char *op, const char *example) {
+  if (lua_gettop(L) > n) {
+    diag_error(L, "%s: %d arguments; a shape is one argument: %s", op, lua_gettop(L), example);
+  }
+}
+
 static int generate(lua_State *L, const Tensor *t, TensorFill fn, void *ud) {
   CtErr err;
   diag_check(L, tensor_generate(t, fn, ud, &err), &err);
@@ -57,11 +64,14 @@ static int fill_constant(lua_State *L, const Tensor *t, Elem e) {
 
 /* tensor(dtype, shape|layout): elements are not set. */
 static int tensor(lua_State *L) {
+  check_count(L, 2, "tensor",
+              "tensor(f32, {4, 8}), with strides tensor(f32, layout({4, 8}, {8, 1}))");
   push_tensor(L, "tensor");
   return 1;
 }
 
 static int zeros(lua_State *L) {
+  check_count(L, 2, "zeros", "zeros(f32, {4, 8})");
   const Tensor *t = push_tensor(L, "zeros");
   CtErr err; /* with the gaps between elements: one call on a device */
   diag_check(L, ct_storage_set(t->storage, 0, 0, t->storage->bytes, &err), &err);
@@ -69,6 +79,7 @@ static int zeros(lua_State *L) {
 }
 
 static int ones(lua_State *L) {
+  check_count(L, 2, "ones", "ones(f32, {4, 8})");
   const Tensor *t = push_tensor(L, "ones");
   return fill_constant(L, t, elem_of(t->dtype, 1));
 }
@@ -86,6 +97,7 @@ static Elem opt_elem(lua_State *L, int idx, CtDtype dtype, const char *op, int a
 
 /* full(dtype, shape|layout, value) */
 static int full(lua_State *L) {
+  check_count(L, 3, "full", "full(f32, {4, 8}, 1)");
   const Tensor *t = push_tensor(L, "full");
   return fill_constant(L, t, check_elem(L, 3, t->dtype, "full"));
 }

@@ -352,6 +352,10 @@ static void check_view(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout l
 /* view(t, layout): the same memory, from the same first element, under another layout. */
 static int view(lua_State *L) {
   CtCx cx = bind_enter(L);
+  if (lua_gettop(L) > 2) {
+    return diag_error(L, "view: %d arguments; a shape is one argument: view(t, {4, 8})",
+                      lua_gettop(L));
+  }
   const Tensor *t = tensor_check_live(L, 1, "view");
   CtLayout layout = bind_to_layout(L, 2, &cx, "view");
   check_view(L, &cx, t, layout);
@@ -420,9 +424,9 @@ static const char *const queries[] = {
     "shape", "stride", "names", NULL};
 
 static const char *const views[] = {
-    "coalesce",     "flatten",     "composition", "logical_divide", "zipped_divide",
-    "tiled_divide", "flat_divide", "group",       "select",         "take",
-    "mode",         "named",       NULL};
+    "coalesce",       "filter",        "filter_zeros", "flatten",     "composition",
+    "logical_divide", "zipped_divide", "tiled_divide", "flat_divide", "group",
+    "select",         "take",          "mode",         "named",       NULL};
 
 /* Puts a closure over the module's function in its place, and among the methods. */
 static void lift(lua_State *L, int module, int methods, const char *const *names,

@@ -30,3 +30,8 @@ try(function() view(A(_, 5), 7) end)
 try(function() view(1, 7) end)
 -- expect: view: layout 2:9223372036854775807 reaches from element 20 to 9223372036854775807 of the 24 elements of the tensor
 try(function() view(A(_, 5), "2:9223372036854775807") end)
+
+-- What several coordinates share is seen once.
+local shared_rows = from_table(i32, { 1, 2, 3 })
+local rows = view(shared_rows, L"(3,4):(1,0)")
+print(filter(rows).layout, rows:filter_zeros().layout, filter(rows)[2])  -- expect: 3:1	(3,1):(1,0)	3
