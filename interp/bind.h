@@ -63,6 +63,8 @@ CtLayout bind_to_layout(lua_State *L, int idx, const CtCx *cx, const char *op);
    bind_test_layout: a plain one. */
 bool bind_test_composed(lua_State *L, int idx, CtComposed *out);
 bool bind_test_layout(lua_State *L, int idx, CtLayout *out);
+/* To be called when the metatable of layouts is there [-0, +0, e]. */
+void bind_mark_layout_type(lua_State *L);
 
 /* A swizzle: a swizzle object or a text "Sw<2,0,3>". */
 bool bind_is_swizzle(lua_State *L, int idx);

@@ -429,6 +429,9 @@ static int compose_swizzle(lua_State *L, const CtCx *cx) {
 /* Is the second argument swizzled: a swizzle, or a layout with one? Fills b if so. */
 static bool is_swizzled(lua_State *L, const CtCx *cx, const CtComposed *a, CtComposed *b) {
   CtErr err;
+  if (bind_test_composed(L, 2, b)) {
+    return b->is_swizzled;
+  }
   if (bind_is_swizzle(L, 2)) {
     CtLayout all = nothing().layout;
     CtInt n;
@@ -444,7 +447,7 @@ static bool is_swizzled(lua_State *L, const CtCx *cx, const CtComposed *a, CtCom
     *b = bind_to_composed(L, 2, cx, "composition");
     return true;
   }
-  return bind_test_composed(L, 2, b) && b->is_swizzled;
+  return false;
 }
 
 /* composition(A, B), where either may be a swizzle or swizzled. */
@@ -760,6 +763,7 @@ void bind_open_layout(lua_State *L) {
   luaL_setfuncs(L, functions, 0);
   add_select(L);
   bind_new_type(L, LAYOUT_TYPE, meta, NULL);
+  bind_mark_layout_type(L);
   luaL_getmetatable(L, LAYOUT_TYPE); /* stack: language, metatable */
   luaL_newlib(L, methods);           /* stack: language, metatable, methods */
   lua_pushcfunction(L, origin);

@@ -275,8 +275,29 @@ typedef struct LayoutBox {
    than this many of them alive. */
 enum { MAX_ANCESTORS = 15, MAX_OPERANDS = 4 };
 
+/* Its address marks the metatable of layouts, at index 1, and finds it in the registry: an operation
+   asks several times whether a value is a layout, and names take longer to look up. */
+static const char layout_mark;
+
+void bind_mark_layout_type(lua_State *L) {
+  luaL_getmetatable(L, LAYOUT_TYPE);
+  lua_pushlightuserdata(L, (void *)&layout_mark);
+  lua_rawseti(L, -2, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &layout_mark);
+}
+
+static bool is_layout(lua_State *L, int idx) {
+  if (lua_type(L, idx) != LUA_TUSERDATA || !lua_getmetatable(L, idx)) {
+    return false;
+  }
+  lua_rawgeti(L, -1, 1);
+  bool is_marked = lua_touserdata(L, -1) == &layout_mark;
+  lua_pop(L, 2);
+  return is_marked;
+}
+
 static const LayoutBox *test_box(lua_State *L, int idx) {
-  const LayoutBox *box = luaL_testudata(L, idx, LAYOUT_TYPE);
+  const LayoutBox *box = is_layout(L, idx) ? lua_touserdata(L, idx) : NULL;
   if (box != NULL && box->serial != 0 && box->serial != front_serial(L)) {
     diag_error(L, "a layout with run-time values was kept from a kernel that has ended");
   }
@@ -310,7 +331,8 @@ static LayoutBox *push_box(lua_State *L, const CtComposed *c, int n_operands) {
   memcpy(nodes + n_shape, l.stride, n_stride * sizeof *nodes);
   *box = (LayoutBox){.value = ct_composed_with(c, (CtLayout){nodes, nodes + n_shape}),
                      .serial = ct_composed_is_static(c) ? 0 : front_serial(L)};
-  luaL_setmetatable(L, LAYOUT_TYPE);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &layout_mark);
+  lua_setmetatable(L, -2);
   return box;
 }
 
@@ -324,7 +346,7 @@ void bind_push_layout(lua_State *L, CtLayout l) {
 /* Pushes operand `idx` as it is kept: a layout whose chain is long without its own operands, a table,
    which a script may change, as its text. Returns the length of its chain. */
 static int push_operand(lua_State *L, int idx) {
-  const LayoutBox *box = luaL_testudata(L, idx, LAYOUT_TYPE);
+  const LayoutBox *box = test_box(L, idx);
   if (box != NULL && box->ancestors >= MAX_ANCESTORS) {
     bind_push_composed(L, &box->value);
     return 0;
