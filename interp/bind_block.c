@@ -186,13 +186,13 @@ void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx) {
   ct_ir_store(ir, t->buf, element_offset(L, ir, t, crd, "store to"), value);
 }
 
-void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, int mode,
+void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, const char *mode,
                    const char *name) {
   CtIr *ir = front_here(L, op);
   if (extent.kind != CT_DYNAMIC || ct_ir_facts(ir, extent).div % tile == 0) {
     return;
   }
-  const char *what = lua_pushfstring(L, "%s: mode %d of %s", op, mode, name);
+  const char *what = lua_pushfstring(L, "%s: mode %s of %s", op, mode, name);
   ct_ir_require(ir, extent.id, tile, what);
   lua_pop(L, 1);
 }
@@ -372,17 +372,29 @@ static int lang_range(lua_State *L) { /* [start,] stop[, step][, {unroll = n}] *
   return 1;
 }
 
+/* The extent of the mode in argument 2: a number, a name or a path. */
+static CtInt extent_of_axis(lua_State *L, const CtCx *cx, CtLayout l) {
+  CtErr err;
+  CtInt size;
+  int path[CT_MAX_DEPTH], n = 1;
+  if (lua_type(L, 2) == LUA_TSTRING || lua_type(L, 2) == LUA_TTABLE) {
+    lua_settop(L, 2);
+    n = bind_to_mode_path(L, 2, cx, l, path, "axes");
+  } else {
+    path[0] = bind_to_index(L, 2, 0, ct_layout_rank(l) - 1, "axes", "mode");
+  }
+  check(L, ct_mode_at(cx, l, n, path, &l, &err), &err);
+  check(L, ct_size(cx, l, &size, &err), &err);
+  return size;
+}
+
 static int lang_axes(lua_State *L) { /* tensor or layout, mode[, {unroll = n}] */
   front_here(L, "axes");
   CtCx cx = bind_enter(L);
   int64_t unroll = take_unroll(L, 3, "axes");
   const Tensor *t = tensor_test(L, 1);
   CtLayout layout = t != NULL ? t->layout : bind_to_layout(L, 1, &cx, "axes");
-  int mode = bind_to_index(L, 2, 0, ct_layout_rank(layout) - 1, "axes", "mode");
-  CtInt size;
-  CtErr err;
-  check(L, ct_size(&cx, ct_mode(layout, mode), &size, &err), &err);
-  push_range(L, ct_int(0), size, ct_int(1), unroll);
+  push_range(L, ct_int(0), extent_of_axis(L, &cx, layout), ct_int(1), unroll);
   return 1;
 }
 

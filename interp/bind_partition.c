@@ -55,35 +55,49 @@ static void check_rank(const Division *d) {
   }
 }
 
-static void fail_larger(const Division *d, int mode, int64_t n, int64_t extent) {
-  diag_error(d->L, "%s: %s %s is larger than %s in mode %d (%I > %I); choose %s or write guard(%s)",
-             d->op, tiler_noun(d), tiler_text(d), tensor_text(d), mode, (LUAI_UACINT)n,
+/* A part of the tensor that one item of the tiler divides: mode `number` of it, or inside that. */
+typedef struct Divided {
+  int number;
+  CtLayout part;
+} Divided;
+
+/* "0 (M)", or "0" without a name. */
+static const char *mode_text(const Division *d, Divided m) {
+  char name[CT_MODE_NAME_MAX + 1];
+  ct_mode_name_unpack(m.part.shape->name, name);
+  return lua_pushfstring(d->L, *name == '\0' ? "%d" : "%d (%s)", m.number, name);
+}
+
+static void fail_larger(const Division *d, Divided m, int64_t n, int64_t extent) {
+  diag_error(d->L, "%s: %s %s is larger than %s in mode %s: %I > %I; choose %s or write guard(%s)",
+             d->op, tiler_noun(d), tiler_text(d), tensor_text(d), mode_text(d, m), (LUAI_UACINT)n,
              (LUAI_UACINT)extent, d->by_threads ? "fewer threads there" : "a smaller tile",
              d->title);
 }
 
-static void fail_multiple(const Division *d, int mode, int64_t n, int64_t extent) {
+static void fail_multiple(const Division *d, Divided m, int64_t n, int64_t extent) {
   diag_error(d->L,
-             "%s: extent %I of mode %d of %s is not a multiple of the %s's %I; pad the tensor "
+             "%s: extent %I of mode %s of %s is not a multiple of the %s's %I; pad the tensor "
              "or write guard(%s)",
-             d->op, (LUAI_UACINT)extent, mode, d->title, d->by_threads ? "thread layout" : "tile",
-             (LUAI_UACINT)n, d->title);
+             d->op, (LUAI_UACINT)extent, mode_text(d, m), d->title,
+             d->by_threads ? "thread layout" : "tile", (LUAI_UACINT)n, d->title);
 }
 
 /* A tile of n along an extent: must divide it, now if both are known, else at each launch. */
-static void check_divides(const Division *d, int mode, CtInt n, CtInt extent) {
+static void check_divides(const Division *d, Divided m, CtInt n, CtInt extent) {
   if (!ct_is_static(n) || n.v <= 0) {
     return; /* the algebra says what is wrong with it */
   }
   if (!ct_is_static(extent)) {
     CtFacts facts = ct_int_facts(d->cx, extent);
     if (facts.div % n.v != 0) {
-      front_require(d->L, d->op, extent, n.v, mode, d->title);
+      front_require(d->L, d->op, extent, n.v, mode_text(d, m), d->title);
+      lua_pop(d->L, 1); /* the text */
     }
   } else if (n.v > extent.v) {
-    fail_larger(d, mode, n.v, extent.v);
+    fail_larger(d, m, n.v, extent.v);
   } else if (extent.v % n.v != 0) {
-    fail_multiple(d, mode, n.v, extent.v);
+    fail_multiple(d, m, n.v, extent.v);
   }
 }
 
@@ -96,12 +110,12 @@ static CtInt size_of(const Division *d, CtLayout l) {
 
 /* One item of a tiler against the mode (or a part of it) that it divides. Depth is bounded by that
    of the tiler. */
-static void check_item(const Division *d, int mode, const CtTiler *item, CtLayout part) {
+static void check_item(const Division *d, Divided m, const CtTiler *item) {
   if (item->kind == CT_TILER_LAYOUT) {
-    check_divides(d, mode, size_of(d, item->layout), size_of(d, part));
-  } else if (item->kind == CT_TILER_TUPLE && item->n <= ct_layout_rank(part)) {
+    check_divides(d, m, size_of(d, item->layout), size_of(d, m.part));
+  } else if (item->kind == CT_TILER_TUPLE && item->n <= ct_layout_rank(m.part)) {
     for (int i = 0; i < item->n; i++) {
-      check_item(d, mode, &item->items[i], ct_mode(part, i));
+      check_item(d, (Divided){m.number, ct_mode(m.part, i)}, &item->items[i]);
     }
   }
 }
@@ -132,7 +146,7 @@ static void check_division(Division *d) {
   for (int i = 0; i < rank; i++) {
     CtLayout part = by_mode ? ct_mode(l, i) : l;
     if (i < d->n_modes) {
-      check_item(d, i, &items[i], part);
+      check_item(d, (Divided){i, part}, &items[i]);
       d->rests[i] = count_tiles(d, &items[i], part);
     } else {
       d->rests[i] = by_mode ? size_of(d, part) : ct_int(1);

@@ -66,9 +66,16 @@ static void put_leaf(lua_State *L, LaunchArgs *a, bool is_extent, int64_t v, CtD
   put_byte(L, a, pow2_of(v, is_extent ? MAX_EXTENT_DIV : stride_max(dtype)));
 }
 
+/* A name stands before the first of the nodes in a row that have it. */
 static void put_tree(lua_State *L, LaunchArgs *a, bool is_extent, CtTuple t, CtDtype dtype,
                      bool static_shapes) {
+  CtModeName name = 0;
   for (uint32_t i = 0; i < t->len; i++) {
+    if (t[i].name != name) {
+      name = t[i].name;
+      put_byte(L, a, '=');
+      put(L, a, &name, sizeof name);
+    }
     if (t[i].rank == CT_LEAF) {
       put_leaf(L, a, is_extent, t[i].i.v, dtype, static_shapes);
     } else {

@@ -38,7 +38,7 @@ typedef struct Tensor {
   int64_t lo, hi;  /* smallest and largest index of the layout; 0, -1 when empty */
   bool is_wide;    /* an index or extent needs 64 bits */
   uint8_t key_len; /* 0: not found yet */
-  uint8_t key[39];
+  uint8_t key[63];
 } Tensor;
 
 Tensor *tensor_test(lua_State *L, int idx);                  /* NULL when it is none */
@@ -137,9 +137,9 @@ void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx);
 int front_copy(lua_State *L);
 int front_fill(lua_State *L);
 int front_clear(lua_State *L);
-/* The dynamic extent of mode `mode` of the tensor called `name` must be a multiple of `tile`: each
-   launch is checked. `op` is "tile" or "parallelize". */
-void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, int mode,
+/* The dynamic extent of mode `mode`, "0 (M)", of the tensor called `name` must be a multiple of
+   `tile`: each launch is checked. `op` is "tile" or "parallelize". */
+void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, const char *mode,
                    const char *name);
 /* The thread layout `thr` is about to divide work among the threads of a block: raises when the
    block has another number of threads. */
