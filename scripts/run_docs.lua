@@ -11,6 +11,7 @@
 -- What is typed on a page is one session; a heading of one or two # starts the next one.
 -- Everything runs on the CPU engine, in a new folder of the page; programs are example.lua there.
 -- Tabs count to columns of 8; blanks at the end of a line and blank lines at the end do not count.
+-- Links to other files and to headings must lead somewhere, too.
 -- With --update outputs are written into the documents instead: review them as a diff.
 
 local TIME_LIMIT_S <const> = 120
@@ -259,9 +260,48 @@ local function report(name, problems)
   end
 end
 
+-- {====== Links ======
+
+-- The anchors that Markdown's readers give to headings: "What a layout is" -> "what-a-layout-is".
+local function anchors_of(path)
+  local anchors = {}
+  for line in io.lines(path) do
+    local heading = line:match("^#+ (.+)$")
+    if heading then
+      anchors[heading:lower():gsub("[^%w%- _]", ""):gsub(" ", "-")] = true
+    end
+  end
+  return anchors
+end
+
+local function is_file(path)
+  local file = io.open(path)
+  return file ~= nil and file:close()
+end
+
+local function broken_links(page)
+  local problems, n, folder = {}, 0, page.path:match("^.*/") or ""
+  for number, line in ipairs(page.lines) do
+    for target in line:gmatch("%]%(([^%s()]+)%)") do
+      local file, anchor = target:match("^([^#]*)#?(.*)$")
+      local path = file == "" and page.path or folder .. file
+      n = n + 1
+      if not target:find("^%w+:") and
+          not (is_file(path) and (anchor == "" or anchors_of(path)[anchor])) then
+        problems[#problems + 1] = ("%s:%d: nothing is at %s"):format(page.path, number, target)
+      end
+    end
+  end
+  return problems, n
+end
+
 local function check_page(page)
   for _, example in ipairs(page.examples) do
     report(("%s:%d"):format(page.path, example.first), compare(page, example))
+  end
+  local problems, n = broken_links(page)
+  if n > 0 then
+    report(page.path .. " links", problems)
   end
 end
 

@@ -100,6 +100,14 @@ print(out:match("PAGE:3\n.-\n"), out:match("PAGE:5"))
 -- expect: #        got: (the input is not complete, or the session ended here)
 -- expect: 	nil
 
+-- Links lead to files and headings.
+out = run("## A `b` c!\n[x](#a-b-c) [y](#a-b) [z](no.md) [w](https://example.com)\n")
+print(out)
+-- expect: not ok 1 - PAGE links
+-- expect: #   PAGE:2: nothing is at #a-b
+-- expect: #   PAGE:2: nothing is at no.md
+-- expect: 1..1
+
 -- Outputs are written anew, and nothing else.
 local wrong = page:gsub("\n3\n", "\n4\nx\n"):gsub("a       b\n", ""):gsub("\n1\n2\n", "\n")
 local _, ok, after = run(wrong, "--update")
