@@ -75,7 +75,8 @@ local function text_of_value(cell)
 end
 
 local function columns(cells)
-  local out = { value = column(cells, text_of_value), mark = column(cells, field "mark") }
+  local out = { value = column(cells, text_of_value), mark = column(cells, field "mark"),
+                before = column(cells, field "before") }
   out.color = column(cells, function(cell) return cell.color or json.null end)
   out.owners = column(cells, function(cell) return cell.owners and owners_list(cell.owners) end)
   for _, name in ipairs { "row", "col", "crd", "index", "offset" } do
@@ -139,6 +140,16 @@ local function add_derivation(rows, layout)
   end
 end
 
+-- "Sw<3,0,3>": which bits of the offset change, and by which.
+local function swizzle_text(swizzle)
+  local bits, base, shift = tostring(swizzle):match("^Sw<(%d+),(%d+),(%-?%d+)>$")
+  if not bits then return nil end
+  bits, base, shift = tonumber(bits), tonumber(base), tonumber(shift)
+  local from, to = base + math.max(shift, 0), base - math.min(shift, 0)
+  return ("bits %d to %d of the offset are xored into bits %d to %d"):format(from, from + bits - 1,
+    to, to + bits - 1)
+end
+
 -- The rows between the title and the controls.
 local function derived_rows(model, layout, title)
   local rows = {}
@@ -148,6 +159,8 @@ local function derived_rows(model, layout, title)
   elseif model.layout ~= title then
     rows[#rows + 1] = { "Layout", model.layout }
   end
+  local swizzle = model.kind == "swizzle" and swizzle_text(layout.swizzle)
+  if swizzle then rows[#rows + 1] = { "Swizzle", swizzle } end
   for _, note in ipairs(model.notes) do rows[#rows + 1] = { "Note", note } end
   return rows
 end
@@ -194,7 +207,7 @@ local function page_data(x, options, text)
   local panels = {}
   for i, panel in ipairs(model.panels) do panels[i] = panel_data(panel, model, origin) end
   return {
-    title = title, text = title, derived = derived_rows(model, layout, title),
+    title = title, derived = derived_rows(model, layout, title),
     text_mode = begin.text, colour = "picture", same = begin.same,
     bytes = element_bits(x, options) / 8, palette = colors_of(palette), panels = panels,
   }

@@ -1,12 +1,13 @@
 // page.js: the page of html(x): draws the panels of #data as grids and answers to mouse and keys.
-// #data holds {title, text (what Copy copies), derived: [[name, text]...], text_mode, colour, same:
-// [relation...], bytes, palette: [colour...], panels}. A panel is {title, note, text, axes, rows, cols,
-// row_groups, col_groups: [[at, level]...] (tiles begin there), spaces: {index, offset}, cells}. What
-// counts in spaces of one name is the same when it is equal, such as the offset of a composition's
-// second operand and the index of its first. The cells are lists, one entry a cell: row, col, crd,
-// index, offset (a number, or the text of a coordinate), color (a number that cells of one colour
-// share, or null) and, where there are such, owners: [thread, value, thread, value...], value (an
-// element's, as text), mark ("unowned", "doubled": an element without a thread, with several).
+// #data holds {title, derived: [[name, text]...], text_mode, colour, same: [relation...], bytes,
+// palette: [colour...], panels}. A panel is {title, note, text, axes, rows, cols, row_groups,
+// col_groups: [[at, level]...] (tiles begin there), spaces: {index, offset}, cells}. What counts in
+// spaces of one name is the same when it is equal, such as the offset of a composition's second
+// operand and the index of its first. The cells are lists, one entry a cell: row, col, crd, index,
+// offset (a number, or the text of a coordinate), color (a number that cells of one colour share,
+// or null) and, where there are such, owners: [thread, value, thread, value...], value (an
+// element's, as text), before (the offset without the swizzle), mark ("unowned", "doubled": an
+// element without a thread, with several).
 // One listener a kind of event sits on <main>; a cell knows its panel and its place in the lists.
 "use strict";
 (() => {
@@ -14,6 +15,7 @@
   const byId = (id) => document.getElementById(id);
   const main = byId("panels");
   const BANKS = 32, BANK_BYTES = 4, WARP = 32, WARP_BYTES = 128;
+  const NONE = "\u2013"; // of a fact that a cell has not
 
   const state = {
     text: data.text_mode, colour: data.colour, bytes: data.bytes,
@@ -37,6 +39,7 @@
     return {
       crd: lists.crd[i], index: lists.index[i], offset: lists.offset[i], color: lists.color[i],
       owners, bank: bankOf(lists.offset[i]), value: lists.value ? lists.value[i] : null,
+      before: lists.before ? lists.before[i] : null,
     };
   }
 
@@ -45,8 +48,9 @@
     { name: "crd", title: "Coordinate", of: (f) => f.crd },
     { name: "index", title: "Index", of: (f) => String(f.index) },
     { name: "thread", title: "Thread, value", of: ownerText, needs: hasOwners },
-    { name: "bank", title: "Bank", of: (f) => f.bank === null ? "\u2013" : String(f.bank), needs: hasBanks },
-    { name: "value", title: "Element", of: (f) => f.value === null ? "" : f.value, needs: hasValues },
+    { name: "bank", title: "Bank", of: bankText, needs: hasBanks },
+    { name: "value", title: "Element", of: (f) => f.value === null ? "" : f.value,
+      needs: hasValues },
   ];
 
   function ownerText({ owners }) {
@@ -54,6 +58,8 @@
     const more = owners.length > 1 ? `+${owners.length - 1}` : "";
     return `T${owners[0].thread}\nV${owners[0].value}${more}`;
   }
+
+  function bankText({ bank }) { return bank === null ? NONE : String(bank); }
 
   function hasOwners() { return panels.some((p) => p.model.cells.owners); }
   function hasValues() { return panels.some((p) => p.model.cells.value); }
@@ -65,7 +71,9 @@
   const relations = {
     offset: { title: "offset", keys: (f, spaces) => [`${spaces.offset} ${f.offset}`] },
     index: { title: "index", keys: (f, spaces) => [`${spaces.index} ${f.index}`] },
-    thread: { title: "thread", keys: (f) => f.owners.map((o) => `thread ${o.thread}`), needs: hasOwners },
+    thread: {
+      title: "thread", keys: (f) => f.owners.map((o) => `thread ${o.thread}`), needs: hasOwners,
+    },
   };
   const keysOf = (name, cell) => relations[name].keys(factsOf(cell), cell.panel.model.spaces);
   const cellsOf = new Map(); // key -> the cells that have it
@@ -75,6 +83,9 @@
     const threads = keysOf("thread", cell);
     return threads.length > 0 ? threads : keysOf("offset", cell);
   };
+
+  const WIDE = 24;  // columns from which on a panel is wide
+  const SHARED = 3; // panels that can stand in one row of the window if some are wide
 
   // {====== Drawing ======
 
@@ -151,6 +162,7 @@
       element("p", { className: "axes", textContent: model.axes }),
       element("div", { className: "scroller" }, makeTable(panel, id)));
     section.setAttribute("aria-labelledby", id);
+    section.classList.toggle("wide", model.cols >= WIDE);
     main.append(section);
     if (panel.cells.length > 0) makeCurrent(panel.cells[0]);
   }
@@ -198,7 +210,8 @@
         const all = panels.flatMap((p) => offsetsOf(p.model));
         const low = all.reduce((a, b) => Math.min(a, b), Infinity);
         const span = Math.max(1, all.reduce((a, b) => Math.max(a, b), -Infinity) - low);
-        return (f) => typeof f.offset === "number" ? hue(265 - 250 * (f.offset - low) / span) : null;
+        const hueOf = (offset) => hue(265 - 250 * (offset - low) / span); // from blue to red
+        return (f) => typeof f.offset === "number" ? hueOf(f.offset) : null;
       },
     },
     bank: {
@@ -218,6 +231,7 @@
       }
       showConflicts(panel);
     }
+    main.classList.toggle("banks", state.colour === "bank");
   }
 
   // Requests that shared memory needs when the lanes of a warp access these offsets in order: 128
@@ -229,7 +243,9 @@
       const words = new Set();
       for (const offset of offsets.slice(first, first + lanes)) {
         const byte = offset * state.bytes;
-        for (let b = 0; b < state.bytes; b += BANK_BYTES) words.add(Math.floor((byte + b) / BANK_BYTES));
+        for (let b = 0; b < state.bytes; b += BANK_BYTES) {
+          words.add(Math.floor((byte + b) / BANK_BYTES));
+        }
       }
       const perBank = new Map();
       for (const word of words) {
@@ -256,7 +272,8 @@
       }
       const n = conflictDegree(offsets);
       degree.textContent = n > 1 ? `${n}\u00d7` : "";
-      th.title = n > 1 ? `lanes along this ${isRow ? "row" : "column"}: ${n} requests instead of 1` : "";
+      const along = isRow ? "row" : "column";
+      th.title = n > 1 ? `lanes along this ${along}: ${n} requests instead of 1` : "";
     };
     table.querySelectorAll("thead th + th").forEach((th, col) => line(th, false, col));
     table.querySelectorAll("tbody th").forEach((th, row) => line(th, true, row));
@@ -307,32 +324,34 @@
     showReadout(cell);
   }
 
-  function bankText(facts) {
-    if (facts.bank === null) return "\u2013";
-    const wide = state.bytes / BANK_BYTES;
-    return wide > 1 ? `${facts.bank}\u2013${(facts.bank + wide - 1) % BANKS}` : String(facts.bank);
+  // All the banks of an element.
+  function banksText({ bank }) {
+    const n = state.bytes / BANK_BYTES;
+    return bank === null || n <= 1 ? bankText({ bank }) : `${bank}\u2013${(bank + n - 1) % BANKS}`;
   }
 
   const listed = (owners, name) => {
     const shown = [...new Set(owners.map((o) => o[name]))];
+    if (shown.length === 0) return NONE;
     return shown.slice(0, 6).join(", ") + (shown.length > 6 ? ", \u2026" : "");
   };
 
   function showReadout(cell) {
     const readout = byId("readout");
     if (!cell) {
-      readout.replaceChildren(element("p", { className: "hint",
-        textContent: "Point at a cell, or go to it with Tab and the arrow keys. A click isolates." }));
+      readout.replaceChildren(element("p", { className: "hint", textContent:
+        "Point at a cell, or go to it with Tab and the arrow keys. A click isolates." }));
       return;
     }
     const facts = factsOf(cell);
     const rows = [["panel", "Panel", cell.panel.model.title], ["crd", "Coordinate", facts.crd],
       ["index", "Index", facts.index], ["offset", "Offset", facts.offset]];
-    if (facts.owners.length > 0) {
+    if (facts.before !== null) rows.push(["before", "Before the swizzle", facts.before]);
+    if (cell.panel.model.cells.owners) {
       rows.push(["thread", "Thread", listed(facts.owners, "thread")]);
       rows.push(["value", "Value", listed(facts.owners, "value")]);
     }
-    rows.push(["bank", "Bank", bankText(facts)]);
+    rows.push(["bank", "Bank", banksText(facts)]);
     if (facts.value !== null) rows.push(["element", "Element", facts.value]);
     const list = element("dl");
     for (const [name, title, value] of rows) {
@@ -364,7 +383,28 @@
     showKept();
   }
 
-  // A second click on what is isolated releases it; with shift it is added to, or taken from, the rest.
+  // Scrolls a panel, not the page, so that the cell is seen.
+  function reveal({ td, panel }) {
+    const scroller = panel.table.parentElement;
+    const box = td.getBoundingClientRect(), frame = scroller.getBoundingClientRect();
+    const within = (low, high, from, to) => low >= from && high <= to;
+    if (!within(box.left, box.right, frame.left, frame.right)) {
+      scroller.scrollLeft += box.left - frame.left - frame.width / 2;
+    }
+    if (!within(box.top, box.bottom, frame.top, frame.bottom)) {
+      scroller.scrollTop += box.top - frame.top - frame.height / 2;
+    }
+  }
+
+  // The first isolated cell of every other panel.
+  function revealKept(here) {
+    for (const panel of panels) {
+      const kept = panel !== here && panel.cells.find((cell) => cell.td.matches(".kept"));
+      if (kept) reveal(kept);
+    }
+  }
+
+  // A second click on what is isolated releases it; with shift it joins or leaves the rest.
   function toggleIsolated(cell, adding) {
     const keys = isolationKeys(cell);
     const all = keys.every((key) => state.kept.has(key));
@@ -375,6 +415,7 @@
     } else {
       isolate([...state.kept, ...keys]);
     }
+    revealKept(cell.panel);
   }
 
   // "0, 4-7" -> the keys of threads 0, 4, 5, 6, 7, as far as they exist
@@ -382,7 +423,8 @@
     const keys = [];
     for (const [, first, last] of text.matchAll(/(\d+)(?:\s*-\s*(\d+))?/g)) {
       for (const key of cellsOf.keys()) {
-        if (threadOf(key) >= Number(first) && threadOf(key) <= Number(last || first)) keys.push(key);
+        const thread = threadOf(key);
+        if (thread >= Number(first) && thread <= Number(last || first)) keys.push(key);
       }
     }
     return keys;
@@ -394,7 +436,9 @@
     const box = byId(id).querySelector(".choices");
     for (const { name, title, needs } of choices) {
       const disabled = needs !== undefined && !needs();
-      const input = element("input", { type: "radio", name: id, value: name, checked: name === now, disabled });
+      const input = element("input", {
+        type: "radio", name: id, value: name, checked: name === now, disabled,
+      });
       box.append(element("label", { hidden: disabled }, input, title));
     }
     box.addEventListener("change", (event) => choose(event.target.value));
@@ -426,7 +470,9 @@
   function addRelations() {
     for (const [name, relation] of Object.entries(relations)) {
       if (relation.needs && !relation.needs()) continue;
-      const input = element("input", { type: "checkbox", value: name, checked: state.same.has(name) });
+      const input = element("input", {
+        type: "checkbox", value: name, checked: state.same.has(name),
+      });
       byId("same").append(element("label", {}, input,
         element("span", { className: `swatch ${name}` }), relation.title));
     }
@@ -436,8 +482,12 @@
     });
   }
 
-  const isDark = () => getComputedStyle(document.documentElement).getPropertyValue("color-scheme") === "dark" ||
-    (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+  const systemDark = matchMedia("(prefers-color-scheme: dark)");
+
+  function isDark() {
+    const { theme } = document.documentElement.dataset;
+    return theme ? theme === "dark" : systemDark.matches;
+  }
 
   function showTheme() {
     byId("theme").setAttribute("aria-pressed", String(isDark()));
@@ -449,14 +499,14 @@
       document.documentElement.dataset.theme = isDark() ? "light" : "dark";
       showTheme();
     });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
+    systemDark.addEventListener("change", showTheme);
     showTheme();
   }
 
   // Where the clipboard is out of reach the text is selected instead.
   async function copyText() {
     try {
-      await navigator.clipboard.writeText(data.text);
+      await navigator.clipboard.writeText(data.title);
       byId("copy").textContent = "Copied";
       setTimeout(() => { byId("copy").textContent = "Copy"; }, 1500);
     } catch {
@@ -466,8 +516,11 @@
 
   // {====== Events ======
 
-  const cellOf = (event) => event.target.closest && event.target.closest("td.cell") &&
-    event.target.closest("td.cell").cell;
+  // The cell that an event is about; undefined outside of cells, and in holes.
+  function cellOf(event) {
+    const td = event.target.closest("td.cell");
+    return td ? td.cell : undefined;
+  }
 
   function go(cell, rowStep, colStep) {
     const { model, at } = cell.panel;
@@ -504,15 +557,19 @@
     if (event.key === "Escape") isolate([]);
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.matches("input[type=text], select")) return;
-    if (event.key >= "1" && event.key <= String(textModes.length)) press("text", Number(event.key) - 1);
-    else if (event.key === "c") pressNext("colour");
+    if (event.key === "c") pressNext("colour");
+    if (Number(event.key) >= 1) press("text", Number(event.key) - 1);
   }
 
   function listen() {
-    main.addEventListener("mouseover", (event) => { const cell = cellOf(event); if (cell) visit(cell); });
+    main.addEventListener("mouseover", (event) => {
+      const cell = cellOf(event);
+      if (cell) visit(cell);
+    });
     main.addEventListener("focusin", (event) => {
       const cell = cellOf(event);
-      if (cell) { makeCurrent(cell); visit(cell); }
+      if (cell) makeCurrent(cell);
+      if (cell) visit(cell);
     });
     main.addEventListener("click", (event) => {
       const cell = cellOf(event);
@@ -543,8 +600,10 @@
       element("dd", {}, element("code", { textContent: text })));
   }
   panels.forEach(drawPanel);
+  main.classList.toggle("shared", panels.length <= SHARED);
   addChoices("text", textModes, state.text, choose.text);
-  addChoices("colour", Object.entries(colourings).map(([name, c]) => ({ name, ...c })), state.colour, choose.colour);
+  addChoices("colour", Object.entries(colourings).map(([name, c]) => ({ name, ...c })),
+    state.colour, choose.colour);
   addRelations();
   addTheme();
   byId("bytes").value = String(state.bytes);

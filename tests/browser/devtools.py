@@ -121,7 +121,8 @@ class Page:
         self.call("Emulation.setFocusEmulationEnabled", enabled=True)
         self.call("Page.navigate", url=url)
         deadline = time.monotonic() + TIME_LIMIT_S
-        while not self.value("location.href !== 'about:blank' && document.readyState === 'complete'"):
+        loaded = "location.href !== 'about:blank' && document.readyState === 'complete'"
+        while not self.value(loaded):
             if time.monotonic() > deadline:
                 raise RuntimeError(url + " does not load")
             time.sleep(0.05)
