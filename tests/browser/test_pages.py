@@ -194,6 +194,19 @@ def check_offset_isolation(page):
     check("Escape releases it", n_of(page, "td.kept") + n_of(page, "main.isolating"), 0)
 
 
+# {====== A composition: R(i) = A(B(i)) ======
+
+def test_composition(page):
+    check("two operands and the result", [t.split("\n")[0] for t in texts(page, "main h2")],
+          ["Operand", "Tiler", "Result"])
+    page.hover(cell(2, 1, 1))
+    marks = [texts(page, in_panel(p, "td.same-" + name))
+             for p in (0, 1) for name in ("index", "offset")]
+    check("hover marks A's offset and B's index", marks, [[], ["32"], ["4"], []])
+    page.hover(cell(1, 1, 1))
+    check("B's offset is A's index", texts(page, in_panel(0, "td.same-offset")), ["32"])
+
+
 # {====== Thread-value layouts ======
 
 def owner(row, col):
@@ -307,7 +320,8 @@ def in_view(page, selector):
 
 def test_wide(page):
     check("wide panels stand side by side", page.value("""(() => {
-      const [a, b] = [...document.querySelectorAll("section")].map((s) => s.getBoundingClientRect());
+      const [a, b] = [...document.querySelectorAll("section")].map(
+        (section) => section.getBoundingClientRect());
       return a.top === b.top && a.right <= b.left && b.right <= innerWidth;
     })()"""), True)
     far = in_panel(0, "td.kept")
@@ -327,6 +341,7 @@ def test_text(page):
 
 tests = [
     ('zipped_divide("(8,8):(8,1)", "(2,4)")', test_division),
+    ('composition("(6,2):(8,2)", "(4,3):(3,1)")', test_composition),
     ('tv_layout("(4,8):(8,1)", "(2,2):(1,2)")', test_threads),
     ("(32,32):(32,1)", test_banks),
     ("Sw<5,0,5> o 0 o (32,32):(32,1)", test_swizzle),
