@@ -67,6 +67,25 @@ static void use_layout(const CtCx *cx, CtLayout l, CtTiler tiler) {
   ct_layout_at(l, 12345);
 }
 
+/* The same names in the same nodes; with ct_layout_equal: the same layout. */
+static void need_same_names(CtTuple a, CtTuple b) {
+  for (uint32_t i = 0; i < a->len; i++) {
+    need(a[i].name == b[i].name);
+  }
+}
+
+/* A name in the layout is found, or its paths are told. */
+static void find_names(const CtCx *cx, CtLayout l) {
+  CtErr err;
+  int path[CT_MAX_DEPTH], n;
+  for (uint32_t i = 0; i < l.shape->len; i++) {
+    if (l.shape[i].name != 0) {
+      need_message(ct_find_mode(cx, "size", l, l.shape[i].name, path, &n, &err), &err);
+      return;
+    }
+  }
+}
+
 static void fuzz_layout(const CtCx *cx, const char *s, size_t len, CtTiler tiler) {
   CtErr err;
   CtLayout l, again;
@@ -80,6 +99,8 @@ static void fuzz_layout(const CtCx *cx, const char *s, size_t len, CtTiler tiler
   ct_layout_print(cx, l, &text);
   need(ct_layout_parse(cx->arena, ct_text_str(&text), text.len, &again, &err) == CT_OK);
   need(ct_layout_equal(l, again));
+  need_same_names(l.shape, again.shape);
+  find_names(cx, l);
   ct_text_clear(&text);
   use_layout(cx, l, tiler);
 }

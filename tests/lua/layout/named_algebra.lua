@@ -39,3 +39,8 @@ print(layout_like(l), fragment_layout_like"(M=4,K=8):(8,1)", upcast("(M=4,K=8)",
 print(recast("(M=4,K=8)", 16, 32), nullspace"(M=4,K=8):(0,1)")  -- expect: (M=2,K=8):(1,2)	M=4:1
 -- what maps indices back to coordinates is of no mode
 print(complement(l:take(0, 1), 8192), right_inverse(l), left_inverse(l), (tv_layout("(t=4):(1)", "(v=2):(1)")))  -- expect: 64:128	8192:1	8192:1	(4,2):(2,1)
+
+-- under a swizzle as without
+local s = composition(swizzle(2, 0, 3), L"(M=8,K=8):(8,1)")
+print(s, size(s, "K"), s:names()[2], s:named("a", _))  -- expect: Sw<2,0,3> o 0 o (M=8,K=8):(8,1)	8	K	Sw<2,0,3> o 0 o (a=8,K=8):(8,1)
+print(zipped_divide(s, {4, 4}), s:select("K"))  -- expect: Sw<2,0,3> o 0 o ((M=4,K=4),(M=2,K=2)):((8,1),(32,4))	Sw<2,0,3> o 0 o (K=8):(1)
