@@ -34,6 +34,7 @@ typedef struct Compose {
   CtFlatMode *part; /* result modes of one mode of b */
   int n_part;
   Reach *reach; /* per mode of flat */
+  int n_basis;  /* strides of b so far that are basis elements */
   CtBuild *out;
 } Compose;
 
@@ -300,9 +301,17 @@ static void emit_parts(Compose *c, CtModeName name) {
 }
 
 /* A stride v * E(path) steps by v within A's mode at that path. */
+static CtLayout mode_of_basis(CtLayout a, CtInt stride) {
+  for (int i = 0; i < stride.basis_depth; i++) {
+    a = ct_mode(a, stride.basis[i]);
+  }
+  return a;
+}
+
 static CtStatus compose_basis(Compose *c, CtModeName name, CtInt n, CtInt stride) {
   CtLayout a = c->a;
   CtLeafLayout nodes;
+  c->n_basis++;
   for (int i = 0; i < stride.basis_depth; i++) {
     if (stride.basis[i] >= ct_layout_rank(a)) {
       return ct_fail(c->err, CT_EINVAL, "%s: stride %s in %s names a mode that %s lacks", c->op,
@@ -393,6 +402,66 @@ static CtStatus check_signs(const Compose *c) {
   return meet ? fail_signs(c, down) : CT_OK;
 }
 
+static CtStatus fail_basis(const Compose *c, CtStatus st, CtInt basis) {
+  basis.v = 1;
+  return ct_fail(
+      c->err, st,
+      "%s: the strides of %s in %s together %sstep past a mode of %s, through which they "
+      "run; their sum must stay within it",
+      c->op, ct_show_int(c->cx, basis), ct_show_layout(c->cx, c->b), st == CT_EINVAL ? "" : "may ",
+      ct_show_layout(c->cx, mode_of_basis(c->a, basis)));
+}
+
+static bool same_basis(CtInt a, CtInt b) {
+  return a.basis_depth == b.basis_depth && memcmp(a.basis, b.basis, a.basis_depth) == 0;
+}
+
+/* The modes of c->b from node `at` on whose strides are along one basis element: composed with that
+   mode of a in one go. */
+static CtStatus check_along(const Compose *c, uint32_t at, CtLeafLayout *nodes, CtLayout *modes) {
+  CtInt basis = c->b.stride[at].i;
+  CtBuild scratch;
+  int n = 0;
+  for (uint32_t i = 0; i < c->b.shape->len; i++) {
+    CtInt stride = c->b.stride[i].i;
+    if (!ct_is_leaf(&c->b.shape[i]) || stride.basis_depth == 0 || !same_basis(stride, basis)) {
+      continue;
+    }
+    if (i < at) {
+      return CT_OK; /* these were checked there */
+    }
+    stride.basis_depth = 0;
+    modes[n] = ct_leaf_layout(&nodes[n], c->b.shape[i].i, stride);
+    n++;
+  }
+  if (n < 2) {
+    return CT_OK;
+  }
+  ct_build_init_layout(&scratch, c->cx, c->op, NULL);
+  ct_build_open(&scratch);
+  ct_build_compositions(&scratch, c->cx, mode_of_basis(c->a, basis), n, modes);
+  return scratch.status == CT_OK ? CT_OK : fail_basis(c, scratch.status, basis);
+}
+
+/* Each stride that is a basis element was composed alone; those along the same one meet in a. */
+static CtStatus check_bases(const Compose *c) {
+  size_t n = (size_t)c->n_basis;
+  CtLeafLayout *nodes = ct_arena_alloc(c->cx->arena, n * sizeof *nodes);
+  CtLayout *modes = ct_arena_alloc(c->cx->arena, n * sizeof *modes);
+  if (nodes == NULL || modes == NULL) {
+    return ct_fail_nomem(c->err);
+  }
+  for (uint32_t i = 0; i < c->b.shape->len; i++) {
+    if (ct_is_leaf(&c->b.shape[i]) && c->b.stride[i].i.basis_depth > 0) {
+      CtStatus st = check_along(c, i, nodes, modes);
+      if (st != CT_OK) {
+        return st;
+      }
+    }
+  }
+  return CT_OK;
+}
+
 static CtStatus begin(Compose *c) {
   ct_flat_init(&c->flat);
   CtStatus st = ct_flat_push_layout(&c->flat, c->cx, c->a, true, c->err);
@@ -416,6 +485,9 @@ void ct_build_compositions(CtBuild *b, const CtCx *cx, CtLayout a, int n, const 
   for (int i = 0; st == CT_OK && i < n; i++) {
     c.b = parts[i];
     st = compose_node(&c, parts[i].shape, parts[i].stride);
+    if (st == CT_OK && c.n_basis > 1) {
+      st = check_bases(&c);
+    }
   }
   if (st == CT_OK) {
     st = check_reach(&c);

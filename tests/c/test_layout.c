@@ -256,6 +256,13 @@ static void test_errors(void) {
          "composition: (2,2):(4,-1) steps down in mode 0 (extent 4) and up in another one of "
          "(4,2):(1,9); steps of both signs must stay in one mode",
          "steps of both signs that carry");
+  IS_STR(
+      compose("(4,(2,3)):(1,(5,7))", "(2,2):(1@1,1@1)"),
+      "composition: the strides of 1@1 in (2,2):(1@1,1@1) together step past a mode of (2,3):(5,7), "
+      "through which they run; their sum must stay within it",
+      "coordinates that carry together");
+  IS_STR(compose("(4,(2,3)):(1,(5,7))", "((2,3),2):((1@1,2@1),2@0)"), "((2,3),2):((5,7),2)",
+         "coordinates that do not");
   IS_STR(compose("(4,2):(1,9)", "(2,2):(2,-1)"), "(2,2):(2,-1)", "steps of both signs in a mode");
   IS_STR(divide("(4,2):(1,4)", "(2,2,2)"),
          "logical_divide: tiler (2,2,2) has rank 3 but (4,2):(1,4) has rank 2; give one tile size "
