@@ -5,6 +5,7 @@
 
 #include "oracle.h"
 #include "random.h"
+#include "runtime/composed.h"
 
 typedef enum Verdict {
   HOLDS,
@@ -20,6 +21,7 @@ typedef struct Case {
   CtTiler t;
   CtTuple s, c; /* a shape; a coordinate or an order */
   int64_t n, m;
+  CtComposed x, y; /* layouts under a swizzle, or a swizzle alone */
 } Case;
 
 typedef struct Run {
@@ -30,14 +32,15 @@ typedef struct Run {
 
 typedef struct Law {
   const char *name;
-  const char *call; /* as a user types it: $a $b $t $s $c $n $m stand for the arguments */
+  const char *call; /* as a user types it: $a $b $t $s $c $n $m $x $y stand for the arguments */
   void (*make)(Rng *r, CtArena *a, Case *c);
   Verdict (*check)(Run *run, const Case *c);
   bool with_empty; /* it speaks of layouts without elements too; else these are vacuous */
 } Law;
 
 /* One table for each file of laws, ended by an empty row. */
-extern const Law laws_of_one[], laws_of_two[], laws_of_tiles[], laws_of_parts[], laws_of_coords[];
+extern const Law laws_of_one[], laws_of_two[], laws_of_tiles[], laws_of_parts[], laws_of_coords[],
+    laws_of_swizzles[];
 
 Verdict broken(Run *run, const char *fmt, ...) CT_PRINTF(2, 3);
 /* An error's verdict: its message must be one line, and what it says about the input true. */

@@ -11,8 +11,8 @@
 #include "shrink.h"
 #include "tests/c/tap.h"
 
-static const Law *const groups[] = {laws_of_one, laws_of_two, laws_of_tiles, laws_of_parts,
-                                    laws_of_coords};
+static const Law *const groups[] = {laws_of_one,   laws_of_two,    laws_of_tiles,
+                                    laws_of_parts, laws_of_coords, laws_of_swizzles};
 
 /* Fewer cases than this in a hundred that hold: the law is not put to the test. */
 enum { LEAST_SHARE = 5 };
@@ -23,6 +23,16 @@ typedef struct Count {
 
 /* --- a case as text ------------------------------------------------------------------------------- */
 
+static void print_composed(const CtComposed *c, CtText *t) {
+  const CtCx cx = {NULL, NULL};
+  ct_text_puts(t, "L\"");
+  if (c->layout.shape == NULL) {
+    ct_swizzle_print(c->swizzle, t);
+  } else {
+    ct_composed_print(&cx, c, t);
+  }
+}
+
 static void print_arg(const Case *c, char name, CtText *t) {
   const CtCx cx = {NULL, NULL};
   CtLayout l = name == 'b' ? c->b : c->a;
@@ -32,6 +42,8 @@ static void print_arg(const Case *c, char name, CtText *t) {
       ct_text_puts(t, "L\"");
       ct_layout_print(&cx, l, t);
       break;
+    case 'x': print_composed(&c->x, t); break;
+    case 'y': print_composed(&c->y, t); break;
     case 't':
       ct_text_putc(t, '"');
       ct_tiler_print(&cx, c->t, t);

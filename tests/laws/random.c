@@ -62,7 +62,7 @@ static int64_t random_extent(Tree *t) {
 static void grow_tree(Tree *t, int depth) {
   uint32_t at = t->len++;
   bool leaf = depth == 0 || t->leaves >= MAX_LEAVES - 4 || t->len + 6 > MAX_TREE;
-  if (leaf || rng_chance(t->r, 45)) {
+  if (leaf || (at > 0 && rng_chance(t->r, 50))) {
     t->node[at] = (CtNode){.rank = CT_LEAF, .len = 1, .i = ct_int(random_extent(t))};
     t->leaves++;
     return;
@@ -84,7 +84,7 @@ static CtTuple keep_nodes(CtArena *a, const CtNode *nodes, uint32_t n) {
 
 CtTuple random_shape(Rng *r, CtArena *a, int64_t max) {
   Tree t = {.r = r, .room = max};
-  grow_tree(&t, (int)rng_below(r, 10) < 2 ? 0 : 1 + (int)rng_below(r, 3));
+  grow_tree(&t, rng_chance(r, 12) ? 0 : 1 + (int)rng_below(r, 3));
   return keep_nodes(a, t.node, t.len);
 }
 
@@ -204,6 +204,16 @@ static void choose_compact(Strides *s) {
 CtLayout random_compact(Rng *r, CtArena *a, int64_t max) {
   Strides s = {.r = r};
   return with_strides(&s, a, random_shape(r, a, max), choose_compact);
+}
+
+CtLayout random_bits(Rng *r, CtArena *a) {
+  Strides s = {.r = r};
+  CtInt extents_of[4];
+  int rank = 1 + (int)rng_below(r, 4);
+  for (int i = 0; i < rank; i++) {
+    extents_of[i] = ct_int((int64_t)1 << rng_below(r, 4));
+  }
+  return with_strides(&s, a, must((void *)ct_tuple_ints(a, rank, extents_of)), choose_compact);
 }
 
 /* --- layouts that fit another ------------------------------------------------------------------- */

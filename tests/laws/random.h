@@ -19,6 +19,8 @@ CtTuple random_shape(Rng *r, CtArena *a, int64_t max);
 CtLayout random_layout(Rng *r, CtArena *a, int64_t max);
 /* Compact strides in a random order of the modes: a bijection. */
 CtLayout random_compact(Rng *r, CtArena *a, int64_t max);
+/* Likewise of powers of two. */
+CtLayout random_bits(Rng *r, CtArena *a);
 /* A layout whose values are coordinates of l and step evenly through its modes. */
 CtLayout random_fitting(Rng *r, CtArena *a, CtLayout l);
 /* An integer, a layout, `_` or a tuple of them that mostly fits l. */

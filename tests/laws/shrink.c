@@ -42,7 +42,11 @@ static bool same(CtLayout a, CtLayout b) {
 }
 
 bool is_empty_case(const Case *c) {
-  const CtTuple shapes[] = {c->a.shape, c->b.shape, c->s,
+  const CtTuple shapes[] = {c->a.shape,
+                            c->b.shape,
+                            c->s,
+                            c->x.layout.shape,
+                            c->y.layout.shape,
                             c->t.kind == CT_TILER_LAYOUT ? c->t.layout.shape : NULL};
   for (size_t i = 0; i < CT_ARRAY_LEN(shapes); i++) {
     if (shapes[i] != NULL && size_of(shapes[i]) == 0) {
@@ -94,6 +98,8 @@ void shrink_case(const Law *law, Run *run, CtArena *keep, Case *c) {
   for (int round = 0; again && round < 200; round++) {
     again = shrink_layout(law, run, keep, c, &c->a);
     again = shrink_layout(law, run, keep, c, &c->b) || again;
+    again = shrink_layout(law, run, keep, c, &c->x.layout) || again;
+    again = shrink_layout(law, run, keep, c, &c->y.layout) || again;
     if (c->t.kind == CT_TILER_LAYOUT && !c->t.is_int) {
       again = shrink_layout(law, run, keep, c, &c->t.layout) || again;
     }
