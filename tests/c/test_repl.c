@@ -1,7 +1,9 @@
-/* test_repl.c: the read-eval-print loop on a pseudo-terminal: prompts, several lines, history, Ctrl-C.
+/* test_repl.c: the read-eval-print loop on a pseudo-terminal: prompts, several lines, history, Ctrl-C,
+   completion, with libedit, with readline and with neither. Nothing waits but for what is to be seen.
    Pipes are tested by tests/lua/program/inputs.lua. */
 #define _XOPEN_SOURCE 700
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -24,24 +26,34 @@ typedef struct Session {
   pid_t pid;
   int fd;
   size_t len, from; /* of what was seen; where the next search begins */
+  bool is_lost;     /* something was waited for in vain: what follows fails at once */
   char seen[SEEN_BYTES];
 } Session;
 
+/* What a session is started with. */
+typedef struct Setup {
+  const char *program, *history, *editor; /* editor: a library, or "off" */
+  char folder[64];                        /* for files, the history among them */
+} Setup;
+
 /* In the child: the terminal as standard input and output of the program. */
-static void become(const char *program, const char *terminal, const char *history) {
+static void become(const Setup *setup, const char *terminal) {
   setsid();
   int fd = open(terminal, O_RDWR); /* becomes the controlling terminal: Ctrl-C raises SIGINT */
   dup2(fd, STDIN_FILENO);
   dup2(fd, STDOUT_FILENO);
   dup2(fd, STDERR_FILENO);
   setenv("TERM", "dumb", 1);
-  setenv("CUTTLE_HISTORY", history, 1);
+  setenv("CUTTLE_HISTORY", setup->history, 1);
+  setenv("CUTTLE_LIBEDIT", setup->editor, 1);
   setenv("CUTTLE_DEVICE", "cpu", 1);
-  execl(program, program, (char *)NULL);
+  if (chdir(setup->folder) == 0) {
+    execl(setup->program, setup->program, (char *)NULL);
+  }
   _exit(127);
 }
 
-static bool start(Session *s, const char *program, const char *history) {
+static bool start(Session *s, const Setup *setup) {
   memset(s, 0, sizeof *s);
   s->fd = posix_openpt(O_RDWR | O_NOCTTY);
   if (s->fd < 0 || grantpt(s->fd) != 0 || unlockpt(s->fd) != 0) {
@@ -50,7 +62,7 @@ static bool start(Session *s, const char *program, const char *history) {
   const char *terminal = ptsname(s->fd);
   s->pid = fork();
   if (s->pid == 0) {
-    become(program, terminal, history);
+    become(setup, terminal);
   }
   return s->pid > 0;
 }
@@ -58,26 +70,25 @@ static bool start(Session *s, const char *program, const char *history) {
 /* Reads until `text` was seen behind what was matched before. */
 static bool sees(Session *s, const char *text) {
   struct pollfd p = {.fd = s->fd, .events = POLLIN};
-  for (;;) {
+  while (!s->is_lost) {
     const char *at = strstr(s->seen + s->from, text);
     if (at != NULL) {
       s->from = (size_t)(at - s->seen) + strlen(text);
       return true;
     }
-    if (s->len + 1 >= SEEN_BYTES || poll(&p, 1, WAIT_MS) <= 0) {
-      return false;
+    ssize_t n = 0;
+    if (s->len + 1 < SEEN_BYTES && poll(&p, 1, WAIT_MS) > 0) {
+      n = read(s->fd, s->seen + s->len, SEEN_BYTES - 1 - s->len);
     }
-    ssize_t n = read(s->fd, s->seen + s->len, SEEN_BYTES - 1 - s->len);
-    if (n <= 0) {
-      return false;
-    }
+    s->is_lost = n <= 0;
     for (ssize_t i = 0; i < n; i++) { /* searched as text */
       char c = s->seen[s->len + (size_t)i];
       s->seen[s->len + (size_t)i] = c == '\0' ? ' ' : c;
     }
-    s->len += (size_t)n;
+    s->len += n > 0 ? (size_t)n : 0;
     s->seen[s->len] = '\0';
   }
+  return false;
 }
 
 static void is_seen(Session *s, const char *text, const char *name) {
@@ -116,77 +127,228 @@ static int finish(Session *s, const char *text) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-static void test_session(const char *program, const char *history) {
+/* Keys, and what is seen next; then there is a prompt again. */
+typedef struct Step {
+  const char *keys, *expect, *name;
+} Step;
+
+static void take(Session *s, const Step *steps, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    type(s, steps[i].keys);
+    is_seen(s, steps[i].expect, steps[i].name);
+    if (!sees(s, "> ")) {
+      tap_diag("no prompt after: %s", steps[i].name);
+    }
+  }
+}
+
+#define TAKE(session, steps) take(session, steps, sizeof(steps) / sizeof *(steps))
+
+/* {====== With every editor ====== */
+
+static const Step inputs[] = {
+    {"(4,8):(8,1)\n", "\n(4,8):(8,1)", "prints a layout"},
+    {"\n", "\n", "an empty line is nothing"},
+    {"layout('(4')\n", "\nstdin:2:1: layout: expected ')' at column 2 of '(4'", "shows an error"},
+    {"for i = 40, 41 do\n", ">", "asks for more lines"},
+    {"print(i + 1) end\n", "41\r\n42", "runs them all"},
+    {"1 +\n", ">", "asks for more behind an operator"},
+    {"1 + 1\n", "\n3", "adds them all"},
+    {"7, nil, 'x'\n", "\n7\tnil\tx", "several values"},
+    {"ans\n", "\n7", "ans is the first of them"},
+    {"nil\n", "\nnil", "nothing"},
+    {"print(ans)\n", "\nnil", "ans is nothing, and what has no value leaves it"},
+    {"ans\n", "\nnil", "so it stays"},
+    {"{1, 'two', {x = 3}}\n", "\n{1, \"two\", {x = 3}}", "a table by its contents"},
+    {"t = {}; t.t = t; return t\n", "\n{t = <cycle>}", "a table in itself"},
+    {"error {}\n", "\nthe error is a table, not a message", "an error that is no text"},
+    {"error()\n", "\nthe error is nil, not a message", "an error that is nothing"},
+    {"coroutine.wrap(function() error 'no' end)()\n", "\nstdin:14:1: no", "one in a coroutine"},
+    {"setmetatable({}, {__tostring = function() error 'no' end})\n", "\nstdin:15:1: no",
+     "one while a result is printed"},
+    {"require 'nowhere'\n", "\nstdin:16:1: module 'nowhere' not found\r\n", "a missing module"},
+    {"tile = 3\n",
+     "\nstdin:17:1: warning: 'tile' is a name of the language; this assignment replaces it",
+     "a name of the language is overwritten"},
+    {"io.open('again.lua', 'w'):write('n = (n or 0) + 1 return n'):close()\n", "\ntrue", "a file"},
+    {"reload('again.lua')\n", "\n1", "is run"},
+    {"reload()\n", "\n2", "and run again"},
+};
+
+static const Step interrupts[] = {
+    {"print('go' .. 'ing') while true do end\n", "going\r\n", NULL},
+    {"print('go' .. 'ing') coroutine.wrap(function() while true do end end)()\n", "going\r\n",
+     NULL},
+    {"print('go' .. 'ing') while true do pcall(function() while true do end end) end\n",
+     "going\r\n", NULL},
+    {"print('go' .. 'ing') kernel('spin', function(x) while x[0] == 0.0 do end end)"
+     "{grid = 1, block = 32}(zeros(f32, 1))\n",
+     "going\r\n", NULL},
+};
+
+static void test_interrupts(Session *s) {
+  static const char *const names[] = {"a loop", "a loop in a coroutine",
+                                      "a loop that catches errors", "a kernel"};
+  for (size_t i = 0; i < sizeof interrupts / sizeof *interrupts; i++) {
+    type(s, interrupts[i].keys);
+    OK(sees(s, interrupts[i].expect), "%s runs without end", names[i]);
+    type(s, "\003");
+    is_seen(s, "interrupted\r\n", "which Ctrl-C stops");
+    is_seen(s, "> ", "and goes on");
+  }
+}
+
+static void test_cancel(Session *s) {
+  type(s, "error('never");
+  is_seen(s, "never", "a line is begun");
+  type(s, "\003");
+  is_seen(s, "> ", "Ctrl-C clears it");
+  type(s, "for i = 1, 2 do\n");
+  is_seen(s, ">> ", "several lines are begun");
+  type(s, "print('never')");
+  is_seen(s, "never", "a second one");
+  type(s, "\003");
+  is_seen(s, "> ", "Ctrl-C clears them all");
+  type(s, "6 * 7\n");
+  is_seen(s, "\n42", "with the same state");
+  is_seen(s, "> ", "prompts again");
+}
+
+static void test_session(const Setup *setup) {
   Session s;
-  if (!OK(start(&s, program, history), "the program starts on a terminal")) {
+  if (!OK(start(&s, setup), "%s: the program starts on a terminal", setup->editor)) {
     return;
   }
   is_seen(&s, "Cuttle ", "greets");
+  is_seen(&s, "the CPU engine (", "names the engine");
   is_seen(&s, "> ", "prompts");
-  type(&s, "(4,8):(8,1)\n");
-  is_seen(&s, "\n(4,8):(8,1)", "prints a layout");
-  is_seen(&s, "> ", "prompts again");
-  type(&s, "for i = 40, 41 do\n");
-  is_seen(&s, ">> ", "asks for more lines");
-  type(&s, "print(i + 1) end\n");
-  is_seen(&s, "41\r\n42", "runs them all");
-  is_seen(&s, "> ", "prompts again");
-  type(&s, "layout('(4')\n");
-  is_seen(&s, "stdin:3:1: layout: expected ')' at column 2 of '(4'", "shows an error in a line");
-  is_seen(&s, "> ", "goes on");
-  type(&s, "while true do end\n");
-  is_seen(&s, "while true do end", "runs an endless loop");
-  pause_ms(300);
-  type(&s, "\003");
-  is_seen(&s, "interrupted", "which Ctrl-C stops");
-  is_seen(&s, "> ", "and goes on");
-  type(&s, "kernel('spin', function(x) while x[0] == 0.0 do end end)"
-           "{grid = 1, block = 32}(zeros(f32, 1))\n");
-  is_seen(&s, "zeros(f32, 1))", "runs an endless kernel");
-  pause_ms(500);
-  type(&s, "\003");
-  is_seen(&s, "interrupted", "which Ctrl-C stops, too");
-  is_seen(&s, "> ", "and goes on");
-  type(&s, "6 * 7\n");
-  is_seen(&s, "\n42", "with the same state");
-  is_seen(&s, "> ", "prompts again");
+  TAKE(&s, inputs);
+  test_interrupts(&s);
+  test_cancel(&s);
   IS_INT(finish(&s, "exit\n"), 0, "exit ends it");
 }
 
-static void test_history(const char *program, const char *history) {
+/* {====== With an editor ====== */
+
+static const Step recalls[] = {
+    {"\020\020\n", "\n42", "a line of the first session is recalled"}, /* the one before `exit` */
+    {"for i = 50, 51 do\n", ">", "several lines"},
+    {"print(i + 1)\n", ">", "of one input"},
+    {"end\n", "51\r\n52", "are run"},
+    {"\020\n", "51\r\n52", "and recalled as one"},
+};
+
+static const Step completions[] = {
+    {"coale\t('(2,3):(1,2)')\n", "\n6:1", "a name of the language"},
+    {"tost\t(12)\n", "\n12", "a name of Lua"},
+    {"retu\t 34\n", "\n34", "a word of Lua"},
+    {"some_global = 5\n", "\n", "a global"},
+    {"1 + some_g\t\n", "\n6", "is a name, too"},
+    {"A = layout({4, 8})\n", "\n", "a layout"},
+    {"A:compl\t(64)\n", "\n2:32", "a method of a layout"},
+    {"A.strid\t\n", "\n(1,4)", "a field of a layout"},
+    {"ms = {tile_m = 128, inner = {deep = 9, lay = A}}\n", "\n", "a table"},
+    {"ms.ti\t\n", "\n128", "a field of a table"},
+    {"ms.inner.de\t\n", "\n9", "a field of a table in a table"},
+    {"ms.inner.lay:cosi\t()\n", "\n32", "a method of what is in it"},
+    {"('%d'):rep(2), string.form\t('%03d', 5)\n", "\t005", "a function of a library"},
+    {"s = 'abc'\n", "\n", "a text"},
+    {"s:uppe\t()\n", "\nABC", "a method of a text"},
+    {"x = zeros(f32, 3)\n", "\n", "a tensor"},
+    {"x.dty\t\n", "\nf32", "a field of a tensor"},
+    {"x:totab\t()[1]\n", "\n0.0", "a method of a tensor"},
+    {"C = setmetatable({}, {__index = {method_a = function() return 'called' end}})\n", "\n",
+     "an object"},
+    {"C:meth\t()\n", "\ncalled", "a method from its class"},
+    {"t = setmetatable({}, {__index = function() print('r' .. 'an') end})\n", "\n",
+     "an object with code for its fields"},
+    {"1 + 1 -- t.fie\t t:fie\t no_such_na\t ms.no\t.such\t nothing.at\t.all 'ms.t\n", "\n2",
+     "what there is not, and comments, change nothing"},
+    {"#'coale\t'\n", "\n5", "neither do texts"},
+    {"#[[\n", ">", "a text of several lines"},
+    {"\t]]\n", "\n2", "a tab indents the second one"},
+};
+
+static void test_lists(Session *s) {
+  size_t from = s->from;
+  type(s, "A:co\t\t");
+  is_seen(s, "coalesce", "two tabs list methods");
+  is_seen(s, "complement", "all of them");
+  type(s, "\003");
+  is_seen(s, "> ", "Ctrl-C clears the line");
+  type(s, "t.\t\t\003");
+  is_seen(s, "> ", "there may be nothing to list");
+  OK(strstr(s->seen + from, "ran\r") == NULL, "completion runs no script");
+}
+
+static void test_editor(const Setup *setup) {
   Session s;
-  if (!OK(start(&s, program, history), "a second session starts") || !sees(&s, "> ")) {
+  if (!OK(start(&s, setup), "%s: a second session starts", setup->editor) || !sees(&s, "> ")) {
     return;
   }
-  type(&s, "\020\020\n"); /* two lines up: the one before `exit` */
-  is_seen(&s, "\n42", "a line of the first session is recalled");
-  is_seen(&s, "> ", "prompts again");
+  TAKE(&s, recalls);
+  TAKE(&s, completions);
+  test_lists(&s);
   IS_INT(finish(&s, "\n\004"), 0, "Ctrl-D on an empty line ends it");
 }
 
-static bool has_editor(const char *history) {
-  FILE *file = fopen(history, "r");
-  if (file == NULL) {
+/* {====== The program ====== */
+
+static void remove_files(const Setup *setup) {
+  static const char *const names[] = {"history", "again.lua"};
+  char path[128];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(path, sizeof path, "%s/%s", setup->folder, names[i]);
+    unlink(path);
+  }
+  rmdir(setup->folder);
+}
+
+static bool has_library(const char *name) {
+  void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (lib != NULL) {
+    dlclose(lib);
+  }
+  return lib != NULL;
+}
+
+/* The program beside which this test was built, as an absolute path. */
+static bool find_program(const char *self, char *path, size_t bytes) {
+  const char *slash = strrchr(self, '/');
+  char cwd[2048] = "";
+  if (slash == NULL || getcwd(cwd, sizeof cwd) == NULL) {
     return false;
   }
-  fclose(file);
+  snprintf(path, bytes, "%s%s%.*s/../../cuttle", self[0] == '/' ? "" : cwd,
+           self[0] == '/' ? "" : "/", (int)(slash - self), self);
   return true;
 }
 
+static void test_with(const char *program, const char *editor) {
+  Setup setup = {.program = program, .history = "history", .editor = editor};
+  snprintf(setup.folder, sizeof setup.folder, "/tmp/cuttle_repl_XXXXXX");
+  if (OK(mkdtemp(setup.folder) != NULL, "a folder for files")) {
+    test_session(&setup);
+    if (strcmp(editor, "off") != 0) {
+      test_editor(&setup);
+    }
+    remove_files(&setup);
+  }
+}
+
 int main(int argc, char **argv) {
-  static char program[4096], history[64];
-  const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
-  if (slash == NULL) {
+  static const char *const libraries[] = {"libedit.so.2", "libreadline.so.8"};
+  static char program[4096];
+  if (argc < 1 || !find_program(argv[0], program, sizeof program)) {
     return skip_all("run it as build/tests/c/test_repl");
   }
-  snprintf(program, sizeof program, "%.*s/../../cuttle", (int)(slash - argv[0]), argv[0]);
-  snprintf(history, sizeof history, "/tmp/cuttle_history_%ld", (long)getpid());
-  test_session(program, history);
-  if (has_editor(history)) {
-    test_history(program, history);
-  } else {
-    SKIP(4, "neither libedit nor readline is here");
+  test_with(program, "off");
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+    if (has_library(libraries[i])) {
+      test_with(program, libraries[i]);
+    } else {
+      SKIP(1, libraries[i]);
+    }
   }
-  unlink(history);
   return done_testing();
 }
