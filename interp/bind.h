@@ -106,6 +106,8 @@ void bind_push_any(lua_State *L);
 void bind_push_int(lua_State *L, CtInt i); /* an integer, run-time value, basis element or `_` */
 void bind_push_tuple(lua_State *L,
                      CtTuple t); /* an integer, or nested tables that print as tuples */
+/* The value of a layout at a coordinate: an integer, or a coordinate. Returns 1. */
+int bind_push_value(lua_State *L, const CtCx *cx, CtTuple crd, const CtComposed *l);
 void bind_push_layout(lua_State *L, CtLayout l);            /* copied into the new userdata */
 void bind_push_composed(lua_State *L, const CtComposed *c); /* likewise */
 /* Likewise, of a layout that the operation `op` (a literal) made of the arguments 1 to n_operands

@@ -82,6 +82,15 @@ static int ordered(lua_State *L) {
   return push_layout(L, ct_layout_ordered(&cx, shape, order, &l.layout, &err), &l, &err);
 }
 
+/* identity(shape): its values are its own coordinates. */
+static int identity(lua_State *L) {
+  CtErr err;
+  CtComposed l = nothing();
+  CtCx cx = bind_enter(L);
+  CtTuple shape = to_only_shape(L, &cx, "identity");
+  return push_layout(L, ct_identity(&cx, shape, &l.layout, &err), &l, &err);
+}
+
 /* {====== Asking: size(L), size(L, mode...) ====== */
 
 /* The layout of argument 1, or its mode at the path that follows. */
@@ -163,10 +172,8 @@ static int values(lua_State *L) {
   }
   lua_createtable(L, n.v < INT32_MAX ? (int)n.v : 0, 0);
   for (int64_t i = 0; i < n.v; i++) {
-    CtInt at;
     CtNode crd = {.rank = CT_LEAF, .len = 1, .i = ct_int(i)};
-    diag_check(L, ct_composed_crd2idx(&cx, &crd, &l, &at, &err), &err);
-    bind_push_int(L, at);
+    bind_push_value(L, &cx, &crd, &l);
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
@@ -593,7 +600,7 @@ static bool is_layout_like(lua_State *L, int idx) {
 /* L(i), L(i, j), L({i, j}) evaluate; with `_` slice; L(M) composes: L(M)(i) == L(M(i)). */
 static int call(lua_State *L) {
   CtErr err;
-  CtInt i;
+  CtTuple at;
   CtComposed l = check_layout(L);
   if (lua_gettop(L) == 2 && is_layout_like(L, 2)) {
     return composition(L);
@@ -601,11 +608,9 @@ static int call(lua_State *L) {
   CtCx cx = bind_enter(L);
   CtTuple crd = bind_to_coord(L, 2, &cx, "layout");
   if (ct_has_any(crd)) {
-    return push_layout(L, ct_composed_slice(&cx, crd, &l, &l, &i, &err), &l, &err);
+    return push_layout(L, ct_composed_slice(&cx, crd, &l, &l, &at, &err), &l, &err);
   }
-  diag_check(L, ct_composed_crd2idx(&cx, crd, &l, &i, &err), &err);
-  bind_push_int(L, i);
-  return 1;
+  return bind_push_value(L, &cx, crd, &l);
 }
 
 static int tostring(lua_State *L) {
@@ -695,9 +700,13 @@ static int field(lua_State *L) {
 
 /* {====== Opening ====== */
 
-static const luaL_Reg makers[] = {{"layout", layout},       {"L", literal},
-                                  {"row_major", row_major}, {"col_major", col_major},
-                                  {"ordered", ordered},     {NULL, NULL}};
+static const luaL_Reg makers[] = {{"layout", layout},
+                                  {"L", literal},
+                                  {"row_major", row_major},
+                                  {"col_major", col_major},
+                                  {"ordered", ordered},
+                                  {"identity", identity},
+                                  {NULL, NULL}};
 
 #define ROW(name, body, fn) {#name, name},
 static const luaL_Reg methods[] = {ALGEBRA(ROW){"size", size},

@@ -228,16 +228,21 @@ static bool project_tuple(const CtCx *cx, CtTuple proj, CtTuple t, CtTuple *out)
 
 /* Pushes the part of the tensor or layout in argument 1, of 4, that begins at `offset`. */
 static int push_part(lua_State *L, const CtCx *cx, const char *op, const CtComposed *part,
-                     CtInt offset) {
+                     CtTuple at) {
   const Tensor *t = tensor_test(L, 1);
   int n_operands = lua_isnil(L, 4) ? 3 : 4;
   CtErr err;
   if (t == NULL) {
     bind_push_made_composed(L, part, op, n_operands);
-    bind_push_int(L, offset);
+    bind_push_tuple(L, at);
     return 2;
   }
-  diag_check(L, ct_int_op(cx, CT_INT_ADD, t->offset, offset, &offset, &err), &err);
+  CtInt offset = ct_int(0);
+  if (!ct_is_leaf(at)) {
+    return diag_error(L, "%s: the values of %s are coordinates, which index no memory", op,
+                      bind_layout_text(cx, part->layout));
+  }
+  diag_check(L, ct_int_op(cx, CT_INT_ADD, t->offset, at->i, &offset, &err), &err);
   tensor_push_view(L, t, part->layout, offset); /* stack: tensor, three arguments, part */
   tensor_push_layout(L, 1);
   lua_replace(L, 1);
@@ -259,7 +264,7 @@ static int tile(lua_State *L) {
   CtComposed part = to_whole(L, &cx, t, "tile");
   CtTiler tiler = bind_to_tiler(L, 2, &cx, "tile");
   CtTuple crd = bind_to_tuple(L, 3, &cx, "tile"), proj = bind_opt_tuple(L, 4, &cx, "tile"), kept;
-  CtInt offset;
+  CtTuple offset;
   CtErr err;
   Division d = {.L = L, .cx = &cx, .op = "tile", .t = t};
   if (t != NULL && project_tiler(&cx, proj, tiler, &d.tiler)) {
@@ -316,7 +321,8 @@ static int parallelize(lua_State *L) {
   const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "parallelize");
   CtComposed part = to_whole(L, &cx, t, "parallelize");
   CtLayout thr = bind_to_layout(L, 2, &cx, "parallelize");
-  CtInt index = bind_to_int(L, 3, "parallelize"), offset;
+  CtInt index = bind_to_int(L, 3, "parallelize");
+  CtTuple offset;
   CtTuple proj = bind_opt_tuple(L, 4, &cx, "parallelize");
   CtErr err;
   if (t != NULL) {

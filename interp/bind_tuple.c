@@ -44,6 +44,17 @@ static int basis_mul(lua_State *L) {
   return 1;
 }
 
+/* Sums of basis elements and coordinates: E(0) + 2 * E(1) is (1,2). */
+static int coord_add(lua_State *L) {
+  CtErr err;
+  CtTuple sum = NULL;
+  CtCx cx = bind_enter(L);
+  CtTuple a = bind_to_tuple(L, 1, &cx, "coordinate"), b = bind_to_tuple(L, 2, &cx, "coordinate");
+  diag_check(L, ct_coord_add(&cx, a, b, &sum, &err), &err);
+  bind_push_tuple(L, sum);
+  return 1;
+}
+
 static int basis_eq(lua_State *L) {
   const CtInt *a = luaL_testudata(L, 1, BASIS_TYPE), *b = luaL_testudata(L, 2, BASIS_TYPE);
   lua_pushboolean(L, a != NULL && b != NULL && ct_int_equal(*a, *b));
@@ -138,22 +149,21 @@ static void coord_first(lua_State *L) {
 static int crd2idx(lua_State *L) {
   CtErr err;
   CtInt i;
-  CtLayout l;
-  CtStatus st;
   CtCx cx = bind_enter(L);
   coord_first(L);
   CtTuple crd = bind_to_tuple(L, 1, &cx, "crd2idx");
   CtTuple stride = bind_opt_tuple(L, 3, &cx, "crd2idx");
   if (has_strides(L, 2)) {
     CtComposed of = bind_to_composed(L, 2, &cx, "crd2idx");
-    st = ct_composed_crd2idx(&cx, crd, &of, &i, &err);
-  } else if (stride == NULL) {
-    st = ct_crd2idx_shape(&cx, crd, bind_to_shape(L, 2, &cx, "crd2idx"), &i, &err);
-  } else {
-    diag_check(L, ct_layout_make(&cx, bind_to_shape(L, 2, &cx, "crd2idx"), stride, &l, &err), &err);
-    st = ct_crd2idx(&cx, crd, l, &i, &err);
+    return bind_push_value(L, &cx, crd, &of);
   }
-  diag_check(L, st, &err);
+  CtTuple shape = bind_to_shape(L, 2, &cx, "crd2idx");
+  if (stride != NULL) {
+    CtComposed of = {.offset = ct_int(0)};
+    diag_check(L, ct_layout_make(&cx, shape, stride, &of.layout, &err), &err);
+    return bind_push_value(L, &cx, crd, &of);
+  }
+  diag_check(L, ct_crd2idx_shape(&cx, crd, shape, &i, &err), &err);
   bind_push_int(L, i);
   return 1;
 }
@@ -252,13 +262,13 @@ static int elem_less(lua_State *L) { return less(L, "elem_less", ct_elem_less); 
 
 /* {====== Slices: slice(coord, layout or tuple), and as methods of a layout ====== */
 
-typedef CtStatus (*LayoutCut)(const CtCx *, CtTuple, const CtComposed *, CtComposed *, CtInt *,
+typedef CtStatus (*LayoutCut)(const CtCx *, CtTuple, const CtComposed *, CtComposed *, CtTuple *,
                               CtErr *);
 typedef CtStatus (*TupleCut)(const CtCx *, CtTuple, CtTuple, CtTuple *, CtErr *);
 
 static CtStatus dice_layout(const CtCx *cx, CtTuple crd, const CtComposed *l, CtComposed *out,
-                            CtInt *offset, CtErr *err) {
-  *offset = ct_int(0);
+                            CtTuple *offset, CtErr *err) {
+  *offset = NULL;
   *out = *l;
   return ct_dice(cx, crd, l->layout, &out->layout, err);
 }
@@ -266,8 +276,7 @@ static CtStatus dice_layout(const CtCx *cx, CtTuple crd, const CtComposed *l, Ct
 /* Pushes the layout and the offset, or the tuple; returns how many. */
 static int cut(lua_State *L, const char *op, LayoutCut of_layout, TupleCut of_tuple) {
   CtErr err;
-  CtTuple t;
-  CtInt offset;
+  CtTuple t, offset;
   CtCx cx = bind_enter(L);
   coord_first(L);
   CtTuple crd = bind_to_tuple(L, 1, &cx, op);
@@ -275,8 +284,10 @@ static int cut(lua_State *L, const char *op, LayoutCut of_layout, TupleCut of_tu
     CtComposed l = bind_to_composed(L, 2, &cx, op);
     diag_check(L, of_layout(&cx, crd, &l, &l, &offset, &err), &err);
     bind_push_composed(L, &l);
-    bind_push_int(L, offset);
-    return 2;
+    if (offset != NULL) {
+      bind_push_tuple(L, offset);
+    }
+    return offset != NULL ? 2 : 1;
   }
   diag_check(L, of_tuple(&cx, crd, bind_to_tuple(L, 2, &cx, op), &t, &err), &err);
   bind_push_tuple(L, t);
@@ -321,11 +332,14 @@ static const luaL_Reg functions[] = {{"E", basis_new},
 
 static const luaL_Reg any_meta[] = {{"__tostring", any_tostring}, {NULL, NULL}};
 
-static const luaL_Reg basis_meta[] = {
-    {"__tostring", basis_tostring}, {"__eq", basis_eq}, {"__mul", basis_mul}, {NULL, NULL}};
+static const luaL_Reg basis_meta[] = {{"__tostring", basis_tostring},
+                                      {"__eq", basis_eq},
+                                      {"__mul", basis_mul},
+                                      {"__add", coord_add},
+                                      {NULL, NULL}};
 
 static const luaL_Reg tuple_meta[] = {
-    {"__tostring", tuple_tostring}, {"__eq", tuple_eq}, {NULL, NULL}};
+    {"__tostring", tuple_tostring}, {"__eq", tuple_eq}, {"__add", coord_add}, {NULL, NULL}};
 
 void bind_open_tuple(lua_State *L) {
   bind_new_type(L, ANY_TYPE, any_meta, NULL);

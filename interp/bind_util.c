@@ -600,6 +600,21 @@ void bind_push_text(lua_State *L, CtText *t) {
   diag_check(L, st, &err);
 }
 
+/* The CtInt form needs no memory, and most layouts have no basis strides. */
+int bind_push_value(lua_State *L, const CtCx *cx, CtTuple crd, const CtComposed *l) {
+  CtErr err;
+  CtInt i;
+  CtTuple t = NULL;
+  if (ct_has_basis(l->layout.stride)) {
+    diag_check(L, ct_composed_evaluate(cx, crd, l, &t, &err), &err);
+    bind_push_tuple(L, t);
+    return 1;
+  }
+  diag_check(L, ct_composed_crd2idx(cx, crd, l, &i, &err), &err);
+  bind_push_int(L, i);
+  return 1;
+}
+
 /* {====== Text for messages ====== */
 
 const char *bind_layout_text(const CtCx *cx, CtLayout l) {

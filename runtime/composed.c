@@ -8,15 +8,6 @@
 #include "layout_flat.h"
 #include "tuple_parse.h"
 
-static bool has_basis(CtTuple t) {
-  for (CtTuple p = t; p != t + t->len; p++) {
-    if (ct_is_leaf(p) && p->i.basis_depth > 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 CtStatus ct_composed_make(const CtCx *cx, CtSwizzle sw, CtInt offset, CtLayout l, CtComposed *out,
                           CtErr *err) {
   if (sw.bits == 0 && ct_is_const(offset, 0)) {
@@ -27,7 +18,7 @@ CtStatus ct_composed_make(const CtCx *cx, CtSwizzle sw, CtInt offset, CtLayout l
     return ct_fail(err, CT_EINVAL, "composition: offset %s of a swizzled layout; expected a number",
                    ct_show_int(cx, offset));
   }
-  if (has_basis(l.stride)) {
+  if (ct_has_basis(l.stride)) {
     return ct_fail(err, CT_EINVAL,
                    "composition: the values of %s are coordinates; only indices can be swizzled",
                    ct_show_layout(cx, l));
@@ -66,6 +57,20 @@ CtStatus ct_composed_crd2idx(const CtCx *cx, CtTuple crd, const CtComposed *c, C
   return st;
 }
 
+CtStatus ct_composed_evaluate(const CtCx *cx, CtTuple crd, const CtComposed *c, CtTuple *out,
+                              CtErr *err) {
+  CtInt i;
+  if (!c->is_swizzled) {
+    return ct_evaluate(cx, crd, c->layout, out, err);
+  }
+  CtStatus st = ct_composed_crd2idx(cx, crd, c, &i, err);
+  CtTuple leaf = st == CT_OK ? ct_leaf(cx->arena, i) : NULL;
+  if (leaf != NULL) {
+    *out = leaf;
+  }
+  return st == CT_OK && leaf == NULL ? ct_fail_nomem(err) : st;
+}
+
 int64_t ct_composed_at(const CtComposed *c, int64_t i) {
   int64_t at = ct_layout_at(c->layout, i);
   return c->is_swizzled ? ct_swizzle_at(c->swizzle, c->offset.v + at) : at;
@@ -74,15 +79,15 @@ int64_t ct_composed_at(const CtComposed *c, int64_t i) {
 /* --- parts: what is fixed moves into the offset ------------------------------------------------ */
 
 /* `part` of c that begins at `at`. */
-static CtStatus make_part(const CtCx *cx, const CtComposed *c, CtLayout part, CtInt at,
-                          CtComposed *out, CtInt *offset, CtErr *err) {
+static CtStatus make_part(const CtCx *cx, const CtComposed *c, CtLayout part, CtTuple at,
+                          CtComposed *out, CtTuple *offset, CtErr *err) {
   CtComposed r = ct_composed_with(c, part);
   if (c->is_swizzled) {
-    CtStatus st = ct_int_op(cx, CT_INT_ADD, c->offset, at, &r.offset, err);
-    if (st != CT_OK) {
-      return st;
+    CtStatus st = ct_int_op(cx, CT_INT_ADD, c->offset, at->i, &r.offset, err);
+    at = ct_leaf(cx->arena, ct_int(0));
+    if (st != CT_OK || at == NULL) {
+      return st != CT_OK ? st : ct_fail_nomem(err);
     }
-    at = ct_int(0);
   }
   *out = r;
   *offset = at;
@@ -90,34 +95,26 @@ static CtStatus make_part(const CtCx *cx, const CtComposed *c, CtLayout part, Ct
 }
 
 CtStatus ct_composed_slice(const CtCx *cx, CtTuple crd, const CtComposed *c, CtComposed *out,
-                           CtInt *offset, CtErr *err) {
+                           CtTuple *offset, CtErr *err) {
   CtLayout part;
-  CtInt at;
-  CtStatus st = ct_slice(cx, crd, c->layout, &part, &at, err);
+  CtTuple at;
+  CtStatus st = ct_slice_at(cx, crd, c->layout, &part, &at, err);
   return st == CT_OK ? make_part(cx, c, part, at, out, offset, err) : st;
 }
 
 CtStatus ct_composed_tile(const CtCx *cx, const CtComposed *c, CtTiler tiler, CtTuple crd,
-                          CtTuple proj, CtComposed *out, CtInt *offset, CtErr *err) {
+                          CtTuple proj, CtComposed *out, CtTuple *offset, CtErr *err) {
   CtLayout part;
-  CtInt at;
-  CtStatus st = ct_tile(cx, c->layout, tiler, crd, proj, &part, &at, err);
+  CtTuple at;
+  CtStatus st = ct_tile_at(cx, c->layout, tiler, crd, proj, &part, &at, err);
   return st == CT_OK ? make_part(cx, c, part, at, out, offset, err) : st;
 }
 
 CtStatus ct_composed_parallelize(const CtCx *cx, const CtComposed *c, CtLayout thr, CtInt idx,
-                                 CtTuple proj, CtComposed *out, CtInt *offset, CtErr *err) {
+                                 CtTuple proj, CtComposed *out, CtTuple *offset, CtErr *err) {
   CtLayout part;
-  CtInt at;
-  CtStatus st = ct_parallelize(cx, c->layout, thr, idx, proj, &part, &at, err);
-  return st == CT_OK ? make_part(cx, c, part, at, out, offset, err) : st;
-}
-
-CtStatus ct_composed_tv_partition(const CtCx *cx, const CtComposed *c, CtTiler tiler, CtLayout tv,
-                                  CtInt idx, CtComposed *out, CtInt *offset, CtErr *err) {
-  CtLayout part;
-  CtInt at;
-  CtStatus st = ct_tv_partition(cx, c->layout, tiler, tv, idx, &part, &at, err);
+  CtTuple at;
+  CtStatus st = ct_parallelize_at(cx, c->layout, thr, idx, proj, &part, &at, err);
   return st == CT_OK ? make_part(cx, c, part, at, out, offset, err) : st;
 }
 

@@ -37,6 +37,9 @@ bool ct_composed_is_static(const CtComposed *c);
 
 CtStatus ct_composed_crd2idx(const CtCx *cx, CtTuple crd, const CtComposed *c, CtInt *out,
                              CtErr *err) CT_NODISCARD;
+/* Likewise, also of a plain layout with basis strides: then the value is a coordinate. */
+CtStatus ct_composed_evaluate(const CtCx *cx, CtTuple crd, const CtComposed *c, CtTuple *out,
+                              CtErr *err) CT_NODISCARD;
 int64_t ct_composed_at(const CtComposed *c, int64_t i); /* of a static one: the form for loops */
 /* Largest value + 1. Where the image is not known to be 0..n-1, values are listed to find it: then
    everything must be static, of at most CT_COSIZE_LISTED elements. */
@@ -44,18 +47,15 @@ enum { CT_COSIZE_LISTED = 1 << 22 };
 CtStatus ct_composed_cosize(const CtCx *cx, const CtComposed *c, CtInt *out,
                             CtErr *err) CT_NODISCARD;
 
-/* slice, tile and the others of layout.h and partition.c. Under a swizzle the index of the fixed part
+/* slice, tile and parallelize, as ct_slice_at and so on. Under a swizzle the index of the fixed part
    moves into the offset of the result, and *offset is 0. */
 CtStatus ct_composed_slice(const CtCx *cx, CtTuple crd, const CtComposed *c, CtComposed *out,
-                           CtInt *offset, CtErr *err) CT_NODISCARD;
+                           CtTuple *offset, CtErr *err) CT_NODISCARD;
 CtStatus ct_composed_tile(const CtCx *cx, const CtComposed *c, CtTiler tiler, CtTuple crd,
-                          CtTuple proj, CtComposed *out, CtInt *offset, CtErr *err) CT_NODISCARD;
+                          CtTuple proj, CtComposed *out, CtTuple *offset, CtErr *err) CT_NODISCARD;
 CtStatus ct_composed_parallelize(const CtCx *cx, const CtComposed *c, CtLayout thr, CtInt idx,
-                                 CtTuple proj, CtComposed *out, CtInt *offset,
+                                 CtTuple proj, CtComposed *out, CtTuple *offset,
                                  CtErr *err) CT_NODISCARD;
-CtStatus ct_composed_tv_partition(const CtCx *cx, const CtComposed *c, CtTiler tiler, CtLayout tv,
-                                  CtInt idx, CtComposed *out, CtInt *offset,
-                                  CtErr *err) CT_NODISCARD;
 
 CtStatus ct_composed_upcast(const CtCx *cx, const CtComposed *c, int64_t n, CtComposed *out,
                             CtErr *err) CT_NODISCARD;

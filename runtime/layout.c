@@ -159,6 +159,11 @@ CtStatus ct_compact_order(const CtCx *cx, CtTuple shape, CtTuple order, CtTuple 
   if (nodes == NULL || o.item == NULL) {
     return ct_fail_nomem(err);
   }
+  if (ct_has_basis(order)) {
+    return ct_fail(err, CT_EINVAL,
+                   "ordered: order %s has basis elements, which have no order; expected numbers",
+                   ct_show_tuple(cx, order));
+  }
   CtStatus st = compact_ordered(&o, nodes);
   if (st == CT_OK) {
     *out = nodes;

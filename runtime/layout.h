@@ -10,10 +10,10 @@
    Modes may have names (inttuple.h): they follow the modes through every operation, each of which
    says how in its comment below, and decide nothing: without names the results are the same.
 
-   layout.c holds values, evaluation and text; layout_names.c names; layout_modes.c slicing and
-   operations on the list of modes; layout_ops.c, layout_compose.c and layout_divide.c the algebra;
-   partition.c tile and parallelize. Results live in cx->arena and share nothing with the arguments, except where
-   "a view" is said. */
+   layout.c holds values and evaluation, layout_coord.c values that are coordinates; layout_names.c
+   names; layout_modes.c slicing and operations on the list of modes; layout_ops.c, layout_compose.c
+   and layout_divide.c the algebra; partition.c tile and parallelize. Results live in cx->arena and
+   share nothing with the arguments, except where "a view" is said. */
 #ifndef CT_LAYOUT_H
 #define CT_LAYOUT_H
 
@@ -94,12 +94,32 @@ CtStatus ct_tiler_parse(CtArena *a, const char *s, size_t len, CtTiler *out,
 void ct_tiler_print(const CtCx *cx, CtTiler t, CtText *out);
 CtStatus ct_tiler_from_tuple(CtArena *a, CtTuple t, CtTiler *out, CtErr *err) CT_NODISCARD;
 
+/* --- layout_coord.c: layouts whose values are coordinates -------------------------------------
+
+   A stride may be a scaled basis element, v * E(i, j, ...): a step of v along mode (i, j, ...) of some
+   other shape. The values of a layout with such strides are coordinates of that shape: tuples, with 0
+   where no stride steps. cosize, complement and the inverses refuse such layouts. */
+
+bool ct_has_basis(CtTuple stride);
+/* The layout of a shape whose values are its own natural coordinates. */
+CtStatus ct_identity(const CtCx *cx, CtTuple shape, CtLayout *out, CtErr *err) CT_NODISCARD;
+/* The value at a coordinate, as ct_crd2idx: an integer, or of a layout with basis strides a
+   coordinate, always of the same nesting. */
+CtStatus ct_evaluate(const CtCx *cx, CtTuple crd, CtLayout l, CtTuple *out,
+                     CtErr *err) CT_NODISCARD;
+/* The sum of two values: entry by entry, where missing ones count as 0 and v * E(i) as its
+   coordinate. */
+CtStatus ct_coord_add(const CtCx *cx, CtTuple a, CtTuple b, CtTuple *out, CtErr *err) CT_NODISCARD;
+
 /* --- layout_modes.c: the list of modes ------------------------------------------------------- */
 
 /* slice: the layout of the modes under `_`, and the index of the fixed part. dice: the modes under
    the integers instead (on layouts and on tuples). Nothing kept gives the empty tuple (). */
 CtStatus ct_slice(const CtCx *cx, CtTuple crd, CtLayout l, CtLayout *out, CtInt *offset,
                   CtErr *err) CT_NODISCARD;
+/* Likewise; the offset of a layout with basis strides is a coordinate. */
+CtStatus ct_slice_at(const CtCx *cx, CtTuple crd, CtLayout l, CtLayout *out, CtTuple *offset,
+                     CtErr *err) CT_NODISCARD;
 CtStatus ct_dice(const CtCx *cx, CtTuple crd, CtLayout l, CtLayout *out, CtErr *err) CT_NODISCARD;
 CtStatus ct_slice_tuple(const CtCx *cx, CtTuple crd, CtTuple t, CtTuple *out,
                         CtErr *err) CT_NODISCARD;
@@ -236,6 +256,11 @@ CtStatus ct_tile(const CtCx *cx, CtLayout a, CtTiler tiler, CtTuple crd, CtTuple
    keeps its elements of each tile of thr's shape: result (rest...), *offset where they begin. */
 CtStatus ct_parallelize(const CtCx *cx, CtLayout a, CtLayout thr, CtInt idx, CtTuple proj,
                         CtLayout *out, CtInt *offset, CtErr *err) CT_NODISCARD;
+/* Likewise; the offset of a layout with basis strides is a coordinate. */
+CtStatus ct_tile_at(const CtCx *cx, CtLayout a, CtTiler tiler, CtTuple crd, CtTuple proj,
+                    CtLayout *out, CtTuple *offset, CtErr *err) CT_NODISCARD;
+CtStatus ct_parallelize_at(const CtCx *cx, CtLayout a, CtLayout thr, CtInt idx, CtTuple proj,
+                           CtLayout *out, CtTuple *offset, CtErr *err) CT_NODISCARD;
 /* Thread-value layout: (thread, value) -> column-major index in the tile; *tiler is the tile's
    shape. */
 CtStatus ct_tv_layout(const CtCx *cx, CtLayout thr, CtLayout val, CtLayout *tv, CtTuple *tiler,

@@ -67,6 +67,9 @@ static inline CtLayout ct_leaf_layout(CtLeafLayout *n, CtInt shape, CtInt stride
 struct CtParse; /* tuple_parse.h */
 CtStatus ct_parse_layout(struct CtParse *p, CtLayout *out) CT_NODISCARD;
 
+/* Fails of a layout with basis strides, for operations on indices. */
+CtStatus ct_check_numbers(const CtCx *cx, const char *op, CtLayout a, CtErr *err) CT_NODISCARD;
+
 /* --- parts of operations that others are made of; op names the operation in errors ------------- */
 
 CtStatus ct_complement_as(const CtCx *cx, const char *op, CtLayout a, CtTuple cotarget,

@@ -87,6 +87,21 @@ CtStatus ct_slice(const CtCx *cx, CtTuple crd, CtLayout l, CtLayout *out, CtInt 
   return st;
 }
 
+CtStatus ct_slice_at(const CtCx *cx, CtTuple crd, CtLayout l, CtLayout *out, CtTuple *offset,
+                     CtErr *err) {
+  CtLayout kept;
+  CtTuple at = NULL;
+  CtStatus st = keep_layout(cx, "slice", true, crd, l, &kept, err);
+  if (st == CT_OK) {
+    st = ct_evaluate(cx, crd, l, &at, err);
+  }
+  if (st == CT_OK) {
+    *out = kept;
+    *offset = at;
+  }
+  return st;
+}
+
 CtStatus ct_dice(const CtCx *cx, CtTuple crd, CtLayout l, CtLayout *out, CtErr *err) {
   return keep_layout(cx, "dice", false, crd, l, out, err);
 }

@@ -532,7 +532,10 @@ CtStatus ct_layout_like(const CtCx *cx, CtLayout a, CtLayout *out, CtErr *err) {
   if (shape == NULL) {
     return ct_fail_nomem(err);
   }
-  CtStatus st = ct_compact_order(cx, shape, a.stride, &stride, err);
+  CtStatus st = ct_check_numbers(cx, "layout_like", a, err);
+  if (st == CT_OK) {
+    st = ct_compact_order(cx, shape, a.stride, &stride, err);
+  }
   return st == CT_OK ? ct_layout_copy(cx->arena, (CtLayout){a.shape, stride}, out, err) : st;
 }
 
@@ -553,7 +556,10 @@ CtStatus ct_fragment_layout_like(const CtCx *cx, CtLayout a, CtLayout *out, CtEr
   if (rank <= 1 || !ct_all_static(a.shape)) {
     return ct_layout_make(cx, a.shape, NULL, out, err);
   }
-  CtStatus st = fragment_block(cx, ct_mode(a, 0), &block, err);
+  CtStatus st = ct_check_numbers(cx, "fragment_layout_like", a, err);
+  if (st == CT_OK) {
+    st = fragment_block(cx, ct_mode(a, 0), &block, err);
+  }
   if (st == CT_OK) {
     st = ct_take(cx, a, 1, rank, &rest, err);
   }

@@ -76,11 +76,17 @@ static bool has_adjacent(CtLayout a) {
 
 CtStatus ct_upcast(const CtCx *cx, CtLayout a, int64_t n, CtLayout *out, CtErr *err) {
   CtStatus st = check_factor("upcast", n, err);
+  if (st == CT_OK) {
+    st = ct_check_numbers(cx, "upcast", a, err);
+  }
   return st == CT_OK ? cast(cx, "upcast", a, n, upcast_mode, out, err) : st;
 }
 
 CtStatus ct_downcast(const CtCx *cx, CtLayout a, int64_t n, CtLayout *out, CtErr *err) {
   CtStatus st = check_factor("downcast", n, err);
+  if (st == CT_OK) {
+    st = ct_check_numbers(cx, "downcast", a, err);
+  }
   if (st == CT_OK && !has_adjacent(a)) {
     st = ct_fail(err, CT_EINVAL,
                  "downcast: no stride is 1 in %s; smaller elements need adjacent ones",

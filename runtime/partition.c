@@ -40,11 +40,16 @@ static void build_padded(CtBuild *b, CtTuple crd, CtLayout mode) {
   ct_build_close(b);
 }
 
+/* What is left to do: the slice of a divided layout at a coordinate. */
+typedef struct Cut {
+  CtLayout of;
+  CtTuple crd;
+} Cut;
+
 /* Fixes crd in mode `fixed` (0 or 1) of a zipped layout and unpacks the other mode. */
-static CtStatus slice_zipped(const CtCx *cx, const char *op, CtLayout zipped, int fixed,
-                             CtTuple crd, CtLayout *out, CtInt *offset, CtErr *err) {
+static CtStatus cut_zipped(const CtCx *cx, const char *op, CtLayout zipped, int fixed, CtTuple crd,
+                           Cut *out, CtErr *err) {
   CtBuild b;
-  CtTuple both;
   CtLayout mode = ct_mode(zipped, fixed);
   if (!ct_is_leaf(crd) && crd->rank > ct_layout_rank(mode)) {
     return ct_fail(
@@ -63,8 +68,8 @@ static CtStatus slice_zipped(const CtCx *cx, const char *op, CtLayout zipped, in
     }
   }
   ct_build_close(&b);
-  CtStatus st = ct_build_finish(&b, &both, NULL);
-  return st == CT_OK ? ct_slice(cx, both, zipped, out, offset, err) : st;
+  out->of = zipped;
+  return ct_build_finish(&b, &out->crd, NULL);
 }
 
 /* --- projection -------------------------------------------------------------------------------- */
@@ -113,8 +118,8 @@ static CtStatus dice_crd(const CtCx *cx, CtTuple proj, CtTuple *crd, CtErr *err)
 
 /* --- tile -------------------------------------------------------------------------------------- */
 
-CtStatus ct_tile(const CtCx *cx, CtLayout a, CtTiler tiler, CtTuple crd, CtTuple proj,
-                 CtLayout *out, CtInt *offset, CtErr *err) {
+static CtStatus cut_tile(const CtCx *cx, CtLayout a, CtTiler tiler, CtTuple crd, CtTuple proj,
+                         Cut *out, CtErr *err) {
   CtLayout zipped;
   CtStatus st = dice_tiler(cx, proj, &tiler, err);
   if (st == CT_OK) {
@@ -123,7 +128,21 @@ CtStatus ct_tile(const CtCx *cx, CtLayout a, CtTiler tiler, CtTuple crd, CtTuple
   if (st == CT_OK) {
     st = ct_zipped_divide_as(cx, "tile", a, tiler, &zipped, err);
   }
-  return st == CT_OK ? slice_zipped(cx, "tile", zipped, 1, crd, out, offset, err) : st;
+  return st == CT_OK ? cut_zipped(cx, "tile", zipped, 1, crd, out, err) : st;
+}
+
+CtStatus ct_tile(const CtCx *cx, CtLayout a, CtTiler tiler, CtTuple crd, CtTuple proj,
+                 CtLayout *out, CtInt *offset, CtErr *err) {
+  Cut cut;
+  CtStatus st = cut_tile(cx, a, tiler, crd, proj, &cut, err);
+  return st == CT_OK ? ct_slice(cx, cut.crd, cut.of, out, offset, err) : st;
+}
+
+CtStatus ct_tile_at(const CtCx *cx, CtLayout a, CtTiler tiler, CtTuple crd, CtTuple proj,
+                    CtLayout *out, CtTuple *offset, CtErr *err) {
+  Cut cut;
+  CtStatus st = cut_tile(cx, a, tiler, crd, proj, &cut, err);
+  return st == CT_OK ? ct_slice_at(cx, cut.crd, cut.of, out, offset, err) : st;
 }
 
 /* --- parallelize ------------------------------------------------------------------------------- */
@@ -233,8 +252,8 @@ static CtStatus thread_coordinate(const CtCx *cx, CtLayout thr, CtInt idx, CtTup
   return ct_build_finish(&b, out, NULL);
 }
 
-CtStatus ct_parallelize(const CtCx *cx, CtLayout a, CtLayout thr, CtInt idx, CtTuple proj,
-                        CtLayout *out, CtInt *offset, CtErr *err) {
+static CtStatus cut_threads(const CtCx *cx, CtLayout a, CtLayout thr, CtInt idx, CtTuple proj,
+                            Cut *out, CtErr *err) {
   CtTiler tiler;
   CtTuple crd;
   CtLayout zipped;
@@ -248,7 +267,21 @@ CtStatus ct_parallelize(const CtCx *cx, CtLayout a, CtLayout thr, CtInt idx, CtT
   if (st == CT_OK) {
     st = ct_zipped_divide_as(cx, "parallelize", a, tiler, &zipped, err);
   }
-  return st == CT_OK ? slice_zipped(cx, "parallelize", zipped, 0, crd, out, offset, err) : st;
+  return st == CT_OK ? cut_zipped(cx, "parallelize", zipped, 0, crd, out, err) : st;
+}
+
+CtStatus ct_parallelize(const CtCx *cx, CtLayout a, CtLayout thr, CtInt idx, CtTuple proj,
+                        CtLayout *out, CtInt *offset, CtErr *err) {
+  Cut cut;
+  CtStatus st = cut_threads(cx, a, thr, idx, proj, &cut, err);
+  return st == CT_OK ? ct_slice(cx, cut.crd, cut.of, out, offset, err) : st;
+}
+
+CtStatus ct_parallelize_at(const CtCx *cx, CtLayout a, CtLayout thr, CtInt idx, CtTuple proj,
+                           CtLayout *out, CtTuple *offset, CtErr *err) {
+  Cut cut;
+  CtStatus st = cut_threads(cx, a, thr, idx, proj, &cut, err);
+  return st == CT_OK ? ct_slice_at(cx, cut.crd, cut.of, out, offset, err) : st;
 }
 
 /* --- thread-value layouts ---------------------------------------------------------------------- */
