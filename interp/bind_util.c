@@ -160,7 +160,9 @@ static void check_empty(lua_State *L, int idx, const char *op) {
   lua_pushnil(L);
   if (lua_next(L, idx) != 0) {
     const char *key = luaL_tolstring(L, -2, NULL);
-    diag_error(L, "%s: a table with the key '%s' is no tuple; {4, {2, 3}} is one", op, key);
+    bool is_name = ct_mode_name_fault(key, strlen(key)) == NULL;
+    diag_error(L, "%s: a table with the key '%s' is no tuple; {4, {2, 3}} is one%s", op, key,
+               is_name ? ", and layout{4, 8}:named(\"M\", \"K\") has names" : "");
   }
 }
 

@@ -7,8 +7,8 @@
    the function that the operation promises, these functions fail instead. Everything works with
    dynamic integers too; what cannot be decided while tracing fails with CT_EUNSUPPORTED.
 
-   Modes may have names (inttuple.h): they follow the modes through every operation, each of which
-   says how in its comment below, and decide nothing: without names the results are the same.
+   Modes may have names (inttuple.h): they follow the modes through every operation, as told below at
+   layout_names.c, and decide nothing: without names the results are the same.
 
    layout.c holds values and evaluation, layout_coord.c values that are coordinates; layout_names.c
    names; layout_modes.c slicing and operations on the list of modes; layout_ops.c, layout_compose.c
@@ -147,6 +147,17 @@ CtStatus ct_replace(const CtCx *cx, CtLayout l, int i, CtLayout x, CtLayout *out
                     CtErr *err) CT_NODISCARD;
 
 /* --- layout_names.c -------------------------------------------------------------------------- */
+
+/* The names of results. What keeps modes, or their integers, keeps their names: slice, dice, take,
+   select, append, flatten, filter_zeros, upcast, layout_like and so on; group makes a mode without.
+     coalesce, filter  a mode merged from several has the name that all of them have
+     divides           tile and rest of mode M are both of M; in place, M=(tile,rest)
+     products          the block's modes keep theirs, the arrangement's theirs; the pairs of
+                       blocked_product, raked_product and tile_to_shape have the block's name, or
+                       else the arrangement's (tile_to_shape: that of the shape's mode)
+     composition       b's; a mode of b without one has that of the modes of a that it steps in, if
+                       it is one. Where run-time extents hide these: none
+     complement, inverses, tv_layout  none: their modes are not those of an operand */
 
 /* The path of the mode with this name, of n numbers: none when it is l itself. Where several have
    it, the one least deep; that there are two of these is an error that gives their paths. `op` is

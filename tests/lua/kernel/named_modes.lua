@@ -19,7 +19,7 @@ local sums = kernel("sums", function(x, out)
     sync_threads()
     if threadIdx.x == 0 then
       for i in axes(s, "M") do
-        for j in axes(s, "K") do sum = sum + s[{i, j}] end
+        for j in axes(s, {"K"}) do sum = sum + s[{i, j}] end
       end
     end
     sync_threads()
