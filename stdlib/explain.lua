@@ -86,6 +86,18 @@ local function is_static(layout)
   return static
 end
 
+local function is_basis(stride)
+  return type(stride) == "userdata" and tostring(stride):find("@", 1, true) ~= nil
+end
+
+local function counts_coordinates(layout)
+  local found = false
+  leaves(layout.shape, strided(layout).stride, function(_, _, stride)
+    found = found or is_basis(stride)
+  end)
+  return found
+end
+
 local function role(extent, stride)
   if extent == 1 then
     return "one element"
@@ -95,7 +107,7 @@ local function role(extent, stride)
     return "contiguous"
   elseif math.type(stride) == "integer" then
     return ("steps of %s"):format(plural(stride, "element"))
-  elseif type(stride) == "userdata" and tostring(stride):find("@", 1, true) then
+  elseif is_basis(stride) then
     return "counts a coordinate"
   end
   return "steps known at run time"
@@ -411,7 +423,12 @@ local function explain_layout(report, layout, options)
     add_partition(report, layout, options)
   end
   if not static then
-    report:add("offsets", "known at run time")
+    local last = ct.size(layout)
+    if counts_coordinates(layout) and math.type(last) == "integer" and last > 0 then
+      report:add("values", "coordinates, from %s to %s", layout(0), layout(last - 1))
+    else
+      report:add("offsets", "known at run time")
+    end
     return
   end
   add_contiguity(report, layout, options.dtype)
