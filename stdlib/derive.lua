@@ -24,7 +24,7 @@ local function whole(tiler)
 end
 
 -- The text of each item of a by-mode tiler: "<2:1,(3,4)>" -> {"2:1", "(3,4)"}.
-local function items(tiler)
+function M.items(tiler)
   local text, out, depth, first = tostring(tiler):match("^.(.*).$"), {}, 0, 1
   for at = 1, #text + 1 do
     local c = text:sub(at, at)
@@ -47,7 +47,7 @@ local function by_mode(a, tiler, each)
     each("", a, tile)
     return
   end
-  for i, item in ipairs(items(tiler)) do
+  for i, item in ipairs(M.items(tiler)) do
     each(("mode %d: "):format(i - 1), ct.mode(a, i - 1), whole(item))
   end
 end

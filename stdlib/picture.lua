@@ -19,6 +19,7 @@
 -- covers), color (see colorings; or a function of the cell that returns a key), bits (of an
 -- element, for color = "bank"), max_cells (of a panel), max_panels, title.
 local ct = require "cuttle"
+local derive = require "cuttle.derive"
 local grid = require "cuttle.picture_grid"
 local palette = require "cuttle.palette"
 local M = {}
@@ -288,7 +289,9 @@ local function to_layouts(operand)
   if not is_layout_text(operand) then return {} end
   if not operand:find("^%s*<") then return { ct.L(operand) } end
   local out = {}
-  for part in operand:gmatch("[^<>,%s]*%b():%b()") do out[#out + 1] = ct.L(part) end
+  for _, item in ipairs(derive.items(operand)) do
+    for _, layout in ipairs(to_layouts(item)) do out[#out + 1] = layout end
+  end
   return out
 end
 
@@ -388,7 +391,11 @@ end
 local function origin_of(layout)
   local list = table.pack(layout:origin())
   if list.n == 0 then return nil end
-  return { name = list[1], operands = table.pack(table.unpack(list, 2, list.n)) }
+  local operands = table.pack(table.unpack(list, 2, list.n))
+  if type(operands[1]) ~= "userdata" then
+    operands[1] = ct.layout(operands[1]) -- a shape, which is column-major
+  end
+  return { name = list[1], operands = operands }
 end
 
 local function all_static(operands)

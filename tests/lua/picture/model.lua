@@ -97,3 +97,12 @@ end
 -- expect: picture: mode 0 is in rows and in cols; each mode goes along one axis
 -- expect: picture: 'red' is no colouring; bank, index, none, offset, thread, tile, value or a function of the cell was expected
 -- expect: picture: the option max_cells is 0; a positive integer was expected
+
+-- Each layout of a tiler by mode is a panel, whatever its rank.
+for _, panel in ipairs(picture.of(logical_divide("(9,(4,8))", "<3:3,(2,4):(1,8)>")).panels) do
+  print(panel.role, panel.layout)
+end
+-- expect: operand	(9,(4,8)):(1,(9,36))
+-- expect: tiler	3:3
+-- expect: tiler	(2,4):(1,8)
+-- expect: result	((3,3),((2,4),4)):((3,1),((9,72),18))
