@@ -105,7 +105,7 @@ endif
 VARIANT_SRC := $(wildcard $(SIMT_VARIANTS))
 PROGRAM_SRC := $(wildcard interp/main.c interp/repl*.c)
 LIB_SRC := $(filter-out $(VARIANT_SRC) $(PROGRAM_SRC),$(wildcard runtime/*.c interp/*.c))
-STDLIB := $(wildcard stdlib/*.lua stdlib/*.html stdlib/*.css stdlib/*.js)
+STDLIB := $(wildcard stdlib/*.lua stdlib/meta/*.lua stdlib/*.html stdlib/*.css stdlib/*.js)
 TEST_SRC := $(wildcard tests/c/test_*.c)
 DEVICE_SRC := $(wildcard tests/device/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -218,7 +218,7 @@ help:
 	@echo 'fuzz       each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
 	@echo 'bench      cuttle bench: the product against its peers'
 	@echo 'golden     write the expected outputs of tests/golden anew; review the diff'
-	@echo 'docs       write the outputs of the examples in the documents anew; review the diff'
+	@echo 'docs       write docs/reference.md and the outputs of the examples in the documents anew; review'
 	@echo 'lint       formatting, clang-tidy, luacheck, directions of includes'
 	@echo 'format     format the C sources'
 	@echo 'install    into PREFIX=$(PREFIX), under DESTDIR'
@@ -323,6 +323,7 @@ golden: $(PROGRAM) $(BUILD)/tests/c/test_emit
 	@$(RUN_TESTS) --update tests/golden
 
 docs: $(PROGRAM)
+	@$(PROGRAM) scripts/gen_docs.lua docs/reference.md
 	@$(RUN_DOCS) --update README.md docs/*.md
 
 # {====== Linting ======
@@ -384,6 +385,10 @@ install: all install-module
 	install -m 644 interp/cuttle.h $(DESTDIR)$(PREFIX)/include
 	install -d $(DESTDIR)$(PREFIX)/include/cuttle
 	install -m 644 $(CORE_HEADERS) $(DESTDIR)$(PREFIX)/include/cuttle
+	install -d $(DESTDIR)$(PREFIX)/share/cuttle/meta
+	install -m 644 stdlib/meta/*.lua $(DESTDIR)$(PREFIX)/share/cuttle/meta
+	{ echo 'std = "lua54+cuttle"'; sed -n '/^stds\.cuttle/,/^}/p' .luacheckrc; } > \
+		$(DESTDIR)$(PREFIX)/share/cuttle/luacheckrc
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 		-e 's|@LUA_PC@|$(LUA_PC)|' cuttle.pc.in > $(LIB_DIR)/pkgconfig/cuttle.pc
 

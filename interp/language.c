@@ -53,8 +53,10 @@ static void add_std_modules(lua_State *L) {
 static const struct {
   const char *name, *module;
 } lua_names[] = {
-    {"explain", "cuttle.explain"}, {"show", "cuttle.show"}, {"svg", "cuttle.svg"},
-    {"latex", "cuttle.latex"},     {"html", "cuttle.html"}, {NULL, NULL},
+    {"apropos", "cuttle.help"}, {"explain", "cuttle.explain"},
+    {"help", "cuttle.help"},    {"show", "cuttle.show"},
+    {"svg", "cuttle.svg"},      {"latex", "cuttle.latex"},
+    {"html", "cuttle.html"},    {NULL, NULL},
 };
 
 /* Pushes a module that is loaded or preloaded, as `require` would, whatever a script made of

@@ -1,8 +1,8 @@
 -- embed.lua: writes the files of stdlib/ as one C file, so that the binary carries them.
---   lua scripts/embed.lua OUT.c stdlib/*.lua stdlib/*.css
+--   lua scripts/embed.lua OUT.c stdlib/*.lua stdlib/meta/*.lua stdlib/*.css
 -- stdlib/show.lua becomes the module "cuttle.show". A file of another kind becomes a module that is
--- its text: require "cuttle.page.css" is what stdlib/page.css holds. The table is declared in
--- interp/stdlib.h.
+-- its text: require "cuttle.page.css" is what stdlib/page.css holds. So do the annotations in
+-- stdlib/meta, which are never run: "cuttle.meta.layout". The table is declared in interp/stdlib.h.
 
 local BYTES_PER_LINE <const> = 24
 
@@ -13,9 +13,10 @@ local function read_file(path)
   return text
 end
 
--- "stdlib/show.lua" -> "show"; "stdlib/page.css" -> "page.css"
+-- "stdlib/show.lua" -> "show"; "stdlib/page.css" -> "page.css"; "stdlib/meta/x.lua" -> "meta.x"
 local function module_name(path)
-  return (path:match("[^/]+$"):gsub("%.lua$", ""))
+  local name = path:match("[^/]+$"):gsub("%.lua$", "")
+  return path:find("/meta/[^/]+$") and "meta." .. name or name
 end
 
 -- A Lua chunk that returns the text: in long brackets of a level that does not occur in it.
@@ -55,6 +56,9 @@ local function main(out_path, ...)
       text = as_chunk(text)
     end
     check_syntax(path, text)
+    if name:find("^meta%.") then -- what is Lua is checked before it becomes text
+      text = as_chunk(text)
+    end
     assert(not text:find("[\128-\255]"), path .. ": only ASCII is embedded")
     local id = name:gsub("%W", "_")
     arrays[#arrays + 1] = array("source_" .. id, text)

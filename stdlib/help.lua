@@ -1,0 +1,349 @@
+-- help.lua: help() and help(x), apropos(word). What they say is read from stdlib/meta/*.lua, the
+-- annotations that editors read as well (annotations.lua).
+local ct = require "cuttle"
+local annotations = require "cuttle.annotations"
+
+local M = {}
+
+local DEFAULT_WIDTH <const>, MAX_WIDTH <const> = 96, 100
+local NAME_WIDTH <const> = 22 -- of names in lists
+local WORD_WIDTH <const> = 13 -- of topics, and of what stands at the left of an entry
+
+local function fail(format, ...)
+  ct._fail("help: " .. format:format(...))
+end
+
+-- {====== Lines ======
+
+-- What is printed: its lines, their width, and bold text on a terminal that has it.
+local Page = {}
+Page.__index = Page
+
+local function new_page()
+  local terminal = ct._terminal()
+  return setmetatable({ color = terminal.color,
+                        width = math.min(terminal.columns or DEFAULT_WIDTH, MAX_WIDTH) }, Page)
+end
+
+function Page:add(line)
+  self[#self + 1] = (line:gsub("%s+$", ""))
+end
+
+function Page:bold(text)
+  return self.color and "\27[1m" .. text .. "\27[0m" or text
+end
+
+-- Words one after the other; the first line begins with `head`, the others with as many blanks.
+function Page:flow(head, words, separator)
+  local line, indent, is_first = head, (" "):rep(#head), true
+  for _, word in ipairs(words) do
+    if not is_first and #line + #separator + #word > self.width then
+      self:add(line)
+      line, is_first = indent, true
+    end
+    line, is_first = line .. (is_first and "" or separator) .. word, false
+  end
+  self:add(line)
+end
+
+local function words_of(text)
+  local words = {}
+  for word in text:gmatch("%S+") do words[#words + 1] = word end
+  return words
+end
+
+function Page:paragraph(head, text)
+  self:flow(head, words_of(text), " ")
+end
+
+-- "  name        text", the text broken into lines.
+function Page:item(name, text)
+  self:paragraph(("  %-" .. WORD_WIDTH .. "s "):format(name), text)
+end
+
+-- A name and its summary, on one line.
+function Page:listed(entry, indent)
+  local line = ("%s%-" .. NAME_WIDTH .. "s %s"):format(indent, entry.name, entry.summary)
+  self:add(#line > self.width and line:sub(1, self.width - 3) .. "..." or line)
+end
+
+function Page:print()
+  print(table.concat(self, "\n"))
+end
+
+-- {====== An entry ======
+
+local function add_text(page, entry)
+  local paragraph = {}
+  for i, line in ipairs(entry.text) do
+    paragraph[#paragraph + 1] = line
+    if line == "" or i == #entry.text then
+      page:paragraph("  ", table.concat(paragraph, " "))
+      paragraph = {}
+    end
+  end
+end
+
+local function add_parts(page, entry)
+  for _, field in ipairs(entry.fields) do
+    page:item("." .. field.name, (field.type .. "  " .. field.text))
+  end
+  for _, param in ipairs(entry.params) do
+    page:item(param.name:gsub("%?$", ""),
+      param.type .. (param.text ~= "" and ": " .. param.text or ""))
+  end
+  for i, result in ipairs(entry.returns) do
+    page:item(i == 1 and "returns" or "and",
+      result.type .. (result.text ~= "" and ": " .. result.text or ""))
+  end
+end
+
+local function add_methods(page, entry)
+  if #entry.methods > 0 then
+    table.sort(entry.methods)
+    page:flow(("  %-" .. WORD_WIDTH .. "s "):format("methods"), entry.methods, "  ")
+  end
+end
+
+local function is_empty(entry)
+  return #entry.fields + #entry.params + #entry.returns + #entry.methods == 0
+end
+
+local function add_examples(page, entry)
+  for i, line in ipairs(entry.examples) do
+    if i == 1 then page:add("") end
+    page:add("  " .. (line:find("^>") and page:bold(line) or line))
+  end
+end
+
+local function print_entry(entry)
+  local page = new_page()
+  local blanks = math.max(page.width - #entry.signature - #entry.topic.word, 2)
+  page:add(page:bold(entry.signature) .. (" "):rep(blanks) .. entry.topic.word)
+  add_text(page, entry)
+  if not is_empty(entry) then page:add("") end
+  add_parts(page, entry)
+  add_methods(page, entry)
+  add_examples(page, entry)
+  if #entry.footer > 0 then page:add("") end
+  for _, line in ipairs(entry.footer) do
+    page:paragraph("  ", line)
+  end
+  page:print()
+end
+
+-- {====== Topics ======
+
+-- A word at the left, in bold, and names.
+function Page:row(word, names)
+  local first = #self + 1
+  self:flow(("%-" .. WORD_WIDTH .. "s "):format(word), names, "  ")
+  self[first] = self:bold(word) .. self[first]:sub(#word + 1)
+end
+
+local function print_topics()
+  local page, types = new_page(), {}
+  for _, topic in ipairs((annotations.load())) do
+    local names = {}
+    for _, entry in ipairs(topic.entries) do
+      local is_type = ct[entry.name] == nil and entry.name:find("^%u")
+      if entry.class == nil then table.insert(is_type and types or names, entry.name) end
+    end
+    page:row(topic.word, names)
+  end
+  page:row("types", types)
+  page:add("")
+  page:paragraph("", 'help(size) explains a name, help"algebra" lists a topic, help(x) tells ' ..
+    'what a layout, tensor or kernel x can do; apropos"stride" finds names by what they are about.')
+  page:print()
+end
+
+local function print_topic(topic)
+  local page = new_page()
+  page:add(page:bold(topic.word) .. ": " .. topic.title)
+  for _, entry in ipairs(topic.entries) do
+    page:listed(entry, "  ")
+  end
+  page:print()
+end
+
+-- {====== Finding ======
+
+-- How many single changes turn a into b; two letters that changed places are one.
+local function distance(a, b)
+  local before, row = {}, {}
+  for j = 0, #b do row[j] = j end
+  for i = 1, #a do
+    local next_row = { [0] = i }
+    for j = 1, #b do
+      local same = a:byte(i) == b:byte(j) and 0 or 1
+      next_row[j] = math.min(row[j] + 1, next_row[j - 1] + 1, row[j - 1] + same)
+      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+        next_row[j] = math.min(next_row[j], before[j - 2] + 1)
+      end
+    end
+    before, row = row, next_row
+  end
+  return row[#b]
+end
+
+-- The names nearest to one that does not exist, at most three, as text for a message; or nothing.
+local function suggestion(name)
+  local _, by_name = annotations.load()
+  local found, least = {}, math.max(1, math.min(3, #name // 3)) + 1
+  for other in pairs(by_name) do
+    local n = distance(name:lower(), other:lower())
+    if n < least then found, least = {}, n end
+    if n == least and n <= 3 then found[#found + 1] = "'" .. other .. "'" end
+  end
+  table.sort(found)
+  local is_clear = #found > 0 and #found < 4
+  return is_clear and (", did you mean %s?"):format(table.concat(found, " or ")) or ""
+end
+
+local lua_libraries = { "_G", "string", "table", "math", "io", "os", "coroutine", "utf8", "debug" }
+local lua_names = {}
+for _, library in ipairs(lua_libraries) do
+  lua_names[library] = true
+end
+for name in ([[assert collectgarbage dofile error getmetatable ipairs load loadfile next pairs pcall
+    print rawequal rawget rawlen rawset require setmetatable tonumber tostring type warn xpcall
+    package]]):gmatch("%a+") do
+  lua_names[name] = true
+end
+
+local function is_lua_name(name)
+  local library, field = name:match("^(%w+)%.(%w+)$")
+  if library then
+    return lua_names[library] and type(_G[library]) == "table" and _G[library][field] ~= nil
+  end
+  return lua_names[name]
+end
+
+-- The name under which Lua's own libraries have a function.
+local function lua_name_of(value)
+  for _, library in ipairs(lua_libraries) do
+    for name, other in pairs(type(_G[library]) == "table" and _G[library] or {}) do
+      if rawequal(other, value) and (library ~= "_G" or lua_names[name]) then
+        return library == "_G" and name or library .. "." .. name
+      end
+    end
+  end
+end
+
+-- The entry of a name as a user writes it: size, Layout.named, layout:named, L.named.
+local function find(name)
+  local _, by_name = annotations.load()
+  local class, method = name:match("^(%w+)[.:]([%w_]+)$")
+  if by_name[name] or not class then
+    return by_name[name]
+  end
+  class = class == "L" and "Layout" or class
+  for other, entry in pairs(by_name) do
+    if other:lower() == (class .. "." .. method):lower() then return entry end
+  end
+end
+
+local function find_topic(word)
+  for _, topic in ipairs((annotations.load())) do
+    if topic.word == word:lower() then return topic end
+  end
+end
+
+local function help_name(name)
+  name = name:match("^%s*(.-)%s*$"):gsub("%(%)$", "")
+  local entry, topic = find(name), find_topic(name)
+  if entry then
+    print_entry(entry)
+  elseif topic then
+    print_topic(topic)
+  elseif is_lua_name(name) then
+    print(("%s is Lua's own; its manual is www.lua.org/manual/5.4"):format(name))
+  else
+    fail("there is no '%s'%s; help() lists all names, apropos\"%s\" searches what they do", name,
+      suggestion(name), name)
+  end
+end
+
+-- {====== help of a value ======
+
+-- Types by the names of their metatables.
+local classes = {
+  layout = "Layout", tensor = "Tensor", kernel = "Kernel", ["launch configuration"] = "Launch",
+  stream = "Stream", event = "Event", ["CUDA kernel"] = "CudaKernel", tuple = "Tuple",
+  ["basis element"] = "Basis", swizzle = "Swizzle",
+}
+
+local function name_of(value)
+  local _, by_name = annotations.load()
+  for name in pairs(by_name) do
+    if rawequal(ct[name], value) then return name end
+  end
+end
+
+local function class_of(value)
+  local meta = getmetatable(value)
+  return type(meta) == "table" and classes[rawget(meta, "__name")] or nil
+end
+
+local function help_value(value)
+  local name, class = name_of(value), class_of(value)
+  if name or class then
+    help_name(name or class)
+    return
+  end
+  local lua_name = lua_name_of(value)
+  if lua_name == nil then
+    fail("a %s is no name of the language; help() lists them", type(value))
+  end
+  help_name(lua_name)
+end
+
+-- help() lists the names by topic; help(x) explains a name, given as text or as the value itself,
+-- or lists a topic.
+function M.help(...)
+  local x = ...
+  if select("#", ...) == 0 then
+    print_topics()
+  elseif x == nil then
+    fail("that is nil, perhaps a misspelt name; help\"name\" finds the nearest one")
+  elseif type(x) == "string" then
+    help_name(x)
+  else
+    help_value(x)
+  end
+end
+
+-- {====== apropos ======
+
+-- 1: in the name, 2: in the summary, 3: elsewhere.
+local function rank_of(entry, needle)
+  local function has(text) return text:lower():find(needle, 1, true) end
+  if has(entry.name) then return 1 end
+  if has(entry.summary) then return 2 end
+  return (has(table.concat(entry.text, " ")) or has(table.concat(entry.footer, " "))) and 3 or nil
+end
+
+-- apropos(word): names whose name or text has the word in it, those with it in the name first.
+function M.apropos(word)
+  if type(word) ~= "string" then
+    ct._fail(("apropos: a word was expected, got %s; write apropos\"stride\""):format(
+      word == nil and "nothing" or "a " .. type(word)))
+  end
+  local found, page = { {}, {}, {} }, new_page()
+  for _, topic in ipairs((annotations.load())) do
+    for _, entry in ipairs(topic.entries) do
+      local rank = rank_of(entry, word:lower())
+      if rank then table.insert(found[rank], entry) end
+    end
+  end
+  for _, list in ipairs(found) do
+    for _, entry in ipairs(list) do page:listed(entry, "") end
+  end
+  if #page == 0 then
+    page:add(("nothing is said about '%s'; help() lists all names"):format(word))
+  end
+  page:print()
+end
+
+return M

@@ -1,0 +1,377 @@
+---@meta _
+-- Topic: algebra: composition, complement, inverses, divides, products
+
+--- Composes layouts: R(c) = A(B(c)). B picks elements of A, in B's shape and order.
+--- Coordinates of B are coordinates of R. A table of tilers composes mode by mode and drops the modes
+--- of A that it does not reach. An error names the mode of A whose end a mode of B crosses unevenly.
+---
+---     > composition("(6,2):(8,2)", "(4,3):(3,1)")
+---     ((2,2),3):((24,2),8)
+---     > composition("(20,2):(16,4)", "(4,5):(1,4)")
+---     (4,5):(16,64)
+---     > composition("(12,(4,8)):(59,(13,1))", {L"3:4", 8})
+---     (3,(4,2)):(236,(13,1))
+---     > L"(6,2):(8,2)"(L"4:3")
+---     (2,2):(24,2)
+--- CuTe: composition, compose, with_shape. MoYe: composition, a layout called with a layout.
+---@param A Layout|Tensor|Swizzle|string
+---@param B Tiler|Swizzle
+---@return Layout
+function composition(A, B) end
+
+--- Simplifies a layout as a function of one integer: as few modes as can be, the same indices.
+--- Modes of extent 1 go, and a mode that continues the one before is merged with it. With a profile
+--- each mode that has an integer in it is simplified alone, whatever the integer.
+---
+---     > coalesce"(2,(1,6)):(1,(6,2))"
+---     12:1
+---     > coalesce("(2,(1,6)):(1,(6,2))", {1, 1})
+---     (2,6):(1,2)
+--- CuTe: coalesce. MoYe: coalesce.
+---@param l Layout|Tensor|string
+---@param profile? Tuple
+---@return Layout
+function coalesce(l, profile) end
+
+--- Undoes all nesting: each integer of the shape becomes a mode.
+---
+---     > flatten"((2,3),(5,7)):((1,2),(6,30))"
+---     (2,3,5,7):(1,2,6,30)
+--- CuTe: flatten. MoYe: flatten.
+---@param l Layout|Tensor|string
+---@return Layout
+function flatten(l) end
+
+--- Coalesces, and drops the modes of stride 0, which change no index.
+--- With a profile each mode that has an integer in it is filtered alone.
+---
+---     > filter"(4,(2,3)):(1,(0,4))"
+---     12:1
+--- CuTe: filter. MoYe: filter.
+---@param l Layout|Tensor|string
+---@param profile? Tuple
+---@return Layout
+function filter(l, profile) end
+
+--- Makes the extents of modes of stride 0 into 1, and keeps the nesting.
+---
+---     > filter_zeros"(4,(2,3)):(1,(0,4))"
+---     (4,(1,3)):(1,(0,4))
+--- CuTe: filter_zeros. MoYe: none.
+---@param l Layout|Tensor|string
+---@return Layout
+function filter_zeros(l) end
+
+--- What a layout leaves out of the indices below n: where copies of it must start to fill them.
+--- Concatenated with l it reaches the indices below n once each, where that can be. Its strides
+--- increase, so it is unique. n is a size or shape; without it, the cosize of l. Negative strides and
+--- layouts that reach an index twice are errors.
+---
+---     > complement("4:2", 24)
+---     (2,3):(1,8)
+---     > complement("(2,2):(1,6)", 24)
+---     (3,2):(2,12)
+---     > complement("4:1", 24)
+---     6:4
+--- CuTe: complement. MoYe: complement.
+---@param l Layout|string
+---@param n? Shape
+---@return Layout
+function complement(l, n) end
+
+--- The largest R with l(R(i)) = i for all i below its size.
+--- It tells how many elements from 0 on lie next to each other, and at which coordinates.
+---
+---     > r = right_inverse"(4,8):(8,1)"
+---     > r
+---     (8,4):(4,1)
+---     > L"(4,8):(8,1)"(r)
+---     (8,4):(1,8)
+--- CuTe: right_inverse. MoYe: right_inverse.
+---@param l Layout|string
+---@return Layout
+function right_inverse(l) end
+
+--- An R with R(l(i)) = i for all i: from an index back to the coordinate that has it.
+---
+---     > r = left_inverse"(4,8):(10,1)"
+---     > r
+---     (10,4):(4,1)
+---     > coalesce(r(L"(4,8):(10,1)"))
+---     32:1
+--- CuTe: left_inverse. MoYe: left_inverse.
+---@param l Layout|string
+---@return Layout
+function left_inverse(l) end
+
+--- The layout of coordinates that all have index 0: those along the modes of stride 0.
+---
+---     > nullspace"(4,8):(0,1)"
+---     4:1
+--- CuTe: nullspace. MoYe: none.
+---@param l Layout|string
+---@return Layout
+function nullspace(l) end
+
+--- Splits a layout in tiles: (tile, rest), where mode 0 runs over one tile and mode 1 over the tiles.
+--- With one tiler per mode each mode becomes (tile, rest) of its own: ((TileM,RestM),(TileN,RestN)).
+--- It is l composed with (tiler, complement of the tiler in l). An extent that its tile does not divide
+--- gets one tile more, whose end lies outside.
+---
+---     > logical_divide("(4,2,3):(2,1,8)", "4:2")
+---     ((2,2),(2,3)):((4,1),(2,8))
+---     > logical_divide("(8,8):(8,1)", {2, 4})
+---     ((2,4),(4,2)):((8,16),(1,4))
+--- CuTe: logical_divide. MoYe: logical_divide.
+--- See: zipped_divide, which gathers the tiles' modes; show, which draws it.
+---@param l Layout|Tensor|string
+---@param tiler Tiler
+---@return Layout
+function logical_divide(l, tiler) end
+
+--- Cuts a layout in tiles: mode 0 runs over one tile, mode 1 over the tiles.
+--- The modes are ((TileM,TileN),(RestM,RestN,...)), so `z(_, i)` is tile i, and `z(_, {i, j})` the one
+--- at (i, j). The first mode is what composition with the tiler gives. An extent that its tile does
+--- not divide gets one tile more, whose end lies outside.
+---
+---     > z = zipped_divide("(8,8):(8,1)", {2, 4})
+---     > z
+---     ((2,4),(4,2)):((8,1),(16,4))
+---     > size(z, 0), size(z, 1)
+---     8       8
+---     > z(0, {1, 1}), z({_, _}, {1, 1})
+---     20      (2,4):(8,1)
+--- CuTe: zipped_divide. MoYe: zipped_divide.
+--- See: logical_divide, tiled_divide and flat_divide, which order the same modes otherwise; tile.
+---@param l Layout|Tensor|string
+---@param tiler Tiler the shape of a tile, `{2, 4}`, or what it picks, `"<2:4,4:2>"`
+---@return Layout
+function zipped_divide(l, tiler) end
+
+--- Cuts a layout in tiles, one mode for each direction of tiles: ((TileM,TileN),RestM,RestN,...).
+---
+---     > tiled_divide("(8,8):(8,1)", {2, 4})
+---     ((2,4),4,2):((8,1),16,4)
+--- CuTe: tiled_divide, the method tile of a layout. MoYe: tiled_divide.
+--- See: zipped_divide.
+---@param l Layout|Tensor|string
+---@param tiler Tiler
+---@return Layout
+function tiled_divide(l, tiler) end
+
+--- Cuts a layout in tiles, all modes at the top level: (TileM,TileN,RestM,RestN,...).
+---
+---     > flat_divide("(8,8):(8,1)", {2, 4})
+---     (2,4,4,2):(8,1,16,4)
+--- CuTe: flat_divide. MoYe: none.
+--- See: zipped_divide.
+---@param l Layout|Tensor|string
+---@param tiler Tiler
+---@return Layout
+function flat_divide(l, tiler) end
+
+--- Repeats a layout as a tiler says: mode 0 is the layout, mode 1 runs over its copies.
+--- With one tiler per mode each mode of l becomes (mode, copies). It is (l, complement of l composed
+--- with the tiler).
+---
+---     > logical_product("(2,2):(4,1)", "6:1")
+---     ((2,2),(2,3)):((4,1),(2,8))
+---     > logical_product("(2,5):(5,1)", "<3:5,4:6>")
+---     ((2,3),(5,4)):((5,10),(1,30))
+--- CuTe: logical_product. MoYe: logical_product.
+--- See: blocked_product, which needs to know no strides.
+---@param l Layout|string the block that is repeated
+---@param tiler Tiler how many copies, in which order
+---@return Layout
+function logical_product(l, tiler) end
+
+--- Repeats a layout, the copies in one mode: ((M,N),(TileM,TileN,...)).
+---
+---     > zipped_product("(2,5):(5,1)", "<3:5,4:6>")
+---     ((2,5),(3,4)):((5,1),(10,30))
+--- CuTe: zipped_product. MoYe: zipped_product.
+---@param l Layout|string
+---@param tiler Tiler
+---@return Layout
+function zipped_product(l, tiler) end
+
+--- Repeats a layout, one mode for each direction of copies: ((M,N),TileM,TileN,...).
+---
+---     > tiled_product("(2,5):(5,1)", "<3:5,4:6>")
+---     ((2,5),3,4):((5,1),10,30)
+--- CuTe: tiled_product. MoYe: tiled_product.
+---@param l Layout|string
+---@param tiler Tiler
+---@return Layout
+function tiled_product(l, tiler) end
+
+--- Repeats a layout, all modes at the top level: (M,N,TileM,TileN,...).
+---
+---     > flat_product("(2,5):(5,1)", "<3:5,4:6>")
+---     (2,5,3,4):(5,1,10,30)
+--- CuTe: flat_product. MoYe: none.
+---@param l Layout|string
+---@param tiler Tiler
+---@return Layout
+function flat_product(l, tiler) end
+
+--- Lays blocks out as a matrix of blocks: mode i is (block's mode i, matrix's mode i).
+---
+---     > blocked_product("(2,5):(5,1)", "(3,4):(1,3)")
+---     ((2,3),(5,4)):((5,10),(1,30))
+---     > coalesce(blocked_product("(2,5):(5,1)", "(3,4):(1,3)"), {1, 1})
+---     (6,(5,4)):(5,(1,30))
+--- CuTe: blocked_product. MoYe: blocked_product.
+--- See: raked_product; show draws both.
+---@param block Layout|string
+---@param matrix Layout|string the arrangement of the blocks
+---@return Layout
+function blocked_product(block, matrix) end
+
+--- Interleaves blocks: mode i is (matrix's mode i, block's mode i); others call this cyclic.
+---
+---     > raked_product("(2,5):(5,1)", "(3,4):(1,3)")
+---     ((3,2),(4,5)):((10,5),(30,1))
+--- CuTe: raked_product. MoYe: raked_product.
+--- See: blocked_product, tv_layout.
+---@param block Layout|string
+---@param matrix Layout|string
+---@return Layout
+function raked_product(block, matrix) end
+
+--- Repeats a block until it fills a shape.
+--- The order says which mode the copies fill first, 0 the first; "right" is the last mode first.
+---
+---     > tile_to_shape("(2,2):(2,1)", {4, 6})
+---     ((2,2),(2,3)):((2,4),(1,8))
+---     > tile_to_shape("(2,2):(2,1)", {4, 6}, {1, 0})
+---     ((2,2),(2,3)):((2,12),(1,4))
+--- CuTe: tile_to_shape. MoYe: tile_to_shape.
+---@param block Layout|string
+---@param shape Shape whose extents the block's divide
+---@param order? Tuple|string
+---@return Layout
+function tile_to_shape(block, shape, order) end
+
+--- Which element each thread and value of a tile owns: a layout of (thread, value), and the tile.
+--- Mode 0 runs over the threads, mode 1 over the values of one thread; the results are places in the
+--- tile, counted column-major.
+---
+---     > tv_layout("(2,3):(3,1)", "(2,3):(1,2)")
+---     ((3,2),(2,3)):((12,2),(1,4))    (4,9)
+--- CuTe: make_layout_tv. MoYe: inside of make_tiled_copy.
+--- See: show, explain, composition of a tensor with it.
+---@param thr Layout|string the threads, as they lie in the tile
+---@param val Layout|string the values of each thread
+---@return Layout # of (thread, value)
+---@return Tuple # the shape of the tile
+function tv_layout(thr, val) end
+
+--- How many elements from coordinate 0 on lie next to each other in both layouts.
+--- So many elements a copy between them can move in one access.
+---
+---     > max_common_vector("(4,8):(1,4)", "(4,8):(1,16)")
+---     4
+--- CuTe: max_common_vector. MoYe: max_common_vector.
+---@param a Layout|Tensor|string
+---@param b Layout|Tensor|string
+---@return integer
+function max_common_vector(a, b) end
+
+--- The coordinates that lie next to each other in both layouts, as a layout of both of them.
+---
+---     > max_common_layout("(4,8):(1,4)", "(4,8):(1,16)")
+---     4:1
+--- CuTe: max_common_layout. MoYe: max_common_layout.
+---@param a Layout|Tensor|string
+---@param b Layout|Tensor|string
+---@return Layout
+function max_common_layout(a, b) end
+
+--- The same memory in elements n times as wide: n elements become one.
+---
+---     > upcast("(8,4):(1,8)", 4)
+---     (2,4):(1,2)
+--- CuTe: upcast. MoYe: upcast.
+---@param l Layout|string
+---@param n integer
+---@return Layout
+function upcast(l, n) end
+
+--- The same memory in elements n times as narrow: one element becomes n.
+---
+---     > downcast("(8,4):(1,8)", 2)
+---     (16,4):(1,16)
+--- CuTe: downcast. MoYe: downcast.
+---@param l Layout|string
+---@param n integer
+---@return Layout
+function downcast(l, n) end
+
+--- The same bits in elements of another width, in bits or as element types.
+---
+---     > recast("(8,4):(1,8)", 16, 32)
+---     (4,4):(1,4)
+---     > recast("(8,4):(1,8)", f64, f32)
+---     (16,4):(1,16)
+--- CuTe: recast_layout. MoYe: recast.
+---@param l Layout|string
+---@param from integer|DType the bits of an element
+---@param to integer|DType the bits of an element of the result
+---@return Layout
+function recast(l, from, to) end
+
+--- Spreads n over the modes of a shape, from the left: each gets the greatest common divisor.
+---
+---     > domain_distribute({4, 8}, 8)
+---     8:1
+---     > domain_distribute({6, 8}, 12)
+---     12:1
+--- CuTe: domain_distribute. MoYe: none.
+---@param shape Shape
+---@param n integer
+---@return Layout
+function domain_distribute(shape, n) end
+
+--- A function that swaps bits of an index, against bank conflicts: `Sw<B,M,S>`.
+--- Called with an index it swizzles it; composed with a layout it makes a swizzled layout.
+---@class Swizzle
+---@field bits integer B: how many bits change
+---@field base integer M: how many low bits stay
+---@field shift integer S: how far left of them the bits are that decide
+---@field y integer the bits that decide, as a mask
+---@field z integer the bits that change, as a mask
+---@operator call(any): any
+local Swizzle = {}
+
+--- Makes a swizzle: B bits from bit M on are xored with the B bits that lie S to their left.
+--- The low M bits stay, so 2^M elements remain next to each other. As text: `"Sw<2,0,3>"`.
+---
+---     > sw = swizzle(2, 0, 3)
+---     > sw, sw(8), sw(16), sw(24)
+---     Sw<2,0,3>       9       18      27
+---     > l = composition(sw, "(8,4):(4,1)")
+---     > l, l(2, 0), l(4, 3)
+---     Sw<2,0,3> o 0 o (8,4):(4,1)     9       17
+--- CuTe: Swizzle. MoYe: none.
+--- See: swizzle_from_masks; show draws a swizzled layout before and after.
+---@param B integer
+---@param M integer
+---@param S integer
+---@return Swizzle
+function swizzle(B, M, S) end
+
+--- Makes the swizzle of two masks: the bits of an index that decide, and those that change.
+---
+---     > swizzle_from_masks(0x18, 0x3)
+---     Sw<2,0,3>
+--- CuTe: make_swizzle. MoYe: none.
+---@param y integer
+---@param z integer
+---@return Swizzle
+function swizzle_from_masks(y, z) end
+
+Swizzle.composition = composition
+Swizzle.downcast = downcast
+Swizzle.recast = recast
+Swizzle.upcast = upcast

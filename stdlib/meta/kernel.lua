@@ -1,0 +1,304 @@
+---@meta _
+-- Topic: kernels: functions that run once per thread, their memory and loops
+
+--- A function as a kernel: `k{grid = ..., block = ...}(args...)` launches it.
+--- Launch options: `grid`, `block` (an integer, or `{x, y, z}`), `smem` (bytes), `stream`.
+---
+---     > double = kernel("double", function(x)
+---     >>   local i = blockIdx.x * blockDim.x + threadIdx.x
+---     >>   if i < size(x) then x[i] = 2 * x[i] end
+---     >> end)
+---     > t = arange(f32, 6)
+---     > double{grid = 2, block = 4}(t)
+---     > t
+---     tensor f32 6:1 on cpu
+---         0    2    4    6    8   10
+--- CuTe: __global__ functions. MoYe: @cuda.
+---@class Kernel
+---@operator call(table): Launch
+local Kernel = {}
+
+--- Makes a kernel of a function; the first launch with arguments of a kind traces it.
+--- While tracing, tensors and numbers of the launch stand for what each thread sees; what Lua knows
+--- then (captured numbers, layouts) is a constant of the kernel. Options: `static_shapes` (extents and
+--- strides become constants), `contract` (false: `a*b + c` keeps its two roundings), `nvrtc_options`.
+---
+---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
+---     > t = zeros(f32, 4)
+---     > k{grid = 1, block = 4}(t)
+---     > t
+---     tensor f32 4:1 on cpu
+---         1    1    1    1
+--- CuTe: __global__. MoYe: @cuda threads= blocks=.
+--- See: help"Kernel" for launches, help"Launch" for what a launch would run.
+---@param name string letters, digits and _; it may be left out
+---@param fn function
+---@param options? table
+---@return Kernel
+function kernel(name, fn, options) end
+
+--- A launch with its arguments bound: a function that launches them again, at the least cost.
+---
+---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
+---     > t = zeros(f32, 4)
+---     > again = k:prepare{grid = 1, block = 4}(t)
+---     > again() again()
+---     > t
+---     tensor f32 4:1 on cpu
+---         2    2    2    2
+---@param config table as in a launch
+---@return fun(...): function # takes the arguments, returns the launcher
+function Kernel:prepare(config) end
+
+--- Forgets all traces, so that changed contents of captured tables count.
+---
+---     > k = kernel("nothing", function(x) end)
+---     > k:reset()
+function Kernel:reset() end
+
+--- What `k{...}` is: called with arguments it launches; asked, it says what would run.
+---@class Launch
+---@operator call(any): nil
+local Launch = {}
+
+--- The CUDA C of a launch with these arguments, with the lines of the script as comments.
+---
+---     > k = kernel("one", function(x) x[threadIdx.x] = 1 end)
+---     > k{grid = 1, block = 4}:source(zeros(f32, 4)):match("__global__") ~= nil
+---     true
+---@param ... any the arguments of a launch
+---@return string
+function Launch:source(...) end
+
+--- What was traced, as text.
+---
+---     > k = kernel("nothing", function(x) end)
+---     > type(k{grid = 1, block = 4}:ir(zeros(f32, 4)))
+---     string
+---@param ... any the arguments of a launch
+---@return string
+function Launch:ir(...) end
+
+--- What NVRTC makes of the source, as text; an error where there is no NVRTC.
+---@param ... any the arguments of a launch
+---@return string
+function Launch:ptx(...) end
+
+--- A table: `shared_bytes`, `trace_ms`, `emit_ms`, `compile_ms`, `from_cache`, and on a CUDA device
+--- `registers`, `local_bytes`, `blocks_per_sm`.
+---
+---     > k = kernel("tile", function(x) local s = shared(f32, 256) s[threadIdx.x] = x[threadIdx.x] end)
+---     > k{grid = 1, block = 4}:info(zeros(f32, 4)).shared_bytes
+---     1024
+---@param ... any the arguments of a launch
+---@return table
+function Launch:info(...) end
+
+--- Launches n times in a row from C: what launches cost without Lua.
+---
+---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
+---     > t = zeros(f32, 4)
+---     > k{grid = 1, block = 4}:enqueue(10, t)
+---     > t[0]
+---     10.0
+---@param n integer
+---@param ... any the arguments of a launch
+function Launch:enqueue(n, ...) end
+
+--- A number or boolean as a constant of the kernel that it is passed to.
+--- Numbers that a kernel captures are constants already.
+---
+---     > k = kernel("tail", function(x, n) x[threadIdx.x] = n end)
+---     > t = zeros(i32, 3)
+---     > k{grid = 1, block = 3}(t, static(16))
+---     > t, static(16)
+---     tensor i32 3:1 on cpu
+---        16   16   16 static(16)
+--- CuTe: Int<16>, constant. MoYe: static, _16.
+---@param x number|boolean
+---@return any
+function static(x) end
+
+--- Three coordinates or extents of a launch, in a kernel.
+---@class Index
+---@field x integer
+---@field y integer
+---@field z integer
+local Index = {}
+
+--- The thread's place in its block: `threadIdx.x`, `.y`, `.z`, from 0; in a kernel.
+---
+---     > k = kernel("numbers", function(x) x[threadIdx.x] = threadIdx.x end)
+---     > t = zeros(i32, 4)
+---     > k{grid = 1, block = 4}(t)
+---     > t
+---     tensor i32 4:1 on cpu
+---         0    1    2    3
+--- CuTe: threadIdx. MoYe: threadIdx(), which counts from 1.
+---@type Index
+threadIdx = nil
+
+--- The block's place in the grid: `blockIdx.x`, `.y`, `.z`, from 0; in a kernel.
+---
+---     > k = kernel("numbers", function(x) x[blockIdx.x] = blockIdx.x * 10 end)
+---     > t = zeros(i32, 4)
+---     > k{grid = 4, block = 1}(t)
+---     > t
+---     tensor i32 4:1 on cpu
+---         0   10   20   30
+--- CuTe: blockIdx. MoYe: blockIdx(), which counts from 1.
+---@type Index
+blockIdx = nil
+
+--- How many threads a block has along x, y and z; constants of the kernel.
+---
+---     > k = kernel("numbers", function(x) x[blockIdx.x * blockDim.x + threadIdx.x] = blockDim.x end)
+---     > t = zeros(i32, 4)
+---     > k{grid = 2, block = 2}(t)
+---     > t
+---     tensor i32 4:1 on cpu
+---         2    2    2    2
+--- CuTe: blockDim. MoYe: blockDim().
+---@type Index
+blockDim = nil
+
+--- How many blocks the grid has along x, y and z; in a kernel.
+---
+---     > k = kernel("numbers", function(x) x[blockIdx.x] = gridDim.x end)
+---     > t = zeros(i32, 4)
+---     > k{grid = 4, block = 1}(t)
+---     > t
+---     tensor i32 4:1 on cpu
+---         4    4    4    4
+--- CuTe: gridDim. MoYe: gridDim().
+---@type Index
+gridDim = nil
+
+--- Memory that the threads of a block share, in a kernel; the layout is static, the contents not set.
+--- Write, `sync_threads()`, then read what others wrote.
+---
+---     > k = kernel("reverse", function(x)
+---     >>   local s = shared(x.dtype, 4)
+---     >>   s[threadIdx.x] = x[threadIdx.x]
+---     >>   sync_threads()
+---     >>   x[threadIdx.x] = s[3 - threadIdx.x]
+---     >> end)
+---     > t = arange(i32, 4)
+---     > k{grid = 1, block = 4}(t)
+---     > t
+---     tensor i32 4:1 on cpu
+---         3    2    1    0
+--- CuTe: make_tensor(make_smem_ptr(...), layout). MoYe: MoYeSharedArray.
+---@param dtype DType
+---@param layout Shape
+---@return Tensor
+function shared(dtype, layout) end
+
+--- Registers of a thread, in a kernel; the layout and all coordinates are static.
+--- Contents are not set. A loop over it has static bounds.
+---
+---     > k = kernel("squares", function(x)
+---     >>   local r = fragment(x.dtype, 4)
+---     >>   for i = 0, 3 do r[i] = i * i end
+---     >>   copy(r, x)
+---     >> end, {static_shapes = true})
+---     > t = zeros(i32, 4)
+---     > k{grid = 1, block = 1}(t)
+---     > t
+---     tensor i32 4:1 on cpu
+---         0    1    4    9
+--- CuTe: make_tensor<T>(layout). MoYe: MoYeArray{T}(undef, layout).
+---@param dtype DType
+---@param layout Shape
+---@return Tensor
+function fragment(dtype, layout) end
+
+--- Registers for a tensor's elements: a compact fragment of its shape, in a kernel.
+---
+---     > k = kernel("double", function(x)
+---     >>   local mine = parallelize(x, layout(4), threadIdx.x)
+---     >>   local r = fragment_like(mine)
+---     >>   copy(mine, r)
+---     >>   axpby(1, r, 1, r)
+---     >>   copy(r, mine)
+---     >> end, {static_shapes = true})
+---     > t = arange(i32, 8)
+---     > k{grid = 1, block = 4}(t)
+---     > t
+---     tensor i32 8:1 on cpu
+---         0    2    4    6    8   10   12   14
+--- CuTe: make_fragment_like, make_tensor_like. MoYe: make_fragment_like, similar.
+---@param t Tensor of a static shape
+---@param dtype? DType that of t if it is not given
+---@return Tensor
+function fragment_like(t, dtype) end
+
+--- A loop of the kernel: `for i in range(start, stop, step)`, stop excluded.
+--- One bound is stop, from 0. `{unroll = n}` as last argument asks the compiler to unroll n turns.
+--- A plain `for` over run-time bounds is a loop, too; over static ones it is unrolled while tracing.
+---
+---     > k = kernel("sum", function(x, y)
+---     >>   local s = 0
+---     >>   for i in range(size(x)) do s = s + x[i] end
+---     >>   y[0] = s
+---     >> end)
+---     > x, y = arange(i32, 10), zeros(i32, 1)
+---     > k{grid = 1, block = 1}(x, y)
+---     > y[0]
+---     45
+--- CuTe: CUTE_NO_UNROLL. MoYe: @loopinfo.
+---@param start integer
+---@param stop? integer
+---@param step? integer
+---@param options? table
+---@return fun(): integer
+function range(start, stop, step, options) end
+
+--- A loop of the kernel over the coordinates of a mode: `for k in axes(t, 2)`.
+--- `{unroll = n}` as last argument asks the compiler to unroll n turns.
+---
+---     > k = kernel("rows", function(x, y)
+---     >>   for j in axes(x, 1) do y[j] = x(0, j) + x(1, j) end
+---     >> end)
+---     > x, y = arange(i32, {2, 4}), zeros(i32, 4)
+---     > k{grid = 1, block = 1}(x, y)
+---     > y
+---     tensor i32 4:1 on cpu
+---         1    5    9   13
+--- CuTe: a loop over size<I>. MoYe: axes.
+---@param t Tensor|Layout
+---@param mode integer
+---@param options? table
+---@return fun(): integer
+function axes(t, mode, options) end
+
+--- A loop that always runs while tracing: `for i in unroll(start, stop, step)`, stop excluded.
+--- The bounds are static; so is i, which may be a coordinate of registers.
+---
+---     > k = kernel("powers", function(x)
+---     >>   for i in unroll(0, 4) do x[i] = 1 << i end
+---     >> end)
+---     > t = zeros(i32, 4)
+---     > k{grid = 1, block = 1}(t)
+---     > t
+---     tensor i32 4:1 on cpu
+---         1    2    4    8
+--- CuTe: CUTE_UNROLL. MoYe: @loopinfo unroll.
+---@param start integer
+---@param stop? integer
+---@param step? integer
+---@return fun(): integer
+function unroll(start, stop, step) end
+
+--- CUDA C as it is, in a kernel: a statement, or with a type an expression; `$name` is an operand.
+--- `cuda[[text]]`, or `cuda([[text]], {name = value}, dtype)`. The CPU engine cannot run it.
+---
+---     > k = kernel("clock", function(x) x[0] = cuda("$a * 2", {a = x[0]}, i32) end)
+---     > k{grid = 1, block = 1}:source(zeros(i32, 1)):match("%* 2") ~= nil
+---     true
+--- CuTe: the C++ itself. MoYe: none.
+---@param text string
+---@param operands? table at most 32, by name
+---@param dtype? DType of the expression
+---@return any
+function cuda(text, operands, dtype) end

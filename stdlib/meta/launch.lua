@@ -1,0 +1,118 @@
+---@meta _
+-- Topic: launch: devices, streams, random seeds, time
+
+--- The device that tensors are made on and kernels run on; with a name, chooses it.
+--- "auto", "cpu", "cuda" or "cuda:1". The table says `name`, and of a CUDA device `ordinal`, `sm`,
+--- `n_sms`, `memory_bytes` and `shared_bytes` (of a block), of the CPU engine `threads` and `isa`.
+--- Tensors stay where they were made; `t:to(name)` copies one.
+---
+---     > device("cpu").name
+---     CPU engine
+--- CuTe: none. MoYe: CUDA.device.
+---@param name? string
+---@return table
+function device(name) end
+
+--- The names of the devices that could be chosen; "cpu" is always the first.
+---
+---     > devices()[1]
+---     cpu
+--- CuTe: none. MoYe: CUDA.devices.
+---@return string[]
+function devices() end
+
+--- A queue of launches on the current CUDA device: `k{grid =, block =, stream = s}`.
+--- Launches without one wait for each other. An error on the CPU engine. `s:close()` gives it back.
+--- CuTe: cudaStream_t. MoYe: CuStream.
+---@return Stream
+function stream() end
+
+--- A queue of launches on a CUDA device.
+---@class Stream
+local Stream = {}
+
+--- Waits until all launches of the stream are done.
+function Stream:synchronize() end
+
+--- Lets launches that follow in this stream wait for an event.
+---@param event Event
+function Stream:wait(event) end
+
+--- Gives the stream back.
+function Stream:close() end
+
+--- A mark in a stream of the current CUDA device, to wait for or to take the time at.
+--- An error on the CPU engine.
+--- CuTe: cudaEvent_t. MoYe: CuEvent.
+---@return Event
+function event() end
+
+--- A mark in a stream.
+---@class Event
+local Event = {}
+
+--- Puts the mark behind the launches so far, of a stream or of the device's own; returns the event.
+---@param stream? Stream
+---@return Event
+function Event:record(stream) end
+
+--- Waits until the mark is reached.
+function Event:synchronize() end
+
+--- The time from this mark to another one, which it waits for, in milliseconds.
+---@param stop Event
+---@return number
+function Event:elapsed(stop) end
+
+--- Gives the event back.
+function Event:close() end
+
+--- Waits until all launches on all devices are done.
+---
+---     > synchronize()
+--- CuTe: cudaDeviceSynchronize. MoYe: CUDA.synchronize.
+function synchronize() end
+
+--- Starts the sequence of `rand` and `randn` anew; a program begins with that of 0.
+---
+---     > seed(7)
+---     > x = rand(f32, 4)
+---     > seed(7)
+---     > allclose(x, rand(f32, 4), {rtol = 0, atol = 0})
+---     true
+--- CuTe: none. MoYe: Random.seed!.
+---@param n integer
+function seed(n) end
+
+--- The time of one call of f in milliseconds: the median of batches of calls, back to back.
+--- On a CUDA device between two events, else by the clock; one call comes before. Options: `reps`
+--- (calls in a batch, else about 20 ms of them) and `batches` (5).
+---
+---     > ms, fastest, slowest = bench(function() layout{4, 8} end, {reps = 10})
+---     > fastest <= ms and ms <= slowest
+---     true
+--- CuTe: none. MoYe: CUDA.@elapsed.
+---@param f function a launcher, as k:prepare returns
+---@param options? table
+---@return number # the median, in milliseconds
+---@return number # the fastest batch
+---@return number # the slowest batch
+function bench(f, options) end
+
+--- Compiles CUDA C by hand for the current CUDA device, to measure against.
+--- `k{grid =, block =, smem =}(args...)` launches it: tensors are pointers, integers int, floats float.
+--- CuTe: none. MoYe: none.
+---@param name string of the `extern "C" __global__` function
+---@param source string
+---@param options? string[] of NVRTC
+---@return CudaKernel
+function cuda_kernel(name, source, options) end
+
+--- A kernel in CUDA C.
+---@class CudaKernel
+---@operator call(table): function
+local CudaKernel = {}
+
+--- A table: `registers`, `local_bytes` (of a thread) and `compile_ms`.
+---@return table
+function CudaKernel:info() end

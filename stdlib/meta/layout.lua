@@ -1,0 +1,354 @@
+---@meta _
+-- Topic: layouts: making them and asking about them
+
+--- The sizes of modes: an integer, a table of them `{4, {2, 3}}`, or text `"(4,(2,3))"`.
+--- A layout stands for its shape. Extents are counted in elements.
+---
+---     > layout({4, {2, 3}}) == layout("(4,(2,3))")
+---     true
+---@alias Shape integer|table|string|Layout
+
+--- The step of each mode, nested like the shape: integers, or basis elements `E(i)`.
+--- Steps are counted in elements, not in bytes. 0 repeats an element, a negative one runs backwards.
+---@alias Stride integer|table|string|Basis
+
+--- A place in a shape: an integer, one entry per mode, or nested like the shape; counted from 0.
+--- An integer where a tuple could stand counts colexicographically: the leftmost mode varies fastest.
+--- `_` in it keeps the mode it stands for.
+---
+---     > l = L"(2,(2,2)):(4,(2,1))"
+---     > l(5), l(1, 2), l(1, {0, 1})
+---     5       5       5
+---     > l(_, 2)
+---     (2):(4)
+---@alias Coord integer|table|Any
+
+--- What picks elements of a layout: a layout, an integer, a table of tilers by mode, or `_`.
+--- An integer n is `n:1`, `_` leaves a mode alone. As text: `"4:2"` is a layout, `"(4,8)"` and
+--- `"<4:2,8:1>"` are one tiler per mode.
+---
+---     > composition("(12,8):(8,1)", {L"3:4", _})
+---     (3,8):(32,1)
+---     > composition("(12,8):(8,1)", "<3:4,_>")
+---     (3,8):(32,1)
+---@alias Tiler integer|table|string|Layout|Any
+
+--- A mode: its number from 0, its name, or a table of these, the path to a mode inside others.
+---
+---     > shape("(4,(2,3))", 1), shape("(4,(2,3))", {1, 0}), shape("(M=4,N=6)", "N")
+---     (2,3)   2       6
+---@alias Mode integer|string|table
+
+--- A function from coordinates to indices, written `shape:stride`; layouts never change.
+--- `l(i)`, `l(i, j)` and `l({i, {j, k}})` are indices; with `_` in the coordinate a slice; `l(M)` with
+--- a layout is the composition, `l(M)(i) == l(M(i))`. Layouts are equal when shape and stride are.
+--- Every function of layouts is a method, too: `l:coalesce():complement(24)`.
+---
+---     > l = L"(4,8):(8,1)"
+---     > l(1, 2), l.shape, l.stride
+---     10      (4,8)   (8,1)
+---     > l(_, 2), l(L"4:2")
+---     (4):(8) (2,2):(16,1)
+--- CuTe: Layout. MoYe: Layout.
+---@class Layout
+---@field shape Tuple the extents, in elements
+---@field stride Tuple the steps, nested alike; an error of a swizzled layout
+---@field swizzle? Swizzle of a swizzled layout
+---@field offset? integer of a swizzled layout, in elements
+---@field layout? Layout below the swizzle
+---@operator call(any): any
+local Layout = {}
+
+--- A table of integers, nested as a shape is, that prints as CuTe prints tuples.
+--- It is a plain Lua table, so its first entry is `t[1]`; two with the same integers are equal.
+---
+---     > t = shape"(4,(2,3))"
+---     > t, t[2], #t
+---     (4,(2,3))       (2,3)   2
+--- CuTe: tuple, IntTuple. MoYe: tuples.
+---@class Tuple
+local Tuple = {}
+
+--- What `E(i)` makes: a step along coordinate i in place of a number.
+--- Times an integer it is another one.
+---
+---     > E(1) * 4
+---     4@1
+---@class Basis
+local Basis = {}
+
+--- What `_` is: it keeps a mode.
+---@class Any
+local Any = {}
+
+--- Makes a layout of a shape and, if they are given, of strides nested like it.
+--- Without strides it is compact and column-major: the leftmost mode varies fastest.
+---
+---     > layout({4, 8}, {8, 1})
+---     (4,8):(8,1)
+---     > layout{4, {2, 3}}
+---     (4,(2,3)):(1,(4,8))
+--- CuTe: make_layout. MoYe: Layout, @Layout, make_layout.
+--- See: L, row_major, ordered, concat.
+---@param shape Shape the extents of the modes
+---@param stride? Stride the steps of the modes, in elements
+---@return Layout
+function layout(shape, stride) end
+
+--- Reads a layout from text, as CuTe prints it.
+--- `L"(4,8):(8,1)"`; without strides column-major. Modes may have names, `(M=4,K=8):(1,4)`, and `1@0`
+--- is the stride `E(0)`. At the prompt the bare text `(4,8):(8,1)` is enough.
+---
+---     > L"(4,8):(8,1)"
+---     (4,8):(8,1)
+---     > L"(M=4,K=8)"
+---     (M=4,K=8):(1,4)
+---     > size(L"(4,8)")
+---     32
+--- CuTe: make_layout. MoYe: @Layout.
+---@param text string
+---@return Layout
+function L(text) end
+
+--- A compact layout whose rightmost mode varies fastest.
+---
+---     > row_major{2, 4}
+---     (2,4):(4,1)
+---     > row_major{2, {2, 2}}
+---     (2,(2,2)):(4,(2,1))
+--- CuTe: LayoutRight, GenRowMajor. MoYe: GenRowMajor.
+---@param shape Shape
+---@return Layout
+function row_major(shape) end
+
+--- A compact layout whose leftmost mode varies fastest, as `layout(shape)`.
+---
+---     > col_major{2, 4}
+---     (2,4):(1,2)
+--- CuTe: LayoutLeft, GenColMajor. MoYe: GenColMajor.
+---@param shape Shape
+---@return Layout
+function col_major(shape) end
+
+--- A compact layout whose modes vary in the order given: the smallest number fastest.
+---
+---     > ordered({4, 8, 2}, {1, 2, 0})
+---     (4,8,2):(2,8,1)
+--- CuTe: make_ordered_layout. MoYe: make_ordered_layout.
+---@param shape Shape
+---@param order Tuple one number per mode, nested like the shape
+---@return Layout
+function ordered(shape, order) end
+
+--- The unit step along coordinate i: as a stride it makes layouts whose results are coordinates.
+--- It shows where a result comes from: `3@1` are 3 steps in mode 1. More numbers are a path: `E(1, 0)`
+--- steps in mode 0 of mode 1.
+---
+---     > l = layout({4, 8}, {E(0), E(1)})
+---     > l, l(_, 2), l(3, 5)
+---     (4,8):(1@0,1@1) (4):(1@0)       (3,5)
+---     > l:composition("(2,4):(16,1)")
+---     (2,4):(4@1,1@0)
+---     > E(0) * 3
+---     3@0
+--- CuTe: E, ScaledBasis. MoYe: none.
+---@param i integer
+---@param ... integer
+---@return Basis
+function E(i, ...) end
+
+--- The layout whose results are the coordinates themselves.
+--- Tiled as a tensor is, it says which elements a part holds: the second result is where it begins.
+---
+---     > l = identity{4, 8}
+---     > l, l(3, 5), l(7)
+---     (4,8):(1@0,1@1) (3,5)   (3,1)
+---     > tile(l, {2, 4}, {1, 1})
+---     (2,4):(1@0,1@1) (2,4)
+--- CuTe: make_identity_layout. MoYe: none.
+---@param shape Shape
+---@return Layout
+function identity(shape) end
+
+--- Keeps a mode: in coordinates, tilers and projections.
+--- In a projection of `tile` or `parallelize` it drops the mode, as CuTe's `X`.
+---
+---     > L"(4,8):(8,1)"(_, 2)
+---     (4):(8)
+---     > composition("(4,8):(8,1)", {2, _})
+---     (2,8):(8,1)
+--- CuTe: _, X. MoYe: `:`.
+---@type Any
+_ = nil
+
+--- A compact layout in the order of another one's strides, of the same shape.
+---
+---     > layout_like"(4,8):(32,2)"
+---     (4,8):(8,1)
+--- CuTe: make_layout_like. MoYe: make_layout_like.
+---@param l Layout|string
+---@return Layout
+function layout_like(l) end
+
+--- The layout of registers for a part of a tensor: compact, mode 0 fastest, the others in its order.
+---
+---     > fragment_layout_like"(2,(2,4)):(1,(64,8))"
+---     (2,((2,4))):(1,((8,2)))
+--- CuTe: make_fragment_like. MoYe: make_fragment_like.
+--- See: fragment_like, which makes the tensor.
+---@param l Layout|string
+---@return Layout
+function fragment_layout_like(l) end
+
+--- Makes layouts the modes of a new one.
+---
+---     > concat("3:1", "4:3")
+---     (3,4):(1,3)
+---     > concat("(2,2)", "4:8")
+---     ((2,2),4):((1,2),8)
+--- CuTe: make_layout(layouts...). MoYe: make_layout, cat.
+---@param ... Layout|string
+---@return Layout
+function concat(...) end
+
+--- The shape of a layout, tensor or tuple, or of one of its modes.
+---
+---     > shape("(4,(2,3)):(1,(4,8))"), shape("(4,(2,3))", 1), shape("(4,(2,3))", {1, 0})
+---     (4,(2,3))       (2,3)   2
+--- CuTe: shape. MoYe: shape.
+---@param x Layout|Tensor|Shape
+---@param mode? Mode
+---@return Tuple
+function shape(x, mode) end
+
+--- The strides of a layout or tensor, or of one of its modes, in elements.
+---
+---     > stride"(4,(2,3)):(1,(4,8))", stride("(4,(2,3)):(1,(4,8))", {1, 0})
+---     (1,(4,8))       4
+--- CuTe: stride. MoYe: stride.
+---@param x Layout|Tensor|string
+---@param mode? Mode
+---@return Tuple
+function stride(x, mode) end
+
+--- How many coordinates there are: the product of the extents, in elements.
+---
+---     > size"(4,(2,3))", size("(4,(2,3))", 1), size{2, 3, 4}
+---     24      6       24
+---     > size(L"(M=128,K=64)", "K")
+---     64
+--- CuTe: size, product. MoYe: size, length.
+---@param x Layout|Tensor|Shape
+---@param mode? Mode
+---@return integer
+function size(x, mode) end
+
+--- One more than the largest index: how many elements of memory a layout spans.
+---
+---     > size"(4,8):(16,1)", cosize"(4,8):(16,1)"
+---     32      56
+--- CuTe: cosize. MoYe: cosize.
+---@param x Layout|Tensor|string
+---@param mode? Mode
+---@return integer
+function cosize(x, mode) end
+
+--- How many modes there are at the top level.
+---
+---     > rank"(4,(2,3))", rank("(4,(2,3))", 1), rank(8)
+---     2       2       1
+--- CuTe: rank. MoYe: rank.
+---@param x Layout|Tensor|Shape
+---@param mode? Mode
+---@return integer
+function rank(x, mode) end
+
+--- How deeply modes are nested: 0 of an integer, 1 of a flat tuple.
+---
+---     > depth(8), depth"(4,8)", depth"(4,(2,3))"
+---     0       1       2
+--- CuTe: depth. MoYe: depth.
+---@param x Layout|Tensor|Shape
+---@param mode? Mode
+---@return integer
+function depth(x, mode) end
+
+--- One mode as a layout, or a tensor's mode as a tensor.
+---
+---     > mode("(4,(3,6))", 1), mode("(4,(3,6))", {1, 0}), mode("(M=4,K=6)", "K")
+---     (3,6):(4,12)    3:4     K=6:4
+--- CuTe: layout<I>, get<I>. MoYe: layout[i].
+---@param x Layout|Tensor|string
+---@param mode Mode
+---@return Layout
+function mode(x, mode) end
+
+--- The indices at 0, 1, 2, ... as a table.
+---
+---     > values"(2,3):(3,1)"
+---     {0, 3, 1, 4, 2, 5}
+--- CuTe: none; print(layout) shows them. MoYe: none.
+---@param l Layout|Tensor|string
+---@return integer[]
+function values(l) end
+
+--- The operation that made a layout, and its operands; nothing of one that was written.
+---
+---     > composition("(4,8)", "(2,4):(1,8)"):origin()
+---     composition     (4,8)   (2,4):(1,8)
+--- See: explain, which says it in words.
+---@return string # the name of the operation
+---@return table # its operands
+function Layout:origin() end
+
+Layout.append = append
+Layout.blocked_product = blocked_product
+Layout.coalesce = coalesce
+Layout.compatible = compatible
+Layout.complement = complement
+Layout.composition = composition
+Layout.concat = concat
+Layout.congruent = congruent
+Layout.cosize = cosize
+Layout.depth = depth
+Layout.downcast = downcast
+Layout.evenly_divides = evenly_divides
+Layout.filter = filter
+Layout.filter_zeros = filter_zeros
+Layout.flat_divide = flat_divide
+Layout.flat_product = flat_product
+Layout.flatten = flatten
+Layout.fragment_layout_like = fragment_layout_like
+Layout.group = group
+Layout.html = html
+Layout.latex = latex
+Layout.layout_like = layout_like
+Layout.left_inverse = left_inverse
+Layout.logical_divide = logical_divide
+Layout.logical_product = logical_product
+Layout.max_common_layout = max_common_layout
+Layout.max_common_vector = max_common_vector
+Layout.mode = mode
+Layout.named = named
+Layout.names = names
+Layout.nullspace = nullspace
+Layout.prepend = prepend
+Layout.raked_product = raked_product
+Layout.rank = rank
+Layout.recast = recast
+Layout.replace = replace
+Layout.right_inverse = right_inverse
+Layout.select = select
+Layout.show = show
+Layout.size = size
+Layout.svg = svg
+Layout.take = take
+Layout.tile_to_shape = tile_to_shape
+Layout.tiled_divide = tiled_divide
+Layout.tiled_product = tiled_product
+Layout.tv_layout = tv_layout
+Layout.upcast = upcast
+Layout.values = values
+Layout.weakly_congruent = weakly_congruent
+Layout.zipped_divide = zipped_divide
+Layout.zipped_product = zipped_product

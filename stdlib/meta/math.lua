@@ -1,0 +1,199 @@
+---@meta _
+-- Topic: math: arithmetic of numbers, and of a kernel's values
+
+--- A number of Lua, or a value that a kernel computes at run time.
+--- Operators of Lua work on both. Types widen, never narrow: see cast.
+---@alias Value number|boolean|any
+
+--- a * b + c with one rounding; floats only.
+--- Plain `a*b + c` becomes one where the product has no other use.
+---
+---     > fma(2, 3, 4)
+---     10.0
+--- CuTe: fma. MoYe: fma.
+---@param a Value
+---@param b Value
+---@param c Value
+---@return Value
+function fma(a, b, c) end
+
+--- The smallest of its arguments.
+---
+---     > min(3, 1, 2)
+---     1
+--- CuTe: min. MoYe: min.
+---@param ... Value
+---@return Value
+function min(...) end
+
+--- The largest of its arguments.
+---
+---     > max(3, 1, 2)
+---     3
+--- CuTe: max. MoYe: max.
+---@param ... Value
+---@return Value
+function max(...) end
+
+--- The value without its sign.
+---
+---     > abs(-2), abs(-2.5)
+---     2       2.5
+--- CuTe: abs. MoYe: abs.
+---@param x Value
+---@return Value
+function abs(x) end
+
+--- The quotient rounded up; of tables entry by entry. How many tiles of b cover a.
+---
+---     > cdiv(10, 4), cdiv(8, 4)
+---     3       2
+---     > cdiv({10, 8}, {4, 4})
+---     {3, 2}
+--- CuTe: ceil_div. MoYe: cld.
+---@param a Value|table
+---@param b Value|table
+---@return Value
+function cdiv(a, b) end
+
+--- A value as another type, in a kernel; to an integer it truncates, saturates, and turns NaN into 0.
+--- A bool becomes 0 or 1. Nothing becomes narrower without it.
+---
+---     > k = kernel("round", function(x, y) y[threadIdx.x] = cast(x[threadIdx.x], i32) end)
+---     > x, y = arange(f32, 4, -1, 0.75), zeros(i32, 4)
+---     > k{grid = 1, block = 4}(x, y)
+---     > y
+---     tensor i32 4:1 on cpu
+---        -1    0    0    1
+--- CuTe: static_cast. MoYe: T(x).
+---@param v Value
+---@param dtype DType
+---@return Value
+function cast(v, dtype) end
+
+--- a where c holds, else b; both are evaluated. `c and a or b` evaluates one.
+---
+---     > where(1 < 2, "yes", "no")
+---     yes
+---     > k = kernel("signs", function(x) x[threadIdx.x] = where(x[threadIdx.x] < 0, -1, 1) end)
+---     > t = arange(i32, 4, -2)
+---     > k{grid = 1, block = 4}(t)
+---     > t
+---     tensor i32 4:1 on cpu
+---        -1   -1    1    1
+--- CuTe: c ? a : b. MoYe: ifelse.
+---@param c Value
+---@param a Value
+---@param b Value
+---@return Value
+function where(c, a, b) end
+
+--- e to the power of x.
+--- In a kernel of the value's own float type; an integer is taken as f32.
+---
+---     > exp(0)
+---     1.0
+--- CuTe: none. MoYe: exp.
+---@param x Value
+---@return Value
+function exp(x) end
+
+--- 2 to the power of x.
+--- In a kernel of the value's own float type; an integer is taken as f32.
+---
+---     > exp2(3)
+---     8.0
+--- CuTe: none. MoYe: exp2.
+---@param x Value
+---@return Value
+function exp2(x) end
+
+--- The natural logarithm.
+--- In a kernel of the value's own float type; an integer is taken as f32.
+---
+---     > log(1)
+---     0.0
+--- CuTe: none. MoYe: log.
+---@param x Value
+---@return Value
+function log(x) end
+
+--- The logarithm to base 2.
+--- In a kernel of the value's own float type; an integer is taken as f32.
+---
+---     > log2(8)
+---     3.0
+--- CuTe: none. MoYe: log2.
+---@param x Value
+---@return Value
+function log2(x) end
+
+--- The square root, correctly rounded.
+--- In a kernel of the value's own float type; an integer is taken as f32.
+---
+---     > sqrt(2)
+---     1.4142135623731
+--- CuTe: none. MoYe: sqrt.
+---@param x Value
+---@return Value
+function sqrt(x) end
+
+--- 1 / sqrt(x).
+--- In a kernel of the value's own float type; an integer is taken as f32.
+---
+---     > rsqrt(4)
+---     0.5
+--- CuTe: none. MoYe: none.
+---@param x Value
+---@return Value
+function rsqrt(x) end
+
+--- The sine, x in radians.
+--- In a kernel of the value's own float type; an integer is taken as f32.
+---
+---     > sin(0)
+---     0.0
+--- CuTe: none. MoYe: sin.
+---@param x Value
+---@return Value
+function sin(x) end
+
+--- The cosine, x in radians.
+--- In a kernel of the value's own float type; an integer is taken as f32.
+---
+---     > cos(0)
+---     1.0
+--- CuTe: none. MoYe: cos.
+---@param x Value
+---@return Value
+function cos(x) end
+
+--- The hyperbolic tangent.
+--- In a kernel of the value's own float type; an integer is taken as f32.
+---
+---     > tanh(0)
+---     0.0
+--- CuTe: none. MoYe: tanh.
+---@param x Value
+---@return Value
+function tanh(x) end
+
+--- Rounds down, to a float.
+--- In a kernel of the value's own float type; an integer is taken as f32.
+---
+---     > floor(2.5)
+---     2.0
+--- CuTe: none. MoYe: floor.
+---@param x Value
+---@return Value
+function floor(x) end
+
+--- Rounds up, to a float.
+--- In a kernel of the value's own float type; an integer is taken as f32.
+---
+---     > ceil(2.5)
+---     3.0
+--- CuTe: none. MoYe: ceil.
+---@param x Value
+---@return Value
+function ceil(x) end

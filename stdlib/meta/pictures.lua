@@ -1,0 +1,83 @@
+---@meta _
+-- Topic: pictures: layouts drawn and explained
+
+--- Draws a layout in the terminal: rows are mode 0, columns mode 1, lines where nested modes begin.
+--- Results of an operation are drawn with their operands, thread-value layouts with the owner of each
+--- place. Options: `operands` (false: the result only), `tile` (the shape of a thread-value layout's
+--- tile), `rows`, `cols` (modes), `width` (characters), `utf8`, `ansi` (true or false: box drawing,
+--- colours; else as the terminal is), `max_cells`, `text` (true: returns the text).
+---
+---     > show("(4,4):(4,1)", {utf8 = false})
+---     (4,4):(4,1)
+---          0   1   2   3
+---       +----------------+
+---     0 |  0   1   2   3 |
+---     1 |  4   5   6   7 |
+---     2 |  8   9  10  11 |
+---     3 | 12  13  14  15 |
+---       +----------------+
+--- CuTe: print_layout. MoYe: print_layout.
+--- See: explain.
+---@param x Layout|Tensor|string
+---@param options? table
+function show(x, options) end
+
+--- Says what a layout or part of a tensor does: modes, how it was made, vectors, who owns what.
+--- Options: `thread` (one thread's elements), `coord` (who owns an element).
+---
+---     > explain"(4,2):(1,8)"
+---     layout        (4,2):(1,8)
+---     modes         0       4:1  contiguous
+---                   1       2:8  steps of 8 elements
+---     contiguity    runs of 4 elements in memory
+---     vectors       f32: 4 elements in one access (128 bits)
+---     coverage      offsets 0..11: 4 missed, 0 more than once
+---                   missed: 4..7
+--- CuTe: none. MoYe: none.
+---@param x Layout|Tensor|string
+---@param options? table
+function explain(x, options) end
+
+--- Writes a picture as SVG to a file and returns its name; without a file, returns the text.
+--- Options are those of show but `width` and `text`, and `color` (what gives the colour), `bits` (of an
+--- element, for `color = "bank"`), `title`.
+---
+---     > svg("(4,8):(8,1)"):match("<svg")
+---     <svg
+---     > path = os.tmpname()
+---     > svg("(4,8):(8,1)", path) == path
+---     true
+---     > os.remove(path)
+---     true
+--- CuTe: print_svg. MoYe: none.
+---@param x Layout|Tensor|string
+---@param file? string
+---@param options? table
+---@return string
+function svg(x, file, options) end
+
+--- Writes a picture as a LaTeX document in TikZ and returns its name; without a file, the text.
+--- Options are those of svg, and `standalone` (false: only the tikzpicture).
+---
+---     > latex("(4,8):(8,1)", {standalone = false}):match("tikzpicture")
+---     tikzpicture
+--- CuTe: print_latex. MoYe: none.
+---@param x Layout|Tensor|string
+---@param file? string
+---@param options? table
+---@return string
+function latex(x, file, options) end
+
+--- Writes a picture as a page that answers to mouse and keys, and returns its name; or its text.
+--- Hover shows coordinate, offset, thread, value and bank; a click on a thread shows its cells alone.
+--- The page is one file that needs no network. Options are those of svg.
+---
+---     > html("(4,8):(8,1)"):match("<html")
+---     <html
+--- CuTe: none. MoYe: none.
+--- See: `cuttle view 'zipped_divide("(8,8):(8,1)", "(2,4)")'` on the command line.
+---@param x Layout|Tensor|string
+---@param file? string
+---@param options? table
+---@return string
+function html(x, file, options) end

@@ -1,0 +1,39 @@
+---@meta _
+-- Topic: repl: at the prompt, and importing the names
+
+--- Explains a name, a value or a topic; without one, lists all names by topic.
+--- `help(size)`, `help"size"`, `help"Layout.named"`, `help"algebra"`, `help(x)` of any layout, tensor or
+--- kernel x.
+--- CuTe: none. MoYe: Julia's ?.
+---@param x? any
+function help(x) end
+
+--- Lists the names whose name or explanation has a word in it, those with it in the name first.
+---
+---     > apropos"inverse"
+---     right_inverse          The largest R with l(R(i)) = i for all i below its size.
+---     left_inverse           An R with R(l(i)) = i for all i: from an index back to the coordinate ...
+--- CuTe: none. MoYe: Julia's apropos.
+---@param word string
+function apropos(word) end
+
+--- Runs a file again after it was edited, by default the last one that ran; kernels are made anew.
+--- Returns what the file returns.
+---@param path? string
+---@return any
+function reload(path) end
+
+--- The first result of the last input, at the prompt.
+---@type any
+ans = nil
+
+--- Makes every name of the language a field of a table; scripts of `cuttle` have them as globals.
+--- From stock Lua: `require "cuttle".import(_ENV)`.
+---
+---     > e = import{}
+---     > e.size == size
+---     true
+--- CuTe: using namespace cute. MoYe: using MoYe.
+---@param env table
+---@return table # env
+function import(env) end

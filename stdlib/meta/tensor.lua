@@ -1,0 +1,319 @@
+---@meta _
+-- Topic: tensors: elements in memory under a layout, on the host and in kernels
+
+--- The type of an element: `f32`, `f64`, `i32`, `i64` or `bool`; called, it makes a number of the type.
+--- A function that takes one takes its name, too.
+---
+---     > f32.bits, f32.bytes, f32.name
+---     32      4       f32
+--- CuTe: float, double, int, ... MoYe: Float32, Float64, Int32, ...
+---@class DType
+---@field name string
+---@field bits integer the bits of an element
+---@field bytes integer the bytes of an element
+---@operator call(any): any
+local DType = {}
+
+--- Elements of one type in memory, under a layout; what kernels take, and declare.
+--- `t[{i, j}]` and `t(i, j)` read an element, `t[{i, j}] = v` writes one, `t(_, j)` is a slice, which
+--- shares its elements. `t[i]` counts column-major. A coordinate outside the shape is an error.
+--- Functions of layouts take tensors: `size(t)`, `zipped_divide(t, {4, 8})`, `t:composition(tv)`.
+--- Its memory is given back when it is collected, by `t:close()`, or by `local t <close> = ...`.
+---
+---     > t = arange(i32, {2, 3})
+---     > t(1, 2), t[{1, 2}], t[5]
+---     5       5       5
+---     > t(_, 1)
+---     tensor i32 (2):(1) on cpu
+---         2    3
+---     > t.layout, t.dtype, t.device
+---     (2,3):(1,2)     i32     cpu
+--- CuTe: Tensor. MoYe: MoYeArray.
+---@class Tensor
+---@field dtype DType
+---@field layout Layout
+---@field shape Tuple
+---@field stride Tuple in elements
+---@field device? string "cpu" or "cuda:0"; nil in a kernel
+---@field name? string of a kernel's argument
+---@operator call(any): any
+local Tensor = {}
+
+--- 32-bit floats. `f32(x)` is a number of this type: an argument of a launch, a cast in a kernel.
+---
+---     > zeros(f32, 3)
+---     tensor f32 3:1 on cpu
+---         0    0    0
+---     > f32(0.5)
+---     f32(0.5)
+--- CuTe: float. MoYe: Float32.
+---@type DType
+f32 = nil
+
+--- 64-bit floats. `f64(x)` is a number of this type: an argument of a launch, a cast in a kernel.
+---
+---     > f64.bits, f64(0.5)
+---     64      f64(0.5)
+--- CuTe: double. MoYe: Float64.
+---@type DType
+f64 = nil
+
+--- 32-bit integers. `i32(x)` is a number of this type: an argument of a launch, a cast in a kernel.
+---
+---     > i32.bits, i32(7)
+---     32      i32(7)
+--- CuTe: int32_t. MoYe: Int32.
+---@type DType
+i32 = nil
+
+--- 64-bit integers. `i64(x)` is a number of this type: an argument of a launch, a cast in a kernel.
+---
+---     > i64.bits, i64(7)
+---     64      i64(7)
+--- CuTe: int64_t. MoYe: Int64.
+---@type DType
+i64 = nil
+
+--- Truth values, one byte each in memory. `bool(x)` is one as an argument of a launch.
+---
+---     > full(bool, 3, true)
+---     tensor bool 3:1 on cpu
+---       true  true  true
+--- CuTe: bool. MoYe: Bool.
+---@type DType
+bool = nil
+
+--- Makes a tensor whose elements are not set.
+--- It lies on the current device (see device), as all that the functions here make.
+---
+---     > tensor(f32, {64, 64}).layout
+---     (64,64):(1,64)
+--- CuTe: make_tensor. MoYe: MoYeArray{T}(undef, layout).
+---@param dtype DType
+---@param layout Shape
+---@return Tensor
+function tensor(dtype, layout) end
+
+--- Makes a tensor of zeros.
+---
+---     > zeros(f32, row_major{2, 3})
+---     tensor f32 (2,3):(3,1) on cpu
+---         0    0    0
+---         0    0    0
+--- CuTe: none. MoYe: zeros.
+---@param dtype DType
+---@param layout Shape
+---@return Tensor
+function zeros(dtype, layout) end
+
+--- Makes a tensor of ones.
+---
+---     > ones(i32, {2, 3})
+---     tensor i32 (2,3):(1,2) on cpu
+---         1    1    1
+---         1    1    1
+--- CuTe: none. MoYe: MoYeArray{T}(one, layout).
+---@param dtype DType
+---@param layout Shape
+---@return Tensor
+function ones(dtype, layout) end
+
+--- Makes a tensor of one value.
+---
+---     > full(f32, {2, 3}, 7)
+---     tensor f32 (2,3):(1,2) on cpu
+---         7    7    7
+---         7    7    7
+--- CuTe: none. MoYe: MoYeArray{T}(one, layout).
+---@param dtype DType
+---@param layout Shape
+---@param value number|boolean
+---@return Tensor
+function full(dtype, layout, value) end
+
+--- Makes a tensor whose element i, counted column-major, is start + i * step.
+---
+---     > arange(i32, {2, 3})
+---     tensor i32 (2,3):(1,2) on cpu
+---         0    2    4
+---         1    3    5
+---     > arange(f32, 4, 1, 0.5)
+---     tensor f32 4:1 on cpu
+---         1  1.5    2  2.5
+--- CuTe: none. MoYe: none.
+---@param dtype DType
+---@param layout Shape
+---@param start? number 0 if it is not given
+---@param step? number 1 if it is not given
+---@return Tensor
+function arange(dtype, layout, start, step) end
+
+--- Makes a tensor of uniform random numbers x with lo <= x < hi.
+--- Without a range floats are from 0 to 1, integers from 0 to 99. They depend on seed and order of
+--- calls, and neither on the device nor on the strides.
+---
+---     > t = rand(i32, 1000, 5, 8)
+---     > t[0] >= 5 and t[0] < 8
+---     true
+--- CuTe: none. MoYe: rand.
+---@param dtype DType
+---@param layout Shape
+---@param lo? number
+---@param hi? number
+---@return Tensor
+function rand(dtype, layout, lo, hi) end
+
+--- Makes a tensor of normal random numbers of mean 0 and variance 1.
+---
+---     > size(randn(f32, {64, 64}))
+---     4096
+--- CuTe: none. MoYe: randn.
+---@param dtype DType a float type
+---@param layout Shape
+---@return Tensor
+function randn(dtype, layout) end
+
+--- Makes a tensor of a table: entry [i + 1][j + 1] of nested ones is element (i, j).
+--- With a layout, entry i + 1 of a flat table is element i, counted column-major.
+---
+---     > from_table(f32, {{1, 2}, {3, 4}})
+---     tensor f32 (2,2):(1,2) on cpu
+---         1    2
+---         3    4
+---     > from_table(i32, {1, 2, 3, 4}, {2, 2})
+---     tensor i32 (2,2):(1,2) on cpu
+---         1    3
+---         2    4
+--- CuTe: none. MoYe: MoYeArray(array, layout).
+---@param dtype DType
+---@param t table
+---@param layout? Shape
+---@return Tensor
+function from_table(dtype, t, layout) end
+
+--- Reads a tensor from a file of NumPy; one in C order becomes row-major.
+---
+---     > path = os.tmpname()
+---     > save_npy(path, arange(f32, 3))
+---     > load_npy(path)
+---     tensor f32 3:1 on cpu
+---         0    1    2
+---     > os.remove(path)
+---     true
+--- CuTe: none. MoYe: none.
+---@param path string
+---@return Tensor
+function load_npy(path) end
+
+--- Writes a tensor to a file of NumPy.
+---
+---     > path = os.tmpname()
+---     > save_npy(path, zeros(f32, {2, 2}))
+---     > os.remove(path)
+---     true
+--- CuTe: none. MoYe: none.
+---@param path string
+---@param t Tensor
+function save_npy(path, t) end
+
+--- The elements as nested tables: [i + 1][j + 1] is element (i, j).
+---
+---     > arange(i32, {2, 3}):totable()
+---     {{0, 2, 4}, {1, 3, 5}}
+---@return table
+function Tensor:totable() end
+
+--- Copies a tensor to a device: "cpu", "cuda" or "cuda:1"; the layout stays.
+---
+---     > arange(i32, 3):to("cpu")
+---     tensor i32 3:1 on cpu
+---         0    1    2
+--- CuTe: none. MoYe: CuArray.
+---@param device string
+---@return Tensor
+function Tensor:to(device) end
+
+--- Gives back a tensor's memory now; it and its slices are unusable from then on.
+---
+---     > t = zeros(f32, 8)
+---     > close(t)
+--- CuTe: none. MoYe: none.
+---@param t Tensor
+function close(t) end
+
+--- The same memory, from the same first element, under another layout.
+--- A layout that reaches outside the memory is an error, where that is known.
+---
+---     > t = arange(i32, 8)
+---     > view(t, "(2,2):(4,1)")
+---     tensor i32 (2,2):(4,1) on cpu
+---         0    1
+---         4    5
+--- CuTe: make_tensor(ptr, layout). MoYe: MoYeArray(array, layout).
+---@param t Tensor
+---@param layout Shape
+---@return Tensor
+function view(t, layout) end
+
+--- Whether two tensors are nearly equal: |a - b| <= atol + rtol * |b| for all elements.
+--- Else the second result says where they differ most. Without tolerances those of the type are taken;
+--- integers must be equal.
+---
+---     > allclose(ones(f32, 4), full(f32, 4, 1.0000001))
+---     true
+---     > allclose(zeros(i32, 4), arange(i32, 4))
+---     false   3 of 4 elements differ by more than 0 + 0 * |b|; the worst is 1: 0 and 1
+--- CuTe: none. MoYe: isapprox.
+---@param a Tensor
+---@param b Tensor
+---@param tolerances? table `{rtol =, atol =}`
+---@return boolean
+---@return string? # what differs
+function allclose(a, b, tolerances) end
+
+--- What results of kernels are checked against.
+---@class Reference
+reference = {}
+
+--- The product C = A * B' of matrices A (M,K) and B (N,K), by cuBLAS, a BLAS, or plain loops.
+---
+---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {0, 1}})
+---     > reference.matmul(A, B)
+---     tensor f32 (2,2):(1,2) on cpu
+---         1    2
+---         3    4
+---@param A Tensor
+---@param B Tensor
+---@param C? Tensor (M,N), column-major; a new one if it is not given
+---@return Tensor # C
+function reference.matmul(A, B, C) end
+
+Tensor.clear = clear
+Tensor.close = close
+Tensor.coalesce = coalesce
+Tensor.composition = composition
+Tensor.copy = copy
+Tensor.cosize = cosize
+Tensor.depth = depth
+Tensor.fill = fill
+Tensor.filter = filter
+Tensor.filter_zeros = filter_zeros
+Tensor.flat_divide = flat_divide
+Tensor.flatten = flatten
+Tensor.group = group
+Tensor.logical_divide = logical_divide
+Tensor.max_common_layout = max_common_layout
+Tensor.max_common_vector = max_common_vector
+Tensor.mode = mode
+Tensor.named = named
+Tensor.names = names
+Tensor.parallelize = parallelize
+Tensor.rank = rank
+Tensor.select = select
+Tensor.size = size
+Tensor.take = take
+Tensor.tile = tile
+Tensor.tiled_divide = tiled_divide
+Tensor.values = values
+Tensor.view = view
+Tensor.zipped_divide = zipped_divide

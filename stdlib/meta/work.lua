@@ -1,0 +1,190 @@
+---@meta _
+-- Topic: work: partitions, copies, products, barriers
+
+--- A tile of a tensor: cuts it by a tiler and keeps the tile at a coordinate.
+--- The tile's modes come first, then those of the rest against `_`. A projection picks entries of tiler
+--- and coordinate: 1 keeps one, `_` drops it. A tile that does not divide an extent is an error.
+--- Of a layout: the tile's layout, and the index where it begins.
+---
+---     > t = arange(i32, {4, 6})
+---     > tile(t, {2, 3}, {1, 1})
+---     tensor i32 (2,3):(1,4) on cpu
+---        14   18   22
+---        15   19   23
+---     > tile(t, {2, 3}, {0, _}).layout
+---     (2,3,2):(1,4,12)
+---     > tile(t, {2, 9, 3}, {1, 5, 1}, {1, _, 1}).layout
+---     (2,3):(1,4)
+---     > tile("(4,6)", {2, 3}, {1, 1})
+---     (2,3):(1,4)     14
+--- CuTe: local_tile. MoYe: @tile, local_tile.
+--- See: zipped_divide, parallelize.
+---@param t Tensor|Layout|string
+---@param tiler Tiler the shape of a tile
+---@param coord Coord which tile, as `{blockIdx.x, _}`
+---@param proj? table
+---@return Tensor
+function tile(t, tiler, coord, proj) end
+
+--- A thread's part of a tensor: its element of each tile of the shape of a thread layout.
+--- The thread layout says where thread i stands in the tile. A projection picks modes of the thread
+--- layout: 1 keeps one, `_` drops it. In a kernel the layout has as many threads as the block; one that
+--- does not divide the tensor is an error. Of a layout: the part's layout, and the index where it begins.
+---
+---     > t = arange(i32, {4, 6})
+---     > parallelize(t, layout{2, 3}, 1)
+---     tensor i32 (2,2):(2,12) on cpu
+---         1   13
+---         3   15
+---     > parallelize(t, row_major{2, 3}, 1)
+---     tensor i32 (2,2):(2,12) on cpu
+---         4   16
+---         6   18
+---     > parallelize("(4,6)", layout{2, 3}, 1)
+---     (2,2):(2,12)    1
+--- CuTe: local_partition. MoYe: @parallelize, local_partition.
+--- See: tile, explain, which lists what each thread owns.
+---@param t Tensor|Layout|string
+---@param threads Layout|Shape
+---@param index integer the thread: `threadIdx.x`
+---@param proj? table
+---@return Tensor
+function parallelize(t, threads, index, proj) end
+
+--- Copies the elements of a tensor to another one of the same sizes and type.
+--- In a kernel it takes the widest access that both layouts and their alignment allow, and from global
+--- to shared memory asynchronous ones where the device can; they are complete at the next sync_threads.
+---
+---     > x, y = arange(i32, 4), zeros(i32, 4)
+---     > copy(x, y)
+---     > y
+---     tensor i32 4:1 on cpu
+---         0    1    2    3
+--- CuTe: copy. MoYe: copyto!, whose destination comes first.
+--- See: max_common_vector, cp_async_fence, cp_async_wait.
+---@param src Tensor
+---@param dst Tensor
+function copy(src, dst) end
+
+--- Adds a product to C (M,N): that of A (M,K) and the transpose of B (N,K), of one thread; in a kernel.
+--- k ascends. Option `order` ("columns", "rows", "serpentine", "column_pairs"): in which order the
+--- multiply-adds of one k come; it is worth some percent of time.
+---
+---     > k = kernel("product", function(A, B, C)
+---     >>   local rA, rB, rC = fragment(f32, {2, 2}), fragment(f32, {2, 2}), fragment(f32, {2, 2})
+---     >>   copy(A, rA) copy(B, rB) clear(rC)
+---     >>   gemm(rA, rB, rC)
+---     >>   copy(rC, C)
+---     >> end, {static_shapes = true})
+---     > A, B, C = arange(f32, {2, 2}), ones(f32, {2, 2}), zeros(f32, {2, 2})
+---     > k{grid = 1, block = 1}(A, B, C)
+---     > C
+---     tensor f32 (2,2):(1,2) on cpu
+---         2    2
+---         4    4
+--- CuTe: gemm. MoYe: gemm!.
+---@param A Tensor (M,K)
+---@param B Tensor (N,K)
+---@param C Tensor (M,N)
+---@param options? table
+function gemm(A, B, C, options) end
+
+--- Sets all elements of a tensor to zero, in a kernel or on the host.
+---
+---     > t = ones(f32, 4)
+---     > clear(t)
+---     > t
+---     tensor f32 4:1 on cpu
+---         0    0    0    0
+--- CuTe: clear. MoYe: zeros!.
+---@param t Tensor
+function clear(t) end
+
+--- Sets all elements of a tensor to a value, in a kernel or on the host.
+---
+---     > t = zeros(f32, 4)
+---     > fill(t, 2.5)
+---     > t
+---     tensor f32 4:1 on cpu
+---       2.5  2.5  2.5  2.5
+--- CuTe: fill. MoYe: fill!.
+---@param t Tensor
+---@param value number|boolean
+function fill(t, value) end
+
+--- Y = alpha * X + beta * Y, element by element; in a kernel.
+---
+---     > k = kernel("axpby", function(x, y) axpby(2, x, 10, y) end, {static_shapes = true})
+---     > x, y = arange(i32, 4), ones(i32, 4)
+---     > k{grid = 1, block = 1}(x, y)
+---     > y
+---     tensor i32 4:1 on cpu
+---        10   12   14   16
+--- CuTe: axpby. MoYe: axpby!.
+---@param alpha number
+---@param X Tensor
+---@param beta number
+---@param Y Tensor
+function axpby(alpha, X, beta, Y) end
+
+--- Waits for all threads of the block; what they wrote to shared memory is visible after it.
+--- All threads of the block must come by, or none.
+---
+---     > k = kernel("rotate", function(x)
+---     >>   local s = shared(i32, 4)
+---     >>   s[threadIdx.x] = x[threadIdx.x]
+---     >>   sync_threads()
+---     >>   x[threadIdx.x] = s[(threadIdx.x + 1) % 4]
+---     >> end)
+---     > t = arange(i32, 4)
+---     > k{grid = 1, block = 4}(t)
+---     > t
+---     tensor i32 4:1 on cpu
+---         1    2    3    0
+--- CuTe: __syncthreads. MoYe: sync_threads().
+function sync_threads() end
+
+--- Waits for all threads of the warp; what they wrote is visible to it after it.
+--- CuTe: __syncwarp. MoYe: none.
+---
+---     > k = kernel("wait", function(x) sync_warp() end)
+---     > k{grid = 1, block = 32}(zeros(i32, 4))
+function sync_warp() end
+
+--- Ends a group of asynchronous copies, for `cp_async_wait` to count; in a kernel.
+---
+---     > k = kernel("stage", function(x, y)
+---     >>   local s = shared(i32, 4)
+---     >>   copy(x, s)
+---     >>   cp_async_fence()
+---     >>   cp_async_wait(0)
+---     >>   sync_threads()
+---     >>   y[threadIdx.x] = s[threadIdx.x]
+---     >> end, {static_shapes = true})
+---     > x, y = arange(i32, 4), zeros(i32, 4)
+---     > k{grid = 1, block = 4}(x, y)
+---     > y
+---     tensor i32 4:1 on cpu
+---         0    1    2    3
+--- CuTe: cp_async_fence. MoYe: cp_async_commit.
+function cp_async_fence() end
+
+--- Waits until at most n groups of the thread's asynchronous copies are pending; in a kernel.
+--- In a kernel that calls it plain copies no longer wait by themselves. The other threads see the
+--- copies after the sync_threads that follows.
+---
+---     > k = kernel("stage", function(x, y)
+---     >>   local s = shared(i32, 4)
+---     >>   copy(x, s)
+---     >>   cp_async_wait(0)
+---     >>   sync_threads()
+---     >>   y[threadIdx.x] = s[threadIdx.x]
+---     >> end, {static_shapes = true})
+---     > x, y = arange(i32, 4), zeros(i32, 4)
+---     > k{grid = 1, block = 4}(x, y)
+---     > y
+---     tensor i32 4:1 on cpu
+---         0    1    2    3
+--- CuTe: cp_async_wait. MoYe: cp_async_wait.
+---@param n? integer 0 to 7; 0 if it is not given
+function cp_async_wait(n) end

@@ -1,0 +1,84 @@
+-- help and apropos: of a name, a value, a topic, a method, a misspelt name, a word.
+
+-- What f prints, and its error.
+local function output(f, ...)
+  local printed, print_before = {}, print
+  _G.print = function(text) printed[#printed + 1] = text end -- luacheck: ignore 122
+  local ok, message = pcall(f, ...)
+  _G.print = print_before -- luacheck: ignore 122
+  return table.concat(printed, "\n"), not ok and message:gsub("^[^ ]*:%d+: ", "") or nil
+end
+
+local function first_line(...)
+  return (output(...):match("[^\n]*"):gsub("%s+", " "))
+end
+
+local function has(text, ...)
+  local out = output(...)
+  return out:find(text, 1, true) ~= nil
+end
+
+local function trouble(...)
+  local _, message = output(...)
+  return message
+end
+
+-- A name, as text and as the value.
+print(first_line(help, "zipped_divide"))  -- expect: zipped_divide(l, tiler) algebra
+print(first_line(help, zipped_divide))    -- expect: zipped_divide(l, tiler) algebra
+print(output(help, "size") == output(help, size), first_line(help, " size() "))
+-- expect: true	size(x[, mode]) layouts
+print(first_line(help, f32), first_line(help, threadIdx), first_line(help, _))
+-- expect: f32 tensors	threadIdx kernels	_ layouts
+print(has("CuTe: zipped_divide. MoYe: zipped_divide.", help, "zipped_divide"))  -- expect: true
+print(has("((2,4),(4,2)):((8,1),(16,4))", help, "zipped_divide"))               -- expect: true
+print(first_line(help, "reference.matmul"))
+-- expect: reference.matmul(A, B[, C]) tensors
+
+-- Methods, by class or by an object of one.
+print(first_line(help, "Layout.origin"), first_line(help, "layout:origin"),
+  first_line(help, "L.origin"))
+-- expect: Layout:origin() layouts	Layout:origin() layouts	Layout:origin() layouts
+print(first_line(help, "layout.named"))   -- expect: named(l, ...) coordinates
+print(first_line(help, "Kernel:prepare")) -- expect: Kernel:prepare(config) kernels
+
+-- Values: what their type can do.
+local k = kernel("nothing", function() end)
+print(first_line(help, L"(4,8):(8,1)"), first_line(help, zeros(f32, 4)), first_line(help, k),
+  first_line(help, k{grid = 1, block = 1}), first_line(help, shape"(2,3)"), first_line(help, E(0)))
+-- expect: Layout layouts	Tensor tensors	Kernel kernels	Launch kernels	Tuple layouts	Basis layouts
+print(has("zipped_divide", help, L"4:1"), has(".stride", help, L"4:1"))         -- expect: true	true
+
+-- Topics.
+print(first_line(help, "algebra"))
+-- expect: algebra: composition, complement, inverses, divides, products
+print(has("coalesce               Simplifies", help, "Algebra"))                -- expect: true
+print(has("zipped_divide", help), has("sync_threads", help), has("types", help)) -- expect: true	true	true
+local lines, widest = 0, 0
+for line in output(help):gmatch("[^\n]+") do
+  lines, widest = lines + 1, math.max(widest, #line)
+end
+print(lines < 39, widest <= 100)          -- expect: true	true
+
+-- What is no name.
+print(trouble(help, "zippd_divide"))
+-- expect: help: there is no 'zippd_divide', did you mean 'zipped_divide'?; help() lists all names, apropos"zippd_divide" searches what they do
+print(trouble(help, "tlie"):match("mean (.-)%?"), trouble(help, "layuot"):match("mean (.-)%?"))
+-- expect: 'tile'	'Layout' or 'layout'
+print(trouble(help, "xyzzy plugh"))
+-- expect: help: there is no 'xyzzy plugh'; help() lists all names, apropos"xyzzy plugh" searches what they do
+print(trouble(help, nil))
+-- expect: help: that is nil, perhaps a misspelt name; help"name" finds the nearest one
+print(trouble(help, 42), trouble(help, {}), trouble(help, function() end))
+-- expect: help: a number is no name of the language; help() lists them	help: a table is no name of the language; help() lists them	help: a function is no name of the language; help() lists them
+print((output(help, string.format)), (output(help, "pairs")))
+-- expect: string.format is Lua's own; its manual is www.lua.org/manual/5.4	pairs is Lua's own; its manual is www.lua.org/manual/5.4
+
+-- apropos: names first, then what is about the word.
+print(first_line(apropos, "inverse"))
+-- expect: right_inverse The largest R with l(R(i)) = i for all i below its size.
+print(has("tv_layout", apropos, "THREAD"), has("parallelize", apropos, "local_partition"))
+-- expect: true	true
+print((output(apropos, "xyzzy")))         -- expect: nothing is said about 'xyzzy'; help() lists all names
+print(trouble(apropos), trouble(apropos, 3))
+-- expect: apropos: a word was expected, got nothing; write apropos"stride"	apropos: a word was expected, got a number; write apropos"stride"

@@ -1,0 +1,110 @@
+-- Every name of the language, and every method and field of its objects, is explained in
+-- stdlib/meta, and what is explained there exists.
+local ct = require "cuttle"
+local annotations = require "cuttle.annotations"
+local topics, by_name = annotations.load()
+
+local n_wrong = 0
+
+local function wrong(format, ...)
+  n_wrong = n_wrong + 1
+  print(format:format(...))
+end
+
+-- {====== Each name has an entry ======
+
+for name in pairs(ct) do
+  if (name:sub(1, 1) ~= "_" or name == "_") and not by_name[name] then
+    wrong("'%s' is not explained: add it to the file of its topic in stdlib/meta", name)
+  end
+end
+
+-- luacheck knows it, too.
+local config = setmetatable({ stds = {}, files = {} }, { __index = _G })
+assert(loadfile(".luacheckrc", "t", config))()
+local is_known = {}
+for _, name in ipairs(config.stds.cuttle.read_globals) do is_known[name] = true end
+for name in pairs(ct) do
+  if (name:sub(1, 1) ~= "_" or name == "_") and not is_known[name] and name ~= "select" then
+    wrong("luacheck does not know '%s': add it to stds.cuttle in .luacheckrc", name)
+  end
+end
+
+-- {====== Each method and field of an object has one ======
+
+local some_kernel = kernel("nothing", function() end)
+local samples = {
+  Layout = L"4:1", Tensor = zeros(f32, 4), Kernel = some_kernel,
+  Launch = some_kernel{grid = 1, block = 1}, DType = f32, Basis = E(0), Index = threadIdx,
+  Swizzle = swizzle(1, 0, 1), Tuple = shape"(2,3)", Any = _,
+}
+
+-- What an object has, by the lists that completion reads as well.
+local function members_of(object)
+  local meta = debug.getmetatable(object)
+  local methods = meta.__methods or (type(meta.__index) == "table" and meta.__index) or {}
+  return methods, meta.__fields or {}
+end
+
+local function set_of(list, key)
+  local set = {}
+  for _, item in ipairs(list) do set[key and item[key]:gsub("%?$", "") or item] = true end
+  return set
+end
+
+for class, object in pairs(samples) do
+  local entry = by_name[class]
+  local known_methods, known_fields = set_of(entry.methods), set_of(entry.fields, "name")
+  local methods, fields = members_of(object)
+  for name in pairs(methods) do
+    if not known_methods[name] and not known_fields[name] then
+      wrong("the method %s:%s is not explained: add `%s.%s = %s`, or a function, to %s", class,
+        name, class, name, name, entry.topic.file)
+    end
+  end
+  for _, name in ipairs(fields) do
+    if not known_fields[name] then
+      wrong("the field .%s of %s is not explained: add it to its class in %s", name, class,
+        entry.topic.file)
+    end
+  end
+  for name in pairs(known_methods) do
+    if object[name] == nil then
+      wrong("%s: a %s has no method %s", entry.topic.file, class, name)
+    end
+  end
+end
+
+-- {====== Each entry is of something ======
+
+local is_type = { Reference = true, Stream = true, Event = true, CudaKernel = true }
+for class in pairs(samples) do is_type[class] = true end
+
+local function exists(entry)
+  local object, field = entry.name:match("^(%l%w*)%.(.*)$")
+  if object then return ct[object][field] ~= nil end
+  return ct[entry.name] ~= nil or entry.alias or entry.class or is_type[entry.name] or
+    entry.name == "ans"
+end
+
+local n_entries = 0
+for _, topic in ipairs(topics) do
+  for _, entry in ipairs(topic.entries) do
+    n_entries = n_entries + 1
+    if not exists(entry) then
+      wrong("%s: the language has no %s", topic.file, entry.name)
+    end
+    if #entry.summary > 100 or not entry.summary:find("[.:]$") and
+        not entry.summary:find("%. ") and #entry.text < 2 then
+      wrong("%s: the summary of %s is '%s'; a sentence of at most 100 characters was expected",
+        topic.file, entry.name, entry.summary)
+    end
+    for _, line in ipairs(entry.footer) do
+      if line:find("^CuTe:") and not line:find("MoYe: .") then
+        wrong("%s: %s has no name of MoYe beside that of CuTe", topic.file, entry.name)
+      end
+    end
+  end
+end
+
+print(n_entries > 180, n_wrong)           -- expect: true	0
