@@ -37,6 +37,8 @@ bool bind_is_any(lua_State *L, int idx); /* the wildcard `_` */
 
 /* An integer: static, or a run-time value of the trace. */
 CtInt bind_to_int(lua_State *L, int idx, const char *op);
+/* Whether the value is an integer; raises of a number that is none. */
+bool bind_test_int(lua_State *L, int idx, const char *op, CtInt *out);
 /* An integer that is known now. */
 int64_t bind_to_static(lua_State *L, int idx, const char *op);
 /* A static integer within lo..hi; `what` names it: "mode". */
@@ -65,6 +67,9 @@ bool bind_test_composed(lua_State *L, int idx, CtComposed *out);
 bool bind_test_layout(lua_State *L, int idx, CtLayout *out);
 /* To be called when the metatable of layouts is there [-0, +0, e]. */
 void bind_mark_layout_type(lua_State *L);
+
+/* Raises where the layout is swizzled. */
+void bind_check_plain(lua_State *L, const CtCx *cx, const CtComposed *c, const char *op);
 
 /* A swizzle: a swizzle object or a text "Sw<2,0,3>". */
 bool bind_is_swizzle(lua_State *L, int idx);
@@ -134,6 +139,7 @@ const char *bind_tuple_text(const CtCx *cx, CtTuple tuple);
 
 void bind_open_tuple(lua_State *L);
 void bind_open_layout(lua_State *L);
+void bind_open_algebra(lua_State *L); /* after the layouts: adds to their methods */
 void bind_open_swizzle(lua_State *L); /* after the layouts: swizzles share functions with them */
 void bind_open_dtype(lua_State *L);
 void bind_open_host(lua_State *L);
@@ -147,5 +153,8 @@ void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const l
    methods from the table __methods, fields from the list __fields, which this one adds to the
    metatable at the top. `names` ends with NULL. */
 void bind_add_fields(lua_State *L, const char *const *names);
+#define METHODS "__methods"
+/* Adds to the methods of a type that has them there. */
+void bind_add_methods(lua_State *L, const char *type, const luaL_Reg *methods);
 
 #endif

@@ -469,7 +469,11 @@ static void lift(lua_State *L, int module, int methods, const char *const *names
 static const luaL_Reg functions[] = {
     {"tile", tile}, {"parallelize", parallelize}, {"view", view}, {NULL, NULL}};
 
+static const luaL_Reg layout_methods[] = {
+    {"tile", tile}, {"parallelize", parallelize}, {NULL, NULL}};
+
 void bind_add_partition(lua_State *L, int module, int methods) {
+  bind_add_methods(L, LAYOUT_TYPE, layout_methods);
   lift(L, module, methods, queries, lifted_query);
   lift(L, module, methods, views, lifted_view);
   lua_pushvalue(L, module);

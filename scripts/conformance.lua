@@ -101,11 +101,11 @@ function ops.concat(row)
 end
 
 function ops.local_tile(row, a)
-  return ct.tile(a or ct.L(row.a), row.tiler, row.crd, row.proj)
+  return both("tile", a or ct.L(row.a), row, { "tiler", "crd", "proj" })
 end
 
 function ops.local_partition(row, a)
-  return ct.parallelize(a or ct.L(row.a), row.thr, row.idx, row.proj)
+  return both("parallelize", a or ct.L(row.a), row, { "thr", "idx", "proj" })
 end
 
 function ops.make_layout_tv(row)
