@@ -191,7 +191,7 @@ static void add_parts(Sliced *s, CtTuple crd, CtLayout l) {
 
 static Verdict check_composed_slice(Run *run, const Case *c) {
   CtComposed r;
-  CtInt offset;
+  CtTuple offset = NULL;
   if (!in_range(&c->x)) {
     return VACUOUS;
   }
@@ -203,7 +203,7 @@ static Verdict check_composed_slice(Run *run, const Case *c) {
     Sliced s = {.r = {(uint64_t)k}, .slice = r.layout, .whole = ct_is_leaf(c->c)};
     add_parts(&s, c->c, c->x.layout);
     Wide want = swizzled(c->x.swizzle, (int64_t)(c->x.offset.v + s.full));
-    Wide got = offset.v + swizzled(r.swizzle, (int64_t)(r.offset.v + s.kept));
+    Wide got = offset->i.v + swizzled(r.swizzle, (int64_t)(r.offset.v + s.kept));
     if (got != want || !r.is_swizzled) {
       return broken(run, "%lld, not %lld", (long long)got, (long long)want);
     }
