@@ -27,6 +27,7 @@ local M = {}
 local MAX_CELLS <const> = 4096
 local MAX_PANELS <const> = 16
 local MAX_OWNERS <const> = 1 << 20 -- elements of a thread-value layout
+local MAX_KEYS <const> = 1 << 18   -- elements of a result whose offsets get a colour
 
 -- The name of the type of an object of the language: "layout", "tensor"; else nil.
 local function type_name(x)
@@ -307,7 +308,7 @@ end
 -- The keys of offsets from a layout of two modes: the second mode's index.
 local function keys_of(zipped)
   local at, keys, n = grid.offset_at(zipped), {}, ct.size(zipped, 0)
-  for index = 0, math.min(ct.size(zipped), MAX_OWNERS) - 1 do
+  for index = 0, math.min(ct.size(zipped), MAX_KEYS) - 1 do
     local offset = at(index)
     keys[offset] = keys[offset] or index // n
   end
@@ -350,7 +351,7 @@ end
 local function color_selected(picture, layout)
   local at, keys = grid.offset_at(layout), {}
   local unit = ct.rank(layout) > 1 and ct.size(layout, 0) or 1
-  for index = 0, math.min(ct.size(layout), MAX_OWNERS) - 1 do
+  for index = 0, math.min(ct.size(layout), MAX_KEYS) - 1 do
     keys[at(index)] = keys[at(index)] or index // unit
   end
   key_by_offset(picture, keys)
@@ -457,10 +458,9 @@ local function own(cell, owners)
 end
 
 local function note_coverage(picture, owners, size, outside)
-  local unowned, doubled = 0, 0
-  for at = 0, size - 1 do
-    local n = owners[at] and #owners[at] or 0
-    unowned, doubled = unowned + (n == 0 and 1 or 0), doubled + (n > 1 and 1 or 0)
+  local unowned, doubled = size, 0
+  for _, list in pairs(owners) do
+    unowned, doubled = unowned - 1, doubled + (#list > 1 and 1 or 0)
   end
   for text, n in pairs {
     ["%d of %d elements have no owner"] = unowned,

@@ -9,6 +9,7 @@ local palette = require "cuttle.palette"
 local M = {}
 
 local MAX_CELLS <const> = 1024
+local MAX_OWNERS <const> = 3 -- that a cell lists
 local PAGE <const> = 100 -- characters in which panels are put side by side when no width is known
 local GAP <const> = "   "
 
@@ -53,11 +54,15 @@ local function bold(text, style) return style.ansi and "\27[1m" .. text .. "\27[
 
 -- {====== Cells ======
 
--- The text of a cell: an offset or value as it is, owners as T0V1,T8V0.
+-- The text of a cell: an offset or value as it is, owners as T0V1,T8V0; +5 for five more.
 local function text_of(cell, style)
   if not cell.owners then return table.concat(cell.lines, " ") end
-  local texts = {}
-  for i, owner in ipairs(cell.owners) do texts[i] = ("T%dV%d"):format(owner.thread, owner.value) end
+  local texts, more = {}, #cell.owners - MAX_OWNERS
+  for i, owner in ipairs(cell.owners) do
+    if i > MAX_OWNERS then break end
+    texts[i] = ("T%dV%d"):format(owner.thread, owner.value)
+  end
+  texts[#texts + 1] = more > 0 and "+" .. more or nil
   return #texts > 0 and table.concat(texts, ",") or style.lines.none
 end
 

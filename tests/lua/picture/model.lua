@@ -81,6 +81,9 @@ rows_of(twice.panels[1], function(c) return table.concat(c.lines, "") .. (c.mark
 print((picture.of((tv_layout("(2,2):(2,1)", "(1,2):(1,1)"))).title))
 -- expect: ((2,2),2):((4,1),2), tile (2,4)
 
+print(picture.of("(2,2):(1,2)", { tile = { 1 << 20, 1 << 20 } }).notes[1])
+-- expect: 1099511627772 of 1099511627776 elements have no owner
+
 -- What is too large is cut, and the picture says so.
 local large = picture.of("(100,100):(1,100)", { max_cells = 1000 }).panels[1]
 print(large.rows, large.cols, large.note) -- expect: 32	31	32 x 31 of 100 x 100 cells are drawn
