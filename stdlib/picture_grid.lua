@@ -85,16 +85,9 @@ end
 
 -- {====== Offsets ======
 
--- A stride as a text "3@1@0" (3 times E(0, 1)): its factor and path from the outermost mode on.
-local function parse_basis(text)
-  local factor, rest = text:match("^(%-?%d+)@(.+)$")
-  local path = {}
-  for mode in (rest or ""):gmatch("%d+") do table.insert(path, 1, tonumber(mode)) end
-  return factor and math.tointeger(factor), path
-end
-
+-- A number, or a multiple of a basis element, "3@1@0"; not a run-time value.
 local function is_static(leaf)
-  return math.type(leaf) == "integer" or parse_basis(tostring(leaf)) ~= nil
+  return math.type(leaf) == "integer" or tostring(leaf):find("^%-?%d+@") ~= nil
 end
 
 -- Whether nothing of the layout is known at run time only.
@@ -107,48 +100,13 @@ function M.is_static(layout)
   return true
 end
 
-local function add_at(node, path, value)
-  for i = 1, #path do
-    node[path[i]] = node[path[i]] or {}
-    node = node[path[i]]
-  end
-  node.value = (node.value or 0) + value
-end
-
-local function coordinate_text(node)
-  local last, parts = -1, {}
-  for k in pairs(node) do
-    last = math.type(k) == "integer" and math.max(k, last) or last
-  end
-  if last < 0 then return tostring(node.value or 0) end
-  for k = 0, last do parts[#parts + 1] = coordinate_text(node[k] or {}) end
-  return "(" .. table.concat(parts, ",") .. ")"
-end
-
--- index -> coordinate text, of strides some of which are multiples of basis elements.
-local function coordinate_at(shape, strides)
-  return function(index)
-    local root = {}
-    for i, extent in ipairs(shape) do
-      local at = i == #shape and index or index % extent
-      local factor, path = parse_basis(tostring(strides[i]))
-      add_at(root, path or {}, at * (factor or strides[i]))
-      index = index // extent
-    end
-    return coordinate_text(root)
-  end
-end
-
 -- A function from indices to offsets: integers, or texts of coordinates where strides are basis
 -- elements.
 function M.offset_at(layout)
-  local strides = M.leaves(ct.stride(layout.layout or layout))
-  for _, stride in ipairs(strides) do
-    if math.type(stride) ~= "integer" then
-      return coordinate_at(M.leaves(ct.shape(layout)), strides)
-    end
+  return function(index)
+    local offset = layout(index)
+    return math.type(offset) and offset or tostring(offset)
   end
-  return function(index) return layout(index) end
 end
 
 -- {====== Panels ======

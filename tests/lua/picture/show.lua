@@ -94,7 +94,7 @@ print_ascii("(2,2):(1,1)", { tile = 3 })
 -- expect: (1 of 3 elements have more than one owner)
 print_ascii("(9,1):(0,0)", { tile = 1 })
 -- expect: (9,1):(0,0), tile 1
--- expect:                      0
+-- expect:                    0
 -- expect:  +-------------------+
 -- expect:  | T0V0,T1V0,T2V0,+6 |
 -- expect:  +-------------------+
