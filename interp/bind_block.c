@@ -383,7 +383,7 @@ static CtInt extent_of_axis(lua_State *L, const CtCx *cx, CtLayout l) {
   } else {
     path[0] = bind_to_index(L, 2, 0, ct_layout_rank(l) - 1, "axes", "mode");
   }
-  check(L, ct_mode_at(cx, l, n, path, &l, &err), &err);
+  check(L, ct_mode_at(cx, "axes", l, n, path, &l, &err), &err);
   check(L, ct_size(cx, l, &size, &err), &err);
   return size;
 }

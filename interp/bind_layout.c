@@ -92,7 +92,7 @@ static CtComposed to_mode(lua_State *L, const CtCx *cx, const char *op) {
   int path[CT_MAX_DEPTH];
   CtComposed l = bind_to_composed(L, 1, cx, op);
   int n = bind_to_mode_path(L, 2, cx, l.layout, path, op);
-  diag_check(L, n == 0 ? CT_OK : ct_mode_at(cx, l.layout, n, path, &l.layout, &err), &err);
+  diag_check(L, n == 0 ? CT_OK : ct_mode_at(cx, op, l.layout, n, path, &l.layout, &err), &err);
   return l;
 }
 

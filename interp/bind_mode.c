@@ -32,7 +32,7 @@ static void append_name(lua_State *L, int idx, const CtCx *cx, CtLayout l, int p
   CtErr err;
   int below[CT_MAX_DEPTH], n_below = 0;
   CtModeName name = to_name(L, idx, op);
-  diag_check(L, ct_mode_at(cx, l, *n, path, &l, &err), &err);
+  diag_check(L, ct_mode_at(cx, op, l, *n, path, &l, &err), &err);
   diag_check(L, ct_find_mode(cx, op, l, name, below, &n_below, &err), &err);
   if (*n + n_below > CT_MAX_DEPTH) {
     diag_error(L, "%s: a path of more than %d modes", op, CT_MAX_DEPTH);
@@ -217,7 +217,7 @@ static void name_at_path(Naming *g) {
   lua_pushvalue(L, 2);
   int n = bind_to_mode_path(L, 4, g->cx, g->l, g->path, "named");
   lua_pop(L, 1); /* stack: layout, path, name */
-  diag_check(L, ct_mode_at(g->cx, g->l, n, g->path, &part, &err), &err);
+  diag_check(L, ct_mode_at(g->cx, "named", g->l, n, g->path, &part, &err), &err);
   name_mode(g, n);
   if (lua_type(L, 3) == LUA_TSTRING) {
     check_names(g, node_at(g, n - 1), g->path[n - 1]);

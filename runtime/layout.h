@@ -128,9 +128,9 @@ CtStatus ct_dice_tuple(const CtCx *cx, CtTuple crd, CtTuple t, CtTuple *out,
 
 CtStatus ct_layout_concat(const CtCx *cx, int n, const CtLayout *modes, CtLayout *out,
                           CtErr *err) CT_NODISCARD;
-/* The sub-layout at a path of mode numbers; a view. */
-CtStatus ct_mode_at(const CtCx *cx, CtLayout l, int n, const int *path, CtLayout *out,
-                    CtErr *err) CT_NODISCARD;
+/* The sub-layout at a path of mode numbers; a view. Errors speak of the operation `op`. */
+CtStatus ct_mode_at(const CtCx *cx, const char *op, CtLayout l, int n, const int *path,
+                    CtLayout *out, CtErr *err) CT_NODISCARD;
 /* Modes [first, last) as one mode; only these modes; the listed modes. */
 CtStatus ct_group(const CtCx *cx, CtLayout l, int first, int last, CtLayout *out,
                   CtErr *err) CT_NODISCARD;

@@ -151,9 +151,10 @@ CtStatus ct_layout_concat(const CtCx *cx, int n, const CtLayout *modes, CtLayout
   return ct_build_finish_layout(&b, out);
 }
 
-CtStatus ct_mode_at(const CtCx *cx, CtLayout l, int n, const int *path, CtLayout *out, CtErr *err) {
+CtStatus ct_mode_at(const CtCx *cx, const char *op, CtLayout l, int n, const int *path,
+                    CtLayout *out, CtErr *err) {
   for (int i = 0; i < n; i++) {
-    CtStatus st = check_mode(cx, "mode", l, path[i], err);
+    CtStatus st = check_mode(cx, op, l, path[i], err);
     if (st != CT_OK) {
       return st;
     }

@@ -362,7 +362,8 @@ static void test_finding(void) {
     CtStatus st = ct_find_mode(&cx, "size", l, name, path, &n, &err);
     if (st == CT_OK) {
       n_right += counts[depth] == 1 && n == depth &&
-                 ct_mode_at(&cx, l, n, path, &part, &err) == CT_OK && part.shape->name == name;
+                 ct_mode_at(&cx, "mode", l, n, path, &part, &err) == CT_OK &&
+                 part.shape->name == name;
     } else if (counts[depth] == 0) {
       n_right += strstr(err.msg, "size: no mode is named 'M' in ") == err.msg;
     } else {
