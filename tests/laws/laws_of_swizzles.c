@@ -218,7 +218,7 @@ static Verdict check_composed_downcast(Run *run, const Case *c) {
   Fn f = fn_of(c->x.layout);
   int n_adjacent = 0;
   for (int i = 0; i < f.n; i++) {
-    n_adjacent += f.stride[i] == 1;
+    n_adjacent += f.stride[i] == 1 ? 1 : f.stride[i] == -1 ? 2 : 0; /* -1 runs out of range */
   }
   CtStatus st = ct_composed_downcast(&run->cx, &c->x, c->n, &r, &run->err);
   if (st != CT_OK) {
