@@ -85,9 +85,9 @@ static CtStatus through_modes(Through *t) {
     CtFlatMode m = t->flat.mode[i];
     bool last = i == t->flat.n - 1;
     int64_t n = last ? (int64_t)1 << (t->width - begin) : m.shape.v;
-    bool whole_bits = (n & (n - 1)) == 0;
+    bool whole_bits = n > 0 && (n & (n - 1)) == 0;
     int end = whole_bits ? begin + bit_length((uint64_t)n) - 1 : t->width;
-    if (!whole_bits && begin < top) {
+    if (!whole_bits && (begin < top || n == 0)) {
       return fail_through(t, "whose extents are no powers of 2");
     }
     st = take_bits(t, n, m.stride.v);
