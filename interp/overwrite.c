@@ -2,8 +2,10 @@
    one; what sees it is the parser, when the chunk is loaded. Locals are no such assignment. */
 #include "overwrite.h"
 
+#include <ctype.h>
 #include <lauxlib.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lua_globals.h"
 #include "state.h"
@@ -14,6 +16,56 @@ typedef struct Check {
   lua_State *L;
   const LpChunk *chunk;
 } Check;
+
+/* {====== A look at the text, which spares most texts the parser ====== */
+
+static bool is_name_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* Whether what follows a name may make it a target: `=`, or `,` with a `=` before anything that a
+   list of targets hardly has, or a comment. */
+static bool may_follow_target(const char *p, const char *end) {
+  while (p < end && isspace((unsigned char)*p)) {
+    p++;
+  }
+  bool is_list = p < end && *p == ',';
+  while (is_list && p < end && strchr("=;(){}\"'", *p) == NULL) {
+    p++;
+  }
+  char first = p < end ? p[0] : '\0', second = p + 1 < end ? p[1] : '\0';
+  return (first == '=' && second != '=') || (first == '-' && second == '-');
+}
+
+static bool is_function(const char *word, size_t len) {
+  return len == sizeof "function" - 1 && memcmp(word, "function", len) == 0;
+}
+
+/* Whether a name of the language stands where one would be assigned. Texts and comments count. */
+static bool may_overwrite(lua_State *L, const char *text, size_t len) {
+  const char *end = text + len, *p = text;
+  bool after_function = false, may = false;
+  state_push_language(L);
+  while (p < end && !may) {
+    const char *word = p;
+    while (p < end && is_name_char(*p)) {
+      p++;
+    }
+    if (p > word && (after_function || may_follow_target(p, end))) {
+      lua_pushlstring(L, word, (size_t)(p - word));
+      may = lua_rawget(L, -2) != LUA_TNIL;
+      lua_pop(L, 1);
+    }
+    if (p > word) {
+      after_function = is_function(word, (size_t)(p - word));
+    } else {
+      after_function = after_function && isspace((unsigned char)*p);
+      p++;
+    }
+  }
+  lua_pop(L, 1);
+  return may;
+}
+
+/* {====== Warning ====== */
 
 /* Whether the global `name` is the language's, now. */
 static bool is_language(lua_State *L, const char *name) {
@@ -66,7 +118,7 @@ void overwrite_check(lua_State *L, const char *shown, const char *text, size_t l
   LpChunk chunk;
   CuttleState *s = state_of(L);
   if (s == NULL || s->options.log == NULL || (len > 0 && text[0] == LUA_SIGNATURE[0]) ||
-      lp_parse(s->alloc, text, len, shown, &chunk, NULL) != CT_OK) {
+      !may_overwrite(L, text, len) || lp_parse(s->alloc, text, len, shown, &chunk, NULL) != CT_OK) {
     return;
   }
   luaL_checkstack(L, 2, NULL);

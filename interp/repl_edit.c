@@ -22,9 +22,9 @@ static Editor *current; /* what the library's callbacks are for */
 
 /* {====== Characters: Ctrl-C ends the line, which is then thrown away ====== */
 
-/* Waits for input; SIGINT arrives here only, so that none is missed between a look at the flag and
-   the wait. */
-static void wait_input(const Editor *e) {
+/* Waits for input or a signal; false when there is no input yet. SIGINT arrives here only, so that
+   none is missed between a look at the flag and the wait. */
+static bool wait_input(const Editor *e) {
   sigset_t block, old;
   fd_set input;
   sigemptyset(&block);
@@ -37,6 +37,7 @@ static void wait_input(const Editor *e) {
   if (n < 0 && e->check_signals != NULL) {
     e->check_signals();
   }
+  return n > 0;
 }
 
 /* readline shows a key that raised a signal by itself, libedit does not. */
@@ -163,6 +164,7 @@ static void set_completion(Editor *e, void *lib) {
       e->complete != NULL) {
     *attempt = complete;
     set_text(lib, "rl_basic_word_break_characters", break_characters);
+    set_text(lib, "rl_basic_quote_characters", ""); /* readline would close a text */
     e->append = dlsym(lib, "rl_completion_append_character");
   }
 }
@@ -354,18 +356,23 @@ static EditStatus read_edited(Editor *e, const char *prompt) {
   return e->line == NULL ? EDIT_END : EDIT_LINE;
 }
 
+/* Shows the prompt and waits for a line, which a terminal gives whole; false when Ctrl-C came. */
+static bool await_line(const Editor *e, const char *prompt) {
+  fputs(prompt, stdout);
+  fflush(stdout);
+  while (*e->interrupt == 0 && !wait_input(e)) {}
+  return *e->interrupt == 0;
+}
+
 static EditStatus read_plain(Editor *e, const char *prompt) {
   size_t bytes = 0;
-  if (e->is_terminal) {
-    fputs(prompt, stdout);
-    fflush(stdout);
+  if (e->is_terminal && !await_line(e, prompt)) {
+    putchar('\n');
+    return EDIT_INTERRUPTED;
   }
   ssize_t n = getline(&e->line, &bytes, stdin);
   if (n < 0) {
-    clearerr(stdin); /* a terminal goes on behind Ctrl-C and Ctrl-D */
-    if (*e->interrupt != 0) {
-      putchar('\n');
-    }
+    clearerr(stdin); /* a terminal goes on behind Ctrl-D */
     return EDIT_END;
   }
   e->len = (size_t)n - (e->line[n - 1] == '\n');

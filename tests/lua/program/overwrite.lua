@@ -55,6 +55,9 @@ local function f() return function() do shape = 1 end end end
 f()
 ]], warning(2, "copy") .. warning(2, "gemm") .. warning(3, "size") .. warning(4, "rank") ..
   warning(5, "shape"))
+check_script("as a target among others", "local t, i = {}, 1\ntile, t[i] = 1, 2\n" ..
+  "t.x, copy\n= 1\ngemm --[[ = ]] = 1\n",
+  warning(2, "tile") .. warning(3, "copy") .. warning(5, "gemm"))
 check_script("once a name", "tile = 3\ntile = 4\n", warning(1, "tile"))
 check_script("a local is none", "local tile, copy = 3\ntile = 4\nlocal function gemm() end\n" ..
   "function copy() gemm = 2 end\ngemm()\n", "")
