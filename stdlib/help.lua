@@ -6,7 +6,7 @@ local annotations = require "cuttle.annotations"
 local M = {}
 
 local DEFAULT_WIDTH <const>, MAX_WIDTH <const> = 96, 100
-local NAME_WIDTH <const> = 22 -- of names in lists
+local NAME_WIDTH <const> = 21 -- of names in lists
 local WORD_WIDTH <const> = 13 -- of topics, and of what stands at the left of an entry
 
 local function fail(format, ...)
@@ -86,7 +86,7 @@ end
 
 local function add_parts(page, entry)
   for _, field in ipairs(entry.fields) do
-    page:item("." .. field.name, (field.type .. "  " .. field.text))
+    page:item("." .. field.name:gsub("%?$", ""), field.type .. ": " .. field.text)
   end
   for _, param in ipairs(entry.params) do
     page:item(param.name:gsub("%?$", ""),
@@ -250,18 +250,64 @@ local function find_topic(word)
   end
 end
 
+-- {====== Names of CuTe and MoYe ======
+
+-- "CuTe: local_tile, get<I>. MoYe: @tile." -> local_tile, get, tile
+local function their_names(line)
+  local names = {}
+  for item in line:gsub("^CuTe: ", ""):gsub("%. MoYe: ", ", "):gsub("%.$", ""):gmatch("[^,]+") do
+    local name, rest = item:match("^%s*@?([%w_]+!?)(.*)$")
+    if name and (rest == "" or rest:find("^[(<]")) then names[#names + 1] = name end
+  end
+  return names
+end
+
+-- The entries of what others call `name`.
+local function find_theirs(name)
+  local found = {}
+  for _, topic in ipairs((annotations.load())) do
+    for _, entry in ipairs(topic.entries) do
+      for _, line in ipairs(entry.footer) do
+        for _, other in ipairs(line:find("^CuTe:") and their_names(line) or {}) do
+          if other == name and found[#found] ~= entry then found[#found + 1] = entry end
+        end
+      end
+    end
+  end
+  return found
+end
+
+local function print_theirs(name, found)
+  local page, names = new_page(), {}
+  for i, entry in ipairs(found) do names[i] = entry.name end
+  page:add(("%s is %s here"):format(name, table.concat(names, " or ")))
+  if #found == 1 then page:add("") end
+  for _, entry in ipairs(#found > 1 and found or {}) do page:listed(entry, "  ") end
+  page:print()
+  if #found == 1 then print_entry(found[1]) end
+end
+
+-- {====== help of a name ======
+
+local function fail_name(name)
+  local guess = suggestion(name)
+  fail("there is no '%s'%s", name, guess ~= "" and guess or
+    ("; help() lists all names, apropos\"%s\" searches what they do"):format(name))
+end
+
 local function help_name(name)
-  name = name:match("^%s*(.-)%s*$"):gsub("%(%)$", "")
-  local entry, topic = find(name), find_topic(name)
+  name = name:match("^%s*@?(.-)%s*$"):gsub("%(%)$", "")
+  local entry, topic, theirs = find(name), find_topic(name), find_theirs(name)
   if entry then
     print_entry(entry)
   elseif topic then
     print_topic(topic)
+  elseif #theirs > 0 then
+    print_theirs(name, theirs)
   elseif is_lua_name(name) then
     print(("%s is Lua's own; its manual is www.lua.org/manual/5.4"):format(name))
   else
-    fail("there is no '%s'%s; help() lists all names, apropos\"%s\" searches what they do", name,
-      suggestion(name), name)
+    fail_name(name)
   end
 end
 

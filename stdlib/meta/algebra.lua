@@ -1,9 +1,10 @@
 ---@meta _
 -- Topic: algebra: composition, complement, inverses, divides, products
 
---- Composes layouts: R(c) = A(B(c)). B picks elements of A, in B's shape and order.
---- Coordinates of B are coordinates of R. A table of tilers composes mode by mode and drops the modes
---- of A that it does not reach. An error names the mode of A whose end a mode of B crosses unevenly.
+--- Composes layouts: R(c) = A(B(c)).
+--- B picks elements of A, in B's shape and order. Coordinates of B are coordinates of R. A table of
+--- tilers composes mode by mode and drops the modes of A that it does not reach. An error names the
+--- mode of A whose end a mode of B crosses unevenly.
 ---
 ---     > composition("(6,2):(8,2)", "(4,3):(3,1)")
 ---     ((2,2),3):((24,2),8)
@@ -19,9 +20,10 @@
 ---@return Layout
 function composition(A, B) end
 
---- Simplifies a layout as a function of one integer: as few modes as can be, the same indices.
---- Modes of extent 1 go, and a mode that continues the one before is merged with it. With a profile
---- each mode that has an integer in it is simplified alone, whatever the integer.
+--- Simplifies a layout: as few modes as can be, the same indices.
+--- It is the same function of one integer. Modes of extent 1 go, and a mode that continues the one
+--- before is merged with it. With a profile each mode that has an integer in it is simplified
+--- alone, whatever the integer.
 ---
 ---     > coalesce"(2,(1,6)):(1,(6,2))"
 ---     12:1
@@ -62,10 +64,11 @@ function filter(l, profile) end
 ---@return Layout
 function filter_zeros(l) end
 
---- What a layout leaves out of the indices below n: where copies of it must start to fill them.
---- Concatenated with l it reaches the indices below n once each, where that can be. Its strides
---- increase, so it is unique. n is a size or shape; without it, the cosize of l. Negative strides and
---- layouts that reach an index twice are errors.
+--- What a layout leaves out of the indices below n.
+--- Its values are where copies of the layout must start to fill them. Concatenated with l it
+--- reaches the indices below n once each, where that can be. Its strides increase, so it is unique.
+--- n is a size or shape; without it, the cosize of l. Negative strides and layouts that reach an
+--- index twice are errors.
 ---
 ---     > complement("4:2", 24)
 ---     (2,3):(1,8)
@@ -92,7 +95,8 @@ function complement(l, n) end
 ---@return Layout
 function right_inverse(l) end
 
---- An R with R(l(i)) = i for all i: from an index back to the coordinate that has it.
+--- An R with R(l(i)) = i for all i.
+--- It leads from an index back to the coordinate that has it.
 ---
 ---     > r = left_inverse"(4,8):(10,1)"
 ---     > r
@@ -104,7 +108,7 @@ function right_inverse(l) end
 ---@return Layout
 function left_inverse(l) end
 
---- The layout of coordinates that all have index 0: those along the modes of stride 0.
+--- The layout of the coordinates with index 0, along modes of stride 0.
 ---
 ---     > nullspace"(4,8):(0,1)"
 ---     4:1
@@ -113,10 +117,11 @@ function left_inverse(l) end
 ---@return Layout
 function nullspace(l) end
 
---- Splits a layout in tiles: (tile, rest), where mode 0 runs over one tile and mode 1 over the tiles.
---- With one tiler per mode each mode becomes (tile, rest) of its own: ((TileM,RestM),(TileN,RestN)).
---- It is l composed with (tiler, complement of the tiler in l). An extent that its tile does not divide
---- gets one tile more, whose end lies outside.
+--- Splits a layout in (tile, rest): one tile, and where the tiles begin.
+--- Mode 0 runs over one tile and mode 1 over the tiles. With one tiler per mode each mode becomes
+--- (tile, rest) of its own: ((TileM,RestM),(TileN,RestN)). It is l composed with (tiler, complement
+--- of the tiler in l). An extent that its tile does not divide gets one tile more, whose end lies
+--- outside.
 ---
 ---     > logical_divide("(4,2,3):(2,1,8)", "4:2")
 ---     ((2,2),(2,3)):((4,1),(2,8))
@@ -130,9 +135,9 @@ function nullspace(l) end
 function logical_divide(l, tiler) end
 
 --- Cuts a layout in tiles: mode 0 runs over one tile, mode 1 over the tiles.
---- The modes are ((TileM,TileN),(RestM,RestN,...)), so `z(_, i)` is tile i, and `z(_, {i, j})` the one
---- at (i, j). The first mode is what composition with the tiler gives. An extent that its tile does
---- not divide gets one tile more, whose end lies outside.
+--- The modes are ((TileM,TileN),(RestM,RestN,...)), so `z(_, i)` is tile i, and `z(_, {i, j})` the
+--- one at (i, j). The first mode is what composition with the tiler gives. An extent that its tile
+--- does not divide gets one tile more, whose end lies outside.
 ---
 ---     > z = zipped_divide("(8,8):(8,1)", {2, 4})
 ---     > z
@@ -148,7 +153,8 @@ function logical_divide(l, tiler) end
 ---@return Layout
 function zipped_divide(l, tiler) end
 
---- Cuts a layout in tiles, one mode for each direction of tiles: ((TileM,TileN),RestM,RestN,...).
+--- Cuts a layout in tiles: ((TileM,TileN),RestM,RestN,...).
+--- One mode is the tile, and one each direction of tiles.
 ---
 ---     > tiled_divide("(8,8):(8,1)", {2, 4})
 ---     ((2,4),4,2):((8,1),16,4)
@@ -159,7 +165,7 @@ function zipped_divide(l, tiler) end
 ---@return Layout
 function tiled_divide(l, tiler) end
 
---- Cuts a layout in tiles, all modes at the top level: (TileM,TileN,RestM,RestN,...).
+--- Cuts a layout in tiles: (TileM,TileN,RestM,RestN,...).
 ---
 ---     > flat_divide("(8,8):(8,1)", {2, 4})
 ---     (2,4,4,2):(8,1,16,4)
@@ -170,9 +176,9 @@ function tiled_divide(l, tiler) end
 ---@return Layout
 function flat_divide(l, tiler) end
 
---- Repeats a layout as a tiler says: mode 0 is the layout, mode 1 runs over its copies.
---- With one tiler per mode each mode of l becomes (mode, copies). It is (l, complement of l composed
---- with the tiler).
+--- Repeats a layout: mode 0 is the layout, mode 1 runs over its copies.
+--- With one tiler per mode each mode of l becomes (mode, copies). It is (l, complement of l
+--- composed with the tiler).
 ---
 ---     > logical_product("(2,2):(4,1)", "6:1")
 ---     ((2,2),(2,3)):((4,1),(2,8))
@@ -185,7 +191,8 @@ function flat_divide(l, tiler) end
 ---@return Layout
 function logical_product(l, tiler) end
 
---- Repeats a layout, the copies in one mode: ((M,N),(TileM,TileN,...)).
+--- Repeats a layout: ((M,N),(TileM,TileN,...)).
+--- One mode is the layout, one all copies.
 ---
 ---     > zipped_product("(2,5):(5,1)", "<3:5,4:6>")
 ---     ((2,5),(3,4)):((5,1),(10,30))
@@ -195,7 +202,8 @@ function logical_product(l, tiler) end
 ---@return Layout
 function zipped_product(l, tiler) end
 
---- Repeats a layout, one mode for each direction of copies: ((M,N),TileM,TileN,...).
+--- Repeats a layout: ((M,N),TileM,TileN,...).
+--- One mode is the layout, and one each direction of copies.
 ---
 ---     > tiled_product("(2,5):(5,1)", "<3:5,4:6>")
 ---     ((2,5),3,4):((5,1),10,30)
@@ -205,7 +213,7 @@ function zipped_product(l, tiler) end
 ---@return Layout
 function tiled_product(l, tiler) end
 
---- Repeats a layout, all modes at the top level: (M,N,TileM,TileN,...).
+--- Repeats a layout: (M,N,TileM,TileN,...).
 ---
 ---     > flat_product("(2,5):(5,1)", "<3:5,4:6>")
 ---     (2,5,3,4):(5,1,10,30)
@@ -215,7 +223,8 @@ function tiled_product(l, tiler) end
 ---@return Layout
 function flat_product(l, tiler) end
 
---- Lays blocks out as a matrix of blocks: mode i is (block's mode i, matrix's mode i).
+--- Lays blocks out as a matrix of blocks.
+--- Mode i is (block's mode i, matrix's mode i).
 ---
 ---     > blocked_product("(2,5):(5,1)", "(3,4):(1,3)")
 ---     ((2,3),(5,4)):((5,10),(1,30))
@@ -228,7 +237,8 @@ function flat_product(l, tiler) end
 ---@return Layout
 function blocked_product(block, matrix) end
 
---- Interleaves blocks: mode i is (matrix's mode i, block's mode i); others call this cyclic.
+--- Interleaves blocks; others call this cyclic.
+--- Mode i is (matrix's mode i, block's mode i).
 ---
 ---     > raked_product("(2,5):(5,1)", "(3,4):(1,3)")
 ---     ((3,2),(4,5)):((10,5),(30,1))
@@ -253,9 +263,10 @@ function raked_product(block, matrix) end
 ---@return Layout
 function tile_to_shape(block, shape, order) end
 
---- Which element each thread and value of a tile owns: a layout of (thread, value), and the tile.
---- Mode 0 runs over the threads, mode 1 over the values of one thread; the results are places in the
---- tile, counted column-major.
+--- Which element each thread and value of a tile owns.
+--- The result is a layout of (thread, value), and the shape of the tile. Mode 0 runs over the
+--- threads, mode 1 over the values of one thread; the results are places in the tile, counted
+--- column-major.
 ---
 ---     > tv_layout("(2,3):(3,1)", "(2,3):(1,2)")
 ---     ((3,2),(2,3)):((12,2),(1,4))    (4,9)
@@ -267,7 +278,7 @@ function tile_to_shape(block, shape, order) end
 ---@return Tuple # the shape of the tile
 function tv_layout(thr, val) end
 
---- How many elements from coordinate 0 on lie next to each other in both layouts.
+--- How many elements from 0 on lie next to each other in both layouts.
 --- So many elements a copy between them can move in one access.
 ---
 ---     > max_common_vector("(4,8):(1,4)", "(4,8):(1,16)")
@@ -278,7 +289,7 @@ function tv_layout(thr, val) end
 ---@return integer
 function max_common_vector(a, b) end
 
---- The coordinates that lie next to each other in both layouts, as a layout of both of them.
+--- The coordinates that lie next to each other in both layouts.
 ---
 ---     > max_common_layout("(4,8):(1,4)", "(4,8):(1,16)")
 ---     4:1
@@ -321,7 +332,8 @@ function downcast(l, n) end
 ---@return Layout
 function recast(l, from, to) end
 
---- Spreads n over the modes of a shape, from the left: each gets the greatest common divisor.
+--- Spreads n over the modes of a shape, from the left.
+--- Each mode gets the greatest common divisor of its extent and what is left.
 ---
 ---     > domain_distribute({4, 8}, 8)
 ---     8:1
@@ -333,8 +345,9 @@ function recast(l, from, to) end
 ---@return Layout
 function domain_distribute(shape, n) end
 
---- A function that swaps bits of an index, against bank conflicts: `Sw<B,M,S>`.
---- Called with an index it swizzles it; composed with a layout it makes a swizzled layout.
+--- A function that swaps bits of an index, against bank conflicts.
+--- It prints as `Sw<B,M,S>`. Called with an index it swizzles it; composed with a layout it makes a
+--- swizzled layout.
 ---@class Swizzle
 ---@field bits integer B: how many bits change
 ---@field base integer M: how many low bits stay
@@ -344,7 +357,7 @@ function domain_distribute(shape, n) end
 ---@operator call(any): any
 local Swizzle = {}
 
---- Makes a swizzle: B bits from bit M on are xored with the B bits that lie S to their left.
+--- Makes a swizzle: B bits from bit M on, xored with those S to their left.
 --- The low M bits stay, so 2^M elements remain next to each other. As text: `"Sw<2,0,3>"`.
 ---
 ---     > sw = swizzle(2, 0, 3)
@@ -361,7 +374,7 @@ local Swizzle = {}
 ---@return Swizzle
 function swizzle(B, M, S) end
 
---- Makes the swizzle of two masks: the bits of an index that decide, and those that change.
+--- Makes the swizzle of two masks: bits that decide, bits that change.
 ---
 ---     > swizzle_from_masks(0x18, 0x3)
 ---     Sw<2,0,3>

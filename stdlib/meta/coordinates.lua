@@ -16,7 +16,7 @@
 ---@return integer
 function crd2idx(coord, l, stride) end
 
---- The natural coordinate, nested like the shape, of an integer or of any other coordinate.
+--- The natural coordinate, nested like the shape, of any coordinate.
 --- Of a layout with strides: the coordinate that has this index.
 ---
 ---     > idx2crd(16, {3, {2, 3}}), idx2crd({1, 5}, {3, {2, 3}})
@@ -29,7 +29,8 @@ function crd2idx(coord, l, stride) end
 ---@return Tuple
 function idx2crd(index, l) end
 
---- The same place in another shape of the same size, counted column-major in both.
+--- The same place in another shape of the same size.
+--- Both are counted column-major.
 ---
 ---     > crd2crd({1, 5}, "(3,6)", "(3,(2,3))")
 ---     (1,(1,2))
@@ -40,7 +41,7 @@ function idx2crd(index, l) end
 ---@return Tuple
 function crd2crd(coord, from, to) end
 
---- The modes of a layout or tuple against `_`; integers in the coordinate drop theirs.
+--- The modes of a layout or tuple against `_`; the others are dropped.
 --- As a method the layout comes first: `l:slice{_, 5}`. `l(_, 5)` is the same.
 ---
 ---     > slice({_, 5}, "(4,(3,6)):(1,(4,12))")
@@ -139,7 +140,8 @@ function group(l, first, last) end
 ---@return Layout
 function take(l, first, last) end
 
---- Some modes, in the order given. Of anything but a layout, tensor or text: Lua's own select.
+--- Some modes, in the order given.
+--- Of anything but a layout, tensor or text it is Lua's own select.
 ---
 ---     > select("(2,3,5,7)", 1, 3)
 ---     (3,7):(2,30)
@@ -151,7 +153,8 @@ function take(l, first, last) end
 ---@return Layout
 function select(l, ...) end
 
---- Adds a layout as the last mode; with a rank, as often as are missing to it.
+--- Adds a layout as the last mode.
+--- With a rank as often as modes are missing to it.
 ---
 ---     > append("(2,3):(1,2)", "4:6")
 ---     (2,3,4):(1,2,6)
@@ -164,7 +167,8 @@ function select(l, ...) end
 ---@return Layout
 function append(l, x, rank) end
 
---- Adds a layout as the first mode; with a rank, as often as are missing to it.
+--- Adds a layout as the first mode.
+--- With a rank as often as modes are missing to it.
 ---
 ---     > prepend("(2,3):(1,2)", "4:6")
 ---     (4,2,3):(6,1,2)
@@ -186,9 +190,10 @@ function prepend(l, x, rank) end
 ---@return Layout
 function replace(l, mode, x) end
 
---- Names the modes: a text for each, `_` leaves one as it is, `false` takes its name away.
---- A table names the modes inside a mode; `named(l, path, name)` names one. Names are printed, stand
---- wherever a mode number can, go along with slices and tiles, and do not count in comparisons.
+--- Names the modes.
+--- A text for each, `_` leaves one as it is, `false` takes its name away. A table names the modes
+--- inside a mode; `named(l, path, name)` names one. Names are printed, stand wherever a mode number
+--- can, go along with slices and tiles, and do not count in comparisons.
 ---
 ---     > l = L"(128,64)":named("M", "K")
 ---     > l, size(l, "K")
@@ -221,7 +226,8 @@ function names(l) end
 ---@return boolean
 function congruent(a, b) end
 
---- Whether b is nested as a is, or deeper: an integer of a may stand for a tuple of b.
+--- Whether b is nested as a is, or deeper.
+--- An integer of a may stand for a tuple of b.
 ---
 ---     > weakly_congruent(6, {2, 3}), weakly_congruent({2, 3}, 6)
 ---     true    false
@@ -271,7 +277,8 @@ function elem_less(a, b) end
 ---@return boolean
 function lex_less(a, b) end
 
---- Whether a comes before b, the rightmost integer first: the order of column-major counting.
+--- Whether a comes before b, the rightmost integer first.
+--- That is the order of column-major counting.
 ---
 ---     > colex_less({1, 3}, {2, 0}), colex_less({5, 0}, {0, 1})
 ---     false   true

@@ -18,10 +18,11 @@
 ---@operator call(table): Launch
 local Kernel = {}
 
---- Makes a kernel of a function; the first launch with arguments of a kind traces it.
---- While tracing, tensors and numbers of the launch stand for what each thread sees; what Lua knows
---- then (captured numbers, layouts) is a constant of the kernel. Options: `static_shapes` (extents and
---- strides become constants), `contract` (false: `a*b + c` keeps its two roundings), `nvrtc_options`.
+--- Makes a kernel of a function.
+--- The first launch with arguments of a kind traces it. While tracing, tensors and numbers of the
+--- launch stand for what each thread sees; what Lua knows then (captured numbers, layouts) is a
+--- constant of the kernel. Options: `static_shapes` (extents and strides become constants),
+--- `contract` (false: `a*b + c` keeps its two roundings), `nvrtc_options`.
 ---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)
@@ -37,7 +38,7 @@ local Kernel = {}
 ---@return Kernel
 function kernel(name, fn, options) end
 
---- A launch with its arguments bound: a function that launches them again, at the least cost.
+--- A launch with its arguments bound, to be launched again at least cost.
 ---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)
@@ -56,12 +57,12 @@ function Kernel:prepare(config) end
 ---     > k:reset()
 function Kernel:reset() end
 
---- What `k{...}` is: called with arguments it launches; asked, it says what would run.
+--- What `k{...}` is: called it launches; asked it says what would run.
 ---@class Launch
 ---@operator call(any): nil
 local Launch = {}
 
---- The CUDA C of a launch with these arguments, with the lines of the script as comments.
+--- The CUDA C of a launch, with the lines of the script as comments.
 ---
 ---     > k = kernel("one", function(x) x[threadIdx.x] = 1 end)
 ---     > k{grid = 1, block = 4}:source(zeros(f32, 4)):match("__global__") ~= nil
@@ -84,6 +85,7 @@ function Launch:ir(...) end
 ---@return string
 function Launch:ptx(...) end
 
+--- What a launch costs: memory, registers, the time of each step.
 --- A table: `shared_bytes`, `trace_ms`, `emit_ms`, `compile_ms`, `from_cache`, and on a CUDA device
 --- `registers`, `local_bytes`, `blocks_per_sm`.
 ---
@@ -126,7 +128,8 @@ function static(x) end
 ---@field z integer
 local Index = {}
 
---- The thread's place in its block: `threadIdx.x`, `.y`, `.z`, from 0; in a kernel.
+--- The thread's place in its block, in a kernel.
+--- `threadIdx.x`, `.y` and `.z`, from 0.
 ---
 ---     > k = kernel("numbers", function(x) x[threadIdx.x] = threadIdx.x end)
 ---     > t = zeros(i32, 4)
@@ -138,7 +141,8 @@ local Index = {}
 ---@type Index
 threadIdx = nil
 
---- The block's place in the grid: `blockIdx.x`, `.y`, `.z`, from 0; in a kernel.
+--- The block's place in the grid, in a kernel.
+--- `blockIdx.x`, `.y` and `.z`, from 0.
 ---
 ---     > k = kernel("numbers", function(x) x[blockIdx.x] = blockIdx.x * 10 end)
 ---     > t = zeros(i32, 4)
@@ -174,8 +178,9 @@ blockDim = nil
 ---@type Index
 gridDim = nil
 
---- Memory that the threads of a block share, in a kernel; the layout is static, the contents not set.
---- Write, `sync_threads()`, then read what others wrote.
+--- Memory that the threads of a block share, in a kernel.
+--- The layout is static, the contents are not set. Write, `sync_threads()`, then read what others
+--- wrote.
 ---
 ---     > k = kernel("reverse", function(x)
 ---     >>   local s = shared(x.dtype, 4)
@@ -194,8 +199,9 @@ gridDim = nil
 ---@return Tensor
 function shared(dtype, layout) end
 
---- Registers of a thread, in a kernel; the layout and all coordinates are static.
---- Contents are not set. A loop over it has static bounds.
+--- Registers of a thread, in a kernel.
+--- The layout and all coordinates are static. Contents are not set. A loop over it has static
+--- bounds.
 ---
 ---     > k = kernel("squares", function(x)
 ---     >>   local r = fragment(x.dtype, 4)
@@ -213,7 +219,8 @@ function shared(dtype, layout) end
 ---@return Tensor
 function fragment(dtype, layout) end
 
---- Registers for a tensor's elements: a compact fragment of its shape, in a kernel.
+--- Registers for a tensor's elements, in a kernel.
+--- It is a compact fragment of the tensor's shape.
 ---
 ---     > k = kernel("double", function(x)
 ---     >>   local mine = parallelize(x, layout(4), threadIdx.x)
@@ -233,9 +240,10 @@ function fragment(dtype, layout) end
 ---@return Tensor
 function fragment_like(t, dtype) end
 
---- A loop of the kernel: `for i in range(start, stop, step)`, stop excluded.
---- One bound is stop, from 0. `{unroll = n}` as last argument asks the compiler to unroll n turns.
---- A plain `for` over run-time bounds is a loop, too; over static ones it is unrolled while tracing.
+--- A loop of the kernel: `for i in range(start, stop, step)`.
+--- It ends before stop. One bound is stop, from 0. `{unroll = n}` as last argument asks the
+--- compiler to unroll n turns. A plain `for` over run-time bounds is a loop, too; over static ones
+--- it is unrolled while tracing.
 ---
 ---     > k = kernel("sum", function(x, y)
 ---     >>   local s = 0
@@ -272,8 +280,8 @@ function range(start, stop, step, options) end
 ---@return fun(): integer
 function axes(t, mode, options) end
 
---- A loop that always runs while tracing: `for i in unroll(start, stop, step)`, stop excluded.
---- The bounds are static; so is i, which may be a coordinate of registers.
+--- A loop that runs while tracing: `for i in unroll(start, stop, step)`.
+--- It ends before stop. The bounds are static; so is i, which may be a coordinate of registers.
 ---
 ---     > k = kernel("powers", function(x)
 ---     >>   for i in unroll(0, 4) do x[i] = 1 << i end
@@ -290,8 +298,9 @@ function axes(t, mode, options) end
 ---@return fun(): integer
 function unroll(start, stop, step) end
 
---- CUDA C as it is, in a kernel: a statement, or with a type an expression; `$name` is an operand.
---- `cuda[[text]]`, or `cuda([[text]], {name = value}, dtype)`. The CPU engine cannot run it.
+--- CUDA C as it is, in a kernel.
+--- A statement, or with a type an expression; `$name` is an operand. `cuda[[text]]`, or
+--- `cuda([[text]], {name = value}, dtype)`. The CPU engine cannot run it.
 ---
 ---     > k = kernel("clock", function(x) x[0] = cuda("$a * 2", {a = x[0]}, i32) end)
 ---     > k{grid = 1, block = 1}:source(zeros(i32, 1)):match("%* 2") ~= nil

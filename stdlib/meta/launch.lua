@@ -1,10 +1,11 @@
 ---@meta _
 -- Topic: launch: devices, streams, random seeds, time
 
---- The device that tensors are made on and kernels run on; with a name, chooses it.
---- "auto", "cpu", "cuda" or "cuda:1". The table says `name`, and of a CUDA device `ordinal`, `sm`,
---- `n_sms`, `memory_bytes` and `shared_bytes` (of a block), of the CPU engine `threads` and `isa`.
---- Tensors stay where they were made; `t:to(name)` copies one.
+--- The current device, as a table; with a name, chooses it.
+--- Tensors are made on it and kernels run on it. "auto", "cpu", "cuda" or "cuda:1". The table says
+--- `name`, and of a CUDA device `ordinal`, `sm`, `n_sms`, `memory_bytes` and `shared_bytes` (of a
+--- block), of the CPU engine `threads` and `isa`. Tensors stay where they were made; `t:to(name)`
+--- copies one.
 ---
 ---     > device("cpu").name
 ---     CPU engine
@@ -21,8 +22,9 @@ function device(name) end
 ---@return string[]
 function devices() end
 
---- A queue of launches on the current CUDA device: `k{grid =, block =, stream = s}`.
---- Launches without one wait for each other. An error on the CPU engine. `s:close()` gives it back.
+--- A queue of launches on the current CUDA device.
+--- `k{grid =, block =, stream = s}` launches in it; launches of one stream run in their order. An
+--- error on the CPU engine. `s:close()` gives it back.
 --- CuTe: cudaStream_t. MoYe: CuStream.
 ---@return Stream
 function stream() end
@@ -41,8 +43,8 @@ function Stream:wait(event) end
 --- Gives the stream back.
 function Stream:close() end
 
---- A mark in a stream of the current CUDA device, to wait for or to take the time at.
---- An error on the CPU engine.
+--- A mark in a stream, to wait for or to take the time at.
+--- It belongs to the current CUDA device. An error on the CPU engine.
 --- CuTe: cudaEvent_t. MoYe: CuEvent.
 ---@return Event
 function event() end
@@ -51,7 +53,8 @@ function event() end
 ---@class Event
 local Event = {}
 
---- Puts the mark behind the launches so far, of a stream or of the device's own; returns the event.
+--- Puts the mark behind the launches so far; returns the event.
+--- Those of a stream, or of the device's own.
 ---@param stream? Stream
 ---@return Event
 function Event:record(stream) end
@@ -59,7 +62,8 @@ function Event:record(stream) end
 --- Waits until the mark is reached.
 function Event:synchronize() end
 
---- The time from this mark to another one, which it waits for, in milliseconds.
+--- The time from this mark to another one, in milliseconds.
+--- It waits for the other one.
 ---@param stop Event
 ---@return number
 function Event:elapsed(stop) end
@@ -73,7 +77,8 @@ function Event:close() end
 --- CuTe: cudaDeviceSynchronize. MoYe: CUDA.synchronize.
 function synchronize() end
 
---- Starts the sequence of `rand` and `randn` anew; a program begins with that of 0.
+--- Starts the sequence of `rand` and `randn` anew.
+--- A program begins with that of 0.
 ---
 ---     > seed(7)
 ---     > x = rand(f32, 4)
@@ -84,9 +89,10 @@ function synchronize() end
 ---@param n integer
 function seed(n) end
 
---- The time of one call of f in milliseconds: the median of batches of calls, back to back.
---- On a CUDA device between two events, else by the clock; one call comes before. Options: `reps`
---- (calls in a batch, else about 20 ms of them) and `batches` (5).
+--- The time of one call of f, in milliseconds.
+--- It is the median of batches of calls, back to back. On a CUDA device between two events, else by
+--- the clock; one call comes before. Options: `reps` (calls in a batch, else about 20 ms of them)
+--- and `batches` (5).
 ---
 ---     > ms, fastest, slowest = bench(function() layout{4, 8} end, {reps = 10})
 ---     > fastest <= ms and ms <= slowest
@@ -100,7 +106,8 @@ function seed(n) end
 function bench(f, options) end
 
 --- Compiles CUDA C by hand for the current CUDA device, to measure against.
---- `k{grid =, block =, smem =}(args...)` launches it: tensors are pointers, integers int, floats float.
+--- `k{grid =, block =, smem =}(args...)` launches it: tensors are pointers, integers int, floats
+--- float.
 --- CuTe: none. MoYe: none.
 ---@param name string of the `extern "C" __global__` function
 ---@param source string

@@ -1,20 +1,22 @@
 ---@meta _
 -- Topic: layouts: making them and asking about them
 
---- The sizes of modes: an integer, a table of them `{4, {2, 3}}`, or text `"(4,(2,3))"`.
+--- The sizes of modes: an integer, a table `{4, {2, 3}}` or text `"(4,(2,3))"`.
 --- A layout stands for its shape. Extents are counted in elements.
 ---
 ---     > layout({4, {2, 3}}) == layout("(4,(2,3))")
 ---     true
 ---@alias Shape integer|table|string|Layout
 
---- The step of each mode, nested like the shape: integers, or basis elements `E(i)`.
---- Steps are counted in elements, not in bytes. 0 repeats an element, a negative one runs backwards.
+--- The steps of modes, nested like the shape: integers or basis elements.
+--- Steps are counted in elements, not in bytes. 0 repeats an element, a negative one runs
+--- backwards.
 ---@alias Stride integer|table|string|Basis
 
---- A place in a shape: an integer, one entry per mode, or nested like the shape; counted from 0.
---- An integer where a tuple could stand counts colexicographically: the leftmost mode varies fastest.
---- `_` in it keeps the mode it stands for.
+--- A place in a shape, counted from 0.
+--- An integer, one entry per mode, or nested like the shape. An integer where a tuple could stand
+--- counts colexicographically: the leftmost mode varies fastest. `_` in it keeps the mode it stands
+--- for.
 ---
 ---     > l = L"(2,(2,2)):(4,(2,1))"
 ---     > l(5), l(1, 2), l(1, {0, 1})
@@ -23,9 +25,9 @@
 ---     (2):(4)
 ---@alias Coord integer|table|Any
 
---- What picks elements of a layout: a layout, an integer, a table of tilers by mode, or `_`.
---- An integer n is `n:1`, `_` leaves a mode alone. As text: `"4:2"` is a layout, `"(4,8)"` and
---- `"<4:2,8:1>"` are one tiler per mode.
+--- What picks elements of a layout.
+--- A layout, an integer, a table of tilers by mode, or `_`. An integer n is `n:1`, `_` leaves a
+--- mode alone. As text: `"4:2"` is a layout, `"(4,8)"` and `"<4:2,8:1>"` are one tiler per mode.
 ---
 ---     > composition("(12,8):(8,1)", {L"3:4", _})
 ---     (3,8):(32,1)
@@ -33,16 +35,18 @@
 ---     (3,8):(32,1)
 ---@alias Tiler integer|table|string|Layout|Any
 
---- A mode: its number from 0, its name, or a table of these, the path to a mode inside others.
+--- A mode: its number from 0, its name, or a path to it.
+--- A path is a table of numbers and names, from the outside in.
 ---
 ---     > shape("(4,(2,3))", 1), shape("(4,(2,3))", {1, 0}), shape("(M=4,N=6)", "N")
 ---     (2,3)   2       6
 ---@alias Mode integer|string|table
 
---- A function from coordinates to indices, written `shape:stride`; layouts never change.
---- `l(i)`, `l(i, j)` and `l({i, {j, k}})` are indices; with `_` in the coordinate a slice; `l(M)` with
---- a layout is the composition, `l(M)(i) == l(M(i))`. Layouts are equal when shape and stride are.
---- Every function of layouts is a method, too: `l:coalesce():complement(24)`.
+--- A function from coordinates to indices, written `shape:stride`.
+--- Layouts never change. `l(i)`, `l(i, j)` and `l({i, {j, k}})` are indices; with `_` in the
+--- coordinate a slice; `l(M)` with a layout is the composition, `l(M)(i) == l(M(i))`. Layouts are
+--- equal when shape and stride are. Every function of layouts is a method, too:
+--- `l:coalesce():complement(24)`.
 ---
 ---     > l = L"(4,8):(8,1)"
 ---     > l(1, 2), l.shape, l.stride
@@ -59,7 +63,7 @@
 ---@operator call(any): any
 local Layout = {}
 
---- A table of integers, nested as a shape is, that prints as CuTe prints tuples.
+--- A table of integers, nested like a shape; it prints as `(4,(2,3))`.
 --- It is a plain Lua table, so its first entry is `t[1]`; two with the same integers are equal.
 ---
 ---     > t = shape"(4,(2,3))"
@@ -81,7 +85,7 @@ local Basis = {}
 ---@class Any
 local Any = {}
 
---- Makes a layout of a shape and, if they are given, of strides nested like it.
+--- Makes a layout of a shape and, if given, of strides nested like it.
 --- Without strides it is compact and column-major: the leftmost mode varies fastest.
 ---
 ---     > layout({4, 8}, {8, 1})
@@ -96,8 +100,8 @@ local Any = {}
 function layout(shape, stride) end
 
 --- Reads a layout from text, as CuTe prints it.
---- `L"(4,8):(8,1)"`; without strides column-major. Modes may have names, `(M=4,K=8):(1,4)`, and `1@0`
---- is the stride `E(0)`. At the prompt the bare text `(4,8):(8,1)` is enough.
+--- `L"(4,8):(8,1)"`; without strides column-major. Modes may have names, `(M=4,K=8):(1,4)`, and
+--- `1@0` is the stride `E(0)`. At the prompt the bare text `(4,8):(8,1)` is enough.
 ---
 ---     > L"(4,8):(8,1)"
 ---     (4,8):(8,1)
@@ -130,7 +134,8 @@ function row_major(shape) end
 ---@return Layout
 function col_major(shape) end
 
---- A compact layout whose modes vary in the order given: the smallest number fastest.
+--- A compact layout whose modes vary in a given order.
+--- The mode with the smallest number varies fastest.
 ---
 ---     > ordered({4, 8, 2}, {1, 2, 0})
 ---     (4,8,2):(2,8,1)
@@ -140,9 +145,9 @@ function col_major(shape) end
 ---@return Layout
 function ordered(shape, order) end
 
---- The unit step along coordinate i: as a stride it makes layouts whose results are coordinates.
---- It shows where a result comes from: `3@1` are 3 steps in mode 1. More numbers are a path: `E(1, 0)`
---- steps in mode 0 of mode 1.
+--- The unit step along coordinate i, as a stride: results are coordinates.
+--- It shows where a result comes from: `3@1` are 3 steps in mode 1. More numbers are a path: `E(1,
+--- 0)` steps in mode 0 of mode 1.
 ---
 ---     > l = layout({4, 8}, {E(0), E(1)})
 ---     > l, l(_, 2), l(3, 5)
@@ -190,7 +195,8 @@ _ = nil
 ---@return Layout
 function layout_like(l) end
 
---- The layout of registers for a part of a tensor: compact, mode 0 fastest, the others in its order.
+--- The layout of registers for a part of a tensor.
+--- It is compact, mode 0 varies fastest, the other modes in their order.
 ---
 ---     > fragment_layout_like"(2,(2,4)):(1,(64,8))"
 ---     (2,((2,4))):(1,((8,2)))
@@ -243,7 +249,7 @@ function stride(x, mode) end
 ---@return integer
 function size(x, mode) end
 
---- One more than the largest index: how many elements of memory a layout spans.
+--- One more than the largest index: the elements of memory it spans.
 ---
 ---     > size"(4,8):(16,1)", cosize"(4,8):(16,1)"
 ---     32      56
@@ -292,7 +298,8 @@ function mode(x, mode) end
 ---@return integer[]
 function values(l) end
 
---- The operation that made a layout, and its operands; nothing of one that was written.
+--- The operation that made a layout, and its operands.
+--- Nothing of a layout that was written.
 ---
 ---     > composition("(4,8)", "(2,4):(1,8)"):origin()
 ---     composition     (4,8)   (2,4):(1,8)
@@ -332,6 +339,7 @@ Layout.mode = mode
 Layout.named = named
 Layout.names = names
 Layout.nullspace = nullspace
+Layout.parallelize = parallelize
 Layout.prepend = prepend
 Layout.raked_product = raked_product
 Layout.rank = rank
@@ -343,6 +351,7 @@ Layout.show = show
 Layout.size = size
 Layout.svg = svg
 Layout.take = take
+Layout.tile = tile
 Layout.tile_to_shape = tile_to_shape
 Layout.tiled_divide = tiled_divide
 Layout.tiled_product = tiled_product

@@ -44,7 +44,8 @@ function max(...) end
 ---@return Value
 function abs(x) end
 
---- The quotient rounded up; of tables entry by entry. How many tiles of b cover a.
+--- The quotient rounded up; of tables entry by entry.
+--- It is how many tiles of b cover a.
 ---
 ---     > cdiv(10, 4), cdiv(8, 4)
 ---     3       2
@@ -56,8 +57,9 @@ function abs(x) end
 ---@return Value
 function cdiv(a, b) end
 
---- A value as another type, in a kernel; to an integer it truncates, saturates, and turns NaN into 0.
---- A bool becomes 0 or 1. Nothing becomes narrower without it.
+--- A value as another type, in a kernel.
+--- To an integer it truncates, saturates, and turns NaN into 0. A bool becomes 0 or 1. Nothing
+--- becomes narrower without it.
 ---
 ---     > k = kernel("round", function(x, y) y[threadIdx.x] = cast(x[threadIdx.x], i32) end)
 ---     > x, y = arange(f32, 4, -1, 0.75), zeros(i32, 4)

@@ -1,9 +1,10 @@
 ---@meta _
 -- Topic: pictures: layouts drawn and explained
 
---- Draws a layout in the terminal: rows are mode 0, columns mode 1, lines where nested modes begin.
---- Results of an operation are drawn with their operands, thread-value layouts with the owner of each
---- place. Options: `operands` (false: the result only), `tile` (the shape of a thread-value layout's
+--- Draws a layout in the terminal.
+--- Rows are mode 0, columns mode 1, and lines are drawn where nested modes begin. Results of an
+--- operation are drawn with their operands, thread-value layouts with the owner of each place.
+--- Options: `operands` (false: the result only), `tile` (the shape of a thread-value layout's
 --- tile), `rows`, `cols` (modes), `width` (characters), `utf8`, `ansi` (true or false: box drawing,
 --- colours; else as the terminal is), `max_cells`, `text` (true: returns the text).
 ---
@@ -22,7 +23,7 @@
 ---@param options? table
 function show(x, options) end
 
---- Says what a layout or part of a tensor does: modes, how it was made, vectors, who owns what.
+--- Says what a layout or part does: modes, origin, vectors, who owns what.
 --- Options: `thread` (one thread's elements), `coord` (who owns an element).
 ---
 ---     > explain"(4,2):(1,8)"
@@ -38,9 +39,9 @@ function show(x, options) end
 ---@param options? table
 function explain(x, options) end
 
---- Writes a picture as SVG to a file and returns its name; without a file, returns the text.
---- Options are those of show but `width` and `text`, and `color` (what gives the colour), `bits` (of an
---- element, for `color = "bank"`), `title`.
+--- Writes a picture as SVG to a file and returns its name.
+--- Without a file it returns the text. Options are those of show but `width` and `text`, and
+--- `color` (what gives the colour), `bits` (of an element, for `color = "bank"`), `title`.
 ---
 ---     > svg("(4,8):(8,1)"):match("<svg")
 ---     <svg
@@ -56,8 +57,9 @@ function explain(x, options) end
 ---@return string
 function svg(x, file, options) end
 
---- Writes a picture as a LaTeX document in TikZ and returns its name; without a file, the text.
---- Options are those of svg, and `standalone` (false: only the tikzpicture).
+--- Writes a picture as a LaTeX document in TikZ and returns its name.
+--- Without a file it returns the text. Options are those of svg, and `standalone` (false: only the
+--- tikzpicture).
 ---
 ---     > latex("(4,8):(8,1)", {standalone = false}):match("tikzpicture")
 ---     tikzpicture
@@ -68,9 +70,10 @@ function svg(x, file, options) end
 ---@return string
 function latex(x, file, options) end
 
---- Writes a picture as a page that answers to mouse and keys, and returns its name; or its text.
---- Hover shows coordinate, offset, thread, value and bank; a click on a thread shows its cells alone.
---- The page is one file that needs no network. Options are those of svg.
+--- Writes a picture as a page that answers to mouse and keys.
+--- Returns the file's name, or without a file the text. Hover shows coordinate, offset, thread,
+--- value and bank; a click on a thread shows its cells alone. The page is one file that needs no
+--- network. Options are those of svg.
 ---
 ---     > html("(4,8):(8,1)"):match("<html")
 ---     <html

@@ -2,23 +2,24 @@
 -- Topic: repl: at the prompt, and importing the names
 
 --- Explains a name, a value or a topic; without one, lists all names by topic.
---- `help(size)`, `help"size"`, `help"Layout.named"`, `help"algebra"`, `help(x)` of any layout, tensor or
---- kernel x.
+--- `help(size)`, `help"size"`, `help"Layout.named"`, `help"algebra"`, `help(x)` of any layout,
+--- tensor or kernel x.
 --- CuTe: none. MoYe: Julia's ?.
 ---@param x? any
 function help(x) end
 
---- Lists the names whose name or explanation has a word in it, those with it in the name first.
+--- Lists the names whose name or explanation has a word in it.
+--- Those with it in the name come first.
 ---
 ---     > apropos"inverse"
----     right_inverse          The largest R with l(R(i)) = i for all i below its size.
----     left_inverse           An R with R(l(i)) = i for all i: from an index back to the coordinate ...
+---     right_inverse         The largest R with l(R(i)) = i for all i below its size.
+---     left_inverse          An R with R(l(i)) = i for all i.
 --- CuTe: none. MoYe: Julia's apropos.
 ---@param word string
 function apropos(word) end
 
---- Runs a file again after it was edited, by default the last one that ran; kernels are made anew.
---- Returns what the file returns.
+--- Runs a file again after it was edited.
+--- By default the last one that ran; kernels are made anew. Returns what the file returns.
 ---@param path? string
 ---@return any
 function reload(path) end
@@ -27,8 +28,8 @@ function reload(path) end
 ---@type any
 ans = nil
 
---- Makes every name of the language a field of a table; scripts of `cuttle` have them as globals.
---- From stock Lua: `require "cuttle".import(_ENV)`.
+--- Makes every name of the language a field of a table.
+--- Scripts of `cuttle` have them as globals. From stock Lua: `require "cuttle".import(_ENV)`.
 ---
 ---     > e = import{}
 ---     > e.size == size

@@ -1,8 +1,8 @@
 ---@meta _
 -- Topic: tensors: elements in memory under a layout, on the host and in kernels
 
---- The type of an element: `f32`, `f64`, `i32`, `i64` or `bool`; called, it makes a number of the type.
---- A function that takes one takes its name, too.
+--- The type of an element: `f32`, `f64`, `i32`, `i64` or `bool`.
+--- Called with a number it makes one of the type. A function that takes one takes its name, too.
 ---
 ---     > f32.bits, f32.bytes, f32.name
 ---     32      4       f32
@@ -14,11 +14,12 @@
 ---@operator call(any): any
 local DType = {}
 
---- Elements of one type in memory, under a layout; what kernels take, and declare.
---- `t[{i, j}]` and `t(i, j)` read an element, `t[{i, j}] = v` writes one, `t(_, j)` is a slice, which
---- shares its elements. `t[i]` counts column-major. A coordinate outside the shape is an error.
---- Functions of layouts take tensors: `size(t)`, `zipped_divide(t, {4, 8})`, `t:composition(tv)`.
---- Its memory is given back when it is collected, by `t:close()`, or by `local t <close> = ...`.
+--- Elements of one type in memory, under a layout.
+--- `t[{i, j}]` and `t(i, j)` read an element, `t[{i, j}] = v` writes one, `t(_, j)` is a slice,
+--- which shares its elements. `t[i]` counts column-major. A coordinate outside the shape is an
+--- error. Functions of layouts take tensors: `size(t)`, `zipped_divide(t, {4, 8})`,
+--- `t:composition(tv)`. Its memory is given back when it is collected, by `t:close()`, or by `local
+--- t <close> = ...`.
 ---
 ---     > t = arange(i32, {2, 3})
 ---     > t(1, 2), t[{1, 2}], t[5]
@@ -39,7 +40,8 @@ local DType = {}
 ---@operator call(any): any
 local Tensor = {}
 
---- 32-bit floats. `f32(x)` is a number of this type: an argument of a launch, a cast in a kernel.
+--- 32-bit floats.
+--- `f32(x)` is a number of this type: an argument of a launch, a cast in a kernel.
 ---
 ---     > zeros(f32, 3)
 ---     tensor f32 3:1 on cpu
@@ -50,7 +52,8 @@ local Tensor = {}
 ---@type DType
 f32 = nil
 
---- 64-bit floats. `f64(x)` is a number of this type: an argument of a launch, a cast in a kernel.
+--- 64-bit floats.
+--- `f64(x)` is a number of this type: an argument of a launch, a cast in a kernel.
 ---
 ---     > f64.bits, f64(0.5)
 ---     64      f64(0.5)
@@ -58,7 +61,8 @@ f32 = nil
 ---@type DType
 f64 = nil
 
---- 32-bit integers. `i32(x)` is a number of this type: an argument of a launch, a cast in a kernel.
+--- 32-bit integers.
+--- `i32(x)` is a number of this type: an argument of a launch, a cast in a kernel.
 ---
 ---     > i32.bits, i32(7)
 ---     32      i32(7)
@@ -66,7 +70,8 @@ f64 = nil
 ---@type DType
 i32 = nil
 
---- 64-bit integers. `i64(x)` is a number of this type: an argument of a launch, a cast in a kernel.
+--- 64-bit integers.
+--- `i64(x)` is a number of this type: an argument of a launch, a cast in a kernel.
 ---
 ---     > i64.bits, i64(7)
 ---     64      i64(7)
@@ -74,7 +79,8 @@ i32 = nil
 ---@type DType
 i64 = nil
 
---- Truth values, one byte each in memory. `bool(x)` is one as an argument of a launch.
+--- Truth values, one byte each in memory.
+--- `bool(x)` is one as an argument of a launch.
 ---
 ---     > full(bool, 3, true)
 ---     tensor bool 3:1 on cpu
@@ -173,8 +179,9 @@ function rand(dtype, layout, lo, hi) end
 ---@return Tensor
 function randn(dtype, layout) end
 
---- Makes a tensor of a table: entry [i + 1][j + 1] of nested ones is element (i, j).
---- With a layout, entry i + 1 of a flat table is element i, counted column-major.
+--- Makes a tensor of a table.
+--- Entry [i + 1][j + 1] of nested tables is element (i, j). With a layout, entry i + 1 of a flat
+--- table is element i, counted column-major.
 ---
 ---     > from_table(f32, {{1, 2}, {3, 4}})
 ---     tensor f32 (2,2):(1,2) on cpu
@@ -233,7 +240,8 @@ function Tensor:totable() end
 ---@return Tensor
 function Tensor:to(device) end
 
---- Gives back a tensor's memory now; it and its slices are unusable from then on.
+--- Gives back a tensor's memory now.
+--- It and its slices are unusable from then on.
 ---
 ---     > t = zeros(f32, 8)
 ---     > close(t)
@@ -255,9 +263,9 @@ function close(t) end
 ---@return Tensor
 function view(t, layout) end
 
---- Whether two tensors are nearly equal: |a - b| <= atol + rtol * |b| for all elements.
---- Else the second result says where they differ most. Without tolerances those of the type are taken;
---- integers must be equal.
+--- Whether two tensors are nearly equal.
+--- That is |a - b| <= atol + rtol * |b| for all elements. Else the second result says where they
+--- differ most. Without tolerances those of the type are taken; integers must be equal.
 ---
 ---     > allclose(ones(f32, 4), full(f32, 4, 1.0000001))
 ---     true
@@ -275,7 +283,8 @@ function allclose(a, b, tolerances) end
 ---@class Reference
 reference = {}
 
---- The product C = A * B' of matrices A (M,K) and B (N,K), by cuBLAS, a BLAS, or plain loops.
+--- The product C = A * B' of matrices A (M,K) and B (N,K).
+--- It is computed by cuBLAS, a BLAS, or plain loops.
 ---
 ---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {0, 1}})
 ---     > reference.matmul(A, B)

@@ -2,9 +2,9 @@
 -- Topic: work: partitions, copies, products, barriers
 
 --- A tile of a tensor: cuts it by a tiler and keeps the tile at a coordinate.
---- The tile's modes come first, then those of the rest against `_`. A projection picks entries of tiler
---- and coordinate: 1 keeps one, `_` drops it. A tile that does not divide an extent is an error.
---- Of a layout: the tile's layout, and the index where it begins.
+--- The tile's modes come first, then those of the rest against `_`. A projection picks entries of
+--- tiler and coordinate: 1 keeps one, `_` drops it. A tile that does not divide an extent is an
+--- error. Of a layout: the tile's layout, and the index where it begins.
 ---
 ---     > t = arange(i32, {4, 6})
 ---     > tile(t, {2, 3}, {1, 1})
@@ -26,10 +26,11 @@
 ---@return Tensor
 function tile(t, tiler, coord, proj) end
 
---- A thread's part of a tensor: its element of each tile of the shape of a thread layout.
---- The thread layout says where thread i stands in the tile. A projection picks modes of the thread
---- layout: 1 keeps one, `_` drops it. In a kernel the layout has as many threads as the block; one that
---- does not divide the tensor is an error. Of a layout: the part's layout, and the index where it begins.
+--- A thread's part of a tensor: its element of each tile.
+--- The tiles have the shape of the thread layout. The thread layout says where thread i stands in
+--- the tile. A projection picks modes of the thread layout: 1 keeps one, `_` drops it. In a kernel
+--- the layout has as many threads as the block; one that does not divide the tensor is an error. Of
+--- a layout: the part's layout, and the index where it begins.
 ---
 ---     > t = arange(i32, {4, 6})
 ---     > parallelize(t, layout{2, 3}, 1)
@@ -52,8 +53,9 @@ function tile(t, tiler, coord, proj) end
 function parallelize(t, threads, index, proj) end
 
 --- Copies the elements of a tensor to another one of the same sizes and type.
---- In a kernel it takes the widest access that both layouts and their alignment allow, and from global
---- to shared memory asynchronous ones where the device can; they are complete at the next sync_threads.
+--- In a kernel it takes the widest access that both layouts and their alignment allow, and from
+--- global to shared memory asynchronous ones where the device can; they are complete at the next
+--- sync_threads.
 ---
 ---     > x, y = arange(i32, 4), zeros(i32, 4)
 ---     > copy(x, y)
@@ -66,9 +68,10 @@ function parallelize(t, threads, index, proj) end
 ---@param dst Tensor
 function copy(src, dst) end
 
---- Adds a product to C (M,N): that of A (M,K) and the transpose of B (N,K), of one thread; in a kernel.
---- k ascends. Option `order` ("columns", "rows", "serpentine", "column_pairs"): in which order the
---- multiply-adds of one k come; it is worth some percent of time.
+--- Adds the product A * B' to C, by one thread; in a kernel.
+--- A is (M,K), B (N,K) and C (M,N). k ascends. Option `order` ("columns", "rows", "serpentine",
+--- "column_pairs"): in which order the multiply-adds of one k come; it is worth some percent of
+--- time.
 ---
 ---     > k = kernel("product", function(A, B, C)
 ---     >>   local rA, rB, rC = fragment(f32, {2, 2}), fragment(f32, {2, 2}), fragment(f32, {2, 2})
@@ -127,8 +130,9 @@ function fill(t, value) end
 ---@param Y Tensor
 function axpby(alpha, X, beta, Y) end
 
---- Waits for all threads of the block; what they wrote to shared memory is visible after it.
---- All threads of the block must come by, or none.
+--- Waits for all threads of the block.
+--- What they wrote to shared memory is visible after it. All threads of the block must come by, or
+--- none.
 ---
 ---     > k = kernel("rotate", function(x)
 ---     >>   local s = shared(i32, 4)
@@ -144,14 +148,16 @@ function axpby(alpha, X, beta, Y) end
 --- CuTe: __syncthreads. MoYe: sync_threads().
 function sync_threads() end
 
---- Waits for all threads of the warp; what they wrote is visible to it after it.
+--- Waits for all threads of the warp.
+--- What they wrote is visible to it after it.
 --- CuTe: __syncwarp. MoYe: none.
 ---
 ---     > k = kernel("wait", function(x) sync_warp() end)
 ---     > k{grid = 1, block = 32}(zeros(i32, 4))
 function sync_warp() end
 
---- Ends a group of asynchronous copies, for `cp_async_wait` to count; in a kernel.
+--- Ends a group of asynchronous copies, in a kernel.
+--- `cp_async_wait` counts groups.
 ---
 ---     > k = kernel("stage", function(x, y)
 ---     >>   local s = shared(i32, 4)
@@ -169,9 +175,9 @@ function sync_warp() end
 --- CuTe: cp_async_fence. MoYe: cp_async_commit.
 function cp_async_fence() end
 
---- Waits until at most n groups of the thread's asynchronous copies are pending; in a kernel.
---- In a kernel that calls it plain copies no longer wait by themselves. The other threads see the
---- copies after the sync_threads that follows.
+--- Waits until at most n groups of asynchronous copies are pending.
+--- Those of the thread; in a kernel. In a kernel that calls it plain copies no longer wait by
+--- themselves. The other threads see the copies after the sync_threads that follows.
 ---
 ---     > k = kernel("stage", function(x, y)
 ---     >>   local s = shared(i32, 4)

@@ -173,6 +173,10 @@ static const Step inputs[] = {
     {"io.open('again.lua', 'w'):write('n = (n or 0) + 1 return n'):close()\n", "\ntrue", "a file"},
     {"reload('again.lua')\n", "\n1", "is run"},
     {"reload()\n", "\n2", "and run again"},
+    {"help()\n", "\nlayouts       layout", "help lists the names by topic"},
+    {"help(size)\n", "MoYe: size, length.", "and explains one, to the end"},
+    {"help'rnak'\n", "\nstdin:23:1: help: there is no 'rnak', did you mean 'rank'?",
+     "or the nearest one"},
 };
 
 static const Step interrupts[] = {

@@ -52,7 +52,7 @@ print(has("zipped_divide", help, L"4:1"), has(".stride", help, L"4:1"))         
 -- Topics.
 print(first_line(help, "algebra"))
 -- expect: algebra: composition, complement, inverses, divides, products
-print(has("coalesce               Simplifies", help, "Algebra"))                -- expect: true
+print(has("coalesce              Simplifies", help, "Algebra"))                -- expect: true
 print(has("zipped_divide", help), has("sync_threads", help), has("types", help)) -- expect: true	true	true
 local lines, widest = 0, 0
 for line in output(help):gmatch("[^\n]+") do
@@ -62,7 +62,7 @@ print(lines < 39, widest <= 100)          -- expect: true	true
 
 -- What is no name.
 print(trouble(help, "zippd_divide"))
--- expect: help: there is no 'zippd_divide', did you mean 'zipped_divide'?; help() lists all names, apropos"zippd_divide" searches what they do
+-- expect: help: there is no 'zippd_divide', did you mean 'zipped_divide'?
 print(trouble(help, "tlie"):match("mean (.-)%?"), trouble(help, "layuot"):match("mean (.-)%?"))
 -- expect: 'tile'	'Layout' or 'layout'
 print(trouble(help, "xyzzy plugh"))
@@ -73,6 +73,13 @@ print(trouble(help, 42), trouble(help, {}), trouble(help, function() end))
 -- expect: help: a number is no name of the language; help() lists them	help: a table is no name of the language; help() lists them	help: a function is no name of the language; help() lists them
 print((output(help, string.format)), (output(help, "pairs")))
 -- expect: string.format is Lua's own; its manual is www.lua.org/manual/5.4	pairs is Lua's own; its manual is www.lua.org/manual/5.4
+
+-- Names of CuTe and MoYe.jl.
+print(first_line(help, "local_tile"), first_line(help, "@parallelize"))
+-- expect: local_tile is tile here	parallelize(t, threads, index[, proj]) work
+print(has("tile(t, tiler, coord[, proj])", help, "local_tile"))  -- expect: true
+print(first_line(help, "make_layout"), first_line(help, "copyto!"), first_line(help, "get"))
+-- expect: make_layout is layout or L or concat here	copyto! is copy here	get is mode here
 
 -- apropos: names first, then what is about the word.
 print(first_line(apropos, "inverse"))
