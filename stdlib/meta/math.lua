@@ -67,7 +67,7 @@ function cdiv(a, b) end
 ---     > y
 ---     tensor i32 4:1 on cpu
 ---        -1    0    0    1
---- CuTe: static_cast. MoYe: T(x).
+--- CuTe: static_cast. MoYe: Julia's T(x).
 ---@param v Value
 ---@param dtype DType
 ---@return Value
