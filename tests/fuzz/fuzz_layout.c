@@ -1,7 +1,7 @@
 /* fuzz_layout.c: the texts of tuples, layouts and tilers. Whatever is read must print to a text that
    reads as the same value; what is refused must say why. What is read is also run through the
    algebra, which may refuse but not fail otherwise. */
-#include "runtime/layout.h"
+#include "runtime/composed.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -105,6 +105,53 @@ static void fuzz_layout(const CtCx *cx, const char *s, size_t len, CtTiler tiler
   use_layout(cx, l, tiler);
 }
 
+/* What differs under a swizzle; each may refuse. */
+static void use_composed(const CtCx *cx, const CtComposed *c, CtTiler tiler) {
+  CtErr err;
+  CtComposed r;
+  CtInt i;
+  CtLayout l;
+  int64_t n;
+  CtNode seven = {.rank = CT_LEAF, .len = 1, .i = ct_int(7)};
+  CtTuple value;
+  need_message(ct_composed_evaluate(cx, &seven, c, &value, &err), &err);
+  need_message(ct_composed_slice(cx, c->layout.shape, c, &r, &value, &err), &err);
+  need_message(ct_composed_tile(cx, c, tiler, &seven, NULL, &r, &value, &err), &err);
+  need_message(ct_composed_recast(cx, c, 16, 8, &r, &err), &err);
+  need_message(ct_composed_recast(cx, c, 8, 32, &r, &err), &err);
+  need_message(ct_composed_max_common_vector(cx, c, c, &n, &err), &err);
+  need_message(ct_composed_max_common_layout(cx, c, c, &l, &err), &err);
+  need_message(ct_composed_compose(cx, c, c, &r, &err), &err);
+  need_message(ct_composed_left_inverse(cx, c, &r, &err), &err);
+  CtStatus st = ct_size(cx, c->layout, &i, &err);
+  bool is_empty = st == CT_OK && i.v == 0;
+  if (st == CT_OK && i.v <= 1 << 12) { /* else listing the values takes long */
+    need_message(ct_composed_cosize(cx, c, &i, &err), &err);
+  }
+  st = ct_composed_right_inverse(cx, c, &r, &err);
+  need_message(st, &err);
+  if (st == CT_OK && !is_empty && ct_size(cx, r.layout, &i, &err) == CT_OK && i.v > 7) {
+    need(ct_composed_at(c, ct_composed_at(&r, 7)) == 7);
+  }
+}
+
+static void fuzz_composed(const CtCx *cx, const char *s, size_t len, CtTiler tiler) {
+  CtErr err;
+  CtComposed c, again;
+  CtText text;
+  CtStatus st = ct_composed_parse(cx->arena, s, len, &c, &err);
+  need_message(st, &err);
+  if (st != CT_OK) {
+    return;
+  }
+  ct_text_init(&text, ct_alloc_std);
+  ct_composed_print(cx, &c, &text);
+  need(ct_composed_parse(cx->arena, ct_text_str(&text), text.len, &again, &err) == CT_OK);
+  need(ct_composed_equal(&c, &again));
+  ct_text_clear(&text);
+  use_composed(cx, &c, tiler);
+}
+
 static CtTiler fuzz_tiler(const CtCx *cx, const char *s, size_t len) {
   CtErr err;
   CtTiler t, again;
@@ -139,6 +186,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     tiler = fuzz_tiler(&cx, end + 1, len - first - 1);
   }
   fuzz_layout(&cx, s, first, tiler);
+  fuzz_composed(&cx, s, first, tiler);
   ct_arena_clear(&arena);
   return 0;
 }
