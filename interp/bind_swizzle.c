@@ -113,6 +113,8 @@ static const luaL_Reg meta[] = {{"__tostring", tostring}, {"__eq", equal}, {NULL
 /* Functions on layouts that take a swizzle first as well. */
 static const char *const methods[] = {"composition", "recast", "upcast", "downcast"};
 
+static const char *const field_names[] = {"bits", "base", "shift", "y", "z", NULL};
+
 void bind_open_swizzle(lua_State *L) {
   luaL_setfuncs(L, functions, 0);
   bind_new_type(L, SWIZZLE_TYPE, meta, NULL);
@@ -125,7 +127,10 @@ void bind_open_swizzle(lua_State *L) {
     lua_getfield(L, -3, methods[i]);
     lua_setfield(L, -2, methods[i]);
   }
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, METHODS);
   lua_pushcclosure(L, field, 1);
   lua_setfield(L, -2, "__index");
+  bind_add_fields(L, field_names);
   lua_pop(L, 1);
 }

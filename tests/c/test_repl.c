@@ -177,6 +177,7 @@ static const Step inputs[] = {
     {"help(size)\n", "MoYe: size, length.", "and explains one, to the end"},
     {"help'rnak'\n", "\nstdin:23:1: help: there is no 'rnak', did you mean 'rank'?",
      "or the nearest one"},
+    {"apropos('stride')\n", "\nstride ", "or those about something"},
 };
 
 static const Step interrupts[] = {
@@ -225,6 +226,7 @@ static void test_session(const Setup *setup) {
   }
   is_seen(&s, "Cuttle ", "greets");
   is_seen(&s, "the CPU engine (", "names the engine");
+  is_seen(&s, "help() for help\r\n", "and where there is help");
   is_seen(&s, "> ", "prompts");
   TAKE(&s, inputs);
   test_interrupts(&s);
@@ -244,6 +246,11 @@ static const Step recalls[] = {
 
 static const Step completions[] = {
     {"coale\t('(2,3):(1,2)')\n", "\n6:1", "a name of the language"},
+    {"help(coale\t)\n", "\ncoalesce(", "a name to explain"},
+    {"help \"coale\t\"\n", "\ncoalesce(", "a name to explain, as a text"},
+    {"sw = swizzle(2, 0, 3)\n", "\n", "a swizzle"},
+    {"sw.shif\t\n", "\n3", "a field of a swizzle"},
+    {"sw:compos\t(L'(8,4):(4,1)')(1, 0)\n", "\n4", "a method of a swizzle"},
     {"tost\t(12)\n", "\n12", "a name of Lua"},
     {"retu\t 34\n", "\n34", "a word of Lua"},
     {"some_global = 5\n", "\n", "a global"},
