@@ -23,7 +23,7 @@ end
 local function quote(text)
   local cut = #text > MAX_TEXT
   local shown = format("%q", cut and text:sub(1, MAX_TEXT) or text)
-  shown = shown:gsub("\\\n", "\\n"):gsub("\r", "\\r")
+  shown = shown:gsub("\\\n", "\\n")
   return cut and format("%s... (%d bytes)", shown, #text) or shown
 end
 
