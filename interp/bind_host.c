@@ -31,21 +31,30 @@ static bool is_utf8(const CuttleState *s) {
   return false;
 }
 
+/* Where print writes to; -1: to the host. */
+static int output_of(const CuttleState *s) {
+  if (s->options.print != NULL) {
+    return -1;
+  }
+  return s->mode == STATE_EMIT ? STDERR_FILENO : STDOUT_FILENO;
+}
+
 /* COLUMNS, else what the terminal says; 0: unknown. */
-static int columns_of(const CuttleState *s, bool is_terminal) {
+static int columns_of(const CuttleState *s, int terminal_fd) {
   long n = strtol(env_text(s, "COLUMNS"), NULL, 10);
   struct winsize w;
   if (n > 0 && n < INT16_MAX) {
     return (int)n;
   }
-  return is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 ? w.ws_col : 0;
+  return terminal_fd >= 0 && ioctl(terminal_fd, TIOCGWINSZ, &w) == 0 ? w.ws_col : 0;
 }
 
 static int terminal(lua_State *L) {
   const CuttleState *s = state_of(L);
-  bool is_terminal = s->options.print == NULL && isatty(STDOUT_FILENO) == 1;
+  int fd = output_of(s);
+  bool is_terminal = fd >= 0 && isatty(fd) == 1;
   bool is_dumb = strcmp(env_text(s, "TERM"), "dumb") == 0;
-  int columns = columns_of(s, is_terminal);
+  int columns = columns_of(s, is_terminal ? fd : -1);
   lua_createtable(L, 0, 3);
   if (columns > 0) {
     lua_pushinteger(L, columns);

@@ -12,7 +12,7 @@ local escapes = {
 }
 
 local function escaped(text)
-  return (text:gsub('[\\~^<>|"]', escapes):gsub("[#$%%&_]", "\\%0"))
+  return (text:gsub('[\\~^<>|"#$%%&_{}]', function(c) return escapes[c] or "\\" .. c end))
 end
 
 local function num(x) return (("%.2f"):format(x):gsub("%.?0+$", "")) end
@@ -37,9 +37,10 @@ end
 
 function printers.text(item)
   local text = escaped(item[4])
-  return ("\\node[text=%s,scale=%s,anchor=%s%s] at (%s,%s) {%s};"):format(color_name(item.color),
-    num(item.size / FONT), anchors[item.anchor], item.turned and ",rotate=90" or "", num(item[2]),
-    num(item[3]), item.bold and "\\textbf{" .. text .. "}" or text)
+  local style = ("text=%s,scale=%.4g,anchor=%s%s"):format(color_name(item.color),
+    item.size / FONT, anchors[item.anchor], item.turned and ",rotate=90" or "")
+  return ("\\node[%s] at (%s,%s) {%s};"):format(style, num(item[2]), num(item[3]),
+    item.bold and "\\textbf{" .. text .. "}" or text)
 end
 
 -- \definecolor of each colour that the page has, in the order of their first use.
@@ -65,7 +66,6 @@ local PICTURE <const> = [[
 local DOCUMENT <const> = [[
 \documentclass[10pt]{article}
 \usepackage[paperwidth=%spt,paperheight=%spt,margin=0pt]{geometry}
-\usepackage[T1]{fontenc}
 \usepackage{tikz}
 \pagestyle{empty}
 \setlength{\parindent}{0pt}
@@ -75,8 +75,23 @@ local DOCUMENT <const> = [[
 \end{document}
 ]]
 
+-- TeX has no lengths of 16384 pt and adds some up on its way: a larger page is drawn smaller.
+local LIMIT <const> = 8000
+
+local function shrink(page)
+  local scale = LIMIT / math.max(page.width, page.height)
+  if scale >= 1 then return end
+  page.width, page.height = page.width * scale, page.height * scale
+  for _, item in ipairs(page.items) do
+    for key, value in pairs(item) do
+      item[key] = math.type(value) and value * scale or value
+    end
+  end
+end
+
 local function text_of(model, standalone)
   local page, out = page_of.of(model), {}
+  shrink(page)
   local w, h = num(page.width), num(page.height)
   for _, item in ipairs(page.items) do out[#out + 1] = printers[item[1]](item) end
   local tikz = PICTURE:format(color_definitions(page), w, h, table.concat(out, "\n"))

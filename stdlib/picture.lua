@@ -527,8 +527,6 @@ end
 
 -- {====== Tensors of the host ======
 
-local function is_tensor(x) return type_name(x) == "tensor" end
-
 local function value_text(value)
   return math.type(value) == "float" and ("%.4g"):format(value) or tostring(value)
 end
@@ -548,12 +546,27 @@ end
 
 -- {====== Which picture it is ======
 
--- The kinds of pictures of layouts; the first whose test holds draws. of(layout, how) -> picture.
+-- Which picture of a layout; the first whose test holds.
 M.kinds = {
   { name = "tv", test = is_tv, of = of_tv },
   { name = "swizzle", test = function(layout) return layout.swizzle ~= nil end, of = of_swizzle },
   { name = "operation", test = is_operation, of = of_operation },
   { name = "layout", test = function() return true end, of = of_layout },
+}
+
+local function of_any_layout(layout, how)
+  check_static(layout, how)
+  for _, kind in ipairs(M.kinds) do
+    if kind.test(layout, how) then return kind.of(layout, how) end
+  end
+end
+
+-- What draws an object of the language, by the name of its type: of(x, how) -> picture. Anything
+-- else is taken for a layout.
+M.types = {
+  layout = of_any_layout, -- as it is: it knows what made it
+  swizzle = function(swizzle, how) return of_any_layout(swizzle_grid(swizzle), how) end,
+  tensor = of_tensor,
 }
 
 local known = { rows = true, cols = true, operands = true, tile = true, color = true, bits = true,
@@ -588,13 +601,6 @@ local function read_options(options, op, own_options)
   return how
 end
 
--- The layout to draw: a layout as it is, for it knows its origin.
-local function to_layout(x)
-  if type_name(x) == "layout" then return x end
-  if type_name(x) == "swizzle" then return swizzle_grid(x) end
-  return ct.layout(x)
-end
-
 -- A tuple in place of the options is the tile of a thread-value layout: show(tv_layout(thr, val))
 -- draws what tv_layout returns.
 function M.options(options)
@@ -607,22 +613,12 @@ end
 function M.of(x, options, op, own_options)
   op = op or "picture"
   local how = read_options(M.options(options), op, own_options)
-  local picture
   if not drawable[type(x)] then
     M.fail(op, "argument 1 is %s; a layout, a text like \"(4,8):(8,1)\" or a tensor was expected",
       x == nil and "nil" or "a " .. type(x))
-  elseif is_tensor(x) then
-    picture = of_tensor(x, how)
-  else
-    local layout = to_layout(x)
-    check_static(layout, how)
-    for _, kind in ipairs(M.kinds) do
-      if kind.test(layout, how) then
-        picture = kind.of(layout, how)
-        break
-      end
-    end
   end
+  local draw = M.types[type_name(x)]
+  local picture = draw and draw(x, how) or of_any_layout(ct.layout(x), how)
   picture.title = how.title or picture.title
   return picture
 end

@@ -16,6 +16,7 @@ local FONT <const>, SMALLEST <const> = 12, 8 -- of cells; smaller than that, the
 local CHAR <const>, LINE <const> = 0.58, 1.15 -- width of a character, height of a line, per size
 local TITLE <const>, LABEL <const> = 14, 9
 local MAX_COLS <const> = 64       -- a wider grid continues below
+local MAX_WIDTH <const> = 4096    -- and so does one of wide cells
 local PAGE_WIDTH <const> = 1400   -- panels stand side by side up to this
 local LEGEND_WIDTH <const> = 300  -- of one line of the legend, or as wide as the panels
 local MAX_OWNERS <const> = 4      -- that are listed in a cell
@@ -74,21 +75,23 @@ local function measure_cells(box)
   box.cell_height = math.max(CELL, n_lines * LINE * box.size + 2 * PAD)
 end
 
--- Where a range of columns from `first` on ends: between tiles, if one ends in its second half.
-local function last_of(panel, first)
-  local last = math.min(panel.cols, first + MAX_COLS)
+-- Where a range of at most n columns from `first` on ends: between tiles, if one ends in its second
+-- half.
+local function last_of(panel, first, n)
+  local last = math.min(panel.cols, first + n)
   if last == panel.cols then return last end
   for i = #panel.col_groups, 1, -1 do
     local at = panel.col_groups[i].at
-    if at <= last and at > first + MAX_COLS // 2 then return at end
+    if at <= last and at > first + n // 2 then return at end
   end
   return last
 end
 
-local function column_ranges(panel)
+local function column_ranges(panel, cell_width)
   local ranges, first = {}, 0
+  local n = math.max(1, math.min(MAX_COLS, math.tointeger(MAX_WIDTH // cell_width)))
   repeat
-    local last = last_of(panel, first)
+    local last = last_of(panel, first, n)
     ranges[#ranges + 1] = { first = first, last = last }
     first = last
   until first >= panel.cols
@@ -108,8 +111,9 @@ local function axis_label(axis) return axis.name and axis.name .. "  " .. axis.t
 
 -- The box of a panel: its measures, before it has a place.
 local function measure(panel, model)
-  local box = { panel = panel, title = title_of(panel, model), ranges = column_ranges(panel) }
+  local box = { panel = panel, title = title_of(panel, model) }
   measure_cells(box)
+  box.ranges = column_ranges(panel, box.cell_width)
   local has_rows = #panel.row_axis.modes > 0
   box.row_label = has_rows and axis_label(panel.row_axis) or nil
   box.col_label = (has_rows or panel.col_axis.name) and axis_label(panel.col_axis) or nil

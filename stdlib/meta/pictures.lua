@@ -6,7 +6,8 @@
 --- operation are drawn with their operands, thread-value layouts with the owner of each place.
 --- Options: `operands` (false: the result only), `tile` (the shape of a thread-value layout's
 --- tile), `rows`, `cols` (modes), `width` (characters), `utf8`, `ansi` (true or false: box drawing,
---- colours; else as the terminal is), `max_cells`, `text` (true: returns the text).
+--- colours; else as the terminal is), `text` (true: returns the text), `color`, `bits`, `title`,
+--- `max_cells`, `max_panels` (see docs/pictures.md).
 ---
 ---     > show("(4,4):(4,1)", {utf8 = false})
 ---     (4,4):(4,1)

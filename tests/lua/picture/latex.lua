@@ -13,6 +13,8 @@ local pictures = {
   gaps = { "(4,2):(2,8)", { tile = { 4, 4 } } },
   doubles = { "(9,2):(0,1)", { tile = 2 } },
   a_division = { logical_divide("(8,8):(8,1)", { 2, L"4:2" }) },
+  a_high_column = { "(2000,1):(1,0)" },
+  wide_cells = { layout({ 2, 60 }, { 1 << 50, 1 << 40 }) },
   a_long_row = { "600:1" },
   a_swizzle = { "Sw<2,0,3> o 0 o (8,8):(8,1)" },
   coordinates = { layout({ 4, 8 }, { E(0), E(1) }) },
@@ -26,7 +28,7 @@ os.remove(dir)
 local can = os.execute("command -v pdflatex >/dev/null 2>&1 && kpsewhich tikz.sty >/dev/null 2>&1")
 if can then assert(os.execute("mkdir " .. dir)) end
 
-local run = "cd %s && pdflatex -halt-on-error -interaction=nonstopmode %s.tex >%s.out"
+local run = "cd %s && pdflatex -halt-on-error -interaction=nonstopmode %s.tex >%s.out 2>&1"
 for _, name in ipairs(names) do
   local picture = pictures[name]
   if can then
@@ -42,6 +44,8 @@ for _, name in ipairs(names) do
 end
 if can then os.execute("rm -r " .. dir) end
 
+ok(latex("2:1", nil, { title = "{_\\" }):find("{\\textbf{\\{\\_\\textbackslash{}}}", 1, true),
+  "what TeX would read otherwise is escaped")
 local part = latex("2:1", nil, { standalone = false })
 ok(part:find("^\\begin{tikzpicture}") and part:find("\\end{tikzpicture}\n$"), "a mere picture")
 ok(latex("2:1"):find("^\\documentclass") and L"2:1":latex() == latex("2:1"), "a method too")
