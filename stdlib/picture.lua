@@ -16,13 +16,16 @@
 --     value   of a tensor: its element }
 -- Options, all of them: rows, cols (mode numbers or names along that axis, or lists of them; 0 and
 -- 1), operands (false: the result alone), tile (the shape or layout that a thread-value layout
--- covers), color (see colorings; or a function of the cell that returns a key), bits (of an
--- element, for color = "bank"), max_cells (of a panel), max_panels, title.
+-- covers), color (a rule of picture_color.lua, or a function of the cell that returns a key), bits
+-- (of an element, for color = "bank"), max_cells (of a panel), max_panels, title.
 local ct = require "cuttle"
+local color = require "cuttle.picture_color"
 local derive = require "cuttle.derive"
 local grid = require "cuttle.picture_grid"
 local palette = require "cuttle.palette"
 local M = {}
+
+local each_cell, colorize = color.each_cell, color.colorize
 
 local MAX_CELLS <const> = 4096
 local MAX_PANELS <const> = 16
@@ -120,120 +123,6 @@ local function for_operand(how)
   return { op = how.op, max_cells = how.max_cells, max_panels = how.max_panels }
 end
 
-local function each_cell(panels, f)
-  for _, panel in ipairs(panels) do
-    for _, cell in ipairs(panel.cells) do f(cell, panel) end
-  end
-end
-
--- {====== Colours: a rule gives each cell its key ======
-
--- The place among the tiles that the groups of an axis begin.
-local function tile_starts(groups, n)
-  local tile, at, starts = 0, {}, {}
-  for _, group in ipairs(groups) do at[group.at] = true end
-  for i = 0, n - 1 do
-    tile = tile + (at[i] and 1 or 0)
-    starts[i] = tile
-  end
-  return starts, tile + 1
-end
-
-local function color_by_tile(panels)
-  for _, panel in ipairs(panels) do
-    local rows, n_rows = tile_starts(panel.row_groups, panel.rows)
-    local cols = tile_starts(panel.col_groups, panel.cols)
-    for _, cell in ipairs(panel.cells) do
-      cell.color = rows[cell.row] + n_rows * cols[cell.col]
-    end
-  end
-end
-
--- A key from each cell alone.
-local function per_cell(key_of)
-  return function(panels, how)
-    each_cell(panels, function(cell) cell.color = key_of(cell, how) end)
-  end
-end
-
-local function offset_key(cell)
-  return math.type(cell.offset) == "integer" and cell.offset or cell.index
-end
-
-local function first_owner(cell, field)
-  return cell.owners and cell.owners[1] and cell.owners[1][field]
-end
-
-local BANKS <const>, BANK_BITS <const> = 32, 32
-
-local function color_key(cell) return cell.color end
-local function thread_key(cell) return cell.owners[1] and cell.owners[1].thread end
-
--- Whether each cell of column (or row) `at` has another key than its neighbour before it.
-local function changes_at(panel, at, by_col, key_of)
-  local n, step = by_col and panel.rows or panel.cols, by_col and 1 or panel.cols
-  for i = 0, n - 1 do
-    local place = by_col and i * panel.cols + at or at * panel.cols + i
-    if key_of(panel.cells[place + 1]) == key_of(panel.cells[place - step + 1]) then return false end
-  end
-  return n > 0
-end
-
--- Where all keys change, when that is every p cells for some p > 1: else it says nothing of tiles.
-local function groups_along(panel, n, by_col, key_of)
-  local groups = {}
-  for at = 1, n - 1 do
-    if changes_at(panel, at, by_col, key_of) then groups[#groups + 1] = { at = at, level = 1 } end
-  end
-  local period = groups[1] and groups[1].at or 0
-  for i, group in ipairs(groups) do
-    if group.at ~= i * period then return {} end
-  end
-  return period > 1 and #groups == (n - 1) // period and groups or {}
-end
-
--- The groups of a panel from keys of its cells: tiles that its own modes do not show.
-local function group_by(panel, key_of)
-  panel.row_groups = groups_along(panel, panel.rows, false, key_of)
-  panel.col_groups = groups_along(panel, panel.cols, true, key_of)
-end
-
-local colorings = {
-  none = per_cell(function() return nil end),
-  offset = per_cell(offset_key),
-  index = per_cell(function(cell) return cell.index end),
-  tile = color_by_tile,
-  thread = per_cell(function(cell) return first_owner(cell, "thread") end),
-  value = per_cell(function(cell) return first_owner(cell, "value") end),
-  bank = per_cell(function(cell, how)
-    local offset = math.type(cell.offset) == "integer" and cell.offset or 0
-    return offset * how.bits // BANK_BITS % BANKS
-  end),
-}
-
-local function names_of_colorings()
-  local names = {}
-  for name in pairs(colorings) do names[#names + 1] = name end
-  table.sort(names)
-  return table.concat(names, ", ")
-end
-
--- Colours the panels as the options say, else by `default`.
-local function colorize(picture, how, default)
-  local by = how.color == nil and default or how.color
-  if type(by) == "function" then
-    each_cell(picture.panels, function(cell) cell.color = by(cell) end)
-    picture.color_by = "key"
-    return
-  end
-  if not colorings[by] then
-    M.fail(how.op, "'%s' is no colouring; %s or a function of the cell was expected", by,
-      names_of_colorings())
-  end
-  colorings[by](picture.panels, how)
-  picture.color_by = by
-end
-
 -- {====== Layouts and swizzled layouts ======
 
 local function of_layout(layout, how)
@@ -265,7 +154,7 @@ local function of_swizzle(layout, how)
     cell.before = at(cell.index)
   end)
   if how.color == nil then
-    each_cell(picture.panels, function(cell) cell.color = offset_key(cell) // unit end)
+    each_cell(picture.panels, function(cell) cell.color = color.offset_key(cell) // unit end)
     picture.color_by = "offset"
   else
     colorize(picture, how)
@@ -335,14 +224,16 @@ local function color_tiles(picture, _, op)
   local a, b = op.operands[1], op.operands[2]
   local ok, zipped = pcall(tiled_forms[op.name], a, b)
   if not ok or ct.rank(zipped) ~= 2 then
-    return colorings.offset(picture.panels)
+    return colorize(picture, { color = "offset" })
   end
   key_by_offset(picture, keys_of(zipped))
   each_cell(picture.panels, function(cell, panel)
     if panel.role == "tiler" then cell.color = op.name:find("product") and cell.index or 0 end
   end)
   for _, panel in ipairs(picture.panels) do
-    if panel.role == "operand" and op.name:find("divide") then group_by(panel, color_key) end
+    if panel.role == "operand" and op.name:find("divide") then
+      color.group_by(panel, function(cell) return cell.color end)
+    end
   end
   picture.color_by = "tile"
 end
@@ -511,7 +402,9 @@ local function of_tv(tv, how)
     own(cell, owners[cell.index])
   end)
   for _, panel in ipairs(picture.panels) do
-    if #panel.row_groups + #panel.col_groups == 0 then group_by(panel, thread_key) end
+    if #panel.row_groups + #panel.col_groups == 0 then
+      color.group_by(panel, function(cell) return cell.owners[1] and cell.owners[1].thread end)
+    end
   end
   note_coverage(picture, owners, size, outside)
   colorize(picture, how, "thread")
@@ -572,7 +465,7 @@ M.types = {
 local known = { rows = true, cols = true, operands = true, tile = true, color = true, bits = true,
                 max_cells = true, max_panels = true, title = true }
 
-local drawable = { userdata = true, string = true, number = true, table = true }
+local stands_for_layout = { string = true, number = true, table = true }
 
 local function positive(options, name, default, op)
   local n = options[name] == nil and default or options[name]
@@ -613,13 +506,14 @@ end
 function M.of(x, options, op, own_options)
   op = op or "picture"
   local how = read_options(M.options(options), op, own_options)
-  if not drawable[type(x)] then
-    M.fail(op, "argument 1 is %s; a layout, a text like \"(4,8):(8,1)\" or a tensor was expected",
-      x == nil and "nil" or "a " .. type(x))
-  end
   local draw = M.types[type_name(x)]
+  if not draw and not stands_for_layout[type(x)] then
+    local kind = x == nil and "nil" or "a " .. (type_name(x) or type(x))
+    M.fail(op, "argument 1 is %s; a layout, a text like \"(4,8):(8,1)\" or a tensor was expected",
+      kind)
+  end
   local picture = draw and draw(x, how) or of_any_layout(ct.layout(x), how)
-  picture.title = how.title or picture.title
+  picture.title = how.title ~= nil and tostring(how.title) or picture.title
   return picture
 end
 
