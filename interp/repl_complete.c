@@ -137,20 +137,16 @@ static bool step(lua_State *L, Span name) {
 }
 
 /* Pushes the value of "ms.tile", or nil. */
-static bool push_chain(lua_State *L, Span chain) {
+static void push_chain(lua_State *L, Span chain) {
   lua_pushglobaltable(L);
   bool some = chain.len > 0;
   while (some) {
     const char *dot = memchr(chain.s, '.', chain.len);
     Span name = {chain.s, dot == NULL ? chain.len : (size_t)(dot - chain.s)};
-    if (!step(L, name)) {
-      return false;
-    }
-    some = dot != NULL;
+    some = step(L, name) && dot != NULL;
     chain.len -= some ? name.len + 1 : name.len;
     chain.s += some ? name.len + 1 : name.len;
   }
-  return true;
 }
 
 /* {====== Candidates ====== */
@@ -333,15 +329,54 @@ static void add_in_string(const Search *q, Span code) {
   }
 }
 
+/* The text in front of the argument that s ends in: of `x = L"(4,8)"` and of `x = L("(4,8)")` it is
+   `x = L`. */
+static Span before_argument(Span s) {
+  char close = last_char(s);
+  if (s.len == 0 || strchr(")\"'", close) == NULL) {
+    return (Span){s.s, 0};
+  }
+  Span inner = {s.s, s.len - 1};
+  if (close == ')') {
+    inner = up_to_open(inner);
+  } else {
+    while (inner.len > 0 && last_char(inner) != close) {
+      inner.len--;
+    }
+  }
+  inner.len -= inner.len > 0;
+  return trim(inner);
+}
+
+/* Whether s ends in a call of a function that makes a layout. */
+static bool makes_layout(Span s) {
+  static const char *const makers[] = {"L", "layout", "row_major", "col_major", "ordered"};
+  Span name = last_chain(before_argument(trim(s)));
+  for (size_t i = 0; i < CT_ARRAY_LEN(makers); i++) {
+    if (is_text(name, makers[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Behind `x.` or `x:`, with the value as it stands in the line. */
+static void add_members_of(const Search *q, Span value, bool methods) {
+  Span chain = last_chain(value);
+  if (chain.len == 0 && makes_layout(value)) {
+    luaL_getmetatable(q->L, LAYOUT_TYPE);
+    add_described(q, methods);
+  } else if (chain.len > 0) {
+    push_chain(q->L, chain);
+    add_members(q, methods);
+  }
+}
+
 static void add_in_code(const Search *q, Span code) {
   char mark = last_char(code);
   Span rest = {code.s, code.len == 0 ? 0 : code.len - 1};
   if (mark == ':' || (mark == '.' && last_char(rest) != '.')) {
-    if (push_chain(q->L, last_chain(rest))) {
-      add_members(q, mark == ':');
-    } else {
-      lua_pop(q->L, 1);
-    }
+    add_members_of(q, rest, mark == ':');
   } else if (asks_help(code) && last_char(trim(code)) == '(') {
     add_language(q);
   } else {

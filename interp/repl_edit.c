@@ -40,23 +40,25 @@ static bool wait_input(const Editor *e) {
   return n > 0;
 }
 
-/* readline shows a key that raised a signal by itself, libedit does not. */
-static void show_interrupt(Editor *e) {
-  if (!e->shown && e->check_signals == NULL) {
+/* The key that stands for Ctrl-C: a newline, so that the library returns. Where it asks again, as
+   readline does behind `(y or n)`, the key that aborts, in turn with newlines. readline shows a key
+   that raised a signal by itself, libedit does not. */
+static int interrupt_key(Editor *e) {
+  enum { ABORT_KEY = 'G' - '@' };
+  if (e->n_interrupt_keys == 0 && e->check_signals == NULL) {
     ssize_t n = write(STDOUT_FILENO, "^C", 2);
     (void)n; /* a terminal that is gone shows nothing */
   }
-  e->shown = true;
+  return e->n_interrupt_keys++ % 2 == 0 ? '\n' : ABORT_KEY;
 }
 
-/* The next byte; EOF at the end; '\n' once Ctrl-C was pressed, which makes the library return. */
+/* The next byte; EOF at the end. */
 static int read_byte(Editor *e) {
   for (;;) {
     unsigned char c;
     wait_input(e);
     if (*e->interrupt != 0) {
-      show_interrupt(e);
-      return '\n';
+      return interrupt_key(e);
     }
     ssize_t n = read(STDIN_FILENO, &c, 1);
     if (n > 0) {
@@ -385,7 +387,7 @@ EditStatus edit_read(Editor *e, bool is_more) {
   free(e->line);
   e->line = NULL;
   e->is_more = is_more;
-  e->shown = false;
+  e->n_interrupt_keys = 0;
   EditStatus status = e->readline == NULL ? read_plain(e, prompt) : read_edited(e, prompt);
   return *e->interrupt == 0 ? status : EDIT_INTERRUPTED;
 }

@@ -20,8 +20,8 @@ typedef struct Editor {
   void *complete_ud;
   char *line; /* the latest, with its newline cut off; from malloc */
   size_t len;
-  bool is_more; /* the latest was asked for as one of an input that has begun */
-  bool shown;   /* that Ctrl-C was pressed */
+  bool is_more;              /* the latest was asked for as one of an input that has begun */
+  unsigned n_interrupt_keys; /* that the library got because Ctrl-C was pressed */
 
   /* of the library; NULL where it lacks them */
   char *(*readline)(const char *prompt);

@@ -257,6 +257,8 @@ static const Step completions[] = {
     {"1 + some_g\t\n", "\n6", "is a name, too"},
     {"A = layout({4, 8})\n", "\n", "a layout"},
     {"A:compl\t(64)\n", "\n2:32", "a method of a layout"},
+    {"L'(4,8)':compl\t(64)\n", "\n2:32", "a method of a literal"},
+    {"layout({4, (8)}):compl\t(64)\n", "\n2:32", "a method of a layout that is made"},
     {"A.strid\t\n", "\n(1,4)", "a field of a layout"},
     {"ms = {tile_m = 128, inner = {deep = 9, lay = A}}\n", "\n", "a table"},
     {"ms.ti\t\n", "\n128", "a field of a table"},
@@ -276,8 +278,8 @@ static const Step completions[] = {
     {"C:meth\t()\n", "\ncalled", "a method from its class"},
     {"t = setmetatable({}, {__index = function() print('r' .. 'an') end})\n", "\n",
      "an object with code for its fields"},
-    {"1 + 1 -- t.fie\t t:fie\t no_such_na\t ms.no\t.such\t nothing.at\t.all 'ms.t\n", "\n2",
-     "what there is not, and comments, change nothing"},
+    {"1 + 1 -- t.fie\t t:fie\t no_such_na\t f(1):prin\t u[1].prin\t ms.no\t.such\t nothing.at\t.all 'ms.t\n",
+     "\n2", "what there is not, and comments, change nothing"},
     {"#'coale\t'\n", "\n5", "neither do texts"},
     {"#[[\n", ">", "a text of several lines"},
     {"\t]]\n", "\n2", "a tab indents the second one"},
@@ -292,6 +294,10 @@ static void test_lists(Session *s) {
   is_seen(s, "> ", "Ctrl-C clears the line");
   type(s, "t.\t\t\003");
   is_seen(s, "> ", "there may be nothing to list");
+  type(s, "print(\t\t");
+  is_seen(s, "possibilities", "many names are asked about");
+  type(s, "\003");
+  is_seen(s, "> ", "Ctrl-C is an answer");
   OK(strstr(s->seen + from, "ran\r") == NULL, "completion runs no script");
 }
 
