@@ -1,6 +1,6 @@
--- picture_color.lua: which cells of a picture have the same colour: each gets a key,
--- which palette.lua makes a colour, by a rule that has a name or by a function of the script. Keys also show
--- where tiles begin.
+-- picture_color.lua: which cells of a picture have the same colour. Each cell gets a key, which
+-- palette.lua makes a colour, by a rule that has a name or by a function of the script. Keys also
+-- show where tiles begin.
 local ct = require "cuttle"
 local M = {}
 
