@@ -16,7 +16,10 @@
 
 #include "runtime/base.h"
 
-enum { HISTORY_ENTRIES = 1000 };
+enum {
+  HISTORY_ENTRIES = 1000,
+  STATE_COMPLETING = 0x4000 /* readline.h: RL_STATE_COMPLETING */
+};
 
 static Editor *current; /* what the library's callbacks are for */
 
@@ -24,7 +27,7 @@ static Editor *current; /* what the library's callbacks are for */
 
 /* Waits for input or a signal; false when there is no input yet. SIGINT arrives here only, so that
    none is missed between a look at the flag and the wait. */
-static bool wait_input(const Editor *e) {
+static bool wait_input(Editor *e) {
   sigset_t block, old;
   fd_set input;
   sigemptyset(&block);
@@ -35,21 +38,23 @@ static bool wait_input(const Editor *e) {
   int n = *e->interrupt != 0 ? 0 : pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &old);
   sigprocmask(SIG_SETMASK, &old, NULL);
   if (n < 0 && e->check_signals != NULL) {
+    e->must_abort = e->state != NULL && (*e->state & STATE_COMPLETING) != 0;
     e->check_signals();
   }
   return n > 0;
 }
 
-/* The key that stands for Ctrl-C: a newline, so that the library returns. Where it asks again, as
-   readline does behind `(y or n)`, the key that aborts, in turn with newlines. readline shows a key
-   that raised a signal by itself, libedit does not. */
+/* The key that stands for Ctrl-C: a newline, so that the library returns. Where that is no answer, as
+   to readline's `(y or n)`, the key that aborts, in turn with newlines; at first while readline
+   completes: it has freed the candidates on the signal. readline shows a key that raised a signal by
+   itself, libedit does not. */
 static int interrupt_key(Editor *e) {
   enum { ABORT_KEY = 'G' - '@' };
   if (e->n_interrupt_keys == 0 && e->check_signals == NULL) {
     ssize_t n = write(STDOUT_FILENO, "^C", 2);
     (void)n; /* a terminal that is gone shows nothing */
   }
-  return e->n_interrupt_keys++ % 2 == 0 ? '\n' : ABORT_KEY;
+  return (e->n_interrupt_keys++ + e->must_abort) % 2 == 0 ? '\n' : ABORT_KEY;
 }
 
 /* The next byte; EOF at the end. */
@@ -195,6 +200,7 @@ static void load_editor(Editor *e) {
     find_function(lib, "add_history", &e->add_history);
     find_function(lib, "stifle_history", &e->stifle_history);
     find_function(lib, "rl_check_signals", &e->check_signals);
+    e->state = dlsym(lib, "rl_readline_state");
     set_text(lib, "rl_readline_name", "cuttle");
     set_getc(e, lib);
     set_completion(e, lib);
@@ -359,7 +365,7 @@ static EditStatus read_edited(Editor *e, const char *prompt) {
 }
 
 /* Shows the prompt and waits for a line, which a terminal gives whole; false when Ctrl-C came. */
-static bool await_line(const Editor *e, const char *prompt) {
+static bool await_line(Editor *e, const char *prompt) {
   fputs(prompt, stdout);
   fflush(stdout);
   while (*e->interrupt == 0 && !wait_input(e)) {}
@@ -388,6 +394,7 @@ EditStatus edit_read(Editor *e, bool is_more) {
   e->line = NULL;
   e->is_more = is_more;
   e->n_interrupt_keys = 0;
+  e->must_abort = false;
   EditStatus status = e->readline == NULL ? read_plain(e, prompt) : read_edited(e, prompt);
   return *e->interrupt == 0 ? status : EDIT_INTERRUPTED;
 }

@@ -21,6 +21,7 @@ typedef struct Editor {
   char *line; /* the latest, with its newline cut off; from malloc */
   size_t len;
   bool is_more;              /* the latest was asked for as one of an input that has begun */
+  bool must_abort;           /* Ctrl-C came while readline completed */
   unsigned n_interrupt_keys; /* that the library got because Ctrl-C was pressed */
 
   /* of the library; NULL where it lacks them */
@@ -31,6 +32,7 @@ typedef struct Editor {
   char **line_buffer;          /* its variables rl_line_buffer, */
   int *point;                  /* rl_point, */
   int *is_complete;            /* rl_attempted_completion_over */
+  const unsigned long *state;  /* rl_readline_state; looked at with check_signals only */
   int *append;                 /* rl_completion_append_character */
   bool takes_wide;             /* libedit: a character read is a code point, not a byte */
 
