@@ -3,6 +3,7 @@
 -- one owner, and who that is.
 local ct = require "cuttle"
 local derive = require "cuttle.derive"
+local picture = require "cuttle.picture"
 
 local M = {}
 
@@ -437,11 +438,27 @@ local function explain_layout(report, layout, options)
   end
 end
 
+local known = { tile = true, thread = true, coord = true, offset = true, dtype = true, text = true }
+
+local function read_options(given)
+  local options = picture.options(given) or {}
+  if type(options) ~= "table" then
+    picture.fail("explain", "the options are %s; a table like {thread = 0} was expected", options)
+  end
+  for name in pairs(options) do
+    if not known[name] then
+      picture.fail("explain", "there is no option '%s'; coord, dtype, offset, text, thread and tile"
+        .. " are", name)
+    end
+  end
+  return options
+end
+
 -- explain(x[, options]): prints; with text = true returns the text instead. Other options: tile,
 -- the shape that a thread-value layout covers; thread, coord, offset to ask about; dtype, of
 -- vectors.
 function M.explain(x, options)
-  options = options or {}
+  options = read_options(options)
   local report = setmetatable({}, Report)
   local is_object = type(x) == "userdata"
   if is_object and x.layout ~= nil and x.dtype ~= nil then

@@ -494,9 +494,13 @@ local function read_options(options, op, own_options)
   return how
 end
 
--- A tuple in place of the options is the tile of a thread-value layout: show(tv_layout(thr, val))
--- draws what tv_layout returns.
+-- What an operation returns beside a layout may stand in place of the options: of tv_layout the
+-- tile, a tuple, so that show(tv_layout(thr, val)) draws it; of tile and parallelize the offset,
+-- which says nothing about the layout.
 function M.options(options)
+  if math.type(options) == "integer" then
+    return nil
+  end
   return type(options) == "table" and #options > 0 and { tile = options } or options
 end
 

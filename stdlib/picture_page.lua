@@ -293,7 +293,7 @@ end
 
 -- Takes apart the arguments (file, options) of svg and latex; the file may be left out.
 function M.arguments(file, options)
-  if type(file) == "table" then return nil, file end
+  if type(file) == "table" or math.type(file) == "integer" then return nil, file end
   return file, options
 end
 

@@ -47,3 +47,18 @@ staged { grid = { 1 }, block = { 16 } }(zeros(f32, { 8, 8 }))
 -- A mistake is the caller's line.
 print(select(2, pcall(explain, tv, { thread = 32 })))
 -- expect: explain: thread is 32; an integer from 0 to 31 was expected
+
+-- What tile, parallelize and tv_layout return beside the layout is no obstacle.
+explain(parallelize("(2,2):(1,2)", "(2,1)", 1))
+-- expect: layout        (1,2):(0,2)
+-- expect: modes         0       1:0  one element
+-- expect:               1       2:2  steps of 2 elements
+-- expect: made by       parallelize((2,2):(1,2), (2,1), 1) = (1,2):(0,2)
+-- expect:                 tiles of (2,1), the shape of the 2 threads (2,1)
+-- expect:                 each thread keeps its element of every tile of (2,2):(1,2)
+-- expect: partition     of (2,2):(1,2) among the 2 threads of (2,1):(1,0); this is the part of thread 1
+-- expect: owns          thread 0: (0,0) (0,1)
+-- expect:               thread 1: (1,0) (1,1)
+-- expect: coverage      each element 0..3 exactly once
+-- expect: contiguity    no two elements in a row
+-- expect: vectors       f32: 1 element in one access (32 bits)

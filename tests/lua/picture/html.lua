@@ -34,4 +34,4 @@ local function message(...)
 end
 print(message("4:1", {colour = "red"})) -- expect: html: 'colour' is no option of pictures
 print(message("4:1", "/nowhere/x.html")) -- expect: html: /nowhere/x.html: No such file or directory
-print(message("4:1", 7)) -- expect: html: the file is a number; a name was expected
+print(message("4:1", true)) -- expect: html: the file is a boolean; a name was expected

@@ -61,6 +61,6 @@ local function fails(message, ...)
   ok(not good and err:match(": (.*)") == message, message)
 end
 fails("svg: /nonexistent/x.svg: No such file or directory", "2:1", "/nonexistent/x.svg")
-fails("svg: the file is a number; a name was expected", "2:1", 7)
+fails("svg: the file is a boolean; a name was expected", "2:1", true)
 fails("svg: 'standalone' is no option of pictures", "2:1", nil, { standalone = true })
 print("1.." .. n)
