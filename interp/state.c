@@ -1,5 +1,5 @@
-/* state.c: makes and frees the state of an interpreter, with its memory, limits and interrupts.
-   state_device.c has its devices, language.c the names that scripts see. */
+/* state.c: makes and frees the state of an interpreter, with its memory and limits. state_hook.c has
+   what stops it, state_device.c its devices, language.c the names that scripts see. */
 #include "state.h"
 
 #include <lauxlib.h>
@@ -9,10 +9,7 @@
 
 #include "diag.h"
 
-enum {
-  COUNT_STEP = 1000, /* instructions between two looks at the limit */
-  DEFAULT_SM = 90
-};
+enum { DEFAULT_SM = 90 };
 
 static const char state_key = 0; /* its address names the state in the registry */
 
@@ -62,44 +59,7 @@ static void *limited_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_byt
   return p;
 }
 
-/* {====== Limits and interrupts ====== */
-
-static void stop_hook(lua_State *L, lua_Debug *ar) {
-  (void)ar;
-  diag_error(L, "interrupted");
-}
-
-/* After the limit each further instruction raises again: a pcall in the script cannot go on. */
-static void count_hook(lua_State *L, lua_Debug *ar) {
-  CuttleState *s = state_of(L);
-  (void)ar;
-  s->n_instructions += (uint64_t)lua_gethookcount(L);
-  if (s->n_instructions >= s->options.instruction_limit) {
-    lua_sethook(L, count_hook, LUA_MASKCOUNT, 1);
-    diag_error(L, "the limit of %I instructions is reached",
-               (LUAI_UACINT)s->options.instruction_limit);
-  }
-}
-
-/* Safe in a signal handler, as far as lua_sethook is. A coroutine keeps the hook: it is dead soon. */
-void state_stop(CuttleState *s) {
-  s->own_interrupt = 1;
-  for (const StateCoroutine *c = s->running; c != NULL; c = c->outer) {
-    lua_sethook(c->L, stop_hook, LUA_MASKCOUNT, 1);
-  }
-  lua_sethook(s->L, stop_hook, LUA_MASKCOUNT, 1);
-}
-
-void state_resume(CuttleState *s) {
-  uint64_t limit = s->options.instruction_limit;
-  s->own_interrupt = 0;
-  s->n_instructions = 0;
-  if (limit > 0) {
-    lua_sethook(s->L, count_hook, LUA_MASKCOUNT, limit < COUNT_STEP ? (int)limit : COUNT_STEP);
-  } else if (lua_gethook(s->L) == stop_hook) {
-    lua_sethook(s->L, NULL, 0, 0);
-  }
-}
+/* {====== Calls of the host ====== */
 
 int state_call(CuttleState *s, int n_args, int n_results) {
   lua_State *L = s->L;

@@ -45,6 +45,12 @@ typedef struct CuttleState {
   uint64_t n_instructions;                /* of this call so far, counted when there is a limit */
   int n_calls;                            /* of state_call in progress */
 
+  lua_Hook on_call; /* watches calls while a kernel is traced; NULL else */
+  void (*on_resume)(lua_State *L, lua_State *co); /* likewise: before co runs; may raise in L */
+  lua_State *watched;
+  lua_Hook other_hook; /* that somebody else had set in `watched`; NULL: none */
+  int other_mask, other_count;
+
   /* The current device is what `device_text` says ("auto"); it is opened at first use. */
   char device_text[32];
   bool is_device_open;
@@ -106,9 +112,15 @@ const char *state_env(const CuttleState *s, const char *name);
 /* Makes coroutine.resume and wrap note what runs; with Lua's libraries open [-0, +0, m]. */
 void state_wrap_coroutines(lua_State *L);
 
-/* Stops the running script by a hook; with the flag set, engines stop too. For signal handlers. */
+/* state_hook.c. Stops the running script by a hook; with the flag set, engines stop too. For signal
+   handlers. */
 void state_stop(CuttleState *s);
 void state_resume(CuttleState *s); /* forgets an interrupt; a new call begins */
+
+/* From now on `on_call` is asked at each call in L and in the coroutines that run inside it; NULL ends
+   that. */
+void state_watch_calls(CuttleState *s, lua_State *L, lua_Hook on_call);
+void state_hook_coroutine(const CuttleState *s, lua_State *co); /* before co runs */
 
 /* Loads the text of a chunk and remembers it for the kernel front end; leaves the function or a
    message on the stack, and returns Lua's status. `mode` as lua_load. */

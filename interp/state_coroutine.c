@@ -9,8 +9,12 @@
 /* Lua's own function, at the bottom of the stack, on what is above it, while `co` runs. */
 static int run(lua_State *L, lua_State *co) {
   CuttleState *s = state_of(L);
+  if (s->on_resume != NULL && co != NULL) {
+    s->on_resume(L, co);
+  }
   StateCoroutine frame = {co, s->running};
   s->running = &frame;
+  state_hook_coroutine(s, co);
   int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
   s->running = frame.outer;
   return status == LUA_OK ? lua_gettop(L) : lua_error(L);
