@@ -123,20 +123,9 @@ static int op_len(lua_State *L) {
 
 /* Reached only from a function that the front end has not rewritten: blames its caller in the kernel. */
 static int op_compare(lua_State *L) {
-  lua_Debug ar;
-  for (int level = 1; lua_getstack(L, level, &ar); level++) {
-    lua_getinfo(L, "Slf", &ar);
-    bool converted = src_is_converted(L, -1);
-    lua_pop(L, 1);
-    if (converted) {
-      return luaL_error(
-          L,
-          "%s:%d: run-time values are compared in a function that was not converted (a "
-          "metamethod, or a callback of C); compare them in the kernel or a helper",
-          ar.short_src, ar.currentline);
-    }
-  }
-  return diag_error(L, "run-time values are compared in a function that was not converted");
+  return front_fail_unconverted(
+      L, "run-time values are compared in a function that was not converted (a metamethod, or a "
+         "callback of C); compare them in the kernel or a helper");
 }
 
 static int value_tostring(lua_State *L) {

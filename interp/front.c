@@ -267,7 +267,9 @@ void front_exit(lua_State *L, Front *f, Frame *target) {
 static void begin_trace(Front *f, CtIr *ir) {
   f->ir = ir;
   f->serial = ++f->last_serial;
-  f->clock = 0;
+  f->began = ++f->clock;
+  f->touched = UINT64_MAX;
+  f->n_trusted = 0;
   f->dead = false;
   f->n_nil_vars = 0;
   memset(&f->assigned, 0, sizeof f->assigned);
@@ -293,7 +295,10 @@ static size_t find_position(const char *msg, long *line) {
    tells it. */
 static int locate_error(lua_State *L) {
   long line;
+  Front *f = front_of(L);
+  f->n_trusted++; /* an error value's __tostring */
   diag_push_message(L, 1);
+  f->n_trusted--;
   if (find_position(lua_tostring(L, -1), &line) == 0) {
     diag_push_where(L);
     lua_insert(L, -2);
@@ -327,6 +332,7 @@ typedef struct TraceCall {
 static int traced_call(lua_State *L) { /* function, TraceCall */
   const TraceCall *call = lua_touserdata(L, 2);
   lua_settop(L, 1);
+  front_patch_metatables(L);
   if (src_convert(L, 1, RW_KERNEL) != LUA_OK) {
     return lua_error(L);
   }
@@ -353,7 +359,10 @@ CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *i
   lua_pushcfunction(L, traced_call);
   lua_pushvalue(L, fn);
   lua_pushlightuserdata(L, &call);
+  front_watch(L, true);
   CtStatus status = lua_pcall(L, 2, 0, -4) == LUA_OK ? CT_OK : take_error(L, err);
+  front_watch(L, false);
+  front_restore_metatables(L);
   lua_pop(L, 1); /* the handler */
   co->top = outer;
   f->cur = co;
@@ -386,4 +395,5 @@ void front_open(lua_State *L) {
   }
   src_set_runtime(L); /* takes the table */
   front_open_expr(L);
+  front_open_watch(L);
 }

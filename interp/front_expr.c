@@ -357,34 +357,49 @@ static int rt_ne(lua_State *L) { return equal(L, CT_OP_NE, "~="); }
 
 /* --- tables ----------------------------------------------------------------------------------------- */
 
-static uint64_t birth_of(lua_State *L, int table) {
+uint64_t front_birth(lua_State *L, int idx) {
+  idx = lua_absindex(L, idx);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &births_key);
-  lua_pushvalue(L, table);
+  lua_pushvalue(L, idx);
   lua_rawget(L, -2);
   uint64_t at = (uint64_t)lua_tointeger(L, -1);
   lua_pop(L, 2);
   return at;
 }
 
+/* Remembers that the table or coroutine at the top is born now. */
+static void set_birth(lua_State *L, Front *f) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &births_key);
+  lua_pushvalue(L, -2);
+  lua_pushinteger(L, (lua_Integer)++f->clock);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+}
+
 static int rt_t(lua_State *L) {
   Front *f = front_up(L);
   lua_settop(L, 1);
   if (f->ir != NULL) {
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &births_key);
-    lua_pushvalue(L, 1);
-    lua_pushinteger(L, (lua_Integer)++f->clock);
-    lua_rawset(L, -3);
-    lua_pop(L, 1);
+    set_birth(L, f);
   }
   return 1;
 }
 
-/* A table may change where no condition is active that began after its birth. */
-static void check_change(lua_State *L, Front *f, int table) {
+void front_touch(lua_State *L, uint64_t born, const char *message) {
+  Front *f = front_of(L);
   uint64_t condition = front_condition(f, L);
-  if (lua_istable(L, table) && condition != 0 && condition > birth_of(L, table)) {
-    diag_error(L, "a Lua table is changed under a run-time condition; make it before the 'if' in a "
-                  "local number, or use a fragment");
+  if (condition != 0 && condition > born) {
+    diag_error(L, "%s", message);
+  }
+  f->touched = born < f->touched ? born : f->touched;
+}
+
+/* A table may change where no condition is active that began after its birth. */
+void front_check_change(lua_State *L, int idx) {
+  if (front_of(L)->ir != NULL && lua_istable(L, idx)) {
+    front_touch(L, front_birth(L, idx),
+                "a Lua table is changed under a run-time condition; make it before the 'if' in a "
+                "local number, or use a fragment");
   }
 }
 
@@ -425,10 +440,9 @@ static int rt_ix(lua_State *L) { /* t, k, desc */
 }
 
 static int rt_set(lua_State *L) { /* desc, t, k, v */
-  Front *f = front_up(L);
   lua_settop(L, 4);
   check_key(L, 2, 3);
-  check_change(L, f, 2);
+  front_check_change(L, 2);
   check_indexable(L, 2, "__newindex", 1);
   lua_settop(L, 4);
   if (half_test(L, 4) != NULL) {
@@ -518,7 +532,7 @@ static int rt_nm(lua_State *L) { /* v, name */
 /* --- what a kernel calls instead of some C functions -------------------------------------------------- */
 
 /* Each has the original as upvalue 1. */
-static int call_original(lua_State *L) {
+int front_call_original(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
@@ -526,8 +540,8 @@ static int call_original(lua_State *L) {
 }
 
 static int changes_table(lua_State *L) { /* insert, remove */
-  check_change(L, front_of(L), 1);
-  return call_original(L);
+  front_check_change(L, 1);
+  return front_call_original(L);
 }
 
 static int sets_raw(lua_State *L) {
@@ -535,21 +549,16 @@ static int sets_raw(lua_State *L) {
   return changes_table(L);
 }
 
-static int sorts_table(lua_State *L) {
-  check_change(L, front_of(L), 1);
-  if (lua_istable(L, 1)) {
-    lua_Integer n = luaL_len(L, 1);
-    for (lua_Integer i = 1; i <= n; i++) {
-      lua_geti(L, 1, i);
-      if (value_test(L, -1, NULL)) {
-        return diag_error(L,
-                          "table.sort cannot order run-time values; write a sorting network with "
-                          "min and max");
-      }
-      lua_pop(L, 1);
-    }
-  }
-  return call_original(L);
+static int moves(lua_State *L) { /* table.move(from, first, last, at, to) */
+  front_check_change(L, lua_isnoneornil(L, 5) ? 1 : 5);
+  return front_call_original(L);
+}
+
+/* print, random numbers: the world outside knows how often. */
+static int acts(lua_State *L) {
+  Front *f = front_of(L);
+  f->touched = 0;
+  return front_call_original(L);
 }
 
 static int yields(lua_State *L) {
@@ -562,33 +571,64 @@ static int yields(lua_State *L) {
   return lua_yield(L, lua_gettop(L));
 }
 
+/* Nothing but blocks, which functions and loops begin with, was recorded since there were n operations. */
+static bool is_unchanged(const CtIr *ir, size_t n) {
+  while (n < ir->n_insts && ct_inst(ir, (CtVal)n)->op == CT_OP_BLOCK) {
+    n++;
+  }
+  return n == ir->n_insts;
+}
+
 /* pcall and xpcall: what was recorded cannot be taken back, so an error behind it goes on. */
 static int protects(lua_State *L) {
   Front *f = front_of(L);
   Co *co = front_co(f, L);
+  const Front before = *f;
   Frame *top = co->top;
   size_t n_insts = f->ir->n_insts;
-  if (lua_isfunction(L, 1)) {
-    push_callee(L, f, 1, 0);
-    lua_replace(L, 1);
+  CtRegion region = f->ir->cur;
+  CtVal position = ct_ir_position(f->ir);
+  for (int i = 1; i <= 2; i++) { /* xpcall has a handler */
+    if (lua_isfunction(L, i)) {
+      push_callee(L, f, i, 0);
+      lua_replace(L, i);
+    }
   }
-  call_original(L);
+  front_call_original(L);
   if (!lua_toboolean(L, 1)) {
-    if (f->ir->n_insts != n_insts) {
+    if (!is_unchanged(f->ir, n_insts)) {
       lua_settop(L, 2);
       return lua_error(L);
     }
+    f->ir->cur = region;
+    ct_ir_rollback(f->ir, position);
+    f->dead = before.dead;
+    f->assigned = before.assigned;
+    f->n_trusted = before.n_trusted;
     co->top = top;
+    f->cur = co;
   }
   return lua_gettop(L);
 }
 
-static int starts_coroutine(lua_State *L) { /* create, wrap */
+/* coroutine.create, and wrap: its function has the coroutine as its last upvalue. */
+static int starts_coroutine(lua_State *L) {
+  Front *f = front_of(L);
   if (lua_isfunction(L, 1)) {
-    push_callee(L, front_of(L), 1, 0);
+    push_callee(L, f, 1, 0);
     lua_replace(L, 1);
   }
-  return call_original(L);
+  int n = front_call_original(L);
+  for (int i = 2; i > 0 && !lua_isthread(L, -1); i--) {
+    if (lua_getupvalue(L, n, i) != NULL && !lua_isthread(L, -1)) {
+      lua_pop(L, 1);
+    }
+  }
+  if (lua_isthread(L, -1)) {
+    set_birth(L, f);
+  }
+  lua_settop(L, n);
+  return n;
 }
 
 /* --- functions that ask what a value is: a run-time value is a number or a boolean ------------------ */
@@ -600,7 +640,7 @@ static int asks_type(lua_State *L) {
     lua_pushstring(L, is_bool ? "boolean" : "number");
     return 1;
   }
-  return call_original(L);
+  return front_call_original(L);
 }
 
 static int asks_math_type(lua_State *L) {
@@ -610,7 +650,7 @@ static int asks_math_type(lua_State *L) {
     lua_pushstring(L, is_int ? "integer" : "float");
     return 1;
   }
-  return call_original(L);
+  return front_call_original(L);
 }
 
 static int asks_number(lua_State *L) { /* tonumber */
@@ -618,7 +658,7 @@ static int asks_number(lua_State *L) { /* tonumber */
   if (lua_gettop(L) == 1 && value_test(L, 1, &v) && ct_inst(front_ir(L), v)->type != CT_bool) {
     return 1;
   }
-  return call_original(L);
+  return front_call_original(L);
 }
 
 static int asks_integer(lua_State *L) { /* math.tointeger */
@@ -631,7 +671,7 @@ static int asks_integer(lua_State *L) { /* math.tointeger */
     lua_settop(L, 1);
     return 1;
   }
-  return call_original(L);
+  return front_call_original(L);
 }
 
 /* rawequal, and rawget by the key: a run-time value equals no other without Lua asking it. */
@@ -639,7 +679,7 @@ static int compares_raw(lua_State *L) {
   if (value_test(L, 1, NULL) || value_test(L, 2, NULL)) {
     return diag_error(L, "a raw access cannot tell what a run-time value is; use == or a tensor");
   }
-  return call_original(L);
+  return front_call_original(L);
 }
 
 static int asserts(lua_State *L) {
@@ -649,7 +689,7 @@ static int asserts(lua_State *L) {
     return diag_error(L, "assert: the condition is known only at run time; a kernel cannot stop "
                          "there, so guard the work with 'if'");
   }
-  return call_original(L);
+  return front_call_original(L);
 }
 
 typedef struct Replacement {
@@ -670,7 +710,12 @@ static const Replacement replacements[] = {
     {"math", "tointeger", asks_integer},
     {"table", "insert", changes_table},
     {"table", "remove", changes_table},
-    {"table", "sort", sorts_table},
+    {"table", "move", moves},
+    {"_G", "print", acts},
+    {"io", "write", acts},
+    {"io", "read", acts},
+    {"math", "random", acts},
+    {"math", "randomseed", acts},
     {"coroutine", "yield", yields},
     {"coroutine", "create", starts_coroutine},
     {"coroutine", "wrap", starts_coroutine},

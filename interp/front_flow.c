@@ -212,6 +212,9 @@ static int while_next(lua_State *L) {
   }
   if (f->ir != NULL) {
     frame->position = ct_ir_position(f->ir);
+    frame->probed_at = ++f->clock;
+    frame->touched_before = f->touched;
+    f->touched = UINT64_MAX;
   }
   lua_pushboolean(L, 0);
   return 1;
@@ -234,11 +237,19 @@ static void emit_exit_if(lua_State *L, Front *f, Frame *frame, CtVal c) {
   frame->loop_exit = true;
 }
 
+/* The condition was evaluated; whether that changed something that was there before. */
+static bool end_probe(Front *f, const Frame *frame) {
+  bool changed = f->touched < frame->probed_at;
+  f->touched = f->touched < frame->touched_before ? f->touched : frame->touched_before;
+  return changed;
+}
+
 static int rt_wc(lua_State *L) {
   Front *f = front_up(L);
   Frame *frame = frame_top(L, f, FRAME_LOOP);
   CtVal c = 0;
   int truth = front_truth(L, 1, "while", &c);
+  bool changed = f->ir != NULL && !frame->wants_region && end_probe(f, frame);
   if (truth >= 0) {
     frame->is_done = truth == 0;
     if (truth == 0 && frame->runtime) {
@@ -249,6 +260,10 @@ static int rt_wc(lua_State *L) {
     front_at(L, f);
     emit_exit_if(L, f, frame, ct_ir_unary(f->ir, CT_OP_LNOT, c));
     lua_pushboolean(L, 1);
+  } else if (changed) {
+    return diag_error(L,
+                      "the condition of a run-time while changes Lua state; write 'while true do "
+                      "... if not c then break end'");
   } else {
     ct_ir_rollback(f->ir, frame->position);
     frame->wants_region = true;

@@ -52,6 +52,8 @@ typedef struct Frame {
   const char *loop; /* "while", "repeat", "for", "in" */
   int turns;
   bool wants_region; /* while: the next turn opens the kernel's loop */
+  uint64_t probed_at,
+      touched_before; /* while: the clock when the condition began, what was touched */
   bool is_done;
   bool is_float;
   int64_t i, step;
@@ -74,8 +76,12 @@ typedef struct Front {
   CtAlloc alloc;
   CtIr *ir; /* of the running trace, or NULL */
   uint32_t serial, last_serial;
-  uint64_t clock;
-  bool dead; /* nothing can reach this point */
+  uint64_t clock; /* never set back: what an earlier trace has kept is older than all of this one */
+  uint64_t began; /* the clock when the trace began */
+  uint64_t
+      touched;   /* birth of the oldest state of Lua that was changed since the last probe began */
+  int n_trusted; /* calls of functions in progress that need no conversion */
+  bool dead;     /* nothing can reach this point */
   Assigned assigned;
   int n_nil_vars;
   Co *cos, *cur;
@@ -140,6 +146,23 @@ void box_promote(lua_State *L, Front *f, int idx, int value, CtVal op);
 /* A condition: 1 or 0 when it is static, else -1 and *c is the run-time bool. `what` tests it ("if"). */
 int front_truth(lua_State *L, int idx, const char *what, CtVal *c);
 Half *half_test(lua_State *L, int idx);
+
+/* State of Lua that was born at the clock `born` changes: an error with that message where a run-time
+   condition is active that began later. A while that is being probed must hear of it. */
+void front_touch(lua_State *L, uint64_t born, const char *message);
+uint64_t front_birth(lua_State *L,
+                     int idx); /* clock of the birth of a table or coroutine; 0: unknown */
+void front_check_change(lua_State *L, int idx); /* front_touch for the table at idx, if it is one */
+int front_call_original(
+    lua_State *L); /* of a replacement: calls upvalue 1 with the same arguments */
+
+/* front_watch.c: what a trace reaches without the rewriter's help. */
+void front_open_watch(lua_State *L);
+void front_watch(lua_State *L, bool on);   /* refuses calls of functions that were not converted */
+void front_patch_metatables(lua_State *L); /* metamethods convert themselves ... */
+void front_restore_metatables(lua_State *L); /* ... no more */
+/* Raises the message at the line of the innermost converted function. */
+int front_fail_unconverted(lua_State *L, const char *what);
 
 extern const luaL_Reg front_flow_fns[], front_var_fns[], front_expr_fns[];
 void front_open_expr(lua_State *L);

@@ -282,6 +282,7 @@ static void assign(lua_State *L, Front *f, int x, int value) {
             "value",
             box_name(L, x));
       }
+      front_touch(L, box->born, "");
       lua_pushvalue(L, value);
       lua_setiuservalue(L, x, 1);
       lua_pushvalue(L, x);
@@ -315,6 +316,7 @@ static void check_host(lua_State *L, Front *f, int value, const char *name) {
   if (f->ir != NULL && (value_test(L, value, NULL) || front_condition(f, L) != 0)) {
     diag_error(L, "'%s' belongs to the host; a kernel cannot assign it", name);
   }
+  f->touched = 0;
 }
 
 static void check_global(lua_State *L, const Front *f, const char *name) {
