@@ -30,7 +30,7 @@ stds.cuttle = {
     "copy_if", "gemm", "clear", "fill", "axpby", "transform", "reduce", "sync_threads",
     "sync_warp", "cp_async_fence", "cp_async_wait", "shfl_up", "shfl_down", "shfl_xor", "shfl_idx",
     "ballot", "any", "all", "atomic_add", "atomic_min", "atomic_max", "atomic_cas", "atomic_exch",
-    "printf", "cuda", "range", "axes", "unroll", "guard", "cast", "where",
+    "printf", "cuda", "range", "axes", "unroll", "guard", "cast", "bitcast", "where",
     -- arithmetic
     "fma", "min", "max", "abs", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "sin",
     "cos", "floor", "ceil", "cdiv",

@@ -400,8 +400,7 @@ static size_t pack_arg(lua_State *L, int idx, unsigned char *params, size_t at) 
   } else if (bind_test_number(L, idx, &typed) && typed.dtype != CT_VOID) {
     bytes = ct_dtype_bytes(typed.dtype);
     if (ct_is_float(typed.dtype)) {
-      double f = typed.is_float ? typed.f : (double)typed.i;
-      v = typed.dtype == CT_f64 ? (CtSlotValue){.f64 = f} : (CtSlotValue){.f32 = (float)f};
+      v = ct_slot_float(typed.dtype, typed.is_float ? typed.f : (double)typed.i);
     } else {
       v.i = typed.i;
     }

@@ -4,6 +4,7 @@
 
 #include "bind.h"
 #include "front.h"
+#include "runtime/convert.h"
 #include "value.h"
 
 /* The userdata. One object for each type and state, in the language's table and the registry. */
@@ -21,16 +22,29 @@ bool bind_test_dtype(lua_State *L, int idx, CtDtype *out) {
   return box != NULL;
 }
 
+/* "f64, f32, ... or bool" */
+static const char *push_names(lua_State *L) {
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  for (int t = CT_VOID + 1; t < CT_DTYPE_COUNT; t++) {
+    luaL_addstring(&b, t == CT_VOID + 1 ? "" : t + 1 == CT_DTYPE_COUNT ? " or " : ", ");
+    luaL_addstring(&b, ct_dtypes[t].name);
+  }
+  luaL_pushresult(&b);
+  return lua_tostring(L, -1);
+}
+
 CtDtype bind_to_dtype(lua_State *L, int idx, const char *op) {
   CtDtype t = CT_VOID;
+  idx = lua_absindex(L, idx);
   if (bind_test_dtype(L, idx, &t)) {
     return t;
   }
   if (lua_type(L, idx) == LUA_TSTRING) {
     t = ct_dtype_from_name(lua_tostring(L, idx));
     if (t == CT_VOID) {
-      diag_error(L, "%s: '%s' is no element type; f32, f64, i32, i64 or bool was expected", op,
-                 lua_tostring(L, idx));
+      diag_error(L, "%s: '%s' is no element type; %s was expected", op, lua_tostring(L, idx),
+                 push_names(L));
     }
     return t;
   }
@@ -81,13 +95,13 @@ static TypedNumber convert(lua_State *L, int idx, CtDtype t) {
   n.dtype = t;
   if (ct_is_float(t)) {
     n.is_float = true;
-    n.f = t == CT_f32 ? (double)(float)n.f : n.f;
+    n.f = ct_round_float(t, n.f);
     return n;
   }
   int fits;
   n.i = lua_tointegerx(L, idx, &fits);
   n.is_float = false;
-  if (!fits || (t == CT_i32 && n.i != (int32_t)n.i)) {
+  if (!fits || !ct_dtype_fits(t, n.i)) {
     diag_error(L, "%s: %s does not fit; an integer of %d bits was expected", name,
                luaL_tolstring(L, idx, NULL), ct_dtypes[t].bits);
   }
@@ -97,10 +111,9 @@ static TypedNumber convert(lua_State *L, int idx, CtDtype t) {
 /* f64(x), i64(x): in a kernel a conversion, on the host a number for a launch. */
 static int call(lua_State *L) {
   CtDtype t = bind_to_dtype(L, 1, "dtype");
-  CtIr *ir = front_ir(L);
-  if (ir != NULL) {
-    CtVal v = value_to(L, 2, CT_VOID, ct_dtypes[t].name);
-    value_push(L, ct_ir_cast(front_here(L, ct_dtypes[t].name), v, t));
+  if (front_ir(L) != NULL) {
+    front_here(L, ct_dtypes[t].name);
+    value_push(L, value_cast(L, 2, t, ct_dtypes[t].name));
     return 1;
   }
   if (t == CT_bool) {

@@ -3,6 +3,7 @@
 
    reference.matmul on the host works in double precision and rounds once, whatever the elements are
    (integers: exact, modulo 2^64); on a device cuBLAS works in the precision of the elements. */
+#include <inttypes.h>
 #include <lauxlib.h>
 #include <limits.h>
 #include <math.h>
@@ -12,6 +13,7 @@
 #include "bind.h"
 #include "diag.h"
 #include "runtime/blas.h"
+#include "runtime/convert.h"
 #include "runtime/matmul.h"
 #include "runtime/walk.h"
 #include "state.h"
@@ -26,7 +28,10 @@ typedef struct Tolerance {
 } Tolerance;
 
 static const Tolerance tolerances[CT_DTYPE_COUNT] = {
-    [CT_f64] = {1e-9, 1e-12}, [CT_f32] = {1e-4, 1e-5}};
+    [CT_f64] = {1e-9, 1e-12},   [CT_f32] = {1e-4, 1e-5},    [CT_tf32] = {2e-3, 1e-4},
+    [CT_f16] = {2e-3, 1e-4},    [CT_bf16] = {1.6e-2, 1e-3}, [CT_f8e4m3] = {0.125, 0.01},
+    [CT_f8e5m2] = {0.25, 0.01},
+};
 
 /* What a comparison found: how many elements differ, and which one by the most tolerances. */
 typedef struct Worst {
@@ -47,7 +52,9 @@ static double excess_of(double a, double b, Tolerance tol) {
   return distance <= allowed ? 1 : allowed > 0 ? distance / allowed : HUGE_VAL;
 }
 
-static double as_double(CtDtype dtype, Elem e) { return ct_is_float(dtype) ? e.f : (double)e.i; }
+static double as_double(CtDtype dtype, Elem e) {
+  return ct_is_float(dtype) ? e.f : ct_round_int(CT_f64, dtype, e.i);
+}
 
 static double compare(CtDtype ta, Elem a, CtDtype tb, Elem b, Tolerance tol) {
   bool exact = !ct_is_float(ta) && !ct_is_float(tb);
@@ -105,7 +112,8 @@ static void push_value(lua_State *L, CtDtype dtype, Elem e) {
     snprintf(text, sizeof text, dtype == CT_f64 ? "%.17g" : "%.9g", e.f);
     lua_pushstring(L, text);
   } else if (ct_is_int(dtype)) {
-    lua_pushfstring(L, "%I", (LUAI_UACINT)e.i);
+    snprintf(text, sizeof text, dtype == CT_u64 ? "%" PRIu64 : "%" PRId64, e.i);
+    lua_pushstring(L, text);
   } else {
     lua_pushstring(L, e.i != 0 ? "true" : "false");
   }

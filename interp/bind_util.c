@@ -76,19 +76,27 @@ bool bind_is_any(lua_State *L, int idx) { return luaL_testudata(L, idx, ANY_TYPE
 
 #define INT_EXPECTED "an integer was expected"
 
+/* The algebra counts with i32 and i64. */
+static CtDtype index_type(const CtInst *inst) {
+  if (!ct_is_unsigned((CtDtype)inst->type)) {
+    return ct_dtype_compute((CtDtype)inst->type);
+  }
+  return inst->facts.lo >= 0 && inst->facts.hi <= INT32_MAX ? CT_i32 : CT_i64;
+}
+
 /* A run-time value as an integer of the algebra. */
 static bool test_runtime(lua_State *L, int idx, const char *op, CtInt *out) {
   CtVal v;
   if (lua_type(L, idx) != LUA_TUSERDATA || !value_test(L, idx, &v)) {
     return false;
   }
-  const CtIr *ir = front_ir(L);
+  CtIr *ir = front_ir(L);
   CtDtype type = (CtDtype)ct_inst(ir, v)->type;
   if (!ct_is_int(type)) {
     diag_error(L, "%s: a run-time value of type %s is no integer; cast it with i32(x)", op,
                ct_dtypes[type].name);
   }
-  *out = ct_ir_int(ir, v);
+  *out = ct_ir_int(ir, ct_ir_cast(ir, v, index_type(ct_inst(ir, v))));
   return true;
 }
 

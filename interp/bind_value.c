@@ -79,7 +79,11 @@ static int operate_bits(lua_State *L, CtOp op, const char *text) {
   Front *f = front_of(L);
   CtVal x, y;
   front_at(L, f);
-  value_pair(L, 1, 2, text, &x, &y);
+  if (op == CT_OP_SHL || op == CT_OP_SHR) {
+    value_shift(L, 1, 2, text, &x, &y);
+  } else {
+    value_pair(L, 1, 2, text, &x, &y);
+  }
   if (!is_int_type(f->ir, x)) {
     CtDtype type = (CtDtype)ct_inst(f->ir, x)->type;
     return diag_error(L, "%s: integers expected, got %s%s", text, ct_dtypes[type].name,
@@ -98,7 +102,7 @@ static int op_shr(lua_State *L) { return operate_bits(L, CT_OP_SHR, ">>"); }
 static int op_unm(lua_State *L) {
   Front *f = front_of(L);
   front_at(L, f);
-  CtVal x = value_to(L, 1, CT_VOID, "-");
+  CtVal x = value_operand(L, 1, "-");
   check_not_bool(L, f->ir, x, "-");
   value_push(L, ct_ir_unary(f->ir, CT_OP_NEG, x));
   return 1;
@@ -107,7 +111,7 @@ static int op_unm(lua_State *L) {
 static int op_bnot(lua_State *L) {
   Front *f = front_of(L);
   front_at(L, f);
-  CtVal x = value_to(L, 1, CT_VOID, "~");
+  CtVal x = value_operand(L, 1, "~");
   if (!is_int_type(f->ir, x)) {
     return diag_error(L, "~: an integer expected, got %s", ct_dtypes[ct_inst(f->ir, x)->type].name);
   }
@@ -187,7 +191,7 @@ static int call_unary(lua_State *L) {
     luaL_checknumber(L, 1);
   }
   front_at(L, f);
-  CtVal x = value_to(L, 1, CT_VOID, u->name);
+  CtVal x = value_operand(L, 1, u->name);
   check_not_bool(L, f->ir, x, u->name);
   if (is_int_type(f->ir, x)) {
     x = ct_ir_cast(f->ir, x, CT_f32);
@@ -205,7 +209,7 @@ static int lang_abs(lua_State *L) {
     lua_pushnumber(L, fabs(luaL_checknumber(L, 1)));
   } else {
     front_at(L, f);
-    CtVal x = value_to(L, 1, CT_VOID, "abs");
+    CtVal x = value_operand(L, 1, "abs");
     check_not_bool(L, f->ir, x, "abs");
     value_push(L, ct_ir_unary(f->ir, CT_OP_ABS, x));
   }
@@ -276,8 +280,27 @@ static int lang_fma(lua_State *L) {
 /* cast(v, dtype): to an integer truncates and saturates; a bool becomes 0 or 1. */
 static int lang_cast(lua_State *L) {
   CtDtype type = bind_to_dtype(L, 2, "cast");
-  CtIr *ir = front_here(L, "cast");
-  value_push(L, ct_ir_cast(ir, value_to(L, 1, CT_VOID, "cast"), type));
+  front_here(L, "cast");
+  value_push(L, value_cast(L, 1, type, "cast"));
+  return 1;
+}
+
+/* bitcast(v, dtype): the same bits as a value of another type of that width. */
+static int lang_bitcast(lua_State *L) {
+  CtVal v;
+  CtDtype type = bind_to_dtype(L, 2, "bitcast");
+  CtIr *ir = front_here(L, "bitcast");
+  if (!value_test(L, 1, &v)) {
+    return diag_type_error(L, 1, "bitcast", "a run-time value; f32(x) makes one of a Lua number");
+  }
+  CtDtype is = (CtDtype)ct_inst(ir, v)->type;
+  if (ct_dtypes[is].bits != ct_dtypes[type].bits || is == CT_bool || type == CT_bool) {
+    return diag_error(L, "bitcast: %s has %d bits but %s has %d; expected types of equal width%s",
+                      ct_dtypes[is].name, is == CT_bool ? 1 : ct_dtypes[is].bits,
+                      ct_dtypes[type].name, type == CT_bool ? 1 : ct_dtypes[type].bits,
+                      is == CT_bool || type == CT_bool ? "; write where(c, 1, 0) or x ~= 0" : "");
+  }
+  value_push(L, ct_ir_bitcast(ir, v, type));
   return 1;
 }
 
@@ -294,7 +317,7 @@ static int lang_where(lua_State *L) {
   CtIr *ir = front_here(L, "where");
   c = value_to(L, 1, CT_bool, "where");
   if (value_test(L, 2, NULL) || value_test(L, 3, NULL)) {
-    value_pair(L, 2, 3, "where", &a, &b);
+    value_choice(L, 2, 3, "where", &a, &b);
   } else {
     bool floats = (lua_isnumber(L, 2) && !lua_isinteger(L, 2)) ||
                   (lua_isnumber(L, 3) && !lua_isinteger(L, 3));
@@ -388,6 +411,7 @@ static int math_round(lua_State *L) {
     return lua_gettop(L);
   }
   CtIr *ir = front_here(L, "math.floor");
+  x = value_operand(L, 1, "math.floor");
   if (!is_int_type(ir, x)) {
     x = ct_ir_cast(ir, ct_ir_unary(ir, op, x), CT_i32);
   }
@@ -409,8 +433,9 @@ static int math_either(lua_State *L) {
 }
 
 static const luaL_Reg plain_functions[] = {
-    {"abs", lang_abs},   {"min", lang_min},     {"max", lang_max},   {"fma", lang_fma},
-    {"cast", lang_cast}, {"where", lang_where}, {"cdiv", lang_cdiv}, {NULL, NULL}};
+    {"abs", lang_abs},     {"min", lang_min},   {"max", lang_max},
+    {"fma", lang_fma},     {"cast", lang_cast}, {"bitcast", lang_bitcast},
+    {"where", lang_where}, {"cdiv", lang_cdiv}, {NULL, NULL}};
 
 /* stack: ..., language table, math. Replaces math[name] by a closure over it and language[name]. */
 static void replace_math(lua_State *L, const char *name) {

@@ -215,9 +215,12 @@ static CtVal choice_value(lua_State *L, Front *f, const Frame *frame, int idx) {
   CtDtype is = (CtDtype)ct_inst(ir, frame->op)->type;
   CtDtype given = choice_type(L, f, idx, &weak);
   bool float_wins = ct_is_float(given) && !ct_is_float(is);
-  bool wider = ct_dtypes[given].cls == ct_dtypes[is].cls && !weak &&
-               ct_dtypes[given].bits > ct_dtypes[is].bits;
-  if (float_wins || wider) {
+  bool wider = ct_dtypes[given].cls == ct_dtypes[is].cls && !weak && !value_converts(given, is);
+  bool adopts =
+      !weak && frame->has_else && ct_is_narrow(given) && ct_dtypes[given].cls == ct_dtypes[is].cls;
+  if (adopts && ct_ir_retype(ir, frame->op, given)) {
+    is = given;
+  } else if (float_wins || wider) {
     if (!frame->has_else || !ct_ir_retype(ir, frame->op, given)) {
       diag_error(L, "'c and x or y' chooses between %s and %s; cast one of them",
                  ct_dtypes[is].name, ct_dtypes[given].name);

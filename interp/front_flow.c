@@ -425,7 +425,10 @@ static CtDtype index_type(lua_State *L, CtIr *ir, int first) {
       if (!ct_is_int(type)) {
         diag_error(L, "a run-time 'for' counts with integers, got a run-time %s", value_kind(type));
       }
-      if (type == CT_i64) {
+      if (type == CT_u64) {
+        diag_error(L, "a run-time 'for' counts with i32 or i64, got a u64; use cast(x, i64)");
+      }
+      if (type == CT_i64 || type == CT_u32) {
         return CT_i64;
       }
     } else if (lua_type(L, i) == LUA_TNUMBER && !lua_isinteger(L, i)) {

@@ -137,15 +137,14 @@ static int fail_type(lua_State *L, const Box *box, int idx, CtDtype is, CtDtype 
 /* Makes the variable's type fit a value of type `given`, or raises. */
 static void fit_type(lua_State *L, Front *f, Box *box, int idx, CtDtype given, bool is_const) {
   CtDtype is = (CtDtype)ct_inst(f->ir, box->var)->type;
-  bool widens = ct_dtypes[given].bits > ct_dtypes[is].bits;
-  if (ct_is_float(is) && ct_is_int(given)) {
-    return;
+  if (ct_is_float(is) && (ct_is_int(given) || is_const)) {
+    return; /* rounded, or refused where it is stored */
   }
   if (ct_dtypes[is].cls != ct_dtypes[given].cls) {
     fail_type(L, box, idx, is, given);
   }
-  if (widens && !(is_const && ct_is_float(is)) &&
-      !(box->weak && ct_ir_retype(f->ir, box->var, given))) {
+  bool fits = value_converts(given, is) || (is_const && (ct_is_narrow(is) || ct_is_unsigned(is)));
+  if (!fits && !(box->weak && ct_ir_retype(f->ir, box->var, given))) {
     fail_type(L, box, idx, is, given);
   }
 }

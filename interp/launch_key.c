@@ -203,15 +203,11 @@ static void read_static(lua_State *L, LaunchArgs *a, Arg *arg, const TypedNumber
   put(L, a, &arg->number, sizeof arg->number);
 }
 
-static CtSlotValue float_slot(CtDtype dtype, double v) {
-  return dtype == CT_f64 ? (CtSlotValue){.f64 = v} : (CtSlotValue){.f32 = (float)v};
-}
-
 static void read_typed(lua_State *L, LaunchArgs *a, Arg *arg, const TypedNumber *n) {
   if (n->dtype == CT_VOID) {
     read_static(L, a, arg, n);
   } else if (ct_is_float(n->dtype)) {
-    read_number(L, a, arg, n->dtype, float_slot(n->dtype, n->is_float ? n->f : (double)n->i));
+    read_number(L, a, arg, n->dtype, ct_slot_float(n->dtype, n->is_float ? n->f : (double)n->i));
   } else {
     read_number(L, a, arg, n->dtype, (CtSlotValue){.i = n->i});
   }
@@ -239,7 +235,7 @@ static void read_arg(lua_State *L, int kernel, LaunchArgs *a, int idx) {
     int64_t i = lua_tointeger(L, idx);
     read_number(L, a, arg, i == (int32_t)i ? CT_i32 : CT_i64, (CtSlotValue){.i = i});
   } else if (lua_type(L, idx) == LUA_TNUMBER) {
-    read_number(L, a, arg, CT_f32, float_slot(CT_f32, lua_tonumber(L, idx)));
+    read_number(L, a, arg, CT_f32, ct_slot_float(CT_f32, lua_tonumber(L, idx)));
   } else if (lua_isboolean(L, idx)) {
     read_number(L, a, arg, CT_bool, (CtSlotValue){.i = lua_toboolean(L, idx)});
   } else if (bind_test_number(L, idx, &typed)) {
@@ -400,7 +396,7 @@ static bool reread_number(lua_State *L, LaunchArgs *a, const Arg *arg, int idx) 
   if (lua_type(L, idx) != LUA_TNUMBER || arg->dtype != CT_f32) {
     return false;
   }
-  *slot = float_slot(CT_f32, lua_tonumber(L, idx));
+  *slot = ct_slot_float(CT_f32, lua_tonumber(L, idx));
   return true;
 }
 

@@ -107,13 +107,6 @@ static void push_tensor(lua_State *L, CtIr *ir, const Kernel *k, const Arg *arg,
   tensor_push_kernel(L, arg->dtype, CT_GLOBAL, view, front_serial(L));
 }
 
-static CtFacts number_facts(CtDtype dtype) {
-  if (dtype == CT_i32) {
-    return (CtFacts){INT32_MIN, INT32_MAX, 1};
-  }
-  return dtype == CT_bool ? (CtFacts){0, 1, 1} : (CtFacts){INT64_MIN, INT64_MAX, 1};
-}
-
 static int push_args(lua_State *L, CtIr *ir, void *ud) {
   const PushArgs *p = ud;
   luaL_checkstack(L, p->args->n + 4, "too many arguments");
@@ -123,7 +116,7 @@ static int push_args(lua_State *L, CtIr *ir, void *ud) {
     if (arg->kind == ARG_TENSOR) {
       push_tensor(L, ir, p->kernel, arg, name);
     } else if (arg->kind == ARG_NUMBER) {
-      value_push(L, ct_ir_number(ir, name, arg->dtype, number_facts(arg->dtype)));
+      value_push(L, ct_ir_number(ir, name, arg->dtype, ct_type_facts(arg->dtype)));
     } else if (arg->dtype == CT_i64) {
       lua_pushinteger(L, arg->number.i);
     } else if (arg->dtype == CT_bool) {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/convert.h"
 #include "runtime/walk.h"
 #include "tensor.h"
 
@@ -11,7 +12,6 @@
 typedef struct ElemOps {
   Elem (*load)(const void *p);
   void (*store)(void *p, Elem e);
-  int64_t min, max; /* of an integer type */
 } ElemOps;
 
 /* How one type is loaded and stored through its C type; `field` of Elem holds it. */
@@ -26,20 +26,40 @@ typedef struct ElemOps {
     memcpy(p, &v, sizeof v);                                                                       \
   }
 
+/* A float type that C has not: by its bits. */
+#define BITS_OPS(name, ctype)                                                                      \
+  static Elem load_##name(const void *p) {                                                         \
+    ctype bits;                                                                                    \
+    memcpy(&bits, p, sizeof bits);                                                                 \
+    return (Elem){.f = ct_float_of_bits(CT_##name, bits)};                                         \
+  }                                                                                                \
+  static void store_##name(void *p, Elem e) {                                                      \
+    ctype bits = (ctype)ct_bits_of_float(CT_##name, e.f);                                          \
+    memcpy(p, &bits, sizeof bits);                                                                 \
+  }
+
 ELEM_OPS(f64, double, f, double)
 ELEM_OPS(f32, float, f, double)
+BITS_OPS(tf32, uint32_t)
+BITS_OPS(f16, uint16_t)
+BITS_OPS(bf16, uint16_t)
+BITS_OPS(f8e4m3, uint8_t)
+BITS_OPS(f8e5m2, uint8_t)
 ELEM_OPS(i64, int64_t, i, int64_t)
 ELEM_OPS(i32, int32_t, i, int64_t)
+ELEM_OPS(i16, int16_t, i, int64_t)
+ELEM_OPS(i8, int8_t, i, int64_t)
+ELEM_OPS(u64, uint64_t, i, int64_t)
+ELEM_OPS(u32, uint32_t, i, int64_t)
+ELEM_OPS(u16, uint16_t, i, int64_t)
+ELEM_OPS(u8, uint8_t, i, int64_t)
 ELEM_OPS(bool, uint8_t, i, int64_t)
 
+#define X(name, bits, kind, compute, cuda, ctype, npy) [CT_##name] = {load_##name, store_##name},
 static const ElemOps elem_ops[] = {
-    [CT_f64] = {load_f64, store_f64, 0, 0},
-    [CT_f32] = {load_f32, store_f32, 0, 0},
-    [CT_i64] = {load_i64, store_i64, INT64_MIN, INT64_MAX},
-    [CT_i32] = {load_i32, store_i32, INT32_MIN, INT32_MAX},
-    [CT_bool] = {load_bool, store_bool, 0, 1},
+#include "runtime/dtypes.def"
 };
-_Static_assert(CT_ARRAY_LEN(elem_ops) == CT_DTYPE_COUNT, "each element type needs its row");
+#undef X
 
 Elem elem_load(CtDtype dtype, const void *p) { return elem_ops[dtype].load(p); }
 
@@ -66,10 +86,10 @@ static CtStatus int_from_lua(lua_State *L, int idx, CtDtype dtype, Elem *out, Ct
     return ct_fail(err, CT_EINVAL, "%.14g is not an integer; the elements are %s",
                    lua_tonumber(L, idx), ct_dtypes[dtype].name);
   }
-  if (v < elem_ops[dtype].min || v > elem_ops[dtype].max) {
+  if (!ct_dtype_fits(dtype, v)) {
     return ct_fail(err, CT_EINVAL, "%lld does not fit %s; expected %lld to %lld", (long long)v,
-                   ct_dtypes[dtype].name, (long long)elem_ops[dtype].min,
-                   (long long)elem_ops[dtype].max);
+                   ct_dtypes[dtype].name, (long long)ct_dtype_min(dtype),
+                   (long long)ct_dtype_max(dtype));
   }
   out->i = v;
   return CT_OK;

@@ -60,7 +60,7 @@ static void format_cell(CtDtype dtype, Elem e, char *cell) {
   if (ct_is_float(dtype)) {
     snprintf(cell, CELL_BYTES, "%.5g", e.f);
   } else if (ct_is_int(dtype)) {
-    snprintf(cell, CELL_BYTES, "%" PRId64, e.i);
+    snprintf(cell, CELL_BYTES, dtype == CT_u64 ? "%" PRIu64 : "%" PRId64, e.i);
   } else {
     snprintf(cell, CELL_BYTES, "%s", e.i != 0 ? "true" : "false");
   }

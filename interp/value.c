@@ -12,9 +12,11 @@ typedef struct Value {
   uint32_t serial; /* of the trace that it belongs to */
 } Value;
 
-/* A folded integer or boolean is static again, so that it can bound a loop or index a register. */
+/* A folded integer or boolean is static again, so that it can bound a loop or index a register. Those
+   that are no Lua integers in their arithmetic keep their type. */
 static bool push_constant(lua_State *L, const CtInst *inst) {
-  if (inst->op != CT_OP_CONST || ct_is_float((CtDtype)inst->type)) {
+  CtDtype type = (CtDtype)inst->type;
+  if (inst->op != CT_OP_CONST || ct_is_float(type) || ct_is_unsigned(type) || ct_is_narrow(type)) {
     return false;
   }
   if (inst->type == CT_bool) {
@@ -74,20 +76,15 @@ static int fail_operand(lua_State *L, int idx, CtDtype want, const char *what) {
                     tensor_test(L, idx) != NULL ? "; write t[i] for an element of it" : "");
 }
 
-/* May a run-time value of type `is` be used as `want` without saying so? Never a narrower one. */
-static bool converts(CtDtype is, CtDtype want) {
-  if (want == CT_VOID || is == want) {
-    return true;
-  }
-  if (is == CT_bool || want == CT_bool || (ct_is_float(is) && ct_is_int(want))) {
-    return false;
-  }
-  return ct_is_int(is) != ct_is_int(want) || ct_dtypes[want].bits >= ct_dtypes[is].bits;
+/* An integer may be rounded to a float that computes. */
+bool value_converts(CtDtype is, CtDtype want) {
+  return want == CT_VOID || ct_dtype_holds(want, is) ||
+         (ct_is_int(is) && ct_is_float(want) && !ct_is_narrow(want));
 }
 
 static CtVal convert(lua_State *L, CtIr *ir, CtVal v, CtDtype want, const char *what) {
   CtDtype is = (CtDtype)ct_inst(ir, v)->type;
-  if (!converts(is, want)) {
+  if (!value_converts(is, want)) {
     const char *instead = want == CT_bool ? "write x ~= 0"
                           : is == CT_bool
                               ? "write where(c, 1, 0)"
@@ -111,8 +108,8 @@ static CtVal number(lua_State *L, CtIr *ir, int idx, CtDtype want, const char *w
   if (want == CT_bool || !is_int) {
     fail_operand(L, idx, want, what);
   }
-  if (want == CT_i32 && i != (int32_t)i) {
-    diag_error(L, "%s: %I does not fit i32", what, (LUAI_UACINT)i);
+  if (!ct_dtype_fits(want, i)) {
+    diag_error(L, "%s: %I does not fit %s", what, (LUAI_UACINT)i, ct_dtypes[want].name);
   }
   return ct_ir_const_int(ir, want, i);
 }
@@ -133,6 +130,20 @@ CtVal value_to(lua_State *L, int idx, CtDtype want, const char *what) {
   return 0;
 }
 
+static CtVal widen(CtIr *ir, CtVal v) {
+  return ct_ir_cast(ir, v, ct_dtype_compute((CtDtype)ct_inst(ir, v)->type));
+}
+
+CtVal value_operand(lua_State *L, int idx, const char *what) {
+  return widen(front_ir(L), value_to(L, idx, CT_VOID, what));
+}
+
+CtVal value_cast(lua_State *L, int idx, CtDtype type, const char *what) {
+  bool is_number = lua_type(L, idx) == LUA_TNUMBER; /* rounded once, from what Lua has */
+  CtDtype given = !is_number ? CT_VOID : lua_isinteger(L, idx) ? CT_i64 : CT_f64;
+  return ct_ir_cast(front_ir(L), value_to(L, idx, given, what), type);
+}
+
 /* The type of a Lua number beside a run-time value of type `other`: a constant adapts, but is no
    bool. */
 static CtDtype constant_type(lua_State *L, int idx, CtDtype other) {
@@ -143,12 +154,20 @@ static CtDtype constant_type(lua_State *L, int idx, CtDtype other) {
   if (other == CT_bool) {
     return CT_i32;
   }
-  return ct_is_float(other) || i == (int32_t)i ? other : CT_i64;
+  return ct_is_float(other) || ct_dtype_fits(other, i) ? other : CT_i64;
 }
 
-static CtDtype common_type(CtDtype a, CtDtype b) {
+/* Of two types that compute; see docs/kernels.md. */
+static CtDtype common_type(lua_State *L, CtDtype a, CtDtype b, const char *op) {
   if (ct_is_float(a) != ct_is_float(b)) {
     return ct_is_float(a) ? a : b;
+  }
+  if (ct_is_int(a) && ct_is_unsigned(a) != ct_is_unsigned(b)) {
+    if (a == CT_u64 || b == CT_u64) {
+      diag_error(L, "%s: %s beside %s; no integer type holds both, so cast one of them", op,
+                 ct_dtypes[a].name, ct_dtypes[b].name);
+    }
+    return CT_i64;
   }
   return ct_dtypes[a].bits >= ct_dtypes[b].bits ? a : b;
 }
@@ -161,10 +180,11 @@ static CtDtype runtime_type(lua_State *L, const CtIr *ir, int idx) {
   return lua_isboolean(L, idx) ? CT_bool : CT_VOID;
 }
 
-void value_pair(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) {
-  CtIr *ir = front_ir(L);
-  CtDtype s = runtime_type(L, ir, a);
-  CtDtype t = runtime_type(L, ir, b);
+static CtDtype computed_type(lua_State *L, const CtIr *ir, int idx) {
+  return ct_dtype_compute(runtime_type(L, ir, idx));
+}
+
+static void check_operands(lua_State *L, int a, int b, const char *op) {
   const int idx[2] = {a, b};
   for (int i = 0; i < 2; i++) {
     if (lua_type(L, idx[i]) != LUA_TNUMBER && !lua_isboolean(L, idx[i]) &&
@@ -172,12 +192,53 @@ void value_pair(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) 
       fail_operand(L, idx[i], CT_VOID, op);
     }
   }
+}
+
+void value_pair(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) {
+  CtIr *ir = front_ir(L);
+  CtDtype s = computed_type(L, ir, a);
+  CtDtype t = computed_type(L, ir, b);
+  check_operands(L, a, b, op);
   s = s == CT_VOID ? constant_type(L, a, t) : s;
   t = t == CT_VOID ? constant_type(L, b, s) : t;
   if ((s == CT_bool) != (t == CT_bool)) {
     diag_error(L, "%s: a bool beside a number; write where(c, 1, 0) for the bool", op);
   }
-  CtDtype type = common_type(s, t);
+  CtDtype type = common_type(L, s, t, op);
   *x = value_to(L, a, type, op);
   *y = value_to(L, b, type, op);
+}
+
+/* Is the Lua value a number that a value of the narrow type may be, a float rounded? */
+static bool adapts(lua_State *L, int idx, CtDtype type) {
+  if (lua_type(L, idx) != LUA_TNUMBER) {
+    return false;
+  }
+  return ct_is_float(type) || (lua_isinteger(L, idx) && ct_dtype_fits(type, lua_tointeger(L, idx)));
+}
+
+void value_choice(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) {
+  const CtIr *ir = front_ir(L);
+  CtDtype s = runtime_type(L, ir, a);
+  CtDtype t = runtime_type(L, ir, b);
+  CtDtype narrow = s == t || adapts(L, b, s) ? s : (adapts(L, a, t) ? t : CT_VOID);
+  if (!ct_is_narrow(narrow)) {
+    value_pair(L, a, b, op, x, y);
+    return;
+  }
+  *x = value_to(L, a, narrow, op);
+  *y = value_to(L, b, narrow, op);
+}
+
+void value_shift(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) {
+  CtIr *ir = front_ir(L);
+  CtDtype s = computed_type(L, ir, a);
+  CtVal count;
+  if (!ct_is_unsigned(s) || !value_test(L, b, &count) ||
+      !ct_is_int((CtDtype)ct_inst(ir, count)->type)) {
+    value_pair(L, a, b, op, x, y);
+    return;
+  }
+  *x = value_to(L, a, s, op);
+  *y = ct_ir_cast(ir, count, s);
 }

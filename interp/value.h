@@ -21,9 +21,20 @@ bool value_test(lua_State *L, int idx, CtVal *out);
    `what`, for anything else, for a float where an integer is wanted, and for a bool mixed with numbers. */
 CtVal value_to(lua_State *L, int idx, CtDtype want, const char *what);
 
+/* The same as value_to of any type, a narrow type widened to the one that arithmetic has. */
+CtVal value_operand(lua_State *L, int idx, const char *what);
+/* The run-time value, number or boolean at idx cast to the type. */
+CtVal value_cast(lua_State *L, int idx, CtDtype type, const char *what);
+/* May a run-time value of type `is` become one of type `want` without saying so? Never a narrower one. */
+bool value_converts(CtDtype is, CtDtype want);
+
 /* Both operands of a binary operation of the script, brought to one type by the rules of the language
    (docs/kernels.md, "Mixed types"); at least one is a run-time value. `op` as in messages: "+". */
 void value_pair(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y);
+/* Likewise the two sides of a choice: a narrow type stays, when both have it or one is a Lua number. */
+void value_choice(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y);
+/* A shift has the type of its left side where that is unsigned, whatever counts. */
+void value_shift(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y);
 
 /* "int", "float", "bool": how messages call a run-time value's type. */
 const char *value_kind(CtDtype type);

@@ -3,10 +3,15 @@
 
 #include <string.h>
 
+#define KIND_FLOAT CT_CLASS_FLOAT, false
+#define KIND_INT CT_CLASS_INT, false
+#define KIND_UINT CT_CLASS_INT, true
+#define KIND_BOOL CT_CLASS_BOOL, false
+
 const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT] = {
-    [CT_VOID] = {"void", "void", NULL, 0, CT_CLASS_NONE},
-#define X(name, bits, class, cuda, ctype, npy)                                                     \
-  [CT_##name] = {#name, cuda, npy, bits, CT_CLASS_##class},
+    [CT_VOID] = {"void", "void", NULL, 0, CT_CLASS_NONE, false, CT_VOID},
+#define X(name, bits, kind, compute, cuda, ctype, npy)                                             \
+  [CT_##name] = {#name, cuda, npy, bits, KIND_##kind, CT_##compute},
 #include "dtypes.def"
 #undef X
 };
@@ -18,4 +23,57 @@ CtDtype ct_dtype_from_name(const char *name) {
     }
   }
   return CT_VOID;
+}
+
+int64_t ct_dtype_min(CtDtype t) {
+  const CtDtypeInfo *info = &ct_dtypes[t];
+  if (info->cls == CT_CLASS_BOOL || (info->is_unsigned && info->bits < 64)) {
+    return 0;
+  }
+  return info->bits < 64 ? -((int64_t)1 << (info->bits - 1)) : INT64_MIN;
+}
+
+int64_t ct_dtype_max(CtDtype t) {
+  const CtDtypeInfo *info = &ct_dtypes[t];
+  if (info->cls == CT_CLASS_BOOL) {
+    return 1;
+  }
+  return info->bits < 64 ? ((int64_t)1 << (info->bits - !info->is_unsigned)) - 1 : INT64_MAX;
+}
+
+/* Bits of fraction and exponent of the float types. */
+static const struct {
+  int fraction, exponent;
+} floats[CT_DTYPE_COUNT] = {
+    [CT_f64] = {52, 11}, [CT_f32] = {23, 8},   [CT_tf32] = {10, 8},  [CT_f16] = {10, 5},
+    [CT_bf16] = {7, 8},  [CT_f8e4m3] = {3, 4}, [CT_f8e5m2] = {2, 5},
+};
+
+bool ct_dtype_holds(CtDtype t, CtDtype every) {
+  if (t == every) {
+    return true;
+  }
+  if (ct_is_float(t) && ct_is_float(every)) {
+    return floats[every].fraction <= floats[t].fraction &&
+           floats[every].exponent <= floats[t].exponent;
+  }
+  if (ct_is_float(t) && ct_is_int(every)) {
+    return ct_dtypes[every].bits - !ct_is_unsigned(every) <= floats[t].fraction + 1 &&
+           ct_dtypes[every].bits < (1 << (floats[t].exponent - 1));
+  }
+  if (!ct_is_int(t) || !ct_is_int(every)) {
+    return false;
+  }
+  int spare = ct_is_unsigned(every) && !ct_is_unsigned(t);
+  return ct_dtypes[every].bits + spare <= ct_dtypes[t].bits &&
+         (ct_is_unsigned(every) || !ct_is_unsigned(t));
+}
+
+int64_t ct_dtype_wrap(CtDtype t, int64_t v) {
+  int shift = 64 - ct_dtypes[t].bits;
+  uint64_t low = (uint64_t)v << shift;
+  if (ct_dtypes[t].cls == CT_CLASS_BOOL) {
+    return v != 0;
+  }
+  return ct_is_unsigned(t) ? (int64_t)(low >> shift) : (int64_t)low >> shift;
 }

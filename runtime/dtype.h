@@ -7,7 +7,7 @@
 
 typedef enum CtDtype {
   CT_VOID, /* of IR operations without a result */
-#define X(name, bits, class, cuda, ctype, npy) CT_##name,
+#define X(name, bits, kind, compute, cuda, ctype, npy) CT_##name,
 #include "dtypes.def"
 #undef X
   CT_DTYPE_COUNT
@@ -26,6 +26,8 @@ typedef struct CtDtypeInfo {
   const char *npy;  /* NumPy descr, little-endian; NULL where NumPy has none */
   int bits;
   CtDtypeClass cls;
+  bool is_unsigned; /* an INT from 0 on */
+  CtDtype compute;  /* the type of arithmetic; see dtypes.def */
 } CtDtypeInfo;
 
 extern const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT];
@@ -34,5 +36,21 @@ CtDtype ct_dtype_from_name(const char *name); /* CT_VOID when there is none */
 static inline size_t ct_dtype_bytes(CtDtype t) { return (size_t)ct_dtypes[t].bits / 8; }
 static inline bool ct_is_float(CtDtype t) { return ct_dtypes[t].cls == CT_CLASS_FLOAT; }
 static inline bool ct_is_int(CtDtype t) { return ct_dtypes[t].cls == CT_CLASS_INT; }
+static inline bool ct_is_unsigned(CtDtype t) { return ct_dtypes[t].is_unsigned; }
+static inline CtDtype ct_dtype_compute(CtDtype t) { return ct_dtypes[t].compute; }
+static inline bool ct_is_narrow(CtDtype t) { return ct_dtypes[t].compute != t; }
+/* The integer types' ends, as 64-bit integers hold them: a u64 has every pattern, so both ends of
+   int64_t; see ct_dtype_fits. */
+int64_t ct_dtype_min(CtDtype t);
+int64_t ct_dtype_max(CtDtype t);
+/* May the 64-bit integer be a value of the integer type? For u64 it says the bits, as Lua's own
+   hexadecimal numbers do. */
+static inline bool ct_dtype_fits(CtDtype t, int64_t v) {
+  return v >= ct_dtype_min(t) && v <= ct_dtype_max(t);
+}
+/* Is every value of the one type a value of the other, without rounding? Bools are no numbers. */
+bool ct_dtype_holds(CtDtype t, CtDtype every);
+/* The value modulo 2^bits, as a 64-bit integer holds it. */
+int64_t ct_dtype_wrap(CtDtype t, int64_t v);
 
 #endif

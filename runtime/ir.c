@@ -414,6 +414,13 @@ static void find_get(void *ud, CtVal v) {
   use->found = use->found || is_get_of(use->ir, v, use->var);
 }
 
+/* A constant that the type can have, a float rounded. */
+static bool is_const_of(const CtIr *ir, CtVal v, CtDtype type) {
+  const CtInst *inst = &ir->insts[v];
+  return inst->op == CT_OP_CONST && (ct_is_float(type) || ct_is_float((CtDtype)inst->type) ||
+                                     ct_dtype_fits(type, inst->imm.i));
+}
+
 /* Every use of the variable's reads is a cast to `type`, every store a constant. */
 static bool may_retype(const CtIr *ir, CtVal var, CtDtype type) {
   for (CtVal v = 1; v < ir->n_insts; v++) {
@@ -421,7 +428,7 @@ static bool may_retype(const CtIr *ir, CtVal var, CtDtype type) {
     if (inst->region == 0) {
       continue;
     }
-    if (inst->op == CT_OP_SET && inst->imm.i == var && ir->insts[inst->args[0]].op != CT_OP_CONST) {
+    if (inst->op == CT_OP_SET && inst->imm.i == var && !is_const_of(ir, inst->args[0], type)) {
       return false;
     }
     GetUse use = {ir, var, false};

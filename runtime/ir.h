@@ -129,10 +129,13 @@ typedef struct CtSlot {
 
 typedef union CtSlotValue {
   void *ptr;
-  int64_t i; /* i64 i32 bool: sign-extended */
+  int64_t i; /* integers and bool as ct_int_of_bits; narrow floats: their bits */
   double f64;
   float f32;
 } CtSlotValue;
+
+/* The slot that holds a double of the float type, rounded to it. */
+CtSlotValue ct_slot_float(CtDtype type, double v);
 
 typedef struct CtParam {
   const char *name;
@@ -173,7 +176,7 @@ typedef struct CtInst {
   CtRegion region; /* where it stands; 0 for a leaf or a removed operation */
   CtVal prev, next;
   const char *name; /* the script's local, or NULL */
-  CtFacts facts;    /* of an integer result */
+  CtFacts facts;    /* of an integer result; of u64 as if its bits were an i64's */
 } CtInst;
 
 typedef struct CtRegionInfo {
@@ -247,17 +250,22 @@ CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts);
 CtView ct_ir_shared(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
 CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
 
-CtVal ct_ir_const_int(CtIr *ir, CtDtype type, int64_t v); /* i64 i32 bool */
+/* Constants: an integer or bool, wrapped to its type; a float, rounded to it. */
+CtVal ct_ir_const_int(CtIr *ir, CtDtype type, int64_t v);
 CtVal ct_ir_const_float(CtIr *ir, CtDtype type, double v);
 CtVal ct_ir_axis(CtIr *ir, CtOp op, int axis); /* TID BID GDIM: i32, with their ranges */
 
-/* PURE operations. Operands have the types ops.def asks for (asserted); `type` of SELECT and CAST is
-   the result's. Constants are folded, simple identities applied where they keep every bit. */
+/* PURE operations. Operands have the types ops.def asks for (asserted; arithmetic and comparisons take
+   no narrow type: cast to ct_dtype_compute first); `type` of SELECT and CAST is the result's. Constants are folded, simple identities applied where they keep every bit. */
 CtVal ct_ir_unary(CtIr *ir, CtOp op, CtVal a);
 CtVal ct_ir_binary(CtIr *ir, CtOp op, CtVal a, CtVal b);
 CtVal ct_ir_fma(CtIr *ir, CtVal a, CtVal b, CtVal c);
 CtVal ct_ir_select(CtIr *ir, CtVal c, CtVal a, CtVal b);
+/* A cast, as ct_convert. Made of several operations where narrow types are far apart, so that CAST goes
+   from a narrow type to its compute type only, to a narrow float from compute types, to a narrow integer
+   from i32. */
 CtVal ct_ir_cast(CtIr *ir, CtVal a, CtDtype type);
+CtVal ct_ir_bitcast(CtIr *ir, CtVal a, CtDtype type); /* types of equal width */
 
 CtVal ct_ir_load(CtIr *ir, uint32_t buf, CtVal offset);
 void ct_ir_store(CtIr *ir, uint32_t buf, CtVal offset, CtVal value);
@@ -310,6 +318,7 @@ void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name); /* likewise */
 CtInt ct_ir_int(const CtIr *ir, CtVal v);
 CtVal ct_ir_val(CtIr *ir, CtInt i, CtDtype type);
 CtFacts ct_ir_facts(const CtIr *ir, CtInt i);
+CtFacts ct_type_facts(CtDtype type); /* what every integer of the type fulfils */
 /* Offset in elements of a coordinate of a view, as a value (i32, or i64 where the buffer needs it). */
 CtStatus ct_ir_offset(CtIr *ir, CtView v, CtTuple crd, CtVal *out, CtErr *err) CT_NODISCARD;
 size_t ct_ir_view_align(CtIr *ir,

@@ -13,8 +13,18 @@ bool ct_ir_encloses(const CtIr *ir, CtRegion outer, CtRegion inner); /* or is it
 /* Arithmetic of the layout algebra: exact, since indices of a tensor fit the type chosen for it. */
 CtVal ct_ir_int_op(CtIr *ir, CtIntOp op, CtInt a, CtInt b);
 
-CtFacts ct_type_facts(CtDtype type); /* what the width alone says */
+/* The operation like *key: one that dominates this place, or a new one. */
+CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *key);
+
+/* Facts (ir_facts.c). */
 CtFacts ct_const_facts(int64_t v);
+static inline bool ct_facts_is_one(CtFacts f) { return f.lo == f.hi; }
+/* Of an operation on integers. `exact`: the result is known to fit. */
+CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact);
+/* Operations on u64 that differ from those on the same bits as i64; such a one with operands whose ranges
+   say nothing, because they are not known to be below 2^63. */
+bool ct_cares_for_sign(CtOp op);
+bool ct_is_signed_view(CtOp op, CtDtype type, CtFacts a, CtFacts b);
 
 /* passes */
 void ct_pass_contract(CtIr *ir);

@@ -50,6 +50,30 @@ static void check_operand(void *ud, CtVal v) {
   }
 }
 
+/* Operations that narrow types are widened for. */
+static bool computes(CtOp op) {
+  return (ct_ops[op].cls == CT_CLS_PURE && op != CT_OP_SELECT && op != CT_OP_CAST &&
+          op != CT_OP_BITCAST) ||
+         op == CT_OP_FOR;
+}
+
+static bool is_cast(CtDtype from, CtDtype to) {
+  if (ct_is_narrow(from)) {
+    return to == ct_dtype_compute(from);
+  }
+  return !ct_is_narrow(to) || ct_is_float(to) || from == CT_i32;
+}
+
+static void check_casts(Checker *c, const CtInst *inst) {
+  CtDtype from = (CtDtype)ct_inst(c->ir, inst->args[0])->type;
+  if (inst->op == CT_OP_CAST && !is_cast(from, (CtDtype)inst->type)) {
+    find(c, "is no single conversion; see ct_ir_cast,", inst->args[0]);
+  }
+  if (inst->op == CT_OP_BITCAST && ct_dtypes[from].bits != ct_dtypes[inst->type].bits) {
+    find(c, "goes to a type of another width,", inst->args[0]);
+  }
+}
+
 static void check_types(Checker *c, const CtInst *inst) {
   const CtOpInfo *info = &ct_ops[inst->op];
   int first = inst->op == CT_OP_SELECT ? 1 : 0;
@@ -64,6 +88,10 @@ static void check_types(Checker *c, const CtInst *inst) {
                (info->result == CT_RES_SAME && inst->type != ct_inst(c->ir, inst->args[0])->type);
   if (wrong) {
     find(c, "has the wrong result type", 0);
+  }
+  if (inst->n_args > 0 && computes((CtOp)inst->op) &&
+      ct_is_narrow((CtDtype)ct_inst(c->ir, inst->args[0])->type)) {
+    find(c, "works on a narrow type; cast its operand to ct_dtype_compute first,", inst->args[0]);
   }
   if ((inst->op == CT_OP_IF || inst->op == CT_OP_SELECT) &&
       ct_inst(c->ir, inst->args[0])->type != CT_bool) {
@@ -105,6 +133,9 @@ static void check_inst(Checker *c, CtVal v, int depth) {
   ct_ir_each_operand(c->ir, v, check_operand, c);
   if (c->n == 0) {
     check_types(c, inst);
+  }
+  if (c->n == 0 && (inst->op == CT_OP_CAST || inst->op == CT_OP_BITCAST)) {
+    check_casts(c, inst);
   }
   switch (ct_ops[inst->op].cls) {
     case CT_CLS_REGION:

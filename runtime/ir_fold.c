@@ -1,162 +1,10 @@
 /* ir_fold.c: the pure operations: constants are folded, identities that keep every bit applied, equal
-   operations shared where one dominates, and each integer gets a range and a divisor.
-
-   Two kinds of integer arithmetic: the script's wraps around at its width, so a range that does not
-   fit says nothing; the layout algebra's is exact (ct_ir_int_op), because a tensor's index type was
-   chosen so that all its indices fit, and the range is cut to that type. */
+   operations shared where one dominates. Ranges are in ir_facts.c, casts in ir_cast.c. */
 #include <math.h>
 #include <string.h>
 
+#include "convert.h"
 #include "ir_build.h"
-
-/* --- facts ------------------------------------------------------------------------------------ */
-
-CtFacts ct_type_facts(CtDtype type) {
-  switch (type) {
-    case CT_i32: return (CtFacts){INT32_MIN, INT32_MAX, 1};
-    case CT_bool: return (CtFacts){0, 1, 1};
-    default: return (CtFacts){INT64_MIN, INT64_MAX, 1};
-  }
-}
-
-CtFacts ct_const_facts(int64_t v) { return (CtFacts){v, v, v == INT64_MIN ? 1 : (v < 0 ? -v : v)}; }
-
-static bool is_one(CtFacts f) { return f.lo == f.hi; }
-
-/* An interval in 128 bits, so that sums and products of 64-bit ends are exact. */
-__extension__ typedef __int128 Wide;
-typedef struct Span {
-  Wide lo, hi;
-} Span;
-
-static Span span_mul(CtFacts a, CtFacts b) {
-  Wide p[4] = {(Wide)a.lo * b.lo, (Wide)a.lo * b.hi, (Wide)a.hi * b.lo, (Wide)a.hi * b.hi};
-  Span s = {p[0], p[0]};
-  for (int i = 1; i < 4; i++) {
-    s.lo = p[i] < s.lo ? p[i] : s.lo;
-    s.hi = p[i] > s.hi ? p[i] : s.hi;
-  }
-  return s;
-}
-
-/* Quotients by a divisor of known sign; anything otherwise. */
-static Span span_floordiv(CtFacts a, CtFacts b, CtFacts all) {
-  if (b.lo <= 0) {
-    return (Span){all.lo, all.hi};
-  }
-  int64_t q[4] = {ct_floordiv(a.lo, b.lo), ct_floordiv(a.lo, b.hi), ct_floordiv(a.hi, b.lo),
-                  ct_floordiv(a.hi, b.hi)};
-  Span s = {q[0], q[0]};
-  for (int i = 1; i < 4; i++) {
-    s.lo = q[i] < s.lo ? q[i] : s.lo;
-    s.hi = q[i] > s.hi ? q[i] : s.hi;
-  }
-  return s;
-}
-
-static Span span_floormod(CtFacts a, CtFacts b, CtFacts all) {
-  if (b.lo <= 0) {
-    return (Span){all.lo, all.hi};
-  }
-  if (a.lo >= 0 && a.hi < b.lo) {
-    return (Span){a.lo, a.hi};
-  }
-  return (Span){0, (Wide)b.hi - 1};
-}
-
-static int64_t div_mul(int64_t a, int64_t b) {
-  int64_t r;
-  return ct_mul_overflow(a, b, &r) ? 1 : r;
-}
-
-/* Bits at and above the highest one of x >= 0 that may be set. */
-static int64_t mask_of(int64_t x) {
-  int64_t m = 0;
-  while (m < x) {
-    m = m * 2 + 1;
-  }
-  return m;
-}
-
-static Span span_bits(CtOp op, CtFacts a, CtFacts b, CtFacts all) {
-  if (a.lo < 0 || b.lo < 0) {
-    bool masked = op == CT_OP_AND && (a.lo >= 0 || b.lo >= 0);
-    return masked ? (Span){0, a.lo >= 0 ? a.hi : b.hi} : (Span){all.lo, all.hi};
-  }
-  return op == CT_OP_AND ? (Span){0, ct_min(a.hi, b.hi)} : (Span){0, mask_of(ct_max(a.hi, b.hi))};
-}
-
-static Span span_shift(CtOp op, CtFacts a, CtFacts b, CtFacts all) {
-  if (a.lo < 0 || b.lo < 0 || b.hi > 62) {
-    return (Span){all.lo, all.hi};
-  }
-  return op == CT_OP_SHL ? (Span){(Wide)a.lo << b.lo, (Wide)a.hi << b.hi}
-                         : (Span){a.lo >> b.hi, a.hi >> b.lo};
-}
-
-/* Range of an integer operation before it is fitted to its type, and its divisor. */
-static Span op_span(CtOp op, CtFacts a, CtFacts b, CtFacts all, int64_t *div) {
-  *div = 1;
-  switch (op) {
-    case CT_OP_ADD:
-      *div = ct_gcd(a.div, b.div);
-      return (Span){(Wide)a.lo + b.lo, (Wide)a.hi + b.hi};
-    case CT_OP_SUB:
-      *div = ct_gcd(a.div, b.div);
-      return (Span){(Wide)a.lo - b.hi, (Wide)a.hi - b.lo};
-    case CT_OP_MUL: *div = div_mul(a.div, b.div); return span_mul(a, b);
-    case CT_OP_NEG: *div = a.div; return (Span){-(Wide)a.hi, -(Wide)a.lo};
-    case CT_OP_FLOORDIV:
-      if (is_one(b) && b.lo > 0 && a.div % b.lo == 0) {
-        *div = a.div / b.lo;
-      }
-      return span_floordiv(a, b, all);
-    case CT_OP_FLOORMOD: *div = ct_gcd(a.div, b.div); return span_floormod(a, b, all);
-    case CT_OP_MIN:
-      *div = ct_gcd(a.div, b.div);
-      return (Span){ct_min(a.lo, b.lo), ct_min(a.hi, b.hi)};
-    case CT_OP_MAX:
-      *div = ct_gcd(a.div, b.div);
-      return (Span){ct_max(a.lo, b.lo), ct_max(a.hi, b.hi)};
-    case CT_OP_ABS:
-      *div = a.div;
-      return (Span){a.lo >= 0 ? a.lo : 0, a.lo >= 0 ? a.hi : ct_max(a.hi, -(a.lo + 1))};
-    case CT_OP_AND:
-    case CT_OP_OR:
-    case CT_OP_XOR: return span_bits(op, a, b, all);
-    case CT_OP_SHL:
-    case CT_OP_SHR:
-      if (op == CT_OP_SHL && is_one(b) && b.lo >= 0 && b.lo < 62) {
-        *div = div_mul(a.div, (int64_t)1 << b.lo);
-      }
-      return span_shift(op, a, b, all);
-    default: return (Span){all.lo, all.hi};
-  }
-}
-
-static int64_t pow2_part(int64_t d) { return d == 0 ? 0 : d & -d; }
-
-/* `exact`: the result is known to fit; its range is cut to just inside the type's ends. */
-static CtFacts op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact) {
-  CtFacts all = ct_type_facts(type);
-  CtFacts f;
-  Span s = op_span(op, a, b, all, &f.div);
-  if (s.lo >= all.lo && s.hi <= all.hi) {
-    f.lo = (int64_t)s.lo;
-    f.hi = (int64_t)s.hi;
-  } else if (exact) {
-    f.lo = s.lo <= all.lo ? all.lo + 1 : (int64_t)s.lo;
-    f.hi = s.hi >= all.hi ? all.hi - 1 : (int64_t)s.hi;
-  } else {
-    f.lo = all.lo;
-    f.hi = all.hi;
-    f.div = pow2_part(f.div);
-  }
-  if (f.div == 0 && (f.lo != 0 || f.hi != 0)) {
-    f.div = 1;
-  }
-  return f;
-}
 
 CtFacts ct_ir_facts(const CtIr *ir, CtInt i) {
   return i.kind == CT_DYNAMIC ? ir->insts[i.id].facts : ct_const_facts(i.v);
@@ -210,7 +58,7 @@ static void rehash(CtIr *ir) {
 }
 
 /* The operation like *key: an available one, or a new one (a leaf, or appended). */
-static CtVal shared_inst(CtIr *ir, const CtInst *key) {
+CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *key) {
   if (ir->n_cse * 2 >= ir->cap_cse) {
     rehash(ir);
     if (ir->failed) {
@@ -241,24 +89,17 @@ static CtVal shared_inst(CtIr *ir, const CtInst *key) {
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-static int64_t fit(CtDtype type, int64_t v) { /* wraps around at the width */
-  if (type == CT_i32) {
-    return (int32_t)(uint32_t)(uint64_t)v;
-  }
-  return type == CT_bool ? v != 0 : v;
-}
-
 CtVal ct_ir_const_int(CtIr *ir, CtDtype type, int64_t v) {
-  v = fit(type, v);
+  v = ct_dtype_wrap(type, v);
   CtInst key = {.op = CT_OP_CONST, .type = (uint8_t)type, .imm = {.i = v}};
   key.facts = ct_const_facts(v);
-  return shared_inst(ir, &key);
+  return ct_ir_shared_inst(ir, &key);
 }
 
 CtVal ct_ir_const_float(CtIr *ir, CtDtype type, double v) {
   CtInst key = {.op = CT_OP_CONST, .type = (uint8_t)type};
-  key.imm.f = type == CT_f32 ? (double)(float)v : v;
-  return shared_inst(ir, &key);
+  key.imm.f = ct_round_float(type, v);
+  return ct_ir_shared_inst(ir, &key);
 }
 
 CtVal ct_ir_axis(CtIr *ir, CtOp op, int axis) {
@@ -270,7 +111,8 @@ CtVal ct_ir_axis(CtIr *ir, CtOp op, int axis) {
     case CT_OP_BID: key.facts = (CtFacts){0, max_grid - 1, 1}; break;
     default: key.facts = (CtFacts){1, max_grid, 1}; break;
   }
-  return op == CT_OP_TID && block == 1 ? ct_ir_const_int(ir, CT_i32, 0) : shared_inst(ir, &key);
+  return op == CT_OP_TID && block == 1 ? ct_ir_const_int(ir, CT_i32, 0)
+                                       : ct_ir_shared_inst(ir, &key);
 }
 
 static const CtInst *at(const CtIr *ir, CtVal v) { return &ir->insts[v]; }
@@ -284,18 +126,34 @@ static bool is_float_const(const CtIr *ir, CtVal v, double c) {
 }
 
 static int64_t shift_left(CtDtype type, int64_t a, int64_t n) {
-  int64_t width = type == CT_i32 ? 32 : 64;
-  uint64_t bits = type == CT_i32 ? (uint32_t)(uint64_t)a : (uint64_t)a;
+  int64_t width = ct_dtypes[type].bits;
+  uint64_t bits = ct_bits_of_int(type, a);
   if (n <= -width || n >= width) {
     return 0;
   }
   return (int64_t)(n >= 0 ? bits << n : bits >> -n);
 }
 
+/* Those of u64 that are not the same on int64_t. */
+static bool fold_u64(CtOp op, uint64_t a, uint64_t b, int64_t *r) {
+  switch (op) {
+    case CT_OP_FLOORDIV: *r = b == 0 ? 0 : (int64_t)(a / b); return b != 0;
+    case CT_OP_FLOORMOD: *r = b == 0 ? 0 : (int64_t)(a % b); return b != 0;
+    case CT_OP_MIN: *r = (int64_t)(a < b ? a : b); return true;
+    case CT_OP_MAX: *r = (int64_t)(a > b ? a : b); return true;
+    case CT_OP_LT: *r = a < b; return true;
+    case CT_OP_LE: *r = a <= b; return true;
+    default: return false;
+  }
+}
+
 /* Folds a binary operation of two integer constants; false where it is left for run time. */
 static bool fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r) {
   uint64_t x = (uint64_t)a;
   uint64_t y = (uint64_t)b;
+  if (type == CT_u64 && ct_cares_for_sign(op)) {
+    return fold_u64(op, x, y, r);
+  }
   switch (op) {
     case CT_OP_ADD: *r = (int64_t)(x + y); return true;
     case CT_OP_SUB: *r = (int64_t)(x - y); return true;
@@ -357,6 +215,9 @@ static CtVal by_range(CtIr *ir, CtOp op, CtVal a, CtVal b) {
   CtFacts x = at(ir, a)->facts;
   CtFacts y = at(ir, b)->facts;
   CtDtype type = (CtDtype)at(ir, a)->type;
+  if (ct_is_signed_view(op, type, x, y)) {
+    return 0;
+  }
   switch (op) {
     case CT_OP_LT:
       return x.hi < y.lo ? ct_ir_const_int(ir, CT_bool, 1)
@@ -374,7 +235,7 @@ static CtVal by_range(CtIr *ir, CtOp op, CtVal a, CtVal b) {
       if (x.lo >= 0 && y.lo > x.hi) {
         return a;
       }
-      return is_one(y) && y.lo > 0 && x.div % y.lo == 0 ? ct_ir_const_int(ir, type, 0) : 0;
+      return ct_facts_is_one(y) && y.lo > 0 && x.div % y.lo == 0 ? ct_ir_const_int(ir, type, 0) : 0;
     default: return 0;
   }
 }
@@ -383,7 +244,8 @@ static CtVal by_range(CtIr *ir, CtOp op, CtVal a, CtVal b) {
 static CtVal undo_product(const CtIr *ir, CtVal a, CtVal b) {
   const CtInst *p = at(ir, a);
   CtFacts all = ct_type_facts((CtDtype)p->type);
-  bool exact = p->facts.lo > all.lo && p->facts.hi < all.hi;
+  bool exact = ct_is_unsigned((CtDtype)p->type) ? p->facts.lo >= 0 && p->facts.hi < all.hi
+                                                : p->facts.lo > all.lo && p->facts.hi < all.hi;
   return p->op == CT_OP_MUL && exact && p->args[1] == b && at(ir, b)->facts.lo > 0 ? p->args[0] : 0;
 }
 
@@ -475,7 +337,7 @@ static CtVal binary(CtIr *ir, CtOp op, CtVal a, CtVal b, bool exact) {
     return 0;
   }
   CtDtype type = (CtDtype)at(ir, a)->type;
-  CT_ASSERT(at(ir, b)->type == type);
+  CT_ASSERT(at(ir, b)->type == type && !ct_is_narrow(type));
   CtVal folded = fold_binary(ir, op, a, b);
   if (folded != 0) {
     return folded;
@@ -490,9 +352,9 @@ static CtVal binary(CtIr *ir, CtOp op, CtVal a, CtVal b, bool exact) {
     key.type = CT_bool;
     key.facts = ct_type_facts(CT_bool);
   } else if (!ct_is_float(type)) {
-    key.facts = op_facts(op, type, at(ir, a)->facts, at(ir, b)->facts, exact);
+    key.facts = ct_op_facts(op, type, at(ir, a)->facts, at(ir, b)->facts, exact);
   }
-  return shared_inst(ir, &key);
+  return ct_ir_shared_inst(ir, &key);
 }
 
 CtVal ct_ir_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) { return binary(ir, op, a, b, false); }
@@ -525,7 +387,11 @@ static CtVal fold_unary(CtIr *ir, CtOp op, CtVal a) {
   uint64_t v = (uint64_t)x->imm.i;
   switch (op) {
     case CT_OP_NEG: return ct_ir_const_int(ir, type, (int64_t)(0 - v));
-    case CT_OP_ABS: return ct_ir_const_int(ir, type, x->imm.i < 0 ? (int64_t)(0 - v) : x->imm.i);
+    case CT_OP_ABS:
+      if (ct_is_unsigned(type)) {
+        return a;
+      }
+      return ct_ir_const_int(ir, type, x->imm.i < 0 ? (int64_t)(0 - v) : x->imm.i);
     case CT_OP_NOT: return ct_ir_const_int(ir, type, (int64_t)~v);
     case CT_OP_LNOT: return ct_ir_const_int(ir, CT_bool, x->imm.i == 0);
     default: return 0;
@@ -543,14 +409,14 @@ CtVal ct_ir_unary(CtIr *ir, CtOp op, CtVal a) {
     key.type = CT_bool;
     key.facts = ct_type_facts(CT_bool);
   } else if (!ct_is_float(type)) {
-    key.facts = op_facts(op, type, at(ir, a)->facts, ct_const_facts(0), false);
+    key.facts = ct_op_facts(op, type, at(ir, a)->facts, ct_const_facts(0), false);
   }
-  return shared_inst(ir, &key);
+  return ct_ir_shared_inst(ir, &key);
 }
 
 CtVal ct_ir_fma(CtIr *ir, CtVal a, CtVal b, CtVal c) {
   CtInst key = {.op = CT_OP_FMA, .type = at(ir, a)->type, .args = {a, b, c}};
-  return shared_inst(ir, &key);
+  return ct_ir_shared_inst(ir, &key);
 }
 
 CtVal ct_ir_select(CtIr *ir, CtVal c, CtVal a, CtVal b) {
@@ -564,51 +430,7 @@ CtVal ct_ir_select(CtIr *ir, CtVal c, CtVal a, CtVal b) {
   CtFacts x = at(ir, a)->facts;
   CtFacts y = at(ir, b)->facts;
   key.facts = (CtFacts){ct_min(x.lo, y.lo), ct_max(x.hi, y.hi), ct_gcd(x.div, y.div)};
-  return shared_inst(ir, &key);
-}
-
-static int64_t saturate(double v, CtDtype type) {
-  double hi = type == CT_i32 ? 2147483648.0 : 9223372036854775808.0;
-  if (isnan(v)) {
-    return 0;
-  }
-  if (v >= hi) {
-    return type == CT_i32 ? INT32_MAX : INT64_MAX;
-  }
-  return v <= -hi ? (type == CT_i32 ? INT32_MIN : INT64_MIN) : (int64_t)v;
-}
-
-static CtVal fold_cast(CtIr *ir, const CtInst *x, CtDtype type) {
-  bool from_float = ct_is_float((CtDtype)x->type);
-  if (ct_is_float(type)) {
-    if (from_float) {
-      return ct_ir_const_float(ir, type, x->imm.f);
-    }
-    double v = type == CT_f32 ? (double)(float)x->imm.i : (double)x->imm.i;
-    return ct_ir_const_float(ir, type, v);
-  }
-  if (type == CT_bool) {
-    return ct_ir_const_int(ir, type, from_float ? x->imm.f != 0 : x->imm.i != 0);
-  }
-  return ct_ir_const_int(ir, type, from_float ? saturate(x->imm.f, type) : x->imm.i);
-}
-
-CtVal ct_ir_cast(CtIr *ir, CtVal a, CtDtype type) {
-  const CtInst *x = at(ir, a);
-  if (x->type == type) {
-    return a;
-  }
-  if (x->op == CT_OP_CONST) {
-    CtInst copy = *x;
-    return fold_cast(ir, &copy, type);
-  }
-  CtInst key = {.op = CT_OP_CAST, .type = (uint8_t)type, .args = {a}};
-  CtFacts all = ct_type_facts(type);
-  key.facts = all;
-  if (!ct_is_float((CtDtype)x->type) && x->facts.lo >= all.lo && x->facts.hi <= all.hi) {
-    key.facts = x->facts;
-  }
-  return shared_inst(ir, &key);
+  return ct_ir_shared_inst(ir, &key);
 }
 
 /* --- integers of the algebra -------------------------------------------------------------------- */
@@ -651,9 +473,9 @@ CtVal ct_ir_int_op(CtIr *ir, CtIntOp op, CtInt a, CtInt b) {
     return binary(ir, int_ops[op], x, y, true);
   }
   CtFacts d = at(ir, y)->facts;
-  if (is_one(d) && d.lo > 0 && at(ir, x)->facts.div % d.lo != 0) {
+  if (ct_facts_is_one(d) && d.lo > 0 && at(ir, x)->facts.div % d.lo != 0) {
     x = binary(ir, CT_OP_ADD, x, ct_ir_const_int(ir, type, d.lo - 1), true);
-  } else if (!is_one(d)) {
+  } else if (!ct_facts_is_one(d)) {
     CtVal less = binary(ir, CT_OP_SUB, y, ct_ir_const_int(ir, type, 1), true);
     x = binary(ir, CT_OP_ADD, x, less, true);
   }
@@ -683,14 +505,14 @@ static bool eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int depth, i
     return false;
   }
   if (inst->op == CT_OP_CAST) {
-    *out = fit((CtDtype)inst->type, a);
+    *out = ct_dtype_wrap((CtDtype)inst->type, a);
     return true;
   }
   if (inst->n_args != 2 || !eval(ir, inst->args[1], slots, depth + 1, &b) ||
-      !fold_ints((CtOp)inst->op, (CtDtype)inst->type, a, b, out)) {
+      !fold_ints((CtOp)inst->op, (CtDtype)at(ir, inst->args[0])->type, a, b, out)) {
     return false;
   }
-  *out = fit((CtDtype)inst->type, *out);
+  *out = ct_dtype_wrap((CtDtype)inst->type, *out);
   return true;
 }
 

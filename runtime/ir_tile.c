@@ -51,6 +51,23 @@ static CtStatus check_dtypes(CtIr *ir, const char *op, CtView a, CtView b, CtErr
   return CT_OK;
 }
 
+/* A narrow source is widened on the way; nothing becomes narrower, and no sum is kept in a narrow type. */
+static CtStatus check_widens(CtIr *ir, const char *op, CtView from, CtView to, CtErr *err) {
+  CtDtype x = ir->bufs[from.buf].dtype;
+  CtDtype y = ir->bufs[to.buf].dtype;
+  return ct_dtype_compute(x) == y ? CT_OK : check_dtypes(ir, op, from, to, err);
+}
+
+static CtStatus check_sums(CtIr *ir, const char *op, CtView to, CtErr *err) {
+  CtDtype t = ir->bufs[to.buf].dtype;
+  if (!ct_is_narrow(t)) {
+    return CT_OK;
+  }
+  return ct_fail(err, CT_EINVAL, "%s: %s is %s, which sums are not kept in; expected %s", op,
+                 to.name != NULL ? to.name : ir->bufs[to.buf].name, ct_dtypes[t].name,
+                 ct_dtypes[ct_dtype_compute(t)].name);
+}
+
 static CtStatus check_sizes(CtIr *ir, const char *op, CtView a, CtView b, CtErr *err) {
   CtInt m, n;
   CtStatus status = view_size(ir, a, &m, err);
@@ -207,7 +224,8 @@ static bool allows(CtIr *ir, CtView v, int64_t size, int64_t vec) {
 
 static uint8_t copy_width(CtIr *ir, CtView src, CtView dst, CtInt size) {
   int64_t vec = MAX_VECTOR_BYTES / (int64_t)ct_dtype_bytes(ir->bufs[dst.buf].dtype);
-  if (!ct_is_static(size) || size.v == 0 ||
+  bool converts = ir->bufs[src.buf].dtype != ir->bufs[dst.buf].dtype;
+  if (converts || !ct_is_static(size) || size.v == 0 ||
       (ir->bufs[src.buf].space == CT_REGISTER && ir->bufs[dst.buf].space == CT_REGISTER)) {
     return 1;
   }
@@ -220,14 +238,15 @@ static uint8_t copy_width(CtIr *ir, CtView src, CtView dst, CtInt size) {
 
 static bool may_be_async(const CtIr *ir, const CtTile *t) {
   size_t bytes = t->vec * ct_dtype_bytes(ir->bufs[t->dst.buf].dtype);
-  return ir->bufs[t->a.buf].space == CT_GLOBAL && ir->bufs[t->dst.buf].space == CT_SHARED &&
+  return ir->bufs[t->a.buf].dtype == ir->bufs[t->dst.buf].dtype &&
+         ir->bufs[t->a.buf].space == CT_GLOBAL && ir->bufs[t->dst.buf].space == CT_SHARED &&
          ir->target.is_cuda && ir->target.sm >= 80 && bytes >= 4;
 }
 
 CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) {
   CtTile tile = {.dst = dst, .a = src};
   CtInt size;
-  CtStatus status = check_dtypes(ir, "copy", src, dst, err);
+  CtStatus status = check_widens(ir, "copy", src, dst, err);
   status = status == CT_OK ? check_sizes(ir, "copy", src, dst, err) : status;
   status = status == CT_OK ? check_inside(ir, "copy", src, err) : status;
   status = status == CT_OK ? check_inside(ir, "copy", dst, err) : status;
@@ -255,7 +274,8 @@ CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) {
 
 CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y, CtErr *err) {
   CtTile tile = {.dst = y, .a = x, .vec = 1};
-  CtStatus status = check_dtypes(ir, "axpby", x, y, err);
+  CtStatus status = check_sums(ir, "axpby", y, err);
+  status = status == CT_OK ? check_widens(ir, "axpby", x, y, err) : status;
   status = status == CT_OK ? check_sizes(ir, "axpby", x, y, err) : status;
   status = status == CT_OK ? check_inside(ir, "axpby", x, err) : status;
   status = status == CT_OK ? check_inside(ir, "axpby", y, err) : status;
@@ -322,8 +342,9 @@ CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order, C
     status = check_static(ir, "gemm", views[i], err);
   }
   status = status == CT_OK ? check_gemm(ir, a, b, c, err) : status;
-  status = status == CT_OK ? check_dtypes(ir, "gemm", a, c, err) : status;
-  status = status == CT_OK ? check_dtypes(ir, "gemm", b, c, err) : status;
+  status = status == CT_OK ? check_sums(ir, "gemm", c, err) : status;
+  status = status == CT_OK ? check_widens(ir, "gemm", a, c, err) : status;
+  status = status == CT_OK ? check_widens(ir, "gemm", b, c, err) : status;
   for (size_t i = 0; i < CT_ARRAY_LEN(views) && status == CT_OK; i++) {
     status = check_inside(ir, "gemm", views[i], err);
   }

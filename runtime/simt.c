@@ -140,8 +140,7 @@ static void set_scalars(const CtSimtJob *job, CtWarp *w) {
       case CT_i64: s->i = v->i; break;
       case CT_i32: s->i = (int32_t)v->i; break;
       case CT_bool: s->i = v->i != 0; break;
-      case CT_VOID:
-      case CT_DTYPE_COUNT: CT_UNREACHABLE();
+      default: CT_UNREACHABLE();
     }
   }
 }

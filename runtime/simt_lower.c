@@ -718,8 +718,38 @@ static void close_low(CtLow *l) {
   ct_arena_clear(&l->tmp);
 }
 
+/* The types that the instructions know. */
+static bool is_known(CtDtype t) {
+  return t == CT_VOID || t == CT_f64 || t == CT_f32 || t == CT_i64 || t == CT_i32 || t == CT_bool;
+}
+
+static CtStatus fail_type(const CtIr *ir, CtLoc loc, const char *what, CtDtype t, CtErr *err) {
+  CtStatus status = ct_fail(err, CT_EUNSUPPORTED,
+                            "%s is %s; kernels on the CPU know f64, f32, i64, i32 and bool so far",
+                            what, ct_dtypes[t].name);
+  ct_err_at(err, ct_ir_chunk(ir, loc), loc.line);
+  return status;
+}
+
+static CtStatus check_types(const CtIr *ir, CtErr *err) {
+  for (size_t i = 1; i < ir->n_bufs; i++) {
+    if (!is_known(ir->bufs[i].dtype)) {
+      return fail_type(ir, ir->bufs[i].loc, ir->bufs[i].name, ir->bufs[i].dtype, err);
+    }
+  }
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    const CtInst *inst = ct_inst(ir, v);
+    bool is_live = inst->region != 0 || inst->op == CT_OP_PARAM || inst->op == CT_OP_VAR;
+    if (is_live && !is_known((CtDtype)inst->type)) {
+      return fail_type(ir, inst->loc, inst->name != NULL ? inst->name : "a value",
+                       (CtDtype)inst->type, err);
+    }
+  }
+  return CT_OK;
+}
+
 static CtStatus lower(CtLow *l, CtErr *err) {
-  CtStatus status = l->failed ? CT_ENOMEM : CT_OK;
+  CtStatus status = l->failed ? CT_ENOMEM : check_types(l->ir, err);
   if (status == CT_OK) {
     ct_low_analyse(l);
     status = l->failed ? CT_ENOMEM : lower_events(l, err);

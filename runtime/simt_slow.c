@@ -164,8 +164,7 @@ static CtScalar read_as(CtDtype t, const char *p) {
       v.i = i;
       break;
     case CT_bool: v.i = *p != 0; break;
-    case CT_VOID:
-    case CT_DTYPE_COUNT: CT_UNREACHABLE();
+    default: CT_UNREACHABLE();
   }
   return v;
 }
@@ -178,8 +177,7 @@ static void write_as(CtDtype t, char *p, CtScalar v) {
     case CT_i64: memcpy(p, &v.i, sizeof v.i); break;
     case CT_i32: memcpy(p, &i, sizeof i); break;
     case CT_bool: *p = v.i != 0; break;
-    case CT_VOID:
-    case CT_DTYPE_COUNT: CT_UNREACHABLE();
+    default: CT_UNREACHABLE();
   }
 }
 
@@ -192,8 +190,7 @@ static CtScalar multiply_add(CtDtype t, bool fused, CtScalar a, CtScalar b, CtSc
     case CT_i64: r.i = ADD_i64(MUL_i64(a.i, b.i), c.i); break;
     case CT_i32: r.i = CAST_i32_i64(ADD_i64(MUL_i64(a.i, b.i), c.i)); break;
     case CT_bool: r.i = (a.i & b.i) | c.i; break;
-    case CT_VOID:
-    case CT_DTYPE_COUNT: CT_UNREACHABLE();
+    default: CT_UNREACHABLE();
   }
   return r;
 }
@@ -206,8 +203,7 @@ static CtScalar multiply(CtDtype t, CtScalar a, CtScalar b) {
     case CT_i64: r.i = MUL_i64(a.i, b.i); break;
     case CT_i32: r.i = CAST_i32_i64(MUL_i64(a.i, b.i)); break;
     case CT_bool: r.i = a.i & b.i; break;
-    case CT_VOID:
-    case CT_DTYPE_COUNT: CT_UNREACHABLE();
+    default: CT_UNREACHABLE();
   }
   return r;
 }

@@ -14,7 +14,7 @@ local modules = {
     { name = "text", files = { "text" }, uses = { "arena" } },
     { name = "rand", files = { "rand" }, uses = { "base" } },
     { name = "matmul", files = { "matmul" }, uses = { "base" } },
-    { name = "dtype", files = { "dtypes?" }, uses = { "text" } },
+    { name = "dtype", files = { "dtypes?", "convert" }, uses = { "text" } },
     { name = "npy", files = { "npy" }, uses = { "dtype" } },
 
     -- The algebra knows numbers only: not what they index.
@@ -55,7 +55,7 @@ local modules = {
     { name = "interp", files = { ".*" },
       uses = { "rewrite", "stdlib", "cuttle", "runtime/ct", "runtime/ir", "runtime/pass",
         "runtime/emit_cuda", "runtime/simt", "runtime/nvrtc", "runtime/blas", "runtime/storage",
-        "runtime/npy", "runtime/rand", "runtime/matmul" } },
+        "runtime/npy", "runtime/rand", "runtime/matmul", "runtime/dtype" } },
   },
 }
 

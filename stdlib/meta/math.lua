@@ -73,6 +73,19 @@ function cdiv(a, b) end
 ---@return Value
 function cast(v, dtype) end
 
+--- The same bits as a value of another type of equal width, in a kernel.
+---
+---     > k = kernel("bits", function(y) y[0] = bitcast(f32(1), i32) end)
+---     > y = zeros(i32, 1)
+---     > k{grid = 1, block = 1}(y)
+---     > ("%x"):format(y[0])
+---     3f800000
+--- CuTe: recast_ptr. MoYe: reinterpret.
+---@param v Value
+---@param dtype DType
+---@return Value
+function bitcast(v, dtype) end
+
 --- a where c holds, else b; both are evaluated. `c and a or b` evaluates one.
 ---
 ---     > where(1 < 2, "yes", "no")

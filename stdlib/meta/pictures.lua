@@ -33,6 +33,7 @@ function show(x, options) end
 ---                   1       2:8  steps of 8 elements
 ---     contiguity    runs of 4 elements in memory
 ---     vectors       f32: 4 elements in one access (128 bits)
+---                   f16: 4 elements in one access (64 bits)
 ---     coverage      offsets 0..11: 4 missed, 0 more than once
 ---                   missed: 4..7
 --- CuTe: none. MoYe: none.

@@ -1,8 +1,10 @@
 ---@meta _
 -- Topic: tensors: elements in memory under a layout, on the host and in kernels
 
---- The type of an element: `f32`, `f64`, `i32`, `i64` or `bool`.
---- Called with a number it makes one of the type. A function that takes one takes its name, too.
+--- The type of an element: `f32`, `f16`, `u8` ...
+--- `f64 f32 tf32 f16 bf16 f8e4m3 f8e5m2`, `i64 i32 i16 i8`, `u64 u32 u16 u8` and `bool`. Called with a
+--- number it makes one of the type. A function that takes one takes its name, too. Kernels widen
+--- elements narrower than f32 and i32 to compute.
 ---
 ---     > f32.bits, f32.bytes, f32.name
 ---     32      4       f32
@@ -78,6 +80,105 @@ i32 = nil
 --- CuTe: int64_t. MoYe: Int64.
 ---@type DType
 i64 = nil
+
+--- 19-bit floats in the place of an f32.
+--- `tf32(x)` rounds to nearest, ties away from zero.
+---
+---     > tf32.bits, tf32(0.1)
+---     32      tf32(0.0999755859375)
+--- CuTe: tfloat32_t. MoYe: none.
+---@type DType
+tf32 = nil
+
+--- 16-bit floats.
+--- `f16(x)` rounds to nearest even.
+---
+---     > f16(0.1), f16(1e6)
+---     f16(0.0999755859375)    f16(inf)
+--- CuTe: half_t. MoYe: Float16.
+---@type DType
+f16 = nil
+
+--- 16-bit floats with the range of an f32.
+--- `bf16(x)` rounds to nearest even.
+---
+---     > bf16.bits, bf16(0.1)
+---     16      bf16(0.10009765625)
+--- CuTe: bfloat16_t. MoYe: BFloat16.
+---@type DType
+bf16 = nil
+
+--- 8-bit floats with 3 bits of fraction.
+--- `f8e4m3(x)` rounds to nearest even, and to 448 what is larger.
+---
+---     > f8e4m3(0.1), f8e4m3(1e6)
+---     f8e4m3(0.1015625)       f8e4m3(448.0)
+--- CuTe: float_e4m3_t. MoYe: none.
+---@type DType
+f8e4m3 = nil
+
+--- 8-bit floats with 2 bits of fraction.
+--- `f8e5m2(x)` rounds to nearest even, and to 57344 what is larger.
+---
+---     > f8e5m2(0.1), f8e5m2(1e6)
+---     f8e5m2(0.09375) f8e5m2(57344.0)
+--- CuTe: float_e5m2_t. MoYe: none.
+---@type DType
+f8e5m2 = nil
+
+--- 16-bit integers.
+--- `i16(x)` is a number of this type.
+---
+---     > i16.bits, i16(7)
+---     16      i16(7)
+--- CuTe: int16_t. MoYe: Int16.
+---@type DType
+i16 = nil
+
+--- 8-bit integers.
+--- `i8(x)` is a number of this type.
+---
+---     > i8.bits, i8(7)
+---     8       i8(7)
+--- CuTe: int8_t. MoYe: Int8.
+---@type DType
+i8 = nil
+
+--- 64-bit integers from 0 on.
+--- `u64(x)` is a number of this type; Lua shows those from 2^63 on as negative.
+---
+---     > u64.bits, u64(7)
+---     64      u64(7)
+--- CuTe: uint64_t. MoYe: UInt64.
+---@type DType
+u64 = nil
+
+--- 32-bit integers from 0 on.
+--- `u32(x)` is a number of this type.
+---
+---     > u32.bits, u32(3000000000)
+---     32      u32(3000000000)
+--- CuTe: uint32_t. MoYe: UInt32.
+---@type DType
+u32 = nil
+
+--- 16-bit integers from 0 on.
+--- `u16(x)` is a number of this type.
+---
+---     > u16.bits, u16(7)
+---     16      u16(7)
+--- CuTe: uint16_t. MoYe: UInt16.
+---@type DType
+u16 = nil
+
+--- 8-bit integers from 0 on.
+--- `u8(x)` is a number of this type.
+---
+---     > u8.bits, u8(255)
+---     8       u8(255)
+--- CuTe: uint8_t. MoYe: UInt8.
+---@type DType
+u8 = nil
 
 --- Truth values, one byte each in memory.
 --- `bool(x)` is one as an argument of a launch.

@@ -62,3 +62,4 @@ explain(parallelize("(2,2):(1,2)", "(2,1)", 1))
 -- expect: coverage      each element 0..3 exactly once
 -- expect: contiguity    no two elements in a row
 -- expect: vectors       f32: 1 element in one access (32 bits)
+-- expect:               f16: 1 element in one access (16 bits)

@@ -7,6 +7,7 @@ explain(composition(swizzle(3, 3, 3), row_major{8, 64}), { offset = 72 })
 -- expect: made by       composition(Sw<3,3,3>, (8,64):(64,1)) = Sw<3,3,3> o 0 o (8,64):(64,1)
 -- expect: contiguity    runs of 8 elements in memory
 -- expect: vectors       f32: 4 elements in one access (128 bits)
+-- expect:               f16: 8 elements in one access (128 bits)
 -- expect: place         offset 72 is that of (1,0)
 -- expect: coverage      each offset 0..511 exactly once
 

@@ -1,0 +1,242 @@
+/* convert.c: casts between element types by integer arithmetic. */
+#include "convert.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A binary format: sign, exponent, fraction. Patterns are without the sign; what is behind `shift` low
+   zeros counts. */
+typedef struct Format {
+  uint64_t max, overflow, nan; /* the largest finite, what stands for more, the canonical NaN */
+  int fraction, bias;          /* bits, and what is added to the exponent */
+  int shift;
+  bool has_inf, ties_away;
+} Format;
+
+static const Format formats[CT_DTYPE_COUNT] = {
+    [CT_f64] = {0x7FEFFFFFFFFFFFFF, 0x7FF0000000000000, 0x7FFFFFFFFFFFFFFF, 52, 1023, 0, true,
+                false},
+    [CT_f32] = {0x7F7FFFFF, 0x7F800000, 0x7FFFFFFF, 23, 127, 0, true, false},
+    [CT_tf32] = {0x3FBFF, 0x3FC00, 0x3FFFF, 10, 127, 13, true, true},
+    [CT_f16] = {0x7BFF, 0x7C00, 0x7FFF, 10, 15, 0, true, false},
+    [CT_bf16] = {0x7F7F, 0x7F80, 0x7FFF, 7, 127, 0, true, false},
+    [CT_f8e4m3] = {0x7E, 0x7E, 0x7F, 3, 7, 0, false, false},
+    [CT_f8e5m2] = {0x7B, 0x7B, 0x7F, 2, 15, 0, true, false},
+};
+
+/* (-1)^negative * significand * 2^exponent, an infinity or NaN. */
+typedef enum Kind { FINITE, INFINITE, NOT_A_NUMBER } Kind;
+typedef struct Parts {
+  Kind kind;
+  bool negative;
+  uint64_t significand;
+  int exponent;
+} Parts;
+
+static uint64_t sign_bit(CtDtype t) { return (uint64_t)1 << (ct_dtypes[t].bits - 1); }
+
+static Parts take_apart(CtDtype t, uint64_t bits) {
+  const Format *f = &formats[t];
+  uint64_t pattern = (bits & (sign_bit(t) - 1)) >> f->shift;
+  uint64_t fraction = pattern & (((uint64_t)1 << f->fraction) - 1);
+  int exponent = (int)(pattern >> f->fraction);
+  Parts p = {.negative = (bits & sign_bit(t)) != 0};
+  if (pattern > f->max) {
+    p.kind = f->has_inf && fraction == 0 ? INFINITE : NOT_A_NUMBER;
+  } else if (exponent == 0) {
+    p.significand = fraction;
+    p.exponent = 1 - f->bias - f->fraction;
+  } else {
+    p.significand = fraction | (uint64_t)1 << f->fraction;
+    p.exponent = exponent - f->bias - f->fraction;
+  }
+  return p;
+}
+
+/* v / 2^n, rounded; n > 0. */
+static uint64_t drop_bits(uint64_t v, int n, bool ties_away) {
+  if (n > 64) {
+    return 0;
+  }
+  uint64_t kept = n == 64 ? 0 : v >> n;
+  uint64_t half = (uint64_t)1 << (n - 1);
+  uint64_t rest = n == 64 ? v : v & (half * 2 - 1);
+  bool up = rest > half || (rest == half && (ties_away || (kept & 1) != 0));
+  return kept + up;
+}
+
+/* The pattern without sign that is nearest to a finite number > 0. A carry out of the fraction counts
+   the exponent up, as the pattern is laid out. */
+static uint64_t nearest(const Format *f, uint64_t significand, int exponent) {
+  int top = 63;
+  while (significand >> top == 0) {
+    top--;
+  }
+  int lowest = 1 - f->bias; /* exponent of the smallest normal number */
+  int e = exponent + top;
+  if (e > f->bias + 1) {
+    return f->overflow;
+  }
+  int last = (e < lowest ? lowest : e) - f->fraction; /* exponent of the last fraction bit */
+  int n = last - exponent;
+  uint64_t q = n > 0 ? drop_bits(significand, n, f->ties_away) : significand << -n;
+  uint64_t pattern = q + (e > lowest ? (uint64_t)(e - lowest) << f->fraction : 0);
+  return pattern > f->max ? f->overflow : pattern;
+}
+
+static uint64_t put_together(CtDtype t, Parts p) {
+  const Format *f = &formats[t];
+  uint64_t pattern = 0;
+  switch (p.kind) {
+    case NOT_A_NUMBER: return f->nan << f->shift;
+    case INFINITE: pattern = f->overflow; break;
+    case FINITE: pattern = p.significand == 0 ? 0 : nearest(f, p.significand, p.exponent); break;
+  }
+  return pattern << f->shift | (p.negative ? sign_bit(t) : 0);
+}
+
+/* --- C numbers ------------------------------------------------------------------------------------ */
+
+static uint64_t bits_of_f64(double v) {
+  uint64_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  return bits;
+}
+
+static double f64_of_bits(uint64_t bits) {
+  double v;
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+
+static uint32_t bits_of_f32(float v) {
+  uint32_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  return bits;
+}
+
+static float f32_of_bits(uint64_t bits) {
+  uint32_t low = (uint32_t)bits;
+  float v;
+  memcpy(&v, &low, sizeof v);
+  return v;
+}
+
+/* To f32: exact, or rounded from f64. */
+static uint32_t to_f32(CtDtype from, uint64_t bits) {
+  switch (from) {
+    case CT_f32:
+    case CT_tf32: return (uint32_t)bits;
+    case CT_bf16: return (uint32_t)bits << 16;
+    case CT_f64: return bits_of_f32((float)f64_of_bits(bits));
+    default: return (uint32_t)put_together(CT_f32, take_apart(from, bits));
+  }
+}
+
+double ct_float_of_bits(CtDtype from, uint64_t bits) {
+  return from == CT_f64 ? f64_of_bits(bits) : (double)f32_of_bits(to_f32(from, bits));
+}
+
+uint64_t ct_bits_of_float(CtDtype to, double v) {
+  switch (to) {
+    case CT_f64: return bits_of_f64(v);
+    case CT_f32: return bits_of_f32((float)v);
+    default: return put_together(to, take_apart(CT_f64, bits_of_f64(v)));
+  }
+}
+
+int64_t ct_int_of_bits(CtDtype from, uint64_t bits) { return ct_dtype_wrap(from, (int64_t)bits); }
+
+uint64_t ct_bits_of_int(CtDtype to, int64_t v) {
+  uint64_t mask = ct_dtypes[to].bits == 64 ? UINT64_MAX : ((uint64_t)1 << ct_dtypes[to].bits) - 1;
+  return (uint64_t)ct_dtype_wrap(to, v) & mask;
+}
+
+double ct_round_float(CtDtype to, double v) {
+  return to == CT_f64 ? v : ct_float_of_bits(to, ct_bits_of_float(to, v));
+}
+
+int64_t ct_truncate_float(CtDtype to, double v) {
+  double end = ldexp(1.0, ct_dtypes[to].bits - !ct_is_unsigned(to)); /* the first beyond */
+  if (isnan(v)) {
+    return 0;
+  }
+  if (ct_is_unsigned(to)) {
+    if (v >= end) {
+      return to == CT_u64 ? -1 : ct_dtype_max(to);
+    }
+    return v <= 0 ? 0 : (int64_t)(uint64_t)v;
+  }
+  if (v >= end) {
+    return ct_dtype_max(to);
+  }
+  return v <= -end ? ct_dtype_min(to) : (int64_t)v;
+}
+
+static uint64_t round_int(CtDtype to, CtDtype from, int64_t v) {
+  bool negative = v < 0 && from != CT_u64;
+  uint64_t size = negative ? 0 - (uint64_t)v : (uint64_t)v;
+  return put_together(to, (Parts){.negative = negative, .significand = size});
+}
+
+double ct_round_int(CtDtype to, CtDtype from, int64_t v) {
+  return ct_float_of_bits(to, round_int(to, from, v));
+}
+
+/* --- all pairs --------------------------------------------------------------------------------------- */
+
+static uint64_t from_float(CtDtype to, CtDtype from, uint64_t bits) {
+  if (to == CT_bool) {
+    return ct_float_of_bits(from, bits) != 0;
+  }
+  if (ct_is_int(to)) {
+    return ct_bits_of_int(to, ct_truncate_float(to, ct_float_of_bits(from, bits)));
+  }
+  switch (to) {
+    case CT_f32: return to_f32(from, bits);
+    case CT_f64: return bits_of_f64(ct_float_of_bits(from, bits));
+    default: return put_together(to, take_apart(from, bits));
+  }
+}
+
+uint64_t ct_convert(CtDtype to, CtDtype from, uint64_t bits) {
+  if (to == from) {
+    return bits;
+  }
+  if (ct_is_float(from)) {
+    return from_float(to, from, bits);
+  }
+  int64_t v = ct_int_of_bits(from, bits);
+  return ct_is_float(to) ? round_int(to, from, v) : ct_bits_of_int(to, v);
+}
+
+/* --- without losing a bit ------------------------------------------------------------------------- */
+
+static bool is_nan(CtDtype t, uint64_t bits) { return take_apart(t, bits).kind == NOT_A_NUMBER; }
+
+enum { F32_INF = 0x7F800000 };
+
+/* NaN and infinities: the fraction as it is, in front of zeros. That of the NaN of f8e4m3, which has no
+   infinity, is not 0. */
+uint32_t ct_carry_bits(CtDtype from, uint64_t bits) {
+  const Format *f = &formats[from];
+  if (!is_nan(from, bits) || from == CT_tf32) {
+    return to_f32(from, bits);
+  }
+  uint32_t fraction = (uint32_t)bits & (((uint32_t)1 << f->fraction) - 1);
+  uint32_t sign = (bits & sign_bit(from)) != 0 ? 0x80000000 : 0;
+  return sign | F32_INF | fraction << (23 - f->fraction);
+}
+
+uint64_t ct_uncarry_bits(CtDtype to, uint32_t f32_bits) {
+  const Format *f = &formats[to];
+  if (to == CT_tf32) {
+    return f32_bits;
+  }
+  if ((f32_bits & F32_INF) != F32_INF) {
+    return ct_convert(to, CT_f32, f32_bits);
+  }
+  uint64_t fraction = (f32_bits & 0x7FFFFF) >> (23 - f->fraction);
+  uint64_t exponent = (f->nan >> f->fraction) << f->fraction;
+  return (f32_bits >> 31 != 0 ? sign_bit(to) : 0) | exponent | fraction;
+}
