@@ -14,7 +14,7 @@ end
 -- The tiler as a layout, where it acts on the whole operand.
 local function whole(tiler)
   local text = tostring(tiler)
-  if text:find("<", 1, true) then
+  if text == "_" or text:find("<", 1, true) then
     return nil
   end
   if text:find(":", 1, true) or not text:find("(", 1, true) then
@@ -64,6 +64,10 @@ local function composed(lines, prefix, a, b)
 end
 
 function steps.composition(lines, _, a, b)
+  if type(a) == "userdata" and a.swizzle == nil and a.bits then
+    line(lines, "result(c) = A(B(c)): %s swizzles each offset of B", a)
+    return
+  end
   line(lines, "result(c) = A(B(c)), mode by mode of B")
   if type(b) == "string" or ct.rank(a) >= 1 then
     by_mode(a, b, function(prefix, part, tile) composed(lines, prefix, part, tile) end)
@@ -121,8 +125,8 @@ for name, how in pairs(products) do
 end
 
 function steps.complement(lines, result, a, cotarget)
-  line(lines, "offsets that %s leaves out%s, in order: %s", a,
-    cotarget and (" below " .. tostring(cotarget)) or "", result)
+  line(lines, "copies of %s that begin at the offsets of %s fill %s, none overlap", a, result,
+    cotarget and ("all below %d"):format(ct.size(cotarget)) or "its gaps")
 end
 
 function steps.coalesce(lines)

@@ -2,7 +2,9 @@
 -- each mode is for, how it came about, which accesses it allows, whether each element has exactly
 -- one owner, and who that is.
 local ct = require "cuttle"
+local coverage = require "cuttle.coverage"
 local derive = require "cuttle.derive"
+local owners_of = require "cuttle.owners"
 local picture = require "cuttle.picture"
 
 local M = {}
@@ -10,6 +12,7 @@ local M = {}
 local MAX_ELEMENTS <const> = 1 << 20 -- of what is looked at element by element
 local MAX_LISTED <const> = 8         -- threads, elements or offsets in one list
 local ACCESS_BITS <const> = 128      -- the widest access of a thread
+local MAX_THREADS <const> = 1024     -- whose parts are looked at for where they begin
 
 -- {====== Text ======
 
@@ -38,17 +41,8 @@ local function listed(list, separator)
   return table.concat(shown, separator or ", ") .. rest
 end
 
--- Sorted integers as ranges: {0,1,2,5} -> {"0..2", "5"}.
-local function ranges(numbers)
-  local out, first = {}, nil
-  for i, n in ipairs(numbers) do
-    first = first or n
-    if numbers[i + 1] ~= n + 1 then
-      out[#out + 1] = first == n and tostring(n) or ("%d..%d"):format(first, n)
-      first = nil
-    end
-  end
-  return out
+local function fail(format, ...)
+  ct._fail("explain: " .. format:format(...))
 end
 
 -- {====== Layouts ======
@@ -171,28 +165,103 @@ local function gcd(a, b)
   return a
 end
 
--- How many elements of `bits` bits one access can take along runs of `run` elements, where the
--- first element of the layout is aligned; and the mode that allows no more.
-local function vector_width(layout, run, bits)
-  local width, limit = gcd(run, math.max(1, ACCESS_BITS // bits)), nil
-  layout = strided(layout)
+-- The integers of a layout that have an effect, as a list of { path =, extent =, stride = }.
+local function steps_of(layout)
+  local out = {}
   leaves(layout.shape, layout.stride, function(path, extent, stride)
-    if extent > 1 and math.abs(stride) >= run and stride % width ~= 0 then
-      limit = ("stride %d of mode %s is no multiple of %d"):format(stride, path, width)
-      width = gcd(width, math.abs(stride))
+    if extent > 1 and stride ~= 0 then
+      out[#out + 1] = { path = path, extent = extent, stride = stride }
     end
   end)
+  return out
+end
+
+-- How many elements follow each other in memory everywhere, under a swizzle in aligned runs. Steps
+-- backwards begin no run.
+local function run_length(layout)
+  local shape, stride = {}, {}
+  for _, step in ipairs(steps_of(strided(layout))) do
+    if step.stride > 0 then
+      shape[#shape + 1], stride[#stride + 1] = step.extent, step.stride
+    end
+  end
+  local forward = ct.layout(shape, stride)
+  local run = ct.max_common_vector(forward, forward)
+  if layout.swizzle then
+    forward = ct.layout(("%s o %d o %s"):format(layout.swizzle, layout.offset, forward))
+    run = gcd(ct.max_common_vector(forward, forward), run)
+  end
+  return run
+end
+
+-- Takes out of `steps` those that a run of that many elements goes along.
+local function drop_run(steps, run)
+  local at, found = 1, true
+  while at < run and found do
+    found = false
+    for i, step in ipairs(steps) do
+      if step.stride == at then
+        at, found = at * step.extent, true
+        table.remove(steps, i)
+        break
+      end
+    end
+  end
+  return steps
+end
+
+-- How many elements of `bits` bits one access can take along runs of `run` elements, and what
+-- allows no more. `first`: the distances at which a layout like this one can begin.
+local function vector_width(layout, run, bits, first)
+  local most = math.max(1, ACCESS_BITS // bits)
+  local width, limit = gcd(run, most), nil
+  if run > width and most > width then
+    limit = ("%d is no multiple of %d"):format(run, math.min(2 * width, most))
+  end
+  for _, step in ipairs(drop_run(steps_of(strided(layout)), run)) do
+    if step.stride % width ~= 0 then
+      limit = ("stride %d of mode %s is no multiple of %d"):format(step.stride, step.path, width)
+      width = gcd(width, math.abs(step.stride))
+    end
+  end
+  if first % width ~= 0 then
+    limit = ("parts begin at multiples of %d"):format(first)
+    width = gcd(width, first)
+  end
   return width, limit
+end
+
+-- The distance in memory at which a part can begin: a common divisor of the offsets of all threads
+-- or of that of the tile, as far as it is known; else 0.
+local function first_offset(layout)
+  local op, of, tiler, index, projection = layout:origin()
+  local first = 0
+  if op == "parallelize" and is_static(ct.layout(of)) and ct.size(tiler) <= MAX_THREADS then
+    for thread = 0, ct.size(tiler) - 1 do
+      first = gcd(select(2, ct.parallelize(of, tiler, thread, projection)), first)
+    end
+  elseif op == "tile" and is_static(ct.layout(of)) then
+    local known, _, offset = pcall(ct.tile, of, tiler, index, projection)
+    first = known and math.type(offset) == "integer" and offset or 0
+  end
+  return first
 end
 
 local examples = { ct.f32, ct.f16 } -- where no element type is given
 
+local function run_text(layout, run)
+  if run > 1 then
+    return ("runs of %d elements in memory"):format(run)
+  end
+  return layout.swizzle and "no run of elements stays together"
+    or "no mode goes through memory element by element"
+end
+
 local function add_contiguity(report, layout, dtype)
-  local run = ct.max_common_vector(layout, layout)
-  report:add("contiguity", run == 1 and "no two elements in a row" or "runs of %s in memory",
-    plural(run, "element"))
+  local run, first = run_length(layout), first_offset(layout)
+  report:add("contiguity", run_text(layout, run))
   for i, t in ipairs(dtype and { dtype } or examples) do
-    local width, limit = vector_width(layout, run, t.bits)
+    local width, limit = vector_width(layout, run, t.bits, first)
     report:add(i == 1 and "vectors" or "", "%s: %s in one access (%d bits)%s", t.name,
       plural(width, "element"), width * t.bits, limit and ", as " .. limit or "")
   end
@@ -200,83 +269,27 @@ end
 
 -- {====== Coverage ======
 
--- offset -> how often, over all elements; smallest and largest offset.
-local function count(values)
-  local seen, low, high = {}, math.huge, -math.huge
-  for _, v in ipairs(values) do
-    seen[v] = (seen[v] or 0) + 1
-    low, high = math.min(low, v), math.max(high, v)
+-- `outside`: how many numbers beyond low..high there are.
+local function add_coverage(report, noun, seen, low, high, outside)
+  local missed, doubled = coverage.gaps(seen, low, high)
+  if missed.n == 0 and doubled.n == 0 then
+    report:add("coverage", "each %s %s exactly once", noun, coverage.range_text(low, high))
+  else
+    report:add("coverage", "%ss %s: %d missed, %d more than once", noun,
+      coverage.range_text(low, high), missed.n, doubled.n)
   end
-  return seen, low, high
-end
-
--- The numbers low..high that nobody has, and those that several have.
-local function gaps(seen, low, high)
-  local missed, doubled = {}, {}
-  for v = low, high do
-    if seen[v] == nil then
-      missed[#missed + 1] = v
-    elseif seen[v] > 1 then
-      doubled[#doubled + 1] = v
-    end
+  if missed.n > 0 then
+    report:add("", "missed: %s", listed(missed:texts()))
   end
-  return missed, doubled
-end
-
-local function add_coverage(report, noun, seen, low, high)
-  local missed, doubled = gaps(seen, low, high)
-  if #missed == 0 and #doubled == 0 then
-    report:add("coverage", "each %s %d..%d exactly once", noun, low, high)
-    return
+  if doubled.n > 0 then
+    report:add("", "more than once: %s", listed(doubled:texts()))
   end
-  report:add("coverage", "%ss %d..%d: %d missed, %d more than once", noun, low, high, #missed,
-    #doubled)
-  if #missed > 0 then
-    report:add("", "missed: %s", listed(ranges(missed)))
-  end
-  if #doubled > 0 then
-    report:add("", "more than once: %s", listed(ranges(doubled)))
+  if outside > 0 then
+    report:add("", "outside: %s beyond the end, marked !", plural(outside, "place"))
   end
 end
 
 -- {====== Owners ======
-
--- owners.of[thread] = list of element indices in the order of its values; owners.who[index] = list
--- of {thread, value}.
-local function owners_new()
-  return { of = {}, who = {} }
-end
-
-local function own(owners, thread, value, index)
-  local mine = owners.of[thread] or {}
-  owners.of[thread] = mine
-  mine[value + 1] = index
-  local who = owners.who[index] or {}
-  owners.who[index] = who
-  who[#who + 1] = { thread, value }
-end
-
--- Of a thread-value layout: mode 0 counts threads, mode 1 values.
-local function tv_owners(tv)
-  local owners, n_threads = owners_new(), ct.size(tv, 0)
-  for i, index in ipairs(ct.values(tv)) do
-    own(owners, (i - 1) % n_threads, (i - 1) // n_threads, index)
-  end
-  return owners
-end
-
--- Of parallelize(a, threads, _, projection): by element number of `a`.
-local function partition_owners(shape, threads, projection)
-  local owners = owners_new()
-  local numbers = ct.col_major(shape)
-  for thread = 0, ct.size(threads) - 1 do
-    local part, offset = ct.parallelize(numbers, threads, thread, projection)
-    for value, index in ipairs(ct.values(part)) do
-      own(owners, thread, value - 1, index + offset)
-    end
-  end
-  return owners
-end
 
 local function who_text(who)
   local texts = {}
@@ -298,28 +311,58 @@ local function elements_text(indices, shape)
   return listed(texts, " ")
 end
 
-local function check_option(name, value, limit)
-  if math.type(value) ~= "integer" or value < 0 or value >= limit then
-    error(("explain: %s is %s; an integer from 0 to %d was expected"):format(name, tostring(value),
-      limit - 1), 0)
+local function owned_text(owners, thread)
+  return ("thread %d: %s"):format(thread, listed(owners.of[thread] or {}, " "))
+end
+
+local function tuple_text(tuple)
+  if type(tuple) ~= "table" then
+    return tostring(tuple)
   end
+  local texts = {}
+  for i, part in ipairs(tuple) do
+    texts[i] = tuple_text(part)
+  end
+  return "(" .. table.concat(texts, ",") .. ")"
+end
+
+local function is_inside(coord, shape)
+  if type(shape) ~= "table" or math.type(coord) == "integer" then
+    return math.type(coord) == "integer" and coord >= 0 and coord < ct.size(shape)
+  end
+  for i, part in ipairs(shape) do
+    if not is_inside(coord[i], part) then
+      return false
+    end
+  end
+  return true
+end
+
+-- The number of the element at a coordinate that a user gave: an integer, a table or a text.
+local function index_of(coord, shape)
+  local index = ct.crd2idx(coord, shape)
+  local nested = type(coord) == "string" and ct.layout(coord).shape or coord
+  if not is_inside(nested, shape) then
+    fail("coord %s is outside of %s", tuple_text(nested), tuple_text(shape))
+  end
+  return index
 end
 
 local function add_owner_of(report, owners, shape, coord)
-  local index = ct.crd2idx(coord, shape)
-  check_option("coord", index, ct.size(shape))
+  local index = index_of(coord, shape)
   report:add("owner", "%s belongs to %s", coord_text(index, shape), who_text(owners.who[index]))
 end
 
-local function add_owned_by(report, owners, shape, thread, n_threads)
-  check_option("thread", thread, n_threads)
-  report:add("owns", "thread %d: %s", thread, elements_text(owners.of[thread] or {}, shape))
+local function add_owned_by(report, owners, thread, n_threads)
+  if math.type(thread) ~= "integer" or thread < 0 or thread >= n_threads then
+    fail("thread is %s; an integer from 0 to %d was expected", thread, n_threads - 1)
+  end
+  report:add("owns", "%s", owned_text(owners, thread))
 end
 
-local function add_some_owners(report, owners, shape, n_threads)
+local function add_some_owners(report, owners, n_threads)
   for thread = 0, math.min(3, n_threads - 1) do
-    report:add(thread == 0 and "owns" or "", "thread %d: %s", thread,
-      elements_text(owners.of[thread] or {}, shape))
+    report:add(thread == 0 and "owns" or "", "%s", owned_text(owners, thread))
   end
   if n_threads > 4 then
     report:add("", "... %d more; explain(x, {thread = n}) or {coord = {i, j}} asks for one",
@@ -332,19 +375,27 @@ local function add_owners(report, owners, shape, n_threads, options)
     add_owner_of(report, owners, shape, options.coord)
   end
   if options.thread ~= nil then
-    add_owned_by(report, owners, shape, options.thread, n_threads)
+    add_owned_by(report, owners, options.thread, n_threads)
   end
   if options.coord == nil and options.thread == nil then
-    add_some_owners(report, owners, shape, n_threads)
+    add_some_owners(report, owners, n_threads)
   end
   local seen = {}
   for index, who in pairs(owners.who) do
     seen[index] = #who
   end
-  add_coverage(report, "element", seen, 0, ct.size(shape) - 1)
+  add_coverage(report, "element", seen, 0, ct.size(shape) - 1, owners.outside)
 end
 
 -- {====== What there is to explain ======
+
+local function too_large(report, layout)
+  local too = ct.size(layout) > MAX_ELEMENTS
+  if too then
+    report:add("coverage", "not looked at: more than %d elements", MAX_ELEMENTS)
+  end
+  return too
+end
 
 -- The tile of a thread-value layout: given, or found by the way it was made.
 local function tile_of(layout, options)
@@ -360,12 +411,13 @@ end
 
 local function add_thread_values(report, tv, tile, options)
   if ct.rank(tv) ~= 2 then
-    error(("explain: thread-value layout %s has rank %d; (threads, values) was expected")
-      :format(tv, ct.rank(tv)), 0)
+    fail("thread-value layout %s has rank %d; (threads, values) was expected", tv, ct.rank(tv))
   end
+  local shape = ct.layout(tile).shape
   report:add("threads", "%s (mode 0), %s each (mode 1), of a tile of %s", ct.size(tv, 0),
-    plural(ct.size(tv, 1), "value"), ct.layout(tile).shape)
-  add_owners(report, tv_owners(tv), tile, ct.size(tv, 0), options)
+    plural(ct.size(tv, 1), "value"), shape)
+  if too_large(report, tv) then return end
+  add_owners(report, owners_of.thread_values(tv, shape), shape, ct.size(tv, 0), options)
 end
 
 local function add_partition(report, layout, options)
@@ -378,36 +430,41 @@ local function add_partition(report, layout, options)
   report:add("partition", "of %s among the %s of %s; this is the part of thread %s", of,
     plural(ct.size(threads), "thread"), threads,
     math.type(index) == "integer" and index or "threadIdx, known at run time")
-  add_owners(report, partition_owners(of.shape, threads, projection), of.shape, ct.size(threads),
-    options)
+  if too_large(report, of) then return end
+  add_owners(report, owners_of.partition(of.shape, threads, projection), of.shape,
+    ct.size(threads), options)
 end
 
--- Where a coordinate lies, and which coordinates lie at an offset.
-local function add_places(report, layout, options)
-  if options.coord ~= nil then
-    report:add("place", "%s is at offset %d", coord_text(ct.crd2idx(options.coord, layout.shape),
-      layout.shape), ct.crd2idx(options.coord, layout))
-  end
-  if options.offset ~= nil then
-    local found = {}
-    for i, offset in ipairs(ct.values(layout)) do
-      if offset == options.offset then
-        found[#found + 1] = i - 1
-      end
+-- Where a coordinate lies.
+local function add_place(report, layout, coord)
+  local index = index_of(coord, layout.shape)
+  report:add("place", "%s is at offset %d", coord_text(index, layout.shape), layout(index))
+end
+
+-- Which coordinates lie at an offset.
+local function add_offset(report, layout, values, offset)
+  local found = {}
+  for i, value in ipairs(values) do
+    if value == offset then
+      found[#found + 1] = i - 1
     end
-    report:add("place", "offset %s is %s", options.offset,
-      #found == 0 and "no element's" or "that of " .. elements_text(found, layout.shape))
   end
+  report:add("place", "offset %d is %s", offset,
+    #found == 0 and "no element's" or "that of " .. elements_text(found, layout.shape))
 end
 
 -- What a function from coordinates to offsets does.
 local function add_function(report, layout, options)
-  if ct.size(layout) > MAX_ELEMENTS then
-    report:add("coverage", "not looked at: more than %d elements", MAX_ELEMENTS)
-  elseif ct.size(layout) > 0 then
-    add_places(report, layout, options)
-    add_coverage(report, "offset", count(ct.values(layout)))
+  if options.coord ~= nil then
+    add_place(report, layout, options.coord)
   end
+  if too_large(report, layout) then return end
+  local values = ct.values(layout)
+  if options.offset ~= nil then
+    add_offset(report, layout, values, options.offset)
+  end
+  local seen, low, high = coverage.count(values)
+  add_coverage(report, "offset", seen, low, high, 0)
 end
 
 local function explain_layout(report, layout, options)
@@ -422,6 +479,9 @@ local function explain_layout(report, layout, options)
   local static, is_part = is_static(layout), layout:origin() == "parallelize"
   if is_part then
     add_partition(report, layout, options)
+  elseif options.thread ~= nil then
+    fail("%s is not shared among threads; of a thread-value layout give its tile, as in {tile = "
+      .. "{8, 8}, thread = 0}", layout)
   end
   if not static then
     local last = ct.size(layout)
@@ -432,26 +492,47 @@ local function explain_layout(report, layout, options)
     end
     return
   end
+  if ct.size(layout) == 0 then
+    report:add("coverage", "no elements")
+    return
+  end
   add_contiguity(report, layout, options.dtype)
   if not is_part then
     add_function(report, layout, options)
   end
 end
 
-local known = { tile = true, thread = true, coord = true, offset = true, dtype = true, text = true }
+-- The options, and in words what some of them must be.
+local known = { tile = "", thread = "", coord = "", offset = "an integer", text = "true or false",
+  dtype = "an element type like f32" }
+
+local fits = {
+  text = function(value) return type(value) == "boolean" end,
+  offset = function(value) return math.type(value) == "integer" end,
+  dtype = function(value) return type(value) == "userdata" and value.bits ~= nil end,
+}
 
 local function read_options(given)
   local options = picture.options(given) or {}
   if type(options) ~= "table" then
-    picture.fail("explain", "the options are %s; a table like {thread = 0} was expected", options)
+    fail("the options are %s; a table like {thread = 0} was expected", options)
   end
-  for name in pairs(options) do
+  for name, value in pairs(options) do
     if not known[name] then
-      picture.fail("explain", "there is no option '%s'; coord, dtype, offset, text, thread and tile"
-        .. " are", name)
+      fail("there is no option '%s'; coord, dtype, offset, text, thread and tile are", name)
+    elseif fits[name] and not fits[name](value) then
+      fail("the option %s is %s; %s was expected", name, value, known[name])
     end
   end
   return options
+end
+
+-- A swizzle alone is explained by what it does to the integers whose bits it reads or changes.
+local function layout_of(x)
+  if type(x) == "userdata" and getmetatable(x).__name == "swizzle" then
+    return ct.composition(x, ct.layout(1 << (x.bits + x.base + math.abs(x.shift))))
+  end
+  return type(x) == "userdata" and x.origin and x or ct.layout(x)
 end
 
 -- explain(x[, options]): prints; with text = true returns the text instead. Other options: tile,
@@ -460,12 +541,11 @@ end
 function M.explain(x, options)
   options = read_options(options)
   local report = setmetatable({}, Report)
-  local is_object = type(x) == "userdata"
-  if is_object and x.layout ~= nil and x.dtype ~= nil then
+  if type(x) == "userdata" and x.layout ~= nil and x.dtype ~= nil then
     report:add("tensor", "%s", tostring(x):match("[^\n]*"))
     explain_layout(report, x.layout, setmetatable({ dtype = x.dtype }, { __index = options }))
   else
-    explain_layout(report, is_object and x.origin and x or ct.layout(x), options)
+    explain_layout(report, layout_of(x), options)
   end
   if options.text then
     return report:text()

@@ -25,7 +25,9 @@
 function show(x, options) end
 
 --- Says what a layout or part does: modes, origin, vectors, who owns what.
---- Options: `thread` (one thread's elements), `coord` (who owns an element).
+--- Options: `thread` (one thread's elements), `coord` (who owns an element, or where it lies),
+--- `offset` (what lies there), `tile` (the shape of a thread-value layout's tile), `dtype` (of
+--- vectors, which begin where the layout does), `text` (true: returns the text).
 ---
 ---     > explain"(4,2):(1,8)"
 ---     layout        (4,2):(1,8)

@@ -16,7 +16,7 @@ says("(4,8):(8,1)", {}, "0       4:8  steps of 8 elements", "1       8:1  contig
 says("(128,8):(1,129)", { dtype = f32 },
   "f32: 1 element in one access (32 bits), as stride 129 of mode 1 is no multiple of 4",
   "missed: 128, 257, 386, 515, 644, 773, 902")
-says("(4,(2,2)):(0,(2,3))", {}, "broadcast", "no two elements in a row",
+says("(4,(2,2)):(0,(2,3))", {}, "broadcast", "no mode goes through memory element by element",
   "more than once: 0, 2..3, 5", "missed: 1, 4")
 says("(4,8):(8,1)", { coord = { 1, 2 }, offset = 9 }, "(1,2) is at offset 10",
   "offset 9 is that of (1,1)")
@@ -44,22 +44,30 @@ local staged = kernel("staged", function(A)
 end)
 staged { grid = { 1 }, block = { 16 } }(zeros(f32, { 8, 8 }))
 
--- A mistake is the caller's line.
-print(select(2, pcall(explain, tv, { thread = 32 })))
--- expect: explain: thread is 32; an integer from 0 to 31 was expected
+-- What tv_layout, tile and parallelize return can be explained and drawn as it is.
+explain(parallelize("(4,4):(1,9)", "(1,4)", 3))
+-- expect: layout        (4,1):(1,0)
+-- expect: modes         0       4:1  contiguous
+-- expect:               1       1:0  one element
+-- expect: made by       parallelize((4,4):(1,9), (1,4), 3) = (4,1):(1,0)
+-- expect:                 tiles of (1,4), the shape of the 4 threads (1,4)
+-- expect:                 each thread keeps its element of every tile of (4,4):(1,9)
+-- expect: partition     of (4,4):(1,9) among the 4 threads of (1,4):(0,1); this is the part of thread 3
+-- expect: owns          thread 0: (0,0) (1,0) (2,0) (3,0)
+-- expect:               thread 1: (0,1) (1,1) (2,1) (3,1)
+-- expect:               thread 2: (0,2) (1,2) (2,2) (3,2)
+-- expect:               thread 3: (0,3) (1,3) (2,3) (3,3)
+-- expect: coverage      each element 0..15 exactly once
+-- expect: contiguity    runs of 4 elements in memory
+-- expect: vectors       f32: 1 element in one access (32 bits), as parts begin at multiples of 9
+-- expect:               f16: 1 element in one access (16 bits), as parts begin at multiples of 9
+show(parallelize("(2,2)", "(2,1)", 1))
+-- expect: (1,2):(0,2)
+-- expect:     0  1
+-- expect:   ┌──────┐
+-- expect: 0 │ 0  2 │
+-- expect:   └──────┘
 
--- What tile, parallelize and tv_layout return beside the layout is no obstacle.
-explain(parallelize("(2,2):(1,2)", "(2,1)", 1))
--- expect: layout        (1,2):(0,2)
--- expect: modes         0       1:0  one element
--- expect:               1       2:2  steps of 2 elements
--- expect: made by       parallelize((2,2):(1,2), (2,1), 1) = (1,2):(0,2)
--- expect:                 tiles of (2,1), the shape of the 2 threads (2,1)
--- expect:                 each thread keeps its element of every tile of (2,2):(1,2)
--- expect: partition     of (2,2):(1,2) among the 2 threads of (2,1):(1,0); this is the part of thread 1
--- expect: owns          thread 0: (0,0) (0,1)
--- expect:               thread 1: (1,0) (1,1)
--- expect: coverage      each element 0..3 exactly once
--- expect: contiguity    no two elements in a row
--- expect: vectors       f32: 1 element in one access (32 bits)
--- expect:               f16: 1 element in one access (16 bits)
+-- A mistake is the caller's line.
+print((select(2, pcall(explain, tv, { thread = 32 }))))
+-- expect: tests/lua/explain/explain.lua:72: explain: thread is 32; an integer from 0 to 31 was expected

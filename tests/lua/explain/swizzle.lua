@@ -5,6 +5,7 @@ explain(composition(swizzle(3, 3, 3), row_major{8, 64}), { offset = 72 })
 -- expect: modes         0       8:64  steps of 64 elements
 -- expect:               1       64:1  contiguous
 -- expect: made by       composition(Sw<3,3,3>, (8,64):(64,1)) = Sw<3,3,3> o 0 o (8,64):(64,1)
+-- expect:                 result(c) = A(B(c)): Sw<3,3,3> swizzles each offset of B
 -- expect: contiguity    runs of 8 elements in memory
 -- expect: vectors       f32: 4 elements in one access (128 bits)
 -- expect:               f16: 8 elements in one access (128 bits)
@@ -18,3 +19,15 @@ print(explain(L"Sw<1,4,-2> o 3 o 4:1", { text = true }):match("swizzle.*before t
 local tv = composition(swizzle(2, 0, 3), "((2,4),(2,2)):((8,1),(4,16))")
 print(explain(tv, { tile = { 4, 8 }, thread = 1, text = true }):match("owns[^\n]*"))
 -- expect: owns          thread 1: (1,2) (1,3) (3,6) (3,7)
+
+-- A swizzle alone, and one that leaves nothing together.
+explain(swizzle(1, 0, 1))
+-- expect: layout        Sw<1,0,1> o 0 o 4:1
+-- expect: swizzle       by bits 1 of an offset, bits 0 of it are flipped
+-- expect: modes                 4:1  contiguous
+-- expect: made by       composition(Sw<1,0,1>, 4:1) = Sw<1,0,1> o 0 o 4:1
+-- expect:                 result(c) = A(B(c)): Sw<1,0,1> swizzles each offset of B
+-- expect: contiguity    no run of elements stays together
+-- expect: vectors       f32: 1 element in one access (32 bits)
+-- expect:               f16: 1 element in one access (16 bits)
+-- expect: coverage      each offset 0..3 exactly once

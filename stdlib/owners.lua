@@ -1,0 +1,93 @@
+-- owners.lua: which thread and value own each element of a tile, found element by element.
+local ct = require "cuttle"
+
+local M = {}
+
+local OUTSIDE <const> = "!" -- marks a place beyond the tile
+
+-- of[thread] = list of places as text, in the order of its values; who[element] = list of {thread,
+-- value}; outside = how many places are owned that lie beyond the tile. An element is its number
+-- in the tile, counted column-major.
+local function owners_new()
+  return { of = {}, who = {}, outside = 0 }
+end
+
+-- `index` is nil where the place lies beyond the tile.
+local function own(owners, thread, value, index, place)
+  local mine = owners.of[thread] or {}
+  owners.of[thread] = mine
+  mine[#mine + 1] = place
+  if index == nil then
+    owners.outside = owners.outside + 1
+    return
+  end
+  local who = owners.who[index] or {}
+  owners.who[index] = who
+  who[#who + 1] = { thread, value }
+end
+
+-- Of a thread-value layout over a tile of this shape: mode 0 counts threads, mode 1 values.
+function M.thread_values(tv, shape)
+  local owners, n_threads, n_elements = owners_new(), ct.size(tv, 0), ct.size(shape)
+  for i, index in ipairs(ct.values(tv)) do
+    local inside = index >= 0 and index < n_elements
+    own(owners, (i - 1) % n_threads, (i - 1) // n_threads, inside and index or nil,
+      inside and tostring(ct.idx2crd(index, shape)) or index .. OUTSIDE)
+  end
+  return owners
+end
+
+-- The numbers of a nested tuple times a factor.
+local function scaled(tuple, factor)
+  if type(tuple) ~= "table" then
+    return tuple * factor
+  end
+  local out = {}
+  for i, number in ipairs(tuple) do
+    out[i] = scaled(number, factor)
+  end
+  return out
+end
+
+-- Offsets that tell the coordinates of all modes apart, even those up to `beyond` past the end of
+-- a mode, which look like elements of the next one in a compact layout. Returns the layout and how
+-- far apart the coordinates of each mode are.
+local function telling_layout(shape, beyond)
+  local modes = type(shape) == "table" and shape or { shape }
+  local strides, apart, factor = {}, {}, 1
+  for i, mode in ipairs(modes) do
+    strides[i], apart[i] = scaled(ct.compact_col_major(mode), factor), factor
+    factor = factor * (ct.size(mode) + beyond)
+  end
+  return ct.layout(shape, type(shape) == "table" and strides or strides[1]), apart
+end
+
+-- The number of the element at an offset of a telling layout, nil beyond the tile; and its place.
+local function element_at(offset, apart, shape)
+  local modes = type(shape) == "table" and shape or { shape }
+  local coord, inside = {}, true
+  for i = #modes, 1, -1 do
+    coord[i], offset = offset // apart[i], offset % apart[i]
+    inside = inside and coord[i] < ct.size(modes[i])
+  end
+  if not inside then
+    return nil, "(" .. table.concat(coord, ",") .. ")" .. OUTSIDE
+  end
+  local index = ct.crd2idx(type(shape) == "table" and coord or coord[1], shape)
+  return index, tostring(ct.idx2crd(index, shape))
+end
+
+-- Of parallelize(a, threads, _, projection), for an `a` of this shape.
+function M.partition(shape, threads, projection)
+  local owners, n_threads = owners_new(), ct.size(threads)
+  local numbers, apart = telling_layout(shape, n_threads)
+  for thread = 0, n_threads - 1 do
+    local part, first = ct.parallelize(numbers, threads, thread, projection)
+    for value, offset in ipairs(ct.values(part)) do
+      own(owners, thread, value - 1, element_at(first + offset, apart, shape))
+    end
+  end
+  return owners
+end
+
+return M
