@@ -426,39 +426,6 @@ static int lang_unroll(lua_State *L) { /* [start,] stop[, step]: a loop that run
   return 1;
 }
 
-/* --- escape -------------------------------------------------------------------------------------------------- */
-
-enum { MAX_OPERANDS = 32 };
-
-/* cuda[[text]] or cuda([[text]], {name = value, ...}[, dtype]): CUDA C as it is, $name for operands; with
-   a dtype it is an expression of that type. */
-static int lang_cuda(lua_State *L) {
-  CtIr *ir = front_here(L, "cuda");
-  const char *text = luaL_checkstring(L, 1);
-  const char *names[MAX_OPERANDS];
-  CtVal vals[MAX_OPERANDS];
-  int n = 0;
-  CtDtype type = lua_isnoneornil(L, 3) ? CT_VOID : bind_to_dtype(L, 3, "cuda");
-  lua_settop(L, 2);
-  if (lua_istable(L, 2)) {
-    lua_pushnil(L);
-    while (lua_next(L, 2) != 0) {
-      if (n == MAX_OPERANDS || lua_type(L, -2) != LUA_TSTRING) {
-        return diag_error(L, "cuda: operands are named, and at most %d", MAX_OPERANDS);
-      }
-      names[n] = lua_tostring(L, -2); /* the table holds it */
-      vals[n++] = value_to(L, -1, CT_VOID, "cuda");
-      lua_pop(L, 1);
-    }
-  }
-  CtVal v = ct_ir_escape(ir, type, text, n, names, vals);
-  if (type == CT_VOID) {
-    return 0;
-  }
-  value_push(L, v);
-  return 1;
-}
-
 /* --- opening -------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg block_functions[] = {{"shared", lang_shared},
@@ -473,7 +440,6 @@ static const luaL_Reg block_functions[] = {{"shared", lang_shared},
                                            {"range", lang_range},
                                            {"axes", lang_axes},
                                            {"unroll", lang_unroll},
-                                           {"cuda", lang_cuda},
                                            {NULL, NULL}};
 
 static const char *const axis_names[] = {"x", "y", "z", NULL};

@@ -300,14 +300,29 @@ function unroll(start, stop, step) end
 
 --- CUDA C as it is, in a kernel.
 --- A statement, or with a type an expression; `$name` is an operand. `cuda[[text]]`, or
---- `cuda([[text]], {name = value}, dtype)`. The CPU engine cannot run it.
+--- `cuda([[text]], {name = value}, dtype)`. The CPU engine cannot run it; a Lua function given last,
+--- whose parameters are called as operands are, is its twin: the CPU engine traces that in its place.
 ---
 ---     > k = kernel("clock", function(x) x[0] = cuda("$a * 2", {a = x[0]}, i32) end)
 ---     > k{grid = 1, block = 1}:source(zeros(i32, 1)):match("%* 2") ~= nil
 ---     true
+---     > k = kernel("bits", function(x)
+---     >>   local i = threadIdx.x
+---     >>   x[i] = cuda("__popc($v)", {v = x[i]}, i32, function(v)
+---     >>     local n = 0
+---     >>     while v ~= 0 do v, n = v & (v - 1), n + 1 end
+---     >>     return n
+---     >>   end)
+---     >> end)
+---     > x = arange(i32, 8)
+---     > k{grid = 1, block = 8}(x)
+---     > x
+---     tensor i32 8:1 on cpu
+---         0    1    1    2    1    2    2    3
 --- CuTe: the C++ itself. MoYe: none.
 ---@param text string
 ---@param operands? table at most 32, by name
 ---@param dtype? DType of the expression
+---@param twin? function what the CPU engine runs in place of the text
 ---@return any
-function cuda(text, operands, dtype) end
+function cuda(text, operands, dtype, twin) end

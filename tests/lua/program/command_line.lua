@@ -38,6 +38,11 @@ end
 local script = write("#!/usr/bin/env cuttle\nprint(#arg, arg[1], ...)\n")
 local broken = write("local x = 1\nprint(\n")
 local failing = write("local function f()\n  error('no')\nend\nf()\n")
+local twin = write([[local k = kernel("twin", function(x)
+  x[0] = cuda("__popc($v)", {v = x[0]}, i32, function(v) return v + 1 end)
+end)
+k{grid = 1, block = 1}(zeros(i32, 1))
+]])
 
 check("-e", "-e 'print(1)' -e 'print(size(\"(4,8)\"))'", "1\n32\n", 0)
 check("-e without a space", "-e'print(1)'", "1\n", 0)
@@ -60,6 +65,13 @@ check("unknown device", "--device=gpu -e 'x = 1'", "cuttle: device: 'gpu' is unk
 check("device in two words", "--device cpu -e 'print(1)'", "1\n", 0)
 check("os.exit", "-e 'os.exit(7, true)'", "", 7)
 check("emit needs a script", "emit", "cuttle: emit needs a script; see cuttle --help\n", 2)
+check("emit writes the text of cuda(), not its twin", "emit --sm=80 " .. twin, ([[
+extern "C" __global__ void __launch_bounds__(1)
+twin(int* __restrict__ x) {  // TWIN:1
+  const int t = __popc(x[0]);  // TWIN:2
+  x[0] = t;
+}
+]]):gsub("TWIN", twin, 2), 0)
 check("inputs after -e with -i", "-i -e 'x = 42'", "42\n", 0, "x\n")
 
 local out, code = run("--version")
@@ -82,7 +94,7 @@ local known = out:find("\ndevice     cpu; it was asked for\n", 1, true)
   and out:find("CPU engine %w+, %d+ thread") and code == 0
 print((known and "ok" or "not ok") .. " " .. n .. " - info")
 
-for _, path in ipairs { script, broken, failing } do
+for _, path in ipairs { script, broken, failing, twin } do
   os.remove(path)
 end
 print("1.." .. n)
