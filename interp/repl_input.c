@@ -45,9 +45,13 @@ static int load_statements(const Input *in) {
 
 /* {====== Layouts ====== */
 
-/* A text of the characters of layouts: `(4,8):(8,1)`. */
+#define DIGITS "0123456789"
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* A text of the characters of layouts: `(4,8):(8,1)`, `(M=4,K=8):(8,1)`, `Sw<2,0,3> o 0 o (4,8)`. */
 static bool is_layout_text(const char *text) {
-  size_t n = strspn(text, "0123456789(),:_@- \t");
+  bool lettered = strncmp(text, "Sw<", 3) == 0 || (text[0] == '(' && strpbrk(text, "=<") != NULL);
+  size_t n = strspn(text, lettered ? DIGITS LETTERS "(),:_@-=<> \t" : DIGITS "(),:_@- \t");
   return text[n] == '\0' && strpbrk(text, "(:") != NULL;
 }
 
@@ -58,14 +62,14 @@ static int return_upvalue(lua_State *L) {
 
 /* As a layout: pushes a function that returns it, or nothing. */
 static bool load_layout(const Input *in) {
-  CtLayout l;
+  CtComposed l;
   size_t len;
   const char *text = lua_tolstring(in->L, in->text, &len);
   CtCx cx = bind_enter(in->L);
-  if (!is_layout_text(text) || ct_layout_parse(cx.arena, text, len, &l, NULL) != CT_OK) {
+  if (!is_layout_text(text) || ct_composed_parse(cx.arena, text, len, &l, NULL) != CT_OK) {
     return false;
   }
-  bind_push_layout(in->L, l);
+  bind_push_composed(in->L, &l);
   lua_pushcclosure(in->L, return_upvalue, 1);
   return true;
 }
@@ -74,11 +78,11 @@ static bool load_layout(const Input *in) {
    of Lua. */
 static void explain_layout(const Input *in) {
   CtErr err;
-  CtLayout l;
+  CtComposed l;
   size_t len;
   const char *text = lua_tolstring(in->L, in->text, &len);
   CtCx cx = bind_enter(in->L);
-  if (is_layout_text(text) && ct_layout_parse(cx.arena, text, len, &l, &err) != CT_OK) {
+  if (is_layout_text(text) && ct_composed_parse(cx.arena, text, len, &l, &err) != CT_OK) {
     lua_pop(in->L, 1);
     lua_pushstring(in->L, err.msg);
   }

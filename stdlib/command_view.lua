@@ -67,9 +67,11 @@ local function without_place(message)
   return (tostring(message):gsub("^expression:%d+: ", ""))
 end
 
--- Letters of a layout's text are those of swizzles; anything else means an expression in Lua.
+-- Letters of a layout's text are those of swizzles and names of modes; anything else means an
+-- expression in Lua.
 local function is_bare_layout(text)
-  return not text:gsub("Sw", ""):find("[^%d%s(),:_<>@%-o]")
+  local rest = text:gsub("Sw", ""):gsub("([(,]%s*)[%a_][%w_]*=", "%1")
+  return not rest:find("[^%d%s(),:_<>@%-o]")
 end
 
 local function evaluate(text)

@@ -41,6 +41,13 @@ check("a value that cannot be printed",
   "setmetatable({}, {__tostring = function() error('broken', 0) end})\n", "broken\n", 1)
 check("an input like a layout that is none", "(4,8):(8\n",
   "layout: expected ')' at column 8 of '(4,8):(8'\n", 1)
+check("a layout with names", "(M=4,(a=2,3)):(1,(4,8))\nans:names()\n",
+  '(M=4,(a=2,3)):(1,(4,8))\n{"M", false}\n')
+check("a swizzled layout", "Sw<2,0,3> o 0 o (4,8):(8,1)\nans.swizzle\n",
+  "Sw<2,0,3> o 0 o (4,8):(8,1)\nSw<2,0,3>\n")
+check("an input like a layout with names that is none", "(M=4,K=8:(8,1)\n",
+  "layout: expected ')' at column 8 of '(M=4,K=8:(8,1)'\n", 1)
+check("calls of what is in parentheses", "x = 2\n(x or 3)\n('a'):rep(x)\n", "2\naa\n")
 check("kernels from inputs", "x = zeros(f32, 4)\n" ..
   "k = kernel('k', function(x) x[threadIdx.x] = 2.0 * threadIdx.x end)\n" ..
   "k{grid = 1, block = 4}(x)\nx[3]\n", "6.0\n")

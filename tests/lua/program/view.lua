@@ -61,6 +61,9 @@ check("an expression of letters only has a name too", "-o x.html 'L\"4:1\"'", "x
 check("a name is not too long", "'(" .. ("1,"):rep(40) .. "1)'",
   ("1_"):rep(30):sub(1, 59) .. ".html\n", 0)
 
+check("a bare layout with names", "-o x.html '(M=4, K=2):(2,1)'", "x.html\n", 0)
+check("a bare swizzled layout", "-o x.html 'Sw<1,0,1> o 0 o (2,2):(2,1)'", "x.html\n", 0)
+
 -- What it does not do.
 write("mine.html", "<!DOCTYPE html>\n<p>mine</p>\n")
 check("does not overwrite what is no page of its own", "-o mine.html 4:1",
