@@ -29,7 +29,8 @@ stds.cuttle = {
     "fragment", "fragment_like", "view", "tile", "parallelize", "tiled_copy", "tiled_mma", "copy",
     "copy_if", "gemm", "clear", "fill", "axpby", "transform", "reduce", "sync_threads",
     "sync_warp", "cp_async_fence", "cp_async_wait", "shfl_up", "shfl_down", "shfl_xor", "shfl_idx",
-    "ballot", "any", "all", "atomic_add", "atomic_min", "atomic_max", "atomic_cas", "atomic_exch",
+    "ballot", "any", "all", "atomic_add", "atomic_min", "atomic_max", "atomic_and", "atomic_or",
+    "atomic_xor", "atomic_exch", "atomic_cas", "atomic_load", "atomic_store", "fence", "clock",
     "printf", "cuda", "range", "axes", "unroll", "guard", "cast", "bitcast", "where",
     -- arithmetic
     "fma", "min", "max", "abs", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "sin",

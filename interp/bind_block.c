@@ -154,9 +154,8 @@ static int lang_fragment_like(lua_State *L) { /* tensor[, dtype] */
 
 /* --- what tensors of a kernel do ------------------------------------------------------------------------ */
 
-/* The offset of an element; a static one must lie in the tensor's declared memory. */
-static CtVal element_offset(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd,
-                            const char *verb) {
+CtVal front_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb) {
+  CtIr *ir = front_ir(L);
   CtVal offset;
   CtErr err;
   const CtBuf *buf = &ir->bufs[t->buf];
@@ -176,14 +175,14 @@ static CtVal element_offset(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd
 
 void front_load(lua_State *L, const Tensor *t, CtTuple crd) {
   CtIr *ir = front_here(L, "a kernel's tensor");
-  value_push(L, ct_ir_load(ir, t->buf, element_offset(L, ir, t, crd, "read of")));
+  value_push(L, ct_ir_load(ir, t->buf, front_offset(L, t, crd, "read of")));
 }
 
 void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx) {
   CtIr *ir = front_here(L, "a kernel's tensor");
   const char *what = lua_pushfstring(L, "store to %s", t->name != NULL ? t->name : "a tensor");
   CtVal value = value_to(L, value_idx, t->dtype, what);
-  ct_ir_store(ir, t->buf, element_offset(L, ir, t, crd, "store to"), value);
+  ct_ir_store(ir, t->buf, front_offset(L, t, crd, "store to"), value);
 }
 
 void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, const char *mode,

@@ -128,6 +128,9 @@ CtStatus tensor_print(const CtCx *cx, const Tensor *t, CtText *out, CtErr *err) 
 
 /* --- what the kernel front end does for kernel tensors; each may raise ------------------------ */
 
+/* The offset of the element at `crd`, for a message that begins with `verb`. A static one must lie in
+   the memory that the kernel declared. */
+CtVal front_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb);
 /* Pushes the traced value of the element at `crd` (no `_` in it; leaves may be dynamic). */
 void front_load(lua_State *L, const Tensor *t, CtTuple crd);
 /* Stores the Lua value at `value_idx`: a traced value, number or boolean. */

@@ -43,5 +43,6 @@ const char *value_kind(CtDtype type);
 void bind_open_value(lua_State *L);
 void bind_open_block(lua_State *L);
 void bind_open_escape(lua_State *L);
+void bind_open_warp(lua_State *L);
 
 #endif

@@ -114,7 +114,8 @@ typedef struct CtEmit {
   uint32_t n_order;
   const char **buf_names, **slot_names;
   bool *buf_used;
-  bool has_async; /* cp.async or CUDA text of the script: fences and waits mean something */
+  const char *warp_mask; /* text: the lanes that the warp has */
+  bool has_async;        /* cp.async or CUDA text of the script: fences and waits mean something */
   CtNames names;
   CtText body;
   bool helps[CT_HELP_COUNT];
@@ -176,6 +177,9 @@ void ct_emit_int(CtEmit *e, CtDtype type, int64_t v);
 void ct_emit_float(CtEmit *e, CtDtype type, double v);
 
 void ct_emit_tile(CtEmit *e, CtVal v);
-void ct_emit_statements(CtEmit *e); /* of the whole kernel */
+/* emit_warp.c: shuffles, votes, atomic operations, fences, the clock. */
+void ct_emit_declare_warp(CtEmit *e);             /* what they need at the top of the kernel */
+void ct_emit_warp(CtEmit *e, const CtInst *inst); /* one as an expression */
+void ct_emit_statements(CtEmit *e);               /* of the whole kernel */
 
 #endif

@@ -279,11 +279,13 @@ static bool clobbers_load(const CtEmit *e, uint32_t buf, const CtInst *by) {
   }
   switch ((CtOp)by->op) {
     case CT_OP_STORE: return overlaps(e->ir, (uint32_t)by->imm.i, buf);
-    case CT_OP_BARRIER:
-    case CT_OP_SYNC_WARP:
-    case CT_OP_CP_WAIT:
-    case CT_OP_ESCAPE: return b->space != CT_REGISTER;
-    default: return ct_ops[by->op].cls == CT_CLS_TILE && overlaps(e->ir, by->u.tile->dst.buf, buf);
+    case CT_OP_SET:
+    case CT_OP_CP_FENCE: return false;
+    default:
+      if (ct_ops[by->op].cls == CT_CLS_TILE) {
+        return overlaps(e->ir, by->u.tile->dst.buf, buf);
+      }
+      return ct_ops[by->op].cls == CT_CLS_EFFECT && b->space != CT_REGISTER; /* other threads */
   }
 }
 
@@ -404,7 +406,7 @@ static void plan_inst(CtEmit *e, CtVal v) {
     case CT_CLS_EFFECT:
       if (inst->op == CT_OP_ESCAPE) {
         use_escape(e, inst, x->pos);
-      } else if (inst->op == CT_OP_STORE) {
+      } else if (ct_op_has_buf((CtOp)inst->op)) {
         e->buf_used[inst->imm.i] = true;
       } else if (inst->op == CT_OP_SET) {
         mark_initial(e, inst);

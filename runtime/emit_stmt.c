@@ -260,6 +260,20 @@ static void emit_wait(CtEmit *e, const CtInst *inst) {
   }
 }
 
+/* An operation with a result: a declaration where somebody uses it. */
+static void emit_warp(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const char *name = inst->type != CT_VOID && e->vals[v].n_uses > 0 ? new_name(e, v) : NULL;
+  ct_emit_begin(e, inst->loc);
+  if (name != NULL) {
+    ct_text_printf(&e->body, "const %s %s = ", type_of(e->ir, v), name);
+  }
+  ct_emit_warp(e, inst);
+  ct_text_putc(&e->body, ';');
+  ct_emit_end(e);
+  e->vals[v].name = name;
+}
+
 static void emit_effect(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   switch ((CtOp)inst->op) {
@@ -270,7 +284,7 @@ static void emit_effect(CtEmit *e, CtVal v) {
     case CT_OP_CP_FENCE:
     case CT_OP_CP_WAIT: emit_wait(e, inst); break;
     case CT_OP_ESCAPE: emit_escape(e, v); break;
-    default: CT_UNREACHABLE();
+    default: emit_warp(e, v); break;
   }
 }
 

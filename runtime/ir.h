@@ -100,6 +100,11 @@ typedef enum CtGemmOrder {
   CT_GEMM_ORDER_COUNT
 } CtGemmOrder;
 
+/* Which lane a SHFL reads, as the instruction shfl.sync of the PTX ISA: own lane where that one is
+   outside the segment. */
+typedef enum CtShfl { CT_SHFL_UP, CT_SHFL_DOWN, CT_SHFL_XOR, CT_SHFL_IDX, CT_SHFL_COUNT } CtShfl;
+typedef enum CtVote { CT_VOTE_ANY, CT_VOTE_ALL, CT_VOTE_BALLOT, CT_VOTE_COUNT } CtVote;
+
 typedef struct CtEscape {
   const char *text; /* CUDA C with $name where an operand stands */
   int n;
@@ -307,6 +312,23 @@ CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order,
 void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm); /* BARRIER SYNC_WARP CP_FENCE CP_WAIT */
 CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
                    const CtVal *vals);
+
+/* Operations of a warp, and atomic ones: ir_warp.c. A shuffle of a type that has no 32 or 64 bits goes
+   by way of one that has. `by` is an i32; width a power of two, at most 32. */
+CtVal ct_ir_shfl(CtIr *ir, CtShfl kind, CtVal v, CtVal by, int width);
+CtVal ct_ir_vote(CtIr *ir, CtVote kind, CtVal cond); /* bool; a ballot i32, bit i is lane i's */
+CtVal ct_ir_clock(CtIr *ir);
+/* Is there an atomic operation on this element type? */
+bool ct_ir_has_atomic(CtOp op, CtDtype type);
+/* Value and compare are of the buffer's type; 0 where ops.def has none. 0 is returned for a STORE. */
+CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, CtVal compare);
+static inline bool ct_op_is_atomic(CtOp op) {
+  return op >= CT_OP_ATOMIC_ADD && op <= CT_OP_ATOMIC_STORE;
+}
+/* Its imm is the buffer that operand 0 is an offset in. */
+static inline bool ct_op_has_buf(CtOp op) {
+  return op == CT_OP_LOAD || op == CT_OP_STORE || ct_op_is_atomic(op);
+}
 
 void ct_ir_require(CtIr *ir, CtVal value, int64_t modulus, const char *what);
 void ct_ir_name(CtIr *ir, CtVal v, const char *name);          /* keeps an earlier name */

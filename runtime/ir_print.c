@@ -91,17 +91,28 @@ static void print_facts(Printer *p, const CtInst *inst) {
   }
 }
 
+static const char *const shuffles[CT_SHFL_COUNT] = {"up", "down", "xor", "idx"};
+static const char *const votes[CT_VOTE_COUNT] = {"any", "all", "ballot"};
+
 /* What an operation says besides its operands. */
 static void print_imm(Printer *p, const CtInst *inst) {
   switch ((CtOp)inst->op) {
     case CT_OP_LOAD:
     case CT_OP_STORE: ct_text_printf(p->out, " %s", p->ir->bufs[inst->imm.i].name); break;
+    case CT_OP_SHFL:
+      ct_text_printf(p->out, " %s width %d", shuffles[inst->imm.i & 0xff], (int)(inst->imm.i >> 8));
+      break;
+    case CT_OP_VOTE: ct_text_printf(p->out, " %s", votes[inst->imm.i]); break;
     case CT_OP_GET:
     case CT_OP_SET:
     case CT_OP_BREAK: ct_text_printf(p->out, " %%%" PRId64, inst->imm.i); break;
     case CT_OP_CP_WAIT: ct_text_printf(p->out, " %" PRId64, inst->imm.i); break;
     case CT_OP_ESCAPE: ct_text_printf(p->out, " [[%s]]", inst->u.escape->text); break;
-    default: break;
+    default:
+      if (ct_op_is_atomic((CtOp)inst->op)) {
+        ct_text_printf(p->out, " %s", p->ir->bufs[inst->imm.i].name);
+      }
+      break;
   }
 }
 

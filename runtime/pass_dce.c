@@ -107,7 +107,7 @@ static void mark_pointers(CtIr *ir) {
     if (inst->region == 0) {
       continue;
     }
-    if (inst->op == CT_OP_LOAD || inst->op == CT_OP_STORE) {
+    if (ct_op_has_buf((CtOp)inst->op)) {
       use_buffer(ir, (uint32_t)inst->imm.i);
     }
     ct_ir_each_view(inst, use_view, ir);

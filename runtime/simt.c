@@ -66,6 +66,8 @@ static void set_axes(CtWarp *w, const uint32_t at[3], const int64_t v[3]) {
 static void start_warp(CtWorker *k, CtWarp *w) {
   const CtSimtProgram *p = k->job->program;
   w->mask = w->live = lanes_of(p, w->index);
+  w->is_waiting = false;
+  w->spin_at = NULL;
   w->pc = k->job->code + p->body - 1; /* warps go on after pc */
   set_axes(w, p->bid_at, k->bid);
   memset(CT_AT(char, w, p->vars_at), 0, p->vars_end - p->vars_at);
@@ -90,6 +92,7 @@ static bool meet(CtWorker *k) {
       return false;
     }
     first = first == NULL ? w : first;
+    w->is_waiting = false;
   }
   if (first != NULL && ct_simt_stopping(first)) {
     k->fail = (CtFail){.kind = CT_FAIL_STOPPED, .in = first->pc, .warp = first};
@@ -106,23 +109,37 @@ static void set_block(CtWorker *k, int64_t block) {
   k->bid[2] = block / grid[0] / grid[1];
 }
 
+/* Each warp runs until it stops. Those in loops that wait go on in the next turn; false when there are
+   none of them, or something failed. */
+static bool take_turns(CtWorker *k) {
+  uint64_t changes = atomic_load(&k->job->n_changes);
+  bool loops = false;
+  for (int32_t i = 0; i < k->job->program->n_warps; i++) {
+    CtWarp *w = warp_at(k, i);
+    if (w->pc != NULL && !w->is_waiting) {
+      run(w, w->pc + 1);
+    }
+    if (k->fail.kind != CT_FAIL_NONE) {
+      return false;
+    }
+    loops = loops || (w->pc != NULL && !w->is_waiting);
+  }
+  if (loops && !ct_simt_is_stuck(k, changes) && k->was_stuck) {
+    sched_yield(); /* other blocks */
+  }
+  return loops && k->fail.kind == CT_FAIL_NONE;
+}
+
 static void run_block(CtWorker *k) {
   const CtSimtProgram *p = k->job->program;
+  k->was_stuck = false;
   memset(k->shared, UNSET_BYTE, p->shared_bytes);
   for (int32_t i = 0; i < p->n_warps; i++) {
     start_warp(k, warp_at(k, i));
   }
   do {
-    for (int32_t i = 0; i < p->n_warps; i++) {
-      CtWarp *w = warp_at(k, i);
-      if (w->pc != NULL) {
-        run(w, w->pc + 1);
-      }
-      if (k->fail.kind != CT_FAIL_NONE) {
-        return;
-      }
-    }
-  } while (meet(k));
+    while (take_turns(k)) {}
+  } while (k->fail.kind == CT_FAIL_NONE && meet(k));
 }
 
 /* --- one worker ------------------------------------------------------------------------------------ */
@@ -204,7 +221,7 @@ static void note_failure(CtSimtJob *job, const CtWorker *k) {
 }
 
 /* Takes blocks until there are none, or one before them failed. */
-static void work(CtWorker *k) {
+static void take_blocks(CtWorker *k) {
   CtSimtJob *job = k->job;
   int64_t block = atomic_fetch_add(&job->next, 1);
   if (block < job->n_blocks) {
@@ -221,8 +238,14 @@ static void work(CtWorker *k) {
       note_failure(job, k);
       return;
     }
+    atomic_store(&k->stuck_at, 0);
     block = atomic_fetch_add(&job->next, 1);
   }
+}
+
+static void work(CtWorker *k) {
+  take_blocks(k);
+  ct_simt_leave(k);
 }
 
 /* --- the pool --------------------------------------------------------------------------------------- */
@@ -478,9 +501,12 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
     return status;
   }
   job->code = e->code;
+  job->workers = e->workers;
+  job->n_workers = n;
   for (int i = 0; i < n; i++) {
     e->workers[i].job = job;
     e->workers[i].fail.kind = CT_FAIL_NONE;
+    atomic_store(&e->workers[i].stuck_at, 0);
   }
   run_workers(e, n);
   return outcome(e, job, n, err);

@@ -143,8 +143,13 @@ static CtLoc loc_of(const CtSimtJob *job, const CtIn *in) {
   return job->program->locs[in - job->code];
 }
 
+/* As the program has it, not bound to a handler. */
+static const CtIn *code_of(const CtSimtJob *job, const CtIn *in) {
+  return &job->program->code[in - job->code];
+}
+
 static const char *op_name(const CtSimtJob *job, const CtIn *in) {
-  return ct_simt_names[job->program->code[in - job->code].u.op];
+  return ct_simt_names[code_of(job, in)->u.op];
 }
 
 static CtStatus report_bounds(const CtWorker *worker, const char *who, CtErr *err) {
@@ -156,22 +161,29 @@ static CtStatus report_bounds(const CtWorker *worker, const char *who, CtErr *er
 }
 
 /* A live lane that is not at the barrier, and the construct at whose end it waits. */
-static CtStatus report_lanes(const CtWorker *worker, CtErr *err) {
+static CtStatus report_lanes(const CtWorker *worker, uint32_t c, const char *op, const char *who,
+                             CtErr *err) {
   const CtFail *f = &worker->fail;
   const CtSimtProgram *prog = worker->job->program;
   uint32_t absent = f->warp->live & ~f->warp->mask;
   int other = ct_first_lane(absent);
-  uint32_t c = worker->job->program->code[f->in - worker->job->code].d;
   while (prog->constructs[c].parent != 0 &&
          (f->warp->saved[prog->constructs[c].row] >> other & 1) == 0) {
     c = prog->constructs[c].parent;
   }
   return ct_fail(err, CT_EINVAL,
-                 "sync_threads: thread %s of block %s waits at line %d, but thread %s is past line "
-                 "%d; all threads of a block must reach the same sync_threads",
-                 thread_of(prog, f->warp, f->lane).s, triple(worker->bid).s,
+                 "%s: thread %s of block %s waits at line %d, but thread %s is past line "
+                 "%d; all threads of a %s must reach the same %s",
+                 op, thread_of(prog, f->warp, f->lane).s, triple(worker->bid).s,
                  loc_of(worker->job, f->in).line, thread_of(prog, f->warp, other).s,
-                 prog->constructs[c].loc.line);
+                 prog->constructs[c].loc.line, who, op);
+}
+
+/* An operation of the warp, as scripts call it. */
+static const char *warp_op_name(const CtIn *in) {
+  static const char *const shuffles[] = {"shfl_up", "shfl_down", "shfl_xor", "shfl_idx"};
+  static const char *const votes[] = {"any", "all", "ballot"};
+  return in->u.op == CT_SIMT_VOTE ? votes[in->imm] : shuffles[in->imm & 0xff];
 }
 
 static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
@@ -186,6 +198,42 @@ static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
                  loc_of(worker->job, f->other).line);
 }
 
+/* The first thread of the block that waits at a barrier, beside the one that loops. */
+static Part barrier_wait(const CtWorker *worker) {
+  const CtSimtProgram *prog = worker->job->program;
+  Part p = {.len = 0};
+  for (int32_t i = 0; i < prog->n_warps; i++) {
+    const CtWarp *w = (const CtWarp *)(const void *)(worker->warps + (size_t)i * prog->warp_bytes);
+    if (w->pc != NULL && w->is_waiting) {
+      add(&p, "; thread ");
+      add(&p, thread_of(prog, w, ct_first_lane(w->mask)).s);
+      add(&p, " waits in sync_threads at line ");
+      add_int(&p, loc_of(worker->job, w->pc).line);
+      break;
+    }
+  }
+  return p;
+}
+
+static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
+  const CtFail *f = &worker->fail;
+  const CtSimtJob *job = worker->job;
+  Part rest = barrier_wait(worker);
+  int64_t left = job->n_blocks - ct_min(atomic_load(&job->next), job->n_blocks);
+  if (left > 0) {
+    add(&rest, "; ");
+    add_int(&rest, left);
+    add(&rest, left == 1 ? " block has" : " blocks have");
+    add(&rest, " not begun: wait only for blocks with lower numbers");
+  }
+  return ct_fail(
+      err, CT_EINVAL,
+      "deadlock: thread %s of block %s repeats the loop at line %d, and nothing that runs "
+      "can end it%s",
+      thread_of(job->program, f->warp, f->lane).s, triple(worker->bid).s, loc_of(job, f->in).line,
+      rest.s);
+}
+
 static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
   const CtFail *f = &worker->fail;
   switch (f->kind) {
@@ -197,7 +245,13 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
     case CT_FAIL_STEP: return ct_fail(err, CT_EINVAL, "for: the step is 0, %s", who);
     case CT_FAIL_EXTENT:
       return ct_fail(err, CT_EINVAL, "tensor: an extent is negative or too large, %s", who);
-    case CT_FAIL_BARRIER_LANES: return report_lanes(worker, err);
+    case CT_FAIL_BARRIER_LANES:
+      return report_lanes(worker, code_of(worker->job, f->in)->d, "sync_threads", "block", err);
+    case CT_FAIL_WARP_LANES: {
+      const CtIn *in = code_of(worker->job, f->in);
+      return report_lanes(worker, in->c, warp_op_name(in), "warp", err);
+    }
+    case CT_FAIL_DEADLOCK: return report_deadlock(worker, err);
     case CT_FAIL_BARRIER_WARPS: return report_warps(worker, err);
     case CT_FAIL_NONE:
     case CT_FAIL_STOPPED: break;

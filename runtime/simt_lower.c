@@ -247,6 +247,8 @@ static uint32_t result(CtLow *l, CtVal v, bool hoist) {
   return l->slot_of[v] = temp(l, cls, hoist);
 }
 
+uint32_t ct_low_result(CtLow *l, CtVal v) { return result(l, v, false); }
+
 /* --- pure operations ------------------------------------------------------------------------------------ */
 
 enum { FORM_SS, FORM_VV, FORM_VS, FORM_SV }; /* of rows of BIN and CMP */
@@ -554,13 +556,14 @@ static void close_loop(CtLow *l, const CtFrame *f) {
   l->labels[top] = (int32_t)l->loops[f->loop].first;
   place(l, f->on_next);
   l->loops[f->loop].last = (uint32_t)l->body.n;
+  CtSpin spin = ct_low_spin(l, f->v);
   if (inst->op == CT_OP_LOOP) {
-    EMIT(l, false, CT_SIMT_AGAIN, 0, 0, 0, top);
+    (void)ct_low_emit(l, false, CT_SIMT_AGAIN, 0, 0, 0, top, spin);
   } else {
     CtSimtOp op = !varies(l, f->v)       ? CT_SIMT_NEXT
                   : inst->type == CT_i32 ? CT_SIMT_LANES_NEXT_i32
                                          : CT_SIMT_LANES_NEXT_i64;
-    EMIT(l, false, op, l->slot_of[f->v], f->left, f->step, top);
+    (void)ct_low_emit(l, false, op, l->slot_of[f->v], f->left, f->step, top, spin);
   }
 }
 
@@ -595,9 +598,12 @@ static void lower_break(CtLow *l, CtVal v) {
   }
 }
 
+uint32_t ct_low_construct(const CtLow *l) {
+  return l->n_frames > 0 ? l->frames[l->n_frames - 1].construct : 0;
+}
+
 static void lower_barrier(CtLow *l) {
-  uint32_t construct = l->n_frames > 0 ? l->frames[l->n_frames - 1].construct : 0;
-  EMIT(l, false, CT_SIMT_BARRIER, construct, 0, 0, 0);
+  EMIT(l, false, CT_SIMT_BARRIER, ct_low_construct(l), 0, 0, 0);
 }
 
 /* --- the program --------------------------------------------------------------------------------------------- */
@@ -634,7 +640,7 @@ static CtStatus lower_op(CtLow *l, CtVal v, CtErr *err) {
     case CT_OP_SYNC_WARP: /* lanes are in step */
     case CT_OP_CP_FENCE:  /* copies are done at once */
     case CT_OP_CP_WAIT: break;
-    default: CT_UNREACHABLE();
+    default: ct_low_warp(l, v); break;
   }
   return CT_OK;
 }

@@ -170,6 +170,10 @@ CtIn *ct_low_emit(CtLow *l, bool hoist, CtSimtOp op, uint32_t d, uint32_t a, uin
                   int64_t imm); /* NULL when out of memory */
 bool ct_low_find(CtLow *l, const uint64_t key[4], uint32_t *slot);
 void ct_low_remember(CtLow *l, const uint64_t key[4], uint32_t slot, bool hoisted);
+uint32_t ct_low_result(CtLow *l, CtVal v); /* a new slot for a value that is computed in the body */
+uint32_t ct_low_construct(const CtLow *l); /* the innermost around this place; 0: none */
+CtSpin ct_low_spin(const CtLow *l, CtVal loop); /* simt_lower_warp.c */
+void ct_low_warp(CtLow *l, CtVal v); /* simt_lower_warp.c: shuffles, votes, atomics, ... */
 CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) CT_NODISCARD; /* simt_views.c */
 
 /* simt_address.c */

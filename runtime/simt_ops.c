@@ -696,6 +696,11 @@ HANDLER(STORE_1_r) {
 
 static inline const CtIn *jump(const CtIn *in) { return in + (int32_t)in->c; }
 
+/* The back edge of a loop. */
+static inline const CtIn *again(const CtIn *in, CtWarp *w) {
+  return in->imm == CT_SPIN_NOT ? jump(in) : ct_simt_spin(in, jump(in), w);
+}
+
 HANDLER(END) {
   (void)in;
   w->pc = NULL;
@@ -764,7 +769,7 @@ HANDLER(NEXT) {
     return in + 1;
   }
   SCALAR(in->d)->i = ADD_i64(SCALAR(in->d)->i, SCALAR(in->b)->i);
-  return jump(in);
+  return again(in, w);
 }
 
 #define LANE_LOOP(t)                                                                               \
@@ -795,7 +800,7 @@ HANDLER(NEXT) {
       more |= left[i] != 0 ? lane_bits[i] : 0;                                                     \
     }                                                                                              \
     w->mask &= more;                                                                               \
-    return w->mask != 0 ? jump(in) : in + 1;                                                       \
+    return w->mask != 0 ? again(in, w) : in + 1;                                                   \
   }
 LANE_LOOP(i64)
 LANE_LOOP(i32)
@@ -815,13 +820,14 @@ HANDLER(AGAIN) {
   if (ct_simt_stopping(w)) {
     return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_STOPPED);
   }
-  return jump(in);
+  return again(in, w);
 }
 HANDLER(BARRIER) {
   if (w->mask != w->live) {
     return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_BARRIER_LANES);
   }
   w->pc = in;
+  w->is_waiting = true;
   return NULL;
 }
 
@@ -830,6 +836,11 @@ const CtHandler TABLE_NAME[CT_SIMT_OP_COUNT] = {
 #define SET_s MOVE_s
 #define ELSE JOIN
 #define TILE ct_simt_tile_slow
+#define SHFL ct_simt_shfl
+#define VOTE ct_simt_vote
+#define ATOMIC ct_simt_atomic
+#define FENCE ct_simt_fence
+#define CLOCK ct_simt_clock
 #define DOT_f64 NULL
 #define DOT_f32 NULL
 #define COPY_4 NULL

@@ -120,6 +120,17 @@ typedef struct CtTileOp {
   CtTileArg dst, a, b;
 } CtTileOp;
 
+/* Which ATOMIC, packed. */
+typedef union CtAtomicImm {
+  int64_t imm;
+  struct {
+    uint32_t buf;
+    uint16_t op; /* CtOp */
+    uint8_t dtype, is_i32;
+  } u;
+} CtAtomicImm;
+_Static_assert(sizeof(CtAtomicImm) == 8, "it travels in CtIn.imm");
+
 /* IF, LOOP, ... around a BARRIER, to say where the other lanes are. */
 typedef struct CtConstruct {
   uint32_t row;    /* of saved masks */
@@ -189,7 +200,9 @@ typedef enum CtFailKind {
   CT_FAIL_STEP,          /* a loop's step is 0 */
   CT_FAIL_EXTENT,        /* a tensor's extent is negative */
   CT_FAIL_BARRIER_LANES, /* some lanes of a warp are elsewhere */
+  CT_FAIL_WARP_LANES,    /* the same at an operation of the warp */
   CT_FAIL_BARRIER_WARPS, /* two warps wait at two barriers */
+  CT_FAIL_DEADLOCK,      /* loops wait for what nothing can change */
   CT_FAIL_STOPPED        /* another block failed, or an interrupt */
 } CtFailKind;
 
@@ -213,6 +226,9 @@ typedef struct CtSimtJob {
   _Atomic int64_t next;       /* block to take */
   _Atomic int64_t fail_block; /* lowest block that failed, INT64_MAX for none */
   _Atomic bool interrupted;
+  _Atomic uint64_t n_changes; /* of memory, by atomic operations: what spin-waits wait for */
+  struct CtWorker *workers;   /* of this launch */
+  int n_workers;
 } CtSimtJob;
 
 typedef struct CtWorker {
@@ -223,6 +239,10 @@ typedef struct CtWorker {
   char *shared;
   char *scratch; /* for packed operands */
   CtFail fail;
+  bool was_stuck; /* no warp got on in the last turn */
+  _Atomic uint64_t
+      stuck_at; /* n_changes + 1 when no warp could get on; 0: running; see simt_spin.c */
+  _Atomic int64_t stuck_block;
 } CtWorker;
 
 struct CtWarp {
@@ -231,8 +251,13 @@ struct CtWarp {
   uint32_t *saved; /* rows of saved masks */
   const CtMem *mem;
   CtWorker *worker;
-  const CtIn *pc; /* where a stopped warp goes on; NULL at its end */
-  int32_t index;  /* in the block */
+  const CtIn *pc;  /* where a stopped warp goes on; NULL at its end */
+  int32_t index;   /* in the block */
+  bool is_waiting; /* stopped at a barrier; else in a loop that waits */
+  bool is_same;    /* stopped in a loop, in the state of the last time */
+  uint32_t n_turns;
+  const CtIn *spin_at;
+  uint64_t spin_state;
 };
 
 #define CT_AT(type, w, at) ((type *)(void *)((char *)(w) + (at)))
@@ -243,6 +268,15 @@ static inline int ct_first_lane(uint32_t mask) { return __builtin_ctz(mask); }
 static inline bool ct_simt_interrupted(const CtSimtJob *job) {
   return job->interrupt != NULL && __atomic_load_n(job->interrupt, __ATOMIC_RELAXED) != 0;
 }
+
+static inline void ct_simt_note_change(CtSimtJob *job) { atomic_fetch_add(&job->n_changes, 1); }
+
+/* Whether a loop may be waiting for what other threads do, in the imm of its back edge. */
+typedef enum CtSpin {
+  CT_SPIN_NOT,
+  CT_SPIN_WAIT, /* its turns change nothing but variables and what atomic operations change */
+  CT_SPIN_WORK  /* they may change more: such a loop is never stuck */
+} CtSpin;
 
 /* Must this warp stop because of an interrupt, or of a failure in a block before it? */
 static inline bool ct_simt_stopping(const CtWarp *w) {
@@ -260,6 +294,18 @@ CtStatus ct_simt_fail_report(const CtWorker *worker, CtErr *err);
 
 /* Any tile operation, lane by lane and element by element, every access checked. simt_slow.c */
 const CtIn *ct_simt_tile_slow(const CtIn *in, CtWarp *w);
+/* simt_spin.c: a turn of a loop that may be waiting; `next` is its beginning. */
+const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w);
+/* After all warps that could run did, from the time when n_changes was `changes`: can none of the
+   launch ever get on? Then the failure is recorded. */
+bool ct_simt_is_stuck(CtWorker *k, uint64_t changes);
+void ct_simt_leave(CtWorker *k); /* the worker has no more blocks */
+/* simt_warp.c */
+const CtIn *ct_simt_shfl(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_vote(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_atomic(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_fence(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_clock(const CtIn *in, CtWarp *w);
 /* Fills a table from the leaves of its mode, whose extents are static. */
 void ct_simt_table_fill(const CtWarp *w, const CtTileMode *m, CtTable *t);
 void ct_simt_pattern_i32(const int32_t *lanes, CtPattern *p);

@@ -14,8 +14,8 @@
 local M = {}
 
 -- The topics in the order of help().
-local files = { "layout", "algebra", "coordinates", "pictures", "tensor", "kernel", "work", "math",
-  "launch", "repl" }
+local files = { "layout", "algebra", "coordinates", "pictures", "tensor", "kernel", "work",
+  "threads", "math", "launch", "repl" }
 
 -- {====== Lines of an entry ======
 

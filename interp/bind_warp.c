@@ -1,0 +1,142 @@
+/* bind_warp.c: what threads of a kernel do together beside barriers: shuffles and votes of a warp,
+   atomic operations, fences; and the clock. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "bind.h"
+#include "front.h"
+#include "tensor.h"
+#include "value.h"
+
+enum { LANES = 32 };
+
+/* --- shuffles and votes --------------------------------------------------------------------------- */
+
+static int to_width(lua_State *L, int idx, const char *op) {
+  int width = lua_isnoneornil(L, idx) ? LANES : bind_to_index(L, idx, 1, LANES, op, "width");
+  if ((width & (width - 1)) != 0) {
+    diag_error(L, "%s: width %d is no power of two; expected 1, 2, 4, 8, 16 or 32", op, width);
+  }
+  return width;
+}
+
+/* A distance or lane: what is known now must be one; at run time it counts modulo 32. */
+static CtVal to_lane(lua_State *L, int idx, const char *op, const char *what) {
+  if (lua_type(L, idx) == LUA_TNUMBER) {
+    (void)bind_to_index(L, idx, 0, LANES - 1, op, what);
+  }
+  return value_to(L, idx, CT_i32, op);
+}
+
+static int shuffle(lua_State *L, CtShfl kind, const char *op, const char *what) {
+  CtIr *ir = front_here(L, op);
+  CtVal v = value_to(L, 1, CT_VOID, op);
+  CtVal by = to_lane(L, 2, op, what);
+  value_push(L, ct_ir_shfl(ir, kind, v, by, to_width(L, 3, op)));
+  return 1;
+}
+
+/* v, distance or lane[, width] */
+static int lang_shfl_up(lua_State *L) { return shuffle(L, CT_SHFL_UP, "shfl_up", "distance"); }
+static int lang_shfl_down(lua_State *L) {
+  return shuffle(L, CT_SHFL_DOWN, "shfl_down", "distance");
+}
+static int lang_shfl_xor(lua_State *L) { return shuffle(L, CT_SHFL_XOR, "shfl_xor", "mask"); }
+static int lang_shfl_idx(lua_State *L) { return shuffle(L, CT_SHFL_IDX, "shfl_idx", "lane"); }
+
+static int vote(lua_State *L, CtVote kind, const char *op) { /* condition */
+  CtIr *ir = front_here(L, op);
+  value_push(L, ct_ir_vote(ir, kind, value_to(L, 1, CT_bool, op)));
+  return 1;
+}
+
+static int lang_any(lua_State *L) { return vote(L, CT_VOTE_ANY, "any"); }
+static int lang_all(lua_State *L) { return vote(L, CT_VOTE_ALL, "all"); }
+static int lang_ballot(lua_State *L) { return vote(L, CT_VOTE_BALLOT, "ballot"); }
+
+/* --- atomic operations ------------------------------------------------------------------------------ */
+
+static const CtOp atomic_ops[] = {
+    CT_OP_ATOMIC_ADD, CT_OP_ATOMIC_MIN,  CT_OP_ATOMIC_MAX, CT_OP_ATOMIC_AND,  CT_OP_ATOMIC_OR,
+    CT_OP_ATOMIC_XOR, CT_OP_ATOMIC_EXCH, CT_OP_ATOMIC_CAS, CT_OP_ATOMIC_LOAD, CT_OP_ATOMIC_STORE};
+
+/* A tensor of the kernel that threads share, with elements that the operation knows. */
+static const Tensor *to_shared_tensor(lua_State *L, CtOp op) {
+  const char *name = ct_ops[op].text;
+  const Tensor *t = tensor_check_live(L, 1, name);
+  if (!t->in_kernel) {
+    diag_error(L, "%s: %s is a tensor of the host; pass it to the kernel as an argument", name,
+               tensor_push_title(L, 1));
+  }
+  if (t->space == CT_REGISTER) {
+    diag_error(L,
+               "%s: %s is a fragment, which belongs to one thread; shared or global memory was "
+               "expected",
+               name, tensor_push_title(L, 1));
+  }
+  if (!ct_ir_has_atomic(op, t->dtype)) {
+    bool of_bits = ct_is_float(t->dtype);
+    diag_error(L, "%s: no such operation on %s; expected %s", name, ct_dtypes[t->dtype].name,
+               of_bits && ct_ir_has_atomic(CT_OP_ATOMIC_ADD, t->dtype)
+                   ? "integers of 32 or 64 bits"
+                   : "f32, f64 and integers of 32 or 64 bits");
+  }
+  return t;
+}
+
+static int lang_atomic(lua_State *L) { /* tensor, coordinate[, compare][, value] */
+  CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
+  const char *name = ct_ops[op].text;
+  CtIr *ir = front_here(L, name);
+  const Tensor *t = to_shared_tensor(L, op);
+  CtCx cx = bind_enter(L);
+  int n_values = ct_ops[op].n_args - 1;
+  if (lua_gettop(L) != 2 + n_values) {
+    static const char *const values[] = {"", ", value", ", compare, value"};
+    return diag_error(L, "%s: %d arguments; %s(tensor, coordinate%s) was expected", name,
+                      lua_gettop(L), name, values[n_values]);
+  }
+  CtTuple crd = bind_to_tuple(L, 2, &cx, name);
+  CtVal offset = front_offset(L, t, crd, name);
+  CtVal value = 0, compare = 0;
+  if (n_values > 0) {
+    value = value_to(L, 2 + n_values, t->dtype, name);
+  }
+  if (n_values > 1) {
+    compare = value_to(L, 3, t->dtype, name);
+  }
+  CtVal old = ct_ir_atomic(ir, op, t->buf, offset, value, compare);
+  if (ct_ops[op].result == CT_RES_VOID) {
+    return 0;
+  }
+  value_push(L, old);
+  return 1;
+}
+
+static int lang_fence(lua_State *L) {
+  ct_ir_effect(front_here(L, "fence"), CT_OP_FENCE, 0);
+  return 0;
+}
+
+static int lang_clock(lua_State *L) {
+  value_push(L, ct_ir_clock(front_here(L, "clock")));
+  return 1;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------ */
+
+static const luaL_Reg warp_functions[] = {
+    {"shfl_up", lang_shfl_up},   {"shfl_down", lang_shfl_down},
+    {"shfl_xor", lang_shfl_xor}, {"shfl_idx", lang_shfl_idx},
+    {"any", lang_any},           {"all", lang_all},
+    {"ballot", lang_ballot},     {"fence", lang_fence},
+    {"clock", lang_clock},       {NULL, NULL}};
+
+void bind_open_warp(lua_State *L) { /* language table on top */
+  luaL_setfuncs(L, warp_functions, 0);
+  for (size_t i = 0; i < CT_ARRAY_LEN(atomic_ops); i++) {
+    lua_pushinteger(L, (lua_Integer)atomic_ops[i]);
+    lua_pushcclosure(L, lang_atomic, 1);
+    lua_setfield(L, -2, ct_ops[atomic_ops[i]].text);
+  }
+}

@@ -1,0 +1,194 @@
+/* emit_warp.c: operations of a warp and atomic operations as C expressions.
+
+   Shuffles and votes name all lanes that the warp has: 0xffffffff, but for the last warp of a block
+   whose threads are no multiple of 32. */
+#include <inttypes.h>
+
+#include "emit.h"
+
+enum { LANES = 32 };
+
+/* --- the mask ------------------------------------------------------------------------------------- */
+
+static int64_t threads_of(const CtIr *ir) { return ir->block[0] * ir->block[1] * ir->block[2]; }
+
+static bool needs_mask(const CtEmit *e) {
+  for (uint32_t i = 1; i < e->n_order; i++) {
+    CtOp op = (CtOp)ct_inst(e->ir, e->order[i])->op;
+    if (op == CT_OP_SHFL || op == CT_OP_VOTE) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The thread's number in its block, as far as the block has modes. */
+static void put_thread(CtEmit *e) {
+  const int64_t *block = e->ir->block;
+  const char *sep = "";
+  int64_t stride = 1;
+  for (int i = 0; i < 3; i++) {
+    if (block[i] > 1) {
+      ct_text_printf(&e->body, "%sthreadIdx.%c", sep, "xyz"[i]);
+      if (stride > 1) {
+        ct_text_printf(&e->body, " * %" PRId64, stride);
+      }
+      sep = " + ";
+    }
+    stride *= block[i];
+  }
+}
+
+void ct_emit_declare_warp(CtEmit *e) {
+  static const CtLoc nowhere = {0, 0};
+  int64_t n = threads_of(e->ir), whole = n / LANES * LANES;
+  unsigned rest = (1u << (n - whole)) - 1;
+  e->warp_mask = "0xffffffffu";
+  if (n == whole || !needs_mask(e)) {
+    return;
+  }
+  e->warp_mask = ct_names_add(&e->names, "warp_mask");
+  ct_emit_begin(e, nowhere);
+  ct_text_printf(&e->body, "const unsigned %s = ", e->warp_mask);
+  if (whole > 0) {
+    put_thread(e);
+    ct_text_printf(&e->body, " < %" PRId64 " ? 0xffffffffu : ", whole);
+  }
+  ct_text_printf(&e->body, "0x%xu;", rest);
+  ct_emit_end(e);
+}
+
+/* --- shuffles and votes ----------------------------------------------------------------------------- */
+
+static void put_shuffle(CtEmit *e, const CtInst *inst) {
+  static const char *const names[CT_SHFL_COUNT] = {"__shfl_up_sync", "__shfl_down_sync",
+                                                   "__shfl_xor_sync", "__shfl_sync"};
+  ct_text_printf(&e->body, "%s(%s, ", names[inst->imm.i & 0xff], e->warp_mask);
+  ct_emit_expr(e, inst->args[0], CT_PREC_COND);
+  ct_text_puts(&e->body, ", ");
+  ct_emit_expr(e, inst->args[1], CT_PREC_COND);
+  if (inst->imm.i >> 8 != LANES) {
+    ct_text_printf(&e->body, ", %d", (int)(inst->imm.i >> 8));
+  }
+  ct_text_putc(&e->body, ')');
+}
+
+static void put_vote(CtEmit *e, const CtInst *inst) {
+  static const char *const names[CT_VOTE_COUNT] = {"__any_sync", "__all_sync",
+                                                   "(int)__ballot_sync"};
+  ct_text_printf(&e->body, "%s(%s, ", names[inst->imm.i], e->warp_mask);
+  ct_emit_expr(e, inst->args[0], CT_PREC_COND);
+  ct_text_puts(&e->body, inst->imm.i == CT_VOTE_BALLOT ? ")" : ") != 0");
+}
+
+/* --- atomic operations -------------------------------------------------------------------------------- */
+
+/* The function for each operation, and the type that its words have where it does not know the
+   element type itself. A float's minimum has no instruction; it is made from CAS. */
+typedef struct Atomic {
+  const char *name;
+  const char *i64; /* the word for i64, f32, f64: NULL where the function takes the type */
+  const char *f32, *f64;
+} Atomic;
+
+#define ULL "unsigned long long"
+static const Atomic atomics[CT_OP_COUNT] = {
+    [CT_OP_ATOMIC_ADD] = {"atomicAdd", ULL, NULL, NULL},
+    [CT_OP_ATOMIC_MIN] = {"atomicMin", NULL, NULL, NULL},
+    [CT_OP_ATOMIC_MAX] = {"atomicMax", NULL, NULL, NULL},
+    [CT_OP_ATOMIC_AND] = {"atomicAnd", ULL, NULL, NULL},
+    [CT_OP_ATOMIC_OR] = {"atomicOr", ULL, NULL, NULL},
+    [CT_OP_ATOMIC_XOR] = {"atomicXor", ULL, NULL, NULL},
+    [CT_OP_ATOMIC_EXCH] = {"atomicExch", ULL, NULL, ULL},
+    [CT_OP_ATOMIC_CAS] = {"atomicCAS", ULL, "int", ULL},
+};
+
+static const char *word_of(const Atomic *a, CtDtype type) {
+  switch (type) {
+    case CT_i64: return a->i64;
+    case CT_f32: return a->f32;
+    case CT_f64: return a->f64;
+    default: return NULL;
+  }
+}
+
+/* A value of the element type from the bits of its word, and back. */
+static const struct {
+  const char *from, *to;
+} word_casts[CT_DTYPE_COUNT] = {
+    [CT_f32] = {"__int_as_float", "__float_as_int"},
+    [CT_f64] = {"__longlong_as_double", "(" ULL ")__double_as_longlong"},
+    [CT_i64] = {"(long long)", "(" ULL ")"},
+    [CT_u32] = {"(unsigned)", "(int)"},
+};
+
+static void put_word(CtEmit *e, CtVal v, CtDtype type, const char *word) {
+  if (word != NULL) {
+    ct_text_printf(&e->body, "%s(", word_casts[type].to);
+  }
+  ct_emit_expr(e, v, CT_PREC_COND);
+  ct_text_puts(&e->body, word != NULL ? ")" : "");
+}
+
+static void put_place(CtEmit *e, const CtInst *inst, const char *word) {
+  if (word != NULL) {
+    ct_text_printf(&e->body, "reinterpret_cast<%s*>(", word);
+  }
+  ct_text_printf(&e->body, "&%s[", e->buf_names[inst->imm.i]);
+  ct_emit_expr(e, inst->args[0], CT_PREC_ANY);
+  ct_text_puts(&e->body, word != NULL ? "])" : "]");
+}
+
+static const char *function_of(CtEmit *e, CtOp op, CtDtype type) {
+  bool is_double = type == CT_f64;
+  bool is_wide = ct_dtypes[type].bits == 64;
+  if (op == CT_OP_ATOMIC_LOAD) {
+    return ct_emit_help(e, is_wide ? CT_HELP_ATOMIC_LOAD_64 : CT_HELP_ATOMIC_LOAD_32,
+                        is_wide ? "atomic_load_64" : "atomic_load_32");
+  }
+  if (op == CT_OP_ATOMIC_STORE) {
+    return ct_emit_help(e, is_wide ? CT_HELP_ATOMIC_STORE_64 : CT_HELP_ATOMIC_STORE_32,
+                        is_wide ? "atomic_store_64" : "atomic_store_32");
+  }
+  if (op == CT_OP_ATOMIC_MIN && ct_is_float(type)) {
+    return ct_emit_help(e, is_double ? CT_HELP_ATOMIC_MIN_f64 : CT_HELP_ATOMIC_MIN_f32,
+                        "atomic_min");
+  }
+  if (op == CT_OP_ATOMIC_MAX && ct_is_float(type)) {
+    return ct_emit_help(e, is_double ? CT_HELP_ATOMIC_MAX_f64 : CT_HELP_ATOMIC_MAX_f32,
+                        "atomic_max");
+  }
+  return atomics[op].name;
+}
+
+/* Loads and stores have a function for each width. */
+static const char *moved_word(CtDtype type) {
+  bool is_own = type == CT_i32 || type == CT_u64;
+  return is_own ? NULL : ct_dtypes[type].bits == 64 ? ULL : "int";
+}
+
+static void put_atomic(CtEmit *e, const CtInst *inst) {
+  CtOp op = (CtOp)inst->op;
+  CtDtype type = e->ir->bufs[inst->imm.i].dtype;
+  bool moves = op == CT_OP_ATOMIC_LOAD || op == CT_OP_ATOMIC_STORE;
+  const char *word = moves ? moved_word(type) : word_of(&atomics[op], type);
+  bool has_value = word != NULL && inst->type != CT_VOID;
+  ct_text_printf(&e->body, "%s%s", has_value ? word_casts[type].from : "", has_value ? "(" : "");
+  ct_text_printf(&e->body, "%s(", function_of(e, op, type));
+  put_place(e, inst, word);
+  for (int i = 1; i < inst->n_args; i++) {
+    ct_text_puts(&e->body, ", ");
+    put_word(e, inst->args[i], type, word);
+  }
+  ct_text_puts(&e->body, has_value ? "))" : ")");
+}
+
+void ct_emit_warp(CtEmit *e, const CtInst *inst) {
+  switch ((CtOp)inst->op) {
+    case CT_OP_SHFL: put_shuffle(e, inst); break;
+    case CT_OP_VOTE: put_vote(e, inst); break;
+    case CT_OP_FENCE: ct_text_puts(&e->body, "__threadfence()"); break;
+    case CT_OP_CLOCK: ct_text_puts(&e->body, "clock64()"); break;
+    default: put_atomic(e, inst); break;
+  }
+}

@@ -1,0 +1,54 @@
+/* ir_warp.c: builds operations of a warp and atomic operations. */
+#include "ir_build.h"
+
+/* A type with 32 or 64 bits that holds all values of `type`. */
+static CtDtype shuffled_type(CtDtype type) {
+  return type == CT_bool ? CT_i32 : ct_dtype_compute(type);
+}
+
+CtVal ct_ir_shfl(CtIr *ir, CtShfl kind, CtVal v, CtVal by, int width) {
+  CtDtype type = (CtDtype)ct_inst(ir, v)->type;
+  CT_ASSERT(ct_inst(ir, by)->type == CT_i32 || ir->failed);
+  if (ct_inst(ir, v)->op == CT_OP_CONST) {
+    return v;
+  }
+  CtVal word = ct_ir_cast(ir, v, shuffled_type(type));
+  CtVal r = ct_ir_append(ir, CT_OP_SHFL, shuffled_type(type));
+  ir->insts[r].imm.i = (int64_t)kind | (int64_t)width << 8;
+  ir->insts[r].args[0] = word;
+  ir->insts[r].args[1] = by;
+  if (ct_is_int((CtDtype)ir->insts[word].type)) {
+    ir->insts[r].facts = ir->insts[word].facts;
+  }
+  return ct_ir_cast(ir, r, type);
+}
+
+CtVal ct_ir_vote(CtIr *ir, CtVote kind, CtVal cond) {
+  CT_ASSERT(ct_inst(ir, cond)->type == CT_bool || ir->failed);
+  CtVal r = ct_ir_append(ir, CT_OP_VOTE, kind == CT_VOTE_BALLOT ? CT_i32 : CT_bool);
+  ir->insts[r].imm.i = (int64_t)kind;
+  ir->insts[r].args[0] = cond;
+  return r;
+}
+
+CtVal ct_ir_clock(CtIr *ir) { return ct_ir_append(ir, CT_OP_CLOCK, CT_i64); }
+
+bool ct_ir_has_atomic(CtOp op, CtDtype type) {
+  bool is_word = ct_dtypes[type].bits >= 32 && !ct_is_narrow(type);
+  bool of_bits = op == CT_OP_ATOMIC_AND || op == CT_OP_ATOMIC_OR || op == CT_OP_ATOMIC_XOR;
+  return is_word && (!of_bits || ct_is_int(type));
+}
+
+CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, CtVal compare) {
+  CtDtype type = ir->bufs[buf].dtype;
+  bool is_cas = op == CT_OP_ATOMIC_CAS;
+  CT_ASSERT(ct_ir_has_atomic(op, type));
+  CtVal r = ct_ir_append(ir, op, ct_ops[op].result == CT_RES_VOID ? CT_VOID : type);
+  CtInst *inst = &ir->insts[r];
+  inst->imm.i = buf;
+  inst->args[0] = offset;
+  inst->args[1] = is_cas ? compare : value;
+  inst->args[2] = is_cas ? value : 0;
+  ir->bufs[buf].is_written = true; /* by others at least: a plain const pointer would not do */
+  return ct_ops[op].result == CT_RES_VOID ? 0 : r;
+}

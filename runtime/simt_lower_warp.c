@@ -1,0 +1,95 @@
+/* simt_lower_warp.c: lowering to the CPU engine: operations of a warp, atomic operations, the clock. */
+#include "simt_lower.h"
+
+static void lower_shfl(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  uint32_t value = ct_low_lanes(l, inst->args[0]), by = ct_low_lanes(l, inst->args[1]);
+  int64_t bytes = ct_low_class((CtDtype)inst->type) == CT_CLASS_LANES8 ? 8 : 4;
+  (void)ct_low_emit(l, false, CT_SIMT_SHFL, ct_low_result(l, v), value, by, ct_low_construct(l),
+                    inst->imm.i | bytes << 16);
+}
+
+static void lower_vote(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  uint32_t cond = ct_low_lanes(l, inst->args[0]);
+  (void)ct_low_emit(l, false, CT_SIMT_VOTE, ct_low_result(l, v), cond, 0, ct_low_construct(l),
+                    inst->imm.i);
+}
+
+static void lower_atomic(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  CtDtype dtype = l->ir->bufs[inst->imm.i].dtype;
+  bool is_i32 = ct_inst(l->ir, inst->args[0])->type == CT_i32;
+  CtAtomicImm imm = {.u = {(uint32_t)inst->imm.i, inst->op, (uint8_t)dtype, is_i32}};
+  uint32_t at[3] = {0, 0, 0};
+  for (int i = 0; i < inst->n_args; i++) {
+    at[i] = ct_low_lanes(l, inst->args[i]);
+  }
+  uint32_t bytes = (uint32_t)ct_dtype_bytes(dtype) * CT_LANES;
+  uint32_t d = inst->type != CT_VOID ? ct_low_result(l, v)
+                                     : ct_low_slot(l, ct_low_class(dtype), bytes, false);
+  (void)ct_low_emit(l, false, CT_SIMT_ATOMIC, d, at[0], at[1], at[2], imm.imm);
+}
+
+/* --- waiting loops ---------------------------------------------------------------------------------- */
+
+typedef struct Body {
+  const CtIr *ir;
+  bool reads, atomics, works;
+} Body;
+
+static bool is_shared_buf(const CtIr *ir, uint32_t buf) {
+  return ir->bufs[buf].space != CT_REGISTER && ir->bufs[buf].is_written;
+}
+
+static void look(Body *b, const CtInst *inst) {
+  CtOp op = (CtOp)inst->op;
+  if (ct_op_is_atomic(op)) {
+    b->atomics = true;
+  } else if (op == CT_OP_LOAD) {
+    b->reads = b->reads || is_shared_buf(b->ir, (uint32_t)inst->imm.i);
+  } else if (op == CT_OP_STORE) {
+    b->works = b->works || is_shared_buf(b->ir, (uint32_t)inst->imm.i);
+  } else if (ct_ops[op].cls == CT_CLS_TILE) {
+    b->works = b->works || is_shared_buf(b->ir, inst->u.tile->dst.buf);
+  } else {
+    b->works = b->works || op == CT_OP_CLOCK;
+  }
+}
+
+static void look_into(Body *b, CtRegion r) {
+  for (CtVal v = b->ir->regions[r].first; r != 0 && v != 0; v = ct_inst(b->ir, v)->next) {
+    const CtInst *inst = ct_inst(b->ir, v);
+    look(b, inst);
+    if (ct_ops[inst->op].cls == CT_CLS_REGION) {
+      look_into(b, inst->u.regions[0]);
+      if (inst->op == CT_OP_IF) {
+        look_into(b, inst->u.regions[1]);
+      }
+    }
+  }
+}
+
+/* A FOR ends by itself, but others may have to run before what it looks for is there. */
+CtSpin ct_low_spin(const CtLow *l, CtVal loop) {
+  const CtInst *inst = ct_inst(l->ir, loop);
+  Body b = {.ir = l->ir};
+  look_into(&b, inst->u.regions[0]);
+  if (inst->op != CT_OP_LOOP) {
+    return b.atomics ? CT_SPIN_WORK : CT_SPIN_NOT;
+  }
+  return !b.atomics && !b.reads ? CT_SPIN_NOT : b.works ? CT_SPIN_WORK : CT_SPIN_WAIT;
+}
+
+void ct_low_warp(CtLow *l, CtVal v) {
+  CtOp op = (CtOp)ct_inst(l->ir, v)->op;
+  switch (op) {
+    case CT_OP_SHFL: lower_shfl(l, v); break;
+    case CT_OP_VOTE: lower_vote(l, v); break;
+    case CT_OP_FENCE: (void)ct_low_emit(l, false, CT_SIMT_FENCE, 0, 0, 0, 0, 0); break;
+    case CT_OP_CLOCK:
+      (void)ct_low_emit(l, false, CT_SIMT_CLOCK, ct_low_result(l, v), 0, 0, 0, 0);
+      break;
+    default: CT_ASSERT(ct_op_is_atomic(op)); lower_atomic(l, v);
+  }
+}

@@ -1,0 +1,313 @@
+---@meta _
+-- Topic: threads: shuffles, votes, reductions, atomic operations, messages from kernels
+
+--- The value that the lane `distance` below holds, in one warp.
+--- Lanes are threads of a warp: thread i of the block (x fastest) is lane i % 32 of warp i // 32.
+--- Where there is no such lane in the segment of `width` lanes a lane keeps its own value. All lanes
+--- of the warp that have not ended must come here together; reading one that has ended gives any
+--- value. Distances that are known at run time only count modulo 32. Values of all types.
+---
+---     > k = kernel("left", function(x)
+---     >>   x[threadIdx.x] = shfl_up(threadIdx.x, 1, 4)
+---     >> end)
+---     > t = zeros(i32, 8)
+---     > k{grid = 1, block = 8}(t)
+---     > t
+---     tensor i32 8:1 on cpu
+---         0    0    1    2    4    4    5    6
+--- CuTe: __shfl_up_sync. MoYe: shfl_up_sync.
+---@param value number
+---@param distance integer 0 to 31
+---@param width? integer a power of two, 32
+---@return number
+function shfl_up(value, distance, width) end
+
+--- The value that the lane `distance` above holds, in one warp; as shfl_up.
+---
+---     > k = kernel("right", function(x)
+---     >>   x[threadIdx.x] = shfl_down(threadIdx.x, 1, 4)
+---     >> end)
+---     > t = zeros(i32, 8)
+---     > k{grid = 1, block = 8}(t)
+---     > t
+---     tensor i32 8:1 on cpu
+---         1    2    3    3    5    6    7    7
+--- CuTe: __shfl_down_sync. MoYe: shfl_down_sync.
+---@param value number
+---@param distance integer 0 to 31
+---@param width? integer a power of two, 32
+---@return number
+function shfl_down(value, distance, width) end
+
+--- The value of the lane whose number differs in the bits of a mask.
+--- As shfl_up.
+---
+---     > k = kernel("swap", function(x)
+---     >>   x[threadIdx.x] = shfl_xor(threadIdx.x, 1)
+---     >> end)
+---     > t = zeros(i32, 8)
+---     > k{grid = 1, block = 8}(t)
+---     > t
+---     tensor i32 8:1 on cpu
+---         1    0    3    2    5    4    7    6
+--- CuTe: __shfl_xor_sync. MoYe: shfl_xor_sync.
+---@param value number
+---@param mask integer 0 to 31
+---@param width? integer a power of two, 32
+---@return number
+function shfl_xor(value, mask, width) end
+
+--- The value of a lane, modulo the width, of the own segment; as shfl_up.
+---
+---     > k = kernel("first", function(x)
+---     >>   x[threadIdx.x] = shfl_idx(threadIdx.x, 1, 4)
+---     >> end)
+---     > t = zeros(i32, 8)
+---     > k{grid = 1, block = 8}(t)
+---     > t
+---     tensor i32 8:1 on cpu
+---         1    1    1    1    5    5    5    5
+--- CuTe: __shfl_sync. MoYe: shfl_sync.
+---@param value number
+---@param lane integer 0 to 31
+---@param width? integer a power of two, 32
+---@return number
+function shfl_idx(value, lane, width) end
+
+--- Whether the condition holds in some lane of the warp.
+--- All lanes that have not ended must come here together. The answer is one for the warp.
+---
+---     > k = kernel("some", function(x)
+---     >>   x[threadIdx.x] = where(any(threadIdx.x == 40), 1, 0)
+---     >> end)
+---     > t = zeros(i32, 64)
+---     > k{grid = 1, block = 64}(t)
+---     > t[0], t[63]
+---     0    1
+--- CuTe: __any_sync. MoYe: vote_any_sync.
+---@param condition boolean
+---@return boolean
+function any(condition) end
+
+--- Whether the condition holds in all lanes of the warp; as any.
+---
+---     > k = kernel("each", function(x)
+---     >>   x[threadIdx.x] = where(all(threadIdx.x < 40), 1, 0)
+---     >> end)
+---     > t = zeros(i32, 64)
+---     > k{grid = 1, block = 64}(t)
+---     > t[0], t[63]
+---     1    0
+--- CuTe: __all_sync. MoYe: vote_all_sync.
+---@param condition boolean
+---@return boolean
+function all(condition) end
+
+--- The lanes of the warp in which the condition holds, a bit for each.
+--- Bit i is that of lane i. As any.
+---
+---     > k = kernel("odd", function(x)
+---     >>   x[threadIdx.x] = ballot(threadIdx.x % 2 == 1)
+---     >> end)
+---     > t = zeros(i32, 4)
+---     > k{grid = 1, block = 4}(t)
+---     > t
+---     tensor i32 4:1 on cpu
+---        10   10   10   10
+--- CuTe: __ballot_sync. MoYe: vote_ballot_sync.
+---@param condition boolean
+---@return integer # an i32
+function ballot(condition) end
+
+--- Adds to an element, whatever other threads do; gives what was there.
+--- On f32, f64 and integers of 32 or 64 bits, in shared and global memory. The order in which threads come is not
+--- promised, so sums of floats may differ in their last bits from run to run.
+---
+---     > k = kernel("k", function(t) atomic_add(t, threadIdx.x % 2, 1) end)
+---     > t = zeros(i32, 2)
+---     > k{grid = 4, block = 32}(t)
+---     > t
+---     tensor i32 2:1 on cpu
+---         64   64
+--- CuTe: atomicAdd. MoYe: CUDA.atomic_add!.
+---@param t Tensor in shared or global memory
+---@param coord Coord
+---@param value number
+---@return number # what was there
+function atomic_add(t, coord, value) end
+
+--- Makes an element the smaller of itself and a value.
+--- As atomic_add. A number wins over NaN.
+---
+---     > k = kernel("k", function(t) atomic_min(t, 1, threadIdx.x - 5) end)
+---     > t = zeros(i32, 2)
+---     > k{grid = 4, block = 32}(t)
+---     > t
+---     tensor i32 2:1 on cpu
+---          0   -5
+--- CuTe: atomicMin. MoYe: CUDA.atomic_min!.
+---@param t Tensor in shared or global memory
+---@param coord Coord
+---@param value number
+---@return number # what was there
+function atomic_min(t, coord, value) end
+
+--- Makes an element the larger of itself and a value.
+--- As atomic_add. A number wins over NaN.
+---
+---     > k = kernel("k", function(t) atomic_max(t, 1, threadIdx.x) end)
+---     > t = zeros(i32, 2)
+---     > k{grid = 4, block = 32}(t)
+---     > t
+---     tensor i32 2:1 on cpu
+---          0   31
+--- CuTe: atomicMax. MoYe: CUDA.atomic_max!.
+---@param t Tensor in shared or global memory
+---@param coord Coord
+---@param value number
+---@return number # what was there
+function atomic_max(t, coord, value) end
+
+--- Keeps the bits of an element that a value has, too.
+--- As atomic_add, on integers.
+---
+---     > k = kernel("k", function(t) atomic_and(t, 0, ~threadIdx.x) end)
+---     > t = full(i32, 2, 255)
+---     > k{grid = 4, block = 32}(t)
+---     > t
+---     tensor i32 2:1 on cpu
+---        224  255
+--- CuTe: atomicAnd. MoYe: CUDA.atomic_and!.
+---@param t Tensor in shared or global memory
+---@param coord Coord
+---@param value number
+---@return number # what was there
+function atomic_and(t, coord, value) end
+
+--- Sets the bits of a value in an element; as atomic_add, on integers.
+---
+---     > k = kernel("k", function(t) atomic_or(t, 0, 1 << blockIdx.x) end)
+---     > t = zeros(i32, 2)
+---     > k{grid = 4, block = 32}(t)
+---     > t
+---     tensor i32 2:1 on cpu
+---         15    0
+--- CuTe: atomicOr. MoYe: CUDA.atomic_or!.
+---@param t Tensor in shared or global memory
+---@param coord Coord
+---@param value number
+---@return number # what was there
+function atomic_or(t, coord, value) end
+
+--- Flips the bits of a value in an element; as atomic_add, on integers.
+---
+---     > k = kernel("k", function(t) atomic_xor(t, 0, threadIdx.x) end)
+---     > t = full(i32, 2, 7)
+---     > k{grid = 4, block = 32}(t)
+---     > t
+---     tensor i32 2:1 on cpu
+---          7    7
+--- CuTe: atomicXor. MoYe: CUDA.atomic_xor!.
+---@param t Tensor in shared or global memory
+---@param coord Coord
+---@param value number
+---@return number # what was there
+function atomic_xor(t, coord, value) end
+
+--- Puts a value into an element and gives what was there; as atomic_add.
+---
+---     > k = kernel("k", function(t) atomic_exch(t, 0, 9) end)
+---     > t = zeros(i32, 2)
+---     > k{grid = 4, block = 32}(t)
+---     > t
+---     tensor i32 2:1 on cpu
+---          9    0
+--- CuTe: atomicExch. MoYe: CUDA.atomic_xchg!.
+---@param t Tensor in shared or global memory
+---@param coord Coord
+---@param value number
+---@return number # what was there
+function atomic_exch(t, coord, value) end
+
+--- Puts a value into an element that holds another one; gives what was there.
+--- The element holds `compare` bit for bit, or stays. As atomic_add. A thread that waits for a lock must not have a lane of its own warp wait for it:
+--- lanes run in step.
+---
+---     > k = kernel("k", function(t) atomic_cas(t, 0, 0, 9) atomic_cas(t, 1, 5, 9) end)
+---     > t = zeros(i32, 2)
+---     > k{grid = 4, block = 32}(t)
+---     > t
+---     tensor i32 2:1 on cpu
+---          9    0
+--- CuTe: atomicCAS. MoYe: CUDA.atomic_cas!.
+---@param t Tensor in shared or global memory
+---@param coord Coord
+---@param compare number
+---@param value number
+---@return number # what was there
+function atomic_cas(t, coord, compare, value) end
+
+--- Reads an element that other threads may be writing.
+--- What the writer of the value had written before (by atomic_store, or before a fence) is visible
+--- after it. A loop that waits for a flag reads it so: a plain read may be made once only. On the CPU
+--- engine a wait that nothing can end is an error that names the loop.
+---
+---     > k = kernel("k", function(t) t[1] = atomic_load(t, 0) end)
+---     > t = ones(i32, 2)
+---     > k{grid = 4, block = 32}(t)
+---     > t
+---     tensor i32 2:1 on cpu
+---          1    1
+--- CuTe: ld.acquire.gpu. MoYe: none.
+---@param t Tensor in shared or global memory
+---@param coord Coord
+---@return number # what was there
+function atomic_load(t, coord) end
+
+--- Writes an element that other threads may be reading by atomic_load.
+--- What this thread wrote before is visible to them first.
+---
+---     > k = kernel("k", function(t) atomic_store(t, 1, 3) end)
+---     > t = zeros(i32, 2)
+---     > k{grid = 4, block = 32}(t)
+---     > t
+---     tensor i32 2:1 on cpu
+---          0    3
+--- CuTe: st.release.gpu. MoYe: none.
+---@param t Tensor in shared or global memory
+---@param coord Coord
+---@param value number
+function atomic_store(t, coord, value) end
+
+--- Orders the memory that this thread writes, for all threads of the device.
+--- What it wrote before is visible to all before what it writes after. It waits for nobody.
+---
+---     > k = kernel("publish", function(t)
+---     >>   t[0] = 5
+---     >>   fence()
+---     >>   atomic_store(t, 1, 1)
+---     >> end)
+---     > t = zeros(i32, 2)
+---     > k{grid = 1, block = 1}(t)
+---     > t
+---     tensor i32 2:1 on cpu
+---         5    1
+--- CuTe: __threadfence. MoYe: CUDA.threadfence.
+--- See: sync_threads, which orders the memory of a block.
+function fence() end
+
+--- A counter that goes on with time, an i64.
+--- It counts cycles of the multiprocessor, on the CPU engine nanoseconds.
+---
+---     > k = kernel("time", function(t)
+---     >>   local before = clock()
+---     >>   sync_threads()
+---     >>   t[0] = clock() - before
+---     >> end)
+---     > t = zeros(i64, 1)
+---     > k{grid = 1, block = 1}(t)
+---     > t[0] >= 0
+---     true
+--- CuTe: clock64. MoYe: CUDA.clock.
+---@return integer
+function clock() end
