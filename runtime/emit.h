@@ -176,6 +176,21 @@ void ct_emit_not(CtEmit *e, CtVal v); /* its negation, as a whole condition */
 void ct_emit_int(CtEmit *e, CtDtype type, int64_t v);
 void ct_emit_float(CtEmit *e, CtDtype type, double v);
 
+/* --- conversions (emit_convert.c) ----------------------------------------------------------------- */
+
+/* What a cast writes around its operand. */
+typedef struct CtEmitWrap {
+  char open[48];
+  const char *close;
+  CtPrec inner; /* how weakly the operand may bind, where open is not "" */
+} CtEmitWrap;
+
+CtEmitWrap ct_emit_wrap(CtEmit *e, CtDtype to, CtDtype from); /* not to bool */
+void ct_emit_cast(CtEmit *e, const CtInst *inst, CtPrec min);
+void ct_emit_bitcast(CtEmit *e, const CtInst *inst, CtPrec min);
+bool ct_emit_is_bits(CtDtype t); /* a float that C holds as an integer of its bits */
+void ct_emit_bits(CtEmit *e, CtDtype type, double v);
+
 void ct_emit_tile(CtEmit *e, CtVal v);
 /* emit_warp.c: shuffles, votes, atomic operations, fences, the clock. */
 void ct_emit_declare_warp(CtEmit *e);             /* what they need at the top of the kernel */

@@ -154,6 +154,16 @@ void ct_emit_element(CtEmit *e, const CtEmitOperand *op, int64_t extra) {
   ct_text_putc(&e->body, ']');
 }
 
+void ct_emit_wide_element(CtEmit *e, const CtEmitOperand *op, int64_t extra) {
+  CtDtype type = op->buf->dtype;
+  CtEmitWrap w = op->is_widened || !ct_is_float(type)
+                     ? (CtEmitWrap){.close = ""} /* C widens integers by itself */
+                     : ct_emit_wrap(e, ct_dtype_compute(type), type);
+  ct_text_puts(&e->body, w.open);
+  ct_emit_element(e, op, extra);
+  ct_text_puts(&e->body, w.close);
+}
+
 void ct_emit_address(CtEmit *e, const CtEmitOperand *op) {
   ct_text_puts(&e->body, op->base);
   put_offset(e, op, 0, " + ");
@@ -165,11 +175,30 @@ const char *ct_emit_vector_type(CtDtype type, int vec) {
   static const char *const by_bytes[] = {
       [2] = "unsigned short", [4] = "unsigned", [8] = "uint2", [16] = "uint4"};
   switch (type) {
-    case CT_f32: return vec == 2 ? "float2" : "float4";
+    case CT_f32:
+    case CT_tf32: return vec == 2 ? "float2" : "float4";
     case CT_f64: return "double2";
     case CT_i32: return vec == 2 ? "int2" : "int4";
     case CT_i64: return "longlong2";
-    default: return by_bytes[vec];
+    case CT_u64: return "ulonglong2";
+    default: return by_bytes[vec * (int)ct_dtype_bytes(type)];
+  }
+}
+
+void ct_emit_lane(CtEmit *e, CtDtype type, int vec, const char *v, int j) {
+  int bits = ct_dtypes[type].bits;
+  if (bits >= 32) {
+    ct_text_printf(&e->body, "%s.%c", v, "xyzw"[j]);
+    return;
+  }
+  bool has_words = vec * bits > 32;
+  int word = j * bits / 32, shift = j * bits % 32;
+  ct_text_printf(&e->body, "(%s)%s%s", ct_dtypes[type].cuda, shift != 0 ? "(" : "", v);
+  if (has_words) {
+    ct_text_printf(&e->body, ".%c", "xyzw"[word]);
+  }
+  if (shift != 0) {
+    ct_text_printf(&e->body, " >> %d)", shift);
   }
 }
 
@@ -181,7 +210,7 @@ void ct_emit_vector(CtEmit *e, const CtEmitOperand *op, int vec, bool is_read) {
 }
 
 const char *ct_emit_unsigned(CtDtype type) {
-  return type == CT_i32 ? "unsigned" : "unsigned long long";
+  return ct_dtypes[type].bits == 32 ? "unsigned" : "unsigned long long";
 }
 
 /* --- loops ------------------------------------------------------------------------------------------ */

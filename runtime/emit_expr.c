@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "convert.h"
 #include "emit.h"
 
 /* How an operation is written: between its operands, or as a call by type. */
@@ -66,6 +67,8 @@ void ct_emit_int(CtEmit *e, CtDtype type, int64_t v) {
   const char *suffix = type == CT_i64 || v != (int32_t)v ? "LL" : "";
   if (type == CT_bool) {
     ct_text_puts(&e->body, v != 0 ? "true" : "false");
+  } else if (type == CT_u64 || type == CT_u32) {
+    ct_text_printf(&e->body, "%" PRIu64 "%s", (uint64_t)v, type == CT_u64 ? "ull" : "u");
   } else if (v == INT64_MIN || (type == CT_i32 && v == INT32_MIN)) {
     ct_text_printf(&e->body, "(%" PRId64 "%s - 1)", v + 1, suffix);
   } else {
@@ -74,15 +77,11 @@ void ct_emit_int(CtEmit *e, CtDtype type, int64_t v) {
 }
 
 static void put_special(CtEmit *e, CtDtype type, double v) {
-  float f = (float)v;
-  uint32_t bits32;
-  uint64_t bits64;
-  memcpy(&bits32, &f, sizeof bits32);
-  memcpy(&bits64, &v, sizeof bits64);
-  if (type == CT_f32) {
-    ct_text_printf(&e->body, "__int_as_float(0x%08" PRIx32 ")", bits32);
+  uint64_t bits = ct_bits_of_float(type, v);
+  if (type == CT_f64) {
+    ct_text_printf(&e->body, "__longlong_as_double(0x%016" PRIx64 "LL)", bits);
   } else {
-    ct_text_printf(&e->body, "__longlong_as_double(0x%016" PRIx64 "LL)", bits64);
+    ct_text_printf(&e->body, "__int_as_float(0x%08" PRIx64 ")", bits);
   }
 }
 
@@ -90,7 +89,7 @@ static void put_special(CtEmit *e, CtDtype type, double v) {
 static void shortest(CtDtype type, double v, char *text, size_t size) {
   for (int digits = 1; digits <= 17; digits++) {
     snprintf(text, size, "%.*g", digits, v);
-    if (type == CT_f32 ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v) {
+    if (type == CT_f64 ? strtod(text, NULL) == v : strtof(text, NULL) == (float)v) {
       break;
     }
   }
@@ -103,6 +102,10 @@ static void shortest(CtDtype type, double v, char *text, size_t size) {
 
 void ct_emit_float(CtEmit *e, CtDtype type, double v) {
   char text[40];
+  if (ct_emit_is_bits(type)) {
+    ct_emit_bits(e, type, v);
+    return;
+  }
   if (!isfinite(v)) {
     put_special(e, type, v);
     return;
@@ -115,17 +118,19 @@ void ct_emit_float(CtEmit *e, CtDtype type, double v) {
   if (strpbrk(text, ".e") == NULL) {
     ct_text_puts(&e->body, ".0");
   }
-  ct_text_puts(&e->body, type == CT_f32 ? "f" : "");
+  ct_text_puts(&e->body, type == CT_f64 ? "" : "f");
 }
 
 static void put_const(CtEmit *e, const CtInst *inst, CtPrec min) {
-  bool is_negative = ct_is_float((CtDtype)inst->type) ? signbit(inst->imm.f) != 0 : inst->imm.i < 0;
-  bool paren = is_negative && min > CT_PREC_UNARY;
+  CtDtype type = (CtDtype)inst->type;
+  bool is_negative = ct_is_float(type) ? signbit(inst->imm.f) != 0 : inst->imm.i < 0;
+  bool has_sign = is_negative && !ct_is_unsigned(type) && !ct_emit_is_bits(type);
+  bool paren = has_sign && min > CT_PREC_UNARY;
   ct_text_puts(&e->body, paren ? "(" : "");
-  if (ct_is_float((CtDtype)inst->type)) {
-    ct_emit_float(e, (CtDtype)inst->type, inst->imm.f);
+  if (ct_is_float(type)) {
+    ct_emit_float(e, type, inst->imm.f);
   } else {
-    ct_emit_int(e, (CtDtype)inst->type, inst->imm.i);
+    ct_emit_int(e, type, inst->imm.i);
   }
   ct_text_puts(&e->body, paren ? ")" : "");
 }
@@ -147,7 +152,7 @@ static bool may_wrap(const CtEmit *e, CtVal v) {
 }
 
 static const char *unsigned_of(const CtInst *inst) {
-  return inst->type == CT_i32 ? "unsigned" : "unsigned long long";
+  return ct_dtypes[inst->type].bits == 32 ? "unsigned" : "unsigned long long";
 }
 
 /* An unsigned expression that is v modulo 2^width. */
@@ -310,7 +315,8 @@ static void put_floormod(CtEmit *e, CtVal v, CtPrec min) {
 static void put_shift_by(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   bool natural =
-      is_natural(e->ir, inst->args[0]) && (inst->op == CT_OP_SHR || ct_emit_is_exact(e->ir, v));
+      ct_is_unsigned((CtDtype)inst->type) ||
+      (is_natural(e->ir, inst->args[0]) && (inst->op == CT_OP_SHR || ct_emit_is_exact(e->ir, v)));
   if (natural) {
     put_infix(e, v, min);
     return;
@@ -323,20 +329,17 @@ static void put_shift_by(CtEmit *e, CtVal v, CtPrec min) {
 }
 
 static void put_shift(CtEmit *e, CtVal v, CtPrec min) {
+  static const CtHelper helper[CT_DTYPE_COUNT][2] = {[CT_i32] = {CT_HELP_SHR_i32, CT_HELP_SHL_i32},
+                                                     [CT_i64] = {CT_HELP_SHR_i64, CT_HELP_SHL_i64},
+                                                     [CT_u32] = {CT_HELP_SHR_u32, CT_HELP_SHL_u32},
+                                                     [CT_u64] = {CT_HELP_SHR_u64, CT_HELP_SHL_u64}};
   const CtInst *inst = ct_inst(e->ir, v);
   CtFacts count = ct_inst(e->ir, inst->args[1])->facts;
   bool left = inst->op == CT_OP_SHL;
   if (count.lo >= 0 && count.hi < ct_dtypes[inst->type].bits) {
     put_shift_by(e, v, min);
-  } else if (inst->type == CT_i32) {
-    put_call(e,
-             left ? ct_emit_help(e, CT_HELP_SHL_i32, "shift_left")
-                  : ct_emit_help(e, CT_HELP_SHR_i32, "shift_right"),
-             inst);
   } else {
-    put_call(e,
-             left ? ct_emit_help(e, CT_HELP_SHL_i64, "shift_left")
-                  : ct_emit_help(e, CT_HELP_SHR_i64, "shift_right"),
+    put_call(e, ct_emit_help(e, helper[inst->type][left], left ? "shift_left" : "shift_right"),
              inst);
   }
 }
@@ -350,34 +353,6 @@ static void put_abs(CtEmit *e, CtVal v) {
   } else {
     CtHelper h = inst->type == CT_i32 ? CT_HELP_ABS_i32 : CT_HELP_ABS_i64;
     put_call(e, ct_emit_help(e, h, "wrapping_abs"), inst);
-  }
-}
-
-static void put_truncation(CtEmit *e, const CtInst *inst) {
-  bool from_f64 = ct_inst(e->ir, inst->args[0])->type == CT_f64;
-  if (inst->type == CT_i64) {
-    CtHelper h = from_f64 ? CT_HELP_TO_i64_f64 : CT_HELP_TO_i64_f32;
-    put_call(e, ct_emit_help(e, h, "to_long_long"), inst);
-  } else if (from_f64) {
-    put_call(e, ct_emit_help(e, CT_HELP_TO_i32_f64, "to_int"), inst);
-  } else {
-    put_call(e, "__float2int_rz", inst);
-  }
-}
-
-static void put_cast(CtEmit *e, const CtInst *inst, CtPrec min) {
-  CtDtype from = (CtDtype)ct_inst(e->ir, inst->args[0])->type;
-  CtDtype to = (CtDtype)inst->type;
-  if (ct_is_float(from) && ct_is_int(to)) {
-    put_truncation(e, inst);
-  } else if (to == CT_bool) {
-    ct_text_puts(&e->body, min > CT_PREC_EQ ? "(" : "");
-    ct_emit_expr(e, inst->args[0], CT_PREC_SHIFT);
-    ct_text_puts(&e->body, from == CT_f32 ? " != 0.0f" : (from == CT_f64 ? " != 0.0" : " != 0"));
-    ct_text_puts(&e->body, min > CT_PREC_EQ ? ")" : "");
-  } else {
-    ct_text_printf(&e->body, "(%s)", ct_dtypes[to].cuda);
-    ct_emit_expr(e, inst->args[0], CT_PREC_UNARY);
   }
 }
 
@@ -431,7 +406,8 @@ static void put_operation(CtEmit *e, CtVal v, CtPrec min) {
     case CT_OP_ABS: put_abs(e, v); break;
     case CT_OP_NOT: put_prefix(e, "~", inst->args[0], min); break;
     case CT_OP_LNOT: put_prefix(e, "!", inst->args[0], min); break;
-    case CT_OP_CAST: put_cast(e, inst, min); break;
+    case CT_OP_CAST: ct_emit_cast(e, inst, min); break;
+    case CT_OP_BITCAST: ct_emit_bitcast(e, inst, min); break;
     case CT_OP_SELECT: put_select(e, inst, min); break;
     default: put_by_table(e, v, min); break;
   }

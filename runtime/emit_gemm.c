@@ -69,6 +69,22 @@ static int row_vector(const CtEmit *e, const Matrix *x) {
   return vec < 1 ? 1 : (int)vec;
 }
 
+/* a[m] = v.x; a[m + 1] = v.y; ... */
+static void put_rows(CtEmit *e, CtDtype type, int vec, const char *array, const char *m,
+                     const char *v) {
+  CtEmitWrap w =
+      ct_is_float(type) ? ct_emit_wrap(e, ct_dtype_compute(type), type) : (CtEmitWrap){.close = ""};
+  for (int j = 0; j < vec; j++) {
+    if (j == 0) {
+      ct_text_printf(&e->body, "%s[%s] = %s", array, m, w.open);
+    } else {
+      ct_text_printf(&e->body, " %s[%s + %d] = %s", array, m, j, w.open);
+    }
+    ct_emit_lane(e, type, vec, v, j);
+    ct_text_printf(&e->body, "%s;", w.close);
+  }
+}
+
 /* Reads the rows of one k into a register array of that name. */
 static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char var,
                   const char *k) {
@@ -81,7 +97,7 @@ static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char 
   ct_emit_begin(e, g->inst->loc);
   if (vec == 1) {
     ct_text_printf(&e->body, "%s[%s] = ", array, m);
-    ct_emit_element(e, &from, 0);
+    ct_emit_wide_element(e, &from, 0);
     ct_text_putc(&e->body, ';');
   } else {
     const char *v = ct_names_add(&e->names, "v");
@@ -90,10 +106,7 @@ static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char 
     ct_text_putc(&e->body, ';');
     ct_emit_end(e);
     ct_emit_begin(e, g->inst->loc);
-    ct_text_printf(&e->body, "%s[%s] = %s.x;", array, m, v);
-    for (int j = 1; j < vec; j++) {
-      ct_text_printf(&e->body, " %s[%s + %d] = %s.%c;", array, m, j, v, "xyzw"[j]);
-    }
+    put_rows(e, from.buf->dtype, vec, array, m, v);
   }
   ct_emit_end(e);
   ct_emit_leave(nest);
@@ -102,7 +115,7 @@ static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char 
 /* After staging, the operand is array[row]. */
 static void use_array(Matrix *x, const char *array) {
   static const CtEmitStride unit = {{.v = 1}, 1};
-  x->op = (CtEmitOperand){.buf = x->op.buf, .base = array};
+  x->op = (CtEmitOperand){.buf = x->op.buf, .base = array, .is_widened = true};
   x->mode[0].n = 1;
   x->mode[0].leaf[0] = (CtEmitLeaf){ct_int(x->size[0]), unit};
   x->mode[1].n = 0;

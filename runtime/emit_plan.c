@@ -57,12 +57,16 @@ static bool is_value(CtOp op) {
 bool ct_emit_is_exact(const CtIr *ir, CtVal v) {
   const CtInst *inst = ct_inst(ir, v);
   bool is_i32 = inst->type == CT_i32;
+  if (ct_is_unsigned((CtDtype)inst->type)) {
+    return true; /* C's unsigned numbers wrap around as ours */
+  }
   return inst->facts.lo > (is_i32 ? INT32_MIN : INT64_MIN) &&
          inst->facts.hi < (is_i32 ? INT32_MAX : INT64_MAX);
 }
 
 bool ct_emit_is_plain_division(const CtIr *ir, const CtInst *inst) {
-  return ct_inst(ir, inst->args[0])->facts.lo >= 0 && ct_inst(ir, inst->args[1])->facts.lo > 0;
+  return ct_is_unsigned((CtDtype)inst->type) ||
+         (ct_inst(ir, inst->args[0])->facts.lo >= 0 && ct_inst(ir, inst->args[1])->facts.lo > 0);
 }
 
 /* --- pointers ------------------------------------------------------------------------------------ */
@@ -330,8 +334,11 @@ static bool is_trivial(const CtIr *ir, CtVal v) {
     return is_name(ir, inst->args[0]);
   }
   if (inst->op == CT_OP_CAST) {
-    return is_name(ir, inst->args[0]) && (ct_is_float((CtDtype)inst->type) ||
-                                          !ct_is_float((CtDtype)ct_inst(ir, inst->args[0])->type));
+    CtDtype from = (CtDtype)ct_inst(ir, inst->args[0])->type;
+    return is_name(ir, inst->args[0]) && !ct_emit_is_bits(from) &&
+           !ct_emit_is_bits((CtDtype)inst->type) &&
+           (ct_is_float((CtDtype)inst->type) ||
+            !ct_is_float((CtDtype)ct_inst(ir, inst->args[0])->type));
   }
   for (int i = 0; i < inst->n_args; i++) {
     if (!is_name(ir, inst->args[i])) {

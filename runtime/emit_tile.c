@@ -265,8 +265,6 @@ static void put_async(CtEmit *e, const Each *each) {
   ct_text_puts(&e->body, ");");
 }
 
-static const char lanes_xyzw[] = "xyzw";
-
 /* Registers from a vector: read into a local, then taken apart. */
 static void unpack(CtEmit *e, const Each *each) {
   const char *v = ct_names_add(&e->names, "v");
@@ -278,16 +276,47 @@ static void unpack(CtEmit *e, const Each *each) {
     ct_emit_end(e);
     ct_emit_begin(e, each->inst->loc);
     ct_emit_element(e, &each->op[DST], each->lane[DST][j]);
-    ct_text_printf(&e->body, " = %s.%c;", v, lanes_xyzw[j]);
+    ct_text_puts(&e->body, " = ");
+    ct_emit_lane(e, each->op[SRC].buf->dtype, each->vec, v, j);
+    ct_text_putc(&e->body, ';');
+  }
+}
+
+/* Elements j to j + n - 1 as one number: a | (unsigned)b << 16. */
+static void put_word(CtEmit *e, const Each *each, int j, int n) {
+  CtDtype type = each->op[SRC].buf->dtype;
+  const char *word = n * ct_dtypes[type].bits == 32 ? "(unsigned)" : "";
+  bool extends = !ct_is_unsigned(type) && !ct_is_float(type);
+  const char *bits = !extends                     ? ""
+                     : ct_dtypes[type].bits == 16 ? "(unsigned short)"
+                                                  : "(unsigned char)";
+  for (int i = 0; i < n; i++) {
+    ct_text_printf(&e->body, "%s%s%s", i > 0 ? " | " : "", i > 0 ? word : "", bits);
+    ct_emit_element(e, &each->op[SRC], each->lane[SRC][j + i]);
+    if (i > 0) {
+      ct_text_printf(&e->body, " << %d", i * ct_dtypes[type].bits);
+    }
   }
 }
 
 static void pack(CtEmit *e, const Each *each) {
+  CtDtype type = each->op[DST].buf->dtype;
+  int per_word = ct_dtypes[type].bits < 32 ? 32 / ct_dtypes[type].bits : 1;
   ct_emit_vector(e, &each->op[DST], each->vec, false);
-  ct_text_printf(&e->body, " = make_%s(", ct_emit_vector_type(each->op[DST].buf->dtype, each->vec));
-  for (int j = 0; j < each->vec; j++) {
+  if (per_word >= each->vec) {
+    ct_text_puts(&e->body, " = ");
+    put_word(e, each, 0, each->vec);
+    ct_text_putc(&e->body, ';');
+    return;
+  }
+  ct_text_printf(&e->body, " = make_%s(", ct_emit_vector_type(type, each->vec));
+  for (int j = 0; j < each->vec; j += per_word) {
     ct_text_puts(&e->body, j > 0 ? ", " : "");
-    ct_emit_element(e, &each->op[SRC], each->lane[SRC][j]);
+    if (per_word == 1) {
+      ct_emit_element(e, &each->op[SRC], each->lane[SRC][j]);
+    } else {
+      put_word(e, each, j, per_word);
+    }
   }
   ct_text_puts(&e->body, ");");
 }
@@ -298,9 +327,10 @@ static void copy_elements(CtEmit *e, const Each *each) {
     ct_text_puts(&e->body, " = ");
     ct_emit_vector(e, &each->op[SRC], each->vec, true);
   } else {
+    bool widens = each->op[DST].buf->dtype != each->op[SRC].buf->dtype;
     ct_emit_element(e, &each->op[DST], 0);
     ct_text_puts(&e->body, " = ");
-    ct_emit_element(e, &each->op[SRC], 0);
+    (widens ? ct_emit_wide_element : ct_emit_element)(e, &each->op[SRC], 0);
   }
   ct_text_putc(&e->body, ';');
 }
@@ -353,14 +383,15 @@ static bool is_one(const CtEmit *e, CtVal v) {
 
 /* scale * element, or the element itself where the scale is 1; the product in unsigned numbers. */
 static void put_scaled(CtEmit *e, CtVal scale, const CtEmitOperand *op) {
-  if (ct_is_int(op->buf->dtype)) {
-    ct_text_printf(&e->body, "(%s)", ct_emit_unsigned(op->buf->dtype));
+  CtDtype type = (CtDtype)ct_inst(e->ir, scale)->type;
+  if (ct_is_int(type)) {
+    ct_text_printf(&e->body, "(%s)", ct_emit_unsigned(type));
   }
   if (!is_one(e, scale)) {
     ct_emit_expr(e, scale, CT_PREC_UNARY);
     ct_text_puts(&e->body, " * ");
   }
-  ct_emit_element(e, op, 0);
+  ct_emit_wide_element(e, op, 0);
 }
 
 /* alpha * x + beta * y, contracted as any such sum: the left product is part of an fma. */
@@ -375,7 +406,7 @@ static void axpby_body(CtEmit *e, const Each *each) {
     ct_text_puts(&e->body, type == CT_f32 ? "fmaf(" : "fma(");
     ct_emit_expr(e, inst->args[0], CT_PREC_COND);
     ct_text_puts(&e->body, ", ");
-    ct_emit_element(e, &each->op[SRC], 0);
+    ct_emit_wide_element(e, &each->op[SRC], 0);
     ct_text_puts(&e->body, ", ");
     put_scaled(e, inst->args[1], &each->op[DST]);
     ct_text_puts(&e->body, ");");
@@ -421,9 +452,9 @@ void ct_emit_fma(CtEmit *e, const CtEmitOperand *c, const CtEmitOperand *a,
   } else {
     ct_text_puts(&e->body, type == CT_f32 ? " = fmaf(" : " = fma(");
   }
-  ct_emit_element(e, a, 0);
+  ct_emit_wide_element(e, a, 0);
   ct_text_puts(&e->body, is_int ? " * " : ", ");
-  ct_emit_element(e, b, 0);
+  ct_emit_wide_element(e, b, 0);
   ct_text_puts(&e->body, is_int ? " + " : ", ");
   ct_emit_element(e, c, 0);
   ct_text_puts(&e->body, ");");

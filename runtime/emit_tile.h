@@ -36,7 +36,8 @@ typedef struct CtEmitOperand {
   const char *base;
   CtVal index;
   int64_t plus;
-  bool is_wide; /* offsets may not fit int */
+  bool is_wide;    /* offsets may not fit int */
+  bool is_widened; /* its elements have been widened: a staged operand */
   int n;
   CtEmitTerm term[2 * CT_EMIT_MAX_MODES];
 } CtEmitOperand;
@@ -71,8 +72,12 @@ void ct_emit_add_split(CtEmitOperand *op, const char *var, const CtEmitLeaves *l
 void ct_emit_element(CtEmit *e, const CtEmitOperand *op, int64_t extra);
 void ct_emit_address(CtEmit *e, const CtEmitOperand *op);
 void ct_emit_vector(CtEmit *e, const CtEmitOperand *op, int vec, bool is_read);
-/* The CUDA type of `vec` elements; for bool, of as many bytes. */
+/* Likewise, of the type that computes. */
+void ct_emit_wide_element(CtEmit *e, const CtEmitOperand *op, int64_t extra);
+/* The CUDA type of `vec` elements: words of 32 bits where these are narrower. */
 const char *ct_emit_vector_type(CtDtype type, int vec);
+/* Element j of the vector of `vec` elements that is called v. */
+void ct_emit_lane(CtEmit *e, CtDtype type, int vec, const char *v, int j);
 const char *ct_emit_unsigned(CtDtype type); /* of the integer type */
 
 void ct_emit_enter_scope(CtEmitNest *nest);

@@ -372,6 +372,9 @@ static CtVal fold_unary(CtIr *ir, CtOp op, CtVal a) {
       !ct_is_float((CtDtype)at(ir, x->args[0])->type)) { /* NaN: not (a < b) is not b <= a */
     return ct_ir_binary(ir, x->op == CT_OP_LT ? CT_OP_LE : CT_OP_LT, x->args[1], x->args[0]);
   }
+  if (op == CT_OP_ABS && ct_is_unsigned(type)) {
+    return a;
+  }
   if (!is_const(ir, a)) {
     return 0;
   }
@@ -387,11 +390,7 @@ static CtVal fold_unary(CtIr *ir, CtOp op, CtVal a) {
   uint64_t v = (uint64_t)x->imm.i;
   switch (op) {
     case CT_OP_NEG: return ct_ir_const_int(ir, type, (int64_t)(0 - v));
-    case CT_OP_ABS:
-      if (ct_is_unsigned(type)) {
-        return a;
-      }
-      return ct_ir_const_int(ir, type, x->imm.i < 0 ? (int64_t)(0 - v) : x->imm.i);
+    case CT_OP_ABS: return ct_ir_const_int(ir, type, x->imm.i < 0 ? (int64_t)(0 - v) : x->imm.i);
     case CT_OP_NOT: return ct_ir_const_int(ir, type, (int64_t)~v);
     case CT_OP_LNOT: return ct_ir_const_int(ir, CT_bool, x->imm.i == 0);
     default: return 0;
