@@ -7,8 +7,8 @@
 static CtVal fold_cast(CtIr *ir, const CtInst *x, CtDtype type) {
   CtDtype from = (CtDtype)x->type;
   if (ct_is_float(type)) {
-    return ct_ir_const_float(
-        ir, type, ct_is_float(from) ? x->imm.f : ct_round_int(type, from, x->imm.i));
+    return ct_ir_const_float(ir, type,
+                             ct_is_float(from) ? x->imm.f : ct_round_int(type, from, x->imm.i));
   }
   if (type == CT_bool) {
     return ct_ir_const_int(ir, type, ct_is_float(from) ? x->imm.f != 0 : x->imm.i != 0);
