@@ -27,6 +27,12 @@ static int layout(lua_State *L) {
   }
   CtTuple shape = bind_to_shape(L, 1, &cx, "layout");
   CtTuple stride = bind_to_tuple(L, 2, &cx, "layout");
+  if (lua_gettop(L) > 2) {
+    return diag_error(L,
+                      "layout: %d arguments; a shape and strides were expected, each of several "
+                      "modes as in layout({4, 8}, {8, 1})",
+                      lua_gettop(L));
+  }
   return push_layout(L, ct_layout_make(&cx, shape, stride, &l.layout, &err), &l, &err);
 }
 
@@ -440,6 +446,7 @@ static const char *const coord_methods[] = {"crd2idx",
                                             "evenly_divides",
                                             "select",
                                             "show",
+                                            "explain",
                                             "svg",
                                             "latex",
                                             "html"};

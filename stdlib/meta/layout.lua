@@ -348,6 +348,7 @@ Layout.replace = replace
 Layout.right_inverse = right_inverse
 Layout.select = select
 Layout.show = show
+Layout.explain = explain
 Layout.size = size
 Layout.svg = svg
 Layout.take = take
