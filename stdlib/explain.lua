@@ -413,6 +413,10 @@ local function add_thread_values(report, tv, tile, options)
   if ct.rank(tv) ~= 2 then
     fail("thread-value layout %s has rank %d; (threads, values) was expected", tv, ct.rank(tv))
   end
+  if not is_static(tv) then
+    fail("%s leads to %s; a thread-value layout leads to numbers of elements", tv,
+      counts_coordinates(tv) and "coordinates" or "places known at run time only")
+  end
   local shape = ct.layout(tile).shape
   report:add("threads", "%s (mode 0), %s each (mode 1), of a tile of %s", ct.size(tv, 0),
     plural(ct.size(tv, 1), "value"), shape)
@@ -512,8 +516,8 @@ local fits = {
   dtype = function(value) return type(value) == "userdata" and value.bits ~= nil end,
 }
 
-local function read_options(given)
-  local options = picture.options(given) or {}
+local function read_options(given, x)
+  local options = picture.options(given, x) or {}
   if type(options) ~= "table" then
     fail("the options are %s; a table like {thread = 0} was expected", options)
   end
@@ -539,7 +543,7 @@ end
 -- the shape that a thread-value layout covers; thread, coord, offset to ask about; dtype, of
 -- vectors.
 function M.explain(x, options)
-  options = read_options(options)
+  options = read_options(options, x)
   local report = setmetatable({}, Report)
   if type(x) == "userdata" and x.layout ~= nil and x.dtype ~= nil then
     report:add("tensor", "%s", tostring(x):match("[^\n]*"))

@@ -328,7 +328,10 @@ local function owners_of(tv, size, how)
   end
   for index = 0, n - 1 do
     local at = tv(index)
-    if at < 0 or at >= size then
+    if math.type(at) ~= "integer" then
+      M.fail(how.op, "%s leads to coordinates; a thread-value layout leads to numbers of elements",
+        tv)
+    elseif at < 0 or at >= size then
       outside = outside + 1
     else
       owners[at] = owners[at] or {}
@@ -495,13 +498,17 @@ local function read_options(options, op, own_options)
 end
 
 -- What an operation returns beside a layout may stand in place of the options: of tv_layout the
--- tile, a tuple, so that show(tv_layout(thr, val)) draws it; of tile and parallelize the offset,
--- which says nothing about the layout.
-function M.options(options)
+-- tile, a tuple, so that show(tv_layout(thr, val)) draws it; of tile and parallelize the offset, a
+-- number or a coordinate, which says nothing about the layout.
+function M.options(options, x)
+  local is_tuple = type(options) == "table" and #options > 0
   if math.type(options) == "integer" then
     return nil
+  elseif is_tuple and type_name(x) == "layout" then
+    local op = x:origin()
+    if op == "tile" or op == "parallelize" then return nil end
   end
-  return type(options) == "table" and #options > 0 and { tile = options } or options
+  return is_tuple and { tile = options } or options
 end
 
 -- The model of x: a layout, whatever stands for one, a swizzle, or a tensor of the host. `op` is
@@ -509,7 +516,7 @@ end
 -- takes itself.
 function M.of(x, options, op, own_options)
   op = op or "picture"
-  local how = read_options(M.options(options), op, own_options)
+  local how = read_options(M.options(options, x), op, own_options)
   local draw = M.types[type_name(x)]
   if not draw and not stands_for_layout[type(x)] then
     local kind = x == nil and "nil" or "a " .. (type_name(x) or type(x))

@@ -259,7 +259,7 @@ end
 
 -- show(x[, options]): prints the picture; with the option `text` it returns it.
 function M.show(x, options)
-  options = picture.options(options)
+  options = picture.options(options, x)
   local model = picture.of(x, model_options(options), "show", own_options)
   options = options or {}
   check_width(options)

@@ -4,3 +4,21 @@ explain(identity{2, 3})
 -- expect: modes         0       2:1@0  counts a coordinate
 -- expect:               1       3:1@1  counts a coordinate
 -- expect: values        coordinates, from (0,0) to (1,2)
+
+-- The coordinate where a part begins, its second result, is no obstacle.
+show(parallelize(identity{2, 2}, "(2,1)", 1))
+-- expect: (1,2):(0,1@1)
+-- expect:         0      1
+-- expect:   ┌──────────────┐
+-- expect: 0 │ (0,0)  (0,1) │
+-- expect:   └──────────────┘
+explain(tile(identity{2, 2}, "(2,1)", {0, 1}))
+-- expect: layout        (2,1):(1@0,0)
+-- expect: modes         0       2:1@0  counts a coordinate
+-- expect:               1       1:0  one element
+-- expect: made by       tile((2,2):(1@0,1@1), (2,1), (0,1)) = (2,1):(1@0,0)
+-- expect:                 zipped_divide((2,2):(1@0,1@1), (2,1)) = ((2,1),(1,2)):((1@0,0),(0,1@1))
+-- expect:                 its mode 0, the tile, is kept; tile number (0,1) of mode 1 is picked
+-- expect: values        coordinates, from (0) to (1)
+print(L"2:1":explain{text = true} == explain("2:1", {text = true}))
+-- expect: true
