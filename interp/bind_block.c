@@ -336,7 +336,7 @@ Range *range_test(lua_State *L, int idx) { return luaL_testudata(L, idx, RANGE_T
 
 static Range *push_range(lua_State *L, CtInt start, CtInt stop, CtInt step, int64_t unroll) {
   Range *r = lua_newuserdatauv(L, sizeof *r, 0);
-  *r = (Range){start, stop, step, unroll};
+  *r = (Range){start, stop, step, unroll, front_serial(L)};
   luaL_setmetatable(L, RANGE_TYPE);
   return r;
 }

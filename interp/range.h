@@ -8,7 +8,8 @@
 
 typedef struct Range { /* index runs from start while it is < stop (> for a negative step) */
   CtInt start, stop, step;
-  int64_t unroll; /* as CT_OP_FOR's hint */
+  int64_t unroll;  /* as CT_OP_FOR's hint */
+  uint32_t serial; /* of the trace that made it: its bounds may be run-time values */
 } Range;
 
 #define RANGE_TYPE "range"

@@ -176,13 +176,17 @@ void rw_single(Rw *w, LpExp *e) {
   rw_puts(w, ")");
 }
 
-/* `_` as a loop variable hides the wildcard where only the wildcard makes sense. */
+/* `_` as a local hides the wildcard where only the wildcard makes sense. */
 static void check_wildcard(Rw *w, const LpExp *e) {
-  if (e->kind == LP_NAME && e->var != NULL && e->var->role == LP_LOOP &&
-      strcmp(e->var->sym->s, "_") == 0 && !rw_is_host(w, e->var)) {
-    rw_fail(w, e->tok,
-            "'_' is the variable of a loop here and hides the wildcard '_'; give the "
-            "loop variable another name");
+  static const struct {
+    const char *what, *instead;
+  } roles[] = {[LP_LOCAL] = {"a local", "local"},
+               [LP_PARAM] = {"a parameter", "parameter"},
+               [LP_LOOP] = {"the variable of a loop", "loop variable"}};
+  if (e->kind == LP_NAME && e->var != NULL && strcmp(e->var->sym->s, "_") == 0 &&
+      !rw_is_host(w, e->var)) {
+    rw_fail(w, e->tok, "'_' is %s here and hides the wildcard '_'; give the %s another name",
+            roles[e->var->role].what, roles[e->var->role].instead);
   }
 }
 

@@ -109,6 +109,12 @@ refuses("return function(t) for _ = 1, 2 do t(_, 1) end end",
 refuses("return function(t) for _ in t do t[{_, 1}] = 1 end end",
   "test:1: kernel: '_' is the variable of a loop here and hides the wildcard '_'; give the loop variable another name",
   "in a coordinate")
+refuses("return function(t) local _, k = t() t(_, k) end",
+  "test:1: kernel: '_' is a local here and hides the wildcard '_'; give the local another name",
+  "a local that does")
+refuses("return function(t, _) return t(_, 1) end",
+  "test:1: kernel: '_' is a parameter here and hides the wildcard '_'; give the parameter another name",
+  "a parameter that does")
 refuses("return function(t) local _ENV = t if t then _ENV = t.x end end",
   "test:1: kernel: '_ENV' is assigned inside an if, a loop or an inner function; give each _ENV a local of its own",
   "an _ENV that would be promoted")

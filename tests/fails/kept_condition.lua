@@ -1,0 +1,9 @@
+-- A condition of another trace is no condition here.
+local kept = {}
+kernel("first", function(x) kept.c = x[0] > 1.0 end){grid = 1, block = 32}(zeros(f32, 32))
+local k = kernel("second", function(x)
+  if kept.c then -- expect error: a run-time value was kept from a kernel whose trace has ended
+    x[0] = 1.0
+  end
+end)
+k{grid = 1, block = 32}(zeros(f32, 32))
