@@ -17,6 +17,7 @@ V = 0
 FUZZ_SECONDS = 10
 CHECKS = 1000000
 SEED = 1
+PROGRAMS = 100000
 CUDA_HOME = /usr/local/cuda
 
 # Lua 5.4: names under which pkg-config may know it, and the interpreter that runs our scripts.
@@ -134,7 +135,7 @@ MODULE = $(BUILD)/cuttle.so
 
 # {====== Building ======
 
-.PHONY: all lib module help demo bench test run-tests gpu-test asan laws fuzz fuzz-programs golden docs \
+.PHONY: all lib module help demo bench test run-tests gpu-test asan laws kernel-fuzz fuzz fuzz-programs golden docs \
 	lint lint-format lint-lua lint-includes \
 	format install install-module clean FORCE
 .SECONDARY:
@@ -215,6 +216,7 @@ help:
 	@echo 'asan       the same tests with AddressSanitizer and UBSan'
 	@echo 'gpu-test   the tests and examples that need a CUDA device'
 	@echo 'laws       the layout algebra against its laws, until CHECKS=$(CHECKS) random cases have held'
+	@echo 'kernel-fuzz  PROGRAMS=$(PROGRAMS) random kernels of SEED=$(SEED) against plain Lua'
 	@echo 'fuzz       each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
 	@echo 'bench      cuttle bench: the product against its peers'
 	@echo 'golden     write the expected outputs of tests/golden anew; review the diff'
@@ -301,6 +303,10 @@ asan:
 # For as long as it is told to: make laws CHECKS=10000000 SEED=7 LAW=composition.
 laws: $(LAWS_BIN)
 	@$(LAWS_BIN) $(CHECKS) $(SEED) '$(LAW)'
+
+# For as long as it is told to: make kernel-fuzz PROGRAMS=100000 SEED=7.
+kernel-fuzz: $(PROGRAM)
+	@env CUTTLE_DEVICE=$(or $(CUTTLE_DEVICE),cpu) $(PROGRAM) scripts/fuzz_kernels.lua $(PROGRAMS) $(SEED)
 
 # The fuzz targets need clang's libFuzzer; without it their tests are skipped.
 fuzz-programs:

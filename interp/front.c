@@ -236,7 +236,7 @@ bool front_is_conditional(lua_State *L) { return front_condition(front_of(L), L)
 bool front_is_plain(Front *f, lua_State *L, const Frame *target) {
   const Frame *frame = front_co(f, L)->top;
   for (; frame != NULL && frame != target; frame = frame->parent) {
-    if (frame->runtime || frame->pending) {
+    if (frame->runtime || frame->has_exit) { /* exits beyond the target do not come back to it */
       return false;
     }
   }

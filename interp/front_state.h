@@ -127,7 +127,8 @@ Frame *frame_top(lua_State *L, Front *f, FrameKind kind); /* innermost of the ki
 /* The clock of the newest condition that is active: run-time frames and conditional exits of this
    coroutine and of those that resumed it. 0: nothing is conditional. */
 uint64_t front_condition(Front *f, lua_State *L);
-/* No run-time frame or pending exit between here and the target, itself not counted. */
+/* No run-time frame, and none that an exit was emitted to, between here and the target, itself not
+   counted: a jump there can be Lua's own. */
 bool front_is_plain(Front *f, lua_State *L, const Frame *target);
 /* Emits an exit to the target; this point is dead afterwards. */
 void front_exit(lua_State *L, Front *f, Frame *target);

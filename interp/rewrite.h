@@ -33,8 +33,9 @@
    A frame is *pending* once a run-time exit to it was emitted. The region is *dead* behind an
    emitted exit, up to the innermost frame whose end some live path can reach: nothing is recorded
    there, and the rewritten code asks dead() so as not to run there at all.
-   A jump is *plain*, a jump of Lua, where no run-time arm or logic, no rloop and no pending frame
-   lies between it and its target. The target itself counts too where it is an rloop (brk), and
+   A jump is *plain*, a jump of Lua, where no run-time arm or logic, no rloop and no frame that a
+   run-time exit was emitted to lies between it and its target (an exit beyond the target never comes
+   back to what follows it). The target itself counts too where it is an rloop (brk), and
    where results were recorded for it already (ret), since they must be joined.
 
    ## Functions
