@@ -130,6 +130,15 @@ static int lang_fragment(lua_State *L) { /* dtype, layout */
   return 1;
 }
 
+/* Elements that a guard tells apart need places of their own, though strides of 0 give them one. */
+static bool is_spread(const Tensor *t) {
+  bool spread = false;
+  for (uint32_t i = 0; t->guard != NULL && i < t->layout.stride->len; i++) {
+    spread = spread || ct_is_const(t->layout.stride[i].i, 0);
+  }
+  return spread;
+}
+
 static int lang_fragment_like(lua_State *L) { /* tensor[, dtype] */
   CtIr *ir = front_here(L, "fragment_like");
   CtCx cx = bind_enter(L);
@@ -143,7 +152,8 @@ static int lang_fragment_like(lua_State *L) { /* tensor[, dtype] */
                       "kernel with {static_shapes = true}",
                       tensor_push_title(L, 1), bind_layout_text(&cx, t->layout));
   }
-  if (!ct_layout_is_static(t->layout)) { /* dynamic strides order nothing: compact, column-major */
+  if (!ct_layout_is_static(t->layout) ||
+      is_spread(t)) { /* dynamic strides order nothing: compact, column-major */
     check(L, ct_layout_make(&cx, t->layout.shape, NULL, &layout, &err), &err);
   } else {
     check(L, ct_fragment_layout_like(&cx, t->layout, &layout, &err), &err);
@@ -171,18 +181,6 @@ CtVal front_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb)
                bind_layout_text(&cx, t->layout));
   }
   return offset;
-}
-
-void front_load(lua_State *L, const Tensor *t, CtTuple crd) {
-  CtIr *ir = front_here(L, "a kernel's tensor");
-  value_push(L, ct_ir_load(ir, t->buf, front_offset(L, t, crd, "read of")));
-}
-
-void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx) {
-  CtIr *ir = front_here(L, "a kernel's tensor");
-  const char *what = lua_pushfstring(L, "store to %s", t->name != NULL ? t->name : "a tensor");
-  CtVal value = value_to(L, value_idx, t->dtype, what);
-  ct_ir_store(ir, t->buf, front_offset(L, t, crd, "store to"), value);
 }
 
 void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, const char *mode,

@@ -8,6 +8,7 @@
 #include "bind.h"
 #include "diag.h"
 #include "front.h"
+#include "guard.h"
 #include "runtime/walk.h"
 #include "tensor.h"
 
@@ -26,6 +27,7 @@ typedef struct Division {
   int n_modes;    /* modes that the tiler divides */
   CtInt *rests;   /* tiles along each of them, then the extents of the other modes */
   bool is_static; /* every one of the rests */
+  Overhangs over; /* of a guarded tensor: modes that the tiles may not divide */
 } Division;
 
 static const char *tiler_text(const Division *d) {
@@ -68,19 +70,23 @@ static const char *mode_text(const Division *d, Divided m) {
   return lua_pushfstring(d->L, *name == '\0' ? "%d" : "%d (%s)", m.number, name);
 }
 
+/* " or write guard(A)", which exists in kernels. */
+static const char *guard_text(const Division *d) {
+  return d->t->in_kernel ? lua_pushfstring(d->L, " or write guard(%s)", d->title) : "";
+}
+
 static void fail_larger(const Division *d, Divided m, int64_t n, int64_t extent) {
-  diag_error(d->L, "%s: %s %s is larger than %s in mode %s: %I > %I; choose %s or write guard(%s)",
-             d->op, tiler_noun(d), tiler_text(d), tensor_text(d), mode_text(d, m), (LUAI_UACINT)n,
+  diag_error(d->L, "%s: %s %s is larger than %s in mode %s: %I > %I; choose %s%s", d->op,
+             tiler_noun(d), tiler_text(d), tensor_text(d), mode_text(d, m), (LUAI_UACINT)n,
              (LUAI_UACINT)extent, d->by_threads ? "fewer threads there" : "a smaller tile",
-             d->title);
+             guard_text(d));
 }
 
 static void fail_multiple(const Division *d, Divided m, int64_t n, int64_t extent) {
   diag_error(d->L,
-             "%s: extent %I of mode %s of %s is not a multiple of the %s's %I; pad the tensor "
-             "or write guard(%s)",
+             "%s: extent %I of mode %s of %s is not a multiple of the %s's %I; pad the tensor%s",
              d->op, (LUAI_UACINT)extent, mode_text(d, m), d->title,
-             d->by_threads ? "thread layout" : "tile", (LUAI_UACINT)n, d->title);
+             d->by_threads ? "thread layout" : "tile", (LUAI_UACINT)n, guard_text(d));
 }
 
 /* A tile of n along an extent: must divide it, now if both are known, else at each launch. */
@@ -108,10 +114,20 @@ static CtInt size_of(const Division *d, CtLayout l) {
   return n;
 }
 
+/* The elements of the tile lie side by side. */
+static bool is_dense(const CtTiler *item) {
+  return item->is_int || (ct_is_leaf(item->layout.shape) && ct_is_const(item->layout.stride->i, 1));
+}
+
 /* One item of a tiler against the mode (or a part of it) that it divides. Depth is bounded by that
    of the tiler. */
-static void check_item(const Division *d, Divided m, const CtTiler *item) {
-  if (item->kind == CT_TILER_LAYOUT) {
+static void check_item(Division *d, Divided m, const CtTiler *item) {
+  if (item->kind == CT_TILER_LAYOUT && d->t->is_guarded) {
+    CtInt extent = size_of(d, m.part);
+    if (!is_dense(item) || !guard_divides(d->cx, item->layout.shape->i, extent)) {
+      guard_note(d->L, &d->over, (uint32_t)(m.part.shape - d->t->layout.shape), extent);
+    }
+  } else if (item->kind == CT_TILER_LAYOUT) {
     check_divides(d, m, size_of(d, item->layout), size_of(d, m.part));
   } else if (item->kind == CT_TILER_TUPLE && item->n <= ct_layout_rank(m.part)) {
     for (int i = 0; i < item->n; i++) {
@@ -162,6 +178,9 @@ static void check_tile_coordinate(const Division *d, CtTuple crd) {
     return;
   }
   bool outside = false;
+  if (d->over.n > 0) {
+    return; /* its elements are outside */
+  }
   if (ct_is_leaf(crd)) {
     int64_t product = 1;
     for (int i = 0; i < n; i++) {
@@ -226,10 +245,27 @@ static bool project_tuple(const CtCx *cx, CtTuple proj, CtTuple t, CtTuple *out)
 
 /* {====== tile, parallelize ====== */
 
-/* Pushes the part of the tensor or layout in argument 1, of 4, that begins at `offset`. */
-static int push_part(lua_State *L, const CtCx *cx, const char *op, const CtComposed *part,
+/* Is the part of a tensor cut from its coordinates, as some of it may lie outside? Else guarded
+   tensors are like others. */
+static bool cuts_coordinates(const Tensor *t, const Overhangs *o) {
+  return t != NULL && t->is_guarded && (t->guard != NULL || o->n > 0);
+}
+
+/* What is cut by tile or parallelize: the layout in argument 1, or that of a tensor, or its
+   coordinates. */
+static CtComposed to_whole(lua_State *L, const CtCx *cx, const Division *d) {
+  if (d->t == NULL) {
+    return bind_to_composed(L, 1, cx, d->op);
+  }
+  return ct_composed_plain(cuts_coordinates(d->t, &d->over) ? guard_coordinates(L, cx, d->t, d->op)
+                                                            : d->t->layout);
+}
+
+/* Pushes the part of the tensor or layout in argument 1, of 4, that begins at `at`. */
+static int push_part(lua_State *L, const CtCx *cx, const Division *d, const CtComposed *part,
                      CtTuple at) {
-  const Tensor *t = tensor_test(L, 1);
+  const Tensor *t = d->t;
+  const char *op = d->op;
   int n_operands = lua_isnil(L, 4) ? 3 : 4;
   CtErr err;
   if (t == NULL) {
@@ -237,13 +273,17 @@ static int push_part(lua_State *L, const CtCx *cx, const char *op, const CtCompo
     bind_push_tuple(L, at);
     return 2;
   }
+  if (cuts_coordinates(t, &d->over)) {
+    guard_push_part(L, cx, t, &d->over, part->layout, at);
+    return 1;
+  }
   CtInt offset = ct_int(0);
   if (!ct_is_leaf(at)) {
     return diag_error(L, "%s: the values of %s are coordinates, which index no memory", op,
                       bind_layout_text(cx, part->layout));
   }
   diag_check(L, ct_int_op(cx, CT_INT_ADD, t->offset, at->i, &offset, &err), &err);
-  tensor_push_view(L, t, part->layout, offset); /* stack: tensor, three arguments, part */
+  tensor_push_view(L, t, part->layout, offset, NULL); /* stack: tensor, three arguments, part */
   tensor_push_layout(L, 1);
   lua_replace(L, 1);
   bind_push_made_composed(L, part, op, n_operands);
@@ -251,17 +291,11 @@ static int push_part(lua_State *L, const CtCx *cx, const char *op, const CtCompo
   return 1;
 }
 
-/* The layout of argument 1, a tensor or layout; a tensor's is plain. */
-static CtComposed to_whole(lua_State *L, const CtCx *cx, const Tensor *t, const char *op) {
-  return t != NULL ? ct_composed_plain(t->layout) : bind_to_composed(L, 1, cx, op);
-}
-
 /* tile(t, tiler, coord[, proj]) */
 static int tile(lua_State *L) {
   lua_settop(L, 4);
   CtCx cx = bind_enter(L);
   const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "tile");
-  CtComposed part = to_whole(L, &cx, t, "tile");
   CtTiler tiler = bind_to_tiler(L, 2, &cx, "tile");
   CtTuple crd = bind_to_tuple(L, 3, &cx, "tile"), proj = bind_opt_tuple(L, 4, &cx, "tile"), kept;
   CtTuple offset;
@@ -274,8 +308,9 @@ static int tile(lua_State *L) {
       check_tile_coordinate(&d, kept);
     }
   }
+  CtComposed part = to_whole(L, &cx, &d);
   diag_check(L, ct_composed_tile(&cx, &part, tiler, crd, proj, &part, &offset, &err), &err);
-  return push_part(L, &cx, "tile", &part, offset);
+  return push_part(L, &cx, &d, &part, offset);
 }
 
 /* The sizes of the modes of a thread layout, as a tiler. */
@@ -290,16 +325,14 @@ static bool thread_tiler(lua_State *L, const CtCx *cx, CtLayout thr, CtTiler *ou
   return shape != NULL && ct_tiler_from_tuple(cx->arena, shape, out, &err) == CT_OK;
 }
 
-static void check_threads(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout thr,
-                          CtTuple proj) {
+static void check_threads(Division *d, CtTuple proj) {
   CtTiler tiler;
-  Division d = {.L = L, .cx = cx, .op = "parallelize", .by_threads = true, .t = t, .thr = thr};
-  if (t->in_kernel) {
-    front_check_threads(L, thr);
+  if (d->t->in_kernel) {
+    front_check_threads(d->L, d->thr);
   }
-  if (thread_tiler(L, cx, thr, &tiler) && project_tiler(cx, proj, tiler, &d.tiler)) {
-    d.title = tensor_push_title(L, 1);
-    check_division(&d);
+  if (thread_tiler(d->L, d->cx, d->thr, &tiler) && project_tiler(d->cx, proj, tiler, &d->tiler)) {
+    d->title = tensor_push_title(d->L, 1);
+    check_division(d);
   }
 }
 
@@ -319,18 +352,19 @@ static int parallelize(lua_State *L) {
   lua_settop(L, 4);
   CtCx cx = bind_enter(L);
   const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "parallelize");
-  CtComposed part = to_whole(L, &cx, t, "parallelize");
   CtLayout thr = bind_to_layout(L, 2, &cx, "parallelize");
   CtInt index = bind_to_int(L, 3, "parallelize");
   CtTuple offset;
   CtTuple proj = bind_opt_tuple(L, 4, &cx, "parallelize");
   CtErr err;
+  Division d = {.L = L, .cx = &cx, .op = "parallelize", .by_threads = true, .t = t, .thr = thr};
   if (t != NULL) {
     check_index(L, &cx, thr, index);
-    check_threads(L, &cx, t, thr, proj);
+    check_threads(&d, proj);
   }
+  CtComposed part = to_whole(L, &cx, &d);
   diag_check(L, ct_composed_parallelize(&cx, &part, thr, index, proj, &part, &offset, &err), &err);
-  return push_part(L, &cx, "parallelize", &part, offset);
+  return push_part(L, &cx, &d, &part, offset);
 }
 
 /* {====== view ====== */
@@ -378,8 +412,14 @@ static int view(lua_State *L) {
   }
   const Tensor *t = tensor_check_live(L, 1, "view");
   CtLayout layout = bind_to_layout(L, 2, &cx, "view");
+  if (t->guard != NULL) {
+    return diag_error(L,
+                      "view: tiles of %s may overhang, which another layout would not show; "
+                      "view the tensor first, then guard it",
+                      tensor_push_title(L, 1));
+  }
   check_view(L, &cx, t, layout);
-  tensor_push_view(L, t, layout, t->offset);
+  tensor_push_view(L, t, layout, t->offset, NULL);
   return 1;
 }
 
@@ -413,6 +453,53 @@ static int lifted_query(lua_State *L) {
   return call_original(L);
 }
 
+/* Notes the modes that a tiler, of a divide or a composition, may run past. */
+static void note_overhangs(lua_State *L, const CtCx *cx, const Tensor *t, const char *name,
+                           Overhangs *o) {
+  Division d = {.L = L, .cx = cx, .op = name, .t = t, .title = tensor_push_title(L, 1)};
+  lua_pop(L, 1);
+  d.tiler = bind_to_tiler(L, 2, cx, name);
+  if (strcmp(name, "composition") != 0) {
+    check_division(&d);
+  } else { /* wherever it goes */
+    CtTuple shape = t->layout.shape;
+    for (uint32_t i = 0; i < shape->len; i++) {
+      if (ct_is_leaf(&shape[i])) {
+        guard_note(L, &d.over, i, shape[i].i);
+      }
+    }
+  }
+  *o = d.over;
+}
+
+/* A function on layouts, of a guarded tensor: applied to its coordinates. */
+static int guarded_view(lua_State *L, const Tensor *t, const char *name, int n) {
+  static const CtNode zero = {.rank = CT_LEAF, .len = 1};
+  CtCx cx = bind_enter(L);
+  Overhangs over = {0};
+  CtLayout coords;
+  bool divides = strstr(name, "divide") != NULL || strcmp(name, "composition") == 0;
+  if (strncmp(name, "filter", 6) == 0) {
+    return diag_error(L, "%s: %s is guarded; filter the tensor first, then guard it", name,
+                      tensor_push_title(L, 1));
+  }
+  if (divides) {
+    note_overhangs(L, &cx, t, name, &over);
+  }
+  lua_pushvalue(L, lua_upvalueindex(1));
+  bind_push_layout(L, guard_coordinates(L, &cx, t, name));
+  for (int i = 2; i <= n; i++) {
+    lua_pushvalue(L, i);
+  }
+  replace_tensors(L, lua_gettop(L) - n + 2, n - 1, name);
+  lua_call(L, n, 1);
+  if (!bind_test_layout(L, -1, &coords)) {
+    return diag_error(L, "%s: the result is no layout that a tensor can have", name);
+  }
+  guard_push_part(L, &cx, t, &over, coords, &zero);
+  return 1;
+}
+
 /* upvalues as above. The layout made from that of a tensor becomes the tensor's: every index of the
    result is one of the argument's. Where the first argument is no tensor nothing changes: `select`
    is Lua's own as well. */
@@ -424,6 +511,9 @@ static int lifted_view(lua_State *L) {
   }
   const char *name = lua_tostring(L, lua_upvalueindex(2));
   const Tensor *t = tensor_check_live(L, 1, name);
+  if (t->is_guarded) {
+    return guarded_view(L, t, name, n);
+  }
   lua_pushvalue(L, 1);
   lua_insert(L, 1);
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -433,7 +523,7 @@ static int lifted_view(lua_State *L) {
   if (!bind_test_layout(L, -1, &layout)) {
     return diag_error(L, "%s: the result is no layout that a tensor can have", name);
   }
-  tensor_push_view(L, t, layout, t->offset);
+  tensor_push_view(L, t, layout, t->offset, NULL);
   lua_insert(L, -2); /* stack: ..., view, layout */
   tensor_keep_layout(L, -2);
   return 1;

@@ -7,6 +7,7 @@
 #include "bind.h"
 #include "diag.h"
 #include "front.h"
+#include "guard.h"
 #include "runtime/walk.h"
 #include "state.h"
 #include "tensor.h"
@@ -54,7 +55,7 @@ static bool is_inside(CtTuple crd, CtTuple shape) {
 
 static void check_inside(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call) {
   const Tensor *t = tensor_test(L, idx);
-  if (!is_inside(crd, t->layout.shape)) {
+  if (!t->is_whole && !is_inside(crd, t->layout.shape)) {
     const char *what =
         lua_pushfstring(L, "coordinate %s is outside the shape %s", bind_tuple_text(cx, crd),
                         bind_tuple_text(cx, t->layout.shape));
@@ -120,7 +121,15 @@ static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
     return fail_access(L, 1, cx, crd, true, err.msg);
   }
   diag_check(L, ct_int_op(cx, CT_INT_ADD, t->offset, at, &at, &err), &err);
-  tensor_push_view(L, t, rest, at);
+  if (t->is_guarded) {
+    CtGuard guard;
+    CtView view = tensor_view(t);
+    diag_check(L, ct_ir_guard_slice(front_ir(L), &view, crd, rest.shape, t->is_whole, &guard, &err),
+               &err);
+    tensor_push_view(L, t, rest, at, &guard)->is_whole = t->is_whole;
+    return 1;
+  }
+  tensor_push_view(L, t, rest, at, NULL);
   return 1;
 }
 
@@ -449,6 +458,7 @@ void bind_open_tensor(lua_State *L) {
   bind_add_create(L, module, table);
   bind_add_npy(L, module, table);
   bind_add_partition(L, module, table);
+  bind_add_guard(L, module, table);
   bind_add_reference(L, module, table);
   luaL_newmetatable(L, TENSOR_TYPE); /* stack: module; methods; metatable */
   state_of(L)->tensor_type = lua_topointer(L, -1);

@@ -5,7 +5,7 @@
 
 #include "bind.h"
 #include "front.h"
-#include "tensor.h"
+#include "guard.h"
 #include "value.h"
 
 enum { LANES = 32 };
@@ -97,16 +97,20 @@ static int lang_atomic(lua_State *L) { /* tensor, coordinate[, compare][, value]
                       lua_gettop(L), name, values[n_values]);
   }
   CtTuple crd = bind_to_tuple(L, 2, &cx, name);
-  CtVal offset = front_offset(L, t, crd, name);
-  CtVal value = 0, compare = 0;
+  GuardedAccess access;
+  CtVal old = 0, value = 0, compare = 0;
   if (n_values > 0) {
     value = value_to(L, 2 + n_values, t->dtype, name);
   }
   if (n_values > 1) {
     compare = value_to(L, 3, t->dtype, name);
   }
-  CtVal old = ct_ir_atomic(ir, op, t->buf, offset, value, compare);
-  if (ct_ops[op].result == CT_RES_VOID) {
+  bool is_void = ct_ops[op].result == CT_RES_VOID;
+  if (guard_open(L, t, crd, is_void ? CT_VOID : t->dtype, &access)) {
+    old = ct_ir_atomic(ir, op, t->buf, front_offset(L, t, crd, name), value, compare);
+  }
+  old = guard_close(L, &access, is_void ? 0 : old);
+  if (is_void) {
     return 0;
   }
   value_push(L, old);

@@ -66,16 +66,43 @@ static CtLayout place_layout(CtNode *at, CtLayout l) {
   return (CtLayout){at, at + l.shape->len};
 }
 
+static size_t guard_bytes(const CtGuard *g) {
+  size_t n_nodes = 0;
+  for (int i = 0; i < g->n; i++) {
+    n_nodes += g->axis[i].stride->len;
+  }
+  return sizeof *g + n_nodes * sizeof(CtNode);
+}
+
+static const CtGuard *place_guard(CtNode *at, const CtGuard *g) {
+  CtGuard *copy = (CtGuard *)(void *)at;
+  CtNode *nodes = (CtNode *)(void *)(copy + 1);
+  *copy = *g;
+  for (int i = 0; i < g->n; i++) {
+    memcpy(nodes, g->axis[i].stride, g->axis[i].stride->len * sizeof *nodes);
+    copy->axis[i].stride = nodes;
+    nodes += g->axis[i].stride->len;
+  }
+  return copy;
+}
+
 /* Pushes a tensor that owns nothing yet. */
-static Tensor *push_new(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset) {
+static Tensor *push_guarded(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset,
+                            const CtGuard *guard) {
   size_t n_nodes = (size_t)layout.shape->len + layout.stride->len;
+  size_t more = guard == NULL || guard->n == 0 ? 0 : guard_bytes(guard);
   luaL_checkstack(L, 4, NULL);
-  Tensor *t = lua_newuserdatauv(L, sizeof *t + n_nodes * sizeof(CtNode), N_SLOTS);
+  Tensor *t = lua_newuserdatauv(L, sizeof *t + n_nodes * sizeof(CtNode) + more, N_SLOTS);
   *t = (Tensor){.dtype = dtype, .space = CT_GLOBAL, .offset = offset};
   t->id = ++state_of(L)->n_tensors;
   t->layout = place_layout((CtNode *)(t + 1), layout);
+  t->guard = more == 0 ? NULL : place_guard((CtNode *)(t + 1) + n_nodes, guard);
   luaL_setmetatable(L, TENSOR_TYPE);
   return t;
+}
+
+static Tensor *push_new(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset) {
+  return push_guarded(L, dtype, layout, offset, NULL);
 }
 
 Tensor *tensor_push_host(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset,
@@ -102,9 +129,11 @@ Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView vi
   return t;
 }
 
-Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset) {
-  Tensor *t = push_new(L, of->dtype, layout, offset);
+Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset,
+                         const CtGuard *guard) {
+  Tensor *t = push_guarded(L, of->dtype, layout, offset, guard);
   t->in_kernel = of->in_kernel;
+  t->is_guarded = of->is_guarded;
   t->space = of->space;
   t->buf = of->buf;
   t->serial = of->serial;

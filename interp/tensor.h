@@ -26,13 +26,16 @@ typedef struct Tensor {
   CtDtype dtype;
   CtSpace space; /* CT_GLOBAL on the host */
   bool in_kernel;
-  uint64_t id;        /* counts the tensors of the state: tells a new one at an old address */
-  bool is_closed;     /* host: the storage was given up */
-  CtLayout layout;    /* its nodes lie behind this struct, in the same userdata */
-  CtInt offset;       /* elements from the start of the storage or buffer; static on the host */
-  CtStorage *storage; /* one reference; NULL in a kernel and when closed */
-  uint32_t buf;       /* kernel: number of the IR's buffer */
-  uint32_t serial;    /* kernel: number of the trace that it belongs to */
+  bool is_guarded;      /* kernel: tiles may overhang, see guard(t) */
+  bool is_whole;        /* of a guarded one: not tiled yet; coordinates may lie outside its shape */
+  uint64_t id;          /* counts the tensors of the state: tells a new one at an old address */
+  bool is_closed;       /* host: the storage was given up */
+  CtLayout layout;      /* its nodes lie behind this struct, in the same userdata */
+  CtInt offset;         /* elements from the start of the storage or buffer; static on the host */
+  CtStorage *storage;   /* one reference; NULL in a kernel and when closed */
+  uint32_t buf;         /* kernel: number of the IR's buffer */
+  uint32_t serial;      /* kernel: number of the trace that it belongs to */
+  const CtGuard *guard; /* kernel: what it may overhang, or NULL; behind the layout's nodes */
   const char *name; /* of the argument or local, for messages, or NULL; anchored in user value 1 */
   /* What a launch needs of a tensor, which never changes, found at its first launch (launch_key.c). */
   int64_t lo, hi;  /* smallest and largest index of the layout; 0, -1 when empty */
@@ -55,8 +58,10 @@ Tensor *tensor_push_host(lua_State *L, CtDtype dtype, CtLayout layout, CtInt off
 /* `view.name` is copied (may be NULL); dtype and space are those of the view's buffer. */
 Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView view,
                            uint32_t serial);
-/* Another look at the same memory, with the name of `of`. `of` must be on the stack. */
-Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset);
+/* Another look at the same memory, with the name of `of`. `of` must be on the stack. guard (copied):
+   what the part may overhang, of a guarded tensor; NULL: nothing. */
+Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset,
+                         const CtGuard *guard);
 
 /* The layout of the tensor at idx as a Lua value. keep: the layout on top of the stack is that object
    [-1, +0]; it remembers how the tensor came about, for explanations. */
@@ -76,7 +81,8 @@ const char *tensor_push_title(lua_State *L, int idx);
 
 /* A kernel tensor as the IR sees it. Borrows the layout: alive as long as the tensor is. */
 static inline CtView tensor_view(const Tensor *t) {
-  return (CtView){.buf = t->buf, .offset = t->offset, .layout = t->layout, .name = t->name};
+  return (CtView){
+      .buf = t->buf, .offset = t->offset, .layout = t->layout, .name = t->name, .guard = t->guard};
 }
 
 /* --- host tensors: the memory (tensor_data.c) ------------------------------------------------- */

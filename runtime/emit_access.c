@@ -53,8 +53,7 @@ int64_t ct_emit_leaves_size(const CtEmitLeaves *l) {
 
 /* --- operands -------------------------------------------------------------------------------------- */
 
-/* May offsets of static modes be too large for int? */
-static bool needs_64_bits(CtLayout l) {
+bool ct_emit_is_far(CtLayout l) {
   int64_t reach = 0;
   for (uint32_t i = 0; i < l.shape->len; i++) {
     if (ct_is_leaf(&l.shape[i]) && ct_is_static(l.shape[i].i) && ct_is_static(l.stride[i].i)) {
@@ -77,7 +76,7 @@ CtEmitOperand ct_emit_operand(const CtEmit *e, const CtView *view) {
   } else {
     op.index = v;
   }
-  op.is_wide = needs_64_bits(view->layout);
+  op.is_wide = ct_emit_is_far(view->layout);
   return op;
 }
 
@@ -162,6 +161,12 @@ void ct_emit_wide_element(CtEmit *e, const CtEmitOperand *op, int64_t extra) {
   ct_text_puts(&e->body, w.open);
   ct_emit_element(e, op, extra);
   ct_text_puts(&e->body, w.close);
+}
+
+void ct_emit_coordinate(CtEmit *e, const CtEmitOperand *op) {
+  if (!put_offset(e, op, 0, "")) {
+    ct_text_putc(&e->body, '0');
+  }
 }
 
 void ct_emit_address(CtEmit *e, const CtEmitOperand *op) {

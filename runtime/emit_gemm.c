@@ -11,12 +11,21 @@ enum {
   GEMM_BODY_FMAS = 2048 /* of one that is not, in one iteration */
 };
 
+/* An axis of an operand's guard, as a matrix of coordinates. */
+typedef struct Axis {
+  CtEmitLeaves mode[2];
+  CtEmitOperand at;
+  CtInt bound;
+} Axis;
+
 /* A matrix operand: leaves of its modes (rows, then k or columns), where its elements are. */
 typedef struct Matrix {
   const CtView *view;
   CtEmitLeaves mode[2];
   int64_t size[2];
   CtEmitOperand op;
+  int n_axes;
+  Axis *axes;
 } Matrix;
 
 typedef struct Gemm {
@@ -26,18 +35,60 @@ typedef struct Gemm {
   int64_t m, n, k;
 } Gemm;
 
-static bool init_matrix(CtEmit *e, const CtInst *inst, const CtView *view, Matrix *out) {
-  *out = (Matrix){.view = view, .size = {1, 1}, .op = ct_emit_operand(e, view)};
-  int rank = ct_layout_rank(view->layout);
-  for (int i = 0; i < rank && i < 2; i++) {
-    if (!ct_emit_list_leaves(ct_mode(view->layout, i), true, &out->mode[i])) {
-      ct_emit_fail(e, inst->loc, CT_EUNSUPPORTED, "gemm: '%s' has more than %d modes", out->op.base,
+static bool list_modes(CtEmit *e, const CtInst *inst, CtLayout l, const char *name,
+                       CtEmitLeaves mode[2]) {
+  for (int i = 0; i < ct_layout_rank(l) && i < 2; i++) {
+    if (!ct_emit_list_leaves(ct_mode(l, i), true, &mode[i])) {
+      ct_emit_fail(e, inst->loc, CT_EUNSUPPORTED, "gemm: '%s' has more than %d modes", name,
                    CT_EMIT_MAX_MODES);
       return false;
     }
-    out->size[i] = ct_emit_leaves_size(&out->mode[i]);
   }
   return true;
+}
+
+static bool init_axes(CtEmit *e, const CtInst *inst, Matrix *x) {
+  int n = ct_guard_n(x->view);
+  x->axes = n == 0 ? NULL : ct_arena_alloc(&e->arena, (size_t)n * sizeof *x->axes);
+  if (n > 0 && x->axes == NULL) {
+    ct_emit_fail(e, inst->loc, CT_ENOMEM, "out of memory");
+    return false;
+  }
+  for (; x->n_axes < n; x->n_axes++) {
+    const CtGuardAxis *from = &x->view->guard->axis[x->n_axes];
+    Axis *axis = &x->axes[x->n_axes];
+    *axis = (Axis){.at = ct_emit_axis(e, x->view, from), .bound = from->bound};
+    if (!list_modes(e, inst, ct_guard_layout(x->view, from), x->op.base, axis->mode)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The element at (m, k), with its condition. */
+static CtEmitOperand element_at(CtEmit *e, const Matrix *x, const char *m, int64_t step,
+                                const char *k) {
+  CtEmitOperand op = x->op;
+  ct_emit_add_split(&op, m, &x->mode[0], step);
+  ct_emit_add_split(&op, k, &x->mode[1], 1);
+  for (int i = 0; i < x->n_axes; i++) {
+    CtEmitOperand at = x->axes[i].at;
+    ct_emit_add_split(&at, m, &x->axes[i].mode[0], step);
+    ct_emit_add_split(&at, k, &x->axes[i].mode[1], 1);
+    op.when = ct_emit_and(e, op.when, ct_emit_below(e, &at, x->axes[i].bound));
+  }
+  return op;
+}
+
+static bool init_matrix(CtEmit *e, const CtInst *inst, const CtView *view, Matrix *out) {
+  *out = (Matrix){.view = view, .size = {1, 1}, .op = ct_emit_operand(e, view)};
+  if (!list_modes(e, inst, view->layout, out->op.base, out->mode)) {
+    return false;
+  }
+  for (int i = 0; i < ct_layout_rank(view->layout) && i < 2; i++) {
+    out->size[i] = ct_emit_leaves_size(&out->mode[i]);
+  }
+  return init_axes(e, inst, out);
 }
 
 static bool is_multiple(const CtEmit *e, CtEmitStride s, int64_t vec) {
@@ -51,7 +102,8 @@ static int row_vector(const CtEmit *e, const Matrix *x) {
   int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
   const CtEmitLeaves *rows = &x->mode[0];
   int64_t vec = ct_min(16, buf->align) / bytes;
-  if (rows->n == 0 || !ct_emit_is_stride(rows->leaf[0].stride, 1) || buf->dtype == CT_bool) {
+  if (x->n_axes > 0 || rows->n == 0 || !ct_emit_is_stride(rows->leaf[0].stride, 1) ||
+      buf->dtype == CT_bool) {
     return 1;
   }
   for (; vec > 1; vec /= 2) {
@@ -90,14 +142,12 @@ static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char 
                   const char *k) {
   CtEmit *e = g->e;
   int vec = row_vector(e, x);
-  CtEmitOperand from = x->op;
   const char *m = ct_emit_enter_loop(nest, var, ct_int(x->size[0]), vec, CT_UNROLL_ALL);
-  ct_emit_add_split(&from, m, &x->mode[0], vec);
-  ct_emit_add_split(&from, k, &x->mode[1], 1);
+  CtEmitOperand from = element_at(e, x, m, vec, k);
   ct_emit_begin(e, g->inst->loc);
   if (vec == 1) {
     ct_text_printf(&e->body, "%s[%s] = ", array, m);
-    ct_emit_wide_element(e, &from, 0);
+    ct_emit_value(e, &from, true);
     ct_text_putc(&e->body, ';');
   } else {
     const char *v = ct_names_add(&e->names, "v");
@@ -119,6 +169,7 @@ static void use_array(Matrix *x, const char *array) {
   x->mode[0].n = 1;
   x->mode[0].leaf[0] = (CtEmitLeaf){ct_int(x->size[0]), unit};
   x->mode[1].n = 0;
+  x->n_axes = 0;
 }
 
 static void stage_operands(Gemm *g, CtEmitNest *nest, const char *k) {
@@ -149,18 +200,16 @@ static void stage_operands(Gemm *g, CtEmitNest *nest, const char *k) {
 }
 
 static void put_multiply(Gemm *g, const char *m, const char *n, const char *k) {
-  CtEmitOperand a = g->a.op;
-  CtEmitOperand b = g->b.op;
-  CtEmitOperand c = g->c.op;
-  ct_emit_add_split(&a, m, &g->a.mode[0], 1);
-  ct_emit_add_split(&a, k, &g->a.mode[1], 1);
-  ct_emit_add_split(&b, n, &g->b.mode[0], 1);
-  ct_emit_add_split(&b, k, &g->b.mode[1], 1);
-  ct_emit_add_split(&c, m, &g->c.mode[0], 1);
-  ct_emit_add_split(&c, n, &g->c.mode[1], 1);
+  CtEmitNest nest = {.e = g->e, .loc = g->inst->loc};
+  CtEmitOperand a = element_at(g->e, &g->a, m, 1, k);
+  CtEmitOperand b = element_at(g->e, &g->b, n, 1, k);
+  CtEmitOperand c = element_at(g->e, &g->c, m, 1, n);
+  ct_emit_enter_when(&nest, c.when);
+  c.when = NULL;
   ct_emit_begin(g->e, g->inst->loc);
   ct_emit_fma(g->e, &c, &a, &b);
   ct_emit_end(g->e);
+  ct_emit_leave_all(&nest);
 }
 
 static const char *loop_m(Gemm *g, CtEmitNest *nest) {

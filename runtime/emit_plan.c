@@ -197,6 +197,18 @@ static void use_tuple(ViewUses *w, CtTuple t) {
   }
 }
 
+static void use_axis(ViewUses *w, const CtGuardAxis *axis) {
+  int64_t plus;
+  CtVal v = ct_emit_split_offset(w->e->ir, axis->at, &plus);
+  if (v != 0) {
+    use(w->e, v, w->u);
+  }
+  if (axis->bound.kind == CT_DYNAMIC) {
+    use(w->e, axis->bound.id, w->u);
+  }
+  use_tuple(w, axis->stride);
+}
+
 static void use_view(void *ud, const CtView *view, bool is_written) {
   ViewUses *w = ud;
   int64_t plus;
@@ -207,6 +219,9 @@ static void use_view(void *ud, const CtView *view, bool is_written) {
   }
   use_tuple(w, view->layout.shape);
   use_tuple(w, view->layout.stride);
+  for (int i = 0; i < ct_guard_n(view); i++) {
+    use_axis(w, &view->guard->axis[i]);
+  }
 }
 
 static void use_tile(CtEmit *e, const CtInst *inst, uint32_t pos) {

@@ -10,6 +10,7 @@
 
 enum {
   MAX_VIEWS = 3,
+  MAX_PARTS = 16, /* views and the axes of their guards */
   MAX_VEC = 16,
   MAX_UNROLLED = 64, /* iterations without registers: more do not pay */
   MANY = 8192
@@ -21,12 +22,17 @@ typedef struct Each {
   const CtInst *inst;
   int n_views;
   const CtView *view[MAX_VIEWS];
-  CtEmitOperand op[MAX_VIEWS];
+  int n_parts; /* parts [n_views, n_parts) are axes: coordinates instead of offsets */
+  CtLayout layout[MAX_PARTS];
+  CtEmitOperand op[MAX_PARTS];
+  int view_of[MAX_PARTS];      /* axes: the guarded view */
+  CtInt bound[MAX_PARTS];      /* axes */
+  const char *when[MAX_VIEWS]; /* conditions that hold for all elements alike, named, or NULL */
   int vec;
-  int64_t lane[MAX_VIEWS][MAX_VEC]; /* offsets of the elements of a vector */
+  int64_t lane[MAX_PARTS][MAX_VEC]; /* offsets of the elements of a vector */
   int n_modes;                      /* the common refinement */
   CtInt extent[CT_EMIT_MAX_MODES];
-  CtEmitStride stride[MAX_VIEWS][CT_EMIT_MAX_MODES];
+  CtEmitStride stride[MAX_PARTS][CT_EMIT_MAX_MODES];
 } Each;
 
 /* --- elementwise loops ------------------------------------------------------------------------------ */
@@ -34,7 +40,7 @@ typedef struct Each {
 /* The smallest extent that the views have at their leaves; false where no common one can be. */
 static bool next_extent(const Each *each, const CtEmitLeaves *l, const int *at, CtInt *out) {
   CtInt g = l[0].leaf[at[0]].extent;
-  for (int k = 1; k < each->n_views; k++) {
+  for (int k = 1; k < each->n_parts; k++) {
     if (at[k] >= l[k].n) {
       return false;
     }
@@ -61,11 +67,11 @@ static bool take_extent(CtEmitLeaf *leaf, CtInt n, bool *fits) {
 
 /* Splits the modes of all views until they agree. False where they cannot. */
 static bool refine(Each *each) {
-  CtEmitLeaves l[MAX_VIEWS] = {{0}};
-  int at[MAX_VIEWS] = {0};
+  CtEmitLeaves l[MAX_PARTS] = {{0}};
+  int at[MAX_PARTS] = {0};
   bool fits = true;
-  for (int k = 0; k < each->n_views; k++) {
-    fits = fits && ct_emit_list_leaves(each->view[k]->layout, false, &l[k]);
+  for (int k = 0; k < each->n_parts; k++) {
+    fits = fits && ct_emit_list_leaves(each->layout[k], false, &l[k]);
   }
   each->n_modes = 0;
   while (fits && at[0] < l[0].n) {
@@ -73,14 +79,14 @@ static bool refine(Each *each) {
     if (i == CT_EMIT_MAX_MODES || !next_extent(each, l, at, &each->extent[i])) {
       return false;
     }
-    for (int k = 0; k < each->n_views; k++) {
+    for (int k = 0; k < each->n_parts; k++) {
       CtEmitLeaf *leaf = &l[k].leaf[at[k]];
       each->stride[k][i] = leaf->stride;
       at[k] += take_extent(leaf, each->extent[i], &fits);
     }
     each->n_modes++;
   }
-  for (int k = 1; k < each->n_views; k++) {
+  for (int k = 1; k < each->n_parts; k++) {
     fits = fits && at[k] == l[k].n;
   }
   return fits;
@@ -89,7 +95,7 @@ static bool refine(Each *each) {
 static void drop_mode(Each *each, int i) {
   for (int j = i; j + 1 < each->n_modes; j++) {
     each->extent[j] = each->extent[j + 1];
-    for (int k = 0; k < each->n_views; k++) {
+    for (int k = 0; k < each->n_parts; k++) {
       each->stride[k][j] = each->stride[k][j + 1];
     }
   }
@@ -101,7 +107,7 @@ static bool merge_mode(Each *each, int i) {
   if (!ct_is_static(each->extent[i]) || !ct_is_static(each->extent[i + 1])) {
     return false;
   }
-  for (int k = 0; k < each->n_views; k++) {
+  for (int k = 0; k < each->n_parts; k++) {
     if (!ct_emit_continues(each->extent[i], each->stride[k][i], each->stride[k][i + 1])) {
       return false;
     }
@@ -119,7 +125,7 @@ static void coalesce(Each *each) {
 
 /* Takes n of the first mode into the vector: lanes [have, have * n) continue lanes [0, have). */
 static bool take_lanes(Each *each, int have, int64_t n) {
-  for (int k = 0; k < each->n_views; k++) {
+  for (int k = 0; k < each->n_parts; k++) {
     CtEmitStride s = each->stride[k][0];
     if (!ct_is_static(s.d)) {
       return false;
@@ -158,9 +164,8 @@ static bool take_vector(Each *each, int vec) {
 /* One loop over all elements; each view splits their number. */
 static bool flatten(CtEmit *e, Each *each, CtEmitNest *nest) {
   CtEmitLeaves l;
-  for (int k = 0; k < each->n_views; k++) {
-    if (!ct_all_static(each->view[k]->layout.shape) ||
-        !ct_emit_list_leaves(each->view[k]->layout, true, &l)) {
+  for (int k = 0; k < each->n_parts; k++) {
+    if (!ct_all_static(each->layout[k].shape) || !ct_emit_list_leaves(each->layout[k], true, &l)) {
       ct_emit_fail(e, each->inst->loc, CT_EUNSUPPORTED,
                    "%s: the shapes of '%s' and '%s' split a run-time extent differently; give both "
                    "tensors the same modes",
@@ -170,8 +175,8 @@ static bool flatten(CtEmit *e, Each *each, CtEmitNest *nest) {
   }
   const char *var =
       ct_emit_enter_loop(nest, 'i', ct_int(ct_emit_leaves_size(&l)), 1, CT_UNROLL_ALL);
-  for (int k = 0; k < each->n_views; k++) {
-    (void)ct_emit_list_leaves(each->view[k]->layout, true, &l);
+  for (int k = 0; k < each->n_parts; k++) {
+    (void)ct_emit_list_leaves(each->layout[k], true, &l);
     ct_emit_add_split(&each->op[k], var, &l, 1);
   }
   return true;
@@ -206,7 +211,7 @@ static void enter_modes(Each *each, CtEmitNest *nest) {
     vars[i] = ct_emit_enter_loop(nest, names[i < 4 ? i : 3], each->extent[i], 1,
                                  unrolled ? CT_UNROLL_ALL : CT_UNROLL_NO);
   }
-  for (int k = 0; k < each->n_views; k++) {
+  for (int k = 0; k < each->n_parts; k++) {
     for (int i = 0; i < each->n_modes; i++) {
       ct_emit_add_term(&each->op[k], vars[i], 1, 0, each->stride[k][i]);
     }
@@ -224,11 +229,79 @@ static bool is_empty(const Each *each) {
 
 typedef void (*Body)(CtEmit *e, const Each *each);
 
+/* The operands, and behind them the axes of their guards. */
+static bool list_parts(CtEmit *e, Each *each) {
+  each->n_parts = each->n_views;
+  for (int k = 0; k < each->n_views; k++) {
+    const CtView *view = each->view[k];
+    each->op[k] = ct_emit_operand(e, view);
+    each->layout[k] = view->layout;
+    for (int i = 0; i < ct_guard_n(view); i++) {
+      int n = each->n_parts++;
+      if (n == MAX_PARTS) {
+        ct_emit_fail(e, each->inst->loc, CT_EUNSUPPORTED,
+                     "%s: the tensors may overhang in more than %d ways", each->what,
+                     MAX_PARTS - MAX_VIEWS);
+        return false;
+      }
+      each->op[n] = ct_emit_axis(e, view, &view->guard->axis[i]);
+      each->layout[n] = ct_guard_layout(view, &view->guard->axis[i]);
+      each->view_of[n] = k;
+      each->bound[n] = view->guard->axis[i].bound;
+    }
+  }
+  return true;
+}
+
+static bool is_fixed_axis(const Each *each, int k) {
+  for (int i = 0; i < each->n_modes; i++) {
+    if (!ct_emit_is_stride(each->stride[k][i], 0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* In front of the loops: the conditions that are the same for all elements. */
+static void hoist_conditions(Each *each, CtEmitNest *nest) {
+  CtEmit *e = nest->e;
+  const char *fixed[MAX_VIEWS] = {NULL};
+  bool any = false;
+  for (int k = each->n_views; each->n_modes > 0 && k < each->n_parts; k++) {
+    const char **when = &fixed[each->view_of[k]];
+    if (is_fixed_axis(each, k)) {
+      *when = ct_emit_and(e, *when, ct_emit_below(e, &each->op[k], each->bound[k]));
+      any = true;
+    }
+  }
+  if (!any) {
+    return;
+  }
+  ct_emit_line(e, nest->loc, "{");
+  ct_emit_enter_scope(nest);
+  for (int k = 0; k < each->n_views; k++) {
+    each->when[k] = fixed[k] == NULL ? NULL : ct_emit_name_when(nest, fixed[k]);
+  }
+}
+
+/* In the loops: each operand's whole condition. */
+static void set_conditions(CtEmit *e, Each *each) {
+  for (int k = 0; k < each->n_views; k++) {
+    each->op[k].when = each->when[k];
+  }
+  for (int k = each->n_views; k < each->n_parts; k++) {
+    CtEmitOperand *op = &each->op[each->view_of[k]];
+    if (each->when[each->view_of[k]] == NULL || each->op[k].n > 0) {
+      op->when = ct_emit_and(e, op->when, ct_emit_below(e, &each->op[k], each->bound[k]));
+    }
+  }
+}
+
 /* Writes the loops, and in them what `body` does with one element, or with vec of them. */
 static void put_loops(CtEmit *e, Each *each, int vec, Body body) {
   CtEmitNest nest = {.e = e, .loc = each->inst->loc};
-  for (int k = 0; k < each->n_views; k++) {
-    each->op[k] = ct_emit_operand(e, each->view[k]);
+  if (!list_parts(e, each)) {
+    return;
   }
   each->vec = 1;
   if (refine(each)) {
@@ -241,10 +314,14 @@ static void put_loops(CtEmit *e, Each *each, int vec, Body body) {
       *each = before;
       memset(each->lane, 0, sizeof each->lane);
     }
+    hoist_conditions(each, &nest);
     enter_modes(each, &nest);
   } else if (!flatten(e, each, &nest)) {
     return;
   }
+  set_conditions(e, each);
+  ct_emit_enter_when(&nest, each->op[0].when);
+  each->op[0].when = NULL;
   body(e, each);
   ct_emit_leave_all(&nest);
 }
@@ -253,15 +330,26 @@ static void put_loops(CtEmit *e, Each *each, int vec, Body body) {
 
 enum { DST, SRC, SRC_B };
 
+static const char *help_zfill(CtEmit *e, size_t bytes) {
+  return bytes == 16  ? ct_emit_help(e, CT_HELP_CP_ASYNC_16_ZFILL, "cp_async_16_zfill")
+         : bytes == 8 ? ct_emit_help(e, CT_HELP_CP_ASYNC_8_ZFILL, "cp_async_8_zfill")
+                      : ct_emit_help(e, CT_HELP_CP_ASYNC_4_ZFILL, "cp_async_4_zfill");
+}
+
 static void put_async(CtEmit *e, const Each *each) {
   size_t bytes = (size_t)each->vec * ct_dtype_bytes(each->op[DST].buf->dtype);
-  const char *name = bytes == 16  ? ct_emit_help(e, CT_HELP_CP_ASYNC_16, "cp_async_16")
-                     : bytes == 8 ? ct_emit_help(e, CT_HELP_CP_ASYNC_8, "cp_async_8")
-                                  : ct_emit_help(e, CT_HELP_CP_ASYNC_4, "cp_async_4");
+  const char *when = each->op[SRC].when;
+  const char *name = when != NULL  ? help_zfill(e, bytes)
+                     : bytes == 16 ? ct_emit_help(e, CT_HELP_CP_ASYNC_16, "cp_async_16")
+                     : bytes == 8  ? ct_emit_help(e, CT_HELP_CP_ASYNC_8, "cp_async_8")
+                                   : ct_emit_help(e, CT_HELP_CP_ASYNC_4, "cp_async_4");
   ct_text_printf(&e->body, "%s(", name);
   ct_emit_address(e, &each->op[DST]);
   ct_text_puts(&e->body, ", ");
   ct_emit_address(e, &each->op[SRC]);
+  if (when != NULL) {
+    ct_text_printf(&e->body, ", %s", when);
+  }
   ct_text_puts(&e->body, ");");
 }
 
@@ -270,7 +358,7 @@ static void unpack(CtEmit *e, const Each *each) {
   const char *v = ct_names_add(&e->names, "v");
   ct_text_printf(&e->body,
                  "const %s %s = ", ct_emit_vector_type(each->op[SRC].buf->dtype, each->vec), v);
-  ct_emit_vector(e, &each->op[SRC], each->vec, true);
+  ct_emit_vector_value(e, &each->op[SRC], each->vec);
   ct_text_putc(&e->body, ';');
   for (int j = 0; j < each->vec; j++) {
     ct_emit_end(e);
@@ -280,6 +368,13 @@ static void unpack(CtEmit *e, const Each *each) {
     ct_emit_lane(e, each->op[SRC].buf->dtype, each->vec, v, j);
     ct_text_putc(&e->body, ';');
   }
+}
+
+/* A lane of a vector that is in registers, which may be guarded too. */
+static void put_lane(CtEmit *e, const CtEmitOperand *op, int64_t lane) {
+  CtEmitOperand at = *op;
+  at.plus += lane;
+  ct_emit_value(e, &at, false);
 }
 
 /* Elements j to j + n - 1 as one number: a | (unsigned)b << 16. */
@@ -292,7 +387,7 @@ static void put_word(CtEmit *e, const Each *each, int j, int n) {
                                                   : "(unsigned char)";
   for (int i = 0; i < n; i++) {
     ct_text_printf(&e->body, "%s%s%s", i > 0 ? " | " : "", i > 0 ? word : "", bits);
-    ct_emit_element(e, &each->op[SRC], each->lane[SRC][j + i]);
+    put_lane(e, &each->op[SRC], each->lane[SRC][j + i]);
     if (i > 0) {
       ct_text_printf(&e->body, " << %d", i * ct_dtypes[type].bits);
     }
@@ -313,7 +408,7 @@ static void pack(CtEmit *e, const Each *each) {
   for (int j = 0; j < each->vec; j += per_word) {
     ct_text_puts(&e->body, j > 0 ? ", " : "");
     if (per_word == 1) {
-      ct_emit_element(e, &each->op[SRC], each->lane[SRC][j]);
+      put_lane(e, &each->op[SRC], each->lane[SRC][j]);
     } else {
       put_word(e, each, j, per_word);
     }
@@ -325,12 +420,12 @@ static void copy_elements(CtEmit *e, const Each *each) {
   if (each->vec > 1) {
     ct_emit_vector(e, &each->op[DST], each->vec, false);
     ct_text_puts(&e->body, " = ");
-    ct_emit_vector(e, &each->op[SRC], each->vec, true);
+    ct_emit_vector_value(e, &each->op[SRC], each->vec);
   } else {
     bool widens = each->op[DST].buf->dtype != each->op[SRC].buf->dtype;
     ct_emit_element(e, &each->op[DST], 0);
     ct_text_puts(&e->body, " = ");
-    (widens ? ct_emit_wide_element : ct_emit_element)(e, &each->op[SRC], 0);
+    ct_emit_value(e, &each->op[SRC], widens);
   }
   ct_text_putc(&e->body, ';');
 }
@@ -391,7 +486,7 @@ static void put_scaled(CtEmit *e, CtVal scale, const CtEmitOperand *op) {
     ct_emit_expr(e, scale, CT_PREC_UNARY);
     ct_text_puts(&e->body, " * ");
   }
-  ct_emit_wide_element(e, op, 0);
+  ct_emit_value(e, op, true);
 }
 
 /* alpha * x + beta * y, contracted as any such sum: the left product is part of an fma. */
@@ -406,7 +501,7 @@ static void axpby_body(CtEmit *e, const Each *each) {
     ct_text_puts(&e->body, type == CT_f32 ? "fmaf(" : "fma(");
     ct_emit_expr(e, inst->args[0], CT_PREC_COND);
     ct_text_puts(&e->body, ", ");
-    ct_emit_wide_element(e, &each->op[SRC], 0);
+    ct_emit_value(e, &each->op[SRC], true);
     ct_text_puts(&e->body, ", ");
     put_scaled(e, inst->args[1], &each->op[DST]);
     ct_text_puts(&e->body, ");");
@@ -452,9 +547,9 @@ void ct_emit_fma(CtEmit *e, const CtEmitOperand *c, const CtEmitOperand *a,
   } else {
     ct_text_puts(&e->body, type == CT_f32 ? " = fmaf(" : " = fma(");
   }
-  ct_emit_wide_element(e, a, 0);
+  ct_emit_value(e, a, true);
   ct_text_puts(&e->body, is_int ? " * " : ", ");
-  ct_emit_wide_element(e, b, 0);
+  ct_emit_value(e, b, true);
   ct_text_puts(&e->body, is_int ? " + " : ", ");
   ct_emit_element(e, c, 0);
   ct_text_puts(&e->body, ");");

@@ -36,8 +36,9 @@ typedef struct CtEmitOperand {
   const char *base;
   CtVal index;
   int64_t plus;
-  bool is_wide;    /* offsets may not fit int */
-  bool is_widened; /* its elements have been widened: a staged operand */
+  bool is_wide;     /* offsets may not fit int */
+  bool is_widened;  /* its elements have been widened: a staged operand */
+  const char *when; /* the condition for the element to be inside its guard; NULL: it is */
   int n;
   CtEmitTerm term[2 * CT_EMIT_MAX_MODES];
 } CtEmitOperand;
@@ -68,6 +69,8 @@ void ct_emit_add_term(CtEmitOperand *op, const char *var, int64_t div, int64_t m
 /* Terms for the static leaves of a mode whose flat coordinate is `var`, a multiple of `step`. */
 void ct_emit_add_split(CtEmitOperand *op, const char *var, const CtEmitLeaves *l, int64_t step);
 
+void ct_emit_coordinate(CtEmit *e, const CtEmitOperand *op); /* index + terms + plus */
+bool ct_emit_is_far(CtLayout l); /* offsets of its static modes may not fit int */
 /* base[offset + extra]; base + offset; *reinterpret_cast<float4*>(base + offset). */
 void ct_emit_element(CtEmit *e, const CtEmitOperand *op, int64_t extra);
 void ct_emit_address(CtEmit *e, const CtEmitOperand *op);
@@ -85,6 +88,20 @@ void ct_emit_enter_scope(CtEmitNest *nest);
 const char *ct_emit_enter_loop(CtEmitNest *nest, char wanted, CtInt extent, int step, int unroll);
 void ct_emit_leave(CtEmitNest *nest);
 void ct_emit_leave_all(CtEmitNest *nest);
+
+/* --- emit_guard.c ------------------------------------------------------------------------------ */
+
+/* The coordinate that an axis of a view's guard looks at, without terms. */
+CtEmitOperand ct_emit_axis(const CtEmit *e, const CtView *view, const CtGuardAxis *axis);
+/* Conditions as text, in the arena: at < bound; both of two, of which either may be NULL for none. */
+const char *ct_emit_below(CtEmit *e, const CtEmitOperand *at, CtInt bound);
+const char *ct_emit_and(CtEmit *e, const char *a, const char *b);
+/* The element (widened, as ct_emit_wide_element), or the vector, or 0 where op->when does not hold. */
+void ct_emit_value(CtEmit *e, const CtEmitOperand *op, bool widen);
+void ct_emit_vector_value(CtEmit *e, const CtEmitOperand *op, int vec);
+void ct_emit_enter_when(CtEmitNest *nest, const char *when); /* if (when) {; NULL: nothing */
+/* const bool inside = when; the name. */
+const char *ct_emit_name_when(CtEmitNest *nest, const char *when);
 
 /* --- emit_tile.c, emit_gemm.c ------------------------------------------------------------------- */
 

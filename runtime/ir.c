@@ -302,7 +302,8 @@ CtView ct_ir_tensor(CtIr *ir, const CtTensorSpec *spec) {
                .param = param};
   uint32_t id = new_buf(ir, &buf);
   ir->params[param].buf = id;
-  return (CtView){id, ct_int(0), {shape, stride}, ir->params[param].name};
+  return (CtView){
+      .buf = id, .offset = ct_int(0), .layout = {shape, stride}, .name = ir->params[param].name};
 }
 
 CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts) {
@@ -323,7 +324,7 @@ static CtView declare(CtIr *ir, CtSpace space, const char *name, CtDtype dtype, 
     return (CtView){0};
   }
   uint32_t id = new_buf(ir, &buf);
-  return (CtView){id, ct_int(0), buf.layout, ir->bufs[id].name};
+  return (CtView){.buf = id, .offset = ct_int(0), .layout = buf.layout, .name = ir->bufs[id].name};
 }
 
 CtView ct_ir_shared(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout) {
@@ -689,6 +690,12 @@ static void visit_view(void *ud, const CtView *view, bool is_written) {
   each_int(view->offset, visit->fn, visit->ud);
   each_leaf(view->layout.shape, visit->fn, visit->ud);
   each_leaf(view->layout.stride, visit->fn, visit->ud);
+  for (int i = 0; i < ct_guard_n(view); i++) {
+    const CtGuardAxis *axis = &view->guard->axis[i];
+    each_int(axis->at, visit->fn, visit->ud);
+    each_int(axis->bound, visit->fn, visit->ud);
+    each_leaf(axis->stride, visit->fn, visit->ud);
+  }
 }
 
 void ct_ir_each_view(const CtInst *inst, void (*fn)(void *ud, const CtView *view, bool is_written),

@@ -76,11 +76,28 @@ typedef struct CtBuf {
   CtLoc loc;
 } CtBuf;
 
+/* One condition on the elements of a view: the element at coordinate c is inside where
+   at + (shape:stride)(c) < bound, shape being that of the view. */
+typedef struct CtGuardAxis {
+  CtInt at, bound;
+  CtTuple stride; /* congruent with the view's shape */
+} CtGuardAxis;
+
+/* What tiles of a guarded tensor may overhang: only elements inside along every axis are accessed;
+   others read as 0, and what is written to them is dropped. Axes that are known to hold are left
+   out. */
+enum { CT_GUARD_MAX = 8 };
+typedef struct CtGuard {
+  int n;
+  CtGuardAxis axis[CT_GUARD_MAX];
+} CtGuard;
+
 typedef struct CtView {
   uint32_t buf; /* index in CtIr.bufs */
   CtInt offset; /* elements from the start of the buffer */
   CtLayout layout;
-  const char *name; /* the script's local, or NULL */
+  const char *name;     /* the script's local, or NULL */
+  const CtGuard *guard; /* NULL: every element is inside */
 } CtView;
 
 /* Operands of a TILE operation. */
@@ -347,6 +364,38 @@ size_t ct_ir_view_align(CtIr *ir,
                         CtView v); /* bytes, of the view's first element; a power of two <= 16 */
 int64_t ct_ir_shared_bytes(const CtIr *ir); /* of all shared buffers, each aligned to 16 bytes */
 int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf); /* where it begins among them */
+
+/* --- guards (ir_guard.c) ------------------------------------------------------------------------ */
+
+static inline CtLayout ct_guard_layout(const CtView *v, const CtGuardAxis *axis) {
+  return (CtLayout){v->layout.shape, axis->stride};
+}
+static inline int ct_guard_n(const CtView *v) { return v->guard == NULL ? 0 : v->guard->n; }
+
+/* x < n whatever the launch: by their ranges, or as x counts a loop up to n. */
+bool ct_ir_is_below(const CtIr *ir, CtInt x, CtInt n);
+bool ct_ir_is_negative(const CtIr *ir, CtInt x); /* it may be */
+/* Adds an axis unless it is known to hold, or is there. `shape` is that of the view. */
+CtStatus ct_ir_guard_add(CtIr *ir, CtGuard *g, CtTuple shape, CtGuardAxis axis,
+                         CtErr *err) CT_NODISCARD;
+/* Adds what a coordinate that is fixed in a mode of `size` must keep to. `shape`: of what is left. */
+CtStatus ct_ir_guard_fix(CtIr *ir, CtGuard *g, CtTuple shape, CtInt crd, CtInt size,
+                         CtErr *err) CT_NODISCARD;
+/* The guard of the part of a view at a coordinate whose `_` leave the modes of `rest`. `fix`: the
+   coordinate may lie outside the view's shape. */
+CtStatus ct_ir_guard_slice(CtIr *ir, const CtView *v, CtTuple crd, CtTuple rest, bool fix,
+                           CtGuard *out, CtErr *err) CT_NODISCARD;
+/* Is the element at a coordinate inside? `fix` as above. */
+CtStatus ct_ir_guard_test(CtIr *ir, CtView v, CtTuple crd, bool fix, CtVal *out,
+                          CtErr *err) CT_NODISCARD;
+/* A linear function of coordinates, given by its strides over some shape, along a layout whose values
+   are coordinates of that shape and begin at `at`: its strides over that layout, and its start. */
+CtStatus ct_guard_along(const CtCx *cx, CtTuple stride, CtLayout coords, CtTuple at, CtTuple *out,
+                        CtInt *start, CtErr *err) CT_NODISCARD;
+/* The strides of the linear coordinate within the part of a shape that begins at node `from`; 0 of
+   the other modes. */
+CtStatus ct_guard_linear(const CtCx *cx, CtTuple shape, uint32_t from, CtTuple *out,
+                         CtErr *err) CT_NODISCARD;
 
 /* --- reading ------------------------------------------------------------------------------------ */
 

@@ -58,6 +58,15 @@ static void print_view(Printer *p, const CtView *v) {
   print_tuple(p, v->layout.shape);
   ct_text_putc(p->out, ':');
   print_tuple(p, v->layout.stride);
+  for (int i = 0; i < ct_guard_n(v); i++) { /* "? c+(4):(1) < n": only where that holds */
+    const CtGuardAxis *axis = &v->guard->axis[i];
+    ct_text_puts(p->out, i == 0 ? " ? " : " & ");
+    print_int(p, axis->at);
+    ct_text_putc(p->out, '+');
+    print_tuple(p, axis->stride);
+    ct_text_puts(p->out, " < ");
+    print_int(p, axis->bound);
+  }
 }
 
 static void print_tile(Printer *p, const CtInst *inst) {

@@ -102,6 +102,20 @@ static CtStatus check_inside(CtIr *ir, const char *op, CtView v, CtErr *err) {
   return status;
 }
 
+static void keep_guard(CtIr *ir, CtView *v) {
+  CtGuard *g = ct_arena_alloc(&ir->arena, sizeof *g);
+  if (g == NULL) {
+    ir->failed = true;
+    return;
+  }
+  *g = *v->guard;
+  for (int i = 0; i < g->n; i++) {
+    g->axis[i].stride = ct_tuple_copy(&ir->arena, g->axis[i].stride);
+    ir->failed = ir->failed || g->axis[i].stride == NULL;
+  }
+  v->guard = g;
+}
+
 /* The IR outlives what made the view. */
 static void keep_view(CtIr *ir, CtView *v) {
   CtErr err;
@@ -110,6 +124,9 @@ static void keep_view(CtIr *ir, CtView *v) {
   }
   if (v->name != NULL) {
     v->name = ct_arena_strdup(&ir->arena, v->name, strlen(v->name));
+  }
+  if (v->guard != NULL) {
+    keep_guard(ir, v);
   }
 }
 
@@ -203,6 +220,36 @@ static bool is_vector_of(const CtIr *ir, CtLayout l, int64_t size, int64_t vec) 
   return true;
 }
 
+/* Does the index stay the same within each group of `vec` consecutive coordinates? */
+static bool is_constant_of(const CtIr *ir, CtLayout l, int64_t size, int64_t vec) {
+  Walk w;
+  if (size > MAX_PLANNED || !walk_init(ir, l, &w)) {
+    return false;
+  }
+  for (int64_t i = 0; i < size; i += vec) {
+    int64_t first = w.index;
+    for (int64_t j = 0; j < vec; j++) {
+      if (w.index != first || (walk_next(&w) && j + 1 < vec)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/* Is each group of `vec` consecutive elements inside or outside as a whole? */
+static bool guard_allows(const CtIr *ir, const CtView *v, int64_t size, int64_t vec) {
+  bool allowed = true;
+  for (int i = 0; allowed && i < ct_guard_n(v); i++) {
+    const CtGuardAxis *axis = &v->guard->axis[i];
+    CtLayout l = ct_guard_layout(v, axis);
+    bool aligned =
+        ct_ir_facts(ir, axis->at).div % vec == 0 && ct_ir_facts(ir, axis->bound).div % vec == 0;
+    allowed = (aligned && is_vector_of(ir, l, size, vec)) || is_constant_of(ir, l, size, vec);
+  }
+  return allowed;
+}
+
 size_t ct_ir_view_align(CtIr *ir, CtView v) {
   const CtBuf *buf = &ir->bufs[v.buf];
   int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
@@ -217,6 +264,9 @@ size_t ct_ir_view_align(CtIr *ir, CtView v) {
 /* Registers can be packed in any order, so only a side in memory limits the width. */
 static bool allows(CtIr *ir, CtView v, int64_t size, int64_t vec) {
   const CtBuf *buf = &ir->bufs[v.buf];
+  if (!guard_allows(ir, &v, size, vec)) {
+    return false;
+  }
   return buf->space == CT_REGISTER ||
          (ct_ir_view_align(ir, v) >= (size_t)vec * ct_dtype_bytes(buf->dtype) &&
           is_vector_of(ir, v.layout, size, vec));

@@ -336,6 +336,16 @@ static void need_tuple(CtLow *l, CtTuple t) {
   }
 }
 
+static void need_guard(CtLow *l, const CtGuardAxis *axis) {
+  if (axis->at.kind == CT_DYNAMIC) {
+    need_address(l, CT_GLOBAL, axis->at.id);
+  }
+  if (axis->bound.kind == CT_DYNAMIC) {
+    mark(l, axis->bound.id, CT_NEEDED);
+  }
+  need_tuple(l, axis->stride);
+}
+
 static void need_view(void *ud, const CtView *view, bool is_written) {
   CtLow *l = ud;
   (void)is_written;
@@ -344,6 +354,9 @@ static void need_view(void *ud, const CtView *view, bool is_written) {
   }
   need_tuple(l, view->layout.shape);
   need_tuple(l, view->layout.stride);
+  for (int i = 0; i < ct_guard_n(view); i++) {
+    need_guard(l, &view->guard->axis[i]);
+  }
 }
 
 static void need_args(CtLow *l, const CtInst *inst, int first) {

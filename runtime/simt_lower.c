@@ -720,6 +720,7 @@ static void close_low(CtLow *l) {
   ct_free(a, l->params, l->cap_params * sizeof *l->params);
   ct_free(a, l->modes, l->cap_modes * sizeof *l->modes);
   ct_free(a, l->tiles, l->cap_tiles * sizeof *l->tiles);
+  ct_free(a, l->guards, l->cap_guards * sizeof *l->guards);
   ct_free(a, l->constructs, l->cap_constructs * sizeof *l->constructs);
   ct_arena_clear(&l->tmp);
 }

@@ -133,6 +133,8 @@ typedef struct CtLow {
   size_t n_modes, cap_modes;
   CtTileOp *tiles;
   size_t n_tiles, cap_tiles;
+  CtTileGuard *guards; /* slots as those of tiles */
+  size_t n_guards, cap_guards;
   CtConstruct *constructs;
   size_t n_constructs, cap_constructs;
   uint32_t tid[3], bid[3], gdim[3]; /* slots; 0: not used */

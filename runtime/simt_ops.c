@@ -841,6 +841,7 @@ const CtHandler TABLE_NAME[CT_SIMT_OP_COUNT] = {
 #define ATOMIC ct_simt_atomic
 #define FENCE ct_simt_fence
 #define CLOCK ct_simt_clock
+#define GUARD ct_simt_tile_guard
 #define DOT_f64 NULL
 #define DOT_f32 NULL
 #define COPY_4 NULL

@@ -104,11 +104,19 @@ typedef struct CtTileArg {
   CtSpace space;
   uint32_t base; /* scalar slot */
   int64_t imm;
-  uint32_t pattern; /* slot; 0: no lane's offset differs, or see lanes */
-  CtRef lanes;      /* of kind LANES: offsets by lane, instead of base, imm and pattern */
-  bool is_i32;      /* offsets wrap around at 32 bits */
-  uint32_t mode[2]; /* indices of CtTileMode; GEMM: (m,k), (n,k), (m,n) */
+  uint32_t pattern;         /* slot; 0: no lane's offset differs, or see lanes */
+  CtRef lanes;              /* of kind LANES: offsets by lane, instead of base, imm and pattern */
+  bool is_i32;              /* offsets wrap around at 32 bits */
+  uint32_t mode[2];         /* indices of CtTileMode; GEMM: (m,k), (n,k), (m,n) */
+  uint32_t guard, n_guards; /* which CtTileGuards: elements outside are 0, or not written */
 } CtTileArg;
+
+/* Elements are inside where `at`, which counts coordinates instead of a buffer's elements, is below
+   the bound. */
+typedef struct CtTileGuard {
+  CtTileArg at;
+  CtRef bound;
+} CtTileGuard;
 
 /* FILL has its value in the instruction's operand d, AXPBY alpha and beta in d and a: lanes, masks
    for bool. */
@@ -184,6 +192,8 @@ struct CtSimtProgram {
   uint32_t n_tiles;
   CtTileMode *modes;
   uint32_t n_modes;
+  CtTileGuard *guards;
+  uint32_t n_guards;
   CtConstruct *constructs; /* [0] unused */
   uint32_t n_constructs;
 };
@@ -306,6 +316,7 @@ const CtIn *ct_simt_vote(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_atomic(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_fence(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_clock(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_tile_guard(const CtIn *in, CtWarp *w);
 /* Fills a table from the leaves of its mode, whose extents are static. */
 void ct_simt_table_fill(const CtWarp *w, const CtTileMode *m, CtTable *t);
 void ct_simt_pattern_i32(const int32_t *lanes, CtPattern *p);

@@ -52,12 +52,25 @@ static void hidden_leaves(const Visit *v, const CtTileMode *m) {
   }
 }
 
-static void hidden_arg(const Visit *v, const CtTileArg *arg) {
+static void hidden_ref(const Visit *v, CtRef r) {
+  hidden(v, r.kind != CT_REF_STATIC ? (uint32_t)r.v : 0);
+}
+
+static void hidden_address(const Visit *v, const CtTileArg *arg) {
   hidden(v, arg->base);
   hidden(v, arg->pattern);
-  hidden(v, arg->lanes.kind != CT_REF_STATIC ? (uint32_t)arg->lanes.v : 0);
+  hidden_ref(v, arg->lanes);
   for (int i = 0; i < 2; i++) {
     hidden_leaves(v, &v->l->modes[arg->mode[i]]);
+  }
+}
+
+static void hidden_arg(const Visit *v, const CtTileArg *arg) {
+  hidden_address(v, arg);
+  for (uint32_t i = 0; i < arg->n_guards; i++) {
+    const CtTileGuard *g = &v->l->guards[arg->guard + i];
+    hidden_address(v, &g->at);
+    hidden_ref(v, g->bound);
   }
 }
 
@@ -308,6 +321,10 @@ static void resolve_tables(CtLow *l) {
     resolve_arg(l, &l->tiles[i].a);
     resolve_arg(l, &l->tiles[i].b);
   }
+  for (size_t i = 0; i < l->n_guards; i++) {
+    resolve_arg(l, &l->guards[i].at);
+    resolve_ref(l, &l->guards[i].bound);
+  }
   for (size_t i = 0; i < l->n_modes; i++) {
     CtTileMode *m = &l->modes[i];
     m->table = l->slots[m->table].at;
@@ -413,6 +430,8 @@ static void keep_all(CtLow *l) {
   p->n_tiles = (uint32_t)l->n_tiles;
   p->modes = keep(l, l->modes, l->n_modes, sizeof *l->modes);
   p->n_modes = (uint32_t)l->n_modes;
+  p->guards = keep(l, l->guards, l->n_guards, sizeof *l->guards);
+  p->n_guards = (uint32_t)l->n_guards;
   p->constructs = keep(l, l->constructs, l->n_constructs, sizeof *l->constructs);
   p->n_constructs = (uint32_t)l->n_constructs;
   for (int i = 0; i < 3; i++) {

@@ -96,6 +96,7 @@ typedef struct Slow {
   const CtTileOp *t;
   int lane;
   bool failed;
+  char outside[16]; /* an element that a guard keeps out: reads as 0, takes what is written */
 } Slow;
 
 static Operand operand(const Slow *s, const CtTileArg *arg) {
@@ -138,8 +139,30 @@ static int64_t mode_size(Slow *s, const CtTileMode *m) {
   return n;
 }
 
+static const CtTileGuard *guard_of(const CtWarp *w, const CtTileArg *arg, uint32_t i) {
+  return &w->worker->job->program->guards[arg->guard + i];
+}
+
+/* Is element (i, j) inside what the operand's guards allow? */
+static bool is_inside(const Slow *s, const Operand *o, int64_t i, int64_t j) {
+  for (uint32_t n = 0; n < o->arg->n_guards; n++) {
+    const CtTileGuard *g = guard_of(s->w, o->arg, n);
+    Operand at = operand(s, &g->at);
+    int64_t crd = ADD_i64(at.base, mode_offset(s, at.mode[0], i));
+    crd = ADD_i64(crd, mode_offset(s, at.mode[1], j));
+    if (crd >= value_of(s->w, g->bound, s->lane)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /* The address of element (i, j), or NULL after reporting that it is outside. */
 static char *element(Slow *s, const Operand *o, int64_t i, int64_t j, bool is_write) {
+  if (o->arg->n_guards > 0 && !is_inside(s, o, i, j)) {
+    memset(s->outside, 0, sizeof s->outside);
+    return s->outside;
+  }
   int64_t off = ADD_i64(o->base, mode_offset(s, o->mode[0], i));
   off = ADD_i64(off, mode_offset(s, o->mode[1], j));
   off = o->arg->is_i32 ? CAST_i32_i64(off) : off;
@@ -310,4 +333,47 @@ const CtIn *ct_simt_tile_slow(const CtIn *in, CtWarp *w) {
     slow_lane(&s);
   }
   return s.failed ? NULL : in + 1;
+}
+
+/* --- guards ------------------------------------------------------------------------------------- */
+
+/* The offsets of a mode, or NULL where lanes differ. */
+static const CtTable *table_of(const CtWarp *w, uint32_t mode) {
+  const CtTileMode *m = &w->worker->job->program->modes[mode];
+  return m->fixed != NULL ? m->fixed : m->table != 0 ? CT_CAT(CtTable, w, m->table) : NULL;
+}
+
+/* Every element of every lane is known to be inside: the largest coordinate is. */
+static bool is_whole(const CtWarp *w, const CtTileGuard *g) {
+  const CtTable *rows = table_of(w, g->at.mode[0]), *cols = table_of(w, g->at.mode[1]);
+  if (rows == NULL || cols == NULL || g->at.lanes.kind != CT_REF_STATIC ||
+      (g->bound.kind != CT_REF_STATIC && g->bound.kind != CT_REF_SCALAR)) {
+    return false;
+  }
+  const CtPattern *p = g->at.pattern == 0 ? NULL : CT_CAT(CtPattern, w, g->at.pattern);
+  int64_t top = CT_CAT(CtScalar, w, g->at.base)->i;
+  const int64_t parts[] = {g->at.imm, rows->hi, cols->hi, p == NULL ? 0 : p->hi};
+  for (size_t i = 0; i < CT_ARRAY_LEN(parts); i++) {
+    if (ct_add_overflow(top, parts[i], &top)) {
+      return false;
+    }
+  }
+  return (p == NULL || p->lo <= p->hi) && top < value_of(w, g->bound, 0);
+}
+
+static bool is_whole_arg(const CtWarp *w, const CtTileArg *arg) {
+  for (uint32_t i = 0; i < arg->n_guards; i++) {
+    if (!is_whole(w, guard_of(w, arg, i))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const CtIn *ct_simt_tile_guard(const CtIn *in, CtWarp *w) {
+  const CtTileOp *t = &w->worker->job->program->tiles[in->imm];
+  if (is_whole_arg(w, &t->dst) && is_whole_arg(w, &t->a) && is_whole_arg(w, &t->b)) {
+    return in + 1;
+  }
+  return ct_simt_tile_slow(in + 1, w);
 }

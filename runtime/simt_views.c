@@ -163,12 +163,31 @@ static void set_offset(CtLow *l, CtTileArg *arg, CtInt offset) {
   arg->imm = at.imm;
 }
 
+static void set_modes(CtLow *l, CtTileArg *arg, CtLayout layout, bool by_mode) {
+  by_mode = by_mode && ct_layout_rank(layout) == 2 && !ct_is_leaf(layout.shape);
+  arg->mode[0] = use_mode(l, by_mode ? ct_mode(layout, 0) : layout);
+  arg->mode[1] = use_mode(l, by_mode ? ct_mode(layout, 1) : unit_layout());
+}
+
+static CtTileGuard make_guard(CtLow *l, const CtView *v, const CtGuardAxis *axis, bool by_mode) {
+  CtTileGuard g = {.at = {.space = CT_GLOBAL}, .bound = ref_of(l, axis->bound)};
+  set_offset(l, &g.at, axis->at);
+  set_modes(l, &g.at, ct_guard_layout(v, axis), by_mode);
+  return g;
+}
+
 static CtTileArg make_arg(CtLow *l, const CtView *v, bool by_mode) {
   CtTileArg arg = {.buf = v->buf, .space = l->ir->bufs[v->buf].space};
   set_offset(l, &arg, v->offset);
-  by_mode = by_mode && ct_layout_rank(v->layout) == 2 && !ct_is_leaf(v->layout.shape);
-  arg.mode[0] = use_mode(l, by_mode ? ct_mode(v->layout, 0) : v->layout);
-  arg.mode[1] = use_mode(l, by_mode ? ct_mode(v->layout, 1) : unit_layout());
+  set_modes(l, &arg, v->layout, by_mode);
+  arg.guard = (uint32_t)l->n_guards;
+  for (int i = 0; i < ct_guard_n(v); i++) {
+    CtTileGuard g = make_guard(l, v, &v->guard->axis[i], by_mode);
+    if (CT_LOW_GROW(l, guards, n_guards, cap_guards)) {
+      l->guards[l->n_guards++] = g;
+      arg.n_guards++;
+    }
+  }
   return arg;
 }
 
@@ -263,6 +282,9 @@ CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
   uint32_t y = inst->n_args > 1 ? ct_low_lanes(l, inst->args[1]) : 0;
   if (!l->failed && CT_LOW_GROW(l, tiles, n_tiles, cap_tiles)) {
     l->tiles[l->n_tiles] = t;
+    if (t.dst.n_guards + t.a.n_guards + t.b.n_guards > 0) {
+      (void)ct_low_emit(l, false, CT_SIMT_GUARD, 0, 0, 0, 0, (int64_t)l->n_tiles);
+    }
     (void)ct_low_emit(l, false, choose(l, &t), x, y, 0, 0, (int64_t)l->n_tiles++);
   }
   return CT_OK;

@@ -411,6 +411,7 @@ Tensor.filter_zeros = filter_zeros
 Tensor.flat_divide = flat_divide
 Tensor.flatten = flatten
 Tensor.group = group
+Tensor.guard = guard
 Tensor.logical_divide = logical_divide
 Tensor.max_common_layout = max_common_layout
 Tensor.max_common_vector = max_common_vector

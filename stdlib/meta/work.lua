@@ -4,7 +4,7 @@
 --- A tile of a tensor: cuts it by a tiler and keeps the tile at a coordinate.
 --- The tile's modes come first, then those of the rest against `_`. A projection picks entries of
 --- tiler and coordinate: 1 keeps one, `_` drops it. A tile that does not divide an extent is an
---- error. Of a layout: the tile's layout, and the index where it begins.
+--- error without guard. Of a layout: the tile's layout, and the index where it begins.
 ---
 ---     > t = arange(i32, {4, 6})
 ---     > tile(t, {2, 3}, {1, 1})
@@ -29,8 +29,8 @@ function tile(t, tiler, coord, proj) end
 --- A thread's part of a tensor: its element of each tile.
 --- The tiles have the shape of the thread layout. The thread layout says where thread i stands in
 --- the tile. A projection picks modes of the thread layout: 1 keeps one, `_` drops it. In a kernel
---- the layout has as many threads as the block; one that does not divide the tensor is an error. Of
---- a layout: the part's layout, and the index where it begins.
+--- the layout has as many threads as the block; one that does not divide the tensor is an error
+--- without guard. Of a layout: the part's layout, and the index where it begins.
 ---
 ---     > t = arange(i32, {4, 6})
 ---     > parallelize(t, layout{2, 3}, 1)
@@ -51,6 +51,29 @@ function tile(t, tiler, coord, proj) end
 ---@param proj? table
 ---@return Tensor
 function parallelize(t, threads, index, proj) end
+
+--- The tensor, of which tiles may overhang.
+--- Elements outside read as 0, and what is written there is dropped.
+--- Every part of it knows what lies outside: tiles, shares of threads, slices. tile and parallelize
+--- need not divide it. Comparisons stand only where the extents may need them, in front of whole
+--- accesses. Before it is tiled, the coordinate of an element or slice may lie outside as well.
+---
+---     > last = kernel("last", function(x, y)
+---     >>   local mine = parallelize(tile(guard(x), 4, blockIdx.x), layout(4), threadIdx.x)
+---     >>   local r = fragment_like(mine)
+---     >>   copy(mine, r)
+---     >>   y[blockIdx.x * 4 + threadIdx.x] = r[0] + 1
+---     >> end)
+---     > y = zeros(i32, 8)
+---     > last{grid = 2, block = 4}(arange(i32, 6), y)
+---     > y
+---     tensor i32 8:1 on cpu
+---         1    2    3    4    5    6    1    1
+--- CuTe: none; identity tensors, elem_less and copy_if by hand. MoYe: none.
+--- See: tile, parallelize, copy.
+---@param t Tensor of a kernel
+---@return Tensor
+function guard(t) end
 
 --- Copies the elements of a tensor to another one of the same sizes and type.
 --- In a kernel it takes the widest access that both layouts and their alignment allow, and from

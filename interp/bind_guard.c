@@ -1,0 +1,156 @@
+/* bind_guard.c: guard(t), and how parts of guarded tensors are made. */
+#include <lauxlib.h>
+
+#include "bind.h"
+#include "diag.h"
+#include "front.h"
+#include "guard.h"
+#include "value.h"
+
+/* {====== Parts ====== */
+
+void guard_note(lua_State *L, Overhangs *o, uint32_t from, CtInt bound) {
+  if (o->n == CT_GUARD_MAX) {
+    diag_error(L, "guard: more than %d modes may overhang at once", CT_GUARD_MAX);
+  }
+  o->mode[o->n++] = (Overhang){from, bound};
+}
+
+bool guard_divides(const CtCx *cx, CtInt n, CtInt extent) {
+  if (!ct_is_static(n) || n.v <= 0 || ct_is_const(extent, 0)) {
+    return false;
+  }
+  return n.v == 1 || ct_int_facts(cx, extent).div % n.v == 0;
+}
+
+CtLayout guard_coordinates(lua_State *L, const CtCx *cx, const Tensor *t, const char *op) {
+  CtLayout coords;
+  CtErr err;
+  if (ct_identity(cx, t->layout.shape, &coords, &err) != CT_OK) {
+    ct_err_prefix(&err, "%s of a guarded tensor", op);
+    diag_raise(L, &err);
+  }
+  return coords;
+}
+
+/* A linear function of the tensor's coordinates, begun at *start, along the part's. */
+static CtTuple along(lua_State *L, const CtCx *cx, CtTuple stride, CtLayout coords, CtTuple at,
+                     CtInt *start) {
+  CtTuple out;
+  CtInt more;
+  CtErr err;
+  diag_check(L, ct_guard_along(cx, stride, coords, at, &out, &more, &err), &err);
+  diag_check(L, ct_int_op(cx, CT_INT_ADD, *start, more, start, &err), &err);
+  return out;
+}
+
+static void add_axis(lua_State *L, const CtCx *cx, CtGuard *g, CtGuardAxis axis, CtLayout coords,
+                     CtTuple at) {
+  CtErr err;
+  axis.stride = along(L, cx, axis.stride, coords, at, &axis.at);
+  diag_check(L, ct_ir_guard_add(front_ir(L), g, coords.shape, axis, &err), &err);
+}
+
+void guard_push_part(lua_State *L, const CtCx *cx, const Tensor *t, const Overhangs *o,
+                     CtLayout coords, CtTuple at) {
+  CtGuard guard = {0};
+  CtInt offset = t->offset;
+  CtErr err;
+  CtTuple stride = along(L, cx, t->layout.stride, coords, at, &offset);
+  for (int i = 0; t->guard != NULL && i < t->guard->n; i++) {
+    add_axis(L, cx, &guard, t->guard->axis[i], coords, at);
+  }
+  for (int i = 0; i < o->n; i++) {
+    CtGuardAxis axis = {.at = ct_int(0), .bound = o->mode[i].bound};
+    diag_check(L, ct_guard_linear(cx, t->layout.shape, o->mode[i].from, &axis.stride, &err), &err);
+    add_axis(L, cx, &guard, axis, coords, at);
+  }
+  tensor_push_view(L, t, (CtLayout){coords.shape, stride}, offset, &guard);
+}
+
+/* {====== Elements ====== */
+
+static CtVal zero_of(CtIr *ir, CtDtype dtype) {
+  return ct_is_float(dtype) ? ct_ir_const_float(ir, dtype, 0) : ct_ir_const_int(ir, dtype, 0);
+}
+
+bool guard_open(lua_State *L, const Tensor *t, CtTuple crd, CtDtype result, GuardedAccess *a) {
+  CtIr *ir = front_ir(L);
+  CtVal inside;
+  CtErr err;
+  *a = (GuardedAccess){.result = result};
+  if (!t->is_guarded) {
+    return true;
+  }
+  diag_check(L, ct_ir_guard_test(ir, tensor_view(t), crd, t->is_whole, &inside, &err), &err);
+  if (ct_inst(ir, inside)->op == CT_OP_CONST) {
+    return ct_inst(ir, inside)->imm.i != 0;
+  }
+  if (result != CT_VOID) {
+    a->var = ct_ir_var(ir, result, t->name);
+    ct_ir_set(ir, a->var, zero_of(ir, result));
+  }
+  a->if_ = ct_ir_if(ir, inside);
+  return true;
+}
+
+CtVal guard_close(lua_State *L, GuardedAccess *a, CtVal v) {
+  CtIr *ir = front_ir(L);
+  if (a->if_ == 0) {
+    return v == 0 && a->result != CT_VOID ? zero_of(ir, a->result) : v;
+  }
+  if (a->var != 0) {
+    ct_ir_set(ir, a->var, v);
+  }
+  ct_ir_end(ir, a->if_);
+  return a->var == 0 ? 0 : ct_ir_get(ir, a->var);
+}
+
+void front_load(lua_State *L, const Tensor *t, CtTuple crd) {
+  CtIr *ir = front_here(L, "a kernel's tensor");
+  GuardedAccess a;
+  CtVal v = 0;
+  if (guard_open(L, t, crd, t->dtype, &a)) {
+    v = ct_ir_load(ir, t->buf, front_offset(L, t, crd, "read of"));
+  }
+  value_push(L, guard_close(L, &a, v));
+}
+
+void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx) {
+  CtIr *ir = front_here(L, "a kernel's tensor");
+  const char *what = lua_pushfstring(L, "store to %s", t->name != NULL ? t->name : "a tensor");
+  CtVal value = value_to(L, value_idx, t->dtype, what);
+  GuardedAccess a;
+  if (guard_open(L, t, crd, CT_VOID, &a)) {
+    ct_ir_store(ir, t->buf, front_offset(L, t, crd, "store to"), value);
+  }
+  (void)guard_close(L, &a, 0);
+}
+
+/* {====== guard(t) ====== */
+
+/* The tensor itself, of which tiles may overhang from now on. */
+static int guard(lua_State *L) {
+  const Tensor *t = tensor_check_live(L, 1, "guard");
+  if (!t->in_kernel) {
+    return diag_error(L, "guard: %s is a tensor of the host; guards exist only in kernels",
+                      tensor_push_title(L, 1));
+  }
+  bool is_whole = t->is_whole || !t->is_guarded;
+  Tensor *guarded = tensor_push_view(L, t, t->layout, t->offset, t->guard);
+  guarded->is_guarded = true;
+  guarded->is_whole = is_whole;
+  return 1;
+}
+
+/* {====== Registration ====== */
+
+static const luaL_Reg functions[] = {{"guard", guard}, {NULL, NULL}};
+
+void bind_add_guard(lua_State *L, int module, int methods) {
+  lua_pushvalue(L, module);
+  luaL_setfuncs(L, functions, 0);
+  lua_pushvalue(L, methods);
+  luaL_setfuncs(L, functions, 0);
+  lua_pop(L, 2);
+}

@@ -1,0 +1,267 @@
+/* ir_guard.c: what tiles of a tensor may overhang.
+
+   A guarded view carries conditions (CtGuardAxis), each a linear function of its coordinates and a
+   bound. A tile or a share of the threads that may not divide a mode adds one: the coordinate in that
+   mode, below the mode's extent. From then on the function goes along with the view through
+   everything that is done to it, as the layout of its memory does: both are linear in the coordinates
+   of what the part was cut from, so that part's own coordinates (its identity layout, cut alike) give
+   them. This is CuTe's idiom of identity tensors, one mode at a time and only where a mode needs it. */
+#include <string.h>
+
+#include "ir_build.h"
+
+/* --- linear functions --------------------------------------------------------------------------- */
+
+/* The stride for a basis element. NULL where it names no mode, or a mode that is a tuple. */
+static CtTuple stride_at(CtTuple stride, CtInt basis) {
+  for (int i = 0; i < basis.basis_depth; i++) {
+    if (ct_is_leaf(stride) || basis.basis[i] >= stride->rank) {
+      return NULL;
+    }
+    stride = ct_child(stride, basis.basis[i]);
+  }
+  return ct_is_leaf(stride) ? stride : NULL;
+}
+
+static CtStatus fail_coordinates(CtErr *err) {
+  return ct_fail(err, CT_EINVAL, "guard: the coordinates do not fit the tensor's modes");
+}
+
+/* value * stride of the mode that its basis names. */
+static CtStatus scale(const CtCx *cx, CtTuple stride, CtInt value, CtInt *out, CtErr *err) {
+  CtTuple s = stride_at(stride, value);
+  value.basis_depth = 0;
+  if (ct_is_const(value, 0)) {
+    *out = ct_int(0);
+    return CT_OK;
+  }
+  return s == NULL ? fail_coordinates(err) : ct_int_op(cx, CT_INT_MUL, value, s->i, out, err);
+}
+
+/* *sum += the function at a coordinate. */
+static CtStatus add_at(const CtCx *cx, CtTuple stride, CtTuple at, CtInt *sum, CtErr *err) {
+  CtInt part;
+  if (ct_is_leaf(at)) {
+    CtStatus status = scale(cx, stride, at->i, &part, err);
+    return status == CT_OK ? ct_int_op(cx, CT_INT_ADD, *sum, part, sum, err) : status;
+  }
+  if (ct_is_leaf(stride) || at->rank > stride->rank) {
+    return fail_coordinates(err);
+  }
+  for (int i = 0; i < at->rank; i++) {
+    CtStatus status = add_at(cx, ct_child(stride, i), ct_child(at, i), sum, err);
+    if (status != CT_OK) {
+      return status;
+    }
+  }
+  return CT_OK;
+}
+
+static CtNode *copy_nodes(const CtCx *cx, CtTuple t) {
+  CtNode *nodes = ct_arena_alloc(cx->arena, t->len * sizeof *nodes);
+  if (nodes != NULL) {
+    memcpy(nodes, t, t->len * sizeof *nodes);
+    for (uint32_t i = 0; i < t->len; i++) {
+      nodes[i].name = 0;
+    }
+  }
+  return nodes;
+}
+
+CtStatus ct_guard_along(const CtCx *cx, CtTuple stride, CtLayout coords, CtTuple at, CtTuple *out,
+                        CtInt *start, CtErr *err) {
+  CtNode *nodes = copy_nodes(cx, coords.stride);
+  CtInt sum = ct_int(0);
+  CtStatus status = nodes == NULL ? ct_fail_nomem(err) : add_at(cx, stride, at, &sum, err);
+  for (uint32_t i = 0; status == CT_OK && i < coords.stride->len; i++) {
+    if (nodes[i].rank == CT_LEAF) {
+      status = scale(cx, stride, nodes[i].i, &nodes[i].i, err);
+    }
+  }
+  if (status == CT_OK) {
+    *out = nodes;
+    *start = sum;
+  }
+  return status;
+}
+
+/* As a shape's strides, all 0. */
+static CtNode *zero_strides(const CtCx *cx, CtTuple shape) {
+  CtNode *nodes = copy_nodes(cx, shape);
+  for (uint32_t i = 0; nodes != NULL && i < shape->len; i++) {
+    nodes[i].i = ct_int(0);
+  }
+  return nodes;
+}
+
+CtStatus ct_guard_linear(const CtCx *cx, CtTuple shape, uint32_t from, CtTuple *out, CtErr *err) {
+  CtNode *nodes = zero_strides(cx, shape);
+  CtInt weight = ct_int(1);
+  CtStatus status = nodes == NULL ? ct_fail_nomem(err) : CT_OK;
+  for (uint32_t i = from; status == CT_OK && i < from + shape[from].len; i++) {
+    if (nodes[i].rank == CT_LEAF) {
+      nodes[i].i = weight;
+      status = ct_int_op(cx, CT_INT_MUL, weight, shape[i].i, &weight, err);
+    }
+  }
+  *out = nodes;
+  return status;
+}
+
+/* --- what is known ------------------------------------------------------------------------------ */
+
+static CtVal uncast(const CtIr *ir, CtVal v) {
+  while (ct_inst(ir, v)->op == CT_OP_CAST && ct_is_int((CtDtype)ct_inst(ir, v)->type)) {
+    v = ct_inst(ir, v)->args[0];
+  }
+  return v;
+}
+
+/* The variable of a loop stays below the loop's end. */
+static bool counts_below(const CtIr *ir, CtInt x, CtInt n) {
+  if (x.kind != CT_DYNAMIC) {
+    return false;
+  }
+  const CtInst *loop = ct_inst(ir, uncast(ir, x.id));
+  if (loop->op != CT_OP_FOR || ct_inst(ir, loop->args[2])->facts.lo <= 0) {
+    return false;
+  }
+  CtInt stop = ct_ir_int(ir, uncast(ir, loop->args[1]));
+  n = n.kind == CT_DYNAMIC ? ct_ir_int(ir, uncast(ir, n.id)) : n;
+  return ct_int_equal(stop, n);
+}
+
+bool ct_ir_is_below(const CtIr *ir, CtInt x, CtInt n) {
+  return ct_ir_facts(ir, x).hi < ct_ir_facts(ir, n).lo || counts_below(ir, x, n);
+}
+
+bool ct_ir_is_negative(const CtIr *ir, CtInt x) { return ct_ir_facts(ir, x).lo < 0; }
+
+/* The most that a layout adds to its first index; INT64_MAX where that is not known. */
+static int64_t reach(const CtIr *ir, CtTuple shape, CtTuple stride) {
+  int64_t sum = 0, part;
+  for (uint32_t i = 0; i < shape->len; i++) {
+    if (shape[i].rank != CT_LEAF) {
+      continue;
+    }
+    int64_t steps = ct_ir_facts(ir, shape[i].i).hi - 1;
+    int64_t step = ct_ir_facts(ir, stride[i].i).hi;
+    if (ct_mul_overflow(steps, step, &part) || (part > 0 && ct_add_overflow(sum, part, &sum))) {
+      return INT64_MAX;
+    }
+  }
+  return sum;
+}
+
+static bool holds(const CtIr *ir, CtTuple shape, const CtGuardAxis *axis) {
+  int64_t most = reach(ir, shape, axis->stride), last;
+  if (most == 0) {
+    return ct_ir_is_below(ir, axis->at, axis->bound);
+  }
+  return !ct_add_overflow(ct_ir_facts(ir, axis->at).hi, most, &last) &&
+         last < ct_ir_facts(ir, axis->bound).lo;
+}
+
+static bool same_axis(const CtGuardAxis *a, const CtGuardAxis *b) {
+  return ct_int_equal(a->at, b->at) && ct_int_equal(a->bound, b->bound) &&
+         ct_tuple_equal(a->stride, b->stride);
+}
+
+/* --- axes --------------------------------------------------------------------------------------- */
+
+CtStatus ct_ir_guard_add(CtIr *ir, CtGuard *g, CtTuple shape, CtGuardAxis axis, CtErr *err) {
+  if (holds(ir, shape, &axis)) {
+    return CT_OK;
+  }
+  for (int i = 0; i < g->n; i++) {
+    if (same_axis(&g->axis[i], &axis)) {
+      return CT_OK;
+    }
+  }
+  if (g->n == CT_GUARD_MAX) {
+    return ct_fail(
+        err, CT_EUNSUPPORTED,
+        "guard: a tensor of which tiles may overhang in more than %d ways; use tile sizes "
+        "that divide those around them",
+        CT_GUARD_MAX);
+  }
+  g->axis[g->n++] = axis;
+  return CT_OK;
+}
+
+CtStatus ct_ir_guard_fix(CtIr *ir, CtGuard *g, CtTuple shape, CtInt crd, CtInt size, CtErr *err) {
+  CtCx cx = ct_ir_cx(ir);
+  CtTuple none = zero_strides(&cx, shape);
+  CtStatus status = none == NULL ? ct_fail_nomem(err) : CT_OK;
+  if (status == CT_OK) {
+    status = ct_ir_guard_add(ir, g, shape, (CtGuardAxis){crd, size, none}, err);
+  }
+  if (status == CT_OK && ct_ir_is_negative(ir, crd)) { /* -crd < 1 */
+    CtInt minus;
+    status = ct_int_op(&cx, CT_INT_SUB, ct_int(0), crd, &minus, err);
+    if (status == CT_OK) {
+      status = ct_ir_guard_add(ir, g, shape, (CtGuardAxis){minus, ct_int(1), none}, err);
+    }
+  }
+  return status;
+}
+
+/* The entries of a coordinate that are not `_`. */
+static CtStatus fix_entries(CtIr *ir, CtGuard *g, CtTuple rest, CtTuple crd, CtTuple shape,
+                            CtErr *err) {
+  CtCx cx = ct_ir_cx(ir);
+  CtInt size;
+  if (ct_is_leaf(crd)) {
+    if (crd->i.kind == CT_ANY) {
+      return CT_OK;
+    }
+    CtStatus status = ct_product(&cx, shape, &size, err);
+    return status == CT_OK ? ct_ir_guard_fix(ir, g, rest, crd->i, size, err) : status;
+  }
+  for (int i = 0; i < crd->rank && !ct_is_leaf(shape); i++) {
+    CtStatus status = fix_entries(ir, g, rest, ct_child(crd, i), ct_child(shape, i), err);
+    if (status != CT_OK) {
+      return status;
+    }
+  }
+  return CT_OK;
+}
+
+CtStatus ct_ir_guard_slice(CtIr *ir, const CtView *v, CtTuple crd, CtTuple rest, bool fix,
+                           CtGuard *out, CtErr *err) {
+  CtCx cx = ct_ir_cx(ir);
+  CtStatus status = CT_OK;
+  out->n = 0;
+  for (int i = 0; status == CT_OK && i < ct_guard_n(v); i++) {
+    CtGuardAxis axis = v->guard->axis[i];
+    CtLayout left;
+    CtInt at;
+    status = ct_slice(&cx, crd, ct_guard_layout(v, &axis), &left, &at, err);
+    status = status == CT_OK ? ct_int_op(&cx, CT_INT_ADD, axis.at, at, &axis.at, err) : status;
+    if (status == CT_OK) {
+      axis.stride = left.stride;
+      status = ct_ir_guard_add(ir, out, rest, axis, err);
+    }
+  }
+  return status == CT_OK && fix ? fix_entries(ir, out, rest, crd, v->layout.shape, err) : status;
+}
+
+/* --- one element -------------------------------------------------------------------------------- */
+
+static bool is_wide(const CtIr *ir, CtInt i) {
+  return i.kind == CT_DYNAMIC ? ct_inst(ir, i.id)->type == CT_i64 : i.v != (int32_t)i.v;
+}
+
+CtStatus ct_ir_guard_test(CtIr *ir, CtView v, CtTuple crd, bool fix, CtVal *out, CtErr *err) {
+  static const CtNode one = {.rank = CT_LEAF, .len = 1, .i = {.v = 1}};
+  CtGuard g;
+  CtStatus status = ct_ir_guard_slice(ir, &v, crd, &one, fix, &g, err);
+  *out = ct_ir_const_int(ir, CT_bool, 1);
+  for (int i = 0; status == CT_OK && i < g.n; i++) {
+    CtInt at = g.axis[i].at, bound = g.axis[i].bound;
+    CtDtype type = is_wide(ir, at) || is_wide(ir, bound) ? CT_i64 : CT_i32;
+    CtVal x = ct_ir_val(ir, at, type), n = ct_ir_val(ir, bound, type);
+    *out = ct_ir_binary(ir, CT_OP_LAND, *out, ct_ir_binary(ir, CT_OP_LT, x, n));
+  }
+  return status;
+}
