@@ -64,7 +64,7 @@ local function composed(lines, prefix, a, b)
 end
 
 function steps.composition(lines, _, a, b)
-  if type(a) == "userdata" and a.swizzle == nil and a.bits then
+  if tostring(a):find("^%s*Sw<[^o]*$") then
     line(lines, "result(c) = A(B(c)): %s swizzles each offset of B", a)
     return
   end

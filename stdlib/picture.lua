@@ -284,8 +284,11 @@ local function origin_of(layout)
   local list = table.pack(layout:origin())
   if list.n == 0 then return nil end
   local operands = table.pack(table.unpack(list, 2, list.n))
-  if type(operands[1]) ~= "userdata" then
-    operands[1] = ct.layout(operands[1]) -- a shape, which is column-major
+  local first = operands[1]
+  if type(first) == "string" and first:find("^%s*Sw<[^o]*$") then
+    operands[1] = ct.swizzle(first)
+  elseif type(first) ~= "userdata" then
+    operands[1] = ct.layout(first) -- a shape, which is column-major
   end
   return { name = list[1], operands = operands }
 end

@@ -31,3 +31,11 @@ explain(swizzle(1, 0, 1))
 -- expect: vectors       f32: 1 element in one access (32 bits)
 -- expect:               f16: 1 element in one access (16 bits)
 -- expect: coverage      each offset 0..3 exactly once
+
+-- A swizzle given as text is one, too, in words and in pictures.
+local from_text <const> = composition("Sw<1,0,1>", "(2,2):(2,1)")
+local from_value <const> = composition(swizzle(1, 0, 1), "(2,2):(2,1)")
+print(explain(from_text, { text = true }) == explain(from_value, { text = true }))
+-- expect: true
+print(svg(from_text) == svg(from_value))
+-- expect: true
