@@ -120,7 +120,7 @@ Frame *frame_push(lua_State *L, Front *f, FrameKind kind) {
     frame->before = f->assigned;
     memset(&frame->joined, 0xff, sizeof frame->joined);
     frame->position = ct_ir_position(f->ir);
-    if (kind != FRAME_IF && kind != FRAME_LOGIC) {
+    if (kind == FRAME_FUNC || kind == FRAME_LOOP || kind == FRAME_MARK) {
       frame->block = ct_ir_block_begin(f->ir);
     }
   }
@@ -243,7 +243,23 @@ bool front_is_plain(Front *f, lua_State *L, const Frame *target) {
   return true;
 }
 
+/* Lua closes a local once, at its end: threads that leave before would miss it. */
+static void check_closing(lua_State *L, Front *f, const Frame *target) {
+  for (const Frame *frame = front_co(f, L)->top; frame != NULL; frame = frame->parent) {
+    if (frame->kind == FRAME_CLOSE) {
+      diag_error(L,
+                 "a run-time jump leaves the to-be-closed local '%s'; close it outside of what the "
+                 "jump leaves",
+                 frame->loop);
+    }
+    if (frame == target) {
+      break;
+    }
+  }
+}
+
 void front_exit(lua_State *L, Front *f, Frame *target) {
+  check_closing(L, f, target);
   uint64_t now = ++f->clock;
   for (Frame *frame = front_co(f, L)->top; frame != NULL; frame = frame->parent) {
     if (!frame->pending) {

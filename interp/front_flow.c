@@ -423,7 +423,9 @@ static CtDtype index_type(lua_State *L, CtIr *ir, int first) {
     if (value_test(L, i, &v)) {
       CtDtype type = (CtDtype)ct_inst(ir, v)->type;
       if (!ct_is_int(type)) {
-        diag_error(L, "a run-time 'for' counts with integers, got a run-time %s", value_kind(type));
+        diag_error(L,
+                   "a run-time 'for' counts with integers, got a run-time %s; write a while loop",
+                   value_kind(type));
       }
       if (type == CT_u64) {
         diag_error(L, "a run-time 'for' counts with i32 or i64, got a u64; use cast(x, i64)");
@@ -432,7 +434,8 @@ static CtDtype index_type(lua_State *L, CtIr *ir, int first) {
         return CT_i64;
       }
     } else if (lua_type(L, i) == LUA_TNUMBER && !lua_isinteger(L, i)) {
-      diag_error(L, "a run-time 'for' counts with integers, got the float %s", lua_tostring(L, i));
+      diag_error(L, "a run-time 'for' counts with integers, got the float %s; write a while loop",
+                 lua_tostring(L, i));
     } else if (lua_isinteger(L, i) && lua_tointeger(L, i) != (int32_t)lua_tointeger(L, i)) {
       return CT_i64;
     }
@@ -460,9 +463,11 @@ static CtVal exclusive_stop(CtIr *ir, CtVal b, bool upwards) {
 static void check_step(lua_State *L, const CtIr *ir, CtVal step) {
   CtFacts s = ct_inst(ir, step)->facts;
   if (s.lo <= 0 && s.hi >= 0) {
-    diag_error(L, ct_inst(ir, step)->op == CT_OP_CONST
-                      ? "'for' step is zero"
-                      : "the step of a run-time 'for' must be static or known to be positive");
+    diag_error(L,
+               ct_inst(ir, step)->op == CT_OP_CONST
+                   ? "'for' step is zero"
+                   : "the step of a run-time 'for' must be static or known to be positive; write a "
+                     "while loop");
   }
 }
 
@@ -579,7 +584,8 @@ static int rt_iter(lua_State *L) { /* name, f, s, c, closing */
   lua_pushvalue(L, 3);
   lua_setiuservalue(L, 6, 2);
   if (!lua_isnil(L, 5)) {
-    return diag_error(L, "a 'for' with a closing value cannot run in a kernel");
+    return diag_error(
+        L, "a 'for' with a closing value cannot run in a kernel; close it behind the loop");
   }
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_pushcclosure(L, iter_next, 1);

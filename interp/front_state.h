@@ -20,7 +20,7 @@ typedef struct Assigned {
   uint64_t w[FRONT_MAX_NIL_VARS / 64];
 } Assigned;
 
-typedef enum FrameKind { FRAME_FUNC, FRAME_IF, FRAME_LOOP, FRAME_MARK, FRAME_LOGIC } FrameKind;
+typedef enum FrameKind { FRAME_FUNC, FRAME_IF, FRAME_LOOP, FRAME_MARK, FRAME_LOGIC, FRAME_CLOSE } FrameKind;
 
 typedef struct Co Co;
 
@@ -49,7 +49,7 @@ typedef struct Frame {
   CtVal cond, if_op; /* the innermost IF, and its condition */
   CtVal position;    /* LOGIC: of the IR before */
   /* LOOP */
-  const char *loop; /* "while", "repeat", "for", "in" */
+  const char *loop; /* "while", "repeat", "for", "in"; CLOSE: the local's name, in user value 1 */
   int turns;
   bool wants_region; /* while: the next turn opens the kernel's loop */
   uint64_t probed_at,

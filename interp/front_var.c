@@ -337,11 +337,21 @@ static int rt_gl(lua_State *L) { /* name, v */
 }
 
 static int rt_close(lua_State *L) { /* v, name */
-  if (front_condition(front_up(L), L) != 0) {
-    return diag_error(L, "'%s' is a to-be-closed local under a run-time condition; move it out",
+  Front *f = front_up(L);
+  lua_settop(L, 2);
+  if (f->ir == NULL || !lua_toboolean(L, 1)) { /* nil and false are not closed */
+    return 0;
+  }
+  if (front_condition(f, L) != 0) {
+    return diag_error(L,
+                      "'%s' is a to-be-closed local under a run-time condition; declare it outside",
                       lua_tostring(L, 2));
   }
-  return 0;
+  Frame *frame = frame_push(L, f, FRAME_CLOSE);
+  frame->loop = lua_tostring(L, 2);
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, 3, 1);
+  return 1;
 }
 
 /* --- multiple assignment --------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@
    ## Frames
    The state of a trace is a stack of frames *per coroutine*: func, arm (run-time if), rloop (a loop
    of the kernel), sloop (a loop that runs while tracing), mark (region of a forward goto), logic
-   (right side of and, or). All but logic are ended by a to-be-closed value: the fourth value of a
+   (right side of and, or), close (scope of a to-be-closed local). All but logic are ended by a to-be-closed value: the fourth value of a
    generic for, or a `local x <close>`; one that needs nothing to be done may be nil. So they end on
    every way out: end, break, goto, return, error, coroutine.close. Closing a frame drops all frames
    above it: those of an expression that raised.
@@ -127,7 +127,9 @@
      Returns the results in order. Works from the last target to the first, as Lua does.
    up(name, v) -> v           `x = up("x", v)`: an upvalue of the host is assigned
    gl(name, v) -> v           `x = gl("x", v)`: a global is assigned
-   close(v, name)             behind `local v <close> = ...`: an error under a run-time condition
+   close(v, name) -> frame
+     `local c <close> = close(v, "v")` behind `local v <close> = ...`: an error under a run-time
+     condition; and while the frame is open each run-time exit through it is one.
 
    ## Expressions
    andb(a) -> a', ande(v) -> v

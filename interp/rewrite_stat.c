@@ -19,13 +19,18 @@ static void put(Rw *w, const char *before, const char *name, uint32_t n, const c
 
 /* {==== names ==== */
 
-/* `x = cell(x, "x")` for what inner functions assign, `close(x, "x")` for what is to be closed. */
+/* `x = cell(x, "x")` for what inner functions assign, `local c <close> = close(x, "x")` for what is to
+   be closed. */
 static void write_births(Rw *w, const LpVar *v, uint32_t n) {
   for (; n > 0; n--, v = v->next) {
     if (v->inner_write) {
       rw_puts(w, " ");
       rw_var(w, v);
       rw_puts(w, " = ");
+    }
+    if (v->attrib == LP_CLOSE) { /* never assigned */
+      rw_puts(w, " local ");
+      rw_printf(w, "%sc <close> =", w->c->prefix);
     }
     if (v->inner_write || v->attrib == LP_CLOSE) {
       rw_puts(w, " ");

@@ -37,6 +37,19 @@ value(k)                -- expect: 1022.0	traced
 settings = {bias = 30.0}
 value(k)                -- expect: 1032.0	traced
 
+-- Element types and functions.
+local dtype, op = f32, function(v) return v + 1.0 end
+local kf = kernel("functions", function(t)
+  count.n = count.n + 1
+  local f = fragment(dtype, 1)
+  f[0] = op(2.0)
+  t[0] = f[0] * 2
+end)
+value(kf)               -- expect: 6.0	traced
+op = function(v) return v + 2.0 end
+value(kf)               -- expect: 8.0	traced
+value(kf)               -- expect: 8.0	known
+
 -- Long texts of equal contents are equal, wherever they lie.
 local long = ("x"):rep(100)
 local kl = kernel("long", function(t)
