@@ -1,16 +1,21 @@
 #!/usr/bin/env bash
 # gpu_check.sh: everything that needs a CUDA device, on a machine that may have neither Lua nor this
-# project's build tools: runs what `make all build/tests` has put in build/. Ends non-zero when a check failed.
-# Usage: scripts/gpu_check.sh [build folder] [step ...]; steps: info tests cases bits examples bench sanitize
+# project's build tools: runs what `make all build/tests` has put in build/. Ends with PASS or FAIL of each, and
+# non-zero when one failed. Usage: scripts/gpu_check.sh [build folder] [step ...]
+# Steps: info tests cases bits examples notebook bench sanitize. examples runs the programs of examples/, which
+# check themselves and print their times; notebook is the one with the table of kernels beside hand-written ones.
 set -u
 build=${1:-build}
 [ $# -gt 0 ] && shift
 steps=${*:-info tests cases bits examples bench}
 failed=0
+summary=
 export CUTTLE_DEVICE=cuda
 run() {
   echo "== $*"
-  "$@" || { failed=$((failed + 1)); echo "FAILED: $*"; }
+  if "$@"; then result=PASS; else result=FAIL; failed=$((failed + 1)); fi
+  summary="$summary$result $*
+"
 }
 for step in $steps; do
   case $step in
@@ -19,6 +24,7 @@ for step in $steps; do
     cases) run "$build/cuttle" scripts/kernel_cases.lua tests/kernel_cases ;;
     bits) run "$build/cuttle" tests/device/same_bits.lua ;;
     examples) for e in examples/*.lua; do run "$build/cuttle" "$e"; done ;;
+    notebook) run "$build/cuttle" examples/notebook_shared_matmul.lua ;;
     bench) run "$build/cuttle" bench ;;
     sanitize)
       for tool in memcheck racecheck synccheck; do
@@ -31,5 +37,5 @@ for step in $steps; do
     *) echo "no step '$step'"; failed=$((failed + 1)) ;;
   esac
 done
-echo "$failed steps failed"
+printf '\n%s%s failed\n' "$summary" "$failed"
 [ "$failed" -eq 0 ]

@@ -5,6 +5,8 @@ local examples = {
   "transpose.lua 64 64",
   "moye_matmul.lua 256 256 64",
   "sgemm_2d_blocktiling.lua 128",
+  "mandelbrot.lua 64 64 10",
+  "nbody.lua 128 1",
 }
 for _, example in ipairs(examples) do
   local command = ("'%s' emit --sm=90 examples/%s 2>/dev/null"):format(arg[-1], example)
