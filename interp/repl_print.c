@@ -43,14 +43,14 @@ static void push_text(lua_State *L, int idx) {
 }
 
 static bool is_drawable(lua_State *L, int idx) {
-  CtLayout l;
+  CtComposed c;
   CtInt n;
-  if (!bind_test_layout(L, idx, &l) || !ct_layout_is_static(l) || ct_layout_rank(l) < 1 ||
-      ct_layout_rank(l) > 2) {
+  if (!bind_test_composed(L, idx, &c) || !ct_composed_is_static(&c) ||
+      ct_layout_rank(c.layout) < 1 || ct_layout_rank(c.layout) > 2) {
     return false;
   }
   CtCx cx = bind_enter(L);
-  return ct_size(&cx, l, &n, NULL) == CT_OK && n.v <= MAX_DRAWN_CELLS;
+  return ct_size(&cx, c.layout, &n, NULL) == CT_OK && n.v <= MAX_DRAWN_CELLS;
 }
 
 /* Calls the language's `show`, if there is one, with the layout at idx; with_text: for its text, which

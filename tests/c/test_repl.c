@@ -148,6 +148,7 @@ static void take(Session *s, const Step *steps, size_t n) {
 
 static const Step inputs[] = {
     {"(4,8):(8,1)\n", "\n(4,8):(8,1)", "prints a layout"},
+    {"Sw<1,0,2> o 0 o (2,4):(4,1)\n", " 5  4  7  6 ", "draws a swizzled layout"},
     {"\n", "\n", "an empty line is nothing"},
     {"layout('(4')\n", "\nstdin:2:1: layout: expected ')' at column 2 of '(4'", "shows an error"},
     {"for i = 40, 41 do\n", ">", "asks for more lines"},
