@@ -75,6 +75,7 @@ typedef struct CtEmitVal {
   uint8_t jump;    /* BREAK: CtJump */
   bool crosses_loop;
   bool is_initial; /* the value that the variable of its name gets */
+  bool is_whole;   /* what a variable is set to: the whole of a statement */
   bool declares;   /* SET: declares its variable */
   bool has_label;  /* some goto goes behind it */
   bool absorbs;    /* IF: what follows in its region is its else part */

@@ -402,7 +402,8 @@ static void use_pointers(CtEmit *e, CtVal v) {
 }
 
 /* `local v = x[i]` of a variable v: one of the two names is enough. */
-static void mark_initial(CtEmit *e, const CtInst *set) {
+static void mark_set(CtEmit *e, const CtInst *set) {
+  e->vals[set->args[0]].is_whole = true;
   const char *mine = ct_inst(e->ir, set->args[0])->name;
   const char *var = ct_inst(e->ir, (CtVal)set->imm.i)->name;
   if (mine != NULL && var != NULL && strcmp(mine, var) == 0) {
@@ -431,7 +432,7 @@ static void plan_inst(CtEmit *e, CtVal v) {
       } else if (ct_op_has_buf((CtOp)inst->op)) {
         e->buf_used[inst->imm.i] = true;
       } else if (inst->op == CT_OP_SET) {
-        mark_initial(e, inst);
+        mark_set(e, inst);
       }
       use_args(e, inst, once(x->pos));
       break;
@@ -440,7 +441,7 @@ static void plan_inst(CtEmit *e, CtVal v) {
   }
 }
 
-/* Long expressions are cut: an operand gets a name. */
+/* Long expressions are cut: an operand gets a name. What is a statement of its own needs none. */
 static void limit_cost(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   CtEmitVal *x = &e->vals[v];
@@ -452,7 +453,7 @@ static void limit_cost(CtEmit *e, CtVal v) {
   for (int i = 0; i < inst->n_args; i++) {
     cost += e->vals[inst->args[i]].cost;
   }
-  if (x->print == CT_PRINT_INLINE && cost > MAX_COST) {
+  if (x->print == CT_PRINT_INLINE && cost > MAX_COST && !x->is_whole) {
     x->print = CT_PRINT_NAMED;
   }
   x->cost = (uint16_t)(x->print == CT_PRINT_NAMED ? 0 : cost);
