@@ -148,7 +148,6 @@ static void take(Session *s, const Step *steps, size_t n) {
 
 static const Step inputs[] = {
     {"(4,8):(8,1)\n", "\n(4,8):(8,1)", "prints a layout"},
-    {"Sw<1,0,2> o 0 o (2,4):(4,1)\n", " 5  4  7  6 ", "draws a swizzled layout"},
     {"\n", "\n", "an empty line is nothing"},
     {"layout('(4')\n", "\nstdin:2:1: layout: expected ')' at column 2 of '(4'", "shows an error"},
     {"for i = 40, 41 do\n", ">", "asks for more lines"},
@@ -179,6 +178,7 @@ static const Step inputs[] = {
     {"help'rnak'\n", "\nstdin:23:1: help: there is no 'rnak', did you mean 'rank'?",
      "or the nearest one"},
     {"apropos('stride')\n", "\nstride ", "or those about something"},
+    {"Sw<1,0,2> o 0 o (2,4):(4,1)\n", " 5  4  7  6 ", "draws a swizzled layout"},
 };
 
 static const Step interrupts[] = {
