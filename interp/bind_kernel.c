@@ -367,13 +367,20 @@ static Spec *look(lua_State *L, CtIr **ir, LaunchArgs *args) {
   return spec;
 }
 
+/* Traced anew, so that it can say which branches and loops were static. */
 static int config_ir(lua_State *L) {
   LaunchArgs args;
-  CtIr *ir;
+  CtErr err;
   CtText text;
-  look(L, &ir, &args);
-  ct_text_init(&text, state_of(L)->alloc);
-  ct_ir_print(ir, &text);
+  CuttleState *s = state_of(L);
+  const LaunchConfig *c = enter_config(L, &args);
+  Spec *spec = spec_trace(L, lua_gettop(L), c, &args, launch_target(s, args.device), true, &err);
+  if (spec == NULL) {
+    diag_raise(L, &err);
+  }
+  ct_text_init(&text, s->alloc);
+  ct_ir_print(&spec->ir, &text);
+  spec_free(s, spec);
   bind_push_text(L, &text);
   return 1;
 }
@@ -387,7 +394,7 @@ static CtTarget write_source(lua_State *L, bool line_directives, CtText *out) {
   const LaunchConfig *c = enter_config(L, &args);
   CtTarget target =
       args.device == NULL ? launch_cuda_target(s->emit_sm) : launch_target(s, args.device);
-  Spec *spec = spec_trace(L, lua_gettop(L), c, &args, target, &err);
+  Spec *spec = spec_trace(L, lua_gettop(L), c, &args, target, false, &err);
   if (spec == NULL) {
     diag_raise(L, &err);
   }

@@ -46,6 +46,14 @@ static void become_runtime(Front *f, Frame *frame) {
   frame->runtime_at = ++f->clock;
 }
 
+/* A decision that leaves no operation, for those who read the IR. */
+static void note(lua_State *L, Front *f, const char *what, bool yes) {
+  if (f->ir != NULL && f->ir->wants_notes && !f->dead) {
+    front_at(L, f);
+    ct_ir_note(f->ir, what, yes);
+  }
+}
+
 /* --- if ------------------------------------------------------------------------------------------ */
 
 static int yield_once(lua_State *L) { /* (number, control): the number, then nil */
@@ -140,6 +148,9 @@ static int rt_if(lua_State *L) {
   bool has_else = lua_toboolean(L, 2);
   CtVal c = 0;
   int truth = front_truth(L, 3, "if", &c);
+  if (truth >= 0) {
+    note(L, f, "if", truth == 1);
+  }
   if (truth == 1) {
     return return_static_arm(L, 1);
   }
@@ -160,6 +171,9 @@ static int rt_ei(lua_State *L) {
   Frame *frame = frame_top(L, f, FRAME_IF);
   CtVal c = 0;
   int truth = front_truth(L, 1, "elseif", &c);
+  if (truth >= 0) {
+    note(L, f, "elseif", truth == 1);
+  }
   frame->turns = truth != 0;
   frame->is_last_arm = truth == 1;
   if (truth < 0) {
@@ -221,7 +235,8 @@ static int while_next(lua_State *L) {
 }
 
 static int rt_while(lua_State *L) {
-  Frame *frame = frame_push(L, front_up(L), FRAME_LOOP);
+  Front *f = front_up(L);
+  Frame *frame = frame_push(L, f, FRAME_LOOP);
   frame->loop = "while";
   return return_loop(L, while_next, -1);
 }
@@ -251,6 +266,7 @@ static int rt_wc(lua_State *L) {
   int truth = front_truth(L, 1, "while", &c);
   bool changed = f->ir != NULL && !frame->wants_region && end_probe(f, frame);
   if (truth >= 0) {
+    note(L, f, "while", truth == 1);
     frame->is_done = truth == 0;
     if (truth == 0 && frame->runtime) {
       front_exit(L, f, frame);
@@ -392,8 +408,13 @@ static int range_next(lua_State *L) { /* (frame, control) of a static numeric fo
     return 0;
   }
   if (frame->is_float) {
-    return float_turn(L, frame);
+    int n = float_turn(L, frame);
+    if (n > 0) {
+      note(L, f, "for", true);
+    }
+    return n;
   }
+  note(L, f, "for", true);
   lua_pushinteger(L, frame->i);
   frame->is_done = frame->left-- == 0;
   frame->i = (int64_t)((uint64_t)frame->i + (uint64_t)frame->step);
@@ -522,6 +543,7 @@ static int rt_range(lua_State *L) { /* name, a, b, s */
   if (!lua_isnoneornil(L, 4)) {
     check_for_number(L, 4, "step");
   }
+  note(L, f, "for", false);
   bool integers = lua_isinteger(L, 2) && (lua_isnoneornil(L, 4) || lua_isinteger(L, 4));
   (integers ? prepare_integers : prepare_floats)(L, frame);
   return return_loop(L, range_next, -1);
@@ -540,6 +562,9 @@ static int iter_next(lua_State *L) { /* (frame, control): calls the script's own
   lua_getiuservalue(L, 1, 2);
   lua_pushvalue(L, 2);
   lua_call(L, 2, LUA_MULTRET);
+  if (lua_gettop(L) > 2 && !lua_isnil(L, 3)) {
+    note(L, f, "for", true);
+  }
   return lua_gettop(L) - 2;
 }
 
@@ -574,6 +599,7 @@ static int rt_iter(lua_State *L) { /* name, f, s, c, closing */
   if (range != NULL) {
     return begin_range(L, f, lua_tostring(L, 1), range);
   }
+  note(L, f, "for", false);
   Frame *frame = frame_push(L, f, FRAME_LOOP);
   frame->loop = "in";
   lua_getfield(L, lua_upvalueindex(2), "fn"); /* the iterator is converted as any callee */

@@ -63,17 +63,15 @@ static bool is_wrapper(const lua_Debug *ar) {
   return strcmp(ar->what, "main") == 0 && ar->source[0] == '=';
 }
 
+/* C functions, which are most of what is called, are let pass first. */
 static void watch_call(lua_State *L, lua_Debug *ar) {
-  const Front *f = front_of(L);
-  if (f->ir == NULL || f->n_trusted > 0) {
-    return;
-  }
   lua_getinfo(L, "f", ar);
-  if (lua_iscfunction(L, -1) || src_is_converted(L, -1)) {
-    lua_pop(L, 1);
+  bool passes = lua_iscfunction(L, -1) || src_is_converted(L, -1);
+  lua_pop(L, 1);
+  const Front *f = passes ? NULL : front_of(L);
+  if (f == NULL || f->ir == NULL || f->n_trusted > 0) {
     return;
   }
-  lua_pop(L, 1);
   lua_getinfo(L, "Sn", ar);
   if (!is_stdlib(ar) && !is_wrapper(ar)) {
     bool is_event = strcmp(ar->namewhat, "metamethod") == 0; /* called without its underscores */

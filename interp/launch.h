@@ -107,9 +107,10 @@ bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a
 /* The specialisation for these arguments: a known one, or a new one traced and compiled. */
 Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);
 
-/* A specialisation traced for `target`, not compiled and not kept, for looking at: spec_free frees it. */
+/* A specialisation traced for `target`, not compiled and not kept, for looking at: spec_free frees it.
+   `wants_notes`: its IR says what was decided while tracing. */
 Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                 CtTarget target, CtErr *err);
+                 CtTarget target, bool wants_notes, CtErr *err);
 CtStatus spec_emit(const Spec *spec, bool line_directives, CtText *out, CtErr *err);
 CtTarget launch_target(CuttleState *s, CtDevice *device);
 CtTarget launch_cuda_target(int sm);

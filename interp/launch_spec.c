@@ -189,7 +189,7 @@ static Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchAr
 }
 
 Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                 CtTarget target, CtErr *err) {
+                 CtTarget target, bool wants_notes, CtErr *err) {
   Kernel *k = lua_touserdata(L, kernel);
   Spec *spec = spec_new(k->state, config, args, target);
   double start = now_ms();
@@ -200,6 +200,7 @@ Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
   CtIr *ir = &spec->ir;
   ir->name = k->name;
   ir->contract = k->contract;
+  ir->wants_notes = wants_notes;
   ir->may_overlap = args->overlap;
   ir->samples = args->slots;
   ct_ir_at(ir, k->chunk, k->line);
@@ -325,7 +326,8 @@ static void show_source(lua_State *L, int kernel, const LaunchConfig *config, La
   Kernel *k = lua_touserdata(L, kernel);
   CtErr err;
   CtText text;
-  Spec *spec = spec_trace(L, kernel, config, args, launch_cuda_target(k->state->emit_sm), &err);
+  Spec *spec =
+      spec_trace(L, kernel, config, args, launch_cuda_target(k->state->emit_sm), false, &err);
   if (spec == NULL) {
     diag_raise(L, &err);
   }
@@ -376,7 +378,8 @@ static CtStatus check_args(const Kernel *k, const LaunchArgs *args, CtErr *err) 
 static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
   Kernel *k = lua_touserdata(L, kernel);
   CtErr err;
-  Spec *spec = spec_trace(L, kernel, config, args, launch_target(k->state, args->device), &err);
+  Spec *spec =
+      spec_trace(L, kernel, config, args, launch_target(k->state, args->device), false, &err);
   if (spec == NULL) {
     diag_raise(L, &err);
   }

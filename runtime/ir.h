@@ -206,6 +206,13 @@ typedef struct CtRegionInfo {
   CtVal owner; /* the operation that contains it; 0 for the body */
 } CtRegionInfo;
 
+/* What the script decided while it was traced, by line; no operation is left of it. */
+typedef struct CtNote {
+  CtLoc loc;
+  const char *what;    /* "if", "elseif"; "for", "while" */
+  int64_t n_yes, n_no; /* times that it held and not; of a loop: turns, and loops */
+} CtNote;
+
 typedef struct CtTarget {
   bool is_cuda;
   int sm;            /* compute capability times 10: 90 */
@@ -241,7 +248,10 @@ typedef struct CtIr {
   CtLoc cur_loc;
   uint32_t *cse;
   size_t cap_cse, n_cse; /* hash table of shareable operations */
-  CtSlotValue *samples;  /* of the traced launch, by slot, or NULL: messages show these values */
+  bool wants_notes;      /* of static decisions, for people */
+  CtNote *notes;         /* in order of their first times */
+  size_t n_notes;
+  CtSlotValue *samples; /* of the traced launch, by slot, or NULL: messages show these values */
 } CtIr;
 
 /* --- building -------------------------------------------------------------------------------- */
@@ -417,5 +427,10 @@ CtStatus ct_ir_finish(CtIr *ir, CtErr *err) CT_NODISCARD;
 CtStatus ct_ir_check(const CtIr *ir,
                      CtErr *err) CT_NODISCARD; /* ir_check.c: all findings, in one message */
 void ct_ir_print(const CtIr *ir, CtText *out); /* ir_print.c */
+
+/* ir_note.c: a static decision at the current location. `what` lives for ever. Without memory, and
+   beyond some hundred lines, nothing is noted. */
+void ct_ir_note(CtIr *ir, const char *what, bool yes);
+void ct_ir_print_notes(const CtIr *ir, CtText *out);
 
 #endif

@@ -205,6 +205,7 @@ static void print_header(Printer *p) {
 void ct_ir_print(const CtIr *ir, CtText *out) {
   Printer p = {ir, out, 1};
   print_header(&p);
+  ct_ir_print_notes(ir, out);
   ct_text_puts(out, "{\n");
   print_region(&p, 1);
   ct_text_puts(out, "}\n");

@@ -1,0 +1,72 @@
+/* ir_note.c: what was decided while tracing and so has left no operation: the static branches and
+   unrolled loops of the script, for people who read the IR. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ir.h"
+
+enum { MAX_NOTES = 512 }; /* lines of a script with a decision; later ones are not noted */
+
+static CtNote *find_note(const CtIr *ir, const char *what) {
+  for (size_t i = 0; i < ir->n_notes; i++) {
+    CtNote *n = &ir->notes[i];
+    if (n->loc.line == ir->cur_loc.line && n->loc.chunk == ir->cur_loc.chunk &&
+        strcmp(n->what, what) == 0) {
+      return n;
+    }
+  }
+  return NULL;
+}
+
+void ct_ir_note(CtIr *ir, const char *what, bool yes) {
+  CtNote *n = find_note(ir, what);
+  if (n == NULL) {
+    if (ir->notes == NULL) {
+      ir->notes = ct_arena_alloc(&ir->arena, MAX_NOTES * sizeof *ir->notes);
+    }
+    if (ir->notes == NULL || ir->n_notes == MAX_NOTES) {
+      return;
+    }
+    n = &ir->notes[ir->n_notes++];
+    *n = (CtNote){.loc = ir->cur_loc, .what = what};
+  }
+  *(yes ? &n->n_yes : &n->n_no) += 1;
+}
+
+static void print_count(CtText *out, const char *what, int64_t n) {
+  if (n == 1) {
+    ct_text_printf(out, " %s once", what);
+  } else if (n > 1) {
+    ct_text_printf(out, " %s %" PRId64 " times", what, n);
+  }
+}
+
+/* "if true", "if true 3 times, false once"; of a loop "for 6 turns in 2 loops". */
+static void print_decision(const CtNote *n, CtText *out) {
+  bool is_loop = strcmp(n->what, "for") == 0 || strcmp(n->what, "while") == 0;
+  ct_text_printf(out, "static %s", n->what);
+  if (is_loop) {
+    ct_text_printf(out, " %" PRId64 " turn%s", n->n_yes, n->n_yes == 1 ? "" : "s");
+    if (n->n_no > 1) {
+      ct_text_printf(out, " in %" PRId64 " loops", n->n_no);
+    }
+  } else if (n->n_yes + n->n_no == 1) {
+    ct_text_puts(out, n->n_yes == 1 ? " true" : " false");
+  } else {
+    print_count(out, "true", n->n_yes);
+    ct_text_puts(out, n->n_yes > 0 && n->n_no > 0 ? "," : "");
+    print_count(out, "false", n->n_no);
+  }
+}
+
+void ct_ir_print_notes(const CtIr *ir, CtText *out) {
+  for (size_t i = 0; i < ir->n_notes; i++) {
+    const CtNote *n = &ir->notes[i];
+    print_decision(n, out);
+    ct_text_puts(out, " ; ");
+    if (n->loc.chunk != ir->loc.chunk) {
+      ct_text_printf(out, "%s:", ct_ir_chunk(ir, n->loc));
+    }
+    ct_text_printf(out, "%d\n", n->loc.line);
+  }
+}
