@@ -128,7 +128,8 @@ FLOAT_NEXT(double, int64_t, f64)
 
 /* One lane's operation on the word at p; the word that was there. *changed: it is another one now. */
 #define APPLY(W, bits)                                                                             \
-  static W apply_##bits(CtAtomicImm imm, W *p, W b, W c, bool *changed) {                          \
+  static W apply_##bits(CtAtomicImm imm, char *at, W b, W c, bool *changed) {                      \
+    W *p = (W *)(void *)at;                                                                        \
     CtOp op = (CtOp)imm.u.op;                                                                      \
     W old = __atomic_load_n(p, __ATOMIC_ACQUIRE), next;                                            \
     if (op == CT_OP_ATOMIC_LOAD) {                                                                 \
@@ -162,10 +163,10 @@ static bool apply(const CtIn *in, CtWarp *w, CtAtomicImm imm, int lane, char *p)
   bool changed;
   if (ct_dtypes[imm.u.dtype].bits == 64) {
     int64_t b = CT_AT(int64_t, w, in->b)[lane], c = CT_AT(int64_t, w, in->c)[lane];
-    CT_AT(int64_t, w, in->d)[lane] = apply_64(imm, (int64_t *)(void *)p, b, c, &changed);
+    CT_AT(int64_t, w, in->d)[lane] = apply_64(imm, p, b, c, &changed);
   } else {
     int32_t b = CT_AT(int32_t, w, in->b)[lane], c = CT_AT(int32_t, w, in->c)[lane];
-    CT_AT(int32_t, w, in->d)[lane] = apply_32(imm, (int32_t *)(void *)p, b, c, &changed);
+    CT_AT(int32_t, w, in->d)[lane] = apply_32(imm, p, b, c, &changed);
   }
   return changed;
 }
