@@ -687,12 +687,21 @@ static int compares_raw(lua_State *L) {
 
 static int asserts(lua_State *L) {
   CtVal v;
-  if (half_test(L, 1) != NULL ||
-      (value_test(L, 1, &v) && ct_inst(front_ir(L), v)->type == CT_bool)) {
-    return diag_error(L, "assert: the condition is known only at run time; a kernel cannot stop "
-                         "there, so guard the work with 'if'");
+  if (half_test(L, 1) != NULL) {
+    return diag_error(L, "assert: 'c and x' needs an 'or' to be a value; write 'c and x or y'");
   }
-  return front_call_original(L);
+  if (!value_test(L, 1, &v) || ct_inst(front_ir(L), v)->type != CT_bool) {
+    return front_call_original(L);
+  }
+  if (!lua_isnoneornil(L, 2) && !lua_isstring(L, 2)) {
+    return diag_error(L,
+                      "assert: the message of a run-time condition is a text, not %s; write "
+                      "printf to show values",
+                      diag_push_kind(L, 2));
+  }
+  front_at(L, front_of(L));
+  ct_ir_assert(front_ir(L), v, luaL_optstring(L, 2, "assertion failed!"));
+  return lua_gettop(L);
 }
 
 typedef struct Replacement {

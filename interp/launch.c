@@ -58,6 +58,8 @@ static CtStatus check_requires(const Spec *spec, const CtSlotValue *slots, CtErr
   return CT_OK;
 }
 
+static void print_text(void *ud, const char *text, size_t len) { state_print(ud, text, len); }
+
 static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, const LaunchArgs *a,
                         CtErr *err) {
   CtSimtEngine *engine;
@@ -65,15 +67,21 @@ static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, cons
   CtSimtLaunch launch = {.grid = {c->grid.x, c->grid.y, c->grid.z},
                          .slots = a->slots,
                          .n_elems = a->n_elems,
-                         .interrupt = k->state->interrupt};
+                         .interrupt = k->state->interrupt,
+                         .print = print_text,
+                         .print_ud = k->state};
   return status == CT_OK ? ct_simt_run(engine, spec->simt, &launch, err) : status;
 }
 
 static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a, CtErr *err) {
-  unsigned char params[LAUNCH_MAX_SLOTS * 8];
+  unsigned char params[LAUNCH_MAX_SLOTS * 8 + 8];
   for (int i = 0; i < spec->n_packs; i++) {
     const Pack *p = &spec->packs[i];
     memcpy(params + p->offset, &a->slots[p->slot], p->bytes); /* little-endian: the low bytes */
+  }
+  if (spec->fault != NULL) {
+    CtDevPtr at = ct_fault_address(spec->fault);
+    memcpy(params + spec->fault_at, &at, sizeof at);
   }
   CtLaunch launch = {.grid = c->grid,
                      .block = c->block,

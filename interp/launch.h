@@ -70,6 +70,8 @@ typedef struct Spec {
   CtFunction *fn;
   bool from_cache;
   unsigned shared_bytes; /* dynamic */
+  CtFault *fault;        /* for the kernel's assertions, if it has any */
+  size_t fault_at;       /* place of its address in the parameter block */
   Pack packs[LAUNCH_MAX_SLOTS];
   int n_packs;
   size_t params_bytes;

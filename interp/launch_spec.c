@@ -151,6 +151,7 @@ void spec_free(CuttleState *s, Spec *spec) {
     return;
   }
   ct_simt_free(spec->simt);
+  ct_fault_free(spec->fault);
   if (spec->module != NULL) {
     ct_module_free(spec->module);
   }
@@ -241,7 +242,32 @@ static void plan_packs(Spec *spec) {
       at += bytes;
     }
   }
+  if (ct_emit_has_asserts(&spec->ir)) {
+    at = (at + sizeof(CtDevPtr) - 1) / sizeof(CtDevPtr) * sizeof(CtDevPtr);
+    spec->fault_at = at;
+    at += sizeof(CtDevPtr);
+  }
   spec->params_bytes = at;
+}
+
+/* The record that failed assertions are noted in, with their texts and lines from the IR. */
+static CtStatus make_fault(Spec *spec, CtErr *err) {
+  CtIr *ir = &spec->ir;
+  if (!ct_emit_has_asserts(ir)) {
+    return CT_OK;
+  }
+  CtFaultSite *sites = ct_arena_alloc(&ir->arena, ir->n_asserts * sizeof *sites);
+  if (sites == NULL) {
+    return ct_fail_nomem(err);
+  }
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    const CtInst *inst = ct_inst(ir, v);
+    if (inst->op == CT_OP_ASSERT) {
+      sites[inst->imm.i] =
+          (CtFaultSite){inst->u.escape->text, ct_ir_chunk(ir, inst->loc), inst->loc.line};
+    }
+  }
+  return ct_fault_new(spec->device, sites, (int)ir->n_asserts, &spec->fault, err);
 }
 
 int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]) {
@@ -282,6 +308,7 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
     status = ct_nvrtc_build(&job, &cache, &output, err);
   }
   plan_packs(spec);
+  status = status == CT_OK ? make_fault(spec, err) : status;
   if (status == CT_OK) {
     spec->from_cache = output.from_cache;
     status = load_module(k, spec, output.image.s, err);

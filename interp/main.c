@@ -220,6 +220,16 @@ static bool run_chunks(Program *p) {
   return true;
 }
 
+/* What the last launches on a GPU have to say comes out here, at the latest. */
+static bool wait_for_devices(Program *p) {
+  if (cuttle_synchronize(p->s) == CUTTLE_OK) {
+    return true;
+  }
+  fprintf(stderr, "cuttle: %s\n", cuttle_error(p->s));
+  p->exit_code = EXIT_FAILURE;
+  return false;
+}
+
 /* The script at argv[at], with the rest as its arguments. */
 static bool run_script(Program *p) {
   const char *path = p->argv[p->at];
@@ -245,7 +255,7 @@ static void run_repl(Program *p) {
 static void run_plain(Program *p) {
   set_arg(p);
   bool has_script = p->at < p->argc;
-  bool ok = run_chunks(p) && (!has_script || run_script(p));
+  bool ok = run_chunks(p) && (!has_script || run_script(p)) && wait_for_devices(p);
   if ((ok || isatty(STDIN_FILENO) == 1) && (p->interactive || (!has_script && p->n_chunks == 0))) {
     p->exit_code = 0;
     run_repl(p);

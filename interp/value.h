@@ -44,5 +44,6 @@ void bind_open_value(lua_State *L);
 void bind_open_block(lua_State *L);
 void bind_open_escape(lua_State *L);
 void bind_open_warp(lua_State *L);
+void bind_open_message(lua_State *L);
 
 #endif

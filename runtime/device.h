@@ -190,6 +190,26 @@ CtStatus ct_function_set_shared(CtFunction *f, size_t bytes, CtErr *err) CT_NODI
 CtStatus ct_function_occupancy(CtFunction *f, int n_threads, size_t shared_bytes, int *n_blocks,
                                CtErr *err) CT_NODISCARD;
 
+/* {====== Failed assertions ======
+
+   A kernel with assertions gets the address of 8 ints in page-locked memory. The first thread whose
+   assertion fails writes [1..3] its index, [4..6] its block's, and then [0] the number of the assertion,
+   from 1. Each wait of the device's looks at all of these records: a set one makes it fail (CT_EINVAL,
+   at the assertion's line) and is cleared, the device goes on. */
+
+typedef struct CtFault CtFault;
+typedef struct CtFaultSite {
+  const char *text, *chunk;
+  int line;
+} CtFaultSite;
+
+/* A record for n assertions, which are not copied. The caller owns *out and frees it when no launch
+   that has its address is in flight. */
+CtStatus ct_fault_new(CtDevice *d, const CtFaultSite *sites, int n, CtFault **out,
+                      CtErr *err) CT_NODISCARD;
+void ct_fault_free(CtFault *f); /* NULL is allowed */
+CtDevPtr ct_fault_address(const CtFault *f);
+
 /* {====== Launch ====== */
 
 typedef struct CtLaunch {

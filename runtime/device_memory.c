@@ -92,6 +92,7 @@ CtStatus ct_stream_synchronize(CtDevice *d, CtStream s, CtErr *err) {
   CtStatus status = wait_stream(d, s, err);
   if (status == CT_OK) {
     ct_device_note_waited(d, s);
+    status = ct_device_check_faults(d, err);
   }
   return status;
 }
@@ -113,6 +114,7 @@ CtStatus ct_device_synchronize(CtDevice *d, CtErr *err) {
   s = CT_CALL(d, err, cuCtxSynchronize, (), "%s", "");
   if (s == CT_OK) {
     ct_device_note_all_waited(d);
+    s = ct_device_check_faults(d, err);
   }
   return s;
 }
@@ -282,10 +284,9 @@ CtStatus ct_event_record(CtDevice *d, CtEvent e, CtStream s, CtErr *err) {
 }
 
 CtStatus ct_event_synchronize(CtDevice *d, CtEvent e, CtErr *err) {
-  if (d->interrupt != NULL) {
-    return wait_polling(d, "cuEventQuery", query_event, &e, err);
-  }
-  return CT_CALL(d, err, cuEventSynchronize, (e), "%s", "");
+  CtStatus s = d->interrupt != NULL ? wait_polling(d, "cuEventQuery", query_event, &e, err)
+                                    : CT_CALL(d, err, cuEventSynchronize, (e), "%s", "");
+  return s == CT_OK ? ct_device_check_faults(d, err) : s;
 }
 
 CtStatus ct_event_query(CtDevice *d, CtEvent e, bool *done, CtErr *err) {

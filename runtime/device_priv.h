@@ -46,6 +46,7 @@ struct CtDevice {
   unsigned n_launched;
   unsigned n_pending;   /* launches since everything was last known to be over */
   CtLabel *dead_labels; /* of unloaded modules, as long as the ring names them */
+  CtFault *faults;      /* all of the device's */
   char lost_msg[512];   /* what made the device lost */
   CtDeviceInfo info;
 };
@@ -74,6 +75,9 @@ CtStatus ct_device_fail(CtDevice *d, const char *call, CuResult r, CtErr *err, c
 /* Notes that what `stream` had to do is done, or all that the context had to do. */
 void ct_device_note_waited(CtDevice *d, CtStream stream);
 void ct_device_note_all_waited(CtDevice *d);
+
+/* After a wait: the assertions that failed. device_fault.c */
+CtStatus ct_device_check_faults(CtDevice *d, CtErr *err) CT_NODISCARD;
 
 /* Frees the labels that the ring no longer names. */
 void ct_device_prune_labels(CtDevice *d);

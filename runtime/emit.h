@@ -115,6 +115,7 @@ typedef struct CtEmit {
   uint32_t n_order;
   const char **buf_names, **slot_names;
   bool *buf_used;
+  const char *fault;     /* the parameter that failed assertions are noted in; NULL: none */
   const char *warp_mask; /* text: the lanes that the warp has */
   bool has_async;        /* cp.async or CUDA text of the script: fences and waits mean something */
   CtNames names;
@@ -196,6 +197,8 @@ void ct_emit_tile(CtEmit *e, CtVal v);
 /* emit_warp.c: shuffles, votes, atomic operations, fences, the clock. */
 void ct_emit_declare_warp(CtEmit *e);             /* what they need at the top of the kernel */
 void ct_emit_warp(CtEmit *e, const CtInst *inst); /* one as an expression */
-void ct_emit_statements(CtEmit *e);               /* of the whole kernel */
+void ct_emit_printf(CtEmit *e, const CtInst *inst);
+void ct_emit_assert(CtEmit *e, const CtInst *inst);
+void ct_emit_statements(CtEmit *e); /* of the whole kernel */
 
 #endif

@@ -127,6 +127,9 @@ static void put_parameters(CtEmit *e, size_t line) {
     put_parameter(e, slot, e->slot_names[i]);
     sep = ", ";
   }
+  if (e->fault != NULL) {
+    ct_text_printf(&e->body, "%sint* %s", sep, e->fault);
+  }
 }
 
 static void put_signature(CtEmit *e, const char *name) {
@@ -221,6 +224,7 @@ static void emit_kernel(CtEmit *e) {
   ct_emit_kernel_name(e->ir, name);
   ct_names_add(&e->names, name);
   name_arguments(e);
+  e->fault = ct_emit_has_asserts(e->ir) ? ct_names_add(&e->names, "fault") : NULL;
   put_signature(e, name);
   ct_emit_open(e);
   declare_buffers(e);

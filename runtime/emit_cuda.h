@@ -19,6 +19,10 @@ CtStatus ct_emit_cuda(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr
 enum { CT_EMIT_NAME_MAX = 128 };
 void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]);
 
+/* The kernel has assertions: behind its slots comes one more parameter, the address of 8 ints that are 0
+   (CtFault in device.h). */
+bool ct_emit_has_asserts(const CtIr *ir);
+
 /* Bytes of dynamic shared memory that the launch must give: all shared memory of a kernel that has
    more than the 48 KiB which can be declared, else 0. */
 int64_t ct_emit_dynamic_shared(const CtIr *ir);

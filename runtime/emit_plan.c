@@ -254,6 +254,12 @@ static void use_escape(CtEmit *e, const CtInst *inst, uint32_t pos) {
   }
 }
 
+static void use_list(CtEmit *e, const CtEscape *list, Use u) {
+  for (int i = 0; i < list->n; i++) {
+    use(e, list->vals[i], u);
+  }
+}
+
 CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop) {
   CtFacts stop = ct_inst(ir, loop->args[1])->facts;
   CtFacts step = ct_inst(ir, loop->args[2])->facts;
@@ -429,6 +435,8 @@ static void plan_inst(CtEmit *e, CtVal v) {
     case CT_CLS_EFFECT:
       if (inst->op == CT_OP_ESCAPE) {
         use_escape(e, inst, x->pos);
+      } else if (ct_op_has_text((CtOp)inst->op)) {
+        use_list(e, inst->u.escape, once(x->pos));
       } else if (ct_op_has_buf((CtOp)inst->op)) {
         e->buf_used[inst->imm.i] = true;
       } else if (inst->op == CT_OP_SET) {

@@ -284,6 +284,8 @@ static void emit_effect(CtEmit *e, CtVal v) {
     case CT_OP_CP_FENCE:
     case CT_OP_CP_WAIT: emit_wait(e, inst); break;
     case CT_OP_ESCAPE: emit_escape(e, v); break;
+    case CT_OP_PRINT: ct_emit_printf(e, inst); break;
+    case CT_OP_ASSERT: ct_emit_assert(e, inst); break;
     default: emit_warp(e, v); break;
   }
 }

@@ -627,23 +627,28 @@ void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm) {
   ir->insts[v].imm.i = imm;
 }
 
-CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
-                   const CtVal *vals) {
+CtVal ct_ir_text_op(CtIr *ir, CtOp op, CtDtype type, const char *text, int n,
+                    const char *const *names, const CtVal *vals) {
   CtEscape *e = ct_arena_alloc(&ir->arena, sizeof *e);
   const char **own_names = ct_arena_alloc(&ir->arena, ((size_t)n + 1) * sizeof *own_names);
   CtVal *own_vals = ct_arena_alloc(&ir->arena, ((size_t)n + 1) * sizeof *own_vals);
-  CtVal v = ct_ir_append(ir, CT_OP_ESCAPE, type);
+  CtVal v = ct_ir_append(ir, op, type);
   if (e == NULL || own_names == NULL || own_vals == NULL || v == 0) {
     ir->failed = true;
     return 0;
   }
   for (int i = 0; i < n; i++) {
-    own_names[i] = intern(ir, names[i]);
+    own_names[i] = names == NULL ? "" : intern(ir, names[i]);
     own_vals[i] = vals[i];
   }
   *e = (CtEscape){intern(ir, text), n, own_names, own_vals};
   ir->insts[v].u.escape = e;
   return v;
+}
+
+CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
+                   const CtVal *vals) {
+  return ct_ir_text_op(ir, CT_OP_ESCAPE, type, text, n, names, vals);
 }
 
 void ct_ir_require(CtIr *ir, CtVal value, int64_t modulus, const char *what) {
@@ -720,7 +725,7 @@ void ct_ir_each_operand(const CtIr *ir, CtVal v, void (*fn)(void *ud, CtVal oper
       fn(ud, inst->args[i]);
     }
   }
-  if (inst->op == CT_OP_ESCAPE) {
+  if (ct_op_has_text((CtOp)inst->op)) {
     for (int i = 0; i < inst->u.escape->n; i++) {
       fn(ud, inst->u.escape->vals[i]);
     }

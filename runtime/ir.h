@@ -123,9 +123,10 @@ typedef enum CtShfl { CT_SHFL_UP, CT_SHFL_DOWN, CT_SHFL_XOR, CT_SHFL_IDX, CT_SHF
 typedef enum CtVote { CT_VOTE_ANY, CT_VOTE_ALL, CT_VOTE_BALLOT, CT_VOTE_COUNT } CtVote;
 
 typedef struct CtEscape {
-  const char *text; /* CUDA C with $name where an operand stands */
+  const char
+      *text; /* CUDA C with $name where an operand stands; a format of C's printf; a message */
   int n;
-  const char *const *names;
+  const char *const *names; /* of an ESCAPE */
   const CtVal *vals;
 } CtEscape;
 
@@ -242,6 +243,7 @@ typedef struct CtIr {
   size_t n_slots, cap_slots;
   CtRequire *requires_;
   size_t n_requires, cap_requires;
+  uint32_t n_asserts; /* made so far; each has a number */
   const char **chunks;
   size_t n_chunks, cap_chunks;
   CtRegion cur; /* where the builder appends */
@@ -351,6 +353,12 @@ bool ct_ir_has_atomic(CtOp op, CtDtype type);
 CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, CtVal compare);
 static inline bool ct_op_is_atomic(CtOp op) {
   return op >= CT_OP_ATOMIC_ADD && op <= CT_OP_ATOMIC_STORE;
+}
+void ct_ir_printf(CtIr *ir, const char *format, int n, const CtVal *vals);
+void ct_ir_assert(CtIr *ir, CtVal cond, const char *message);
+/* It has a CtEscape. */
+static inline bool ct_op_has_text(CtOp op) {
+  return op == CT_OP_ESCAPE || op == CT_OP_PRINT || op == CT_OP_ASSERT;
 }
 /* Its imm is the buffer that operand 0 is an offset in. */
 static inline bool ct_op_has_buf(CtOp op) {

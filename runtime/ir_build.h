@@ -8,6 +8,9 @@ CtVal ct_ir_new(CtIr *ir, CtOp op, CtDtype type);    /* in no region; 0 when out
 CtVal ct_ir_append(CtIr *ir, CtOp op, CtDtype type); /* at the end of the current region */
 void ct_ir_link(CtIr *ir, CtVal v, CtRegion region, CtVal before); /* before 0: at the end */
 void ct_ir_unlink(CtIr *ir, CtVal v);
+/* An operation with a CtEscape; names may be NULL. */
+CtVal ct_ir_text_op(CtIr *ir, CtOp op, CtDtype type, const char *text, int n,
+                    const char *const *names, const CtVal *vals);
 bool ct_ir_encloses(const CtIr *ir, CtRegion outer, CtRegion inner); /* or is it */
 
 /* Arithmetic of the layout algebra: exact, since indices of a tensor fit the type chosen for it. */

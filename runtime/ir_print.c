@@ -100,6 +100,19 @@ static void print_facts(Printer *p, const CtInst *inst) {
   }
 }
 
+static void print_print(Printer *p, const CtInst *inst) {
+  const CtEscape *e = inst->u.escape;
+  ct_text_puts(p->out, " \"");
+  for (const char *s = e->text; *s != '\0'; s++) {
+    ct_text_puts(p->out, *s == '\n' ? "\\n" : (const char[]){*s, '\0'});
+  }
+  ct_text_putc(p->out, '"');
+  for (int i = 0; i < e->n; i++) {
+    ct_text_putc(p->out, ' ');
+    print_value(p, e->vals[i]);
+  }
+}
+
 static const char *const shuffles[CT_SHFL_COUNT] = {"up", "down", "xor", "idx"};
 static const char *const votes[CT_VOTE_COUNT] = {"any", "all", "ballot"};
 
@@ -116,6 +129,8 @@ static void print_imm(Printer *p, const CtInst *inst) {
     case CT_OP_SET:
     case CT_OP_BREAK: ct_text_printf(p->out, " %%%" PRId64, inst->imm.i); break;
     case CT_OP_CP_WAIT: ct_text_printf(p->out, " %" PRId64, inst->imm.i); break;
+    case CT_OP_PRINT: print_print(p, inst); break;
+    case CT_OP_ASSERT: ct_text_printf(p->out, " \"%s\"", inst->u.escape->text); break;
     case CT_OP_ESCAPE: ct_text_printf(p->out, " [[%s]]", inst->u.escape->text); break;
     default:
       if (ct_op_is_atomic((CtOp)inst->op)) {

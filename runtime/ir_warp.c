@@ -1,4 +1,4 @@
-/* ir_warp.c: builds operations of a warp and atomic operations. */
+/* ir_warp.c: builds operations of a warp, atomic operations, and messages from threads. */
 #include "ir_build.h"
 
 /* A type with 32 or 64 bits that holds all values of `type`. */
@@ -51,4 +51,17 @@ CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, C
   inst->args[2] = is_cas ? value : 0;
   ir->bufs[buf].is_written = true; /* by others at least: a plain const pointer would not do */
   return ct_ops[op].result == CT_RES_VOID ? 0 : r;
+}
+
+void ct_ir_printf(CtIr *ir, const char *format, int n, const CtVal *vals) {
+  (void)ct_ir_text_op(ir, CT_OP_PRINT, CT_VOID, format, n, NULL, vals);
+}
+
+void ct_ir_assert(CtIr *ir, CtVal cond, const char *message) {
+  CT_ASSERT(ct_inst(ir, cond)->type == CT_bool || ir->failed);
+  CtVal v = ct_ir_text_op(ir, CT_OP_ASSERT, CT_VOID, message, 0, NULL, NULL);
+  if (v != 0) {
+    ir->insts[v].args[0] = cond;
+    ir->insts[v].imm.i = ir->n_asserts++;
+  }
 }

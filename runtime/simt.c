@@ -506,9 +506,11 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
   for (int i = 0; i < n; i++) {
     e->workers[i].job = job;
     e->workers[i].fail.kind = CT_FAIL_NONE;
+    e->workers[i].printer = NULL;
     atomic_store(&e->workers[i].stuck_at, 0);
   }
   run_workers(e, n);
+  ct_simt_print_out(job, atomic_load(&job->fail_block));
   return outcome(e, job, n, err);
 }
 
@@ -520,8 +522,11 @@ CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch
   if (status != CT_OK || job.n_blocks == 0) {
     return status;
   }
+  job.alloc = e->alloc;
+  pthread_mutex_init(&job.print_lock, NULL);
   pthread_mutex_lock(&e->launch);
   status = run_locked(e, &job, err);
   pthread_mutex_unlock(&e->launch);
+  pthread_mutex_destroy(&job.print_lock);
   return status;
 }

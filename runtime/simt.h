@@ -28,6 +28,10 @@ typedef struct CtSimtLaunch {
   const int64_t *
       n_elems; /* per param of the IR: elements that the tensor's pointer may touch; 0 for numbers */
   const volatile int *interrupt; /* becomes nonzero to stop; may be NULL */
+  /* Gets what threads print, when the launch is over, in the order of blocks and threads. NULL: it is
+     dropped. */
+  void (*print)(void *ud, const char *text, size_t len);
+  void *print_ud;
 } CtSimtLaunch;
 
 /* Runs to completion. An out-of-bounds access, a deadlock or an interrupt stops all blocks; the error

@@ -377,6 +377,9 @@ static void need(CtLow *l, CtVal v) {
     return;
   }
   need_args(l, inst, 0);
+  for (int i = 0; ct_op_has_text((CtOp)inst->op) && i < inst->u.escape->n; i++) {
+    mark(l, inst->u.escape->vals[i], CT_NEEDED);
+  }
   if (cls == CT_CLS_TILE) {
     ct_ir_each_view(inst, need_view, l);
   }

@@ -242,6 +242,8 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
       bool is_div = strncmp(op_name(worker->job, f->in), "FLOORDIV", 8) == 0;
       return ct_fail(err, CT_EINVAL, "%s: the divisor is 0, %s", is_div ? "//" : "%", who);
     }
+    case CT_FAIL_ASSERT:
+      return ct_fail(err, CT_EINVAL, "assert: %s, %s", worker->job->program->texts[f->off], who);
     case CT_FAIL_STEP: return ct_fail(err, CT_EINVAL, "for: the step is 0, %s", who);
     case CT_FAIL_EXTENT:
       return ct_fail(err, CT_EINVAL, "tensor: an extent is negative or too large, %s", who);

@@ -722,6 +722,7 @@ static void close_low(CtLow *l) {
   ct_free(a, l->tiles, l->cap_tiles * sizeof *l->tiles);
   ct_free(a, l->guards, l->cap_guards * sizeof *l->guards);
   ct_free(a, l->constructs, l->cap_constructs * sizeof *l->constructs);
+  ct_free(a, (void *)l->texts, l->cap_texts * sizeof *l->texts);
   ct_arena_clear(&l->tmp);
 }
 

@@ -139,6 +139,8 @@ typedef struct CtLow {
   size_t n_constructs, cap_constructs;
   uint32_t tid[3], bid[3], gdim[3]; /* slots; 0: not used */
   uint32_t *reg_slots;              /* by buffer */
+  const char **texts;               /* of PRINT and ASSERT, in the program's arena */
+  size_t n_texts, cap_texts;
   int64_t scratch_bytes;
   uint32_t *loop_at;     /* by position in the body: innermost loop + 1, 0 for none */
   uint32_t *loop_parent; /* by loop + 1: likewise */

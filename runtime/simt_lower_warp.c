@@ -1,5 +1,8 @@
-/* simt_lower_warp.c: lowering to the CPU engine: operations of a warp, atomic operations, the clock. */
+/* simt_lower_warp.c: lowering to the CPU engine: operations of a warp, atomic operations, the clock,
+   messages; and which loops may be waiting. */
 #include "simt_lower.h"
+
+#include <string.h>
 
 static void lower_shfl(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
@@ -31,6 +34,34 @@ static void lower_atomic(CtLow *l, CtVal v) {
   (void)ct_low_emit(l, false, CT_SIMT_ATOMIC, d, at[0], at[1], at[2], imm.imm);
 }
 
+/* --- messages ----------------------------------------------------------------------------------------- */
+
+static int64_t keep_text(CtLow *l, const char *text) {
+  size_t len = strlen(text);
+  const char *copy = ct_arena_strdup(&l->p->arena, text, len);
+  if (copy == NULL || !CT_LOW_GROW(l, texts, n_texts, cap_texts)) {
+    l->failed = true;
+    return 0;
+  }
+  l->texts[l->n_texts] = copy;
+  return (int64_t)l->n_texts++;
+}
+
+static void lower_print(CtLow *l, const CtInst *inst) {
+  const CtEscape *message = inst->u.escape;
+  for (int i = 0; i < message->n; i++) {
+    uint32_t lanes = ct_low_lanes(l, message->vals[i]);
+    int64_t imm = (int64_t)i << 8 | ct_inst(l->ir, message->vals[i])->type;
+    (void)ct_low_emit(l, false, CT_SIMT_PRINT_ARG, 0, lanes, 0, 0, imm);
+  }
+  (void)ct_low_emit(l, false, CT_SIMT_PRINT, 0, 0, 0, 0, keep_text(l, message->text));
+}
+
+static void lower_assert(CtLow *l, const CtInst *inst) {
+  uint32_t cond = ct_low_lanes(l, inst->args[0]);
+  (void)ct_low_emit(l, false, CT_SIMT_ASSERT, cond, 0, 0, 0, keep_text(l, inst->u.escape->text));
+}
+
 /* --- waiting loops ---------------------------------------------------------------------------------- */
 
 typedef struct Body {
@@ -53,7 +84,7 @@ static void look(Body *b, const CtInst *inst) {
   } else if (ct_ops[op].cls == CT_CLS_TILE) {
     b->works = b->works || is_shared_buf(b->ir, inst->u.tile->dst.buf);
   } else {
-    b->works = b->works || op == CT_OP_CLOCK;
+    b->works = b->works || op == CT_OP_CLOCK || op == CT_OP_PRINT;
   }
 }
 
@@ -90,6 +121,8 @@ void ct_low_warp(CtLow *l, CtVal v) {
     case CT_OP_CLOCK:
       (void)ct_low_emit(l, false, CT_SIMT_CLOCK, ct_low_result(l, v), 0, 0, 0, 0);
       break;
+    case CT_OP_PRINT: lower_print(l, ct_inst(l->ir, v)); break;
+    case CT_OP_ASSERT: lower_assert(l, ct_inst(l->ir, v)); break;
     default: CT_ASSERT(ct_op_is_atomic(op)); lower_atomic(l, v);
   }
 }

@@ -840,6 +840,9 @@ const CtHandler TABLE_NAME[CT_SIMT_OP_COUNT] = {
 #define VOTE ct_simt_vote
 #define ATOMIC ct_simt_atomic
 #define FENCE ct_simt_fence
+#define PRINT_ARG ct_simt_print_arg
+#define PRINT ct_simt_printf
+#define ASSERT ct_simt_assert
 #define CLOCK ct_simt_clock
 #define GUARD ct_simt_tile_guard
 #define DOT_f64 NULL

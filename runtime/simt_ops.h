@@ -16,6 +16,7 @@
 #ifndef CT_SIMT_OPS_H
 #define CT_SIMT_OPS_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "simt.h"
@@ -194,6 +195,7 @@ struct CtSimtProgram {
   uint32_t n_modes;
   CtTileGuard *guards;
   uint32_t n_guards;
+  const char **texts;      /* of PRINT and ASSERT */
   CtConstruct *constructs; /* [0] unused */
   uint32_t n_constructs;
 };
@@ -208,6 +210,7 @@ typedef enum CtFailKind {
   CT_FAIL_BOUNDS,
   CT_FAIL_ZERO,          /* integer division by zero */
   CT_FAIL_STEP,          /* a loop's step is 0 */
+  CT_FAIL_ASSERT,        /* off: index of the text */
   CT_FAIL_EXTENT,        /* a tensor's extent is negative */
   CT_FAIL_BARRIER_LANES, /* some lanes of a warp are elsewhere */
   CT_FAIL_WARP_LANES,    /* the same at an operation of the warp */
@@ -237,9 +240,31 @@ typedef struct CtSimtJob {
   _Atomic int64_t fail_block; /* lowest block that failed, INT64_MAX for none */
   _Atomic bool interrupted;
   _Atomic uint64_t n_changes; /* of memory, by atomic operations: what spin-waits wait for */
+  CtAlloc alloc;
+  pthread_mutex_t print_lock; /* held where a worker uses it: the host's may be for one thread */
   struct CtWorker *workers;   /* of this launch */
   int n_workers;
 } CtSimtJob;
+
+/* What one thread printed at once. */
+typedef struct CtPrinted {
+  int64_t block;
+  int32_t thread;
+  uint32_t order;   /* among those of the worker */
+  size_t at, len;   /* in the worker's text */
+  const char *text; /* at the end */
+} CtPrinted;
+
+enum { CT_PRINT_ARGS = 16 };
+
+typedef struct CtPrinter {
+  CtPrinted *lines;
+  size_t n, cap;
+  CtText text;
+  uint64_t n_dropped; /* there was no room for these */
+  CtScalar args[CT_PRINT_ARGS][CT_LANES];
+  uint8_t types[CT_PRINT_ARGS];
+} CtPrinter;
 
 typedef struct CtWorker {
   CtSimtJob *job;
@@ -249,7 +274,8 @@ typedef struct CtWorker {
   char *shared;
   char *scratch; /* for packed operands */
   CtFail fail;
-  bool was_stuck; /* no warp got on in the last turn */
+  CtPrinter *printer; /* NULL until it prints */
+  bool was_stuck;     /* no warp got on in the last turn */
   _Atomic uint64_t
       stuck_at; /* n_changes + 1 when no warp could get on; 0: running; see simt_spin.c */
   _Atomic int64_t stuck_block;
@@ -310,6 +336,13 @@ const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w);
    launch ever get on? Then the failure is recorded. */
 bool ct_simt_is_stuck(CtWorker *k, uint64_t changes);
 void ct_simt_leave(CtWorker *k); /* the worker has no more blocks */
+/* simt_message.c */
+const CtIn *ct_simt_print_arg(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_printf(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_assert(const CtIn *in, CtWarp *w);
+/* What the blocks up to `last` printed, in the order of blocks and threads, goes to the launch's
+   print; the rest is dropped. */
+void ct_simt_print_out(CtSimtJob *job, int64_t last);
 /* simt_warp.c */
 const CtIn *ct_simt_shfl(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_vote(const CtIn *in, CtWarp *w);

@@ -432,6 +432,7 @@ static void keep_all(CtLow *l) {
   p->n_modes = (uint32_t)l->n_modes;
   p->guards = keep(l, l->guards, l->n_guards, sizeof *l->guards);
   p->n_guards = (uint32_t)l->n_guards;
+  p->texts = keep(l, (const void *)l->texts, l->n_texts, sizeof *l->texts);
   p->constructs = keep(l, l->constructs, l->n_constructs, sizeof *l->constructs);
   p->n_constructs = (uint32_t)l->n_constructs;
   for (int i = 0; i < 3; i++) {

@@ -120,8 +120,8 @@ function all(condition) end
 function ballot(condition) end
 
 --- Adds to an element, whatever other threads do; gives what was there.
---- On f32, f64 and integers of 32 or 64 bits, in shared and global memory. The order in which threads come is not
---- promised, so sums of floats may differ in their last bits from run to run.
+--- On f32, f64 and integers of 32 or 64 bits, in shared and global memory. The order in which
+--- threads come is not promised, so sums of floats may differ in their last bits from run to run.
 ---
 ---     > k = kernel("k", function(t) atomic_add(t, threadIdx.x % 2, 1) end)
 ---     > t = zeros(i32, 2)
@@ -230,8 +230,8 @@ function atomic_xor(t, coord, value) end
 function atomic_exch(t, coord, value) end
 
 --- Puts a value into an element that holds another one; gives what was there.
---- The element holds `compare` bit for bit, or stays. As atomic_add. A thread that waits for a lock must not have a lane of its own warp wait for it:
---- lanes run in step.
+--- The element holds `compare` bit for bit, or stays. As atomic_add. Lanes of a warp run in step, so
+--- one lane of a warp must not wait for a lock that another one of it holds.
 ---
 ---     > k = kernel("k", function(t) atomic_cas(t, 0, 0, 9) atomic_cas(t, 1, 5, 9) end)
 ---     > t = zeros(i32, 2)
@@ -311,3 +311,18 @@ function fence() end
 --- CuTe: clock64. MoYe: CUDA.clock.
 ---@return integer
 function clock() end
+
+--- Prints from a thread of a kernel, by a format of Lua's.
+--- `%d %i %u %x %X %o %c` take integers of all types, `%f %e %g %a` numbers, `%s` run-time booleans and
+--- anything that Lua knows while tracing. The CPU engine prints when the launch is over, in the order
+--- of blocks and threads; a GPU prints at a wait, in any order. `assert(condition, text)` stops a
+--- thread whose run-time condition does not hold; the launch, on a GPU the next wait, fails with its
+--- line, the thread and the block.
+---
+---     > k = kernel("greet", function(n)
+---     >>   printf("thread %d of %d\n", threadIdx.x, n)
+---     >> end)
+--- CuTe: printf. MoYe: @cuprintf.
+---@param format string
+---@param ... any
+function printf(format, ...) end

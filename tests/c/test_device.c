@@ -379,6 +379,33 @@ static void test_suspects(void) {
   nothing_left("suspects");
 }
 
+/* A failed assertion comes out of the next wait, once; the device goes on. */
+static void test_assertions(void) {
+  static const CtFaultSite sites[] = {{"first", "s.lua", 3}, {"second", "s.lua", 7}};
+  CtDevice *d = open_fake();
+  CtFault *f = NULL, *g = NULL;
+  OK(ct_fault_new(d, sites, 2, &f, &err) == CT_OK && ct_fault_new(d, sites, 1, &g, &err) == CT_OK,
+     "records of assertions");
+  OK(ct_device_synchronize(d, &err) == CT_OK, "none has failed");
+  int *record = (int *)(uintptr_t)ct_fault_address(f);
+  const int failed[8] = {2, 5, 6, 7, 1, 2, 3, 1};
+  memcpy(record, failed, sizeof failed);
+  OK(ct_stream_synchronize(d, ct_device_stream(d), &err) == CT_EINVAL, "a wait tells of one");
+  IS_STR(err.msg, "assert: second, by thread (5,6,7) of block (1,2,3)", "what it says");
+  OK(strcmp(err.chunk, "s.lua") == 0 && err.line == 7, "where it was");
+  OK(record[0] == 0 && record[7] == 0, "the record can be used again");
+  OK(ct_device_synchronize(d, &err) == CT_OK && !ct_device_is_lost(d), "it is told once");
+  record[0] = 99;
+  OK(ct_device_synchronize(d, &err) == CT_EINVAL, "a number that is none");
+  OK(ct_device_reset(d, &err) == CT_OK, "a reset takes the records' memory");
+  OK(ct_device_synchronize(d, &err) == CT_OK, "they are not looked at");
+  ct_fault_free(f);
+  ct_fault_free(g);
+  ct_fault_free(NULL);
+  ct_device_close(d);
+  nothing_left("assertions");
+}
+
 static void test_streams_and_events(void) {
   CtDevice *d = open_fake();
   CtStream s = NULL;
@@ -558,6 +585,7 @@ int main(void) {
   test_launch();
   test_launch_failures();
   test_fault();
+  test_assertions();
   test_suspects();
   test_streams_and_events();
   test_interrupt();

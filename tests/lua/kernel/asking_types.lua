@@ -18,7 +18,6 @@ local function try(f)
   local ok, message = pcall(kernel("k", f){grid = 1, block = 1}, out, 1, 0.5)
   print(not ok and message:match(":%d+: (.*)") or "no error")
 end
-try(function(t, i, x) assert(i < 3) end)       -- expect: assert: the condition is known only at run time; a kernel cannot stop there, so guard the work with 'if'
 try(function(t, i, x) return math.tointeger(x) end) -- expect: math.tointeger of a run-time float; use cast(x, i32)
 try(function(t, i, x) return rawequal(i, 1) end) -- expect: a raw access cannot tell what a run-time value is; use == or a tensor
 try(function(t, i, x) return rawget({1, 2}, i) end) -- expect: a raw access cannot tell what a run-time value is; use == or a tensor

@@ -76,6 +76,13 @@ kernel("tiled", function(t)
 end){grid = 1, block = 4}(grid)
 print(grid[{1, 5}], grid[{3, 5}])        -- expect: 2	4
 
+-- Of a guarded tensor what lies outside stays as it is, and gives 0.
+local few, old = full(i32, 4, 7), zeros(i32, 8)
+kernel("guarded", function(few, old)
+  old[threadIdx.x] = atomic_add(guard(few), threadIdx.x, 1)
+end){grid = 1, block = 8}(few, old)
+print(few[0], few[3], old[3], old[4])    -- expect: 8	8	7	0
+
 -- Time passes.
 local ticks = zeros(i64, 1)
 kernel("clock", function(ticks)
