@@ -31,17 +31,17 @@ fill_with:reset()
 config(x, 5.0)
 print(x[0], count.n) -- expect: 5.0	3
 
--- :info and :ir trace, :source does so for itself; none of them launches.
+-- :info traces, :ir and :source do so for themselves; none of them launches.
 x[0] = 0
 fill_with:reset()
 local info = config:info(x, 6.0)
 print(info.shared_bytes, type(info.from_cache), info.trace_ms >= 0, count.n) -- expect: 0	boolean	true	4
 print(config:ir(x, 6.0):match("store")) -- expect: store
-print(count.n)  -- expect: 4
-print(config:source(x, 6.0):match("fill_with%b()")) -- expect: fill_with(float* __restrict__ t, float v)
 print(count.n)  -- expect: 5
+print(config:source(x, 6.0):match("fill_with%b()")) -- expect: fill_with(float* __restrict__ t, float v)
+print(count.n)  -- expect: 6
 config(x, 6.0)
-print(x[0], count.n) -- expect: 6.0	5
+print(x[0], count.n) -- expect: 6.0	6
 
 -- A kernel without a name is called after its file and line, or its text.
 print(kernel(function() end)) -- expect: kernel lifecycle_47 (tests/lua/kernel/lifecycle.lua:47)
