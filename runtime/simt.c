@@ -144,21 +144,31 @@ static void run_block(CtWorker *k) {
 
 /* --- one worker ------------------------------------------------------------------------------------ */
 
+/* A number of the launch as scalar slots hold it. */
+static CtScalar scalar_of(CtDtype t, const CtSlotValue *v) {
+  CtScalar s = {0};
+  uint32_t bits = (uint32_t)v->i;
+  switch (t) {
+    case CT_f64: s.f64 = v->f64; break;
+    case CT_f32: s.f32 = v->f32; break;
+    case CT_tf32: memcpy(&s.f32, &bits, sizeof bits); break;
+    case CT_i64:
+    case CT_u64: s.i = v->i; break;
+    case CT_i32:
+    case CT_u32: s.i = (int32_t)bits; break;
+    case CT_bool: s.i = v->i != 0; break;
+    default: s.i = ct_dtypes[t].bits == 16 ? (uint16_t)bits : (uint8_t)bits; break;
+  }
+  return s;
+}
+
 static void set_scalars(const CtSimtJob *job, CtWarp *w) {
   const CtSimtProgram *p = job->program;
   memcpy(CT_AT(char, w, p->consts_at), p->consts, p->n_consts * sizeof *p->consts);
   set_axes(w, p->gdim_at, job->launch->grid);
   for (uint32_t i = 0; i < p->n_params; i++) {
     const CtSlotValue *v = &job->launch->slots[p->params[i].slot];
-    CtScalar *s = CT_AT(CtScalar, w, p->params[i].at);
-    switch (p->params[i].dtype) {
-      case CT_f64: s->f64 = v->f64; break;
-      case CT_f32: s->f32 = v->f32; break;
-      case CT_i64: s->i = v->i; break;
-      case CT_i32: s->i = (int32_t)v->i; break;
-      case CT_bool: s->i = v->i != 0; break;
-      default: CT_UNREACHABLE();
-    }
+    *CT_AT(CtScalar, w, p->params[i].at) = scalar_of(p->params[i].dtype, v);
   }
 }
 

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "convert.h"
+
 /* --- tables ------------------------------------------------------------------------------------------ */
 
 /* The first row of an operation on a type, 0 (which is an ADD) where there is none. */
@@ -52,22 +54,36 @@ typedef struct Moves {
   uint16_t store_p, store_i32, store_i64, store_r;
 } Moves;
 
-#define MOVES(c, n, splat_row, load_row)                                                           \
+/* n: bytes of a lane; mem: which elements there are in memory. */
+#define MOVES(c, n, mem, splat_row, load_row)                                                      \
   {                                                                                                \
     .cls = (c), .splat = CT_SIMT_##splat_row, .move = CT_SIMT_MOVE_##n, .set = CT_SIMT_SET_##n,    \
     .select_m = CT_SIMT_SELECT_##n##m, .select_s = CT_SIMT_SELECT_##n##s,                          \
-    .load_u = CT_SIMT_##load_row, .load_p = CT_SIMT_LOAD_##n##_p,                                  \
-    .load_i32 = CT_SIMT_LOAD_##n##_i32, .load_i64 = CT_SIMT_LOAD_##n##_i64,                        \
-    .load_r = CT_SIMT_LOAD_##n##_r, .store_p = CT_SIMT_STORE_##n##_p,                              \
-    .store_i32 = CT_SIMT_STORE_##n##_i32, .store_i64 = CT_SIMT_STORE_##n##_i64,                    \
-    .store_r = CT_SIMT_STORE_##n##_r                                                               \
+    .load_u = CT_SIMT_##load_row, .load_p = CT_SIMT_LOAD_##mem##_p,                                \
+    .load_i32 = CT_SIMT_LOAD_##mem##_i32, .load_i64 = CT_SIMT_LOAD_##mem##_i64,                    \
+    .load_r = CT_SIMT_LOAD_##mem##_r, .store_p = CT_SIMT_STORE_##mem##_p,                          \
+    .store_i32 = CT_SIMT_STORE_##mem##_i32, .store_i64 = CT_SIMT_STORE_##mem##_i64,                \
+    .store_r = CT_SIMT_STORE_##mem##_r                                                             \
   }
+#define MOVES_16 MOVES(CT_CLASS_LANES4, 4, u16, SPLAT_4i, LOAD_u16_u)
+#define MOVES_8 MOVES(CT_CLASS_LANES4, 4, u8, SPLAT_4i, LOAD_u8_u)
 static const Moves moves[CT_DTYPE_COUNT] = {
-    [CT_f64] = MOVES(CT_CLASS_LANES8, 8, SPLAT_8, LOAD_f64_u),
-    [CT_f32] = MOVES(CT_CLASS_LANES4, 4, SPLAT_4f, LOAD_f32_u),
-    [CT_i64] = MOVES(CT_CLASS_LANES8, 8, SPLAT_8, LOAD_i64_u),
-    [CT_i32] = MOVES(CT_CLASS_LANES4, 4, SPLAT_4i, LOAD_i32_u),
-    [CT_bool] = MOVES(CT_CLASS_MASK, 1, SPLAT_1, LOAD_b_u),
+    [CT_f64] = MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_f64_u),
+    [CT_f32] = MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4f, LOAD_f32_u),
+    [CT_tf32] = MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4f, LOAD_f32_u),
+    [CT_f16] = MOVES_16,
+    [CT_bf16] = MOVES_16,
+    [CT_f8e4m3] = MOVES_8,
+    [CT_f8e5m2] = MOVES_8,
+    [CT_i64] = MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_i64_u),
+    [CT_i32] = MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4i, LOAD_i32_u),
+    [CT_i16] = MOVES_16,
+    [CT_i8] = MOVES_8,
+    [CT_u64] = MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_i64_u),
+    [CT_u32] = MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4i, LOAD_i32_u),
+    [CT_u16] = MOVES_16,
+    [CT_u8] = MOVES_8,
+    [CT_bool] = MOVES(CT_CLASS_MASK, 1, 1, SPLAT_1, LOAD_b_u),
 };
 
 static const uint32_t class_bytes[] = {
@@ -172,11 +188,22 @@ uint32_t ct_low_const(CtLow *l, CtScalar v) {
 }
 
 static CtScalar const_value(const CtInst *inst) {
+  CtDtype t = (CtDtype)inst->type;
   CtScalar s = {0};
-  switch ((CtDtype)inst->type) {
+  uint32_t bits;
+  switch (t) {
     case CT_f64: s.f64 = inst->imm.f; break;
     case CT_f32: s.f32 = (float)inst->imm.f; break;
+    case CT_tf32:
+      bits = (uint32_t)ct_bits_of_float(t, inst->imm.f);
+      memcpy(&s.f32, &bits, sizeof bits);
+      break;
+    case CT_u32: s.i = (int32_t)inst->imm.i; break;
     default: s.i = inst->imm.i; break;
+  }
+  if (ct_is_narrow(t) && t != CT_tf32) {
+    s.i = (int64_t)(ct_is_float(t) ? ct_bits_of_float(t, inst->imm.f)
+                                   : ct_bits_of_int(t, inst->imm.i));
   }
   return s;
 }
@@ -309,14 +336,75 @@ static void lower_unary(CtLow *l, CtVal v, uint32_t row, bool hoist) {
   EMIT(l, hoist, row + varies(l, v), result(l, v, hoist), a, 0, 0);
 }
 
+/* The signed type of the same bits. */
+static CtDtype signed_one(CtDtype t) { return t == CT_u64 ? CT_i64 : t == CT_u32 ? CT_i32 : t; }
+
+/* Does a cast keep the bits of lanes and scalars as they are? */
+static bool is_rename(CtDtype to, CtDtype from) {
+  if (ct_is_int(to) && ct_is_int(from) && !ct_is_narrow(to) && !ct_is_narrow(from)) {
+    return signed_one(to) == signed_one(from);
+  }
+  return to == from || from == CT_tf32 || from == CT_u16 || from == CT_u8;
+}
+
+/* A cast's row; those of unsigned types are the signed ones' where they have none of their own. */
+static uint32_t cast_row(CtDtype to, CtDtype from) {
+  to = to == CT_u16 ? CT_i16 : to == CT_u8 ? CT_i8 : to;
+  const CtDtype as[2] = {to, signed_one(to)}, of[2] = {from, signed_one(from)};
+  for (int i = 0; i < 4; i++) {
+    uint32_t row = first_cast[as[i % 2]][of[i / 2]];
+    if (row != 0) {
+      return row;
+    }
+  }
+  CT_UNREACHABLE();
+}
+
+/* An integer as an f64 that a narrow float is rounded from: exact, or as good. */
+static uint32_t odd_row(CtDtype from) {
+  switch (from) {
+    case CT_i64: return CT_SIMT_ODD_i64_s;
+    case CT_u64: return CT_SIMT_ODD_u64_s;
+    default: return cast_row(CT_f64, from);
+  }
+}
+
+static void lower_int_to_narrow(CtLow *l, CtVal v, CtDtype to, CtDtype from, bool hoist) {
+  uint32_t a = natural(l, ct_inst(l->ir, v)->args[0]);
+  uint32_t wide = temp(l, varies(l, v) ? CT_CLASS_LANES8 : CT_CLASS_SCALAR, hoist);
+  EMIT(l, hoist, odd_row(from) + varies(l, v), wide, a, 0, 0);
+  EMIT(l, hoist, cast_row(to, CT_f64) + varies(l, v), result(l, v, hoist), wide, 0, 0);
+}
+
 static void lower_cast(CtLow *l, CtVal v, bool hoist) {
   const CtInst *inst = ct_inst(l->ir, v);
-  CtDtype from = (CtDtype)ct_inst(l->ir, inst->args[0])->type;
-  if (from == inst->type) {
+  CtDtype to = (CtDtype)inst->type, from = (CtDtype)ct_inst(l->ir, inst->args[0])->type;
+  if (is_rename(to, from)) {
     l->slot_of[v] = natural(l, inst->args[0]);
-    return;
+  } else if (ct_is_narrow(to) && ct_is_float(to) && ct_is_int(from)) {
+    lower_int_to_narrow(l, v, to, from, hoist);
+  } else {
+    lower_unary(l, v, cast_row(to, from), hoist);
   }
-  lower_unary(l, v, first_cast[inst->type][from], hoist);
+}
+
+/* Lanes hold bits, and so do scalars but for those of 32-bit integers, which are sign-extended. */
+static void lower_bitcast(CtLow *l, CtVal v, bool hoist) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  CtDtype to = (CtDtype)inst->type, from = (CtDtype)ct_inst(l->ir, inst->args[0])->type;
+  uint32_t a = natural(l, inst->args[0]);
+  if (varies(l, v) || ct_dtypes[to].bits != 32 || ct_is_float(to) == ct_is_float(from)) {
+    l->slot_of[v] = a;
+  } else {
+    uint32_t row = ct_is_float(from) ? CT_SIMT_BITCAST_i32_f32 : CT_SIMT_BITCAST_f32_i32;
+    EMIT(l, hoist, row, result(l, v, hoist), a, 0, 0);
+  }
+}
+
+/* The row of an operation on a type. */
+static uint32_t op_row(CtOp op, CtDtype t) {
+  uint32_t row = first_row[op][t];
+  return row != 0 ? row : first_row[op][signed_one(t)];
 }
 
 static void lower_pure(CtLow *l, CtVal v) {
@@ -327,14 +415,17 @@ static void lower_pure(CtLow *l, CtVal v) {
     case CT_OP_FMA: lower_fma(l, v, hoist); return;
     case CT_OP_SELECT: lower_select(l, v, hoist); return;
     case CT_OP_CAST: lower_cast(l, v, hoist); return;
+    case CT_OP_BITCAST: lower_bitcast(l, v, hoist); return;
     default: break;
   }
   if (t == CT_bool) {
     lower_bool(l, v, hoist);
+  } else if (inst->op == CT_OP_ABS && ct_is_unsigned(t)) {
+    l->slot_of[v] = natural(l, inst->args[0]);
   } else if (inst->n_args == 1) {
-    lower_unary(l, v, first_row[inst->op][t], hoist);
+    lower_unary(l, v, op_row((CtOp)inst->op, t), hoist);
   } else {
-    lower_binary(l, v, first_row[inst->op][t], hoist);
+    lower_binary(l, v, op_row((CtOp)inst->op, t), hoist);
   }
 }
 
@@ -726,39 +817,9 @@ static void close_low(CtLow *l) {
   ct_arena_clear(&l->tmp);
 }
 
-/* The types that the instructions know. */
-static bool is_known(CtDtype t) {
-  return t == CT_VOID || t == CT_f64 || t == CT_f32 || t == CT_i64 || t == CT_i32 || t == CT_bool;
-}
-
-static CtStatus fail_type(const CtIr *ir, CtLoc loc, const char *what, CtDtype t, CtErr *err) {
-  CtStatus status = ct_fail(err, CT_EUNSUPPORTED,
-                            "%s is %s; kernels on the CPU know f64, f32, i64, i32 and bool so far",
-                            what, ct_dtypes[t].name);
-  ct_err_at(err, ct_ir_chunk(ir, loc), loc.line);
-  return status;
-}
-
-static CtStatus check_types(const CtIr *ir, CtErr *err) {
-  for (size_t i = 1; i < ir->n_bufs; i++) {
-    if (!is_known(ir->bufs[i].dtype)) {
-      return fail_type(ir, ir->bufs[i].loc, ir->bufs[i].name, ir->bufs[i].dtype, err);
-    }
-  }
-  for (CtVal v = 1; v < ir->n_insts; v++) {
-    const CtInst *inst = ct_inst(ir, v);
-    bool is_live = inst->region != 0 || inst->op == CT_OP_PARAM || inst->op == CT_OP_VAR;
-    if (is_live && !is_known((CtDtype)inst->type)) {
-      return fail_type(ir, inst->loc, inst->name != NULL ? inst->name : "a value",
-                       (CtDtype)inst->type, err);
-    }
-  }
-  return CT_OK;
-}
-
 static CtStatus lower(CtLow *l, CtErr *err) {
-  CtStatus status = l->failed ? CT_ENOMEM : check_types(l->ir, err);
-  if (status == CT_OK) {
+  CtStatus status = CT_ENOMEM;
+  if (!l->failed) {
     ct_low_analyse(l);
     status = l->failed ? CT_ENOMEM : lower_events(l, err);
   }

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "simt_narrow.h"
 #include "simt_scalar.h"
 
 #if defined(CT_SIMT_AVX512)
@@ -37,6 +38,24 @@ static inline void put_f64(CtScalar *s, double v) { s->f64 = v; }
 static inline void put_f32(CtScalar *s, float v) { s->f32 = v; }
 static inline void put_i64(CtScalar *s, int64_t v) { s->i = v; }
 static inline void put_i32(CtScalar *s, int32_t v) { s->i = v; }
+static inline uint64_t get_u64(const CtScalar *s) { return (uint64_t)s->i; }
+static inline uint32_t get_u32(const CtScalar *s) { return (uint32_t)s->i; }
+static inline void put_u64(CtScalar *s, uint64_t v) { s->i = (int64_t)v; }
+static inline void put_u32(CtScalar *s, uint32_t v) { s->i = (int32_t)v; }
+
+/* Narrow types: lanes and scalars hold bits. */
+#define NARROW(t)                                                                                  \
+  typedef uint32_t CtT_##t;                                                                        \
+  static inline uint32_t get_##t(const CtScalar *s) { return (uint32_t)s->i; }                     \
+  static inline void put_##t(CtScalar *s, uint32_t v) { s->i = v; }
+NARROW(f16)
+NARROW(bf16)
+NARROW(f8e4m3)
+NARROW(f8e5m2)
+NARROW(i16)
+NARROW(i8)
+typedef uint32_t CtT_tf32;
+static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_narrow_f32(v); }
 
 /* Lane i's bit of a mask, as the vectoriser likes it. */
 static const uint32_t lane_bits[CT_LANES] = {
@@ -73,20 +92,18 @@ static const uint32_t lane_bits[CT_LANES] = {
   }
 
 /* A zero divisor in an active lane is an error; the other lanes divide by 1 instead. */
-static bool has_zero_i64(const CtWarp *w, const int64_t *b, int *lane) {
-  uint32_t zeros = 0;
-  LANES { zeros |= b[i] == 0 ? lane_bits[i] : 0; }
-  zeros &= w->mask;
-  *lane = zeros != 0 ? ct_first_lane(zeros) : 0;
-  return zeros != 0;
-}
-static bool has_zero_i32(const CtWarp *w, const int32_t *b, int *lane) {
-  uint32_t zeros = 0;
-  LANES { zeros |= b[i] == 0 ? lane_bits[i] : 0; }
-  zeros &= w->mask;
-  *lane = zeros != 0 ? ct_first_lane(zeros) : 0;
-  return zeros != 0;
-}
+#define HAS_ZERO(t)                                                                                \
+  static bool has_zero_##t(const CtWarp *w, const CtT_##t *b, int *lane) {                         \
+    uint32_t zeros = 0;                                                                            \
+    LANES { zeros |= b[i] == 0 ? lane_bits[i] : 0; }                                               \
+    zeros &= w->mask;                                                                              \
+    *lane = zeros != 0 ? ct_first_lane(zeros) : 0;                                                 \
+    return zeros != 0;                                                                             \
+  }
+HAS_ZERO(i64)
+HAS_ZERO(i32)
+HAS_ZERO(u64)
+HAS_ZERO(u32)
 
 #define DIV_INT(op, t)                                                                             \
   HANDLER(op##_##t##_ss) {                                                                         \
@@ -225,6 +242,29 @@ static bool has_zero_i32(const CtWarp *w, const int32_t *b, int *lane) {
 
 #define X(name, roles)
 #include "simt_ops.def"
+
+#define TO_ODD(t)                                                                                  \
+  HANDLER(ODD_##t##_s) {                                                                           \
+    SCALAR(in->d)->f64 = ODD_##t(get_##t(SCALAR(in->a)));                                          \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  HANDLER(ODD_##t##_v) {                                                                           \
+    double *d = CT_AT(double, w, in->d);                                                           \
+    const CtT_##t *a = CT_AT(CtT_##t, w, in->a);                                                   \
+    LANES { d[i] = ODD_##t(a[i]); }                                                                \
+    return in + 1;                                                                                 \
+  }
+TO_ODD(i64)
+TO_ODD(u64)
+
+HANDLER(BITCAST_i32_f32) {
+  put_u32(SCALAR(in->d), ct_narrow_bits32(SCALAR(in->a)->f32));
+  return in + 1;
+}
+HANDLER(BITCAST_f32_i32) {
+  SCALAR(in->d)->f32 = ct_narrow_f32(get_u32(SCALAR(in->a)));
+  return in + 1;
+}
 
 /* --- booleans and selection ---------------------------------------------------------------------- */
 
@@ -424,6 +464,8 @@ LOAD_U(f32, float, SCALAR(in->d)->f32 = v)
 LOAD_U(i64, int64_t, SCALAR(in->d)->i = v)
 LOAD_U(i32, int32_t, SCALAR(in->d)->i = v)
 LOAD_U(b, uint8_t, SCALAR(in->d)->i = v != 0)
+LOAD_U(u16, uint16_t, SCALAR(in->d)->i = v)
+LOAD_U(u8, uint8_t, SCALAR(in->d)->i = v)
 
 /* Offsets of the lanes, for the general path. */
 static void offsets_p(const CtIn *in, CtWarp *w, int64_t off[CT_LANES]) {
@@ -692,6 +734,130 @@ HANDLER(STORE_1_r) {
   return in + 1;
 }
 
+/* --- memory of narrow elements -------------------------------------------------------------------- */
+
+/* Elements of T, their bits in lanes of 4 bytes. The general path as load_lanes and store_lanes. */
+#define NARROW_MEMORY(t, T)                                                                        \
+  static const CtIn *load_lanes_##t(const CtIn *in, CtWarp *w, const int64_t off[CT_LANES]) {      \
+    const CtMem *m = &w->mem[buf_of(in)];                                                          \
+    uint32_t *d = CT_AT(uint32_t, w, in->d);                                                       \
+    int bad = find_outside(w, m, off);                                                             \
+    if (bad >= 0) {                                                                                \
+      return ct_simt_fail_bounds(w, in, bad, buf_of(in), off[bad], false);                         \
+    }                                                                                              \
+    for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {                                   \
+      int lane = ct_first_lane(rest);                                                              \
+      T v;                                                                                         \
+      memcpy(&v, address(m, off[lane], lane), sizeof v);                                           \
+      d[lane] = v;                                                                                 \
+    }                                                                                              \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  static const CtIn *store_lanes_##t(const CtIn *in, CtWarp *w, const int64_t off[CT_LANES]) {     \
+    const CtMem *m = &w->mem[buf_of(in)];                                                          \
+    const uint32_t *d = CT_AT(uint32_t, w, in->d);                                                 \
+    int bad = find_outside(w, m, off);                                                             \
+    if (bad >= 0) {                                                                                \
+      return ct_simt_fail_bounds(w, in, bad, buf_of(in), off[bad], true);                          \
+    }                                                                                              \
+    for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {                                   \
+      int lane = ct_first_lane(rest);                                                              \
+      T v = (T)d[lane];                                                                            \
+      memcpy(address(m, off[lane], lane), &v, sizeof v);                                           \
+    }                                                                                              \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  HANDLER(LOAD_##t##_p) {                                                                          \
+    const CtPattern *p = CT_AT(CtPattern, w, in->b);                                               \
+    const CtMem *m = &w->mem[buf_of(in)];                                                          \
+    int64_t base = scalar_base(in, w);                                                             \
+    uint32_t *d = CT_AT(uint32_t, w, in->d);                                                       \
+    if (!is_inside(p, base, m->n)) {                                                               \
+      int64_t off[CT_LANES];                                                                       \
+      offsets_p(in, w, off);                                                                       \
+      return load_lanes_##t(in, w, off);                                                           \
+    }                                                                                              \
+    const T *s = (const T *)(const void *)m->ptr + base;                                           \
+    if (p->kind[5] == CT_CONTIGUOUS) {                                                             \
+      s += p->pos[0];                                                                              \
+      LANES { d[i] = s[i]; }                                                                       \
+    } else {                                                                                       \
+      for (int i = 0; i < CT_LANES; i++) {                                                         \
+        d[i] = s[p->pos[i]];                                                                       \
+      }                                                                                            \
+    }                                                                                              \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  HANDLER(STORE_##t##_p) {                                                                         \
+    const CtPattern *p = CT_AT(CtPattern, w, in->b);                                               \
+    const CtMem *m = &w->mem[buf_of(in)];                                                          \
+    int64_t base = scalar_base(in, w);                                                             \
+    const uint32_t *d = CT_AT(uint32_t, w, in->d);                                                 \
+    if (w->mask != CT_ALL_LANES || !is_inside(p, base, m->n)) {                                    \
+      int64_t off[CT_LANES];                                                                       \
+      offsets_p(in, w, off);                                                                       \
+      return store_lanes_##t(in, w, off);                                                          \
+    }                                                                                              \
+    T *s = (T *)(void *)m->ptr + base;                                                             \
+    if (p->kind[5] == CT_CONTIGUOUS) {                                                             \
+      s += p->pos[0];                                                                              \
+      LANES { s[i] = (T)d[i]; }                                                                    \
+    } else {                                                                                       \
+      for (int i = 0; i < CT_LANES; i++) {                                                         \
+        s[p->pos[i]] = (T)d[i];                                                                    \
+      }                                                                                            \
+    }                                                                                              \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  HANDLER(LOAD_##t##_i32) {                                                                        \
+    int64_t off[CT_LANES];                                                                         \
+    offsets_i32(in, w, off);                                                                       \
+    return load_lanes_##t(in, w, off);                                                             \
+  }                                                                                                \
+  HANDLER(LOAD_##t##_i64) {                                                                        \
+    int64_t off[CT_LANES];                                                                         \
+    offsets_i64(in, w, off);                                                                       \
+    return load_lanes_##t(in, w, off);                                                             \
+  }                                                                                                \
+  HANDLER(STORE_##t##_i32) {                                                                       \
+    int64_t off[CT_LANES];                                                                         \
+    offsets_i32(in, w, off);                                                                       \
+    return store_lanes_##t(in, w, off);                                                            \
+  }                                                                                                \
+  HANDLER(STORE_##t##_i64) {                                                                       \
+    int64_t off[CT_LANES];                                                                         \
+    offsets_i64(in, w, off);                                                                       \
+    return store_lanes_##t(in, w, off);                                                            \
+  }                                                                                                \
+  HANDLER(LOAD_##t##_r) {                                                                          \
+    int64_t off;                                                                                   \
+    const T *s = (const T *)(const void *)row(in, w, &off);                                        \
+    uint32_t *d = CT_AT(uint32_t, w, in->d);                                                       \
+    if (s == NULL) {                                                                               \
+      return ct_simt_fail_bounds(w, in, ct_first_lane(w->mask), buf_of(in), off, false);           \
+    }                                                                                              \
+    LANES { d[i] = s[i]; }                                                                         \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  HANDLER(STORE_##t##_r) {                                                                         \
+    int64_t off;                                                                                   \
+    T *d = (T *)(void *)row(in, w, &off);                                                          \
+    const uint32_t *s = CT_AT(uint32_t, w, in->d);                                                 \
+    uint32_t m = w->mask;                                                                          \
+    if (d == NULL) {                                                                               \
+      return ct_simt_fail_bounds(w, in, ct_first_lane(m), buf_of(in), off, true);                  \
+    }                                                                                              \
+    LANES {                                                                                        \
+      T y = d[i];                                                                                  \
+      d[i] = (m & lane_bits[i]) != 0 ? (T)s[i] : y;                                                \
+    }                                                                                              \
+    return in + 1;                                                                                 \
+  }
+typedef uint16_t __attribute__((may_alias)) Word2;
+typedef uint8_t __attribute__((may_alias)) Word1;
+NARROW_MEMORY(u16, Word2)
+NARROW_MEMORY(u8, Word1)
+
 /* --- structure ------------------------------------------------------------------------------------ */
 
 static inline const CtIn *jump(const CtIn *in) { return in + (int32_t)in->c; }
@@ -845,6 +1011,12 @@ const CtHandler TABLE_NAME[CT_SIMT_OP_COUNT] = {
 #define ASSERT ct_simt_assert
 #define CLOCK ct_simt_clock
 #define GUARD ct_simt_tile_guard
+#define COPY_2 NULL
+#define COPY_1 NULL
+#define WIDEN_4 NULL
+#define FILL_2 NULL
+#define FILL_1 NULL
+#define GEMM_i32 NULL
 #define DOT_f64 NULL
 #define DOT_f32 NULL
 #define COPY_4 NULL

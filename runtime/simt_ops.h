@@ -31,7 +31,7 @@ typedef enum CtSimtOp {
 } CtSimtOp;
 
 typedef union CtScalar {
-  int64_t i; /* i64; i32 sign-extended; bool 0 or 1 */
+  int64_t i; /* i64; i32 sign-extended; u64 and u32 as these; bool 0 or 1; narrow types: bits */
   double f64;
   float f32;
 } CtScalar;
@@ -103,6 +103,7 @@ typedef struct CtTileMode {
 typedef struct CtTileArg {
   uint32_t buf;
   CtSpace space;
+  CtDtype dtype; /* of its elements: the operation's, or a narrow one to be widened */
   uint32_t base; /* scalar slot */
   int64_t imm;
   uint32_t pattern;         /* slot; 0: no lane's offset differs, or see lanes */

@@ -11,6 +11,8 @@ typedef double CtT_f64;
 typedef float CtT_f32;
 typedef int64_t CtT_i64;
 typedef int32_t CtT_i32;
+typedef uint64_t CtT_u64;
+typedef uint32_t CtT_u32;
 
 /* Floats. MIN and MAX prefer the number to a NaN and order -0 before +0. */
 #define FLOAT_OPS(T, S, F)                                                                         \
@@ -80,6 +82,19 @@ INT_OPS(int64_t, uint64_t, i64, 64)
 INT_OPS(int32_t, uint32_t, i32, 32)
 #undef INT_OPS
 
+/* Unsigned integers, where they differ from the signed ones of the same bits. FLOORDIV and FLOORMOD:
+   b is not 0. */
+#define UINT_OPS(U, S, W)                                                                          \
+  static inline U MIN_##S(U a, U b) { return a < b ? a : b; }                                      \
+  static inline U MAX_##S(U a, U b) { return a > b ? a : b; }                                      \
+  static inline U SHL_##S(U a, U b) { return b >= W ? 0 : a << (b & (W - 1)); }                    \
+  static inline U SHR_##S(U a, U b) { return b >= W ? 0 : a >> (b & (W - 1)); }                    \
+  static inline U FLOORDIV_##S(U a, U b) { return a / b; }                                         \
+  static inline U FLOORMOD_##S(U a, U b) { return a % b; }
+UINT_OPS(uint64_t, u64, 64)
+UINT_OPS(uint32_t, u32, 32)
+#undef UINT_OPS
+
 #define COMPARISONS(T, S)                                                                          \
   static inline bool LT_##S(T a, T b) { return a < b; }                                            \
   static inline bool LE_##S(T a, T b) { return a <= b; }                                           \
@@ -89,6 +104,8 @@ COMPARISONS(double, f64)
 COMPARISONS(float, f32)
 COMPARISONS(int64_t, i64)
 COMPARISONS(int32_t, i32)
+COMPARISONS(uint64_t, u64)
+COMPARISONS(uint32_t, u32)
 #undef COMPARISONS
 
 /* Conversions, CAST_<to>_<from>. Float to integer truncates and saturates, NaN gives 0. */
@@ -109,6 +126,23 @@ static inline int32_t CAST_i32_f64(double a) {
 static inline int64_t CAST_i64_f32(float a) { return CAST_i64_f64((double)a); }
 static inline int32_t CAST_i32_f32(float a) {
   return a != a ? 0 : a >= 0x1p31f ? INT32_MAX : a < -0x1p31f ? INT32_MIN : (int32_t)a;
+}
+/* Of unsigned integers, those that are not casts of the signed ones of the same bits. A comparison with
+   a NaN is false. */
+static inline double CAST_f64_u64(uint64_t a) { return (double)a; }
+static inline double CAST_f64_u32(uint32_t a) { return (double)a; }
+static inline float CAST_f32_u64(uint64_t a) { return (float)a; }
+static inline float CAST_f32_u32(uint32_t a) { return (float)a; }
+static inline int64_t CAST_i64_u32(uint32_t a) { return a; }
+static inline uint64_t CAST_u64_f64(double a) {
+  return !(a > 0) ? 0 : a >= 0x1p64 ? UINT64_MAX : (uint64_t)a;
+}
+static inline uint32_t CAST_u32_f64(double a) {
+  return !(a > 0) ? 0 : a >= 0x1p32 ? UINT32_MAX : (uint32_t)a;
+}
+static inline uint64_t CAST_u64_f32(float a) { return CAST_u64_f64((double)a); }
+static inline uint32_t CAST_u32_f32(float a) {
+  return !(a > 0) ? 0 : a >= 0x1p32f ? UINT32_MAX : (uint32_t)a;
 }
 
 #if defined(__FMA__) || defined(__AVX512F__) || defined(FP_FAST_FMAF)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "convert.h"
 #include "simt_scalar.h"
 
 /* --- patterns and tables -------------------------------------------------------------------------- */
@@ -175,32 +176,53 @@ static char *element(Slow *s, const Operand *o, int64_t i, int64_t j, bool is_wr
          (int64_t)s->lane * (int64_t)o->mem->lane_bytes;
 }
 
-static CtScalar read_as(CtDtype t, const char *p) {
+static uint64_t read_bits(size_t bytes, const char *p) {
+  uint8_t b1;
+  uint16_t b2;
+  uint32_t b4;
+  uint64_t b8;
+  switch (bytes) {
+    case 1: memcpy(&b1, p, sizeof b1); return b1;
+    case 2: memcpy(&b2, p, sizeof b2); return b2;
+    case 4: memcpy(&b4, p, sizeof b4); return b4;
+    default: memcpy(&b8, p, sizeof b8); return b8;
+  }
+}
+
+static void write_bits(size_t bytes, char *p, uint64_t bits) {
+  uint8_t b1 = (uint8_t)bits;
+  uint16_t b2 = (uint16_t)bits;
+  uint32_t b4 = (uint32_t)bits;
+  switch (bytes) {
+    case 1: memcpy(p, &b1, sizeof b1); break;
+    case 2: memcpy(p, &b2, sizeof b2); break;
+    case 4: memcpy(p, &b4, sizeof b4); break;
+    default: memcpy(p, &bits, sizeof bits); break;
+  }
+}
+
+/* An element of type `from`, widened to t, in which the operation computes. */
+static CtScalar read_as(CtDtype t, CtDtype from, const char *p) {
+  uint64_t bits = ct_convert(t, from, read_bits(ct_dtype_bytes(from), p));
+  uint32_t low = (uint32_t)bits;
   CtScalar v = {0};
-  int32_t i;
   switch (t) {
-    case CT_f64: memcpy(&v.f64, p, sizeof v.f64); break;
-    case CT_f32: memcpy(&v.f32, p, sizeof v.f32); break;
-    case CT_i64: memcpy(&v.i, p, sizeof v.i); break;
+    case CT_f64: memcpy(&v.f64, &bits, sizeof v.f64); break;
+    case CT_f32: memcpy(&v.f32, &low, sizeof v.f32); break;
+    case CT_i64:
+    case CT_u64: v.i = (int64_t)bits; break;
     case CT_i32:
-      memcpy(&i, p, sizeof i);
-      v.i = i;
-      break;
-    case CT_bool: v.i = *p != 0; break;
-    default: CT_UNREACHABLE();
+    case CT_u32: v.i = (int32_t)low; break;
+    default: v.i = bits != 0; break;
   }
   return v;
 }
 
 static void write_as(CtDtype t, char *p, CtScalar v) {
-  int32_t i = (int32_t)v.i;
   switch (t) {
     case CT_f64: memcpy(p, &v.f64, sizeof v.f64); break;
     case CT_f32: memcpy(p, &v.f32, sizeof v.f32); break;
-    case CT_i64: memcpy(p, &v.i, sizeof v.i); break;
-    case CT_i32: memcpy(p, &i, sizeof i); break;
-    case CT_bool: *p = v.i != 0; break;
-    default: CT_UNREACHABLE();
+    default: write_bits(ct_dtype_bytes(t), p, (uint64_t)v.i); break;
   }
 }
 
@@ -210,8 +232,10 @@ static CtScalar multiply_add(CtDtype t, bool fused, CtScalar a, CtScalar b, CtSc
   switch (t) {
     case CT_f64: r.f64 = fused ? FMA_f64(a.f64, b.f64, c.f64) : a.f64 * b.f64 + c.f64; break;
     case CT_f32: r.f32 = fused ? FMA_f32(a.f32, b.f32, c.f32) : a.f32 * b.f32 + c.f32; break;
-    case CT_i64: r.i = ADD_i64(MUL_i64(a.i, b.i), c.i); break;
-    case CT_i32: r.i = CAST_i32_i64(ADD_i64(MUL_i64(a.i, b.i), c.i)); break;
+    case CT_i64:
+    case CT_u64: r.i = ADD_i64(MUL_i64(a.i, b.i), c.i); break;
+    case CT_i32:
+    case CT_u32: r.i = CAST_i32_i64(ADD_i64(MUL_i64(a.i, b.i), c.i)); break;
     case CT_bool: r.i = (a.i & b.i) | c.i; break;
     default: CT_UNREACHABLE();
   }
@@ -223,43 +247,53 @@ static CtScalar multiply(CtDtype t, CtScalar a, CtScalar b) {
   switch (t) {
     case CT_f64: r.f64 = a.f64 * b.f64; break;
     case CT_f32: r.f32 = a.f32 * b.f32; break;
-    case CT_i64: r.i = MUL_i64(a.i, b.i); break;
-    case CT_i32: r.i = CAST_i32_i64(MUL_i64(a.i, b.i)); break;
+    case CT_i64:
+    case CT_u64: r.i = MUL_i64(a.i, b.i); break;
+    case CT_i32:
+    case CT_u32: r.i = CAST_i32_i64(MUL_i64(a.i, b.i)); break;
     case CT_bool: r.i = a.i & b.i; break;
     default: CT_UNREACHABLE();
   }
   return r;
 }
 
-/* A scalar operand (alpha, beta, a fill's value) in this lane. */
-static CtScalar scalar_operand(const Slow *s, uint32_t at) {
-  CtDtype t = s->t->dtype;
-  if (t == CT_bool) {
-    return (CtScalar){.i = *CT_CAT(uint32_t, s->w, at) >> s->lane & 1};
+/* The bits of a scalar operand (alpha, beta, a fill's value) in this lane. */
+static uint64_t operand_bits(const Slow *s, uint32_t at) {
+  if (s->t->dtype == CT_bool) {
+    return *CT_CAT(uint32_t, s->w, at) >> s->lane & 1;
   }
-  return read_as(t, CT_CAT(char, s->w, at) + (size_t)s->lane * ct_dtype_bytes(t));
+  size_t bytes = ct_dtype_bytes(s->t->dtype) == 8 ? 8 : 4;
+  return read_bits(bytes, CT_CAT(char, s->w, at) + (size_t)s->lane * bytes);
+}
+
+static CtScalar scalar_operand(const Slow *s, uint32_t at) {
+  char element[8];
+  write_bits(ct_dtype_bytes(s->t->dtype), element, operand_bits(s, at));
+  return read_as(s->t->dtype, s->t->dtype, element);
 }
 
 static void slow_copy(Slow *s) {
+  CtDtype from_type = s->t->a.dtype, to_type = s->t->dst.dtype;
   Operand d = operand(s, &s->t->dst), a = operand(s, &s->t->a);
   int64_t n = mode_size(s, d.mode[0]);
   for (int64_t e = 0; e < n && !s->failed; e++) {
     const char *from = element(s, &a, e, 0, false);
     char *to = from == NULL ? NULL : element(s, &d, e, 0, true);
     if (to != NULL) {
-      write_as(s->t->dtype, to, read_as(s->t->dtype, from));
+      uint64_t bits = read_bits(ct_dtype_bytes(from_type), from);
+      write_bits(ct_dtype_bytes(to_type), to, ct_convert(to_type, from_type, bits));
     }
   }
 }
 
 static void slow_fill(Slow *s) {
   Operand d = operand(s, &s->t->dst);
-  CtScalar v = scalar_operand(s, s->in->d);
+  uint64_t bits = operand_bits(s, s->in->d);
   int64_t n = mode_size(s, d.mode[0]);
   for (int64_t e = 0; e < n && !s->failed; e++) {
     char *to = element(s, &d, e, 0, true);
     if (to != NULL) {
-      write_as(s->t->dtype, to, v);
+      write_bits(ct_dtype_bytes(s->t->dtype), to, bits);
     }
   }
 }
@@ -273,8 +307,8 @@ static void slow_axpby(Slow *s) {
     const char *x = element(s, &a, e, 0, false);
     char *y = x == NULL ? NULL : element(s, &d, e, 0, true);
     if (y != NULL) {
-      CtScalar old = multiply(t, beta, read_as(t, y));
-      write_as(t, y, multiply_add(t, s->t->contract, alpha, read_as(t, x), old));
+      CtScalar old = multiply(t, beta, read_as(t, t, y));
+      write_as(t, y, multiply_add(t, s->t->contract, alpha, read_as(t, s->t->a.dtype, x), old));
     }
   }
 }
@@ -285,7 +319,8 @@ static void slow_gemm_at(Slow *s, const Operand o[3], int64_t m, int64_t n, int6
   const char *b = a == NULL ? NULL : element(s, &o[1], n, k, false);
   char *c = b == NULL ? NULL : element(s, &o[2], m, n, true);
   if (c != NULL) {
-    write_as(t, c, multiply_add(t, true, read_as(t, a), read_as(t, b), read_as(t, c)));
+    CtScalar x = read_as(t, s->t->a.dtype, a), y = read_as(t, s->t->b.dtype, b);
+    write_as(t, c, multiply_add(t, true, x, y, read_as(t, t, c)));
   }
 }
 
@@ -312,7 +347,8 @@ static void slow_elementwise(Slow *s) {
     const char *y = x == NULL ? NULL : element(s, &b, e, 0, false);
     char *z = y == NULL ? NULL : element(s, &d, e, 0, true);
     if (z != NULL) {
-      write_as(t, z, multiply_add(t, true, read_as(t, x), read_as(t, y), read_as(t, z)));
+      CtScalar u = read_as(t, s->t->a.dtype, x), v = read_as(t, s->t->b.dtype, y);
+      write_as(t, z, multiply_add(t, true, u, v, read_as(t, t, z)));
     }
   }
 }

@@ -4,11 +4,13 @@
    A handler works on all 32 lanes, in chunks of a vector, when every access is inside its buffer;
    what that does not cover (masks, lanes that diverge, an access outside) is done by
    ct_simt_tile_slow, one element at a time. An operand is seen as a Side: the address of (element e,
-   lane i) is base + off[e] * scale + pos[i] elements, for registers as well as for memory. */
+   lane i) is base + off[e] * scale + pos[i] elements, for registers as well as for memory. Narrow
+   elements that are to be computed with are widened first, into scratch. */
 #include "simt_ops.h"
 
 #include <string.h>
 
+#include "simt_narrow.h"
 #include "simt_vec.h"
 
 #if defined(CT_SIMT_AVX512)
@@ -31,6 +33,7 @@ typedef struct Side {
   const int64_t *off;   /* of the elements: mode 0 */
   const int64_t *off_k; /* GEMM: mode 1 */
   CtChunkKind kind;
+  CtDtype dtype;
 } Side;
 
 /* Offsets in bytes of the rows and columns of a GEMM's operands. */
@@ -89,7 +92,99 @@ static bool resolve(const CtWarp *w, const CtTileArg *arg, int level, Side *s) {
   s->off = rows->off;
   s->off_k = cols->off;
   s->kind = (CtChunkKind)p->kind[level];
+  s->dtype = arg->dtype;
   return true;
+}
+
+/* --- widening --------------------------------------------------------------------------------------- */
+
+enum { WIDTH_4 = CT_VEC_BYTES / 4 };
+
+/* All elements of an operand for the chunk of lanes at pos, widened: (row, k) -> row * n_k + k vectors,
+   or single numbers where the lanes have the same. */
+typedef void (*Widen)(const Side *s, int64_t n_rows, int64_t n_k, const int64_t *pos, char *out);
+
+/* Of t, in memory as T, to C. */
+#define WIDEN(t, T, C, S)                                                                          \
+  ALWAYS_INLINE void widen_##t##_as(const Side *s, int64_t n_rows, int64_t n_k,                    \
+                                    const int64_t *pos, char *out, CtChunkKind kind) {             \
+    for (int64_t r = 0; r < n_rows; r++) {                                                         \
+      for (int64_t k = 0; k < n_k; k++) {                                                          \
+        const char *at = s->base + (s->off[r] + s->off_k[k]) * s->scale;                           \
+        const T *from = (const T *)(const void *)at;                                               \
+        C to[WIDTH_4];                                                                             \
+        T bits[WIDTH_4];                                                                           \
+        int n = kind == CT_SAME ? 1 : WIDTH_4;                                                     \
+        for (int i = 0; i < n; i++) {                                                              \
+          bits[i] = kind == CT_GATHER ? from[pos[i]] : from[pos[0] + i];                           \
+        }                                                                                          \
+        for (int i = 0; i < n; i++) {                                                              \
+          to[i] = CAST_##S##_##t(bits[i]);                                                         \
+        }                                                                                          \
+        memcpy(out, to, (size_t)n * sizeof *to);                                                   \
+        out += (size_t)n * sizeof *to;                                                             \
+      }                                                                                            \
+    }                                                                                              \
+  }                                                                                                \
+  static void widen_##t(const Side *s, int64_t n_rows, int64_t n_k, const int64_t *pos,            \
+                        char *out) {                                                               \
+    switch (s->kind) {                                                                             \
+      case CT_CONTIGUOUS: widen_##t##_as(s, n_rows, n_k, pos, out, CT_CONTIGUOUS); break;          \
+      case CT_SAME: widen_##t##_as(s, n_rows, n_k, pos, out, CT_SAME); break;                      \
+      case CT_GATHER: widen_##t##_as(s, n_rows, n_k, pos, out, CT_GATHER); break;                  \
+    }                                                                                              \
+  }
+WIDEN(f16, uint16_t, float, f32)
+WIDEN(bf16, uint16_t, float, f32)
+WIDEN(f8e4m3, uint8_t, float, f32)
+WIDEN(f8e5m2, uint8_t, float, f32)
+WIDEN(i16, uint16_t, int32_t, i32)
+WIDEN(i8, uint8_t, int32_t, i32)
+WIDEN(u16, uint16_t, int32_t, i32)
+WIDEN(u8, uint8_t, int32_t, i32)
+
+/* NULL: elements are what is computed with. A tf32 is an f32. */
+static const Widen widen[CT_DTYPE_COUNT] = {
+    [CT_f16] = widen_f16,       [CT_bf16] = widen_bf16, [CT_f8e4m3] = widen_f8e4m3,
+    [CT_f8e5m2] = widen_f8e5m2, [CT_i16] = widen_i16,   [CT_i8] = widen_i8,
+    [CT_u16] = widen_u16,       [CT_u8] = widen_u8,
+};
+
+/* The elements of a Side for one chunk of lanes: in place, or widened. */
+typedef struct Source {
+  const char *widened;
+  const int64_t *pos;
+  int64_t step; /* bytes, of widened ones */
+  CtChunkKind kind;
+} Source;
+
+static const int64_t no_pos[WIDTH_4] = {0};
+
+static Source source_of(const Side *s, int64_t n, int lane, char *scratch) {
+  if (widen[s->dtype] == NULL) {
+    return (Source){.pos = s->pos + lane, .kind = s->kind};
+  }
+  widen[s->dtype](s, n, 1, s->pos + lane, scratch);
+  bool same = s->kind == CT_SAME;
+  return (Source){scratch, no_pos, same ? 4 : CT_VEC_BYTES, same ? CT_SAME : CT_CONTIGUOUS};
+}
+
+static inline const char *element_of(const Side *s, const Source *from, int64_t e) {
+  return from->widened != NULL ? from->widened + e * from->step : s->base + s->off[e] * s->scale;
+}
+
+/* --- offsets of a GEMM ------------------------------------------------------------------------------ */
+
+/* Bytes from one element of an operand that is packed to the next; 0 where it is used in place. */
+static int64_t packed_step(const Side *s) {
+  if (widen[s->dtype] != NULL) {
+    return s->kind == CT_SAME ? 4 : CT_VEC_BYTES;
+  }
+  return s->kind == CT_GATHER ? CT_VEC_BYTES : 0;
+}
+
+static CtChunkKind packed_kind(const Side *s) {
+  return s->kind == CT_GATHER ? CT_CONTIGUOUS : s->kind;
 }
 
 static int64_t *scale_offsets(const int64_t *off, int64_t n, int64_t scale, int64_t *out) {
@@ -109,20 +204,22 @@ static int64_t *count_by(int64_t n, int64_t step, int64_t *out) {
 /* Fills *g's offsets, in scratch; returns what is left of it. */
 static char *gemm_offsets(Gemm *g, const Side *a, const Side *b, const Side *c, char *scratch) {
   int64_t *at = (int64_t *)(void *)scratch;
-  bool pack_a = a->kind == CT_GATHER, pack_b = b->kind == CT_GATHER;
+  int64_t step_a = packed_step(a), step_b = packed_step(b);
   g->am =
-      pack_a ? count_by(g->m, g->k * CT_VEC_BYTES, at) : scale_offsets(a->off, g->m, a->scale, at);
+      step_a != 0 ? count_by(g->m, g->k * step_a, at) : scale_offsets(a->off, g->m, a->scale, at);
   g->cm = scale_offsets(c->off, g->m, c->scale, at += g->m);
-  g->bn = pack_b ? count_by(g->n, g->k * CT_VEC_BYTES, at += g->m)
-                 : scale_offsets(b->off, g->n, b->scale, at += g->m);
+  g->bn = step_b != 0 ? count_by(g->n, g->k * step_b, at += g->m)
+                      : scale_offsets(b->off, g->n, b->scale, at += g->m);
   g->cn = scale_offsets(c->off_k, g->n, c->scale, at += g->n);
-  g->ak = pack_a ? count_by(g->k, CT_VEC_BYTES, at += g->n)
-                 : scale_offsets(a->off_k, g->k, a->scale, at += g->n);
-  g->bk = pack_b ? count_by(g->k, CT_VEC_BYTES, at += g->k)
-                 : scale_offsets(b->off_k, g->k, b->scale, at += g->k);
+  g->ak = step_a != 0 ? count_by(g->k, step_a, at += g->n)
+                      : scale_offsets(a->off_k, g->k, a->scale, at += g->n);
+  g->bk = step_b != 0 ? count_by(g->k, step_b, at += g->k)
+                      : scale_offsets(b->off_k, g->k, b->scale, at += g->k);
   at += g->k;
   return (char *)at;
 }
+
+/* --- DOT ---------------------------------------------------------------------------------------------- */
 
 /* A row of elements for each lane, at constant distances: what DOT adds up. */
 typedef struct Row {
@@ -151,21 +248,116 @@ static bool row_of(const CtWarp *w, const CtIn *load, int64_t step, int64_t n, i
   return true;
 }
 
+/* --- by element type ---------------------------------------------------------------------------------- */
+
+#define V N(CtVec)
+
 #define T float
 #define N(name) name##_f32
 #define LEVEL LEVEL_4
 #define WIDTH (CT_VEC_BYTES / 4)
+#include "simt_tile_gemm.h"
 #include "simt_tile_type.h"
+#undef T
+#undef N
+
+#define T int32_t
+#define N(name) name##_i32
+#include "simt_tile_gemm.h"
+#undef T
+#undef N
+#undef LEVEL
+#undef WIDTH
 
 #define T double
 #define N(name) name##_f64
 #define LEVEL LEVEL_8
 #define WIDTH (CT_VEC_BYTES / 8)
+#include "simt_tile_gemm.h"
 #include "simt_tile_type.h"
+#undef T
+#undef N
+#undef LEVEL
+#undef WIDTH
+
+/* --- narrow elements ---------------------------------------------------------------------------------- */
+
+/* A copy that widens, to f32 or i32: only bits are moved here. */
+static const CtIn *WIDEN_4(const CtIn *in, CtWarp *w) {
+  const CtTileOp *t = tile_of(in, w);
+  Side d, s;
+  if (!resolve(w, &t->dst, LEVEL_4, &d) || !resolve(w, &t->a, LEVEL_4, &s)) {
+    return ct_simt_tile_slow(in, w);
+  }
+  int64_t n = mode_of(w, &t->dst, 0)->n;
+  for (int c = 0; c < CT_LANES; c += WIDTH_4) {
+    Source from = source_of(&s, n, c, w->worker->scratch);
+    for (int64_t e = 0; e < n; e++) {
+      CtVec_i32 v = get_i32(element_of(&s, &from, e), from.pos, from.kind);
+      put_i32(d.base + d.off[e] * d.scale, d.pos + c, d.kind, v);
+    }
+  }
+  return in + 1;
+}
+
+/* COPY and FILL of 2 and 1 bytes: runs of 8 lanes at once where lanes lie side by side. */
+enum { RUN = 8, LEVEL_RUN = 3 };
+
+#define MOVE_NARROW(bytes, T)                                                                      \
+  static const CtIn *COPY_##bytes(const CtIn *in, CtWarp *w) {                                     \
+    const CtTileOp *t = tile_of(in, w);                                                            \
+    Side d, s;                                                                                     \
+    if (!resolve(w, &t->dst, LEVEL_RUN, &d) || !resolve(w, &t->a, LEVEL_RUN, &s)) {                \
+      return ct_simt_tile_slow(in, w);                                                             \
+    }                                                                                              \
+    int64_t n = mode_of(w, &t->dst, 0)->n;                                                         \
+    bool runs = d.kind == CT_CONTIGUOUS && s.kind == CT_CONTIGUOUS;                                \
+    for (int64_t e = 0; e < n; e++) {                                                              \
+      T *to = (T *)(void *)(d.base + d.off[e] * d.scale);                                          \
+      const T *from = (const T *)(const void *)(s.base + s.off[e] * s.scale);                      \
+      for (int i = 0; runs && i < CT_LANES; i += RUN) {                                            \
+        memcpy(to + d.pos[i], from + s.pos[i], RUN * sizeof *to);                                  \
+      }                                                                                            \
+      for (int i = 0; !runs && i < CT_LANES; i++) {                                                \
+        to[d.pos[i]] = from[s.pos[i]];                                                             \
+      }                                                                                            \
+    }                                                                                              \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  static const CtIn *FILL_##bytes(const CtIn *in, CtWarp *w) {                                     \
+    const CtTileOp *t = tile_of(in, w);                                                            \
+    const uint32_t *lanes = CT_AT(uint32_t, w, in->d);                                             \
+    Side d;                                                                                        \
+    if (!resolve(w, &t->dst, LEVEL_RUN, &d)) {                                                     \
+      return ct_simt_tile_slow(in, w);                                                             \
+    }                                                                                              \
+    int64_t n = mode_of(w, &t->dst, 0)->n;                                                         \
+    T value[CT_LANES];                                                                             \
+    for (int i = 0; i < CT_LANES; i++) {                                                           \
+      value[i] = (T)lanes[i];                                                                      \
+    }                                                                                              \
+    for (int64_t e = 0; e < n; e++) {                                                              \
+      T *to = (T *)(void *)(d.base + d.off[e] * d.scale);                                          \
+      if (d.kind == CT_CONTIGUOUS) {                                                               \
+        for (int i = 0; i < CT_LANES; i += RUN) {                                                  \
+          memcpy(to + d.pos[i], value + i, RUN * sizeof *to);                                      \
+        }                                                                                          \
+      } else {                                                                                     \
+        for (int i = 0; i < CT_LANES; i++) {                                                       \
+          to[d.pos[i]] = value[i];                                                                 \
+        }                                                                                          \
+      }                                                                                            \
+    }                                                                                              \
+    return in + 1;                                                                                 \
+  }
+MOVE_NARROW(2, uint16_t)
+MOVE_NARROW(1, uint8_t)
 
 const CtHandler TABLE_NAME[CT_SIMT_OP_COUNT] = {
-    [CT_SIMT_DOT_f32] = DOT_f32,     [CT_SIMT_DOT_f64] = DOT_f64,     [CT_SIMT_COPY_4] = COPY_f32,
-    [CT_SIMT_COPY_8] = COPY_f64,     [CT_SIMT_FILL_4] = FILL_f32,     [CT_SIMT_FILL_8] = FILL_f64,
-    [CT_SIMT_AXPBY_f32] = AXPBY_f32, [CT_SIMT_AXPBY_f64] = AXPBY_f64, [CT_SIMT_GEMM_f32] = GEMM_f32,
-    [CT_SIMT_GEMM_f64] = GEMM_f64,
+    [CT_SIMT_DOT_f32] = DOT_f32,     [CT_SIMT_DOT_f64] = DOT_f64,   [CT_SIMT_COPY_4] = COPY_f32,
+    [CT_SIMT_COPY_8] = COPY_f64,     [CT_SIMT_COPY_2] = COPY_2,     [CT_SIMT_COPY_1] = COPY_1,
+    [CT_SIMT_WIDEN_4] = WIDEN_4,     [CT_SIMT_FILL_4] = FILL_f32,   [CT_SIMT_FILL_8] = FILL_f64,
+    [CT_SIMT_FILL_2] = FILL_2,       [CT_SIMT_FILL_1] = FILL_1,     [CT_SIMT_AXPBY_f32] = AXPBY_f32,
+    [CT_SIMT_AXPBY_f64] = AXPBY_f64, [CT_SIMT_GEMM_f32] = GEMM_f32, [CT_SIMT_GEMM_f64] = GEMM_f64,
+    [CT_SIMT_GEMM_i32] = GEMM_i32,
 };

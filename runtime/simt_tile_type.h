@@ -1,34 +1,5 @@
-/* simt_tile_type.h: the tile operations of simt_tile.c for one element type. Included once for each:
-   T its C type, N(name) the name with the type's suffix, LEVEL and WIDTH the lanes of a vector. */
-
-#define V N(CtVec)
-
-/* One chunk of lanes at p, `pos` the positions of its lanes in elements. */
-static inline V N(get)(const char *p, const int64_t *pos, CtChunkKind kind) {
-  const T *s = (const T *)(const void *)p;
-  if (kind == CT_CONTIGUOUS) {
-    return N(ct_vec_load)(s + pos[0]);
-  }
-  if (kind == CT_SAME) {
-    return N(ct_vec_splat)(s[pos[0]]);
-  }
-  V v;
-  for (int i = 0; i < WIDTH; i++) {
-    v[i] = s[pos[i]];
-  }
-  return v;
-}
-
-static inline void N(put)(char *p, const int64_t *pos, CtChunkKind kind, V v) {
-  T *d = (T *)(void *)p;
-  if (kind == CT_CONTIGUOUS) {
-    N(ct_vec_store)(d + pos[0], v);
-    return;
-  }
-  for (int i = 0; i < WIDTH; i++) {
-    d[pos[i]] = v[i];
-  }
-}
+/* simt_tile_type.h: the tile operations of simt_tile.c but GEMM, and DOT, for one element type. Included
+   once for each, after simt_tile_gemm.h, which says with which names. */
 
 /* --- copy ----------------------------------------------------------------------------------------- */
 
@@ -94,131 +65,15 @@ static const CtIn *N(AXPBY)(const CtIn *in, CtWarp *w) {
     return ct_simt_tile_slow(in, w);
   }
   int64_t n = mode_of(w, &t->dst, 0)->n;
-  for (int64_t e = 0; e < n; e++) {
-    char *to = d.base + d.off[e] * d.scale;
-    const char *from = s.base + s.off[e] * s.scale;
-    for (int c = 0; c < CT_LANES; c += WIDTH) {
-      V x = N(get)(from, s.pos + c, s.kind);
-      V y = N(ct_vec_load)(beta + c) * N(get)(to, d.pos + c, d.kind);
-      V a = N(ct_vec_load)(alpha + c);
+  for (int c = 0; c < CT_LANES; c += WIDTH) {
+    Source from = source_of(&s, n, c, w->worker->scratch);
+    V a = N(ct_vec_load)(alpha + c), b = N(ct_vec_load)(beta + c);
+    for (int64_t e = 0; e < n; e++) {
+      char *to = d.base + d.off[e] * d.scale;
+      V x = N(get)(element_of(&s, &from, e), from.pos, from.kind);
+      V y = b * N(get)(to, d.pos + c, d.kind);
       N(put)(to, d.pos + c, d.kind, t->contract ? N(ct_vec_fma)(a, x, y) : a * x + y);
     }
-  }
-  return in + 1;
-}
-
-/* --- gemm ------------------------------------------------------------------------------------------- */
-
-/* acc(i,j) += sum over k of a(i,k) * b(j,k), for mb times nb accumulators kept in registers. */
-ALWAYS_INLINE void N(block)(const Gemm *g, int mb, int nb, CtChunkKind ka, CtChunkKind kb,
-                            int64_t m, int64_t n, const char *a, const char *b, char *c) {
-  V acc[MAX_MB][MAX_NB];
-  const char *ap[MAX_MB], *bp[MAX_NB];
-  for (int i = 0; i < mb; i++) {
-    ap[i] = a + g->am[m + i];
-  }
-  for (int j = 0; j < nb; j++) {
-    bp[j] = b + g->bn[n + j];
-  }
-  for (int i = 0; i < mb; i++) {
-    for (int j = 0; j < nb; j++) {
-      acc[i][j] = N(ct_vec_load)(c + g->cm[m + i] + g->cn[n + j]);
-    }
-  }
-  for (int64_t k = 0; k < g->k; k++) {
-    int64_t ak = g->ak[k], bk = g->bk[k];
-    static const int64_t zero[WIDTH] = {0};
-    V bv[MAX_NB];
-    for (int j = 0; j < nb; j++) {
-      bv[j] = N(get)(bp[j] + bk, zero, kb);
-      CT_VEC_PIN(bv[j]);
-    }
-    for (int i = 0; i < mb; i++) {
-      V av = N(get)(ap[i] + ak, zero, ka);
-      CT_VEC_PIN(av);
-      for (int j = 0; j < nb; j++) {
-        acc[i][j] = N(ct_vec_fma)(av, bv[j], acc[i][j]);
-      }
-    }
-  }
-  for (int i = 0; i < mb; i++) {
-    for (int j = 0; j < nb; j++) {
-      N(ct_vec_store)(c + g->cm[m + i] + g->cn[n + j], acc[i][j]);
-    }
-  }
-}
-
-ALWAYS_INLINE void N(chunk_as)(const Gemm *g, CtChunkKind ka, CtChunkKind kb, const char *a,
-                               const char *b, char *c) {
-  int64_t m = 0;
-  for (; m + MAX_MB <= g->m; m += MAX_MB) {
-    int64_t n = 0;
-    for (; n + MAX_NB <= g->n; n += MAX_NB) {
-      N(block)(g, MAX_MB, MAX_NB, ka, kb, m, n, a, b, c);
-    }
-    for (; n < g->n; n++) {
-      N(block)(g, MAX_MB, 1, ka, kb, m, n, a, b, c);
-    }
-  }
-  for (; m < g->m; m++) {
-    for (int64_t n = 0; n < g->n; n++) {
-      N(block)(g, 1, 1, ka, kb, m, n, a, b, c);
-    }
-  }
-}
-
-static void N(chunk)(const Gemm *g, CtChunkKind ka, CtChunkKind kb, const char *a, const char *b,
-                     char *c) {
-  if (ka == CT_CONTIGUOUS) {
-    if (kb == CT_CONTIGUOUS) {
-      N(chunk_as)(g, CT_CONTIGUOUS, CT_CONTIGUOUS, a, b, c);
-    } else {
-      N(chunk_as)(g, CT_CONTIGUOUS, CT_SAME, a, b, c);
-    }
-  } else if (kb == CT_CONTIGUOUS) {
-    N(chunk_as)(g, CT_SAME, CT_CONTIGUOUS, a, b, c);
-  } else {
-    N(chunk_as)(g, CT_SAME, CT_SAME, a, b, c);
-  }
-}
-
-/* Gathers one chunk of all elements of an operand: (row, k) -> row * n_k + k vectors. */
-static void N(pack)(const Side *s, int64_t n_rows, int64_t n_k, const int64_t *pos, char *out) {
-  for (int64_t r = 0; r < n_rows; r++) {
-    for (int64_t k = 0; k < n_k; k++) {
-      const char *from = s->base + (s->off[r] + s->off_k[k]) * s->scale;
-      N(ct_vec_store)(out, N(get)(from, pos, CT_GATHER));
-      out += CT_VEC_BYTES;
-    }
-  }
-}
-
-static const CtIn *N(GEMM)(const CtIn *in, CtWarp *w) {
-  const CtTileOp *t = tile_of(in, w);
-  Side a, b, c;
-  if (!resolve(w, &t->dst, LEVEL, &c) || c.kind != CT_CONTIGUOUS || !resolve(w, &t->a, LEVEL, &a) ||
-      !resolve(w, &t->b, LEVEL, &b)) {
-    return ct_simt_tile_slow(in, w);
-  }
-  Gemm g = {
-      .m = mode_of(w, &t->a, 0)->n, .n = mode_of(w, &t->b, 0)->n, .k = mode_of(w, &t->a, 1)->n};
-  char *packs = gemm_offsets(&g, &a, &b, &c, w->worker->scratch);
-  char *pack_b = packs + (a.kind == CT_GATHER ? g.m * g.k * CT_VEC_BYTES : 0);
-  for (int i = 0; i < CT_LANES; i += WIDTH) {
-    const char *pa = a.base + a.pos[i] * (int64_t)sizeof(T);
-    const char *pb = b.base + b.pos[i] * (int64_t)sizeof(T);
-    CtChunkKind ka = a.kind, kb = b.kind;
-    if (ka == CT_GATHER) {
-      N(pack)(&a, g.m, g.k, a.pos + i, packs);
-      pa = packs;
-      ka = CT_CONTIGUOUS;
-    }
-    if (kb == CT_GATHER) {
-      N(pack)(&b, g.n, g.k, b.pos + i, pack_b);
-      pb = pack_b;
-      kb = CT_CONTIGUOUS;
-    }
-    N(chunk)(&g, ka, kb, pa, pb, c.base + c.pos[i] * (int64_t)sizeof(T));
   }
   return in + 1;
 }
@@ -292,9 +147,3 @@ static const CtIn *N(DOT)(const CtIn *in, CtWarp *w) {
   }
   return in + 3;
 }
-
-#undef V
-#undef T
-#undef N
-#undef LEVEL
-#undef WIDTH

@@ -1,5 +1,5 @@
-/* simt_vec.h: vectors of the instruction set that the including file is compiled for: CtVec_f32 and
-   CtVec_f64 of CT_VEC_BYTES bytes, loads and stores at any address, splats, fused multiply-add. */
+/* simt_vec.h: vectors of the instruction set that the including file is compiled for: CtVec_f32,
+   CtVec_i32 and CtVec_f64 of CT_VEC_BYTES bytes, loads and stores at any address, splats, fused multiply-add. */
 #ifndef CT_SIMT_VEC_H
 #define CT_SIMT_VEC_H
 
@@ -34,6 +34,18 @@ typedef double CtVecAny_f64 __attribute__((vector_size(CT_VEC_BYTES), aligned(1)
 #else
 #define CT_VEC_PIN(v) ((void)0)
 #endif
+
+typedef int32_t CtVec_i32 __attribute__((vector_size(CT_VEC_BYTES)));
+typedef uint32_t CtVec_u32 __attribute__((vector_size(CT_VEC_BYTES)));
+typedef int32_t CtVecAny_i32 __attribute__((vector_size(CT_VEC_BYTES), aligned(1), may_alias));
+
+static inline CtVec_i32 ct_vec_load_i32(const void *p) { return *(const CtVecAny_i32 *)p; }
+static inline void ct_vec_store_i32(void *p, CtVec_i32 v) { *(CtVecAny_i32 *)p = v; }
+static inline CtVec_i32 ct_vec_splat_i32(int32_t x) { return (CtVec_i32){0} + x; }
+/* Integers wrap around. */
+static inline CtVec_i32 ct_vec_fma_i32(CtVec_i32 a, CtVec_i32 b, CtVec_i32 c) {
+  return (CtVec_i32)((CtVec_u32)a * (CtVec_u32)b + (CtVec_u32)c);
+}
 
 static inline CtVec_f32 ct_vec_load_f32(const void *p) { return *(const CtVecAny_f32 *)p; }
 static inline CtVec_f64 ct_vec_load_f64(const void *p) { return *(const CtVecAny_f64 *)p; }

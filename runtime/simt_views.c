@@ -177,7 +177,8 @@ static CtTileGuard make_guard(CtLow *l, const CtView *v, const CtGuardAxis *axis
 }
 
 static CtTileArg make_arg(CtLow *l, const CtView *v, bool by_mode) {
-  CtTileArg arg = {.buf = v->buf, .space = l->ir->bufs[v->buf].space};
+  const CtBuf *buf = &l->ir->bufs[v->buf];
+  CtTileArg arg = {.buf = v->buf, .space = buf->space, .dtype = buf->dtype};
   set_offset(l, &arg, v->offset);
   set_modes(l, &arg, v->layout, by_mode);
   arg.guard = (uint32_t)l->n_guards;
@@ -203,27 +204,36 @@ static bool has_tables(const CtLow *l, const CtTileArg *arg) {
   return arg->lanes.kind == CT_REF_STATIC;
 }
 
-/* The fast instruction of an operation on a type; TILE where there is none. */
-static const struct {
-  CtOp op;
-  CtDtype type;
-  CtSimtOp row;
-} fast_rows[] = {
-    {CT_OP_COPY, CT_f32, CT_SIMT_COPY_4},     {CT_OP_COPY, CT_i32, CT_SIMT_COPY_4},
-    {CT_OP_COPY, CT_f64, CT_SIMT_COPY_8},     {CT_OP_COPY, CT_i64, CT_SIMT_COPY_8},
-    {CT_OP_FILL, CT_f32, CT_SIMT_FILL_4},     {CT_OP_FILL, CT_i32, CT_SIMT_FILL_4},
-    {CT_OP_FILL, CT_f64, CT_SIMT_FILL_8},     {CT_OP_FILL, CT_i64, CT_SIMT_FILL_8},
-    {CT_OP_AXPBY, CT_f32, CT_SIMT_AXPBY_f32}, {CT_OP_AXPBY, CT_f64, CT_SIMT_AXPBY_f64},
-    {CT_OP_GEMM, CT_f32, CT_SIMT_GEMM_f32},   {CT_OP_GEMM, CT_f64, CT_SIMT_GEMM_f64},
+/* The fast instructions of operations that compute. */
+static const CtSimtOp fast_axpby[CT_DTYPE_COUNT] = {
+    [CT_f32] = CT_SIMT_AXPBY_f32,
+    [CT_f64] = CT_SIMT_AXPBY_f64,
+};
+static const CtSimtOp fast_gemm[CT_DTYPE_COUNT] = {
+    [CT_f32] = CT_SIMT_GEMM_f32,
+    [CT_f64] = CT_SIMT_GEMM_f64,
+    [CT_i32] = CT_SIMT_GEMM_i32,
+    [CT_u32] = CT_SIMT_GEMM_i32,
 };
 
-static CtSimtOp fast_row(CtOp op, CtDtype type) {
-  for (size_t i = 0; i < CT_ARRAY_LEN(fast_rows); i++) {
-    if (fast_rows[i].op == op && fast_rows[i].type == type) {
-      return fast_rows[i].row;
-    }
+/* Of those that move elements, by bytes. */
+static const CtSimtOp fast_copy[] = {
+    [1] = CT_SIMT_COPY_1, [2] = CT_SIMT_COPY_2, [4] = CT_SIMT_COPY_4, [8] = CT_SIMT_COPY_8};
+static const CtSimtOp fast_fill[] = {
+    [1] = CT_SIMT_FILL_1, [2] = CT_SIMT_FILL_2, [4] = CT_SIMT_FILL_4, [8] = CT_SIMT_FILL_8};
+
+/* The fast instruction of an operation; TILE where there is none. A tf32 is an f32. */
+static CtSimtOp fast_row(const CtTileOp *t) {
+  size_t bytes = ct_dtype_bytes(t->dtype);
+  CtSimtOp row = CT_SIMT_ADD_f64_ss;
+  switch (t->op) {
+    case CT_OP_COPY:
+      return ct_dtype_bytes(t->a.dtype) == bytes ? fast_copy[bytes] : CT_SIMT_WIDEN_4;
+    case CT_OP_FILL: return t->dtype != CT_bool ? fast_fill[bytes] : CT_SIMT_TILE;
+    case CT_OP_AXPBY: row = fast_axpby[t->dtype]; break;
+    default: row = fast_gemm[t->dtype]; break;
   }
-  return CT_SIMT_TILE;
+  return row != 0 ? row : CT_SIMT_TILE;
 }
 
 /* Memory that a GEMM's handler needs at most: offsets, and both operands packed for a chunk. */
@@ -233,17 +243,25 @@ static int64_t gemm_scratch(const CtLow *l, const CtTileOp *t) {
   return 16 * (m + n + k) + MAX_VEC_BYTES * (m * k + n * k);
 }
 
+/* For elements to be widened, of a chunk. */
+static int64_t widened_scratch(const CtLow *l, const CtTileArg *a) {
+  return ct_is_narrow(a->dtype) ? MAX_VEC_BYTES * l->modes[a->mode[0]].n : 0;
+}
+
 static CtSimtOp choose(CtLow *l, const CtTileOp *t) {
-  CtSimtOp row = fast_row(t->op, t->dtype);
+  CtSimtOp row = fast_row(t);
   bool fast = has_tables(l, &t->dst) && (t->a.buf == 0 || has_tables(l, &t->a)) &&
               (t->b.buf == 0 || has_tables(l, &t->b));
-  if (t->op == CT_OP_GEMM && fast && row != CT_SIMT_TILE) {
-    int64_t scratch = gemm_scratch(l, t);
-    fast = !t->elementwise && scratch <= MAX_SCRATCH && t->dst.buf != t->a.buf &&
-           t->dst.buf != t->b.buf;
-    l->scratch_bytes = fast ? ct_max(l->scratch_bytes, scratch) : l->scratch_bytes;
+  if (!fast || row == CT_SIMT_TILE) {
+    return CT_SIMT_TILE;
   }
-  return fast ? row : CT_SIMT_TILE;
+  int64_t scratch = t->op == CT_OP_GEMM ? gemm_scratch(l, t) : widened_scratch(l, &t->a);
+  if (scratch > MAX_SCRATCH || (t->op == CT_OP_GEMM && (t->elementwise || t->dst.buf == t->a.buf ||
+                                                        t->dst.buf == t->b.buf))) {
+    return CT_SIMT_TILE;
+  }
+  l->scratch_bytes = ct_max(l->scratch_bytes, scratch);
+  return row;
 }
 
 /* A FILL or AXPBY computes in its tensor's type. */

@@ -1,7 +1,9 @@
 /* test_simt_ops.c: every pure operation of the CPU engine, on every type, with every mix of lanes and
-   scalars, on every instruction set of this CPU: bit for bit what plain C computes. */
+   scalars, on every instruction set of this CPU: bit for bit what plain C computes, and convert.c where
+   a cast has to do with narrow or unsigned types. */
 #include "emit_kernels.h"
 
+#include "runtime/convert.h"
 #include "runtime/simt.h"
 
 #include <math.h>
@@ -11,7 +13,7 @@
 enum { MAX_VALUES = 32, MAX_PAIRS = MAX_VALUES * MAX_VALUES, MAX_FORMS = 8, BLOCK = 96 };
 
 typedef union Val {
-  int64_t i;
+  int64_t i; /* integers as 64 bits hold them, narrow floats as their bits */
   double f64;
   float f32;
 } Val;
@@ -54,38 +56,41 @@ static const int64_t int_values[] = {0,
                                      4294967296LL,
                                      255};
 
+static bool is_wide_float(CtDtype t) { return t == CT_f64 || t == CT_f32; }
+
 static int value_of(CtDtype t, int i, Val *v) {
-  switch (t) {
-    case CT_f64: v->f64 = float_values[i]; break;
-    case CT_f32: v->f32 = (float)float_values[i]; break;
-    case CT_i64: v->i = int_values[i]; break;
-    case CT_i32: v->i = (int32_t)int_values[i]; break;
-    default: v->i = i & 1; break;
+  if (t == CT_f64) {
+    v->f64 = float_values[i];
+  } else if (t == CT_f32) {
+    v->f32 = (float)float_values[i];
+  } else if (ct_is_float(t)) {
+    v->i = (int64_t)ct_bits_of_float(t, float_values[i]);
+  } else {
+    v->i = t == CT_bool ? i & 1 : ct_dtype_wrap(t, int_values[i]);
   }
-  return t == CT_f64 || t == CT_f32 ? (int)CT_ARRAY_LEN(float_values)
-                                    : (int)CT_ARRAY_LEN(int_values);
+  return ct_is_float(t) ? (int)CT_ARRAY_LEN(float_values) : (int)CT_ARRAY_LEN(int_values);
+}
+
+/* Bits in memory and back. */
+static uint64_t bits_of(CtDtype t, Val v) {
+  uint32_t low;
+  memcpy(&low, &v.f32, sizeof low);
+  return t == CT_f32 ? low : ct_is_int(t) ? ct_bits_of_int(t, v.i) : (uint64_t)v.i;
+}
+static Val of_bits(CtDtype t, uint64_t bits) {
+  Val v = {.i = ct_is_int(t) ? ct_int_of_bits(t, bits) : (int64_t)bits};
+  return v;
 }
 
 static void poke(CtDtype t, void *p, size_t i, Val v) {
-  switch (t) {
-    case CT_f64: ((double *)p)[i] = v.f64; break;
-    case CT_f32: ((float *)p)[i] = v.f32; break;
-    case CT_i64: ((int64_t *)p)[i] = v.i; break;
-    case CT_i32: ((int32_t *)p)[i] = (int32_t)v.i; break;
-    default: ((uint8_t *)p)[i] = (uint8_t)v.i; break;
-  }
+  uint64_t bits = bits_of(t, v);
+  memcpy((char *)p + i * ct_dtype_bytes(t), &bits, ct_dtype_bytes(t));
 }
 
 static Val peek(CtDtype t, const void *p, size_t i) {
-  Val v = {0};
-  switch (t) {
-    case CT_f64: v.f64 = ((const double *)p)[i]; break;
-    case CT_f32: v.f32 = ((const float *)p)[i]; break;
-    case CT_i64: v.i = ((const int64_t *)p)[i]; break;
-    case CT_i32: v.i = ((const int32_t *)p)[i]; break;
-    default: v.i = ((const uint8_t *)p)[i]; break;
-  }
-  return v;
+  uint64_t bits = 0;
+  memcpy(&bits, (const char *)p + i * ct_dtype_bytes(t), ct_dtype_bytes(t));
+  return of_bits(t, bits);
 }
 
 static bool same(CtDtype t, Val a, Val b) {
@@ -197,7 +202,25 @@ static int64_t ref_int(CtOp op, int64_t a, int64_t b, int width) {
   }
 }
 
+static uint64_t ref_uint(CtOp op, uint64_t a, uint64_t b, int width) {
+  switch (op) {
+    case CT_OP_FLOORDIV: return a / b;
+    case CT_OP_FLOORMOD: return a % b;
+    case CT_OP_MIN: return a < b ? a : b;
+    case CT_OP_MAX: return a < b ? b : a;
+    case CT_OP_ABS: return a;
+    case CT_OP_SHL:
+      return b >= (uint64_t)width ? 0 : (uint64_t)ref_shift((int64_t)a, (int64_t)b, width);
+    case CT_OP_SHR:
+      return b >= (uint64_t)width ? 0 : (uint64_t)ref_shift((int64_t)a, -(int64_t)b, width);
+    default: return (uint64_t)ref_int(op, (int64_t)a, (int64_t)b, width);
+  }
+}
+
 static bool ref_compare(CtOp op, CtDtype t, Val a, Val b) {
+  if (ct_is_unsigned(t) && (op == CT_OP_LT || op == CT_OP_LE)) {
+    return op == CT_OP_LT ? (uint64_t)a.i < (uint64_t)b.i : (uint64_t)a.i <= (uint64_t)b.i;
+  }
   double x = t == CT_f64 ? a.f64 : (double)a.f32, y = t == CT_f64 ? b.f64 : (double)b.f32;
   bool f = t == CT_f64 || t == CT_f32;
   switch (op) {
@@ -215,9 +238,17 @@ static int64_t ref_saturate(long double x, int64_t lo, int64_t hi) {
   return isnan(x) ? 0 : x <= lo ? lo : x >= hi ? hi : (int64_t)x;
 }
 
+/* Types whose casts plain C knows. */
+static bool is_plain(CtDtype t) {
+  return is_wide_float(t) || t == CT_i64 || t == CT_i32 || t == CT_bool;
+}
+
 static Val ref_cast(CtDtype to, CtDtype from, Val a) {
   Val r = {0};
-  bool f = from == CT_f64 || from == CT_f32;
+  bool f = is_wide_float(from);
+  if (!is_plain(to) || !is_plain(from)) {
+    return of_bits(to, ct_convert(to, from, bits_of(from, a)));
+  }
   double x = from == CT_f64 ? a.f64 : (double)a.f32;
   switch (to) {
     case CT_f64: r.f64 = f ? x : (double)a.i; break;
@@ -240,6 +271,9 @@ static Val reference(Case c, const Val v[3]) {
   if (c.op == CT_OP_CAST) {
     return ref_cast(c.result, c.type, v[0]);
   }
+  if (c.op == CT_OP_BITCAST) {
+    return of_bits(c.result, bits_of(c.type, v[0]));
+  }
   if (c.op == CT_OP_SELECT) {
     return v[0].i != 0 ? v[1] : v[2];
   }
@@ -251,6 +285,8 @@ static Val reference(Case c, const Val v[3]) {
     case CT_f64: r.f64 = ref_f64(c.op, v[0].f64, v[1].f64, v[2].f64); break;
     case CT_f32: r.f32 = ref_f32(c.op, v[0].f32, v[1].f32, v[2].f32); break;
     case CT_i64: r.i = ref_int(c.op, v[0].i, v[1].i, 64); break;
+    case CT_u64: r.i = (int64_t)ref_uint(c.op, (uint64_t)v[0].i, (uint64_t)v[1].i, 64); break;
+    case CT_u32: r.i = (uint32_t)ref_uint(c.op, (uint64_t)v[0].i, (uint64_t)v[1].i, 32); break;
     default: r.i = (int32_t)ref_int(c.op, v[0].i, v[1].i, 32); break;
   }
   return r;
@@ -265,8 +301,9 @@ static CtDtype operand_type(Case c, int j) {
 static CtVal apply(Kit *k, Case c, const CtVal v[3]) {
   switch (ct_ops[c.op].n_args) {
     case 1:
-      return c.op == CT_OP_CAST ? ct_ir_cast(&k->ir, v[0], c.result)
-                                : ct_ir_unary(&k->ir, c.op, v[0]);
+      return c.op == CT_OP_CAST      ? ct_ir_cast(&k->ir, v[0], c.result)
+             : c.op == CT_OP_BITCAST ? ct_ir_bitcast(&k->ir, v[0], c.result)
+                                     : ct_ir_unary(&k->ir, c.op, v[0]);
     case 2: return ct_ir_binary(&k->ir, c.op, v[0], v[1]);
     default:
       return c.op == CT_OP_FMA ? ct_ir_fma(&k->ir, v[0], v[1], v[2])
@@ -284,9 +321,7 @@ static CtSimtProgram *build(Case c, CtIr *keep) {
   at(&k, 1);
   for (int j = 0; j < n_args; j++) {
     in[j] = tensor(&k, in_names[j], operand_type(c, j), "(?)", "(1)");
-    CtFacts any = operand_type(c, j) == CT_i32    ? (CtFacts){INT32_MIN, INT32_MAX, 1}
-                  : operand_type(c, j) == CT_bool ? (CtFacts){0, 1, 1}
-                                                  : (CtFacts){INT64_MIN, INT64_MAX, 1};
+    CtFacts any = ct_type_facts(operand_type(c, j));
     scalar[j] = ct_ir_number(&k.ir, p_names[j], operand_type(c, j), any);
   }
   for (int f = 0; f < 1 << n_args; f++) {
@@ -333,7 +368,7 @@ static Val pick(Case c, int j, int i) {
   Val v = {0};
   value_of(operand_type(c, j), i, &v);
   if (j == 1 && needs_nonzero(c) && v.i == 0) {
-    v.i = -5;
+    v.i = ct_dtype_wrap(c.type, -5);
   }
   return v;
 }
@@ -454,20 +489,20 @@ static bool takes(CtOp op, CtDtype t) {
     case CT_OP_COS:
     case CT_OP_TANH:
     case CT_OP_FLOOR:
-    case CT_OP_CEIL: return ct_is_float(t);
+    case CT_OP_CEIL: return is_wide_float(t);
     case CT_OP_AND:
     case CT_OP_OR:
     case CT_OP_XOR:
     case CT_OP_SHL:
     case CT_OP_SHR:
-    case CT_OP_NOT: return ct_is_int(t);
+    case CT_OP_NOT: return ct_is_int(t) && !ct_is_narrow(t);
     case CT_OP_LAND:
     case CT_OP_LOR:
     case CT_OP_LNOT: return t == CT_bool;
-    case CT_OP_EQ:
-    case CT_OP_NE:
     case CT_OP_SELECT: return true;
-    default: return t != CT_bool;
+    case CT_OP_EQ:
+    case CT_OP_NE: return !ct_is_narrow(t);
+    default: return t != CT_bool && !ct_is_narrow(t);
   }
 }
 
@@ -491,6 +526,10 @@ int main(void) {
   for (int from = CT_f64; from <= CT_bool; from++) {
     for (int to = CT_f64; to <= CT_bool; to++) {
       test_case((Case){CT_OP_CAST, (CtDtype)from, (CtDtype)to}, engines, n);
+      if (from != to && to != CT_bool && from != CT_bool &&
+          ct_dtypes[from].bits == ct_dtypes[to].bits) {
+        test_case((Case){CT_OP_BITCAST, (CtDtype)from, (CtDtype)to}, engines, n);
+      }
     }
   }
   for (int i = 0; i < n; i++) {
