@@ -319,7 +319,7 @@ static int call(lua_State *L) {
     return compose(L);
   }
   CtCx cx = bind_enter(L);
-  CtTuple crd = bind_to_coord(L, 2, &cx, "layout");
+  CtTuple crd = bind_to_coord(L, 2, &cx, "call of a layout");
   if (ct_has_any(crd)) {
     return push_layout(L, ct_composed_slice(&cx, crd, &l, &l, &at, &err), &l, &err);
   }

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "diag_op.h"
+
 static const char traceback_key = 0; /* its address names a boolean in the registry */
 
 static bool is_stdlib(const char *source) {
@@ -44,6 +46,7 @@ void diag_raise(lua_State *L, const CtErr *err) {
     diag_push_where(L);
   }
   lua_pushstring(L, err->msg);
+  diag_name_operation(L);
   lua_concat(L, 2);
   throw(L);
 }
@@ -60,6 +63,7 @@ int diag_error(lua_State *L, const char *fmt, ...) {
   va_start(args, fmt);
   lua_pushvfstring(L, fmt, args);
   va_end(args);
+  diag_name_operation(L);
   lua_concat(L, 2);
   throw(L);
 }

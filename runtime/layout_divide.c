@@ -26,10 +26,21 @@ static CtStatus flat_shape(CtBuild *b, const CtCx *cx, CtLayout a, CtTuple *out)
   return st;
 }
 
+/* An extent 0 has no number of tiles. */
+static CtStatus check_tile(CtBuild *b, const CtCx *cx, CtLayout a, CtLayout t) {
+  return ct_is_leaf(t.shape) && ct_is_const(t.shape->i, 0)
+             ? ct_fail(b->err, CT_EINVAL, "%s: tiler 0 of %s; tiles must have elements", b->op,
+                       ct_show_layout(cx, a))
+             : CT_OK;
+}
+
 static void build_divide(CtBuild *b, const CtCx *cx, CtLayout a, CtLayout t) {
   CtTuple cotarget;
   CtLayout parts[2] = {t, t};
-  CtStatus st = flat_shape(b, cx, a, &cotarget);
+  CtStatus st = check_tile(b, cx, a, t);
+  if (st == CT_OK) {
+    st = flat_shape(b, cx, a, &cotarget);
+  }
   if (st == CT_OK) {
     st = ct_complement_as(cx, b->op, t, cotarget, &parts[1], b->err);
   }
@@ -345,6 +356,17 @@ static CtStatus count_blocks(const CtCx *cx, CtLayout block, CtTuple shape, int 
   return ct_int_op(cx, CT_INT_CEILDIV, want, have, out, err);
 }
 
+/* An order has one number for each mode of the shape, or one for all. */
+static CtStatus check_order(const CtCx *cx, CtTuple shape, CtTuple order, CtErr *err) {
+  bool fits = order == NULL || ct_is_leaf(order) ||
+              (!ct_is_leaf(shape) && order->rank == shape->rank &&
+               ct_n_leaves(order) == order->rank);
+  return fits ? CT_OK
+              : ct_fail(err, CT_EINVAL,
+                        "tile_to_shape: order %s does not fit shape %s; give one value per mode",
+                        ct_show_tuple(cx, order), ct_show_tuple(cx, shape));
+}
+
 /* The arrangement of blocks: one number per mode, in the given order. */
 static CtStatus block_arrangement(const CtCx *cx, CtLayout block, CtTuple shape, CtTuple order,
                                   CtLayout *out, CtErr *err) {
@@ -378,6 +400,9 @@ CtStatus ct_tile_to_shape(const CtCx *cx, CtLayout a, CtTuple shape, CtTuple ord
   CtLeafLayout nodes;
   CtLayout block, blocks;
   CtStatus st = check_fills(cx, a, shape, err);
+  if (st == CT_OK) {
+    st = check_order(cx, shape, order, err);
+  }
   if (st == CT_OK) {
     st =
         ct_append(cx, a, ct_leaf_layout(&nodes, ct_int(1), ct_int(0)), ct_rank(shape), &block, err);

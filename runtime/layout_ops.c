@@ -302,6 +302,12 @@ CtStatus ct_complement_as(const CtCx *cx, const char *op, CtLayout a, CtTuple co
 }
 
 CtStatus ct_complement(const CtCx *cx, CtLayout a, CtTuple cotarget, CtLayout *out, CtErr *err) {
+  for (uint32_t i = 0; cotarget != NULL && i < cotarget->len; i++) {
+    if (ct_is_leaf(&cotarget[i]) && cotarget[i].i.kind == CT_STATIC && cotarget[i].i.v < 0) {
+      return ct_fail(err, CT_EINVAL, "complement: cotarget %s is negative; a size was expected",
+                     ct_show_tuple(cx, cotarget));
+    }
+  }
   return ct_complement_as(cx, "complement", a, cotarget, out, err);
 }
 

@@ -1,1 +1,1 @@
-explain("(4,8)", {dtype = "f32"}) -- expect error: explain: the option dtype is f32; an element type like f32 was expected
+explain(f32)  -- expect error: explain: argument 1 is a dtype; a layout, a shape or a text like "(4,8):(8,1)" was expected

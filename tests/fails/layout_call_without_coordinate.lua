@@ -1,1 +1,1 @@
-print(L"(4,8)"())  -- expect error: layout: a coordinate is missing; give an integer or table for each mode
+print(L"(4,8)"())  -- expect error: call of a layout: a coordinate is missing; give an integer or table for each mode
