@@ -370,12 +370,19 @@ static bool is_trivial(const CtIr *ir, CtVal v) {
          (is_sum || (is_div && ct_emit_is_plain_division(ir, inst)));
 }
 
+/* A division by what is not known: compilers do not move it out of the head of a loop. */
+static bool is_division(const CtIr *ir, const CtInst *inst) {
+  return (inst->op == CT_OP_FLOORDIV || inst->op == CT_OP_FLOORMOD) &&
+         ct_inst(ir, inst->args[1])->op != CT_OP_CONST;
+}
+
 static CtPrint choose(const CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtEmitVal *x = &e->vals[v];
   bool repeats = x->n_uses > 1 || x->crosses_loop || x->use == USE_MANY;
-  bool needs_name =
-      (repeats && !is_trivial(e->ir, v)) || (inst->name != NULL && (repeats || !x->is_initial));
+  bool needs_name = (repeats && !is_trivial(e->ir, v)) ||
+                    (inst->name != NULL && (repeats || !x->is_initial)) ||
+                    (x->use == USE_COND && is_division(e->ir, inst));
   switch ((CtOp)inst->op) {
     case CT_OP_GET: return is_clobbered(e, v) ? CT_PRINT_NAMED : CT_PRINT_INLINE;
     case CT_OP_LOAD: needs_name = needs_name || x->use != USE_ONCE || is_clobbered(e, v); break;
