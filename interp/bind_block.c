@@ -103,11 +103,35 @@ static void check_shared(lua_State *L, const CtIr *ir, CtDtype dtype, int64_t n_
   }
 }
 
-static int lang_shared(lua_State *L) { /* dtype, layout */
+/* shared(dtype): what the launch gives. */
+static int shared_of_launch(lua_State *L, CtIr *ir, CtDtype dtype) {
+  if (ir->smem < (int64_t)ct_dtype_bytes(dtype)) {
+    return diag_error(
+        L,
+        "shared: without a layout it is the memory that the launch gives, which gives "
+        "%I bytes; give a layout, or launch with smem = bytes",
+        (LUAI_UACINT)ir->smem);
+  }
+  CtView view = ct_ir_shared_of_launch(ir, dtype);
+  CtDtype before = ir->failed ? dtype : ir->bufs[view.buf].dtype;
+  if (before != dtype) {
+    return diag_error(L,
+                      "shared: the memory that the launch gives is a tensor of %s already; %s was "
+                      "asked for",
+                      ct_dtypes[before].name, ct_dtypes[dtype].name);
+  }
+  push_declared(L, ir, view);
+  return 1;
+}
+
+static int lang_shared(lua_State *L) { /* dtype[, layout] */
   CtIr *ir = front_here(L, "shared");
   CtCx cx = bind_enter(L);
   int64_t n;
   CtDtype dtype = bind_to_dtype(L, 1, "shared");
+  if (lua_isnoneornil(L, 2)) {
+    return shared_of_launch(L, ir, dtype);
+  }
   CtLayout layout = to_static_layout(L, 2, &cx, "shared", &n);
   check_shared(L, ir, dtype, n);
   push_declared(L, ir, ct_ir_shared(ir, NULL, dtype, layout));

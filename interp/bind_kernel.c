@@ -468,7 +468,8 @@ static int config_info(lua_State *L) {
     int threads = (int)(c->block.x * c->block.y * c->block.z);
     set_integer(L, "registers", info->registers);
     set_integer(L, "local_bytes", (int64_t)info->local_bytes);
-    if (ct_function_occupancy(spec->fn, threads, spec->shared_bytes, &n_blocks, &err) == CT_OK) {
+    unsigned smem = spec->shared_bytes + c->shared_bytes;
+    if (ct_function_occupancy(spec->fn, threads, smem, &n_blocks, &err) == CT_OK) {
       set_integer(L, "blocks_per_sm", n_blocks);
     }
   }

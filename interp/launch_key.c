@@ -366,6 +366,7 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   out->n_slots = 0;
   out->n_ir_params = 0;
   put(L, out, &config->block, sizeof config->block);
+  put(L, out, &config->shared_bytes, sizeof config->shared_bytes);
   for (int i = 0; i < n; i++) {
     read_arg(L, kernel, out, first + i);
   }

@@ -165,12 +165,16 @@ int64_t ct_emit_dynamic_shared(const CtIr *ir) {
   return bytes > STATIC_SHARED_MAX ? bytes : 0;
 }
 
+/* is_dynamic: all shared memory is. */
 static void declare_shared(CtEmit *e, uint32_t id, bool is_dynamic) {
   const CtBuf *buf = &e->ir->bufs[id];
   const char *type = ct_dtypes[buf->dtype].cuda;
   if (is_dynamic) {
     ct_emit_line(e, buf->loc, "%s* const %s = reinterpret_cast<%s*>(smem + %" PRId64 ");", type,
                  e->buf_names[id], type, ct_ir_shared_offset(e->ir, id));
+  } else if (id == e->ir->smem_buf) {
+    ct_emit_line(e, buf->loc, "%s* const %s = reinterpret_cast<%s*>(smem);", type, e->buf_names[id],
+                 type);
   } else {
     ct_emit_line(e, buf->loc, "__shared__ __align__(%u) %s %s[%" PRId64 "];", buf->align, type,
                  e->buf_names[id], ct_max(buf->n_elems.v, 1));
@@ -179,7 +183,7 @@ static void declare_shared(CtEmit *e, uint32_t id, bool is_dynamic) {
 
 static void declare_buffers(CtEmit *e) {
   bool is_dynamic = ct_emit_dynamic_shared(e->ir) > 0;
-  if (is_dynamic) {
+  if (is_dynamic || (e->ir->smem_buf != 0 && e->buf_used[e->ir->smem_buf])) {
     ct_emit_line(e, nowhere, "extern __shared__ __align__(128) unsigned char smem[];");
   }
   for (uint32_t i = 1; i < e->ir->n_bufs; i++) {

@@ -331,18 +331,34 @@ CtView ct_ir_shared(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout) 
   return declare(ir, CT_SHARED, name, dtype, layout);
 }
 
+CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype) {
+  if (ir->smem_buf == 0) {
+    CtCx cx = ct_ir_cx(ir);
+    CtLayout layout;
+    CtErr err;
+    CtTuple size = ct_leaf(&ir->arena, ct_int(ir->smem / (int64_t)ct_dtype_bytes(dtype)));
+    if (size == NULL || ct_layout_make(&cx, size, NULL, &layout, &err) != CT_OK) {
+      ir->failed = true;
+      return (CtView){0};
+    }
+    CtView view = ct_ir_shared(ir, NULL, dtype, layout);
+    ir->smem_buf = view.buf;
+    return view;
+  }
+  const CtBuf *buf = &ir->bufs[ir->smem_buf];
+  return (CtView){
+      .buf = ir->smem_buf, .offset = ct_int(0), .layout = buf->layout, .name = buf->name};
+}
+
 CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout) {
   return declare(ir, CT_REGISTER, name, dtype, layout);
 }
 
 int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf) {
   int64_t at = 0;
-  for (uint32_t i = 1; i < ir->n_bufs; i++) {
+  for (uint32_t i = 1; i < ir->n_bufs && (i != buf || i == ir->smem_buf); i++) {
     const CtBuf *b = &ir->bufs[i];
-    if (i == buf) {
-      break;
-    }
-    if (b->space == CT_SHARED) {
+    if (b->space == CT_SHARED && i != ir->smem_buf) {
       int64_t bytes = b->n_elems.v * (int64_t)ct_dtype_bytes(b->dtype);
       at += ct_ceildiv(bytes, SHARED_ALIGN) * SHARED_ALIGN;
     }

@@ -227,10 +227,12 @@ typedef struct CtIr {
   CtLoc loc;        /* of its function */
   CtTarget target;
   int64_t block[3]; /* threads per block */
-  bool contract;    /* a*b + c becomes fma */
-  bool may_overlap; /* tensors may share memory: no __restrict__ */
-  bool failed;      /* out of memory while building */
-  CtDyn dyn;        /* for the layout algebra: arithmetic on this IR's values */
+  int64_t smem; /* bytes of shared memory that the launch gives beside what the kernel declares */
+  uint32_t smem_buf; /* the buffer that has them, or 0 */
+  bool contract;     /* a*b + c becomes fma */
+  bool may_overlap;  /* tensors may share memory: no __restrict__ */
+  bool failed;       /* out of memory while building */
+  CtDyn dyn;         /* for the layout algebra: arithmetic on this IR's values */
   CtInst *insts;
   size_t n_insts, cap_insts; /* [0] unused */
   CtRegionInfo *regions;
@@ -282,6 +284,8 @@ CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts);
 /* Declares memory of the kernel. The layout is static. name NULL: ct_ir_name_buf may come, else
    ct_ir_finish finds one. */
 CtView ct_ir_shared(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
+/* The CtIr.smem bytes as one mode; the same buffer at each call, which must be of one dtype. */
+CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype);
 CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
 
 /* Constants: an integer or bool, wrapped to its type; a float, rounded to it. */
@@ -380,7 +384,9 @@ CtFacts ct_type_facts(CtDtype type); /* what every integer of the type fulfils *
 CtStatus ct_ir_offset(CtIr *ir, CtView v, CtTuple crd, CtVal *out, CtErr *err) CT_NODISCARD;
 size_t ct_ir_view_align(CtIr *ir,
                         CtView v); /* bytes, of the view's first element; a power of two <= 16 */
-int64_t ct_ir_shared_bytes(const CtIr *ir); /* of all shared buffers, each aligned to 16 bytes */
+/* Bytes of all shared buffers that the kernel declares, each aligned to 16 bytes; smem_buf is not
+   among them, it begins behind them. */
+int64_t ct_ir_shared_bytes(const CtIr *ir);
 int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf); /* where it begins among them */
 
 /* --- guards (ir_guard.c) ------------------------------------------------------------------------ */

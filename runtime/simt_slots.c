@@ -450,7 +450,7 @@ static CtStatus set_sizes(CtLow *l, CtErr *err) {
     return ct_fail(err, CT_EINVAL, "%s: block (%lld,%lld,%lld); expected 1 to %d threads",
                    l->ir->name, (long long)b[0], (long long)b[1], (long long)b[2], MAX_THREADS);
   }
-  int64_t shared = ct_ir_shared_bytes(l->ir);
+  int64_t shared = ct_ir_shared_bytes(l->ir) + (l->ir->smem_buf != 0 ? l->ir->smem : 0);
   if (shared > MAX_WARP_BYTES) {
     return ct_fail(err, CT_EINVAL, "%s: %lld bytes of shared memory; expected at most %d",
                    l->ir->name, (long long)shared, MAX_WARP_BYTES);

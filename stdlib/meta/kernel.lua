@@ -181,7 +181,8 @@ gridDim = nil
 
 --- Memory that the threads of a block share, in a kernel.
 --- The layout is static, the contents are not set. Write, `sync_threads()`, then read what others
---- wrote.
+--- wrote. Without a layout it is the memory that the launch gives by `smem = bytes`, one mode, the same
+--- at each call; its views may have any run-time shape.
 ---
 ---     > k = kernel("reverse", function(x)
 ---     >>   local s = shared(x.dtype, 4)
@@ -194,9 +195,19 @@ gridDim = nil
 ---     > t
 ---     tensor i32 4:1 on cpu
 ---         3    2    1    0
+---     > k = kernel("reverse_any", function(x)
+---     >>   local s = shared(x.dtype)
+---     >>   s[threadIdx.x] = x[threadIdx.x]
+---     >>   sync_threads()
+---     >>   x[threadIdx.x] = s[size(s) - 1 - threadIdx.x]
+---     >> end)
+---     > k{grid = 1, block = 4, smem = 16}(t)
+---     > t
+---     tensor i32 4:1 on cpu
+---         0    1    2    3
 --- CuTe: make_tensor(make_smem_ptr(...), layout). MoYe: MoYeSharedArray.
 ---@param dtype DType
----@param layout Shape
+---@param layout? Shape
 ---@return Tensor
 function shared(dtype, layout) end
 

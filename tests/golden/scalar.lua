@@ -12,3 +12,23 @@ end)
 
 local function matrix(h, w) return zeros(f32, row_major{h, w}) end
 print(naive{grid = {3, 3}, block = {16, 16}}:source(matrix(33, 35), matrix(35, 37), matrix(33, 37)))
+
+-- Shared memory that the launch gives, of tiles as wide as an argument says; alone, and behind so much
+-- memory of the kernel's own that all of it is dynamic.
+local function tiles(n_fixed)
+  return kernel("tiles", function(m, out, tw)
+    local fixed = shared(f64, n_fixed)
+    local both = view(shared(f32), layout({tw, tw, 2}, {tw, 1, tw * tw}))
+    local a, b = both(_, _, 0), both(_, _, 1)
+    local i, j = threadIdx.x, threadIdx.y
+    a[{j, i}], b[{j, i}], fixed[i] = m[{j, i}], 0.0, 1.0
+    sync_threads()
+    for k = 0, cdiv(size(m, 0), tw) - 1 do
+      out[{k, i}] = a[{i, j}] + b[{i, j}] + cast(fixed[k], f32)
+    end
+  end)
+end
+for _, n_fixed in ipairs{16, 8192} do
+  local config = {grid = 1, block = {16, 16}, smem = 2048}
+  print(tiles(n_fixed)(config):source(matrix(32, 32), matrix(32, 32), 16))
+end
