@@ -20,23 +20,35 @@ local naive = kernel("matmul_naive", function(m, n, out)
   end
 end)
 
--- The closure is the template: its tw is a constant of the kernel, the loop over i is unrolled.
+-- ms and ns hold one tile each. Where tw is a number of Lua's, the loop over i is unrolled while
+-- tracing; where it is an argument of the launch, it is a loop of the kernel.
+local function multiply_tiles(m, n, out, tw, ms, ns)
+  local h, w, k = size(out, 0), size(out, 1), size(m, 1)
+  local tc, tr = threadIdx.x, threadIdx.y
+  local r, c = blockIdx.y * blockDim.y + tr, blockIdx.x * blockDim.x + tc
+  local p = 0.0
+  for ph = 0, cdiv(k, tw) - 1 do
+    local x = ph * tw
+    ms[{tr, tc}] = r < h and x + tc < k and m[{r, x + tc}] or 0.0
+    ns[{tr, tc}] = c < w and x + tr < k and n[{x + tr, c}] or 0.0
+    sync_threads()
+    for i = 0, tw - 1 do p = p + ms[{tr, i}] * ns[{i, tc}] end
+    sync_threads()
+  end
+  if r < h and c < w then out[{r, c}] = p end
+end
+
+-- Dynamic shared memory: the launch says how many bytes, and how wide the tiles are.
+local dynamic = kernel("matmul_dynamic", function(m, n, out, tw)
+  local both = view(shared(f32), layout({tw, tw, 2}, {tw, 1, tw * tw}))
+  multiply_tiles(m, n, out, tw, both(_, _, 0), both(_, _, 1))
+end)
+
+-- Static shared memory. The closure is the template: its tw is a constant of the kernel.
 local function make_matmul(tw)
   return kernel("matmul_static" .. tw, function(m, n, out)
-    local h, w, k = size(out, 0), size(out, 1), size(m, 1)
     local ms, ns = shared(f32, row_major{tw, tw}), shared(f32, row_major{tw, tw})
-    local tc, tr = threadIdx.x, threadIdx.y
-    local r, c = blockIdx.y * blockDim.y + tr, blockIdx.x * blockDim.x + tc
-    local p = 0.0
-    for ph = 0, cdiv(k, tw) - 1 do
-      local x = ph * tw
-      ms[{tr, tc}] = r < h and x + tc < k and m[{r, x + tc}] or 0.0
-      ns[{tr, tc}] = c < w and x + tr < k and n[{x + tr, c}] or 0.0
-      sync_threads()
-      for i = 0, tw - 1 do p = p + ms[{tr, i}] * ns[{i, tc}] end
-      sync_threads()
-    end
-    if r < h and c < w then out[{r, c}] = p end
+    multiply_tiles(m, n, out, tw, ms, ns)
   end)
 end
 
@@ -52,6 +64,25 @@ matmul_naive(const float* __restrict__ m, const float* __restrict__ n, float* __
   float p = 0.0f;
   for (int i = 0; i < k; i++) p = fmaf(m[r * k + i], n[i * w + c], p);
   out[r * w + c] = p;
+}
+
+extern "C" __global__ void __launch_bounds__(TW * TW)
+matmul_dynamic(const float* __restrict__ m, const float* __restrict__ n, float* __restrict__ out,
+               int h, int w, int k, int tw) {
+  extern __shared__ float ms[];
+  float* ns = ms + tw * tw;
+  int tc = threadIdx.x, tr = threadIdx.y;
+  int r = blockIdx.y * blockDim.y + tr, c = blockIdx.x * blockDim.x + tc;
+  float p = 0.0f;
+  for (int ph = 0; ph < (k + tw - 1) / tw; ph++) {
+    int x = ph * tw;
+    ms[tr * tw + tc] = r < h && x + tc < k ? m[r * k + x + tc] : 0.0f;
+    ns[tr * tw + tc] = c < w && x + tr < k ? n[(x + tr) * w + c] : 0.0f;
+    __syncthreads();
+    for (int i = 0; i < tw; i++) p = fmaf(ms[tr * tw + i], ns[i * tw + tc], p);
+    __syncthreads();
+  }
+  if (r < h && c < w) out[r * w + c] = p;
 }
 
 extern "C" __global__ void __launch_bounds__(TW * TW)
@@ -78,6 +109,7 @@ matmul_static(const float* __restrict__ m, const float* __restrict__ n, float* _
 
 local variants = {
   {name = "naive", tw = 16, kernel = naive, hand = "matmul_naive"},
+  {name = "dynamic, tw = 16", tw = 16, kernel = dynamic, hand = "matmul_dynamic", takes_tw = true},
   {name = "static, tw = 8", tw = 8, kernel = make_matmul(8), hand = "matmul_static"},
   {name = "static, tw = 16", tw = 16, kernel = make_matmul(16), hand = "matmul_static"},
   {name = "static, tw = 32", tw = 32, kernel = make_matmul(32), hand = "matmul_static"},
@@ -91,13 +123,18 @@ local function make_problem(h, k, w)
 end
 
 local function config_of(v, p)
-  return {grid = {cdiv(p.w, v.tw), cdiv(p.h, v.tw)}, block = {v.tw, v.tw}}
+  local smem = v.takes_tw and 2 * v.tw * v.tw * 4 or 0
+  return {grid = {cdiv(p.w, v.tw), cdiv(p.h, v.tw)}, block = {v.tw, v.tw}, smem = smem}
+end
+local function arguments(v, p, out)
+  if v.takes_tw then return p.m, p.n, out, v.tw end
+  return p.m, p.n, out
 end
 
 -- Fills what the kernel must overwrite with a number that no product is.
 local function check(v, p)
   local out = full(f32, row_major{p.h, p.w}, -1)
-  v.kernel(config_of(v, p))(p.m, p.n, out)
+  v.kernel(config_of(v, p))(arguments(v, p, out))
   local ok, worst = allclose(out, p.want)
   if not ok then print(("%s, %dx%dx%d: %s"):format(v.name, p.h, p.k, p.w, worst)) end
   return ok
@@ -118,13 +155,14 @@ print(("%d ragged sizes on %s: %s"):format(#sizes, device().name, all_ok and "co
 -- The time of ours and of the one by hand, in turns, the best of three each.
 local function time(v, p)
   local out, config = zeros(f32, row_major{p.h, p.w}), config_of(v, p)
-  local launch, hand = v.kernel:prepare(config)(p.m, p.n, out)
+  local launch, hand = v.kernel:prepare(config)(arguments(v, p, out))
   local ms, hand_ms = math.huge, math.huge
   if on_gpu then
     local other = cuda_kernel(v.hand, by_hand, {"-DTW=" .. v.tw})
     local hand_config = other(config)
-    hand = function() hand_config(p.m, p.n, out, p.h, p.w, p.k) end
-    v.registers = ("%d (%d)"):format(v.kernel(config):info(p.m, p.n, out).registers,
+    local sizes_of_hand = v.takes_tw and {p.h, p.w, p.k, v.tw} or {p.h, p.w, p.k}
+    hand = function() hand_config(p.m, p.n, out, table.unpack(sizes_of_hand)) end
+    v.registers = ("%d (%d)"):format(v.kernel(config):info(arguments(v, p, out)).registers,
       other:info().registers)
   end
   for _ = 1, on_gpu and 3 or 1 do
