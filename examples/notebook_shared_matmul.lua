@@ -157,7 +157,7 @@ local function time(v, p)
   local out, config = zeros(f32, row_major{p.h, p.w}), config_of(v, p)
   local launch, hand = v.kernel:prepare(config)(arguments(v, p, out))
   local ms, hand_ms = math.huge, math.huge
-  if on_gpu then
+  if on_gpu and p.h > 0 and p.w > 0 then
     local other = cuda_kernel(v.hand, by_hand, {"-DTW=" .. v.tw})
     local hand_config = other(config)
     local sizes_of_hand = v.takes_tw and {p.h, p.w, p.k, v.tw} or {p.h, p.w, p.k}
