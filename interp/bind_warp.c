@@ -127,14 +127,32 @@ static int lang_clock(lua_State *L) {
   return 1;
 }
 
+/* The element type of a run-time value or a number, for the standard library. */
+static int lang_dtype_of(lua_State *L) {
+  CtIr *ir = front_here(L, "reduce");
+  bind_push_dtype(L, (CtDtype)ct_inst(ir, value_to(L, 1, CT_VOID, "reduce"))->type);
+  return 1;
+}
+
+static int lang_is_static(lua_State *L) {
+  lua_pushboolean(L, !value_test(L, 1, NULL));
+  return 1;
+}
+
 /* --- opening ------------------------------------------------------------------------------------------ */
 
-static const luaL_Reg warp_functions[] = {
-    {"shfl_up", lang_shfl_up},   {"shfl_down", lang_shfl_down},
-    {"shfl_xor", lang_shfl_xor}, {"shfl_idx", lang_shfl_idx},
-    {"any", lang_any},           {"all", lang_all},
-    {"ballot", lang_ballot},     {"fence", lang_fence},
-    {"clock", lang_clock},       {NULL, NULL}};
+static const luaL_Reg warp_functions[] = {{"shfl_up", lang_shfl_up},
+                                          {"shfl_down", lang_shfl_down},
+                                          {"shfl_xor", lang_shfl_xor},
+                                          {"shfl_idx", lang_shfl_idx},
+                                          {"any", lang_any},
+                                          {"all", lang_all},
+                                          {"ballot", lang_ballot},
+                                          {"fence", lang_fence},
+                                          {"clock", lang_clock},
+                                          {"_dtype_of", lang_dtype_of},
+                                          {"_is_static", lang_is_static},
+                                          {NULL, NULL}};
 
 void bind_open_warp(lua_State *L) { /* language table on top */
   luaL_setfuncs(L, warp_functions, 0);

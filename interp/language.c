@@ -54,10 +54,20 @@ static void add_std_modules(lua_State *L) {
 static const struct {
   const char *name, *module;
 } lua_names[] = {
-    {"apropos", "cuttle.help"}, {"explain", "cuttle.explain"},
-    {"help", "cuttle.help"},    {"show", "cuttle.show"},
-    {"svg", "cuttle.svg"},      {"latex", "cuttle.latex"},
-    {"html", "cuttle.html"},    {NULL, NULL},
+    {"apropos", "cuttle.help"},
+    {"explain", "cuttle.explain"},
+    {"help", "cuttle.help"},
+    {"show", "cuttle.show"},
+    {"svg", "cuttle.svg"},
+    {"latex", "cuttle.latex"},
+    {"html", "cuttle.html"},
+    {"reduce", "cuttle.collective"},
+    {"transform", "cuttle.collective"},
+    {"warp_reduce", "cuttle.collective"},
+    {"warp_scan", "cuttle.collective"},
+    {"block_reduce", "cuttle.collective"},
+    {"block_scan", "cuttle.collective"},
+    {NULL, NULL},
 };
 
 /* Pushes a module that is loaded or preloaded, as `require` would, whatever a script made of
@@ -78,12 +88,19 @@ static void push_module(lua_State *L, const char *name) {
   lua_remove(L, -2);
 }
 
-/* Calls the name (upvalue 1) of the module (upvalue 2) with the same arguments. */
+/* Calls the name (upvalue 1) of the module (upvalue 2) with the same arguments: in a kernel as the
+   helper that it is. */
 static int call_lua_name(lua_State *L) {
   push_module(L, lua_tostring(L, lua_upvalueindex(2)));
   lua_pushvalue(L, lua_upvalueindex(1)); /* stack: arguments, module, name */
   lua_gettable(L, -2);
   lua_remove(L, -2);
+  if (front_ir(L) != NULL) {
+    if (src_convert(L, -1, RW_HELPER) != LUA_OK) {
+      return lua_error(L);
+    }
+    lua_remove(L, -2);
+  }
   lua_insert(L, 1);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
   return lua_gettop(L);

@@ -326,3 +326,108 @@ function clock() end
 ---@param format string
 ---@param ... any
 function printf(format, ...) end
+
+--- Combines the values of the lanes of a warp by an operation.
+--- All lanes get the result.
+--- The operation is "add", "mul", "min", "max", "and", "or", "xor", or a function of two values, which
+--- must be associative and commutative. Segments of `width` lanes are combined by halves: lane i
+--- with lane i ~ width/2 first. All threads of the warp must come here together.
+---
+---     > k = kernel("sums", function(x) x[threadIdx.x] = warp_reduce(threadIdx.x, "add", 4) end)
+---     > t = zeros(i32, 8)
+---     > k{grid = 1, block = 8}(t)
+---     > t
+---     tensor i32 8:1 on cpu
+---         6    6    6    6   22   22   22   22
+--- CuTe: none. MoYe: CUDA.reduce_warp.
+---@param value number
+---@param op string|function
+---@param width? integer a power of two, 32
+---@return number
+function warp_reduce(value, op, width) end
+
+--- Combines the values of the threads of a block by an operation.
+--- All threads get the result.
+--- As warp_reduce, then over the warps by way of shared memory. It is a barrier.
+---
+---     > k = kernel("largest", function(x, y)
+---     >>   local all = block_reduce(x[threadIdx.x], "max")
+---     >>   if threadIdx.x == 0 then y[0] = all end
+---     >> end)
+---     > y = zeros(i32, 1)
+---     > k{grid = 1, block = 100}(arange(i32, 100), y)
+---     > y[0]
+---     99
+--- CuTe: none. MoYe: CUDA.reduce_block.
+---@param value number
+---@param op string|function
+---@return number
+function block_reduce(value, op) end
+
+--- The values of the lanes of a warp up to each lane, combined by an operation.
+--- The operation is that of warp_reduce; a function need only be associative. Option `exclusive`: up
+--- to the lane before; `init` then comes before the first lane, and is needed for functions and
+--- for minima and maxima of integers.
+---
+---     > k = kernel("sums", function(x) x[threadIdx.x] = warp_scan(threadIdx.x, "add") end)
+---     > t = zeros(i32, 8)
+---     > k{grid = 1, block = 8}(t)
+---     > t
+---     tensor i32 8:1 on cpu
+---         0    1    3    6   10   15   21   28
+--- CuTe: none. MoYe: none.
+---@param value number
+---@param op string|function
+---@param options? table `{exclusive = true, init = value}`
+---@return number
+function warp_scan(value, op, options) end
+
+--- The values of the threads of a block up to each thread, combined; the total.
+--- As warp_scan. It is a barrier.
+---
+---     > k = kernel("places", function(x, n)
+---     >>   local i = threadIdx.x
+---     >>   local place, total = block_scan(where(i % 3 == 0, 1, 0), "add", {exclusive = true})
+---     >>   if i % 3 == 0 then x[place] = i end
+---     >>   if i == 0 then n[0] = total end
+---     >> end)
+---     > t, n = zeros(i32, 6), zeros(i32, 1)
+---     > k{grid = 1, block = 12}(t, n)
+---     > n[0], t
+---     4       tensor i32 6:1 on cpu
+---         0    3    6    9    0    0
+--- CuTe: none. MoYe: none.
+---@param value number
+---@param op string|function
+---@param options? table `{exclusive = true, init = value}`
+---@return number scan
+---@return number all
+function block_scan(value, op, options) end
+
+--- Combines the elements of a tensor by an operation, in their order.
+--- The operation is that of warp_reduce; a function need not be associative. An initial value comes
+--- first. On the host it works on a host tensor.
+---
+---     > reduce(arange(f32, 5), "add"), reduce(arange(f32, 5), "max", 10.0)
+---     10.0    10.0
+--- CuTe: none. MoYe: none.
+---@param t Tensor
+---@param op string|function
+---@param init? number
+---@return number
+function reduce(t, op, init) end
+
+--- Sets the elements of a tensor to a function of those of others of its size.
+--- `transform(t, f)` is `transform(t, t, f)`. In a kernel each thread does all of it; on the host it
+--- works on host tensors.
+---
+---     > x, y = arange(f32, 4), zeros(f32, 4)
+---     > transform(x, y, function(v) return v * v end)
+---     > transform(x, y, y, function(a, b) return b - a end)
+---     > y
+---     tensor f32 4:1 on cpu
+---         0    0    2    6
+--- CuTe: transform. MoYe: none.
+---@param a Tensor source; the destination where it is the only tensor
+---@param ... Tensor|function more sources, the destination, the function
+function transform(a, ...) end
