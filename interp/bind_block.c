@@ -233,7 +233,7 @@ void front_check_threads(lua_State *L, CtLayout thr) {
   }
 }
 
-static CtView kernel_view(lua_State *L, int idx, const char *op) {
+CtView front_view(lua_State *L, int idx, const char *op) {
   const Tensor *t = tensor_check_live(L, idx, op);
   if (!t->in_kernel) {
     diag_error(L, "%s: %s is a tensor of the host; pass it to the kernel as an argument", op,
@@ -247,8 +247,8 @@ static CtView kernel_view(lua_State *L, int idx, const char *op) {
 int front_copy(lua_State *L) { /* src, dst */
   CtIr *ir = front_here(L, "copy");
   CtErr err;
-  CtView src = kernel_view(L, 1, "copy");
-  CtView dst = kernel_view(L, 2, "copy");
+  CtView src = front_view(L, 1, "copy");
+  CtView dst = front_view(L, 2, "copy");
   check(L, ct_ir_copy(ir, src, dst, &err), &err);
   return 0;
 }
@@ -256,7 +256,7 @@ int front_copy(lua_State *L) { /* src, dst */
 static int fill(lua_State *L, const char *op) { /* tensor, value */
   CtIr *ir = front_here(L, op);
   CtErr err;
-  CtView dst = kernel_view(L, 1, op);
+  CtView dst = front_view(L, 1, op);
   CtVal value = value_to(L, 2, ir->bufs[dst.buf].dtype, op);
   check(L, ct_ir_fill(ir, dst, value, &err), &err);
   return 0;
@@ -278,8 +278,8 @@ int front_clear(lua_State *L) {
 static int lang_axpby(lua_State *L) { /* alpha, X, beta, Y */
   CtIr *ir = front_here(L, "axpby");
   CtErr err;
-  CtView x = kernel_view(L, 2, "axpby");
-  CtView y = kernel_view(L, 4, "axpby");
+  CtView x = front_view(L, 2, "axpby");
+  CtView y = front_view(L, 4, "axpby");
   CtDtype dtype = ir->bufs[y.buf].dtype;
   CtVal alpha = value_to(L, 1, dtype, "axpby");
   CtVal beta = value_to(L, 3, dtype, "axpby");
@@ -326,9 +326,9 @@ static CtGemmOrder to_order(lua_State *L, int idx) {
 static int lang_gemm(lua_State *L) { /* A, B, C[, {order =}] */
   CtIr *ir = front_here(L, "gemm");
   CtErr err;
-  CtView a = kernel_view(L, 1, "gemm");
-  CtView b = kernel_view(L, 2, "gemm");
-  CtView c = kernel_view(L, 3, "gemm");
+  CtView a = front_view(L, 1, "gemm");
+  CtView b = front_view(L, 2, "gemm");
+  CtView c = front_view(L, 3, "gemm");
   check(L, ct_ir_gemm(ir, a, b, c, to_order(L, 4), &err), &err);
   return 0;
 }

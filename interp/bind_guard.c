@@ -143,13 +143,96 @@ static int guard(lua_State *L) {
   return 1;
 }
 
+/* {====== copy_if ====== */
+
+enum { MAX_PREDICATED = 4096 };
+
+/* Steps a coordinate of one integer a mode; false after the last. */
+static bool next_coordinate(CtInt *crd, const CtInt *sizes, int rank) {
+  for (int i = 0; i < rank; i++) {
+    if (++crd[i].v < sizes[i].v) {
+      return true;
+    }
+    crd[i].v = 0;
+  }
+  return false;
+}
+
+/* What the function at idx says of a coordinate. */
+static CtVal call_predicate(lua_State *L, int idx, const CtInt *crd, int rank) {
+  luaL_checkstack(L, rank + 2, NULL);
+  lua_pushvalue(L, idx);
+  for (int i = 0; i < rank; i++) {
+    lua_pushinteger(L, crd[i].v);
+  }
+  lua_call(L, rank, 1);
+  CtVal v = value_to(L, -1, CT_bool, "copy_if: the predicate's result");
+  lua_pop(L, 1);
+  return v;
+}
+
+/* A fragment of what a function says of each element of a tensor. */
+static CtView ask_predicate(lua_State *L, const CtCx *cx, int idx, const Tensor *src) {
+  CtIr *ir = front_ir(L);
+  int rank = ct_layout_rank(src->layout);
+  CtInt *sizes = ct_arena_alloc(cx->arena, 2 * (size_t)(rank + 1) * sizeof *sizes);
+  CtInt *crd = sizes + rank + 1, size;
+  CtLayout compact;
+  CtErr err;
+  if (sizes == NULL) {
+    diag_error(L, "not enough memory");
+  }
+  diag_check(L, ct_size(cx, src->layout, &size, &err), &err);
+  if (!ct_all_static(src->layout.shape) || size.v > MAX_PREDICATED) {
+    diag_error(
+        L,
+        "copy_if: a function is asked about each element, so the shape must be static, of at "
+        "most %d elements, but %s is %s; tile it first",
+        MAX_PREDICATED, tensor_push_title(L, 2), bind_tuple_text(cx, src->layout.shape));
+  }
+  for (int i = 0; i < rank; i++) {
+    diag_check(L, ct_size(cx, ct_mode(src->layout, i), &sizes[i], &err), &err);
+    crd[i] = ct_int(0);
+  }
+  diag_check(L, ct_layout_make(cx, src->layout.shape, NULL, &compact, &err), &err);
+  CtView pred = ct_ir_fragment(ir, "pred", CT_bool, compact);
+  int64_t at = 0;
+  do {
+    if (size.v > 0) {
+      CtVal v = call_predicate(L, idx, crd, rank);
+      ct_ir_store(ir, pred.buf, ct_ir_const_int(ir, CT_i32, at++), v);
+    }
+  } while (size.v > 0 && next_coordinate(crd, sizes, rank));
+  return pred;
+}
+
+/* copy_if(pred, src, dst): pred a tensor of bools, or a function of the coordinate in src. */
+static int copy_if(lua_State *L) {
+  CtIr *ir = front_here(L, "copy_if");
+  CtCx cx = bind_enter(L);
+  CtErr err;
+  lua_settop(L, 3);
+  CtView src = front_view(L, 2, "copy_if"), dst = front_view(L, 3, "copy_if"), pred;
+  if (lua_isfunction(L, 1)) {
+    front_convert(L, 1);
+    pred = ask_predicate(L, &cx, 1, tensor_test(L, 2));
+    front_here(L, "copy_if");
+  } else {
+    pred = front_view(L, 1, "copy_if");
+  }
+  diag_check(L, ct_ir_copy_if(ir, pred, src, dst, &err), &err);
+  return 0;
+}
+
 /* {====== Registration ====== */
 
 static const luaL_Reg functions[] = {{"guard", guard}, {NULL, NULL}};
+static const luaL_Reg kernel_functions[] = {{"copy_if", copy_if}, {NULL, NULL}};
 
 void bind_add_guard(lua_State *L, int module, int methods) {
   lua_pushvalue(L, module);
   luaL_setfuncs(L, functions, 0);
+  luaL_setfuncs(L, kernel_functions, 0);
   lua_pushvalue(L, methods);
   luaL_setfuncs(L, functions, 0);
   lua_pop(L, 2);

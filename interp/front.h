@@ -26,6 +26,10 @@ typedef int (*FrontPushArgs)(lua_State *L, CtIr *ir, void *ud);
    *err has the message with the script line. Leaves the stack as it was. */
 CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *ir, CtErr *err);
 
+/* Converts the function at idx, so that run-time values work in it as in the kernel; any other value
+   stays. */
+void front_convert(lua_State *L, int idx);
+
 /* Inside a run-time if or loop, or behind a conditional exit: what changes Lua state is refused there. */
 bool front_is_conditional(lua_State *L);
 

@@ -101,6 +101,8 @@ static void convert(lua_State *L, const Front *f, int idx) {
   }
 }
 
+void front_convert(lua_State *L, int idx) { convert(L, front_of(L), idx); }
+
 /* --- metamethods ------------------------------------------------------------------------------------- */
 
 /* All that Lua or its library calls, but __gc: that runs at any time. `compares`: Lua makes a boolean of

@@ -141,6 +141,8 @@ CtVal front_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb)
 void front_load(lua_State *L, const Tensor *t, CtTuple crd);
 /* Stores the Lua value at `value_idx`: a traced value, number or boolean. */
 void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx);
+/* The tensor in an argument, which must be one of the running trace. Raises. */
+CtView front_view(lua_State *L, int idx, const char *op);
 /* copy, fill, clear while a trace is running: called with the stack as Lua calls the function,
    return the number of results. */
 int front_copy(lua_State *L);

@@ -20,8 +20,7 @@ static void put_bound(CtEmit *e, CtInt bound) {
   }
 }
 
-/* Takes the text that was written since `mark` back out of the body. */
-static const char *cut_body(CtEmit *e, size_t mark) {
+const char *ct_emit_cut(CtEmit *e, size_t mark) {
   size_t len = e->body.len - mark;
   const char *text = ct_arena_strdup(&e->arena, ct_text_str(&e->body) + mark, len);
   if (text == NULL) {
@@ -41,14 +40,14 @@ const char *ct_emit_and(CtEmit *e, const char *a, const char *b) {
     return a == NULL ? b : a;
   }
   ct_text_printf(&e->body, "%s && %s", a, b);
-  return cut_body(e, mark);
+  return ct_emit_cut(e, mark);
 }
 
 const char *ct_emit_below(CtEmit *e, const CtEmitOperand *at, CtInt bound) {
   size_t mark = e->body.len;
   ct_emit_coordinate(e, at);
   put_bound(e, bound);
-  return cut_body(e, mark);
+  return ct_emit_cut(e, mark);
 }
 
 /* --- values that may be outside ------------------------------------------------------------------- */

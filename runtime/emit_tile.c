@@ -16,6 +16,8 @@ enum {
   MANY = 8192
 };
 
+enum { DST, SRC, SRC_B };
+
 /* A loop over the elements of some views. */
 typedef struct Each {
   const char *what;
@@ -328,8 +330,6 @@ static void put_loops(CtEmit *e, Each *each, int vec, Body body) {
 
 /* --- copy -------------------------------------------------------------------------------------------- */
 
-enum { DST, SRC, SRC_B };
-
 static const char *help_zfill(CtEmit *e, size_t bytes) {
   return bytes == 16  ? ct_emit_help(e, CT_HELP_CP_ASYNC_16_ZFILL, "cp_async_16_zfill")
          : bytes == 8 ? ct_emit_help(e, CT_HELP_CP_ASYNC_8_ZFILL, "cp_async_8_zfill")
@@ -430,8 +430,17 @@ static void copy_elements(CtEmit *e, const Each *each) {
   ct_text_putc(&e->body, ';');
 }
 
+/* Of copy_if: whether the element, or the vector, is copied. */
+static const char *predicate(CtEmit *e, const Each *each) {
+  size_t mark = e->body.len;
+  ct_emit_value(e, &each->op[SRC_B], false);
+  return ct_emit_cut(e, mark);
+}
+
 static void copy_body(CtEmit *e, const Each *each) {
   size_t bytes = (size_t)each->vec * ct_dtype_bytes(each->op[DST].buf->dtype);
+  CtEmitNest nest = {.e = e, .loc = each->inst->loc};
+  ct_emit_enter_when(&nest, each->n_views == 3 ? predicate(e, each) : NULL);
   ct_emit_begin(e, each->inst->loc);
   if (each->inst->u.tile->async && bytes >= 4) {
     put_async(e, each);
@@ -443,11 +452,15 @@ static void copy_body(CtEmit *e, const Each *each) {
     copy_elements(e, each);
   }
   ct_emit_end(e);
+  ct_emit_leave_all(&nest);
 }
 
 static void emit_copy(CtEmit *e, const CtInst *inst) {
   const CtTile *t = inst->u.tile;
-  Each each = {.what = "copy", .inst = inst, .n_views = 2, .view = {&t->dst, &t->a}};
+  Each each = {.what = "copy",
+               .inst = inst,
+               .n_views = t->b.buf != 0 ? 3 : 2,
+               .view = {&t->dst, &t->a, &t->b}};
   bool packs_bool =
       e->ir->bufs[t->dst.buf].dtype == CT_bool &&
       (e->ir->bufs[t->dst.buf].space == CT_REGISTER || e->ir->bufs[t->a.buf].space == CT_REGISTER);

@@ -93,6 +93,8 @@ void ct_emit_leave_all(CtEmitNest *nest);
 
 /* The coordinate that an axis of a view's guard looks at, without terms. */
 CtEmitOperand ct_emit_axis(const CtEmit *e, const CtView *view, const CtGuardAxis *axis);
+/* Takes the text that was written since the body was `mark` long back out of it. */
+const char *ct_emit_cut(CtEmit *e, size_t mark);
 /* Conditions as text, in the arena: at < bound; both of two, of which either may be NULL for none. */
 const char *ct_emit_below(CtEmit *e, const CtEmitOperand *at, CtInt bound);
 const char *ct_emit_and(CtEmit *e, const char *a, const char *b);

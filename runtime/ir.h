@@ -102,7 +102,8 @@ typedef struct CtView {
 
 /* Operands of a TILE operation. */
 typedef struct CtTile {
-  CtView dst, a, b; /* COPY: a is the source; FILL: dst only; AXPBY: a; GEMM: a, b */
+  CtView dst, a, b; /* COPY: a is the source, b (if any) bools: which elements are copied;
+                       FILL: dst only; AXPBY: a; GEMM: a, b */
   uint8_t vec;      /* COPY: elements per access, a power of two; 1 elsewhere */
   bool async;       /* COPY: may be cp.async */
   uint8_t order;    /* GEMM: CtGemmOrder */
@@ -337,6 +338,7 @@ void ct_ir_rollback(CtIr *ir, CtVal position);
 
 /* Tile operations: shapes are checked here, and the width of a copy is chosen. */
 CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_copy_if(CtIr *ir, CtView pred, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
 CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) CT_NODISCARD;
 CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y,
                      CtErr *err) CT_NODISCARD;

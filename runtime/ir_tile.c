@@ -293,21 +293,57 @@ static bool may_be_async(const CtIr *ir, const CtTile *t) {
          ir->target.is_cuda && ir->target.sm >= 80 && bytes >= 4;
 }
 
-CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) {
-  CtTile tile = {.dst = dst, .a = src};
+static CtStatus check_copy(CtIr *ir, const char *op, CtView src, CtView dst, CtErr *err) {
+  CtStatus status = check_widens(ir, op, src, dst, err);
+  status = status == CT_OK ? check_sizes(ir, op, src, dst, err) : status;
+  status = status == CT_OK ? check_inside(ir, op, src, err) : status;
+  return status == CT_OK ? check_inside(ir, op, dst, err) : status;
+}
+
+static CtStatus check_pred(CtIr *ir, CtView pred, CtView src, CtErr *err) {
+  const CtBuf *buf = &ir->bufs[pred.buf];
+  if (buf->dtype != CT_bool) {
+    return ct_fail(err, CT_EINVAL, "copy_if: predicate %s has elements %s; expected bool",
+                   pred.name != NULL ? pred.name : buf->name, ct_dtypes[buf->dtype].name);
+  }
+  CtStatus status = check_sizes(ir, "copy_if", pred, src, err);
+  return status == CT_OK ? check_inside(ir, "copy_if", pred, err) : status;
+}
+
+/* A predicate may be one for a whole vector only. */
+static uint8_t predicated_width(CtIr *ir, CtView pred, CtInt size, uint8_t vec) {
+  while (vec > 1 && !is_constant_of(ir, pred.layout, size.v, vec)) {
+    vec /= 2;
+  }
+  return vec;
+}
+
+static CtStatus add_copy(CtIr *ir, CtTile *tile, CtErr *err) {
   CtInt size;
-  CtStatus status = check_widens(ir, "copy", src, dst, err);
-  status = status == CT_OK ? check_sizes(ir, "copy", src, dst, err) : status;
-  status = status == CT_OK ? check_inside(ir, "copy", src, err) : status;
-  status = status == CT_OK ? check_inside(ir, "copy", dst, err) : status;
-  status = status == CT_OK ? view_size(ir, dst, &size, err) : status;
+  CtStatus status = view_size(ir, tile->dst, &size, err);
   if (status != CT_OK) {
     return status;
   }
-  tile.vec = copy_width(ir, src, dst, size);
-  tile.async = may_be_async(ir, &tile);
-  add_tile(ir, CT_OP_COPY, &tile);
+  tile->vec = copy_width(ir, tile->a, tile->dst, size);
+  if (tile->b.buf != 0) {
+    tile->vec = predicated_width(ir, tile->b, size, tile->vec);
+  }
+  tile->async = may_be_async(ir, tile);
+  add_tile(ir, CT_OP_COPY, tile);
   return CT_OK;
+}
+
+CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) {
+  CtTile tile = {.dst = dst, .a = src};
+  CtStatus status = check_copy(ir, "copy", src, dst, err);
+  return status == CT_OK ? add_copy(ir, &tile, err) : status;
+}
+
+CtStatus ct_ir_copy_if(CtIr *ir, CtView pred, CtView src, CtView dst, CtErr *err) {
+  CtTile tile = {.dst = dst, .a = src, .b = pred};
+  CtStatus status = check_copy(ir, "copy_if", src, dst, err);
+  status = status == CT_OK ? check_pred(ir, pred, src, err) : status;
+  return status == CT_OK ? add_copy(ir, &tile, err) : status;
 }
 
 /* --- the others --------------------------------------------------------------------------------- */

@@ -272,11 +272,24 @@ static CtScalar scalar_operand(const Slow *s, uint32_t at) {
   return read_as(s->t->dtype, s->t->dtype, element);
 }
 
+/* Of copy_if: whether element e is copied. */
+static bool is_copied(Slow *s, const Operand *pred, int64_t e) {
+  const char *p = element(s, pred, e, 0, false);
+  return p != NULL && *p != 0;
+}
+
 static void slow_copy(Slow *s) {
   CtDtype from_type = s->t->a.dtype, to_type = s->t->dst.dtype;
-  Operand d = operand(s, &s->t->dst), a = operand(s, &s->t->a);
+  Operand d = operand(s, &s->t->dst), a = operand(s, &s->t->a), pred = {0};
   int64_t n = mode_size(s, d.mode[0]);
+  bool is_if = s->t->b.buf != 0;
+  if (is_if) {
+    pred = operand(s, &s->t->b);
+  }
   for (int64_t e = 0; e < n && !s->failed; e++) {
+    if (is_if && !is_copied(s, &pred, e)) {
+      continue;
+    }
     const char *from = element(s, &a, e, 0, false);
     char *to = from == NULL ? NULL : element(s, &d, e, 0, true);
     if (to != NULL) {

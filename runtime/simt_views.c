@@ -249,7 +249,8 @@ static int64_t widened_scratch(const CtLow *l, const CtTileArg *a) {
 }
 
 static CtSimtOp choose(CtLow *l, const CtTileOp *t) {
-  CtSimtOp row = fast_row(t);
+  bool is_copy_if = t->op == CT_OP_COPY && t->b.buf != 0;
+  CtSimtOp row = is_copy_if ? CT_SIMT_TILE : fast_row(t);
   bool fast = has_tables(l, &t->dst) && (t->a.buf == 0 || has_tables(l, &t->a)) &&
               (t->b.buf == 0 || has_tables(l, &t->b));
   if (!fast || row == CT_SIMT_TILE) {
