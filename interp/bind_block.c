@@ -154,9 +154,10 @@ static int lang_fragment(lua_State *L) { /* dtype, layout */
   return 1;
 }
 
-/* Elements that a guard tells apart need places of their own, though strides of 0 give them one. */
-static bool is_spread(const Tensor *t) {
-  bool spread = false;
+/* Are the strides no order for a fragment? Run-time ones and those of coordinates are none; and elements
+   that a guard tells apart need places of their own, though strides of 0 give them one. */
+static bool is_unordered(const Tensor *t) {
+  bool spread = t->at != NULL || !ct_layout_is_static(t->layout);
   for (uint32_t i = 0; t->guard != NULL && i < t->layout.stride->len; i++) {
     spread = spread || ct_is_const(t->layout.stride[i].i, 0);
   }
@@ -176,8 +177,12 @@ static int lang_fragment_like(lua_State *L) { /* tensor[, dtype] */
                       "kernel with {static_shapes = true}",
                       tensor_push_title(L, 1), bind_layout_text(&cx, t->layout));
   }
-  if (!ct_layout_is_static(t->layout) ||
-      is_spread(t)) { /* dynamic strides order nothing: compact, column-major */
+  if (t->at != NULL && lua_isnoneornil(L, 2)) {
+    return diag_error(L,
+                      "fragment_like: %s is a tensor of coordinates; give the elements' type too",
+                      tensor_push_title(L, 1));
+  }
+  if (is_unordered(t)) { /* compact, column-major */
     check(L, ct_layout_make(&cx, t->layout.shape, NULL, &layout, &err), &err);
   } else {
     check(L, ct_fragment_layout_like(&cx, t->layout, &layout, &err), &err);
@@ -235,6 +240,7 @@ void front_check_threads(lua_State *L, CtLayout thr) {
 
 CtView front_view(lua_State *L, int idx, const char *op) {
   const Tensor *t = tensor_check_live(L, idx, op);
+  tensor_check_memory(L, idx, op);
   if (!t->in_kernel) {
     diag_error(L, "%s: %s is a tensor of the host; pass it to the kernel as an argument", op,
                tensor_push_title(L, idx));
@@ -266,6 +272,7 @@ int front_fill(lua_State *L) { return fill(L, "fill"); }
 
 int front_clear(lua_State *L) {
   const Tensor *t = tensor_check(L, 1, "clear");
+  tensor_check_memory(L, 1, "clear");
   lua_settop(L, 1);
   if (t->dtype == CT_bool) {
     lua_pushboolean(L, 0);

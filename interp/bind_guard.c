@@ -143,66 +143,113 @@ static int guard(lua_State *L) {
   return 1;
 }
 
+/* {====== Tensors of coordinates ====== */
+
+int guard_push_coordinate(lua_State *L, const CtCx *cx, const Tensor *t, CtTuple crd) {
+  CtTuple at;
+  CtErr err;
+  diag_check(L, ct_evaluate(cx, crd, t->layout, &at, &err), &err);
+  diag_check(L, ct_coord_add(cx, t->at, at, &at, &err), &err);
+  bind_push_tuple(L, at);
+  return 1;
+}
+
+int guard_slice_coords(lua_State *L, const CtCx *cx, const Tensor *t, CtTuple crd) {
+  CtLayout rest;
+  CtTuple at;
+  CtErr err;
+  diag_check(L, ct_slice_at(cx, crd, t->layout, &rest, &at, &err), &err);
+  diag_check(L, ct_coord_add(cx, t->at, at, &at, &err), &err);
+  tensor_push_coords(L, rest, at, front_serial(L));
+  return 1;
+}
+
+/* identity_tensor(shape): each element is its own coordinate. */
+static int identity_tensor(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  CtLayout l;
+  CtErr err;
+  if (lua_gettop(L) > 1) {
+    return diag_error(L, "identity_tensor: %d arguments; a shape is one: identity_tensor{4, 8}",
+                      lua_gettop(L));
+  }
+  CtTuple shape = bind_to_shape(L, 1, &cx, "identity_tensor");
+  diag_check(L, ct_identity(&cx, shape, &l, &err), &err);
+  CtTuple at = ct_guard_zero(&cx, shape);
+  if (at == NULL) {
+    return diag_error(L, "not enough memory");
+  }
+  tensor_push_coords(L, l, at, front_serial(L));
+  return 1;
+}
+
 /* {====== copy_if ====== */
 
 enum { MAX_PREDICATED = 4096 };
 
-/* Steps a coordinate of one integer a mode; false after the last. */
-static bool next_coordinate(CtInt *crd, const CtInt *sizes, int rank) {
-  for (int i = 0; i < rank; i++) {
-    if (++crd[i].v < sizes[i].v) {
-      return true;
+/* Elements of a tensor by coordinate: one integer a mode. */
+typedef struct Elements {
+  int rank;
+  int64_t n, size[CT_MAX_DEPTH], crd[CT_MAX_DEPTH];
+} Elements;
+
+static void step(Elements *e) {
+  for (int i = 0; i < e->rank; i++) {
+    if (++e->crd[i] < e->size[i]) {
+      return;
     }
-    crd[i].v = 0;
+    e->crd[i] = 0;
   }
-  return false;
 }
 
-/* What the function at idx says of a coordinate. */
-static CtVal call_predicate(lua_State *L, int idx, const CtInt *crd, int rank) {
-  luaL_checkstack(L, rank + 2, NULL);
-  lua_pushvalue(L, idx);
-  for (int i = 0; i < rank; i++) {
-    lua_pushinteger(L, crd[i].v);
+static Elements elements_of(lua_State *L, const CtCx *cx, const Tensor *t) {
+  Elements e = {.rank = ct_layout_rank(t->layout), .n = MAX_PREDICATED + 1};
+  CtErr err;
+  CtInt n;
+  if (ct_all_static(t->layout.shape) && e.rank <= CT_MAX_DEPTH) {
+    diag_check(L, ct_size(cx, t->layout, &n, &err), &err);
+    e.n = n.v;
   }
-  lua_call(L, rank, 1);
+  if (e.n > MAX_PREDICATED) {
+    diag_error(
+        L,
+        "copy_if: a function is asked about each element, so the shape must be static, of at "
+        "most %d elements, but %s has %s; tile it first",
+        MAX_PREDICATED, tensor_push_title(L, 2), bind_tuple_text(cx, t->layout.shape));
+  }
+  for (int i = 0; i < e.rank; i++) {
+    diag_check(L, ct_size(cx, ct_mode(t->layout, i), &n, &err), &err);
+    e.size[i] = n.v;
+  }
+  return e;
+}
+
+/* What the function at idx says of the coordinate. */
+static CtVal call_predicate(lua_State *L, int idx, const Elements *e) {
+  luaL_checkstack(L, e->rank + 2, NULL);
+  lua_pushvalue(L, idx);
+  for (int i = 0; i < e->rank; i++) {
+    lua_pushinteger(L, e->crd[i]);
+  }
+  lua_call(L, e->rank, 1);
   CtVal v = value_to(L, -1, CT_bool, "copy_if: the predicate's result");
   lua_pop(L, 1);
   return v;
 }
 
-/* A fragment of what a function says of each element of a tensor. */
+/* A fragment of what a function says of each element of a tensor. The function may use what the
+   context's arena is for, so nothing of it is kept over a call. */
 static CtView ask_predicate(lua_State *L, const CtCx *cx, int idx, const Tensor *src) {
   CtIr *ir = front_ir(L);
-  int rank = ct_layout_rank(src->layout);
-  CtInt *sizes = ct_arena_alloc(cx->arena, 2 * (size_t)(rank + 1) * sizeof *sizes);
-  CtInt *crd = sizes + rank + 1, size;
   CtLayout compact;
   CtErr err;
-  if (sizes == NULL) {
-    diag_error(L, "not enough memory");
-  }
-  diag_check(L, ct_size(cx, src->layout, &size, &err), &err);
-  if (!ct_all_static(src->layout.shape) || size.v > MAX_PREDICATED) {
-    diag_error(
-        L,
-        "copy_if: a function is asked about each element, so the shape must be static, of at "
-        "most %d elements, but %s is %s; tile it first",
-        MAX_PREDICATED, tensor_push_title(L, 2), bind_tuple_text(cx, src->layout.shape));
-  }
-  for (int i = 0; i < rank; i++) {
-    diag_check(L, ct_size(cx, ct_mode(src->layout, i), &sizes[i], &err), &err);
-    crd[i] = ct_int(0);
-  }
+  Elements e = elements_of(L, cx, src);
   diag_check(L, ct_layout_make(cx, src->layout.shape, NULL, &compact, &err), &err);
   CtView pred = ct_ir_fragment(ir, "pred", CT_bool, compact);
-  int64_t at = 0;
-  do {
-    if (size.v > 0) {
-      CtVal v = call_predicate(L, idx, crd, rank);
-      ct_ir_store(ir, pred.buf, ct_ir_const_int(ir, CT_i32, at++), v);
-    }
-  } while (size.v > 0 && next_coordinate(crd, sizes, rank));
+  for (int64_t i = 0; i < e.n; i++, step(&e)) {
+    CtVal v = call_predicate(L, idx, &e);
+    ct_ir_store(ir, pred.buf, ct_ir_const_int(ir, CT_i32, i), v);
+  }
   return pred;
 }
 
@@ -227,7 +274,8 @@ static int copy_if(lua_State *L) {
 /* {====== Registration ====== */
 
 static const luaL_Reg functions[] = {{"guard", guard}, {NULL, NULL}};
-static const luaL_Reg kernel_functions[] = {{"copy_if", copy_if}, {NULL, NULL}};
+static const luaL_Reg kernel_functions[] = {
+    {"copy_if", copy_if}, {"identity_tensor", identity_tensor}, {NULL, NULL}};
 
 void bind_add_guard(lua_State *L, int module, int methods) {
   lua_pushvalue(L, module);

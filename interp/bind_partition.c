@@ -248,7 +248,7 @@ static bool project_tuple(const CtCx *cx, CtTuple proj, CtTuple t, CtTuple *out)
 /* Is the part of a tensor cut from its coordinates, as some of it may lie outside? Else guarded
    tensors are like others. */
 static bool cuts_coordinates(const Tensor *t, const Overhangs *o) {
-  return t != NULL && t->is_guarded && (t->guard != NULL || o->n > 0);
+  return t != NULL && t->is_guarded && t->at == NULL && (t->guard != NULL || o->n > 0);
 }
 
 /* What is cut by tile or parallelize: the layout in argument 1, or that of a tensor, or its
@@ -275,6 +275,12 @@ static int push_part(lua_State *L, const CtCx *cx, const Division *d, const CtCo
   }
   if (cuts_coordinates(t, &d->over)) {
     guard_push_part(L, cx, t, &d->over, part->layout, at);
+    return 1;
+  }
+  if (t != NULL && t->at != NULL) {
+    CtTuple sum;
+    diag_check(L, ct_coord_add(cx, t->at, at, &sum, &err), &err);
+    tensor_push_coords(L, part->layout, sum, front_serial(L));
     return 1;
   }
   CtInt offset = ct_int(0);
@@ -411,6 +417,7 @@ static int view(lua_State *L) {
                       lua_gettop(L));
   }
   const Tensor *t = tensor_check_live(L, 1, "view");
+  tensor_check_memory(L, 1, "view");
   CtLayout layout = bind_to_layout(L, 2, &cx, "view");
   if (t->guard != NULL) {
     return diag_error(L,
@@ -511,7 +518,7 @@ static int lifted_view(lua_State *L) {
   }
   const char *name = lua_tostring(L, lua_upvalueindex(2));
   const Tensor *t = tensor_check_live(L, 1, name);
-  if (t->is_guarded) {
+  if (t->is_guarded && t->at == NULL) {
     return guarded_view(L, t, name, n);
   }
   lua_pushvalue(L, 1);
@@ -522,6 +529,10 @@ static int lifted_view(lua_State *L) {
   lua_call(L, n, 1);
   if (!bind_test_layout(L, -1, &layout)) {
     return diag_error(L, "%s: the result is no layout that a tensor can have", name);
+  }
+  if (t->at != NULL) {
+    tensor_push_coords(L, layout, t->at, front_serial(L));
+    return 1;
   }
   tensor_push_view(L, t, layout, t->offset, NULL);
   lua_insert(L, -2); /* stack: ..., view, layout */

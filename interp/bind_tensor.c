@@ -84,6 +84,9 @@ static int load(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call
   const Tensor *t = tensor_check_live(L, idx, NULL);
   Elem e;
   CtErr err;
+  if (t->at != NULL) {
+    return guard_push_coordinate(L, cx, t, crd);
+  }
   check_inside(L, idx, cx, crd, is_call);
   if (t->in_kernel) {
     front_load(L, t, crd);
@@ -99,6 +102,7 @@ static void store(lua_State *L, int idx, const CtCx *cx, CtTuple crd, int value)
   const Tensor *t = tensor_check_live(L, idx, NULL);
   Elem e;
   CtErr err;
+  tensor_check_memory(L, idx, NULL);
   check_inside(L, idx, cx, crd, false);
   if (t->in_kernel) {
     front_store(L, t, crd, value);
@@ -116,6 +120,9 @@ static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
   CtLayout rest;
   CtInt at;
   CtErr err;
+  if (t->at != NULL) {
+    return guard_slice_coords(L, cx, t, crd);
+  }
   check_inside(L, 1, cx, crd, true);
   if (ct_slice(cx, crd, t->layout, &rest, &at, &err) != CT_OK) {
     return fail_access(L, 1, cx, crd, true, err.msg);
@@ -151,7 +158,13 @@ static CtTuple check_key(lua_State *L, const CtCx *cx) {
 
 /* {====== Fields ====== */
 
-static void push_dtype(lua_State *L, const Tensor *t) { bind_push_dtype(L, t->dtype); }
+static void push_dtype(lua_State *L, const Tensor *t) {
+  if (t->at != NULL) {
+    lua_pushnil(L);
+  } else {
+    bind_push_dtype(L, t->dtype);
+  }
+}
 
 static void push_layout(lua_State *L, const Tensor *t) {
   (void)t;

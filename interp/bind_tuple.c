@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#include "front.h"
+#include "value.h"
+
 #define ANY_KEY "cuttle._"
 
 void bind_push_any(lua_State *L) { lua_getfield(L, LUA_REGISTRYINDEX, ANY_KEY); }
@@ -258,7 +261,20 @@ static int less(lua_State *L, const char *op, Less fn) {
 
 static int lex_less(lua_State *L) { return less(L, "lex_less", ct_lex_less); }
 static int colex_less(lua_State *L) { return less(L, "colex_less", ct_colex_less); }
-static int elem_less(lua_State *L) { return less(L, "elem_less", ct_elem_less); }
+
+/* Of run-time values it is one. */
+static int elem_less(lua_State *L) {
+  CtErr err;
+  CtVal v;
+  CtCx cx = bind_enter(L);
+  CtTuple a = bind_to_tuple(L, 1, &cx, "elem_less"), b = bind_to_tuple(L, 2, &cx, "elem_less");
+  if ((ct_all_static(a) && ct_all_static(b)) || ct_has_any(a) || ct_has_any(b)) {
+    return less(L, "elem_less", ct_elem_less);
+  }
+  diag_check(L, ct_ir_elem_less(front_here(L, "elem_less"), a, b, &v, &err), &err);
+  value_push(L, v);
+  return 1;
+}
 
 /* {====== Slices: slice(coord, layout or tuple), and as methods of a layout ====== */
 

@@ -64,6 +64,7 @@ static const CtOp atomic_ops[] = {
 static const Tensor *to_shared_tensor(lua_State *L, CtOp op) {
   const char *name = ct_ops[op].text;
   const Tensor *t = tensor_check_live(L, 1, name);
+  tensor_check_memory(L, 1, name);
   if (!t->in_kernel) {
     diag_error(L, "%s: %s is a tensor of the host; pass it to the kernel as an argument", name,
                tensor_push_title(L, 1));

@@ -525,7 +525,9 @@ static int rt_nm(lua_State *L) { /* v, name */
   if (value_test(L, 1, &v)) {
     ct_ir_name(f->ir, v, name);
   } else if (t != NULL && t->in_kernel && t->serial == f->serial) {
-    ct_ir_name_buf(f->ir, t->buf, name);
+    if (t->at == NULL) {
+      ct_ir_name_buf(f->ir, t->buf, name);
+    }
     tensor_set_name(L, 1, name);
   }
   lua_settop(L, 1);

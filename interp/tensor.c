@@ -45,10 +45,16 @@ Tensor *tensor_check_live(lua_State *L, int idx, const char *op) {
   if (t->in_kernel && t->serial != front_serial(L)) {
     fail_tensor(L, idx, op, "is a tensor of a kernel whose trace has ended; it exists only there");
   }
-  if (!t->in_kernel && tensor_live(t, &err) != CT_OK) {
+  if (!t->in_kernel && t->at == NULL && tensor_live(t, &err) != CT_OK) {
     fail_tensor(L, idx, op, err.msg);
   }
   return t;
+}
+
+void tensor_check_memory(lua_State *L, int idx, const char *op) {
+  if (tensor_test(L, idx)->at != NULL) {
+    fail_tensor(L, idx, op, "is a tensor of coordinates; expected one with memory");
+  }
 }
 
 Tensor *tensor_check_host(lua_State *L, int idx, const char *op) {
@@ -56,6 +62,7 @@ Tensor *tensor_check_host(lua_State *L, int idx, const char *op) {
   if (t->in_kernel) {
     fail_tensor(L, idx, op, "is a tensor of a kernel; expected one of the host");
   }
+  tensor_check_memory(L, idx, op);
   return t;
 }
 
@@ -103,6 +110,19 @@ static Tensor *push_guarded(lua_State *L, CtDtype dtype, CtLayout layout, CtInt 
 
 static Tensor *push_new(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset) {
   return push_guarded(L, dtype, layout, offset, NULL);
+}
+
+Tensor *tensor_push_coords(lua_State *L, CtLayout layout, CtTuple at, uint32_t serial) {
+  size_t n_nodes = (size_t)layout.shape->len + layout.stride->len;
+  luaL_checkstack(L, 4, NULL);
+  Tensor *t = lua_newuserdatauv(L, sizeof *t + (n_nodes + at->len) * sizeof(CtNode), N_SLOTS);
+  *t = (Tensor){.in_kernel = serial != 0, .is_guarded = true, .serial = serial};
+  CtNode *nodes = (CtNode *)(t + 1);
+  t->layout = place_layout(nodes, layout);
+  memcpy(nodes + n_nodes, at, at->len * sizeof *nodes);
+  t->at = nodes + n_nodes;
+  luaL_setmetatable(L, TENSOR_TYPE);
+  return t;
 }
 
 Tensor *tensor_push_host(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset,

@@ -36,6 +36,7 @@ typedef struct Tensor {
   uint32_t buf;         /* kernel: number of the IR's buffer */
   uint32_t serial;      /* kernel: number of the trace that it belongs to */
   const CtGuard *guard; /* kernel: what it may overhang, or NULL; behind the layout's nodes */
+  CtTuple at; /* of a tensor of coordinates: that of its first element; NULL of one with memory */
   const char *name; /* of the argument or local, for messages, or NULL; anchored in user value 1 */
   /* What a launch needs of a tensor, which never changes, found at its first launch (launch_key.c). */
   int64_t lo, hi;  /* smallest and largest index of the layout; 0, -1 when empty */
@@ -62,6 +63,9 @@ Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView vi
    what the part may overhang, of a guarded tensor; NULL: nothing. */
 Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset,
                          const CtGuard *guard);
+
+/* A tensor without memory, whose elements are coordinates: at + layout(...), with basis strides. */
+Tensor *tensor_push_coords(lua_State *L, CtLayout layout, CtTuple at, uint32_t serial);
 
 /* The layout of the tensor at idx as a Lua value. keep: the layout on top of the stack is that object
    [-1, +0]; it remembers how the tensor came about, for explanations. */
@@ -163,6 +167,7 @@ void front_check_threads(lua_State *L, CtLayout thr);
    for any kernel tensor. */
 Tensor *tensor_check_live(lua_State *L, int idx, const char *op);
 Tensor *tensor_check_host(lua_State *L, int idx, const char *op);
+void tensor_check_memory(lua_State *L, int idx, const char *op); /* not one of coordinates */
 
 /* Pushes a host tensor with new memory on `device` (NULL: the host); elements undefined. Raises. */
 Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout layout,

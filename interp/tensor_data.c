@@ -122,6 +122,9 @@ CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Ele
 /* {====== The memory of a tensor ====== */
 
 CtStatus tensor_live(const Tensor *t, CtErr *err) {
+  if (t->at != NULL) {
+    return ct_fail(err, CT_EINVAL, "is a tensor of coordinates; expected one with memory");
+  }
   if (t->storage == NULL) {
     return ct_fail(err, CT_EINVAL, "is closed; its memory was given back");
   }

@@ -157,10 +157,13 @@ static CtStatus print_elements(Printer *p) {
   return CT_OK;
 }
 
-static void print_place(const Tensor *t, CtText *out) {
+static void print_place(const CtCx *cx, const Tensor *t, CtText *out) {
   static const char *const spaces[] = {
       [CT_GLOBAL] = "global memory", [CT_SHARED] = "shared memory", [CT_REGISTER] = "registers"};
-  if (t->in_kernel) {
+  if (t->at != NULL) {
+    ct_text_puts(out, " from ");
+    ct_tuple_print(cx, t->at, out);
+  } else if (t->in_kernel) {
     ct_text_printf(out, " in %s", spaces[t->space]);
   } else if (t->storage != NULL && t->storage->device != NULL) {
     ct_text_printf(out, " on cuda:%d", ct_device_info(t->storage->device)->ordinal);
@@ -175,9 +178,9 @@ CtStatus tensor_print(const CtCx *cx, const Tensor *t, CtText *out, CtErr *err) 
   if (t->name != NULL) {
     ct_text_printf(out, "%s ", t->name);
   }
-  ct_text_printf(out, "%s ", ct_dtypes[t->dtype].name);
+  ct_text_printf(out, "%s ", t->at != NULL ? "of coordinates" : ct_dtypes[t->dtype].name);
   ct_layout_print(cx, t->layout, out);
-  print_place(t, out);
+  print_place(cx, t, out);
   if (t->in_kernel || t->storage == NULL || ct_storage_is_dead(t->storage)) {
     return CT_OK;
   }

@@ -414,10 +414,15 @@ CtStatus ct_ir_guard_slice(CtIr *ir, const CtView *v, CtTuple crd, CtTuple rest,
 /* Is the element at a coordinate inside? `fix` as above. */
 CtStatus ct_ir_guard_test(CtIr *ir, CtView v, CtTuple crd, bool fix, CtVal *out,
                           CtErr *err) CT_NODISCARD;
+CtVal ct_ir_less(CtIr *ir, CtInt a, CtInt b); /* a < b, a bool */
+/* Every entry of a is less than b's, as ct_elem_less. */
+CtStatus ct_ir_elem_less(CtIr *ir, CtTuple a, CtTuple b, CtVal *out, CtErr *err) CT_NODISCARD;
+
 /* A linear function of coordinates, given by its strides over some shape, along a layout whose values
    are coordinates of that shape and begin at `at`: its strides over that layout, and its start. */
 CtStatus ct_guard_along(const CtCx *cx, CtTuple stride, CtLayout coords, CtTuple at, CtTuple *out,
                         CtInt *start, CtErr *err) CT_NODISCARD;
+CtTuple ct_guard_zero(const CtCx *cx, CtTuple shape); /* zeros, as many; NULL: no memory */
 /* The strides of the linear coordinate within the part of a shape that begins at node `from`; 0 of
    the other modes. */
 CtStatus ct_guard_linear(const CtCx *cx, CtTuple shape, uint32_t from, CtTuple *out,

@@ -86,7 +86,7 @@ CtStatus ct_guard_along(const CtCx *cx, CtTuple stride, CtLayout coords, CtTuple
 }
 
 /* As a shape's strides, all 0. */
-static CtNode *zero_strides(const CtCx *cx, CtTuple shape) {
+static CtNode *zeros_like(const CtCx *cx, CtTuple shape) {
   CtNode *nodes = copy_nodes(cx, shape);
   for (uint32_t i = 0; nodes != NULL && i < shape->len; i++) {
     nodes[i].i = ct_int(0);
@@ -94,8 +94,10 @@ static CtNode *zero_strides(const CtCx *cx, CtTuple shape) {
   return nodes;
 }
 
+CtTuple ct_guard_zero(const CtCx *cx, CtTuple shape) { return zeros_like(cx, shape); }
+
 CtStatus ct_guard_linear(const CtCx *cx, CtTuple shape, uint32_t from, CtTuple *out, CtErr *err) {
-  CtNode *nodes = zero_strides(cx, shape);
+  CtNode *nodes = zeros_like(cx, shape);
   CtInt weight = ct_int(1);
   CtStatus status = nodes == NULL ? ct_fail_nomem(err) : CT_OK;
   for (uint32_t i = from; status == CT_OK && i < from + shape[from].len; i++) {
@@ -191,7 +193,7 @@ CtStatus ct_ir_guard_add(CtIr *ir, CtGuard *g, CtTuple shape, CtGuardAxis axis, 
 
 CtStatus ct_ir_guard_fix(CtIr *ir, CtGuard *g, CtTuple shape, CtInt crd, CtInt size, CtErr *err) {
   CtCx cx = ct_ir_cx(ir);
-  CtTuple none = zero_strides(&cx, shape);
+  CtTuple none = zeros_like(&cx, shape);
   CtStatus status = none == NULL ? ct_fail_nomem(err) : CT_OK;
   if (status == CT_OK) {
     status = ct_ir_guard_add(ir, g, shape, (CtGuardAxis){crd, size, none}, err);
@@ -252,16 +254,47 @@ static bool is_wide(const CtIr *ir, CtInt i) {
   return i.kind == CT_DYNAMIC ? ct_inst(ir, i.id)->type == CT_i64 : i.v != (int32_t)i.v;
 }
 
+CtVal ct_ir_less(CtIr *ir, CtInt a, CtInt b) {
+  CtDtype type = is_wide(ir, a) || is_wide(ir, b) ? CT_i64 : CT_i32;
+  CtVal x = ct_ir_val(ir, a, type), y = ct_ir_val(ir, b, type);
+  return ct_ir_binary(ir, CT_OP_LT, x, y);
+}
+
+static CtStatus and_less(CtIr *ir, CtTuple a, CtTuple b, CtVal *all, CtErr *err) {
+  if (ct_is_leaf(a) != ct_is_leaf(b)) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "elem_less: an integer against a tuple; expected coordinates of the same nesting");
+  }
+  if (ct_is_leaf(a)) {
+    *all = ct_ir_binary(ir, CT_OP_LAND, *all, ct_ir_less(ir, a->i, b->i));
+    return CT_OK;
+  }
+  if (a->rank > b->rank) {
+    *all = ct_ir_const_int(ir, CT_bool, 0);
+  }
+  for (int i = 0; i < a->rank && i < b->rank; i++) {
+    CtStatus status = and_less(ir, ct_child(a, i), ct_child(b, i), all, err);
+    if (status != CT_OK) {
+      return status;
+    }
+  }
+  return CT_OK;
+}
+
+CtStatus ct_ir_elem_less(CtIr *ir, CtTuple a, CtTuple b, CtVal *out, CtErr *err) {
+  *out = ct_ir_const_int(ir, CT_bool, 1);
+  return and_less(ir, a, b, out, err);
+}
+
 CtStatus ct_ir_guard_test(CtIr *ir, CtView v, CtTuple crd, bool fix, CtVal *out, CtErr *err) {
   static const CtNode one = {.rank = CT_LEAF, .len = 1, .i = {.v = 1}};
   CtGuard g;
   CtStatus status = ct_ir_guard_slice(ir, &v, crd, &one, fix, &g, err);
   *out = ct_ir_const_int(ir, CT_bool, 1);
   for (int i = 0; status == CT_OK && i < g.n; i++) {
-    CtInt at = g.axis[i].at, bound = g.axis[i].bound;
-    CtDtype type = is_wide(ir, at) || is_wide(ir, bound) ? CT_i64 : CT_i32;
-    CtVal x = ct_ir_val(ir, at, type), n = ct_ir_val(ir, bound, type);
-    *out = ct_ir_binary(ir, CT_OP_LAND, *out, ct_ir_binary(ir, CT_OP_LT, x, n));
+    CtVal inside = ct_ir_less(ir, g.axis[i].at, g.axis[i].bound);
+    *out = ct_ir_binary(ir, CT_OP_LAND, *out, inside);
   }
   return status;
 }

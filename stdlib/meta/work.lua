@@ -75,6 +75,40 @@ function parallelize(t, threads, index, proj) end
 ---@return Tensor
 function guard(t) end
 
+--- A tensor without memory: each element is its own coordinate.
+--- It goes through tile, parallelize, slices and divides as the data does, so an element of a part is the
+--- coordinate in the whole. In a kernel the shape and the coordinates may hold run-time values.
+---
+---     > t = tile(identity_tensor{6, 8}, {2, 4}, {2, 1})
+---     > t
+---     tensor of coordinates (2,4):(1@0,1@1) from (4,4)
+---     > t(1, 3), elem_less(t(1, 3), {6, 7})
+---     (5,7)   false
+--- CuTe: make_identity_tensor. MoYe: none.
+--- See: identity, elem_less, copy_if, guard.
+---@param shape Shape
+---@return Tensor
+function identity_tensor(shape) end
+
+--- Copies the elements for which a predicate holds; the others stay.
+--- The predicate is a tensor of bools of the same size (strides of 0 give one bool to many elements), or
+--- a function of the coordinate in src, one argument a mode, that is asked for each while tracing.
+---
+---     > first = kernel("first", function(x, y, n)
+---     >>   copy_if(function(i) return i < n end, tile(x, 4, 0), tile(y, 4, 0))
+---     >> end)
+---     > y = zeros(i32, 4)
+---     > first{grid = 1, block = 1}(arange(i32, 4), y, 3)
+---     > y
+---     tensor i32 4:1 on cpu
+---         0    1    2    0
+--- CuTe: copy_if. MoYe: none.
+--- See: copy, guard, identity_tensor.
+---@param pred Tensor|function
+---@param src Tensor
+---@param dst Tensor
+function copy_if(pred, src, dst) end
+
 --- Copies the elements of a tensor to another one of the same sizes and type.
 --- In a kernel it takes the widest access that both layouts and their alignment allow, and from
 --- global to shared memory asynchronous ones where the device can; they are complete at the next
