@@ -16,7 +16,7 @@ local scalar = kernel("copy_if_scalar", function(S, D)
   copy_if(function(i, j) return elem_less(coords(i, j), shape(S)) end, mine(S), mine(D))
 end)
 
--- Four neighbouring rows of every eighth column, (4,8), by accesses of 16 bytes; one question for each.
+-- Four neighbouring rows of every eighth column, (4,8), by accesses of 16 bytes; one question each.
 local function vectors(t)
   return tile(t, {4, 8}, {threadIdx.x % 32, _})(_, threadIdx.x // 32, _)
 end
