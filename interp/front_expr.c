@@ -467,8 +467,9 @@ static int fail_call(lua_State *L, int idx, int desc) {
                       : luaL_error(L, "attempt to call a %s value", type);
 }
 
-/* Pushes what a kernel calls for the function at idx. */
+/* Pushes what a kernel calls for the function at idx, and only that. */
 static void push_callee(lua_State *L, Front *f, int idx, int desc) {
+  int top = lua_gettop(L);
   if (f->ir != NULL && lua_iscfunction(L, idx)) {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &replacements_key);
     lua_pushvalue(L, idx);
@@ -484,6 +485,8 @@ static void push_callee(lua_State *L, Front *f, int idx, int desc) {
   } else {
     fail_call(L, idx, desc);
   }
+  lua_copy(L, -1, top + 1);
+  lua_settop(L, top + 1);
 }
 
 static int rt_fn(lua_State *L) { /* f, desc */

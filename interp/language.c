@@ -10,7 +10,7 @@
 #include "launch.h"
 #include "source.h"
 #include "state.h"
-#include "stdlib.h"
+#include "std_modules.h"
 #include "tensor.h"
 #include "value.h"
 
@@ -70,9 +70,7 @@ static const struct {
     {NULL, NULL},
 };
 
-/* Pushes a module that is loaded or preloaded, as `require` would, whatever a script made of
-   `require`; nil when there is none of this name. */
-static void push_module(lua_State *L, const char *name) {
+void state_push_module(lua_State *L, const char *name) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   if (lua_getfield(L, -1, name) == LUA_TNIL) { /* stack: loaded, nil */
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
@@ -91,7 +89,7 @@ static void push_module(lua_State *L, const char *name) {
 /* Calls the name (upvalue 1) of the module (upvalue 2) with the same arguments: in a kernel as the
    helper that it is. */
 static int call_lua_name(lua_State *L) {
-  push_module(L, lua_tostring(L, lua_upvalueindex(2)));
+  state_push_module(L, lua_tostring(L, lua_upvalueindex(2)));
   lua_pushvalue(L, lua_upvalueindex(1)); /* stack: arguments, module, name */
   lua_gettable(L, -2);
   lua_remove(L, -2);
@@ -114,20 +112,6 @@ static void add_lua_names(lua_State *L) {
     lua_pushcclosure(L, call_lua_name, 2);
     lua_setfield(L, -2, lua_names[i].name);
   }
-}
-
-void state_push_module(lua_State *L, const char *name) {
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  if (lua_getfield(L, -1, name) == LUA_TNIL) {
-    lua_pop(L, 1);
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-    lua_getfield(L, -1, name);
-    lua_remove(L, -2);
-    lua_call(L, 0, 1);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -3, name); /* stack: loaded, module */
-  }
-  lua_remove(L, -2);
 }
 
 /* {====== The table of names ====== */
@@ -266,7 +250,7 @@ static int load_text(lua_State *L) {
    package.searchers, which a sandboxed script must not have. */
 static int require_preloaded(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
-  push_module(L, name);
+  state_push_module(L, name);
   if (lua_isnil(L, -1)) {
     return diag_error(L, "require: no module '%s' is preloaded; a sandboxed script loads no files",
                       name);

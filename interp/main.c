@@ -10,7 +10,7 @@
 #include "bind.h"
 #include "repl.h"
 #include "runtime/nvrtc.h"
-#include "stdlib.h"
+#include "std_modules.h"
 
 enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64 };
 

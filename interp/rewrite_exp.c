@@ -332,6 +332,23 @@ static void close_index(Rw *w, const LpExp *e) {
   rw_puts(w, ")");
 }
 
+/* `cuda[[` whose text begins on the next line: Lua drops that line end, which is put back, so that the
+   compiler's errors are counted from the line of the call. */
+static bool drops_newline(const Rw *w, const LpExp *e) {
+  const LpExp *f = e->a, *text = e->list;
+  bool is_cuda = (f->kind == LP_NAME && strcmp(token(w, f->tok)->sym->s, "cuda") == 0) ||
+                 (f->kind == LP_FIELD && strcmp(token(w, f->last)->sym->s, "cuda") == 0);
+  if (!is_cuda || text == NULL || text->kind != LP_STRING) {
+    return false;
+  }
+  const char *s = w->c->lp.lx.text + token(w, text->tok)->start;
+  if (*s != '[') {
+    return false;
+  }
+  s += 1 + strspn(s + 1, "=") + 1; /* behind the second bracket */
+  return *s == '\n' || *s == '\r';
+}
+
 /* The arguments, from their first token on; `self` goes before them if not NULL. */
 static void write_args(Rw *w, const LpExp *e, LpTok first, bool has_self) {
   bool bare = kind_at(w, first) != LX_LPAREN; /* f"s", f{} */
@@ -344,6 +361,9 @@ static void write_args(Rw *w, const LpExp *e, LpTok first, bool has_self) {
   if (has_self) {
     rw_call(w, RW_SELF);
     rw_puts(w, e->list != NULL ? "), " : ")");
+  }
+  if (!has_self && drops_newline(w, e)) {
+    rw_puts(w, "\"\\n\" ..");
   }
   rw_explist(w, e->list);
   if (bare) {

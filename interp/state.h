@@ -78,7 +78,8 @@ CuttleState *state_attach(lua_State *L);
 void state_open_libs(lua_State *L);
 /* The same names in a table, made at the first call [-0, +1, e]. */
 void state_push_language(lua_State *L);
-/* A module of the standard library, "cuttle.pretty", as `require` gives it [-0, +1, e]. */
+/* A module that is loaded or preloaded ("cuttle.pretty"), as `require` would give it, whatever a script
+   made of `require`; nil when there is none of this name [-0, +1, e]. */
 void state_push_module(lua_State *L, const char *name);
 /* Table in the registry: the latest kernel of each name. bind_kernel.c fills it. */
 #define STATE_KERNELS "cuttle.kernels"

@@ -49,11 +49,11 @@ local modules = {
     -- The reader and rewriter of Lua text works on text: no lua_State.
     { name = "rewrite", files = { "lua_[%w_]+", "rewrite", "rewrite_[%w_]+" },
       uses = { "runtime/text" } },
-    { name = "stdlib", files = { "stdlib" }, uses = {} },
+    { name = "std_modules", files = { "std_modules" }, uses = {} },
     { name = "cuttle", files = { "cuttle" }, uses = {} },
     -- The rest of the folder, one layer: bindings, front end, state, command line.
     { name = "interp", files = { ".*" },
-      uses = { "rewrite", "stdlib", "cuttle", "runtime/ct", "runtime/ir", "runtime/pass",
+      uses = { "rewrite", "std_modules", "cuttle", "runtime/ct", "runtime/ir", "runtime/pass",
         "runtime/emit_cuda", "runtime/simt", "runtime/nvrtc", "runtime/blas", "runtime/storage",
         "runtime/npy", "runtime/rand", "runtime/matmul", "runtime/dtype" } },
   },

@@ -2,7 +2,7 @@
 --   lua scripts/embed.lua OUT.c stdlib/*.lua stdlib/meta/*.lua stdlib/*.css
 -- stdlib/show.lua becomes the module "cuttle.show". A file of another kind becomes a module that is
 -- its text: require "cuttle.page.css" is what stdlib/page.css holds. So do the annotations in
--- stdlib/meta, which are never run: "cuttle.meta.layout". The table is declared in interp/stdlib.h.
+-- stdlib/meta, which are never run: "cuttle.meta.layout". The table is declared in interp/std_modules.h.
 
 local BYTES_PER_LINE <const> = 24
 
@@ -67,7 +67,7 @@ local function main(out_path, ...)
   rows[#rows + 1] = "  {NULL, NULL, 0},"
   local out = assert(io.open(out_path, "wb"))
   out:write("/* Made by scripts/embed.lua from stdlib/: do not edit. */\n",
-    '#include "interp/stdlib.h"\n\n',
+    '#include "interp/std_modules.h"\n\n',
     table.concat(arrays, "\n\n"), #arrays > 0 and "\n\n" or "",
     "const StdModule std_modules[] = {\n", table.concat(rows, "\n"), "\n};\n")
   assert(out:close())

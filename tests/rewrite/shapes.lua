@@ -65,6 +65,7 @@ shape("names of values", "local c, d, e, f = a + b, a.x, a, 1 local g, h = a()",
   [[local c, d, e, f = R_nm(a + b, "c"), R_nm(a.x, "d"), a, 1 local g, h = R_fn(a, "local 'a'")()]])
 shape("cells", "local c = a function f() c = b end",
   [[local c = a c = R_cell(c, "c") f = R_gl("f", function() local R_f <close> = R_func("f", false) c = R_a(c, b) end)]])
+shape("the text of cuda on the same line", "cuda([[ a; ]])", 'R_fn(cuda, "global \'cuda\'")([[ a; ]])')
 shape("to be closed", "local c <close> = a", [[local c <close> = a local R_c <close> = R_close(c, "c")]])
 shape("a local that hides a promoted one", "for i = 1, 2 do do local a = 1 if b(a) then break end end a = i end",
   [[do for i, R_q in R_range("i", 1, 2) do if R_q then a = R_p(R_q, a, "a") end do local aR_11 = 1 for R_k, R_q in ]] ..

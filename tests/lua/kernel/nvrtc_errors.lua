@@ -33,6 +33,15 @@ fails("a syntax error in an escape", 2, "nvrtc: kernel 'escape': expected an exp
     t[0] = 1.0
     cuda[[ int i = ; ]]
   end)
+fails("a text that begins on the next line", 4, "nvrtc: kernel 'escape': expected an expression",
+  function(t)
+    t[0] = 1.0
+    cuda[[
+      int i = 1;
+      int k = ;
+      t[0] = i + k;
+    ]]
+  end)
 fails("an unknown name in an expression", 2,
   "nvrtc: kernel 'escape': identifier \"undefined\" is undefined",
   function(t)

@@ -68,6 +68,7 @@ run(function(v) -- expect: 1.0 2.0 3.0 4.0 5.0 6.0 7.0 8.0
   return v + load(function() n = n + 1 return pieces[n] end)()
 end)
 run(function(v) return select(2, pcall(relu, v)) end) -- expect: 0.0 0.0 0.0 0.0 4.0 5.0 6.0 7.0
+run(function(v) return v + select("#", pcall(select, 2, 1, 2, 3)) end) -- expect: 3.0 4.0 5.0 6.0 7.0 8.0 9.0 10.0
 run(function(v) return v + select(2, xpcall(error, function() return 1 end)) end) -- expect: 1.0 2.0 3.0 4.0 5.0 6.0 7.0 8.0
 run(function(v) return v + #select(2, pcall(function() error("abc", 0) end)) end) -- expect: 3.0 4.0 5.0 6.0 7.0 8.0 9.0 10.0
 run(function(v) -- expect: 6.0 7.0 8.0 9.0 10.0 11.0 12.0 13.0

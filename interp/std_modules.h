@@ -1,6 +1,6 @@
-/* stdlib.h: the Lua modules of stdlib/, carried by the binary; scripts/embed.lua writes the table. */
-#ifndef CUTTLE_STDLIB_H
-#define CUTTLE_STDLIB_H
+/* std_modules.h: the Lua modules of stdlib/, carried by the binary; scripts/embed.lua writes the table. */
+#ifndef CUTTLE_STD_MODULES_H
+#define CUTTLE_STD_MODULES_H
 
 #include <stddef.h>
 
