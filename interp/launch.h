@@ -17,6 +17,7 @@
 
 enum { LAUNCH_MAX_ARGS = 64, LAUNCH_MAX_SLOTS = 256, LAUNCH_KEY_BYTES = 4096 };
 enum { LAUNCH_MAX_OPTIONS = 16 };
+enum { LAUNCH_MAX_SPECS = 256 }; /* of one kernel; then it forgets them all */
 
 typedef struct LaunchConfig {
   CtDim3 grid, block;
@@ -89,6 +90,7 @@ struct CuttleKernel {
   bool static_shapes, contract;
   char options[512]; /* extra options of NVRTC, each ended by a NUL; then another NUL */
   Spec *specs;       /* the one used last comes first */
+  int n_specs;
 };
 typedef struct CuttleKernel Kernel;
 

@@ -166,6 +166,7 @@ void kernel_forget(Kernel *k) {
     spec_free(k->state, k->specs);
     k->specs = next;
   }
+  k->n_specs = 0;
 }
 
 static Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
@@ -382,7 +383,9 @@ static void anchor_captures(lua_State *L, int kernel) {
   }
   lua_getiuservalue(L, kernel, 1);
   for (int i = 1; lua_getupvalue(L, -1, i) != NULL; i++) {
-    if (lua_isnil(L, -1)) {
+    bool is_known_by_value = lua_isnil(L, -1) || lua_isboolean(L, -1) ||
+                             lua_type(L, -1) == LUA_TNUMBER || lua_type(L, -1) == LUA_TSTRING;
+    if (is_known_by_value) {
       lua_pop(L, 1);
     } else {
       lua_pushboolean(L, 1);
@@ -390,6 +393,27 @@ static void anchor_captures(lua_State *L, int kernel) {
     }
   }
   lua_pop(L, 2);
+}
+
+/* What varies without end, as a captured number that counts, must not eat all memory: behind so many
+   specialisations the kernel begins anew, and lets go of what it captured. */
+static void add_spec(lua_State *L, int kernel, Spec *spec) {
+  Kernel *k = lua_touserdata(L, kernel);
+  CtErr err;
+  if (k->n_specs == LAUNCH_MAX_SPECS) {
+    /* launches of the old ones may be in flight */
+    if (spec->device != NULL && ct_device_synchronize(spec->device, &err) != CT_OK) {
+      spec_free(k->state, spec);
+      diag_raise(L, &err);
+    }
+    kernel_forget(k);
+    lua_pushnil(L);
+    lua_setiuservalue(L, kernel, 2);
+  }
+  spec->next = k->specs;
+  k->specs = spec;
+  k->n_specs++;
+  anchor_captures(L, kernel);
 }
 
 /* The trace ran the script, which may have closed what the launch was to work on. */
@@ -415,9 +439,7 @@ static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, Lau
     spec_free(k->state, spec);
     diag_raise(L, &err);
   }
-  spec->next = k->specs;
-  k->specs = spec;
-  anchor_captures(L, kernel);
+  add_spec(L, kernel, spec);
   if (k->state->mode == STATE_EMIT) {
     show_source(L, kernel, config, args);
   }
@@ -436,6 +458,7 @@ Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchAr
       *link = spec->next;
       if (!is_current(spec)) { /* its device was reset */
         spec_free(k->state, spec);
+        k->n_specs--;
         break;
       }
       spec->next = k->specs;

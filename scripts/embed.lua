@@ -2,7 +2,7 @@
 --   lua scripts/embed.lua OUT.c stdlib/*.lua stdlib/meta/*.lua stdlib/*.css
 -- stdlib/show.lua becomes the module "cuttle.show". A file of another kind becomes a module that is
 -- its text: require "cuttle.page.css" is what stdlib/page.css holds. So do the annotations in
--- stdlib/meta, which are never run: "cuttle.meta.layout". The table is declared in interp/std_modules.h.
+-- stdlib/meta, which are never run: "cuttle.meta.layout". interp/std_modules.h declares the table.
 
 local BYTES_PER_LINE <const> = 24
 
