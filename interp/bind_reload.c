@@ -1,4 +1,6 @@
 /* bind_reload.c: reload(file): a file is run again after it was edited. */
+#include <string.h>
+
 #include "bind.h"
 #include "state.h"
 
@@ -17,10 +19,26 @@ static const char *push_path(lua_State *L) {
   return lua_tostring(L, -1);
 }
 
+/* Is the file of this path among those that are being run? Its chunk's source is "@path". */
+static bool is_running(lua_State *L, const char *path) {
+  lua_Debug ar;
+  for (int level = 0; lua_getstack(L, level, &ar) != 0; level++) {
+    lua_getinfo(L, "S", &ar);
+    if (strcmp(ar.what, "main") == 0 && ar.source[0] == '@' && strcmp(ar.source + 1, path) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* reload([path]): as dofile, and `reload()` repeats it. Returns what the file returns. */
 static int reload(lua_State *L) {
   lua_settop(L, 1);
   const char *path = push_path(L);
+  if (is_running(L, path)) {
+    return diag_error(L, "reload: %s is being run; call reload() at the prompt when it is done",
+                      path);
+  }
   int status = state_load_file(L, path);
   if (status == LUA_ERRFILE) {
     return diag_error(L, "reload: %s", lua_tostring(L, -1));

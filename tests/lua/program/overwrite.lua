@@ -93,6 +93,12 @@ check("a path is needed once", run("reload()\n"),
 check("no such file", run("reload '/nowhere/x.lua'\nreload(3)\n"),
   "stdin:1:1: reload: cannot open /nowhere/x.lua: No such file or directory\n" ..
   "stdin:2:1: reload: argument 1 is a number; the path of a file was expected\n")
+write(path, "reload()\n")
+check("a file that runs itself", run("", path), path .. ":1: reload: " .. path ..
+  " is being run; call reload() at the prompt when it is done\n")
+write(path, ("x = 1\nreturn pcall(reload, %q)\n"):format(path))
+check("or by its path", run(reload_call .. "x\n"), "false\t" .. path .. ":2: reload: " .. path ..
+  " is being run; call reload() at the prompt when it is done\n1\n")
 write(path, "return 1 +\n")
 check("a file that does not parse can be mended", run(reload_call ..
   ("f = io.open(%q, 'w'); f:write('return 5'); f:close()\nreload()\n"):format(path)),
