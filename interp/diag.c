@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "diag_guess.h"
 #include "diag_op.h"
 
 static const char traceback_key = 0; /* its address names a boolean in the registry */
@@ -138,6 +139,7 @@ int diag_handler(lua_State *L) {
   diag_push_message(L, 1);
   lua_replace(L, 1);
   lua_settop(L, 1);
+  diag_guess_global(L);
   if (wants_traceback(L)) {
     luaL_traceback(L, L, lua_tostring(L, 1), 1);
   }

@@ -26,26 +26,6 @@ static size_t part_len(const char *msg) {
   return 0;
 }
 
-/* Pushes the name that the language has for the value at the top; nothing when it has none
-   [-1, +0..1]. Stack below it: the language. Of two names the first in the alphabet. */
-static bool push_name(lua_State *L) {
-  int value = lua_gettop(L);
-  const char *found = NULL;
-  lua_pushnil(L);
-  while (lua_next(L, value - 1) != 0) { /* stack: language, value, key, other */
-    if (lua_type(L, -2) == LUA_TSTRING && lua_rawequal(L, -1, value)) {
-      const char *name = lua_tostring(L, -2); /* a key of the language: it stays */
-      found = found == NULL || strcmp(name, found) < 0 ? name : found;
-    }
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 1);
-  if (found != NULL) {
-    lua_pushstring(L, found);
-  }
-  return found != NULL;
-}
-
 /* How many levels of the stack the script's call made: they are below its own. */
 static int called_levels(lua_State *L) {
   lua_Debug ar;
@@ -61,7 +41,7 @@ static int called_levels(lua_State *L) {
 }
 
 /* Pushes the name of a method where the language has it as well: of some it has a function of its own
-   that takes more types. Stack: the language. */
+   that takes more types. Stack: language, function. */
 static bool push_method(lua_State *L, lua_Debug *ar) {
   lua_getinfo(L, "n", ar);
   if (strcmp(ar->namewhat, "method") != 0) {
@@ -69,7 +49,7 @@ static bool push_method(lua_State *L, lua_Debug *ar) {
   }
   lua_pushstring(L, ar->name);
   lua_pushvalue(L, -1);
-  bool found = lua_rawget(L, -3) == LUA_TFUNCTION; /* stack: language, name, value */
+  bool found = lua_rawget(L, -4) == LUA_TFUNCTION; /* stack: language, function, name, value */
   lua_pop(L, found ? 1 : 2);
   return found;
 }
@@ -82,7 +62,8 @@ static bool push_called(lua_State *L) {
   for (int level = called_levels(L) - 1; level >= 0 && !found; level--) {
     if (lua_getstack(L, level, &ar) != 0) {
       lua_getinfo(L, "f", &ar);
-      found = push_name(L) || push_method(L, &ar);
+      found = state_push_name(L, -1) || push_method(L, &ar);
+      lua_remove(L, found ? -2 : -1); /* the function */
     }
   }
   lua_remove(L, found ? -2 : -1);

@@ -167,6 +167,25 @@ void state_push_language(lua_State *L) {
   add_std_modules(L);
 }
 
+bool state_push_name(lua_State *L, int idx) {
+  const char *found = NULL; /* a key of the language: it stays */
+  idx = lua_absindex(L, idx);
+  state_push_language(L);
+  lua_pushnil(L);
+  while (lua_next(L, -2) != 0) { /* stack: language, key, value */
+    if (lua_type(L, -2) == LUA_TSTRING && lua_rawequal(L, -1, idx)) {
+      const char *name = lua_tostring(L, -2);
+      found = found == NULL || strcmp(name, found) < 0 ? name : found;
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  if (found != NULL) {
+    lua_pushstring(L, found);
+  }
+  return found != NULL;
+}
+
 /* {====== Loading ====== */
 
 static const char *load_mode(lua_State *L) {

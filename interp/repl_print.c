@@ -28,6 +28,17 @@ static bool is_plain_table(lua_State *L, int idx) {
   return !has_text;
 }
 
+/* Pushes what a function of the language is; false when it is another one: nothing is pushed. */
+static bool push_function(lua_State *L, int idx) {
+  if (lua_type(L, idx) != LUA_TFUNCTION || !state_push_name(L, idx)) {
+    return false;
+  }
+  const char *name = lua_tostring(L, -1);
+  lua_pushfstring(L, "function %s; help(%s)", name, name);
+  lua_remove(L, -2);
+  return true;
+}
+
 /* Pushes the text of the value at idx. */
 static void push_text(lua_State *L, int idx) {
   if (is_plain_table(L, idx)) {
@@ -37,7 +48,7 @@ static void push_text(lua_State *L, int idx) {
     lua_pushvalue(L, idx);
     lua_pushinteger(L, columns());
     lua_call(L, 2, 1);
-  } else {
+  } else if (!push_function(L, idx)) {
     luaL_tolstring(L, idx, NULL);
   }
 }

@@ -78,6 +78,9 @@ CuttleState *state_attach(lua_State *L);
 void state_open_libs(lua_State *L);
 /* The same names in a table, made at the first call [-0, +1, e]. */
 void state_push_language(lua_State *L);
+/* The name that the language has for the value at idx, the first in the alphabet [-0, +0..1, e]; false
+   when it has none: nothing is pushed. */
+bool state_push_name(lua_State *L, int idx);
 /* A module that is loaded or preloaded ("cuttle.pretty"), as `require` would give it, whatever a script
    made of `require`; nil when there is none of this name [-0, +1, e]. */
 void state_push_module(lua_State *L, const char *name);

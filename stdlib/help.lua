@@ -187,8 +187,8 @@ local function distance(a, b)
   return row[#b]
 end
 
--- The names nearest to one that does not exist, at most three, as text for a message; or nothing.
-local function suggestion(name)
+-- The names nearest to one that does not exist, at most three, as "'a' or 'b'"; or nothing.
+local function nearest(name)
   local _, by_name = annotations.load()
   local found, least = {}, math.max(1, math.min(3, #name // 3)) + 1
   for other in pairs(by_name) do
@@ -197,8 +197,13 @@ local function suggestion(name)
     if n == least and n <= 3 then found[#found + 1] = "'" .. other .. "'" end
   end
   table.sort(found)
-  local is_clear = #found > 0 and #found < 4
-  return is_clear and (", did you mean %s?"):format(table.concat(found, " or ")) or ""
+  return #found > 0 and #found < 4 and table.concat(found, " or ") or nil
+end
+
+-- The same as text for a message.
+local function suggestion(name)
+  local names = nearest(name)
+  return names and (", did you mean %s?"):format(names) or ""
 end
 
 local lua_libraries = { "_G", "string", "table", "math", "io", "os", "coroutine", "utf8", "debug" }
@@ -275,6 +280,19 @@ local function find_theirs(name)
     end
   end
   return found
+end
+
+-- What a global that is nil may have meant, as text behind Lua's message; "" when nothing is near.
+-- Short names are variables rather than misspelt ones.
+function M.guess(name)
+  local found = find_theirs(name)
+  if ct[name] == nil and #found > 0 and #found < 4 then
+    local names = {}
+    for i, entry in ipairs(found) do names[i] = entry.name end
+    return ("; %s is %s here"):format(name, table.concat(names, " or "))
+  end
+  local names = ct[name] == nil and #name > 2 and nearest(name)
+  return names and ("; did you mean %s?"):format(names) or ""
 end
 
 local function print_theirs(name, found)

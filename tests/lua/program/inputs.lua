@@ -23,6 +23,18 @@ check("a layout", "(4,8):(8,1)\n", "(4,8):(8,1)\n")
 check("a shape", "(4,8)\n", "(4,8):(1,4)\n")
 check("an expression", 'composition("(20,2):(16,4)","(4,5):(1,4)")\n', "(4,5):(16,64)\n")
 check("several values", "1, nil, 'x'\n", "1\tnil\tx\n")
+check("a function of the language", "layout\nx = function() end\ntostring(x) == tostring(layout)\n",
+  "function layout; help(layout)\nfalse\n")
+check("a misspelt name", "compostion('4', '4')\n",
+  "stdin:1:1: attempt to call a nil value (global 'compostion'); did you mean 'composition'?\n", 1)
+check("a name of CuTe", "make_layout(4)\n",
+  "stdin:1:1: attempt to call a nil value (global 'make_layout'); " ..
+  "make_layout is layout or L or concat here\n", 1)
+check("a name like no other", "somewhere.x\nn.x\n",
+  "stdin:1:1: attempt to index a nil value (global 'somewhere')\n" ..
+  "stdin:2:1: attempt to index a nil value (global 'n')\n", 1)
+check("a misspelt name, handled", "pcall(function() zippd_divide() end)\n",
+  "false\tstdin:1:1: attempt to call a nil value (global 'zippd_divide')\n")
 check("a statement", "x = 3\nx * 2\n", "6\n")
 check("the last value", "(4,8):(8,1)\nsize(ans)\nans + 1\n", "(4,8):(8,1)\n32\n33\n")
 check("an input of several lines", "for i = 1, 2 do\nprint(i)\nend\n", "1\n2\n")
