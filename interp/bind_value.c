@@ -392,8 +392,19 @@ static void push_cdiv(lua_State *L, int a, int b) {
   value_push(L, ct_ir_unary(ir, CT_OP_NEG, q));
 }
 
+/* A text at idx becomes the tuple that it says. */
+static void read_tuple(lua_State *L, int idx) {
+  if (lua_type(L, idx) == LUA_TSTRING) {
+    CtCx cx = bind_cx(L);
+    bind_push_tuple(L, bind_to_tuple(L, idx, &cx, "cdiv"));
+    lua_replace(L, idx);
+  }
+}
+
 static int lang_cdiv(lua_State *L) {
   lua_settop(L, 2);
+  read_tuple(L, 1);
+  read_tuple(L, 2);
   push_cdiv(L, 1, 2);
   return 1;
 }

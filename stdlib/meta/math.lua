@@ -45,7 +45,7 @@ function max(...) end
 function abs(x) end
 
 --- The quotient rounded up; of tables entry by entry.
---- It is how many tiles of b cover a.
+--- It is how many tiles of b cover a. A text like "(7,8)" is a table, too.
 ---
 ---     > cdiv(10, 4), cdiv(8, 4)
 ---     3       2

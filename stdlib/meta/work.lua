@@ -3,8 +3,9 @@
 
 --- A tile of a tensor: cuts it by a tiler and keeps the tile at a coordinate.
 --- The tile's modes come first, then those of the rest against `_`. A projection picks entries of
---- tiler and coordinate: 1 keeps one, `_` drops it. A tile that does not divide an extent is an
---- error without guard. Of a layout: the tile's layout, and the index where it begins.
+--- tiler and coordinate: 1 keeps one, `_` drops it. Of a tensor, a tile that does not divide
+--- an extent is an error without guard. Of a layout: the tile's layout, which runs over the end of such
+--- an extent, and the index where it begins.
 ---
 ---     > t = arange(i32, {4, 6})
 ---     > tile(t, {2, 3}, {1, 1})

@@ -94,3 +94,7 @@ kernel("cdivs", function(t, n)
   t[2] = cdiv(n + 3, 4)
 end){grid = 1, block = 1}(c, 13)
 print(c[0], c[1], c[2], cdiv(13, 4), table.concat(cdiv({13, 8}, {4, 3}), " ")) -- expect: 4	-1	4	4	4 3
+-- cdiv takes texts as other functions do.
+print(table.unpack(cdiv("(7,8)", "(2,3)"))) -- expect: 4	3
+print(table.unpack(cdiv({7, 8}, "(2,3)"))) -- expect: 4	3
+print(cdiv("7", 2)) -- expect: 4
