@@ -22,6 +22,21 @@ static int push_layout(lua_State *L, CtStatus st, const CtComposed *l, const CtE
 
 static CtComposed nothing(void) { return (CtComposed){.is_swizzled = false}; }
 
+/* What an operation would drop is a mistake, but for nil. */
+static void check_count(lua_State *L, const char *op, int n) {
+  int given = lua_gettop(L);
+  while (given > n && lua_isnil(L, given)) {
+    given--;
+  }
+  if (given > n) {
+    diag_error(
+        L,
+        "%s: %d arguments; %d %s expected, and a call that gives several values gives one in "
+        "parentheses",
+        op, given, n, n == 1 ? "was" : "were");
+  }
+}
+
 /* {====== Operations of one kind ====== */
 
 typedef CtStatus (*UnaryOp)(const CtCx *, CtLayout, CtLayout *, CtErr *);
@@ -87,6 +102,17 @@ static int binary(lua_State *L, const char *op, BinaryOp fn) {
   return push_made(L, fn(&cx, l.layout, b, &l.layout, &err), &l, &err, op, 2);
 }
 
+/* How many arguments each of them takes. */
+enum {
+  N_unary = 1,
+  N_plain = 1,
+  N_like = 1,
+  N_inverse = 1,
+  N_with_profile = 2,
+  N_with_tiler = 2,
+  N_binary = 2
+};
+
 /* One row each: name in the language, body, function of the core. */
 #define ALGEBRA(X)                                                                                 \
   X(coalesce, with_profile, ct_coalesce)                                                           \
@@ -110,12 +136,15 @@ static int binary(lua_State *L, const char *op, BinaryOp fn) {
   X(raked_product, binary, ct_raked_product)
 
 #define DEFINE(name, body, fn)                                                                     \
-  static int name(lua_State *L) { return body(L, #name, fn); }
+  static int name(lua_State *L) {                                                                  \
+    check_count(L, #name, N_##body);                                                               \
+    return body(L, #name, fn);                                                                     \
+  }
 ALGEBRA(DEFINE)
 #undef DEFINE
 
 /* complement(L[, cotarget]) */
-static int complement(lua_State *L) {
+static int complement_of(lua_State *L) {
   CtErr err;
   CtComposed l = nothing();
   CtCx cx = bind_enter(L);
@@ -125,7 +154,7 @@ static int complement(lua_State *L) {
   return push_made(L, st, &l, &err, "complement", cotarget == NULL ? 1 : 2);
 }
 
-static int max_common_vector(lua_State *L) {
+static int max_common_vector_of(lua_State *L) {
   CtErr err;
   int64_t n;
   CtCx cx = bind_enter(L);
@@ -136,7 +165,7 @@ static int max_common_vector(lua_State *L) {
   return 1;
 }
 
-static int max_common_layout(lua_State *L) {
+static int max_common_layout_of(lua_State *L) {
   CtErr err;
   CtComposed l = nothing();
   CtCx cx = bind_enter(L);
@@ -195,7 +224,7 @@ static bool is_swizzled(lua_State *L, const CtCx *cx, const CtComposed *a, CtCom
 }
 
 /* composition(A, B), where either may be a swizzle or swizzled. */
-static int composition(lua_State *L) {
+static int composition_of(lua_State *L) {
   CtErr err;
   CtComposed l, b;
   CtCx cx = bind_enter(L);
@@ -205,6 +234,7 @@ static int composition(lua_State *L) {
     }
     l = bind_to_composed(L, 1, &cx, "composition");
   }
+  check_count(L, "composition", 2);
   CtStatus st;
   if (is_swizzled(L, &cx, &l, &b)) {
     st = ct_composed_compose(&cx, &l, &b, &l, &err);
@@ -238,11 +268,11 @@ static int scale(lua_State *L, const char *op, ScaleOp fn, ScaleSwizzle of_swizz
   return push_made(L, fn(&cx, &l, bind_to_static(L, 2, op), &l, &err), &l, &err, op, 2);
 }
 
-static int upcast(lua_State *L) {
+static int upcast_of(lua_State *L) {
   return scale(L, "upcast", ct_composed_upcast, ct_swizzle_upcast);
 }
 
-static int downcast(lua_State *L) {
+static int downcast_of(lua_State *L) {
   return scale(L, "downcast", ct_composed_downcast, ct_swizzle_downcast);
 }
 
@@ -253,7 +283,7 @@ static int64_t to_bits(lua_State *L, int idx) {
 }
 
 /* recast(L, from, to) */
-static int recast(lua_State *L) {
+static int recast_of(lua_State *L) {
   CtErr err;
   CtCx cx = bind_enter(L);
   if (bind_is_swizzle(L, 1)) {
@@ -269,7 +299,7 @@ static int recast(lua_State *L) {
 /* {====== Filling shapes ====== */
 
 /* domain_distribute(shape, n) */
-static int domain_distribute(lua_State *L) {
+static int domain_distribute_of(lua_State *L) {
   CtErr err;
   CtComposed l = nothing();
   CtCx cx = bind_enter(L);
@@ -288,7 +318,7 @@ static CtTuple order_from_right(const CtCx *cx, int n) {
 }
 
 /* tile_to_shape(L, shape[, order]): order is a tuple of ranks, or "right". */
-static int tile_to_shape(lua_State *L) {
+static int tile_to_shape_of(lua_State *L) {
   CtErr err;
   CtTuple order = NULL;
   CtCx cx = bind_enter(L);
@@ -305,7 +335,7 @@ static int tile_to_shape(lua_State *L) {
 }
 
 /* tv_layout(thr, val) -> (thread, value) layout, tile's shape */
-static int tv_layout(lua_State *L) {
+static int tv_layout_of(lua_State *L) {
   CtErr err;
   CtLayout tv;
   CtTuple tiler;
@@ -320,18 +350,32 @@ static int tv_layout(lua_State *L) {
 
 /* {====== Opening ====== */
 
+/* The operations that are functions of their own: name, the most arguments. */
+#define OTHERS(X)                                                                                  \
+  X(complement, 2)                                                                                 \
+  X(max_common_vector, 2)                                                                          \
+  X(max_common_layout, 2)                                                                          \
+  X(composition, 3)                                                                                \
+  X(upcast, 2)                                                                                     \
+  X(downcast, 2)                                                                                   \
+  X(recast, 3)                                                                                     \
+  X(tile_to_shape, 3)                                                                              \
+  X(tv_layout, 2)
+
+#define DEFINE(name, n)                                                                            \
+  static int name(lua_State *L) {                                                                  \
+    check_count(L, #name, n);                                                                      \
+    return name##_of(L);                                                                           \
+  }
+OTHERS(DEFINE)
+DEFINE(domain_distribute, 2)
+#undef DEFINE
+
 #define ROW(name, body, fn) {#name, name},
-static const luaL_Reg methods[] = {ALGEBRA(ROW){"complement", complement},
-                                   {"max_common_vector", max_common_vector},
-                                   {"max_common_layout", max_common_layout},
-                                   {"composition", composition},
-                                   {"upcast", upcast},
-                                   {"downcast", downcast},
-                                   {"recast", recast},
-                                   {"tile_to_shape", tile_to_shape},
-                                   {"tv_layout", tv_layout},
-                                   {NULL, NULL}};
+#define OTHER_ROW(name, n) {#name, name},
+static const luaL_Reg methods[] = {ALGEBRA(ROW) OTHERS(OTHER_ROW){NULL, NULL}};
 #undef ROW
+#undef OTHER_ROW
 
 static const luaL_Reg functions[] = {{"domain_distribute", domain_distribute}, {NULL, NULL}};
 
