@@ -96,7 +96,7 @@ static Val peek(CtDtype t, const void *p, size_t i) {
 static bool same(CtDtype t, Val a, Val b) {
   switch (t) {
     case CT_f64: return (isnan(a.f64) && isnan(b.f64)) || a.i == b.i;
-    case CT_f32: return (isnan(a.f32) && isnan(b.f32)) || memcmp(&a.f32, &b.f32, 4) == 0;
+    case CT_f32: return (isnan(a.f32) && isnan(b.f32)) || bits_of(t, a) == bits_of(t, b);
     default: return a.i == b.i;
   }
 }

@@ -3,6 +3,7 @@
    plain loops that go through the elements of one thread after the other. */
 #include "emit_kernels.h"
 
+#include "runtime/convert.h"
 #include "runtime/simt.h"
 #include "runtime/simt_scalar.h"
 
@@ -18,7 +19,8 @@ static uint32_t random_below(uint32_t n) {
 
 /* What the shared memory, X and the parameters hold, and how a problem is put together. */
 typedef struct Problem {
-  CtDtype type;
+  CtDtype type; /* of C and of what is computed */
+  CtDtype from; /* of A, B and X: the same, or a narrow one to be widened */
   int block, m, n, k;
   int pattern[2];       /* of A, B */
   int base[2];          /* added to the pattern */
@@ -30,6 +32,8 @@ typedef struct Problem {
   bool shared_c;        /* C is in shared memory, a part for each thread */
   bool divergent;       /* only some threads take part */
   bool contract, varying_alpha;
+  bool echo; /* `back` gets X, by way of a fragment that was filled; else what it was filled with */
+  bool widen[2]; /* A's or B's fragment has C's type */
 } Problem;
 
 /* Offsets by thread: contiguous, rows of 16, the same, anything. */
@@ -56,11 +60,23 @@ static CtVal pattern_val(Kit *k, int pattern) {
   }
 }
 
+/* A type whose values are widened to `type`, or that one. */
+static CtDtype narrow_type(CtDtype type) {
+  CtDtype all[CT_DTYPE_COUNT];
+  uint32_t n = 0;
+  for (int t = CT_f64; t < CT_bool; t++) {
+    if (ct_dtype_compute((CtDtype)t) == type) {
+      all[n++] = (CtDtype)t;
+    }
+  }
+  return random_below(2) == 0 ? type : all[random_below(n)];
+}
+
 static Problem random_problem(uint64_t seed) {
   static const int blocks[] = {32, 64, 40, 96, 8};
-  static const CtDtype types[] = {CT_f32, CT_f64, CT_i32, CT_i64};
+  static const CtDtype types[] = {CT_f32, CT_f64, CT_i32, CT_i64, CT_u32, CT_u64, CT_i32, CT_f32};
   state = seed * 2 + 1;
-  Problem p = {.type = types[random_below(8) % 4 * (random_below(3) == 0)]};
+  Problem p = {.type = types[random_below(8) * (random_below(3) == 0)]};
   p.type = random_below(3) == 0 ? CT_f64 : p.type;
   p.block = blocks[random_below(CT_ARRAY_LEN(blocks))];
   p.m = 1 + (int)random_below(MAX_MODE);
@@ -81,6 +97,10 @@ static Problem random_problem(uint64_t seed) {
   p.shared_c = random_below(4) == 0;
   p.divergent = random_below(5) == 0;
   p.contract = random_below(2) == 0;
+  p.from = narrow_type(p.type);
+  p.echo = random_below(2) == 0;
+  p.widen[0] = random_below(2) == 0;
+  p.widen[1] = random_below(2) == 0;
   p.varying_alpha = random_below(2) == 0;
   return p;
 }
@@ -112,7 +132,7 @@ static CtView operand(Kit *k, const Problem *p, int i, CtView shared, CtVal para
     return v;
   }
   CtLayout own = matrix(k, rows, p->k, ct_int(1), ct_int(rows + 1), vector);
-  CtView frag = ct_ir_fragment(&k->ir, "ab", p->type, own);
+  CtView frag = ct_ir_fragment(&k->ir, "ab", p->widen[i] ? p->type : p->from, own);
   copy(k, v, frag);
   return frag;
 }
@@ -121,14 +141,15 @@ static CtSimtProgram *build(const Problem *p, CtIr *keep) {
   Kit k;
   kit_begin(&k, "tiles", 0, p->block, 1);
   at(&k, 1);
-  CtView S = tensor(&k, "S", p->type, "(4096)", "(1)");
-  CtView X = tensor(&k, "X", p->type, "(?)", "(1)");
+  CtView S = tensor(&k, "S", p->from, "(4096)", "(1)");
+  CtView X = tensor(&k, "X", p->from, "(?)", "(1)");
   CtView out = tensor(&k, "out", p->type, "(?)", "(1)");
   CtVal stride[2], alpha = ct_ir_number(&k.ir, "alpha", p->type, (CtFacts){-9, 9, 1});
   CtFacts any = {0, 1000, 1};
   stride[0] = ct_ir_number(&k.ir, "da", CT_i32, any);
   stride[1] = ct_ir_number(&k.ir, "db", CT_i32, any);
-  CtView shared = ct_ir_shared(&k.ir, "shared", p->type, lay(&k, "4096:1"));
+  CtView back = tensor(&k, "back", p->from, "(?)", "(1)");
+  CtView shared = ct_ir_shared(&k.ir, "shared", p->from, lay(&k, "4096:1"));
   CtInt size = ct_int(p->m * p->n);
   at(&k, 2); /* each thread brings in elements tid, tid + block, ... */
   CtVal from = ct_ir_for(&k.ir, tid(&k, 0), num(&k, MAX_SHARED), num(&k, p->block), 0, "i");
@@ -166,6 +187,14 @@ static CtSimtProgram *build(const Problem *p, CtIr *keep) {
   kit_must(&k, ct_ir_axpby(&k.ir, by, x, constant(&k, p->type, 3), c, &k.err));
   at(&k, 7);
   copy(&k, c, moved(&k, out, matrix(&k, p->m * p->n, 1, ct_int(1), size, true), dyn(&k, own), "o"));
+  at(&k, 8);
+  CtLayout row = matrix(&k, p->m * p->n, 1, ct_int(1), ct_int(1), true);
+  CtView e = ct_ir_fragment(&k.ir, "e", p->from, row);
+  kit_must(&k, ct_ir_fill(&k.ir, e, ct_ir_cast(&k.ir, tid(&k, 0), p->from), &k.err));
+  if (p->echo) {
+    copy(&k, x, e);
+  }
+  copy(&k, e, moved(&k, back, row, dyn(&k, own), "b"));
   if (some != 0) {
     ct_ir_end(&k.ir, some);
   }
@@ -218,7 +247,8 @@ static void fill_random(CtDtype t, void *p, size_t n) {
   switch (t) {
     case CT_f32: fill_f32(p, n); break;
     case CT_f64: fill_f64(p, n); break;
-    case CT_i32: fill_i32(p, n); break;
+    case CT_i32:
+    case CT_u32: fill_i32(p, n); break;
     default: fill_i64(p, n); break;
   }
 }
@@ -238,6 +268,7 @@ static void run_plain(const Problem *p, const void *s, const void *x, CtSlotValu
         thread_f64(p, t, s, (const double *)x + own, alpha.f64, (double *)out + own);
         break;
       case CT_i32:
+      case CT_u32:
         thread_i32(p, t, s, (const int32_t *)x + own, (int32_t)alpha.i, (int32_t *)out + own);
         break;
       default: thread_i64(p, t, s, (const int64_t *)x + own, alpha.i, (int64_t *)out + own); break;
@@ -246,6 +277,32 @@ static void run_plain(const Problem *p, const void *s, const void *x, CtSlotValu
 }
 
 /* --- comparing ------------------------------------------------------------------------------------------ */
+
+/* n random elements of `from` to p, the same as `type` to wide. */
+static void fill_both(CtDtype type, CtDtype from, void *p, void *wide, size_t n) {
+  size_t bytes = ct_dtype_bytes(type), narrow = ct_dtype_bytes(from);
+  fill_random(type, wide, n);
+  for (size_t i = 0; i < n; i++) {
+    uint64_t bits = 0;
+    memcpy(&bits, (char *)wide + i * bytes, bytes);
+    bits = ct_convert(from, type, bits);
+    memcpy((char *)p + i * narrow, &bits, narrow);
+    bits = ct_convert(type, from, bits);
+    memcpy((char *)wide + i * bytes, &bits, bytes);
+  }
+}
+
+/* What `back` gets. */
+static void run_back(const Problem *p, const char *x, char *back) {
+  size_t bytes = ct_dtype_bytes(p->from), own = (size_t)(p->m * p->n);
+  for (int t = 0; t < p->block; t++) {
+    uint64_t bits = ct_convert(p->from, CT_i32, (uint64_t)t);
+    for (size_t i = (size_t)t * own; (!p->divergent || t % 3 < 2) && i < ((size_t)t + 1) * own;
+         i++) {
+      memcpy(back + i * bytes, p->echo ? x + i * bytes : (char *)&bits, bytes);
+    }
+  }
+}
 
 static CtSlotValue alpha_of(CtDtype t) {
   CtSlotValue v = {.i = -7};
@@ -257,36 +314,55 @@ static CtSlotValue alpha_of(CtDtype t) {
   return v;
 }
 
+typedef struct Memory {
+  void *s, *x, *wide_s, *wide_x, *want, *got, *want_back, *got_back;
+} Memory;
+
+static Memory make_memory(const Problem *p, size_t n) {
+  Memory m = {malloc(MAX_SHARED * 8), malloc(n * 8), malloc(MAX_SHARED * 8), malloc(n * 8),
+              calloc(n, 8),           calloc(n, 8),  calloc(n, 8),           calloc(n, 8)};
+  fill_both(p->type, p->from, m.s, m.wide_s, MAX_SHARED);
+  fill_both(p->type, p->from, m.x, m.wide_x, n);
+  return m;
+}
+
+static void free_memory(Memory *m) {
+  void *const all[] = {m->s,    m->x,   m->wide_s,    m->wide_x,
+                       m->want, m->got, m->want_back, m->got_back};
+  for (size_t i = 0; i < CT_ARRAY_LEN(all); i++) {
+    free(all[i]);
+  }
+}
+
 static bool agrees(const Problem *p, CtSimtEngine *e) {
   CtIr ir;
   CtSimtProgram *prog = build(p, &ir);
-  size_t n = (size_t)(p->block * p->m * p->n), bytes = ct_dtype_bytes(p->type);
-  void *s = malloc(MAX_SHARED * bytes), *x = malloc(n * bytes);
-  void *want = calloc(n, bytes), *got = calloc(n, bytes);
-  fill_random(p->type, s, MAX_SHARED);
-  fill_random(p->type, x, n);
-  CtSlotValue slots[10];
-  slots[ir.params[0].first_slot].ptr = s;
-  slots[ir.params[1].first_slot].ptr = x;
-  slots[ir.params[1].first_slot + 1].i = (int64_t)n;
-  slots[ir.params[2].first_slot].ptr = got;
-  slots[ir.params[2].first_slot + 1].i = (int64_t)n;
+  size_t n = (size_t)(p->block * p->m * p->n);
+  Memory m = make_memory(p, n);
+  CtSlotValue slots[12];
+  slots[ir.params[0].first_slot].ptr = m.s;
+  void *const vectors[] = {m.x, m.got, m.got_back};
+  static const int vector_params[] = {1, 2, 6};
+  for (int i = 0; i < 3; i++) {
+    uint32_t first = ir.params[vector_params[i]].first_slot;
+    slots[first].ptr = vectors[i];
+    slots[first + 1].i = (int64_t)n;
+  }
   slots[ir.params[3].first_slot] = alpha_of(p->type);
   slots[ir.params[4].first_slot].i = p->stride[0][1];
   slots[ir.params[5].first_slot].i = p->stride[1][1];
-  const int64_t n_elems[6] = {MAX_SHARED, (int64_t)n, (int64_t)n, 0, 0, 0};
+  const int64_t n_elems[7] = {MAX_SHARED, (int64_t)n, (int64_t)n, 0, 0, 0, (int64_t)n};
   CtSimtLaunch launch = {.grid = {1, 1, 1}, .slots = slots, .n_elems = n_elems};
   CtErr err = {0};
   bool ran = ct_simt_run(e, prog, &launch, &err) == CT_OK;
-  run_plain(p, s, x, slots[ir.params[3].first_slot], want);
-  bool same = ran && memcmp(want, got, n * bytes) == 0;
+  run_plain(p, m.wide_s, m.wide_x, slots[ir.params[3].first_slot], m.want);
+  run_back(p, m.x, m.want_back);
+  bool same =
+      ran && memcmp(m.want, m.got, n * 8) == 0 && memcmp(m.want_back, m.got_back, n * 8) == 0;
   if (!ran) {
     tap_diag("line %d: %s", err.line, err.msg);
   }
-  free(s);
-  free(x);
-  free(want);
-  free(got);
+  free_memory(&m);
   ct_simt_free(prog);
   ct_ir_clear(&ir);
   return same;
@@ -303,9 +379,9 @@ static void test_isa(const char *isa, uint64_t first, uint64_t n) {
   for (uint64_t seed = first; seed < first + n; seed++) {
     Problem p = random_problem(seed);
     if (!agrees(&p, e) && wrong++ < 3) {
-      tap_diag("seed %llu: %s, block %d, %dx%dx%d, patterns %d %d, registers %d %d",
-               (unsigned long long)seed, ct_dtypes[p.type].name, p.block, p.m, p.n, p.k,
-               p.pattern[0], p.pattern[1], p.in_registers[0], p.in_registers[1]);
+      tap_diag("seed %llu: %s from %s, block %d, %dx%dx%d, patterns %d %d, registers %d %d",
+               (unsigned long long)seed, ct_dtypes[p.type].name, ct_dtypes[p.from].name, p.block,
+               p.m, p.n, p.k, p.pattern[0], p.pattern[1], p.in_registers[0], p.in_registers[1]);
     }
   }
   IS_INT(wrong, 0, "%s: %llu random problems", isa, (unsigned long long)n);
@@ -314,7 +390,7 @@ static void test_isa(const char *isa, uint64_t first, uint64_t n) {
 
 int main(int argc, char **argv) {
   uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-  uint64_t n = argc > 1 ? 1 : 300;
+  uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 10) : argc > 1 ? 1 : 600;
   test_isa("base", first, n);
   test_isa("avx2", first, n);
   test_isa("avx512", first, n);
