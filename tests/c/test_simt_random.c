@@ -1,8 +1,10 @@
 /* test_simt_random.c: random structured programs on the CPU engine against an interpreter that runs
    the IR one thread at a time: nesting of IF, FOR, LOOP, BLOCK and BREAK, variables, memory of all
-   spaces, with blocks that do not fill their warps. */
+   spaces, with blocks that do not fill their warps. Variables and memory are of all types of up to 32
+   bits: integers are cast, floats are only moved, as bits. */
 #include "emit_kernels.h"
 
+#include "runtime/convert.h"
 #include "runtime/simt.h"
 
 #include "tap.h"
@@ -20,6 +22,7 @@ static uint32_t random_below(uint32_t n) {
 typedef struct Gen {
   Kit k;
   CtVal vars[N_VARS], own, param;
+  CtDtype in_type, out_type, frag_type;
   CtView in, out, frag, shared;
   CtVal targets[MAX_DEPTH * 4];
   int n_targets, budget;
@@ -39,6 +42,53 @@ static CtVal masked(Gen *g, CtVal v, int64_t mask) {
 }
 
 static CtVal expr(Gen *g, int depth);
+
+static CtDtype random_type(void) {
+  static const CtDtype types[] = {CT_i16, CT_i8,   CT_u16,    CT_u8,     CT_u32, CT_f16,
+                                  CT_f32, CT_bf16, CT_f8e4m3, CT_f8e5m2, CT_tf32};
+  uint32_t i = random_below(2 * CT_ARRAY_LEN(types));
+  return i < CT_ARRAY_LEN(types) ? types[i] : CT_i32;
+}
+
+/* An integer type of the same width. */
+static CtDtype bits_type(CtDtype t) {
+  switch (ct_dtypes[t].bits) {
+    case 8: return t == CT_f8e4m3 ? CT_i8 : CT_u8;
+    case 16: return t == CT_f16 ? CT_i16 : CT_u16;
+    default: return t == CT_tf32 ? CT_u32 : CT_i32;
+  }
+}
+
+static CtVal to_i32(Gen *g, CtVal v) {
+  CtIr *ir = &g->k.ir;
+  CtDtype t = (CtDtype)ct_inst(ir, v)->type;
+  if (random_below(4) == 0) { /* narrow values are chosen between, too */
+    v = ct_ir_select(ir, lt(&g->k, tid(&g->k, 0), g->param), v, v);
+  }
+  return ct_ir_cast(ir, ct_is_float(t) ? ct_ir_bitcast(ir, v, bits_type(t)) : v, CT_i32);
+}
+
+static CtVal from_i32(Gen *g, CtDtype t, CtVal v) {
+  CtIr *ir = &g->k.ir;
+  return ct_is_float(t) ? ct_ir_bitcast(ir, ct_ir_cast(ir, v, bits_type(t)), t)
+                        : ct_ir_cast(ir, v, t);
+}
+
+static CtVal load(Gen *g, CtView from, CtVal offset) {
+  return keep(g, to_i32(g, ct_ir_load(&g->k.ir, from.buf, offset)));
+}
+
+static void store(Gen *g, CtView to, CtVal offset, CtVal v) {
+  CtDtype t = g->k.ir.bufs[to.buf].dtype;
+  ct_ir_store(&g->k.ir, to.buf, offset, from_i32(g, t, v));
+}
+
+static CtVal get_var(Gen *g, int i) { return to_i32(g, ct_ir_get(&g->k.ir, g->vars[i])); }
+
+static void set_var(Gen *g, int i, CtVal v) {
+  CtDtype t = (CtDtype)ct_inst(&g->k.ir, g->vars[i])->type;
+  ct_ir_set(&g->k.ir, g->vars[i], from_i32(g, t, v));
+}
 
 /* An offset: affine in the thread's index, or anything. */
 static CtVal in_offset(Gen *g) {
@@ -85,9 +135,27 @@ static CtVal leaf_expr(Gen *g) {
     case 2: return bid(k, 0);
     case 3: return g->param;
     case 4:
-    case 5: return ct_ir_get(&k->ir, g->vars[random_below(N_VARS)]);
+    case 5: return get_var(g, (int)random_below(N_VARS));
     default: return g->n_live > 0 ? g->live[random_below((uint32_t)g->n_live)] : tid(k, 0);
   }
+}
+
+/* An operation on u32. */
+static CtVal unsigned_expr(Gen *g, int depth) {
+  static const CtOp ops[] = {CT_OP_ADD, CT_OP_MUL, CT_OP_MIN,      CT_OP_MAX,
+                             CT_OP_SHL, CT_OP_SHR, CT_OP_FLOORDIV, CT_OP_FLOORMOD};
+  CtIr *ir = &g->k.ir;
+  CtVal a = ct_ir_cast(ir, expr(g, depth - 1), CT_u32),
+        b = ct_ir_cast(ir, expr(g, depth - 1), CT_u32);
+  CtOp op = ops[random_below(CT_ARRAY_LEN(ops))];
+  if (random_below(4) == 0) {
+    return ct_ir_cast(ir, ct_ir_binary(ir, random_below(2) != 0 ? CT_OP_LT : CT_OP_LE, a, b),
+                      CT_i32);
+  }
+  if (op == CT_OP_FLOORDIV || op == CT_OP_FLOORMOD) {
+    b = ct_ir_const_int(ir, CT_u32, 1 + random_below(9));
+  }
+  return keep(g, ct_ir_cast(ir, ct_ir_binary(ir, op, a, b), CT_i32));
 }
 
 static CtVal expr(Gen *g, int depth) {
@@ -98,12 +166,13 @@ static CtVal expr(Gen *g, int depth) {
     return leaf_expr(g);
   }
   switch (random_below(10)) {
-    case 0: return keep(g, ct_ir_load(&k->ir, g->in.buf, in_offset(g)));
-    case 1: return keep(g, ct_ir_load(&k->ir, g->out.buf, own_offset(g)));
-    case 2: return keep(g, ct_ir_load(&k->ir, g->frag.buf, frag_offset(g)));
+    case 0: return load(g, g->in, in_offset(g));
+    case 1: return load(g, g->out, own_offset(g));
+    case 2: return load(g, g->frag, frag_offset(g));
     case 3:
       return keep(g, ct_ir_select(&k->ir, condition(g), expr(g, depth - 1), expr(g, depth - 1)));
     case 4: return op2(k, CT_OP_FLOORDIV, expr(g, depth - 1), num(k, 1 + random_below(9)));
+    case 6: return unsigned_expr(g, depth);
     case 5: return leaf_expr(g);
     default:
       return keep(
@@ -177,8 +246,8 @@ static bool statement(Gen *g, int depth) {
   Kit *k = &g->k;
   at(k, g->budget);
   switch (random_below(depth < MAX_DEPTH ? 12 : 7)) {
-    case 0: ct_ir_store(&k->ir, g->out.buf, own_offset(g), expr(g, 3)); break;
-    case 1: ct_ir_store(&k->ir, g->frag.buf, frag_offset(g), expr(g, 3)); break;
+    case 0: store(g, g->out, own_offset(g), expr(g, 3)); break;
+    case 1: store(g, g->frag, frag_offset(g), expr(g, 3)); break;
     case 2:
       if (g->n_targets > 0) {
         ct_ir_break(&k->ir, g->targets[random_below((uint32_t)g->n_targets)]);
@@ -188,7 +257,7 @@ static bool statement(Gen *g, int depth) {
     case 3:
     case 4:
     case 5:
-    case 6: ct_ir_set(&k->ir, g->vars[random_below(N_VARS)], expr(g, 3)); break;
+    case 6: set_var(g, (int)random_below(N_VARS), expr(g, 3)); break;
     case 7:
     case 8: gen_if(g, depth); break;
     case 9: gen_for(g, depth); break;
@@ -214,27 +283,29 @@ static void generate(Gen *g, uint64_t seed, int64_t block) {
   state = seed * 2 + 1;
   kit_begin(k, "random", 0, block, 1);
   at(k, 1);
-  g->in = tensor(k, "input", CT_i32, "(?)", "(1)");
-  g->out = tensor(k, "output", CT_i32, "(?)", "(1)");
+  g->in_type = random_type();
+  g->out_type = random_type();
+  g->frag_type = random_type();
+  g->in = tensor(k, "input", g->in_type, "(?)", "(1)");
+  g->out = tensor(k, "output", g->out_type, "(?)", "(1)");
   g->param = ct_ir_number(&k->ir, "p", CT_i32, (CtFacts){INT32_MIN, INT32_MAX, 1});
-  g->frag = ct_ir_fragment(&k->ir, "frag", CT_i32, lay(k, "8:1"));
+  g->frag = ct_ir_fragment(&k->ir, "frag", g->frag_type, lay(k, "8:1"));
   g->n_targets = g->n_live = 0;
   g->budget = 60;
   CtVal i = add(k, mul(k, bid(k, 0), num(k, block)), tid(k, 0));
   g->own = mul(k, i, num(k, PER_THREAD));
   for (int v = 0; v < N_VARS; v++) {
-    g->vars[v] = ct_ir_var(&k->ir, CT_i32, "v");
-    ct_ir_set(&k->ir, g->vars[v], num(k, v));
+    g->vars[v] = ct_ir_var(&k->ir, random_type(), "v");
+    set_var(g, v, num(k, v));
   }
   for (int j = 0; j < PER_THREAD; j++) {
-    ct_ir_store(&k->ir, g->frag.buf, num(k, j), add(k, tid(k, 0), num(k, j)));
+    store(g, g->frag, num(k, j), add(k, tid(k, 0), num(k, j)));
   }
   while (g->budget > 0 && statements(g, 0)) {}
   for (int v = 0; v < N_VARS; v++) {
-    ct_ir_store(&k->ir, g->out.buf, add(k, g->own, num(k, v)), ct_ir_get(&k->ir, g->vars[v]));
+    store(g, g->out, add(k, g->own, num(k, v)), get_var(g, v));
   }
-  ct_ir_store(&k->ir, g->out.buf, add(k, g->own, num(k, N_VARS)),
-              ct_ir_load(&k->ir, g->frag.buf, num(k, 3)));
+  store(g, g->out, add(k, g->own, num(k, N_VARS)), load(g, g->frag, num(k, 3)));
   kit_must(k, ct_ir_check(&k->ir, &k->err));
 }
 
@@ -242,21 +313,39 @@ static void generate(Gen *g, uint64_t seed, int64_t block) {
 
 typedef struct Thread {
   const Gen *g;
-  int32_t *vals; /* by value number; variables too */
-  const int32_t *in;
-  int32_t *out, frag[PER_THREAD], param, tid, bid;
+  int32_t *vals; /* by value number; variables too. A u32 as these bits, a float as its bits */
+  const char *in;
+  char *out;
+  int32_t frag[PER_THREAD], param, tid, bid;
   int fuel;
   CtVal leaving; /* the construct that a BREAK leaves; 0 none */
 } Thread;
 
 static int32_t wrap(int64_t v) { return (int32_t)(uint32_t)(uint64_t)v; }
 
+static CtDtype type_of(const Thread *t, CtVal v) { return (CtDtype)ct_inst(&t->g->k.ir, v)->type; }
+
+static int32_t of_bits(CtDtype t, uint32_t bits) {
+  return (int32_t)(ct_is_float(t) ? bits : (uint32_t)ct_int_of_bits(t, bits));
+}
+
+static int32_t bitcast(CtDtype to, CtDtype from, int32_t v) {
+  return of_bits(to, (uint32_t)ct_bits_of_int(bits_type(from), v));
+}
+
 static int32_t pure(const Thread *t, const CtInst *inst) {
   int64_t a = t->vals[inst->args[0]], b = inst->n_args > 1 ? t->vals[inst->args[1]] : 0;
+  CtDtype from = type_of(t, inst->args[0]), to = (CtDtype)inst->type;
+  if (from == CT_u32) {
+    a = (uint32_t)a;
+    b = (uint32_t)b;
+  }
   switch ((CtOp)inst->op) {
+    case CT_OP_CAST: return (int32_t)(uint32_t)ct_dtype_wrap(to, a);
+    case CT_OP_BITCAST: return bitcast(to, from, (int32_t)a);
     case CT_OP_ADD: return wrap(a + b);
     case CT_OP_SUB: return wrap(a - b);
-    case CT_OP_MUL: return wrap(a * b);
+    case CT_OP_MUL: return wrap((int64_t)((uint64_t)a * (uint64_t)b));
     case CT_OP_NEG: return wrap(-a);
     case CT_OP_XOR: return (int32_t)(a ^ b);
     case CT_OP_AND: return (int32_t)(a & b);
@@ -264,6 +353,7 @@ static int32_t pure(const Thread *t, const CtInst *inst) {
     case CT_OP_MAX: return (int32_t)(a < b ? b : a);
     case CT_OP_SHL:
     case CT_OP_SHR:
+      b = from == CT_u32 && b > 32 ? 32 : b;
       if (inst->op == CT_OP_SHR) {
         b = -b;
       }
@@ -284,12 +374,22 @@ static int32_t pure(const Thread *t, const CtInst *inst) {
   }
 }
 
-static int32_t *element(Thread *t, const CtInst *inst) {
+static void access(Thread *t, const CtInst *inst, int32_t *v, bool is_store) {
   int32_t off = t->vals[inst->args[0]];
   if (inst->imm.i == t->g->frag.buf) {
-    return &t->frag[off];
+    *(is_store ? &t->frag[off] : v) = *(is_store ? v : &t->frag[off]);
+    return;
   }
-  return inst->imm.i == t->g->in.buf ? (int32_t *)(uintptr_t)&t->in[off] : &t->out[off];
+  CtDtype type = t->g->k.ir.bufs[inst->imm.i].dtype;
+  size_t bytes = ct_dtype_bytes(type), at = (size_t)off * bytes;
+  uint32_t bits = (uint32_t)*v;
+  if (is_store) {
+    memcpy(t->out + at, &bits, bytes);
+    return;
+  }
+  bits = 0;
+  memcpy(&bits, (inst->imm.i == t->g->in.buf ? t->in : t->out) + at, bytes);
+  *v = of_bits(type, bits);
 }
 
 static void interpret(Thread *t, CtRegion r);
@@ -307,8 +407,8 @@ static void interpret_inst(Thread *t, CtVal v) {
   const CtInst *inst = ct_inst(&t->g->k.ir, v);
   t->fuel--;
   switch ((CtOp)inst->op) {
-    case CT_OP_LOAD: t->vals[v] = *element(t, inst); break;
-    case CT_OP_STORE: *element(t, inst) = t->vals[inst->args[1]]; break;
+    case CT_OP_LOAD: access(t, inst, &t->vals[v], false); break;
+    case CT_OP_STORE: access(t, inst, &t->vals[inst->args[1]], true); break;
     case CT_OP_GET: t->vals[v] = t->vals[inst->imm.i]; break;
     case CT_OP_SET: t->vals[inst->imm.i] = t->vals[inst->args[0]]; break;
     case CT_OP_IF: interpret(t, inst->u.regions[t->vals[inst->args[0]] != 0 ? 0 : 1]); break;
@@ -339,7 +439,11 @@ static void set_leaves(Thread *t) {
   for (CtVal v = 1; v < t->g->k.ir.n_insts; v++) {
     const CtInst *inst = ct_inst(&t->g->k.ir, v);
     switch ((CtOp)inst->op) {
-      case CT_OP_CONST: t->vals[v] = (int32_t)inst->imm.i; break;
+      case CT_OP_CONST:
+        t->vals[v] = ct_is_float((CtDtype)inst->type)
+                         ? (int32_t)ct_bits_of_float((CtDtype)inst->type, inst->imm.f)
+                         : (int32_t)inst->imm.i;
+        break;
       case CT_OP_TID: t->vals[v] = t->tid; break;
       case CT_OP_BID: t->vals[v] = t->bid; break;
       case CT_OP_PARAM: t->vals[v] = t->param; break; /* extents are not used */
@@ -349,7 +453,7 @@ static void set_leaves(Thread *t) {
 }
 
 /* True when all threads came to their end. */
-static bool run_threads(const Gen *g, const int32_t *in, int32_t *out, int32_t param, int grid,
+static bool run_threads(const Gen *g, const char *in, char *out, int32_t param, int grid,
                         int block) {
   Thread t = {.g = g, .in = in, .out = out, .param = param};
   t.vals = malloc(g->k.ir.n_insts * sizeof *t.vals);
@@ -370,10 +474,12 @@ static bool run_threads(const Gen *g, const int32_t *in, int32_t *out, int32_t p
 
 static bool agrees(Gen *g, CtSimtEngine *e, int grid, int block, int32_t param) {
   size_t n = (size_t)(grid * block * PER_THREAD);
-  int32_t in[N_IN];
-  int32_t *want = calloc(n, sizeof *want), *got = calloc(n, sizeof *got);
-  for (int i = 0; i < N_IN; i++) {
-    in[i] = i * 37 % 61 - 30;
+  char in[4 * N_IN];
+  size_t bytes = ct_dtype_bytes(g->out_type), in_bytes = ct_dtype_bytes(g->in_type);
+  char *want = calloc(n, bytes), *got = calloc(n, bytes);
+  for (size_t i = 0; i < N_IN; i++) {
+    uint32_t bits = (uint32_t)((int)i * 37 % 61 - 30);
+    memcpy(in + i * in_bytes, &bits, in_bytes);
   }
   bool ended = run_threads(g, in, want, param, grid, block);
   const CtIr *ir = &g->k.ir;
@@ -390,11 +496,11 @@ static bool agrees(Gen *g, CtSimtEngine *e, int grid, int block, int32_t param) 
   bool same = true;
   if (ended) {
     CtStatus status = ct_simt_run(e, p, &launch, &g->k.err);
-    same = status == CT_OK && memcmp(want, got, n * sizeof *want) == 0;
+    same = status == CT_OK && memcmp(want, got, n * bytes) == 0;
     for (size_t i = 0; status == CT_OK && i < n; i++) {
-      if (want[i] != got[i]) {
-        tap_diag("thread %zu, element %zu: got %d, want %d", i / PER_THREAD, i % PER_THREAD, got[i],
-                 want[i]);
+      if (memcmp(want + i * bytes, got + i * bytes, bytes) != 0) {
+        tap_diag("thread %zu, element %zu of %s", i / PER_THREAD, i % PER_THREAD,
+                 ct_dtypes[g->out_type].name);
         break;
       }
     }
@@ -425,7 +531,7 @@ int main(int argc, char **argv) {
   CtErr err;
   CtSimtEngine *engines[2];
   uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-  uint64_t n = argc > 1 ? 1 : 400;
+  uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 10) : argc > 1 ? 1 : 600;
   if (ct_simt_open(ct_alloc_std, 2, NULL, &engines[0], &err) != CT_OK ||
       ct_simt_open(ct_alloc_std, 1, "base", &engines[1], &err) != CT_OK) {
     printf("Bail out! %s\n", err.msg);
@@ -441,7 +547,7 @@ int main(int argc, char **argv) {
     if (!right) {
       wrong++;
       tap_diag("seed %llu, block of %d", (unsigned long long)seed, block);
-      if (argc > 1) {
+      if (argc == 2) {
         show(&g);
       }
     }
