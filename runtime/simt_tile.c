@@ -104,34 +104,53 @@ enum { WIDTH_4 = CT_VEC_BYTES / 4 };
    or single numbers where the lanes have the same. */
 typedef void (*Widen)(const Side *s, int64_t n_rows, int64_t n_k, const int64_t *pos, char *out);
 
-/* Of t, in memory as T, to C. */
+/* Of t, in memory as T, to C. What all lanes have is gathered first, so that it is cast in vectors, too;
+   they may reach beyond the last element, not beyond the room of its vector. */
 #define WIDEN(t, T, C, S)                                                                          \
-  ALWAYS_INLINE void widen_##t##_as(const Side *s, int64_t n_rows, int64_t n_k,                    \
-                                    const int64_t *pos, char *out, CtChunkKind kind) {             \
+  ALWAYS_INLINE void cast_##t(C *restrict to, const T *restrict bits) {                            \
+    for (int i = 0; i < WIDTH_4; i++) {                                                            \
+      to[i] = CAST_##S##_##t(bits[i]);                                                             \
+    }                                                                                              \
+  }                                                                                                \
+  static void widen_##t##_same(const Side *s, int64_t n_rows, int64_t n_k, int64_t pos, C *to) {   \
+    T bits[WIDTH_4] = {0};                                                                         \
+    int n = 0;                                                                                     \
     for (int64_t r = 0; r < n_rows; r++) {                                                         \
       for (int64_t k = 0; k < n_k; k++) {                                                          \
         const char *at = s->base + (s->off[r] + s->off_k[k]) * s->scale;                           \
+        bits[n++] = ((const T *)(const void *)at)[pos];                                            \
+        if (n == WIDTH_4) {                                                                        \
+          cast_##t(to, bits);                                                                      \
+          to += WIDTH_4;                                                                           \
+          n = 0;                                                                                   \
+        }                                                                                          \
+      }                                                                                            \
+    }                                                                                              \
+    if (n > 0) {                                                                                   \
+      cast_##t(to, bits);                                                                          \
+    }                                                                                              \
+  }                                                                                                \
+  ALWAYS_INLINE void widen_##t##_as(const Side *s, int64_t n_rows, int64_t n_k,                    \
+                                    const int64_t *pos, C *to, CtChunkKind kind) {                 \
+    for (int64_t r = 0; r < n_rows; r++) {                                                         \
+      for (int64_t k = 0; k < n_k; k++, to += WIDTH_4) {                                           \
+        const char *at = s->base + (s->off[r] + s->off_k[k]) * s->scale;                           \
         const T *from = (const T *)(const void *)at;                                               \
-        C to[WIDTH_4];                                                                             \
         T bits[WIDTH_4];                                                                           \
-        int n = kind == CT_SAME ? 1 : WIDTH_4;                                                     \
-        for (int i = 0; i < n; i++) {                                                              \
+        for (int i = 0; i < WIDTH_4; i++) {                                                        \
           bits[i] = kind == CT_GATHER ? from[pos[i]] : from[pos[0] + i];                           \
         }                                                                                          \
-        for (int i = 0; i < n; i++) {                                                              \
-          to[i] = CAST_##S##_##t(bits[i]);                                                         \
-        }                                                                                          \
-        memcpy(out, to, (size_t)n * sizeof *to);                                                   \
-        out += (size_t)n * sizeof *to;                                                             \
+        cast_##t(to, bits);                                                                        \
       }                                                                                            \
     }                                                                                              \
   }                                                                                                \
   static void widen_##t(const Side *s, int64_t n_rows, int64_t n_k, const int64_t *pos,            \
                         char *out) {                                                               \
+    C *to = (C *)(void *)out;                                                                      \
     switch (s->kind) {                                                                             \
-      case CT_CONTIGUOUS: widen_##t##_as(s, n_rows, n_k, pos, out, CT_CONTIGUOUS); break;          \
-      case CT_SAME: widen_##t##_as(s, n_rows, n_k, pos, out, CT_SAME); break;                      \
-      case CT_GATHER: widen_##t##_as(s, n_rows, n_k, pos, out, CT_GATHER); break;                  \
+      case CT_CONTIGUOUS: widen_##t##_as(s, n_rows, n_k, pos, to, CT_CONTIGUOUS); break;           \
+      case CT_SAME: widen_##t##_same(s, n_rows, n_k, pos[0], to); break;                           \
+      case CT_GATHER: widen_##t##_as(s, n_rows, n_k, pos, to, CT_GATHER); break;                   \
     }                                                                                              \
   }
 WIDEN(f16, uint16_t, float, f32)
