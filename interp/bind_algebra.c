@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "tensor.h"
 
 /* A CtComposed is any layout; operations on the coordinates change its layout only. The result
    remembers that `op` made it of the arguments 1 to n. */
@@ -282,9 +283,38 @@ static int64_t to_bits(lua_State *L, int idx) {
   return bind_test_dtype(L, idx, &t) ? ct_dtypes[t].bits : bind_to_static(L, idx, "recast");
 }
 
-/* recast(L, from, to) */
+/* recast(t, dtype): the tensor's memory as elements of another type. */
+static int recast_tensor(lua_State *L) {
+  CtErr err;
+  CtLayout layout;
+  const Tensor *t = tensor_check_live(L, 1, "recast");
+  CtDtype to = bind_to_dtype(L, 2, "recast");
+  if (t->in_kernel) {
+    return front_recast(L, t, to);
+  }
+  CtCx cx = bind_enter(L);
+  int64_t from_bits = ct_dtypes[t->dtype].bits, to_bits = ct_dtypes[to].bits;
+  int64_t at = t->offset.v * from_bits;
+  if (t->dtype == CT_bool || to == CT_bool) {
+    return diag_error(L, "recast: %s of %s as %s: a bool has no other bits than 0 and 1",
+                      tensor_push_title(L, 1), ct_dtypes[t->dtype].name, ct_dtypes[to].name);
+  }
+  if (at % to_bits != 0) {
+    return diag_error(L, "recast: %s begins at bit %I of its memory, no multiple of the %I of %s",
+                      tensor_push_title(L, 1), (LUAI_UACINT)at, (LUAI_UACINT)to_bits,
+                      ct_dtypes[to].name);
+  }
+  diag_check(L, ct_recast(&cx, t->layout, from_bits, to_bits, &layout, &err), &err);
+  tensor_push_host(L, to, layout, ct_int(at / to_bits), t->storage);
+  return 1;
+}
+
+/* recast(L, from, to), recast(t, dtype) */
 static int recast_of(lua_State *L) {
   CtErr err;
+  if (tensor_test(L, 1) != NULL && lua_isnoneornil(L, 3)) {
+    return recast_tensor(L);
+  }
   CtCx cx = bind_enter(L);
   if (bind_is_swizzle(L, 1)) {
     CtSwizzle sw = bind_to_swizzle(L, 1, &cx, "recast");

@@ -250,6 +250,15 @@ CtView front_view(lua_State *L, int idx, const char *op) {
 
 /* --- work on whole tensors -------------------------------------------------------------------------------- */
 
+int front_recast(lua_State *L, const Tensor *t, CtDtype to) {
+  CtIr *ir = front_here(L, "recast");
+  CtView view;
+  CtErr err;
+  check(L, ct_ir_recast(ir, tensor_view(t), to, &view, &err), &err);
+  tensor_push_kernel(L, to, t->space, view, front_serial(L));
+  return 1;
+}
+
 int front_copy(lua_State *L) { /* src, dst */
   CtIr *ir = front_here(L, "copy");
   CtErr err;

@@ -149,6 +149,7 @@ void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx);
 CtView front_view(lua_State *L, int idx, const char *op);
 /* copy, fill, clear while a trace is running: called with the stack as Lua calls the function,
    return the number of results. */
+int front_recast(lua_State *L, const Tensor *t, CtDtype to);
 int front_copy(lua_State *L);
 int front_fill(lua_State *L);
 int front_clear(lua_State *L);

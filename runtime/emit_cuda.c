@@ -181,6 +181,15 @@ static void declare_shared(CtEmit *e, uint32_t id, bool is_dynamic) {
   }
 }
 
+static void declare_alias(CtEmit *e, uint32_t id) {
+  const CtBuf *buf = &e->ir->bufs[id];
+  const char *type = ct_dtypes[buf->dtype].cuda;
+  bool is_const = buf->space == CT_GLOBAL && !e->ir->bufs[buf->alias_of].is_written;
+  ct_emit_line(e, buf->loc, "%s%s* const %s = reinterpret_cast<%s%s*>(%s);",
+               is_const ? "const " : "", type, e->buf_names[id], is_const ? "const " : "", type,
+               e->buf_names[buf->alias_of]);
+}
+
 static void declare_buffers(CtEmit *e) {
   bool is_dynamic = ct_emit_dynamic_shared(e->ir) > 0;
   if (is_dynamic || (e->ir->smem_buf != 0 && e->buf_used[e->ir->smem_buf])) {
@@ -188,11 +197,13 @@ static void declare_buffers(CtEmit *e) {
   }
   for (uint32_t i = 1; i < e->ir->n_bufs; i++) {
     const CtBuf *buf = &e->ir->bufs[i];
-    if (buf->space == CT_GLOBAL || !e->buf_used[i]) {
+    if ((buf->space == CT_GLOBAL && buf->alias_of == 0) || !e->buf_used[i]) {
       continue;
     }
     e->buf_names[i] = ct_names_add(&e->names, buf->name);
-    if (buf->space == CT_SHARED) {
+    if (buf->alias_of != 0) {
+      declare_alias(e, i);
+    } else if (buf->space == CT_SHARED) {
       declare_shared(e, i, is_dynamic);
     } else {
       ct_emit_line(e, buf->loc, "%s %s[%" PRId64 "];", ct_dtypes[buf->dtype].cuda, e->buf_names[i],

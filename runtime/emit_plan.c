@@ -69,6 +69,11 @@ bool ct_emit_is_plain_division(const CtIr *ir, const CtInst *inst) {
          (ct_inst(ir, inst->args[0])->facts.lo >= 0 && ct_inst(ir, inst->args[1])->facts.lo > 0);
 }
 
+static void use_buf(CtEmit *e, uint32_t buf) {
+  e->buf_used[buf] = true;
+  e->buf_used[ct_ir_memory(e->ir, buf)] = true;
+}
+
 /* --- pointers ------------------------------------------------------------------------------------ */
 
 CtVal ct_emit_split_offset(const CtIr *ir, CtInt offset, int64_t *plus) {
@@ -139,7 +144,7 @@ static void collect_view(void *ud, const CtView *view, bool is_written) {
   CtEmit *e = ud;
   int64_t plus;
   CtVal v = ct_emit_split_offset(e->ir, view->offset, &plus);
-  e->buf_used[view->buf] = true;
+  use_buf(e, view->buf);
   if (e->ir->bufs[view->buf].space == CT_REGISTER || v == 0 || ct_emit_is_leaf(e->ir, v)) {
     return;
   }
@@ -293,12 +298,14 @@ static void use_args(CtEmit *e, const CtInst *inst, Use u) {
 
 /* May a write to one buffer change the other? */
 static bool overlaps(const CtIr *ir, uint32_t a, uint32_t b) {
+  a = ct_ir_memory(ir, a);
+  b = ct_ir_memory(ir, b);
   bool global = ir->bufs[a].space == CT_GLOBAL && ir->bufs[b].space == CT_GLOBAL;
   return a == b || (global && ir->may_overlap);
 }
 
 static bool clobbers_load(const CtEmit *e, uint32_t buf, const CtInst *by) {
-  const CtBuf *b = &e->ir->bufs[buf];
+  const CtBuf *b = &e->ir->bufs[ct_ir_memory(e->ir, buf)];
   if (b->space == CT_GLOBAL && !b->is_written && !e->ir->may_overlap) {
     return false;
   }
@@ -404,7 +411,7 @@ static void plan_value(CtEmit *e, CtVal v) {
     use_args(e, inst, (Use){x->at, x->until, (UseKind)x->use});
   }
   if (inst->op == CT_OP_LOAD) {
-    e->buf_used[inst->imm.i] = true;
+    use_buf(e, (uint32_t)inst->imm.i);
   }
 }
 
@@ -445,7 +452,7 @@ static void plan_inst(CtEmit *e, CtVal v) {
       } else if (ct_op_has_text((CtOp)inst->op)) {
         use_list(e, inst->u.escape, once(x->pos));
       } else if (ct_op_has_buf((CtOp)inst->op)) {
-        e->buf_used[inst->imm.i] = true;
+        use_buf(e, (uint32_t)inst->imm.i);
       } else if (inst->op == CT_OP_SET) {
         mark_set(e, inst);
       }

@@ -197,7 +197,7 @@ void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name) {
   }
 }
 
-static uint32_t new_buf(CtIr *ir, const CtBuf *buf) {
+uint32_t ct_ir_new_buf(CtIr *ir, const CtBuf *buf) {
   if (!GROW(ir, bufs, n_bufs, cap_bufs, ir->n_bufs + 1)) {
     return 0;
   }
@@ -300,7 +300,7 @@ CtView ct_ir_tensor(CtIr *ir, const CtTensorSpec *spec) {
                .layout = {shape, stride},
                .n_elems = {.kind = CT_ANY},
                .param = param};
-  uint32_t id = new_buf(ir, &buf);
+  uint32_t id = ct_ir_new_buf(ir, &buf);
   ir->params[param].buf = id;
   return (CtView){
       .buf = id, .offset = ct_int(0), .layout = {shape, stride}, .name = ir->params[param].name};
@@ -323,7 +323,7 @@ static CtView declare(CtIr *ir, CtSpace space, const char *name, CtDtype dtype, 
     ir->failed = true;
     return (CtView){0};
   }
-  uint32_t id = new_buf(ir, &buf);
+  uint32_t id = ct_ir_new_buf(ir, &buf);
   return (CtView){.buf = id, .offset = ct_int(0), .layout = buf.layout, .name = ir->bufs[id].name};
 }
 
@@ -356,9 +356,10 @@ CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout
 
 int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf) {
   int64_t at = 0;
+  buf = buf < ir->n_bufs ? ct_ir_memory(ir, buf) : buf;
   for (uint32_t i = 1; i < ir->n_bufs && (i != buf || i == ir->smem_buf); i++) {
     const CtBuf *b = &ir->bufs[i];
-    if (b->space == CT_SHARED && i != ir->smem_buf) {
+    if (b->space == CT_SHARED && i != ir->smem_buf && b->alias_of == 0) {
       int64_t bytes = b->n_elems.v * (int64_t)ct_dtype_bytes(b->dtype);
       at += ct_ceildiv(bytes, SHARED_ALIGN) * SHARED_ALIGN;
     }
@@ -383,7 +384,7 @@ void ct_ir_store(CtIr *ir, uint32_t buf, CtVal offset, CtVal value) {
   ir->insts[v].imm.i = buf;
   ir->insts[v].args[0] = offset;
   ir->insts[v].args[1] = value;
-  ir->bufs[buf].is_written = true;
+  ct_ir_written(ir, buf);
 }
 
 CtVal ct_ir_var(CtIr *ir, CtDtype type, const char *name) {

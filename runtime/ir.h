@@ -70,9 +70,12 @@ typedef struct CtBuf {
   uint32_t align; /* bytes, of element 0 */
   CtLayout
       layout; /* of the whole buffer, for messages and for the extent that accesses must stay in */
-  CtInt n_elems;   /* cosize of the layout; CT_ANY of a global one: the launch says */
-  uint32_t param;  /* global: index in CtIr.params */
-  bool is_written; /* some STORE or tile operation writes it */
+  CtInt n_elems;  /* cosize of the layout; CT_ANY of a global one: the launch says */
+  uint32_t param; /* global: index in CtIr.params */
+  uint32_t
+      alias_of; /* the earlier buffer whose memory this is as another type (ct_ir_recast), or 0 */
+  bool
+      is_written; /* some STORE or tile operation writes it; not said of an alias, see ct_ir_memory */
   CtLoc loc;
 } CtBuf;
 
@@ -288,6 +291,11 @@ CtView ct_ir_shared(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
 /* The CtIr.smem bytes as one mode; the same buffer at each call, which must be of one dtype. */
 CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype);
 CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
+
+/* The view's memory, not of registers, as elements of another type. */
+CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) CT_NODISCARD;
+/* The buffer itself, or the one that it is an alias of. */
+uint32_t ct_ir_memory(const CtIr *ir, uint32_t buf);
 
 /* Constants: an integer or bool, wrapped to its type; a float, rounded to it. */
 CtVal ct_ir_const_int(CtIr *ir, CtDtype type, int64_t v);

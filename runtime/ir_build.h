@@ -13,6 +13,12 @@ CtVal ct_ir_text_op(CtIr *ir, CtOp op, CtDtype type, const char *text, int n,
                     const char *const *names, const CtVal *vals);
 bool ct_ir_encloses(const CtIr *ir, CtRegion outer, CtRegion inner); /* or is it */
 
+uint32_t ct_ir_new_buf(CtIr *ir, const CtBuf *buf);
+/* Says that an operation writes the buffer. */
+static inline void ct_ir_written(CtIr *ir, uint32_t buf) {
+  ir->bufs[ct_ir_memory(ir, buf)].is_written = true;
+}
+
 /* Arithmetic of the layout algebra: exact, since indices of a tensor fit the type chosen for it. */
 CtVal ct_ir_int_op(CtIr *ir, CtIntOp op, CtInt a, CtInt b);
 

@@ -142,7 +142,7 @@ static CtVal add_tile(CtIr *ir, CtOp op, const CtTile *tile) {
   keep_view(ir, &own->a);
   keep_view(ir, &own->b);
   ir->insts[v].u.tile = own;
-  ir->bufs[tile->dst.buf].is_written = true;
+  ct_ir_written(ir, tile->dst.buf);
   return v;
 }
 

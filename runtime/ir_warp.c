@@ -49,7 +49,7 @@ CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, C
   inst->args[0] = offset;
   inst->args[1] = is_cas ? compare : value;
   inst->args[2] = is_cas ? value : 0;
-  ir->bufs[buf].is_written = true; /* by others at least: a plain const pointer would not do */
+  ct_ir_written(ir, buf); /* by others at least: a plain const pointer would not do */
   return ct_ops[op].result == CT_RES_VOID ? 0 : r;
 }
 

@@ -325,7 +325,13 @@ function downcast(l, n) end
 ---     (4,4):(1,4)
 ---     > recast("(8,4):(1,8)", f64, f32)
 ---     (16,4):(1,16)
---- CuTe: recast_layout. MoYe: recast.
+--- Of a tensor: its memory as elements of another type, on the host, in global and in shared memory.
+---
+---     > recast(full(f32, 2, 1), u16)
+---     tensor u16 4:1 on cpu
+---             0  16256      0  16256
+--- CuTe: recast_layout, recast. MoYe: recast.
+---@overload fun(t: Tensor, dtype: DType): Tensor
 ---@param l Layout|string
 ---@param from integer|DType the bits of an element
 ---@param to integer|DType the bits of an element of the result
