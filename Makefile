@@ -135,7 +135,7 @@ MODULE = $(BUILD)/cuttle.so
 
 # {====== Building ======
 
-.PHONY: all lib module help demo bench test run-tests gpu-test asan laws kernel-fuzz fuzz fuzz-programs golden docs \
+.PHONY: all lib module help demo bench conversions test run-tests gpu-test asan laws kernel-fuzz fuzz fuzz-programs golden docs \
 	lint lint-format lint-lua lint-includes \
 	format install install-module clean FORCE
 .SECONDARY:
@@ -233,6 +233,10 @@ demo:
 
 bench: $(PROGRAM)
 	@$(PROGRAM) bench
+
+# All 2^32 inputs on a GPU, 2^26 on the CPU.
+conversions: $(PROGRAM)
+	@echo f16 bf16 tf32 f8e4m3 f8e5m2 | xargs -P 0 -n 1 $(PROGRAM) scripts/conversions.lua
 
 # {====== Testing: everything speaks TAP to prove ======
 

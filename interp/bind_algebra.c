@@ -289,6 +289,10 @@ static int recast_tensor(lua_State *L) {
   CtLayout layout;
   const Tensor *t = tensor_check_live(L, 1, "recast");
   CtDtype to = bind_to_dtype(L, 2, "recast");
+  if (t->is_guarded) {
+    return diag_error(L, "recast: %s is guarded; write guard(recast(t, %s))",
+                      tensor_push_title(L, 1), ct_dtypes[to].name);
+  }
   if (t->in_kernel) {
     return front_recast(L, t, to);
   }

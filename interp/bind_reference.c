@@ -444,7 +444,8 @@ static int matmul(lua_State *L) {
 /* {====== Registration ====== */
 
 static const luaL_Reg functions[] = {{"allclose", allclose}, {NULL, NULL}};
-static const luaL_Reg reference[] = {{"matmul", matmul}, {NULL, NULL}};
+static const luaL_Reg reference[] = {{"matmul", matmul},
+                                     {NULL, NULL}}; /* and bind_reference_bits.c's */
 static const luaL_Reg cublas_meta[] = {{"__gc", cublas_gc}, {NULL, NULL}};
 
 void bind_add_reference(lua_State *L, int module, int methods) {
@@ -453,6 +454,7 @@ void bind_add_reference(lua_State *L, int module, int methods) {
   lua_pushvalue(L, module);
   luaL_setfuncs(L, functions, 0);
   luaL_newlib(L, reference);
+  bind_add_reference_bits(L);
   lua_setfield(L, -2, "reference");
   lua_pop(L, 1);
 }

@@ -291,14 +291,19 @@ static int lang_bitcast(lua_State *L) {
   CtDtype type = bind_to_dtype(L, 2, "bitcast");
   CtIr *ir = front_here(L, "bitcast");
   if (!value_test(L, 1, &v)) {
-    return diag_type_error(L, 1, "bitcast", "a run-time value; f32(x) makes one of a Lua number");
+    return diag_error(L,
+                      "bitcast: %s has no type of a width; expected a run-time value, like f32(x)",
+                      diag_push_kind(L, 1));
   }
   CtDtype is = (CtDtype)ct_inst(ir, v)->type;
-  if (ct_dtypes[is].bits != ct_dtypes[type].bits || is == CT_bool || type == CT_bool) {
-    return diag_error(L, "bitcast: %s has %d bits but %s has %d; expected types of equal width%s",
-                      ct_dtypes[is].name, is == CT_bool ? 1 : ct_dtypes[is].bits,
-                      ct_dtypes[type].name, type == CT_bool ? 1 : ct_dtypes[type].bits,
-                      is == CT_bool || type == CT_bool ? "; write where(c, 1, 0) or x ~= 0" : "");
+  if (is == CT_bool || type == CT_bool) {
+    return diag_error(L, "bitcast: a bool is true or false, not bits; write %s",
+                      is == CT_bool ? "where(c, 1, 0)" : "x ~= 0");
+  }
+  if (ct_dtypes[is].bits != ct_dtypes[type].bits) {
+    return diag_error(L, "bitcast: %s has %d bits but %s has %d; expected types of equal width",
+                      ct_dtypes[is].name, ct_dtypes[is].bits, ct_dtypes[type].name,
+                      ct_dtypes[type].bits);
   }
   value_push(L, ct_ir_bitcast(ir, v, type));
   return 1;

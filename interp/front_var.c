@@ -126,6 +126,12 @@ static int fail_type(lua_State *L, const Box *box, int idx, CtDtype is, CtDtype 
     return diag_error(L, "'%s' is int since line %d but is given float here; start it as 0.0", name,
                       box->line);
   }
+  if (!kinds_differ && ct_is_narrow(is)) {
+    return diag_error(
+        L,
+        "'%s' is %s since line %d but is given %s here; start it as %s(v), or give it cast(v, %s)",
+        name, a, box->line, b, b, a);
+  }
   if (!kinds_differ) {
     return diag_error(L, "'%s' is %s since line %d but is given %s here; start it as %s(0)", name,
                       a, box->line, b, b);

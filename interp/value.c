@@ -109,7 +109,9 @@ static CtVal number(lua_State *L, CtIr *ir, int idx, CtDtype want, const char *w
     fail_operand(L, idx, want, what);
   }
   if (!ct_dtype_fits(want, i)) {
-    diag_error(L, "%s: %I does not fit %s", what, (LUAI_UACINT)i, ct_dtypes[want].name);
+    diag_error(L, "%s: %I does not fit %s; expected %I to %I", what, (LUAI_UACINT)i,
+               ct_dtypes[want].name, (LUAI_UACINT)ct_dtype_min(want),
+               (LUAI_UACINT)ct_dtype_max(want));
   }
   return ct_ir_const_int(ir, want, i);
 }

@@ -68,10 +68,7 @@ static uint64_t drop_bits(uint64_t v, int n, bool ties_away) {
 /* The pattern without sign that is nearest to a finite number > 0. A carry out of the fraction counts
    the exponent up, as the pattern is laid out. */
 static uint64_t nearest(const Format *f, uint64_t significand, int exponent) {
-  int top = 63;
-  while (significand >> top == 0) {
-    top--;
-  }
+  int top = 63 - __builtin_clzll(significand);
   int lowest = 1 - f->bias; /* exponent of the smallest normal number */
   int e = exponent + top;
   if (e > f->bias + 1) {

@@ -60,6 +60,7 @@ CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) {
   if (t == CT_bool || buf->dtype == CT_bool) {
     return fail(ir, v, t, "a bool has no other bits than 0 and 1", err);
   }
+  CT_ASSERT(v.guard == NULL); /* says what lies inside by coordinates of its own elements */
   const char *why = recast_offset(ir, v, from, to, &out->offset, err);
   if (why == NULL && to > from && ct_ir_view_align(ir, v) < (size_t)ct_min(to / 8, 16)) {
     why = "its address is not known to be aligned for the larger element";

@@ -55,6 +55,13 @@ static CtStatus check_dtypes(CtIr *ir, const char *op, CtView a, CtView b, CtErr
 static CtStatus check_widens(CtIr *ir, const char *op, CtView from, CtView to, CtErr *err) {
   CtDtype x = ir->bufs[from.buf].dtype;
   CtDtype y = ir->bufs[to.buf].dtype;
+  if (x != y && ct_dtype_compute(y) == x) {
+    return ct_fail(err, CT_EINVAL,
+                   "%s: %s is %s but %s is %s; nothing becomes narrower by itself, "
+                   "so cast the elements",
+                   op, from.name != NULL ? from.name : ir->bufs[from.buf].name, ct_dtypes[x].name,
+                   to.name != NULL ? to.name : ir->bufs[to.buf].name, ct_dtypes[y].name);
+  }
   return ct_dtype_compute(x) == y ? CT_OK : check_dtypes(ir, op, from, to, err);
 }
 

@@ -2,12 +2,13 @@
 # gpu_check.sh: everything that needs a CUDA device, on a machine that may have neither Lua nor this
 # project's build tools: runs what `make all build/tests` has put in build/. Ends with PASS or FAIL of each, and
 # non-zero when one failed. Usage: scripts/gpu_check.sh [build folder] [step ...]
-# Steps: info tests cases bits examples notebook bench sanitize. examples runs the programs of examples/, which
-# check themselves and print their times; notebook is the one with the table of kernels beside hand-written ones.
+# Steps: info tests cases bits dtypes conversions examples notebook bench sanitize. examples runs the programs of
+# examples/, which check themselves and print their times; notebook is the one with the table of kernels beside
+# hand-written ones; conversions compares all 2^32 inputs with the host, which takes a core for each type.
 set -u
 build=${1:-build}
 [ $# -gt 0 ] && shift
-steps=${*:-info tests cases bits examples bench}
+steps=${*:-info tests cases bits dtypes examples bench}
 failed=0
 summary=
 export CUTTLE_DEVICE=cuda
@@ -23,6 +24,10 @@ for step in $steps; do
     tests) for t in "$build"/tests/device/test_*; do [ -x "$t" ] && [ -f "$t" ] && run "$t"; done ;;
     cases) run "$build/cuttle" scripts/kernel_cases.lua tests/kernel_cases ;;
     bits) run "$build/cuttle" tests/device/same_bits.lua ;;
+    dtypes) run "$build/cuttle" tests/device/dtypes.lua ;;
+    conversions)
+      run xargs -P 0 -n 1 "$build/cuttle" scripts/conversions.lua <<<"f16 bf16 tf32 f8e4m3 f8e5m2"
+      ;;
     examples) for e in examples/*.lua; do run "$build/cuttle" "$e"; done ;;
     notebook) run "$build/cuttle" examples/notebook_shared_matmul.lua ;;
     bench) run "$build/cuttle" bench ;;

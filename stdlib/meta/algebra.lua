@@ -329,7 +329,7 @@ function downcast(l, n) end
 ---
 ---     > recast(full(f32, 2, 1), u16)
 ---     tensor u16 4:1 on cpu
----             0  16256      0  16256
+---           0  16256      0  16256
 --- CuTe: recast_layout, recast. MoYe: recast.
 ---@overload fun(t: Tensor, dtype: DType): Tensor
 ---@param l Layout|string

@@ -398,6 +398,27 @@ reference = {}
 ---@return Tensor # C
 function reference.matmul(A, B, C) end
 
+--- The elements as another type, as cast makes them in a kernel.
+--- It is integer arithmetic on the host.
+---
+---     > reference.cast(from_table(f32, {0.1, 500, -1}), f8e4m3)
+---     tensor f8e4m3 3:1 on cpu
+---       0.10156      448       -1
+---@param t Tensor
+---@param dtype DType
+---@return Tensor # column-major, of the same shape
+function reference.cast(t, dtype) end
+
+--- The first element whose bits differ in two tensors.
+--- They are of one type; the element is said by its linear index, nil where all are alike.
+---
+---     > reference.difference(zeros(f32, 4), from_table(f32, {0.0, 0.0, -0.0, 0.0}))
+---     2
+---@param a Tensor
+---@param b Tensor
+---@return integer?
+function reference.difference(a, b) end
+
 Tensor.clear = clear
 Tensor.close = close
 Tensor.coalesce = coalesce
