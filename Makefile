@@ -284,6 +284,7 @@ endif
 $(call tap_if,tests/device/*.lua,device,$(RUN_TESTS) --device=cuda tests/device,TAP_SCRIPTS GPU_SCRIPTS)
 $(call tap_if,examples/*.lua,gpu_examples,\
 	$(RUN_TESTS) --device=cuda --by-status examples,GPU_SCRIPTS)
+$(call tap_if,tests/lua/dtype/*.lua,gpu_dtype,$(RUN_TESTS) --device=cuda tests/lua/dtype,GPU_SCRIPTS)
 $(call tap_if,tests/lua/kernel/*.lua,gpu_kernel,$(RUN_TESTS) --device=cuda tests/lua/kernel,GPU_SCRIPTS)
 $(call tap_if,tests/kernel_cases,gpu_kernel_cases,\
 	env CUTTLE_DEVICE=cuda $(PROGRAM) scripts/kernel_cases.lua tests/kernel_cases,GPU_SCRIPTS)

@@ -2,6 +2,7 @@
    from_table; and seed. Each takes an element type and a shape or layout, and makes its tensor on
    the current device. Elements are made in linear order, so they do not depend on the strides. */
 #include <lauxlib.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "bind.h"
@@ -120,10 +121,15 @@ typedef struct Uniform {
   Elem lo, hi;
 } Uniform;
 
-/* Floats: lo + u * (hi - lo) with u of the type's own 24 or 53 bits, and at most the number before
+/* The bits of a random number of a narrow float type, so that it is below 1 without rounding. */
+static const double steps[CT_DTYPE_COUNT] = {
+    [CT_tf32] = 2048, [CT_f16] = 2048, [CT_bf16] = 256, [CT_f8e4m3] = 16, [CT_f8e5m2] = 8};
+
+/* Floats: lo + u * (hi - lo) with u of the type's own 24 or 53 bits, or fewer, and at most the number before
    hi. Where the range is [0, 1) that is u itself. */
 static double next_float(const Uniform *u, CtDtype dtype) {
   double x = dtype == CT_f64 ? ct_rand_f64(u->rand) : (double)ct_rand_f32(u->rand);
+  x = ct_is_narrow(dtype) ? floor(x * steps[dtype]) / steps[dtype] : x;
   return u->lo.f + x * (u->hi.f - u->lo.f);
 }
 
@@ -151,6 +157,13 @@ static bool is_empty_range(CtDtype dtype, const Uniform *u) {
   return ct_is_float(dtype) ? !(u->lo.f < u->hi.f) : u->lo.i >= u->hi.i;
 }
 
+/* The first number beyond a range; of a narrow integer type it need not be of the type. */
+static Elem check_end(lua_State *L, int idx, CtDtype dtype) {
+  bool is_next = ct_is_int(dtype) && ct_dtypes[dtype].bits < 64 && lua_isinteger(L, idx) &&
+                 lua_tointeger(L, idx) == ct_dtype_max(dtype) + 1;
+  return is_next ? (Elem){.i = lua_tointeger(L, idx)} : check_elem(L, idx, dtype, "rand");
+}
+
 /* rand(dtype, shape|layout[, lo, hi]): uniform, lo <= x < hi. */
 static int uniform(lua_State *L) {
   lua_settop(L, 4);
@@ -158,7 +171,7 @@ static int uniform(lua_State *L) {
   Uniform u = {&state_of(L)->rand, elem_of(t->dtype, 0), elem_of(t->dtype, default_end(t->dtype))};
   if (!lua_isnil(L, 3) || !lua_isnil(L, 4)) {
     u.lo = check_elem(L, 3, t->dtype, "rand");
-    u.hi = check_elem(L, 4, t->dtype, "rand");
+    u.hi = check_end(L, 4, t->dtype);
   }
   if (is_empty_range(t->dtype, &u)) {
     return diag_error(L, "rand: no number lies in the range from %s to %s; expected lo < hi",

@@ -186,6 +186,12 @@ static CtDtype computed_type(lua_State *L, const CtIr *ir, int idx) {
   return ct_dtype_compute(runtime_type(L, ir, idx));
 }
 
+/* The same beside `other`: u8 and u16 are widened to an unsigned type where one stands beside them. */
+static CtDtype type_beside(lua_State *L, const CtIr *ir, int idx, int other) {
+  CtDtype t = runtime_type(L, ir, idx), u = computed_type(L, ir, other);
+  return ct_is_unsigned(t) && ct_is_narrow(t) && ct_is_unsigned(u) ? u : ct_dtype_compute(t);
+}
+
 static void check_operands(lua_State *L, int a, int b, const char *op) {
   const int idx[2] = {a, b};
   for (int i = 0; i < 2; i++) {
@@ -198,8 +204,8 @@ static void check_operands(lua_State *L, int a, int b, const char *op) {
 
 void value_pair(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) {
   CtIr *ir = front_ir(L);
-  CtDtype s = computed_type(L, ir, a);
-  CtDtype t = computed_type(L, ir, b);
+  CtDtype s = type_beside(L, ir, a, b);
+  CtDtype t = type_beside(L, ir, b, a);
   check_operands(L, a, b, op);
   s = s == CT_VOID ? constant_type(L, a, t) : s;
   t = t == CT_VOID ? constant_type(L, b, s) : t;

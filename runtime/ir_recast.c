@@ -30,6 +30,12 @@ static uint32_t alias_of(CtIr *ir, uint32_t root, CtDtype t) {
   buf.dtype = t;
   buf.alias_of = root;
   buf.name = NULL;
+  buf.layout.shape = ct_leaf(&ir->arena, (CtInt){.kind = CT_ANY}); /* nobody's coordinates */
+  buf.layout.stride = ct_leaf(&ir->arena, ct_int(1));
+  if (buf.layout.shape == NULL || buf.layout.stride == NULL) {
+    ir->failed = true;
+    return root;
+  }
   if (buf.n_elems.kind == CT_STATIC) {
     buf.n_elems.v = buf.n_elems.v * ct_dtypes[of->dtype].bits / ct_dtypes[t].bits;
   }

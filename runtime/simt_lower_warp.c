@@ -70,6 +70,7 @@ typedef struct Body {
 } Body;
 
 static bool is_shared_buf(const CtIr *ir, uint32_t buf) {
+  buf = ct_ir_memory(ir, buf);
   return ir->bufs[buf].space != CT_REGISTER && ir->bufs[buf].is_written;
 }
 

@@ -153,6 +153,7 @@ typedef struct CtSimtBuf {
   const char *name;
   CtSpace space;
   CtDtype dtype;
+  CtDtype of;      /* the type that the memory was made for; dtype itself unless this is an alias */
   int64_t n;       /* elements; of a global one the launch says it */
   uint32_t param;  /* global */
   uint32_t slot;   /* global: of the pointer */

@@ -24,7 +24,7 @@ for step in $steps; do
     tests) for t in "$build"/tests/device/test_*; do [ -x "$t" ] && [ -f "$t" ] && run "$t"; done ;;
     cases) run "$build/cuttle" scripts/kernel_cases.lua tests/kernel_cases ;;
     bits) run "$build/cuttle" tests/device/same_bits.lua ;;
-    dtypes) run "$build/cuttle" tests/device/dtypes.lua ;;
+    dtypes) run "$build/cuttle" tests/lua/dtype/engine.lua ;;
     conversions)
       run xargs -P 0 -n 1 "$build/cuttle" scripts/conversions.lua <<<"f16 bf16 tf32 f8e4m3 f8e5m2"
       ;;

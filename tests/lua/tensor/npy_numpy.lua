@@ -25,7 +25,8 @@ local function run(script)
 end
 
 -- element (i,j,k) of every array is 100 i + 10 j + k
-local types = {f32 = "float32", f64 = "float64", i32 = "int32", i64 = "int64"}
+local types = {f32 = "float32", f64 = "float64", i32 = "int32", i64 = "int64", f16 = "float16",
+  i16 = "int16", u64 = "uint64", u32 = "uint32", u16 = "uint16"} -- the values need 16 bits
 for name, numpy in pairs(types) do
   for _, order in ipairs{"C", "F"} do
     for _, version in ipairs{"(1,0)", "(2,0)", "(3,0)"} do
