@@ -326,8 +326,8 @@ static int recast_of(lua_State *L) {
     return push_swizzle(L, st, &sw, &err);
   }
   CtComposed l = bind_to_composed(L, 1, &cx, "recast");
-  return push_layout(L, ct_composed_recast(&cx, &l, to_bits(L, 2), to_bits(L, 3), &l, &err), &l,
-                     &err);
+  CtStatus st = ct_composed_recast(&cx, &l, to_bits(L, 2), to_bits(L, 3), &l, &err);
+  return push_made(L, st, &l, &err, "recast", 3);
 }
 
 /* {====== Filling shapes ====== */

@@ -168,6 +168,92 @@ function steps.parallelize(lines, _, a, threads, _, projection)
   line(lines, "each thread keeps its element of every tile of %s", a)
 end
 
+-- The integers of a layout as texts like "4:1".
+local function leaves(shape, stride, out)
+  if type(shape) ~= "table" then
+    out[#out + 1] = ("%s:%s"):format(shape, stride)
+    return out
+  end
+  for i = 1, #shape do leaves(shape[i], stride[i], out) end
+  return out
+end
+
+local function leaves_of(layout)
+  layout = layout.swizzle and layout.layout or layout
+  return leaves(layout.shape, layout.stride, {})
+end
+
+-- The modes that an operation changed, where it keeps the nesting.
+local function changed(lines, a, result)
+  local before, after = leaves_of(ct.layout(a)), leaves_of(result)
+  local texts = {}
+  for i, text in ipairs(before) do
+    if text ~= after[i] then texts[#texts + 1] = ("%s becomes %s"):format(text, after[i]) end
+  end
+  if #texts > 0 then line(lines, "%s", table.concat(texts, ", ")) end
+end
+
+function steps.upcast(lines, result, a, n)
+  line(lines, "%d elements become one: steps are divided by %d, smaller ones become 1 with fewer "
+    .. "elements", n, n)
+  changed(lines, a, result)
+end
+
+function steps.downcast(lines, result, a, n)
+  line(lines, "one element becomes %d: a contiguous mode gets longer, all other steps larger", n)
+  changed(lines, a, result)
+end
+
+local function bits_of(x)
+  return type(x) == "userdata" and x.bits or math.tointeger(tonumber(tostring(x))) or ct[x].bits
+end
+
+local function gcd(a, b)
+  while b ~= 0 do a, b = b, a % b end
+  return a
+end
+
+function steps.recast(lines, result, a, from, to)
+  from, to = bits_of(from), bits_of(to)
+  local larger, smaller = to // gcd(from, to), from // gcd(from, to)
+  local call = tostring(a)
+  call = larger > 1 and ("upcast(%s, %d)"):format(call, larger) or call
+  call = smaller > 1 and ("downcast(%s, %d)"):format(call, smaller) or call
+  line(lines, "elements of %d bits in place of %d: %s", to, from, call)
+  changed(lines, a, result)
+end
+
+function steps.tile_to_shape(lines, _, a, shape, order)
+  a, shape = ct.layout(a), ct.layout(shape)
+  local counts, path = {}, "down the first mode, then along the next"
+  if tostring(order) == "right" then
+    path = "along the last mode, then along the one before"
+  elseif order ~= nil then
+    path = ("in the order %s of the modes"):format(order)
+  end
+  for i = 0, ct.rank(shape) - 1 do
+    counts[i + 1] = ct.size(shape, i) // (i < ct.rank(a) and ct.size(a, i) or 1)
+  end
+  line(lines, "copies of %s, %s of them, fill the shape; they follow each other %s", a,
+    table.concat(counts, " x "), path)
+end
+
+function steps.nullspace(lines, result, a)
+  line(lines, "A(result(i)) = 0 for each of the %d indices that %s leads to 0", ct.size(result), a)
+end
+
+-- "Sw<3,0,3>": which bits of an offset change, and by which. It reads the field at M + S where S > 0,
+-- else the one at M.
+function M.swizzle_text(swizzle)
+  local bits, base, shift = swizzle.bits, swizzle.base, swizzle.shift
+  local function range(first)
+    return bits == 1 and ("bit %d"):format(first) or
+      ("bits %d..%d"):format(first, first + bits - 1)
+  end
+  return ("%s of the offset %s xored into %s"):format(range(base + math.max(shift, 0)),
+    bits == 1 and "is" or "are", range(base + math.max(-shift, 0)))
+end
+
 -- Details help; where the definition's parts cannot be formed again (run-time extents) there are
 -- none.
 local function details(result, op, ...)

@@ -118,17 +118,9 @@ local function mode_names(layout)
   return out
 end
 
-local function bits_text(first, n)
-  return n == 1 and tostring(first) or ("%d..%d"):format(first, first + n - 1)
-end
-
--- Sw<B,M,S> reads the field at M + S where S > 0, else the one at M.
 local function add_swizzle(report, layout)
-  local bits, base, shift = tostring(layout.swizzle):match("<(%d+),(%d+),(%-?%d+)>")
-  bits, base, shift = math.tointeger(bits), math.tointeger(base), math.tointeger(shift)
-  local from, to = base + math.max(shift, 0), base + math.max(-shift, 0)
-  report:add("swizzle", "by bits %s of an offset, bits %s of it are flipped%s",
-    bits_text(from, bits), bits_text(to, bits),
+  local base = layout.swizzle.base
+  report:add("swizzle", "%s%s", derive.swizzle_text(layout.swizzle),
     base > 0 and ("; aligned runs of %d elements stay together"):format(1 << base) or "")
   if layout.offset ~= 0 then
     report:add("", "%s is added to an offset before that", layout.offset)
@@ -424,6 +416,15 @@ local function add_thread_values(report, tv, tile, options)
   add_owners(report, owners_of.thread_values(tv, shape), shape, ct.size(tv, 0), options)
 end
 
+-- The modes under _ in a projection: "mode 0", "modes 0, 2"; "" when there are none.
+local function dropped_modes(projection)
+  local modes = {}
+  for i, item in ipairs(projection == nil and {} or derive.items(projection)) do
+    if item == "_" then modes[#modes + 1] = i - 1 end
+  end
+  return #modes == 0 and "" or (#modes == 1 and "mode " or "modes ") .. table.concat(modes, ", ")
+end
+
 local function add_partition(report, layout, options)
   local _, of, threads, index, projection = layout:origin()
   of, threads = ct.layout(of), ct.layout(threads)
@@ -437,6 +438,12 @@ local function add_partition(report, layout, options)
   if too_large(report, of) then return end
   add_owners(report, owners_of.partition(of.shape, threads, projection), of.shape,
     ct.size(threads), options)
+  local dropped = dropped_modes(projection)
+  if dropped ~= "" then
+    report:add("", "threads that differ only in %s of %s, which the projection drops, share elements by "
+      .. "design",
+      dropped, threads)
+  end
 end
 
 -- Where a coordinate lies.

@@ -140,16 +140,6 @@ local function add_derivation(rows, layout)
   end
 end
 
--- "Sw<3,0,3>": which bits of the offset change, and by which.
-local function swizzle_text(swizzle)
-  local bits, base, shift = tostring(swizzle):match("^Sw<(%d+),(%d+),(%-?%d+)>$")
-  if not bits then return nil end
-  bits, base, shift = tonumber(bits), tonumber(base), tonumber(shift)
-  local from, to = base + math.max(shift, 0), base - math.min(shift, 0)
-  return ("bits %d to %d of the offset are xored into bits %d to %d"):format(from, from + bits - 1,
-    to, to + bits - 1)
-end
-
 -- The rows between the title and the controls.
 local function derived_rows(model, layout, title)
   local rows = {}
@@ -159,7 +149,7 @@ local function derived_rows(model, layout, title)
   elseif model.layout ~= title then
     rows[#rows + 1] = { "Layout", model.layout }
   end
-  local swizzle = model.kind == "swizzle" and swizzle_text(layout.swizzle)
+  local swizzle = model.kind == "swizzle" and derive.swizzle_text(layout.swizzle)
   if swizzle then rows[#rows + 1] = { "Swizzle", swizzle } end
   for _, note in ipairs(model.notes) do rows[#rows + 1] = { "Note", note } end
   return rows

@@ -1,7 +1,7 @@
 -- What explain says of swizzled layouts.
 explain(composition(swizzle(3, 3, 3), row_major{8, 64}), { offset = 72 })
 -- expect: layout        Sw<3,3,3> o 0 o (8,64):(64,1)
--- expect: swizzle       by bits 6..8 of an offset, bits 3..5 of it are flipped; aligned runs of 8 elements stay together
+-- expect: swizzle       bits 6..8 of the offset are xored into bits 3..5; aligned runs of 8 elements stay together
 -- expect: modes         0       8:64  steps of 64 elements
 -- expect:               1       64:1  contiguous
 -- expect: made by       composition(Sw<3,3,3>, (8,64):(64,1)) = Sw<3,3,3> o 0 o (8,64):(64,1)
@@ -14,7 +14,7 @@ explain(composition(swizzle(3, 3, 3), row_major{8, 64}), { offset = 72 })
 
 -- The fields of a negative shift, an offset before the swizzle, and the owners of a swizzled tile.
 print(explain(L"Sw<1,4,-2> o 3 o 4:1", { text = true }):match("swizzle.*before that"))
--- expect: swizzle       by bits 4 of an offset, bits 6 of it are flipped; aligned runs of 16 elements stay together
+-- expect: swizzle       bit 4 of the offset is xored into bit 6; aligned runs of 16 elements stay together
 -- expect:               3 is added to an offset before that
 local tv = composition(swizzle(2, 0, 3), "((2,4),(2,2)):((8,1),(4,16))")
 print(explain(tv, { tile = { 4, 8 }, thread = 1, text = true }):match("owns[^\n]*"))
@@ -23,7 +23,7 @@ print(explain(tv, { tile = { 4, 8 }, thread = 1, text = true }):match("owns[^\n]
 -- A swizzle alone, and one that leaves nothing together.
 explain(swizzle(1, 0, 1))
 -- expect: layout        Sw<1,0,1> o 0 o 4:1
--- expect: swizzle       by bits 1 of an offset, bits 0 of it are flipped
+-- expect: swizzle       bit 1 of the offset is xored into bit 0
 -- expect: modes                 4:1  contiguous
 -- expect: made by       composition(Sw<1,0,1>, 4:1) = Sw<1,0,1> o 0 o 4:1
 -- expect:                 result(c) = A(B(c)): Sw<1,0,1> swizzles each offset of B
