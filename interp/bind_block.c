@@ -193,6 +193,17 @@ static int lang_fragment_like(lua_State *L) { /* tensor[, dtype] */
 
 /* --- what tensors of a kernel do ------------------------------------------------------------------------ */
 
+CtTuple front_coordinate(lua_State *L, const Tensor *t, CtTuple crd) {
+  if (!t->in_kernel || t->at != NULL) {
+    return crd;
+  }
+  CtTuple wide = ct_ir_coordinate(front_ir(L), t->buf, crd);
+  if (wide == NULL) {
+    luaL_error(L, "not enough memory");
+  }
+  return wide;
+}
+
 CtVal front_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb) {
   CtIr *ir = front_ir(L);
   CtVal offset;

@@ -315,6 +315,7 @@ static int tile(lua_State *L) {
     }
   }
   CtComposed part = to_whole(L, &cx, &d);
+  crd = t == NULL ? crd : front_coordinate(L, t, crd);
   diag_check(L, ct_composed_tile(&cx, &part, tiler, crd, proj, &part, &offset, &err), &err);
   return push_part(L, &cx, &d, &part, offset);
 }
@@ -369,6 +370,8 @@ static int parallelize(lua_State *L) {
     check_threads(&d, proj);
   }
   CtComposed part = to_whole(L, &cx, &d);
+  const CtNode thread = {.rank = CT_LEAF, .len = 1, .i = index};
+  index = t == NULL ? index : front_coordinate(L, t, &thread)->i;
   diag_check(L, ct_composed_parallelize(&cx, &part, thr, index, proj, &part, &offset, &err), &err);
   return push_part(L, &cx, &d, &part, offset);
 }

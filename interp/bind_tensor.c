@@ -124,6 +124,7 @@ static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
     return guard_slice_coords(L, cx, t, crd);
   }
   check_inside(L, 1, cx, crd, true);
+  crd = front_coordinate(L, t, crd);
   if (ct_slice(cx, crd, t->layout, &rest, &at, &err) != CT_OK) {
     return fail_access(L, 1, cx, crd, true, err.msg);
   }

@@ -87,14 +87,17 @@ static void put_tree(lua_State *L, LaunchArgs *a, bool is_extent, CtTuple t, CtD
 
 CtDtype launch_index_type(const Arg *arg) { return arg->tensor->is_wide ? CT_i64 : CT_i32; }
 
+/* Room at the end of what 32 bits count, for tiles of a guarded tensor that overhang. */
+enum { MOST_NARROW = INT32_MAX - (1 << 20) };
+
 /* Offsets are 32 bits wide where the tensor spans less than 2^31 bytes and counts, with strides of 0, fewer
    elements than that. */
 static bool needs_64_bits(const Tensor *t, int64_t size) {
   int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype);
-  bool wide = t->hi >= INT32_MAX / bytes || size >= INT32_MAX;
+  bool wide = t->hi >= MOST_NARROW / bytes || size >= MOST_NARROW;
   CtTuple shape = t->layout.shape;
   for (uint32_t i = 0; i < shape->len; i++) {
-    wide = wide || (shape[i].rank == CT_LEAF && shape[i].i.v >= INT32_MAX);
+    wide = wide || (shape[i].rank == CT_LEAF && shape[i].i.v >= MOST_NARROW);
   }
   return wide;
 }

@@ -145,6 +145,9 @@ CtVal front_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb)
 void front_load(lua_State *L, const Tensor *t, CtTuple crd);
 /* Stores the Lua value at `value_idx`: a traced value, number or boolean. */
 void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx);
+/* A coordinate in t, wide enough for arithmetic with its layout: of a tensor of the kernel whose indices
+   need 64 bits, run-time entries have them. */
+CtTuple front_coordinate(lua_State *L, const Tensor *t, CtTuple crd);
 /* The tensor in an argument, which must be one of the running trace. Raises. */
 CtView front_view(lua_State *L, int idx, const char *op);
 /* copy, fill, clear while a trace is running: called with the stack as Lua calls the function,

@@ -297,6 +297,7 @@ CtView ct_ir_tensor(CtIr *ir, const CtTensorSpec *spec) {
                .space = CT_GLOBAL,
                .dtype = spec->dtype,
                .align = spec->align,
+               .is_wide = spec->index == CT_i64,
                .layout = {shape, stride},
                .n_elems = {.kind = CT_ANY},
                .param = param};

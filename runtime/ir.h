@@ -72,6 +72,7 @@ typedef struct CtBuf {
       layout; /* of the whole buffer, for messages and for the extent that accesses must stay in */
   CtInt n_elems;  /* cosize of the layout; CT_ANY of a global one: the launch says */
   uint32_t param; /* global: index in CtIr.params */
+  bool is_wide;   /* global: its indices need 64 bits, and so does arithmetic with coordinates */
   uint32_t
       alias_of; /* the earlier buffer whose memory this is as another type (ct_ir_recast), or 0 */
   bool
@@ -390,6 +391,9 @@ CtInt ct_ir_int(const CtIr *ir, CtVal v);
 CtVal ct_ir_val(CtIr *ir, CtInt i, CtDtype type);
 CtFacts ct_ir_facts(const CtIr *ir, CtInt i);
 CtFacts ct_type_facts(CtDtype type); /* what every integer of the type fulfils */
+/* A coordinate for arithmetic with a buffer's layout: run-time entries as 64-bit values where its
+   indices need them. NULL: no memory. */
+CtTuple ct_ir_coordinate(CtIr *ir, uint32_t buf, CtTuple crd);
 /* Offset in elements of a coordinate of a view, as a value (i32, or i64 where the buffer needs it). */
 CtStatus ct_ir_offset(CtIr *ir, CtView v, CtTuple crd, CtVal *out, CtErr *err) CT_NODISCARD;
 size_t ct_ir_view_align(CtIr *ir,

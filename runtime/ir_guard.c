@@ -290,6 +290,10 @@ CtStatus ct_ir_elem_less(CtIr *ir, CtTuple a, CtTuple b, CtVal *out, CtErr *err)
 CtStatus ct_ir_guard_test(CtIr *ir, CtView v, CtTuple crd, bool fix, CtVal *out, CtErr *err) {
   static const CtNode one = {.rank = CT_LEAF, .len = 1, .i = {.v = 1}};
   CtGuard g;
+  crd = ct_ir_coordinate(ir, v.buf, crd);
+  if (crd == NULL) {
+    return ct_fail_nomem(err);
+  }
   CtStatus status = ct_ir_guard_slice(ir, &v, crd, &one, fix, &g, err);
   *out = ct_ir_const_int(ir, CT_bool, 1);
   for (int i = 0; status == CT_OK && i < g.n; i++) {

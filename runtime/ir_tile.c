@@ -447,9 +447,27 @@ CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order, C
   return status;
 }
 
+CtTuple ct_ir_coordinate(CtIr *ir, uint32_t buf, CtTuple crd) {
+  if (!ir->bufs[buf].is_wide || ct_all_static(crd)) {
+    return crd;
+  }
+  CtNode *nodes = ct_arena_alloc(&ir->arena, crd->len * sizeof *nodes);
+  for (uint32_t i = 0; nodes != NULL && i < crd->len; i++) {
+    nodes[i] = crd[i];
+    if (crd[i].rank == CT_LEAF && crd[i].i.kind == CT_DYNAMIC) {
+      nodes[i].i.id = ct_ir_cast(ir, crd[i].i.id, CT_i64);
+    }
+  }
+  return nodes;
+}
+
 CtStatus ct_ir_offset(CtIr *ir, CtView v, CtTuple crd, CtVal *out, CtErr *err) {
   CtCx cx = ct_ir_cx(ir);
   CtInt index, offset;
+  crd = ct_ir_coordinate(ir, v.buf, crd);
+  if (crd == NULL) {
+    return ct_fail_nomem(err);
+  }
   CtStatus status = ct_crd2idx(&cx, crd, v.layout, &index, err);
   status = status == CT_OK ? ct_int_op(&cx, CT_INT_ADD, v.offset, index, &offset, err) : status;
   if (status == CT_OK) {

@@ -2,6 +2,7 @@
 -- on them.
 local examples = {
   "saxpy.lua 1024",
+  "tiled_copy_if.lua",
   "transpose.lua 64 64",
   "moye_matmul.lua 256 256 64",
   "sgemm_2d_blocktiling.lua 128",
