@@ -440,9 +440,8 @@ local function add_partition(report, layout, options)
     ct.size(threads), options)
   local dropped = dropped_modes(projection)
   if dropped ~= "" then
-    report:add("", "threads that differ only in %s of %s, which the projection drops, share elements "
-      .. "by design",
-      dropped, threads)
+    report:add("", "threads that differ only in %s of %s, which the projection drops, share "
+      .. "elements by design", dropped, threads)
   end
 end
 
