@@ -258,6 +258,15 @@ static void check_closing(lua_State *L, Front *f, const Frame *target) {
   }
 }
 
+/* The block of a frame that is left for the first time need not hold what was recorded before. */
+static void begin_late(lua_State *L, Front *f, const Frame *target) {
+  CtVal inner = 0;
+  for (const Frame *frame = front_co(f, L)->top; frame != target; frame = frame->parent) {
+    inner = frame->has_exit && frame->region == target->region ? frame->block : inner;
+  }
+  ct_ir_block_late(f->ir, target->block, target->region, inner);
+}
+
 void front_exit(lua_State *L, Front *f, Frame *target) {
   check_closing(L, f, target);
   uint64_t now = ++f->clock;
@@ -272,6 +281,9 @@ void front_exit(lua_State *L, Front *f, Frame *target) {
   }
   front_join(f, &target->joined, &target->some_live);
   bool to_loop = target->kind == FRAME_LOOP && target->runtime;
+  if (!to_loop && !target->has_exit) {
+    begin_late(L, f, target);
+  }
   *(to_loop ? &target->loop_exit : &target->has_exit) = true;
   front_at(L, f);
   ct_ir_break(f->ir, to_loop ? target->op : target->block);

@@ -563,6 +563,18 @@ CtVal ct_ir_block_begin(CtIr *ir) {
   return v;
 }
 
+void ct_ir_block_late(CtIr *ir, CtVal block, CtRegion region, CtVal inner) {
+  CtVal holder = 0;
+  if (inner != 0) {
+    ir->insts[block].imm.i = ir->insts[inner].imm.i;
+    return;
+  }
+  for (CtRegion r = ir->cur; r != region && r != 0; r = ir->insts[holder].region) {
+    holder = ir->regions[r].owner;
+  }
+  ir->insts[block].imm.i = holder == 0 ? ir->regions[region].last : ir->insts[holder].prev;
+}
+
 void ct_ir_block_end(CtIr *ir, CtVal block, bool used) {
   CtVal begin = (CtVal)ir->insts[block].imm.i;
   if (!used || ir->failed) {

@@ -335,6 +335,10 @@ CtVal ct_ir_loop(CtIr *ir);
 void ct_ir_end(CtIr *ir, CtVal op); /* of IF FOR LOOP */
 /* A block around what is recorded between begin and end. Nothing changes when it was not `used`. */
 CtVal ct_ir_block_begin(CtIr *ir);
+/* A block of `region` that is left here for the first time: it begins just before the operation that
+   holds this point, so that values from before it outlive it; or where the block `inner` does, if not 0:
+   one that is open within it and was left before. */
+void ct_ir_block_late(CtIr *ir, CtVal block, CtRegion region, CtVal inner);
 void ct_ir_block_end(CtIr *ir, CtVal block, bool used);
 void ct_ir_break(CtIr *ir, CtVal target);
 /* A probe: forget what was recorded in the current region since the position. */
