@@ -379,15 +379,6 @@ static void set_birth(lua_State *L, Front *f) {
   lua_pop(L, 1);
 }
 
-static int rt_t(lua_State *L) {
-  Front *f = front_up(L);
-  lua_settop(L, 1);
-  if (f->ir != NULL) {
-    set_birth(L, f);
-  }
-  return 1;
-}
-
 void front_touch(lua_State *L, uint64_t born, const char *message) {
   Front *f = front_of(L);
   uint64_t condition = front_condition(f, L);
@@ -411,6 +402,23 @@ static void check_key(lua_State *L, int table, int key) {
     diag_error(L, "a Lua table is indexed by a run-time value; use a tensor, or unroll the loop");
   }
   check_half(L, key, "[]");
+}
+
+static int rt_t(lua_State *L) { /* table, computed */
+  Front *f = front_up(L);
+  if (f->ir != NULL && lua_toboolean(L, 2)) {
+    lua_settop(L, 1);
+    lua_pushnil(L);
+    while (lua_next(L, 1) != 0) {
+      check_key(L, 1, 2);
+      lua_pop(L, 1);
+    }
+  }
+  lua_settop(L, 1);
+  if (f->ir != NULL) {
+    set_birth(L, f);
+  }
+  return 1;
 }
 
 /* What messages call the type: as Lua's own do, with the name of a userdata. */

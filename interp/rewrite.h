@@ -150,7 +150,9 @@
    self() -> o
      `m(o, "name", desc)(self(), arguments)`: o[name], as fn. Keeps o for self, which is called at
      once, with nothing evaluated in between.
-   t(table) -> table          a table constructor: records the conditions active at its birth
+   t(table, computed) -> table
+     A table constructor: records the conditions active at its birth. computed: it has keys that may be
+     run-time values, an error.
    nm(v, name) -> v           names the IR value or tensor v after the script's local */
 #ifndef CT_REWRITE_H
 #define CT_REWRITE_H

@@ -221,6 +221,16 @@ static bool is_literal_key(const Rw *w, const LpExp *e) {
   return e->kind == LP_NUMBER || e->kind == LP_STRING || e->kind == LP_TRUE || e->kind == LP_FALSE;
 }
 
+/* Whether a table constructor has a key [k] that may be a run-time value. */
+static bool has_computed_key(const Rw *w, const LpExp *e) {
+  for (const LpExp *item = e->list; item != NULL; item = item->next) {
+    if (!item->is_item && kind_at(w, item->tok - 1) == LX_LBRACKET && !is_literal_key(w, item)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* {==== chains: what goes before the innermost operand ==== */
 
 static bool is_rewritten_index(const Rw *w, const LpExp *e) {
@@ -439,7 +449,7 @@ static void write_leaf(Rw *w, LpExp *e) {
     case LP_TABLE:
       rw_call(w, RW_T);
       write_table(w, e);
-      rw_puts(w, ")");
+      rw_puts(w, has_computed_key(w, e) ? ", true)" : ")");
       break;
     case LP_UNARY: write_unary(w, e); break;
     case LP_PAREN:
