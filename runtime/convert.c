@@ -206,34 +206,3 @@ uint64_t ct_convert(CtDtype to, CtDtype from, uint64_t bits) {
   int64_t v = ct_int_of_bits(from, bits);
   return ct_is_float(to) ? round_int(to, from, v) : ct_bits_of_int(to, v);
 }
-
-/* --- without losing a bit ------------------------------------------------------------------------- */
-
-static bool is_nan(CtDtype t, uint64_t bits) { return take_apart(t, bits).kind == NOT_A_NUMBER; }
-
-enum { F32_INF = 0x7F800000 };
-
-/* NaN and infinities: the fraction as it is, in front of zeros. That of the NaN of f8e4m3, which has no
-   infinity, is not 0. */
-uint32_t ct_carry_bits(CtDtype from, uint64_t bits) {
-  const Format *f = &formats[from];
-  if (!is_nan(from, bits) || from == CT_tf32) {
-    return to_f32(from, bits);
-  }
-  uint32_t fraction = (uint32_t)bits & (((uint32_t)1 << f->fraction) - 1);
-  uint32_t sign = (bits & sign_bit(from)) != 0 ? 0x80000000 : 0;
-  return sign | F32_INF | fraction << (23 - f->fraction);
-}
-
-uint64_t ct_uncarry_bits(CtDtype to, uint32_t f32_bits) {
-  const Format *f = &formats[to];
-  if (to == CT_tf32) {
-    return f32_bits;
-  }
-  if ((f32_bits & F32_INF) != F32_INF) {
-    return ct_convert(to, CT_f32, f32_bits);
-  }
-  uint64_t fraction = (f32_bits & 0x7FFFFF) >> (23 - f->fraction);
-  uint64_t exponent = (f->nan >> f->fraction) << f->fraction;
-  return (f32_bits >> 31 != 0 ? sign_bit(to) : 0) | exponent | fraction;
-}

@@ -26,9 +26,4 @@ double ct_round_float(CtDtype to, double v);
 int64_t ct_truncate_float(CtDtype to, double v);
 double ct_round_int(CtDtype to, CtDtype from, int64_t v);
 
-/* A narrow float as an f32 and back without losing a bit, those of NaN included: how the CPU engine holds
-   values that are moved. Only for patterns that came from ct_carry_bits. */
-uint32_t ct_carry_bits(CtDtype from, uint64_t bits);
-uint64_t ct_uncarry_bits(CtDtype to, uint32_t f32_bits);
-
 #endif

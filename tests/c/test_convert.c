@@ -137,7 +137,7 @@ static bool is_expected_value(const Narrow *n, uint32_t pattern, double got) {
 
 static void test_widening(const Narrow *n) {
   uint32_t n_patterns = 1u << (n->exponent + n->fraction);
-  int n_wrong = 0, n_back = 0, n_carried = 0;
+  int n_wrong = 0, n_back = 0;
   for (uint32_t p = 0; p < n_patterns * 2; p++) {
     bool negative = p >= n_patterns;
     uint32_t pattern = p & (n_patterns - 1);
@@ -150,11 +150,9 @@ static void test_widening(const Narrow *n) {
     n_wrong += !isnan(v) && signbit(v) != (negative ? 1 : 0) && (signbit(v) != 0) != negative;
     bool is_inf8 = isinf(v) && saturates(n);
     n_back += !isnan(v) && !is_inf8 && ct_convert(n->type, CT_f32, wide) != bits;
-    n_carried += ct_uncarry_bits(n->type, ct_carry_bits(n->type, bits)) != bits;
   }
   OK(n_wrong == 0, "%s to f32 and f64: all patterns", ct_dtypes[n->type].name);
   OK(n_back == 0, "%s to f32 and back: the same bits", ct_dtypes[n->type].name);
-  OK(n_carried == 0, "%s carried as f32: no bit is lost", ct_dtypes[n->type].name);
 }
 
 /* --- NaN, as the hardware's conversions have it ------------------------------------------------------ */
@@ -257,7 +255,8 @@ static void test_holds(void) {
       for (uint32_t i = 0; i < 1u << 16 && all; i++) {
         uint64_t bits = i;
         bits = ct_dtypes[u].bits > 16 ? bits << (ct_dtypes[u].bits - 16) | (i & 1) : bits;
-        bits = u == CT_tf32 ? (bits & 0xFFFF0000) | (i & 1) << 13 : bits & (UINT64_MAX >> (64 - ct_dtypes[u].bits));
+        bits = u == CT_tf32 ? (bits & 0xFFFF0000) | (i & 1) << 13
+                            : bits & (UINT64_MAX >> (64 - ct_dtypes[u].bits));
         bool special = ct_is_float((CtDtype)u) && !isfinite(ct_float_of_bits((CtDtype)u, bits));
         bool zero = ct_is_float((CtDtype)u) && ct_float_of_bits((CtDtype)u, bits) == 0;
         uint64_t there = ct_convert((CtDtype)t, (CtDtype)u, bits);
