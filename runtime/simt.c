@@ -8,6 +8,9 @@
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 enum { CACHE_LINE = 64, UNSET_BYTE = 0xFF, MAX_THREADS = 1024 };
 
@@ -348,15 +351,24 @@ static const Isa isas[] = {
 #endif
 };
 
+#if defined(__x86_64__)
+/* By hand: not every compiler's __builtin_cpu_supports knows it. */
+static bool has_f16c(void) {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 static bool has_isa(const char *name) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (strcmp(name, "avx2") == 0) {
-    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();
   }
   if (strcmp(name, "avx512") == 0) {
     return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-           __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+           __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+           has_f16c();
   }
 #endif
   return strcmp(name, "base") == 0;

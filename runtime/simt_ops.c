@@ -9,6 +9,7 @@
 
 #include "simt_narrow.h"
 #include "simt_scalar.h"
+#include "simt_vec.h"
 
 #if defined(CT_SIMT_AVX512)
 #define TABLE_NAME ct_simt_ops_avx512
@@ -194,6 +195,20 @@ HAS_ZERO(u32)
     LANES { d[i] = CAST_##t##_##f(a[i]); }                                                         \
     return in + 1;                                                                                 \
   }
+
+#if CT_VEC_HAS_F16
+#define CAST_F16(t, f)                                                                             \
+  HANDLER(CAST_##t##_##f##_s) {                                                                    \
+    put_##t(SCALAR(in->d), CAST_##t##_##f(get_##f(SCALAR(in->a))));                                \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  HANDLER(CAST_##t##_##f##_v) {                                                                    \
+    for (int i = 0; i < CT_LANES; i += CT_VEC_BYTES / 4) {                                         \
+      ct_vec_CAST_##t##_##f(CT_AT(CtT_##t, w, in->d) + i, CT_AT(CtT_##f, w, in->a) + i);           \
+    }                                                                                              \
+    return in + 1;                                                                                 \
+  }
+#endif
 
 #define BOOLCAST(t)                                                                                \
   HANDLER(CAST_##t##_b_s) {                                                                        \

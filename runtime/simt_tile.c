@@ -104,14 +104,31 @@ enum { WIDTH_4 = CT_VEC_BYTES / 4 };
    or single numbers where the lanes have the same. */
 typedef void (*Widen)(const Side *s, int64_t n_rows, int64_t n_k, const int64_t *pos, char *out);
 
-/* Of t, in memory as T, to C. What all lanes have is gathered first, so that it is cast in vectors, too;
-   they may reach beyond the last element, not beyond the room of its vector. */
-#define WIDEN(t, T, C, S)                                                                          \
+/* One vector, from t in memory as T to C. */
+#define CAST_VECTOR(t, T, C, S)                                                                    \
   ALWAYS_INLINE void cast_##t(C *restrict to, const T *restrict bits) {                            \
     for (int i = 0; i < WIDTH_4; i++) {                                                            \
       to[i] = CAST_##S##_##t(bits[i]);                                                             \
     }                                                                                              \
-  }                                                                                                \
+  }
+#if CT_VEC_HAS_F16
+ALWAYS_INLINE void cast_f16(float *to, const uint16_t *bits) {
+  ct_vec_store_f32(to, ct_vec_widen_f16(bits));
+}
+#else
+CAST_VECTOR(f16, uint16_t, float, f32)
+#endif
+CAST_VECTOR(bf16, uint16_t, float, f32)
+CAST_VECTOR(f8e4m3, uint8_t, float, f32)
+CAST_VECTOR(f8e5m2, uint8_t, float, f32)
+CAST_VECTOR(i16, uint16_t, int32_t, i32)
+CAST_VECTOR(i8, uint8_t, int32_t, i32)
+CAST_VECTOR(u16, uint16_t, int32_t, i32)
+CAST_VECTOR(u8, uint8_t, int32_t, i32)
+
+/* All of an operand. What all lanes have is gathered first, so that it is cast in vectors, too;
+   they may reach beyond the last element, not beyond the room of its vector. */
+#define WIDEN(t, T, C)                                                                             \
   static void widen_##t##_same(const Side *s, int64_t n_rows, int64_t n_k, int64_t pos, C *to) {   \
     T bits[WIDTH_4] = {0};                                                                         \
     int n = 0;                                                                                     \
@@ -153,14 +170,14 @@ typedef void (*Widen)(const Side *s, int64_t n_rows, int64_t n_k, const int64_t 
       case CT_GATHER: widen_##t##_as(s, n_rows, n_k, pos, to, CT_GATHER); break;                   \
     }                                                                                              \
   }
-WIDEN(f16, uint16_t, float, f32)
-WIDEN(bf16, uint16_t, float, f32)
-WIDEN(f8e4m3, uint8_t, float, f32)
-WIDEN(f8e5m2, uint8_t, float, f32)
-WIDEN(i16, uint16_t, int32_t, i32)
-WIDEN(i8, uint8_t, int32_t, i32)
-WIDEN(u16, uint16_t, int32_t, i32)
-WIDEN(u8, uint8_t, int32_t, i32)
+WIDEN(f16, uint16_t, float)
+WIDEN(bf16, uint16_t, float)
+WIDEN(f8e4m3, uint8_t, float)
+WIDEN(f8e5m2, uint8_t, float)
+WIDEN(i16, uint16_t, int32_t)
+WIDEN(i8, uint8_t, int32_t)
+WIDEN(u16, uint16_t, int32_t)
+WIDEN(u8, uint8_t, int32_t)
 
 /* NULL: elements are what is computed with. A tf32 is an f32. */
 static const Widen widen[CT_DTYPE_COUNT] = {

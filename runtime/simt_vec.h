@@ -1,5 +1,6 @@
 /* simt_vec.h: vectors of the instruction set that the including file is compiled for: CtVec_f32,
-   CtVec_i32 and CtVec_f64 of CT_VEC_BYTES bytes, loads and stores at any address, splats, fused multiply-add. */
+   CtVec_i32 and CtVec_f64 of CT_VEC_BYTES bytes, loads and stores at any address, splats, fused multiply-add,
+   and casts of f16 where there are instructions for them. */
 #ifndef CT_SIMT_VEC_H
 #define CT_SIMT_VEC_H
 
@@ -115,6 +116,58 @@ static inline CtVec_f64 ct_vec_fma_f64(CtVec_f64 a, CtVec_f64 b, CtVec_f64 c) {
 }
 #endif
 
+#endif
+
+/* --- f16 --------------------------------------------------------------------------------------------- */
+
+/* One vector of f32s and as many f16s, in halves of memory or as bits in lanes of 4 bytes; the same as
+   CAST_f32_f16 and CAST_f16_f32. Only NaNs need more than the instruction. */
+#if defined(CT_SIMT_AVX512)
+#define CT_VEC_HAS_F16 1
+
+static inline CtVec_f32 ct_vec_of_halves(__m256i h) {
+  __m512 v = _mm512_cvtph_ps(h);
+  __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+  return _mm512_mask_mov_ps(v, nan, _mm512_castsi512_ps(_mm512_set1_epi32(0x7FFFFFFF)));
+}
+static inline CtVec_f32 ct_vec_widen_f16(const void *halves) {
+  return ct_vec_of_halves(_mm256_loadu_si256(halves));
+}
+static inline void ct_vec_CAST_f32_f16(float *d, const uint32_t *bits) {
+  ct_vec_store_f32(d, ct_vec_of_halves(_mm512_cvtepi32_epi16(_mm512_loadu_si512(bits))));
+}
+static inline void ct_vec_CAST_f16_f32(uint32_t *d, const float *v) {
+  __m512 x = _mm512_loadu_ps(v);
+  __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+  __m512i bits = _mm512_cvtepu16_epi32(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+  _mm512_storeu_si512(d, _mm512_mask_mov_epi32(bits, nan, _mm512_set1_epi32(0x7FFF)));
+}
+
+#elif defined(CT_SIMT_AVX2)
+#define CT_VEC_HAS_F16 1
+
+static inline CtVec_f32 ct_vec_of_halves(__m128i h) {
+  __m256 v = _mm256_cvtph_ps(h);
+  __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7FFFFFFF));
+  return _mm256_blendv_ps(v, nan, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+}
+static inline CtVec_f32 ct_vec_widen_f16(const void *halves) {
+  return ct_vec_of_halves(_mm_loadu_si128(halves));
+}
+static inline void ct_vec_CAST_f32_f16(float *d, const uint32_t *bits) {
+  __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)bits);
+  __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(x, x), 0x08);
+  ct_vec_store_f32(d, ct_vec_of_halves(_mm256_castsi256_si128(packed)));
+}
+static inline void ct_vec_CAST_f16_f32(uint32_t *d, const float *v) {
+  __m256 x = _mm256_loadu_ps(v);
+  __m256 nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+  __m256i bits = _mm256_cvtepu16_epi32(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+  bits = _mm256_blendv_epi8(bits, _mm256_set1_epi32(0x7FFF), _mm256_castps_si256(nan));
+  _mm256_storeu_si256((__m256i *)(void *)d, bits);
+}
+#else
+#define CT_VEC_HAS_F16 0
 #endif
 
 #endif
