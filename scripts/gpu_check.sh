@@ -2,9 +2,10 @@
 # gpu_check.sh: everything that needs a CUDA device, on a machine that may have neither Lua nor this
 # project's build tools: runs what `make all build/tests` has put in build/. Ends with PASS or FAIL of each, and
 # non-zero when one failed. Usage: scripts/gpu_check.sh [build folder] [step ...]
-# Steps: info tests cases bits dtypes conversions examples notebook bench sanitize. examples runs the programs of
-# examples/, which check themselves and print their times; notebook is the one with the table of kernels beside
-# hand-written ones; conversions compares all 2^32 inputs with the host, which takes a core for each type.
+# Steps: info tests cases bits dtypes conversions kernels threads examples notebook bench sanitize. examples runs the
+# programs of examples/, which check themselves and print their times; notebook is the one with the table of kernels
+# beside hand-written ones; conversions compares all 2^32 inputs with the host, which takes a core for each type; kernels
+# is tests/lua/kernel; threads is what threads do together, and the kernels that memory bounds beside the device's copy.
 set -u
 build=${1:-build}
 [ $# -gt 0 ] && shift
@@ -30,6 +31,16 @@ for step in $steps; do
       ;;
     examples) for e in examples/*.lua; do run "$build/cuttle" "$e"; done ;;
     notebook) run "$build/cuttle" examples/notebook_shared_matmul.lua ;;
+    kernels) run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda tests/lua/kernel ;;
+    threads) # shuffles, votes, atomics, waits, messages, collectives: checked, then timed
+      for t in shuffles atomics spin_waits collectives printing assertions; do
+        run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/kernel/$t.lua"
+      done
+      for e in reduce histogram softmax prefix_sum; do run "$build/cuttle" "examples/$e.lua"; done
+      run "$build/cuttle" examples/softmax.lua 65536 1024
+      run "$build/cuttle" examples/softmax.lua 4096 8191
+      run "$build/cuttle" bench sum softmax layer_norm
+      ;;
     bench) run "$build/cuttle" bench ;;
     sanitize)
       for tool in memcheck racecheck synccheck; do

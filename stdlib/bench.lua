@@ -248,7 +248,15 @@ end
 --- Operations of the layout algebra: rates, on the CPU alone.
 M.layout = require "cuttle.bench_layout"
 
-local order = {"layout", "matmul", "compile", "launch", "transpose", "saxpy"}
+--- Kernels that memory bounds, beside the device's copy.
+for name, run in pairs(require "cuttle.bench_memory") do
+  M[name] = function()
+    if need_cuda(name) then run(copy_bandwidth()) end
+  end
+end
+
+local order = {"layout", "matmul", "compile", "launch", "transpose", "saxpy", "sum", "softmax",
+  "layer_norm"}
 
 --- Runs the named benchmarks, or all.
 function M.run(...)

@@ -1,0 +1,14 @@
+-- The kernels of `cuttle bench sum softmax layer_norm`, on small problems.
+local bench = require "cuttle.bench_memory"
+local real_print = print
+local function show(f, ...)
+  _G.print = function(line)
+    real_print((line:gsub(": .-, (%u*%l*);.*", ": %1")))
+  end
+  f(1e9, ...)
+  _G.print = real_print
+end
+show(bench.sum, 1 << 20)  -- expect: sum of 1048576, 16 x 1024 threads: correct
+                          -- expect: sum of 1048576, 32 x 512 threads: correct
+show(bench.softmax, 3)    -- expect: softmax 3x8192: correct
+show(bench.layer_norm, 3) -- expect: layer norm 3x8192: correct
