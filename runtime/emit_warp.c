@@ -74,8 +74,7 @@ static void put_shuffle(CtEmit *e, const CtInst *inst) {
 }
 
 static void put_vote(CtEmit *e, const CtInst *inst) {
-  static const char *const names[CT_VOTE_COUNT] = {"__any_sync", "__all_sync",
-                                                   "(int)__ballot_sync"};
+  static const char *const names[CT_VOTE_COUNT] = {"__any_sync", "__all_sync", "__ballot_sync"};
   ct_text_printf(&e->body, "%s(%s, ", names[inst->imm.i], e->warp_mask);
   ct_emit_expr(e, inst->args[0], CT_PREC_COND);
   ct_text_puts(&e->body, inst->imm.i == CT_VOTE_BALLOT ? ")" : ") != 0");

@@ -364,7 +364,7 @@ CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *
 /* Operations of a warp, and atomic ones: ir_warp.c. A shuffle of a type that has no 32 or 64 bits goes
    by way of one that has. `by` is an i32; width a power of two, at most 32. */
 CtVal ct_ir_shfl(CtIr *ir, CtShfl kind, CtVal v, CtVal by, int width);
-CtVal ct_ir_vote(CtIr *ir, CtVote kind, CtVal cond); /* bool; a ballot i32, bit i is lane i's */
+CtVal ct_ir_vote(CtIr *ir, CtVote kind, CtVal cond); /* bool; a ballot u32, bit i is lane i's */
 CtVal ct_ir_clock(CtIr *ir);
 /* Is there an atomic operation on this element type? */
 bool ct_ir_has_atomic(CtOp op, CtDtype type);

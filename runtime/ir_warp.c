@@ -25,7 +25,7 @@ CtVal ct_ir_shfl(CtIr *ir, CtShfl kind, CtVal v, CtVal by, int width) {
 
 CtVal ct_ir_vote(CtIr *ir, CtVote kind, CtVal cond) {
   CT_ASSERT(ct_inst(ir, cond)->type == CT_bool || ir->failed);
-  CtVal r = ct_ir_append(ir, CT_OP_VOTE, kind == CT_VOTE_BALLOT ? CT_i32 : CT_bool);
+  CtVal r = ct_ir_append(ir, CT_OP_VOTE, kind == CT_VOTE_BALLOT ? CT_u32 : CT_bool);
   ir->insts[r].imm.i = (int64_t)kind;
   ir->insts[r].args[0] = cond;
   return r;

@@ -104,19 +104,19 @@ function any(condition) end
 function all(condition) end
 
 --- The lanes of the warp in which the condition holds, a bit for each.
---- Bit i is that of lane i. As any.
+--- A u32, whose bit i is that of lane i. As any.
 ---
 ---     > k = kernel("odd", function(x)
 ---     >>   x[threadIdx.x] = ballot(threadIdx.x % 2 == 1)
 ---     >> end)
----     > t = zeros(i32, 4)
+---     > t = zeros(u32, 4)
 ---     > k{grid = 1, block = 4}(t)
 ---     > t
----     tensor i32 4:1 on cpu
+---     tensor u32 4:1 on cpu
 ---        10   10   10   10
 --- CuTe: __ballot_sync. MoYe: vote_ballot_sync.
 ---@param condition boolean
----@return integer # an i32
+---@return integer # a u32
 function ballot(condition) end
 
 --- Adds to an element, whatever other threads do; gives what was there.

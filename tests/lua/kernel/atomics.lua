@@ -4,15 +4,15 @@ local N <const> = 64 * 40
 local function run(f, ...) kernel("k", f){grid = 40, block = 64}(...) end
 
 -- What each operation leaves, and what it returns.
-for _, dtype in ipairs{i32, i64, f32, f64} do
+for _, dtype in ipairs{i32, i64, u32, u64, f32, f64} do
   local t = zeros(dtype, 8)
-  t[1], t[2], t[6] = 1000, -1000, 7
+  t[1], t[2], t[6] = 3000, 10, 7
   local seen = zeros(dtype, N)
   run(function(t, seen)
     local i = blockIdx.x * blockDim.x + threadIdx.x
     local v = cast(i, t.dtype)
     seen[i] = atomic_add(t, 0, 1)
-    atomic_min(t, 1, v - 5)
+    atomic_min(t, 1, v + 5)
     atomic_max(t, 2, v)
     atomic_exch(t, 3, 9)
     if atomic_cas(t, 4, 0, v + 1) == 0 then atomic_add(t, 5, 1) end
@@ -22,10 +22,21 @@ for _, dtype in ipairs{i32, i64, f32, f64} do
   for i = 0, N - 1 do order[seen[i] + 1.0] = true end
   print(dtype, t[0], t[1], t[2], t[3], t[4] > 0, t[5], t[7], #order)
 end
--- expect: i32	2560	-5	2559	9	true	1	7	2560
--- expect: i64	2560	-5	2559	9	true	1	7	2560
--- expect: f32	2560.0	-5.0	2559.0	9.0	true	1.0	7.0	2560
--- expect: f64	2560.0	-5.0	2559.0	9.0	true	1.0	7.0	2560
+-- expect: i32	2560	5	2559	9	true	1	7	2560
+-- expect: i64	2560	5	2559	9	true	1	7	2560
+-- expect: u32	2560	5	2559	9	true	1	7	2560
+-- expect: u64	2560	5	2559	9	true	1	7	2560
+-- expect: f32	2560.0	5.0	2559.0	9.0	true	1.0	7.0	2560
+-- expect: f64	2560.0	5.0	2559.0	9.0	true	1.0	7.0	2560
+
+-- Unsigned integers are ordered as such, and wrap around.
+local u = from_table(u32, {0xfffffff0, 5, 0xffffffff})
+kernel("unsigned", function(u)
+  atomic_max(u, 0, 7)
+  atomic_min(u, 1, cast(-1, u32))
+  atomic_add(u, 2, 3)
+end){grid = 1, block = 1}(u)
+print(u[0], u[1], u[2])                  -- expect: 4294967280	5	2
 
 -- Bits.
 for _, dtype in ipairs{i32, i64} do

@@ -43,7 +43,8 @@ local function compare(out, column, n, want)
 end
 
 local function sparse(i) return i % 5 == 3 and i + 1 or 0 end
-for _, block in ipairs{1, 2, 17, 32, 33, 48, 64, 96, 100, 128, 256, 991, 1024, {8, 4, 3}, {5, 5, 5}} do
+local blocks = {1, 2, 17, 32, 33, 48, 64, 96, 100, 128, 256, 991, 1024, {8, 4, 3}, {5, 5, 5}}
+for _, block in ipairs(blocks) do
   local n = block
   if type(block) == "table" then n = block[1] * block[2] * block[3] end
   local out = zeros(i32, {n, 12})

@@ -52,19 +52,29 @@ end){grid = 1, block = 32}(f, d, l, b)
 print(f[0], f[31], d[0] * 3, d[1], l[5], l[20]) -- expect: 15.5	0.0	1.0	0.0	100000000000	200000000000
 print(b[0], b[1], b[2])                  -- expect: true	true	false
 
+-- Narrow and unsigned ones keep their values.
+local h, w, q = zeros(f16, 32), zeros(u8, 32), zeros(u64, 32)
+kernel("narrow", function(h, w, q)
+  local i = threadIdx.x
+  h[i] = shfl_xor(cast(i * 0.25, f16), 3)
+  w[i] = shfl_idx(cast(i + 224, u8), 31)
+  q[i] = shfl_down(cast(i, u64) << 60, 1)
+end){grid = 1, block = 32}(h, w, q)
+print(h[0], h[31], w[0], q[6] >> 60)     -- expect: 0.75	7.0	255	7
+
 -- The last warp of 50 threads has 18 lanes; threads that ended are no longer asked.
-local sums, votes = zeros(i32, 50), zeros(i32, {50, 3})
+local sums, votes = zeros(i32, 50), zeros(u32, {50, 3})
 kernel("partial", function(sums, votes)
   local i = threadIdx.x
   sums[i] = shfl_idx(i, 17)
   votes[{i, 0}] = ballot(i % 2 == 0)
   if i >= 40 then return end
   votes[{i, 1}] = ballot(true)
-  votes[{i, 2}] = where(any(i == 35), 1, 0) + where(all(i >= 32), 2, 0)
+  votes[{i, 2}] = cast(where(any(i == 35), 1, 0) + where(all(i >= 32), 2, 0), u32)
 end){grid = 1, block = 50}(sums, votes)
 print(sums[0], sums[31], sums[32], sums[49]) -- expect: 17	17	49	49
 print(votes[{0, 0}], votes[{49, 0}])     -- expect: 1431655765	87381
-print(votes[{0, 1}], votes[{39, 1}])     -- expect: -1	255
+print(votes[{0, 1}], votes[{39, 1}])     -- expect: 4294967295	255
 print(votes[{0, 2}], votes[{39, 2}])     -- expect: 0	3
 
 -- Warps are cut from the block's threads in order of x, y, z.
