@@ -11,10 +11,10 @@ run(function(i) -- expect: true	0 2 4 6 8 10 12 14
   do
     t.double = i * 2
     if i > 3 then goto done end
-    n = n + 1
+    n = n + t.double
   end
   ::done::
-  return t.double
+  return t.double + 0 * n
 end)
 run(function(i) -- expect: true	1 3 5 7 8 10 12 14
   local c, n = 0, 0
