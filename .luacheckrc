@@ -46,6 +46,7 @@ stds.cuttle = {
 
 files["scripts/kernel_cases.lua"] = { std = "lua54+cuttle" }
 files["scripts/conversions.lua"] = { std = "lua54+cuttle" }
+files["scripts/ragged_sizes.lua"] = { std = "lua54+cuttle" }
 files["scripts/conformance.lua"] = { std = "lua54+cuttle" }
 files["scripts/fuzz_kernels.lua"] = { -- a grammar, row by row
   std = "lua54+cuttle", max_line_length = false,

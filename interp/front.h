@@ -26,6 +26,10 @@ typedef int (*FrontPushArgs)(lua_State *L, CtIr *ir, void *ud);
    *err has the message with the script line. Leaves the stack as it was. */
 CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *ir, CtErr *err);
 
+/* +1 before a call of a function of ours that works on the trace without being converted, such as
+   show; -1 after it. An error that a script catches puts it back. */
+void front_trust(lua_State *L, int by);
+
 /* Converts the function at idx, so that run-time values work in it as in the kernel; any other value
    stays. */
 void front_convert(lua_State *L, int idx);

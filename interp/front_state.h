@@ -20,7 +20,14 @@ typedef struct Assigned {
   uint64_t w[FRONT_MAX_NIL_VARS / 64];
 } Assigned;
 
-typedef enum FrameKind { FRAME_FUNC, FRAME_IF, FRAME_LOOP, FRAME_MARK, FRAME_LOGIC, FRAME_CLOSE } FrameKind;
+typedef enum FrameKind {
+  FRAME_FUNC,
+  FRAME_IF,
+  FRAME_LOOP,
+  FRAME_MARK,
+  FRAME_LOGIC,
+  FRAME_CLOSE
+} FrameKind;
 
 typedef struct Co Co;
 

@@ -101,6 +101,8 @@ static void convert(lua_State *L, const Front *f, int idx) {
   }
 }
 
+void front_trust(lua_State *L, int by) { front_of(L)->n_trusted += by; }
+
 void front_convert(lua_State *L, int idx) { convert(L, front_of(L), idx); }
 
 /* --- metamethods ------------------------------------------------------------------------------------- */

@@ -50,24 +50,26 @@ static void add_std_modules(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* Names of the language that are written in Lua; the module is loaded at the first call. */
+/* Names of the language that are written in Lua; the module is loaded at the first call. In a kernel
+   a helper is converted, as the script's own are; the others work on what the trace has made so far. */
 static const struct {
   const char *name, *module;
+  bool is_helper;
 } lua_names[] = {
-    {"apropos", "cuttle.help"},
-    {"explain", "cuttle.explain"},
-    {"help", "cuttle.help"},
-    {"show", "cuttle.show"},
-    {"svg", "cuttle.svg"},
-    {"latex", "cuttle.latex"},
-    {"html", "cuttle.html"},
-    {"reduce", "cuttle.collective"},
-    {"transform", "cuttle.collective"},
-    {"warp_reduce", "cuttle.collective"},
-    {"warp_scan", "cuttle.collective"},
-    {"block_reduce", "cuttle.collective"},
-    {"block_scan", "cuttle.collective"},
-    {NULL, NULL},
+    {"apropos", "cuttle.help", false},
+    {"explain", "cuttle.explain", false},
+    {"help", "cuttle.help", false},
+    {"show", "cuttle.show", false},
+    {"svg", "cuttle.svg", false},
+    {"latex", "cuttle.latex", false},
+    {"html", "cuttle.html", false},
+    {"reduce", "cuttle.collective", true},
+    {"transform", "cuttle.collective", true},
+    {"warp_reduce", "cuttle.collective", true},
+    {"warp_scan", "cuttle.collective", true},
+    {"block_reduce", "cuttle.collective", true},
+    {"block_scan", "cuttle.collective", true},
+    {NULL, NULL, false},
 };
 
 void state_push_module(lua_State *L, const char *name) {
@@ -86,21 +88,23 @@ void state_push_module(lua_State *L, const char *name) {
   lua_remove(L, -2);
 }
 
-/* Calls the name (upvalue 1) of the module (upvalue 2) with the same arguments: in a kernel as the
-   helper that it is. */
+/* Calls the name (upvalue 1) of the module (upvalue 2) with the same arguments; upvalue 3: is_helper. */
 static int call_lua_name(lua_State *L) {
   state_push_module(L, lua_tostring(L, lua_upvalueindex(2)));
   lua_pushvalue(L, lua_upvalueindex(1)); /* stack: arguments, module, name */
   lua_gettable(L, -2);
   lua_remove(L, -2);
-  if (front_ir(L) != NULL) {
+  bool is_helper = lua_toboolean(L, lua_upvalueindex(3));
+  if (is_helper && front_ir(L) != NULL) {
     if (src_convert(L, -1, RW_HELPER) != LUA_OK) {
       return lua_error(L);
     }
     lua_remove(L, -2);
   }
   lua_insert(L, 1);
+  front_trust(L, is_helper ? 0 : 1);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  front_trust(L, is_helper ? 0 : -1);
   return lua_gettop(L);
 }
 
@@ -109,7 +113,8 @@ static void add_lua_names(lua_State *L) {
   for (size_t i = 0; i < CT_ARRAY_LEN(lua_names) && lua_names[i].name != NULL; i++) {
     lua_pushstring(L, lua_names[i].name);
     lua_pushstring(L, lua_names[i].module);
-    lua_pushcclosure(L, call_lua_name, 2);
+    lua_pushboolean(L, lua_names[i].is_helper);
+    lua_pushcclosure(L, call_lua_name, 3);
     lua_setfield(L, -2, lua_names[i].name);
   }
 }

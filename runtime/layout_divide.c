@@ -358,9 +358,9 @@ static CtStatus count_blocks(const CtCx *cx, CtLayout block, CtTuple shape, int 
 
 /* An order has one number for each mode of the shape, or one for all. */
 static CtStatus check_order(const CtCx *cx, CtTuple shape, CtTuple order, CtErr *err) {
-  bool fits = order == NULL || ct_is_leaf(order) ||
-              (!ct_is_leaf(shape) && order->rank == shape->rank &&
-               ct_n_leaves(order) == order->rank);
+  bool fits =
+      order == NULL || ct_is_leaf(order) ||
+      (!ct_is_leaf(shape) && order->rank == shape->rank && ct_n_leaves(order) == order->rank);
   return fits ? CT_OK
               : ct_fail(err, CT_EINVAL,
                         "tile_to_shape: order %s does not fit shape %s; give one value per mode",

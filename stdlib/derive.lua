@@ -242,8 +242,8 @@ function steps.nullspace(lines, result, a)
   line(lines, "A(result(i)) = 0 for each of the %d indices that %s leads to 0", ct.size(result), a)
 end
 
--- "Sw<3,0,3>": which bits of an offset change, and by which. It reads the field at M + S where S > 0,
--- else the one at M.
+-- "Sw<3,0,3>": which bits of an offset change, and by which. It reads the field at M + S where
+-- S > 0, else the one at M.
 function M.swizzle_text(swizzle)
   local bits, base, shift = swizzle.bits, swizzle.base, swizzle.shift
   local function range(first)

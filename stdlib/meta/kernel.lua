@@ -71,8 +71,8 @@ local Launch = {}
 ---@return string
 function Launch:source(...) end
 
---- What was traced, as text. It is traced anew, so that it says which branches and loops were decided
---- meanwhile, by line: `static if true ; 12`.
+--- What was traced, as text, with the branches decided while tracing.
+--- A line like `static if true ; 12` says so of the `if` in line 12. The kernel is traced anew.
 ---
 ---     > k = kernel("nothing", function(x) end)
 ---     > type(k{grid = 1, block = 4}:ir(zeros(f32, 4)))

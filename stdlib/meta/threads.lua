@@ -83,7 +83,7 @@ function shfl_idx(value, lane, width) end
 ---     > t = zeros(i32, 64)
 ---     > k{grid = 1, block = 64}(t)
 ---     > t[0], t[63]
----     0    1
+---     0       1
 --- CuTe: __any_sync. MoYe: vote_any_sync.
 ---@param condition boolean
 ---@return boolean
@@ -97,7 +97,7 @@ function any(condition) end
 ---     > t = zeros(i32, 64)
 ---     > k{grid = 1, block = 64}(t)
 ---     > t[0], t[63]
----     1    0
+---     1       0
 --- CuTe: __all_sync. MoYe: vote_all_sync.
 ---@param condition boolean
 ---@return boolean
@@ -128,7 +128,7 @@ function ballot(condition) end
 ---     > k{grid = 4, block = 32}(t)
 ---     > t
 ---     tensor i32 2:1 on cpu
----         64   64
+---        64   64
 --- CuTe: atomicAdd. MoYe: CUDA.atomic_add!.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
@@ -144,7 +144,7 @@ function atomic_add(t, coord, value) end
 ---     > k{grid = 4, block = 32}(t)
 ---     > t
 ---     tensor i32 2:1 on cpu
----          0   -5
+---         0   -5
 --- CuTe: atomicMin. MoYe: CUDA.atomic_min!.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
@@ -160,7 +160,7 @@ function atomic_min(t, coord, value) end
 ---     > k{grid = 4, block = 32}(t)
 ---     > t
 ---     tensor i32 2:1 on cpu
----          0   31
+---         0   31
 --- CuTe: atomicMax. MoYe: CUDA.atomic_max!.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
@@ -176,7 +176,7 @@ function atomic_max(t, coord, value) end
 ---     > k{grid = 4, block = 32}(t)
 ---     > t
 ---     tensor i32 2:1 on cpu
----        224  255
+---       224  255
 --- CuTe: atomicAnd. MoYe: CUDA.atomic_and!.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
@@ -191,7 +191,7 @@ function atomic_and(t, coord, value) end
 ---     > k{grid = 4, block = 32}(t)
 ---     > t
 ---     tensor i32 2:1 on cpu
----         15    0
+---        15    0
 --- CuTe: atomicOr. MoYe: CUDA.atomic_or!.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
@@ -206,7 +206,7 @@ function atomic_or(t, coord, value) end
 ---     > k{grid = 4, block = 32}(t)
 ---     > t
 ---     tensor i32 2:1 on cpu
----          7    7
+---         7    7
 --- CuTe: atomicXor. MoYe: CUDA.atomic_xor!.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
@@ -221,7 +221,7 @@ function atomic_xor(t, coord, value) end
 ---     > k{grid = 4, block = 32}(t)
 ---     > t
 ---     tensor i32 2:1 on cpu
----          9    0
+---         9    0
 --- CuTe: atomicExch. MoYe: CUDA.atomic_xchg!.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
@@ -238,7 +238,7 @@ function atomic_exch(t, coord, value) end
 ---     > k{grid = 4, block = 32}(t)
 ---     > t
 ---     tensor i32 2:1 on cpu
----          9    0
+---         9    0
 --- CuTe: atomicCAS. MoYe: CUDA.atomic_cas!.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
@@ -257,7 +257,7 @@ function atomic_cas(t, coord, compare, value) end
 ---     > k{grid = 4, block = 32}(t)
 ---     > t
 ---     tensor i32 2:1 on cpu
----          1    1
+---         1    1
 --- CuTe: ld.acquire.gpu. MoYe: none.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
@@ -272,7 +272,7 @@ function atomic_load(t, coord) end
 ---     > k{grid = 4, block = 32}(t)
 ---     > t
 ---     tensor i32 2:1 on cpu
----          0    3
+---         0    3
 --- CuTe: st.release.gpu. MoYe: none.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord

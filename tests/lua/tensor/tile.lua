@@ -42,18 +42,18 @@ local B = zeros(f32, {2048, 256})
 -- expect: tile: tiler (128,8,4) has rank 3 but B (2048,256):(1,2048) has rank 2; give one tile size per mode
 try(function() tile(B, {128, 8, 4}, {0, 0, 0}) end)
 local C = zeros(f32, {64, 256})
--- expect: tile: tiler (128,8) is larger than C (64,256):(1,64) in mode 0: 128 > 64; choose a smaller tile or write guard(C)
+-- expect: tile: tiler (128,8) is larger than C (64,256):(1,64) in mode 0: 128 > 64; choose a smaller tile
 try(function() tile(C, {128, 8}, {0, 0}) end)
 local D = zeros(f32, {100, 8})
--- expect: tile: extent 100 of mode 0 of D is not a multiple of the tile's 32; pad the tensor or write guard(D)
+-- expect: tile: extent 100 of mode 0 of D is not a multiple of the tile's 32; pad the tensor
 try(function() tile(D, {32, 8}, {0, 0}) end)
 -- expect: tile: coordinate (2,_) is outside the (2,2) tiles of A (6,8):(1,6)
 try(function() tile(A, {3, 4}, {2, _}) end)
 -- expect: tile: coordinate 4 is outside the (2,2) tiles of A (6,8):(1,6)
 try(function() tile(A, {3, 4}, 4) end)
--- expect: parallelize: thread layout (4,2):(1,4) is larger than T (3,4):(1,6) in mode 0: 4 > 3; choose fewer threads there or write guard(T)
+-- expect: parallelize: thread layout (4,2):(1,4) is larger than T (3,4):(1,6) in mode 0: 4 > 3; choose fewer threads there
 try(function() parallelize(T, layout{4, 2}, 0) end)
--- expect: parallelize: extent 4 of mode 1 of T is not a multiple of the thread layout's 3; pad the tensor or write guard(T)
+-- expect: parallelize: extent 4 of mode 1 of T is not a multiple of the thread layout's 3; pad the tensor
 try(function() parallelize(T, layout{3, 3}, 0) end)
 -- expect: parallelize: there is no thread 6 in thread layout (3,2):(1,3); expected 0 to 5
 try(function() parallelize(T, layout{3, 2}, 6) end)
