@@ -242,7 +242,7 @@ conversions: $(PROGRAM)
 
 TEST_ENV = CC='$(CC)' CUTTLE_CACHE=$(abspath $(BUILD))/cache \
 	ASAN_OPTIONS=protect_shadow_gap=0:detect_stack_use_after_return=1 \
-	UBSAN_OPTIONS=print_stacktrace=1 LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0
+	UBSAN_OPTIONS=print_stacktrace=1 LSAN_OPTIONS=suppressions=$(abspath tests/lsan.supp):print_suppressions=0
 PROVE = $(TEST_ENV) prove --exec '' --jobs $(or $(JOBS),2) --failures --comments
 RUN_TESTS = $(LUA) scripts/run_tests.lua --cuttle=$(PROGRAM)
 RUN_DOCS = $(LUA) scripts/run_docs.lua --cuttle=$(PROGRAM)

@@ -60,7 +60,7 @@ local function make(n)
   local x, y, words, ticket = zeros(i32, n), zeros(i32, n), zeros(i64, n_tiles), zeros(i32, 1)
   kernel("fill_numbers", function(numbers)
     local i = blockIdx.x * blockDim.x + threadIdx.x
-    if i < size(numbers) then numbers[i] = i * 7919 % 201 - 100 end
+    if i < size(numbers) then numbers[i] = i % 201 * 7919 % 201 - 100 end
   end){grid = cdiv(n, 256), block = 256}(x)
   local launch = prefix_sum:prepare{grid = n_tiles, block = n_threads}(x, y, words, ticket)
   return x, y, function()

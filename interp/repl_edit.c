@@ -25,11 +25,20 @@ static Editor *current; /* what the library's callbacks are for */
 
 /* {====== Characters: Ctrl-C ends the line, which is then thrown away ====== */
 
+/* Lets the library pass on a signal that its own handler has kept, so that the flag is set. */
+static void notice_signals(Editor *e) {
+  if (e->check_signals != NULL && *e->interrupt == 0) {
+    e->must_abort = e->state != NULL && (*e->state & STATE_COMPLETING) != 0;
+    e->check_signals();
+  }
+}
+
 /* Waits for input or a signal; false when there is no input yet. SIGINT arrives here only, so that
    none is missed between a look at the flag and the wait. */
 static bool wait_input(Editor *e) {
   sigset_t block, old;
   fd_set input;
+  notice_signals(e);
   sigemptyset(&block);
   sigaddset(&block, SIGINT);
   sigprocmask(SIG_BLOCK, &block, &old);
@@ -37,9 +46,8 @@ static bool wait_input(Editor *e) {
   FD_SET(STDIN_FILENO, &input);
   int n = *e->interrupt != 0 ? 0 : pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &old);
   sigprocmask(SIG_SETMASK, &old, NULL);
-  if (n < 0 && e->check_signals != NULL) {
-    e->must_abort = e->state != NULL && (*e->state & STATE_COMPLETING) != 0;
-    e->check_signals();
+  if (n < 0) {
+    notice_signals(e);
   }
   return n > 0;
 }
