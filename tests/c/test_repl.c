@@ -297,8 +297,10 @@ static void test_lists(Session *s) {
   is_seen(s, "> ", "there may be nothing to list");
   type(s, "print(\t\t");
   is_seen(s, "possibilities", "many names are asked about");
+  type(s, "n");
+  is_seen(s, "> ", "n is an answer");
   type(s, "\003");
-  is_seen(s, "> ", "Ctrl-C is an answer");
+  is_seen(s, "> ", "Ctrl-C clears what was typed");
   OK(strstr(s->seen + from, "ran\r") == NULL, "completion runs no script");
 }
 
