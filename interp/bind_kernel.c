@@ -256,7 +256,7 @@ static void read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *
 }
 
 static void check_outside(lua_State *L) {
-  if (front_ir(L) != NULL) {
+  if (front_is_tracing(L)) {
     diag_error(L, "a kernel cannot launch a kernel; call a helper function");
   }
 }

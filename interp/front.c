@@ -29,12 +29,21 @@ const CtDyn *front_dyn(lua_State *L) {
   return ir == NULL ? NULL : &ir->dyn;
 }
 
+bool front_is_tracing(lua_State *L) {
+  const Front *f = front_of(L);
+  return f->ir != NULL || f->n_static > 0;
+}
+
 uint32_t front_serial(lua_State *L) { return front_of(L)->serial; }
 
 CtIr *front_here(lua_State *L, const char *name) {
   Front *f = front_of(L);
   if (f->ir == NULL) {
-    diag_error(L, "'%s' exists only inside a kernel", name);
+    diag_error(L,
+               f->n_static == 0 ? "'%s' exists only inside a kernel"
+                                : "'%s' exists only inside a kernel; a function of static_fn runs "
+                                  "outside of it, while tracing",
+               name);
   }
   front_at(L, f);
   return f->ir;
@@ -220,7 +229,7 @@ static uint64_t newest(uint64_t at, const Frame *frame) {
 
 uint64_t front_condition(Front *f, lua_State *L) {
   uint64_t at = 0;
-  if (f->ir == NULL) {
+  if (f->ir == NULL && f->n_static == 0) {
     return 0;
   }
   for (const Co *co = front_co(f, L); co != NULL; co = co->resumer) {
@@ -297,6 +306,7 @@ static void begin_trace(Front *f, CtIr *ir) {
   f->serial = ++f->last_serial;
   f->began = ++f->clock;
   f->touched = UINT64_MAX;
+  f->n_static = 0;
   f->n_trusted = 0;
   f->dead = false;
   f->n_nil_vars = 0;
@@ -375,7 +385,7 @@ static int traced_call(lua_State *L) { /* function, TraceCall */
 CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *ir, CtErr *err) {
   Front *f = front_of(L);
   fn = lua_absindex(L, fn);
-  if (f->ir != NULL) {
+  if (front_is_tracing(L)) {
     return ct_fail(err, CT_EINVAL, "a kernel cannot launch a kernel; call a helper function");
   }
   Co *co = front_co(f, L);

@@ -12,7 +12,9 @@ void front_open(lua_State *L); /* once per state, before the first of the functi
 
 /* The IR of the running trace, or NULL. */
 CtIr *front_ir(lua_State *L);
-/* The same; outside a trace raises `'<name>' exists only inside a kernel`. Sets the script line of
+/* Also while a function of static_fn runs, where the trace has no IR to record in. */
+bool front_is_tracing(lua_State *L);
+/* The same as front_ir; outside a trace raises `'<name>' exists only inside a kernel`. Sets the script line of
    the operations that follow to the caller's. */
 CtIr *front_here(lua_State *L, const char *name);
 /* Arithmetic on dynamic integers for the layout algebra; NULL outside a trace. */

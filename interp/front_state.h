@@ -86,7 +86,8 @@ typedef struct Front {
   uint64_t clock; /* never set back: what an earlier trace has kept is older than all of this one */
   uint64_t began; /* the clock when the trace began */
   uint64_t
-      touched;   /* birth of the oldest state of Lua that was changed since the last probe began */
+      touched; /* birth of the oldest state of Lua that was changed since the last probe began */
+  int n_static; /* functions of static_fn in progress: the trace stands still, without ir and serial */
   int n_trusted; /* calls of functions in progress that need no conversion */
   bool dead;     /* nothing can reach this point */
   Assigned assigned;

@@ -251,7 +251,7 @@ static int set_metatable(lua_State *L) {
       lua_rawset(L, -4);
     }
     lua_pop(L, 2);
-    if (f->ir != NULL) {
+    if (front_is_tracing(L)) {
       patch(L, 1);
     }
   }

@@ -24,7 +24,7 @@ static int wanted_count(const CuttleState *s) {
 static void install(const CuttleState *s, lua_State *L) {
   int count = wanted_count(s);
   int mask = (count > 0 ? LUA_MASKCOUNT : 0) | (s->on_call != NULL ? LUA_MASKCALL : 0);
-  if (s->on_call != NULL && s->watched == L && s->other_hook != NULL) {
+  if (s->watched == L && s->other_hook != NULL) {
     mask |= s->other_mask;
     count = count > 0 ? count : s->other_count;
   }

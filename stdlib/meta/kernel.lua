@@ -122,6 +122,34 @@ function Launch:enqueue(n, ...) end
 ---@return any
 function static(x) end
 
+--- The function f as plain Lua, also where a kernel calls it.
+--- A kernel converts the functions that it calls, and records what they do with run-time values. This
+--- one runs as it is, at Lua's own speed, once, while the kernel is traced (twice in the condition of a
+--- `while`), whatever conditions stand around the call. It may do what kernels may not, such as assigning
+--- globals. Its arguments must be known by then: a run-time value or a tensor of the kernel among them,
+--- in their tables or in what f has captured, is an error.
+---
+---     > primes = static_fn(function(n)
+---     >>   local found = {}
+---     >>   for i = 2, n do
+---     >>     local is_prime = true
+---     >>     for _, p in ipairs(found) do is_prime = is_prime and i % p ~= 0 end
+---     >>     if is_prime then found[#found + 1] = i end
+---     >>   end
+---     >>   return found
+---     >> end)
+---     > k = kernel("k", function(x)
+---     >>   for j, p in ipairs(primes(20)) do x[j - 1] = p end
+---     >> end)
+---     > t = zeros(i32, 8)
+---     > k{grid = 1, block = 1}(t)
+---     > t
+---     tensor i32 8:1 on cpu
+---         2    3    5    7   11   13   17   19
+---@param f function
+---@return function
+function static_fn(f) end
+
 --- Three coordinates or extents of a launch, in a kernel.
 ---@class Index
 ---@field x integer
