@@ -35,7 +35,7 @@ stds.cuttle = {
     "printf", "cuda", "range", "axes", "unroll", "guard", "cast", "bitcast", "where",
     -- arithmetic
     "fma", "min", "max", "abs", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "sin",
-    "cos", "floor", "ceil", "cdiv",
+    "cos", "floor", "ceil", "cdiv", "popc", "clz", "ffs", "brev",
     -- launches and devices
     "stream", "event", "graph", "synchronize", "device", "devices", "seed", "bench",
     "cuda_kernel",

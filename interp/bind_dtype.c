@@ -1,5 +1,7 @@
 /* bind_dtype.c: element types in Lua: f32 and its like are objects with a name and a size, and
    functions that make a number of that type. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bind.h"
@@ -158,8 +160,14 @@ static void push_value(lua_State *L, const TypedNumber *n) {
 
 static int number_tostring(lua_State *L) {
   const TypedNumber *n = luaL_checkudata(L, 1, NUMBER_TYPE);
-  push_value(L, n);
   const char *name = n->dtype == CT_VOID ? "static" : ct_dtypes[n->dtype].name;
+  if (n->dtype == CT_u64) { /* Lua's integers are signed */
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRIu64, (uint64_t)n->i);
+    lua_pushstring(L, digits);
+  } else {
+    push_value(L, n);
+  }
   lua_pushfstring(L, "%s(%s)", name, luaL_tolstring(L, -1, NULL));
   return 1;
 }

@@ -200,6 +200,30 @@ static int call_unary(lua_State *L) {
   return 1;
 }
 
+static const CtOp bit_ops[] = {CT_OP_POPC, CT_OP_CLZ, CT_OP_FFS, CT_OP_BREV};
+
+/* Of a Lua integer its 64 bits. Upvalue 1: the CtOp. */
+static int call_bits(lua_State *L) {
+  CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
+  const char *name = ct_ops[op].text;
+  if (lua_isinteger(L, 1)) {
+    lua_pushinteger(L, ct_bits_op(op, 64, (uint64_t)lua_tointeger(L, 1)));
+    return 1;
+  }
+  if (lua_type(L, 1) == LUA_TNUMBER) {
+    return diag_error(L, "%s: an integer expected, got %s", name, luaL_tolstring(L, 1, NULL));
+  }
+  CtIr *ir = front_here(L, name);
+  CtVal x = value_operand(L, 1, name);
+  if (!is_int_type(ir, x)) {
+    CtDtype type = (CtDtype)ct_inst(ir, x)->type;
+    return diag_error(L, "%s: an integer expected, got %s%s", name, ct_dtypes[type].name,
+                      ct_is_float(type) ? "; bitcast(x, u32) and its like are a float's bits" : "");
+  }
+  value_push(L, ct_ir_unary(ir, op, x));
+  return 1;
+}
+
 static int lang_abs(lua_State *L) {
   Front *f = front_of(L);
   if (lua_isinteger(L, 1)) {
@@ -480,6 +504,11 @@ void bind_open_value(lua_State *L) { /* language table on top */
     lua_pushinteger(L, (lua_Integer)i);
     lua_pushcclosure(L, call_unary, 1);
     lua_setfield(L, -2, unaries[i].name);
+  }
+  for (size_t i = 0; i < CT_ARRAY_LEN(bit_ops); i++) {
+    lua_pushinteger(L, (lua_Integer)bit_ops[i]);
+    lua_pushcclosure(L, call_bits, 1);
+    lua_setfield(L, -2, ct_ops[bit_ops[i]].text);
   }
   static const char *const names[] = {"abs", "min", "max", "floor", "ceil",
                                       "exp", "sin", "cos", "sqrt",  "log"};

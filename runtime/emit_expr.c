@@ -356,6 +356,23 @@ static void put_abs(CtEmit *e, CtVal v) {
   }
 }
 
+/* The functions know two widths, and no signs: what is unsigned of an int is made one again. */
+static void put_bits_of(CtEmit *e, const CtInst *inst, CtPrec min) {
+  static const char *const names[CT_OP_COUNT][2] = {[CT_OP_POPC] = {"__popc", "__popcll"},
+                                                    [CT_OP_CLZ] = {"__clz", "__clzll"},
+                                                    [CT_OP_FFS] = {"__ffs", "__ffsll"},
+                                                    [CT_OP_BREV] = {"__brev", "__brevll"}};
+  CtDtype type = (CtDtype)ct_inst(e->ir, inst->args[0])->type;
+  bool casts = inst->op == CT_OP_BREV && !ct_is_unsigned(type);
+  bool paren = casts && min > CT_PREC_UNARY;
+  ct_text_puts(&e->body, paren ? "(" : "");
+  if (casts) {
+    ct_text_printf(&e->body, "(%s)", ct_dtypes[type].cuda);
+  }
+  put_call(e, names[inst->op][ct_dtypes[type].bits == 64], inst);
+  ct_text_puts(&e->body, paren ? ")" : "");
+}
+
 static void put_select(CtEmit *e, const CtInst *inst, CtPrec min) {
   bool paren = min > CT_PREC_COND;
   ct_text_puts(&e->body, paren ? "(" : "");
@@ -405,6 +422,10 @@ static void put_operation(CtEmit *e, CtVal v, CtPrec min) {
     case CT_OP_SHR: put_shift(e, v, min); break;
     case CT_OP_ABS: put_abs(e, v); break;
     case CT_OP_NOT: put_prefix(e, "~", inst->args[0], min); break;
+    case CT_OP_POPC:
+    case CT_OP_CLZ:
+    case CT_OP_FFS:
+    case CT_OP_BREV: put_bits_of(e, inst, min); break;
     case CT_OP_LNOT: put_prefix(e, "!", inst->args[0], min); break;
     case CT_OP_CAST: ct_emit_cast(e, inst, min); break;
     case CT_OP_BITCAST: ct_emit_bitcast(e, inst, min); break;

@@ -306,6 +306,8 @@ CtVal ct_ir_axis(CtIr *ir, CtOp op, int axis); /* TID BID GDIM: i32, with their 
 /* PURE operations. Operands have the types ops.def asks for (asserted; arithmetic and comparisons take
    no narrow type: cast to ct_dtype_compute first); `type` of SELECT and CAST is the result's. Constants are folded, simple identities applied where they keep every bit. */
 CtVal ct_ir_unary(CtIr *ir, CtOp op, CtVal a);
+/* POPC, CLZ, FFS or BREV of the low `width` bits of v. */
+int64_t ct_bits_op(CtOp op, int width, uint64_t v);
 CtVal ct_ir_binary(CtIr *ir, CtOp op, CtVal a, CtVal b);
 CtVal ct_ir_fma(CtIr *ir, CtVal a, CtVal b, CtVal c);
 CtVal ct_ir_select(CtIr *ir, CtVal c, CtVal a, CtVal b);

@@ -359,6 +359,22 @@ static CtVal binary(CtIr *ir, CtOp op, CtVal a, CtVal b, bool exact) {
 
 CtVal ct_ir_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) { return binary(ir, op, a, b, false); }
 
+/* Of the low `width` bits of v. */
+int64_t ct_bits_op(CtOp op, int width, uint64_t v) {
+  uint64_t x = width == 64 ? v : v & (((uint64_t)1 << width) - 1), reversed = 0;
+  for (int i = 0; i < width; i++) {
+    reversed = reversed << 1 | (x >> i & 1);
+  }
+  switch (op) {
+    case CT_OP_POPC: return __builtin_popcountll(x);
+    case CT_OP_CLZ: return x == 0 ? width : __builtin_clzll(x) - (64 - width);
+    case CT_OP_FFS: return __builtin_ffsll((long long)x);
+    default: return (int64_t)reversed;
+  }
+}
+
+static bool counts_bits(CtOp op) { return op == CT_OP_POPC || op == CT_OP_CLZ || op == CT_OP_FFS; }
+
 static CtVal fold_unary(CtIr *ir, CtOp op, CtVal a) {
   const CtInst *x = at(ir, a);
   CtDtype type = (CtDtype)x->type;
@@ -393,20 +409,27 @@ static CtVal fold_unary(CtIr *ir, CtOp op, CtVal a) {
     case CT_OP_ABS: return ct_ir_const_int(ir, type, x->imm.i < 0 ? (int64_t)(0 - v) : x->imm.i);
     case CT_OP_NOT: return ct_ir_const_int(ir, type, (int64_t)~v);
     case CT_OP_LNOT: return ct_ir_const_int(ir, CT_bool, x->imm.i == 0);
+    case CT_OP_BREV: return ct_ir_const_int(ir, type, ct_bits_op(op, ct_dtypes[type].bits, v));
+    case CT_OP_POPC:
+    case CT_OP_CLZ:
+    case CT_OP_FFS: return ct_ir_const_int(ir, CT_i32, ct_bits_op(op, ct_dtypes[type].bits, v));
     default: return 0;
   }
 }
 
 CtVal ct_ir_unary(CtIr *ir, CtOp op, CtVal a) {
+  CtDtype type = (CtDtype)at(ir, a)->type;
   CtVal folded = fold_unary(ir, op, a);
   if (folded != 0) {
     return folded;
   }
-  CtDtype type = (CtDtype)at(ir, a)->type;
   CtInst key = {.op = (uint16_t)op, .type = (uint8_t)type, .args = {a}};
   if (ct_ops[op].result == CT_RES_BOOL) {
     key.type = CT_bool;
     key.facts = ct_type_facts(CT_bool);
+  } else if (counts_bits(op)) {
+    key.type = CT_i32;
+    key.facts = (CtFacts){0, ct_dtypes[type].bits, 1};
   } else if (!ct_is_float(type)) {
     key.facts = ct_op_facts(op, type, at(ir, a)->facts, ct_const_facts(0), false);
   }

@@ -184,6 +184,18 @@ HAS_ZERO(u32)
     return in + 1;                                                                                 \
   }
 
+#define COUNT(op, t)                                                                               \
+  HANDLER(op##_##t##_s) {                                                                          \
+    put_i32(SCALAR(in->d), op##_##t(get_##t(SCALAR(in->a))));                                      \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  HANDLER(op##_##t##_v) {                                                                          \
+    CtT_i32 *d = CT_AT(CtT_i32, w, in->d);                                                         \
+    const CtT_##t *a = CT_AT(CtT_##t, w, in->a);                                                   \
+    LANES { d[i] = op##_##t(a[i]); }                                                               \
+    return in + 1;                                                                                 \
+  }
+
 #define CAST(t, f)                                                                                 \
   HANDLER(CAST_##t##_##f##_s) {                                                                    \
     put_##t(SCALAR(in->d), CAST_##t##_##f(get_##f(SCALAR(in->a))));                                \

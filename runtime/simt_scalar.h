@@ -82,6 +82,38 @@ INT_OPS(int64_t, uint64_t, i64, 64)
 INT_OPS(int32_t, uint32_t, i32, 32)
 #undef INT_OPS
 
+/* Bits of integers, by arithmetic that is vector code on every instruction set. */
+#define BIT_OPS(T, U, S, W, ONES)                                                                  \
+  static inline int32_t POPC_##S(T a) {                                                            \
+    U x = (U)a;                                                                                    \
+    x -= x >> 1 & ONES / 3;                                                                        \
+    x = (x & ONES / 5) + (x >> 2 & ONES / 5);                                                      \
+    x = (x + (x >> 4)) & ONES / 17;                                                                \
+    return (int32_t)(x * (ONES / 255) >> (W - 8));                                                 \
+  }                                                                                                \
+  static inline int32_t CLZ_##S(T a) {                                                             \
+    U x = (U)a;                                                                                    \
+    for (int n = 1; n < W; n *= 2) {                                                               \
+      x |= x >> n;                                                                                 \
+    }                                                                                              \
+    return W - POPC_##S((T)x);                                                                     \
+  }                                                                                                \
+  static inline int32_t FFS_##S(T a) {                                                             \
+    U x = (U)a, lowest = x & (0 - x);                                                              \
+    return x == 0 ? 0 : POPC_##S((T)(lowest - 1)) + 1;                                             \
+  }                                                                                                \
+  static inline T BREV_##S(T a) {                                                                  \
+    U x = (U)a, half = ONES;                                                                       \
+    for (int n = W / 2; n > 0; n /= 2) {                                                           \
+      half ^= half << n;                                                                           \
+      x = (x >> n & half) | (x & half) << n;                                                       \
+    }                                                                                              \
+    return (T)x;                                                                                   \
+  }
+BIT_OPS(int64_t, uint64_t, i64, 64, UINT64_MAX)
+BIT_OPS(int32_t, uint32_t, i32, 32, UINT32_MAX)
+#undef BIT_OPS
+
 /* Unsigned integers, where they differ from the signed ones of the same bits. FLOORDIV and FLOORMOD:
    b is not 0. */
 #define UINT_OPS(U, S, W)                                                                          \

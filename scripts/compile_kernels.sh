@@ -1,6 +1,6 @@
 #!/bin/sh
-# compile_kernels.sh: compiles the kernels of examples and acceptance cases with NVRTC for several targets,
-# which needs no GPU. Prints TAP.   scripts/compile_kernels.sh CUTTLE
+# compile_kernels.sh: compiles the kernels of examples, acceptance cases and some tests with NVRTC for several
+# targets, which needs no GPU. Prints TAP.   scripts/compile_kernels.sh CUTTLE
 cuttle=$1
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
@@ -10,6 +10,7 @@ if "$cuttle" info | grep -q '^NVRTC *none'; then
   exit 0
 fi
 n=0
+topics="bits" # tests whose kernels have instructions of their own on some target
 check() { # sm script [argument...]
   sm=$1
   shift
@@ -25,6 +26,9 @@ for sm in 75 80 90; do
   check "$sm" scripts/kernel_cases.lua tests/kernel_cases
   for example in examples/*.lua; do
     check "$sm" "$example"
+  done
+  for topic in $topics; do
+    check "$sm" "tests/lua/kernel/$topic.lua"
   done
 done
 echo "1..$n"

@@ -86,6 +86,65 @@ function cast(v, dtype) end
 ---@return Value
 function bitcast(v, dtype) end
 
+--- How many bits of an integer are 1: an i32.
+--- Narrow integers are widened to i32 first. An integer of Lua has 64 bits, and so has an i32 that a
+--- kernel knows while it is traced; u32(v) keeps its 32.
+---
+---     > popc(255), popc(-1)
+---     8       64
+---     > k = kernel("bits", function(x, y) y[threadIdx.x] = popc(x[threadIdx.x]) end)
+---     > x, y = from_table(u32, {0, 7, 0x80000001, 0xffffffff}), zeros(i32, 4)
+---     > k{grid = 1, block = 4}(x, y)
+---     > y
+---     tensor i32 4:1 on cpu
+---         0    3    2   32
+--- CuTe: popc, __popc. MoYe: count_ones.
+---@param x Value
+---@return Value
+function popc(x) end
+
+--- How many zeros stand in front of an integer's highest 1.
+--- An i32; of 0 the width. As popc otherwise.
+---
+---     > clz(1), clz(0)
+---     63      64
+---     > k = kernel("log2", function(y) y[threadIdx.x] = 31 - clz(threadIdx.x + 1) end)
+---     > y = zeros(i32, 8)
+---     > k{grid = 1, block = 8}(y)
+---     > y
+---     tensor i32 8:1 on cpu
+---         0    1    1    2    2    2    2    3
+--- CuTe: __clz. MoYe: leading_zeros.
+---@param x Value
+---@return Value
+function clz(x) end
+
+--- Where the lowest 1 of an integer is, counted from 1.
+--- An i32; 0 where there is none. As popc otherwise.
+---
+---     > ffs(8), ffs(0)
+---     4       0
+--- CuTe: __ffs. MoYe: trailing_zeros(x) + 1.
+---@param x Value
+---@return Value
+function ffs(x) end
+
+--- The bits of an integer in reverse order.
+--- It keeps the integer's type. As popc otherwise.
+---
+---     > ("%x"):format(brev(1))
+---     8000000000000000
+---     > k = kernel("shuffle", function(y) y[threadIdx.x] = brev(threadIdx.x) >> 29 end)
+---     > y = zeros(i32, 8)
+---     > k{grid = 1, block = 8}(y)
+---     > y
+---     tensor i32 8:1 on cpu
+---         0    4    2    6    1    5    3    7
+--- CuTe: __brev. MoYe: bitreverse.
+---@param x Value
+---@return Value
+function brev(x) end
+
 --- a where c holds, else b; both are evaluated. `c and a or b` evaluates one.
 ---
 ---     > where(1 < 2, "yes", "no")

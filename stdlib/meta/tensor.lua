@@ -145,7 +145,8 @@ i16 = nil
 i8 = nil
 
 --- 64-bit integers from 0 on.
---- `u64(x)` is a number of this type; Lua shows those from 2^63 on as negative.
+--- `u64(x)` is a number of this type. It and a tensor are printed without a sign. An element that is
+--- read, `t[i]`, is Lua's integer of the same bits, negative from 2^63 on; `math.ult` compares those.
 ---
 ---     > u64.bits, u64(7)
 ---     64      u64(7)
@@ -239,6 +240,8 @@ function ones(dtype, layout) end
 function full(dtype, layout, value) end
 
 --- Makes a tensor whose element i, counted column-major, is start + i * step.
+--- The second argument is a shape, as everywhere, and no first number: from 1 to 48 is
+--- `arange(i32, 48, 1)`.
 ---
 ---     > arange(i32, {2, 3})
 ---     tensor i32 (2,3):(1,2) on cpu
