@@ -1,7 +1,7 @@
 /* simt.c: the CPU engine: a pool of threads that run the blocks of a launch, the warps of a block in
    turn from barrier to barrier. The handlers are in simt_ops.c and simt_tile.c, programs come from
    simt_lower.c. */
-#include "simt_ops.h"
+#include "simt_watch.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -38,6 +38,8 @@ struct CtSimtEngine {
   size_t mem_bytes;
   CtIn *code; /* bound to handlers; kept likewise */
   size_t cap_code;
+  CtHandler *watched; /* handlers of the code when there is a watcher; kept likewise */
+  size_t cap_watched;
 };
 
 /* --- one block ------------------------------------------------------------------------------------ */
@@ -101,6 +103,9 @@ static bool meet(CtWorker *k) {
     k->fail = (CtFail){.kind = CT_FAIL_STOPPED, .in = first->pc, .warp = first};
     return false;
   }
+  if (first != NULL && k->job->launch->watch != NULL) {
+    k->job->launch->watch->ops->barrier(k->job->launch->watch, k);
+  }
   return first != NULL;
 }
 
@@ -135,14 +140,31 @@ static bool take_turns(CtWorker *k) {
 
 static void run_block(CtWorker *k) {
   const CtSimtProgram *p = k->job->program;
+  CtSimtWatch *watch = k->job->launch->watch;
   k->was_stuck = false;
   memset(k->shared, UNSET_BYTE, p->shared_bytes);
   for (int32_t i = 0; i < p->n_warps; i++) {
     start_warp(k, warp_at(k, i));
   }
+  if (watch != NULL) {
+    watch->ops->begin_block(watch, k);
+  }
   do {
     while (take_turns(k)) {}
   } while (k->fail.kind == CT_FAIL_NONE && meet(k));
+  if (watch != NULL) {
+    watch->ops->end_block(watch, k);
+  }
+}
+
+/* Has the watcher noted the failure, so that the launch goes on? */
+static bool is_noted(CtWorker *k) {
+  CtSimtWatch *watch = k->job->launch->watch;
+  if (watch == NULL || k->fail.kind == CT_FAIL_STOPPED || !watch->ops->fail(watch, k)) {
+    return false;
+  }
+  k->fail.kind = CT_FAIL_NONE;
+  return true;
 }
 
 /* --- one worker ------------------------------------------------------------------------------------ */
@@ -249,7 +271,7 @@ static void take_blocks(CtWorker *k) {
     }
     set_block(k, block);
     run_block(k);
-    if (k->fail.kind != CT_FAIL_NONE) {
+    if (k->fail.kind != CT_FAIL_NONE && !is_noted(k)) {
       note_failure(job, k);
       return;
     }
@@ -442,6 +464,7 @@ void ct_simt_close(CtSimtEngine *e) {
   pthread_mutex_destroy(&e->lock);
   pthread_mutex_destroy(&e->launch);
   ct_free(alloc, e->code, e->cap_code * sizeof *e->code);
+  ct_free(alloc, e->watched, e->cap_watched * sizeof *e->watched);
   ct_free(alloc, e->mem, e->mem_bytes);
   ct_free(alloc, e->threads, (size_t)e->max_threads * sizeof *e->threads);
   ct_free(alloc, e->workers, (size_t)e->max_threads * sizeof *e->workers);
@@ -452,6 +475,50 @@ int ct_simt_threads(const CtSimtEngine *e) { return e->n_threads; }
 const char *ct_simt_isa(const CtSimtEngine *e) { return e->isa; }
 
 /* --- launching ---------------------------------------------------------------------------------------- */
+
+/* Runs an instruction by those lanes that the watcher leaves. */
+static const CtIn *step(const CtIn *in, CtWarp *w, CtHandler handler) {
+  const CtSimtJob *job = w->worker->job;
+  CtSimtWatch *watch = job->launch->watch;
+  uint32_t mask = w->mask;
+  uint32_t lanes = watch->ops->step(watch, &job->program->code[in - job->code], in, w);
+  if (lanes == mask) {
+    return handler(in, w);
+  }
+  w->mask = lanes;
+  const CtIn *next = handler(in, w);
+  w->mask = mask;
+  return next;
+}
+
+/* The handler of instructions that are watched, and of the GUARD of one, which may run it itself. */
+static const CtIn *step_watched(const CtIn *in, CtWarp *w) {
+  const CtSimtJob *job = w->worker->job;
+  return step(in, w, job->handlers[in - job->code]);
+}
+static const CtIn *step_guarded(const CtIn *in, CtWarp *w) {
+  return ct_simt_is_whole(in, w) ? in + 1 : step(in + 1, w, ct_simt_tile_slow);
+}
+
+/* Puts the watcher between the body and its handlers. */
+static CtStatus bind_watched(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
+  const CtSimtProgram *p = job->program;
+  const CtSimtWatch *watch = job->launch->watch;
+  CtStatus status = CT_OK;
+  if (watch != NULL) {
+    status = ct_grow(e->alloc, &e->watched, &e->cap_watched, p->n_code, sizeof *e->watched, err);
+  }
+  for (uint32_t i = p->body; watch != NULL && status == CT_OK && i < p->n_code; i++) {
+    e->watched[i] = e->code[i].u.handler;
+    if (p->code[i].u.op == CT_SIMT_GUARD && watch->ops->wants(&p->code[i + 1])) {
+      e->code[i].u.handler = step_guarded;
+    } else if (watch->ops->wants(&p->code[i])) {
+      e->code[i].u.handler = step_watched;
+    }
+  }
+  job->handlers = watch == NULL ? NULL : e->watched;
+  return status;
+}
 
 static CtStatus bind_code(CtSimtEngine *e, const CtSimtProgram *p, CtErr *err) {
   CtStatus status = ct_grow(e->alloc, &e->code, &e->cap_code, p->n_code, sizeof *e->code, err);
@@ -519,7 +586,9 @@ static CtStatus outcome(const CtSimtEngine *e, const CtSimtJob *job, int n, CtEr
 
 static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
   int n = (int)ct_min(e->n_threads, job->n_blocks);
+  CtSimtWatch *watch = job->launch->watch;
   CtStatus status = bind_code(e, job->program, err);
+  status = status == CT_OK ? bind_watched(e, job, err) : status;
   status = status == CT_OK ? give_memory(e, job->program, n, err) : status;
   if (status != CT_OK) {
     return status;
@@ -533,7 +602,13 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
     e->workers[i].printer = NULL;
     atomic_store(&e->workers[i].stuck_at, 0);
   }
+  if (watch != NULL && (status = watch->ops->begin(watch, job, err)) != CT_OK) {
+    return status;
+  }
   run_workers(e, n);
+  if (watch != NULL) {
+    watch->ops->end(watch, job);
+  }
   ct_simt_print_out(job, atomic_load(&job->fail_block));
   return outcome(e, job, n, err);
 }

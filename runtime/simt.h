@@ -9,6 +9,7 @@
 
 typedef struct CtSimtEngine CtSimtEngine;   /* a pool of threads; any number of engines may exist */
 typedef struct CtSimtProgram CtSimtProgram; /* a lowered kernel, immutable, usable by any engine */
+typedef struct CtSimtWatch CtSimtWatch;     /* is told what a launch does: simt_watch.h */
 
 /* n_threads 0: one per core that this process may use. isa NULL: the best this CPU has, else "base",
    "avx2", "avx512" (an error where the CPU lacks it). */
@@ -32,6 +33,7 @@ typedef struct CtSimtLaunch {
      dropped. */
   void (*print)(void *ud, const char *text, size_t len);
   void *print_ud;
+  CtSimtWatch *watch; /* NULL: none */
 } CtSimtLaunch;
 
 /* Runs to completion. An out-of-bounds access, a deadlock or an interrupt stops all blocks; the error

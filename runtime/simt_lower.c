@@ -728,9 +728,11 @@ static CtStatus lower_op(CtLow *l, CtVal v, CtErr *err) {
     case CT_OP_BREAK: lower_break(l, v); break;
     case CT_OP_BARRIER: lower_barrier(l); break;
     case CT_OP_ESCAPE: return fail_escape(l, err);
-    case CT_OP_SYNC_WARP: /* lanes are in step */
-    case CT_OP_CP_FENCE:  /* copies are done at once */
-    case CT_OP_CP_WAIT: break;
+    case CT_OP_SYNC_WARP: EMIT(l, false, CT_SIMT_SYNC_WARP, 0, 0, 0, 0); break;
+    case CT_OP_CP_FENCE: EMIT(l, false, CT_SIMT_CP_FENCE, 0, 0, 0, 0); break;
+    case CT_OP_CP_WAIT:
+      (void)ct_low_emit(l, false, CT_SIMT_CP_WAIT, 0, 0, 0, 0, inst->imm.i);
+      break;
     default: ct_low_warp(l, v); break;
   }
   return CT_OK;

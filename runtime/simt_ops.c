@@ -1015,6 +1015,13 @@ HANDLER(AGAIN) {
   }
   return again(in, w);
 }
+HANDLER(SYNC_WARP) {
+  (void)w;
+  return in + 1;
+}
+#define CP_FENCE SYNC_WARP
+#define CP_WAIT SYNC_WARP
+
 HANDLER(BARRIER) {
   if (w->mask != w->live) {
     return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_BARRIER_LANES);

@@ -127,6 +127,8 @@ typedef struct CtTileOp {
   CtDtype dtype;
   bool contract;    /* AXPBY: fma(alpha, a, beta * dst) */
   bool elementwise; /* GEMM of vectors: dst(v) = fma(a(v), b(v), dst(v)) */
+  bool async;       /* COPY: as CtTile; the engine copies at once */
+  uint8_t vec;      /* COPY: as CtTile */
   CtTileArg dst, a, b;
 } CtTileOp;
 
@@ -236,6 +238,7 @@ typedef struct CtSimtJob {
   const CtSimtProgram *program;
   const CtIn *code; /* bound to handlers */
   const CtSimtLaunch *launch;
+  const CtHandler *handlers; /* by index in code, of the watched instructions; NULL: no watcher */
   const volatile int *interrupt;
   int64_t n_blocks;
   _Atomic int64_t next;       /* block to take */
@@ -332,6 +335,11 @@ CtStatus ct_simt_fail_report(const CtWorker *worker, CtErr *err);
 
 /* Any tile operation, lane by lane and element by element, every access checked. simt_slow.c */
 const CtIn *ct_simt_tile_slow(const CtIn *in, CtWarp *w);
+/* Of one lane: the offset of element (i, j) of an operand, in elements; whether its guards let it be
+   accessed; the number of elements of a mode (false: some extent is negative, or the product too large). */
+int64_t ct_simt_arg_offset(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j);
+bool ct_simt_arg_is_inside(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j);
+bool ct_simt_mode_size(const CtWarp *w, uint32_t mode, int lane, int64_t *n);
 /* simt_spin.c: a turn of a loop that may be waiting; `next` is its beginning. */
 const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w);
 /* After all warps that could run did, from the time when n_changes was `changes`: can none of the
@@ -352,6 +360,8 @@ const CtIn *ct_simt_atomic(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_fence(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_clock(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_tile_guard(const CtIn *in, CtWarp *w);
+/* Of a GUARD: are all elements of the tile operation that follows inside? */
+bool ct_simt_is_whole(const CtIn *in, const CtWarp *w);
 /* Fills a table from the leaves of its mode, whose extents are static. */
 void ct_simt_table_fill(const CtWarp *w, const CtTileMode *m, CtTable *t);
 void ct_simt_pattern_i32(const int32_t *lanes, CtPattern *p);

@@ -83,13 +83,60 @@ void ct_simt_table_fill(const CtWarp *w, const CtTileMode *m, CtTable *t) {
 
 /* --- tile operations, the general path -------------------------------------------------------------- */
 
-/* An operand in one lane. */
-typedef struct Operand {
-  const CtTileArg *arg;
-  const CtMem *mem;
-  const CtTileMode *mode[2];
-  int64_t base;
-} Operand;
+/* Where element (0, 0) of a lane is. */
+static int64_t arg_base(const CtWarp *w, const CtTileArg *arg, int lane) {
+  if (arg->lanes.kind != CT_REF_STATIC) {
+    return value_of(w, arg->lanes, lane);
+  }
+  int64_t base = ADD_i64(CT_CAT(CtScalar, w, arg->base)->i, arg->imm);
+  return arg->pattern == 0 ? base : ADD_i64(base, CT_CAT(CtPattern, w, arg->pattern)->pos[lane]);
+}
+
+static int64_t mode_offset(const CtWarp *w, uint32_t mode, int lane, int64_t e) {
+  const CtTileMode *m = &w->worker->job->program->modes[mode];
+  if (m->fixed != NULL) {
+    return m->fixed->off[e];
+  }
+  return m->table != 0 ? CT_CAT(CtTable, w, m->table)->off[e] : leaf_offset(w, m, lane, e);
+}
+
+int64_t ct_simt_arg_offset(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j) {
+  int64_t off = ADD_i64(arg_base(w, arg, lane), mode_offset(w, arg->mode[0], lane, i));
+  off = ADD_i64(off, mode_offset(w, arg->mode[1], lane, j));
+  return arg->is_i32 ? CAST_i32_i64(off) : off;
+}
+
+bool ct_simt_mode_size(const CtWarp *w, uint32_t mode, int lane, int64_t *n) {
+  const CtTileMode *m = &w->worker->job->program->modes[mode];
+  *n = m->n;
+  if (m->n >= 0) {
+    return true;
+  }
+  *n = 1;
+  for (uint32_t i = 0; i < m->n_leaves; i++) {
+    int64_t extent = value_of(w, m->leaves[i].extent, lane);
+    if (extent < 0 || ct_mul_overflow(*n, extent, n)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static const CtTileGuard *guard_of(const CtWarp *w, const CtTileArg *arg, uint32_t i) {
+  return &w->worker->job->program->guards[arg->guard + i];
+}
+
+bool ct_simt_arg_is_inside(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j) {
+  for (uint32_t n = 0; n < arg->n_guards; n++) {
+    const CtTileGuard *g = guard_of(w, arg, n);
+    int64_t crd = ADD_i64(arg_base(w, &g->at, lane), mode_offset(w, g->at.mode[0], lane, i));
+    crd = ADD_i64(crd, mode_offset(w, g->at.mode[1], lane, j));
+    if (crd >= value_of(w, g->bound, lane)) {
+      return false;
+    }
+  }
+  return true;
+}
 
 typedef struct Slow {
   const CtIn *in;
@@ -100,80 +147,31 @@ typedef struct Slow {
   char outside[16]; /* an element that a guard keeps out: reads as 0, takes what is written */
 } Slow;
 
-static Operand operand(const Slow *s, const CtTileArg *arg) {
-  const CtTileMode *modes = s->w->worker->job->program->modes;
-  Operand o = {.arg = arg,
-               .mem = &s->w->mem[arg->buf],
-               .mode = {&modes[arg->mode[0]], &modes[arg->mode[1]]}};
-  if (arg->lanes.kind != CT_REF_STATIC) {
-    o.base = value_of(s->w, arg->lanes, s->lane);
-    return o;
-  }
-  o.base = ADD_i64(CT_CAT(CtScalar, s->w, arg->base)->i, arg->imm);
-  if (arg->pattern != 0) {
-    o.base = ADD_i64(o.base, CT_CAT(CtPattern, s->w, arg->pattern)->pos[s->lane]);
-  }
-  return o;
-}
-
-static int64_t mode_offset(const Slow *s, const CtTileMode *m, int64_t e) {
-  if (m->fixed != NULL) {
-    return m->fixed->off[e];
-  }
-  return m->table != 0 ? CT_CAT(CtTable, s->w, m->table)->off[e] : leaf_offset(s->w, m, s->lane, e);
-}
-
 /* Elements of a mode in this lane. */
-static int64_t mode_size(Slow *s, const CtTileMode *m) {
-  int64_t n = 1;
-  if (m->n >= 0) {
-    return m->n;
-  }
-  for (uint32_t i = 0; i < m->n_leaves; i++) {
-    int64_t extent = value_of(s->w, m->leaves[i].extent, s->lane);
-    if (extent < 0 || ct_mul_overflow(n, extent, &n)) {
-      ct_simt_fail_kind(s->w, s->in, s->lane, CT_FAIL_EXTENT);
-      s->failed = true;
-      return 0;
-    }
+static int64_t mode_size(Slow *s, const CtTileArg *arg, int mode) {
+  int64_t n = 0;
+  if (!ct_simt_mode_size(s->w, arg->mode[mode], s->lane, &n)) {
+    ct_simt_fail_kind(s->w, s->in, s->lane, CT_FAIL_EXTENT);
+    s->failed = true;
+    return 0;
   }
   return n;
 }
 
-static const CtTileGuard *guard_of(const CtWarp *w, const CtTileArg *arg, uint32_t i) {
-  return &w->worker->job->program->guards[arg->guard + i];
-}
-
-/* Is element (i, j) inside what the operand's guards allow? */
-static bool is_inside(const Slow *s, const Operand *o, int64_t i, int64_t j) {
-  for (uint32_t n = 0; n < o->arg->n_guards; n++) {
-    const CtTileGuard *g = guard_of(s->w, o->arg, n);
-    Operand at = operand(s, &g->at);
-    int64_t crd = ADD_i64(at.base, mode_offset(s, at.mode[0], i));
-    crd = ADD_i64(crd, mode_offset(s, at.mode[1], j));
-    if (crd >= value_of(s->w, g->bound, s->lane)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 /* The address of element (i, j), or NULL after reporting that it is outside. */
-static char *element(Slow *s, const Operand *o, int64_t i, int64_t j, bool is_write) {
-  if (o->arg->n_guards > 0 && !is_inside(s, o, i, j)) {
+static char *element(Slow *s, const CtTileArg *arg, int64_t i, int64_t j, bool is_write) {
+  const CtMem *mem = &s->w->mem[arg->buf];
+  if (arg->n_guards > 0 && !ct_simt_arg_is_inside(s->w, arg, s->lane, i, j)) {
     memset(s->outside, 0, sizeof s->outside);
     return s->outside;
   }
-  int64_t off = ADD_i64(o->base, mode_offset(s, o->mode[0], i));
-  off = ADD_i64(off, mode_offset(s, o->mode[1], j));
-  off = o->arg->is_i32 ? CAST_i32_i64(off) : off;
-  if ((uint64_t)off >= (uint64_t)o->mem->n) {
-    ct_simt_fail_bounds(s->w, s->in, s->lane, o->arg->buf, off, is_write);
+  int64_t off = ct_simt_arg_offset(s->w, arg, s->lane, i, j);
+  if ((uint64_t)off >= (uint64_t)mem->n) {
+    ct_simt_fail_bounds(s->w, s->in, s->lane, arg->buf, off, is_write);
     s->failed = true;
     return NULL;
   }
-  return o->mem->ptr + off * (int64_t)o->mem->elem_bytes +
-         (int64_t)s->lane * (int64_t)o->mem->lane_bytes;
+  return mem->ptr + off * (int64_t)mem->elem_bytes + (int64_t)s->lane * (int64_t)mem->lane_bytes;
 }
 
 static uint64_t read_bits(size_t bytes, const char *p) {
@@ -273,25 +271,21 @@ static CtScalar scalar_operand(const Slow *s, uint32_t at) {
 }
 
 /* Of copy_if: whether element e is copied. */
-static bool is_copied(Slow *s, const Operand *pred, int64_t e) {
+static bool is_copied(Slow *s, const CtTileArg *pred, int64_t e) {
   const char *p = element(s, pred, e, 0, false);
   return p != NULL && *p != 0;
 }
 
 static void slow_copy(Slow *s) {
   CtDtype from_type = s->t->a.dtype, to_type = s->t->dst.dtype;
-  Operand d = operand(s, &s->t->dst), a = operand(s, &s->t->a), pred = {0};
-  int64_t n = mode_size(s, d.mode[0]);
-  bool is_if = s->t->b.buf != 0;
-  if (is_if) {
-    pred = operand(s, &s->t->b);
-  }
+  const CtTileArg *d = &s->t->dst, *a = &s->t->a, *pred = s->t->b.buf != 0 ? &s->t->b : NULL;
+  int64_t n = mode_size(s, d, 0);
   for (int64_t e = 0; e < n && !s->failed; e++) {
-    if (is_if && !is_copied(s, &pred, e)) {
+    if (pred != NULL && !is_copied(s, pred, e)) {
       continue;
     }
-    const char *from = element(s, &a, e, 0, false);
-    char *to = from == NULL ? NULL : element(s, &d, e, 0, true);
+    const char *from = element(s, a, e, 0, false);
+    char *to = from == NULL ? NULL : element(s, d, e, 0, true);
     if (to != NULL) {
       uint64_t bits = read_bits(ct_dtype_bytes(from_type), from);
       write_bits(ct_dtype_bytes(to_type), to, ct_convert(to_type, from_type, bits));
@@ -300,11 +294,10 @@ static void slow_copy(Slow *s) {
 }
 
 static void slow_fill(Slow *s) {
-  Operand d = operand(s, &s->t->dst);
   uint64_t bits = operand_bits(s, s->in->d);
-  int64_t n = mode_size(s, d.mode[0]);
+  int64_t n = mode_size(s, &s->t->dst, 0);
   for (int64_t e = 0; e < n && !s->failed; e++) {
-    char *to = element(s, &d, e, 0, true);
+    char *to = element(s, &s->t->dst, e, 0, true);
     if (to != NULL) {
       write_bits(ct_dtype_bytes(s->t->dtype), to, bits);
     }
@@ -313,12 +306,12 @@ static void slow_fill(Slow *s) {
 
 static void slow_axpby(Slow *s) {
   CtDtype t = s->t->dtype;
-  Operand d = operand(s, &s->t->dst), a = operand(s, &s->t->a);
+  const CtTileArg *d = &s->t->dst, *a = &s->t->a;
   CtScalar alpha = scalar_operand(s, s->in->d), beta = scalar_operand(s, s->in->a);
-  int64_t n = mode_size(s, d.mode[0]);
+  int64_t n = mode_size(s, d, 0);
   for (int64_t e = 0; e < n && !s->failed; e++) {
-    const char *x = element(s, &a, e, 0, false);
-    char *y = x == NULL ? NULL : element(s, &d, e, 0, true);
+    const char *x = element(s, a, e, 0, false);
+    char *y = x == NULL ? NULL : element(s, d, e, 0, true);
     if (y != NULL) {
       CtScalar old = multiply(t, beta, read_as(t, t, y));
       write_as(t, y, multiply_add(t, s->t->contract, alpha, read_as(t, s->t->a.dtype, x), old));
@@ -326,11 +319,11 @@ static void slow_axpby(Slow *s) {
   }
 }
 
-static void slow_gemm_at(Slow *s, const Operand o[3], int64_t m, int64_t n, int64_t k) {
+static void slow_gemm_at(Slow *s, int64_t m, int64_t n, int64_t k) {
   CtDtype t = s->t->dtype;
-  const char *a = element(s, &o[0], m, k, false);
-  const char *b = a == NULL ? NULL : element(s, &o[1], n, k, false);
-  char *c = b == NULL ? NULL : element(s, &o[2], m, n, true);
+  const char *a = element(s, &s->t->a, m, k, false);
+  const char *b = a == NULL ? NULL : element(s, &s->t->b, n, k, false);
+  char *c = b == NULL ? NULL : element(s, &s->t->dst, m, n, true);
   if (c != NULL) {
     CtScalar x = read_as(t, s->t->a.dtype, a), y = read_as(t, s->t->b.dtype, b);
     write_as(t, c, multiply_add(t, true, x, y, read_as(t, t, c)));
@@ -338,13 +331,12 @@ static void slow_gemm_at(Slow *s, const Operand o[3], int64_t m, int64_t n, int6
 }
 
 static void slow_gemm(Slow *s) {
-  Operand o[3] = {operand(s, &s->t->a), operand(s, &s->t->b), operand(s, &s->t->dst)};
-  int64_t n_m = mode_size(s, o[0].mode[0]), n_n = mode_size(s, o[1].mode[0]);
-  int64_t n_k = mode_size(s, o[0].mode[1]);
+  int64_t n_m = mode_size(s, &s->t->a, 0), n_n = mode_size(s, &s->t->b, 0);
+  int64_t n_k = mode_size(s, &s->t->a, 1);
   for (int64_t k = 0; k < n_k; k++) {
     for (int64_t n = 0; n < n_n; n++) {
       for (int64_t m = 0; m < n_m && !s->failed; m++) {
-        slow_gemm_at(s, o, m, n, k);
+        slow_gemm_at(s, m, n, k);
       }
     }
   }
@@ -353,12 +345,12 @@ static void slow_gemm(Slow *s) {
 /* dst(v) = fma(a(v), b(v), dst(v)): all three have one mode, the other is of size 1. */
 static void slow_elementwise(Slow *s) {
   CtDtype t = s->t->dtype;
-  Operand a = operand(s, &s->t->a), b = operand(s, &s->t->b), d = operand(s, &s->t->dst);
-  int64_t n = mode_size(s, d.mode[0]);
+  const CtTileArg *a = &s->t->a, *b = &s->t->b, *d = &s->t->dst;
+  int64_t n = mode_size(s, d, 0);
   for (int64_t e = 0; e < n && !s->failed; e++) {
-    const char *x = element(s, &a, e, 0, false);
-    const char *y = x == NULL ? NULL : element(s, &b, e, 0, false);
-    char *z = y == NULL ? NULL : element(s, &d, e, 0, true);
+    const char *x = element(s, a, e, 0, false);
+    const char *y = x == NULL ? NULL : element(s, b, e, 0, false);
+    char *z = y == NULL ? NULL : element(s, d, e, 0, true);
     if (z != NULL) {
       CtScalar u = read_as(t, s->t->a.dtype, x), v = read_as(t, s->t->b.dtype, y);
       write_as(t, z, multiply_add(t, true, u, v, read_as(t, t, z)));
@@ -419,10 +411,11 @@ static bool is_whole_arg(const CtWarp *w, const CtTileArg *arg) {
   return true;
 }
 
-const CtIn *ct_simt_tile_guard(const CtIn *in, CtWarp *w) {
+bool ct_simt_is_whole(const CtIn *in, const CtWarp *w) {
   const CtTileOp *t = &w->worker->job->program->tiles[in->imm];
-  if (is_whole_arg(w, &t->dst) && is_whole_arg(w, &t->a) && is_whole_arg(w, &t->b)) {
-    return in + 1;
-  }
-  return ct_simt_tile_slow(in + 1, w);
+  return is_whole_arg(w, &t->dst) && is_whole_arg(w, &t->a) && is_whole_arg(w, &t->b);
+}
+
+const CtIn *ct_simt_tile_guard(const CtIn *in, CtWarp *w) {
+  return ct_simt_is_whole(in, w) ? in + 1 : ct_simt_tile_slow(in + 1, w);
 }

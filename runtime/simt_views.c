@@ -282,8 +282,11 @@ static CtStatus check_operands(const CtLow *l, const CtInst *inst, CtDtype type,
 CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtTile *tile = inst->u.tile;
-  CtTileOp t = {
-      .op = (CtOp)inst->op, .dtype = l->ir->bufs[tile->dst.buf].dtype, .contract = l->ir->contract};
+  CtTileOp t = {.op = (CtOp)inst->op,
+                .dtype = l->ir->bufs[tile->dst.buf].dtype,
+                .contract = l->ir->contract,
+                .async = tile->async,
+                .vec = tile->vec};
   CtStatus status = check_operands(l, inst, t.dtype, err);
   if (status != CT_OK) {
     return status;

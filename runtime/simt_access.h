@@ -1,0 +1,72 @@
+/* simt_access.h: what an instruction of the CPU engine reads and writes in memory, told before it runs:
+   for those who watch a launch (simt_watch.h). Registers of the kernel (fragments) are memory here. */
+#ifndef CT_SIMT_ACCESS_H
+#define CT_SIMT_ACCESS_H
+
+#include "simt_ops.h"
+
+/* Which operand of the operation it is. Scalar loads and atomic operations have the source, stores the
+   destination. */
+typedef enum CtAccessRole { CT_ACCESS_DST, CT_ACCESS_A, CT_ACCESS_B } CtAccessRole;
+
+/* One operand of one instruction of one warp: in each lane of `mask` the elements 0 .. n-1, in the order
+   in which a thread takes them. Element e is (e % n_rows, e / n_rows) of a matrix of a GEMM; other
+   operands have one mode. */
+typedef struct CtAccess {
+  const CtIn *in; /* as the launch runs it */
+  CtWarp *w;
+  const CtSimtBuf *buf;
+  const CtMem *mem;
+  uint32_t buf_index;
+  CtAccessRole role;
+  bool reads, writes; /* both: atomic operations, and what is added to */
+  bool is_atomic;
+  bool is_async; /* of a copy that may be cp.async: both sides */
+  uint32_t mask;
+  uint8_t vec; /* consecutive elements that a thread takes at once; divides n where it is not 1 */
+  int64_t n, n_rows;
+
+  /* All is accessed and inside the buffer: the offset, in elements, of (element, lane) is base +
+     pos[lane] + row(e % n_rows) + col(e / n_rows), row(i) being rows[i], or i * step without a table,
+     and so for columns. lo and hi are the least and the largest. Else: ct_access_at. */
+  bool is_regular;
+  int64_t base, lo, hi;
+  const int64_t *pos;
+  const int64_t *rows, *cols;
+  int64_t step;
+
+  const CtTileArg *arg, *pred; /* of a tile operation: the operand; of a copy_if: its predicate */
+  int64_t own_pos[CT_LANES];   /* where pos points when no pattern has it */
+} CtAccess;
+
+/* A copy_if has three, a GEMM has three. */
+enum { CT_MAX_ACCESSES = 3 };
+
+/* The accesses of the instruction, given as the program has it (`code`) and as the launch runs it
+   (`in`), by the active lanes; their number. 0 where it touches no memory, or an extent is not valid. */
+int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[CT_MAX_ACCESSES]);
+
+/* The offset, in elements of the buffer, of element e in a lane of the mask; inside the buffer or not.
+   False where this lane does not access it: a guard or a predicate leaves it out, or the lane has fewer
+   elements. */
+bool ct_access_at(const CtAccess *a, int64_t e, int lane, int64_t *off);
+
+/* The offset of (element, lane) of a regular access. */
+static inline int64_t ct_access_offset(const CtAccess *a, int64_t e, int lane) {
+  int64_t i = e % a->n_rows, j = e / a->n_rows;
+  return a->base + a->pos[lane] + (a->rows != NULL ? a->rows[i] : i * a->step) +
+         (a->cols != NULL ? a->cols[j] : 0);
+}
+
+/* Where element `off` is, in bytes: of a shared buffer from the start of the block's shared memory, of a
+   global one from the start of its tensor, so that aliases agree. */
+static inline int64_t ct_access_byte(const CtAccess *a, int64_t off) {
+  return (a->buf->space == CT_SHARED ? a->buf->at : 0) +
+         off * (int64_t)ct_dtype_bytes(a->buf->dtype);
+}
+
+/* Lanes of the mask that access an element outside the buffer; *e and *off: the first such of the
+   lowest of these lanes. */
+uint32_t ct_access_outside(const CtAccess *a, int64_t *e, int64_t *off);
+
+#endif

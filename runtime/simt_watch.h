@@ -1,0 +1,35 @@
+/* simt_watch.h: watching a launch on the CPU engine. A watcher is told of each instruction before it
+   runs, and of blocks and barriers; `check`, `profile` and `trace` are watchers. A launch without one
+   pays nothing: watched instructions get another handler when the code is bound.
+
+   Blocks run on several threads: a watcher has a state of its own for each worker, made before and
+   merged after the launch, by the thread that launched. */
+#ifndef CT_SIMT_WATCH_H
+#define CT_SIMT_WATCH_H
+
+#include "simt_access.h"
+
+typedef struct CtWatchOps {
+  /* Does it want to be told of this instruction? */
+  bool (*wants)(const CtIn *code);
+  /* Before any worker starts. On failure the launch does not take place. */
+  CtStatus (*begin)(CtSimtWatch *watch, CtSimtJob *job, CtErr *err);
+  /* After all workers, whatever happened. */
+  void (*end)(CtSimtWatch *watch, CtSimtJob *job);
+  void (*begin_block)(CtSimtWatch *watch, CtWorker *k);
+  void (*end_block)(CtSimtWatch *watch, CtWorker *k);
+  /* An instruction is about to run: `code` as the program has it, `in` as the launch does. Returns the
+     lanes that are to run it, of w->mask; others are left as they are. */
+  uint32_t (*step)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);
+  /* All warps that are left have come to the barrier. */
+  void (*barrier)(CtSimtWatch *watch, CtWorker *k);
+  /* A block failed (CtWorker.fail). True: that is noted, the launch goes on with the next block. */
+  bool (*fail)(CtSimtWatch *watch, CtWorker *k);
+} CtWatchOps;
+
+/* The head of every watcher. */
+struct CtSimtWatch {
+  const CtWatchOps *ops;
+};
+
+#endif
