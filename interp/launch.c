@@ -69,7 +69,8 @@ static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, cons
                          .n_elems = a->n_elems,
                          .interrupt = k->state->interrupt,
                          .print = print_text,
-                         .print_ud = k->state};
+                         .print_ud = k->state,
+                         .watch = k->state->watch};
   return status == CT_OK ? ct_simt_run(engine, spec->simt, &launch, err) : status;
 }
 

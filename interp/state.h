@@ -58,6 +58,7 @@ typedef struct CuttleState {
   char device_why[1024];             /* why `auto` took the CPU engine; "" else */
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
+  CtSimtWatch *watch; /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
   const void *tensor_type;           /* address of the metatable of tensors */
   uint64_t n_tensors;                /* made so far */
 
