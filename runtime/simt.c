@@ -1,5 +1,5 @@
 /* simt.c: the CPU engine: a pool of threads that run the blocks of a launch, the warps of a block in
-   turn from barrier to barrier. The handlers are in simt_ops.c and simt_tile.c, programs come from
+   turn from barrier to barrier. The handlers are in the files of CT_SIMT_PARTS, programs come from
    simt_lower.c. */
 #include "simt_watch.h"
 
@@ -23,7 +23,7 @@ typedef struct Thread {
 struct CtSimtEngine {
   CtAlloc alloc;
   const char *isa;
-  const CtHandler *ops, *tile;
+  CtHandler handlers[CT_SIMT_OP_COUNT];
   int n_threads; /* that can run blocks, the caller's included */
   Thread *threads;
   CtWorker *workers;
@@ -361,15 +361,23 @@ static void start_threads(CtSimtEngine *e) {
 
 typedef struct Isa {
   const char *name;
-  const CtHandler *ops, *tile;
+  const CtHandler *const *parts; /* ended by NULL */
 } Isa;
+
+#define PART(part, isa) ct_simt_##part##_##isa,
+static const CtHandler *const base_parts[] = {CT_SIMT_PARTS(PART, base) NULL};
+#if defined(__x86_64__)
+static const CtHandler *const avx2_parts[] = {CT_SIMT_PARTS(PART, avx2) NULL};
+static const CtHandler *const avx512_parts[] = {CT_SIMT_PARTS(PART, avx512) NULL};
+#endif
+#undef PART
 
 /* Best last. */
 static const Isa isas[] = {
-    {"base", ct_simt_ops_base, ct_simt_tile_base},
+    {"base", base_parts},
 #if defined(__x86_64__)
-    {"avx2", ct_simt_ops_avx2, ct_simt_tile_avx2},
-    {"avx512", ct_simt_ops_avx512, ct_simt_tile_avx512},
+    {"avx2", avx2_parts},
+    {"avx512", avx512_parts},
 #endif
 };
 
@@ -410,6 +418,31 @@ static CtStatus choose_isa(const char *name, const Isa **out, CtErr *err) {
       name);
 }
 
+/* Those that are the same for every instruction set. */
+static const CtHandler common_handlers[CT_SIMT_OP_COUNT] = {
+    [CT_SIMT_SHFL] = ct_simt_shfl,           [CT_SIMT_VOTE] = ct_simt_vote,
+    [CT_SIMT_ATOMIC] = ct_simt_atomic,       [CT_SIMT_FENCE] = ct_simt_fence,
+    [CT_SIMT_PRINT_ARG] = ct_simt_print_arg, [CT_SIMT_PRINT] = ct_simt_printf,
+    [CT_SIMT_ASSERT] = ct_simt_assert,       [CT_SIMT_CLOCK] = ct_simt_clock,
+    [CT_SIMT_GUARD] = ct_simt_tile_guard,    [CT_SIMT_TILE] = ct_simt_tile_slow,
+};
+
+static void take_handlers(CtHandler *to, const CtHandler *part) {
+  for (int op = 0; op < CT_SIMT_OP_COUNT; op++) {
+    to[op] = part[op] != NULL ? part[op] : to[op];
+  }
+}
+
+static void gather_handlers(CtHandler *to, const Isa *isa) {
+  take_handlers(to, common_handlers);
+  for (const CtHandler *const *part = isa->parts; *part != NULL; part++) {
+    take_handlers(to, *part);
+  }
+  for (int op = 0; op < CT_SIMT_OP_COUNT; op++) {
+    CT_ASSERT(to[op] != NULL);
+  }
+}
+
 /* --- opening and closing ------------------------------------------------------------------------------ */
 
 CtStatus ct_simt_open(CtAlloc alloc, int n_threads, const char *isa, CtSimtEngine **out,
@@ -427,8 +460,8 @@ CtStatus ct_simt_open(CtAlloc alloc, int n_threads, const char *isa, CtSimtEngin
   if (e == NULL) {
     return ct_fail_nomem(err);
   }
-  *e =
-      (CtSimtEngine){.alloc = alloc, .isa = chosen->name, .ops = chosen->ops, .tile = chosen->tile};
+  *e = (CtSimtEngine){.alloc = alloc, .isa = chosen->name};
+  gather_handlers(e->handlers, chosen);
   e->max_threads = n_threads == 0 ? count_cpus() : n_threads;
   e->threads = ct_alloc(alloc, (size_t)e->max_threads * sizeof *e->threads);
   e->workers = ct_alloc(alloc, (size_t)e->max_threads * sizeof *e->workers);
@@ -528,7 +561,7 @@ static CtStatus bind_code(CtSimtEngine *e, const CtSimtProgram *p, CtErr *err) {
   for (uint32_t i = 0; i < p->n_code; i++) {
     uint32_t op = p->code[i].u.op;
     e->code[i] = p->code[i];
-    e->code[i].u.handler = e->ops[op] != NULL ? e->ops[op] : e->tile[op];
+    e->code[i].u.handler = e->handlers[op];
   }
   return CT_OK;
 }

@@ -1,4 +1,4 @@
-/* simt_narrow.h: casts from and to narrow types on one lane, CAST_<to>_<from>, for simt_ops.c and
+/* simt_narrow.h: casts from and to narrow types on one lane, CAST_<to>_<from>, for simt_arith.c and
    simt_tile.c. A lane of a narrow type holds its bits, zero-extended. The same results as convert.c,
    with no branch and no table, so that loops over lanes become vector code. */
 #ifndef CT_SIMT_NARROW_H

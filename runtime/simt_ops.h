@@ -1,6 +1,5 @@
 /* simt_ops.h: what the parts of the CPU engine share: the program (simt_lower.c makes it), its
-   instructions (simt_ops.def; handlers in simt_ops.c and simt_tile.c) and the state they work on
-   (simt.c).
+   instructions (simt_ops.def) and the state they work on (simt.c).
 
    A warp's state is one block of memory: a CtWarp, then its slots. An operand of an instruction is
    the offset in bytes of a slot from the CtWarp. A slot holds a scalar (8 bytes), a lane mask (4),
@@ -367,11 +366,28 @@ void ct_simt_table_fill(const CtWarp *w, const CtTileMode *m, CtTable *t);
 void ct_simt_pattern_i32(const int32_t *lanes, CtPattern *p);
 void ct_simt_pattern_i64(const int64_t *lanes, CtPattern *p);
 
-/* Handlers by instruction set; NULL entries are tile operations, in the other table. */
-extern const CtHandler ct_simt_ops_base[CT_SIMT_OP_COUNT], ct_simt_tile_base[CT_SIMT_OP_COUNT];
+/* --- tables of handlers ------------------------------------------------------------------------- */
+
+/* The files of handlers, each compiled once per instruction set: CT_SIMT_BASE, CT_SIMT_AVX2 or
+   CT_SIMT_AVX512 says which. The table of each has NULL where the row is another part's. */
+#define CT_SIMT_PARTS(X, isa)                                                                      \
+  X(arith, isa) X(moves, isa) X(memory, isa) X(memory_narrow, isa) X(control, isa) X(tile, isa)
+
+#define CT_SIMT_DECLARE(part, isa) extern const CtHandler ct_simt_##part##_##isa[CT_SIMT_OP_COUNT];
+CT_SIMT_PARTS(CT_SIMT_DECLARE, base)
 #if defined(__x86_64__)
-extern const CtHandler ct_simt_ops_avx2[CT_SIMT_OP_COUNT], ct_simt_tile_avx2[CT_SIMT_OP_COUNT];
-extern const CtHandler ct_simt_ops_avx512[CT_SIMT_OP_COUNT], ct_simt_tile_avx512[CT_SIMT_OP_COUNT];
+CT_SIMT_PARTS(CT_SIMT_DECLARE, avx2)
+CT_SIMT_PARTS(CT_SIMT_DECLARE, avx512)
+#endif
+#undef CT_SIMT_DECLARE
+
+/* The table of the file that is compiled. */
+#if defined(CT_SIMT_AVX512)
+#define CT_SIMT_TABLE(part) ct_simt_##part##_avx512
+#elif defined(CT_SIMT_AVX2)
+#define CT_SIMT_TABLE(part) ct_simt_##part##_avx2
+#else
+#define CT_SIMT_TABLE(part) ct_simt_##part##_base
 #endif
 
 #endif

@@ -1,4 +1,4 @@
-/* simt_scalar.h: the meaning of each pure operation on one lane, for simt_ops.c. One function per
+/* simt_scalar.h: the meaning of each pure operation on one lane, for simt_arith.c. One function per
    operation and type, ADD_f32 and so on, the names of ops.def. */
 #ifndef CT_SIMT_SCALAR_H
 #define CT_SIMT_SCALAR_H

@@ -1,5 +1,5 @@
 /* simt_tile.c: handlers of the operations on whole tensors: the big instructions that make the CPU
-   engine fast. Compiled once per instruction set, as simt_ops.c is.
+   engine fast. Compiled once per instruction set, as all of CT_SIMT_PARTS.
 
    A handler works on all 32 lanes, in chunks of a vector, when every access is inside its buffer;
    what that does not cover (masks, lanes that diverge, an access outside) is done by
@@ -14,13 +14,10 @@
 #include "simt_vec.h"
 
 #if defined(CT_SIMT_AVX512)
-#define TABLE_NAME ct_simt_tile_avx512
 enum { LEVEL_4 = 4, LEVEL_8 = 3, MAX_MB = 4, MAX_NB = 4 };
 #elif defined(CT_SIMT_AVX2)
-#define TABLE_NAME ct_simt_tile_avx2
 enum { LEVEL_4 = 3, LEVEL_8 = 2, MAX_MB = 4, MAX_NB = 2 };
 #else
-#define TABLE_NAME ct_simt_tile_base
 enum { LEVEL_4 = 2, LEVEL_8 = 1, MAX_MB = 4, MAX_NB = 2 };
 #endif
 
@@ -389,7 +386,7 @@ enum { RUN = 8, LEVEL_RUN = 3 };
 MOVE_NARROW(2, uint16_t)
 MOVE_NARROW(1, uint8_t)
 
-const CtHandler TABLE_NAME[CT_SIMT_OP_COUNT] = {
+const CtHandler CT_SIMT_TABLE(tile)[CT_SIMT_OP_COUNT] = {
     [CT_SIMT_DOT_f32] = DOT_f32,     [CT_SIMT_DOT_f64] = DOT_f64,   [CT_SIMT_COPY_4] = COPY_f32,
     [CT_SIMT_COPY_8] = COPY_f64,     [CT_SIMT_COPY_2] = COPY_2,     [CT_SIMT_COPY_1] = COPY_1,
     [CT_SIMT_WIDEN_4] = WIDEN_4,     [CT_SIMT_FILL_4] = FILL_f32,   [CT_SIMT_FILL_8] = FILL_f64,
