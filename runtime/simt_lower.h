@@ -1,7 +1,8 @@
 /* simt_lower.h: what the stages of lowering to the CPU engine share. simt_analyse.c finds which
    values are one per warp, which depend on the launch and the thread only, and which are needed;
-   simt_lower.c emits instructions over virtual slots, with simt_address.c for offsets and
-   simt_views.c for tensors; simt_peephole.c tidies them up; simt_slots.c gives the slots places and makes the program.
+   simt_lower.c emits instructions over virtual slots, with simt_lower_*.c by kind of operation,
+   simt_address.c for offsets and simt_views.c for tensors; simt_peephole.c tidies them up;
+   simt_slots.c gives the slots places and makes the program.
 
    After running out of memory the functions go on, with CtLow.failed set and slot 0. */
 #ifndef CT_SIMT_LOWER_H
@@ -164,21 +165,53 @@ void ct_low_sum(const CtLow *l, CtVal v, CtLowSum *s);
 /* May the sum be split in scalar and pattern? (In registers: scalar only.) */
 bool ct_low_is_affine(const CtLow *l, const CtLowSum *s, CtSpace space);
 
-/* simt_lower.c: emission. Slots of values in the form that is asked for. */
-uint32_t ct_low_slot(CtLow *l, CtSlotClass cls, uint32_t bytes, bool fixed);
+/* simt_lower_value.c: slots, emission, and values in the form that is asked for. */
+
+/* What differs by element type: instructions that move values. */
+typedef struct CtMoves {
+  CtSlotClass cls;
+  uint16_t splat, move, set, select_m, select_s;
+  uint16_t load_u, load_p, load_i32, load_i64, load_r;
+  uint16_t store_p, store_i32, store_i64, store_r;
+} CtMoves;
+extern const CtMoves ct_low_moves[CT_DTYPE_COUNT];
+
+static inline bool ct_low_varies(const CtLow *l, CtVal v) { return ct_low_is(l, v, CT_VARYING); }
 CtSlotClass ct_low_class(CtDtype t); /* of lanes of a type; masks for bool */
+uint32_t ct_low_slot(CtLow *l, CtSlotClass cls, uint32_t bytes, bool fixed);
+uint32_t ct_low_temp(CtLow *l, CtSlotClass cls, bool fixed); /* a slot of the class's size */
+uint32_t ct_low_variable(CtLow *l, CtVal var);
 uint32_t ct_low_const(CtLow *l, CtScalar v);
-uint32_t ct_low_scalar(CtLow *l, CtVal v); /* not for varying ones */
-uint32_t ct_low_lanes(CtLow *l, CtVal v);  /* lanes, or a mask for bool */
+uint32_t ct_low_natural(CtLow *l, CtVal v); /* scalar or lanes, as it is */
+uint32_t ct_low_scalar(CtLow *l, CtVal v);  /* not for varying ones */
+uint32_t ct_low_lanes(CtLow *l, CtVal v);   /* lanes, or a mask for bool */
+/* A new slot for a value; `hoist`: it is computed in the prologue. */
+uint32_t ct_low_result(CtLow *l, CtVal v, bool hoist);
 CtIn *ct_low_emit(CtLow *l, bool hoist, CtSimtOp op, uint32_t d, uint32_t a, uint32_t b, uint32_t c,
                   int64_t imm); /* NULL when out of memory */
+#define CT_LOW_EMIT(l, hoist, op, d, a, b, c)                                                      \
+  ((void)ct_low_emit((l), (hoist), (CtSimtOp)(op), (d), (a), (b), (c), 0))
 bool ct_low_find(CtLow *l, const uint64_t key[4], uint32_t *slot);
 void ct_low_remember(CtLow *l, const uint64_t key[4], uint32_t slot, bool hoisted);
-uint32_t ct_low_result(CtLow *l, CtVal v); /* a new slot for a value that is computed in the body */
-uint32_t ct_low_construct(const CtLow *l); /* the innermost around this place; 0: none */
-CtSpin ct_low_spin(const CtLow *l, CtVal loop); /* simt_lower_warp.c */
+
+/* Operations, by file. */
+void ct_low_pure(CtLow *l, CtVal v); /* simt_lower_pure.c */
+void ct_low_load(CtLow *l, CtVal v); /* simt_lower_memory.c */
+void ct_low_store(CtLow *l, CtVal v);
+void ct_low_get(CtLow *l, CtVal v);
+void ct_low_set(CtLow *l, CtVal v);
 void ct_low_warp(CtLow *l, CtVal v); /* simt_lower_warp.c: shuffles, votes, atomics, ... */
+CtSpin ct_low_spin(const CtLow *l, CtVal loop);
 CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) CT_NODISCARD; /* simt_views.c */
+
+/* simt_lower_control.c: structure. */
+void ct_low_begin(CtLow *l);
+void ct_low_enter(CtLow *l, CtVal v); /* IF, FOR, LOOP, BLOCK */
+void ct_low_else(CtLow *l);
+void ct_low_leave(CtLow *l);
+void ct_low_break(CtLow *l, CtVal v);
+void ct_low_end(CtLow *l);
+uint32_t ct_low_construct(const CtLow *l); /* the innermost around this place; 0: none */
 
 /* simt_address.c */
 CtLowAddress ct_low_address(CtLow *l, CtSpace space, CtVal offset);

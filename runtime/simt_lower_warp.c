@@ -8,15 +8,15 @@ static void lower_shfl(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   uint32_t value = ct_low_lanes(l, inst->args[0]), by = ct_low_lanes(l, inst->args[1]);
   int64_t bytes = ct_low_class((CtDtype)inst->type) == CT_CLASS_LANES8 ? 8 : 4;
-  (void)ct_low_emit(l, false, CT_SIMT_SHFL, ct_low_result(l, v), value, by, ct_low_construct(l),
-                    inst->imm.i | bytes << 16);
+  (void)ct_low_emit(l, false, CT_SIMT_SHFL, ct_low_result(l, v, false), value, by,
+                    ct_low_construct(l), inst->imm.i | bytes << 16);
 }
 
 static void lower_vote(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   uint32_t cond = ct_low_lanes(l, inst->args[0]);
-  (void)ct_low_emit(l, false, CT_SIMT_VOTE, ct_low_result(l, v), cond, 0, ct_low_construct(l),
-                    inst->imm.i);
+  (void)ct_low_emit(l, false, CT_SIMT_VOTE, ct_low_result(l, v, false), cond, 0,
+                    ct_low_construct(l), inst->imm.i);
 }
 
 static void lower_atomic(CtLow *l, CtVal v) {
@@ -29,7 +29,7 @@ static void lower_atomic(CtLow *l, CtVal v) {
     at[i] = ct_low_lanes(l, inst->args[i]);
   }
   uint32_t bytes = (uint32_t)ct_dtype_bytes(dtype) * CT_LANES;
-  uint32_t d = inst->type != CT_VOID ? ct_low_result(l, v)
+  uint32_t d = inst->type != CT_VOID ? ct_low_result(l, v, false)
                                      : ct_low_slot(l, ct_low_class(dtype), bytes, false);
   (void)ct_low_emit(l, false, CT_SIMT_ATOMIC, d, at[0], at[1], at[2], imm.imm);
 }
@@ -120,7 +120,7 @@ void ct_low_warp(CtLow *l, CtVal v) {
     case CT_OP_VOTE: lower_vote(l, v); break;
     case CT_OP_FENCE: (void)ct_low_emit(l, false, CT_SIMT_FENCE, 0, 0, 0, 0, 0); break;
     case CT_OP_CLOCK:
-      (void)ct_low_emit(l, false, CT_SIMT_CLOCK, ct_low_result(l, v), 0, 0, 0, 0);
+      (void)ct_low_emit(l, false, CT_SIMT_CLOCK, ct_low_result(l, v, false), 0, 0, 0, 0);
       break;
     case CT_OP_PRINT: lower_print(l, ct_inst(l->ir, v)); break;
     case CT_OP_ASSERT: lower_assert(l, ct_inst(l->ir, v)); break;

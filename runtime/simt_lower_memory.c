@@ -1,0 +1,62 @@
+/* simt_lower_memory.c: lowering to the CPU engine: loads, stores and variables. */
+#include "simt_lower.h"
+
+enum { WRAPS_BIT = 31 };
+static uint32_t buf_field(uint32_t buf, bool is_i32) { return buf | (uint32_t)is_i32 << WRAPS_BIT; }
+
+void ct_low_load(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  const CtBuf *buf = &l->ir->bufs[inst->imm.i];
+  const CtMoves *m = &ct_low_moves[buf->dtype];
+  CtLowAddress at = ct_low_address(l, buf->space, inst->args[0]);
+  uint32_t c = buf_field((uint32_t)inst->imm.i, at.is_i32);
+  uint32_t d = ct_low_result(l, v, false);
+  if (at.lanes != 0) {
+    CT_LOW_EMIT(l, false, at.is_i32 ? m->load_i32 : m->load_i64, d, 0, at.lanes, c);
+  } else if (buf->space == CT_REGISTER) {
+    (void)ct_low_emit(l, false, (CtSimtOp)m->load_r, d, at.base, 0, c, at.imm);
+  } else if (!ct_low_varies(l, v)) {
+    (void)ct_low_emit(l, false, (CtSimtOp)m->load_u, d, at.base, 0, c, at.imm);
+  } else {
+    uint32_t p = at.pattern != 0 ? at.pattern : ct_low_no_pattern(l);
+    (void)ct_low_emit(l, false, (CtSimtOp)m->load_p, d, at.base, p, c, at.imm);
+  }
+}
+
+void ct_low_store(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  const CtBuf *buf = &l->ir->bufs[inst->imm.i];
+  const CtMoves *m = &ct_low_moves[buf->dtype];
+  uint32_t value = ct_low_lanes(l, inst->args[1]);
+  CtLowAddress at = ct_low_address(l, buf->space, inst->args[0]);
+  uint32_t c = buf_field((uint32_t)inst->imm.i, at.is_i32);
+  if (at.lanes != 0) {
+    CT_LOW_EMIT(l, false, at.is_i32 ? m->store_i32 : m->store_i64, value, 0, at.lanes, c);
+  } else if (buf->space == CT_REGISTER) {
+    (void)ct_low_emit(l, false, (CtSimtOp)m->store_r, value, at.base, 0, c, at.imm);
+  } else {
+    uint32_t p = at.pattern != 0 ? at.pattern : ct_low_no_pattern(l);
+    (void)ct_low_emit(l, false, (CtSimtOp)m->store_p, value, at.base, p, c, at.imm);
+  }
+}
+
+void ct_low_get(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  uint32_t var = ct_low_variable(l, (CtVal)inst->imm.i);
+  uint32_t row = ct_low_varies(l, v) ? ct_low_moves[inst->type].move : CT_SIMT_MOVE_s;
+  CT_LOW_EMIT(l, false, row, ct_low_result(l, v, false), var, 0, 0);
+}
+
+void ct_low_set(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  CtVal var = (CtVal)inst->imm.i;
+  uint32_t slot = ct_low_variable(l, var), row = CT_SIMT_SET_s, value;
+  if (ct_low_varies(l, var)) {
+    row = ct_low_moves[ct_inst(l->ir, var)->type].set;
+    value = ct_low_lanes(l, inst->args[0]);
+  } else {
+    value = ct_low_scalar(l, inst->args[0]);
+  }
+  bool whole = !l->is_divergent[inst->region]; /* the peephole pass looks at it */
+  (void)ct_low_emit(l, false, (CtSimtOp)row, slot, value, 0, 0, whole);
+}
