@@ -217,6 +217,28 @@ static uint64_t ref_uint(CtOp op, uint64_t a, uint64_t b, int width) {
   }
 }
 
+/* Digit by digit. */
+static int64_t ref_bits(CtOp op, uint64_t a, int width) {
+  uint64_t reversed = 0;
+  int ones = 0, front = width, lowest = 0;
+  for (int i = 0; i < width; i++) {
+    int digit = (int)(a % 2);
+    a /= 2;
+    reversed = 2 * reversed + (uint64_t)digit;
+    ones += digit;
+    front = digit != 0 ? width - 1 - i : front;
+    lowest = digit != 0 && lowest == 0 ? i + 1 : lowest;
+  }
+  return op == CT_OP_BREV   ? (int64_t)reversed
+         : op == CT_OP_POPC ? ones
+         : op == CT_OP_CLZ  ? front
+                            : lowest;
+}
+
+static bool is_of_bits(CtOp op) {
+  return op == CT_OP_BREV || op == CT_OP_POPC || op == CT_OP_CLZ || op == CT_OP_FFS;
+}
+
 static bool ref_compare(CtOp op, CtDtype t, Val a, Val b) {
   if (ct_is_unsigned(t) && (op == CT_OP_LT || op == CT_OP_LE)) {
     return op == CT_OP_LT ? (uint64_t)a.i < (uint64_t)b.i : (uint64_t)a.i <= (uint64_t)b.i;
@@ -279,6 +301,10 @@ static Val reference(Case c, const Val v[3]) {
   }
   if (c.result == CT_bool) {
     r.i = ref_compare(c.op, c.type, v[0], v[1]);
+    return r;
+  }
+  if (is_of_bits(c.op)) {
+    r.i = ct_dtype_wrap(c.result, ref_bits(c.op, (uint64_t)v[0].i, ct_dtypes[c.type].bits));
     return r;
   }
   switch (c.type) {
@@ -495,6 +521,10 @@ static bool takes(CtOp op, CtDtype t) {
     case CT_OP_XOR:
     case CT_OP_SHL:
     case CT_OP_SHR:
+    case CT_OP_BREV:
+    case CT_OP_POPC:
+    case CT_OP_CLZ:
+    case CT_OP_FFS:
     case CT_OP_NOT: return ct_is_int(t) && !ct_is_narrow(t);
     case CT_OP_LAND:
     case CT_OP_LOR:
@@ -518,8 +548,10 @@ int main(void) {
   for (int op = CT_OP_ADD; op < CT_OP_CAST; op++) {
     for (int t = CT_f64; t <= CT_bool; t++) {
       if (takes((CtOp)op, (CtDtype)t)) {
-        bool is_bool = ct_ops[op].result == CT_RES_BOOL;
-        test_case((Case){(CtOp)op, (CtDtype)t, is_bool ? CT_bool : (CtDtype)t}, engines, n);
+        CtDtype result = ct_ops[op].result == CT_RES_BOOL           ? CT_bool
+                         : is_of_bits((CtOp)op) && op != CT_OP_BREV ? CT_i32
+                                                                    : (CtDtype)t;
+        test_case((Case){(CtOp)op, (CtDtype)t, result}, engines, n);
       }
     }
   }
