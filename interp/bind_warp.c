@@ -78,11 +78,60 @@ static const Tensor *to_shared_tensor(lua_State *L, CtOp op) {
   if (!ct_ir_has_atomic(op, t->dtype)) {
     bool of_bits = ct_is_float(t->dtype);
     diag_error(L, "%s: no such operation on %s; expected %s", name, ct_dtypes[t->dtype].name,
-               of_bits && ct_ir_has_atomic(CT_OP_ATOMIC_ADD, t->dtype)
+               of_bits && ct_ir_has_atomic(CT_OP_ATOMIC_EXCH, t->dtype)
                    ? "integers of 32 or 64 bits"
-                   : "f32, f64 and integers of 32 or 64 bits");
+               : op == CT_OP_ATOMIC_ADD ? "f16, bf16, f32, f64 and integers of 32 or 64 bits"
+                                        : "f32, f64 and integers of 32 or 64 bits");
   }
   return t;
+}
+
+/* The bits of a value of 16 bits, in a u32. */
+static CtVal bits_of_half(CtIr *ir, CtVal v) {
+  return ct_ir_cast(ir, ct_ir_bitcast(ir, v, CT_u16), CT_u32);
+}
+
+static CtVal half_of_bits(CtIr *ir, CtVal bits, CtDtype t) {
+  return ct_ir_bitcast(ir, ct_ir_cast(ir, bits, CT_u16), t);
+}
+
+/* The offset of two elements that one word holds. */
+static CtVal offset_of_two(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd) {
+  CtVal offset = front_offset(L, t, crd, "atomic_add");
+  const CtBuf *buf = &ir->bufs[t->buf];
+  if (t->guard != NULL || (t->is_guarded && t->is_whole)) {
+    diag_error(
+        L,
+        "atomic_add: %s is guarded, and of two elements one may be outside; add them one by one, "
+        "or leave the guard out",
+        tensor_push_title(L, 1));
+  }
+  if (ct_inst(ir, offset)->facts.div % 2 != 0 || buf->align < 4) {
+    diag_error(
+        L,
+        "atomic_add: two elements of %s at once must begin at an even offset, and this one is "
+        "not known to; write 2 * i for the coordinate, or add them one by one",
+        tensor_push_title(L, 1));
+  }
+  return offset;
+}
+
+/* tensor, coordinate, lo, hi: an element and the next in memory, each rounded by itself. Gives what was
+   in both. */
+static int add_two(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd) {
+  if (t->dtype != CT_f16 && t->dtype != CT_bf16) {
+    return diag_error(L, "atomic_add: %s is %s; two elements at once are of f16 or bf16",
+                      tensor_push_title(L, 1), ct_dtypes[t->dtype].name);
+  }
+  CtVal sixteen = ct_ir_const_int(ir, CT_u32, 16), offset = offset_of_two(L, ir, t, crd);
+  CtVal lo = bits_of_half(ir, value_to(L, 3, t->dtype, "atomic_add"));
+  CtVal hi = bits_of_half(ir, value_to(L, 4, t->dtype, "atomic_add"));
+  hi = ct_ir_binary(ir, CT_OP_SHL, hi, sixteen);
+  CtVal old =
+      ct_ir_atomic(ir, CT_OP_ATOMIC_ADD2, t->buf, offset, ct_ir_binary(ir, CT_OP_OR, lo, hi), 0);
+  value_push(L, half_of_bits(ir, old, t->dtype));
+  value_push(L, half_of_bits(ir, ct_ir_binary(ir, CT_OP_SHR, old, sixteen), t->dtype));
+  return 2;
 }
 
 static int lang_atomic(lua_State *L) { /* tensor, coordinate[, compare][, value] */
@@ -92,6 +141,9 @@ static int lang_atomic(lua_State *L) { /* tensor, coordinate[, compare][, value]
   const Tensor *t = to_shared_tensor(L, op);
   CtCx cx = bind_enter(L);
   int n_values = ct_ops[op].n_args - 1;
+  if (op == CT_OP_ATOMIC_ADD && lua_gettop(L) == 4) {
+    return add_two(L, ir, t, bind_to_tuple(L, 2, &cx, name));
+  }
   if (lua_gettop(L) != 2 + n_values) {
     static const char *const values[] = {"", ", value", ", compare, value"};
     return diag_error(L, "%s: %d arguments; %s(tensor, coordinate%s) was expected", name,

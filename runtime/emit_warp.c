@@ -138,9 +138,40 @@ static void put_place(CtEmit *e, const CtInst *inst, const char *word) {
   ct_text_puts(&e->body, word != NULL ? "])" : "]");
 }
 
-static const char *function_of(CtEmit *e, CtOp op, CtDtype type) {
+/* Sums of 16 bits: an instruction for each space, of bf16 from sm_90 on; before it CAS on either. */
+static const char *half_adder(CtEmit *e, CtOp op, const CtBuf *buf) {
+  static const struct {
+    CtHelper helper;
+    const char *name;
+  } adders[2][2][3] = {/* [bf16][two][global, shared, by CAS] */
+                       {{{CT_HELP_ATOMIC_ADD_f16_GLOBAL, "atomic_add_f16_global"},
+                         {CT_HELP_ATOMIC_ADD_f16_SHARED, "atomic_add_f16_shared"}},
+                        {{CT_HELP_ATOMIC_ADD_f16x2_GLOBAL, "atomic_add_f16x2_global"},
+                         {CT_HELP_ATOMIC_ADD_f16x2_SHARED, "atomic_add_f16x2_shared"}}},
+                       {{{CT_HELP_ATOMIC_ADD_bf16_GLOBAL, "atomic_add_bf16_global"},
+                         {CT_HELP_ATOMIC_ADD_bf16_SHARED, "atomic_add_bf16_shared"},
+                         {CT_HELP_ATOMIC_ADD_bf16_SOFT, "atomic_add_bf16"}},
+                        {{CT_HELP_ATOMIC_ADD_bf16x2_GLOBAL, "atomic_add_bf16x2_global"},
+                         {CT_HELP_ATOMIC_ADD_bf16x2_SHARED, "atomic_add_bf16x2_shared"},
+                         {CT_HELP_ATOMIC_ADD_bf16x2_SOFT, "atomic_add_bf16x2"}}}};
+  bool is_bf16 = buf->dtype == CT_bf16;
+  bool soft = is_bf16 && e->ir->target.sm < 90;
+  if (soft) { /* they convert */
+    (void)ct_emit_wrap(e, CT_f32, CT_bf16);
+    (void)ct_emit_wrap(e, CT_bf16, CT_f32);
+  }
+  int i = soft ? 2 : buf->space == CT_SHARED;
+  bool two = op == CT_OP_ATOMIC_ADD2;
+  return ct_emit_help(e, adders[is_bf16][two][i].helper, adders[is_bf16][two][i].name);
+}
+
+static const char *function_of(CtEmit *e, CtOp op, const CtBuf *buf) {
+  CtDtype type = buf->dtype;
   bool is_double = type == CT_f64;
   bool is_wide = ct_dtypes[type].bits == 64;
+  if (type == CT_f16 || type == CT_bf16) {
+    return half_adder(e, op, buf);
+  }
   if (op == CT_OP_ATOMIC_LOAD) {
     return ct_emit_help(e, is_wide ? CT_HELP_ATOMIC_LOAD_64 : CT_HELP_ATOMIC_LOAD_32,
                         is_wide ? "atomic_load_64" : "atomic_load_32");
@@ -173,7 +204,7 @@ static void put_atomic(CtEmit *e, const CtInst *inst) {
   const char *word = moves ? moved_word(type) : word_of(&atomics[op], type);
   bool has_value = word != NULL && inst->type != CT_VOID;
   ct_text_printf(&e->body, "%s%s", has_value ? word_casts[type].from : "", has_value ? "(" : "");
-  ct_text_printf(&e->body, "%s(", function_of(e, op, type));
+  ct_text_printf(&e->body, "%s(", function_of(e, op, &e->ir->bufs[inst->imm.i]));
   put_place(e, inst, word);
   for (int i = 1; i < inst->n_args; i++) {
     ct_text_puts(&e->body, ", ");

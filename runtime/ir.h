@@ -368,7 +368,7 @@ CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *
 CtVal ct_ir_shfl(CtIr *ir, CtShfl kind, CtVal v, CtVal by, int width);
 CtVal ct_ir_vote(CtIr *ir, CtVote kind, CtVal cond); /* bool; a ballot u32, bit i is lane i's */
 CtVal ct_ir_clock(CtIr *ir);
-/* Is there an atomic operation on this element type? */
+/* Is there an atomic operation on this element type? ADD2's value and result are u32. */
 bool ct_ir_has_atomic(CtOp op, CtDtype type);
 /* Value and compare are of the buffer's type; 0 where ops.def has none. 0 is returned for a STORE. */
 CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, CtVal compare);

@@ -35,15 +35,23 @@ CtVal ct_ir_clock(CtIr *ir) { return ct_ir_append(ir, CT_OP_CLOCK, CT_i64); }
 
 bool ct_ir_has_atomic(CtOp op, CtDtype type) {
   bool is_word = ct_dtypes[type].bits >= 32 && !ct_is_narrow(type);
-  bool of_bits = op == CT_OP_ATOMIC_AND || op == CT_OP_ATOMIC_OR || op == CT_OP_ATOMIC_XOR;
-  return is_word && (!of_bits || ct_is_int(type));
+  bool is_half = type == CT_f16 || type == CT_bf16;
+  switch (op) {
+    case CT_OP_ATOMIC_ADD: return is_word || is_half;
+    case CT_OP_ATOMIC_ADD2: return is_half;
+    case CT_OP_ATOMIC_AND:
+    case CT_OP_ATOMIC_OR:
+    case CT_OP_ATOMIC_XOR: return is_word && ct_is_int(type);
+    default: return is_word;
+  }
 }
 
 CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, CtVal compare) {
   CtDtype type = ir->bufs[buf].dtype;
   bool is_cas = op == CT_OP_ATOMIC_CAS;
   CT_ASSERT(ct_ir_has_atomic(op, type));
-  CtVal r = ct_ir_append(ir, op, ct_ops[op].result == CT_RES_VOID ? CT_VOID : type);
+  CtDtype result = op == CT_OP_ATOMIC_ADD2 ? CT_u32 : type;
+  CtVal r = ct_ir_append(ir, op, ct_ops[op].result == CT_RES_VOID ? CT_VOID : result);
   CtInst *inst = &ir->insts[r];
   inst->imm.i = buf;
   inst->args[0] = offset;

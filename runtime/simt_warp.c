@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "simt_narrow.h"
 #include "simt_scalar.h"
 
 /* --- the warp ------------------------------------------------------------------------------------- */
@@ -154,6 +155,33 @@ FLOAT_NEXT(double, int64_t, f64)
 APPLY(int32_t, 32)
 APPLY(int64_t, 64)
 
+/* The sum of two of 16 bits: what f32 rounds, the narrow type rounds to the same as the exact sum. */
+static uint16_t sum_16(CtDtype t, uint32_t a, uint32_t b) {
+  return (uint16_t)(t == CT_f16 ? CAST_f16_f32(CAST_f32_f16(a) + CAST_f32_f16(b))
+                                : CAST_bf16_f32(CAST_f32_bf16(a) + CAST_f32_bf16(b)));
+}
+
+/* An ADD of 16 bits, an ADD2. */
+static uint32_t add_half(CtDtype t, char *at, uint32_t v, bool *changed) {
+  uint16_t *p = (uint16_t *)(void *)at, next;
+  uint16_t old = __atomic_load_n(p, __ATOMIC_ACQUIRE);
+  do {
+    next = sum_16(t, old, v);
+  } while (!__atomic_compare_exchange_n(p, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+  *changed = next != old;
+  return old;
+}
+
+static uint32_t add_halves(CtDtype t, char *at, uint32_t v, bool *changed) {
+  uint32_t *p = (uint32_t *)(void *)at, next;
+  uint32_t old = __atomic_load_n(p, __ATOMIC_ACQUIRE);
+  do {
+    next = sum_16(t, old & 0xFFFF, v & 0xFFFF) | (uint32_t)sum_16(t, old >> 16, v >> 16) << 16;
+  } while (!__atomic_compare_exchange_n(p, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+  *changed = next != old;
+  return old;
+}
+
 static int64_t offset_of(const CtWarp *w, const CtIn *in, bool is_i32, int lane) {
   return is_i32 ? CT_CAT(int32_t, w, in->a)[lane] : CT_CAT(int64_t, w, in->a)[lane];
 }
@@ -161,7 +189,13 @@ static int64_t offset_of(const CtWarp *w, const CtIn *in, bool is_i32, int lane)
 /* The results may lie where the operands are, so each lane reads its own before it writes. */
 static bool apply(const CtIn *in, CtWarp *w, CtAtomicImm imm, int lane, char *p) {
   bool changed;
-  if (ct_dtypes[imm.u.dtype].bits == 64) {
+  CtDtype t = (CtDtype)imm.u.dtype;
+  if (ct_dtypes[t].bits == 16) {
+    uint32_t b = CT_AT(uint32_t, w, in->b)[lane];
+    bool two = imm.u.op == CT_OP_ATOMIC_ADD2;
+    CT_AT(uint32_t, w, in->d)
+    [lane] = two ? add_halves(t, p, b, &changed) : add_half(t, p, b, &changed);
+  } else if (ct_dtypes[t].bits == 64) {
     int64_t b = CT_AT(int64_t, w, in->b)[lane], c = CT_AT(int64_t, w, in->c)[lane];
     CT_AT(int64_t, w, in->d)[lane] = apply_64(imm, p, b, c, &changed);
   } else {
@@ -175,10 +209,12 @@ const CtIn *ct_simt_atomic(const CtIn *in, CtWarp *w) {
   const CtAtomicImm imm = {.imm = in->imm};
   const CtMem *m = &w->mem[imm.u.buf];
   bool changed = false, is_write = imm.u.op != CT_OP_ATOMIC_LOAD;
+  int64_t n = m->n - (imm.u.op == CT_OP_ATOMIC_ADD2); /* of the last element there is no next one */
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
     int64_t off = offset_of(w, in, imm.u.is_i32 != 0, lane);
-    if ((uint64_t)off >= (uint64_t)m->n) {
+    if (off < 0 || off >= n) {
+      off += off == n && n < m->n; /* the element that is outside */
       return ct_simt_fail_bounds(w, in, lane, imm.u.buf, off, is_write);
     }
     changed = apply(in, w, imm, lane, m->ptr + off * (int64_t)m->elem_bytes) || changed;

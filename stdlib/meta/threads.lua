@@ -120,8 +120,10 @@ function all(condition) end
 function ballot(condition) end
 
 --- Adds to an element, whatever other threads do; gives what was there.
---- On f32, f64 and integers of 32 or 64 bits, in shared and global memory. The order in which
---- threads come is not promised, so sums of floats may differ in their last bits from run to run.
+--- On f16, bf16, f32, f64 and integers of 32 or 64 bits, in shared and global memory. The order in
+--- which threads come is not promised, so sums of floats may differ in their last bits from run to run.
+--- With a second value, of f16 and bf16, it adds to the next element in memory as well, in one
+--- instruction, and gives what was in both; the first must be known to have an even offset.
 ---
 ---     > k = kernel("k", function(t) atomic_add(t, threadIdx.x % 2, 1) end)
 ---     > t = zeros(i32, 2)
@@ -129,12 +131,20 @@ function ballot(condition) end
 ---     > t
 ---     tensor i32 2:1 on cpu
 ---        64   64
+---     > two = kernel("two", function(t) atomic_add(t, threadIdx.x % 2 * 2, 1, 0.5) end)
+---     > h = zeros(f16, 4)
+---     > two{grid = 1, block = 32}(h)
+---     > h
+---     tensor f16 4:1 on cpu
+---        16    8   16    8
 --- CuTe: atomicAdd. MoYe: CUDA.atomic_add!.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
+---@param next? number added to the next element
 ---@return number # what was there
-function atomic_add(t, coord, value) end
+---@return number # with two values: what was in the next element
+function atomic_add(t, coord, value, next) end
 
 --- Makes an element the smaller of itself and a value.
 --- As atomic_add. A number wins over NaN.
