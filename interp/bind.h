@@ -28,8 +28,7 @@
 
 /* The scratch arena, and the integers of the running trace, if there is one. */
 CtCx bind_cx(lua_State *L);
-CtCx bind_enter(lua_State *L);    /* empties the arena first */
-CtAlloc bind_alloc(lua_State *L); /* the state's memory, for what outlives the binding */
+CtCx bind_enter(lua_State *L); /* empties the arena first */
 
 /* {====== From Lua ====== */
 

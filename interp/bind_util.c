@@ -17,8 +17,6 @@ CtCx bind_enter(lua_State *L) {
   return cx;
 }
 
-CtAlloc bind_alloc(lua_State *L) { return state_of(L)->alloc; }
-
 /* An allocator over the scratch arena: nothing is freed before the next binding, and so nothing is
    lost when Lua jumps. */
 static void *arena_alloc(void *arena, void *ptr, size_t old_bytes, size_t new_bytes) {

@@ -240,8 +240,6 @@ uint64_t front_condition(Front *f, lua_State *L) {
   return at;
 }
 
-bool front_is_conditional(lua_State *L) { return front_condition(front_of(L), L) != 0; }
-
 bool front_is_plain(Front *f, lua_State *L, const Frame *target) {
   const Frame *frame = front_co(f, L)->top;
   for (; frame != NULL && frame != target; frame = frame->parent) {

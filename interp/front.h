@@ -36,7 +36,4 @@ void front_trust(lua_State *L, int by);
    stays. */
 void front_convert(lua_State *L, int idx);
 
-/* Inside a run-time if or loop, or behind a conditional exit: what changes Lua state is refused there. */
-bool front_is_conditional(lua_State *L);
-
 #endif

@@ -148,9 +148,6 @@ Box *box_push(lua_State *L, Front *f, BoxKind kind, const char *name); /* on the
 Box *box_test(lua_State *L, int idx);
 void box_load(lua_State *L, Front *f, int idx);             /* pushes a snapshot */
 void box_store(lua_State *L, Front *f, int idx, int value); /* into a variable */
-const char *box_name(lua_State *L, int idx); /* valid while the box is on the stack */
-/* Makes the box at idx a variable that holds the value at `value`, stored before `op` (0: here). */
-void box_promote(lua_State *L, Front *f, int idx, int value, CtVal op);
 
 /* A condition: 1 or 0 when it is static, else -1 and *c is the run-time bool. `what` tests it ("if"). */
 int front_truth(lua_State *L, int idx, const char *what, CtVal *c);

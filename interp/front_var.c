@@ -30,7 +30,8 @@ Box *box_push(lua_State *L, Front *f, BoxKind kind, const char *name) {
   return box;
 }
 
-const char *box_name(lua_State *L, int idx) {
+/* Valid while the box is on the stack. */
+static const char *box_name(lua_State *L, int idx) {
   lua_getiuservalue(L, idx, 2);
   const char *name = lua_tostring(L, -1);
   lua_pop(L, 1); /* the box keeps it */
@@ -75,7 +76,8 @@ static const char *describe(lua_State *L, int idx) {
 
 /* --- variables ------------------------------------------------------------------------------------ */
 
-void box_promote(lua_State *L, Front *f, int idx, int value, CtVal op) {
+/* Makes the box at idx a variable that holds the value at `value`, stored before `op` (0: here). */
+static void promote(lua_State *L, Front *f, int idx, int value, CtVal op) {
   idx = lua_absindex(L, idx);
   value = lua_absindex(L, value);
   Box *box = lua_touserdata(L, idx);
@@ -211,7 +213,7 @@ static void promote_box(lua_State *L, Front *f, const Frame *q) { /* box at 2 */
   }
   lua_getiuservalue(L, 2, 1);
   if (box->kind == BOX_CELL && (lua_isnil(L, -1) || is_scalar(L, -1))) {
-    box_promote(L, f, 2, -1, q->op);
+    promote(L, f, 2, -1, q->op);
   } else {
     freeze(L, f, box, q);
   }
@@ -238,7 +240,7 @@ static int rt_p(lua_State *L) { /* q, x, name */
   bool scalar = lua_isnil(L, 2) || is_scalar(L, 2);
   Box *box = box_push(L, f, scalar ? BOX_VAR : BOX_FROZEN, lua_tostring(L, 3));
   if (scalar) {
-    box_promote(L, f, 4, 2, q->op);
+    promote(L, f, 4, 2, q->op);
   } else {
     box->born = q->runtime_at;
     lua_pushvalue(L, 2);

@@ -89,7 +89,8 @@ void rw_call(Rw *w, RwFn fn) {
   rw_glue(w, w->in_table ? "\"](" : "(");
 }
 
-void rw_fail(Rw *w, LpTok t, const char *fmt, ...) {
+/* An error at the line of t. */
+CT_PRINTF(3, 4) static void fail_at(Rw *w, LpTok t, const char *fmt, ...) {
   char buf[512];
   va_list args;
   if (w->status != CT_OK) {
@@ -185,7 +186,7 @@ static void check_wildcard(Rw *w, const LpExp *e) {
                [LP_LOOP] = {"the variable of a loop", "loop variable"}};
   if (e->kind == LP_NAME && e->var != NULL && strcmp(e->var->sym->s, "_") == 0 &&
       !rw_is_host(w, e->var)) {
-    rw_fail(w, e->tok, "'_' is %s here and hides the wildcard '_'; give the %s another name",
+    fail_at(w, e->tok, "'_' is %s here and hides the wildcard '_'; give the %s another name",
             roles[e->var->role].what, roles[e->var->role].instead);
   }
 }

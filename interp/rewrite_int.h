@@ -61,8 +61,6 @@ CtStatus rw_analyse(RwChunk *c, const LpFunc *root, CtErr *err) CT_NODISCARD;
 /* The label of the innermost goto region of its block that s stands in, or NULL. */
 const LpStat *rw_region_of(const LpStat *s);
 
-static inline bool rw_is_construct(const LpStat *s) { return s->kind == LP_IF || lp_is_loop(s); }
-
 /* Whether v belongs to the host: to a function around the one being rewritten. */
 static inline bool rw_is_host(const Rw *w, const LpVar *v) {
   return v->func->number < w->root->number;
@@ -78,7 +76,6 @@ void rw_puts(Rw *w, const char *s); /* a blank before it where two words would m
 void rw_glue(Rw *w, const char *s); /* as it is */
 void rw_printf(Rw *w, const char *fmt, ...) CT_PRINTF(2, 3); /* glued; for short text */
 void rw_call(Rw *w, RwFn fn); /* writes the name of a runtime function and '(' */
-void rw_fail(Rw *w, LpTok t, const char *fmt, ...) CT_PRINTF(3, 4); /* at the line of t */
 
 void rw_var(Rw *w, const LpVar *v);     /* its name, as it is called now */
 void rw_declare(Rw *w, const LpVar *v); /* copies up to its declaration and writes its name */

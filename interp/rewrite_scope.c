@@ -120,6 +120,8 @@ const LpStat *rw_region_of(const LpStat *s) {
 
 /* {==== first walk: collect ==== */
 
+static bool is_construct(const LpStat *s) { return s->kind == LP_IF || lp_is_loop(s); }
+
 static void scan_block(Scan *s, LpBlock *b);
 
 static void add_write(Scan *s, const LpExp *target, LpTok tok) {
@@ -153,7 +155,7 @@ static void scan_stat(Scan *s, LpStat *t) {
     return;
   }
   t->rw->number = ++s->c->n_numbers;
-  if (rw_is_construct(t)) {
+  if (is_construct(t)) {
     add_stat(s, &s->constructs, &s->n_constructs, &s->cap_constructs, t);
   }
   if (t->kind == LP_ASSIGN || t->kind == LP_FUNCSTAT) {
@@ -281,7 +283,7 @@ static void find_regions(Scan *s) {
 
 static bool is_inside(const LpStat *t) { /* a construct or a region */
   for (; t != NULL; t = t->block->owner) {
-    if (rw_is_construct(t) || rw_region_of(t) != NULL) {
+    if (is_construct(t) || rw_region_of(t) != NULL) {
       return true;
     }
   }
@@ -471,7 +473,7 @@ static bool gather(const Scan *s, const Target *t, Word *scratch) {
 static bool add_leaving(const Scan *s, const LpStat *o, const LpStat *to, const Word *bits) {
   bool changed = false;
   const RwBlock *b = o->block->rw;
-  if (rw_is_construct(o)) {
+  if (is_construct(o)) {
     changed = add_bits(s, row(s, construct_from(s, o->tok)), bits);
   }
   if (o->rw->target > 0) {

@@ -93,7 +93,9 @@ static void skip_comment(const char **text, size_t *len) {
   *len -= n;
 }
 
-void src_remember(lua_State *L, const char *chunkname, const char *text, size_t len) {
+/* Keeps `text` as source of chunks called `chunkname`. The latest few texts of a name are kept; one
+   that is its own name need not be, nor a file that will not change [-0, +0, m]. */
+static void remember(lua_State *L, const char *chunkname, const char *text, size_t len) {
   if (strlen(chunkname) == len && memcmp(chunkname, text, len) == 0) {
     return; /* its own name */
   }
@@ -641,7 +643,7 @@ static void check_text(lua_State *L, int idx, const char *text, size_t len) {
 int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, const char *mode) {
   int status = luaL_loadbufferx(L, text, len, chunkname, mode);
   if (status == LUA_OK && is_text(text, len)) {
-    src_remember(L, chunkname, text, len);
+    remember(L, chunkname, text, len);
     check_text(L, -1, text, len);
   }
   return status;
@@ -722,7 +724,7 @@ static int load(lua_State *L) {
   const char *text = lua_type(L, 1) == LUA_TSTRING ? lua_tolstring(L, 1, &len) : NULL;
   if (text != NULL && is_text(text, len) && lua_isfunction(L, n + 1)) {
     if (n >= 2 && lua_isstring(L, 2)) {
-      src_remember(L, lua_tostring(L, 2), text, len);
+      remember(L, lua_tostring(L, 2), text, len);
     }
     if (n < 4) { /* its globals are the globals */
       check_text(L, n + 1, text, len);
@@ -742,7 +744,7 @@ static void remember_file(lua_State *L, const char *path, bool has_globals) {
   skip_comment(&text, &len);
   if (is_text(text, len)) {
     lua_pushfstring(L, "@%s", path);
-    src_remember(L, lua_tostring(L, -1), text, len);
+    remember(L, lua_tostring(L, -1), text, len);
     lua_pop(L, 1);
     if (has_globals) {
       overwrite_check(L, path, text, len);

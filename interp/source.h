@@ -13,10 +13,6 @@
    functions converted from now on call [-1, +0, m]. */
 void src_set_runtime(lua_State *L);
 
-/* Keeps `text` as source of chunks called `chunkname`. The latest few texts of a name are kept; one
-   that is its own name need not be, nor a file that will not change [-0, +0, m]. */
-void src_remember(lua_State *L, const char *chunkname, const char *text, size_t len);
-
 /* luaL_loadbufferx and luaL_loadfilex that remember the text of what they load [-0, +1, m]. */
 int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, const char *mode);
 int src_load_file(lua_State *L, const char *path, const char *mode); /* NULL: standard input */

@@ -133,10 +133,6 @@ void ct_cublas_free(CtCublas *b) {
   ct_free(b->device->alloc, b, sizeof *b);
 }
 
-CtStatus ct_cublas_version(CtCublas *b, int *version, CtErr *err) {
-  return CALL(b, err, cublasGetVersion_v2, (b->handle, version));
-}
-
 static CublasOp cublas_op(bool trans) { return trans ? CT_CUBLAS_OP_T : CT_CUBLAS_OP_N; }
 
 static CublasStatus sgemm(const CtCublas *b, const CtGemm *g, CtDevPtr A, CtDevPtr B, CtDevPtr C) {

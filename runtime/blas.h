@@ -19,7 +19,6 @@ typedef struct CtCublas CtCublas;
 
 CtStatus ct_cublas_new(CtDevice *d, CtCublas **out, CtErr *err) CT_NODISCARD;
 void ct_cublas_free(CtCublas *b);
-CtStatus ct_cublas_version(CtCublas *b, int *version, CtErr *err) CT_NODISCARD;
 
 /* Enqueues the product on `stream`. */
 CtStatus ct_cublas_gemm(CtCublas *b, const CtGemm *g, CtDevPtr A, CtDevPtr B, CtDevPtr C,

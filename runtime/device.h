@@ -119,12 +119,6 @@ CtStatus ct_device_write(CtDevice *d, CtDevPtr dst, const void *src, size_t byte
 CtStatus ct_device_read(CtDevice *d, void *dst, CtDevPtr src, size_t bytes, CtStream stream,
                         CtErr *err) CT_NODISCARD;
 
-/* The same without waiting: host memory must stay as it is until the stream has passed. */
-CtStatus ct_device_write_async(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes,
-                               CtStream stream, CtErr *err) CT_NODISCARD;
-CtStatus ct_device_read_async(CtDevice *d, void *dst, CtDevPtr src, size_t bytes, CtStream stream,
-                              CtErr *err) CT_NODISCARD;
-
 /* Device to device; fill with a byte. Neither waits. */
 CtStatus ct_device_copy(CtDevice *d, CtDevPtr dst, CtDevPtr src, size_t bytes, CtStream stream,
                         CtErr *err) CT_NODISCARD;
@@ -181,10 +175,6 @@ CtStatus ct_module_function(CtModule *m, const char *symbol, const char *name, c
                             CtErr *err) CT_NODISCARD;
 
 const CtFunctionInfo *ct_function_info(const CtFunction *f);
-
-/* Lets launches use up to `bytes` of dynamic shared memory. ct_function_launch does this by itself;
-   call it to learn early that the device has less. */
-CtStatus ct_function_set_shared(CtFunction *f, size_t bytes, CtErr *err) CT_NODISCARD;
 
 /* Blocks of `n_threads` threads and `shared_bytes` dynamic bytes that fit one SM at a time. */
 CtStatus ct_function_occupancy(CtFunction *f, int n_threads, size_t shared_bytes, int *n_blocks,

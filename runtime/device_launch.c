@@ -235,7 +235,8 @@ static CtStatus fail_shared(const CtFunction *f, size_t bytes, CtErr *err) {
                  info->name, info->shared_block_optin_bytes);
 }
 
-CtStatus ct_function_set_shared(CtFunction *f, size_t bytes, CtErr *err) {
+/* Lets launches use up to `bytes` of dynamic shared memory. */
+static CtStatus set_shared(CtFunction *f, size_t bytes, CtErr *err) {
   CtDevice *d = f->module->device;
   size_t limit = d->info.shared_block_optin_bytes;
   if (bytes <= f->shared_max) {
@@ -255,7 +256,7 @@ CtStatus ct_function_set_shared(CtFunction *f, size_t bytes, CtErr *err) {
 
 CtStatus ct_function_occupancy(CtFunction *f, int n_threads, size_t shared_bytes, int *n_blocks,
                                CtErr *err) {
-  CtStatus s = ct_function_set_shared(f, shared_bytes, err);
+  CtStatus s = set_shared(f, shared_bytes, err);
   if (s != CT_OK) {
     return s;
   }
@@ -325,7 +326,7 @@ static CtStatus prepare(CtFunction *f, const CtLaunch *l, size_t params_bytes, C
       return s;
     }
   }
-  return ct_function_set_shared(f, l->shared_bytes, err);
+  return set_shared(f, l->shared_bytes, err);
 }
 
 static bool is_prepared(const CtFunction *f, const CtLaunch *l, size_t params_bytes) {

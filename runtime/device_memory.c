@@ -156,15 +156,15 @@ void ct_buffer_free(CtDevice *d, CtBuffer *b, CtStream stream) {
   *b = (CtBuffer){0};
 }
 
-CtStatus ct_device_write_async(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes,
-                               CtStream stream, CtErr *err) {
+static CtStatus write_async(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes,
+                            CtStream stream, CtErr *err) {
   return bytes == 0
              ? CT_OK
              : CT_CALL(d, err, cuMemcpyHtoDAsync_v2, (dst, src, bytes, stream), "%zu bytes", bytes);
 }
 
-CtStatus ct_device_read_async(CtDevice *d, void *dst, CtDevPtr src, size_t bytes, CtStream stream,
-                              CtErr *err) {
+static CtStatus read_async(CtDevice *d, void *dst, CtDevPtr src, size_t bytes, CtStream stream,
+                           CtErr *err) {
   return bytes == 0
              ? CT_OK
              : CT_CALL(d, err, cuMemcpyDtoHAsync_v2, (dst, src, bytes, stream), "%zu bytes", bytes);
@@ -172,7 +172,7 @@ CtStatus ct_device_read_async(CtDevice *d, void *dst, CtDevPtr src, size_t bytes
 
 CtStatus ct_device_write(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes, CtStream stream,
                          CtErr *err) {
-  CtStatus s = ct_device_write_async(d, dst, src, bytes, stream, err);
+  CtStatus s = write_async(d, dst, src, bytes, stream, err);
   return s == CT_OK && bytes > 0 ? ct_stream_synchronize(d, stream, err) : s;
 }
 
@@ -180,7 +180,7 @@ CtStatus ct_device_write(CtDevice *d, CtDevPtr dst, const void *src, size_t byte
 CtStatus ct_device_read(CtDevice *d, void *dst, CtDevPtr src, size_t bytes, CtStream stream,
                         CtErr *err) {
   CtStatus s = bytes > 0 && d->interrupt != NULL ? ct_stream_synchronize(d, stream, err) : CT_OK;
-  s = s == CT_OK ? ct_device_read_async(d, dst, src, bytes, stream, err) : s;
+  s = s == CT_OK ? read_async(d, dst, src, bytes, stream, err) : s;
   return s == CT_OK && bytes > 0 ? ct_stream_synchronize(d, stream, err) : s;
 }
 

@@ -31,8 +31,6 @@ const char *ct_names_add(CtNames *names, const char *wanted);
 bool ct_names_is_taken(CtNames *names, const char *text);
 size_t ct_names_mark(const CtNames *names);
 void ct_names_release(CtNames *names, size_t mark); /* the names since the mark can be used again */
-/* The wanted text as an identifier; out is cut at `size` bytes. */
-void ct_name_sanitise(const char *wanted, char *out, size_t size);
 
 /* --- the plan (emit_plan.c) -------------------------------------------------------------------- */
 
@@ -151,8 +149,6 @@ CtVal ct_emit_split_offset(const CtIr *ir, CtInt offset, int64_t *plus);
    of iterations, where the direction is not known or nothing is wide enough. */
 typedef enum CtForForm { CT_FOR_PLAIN, CT_FOR_WIDE, CT_FOR_COUNTED } CtForForm;
 CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop);
-/* How often $name stands in an escape's text. */
-int ct_emit_escape_uses(const CtEscape *escape, int operand);
 
 /* Binding strengths of C, weakest first. */
 typedef enum CtPrec {

@@ -83,7 +83,8 @@ static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c 
 static bool is_word(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
 
 /* What C++ keeps for itself is avoided: a leading underscore, two of them in a row. */
-void ct_name_sanitise(const char *wanted, char *out, size_t size) {
+/* The wanted text as an identifier; out is cut at `size` bytes. */
+static void sanitise(const char *wanted, char *out, size_t size) {
   size_t n = 0;
   if (!is_letter(wanted[0])) {
     out[n++] = 'v';
@@ -120,7 +121,7 @@ void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]) {
     memcpy(out, ir->name, len + 1);
     return;
   }
-  ct_name_sanitise(ir->name, out, CT_EMIT_NAME_MAX - 8);
+  sanitise(ir->name, out, CT_EMIT_NAME_MAX - 8);
   if (is_reserved(out)) {
     memcpy(out + strlen(out), "_kernel", sizeof "_kernel");
   }
@@ -148,7 +149,7 @@ static CtName *numbered(CtNames *names, CtName *base) {
 
 const char *ct_names_add(CtNames *names, const char *wanted) {
   char text[MAX_NAME];
-  ct_name_sanitise(wanted, text, sizeof text);
+  sanitise(wanted, text, sizeof text);
   CtName *n = find(names, text, strlen(text));
   if (n != NULL && n->taken) {
     n = numbered(names, n);

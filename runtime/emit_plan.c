@@ -241,7 +241,8 @@ static bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-int ct_emit_escape_uses(const CtEscape *escape, int operand) {
+/* How often $name stands in an escape's text. */
+static int escape_uses(const CtEscape *escape, int operand) {
   size_t len = strlen(escape->names[operand]);
   int n = 0;
   for (const char *s = strchr(escape->text, '$'); s != NULL; s = strchr(s + 1, '$')) {
@@ -252,7 +253,7 @@ int ct_emit_escape_uses(const CtEscape *escape, int operand) {
 
 static void use_escape(CtEmit *e, const CtInst *inst, uint32_t pos) {
   for (int i = 0; i < inst->u.escape->n; i++) {
-    int n = ct_emit_escape_uses(inst->u.escape, i);
+    int n = escape_uses(inst->u.escape, i);
     if (n > 0) {
       use(e, inst->u.escape->vals[i], (Use){pos, pos, n > 1 ? USE_MANY : USE_ONCE});
     }

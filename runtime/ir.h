@@ -416,14 +416,8 @@ static inline CtLayout ct_guard_layout(const CtView *v, const CtGuardAxis *axis)
 }
 static inline int ct_guard_n(const CtView *v) { return v->guard == NULL ? 0 : v->guard->n; }
 
-/* x < n whatever the launch: by their ranges, or as x counts a loop up to n. */
-bool ct_ir_is_below(const CtIr *ir, CtInt x, CtInt n);
-bool ct_ir_is_negative(const CtIr *ir, CtInt x); /* it may be */
 /* Adds an axis unless it is known to hold, or is there. `shape` is that of the view. */
 CtStatus ct_ir_guard_add(CtIr *ir, CtGuard *g, CtTuple shape, CtGuardAxis axis,
-                         CtErr *err) CT_NODISCARD;
-/* Adds what a coordinate that is fixed in a mode of `size` must keep to. `shape`: of what is left. */
-CtStatus ct_ir_guard_fix(CtIr *ir, CtGuard *g, CtTuple shape, CtInt crd, CtInt size,
                          CtErr *err) CT_NODISCARD;
 /* The guard of the part of a view at a coordinate whose `_` leave the modes of `rest`. `fix`: the
    coordinate may lie outside the view's shape. */
@@ -432,7 +426,6 @@ CtStatus ct_ir_guard_slice(CtIr *ir, const CtView *v, CtTuple crd, CtTuple rest,
 /* Is the element at a coordinate inside? `fix` as above. */
 CtStatus ct_ir_guard_test(CtIr *ir, CtView v, CtTuple crd, bool fix, CtVal *out,
                           CtErr *err) CT_NODISCARD;
-CtVal ct_ir_less(CtIr *ir, CtInt a, CtInt b); /* a < b, a bool */
 /* Every entry of a is less than b's, as ct_elem_less. */
 CtStatus ct_ir_elem_less(CtIr *ir, CtTuple a, CtTuple b, CtVal *out, CtErr *err) CT_NODISCARD;
 
@@ -457,8 +450,6 @@ void ct_ir_each_view(const CtInst *inst, void (*fn)(void *ud, const CtView *view
 /* The value of an integer expression over slots and constants (a CtRequire, an extent). */
 CtStatus ct_ir_eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *out,
                     CtErr *err) CT_NODISCARD;
-CtStatus ct_ir_eval_int(const CtIr *ir, CtInt i, const CtSlotValue *slots, int64_t *out,
-                        CtErr *err) CT_NODISCARD;
 
 /* --- passes, each in its pass_<name>.c; ct_ir_finish runs them in order and verifies ----------- */
 

@@ -39,6 +39,5 @@ bool ct_is_signed_view(CtOp op, CtDtype type, CtFacts a, CtFacts b);
 void ct_pass_contract(CtIr *ir);
 void ct_pass_async(CtIr *ir);
 CtStatus ct_pass_registers(CtIr *ir, CtErr *err) CT_NODISCARD;
-CtStatus ct_pass_dce(CtIr *ir, CtErr *err) CT_NODISCARD;
 
 #endif

@@ -544,12 +544,3 @@ CtStatus ct_ir_eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *
   }
   return CT_OK;
 }
-
-CtStatus ct_ir_eval_int(const CtIr *ir, CtInt i, const CtSlotValue *slots, int64_t *out,
-                        CtErr *err) {
-  if (i.kind == CT_DYNAMIC) {
-    return ct_ir_eval(ir, i.id, slots, out, err);
-  }
-  *out = i.v;
-  return CT_OK;
-}

@@ -133,11 +133,12 @@ static bool counts_below(const CtIr *ir, CtInt x, CtInt n) {
   return ct_int_equal(stop, n);
 }
 
-bool ct_ir_is_below(const CtIr *ir, CtInt x, CtInt n) {
+/* x < n whatever the launch: by their ranges, or as x counts a loop up to n. */
+static bool is_below(const CtIr *ir, CtInt x, CtInt n) {
   return ct_ir_facts(ir, x).hi < ct_ir_facts(ir, n).lo || counts_below(ir, x, n);
 }
 
-bool ct_ir_is_negative(const CtIr *ir, CtInt x) { return ct_ir_facts(ir, x).lo < 0; }
+static bool may_be_negative(const CtIr *ir, CtInt x) { return ct_ir_facts(ir, x).lo < 0; }
 
 /* The most that a layout adds to its first index; INT64_MAX where that is not known. */
 static int64_t reach(const CtIr *ir, CtTuple shape, CtTuple stride) {
@@ -158,7 +159,7 @@ static int64_t reach(const CtIr *ir, CtTuple shape, CtTuple stride) {
 static bool holds(const CtIr *ir, CtTuple shape, const CtGuardAxis *axis) {
   int64_t most = reach(ir, shape, axis->stride), last;
   if (most == 0) {
-    return ct_ir_is_below(ir, axis->at, axis->bound);
+    return is_below(ir, axis->at, axis->bound);
   }
   return !ct_add_overflow(ct_ir_facts(ir, axis->at).hi, most, &last) &&
          last < ct_ir_facts(ir, axis->bound).lo;
@@ -191,14 +192,15 @@ CtStatus ct_ir_guard_add(CtIr *ir, CtGuard *g, CtTuple shape, CtGuardAxis axis, 
   return CT_OK;
 }
 
-CtStatus ct_ir_guard_fix(CtIr *ir, CtGuard *g, CtTuple shape, CtInt crd, CtInt size, CtErr *err) {
+/* Adds what a coordinate that is fixed in a mode of `size` must keep to. `shape`: of what is left. */
+static CtStatus guard_fix(CtIr *ir, CtGuard *g, CtTuple shape, CtInt crd, CtInt size, CtErr *err) {
   CtCx cx = ct_ir_cx(ir);
   CtTuple none = zeros_like(&cx, shape);
   CtStatus status = none == NULL ? ct_fail_nomem(err) : CT_OK;
   if (status == CT_OK) {
     status = ct_ir_guard_add(ir, g, shape, (CtGuardAxis){crd, size, none}, err);
   }
-  if (status == CT_OK && ct_ir_is_negative(ir, crd)) { /* -crd < 1 */
+  if (status == CT_OK && may_be_negative(ir, crd)) { /* -crd < 1 */
     CtInt minus;
     status = ct_int_op(&cx, CT_INT_SUB, ct_int(0), crd, &minus, err);
     if (status == CT_OK) {
@@ -218,7 +220,7 @@ static CtStatus fix_entries(CtIr *ir, CtGuard *g, CtTuple rest, CtTuple crd, CtT
       return CT_OK;
     }
     CtStatus status = ct_product(&cx, shape, &size, err);
-    return status == CT_OK ? ct_ir_guard_fix(ir, g, rest, crd->i, size, err) : status;
+    return status == CT_OK ? guard_fix(ir, g, rest, crd->i, size, err) : status;
   }
   for (int i = 0; i < crd->rank && !ct_is_leaf(shape); i++) {
     CtStatus status = fix_entries(ir, g, rest, ct_child(crd, i), ct_child(shape, i), err);
@@ -254,7 +256,7 @@ static bool is_wide(const CtIr *ir, CtInt i) {
   return i.kind == CT_DYNAMIC ? ct_inst(ir, i.id)->type == CT_i64 : i.v != (int32_t)i.v;
 }
 
-CtVal ct_ir_less(CtIr *ir, CtInt a, CtInt b) {
+static CtVal less(CtIr *ir, CtInt a, CtInt b) {
   CtDtype type = is_wide(ir, a) || is_wide(ir, b) ? CT_i64 : CT_i32;
   CtVal x = ct_ir_val(ir, a, type), y = ct_ir_val(ir, b, type);
   return ct_ir_binary(ir, CT_OP_LT, x, y);
@@ -267,7 +269,7 @@ static CtStatus and_less(CtIr *ir, CtTuple a, CtTuple b, CtVal *all, CtErr *err)
         "elem_less: an integer against a tuple; expected coordinates of the same nesting");
   }
   if (ct_is_leaf(a)) {
-    *all = ct_ir_binary(ir, CT_OP_LAND, *all, ct_ir_less(ir, a->i, b->i));
+    *all = ct_ir_binary(ir, CT_OP_LAND, *all, less(ir, a->i, b->i));
     return CT_OK;
   }
   if (a->rank > b->rank) {
@@ -297,7 +299,7 @@ CtStatus ct_ir_guard_test(CtIr *ir, CtView v, CtTuple crd, bool fix, CtVal *out,
   CtStatus status = ct_ir_guard_slice(ir, &v, crd, &one, fix, &g, err);
   *out = ct_ir_const_int(ir, CT_bool, 1);
   for (int i = 0; status == CT_OK && i < g.n; i++) {
-    CtVal inside = ct_ir_less(ir, g.axis[i].at, g.axis[i].bound);
+    CtVal inside = less(ir, g.axis[i].at, g.axis[i].bound);
     *out = ct_ir_binary(ir, CT_OP_LAND, *out, inside);
   }
   return status;

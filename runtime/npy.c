@@ -39,7 +39,8 @@ static CtStatus prefix_bytes(const void *bytes, size_t n, size_t *out, CtErr *er
   return CT_OK;
 }
 
-CtStatus ct_npy_prefix(const void *bytes, size_t n, size_t *data_at, CtErr *err) {
+/* Bytes before the elements, from the first bytes of a file (CT_NPY_PREFIX_BYTES, or all it has). */
+static CtStatus find_data(const void *bytes, size_t n, size_t *data_at, CtErr *err) {
   size_t prefix;
   CtStatus status = prefix_bytes(bytes, n, &prefix, err);
   if (status != CT_OK) {
@@ -269,7 +270,8 @@ static CtStatus parse_dict(Cursor *c, CtNpy *out) {
   return c->p == c->end ? CT_OK : malformed(c, "nothing more");
 }
 
-CtStatus ct_npy_measure(CtNpy *h, CtErr *err) {
+/* Fills in n_elems and data_bytes from dtype and shape; fails where they overflow. */
+static CtStatus measure(CtNpy *h, CtErr *err) {
   int64_t n = 1,
           bytes; /* of an array with an extent of 0, too, the other extents must make sense */
   bool is_empty = false;
@@ -290,7 +292,7 @@ CtStatus ct_npy_measure(CtNpy *h, CtErr *err) {
 CtStatus ct_npy_parse(const void *bytes, size_t n, CtNpy *out, CtErr *err) {
   size_t prefix, data_at;
   CtNpy h = {0};
-  CtStatus status = ct_npy_prefix(bytes, n, &data_at, err);
+  CtStatus status = find_data(bytes, n, &data_at, err);
   if (status == CT_OK) {
     status = prefix_bytes(bytes, n, &prefix, err);
   }
@@ -305,7 +307,7 @@ CtStatus ct_npy_parse(const void *bytes, size_t n, CtNpy *out, CtErr *err) {
   h.data_at = data_at;
   status = parse_dict(&c, &h);
   if (status == CT_OK) {
-    status = ct_npy_measure(&h, err);
+    status = measure(&h, err);
   }
   if (status == CT_OK) {
     *out = h;
@@ -372,7 +374,7 @@ static CtStatus read_header(const char *path, FILE *file, char *buf, CtNpy *out,
   if (status != CT_OK) {
     return status;
   }
-  status = ct_npy_prefix(buf, n, &data_at, err);
+  status = find_data(buf, n, &data_at, err);
   if (status != CT_OK) {
     return name_file(status, "load_npy", path, err);
   }
@@ -468,7 +470,7 @@ static CtStatus write_file(const char *path, const CtText *header, const void *s
 CtStatus ct_npy_save(CtAlloc alloc, const char *path, const CtNpy *h, const void *src, CtErr *err) {
   CtText header;
   CtNpy whole = *h;
-  CtStatus status = ct_npy_measure(&whole, err);
+  CtStatus status = measure(&whole, err);
   if (status != CT_OK) {
     return status;
   }

@@ -28,15 +28,8 @@ typedef struct CtNpy {
   size_t data_bytes; /* of the elements */
 } CtNpy;
 
-/* Bytes before the elements, from the first bytes of a file (CT_NPY_PREFIX_BYTES, or all it has).
-   */
-CtStatus ct_npy_prefix(const void *bytes, size_t n, size_t *data_at, CtErr *err) CT_NODISCARD;
-
 /* Everything before the elements; n bytes are there. */
 CtStatus ct_npy_parse(const void *bytes, size_t n, CtNpy *out, CtErr *err) CT_NODISCARD;
-
-/* Fills in n_elems and data_bytes from dtype and shape; fails where they overflow. */
-CtStatus ct_npy_measure(CtNpy *h, CtErr *err) CT_NODISCARD;
 
 /* Appends the header to *out, padded so that the elements begin at a multiple of 64 bytes. dtype
    must have a NumPy name. */

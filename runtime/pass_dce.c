@@ -128,7 +128,7 @@ static void run(Live *l) {
   sweep(l, 1);
 }
 
-CtStatus ct_pass_dce(CtIr *ir, CtErr *err) {
+static CtStatus drop_unused(CtIr *ir, CtErr *err) {
   CtAlloc a = ir->arena.alloc;
   size_t n = ir->n_insts;
   Live l = {ir, ct_alloc(a, n * sizeof *l.live), ct_alloc(a, n * sizeof *l.stack), 0};
@@ -158,7 +158,7 @@ CtStatus ct_ir_finish(CtIr *ir, CtErr *err) {
     ct_pass_contract(ir);
   }
   ct_pass_async(ir);
-  CtStatus status = ct_pass_dce(ir, err);
+  CtStatus status = drop_unused(ir, err);
   status = status == CT_OK ? ct_pass_registers(ir, err) : status;
   status = status == CT_OK ? ct_ir_check(ir, err) : status;
   return status == CT_OK && ir->failed ? ct_fail_nomem(err) : status;
