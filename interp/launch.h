@@ -139,5 +139,6 @@ CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device);
 /* As bind_open_layout in bind.h. */
 void bind_open_kernel(lua_State *L);
 void bind_open_device(lua_State *L);
+void bind_open_trace(lua_State *L);
 
 #endif

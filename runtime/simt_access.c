@@ -44,7 +44,24 @@ static void settle_own(CtAccess *a) {
   a->hi += span_hi;
 }
 
+/* All lanes inside, active or not: the pattern serves as it is. */
+static bool settle_pattern(CtAccess *a, int64_t base, const CtPattern *p) {
+  int64_t reach = (a->n - 1) * a->step;
+  int64_t lo = p == NULL ? 0 : p->lo, hi = p == NULL ? 0 : p->hi;
+  if (lo > hi || ct_add_overflow(base, lo + ct_min(reach, 0), &a->lo) ||
+      ct_add_overflow(base, hi + ct_max(reach, 0), &a->hi) || !is_in(a->lo, a->mem->n) ||
+      !is_in(a->hi, a->mem->n)) {
+    return false;
+  }
+  a->base = base;
+  a->pos = p == NULL ? no_pos : p->pos;
+  return a->is_regular = true;
+}
+
 static void set_pattern(CtAccess *a, int64_t base, const CtPattern *p, bool wraps) {
+  if (settle_pattern(a, base, p)) {
+    return;
+  }
   for (int i = 0; i < CT_LANES; i++) {
     int64_t off = ADD_i64(base, p == NULL ? 0 : p->pos[i]);
     a->own_pos[i] = wraps ? CAST_i32_i64(off) : off;

@@ -354,6 +354,8 @@ const CtIn *ct_simt_assert(const CtIn *in, CtWarp *w);
 void ct_simt_print_out(CtSimtJob *job, int64_t last);
 /* simt_warp.c */
 const CtIn *ct_simt_shfl(const CtIn *in, CtWarp *w);
+/* The lane that a SHFL reads: PTX ISA, shfl.sync. */
+int ct_simt_shfl_source(CtShfl kind, int lane, int by, int width);
 const CtIn *ct_simt_vote(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_atomic(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_fence(const CtIn *in, CtWarp *w);

@@ -15,8 +15,7 @@ static const CtIn *fail_lanes(const CtIn *in, CtWarp *w) {
   return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_LANES);
 }
 
-/* The lane that a SHFL reads: PTX ISA, shfl.sync. */
-static int source_of(CtShfl kind, int lane, int by, int width) {
+int ct_simt_shfl_source(CtShfl kind, int lane, int by, int width) {
   int first = lane & ~(width - 1), last = first | (width - 1), j = lane;
   by &= CT_LANES - 1;
   switch (kind) {
@@ -42,7 +41,7 @@ const CtIn *ct_simt_shfl(const CtIn *in, CtWarp *w) {
   }
   memcpy(from, CT_AT(char, w, in->a), bytes * CT_LANES);
   for (int i = 0; i < CT_LANES; i++) {
-    int j = source_of(kind, i, by[i], width);
+    int j = ct_simt_shfl_source(kind, i, by[i], width);
     source[i] = (w->mask >> j & 1) != 0 ? j : i;
   }
   for (int i = 0; i < CT_LANES; i++) {

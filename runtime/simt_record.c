@@ -1,0 +1,119 @@
+/* simt_record.c: recording the steps of a block; see simt_record.h. */
+#include "simt_record.h"
+
+#include <string.h>
+
+static const int64_t not_accessed = INT64_MIN;
+
+void ct_record_init(CtRecord *r, CtAlloc alloc, size_t max_bytes) {
+  *r = (CtRecord){.alloc = alloc, .max_bytes = max_bytes};
+  ct_arena_init(&r->arena, alloc);
+}
+
+void ct_record_reset(CtRecord *r) {
+  ct_arena_reset(&r->arena);
+  r->n_steps = r->n_accesses = r->bytes = 0;
+}
+
+void ct_record_clear(CtRecord *r) {
+  ct_arena_clear(&r->arena);
+  ct_free(r->alloc, r->steps, r->cap_steps * sizeof *r->steps);
+  ct_free(r->alloc, r->accesses, r->cap_accesses * sizeof *r->accesses);
+  ct_free(r->alloc, r->own_offsets, r->cap_offsets * sizeof *r->own_offsets);
+}
+
+/* Memory for n things of a size, of the record's budget; NULL: it failed. */
+static void *take(CtRecord *r, int64_t n, size_t size) {
+  r->bytes += (size_t)n * size;
+  void *p = r->bytes > r->max_bytes ? NULL : ct_arena_alloc(&r->arena, (size_t)n * size);
+  r->failed = r->failed || p == NULL;
+  return p;
+}
+
+static const int64_t *copy(CtRecord *r, const int64_t *from, int64_t n) {
+  int64_t *to = take(r, n, sizeof *to);
+  if (to != NULL) {
+    memcpy(to, from, (size_t)n * sizeof *to);
+  }
+  return to;
+}
+
+/* Is it so for the whole launch? */
+static bool is_fixed(const CtAccess *a, int mode) {
+  return a->arg == NULL || a->w->worker->job->program->modes[a->arg->mode[mode]].fixed != NULL;
+}
+
+/* Offsets of all elements of all lanes of an irregular access. */
+static int64_t *materialise(CtRecord *r, const CtAccess *a) {
+  int64_t *to = take(r, a->n * CT_LANES, sizeof *to);
+  for (int64_t i = 0; to != NULL && i < a->n * CT_LANES; i++) {
+    int lane = (int)(i % CT_LANES);
+    if ((a->mask >> lane & 1) == 0 || !ct_access_at(a, i / CT_LANES, lane, &to[i])) {
+      to[i] = not_accessed;
+    }
+  }
+  return to;
+}
+
+static void keep_access(CtRecord *r, const CtAccess *from) {
+  if (ct_grow(r->alloc, &r->accesses, &r->cap_accesses, r->n_accesses + 1, sizeof *r->accesses,
+              NULL) != CT_OK ||
+      ct_grow(r->alloc, &r->own_offsets, &r->cap_offsets, r->n_accesses + 1, sizeof *r->own_offsets,
+              NULL) != CT_OK) {
+    r->failed = true;
+    return;
+  }
+  CtAccess *a = &r->accesses[r->n_accesses];
+  *a = *from;
+  r->bytes += sizeof *a;
+  r->own_offsets[r->n_accesses++] = NULL;
+  if (!a->is_regular) {
+    r->own_offsets[r->n_accesses - 1] = materialise(r, from);
+    return;
+  }
+  a->pos = from->pos == from->own_pos ? copy(r, from->own_pos, CT_LANES) : from->pos;
+  a->rows = from->rows == NULL || is_fixed(from, 0) ? from->rows : copy(r, from->rows, a->n_rows);
+  a->cols =
+      from->cols == NULL || is_fixed(from, 1) ? from->cols : copy(r, from->cols, a->n / a->n_rows);
+}
+
+void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w) {
+  CtAccess accesses[CT_MAX_ACCESSES];
+  if (r->failed || ct_grow(r->alloc, &r->steps, &r->cap_steps, r->n_steps + 1, sizeof *r->steps,
+                           NULL) != CT_OK) {
+    r->failed = true;
+    return;
+  }
+  int n = ct_simt_accesses(code, in, w, accesses);
+  CtStep *s = &r->steps[r->n_steps++];
+  *s = (CtStep){.code = (uint32_t)(code - w->worker->job->program->code),
+                .warp = w->index,
+                .mask = w->mask,
+                .live = w->live,
+                .accesses = (uint32_t)r->n_accesses,
+                .n_accesses = (uint32_t)n};
+  r->bytes += sizeof *s;
+  for (int i = 0; i < n && !r->failed; i++) {
+    keep_access(r, &accesses[i]);
+  }
+  if (code->u.op == CT_SIMT_SHFL) {
+    int32_t *by = take(r, CT_LANES, sizeof *by);
+    if (by != NULL) {
+      memcpy(by, CT_CAT(int32_t, w, code->b), CT_LANES * sizeof *by);
+    }
+    s->by = by;
+  }
+}
+
+bool ct_record_at(const CtRecord *r, uint32_t access, int64_t e, int lane, int64_t *off) {
+  const CtAccess *a = &r->accesses[access];
+  if ((a->mask >> lane & 1) == 0) {
+    return false;
+  }
+  if (r->own_offsets[access] == NULL) {
+    *off = ct_access_offset(a, e, lane);
+    return true;
+  }
+  *off = r->own_offsets[access][e * CT_LANES + lane];
+  return *off != not_accessed;
+}

@@ -1,0 +1,51 @@
+/* simt_record.h: what a block ran, for simt_trace.c to walk backwards (simt_slice.c). */
+#ifndef CT_SIMT_RECORD_H
+#define CT_SIMT_RECORD_H
+
+#include "simt_access.h"
+#include "simt_trace.h"
+
+/* An instruction of a warp that ran. */
+typedef struct CtStep {
+  uint32_t code; /* index in the program */
+  int32_t warp;
+  uint32_t mask, live;
+  uint32_t accesses, n_accesses; /* in CtRecord.accesses */
+  const int32_t *by;             /* SHFL: its second operand */
+} CtStep;
+
+typedef struct CtRecord {
+  CtAlloc alloc;
+  CtArena arena; /* copies of what the next instruction may change */
+  CtStep *steps;
+  size_t n_steps, cap_steps;
+  CtAccess *accesses; /* offsets of irregular ones: own_offsets */
+  int64_t **own_offsets;
+  size_t n_accesses, cap_accesses, cap_offsets;
+  size_t bytes, max_bytes;
+  bool failed; /* no memory, or more than max_bytes */
+} CtRecord;
+
+void ct_record_init(CtRecord *r, CtAlloc alloc, size_t max_bytes);
+void ct_record_reset(CtRecord *r); /* a new block */
+void ct_record_clear(CtRecord *r);
+void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w);
+/* The offset of (element, lane) as it was; false where it was not accessed. */
+bool ct_record_at(const CtRecord *r, uint32_t access, int64_t e, int lane, int64_t *off);
+
+/* Rows found, each kind of event once. */
+typedef struct CtTraceRows {
+  CtAlloc alloc;
+  CtTraceRow *row;
+  size_t n, cap;
+  uint32_t *table; /* hash of rows, of indices + 1 */
+  size_t cap_table;
+  bool failed;
+} CtTraceRows;
+
+/* Appends the events that made bytes lo .. lo + n - 1 of a tensor's memory (CtSimtBuf.param), if this
+   block wrote them. simt_slice.c */
+void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, int64_t block, uint32_t param,
+                   int64_t lo, int64_t n, CtTraceRows *rows);
+
+#endif

@@ -1,0 +1,454 @@
+/* simt_slice.c: the record of a block walked backwards. A set holds the places whose values are wanted:
+   bytes of memory, lanes of slots. A step that writes one takes it out, and puts in what it read for it;
+   what is left at the beginning came from outside. Steps stand in the order in which the engine ran them,
+   which is one that the threads of a GPU may take, too. */
+#include <string.h>
+
+#include "simt_record.h"
+
+/* --- places ------------------------------------------------------------------------------------------- */
+
+/* A set of places; open addressing, a power of two slots. */
+typedef struct Places {
+  CtAlloc alloc;
+  uint64_t *key; /* EMPTY, GONE, or a place */
+  size_t cap, n_used, n;
+  bool failed;
+} Places;
+enum { EMPTY, GONE, FIRST_CAP = 1024 };
+
+typedef enum PlaceKind { PLACE_MEMORY = 1, PLACE_SLOT, PLACE_MASK } PlaceKind;
+
+/* `in`: which tensor's memory, or which warp. */
+static uint64_t place(PlaceKind kind, uint64_t in, int64_t at) {
+  return (uint64_t)kind << 62 | (in & 0xFFFF) << 46 | ((uint64_t)at & 0x3FFFFFFFFFFF);
+}
+
+static size_t find(const Places *s, uint64_t key) {
+  uint64_t h = key * 0x9E3779B97F4A7C15u;
+  size_t i = (size_t)(h >> 20) & (s->cap - 1);
+  while (s->key[i] != EMPTY && s->key[i] != key) {
+    i = (i + 1) & (s->cap - 1);
+  }
+  return i;
+}
+
+static void grow(Places *s) {
+  Places next = {.alloc = s->alloc, .cap = s->n * 4 < FIRST_CAP ? FIRST_CAP : s->n * 4};
+  while ((next.cap & (next.cap - 1)) != 0) {
+    next.cap += next.cap & (~next.cap + 1);
+  }
+  next.key = ct_alloc(s->alloc, next.cap * sizeof *next.key);
+  if (next.key == NULL) {
+    s->failed = true;
+    return;
+  }
+  memset(next.key, 0, next.cap * sizeof *next.key);
+  for (size_t i = 0; i < s->cap; i++) {
+    if (s->key[i] > GONE) {
+      next.key[find(&next, s->key[i])] = s->key[i];
+      next.n_used = ++next.n;
+    }
+  }
+  ct_free(s->alloc, s->key, s->cap * sizeof *s->key);
+  *s = next;
+}
+
+static void want(Places *s, uint64_t key) {
+  if (s->n_used * 2 >= s->cap) {
+    grow(s);
+  }
+  if (s->failed) {
+    return;
+  }
+  size_t i = find(s, key);
+  if (s->key[i] != key) {
+    s->key[i] = key;
+    s->n_used++;
+    s->n++;
+  }
+}
+
+/* True when it was wanted. */
+static bool take(Places *s, uint64_t key) {
+  if (s->n == 0) {
+    return false;
+  }
+  size_t i = find(s, key);
+  if (s->key[i] != key) {
+    return false;
+  }
+  s->key[i] = GONE;
+  s->n--;
+  return true;
+}
+
+/* --- the walk ------------------------------------------------------------------------------------------- */
+
+typedef struct Slice {
+  const CtSimtProgram *p;
+  const CtRecord *r;
+  const CtStep *step;
+  const CtIn *code;
+  int64_t block;
+  Places wanted;
+  CtTraceRows *rows;
+} Slice;
+
+static uint64_t hash_row(const CtTraceRow *a) {
+  const uint64_t parts[] = {(uint64_t)a->kind << 32 | a->buf, (uint64_t)a->off, (uint64_t)a->block,
+                            (uint64_t)a->thread,
+                            (uint64_t)a->loc.chunk << 32 | (uint32_t)a->loc.line};
+  uint64_t h = 0;
+  for (size_t i = 0; i < CT_ARRAY_LEN(parts); i++) {
+    h = (h ^ parts[i]) * 0xFF51AFD7ED558CCDu;
+    h ^= h >> 29;
+  }
+  return h;
+}
+
+static bool same_row(const CtTraceRow *a, const CtTraceRow *b) {
+  return a->kind == b->kind && a->buf == b->buf && a->off == b->off && a->block == b->block &&
+         a->thread == b->thread && a->loc.chunk == b->loc.chunk && a->loc.line == b->loc.line;
+}
+
+static uint32_t *row_slot(CtTraceRows *rows, const CtTraceRow *row) {
+  size_t i = (size_t)hash_row(row) & (rows->cap_table - 1);
+  while (rows->table[i] != 0 && !same_row(&rows->row[rows->table[i] - 1], row)) {
+    i = (i + 1) & (rows->cap_table - 1);
+  }
+  return &rows->table[i];
+}
+
+static bool grow_table(CtTraceRows *rows) {
+  size_t cap = rows->cap_table == 0 ? FIRST_CAP : rows->cap_table * 2;
+  uint32_t *table = ct_alloc(rows->alloc, cap * sizeof *table);
+  if (table == NULL) {
+    return false;
+  }
+  memset(table, 0, cap * sizeof *table);
+  ct_free(rows->alloc, rows->table, rows->cap_table * sizeof *table);
+  rows->table = table;
+  rows->cap_table = cap;
+  for (size_t i = 0; i < rows->n; i++) {
+    *row_slot(rows, &rows->row[i]) = (uint32_t)i + 1;
+  }
+  return true;
+}
+
+static void add_row(Slice *s, CtTraceKind kind, int lane, uint32_t buf, int64_t off) {
+  CtTraceRows *rows = s->rows;
+  CtTraceRow row = {.kind = kind,
+                    .loc = s->p->locs[s->code - s->p->code],
+                    .block = s->block,
+                    .thread = s->step->warp * CT_LANES + lane,
+                    .buf = buf,
+                    .off = off,
+                    .order = (uint32_t)(s->step - s->r->steps),
+                    .n = 1};
+  if ((rows->n * 2 >= rows->cap_table && !grow_table(rows)) ||
+      ct_grow(rows->alloc, &rows->row, &rows->cap, rows->n + 1, sizeof *rows->row, NULL) != CT_OK) {
+    rows->failed = true;
+    return;
+  }
+  uint32_t *at = row_slot(rows, &row);
+  if (*at == 0) {
+    rows->row[rows->n++] = row;
+    *at = (uint32_t)rows->n;
+    return;
+  }
+  CtTraceRow *old = &rows->row[*at - 1];
+  old->n++;
+  old->order = row.order < old->order ? row.order : old->order;
+}
+
+/* --- memory --------------------------------------------------------------------------------------------- */
+
+/* The place of the first byte of an element; those that follow have the next numbers. */
+static uint64_t element_place(const Slice *s, const CtAccess *a, int64_t off, int lane) {
+  int64_t bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
+  switch (a->buf->space) {
+    case CT_GLOBAL: return place(PLACE_MEMORY, a->buf->param, off * bytes);
+    case CT_SHARED: return place(PLACE_MEMORY, UINT16_MAX, a->buf->at + off * bytes);
+    case CT_REGISTER: break;
+  }
+  /* the lanes of one element lie side by side, and so do its bytes */
+  return place(PLACE_SLOT, (uint64_t)s->step->warp,
+               a->buf->at + off * bytes * CT_LANES + lane * bytes);
+}
+
+static void note_memory(Slice *s, CtTraceKind kind, const CtAccess *a, int64_t off, int lane) {
+  if (a->buf->space != CT_REGISTER) {
+    add_row(s, kind, lane, a->buf_index, off);
+  }
+}
+
+static bool element_at(const Slice *s, const CtAccess *a, int64_t e, int lane, int64_t *off) {
+  return ct_record_at(s->r, (uint32_t)(a - s->r->accesses), e, lane, off);
+}
+
+/* The element is wanted, for a value that this step gives. */
+static void want_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
+  int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
+  if (element_at(s, a, e, lane, &off)) {
+    uint64_t at = element_place(s, a, off, lane);
+    for (int64_t i = 0; i < bytes; i++) {
+      want(&s->wanted, at + (uint64_t)i);
+    }
+    note_memory(s, CT_TRACE_READS, a, off, lane);
+  }
+}
+
+/* Was a byte of the element wanted that the step writes? Then it is not any more. */
+static bool take_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
+  int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
+  bool found = false;
+  if (element_at(s, a, e, lane, &off)) {
+    uint64_t at = element_place(s, a, off, lane);
+    for (int64_t i = 0; i < bytes; i++) {
+      found |= take(&s->wanted, at + (uint64_t)i);
+    }
+    if (found) {
+      note_memory(s, CT_TRACE_WRITES, a, off, lane);
+    }
+  }
+  return found;
+}
+
+/* --- slots ------------------------------------------------------------------------------------------------ */
+
+static uint64_t slot_place(const Slice *s, char role, uint32_t at, int lane) {
+  uint64_t warp = (uint64_t)s->step->warp;
+  switch (role | 32) {
+    case 'm': return place(PLACE_MASK, warp, (int64_t)at * CT_LANES + lane);
+    case 'v': return place(PLACE_MASK, warp, (int64_t)at * CT_LANES + lane);
+    default:
+      return place(PLACE_MASK, warp, (int64_t)at * CT_LANES); /* a scalar: one for all lanes */
+  }
+}
+
+static bool is_value(char role) { return role != '\0' && strchr("svm", role | 32) != NULL; }
+
+static uint32_t field(const CtIn *in, int i) {
+  const uint32_t fields[4] = {in->d, in->a, in->b, in->c};
+  return fields[i];
+}
+
+static void want_slot(Slice *s, int i, int lane) {
+  char role = ct_simt_roles[s->code->u.op][i];
+  if (is_value(role)) {
+    want(&s->wanted, slot_place(s, role, field(s->code, i), lane));
+  }
+}
+
+static bool take_slot(Slice *s, char role, uint32_t at, int lane) {
+  return take(&s->wanted, slot_place(s, role, at, lane));
+}
+
+/* --- instructions ----------------------------------------------------------------------------------------- */
+
+/* Written though their letter is a small one: see simt_ops.def. */
+static bool writes_variable(uint32_t op) {
+  return op == CT_SIMT_SET_s || op == CT_SIMT_SET_4 || op == CT_SIMT_SET_8 || op == CT_SIMT_SET_1;
+}
+
+static void walk_plain(Slice *s) {
+  const char *roles = ct_simt_roles[s->code->u.op];
+  bool is_set = writes_variable(s->code->u.op);
+  uint32_t lanes = is_set ? s->step->mask : CT_ALL_LANES;
+  bool is_def = (roles[0] >= 'A' && roles[0] <= 'Z') || is_set;
+  if (!is_def || !is_value(roles[0])) {
+    return;
+  }
+  if ((roles[0] | 32) == 's') {
+    lanes = 1; /* once */
+  }
+  for (int lane = 0; lane < CT_LANES; lane++) {
+    if ((lanes >> lane & 1) == 0 || !take_slot(s, roles[0], s->code->d, lane)) {
+      continue;
+    }
+    for (int i = 1; i < 4; i++) {
+      want_slot(s, i, lane);
+    }
+    if (s->step->mask >> lane & 1 || (roles[0] | 32) == 's') {
+      add_row(s, CT_TRACE_COMPUTES, (roles[0] | 32) == 's' ? ct_first_lane(s->step->mask) : lane, 0,
+              0);
+    }
+  }
+}
+
+/* A value of all lanes that comes from all of them: VOTE. */
+static void walk_vote(Slice *s) {
+  if (take_slot(s, 'S', s->code->d, 0)) {
+    for (uint32_t rest = s->step->mask; rest != 0; rest &= rest - 1) {
+      want_slot(s, 1, ct_first_lane(rest));
+      add_row(s, CT_TRACE_COMPUTES, ct_first_lane(rest), 0, 0);
+    }
+  }
+}
+
+static void walk_shfl(Slice *s) {
+  CtShfl kind = (CtShfl)(s->code->imm & 0xff);
+  int width = (int)(s->code->imm >> 8 & 0xff);
+  uint32_t wanted = 0;
+  for (int lane = 0; lane < CT_LANES; lane++) {
+    wanted |= (uint32_t)take_slot(s, 'V', s->code->d, lane) << lane;
+  }
+  for (uint32_t rest = wanted; rest != 0 && s->step->by != NULL; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    int from = ct_simt_shfl_source(kind, lane, s->step->by[lane], width);
+    want_slot(s, 1, (s->step->mask >> from & 1) != 0 ? from : lane);
+    add_row(s, CT_TRACE_COMPUTES, lane, 0, 0);
+  }
+}
+
+/* d has the value, of every active lane; or one for all of them. */
+static void walk_load(Slice *s, const CtAccess *a) {
+  char role = ct_simt_roles[s->code->u.op][0];
+  bool is_scalar = role == 'S';
+  for (uint32_t rest = s->step->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    if (take_slot(s, role, s->code->d, lane)) {
+      want_element(s, a, 0, lane);
+    }
+    if (is_scalar) {
+      break;
+    }
+  }
+}
+
+static void walk_store(Slice *s, const CtAccess *a) {
+  for (int lane = CT_LANES - 1; lane >= 0; lane--) { /* the last one wins */
+    if (take_element(s, a, 0, lane)) {
+      want_slot(s, 0, lane);
+    }
+  }
+}
+
+static void walk_dot(Slice *s, const CtAccess *a) {
+  for (uint32_t rest = s->step->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    if (!take_slot(s, 'V', s->code->d, lane)) {
+      continue;
+    }
+    want_slot(s, 3, lane);
+    add_row(s, CT_TRACE_COMPUTES, lane, 0, 0);
+    for (int64_t e = 0; e < a[0].n; e++) {
+      want_element(s, &a[0], e, lane);
+      want_element(s, &a[1], e, lane);
+    }
+  }
+}
+
+/* Lanes take turns, in order: walked from the last. */
+static void walk_atomic(Slice *s, const CtAccess *a) {
+  CtAtomicImm imm = {.imm = s->code->imm};
+  bool replaces = imm.u.op == CT_OP_ATOMIC_STORE || imm.u.op == CT_OP_ATOMIC_EXCH;
+  for (int lane = CT_LANES - 1; lane >= 0; lane--) {
+    if ((s->step->mask >> lane & 1) == 0) {
+      continue;
+    }
+    bool old = take_slot(s, 'V', s->code->d, lane);
+    if (a->writes && take_element(s, a, 0, lane)) {
+      want_slot(s, 2, lane);
+      old = old || !replaces;
+    }
+    if (old) {
+      want_element(s, a, 0, lane);
+    }
+  }
+}
+
+/* --- tile operations ---------------------------------------------------------------------------------------- */
+
+static const CtAccess *by_role(const Slice *s, CtAccessRole role) {
+  for (uint32_t i = 0; i < s->step->n_accesses; i++) {
+    const CtAccess *a = &s->r->accesses[s->step->accesses + i];
+    if (a->role == role) {
+      return a;
+    }
+  }
+  return NULL;
+}
+
+static void want_products(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+  const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
+  const CtTileOp *t = &s->p->tiles[s->code->imm];
+  int64_t m = e % dst->n_rows, n = e / dst->n_rows;
+  int64_t n_k = t->elementwise || a->n_rows == 0 ? 1 : a->n / a->n_rows;
+  for (int64_t k = 0; k < n_k; k++) {
+    want_element(s, a, t->elementwise ? e : m + k * a->n_rows, lane);
+    want_element(s, b, t->elementwise ? e : n + k * b->n_rows, lane);
+  }
+}
+
+static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+  const CtAccess *a = by_role(s, CT_ACCESS_A);
+  const CtTileOp *t = &s->p->tiles[s->code->imm];
+  bool is_fill = t->op == CT_OP_FILL, is_axpby = t->op == CT_OP_AXPBY;
+  if (t->op == CT_OP_GEMM) {
+    want_products(s, dst, e, lane);
+  } else if (a != NULL) {
+    want_element(s, a, e, lane);
+  }
+  if (is_fill ||
+      is_axpby) { /* the fields of the operands have no letters that say what they hold */
+    char role = t->dtype == CT_bool ? 'm' : 'v';
+    want(&s->wanted, slot_place(s, role, s->code->d, lane));
+    if (is_axpby) {
+      want(&s->wanted, slot_place(s, role, s->code->a, lane));
+    }
+  }
+  if (dst->reads) {
+    want_element(s, dst, e, lane);
+  }
+  add_row(s, CT_TRACE_COMPUTES, lane, 0, 0);
+}
+
+static void walk_tile(Slice *s) {
+  const CtAccess *dst = by_role(s, CT_ACCESS_DST);
+  for (int lane = CT_LANES - 1; dst != NULL && lane >= 0; lane--) {
+    for (int64_t e = dst->n - 1; e >= 0; e--) {
+      if (take_element(s, dst, e, lane)) {
+        want_sources(s, dst, e, lane);
+      }
+    }
+  }
+}
+
+static void walk_step(Slice *s) {
+  const CtAccess *a = s->step->n_accesses == 0 ? NULL : &s->r->accesses[s->step->accesses];
+  uint32_t op = s->code->u.op;
+  if (op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64) {
+    walk_dot(s, a);
+  } else if (op == CT_SIMT_ATOMIC) {
+    walk_atomic(s, a);
+  } else if (op == CT_SIMT_SHFL) {
+    walk_shfl(s);
+  } else if (op == CT_SIMT_VOTE) {
+    walk_vote(s);
+  } else if (a == NULL) {
+    walk_plain(s);
+  } else if (a->arg != NULL) {
+    walk_tile(s);
+  } else if (a->writes) {
+    walk_store(s, a);
+  } else {
+    walk_load(s, a);
+  }
+}
+
+void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, int64_t block, uint32_t param,
+                   int64_t lo, int64_t n, CtTraceRows *rows) {
+  Slice s = {.p = p, .r = r, .block = block, .wanted = {.alloc = rows->alloc}, .rows = rows};
+  for (int64_t i = 0; i < n; i++) {
+    want(&s.wanted, place(PLACE_MEMORY, param, lo + i));
+  }
+  for (size_t i = r->n_steps; i-- > 0 && s.wanted.n > 0 && !rows->failed;) {
+    s.step = &r->steps[i];
+    s.code = &p->code[s.step->code];
+    walk_step(&s);
+  }
+  rows->failed = rows->failed || s.wanted.failed;
+  ct_free(rows->alloc, s.wanted.key, s.wanted.cap * sizeof *s.wanted.key);
+}

@@ -1,0 +1,45 @@
+/* simt_trace.h: which threads, lines and elements made one element of a tensor what it is, in a launch on
+   the CPU engine. A watcher (simt_watch.h) records what each block runs; at its end the record is walked
+   backwards from the element: what gave its value, what gave those values, and so on. Values only: not
+   the conditions and indices on the way. */
+#ifndef CT_SIMT_TRACE_H
+#define CT_SIMT_TRACE_H
+
+#include "simt.h"
+
+typedef enum CtTraceKind { CT_TRACE_READS, CT_TRACE_WRITES, CT_TRACE_COMPUTES } CtTraceKind;
+
+/* One event: a thread at a line. What it reads or writes is in memory, not in registers. */
+typedef struct CtTraceRow {
+  CtTraceKind kind;
+  CtLoc loc;
+  int64_t block;  /* linear indices */
+  int32_t thread; /* in the block */
+  uint32_t buf;   /* READS, WRITES: index in the program's bufs */
+  int64_t off;    /* likewise: elements of that buffer */
+  uint32_t order; /* of the first time in the block, for sorting */
+  uint32_t n;     /* times */
+} CtTraceRow;
+
+typedef struct CtSimtTrace CtSimtTrace;
+
+/* For one launch: of the element at `off` of the tensor with that parameter's name. `max_bytes` limits
+   what a block's record may take. */
+CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, int64_t off, size_t max_bytes,
+                            CtSimtTrace **out, CtErr *err) CT_NODISCARD;
+void ct_simt_trace_close(CtSimtTrace *t);
+CtSimtWatch *ct_simt_trace_watch(CtSimtTrace *t);
+/* After the launch: the rows, by block, then in the order of their first times. The rows are the trace's.
+   An error when there was no memory for the record, or no such tensor. */
+CtStatus ct_simt_trace_rows(CtSimtTrace *t, const CtTraceRow **rows, size_t *n,
+                            CtErr *err) CT_NODISCARD;
+
+/* Of a row, for people. The program is that of the launch. */
+typedef struct CtTracePlace {
+  const char *tensor; /* as the script names it; NULL: COMPUTES */
+  CtSpace space;
+  const char *chunk;
+} CtTracePlace;
+CtTracePlace ct_simt_trace_place(const CtSimtProgram *p, const CtTraceRow *row);
+
+#endif
