@@ -5,9 +5,10 @@
 
 #include "bind.h"
 #include "front.h"
+#include "runtime/message.h"
 #include "value.h"
 
-enum { MAX_VALUES = 16, MAX_SPEC = 16, MAX_TEXT = 2048 };
+enum { MAX_SPEC = 16, MAX_TEXT = 2048 };
 
 /* One conversion: "%-5.2f" has the head "%-5.2". */
 typedef struct Spec {
@@ -20,7 +21,7 @@ typedef struct Print {
   CtIr *ir;
   char text[MAX_TEXT];
   size_t len;
-  CtVal vals[MAX_VALUES];
+  CtVal vals[CT_MESSAGE_ARGS];
   int n, arg; /* values so far; the next argument */
 } Print;
 
@@ -78,8 +79,8 @@ static void add_spec(Print *p, const Spec *spec, const char *length, char letter
 }
 
 static void add_value(Print *p, CtVal v) {
-  if (p->n == MAX_VALUES) {
-    diag_error(p->L, "printf: more than %d run-time values", MAX_VALUES);
+  if (p->n == CT_MESSAGE_ARGS) {
+    diag_error(p->L, "printf: more than %d run-time values", CT_MESSAGE_ARGS);
     return;
   }
   p->vals[p->n++] = v;

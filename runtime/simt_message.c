@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 64 << 20, PIECE_BYTES = 512, SPEC_BYTES = 32 };
+enum { MAX_BYTES = 64 << 20 };
 
 /* --- operands ------------------------------------------------------------------------------------- */
 
@@ -26,13 +26,14 @@ static CtPrinter *lock_printer(CtWorker *k) {
 
 static void unlock_printer(CtWorker *k) { pthread_mutex_unlock(&k->job->print_lock); }
 
-static CtScalar lane_of(CtDtype type, const CtWarp *w, uint32_t at, int lane) {
+static uint64_t word_of(CtDtype type, const CtWarp *w, uint32_t at, int lane) {
+  uint64_t word = 0;
   switch (type) {
-    case CT_f64: return (CtScalar){.f64 = CT_CAT(double, w, at)[lane]};
-    case CT_i32: return (CtScalar){.i = CT_CAT(int32_t, w, at)[lane]};
-    case CT_u32: return (CtScalar){.i = CT_CAT(uint32_t, w, at)[lane]};
-    case CT_bool: return (CtScalar){.i = *CT_CAT(uint32_t, w, at) >> lane & 1};
-    default: return (CtScalar){.i = CT_CAT(int64_t, w, at)[lane]};
+    case CT_i32:
+    case CT_u32: return CT_CAT(uint32_t, w, at)[lane];
+    case CT_bool: return *CT_CAT(uint32_t, w, at) >> lane & 1;
+    case CT_f64: memcpy(&word, CT_CAT(double, w, at) + lane, sizeof word); return word;
+    default: return CT_CAT(uint64_t, w, at)[lane];
   }
 }
 
@@ -44,49 +45,14 @@ const CtIn *ct_simt_print_arg(const CtIn *in, CtWarp *w) {
     p->types[i] = (uint8_t)type;
     for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
       int lane = ct_first_lane(rest);
-      p->args[i][lane] = lane_of(type, w, in->a, lane);
+      p->words[lane][i] = word_of(type, w, in->a, lane);
     }
   }
   unlock_printer(w->worker);
   return in + 1;
 }
 
-/* --- formatting ------------------------------------------------------------------------------------- */
-
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* checked when the kernel was traced */
-
-/* One conversion, whose text is `spec`, of an operand. */
-static void print_one(CtText *out, const char *spec, CtDtype type, CtScalar v) {
-  char piece[PIECE_BYTES];
-  switch (type) {
-    case CT_f64: snprintf(piece, sizeof piece, spec, v.f64); break;
-    case CT_bool: snprintf(piece, sizeof piece, spec, v.i != 0 ? "true" : "false"); break;
-    case CT_i32:
-    case CT_u32: snprintf(piece, sizeof piece, spec, (int)v.i); break;
-    default: snprintf(piece, sizeof piece, spec, (long long)v.i); break;
-  }
-  ct_text_puts(out, piece);
-}
-
-static void print_lane(CtPrinter *p, const char *format, int lane) {
-  int arg = 0;
-  while (*format != '\0') {
-    size_t plain = strcspn(format, "%");
-    ct_text_add(&p->text, format, plain);
-    format += plain;
-    if (format[0] == '%' && format[1] == '%') {
-      ct_text_putc(&p->text, '%');
-      format += 2;
-    } else if (format[0] == '%') {
-      char spec[SPEC_BYTES];
-      size_t len = strcspn(format, "diuoxXcfFeEgGaAs") + 1;
-      snprintf(spec, sizeof spec, "%.*s", (int)len, format);
-      print_one(&p->text, spec, (CtDtype)p->types[arg], p->args[arg][lane]);
-      arg++;
-      format += len;
-    }
-  }
-}
+/* --- lines ------------------------------------------------------------------------------------------- */
 
 static bool add_line(const CtWorker *k, CtPrinter *p, const char *format, const CtWarp *w,
                      int lane) {
@@ -95,7 +61,7 @@ static bool add_line(const CtWorker *k, CtPrinter *p, const char *format, const 
       ct_grow(k->job->alloc, &p->lines, &p->cap, p->n + 1, sizeof *p->lines, NULL) != CT_OK) {
     return false;
   }
-  print_lane(p, format, lane);
+  ct_message_format(&p->text, format, p->types, p->words[lane]);
   if (p->text.failed) {
     return false;
   }

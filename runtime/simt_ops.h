@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "message.h"
 #include "simt.h"
 
 enum { CT_LANES = 32, CT_LEVELS = 6 };
@@ -259,15 +260,13 @@ typedef struct CtPrinted {
   const char *text; /* at the end */
 } CtPrinted;
 
-enum { CT_PRINT_ARGS = 16 };
-
 typedef struct CtPrinter {
   CtPrinted *lines;
   size_t n, cap;
   CtText text;
-  uint64_t n_dropped; /* there was no room for these */
-  CtScalar args[CT_PRINT_ARGS][CT_LANES];
-  uint8_t types[CT_PRINT_ARGS];
+  uint64_t n_dropped;                        /* there was no room for these */
+  uint64_t words[CT_LANES][CT_MESSAGE_ARGS]; /* the values of the printf that is gathered */
+  uint8_t types[CT_MESSAGE_ARGS];
 } CtPrinter;
 
 typedef struct CtWorker {

@@ -16,6 +16,7 @@ local modules = {
     { name = "matmul", files = { "matmul" }, uses = { "base" } },
     { name = "dtype", files = { "dtypes?", "convert" }, uses = { "text" } },
     { name = "npy", files = { "npy" }, uses = { "dtype" } },
+    { name = "message", files = { "message" }, uses = { "dtype" } },
 
     -- The algebra knows numbers only: not what they index.
     { name = "inttuple", files = { "inttuple", "inttuple_[%w_]+", "tuple_[%w_]+", "mode_name" },
@@ -30,14 +31,14 @@ local modules = {
 
     -- Two back ends that do not know of each other.
     { name = "emit_cuda", files = { "emit", "emit_[%w_]+" }, uses = { "ir" } },
-    { name = "simt", files = { "simt", "simt_[%w_]+" }, uses = { "ir" } },
+    { name = "simt", files = { "simt", "simt_[%w_]+" }, uses = { "ir", "message" } },
 
     -- Libraries and devices take text, bytes and sizes: no layouts, no IR.
     { name = "dl", files = { "dl", "cuda_[%w_]+", "nvrtc_syms", "cublas_[%w_]+" },
       uses = { "text" } },
     { name = "cache", files = { "cache" }, uses = { "text" } },
     { name = "nvrtc", files = { "nvrtc", "nvrtc_[%w_]+" }, uses = { "dl", "cache" } },
-    { name = "device", files = { "device", "device_[%w_]+" }, uses = { "dl" } },
+    { name = "device", files = { "device", "device_[%w_]+" }, uses = { "dl", "message" } },
     { name = "blas", files = { "blas", "blas_[%w_]+" }, uses = { "device" } },
     { name = "storage", files = { "storage" }, uses = { "device" } },
 
