@@ -387,7 +387,7 @@ static int config_ir(lua_State *L) {
 
 /* Appends the CUDA C for the arguments; on the CPU engine, what it would be for the capability that
    `cuttle emit` writes for. */
-static CtTarget write_source(lua_State *L, bool line_directives, CtText *out) {
+static CtTarget write_source(lua_State *L, bool for_launch, CtText *out) {
   LaunchArgs args;
   CtErr err;
   CuttleState *s = state_of(L);
@@ -399,7 +399,7 @@ static CtTarget write_source(lua_State *L, bool line_directives, CtText *out) {
     diag_raise(L, &err);
   }
   ct_text_init(out, s->alloc);
-  CtStatus status = spec_emit(spec, line_directives, out, &err);
+  CtStatus status = spec_emit(spec, for_launch, out, &err);
   spec_free(s, spec);
   if (status != CT_OK) {
     ct_text_clear(out);

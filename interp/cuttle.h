@@ -41,7 +41,8 @@ typedef struct cuttle_Options {
   void *(*alloc)(void *ud, void *ptr, size_t old_bytes, size_t new_bytes);
   void *alloc_ud;
 
-  /* Takes what scripts print, `print` and the kernels' printf alike. NULL: standard output. */
+  /* Takes what scripts print, `print` and the kernels' printf alike; what kernels print on a GPU comes
+     while a call waits for it, also cuttle_close. NULL: standard output. */
   void (*print)(void *ud, const char *text, size_t len);
   void *print_ud;
 

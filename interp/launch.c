@@ -58,8 +58,6 @@ static CtStatus check_requires(const Spec *spec, const CtSlotValue *slots, CtErr
   return CT_OK;
 }
 
-static void print_text(void *ud, const char *text, size_t len) { state_print(ud, text, len); }
-
 static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, const LaunchArgs *a,
                         CtErr *err) {
   CtSimtEngine *engine;
@@ -68,14 +66,26 @@ static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, cons
                          .slots = a->slots,
                          .n_elems = a->n_elems,
                          .interrupt = k->state->interrupt,
-                         .print = print_text,
+                         .print = state_print_to,
                          .print_ud = k->state,
                          .watch = k->state->watch};
   return status == CT_OK ? ct_simt_run(engine, spec->simt, &launch, err) : status;
 }
 
+/* Adds what the launch needs to print. */
+static CtStatus add_print(const Spec *spec, CtStream stream, unsigned char *params, CtErr *err) {
+  CtPrintArgs print;
+  CtStatus status =
+      ct_print_begin(spec->device, stream, spec->prints, (int)spec->ir.n_prints, &print, err);
+  if (status == CT_OK) {
+    memcpy(params + spec->print_at, &print.log, sizeof print.log);
+    memcpy(params + spec->print_at + sizeof print.log, &print.first, sizeof print.first);
+  }
+  return status;
+}
+
 static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a, CtErr *err) {
-  unsigned char params[LAUNCH_MAX_SLOTS * 8 + 8];
+  unsigned char params[LAUNCH_MAX_SLOTS * 8 + 8 + LAUNCH_PRINT_BYTES];
   for (int i = 0; i < spec->n_packs; i++) {
     const Pack *p = &spec->packs[i];
     memcpy(params + p->offset, &a->slots[p->slot], p->bytes); /* little-endian: the low bytes */
@@ -94,7 +104,9 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
       a->args[i].tensor->storage->stream = c->stream;
     }
   }
-  return ct_function_launch(spec->fn, &launch, params, spec->params_bytes, err);
+  CtStatus status = spec->prints == NULL ? CT_OK : add_print(spec, launch.stream, params, err);
+  return status == CT_OK ? ct_function_launch(spec->fn, &launch, params, spec->params_bytes, err)
+                         : status;
 }
 
 static void check_stream(lua_State *L, const Kernel *k, const LaunchConfig *c,

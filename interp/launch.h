@@ -16,6 +16,7 @@
 #define KERNEL_TYPE "kernel"
 
 enum { LAUNCH_MAX_ARGS = 64, LAUNCH_MAX_SLOTS = 256, LAUNCH_KEY_BYTES = 4096 };
+enum { LAUNCH_PRINT_BYTES = sizeof(CtDevPtr) + sizeof(uint32_t) }; /* of a packed CtPrintArgs */
 enum { LAUNCH_MAX_OPTIONS = 16 };
 enum { LAUNCH_MAX_SPECS = 256 }; /* of one kernel; then it forgets them all */
 
@@ -73,6 +74,8 @@ typedef struct Spec {
   unsigned shared_bytes; /* dynamic */
   CtFault *fault;        /* for the kernel's assertions, if it has any */
   size_t fault_at;       /* place of its address in the parameter block */
+  CtPrintSite *prints;   /* the kernel's printfs, if it has any */
+  size_t print_at;       /* place of the CtPrintArgs in the parameter block */
   Pack packs[LAUNCH_MAX_SLOTS];
   int n_packs;
   size_t params_bytes;
@@ -114,7 +117,8 @@ Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchAr
    `wants_notes`: its IR says what was decided while tracing. */
 Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                  CtTarget target, bool wants_notes, CtErr *err);
-CtStatus spec_emit(const Spec *spec, bool line_directives, CtText *out, CtErr *err);
+/* Its CUDA C: `for_launch` as it is compiled and launched, else for people. */
+CtStatus spec_emit(const Spec *spec, bool for_launch, CtText *out, CtErr *err);
 CtTarget launch_target(CuttleState *s, CtDevice *device);
 CtTarget launch_cuda_target(int sm);
 void spec_free(CuttleState *s, Spec *spec);

@@ -152,6 +152,9 @@ void spec_free(CuttleState *s, Spec *spec) {
   }
   ct_simt_free(spec->simt);
   ct_fault_free(spec->fault);
+  if (spec->prints != NULL) {
+    ct_print_forget(spec->device, spec->prints);
+  }
   if (spec->module != NULL) {
     ct_module_free(spec->module);
   }
@@ -222,14 +225,19 @@ Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
   return spec;
 }
 
-CtStatus spec_emit(const Spec *spec, bool line_directives, CtText *out, CtErr *err) {
-  const CtEmitOpts opts = {.line_directives = line_directives};
+CtStatus spec_emit(const Spec *spec, bool for_launch, CtText *out, CtErr *err) {
+  const CtEmitOpts opts = {.line_directives = for_launch, .print_records = for_launch};
   CtStatus status = ct_emit_cuda(&spec->ir, &opts, out, err);
   return status == CT_OK ? ct_text_status(out, err) : status;
 }
 
 static size_t slot_bytes(const CtSlot *slot) {
   return slot->kind == CT_SLOT_POINTER ? sizeof(void *) : ct_dtype_bytes(slot->dtype);
+}
+
+/* Place of a parameter that begins with an address. */
+static size_t align_pointer(size_t at) {
+  return (at + sizeof(CtDevPtr) - 1) / sizeof(CtDevPtr) * sizeof(CtDevPtr);
 }
 
 /* The parameter block as the compiler lays out the used slots. */
@@ -245,9 +253,12 @@ static void plan_packs(Spec *spec) {
     }
   }
   if (ct_emit_has_asserts(&spec->ir)) {
-    at = (at + sizeof(CtDevPtr) - 1) / sizeof(CtDevPtr) * sizeof(CtDevPtr);
-    spec->fault_at = at;
-    at += sizeof(CtDevPtr);
+    spec->fault_at = align_pointer(at);
+    at = spec->fault_at + sizeof(CtDevPtr);
+  }
+  if (ct_emit_has_prints(&spec->ir)) {
+    spec->print_at = align_pointer(at);
+    at = spec->print_at + LAUNCH_PRINT_BYTES;
   }
   spec->params_bytes = at;
 }
@@ -270,6 +281,34 @@ static CtStatus make_fault(Spec *spec, CtErr *err) {
     }
   }
   return ct_fault_new(spec->device, sites, (int)ir->n_asserts, &spec->fault, err);
+}
+
+static bool fill_print(CtIr *ir, const CtInst *inst, CtPrintSite *site) {
+  const CtEscape *message = inst->u.escape;
+  uint8_t *types = ct_arena_alloc(&ir->arena, (size_t)message->n + 1);
+  for (int i = 0; i < message->n && types != NULL; i++) {
+    types[i] = (uint8_t)ct_inst(ir, message->vals[i])->type;
+  }
+  *site = (CtPrintSite){message->text, types, message->n};
+  return types != NULL;
+}
+
+/* What the host needs to know of records of printf; by the numbers that the IR gave. */
+static CtStatus make_prints(Spec *spec, CtErr *err) {
+  CtIr *ir = &spec->ir;
+  if (!ct_emit_has_prints(ir)) {
+    return CT_OK;
+  }
+  CtPrintSite *sites = ct_arena_alloc(&ir->arena, ir->n_prints * sizeof *sites);
+  bool has_room = sites != NULL;
+  for (CtVal v = 1; v < ir->n_insts && has_room; v++) {
+    const CtInst *inst = ct_inst(ir, v);
+    if (inst->op == CT_OP_PRINT) {
+      has_room = fill_print(ir, inst, &sites[inst->imm.i]);
+    }
+  }
+  spec->prints = has_room ? sites : NULL;
+  return has_room ? CT_OK : ct_fail_nomem(err);
 }
 
 int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]) {
@@ -311,6 +350,7 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
   }
   plan_packs(spec);
   status = status == CT_OK ? make_fault(spec, err) : status;
+  status = status == CT_OK ? make_prints(spec, err) : status;
   if (status == CT_OK) {
     spec->from_cache = output.from_cache;
     status = load_module(k, spec, output.image.s, err);

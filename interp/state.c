@@ -86,6 +86,8 @@ void state_print(CuttleState *s, const char *text, size_t len) {
   }
 }
 
+void state_print_to(void *state, const char *text, size_t len) { state_print(state, text, len); }
+
 void state_log(CuttleState *s, const char *line) {
   if (s->options.log != NULL) {
     s->options.log(s->options.log_ud, line);

@@ -109,6 +109,7 @@ CtStatus state_simt(CuttleState *s, CtSimtEngine **out, CtErr *err) CT_NODISCARD
 
 /* Output of scripts, and notes for the host. */
 void state_print(CuttleState *s, const char *text, size_t len);
+void state_print_to(void *state, const char *text, size_t len); /* as engines and devices call it */
 void state_log(CuttleState *s, const char *line);
 
 /* The value of an environment variable; NULL where the state does not look at them. */

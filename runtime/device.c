@@ -106,6 +106,9 @@ static CtStatus fail_sticky(CtDevice *d, const char *call, const Sticky *s, CtEr
   d->lost = true;
   snprintf(d->lost_msg, sizeof d->lost_msg, "%s: %s (%u): %s", call, result_name(d->cu, s->result),
            s->result, suspects);
+  if (s->result != CT_CUDA_ERROR_CONTEXT_IS_DESTROYED) { /* which took the logs' memory */
+    ct_device_print_lost(d);
+  }
   return ct_fail(err, CT_EDEVICE, "%s; %s", d->lost_msg, s->advice);
 }
 
@@ -381,7 +384,11 @@ CtStatus ct_device_open(const CtDeviceOptions *options, CtDevice **out, CtErr *e
   if (d == NULL) {
     return ct_fail_nomem(err);
   }
-  *d = (CtDevice){.alloc = options->alloc, .interrupt = options->interrupt};
+  *d = (CtDevice){.alloc = options->alloc,
+                  .interrupt = options->interrupt,
+                  .print = options->print,
+                  .print_ud = options->print_ud,
+                  .print_bytes = options->print_bytes};
   CtStatus s = open_device(d, options, err);
   if (s != CT_OK) {
     ct_device_close(d);
@@ -429,6 +436,7 @@ void ct_device_close(CtDevice *d) {
   if (d == NULL) {
     return;
   }
+  ct_device_free_logs(d);
   if (d->cu != NULL) {
     release_context(d);
   }
@@ -445,6 +453,7 @@ static void forget_context(CtDevice *d) {
   d->owns_context = d->owns_stream = d->lost = false;
   d->pool = NULL;
   d->streams.n = d->events.n = d->host_blocks.n = 0;
+  ct_device_free_logs(d);
   d->generation++;
   forget_launches(d);
 }

@@ -41,6 +41,9 @@ typedef struct CtDeviceOptions {
   bool use_stream;   /* make `stream` the device's main stream, else it makes its own */
   CtStream stream;   /* borrowed; may be NULL, the legacy default stream */
   const volatile sig_atomic_t *interrupt; /* when not NULL: a non-zero value ends waits */
+  void (*print)(void *ud, const char *text, size_t len); /* takes what kernels print; may be NULL */
+  void *print_ud;
+  size_t print_bytes; /* for what is printed on a stream between two waits; 0: 1 MiB */
 } CtDeviceOptions;
 
 typedef struct CtDeviceInfo {
@@ -199,6 +202,32 @@ CtStatus ct_fault_new(CtDevice *d, const CtFaultSite *sites, int n, CtFault **ou
                       CtErr *err) CT_NODISCARD;
 void ct_fault_free(CtFault *f); /* NULL is allowed */
 CtDevPtr ct_fault_address(const CtFault *f);
+
+/* {====== Printing ======
+
+   A kernel that prints gets the address of a log, which its stream has in page-locked memory, and the number
+   of its first printf. A wait for anything gives the texts of the streams that are idle to the device's print
+   function: by launch, block, thread and the order in the thread. A record that finds the log full is
+   dropped; the text says how many were. A fault of a kernel prints what is there. */
+
+typedef struct CtPrintSite {
+  const char *format;   /* these as ct_message_format in message.h takes them */
+  const uint8_t *types; /* n of them */
+  int n;
+} CtPrintSite;
+
+typedef struct CtPrintArgs { /* what the kernel gets, behind its other parameters */
+  CtDevPtr log;
+  uint32_t first;
+} CtPrintArgs;
+
+/* Before the launch of a kernel with n printfs, which are not copied. Waits for the stream where it has had
+   very many such launches since the last wait. */
+CtStatus ct_print_begin(CtDevice *d, CtStream stream, const CtPrintSite *sites, int n,
+                        CtPrintArgs *out, CtErr *err) CT_NODISCARD;
+
+/* Before sites go away: waits for the launches that may have printed with them. */
+void ct_print_forget(CtDevice *d, const CtPrintSite *sites);
 
 /* {====== Launch ====== */
 

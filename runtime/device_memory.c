@@ -92,6 +92,7 @@ CtStatus ct_stream_synchronize(CtDevice *d, CtStream s, CtErr *err) {
   CtStatus status = wait_stream(d, s, err);
   if (status == CT_OK) {
     ct_device_note_waited(d, s);
+    ct_device_print_idle(d);
     status = ct_device_check_faults(d, err);
   }
   return status;
@@ -114,6 +115,7 @@ CtStatus ct_device_synchronize(CtDevice *d, CtErr *err) {
   s = CT_CALL(d, err, cuCtxSynchronize, (), "%s", "");
   if (s == CT_OK) {
     ct_device_note_all_waited(d);
+    ct_device_print_idle(d);
     s = ct_device_check_faults(d, err);
   }
   return s;
@@ -232,7 +234,11 @@ CtStatus ct_stream_new(CtDevice *d, CtStream *out, CtErr *err) {
 }
 
 void ct_stream_free(CtDevice *d, CtStream s) {
-  if (drop_handle(&d->streams, s) && ct_device_enter(d, NULL)) {
+  if (!drop_handle(&d->streams, s)) {
+    return;
+  }
+  ct_device_close_log(d, s);
+  if (ct_device_enter(d, NULL)) {
     (void)d->cu->cuStreamDestroy_v2(s);
     ct_device_leave(d);
   }
@@ -286,7 +292,11 @@ CtStatus ct_event_record(CtDevice *d, CtEvent e, CtStream s, CtErr *err) {
 CtStatus ct_event_synchronize(CtDevice *d, CtEvent e, CtErr *err) {
   CtStatus s = d->interrupt != NULL ? wait_polling(d, "cuEventQuery", query_event, &e, err)
                                     : CT_CALL(d, err, cuEventSynchronize, (e), "%s", "");
-  return s == CT_OK ? ct_device_check_faults(d, err) : s;
+  if (s == CT_OK) {
+    ct_device_print_idle(d);
+    s = ct_device_check_faults(d, err);
+  }
+  return s;
 }
 
 CtStatus ct_event_query(CtDevice *d, CtEvent e, bool *done, CtErr *err) {

@@ -29,6 +29,8 @@ typedef struct CtHandles {
   size_t n, cap;
 } CtHandles;
 
+typedef struct CtPrintLog CtPrintLog;
+
 struct CtDevice {
   const CtCuda *cu;
   CtContext context;
@@ -47,7 +49,11 @@ struct CtDevice {
   unsigned n_pending;   /* launches since everything was last known to be over */
   CtLabel *dead_labels; /* of unloaded modules, as long as the ring names them */
   CtFault *faults;      /* all of the device's */
-  char lost_msg[512];   /* what made the device lost */
+  CtPrintLog *logs;     /* of the streams on which kernels printed */
+  void (*print)(void *ud, const char *text, size_t len);
+  void *print_ud;
+  size_t print_bytes;
+  char lost_msg[512]; /* what made the device lost */
   CtDeviceInfo info;
 };
 
@@ -78,6 +84,12 @@ void ct_device_note_all_waited(CtDevice *d);
 
 /* After a wait: the assertions that failed. device_fault.c */
 CtStatus ct_device_check_faults(CtDevice *d, CtErr *err) CT_NODISCARD;
+
+/* What kernels printed, of the streams that are idle; of all, when the device was lost. device_print.c */
+void ct_device_print_idle(CtDevice *d);
+void ct_device_print_lost(CtDevice *d);
+void ct_device_close_log(CtDevice *d, CtStream stream); /* waits; before the stream is gone */
+void ct_device_free_logs(CtDevice *d);
 
 /* Frees the labels that the ring no longer names. */
 void ct_device_prune_labels(CtDevice *d);

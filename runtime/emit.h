@@ -113,9 +113,10 @@ typedef struct CtEmit {
   uint32_t n_order;
   const char **buf_names, **slot_names;
   bool *buf_used;
-  const char *fault;     /* the parameter that failed assertions are noted in; NULL: none */
-  const char *warp_mask; /* text: the lanes that the warp has */
-  bool has_async;        /* cp.async or CUDA text of the script: fences and waits mean something */
+  const char *fault; /* the parameter that failed assertions are noted in; NULL: none */
+  const char *print_log, *first_print; /* the parameters of records of printf; NULL: none */
+  const char *warp_mask;               /* text: the lanes that the warp has */
+  bool has_async; /* cp.async or CUDA text of the script: fences and waits mean something */
   CtNames names;
   CtText body;
   bool helps[CT_HELP_COUNT];

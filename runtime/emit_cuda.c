@@ -109,6 +109,18 @@ static void put_parameter(CtEmit *e, const CtSlot *slot, const char *name) {
   }
 }
 
+/* Those that the launch adds. */
+static void put_hidden(CtEmit *e, const char *sep) {
+  if (e->fault != NULL) {
+    ct_text_printf(&e->body, "%sint* %s", sep, e->fault);
+    sep = ", ";
+  }
+  if (e->print_log != NULL) {
+    ct_text_printf(&e->body, "%sunsigned long long* %s, unsigned %s", sep, e->print_log,
+                   e->first_print);
+  }
+}
+
 /* As many on a line as fit. */
 static void put_parameters(CtEmit *e, size_t line) {
   const char *sep = "";
@@ -127,9 +139,7 @@ static void put_parameters(CtEmit *e, size_t line) {
     put_parameter(e, slot, e->slot_names[i]);
     sep = ", ";
   }
-  if (e->fault != NULL) {
-    ct_text_printf(&e->body, "%sint* %s", sep, e->fault);
-  }
+  put_hidden(e, sep);
 }
 
 static void put_signature(CtEmit *e, const char *name) {
@@ -240,6 +250,10 @@ static void emit_kernel(CtEmit *e) {
   ct_names_add(&e->names, name);
   name_arguments(e);
   e->fault = ct_emit_has_asserts(e->ir) ? ct_names_add(&e->names, "fault") : NULL;
+  if (e->opts.print_records && ct_emit_has_prints(e->ir)) {
+    e->print_log = ct_names_add(&e->names, "print_log");
+    e->first_print = ct_names_add(&e->names, "first_print");
+  }
   put_signature(e, name);
   ct_emit_open(e);
   declare_buffers(e);

@@ -7,6 +7,7 @@
 typedef struct CtEmitOpts {
   bool
       line_directives; /* #line N "script.lua", for NVRTC; else `// script.lua:N` comments, for people */
+  bool print_records; /* printf leaves records for the host (device_print.c); else it is CUDA's */
 } CtEmitOpts;
 
 /* Appends the kernel's text: extern "C" __global__ void <name>(used slots in order). On failure *out is
@@ -22,6 +23,9 @@ void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]);
 /* The kernel has assertions: behind its slots comes one more parameter, the address of 8 ints that are 0
    (CtFault in device.h). */
 bool ct_emit_has_asserts(const CtIr *ir);
+
+/* The kernel prints: with print_records, two more come behind these, CtPrintArgs in device.h. */
+bool ct_emit_has_prints(const CtIr *ir);
 
 /* Bytes of dynamic shared memory that the launch must give: all shared memory of a kernel that has
    more than the 48 KiB which can be declared, else 0. */

@@ -1,5 +1,7 @@
-/* emit_message.c: printf and assert as CUDA C. A failed assertion is noted in eight ints of the host's
-   memory, the first one that comes, and its thread ends; a trap would cost the whole context. */
+/* emit_message.c: printf and assert as CUDA C. printf is CUDA's in text for people; in what is launched it
+   leaves a record in the host's memory, which a wait formats as the CPU engine does. A failed assertion is
+   noted in eight ints of the host's memory, the first one that comes, and its thread ends; a trap would
+   cost the whole context. */
 #include <inttypes.h>
 
 #include "emit.h"
@@ -28,27 +30,50 @@ static void put_operand(CtEmit *e, CtVal v) {
   ct_text_puts(&e->body, is_bool ? " ? \"true\" : \"false\"" : "");
 }
 
-void ct_emit_printf(CtEmit *e, const CtInst *inst) {
-  const CtEscape *message = inst->u.escape;
-  ct_emit_begin(e, inst->loc);
+static void put_printf(CtEmit *e, const CtEscape *message) {
   ct_text_puts(&e->body, "printf(");
   put_literal(e, message->text);
   for (int i = 0; i < message->n; i++) {
     ct_text_puts(&e->body, ", ");
     put_operand(e, message->vals[i]);
   }
+}
+
+/* The values become words: a double by its bits. */
+static void put_record(CtEmit *e, const CtEscape *message, int64_t number) {
+  ct_text_printf(&e->body, "%s(%s, %s + %" PRId64,
+                 ct_emit_help(e, CT_HELP_PRINT_RECORD, "print_record"), e->print_log,
+                 e->first_print, number);
+  for (int i = 0; i < message->n; i++) {
+    bool is_float = ct_inst(e->ir, message->vals[i])->type == CT_f64;
+    ct_text_puts(&e->body, is_float ? ", __double_as_longlong(" : ", ");
+    ct_emit_expr(e, message->vals[i], CT_PREC_COND);
+    ct_text_puts(&e->body, is_float ? ")" : "");
+  }
+}
+
+void ct_emit_printf(CtEmit *e, const CtInst *inst) {
+  ct_emit_begin(e, inst->loc);
+  if (e->print_log != NULL) {
+    put_record(e, inst->u.escape, inst->imm.i);
+  } else {
+    put_printf(e, inst->u.escape);
+  }
   ct_text_puts(&e->body, ");");
   ct_emit_end(e);
 }
 
-bool ct_emit_has_asserts(const CtIr *ir) {
-  for (CtVal v = 1; v < ir->n_insts && ir->n_asserts > 0; v++) {
-    if (ct_inst(ir, v)->op == CT_OP_ASSERT && ct_inst(ir, v)->region != 0) {
+static bool has_op(const CtIr *ir, CtOp op) {
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    if (ct_inst(ir, v)->op == op && ct_inst(ir, v)->region != 0) {
       return true;
     }
   }
   return false;
 }
+
+bool ct_emit_has_asserts(const CtIr *ir) { return ir->n_asserts > 0 && has_op(ir, CT_OP_ASSERT); }
+bool ct_emit_has_prints(const CtIr *ir) { return ir->n_prints > 0 && has_op(ir, CT_OP_PRINT); }
 
 void ct_emit_assert(CtEmit *e, const CtInst *inst) {
   ct_emit_begin(e, inst->loc);

@@ -250,7 +250,7 @@ typedef struct CtIr {
   size_t n_slots, cap_slots;
   CtRequire *requires_;
   size_t n_requires, cap_requires;
-  uint32_t n_asserts; /* made so far; each has a number */
+  uint32_t n_asserts, n_prints; /* made so far; each has a number */
   const char **chunks;
   size_t n_chunks, cap_chunks;
   CtRegion cur; /* where the builder appends */

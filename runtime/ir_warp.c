@@ -62,7 +62,10 @@ CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, C
 }
 
 void ct_ir_printf(CtIr *ir, const char *format, int n, const CtVal *vals) {
-  (void)ct_ir_text_op(ir, CT_OP_PRINT, CT_VOID, format, n, NULL, vals);
+  CtVal v = ct_ir_text_op(ir, CT_OP_PRINT, CT_VOID, format, n, NULL, vals);
+  if (v != 0) {
+    ir->insts[v].imm.i = ir->n_prints++;
+  }
 }
 
 void ct_ir_assert(CtIr *ir, CtVal cond, const char *message) {

@@ -324,10 +324,10 @@ function clock() end
 
 --- Prints from a thread of a kernel, by a format of Lua's.
 --- `%d %i %u %x %X %o %c` take integers of all types, `%f %e %g %a` numbers, `%s` run-time booleans and
---- anything that Lua knows while tracing. The CPU engine prints when the launch is over, in the order
---- of blocks and threads; a GPU prints at a wait, in any order. `assert(condition, text)` stops a
---- thread whose run-time condition does not hold; the launch, on a GPU the next wait, fails with its
---- line, the thread and the block.
+--- anything that Lua knows while tracing. The texts come in the order of blocks and threads, when the
+--- launch is over; on a GPU at the next wait, which has 1 MiB of them for each stream and says how many
+--- more there were. `assert(condition, text)` stops a thread whose run-time condition does not
+--- hold; the launch, on a GPU the next wait, fails with its line, the thread and the block.
 ---
 ---     > k = kernel("greet", function(n)
 ---     >>   printf("thread %d of %d\n", threadIdx.x, n)

@@ -11,6 +11,24 @@ static void build_sgemm_serpentine(Kit *k, int sm) { build_sgemm(k, sm, CT_GEMM_
 static void build_sgemm_pairs(Kit *k, int sm) { build_sgemm(k, sm, CT_GEMM_COLUMN_PAIRS); }
 static void build_sgemm_rows(Kit *k, int sm) { build_sgemm(k, sm, CT_GEMM_ROWS); }
 
+/* printf of values of each type, and an assertion. */
+static void build_messages(Kit *k, int sm) {
+  CtIr *ir = &k->ir;
+  kit_begin(k, "messages", sm, 32, 1);
+  at(k, 1);
+  const CtVal vals[] = {tid(k, 0),
+                        number(k, "u", CT_u32, 0, UINT32_MAX),
+                        any_long(k, "l"),
+                        ct_ir_cast(ir, number(k, "h", CT_f16, INT64_MIN, INT64_MAX), CT_f64),
+                        ct_ir_const_float(ir, CT_f64, 0.5),
+                        lt(k, tid(k, 0), num(k, 3))};
+  ct_ir_printf(ir, "%d %u %lld %g %g %s\n", 6, vals);
+  at(k, 2);
+  ct_ir_assert(ir, vals[5], "never");
+  at(k, 3);
+  ct_ir_printf(ir, "100%%\?\?!\n", 0, NULL);
+}
+
 static const struct Case {
   const char *name;
   void (*build)(Kit *k, int sm);
@@ -23,10 +41,11 @@ static const struct Case {
     {"integers", build_integers, 90},       {"floats", build_floats, 90},
     {"control", build_control, 90},         {"tiles", build_tiles, 90},
     {"escape", build_escape, 90},           {"names", build_names, 90},
+    {"messages", build_messages, 90},
 };
 
-static CtStatus emit(Kit *k, bool line_directives, CtText *out) {
-  const CtEmitOpts opts = {.line_directives = line_directives};
+static CtStatus emit(Kit *k, bool for_launch, CtText *out) {
+  const CtEmitOpts opts = {.line_directives = for_launch, .print_records = for_launch};
   CtStatus status = ct_ir_finish(&k->ir, &k->err);
   return status == CT_OK ? ct_emit_cuda(&k->ir, &opts, out, &k->err) : status;
 }
@@ -121,16 +140,18 @@ static void check_log(const char *name, const char *arch, const char *log) {
   }
 }
 
-static void compile_case(const struct Case *c, int sm, const char *arch, bool line_directives) {
+static void compile_case(const struct Case *c, int sm, const char *arch, bool for_launch) {
   Kit k;
   CtText text;
   CtNvrtcOutput out;
   ct_text_init(&text, ct_alloc_std);
   c->build(&k, sm);
-  CtStatus status = emit(&k, line_directives, &text);
+  CtStatus status = emit(&k, for_launch, &text);
   status = status == CT_OK ? compile(&k, ct_text_str(&text), arch, &out) : status;
   if (OK(status == CT_OK, "%s compiles for %s %s", c->name, arch, k.err.msg)) {
-    check_log(c->name, arch, ct_text_str(&out.log));
+    if (for_launch || k.ir.n_prints == 0) { /* CUDA's printf takes its values in memory */
+      check_log(c->name, arch, ct_text_str(&out.log));
+    }
     ct_nvrtc_output_clear(&out);
   } else {
     tap_diag("%s:%d", k.err.chunk, k.err.line);
@@ -263,6 +284,26 @@ static void test_snapshots(void) {
   ct_ir_clear(&k.ir);
 }
 
+/* Launched text leaves records, with the parameters of CtPrintArgs behind all others. */
+static void test_records(void) {
+  Kit k;
+  CtText text;
+  ct_text_init(&text, ct_alloc_std);
+  build_messages(&k, 90);
+  OK(emit(&k, true, &text) == CT_OK, "is emitted %s", k.err.msg);
+  const char *got = ct_text_str(&text);
+  HAS_STR(got, "int* fault, unsigned long long* print_log, unsigned first_print) {", "parameters");
+  HAS_STR(got,
+          "print_record(print_log, first_print + 0, tid_x, u, l, "
+          "__double_as_longlong((double)f16_to_f32(h)), __double_as_longlong(0.5), cond);",
+          "values as words");
+  HAS_STR(got, "print_record(print_log, first_print + 1);", "a text without values");
+  OK(strstr(got, "printf(") == NULL, "CUDA's printf is not called");
+  OK(ct_emit_has_prints(&k.ir) && k.ir.n_prints == 2, "the IR counts them");
+  ct_text_clear(&text);
+  ct_ir_clear(&k.ir);
+}
+
 static void test_names(void) {
   static const struct {
     const char *ir, *cuda;
@@ -382,6 +423,7 @@ int main(int argc, char **argv) {
   test_goldens(argc > 1 && strcmp(argv[1], "--update") == 0);
   test_expressions();
   test_snapshots();
+  test_records();
   test_names();
   test_shared_limit();
   test_overlap();
