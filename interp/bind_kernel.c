@@ -15,7 +15,7 @@
 
 Kernel *kernel_test(lua_State *L, int idx) { return luaL_testudata(L, idx, KERNEL_TYPE); }
 
-static Kernel *check_kernel(lua_State *L, int idx) {
+Kernel *kernel_check(lua_State *L, int idx) {
   Kernel *k = kernel_test(L, idx);
   if (k == NULL) {
     diag_error(L, "a kernel was expected, got %s", diag_push_kind(L, idx));
@@ -173,13 +173,13 @@ static int kernel_gc(lua_State *L) {
 }
 
 static int kernel_tostring(lua_State *L) {
-  const Kernel *k = check_kernel(L, 1);
+  const Kernel *k = kernel_check(L, 1);
   lua_pushfstring(L, "kernel %s (%s:%d)", k->name, k->chunk, k->line);
   return 1;
 }
 
 static int kernel_reset(lua_State *L) {
-  kernel_forget(check_kernel(L, 1));
+  kernel_forget(kernel_check(L, 1));
   return 0;
 }
 
@@ -278,7 +278,7 @@ static int config_gc(lua_State *L) {
 
 /* k{grid =, block =}: a configuration; it may be kept and called again and again. */
 static int kernel_call(lua_State *L) {
-  Kernel *k = check_kernel(L, 1);
+  Kernel *k = kernel_check(L, 1);
   check_outside(L);
   if (!lua_istable(L, 2)) {
     return diag_error(L,
