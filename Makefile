@@ -18,6 +18,7 @@ FUZZ_SECONDS = 10
 CHECKS = 1000000
 SEED = 1
 PROGRAMS = 100000
+ROUNDS = 9
 CUDA_HOME = /usr/local/cuda
 
 # Lua 5.4: names under which pkg-config may know it, and the interpreter that runs our scripts.
@@ -125,8 +126,9 @@ FUZZ_OBJ := $(filter-out $(VARIANT_OBJ) $(BUILD)/runtime/simt% $(BUILD)/runtime/
 	$(filter $(BUILD)/runtime/% $(BUILD)/interp/lua_% $(BUILD)/interp/rewrite%,$(LIB_OBJ)))
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 EMBED_BIN := $(EMBED_SRC:%.c=$(BUILD)/%)
+POCL_BIN := $(BUILD)/tests/pocl/bench_pocl
 ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) \
-	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(EMBED_BIN))
+	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(EMBED_BIN) $(POCL_BIN))
 
 PROGRAM = $(BUILD)/cuttle
 STATIC_LIB = $(BUILD)/libcuttle.a
@@ -135,7 +137,7 @@ MODULE = $(BUILD)/cuttle.so
 
 # {====== Building ======
 
-.PHONY: all lib module help demo bench conversions test run-tests gpu-test asan laws kernel-fuzz fuzz fuzz-programs golden docs \
+.PHONY: all lib module help demo bench bench-pocl conversions test run-tests gpu-test asan laws kernel-fuzz fuzz fuzz-programs golden docs \
 	lint lint-format lint-lua lint-includes \
 	format install install-module clean FORCE
 .SECONDARY:
@@ -197,7 +199,7 @@ $(PROGRAM): $(PROGRAM_OBJ) $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PROGRAM_OBJ) $(LIB_OBJ) $(PROGRAM_LUA) $(SYSTEM_LIBS) -o $@
 
-$(TEST_BIN) $(DEVICE_BIN) $(EMBED_BIN): %: %.o $(STATIC_LIB)
+$(TEST_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(POCL_BIN): %: %.o $(STATIC_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $< $(STATIC_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
 
@@ -219,6 +221,7 @@ help:
 	@echo 'kernel-fuzz  PROGRAMS=$(PROGRAMS) random kernels of SEED=$(SEED) against plain Lua'
 	@echo 'fuzz       each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
 	@echo 'bench      cuttle bench: the product against its peers'
+	@echo 'bench-pocl the CPU engine beside PoCL, in ROUNDS=$(ROUNDS) rounds'
 	@echo 'golden     write the expected outputs of tests/golden anew; review the diff'
 	@echo 'docs       write docs/reference.md and the outputs of the examples in the documents anew; review'
 	@echo 'lint       formatting, clang-tidy, luacheck, directions of includes'
@@ -233,6 +236,10 @@ demo:
 
 bench: $(PROGRAM)
 	@$(PROGRAM) bench
+
+bench-pocl: $(POCL_BIN)
+	@scripts/deps.sh pocl
+	@$(POCL_BIN) $(ROUNDS)
 
 # All 2^32 inputs on a GPU, 2^26 on the CPU.
 conversions: $(PROGRAM)

@@ -3,12 +3,13 @@
 # something is missing and you are not root.
 #   scripts/deps.sh build      what the program and the libraries need
 #   scripts/deps.sh test       that, and what the tests and lint need
+#   scripts/deps.sh pocl       OpenCL on the CPU, which `make bench-pocl` compares with
 # Optional at run time, never installed here: a CUDA driver, NVRTC, cuBLAS, libedit.
 # shellcheck disable=SC2086,SC2116 # needs are words in a list
 set -eu
 
 usage() {
-  echo "usage: scripts/deps.sh build|test" >&2
+  echo "usage: scripts/deps.sh build|test|pocl" >&2
   exit 2
 }
 
@@ -46,10 +47,13 @@ has_numpy() {
   return 1
 }
 has_python() { have python3; }
+has_opencl() { ldconfig -p 2>/dev/null | grep -q 'libOpenCL\.so\.1'; }
+has_pocl() { ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; }
 has_chromium() { have chromium || have chromium-browser || have google-chrome; }
 
 build_needs="cc make pkg_config lua lua_dev"
 test_needs="prove clang clang_format clang_tidy libfuzzer luacheck numpy python chromium"
+pocl_needs="opencl pocl"
 
 # Needs of the tests that some systems do not package. Without them tests are skipped, and a second
 # run does not try to install them again.
@@ -72,6 +76,8 @@ libfuzzer    clang,@rt           compiler-rt       compiler-rt    compiler-rt   
 luacheck     lua-check           luacheck          luacheck       luacheck         luacheck
 numpy        python3-numpy       python3-numpy     python-numpy   py3-numpy        numpy
 python       python3             python3           python         python3          python3
+opencl       ocl-icd-libopencl1  ocl-icd           ocl-icd        opencl-icd-loader  -
+pocl         pocl-opencl-icd     pocl              pocl           -                -
 chromium     chromium            chromium          chromium       chromium         -
 "
 
@@ -149,6 +155,7 @@ missing_of() {
 case ${1-} in
   build) needs=$build_needs ;;
   test) needs="$build_needs $test_needs" ;;
+  pocl) needs=$pocl_needs ;;
   *) usage ;;
 esac
 cd "$(dirname "$0")/.."
