@@ -423,13 +423,16 @@ void front_open(lua_State *L) {
   lua_pop(L, 1);
 
   lua_createtable(L, 0, RW_FN_COUNT);
-  const luaL_Reg *const parts[] = {front_flow_fns, front_var_fns, front_expr_fns};
+  const luaL_Reg *const parts[] = {front_flow_fns, front_loop_fns,  front_for_fns, front_func_fns,
+                                   front_var_fns,  front_logic_fns, front_expr_fns};
   for (size_t i = 0; i < CT_ARRAY_LEN(parts); i++) {
     lua_pushlightuserdata(L, f);
     lua_pushvalue(L, -2);
     luaL_setfuncs(L, parts[i], 2); /* upvalues: the Front, the table of runtime functions */
   }
   src_set_runtime(L); /* takes the table */
+  front_open_logic(L);
   front_open_expr(L);
+  front_open_replace(L);
   front_open_watch(L);
 }

@@ -1,0 +1,304 @@
+/* front_for.c: the runtime functions of for (contracts in rewrite.h): numeric, over a range of the kernel,
+   generic. */
+#include <lauxlib.h>
+#include <limits.h>
+#include <math.h>
+
+#include "diag.h"
+#include "front_state.h"
+#include "range.h"
+
+/* --- numeric for ---------------------------------------------------------------------------------- */
+
+static void check_for_number(lua_State *L, int idx, const char *what) {
+  if (lua_type(L, idx) != LUA_TNUMBER) { /* Lua's own wording; strings are not converted */
+    luaL_error(L, "'for' %s must be a number", what);
+  }
+}
+
+/* Lua's own rule: clips a limit to integers; true when the loop does not run at all. */
+static bool clip_limit(lua_State *L, int idx, int64_t start, int64_t step, int64_t *limit) {
+  if (lua_isinteger(L, idx)) {
+    *limit = lua_tointeger(L, idx);
+  } else {
+    double x = lua_tonumber(L, idx);
+    if (isnan(x)) {
+      return true;
+    }
+    double whole = step < 0 ? ceil(x) : floor(x);
+    if (whole >= 9223372036854775808.0) {
+      *limit = INT64_MAX;
+      if (step < 0) {
+        return true;
+      }
+    } else if (whole < -9223372036854775808.0) {
+      *limit = INT64_MIN;
+      if (step > 0) {
+        return true;
+      }
+    } else {
+      *limit = (int64_t)whole;
+    }
+  }
+  return step > 0 ? start > *limit : start < *limit;
+}
+
+static void prepare_integers(lua_State *L, Frame *frame) {
+  int64_t limit = 0;
+  frame->i = lua_tointeger(L, 2);
+  frame->step = lua_isnoneornil(L, 4) ? 1 : lua_tointeger(L, 4);
+  if (frame->step == 0) {
+    luaL_error(L, "'for' step is zero");
+    return;
+  }
+  if (clip_limit(L, 3, frame->i, frame->step, &limit)) {
+    frame->is_done = true;
+    return;
+  }
+  uint64_t span =
+      frame->step > 0 ? (uint64_t)limit - (uint64_t)frame->i : (uint64_t)frame->i - (uint64_t)limit;
+  uint64_t by = frame->step > 0 ? (uint64_t)frame->step : 0 - (uint64_t)frame->step;
+  frame->left = span / by;
+}
+
+static void prepare_floats(lua_State *L, Frame *frame) {
+  frame->is_float = true;
+  frame->fi = lua_tonumber(L, 2);
+  frame->flimit = lua_tonumber(L, 3);
+  frame->fstep = lua_isnoneornil(L, 4) ? 1.0 : lua_tonumber(L, 4);
+  if (frame->fstep == 0) {
+    luaL_error(L, "'for' step is zero");
+  }
+}
+
+static int float_turn(lua_State *L, Frame *frame) {
+  double i = frame->fi;
+  if (frame->fstep > 0 ? !(i <= frame->flimit) : !(frame->flimit <= i)) {
+    return 0;
+  }
+  frame->fi = i + frame->fstep;
+  lua_pushnumber(L, i);
+  return 1;
+}
+
+static int range_next(lua_State *L) { /* (frame, control) of a static numeric for */
+  Front *f = front_up(L);
+  Frame *frame = frame_arg(L, 1);
+  if (!front_goes_on(L, f, frame)) {
+    return 0;
+  }
+  if (frame->is_float) {
+    int n = float_turn(L, frame);
+    if (n > 0) {
+      front_note(L, f, "for", true);
+    }
+    return n;
+  }
+  front_note(L, f, "for", true);
+  lua_pushinteger(L, frame->i);
+  frame->is_done = frame->left-- == 0;
+  frame->i = (int64_t)((uint64_t)frame->i + (uint64_t)frame->step);
+  return 1;
+}
+
+/* A loop of the kernel: one turn with a symbolic index. */
+static int for_next(lua_State *L) { /* (frame, control) */
+  Front *f = front_up(L);
+  const Frame *frame = frame_arg(L, 1);
+  if (!lua_isnil(L, 2)) {
+    return 0;
+  }
+  value_push(L, frame->op);
+  if (frame->position != 0) { /* the index is narrower than the counter */
+    lua_pop(L, 1);
+    value_push(L, frame->position);
+  }
+  lua_pushvalue(L, 1);
+  (void)f;
+  return 2;
+}
+
+static CtDtype index_type(lua_State *L, CtIr *ir, int first) {
+  for (int i = first; i < first + 3; i++) {
+    CtVal v;
+    if (value_test(L, i, &v)) {
+      CtDtype type = (CtDtype)ct_inst(ir, v)->type;
+      if (!ct_is_int(type)) {
+        diag_error(L,
+                   "a run-time 'for' counts with integers, got a run-time %s; write a while loop",
+                   value_kind(type));
+      }
+      if (type == CT_u64) {
+        diag_error(L, "a run-time 'for' counts with i32 or i64, got a u64; use cast(x, i64)");
+      }
+      if (type == CT_i64 || type == CT_u32) {
+        return CT_i64;
+      }
+    } else if (lua_type(L, i) == LUA_TNUMBER && !lua_isinteger(L, i)) {
+      diag_error(L, "a run-time 'for' counts with integers, got the float %s; write a while loop",
+                 lua_tostring(L, i));
+    } else if (lua_isinteger(L, i) && lua_tointeger(L, i) != (int32_t)lua_tointeger(L, i)) {
+      return CT_i64;
+    }
+  }
+  return CT_i32;
+}
+
+/* The exclusive end of a loop with the inclusive limit `b`; 0 when b + 1 might not fit the type. */
+static CtVal exclusive_stop(CtIr *ir, CtVal b, bool upwards) {
+  const CtInst *inst = ct_inst(ir, b);
+  CtDtype type = (CtDtype)inst->type;
+  CtOp undone = upwards ? CT_OP_SUB : CT_OP_ADD;
+  if (inst->op == undone && ct_inst(ir, inst->args[1])->op == CT_OP_CONST &&
+      ct_inst(ir, inst->args[1])->imm.i == 1) {
+    return inst->args[0];
+  }
+  int64_t max = type == CT_i32 ? INT32_MAX : INT64_MAX;
+  int64_t min = type == CT_i32 ? INT32_MIN : INT64_MIN;
+  if (upwards ? inst->facts.hi == max : inst->facts.lo == min) {
+    return 0;
+  }
+  return ct_ir_binary(ir, upwards ? CT_OP_ADD : CT_OP_SUB, b, ct_ir_const_int(ir, type, 1));
+}
+
+static void check_step(lua_State *L, const CtIr *ir, CtVal step) {
+  CtFacts s = ct_inst(ir, step)->facts;
+  if (s.lo <= 0 && s.hi >= 0) {
+    diag_error(L,
+               ct_inst(ir, step)->op == CT_OP_CONST
+                   ? "'for' step is zero"
+                   : "the step of a run-time 'for' must be static or known to be positive; write a "
+                     "while loop");
+  }
+}
+
+/* for i = a, b, s with values at first, first + 1, first + 2 (nil: 1); `inclusive` as Lua's own. */
+static void begin_for(lua_State *L, Front *f, Frame *frame, const char *name, int first,
+                      bool inclusive, int64_t unroll) {
+  CtIr *ir = f->ir;
+  front_at(L, f);
+  CtDtype type = index_type(L, ir, first);
+  CtVal start = value_to(L, first, type, "the start of 'for'");
+  CtVal stop = value_to(L, first + 1, type, "the limit of 'for'");
+  CtVal step = lua_isnoneornil(L, first + 2) ? ct_ir_const_int(ir, type, 1)
+                                             : value_to(L, first + 2, type, "the step of 'for'");
+  check_step(L, ir, step);
+  bool upwards = ct_inst(ir, step)->facts.lo > 0;
+  CtVal end = inclusive ? exclusive_stop(ir, stop, upwards) : stop;
+  bool widened = end == 0;
+  if (widened) {
+    start = ct_ir_cast(ir, start, CT_i64);
+    step = ct_ir_cast(ir, step, CT_i64);
+    end = ct_ir_binary(ir, upwards ? CT_OP_ADD : CT_OP_SUB, ct_ir_cast(ir, stop, CT_i64),
+                       ct_ir_const_int(ir, CT_i64, 1));
+  }
+  frame->op = ct_ir_for(ir, start, end, step, unroll, name);
+  frame->position = widened ? ct_ir_cast(ir, frame->op, type) : 0;
+  frame->loop_exit = true; /* it ends by itself, too */
+  bool ignored = false;
+  front_join(f, &frame->joined, &ignored);
+  front_become_runtime(f, frame);
+}
+
+static bool is_runtime_range(lua_State *L) {
+  return value_test(L, 2, NULL) || value_test(L, 3, NULL) || value_test(L, 4, NULL);
+}
+
+static int rt_range(lua_State *L) { /* name, a, b, s */
+  Front *f = front_up(L);
+  lua_settop(L, 4);
+  for (int i = 2; i <= 4; i++) {
+    if (half_test(L, i) != NULL) {
+      return diag_error(L, "'c and x' needs an 'or' before 'for' counts with it");
+    }
+  }
+  Frame *frame = frame_push(L, f, FRAME_LOOP);
+  frame->loop = "for";
+  if (is_runtime_range(L)) {
+    begin_for(L, f, frame, lua_tostring(L, 1), 2, true, 0);
+    return front_return_loop(L, for_next, -1);
+  }
+  check_for_number(L, 2, "initial value");
+  check_for_number(L, 3, "limit");
+  if (!lua_isnoneornil(L, 4)) {
+    check_for_number(L, 4, "step");
+  }
+  front_note(L, f, "for", false);
+  bool integers = lua_isinteger(L, 2) && (lua_isnoneornil(L, 4) || lua_isinteger(L, 4));
+  (integers ? prepare_integers : prepare_floats)(L, frame);
+  return front_return_loop(L, range_next, -1);
+}
+
+/* --- generic for ---------------------------------------------------------------------------------- */
+
+static int iter_next(lua_State *L) { /* (frame, control): calls the script's own iterator */
+  Front *f = front_up(L);
+  Frame *frame = frame_arg(L, 1);
+  if (!front_goes_on(L, f, frame)) {
+    return 0;
+  }
+  lua_settop(L, 2);
+  lua_getiuservalue(L, 1, 1);
+  lua_getiuservalue(L, 1, 2);
+  lua_pushvalue(L, 2);
+  lua_call(L, 2, LUA_MULTRET);
+  if (lua_gettop(L) > 2 && !lua_isnil(L, 3)) {
+    front_note(L, f, "for", true);
+  }
+  return lua_gettop(L) - 2;
+}
+
+static int begin_range(lua_State *L, Front *f, const char *name, const Range *r) {
+  if (f->ir == NULL) {
+    return diag_error(L, "a loop over range() or axes() exists only inside a kernel");
+  }
+  if (r->serial != f->serial) {
+    return diag_error(
+        L, "a range was kept from a kernel whose trace has ended; make it in each kernel");
+  }
+  Frame *frame = frame_push(L, f, FRAME_LOOP);
+  frame->loop = "in";
+  int base = lua_gettop(L);
+  for (int i = 0; i < 3; i++) {
+    CtInt part = i == 0 ? r->start : (i == 1 ? r->stop : r->step);
+    if (part.kind == CT_DYNAMIC) {
+      value_push(L, part.id);
+    } else {
+      lua_pushinteger(L, part.v);
+    }
+  }
+  begin_for(L, f, frame, name, base + 1, false, r->unroll);
+  lua_settop(L, base);
+  return front_return_loop(L, for_next, base);
+}
+
+static int rt_iter(lua_State *L) { /* name, f, s, c, closing */
+  Front *f = front_up(L);
+  lua_settop(L, 5);
+  const Range *range = range_test(L, 2);
+  if (range != NULL) {
+    return begin_range(L, f, lua_tostring(L, 1), range);
+  }
+  front_note(L, f, "for", false);
+  Frame *frame = frame_push(L, f, FRAME_LOOP);
+  frame->loop = "in";
+  lua_getfield(L, lua_upvalueindex(2), "fn"); /* the iterator is converted as any callee */
+  lua_pushvalue(L, 2);
+  lua_pushliteral(L, "for iterator 'for iterator'");
+  lua_call(L, 2, 1);
+  lua_setiuservalue(L, 6, 1);
+  lua_pushvalue(L, 3);
+  lua_setiuservalue(L, 6, 2);
+  if (!lua_isnil(L, 5)) {
+    return diag_error(
+        L, "a 'for' with a closing value cannot run in a kernel; close it behind the loop");
+  }
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, iter_next, 1);
+  lua_pushvalue(L, 6);
+  lua_pushvalue(L, 4);
+  lua_pushvalue(L, 6);
+  return 4;
+}
+
+const luaL_Reg front_for_fns[] = {{"range", rt_range}, {"iter", rt_iter}, {NULL, NULL}};
