@@ -48,11 +48,16 @@ static int load_statements(const Input *in) {
 #define DIGITS "0123456789"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-/* A text of the characters of layouts: `(4,8):(8,1)`, `(M=4,K=8):(8,1)`, `Sw<2,0,3> o 0 o (4,8)`. */
+static bool is_swizzle_text(const char *text) {
+  return strncmp(text, "Sw<", 3) == 0 && strchr(text, '(') == NULL && strchr(text, ':') == NULL;
+}
+
+/* A text of the characters of layouts: `(4,8):(8,1)`, `(M=4,K=8):(8,1)`, `Sw<2,0,3> o 0 o (4,8)`,
+   `Sw<2,0,3>`. */
 static bool is_layout_text(const char *text) {
   bool lettered = strncmp(text, "Sw<", 3) == 0 || (text[0] == '(' && strpbrk(text, "=<") != NULL);
   size_t n = strspn(text, lettered ? DIGITS LETTERS "(),:_@-=<> \t" : DIGITS "(),:_@- \t");
-  return text[n] == '\0' && strpbrk(text, "(:") != NULL;
+  return text[n] == '\0' && strpbrk(text, "(:<") != NULL;
 }
 
 static int return_upvalue(lua_State *L) {
@@ -60,16 +65,29 @@ static int return_upvalue(lua_State *L) {
   return 1;
 }
 
-/* As a layout: pushes a function that returns it, or nothing. */
-static bool load_layout(const Input *in) {
+/* Pushes the layout, or the swizzle, that the text is. */
+static CtStatus push_layout(const Input *in, CtErr *err) {
   CtComposed l;
+  CtSwizzle sw;
   size_t len;
   const char *text = lua_tolstring(in->L, in->text, &len);
   CtCx cx = bind_enter(in->L);
-  if (!is_layout_text(text) || ct_composed_parse(cx.arena, text, len, &l, NULL) != CT_OK) {
+  bool is_swizzle = is_swizzle_text(text);
+  CtStatus status = is_swizzle ? ct_swizzle_parse(cx.arena, text, len, &sw, err)
+                               : ct_composed_parse(cx.arena, text, len, &l, err);
+  if (status == CT_OK && is_swizzle) {
+    bind_push_swizzle(in->L, sw);
+  } else if (status == CT_OK) {
+    bind_push_composed(in->L, &l);
+  }
+  return status;
+}
+
+/* As a layout: pushes a function that returns it, or nothing. */
+static bool load_layout(const Input *in) {
+  if (!is_layout_text(lua_tostring(in->L, in->text)) || push_layout(in, NULL) != CT_OK) {
     return false;
   }
-  bind_push_composed(in->L, &l);
   lua_pushcclosure(in->L, return_upvalue, 1);
   return true;
 }
@@ -78,11 +96,12 @@ static bool load_layout(const Input *in) {
    of Lua. */
 static void explain_layout(const Input *in) {
   CtErr err;
-  CtComposed l;
-  size_t len;
-  const char *text = lua_tolstring(in->L, in->text, &len);
-  CtCx cx = bind_enter(in->L);
-  if (is_layout_text(text) && ct_composed_parse(cx.arena, text, len, &l, &err) != CT_OK) {
+  if (!is_layout_text(lua_tostring(in->L, in->text))) {
+    return;
+  }
+  bool is_layout = push_layout(in, &err) == CT_OK;
+  lua_pop(in->L, is_layout);
+  if (!is_layout) {
     lua_pop(in->L, 1);
     lua_pushstring(in->L, err.msg);
   }

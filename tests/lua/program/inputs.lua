@@ -57,6 +57,10 @@ check("a layout with names", "(M=4,(a=2,3)):(1,(4,8))\nans:names()\n",
   '(M=4,(a=2,3)):(1,(4,8))\n{"M", false}\n')
 check("a swizzled layout", "Sw<2,0,3> o 0 o (4,8):(8,1)\nans.swizzle\n",
   "Sw<2,0,3> o 0 o (4,8):(8,1)\nSw<2,0,3>\n")
+check("a swizzle", "Sw<2,0,3>\nans(9)\n", "Sw<2,0,3>\n8\n")
+check("an input like a swizzle that is none", "Sw<2,0,x>\n",
+  "swizzle: expected a number at column 7 of 'Sw<2,0,x>'\n", 1)
+check("a comparison like a swizzle", "Sw = 1\nSw<2,0,3\n", "true\t0\t3\n")
 check("an input like a layout with names that is none", "(M=4,K=8:(8,1)\n",
   "layout: expected ')' at column 8 of '(M=4,K=8:(8,1)'\n", 1)
 check("calls of what is in parentheses", "x = 2\n(x or 3)\n('a'):rep(x)\n", "2\naa\n")
