@@ -33,8 +33,12 @@ static void notice_signals(Editor *e) {
   }
 }
 
+static bool has_signal(const Editor *e) {
+  return *e->interrupt != 0 || (e->pending_signal != NULL && e->pending_signal() != 0);
+}
+
 /* Waits for input or a signal; false when there is no input yet. SIGINT arrives here only, so that
-   none is missed between a look at the flag and the wait. */
+   none is missed between a look at the flag, or at what the library has put off, and the wait. */
 static bool wait_input(Editor *e) {
   sigset_t block, old;
   fd_set input;
@@ -44,12 +48,13 @@ static bool wait_input(Editor *e) {
   sigprocmask(SIG_BLOCK, &block, &old);
   FD_ZERO(&input);
   FD_SET(STDIN_FILENO, &input);
-  int n = *e->interrupt != 0 ? 0 : pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &old);
+  int n = has_signal(e) ? 0 : pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &old);
+  bool is_interrupted = n == 0 || (n < 0 && errno == EINTR);
   sigprocmask(SIG_SETMASK, &old, NULL);
-  if (n < 0) {
+  if (is_interrupted) {
     notice_signals(e);
   }
-  return n > 0;
+  return !is_interrupted;
 }
 
 /* The key that stands for Ctrl-C: a newline, so that the library returns. Where that is no answer, as
@@ -69,9 +74,12 @@ static int interrupt_key(Editor *e) {
 static int read_byte(Editor *e) {
   for (;;) {
     unsigned char c;
-    wait_input(e);
+    bool is_ready = wait_input(e);
     if (*e->interrupt != 0) {
       return interrupt_key(e);
+    }
+    if (!is_ready) {
+      continue; /* a signal that is none of ours */
     }
     ssize_t n = read(STDIN_FILENO, &c, 1);
     if (n > 0) {
@@ -208,6 +216,7 @@ static void load_editor(Editor *e) {
     find_function(lib, "add_history", &e->add_history);
     find_function(lib, "stifle_history", &e->stifle_history);
     find_function(lib, "rl_check_signals", &e->check_signals);
+    find_function(lib, "rl_pending_signal", &e->pending_signal);
     e->state = dlsym(lib, "rl_readline_state");
     set_text(lib, "rl_readline_name", "cuttle");
     set_getc(e, lib);

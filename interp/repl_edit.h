@@ -29,6 +29,7 @@ typedef struct Editor {
   void (*add_history)(const char *line);
   void (*stifle_history)(int n);
   void (*check_signals)(void); /* readline: handles what its handlers have put off */
+  int (*pending_signal)(void); /* what they have put off, or 0 */
   char **line_buffer;          /* its variables rl_line_buffer, */
   int *point;                  /* rl_point, */
   int *is_complete;            /* rl_attempted_completion_over */
