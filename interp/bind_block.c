@@ -138,18 +138,23 @@ static int lang_shared(lua_State *L) { /* dtype[, layout] */
   return 1;
 }
 
+static void check_fragment(lua_State *L, const CtCx *cx, const char *op, CtLayout layout,
+                           int64_t n) {
+  if (n > MAX_FRAGMENT) {
+    diag_error(L,
+               "%s: %s has %I elements for each thread; at most %d were expected, and "
+               "more than 255 registers are slow",
+               op, bind_layout_text(cx, layout), (LUAI_UACINT)n, MAX_FRAGMENT);
+  }
+}
+
 static int lang_fragment(lua_State *L) { /* dtype, layout */
   CtIr *ir = front_here(L, "fragment");
   CtCx cx = bind_enter(L);
   int64_t n;
   CtDtype dtype = bind_to_dtype(L, 1, "fragment");
   CtLayout layout = to_static_layout(L, 2, &cx, "fragment", &n);
-  if (n > MAX_FRAGMENT) {
-    return diag_error(L,
-                      "fragment: %s has %I elements for each thread; at most %d were expected, and "
-                      "more than 255 registers are slow",
-                      bind_layout_text(&cx, layout), (LUAI_UACINT)n, MAX_FRAGMENT);
-  }
+  check_fragment(L, &cx, "fragment", layout, n);
   push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, layout));
   return 1;
 }
@@ -164,30 +169,60 @@ static bool is_unordered(const Tensor *t) {
   return spread;
 }
 
+/* The layout of a fragment for the elements of the tensor in argument 1. */
+static CtLayout layout_of_fragment(lua_State *L, const CtCx *cx, const Tensor *t, const char *op) {
+  CtLayout layout;
+  CtErr err;
+  if (!ct_all_static(t->layout.shape)) {
+    diag_error(L,
+               "%s: %s %s has a dynamic shape; tile it first, or trace the "
+               "kernel with {static_shapes = true}",
+               op, tensor_push_title(L, 1), bind_layout_text(cx, t->layout));
+  }
+  if (is_unordered(t)) { /* compact, column-major */
+    check(L, ct_layout_make(cx, t->layout.shape, NULL, &layout, &err), &err);
+  } else {
+    check(L, ct_fragment_layout_like(cx, t->layout, &layout, &err), &err);
+  }
+  return layout;
+}
+
 static int lang_fragment_like(lua_State *L) { /* tensor[, dtype] */
   CtIr *ir = front_here(L, "fragment_like");
   CtCx cx = bind_enter(L);
   const Tensor *t = tensor_check(L, 1, "fragment_like");
   CtDtype dtype = lua_isnoneornil(L, 2) ? t->dtype : bind_to_dtype(L, 2, "fragment_like");
-  CtLayout layout;
-  CtErr err;
-  if (!ct_all_static(t->layout.shape)) {
-    return diag_error(L,
-                      "fragment_like: %s %s has a dynamic shape; tile it first, or trace the "
-                      "kernel with {static_shapes = true}",
-                      tensor_push_title(L, 1), bind_layout_text(&cx, t->layout));
-  }
   if (t->at != NULL && lua_isnoneornil(L, 2)) {
     return diag_error(L,
                       "fragment_like: %s is a tensor of coordinates; give the elements' type too",
                       tensor_push_title(L, 1));
   }
-  if (is_unordered(t)) { /* compact, column-major */
-    check(L, ct_layout_make(&cx, t->layout.shape, NULL, &layout, &err), &err);
-  } else {
-    check(L, ct_fragment_layout_like(&cx, t->layout, &layout, &err), &err);
-  }
+  CtLayout layout = layout_of_fragment(L, &cx, t, "fragment_like");
   push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, layout));
+  return 1;
+}
+
+/* Elements in memory are read first, as they are and in wide accesses; then registers are cast. */
+int front_cast(lua_State *L, CtDtype to) {
+  CtIr *ir = front_here(L, "cast");
+  CtCx cx = bind_enter(L);
+  CtView src = front_view(L, 1, "cast");
+  const Tensor *t = tensor_test(L, 1);
+  CtLayout layout = layout_of_fragment(L, &cx, t, "cast");
+  CtInt n;
+  CtErr err;
+  check(L, ct_size(&cx, layout, &n, &err), &err);
+  check_fragment(L, &cx, "cast", layout, n.v);
+  CtView dst = ct_ir_fragment(ir, NULL, to, layout);
+  if (t->space != CT_REGISTER || t->is_guarded || to == t->dtype) {
+    CtView read = to == t->dtype ? dst : ct_ir_fragment(ir, NULL, t->dtype, layout);
+    check(L, ct_ir_copy(ir, src, read, &err), &err);
+    src = read;
+  }
+  if (to != t->dtype) {
+    check(L, ct_ir_convert(ir, src, dst, &err), &err);
+  }
+  push_declared(L, ir, dst);
   return 1;
 }
 

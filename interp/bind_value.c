@@ -8,6 +8,7 @@
 #include "bind.h"
 #include "front_state.h"
 #include "source.h"
+#include "tensor.h"
 
 /* --- operators -------------------------------------------------------------------------------------- */
 
@@ -301,9 +302,12 @@ static int lang_fma(lua_State *L) {
   return 1;
 }
 
-/* cast(v, dtype): to an integer truncates and saturates; a bool becomes 0 or 1. */
+/* cast(v, dtype): to an integer truncates and saturates; a bool becomes 0 or 1. Of a tensor a fragment. */
 static int lang_cast(lua_State *L) {
   CtDtype type = bind_to_dtype(L, 2, "cast");
+  if (tensor_test(L, 1) != NULL) {
+    return front_cast(L, type);
+  }
   front_here(L, "cast");
   value_push(L, value_cast(L, 1, type, "cast"));
   return 1;

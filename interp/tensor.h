@@ -153,6 +153,7 @@ CtView front_view(lua_State *L, int idx, const char *op);
 /* copy, fill, clear while a trace is running: called with the stack as Lua calls the function,
    return the number of results. */
 int front_recast(lua_State *L, const Tensor *t, CtDtype to);
+int front_cast(lua_State *L, CtDtype to); /* of the tensor in argument 1 */
 int front_copy(lua_State *L);
 int front_fill(lua_State *L);
 int front_clear(lua_State *L);

@@ -30,6 +30,7 @@ typedef struct Each {
   int view_of[MAX_PARTS];      /* axes: the guarded view */
   CtInt bound[MAX_PARTS];      /* axes */
   const char *when[MAX_VIEWS]; /* conditions that hold for all elements alike, named, or NULL */
+  bool casts;                  /* registers to registers of another type: in any order */
   int vec;
   int64_t lane[MAX_PARTS][MAX_VEC]; /* offsets of the elements of a vector */
   int n_modes;                      /* the common refinement */
@@ -430,6 +431,13 @@ static void copy_elements(CtEmit *e, const Each *each) {
   ct_text_putc(&e->body, ';');
 }
 
+static void cast_body(CtEmit *e, const Each *each) {
+  ct_emit_begin(e, each->inst->loc);
+  ct_emit_cast_elements(e, each->inst->loc, &each->op[DST], each->lane[DST], &each->op[SRC],
+                        each->lane[SRC], each->vec);
+  ct_emit_end(e);
+}
+
 /* Of copy_if: whether the element, or the vector, is copied. */
 static const char *predicate(CtEmit *e, const Each *each) {
   size_t mark = e->body.len;
@@ -461,9 +469,15 @@ static void emit_copy(CtEmit *e, const CtInst *inst) {
                .inst = inst,
                .n_views = t->b.buf != 0 ? 3 : 2,
                .view = {&t->dst, &t->a, &t->b}};
+  const CtBuf *to = &e->ir->bufs[t->dst.buf], *from = &e->ir->bufs[t->a.buf];
+  bool in_registers = to->space == CT_REGISTER && from->space == CT_REGISTER;
+  if (to->dtype != from->dtype && in_registers && each.n_views == 2 && t->dst.guard == NULL &&
+      t->a.guard == NULL) {
+    put_loops(e, &each, ct_emit_cast_width(e, to->dtype, from->dtype), cast_body);
+    return;
+  }
   bool packs_bool =
-      e->ir->bufs[t->dst.buf].dtype == CT_bool &&
-      (e->ir->bufs[t->dst.buf].space == CT_REGISTER || e->ir->bufs[t->a.buf].space == CT_REGISTER);
+      to->dtype == CT_bool && (to->space == CT_REGISTER || from->space == CT_REGISTER);
   put_loops(e, &each, packs_bool ? 1 : t->vec, copy_body);
 }
 

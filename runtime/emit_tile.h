@@ -105,6 +105,15 @@ void ct_emit_enter_when(CtEmitNest *nest, const char *when); /* if (when) {; NUL
 /* const bool inside = when; the name. */
 const char *ct_emit_name_when(CtEmitNest *nest, const char *when);
 
+/* --- emit_tile_cast.c -------------------------------------------------------------------------- */
+
+/* How many elements of registers are best cast at once: 2 where the target packs or unpacks them. */
+int ct_emit_cast_width(const CtEmit *e, CtDtype to, CtDtype from);
+/* Statements: the elements at `vec` offsets behind dst are those behind src, cast. A line is open, and is
+   left open. */
+void ct_emit_cast_elements(CtEmit *e, CtLoc loc, const CtEmitOperand *dst, const int64_t *dst_lanes,
+                           const CtEmitOperand *src, const int64_t *src_lanes, int vec);
+
 /* --- emit_tile.c, emit_gemm.c ------------------------------------------------------------------- */
 
 /* c = a * b + c, rounded once; integers wrap around. */

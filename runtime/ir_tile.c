@@ -347,6 +347,15 @@ CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) {
   return status == CT_OK ? add_copy(ir, &tile, err) : status;
 }
 
+CtStatus ct_ir_convert(CtIr *ir, CtView src, CtView dst, CtErr *err) {
+  CtTile tile = {.dst = dst, .a = src};
+  CT_ASSERT(ir->bufs[src.buf].space == CT_REGISTER && ir->bufs[dst.buf].space == CT_REGISTER);
+  CT_ASSERT(src.guard == NULL && dst.guard == NULL);
+  CtStatus status = check_sizes(ir, "cast", src, dst, err);
+  status = status == CT_OK ? check_inside(ir, "cast", src, err) : status;
+  return status == CT_OK ? add_copy(ir, &tile, err) : status;
+}
+
 CtStatus ct_ir_copy_if(CtIr *ir, CtView pred, CtView src, CtView dst, CtErr *err) {
   CtTile tile = {.dst = dst, .a = src, .b = pred};
   CtStatus status = check_copy(ir, "copy_if", src, dst, err);

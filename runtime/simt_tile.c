@@ -386,11 +386,47 @@ enum { RUN = 8, LEVEL_RUN = 3 };
 MOVE_NARROW(2, uint16_t)
 MOVE_NARROW(1, uint8_t)
 
+/* A cast of registers, in which the lanes of an element lie side by side. */
+#define NARROW_TO(t, T)                                                                            \
+  static void narrow_##t(const Side *d, const Side *s, int64_t n) {                                \
+    for (int64_t e = 0; e < n; e++) {                                                              \
+      const char *at = s->base + s->off[e] * s->scale;                                             \
+      char *restrict to = d->base + d->off[e] * d->scale;                                          \
+      float v[CT_LANES];                                                                           \
+      T bits[CT_LANES];                                                                            \
+      memcpy(v, at, sizeof v);                                                                     \
+      for (int i = 0; i < CT_LANES; i++) {                                                         \
+        bits[i] = (T)CAST_##t##_f32(v[i]);                                                         \
+      }                                                                                            \
+      memcpy(to, bits, sizeof bits);                                                               \
+    }                                                                                              \
+  }
+NARROW_TO(f16, uint16_t)
+NARROW_TO(bf16, uint16_t)
+NARROW_TO(f8e4m3, uint8_t)
+NARROW_TO(f8e5m2, uint8_t)
+
+static const CtIn *NARROW(const CtIn *in, CtWarp *w) {
+  const CtTileOp *t = tile_of(in, w);
+  Side d, s;
+  if (!resolve(w, &t->dst, 0, &d) || !resolve(w, &t->a, 0, &s)) {
+    return ct_simt_tile_slow(in, w);
+  }
+  int64_t n = mode_of(w, &t->dst, 0)->n;
+  switch (t->dtype) {
+    case CT_f16: narrow_f16(&d, &s, n); break;
+    case CT_bf16: narrow_bf16(&d, &s, n); break;
+    case CT_f8e4m3: narrow_f8e4m3(&d, &s, n); break;
+    default: narrow_f8e5m2(&d, &s, n); break;
+  }
+  return in + 1;
+}
+
 const CtHandler CT_SIMT_TABLE(tile)[CT_SIMT_OP_COUNT] = {
-    [CT_SIMT_DOT_f32] = DOT_f32,     [CT_SIMT_DOT_f64] = DOT_f64,   [CT_SIMT_COPY_4] = COPY_f32,
-    [CT_SIMT_COPY_8] = COPY_f64,     [CT_SIMT_COPY_2] = COPY_2,     [CT_SIMT_COPY_1] = COPY_1,
-    [CT_SIMT_WIDEN_4] = WIDEN_4,     [CT_SIMT_FILL_4] = FILL_f32,   [CT_SIMT_FILL_8] = FILL_f64,
-    [CT_SIMT_FILL_2] = FILL_2,       [CT_SIMT_FILL_1] = FILL_1,     [CT_SIMT_AXPBY_f32] = AXPBY_f32,
-    [CT_SIMT_AXPBY_f64] = AXPBY_f64, [CT_SIMT_GEMM_f32] = GEMM_f32, [CT_SIMT_GEMM_f64] = GEMM_f64,
-    [CT_SIMT_GEMM_i32] = GEMM_i32,
+    [CT_SIMT_DOT_f32] = DOT_f32,     [CT_SIMT_DOT_f64] = DOT_f64,     [CT_SIMT_COPY_4] = COPY_f32,
+    [CT_SIMT_COPY_8] = COPY_f64,     [CT_SIMT_COPY_2] = COPY_2,       [CT_SIMT_COPY_1] = COPY_1,
+    [CT_SIMT_WIDEN_4] = WIDEN_4,     [CT_SIMT_NARROW] = NARROW,       [CT_SIMT_FILL_4] = FILL_f32,
+    [CT_SIMT_FILL_8] = FILL_f64,     [CT_SIMT_FILL_2] = FILL_2,       [CT_SIMT_FILL_1] = FILL_1,
+    [CT_SIMT_AXPBY_f32] = AXPBY_f32, [CT_SIMT_AXPBY_f64] = AXPBY_f64, [CT_SIMT_GEMM_f32] = GEMM_f32,
+    [CT_SIMT_GEMM_f64] = GEMM_f64,   [CT_SIMT_GEMM_i32] = GEMM_i32,
 };

@@ -222,13 +222,27 @@ static const CtSimtOp fast_copy[] = {
 static const CtSimtOp fast_fill[] = {
     [1] = CT_SIMT_FILL_1, [2] = CT_SIMT_FILL_2, [4] = CT_SIMT_FILL_4, [8] = CT_SIMT_FILL_8};
 
+/* A copy of elements as they are, or one that casts. */
+static CtSimtOp copy_row(const CtTileOp *t) {
+  CtDtype to = t->dtype, from = t->a.dtype;
+  size_t bytes = ct_dtype_bytes(to);
+  if (from == to || (from == CT_tf32 && to == CT_f32)) {
+    return fast_copy[bytes];
+  }
+  if (ct_dtype_compute(from) == to) {
+    return CT_SIMT_WIDEN_4;
+  }
+  bool narrows = from == CT_f32 && ct_is_float(to) && bytes < 4 && t->a.space == CT_REGISTER &&
+                 t->dst.space == CT_REGISTER;
+  return narrows ? CT_SIMT_NARROW : CT_SIMT_TILE;
+}
+
 /* The fast instruction of an operation; TILE where there is none. A tf32 is an f32. */
 static CtSimtOp fast_row(const CtTileOp *t) {
   size_t bytes = ct_dtype_bytes(t->dtype);
   CtSimtOp row = CT_SIMT_ADD_f64_ss;
   switch (t->op) {
-    case CT_OP_COPY:
-      return ct_dtype_bytes(t->a.dtype) == bytes ? fast_copy[bytes] : CT_SIMT_WIDEN_4;
+    case CT_OP_COPY: return copy_row(t);
     case CT_OP_FILL: return t->dtype != CT_bool ? fast_fill[bytes] : CT_SIMT_TILE;
     case CT_OP_AXPBY: row = fast_axpby[t->dtype]; break;
     default: row = fast_gemm[t->dtype]; break;

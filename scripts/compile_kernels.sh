@@ -10,7 +10,7 @@ if "$cuttle" info | grep -q '^NVRTC *none'; then
   exit 0
 fi
 n=0
-topics="bits atomics_half" # tests whose kernels have instructions of their own on some target
+topics="bits atomics_half cast_tiles" # tests whose kernels have instructions of their own on some target
 check() { # sm script [argument...]
   sm=$1
   shift

@@ -57,9 +57,10 @@ function abs(x) end
 ---@return Value
 function cdiv(a, b) end
 
---- A value as another type, in a kernel.
+--- A value, or all elements of a tensor, as another type, in a kernel.
 --- To an integer it truncates, saturates, and turns NaN into 0. A bool becomes 0 or 1. Nothing
---- becomes narrower without it.
+--- becomes narrower without it. Of a fragment or a tile it makes a new fragment of the same shape, two
+--- elements at once where the GPU has instructions for that: `copy(cast(acc, f16), part)`.
 ---
 ---     > k = kernel("round", function(x, y) y[threadIdx.x] = cast(x[threadIdx.x], i32) end)
 ---     > x, y = arange(f32, 4, -1, 0.75), zeros(i32, 4)
@@ -67,10 +68,18 @@ function cdiv(a, b) end
 ---     > y
 ---     tensor i32 4:1 on cpu
 ---        -1    0    0    1
+---     > halves = kernel("halves", function(x, y)
+---     >>   local part = tile(x, {4}, {threadIdx.x})
+---     >>   copy(cast(part, f16), tile(y, {4}, {threadIdx.x}))
+---     >> end)
+---     > h = zeros(f16, 8)
+---     > halves{grid = 1, block = 2}(arange(f32, 8, 0, 0.1), h)
+---     > h[3]
+---     0.300048828125
 --- CuTe: static_cast. MoYe: Julia's T(x).
----@param v Value
+---@param v Value|Tensor
 ---@param dtype DType
----@return Value
+---@return Value|Tensor
 function cast(v, dtype) end
 
 --- The same bits as a value of another type of equal width, in a kernel.

@@ -1,0 +1,111 @@
+-- cast_fragments.lua: cast(t, dtype) of fragments and of tiles in memory, between all pairs of types, on the
+-- current device, against reference.cast. Prints TAP; `CUTTLE_DEVICE=cuda cuttle` runs it there.
+local n_run, n_failed = 0, 0
+local function check(ok, name, why)
+  n_run = n_run + 1
+  n_failed = n_failed + (ok and 0 or 1)
+  print(("%sok %d - %s"):format(ok and "" or "not ", n_run, name))
+  if not ok and why then print("# " .. tostring(why)) end
+end
+
+local all = { f64, f32, tf32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8,
+  bool }
+local uints = { [8] = u8, [16] = u16, [32] = u32, [64] = u64 }
+local here = device().sm and "cuda" or "cpu"
+local function host(t) return here == "cpu" and t or t:to("cpu") end
+local function upload(t) return here == "cpu" and t or t:to("cuda") end
+local function on_host(fn, ...)
+  device("cpu")
+  local result = fn(...)
+  device(here)
+  return result
+end
+
+local state = 4321
+local function random_bits()
+  state = state * 6364136223846793005 + 1442695040888963407
+  return state ~ (state >> 29)
+end
+
+-- All patterns of 8 bits, others at random: of f32 and f64 many whose narrow neighbours are near.
+local N <const> = 1 << 13
+local function inputs(T)
+  return on_host(function()
+    local U = uints[T.bits]
+    local t = zeros(T == bool and bool or U, N)
+    local mask = T == tf32 and 0xFFFFE000 or T.bits == 64 and -1 or (1 << T.bits) - 1
+    for i = 0, N - 1 do
+      local bits = T.bits == 8 and i or i % 3 == 0 and -(i >> 2) or random_bits()
+      if i % 3 == 1 and (T == f32 or T == f64) then
+        local v = (i - 4000) * 2.0 ^ (i % 48 - 34)
+        bits = string.unpack(T == f32 and "<I4" or "<i8", string.pack(T == f32 and "<f" or "<d", v))
+      elseif i % 3 == 1 and T.bits >= 32 then
+        bits = random_bits() >> (random_bits() & 63)
+      end
+      t[i] = T == bool and i % 3 == 0 or T ~= bool and bits & mask
+    end
+    return T == bool and t or recast(t, T)
+  end)
+end
+
+local function is_nan(t, i) return t[i] ~= t[i] end
+local function first_difference(T, want, got)
+  local U = uints[T.bits]
+  local at = reference.difference(T == bool and want or recast(want, U),
+    T == bool and got or recast(got, U))
+  for i = at or N, N - 1 do -- f64 and f32 pass a NaN on as the device likes
+    if want[i] ~= got[i] and not (is_nan(want, i) and is_nan(got, i)) then return i end
+    if not (T == f64 or T == f32) then return i end
+  end
+end
+
+-- Of tiles in global memory, eight elements a thread; and of a part of a fragment with an odd mode, and of
+-- shared memory.
+local function casting(T)
+  return kernel("cast_to_" .. T.name, function(x, y)
+    local at = { blockIdx.x * 32 + threadIdx.x }
+    copy(cast(tile(x, { 8 }, at), T), tile(y, { 8 }, at))
+  end), kernel("cast_registers_to_" .. T.name, function(x, y)
+    local at = { blockIdx.x * 32 + threadIdx.x }
+    local s, r = shared(x.dtype, { 8, 32 }), fragment(x.dtype, layout({ 4, 3 }, { 3, 1 }))
+    local mine, out = s(_, threadIdx.x), tile(y, { 8 }, at)
+    copy(tile(x, { 8 }, at), mine)
+    clear(r)
+    for i = 0, 3 do r[{ i, 2 }] = mine[i] end
+    local all_of_r, column, tail = cast(r, T), cast(r(_, 2), T), cast(mine, T)
+    for i = 0, 3 do
+      out[i] = where(i % 2 == 0, all_of_r[{ i, 2 }], column[i])
+      out[i + 4] = tail[i + 4]
+    end
+  end)
+end
+
+for _, from in ipairs(all) do
+  local x = inputs(from)
+  local there = upload(x)
+  for _, to in ipairs(all) do
+    local want = on_host(reference.cast, x, to)
+    for i, k in ipairs { casting(to) } do
+      local y = zeros(to, N)
+      local ok, message = pcall(k { grid = N // 256, block = 32 }, there, y)
+      local at = ok and first_difference(to, want, host(y))
+      check(ok and not at, ("%s to %s, %s"):format(from.name, to.name,
+        i == 1 and "in memory" or "in registers"), not ok and message or at and
+        ("element %d: %s gave %s, expected %s"):format(at, x[at], host(y)[at], want[at]))
+    end
+  end
+end
+
+-- A guarded tile: zeros where it overhangs.
+do
+  local k = kernel("guarded", function(x, y)
+    copy(cast(tile(guard(x), { 8 }, { threadIdx.x }), f16), tile(y, { 8 }, { threadIdx.x }))
+  end)
+  local x, y = ones(f32, 13), full(f16, 16, 7)
+  k { grid = 1, block = 2 }(x, y)
+  y = host(y)
+  check(y[12] == 1 and y[13] == 0 and y[15] == 0, "outside of a guarded tile is 0", y)
+end
+
+print("1.." .. n_run)
+if n_failed > 0 then error(n_failed .. " failed") end
