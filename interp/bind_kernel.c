@@ -509,6 +509,27 @@ static int kernel_prepare(lua_State *L) {
   return 1;
 }
 
+int launch_unpack(lua_State *L, int idx) {
+  idx = lua_absindex(L, idx);
+  int n = 0;
+  if (lua_tocfunction(L, idx) == launcher_call) {
+    lua_getupvalue(L, idx, 1);
+    n = (int)lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    luaL_checkstack(L, n + 4, "too many arguments");
+    for (int i = 0; i <= n; i++) {
+      lua_getupvalue(L, idx, 2 + i);
+    }
+  } else if (luaL_testudata(L, idx, CONFIG_TYPE) != NULL) {
+    lua_pushvalue(L, idx);
+  } else {
+    return -1;
+  }
+  lua_getiuservalue(L, -1 - n, 1);
+  lua_insert(L, -2 - n);
+  return n;
+}
+
 /* --- opening ------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg kernel_meta[] = {

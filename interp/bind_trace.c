@@ -52,51 +52,76 @@ static void push_row(lua_State *L, const CtSimtProgram *p, const CtTraceRow *row
   }
 }
 
-/* The names of a kernel's parameters, from its function, as a list. */
-static int param_names(lua_State *L) {
-  const Kernel *k = kernel_check(L, 1);
+/* _launch(x) -> names, launch, args...: of a configuration k{...} or a prepared launch, the names of the
+   kernel's parameters, the configuration, and the arguments that it holds. Nothing for another x. */
+static int unpack(lua_State *L) {
   lua_settop(L, 1);
+  int n = launch_unpack(L, 1);
+  if (n < 0) {
+    return 0;
+  }
+  const Kernel *k = lua_touserdata(L, 2);
   lua_createtable(L, k->n_params, 0);
   for (int i = 1; i <= k->n_params; i++) {
-    lua_getiuservalue(L, 1, 1);
+    lua_getiuservalue(L, 2, 1);
     lua_pushstring(L, lua_getlocal(L, NULL, i));
-    lua_rawseti(L, 2, i);
+    lua_remove(L, -2);
+    lua_rawseti(L, -2, i);
   }
-  return 1;
+  lua_replace(L, 2);
+  return n + 2;
 }
 
-/* _trace(kernel, launch, name, off, args...) -> rows: launches `launch(args...)`, a configuration of the
-   kernel, on the CPU engine: rows {kind, chunk, line, block, thread, times, tensor, space, offset} of what
-   made the element at offset `off` of the parameter `name`. */
+/* The program's shared tensors: name -> layout. */
+static void push_shared(lua_State *L, const CtSimtProgram *p) {
+  CtSpace space;
+  const char *name;
+  CtLayout layout;
+  lua_newtable(L);
+  for (uint32_t i = 1; ct_simt_trace_buf(p, i, &name, &space, &layout); i++) {
+    if (space == CT_SHARED) {
+      bind_push_layout(L, layout);
+      lua_setfield(L, -2, name);
+    }
+  }
+}
+
+/* _trace(launch, name, off, args...) -> rows, shared: launches `launch(args...)`, a configuration, on the
+   CPU engine. Rows {kind, chunk, line, block, thread, times, tensor, space, offset} of what made the
+   element at offset `off` of the parameter `name`; the layouts of shared tensors by name. */
 static int trace_rows(lua_State *L) {
-  Kernel *k = kernel_check(L, 1);
-  const char *name = luaL_checkstring(L, 3);
-  int64_t off = luaL_checkinteger(L, 4);
-  int n = lua_gettop(L) - 4;
+  const char *name = luaL_checkstring(L, 2);
+  int64_t off = luaL_checkinteger(L, 3);
+  int n = lua_gettop(L) - 3;
   const CtTraceRow *rows;
   size_t n_rows;
   CtErr err;
   Holder *h = lua_newuserdatauv(L, sizeof *h, 0);
-  *h = (Holder){.state = k->state};
+  *h = (Holder){.state = state_of(L)};
   luaL_setmetatable(L, HOLDER_TYPE);
   lua_insert(L, 1);
-  lua_toclose(L, 1); /* stack: holder, kernel, launch, name, off, args */
-  if (k->state->watch != NULL) {
+  lua_toclose(L, 1);
+  if (launch_unpack(L, 2) != 0) {
+    return diag_type_error(L, 2, "trace", "a launch configuration");
+  }
+  const Kernel *k = lua_touserdata(L, -2);
+  lua_replace(L, 4); /* stack: holder, launch, name, configuration, args, kernel */
+  lua_insert(L, 2);  /* stack: holder, kernel, launch, name, configuration, args */
+  if (h->state->watch != NULL) {
     return diag_error(L, "trace: launches are being watched already, by check or profile");
   }
-  diag_check(L, ct_simt_trace_open(k->state->alloc, name, off, MAX_RECORD, &h->trace, &err), &err);
-  k->state->watch = ct_simt_trace_watch(h->trace);
-  lua_pushvalue(L, 3);
-  lua_insert(L, 6);
+  diag_check(L, ct_simt_trace_open(h->state->alloc, name, off, MAX_RECORD, &h->trace, &err), &err);
+  h->state->watch = ct_simt_trace_watch(h->trace);
   lua_call(L, n, 0);
-  k->state->watch = NULL;
+  h->state->watch = NULL;
   diag_check(L, ct_simt_trace_rows(h->trace, &rows, &n_rows, &err), &err);
   lua_createtable(L, (int)n_rows, 0);
   for (size_t i = 0; i < n_rows; i++) {
     push_row(L, k->specs->simt, &rows[i]); /* the one that just ran comes first */
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
-  return 1;
+  push_shared(L, k->specs->simt);
+  return 2;
 }
 
 void bind_open_trace(lua_State *L) {
@@ -104,6 +129,6 @@ void bind_open_trace(lua_State *L) {
   bind_new_type(L, HOLDER_TYPE, meta, NULL);
   lua_pushcfunction(L, trace_rows);
   lua_setfield(L, -2, "_trace");
-  lua_pushcfunction(L, param_names);
-  lua_setfield(L, -2, "_param_names");
+  lua_pushcfunction(L, unpack);
+  lua_setfield(L, -2, "_launch");
 }

@@ -62,6 +62,7 @@ static const struct {
     {"help", "cuttle.help", false},
     {"show", "cuttle.show", false},
     {"svg", "cuttle.svg", false},
+    {"trace", "cuttle.trace", false},
     {"latex", "cuttle.latex", false},
     {"html", "cuttle.html", false},
     {"reduce", "cuttle.collective", true},

@@ -132,6 +132,10 @@ int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
 void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n);
 
+/* Of a configuration k{...} or a prepared launch at idx: pushes the kernel, the configuration, and the
+   arguments of a prepared launch [-0, +2+n, m]. Returns n; -1, and nothing is pushed, for anything else. */
+int launch_unpack(lua_State *L, int idx);
+
 /* Pushes "cpu" or "cuda:0", as scripts call the device. */
 const char *launch_push_device(lua_State *L, const CtDevice *d);
 

@@ -193,3 +193,14 @@ CtTracePlace ct_simt_trace_place(const CtSimtProgram *p, const CtTraceRow *row) 
                         .space = buf == NULL ? CT_REGISTER : buf->space,
                         .chunk = p->chunks[row->loc.chunk]};
 }
+
+bool ct_simt_trace_buf(const CtSimtProgram *p, uint32_t i, const char **name, CtSpace *space,
+                       CtLayout *layout) {
+  if (i >= p->n_bufs) {
+    return false;
+  }
+  *name = p->bufs[i].name;
+  *space = p->bufs[i].space;
+  *layout = p->bufs[i].layout;
+  return true;
+}

@@ -41,5 +41,8 @@ typedef struct CtTracePlace {
   const char *chunk;
 } CtTracePlace;
 CtTracePlace ct_simt_trace_place(const CtSimtProgram *p, const CtTraceRow *row);
+/* The program's tensors, from 1 on; false behind the last. */
+bool ct_simt_trace_buf(const CtSimtProgram *p, uint32_t i, const char **name, CtSpace *space,
+                       CtLayout *layout);
 
 #endif
