@@ -374,16 +374,16 @@ static CtStatus compile(const Kernel *k, Spec *spec, CtDevice *device, CtErr *er
 /* Compiles what `cuttle emit` wrote, for the capability it was written for, and drops the result. */
 static CtStatus compile_text(const Kernel *k, const char *source, CtErr *err) {
   const char *options[LAUNCH_MAX_OPTIONS];
-  char arch[16];
+  CtCache cache;
   CtNvrtcOutput output;
-  ct_nvrtc_arch(k->state->emit_sm, arch);
   CtNvrtcJob job = {.alloc = k->state->alloc,
                     .source = source,
                     .name = k->name,
-                    .arch = arch,
+                    .arch = k->state->emit_arch,
                     .options = options,
                     .n_options = kernel_options(k, options)};
-  CtStatus status = ct_nvrtc_compile(&job, &output, err);
+  ct_cache_init(&cache);
+  CtStatus status = ct_nvrtc_build(&job, &cache, &output, err);
   if (status == CT_OK) {
     ct_nvrtc_output_clear(&output);
   }
@@ -410,6 +410,7 @@ static void show_source(lua_State *L, int kernel, const LaunchConfig *config, La
   state_print(k->state, ct_text_str(&text), text.len);
   status = k->state->emit_compile ? compile_text(k, ct_text_str(&text), &err) : CT_OK;
   ct_text_clear(&text);
+  k->state->emit_failed = k->state->emit_failed || status != CT_OK;
   diag_check(L, status, &err);
 }
 

@@ -29,7 +29,8 @@ static const char usage[] =
     "  -e CODE               run CODE; may be given more than once\n"
     "  -i                    read inputs after the script\n"
     "  --device=DEVICE       auto, cpu, cuda or cuda:N; else CUTTLE_DEVICE, else auto\n"
-    "  --sm=N                emit: compute capability times 10 (90)\n"
+    "  --sm=N                emit: compute capability times 10 (80), with its suffix (90a, 100f);\n"
+    "                        without one from 90 on as for a device of it: 90 is 90a\n"
     "  --compile             emit: compile it with NVRTC as well, for that capability\n"
     "  --traceback           show the calls that led to an error\n"
     "  --version, --help\n"
@@ -90,10 +91,15 @@ static bool take_sm(Program *p) {
   if (value != NULL) {
     char *end;
     long sm = strtol(value, &end, 10);
-    if (*end != '\0' || sm < 50 || sm > 999) {
-      usage_error(p, "--sm=%s is no compute capability; 90 stands for 9.0", value);
+    bool has_suffix = (*end == 'a' || *end == 'f') && end[1] == '\0';
+    if ((*end != '\0' && !has_suffix) || sm < 50 || sm > 999) {
+      usage_error(p, "--sm=%s is no compute capability; 90 and 90a stand for 9.0", value);
     } else {
       p->s->emit_sm = (int)sm;
+      ct_nvrtc_arch((int)sm, p->s->emit_arch);
+      if (has_suffix) {
+        snprintf(p->s->emit_arch, sizeof p->s->emit_arch, "sm_%s", value);
+      }
     }
   }
   return value != NULL;
@@ -271,7 +277,10 @@ static void run_emit(Program *p) {
     return;
   }
   set_arg(p);
-  run_script(p);
+  if (run_script(p) && p->s->emit_failed) {
+    fprintf(stderr, "cuttle: a kernel did not compile, though the script went on\n");
+    p->exit_code = EXIT_FAILURE;
+  }
 }
 
 static void print_device(CuttleState *s) {
@@ -300,12 +309,28 @@ static void print_simt(CuttleState *s) {
   }
 }
 
+/* What --sm may name. */
+static void print_targets(void) {
+  int sms[64], n = 0;
+  char arch[16];
+  if (ct_nvrtc_archs(sms, (int)CT_ARRAY_LEN(sms), &n, NULL) != CT_OK) {
+    return;
+  }
+  printf("targets   ");
+  for (int i = 0; i < n; i++) {
+    ct_nvrtc_arch(sms[i], arch);
+    printf(" %s", arch + strlen("sm_"));
+  }
+  printf("\n");
+}
+
 static void print_nvrtc(void) {
   CtNvrtcId id;
   CtErr err;
   int major, minor;
   if (ct_nvrtc_identity(&id, &err) == CT_OK && ct_nvrtc_version(&major, &minor, &err) == CT_OK) {
     printf("NVRTC      %d.%d, %s\n", major, minor, id.path);
+    print_targets();
   } else {
     printf("NVRTC      none: %s\n", err.msg);
   }

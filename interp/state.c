@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "diag.h"
+#include "runtime/nvrtc.h"
 
 enum { DEFAULT_SM = 90 };
 
@@ -124,6 +125,7 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
     atomic_init(&s->bytes, sizeof *s);
     s->interrupt = &s->own_interrupt;
     s->emit_sm = DEFAULT_SM;
+    ct_nvrtc_arch(DEFAULT_SM, s->emit_arch);
     take_device(s, options->device);
     s->options.device = NULL;
     s->alloc = (CtAlloc){limited_alloc, s};

@@ -31,8 +31,11 @@ typedef struct CuttleState {
   CtAlloc alloc;
   CtArena scratch; /* results of one binding; reset when the next one begins (bind_enter) */
   StateMode mode;
-  bool emit_compile; /* STATE_EMIT: compile it too, so that a failure is an error */
-  int emit_sm;       /* STATE_EMIT: the compute capability to write for, 90 */
+  bool
+      emit_failed; /* STATE_EMIT: what it wrote did not compile, whether the script caught that or not */
+  bool emit_compile;  /* STATE_EMIT: compile it too, so that a failure is an error */
+  int emit_sm;        /* STATE_EMIT: the compute capability to write for, 90, */
+  char emit_arch[16]; /* and NVRTC's name of it, "sm_90a" */
   CtRand rand;
 
   cuttle_Options options; /* as given; its texts are not kept */
@@ -59,8 +62,8 @@ typedef struct CuttleState {
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
   CtSimtWatch *watch; /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
-  const void *tensor_type;           /* address of the metatable of tensors */
-  uint64_t n_tensors;                /* made so far */
+  const void *tensor_type; /* address of the metatable of tensors */
+  uint64_t n_tensors;      /* made so far */
 
   atomic_size_t bytes; /* on the host, counted when there is a limit */
 } CuttleState;

@@ -37,6 +37,21 @@ static const char reserved[] =
     "floordiv floormod shift_left shift_right wrapping_abs to_int to_long_long for_trips "
     "cp_async_4 cp_async_8 cp_async_16 cp_async_commit cp_async_wait_all cp_async_wait_group ";
 
+/* Functions and types that CUDA declares without being asked: no names of kernels. */
+static const char declared[] =
+    "acos acosf acosh acoshf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf cbrt "
+    "cbrtf clock64 copysign copysignf cosh coshf cospi cospif cudaError_t cudaStream_t "
+    "cyl_bessel_i0 cyl_bessel_i0f cyl_bessel_i1 cyl_bessel_i1f erf erfc erfcf erfcinv erfcinvf "
+    "erfcx erfcxf erff erfinv erfinvf exp10 exp10f expm1 expm1f fdim fdimf fdivide fdividef free "
+    "frexp frexpf hypot hypotf ilogb ilogbf j0 j0f j1 j1f jn jnf labs ldexp ldexpf lgamma lgammaf "
+    "llabs llmax llmin llrint llrintf llround llroundf log10 log10f log1p log1pf logb logbf lrint "
+    "lrintf lround lroundf malloc modf modff nan nanf nearbyint nearbyintf nextafter nextafterf "
+    "norm norm3d norm3df norm4d norm4df normcdf normcdff normcdfinv normcdfinvf normf ptrdiff_t "
+    "rcbrt rcbrtf remainder remainderf remquo remquof rhypot rhypotf rint rintf rnorm rnorm3d "
+    "rnorm3df rnorm4d rnorm4df rnormf round roundf scalbln scalblnf scalbn scalbnf sincos sincosf "
+    "sincospi sincospif sinh sinhf sinpi sinpif std tan tanf tgamma tgammaf trunc truncf ullmax "
+    "ullmin umax umin va_arg va_copy va_end va_start y0 y0f y1 y1f yn ynf ";
+
 static CtName *find(CtNames *names, const char *text, size_t len) {
   uint32_t hash = 2166136261u;
   for (size_t i = 0; i < len; i++) {
@@ -98,9 +113,9 @@ static void sanitise(const char *wanted, char *out, size_t size) {
   out[n] = '\0';
 }
 
-static bool is_reserved(const char *text) {
+static bool is_in(const char *words, const char *text) {
   size_t len = strlen(text);
-  for (const char *s = reserved; *s != '\0';) {
+  for (const char *s = words; *s != '\0';) {
     size_t n = strcspn(s, " ");
     if (n == len && memcmp(s, text, len) == 0) {
       return true;
@@ -110,19 +125,22 @@ static bool is_reserved(const char *text) {
   return false;
 }
 
+static bool is_global(const char *text) { return is_in(reserved, text) || is_in(declared, text); }
+
 /* Launches look kernels up by name, so only what cannot be a name is changed. */
 void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]) {
   size_t len = 0;
   while (is_word(ir->name[len]) || ir->name[len] == '_') {
     len++;
   }
-  bool is_name = ir->name[len] == '\0' && (is_letter(ir->name[0]) || ir->name[0] == '_');
-  if (is_name && len < CT_EMIT_NAME_MAX && !is_reserved(ir->name)) {
+  bool is_name = ir->name[len] == '\0' &&
+                 (is_letter(ir->name[0]) || (ir->name[0] == '_' && ir->name[1] != '_'));
+  if (is_name && len < CT_EMIT_NAME_MAX && !is_global(ir->name)) {
     memcpy(out, ir->name, len + 1);
     return;
   }
   sanitise(ir->name, out, CT_EMIT_NAME_MAX - 8);
-  if (is_reserved(out)) {
+  if (is_global(out)) {
     memcpy(out + strlen(out), "_kernel", sizeof "_kernel");
   }
 }

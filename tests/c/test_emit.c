@@ -307,9 +307,15 @@ static void test_records(void) {
 static void test_names(void) {
   static const struct {
     const char *ir, *cuda;
-  } names[] = {{"matmul", "matmul"}, {"float", "float_kernel"},
-               {"a-b", "a_b"},       {"_k__1", "_k__1"},
-               {"9", "v9"},          {"", "v"}};
+  } names[] = {{"matmul", "matmul"},
+               {"float", "float_kernel"},
+               {"round", "round_kernel"},
+               {"std", "std_kernel"},
+               {"__trap", "v_trap"},
+               {"a-b", "a_b"},
+               {"_k__1", "_k__1"},
+               {"9", "v9"},
+               {"", "v"}};
   for (size_t i = 0; i < CT_ARRAY_LEN(names); i++) {
     char got[CT_EMIT_NAME_MAX];
     CtIr ir = {.name = names[i].ir};

@@ -72,6 +72,8 @@ twin(int* __restrict__ x) {  // TWIN:1
   x[0] = t;
 }
 ]]):gsub("TWIN", twin, 2), 0)
+check("--sm with a suffix", "emit --compile --sm=90b " .. twin,
+  "cuttle: --sm=90b is no compute capability; 90 and 90a stand for 9.0; see cuttle --help\n", 2)
 check("inputs after -e with -i", "-i -e 'x = 42'", "42\n", 0, "x\n")
 
 local out, code = run("--version")
