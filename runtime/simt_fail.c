@@ -215,10 +215,24 @@ static Part barrier_wait(const CtWorker *worker) {
   return p;
 }
 
+/* Lanes that have left the loop, or are not in it, wait for those that repeat it. */
+static const char *lanes_wait(const CtWarp *w, const CtSimtProgram *prog, Part *p) {
+  *p = (Part){.len = 0};
+  uint32_t others = w->live & ~w->mask;
+  if (others != 0) {
+    add(p, "; thread ");
+    add(p, thread_of(prog, w, ct_first_lane(others)).s);
+    add(p,
+        " of its warp waits for it, as lanes of a warp run in step: none can wait for another, so ");
+    add(p, "let one lane of each warp take a lock, as in 'if threadIdx.x % 32 == 0'");
+  }
+  return p->s;
+}
+
 static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
   const CtFail *f = &worker->fail;
   const CtSimtJob *job = worker->job;
-  Part rest = barrier_wait(worker);
+  Part rest = barrier_wait(worker), lanes;
   int64_t left = job->n_blocks - ct_min(atomic_load(&job->next), job->n_blocks);
   if (left > 0) {
     add(&rest, "; ");
@@ -229,9 +243,9 @@ static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
   return ct_fail(
       err, CT_EINVAL,
       "deadlock: thread %s of block %s repeats the loop at line %d, and nothing that runs "
-      "can end it%s",
+      "can end it%s%s",
       thread_of(job->program, f->warp, f->lane).s, triple(worker->bid).s, loc_of(job, f->in).line,
-      rest.s);
+      lanes_wait(f->warp, job->program, &lanes), rest.s);
 }
 
 static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
