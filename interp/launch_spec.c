@@ -128,18 +128,23 @@ static int push_args(lua_State *L, CtIr *ir, void *ud) {
   return p->args->n;
 }
 
-/* The parameters' names; "arg3" of the third when it is one of `...`, and a number behind a name
-   that is there already. */
+/* The parameters' names; "...[1]" of the first behind them, and a number behind a name that is there
+   already. */
 static void name_args(lua_State *L, PushArgs *p) {
+  int n_named = 0;
   lua_pushvalue(L, p->function);
   for (int i = 0; i < p->args->n; i++) {
     const char *name = lua_getlocal(L, NULL, i + 1); /* leaves the function where it is */
-    bool taken = name == NULL;
-    for (int j = 0; j < i && !taken; j++) {
+    bool taken = false;
+    for (int j = 0; j < i && name != NULL && !taken; j++) {
       taken = strncmp(p->names[j], name, sizeof p->names[j] - 1) == 0;
     }
-    snprintf(p->names[i], sizeof p->names[i], taken ? "%s%d" : "%s", name == NULL ? "arg" : name,
-             i + 1);
+    n_named += name != NULL;
+    if (name == NULL) {
+      snprintf(p->names[i], sizeof p->names[i], CT_VARARG_NAME "%d]", i + 1 - n_named);
+    } else {
+      snprintf(p->names[i], sizeof p->names[i], taken ? "%s%d" : "%s", name, i + 1);
+    }
   }
   lua_pop(L, 1);
 }

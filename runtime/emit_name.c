@@ -101,11 +101,18 @@ static bool is_word(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
 /* The wanted text as an identifier; out is cut at `size` bytes. */
 static void sanitise(const char *wanted, char *out, size_t size) {
   size_t n = 0;
-  if (!is_letter(wanted[0])) {
+  bool is_vararg = strncmp(wanted, CT_VARARG_NAME, strlen(CT_VARARG_NAME)) == 0;
+  if (is_vararg) { /* "vararg1" for "...[1]" */
+    n = (size_t)snprintf(out, size, "vararg");
+    wanted += strlen(CT_VARARG_NAME);
+  } else if (!is_letter(wanted[0])) {
     out[n++] = 'v';
   }
   for (const char *s = wanted; *s != '\0' && n + 1 < size; s++) {
     char c = is_word(*s) ? *s : '_';
+    if (is_vararg && *s == ']') {
+      continue;
+    }
     if (c != '_' || n == 0 || out[n - 1] != '_') {
       out[n++] = c;
     }

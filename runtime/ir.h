@@ -265,6 +265,8 @@ typedef struct CtIr {
 
 /* --- building -------------------------------------------------------------------------------- */
 
+/* How the name of an argument begins that is one of a kernel's `...`: "...[1]". */
+#define CT_VARARG_NAME "...["
 void ct_ir_init(CtIr *ir, CtAlloc alloc, CtTarget target, const int64_t block[3]);
 void ct_ir_clear(CtIr *ir);
 CtCx ct_ir_cx(CtIr *ir); /* context for the layout algebra: results in the IR's arena */

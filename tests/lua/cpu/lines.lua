@@ -10,14 +10,14 @@ print(pcall(overrun{grid = 1, block = 1}, x)) -- expect: false	tests/support/ker
 -- A loaded text, with a name and as its own name.
 local text = "local t, n = ...\nfor i in range(n) do\n  t[i] = 1.0\nend"
 local named = kernel("named", load(text, "=(made)"))
-print(pcall(named{grid = 1, block = 1}, x, 5)) -- expect: false	(made):3: out of bounds: write of arg1 at 4, extent 4, by thread (0,0,0) of block (0,0,0)
+print(pcall(named{grid = 1, block = 1}, x, 5)) -- expect: false	(made):3: out of bounds: write of ...[1] at 4, extent 4, by thread (0,0,0) of block (0,0,0)
 local own = kernel("own", load(text .. "\n"))
-print(pcall(own{grid = 1, block = 1}, x, 5)) -- expect: false	[string "local t, n = ......"]:3: out of bounds: write of arg1 at 4, extent 4, by thread (0,0,0) of block (0,0,0)
+print(pcall(own{grid = 1, block = 1}, x, 5)) -- expect: false	[string "local t, n = ......"]:3: out of bounds: write of ...[1] at 4, extent 4, by thread (0,0,0) of block (0,0,0)
 
 -- The same text under another name.
 local other = kernel("other", load(text, "=(other)"))
-print(pcall(other{grid = 1, block = 1}, x, 5)) -- expect: false	(other):3: out of bounds: write of arg1 at 4, extent 4, by thread (0,0,0) of block (0,0,0)
-print(pcall(named{grid = 1, block = 1}, x, 6)) -- expect: false	(made):3: out of bounds: write of arg1 at 4, extent 4, by thread (0,0,0) of block (0,0,0)
+print(pcall(other{grid = 1, block = 1}, x, 5)) -- expect: false	(other):3: out of bounds: write of ...[1] at 4, extent 4, by thread (0,0,0) of block (0,0,0)
+print(pcall(named{grid = 1, block = 1}, x, 6)) -- expect: false	(made):3: out of bounds: write of ...[1] at 4, extent 4, by thread (0,0,0) of block (0,0,0)
 
 -- A file that is run by the script.
 local path = os.tmpname()

@@ -6,7 +6,7 @@ local function show(...)
     local n = select("#", ...)
     for i = 1, n do
       local v = (select(i, ...))
-      out[i] = tostring(v):gsub(" arg%d+$", "")
+      out[i] = tostring(v):gsub(" %.%.%.%[%d+%]$", "")
     end
   end)
   k{grid = 1, block = 1}(zeros(f32, 1), ...)
@@ -46,8 +46,8 @@ k{grid = 1, block = 1}(out, static(5))
 print(out[0])                          -- expect: 10.0
 print(pcall(k{grid = 1, block = 1}, out, 5)) -- expect: false	tests/lua/kernel/arguments.lua:39: shared: the shape must be static, but this one holds run-time values
 
--- A tensor's alignment, name and type are those of the argument; a missing name is arg<n>.
+-- A tensor's alignment, name and type are those of the argument; one of `...` is called by its place there.
 kernel("names", function(first, ...)
   print(first)                         -- expect: tensor first f32 1:0 in global memory
-  print((...))                         -- expect: tensor arg2 i64 4:1 in global memory
+  print((...))                         -- expect: tensor ...[1] i64 4:1 in global memory
 end){grid = 1, block = 1}(out, ints)
