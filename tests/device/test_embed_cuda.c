@@ -1,5 +1,8 @@
 /* test_embed_cuda.c: a host application on a CUDA device: tensors there, memory, a context and a stream
    of its own lent to a state. */
+#include <stdio.h>
+#include <string.h>
+
 #include "interp/cuttle.h"
 #include "runtime/device.h"
 #include "tests/c/tap.h"
@@ -98,6 +101,60 @@ static void test_lent_memory(void) {
   ct_device_close(d);
 }
 
+/* What kernels print: its length, its semicolons, and the last text. */
+typedef struct Heard {
+  size_t len, n;
+  char last[64], first[64];
+} Heard;
+
+static void hear(void *ud, const char *text, size_t len) {
+  Heard *h = ud;
+  for (size_t i = 0; i < len; i++) {
+    h->n += text[i] == ';';
+  }
+  snprintf(h->last, sizeof h->last, "%.*s", (int)len, text);
+  size_t room = sizeof h->first - 1;
+  if (h->len < room) {
+    size_t more = len < room - h->len ? len : room - h->len;
+    memcpy(h->first + h->len, text, more);
+    h->first[h->len + more] = '\0';
+  }
+  h->len += len;
+}
+
+static void launch_says(cuttle_State *S, unsigned blocks) {
+  const cuttle_Dim3 many = {blocks, 1, 1};
+  IS_INT(cuttle_launch(S, cuttle_kernel(S, "says"), many, block, 0, NULL), CUTTLE_OK, "prints");
+}
+
+/* The texts come to the callback at a wait, in order; what finds no room is counted. */
+static void test_print(void) {
+  Heard h = {0};
+  cuttle_Options o = {.size = sizeof o, .device = "cuda", .print = hear, .print_ud = &h};
+  cuttle_State *S = cuttle_open(&o);
+  cuttle_dostring(S,
+                  "kernel('says', function()\n"
+                  "  printf('%d.%d;', blockIdx.x, threadIdx.x)\n"
+                  "end)\n",
+                  "=says");
+  launch_says(S, 2);
+  IS_INT(cuttle_synchronize(S), CUTTLE_OK, "waits");
+  IS_INT(h.n, 256, "every thread is heard");
+  OK(strncmp(h.first, "0.0;0.1;0.2;0.3;", 16) == 0 && strcmp(h.last, "1.127;") == 0, "in order: %s",
+     h.first);
+  h = (Heard){0};
+  launch_says(S, 1000);
+  IS_INT(cuttle_synchronize(S), CUTTLE_OK, "waits");
+  unsigned long lost = 0;
+  OK(sscanf(h.last, "printf: no room for %lu more", &lost) == 1, "the log was full: %s", h.last);
+  IS_INT(h.n, (1 << 20) / 32, "it has place for 32768 records of 4 words");
+  IS_INT(h.n + lost, 128000, "all others were counted");
+  h = (Heard){0};
+  launch_says(S, 1);
+  cuttle_close(S);
+  IS_INT(h.n, 128, "then there is room again, and closing waits");
+}
+
 int main(void) {
   int n;
   CtErr err;
@@ -109,5 +166,6 @@ int main(void) {
   }
   test_own_memory();
   test_lent_memory();
+  test_print();
   return done_testing();
 }
