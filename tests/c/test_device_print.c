@@ -87,13 +87,13 @@ static void test_order(void) {
   print_ints(three, 0, 0);
   print_ints(one, 1, 0);
   print_ints(one, 0, 33);
-  print_as(one, 2, 1, 0, 0, NULL);
   print_as(two, 0, 0, 0, 1, &seven);
   print_ints(one, (uint64_t)1 << 40, 0);
   print_ints(one, 0, 2);
   print_ints(one, 1, 0);
+  print_as(one, 2, 1, 0, 0, NULL);
   OK(ct_stream_synchronize(d, s, &err) == CT_OK, "waits");
-  said("0.2;0.33;1.0;a;1.0;0.0;b7;0.0;",
+  said("0.2;0.33;1.0;1.0;a;0.0;b7;0.0;",
        "by launch, block, thread, and in the thread as it printed");
   OK(words_of(one)[0] == 0 && words_of(one)[3] == 0, "the log is empty again");
   OK(ct_device_synchronize(d, &err) == CT_OK, "waits again");
