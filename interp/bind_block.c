@@ -59,23 +59,23 @@ static int index_tostring(lua_State *L) {
 /* --- memory -------------------------------------------------------------------------------------------- */
 
 /* The layout of memory that a kernel declares: static, its indices from 0 on. *n_elems of them. */
-static CtLayout to_static_layout(lua_State *L, int idx, const CtCx *cx, const char *op,
-                                 int64_t *n_elems) {
-  CtLayout layout = bind_to_layout(L, idx, cx, op);
+static CtComposed to_static_layout(lua_State *L, int idx, const CtCx *cx, const char *op,
+                                   int64_t *n_elems) {
+  CtComposed l = bind_to_composed(L, idx, cx, op);
   int64_t lo, hi, size;
   CtErr err;
-  if (!ct_layout_is_static(layout)) {
+  if (!ct_composed_is_static(&l)) {
     diag_error(L, "%s: the shape must be static, but this one holds run-time values", op);
   }
-  if (ct_walk_bounds(layout, &lo, &hi, &size, &err) != CT_OK) {
+  if (ct_walk_bounds(l.layout, &lo, &hi, &size, &err) != CT_OK ||
+      ct_swizzle_extent(l.swizzle, size == 0 ? 0 : l.offset.v + hi + 1, n_elems, &err) != CT_OK) {
     diag_error(L, "%s: %s", op, err.msg);
   }
-  if (lo < 0) {
+  if (lo + l.offset.v < 0) {
     diag_error(L, "%s: layout %s has indices below 0; strides >= 0 were expected", op,
-               bind_layout_text(cx, layout));
+               bind_composed_text(cx, &l));
   }
-  *n_elems = hi + 1;
-  return layout;
+  return l;
 }
 
 static Tensor *push_declared(lua_State *L, CtIr *ir, CtView view) {
@@ -132,9 +132,9 @@ static int lang_shared(lua_State *L) { /* dtype[, layout] */
   if (lua_isnoneornil(L, 2)) {
     return shared_of_launch(L, ir, dtype);
   }
-  CtLayout layout = to_static_layout(L, 2, &cx, "shared", &n);
+  CtComposed layout = to_static_layout(L, 2, &cx, "shared", &n);
   check_shared(L, ir, dtype, n);
-  push_declared(L, ir, ct_ir_shared(ir, NULL, dtype, layout));
+  push_declared(L, ir, ct_ir_shared_composed(ir, NULL, dtype, &layout));
   return 1;
 }
 
@@ -153,9 +153,15 @@ static int lang_fragment(lua_State *L) { /* dtype, layout */
   CtCx cx = bind_enter(L);
   int64_t n;
   CtDtype dtype = bind_to_dtype(L, 1, "fragment");
-  CtLayout layout = to_static_layout(L, 2, &cx, "fragment", &n);
-  check_fragment(L, &cx, "fragment", layout, n);
-  push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, layout));
+  CtComposed l = to_static_layout(L, 2, &cx, "fragment", &n);
+  if (l.is_swizzled) {
+    return diag_error(L,
+                      "fragment: %s is swizzled, which only shared memory needs: registers have no "
+                      "banks; give the layout below the swizzle",
+                      bind_composed_text(&cx, &l));
+  }
+  check_fragment(L, &cx, "fragment", l.layout, n);
+  push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, l.layout));
   return 1;
 }
 
@@ -239,6 +245,11 @@ CtTuple front_coordinate(lua_State *L, const Tensor *t, CtTuple crd) {
   return wide;
 }
 
+static const char *layout_text(const CtCx *cx, const Tensor *t) {
+  CtComposed l = tensor_layout(t);
+  return bind_composed_text(cx, &l);
+}
+
 CtVal front_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb) {
   CtIr *ir = front_ir(L);
   CtVal offset;
@@ -253,7 +264,7 @@ CtVal front_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb)
     CtCx cx = ct_ir_cx(ir);
     diag_error(L, "%s %s: coordinate %s is outside its memory; the layout is %s", verb,
                t->name != NULL ? t->name : "a tensor", bind_tuple_text(&cx, crd),
-               bind_layout_text(&cx, t->layout));
+               layout_text(&cx, t));
   }
   return offset;
 }

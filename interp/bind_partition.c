@@ -41,7 +41,8 @@ static const char *tiler_text(const Division *d) {
 }
 
 static const char *tensor_text(const Division *d) {
-  return lua_pushfstring(d->L, "%s %s", d->title, bind_layout_text(d->cx, d->t->layout));
+  CtComposed l = tensor_layout(d->t);
+  return lua_pushfstring(d->L, "%s %s", d->title, bind_composed_text(d->cx, &l));
 }
 
 static const char *tiler_noun(const Division *d) {
@@ -289,10 +290,11 @@ static int push_part(lua_State *L, const CtCx *cx, const Division *d, const CtCo
                       bind_layout_text(cx, part->layout));
   }
   diag_check(L, ct_int_op(cx, CT_INT_ADD, t->offset, at->i, &offset, &err), &err);
-  tensor_push_view(L, t, part->layout, offset, NULL); /* stack: tensor, three arguments, part */
+  CtComposed made = tensor_layout(tensor_push_view(
+      L, t, part->layout, offset, NULL)); /* stack: tensor, three arguments, part */
   tensor_push_layout(L, 1);
   lua_replace(L, 1);
-  bind_push_made_composed(L, part, op, n_operands);
+  bind_push_made_composed(L, &made, op, n_operands);
   tensor_keep_layout(L, -2);
   return 1;
 }
@@ -412,6 +414,29 @@ static void check_view(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout l
   }
 }
 
+/* Shared memory under a swizzle: a kernel that shares one piece of memory out among its tensors. */
+static int swizzled_view(lua_State *L, const CtCx *cx, const Tensor *t, const CtComposed *l) {
+  CtView out;
+  CtErr err;
+  if (t->space != CT_SHARED) {
+    return diag_error(L,
+                      "view: %s is swizzled, which only shared memory needs: other memory has no "
+                      "banks; give %s a plain layout",
+                      bind_composed_text(cx, l), tensor_push_title(L, 1));
+  }
+  if (t->swizzle.bits != 0 || !ct_composed_is_static(l)) {
+    return diag_error(L,
+                      t->swizzle.bits != 0
+                          ? "view: %s is swizzled already; a plain layout keeps its swizzle"
+                          : "view: the swizzled layout for %s holds run-time values; expected a "
+                            "static one",
+                      tensor_push_title(L, 1));
+  }
+  diag_check(L, ct_ir_view_swizzled(front_ir(L), tensor_view(t), l, &out, &err), &err);
+  tensor_push_kernel(L, t->dtype, t->space, out, front_serial(L));
+  return 1;
+}
+
 /* view(t, layout): the same memory, from the same first element, under another layout. */
 static int view(lua_State *L) {
   CtCx cx = bind_enter(L);
@@ -421,6 +446,10 @@ static int view(lua_State *L) {
   }
   const Tensor *t = tensor_check_live(L, 1, "view");
   tensor_check_memory(L, 1, "view");
+  CtComposed l = bind_to_composed(L, 2, &cx, "view");
+  if (l.is_swizzled && t->in_kernel) {
+    return swizzled_view(L, &cx, t, &l);
+  }
   CtLayout layout = bind_to_layout(L, 2, &cx, "view");
   if (t->guard != NULL) {
     return diag_error(L,
@@ -510,12 +539,20 @@ static int guarded_view(lua_State *L, const Tensor *t, const char *name, int n) 
   return 1;
 }
 
+/* A layout that was made from the tensor's: its swizzle and offset are the tensor's still. */
+static bool is_of(const CtComposed *made, const Tensor *t) {
+  CtComposed of = tensor_layout(t);
+  return made->is_swizzled == of.is_swizzled &&
+         (!of.is_swizzled ||
+          (ct_swizzle_equal(made->swizzle, of.swizzle) && ct_int_equal(made->offset, of.offset)));
+}
+
 /* upvalues as above. The layout made from that of a tensor becomes the tensor's: every index of the
    result is one of the argument's. Where the first argument is no tensor nothing changes: `select`
    is Lua's own as well. */
 static int lifted_view(lua_State *L) {
   int n = lua_gettop(L);
-  CtLayout layout;
+  CtComposed made;
   if (tensor_test(L, 1) == NULL) {
     return call_original(L);
   }
@@ -530,14 +567,14 @@ static int lifted_view(lua_State *L) {
   lua_insert(L, 2); /* stack: tensor; function; arguments */
   replace_tensors(L, 3, n, name);
   lua_call(L, n, 1);
-  if (!bind_test_layout(L, -1, &layout)) {
+  if (!bind_test_composed(L, -1, &made) || !is_of(&made, t)) {
     return diag_error(L, "%s: the result is no layout that a tensor can have", name);
   }
   if (t->at != NULL) {
-    tensor_push_coords(L, layout, t->at, front_serial(L));
+    tensor_push_coords(L, made.layout, t->at, front_serial(L));
     return 1;
   }
-  tensor_push_view(L, t, layout, t->offset, NULL);
+  tensor_push_view(L, t, made.layout, t->offset, NULL);
   lua_insert(L, -2); /* stack: ..., view, layout */
   tensor_keep_layout(L, -2);
   return 1;

@@ -174,7 +174,17 @@ static void push_layout(lua_State *L, const Tensor *t) {
 
 static void push_shape(lua_State *L, const Tensor *t) { bind_push_tuple(L, t->layout.shape); }
 
-static void push_stride(lua_State *L, const Tensor *t) { bind_push_tuple(L, t->layout.stride); }
+static void push_stride(lua_State *L, const Tensor *t) {
+  CtComposed l = tensor_layout(t);
+  if (l.is_swizzled) {
+    CtCx cx = bind_cx(L);
+    diag_error(L,
+               "stride: %s %s is swizzled and has no strides; those of its layout are "
+               "t.layout.layout.stride",
+               tensor_push_title(L, 1), bind_composed_text(&cx, &l));
+  }
+  bind_push_tuple(L, t->layout.stride);
+}
 
 /* "cpu" or "cuda:1"; nil in a kernel, where it is the launch's, and of a closed tensor. */
 static void push_device(lua_State *L, const Tensor *t) {

@@ -106,6 +106,12 @@ static CtVal offset_of_two(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd)
         "or leave the guard out",
         tensor_push_title(L, 1));
   }
+  if (ct_buf_is_swizzled(buf) && buf->swizzle.base == 0) {
+    diag_error(L,
+               "atomic_add: the swizzle of %s keeps no two elements together; choose one with a "
+               "larger M, or add them one by one",
+               tensor_push_title(L, 1));
+  }
   if (ct_inst(ir, offset)->facts.div % 2 != 0 || buf->align < 4) {
     diag_error(
         L,

@@ -142,6 +142,7 @@ Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView vi
   t->in_kernel = true;
   t->space = space;
   t->buf = view.buf;
+  t->swizzle = front_ir(L)->bufs[view.buf].swizzle;
   t->serial = serial;
   if (view.name != NULL) {
     tensor_set_name(L, -1, view.name);
@@ -156,6 +157,7 @@ Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt 
   t->is_guarded = of->is_guarded;
   t->space = of->space;
   t->buf = of->buf;
+  t->swizzle = of->swizzle;
   t->serial = of->serial;
   t->is_closed = of->is_closed;
   if (of->storage != NULL) {
@@ -178,11 +180,20 @@ void tensor_set_name(lua_State *L, int idx, const char *name) {
 
 void tensor_keep_layout(lua_State *L, int idx) { lua_setiuservalue(L, idx, LAYOUT_SLOT); }
 
+CtComposed tensor_layout(const Tensor *t) {
+  if (t->swizzle.bits == 0) {
+    return ct_composed_plain(t->layout);
+  }
+  return (CtComposed){
+      .layout = t->layout, .offset = t->offset, .swizzle = t->swizzle, .is_swizzled = true};
+}
+
 void tensor_push_layout(lua_State *L, int idx) {
   const Tensor *t = tensor_test(L, idx);
   if (lua_getiuservalue(L, idx, LAYOUT_SLOT) == LUA_TNIL) {
     lua_pop(L, 1);
-    bind_push_layout(L, t->layout);
+    CtComposed l = tensor_layout(t);
+    bind_push_composed(L, &l);
   }
 }
 

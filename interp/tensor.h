@@ -32,6 +32,7 @@ typedef struct Tensor {
   bool is_closed;       /* host: the storage was given up */
   CtLayout layout;      /* its nodes lie behind this struct, in the same userdata */
   CtInt offset;         /* elements from the start of the storage or buffer; static on the host */
+  CtSwizzle swizzle;    /* kernel: that of the buffer */
   CtStorage *storage;   /* one reference; NULL in a kernel and when closed */
   uint32_t buf;         /* kernel: number of the IR's buffer */
   uint32_t serial;      /* kernel: number of the trace that it belongs to */
@@ -67,6 +68,8 @@ Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt 
 /* A tensor without memory, whose elements are coordinates: at + layout(...), with basis strides. */
 Tensor *tensor_push_coords(lua_State *L, CtLayout layout, CtTuple at, uint32_t serial);
 
+/* With the swizzle and offset of a swizzled tensor. */
+CtComposed tensor_layout(const Tensor *t);
 /* The layout of the tensor at idx as a Lua value. keep: the layout on top of the stack is that object
    [-1, +0]; it remembers how the tensor came about, for explanations. */
 void tensor_push_layout(lua_State *L, int idx);

@@ -179,7 +179,8 @@ CtStatus tensor_print(const CtCx *cx, const Tensor *t, CtText *out, CtErr *err) 
     ct_text_printf(out, "%s ", t->name);
   }
   ct_text_printf(out, "%s ", t->at != NULL ? "of coordinates" : ct_dtypes[t->dtype].name);
-  ct_layout_print(cx, t->layout, out);
+  CtComposed l = tensor_layout(t);
+  ct_composed_print(cx, &l, out);
   print_place(cx, t, out);
   if (t->in_kernel || t->storage == NULL || ct_storage_is_dead(t->storage)) {
     return CT_OK;

@@ -68,7 +68,9 @@ bool ct_emit_is_far(CtLayout l) {
 }
 
 CtEmitOperand ct_emit_operand(const CtEmit *e, const CtView *view) {
-  CtEmitOperand op = {.buf = &e->ir->bufs[view->buf], .base = e->buf_names[view->buf]};
+  CtEmitOperand op = {.buf = &e->ir->bufs[view->buf],
+                      .base = e->buf_names[view->buf],
+                      .swizzle = e->ir->bufs[view->buf].swizzle};
   CtVal v = ct_emit_split_offset(e->ir, view->offset, &op.plus);
   const CtEmitPtr *p = v == 0 ? NULL : ct_emit_find_ptr(e, view->buf, v);
   if (p != NULL) {
@@ -80,10 +82,9 @@ CtEmitOperand ct_emit_operand(const CtEmit *e, const CtView *view) {
   return op;
 }
 
-void ct_emit_add_term(CtEmitOperand *op, const char *var, int64_t div, int64_t mod,
-                      CtEmitStride stride) {
-  if (op->n < 2 * CT_EMIT_MAX_MODES && !ct_emit_is_stride(stride, 0)) {
-    op->term[op->n++] = (CtEmitTerm){var, div, mod, stride};
+void ct_emit_add_term(CtEmitOperand *op, CtEmitTerm term) {
+  if (op->n < 2 * CT_EMIT_MAX_MODES && !ct_emit_is_stride(term.stride, 0)) {
+    op->term[op->n++] = term;
   }
 }
 
@@ -92,7 +93,8 @@ void ct_emit_add_split(CtEmitOperand *op, const char *var, const CtEmitLeaves *l
   for (int i = 0; i < l->n; i++) {
     int64_t extent = l->leaf[i].extent.v;
     if (i > 0 || extent != step || l->n == 1) { /* else the digit is always 0 */
-      ct_emit_add_term(op, var, div, i + 1 < l->n ? extent : 0, l->leaf[i].stride);
+      ct_emit_add_term(
+          op, (CtEmitTerm){var, div, i + 1 < l->n ? extent : 0, extent, l->leaf[i].stride});
     }
     div *= extent;
   }
@@ -122,8 +124,7 @@ static void put_term(CtEmit *e, const CtEmitOperand *op, const CtEmitTerm *t) {
   put_stride(e, op, t->stride);
 }
 
-/* The offset from the base, led in by `lead` where there is any; false when it is 0. */
-static bool put_offset(CtEmit *e, const CtEmitOperand *op, int64_t extra, const char *lead) {
+bool ct_emit_sum(CtEmit *e, const CtEmitOperand *op, int64_t extra, const char *lead) {
   int64_t plus = op->plus + extra;
   const char *sep = lead;
   if (op->index != 0) {
@@ -143,6 +144,11 @@ static bool put_offset(CtEmit *e, const CtEmitOperand *op, int64_t extra, const 
     sep = " + ";
   }
   return sep != lead;
+}
+
+/* The offset from the base. */
+static bool put_offset(CtEmit *e, const CtEmitOperand *op, int64_t extra, const char *lead) {
+  return (op->swizzle.bits != 0 ? ct_emit_swizzled : ct_emit_sum)(e, op, extra, lead);
 }
 
 void ct_emit_element(CtEmit *e, const CtEmitOperand *op, int64_t extra) {

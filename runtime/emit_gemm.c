@@ -102,6 +102,9 @@ static int row_vector(const CtEmit *e, const Matrix *x) {
   int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
   const CtEmitLeaves *rows = &x->mode[0];
   int64_t vec = ct_min(16, buf->align) / bytes;
+  if (ct_buf_is_swizzled(buf) && buf->swizzle.base < 4) {
+    vec = ct_min(vec, (int64_t)1 << buf->swizzle.base); /* so many stay together */
+  }
   if (x->n_axes > 0 || rows->n == 0 || !ct_emit_is_stride(rows->leaf[0].stride, 1) ||
       buf->dtype == CT_bool) {
     return 1;

@@ -145,7 +145,8 @@ static void collect_view(void *ud, const CtView *view, bool is_written) {
   int64_t plus;
   CtVal v = ct_emit_split_offset(e->ir, view->offset, &plus);
   use_buf(e, view->buf);
-  if (e->ir->bufs[view->buf].space == CT_REGISTER || v == 0 || ct_emit_is_leaf(e->ir, v)) {
+  const CtBuf *buf = &e->ir->bufs[view->buf];
+  if (buf->space == CT_REGISTER || ct_buf_is_swizzled(buf) || v == 0 || ct_emit_is_leaf(e->ir, v)) {
     return;
   }
   CtEmitPtr *p = add_ptr(e, view->buf, v);

@@ -216,7 +216,8 @@ static void enter_modes(Each *each, CtEmitNest *nest) {
   }
   for (int k = 0; k < each->n_parts; k++) {
     for (int i = 0; i < each->n_modes; i++) {
-      ct_emit_add_term(&each->op[k], vars[i], 1, 0, each->stride[k][i]);
+      int64_t n = ct_is_static(each->extent[i]) ? each->extent[i].v : 0;
+      ct_emit_add_term(&each->op[k], (CtEmitTerm){vars[i], 1, 0, n, each->stride[k][i]});
     }
   }
 }

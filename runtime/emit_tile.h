@@ -23,20 +23,21 @@ typedef struct CtEmitLeaves {
   CtEmitLeaf leaf[CT_EMIT_MAX_MODES];
 } CtEmitLeaves;
 
-/* var / div % mod * stride; mod 0: not reduced. */
+/* var / div % mod * stride; mod 0: not reduced. The digit is below n; 0: nobody knows. */
 typedef struct CtEmitTerm {
   const char *var;
-  int64_t div, mod;
+  int64_t div, mod, n;
   CtEmitStride stride;
 } CtEmitTerm;
 
-/* How elements of a view are written: base[index + terms + plus]. */
+/* How elements of a view are written: base[index + terms + plus], swizzled where the buffer is. */
 typedef struct CtEmitOperand {
   const CtBuf *buf;
   const char *base;
   CtVal index;
   int64_t plus;
-  bool is_wide;     /* offsets may not fit int */
+  bool is_wide; /* offsets may not fit int */
+  CtSwizzle swizzle;
   bool is_widened;  /* its elements have been widened: a staged operand */
   const char *when; /* the condition for the element to be inside its guard; NULL: it is */
   int n;
@@ -64,12 +65,15 @@ CtEmitOperand ct_emit_operand(const CtEmit *e, const CtView *view);
 static inline bool ct_emit_is_register(const CtEmitOperand *op) {
   return op->buf->space == CT_REGISTER;
 }
-void ct_emit_add_term(CtEmitOperand *op, const char *var, int64_t div, int64_t mod,
-                      CtEmitStride stride);
+void ct_emit_add_term(CtEmitOperand *op, CtEmitTerm term);
 /* Terms for the static leaves of a mode whose flat coordinate is `var`, a multiple of `step`. */
 void ct_emit_add_split(CtEmitOperand *op, const char *var, const CtEmitLeaves *l, int64_t step);
 
 void ct_emit_coordinate(CtEmit *e, const CtEmitOperand *op); /* index + terms + plus */
+/* Likewise with `extra`, led in by `lead` where there is any; false when it is 0 and nothing is written. */
+bool ct_emit_sum(CtEmit *e, const CtEmitOperand *op, int64_t extra, const char *lead);
+/* The same swizzled (emit_swizzle.c). */
+bool ct_emit_swizzled(CtEmit *e, const CtEmitOperand *op, int64_t extra, const char *lead);
 bool ct_emit_is_far(CtLayout l); /* offsets of its static modes may not fit int */
 /* base[offset + extra]; base + offset; *reinterpret_cast<float4*>(base + offset). */
 void ct_emit_element(CtEmit *e, const CtEmitOperand *op, int64_t extra);

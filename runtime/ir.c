@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ir_build.h"
+#include "walk.h"
 
 const CtOpInfo ct_ops[CT_OP_COUNT] = {
     [CT_OP_NONE] = {"none", 0, CT_RES_VOID, CT_CLS_LEAF},
@@ -314,21 +315,34 @@ CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts) {
 
 enum { SHARED_ALIGN = 16, SHARED_ALIGN_TMA = 128 };
 
-static CtView declare(CtIr *ir, CtSpace space, const char *name, CtDtype dtype, CtLayout layout) {
-  CtCx cx = ct_ir_cx(ir);
+static CtView declare(CtIr *ir, CtSpace space, const char *name, CtDtype dtype,
+                      const CtComposed *l) {
   CtBuf buf = {.name = name, .space = space, .dtype = dtype, .align = SHARED_ALIGN};
   CtErr err;
-  CT_ASSERT(ct_layout_is_static(layout));
-  if (ct_layout_copy(&ir->arena, layout, &buf.layout, &err) != CT_OK ||
-      ct_cosize(&cx, buf.layout, &buf.n_elems, &err) != CT_OK) {
+  int64_t lo, hi, size, n;
+  CT_ASSERT(ct_composed_is_static(l));
+  if (ct_layout_copy(&ir->arena, l->layout, &buf.layout, &err) != CT_OK ||
+      ct_walk_bounds(buf.layout, &lo, &hi, &size, &err) != CT_OK ||
+      ct_swizzle_extent(l->swizzle, size == 0 ? 0 : l->offset.v + hi + 1, &n, &err) != CT_OK) {
     ir->failed = true;
     return (CtView){0};
   }
+  buf.swizzle = l->swizzle;
+  buf.n_elems = ct_int(n);
+  CtLayout whole = buf.layout;
+  if (!ct_is_const(l->offset, 0)) {
+    ct_ir_forget_coordinates(ir, &buf);
+  }
   uint32_t id = ct_ir_new_buf(ir, &buf);
-  return (CtView){.buf = id, .offset = ct_int(0), .layout = buf.layout, .name = ir->bufs[id].name};
+  return (CtView){.buf = id, .offset = l->offset, .layout = whole, .name = ir->bufs[id].name};
 }
 
 CtView ct_ir_shared(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout) {
+  CtComposed l = ct_composed_plain(layout);
+  return declare(ir, CT_SHARED, name, dtype, &l);
+}
+
+CtView ct_ir_shared_composed(CtIr *ir, const char *name, CtDtype dtype, const CtComposed *layout) {
   return declare(ir, CT_SHARED, name, dtype, layout);
 }
 
@@ -352,7 +366,8 @@ CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype) {
 }
 
 CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout) {
-  return declare(ir, CT_REGISTER, name, dtype, layout);
+  CtComposed l = ct_composed_plain(layout);
+  return declare(ir, CT_REGISTER, name, dtype, &l);
 }
 
 int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf) {
@@ -373,6 +388,7 @@ int64_t ct_ir_shared_bytes(const CtIr *ir) { return ct_ir_shared_offset(ir, UINT
 /* --- memory and variables --------------------------------------------------------------------- */
 
 CtVal ct_ir_load(CtIr *ir, uint32_t buf, CtVal offset) {
+  offset = ct_ir_place(ir, buf, offset);
   CtVal v = ct_ir_append(ir, CT_OP_LOAD, ir->bufs[buf].dtype);
   ir->insts[v].imm.i = buf;
   ir->insts[v].args[0] = offset;
@@ -381,6 +397,7 @@ CtVal ct_ir_load(CtIr *ir, uint32_t buf, CtVal offset) {
 
 void ct_ir_store(CtIr *ir, uint32_t buf, CtVal offset, CtVal value) {
   CT_ASSERT(ir->insts[value].type == ir->bufs[buf].dtype || ir->failed);
+  offset = ct_ir_place(ir, buf, offset);
   CtVal v = ct_ir_append(ir, CT_OP_STORE, CT_VOID);
   ir->insts[v].imm.i = buf;
   ir->insts[v].args[0] = offset;

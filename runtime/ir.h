@@ -8,7 +8,8 @@
 
    Memory is a table of buffers (CtBuf): global ones come from tensor arguments, shared and register
    ones are declared by the kernel. A CtView is a part of a buffer: an offset and a layout, whose
-   integers are static or values of this IR.
+   integers are static or values of this IR. A buffer may be swizzled: views of it are linear like
+   others, and its swizzle takes the sum of offset and index to where the element lies.
 
    What the launch supplies are slots (CtSlot): pointers, dynamic extents and strides, and numbers,
    in argument order. A PARAM operation is one slot.
@@ -19,8 +20,8 @@
 #ifndef CT_IR_H
 #define CT_IR_H
 
+#include "composed.h"
 #include "dtype.h"
-#include "layout.h"
 
 typedef enum CtOp {
   CT_OP_NONE,
@@ -70,11 +71,15 @@ typedef struct CtBuf {
   uint32_t align; /* bytes, of element 0 */
   CtLayout
       layout; /* of the whole buffer, for messages and for the extent that accesses must stay in */
-  CtInt n_elems;  /* cosize of the layout; CT_ANY of a global one: the launch says */
-  uint32_t param; /* global: index in CtIr.params */
-  bool is_wide;   /* global: its indices need 64 bits, and so does arithmetic with coordinates */
+  CtInt
+      n_elems; /* cosize of the layout; CT_ANY of a global one: the launch says. A multiple of what
+                     the swizzle permutes, so that it keeps offsets inside and outside where they are */
+  CtSwizzle swizzle; /* of offsets, on every access; bits 0: none */
+  uint32_t param;    /* global: index in CtIr.params */
+  bool is_wide;      /* global: its indices need 64 bits, and so does arithmetic with coordinates */
   uint32_t
-      alias_of; /* the earlier buffer whose memory this is as another type (ct_ir_recast), or 0 */
+      alias_of; /* the earlier buffer whose memory this is as another type (ct_ir_recast) or under a
+                   swizzle (ct_ir_view_swizzled), or 0 */
   bool
       is_written; /* some STORE or tile operation writes it; not said of an alias, see ct_ir_memory */
   CtLoc loc;
@@ -291,12 +296,18 @@ CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts);
 /* Declares memory of the kernel. The layout is static. name NULL: ct_ir_name_buf may come, else
    ct_ir_finish finds one. */
 CtView ct_ir_shared(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
+/* Likewise; the view begins at the layout's offset, and no index is below 0. */
+CtView ct_ir_shared_composed(CtIr *ir, const char *name, CtDtype dtype, const CtComposed *layout);
 /* The CtIr.smem bytes as one mode; the same buffer at each call, which must be of one dtype. */
 CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype);
 CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
 
 /* The view's memory, not of registers, as elements of another type. */
 CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) CT_NODISCARD;
+/* Plain shared memory from the view's first element on under a static swizzled layout, which must lie in
+   it. Fails unless the view begins at a multiple of the swizzle's period. */
+CtStatus ct_ir_view_swizzled(CtIr *ir, CtView v, const CtComposed *l, CtView *out,
+                             CtErr *err) CT_NODISCARD;
 /* The buffer itself, or the one that it is an alias of. */
 uint32_t ct_ir_memory(const CtIr *ir, uint32_t buf);
 
@@ -319,6 +330,7 @@ CtVal ct_ir_select(CtIr *ir, CtVal c, CtVal a, CtVal b);
 CtVal ct_ir_cast(CtIr *ir, CtVal a, CtDtype type);
 CtVal ct_ir_bitcast(CtIr *ir, CtVal a, CtDtype type); /* types of equal width */
 
+/* The offset is that of a view: linear. The operation has the element's place. */
 CtVal ct_ir_load(CtIr *ir, uint32_t buf, CtVal offset);
 void ct_ir_store(CtIr *ir, uint32_t buf, CtVal offset, CtVal value);
 
@@ -404,10 +416,19 @@ CtFacts ct_type_facts(CtDtype type); /* what every integer of the type fulfils *
 /* A coordinate for arithmetic with a buffer's layout: run-time entries as 64-bit values where its
    indices need them. NULL: no memory. */
 CtTuple ct_ir_coordinate(CtIr *ir, uint32_t buf, CtTuple crd);
-/* Offset in elements of a coordinate of a view, as a value (i32, or i64 where the buffer needs it). */
+/* Linear offset in elements of a coordinate of a view, as a value (i32, or i64 where the buffer needs it). */
 CtStatus ct_ir_offset(CtIr *ir, CtView v, CtTuple crd, CtVal *out, CtErr *err) CT_NODISCARD;
 size_t ct_ir_view_align(CtIr *ir,
                         CtView v); /* bytes, of the view's first element; a power of two <= 16 */
+/* ir_swizzle.c: where the element at a linear offset of a buffer lies, in elements from its start. */
+CtVal ct_ir_place(CtIr *ir, uint32_t buf, CtVal offset);
+/* The bits that may be set in a value, as far as its operations show. */
+uint64_t ct_ir_bits(const CtIr *ir, CtVal v);
+uint64_t ct_ir_bits_of_int(const CtIr *ir, CtInt i);
+uint64_t ct_facts_bits(CtFacts f);
+static inline bool ct_buf_is_swizzled(const CtBuf *buf) { return buf->swizzle.bits != 0; }
+/* The layout of a view as the language shows it: of a swizzled buffer with swizzle and offset. */
+CtComposed ct_ir_view_layout(const CtIr *ir, const CtView *v);
 /* Bytes of all shared buffers that the kernel declares, each aligned to 16 bytes; smem_buf is not
    among them, it begins behind them. */
 int64_t ct_ir_shared_bytes(const CtIr *ir);

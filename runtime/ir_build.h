@@ -14,6 +14,8 @@ CtVal ct_ir_text_op(CtIr *ir, CtOp op, CtDtype type, const char *text, int n,
 bool ct_ir_encloses(const CtIr *ir, CtRegion outer, CtRegion inner); /* or is it */
 
 uint32_t ct_ir_new_buf(CtIr *ir, const CtBuf *buf);
+/* Its layout says nothing of coordinates: messages name offsets. */
+void ct_ir_forget_coordinates(CtIr *ir, CtBuf *buf);
 /* Says that an operation writes the buffer. */
 static inline void ct_ir_written(CtIr *ir, uint32_t buf) {
   ir->bufs[ct_ir_memory(ir, buf)].is_written = true;

@@ -77,6 +77,18 @@ static Span span_bits(CtOp op, CtFacts a, CtFacts b, CtFacts all) {
   return op == CT_OP_AND ? (Span){0, ct_min(a.hi, b.hi)} : (Span){0, mask_of(ct_max(a.hi, b.hi))};
 }
 
+static int64_t pow2_part(int64_t d) { return d == 0 ? 0 : d & -d; }
+
+/* The zeros that both end with, or, of an AND, that either does. 0 has all. */
+static int64_t div_bits(CtOp op, int64_t a, int64_t b) {
+  a = pow2_part(a);
+  b = pow2_part(b);
+  if (op == CT_OP_AND) {
+    return a == 0 || b == 0 ? 0 : ct_max(a, b);
+  }
+  return a == 0 || b == 0 ? ct_max(a, b) : ct_min(a, b);
+}
+
 static Span span_shift(CtOp op, CtFacts a, CtFacts b, CtFacts all) {
   if (a.lo < 0 || b.lo < 0 || b.hi > 62) {
     return (Span){all.lo, all.hi};
@@ -132,9 +144,12 @@ static Span op_span(CtOp op, CtFacts a, CtFacts b, CtFacts all, int64_t *div) {
       return (Span){a.lo >= 0 ? a.lo : 0, a.lo >= 0 ? a.hi : ct_max(a.hi, -(a.lo + 1))};
     case CT_OP_AND:
     case CT_OP_OR:
-    case CT_OP_XOR: return span_bits(op, a, b, all);
+    case CT_OP_XOR: *div = div_bits(op, a.div, b.div); return span_bits(op, a, b, all);
     case CT_OP_SHL:
     case CT_OP_SHR:
+      if (op == CT_OP_SHR && ct_facts_is_one(b) && b.lo >= 0 && b.lo < 62 && a.lo >= 0) {
+        *div = ct_max(pow2_part(a.div) >> b.lo, a.div == 0 ? 0 : 1);
+      }
       if (op == CT_OP_SHL && ct_facts_is_one(b) && b.lo >= 0 && b.lo < 62) {
         *div = div_mul(a.div, (int64_t)1 << b.lo);
       }
@@ -142,8 +157,6 @@ static Span op_span(CtOp op, CtFacts a, CtFacts b, CtFacts all, int64_t *div) {
     default: return (Span){all.lo, all.hi};
   }
 }
-
-static int64_t pow2_part(int64_t d) { return d == 0 ? 0 : d & -d; }
 
 /* Where the result is known to fit, its range is cut to just inside the type's ends. */
 CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact) {

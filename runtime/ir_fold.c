@@ -249,6 +249,23 @@ static CtVal undo_product(const CtIr *ir, CtVal a, CtVal b) {
   return p->op == CT_OP_MUL && exact && p->args[1] == b && at(ir, b)->facts.lo > 0 ? p->args[0] : 0;
 }
 
+/* x & mask where no bit of the mask can be set in x: 0. x ^ 0 is x. */
+static CtVal bits_identity(CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  if (op == CT_OP_AND && (is_const(ir, a) || is_const(ir, b))) {
+    CtFacts x = at(ir, is_const(ir, a) ? b : a)->facts;
+    int64_t mask = at(ir, is_const(ir, a) ? a : b)->imm.i;
+    int64_t low = x.div & -x.div;
+    bool above = x.lo >= 0 && mask > 0 && x.hi < (mask & -mask);
+    return mask == 0 || above || (mask > 0 && low > mask)
+               ? ct_ir_const_int(ir, (CtDtype)at(ir, a)->type, 0)
+               : 0;
+  }
+  if (op == CT_OP_XOR || op == CT_OP_OR) {
+    return is_int_const(ir, b, 0) ? a : is_int_const(ir, a, 0) ? b : 0;
+  }
+  return 0;
+}
+
 static CtVal int_identity(CtIr *ir, CtOp op, CtVal a, CtVal b) {
   CtDtype type = (CtDtype)at(ir, a)->type;
   switch (op) {
@@ -271,6 +288,9 @@ static CtVal int_identity(CtIr *ir, CtOp op, CtVal a, CtVal b) {
         return at(ir, a)->imm.i != 0 ? a : b;
       }
       return is_const(ir, b) ? (at(ir, b)->imm.i != 0 ? b : a) : 0;
+    case CT_OP_AND:
+    case CT_OP_OR:
+    case CT_OP_XOR: return bits_identity(ir, op, a, b);
     case CT_OP_SHL:
     case CT_OP_SHR: return is_int_const(ir, b, 0) ? a : 0;
     case CT_OP_EQ:

@@ -199,6 +199,10 @@ static void print_header(Printer *p) {
     print_tuple(p, b->layout.shape);
     ct_text_putc(p->out, ':');
     print_tuple(p, b->layout.stride);
+    if (ct_buf_is_swizzled(b)) {
+      ct_text_puts(p->out, " after ");
+      ct_swizzle_print(b->swizzle, p->out);
+    }
     ct_text_printf(p->out, " align %u\n", b->align);
   }
   for (size_t i = 0; i < ir->n_slots; i++) {

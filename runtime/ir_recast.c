@@ -1,8 +1,10 @@
 /* ir_recast.c: the same memory as elements of another type. The view stands on a buffer of its own that
    says whose memory it is (CtBuf.alias_of), so that an element's type is its buffer's everywhere. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "ir_build.h"
+#include "walk.h"
 
 uint32_t ct_ir_memory(const CtIr *ir, uint32_t buf) {
   return ir->bufs[buf].alias_of != 0 ? ir->bufs[buf].alias_of : buf;
@@ -15,31 +17,43 @@ static CtStatus fail(const CtIr *ir, CtView v, CtDtype t, const char *why, CtErr
                  ct_dtypes[buf->dtype].name, ct_dtypes[t].name, why);
 }
 
-/* The buffer of memory `root` as elements of type t: root itself, an earlier alias or a new one. */
-static uint32_t alias_of(CtIr *ir, uint32_t root, CtDtype t) {
+void ct_ir_forget_coordinates(CtIr *ir, CtBuf *buf) {
+  buf->layout.shape = ct_leaf(&ir->arena, (CtInt){.kind = CT_ANY});
+  buf->layout.stride = ct_leaf(&ir->arena, ct_int(1));
+  ir->failed = ir->failed || buf->layout.shape == NULL || buf->layout.stride == NULL;
+}
+
+/* Does the buffer's swizzle keep the parts of each element of type t side by side? */
+static bool keeps_elements(const CtBuf *of, int to) {
+  int base = of->swizzle.base;
+  return of->swizzle.bits == 0 || base >= 6 || ct_dtypes[of->dtype].bits << base >= to;
+}
+
+/* The buffer of memory `root` as elements of type t under a swizzle: root itself, an earlier alias or a
+   new one. Of a swizzled one at least the first n elements are there, and no swizzle leads out. */
+static uint32_t alias_of(CtIr *ir, uint32_t root, CtDtype t, CtSwizzle sw, int64_t n) {
   const CtBuf *of = &ir->bufs[root];
-  if (of->dtype == t) {
+  if (of->dtype == t && ct_swizzle_equal(of->swizzle, sw)) {
     return root;
-  }
-  for (uint32_t i = 1; i < ir->n_bufs; i++) {
-    if (ir->bufs[i].alias_of == root && ir->bufs[i].dtype == t) {
-      return i;
-    }
   }
   CtBuf buf = *of;
   buf.dtype = t;
+  buf.swizzle = sw;
   buf.alias_of = root;
   buf.name = NULL;
-  buf.layout.shape = ct_leaf(&ir->arena, (CtInt){.kind = CT_ANY}); /* nobody's coordinates */
-  buf.layout.stride = ct_leaf(&ir->arena, ct_int(1));
-  if (buf.layout.shape == NULL || buf.layout.stride == NULL) {
-    ir->failed = true;
-    return root;
-  }
   if (buf.n_elems.kind == CT_STATIC) {
     buf.n_elems.v = buf.n_elems.v * ct_dtypes[of->dtype].bits / ct_dtypes[t].bits;
+    buf.n_elems.v = ct_max(n, buf.n_elems.v - buf.n_elems.v % ct_swizzle_block(sw));
   }
-  return ct_ir_new_buf(ir, &buf);
+  for (uint32_t i = 1; i < ir->n_bufs; i++) {
+    CtBuf *other = &ir->bufs[i];
+    if (other->alias_of == root && other->dtype == t && ct_swizzle_equal(other->swizzle, sw)) {
+      other->n_elems.v = ct_max(other->n_elems.v, buf.n_elems.v);
+      return i;
+    }
+  }
+  ct_ir_forget_coordinates(ir, &buf);
+  return ir->failed ? root : ct_ir_new_buf(ir, &buf);
 }
 
 /* Elements from the start, in the other type; NULL, or why that is not known to be a whole number. */
@@ -68,13 +82,59 @@ CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) {
   }
   CT_ASSERT(v.guard == NULL); /* says what lies inside by coordinates of its own elements */
   const char *why = recast_offset(ir, v, from, to, &out->offset, err);
+  if (why == NULL && !keeps_elements(buf, to)) {
+    why = "its swizzle moves the parts of a larger element apart; choose one with a larger M";
+  }
   if (why == NULL && to > from && ct_ir_view_align(ir, v) < (size_t)ct_min(to / 8, 16)) {
     why = "its address is not known to be aligned for the larger element";
   }
   if (why != NULL) {
     return fail(ir, v, t, why, err);
   }
+  CtSwizzle sw;
   CtStatus status = ct_recast(&cx, v.layout, from, to, &out->layout, err);
-  out->buf = alias_of(ir, ct_ir_memory(ir, v.buf), t);
+  status = status == CT_OK ? ct_swizzle_recast(buf->swizzle, from, to, &sw, err) : status;
+  if (status != CT_OK) {
+    return status;
+  }
+  int64_t n = buf->n_elems.kind == CT_STATIC ? buf->n_elems.v * from / to : 0;
+  out->buf = alias_of(ir, ct_ir_memory(ir, v.buf), t, sw, n);
   return status == CT_OK && ir->failed ? ct_fail_nomem(err) : status;
+}
+
+CtStatus ct_ir_view_swizzled(CtIr *ir, CtView v, const CtComposed *l, CtView *out, CtErr *err) {
+  const CtBuf *buf = &ir->bufs[v.buf];
+  CtCx cx = ct_ir_cx(ir);
+  int64_t lo, hi, size, n, period = ct_swizzle_period(l->swizzle);
+  const char *name = v.name != NULL ? v.name : "the tensor";
+  CT_ASSERT(buf->space == CT_SHARED && !ct_buf_is_swizzled(buf) && ct_composed_is_static(l));
+  if ((ct_ir_bits_of_int(ir, v.offset) & ((uint64_t)period - 1)) != 0) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "view: a swizzle counts from the start of the memory, and %s does not begin at a "
+        "multiple of %" PRId64 " elements of it for certain",
+        name, period);
+  }
+  CtStatus status = ct_walk_bounds(l->layout, &lo, &hi, &size, err);
+  status = status == CT_OK ? ct_swizzle_extent(l->swizzle, l->offset.v + hi + 1, &n, err) : status;
+  int64_t start = ct_is_static(v.offset) ? v.offset.v : 0;
+  if (status == CT_OK && lo + l->offset.v < 0) {
+    return ct_fail(err, CT_EINVAL,
+                   "view: layout %s has indices below 0; strides >= 0 were expected",
+                   ct_show_composed(&cx, l));
+  }
+  if (status == CT_OK && n > buf->n_elems.v - start) {
+    return ct_fail(err, CT_EINVAL, "view: %s needs %" PRId64 " elements; %s has %" PRId64,
+                   ct_show_composed(&cx, l), n, name, buf->n_elems.v - start);
+  }
+  *out = v;
+  out->layout = l->layout;
+  status =
+      status == CT_OK ? ct_int_op(&cx, CT_INT_ADD, v.offset, l->offset, &out->offset, err) : status;
+  if (status == CT_OK) {
+    out->buf = alias_of(ir, ct_ir_memory(ir, v.buf), buf->dtype, l->swizzle,
+                        ct_is_static(v.offset) ? start + n : 0);
+    status = ir->failed ? ct_fail_nomem(err) : CT_OK;
+  }
+  return status;
 }

@@ -10,7 +10,8 @@ enum { MAX_VECTOR_BYTES = 16, MAX_LEAVES = 32, MAX_PLANNED = 1 << 16 };
 static void print_view(CtIr *ir, CtView v, CtText *out) {
   CtCx cx = ct_ir_cx(ir);
   ct_text_printf(out, "%s ", v.name != NULL ? v.name : ir->bufs[v.buf].name);
-  ct_layout_print(&cx, v.layout, out);
+  CtComposed l = ct_ir_view_layout(ir, &v);
+  ct_composed_print(&cx, &l, out);
 }
 
 /* Fails with "<op>: <a> and <b> <rule>", the views printed in place. */
@@ -262,6 +263,9 @@ size_t ct_ir_view_align(CtIr *ir, CtView v) {
   int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
   int64_t div = ct_ir_facts(ir, v.offset).div;
   int64_t align = ct_min(buf->align, MAX_VECTOR_BYTES);
+  if (ct_buf_is_swizzled(buf) && buf->swizzle.base < 4) { /* more bits would not matter */
+    align = ct_min(align, bytes << buf->swizzle.base);
+  }
   while (align > bytes && div != 0 && (div % (align / bytes)) != 0) {
     align /= 2;
   }

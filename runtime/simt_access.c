@@ -147,8 +147,8 @@ static bool add_ends(int64_t *lo, int64_t *hi, int64_t add_lo, int64_t add_hi) {
 static bool settle_tables(CtAccess *a) {
   const CtTable *rows = table_of(a->w, a->arg->mode[0]), *cols = table_of(a->w, a->arg->mode[1]);
   const CtPattern *p = a->arg->pattern == 0 ? NULL : CT_CAT(CtPattern, a->w, a->arg->pattern);
-  if (rows == NULL || cols == NULL || a->arg->lanes.kind != CT_REF_STATIC || a->pred != NULL ||
-      a->arg->n_guards > 0 ||
+  if (rows == NULL || cols == NULL || a->arg->swizzle.bits != 0 ||
+      a->arg->lanes.kind != CT_REF_STATIC || a->pred != NULL || a->arg->n_guards > 0 ||
       ct_add_overflow(CT_CAT(CtScalar, a->w, a->arg->base)->i, a->arg->imm, &a->base)) {
     return false;
   }

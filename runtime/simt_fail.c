@@ -118,7 +118,7 @@ static void coordinate(int n, const int64_t *extent, const int64_t *stride, int6
   }
 }
 
-/* " at (0,2048), extent (2048,2048)" */
+/* " at (0,2048), extent (2048,2048)". A swizzle is its own inverse. */
 static Part place(const CtSimtJob *job, const CtSimtBuf *buf, int64_t off, int64_t n_elems) {
   int64_t extent[MAX_LEAVES] = {0}, stride[MAX_LEAVES] = {0}, crd[MAX_LEAVES];
   int n_extents, n_strides;
@@ -129,7 +129,7 @@ static Part place(const CtSimtJob *job, const CtSimtBuf *buf, int64_t off, int64
     snprintf(p.s, sizeof p.s, " at offset %lld of %lld", (long long)off, (long long)n_elems);
     return p;
   }
-  coordinate(n_extents, extent, stride, off, crd);
+  coordinate(n_extents, extent, stride, ct_swizzle_at(buf->swizzle, off), crd);
   add(&p, " at ");
   add_tuple(&p, buf->layout.shape, crd);
   add(&p, ", extent ");

@@ -103,8 +103,9 @@ typedef struct CtTileMode {
 typedef struct CtTileArg {
   uint32_t buf;
   CtSpace space;
-  CtDtype dtype; /* of its elements: the operation's, or a narrow one to be widened */
-  uint32_t base; /* scalar slot */
+  CtSwizzle swizzle; /* of the buffer: takes an offset to where the element lies */
+  CtDtype dtype;     /* of its elements: the operation's, or a narrow one to be widened */
+  uint32_t base;     /* scalar slot */
   int64_t imm;
   uint32_t pattern;         /* slot; 0: no lane's offset differs, or see lanes */
   CtRef lanes;              /* of kind LANES: offsets by lane, instead of base, imm and pattern */
@@ -155,11 +156,12 @@ typedef struct CtSimtBuf {
   const char *name;
   CtSpace space;
   CtDtype dtype;
-  CtDtype of;      /* the type that the memory was made for; dtype itself unless this is an alias */
-  int64_t n;       /* elements; of a global one the launch says it */
-  uint32_t param;  /* global */
-  uint32_t slot;   /* global: of the pointer */
-  uint32_t at;     /* shared: offset in the block's memory; register: slot */
+  CtDtype of;     /* the type that the memory was made for; dtype itself unless this is an alias */
+  int64_t n;      /* elements; of a global one the launch says it */
+  uint32_t param; /* global */
+  uint32_t slot;  /* global: of the pointer */
+  uint32_t at;    /* shared: offset in the block's memory; register: slot */
+  CtSwizzle swizzle;
   CtLayout layout; /* dynamic leaves have the number of a CtSlot as id; CT_ANY where not one */
 } CtSimtBuf;
 

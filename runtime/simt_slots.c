@@ -379,6 +379,7 @@ static CtSimtBuf keep_buf(CtLow *l, uint32_t i) {
   const CtBuf *b = &l->ir->bufs[i];
   CtSimtBuf out = {.name = keep_string(l, b->name), .space = b->space, .dtype = b->dtype};
   out.of = l->ir->bufs[ct_ir_memory(l->ir, i)].dtype;
+  out.swizzle = b->swizzle;
   out.layout = (CtLayout){keep_tuple(l, b->layout.shape), keep_tuple(l, b->layout.stride)};
   switch (b->space) {
     case CT_GLOBAL:

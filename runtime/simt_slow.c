@@ -103,7 +103,7 @@ static int64_t mode_offset(const CtWarp *w, uint32_t mode, int lane, int64_t e) 
 int64_t ct_simt_arg_offset(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j) {
   int64_t off = ADD_i64(arg_base(w, arg, lane), mode_offset(w, arg->mode[0], lane, i));
   off = ADD_i64(off, mode_offset(w, arg->mode[1], lane, j));
-  return arg->is_i32 ? CAST_i32_i64(off) : off;
+  return ct_swizzle_at(arg->swizzle, arg->is_i32 ? CAST_i32_i64(off) : off);
 }
 
 bool ct_simt_mode_size(const CtWarp *w, uint32_t mode, int lane, int64_t *n) {

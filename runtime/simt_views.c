@@ -178,7 +178,8 @@ static CtTileGuard make_guard(CtLow *l, const CtView *v, const CtGuardAxis *axis
 
 static CtTileArg make_arg(CtLow *l, const CtView *v, bool by_mode) {
   const CtBuf *buf = &l->ir->bufs[v->buf];
-  CtTileArg arg = {.buf = v->buf, .space = buf->space, .dtype = buf->dtype};
+  CtTileArg arg = {
+      .buf = v->buf, .space = buf->space, .swizzle = buf->swizzle, .dtype = buf->dtype};
   set_offset(l, &arg, v->offset);
   set_modes(l, &arg, v->layout, by_mode);
   arg.guard = (uint32_t)l->n_guards;
@@ -201,7 +202,7 @@ static bool has_tables(const CtLow *l, const CtTileArg *arg) {
       return false;
     }
   }
-  return arg->lanes.kind == CT_REF_STATIC;
+  return arg->lanes.kind == CT_REF_STATIC && arg->swizzle.bits == 0;
 }
 
 /* The fast instructions of operations that compute. */

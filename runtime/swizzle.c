@@ -40,6 +40,26 @@ int64_t ct_swizzle_at(CtSwizzle sw, int64_t x) {
   return (int64_t)((uint64_t)x ^ (sw.shift > 0 ? y >> sw.shift : y << -sw.shift));
 }
 
+int64_t ct_swizzle_block(CtSwizzle sw) {
+  int up = sw.shift < 0 ? -sw.shift : 0;
+  return (int64_t)1 << (sw.bits == 0 ? 0 : sw.base + up + sw.bits);
+}
+
+int64_t ct_swizzle_period(CtSwizzle sw) {
+  int up = sw.shift < 0 ? -sw.shift : sw.shift;
+  return (int64_t)1 << (sw.bits == 0 ? 0 : sw.base + up + sw.bits);
+}
+
+CtStatus ct_swizzle_extent(CtSwizzle sw, int64_t n, int64_t *out, CtErr *err) {
+  uint64_t y = ct_swizzle_y(sw);
+  int64_t block = ct_swizzle_block(sw), rest = n % block;
+  bool moves = (uint64_t)n > (y & (0 - y)); /* some index has a deciding bit */
+  if (ct_add_overflow(n, moves && rest != 0 ? block - rest : 0, out)) {
+    return ct_fail(err, CT_EOVERFLOW, "swizzle: the swizzled indices exceed 64 bits");
+  }
+  return CT_OK;
+}
+
 /* x / 2^from % 2^bits * 2^to: the deciding field in the place of the changing one. */
 static CtStatus moved_field(const CtCx *cx, CtSwizzle sw, CtInt x, CtInt *out, CtErr *err) {
   int from = sw.base + (sw.shift > 0 ? sw.shift : 0), to = sw.base + (sw.shift < 0 ? -sw.shift : 0);

@@ -24,6 +24,12 @@ uint64_t ct_swizzle_y(CtSwizzle sw);
 uint64_t ct_swizzle_z(CtSwizzle sw);
 
 int64_t ct_swizzle_at(CtSwizzle sw, int64_t x);
+/* Indices are permuted within blocks of so many, and alike in those whose number has the same
+   deciding bits; adding a multiple of the period commutes with the swizzle. Powers of two. */
+int64_t ct_swizzle_block(CtSwizzle sw);
+int64_t ct_swizzle_period(CtSwizzle sw);
+/* The smallest count, n or more, such that indices below it stay below and others stay at or above. */
+CtStatus ct_swizzle_extent(CtSwizzle sw, int64_t n, int64_t *out, CtErr *err) CT_NODISCARD;
 /* Of an integer that may be dynamic; then it must be >= 0. */
 CtStatus ct_swizzle_apply(const CtCx *cx, CtSwizzle sw, CtInt x, CtInt *out,
                           CtErr *err) CT_NODISCARD;

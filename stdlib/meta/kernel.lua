@@ -210,7 +210,8 @@ gridDim = nil
 --- Memory that the threads of a block share, in a kernel.
 --- The layout is static, the contents are not set. Write, `sync_threads()`, then read what others
 --- wrote. Without a layout it is the memory that the launch gives by `smem = bytes`, one mode, the same
---- at each call; its views may have any run-time shape.
+--- at each call; its views may have any run-time shape. A swizzled layout keeps rows and columns free
+--- of bank conflicts: the swizzle acts on the offset in the memory, and stays with tiles and views.
 ---
 ---     > k = kernel("reverse", function(x)
 ---     >>   local s = shared(x.dtype, 4)
@@ -233,6 +234,13 @@ gridDim = nil
 ---     > t
 ---     tensor i32 4:1 on cpu
 ---         0    1    2    3
+---     > k = kernel("swizzled", function(x)
+---     >>   local s = shared(x.dtype, composition(swizzle(1, 0, 1), layout{2, 2}))
+---     >>   s[threadIdx.x] = x[threadIdx.x]
+---     >>   print(s)
+---     >> end)
+---     > k{grid = 1, block = 4}(t)
+---     tensor s i32 Sw<1,0,1> o 0 o (2,2):(1,2) in shared memory
 --- CuTe: make_tensor(make_smem_ptr(...), layout). MoYe: MoYeSharedArray.
 ---@param dtype DType
 ---@param layout? Shape

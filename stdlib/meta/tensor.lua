@@ -354,7 +354,8 @@ function Tensor:to(device) end
 function close(t) end
 
 --- The same memory, from the same first element, under another layout.
---- A layout that reaches outside the memory is an error, where that is known.
+--- A layout that reaches outside the memory is an error, where that is known. Shared memory of a kernel
+--- may be viewed under a swizzled layout.
 ---
 ---     > t = arange(i32, 8)
 ---     > view(t, "(2,2):(4,1)")

@@ -1,5 +1,5 @@
 -- In a kernel a swizzled layout and a swizzle give indices of run-time coordinates: a transpose
--- through shared memory without bank conflicts. (Tensors with swizzled layouts are for later.)
+-- through shared memory without bank conflicts. Tensors with swizzled layouts: swizzled_tensors.lua.
 local S = L"Sw<3,0,3> o 0 o (8,8):(8,1)"
 local sw = swizzle(3, 0, 3)
 

@@ -1,0 +1,138 @@
+/* emit_swizzle.c: offsets in swizzled buffers as C. What the loops add to a swizzled offset is
+   taken out of the swizzle where that is known to be the same: whole periods, and what is below its
+   lowest bit, behind it; what shares no bit with the rest, in a swizzle of its own. Once the loops are
+   unrolled that one is a constant, and what threads have of their own is swizzled once.
+
+     s[swizzle<3, 3, 3>(i + j)]                            in general
+     s[(swizzle<3, 3, 3>(i) ^ swizzle<3, 3, 3>(j * 8)) + k * 512] */
+#include <inttypes.h>
+
+#include "emit_tile.h"
+
+/* An offset in parts: sw(own + in) + after, or (sw(own) ^ sw(in)) + after. */
+typedef struct Split {
+  CtEmitOperand own;   /* what is not one number in all threads and turns of loops that are known */
+  CtEmitOperand in;    /* terms of loops, and a constant */
+  CtEmitOperand after; /* likewise */
+  uint64_t own_bits;   /* that may be set in own */
+} Split;
+
+static bool is_loop_term(const CtEmitTerm *t) {
+  return t->n > 0 && ct_is_static(t->stride.d) && t->stride.d.v >= 0;
+}
+
+/* The bits that may be set in a sum of loop terms and a constant. */
+static uint64_t bits_of(const CtEmitOperand *op) {
+  uint64_t bits = (uint64_t)op->plus;
+  for (int i = 0; i < op->n; i++) {
+    const CtEmitTerm *t = &op->term[i];
+    int64_t most;
+    if (ct_mul_overflow(t->n - 1, t->stride.d.v, &most)) {
+      return UINT64_MAX;
+    }
+    uint64_t mine = ct_facts_bits((CtFacts){0, most, t->stride.d.v});
+    if ((bits & mine) != 0) { /* they may carry */
+      return UINT64_MAX;
+    }
+    bits |= mine;
+  }
+  return bits;
+}
+
+static void take_own(Split *s, const CtEmitTerm *t) {
+  s->own_bits = UINT64_MAX;
+  ct_emit_add_term(&s->own, *t);
+}
+
+/* Terms below the lowest swizzled bit go behind, where they share no bit with the rest. */
+static void take_low(Split *s, int64_t unit) {
+  CtEmitOperand low = {.plus = s->in.plus % unit}, rest = s->in;
+  rest.n = 0;
+  rest.plus -= low.plus;
+  for (int i = 0; i < s->in.n; i++) {
+    const CtEmitTerm *t = &s->in.term[i];
+    ct_emit_add_term(t->stride.d.v < unit ? &low : &rest, *t);
+  }
+  uint64_t bits = bits_of(&low);
+  if (bits >= (uint64_t)unit || (bits & (s->own_bits | bits_of(&rest))) != 0 ||
+      s->after.n + low.n > 2 * CT_EMIT_MAX_MODES) {
+    return;
+  }
+  for (int i = 0; i < low.n; i++) {
+    ct_emit_add_term(&s->after, low.term[i]);
+  }
+  s->after.plus += low.plus;
+  s->in = rest;
+}
+
+static void split(CtEmit *e, const CtEmitOperand *op, int64_t extra, Split *s) {
+  int64_t period = ct_swizzle_period(op->swizzle);
+  s->own = (CtEmitOperand){.index = op->index, .is_wide = op->is_wide};
+  s->in = s->after = (CtEmitOperand){.is_wide = op->is_wide};
+  s->own_bits = op->index == 0 ? 0 : ct_ir_bits(e->ir, op->index);
+  s->in.plus = ct_floormod(op->plus + extra, period);
+  s->after.plus = op->plus + extra - s->in.plus;
+  for (int i = 0; i < op->n; i++) {
+    const CtEmitTerm *t = &op->term[i];
+    if (ct_is_static(t->stride.d) && t->stride.d.v % period == 0) {
+      ct_emit_add_term(&s->after, *t);
+    } else if (is_loop_term(t)) {
+      ct_emit_add_term(&s->in, *t);
+    } else {
+      take_own(s, t);
+    }
+  }
+  take_low(s, (int64_t)1 << op->swizzle.base);
+}
+
+/* swizzle<B, M, S>( */
+static void open_swizzle(CtEmit *e, CtSwizzle sw) {
+  ct_text_printf(&e->body, "%s<%d, %d, %d>(", ct_emit_help(e, CT_HELP_SWIZZLE, "swizzle"), sw.bits,
+                 sw.base, sw.shift);
+}
+
+static void put_swizzled(CtEmit *e, CtSwizzle sw, const CtEmitOperand *op) {
+  if (op->index == 0 && op->n == 0) {
+    ct_emit_int(e, op->is_wide ? CT_i64 : CT_i32, ct_swizzle_at(sw, op->plus));
+    return;
+  }
+  open_swizzle(e, sw);
+  (void)ct_emit_sum(e, op, 0, "");
+  ct_text_putc(&e->body, ')');
+}
+
+static bool is_nothing(const CtEmitOperand *op) {
+  return op->index == 0 && op->n == 0 && op->plus == 0;
+}
+
+/* Both parts under the swizzle; false when they are 0. */
+static bool put_inner(CtEmit *e, CtSwizzle sw, Split *s, bool has_after, const char *lead) {
+  if (is_nothing(&s->own) && is_nothing(&s->in)) {
+    return false;
+  }
+  ct_text_puts(&e->body, lead);
+  if (is_nothing(&s->own) || is_nothing(&s->in)) {
+    put_swizzled(e, sw, is_nothing(&s->own) ? &s->in : &s->own);
+  } else if ((bits_of(&s->in) & s->own_bits) == 0) {
+    bool alone = !has_after && lead[0] == '\0';
+    ct_text_puts(&e->body, alone ? "" : "(");
+    put_swizzled(e, sw, &s->own);
+    ct_text_puts(&e->body, " ^ ");
+    put_swizzled(e, sw, &s->in);
+    ct_text_puts(&e->body, alone ? "" : ")");
+  } else {
+    open_swizzle(e, sw);
+    (void)ct_emit_sum(e, &s->own, 0, "");
+    (void)ct_emit_sum(e, &s->in, 0, " + ");
+    ct_text_putc(&e->body, ')');
+  }
+  return true;
+}
+
+bool ct_emit_swizzled(CtEmit *e, const CtEmitOperand *op, int64_t extra, const char *lead) {
+  Split s;
+  split(e, op, extra, &s);
+  bool has_inner = put_inner(e, op->swizzle, &s, !is_nothing(&s.after), lead);
+  bool has_after = ct_emit_sum(e, &s.after, 0, has_inner ? " + " : lead);
+  return has_inner || has_after;
+}

@@ -1,0 +1,123 @@
+/* ir_swizzle.c: where the elements of swizzled buffers lie. A swizzle is linear over bits, so what is
+   known of an offset is taken out of it: a constant part costs one exclusive or, or nothing. */
+#include "ir_build.h"
+
+enum { BITS_DEPTH = 12 };
+
+uint64_t ct_facts_bits(CtFacts f) {
+  uint64_t low = (uint64_t)(f.div & -f.div), high = f.lo < 0 ? UINT64_MAX : 0;
+  while (high < (uint64_t)f.hi && high != UINT64_MAX) {
+    high = high * 2 + 1;
+  }
+  return f.div == 0 ? 0 : high & (0 - low);
+}
+
+static uint64_t bits_of(const CtIr *ir, CtVal v, int depth);
+
+/* Of a sum: both, where no carry can come about. */
+static uint64_t bits_of_sum(const CtIr *ir, const CtInst *sum, int depth) {
+  uint64_t a = bits_of(ir, sum->args[0], depth), b = bits_of(ir, sum->args[1], depth);
+  return (a & b) == 0 ? a | b : UINT64_MAX;
+}
+
+/* By a constant power of two. */
+static uint64_t bits_scaled(const CtIr *ir, const CtInst *inst, int depth) {
+  const CtInst *by = ct_inst(ir, inst->args[1]);
+  uint64_t n = (uint64_t)by->imm.i, x = bits_of(ir, inst->args[0], depth);
+  if (by->op != CT_OP_CONST || by->imm.i <= 0 || (n & (n - 1)) != 0) {
+    return UINT64_MAX;
+  }
+  int k = __builtin_ctzll(n);
+  bool negative = x >> 63 != 0;
+  switch ((CtOp)inst->op) {
+    case CT_OP_MUL: return x << k;
+    case CT_OP_FLOORMOD: return x & (n - 1);
+    default: return negative ? UINT64_MAX : x >> k;
+  }
+}
+
+static uint64_t bits_of(const CtIr *ir, CtVal v, int depth) {
+  const CtInst *inst = ct_inst(ir, v);
+  uint64_t bits = UINT64_MAX;
+  if (inst->op == CT_OP_CONST) {
+    return (uint64_t)inst->imm.i;
+  }
+  if (depth == 0 || ct_is_unsigned((CtDtype)inst->type)) {
+    return ct_facts_bits(inst->facts);
+  }
+  switch ((CtOp)inst->op) {
+    case CT_OP_ADD: bits = bits_of_sum(ir, inst, depth - 1); break;
+    case CT_OP_MUL:
+    case CT_OP_FLOORDIV:
+    case CT_OP_FLOORMOD: bits = bits_scaled(ir, inst, depth - 1); break;
+    case CT_OP_AND:
+      bits = bits_of(ir, inst->args[0], depth - 1) & bits_of(ir, inst->args[1], depth - 1);
+      break;
+    case CT_OP_OR:
+    case CT_OP_XOR:
+      bits = bits_of(ir, inst->args[0], depth - 1) | bits_of(ir, inst->args[1], depth - 1);
+      break;
+    default: break;
+  }
+  return bits & ct_facts_bits(inst->facts);
+}
+
+uint64_t ct_ir_bits(const CtIr *ir, CtVal v) { return bits_of(ir, v, BITS_DEPTH); }
+
+static CtVal constant(CtIr *ir, CtVal like, int64_t v) {
+  return ct_ir_const_int(ir, (CtDtype)ct_inst(ir, like)->type, v);
+}
+
+/* x ^ moved(x & deciding bits). */
+static CtVal swizzle_value(CtIr *ir, CtSwizzle sw, CtVal x) {
+  CtVal y = ct_ir_binary(ir, CT_OP_AND, x, constant(ir, x, (int64_t)ct_swizzle_y(sw)));
+  CtOp op = sw.shift > 0 ? CT_OP_SHR : CT_OP_SHL;
+  CtVal moved = ct_ir_binary(ir, op, y, constant(ir, x, sw.shift > 0 ? sw.shift : -sw.shift));
+  return ct_ir_binary(ir, CT_OP_XOR, x, moved);
+}
+
+/* A value without its constant addend, which may wrap around: *plus. */
+static CtVal split(const CtIr *ir, CtVal v, int64_t *plus) {
+  *plus = 0;
+  while (ct_inst(ir, v)->op == CT_OP_ADD &&
+         ct_inst(ir, ct_inst(ir, v)->args[1])->op == CT_OP_CONST) {
+    *plus += ct_inst(ir, ct_inst(ir, v)->args[1])->imm.i;
+    v = ct_inst(ir, v)->args[0];
+  }
+  return v;
+}
+
+uint64_t ct_ir_bits_of_int(const CtIr *ir, CtInt i) {
+  return i.kind == CT_DYNAMIC ? ct_ir_bits(ir, i.id) : (uint64_t)i.v;
+}
+
+CtVal ct_ir_place(CtIr *ir, uint32_t buf, CtVal offset) {
+  CtSwizzle sw = ir->bufs[buf].swizzle;
+  if (ir->failed || sw.bits == 0) {
+    return offset;
+  }
+  int64_t plus, period = ct_swizzle_period(sw), unit = (int64_t)1 << sw.base;
+  CtVal x = split(ir, offset, &plus);
+  uint64_t bits = ct_ir_bits(ir, x);
+  int64_t within = ct_floormod(plus, period), after = plus - within, low = within % unit;
+  if ((bits & (uint64_t)low) == 0) { /* no carry from below the swizzled bits */
+    after += low;
+    within -= low;
+  }
+  if ((bits & (uint64_t)within) == 0) {
+    x = ct_ir_binary(ir, CT_OP_XOR, swizzle_value(ir, sw, x),
+                     constant(ir, x, ct_swizzle_at(sw, within)));
+  } else {
+    x = swizzle_value(ir, sw, ct_ir_binary(ir, CT_OP_ADD, x, constant(ir, x, within)));
+  }
+  return ct_ir_binary(ir, CT_OP_ADD, x, constant(ir, x, after));
+}
+
+CtComposed ct_ir_view_layout(const CtIr *ir, const CtView *v) {
+  const CtBuf *buf = &ir->bufs[v->buf];
+  if (!ct_buf_is_swizzled(buf)) {
+    return ct_composed_plain(v->layout);
+  }
+  return (CtComposed){
+      .layout = v->layout, .offset = v->offset, .swizzle = buf->swizzle, .is_swizzled = true};
+}
