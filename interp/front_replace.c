@@ -40,7 +40,9 @@ static int yields(lua_State *L) {
   Front *f = front_of(L);
   for (const Frame *frame = front_co(f, L)->top; frame != NULL; frame = frame->parent) {
     if (frame->runtime || frame->pending) {
-      return diag_error(L, "coroutine.yield inside a run-time if or loop");
+      return diag_error(
+          L,
+          "coroutine.yield inside a run-time if or loop; yield outside of it, and give the value on");
     }
   }
   return lua_yield(L, lua_gettop(L));
