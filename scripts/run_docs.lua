@@ -19,42 +19,13 @@ local ENVIRONMENT <const> = "CUTTLE_DEVICE=cpu LC_ALL=C.UTF-8 COLUMNS="
 local END_OF_INPUT <const> = "\1end of input "
 local NOT_COMPLETE <const> = "(the input is not complete, or the session ended here)"
 
+local shell = dofile(arg[0]:match("^.*/") .. "shell.lua")
+local lines_of, quote = shell.lines_of, shell.quote
+
 local options = { cuttle = "./build/cuttle", update = false }
 local n_run, n_failed = 0, 0
 
--- {====== Files and commands ======
-
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
-local function read_file(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("a")
-  file:close()
-  return text
-end
-
-local function write_file(path, text)
-  local file = assert(io.open(path, "wb"))
-  file:write(text)
-  assert(file:close())
-end
-
-local function capture(command)
-  local pipe = assert(io.popen(command))
-  local out = pipe:read("a")
-  pipe:close()
-  return out
-end
-
-local function lines_of(text)
-  local lines = {}
-  for line in (text:gsub("\n$", "") .. "\n"):gmatch("(.-)\n") do
-    lines[#lines + 1] = line
-  end
-  return text == "" and {} or lines
-end
+-- {====== Lines and commands ======
 
 -- Spaces for tabs, and none at the end.
 local function clean(line)
@@ -66,12 +37,10 @@ local function clean(line)
   return (line:gsub("%s+$", ""))
 end
 
-local has_timeout = os.execute("command -v timeout >/dev/null 2>&1")
-
 -- What the program prints on stdout and stderr, as lines. `arguments` is shell text.
 local function run_cuttle(folder, arguments)
-  local out = capture(("cd %s && %s %s%s %s 2>&1"):format(
-    quote(folder), ENVIRONMENT, has_timeout and ("timeout -k 5 %d "):format(TIME_LIMIT_S) or "",
+  local out = shell.capture(("cd %s && %s %s%s %s 2>&1"):format(
+    quote(folder), ENVIRONMENT, shell.time_limit(TIME_LIMIT_S),
     quote(options.cuttle), arguments))
   local lines = lines_of(out)
   for i, line in ipairs(lines) do
@@ -163,7 +132,7 @@ end
 -- {====== Running: what each input printed ======
 
 local function run_program(page, example)
-  write_file(page.folder .. "/example.lua",
+  shell.write_file(page.folder .. "/example.lua",
     table.concat(page.lines, "\n", example.first, example.last) .. "\n")
   example.got = run_cuttle(page.folder, "example.lua </dev/null")
 end
@@ -181,7 +150,7 @@ local function run_session(page, inputs)
     text[i] = ("%s\nprint(%q)\n"):format(input.text, END_OF_INPUT .. i)
     input.got = {}
   end
-  write_file(path, table.concat(text))
+  shell.write_file(path, table.concat(text))
   local at = 1
   for _, line in ipairs(run_cuttle(page.folder, "< inputs")) do
     local ended = tonumber(line:match("^" .. END_OF_INPUT .. "(%d+)$"))
@@ -274,11 +243,6 @@ local function anchors_of(path)
   return anchors
 end
 
-local function is_file(path)
-  local file = io.open(path)
-  return file ~= nil and file:close()
-end
-
 local function broken_links(page)
   local problems, n, folder = {}, 0, page.path:match("^.*/") or ""
   for number, line in ipairs(page.lines) do
@@ -287,7 +251,7 @@ local function broken_links(page)
       local path = file == "" and page.path or folder .. file
       n = n + 1
       if not target:find("^%w+:") and
-          not (is_file(path) and (anchor == "" or anchors_of(path)[anchor])) then
+          not (shell.exists(path) and (anchor == "" or anchors_of(path)[anchor])) then
         problems[#problems + 1] = ("%s:%d: nothing is at %s"):format(page.path, number, target)
       end
     end
@@ -325,20 +289,20 @@ local function update_page(page)
     table.move(place.got, 1, #place.got, #lines + 1, lines)
     page.lines = table.move(page.lines, place.to + 1, #page.lines, #lines + 1, lines)
   end
-  write_file(page.path, table.concat(page.lines, "\n") .. "\n")
+  shell.write_file(page.path, table.concat(page.lines, "\n") .. "\n")
 end
 
 -- {====== Main ======
 
 local function read_page(path)
-  local page = { path = path, lines = lines_of(read_file(path)) }
+  local page = { path = path, lines = lines_of(shell.read_file(path)) }
   page.examples = read_examples(page.lines)
   return page
 end
 
 local function run_document(path)
   local page = read_page(path)
-  page.folder = capture("mktemp -d"):gsub("\n$", "")
+  page.folder = shell.capture("mktemp -d"):gsub("\n$", "")
   local ok, message = pcall(run_page, page)
   os.execute("rm -r " .. quote(page.folder))
   if not ok then
@@ -367,7 +331,7 @@ end
 
 local function main(...)
   local paths = read_arguments { ... }
-  options.cuttle = capture("realpath " .. quote(options.cuttle)):gsub("\n$", "")
+  options.cuttle = shell.capture("realpath " .. quote(options.cuttle)):gsub("\n$", "")
   for _, path in ipairs(paths) do
     run_document(path)
   end

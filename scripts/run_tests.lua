@@ -11,51 +11,21 @@
 
 local TIME_LIMIT_S <const> = 300
 
+local shell = dofile(arg[0]:match("^.*/") .. "shell.lua")
+local lines_of, quote = shell.lines_of, shell.quote
+
 local options = { cuttle = "./build/cuttle", device = "cpu" }
 local n_run, n_failed = 0, 0
 
 -- {====== Running programs ======
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
-local function lines_of(text)
-  local lines = {}
-  for line in (text:gsub("\n$", "") .. "\n"):gmatch("(.-)\n") do
-    lines[#lines + 1] = line
-  end
-  return text == "" and {} or lines
-end
-
-local function read_file(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("a")
-  file:close()
-  return text
-end
-
-local function exists(path)
-  local file = io.open(path)
-  return file ~= nil and file:close()
-end
-
-local function capture(command)
-  local pipe = assert(io.popen(command))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
-  return out, code
-end
-
-local has_timeout = os.execute("command -v timeout >/dev/null 2>&1")
-
 -- Runs the program with `arguments` (shell text): its stdout and stderr as lines, its exit code.
 local function run_cuttle(arguments)
   local err_path = os.tmpname()
-  local out, code = capture(("CUTTLE_DEVICE=%s %s%s %s 2>%s </dev/null"):format(
-    quote(options.device), has_timeout and ("timeout -k 5 %d "):format(TIME_LIMIT_S) or "",
+  local out, code = shell.capture(("CUTTLE_DEVICE=%s %s%s %s 2>%s </dev/null"):format(
+    quote(options.device), shell.time_limit(TIME_LIMIT_S),
     quote(options.cuttle), arguments, quote(err_path)))
-  local err = read_file(err_path)
+  local err = shell.read_file(err_path)
   os.remove(err_path)
   return { out = lines_of(out), err = lines_of(err), code = code }
 end
@@ -90,7 +60,7 @@ end
 -- {output = {{line, text}...}, failure = {line, text} or nil}
 local function read_expectations(path)
   local expected = { output = {} }
-  for number, line in ipairs(lines_of(read_file(path))) do
+  for number, line in ipairs(lines_of(shell.read_file(path))) do
     local text = line:match("%-%- expect: ?(.-)%s*$")
     if text then
       table.insert(expected.output, { line = number, text = text })
@@ -171,15 +141,13 @@ local function write_golden(path, golden, result)
   check_silent(result, problems)
   check_status(result, 0, problems)
   if #problems == 0 then
-    local file = assert(io.open(golden, "wb"))
-    file:write(table.concat(result.out, "\n"), "\n")
-    assert(file:close())
+    shell.write_file(golden, table.concat(result.out, "\n") .. "\n")
   end
   report(path .. " wrote " .. golden, problems)
 end
 
 local function run_golden(path, golden, result)
-  local problems, want = {}, lines_of(read_file(golden))
+  local problems, want = {}, lines_of(shell.read_file(golden))
   check_silent(result, problems)
   check_status(result, 0, problems)
   for i = 1, math.max(#want, #result.out) do
@@ -242,7 +210,7 @@ local function run_test(path)
     run_by_status(path, result)
   elseif options.update then
     write_golden(path, golden, result)
-  elseif exists(golden) then
+  elseif shell.exists(golden) then
     run_golden(path, golden, result)
   elseif expected.failure or #expected.output > 0 then
     run_expecting(path, expected, result)
@@ -258,8 +226,8 @@ local function programs_under(paths)
   for i, path in ipairs(paths) do
     quoted[i] = quote(path)
   end
-  local out = capture("find " .. table.concat(quoted, " ") .. " -name '*.lua' | LC_ALL=C sort")
-  return lines_of(out)
+  return lines_of((shell.capture(
+    "find " .. table.concat(quoted, " ") .. " -name '*.lua' | LC_ALL=C sort")))
 end
 
 local function read_arguments(args)
