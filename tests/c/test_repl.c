@@ -107,6 +107,11 @@ static void type(Session *s, const char *text) {
   }
 }
 
+static void answers(Session *s, const char *keys, const char *text, const char *name) {
+  type(s, keys);
+  is_seen(s, text, name);
+}
+
 /* Types `text` until the program has ended: what arrives between the prompt and the editor's taking
    over the terminal is lost. A program that does not end is killed. */
 static int finish(Session *s, const char *text) {
@@ -134,8 +139,7 @@ typedef struct Step {
 
 static void take(Session *s, const Step *steps, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    type(s, steps[i].keys);
-    is_seen(s, steps[i].expect, steps[i].name);
+    answers(s, steps[i].keys, steps[i].expect, steps[i].name);
     if (!sees(s, "> ")) {
       tap_diag("no prompt after: %s", steps[i].name);
     }
@@ -182,41 +186,31 @@ static const Step inputs[] = {
 };
 
 static const Step interrupts[] = {
-    {"print('go' .. 'ing') while true do end\n", "going\r\n", NULL},
+    {"print('go' .. 'ing') while true do end\n", "going\r\n", "a loop"},
     {"print('go' .. 'ing') coroutine.wrap(function() while true do end end)()\n", "going\r\n",
-     NULL},
+     "a loop in a coroutine"},
     {"print('go' .. 'ing') while true do pcall(function() while true do end end) end\n",
-     "going\r\n", NULL},
+     "going\r\n", "a loop that catches errors"},
     {"print('go' .. 'ing') kernel('spin', function(x) while x[0] == 0.0 do end end)"
      "{grid = 1, block = 32}(zeros(f32, 1))\n",
-     "going\r\n", NULL},
+     "going\r\n", "a kernel"},
 };
 
 static void test_interrupts(Session *s) {
-  static const char *const names[] = {"a loop", "a loop in a coroutine",
-                                      "a loop that catches errors", "a kernel"};
   for (size_t i = 0; i < sizeof interrupts / sizeof *interrupts; i++) {
-    type(s, interrupts[i].keys);
-    OK(sees(s, interrupts[i].expect), "%s runs without end", names[i]);
-    type(s, "\003");
-    is_seen(s, "interrupted\r\n", "which Ctrl-C stops");
+    answers(s, interrupts[i].keys, interrupts[i].expect, interrupts[i].name);
+    answers(s, "\003", "interrupted\r\n", "which Ctrl-C stops");
     is_seen(s, "> ", "and goes on");
   }
 }
 
 static void test_cancel(Session *s) {
-  type(s, "error('never");
-  is_seen(s, "never", "a line is begun");
-  type(s, "\003");
-  is_seen(s, "> ", "Ctrl-C clears it");
-  type(s, "for i = 1, 2 do\n");
-  is_seen(s, ">> ", "several lines are begun");
-  type(s, "print('never')");
-  is_seen(s, "never", "a second one");
-  type(s, "\003");
-  is_seen(s, "> ", "Ctrl-C clears them all");
-  type(s, "6 * 7\n");
-  is_seen(s, "\n42", "with the same state");
+  answers(s, "error('never", "never", "a line is begun");
+  answers(s, "\003", "> ", "Ctrl-C clears it");
+  answers(s, "for i = 1, 2 do\n", ">> ", "several lines are begun");
+  answers(s, "print('never')", "never", "a second one");
+  answers(s, "\003", "> ", "Ctrl-C clears them all");
+  answers(s, "6 * 7\n", "\n42", "with the same state");
   is_seen(s, "> ", "prompts again");
 }
 
@@ -288,19 +282,13 @@ static const Step completions[] = {
 
 static void test_lists(Session *s) {
   size_t from = s->from;
-  type(s, "A:co\t\t");
-  is_seen(s, "coalesce", "two tabs list methods");
+  answers(s, "A:co\t\t", "coalesce", "two tabs list methods");
   is_seen(s, "complement", "all of them");
-  type(s, "\003");
-  is_seen(s, "> ", "Ctrl-C clears the line");
-  type(s, "t.\t\t\003");
-  is_seen(s, "> ", "there may be nothing to list");
-  type(s, "print(\t\t");
-  is_seen(s, "possibilities", "many names are asked about");
-  type(s, "n");
-  is_seen(s, "> ", "n is an answer");
-  type(s, "\003");
-  is_seen(s, "> ", "Ctrl-C clears what was typed");
+  answers(s, "\003", "> ", "Ctrl-C clears the line");
+  answers(s, "t.\t\t\003", "> ", "there may be nothing to list");
+  answers(s, "print(\t\t", "possibilities", "many names are asked about");
+  answers(s, "n", "> ", "n is an answer");
+  answers(s, "\003", "> ", "Ctrl-C clears what was typed");
   OK(strstr(s->seen + from, "ran\r") == NULL, "completion runs no script");
 }
 
