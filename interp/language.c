@@ -71,7 +71,6 @@ static const struct {
     {"warp_scan", "cuttle.collective", true},
     {"block_reduce", "cuttle.collective", true},
     {"block_scan", "cuttle.collective", true},
-    {NULL, NULL, false},
 };
 
 void state_push_module(lua_State *L, const char *name) {
@@ -112,7 +111,7 @@ static int call_lua_name(lua_State *L) {
 
 /* Stack: language. */
 static void add_lua_names(lua_State *L) {
-  for (size_t i = 0; i < CT_ARRAY_LEN(lua_names) && lua_names[i].name != NULL; i++) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(lua_names); i++) {
     lua_pushstring(L, lua_names[i].name);
     lua_pushstring(L, lua_names[i].module);
     lua_pushboolean(L, lua_names[i].is_helper);
