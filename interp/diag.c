@@ -10,14 +10,14 @@
 
 static const char traceback_key = 0; /* its address names a boolean in the registry */
 
-static bool is_stdlib(const char *source) {
+bool diag_is_stdlib(const char *source) {
   return strncmp(source, DIAG_STDLIB_PREFIX, sizeof DIAG_STDLIB_PREFIX - 1) == 0;
 }
 
 bool diag_find_script(lua_State *L, lua_Debug *ar) {
   for (int level = 0; lua_getstack(L, level, ar) != 0; level++) {
     lua_getinfo(L, "Sl", ar);
-    if (ar->currentline > 0 && !is_stdlib(ar->source)) {
+    if (ar->currentline > 0 && !diag_is_stdlib(ar->source)) {
       return true;
     }
   }

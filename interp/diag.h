@@ -15,6 +15,7 @@
 
 /* Chunks of the standard library are called "=cuttle/<file>": never the place to blame. */
 #define DIAG_STDLIB_PREFIX "=cuttle/"
+bool diag_is_stdlib(const char *source); /* of a lua_Debug */
 
 /* The innermost level of the stack that is the user's script: *ar has "S" and "l" (short_src,
    currentline). False when there is none. */

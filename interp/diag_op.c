@@ -32,8 +32,7 @@ static int called_levels(lua_State *L) {
   int n = 0;
   for (; lua_getstack(L, n, &ar) != 0; n++) {
     lua_getinfo(L, "Sl", &ar);
-    if (ar.currentline > 0 &&
-        strncmp(ar.source, DIAG_STDLIB_PREFIX, sizeof DIAG_STDLIB_PREFIX - 1) != 0) {
+    if (ar.currentline > 0 && !diag_is_stdlib(ar.source)) {
       break;
     }
   }

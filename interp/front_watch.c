@@ -38,10 +38,6 @@ static void watch_resume(lua_State *L, lua_State *co) {
 
 /* --- calls of unconverted functions ------------------------------------------------------------------ */
 
-static bool is_stdlib(const lua_Debug *ar) {
-  return strncmp(ar->source, DIAG_STDLIB_PREFIX, sizeof DIAG_STDLIB_PREFIX - 1) == 0;
-}
-
 int front_fail_unconverted(lua_State *L, const char *what) {
   lua_Debug ar;
   luaL_checkstack(L, 8, NULL);
@@ -73,7 +69,7 @@ static void watch_call(lua_State *L, lua_Debug *ar) {
     return;
   }
   lua_getinfo(L, "Sn", ar);
-  if (!is_stdlib(ar) && !is_wrapper(ar)) {
+  if (!diag_is_stdlib(ar->source) && !is_wrapper(ar)) {
     bool is_event = strcmp(ar->namewhat, "metamethod") == 0; /* called without its underscores */
     const char *name =
         ar->name != NULL ? lua_pushfstring(L, is_event ? "'__%s' " : "'%s' ", ar->name) : "";
@@ -156,7 +152,7 @@ static bool wants_patch(lua_State *L) {
   }
   lua_pushvalue(L, -1);
   lua_getinfo(L, ">S", &ar);
-  return !is_stdlib(&ar);
+  return !diag_is_stdlib(ar.source);
 }
 
 /* Appends metatable, event, original and stand-in; stack: ..., list, original. Pops the original. */

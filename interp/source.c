@@ -635,7 +635,7 @@ static void check_text(lua_State *L, int idx, const char *text, size_t len) {
   lua_Debug ar;
   lua_pushvalue(L, idx);
   lua_getinfo(L, ">S", &ar);
-  if (strncmp(ar.source, DIAG_STDLIB_PREFIX, sizeof DIAG_STDLIB_PREFIX - 1) != 0) {
+  if (!diag_is_stdlib(ar.source)) {
     overwrite_check(L, ar.short_src, text, len);
   }
 }
