@@ -15,7 +15,7 @@
 
 Kernel *kernel_test(lua_State *L, int idx) { return luaL_testudata(L, idx, KERNEL_TYPE); }
 
-Kernel *kernel_check(lua_State *L, int idx) {
+static Kernel *kernel_check(lua_State *L, int idx) {
   Kernel *k = kernel_test(L, idx);
   if (k == NULL) {
     diag_error(L, "a kernel was expected, got %s", diag_push_kind(L, idx));

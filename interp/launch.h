@@ -97,7 +97,6 @@ struct CuttleKernel {
 };
 typedef struct CuttleKernel Kernel;
 
-Kernel *kernel_check(lua_State *L, int idx); /* raises */
 Kernel *kernel_test(lua_State *L, int idx);
 
 /* The kernel at `kernel` in the functions below is known to be one. */
