@@ -283,15 +283,51 @@ static int64_t to_bits(lua_State *L, int idx) {
   return bind_test_dtype(L, idx, &t) ? ct_dtypes[t].bits : bind_to_static(L, idx, "recast");
 }
 
-/* recast(t, dtype): the tensor's memory as elements of another type. */
+/* Does the mode of adjacent elements have a whole number of those n times as large? */
+static bool is_multiple(const CtCx *cx, CtLayout l, int64_t n) {
+  for (uint32_t i = 0; i < l.shape->len; i++) {
+    if (ct_is_leaf(&l.shape[i]) && ct_is_const(l.stride[i].i, 1)) {
+      return ct_int_divides(cx, ct_int(n), l.shape[i].i) == CT_KNOWN_YES;
+    }
+  }
+  return true; /* recast says why there are none */
+}
+
+/* A guarded tensor before it is tiled is guarded in its new elements; a part that overhangs nothing is any
+   tensor. */
+static int recast_guarded(lua_State *L, const Tensor *t, CtDtype to) {
+  CtCx cx = bind_enter(L);
+  int64_t n = ct_dtypes[to].bits / ct_dtypes[t->dtype].bits;
+  if (t->guard != NULL) {
+    return diag_error(
+        L,
+        "recast: %s is a guarded part, which may overhang; recast the whole tensor and "
+        "cut the part from guard(recast(t, %s))",
+        tensor_push_title(L, 1), ct_dtypes[to].name);
+  }
+  if (t->is_whole && n > 1 && !is_multiple(&cx, t->layout, n)) {
+    return diag_error(
+        L,
+        "recast: %s is guarded, and %s is not known to have a multiple of %I adjacent elements "
+        "of %s, which one of %s takes; pad the tensor, or leave the guard out",
+        tensor_push_title(L, 1), bind_layout_text(&cx, t->layout), (LUAI_UACINT)n,
+        ct_dtypes[t->dtype].name, ct_dtypes[to].name);
+  }
+  front_recast(L, t, to);
+  Tensor *made = tensor_test(L, -1);
+  made->is_guarded = true;
+  made->is_whole = t->is_whole;
+  return 1;
+}
+
+/* recast(t, dtype): the tensor's memory as elements of another type; of registers a copy of their bits. */
 static int recast_tensor(lua_State *L) {
   CtErr err;
   CtLayout layout;
   const Tensor *t = tensor_check_live(L, 1, "recast");
   CtDtype to = bind_to_dtype(L, 2, "recast");
   if (t->is_guarded) {
-    return diag_error(L, "recast: %s is guarded; write guard(recast(t, %s))",
-                      tensor_push_title(L, 1), ct_dtypes[to].name);
+    return recast_guarded(L, t, to);
   }
   if (t->in_kernel) {
     return front_recast(L, t, to);

@@ -121,6 +121,8 @@ void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx) {
   const char *what = lua_pushfstring(L, "store to %s", t->name != NULL ? t->name : "a tensor");
   CtVal value = value_to(L, value_idx, t->dtype, what);
   GuardedAccess a;
+  CtErr err;
+  diag_check(L, ct_ir_check_writable(ir, "a store", tensor_view(t), &err), &err);
   if (guard_open(L, t, crd, CT_VOID, &a)) {
     ct_ir_store(ir, t->buf, front_offset(L, t, crd, "store to"), value);
   }

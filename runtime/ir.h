@@ -82,6 +82,8 @@ typedef struct CtBuf {
                    swizzle (ct_ir_view_swizzled), or 0 */
   bool
       is_written; /* some STORE or tile operation writes it; not said of an alias, see ct_ir_memory */
+  bool
+      is_fixed; /* register: holds the bits of another one (ct_ir_recast), and is not written again */
   CtLoc loc;
 } CtBuf;
 
@@ -302,7 +304,7 @@ CtView ct_ir_shared_composed(CtIr *ir, const char *name, CtDtype dtype, const Ct
 CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype);
 CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
 
-/* The view's memory, not of registers, as elements of another type. */
+/* The view's memory as elements of another type; of registers a fragment with a copy of their bits. */
 CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) CT_NODISCARD;
 /* Plain shared memory from the view's first element on under a static swizzled layout, which must lie in
    it. Fails unless the view begins at a multiple of the swizzle's period. */
@@ -366,6 +368,7 @@ bool ct_ir_flatten_if(CtIr *ir, CtVal if_, CtVal var, CtVal set[2]);
 void ct_ir_rollback(CtIr *ir, CtVal position);
 
 /* Tile operations: shapes are checked here, and the width of a copy is chosen. */
+CtStatus ct_ir_check_writable(const CtIr *ir, const char *op, CtView v, CtErr *err) CT_NODISCARD;
 CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
 /* A COPY between fragments of one size and of any two types, each element cast as ct_convert does. */
 CtStatus ct_ir_convert(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;

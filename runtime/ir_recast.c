@@ -69,19 +69,108 @@ static const char *recast_offset(CtIr *ir, CtView v, int from, int to, CtInt *ou
   return ct_int_op(&cx, CT_INT_DIV, v.offset, n, out, err) == CT_OK ? NULL : err->msg;
 }
 
+/* --- registers ---------------------------------------------------------------------------------------- */
+
+enum { MAX_RECAST = 4096 }; /* elements: each is an operation of the kernel or several */
+
+static CtDtype word_of(int bits) {
+  return bits == 8 ? CT_u8 : bits == 16 ? CT_u16 : bits == 32 ? CT_u32 : CT_u64;
+}
+
+static CtVal load_at(CtIr *ir, uint32_t buf, int64_t e) {
+  return ct_ir_load(ir, buf, ct_ir_const_int(ir, CT_i32, e));
+}
+
+/* Element e of the buffer seen as type t, put together from its own elements or cut out of one. */
+static CtVal load_as(CtIr *ir, uint32_t buf, int64_t e, CtDtype t) {
+  CtDtype from = ir->bufs[buf].dtype;
+  int wide = ct_dtypes[t].bits, narrow = ct_dtypes[from].bits;
+  if (wide == narrow) {
+    return ct_ir_bitcast(ir, load_at(ir, buf, e), t);
+  }
+  CtDtype word = ct_max(wide, narrow) == 64 ? CT_u64 : CT_u32, part = word_of(narrow);
+  if (wide < narrow) {
+    int64_t n = narrow / wide;
+    CtVal bits = ct_ir_cast(ir, ct_ir_bitcast(ir, load_at(ir, buf, e / n), part), word);
+    CtVal count = ct_ir_const_int(ir, word, e % n * wide);
+    bits = ct_ir_binary(ir, CT_OP_SHR, bits, count);
+    return ct_ir_bitcast(ir, ct_ir_cast(ir, bits, word_of(wide)), t);
+  }
+  CtVal sum = ct_ir_const_int(ir, word, 0);
+  for (int i = 0; i < wide / narrow; i++) {
+    CtVal v = load_at(ir, buf, e * (wide / narrow) + i);
+    CtVal bits = ct_ir_cast(ir, ct_ir_bitcast(ir, v, part), word);
+    bits = ct_ir_binary(ir, CT_OP_SHL, bits, ct_ir_const_int(ir, word, i * narrow));
+    sum = i == 0 ? bits : ct_ir_binary(ir, CT_OP_OR, sum, bits);
+  }
+  return ct_ir_bitcast(ir, ct_ir_cast(ir, sum, word_of(wide)), t);
+}
+
+/* v as elements of type t that begin at `offset`: which elements those are, or why not. */
+static CtStatus whole_elements(CtIr *ir, CtView v, CtDtype t, CtInt offset, CtLayout *out,
+                               int64_t *n, CtErr *err) {
+  CtCx cx = ct_ir_cx(ir);
+  CtInt before, after;
+  int from = ct_dtypes[ir->bufs[v.buf].dtype].bits, to = ct_dtypes[t].bits;
+  CtStatus status = ct_recast(&cx, v.layout, from, to, out, err);
+  status = status == CT_OK ? ct_size(&cx, v.layout, &before, err) : status;
+  status = status == CT_OK ? ct_size(&cx, *out, &after, err) : status;
+  if (status != CT_OK) {
+    return status;
+  }
+  if (!ct_is_static(offset) || !ct_layout_is_static(*out)) {
+    return fail(ir, v, t, "which registers those are must be known while tracing", err);
+  }
+  if (before.v * from != after.v * to) {
+    return fail(ir, v, t, "its elements do not make a whole number of the larger ones", err);
+  }
+  *n = after.v;
+  return *n <= MAX_RECAST ? CT_OK : fail(ir, v, t, "it has more than 4096 elements", err);
+}
+
+/* Registers have no addresses: their bits go to a fragment of their own. */
+static CtStatus recast_registers(CtIr *ir, CtView v, CtDtype t, CtInt offset, CtView *out,
+                                 CtErr *err) {
+  CtCx cx = ct_ir_cx(ir);
+  CtLayout seen, compact;
+  int64_t n = 0;
+  CtStatus status = whole_elements(ir, v, t, offset, &seen, &n, err);
+  status = status == CT_OK ? ct_layout_make(&cx, seen.shape, NULL, &compact, err) : status;
+  if (status != CT_OK) {
+    return status;
+  }
+  CtView made = ct_ir_fragment(ir, NULL, t, compact);
+  for (int64_t i = 0; i < n && !ir->failed; i++) {
+    CtInt at;
+    CtTuple crd = ct_leaf(&ir->arena, ct_int(i));
+    status = crd == NULL ? ct_fail_nomem(err) : ct_crd2idx(&cx, crd, seen, &at, err);
+    if (status != CT_OK) {
+      return status;
+    }
+    ct_ir_store(ir, made.buf, ct_ir_const_int(ir, CT_i32, i),
+                load_as(ir, v.buf, offset.v + at.v, t));
+  }
+  if (ir->failed) {
+    return ct_fail_nomem(err);
+  }
+  ir->bufs[made.buf].is_fixed = true;
+  *out = made;
+  return CT_OK;
+}
+
 CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) {
   const CtBuf *buf = &ir->bufs[v.buf];
   int from = ct_dtypes[buf->dtype].bits, to = ct_dtypes[t].bits;
   CtCx cx = ct_ir_cx(ir);
   *out = v;
-  if (buf->space == CT_REGISTER) {
-    return fail(ir, v, t, "registers have no addresses; use bitcast on an element", err);
-  }
   if (t == CT_bool || buf->dtype == CT_bool) {
     return fail(ir, v, t, "a bool has no other bits than 0 and 1", err);
   }
   CT_ASSERT(v.guard == NULL); /* says what lies inside by coordinates of its own elements */
   const char *why = recast_offset(ir, v, from, to, &out->offset, err);
+  if (why == NULL && buf->space == CT_REGISTER) {
+    return recast_registers(ir, v, t, out->offset, out, err);
+  }
   if (why == NULL && !keeps_elements(buf, to)) {
     why = "its swizzle moves the parts of a larger element apart; choose one with a larger M";
   }

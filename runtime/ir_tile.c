@@ -95,6 +95,18 @@ static CtStatus check_sizes(CtIr *ir, const char *op, CtView a, CtView b, CtErr 
                     err);
 }
 
+/* The bits of another fragment, which recast made a copy of, stay as they are. */
+CtStatus ct_ir_check_writable(const CtIr *ir, const char *op, CtView v, CtErr *err) {
+  const char *name = v.name != NULL ? v.name : ir->bufs[v.buf].name;
+  return !ir->bufs[v.buf].is_fixed
+             ? CT_OK
+             : ct_fail(
+                   err, CT_EINVAL,
+                   "%s: %s has the bits of a fragment (recast), which are only read through it; write to "
+                   "that fragment, or to a copy of %s",
+                   op, name, name);
+}
+
 /* A view of declared memory must lie inside it; what is static is checked while tracing. */
 static CtStatus check_inside(CtIr *ir, const char *op, CtView v, CtErr *err) {
   const CtBuf *buf = &ir->bufs[v.buf];
@@ -308,6 +320,7 @@ static bool may_be_async(const CtIr *ir, const CtTile *t) {
 static CtStatus check_copy(CtIr *ir, const char *op, CtView src, CtView dst, CtErr *err) {
   CtStatus status = check_widens(ir, op, src, dst, err);
   status = status == CT_OK ? check_sizes(ir, op, src, dst, err) : status;
+  status = status == CT_OK ? ct_ir_check_writable(ir, op, dst, err) : status;
   status = status == CT_OK ? check_inside(ir, op, src, err) : status;
   return status == CT_OK ? check_inside(ir, op, dst, err) : status;
 }
@@ -371,7 +384,8 @@ CtStatus ct_ir_copy_if(CtIr *ir, CtView pred, CtView src, CtView dst, CtErr *err
 
 CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) {
   CtTile tile = {.dst = dst, .vec = 1};
-  CtStatus status = check_inside(ir, "fill", dst, err);
+  CtStatus status = ct_ir_check_writable(ir, "fill", dst, err);
+  status = status == CT_OK ? check_inside(ir, "fill", dst, err) : status;
   if (status == CT_OK) {
     CtVal v = add_tile(ir, CT_OP_FILL, &tile);
     ir->insts[v].args[0] = value;
@@ -381,7 +395,8 @@ CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) {
 
 CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y, CtErr *err) {
   CtTile tile = {.dst = y, .a = x, .vec = 1};
-  CtStatus status = check_sums(ir, "axpby", y, err);
+  CtStatus status = ct_ir_check_writable(ir, "axpby", y, err);
+  status = status == CT_OK ? check_sums(ir, "axpby", y, err) : status;
   status = status == CT_OK ? check_widens(ir, "axpby", x, y, err) : status;
   status = status == CT_OK ? check_sizes(ir, "axpby", x, y, err) : status;
   status = status == CT_OK ? check_inside(ir, "axpby", x, err) : status;
@@ -449,6 +464,7 @@ CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order, C
     status = check_static(ir, "gemm", views[i], err);
   }
   status = status == CT_OK ? check_gemm(ir, a, b, c, err) : status;
+  status = status == CT_OK ? ct_ir_check_writable(ir, "gemm", c, err) : status;
   status = status == CT_OK ? check_sums(ir, "gemm", c, err) : status;
   status = status == CT_OK ? check_widens(ir, "gemm", a, c, err) : status;
   status = status == CT_OK ? check_widens(ir, "gemm", b, c, err) : status;

@@ -24,7 +24,7 @@ newest=$(echo "$info" | sed -n 's/^targets.* //p')
 # Not texts that are no CUDA C, nor one kernel for hundreds of arguments.
 tests=$(grep -lE 'grid *=' tests/lua/*/*.lua | grep -vE 'nvrtc_errors|twins|many_specialisations')
 # Of these kernels some have instructions of their own on some target.
-topics="tests/lua/kernel/bits.lua tests/lua/kernel/atomics_half.lua tests/lua/kernel/cast_tiles.lua"
+topics="tests/lua/kernel/bits.lua tests/lua/kernel/atomics_half.lua tests/lua/kernel/cast_tiles.lua tests/lua/kernel/recast_fragments.lua"
 list() {
   for sm in ${*:-75 80 90a}; do
     echo "$sm scripts/kernel_cases.lua tests/kernel_cases"

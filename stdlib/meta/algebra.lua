@@ -325,7 +325,8 @@ function downcast(l, n) end
 ---     (4,4):(1,4)
 ---     > recast("(8,4):(1,8)", f64, f32)
 ---     (16,4):(1,16)
---- Of a tensor: its memory as elements of another type, on the host, in global and in shared memory.
+--- Of a tensor: its memory as elements of another type, on the host, in global and in shared memory; of
+--- a fragment a new one with a copy of its bits, to be read.
 ---
 ---     > recast(full(f32, 2, 1), u16)
 ---     tensor u16 4:1 on cpu
