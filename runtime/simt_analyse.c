@@ -313,6 +313,22 @@ bool ct_low_is_affine(const CtLow *l, const CtLowSum *s, CtSpace space) {
   return true;
 }
 
+CtVal ct_low_compared(const CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  if ((inst->op != CT_OP_LT && inst->op != CT_OP_LE) || ct_low_is(l, v, CT_INVARIANT)) {
+    return 0;
+  }
+  bool first = ct_low_is(l, inst->args[0], CT_VARYING);
+  CtVal arg = inst->args[first ? 0 : 1];
+  CtDtype t = (CtDtype)ct_inst(l->ir, arg)->type;
+  CtLowSum s;
+  if ((t != CT_i32 && t != CT_i64) || first == ct_low_is(l, inst->args[1], CT_VARYING)) {
+    return 0;
+  }
+  ct_low_sum(l, arg, &s);
+  return ct_low_is_affine(l, &s, CT_GLOBAL) ? arg : 0;
+}
+
 /* --- needed ----------------------------------------------------------------------------------------------- */
 
 static void need_address(CtLow *l, CtSpace space, CtVal offset) {
@@ -374,6 +390,12 @@ static void need(CtLow *l, CtVal v) {
   if (inst->op == CT_OP_LOAD || inst->op == CT_OP_STORE) {
     need_address(l, l->ir->bufs[inst->imm.i].space, inst->args[0]);
     need_args(l, inst, 1);
+    return;
+  }
+  CtVal compared = ct_low_compared(l, v);
+  if (compared != 0) {
+    need_address(l, CT_GLOBAL, compared);
+    mark(l, inst->args[compared == inst->args[0] ? 1 : 0], CT_NEEDED);
     return;
   }
   need_args(l, inst, 0);

@@ -121,6 +121,25 @@ static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_narrow_f32(v)
     return in + 1;                                                                                 \
   }
 
+/* The lanes of a pattern lie between two numbers; where these compare alike, all lanes do. */
+#define GT_i64(a, b) LT_i64(b, a)
+#define GE_i64(a, b) LE_i64(b, a)
+#define CMP_P(op, t)                                                                               \
+  HANDLER(op##_##t##_p) {                                                                          \
+    const CtPattern *p = CT_AT(CtPattern, w, in->b);                                               \
+    int64_t base = ADD_i64(SCALAR(in->a)->i, in->imm), bound = SCALAR(in->c)->i, lo, hi;           \
+    if (p->lo <= p->hi && !ct_add_overflow(base, p->lo, &lo) &&                                    \
+        !ct_add_overflow(base, p->hi, &hi) && lo == (CtT_##t)lo && hi == (CtT_##t)hi &&            \
+        op##_i64(lo, bound) == op##_i64(hi, bound)) {                                              \
+      MASK(in->d) = op##_i64(lo, bound) ? CT_ALL_LANES : 0;                                        \
+      return in + 1;                                                                               \
+    }                                                                                              \
+    uint32_t m = 0;                                                                                \
+    LANES { m |= op##_i64((CtT_##t)ADD_i64(base, p->pos[i]), bound) ? lane_bits[i] : 0; }          \
+    MASK(in->d) = m;                                                                               \
+    return in + 1;                                                                                 \
+  }
+
 #define UN(op, t)                                                                                  \
   HANDLER(op##_##t##_s) {                                                                          \
     put_##t(SCALAR(in->d), op##_##t(get_##t(SCALAR(in->a))));                                      \

@@ -1,7 +1,8 @@
 /* simt_lower.h: what the stages of lowering to the CPU engine share. simt_analyse.c finds which
    values are one per warp, which depend on the launch and the thread only, and which are needed;
    simt_lower.c emits instructions over virtual slots, with simt_lower_*.c by kind of operation,
-   simt_address.c for offsets and simt_views.c for tensors; simt_peephole.c tidies them up;
+   simt_address.c for offsets and simt_views.c for tensors; simt_peephole.c tidies them up, with
+   simt_hoist.c for loops;
    simt_slots.c gives the slots places and makes the program.
 
    After running out of memory the functions go on, with CtLow.failed set and slot 0. */
@@ -164,6 +165,8 @@ void ct_low_analyse(CtLow *l);
 void ct_low_sum(const CtLow *l, CtVal v, CtLowSum *s);
 /* May the sum be split in scalar and pattern? (In registers: scalar only.) */
 bool ct_low_is_affine(const CtLow *l, const CtLowSum *s, CtSpace space);
+/* The operand of a comparison that may be split so, the other one being a scalar; 0 where there is none. */
+CtVal ct_low_compared(const CtLow *l, CtVal v);
 
 /* simt_lower_value.c: slots, emission, and values in the form that is asked for. */
 
@@ -216,6 +219,9 @@ uint32_t ct_low_construct(const CtLow *l); /* the innermost around this place; 0
 /* simt_address.c */
 CtLowAddress ct_low_address(CtLow *l, CtSpace space, CtVal offset);
 uint32_t ct_low_no_pattern(CtLow *l); /* the pattern of one address for all lanes */
+
+/* simt_hoist.c: what does not change in a loop of the body is moved before it. */
+void ct_low_hoist(CtLow *l);
 
 /* simt_peephole.c: fewer and larger instructions in the body. */
 void ct_low_peephole(CtLow *l);

@@ -46,6 +46,21 @@ static void lower_binary(CtLow *l, CtVal v, uint32_t row, bool hoist) {
   CT_LOW_EMIT(l, hoist, row + form, ct_low_result(l, v, hoist), a, b, 0);
 }
 
+/* LT or LE of an address and a scalar, or the other way round: mostly all lanes compare alike. */
+static void lower_compare(CtLow *l, CtVal v, CtVal address) {
+  static const CtSimtOp rows[2][2][2] = {
+      {{CT_SIMT_LT_i64_p, CT_SIMT_GT_i64_p}, {CT_SIMT_LE_i64_p, CT_SIMT_GE_i64_p}},
+      {{CT_SIMT_LT_i32_p, CT_SIMT_GT_i32_p}, {CT_SIMT_LE_i32_p, CT_SIMT_GE_i32_p}},
+  };
+  const CtInst *inst = ct_inst(l->ir, v);
+  bool turned = address == inst->args[1];
+  CtLowAddress at = ct_low_address(l, CT_GLOBAL, address);
+  uint32_t bound = ct_low_scalar(l, inst->args[turned ? 0 : 1]);
+  CtSimtOp row = rows[at.is_i32][inst->op == CT_OP_LE][turned];
+  uint32_t pattern = at.pattern != 0 ? at.pattern : ct_low_no_pattern(l);
+  (void)ct_low_emit(l, false, row, ct_low_result(l, v, false), at.base, pattern, bound, at.imm);
+}
+
 static void lower_bool(CtLow *l, CtVal v, bool hoist) {
   const CtInst *inst = ct_inst(l->ir, v);
   bool lanes = ct_low_varies(l, v);
@@ -183,6 +198,11 @@ void ct_low_pure(CtLow *l, CtVal v) {
   } else if (inst->n_args == 1) {
     lower_unary(l, v, op_row((CtOp)inst->op, t), hoist);
   } else {
-    lower_binary(l, v, op_row((CtOp)inst->op, t), hoist);
+    CtVal address = ct_low_compared(l, v);
+    if (address != 0) {
+      lower_compare(l, v, address);
+    } else {
+      lower_binary(l, v, op_row((CtOp)inst->op, t), hoist);
+    }
   }
 }

@@ -102,6 +102,11 @@ static const CtIn *store_mask(const CtIn *in, CtWarp *w, const int64_t off[CT_LA
     const T *s = (const T *)(const void *)m->ptr + base;                                           \
     if (p->kind[5] == CT_CONTIGUOUS) {                                                             \
       memcpy(d, s + p->pos[0], bytes * CT_LANES);                                                  \
+    } else if (p->kind[4] == CT_CONTIGUOUS) {                                                      \
+      for (int c = 0; c < CT_LANES; c += 16) {                                                     \
+        memcpy(d + c, s + p->pos[c], bytes * 16);                                                  \
+                                                                                                    \
+      }                                                                                            \
     } else if (p->kind[3] == CT_CONTIGUOUS) {                                                      \
       for (int c = 0; c < CT_LANES; c += 8) {                                                      \
         memcpy(d + c, s + p->pos[c], bytes * 8);                                                   \

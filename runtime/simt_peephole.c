@@ -284,6 +284,7 @@ void ct_low_peephole(CtLow *l) {
   sink_sets(&p);
   forward_variables(&p);
   compact(&p, moved);
+  ct_low_hoist(l);
   gather(&p);
   fold_sums(&p);
   compact(&p, moved);
