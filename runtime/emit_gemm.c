@@ -21,6 +21,7 @@ typedef struct Axis {
 /* A matrix operand: leaves of its modes (rows, then k or columns), where its elements are. */
 typedef struct Matrix {
   const CtView *view;
+  int vec; /* rows that are read at once */
   CtEmitLeaves mode[2];
   int64_t size[2];
   CtEmitOperand op;
@@ -91,39 +92,6 @@ static bool init_matrix(CtEmit *e, const CtInst *inst, const CtView *view, Matri
   return init_axes(e, inst, out);
 }
 
-static bool is_multiple(const CtEmit *e, CtEmitStride s, int64_t vec) {
-  int64_t div = ct_ir_facts(e->ir, s.d).div;
-  return ct_is_static(s.d) ? s.d.v % vec == 0 : (div % vec) * (s.times % vec) % vec == 0;
-}
-
-/* How many consecutive rows can be read at once: contiguous, and aligned at every k. */
-static int row_vector(const CtEmit *e, const Matrix *x) {
-  const CtBuf *buf = x->op.buf;
-  int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
-  const CtEmitLeaves *rows = &x->mode[0];
-  int64_t vec = ct_min(16, buf->align) / bytes;
-  if (ct_buf_is_swizzled(buf) && buf->swizzle.base < 4) {
-    vec = ct_min(vec, (int64_t)1 << buf->swizzle.base); /* so many stay together */
-  }
-  if (x->n_axes > 0 || rows->n == 0 || !ct_emit_is_stride(rows->leaf[0].stride, 1) ||
-      buf->dtype == CT_bool) {
-    return 1;
-  }
-  for (; vec > 1; vec /= 2) {
-    bool fits =
-        rows->leaf[0].extent.v % vec == 0 && ct_ir_facts(e->ir, x->view->offset).div % vec == 0;
-    for (int i = 0; i < 2; i++) {
-      for (int j = i == 0 ? 1 : 0; j < x->mode[i].n; j++) {
-        fits = fits && is_multiple(e, x->mode[i].leaf[j].stride, vec);
-      }
-    }
-    if (fits) {
-      break;
-    }
-  }
-  return vec < 1 ? 1 : (int)vec;
-}
-
 /* a[m] = v.x; a[m + 1] = v.y; ... */
 static void put_rows(CtEmit *e, CtDtype type, int vec, const char *array, const char *m,
                      const char *v) {
@@ -144,7 +112,7 @@ static void put_rows(CtEmit *e, CtDtype type, int vec, const char *array, const 
 static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char var,
                   const char *k) {
   CtEmit *e = g->e;
-  int vec = row_vector(e, x);
+  int vec = x->vec;
   const char *m = ct_emit_enter_loop(nest, var, ct_int(x->size[0]), vec, CT_UNROLL_ALL);
   CtEmitOperand from = element_at(e, x, m, vec, k);
   ct_emit_begin(e, g->inst->loc);
@@ -306,6 +274,8 @@ void ct_emit_gemm(CtEmit *e, const CtInst *inst) {
       !init_matrix(e, inst, &t->b, &g.b) || !init_matrix(e, inst, &t->dst, &g.c)) {
     return;
   }
+  g.a.vec = t->width[0].vec;
+  g.b.vec = t->width[1].vec;
   g.m = g.a.size[0];
   g.n = g.b.size[0];
   g.k = g.a.size[1];

@@ -477,9 +477,7 @@ static void emit_copy(CtEmit *e, const CtInst *inst) {
     put_loops(e, &each, ct_emit_cast_width(e, to->dtype, from->dtype), cast_body);
     return;
   }
-  bool packs_bool =
-      to->dtype == CT_bool && (to->space == CT_REGISTER || from->space == CT_REGISTER);
-  put_loops(e, &each, packs_bool ? 1 : t->vec, copy_body);
+  put_loops(e, &each, t->vec, copy_body);
 }
 
 /* --- fill, axpby, fma -------------------------------------------------------------------------------- */

@@ -111,11 +111,42 @@ typedef struct CtView {
   const CtGuard *guard; /* NULL: every element is inside */
 } CtView;
 
+/* Why a thread does not take twice as many elements at once: X(NAME, text). */
+#define CT_WIDTH_WHYS(X)                                                                           \
+  X(WIDEST, "widest")       /* it takes 16 bytes */                                                \
+  X(SCALAR, "scalar")       /* the operation takes elements one by one */                          \
+  X(SIZE, "size")           /* the number of elements is no multiple */                            \
+  X(EXTENT, "extent")       /* that number is known at run time only */                            \
+  X(COMMON, "common")       /* consecutive coordinates are not consecutive in memory */            \
+  X(MULTIPLE, "multiple")   /* they are, but a static stride is no multiple */                     \
+  X(STRIDE, "stride")       /* a run-time stride is not known to be a multiple */                  \
+  X(POINTER, "pointer")     /* the alignment of the tensor's first element */                      \
+  X(OFFSET, "offset")       /* that of the view's, in the tensor */                                \
+  X(SWIZZLE, "swizzle")     /* a swizzle takes consecutive elements apart */                       \
+  X(GUARD, "guard")         /* a guard may end within a vector */                                  \
+  X(PREDICATE, "predicate") /* so may copy_if's predicate */                                       \
+  X(CONVERTS, "converts")   /* the elements are widened on the way */                              \
+  X(REGISTERS, "registers") /* from registers to registers, or bools, which are not packed */
+typedef enum CtWidthWhy {
+#define X(name, text) CT_WIDTH_##name,
+  CT_WIDTH_WHYS(X)
+#undef X
+      CT_WIDTH_WHY_COUNT
+} CtWidthWhy;
+extern const char *const ct_width_whys[CT_WIDTH_WHY_COUNT];
+
+/* Elements that a thread takes at once, a power of two; why not more, and which operand is to blame:
+   0 the destination, 1 a, 2 b. */
+typedef struct CtWidth {
+  uint8_t vec, why, of;
+} CtWidth;
+
 /* Operands of a TILE operation. */
 typedef struct CtTile {
   CtView dst, a, b; /* COPY: a is the source, b (if any) bools: which elements are copied;
                        FILL: dst only; AXPBY: a; GEMM: a, b */
   uint8_t vec;      /* COPY: elements per access, a power of two; 1 elsewhere */
+  CtWidth width[2]; /* COPY: [0], of both sides; GEMM: of a and b, along their rows */
   bool async;       /* COPY: may be cp.async */
   uint8_t order;    /* GEMM: CtGemmOrder */
 } CtTile;

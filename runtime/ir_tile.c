@@ -6,6 +6,12 @@
 
 enum { MAX_VECTOR_BYTES = 16, MAX_LEAVES = 32, MAX_PLANNED = 1 << 16 };
 
+const char *const ct_width_whys[CT_WIDTH_WHY_COUNT] = {
+#define X(name, text) text,
+    CT_WIDTH_WHYS(X)
+#undef X
+};
+
 /* "tAsA (4,1):(32,1032)": a view as the user knows it. */
 static void print_view(CtIr *ir, CtView v, CtText *out) {
   CtCx cx = ct_ir_cx(ir);
@@ -212,32 +218,30 @@ static bool walk_next(Walk *w) {
   return jumped;
 }
 
-/* Do groups of `vec` consecutive coordinates touch consecutive, aligned elements? */
-static bool is_vector_of(const CtIr *ir, CtLayout l, int64_t size, int64_t vec) {
+/* Do groups of `vec` consecutive coordinates touch consecutive, aligned elements? WIDEST, or what is in
+   the way. */
+static CtWidthWhy refuse_layout(const CtIr *ir, CtLayout l, int64_t size, int64_t vec) {
   Walk w;
   if (size > MAX_PLANNED || !walk_init(ir, l, &w)) {
-    return false;
+    return CT_WIDTH_EXTENT;
   }
+  CtWidthWhy why = CT_WIDTH_WIDEST;
   for (int i = 0; i < w.n; i++) {
-    if (w.div[i] % vec != 0) {
-      return false;
-    }
+    why = w.div[i] % vec != 0 ? CT_WIDTH_STRIDE : why;
   }
   for (int64_t i = 0; i < size; i += vec) {
     int64_t first = w.index;
-    if (first % vec != 0) {
-      return false;
-    }
+    why = why == CT_WIDTH_WIDEST && first % vec != 0 ? CT_WIDTH_MULTIPLE : why;
     for (int64_t j = 0; j < vec; j++) {
       if (w.index != first + j) {
-        return false;
+        return CT_WIDTH_COMMON;
       }
       if (walk_next(&w) && j + 1 < vec) {
-        return false;
+        return CT_WIDTH_COMMON;
       }
     }
   }
-  return true;
+  return why;
 }
 
 /* Does the index stay the same within each group of `vec` consecutive coordinates? */
@@ -265,7 +269,8 @@ static bool guard_allows(const CtIr *ir, const CtView *v, int64_t size, int64_t 
     CtLayout l = ct_guard_layout(v, axis);
     bool aligned =
         ct_ir_facts(ir, axis->at).div % vec == 0 && ct_ir_facts(ir, axis->bound).div % vec == 0;
-    allowed = (aligned && is_vector_of(ir, l, size, vec)) || is_constant_of(ir, l, size, vec);
+    allowed = (aligned && refuse_layout(ir, l, size, vec) == CT_WIDTH_WIDEST) ||
+              is_constant_of(ir, l, size, vec);
   }
   return allowed;
 }
@@ -284,29 +289,81 @@ size_t ct_ir_view_align(CtIr *ir, CtView v) {
   return (size_t)align;
 }
 
-/* Registers can be packed in any order, so only a side in memory limits the width. */
-static bool allows(CtIr *ir, CtView v, int64_t size, int64_t vec) {
+/* What keeps a view from vectors of `vec` elements; WIDEST: nothing. Registers can be packed in any
+   order, so only a side in memory limits the width. */
+static CtWidthWhy refuse(CtIr *ir, CtView v, int64_t size, int64_t vec) {
   const CtBuf *buf = &ir->bufs[v.buf];
+  size_t bytes = (size_t)vec * ct_dtype_bytes(buf->dtype);
   if (!guard_allows(ir, &v, size, vec)) {
-    return false;
+    return CT_WIDTH_GUARD;
   }
-  return buf->space == CT_REGISTER ||
-         (ct_ir_view_align(ir, v) >= (size_t)vec * ct_dtype_bytes(buf->dtype) &&
-          is_vector_of(ir, v.layout, size, vec));
+  if (buf->space == CT_REGISTER) {
+    return CT_WIDTH_WIDEST;
+  }
+  CtWidthWhy why = refuse_layout(ir, v.layout, size, vec);
+  if (why == CT_WIDTH_WIDEST && ct_ir_view_align(ir, v) < bytes) {
+    bool swizzled =
+        ct_buf_is_swizzled(buf) && buf->swizzle.base < 4 && vec >> buf->swizzle.base > 1;
+    why = swizzled ? CT_WIDTH_SWIZZLE : buf->align < bytes ? CT_WIDTH_POINTER : CT_WIDTH_OFFSET;
+  }
+  return why;
 }
 
-static uint8_t copy_width(CtIr *ir, CtView src, CtView dst, CtInt size) {
-  int64_t vec = MAX_VECTOR_BYTES / (int64_t)ct_dtype_bytes(ir->bufs[dst.buf].dtype);
-  bool converts = ir->bufs[src.buf].dtype != ir->bufs[dst.buf].dtype;
-  if (converts || !ct_is_static(size) || size.v == 0 ||
-      (ir->bufs[src.buf].space == CT_REGISTER && ir->bufs[dst.buf].space == CT_REGISTER)) {
-    return 1;
+/* The first width that `count` is a multiple of and the views allow, from `most` down. */
+static CtWidth find_width(CtIr *ir, int n, const CtView *views, const uint8_t *of, int64_t size,
+                          int64_t count, int64_t most) {
+  CtWidth w = {(uint8_t)most, CT_WIDTH_WIDEST, 0};
+  for (; w.vec > 1; w.vec /= 2) {
+    CtWidthWhy why = count % w.vec != 0 ? CT_WIDTH_SIZE : CT_WIDTH_WIDEST;
+    uint8_t whose = of[0];
+    for (int i = 0; i < n && why == CT_WIDTH_WIDEST; i++) {
+      why = refuse(ir, views[i], size, w.vec);
+      whose = of[i];
+    }
+    if (why == CT_WIDTH_WIDEST) {
+      break;
+    }
+    w.why = (uint8_t)why;
+    w.of = whose;
   }
-  while (vec > 1 &&
-         (size.v % vec != 0 || !allows(ir, src, size.v, vec) || !allows(ir, dst, size.v, vec))) {
-    vec /= 2;
+  return w;
+}
+
+static CtWidth copy_width(CtIr *ir, CtView src, CtView dst, CtInt size) {
+  const CtBuf *from = &ir->bufs[src.buf], *to = &ir->bufs[dst.buf];
+  bool registers = from->space == CT_REGISTER || to->space == CT_REGISTER;
+  if (from->dtype != to->dtype) {
+    return (CtWidth){1, CT_WIDTH_CONVERTS, 0};
   }
-  return (uint8_t)vec;
+  if (!ct_is_static(size) || size.v == 0) {
+    return (CtWidth){1, CT_WIDTH_EXTENT, 0};
+  }
+  if ((from->space == CT_REGISTER && to->space == CT_REGISTER) ||
+      (registers && to->dtype == CT_bool)) {
+    return (CtWidth){1, CT_WIDTH_REGISTERS, 0};
+  }
+  return find_width(ir, 2, (CtView[]){src, dst}, (const uint8_t[]){1, 0}, size.v, size.v,
+                    MAX_VECTOR_BYTES / (int64_t)ct_dtype_bytes(to->dtype));
+}
+
+/* How many consecutive rows of a GEMM's operand are read at once: contiguous, and aligned at every k. */
+static CtWidth row_width(CtIr *ir, CtView v, uint8_t of) {
+  CtCx cx = ct_ir_cx(ir);
+  CtInt size = {0}, rows = {0};
+  CtErr err;
+  const CtBuf *buf = &ir->bufs[v.buf];
+  if (buf->space == CT_REGISTER || buf->dtype == CT_bool) {
+    return (CtWidth){1, CT_WIDTH_REGISTERS, of};
+  }
+  if (ct_guard_n(&v) > 0) {
+    return (CtWidth){1, CT_WIDTH_GUARD, of};
+  }
+  if (ct_size(&cx, v.layout, &size, &err) != CT_OK ||
+      ct_size(&cx, ct_mode(v.layout, 0), &rows, &err) != CT_OK || size.v == 0) {
+    return (CtWidth){1, CT_WIDTH_EXTENT, of};
+  }
+  return find_width(ir, 1, &v, &of, size.v, rows.v,
+                    MAX_VECTOR_BYTES / (int64_t)ct_dtype_bytes(buf->dtype));
 }
 
 /* The CPU engine stands for the newest devices: what holds for a kernel there, `check` looks at. */
@@ -336,11 +393,10 @@ static CtStatus check_pred(CtIr *ir, CtView pred, CtView src, CtErr *err) {
 }
 
 /* A predicate may be one for a whole vector only. */
-static uint8_t predicated_width(CtIr *ir, CtView pred, CtInt size, uint8_t vec) {
-  while (vec > 1 && !is_constant_of(ir, pred.layout, size.v, vec)) {
-    vec /= 2;
+static void limit_to_predicate(CtIr *ir, CtView pred, CtInt size, CtWidth *w) {
+  while (w->vec > 1 && !is_constant_of(ir, pred.layout, size.v, w->vec)) {
+    *w = (CtWidth){w->vec / 2, CT_WIDTH_PREDICATE, 2};
   }
-  return vec;
 }
 
 static CtStatus add_copy(CtIr *ir, CtTile *tile, CtErr *err) {
@@ -349,10 +405,11 @@ static CtStatus add_copy(CtIr *ir, CtTile *tile, CtErr *err) {
   if (status != CT_OK) {
     return status;
   }
-  tile->vec = copy_width(ir, tile->a, tile->dst, size);
+  tile->width[0] = copy_width(ir, tile->a, tile->dst, size);
   if (tile->b.buf != 0) {
-    tile->vec = predicated_width(ir, tile->b, size, tile->vec);
+    limit_to_predicate(ir, tile->b, size, &tile->width[0]);
   }
+  tile->vec = tile->width[0].vec;
   tile->async = may_be_async(ir, tile);
   add_tile(ir, CT_OP_COPY, tile);
   return CT_OK;
@@ -472,6 +529,9 @@ CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order, C
     status = check_inside(ir, "gemm", views[i], err);
   }
   if (status == CT_OK) {
+    bool is_matrix = ct_layout_rank(c.layout) == 2;
+    tile.width[0] = is_matrix ? row_width(ir, a, 1) : (CtWidth){1, CT_WIDTH_SCALAR, 1};
+    tile.width[1] = is_matrix ? row_width(ir, b, 2) : (CtWidth){1, CT_WIDTH_SCALAR, 2};
     add_tile(ir, CT_OP_GEMM, &tile);
   }
   return status;

@@ -130,6 +130,7 @@ typedef struct CtTileOp {
   bool elementwise; /* GEMM of vectors: dst(v) = fma(a(v), b(v), dst(v)) */
   bool async;       /* COPY: as CtTile; the engine copies at once */
   uint8_t vec;      /* COPY: as CtTile */
+  CtWidth width[2]; /* as CtTile */
   CtTileArg dst, a, b;
 } CtTileOp;
 

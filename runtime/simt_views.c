@@ -301,7 +301,8 @@ CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
                 .dtype = l->ir->bufs[tile->dst.buf].dtype,
                 .contract = l->ir->contract,
                 .async = tile->async,
-                .vec = tile->vec};
+                .vec = tile->vec,
+                .width = {tile->width[0], tile->width[1]}};
   CtStatus status = check_operands(l, inst, t.dtype, err);
   if (status != CT_OK) {
     return status;
