@@ -146,6 +146,9 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
   if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
     return; /* nothing to do */
   }
+  if (args->device == NULL && k->state->on_launch != NULL) {
+    k->state->on_launch(L, kernel, config, args, spec);
+  }
   for (int64_t i = 0; i < n && status == CT_OK; i++) {
     status = args->device == NULL ? run_cpu(k, spec, config, args, &err)
                                   : run_cuda(spec, config, args, &err);

@@ -62,6 +62,7 @@ typedef struct Pack { /* one used slot in the parameter block of a CUDA launch *
 
 typedef struct Spec {
   struct Spec *next;
+  uint64_t id; /* unlike that of any other of the state */
   unsigned char *key;
   size_t key_len;
   CtIr ir;
@@ -148,5 +149,6 @@ CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device);
 void bind_open_kernel(lua_State *L);
 void bind_open_device(lua_State *L);
 void bind_open_trace(lua_State *L);
+void bind_open_profile(lua_State *L);
 
 #endif

@@ -26,6 +26,13 @@ typedef struct StateCoroutine {
   struct StateCoroutine *outer; /* that resumed it; NULL: the main thread */
 } StateCoroutine;
 
+/* Is told of a launch: of which kernel (a stack place), how, with what; launch.h. May raise. */
+struct LaunchConfig;
+struct LaunchArgs;
+struct Spec;
+typedef void (*StateOnLaunch)(lua_State *L, int kernel, const struct LaunchConfig *config,
+                              struct LaunchArgs *args, const struct Spec *spec);
+
 typedef struct CuttleState {
   lua_State *L; /* the main thread */
   CtAlloc alloc;
@@ -62,6 +69,8 @@ typedef struct CuttleState {
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
   CtSimtWatch *watch; /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
+  StateOnLaunch on_launch; /* before each launch on the CPU engine; NULL: none; likewise */
+  uint64_t n_specs;        /* specialisations made so far */
   const void *tensor_type; /* address of the metatable of tensors */
   uint64_t n_tensors;      /* made so far */
 

@@ -1,0 +1,101 @@
+/* simt_profile.h: counts what the kernels of watched launches do: executions, memory requests and what they
+   cost a GPU (simt_banks.h), arithmetic, divergence. A watcher: see simt_watch.h.
+
+   Counts are by instruction of the lowered program, and by operand of it that is in global or shared
+   memory; each knows its script line. What is counted is what the emitted CUDA C asks for: ptxas may
+   merge adjacent scalar accesses, and takes out what it can prove to be redundant. */
+#ifndef CT_SIMT_PROFILE_H
+#define CT_SIMT_PROFILE_H
+
+#include "simt_watch.h"
+
+typedef struct CtProfile CtProfile;
+
+/* A class of arithmetic, by what `flops` of a roofline are. */
+typedef enum CtProfileWork {
+  CT_WORK_NONE,
+  CT_WORK_FMA,     /* 2 */
+  CT_WORK_FLOP,    /* 1: + - * */
+  CT_WORK_SPECIAL, /* division, roots, exponentials, ...: not counted as flops */
+  CT_WORK_INT      /* multiply-adds of an integer GEMM */
+} CtProfileWork;
+
+/* One instruction. All counts are of warps' executions, except lanes and work: of threads. */
+typedef struct CtProfileCount {
+  uint64_t n, lanes;
+  uint64_t partial; /* by fewer lanes than the warp has */
+  uint64_t splits;  /* of a branch: some lanes went one way and some the other */
+  uint64_t work;
+} CtProfileCount;
+
+/* One operand of one instruction. */
+typedef struct CtProfileMem {
+  uint64_t requests, lanes;   /* of warps; of their lanes */
+  uint64_t bytes;             /* that lanes asked for */
+  uint64_t used;              /* global: different bytes, request by request */
+  uint64_t sectors;           /* global */
+  uint64_t wavefronts, ideal; /* shared */
+} CtProfileMem;
+
+/* A request of the launch's first block, as the lanes' offsets in elements of the tensor. */
+typedef struct CtProfilePattern {
+  uint32_t site;
+  uint32_t mask;
+  int32_t warp;
+  uint64_t n;          /* times seen, within what is recorded */
+  int32_t cost, ideal; /* global: sectors, and of the bytes used; shared: wavefronts, phases */
+  int64_t off[CT_LANES];
+} CtProfilePattern;
+
+/* What does not change from launch to launch. */
+typedef struct CtProfileIn {
+  CtLoc loc;
+  uint16_t op;  /* CtSimtOp */
+  uint8_t work; /* CtProfileWork */
+  bool is_f64, is_branch, is_barrier;
+} CtProfileIn;
+typedef struct CtProfileSite {
+  uint32_t in; /* index in rows */
+  uint32_t buf;
+  CtAccessRole role;
+  bool reads, writes, is_atomic, is_async;
+  CtWidth width;
+} CtProfileSite;
+typedef struct CtProfileBuf {
+  const char *name;
+  CtSpace space;
+  CtDtype dtype;
+  int64_t n_elems;                    /* of a global one: in the last launch */
+  bool is_known;                      /* global: these are known */
+  uint64_t read_once, written_once;   /* global: different sectors of the launch */
+  uint64_t read_block, written_block; /* the same block by block, summed */
+} CtProfileBuf;
+
+/* All launches of one tag. */
+typedef struct CtProfileProgram {
+  uint64_t tag;
+  const char *name;
+  int64_t grid[3], block[3]; /* of the last launch */
+  uint64_t n_launches;
+  uint32_t shared_bytes;
+  const char **chunks;
+  uint32_t n_rows, n_sites, n_bufs;
+  CtProfileIn *rows;
+  CtProfileCount *counts; /* by row */
+  CtProfileSite *sites;
+  CtProfileMem *mems; /* by site */
+  CtProfileBuf *bufs; /* [0] unused */
+  CtProfilePattern *patterns;
+  uint32_t n_patterns;
+} CtProfileProgram;
+
+CtStatus ct_profile_open(CtAlloc alloc, CtProfile **out, CtErr *err) CT_NODISCARD;
+void ct_profile_close(CtProfile *p);
+CtSimtWatch *ct_profile_watch(CtProfile *p);
+/* Launches of equal tags are launches of the same program, and are counted together. */
+void ct_profile_tag(CtProfile *p, uint64_t tag);
+bool ct_profile_knows(const CtProfile *p, uint64_t tag); /* it was launched */
+uint32_t ct_profile_size(const CtProfile *p);
+const CtProfileProgram *ct_profile_program(const CtProfile *p, uint32_t i);
+
+#endif
