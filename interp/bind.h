@@ -152,6 +152,7 @@ void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const l
    methods from the table __methods, fields from the list __fields, which this one adds to the
    metatable at the top. `names` ends with NULL. */
 void bind_add_fields(lua_State *L, const char *const *names);
+int bind_no_length(lua_State *L); /* __len of what has a size: raises */
 #define METHODS "__methods"
 /* Adds to the methods of a type that has them there. */
 void bind_add_methods(lua_State *L, const char *type, const luaL_Reg *methods);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "value.h"
 
 /* In this file a CtComposed is any layout; operations on the coordinates change its layout only. */
 static int push_layout(lua_State *L, CtStatus st, const CtComposed *l, const CtErr *err) {
@@ -254,6 +255,10 @@ static int select(lua_State *L) {
     lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
     return lua_gettop(L);
   }
+  if (value_test(L, 1, NULL)) {
+    return diag_error(L, "select of a run-time value; which argument it is must be known while "
+                         "tracing: write where(c, a, b), or 'c and a or b'");
+  }
   CtCx cx = bind_enter(L);
   CtComposed l = bind_to_composed(L, 1, &cx, "select");
   int n = to_modes(L, &cx, l.layout, modes);
@@ -431,8 +436,11 @@ static const luaL_Reg functions[] = {{"shape", shape}, {"stride", stride}, {NULL
 
 static const char *const field_names[] = {"shape", "stride", "swizzle", "offset", "layout", NULL};
 
-static const luaL_Reg meta[] = {
-    {"__call", call}, {"__tostring", tostring}, {"__eq", equal}, {NULL, NULL}};
+static const luaL_Reg meta[] = {{"__call", call},
+                                {"__tostring", tostring},
+                                {"__eq", equal},
+                                {"__len", bind_no_length},
+                                {NULL, NULL}};
 
 /* Functions on coordinates that are methods of a layout as well. */
 static const char *const coord_methods[] = {"crd2idx",

@@ -466,9 +466,13 @@ static const luaL_Reg methods[] = {{"totable", totable}, {"to", to}, {NULL, NULL
 static const char *const field_names[] = {"dtype",  "layout", "shape", "stride",
                                           "device", "name",   NULL};
 
-static const luaL_Reg metamethods[] = {{"__newindex", newindex}, {"__call", call},
-                                       {"__tostring", tostring}, {"__gc", gc},
-                                       {"__close", gc},          {NULL, NULL}};
+static const luaL_Reg metamethods[] = {{"__newindex", newindex},
+                                       {"__call", call},
+                                       {"__tostring", tostring},
+                                       {"__len", bind_no_length},
+                                       {"__gc", gc},
+                                       {"__close", gc},
+                                       {NULL, NULL}};
 
 void bind_open_tensor(lua_State *L) {
   int module = lua_gettop(L);

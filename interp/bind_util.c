@@ -59,6 +59,10 @@ void bind_add_methods(lua_State *L, const char *type, const luaL_Reg *methods) {
   lua_pop(L, 2);
 }
 
+int bind_no_length(lua_State *L) {
+  return diag_error(L, "'#' of %s; size(t) is the number of its elements", diag_push_kind(L, 1));
+}
+
 void bind_add_fields(lua_State *L, const char *const *names) {
   lua_newtable(L);
   for (lua_Integer i = 0; names[i] != NULL; i++) {

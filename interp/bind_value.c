@@ -454,8 +454,10 @@ static int math_round(lua_State *L) {
     lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
     return lua_gettop(L);
   }
-  CtIr *ir = front_here(L, "math.floor");
-  x = value_operand(L, 1, "math.floor");
+  const char *name = op == CT_OP_FLOOR ? "math.floor" : "math.ceil";
+  CtIr *ir = front_here(L, name);
+  x = value_operand(L, 1, name);
+  check_not_bool(L, ir, x, name);
   if (!is_int_type(ir, x)) {
     x = ct_ir_cast(ir, ct_ir_unary(ir, op, x), CT_i32);
   }
@@ -463,17 +465,32 @@ static int math_round(lua_State *L) {
   return 1;
 }
 
-/* Upvalues: Lua's function, ours. Ours as soon as an argument is a run-time value. */
+/* Upvalues: Lua's function, ours. Ours as soon as an argument is a run-time value, or a tensor, of which
+   it says what to write instead. */
 static int math_either(lua_State *L) {
-  bool runtime = false;
+  bool is_ours = false;
   int n = lua_gettop(L);
   for (int i = 1; i <= n; i++) {
-    runtime = runtime || value_test(L, i, NULL);
+    is_ours = is_ours || value_test(L, i, NULL) || tensor_test(L, i) != NULL;
   }
-  lua_pushvalue(L, lua_upvalueindex(runtime ? 2 : 1));
+  lua_pushvalue(L, lua_upvalueindex(is_ours ? 2 : 1));
   lua_insert(L, 1);
   lua_call(L, n, LUA_MULTRET);
   return lua_gettop(L);
+}
+
+/* math.log(x, base). Upvalues as of math_either. */
+static int math_log(lua_State *L) {
+  if (lua_gettop(L) < 2 || (!value_test(L, 1, NULL) && !value_test(L, 2, NULL))) {
+    return math_either(L);
+  }
+  for (int i = 1; i <= 2; i++) {
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_pushvalue(L, i);
+    lua_call(L, 1, 1);
+  }
+  lua_arith(L, LUA_OPDIV);
+  return 1;
 }
 
 static const luaL_Reg plain_functions[] = {
@@ -488,13 +505,14 @@ static void replace_math(lua_State *L, const char *name) {
     return;
   }
   bool rounds = strcmp(name, "floor") == 0 || strcmp(name, "ceil") == 0;
+  lua_CFunction either = strcmp(name, "log") == 0 ? math_log : math_either;
   lua_pushvalue(L, -1);
   if (rounds) {
     lua_pushinteger(L, strcmp(name, "floor") == 0 ? CT_OP_FLOOR : CT_OP_CEIL);
   } else {
     lua_getfield(L, -4, name);
   }
-  lua_pushcclosure(L, rounds ? math_round : math_either, 2);
+  lua_pushcclosure(L, rounds ? math_round : either, 2);
   front_replace(L, -2);
   lua_pop(L, 1);
 }

@@ -335,6 +335,7 @@ static int locate_error(lua_State *L) {
   f->n_trusted++; /* an error value's __tostring */
   diag_push_message(L, 1);
   f->n_trusted--;
+  front_explain_argument(L);
   if (find_position(lua_tostring(L, -1), &line) == 0) {
     diag_push_where(L);
     lua_insert(L, -2);
@@ -435,4 +436,5 @@ void front_open(lua_State *L) {
   front_open_expr(L);
   front_open_replace(L);
   front_open_watch(L);
+  front_open_refuse(L);
 }

@@ -279,6 +279,9 @@ static int rt_iter(lua_State *L) { /* name, f, s, c, closing */
   if (range != NULL) {
     return begin_range(L, f, lua_tostring(L, 1), range);
   }
+  if (f->ir != NULL) {
+    front_check_iterator(L, 2);
+  }
   front_note(L, f, "for", false);
   Frame *frame = frame_push(L, f, FRAME_LOOP);
   frame->loop = "in";

@@ -188,12 +188,18 @@ void front_restore_metatables(lua_State *L); /* ... no more */
 /* Raises the message at the line of the innermost converted function. */
 int front_fail_unconverted(lua_State *L, const char *what);
 
+/* front_refuse.c: what C cannot do with what a kernel has. */
+void front_check_iterator(lua_State *L, int idx); /* raises for a value, a tensor, a layout */
+/* The message at the top, where C complains of a run-time value, with why [-0, +0, m]. */
+void front_explain_argument(lua_State *L);
+
 /* The runtime functions of the rewriter, by file. */
 extern const luaL_Reg front_flow_fns[], front_loop_fns[], front_for_fns[], front_func_fns[],
     front_var_fns[], front_logic_fns[], front_expr_fns[];
 void front_open_logic(lua_State *L);
 void front_open_expr(lua_State *L);
 void front_open_replace(lua_State *L);
+void front_open_refuse(lua_State *L); /* behind all others that replace */
 
 /* An empty table in the registry, of that __mode unless it is NULL. */
 void front_new_table(lua_State *L, const void *key, const char *mode);

@@ -232,6 +232,7 @@ static int set_metatable(lua_State *L) {
   if (f->ir != NULL) {
     front_check_change(L, 1);
   }
+  luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 2);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);

@@ -1,7 +1,7 @@
--- A function of C that knows no run-time values: Lua's own words, at the kernel's line.
-local k = kernel("random", function(x)
+-- A function of Lua's library that would run while tracing.
+local k = kernel("refused", function(x)
   local function noise(i)
-    return math.random(i) -- expect error: bad argument #1 to 'math.random' (number expected, got run-time value)
+    return math.random(i) -- expect error: math.random of a run-time value; this draws while tracing, the same for all threads; pass a tensor made by rand(dtype, shape)
   end
   x[threadIdx.x] = noise(threadIdx.x)
 end)

@@ -1,6 +1,6 @@
--- An error of C without a place gets the line that was running.
-local k = kernel("pairs", function(x)
-  for i, v in ipairs(threadIdx.x) do -- expect error: attempt to index a run-time value value
+-- A number is nothing to go through.
+local k = kernel("refused", function(x)
+  for i, v in ipairs(threadIdx.x) do -- expect error: ipairs of a run-time value; this takes a Lua table; write 'for i = 0, size(t) - 1 do' with t[i]
     x[i] = v
   end
 end)

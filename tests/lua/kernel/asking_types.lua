@@ -22,5 +22,22 @@ try(function(t, i, x) return math.tointeger(x) end) -- expect: math.tointeger of
 try(function(t, i, x) return rawequal(i, 1) end) -- expect: a raw access cannot tell what a run-time value is; use == or a tensor
 try(function(t, i, x) return rawget({1, 2}, i) end) -- expect: a raw access cannot tell what a run-time value is; use == or a tensor
 try(function(t, i, x) rawset({1, 2}, i, 3) end) -- expect: a Lua table is indexed by a run-time value; use a tensor, or unroll the loop
-try(function(t, i, x) return ("%d"):format(i) end) -- expect: bad argument #2 to 'string.format' (number expected, got run-time value)
+try(function(t, i, x) return ("%d"):format(i) end) -- expect: string.format of a run-time value; a text is made while tracing; use printf, which shows values when the kernel runs
 try(function(t, i, x) return #i end)           -- expect: '#' on a run-time value; size(t) is the number of elements of a tensor
+
+-- tostring says what is known of a value while tracing; print of a tensor its type and layout.
+kernel("texts", function(t, i, x)
+  local half = x * 0.5
+  print(tostring(half), tostring(i), tostring(half < x)) -- expect: run-time f32 half	run-time i32 i	run-time bool value
+  print(t) -- expect: tensor t i32 4:1 in global memory
+end){grid = 1, block = 1}(zeros(i32, 4), 1, 0.5)
+
+-- A value goes into tables of Lua where its place is known.
+local three = zeros(i32, 3)
+kernel("places", function(t, i)
+  local list = {}
+  table.insert(list, i)
+  table.insert(list, 1, i + 1)
+  t[0], t[1], t[2] = list[1], table.remove(list), #list
+end){grid = 1, block = 1}(three, 7)
+print(three[0], three[1], three[2])   -- expect: 8	7	1

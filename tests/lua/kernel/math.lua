@@ -98,3 +98,32 @@ print(c[0], c[1], c[2], cdiv(13, 4), table.concat(cdiv({13, 8}, {4, 3}), " ")) -
 print(table.unpack(cdiv("(7,8)", "(2,3)"))) -- expect: 4	3
 print(table.unpack(cdiv({7, 8}, "(2,3)"))) -- expect: 4	3
 print(cdiv("7", 2)) -- expect: 4
+
+-- math.log with a base, of which either may be known at run time only.
+local logs = zeros(f64, 4)
+kernel("logs", function(t, x)
+  t[0] = math.log(x, 10)
+  t[1] = math.log(x, 2)
+  t[2] = math.log(64, x)
+  t[3] = math.log(x, x)
+end){grid = 1, block = 1}(logs, f64(1000.0))
+local wanted = {math.log(1000.0, 10), math.log(1000.0, 2), math.log(64, 1000.0), 1.0}
+for i, want in ipairs(wanted) do
+  print(math.abs(logs[i - 1] - want) <= 1e-14 * want) -- expect: true
+end
+-- expect: true
+-- expect: true
+-- expect: true
+
+-- What messages advise to write instead of functions of Lua's library.
+local parts = zeros(f32, 8)
+kernel("instead", function(t, x)
+  t[0], t[1] = floor(x), x - floor(x)
+  t[2] = x % -2.0
+  t[3] = x * (180.0 / math.pi)
+  t[4] = sin(x) / cos(x)
+  t[5] = where(bitcast(cast(-x, i32), u32) < bitcast(cast(x, i32), u32), 1.0, 0.0)
+end){grid = 1, block = 1}(parts, 3.25)
+print(parts[0], parts[1], parts[2]) -- expect: 3.0	0.25	-0.75
+local same_as = from_table(f32, {3.0, 0.25, -0.75, math.deg(3.25), math.tan(3.25), 0.0, 0.0, 0.0})
+print(allclose(parts, same_as, {rtol = 1e-5, atol = 1e-6})) -- expect: true
