@@ -105,7 +105,6 @@ static const CtIn *store_mask(const CtIn *in, CtWarp *w, const int64_t off[CT_LA
     } else if (p->kind[4] == CT_CONTIGUOUS) {                                                      \
       for (int c = 0; c < CT_LANES; c += 16) {                                                     \
         memcpy(d + c, s + p->pos[c], bytes * 16);                                                  \
-                                                                                                    \
       }                                                                                            \
     } else if (p->kind[3] == CT_CONTIGUOUS) {                                                      \
       for (int c = 0; c < CT_LANES; c += 8) {                                                      \

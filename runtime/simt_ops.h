@@ -336,6 +336,9 @@ CtStatus ct_simt_fail_report(const CtWorker *worker, CtErr *err);
 
 /* Any tile operation, lane by lane and element by element, every access checked. simt_slow.c */
 const CtIn *ct_simt_tile_slow(const CtIn *in, CtWarp *w);
+/* Copies and fills, an element at a time for all lanes; false where they are not done, perhaps in part.
+   simt_lanes.c */
+bool ct_simt_tile_lanes(const CtIn *in, CtWarp *w);
 /* Of one lane: the offset of element (i, j) of an operand, in elements; whether its guards let it be
    accessed; the number of elements of a mode (false: some extent is negative, or the product too large). */
 int64_t ct_simt_arg_offset(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j);

@@ -369,6 +369,9 @@ static void slow_lane(Slow *s) {
 
 const CtIn *ct_simt_tile_slow(const CtIn *in, CtWarp *w) {
   Slow s = {.in = in, .w = w, .t = &w->worker->job->program->tiles[in->imm]};
+  if (ct_simt_tile_lanes(in, w)) {
+    return in + 1;
+  }
   for (uint32_t rest = w->mask; rest != 0 && !s.failed; rest &= rest - 1) {
     s.lane = ct_first_lane(rest);
     slow_lane(&s);
