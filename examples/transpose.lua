@@ -1,7 +1,7 @@
--- transpose.lua: B = A' through shared memory: a tile is written to it column by column and read from
--- it through its transposed view. Where the columns of the tile begin 32 words apart, the reads of a
--- warp meet in one bank; a row of padding keeps them apart, and so does a swizzle, without memory of
--- its own. Usage: cuttle transpose.lua [M N]
+-- transpose.lua: B = A' through shared memory: a tile is written to it column by column and read
+-- through its transposed view. Where the columns of the tile begin 32 words apart, the reads of a
+-- warp meet in one bank; a row of padding keeps them apart, and so does a swizzle, without more
+-- memory. Usage: cuttle transpose.lua [M N]
 local M = tonumber(arg[1] or (device().sm and 16384 or 1024))
 local N = tonumber(arg[2] or M)
 local t = 32

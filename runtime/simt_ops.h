@@ -104,8 +104,9 @@ typedef struct CtTileArg {
   uint32_t buf;
   CtSpace space;
   CtSwizzle swizzle; /* of the buffer: takes an offset to where the element lies */
-  CtDtype dtype;     /* of its elements: the operation's, or a narrow one to be widened */
-  uint32_t base;     /* scalar slot */
+  uint32_t staged; /* of a swizzled one: bytes in the scratch, from where its elements may stand */
+  CtDtype dtype;   /* of its elements: the operation's, or a narrow one to be widened */
+  uint32_t base;   /* scalar slot */
   int64_t imm;
   uint32_t pattern;         /* slot; 0: no lane's offset differs, or see lanes */
   CtRef lanes;              /* of kind LANES: offsets by lane, instead of base, imm and pattern */

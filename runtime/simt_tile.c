@@ -23,6 +23,16 @@ enum { LEVEL_4 = 2, LEVEL_8 = 1, MAX_MB = 4, MAX_NB = 2 };
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
+/* An operand in swizzled memory: (element, lane) is at the place of at + off[row] + off_k[col] +
+   pos[lane]. lanes: 1 where all have the same, else 32; 0: it is in plain memory. */
+typedef struct Raw {
+  char *ptr;
+  CtSwizzle swizzle;
+  int lanes;
+  int64_t at, n_rows, n_cols;
+  const int64_t *pos, *off, *off_k;
+} Raw;
+
 typedef struct Side {
   char *base;
   int64_t scale;        /* bytes */
@@ -31,6 +41,7 @@ typedef struct Side {
   const int64_t *off_k; /* GEMM: mode 1 */
   CtChunkKind kind;
   CtDtype dtype;
+  Raw raw;
 } Side;
 
 /* Offsets in bytes of the rows and columns of a GEMM's operands. */
@@ -63,6 +74,8 @@ static inline const CtTable *table_of(const CtWarp *w, const CtTileMode *m) {
 
 static inline bool is_in(int64_t i, int64_t n) { return (uint64_t)i < (uint64_t)n; }
 
+#include "simt_swizzle.h"
+
 /* True when all lanes are active and every element of every lane is inside the buffer. Sums of
    32-bit offsets need no wrapping here: congruent modulo 2^32 and inside, they are the same. */
 static bool resolve(const CtWarp *w, const CtTileArg *arg, int level, Side *s) {
@@ -90,6 +103,19 @@ static bool resolve(const CtWarp *w, const CtTileArg *arg, int level, Side *s) {
   s->off_k = cols->off;
   s->kind = (CtChunkKind)p->kind[level];
   s->dtype = arg->dtype;
+  s->raw.lanes = 0;
+  if (arg->swizzle.bits != 0) { /* it keeps offsets inside */
+    s->raw = (Raw){mem->ptr,
+                   arg->swizzle,
+                   p == &no_lanes ? 1 : CT_LANES,
+                   base,
+                   mode_of(w, arg, 0)->n,
+                   mode_of(w, arg, 1)->n,
+                   p->pos,
+                   rows->off,
+                   cols->off};
+    stage(w, arg, level, s);
+  }
   return true;
 }
 
@@ -330,7 +356,7 @@ static const CtIn *WIDEN_4(const CtIn *in, CtWarp *w) {
       put_i32(d.base + d.off[e] * d.scale, d.pos + c, d.kind, v);
     }
   }
-  return in + 1;
+  return finish(in, &d);
 }
 
 /* COPY and FILL of 2 and 1 bytes: runs of 8 lanes at once where lanes lie side by side. */
@@ -355,7 +381,7 @@ enum { RUN = 8, LEVEL_RUN = 3 };
         to[d.pos[i]] = from[s.pos[i]];                                                             \
       }                                                                                            \
     }                                                                                              \
-    return in + 1;                                                                                 \
+    return finish(in, &d);                                                                         \
   }                                                                                                \
   static const CtIn *FILL_##bytes(const CtIn *in, CtWarp *w) {                                     \
     const CtTileOp *t = tile_of(in, w);                                                            \
@@ -381,7 +407,7 @@ enum { RUN = 8, LEVEL_RUN = 3 };
         }                                                                                          \
       }                                                                                            \
     }                                                                                              \
-    return in + 1;                                                                                 \
+    return finish(in, &d);                                                                         \
   }
 MOVE_NARROW(2, uint16_t)
 MOVE_NARROW(1, uint8_t)

@@ -34,7 +34,7 @@ static const CtIn *N(COPY)(const CtIn *in, CtWarp *w) {
       case CT_GATHER: N(copy_as)(&d, &s, n, CT_GATHER, CT_GATHER); break;
     }
   }
-  return in + 1;
+  return finish(in, &d);
 }
 
 /* --- fill, axpby ------------------------------------------------------------------------------------ */
@@ -53,7 +53,7 @@ static const CtIn *N(FILL)(const CtIn *in, CtWarp *w) {
       N(put)(to, d.pos + c, d.kind, N(ct_vec_load)(value + c));
     }
   }
-  return in + 1;
+  return finish(in, &d);
 }
 
 static const CtIn *N(AXPBY)(const CtIn *in, CtWarp *w) {
@@ -75,7 +75,7 @@ static const CtIn *N(AXPBY)(const CtIn *in, CtWarp *w) {
       N(put)(to, d.pos + c, d.kind, t->contract ? N(ct_vec_fma)(a, x, y) : a * x + y);
     }
   }
-  return in + 1;
+  return finish(in, &d);
 }
 
 /* --- dot ----------------------------------------------------------------------------------------- */

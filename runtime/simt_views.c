@@ -202,7 +202,7 @@ static bool has_tables(const CtLow *l, const CtTileArg *arg) {
       return false;
     }
   }
-  return arg->lanes.kind == CT_REF_STATIC && arg->swizzle.bits == 0;
+  return arg->lanes.kind == CT_REF_STATIC;
 }
 
 /* The fast instructions of operations that compute. */
@@ -263,15 +263,39 @@ static int64_t widened_scratch(const CtLow *l, const CtTileArg *a) {
   return ct_is_narrow(a->dtype) ? MAX_VEC_BYTES * l->modes[a->mode[0]].n : 0;
 }
 
-static CtSimtOp choose(CtLow *l, const CtTileOp *t) {
+/* Room behind `at` in the scratch for the elements of an operand in swizzled memory; see simt_swizzle.h. */
+static int64_t staged_scratch(const CtLow *l, CtTileArg *arg, int64_t at) {
+  if (arg->buf == 0 || arg->swizzle.bits == 0 || at > MAX_SCRATCH) {
+    return at;
+  }
+  int64_t rows = l->modes[arg->mode[0]].n, cols = l->modes[arg->mode[1]].n;
+  arg->staged = (uint32_t)ct_ceildiv(at, 64) * 64;
+  return arg->staged + 8 * (rows + cols) +
+         rows * cols * CT_LANES * (int64_t)ct_dtype_bytes(arg->dtype);
+}
+
+/* A swizzled destination is written at the end, what is swizzled is read at the beginning: not of one
+   memory. Sums of a product stay in registers. */
+static bool may_stage(const CtLow *l, const CtTileOp *t) {
+  bool any = t->dst.swizzle.bits != 0 || t->a.swizzle.bits != 0 || t->b.swizzle.bits != 0;
+  uint32_t to = ct_ir_memory(l->ir, t->dst.buf);
+  return !any || ((t->a.buf == 0 || ct_ir_memory(l->ir, t->a.buf) != to) &&
+                  (t->b.buf == 0 || ct_ir_memory(l->ir, t->b.buf) != to) &&
+                  (t->op != CT_OP_GEMM || t->dst.swizzle.bits == 0));
+}
+
+static CtSimtOp choose(CtLow *l, CtTileOp *t) {
   bool is_copy_if = t->op == CT_OP_COPY && t->b.buf != 0;
   CtSimtOp row = is_copy_if ? CT_SIMT_TILE : fast_row(t);
   bool fast = has_tables(l, &t->dst) && (t->a.buf == 0 || has_tables(l, &t->a)) &&
               (t->b.buf == 0 || has_tables(l, &t->b));
-  if (!fast || row == CT_SIMT_TILE) {
+  if (!fast || row == CT_SIMT_TILE || !may_stage(l, t)) {
     return CT_SIMT_TILE;
   }
   int64_t scratch = t->op == CT_OP_GEMM ? gemm_scratch(l, t) : widened_scratch(l, &t->a);
+  scratch = staged_scratch(l, &t->dst, scratch);
+  scratch = staged_scratch(l, &t->a, scratch);
+  scratch = staged_scratch(l, &t->b, scratch);
   if (scratch > MAX_SCRATCH || (t->op == CT_OP_GEMM && (t->elementwise || t->dst.buf == t->a.buf ||
                                                         t->dst.buf == t->b.buf))) {
     return CT_SIMT_TILE;
@@ -319,11 +343,12 @@ CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
   uint32_t x = inst->n_args > 0 ? ct_low_lanes(l, inst->args[0]) : 0;
   uint32_t y = inst->n_args > 1 ? ct_low_lanes(l, inst->args[1]) : 0;
   if (!l->failed && CT_LOW_GROW(l, tiles, n_tiles, cap_tiles)) {
+    CtSimtOp row = choose(l, &t);
     l->tiles[l->n_tiles] = t;
     if (t.dst.n_guards + t.a.n_guards + t.b.n_guards > 0) {
       (void)ct_low_emit(l, false, CT_SIMT_GUARD, 0, 0, 0, 0, (int64_t)l->n_tiles);
     }
-    (void)ct_low_emit(l, false, choose(l, &t), x, y, 0, 0, (int64_t)l->n_tiles++);
+    (void)ct_low_emit(l, false, row, x, y, 0, 0, (int64_t)l->n_tiles++);
   }
   return CT_OK;
 }
