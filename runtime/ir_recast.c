@@ -25,8 +25,8 @@ void ct_ir_forget_coordinates(CtIr *ir, CtBuf *buf) {
 
 /* Does the buffer's swizzle keep the parts of each element of type t side by side? */
 static bool keeps_elements(const CtBuf *of, int to) {
-  int base = of->swizzle.base;
-  return of->swizzle.bits == 0 || base >= 6 || ct_dtypes[of->dtype].bits << base >= to;
+  return of->swizzle.bits == 0 || of->swizzle.base >= 6 ||
+         ct_dtypes[of->dtype].bits << of->swizzle.base >= to;
 }
 
 /* The buffer of memory `root` as elements of type t under a swizzle: root itself, an earlier alias or a

@@ -12,10 +12,10 @@ typedef struct Places {
 } Places;
 
 static void init_places(const Raw *raw, Places *p) {
-  int shift = raw->swizzle.shift;
-  p->y = (uint32_t)ct_swizzle_y(raw->swizzle);
-  p->right = shift > 0 ? (int)ct_min(shift, 31) : 0;
-  p->left = shift < 0 ? (int)ct_min(-shift, 31) : 0;
+  CtSwizzle sw = raw->swizzle;
+  p->y = (uint32_t)ct_swizzle_y(sw);
+  p->right = sw.shift > 0 ? (int)ct_min(sw.shift, 31) : 0;
+  p->left = sw.shift < 0 ? (int)ct_min(-sw.shift, 31) : 0;
   for (int i = 0; i < CT_LANES; i++) {
     p->pos[i] = (uint32_t)raw->pos[i];
   }

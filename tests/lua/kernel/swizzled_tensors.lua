@@ -97,7 +97,7 @@ end
 
 local function run(case, shape, dtype)
   local A, B = zeros(dtype, {M, N}), zeros(dtype, {M, N})
-  for i = 0, M * N - 1 do A[i] = i * 7 % 31 - 11 end
+  for i = 0, M * N - 1 do A[i] = i * 7 % 31 + 11 end
   kernel(function(A, B)
     local memory = shared(dtype, shape)
     case(memory, tile(A, {M, N}, {0, 0}), tile(B, {M, N}, {0, 0}))
@@ -109,7 +109,7 @@ local names = {}
 for name in pairs(cases) do names[#names + 1] = name end
 table.sort(names)
 for _, name in ipairs(names) do
-  for _, dtype in ipairs{f32, f16} do
+  for _, dtype in ipairs(name == "copies" and {f32, f16, f64, u8} or {f32, f16}) do
     local want = run(cases[name], layouts[1], dtype)
     local moved = false
     for i = 0, M * N - 1 do moved = moved or want[i] ~= 0 end
