@@ -114,6 +114,22 @@ static void remember(lua_State *L, const char *chunkname, const char *text, size
   lua_pop(L, 3);
 }
 
+bool src_push_text(lua_State *L, const char *chunk) {
+  luaL_checkstack(L, 6, NULL);
+  push_table(L, &texts_key, NULL);
+  for (int i = 0; i < 2; i++) { /* stack: texts */
+    lua_pushfstring(L, "%c%s", "@="[i], chunk);
+    if (lua_gettable(L, -2) == LUA_TTABLE && lua_rawgeti(L, -1, 1) == LUA_TSTRING) {
+      lua_replace(L, -3);
+      lua_pop(L, 1);
+      return true;
+    }
+    lua_settop(L, lua_gettop(L) - 1);
+  }
+  lua_pop(L, 1);
+  return false;
+}
+
 /* Reads `file` to its end and pushes the text; false when that fails. */
 static bool push_stream(lua_State *L, FILE *file) {
   luaL_Buffer b;

@@ -17,6 +17,10 @@ void src_set_runtime(lua_State *L);
 int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, const char *mode);
 int src_load_file(lua_State *L, const char *path, const char *mode); /* NULL: standard input */
 
+/* The text of a chunk that errors call `chunk`, the latest of this name; false, and nothing is pushed,
+   where it is not kept [-0, +0..1, m]. */
+bool src_push_text(lua_State *L, const char *chunk);
+
 /* Makes `load`, `loadfile`, `dofile` and `require` of this state remember. Once, with Lua's
    libraries open; those that are nil are left so [-0, +0, m]. */
 void src_wrap_loaders(lua_State *L);

@@ -158,11 +158,12 @@ typedef struct CtSimtBuf {
   const char *name;
   CtSpace space;
   CtDtype dtype;
-  CtDtype of;     /* the type that the memory was made for; dtype itself unless this is an alias */
-  int64_t n;      /* elements; of a global one the launch says it */
-  uint32_t param; /* global */
-  uint32_t slot;  /* global: of the pointer */
-  uint32_t at;    /* shared: offset in the block's memory; register: slot */
+  CtDtype of;      /* the type that the memory was made for; dtype itself unless this is an alias */
+  int64_t n;       /* elements; of a global one the launch says it */
+  uint32_t memory; /* the buffer whose memory this is: itself unless this is an alias */
+  uint32_t param;  /* global */
+  uint32_t slot;   /* global: of the pointer */
+  uint32_t at;     /* shared: offset in the block's memory; register: slot */
   CtSwizzle swizzle;
   CtLayout layout; /* dynamic leaves have the number of a CtSlot as id; CT_ANY where not one */
 } CtSimtBuf;

@@ -79,6 +79,7 @@ static void keep_access(CtRecord *r, const CtAccess *from) {
 
 void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w) {
   CtAccess accesses[CT_MAX_ACCESSES];
+  r->failed = r->failed || r->bytes > r->max_bytes;
   if (r->failed || ct_grow(r->alloc, &r->steps, &r->cap_steps, r->n_steps + 1, sizeof *r->steps,
                            NULL) != CT_OK) {
     r->failed = true;

@@ -43,9 +43,9 @@ typedef struct CtTraceRows {
   bool failed;
 } CtTraceRows;
 
-/* Appends the events that made bytes lo .. lo + n - 1 of a tensor's memory (CtSimtBuf.param), if this
-   block wrote them. simt_slice.c */
-void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, int64_t block, uint32_t param,
-                   int64_t lo, int64_t n, CtTraceRows *rows);
+/* Appends the events that made these bytes of global memory, if this block wrote them. The block's
+   memory is still as it was. simt_slice.c */
+void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, int64_t block, const char *at,
+                   size_t bytes, CtTraceRows *rows);
 
 #endif

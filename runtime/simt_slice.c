@@ -17,11 +17,12 @@ typedef struct Places {
 } Places;
 enum { EMPTY, GONE, FIRST_CAP = 1024 };
 
-typedef enum PlaceKind { PLACE_MEMORY = 1, PLACE_SLOT, PLACE_MASK } PlaceKind;
-
-/* `in`: which tensor's memory, or which warp. */
-static uint64_t place(PlaceKind kind, uint64_t in, int64_t at) {
-  return (uint64_t)kind << 62 | (in & 0xFFFF) << 46 | ((uint64_t)at & 0x3FFFFFFFFFFF);
+/* A byte of memory by its address, whichever buffer reaches it; a lane of a slot. */
+enum { SLOT_BIT = 62, SLOT_WARP = 46 };
+static uint64_t memory_place(const void *at) { return (uint64_t)(uintptr_t)at; }
+static uint64_t slot_place(int32_t warp, uint32_t at, int lane) {
+  return (uint64_t)1 << SLOT_BIT | (uint64_t)warp << SLOT_WARP | (uint64_t)at * CT_LANES |
+         (uint64_t)lane;
 }
 
 static size_t find(const Places *s, uint64_t key) {
@@ -136,6 +137,9 @@ static bool grow_table(CtTraceRows *rows) {
   return true;
 }
 
+/* Copies of a value, which nothing is computed for. */
+static bool is_move(uint32_t op) { return op >= CT_SIMT_SPLAT_4f && op <= CT_SIMT_SET_1; }
+
 static void add_row(Slice *s, CtTraceKind kind, int lane, uint32_t buf, int64_t off) {
   CtTraceRows *rows = s->rows;
   CtTraceRow row = {.kind = kind,
@@ -145,7 +149,7 @@ static void add_row(Slice *s, CtTraceKind kind, int lane, uint32_t buf, int64_t 
                     .buf = buf,
                     .off = off,
                     .order = (uint32_t)(s->step - s->r->steps),
-                    .n = 1};
+                    .n = !is_move(s->code->u.op)};
   if ((rows->n * 2 >= rows->cap_table && !grow_table(rows)) ||
       ct_grow(rows->alloc, &rows->row, &rows->cap, rows->n + 1, sizeof *rows->row, NULL) != CT_OK) {
     rows->failed = true;
@@ -158,28 +162,25 @@ static void add_row(Slice *s, CtTraceKind kind, int lane, uint32_t buf, int64_t 
     return;
   }
   CtTraceRow *old = &rows->row[*at - 1];
-  old->n++;
+  old->n += row.n;
   old->order = row.order < old->order ? row.order : old->order;
 }
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
 /* The place of the first byte of an element; those that follow have the next numbers. */
-static uint64_t element_place(const Slice *s, const CtAccess *a, int64_t off, int lane) {
-  int64_t bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
-  switch (a->buf->space) {
-    case CT_GLOBAL: return place(PLACE_MEMORY, a->buf->param, off * bytes);
-    case CT_SHARED: return place(PLACE_MEMORY, UINT16_MAX, a->buf->at + off * bytes);
-    case CT_REGISTER: break;
-  }
-  /* the lanes of one element lie side by side, and so do its bytes */
-  return place(PLACE_SLOT, (uint64_t)s->step->warp,
-               a->buf->at + off * bytes * CT_LANES + lane * bytes);
+static uint64_t element_place(const CtAccess *a, int64_t off, int lane) {
+  return memory_place(a->mem->ptr + off * (int64_t)a->mem->elem_bytes +
+                      (int64_t)lane * a->mem->lane_bytes);
 }
 
+/* As elements of the tensor that the memory was made for. */
 static void note_memory(Slice *s, CtTraceKind kind, const CtAccess *a, int64_t off, int lane) {
+  int64_t bytes = (int64_t)ct_dtype_bytes(a->buf->dtype), of = (int64_t)ct_dtype_bytes(a->buf->of);
   if (a->buf->space != CT_REGISTER) {
-    add_row(s, kind, lane, a->buf_index, off);
+    for (int64_t i = off * bytes / of; i * of < (off + 1) * bytes; i++) {
+      add_row(s, kind, lane, a->buf->memory, i);
+    }
   }
 }
 
@@ -191,7 +192,7 @@ static bool element_at(const Slice *s, const CtAccess *a, int64_t e, int lane, i
 static void want_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
   int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
   if (element_at(s, a, e, lane, &off)) {
-    uint64_t at = element_place(s, a, off, lane);
+    uint64_t at = element_place(a, off, lane);
     for (int64_t i = 0; i < bytes; i++) {
       want(&s->wanted, at + (uint64_t)i);
     }
@@ -204,7 +205,7 @@ static bool take_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
   int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
   bool found = false;
   if (element_at(s, a, e, lane, &off)) {
-    uint64_t at = element_place(s, a, off, lane);
+    uint64_t at = element_place(a, off, lane);
     for (int64_t i = 0; i < bytes; i++) {
       found |= take(&s->wanted, at + (uint64_t)i);
     }
@@ -217,16 +218,7 @@ static bool take_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
 
 /* --- slots ------------------------------------------------------------------------------------------------ */
 
-static uint64_t slot_place(const Slice *s, char role, uint32_t at, int lane) {
-  uint64_t warp = (uint64_t)s->step->warp;
-  switch (role | 32) {
-    case 'm': return place(PLACE_MASK, warp, (int64_t)at * CT_LANES + lane);
-    case 'v': return place(PLACE_MASK, warp, (int64_t)at * CT_LANES + lane);
-    default:
-      return place(PLACE_MASK, warp, (int64_t)at * CT_LANES); /* a scalar: one for all lanes */
-  }
-}
-
+/* A scalar is what each lane has: that it is kept once is the engine's business. */
 static bool is_value(char role) { return role != '\0' && strchr("svm", role | 32) != NULL; }
 
 static uint32_t field(const CtIn *in, int i) {
@@ -235,14 +227,14 @@ static uint32_t field(const CtIn *in, int i) {
 }
 
 static void want_slot(Slice *s, int i, int lane) {
-  char role = ct_simt_roles[s->code->u.op][i];
-  if (is_value(role)) {
-    want(&s->wanted, slot_place(s, role, field(s->code, i), lane));
+  if (is_value(ct_simt_roles[s->code->u.op][i])) {
+    want(&s->wanted, slot_place(s->step->warp, field(s->code, i), lane));
   }
 }
 
-static bool take_slot(Slice *s, char role, uint32_t at, int lane) {
-  return take(&s->wanted, slot_place(s, role, at, lane));
+/* Of the field d. */
+static bool take_slot(Slice *s, int lane) {
+  return take(&s->wanted, slot_place(s->step->warp, s->code->d, lane));
 }
 
 /* --- instructions ----------------------------------------------------------------------------------------- */
@@ -252,37 +244,47 @@ static bool writes_variable(uint32_t op) {
   return op == CT_SIMT_SET_s || op == CT_SIMT_SET_4 || op == CT_SIMT_SET_8 || op == CT_SIMT_SET_1;
 }
 
+static bool is_scalar(char role) { return (role | 32) == 's'; }
+
+static bool is_active(const Slice *s, int lane) { return (s->step->mask >> lane & 1) != 0; }
+
 static void walk_plain(Slice *s) {
-  const char *roles = ct_simt_roles[s->code->u.op];
+  char role = ct_simt_roles[s->code->u.op][0];
   bool is_set = writes_variable(s->code->u.op);
-  uint32_t lanes = is_set ? s->step->mask : CT_ALL_LANES;
-  bool is_def = (roles[0] >= 'A' && roles[0] <= 'Z') || is_set;
-  if (!is_def || !is_value(roles[0])) {
+  uint32_t lanes = is_set && !is_scalar(role) ? s->step->mask : CT_ALL_LANES;
+  if (!is_value(role) || (role >= 'a' && !is_set)) {
     return;
   }
-  if ((roles[0] | 32) == 's') {
-    lanes = 1; /* once */
-  }
-  for (int lane = 0; lane < CT_LANES; lane++) {
-    if ((lanes >> lane & 1) == 0 || !take_slot(s, roles[0], s->code->d, lane)) {
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    if (!take_slot(s, lane)) {
       continue;
     }
     for (int i = 1; i < 4; i++) {
       want_slot(s, i, lane);
     }
-    if (s->step->mask >> lane & 1 || (roles[0] | 32) == 's') {
-      add_row(s, CT_TRACE_COMPUTES, (roles[0] | 32) == 's' ? ct_first_lane(s->step->mask) : lane, 0,
-              0);
+    if (is_active(s, lane)) {
+      add_row(s, CT_TRACE_COMPUTES, lane, 0, 0);
     }
   }
 }
 
+static uint32_t take_slots(Slice *s) {
+  uint32_t taken = 0;
+  for (int lane = 0; lane < CT_LANES; lane++) {
+    taken |= (uint32_t)take_slot(s, lane) << lane;
+  }
+  return taken;
+}
+
 /* A value of all lanes that comes from all of them: VOTE. */
 static void walk_vote(Slice *s) {
-  if (take_slot(s, 'S', s->code->d, 0)) {
-    for (uint32_t rest = s->step->mask; rest != 0; rest &= rest - 1) {
-      want_slot(s, 1, ct_first_lane(rest));
-      add_row(s, CT_TRACE_COMPUTES, ct_first_lane(rest), 0, 0);
+  uint32_t wanted = take_slots(s);
+  for (uint32_t rest = s->step->mask; rest != 0 && wanted != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    want_slot(s, 1, lane);
+    if (wanted >> lane & 1) {
+      add_row(s, CT_TRACE_COMPUTES, lane, 0, 0);
     }
   }
 }
@@ -290,29 +292,22 @@ static void walk_vote(Slice *s) {
 static void walk_shfl(Slice *s) {
   CtShfl kind = (CtShfl)(s->code->imm & 0xff);
   int width = (int)(s->code->imm >> 8 & 0xff);
-  uint32_t wanted = 0;
-  for (int lane = 0; lane < CT_LANES; lane++) {
-    wanted |= (uint32_t)take_slot(s, 'V', s->code->d, lane) << lane;
-  }
+  uint32_t wanted = take_slots(s);
   for (uint32_t rest = wanted; rest != 0 && s->step->by != NULL; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
     int from = ct_simt_shfl_source(kind, lane, s->step->by[lane], width);
-    want_slot(s, 1, (s->step->mask >> from & 1) != 0 ? from : lane);
+    want_slot(s, 1, is_active(s, from) ? from : lane);
     add_row(s, CT_TRACE_COMPUTES, lane, 0, 0);
   }
 }
 
-/* d has the value, of every active lane; or one for all of them. */
+/* d has the value of every active lane; or one for all of them, from the same element. */
 static void walk_load(Slice *s, const CtAccess *a) {
-  char role = ct_simt_roles[s->code->u.op][0];
-  bool is_scalar = role == 'S';
-  for (uint32_t rest = s->step->mask; rest != 0; rest &= rest - 1) {
+  bool is_one = is_scalar(ct_simt_roles[s->code->u.op][0]);
+  for (uint32_t rest = is_one ? CT_ALL_LANES : s->step->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
-    if (take_slot(s, role, s->code->d, lane)) {
-      want_element(s, a, 0, lane);
-    }
-    if (is_scalar) {
-      break;
+    if (take_slot(s, lane)) {
+      want_element(s, a, 0, is_active(s, lane) ? lane : ct_first_lane(s->step->mask));
     }
   }
 }
@@ -328,7 +323,7 @@ static void walk_store(Slice *s, const CtAccess *a) {
 static void walk_dot(Slice *s, const CtAccess *a) {
   for (uint32_t rest = s->step->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
-    if (!take_slot(s, 'V', s->code->d, lane)) {
+    if (!take_slot(s, lane)) {
       continue;
     }
     want_slot(s, 3, lane);
@@ -340,21 +335,26 @@ static void walk_dot(Slice *s, const CtAccess *a) {
   }
 }
 
-/* Lanes take turns, in order: walked from the last. */
+/* Lanes take turns, in order: walked from the last. An operation on two elements at once has them in
+   one value. */
 static void walk_atomic(Slice *s, const CtAccess *a) {
   CtAtomicImm imm = {.imm = s->code->imm};
   bool replaces = imm.u.op == CT_OP_ATOMIC_STORE || imm.u.op == CT_OP_ATOMIC_EXCH;
   for (int lane = CT_LANES - 1; lane >= 0; lane--) {
-    if ((s->step->mask >> lane & 1) == 0) {
-      continue;
+    bool old = is_active(s, lane) && take_slot(s, lane), written = false;
+    for (int64_t e = 0; e < a->n && a->writes; e++) {
+      bool found = take_element(s, a, e, lane);
+      written = written || found;
     }
-    bool old = take_slot(s, 'V', s->code->d, lane);
-    if (a->writes && take_element(s, a, 0, lane)) {
+    if (written) {
       want_slot(s, 2, lane);
       old = old || !replaces;
     }
-    if (old) {
-      want_element(s, a, 0, lane);
+    if (written && imm.u.op == CT_OP_ATOMIC_CAS) {
+      want_slot(s, 3, lane);
+    }
+    for (int64_t e = 0; e < a->n && old; e++) {
+      want_element(s, a, e, lane);
     }
   }
 }
@@ -391,13 +391,11 @@ static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   } else if (a != NULL) {
     want_element(s, a, e, lane);
   }
-  if (is_fill ||
-      is_axpby) { /* the fields of the operands have no letters that say what they hold */
-    char role = t->dtype == CT_bool ? 'm' : 'v';
-    want(&s->wanted, slot_place(s, role, s->code->d, lane));
-    if (is_axpby) {
-      want(&s->wanted, slot_place(s, role, s->code->a, lane));
-    }
+  if (is_fill || is_axpby) { /* the operands of a TILE may be of any kind */
+    want(&s->wanted, slot_place(s->step->warp, s->code->d, lane));
+  }
+  if (is_axpby) {
+    want(&s->wanted, slot_place(s->step->warp, s->code->a, lane));
   }
   if (dst->reads) {
     want_element(s, dst, e, lane);
@@ -438,11 +436,11 @@ static void walk_step(Slice *s) {
   }
 }
 
-void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, int64_t block, uint32_t param,
-                   int64_t lo, int64_t n, CtTraceRows *rows) {
+void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, int64_t block, const char *at,
+                   size_t bytes, CtTraceRows *rows) {
   Slice s = {.p = p, .r = r, .block = block, .wanted = {.alloc = rows->alloc}, .rows = rows};
-  for (int64_t i = 0; i < n; i++) {
-    want(&s.wanted, place(PLACE_MEMORY, param, lo + i));
+  for (size_t i = 0; i < bytes; i++) {
+    want(&s.wanted, memory_place(at + i));
   }
   for (size_t i = r->n_steps; i-- > 0 && s.wanted.n > 0 && !rows->failed;) {
     s.step = &r->steps[i];

@@ -378,7 +378,8 @@ static CtTuple keep_tuple(CtLow *l, CtTuple t) {
 static CtSimtBuf keep_buf(CtLow *l, uint32_t i) {
   const CtBuf *b = &l->ir->bufs[i];
   CtSimtBuf out = {.name = keep_string(l, b->name), .space = b->space, .dtype = b->dtype};
-  out.of = l->ir->bufs[ct_ir_memory(l->ir, i)].dtype;
+  out.memory = ct_ir_memory(l->ir, i);
+  out.of = l->ir->bufs[out.memory].dtype;
   out.swizzle = b->swizzle;
   out.layout = (CtLayout){keep_tuple(l, b->layout.shape), keep_tuple(l, b->layout.stride)};
   switch (b->space) {

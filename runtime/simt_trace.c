@@ -1,5 +1,7 @@
-/* simt_trace.c: the watcher behind `trace`; see simt_trace.h. Each worker records the block that it runs, and
-   walks it backwards when it ends. */
+/* simt_trace.c: the watcher behind `trace`; see simt_trace.h. The first launch finds the blocks that write
+   the element, which costs little; the second records these blocks, each worker the one that it runs, and
+   walks the record backwards when the block ends. Where they wrote it the first time only, as when blocks
+   take their work in turn, a third launch records all blocks. */
 #include "simt_trace.h"
 
 #include <stdlib.h>
@@ -8,17 +10,31 @@
 #include "simt_record.h"
 #include "simt_watch.h"
 
+typedef enum Phase { PHASE_NONE, PHASE_FIND, PHASE_FOUND, PHASE_ALL, PHASE_DONE } Phase;
+
+/* What one worker of the engine does. */
+typedef struct Tracer {
+  CtRecord record;
+  CtTraceRows rows;
+  int64_t *blocks; /* FIND: those that wrote the element */
+  size_t n_blocks, cap_blocks;
+  bool is_on;      /* FIND: this block has not written it yet; else: it is recorded */
+  bool has_missed; /* a block that was found has not written it now */
+} Tracer;
+
 struct CtSimtTrace {
   CtSimtWatch watch; /* first: it is one */
   CtAlloc alloc;
-  char param[64];
+  const char *param;
   int64_t off;
   size_t max_bytes;
-  const CtSimtBuf *buf; /* of the parameter; NULL: there is none */
-  uint32_t index;
-  CtRecord *records; /* by worker */
-  CtTraceRows *rows;
-  int n_workers;
+  Phase phase;
+  uint32_t buf; /* of the parameter; 0: there is none */
+  Tracer *tracers;
+  int n_tracers;
+  int64_t *blocks; /* found, in order */
+  size_t n_blocks;
+  int64_t grid[3];
   bool failed;
   CtTraceRow *all;
   size_t n_all;
@@ -26,75 +42,148 @@ struct CtSimtTrace {
 
 static CtSimtTrace *trace_of(CtSimtWatch *watch) { return (CtSimtTrace *)(void *)watch; }
 
-static int worker_of(const CtWorker *k) { return (int)(k - k->job->workers); }
-
-/* Everything that may give a value. */
-static bool wants(const CtIn *code) { return code->u.op != CT_SIMT_GUARD; }
-
-static void find_buf(CtSimtTrace *t, const CtSimtProgram *p) {
-  for (uint32_t i = 1; i < p->n_bufs && t->buf == NULL; i++) {
-    if (p->bufs[i].space == CT_GLOBAL && strcmp(p->bufs[i].name, t->param) == 0) {
-      t->buf = &p->bufs[i];
-    }
-  }
+static Tracer *tracer_of(CtSimtTrace *t, const CtWorker *k) {
+  return &t->tracers[k - k->job->workers];
 }
 
-static void clear(CtSimtTrace *t) {
-  for (int i = 0; i < t->n_workers; i++) {
-    CtTraceRows *rows = &t->rows[i];
-    ct_record_clear(&t->records[i]);
-    ct_free(t->alloc, rows->row, rows->cap * sizeof *rows->row);
-    ct_free(t->alloc, rows->table, rows->cap_table * sizeof *rows->table);
+static uint32_t find_buf(const CtSimtTrace *t, const CtSimtProgram *p) {
+  for (uint32_t i = 1; i < p->n_bufs; i++) {
+    if (p->bufs[i].space == CT_GLOBAL && p->bufs[i].memory == i &&
+        strcmp(p->bufs[i].name, t->param) == 0) {
+      return i;
+    }
   }
-  ct_free(t->alloc, t->records, (size_t)t->n_workers * sizeof *t->records);
-  ct_free(t->alloc, t->rows, (size_t)t->n_workers * sizeof *t->rows);
-  ct_free(t->alloc, t->all, t->n_all * sizeof *t->all);
-  t->records = NULL;
-  t->rows = NULL;
-  t->all = NULL;
-  t->n_all = 0;
-  t->n_workers = 0;
+  return 0;
+}
+
+/* --- launches ------------------------------------------------------------------------------------------- */
+
+static void clear_tracers(CtSimtTrace *t) {
+  for (int i = 0; i < t->n_tracers; i++) {
+    Tracer *r = &t->tracers[i];
+    ct_record_clear(&r->record);
+    ct_free(t->alloc, r->rows.row, r->rows.cap * sizeof *r->rows.row);
+    ct_free(t->alloc, r->rows.table, r->rows.cap_table * sizeof *r->rows.table);
+    ct_free(t->alloc, r->blocks, r->cap_blocks * sizeof *r->blocks);
+  }
+  ct_free(t->alloc, t->tracers, (size_t)t->n_tracers * sizeof *t->tracers);
+  t->tracers = NULL;
+  t->n_tracers = 0;
 }
 
 static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   CtSimtTrace *t = trace_of(watch);
-  clear(t);
-  find_buf(t, job->program);
-  t->records = ct_alloc(t->alloc, (size_t)job->n_workers * sizeof *t->records);
-  t->rows = ct_alloc(t->alloc, (size_t)job->n_workers * sizeof *t->rows);
-  if (t->records == NULL || t->rows == NULL) {
-    ct_free(t->alloc, t->records, (size_t)job->n_workers * sizeof *t->records);
-    ct_free(t->alloc, t->rows, (size_t)job->n_workers * sizeof *t->rows);
-    t->records = NULL;
-    t->rows = NULL;
+  clear_tracers(t);
+  t->buf = find_buf(t, job->program);
+  memcpy(t->grid, job->launch->grid, sizeof t->grid);
+  t->tracers = ct_alloc(t->alloc, (size_t)job->n_workers * sizeof *t->tracers);
+  if (t->tracers == NULL) {
     return ct_fail_nomem(err);
   }
-  t->n_workers = job->n_workers;
-  for (int i = 0; i < t->n_workers; i++) {
-    ct_record_init(&t->records[i], t->alloc, t->max_bytes);
-    t->rows[i] = (CtTraceRows){.alloc = t->alloc};
+  t->n_tracers = job->n_workers;
+  for (int i = 0; i < t->n_tracers; i++) {
+    t->tracers[i] = (Tracer){.rows = {.alloc = t->alloc}};
+    ct_record_init(&t->tracers[i].record, t->alloc, t->max_bytes);
   }
   return CT_OK;
 }
 
+static int by_number(const void *a, const void *b) {
+  const int64_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+static bool is_found(const CtSimtTrace *t, int64_t block) {
+  return t->phase == PHASE_ALL || (t->n_blocks > 0 && bsearch(&block, t->blocks, t->n_blocks,
+                                                              sizeof block, by_number) != NULL);
+}
+
 static void begin_block(CtSimtWatch *watch, CtWorker *k) {
-  ct_record_reset(&trace_of(watch)->records[worker_of(k)]);
+  CtSimtTrace *t = trace_of(watch);
+  Tracer *r = tracer_of(t, k);
+  r->is_on = t->buf != 0 && (t->phase == PHASE_FIND || is_found(t, k->block));
+  ct_record_reset(&r->record);
+}
+
+static const char *wanted_bytes(const CtSimtTrace *t, const CtWarp *w, size_t *bytes) {
+  *bytes = w->mem[t->buf].elem_bytes;
+  return w->mem[t->buf].ptr + t->off * (int64_t)*bytes;
 }
 
 static void end_block(CtSimtWatch *watch, CtWorker *k) {
   CtSimtTrace *t = trace_of(watch);
-  CtRecord *r = &t->records[worker_of(k)];
-  if (t->buf != NULL && !r->failed) {
-    int64_t bytes = (int64_t)ct_dtype_bytes(t->buf->of);
-    ct_simt_slice(k->job->program, r, k->block, t->buf->param, t->off * bytes, bytes,
-                  &t->rows[worker_of(k)]);
+  Tracer *r = tracer_of(t, k);
+  if (t->phase != PHASE_FIND && r->is_on && !r->record.failed) {
+    size_t bytes, n = r->rows.n;
+    const char *at = wanted_bytes(t, CT_CAT(CtWarp, k->warps, 0), &bytes);
+    ct_simt_slice(k->job->program, &r->record, k->block, at, bytes, &r->rows);
+    r->has_missed = r->has_missed || r->rows.n == n;
   }
 }
 
-static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
-  ct_record_step(&trace_of(watch)->records[worker_of(w->worker)], code, in, w);
+/* --- finding -------------------------------------------------------------------------------------------- */
+
+static bool writes_memory(const CtIn *code) {
+  const char *roles = ct_simt_roles[code->u.op];
+  return (roles[3] == 'b' && roles[0] >= 'a') || code->u.op == CT_SIMT_ATOMIC ||
+         (code->u.op >= CT_SIMT_COPY_4 && code->u.op != CT_SIMT_GUARD);
+}
+
+static bool touches(const CtAccess *a, const char *at, size_t bytes) {
+  int64_t each = a->mem->elem_bytes, from = at - a->mem->ptr, off;
+  int64_t lo = ct_floordiv(from, each), hi = ct_floordiv(from + (int64_t)bytes - 1, each);
+  if (a->buf->space != CT_GLOBAL || !a->writes || (a->is_regular && (a->hi < lo || a->lo > hi))) {
+    return false;
+  }
+  for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+    for (int64_t e = 0; e < a->n; e++) {
+      if (ct_access_at(a, e, ct_first_lane(rest), &off) && off >= lo && off <= hi) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static void find(CtSimtTrace *t, Tracer *r, const CtIn *code, const CtIn *in, CtWarp *w) {
+  CtAccess accesses[CT_MAX_ACCESSES];
+  size_t bytes;
+  const char *at = wanted_bytes(t, w, &bytes);
+  for (int n = ct_simt_accesses(code, in, w, accesses); r->is_on && n-- > 0;) {
+    if (!touches(&accesses[n], at, bytes)) {
+      continue;
+    }
+    r->is_on = false;
+    if (ct_grow(t->alloc, &r->blocks, &r->cap_blocks, r->n_blocks + 1, sizeof *r->blocks, NULL) !=
+        CT_OK) {
+      r->record.failed = true;
+      return;
+    }
+    r->blocks[r->n_blocks++] = w->worker->block;
+  }
+}
+
+/* --- steps ---------------------------------------------------------------------------------------------- */
+
+static uint32_t find_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
+  Tracer *r = tracer_of(trace_of(watch), w->worker);
+  if (r->is_on) {
+    find(trace_of(watch), r, code, in, w);
+  }
   return w->mask;
 }
+
+/* What the kernel prints it has printed in the first launch. */
+static uint32_t record_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
+  Tracer *r = tracer_of(trace_of(watch), w->worker);
+  bool prints = code->u.op == CT_SIMT_PRINT || code->u.op == CT_SIMT_PRINT_ARG;
+  if (r->is_on) {
+    ct_record_step(&r->record, code, in, w);
+  }
+  return prints ? 0 : w->mask;
+}
+
+static bool wants_all(const CtIn *code) { return code->u.op != CT_SIMT_GUARD; }
 
 static void barrier(CtSimtWatch *watch, CtWorker *k) {
   (void)watch;
@@ -106,6 +195,8 @@ static bool fail(CtSimtWatch *watch, CtWorker *k) {
   (void)k;
   return false;
 }
+
+/* --- results -------------------------------------------------------------------------------------------- */
 
 static int by_block(const void *a, const void *b) {
   const CtTraceRow *x = a, *y = b;
@@ -121,39 +212,75 @@ static int by_block(const void *a, const void *b) {
   return x->kind != y->kind ? (int)x->kind - (int)y->kind : (x->off > y->off) - (x->off < y->off);
 }
 
-/* All workers' rows in one array. */
-static void end(CtSimtWatch *watch, CtSimtJob *job) {
+static void end_find(CtSimtWatch *watch, CtSimtJob *job) {
   CtSimtTrace *t = trace_of(watch);
   size_t n = 0;
   (void)job;
-  for (int i = 0; i < t->n_workers; i++) {
-    n += t->rows[i].n;
-    t->failed = t->failed || t->rows[i].failed || t->records[i].failed;
+  for (int i = 0; i < t->n_tracers; i++) {
+    n += t->tracers[i].n_blocks;
+    t->failed = t->failed || t->tracers[i].record.failed;
   }
-  t->all = n == 0 ? NULL : ct_alloc(t->alloc, n * sizeof *t->all);
-  if (n > 0 && t->all == NULL) {
-    t->failed = true;
-    return;
-  }
-  for (int i = 0; i < t->n_workers; i++) {
-    if (t->rows[i].n > 0) {
-      memcpy(t->all + t->n_all, t->rows[i].row, t->rows[i].n * sizeof *t->all);
-      t->n_all += t->rows[i].n;
+  t->blocks = n == 0 ? NULL : ct_alloc(t->alloc, n * sizeof *t->blocks);
+  t->failed = t->failed || (n > 0 && t->blocks == NULL);
+  for (int i = 0; i < t->n_tracers && t->blocks != NULL; i++) {
+    const Tracer *r = &t->tracers[i];
+    for (size_t b = 0; b < r->n_blocks; b++) {
+      t->blocks[t->n_blocks++] = r->blocks[b];
     }
   }
-  if (t->n_all > 0) {
+  if (t->blocks != NULL) {
+    qsort(t->blocks, t->n_blocks, sizeof *t->blocks, by_number);
+  }
+}
+
+/* All workers' rows in one array. */
+static void end_record(CtSimtWatch *watch, CtSimtJob *job) {
+  CtSimtTrace *t = trace_of(watch);
+  size_t n = 0;
+  bool has_missed = false;
+  (void)job;
+  for (int i = 0; i < t->n_tracers; i++) {
+    const Tracer *r = &t->tracers[i];
+    n += r->rows.n;
+    has_missed = has_missed || r->has_missed;
+    t->failed = t->failed || r->rows.failed || r->record.failed;
+  }
+  if (t->failed || (has_missed && t->phase == PHASE_FOUND)) {
+    return;
+  }
+  t->phase = PHASE_DONE;
+  t->all = n == 0 ? NULL : ct_alloc(t->alloc, n * sizeof *t->all);
+  t->failed = n > 0 && t->all == NULL;
+  for (int i = 0; i < t->n_tracers && t->all != NULL; i++) {
+    const CtTraceRows *rows = &t->tracers[i].rows;
+    if (rows->n > 0) {
+      memcpy(t->all + t->n_all, rows->row, rows->n * sizeof *t->all);
+      t->n_all += rows->n;
+    }
+  }
+  if (t->all != NULL) {
     qsort(t->all, t->n_all, sizeof *t->all, by_block);
   }
 }
 
-static const CtWatchOps ops = {.wants = wants,
-                               .begin = begin,
-                               .end = end,
-                               .begin_block = begin_block,
-                               .end_block = end_block,
-                               .step = step,
-                               .barrier = barrier,
-                               .fail = fail};
+static const CtWatchOps find_ops = {.wants = writes_memory,
+                                    .begin = begin,
+                                    .end = end_find,
+                                    .begin_block = begin_block,
+                                    .end_block = end_block,
+                                    .step = find_step,
+                                    .barrier = barrier,
+                                    .fail = fail};
+static const CtWatchOps record_ops = {.wants = wants_all,
+                                      .begin = begin,
+                                      .end = end_record,
+                                      .begin_block = begin_block,
+                                      .end_block = end_block,
+                                      .step = record_step,
+                                      .barrier = barrier,
+                                      .fail = fail};
+
+/* --- for users ------------------------------------------------------------------------------------------ */
 
 CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, int64_t off, size_t max_bytes,
                             CtSimtTrace **out, CtErr *err) {
@@ -161,31 +288,43 @@ CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, int64_t off, size_
   if (t == NULL) {
     return ct_fail_nomem(err);
   }
-  *t = (CtSimtTrace){.watch = {.ops = &ops}, .alloc = alloc, .off = off, .max_bytes = max_bytes};
-  strncpy(t->param, param, sizeof t->param - 1);
+  *t = (CtSimtTrace){.alloc = alloc, .param = param, .off = off, .max_bytes = max_bytes};
   *out = t;
   return CT_OK;
 }
 
 void ct_simt_trace_close(CtSimtTrace *t) {
   if (t != NULL) {
-    clear(t);
+    clear_tracers(t);
+    ct_free(t->alloc, t->blocks, t->n_blocks * sizeof *t->blocks);
+    ct_free(t->alloc, t->all, t->n_all * sizeof *t->all);
     ct_free(t->alloc, t, sizeof *t);
   }
 }
 
-CtSimtWatch *ct_simt_trace_watch(CtSimtTrace *t) { return &t->watch; }
+CtSimtWatch *ct_simt_trace_next(CtSimtTrace *t) {
+  bool is_over = t->failed || t->phase >= PHASE_ALL || (t->phase == PHASE_FIND && t->n_blocks == 0);
+  if (is_over) {
+    return NULL;
+  }
+  t->phase++;
+  t->watch.ops = t->phase == PHASE_FIND ? &find_ops : &record_ops;
+  return &t->watch;
+}
 
 CtStatus ct_simt_trace_rows(CtSimtTrace *t, const CtTraceRow **rows, size_t *n, CtErr *err) {
   if (t->failed) {
     return ct_fail(err, CT_ENOMEM,
-                   "trace: a block's record needs more than %zu MiB; trace a smaller problem",
-                   t->max_bytes >> 20);
+                   "trace: what one block does takes more than %zu bytes to record; trace a "
+                   "smaller problem",
+                   t->max_bytes);
   }
   *rows = t->all;
   *n = t->n_all;
   return CT_OK;
 }
+
+const int64_t *ct_simt_trace_grid(const CtSimtTrace *t) { return t->grid; }
 
 CtTracePlace ct_simt_trace_place(const CtSimtProgram *p, const CtTraceRow *row) {
   const CtSimtBuf *buf = row->kind == CT_TRACE_COMPUTES ? NULL : &p->bufs[row->buf];
@@ -194,13 +333,18 @@ CtTracePlace ct_simt_trace_place(const CtSimtProgram *p, const CtTraceRow *row) 
                         .chunk = p->chunks[row->loc.chunk]};
 }
 
-bool ct_simt_trace_buf(const CtSimtProgram *p, uint32_t i, const char **name, CtSpace *space,
-                       CtLayout *layout) {
+bool ct_simt_trace_tensor(const CtSimtProgram *p, uint32_t i, CtTraceTensor *out) {
   if (i >= p->n_bufs) {
     return false;
   }
-  *name = p->bufs[i].name;
-  *space = p->bufs[i].space;
-  *layout = p->bufs[i].layout;
+  const CtSimtBuf *buf = &p->bufs[i];
+  *out = (CtTraceTensor){.name = buf->name,
+                         .space = buf->space,
+                         .dtype = buf->dtype,
+                         .layout = buf->layout,
+                         .swizzle = buf->swizzle,
+                         .is_alias = buf->memory != i};
   return true;
 }
+
+const int64_t *ct_simt_trace_block(const CtSimtProgram *p) { return p->block; }

@@ -1,7 +1,8 @@
 /* simt_trace.h: which threads, lines and elements made one element of a tensor what it is, in a launch on
-   the CPU engine. A watcher (simt_watch.h) records what each block runs; at its end the record is walked
-   backwards from the element: what gave its value, what gave those values, and so on. Values only: not
-   the conditions and indices on the way. */
+   the CPU engine. Watchers (simt_watch.h) find the blocks that write the element and record what these
+   run; at a block's end its record is walked backwards from the element: what gave its value, what gave
+   those values, and so on. Values only: not the conditions and indices on the way. A block's trace ends
+   where it reads global memory that it has not written itself. */
 #ifndef CT_SIMT_TRACE_H
 #define CT_SIMT_TRACE_H
 
@@ -18,21 +19,24 @@ typedef struct CtTraceRow {
   uint32_t buf;   /* READS, WRITES: index in the program's bufs */
   int64_t off;    /* likewise: elements of that buffer */
   uint32_t order; /* of the first time in the block, for sorting */
-  uint32_t n;     /* times */
+  uint32_t n;     /* times; 0: the thread only moved a value */
 } CtTraceRow;
 
 typedef struct CtSimtTrace CtSimtTrace;
 
-/* For one launch: of the element at `off` of the tensor with that parameter's name. `max_bytes` limits
-   what a block's record may take. */
+/* Of the element at `off` of the tensor with that parameter's name, a text that outlives the trace.
+   `max_bytes` limits what a block's record may take. */
 CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, int64_t off, size_t max_bytes,
                             CtSimtTrace **out, CtErr *err) CT_NODISCARD;
 void ct_simt_trace_close(CtSimtTrace *t);
-CtSimtWatch *ct_simt_trace_watch(CtSimtTrace *t);
-/* After the launch: the rows, by block, then in the order of their first times. The rows are the trace's.
-   An error when there was no memory for the record, or no such tensor. */
+/* The watcher of the next launch, or NULL when no more is needed. Each is the same launch, on tensors
+   with the same contents. Only the first prints. */
+CtSimtWatch *ct_simt_trace_next(CtSimtTrace *t);
+/* After the launches: the rows, by block, then in the order of their first times. The rows are the trace's.
+   An error when there was no memory for the record. */
 CtStatus ct_simt_trace_rows(CtSimtTrace *t, const CtTraceRow **rows, size_t *n,
                             CtErr *err) CT_NODISCARD;
+const int64_t *ct_simt_trace_grid(const CtSimtTrace *t); /* three extents */
 
 /* Of a row, for people. The program is that of the launch. */
 typedef struct CtTracePlace {
@@ -41,8 +45,17 @@ typedef struct CtTracePlace {
   const char *chunk;
 } CtTracePlace;
 CtTracePlace ct_simt_trace_place(const CtSimtProgram *p, const CtTraceRow *row);
+
 /* The program's tensors, from 1 on; false behind the last. */
-bool ct_simt_trace_buf(const CtSimtProgram *p, uint32_t i, const char **name, CtSpace *space,
-                       CtLayout *layout);
+typedef struct CtTraceTensor {
+  const char *name;
+  CtSpace space;
+  CtDtype dtype;
+  CtLayout layout;
+  CtSwizzle swizzle; /* of offsets into it */
+  bool is_alias;     /* another one's memory: rows name that */
+} CtTraceTensor;
+bool ct_simt_trace_tensor(const CtSimtProgram *p, uint32_t i, CtTraceTensor *out);
+const int64_t *ct_simt_trace_block(const CtSimtProgram *p); /* three extents */
 
 #endif

@@ -1,15 +1,18 @@
 -- trace.lua: how one element of a tensor came about: which threads, at which lines, from what.
 --   trace(launch, {C = {5, 7}}[, args...])   a Trace, which prints as a list of lines
--- The launch runs once on the CPU engine, on copies of its tensors; what made the element there is
--- what makes it on a GPU. Values only: the conditions and indices on the way are not followed.
+-- The launch runs twice on the CPU engine, on copies of its tensors: to find the blocks that write
+-- the element, and to record these. What made the element there is what makes it on a GPU. Values
+-- only: the conditions and indices on the way are not followed.
 local ct = require "cuttle"
 local M = {}
+
+M.max_record = 1 << 30 -- bytes, of one block
 
 local MAX_PLACES <const> = 4 -- of a set that is no box
 local MAX_THREADS <const> = 8
 
 local function fail(format, ...)
-  error(("trace: %s"):format(format:format(...)), 0)
+  ct._fail("trace: " .. format:format(...))
 end
 
 -- {====== Coordinates ======
@@ -33,17 +36,49 @@ local function modes_of(layout)
   return modes
 end
 
--- offset -> flat coordinate, as a list.
-local function coordinates(layout)
+-- offset -> flat coordinate, as a list, by division.
+local function by_division(layout)
   local modes = modes_of(layout)
   return function(offset)
     local crd = {}
     for _, mode in ipairs(modes) do
       local at = (mode.size > 1 and mode.stride > 0) and offset // mode.stride or 0
-      crd[mode.at] = at
-      offset = offset - at * mode.stride
+      crd[mode.at] = math.min(at, mode.size - 1)
+      offset = offset - crd[mode.at] * mode.stride
     end
-    return crd
+    return offset == 0 and crd or nil
+  end
+end
+
+local function flat_coordinate(layout, index)
+  local crd, flat = {}, ct.flatten(layout)
+  for i = 1, ct.rank(flat) do
+    local size = ct.size(ct.mode(flat, i - 1))
+    crd[i], index = index % size, index // size
+  end
+  return crd
+end
+
+-- The same by looking at all elements: strides of some layouts do not divide each other.
+local function by_search(layout)
+  local index_of
+  return function(offset)
+    if not index_of then
+      index_of = {}
+      for i = ct.size(layout) - 1, 0, -1 do index_of[layout(i)] = i end
+    end
+    return index_of[offset] and flat_coordinate(layout, index_of[offset])
+  end
+end
+
+-- offset -> flat coordinate. Behind the last element, where a tensor has gaps, the offset itself.
+local function coordinates(layout)
+  local swizzle = layout.swizzle
+  local plain = swizzle and layout.layout or layout
+  local divide, search = by_division(plain), by_search(plain)
+  return function(offset)
+    local at = swizzle and swizzle(offset) or offset
+    return divide(at) or search(at) or { offset }
   end
 end
 
@@ -68,6 +103,7 @@ local function range_text(values)
     if values[i] - values[i - 1] ~= step then return nil end
   end
   if step == 1 then return ("%d..%d"):format(first, last) end
+  if #values == 2 then return ("%d,%d"):format(first, last) end
   return ("%d,%d..%d"):format(first, values[2], last)
 end
 
@@ -105,31 +141,49 @@ local function set_text(crds, shape)
   return table.concat(parts, " ") .. (more > 0 and (" and %d more"):format(more) or "")
 end
 
-local function threads_text(set)
+-- "17", of a launch in several dimensions "17 (1,2)".
+local function index_text(index, extents)
+  local x, y, z = extents[1], extents[2], extents[3]
+  if y == 1 and z == 1 then return tostring(index) end
+  local crd = { index % x, index // x % y, index // (x * y) }
+  return ("%d (%s)"):format(index, table.concat(crd, ",", 1, z > 1 and 3 or 2))
+end
+
+local function threads_text(set, extents)
   local threads = sorted_keys(set)
+  if #threads == 1 then return "thread " .. index_text(threads[1], extents) end
   local range = range_text(threads)
-  if range and #threads > 2 then return range end
+  if range and #threads > 2 then return "threads " .. range end
   local more = #threads - MAX_THREADS
-  return table.concat(threads, " ", 1, math.min(#threads, MAX_THREADS))
+  return "threads " .. table.concat(threads, " ", 1, math.min(#threads, MAX_THREADS))
     .. (more > 0 and (" and %d more"):format(more) or "")
 end
 
 -- {====== Lines ======
 
-local function source_lines()
-  local files = {}
-  return function(chunk, line)
-    if not files[chunk] then
-      local lines, file = {}, io and io.open and io.open(chunk)
-      if file then
-        for text in file:lines() do lines[#lines + 1] = text end
-        file:close()
-      end
-      files[chunk] = lines
-    end
-    local text = files[chunk][line]
-    return text and text:match("^%s*(.-)%s*$")
+local function read_chunk(chunk)
+  local text = ct._source(chunk)
+  local file = not text and io and io.open and io.open(chunk)
+  if file then
+    text = file:read("a")
+    file:close()
   end
+  return text or ""
+end
+
+-- chunk -> its lines, of the chunks that the rows name.
+local function sources_of(rows)
+  local sources = {}
+  for _, row in ipairs(rows) do
+    if not sources[row.chunk] then
+      local lines = {}
+      for line in (read_chunk(row.chunk) .. "\n"):gmatch("(.-)\r?\n") do
+        lines[#lines + 1] = line
+      end
+      sources[row.chunk] = lines
+    end
+  end
+  return sources
 end
 
 local function new_place(tensor, space)
@@ -211,15 +265,13 @@ Trace.__name = "Trace"
 function Trace:__tostring()
   local out = { ("%s%s: %d event%s"):format(self.tensor, self.element, #self.rows,
     #self.rows == 1 and "" or "s") }
-  local text_at = source_lines()
   for _, block in ipairs(self.blocks) do
-    out[#out + 1] = ("block %d"):format(block.number)
+    out[#out + 1] = "block " .. index_text(block.number, self.grid)
     for _, line in ipairs(block.lines) do
       out[#out + 1] = ("  %s:%d: %s"):format(line.chunk, line.line,
-        text_at(line.chunk, line.line) or "")
+        (self.sources[line.chunk][line.line] or ""):match("^%s*(.-)%s*$"))
       local what = what_text(line, self.tensors)
-      local threads = ("thread%s %s"):format(#sorted_keys(line.threads) == 1 and "" or "s",
-        threads_text(line.threads))
+      local threads = threads_text(line.threads, self.block)
       out[#out + 1] = ("      %s%s"):format(what ~= "" and what .. ", " or "", threads)
         .. (line.times > 1 and (", %d times"):format(line.times) or "")
     end
@@ -241,7 +293,7 @@ end
 local function element_of(wanted, names)
   local name, crd = next(wanted)
   if name == nil or next(wanted, name) ~= nil or type(crd) ~= "table" then
-    fail("one element of one tensor is wanted, as in {C = {5, 7}}")
+    fail("one element of one tensor was expected, as in {C = {5, 7}}")
   end
   local index = index_of(names, name)
   if not index then
@@ -253,15 +305,6 @@ end
 local function is_tensor(value) return type(value) == "userdata" and value.dtype ~= nil
   and value.layout ~= nil end
 
-local function copies_of(args)
-  local copies = { n = args.n }
-  for i = 1, args.n do
-    local arg = args[i]
-    copies[i] = is_tensor(arg) and arg:to("cpu") or arg
-  end
-  return copies
-end
-
 local function crd_text(crd)
   local parts = {}
   for i, at in ipairs(crd) do
@@ -270,34 +313,67 @@ local function crd_text(crd)
   return "(" .. table.concat(parts, ",") .. ")"
 end
 
+-- The coordinate of one mode as its index; nil when it is none, or outside.
+local function mode_index(at, mode)
+  if type(at) == "table" then
+    local ok, index = pcall(ct.crd2idx, at, mode.shape)
+    at = ok and index or nil
+  end
+  at = math.tointeger(at)
+  return at and at >= 0 and at < ct.size(mode) and at or nil
+end
+
 local function offset_of(tensor, name, crd)
   local layout = tensor.layout
   if #crd ~= ct.rank(layout) then
     fail("%s%s has %d mode%s, but %s has the shape %s", name, crd_text(crd), #crd,
       #crd == 1 and "" or "s", name, layout.shape)
   end
+  local index = {}
   for i = 1, #crd do
-    local mode = ct.mode(layout, i - 1)
-    local at = type(crd[i]) == "number" and crd[i] or ct.crd2idx(crd[i], mode.shape)
-    if at < 0 or at >= ct.size(mode) then
+    index[i] = mode_index(crd[i], ct.mode(layout, i - 1))
+    if not index[i] then
       fail("there is no %s%s; the shape of %s is %s", name, crd_text(crd), name, layout.shape)
     end
   end
-  return layout(table.unpack(crd))
+  return layout(table.unpack(index))
 end
 
-local function describe(name, space, layout)
-  return { name = name, space = space, layout = layout, shape = layout.shape,
+local function describe(name, space, layout, bytes)
+  return { name = name, space = space, layout = layout, shape = layout.shape, bytes = bytes,
     crd_of = coordinates(layout) }
+end
+
+local function tensors_of(names, args, shared)
+  local tensors = {}
+  for i, name in ipairs(names) do
+    if is_tensor(args[i]) then
+      tensors[name] = describe(name, "global", args[i].layout, args[i].dtype.bits / 8)
+    end
+  end
+  for name, t in pairs(shared) do tensors[name] = describe(name, "shared", t.layout, t.bytes) end
+  return tensors
+end
+
+local how <const> = "trace(k{grid = ..., block = ...}, {C = {5, 7}}, A, B, C), or "
+  .. "trace(launch, {C = {5, 7}}) of launch = k:prepare{...}(A, B, C)"
+
+local function check_launch(x, unpacked)
+  if unpacked.n > 0 then return end
+  local meta = type(x) == "userdata" and getmetatable(x)
+  local kind = type(meta) == "table" and meta.__name or type(x)
+  if kind == "kernel" then
+    fail("a kernel alone has no grid and block; write %s", how)
+  end
+  fail("argument 1 is a %s; a launch was expected: %s", kind, how)
 end
 
 function M.trace(x, wanted, ...)
   local unpacked = table.pack(ct._launch(x))
-  if unpacked.n == 0 then
-    fail("a launch is wanted: trace(k{grid = ..., block = ...}, {C = {5, 7}}, A, B, C), or "
-      .. "trace(launch, {C = {5, 7}}) of k:prepare{...}(A, B, C)")
-  elseif type(wanted) ~= "table" then
-    fail("one element of one tensor is wanted, as in {C = {5, 7}}")
+  check_launch(x, unpacked)
+  if type(wanted) ~= "table" then
+    fail("argument 2 is %s; one element of one tensor was expected, as in {C = {5, 7}}",
+      wanted == nil and "nil" or "a " .. type(wanted))
   end
   local names, launch = unpacked[1], unpacked[2]
   local args = unpacked.n > 2 and table.pack(table.unpack(unpacked, 3, unpacked.n))
@@ -307,15 +383,12 @@ function M.trace(x, wanted, ...)
     fail("the argument %s is no tensor, or is not given", name)
   end
   local offset = offset_of(args[index], name, crd)
-  local copies = copies_of(args)
-  local rows, shared = ct._trace(launch, name, offset, table.unpack(copies, 1, copies.n))
-  local tensors = {}
-  for i = 1, args.n do
-    if is_tensor(args[i]) then tensors[names[i]] = describe(names[i], "global", args[i].layout) end
-  end
-  for key, layout in pairs(shared) do tensors[key] = describe(key, "shared", layout) end
-  return setmetatable({ tensor = name, element = crd_text(crd), rows = rows,
-    tensors = tensors, blocks = blocks_of(rows, tensors) }, Trace)
+  local rows, shared, grid, block = ct._trace(launch, name, offset, M.max_record,
+    table.unpack(args, 1, args.n))
+  local tensors = tensors_of(names, args, shared)
+  return setmetatable({ tensor = name, element = crd_text(crd), offset = offset, rows = rows,
+    tensors = tensors, blocks = blocks_of(rows, tensors), sources = sources_of(rows),
+    grid = grid, block = block }, Trace)
 end
 
 return M
