@@ -90,15 +90,17 @@ function latex(x, file, options) end
 function html(x, file, options) end
 
 --- Finds out how one element of a tensor came about.
---- The launch runs once on the CPU engine, on copies of its tensors. The result prints as a list of
---- lines, each with the elements that it read and wrote on the way to this one, and the threads that
---- did. Values only: conditions and indices are not followed. Rows: `rows`, each with `kind`,
---- `chunk`, `line`, `block`, `thread`, `tensor`, `offset`, `times`.
+--- The launch runs on the CPU engine, on copies of its tensors. The result prints as a list of lines,
+--- each with the elements that it read and wrote on the way to this one, and the threads that did.
+--- Values only: conditions and indices are not followed. In global memory a block's trace ends at what
+--- the block has not written itself. Fields: `rows`, each with `kind` ("reads", "writes", "computes"),
+--- `chunk`, `line`, `block`, `thread`, `tensor`, `offset`, `times`; the same by `blocks` and their
+--- `lines`; `tensors`, by name.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > x, y = arange(f32, 8), zeros(f32, 8)
 ---     > trace(twice{grid = 1, block = 8}, {y = {5}}, x, y).rows[1].kind
----     "reads"
+---     reads
 ---     > #trace(twice:prepare{grid = 1, block = 8}(x, y), {y = {5}}).blocks
 ---     1
 --- CuTe: none. MoYe: none.

@@ -78,7 +78,9 @@ end
 
 -- {====== Each entry is of something ======
 
-local is_type = { Reference = true, Stream = true, Event = true, CudaKernel = true }
+local is_type = {
+  Reference = true, Stream = true, Event = true, CudaKernel = true, Trace = true,
+}
 for class in pairs(samples) do is_type[class] = true end
 
 local function exists(entry)
