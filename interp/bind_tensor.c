@@ -149,6 +149,9 @@ static int call(lua_State *L) {
 }
 
 static CtTuple check_key(lua_State *L, const CtCx *cx) {
+  if (lua_isnil(L, 2)) {
+    diag_error(L, "t[nil]: the coordinate has no value; elements are t[i] and t[{i,j}]");
+  }
   CtTuple crd = bind_to_tuple(L, 2, cx, "coordinate");
   if (ct_has_any(crd)) {
     fail_access(L, 1, cx, crd, false,

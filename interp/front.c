@@ -335,7 +335,7 @@ static int locate_error(lua_State *L) {
   f->n_trusted++; /* an error value's __tostring */
   diag_push_message(L, 1);
   f->n_trusted--;
-  front_explain_argument(L);
+  front_explain(L);
   if (find_position(lua_tostring(L, -1), &line) == 0) {
     diag_push_where(L);
     lua_insert(L, -2);

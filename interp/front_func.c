@@ -37,25 +37,25 @@ static void keep_values(lua_State *L, Frame *frame, int n) {
 
 static void check_result(lua_State *L, int idx) {
   if (!value_test(L, idx, NULL) && lua_type(L, idx) != LUA_TNUMBER && !lua_isboolean(L, idx)) {
-    diag_error(
-        L,
-        "a %s is returned under a run-time condition; only numbers and booleans can differ by "
-        "path",
-        luaL_typename(L, idx));
+    diag_error(L,
+               "%s is returned under a run-time condition; only numbers and booleans can differ by "
+               "path",
+               diag_push_kind(L, idx));
   }
 }
 
 /* Stores the values in the result variables of the frame, made by the first such return. */
 static void record_values(lua_State *L, Front *f, Frame *frame, int n) {
   if (frame->n_results >= 0 && frame->n_results != n) {
-    diag_error(L, "%d values are returned here but %d elsewhere; the counts must agree", n,
-               frame->n_results);
+    diag_error(L, "%d value%s returned here but %d on another path; return as many on every path",
+               n, n == 1 ? " is" : "s are", frame->n_results);
   }
   if (frame->n_results < 0) {
     frame->n_results = n;
     lua_createtable(L, n, 0);
     for (int i = 1; i <= n; i++) {
       Box *box = box_push(L, f, BOX_VAR, "result");
+      box->is_result = true;
       box->nil_var = -1;
       lua_rawseti(L, -2, i);
     }
@@ -108,7 +108,8 @@ static int rt_leave(lua_State *L) {
     return 0;
   }
   if (!f->dead && frame->n_results > 0) {
-    return diag_error(L, "a value is returned on some paths but not at the end of the function");
+    return diag_error(L, "a value is returned on some paths but not at the end of the function; "
+                         "return one there, too");
   }
   frame_end(f, frame); /* the results are read behind its block */
   luaL_checkstack(L, frame->n_results + 2, "too many results");

@@ -126,14 +126,24 @@ void front_check_iterator(lua_State *L, int idx) {
   }
 }
 
-void front_explain_argument(lua_State *L) {
-  static const char end[] = ", got " VALUE_TYPE ")";
+static bool ends_with(const char *msg, size_t len, const char *end) {
+  size_t n = strlen(end);
+  return len >= n && strcmp(msg + len - n, end) == 0;
+}
+
+void front_explain(lua_State *L) {
   size_t len;
+  luaL_gsub(L, lua_tostring(L, -1), VALUE_TYPE " value", VALUE_TYPE);
+  lua_remove(L, -2);
   const char *msg = lua_tolstring(L, -1, &len);
-  if (len >= sizeof end && strcmp(msg + len - (sizeof end - 1), end) == 0) {
-    lua_pushliteral(L, "; this runs while tracing, with what is known by then");
-    lua_concat(L, 2);
+  const char *more = "";
+  if (ends_with(msg, len, ", got " VALUE_TYPE ")")) {
+    more = "; this runs while tracing, with what is known by then";
+  } else if (strstr(msg, "attempt to index a " VALUE_TYPE) != NULL && strchr(msg, ';') == NULL) {
+    more = "; only tensors and tables have elements";
   }
+  lua_pushstring(L, more);
+  lua_concat(L, 2);
 }
 
 /* Behind the other replacements, which are called for what is not refused. */

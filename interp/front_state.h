@@ -100,11 +100,12 @@ typedef struct Front {
 typedef enum BoxKind { BOX_CELL, BOX_FROZEN, BOX_VAR } BoxKind;
 typedef struct Box {
   BoxKind kind;
-  bool is_cell; /* made by cell(): inner functions see it */
-  bool weak;    /* BOX_VAR: so far only constants; may still become wider */
-  CtVal var;    /* 0: began as nil, type unknown until the first store */
-  int nil_var;  /* bit in Assigned; -1: has always had a value */
-  int line;     /* where it began */
+  bool is_cell;   /* made by cell(): inner functions see it */
+  bool weak;      /* BOX_VAR: so far only constants; may still become wider */
+  bool is_result; /* BOX_VAR: what a function returns */
+  CtVal var;      /* 0: began as nil, type unknown until the first store */
+  int nil_var;    /* bit in Assigned; -1: has always had a value */
+  int line;       /* where it is declared; of a result where it is returned first */
   uint64_t born;
   uint32_t serial;
 } Box;
@@ -190,8 +191,8 @@ int front_fail_unconverted(lua_State *L, const char *what);
 
 /* front_refuse.c: what C cannot do with what a kernel has. */
 void front_check_iterator(lua_State *L, int idx); /* raises for a value, a tensor, a layout */
-/* The message at the top, where C complains of a run-time value, with why [-0, +0, m]. */
-void front_explain_argument(lua_State *L);
+/* The message at the top, where Lua complains of a run-time value, with why [-1, +1, m]. */
+void front_explain(lua_State *L);
 
 /* The runtime functions of the rewriter, by file. */
 extern const luaL_Reg front_flow_fns[], front_loop_fns[], front_for_fns[], front_func_fns[],

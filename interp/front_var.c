@@ -123,23 +123,20 @@ static int fail_type(lua_State *L, const Box *box, int idx, CtDtype is, CtDtype 
   bool kinds_differ = ct_dtypes[is].cls != ct_dtypes[given].cls;
   const char *a = kinds_differ ? value_kind(is) : ct_dtypes[is].name;
   const char *b = kinds_differ ? value_kind(given) : ct_dtypes[given].name;
-  const char *name = box_name(L, idx);
+  if (box->is_result) {
+    return diag_error(L, "%s is returned here but %s in line %d; return one type on every path", b,
+                      a, box->line);
+  }
+  const char *was = lua_pushfstring(L, "'%s' (line %d) is %s but is given %s here",
+                                    box_name(L, idx), box->line, a, b);
   if (ct_is_int(is) && ct_is_float(given)) {
-    return diag_error(L, "'%s' is int since line %d but is given float here; start it as 0.0", name,
-                      box->line);
+    return diag_error(L, "%s; start it as 0.0", was);
   }
   if (!kinds_differ && ct_is_narrow(is)) {
-    return diag_error(
-        L,
-        "'%s' is %s since line %d but is given %s here; start it as %s(v), or give it cast(v, %s)",
-        name, a, box->line, b, b, a);
+    return diag_error(L, "%s; start it as %s(v), or give it cast(v, %s)", was, b, a);
   }
-  if (!kinds_differ) {
-    return diag_error(L, "'%s' is %s since line %d but is given %s here; start it as %s(0)", name,
-                      a, box->line, b, b);
-  }
-  return diag_error(L, "'%s' is %s since line %d but is given %s here; use another name for it",
-                    name, a, box->line, b);
+  return kinds_differ ? diag_error(L, "%s; use another name for it", was)
+                      : diag_error(L, "%s; start it as %s(0)", was, b);
 }
 
 /* Makes the variable's type fit a value of type `given`, or raises. */
@@ -220,9 +217,10 @@ static void promote_box(lua_State *L, Front *f, const Frame *q) { /* box at 2 */
   lua_pop(L, 1);
 }
 
-static int rt_p(lua_State *L) { /* q, x, name */
+static int rt_p(lua_State *L) { /* q, x, name, line */
   Front *f = front_up(L);
   const Frame *q = luaL_testudata(L, 1, FRAME_TYPE);
+  int line = (int)lua_tointeger(L, 4);
   lua_settop(L, 3);
   if (q == NULL || f->ir == NULL || !q->runtime) {
     lua_settop(L, 2);
@@ -239,6 +237,7 @@ static int rt_p(lua_State *L) { /* q, x, name */
   }
   bool scalar = lua_isnil(L, 2) || is_scalar(L, 2);
   Box *box = box_push(L, f, scalar ? BOX_VAR : BOX_FROZEN, lua_tostring(L, 3));
+  box->line = line > 0 ? line : box->line;
   if (scalar) {
     promote(L, f, 4, 2, q->op);
   } else {

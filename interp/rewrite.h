@@ -103,8 +103,9 @@
      Whether the region is dead.
 
    ## Variables
-   p(q, x, name) -> x
-     `x = p(q, x, "x")` on entry of a construct that may assign x. Returns x where q is no frame, or
+   p(q, x, name, line) -> x
+     `x = p(q, x, "x", 7)` on entry of a construct that may assign x, which line 7 declares (0: self).
+     Returns x where q is no frame, or
      x is a variable of the kernel already. Else makes a variable that holds x (for tensors, tables,
      strings, functions a frozen box), stored *before* the op of the construct and declared at the
      top of the kernel, and returns it: x stays promoted for good. A box of cell becomes a variable

@@ -43,7 +43,7 @@ static void write_births(Rw *w, const LpVar *v, uint32_t n) {
   }
 }
 
-/* ` if q then x = p(q, x, "x") ... end` */
+/* ` if q then x = p(q, x, "x", 7) ... end` */
 static void write_promotions(Rw *w, const LpStat *s) {
   if (s->rw->n_set == 0) {
     return;
@@ -59,7 +59,7 @@ static void write_promotions(Rw *w, const LpStat *s) {
     rw_var(w, v);
     rw_puts(w, ", ");
     rw_quote(w, v->sym->s);
-    rw_puts(w, ")");
+    rw_printf(w, ", %d)", v->tok == LP_NO_TOK ? 0 : lp_line(&w->c->lp, v->tok));
   }
   rw_puts(w, " end");
 }

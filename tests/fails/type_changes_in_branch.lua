@@ -2,7 +2,7 @@
 local k = kernel("marks", function(x)
   local mark = 0.0
   if x[0] > 0.0 then
-    mark = true -- expect error: 'mark' is float since line 4 but is given bool here; use another name for it
+    mark = true -- expect error: 'mark' (line 3) is float but is given bool here; use another name for it
   end
   x[0] = mark
 end)

@@ -22,16 +22,16 @@ local function shape(name, body, want, before) is(body_of(body, before), want, n
 
 shape("if", "if a then f() end", [[for R_k in R_if(1, false, a) do if R_k == 1 then R_fn(f, "global 'f'")() end end]])
 shape("elseif, else", "if a then a = 1 elseif b then a = 2 else a = 3 end",
-  [[for R_k, R_q in R_if(2, true, R_r(a)) do if R_q then a = R_p(R_q, a, "a") end if R_k == 1 then a = R_a(a, 1) ]] ..
+  [[for R_k, R_q in R_if(2, true, R_r(a)) do if R_q then a = R_p(R_q, a, "a", 1) end if R_k == 1 then a = R_a(a, 1) ]] ..
   [[elseif R_k == 2 then R_ei( b) elseif R_k == 3 then a = R_a(a, 2) else a = R_a(a, 3) end end]])
 shape("while", "while a do a = b end",
-  [[for R_q in R_while() do if R_q then a = R_p(R_q, a, "a") end if R_wc( R_r(a)) then a = R_a(a, b) end end]])
+  [[for R_q in R_while() do if R_q then a = R_p(R_q, a, "a", 1) end if R_wc( R_r(a)) then a = R_a(a, b) end end]])
 shape("while true", "while true do if a then break end end",
   [[do for R_q in R_loop("while") do for R_k in R_if(1, false, a) do if R_k == 1 then ]] ..
   [[if R_brk() then goto R_b2 else goto R_e5 end ::R_e5:: end end ::R_e3:: end ::R_b2:: end]])
 shape("repeat", "repeat local c = a until c", [[for R_q in R_loop("repeat") do do local c = a R_until( c) end end]])
 shape("numeric for", "for i = 1, b do a = a + i end",
-  [[for i, R_q in R_range("i", 1, b) do if R_q then a = R_p(R_q, a, "a") end a = R_a(a, R_r(a) + i) end]])
+  [[for i, R_q in R_range("i", 1, b) do if R_q then a = R_p(R_q, a, "a", 1) end a = R_a(a, R_r(a) + i) end]])
 shape("a bound that is a call", "for i = 1, a() do end", [[for i in R_range("i", 1, (R_fn(a, "local 'a'")())) do end]])
 shape("generic for", "for k, v in a, b do end", [[for k, v in R_iter("k", a, b) do end]])
 shape("return", "return a, b", "return a, b")
@@ -39,7 +39,7 @@ shape("return inside", "if a then return b end",
   [[do for R_k in R_if(1, false, a) do if R_k == 1 then if R_ret(R_f, b) then return R_retv(R_f) end ]] ..
   [[::R_e3:: end end ::R_e1:: end return R_leave(R_f)]])
 shape("goto", "if a then goto l end a = b ::l:: f()",
-  [[do local R_g6 <close> = R_mark("l") for R_k, R_q in R_if(1, false, R_r(a)) do if R_q then a = R_p(R_q, a, "a") end ]] ..
+  [[do local R_g6 <close> = R_mark("l") for R_k, R_q in R_if(1, false, R_r(a)) do if R_q then a = R_p(R_q, a, "a", 1) end ]] ..
   [[if R_k == 1 then if R_goto(R_g6) then goto l else goto R_e3 end ::R_e3:: end end if R_dead() then goto l end ]] ..
   [[a = R_a(a, b) end ::l:: if R_dead() then goto R_e1 end R_fn(f, "global 'f'")() ::R_e1::]])
 shape("goto back", "::l:: if a then goto l end",
@@ -68,8 +68,8 @@ shape("cells", "local c = a function f() c = b end",
 shape("the text of cuda on the same line", "cuda([[ a; ]])", 'R_fn(cuda, "global \'cuda\'")([[ a; ]])')
 shape("to be closed", "local c <close> = a", [[local c <close> = a local R_c <close> = R_close(c, "c")]])
 shape("a local that hides a promoted one", "for i = 1, 2 do do local a = 1 if b(a) then break end end a = i end",
-  [[do for i, R_q in R_range("i", 1, 2) do if R_q then a = R_p(R_q, a, "a") end do local aR_11 = 1 for R_k, R_q in ]] ..
-  [[R_if(1, false, R_fn(b, "local 'b'")(aR_11)) do if R_q then a = R_p(R_q, a, "a") end if R_k == 1 then if R_brk() ]] ..
+  [[do for i, R_q in R_range("i", 1, 2) do if R_q then a = R_p(R_q, a, "a", 1) end do local aR_11 = 1 for R_k, R_q in ]] ..
+  [[R_if(1, false, R_fn(b, "local 'b'")(aR_11)) do if R_q then a = R_p(R_q, a, "a", 1) end if R_k == 1 then if R_brk() ]] ..
   [[then goto R_b2 else goto R_e8 end ::R_e8:: end end ::R_e5:: end if R_dead() then goto R_e3 end a = R_a(a, i) ]] ..
   [[::R_e3:: end ::R_b2:: end]])
 shape("constants of the host", "return W, V", "return W, V", "local W <const> = 2 local V <const> = W * 2")
