@@ -4,6 +4,8 @@
 
 typedef void (*Mover)(const Raw *raw, char *staged, bool is_write);
 
+enum { RUN_LEVEL = 2, RUN_LANES = 1 << RUN_LEVEL };
+
 /* What finds places, in 32 bits: a block's shared memory has fewer elements. A field beyond these bits
    is one that no offset in it has. */
 typedef struct Places {
@@ -16,8 +18,8 @@ static void init_places(const Raw *raw, Places *p) {
   p->y = (uint32_t)ct_swizzle_y(sw);
   p->right = sw.shift > 0 ? (int)ct_min(sw.shift, 31) : 0;
   p->left = sw.shift < 0 ? (int)ct_min(-sw.shift, 31) : 0;
-  for (int i = 0; i < CT_LANES; i++) {
-    p->pos[i] = (uint32_t)raw->pos[i];
+  for (int i = 0; i < raw->lanes; i++) {
+    p->pos[i] = (uint32_t)raw->pos[i * raw->step];
   }
 }
 
@@ -29,33 +31,35 @@ ALWAYS_INLINE void find_places(const Places *p, int64_t at, int lanes, uint32_t 
   }
 }
 
-/* Gathers or scatters all elements; `lanes` and is_write are constants where this is called. */
+/* Gathers or scatters all elements; `lanes` and `unit`, the elements at each place, are constants where
+   this is called. */
 #define MOVER(bytes, T)                                                                            \
-  ALWAYS_INLINE void move_as_##bytes(const Raw *raw, char *staged, int lanes, bool is_write) {     \
+  ALWAYS_INLINE void move_as_##bytes(const Raw *raw, char *staged, int lanes, size_t unit,         \
+                                     bool is_write) {                                              \
     T *mem = (T *)(void *)raw->ptr, *to = (T *)(void *)staged;                                     \
     uint32_t places[CT_LANES];                                                                     \
     Places p;                                                                                      \
     init_places(raw, &p);                                                                          \
     for (int64_t c = 0; c < raw->n_cols; c++) {                                                    \
-      for (int64_t r = 0; r < raw->n_rows; r++, to += lanes) {                                     \
+      for (int64_t r = 0; r < raw->n_rows; r++, to += (size_t)lanes * unit) {                      \
         find_places(&p, raw->at + raw->off[r] + raw->off_k[c], lanes, places);                     \
         for (int i = 0; i < lanes; i++) {                                                          \
           if (is_write) {                                                                          \
-            mem[places[i]] = to[i];                                                                \
+            memcpy(mem + places[i], to + (size_t)i * unit, unit * sizeof *to);                     \
           } else {                                                                                 \
-            to[i] = mem[places[i]];                                                                \
+            memcpy(to + (size_t)i * unit, mem + places[i], unit * sizeof *to);                     \
           }                                                                                        \
         }                                                                                          \
       }                                                                                            \
     }                                                                                              \
   }                                                                                                \
   static void move_##bytes(const Raw *raw, char *staged, bool is_write) {                          \
-    if (raw->lanes == 1) {                                                                         \
-      move_as_##bytes(raw, staged, 1, is_write);                                                   \
-    } else if (is_write) {                                                                         \
-      move_as_##bytes(raw, staged, CT_LANES, true);                                                \
+    if (raw->is_run) {                                                                             \
+      move_as_##bytes(raw, staged, CT_LANES / RUN_LANES, RUN_LANES, is_write);                     \
+    } else if (raw->lanes == CT_LANES) {                                                           \
+      move_as_##bytes(raw, staged, CT_LANES, 1, is_write);                                         \
     } else {                                                                                       \
-      move_as_##bytes(raw, staged, CT_LANES, false);                                               \
+      move_as_##bytes(raw, staged, raw->lanes, 1, is_write);                                       \
     }                                                                                              \
   }
 MOVER(1, uint8_t)
@@ -72,17 +76,46 @@ static int64_t *count_offsets(int64_t n, int64_t step, int64_t *out) {
   return out + n;
 }
 
-/* The Side of what is staged: s->raw has the memory. */
-static void stage(const CtWarp *w, const CtTileArg *arg, int level, Side *s) {
-  const Raw *raw = &s->raw;
-  const CtPattern *p = raw->lanes == 1 ? &no_lanes : &register_lanes;
+static bool all_runs(const int64_t *off, int64_t n, int64_t step) {
+  for (int64_t i = 0; i < n; i += step) {
+    if (off[i] % RUN_LANES != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Do runs of lanes lie side by side, swizzled or not, for every element? */
+static bool has_runs(const Raw *raw, const CtPattern *p) {
+  return p->kind[RUN_LEVEL] == CT_CONTIGUOUS && raw->swizzle.base >= RUN_LEVEL &&
+         raw->at % RUN_LANES == 0 && all_runs(p->pos, CT_LANES, RUN_LANES) &&
+         all_runs(raw->off, raw->n_rows, 1) && all_runs(raw->off_k, raw->n_cols, 1);
+}
+
+/* Where lanes' elements stand among those of one (row, column) that are staged. */
+static const int64_t *staged_lanes(const Raw *raw, int64_t *room) {
+  for (int i = 0; i < CT_LANES; i++) {
+    room[i] = raw->is_run ? i : i / raw->step;
+  }
+  return room;
+}
+
+/* The Side of what is staged: s->raw has the memory, as the lanes of p see it. Lanes of a vector that
+   have the same element get one. */
+static void stage(const CtWarp *w, const CtTileArg *arg, const CtPattern *p, int level, Side *s) {
+  Raw *raw = &s->raw;
   int64_t *at = (int64_t *)(void *)(w->worker->scratch + arg->staged);
-  s->off = at;
-  s->off_k = at = count_offsets(raw->n_rows, raw->lanes, at);
-  at = count_offsets(raw->n_cols, raw->lanes * raw->n_rows, at);
+  CtChunkKind kind = (CtChunkKind)p->kind[level];
+  raw->is_run = has_runs(raw, p);
+  raw->step = raw->is_run ? RUN_LANES : kind == CT_SAME && level > 0 ? 1 << level : 1;
+  raw->lanes = CT_LANES / raw->step;
+  int n = raw->is_run ? CT_LANES : raw->lanes;
+  s->pos = staged_lanes(raw, at);
+  s->off = at += CT_LANES;
+  s->off_k = at = count_offsets(raw->n_rows, n, at);
+  at = count_offsets(raw->n_cols, n * raw->n_rows, at);
   s->base = (char *)at;
-  s->pos = p->pos;
-  s->kind = (CtChunkKind)p->kind[level];
+  s->kind = n == CT_LANES ? CT_CONTIGUOUS : CT_SAME;
   movers[s->scale](raw, s->base, false);
 }
 

@@ -24,11 +24,13 @@ enum { LEVEL_4 = 2, LEVEL_8 = 1, MAX_MB = 4, MAX_NB = 2 };
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* An operand in swizzled memory: (element, lane) is at the place of at + off[row] + off_k[col] +
-   pos[lane]. lanes: 1 where all have the same, else 32; 0: it is in plain memory. */
+   pos[lane]. Every step-th lane has a place of its own, `lanes` in all: those behind it have the same
+   element or, in a run, the next ones. lanes 0: it is in plain memory. */
 typedef struct Raw {
   char *ptr;
   CtSwizzle swizzle;
-  int lanes;
+  int lanes, step;
+  bool is_run;
   int64_t at, n_rows, n_cols;
   const int64_t *pos, *off, *off_k;
 } Raw;
@@ -105,16 +107,15 @@ static bool resolve(const CtWarp *w, const CtTileArg *arg, int level, Side *s) {
   s->dtype = arg->dtype;
   s->raw.lanes = 0;
   if (arg->swizzle.bits != 0) { /* it keeps offsets inside */
-    s->raw = (Raw){mem->ptr,
-                   arg->swizzle,
-                   p == &no_lanes ? 1 : CT_LANES,
-                   base,
-                   mode_of(w, arg, 0)->n,
-                   mode_of(w, arg, 1)->n,
-                   p->pos,
-                   rows->off,
-                   cols->off};
-    stage(w, arg, level, s);
+    s->raw = (Raw){.ptr = mem->ptr,
+                   .swizzle = arg->swizzle,
+                   .at = base,
+                   .n_rows = mode_of(w, arg, 0)->n,
+                   .n_cols = mode_of(w, arg, 1)->n,
+                   .pos = p->pos,
+                   .off = rows->off,
+                   .off_k = cols->off};
+    stage(w, arg, p, level, s);
   }
   return true;
 }

@@ -270,7 +270,7 @@ static int64_t staged_scratch(const CtLow *l, CtTileArg *arg, int64_t at) {
   }
   int64_t rows = l->modes[arg->mode[0]].n, cols = l->modes[arg->mode[1]].n;
   arg->staged = (uint32_t)ct_ceildiv(at, 64) * 64;
-  return arg->staged + 8 * (rows + cols) +
+  return arg->staged + 8 * (CT_LANES + rows + cols) +
          rows * cols * CT_LANES * (int64_t)ct_dtype_bytes(arg->dtype);
 }
 

@@ -97,7 +97,7 @@ end
 
 local function run(case, shape, dtype)
   local A, B = zeros(dtype, {M, N}), zeros(dtype, {M, N})
-  for i = 0, M * N - 1 do A[i] = i * 7 % 31 + 11 end
+  for i = 0, M * N - 1 do A[i] = i * 7 % 31 - (dtype == u8 and 0 or 11) end
   kernel(function(A, B)
     local memory = shared(dtype, shape)
     case(memory, tile(A, {M, N}, {0, 0}), tile(B, {M, N}, {0, 0}))
