@@ -14,7 +14,19 @@ typedef int32_t CtT_i32;
 typedef uint64_t CtT_u64;
 typedef uint32_t CtT_u32;
 
-/* Floats. MIN and MAX prefer the number to a NaN and order -0 before +0. */
+/* The sign bit, as vectors can have it. */
+static inline bool ct_is_negative_f64(double a) {
+  int64_t bits;
+  __builtin_memcpy(&bits, &a, sizeof bits);
+  return bits < 0;
+}
+static inline bool ct_is_negative_f32(float a) {
+  int32_t bits;
+  __builtin_memcpy(&bits, &a, sizeof bits);
+  return bits < 0;
+}
+
+/* Floats. MIN and MAX prefer the number to a NaN and order -0 before +0; no jumps, for vectors. */
 #define FLOAT_OPS(T, S, F)                                                                         \
   static inline T ADD_##S(T a, T b) { return a + b; }                                              \
   static inline T SUB_##S(T a, T b) { return a - b; }                                              \
@@ -34,12 +46,12 @@ typedef uint32_t CtT_u32;
   static inline T TANH_##S(T a) { return tanh##F(a); }                                             \
   static inline T POW_##S(T a, T b) { return pow##F(a, b); }                                       \
   static inline T MIN_##S(T a, T b) {                                                              \
-    bool left = __builtin_signbit##F(a) ? a <= b : a < b;                                          \
-    return left || b != b ? a : b;                                                                 \
+    bool left = (a < b) | ((a == b) & ct_is_negative_##S(a)) | (b != b);                           \
+    return left ? a : b;                                                                           \
   }                                                                                                \
   static inline T MAX_##S(T a, T b) {                                                              \
-    bool left = __builtin_signbit##F(b) ? a >= b : a > b;                                          \
-    return left || b != b ? a : b;                                                                 \
+    bool left = (a > b) | ((a == b) & ct_is_negative_##S(b)) | (b != b);                           \
+    return left ? a : b;                                                                           \
   }                                                                                                \
   static inline T FLOORDIV_##S(T a, T b) { return __builtin_floor##F(a / b); }                     \
   static inline T FLOORMOD_##S(T a, T b) {                                                         \

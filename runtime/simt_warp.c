@@ -15,7 +15,7 @@ static const CtIn *fail_lanes(const CtIn *in, CtWarp *w) {
   return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_LANES);
 }
 
-int ct_simt_shfl_source(CtShfl kind, int lane, int by, int width) {
+static inline int source_of(CtShfl kind, int lane, int by, int width) {
   int first = lane & ~(width - 1), last = first | (width - 1), j = lane;
   by &= CT_LANES - 1;
   switch (kind) {
@@ -26,6 +26,28 @@ int ct_simt_shfl_source(CtShfl kind, int lane, int by, int width) {
     case CT_SHFL_COUNT: break;
   }
   return j;
+}
+
+int ct_simt_shfl_source(CtShfl kind, int lane, int by, int width) {
+  return source_of(kind, lane, by, width);
+}
+
+/* The lane that each lane reads, the kind known in each loop. */
+static void find_sources(CtShfl kind, const int32_t *by, int width, int32_t out[CT_LANES]) {
+#define SOURCES(k)                                                                                 \
+  case k:                                                                                          \
+    for (int i = 0; i < CT_LANES; i++) {                                                           \
+      out[i] = source_of(k, i, by[i], width);                                                      \
+    }                                                                                              \
+    break;
+  switch (kind) {
+    SOURCES(CT_SHFL_UP)
+    SOURCES(CT_SHFL_DOWN)
+    SOURCES(CT_SHFL_XOR)
+    SOURCES(CT_SHFL_IDX)
+    case CT_SHFL_COUNT: CT_UNREACHABLE();
+  }
+#undef SOURCES
 }
 
 /* A lane that has ended or never was gives what it held: here the reader's own value. */
@@ -40,11 +62,14 @@ const CtIn *ct_simt_shfl(const CtIn *in, CtWarp *w) {
     return fail_lanes(in, w);
   }
   memcpy(from, CT_AT(char, w, in->a), bytes * CT_LANES);
-  for (int i = 0; i < CT_LANES; i++) {
-    int j = ct_simt_shfl_source(kind, i, by[i], width);
-    source[i] = (w->mask >> j & 1) != 0 ? j : i;
+  find_sources(kind, by, width, source);
+  for (int i = 0; w->mask != CT_ALL_LANES && i < CT_LANES; i++) {
+    source[i] = (w->mask >> source[i] & 1) != 0 ? source[i] : i;
   }
-  for (int i = 0; i < CT_LANES; i++) {
+  for (int i = 0; bytes == 4 && i < CT_LANES; i++) {
+    memcpy(d + (size_t)i * 4, from + (size_t)source[i] * 4, 4);
+  }
+  for (int i = 0; bytes != 4 && i < CT_LANES; i++) {
     memcpy(d + (size_t)i * bytes, from + (size_t)source[i] * bytes, bytes);
   }
   return in + 1;
