@@ -40,7 +40,7 @@ stds.cuttle = {
     "stream", "event", "graph", "synchronize", "device", "devices", "seed", "bench",
     "cuda_kernel",
     -- pictures and help
-    "show", "svg", "latex", "html", "explain", "trace", "help", "apropos", "reload", "import",
+    "show", "svg", "latex", "html", "explain", "trace", "profile", "help", "apropos", "reload", "import",
   },
 }
 

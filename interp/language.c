@@ -63,6 +63,7 @@ static const struct {
     {"show", "cuttle.show", false},
     {"svg", "cuttle.svg", false},
     {"trace", "cuttle.trace", false},
+    {"profile", "cuttle.profile", false},
     {"latex", "cuttle.latex", false},
     {"html", "cuttle.html", false},
     {"reduce", "cuttle.collective", true},

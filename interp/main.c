@@ -16,7 +16,7 @@ enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64 };
 
 static const char usage[] =
     "usage: cuttle [options] [script.lua [arguments]]\n"
-    "       cuttle emit|info|bench|view ...\n"
+    "       cuttle emit|info|bench|profile|view ...\n"
     "\n"
     "Without a script: reads inputs and prints what they are worth.\n"
     "\n"
@@ -24,6 +24,7 @@ static const char usage[] =
     "  emit script.lua       run it and print the CUDA C of every specialisation that it launches\n"
     "  info                  version, devices, compilers and caches, and why they were chosen\n"
     "  bench [name]          run the benchmarks\n"
+    "  profile script.lua    run it and say what each line of its kernels costs a GPU\n"
     "  view EXPRESSION       write a page with its picture (-o FILE, --open)\n"
     "\n"
     "  -e CODE               run CODE; may be given more than once\n"

@@ -89,6 +89,23 @@ function latex(x, file, options) end
 ---@return string
 function html(x, file, options) end
 
+--- Counts what kernels do, line by line, as a GPU would do it.
+--- Runs f on the CPU engine. The result prints as a table of requests, sectors, bank conflicts, vector
+--- widths with the reason why they are not wider, divergence, arithmetic, occupancy and a roofline;
+--- `kernels` has the figures, `:json()` and `:html([file])` print them, `:patterns([space])` lists what
+--- lanes access. Options: `sm` (90) and `device` ("H100") of occupancy and roofline.
+---
+---     > strided = kernel("strided", function(x, y) y[threadIdx.x] = x[threadIdx.x * 2] end)
+---     > p = profile(strided:prepare{grid = 1, block = 32}(zeros(f32, 64), zeros(f32, 32)))
+---     > p.kernels[1].totals.global_load_sectors
+---     8
+--- CuTe: none. MoYe: none.
+--- See: `cuttle profile script.lua` on the command line; docs/debugging.md.
+---@param f function a launcher of k:prepare, or what launches kernels
+---@param options? table
+---@return table
+function profile(f, options) end
+
 --- Finds out how one element of a tensor came about.
 --- The launch runs on the CPU engine, on copies of its tensors. The result prints as a list of lines,
 --- each with the elements that it read and wrote on the way to this one, and the threads that did.

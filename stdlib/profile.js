@@ -1,0 +1,249 @@
+// profile.js: the page of a Profile. Data: {title, kernels}: as docs/debugging.md says of JSON, each
+// kernel also with `summary` (texts), `listing` ([{line, source, figures}], figures an index in
+// `lines` or null) and of each access `texts` {width, each, efficiency}.
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const SVG = "http://www.w3.org/2000/svg";
+const LANES = 32, BANKS = 32, SECTOR = 32, WORD = 4;
+const byId = (id) => document.getElementById(id);
+
+function make(tag, text, attributes) {
+  const e = document.createElement(tag);
+  if (text !== undefined && text !== null) e.textContent = text;
+  for (const name in attributes || {}) e.setAttribute(name, attributes[name]);
+  return e;
+}
+function draw(parent, tag, attributes, text) {
+  const e = document.createElementNS(SVG, tag);
+  for (const name in attributes) e.setAttribute(name, attributes[name]);
+  if (text !== undefined) e.textContent = text;
+  parent.appendChild(e);
+  return e;
+}
+function short(n) {
+  const units = ["", "k", "M", "G", "T", "P"];
+  let i = 0;
+  while (n >= 999.5 && i < units.length - 1) { n /= 1000; i++; }
+  return i === 0 ? String(Number(n.toPrecision(3))) : n.toPrecision(3) + units[i];
+}
+const colour = (lane) => `hsl(${(lane * 360) / LANES} 65% 55%)`;
+
+// {====== What a request touches ======
+
+const elementBytes = (access) => access.bits / 8 / access.vec;
+
+// Phases of a request on shared memory: lists of lanes. The rules are those of runtime/simt_banks.h.
+function phasesOf(access, pattern) {
+  const bytes = access.bits / 8, at = pattern.offsets;
+  const same = (by) => at.every((o, i) => o === false || at[i ^ by] === false || o === at[i ^ by]);
+  let n = bytes > 8 ? 4 : bytes > WORD ? 2 : 1;
+  if (n > 1 && access.op === "load" && (same(1) || same(2))) n /= 2;
+  const lanes = [...Array(LANES).keys()];
+  return [...Array(n).keys()]
+    .map((i) => lanes.slice((i * LANES) / n, ((i + 1) * LANES) / n).filter((l) => at[l] !== false))
+    .filter((list) => list.length > 0);
+}
+
+// The words that a lane takes: numbers from the tensor's start on.
+function wordsOf(access, offset) {
+  const first = Math.floor((offset * elementBytes(access)) / WORD);
+  const n = Math.max(1, access.bits / 8 / WORD);
+  return [...Array(n).keys()].map((i) => first + i);
+}
+
+function sectorsOf(access, offset) {
+  const first = offset * elementBytes(access);
+  const last = first + access.bits / 8 - 1;
+  const out = [];
+  for (let s = Math.floor(first / SECTOR); s <= Math.floor(last / SECTOR); s++) out.push(s);
+  return out;
+}
+
+// {====== The picture: lanes above, banks or sectors below ======
+
+const CELL = 17, LEFT = 4, GAP = 60;
+
+function drawLanes(svg, pattern, y) {
+  for (let lane = 0; lane < LANES; lane++) {
+    const on = pattern.offsets[lane] !== false, x = LEFT + lane * CELL;
+    const g = draw(svg, "g", { "data-lane": lane, class: on ? "lane" : "lane off" });
+    draw(g, "rect", { x, y, width: CELL - 2, height: 15, rx: 2, fill: on ? colour(lane) : "none" });
+    draw(g, "text", { x: x + CELL / 2 - 1, y: y + 11 }, String(lane));
+    draw(g, "title", {}, on ? `lane ${lane}: element ${pattern.offsets[lane]}` : `lane ${lane}: idle`);
+  }
+}
+function link(svg, lane, y, x2, y2) {
+  const x = LEFT + lane * CELL + CELL / 2 - 1;
+  draw(svg, "path", { d: `M${x} ${y} C${x} ${y + 25} ${x2} ${y2 - 25} ${x2} ${y2}`, stroke: colour(lane) });
+}
+
+function drawBanks(svg, access, pattern) {
+  let y = 18;
+  for (const lanes of phasesOf(access, pattern)) {
+    const words = [...Array(BANKS)].map(() => new Map());
+    for (const lane of lanes) {
+      for (const w of wordsOf(access, pattern.offsets[lane])) {
+        const of = words[((w % BANKS) + BANKS) % BANKS];
+        of.set(w, (of.get(w) || []).concat(lane));
+      }
+    }
+    const most = Math.max(...words.map((m) => m.size));
+    draw(svg, "text", { x: LEFT, y: y - 5, class: "label" },
+      `lanes ${lanes[0]} to ${lanes[lanes.length - 1]}: ${most} wavefront${most === 1 ? "" : "s"}`);
+    drawLanes(svg, { offsets: pattern.offsets.map((o, i) => (lanes.includes(i) ? o : false)) }, y);
+    const below = y + 15 + GAP;
+    words.forEach((map, bank) => {
+      const x = LEFT + bank * CELL;
+      draw(svg, "rect", { x, y: below, width: CELL - 2, height: 15, rx: 2, class: "empty" });
+      draw(svg, "text", { x: x + CELL / 2 - 1, y: below + 11 }, String(bank));
+      let at = below + 17;
+      for (const [w, users] of map) {
+        const g = draw(svg, "g", {});
+        draw(g, "rect", { x, y: at, width: CELL - 2, height: 9, rx: 1, fill: colour(users[0]), class: "word" });
+        draw(g, "title", {}, `bank ${bank}, word ${w}: lanes ${users.join(", ")}`);
+        at += 10;
+      }
+      for (const users of map.values()) users.forEach((l) => link(svg, l, y + 15, x + CELL / 2 - 1, below));
+    });
+    y = below + 17 + most * 10 + 26;
+  }
+  return y - 12;
+}
+
+function drawSectors(svg, access, pattern) {
+  const users = new Map();
+  pattern.offsets.forEach((o, lane) => {
+    if (o === false) return;
+    for (const s of sectorsOf(access, o)) users.set(s, (users.get(s) || []).concat(lane));
+  });
+  const sectors = [...users.keys()].sort((a, b) => a - b);
+  const wide = Math.max(1, Math.min(4, Math.floor(LANES / Math.max(sectors.length, 1))));
+  const y = 18, below = y + 15 + GAP;
+  draw(svg, "text", { x: LEFT, y: y - 5, class: "label" },
+    `${sectors.length} sector${sectors.length === 1 ? "" : "s"} of 32 bytes`);
+  drawLanes(svg, pattern, y);
+  sectors.forEach((s, i) => {
+    const width = wide * CELL - 2, row = Math.floor((i * wide) / LANES);
+    const x = LEFT + ((i * wide) % LANES) * CELL, top = below + row * 34;
+    const g = draw(svg, "g", { class: "sector" });
+    draw(g, "rect", { x, y: top, width, height: 15, rx: 2, class: "empty" });
+    for (const lane of users.get(s)) {
+      const first = pattern.offsets[lane] * elementBytes(access) - s * SECTOR;
+      const from = Math.max(first, 0), to = Math.min(first + access.bits / 8, SECTOR);
+      draw(g, "rect", { x: x + (from / SECTOR) * width, y: top, width: ((to - from) / SECTOR) * width,
+        height: 15, fill: colour(lane), stroke: "none" });
+      link(svg, lane, y + 15, x + width / 2, top);
+    }
+    draw(g, "title", {}, `sector ${s}: lanes ${users.get(s).join(", ")}`);
+    if (wide > 1 || sectors.length <= 4) {
+      draw(g, "text", { x: x + width / 2, y: top + 27 }, String(s));
+    }
+  });
+  return below + (Math.ceil((sectors.length * wide) / LANES) || 1) * 34 + 4;
+}
+
+function picture(access, pattern) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("role", "img");
+  const what = access.space === "shared" ? "banks" : "sectors";
+  svg.setAttribute("aria-label", `32 lanes onto ${what}: ${pattern.cost} of them at best ${pattern.ideal}`);
+  const height = (access.space === "shared" ? drawBanks : drawSectors)(svg, access, pattern);
+  svg.setAttribute("viewBox", `0 0 ${2 * LEFT + LANES * CELL} ${height}`);
+  return svg;
+}
+
+// {====== The page ======
+
+let kernel = null;
+
+function addTerm(list, name, text, kind) {
+  if (!text) return;
+  list.append(make("dt", name), make("dd", text, kind ? { class: kind } : {}));
+}
+
+function showAccess(line, access, button) {
+  document.querySelectorAll("#lines button").forEach((b) => b.setAttribute("aria-pressed", b === button));
+  const box = byId("access"), list = make("dl");
+  box.replaceChildren(make("h2", `line ${line.line}: ${access.op} ${access.tensor}`), list);
+  addTerm(list, "Width", `${access.texts.width}, ${access.bits} bits of a lane${access.async ? ", cp.async" : ""}`);
+  addTerm(list, "Not wider", access.fix && `${access.reason}`);
+  addTerm(list, "Instead", access.fix);
+  addTerm(list, "Requests", `${access.requests.toLocaleString("en")} of warps, ${short(access.bytes)}B asked for`);
+  addTerm(list, "Each", access.texts.each);
+  addTerm(list, access.space === "shared" ? "Conflicts" : "Efficiency", access.texts.efficiency);
+  addTerm(list, "Remark", access.remark, "bad");
+  if (access.patterns.length === 0) {
+    box.append(make("p", "The first block did not come by here: there is no sample.", { class: "hint" }));
+    return;
+  }
+  const figure = make("figure"), choose = make("select", null, { id: "pattern", "aria-label": "Request" });
+  access.patterns.forEach((p, i) => choose.append(make("option",
+    `warp ${p.warp}, ${p.cost} ${access.space === "shared" ? "wavefronts" : "sectors"}, ${p.count} times`, { value: i })));
+  const show = () => figure.replaceChildren(picture(access, access.patterns[Number(choose.value)]));
+  choose.addEventListener("change", show);
+  box.append(make("figcaption", access.space === "shared"
+    ? "Lanes onto banks; bank 0 is that of the tensor's first element. Boxes below a bank are its different words."
+    : "Lanes onto sectors of 32 bytes, counted from the tensor's first element."), choose, figure);
+  show();
+}
+
+function accessButton(line, access) {
+  const b = make("button", null, { type: "button", "aria-pressed": "false" });
+  const good = access.space === "shared" ? access.conflicts === 0 : access.efficiency > 0.99;
+  b.append(`${access.op} ${access.tensor} ${access.texts.width}, ${access.texts.each}, `,
+    make("span", access.texts.efficiency, { class: good ? "good" : "bad" }));
+  b.addEventListener("click", () => showAccess(line, access, b));
+  return b;
+}
+
+function lineRow(entry) {
+  const line = entry.figures === false ? null : kernel.lines[entry.figures];
+  const row = make("tr", null, { class: line ? (line.partial > 0 ? "partial" : "") : "quiet", "data-line": entry.line });
+  const cell = (text, kind) => row.append(make("td", text, kind ? { class: kind } : {}));
+  cell(String(entry.line));
+  cell(entry.source, "source");
+  cell(line ? short(line.executions) : "");
+  cell(line ? line.active_lanes.toFixed(1) : "");
+  cell(line && line.fma + line.int_fma > 0 ? short(line.fma + line.int_fma) : "");
+  cell();
+  if (line) {
+    const last = row.lastChild;
+    line.accesses.forEach((a) => last.append(accessButton(line, a)));
+    const words = [];
+    if (line.barriers > 0) words.push("barrier");
+    if (line.branches > 0) words.push(`branch, ${short(line.splits)} of ${short(line.branches)} split`);
+    if (words.length) last.append(make("span", words.join("; ")));
+  }
+  return row;
+}
+
+function showKernel(i) {
+  kernel = data.kernels[i];
+  byId("summary").replaceChildren(...kernel.summary.map((text) => make("p", text)));
+  document.querySelector("#lines tbody").replaceChildren(...kernel.listing.map(lineRow));
+  byId("access").replaceChildren(make("p", "No access of this kernel is in memory.", { class: "hint" }));
+  const worst = document.querySelector("#lines button .bad") || document.querySelector("#lines button");
+  if (worst) worst.closest("button").click();
+}
+
+// Arrow keys walk over the accesses.
+byId("lines").addEventListener("keydown", (e) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+  const buttons = [...document.querySelectorAll("#lines button")];
+  const at = buttons.indexOf(document.activeElement);
+  if (!step || at < 0 || !buttons[at + step]) return;
+  e.preventDefault();
+  buttons[at + step].focus();
+});
+byId("theme").addEventListener("click", () => {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  byId("theme").setAttribute("aria-pressed", String(!dark));
+});
+
+byId("title").textContent = data.title;
+data.kernels.forEach((k, i) => byId("kernel").append(make("option", `${i + 1}: ${k.name}`, { value: i })));
+byId("choose").hidden = data.kernels.length < 2;
+byId("kernel").addEventListener("change", () => showKernel(Number(byId("kernel").value)));
+showKernel(0);

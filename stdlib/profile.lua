@@ -1,0 +1,377 @@
+-- profile.lua: counts what kernels do, line by line, on the CPU engine, as a GPU would do it.
+--   profile(f[, options])   runs f(), a launcher for example; a Profile, which prints as a table
+-- Options: sm (a compute capability times 10, for occupancy: 90), device (a name of
+-- profile_device.lua, for the roofline). A Profile has `kernels`, one for each specialisation that
+-- was launched; docs/debugging.md says what is in them. :json() is all of it as text,
+-- :html([file]) a page, :patterns() the accesses.
+local ct = require "cuttle"
+local advice = require "cuttle.profile_advice"
+local devices = require "cuttle.profile_device"
+local json = require "cuttle.json"
+local M = {}
+
+local SECTOR <const> = 32
+local LANES <const> = 32
+local DEFAULT_SM <const> = 90
+local MAX_PATTERNS <const> = 64 -- of an access
+local MAX_JSON_PATTERNS <const> = 8
+
+local Profile = { __name = "Profile" }
+Profile.__index = Profile
+
+local function fail(format, ...)
+  error(("profile: %s"):format(format:format(...)), 0)
+end
+
+-- {====== Accesses ======
+
+local counts = { "requests", "lanes", "bytes", "used", "sectors", "wavefronts", "ideal" }
+
+-- A kernel's lines in order, each with the accesses that were seen first first.
+local function line_of(kernel, row)
+  local key = row.chunk .. ":" .. row.line
+  local line = kernel.by_key[key]
+  if not line then
+    line = { file = row.chunk, line = row.line, executions = 0, warp_instructions = 0,
+             lane_instructions = 0, partial = 0, branches = 0, splits = 0, fma = 0, flops = 0,
+             flops_f64 = 0, int_fma = 0, special = 0, mma = 0, atomics = 0, barriers = 0,
+             accesses = {}, by_key = {} }
+    kernel.by_key[key] = line
+    kernel.lines[#kernel.lines + 1] = line
+  end
+  return line
+end
+
+local function blamed_tensor(row, mem)
+  for _, other in ipairs(row.mem) do
+    if other.role == mem.blamed then return other.tensor end
+  end
+  return mem.tensor
+end
+
+local function same_lanes(a, b)
+  for i = 1, LANES do
+    if a[i] ~= b[i] then return false end
+  end
+  return true
+end
+
+local function add_pattern(list, pattern)
+  for _, known in ipairs(list) do
+    if same_lanes(known, pattern) then
+      known.count = known.count + pattern.count
+      return
+    end
+  end
+  if #list < MAX_PATTERNS then
+    local copy = { table.unpack(pattern, 1, LANES) }
+    copy.count, copy.warp, copy.cost, copy.ideal =
+      pattern.count, pattern.warp, pattern.cost, pattern.ideal
+    list[#list + 1] = copy
+  end
+end
+
+local function access_of(line, row, mem, op)
+  local blamed = blamed_tensor(row, mem)
+  local key = table.concat({ mem.tensor, op, mem.vec, mem.why, blamed, tostring(mem.async) }, " ")
+  local access = line.by_key[key]
+  if not access then
+    access = { tensor = mem.tensor, space = mem.space, op = op, atomic = mem.atomic,
+               async = mem.async, dtype = mem.dtype, vec = mem.vec,
+               bits = 8 * mem.vec * mem.element_bytes, why = mem.why, blamed = blamed,
+               patterns = {} }
+    for _, name in ipairs(counts) do access[name] = 0 end
+    line.by_key[key] = access
+    line.accesses[#line.accesses + 1] = access
+  end
+  return access
+end
+
+local function add_access(line, row, mem, op)
+  local access = access_of(line, row, mem, op)
+  for _, name in ipairs(counts) do access[name] = access[name] + mem[name] end
+  for _, pattern in ipairs(mem.patterns) do add_pattern(access.patterns, pattern) end
+end
+
+local function add_mem(line, row, mem)
+  if mem.atomic then
+    add_access(line, row, mem, "atomic")
+    line.atomics = line.atomics + mem.lanes
+    return
+  end
+  if mem.reads then add_access(line, row, mem, "load") end
+  if mem.writes then add_access(line, row, mem, "store") end
+end
+
+-- Rates from counts; what a space does not have is dropped.
+local function settle_access(access)
+  if access.space == "global" then
+    access.sectors_per_request = access.sectors / math.max(access.requests, 1)
+    access.efficiency = access.used / math.max(access.sectors * SECTOR, 1)
+    access.wavefronts, access.ideal = nil, nil
+  else
+    access.ideal_wavefronts = access.ideal
+    access.conflicts = access.wavefronts - access.ideal
+    access.degree = access.wavefronts / math.max(access.ideal, 1)
+    access.sectors, access.used, access.ideal = nil, nil, nil
+  end
+  table.sort(access.patterns, function(a, b)
+    if a.cost * b.ideal ~= b.cost * a.ideal then return a.cost * b.ideal > b.cost * a.ideal end
+    return a.count > b.count
+  end)
+  access.reason, access.fix = advice.reason(access), advice.fix(access)
+  access.remark = advice.remark(access)
+end
+
+-- {====== Lines ======
+
+local adders = {
+  fma = function(line, row)
+    line.fma = line.fma + row.amount
+    return 2 * row.amount
+  end,
+  flop = function(_, row) return row.amount end,
+  special = function(line, row)
+    line.special = line.special + row.amount
+    return 0
+  end,
+  int = function(line, row)
+    line.int_fma = line.int_fma + row.amount
+    return 0
+  end,
+}
+
+local function add_row(line, row)
+  line.executions = math.max(line.executions, row.n)
+  line.warp_instructions = line.warp_instructions + row.n
+  line.lane_instructions = line.lane_instructions + row.lanes
+  line.partial = line.partial + row.partial
+  line.branches = line.branches + (row.branch and row.n or 0)
+  line.splits = line.splits + row.splits
+  line.barriers = line.barriers + (row.barrier and row.n or 0)
+  local flops = row.work and adders[row.work](line, row) or 0
+  local kind = row.f64 and "flops_f64" or "flops"
+  line[kind] = line[kind] + flops
+  for _, mem in ipairs(row.mem) do add_mem(line, row, mem) end
+end
+
+local files = {}
+
+local function source_of(file, line)
+  if files[file] == nil then
+    local lines, handle = {}, io.open(file, "r")
+    if handle then
+      for text in handle:lines() do lines[#lines + 1] = text end
+      handle:close()
+    end
+    files[file] = lines
+  end
+  return files[file][line]
+end
+
+local function settle_line(line)
+  line.active_lanes = line.lane_instructions / math.max(line.warp_instructions, 1)
+  line.source = source_of(line.file, line.line)
+  line.by_key = nil
+  for _, access in ipairs(line.accesses) do settle_access(access) end
+end
+
+local function lines_of(program)
+  local kernel = { by_key = {}, lines = {} }
+  for _, row in ipairs(program.rows) do
+    if row.n > 0 then add_row(line_of(kernel, row), row) end
+  end
+  table.sort(kernel.lines, function(a, b)
+    if a.file ~= b.file then return a.file < b.file end
+    return a.line < b.line
+  end)
+  for _, line in ipairs(kernel.lines) do settle_line(line) end
+  return kernel.lines
+end
+
+-- {====== Totals ======
+
+local summed = { "fma", "flops", "flops_f64", "int_fma", "special", "mma", "atomics", "barriers",
+  "branches", "splits", "warp_instructions", "lane_instructions" }
+
+local function sum_of(lines, space, op, name)
+  local sum = 0
+  for _, line in ipairs(lines) do
+    for _, access in ipairs(line.accesses) do
+      if access.space == space and access.op == op then sum = sum + access[name] end
+    end
+  end
+  return sum
+end
+
+local function totals_of(program, lines)
+  local t = {}
+  for _, name in ipairs(summed) do
+    t[name] = 0
+    for _, line in ipairs(lines) do t[name] = t[name] + line[name] end
+  end
+  for _, op in ipairs { "load", "store", "atomic" } do
+    for _, name in ipairs { "requests", "sectors", "bytes" } do
+      t[("global_%s_%s"):format(op, name)] = sum_of(lines, "global", op, name)
+    end
+    for _, name in ipairs { "requests", "wavefronts", "conflicts", "bytes" } do
+      t[("shared_%s_%s"):format(op, name)] = sum_of(lines, "shared", op, name)
+    end
+  end
+  t.active_lanes = t.lane_instructions / math.max(t.warp_instructions, 1)
+  t.sector_bytes = SECTOR
+    * (t.global_load_sectors + t.global_store_sectors + t.global_atomic_sectors)
+  local once, by_block, known = 0, 0, true
+  for _, tensor in ipairs(program.tensors) do
+    if tensor.space == "global" and tensor.read_once then
+      once = once + tensor.read_once + tensor.written_once
+      by_block = by_block + tensor.read_by_block + tensor.written_by_block
+    elseif tensor.space == "global" and tensor.elements > 0 then
+      known = false -- too large for its sectors to be told apart
+    end
+  end
+  if known then t.once_bytes, t.by_block_bytes = SECTOR * once, SECTOR * by_block end
+  return t
+end
+
+-- {====== The device ======
+
+local function registers_of(program, sm)
+  if not program.source then return nil, nil, program.why or "its CUDA C is not known" end
+  local registers, stack =
+    ct._profile_registers(program.source, sm, program.symbol, program.options)
+  if not registers then return nil, nil, stack end
+  return registers, stack
+end
+
+-- Times in milliseconds of one launch that none can be faster than, were each thing all that it
+-- did.
+local function roofline_of(all, launches, device)
+  local peaks, totals = devices.peaks(device), {}
+  for name, value in pairs(all) do totals[name] = value / launches end
+  local waves = totals.shared_load_wavefronts + totals.shared_store_wavefronts
+    + totals.shared_atomic_wavefronts
+  local r = { device = device.name, peak_flops = peaks.flops, peak_bytes = peaks.bytes,
+              flops_ms = totals.flops / peaks.flops * 1e3,
+              shared_ms = waves / (device.sms * device.ghz * 1e9) * 1e3,
+              sectors_ms = totals.sector_bytes / peaks.bytes * 1e3 }
+  local bytes = totals.once_bytes or totals.sector_bytes
+  r.once_ms = bytes / peaks.bytes * 1e3
+  r.by_block_ms = totals.by_block_bytes and totals.by_block_bytes / peaks.bytes * 1e3
+  r.intensity = bytes > 0 and totals.flops / bytes or nil
+  r.balance = peaks.flops / peaks.bytes
+  r.estimate_ms = math.max(r.flops_ms, r.once_ms, r.shared_ms)
+  r.bound = r.estimate_ms == r.flops_ms and r.flops_ms > 0 and "arithmetic"
+    or r.estimate_ms == r.shared_ms and r.shared_ms > 0 and "shared memory" or "memory"
+  return r
+end
+
+local function kernel_of(program, sm, device)
+  local lines = lines_of(program)
+  local k = { name = program.name, file = program.chunk, line = program.line, grid = program.grid,
+              block = program.block, launches = program.launches, lines = lines,
+              static_shapes = program.static_shapes,
+              shared_bytes = program.shared_bytes, tensors = program.tensors }
+  k.totals = totals_of(program, lines)
+  k.registers, k.stack_bytes, k.registers_unknown = registers_of(program, sm)
+  local threads = k.block[1] * k.block[2] * k.block[3]
+  k.occupancy = devices.occupancy(sm, threads, k.registers, k.shared_bytes)
+  k.roofline = roofline_of(k.totals, k.launches, device)
+  return k
+end
+
+-- {====== Profiles ======
+
+local function read_options(options)
+  local sm = options.sm or DEFAULT_SM
+  if math.type(sm) ~= "integer" or not devices.knows(sm) then
+    fail("sm is %s; expected one of %s", tostring(sm), table.concat(devices.known_sms(), ", "))
+  end
+  local device = devices.find(options.device, sm)
+  if not device then
+    local names = {}
+    for i, known in ipairs(devices.devices) do names[i] = known.name end
+    fail("device is '%s'; expected one of %s", tostring(options.device), table.concat(names, ", "))
+  end
+  return sm, device
+end
+
+local known_options = { sm = true, device = true }
+
+local function check_options(options)
+  if type(options) ~= "table" then fail("%s in place of a table of options", type(options)) end
+  for name in pairs(options) do
+    if not known_options[name] then
+      fail("option '%s' is unknown; expected sm or device", tostring(name))
+    end
+  end
+end
+
+-- Runs f(...) and counts what it launches: a Profile, and what pcall says of f. An error of f is
+-- no error here, so that what ran until then can be shown.
+function M.run(f, options, ...)
+  check_options(options)
+  local sm, device = read_options(options)
+  local session <close> = ct._profile_begin(sm)
+  local ok, message = pcall(f, ...)
+  local programs = session:finish()
+  local kernels = {}
+  for i, program in ipairs(programs) do kernels[i] = kernel_of(program, sm, device) end
+  return setmetatable({ version = 1, sm = sm, kernels = kernels }, Profile), ok, message
+end
+
+-- Plain tables for json.lua, with a few patterns of each access.
+local function plain(x)
+  if type(x) ~= "table" then return x end
+  local out = {}
+  for key, value in pairs(x) do
+    if key == "patterns" then
+      value = table.move(value, 1, math.min(#value, MAX_JSON_PATTERNS), 1, {})
+      for i, pattern in ipairs(value) do
+        value[i] = { count = pattern.count, warp = pattern.warp, cost = pattern.cost,
+                     ideal = pattern.ideal, offsets = { table.unpack(pattern, 1, LANES) } }
+      end
+    end
+    out[key] = plain(value)
+  end
+  return out
+end
+
+-- All of it as JSON text.
+function Profile:plain() return plain(self) end
+function Profile:json() return json.encode(plain(self)) end
+
+-- What warps of the first block access, of shared tensors or, with "global", of those.
+function Profile:patterns(space)
+  local out = {}
+  for _, kernel in ipairs(self.kernels) do
+    for _, line in ipairs(kernel.lines) do
+      for _, access in ipairs(line.accesses) do
+        for _, pattern in ipairs(access.space == (space or "shared") and access.patterns or {}) do
+          out[#out + 1] = { kernel = kernel.name, file = line.file, line = line.line,
+                            tensor = access.tensor, op = access.op, dtype = access.dtype,
+                            vec = access.vec, count = pattern.count, cost = pattern.cost,
+                            ideal = pattern.ideal, offsets = { table.unpack(pattern, 1, LANES) } }
+        end
+      end
+    end
+  end
+  return out
+end
+
+function Profile:__tostring() return require "cuttle.profile_table".text(self) end
+
+-- A page with the source beside the figures: written to a file, whose name is returned, or as text.
+function Profile:html(file) return require "cuttle.profile_page".page(self, file) end
+
+function M.profile(f, options)
+  local profile, ok, message = M.run(f, options or {})
+  if not ok then error(message, 0) end
+  if #profile.kernels == 0 then
+    fail("no kernel was launched on the CPU engine; choose it by device(\"cpu\") before tensors "
+      .. "are made")
+  end
+  return profile
+end
+
+return M

@@ -1,0 +1,174 @@
+-- profile_table.lua: a Profile as tables of text, for the terminal.
+local M = {}
+
+local UNITS <const> = { "", "k", "M", "G", "T", "P" }
+
+-- 1234567 -> "1.23M": three digits that count.
+local function short(n)
+  local unit, x = 1, n
+  while x >= 999.5 and unit < #UNITS do
+    x, unit = x / 1000, unit + 1
+  end
+  if unit == 1 then return ("%.3g"):format(x) end
+  return (x < 9.995 and "%.2f%s" or x < 99.95 and "%.1f%s" or "%.0f%s"):format(x, UNITS[unit])
+end
+M.short = short
+
+local function bytes(n) return short(n) .. "B" end
+
+local headers = { "line", "runs", "lanes", "fma", "access", "width", "requests", "bytes",
+  "each", "efficiency" }
+local is_left = { access = true, width = true, each = true, efficiency = true }
+
+function M.width_text(access) return ("%dx%s"):format(access.vec, access.dtype) end
+
+function M.each_text(access)
+  if access.space == "shared" then
+    return ("%.3g wavefronts"):format(access.wavefronts / math.max(access.requests, 1))
+  end
+  return ("%.3g sectors"):format(access.sectors_per_request)
+end
+
+function M.efficiency_text(access)
+  if access.space == "global" then return ("%.0f %%"):format(100 * access.efficiency) end
+  return access.conflicts == 0 and "no conflicts" or ("%.3g-way conflicts"):format(access.degree)
+end
+
+local function access_cells(access)
+  local op = access.async and access.op .. " async" or access.op
+  return { access = ("%s %s %s"):format(op, access.space, access.tensor),
+           width = M.width_text(access), requests = short(access.requests),
+           bytes = bytes(access.bytes), each = M.each_text(access),
+           efficiency = M.efficiency_text(access) }
+end
+
+local function what_of(line)
+  local parts = {}
+  if line.barriers > 0 then parts[#parts + 1] = "barrier" end
+  if line.branches > 0 then
+    parts[#parts + 1] = ("branch, %s of %s split"):format(short(line.splits), short(line.branches))
+  end
+  return table.concat(parts, "; ")
+end
+
+local function rows_of(line)
+  local rows = {}
+  for i, access in ipairs(line.accesses) do rows[i] = access_cells(access) end
+  local first = rows[1] or {}
+  rows[1] = first
+  first.line, first.runs = tostring(line.line), short(line.executions)
+  first.lanes = ("%.1f"):format(line.active_lanes)
+  local fma = line.fma + line.int_fma
+  first.fma = fma > 0 and short(fma) or ""
+  first.access = first.access or what_of(line)
+  if #line.accesses > 0 and line.branches > 0 then rows[#rows + 1] = { access = what_of(line) } end
+  return rows
+end
+
+local function lay_out(rows)
+  local widths, out = {}, {}
+  for _, row in ipairs(rows) do
+    for _, name in ipairs(headers) do
+      widths[name] = math.max(widths[name] or 0, #(row[name] or ""))
+    end
+  end
+  for i, row in ipairs(rows) do
+    local cells = {}
+    for j, name in ipairs(headers) do
+      local text, pad = row[name] or "", (" "):rep(widths[name] - #(row[name] or ""))
+      cells[j] = is_left[name] and text .. pad or pad .. text
+    end
+    out[i] = ("  " .. table.concat(cells, "  ")):gsub("%s+$", "")
+  end
+  return out
+end
+
+local function sizes(v) return ("(%d,%d,%d)"):format(v[1], v[2], v[3]) end
+
+local function head_of(kernel)
+  return ("%s  %s:%d  grid %s, block %s, %d launch%s"):format(kernel.name, kernel.file,
+    kernel.line, sizes(kernel.grid), sizes(kernel.block), kernel.launches,
+    kernel.launches == 1 and "" or "es")
+end
+
+-- What is to be said of accesses; once of both sides of a copy.
+function M.advice(kernel)
+  local out, seen = {}, {}
+  local function add(line, access, text)
+    local key = ("%s:%d %s"):format(line.file, line.line, text)
+    if not seen[key] then
+      seen[key] = true
+      out[#out + 1] = ("line %d, %s %s: %s"):format(line.line, access.op, access.tensor, text)
+    end
+  end
+  for _, line in ipairs(kernel.lines) do
+    for _, access in ipairs(line.accesses) do
+      if access.remark then add(line, access, access.remark) end
+      if access.fix and not access.atomic then
+        add(line, access, ("%s at once, because %s; %s"):format(M.width_text(access), access.reason,
+          access.fix))
+      end
+    end
+  end
+  return out
+end
+
+local function times(r)
+  local text = "f32 %.3g ms, shared memory %.3g ms, memory %.3g ms (each sector once)%s%.3g ms "
+    .. "(each request)"
+  return text:format(r.flops_ms, r.shared_ms, r.once_ms,
+      r.by_block_ms and (" to %.3g ms (once a block) to "):format(r.by_block_ms) or " to ",
+      r.sectors_ms)
+end
+
+-- Lines on the kernel as a whole.
+function M.summary(profile, kernel)
+  local t, o, r = kernel.totals, kernel.occupancy, kernel.roofline
+  local out = {
+    ("global: %s loaded, %s stored in sectors of 32 bytes; %s and %s asked for"):format(
+      bytes(32 * t.global_load_sectors), bytes(32 * t.global_store_sectors),
+      bytes(t.global_load_bytes), bytes(t.global_store_bytes)),
+    ("shared: %s wavefronts of loads, %s of stores; %s and %s of them conflicts"):format(
+      short(t.shared_load_wavefronts), short(t.shared_store_wavefronts),
+      short(t.shared_load_conflicts), short(t.shared_store_conflicts)),
+    ("arithmetic: %s fma, %s flops f32, %s f64, %s special, %s mma; %.1f lanes active"):format(
+      short(t.fma), short(t.flops), short(t.flops_f64), short(t.special), short(t.mma),
+      t.active_lanes),
+    ("occupancy on sm_%d: %d block%s, %d of %d warps, limited by %s; %s registers, %d bytes shared")
+      :format(profile.sm, o.blocks, o.blocks == 1 and "" or "s", o.warps, o.max_warps,
+        table.concat(o.limited_by, " and "), kernel.registers or "unknown", kernel.shared_bytes),
+  }
+  if kernel.registers_unknown then
+    out[#out + 1] = "registers are not known: " .. kernel.registers_unknown
+  end
+  local roofline = "roofline of %s: %s flops a byte of memory, balance %.3g; at least %.3g ms, "
+    .. "by %s"
+  out[#out + 1] = roofline:format(r.device, r.intensity and ("%.3g"):format(r.intensity) or "no",
+    r.balance, r.estimate_ms, r.bound)
+  out[#out + 1] = "  " .. times(r)
+  return out
+end
+
+local function kernel_text(profile, kernel)
+  local rows = { {} }
+  for _, name in ipairs(headers) do rows[1][name] = name end
+  for _, line in ipairs(kernel.lines) do
+    for _, row in ipairs(rows_of(line)) do rows[#rows + 1] = row end
+  end
+  local out = { head_of(kernel), "" }
+  for _, text in ipairs(lay_out(rows)) do out[#out + 1] = text end
+  out[#out + 1] = ""
+  for _, text in ipairs(M.summary(profile, kernel)) do out[#out + 1] = "  " .. text end
+  local advice = M.advice(kernel)
+  if #advice > 0 then out[#out + 1] = "" end
+  for _, text in ipairs(advice) do out[#out + 1] = "  " .. text end
+  return table.concat(out, "\n")
+end
+
+function M.text(profile)
+  local out = {}
+  for i, kernel in ipairs(profile.kernels) do out[i] = kernel_text(profile, kernel) end
+  return table.concat(out, "\n\n")
+end
+
+return M
