@@ -154,7 +154,7 @@ function M.compile()
     end
   end
   local function median(t) table.sort(t) return t[#t // 2 + 1] end
-  say("compile: trace %.3f ms + emit %.3f ms, medians of 9 with rewriting", median(traces),
+  say("compile: trace %.3f ms + emit %.3f ms, medians of 9, rewritten before", median(traces),
     median(emits))
   if ct.device().sm then
     local c, t = median(compiles), median(twins)
@@ -248,6 +248,9 @@ end
 --- Operations of the layout algebra: rates, on the CPU alone.
 M.layout = require "cuttle.bench_layout"
 
+--- The way of a kernel to its CUDA C.
+M.front = require "cuttle.bench_front"
+
 --- Kernels that memory bounds, beside the device's copy.
 for name, run in pairs(require "cuttle.bench_memory") do
   M[name] = function()
@@ -255,8 +258,8 @@ for name, run in pairs(require "cuttle.bench_memory") do
   end
 end
 
-local order = {"layout", "matmul", "compile", "launch", "transpose", "saxpy", "sum", "softmax",
-  "layer_norm"}
+local order = {"layout", "front", "matmul", "compile", "launch", "transpose", "saxpy", "sum",
+  "softmax", "layer_norm"}
 
 --- Runs the named benchmarks, or all.
 function M.run(...)
