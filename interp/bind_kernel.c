@@ -224,7 +224,7 @@ static CtDim3 read_dim(lua_State *L, int table, const char *field, const Kernel 
 }
 
 static void check_fields(lua_State *L, int table, const Kernel *k) {
-  static const char *const known[] = {"grid", "block", "smem", "stream"};
+  static const char *const known[] = {"grid", "block", "smem", "stream", "check"};
   lua_pushnil(L);
   while (lua_next(L, table) != 0) {
     bool ok = false;
@@ -232,7 +232,9 @@ static void check_fields(lua_State *L, int table, const Kernel *k) {
       ok = ok || strcmp(known[i], lua_tostring(L, -2)) == 0;
     }
     if (!ok) {
-      diag_error(L, "%s: launch option '%s' is unknown; expected grid, block, smem or stream",
+      diag_error(L,
+                 "%s: launch option '%s' is unknown; expected grid, block, smem, stream or "
+                 "check",
                  k->name, luaL_tolstring(L, -2, NULL));
     }
     lua_pop(L, 1);
@@ -240,6 +242,21 @@ static void check_fields(lua_State *L, int table, const Kernel *k) {
 }
 
 /* Stack: ..., the table at `table`, and the configuration behind it, which keeps the stream alive. */
+/* check = true, or {nan = true}. */
+static void read_check(lua_State *L, int table, const Kernel *k, LaunchConfig *c) {
+  int type = lua_getfield(L, table, "check");
+  if (type == LUA_TTABLE) {
+    lua_getfield(L, -1, "nan");
+    c->check_nan = lua_toboolean(L, -1) != 0;
+    lua_pop(L, 1);
+  } else if (type != LUA_TNIL && type != LUA_TBOOLEAN) {
+    diag_error(L, "%s: launch option check is %s; true or {nan = true} was expected", k->name,
+               diag_push_kind(L, -1));
+  }
+  c->check = type == LUA_TTABLE || lua_toboolean(L, -1) != 0;
+  lua_pop(L, 1);
+}
+
 static void read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *c) {
   check_fields(L, table, k);
   c->grid = read_dim(L, table, "grid", k);
@@ -252,6 +269,7 @@ static void read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *
     c->stream = bind_to_stream(L, -1, &c->stream_device);
   }
   lua_setiuservalue(L, table + 1, 2);
+  read_check(L, table, k, c);
   launch_check_config(L, k, c);
 }
 

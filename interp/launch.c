@@ -149,9 +149,13 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
   if (args->device == NULL && k->state->on_launch != NULL) {
     k->state->on_launch(L, kernel, config, args, spec);
   }
+  bool is_checked = launch_check_begin(L, k, config, args->device == NULL);
   for (int64_t i = 0; i < n && status == CT_OK; i++) {
     status = args->device == NULL ? run_cpu(k, spec, config, args, &err)
                                   : run_cuda(spec, config, args, &err);
+  }
+  if (is_checked) {
+    launch_check_end(L);
   }
   diag_check(L, status, &err);
 }

@@ -25,6 +25,7 @@ typedef struct LaunchConfig {
   unsigned shared_bytes; /* dynamic, asked for by the script, beside the kernel's own */
   CtStream stream;
   CtDevice *stream_device; /* NULL: the device's own stream */
+  bool check, check_nan;   /* the launch option `check` */
 } LaunchConfig;
 
 typedef enum ArgKind { ARG_TENSOR, ARG_NUMBER, ARG_STATIC } ArgKind;
@@ -136,6 +137,12 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
    arguments of a prepared launch [-0, +2+n, m]. Returns n; -1, and nothing is pushed, for anything else. */
 int launch_unpack(lua_State *L, int idx);
 
+/* bind_check.c: where the launch is to be checked, by its option or by CUTTLE_CHECK: watches launches
+   from now on, with a guard at the top of the stack, and returns true; raises for a launch on a device.
+   Then the end takes the guard away, or raises with what was found. */
+bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bool on_cpu);
+void launch_check_end(lua_State *L);
+
 /* Pushes "cpu" or "cuda:0", as scripts call the device. */
 const char *launch_push_device(lua_State *L, const CtDevice *d);
 
@@ -150,5 +157,6 @@ void bind_open_kernel(lua_State *L);
 void bind_open_device(lua_State *L);
 void bind_open_trace(lua_State *L);
 void bind_open_profile(lua_State *L);
+void bind_open_check(lua_State *L);
 
 #endif

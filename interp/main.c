@@ -16,12 +16,13 @@ enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64 };
 
 static const char usage[] =
     "usage: cuttle [options] [script.lua [arguments]]\n"
-    "       cuttle emit|info|bench|profile|view ...\n"
+    "       cuttle check|emit|info|bench|profile|view ...\n"
     "\n"
     "Without a script: reads inputs and prints what they are worth.\n"
     "\n"
     "  script.lua            run it; its arguments are in `arg` and `...`; - is standard input\n"
     "  emit script.lua       run it and print the CUDA C of every specialisation that it launches\n"
+    "  check script.lua      run it on the CPU engine and report what its kernels do wrong\n"
     "  info                  version, devices, compilers and caches, and why they were chosen\n"
     "  bench [name]          run the benchmarks\n"
     "  profile script.lua    run it and say what each line of its kernels costs a GPU\n"
@@ -37,8 +38,8 @@ static const char usage[] =
     "  --version, --help\n"
     "  --                    what follows is no option\n"
     "\n"
-    "docs: docs/ in the source tree; environment: CUTTLE_DEVICE, CUTTLE_THREADS, CUTTLE_ISA,\n"
-    "CUTTLE_NVRTC, CUTTLE_LIBCUDA, CUTTLE_CACHE, CUTTLE_HISTORY, CUTTLE_LIBEDIT\n";
+    "docs: docs/ in the source tree; environment: CUTTLE_DEVICE, CUTTLE_CHECK, CUTTLE_THREADS,\n"
+    "CUTTLE_ISA, CUTTLE_NVRTC, CUTTLE_LIBCUDA, CUTTLE_CACHE, CUTTLE_HISTORY, CUTTLE_LIBEDIT\n";
 
 typedef struct Program {
   CuttleState *s;

@@ -116,6 +116,11 @@ static void take_device(CuttleState *s, const char *text) {
   snprintf(s->device_text, sizeof s->device_text, "%s", text);
 }
 
+static bool is_set(const CuttleState *s, const char *name) {
+  const char *text = state_env(s, name);
+  return text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
+}
+
 /* What a state is before anything is opened. */
 static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
   CuttleState *s = ct_alloc(alloc, sizeof *s);
@@ -127,6 +132,7 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
     s->emit_sm = DEFAULT_SM;
     ct_nvrtc_arch(DEFAULT_SM, s->emit_arch);
     take_device(s, options->device);
+    s->check_all = is_set(s, "CUTTLE_CHECK");
     s->options.device = NULL;
     s->alloc = (CtAlloc){limited_alloc, s};
     ct_arena_init(&s->scratch, s->alloc);

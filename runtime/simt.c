@@ -509,18 +509,31 @@ const char *ct_simt_isa(const CtSimtEngine *e) { return e->isa; }
 
 /* --- launching ---------------------------------------------------------------------------------------- */
 
+/* The instruction after one that no lane runs. */
+static const CtIn *skip(const CtIn *in, const CtIn *code) {
+  bool is_dot = code->u.op == CT_SIMT_DOT_f32 || code->u.op == CT_SIMT_DOT_f64;
+  return in + (is_dot ? 3 : 1);
+}
+
 /* Runs an instruction by those lanes that the watcher leaves. */
 static const CtIn *step(const CtIn *in, CtWarp *w, CtHandler handler) {
   const CtSimtJob *job = w->worker->job;
-  CtSimtWatch *watch = job->launch->watch;
+  CtSimtWatch *watch = job->watch;
+  const CtIn *code = &job->program->code[in - job->code], *next;
   uint32_t mask = w->mask;
-  uint32_t lanes = watch->ops->step(watch, &job->program->code[in - job->code], in, w);
+  uint32_t lanes = watch->ops->step(watch, code, in, w);
   if (lanes == mask) {
-    return handler(in, w);
+    next = handler(in, w);
+  } else if (lanes == 0) {
+    return skip(in, code);
+  } else {
+    w->mask = lanes;
+    next = handler(in, w);
+    w->mask = mask;
   }
-  w->mask = lanes;
-  const CtIn *next = handler(in, w);
-  w->mask = mask;
+  if (watch->ops->after != NULL && next != NULL) {
+    watch->ops->after(watch, code, in, w);
+  }
   return next;
 }
 
@@ -533,23 +546,38 @@ static const CtIn *step_guarded(const CtIn *in, CtWarp *w) {
   return ct_simt_is_whole(in, w) ? in + 1 : step(in + 1, w, ct_simt_tile_slow);
 }
 
-/* Puts the watcher between the body and its handlers. */
-static CtStatus bind_watched(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
+static bool is_wanted(CtSimtWatch *watch, const CtSimtProgram *p, uint32_t i) {
+  return watch->ops->wants(&p->code[i]) &&
+         (watch->ops->wants_at == NULL || watch->ops->wants_at(watch, i));
+}
+
+/* Puts the watcher, who has begun, between the code and its handlers. */
+static void bind_watched(CtSimtEngine *e, const CtSimtJob *job) {
   const CtSimtProgram *p = job->program;
-  const CtSimtWatch *watch = job->launch->watch;
-  CtStatus status = CT_OK;
-  if (watch != NULL) {
-    status = ct_grow(e->alloc, &e->watched, &e->cap_watched, p->n_code, sizeof *e->watched, err);
-  }
-  for (uint32_t i = p->body; watch != NULL && status == CT_OK && i < p->n_code; i++) {
+  CtSimtWatch *watch = job->launch->watch;
+  for (uint32_t i = watch->ops->has_prologue ? 0 : p->body; i < p->n_code; i++) {
     e->watched[i] = e->code[i].u.handler;
-    if (p->code[i].u.op == CT_SIMT_GUARD && watch->ops->wants(&p->code[i + 1])) {
+    if (p->code[i].u.op == CT_SIMT_GUARD && is_wanted(watch, p, i + 1)) {
       e->code[i].u.handler = step_guarded;
-    } else if (watch->ops->wants(&p->code[i])) {
+    } else if (is_wanted(watch, p, i)) {
       e->code[i].u.handler = step_watched;
     }
   }
-  job->handlers = watch == NULL ? NULL : e->watched;
+}
+
+/* The watcher begins, if there is one. */
+static CtStatus begin_watch(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
+  CtSimtWatch *watch = job->launch->watch;
+  if (watch == NULL) {
+    return CT_OK;
+  }
+  CtStatus status = ct_grow(e->alloc, &e->watched, &e->cap_watched, job->program->n_code,
+                            sizeof *e->watched, err);
+  status = status == CT_OK ? watch->ops->begin(watch, job, err) : status;
+  if (status == CT_OK) {
+    job->handlers = e->watched;
+    bind_watched(e, job);
+  }
   return status;
 }
 
@@ -621,7 +649,6 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
   int n = (int)ct_min(e->n_threads, job->n_blocks);
   CtSimtWatch *watch = job->launch->watch;
   CtStatus status = bind_code(e, job->program, err);
-  status = status == CT_OK ? bind_watched(e, job, err) : status;
   status = status == CT_OK ? give_memory(e, job->program, n, err) : status;
   if (status != CT_OK) {
     return status;
@@ -635,7 +662,8 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
     e->workers[i].printer = NULL;
     atomic_store(&e->workers[i].stuck_at, 0);
   }
-  if (watch != NULL && (status = watch->ops->begin(watch, job, err)) != CT_OK) {
+  status = begin_watch(e, job, err);
+  if (status != CT_OK) {
     return status;
   }
   run_workers(e, n);
@@ -648,8 +676,11 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
 
 CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch *launch,
                      CtErr *err) {
-  CtSimtJob job = {
-      .program = p, .launch = launch, .interrupt = launch->interrupt, .fail_block = INT64_MAX};
+  CtSimtJob job = {.program = p,
+                   .launch = launch,
+                   .interrupt = launch->interrupt,
+                   .watch = launch->watch,
+                   .fail_block = INT64_MAX};
   CtStatus status = count_blocks(p, launch->grid, &job.n_blocks, err);
   if (status != CT_OK || job.n_blocks == 0) {
     return status;

@@ -1,6 +1,7 @@
 /* simt_access.c: what an instruction of the CPU engine accesses; see simt_access.h. */
 #include "simt_access.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "simt_scalar.h"
@@ -16,6 +17,16 @@ static const bool has_i32_lanes[CT_SIMT_OP_COUNT] = {
     [CT_SIMT_STORE_8_i32] = true,  [CT_SIMT_STORE_1_i32] = true, [CT_SIMT_STORE_u16_i32] = true,
     [CT_SIMT_STORE_u8_i32] = true,
 };
+
+/* All but own_pos, which is large. */
+static void clear(CtAccess *a, const CtIn *in, CtWarp *w) {
+  memset(a, 0, offsetof(CtAccess, own_pos));
+  a->in = in;
+  a->w = w;
+  a->mask = w->mask;
+  a->vec = 1;
+  a->n = a->n_rows = 1;
+}
 
 static void set_buf(CtAccess *a, uint32_t buf) {
   a->buf_index = buf;
@@ -55,6 +66,7 @@ static bool settle_pattern(CtAccess *a, int64_t base, const CtPattern *p) {
   }
   a->base = base;
   a->pos = p == NULL ? no_pos : p->pos;
+  a->pattern = p;
   return a->is_regular = true;
 }
 
@@ -96,6 +108,10 @@ static void set_atomic(CtAccess *a, const CtIn *code) {
   a->writes = imm.u.op != CT_OP_ATOMIC_LOAD;
   a->is_atomic = true;
   a->role = CT_ACCESS_DST;
+  if (imm.u.op == CT_OP_ATOMIC_ADD2) { /* the element and the next */
+    a->n = a->n_rows = 2;
+    a->step = 1;
+  }
   for (int i = 0; i < CT_LANES; i++) {
     a->own_pos[i] =
         imm.u.is_i32 ? CT_CAT(int32_t, a->w, code->a)[i] : CT_CAT(int64_t, a->w, code->a)[i];
@@ -104,10 +120,11 @@ static void set_atomic(CtAccess *a, const CtIn *code) {
 }
 
 /* A DOT's loads follow it; fields a and b are the distances to their next elements. */
-static int dot_accesses(const CtIn *code, const CtAccess *from, CtAccess out[CT_MAX_ACCESSES]) {
+static int dot_accesses(const CtIn *code, const CtIn *in, CtWarp *w,
+                        CtAccess out[CT_MAX_ACCESSES]) {
   const uint32_t steps[2] = {code->a, code->b};
   for (int i = 0; i < 2; i++) {
-    out[i] = *from;
+    clear(&out[i], in, w);
     out[i].n = out[i].n_rows = code->imm;
     out[i].step = (int32_t)steps[i];
     set_scalar_access(&out[i], &code[1 + i]);
@@ -144,16 +161,18 @@ static bool add_ends(int64_t *lo, int64_t *hi, int64_t add_lo, int64_t add_hi) {
   return add_lo <= add_hi && !ct_add_overflow(*lo, add_lo, lo) && !ct_add_overflow(*hi, add_hi, hi);
 }
 
-static bool settle_tables(CtAccess *a) {
+static bool settle_tables(CtAccess *a, bool is_whole) {
   const CtTable *rows = table_of(a->w, a->arg->mode[0]), *cols = table_of(a->w, a->arg->mode[1]);
   const CtPattern *p = a->arg->pattern == 0 ? NULL : CT_CAT(CtPattern, a->w, a->arg->pattern);
   if (rows == NULL || cols == NULL || a->arg->swizzle.bits != 0 ||
-      a->arg->lanes.kind != CT_REF_STATIC || a->pred != NULL || a->arg->n_guards > 0 ||
+      a->arg->lanes.kind != CT_REF_STATIC || a->pred != NULL ||
+      (a->arg->n_guards > 0 && !is_whole) ||
       ct_add_overflow(CT_CAT(CtScalar, a->w, a->arg->base)->i, a->arg->imm, &a->base)) {
     return false;
   }
   a->lo = a->hi = a->base;
   a->pos = p == NULL ? no_pos : p->pos;
+  a->pattern = p;
   a->rows = rows->off;
   a->cols = cols->off;
   return add_ends(&a->lo, &a->hi, rows->lo, rows->hi) &&
@@ -162,8 +181,8 @@ static bool settle_tables(CtAccess *a) {
          is_in(a->hi, a->mem->n);
 }
 
-/* False: an extent is not valid. */
-static bool set_tile_access(CtAccess *a, const CtTileArg *arg, CtAccessRole role) {
+/* is_whole: its guards let all elements through. False: an extent is not valid. */
+static bool set_tile_access(CtAccess *a, const CtTileArg *arg, CtAccessRole role, bool is_whole) {
   int64_t n_cols;
   a->arg = arg;
   a->role = role;
@@ -172,21 +191,25 @@ static bool set_tile_access(CtAccess *a, const CtTileArg *arg, CtAccessRole role
       ct_mul_overflow(a->n_rows, n_cols, &a->n)) {
     return false;
   }
-  a->is_regular = a->n > 0 && settle_tables(a);
+  a->is_regular = a->n > 0 && settle_tables(a, is_whole);
   return true;
 }
 
-static int tile_accesses(const CtTileOp *t, CtAccess *from, CtAccess out[CT_MAX_ACCESSES]) {
+static int tile_accesses(const CtIn *code, const CtIn *in, CtWarp *w,
+                         CtAccess out[CT_MAX_ACCESSES]) {
+  const CtTileOp *t = &w->worker->job->program->tiles[code->imm];
   const CtTileArg *args[CT_MAX_ACCESSES] = {&t->a, &t->b, &t->dst};
   static const CtAccessRole roles[] = {CT_ACCESS_A, CT_ACCESS_B, CT_ACCESS_DST};
   bool is_if = t->op == CT_OP_COPY && t->b.buf != 0;
+  bool has_guards = t->dst.n_guards + t->a.n_guards + t->b.n_guards > 0;
+  bool is_whole = has_guards && ct_simt_is_whole(code, w);
   int n = 0;
   for (int i = 0; i < CT_MAX_ACCESSES; i++) {
     if (args[i]->buf == 0) {
       continue;
     }
     CtAccess *a = &out[n++];
-    *a = *from;
+    clear(a, in, w);
     a->writes = roles[i] == CT_ACCESS_DST;
     a->reads = !a->writes || t->op == CT_OP_GEMM || t->op == CT_OP_AXPBY;
     if (t->op == CT_OP_COPY && roles[i] != CT_ACCESS_B) {
@@ -194,7 +217,7 @@ static int tile_accesses(const CtTileOp *t, CtAccess *from, CtAccess out[CT_MAX_
       a->is_async = t->async;
       a->pred = is_if ? &t->b : NULL;
     }
-    if (!set_tile_access(a, args[i], roles[i])) {
+    if (!set_tile_access(a, args[i], roles[i], is_whole)) {
       return 0;
     }
   }
@@ -206,26 +229,25 @@ static int tile_accesses(const CtTileOp *t, CtAccess *from, CtAccess out[CT_MAX_
 static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
 
 int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[CT_MAX_ACCESSES]) {
-  CtAccess from = {.in = in, .w = w, .mask = w->mask, .vec = 1, .n = 1, .n_rows = 1};
   uint32_t op = code->u.op;
   if (w->mask == 0) {
     return 0;
   }
   if (is_tile(op)) {
-    return tile_accesses(&w->worker->job->program->tiles[code->imm], &from, out);
+    return tile_accesses(code, in, w, out);
   }
   if (op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64) {
-    return dot_accesses(code, &from, out);
+    return dot_accesses(code, in, w, out);
   }
   if (op == CT_SIMT_ATOMIC) {
-    out[0] = from;
+    clear(&out[0], in, w);
     set_atomic(&out[0], code);
     return 1;
   }
   if (ct_simt_roles[op][3] != 'b') {
     return 0;
   }
-  out[0] = from;
+  clear(&out[0], in, w);
   set_scalar_access(&out[0], code);
   return 1;
 }

@@ -32,6 +32,7 @@ typedef struct CtAccess {
   bool is_regular;
   int64_t base, lo, hi;
   const int64_t *pos;
+  const CtPattern *pattern; /* that has pos; NULL: own_pos, or no lane's offset differs */
   const int64_t *rows, *cols;
   int64_t step;
 

@@ -137,6 +137,15 @@ static Part place(const CtSimtJob *job, const CtSimtBuf *buf, int64_t off, int64
   return p;
 }
 
+void ct_simt_place(const CtSimtJob *job, uint32_t buf, int64_t off, char *out, size_t size) {
+  const CtSimtBuf *b = &job->program->bufs[buf];
+  int64_t n = b->space != CT_GLOBAL
+                  ? b->n
+                  : job->launch->n_elems[b->param] * (int64_t)ct_dtype_bytes(b->of) /
+                        (int64_t)ct_dtype_bytes(b->dtype);
+  snprintf(out, size, "%s", place(job, b, off, n).s);
+}
+
 /* --- messages --------------------------------------------------------------------------------------- */
 
 static CtLoc loc_of(const CtSimtJob *job, const CtIn *in) {
@@ -198,18 +207,44 @@ static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
                  loc_of(worker->job, f->other).line);
 }
 
-/* The first thread of the block that waits at a barrier, beside the one that loops. */
-static Part barrier_wait(const CtWorker *worker) {
-  const CtSimtProgram *prog = worker->job->program;
+/* Where warps of a block are: all at one line in one word, "warps 0-3 wait in ...". */
+static const CtWarp *warp_of(const CtWorker *worker, int32_t i) {
+  return (const CtWarp *)(const void *)(worker->warps +
+                                        (size_t)i * worker->job->program->warp_bytes);
+}
+
+static bool waits_alike(const CtWarp *a, const CtWarp *b) {
+  return (a->pc == NULL) == (b->pc == NULL) &&
+         (a->pc == NULL || (a->is_waiting == b->is_waiting &&
+                            (a->is_waiting ? a->pc == b->pc : a->spin_at == b->spin_at)));
+}
+
+static void add_wait(Part *p, const CtWorker *worker, int32_t from, int32_t to) {
+  const CtWarp *w = warp_of(worker, from);
+  bool one = from == to;
+  const CtIn *in = w->is_waiting ? w->pc : w->spin_at;
+  add(p, one ? "; warp " : "; warps ");
+  add_int(p, from);
+  if (!one) {
+    add(p, "-");
+    add_int(p, to);
+  }
+  add(p, w->is_waiting
+             ? (one ? " waits in sync_threads at line " : " wait in sync_threads at line ")
+             : (one ? " repeats the loop at line " : " repeat the loop at line "));
+  add_int(p, loc_of(worker->job, in).line);
+}
+
+/* What each warp of the block waits for, where there are several. */
+static Part warp_waits(const CtWorker *worker) {
+  int32_t n = worker->job->program->n_warps;
   Part p = {.len = 0};
-  for (int32_t i = 0; i < prog->n_warps; i++) {
-    const CtWarp *w = (const CtWarp *)(const void *)(worker->warps + (size_t)i * prog->warp_bytes);
-    if (w->pc != NULL && w->is_waiting) {
-      add(&p, "; thread ");
-      add(&p, thread_of(prog, w, ct_first_lane(w->mask)).s);
-      add(&p, " waits in sync_threads at line ");
-      add_int(&p, loc_of(worker->job, w->pc).line);
-      break;
+  for (int32_t from = 0, to; n > 1 && from < n; from = to + 1) {
+    for (to = from; to + 1 < n && waits_alike(warp_of(worker, from), warp_of(worker, to + 1));) {
+      to++;
+    }
+    if (warp_of(worker, from)->pc != NULL) {
+      add_wait(&p, worker, from, to);
     }
   }
   return p;
@@ -232,7 +267,7 @@ static const char *lanes_wait(const CtWarp *w, const CtSimtProgram *prog, Part *
 static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
   const CtFail *f = &worker->fail;
   const CtSimtJob *job = worker->job;
-  Part rest = barrier_wait(worker), lanes;
+  Part rest = warp_waits(worker), lanes;
   int64_t left = job->n_blocks - ct_min(atomic_load(&job->next), job->n_blocks);
   if (left > 0) {
     add(&rest, "; ");

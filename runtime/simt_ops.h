@@ -245,6 +245,7 @@ typedef struct CtSimtJob {
   const CtSimtLaunch *launch;
   const CtHandler *handlers; /* by index in code, of the watched instructions; NULL: no watcher */
   const volatile int *interrupt;
+  CtSimtWatch *watch; /* the launch's; NULL: none */
   int64_t n_blocks;
   _Atomic int64_t next;       /* block to take */
   _Atomic int64_t fail_block; /* lowest block that failed, INT64_MAX for none */
@@ -283,6 +284,7 @@ typedef struct CtWorker {
   char *scratch; /* for packed operands */
   CtFail fail;
   CtPrinter *printer; /* NULL until it prints */
+  void *watched;      /* the watcher's own */
   bool was_stuck;     /* no warp got on in the last turn */
   _Atomic uint64_t
       stuck_at; /* n_changes + 1 when no warp could get on; 0: running; see simt_spin.c */
@@ -335,6 +337,8 @@ const CtIn *ct_simt_fail_bounds(CtWarp *w, const CtIn *in, int lane, uint32_t bu
 const CtIn *ct_simt_fail_kind(CtWarp *w, const CtIn *in, int lane, CtFailKind kind);
 /* A worker's failure as a message. */
 CtStatus ct_simt_fail_report(const CtWorker *worker, CtErr *err);
+/* " at (3,5), extent (4,4)": element `off` of a buffer. */
+void ct_simt_place(const CtSimtJob *job, uint32_t buf, int64_t off, char *out, size_t size);
 
 /* Any tile operation, lane by lane and element by element, every access checked. simt_slow.c */
 const CtIn *ct_simt_tile_slow(const CtIn *in, CtWarp *w);

@@ -12,6 +12,10 @@
 typedef struct CtWatchOps {
   /* Does it want to be told of this instruction? */
   bool (*wants)(const CtIn *code);
+  /* Of one that it wants, when the launch has begun: here, too? NULL: yes. */
+  bool (*wants_at)(CtSimtWatch *watch, uint32_t index);
+  /* Is the prologue watched, too? Its lanes are not all of the block. */
+  bool has_prologue;
   /* Before any worker starts. On failure the launch does not take place. */
   CtStatus (*begin)(CtSimtWatch *watch, CtSimtJob *job, CtErr *err);
   /* After all workers, whatever happened. */
@@ -21,6 +25,8 @@ typedef struct CtWatchOps {
   /* An instruction is about to run: `code` as the program has it, `in` as the launch does. Returns the
      lanes that are to run it, of w->mask; others are left as they are. */
   uint32_t (*step)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);
+  /* It has run; w->mask is what it was, unless it was a jump. NULL: not wanted. */
+  void (*after)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);
   /* All warps that are left have come to the barrier. */
   void (*barrier)(CtSimtWatch *watch, CtWorker *k);
   /* A block failed (CtWorker.fail). True: that is noted, the launch goes on with the next block. */

@@ -4,7 +4,7 @@ local k = kernel("wait", function(t)
     sync_threads()
     atomic_store(t, 0, 1)
   else
-    while atomic_load(t, 0) == 0 do end -- expect error: deadlock: thread (32,0,0) of block (0,0,0) repeats the loop at line 7, and nothing that runs can end it; thread (0,0,0) waits in sync_threads at line 4
+    while atomic_load(t, 0) == 0 do end -- expect error: deadlock: thread (32,0,0) of block (0,0,0) repeats the loop at line 7, and nothing that runs can end it; warp 0 waits in sync_threads at line 4; warp 1 repeats the loop at line 7
   end
 end)
 k{grid = 1, block = 64}(zeros(i32, 4))

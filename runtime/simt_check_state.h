@@ -1,0 +1,293 @@
+/* simt_check_state.h: what the parts of `check` share. simt_check.c is the watcher; simt_shadow.c
+   looks after shared memory, simt_check_async.c after asynchronous copies, simt_check_global.c after
+   global memory, simt_check_regs.c after fragments, simt_check_wrap.c after offsets of 32 bits;
+   simt_finding.c keeps what they find.
+
+   Two accesses of the same place, not both atomic, at least one a write, by different threads, are a
+   race unless they are ordered:
+   - by a barrier of the block between them (epochs);
+   - in one warp by a sync_warp between them (CtEvent.sub): nothing else orders lanes, not the order in
+     which the engine runs them, nor shuffles or votes;
+   - by a release of the one's warp after it and an acquire of the other's before it. A release is an
+     atomic_store, or an atomic write after a fence; an acquire is an atomic_load, or a fence after an
+     atomic operation. Between blocks any warp of the block may do it. The times of releases and
+     acquires are compared, not their places, and the last release counts: more is taken for ordered
+     than is, never less.
+   Two writes of the same value are left alone. Launches are ordered.
+
+   A write into shared or global memory is noted at once in a shadow of the memory: a word for each
+   granule (the smallest element of the buffers there) says which event wrote it last. Reads of shared
+   memory are kept in a log until the next barrier, a whole operand as one entry, and looked at only if
+   something that was written since the last barrier overlaps them. */
+#ifndef CT_SIMT_CHECK_STATE_H
+#define CT_SIMT_CHECK_STATE_H
+
+#include "simt_check.h"
+#include "simt_watch.h"
+
+/* An instruction of a warp that accessed memory, as others are compared with it. */
+typedef struct CtEvent {
+  uint32_t in;      /* index in the code */
+  uint32_t ordinal; /* among those of the warp since the barrier */
+  uint32_t sub;     /* sync_warps of the warp so far */
+  uint32_t epoch;   /* barriers of the block so far */
+  int32_t warp;
+  bool is_atomic;
+  int64_t block;
+  uint64_t seq; /* the launch's clock, which releases and acquires advance */
+  uint64_t acq; /* when the warp last acquired (shared), or its block (global) */
+} CtEvent;
+
+/* A shadow's word: the event's number << 5 | lane. */
+enum { CT_EVENT_LANE_BITS = 5, CT_EVENT_LANE = 31 };
+
+/* A read of shared memory, kept until the barrier. */
+typedef struct CtRead {
+  CtEvent event;
+  uint32_t buf, mask;
+  int64_t n, n_rows, base, lo, hi, step; /* lo, hi: granules */
+  const int64_t *pos, *rows, *cols;      /* pos NULL: own_pos of the CtReadLog */
+  size_t own_pos;
+} CtRead;
+
+/* An asynchronous copy under way, or waited for since the last barrier. */
+typedef struct CtPending {
+  uint32_t event; /* number */
+  CtEvent what;
+  uint32_t group;
+  int64_t lo, hi; /* granules */
+  bool is_done;
+  uint32_t done_sub; /* of its warp, when it was waited for */
+} CtPending;
+
+typedef struct CtRange {
+  int64_t lo, hi; /* granules; empty where lo > hi */
+} CtRange;
+
+/* A regular read of shared memory that was looked at: it need not be again. */
+typedef struct CtKnownRead {
+  const CtIn *in;
+  const CtPattern *pattern;
+  int64_t base;
+  uint32_t mask;
+  int32_t warp;
+  uint32_t sub;
+  uint16_t role;
+  uint64_t block; /* counts the worker's blocks: all of it is initialised */
+  uint64_t epoch; /* counts the worker's epochs: it is in the log */
+  uint64_t seq;
+} CtKnownRead;
+enum { CT_N_KNOWN = 2048 };
+
+/* A slot that holds something else than it should, by wrapping; only as long as it holds just that. */
+typedef struct CtTaint {
+  uint32_t slot;
+  int32_t warp;
+  char role; /* 's', 'v' or 'p', as in simt_ops.def; 'w': lanes of 8 bytes */
+  int64_t want[CT_LANES], got[CT_LANES];
+} CtTaint;
+
+typedef struct CtCheckWarp {
+  uint32_t sub, ordinal;
+  uint64_t fence, acq, release; /* clocks: last fence; last acquire; what is released came before */
+  bool had_atomic;              /* so that a fence acquires */
+  size_t first_read;            /* in the log, since the last sync_warp */
+  CtRange wrote;                /* since the last sync_warp */
+  uint32_t n_groups;            /* of asynchronous copies, closed */
+  uint32_t atomic_event;        /* the latest, to be used again; 0: none */
+  uint32_t global_event;
+} CtCheckWarp;
+
+typedef struct CtFound {
+  CtCheckKind kind;
+  uint32_t in, other; /* indices in the code; other: UINT32_MAX for none */
+  uint32_t buf;       /* 0: none */
+  uint8_t how;        /* what the message says: an enumeration of the kind's part */
+  uint64_t count;
+  int64_t block, other_block;
+  int32_t thread, other_thread;
+  int64_t off, extra;
+  char *text; /* made at once, for what the block's state is needed for; in the arena */
+} CtFound;
+
+typedef enum CtPlanKind {
+  CT_PLAN_NONE,
+  CT_PLAN_MEMORY,
+  CT_PLAN_SYNC_WARP,
+  CT_PLAN_CP_FENCE,
+  CT_PLAN_CP_WAIT,
+  CT_PLAN_FENCE,
+  CT_PLAN_WRAP, /* integer arithmetic on the way to an offset */
+  CT_PLAN_FLOAT /* a floating result, looked at when NaN are */
+} CtPlanKind;
+
+typedef struct CtPlan {
+  uint8_t kind;
+  bool is_steady; /* of a tile operation: no table of it is made anew in the body */
+  bool
+      is_bounds; /* a load by scalar and pattern from memory that is not written: only its bounds */
+} CtPlan;
+
+/* A read of shared memory that was not initialised at that time. If another thread writes it before
+   the barrier, that is a race, and the race is what is told. */
+typedef struct CtUnset {
+  CtFound f;
+  int64_t granule;
+} CtUnset;
+
+typedef struct CtCheckWorker {
+  CtCheck *check;
+  CtWorker *k;
+  const CtIn *code; /* these are the launch's: within reach */
+  const CtPlan *plans;
+  bool nan;
+  int granule_bits;
+  CtCheckWarp *warps;
+  CtArena texts;
+  /* shared memory */
+  uint32_t *shadow;
+  CtEvent *events; /* of this epoch, from number first_event on */
+  size_t cap_events;
+  uint32_t first_event, next_event;
+  uint32_t block_word, epoch_word; /* words from here on are of this block, this epoch */
+  uint64_t n_blocks, n_epochs;
+  uint32_t epoch; /* barriers of the block */
+  CtRead *reads;
+  size_t n_reads, cap_reads;
+  int64_t *own_pos;
+  size_t n_own_pos, cap_own_pos;
+  CtUnset *unset;
+  size_t n_unset, cap_unset;
+  CtRange *written; /* of this epoch, by buffer */
+  bool has_written;
+  CtKnownRead *known;
+  CtPending *pending;
+  size_t n_pending, cap_pending;
+  /* fragments: lanes that are initialised, by warp and row; whole buffers that are, by warp */
+  uint32_t *rows;
+  bool *full;
+  /* global memory */
+  uint32_t free_event, end_event;
+  uint64_t block_acq, block_fence; /* clocks: of any warp of the block */
+  bool block_had_atomic;
+  /* offsets */
+  CtTaint *taints;
+  size_t n_taints, cap_taints;
+  /* nan: lanes with operands that were not finite */
+  uint32_t looked_at, spoilt;
+  CtFound *found;
+  size_t n_found, cap_found;
+  bool no_memory; /* something was left out */
+} CtCheckWorker;
+
+typedef struct CtGlobal CtGlobal; /* simt_check_global.c */
+
+struct CtCheck {
+  CtSimtWatch watch; /* first */
+  CtAlloc alloc;
+  CtCheckOptions options;
+  CtArena texts;
+  CtFinding *findings;
+  size_t n_findings, cap_findings;
+  uint64_t n_launches;
+  bool no_memory; /* something was left out */
+  /* of a launch */
+  CtSimtJob *job;
+  CtArena arena;
+  CtCheckWorker *workers;
+  int n_workers;
+  CtPlan *plans;    /* by index in the code */
+  uint32_t granule; /* bytes, of shared memory: 1 << granule_bits */
+  int granule_bits;
+  uint32_t n_granules;
+  uint32_t *first_row; /* by buffer: of registers */
+  uint32_t n_rows;
+  _Atomic uint64_t clock;
+  CtGlobal *global; /* NULL: nothing to look at */
+};
+
+static inline CtCheckWorker *ct_check_worker(const CtWorker *k) { return k->watched; }
+
+static inline int32_t ct_check_thread(int32_t warp, int lane) { return warp * CT_LANES + lane; }
+static inline uint32_t ct_check_index(const CtCheckWorker *k, const CtIn *in) {
+  return (uint32_t)(in - k->k->job->code);
+}
+
+/* Is a, by lane la, ordered before b by a release and an acquire? `released`: see CtCheckWarp. */
+static inline bool ct_check_handed_on(const CtEvent *a, const CtEvent *b, uint64_t released) {
+  return b->acq > a->seq && (a->is_atomic || released > a->seq);
+}
+
+CtEvent ct_check_event(CtCheckWorker *k, const CtAccess *a);
+
+/* Does the access write into element `off`, which is element e of the lane, what is there? */
+bool ct_check_is_same(const CtAccess *a, int64_t e, int lane, int64_t off);
+/* Likewise: what the other lane of the same instruction writes there? */
+bool ct_check_is_same_in(const CtAccess *a, int64_t e, int lane, int other, int64_t off);
+
+/* simt_shadow.c */
+void ct_shadow_begin_block(CtCheckWorker *k);
+void ct_shadow_read(CtCheckWorker *k, const CtAccess *a, bool is_steady);
+void ct_shadow_write(CtCheckWorker *k, const CtAccess *a);
+void ct_shadow_hold(CtCheckWorker *k, const CtAccess *a,
+                    uint32_t lanes); /* these do not take place */
+void ct_shadow_sync_warp(CtCheckWorker *k, const CtWarp *w);
+void ct_shadow_barrier(CtCheckWorker *k); /* also at a block's end */
+/* The granules of (element off) of a shared buffer: from *g, *n of them. */
+static inline int64_t ct_shadow_granule(const CtCheckWorker *k, const CtSimtBuf *buf, int64_t off,
+                                        int *n) {
+  int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
+  *n = (int)(bytes >> k->granule_bits);
+  return (buf->at + off * bytes) >> k->granule_bits;
+}
+
+/* simt_check_async.c */
+void ct_async_add(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, uint32_t number,
+                  CtRange r);
+void ct_async_look(CtCheckWorker *k, const CtAccess *a, CtRange r);
+void ct_async_fence(CtCheckWorker *k, const CtWarp *w);
+void ct_async_wait(CtCheckWorker *k, const CtWarp *w, int64_t n);
+void ct_async_barrier(CtCheckWorker *k);
+
+/* simt_check_regs.c */
+void ct_regs_begin_block(CtCheckWorker *k);
+void ct_regs_access(CtCheckWorker *k, const CtAccess *a);
+void ct_regs_hold(CtCheckWorker *k, const CtAccess *a, uint32_t lanes);
+
+/* simt_check_global.c */
+CtStatus ct_global_begin(CtCheck *c, CtErr *err) CT_NODISCARD;
+void ct_global_end(CtCheck *c);
+void ct_global_access(CtCheckWorker *k, const CtAccess *a);
+bool ct_global_is_written(const CtCheck *c, uint32_t buf); /* is it looked at? */
+void ct_global_release(CtCheckWorker *k, uint64_t time);   /* of what the block did before */
+
+/* simt_check_wrap.c */
+void ct_wrap_plan(CtCheck *c);
+void ct_wrap_step(CtCheckWorker *k, const CtIn *code, CtWarp *w);
+/* Lanes whose offset came of arithmetic that wrapped around and is another one for it: noted. */
+uint32_t ct_wrap_look(CtCheckWorker *k, const CtIn *code, const CtAccess *a);
+
+/* simt_check_nan.c */
+void ct_nan_plan(CtCheck *c);
+void ct_nan_before(CtCheckWorker *k, const CtIn *code, CtWarp *w, uint32_t lanes);
+void ct_nan_after(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w);
+
+/* simt_finding.c. `how` of the kinds. */
+enum { CT_BOUNDS_READ, CT_BOUNDS_WRITE };
+enum { /* races: the first access, the second */
+       CT_RACE_WRITE_READ,
+       CT_RACE_READ_WRITE,
+       CT_RACE_WRITE_WRITE,
+       CT_RACE_AT_ONCE,     /* lanes of one instruction */
+       CT_RACE_IN_WARP = 8, /* flag: two lanes of a warp */
+       CT_RACE_BLOCKS = 16  /* flag: of two blocks */
+};
+enum { CT_ASYNC_READ, CT_ASYNC_WRITE, CT_ASYNC_NO_BARRIER };
+void ct_finding_note(CtCheckWorker *k, const CtFound *f);
+/* The first of two accesses that race is a. */
+void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtEvent *a, int lane_a,
+                     bool a_writes, const CtEvent *b, int lane_b, bool b_writes, uint32_t buf,
+                     int64_t off);
+void ct_finding_merge(CtCheck *c); /* of all workers, as texts */
+
+#endif

@@ -1,0 +1,35 @@
+-- check.lua: what launches on the CPU engine do wrong, found while they run: `cuttle check`, and
+-- require "cuttle.check" for tests and editors.
+local ct = require "cuttle"
+local M = {}
+
+-- Calls f(...) and returns the findings of its launches on the CPU engine, in order of launches
+-- and lines, the number of launches, and whether f returned without an error, with what it returned
+-- or the error. A finding is {kind =, kernel =, chunk =, line =, other_chunk =, other_line =,
+-- buffer =, count =, message =, block =, thread =}; block and thread are those of the example that
+-- the message tells of. options: {nan = true} also looks for NaN and infinities that come of finite
+-- operands.
+function M.run(f, options, ...)
+  local watch <close> = ct._check(options and options.nan or false)
+  local results = table.pack(pcall(f, ...))
+  watch:stop()
+  return watch:findings(), watch:launches(), table.unpack(results, 1, results.n)
+end
+
+-- "script.lua:12: race: ... (3 times)"
+function M.line(finding)
+  local times = finding.count > 1 and (" (%d times)"):format(finding.count) or ""
+  return ("%s:%d: %s%s"):format(finding.chunk, finding.line, finding.message, times)
+end
+
+-- The report as text: a line for each finding, then a summary.
+function M.report(findings, launches)
+  local lines = {}
+  for _, finding in ipairs(findings) do lines[#lines + 1] = M.line(finding) end
+  lines[#lines + 1] = ("check: %s in %d %s"):format(
+    #findings == 0 and "no finding" or #findings == 1 and "1 finding" or #findings .. " findings",
+    launches, launches == 1 and "launch" or "launches")
+  return table.concat(lines, "\n")
+end
+
+return M

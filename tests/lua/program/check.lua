@@ -1,0 +1,117 @@
+-- `cuttle check`, CUTTLE_CHECK and the launch option `check`: what is printed, exit
+-- codes, refusals.
+local cuttle, n = arg[-1], 0
+local script = os.tmpname()
+
+local function quote(text)
+  return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+local function write(text)
+  local file <close> = assert(io.open(script, "wb"))
+  file:write(text)
+end
+
+-- stdout, stderr behind it, and the exit code.
+local function run(arguments, environment)
+  local pipe = assert(io.popen(("%s %s %s 2>&1 </dev/null"):format(environment or "", quote(cuttle),
+    arguments)))
+  local out = pipe:read("a"):gsub(script:gsub("%p", "%%%0"), "FILE")
+  local _, _, code = pipe:close()
+  return out, code
+end
+
+local function report(name, ok, note)
+  n = n + 1
+  print(("%s %d - %s"):format(ok and "ok" or "not ok", n, name))
+  if not ok then print("#   " .. tostring(note):gsub("\n", "\n#   ")) end
+end
+
+local function expect(name, arguments, want, want_code, environment)
+  local out, code = run(arguments, environment)
+  report(name, out == want and code == want_code, ("exit code %d, got %q"):format(code, out))
+end
+
+local right = [[
+kernel("right", function(x) x[threadIdx.x] = 1 end){grid = 1, block = 32}(zeros(f32, 32))
+print("ran", #arg, ...)
+]]
+local wrong = [[
+local k = kernel("wrong", function(x)
+  x[threadIdx.x + 4] = 1
+  x[0] = 1
+end)
+for _ = 1, 2 do k{grid = 1, block = 32}(zeros(f32, 32)) end
+print("ran")
+]]
+local outside = "FILE:2: out of bounds: write of x at 32, extent 32, by thread (28,0,0) of block "
+  .. "(0,0,0)"
+
+write(right)
+expect("nothing found", "check " .. script .. " a b",
+  "ran\t2\ta\tb\ncheck: no finding in 1 launch\n", 0)
+write(right .. "os.exit(false)")
+expect("the script's failure", "check " .. script, "ran\t0\ncheck: no finding in 1 launch\n", 2)
+write(right .. "error('no')")
+expect("its error", "check " .. script, "ran\t0\nFILE:3: no\ncheck: no finding in 1 launch\n", 2)
+write(wrong)
+expect("findings", "check " .. script,
+  "ran\n" .. outside .. " (8 times)\ncheck: 1 finding in 2 launches\n", 1)
+local out, code = run("check --json " .. script)
+report("as JSON", code == 1 and out:find('"count":8', 1, true) and
+  out:find('"kind":"out_of_bounds"', 1, true)
+  and out:find('"line":2', 1, true) and out:find('"failed":false', 1, true), out)
+expect("no script", "check", "check: a script was expected; see cuttle check --help\n", 1)
+expect("no such script", "check nowhere.lua",
+  "cuttle: cannot open nowhere.lua: No such file or directory\n", 2)
+expect("unknown option", "check --fast x.lua",
+  "check: unknown option --fast; see cuttle check --help\n", 1)
+expect("CUTTLE_CHECK makes it an error", "--device=cpu " .. script, outside .. " (4 times)\n", 1,
+  "CUTTLE_CHECK=1")
+expect("CUTTLE_CHECK=0 does not", "--device=cpu -e " .. quote "print(1)", "1\n", 0,
+  "CUTTLE_CHECK=0")
+
+-- The launch option.
+local function try(config, f, ...)
+  local ok, message = pcall(function(...) kernel("tried", f)(config)(...) end, ...)
+  return ok, (tostring(message):gsub("^[^\n]-:(%d+): ", ""):gsub("\n[^\n]-:(%d+): ", "\n"))
+end
+local function race(y)
+  local s = shared(f32, 64)
+  s[threadIdx.x] = 1.0 * threadIdx.x
+  y[threadIdx.x] = s[63 - threadIdx.x]
+end
+local ok, message = try({ grid = 1, block = 64, check = true }, race, zeros(f32, 64))
+report("check = true", not ok and message:find("^race: read of s at 63"), message)
+ok, message = try({ grid = 1, block = 64 }, race, zeros(f32, 64))
+report("no check", ok, message)
+ok, message = try({ grid = 1, block = 32, check = true }, function(y) y[threadIdx.x] = 1 end,
+  zeros(f32, 32))
+report("check = true, nothing found", ok, message)
+local function divide(x) x[threadIdx.x] = x[threadIdx.x] / x[threadIdx.x] end
+ok, message = try({ grid = 1, block = 32, check = true }, divide, zeros(f32, 32))
+report("NaN are no findings", ok, message)
+ok, message = try({ grid = 1, block = 32, check = { nan = true } }, divide, zeros(f32, 32))
+report("unless asked for", not ok and message:find("^nan: "), message)
+ok, message = try({ grid = 1, block = 32, check = 1 }, divide, zeros(f32, 32))
+report("not a table", not ok and message ==
+  "tried: launch option check is a number; true or {nan = true} was expected", message)
+
+-- The function.
+local check = require "cuttle.check"
+local line = debug.getinfo(1, "l").currentline + 2
+local findings, launches, done, result = check.run(function(a)
+  kernel("k", function(x) x[threadIdx.x + 1] = 1 end){grid = 2, block = 32}(zeros(f32, 32))
+  return a + 1
+end, nil, 4)
+local f = findings[1]
+report("run", #findings == 1 and launches == 1 and done and result == 5 and
+  f.kind == "out_of_bounds" and
+  f.kernel == "k" and f.count == 2 and f.buffer == "x" and f.thread[1] == 31 and f.block[1] == 0 and
+  f.line == line, f and check.line(f))
+findings, launches, done, result = check.run(error, nil, "text", 0)
+report("run of an error", #findings == 0 and launches == 0 and not done and result == "text",
+  result)
+report("one at a time", not select(3, check.run(function() check.run(print) end)))
+os.remove(script)
+print(("1..%d"):format(n))

@@ -1,0 +1,41 @@
+-- `cuttle check` finds nothing in the examples, nor in the tests' kernels.
+local cuttle, n = arg[-1], 0
+
+-- Arguments that make a program shorter.
+local arguments = {
+  ["examples/prefix_sum.lua"] = "20003", ["examples/reduce.lua"] = "100003",
+  ["examples/nbody.lua"] = "", ["examples/notebook_shared_matmul.lua"] = "50 30 40",
+}
+
+-- What these do wrong, they do on purpose: failing assertions, accesses outside, several threads or
+-- blocks that write one element.
+local faulty = {
+  ["tests/lua/kernel/assertions.lua"] = true, ["tests/lua/kernel/print_order.lua"] = true,
+  ["tests/lua/kernel/specialisation.lua"] = true, ["tests/lua/kernel/wide.lua"] = true,
+  ["tests/lua/kernel/swizzled_law.lua"] = true, ["tests/lua/kernel/swizzled_tensors.lua"] = true,
+  -- tiles beyond the only one of a static shape: blocks write the same element
+  ["tests/lua/kernel/guard_elements.lua"] = true,
+}
+
+local function quote(text)
+  return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+local function check(path)
+  local pipe = assert(io.popen(("%s check %s %s 2>&1 </dev/null"):format(quote(cuttle), path,
+    arguments[path] or "")))
+  local out = pipe:read("a")
+  local _, _, code = pipe:close()
+  local ok = code == 0 and out:find("check: no finding in %d+ launch") ~= nil
+  n = n + 1
+  print(("%s %d - %s"):format(ok and "ok" or "not ok", n, path))
+  if not ok then print("#   " .. out:sub(-2000):gsub("\n", "\n#   ")) end
+end
+
+local list = assert(io.popen(
+  "ls examples/*.lua tests/lua/kernel/*.lua tests/kernel_cases/[!e]*.lua"))
+for path in list:lines() do
+  if not faulty[path] then check(path) end
+end
+list:close()
+print(("1..%d"):format(n))
