@@ -1,6 +1,6 @@
--- bench_front.lua: `cuttle bench front`: what a kernel of 60 lines costs until it is CUDA C, in CPU time,
--- and that its later launches trace nothing. Each text is a new one to the loader: nothing that was rewritten
--- before is used.
+-- bench_front.lua: `cuttle bench front`: what a kernel of 60 lines costs until it is CUDA C, in CPU
+-- time, and that its later launches trace nothing. Each text is a new one to the loader: nothing
+-- that was rewritten before is used.
 local ct = require "cuttle"
 
 -- A product with what such kernels have: tiles in shared memory, edges, registers, an epilogue.
