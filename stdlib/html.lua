@@ -205,13 +205,14 @@ end
 
 local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
 
-local function escape_html(text) return (text:gsub('[&<>"]', escapes)) end
+-- A text as HTML's.
+function M.escape(text) return (text:gsub('[&<>"]', escapes)) end
 
 -- The page as a text. `text`: what the picture is of as the user wrote it, or nil.
 function M.page(x, options, text)
   local data = page_data(x, options, text)
   local parts = {
-    VERSION = ct._VERSION, TITLE = escape_html(data.title), DATA = json.encode(data),
+    VERSION = ct._VERSION, TITLE = M.escape(data.title), DATA = json.encode(data),
     CSS = require "cuttle.page.css", JS = require "cuttle.page.js",
   }
   return (require("cuttle.page.html"):gsub("@(%u+)@", parts))

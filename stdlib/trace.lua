@@ -85,7 +85,7 @@ end
 -- A text like the shape, nested as it is, its leaves taken from the list.
 local function nested(shape, leaves, at)
   at = at or 1
-  if type(shape) == "number" then return tostring(leaves[at]), at + 1 end
+  if type(shape) == "number" then return tostring(leaves[at] or "?"), at + 1 end
   local parts = {}
   for i = 1, #shape do
     parts[i], at = nested(shape[i], leaves, at)
@@ -177,7 +177,7 @@ local function sources_of(rows)
   for _, row in ipairs(rows) do
     if not sources[row.chunk] then
       local lines = {}
-      for line in (read_chunk(row.chunk) .. "\n"):gmatch("(.-)\r?\n") do
+      for line in (read_chunk(row.chunk):gsub("\n$", "") .. "\n"):gmatch("(.-)\r?\n") do
         lines[#lines + 1] = line
       end
       sources[row.chunk] = lines
@@ -280,6 +280,17 @@ function Trace:__tostring()
     out[#out + 1] = "no thread writes it"
   end
   return table.concat(out, "\n")
+end
+
+-- The page of the trace: trace_page.lua.
+function Trace:html(file)
+  if getmetatable(self) ~= Trace then fail("html: a trace was expected, as in T:html(file)") end
+  local function crd_at(tensor, offset)
+    local crd = tensor.crd_of(offset)
+    return in_parens((nested(tensor.shape, crd)))
+  end
+  local text = require("cuttle.trace_page").page(self, crd_at, fail)
+  return require("cuttle.picture_page").deliver(text, file, "trace", require("cuttle.picture").fail)
 end
 
 -- {====== Tracing ======

@@ -339,6 +339,101 @@ def test_text(page):
           [HOSTILE, HOSTILE, 0])
 
 
+# {====== A trace ======
+
+TRACED = """\
+local k = kernel("turn", function(A, B)
+  local s = shared(f32, layout("(4,4):(1,5)"))
+  s[{threadIdx.x, threadIdx.y}] = A[{threadIdx.x, threadIdx.y}] -- </script>
+  sync_threads()
+  B[{threadIdx.x, threadIdx.y}] = s[{threadIdx.y, threadIdx.x}]
+end)
+local A, B = zeros(f32, {4, 4}), zeros(f32, {4, 4})
+print(trace(k{grid = 1, block = {4, 4}}, {B = {1, 3}}, A, B):html("trace.html"))
+"""
+# B(1,3) = s(3,1), written by thread 1 + 3*4 at line 5; s(3,1) = A(3,1), by thread 3 + 1*4 at line 3.
+
+
+def write_trace(folder):
+    script = pathlib.Path(folder, "traced.lua")
+    script.write_text(TRACED)
+    subprocess.run([CUTTLE, "--device=cpu", "traced.lua"], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL)
+    return pathlib.Path(folder, "trace.html")
+
+
+def lit(page):
+    """What is marked: numbers of lines, threads, elements."""
+    return [texts(page, "li.lit .number"), texts(page, ".thread.lit"),
+            page.value("""[...document.querySelectorAll("td.lit")].map((td) =>
+              td.getAttribute("aria-label"))""")]
+
+
+def line(n):
+    return ".code li:nth-of-type(%d)" % n
+
+
+def test_trace(page):
+    check("the element is the title", text(page, "h1"), "B(1,3)")
+    check("the source is there as it was", texts(page, ".code .text"), TRACED.split("\n")[:-1])
+    check("its contributing lines are marked", texts(page, "li.marked .number"), ["3", "5"])
+    check("the threads took part", texts(page, ".thread"), ["7", "13"])
+    check("a panel for each tensor", texts(page, "#panels h2"),
+          ["Bglobal (4,4):(1,4)", "Aglobal (4,4):(1,4)", "sshared (4,4):(1,5)"])
+    check("elements have roles", [
+        page.value("[...document.querySelectorAll('td.%s')].map((td) => td.item.panel.name)" % role)
+        for role in ("write", "read", "both", "wanted")], [["B"], ["A"], ["s"], ["B"]])
+    page.hover(line(3))
+    check("a line marks its threads and elements", lit(page),
+          [["3"], ["7"], ["A(3,1) read", "s(3,1) both"]])
+    check("and says them", readout(page), {"line": "traced.lua:3", "thread": "7 (3,1)",
+                                           "read": "A(3,1)", "write": "s(3,1)"})
+    check("reads and writes look different", [n_of(page, "td.lit-read"), n_of(page, "td.lit-write")],
+          [1, 1])
+    page.hover("td.both")
+    check("an element marks who touched it, and where", lit(page),
+          [["3", "5"], ["7", "13"], ["s(3,1) both"]])
+    check("and says it", readout(page), {
+        "element": "s(3,1)", "offset": "8", "bank": "8", "write": "7 (3,1)", "write-line": "3",
+        "read": "13 (1,3)", "read-line": "5"})
+    page.hover(".thread:last-child")
+    check("a thread marks its lines and elements", lit(page),
+          [["5"], ["13"], ["B(1,3) write", "s(3,1) both"]])
+    page.hover("h1")
+    check("nothing is marked beside them", lit(page), [[], [], []])
+    page.click("td.read")
+    page.hover("h1")
+    check("a click keeps the marks", lit(page), [["3"], ["7"], ["A(3,1) read"]])
+    page.press("Escape")
+    check("Escape releases them", lit(page), [[], [], []])
+    check_trace_keys(page)
+    before = brightness(page, "body")
+    page.click("#theme")
+    check("the other theme is dark or light", abs(brightness(page, "body") - before) > 0.5, True)
+    check("and its colours can be read", contrast(page, "td.read") > 0.3, True)
+
+
+def check_trace_keys(page):
+    page.value("document.activeElement.blur()")
+    seen = []
+    page.click("h1")
+    for _ in range(7):
+        page.press("Tab")
+        seen.append(page.value("document.activeElement.item ? document.activeElement.item.type : "
+                               "document.activeElement.id"))
+    check("Tab goes from group to group", seen[seen.index("line"):][:5],
+          ["line", "thread", "cell", "cell", "cell"])
+    page.value("document.querySelector('li.marked').focus()")
+    page.press("ArrowDown")
+    check("arrows go to the next line", lit(page)[0], ["5"])
+    page.press("Home")
+    check("Home to the first", lit(page)[0], ["3"])
+    page.press("Enter")
+    page.hover("h1")
+    check("Enter keeps it", lit(page)[0], ["3"])
+    page.press("Escape")
+
+
 tests = [
     ('zipped_divide("(8,8):(8,1)", "(2,4)")', test_division),
     ('composition("(6,2):(8,2)", "(4,3):(3,1)")', test_composition),
@@ -378,6 +473,7 @@ def main():
         for expression, test in tests:
             run_page(browser, write_page(folder, expression), test)
         run_page(browser, write_titled(folder), test_text)
+        run_page(browser, write_trace(folder), test_trace)
     except Exception:
         note_failure("the test")
     finally:

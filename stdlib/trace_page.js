@@ -1,0 +1,428 @@
+// trace_page.js: the page of a trace. #data holds {title, grid, block: extents, sources: [{name,
+// first, lines}], lines: [[source, number]...], threads: [[block, thread]...], panels, events:
+// [[kind, line, thread, times(, panel, cell)]...]}, kind 0 a read, 1 a write, 2 a computation. A panel
+// is {name, space, block (of shared memory), layout, bytes, rows, cols, row0, col0, wanted (the traced
+// cell), outside (cells that are not drawn), row, col, offset, crd: lists by cell}.
+// A thing that one can point at is an item {type, index, node}, type "line", "thread" or "cell".
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const byId = (id) => document.getElementById(id);
+  const READ = 0, WRITE = 1;
+  const BANKS = 32, BANK_BYTES = 4, WARP = 32, LISTED = 5;
+
+  const items = { line: [], thread: [], cell: [] };
+  const state = { here: null, kept: null }; // the item pointed at, the one that was clicked
+
+  // {====== Events ======
+
+  const events = data.events.map(([kind, line, thread, times, panel, cell]) =>
+    ({ kind, line, thread, times, panel, cell }));
+  const keyOf = {
+    line: (event) => event.line, thread: (event) => event.thread,
+    cell: (event) => event.panel === undefined ? undefined : `${event.panel} ${event.cell}`,
+  };
+  const eventsOf = { line: new Map(), thread: new Map(), cell: new Map() };
+  for (const event of events) {
+    for (const type of Object.keys(keyOf)) {
+      const key = keyOf[type](event);
+      if (key === undefined) continue;
+      if (!eventsOf[type].has(key)) eventsOf[type].set(key, []);
+      eventsOf[type].get(key).push(event);
+    }
+  }
+  const eventsAt = (item) => eventsOf[item.type].get(item.key) || [];
+
+  // {====== Drawing ======
+
+  function element(name, properties = {}, ...children) {
+    const e = Object.assign(document.createElement(name), properties);
+    e.append(...children);
+    return e;
+  }
+
+  function addItem(type, key, node) {
+    const item = { type, key, node };
+    items[type].push(item);
+    node.item = item;
+    node.tabIndex = -1;
+    return item;
+  }
+
+  const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+
+  const crdText = (index, [x, y, z]) => {
+    if (y === 1 && z === 1) return "";
+    const crd = [index % x, Math.floor(index / x) % y, Math.floor(index / (x * y))];
+    return `(${crd.slice(0, z > 1 ? 3 : 2).join(",")})`;
+  };
+  const indexText = (index, extents) => `${index} ${crdText(index, extents)}`.trim();
+
+  const KEYWORDS = "and break do else elseif end false for function goto if in local nil not or " +
+    "repeat return then true until while";
+  const TOKENS = new RegExp("(?<comment>--.*)|" +
+    `(?<string>"(?:\\\\.|[^"\\\\])*"|'(?:\\\\.|[^'\\\\])*')|` +
+    `(?<keyword>\\b(?:${KEYWORDS.replaceAll(" ", "|")})\\b)`, "g");
+
+  function highlighted(text) {
+    const span = element("span", { className: "text" });
+    let at = 0;
+    for (const match of text.matchAll(TOKENS)) {
+      const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
+      span.append(text.slice(at, match.index), element("span",
+        { className: kind, textContent: match[0] }));
+      at = match.index + match[0].length;
+    }
+    span.append(text.slice(at));
+    return span;
+  }
+
+  function noteOf(line) {
+    const own = eventsOf.line.get(line);
+    const threads = new Set(own.map((event) => event.thread)).size;
+    const times = own.reduce((most, event) => Math.max(most, event.kind > WRITE ? event.times : 0), 0);
+    return count(threads, "thread") + (times > 1 ? ` \u00b7 ${times}\u00d7` : "");
+  }
+
+  function drawSource(source, index) {
+    const list = element("ol");
+    const lineAt = new Map();
+    data.lines.forEach(([of, number], line) => { if (of === index) lineAt.set(number, line); });
+    source.lines.forEach((text, i) => {
+      const number = source.first + i, line = lineAt.get(number);
+      const row = element("li", {}, element("span", { className: "number", textContent: number }),
+        highlighted(text));
+      if (line !== undefined) {
+        row.className = "marked";
+        row.append(element("span", { className: "note", textContent: noteOf(line) }));
+        addItem("line", line, row);
+      }
+      list.append(row);
+    });
+    byId("sources").append(element("section", { className: "source" },
+      element("h2", { textContent: source.name }), element("div", { className: "code" }, list)));
+  }
+
+  function drawThreads() {
+    const warps = new Map();
+    data.threads.forEach(([block, thread], index) => {
+      const key = `${block} ${Math.floor(thread / WARP)}`;
+      if (!warps.has(key)) warps.set(key, []);
+      warps.get(key).push({ block, thread, index });
+    });
+    const order = (a, b) => a[0].block - b[0].block || a[0].thread - b[0].thread;
+    const lists = [...warps.values()].map((l) => l.sort((a, b) => a.thread - b.thread)).sort(order);
+    const some = new Set(lists.map((list) => list[0].block)).size > 1;
+    for (const list of lists) {
+      const { block, thread } = list[0];
+      const name = `${some ? `block ${block}, ` : ""}warp ${Math.floor(thread / WARP)}`;
+      const chips = element("div");
+      for (const { thread: t, index } of list) {
+        const chip = element("span", { className: "thread", textContent: t });
+        chip.setAttribute("role", "button");
+        chip.setAttribute("aria-label", `thread ${t}`);
+        addItem("thread", index, chip);
+        chips.append(chip);
+      }
+      byId("warps").append(element("div", { className: "warp" },
+        element("span", { textContent: name }), chips));
+    }
+    byId("threads").hidden = lists.length === 0;
+  }
+
+  const glyphs = { read: "r", write: "w", both: "rw" };
+
+  function roleOf(key) {
+    const kinds = new Set((eventsOf.cell.get(key) || []).map((event) => event.kind));
+    if (kinds.has(READ) && kinds.has(WRITE)) return "both";
+    return kinds.has(WRITE) ? "write" : kinds.has(READ) ? "read" : "";
+  }
+
+  function makeCell(panel, at, cell) {
+    const key = `${at} ${cell}`, role = roleOf(key);
+    const td = element("td", { className: `cell ${role}`, textContent: glyphs[role] || "" });
+    td.setAttribute("aria-label", `${panel.name}${panel.crd[cell]} ${role}`);
+    if (panel.wanted === cell) td.classList.add("wanted");
+    const item = addItem("cell", key, td);
+    Object.assign(item, { panel, cell, at, row: panel.row[cell], col: panel.col[cell] });
+    return td;
+  }
+
+  function makeTable(panel, at) {
+    const table = element("table"), head = element("tr", {}, element("th"));
+    const cellAt = new Map();
+    panel.row.forEach((row, cell) => cellAt.set(row * panel.cols + panel.col[cell], cell));
+    for (let col = 0; col < panel.cols; col++) {
+      head.append(element("th", { scope: "col", textContent: panel.col0 + col }));
+    }
+    table.append(element("thead", {}, head));
+    const body = element("tbody");
+    for (let row = 0; row < panel.rows; row++) {
+      const tr = element("tr", {}, element("th", { scope: "row", textContent: panel.row0 + row }));
+      for (let col = 0; col < panel.cols; col++) {
+        const cell = cellAt.get(row * panel.cols + col);
+        tr.append(cell === undefined ? element("td", { className: "cell" })
+          : makeCell(panel, at, cell));
+      }
+      body.append(tr);
+    }
+    table.append(body);
+    return table;
+  }
+
+  function drawPanel(panel, at) {
+    const where = panel.space === "shared" ? "shared" +
+      (data.panels.some((p) => p.name === panel.name && p.block !== panel.block)
+        ? `, block ${panel.block}` : "") : "global";
+    const title = element("h2", { textContent: panel.name },
+      element("small", { textContent: `${where} ${panel.layout}` }));
+    const card = element("section", { className: "card" }, title);
+    if (panel.outside > 0) {
+      card.append(element("p", { textContent: `${count(panel.outside, "more element")} outside` }));
+    }
+    card.append(element("div", { className: "scroller" }, makeTable(panel, at)));
+    byId("panels").append(card);
+  }
+
+  // {====== Pointing ======
+
+  let marked = []; // [node, class]
+
+  function mark(node, ...names) {
+    for (const name of names) {
+      node.classList.add(name);
+      marked.push([node, name]);
+    }
+  }
+
+  const nodeOf = { line: new Map(), thread: new Map(), cell: new Map() };
+
+  function show() {
+    for (const [node, name] of marked) node.classList.remove(name);
+    marked = [];
+    const item = state.here || state.kept;
+    document.body.classList.toggle("pointing", item !== null);
+    document.body.classList.toggle("kept", state.kept !== null);
+    if (item) {
+      mark(item.node, "here", "lit");
+      for (const event of eventsAt(item)) {
+        mark(nodeOf.line.get(event.line), "lit");
+        mark(nodeOf.thread.get(event.thread), "lit");
+        const cell = nodeOf.cell.get(keyOf.cell(event));
+        if (cell) mark(cell, "lit", event.kind === WRITE ? "lit-write" : "lit-read");
+      }
+    }
+    showReadout(item);
+  }
+
+  function visit(item) {
+    if (state.here === item) return;
+    state.here = item;
+    show();
+  }
+
+  function keep(item) {
+    state.kept = state.kept === item ? null : item;
+    show();
+  }
+
+  // {====== Readout ======
+
+  const unique = (list) => [...new Set(list)];
+
+  function listed(texts) {
+    const more = texts.length - LISTED;
+    return texts.slice(0, LISTED).join(", ") + (more > 0 ? ` and ${more} more` : "") || "\u2013";
+  }
+
+  const byNumber = (a, b) => a - b;
+
+  function threadsText(found) {
+    const own = unique(found.map((event) => event.thread)).map((at) => data.threads[at]);
+    const blocks = unique(own.map(([block]) => block)).length > 1;
+    own.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    if (own.length === 1) return indexText(own[0][1], data.block);
+    return listed(own.map(([block, thread]) => blocks ? `${block}:${thread}` : String(thread)));
+  }
+
+  function linesText(found) {
+    return listed(unique(found.map((event) => data.lines[event.line][1])).sort(byNumber));
+  }
+
+  function cellsText(found, kind) {
+    const own = unique(found.filter((event) => event.kind === kind).map(keyOf.cell))
+      .map((key) => key.split(" ").map(Number));
+    const placeOf = ([panel, cell]) =>
+      data.panels[panel].row[cell] * data.panels[panel].cols + data.panels[panel].col[cell];
+    own.sort((a, b) => a[0] - b[0] || placeOf(a) - placeOf(b));
+    return listed(own.map(([panel, cell]) => data.panels[panel].name + data.panels[panel].crd[cell]));
+  }
+
+  const bankOf = ({ offset, bytes }, cell) => Math.floor(offset[cell] * bytes / BANK_BYTES) % BANKS;
+
+  const factsOf = {
+    line: (item, found) => {
+      const [source, number] = data.lines[item.key];
+      return [["line", "Line", `${data.sources[source].name}:${number}`],
+        ["thread", "Threads", threadsText(found)], ["read", "Reads", cellsText(found, READ)],
+        ["write", "Writes", cellsText(found, WRITE)]];
+    },
+    thread: (item, found) => {
+      const [block, thread] = data.threads[item.key];
+      return [["thread", "Thread", indexText(thread, data.block)],
+        ["block", "Block", indexText(block, data.grid)], ["line", "Lines", linesText(found)],
+        ["read", "Reads", cellsText(found, READ)], ["write", "Writes", cellsText(found, WRITE)]];
+    },
+    cell: (item, found) => {
+      const { panel, cell } = item, of = (kind) => found.filter((event) => event.kind === kind);
+      const facts = [["element", "Element", panel.name + panel.crd[cell]],
+        ["offset", "Offset", panel.offset[cell]]];
+      if (panel.space === "shared") facts.push(["bank", "Bank", bankOf(panel, cell)]);
+      for (const [kind, name, title] of [[WRITE, "write", "Written"], [READ, "read", "Read"]]) {
+        if (of(kind).length === 0) continue;
+        facts.push([name, `${title} by thread`, threadsText(of(kind))]);
+        facts.push([`${name}-line`, `${title} at line`, linesText(of(kind))]);
+      }
+      return facts;
+    },
+  };
+
+  function showReadout(item) {
+    const readout = byId("readout");
+    if (!item) {
+      readout.replaceChildren(element("p", { className: "hint", textContent: data.events.length > 0
+        ? "Point at a line, a thread or an element, or go to it with Tab and the arrow keys."
+        : "No thread writes this element." }));
+      return;
+    }
+    const list = element("dl");
+    for (const [name, title, value] of factsOf[item.type](item, eventsAt(item))) {
+      const dd = element("dd", { textContent: value });
+      dd.dataset.fact = name;
+      list.append(element("div", {}, element("dt", { textContent: title }), dd));
+    }
+    readout.replaceChildren(list);
+  }
+
+  // {====== Keys ======
+
+  // The items that one Tab stop stands for.
+  const groupOf = (item) => item.type === "cell"
+    ? items.cell.filter((other) => other.at === item.at) : items[item.type];
+
+  function makeCurrent(item) {
+    for (const other of groupOf(item)) other.node.tabIndex = -1;
+    item.node.tabIndex = 0;
+  }
+
+  // The nearest other one in a direction, near the line through this one.
+  function nearest(item, rowStep, colStep) {
+    let best = null, least = Infinity;
+    for (const other of groupOf(item)) {
+      const rows = other.row - item.row, cols = other.col - item.col;
+      const along = rows * rowStep + cols * colStep;
+      const aside = Math.abs(rows * colStep) + Math.abs(cols * rowStep);
+      if (along > 0 && along + 8 * aside < least) {
+        best = other;
+        least = along + 8 * aside;
+      }
+    }
+    return best;
+  }
+
+  const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+  function target(item, key) {
+    const group = groupOf(item), at = group.indexOf(item);
+    if (key === "Home") return group[0];
+    if (key === "End") return group[group.length - 1];
+    if (!steps[key]) return null;
+    if (item.type === "cell") return nearest(item, ...steps[key]);
+    return group[at + steps[key][0] + steps[key][1]];
+  }
+
+  const itemOf = (event) => {
+    const node = event.target.closest("[tabindex]");
+    return node && node.item ? node.item : null;
+  };
+
+  function onKey(event) {
+    const item = itemOf(event);
+    if (event.key === "Escape") {
+      state.kept = null;
+      state.here = null;
+      show();
+    } else if (item && (event.key === "Enter" || event.key === " ")) {
+      keep(item);
+      event.preventDefault();
+    } else if (item && !event.ctrlKey && !event.altKey && !event.metaKey) {
+      const next = target(item, event.key);
+      if (next) next.node.focus();
+      if (next || steps[event.key]) event.preventDefault();
+    }
+  }
+
+  function listen() {
+    document.addEventListener("mouseover", (event) => visit(itemOf(event)));
+    document.addEventListener("focusin", (event) => {
+      const item = itemOf(event);
+      if (item) makeCurrent(item);
+      if (item) visit(item);
+    });
+    document.addEventListener("click", (event) => {
+      const item = itemOf(event);
+      if (item) keep(item);
+    });
+    document.addEventListener("keydown", onKey);
+  }
+
+  // {====== Theme ======
+
+  const systemDark = matchMedia("(prefers-color-scheme: dark)");
+
+  function isDark() {
+    const { theme } = document.documentElement.dataset;
+    return theme ? theme === "dark" : systemDark.matches;
+  }
+
+  function showTheme() {
+    byId("theme").setAttribute("aria-pressed", String(isDark()));
+    byId("theme").textContent = isDark() ? "Light" : "Dark";
+  }
+
+  function addTheme() {
+    byId("theme").addEventListener("click", () => {
+      document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+      showTheme();
+    });
+    systemDark.addEventListener("change", showTheme);
+    showTheme();
+  }
+
+  // {====== The page ======
+
+  const blocks = unique(data.threads.map(([block]) => block)).sort(byNumber);
+  byId("title").textContent = data.title;
+  byId("summary").textContent = blocks.length === 0 ? "no thread writes it" :
+    `${blocks.length === 1 ? `block ${indexText(blocks[0], data.grid)}` : count(blocks.length, "block")}, ` +
+    `${count(data.threads.length, "thread")}, ${count(data.lines.length, "line")}`;
+  data.sources.forEach(drawSource);
+  drawThreads();
+  data.panels.forEach(drawPanel);
+  for (const type of Object.keys(items)) {
+    for (const item of items[type]) nodeOf[type].set(item.key, item.node);
+  }
+  if (items.line[0]) makeCurrent(items.line[0]);
+  if (items.thread[0]) makeCurrent(items.thread[0]);
+  data.panels.forEach((_, at) => {
+    const first = items.cell.find((item) => item.at === at);
+    if (first) makeCurrent(first);
+  });
+  for (const box of document.querySelectorAll(".code")) {
+    const first = box.querySelector(".marked");
+    if (first) box.scrollTop = Math.max(0, first.offsetTop - box.offsetTop - 60);
+  }
+  addTheme();
+  showReadout(null);
+  listen();
+})();
