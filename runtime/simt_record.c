@@ -97,6 +97,12 @@ void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w) {
   for (int i = 0; i < n && !r->failed; i++) {
     keep_access(r, &accesses[i]);
   }
+  if (ct_is_select(code->u.op)) {
+    bool is_mask = ct_simt_roles[code->u.op][1] == 'm';
+    s->chosen = is_mask                                ? *CT_CAT(uint32_t, w, code->a)
+                : CT_CAT(CtScalar, w, code->a)->i != 0 ? CT_ALL_LANES
+                                                       : 0;
+  }
   if (code->u.op == CT_SIMT_SHFL) {
     int32_t *by = take(r, CT_LANES, sizeof *by);
     if (by != NULL) {

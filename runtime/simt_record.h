@@ -12,6 +12,7 @@ typedef struct CtStep {
   uint32_t mask, live;
   uint32_t accesses, n_accesses; /* in CtRecord.accesses */
   const int32_t *by;             /* SHFL: its second operand */
+  uint32_t chosen;               /* SELECT: lanes that take its second operand, not the third */
 } CtStep;
 
 typedef struct CtRecord {
@@ -25,6 +26,10 @@ typedef struct CtRecord {
   size_t bytes, max_bytes;
   bool failed; /* no memory, or more than max_bytes */
 } CtRecord;
+
+static inline bool ct_is_select(uint32_t op) {
+  return op >= CT_SIMT_SELECT_s && op <= CT_SIMT_SELECT_1s;
+}
 
 void ct_record_init(CtRecord *r, CtAlloc alloc, size_t max_bytes);
 void ct_record_reset(CtRecord *r); /* a new block */

@@ -248,6 +248,17 @@ static bool is_scalar(char role) { return (role | 32) == 's'; }
 
 static bool is_active(const Slice *s, int lane) { return (s->step->mask >> lane & 1) != 0; }
 
+/* Of a choice the one that was chosen. */
+static void want_operands(Slice *s, int lane) {
+  if (ct_is_select(s->code->u.op)) {
+    want_slot(s, (s->step->chosen >> lane & 1) != 0 ? 2 : 3, lane);
+    return;
+  }
+  for (int i = 1; i < 4; i++) {
+    want_slot(s, i, lane);
+  }
+}
+
 static void walk_plain(Slice *s) {
   char role = ct_simt_roles[s->code->u.op][0];
   bool is_set = writes_variable(s->code->u.op);
@@ -260,9 +271,7 @@ static void walk_plain(Slice *s) {
     if (!take_slot(s, lane)) {
       continue;
     }
-    for (int i = 1; i < 4; i++) {
-      want_slot(s, i, lane);
-    }
+    want_operands(s, lane);
     if (is_active(s, lane)) {
       add_row(s, CT_TRACE_COMPUTES, lane, 0, 0);
     }

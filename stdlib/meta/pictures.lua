@@ -130,3 +130,16 @@ function trace(launch, element, ...) end
 --- What trace found.
 ---@class Trace
 local Trace = {}
+
+--- Writes a trace as a page that answers to mouse and keys.
+--- Returns the file's name. The source with its lines that had a part, the threads and the elements of all tensors that were
+--- touched: pointing at one marks what belongs to it. Without a file: the page as a text.
+---
+---     > twice = kernel("twice", function(x) x[threadIdx.x] = x[threadIdx.x] * 2 end)
+---     > t = trace(twice{grid = 1, block = 8}, {x = {5}}, arange(f32, 8))
+---     > t:html():match("<title>.*</title>")
+---     <title>x(5) - trace</title>
+--- CuTe: none. MoYe: none.
+---@param file? string
+---@return string
+function Trace:html(file) end

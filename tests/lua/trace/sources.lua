@@ -204,3 +204,13 @@ show("copy_if", trace(picked{grid = 2, block = 1}, {y = {12}}, x, y))
 -- expect: copy_if: x:12 -> y:12 by 1.00.
 show("copy_if leaves out", trace(picked{grid = 2, block = 1}, {y = {11}}, x, y))
 -- expect: copy_if leaves out:  ->  by .
+
+-- Of a choice, what was chosen.
+local choose = kernel("choose", function(x, y, z)
+  local a, b = x[threadIdx.x], y[threadIdx.x]
+  z[threadIdx.x] = a > 3 and a or b
+end)
+show("chosen", trace(choose{grid = 1, block = 8}, {z = {5}}, x, y, arange(f32, 8)))
+-- expect: chosen: x:05 -> z:05 by 0.05.
+show("the other", trace(choose{grid = 1, block = 8}, {z = {2}}, x, y, arange(f32, 8)))
+-- expect: the other: y:02 -> z:02 by 0.02.
