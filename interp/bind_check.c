@@ -118,6 +118,8 @@ static int check_findings(lua_State *L) {
     push_finding(L, ct_check_finding(c, i));
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
+  lua_pushboolean(L, ct_check_is_partial(c));
+  lua_setfield(L, -2, "is_partial");
   return 1;
 }
 

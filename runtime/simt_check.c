@@ -573,3 +573,4 @@ CtSimtWatch *ct_check_watch(CtCheck *c) { return &c->watch; }
 size_t ct_check_count(const CtCheck *c) { return c->n_findings; }
 const CtFinding *ct_check_finding(const CtCheck *c, size_t i) { return &c->findings[i]; }
 uint64_t ct_check_launches(const CtCheck *c) { return c->n_launches; }
+bool ct_check_is_partial(const CtCheck *c) { return c->no_memory; }

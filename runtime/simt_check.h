@@ -44,5 +44,6 @@ CtSimtWatch *ct_check_watch(CtCheck *c);
 size_t ct_check_count(const CtCheck *c);
 const CtFinding *ct_check_finding(const CtCheck *c, size_t i);
 uint64_t ct_check_launches(const CtCheck *c);
+bool ct_check_is_partial(const CtCheck *c); /* memory ran out: something may not have been found */
 
 #endif

@@ -70,6 +70,7 @@ local function casting(T)
     local s, r = shared(x.dtype, { 8, 32 }), fragment(x.dtype, layout({ 4, 3 }, { 3, 1 }))
     local mine, out = s(_, threadIdx.x), tile(y, { 8 }, at)
     copy(tile(x, { 8 }, at), mine)
+    sync_threads() -- a copy is complete there
     clear(r)
     for i = 0, 3 do r[{ i, 2 }] = mine[i] end
     local all_of_r, column, tail = cast(r, T), cast(r(_, 2), T), cast(mine, T)
