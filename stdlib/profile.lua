@@ -179,7 +179,9 @@ end
 local function lines_of(program)
   local kernel = { by_key = {}, lines = {} }
   for _, row in ipairs(program.rows) do
-    if row.n > 0 then add_row(line_of(kernel, row), row) end
+    -- what moves registers only costs nothing that is counted here
+    local counts_at_all = row.work or row.branch or row.barrier or #row.mem > 0
+    if row.n > 0 and counts_at_all then add_row(line_of(kernel, row), row) end
   end
   table.sort(kernel.lines, function(a, b)
     if a.file ~= b.file then return a.file < b.file end

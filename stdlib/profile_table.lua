@@ -23,10 +23,10 @@ local is_left = { access = true, width = true, each = true, efficiency = true }
 function M.width_text(access) return ("%dx%s"):format(access.vec, access.dtype) end
 
 function M.each_text(access)
-  if access.space == "shared" then
-    return ("%.3g wavefronts"):format(access.wavefronts / math.max(access.requests, 1))
-  end
-  return ("%.3g sectors"):format(access.sectors_per_request)
+  local is_shared = access.space == "shared"
+  local n = is_shared and access.wavefronts / math.max(access.requests, 1)
+    or access.sectors_per_request
+  return ("%.3g %s%s"):format(n, is_shared and "wavefront" or "sector", n == 1 and "" or "s")
 end
 
 function M.efficiency_text(access)

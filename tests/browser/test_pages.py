@@ -454,6 +454,67 @@ def write_titled(folder):
     return path
 
 
+# {====== A profile: source beside figures, accesses as pictures ======
+
+PROFILED = """
+local A, B = zeros(f32, {64, 32}), zeros(f32, {64, 32})
+local k = kernel("turn", function(A, B)
+  local s = shared(f32, layout({32, 32}, {32, 1}))
+  local x, y = threadIdx.x, threadIdx.y
+  s[{x, y}] = A[{x, y}]
+  sync_threads()
+  if x < 20 then B[{x, y}] = s[{y, x}] end
+end)
+k{grid = 1, block = {32, 8}}(A, B)
+kernel("late", function(x) x[threadIdx.x + 1] = 1.0 end){grid = 1, block = 32}(zeros(f32, 64))
+"""
+
+
+def write_profile(folder):
+    script, path = pathlib.Path(folder, "turn.lua"), pathlib.Path(folder, "turn.html")
+    script.write_text(PROFILED)
+    subprocess.run([CUTTLE, "profile", "--html=" + str(path), str(script)], check=True,
+                   stdout=subprocess.PIPE)
+    return path
+
+
+def line_button(line, n):
+    return '#lines tr[data-line="%d"] button:nth-of-type(%d)' % (line, n)
+
+
+def test_profile(page):
+    check("each line of the source has its row", texts(page, "#lines td.source")[:4],
+          PROFILED.splitlines()[2:6])
+    check("accesses are buttons", n_of(page, "#lines button"), 4)
+    check("the worst one is shown first", text(page, "#access h2"), "line 6: store s")
+    check("32 lanes meet in one bank", [
+        n_of(page, "#access g.lane:not(.off)"), n_of(page, "#access rect.word"),
+        n_of(page, "#access path")], [32, 32, 32])
+    page.click(line_button(6, 1))
+    check("a click shows another", text(page, "#access h2"), "line 6: load A")
+    check("it is marked alone", [n_of(page, '#lines button[aria-pressed="true"]'),
+          page.value("document.querySelector(%s).getAttribute('aria-pressed')"
+                     % json.dumps(line_button(6, 1)))], [1, "true"])
+    check("four sectors of eight lanes", [n_of(page, "#access g.sector"),
+          n_of(page, "#access g.sector rect:not(.empty)")], [4, 32])
+    page.press("ArrowDown")
+    page.press("ArrowDown")
+    page.press("Enter")
+    check("arrow keys and Enter walk on", text(page, "#access h2"), "line 8: load s")
+    check("lanes that take no part are faint", n_of(page, "#access g.lane.off"), 12)
+    check("a request can be chosen", n_of(page, "#pattern option"), 8)
+    page.value("""(() => {
+      const choose = document.querySelector("#kernel");
+      choose.value = "1";
+      choose.dispatchEvent(new Event("change"));
+    })()""")
+    check("another kernel", [text(page, "#access h2"), n_of(page, "#access g.sector")],
+          ["line 11: store x", 5])
+    light = brightness(page, "body")
+    page.click("#theme")
+    check("the theme turns", light > 0.5 > brightness(page, "body"), True)
+
+
 def run_page(browser, path, test):
     page = browser.open(path.as_uri())
     try:
@@ -474,6 +535,7 @@ def main():
             run_page(browser, write_page(folder, expression), test)
         run_page(browser, write_titled(folder), test_text)
         run_page(browser, write_trace(folder), test_trace)
+        run_page(browser, write_profile(folder), test_profile)
     except Exception:
         note_failure("the test")
     finally:
