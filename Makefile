@@ -366,6 +366,7 @@ lint-lua:
 
 lint-includes:
 	$(Q)$(LUA) scripts/check_includes.lua
+	$(Q)$(LUA) scripts/check_headers.lua
 
 # A stamp follows the object, and so the headers too: only what changed is checked again.
 $(BUILD)/lint/%: $(BUILD)/%.o .clang-tidy

@@ -49,7 +49,8 @@ static bool are_pairs_same(const int64_t at[32], uint32_t mask, int by) {
   return true;
 }
 
-int ct_phases(const int64_t at[32], uint32_t mask, int bytes, bool is_store) {
+/* How many phases there are, each of the same number of consecutive lanes: 1, 2 or 4. */
+static int count_phases(const int64_t at[32], uint32_t mask, int bytes, bool is_store) {
   int n = bytes > 8 ? 4 : bytes > CT_BANK_BYTES ? 2 : 1;
   bool merges = !is_store && (are_pairs_same(at, mask, 1) || are_pairs_same(at, mask, 2));
   return n > 1 && merges ? n / 2 : n;
@@ -78,7 +79,7 @@ static int phase_wavefronts(const int64_t at[32], uint32_t mask, int bytes) {
 
 CtWavefronts ct_wavefronts(const int64_t at[32], uint32_t mask, int bytes, bool is_store) {
   CtWavefronts w = {0, 0};
-  int n = ct_phases(at, mask, bytes, is_store), lanes = LANES / n;
+  int n = count_phases(at, mask, bytes, is_store), lanes = LANES / n;
   for (int i = 0; i < n; i++) {
     uint32_t all = lanes == LANES ? 0xFFFFFFFFu : (1u << lanes) - 1;
     uint32_t phase = mask & all << (i * lanes);

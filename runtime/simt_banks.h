@@ -36,7 +36,4 @@ typedef struct CtWavefronts {
 /* bytes: 1, 2, 4, 8 or 16, which the addresses are multiples of. */
 CtWavefronts ct_wavefronts(const int64_t at[32], uint32_t mask, int bytes, bool is_store);
 
-/* How many phases there are, each of the same number of consecutive lanes: 1, 2 or 4. */
-int ct_phases(const int64_t at[32], uint32_t mask, int bytes, bool is_store);
-
 #endif

@@ -1,0 +1,79 @@
+-- check_headers.lua: keeps headers to what is shared. Fails, with header and name, where a function
+-- that a header of runtime/ or interp/ declares is named by no file but the one that defines it.
+--   lua scripts/check_headers.lua        from the root of the repository
+-- It reads words, not C: a name in a comment counts for nothing, one in a macro or a table does.
+
+local function capture_lines(command)
+  local pipe = assert(io.popen(command))
+  local lines = {}
+  for line in pipe:lines() do
+    lines[#lines + 1] = line
+  end
+  assert(pipe:close(), command)
+  return lines
+end
+
+local function read_code(path)
+  local file <close> = assert(io.open(path))
+  return (file:read("a"):gsub("/%*.-%*/", " "):gsub("\\\n", " "):gsub('"[^"\n]*"', '""'))
+end
+
+-- files_of[word][path]: the files that name it
+local files_of = {}
+
+local function note_words(path, code)
+  for word in code:gmatch("[%a_][%w_]*") do
+    files_of[word] = files_of[word] or {}
+    files_of[word][path] = true
+  end
+end
+
+local function count_others(name, header)
+  local n = 0
+  for path in pairs(files_of[name]) do
+    n = n + (path ~= header and 1 or 0)
+  end
+  return n
+end
+
+-- Names of the functions that a header declares: the word before the first parenthesis of each
+-- declaration outside of braces. Types and macros are none.
+local function declared(code)
+  local names = {}
+  code = code:gsub("\n%s*#[^\n]*", "\n"):gsub("%b{}", "{}")
+  for declaration in code:gmatch("[^;{}]+;") do
+    local name = declaration:match("[%a_][%w_]*[%s%*]+([%a_][%w_]*)%s*%(")
+    if name and not declaration:find("typedef", 1, true) then
+      names[#names + 1] = name
+    end
+  end
+  return names
+end
+
+local findings, n_names = 0, 0
+
+local function check_header(header, code)
+  for _, name in ipairs(declared(code)) do
+    n_names = n_names + 1
+    if count_others(name, header) < 2 then
+      findings = findings + 1
+      io.stderr:write(("%s: '%s' is named by no file but the one that defines it; make it static "
+        .. "there, or drop it\n"):format(header, name))
+    end
+  end
+end
+
+local code_of = {}
+local paths = capture_lines(
+  "find runtime interp tests examples -name '*.[ch]' -o -name '*.def' | LC_ALL=C sort")
+for _, path in ipairs(paths) do
+  code_of[path] = read_code(path)
+  note_words(path, code_of[path])
+end
+for _, path in ipairs(paths) do
+  if path:find("^%a+/[%w_]+%.h$") then
+    check_header(path, code_of[path])
+  end
+end
+print(("check_headers: %d functions, %d findings"):format(n_names, findings))
+os.exit(findings == 0)
