@@ -71,7 +71,7 @@ typedef struct CuttleState {
   CtSimtWatch *watch; /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
   StateOnLaunch on_launch; /* before each launch on the CPU engine; NULL: none; likewise */
   uint64_t n_specs;        /* specialisations made so far */
-  bool check_all;     /* check every launch there: CUTTLE_CHECK */
+  bool check_all;          /* check every launch there: CUTTLE_CHECK */
   const void *tensor_type; /* address of the metatable of tensors */
   uint64_t n_tensors;      /* made so far */
 

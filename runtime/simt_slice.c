@@ -352,12 +352,15 @@ static void walk_atomic(Slice *s, const CtAccess *a) {
   for (int lane = CT_LANES - 1; lane >= 0; lane--) {
     bool old = is_active(s, lane) && take_slot(s, lane), written = false;
     for (int64_t e = 0; e < a->n && a->writes; e++) {
-      bool found = take_element(s, a, e, lane);
-      written = written || found;
+      if (take_element(s, a, e, lane)) {
+        written = true;
+        if (!replaces) {
+          want_element(s, a, e, lane);
+        }
+      }
     }
     if (written) {
       want_slot(s, 2, lane);
-      old = old || !replaces;
     }
     if (written && imm.u.op == CT_OP_ATOMIC_CAS) {
       want_slot(s, 3, lane);

@@ -132,8 +132,9 @@ function trace(launch, element, ...) end
 local Trace = {}
 
 --- Writes a trace as a page that answers to mouse and keys.
---- Returns the file's name. The source with its lines that had a part, the threads and the elements of all tensors that were
---- touched: pointing at one marks what belongs to it. Without a file: the page as a text.
+--- Returns the file's name; without a file, the page as a text. It shows the source with the lines
+--- that had a part, the threads and the elements of all tensors that were touched: pointing at one
+--- marks what belongs to it.
 ---
 ---     > twice = kernel("twice", function(x) x[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > t = trace(twice{grid = 1, block = 8}, {x = {5}}, arange(f32, 8))
