@@ -148,6 +148,7 @@ void front_explain(lua_State *L) {
 
 /* Behind the other replacements, which are called for what is not refused. */
 void front_open_refuse(lua_State *L) {
+  int top = lua_gettop(L);
   size_t n = 1;
   for (size_t i = 0; i < CT_ARRAY_LEN(refusals); i += n) {
     const Refusal *row = &refusals[i];
@@ -161,6 +162,6 @@ void front_open_refuse(lua_State *L) {
       lua_pushcclosure(L, refuses, 3);
       front_replace(L, -2);
     }
-    lua_settop(L, -3);
+    lua_settop(L, top);
   }
 }
