@@ -64,6 +64,7 @@ typedef struct CuttleState {
   /* The current device is what `device_text` says ("auto"); it is opened at first use. */
   char device_text[32];
   bool is_device_open;
+  bool check_all;                    /* check every launch of the CPU engine: CUTTLE_CHECK */
   CtDevice *device;                  /* NULL: the CPU engine */
   char device_why[1024];             /* why `auto` took the CPU engine; "" else */
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
@@ -71,7 +72,6 @@ typedef struct CuttleState {
   CtSimtWatch *watch; /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
   StateOnLaunch on_launch; /* before each launch on the CPU engine; NULL: none; likewise */
   uint64_t n_specs;        /* specialisations made so far */
-  bool check_all;          /* check every launch there: CUTTLE_CHECK */
   const void *tensor_type; /* address of the metatable of tensors */
   uint64_t n_tensors;      /* made so far */
 
