@@ -83,19 +83,6 @@ bool ct_check_is_same_in(const CtAccess *a, int64_t e, int lane, int other, int6
 
 /* --- one access ------------------------------------------------------------------------------------------- */
 
-CtEvent ct_check_event(CtCheckWorker *k, const CtAccess *a) {
-  const CtCheckWarp *w = &k->warps[a->w->index];
-  return (CtEvent){.in = ct_check_index(k, a->in),
-                   .ordinal = w->ordinal,
-                   .sub = w->sub,
-                   .epoch = k->epoch,
-                   .warp = a->w->index,
-                   .is_atomic = a->is_atomic,
-                   .block = k->k->block,
-                   .seq = atomic_load_explicit(&k->check->clock, memory_order_relaxed),
-                   .acq = w->acq};
-}
-
 static CtFound found_at(const CtCheckWorker *k, const CtAccess *a, int lane, CtCheckKind kind) {
   return (CtFound){.kind = kind,
                    .in = ct_check_index(k, a->in),
@@ -260,6 +247,22 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
   return w->mask & ~held;
 }
 
+/* All lanes that have not ended must be there. It orders those that are, nevertheless. */
+static void look_at_sync(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
+  uint32_t others = w->live & ~w->mask;
+  CtFound f = {.kind = CT_CHECK_BARRIER,
+               .in = ct_check_index(k, in),
+               .other = UINT32_MAX,
+               .count = 1,
+               .block = k->k->block,
+               .other_block = k->k->block};
+  if (others != 0 && w->mask != 0) {
+    f.thread = ct_check_thread(w->index, ct_first_lane(w->mask));
+    f.other_thread = ct_check_thread(w->index, ct_first_lane(others));
+    ct_finding_note(k, &f);
+  }
+}
+
 /* Of a load by scalar and pattern. */
 static bool is_inside(const CtIn *code, const CtWarp *w) {
   const CtMem *m = &w->mem[code->c & ~(1u << 31)];
@@ -284,7 +287,10 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
       }
       return lanes;
     }
-    case CT_PLAN_SYNC_WARP: ct_shadow_sync_warp(k, w); break;
+    case CT_PLAN_SYNC_WARP:
+      look_at_sync(k, in, w);
+      ct_shadow_sync_warp(k, w);
+      break;
     case CT_PLAN_CP_FENCE: ct_async_fence(k, w); break;
     case CT_PLAN_CP_WAIT: ct_async_wait(k, w, code->imm); break;
     case CT_PLAN_FENCE: note_fence(k, &k->warps[w->index]); break;

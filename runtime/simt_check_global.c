@@ -479,7 +479,8 @@ void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
   if (region == UINT32_MAX || !g->regions[region].is_written) {
     return;
   }
-  Touch t = {.k = k, .a = a, .region = &g->regions[region], .event = ct_check_event(k, a)};
+  Touch t = {.k = k, .a = a, .region = &g->regions[region]};
+  ct_check_event(k, a, &t.event);
   t.event.acq = k->block_acq;
   t.number = add_event(k, &t.event);
   if (t.number == 0) {

@@ -77,7 +77,7 @@ typedef struct CtKnownRead {
   uint64_t epoch; /* counts the worker's epochs: it is in the log */
   uint64_t seq;
 } CtKnownRead;
-enum { CT_N_KNOWN = 2048 };
+enum { CT_N_KNOWN = 512 };
 
 /* A slot that holds something else than it should, by wrapping; only as long as it holds just that. */
 typedef struct CtTaint {
@@ -218,7 +218,19 @@ static inline bool ct_check_handed_on(const CtEvent *a, const CtEvent *b, uint64
   return b->acq > a->seq && (a->is_atomic || released > a->seq);
 }
 
-CtEvent ct_check_event(CtCheckWorker *k, const CtAccess *a);
+/* Now, by the warp of the access; acq as shared memory has it. */
+static inline void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e) {
+  const CtCheckWarp *w = &k->warps[a->w->index];
+  e->in = ct_check_index(k, a->in);
+  e->ordinal = w->ordinal;
+  e->sub = w->sub;
+  e->epoch = k->epoch;
+  e->warp = a->w->index;
+  e->is_atomic = a->is_atomic;
+  e->block = k->k->block;
+  e->seq = atomic_load_explicit(&k->check->clock, memory_order_relaxed);
+  e->acq = w->acq;
+}
 
 /* Does the access write into element `off`, which is element e of the lane, what is there? */
 bool ct_check_is_same(const CtAccess *a, int64_t e, int lane, int64_t off);

@@ -152,9 +152,9 @@ static Words words_of(const CtSimtJob *job, const CtFound *f) {
   }
   put_who(job, w.who, sizeof w.who, f->block, f->thread, true);
   put_line(p, w.line, sizeof w.line, here, here);
+  put_who(job, w.other, sizeof w.other, f->other_block, f->other_thread,
+          f->other_block != f->block);
   if (has_other) {
-    put_who(job, w.other, sizeof w.other, f->other_block, f->other_thread,
-            f->other_block != f->block);
     put_line(p, w.other_line, sizeof w.other_line, loc_of(p, f->other), here);
   }
   return w;
@@ -273,6 +273,13 @@ static void put_text(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
     case CT_CHECK_RACE_SHARED:
     case CT_CHECK_RACE_GLOBAL: put_race(out, p, f, w); break;
     case CT_CHECK_ASYNC: put_async(out, p, f, w); break;
+    case CT_CHECK_BARRIER: /* others have their text */
+      ct_text_printf(
+          out,
+          "sync_warp: %s is there, but %s is elsewhere; all threads of a warp must reach "
+          "the same sync_warp",
+          w->who, w->other);
+      break;
     case CT_CHECK_NAN:
       ct_text_printf(out, "nan: finite operands give NaN or an infinity%s%s, by %s",
                      w->where[0] == '\0' ? "" : " in ", w->where, w->who);

@@ -53,11 +53,11 @@ static const CtEvent *event_at(const CtCheckWorker *k, uint32_t number) {
 
 /* The number of a new event, or of an atomic instruction's that is the same but for its time. 0: no
    memory. */
-static uint32_t add_event(CtCheckWorker *k, const CtAccess *a, const CtEvent *e) {
-  CtCheckWarp *w = &k->warps[e->warp];
+static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
+  CtCheckWarp *w = &k->warps[a->w->index];
   if (a->is_atomic && w->atomic_event >= k->first_event && w->atomic_event != 0) {
     const CtEvent *old = event_at(k, w->atomic_event);
-    if (old->in == e->in && old->sub == e->sub) {
+    if (old->in == ct_check_index(k, a->in) && old->sub == w->sub) {
       return w->atomic_event;
     }
   }
@@ -67,7 +67,7 @@ static uint32_t add_event(CtCheckWorker *k, const CtAccess *a, const CtEvent *e)
     k->no_memory = true;
     return 0;
   }
-  k->events[n] = *e;
+  ct_check_event(k, a, &k->events[n]);
   w->atomic_event = a->is_atomic ? k->next_event : w->atomic_event;
   return k->next_event++;
 }
@@ -96,7 +96,7 @@ static void widen(CtRange *r, CtRange by) {
 typedef struct Write {
   CtCheckWorker *k;
   const CtAccess *a;
-  CtEvent event;
+  const CtEvent *event;
   uint32_t word;
   int64_t e; /* the element */
 } Write;
@@ -104,18 +104,18 @@ typedef struct Write {
 static void look_at_writes(const Write *w, int lane, int64_t off, uint32_t old_word) {
   int old_lane = (int)(old_word & CT_EVENT_LANE);
   const CtEvent *old = event_at(w->k, old_word >> CT_EVENT_LANE_BITS);
-  bool in_warp = old->warp == w->event.warp;
-  if ((in_warp && (old_lane == lane || old->sub != w->event.sub)) ||
-      (old->is_atomic && w->event.is_atomic) ||
-      ct_check_handed_on(old, &w->event, w->k->warps[old->warp].release)) {
+  bool in_warp = old->warp == w->event->warp;
+  if ((in_warp && (old_lane == lane || old->sub != w->event->sub)) ||
+      (old->is_atomic && w->event->is_atomic) ||
+      ct_check_handed_on(old, w->event, w->k->warps[old->warp].release)) {
     return;
   }
   bool at_once = old_word >> CT_EVENT_LANE_BITS == w->word >> CT_EVENT_LANE_BITS;
-  if (!w->event.is_atomic && (at_once ? ct_check_is_same_in(w->a, w->e, lane, old_lane, off)
-                                      : ct_check_is_same(w->a, w->e, lane, off))) {
+  if (!w->event->is_atomic && (at_once ? ct_check_is_same_in(w->a, w->e, lane, old_lane, off)
+                                       : ct_check_is_same(w->a, w->e, lane, off))) {
     return;
   }
-  ct_finding_race(w->k, CT_CHECK_RACE_SHARED, old, old_lane, true, &w->event, lane, true,
+  ct_finding_race(w->k, CT_CHECK_RACE_SHARED, old, old_lane, true, w->event, lane, true,
                   w->a->buf_index, off);
 }
 
@@ -186,12 +186,18 @@ static void write_irregular(Write *w) {
 }
 
 void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
-  Write w = {.k = k, .a = a, .event = ct_check_event(k, a)};
-  uint32_t number = add_event(k, a, &w.event);
+  Write w = {.k = k, .a = a};
+  uint32_t number = add_event(k, a);
   if (number == 0 || a->mem->n == 0) {
     return;
   }
   CtRange r = range_of(k, a);
+  CtEvent now;
+  w.event = event_at(k, number);
+  if (a->is_atomic) { /* the event may be an earlier one */
+    ct_check_event(k, a, &now);
+    w.event = &now;
+  }
   w.word = word_of(number);
   if (k->n_pending > 0) {
     ct_async_look(k, a, r);
@@ -202,10 +208,10 @@ void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
     write_irregular(&w);
   }
   widen(&k->written[a->buf_index], r);
-  widen(&k->warps[w.event.warp].wrote, r);
+  widen(&k->warps[a->w->index].wrote, r);
   k->has_written = true;
   if (a->is_async) {
-    ct_async_add(k, a, &w.event, number, r);
+    ct_async_add(k, a, w.event, number, r);
   }
 }
 
@@ -279,7 +285,13 @@ static bool is_run_set(const uint32_t *shadow, uint32_t block_word) {
 /* Is all from lo to hi set? What an operand has no elements in counts, too. */
 static bool is_range_set(const uint32_t *shadow, CtRange r, uint32_t block_word) {
   uint32_t unset = 0;
-  for (int64_t g = r.lo; g <= r.hi; g++) {
+  int64_t g = r.lo;
+  for (; g + CT_LANES <= r.hi + 1; g += CT_LANES) {
+    for (int i = 0; i < CT_LANES; i++) {
+      unset |= (uint32_t)(shadow[g + i] < block_word);
+    }
+  }
+  for (; g <= r.hi; g++) {
     unset |= (uint32_t)(shadow[g] < block_word);
   }
   return unset == 0;
@@ -363,14 +375,14 @@ static bool add_pos(CtCheckWorker *k, size_t *at) {
   return true;
 }
 
-static CtRead *add_read(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, CtRange r) {
+static CtRead *add_read(CtCheckWorker *k, const CtAccess *a, CtRange r) {
   if (k->n_reads == k->cap_reads && ct_grow(k->check->alloc, &k->reads, &k->cap_reads,
                                             k->n_reads + 1, sizeof *k->reads, NULL) != CT_OK) {
     k->no_memory = true;
     return NULL;
   }
   CtRead *read = &k->reads[k->n_reads++];
-  read->event = *e;
+  ct_check_event(k, a, &read->event);
   read->buf = a->buf_index;
   read->mask = a->mask;
   read->n = a->n;
@@ -401,7 +413,7 @@ static void log_own(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, CtRan
   if (n == a->n && is_latest(k, e, a, pos)) {
     return;
   }
-  CtRead *read = add_pos(k, &at) ? add_read(k, a, e, r) : NULL;
+  CtRead *read = add_pos(k, &at) ? add_read(k, a, r) : NULL;
   if (read == NULL) {
     k->no_memory = true;
     return;
@@ -442,16 +454,19 @@ static void log_irregular(CtCheckWorker *k, const CtAccess *a, const CtEvent *e)
 }
 
 static void log_read(CtCheckWorker *k, const CtAccess *a, CtRange r, bool is_steady) {
-  CtEvent e = ct_check_event(k, a);
-  if (!a->is_regular || !is_steady) {
-    log_irregular(k, a, &e);
-  } else if (a->pos == a->own_pos) {
-    log_own(k, a, &e, r, a->mask, a->n, a->pos);
-  } else {
-    CtRead *read = add_read(k, a, &e, r);
+  if (is_steady && a->is_regular && a->pos != a->own_pos) {
+    CtRead *read = add_read(k, a, r);
     if (read != NULL) {
       read->pos = a->pos;
     }
+    return;
+  }
+  CtEvent e;
+  ct_check_event(k, a, &e);
+  if (a->is_regular && is_steady) {
+    log_own(k, a, &e, r, a->mask, a->n, a->pos);
+  } else {
+    log_irregular(k, a, &e);
   }
 }
 
@@ -544,9 +559,9 @@ void ct_shadow_barrier(CtCheckWorker *k) {
 static CtKnownRead *known_at(const CtCheckWorker *k, const CtAccess *a) {
   uint64_t h = (uint64_t)(uintptr_t)a->in / sizeof *a->in * 8 + (uint64_t)a->role +
                (uint64_t)a->w->index * 0x9E3779B1u + (uint64_t)a->base * 0x85EBCA6Bu + a->mask;
-  return &k->known[(h * 0x9E3779B97F4A7C15u) >> 53];
+  return &k->known[(h * 0x9E3779B97F4A7C15u) >> 55];
 }
-_Static_assert(CT_N_KNOWN == 1 << (64 - 53), "known_at takes so many bits");
+_Static_assert(CT_N_KNOWN == 1 << (64 - 55), "known_at takes so many bits");
 
 static bool is_known(const CtKnownRead *s, const CtAccess *a) {
   return s->in == a->in && s->pattern == a->pattern && s->base == a->base && s->mask == a->mask &&

@@ -251,7 +251,10 @@ M.layout = require "cuttle.bench_layout"
 --- The way of a kernel to its CUDA C.
 M.front = require "cuttle.bench_front"
 
---- Kernels that memory bounds, beside the device's copy.
+--- What checking costs.
+M.check = require "cuttle.bench_check"
+
+-- Kernels that memory bounds, beside the device's copy.
 for name, run in pairs(require "cuttle.bench_memory") do
   M[name] = function()
     if need_cuda(name) then run(copy_bandwidth()) end

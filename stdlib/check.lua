@@ -29,7 +29,7 @@ function M.report(findings, launches)
   lines[#lines + 1] = ("check: %s in %d %s"):format(
     #findings == 0 and "no finding" or #findings == 1 and "1 finding" or #findings .. " findings",
     launches, launches == 1 and "launch" or "launches")
-  if findings.is_partial then lines[#lines] = lines[#lines] .. "; memory ran out: there may be more" end
+  if findings.is_partial then lines[#lines + 1] = "check: memory ran out, there may be more" end
   return table.concat(lines, "\n")
 end
 

@@ -1,0 +1,90 @@
+-- bench_check.lua: `cuttle bench check`: what checking a launch on the CPU engine costs, in CPU time
+-- of this process: the best of several launches of each, unchecked and checked in turns.
+local ct = require "cuttle"
+local check = require "cuttle.check"
+local threadIdx, blockIdx, blockDim = ct.threadIdx, ct.blockIdx, ct.blockDim
+local layout, tile, parallelize, row_major = ct.layout, ct.tile, ct.parallelize, ct.row_major
+local copy, clear, gemm, axes, shared, size = ct.copy, ct.clear, ct.gemm, ct.axes, ct.shared, ct.size
+local sync_threads, cp_async_wait, cdiv, f32, rand = ct.sync_threads, ct.cp_async_wait, ct.cdiv,
+  ct.f32, ct.rand
+local _ = ct._
+
+local TURNS <const> = 7
+
+-- examples/moye_matmul.lua
+local function tiled()
+  local bM, bN, bK, M, N, K = 128, 128, 8, 2048, 2048, 256
+  local k = ct.kernel("matmul", function(A, B, C)
+    local sA = shared(f32, layout({bM, bK}, {1, bM + 1}))
+    local sB = shared(f32, layout({bN, bK}, {1, bN + 1}))
+    local tA, tC = layout{32, 8}, layout{16, 16}
+    local gA, gB = tile(A, {bM, bK}, {blockIdx.x, _}), tile(B, {bN, bK}, {blockIdx.y, _})
+    local tAgA, tAsA = parallelize(gA, tA, threadIdx.x), parallelize(sA, tA, threadIdx.x)
+    local tBgB, tBsB = parallelize(gB, tA, threadIdx.x), parallelize(sB, tA, threadIdx.x)
+    local tCsA = parallelize(sA, tC, threadIdx.x, {1, _})
+    local tCsB = parallelize(sB, tC, threadIdx.x, {_, 1})
+    local tCgC = parallelize(tile(C, {bM, bN}, {blockIdx.x, blockIdx.y}), tC, threadIdx.x)
+    local tCrC = ct.fragment_like(tCgC)
+    clear(tCrC)
+    for i in axes(tAgA, 2) do
+      copy(tAgA(_, _, i), tAsA)
+      copy(tBgB(_, _, i), tBsB)
+      cp_async_wait(0)
+      sync_threads()
+      gemm(tCsA, tCsB, tCrC)
+      sync_threads()
+    end
+    copy(tCrC, tCgC)
+  end)
+  return k:prepare{grid = {M // bM, N // bN}, block = 256}(rand(f32, {M, K}), rand(f32, {N, K}),
+    ct.zeros(f32, {M, N}))
+end
+
+-- The static kernel of examples/notebook_shared_matmul.lua.
+local function notebook()
+  local tw, H, K, W = 16, 1024, 256, 1024
+  local k = ct.kernel("matmul_static", function(m, n, out)
+    local ms, ns = shared(f32, row_major{tw, tw}), shared(f32, row_major{tw, tw})
+    local h, w, depth = size(out, 0), size(out, 1), size(m, 1)
+    local tc, tr = threadIdx.x, threadIdx.y
+    local r, c = blockIdx.y * blockDim.y + tr, blockIdx.x * blockDim.x + tc
+    local p = 0.0
+    for ph = 0, cdiv(depth, tw) - 1 do
+      local x = ph * tw
+      ms[{tr, tc}] = r < h and x + tc < depth and m[{r, x + tc}] or 0.0
+      ns[{tr, tc}] = c < w and x + tr < depth and n[{x + tr, c}] or 0.0
+      sync_threads()
+      for i = 0, tw - 1 do p = p + ms[{tr, i}] * ns[{i, tc}] end
+      sync_threads()
+    end
+    if r < h and c < w then out[{r, c}] = p end
+  end)
+  return k:prepare{grid = {W // tw, H // tw}, block = {tw, tw}}(rand(f32, row_major{H, K}),
+    rand(f32, row_major{K, W}), ct.zeros(f32, row_major{H, W}))
+end
+
+local function seconds_of(f)
+  local start = os.clock()
+  f()
+  return os.clock() - start
+end
+
+local function measure(name, launch)
+  local plain, checked, n_findings = math.huge, math.huge, 0
+  launch()
+  for _ = 1, TURNS do
+    plain = math.min(plain, seconds_of(launch))
+    checked = math.min(checked, seconds_of(function() n_findings = #check.run(launch) end))
+  end
+  print(("check %-10s %7.1f ms, checked %7.1f ms of CPU time: %.2f times, %d findings"):format(name,
+    plain * 1e3, checked * 1e3, checked / plain, n_findings))
+end
+
+return function()
+  if ct.device().sm then
+    print("check: skipped, the current device is no CPU engine")
+    return
+  end
+  measure("matmul", tiled())
+  measure("notebook", notebook())
+end
