@@ -2,6 +2,7 @@
 -- annotations that editors read as well (annotations.lua).
 local ct = require "cuttle"
 local annotations = require "cuttle.annotations"
+local near = require "cuttle.near"
 
 local M = {}
 
@@ -169,35 +170,12 @@ end
 
 -- {====== Finding ======
 
--- How many single changes turn a into b; two letters that changed places are one.
-local function distance(a, b)
-  local before, row = {}, {}
-  for j = 0, #b do row[j] = j end
-  for i = 1, #a do
-    local next_row = { [0] = i }
-    for j = 1, #b do
-      local same = a:byte(i) == b:byte(j) and 0 or 1
-      next_row[j] = math.min(row[j] + 1, next_row[j - 1] + 1, row[j - 1] + same)
-      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
-        next_row[j] = math.min(next_row[j], before[j - 2] + 1)
-      end
-    end
-    before, row = row, next_row
-  end
-  return row[#b]
-end
-
 -- The names nearest to one that does not exist, at most three, as "'a' or 'b'"; or nothing.
 local function nearest(name)
   local _, by_name = annotations.load()
-  local found, least = {}, math.max(1, math.min(3, #name // 3)) + 1
-  for other in pairs(by_name) do
-    local n = distance(name:lower(), other:lower())
-    if n < least then found, least = {}, n end
-    if n == least and n <= 3 then found[#found + 1] = "'" .. other .. "'" end
-  end
-  table.sort(found)
-  return #found > 0 and #found < 4 and table.concat(found, " or ") or nil
+  local names = {}
+  for other in pairs(by_name) do names[#names + 1] = other end
+  return near.nearest(name, names)
 end
 
 -- The same as text for a message.

@@ -1,0 +1,34 @@
+-- near.lua: the names nearest to one that does not exist: "did you mean 'composition'?".
+local M = {}
+
+-- How many single changes turn a into b; two letters that changed places are one.
+local function distance(a, b)
+  local before, row = {}, {}
+  for j = 0, #b do row[j] = j end
+  for i = 1, #a do
+    local next_row = { [0] = i }
+    for j = 1, #b do
+      local same = a:byte(i) == b:byte(j) and 0 or 1
+      next_row[j] = math.min(row[j] + 1, next_row[j - 1] + 1, row[j - 1] + same)
+      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+        next_row[j] = math.min(next_row[j], before[j - 2] + 1)
+      end
+    end
+    before, row = row, next_row
+  end
+  return row[#b]
+end
+
+-- Those of the list that are nearest to name, at most three, as "'a' or 'b'"; or nothing.
+function M.nearest(name, list)
+  local found, least = {}, math.max(1, math.min(3, #name // 3)) + 1
+  for _, other in ipairs(list) do
+    local n = math.abs(#name - #other) <= 3 and distance(name:lower(), other:lower()) or math.huge
+    if n < least then found, least = {}, n end
+    if n == least and n <= 3 then found[#found + 1] = "'" .. other .. "'" end
+  end
+  table.sort(found)
+  return #found > 0 and #found < 4 and table.concat(found, " or ") or nil
+end
+
+return M
