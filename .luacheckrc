@@ -36,6 +36,8 @@ stds.cuttle = {
     -- arithmetic
     "fma", "min", "max", "abs", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "sin",
     "cos", "floor", "ceil", "cdiv", "popc", "clz", "ffs", "brev",
+    -- instructions
+    "atom", "atoms", "smem_atom",
     -- launches and devices
     "stream", "event", "graph", "synchronize", "device", "devices", "seed", "bench",
     "cuda_kernel",

@@ -141,6 +141,7 @@ void bind_open_layout(lua_State *L);
 void bind_open_algebra(lua_State *L); /* after the layouts: adds to their methods */
 void bind_open_swizzle(lua_State *L); /* after the layouts: swizzles share functions with them */
 void bind_open_dtype(lua_State *L);
+void bind_open_atom(lua_State *L);
 void bind_open_host(lua_State *L);
 void bind_open_reload(lua_State *L);
 

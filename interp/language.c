@@ -24,7 +24,7 @@ static const struct {
     {bind_open_dtype},  {bind_open_value},   {bind_open_block},   {bind_open_escape},
     {bind_open_warp},   {bind_open_message}, {bind_open_tensor},  {bind_open_kernel},
     {bind_open_device}, {bind_open_host},    {bind_open_reload},  {bind_open_static},
-    {bind_open_trace},  {bind_open_profile}, {bind_open_check},
+    {bind_open_trace},  {bind_open_profile}, {bind_open_check},   {bind_open_atom},
 };
 
 /* {====== The standard library: modules that the program carries ====== */
@@ -58,6 +58,9 @@ static const struct {
   bool is_helper;
 } lua_names[] = {
     {"apropos", "cuttle.help", false},
+    {"atom", "cuttle.atom", false},
+    {"atoms", "cuttle.atom", false},
+    {"smem_atom", "cuttle.atom", false},
     {"explain", "cuttle.explain", false},
     {"help", "cuttle.help", false},
     {"show", "cuttle.show", false},

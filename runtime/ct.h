@@ -17,6 +17,7 @@
 #include "layout.h"    /* layouts and their algebra */
 #include "swizzle.h"   /* swizzles of indices */
 #include "composed.h"  /* layouts under a swizzle */
+#include "atom.h"      /* instructions: products and copies */
 #include "ir.h"        /* kernels as typed, structured programs */
 #include "emit_cuda.h" /* an IR as CUDA C */
 #include "simt.h"      /* the CPU engine */

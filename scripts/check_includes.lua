@@ -15,6 +15,7 @@ local modules = {
     { name = "rand", files = { "rand" }, uses = { "base" } },
     { name = "matmul", files = { "matmul" }, uses = { "base" } },
     { name = "dtype", files = { "dtypes?", "convert" }, uses = { "text" } },
+    { name = "atom", files = { "atoms?" }, uses = { "dtype" } }, -- layouts as texts
     { name = "npy", files = { "npy" }, uses = { "dtype" } },
     { name = "message", files = { "message" }, uses = { "dtype" } },
 
@@ -43,7 +44,8 @@ local modules = {
     { name = "storage", files = { "storage" }, uses = { "device" } },
 
     -- The list of public headers; no file of the core includes it.
-    { name = "ct", files = { "ct" }, uses = { "emit_cuda", "simt", "nvrtc", "device", "npy" } },
+    { name = "ct", files = { "ct" },
+      uses = { "emit_cuda", "simt", "nvrtc", "device", "npy", "atom" } },
   },
 
   interp = {
@@ -56,7 +58,7 @@ local modules = {
     { name = "interp", files = { ".*" },
       uses = { "rewrite", "std_modules", "cuttle", "runtime/ct", "runtime/ir", "runtime/pass",
         "runtime/emit_cuda", "runtime/simt", "runtime/nvrtc", "runtime/blas", "runtime/storage",
-        "runtime/npy", "runtime/rand", "runtime/matmul", "runtime/dtype" } },
+        "runtime/npy", "runtime/rand", "runtime/matmul", "runtime/dtype", "runtime/atom" } },
   },
 }
 

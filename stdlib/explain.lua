@@ -1,7 +1,8 @@
--- explain.lua: says in words what a layout, a part of a tensor or a thread-value layout does: what
--- each mode is for, how it came about, which accesses it allows, whether each element has exactly
--- one owner, and who that is.
+-- explain.lua: says in words what a layout, a part of a tensor, a thread-value layout or an atom
+-- does: what each mode is for, how it came about, which accesses it allows, whether each element
+-- has exactly one owner, and who that is.
 local ct = require "cuttle"
+local atom_facts = require "cuttle.atom_facts"
 local coverage = require "cuttle.coverage"
 local derive = require "cuttle.derive"
 local owners_of = require "cuttle.owners"
@@ -550,8 +551,10 @@ end
 -- vectors.
 function M.explain(x, options)
   options = read_options(options, x)
-  local report = setmetatable({}, Report)
-  if type(x) == "userdata" and x.layout ~= nil and x.dtype ~= nil then
+  local report, facts = setmetatable({}, Report), atom_facts.of(x)
+  if facts then
+    for _, row in ipairs(facts) do report:add(row[1], "%s", row[2]) end
+  elseif type(x) == "userdata" and x.layout ~= nil and x.dtype ~= nil then
     report:add("tensor", "%s", tostring(x):match("[^\n]*"))
     explain_layout(report, x.layout, setmetatable({ dtype = x.dtype }, { __index = options }))
   else

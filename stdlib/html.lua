@@ -4,6 +4,7 @@
 -- beside it. It is stdlib/page.html with page.css and page.js in it; this file gives it its data
 -- (the head of page.js says which).
 local ct = require "cuttle"
+local atom_facts = require "cuttle.atom_facts"
 local derive = require "cuttle.derive"
 local json = require "cuttle.json"
 local palette = require "cuttle.palette"
@@ -22,6 +23,7 @@ local role_titles = {
 
 local function panel_title(panel, kind)
   local title = role_titles[panel.role] or panel.role
+  if kind == "atom" then return panel.title end
   if panel.role == "result" and kind == "tv" then
     title = "Tile"
   elseif panel.role == "result" and kind ~= "operation" then
@@ -143,6 +145,11 @@ end
 -- The rows between the title and the controls.
 local function derived_rows(model, layout, title)
   local rows = {}
+  for i, fact in ipairs(model.facts or {}) do
+    rows[i] = { fact[1]:gsub("^%l", string.upper), fact[2] }
+  end
+  for _, note in ipairs(model.facts and model.notes or {}) do rows[#rows + 1] = { "Note", note } end
+  if model.facts then return rows end
   add_derivation(rows, layout)
   if #rows > 0 then
     rows[#rows + 1] = { "Result", model.layout }
@@ -163,6 +170,7 @@ local beginnings = {
   swizzle = { text = "offset", same = { "offset", "index" } },
   operation = { text = "offset", same = { "offset" } },
   tv = { text = "thread", same = { "thread" } },
+  atom = { text = "thread", same = { "thread", "value" } },
   tensor = { text = "value", same = { "offset" } },
 }
 
@@ -192,7 +200,8 @@ end
 
 local function page_data(x, options, text)
   local model = picture.of(x, options, "html")
-  local layout, title = layout_of(x), text or model.title
+  model.facts = atom_facts.of(x)
+  local layout, title = model.facts and ct.layout(1) or layout_of(x), text or model.title
   local begin, origin = beginning_of(model, layout), { layout:origin() }
   local panels = {}
   for i, panel in ipairs(model.panels) do panels[i] = panel_data(panel, model, origin) end

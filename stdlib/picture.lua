@@ -1,6 +1,6 @@
 -- picture.lua: what a picture shows, without saying how it is drawn. `show`, `svg`, `latex` and
 -- `html` all draw the model that M.of returns:
---   { kind    "layout", "swizzle", "operation", "tv" or "tensor",
+--   { kind    "layout", "swizzle", "operation", "tv", "atom" or "tensor",
 --     title, layout (text), color_by ("offset", "tile", "thread", ...: the meaning of the keys),
 --     panels  list, from left to right; see below,
 --     notes   list of texts: what was left out, what is wrong with the layout,
@@ -19,6 +19,7 @@
 -- covers), color (a rule of picture_color.lua, or a function of the cell that returns a key), bits
 -- (of an element, for color = "bank"), max_cells (of a panel), max_panels, title.
 local ct = require "cuttle"
+local atoms = require "cuttle.picture_atom"
 local color = require "cuttle.picture_color"
 local derive = require "cuttle.derive"
 local grid = require "cuttle.picture_grid"
@@ -34,7 +35,7 @@ local MAX_KEYS <const> = 1 << 18   -- elements of a result whose offsets get a c
 
 -- The name of the type of an object of the language: "layout", "tensor"; else nil.
 local function type_name(x)
-  local meta = type(x) == "userdata" and getmetatable(x)
+  local meta = (type(x) == "userdata" or type(x) == "table") and getmetatable(x)
   return type(meta) == "table" and meta.__name or nil
 end
 
@@ -467,6 +468,14 @@ M.types = {
   swizzle = function(swizzle, how) return of_any_layout(swizzle_grid(swizzle), how) end,
   tensor = of_tensor,
 }
+
+-- What pictures of atoms are made with.
+local tools = { new_picture = new_picture, add_panels = add_panels, owners_of = owners_of,
+                own = own, note_coverage = note_coverage, thread_legend = thread_legend }
+
+for _, name in ipairs { "atom", "tiled_mma", "tiled_copy" } do
+  M.types[name] = function(x, how) return atoms["of_" .. name](tools, x, how) end
+end
 
 local known = { rows = true, cols = true, operands = true, tile = true, color = true, bits = true,
                 max_cells = true, max_panels = true, title = true }

@@ -38,6 +38,7 @@ local samples = {
   Layout = L"4:1", Tensor = zeros(f32, 4), Kernel = some_kernel,
   Launch = some_kernel{grid = 1, block = 1}, DType = f32, Basis = E(0), Index = threadIdx,
   Swizzle = swizzle(1, 0, 1), Tuple = shape"(2,3)", Any = _,
+  Atom = atom"SM75_16x8x8_F16F16F16F16_TN",
 }
 
 -- What an object has, by the lists that completion reads as well.

@@ -1,0 +1,387 @@
+/* atom.c: the table of atoms, and the atoms that are made by rule. */
+#include "atom.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dtype.h"
+
+/* {====== The rows ====== */
+
+typedef enum Type {
+#define CT_ATOM_TYPE(id, name, ptx, bits) TYPE_##id,
+#include "atoms.def"
+  TYPE_COUNT
+} Type;
+
+static const CtAtomType types[TYPE_COUNT] = {
+#define CT_ATOM_TYPE(id, name, ptx, bits) {name, ptx, bits},
+#include "atoms.def"
+};
+
+typedef enum Form {
+#define CT_MMA_FORM(id, family, m, n, k, threads, thr_id, a, b, c, ptx, section) FORM_##id,
+#include "atoms.def"
+  FORM_COUNT
+} Form;
+
+typedef struct FormRow {
+  const char *family;
+  int m, n, k, threads;
+  const char *thr_id, *layouts[3], *ptx, *section;
+} FormRow;
+
+static const FormRow forms[FORM_COUNT] = {
+#define CT_MMA_FORM(id, family, m, n, k, threads, thr_id, a, b, c, ptx, section)                   \
+  {family, m, n, k, threads, thr_id, {a, b, c}, ptx, section},
+#include "atoms.def"
+};
+
+typedef enum Majors { MAJORS_NONE, MAJORS_TN, MAJORS_NT, MAJORS_NN, MAJORS_TT } Majors;
+
+static const char *const major_texts[] = {
+    [MAJORS_TN] = ".row.col.",
+    [MAJORS_NT] = ".col.row.",
+    [MAJORS_NN] = ".col.col.",
+    [MAJORS_TT] = ".row.row.",
+};
+
+typedef struct MmaRow {
+  const char *name;
+  Form form;
+  Type d, a, b, c;
+  Majors majors;
+  const char *tail;
+  int times, sm;
+} MmaRow;
+
+static const MmaRow mmas[] = {
+#define CT_MMA(name, form, d, a, b, c, majors, tail, times, sm)                                    \
+  {#name, FORM_##form, TYPE_##d, TYPE_##a, TYPE_##b, TYPE_##c, MAJORS_##majors, tail, times, sm},
+#include "atoms.def"
+};
+
+typedef struct WgmmaRow {
+  const char *name; /* behind SM90_64xNxK_ */
+  int k;
+  Type d, a, b;
+  bool is_a_shared, is_every;
+  const char *tail;
+} WgmmaRow;
+
+enum { SOURCE_RS, SOURCE_SS, SIZES_INTS = 0, SIZES_EVERY = 1 };
+
+static const WgmmaRow wgmmas[] = {
+#define CT_WGMMA(name, k, d, a, b, source, tail, sizes)                                            \
+  {#name,                                                                                          \
+   k,                                                                                              \
+   TYPE_##d,                                                                                       \
+   TYPE_##a,                                                                                       \
+   TYPE_##b,                                                                                       \
+   SOURCE_##source == SOURCE_SS,                                                                   \
+   SIZES_##sizes == SIZES_EVERY,                                                                   \
+   tail},
+#include "atoms.def"
+};
+
+typedef struct CopyRow {
+  const char *name, *family;
+  int threads, sm;
+  const char *thr_id, *layouts[3], *ptx, *section;
+} CopyRow;
+
+static const CopyRow copies[] = {
+#define CT_COPY(name, family, threads, thr_id, src, dst, ref, sm, ptx, section)                    \
+  {name, family, threads, sm, thr_id, {src, dst, ref}, ptx, section},
+#include "atoms.def"
+};
+
+/* Types of UniversalFMA that are listed. */
+static const Type universal[] = {TYPE_F64, TYPE_F32, TYPE_F16, TYPE_BF16, TYPE_S32};
+
+/* {====== From rows to atoms ====== */
+
+/* snprintf, of texts that are known to fit. */
+static CT_PRINTF(2, 3) void put(char out[CT_ATOM_TEXT_MAX], const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(out, CT_ATOM_TEXT_MAX, format, args);
+  va_end(args);
+  CT_ASSERT(n >= 0 && n < CT_ATOM_TEXT_MAX);
+  (void)n;
+}
+
+/* Registers of one thread for n values. */
+static int count_registers(CtAtomType t, int n) {
+  int unit = t.bits < 64 ? 32 : 64;
+  return (n * t.bits + unit - 1) / unit;
+}
+
+static void set_types(CtAtom *atom, Type d, Type a, Type b, Type c) {
+  atom->types[CT_ATOM_A] = types[a];
+  atom->types[CT_ATOM_B] = types[b];
+  atom->types[CT_ATOM_C] = types[c];
+  atom->types[CT_ATOM_D] = types[d];
+}
+
+static void set_registers(CtAtom *atom) {
+  const int sizes[4] = {[CT_ATOM_A] = atom->m * atom->k,
+                        [CT_ATOM_B] = atom->n * atom->k,
+                        [CT_ATOM_C] = atom->m * atom->n,
+                        [CT_ATOM_D] = atom->m * atom->n};
+  for (int i = 0; i < 4; i++) {
+    atom->registers[i] =
+        atom->from_shared[i] ? 1 : count_registers(atom->types[i], sizes[i] / atom->threads);
+  }
+}
+
+static CtAtom from_form(const FormRow *f) {
+  CtAtom atom = {.kind = CT_ATOM_MMA,
+                 .family = f->family,
+                 .times = 1,
+                 .section = f->section,
+                 .threads = f->threads,
+                 .thr_id = f->thr_id,
+                 .m = f->m,
+                 .n = f->n,
+                 .k = f->k};
+  for (int i = 0; i < 3; i++) {
+    put(atom.layouts[i], "%s", f->layouts[i]);
+  }
+  return atom;
+}
+
+static CtAtom from_mma(const MmaRow *row) {
+  const FormRow *f = &forms[row->form];
+  CtAtom atom = from_form(f);
+  put(atom.name, "%s", row->name);
+  atom.sm = row->sm;
+  atom.times = row->times;
+  set_types(&atom, row->d, row->a, row->b, row->c);
+  set_registers(&atom);
+  if (row->majors == MAJORS_NONE) {
+    put(atom.ptx, "%s", f->ptx);
+  } else {
+    put(atom.ptx, "%s%s%s.%s.%s.%s%s", f->ptx, major_texts[row->majors], types[row->d].ptx,
+        types[row->a].ptx, types[row->b].ptx, types[row->c].ptx, row->tail);
+  }
+  return atom;
+}
+
+/* The element types d, a, b, c; only those that the language has. */
+static CtAtom from_types(Type d, Type a, Type b, Type c) {
+  CtAtom atom = from_form(&forms[FORM_fma]);
+  set_types(&atom, d, a, b, c);
+  set_registers(&atom);
+  if (d == a && a == b && b == c) {
+    put(atom.name, "UniversalFMA<%s>", types[d].name);
+  } else {
+    put(atom.name, "UniversalFMA<%s,%s,%s,%s>", types[d].name, types[a].name, types[b].name,
+        types[c].name);
+  }
+  return atom;
+}
+
+static bool has_size(const WgmmaRow *row, int n) {
+  return n >= 8 && n <= 256 && n % 8 == 0 && (row->is_every || n % 16 == 0 || n == 8 || n == 24);
+}
+
+/* A of a warpgroup in registers: a thread has 32 bits of k together, at two rows of 8 and two places
+   of k; each warp has 16 rows. */
+static void put_wgmma_a(char out[CT_ATOM_TEXT_MAX], int k, int bits) {
+  int together = 32 / bits;
+  if (together == 1) {
+    put(out, "((4,8,4),(2,2)):((64,1,16),(8,256))");
+  } else {
+    put(out, "((4,8,4),(%d,2,2)):((%d,1,16),(64,8,%d))", together, 64 * together, 32 * k);
+  }
+}
+
+static CtAtom from_wgmma(const WgmmaRow *row, int n) {
+  CtAtom atom = {.kind = CT_ATOM_MMA,
+                 .family = "wgmma",
+                 .sm = 90,
+                 .is_sm_specific = true,
+                 .times = 1,
+                 .section = "9.7.15.5.2",
+                 .threads = 128,
+                 .thr_id = "128:1",
+                 .m = 64,
+                 .n = n,
+                 .k = row->k};
+  put(atom.name, "SM90_64x%dx%d_%s", n, row->k, row->name);
+  put(atom.ptx, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s%s", n, row->k, types[row->d].ptx,
+      types[row->a].ptx, types[row->b].ptx, row->tail);
+  set_types(&atom, row->d, row->a, row->b, row->d);
+  atom.from_shared[CT_ATOM_A] = row->is_a_shared;
+  atom.from_shared[CT_ATOM_B] = true;
+  set_registers(&atom);
+  if (row->is_a_shared) {
+    put(atom.layouts[CT_ATOM_A], "(128,(64,%d)):(0,(1,64))", row->k);
+  } else {
+    put_wgmma_a(atom.layouts[CT_ATOM_A], row->k, types[row->a].bits);
+  }
+  put(atom.layouts[CT_ATOM_B], "(128,(%d,%d)):(0,(1,%d))", n, row->k, n);
+  put(atom.layouts[CT_ATOM_C], "((4,8,4),(2,2,%d)):((128,1,16),(64,8,512))", n / 8);
+  return atom;
+}
+
+static CtAtom from_copy(const CopyRow *row) {
+  CtAtom atom = {.kind = CT_ATOM_COPY,
+                 .family = row->family,
+                 .sm = row->sm,
+                 .times = 1,
+                 .section = row->section,
+                 .threads = row->threads,
+                 .thr_id = row->thr_id};
+  put(atom.name, "%s", row->name);
+  put(atom.ptx, "%s", row->ptx);
+  for (int i = 0; i < 3; i++) {
+    put(atom.layouts[i], "%s", row->layouts[i]);
+  }
+  return atom;
+}
+
+/* {====== By number ====== */
+
+enum { WGMMA_SIZES = 256 / 8 }; /* N = 8, 16, ... 256 */
+
+static int count_wgmma_sizes(const WgmmaRow *row) {
+  int n = 0;
+  for (int i = 1; i <= WGMMA_SIZES; i++) {
+    n += has_size(row, 8 * i);
+  }
+  return n;
+}
+
+static int count_wgmmas(void) {
+  int n = 0;
+  for (size_t i = 0; i < CT_ARRAY_LEN(wgmmas); i++) {
+    n += count_wgmma_sizes(&wgmmas[i]);
+  }
+  return n;
+}
+
+/* The i-th of the wgmma atoms. */
+static CtAtom wgmma_at(int i) {
+  for (size_t row = 0; row < CT_ARRAY_LEN(wgmmas); row++) {
+    for (int n = 8; n <= 8 * WGMMA_SIZES; n += 8) {
+      if (has_size(&wgmmas[row], n) && i-- == 0) {
+        return from_wgmma(&wgmmas[row], n);
+      }
+    }
+  }
+  CT_UNREACHABLE();
+}
+
+int ct_atom_count(void) {
+  return (int)(CT_ARRAY_LEN(universal) + CT_ARRAY_LEN(mmas) + CT_ARRAY_LEN(copies)) +
+         count_wgmmas();
+}
+
+void ct_atom_get(int i, CtAtom *out) {
+  const int n_universal = (int)CT_ARRAY_LEN(universal), n_mmas = (int)CT_ARRAY_LEN(mmas);
+  const int n_wgmmas = count_wgmmas();
+  CT_ASSERT(i >= 0 && i < ct_atom_count());
+  if (i < n_universal) {
+    Type t = universal[i];
+    *out = from_types(t, t, t, t);
+  } else if (i < n_universal + n_mmas) {
+    *out = from_mma(&mmas[i - n_universal]);
+  } else if (i < n_universal + n_mmas + n_wgmmas) {
+    *out = wgmma_at(i - n_universal - n_mmas);
+  } else {
+    *out = from_copy(&copies[i - n_universal - n_mmas - n_wgmmas]);
+  }
+}
+
+/* {====== By name ====== */
+
+static bool find_mma(const char *name, CtAtom *out) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(mmas); i++) {
+    if (strcmp(mmas[i].name, name) == 0) {
+      *out = from_mma(&mmas[i]);
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool find_copy(const char *name, CtAtom *out) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(copies); i++) {
+    if (strcmp(copies[i].name, name) == 0) {
+      *out = from_copy(&copies[i]);
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A number without sign or leading zero, below 1000; NULL when there is none, else what follows. */
+static const char *read_number(const char *s, int *out) {
+  int n = 0, digits = 0;
+  for (; s[digits] >= '0' && s[digits] <= '9' && digits < 3; digits++) {
+    n = 10 * n + (s[digits] - '0');
+  }
+  *out = n;
+  return digits > 0 && s[0] != '0' ? s + digits : NULL;
+}
+
+/* SM90_64xNxK_... */
+static bool find_wgmma(const char *name, CtAtom *out) {
+  static const char start[] = "SM90_64x";
+  int n, k;
+  if (strncmp(name, start, sizeof start - 1) != 0) {
+    return false;
+  }
+  const char *s = read_number(name + sizeof start - 1, &n);
+  s = s == NULL || *s != 'x' ? NULL : read_number(s + 1, &k);
+  if (s == NULL || *s != '_') {
+    return false;
+  }
+  for (size_t i = 0; i < CT_ARRAY_LEN(wgmmas); i++) {
+    if (wgmmas[i].k == k && has_size(&wgmmas[i], n) && strcmp(wgmmas[i].name, s + 1) == 0) {
+      *out = from_wgmma(&wgmmas[i], n);
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A type of the language that ends with ',' or '>'; NULL when there is none, else what follows. */
+static const char *read_type(const char *s, Type *out) {
+  size_t len = strcspn(s, ",>");
+  for (int t = 0; t < TYPE_COUNT; t++) {
+    const char *name = types[t].name;
+    if (strlen(name) == len && strncmp(name, s, len) == 0 && ct_dtype_from_name(name) != CT_VOID) {
+      *out = (Type)t;
+      return s + len;
+    }
+  }
+  return NULL;
+}
+
+static bool find_universal(const char *name, CtAtom *out) {
+  static const char start[] = "UniversalFMA<";
+  Type t[4];
+  int n = 0;
+  if (strncmp(name, start, sizeof start - 1) != 0) {
+    return false;
+  }
+  const char *s = name + sizeof start - 2;
+  do {
+    s = read_type(s + 1, &t[n++]);
+  } while (s != NULL && *s == ',' && n < 4);
+  if (s == NULL || strcmp(s, ">") != 0) {
+    return false;
+  }
+  Type a = n > 1 ? t[1] : t[0];
+  *out = from_types(t[0], a, n > 2 ? t[2] : a, n > 3 ? t[3] : t[0]);
+  return true;
+}
+
+bool ct_atom_find(const char *name, CtAtom *out) {
+  return find_mma(name, out) || find_wgmma(name, out) || find_universal(name, out) ||
+         find_copy(name, out);
+}

@@ -1,0 +1,119 @@
+-- atom.lua: MMA and copy atoms by name, and lists of them. The rows are in runtime/atoms.def.
+--   atom(name[, dtype])   the atom of CuTe's name; of a copy, with the type of its elements
+--   atoms([filter])       the names of all, or of those that {kind =, family =, sm =, dtype =} fit
+--   smem_atom(name, dtype) the shared-memory layout atoms of wgmma: "K_SW128", "MN_INTER", ...
+local ct = require "cuttle"
+local near = require "cuttle.near"
+local M = {}
+
+local function fail(op, format, ...)
+  ct._fail(("%s: %s"):format(op, format:format(...)))
+end
+
+-- {====== By name ======
+
+local names -- of all atoms, made when it is needed
+
+local function all_names()
+  if not names then
+    names = {}
+    for i, a in ipairs(ct._atoms()) do names[i] = a.name end
+  end
+  return names
+end
+
+-- Copy atoms move whole elements.
+local function check_dtype(a, dtype)
+  if a.kind == "mma" then
+    fail("atom", "%s multiplies %s by %s; only an atom that copies is given a type", a.name,
+      a.dtypes.a, a.dtypes.b)
+  end
+  for _, side in ipairs { "src", "dst" } do
+    if ct.size(a[side], 1) % dtype.bits ~= 0 then
+      fail("atom", "%s moves %d bits per thread, which hold no whole number of %s (%d bits); give "
+        .. "it a narrower type or take a wider atom", a.name, ct.size(a[side], 1), dtype,
+        dtype.bits)
+    end
+  end
+end
+
+function M.atom(name, dtype)
+  if type(name) ~= "string" then
+    fail("atom", "a name like \"SM80_16x8x16_F32F16F16F32_TN\" was expected, got %s", type(name))
+  end
+  local a = ct._atom(name, dtype)
+  if not a then
+    local guess = near.nearest(name, all_names())
+    fail("atom", "there is no atom '%s'; %s", name, guess and ("did you mean %s?"):format(guess) or
+      "atoms() lists their names")
+  end
+  if a.dtype or dtype then check_dtype(a, a.dtype or dtype) end
+  return a
+end
+
+-- {====== Lists ======
+
+local function has_type(a, dtype)
+  if a.kind == "copy" then return false end
+  for _, t in pairs(a.dtypes) do
+    if tostring(t) == tostring(dtype) then return true end
+  end
+  return false
+end
+
+-- Does the atom fit the value of one entry of a filter?
+local filters = {
+  kind = function(a, kind) return a.kind == kind end,
+  family = function(a, family) return a.family == family end,
+  sm = function(a, sm) return a.sm == sm or a.sm < sm and not a.arch:find("a$") or a.sm == 0 end,
+  dtype = has_type,
+}
+
+function M.atoms(filter)
+  filter = filter or {}
+  if type(filter) ~= "table" then
+    fail("atoms", "a table like {family = \"ldmatrix\", sm = 80} was expected, got %s",
+      type(filter))
+  end
+  for key in pairs(filter) do
+    if not filters[key] then
+      fail("atoms", "'%s' is no filter; expected kind, family, sm or dtype", tostring(key))
+    end
+  end
+  local out = {}
+  for _, a in ipairs(ct._atoms()) do
+    local fits = true
+    for key, value in pairs(filter) do fits = fits and filters[key](a, value) end
+    if fits then out[#out + 1] = a.name end
+  end
+  return out
+end
+
+-- {====== Shared-memory atoms of wgmma ======
+
+-- log2 of how many rows of 16 bytes a swizzle mixes: Sw<B,4,3> on bytes.
+local swizzles = { INTER = 0, SW32 = 1, SW64 = 2, SW128 = 3 }
+
+-- A layout of 8 rows of 16, 32, 64 or 128 bytes, contiguous in k (K_) or in m or n (MN_), the
+-- swizzle on numbers of elements.
+function M.smem_atom(name, dtype)
+  local major, width = tostring(name):match("^(M?[NK])_(%w+)$")
+  local bits = swizzles[width]
+  if not bits or (major ~= "K" and major ~= "MN") then
+    fail("smem_atom", "there is no '%s'; expected K_ or MN_ with INTER, SW32, SW64 or SW128 behind "
+      .. "it", tostring(name))
+  end
+  local element = type(dtype) == "string" and ct[dtype] or dtype
+  if getmetatable(element) ~= getmetatable(ct.f32) then
+    fail("smem_atom", "an element type like f16 was expected, got %s", tostring(dtype))
+  end
+  element = element.bits
+  local row = (128 << bits) // element
+  local plain = major == "K" and ct.layout({ 8, row }, { row, 1 }) or
+    ct.layout({ row, 8 }, { 1, row })
+  local unit = 0 -- log2 of the elements in 16 bytes
+  while element << unit < 128 do unit = unit + 1 end
+  return ct.composition(ct.swizzle(bits, unit, 3), plain)
+end
+
+return M

@@ -1,0 +1,73 @@
+-- atom_facts.lua: what there is to say about an atom, a tiled MMA or a tiled copy, as a list of
+-- {heading, text}; for explain and for pages.
+local ct = require "cuttle"
+local M = {}
+
+local function plural(n, noun)
+  return n == 1 and "1 " .. noun or ("%d %ss"):format(n, noun)
+end
+
+local function add_instruction(rows, a)
+  local times = a.times > 1 and (", %d times"):format(a.times) or ""
+  rows[#rows + 1] = { "instruction", (a.ptx or "plain code of a thread") .. times }
+  if a.section then
+    rows[#rows + 1] = { "", ("%s, PTX ISA %s"):format(a.arch, a.section) }
+  end
+  rows[#rows + 1] = { "threads", ("%d, in lanes %s"):format(a.threads, a.thr_id) }
+end
+
+-- How the threads share an operand: each element once, or all of it in shared memory.
+local function operand_text(a, letter, rows, cols)
+  local tv, n = a["layout_" .. letter], a.shape[rows] * a.shape[cols]
+  local head = ("%s, %dx%d of %s"):format(tv, a.shape[rows], a.shape[cols], a.dtypes[letter])
+  if a.spaces[letter] == "shared" then return head .. ", all of it in shared memory" end
+  return ("%s: %s of %d in %s of each thread"):format(head, plural(ct.size(tv, 1), "element"), n,
+    plural(a.registers[letter], "register"))
+end
+
+local function of_mma(a)
+  local rows = { { "atom", a.name } }
+  rows[2] = { "product", ("(M,N,K) = %s"):format(a.shape) }
+  add_instruction(rows, a)
+  rows[#rows + 1] = { "A (M,K)", operand_text(a, "a", 1, 3) }
+  rows[#rows + 1] = { "B (N,K)", operand_text(a, "b", 2, 3) }
+  rows[#rows + 1] = { "C (M,N)", operand_text(a, "c", 1, 2) }
+  return rows
+end
+
+-- What a thread has on a side, in bits and, if the type is known, in elements.
+local function side_text(a, side)
+  local bits = ct.size(a[side], 1)
+  local text = ("%s, %d bits of each thread"):format(a[side], bits)
+  if a.dtype then text = ("%s: %d x %s"):format(text, bits // a.dtype.bits, a.dtype) end
+  local n = ct.size(a[side])
+  if n > a.bits then
+    text = ("%s; %d of %d threads say where"):format(text, a.threads * a.bits // n, a.threads)
+  end
+  return text
+end
+
+local function of_copy(a)
+  local rows = { { "atom", a.name .. (a.dtype and " of " .. tostring(a.dtype) or "") },
+                 { "data", ("%d bits, %d bytes"):format(a.bits, a.bytes) } }
+  add_instruction(rows, a)
+  rows[#rows + 1] = { "source", side_text(a, "src") }
+  rows[#rows + 1] = { "destination", side_text(a, "dst") }
+  return rows
+end
+
+local makers = {
+  atom = function(a)
+    if a.kind == "mma" then return of_mma(a) end
+    return of_copy(a)
+  end,
+}
+
+-- The rows of x, or nil where it is none of these.
+function M.of(x)
+  local meta = (type(x) == "userdata" or type(x) == "table") and getmetatable(x)
+  local make = type(meta) == "table" and makers[meta.__name]
+  return make and make(x) or nil
+end
+
+return M

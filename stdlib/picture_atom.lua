@@ -1,0 +1,111 @@
+-- picture_atom.lua: pictures of atoms, tiled MMAs and tiled copies: who owns what, one panel for
+-- each operand or side. As CuTe draws them: of an MMA A has its rows beside those of C, and B is
+-- laid with k along the rows, so that its columns stand over those of C.
+--   { kind "atom", panels {role = "result", title = "A (M,K)", ...}, ... }
+local ct = require "cuttle"
+local color = require "cuttle.picture_color"
+local M = {}
+
+local each_cell = color.each_cell
+
+-- The values of one thread, where all threads have the same: operands in shared memory.
+local function same_for_all(tv)
+  local n = ct.size(tv, 0)
+  local is_same = n > 1 and tv(n - 1, 0) == tv(0, 0) and ct.cosize(ct.slice({ ct._, 0 }, tv)) == 1
+  return is_same and ct.slice({ 0, ct._ }, tv) or nil
+end
+
+local function own_by_all(panels, values)
+  local value_of = {}
+  for i, at in ipairs(ct.values(values)) do value_of[at] = i - 1 end
+  each_cell(panels, function(cell)
+    cell.lines, cell.color = { "all", ("V%d"):format(value_of[cell.index]) }, 0
+  end)
+end
+
+-- Adds the panel of one thread-value layout. `part`: {title, tv, shape, rows (the mode along them),
+-- may_repeat (several threads have the same element), first_only (of those the first counts)}.
+local function add_part(tools, picture, part, how)
+  local tile = ct.layout(part.shape)
+  local rows = part.rows or 0
+  local axes = setmetatable({ rows = rows, cols = 1 - rows }, { __index = how })
+  if how.rows ~= nil or how.cols ~= nil then axes.rows, axes.cols = how.rows, how.cols end
+  local panels, all = tools.add_panels(picture, tile, "result", axes), same_for_all(part.tv)
+  for _, panel in ipairs(panels) do panel.title = part.title end
+  if all then
+    own_by_all(panels, all)
+    return
+  end
+  local owners, outside = tools.owners_of(part.tv, ct.size(tile), how)
+  each_cell(panels, function(cell)
+    local list = owners[cell.index]
+    tools.own(cell, part.first_only and list and { list[1] } or list)
+    if part.may_repeat and cell.mark == "doubled" then cell.mark = nil end
+    cell.color = cell.owners[1] and cell.owners[1].thread
+  end)
+  if not part.may_repeat then
+    tools.note_coverage(picture, owners, ct.size(tile), outside)
+  end
+end
+
+local function draw(tools, title, layout, parts, how)
+  local picture = tools.new_picture("atom", title, layout)
+  for _, part in ipairs(parts) do add_part(tools, picture, part, how) end
+  picture.color_by = "thread"
+  if how.color ~= nil then color.colorize(picture, how) end
+  picture.legend = picture.color_by == "thread" and tools.thread_legend(ct.size(parts[1].tv, 0))
+    or nil
+  return picture
+end
+
+local function mma_parts(a, b, c, mnk, may_repeat)
+  local m, n, k = mnk[1], mnk[2], mnk[3]
+  return {
+    { title = "A (M,K)", tv = a, shape = { m, k }, may_repeat = may_repeat },
+    { title = "B (K,N)", tv = b, shape = { n, k }, rows = 1, may_repeat = may_repeat },
+    { title = "C (M,N)", tv = c, shape = { m, n } },
+  }
+end
+
+-- Elements of 16 bits where the type is not said; 8 elements are a row of a matrix.
+local function copy_parts(a)
+  local bits = a.dtype and a.dtype.bits or math.min(a.bits, 16)
+  local n = a.bits // bits
+  local row = a.threads > 1 and math.min(n, 128 // bits) or n
+  local parts = {}
+  for _, side in ipairs { "src", "dst" } do
+    local tv = ct.recast(a[side], 1, bits) -- numbers of elements, row by row
+    local by_rows = ct.layout({ row, n // row }, { n // row, 1 }) -- in a column-major tile
+    parts[#parts + 1] = { title = side == "src" and "source" or "destination",
+      tv = ct.composition(by_rows, tv), shape = { n // row, row }, may_repeat = true,
+      first_only = true }
+  end
+  return parts
+end
+
+function M.of_atom(tools, a, how)
+  if a.kind == "copy" then
+    local title = a.name .. (a.dtype and " of " .. tostring(a.dtype) or "")
+    return draw(tools, title, a.ref, copy_parts(a), how)
+  end
+  return draw(tools, a.name, a.layout_c,
+    mma_parts(a.layout_a, a.layout_b, a.layout_c, a.shape), how)
+end
+
+function M.of_tiled_mma(tools, mma, how)
+  local title = ("tiled MMA of %s, tile %s"):format(mma.atom.name, mma:tile_shape())
+  local a, b, c = mma:get_layoutA_TV(), mma:get_layoutB_TV(), mma:get_layoutC_TV()
+  return draw(tools, title, mma.thr_layout_vmnk, mma_parts(a, b, c, mma:tile_shape(), true), how)
+end
+
+function M.of_tiled_copy(tools, copy, how)
+  local shape, parts = copy:tile_shape(), {}
+  for _, side in ipairs { "S", "D" } do
+    parts[#parts + 1] = { title = side, tv = copy[("get_layout%s_TV"):format(side)](copy),
+      shape = #shape == 1 and { shape[1], 1 } or shape, may_repeat = true }
+  end
+  local title = ("tiled copy of %s, tile %s"):format(copy.atom.name, shape)
+  return draw(tools, title, copy.layout_tv, parts, how)
+end
+
+return M
