@@ -538,7 +538,7 @@ static const CtIn *step(const CtIn *in, CtWarp *w, CtHandler handler) {
 }
 
 /* The handler of instructions that are watched, and of the GUARD of one, which may run it itself. */
-static const CtIn *step_watched(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_step(const CtIn *in, CtWarp *w) {
   const CtSimtJob *job = w->worker->job;
   return step(in, w, job->handlers[in - job->code]);
 }
@@ -560,7 +560,8 @@ static void bind_watched(CtSimtEngine *e, const CtSimtJob *job) {
     if (p->code[i].u.op == CT_SIMT_GUARD && is_wanted(watch, p, i + 1)) {
       e->code[i].u.handler = step_guarded;
     } else if (is_wanted(watch, p, i)) {
-      e->code[i].u.handler = step_watched;
+      CtHandler own = watch->ops->handler == NULL ? NULL : watch->ops->handler(watch, i);
+      e->code[i].u.handler = own != NULL ? own : ct_simt_step;
     }
   }
 }
@@ -573,9 +574,9 @@ static CtStatus begin_watch(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
   }
   CtStatus status = ct_grow(e->alloc, &e->watched, &e->cap_watched, job->program->n_code,
                             sizeof *e->watched, err);
+  job->handlers = e->watched;
   status = status == CT_OK ? watch->ops->begin(watch, job, err) : status;
   if (status == CT_OK) {
-    job->handlers = e->watched;
     bind_watched(e, job);
   }
   return status;

@@ -213,8 +213,8 @@ static void hold(CtCheckWorker *k, const CtIn *code, CtWarp *w, CtAccess *a, int
 }
 
 static uint32_t outside(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
-  int64_t e, off;
-  uint32_t lanes = k->n_taints == 0 ? 0 : ct_wrap_look(k, code, a);
+  int64_t e, off = 0;
+  uint32_t lanes = ct_wrap_look(k, code, a);
   uint32_t held = a->is_regular ? 0 : ct_access_outside(a, &e, &off);
   if ((held & ~lanes) != 0) {
     note_outside(k, a, held & ~lanes, off);
@@ -264,12 +264,32 @@ static void look_at_sync(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
 }
 
 /* Of a load by scalar and pattern. */
-static bool is_inside(const CtIn *code, const CtWarp *w) {
+static inline bool is_inside(const CtIn *code, const CtWarp *w) {
   const CtMem *m = &w->mem[code->c & ~(1u << 31)];
   const CtPattern *p = CT_CAT(CtPattern, w, code->b);
   int64_t base = CT_CAT(CtScalar, w, code->a)->i, lo, hi;
   return !ct_add_overflow(base, code->imm, &base) && !ct_add_overflow(base, p->lo, &lo) &&
          !ct_add_overflow(base, p->hi, &hi) && lo >= 0 && hi < m->n;
+}
+
+/* Handlers of what is most frequent and rarely found fault with. */
+static const CtIn *load_inside(const CtIn *in, CtWarp *w) {
+  const CtCheckWorker *k = ct_check_worker(w->worker);
+  return k->n_taints == 0 && is_inside(in, w) ? k->handlers[in - k->bound](in, w)
+                                              : ct_simt_step(in, w);
+}
+
+static const CtIn *lea_that_fits(const CtIn *in, CtWarp *w) {
+  const CtCheckWorker *k = ct_check_worker(w->worker);
+  return k->n_taints == 0 && ct_wrap_fits(in, w) ? k->handlers[in - k->bound](in, w)
+                                                 : ct_simt_step(in, w);
+}
+
+static CtHandler handler(CtSimtWatch *watch, uint32_t index) {
+  const CtCheck *c = (const CtCheck *)(const void *)watch;
+  bool is_lea =
+      c->plans[index].kind == CT_PLAN_WRAP && c->job->program->code[index].u.op == CT_SIMT_LEA_i32;
+  return c->plans[index].is_bounds ? load_inside : is_lea ? lea_that_fits : NULL;
 }
 
 static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
@@ -278,9 +298,6 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
   const CtPlan *plan = &k->plans[code - k->code];
   switch ((CtPlanKind)plan->kind) {
     case CT_PLAN_MEMORY: {
-      if (plan->is_bounds && k->n_taints == 0 && is_inside(code, w)) {
-        return w->mask;
-      }
       uint32_t lanes = memory_step(k, plan, code, in, w);
       if (k->nan) {
         ct_nan_before(k, code, w, lanes);
@@ -511,6 +528,8 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
     c->n_workers = i + 1;
     ok = make_worker(c, &c->workers[i]);
     c->workers[i].k = &job->workers[i];
+    c->workers[i].bound = job->code;
+    c->workers[i].handlers = job->handlers;
     job->workers[i].watched = &c->workers[i];
   }
   CtStatus status = ok ? ct_global_begin(c, err) : ct_fail_nomem(err);
@@ -533,6 +552,7 @@ static void end(CtSimtWatch *watch, CtSimtJob *job) {
 
 static const CtWatchOps ops = {.wants = wants,
                                .wants_at = wants_at,
+                               .handler = handler,
                                .has_prologue = true,
                                .begin = begin,
                                .end = end,

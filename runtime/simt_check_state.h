@@ -140,6 +140,8 @@ typedef struct CtCheckWorker {
   CtWorker *k;
   const CtIn *code; /* these are the launch's: within reach */
   const CtPlan *plans;
+  const CtIn *bound;
+  const CtHandler *handlers;
   bool nan;
   int granule_bits;
   CtCheckWarp *warps;
@@ -276,6 +278,7 @@ void ct_global_release(CtCheckWorker *k, uint64_t time);   /* of what the block 
 /* simt_check_wrap.c */
 void ct_wrap_plan(CtCheck *c);
 void ct_wrap_step(CtCheckWorker *k, const CtIn *code, CtWarp *w);
+bool ct_wrap_fits(const CtIn *code, const CtWarp *w); /* of a LEA_i32: does its result? */
 /* Lanes whose offset came of arithmetic that wrapped around and is another one for it: noted. */
 uint32_t ct_wrap_look(CtCheckWorker *k, const CtIn *code, const CtAccess *a);
 

@@ -168,6 +168,12 @@ static bool is_right(const CtIn *code, const CtWarp *w, Form form, const char *r
   return wrong == 0;
 }
 
+bool ct_wrap_fits(const CtIn *code, const CtWarp *w) {
+  int64_t r;
+  return !ct_mul_overflow(CT_CAT(CtScalar, w, code->b)->i, code->imm, &r) &&
+         !ct_add_overflow(r, CT_CAT(CtScalar, w, code->a)->i, &r) && r == (int32_t)r;
+}
+
 static void keep(CtCheckWorker *k, const CtIn *code, const CtWarp *w, Form form,
                  const char *roles) {
   if (k->n_taints >= MAX_TAINTS || ct_grow(k->check->alloc, &k->taints, &k->cap_taints,

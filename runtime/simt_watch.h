@@ -14,6 +14,9 @@ typedef struct CtWatchOps {
   bool (*wants)(const CtIn *code);
   /* Of one that it wants, when the launch has begun: here, too? NULL: yes. */
   bool (*wants_at)(CtSimtWatch *watch, uint32_t index);
+  /* A handler that does what step would at this place, and runs the instruction by the handler in
+     CtSimtJob.handlers; or hands it on to ct_simt_step. NULL: step is told. */
+  CtHandler (*handler)(CtSimtWatch *watch, uint32_t index);
   /* Is the prologue watched, too? Its lanes are not all of the block. */
   bool has_prologue;
   /* Before any worker starts. On failure the launch does not take place. */
@@ -37,5 +40,8 @@ typedef struct CtWatchOps {
 struct CtSimtWatch {
   const CtWatchOps *ops;
 };
+
+/* Tells the launch's watcher of the instruction and runs it. simt.c */
+const CtIn *ct_simt_step(const CtIn *in, CtWarp *w);
 
 #endif

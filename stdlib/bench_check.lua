@@ -1,10 +1,11 @@
--- bench_check.lua: `cuttle bench check`: what checking a launch on the CPU engine costs, in CPU time
--- of this process: the best of several launches of each, unchecked and checked in turns.
+-- bench_check.lua: `cuttle bench check`: what checking a launch on the CPU engine costs, in CPU
+-- time of this process: the best of several launches of each, unchecked and checked in turns.
 local ct = require "cuttle"
 local check = require "cuttle.check"
 local threadIdx, blockIdx, blockDim = ct.threadIdx, ct.blockIdx, ct.blockDim
 local layout, tile, parallelize, row_major = ct.layout, ct.tile, ct.parallelize, ct.row_major
-local copy, clear, gemm, axes, shared, size = ct.copy, ct.clear, ct.gemm, ct.axes, ct.shared, ct.size
+local copy, clear, gemm, axes = ct.copy, ct.clear, ct.gemm, ct.axes
+local shared, size = ct.shared, ct.size
 local sync_threads, cp_async_wait, cdiv, f32, rand = ct.sync_threads, ct.cp_async_wait, ct.cdiv,
   ct.f32, ct.rand
 local _ = ct._
