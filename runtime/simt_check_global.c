@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-  CHUNK = 4096, /* granules */
-  EVENTS = 512, /* a worker takes so many numbers at once */
-  EVENT_CHUNKS = 1 << 18,
+  CHUNK = 4096,  /* granules */
+  EVENTS = 4096, /* a worker takes so many numbers at once */
+  EVENT_CHUNKS = 1 << 15,
   MAX_BLOCKS = 1 << 26 /* whose releases are kept; of more all are taken for ordered */
 };
 
@@ -36,8 +36,10 @@ struct CtGlobal {
   uint32_t n_regions;
   uint32_t *region_of; /* by buffer; UINT32_MAX: none */
   _Atomic(CtEvent *) *events;
-  _Atomic uint32_t next;      /* chunk of events */
-  _Atomic uint64_t *released; /* by block; NULL: nothing in the kernel releases */
+  _Atomic uint32_t next; /* chunk of events */
+  _Atomic uint64_t
+      *released; /* by block; NULL: nothing in the kernel releases, or too many blocks */
+  bool has_too_many;
 };
 
 /* --- what the kernel does ----------------------------------------------------------------------------- */
@@ -160,12 +162,12 @@ static CtStatus make_tables(CtCheck *c, CtGlobal *g, bool releases) {
     }
   }
   g->events = ct_arena_alloc(&c->arena, EVENT_CHUNKS * sizeof *g->events);
-  if (releases && c->job->n_blocks <= MAX_BLOCKS) {
+  g->has_too_many = releases && c->job->n_blocks > MAX_BLOCKS;
+  if (releases && !g->has_too_many) {
     g->released = ct_arena_alloc(&c->arena, (size_t)c->job->n_blocks * sizeof *g->released);
   }
-  return g->events == NULL || (releases && c->job->n_blocks <= MAX_BLOCKS && g->released == NULL)
-             ? CT_ENOMEM
-             : CT_OK;
+  return g->events == NULL || (releases && !g->has_too_many && g->released == NULL) ? CT_ENOMEM
+                                                                                    : CT_OK;
 }
 
 CtStatus ct_global_begin(CtCheck *c, CtErr *err) {
@@ -318,6 +320,9 @@ static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lan
   const CtEvent *e = &t->event;
   const CtGlobal *g = t->k->check->global;
   if (old->is_atomic && e->is_atomic) {
+    return true;
+  }
+  if (old->block != e->block && g->has_too_many) {
     return true;
   }
   if (old->block != e->block) {
