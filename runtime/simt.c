@@ -109,12 +109,10 @@ static bool meet(CtWorker *k) {
   return first != NULL;
 }
 
-static void set_block(CtWorker *k, int64_t block) {
+static void set_block(CtWorker *k, int64_t position) {
   const int64_t *grid = k->job->launch->grid;
-  k->block = block;
-  k->bid[0] = block % grid[0];
-  k->bid[1] = block / grid[0] % grid[1];
-  k->bid[2] = block / grid[0] / grid[1];
+  ct_simt_block_at(k->job, position, k->bid);
+  k->block = (k->bid[2] * grid[1] + k->bid[1]) * grid[0] + k->bid[0];
 }
 
 /* Each warp runs until it stops. Those in loops that wait go on in the next turn; false when there are
@@ -257,26 +255,36 @@ static void note_failure(CtSimtJob *job, const CtWorker *k) {
   while (k->block < lowest && !atomic_compare_exchange_weak(&job->fail_block, &lowest, k->block)) {}
 }
 
-/* Takes blocks until there are none, or one before them failed. */
+/* The block at a position, unless one before it failed. False when this worker is to stop. */
+static bool take_block(CtWorker *k, int64_t position) {
+  CtSimtJob *job = k->job;
+  if (ct_simt_interrupted(job)) {
+    atomic_store(&job->interrupted, true);
+    return false;
+  }
+  set_block(k, position);
+  if (k->block >= atomic_load(&job->fail_block)) {
+    return true;
+  }
+  run_block(k);
+  if (k->fail.kind != CT_FAIL_NONE && !is_noted(k)) {
+    note_failure(job, k);
+    return false;
+  }
+  atomic_store(&k->stuck_at, 0);
+  return true;
+}
+
+/* Takes blocks until there are none, or one before all that are left failed. */
 static void take_blocks(CtWorker *k) {
   CtSimtJob *job = k->job;
-  int64_t block = atomic_fetch_add(&job->next, 1);
-  if (block < job->n_blocks) {
+  int64_t position = atomic_fetch_add(&job->next, 1);
+  if (position < job->n_blocks) {
     set_up(k);
   }
-  while (block < job->n_blocks && block < atomic_load(&job->fail_block)) {
-    if (ct_simt_interrupted(job)) {
-      atomic_store(&job->interrupted, true);
-      return;
-    }
-    set_block(k, block);
-    run_block(k);
-    if (k->fail.kind != CT_FAIL_NONE && !is_noted(k)) {
-      note_failure(job, k);
-      return;
-    }
-    atomic_store(&k->stuck_at, 0);
-    block = atomic_fetch_add(&job->next, 1);
+  while (!ct_simt_is_over(job, position, atomic_load(&job->fail_block)) &&
+         take_block(k, position)) {
+    position = atomic_fetch_add(&job->next, 1);
   }
 }
 
@@ -687,6 +695,7 @@ CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch
     return status;
   }
   job.alloc = e->alloc;
+  job.band = ct_simt_band(&job);
   pthread_mutex_init(&job.print_lock, NULL);
   pthread_mutex_lock(&e->launch);
   status = run_locked(e, &job, err);

@@ -207,6 +207,7 @@ struct CtSimtProgram {
   const char **texts;      /* of PRINT and ASSERT */
   CtConstruct *constructs; /* [0] unused */
   uint32_t n_constructs;
+  bool has_bands; /* see simt_order.c */
 };
 
 extern const char *const ct_simt_names[CT_SIMT_OP_COUNT];
@@ -247,7 +248,8 @@ typedef struct CtSimtJob {
   const volatile int *interrupt;
   CtSimtWatch *watch; /* the launch's; NULL: none */
   int64_t n_blocks;
-  _Atomic int64_t next;       /* block to take */
+  int64_t band;               /* see simt_order.c */
+  _Atomic int64_t next;       /* position of the block to take */
   _Atomic int64_t fail_block; /* lowest block that failed, INT64_MAX for none */
   _Atomic bool interrupted;
   _Atomic uint64_t n_changes; /* of memory, by atomic operations: what spin-waits wait for */
@@ -356,6 +358,12 @@ const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w);
    launch ever get on? Then the failure is recorded. */
 bool ct_simt_is_stuck(CtWorker *k, uint64_t changes);
 void ct_simt_leave(CtWorker *k); /* the worker has no more blocks */
+/* simt_order.c: whether rows of blocks may be taken together; how many rows of blocks are taken together, 1 for the order of their numbers; the block
+   at a position in that order; are there no blocks before number `failed` at `position` or later? */
+bool ct_simt_has_bands(const CtSimtProgram *p);
+int64_t ct_simt_band(const CtSimtJob *job);
+void ct_simt_block_at(const CtSimtJob *job, int64_t position, int64_t bid[3]);
+bool ct_simt_is_over(const CtSimtJob *job, int64_t position, int64_t failed);
 /* simt_message.c */
 const CtIn *ct_simt_print_arg(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_printf(const CtIn *in, CtWarp *w);

@@ -522,5 +522,6 @@ CtStatus ct_low_finish(CtLow *l, CtErr *err) {
   resolve(l, &l->body);
   resolve_tables(l);
   keep_all(l);
+  l->p->has_bands = !l->failed && ct_simt_has_bands(l->p);
   return CT_OK;
 }
