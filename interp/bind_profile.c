@@ -52,7 +52,7 @@ static void keep_source(lua_State *L, const Session *h, int kernel, const Launch
   char symbol[CT_EMIT_NAME_MAX];
   ct_emit_kernel_name(&spec->ir, symbol);
   ct_text_init(&text, h->state->alloc);
-  CtStatus status = spec_emit(spec, false, &text, &err);
+  CtStatus status = spec_emit(spec, true, &text, &err); /* the PTX is to know the script's lines */
   spec_free(h->state, spec);
   if (status != CT_OK) {
     ct_text_clear(&text);
@@ -302,15 +302,13 @@ static int session_finish(lua_State *L) {
 
 /* --- registers ------------------------------------------------------------------------------------------- */
 
-/* _profile_registers(source, sm, symbol, options) -> registers, bytes of stack; or nil and why. */
-static int profile_registers(lua_State *L) {
+/* Compiles the arguments (source, sm, symbol, options), through the cache. False: nil and why were pushed. */
+static bool compile(lua_State *L, bool ptx, CtNvrtcOutput *output) {
   const char *options[LAUNCH_MAX_OPTIONS];
   char arch[16];
   int n = 0;
   CtErr err;
   CtCache cache;
-  CtNvrtcOutput output;
-  CtCubinInfo info;
   ct_nvrtc_arch((int)luaL_checkinteger(L, 2), arch);
   for (; n < LAUNCH_MAX_OPTIONS && lua_rawgeti(L, 4, n + 1) == LUA_TSTRING; n++) {
     options[n] = lua_tostring(L, -1); /* the table holds it */
@@ -320,14 +318,36 @@ static int profile_registers(lua_State *L) {
                     .name = luaL_checkstring(L, 3),
                     .arch = arch,
                     .options = options,
-                    .n_options = n};
+                    .n_options = n,
+                    .ptx = ptx};
   ct_cache_init(&cache);
-  if (ct_nvrtc_build(&job, &cache, &output, &err) != CT_OK) {
-    luaL_pushfail(L);
-    lua_pushstring(L, err.msg);
+  if (ct_nvrtc_build(&job, &cache, output, &err) == CT_OK) {
+    return true;
+  }
+  luaL_pushfail(L);
+  lua_pushstring(L, err.msg);
+  return false;
+}
+
+/* _profile_ptx(source, sm, symbol, options) -> the PTX, or nil and why. */
+static int profile_ptx(lua_State *L) {
+  CtNvrtcOutput output;
+  if (!compile(L, true, &output)) {
     return 2;
   }
-  bool known = ct_cubin_info(output.image.s, output.image.len, job.name, &info);
+  ct_text_clear(&output.log);
+  bind_push_text(L, &output.image);
+  return 1;
+}
+
+/* _profile_registers(source, sm, symbol, options) -> registers, bytes of stack; or nil and why. */
+static int profile_registers(lua_State *L) {
+  CtNvrtcOutput output;
+  CtCubinInfo info;
+  if (!compile(L, false, &output)) {
+    return 2;
+  }
+  bool known = ct_cubin_info(output.image.s, output.image.len, lua_tostring(L, 3), &info);
   ct_nvrtc_output_clear(&output);
   if (!known) {
     luaL_pushfail(L);
@@ -345,8 +365,10 @@ static const luaL_Reg session_meta[] = {
     {"__gc", session_close}, {"__close", session_close}, {NULL, NULL}};
 static const luaL_Reg session_methods[] = {
     {"finish", session_finish}, {"close", session_close}, {NULL, NULL}};
-static const luaL_Reg functions[] = {
-    {"_profile_begin", profile_begin}, {"_profile_registers", profile_registers}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_profile_begin", profile_begin},
+                                     {"_profile_registers", profile_registers},
+                                     {"_profile_ptx", profile_ptx},
+                                     {NULL, NULL}};
 
 void bind_open_profile(lua_State *L) {
   bind_new_type(L, SESSION_TYPE, session_meta, session_methods);

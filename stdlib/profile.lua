@@ -246,6 +246,42 @@ local function registers_of(program, sm)
   return registers, stack
 end
 
+-- The widest access of each line in PTX, in bits: widths[line]["load shared"].
+local function widths_of(ptx)
+  local widths, line = {}, 0
+  local ops = { ld = "load", st = "store" }
+  for text in ptx:gmatch("[^\n]+") do
+    line = tonumber(text:match("^%s*%.loc%s+%d+%s+(%d+)")) or line
+    local op, space, n, bits = text:match("%f[%w](%l%l)%.(%l+)[%w.]*%.v(%d)%.%l(%d+)")
+    if ops[op] then
+      local of = widths[line] or {}
+      local key = ops[op] .. " " .. space
+      of[key] = math.max(of[key] or 0, n * bits)
+      widths[line] = of
+    end
+  end
+  return widths
+end
+
+-- Says of accesses that the compiler has merged neighbours, so that a GPU counts fewer requests.
+local function note_merged(program, sm, lines)
+  local ptx = program.source
+    and ct._profile_ptx(program.source, sm, program.symbol, program.options)
+  local widths = ptx and widths_of(ptx) or {}
+  for _, line in ipairs(lines) do
+    local widest = {}
+    for _, access in ipairs(line.accesses) do
+      local key = access.op .. " " .. access.space
+      widest[key] = math.max(widest[key] or 0, access.bits)
+    end
+    for _, access in ipairs(line.accesses) do
+      local key = access.op .. " " .. access.space
+      local bits = line.file == program.chunk and (widths[line.line] or {})[key]
+      if bits and bits > widest[key] and not access.async then access.merged_bits = bits end
+    end
+  end
+end
+
 -- Times in milliseconds of one launch that none can be faster than, were each thing all that it
 -- did.
 local function roofline_of(all, launches, device)
@@ -276,6 +312,7 @@ local function kernel_of(program, sm, device)
               shared_bytes = program.shared_bytes, tensors = program.tensors }
   k.totals = totals_of(program, lines)
   k.registers, k.stack_bytes, k.registers_unknown = registers_of(program, sm)
+  note_merged(program, sm, lines)
   local threads = k.block[1] * k.block[2] * k.block[3]
   k.occupancy = devices.occupancy(sm, threads, k.registers, k.shared_bytes)
   k.roofline = roofline_of(k.totals, k.launches, device)

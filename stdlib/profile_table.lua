@@ -104,6 +104,10 @@ function M.advice(kernel)
   for _, line in ipairs(kernel.lines) do
     for _, access in ipairs(line.accesses) do
       if access.remark then add(line, access, access.remark) end
+      if access.merged_bits then
+        add(line, access, ("the compiler takes %d bits at once somewhere in this line: a GPU may "
+          .. "count fewer, wider requests of %s"):format(access.merged_bits, access.space))
+      end
       if access.fix and not access.atomic then
         add(line, access, ("%s at once, because %s; %s"):format(M.width_text(access), access.reason,
           access.fix))
