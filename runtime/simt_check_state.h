@@ -177,6 +177,7 @@ typedef struct CtCheckWorker {
   size_t n_taints, cap_taints;
   /* nan: lanes with operands that were not finite */
   uint32_t looked_at, spoilt;
+  uint64_t n_races; /* noted in this launch */
   CtFound *found;
   size_t n_found, cap_found;
   bool no_memory; /* something was left out */

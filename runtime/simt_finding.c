@@ -69,6 +69,7 @@ void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtEvent *a, int l
   int how = a_writes && b_writes ? CT_RACE_WRITE_WRITE
             : a_writes           ? CT_RACE_WRITE_READ
                                  : CT_RACE_READ_WRITE;
+  k->n_races++;
   bool blocks = a->block != b->block, in_warp = !blocks && a->warp == b->warp;
   if (in_warp && a_writes && b_writes && a->in == b->in && a->ordinal == b->ordinal) {
     how = CT_RACE_AT_ONCE;

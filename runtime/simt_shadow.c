@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+enum { MAX_RACES = 1 << 20 }; /* of a worker; then reads are looked at no more: enough is known */
 enum { MAX_READS = 1 << 18 }; /* kept; then they are looked at before their barrier */
 
 /* Numbers of events: the first of a block marks what an access that did not take place left. */
@@ -523,7 +524,7 @@ static bool is_written(const CtCheckWorker *k, const CtRead *r) {
 }
 
 static void look_at_reads(CtCheckWorker *k) {
-  for (size_t i = 0; k->has_written && i < k->n_reads; i++) {
+  for (size_t i = 0; k->has_written && k->n_races < MAX_RACES && i < k->n_reads; i++) {
     const CtRead *r = &k->reads[i];
     if (is_written(k, r)) {
       look_at_entry(k, r, i >= k->warps[r->event.warp].first_read, false);
