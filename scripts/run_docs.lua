@@ -4,9 +4,12 @@
 --   ```lua              a program of its own; the plain ``` block on the line after it, if there is
 --                       one, is all that it prints (errors too), else it prints nothing
 --   ```lua norun        is not run
+--   ```lua FILE.lua     a file of the page, for the commands behind it
+--   ```diff FILE.lua    a change of that file: "-" and " " lines are found there once, in a row
 --   ``` with "> input"  what one types at the prompt (">> " goes on with the line before) and what
 --                       that prints; blank lines after an output are for the eye
---   ``` with "$ cuttle ..."  a command and what it prints; "$ cuttle" alone is for the eye
+--   ``` with "$ cuttle ..."  a command and what it prints, where "..." stands for any number of
+--                       lines; "$ cuttle" alone is for the eye
 --   any other           is for the eye
 -- What is typed on a page is one session; a heading of one or two # starts the next one.
 -- Everything runs on the CPU engine, in a new folder of the page; programs are example.lua there.
@@ -103,6 +106,10 @@ local function kind_of(lines, block, after)
   local first = block.first <= block.last and lines[block.first] or ""
   if block.info == "lua" then
     return "program"
+  elseif block.info:find("^lua %S+%.lua$") then
+    return "file"
+  elseif block.info:find("^diff %S+$") then
+    return "change"
   elseif block.info == "" and first:find("^[>$] ") then
     return "inputs"
   elseif block.info == "" and after and after.kind == "program" and
@@ -121,12 +128,61 @@ local function read_examples(lines)
     elseif block.kind == "inputs" then
       block.inputs = read_inputs(lines, block)
     end
-    if block.kind == "program" or block.kind == "inputs" then
+    if block.kind ~= "output" and block.kind ~= "picture" then
       examples[#examples + 1] = block
     end
     after = block
   end
   return examples
+end
+
+-- {====== Files of a page ======
+
+local function path_of(page, example)
+  return page.folder .. "/" .. example.info:match("%S+$")
+end
+
+local function write_page_file(page, example)
+  shell.write_file(path_of(page, example),
+    table.concat(page.lines, "\n", example.first, example.last) .. "\n")
+end
+
+local function is_at(lines, at, wanted)
+  for i, line in ipairs(wanted) do
+    if lines[at + i - 1] ~= line then return false end
+  end
+  return true
+end
+
+-- The only place in `lines` where `wanted` stands; nil with why.
+local function find_lines(lines, wanted)
+  local found
+  for at = 1, #lines - #wanted + 1 do
+    if is_at(lines, at, wanted) then
+      if found then return nil, "stand there more than once" end
+      found = at
+    end
+  end
+  return found, "do not stand there in a row"
+end
+
+local function change_page_file(page, example)
+  local path, old, new = path_of(page, example), {}, {}
+  for i = example.first, example.last do
+    local mark, text = page.lines[i]:match("^([-+ ]?)(.*)$")
+    if mark ~= "+" then old[#old + 1] = text end
+    if mark ~= "-" then new[#new + 1] = text end
+  end
+  local lines = lines_of(shell.read_file(path))
+  local at, why = find_lines(lines, old)
+  if not at then
+    error(("%s:%d: the lines of this change to %s %s"):format(page.path, example.first,
+      example.info:match("%S+$"), why), 0)
+  end
+  local after = table.move(lines, 1, at - 1, 1, {})
+  table.move(new, 1, #new, #after + 1, after)
+  table.move(lines, at + #old, #lines, #after + 1, after)
+  shell.write_file(path, table.concat(after, "\n") .. "\n")
 end
 
 -- {====== Running: what each input printed ======
@@ -141,6 +197,7 @@ local function run_command(page, input)
   local arguments = (input.text .. " "):match("^%S*cuttle (.*)$")
   assert(arguments, "a command that is not cuttle's: " .. input.text)
   input.got = arguments ~= "" and run_cuttle(page.folder, arguments .. "</dev/null") or {}
+  trim(input.got)
 end
 
 -- Gives the inputs to one prompt, a mark after each, which the numbers of inputs do not count.
@@ -170,12 +227,12 @@ local function run_session(page, inputs)
   end
 end
 
+local run_example = { program = run_program, file = write_page_file, change = change_page_file }
+
 local function run_page(page)
   local sessions, numbers = {}, {}
   for _, example in ipairs(page.examples) do
-    if example.kind == "program" then
-      run_program(page, example)
-    end
+    if run_example[example.kind] then run_example[example.kind](page, example) end
     for _, input in ipairs(example.inputs or {}) do
       if input.mark == "$" then
         run_command(page, input)
@@ -195,6 +252,21 @@ end
 
 -- {====== Comparing, in TAP ======
 
+-- The first line of `want` for which `got` has none, nil where they fit: a line "..." of it stands
+-- for any number of lines.
+local function first_misfit(want, got, i, j)
+  i, j = i or 1, j or 1
+  while want[i] == got[j] and want[i] ~= nil do i, j = i + 1, j + 1 end
+  if want[i] ~= "..." then return want[i] ~= got[j] and i or nil end
+  local furthest = i
+  for rest = j, #got + 1 do
+    local misfit = first_misfit(want, got, i + 1, rest)
+    if not misfit then return nil end
+    furthest = math.max(furthest, misfit)
+  end
+  return furthest
+end
+
 local function add_difference(problems, page, from, to, got)
   local want = table.move(page.lines, from, to, 1, {})
   trim(want)
@@ -208,6 +280,25 @@ local function add_difference(problems, page, from, to, got)
   end
 end
 
+local function has_gaps(page, input)
+  for i = input.from, input.to do
+    if page.lines[i] == "..." then return input.mark == "$" end
+  end
+  return false
+end
+
+local function misfit_of(page, input)
+  return first_misfit(table.move(page.lines, input.from, input.to, 1, {}), input.got)
+end
+
+local function add_misfit(problems, page, input)
+  local misfit = misfit_of(page, input)
+  if misfit then
+    problems[#problems + 1] = ("%s:%d: the output has no such line here: %s"):format(page.path,
+      input.from + misfit - 1, page.lines[input.from + misfit - 1])
+  end
+end
+
 local function compare(page, example)
   local problems = {}
   if example.kind == "program" then
@@ -215,7 +306,11 @@ local function compare(page, example)
     add_difference(problems, page, from, example.to or from - 1, example.got)
   end
   for _, input in ipairs(example.inputs or {}) do
-    add_difference(problems, page, input.from, input.to, input.got)
+    if has_gaps(page, input) then
+      add_misfit(problems, page, input)
+    else
+      add_difference(problems, page, input.from, input.to, input.got)
+    end
   end
   return problems
 end
@@ -261,7 +356,9 @@ end
 
 local function check_page(page)
   for _, example in ipairs(page.examples) do
-    report(("%s:%d"):format(page.path, example.first), compare(page, example))
+    if example.inputs or example.kind == "program" then
+      report(("%s:%d"):format(page.path, example.first), compare(page, example))
+    end
   end
   local problems, n = broken_links(page)
   if n > 0 then
@@ -280,7 +377,9 @@ local function update_page(page)
         :format(page.path, example.first), 0)
       places[#places + 1] = { from = from, to = example.to, got = example.got }
     end
-    table.move(example.inputs or {}, 1, #(example.inputs or {}), #places + 1, places)
+    for _, input in ipairs(example.inputs or {}) do
+      if not has_gaps(page, input) or misfit_of(page, input) then places[#places + 1] = input end
+    end
   end
   table.sort(places, function(a, b) return a.from > b.from end)
   for _, place in ipairs(places) do

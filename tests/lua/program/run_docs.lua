@@ -100,6 +100,57 @@ print(out:match("PAGE:3\n.-\n"), out:match("PAGE:5"))
 -- expect: #        got: (the input is not complete, or the session ended here)
 -- expect: 	nil
 
+-- Files of a page, changes of them, commands whose output is not shown whole.
+local files <const> = [[
+```lua a.lua
+print(1)
+for i = 2, 9 do
+  print(i)
+end
+```
+```
+$ cuttle a.lua
+1
+2
+...
+9
+```
+```diff a.lua
+ print(1)
+-for i = 2, 9 do
++print("more")
++for i = 2, 3 do
+   print(i)
+```
+```
+$ cuttle a.lua
+...
+more
+2
+3
+```
+]]
+out = run(files)
+print(out)
+-- expect: ok 1 - PAGE:8
+-- expect: ok 2 - PAGE:22
+-- expect: 1..2
+print(select(3, run(files, "--update")) == files) -- expect: true
+print((run((files:gsub("more\n2", "more\n...\n1")))))
+-- expect: ok 1 - PAGE:8
+-- expect: not ok 2 - PAGE:22
+-- expect: #   PAGE:26: the output has no such line here: 1
+-- expect: 1..2
+print((run((files:gsub("\n%-for i = 2, 9", "\n-for i = 2, 8")))))
+-- expect: not ok 1 - PAGE
+-- expect: #   PAGE:15: the lines of this change to a.lua do not stand there in a row
+-- expect: 1..1
+print((run((files:gsub("print%(1%)\nfor", "print(2)\nprint(2)\nfor")
+  :gsub("\n %S+\n%-for.-```", "\n-print(2)\n```")))))
+-- expect: not ok 1 - PAGE
+-- expect: #   PAGE:16: the lines of this change to a.lua stand there more than once
+-- expect: 1..1
+
 -- Links lead to files and headings.
 out = run("## A `b` c!\n[x](#a-b-c) [y](#a-b) [z](no.md) [w](https://example.com)\n")
 print(out)
