@@ -32,11 +32,21 @@ local texts = {
   registers = { "bools in registers are not packed", "keep flags as u8" },
 }
 
-local function fill(text, access)
+local merged <const> = "the compiler takes %d bits at once somewhere in this line: a GPU may count "
+  .. "fewer, wider requests of %s"
+
+-- What the figures themselves show.
+local remarks = {
+  banks = "lanes meet in a bank of T; pad its stride or swizzle it: find_swizzle tells how",
+  sectors = "neighbouring lanes are far apart in T; let them take neighbouring elements",
+}
+
+local function fill(text, access, tensor)
   local elements = 128 * access.vec // access.bits -- of 16 bytes
   local is_far = access.why == "common" or access.why == "size"
   local n = tostring(is_far and elements or 2 * access.vec)
-  return (text:gsub("%f[%w]T%f[%W]", access.blamed or access.tensor):gsub("%f[%w]N%f[%W]", n))
+  return (text:gsub("%f[%w]T%f[%W]", tensor or access.blamed or access.tensor)
+    :gsub("%f[%w]N%f[%W]", n))
 end
 
 -- "the script indexes A element by element".
@@ -48,19 +58,78 @@ function M.fix(access)
   return fix and fill(fix, access)
 end
 
+local function remark_of(access)
+  if access.atomic then return nil end
+  if access.space == "shared" and access.wavefronts >= 1.5 * access.ideal_wavefronts then
+    return "banks"
+  end
+  return access.space == "global" and access.efficiency < 0.5 and "sectors" or nil
+end
+
 -- Something that the figures themselves show; nil: nothing.
 function M.remark(access)
-  if access.atomic then return nil end
-  local per = access.space == "shared" and access.wavefronts / access.ideal_wavefronts or 0
-  if per >= 1.5 then
-    return ("lanes meet in a bank of %s: %.3g wavefronts where 1 would do; pad its stride by one "
-      .. "access (%d element%s), or swizzle it"):format(access.tensor, per, access.vec,
-        access.vec == 1 and "" or "s")
+  local name = remark_of(access)
+  return name and fill(remarks[name], { vec = access.vec, bits = access.bits,
+                                        tensor = access.tensor })
+end
+
+-- {====== All of a kernel ======
+
+-- {places, line, seen, tensor, access, text}: `text` is still to be filled, `line` the last one,
+-- `seen` what it names of that line. What is said of several accesses is one entry.
+local function add(entries, key, text, tensor, line, access)
+  local entry = entries[key]
+  if not entry then
+    entry = { places = {}, tensor = tensor, access = access, text = text }
+    entries[key], entries[#entries + 1] = entry, entry
   end
-  if access.space == "global" and access.efficiency < 0.5 then
-    return ("only %.0f %% of the bytes fetched of %s are used; let neighbouring lanes take " ..
-      "neighbouring elements"):format(100 * access.efficiency, access.tensor)
+  if entry.tensor ~= tensor then entry.tensor = "the tensor" end
+  local place = ("%s %s"):format(access.op, access.tensor)
+  if entry.line ~= line then
+    entry.line, entry.seen = line, {}
+    entry.places[#entry.places + 1] = ("line %d, %s"):format(line.line, place)
+  elseif not entry.seen[place] then
+    entry.places[#entry.places] = ("%s, %s"):format(entry.places[#entry.places], place)
   end
+  entry.seen[place] = true
+end
+
+-- A fault of both sides of a copy is told once.
+local function add_widths(entries, line)
+  local seen = {}
+  for _, access in ipairs(line.accesses) do
+    local tensor, fix = access.blamed or access.tensor, texts[access.why][2]
+    local key = ("%s %s"):format(access.why, fill("N", access))
+    if fix and not access.atomic and not seen[key .. tensor] then
+      seen[key .. tensor] = true
+      local text = ("no wider, because %s; %s"):format(texts[access.why][1], fix)
+      add(entries, key, text, tensor, line, access)
+    end
+  end
+end
+
+-- What is to be said of a kernel's accesses, losses, merged ones, then widths, as texts
+-- "line 7, load A; line 9, load B: why; what to do".
+function M.all(kernel)
+  local losses, merges, widths, out = {}, {}, {}, {}
+  for _, line in ipairs(kernel.lines) do
+    for _, access in ipairs(line.accesses) do
+      local name = remark_of(access)
+      if name then add(losses, name, remarks[name], access.tensor, line, access) end
+      if access.merged_bits then
+        local text = merged:format(access.merged_bits, access.space)
+        add(merges, text, text, access.tensor, line, access)
+      end
+    end
+    add_widths(widths, line)
+  end
+  for _, entries in ipairs { losses, merges, widths } do
+    for _, entry in ipairs(entries) do
+      out[#out + 1] = ("%s: %s"):format(table.concat(entry.places, "; "),
+        fill(entry.text, entry.access, entry.tensor))
+    end
+  end
+  return out
 end
 
 return M

@@ -1,6 +1,8 @@
 -- profile_table.lua: a Profile as tables of text, for the terminal.
+local advice = require "cuttle.profile_advice"
 local M = {}
 
+local MAX_COLUMNS <const> = 100 -- of advice
 local UNITS <const> = { "", "k", "M", "G", "T", "P" }
 
 -- 1234567 -> "1.23M": three digits that count.
@@ -17,8 +19,8 @@ M.short = short
 local function bytes(n) return short(n) .. "B" end
 
 local headers = { "line", "runs", "lanes", "fma", "access", "width", "requests", "bytes",
-  "each", "efficiency" }
-local is_left = { access = true, width = true, each = true, efficiency = true }
+  "per request", "efficiency" }
+local is_left = { access = true, width = true, ["per request"] = true, efficiency = true }
 
 function M.width_text(access) return ("%dx%s"):format(access.vec, access.dtype) end
 
@@ -26,7 +28,8 @@ function M.each_text(access)
   local is_shared = access.space == "shared"
   local n = is_shared and access.wavefronts / math.max(access.requests, 1)
     or access.sectors_per_request
-  return ("%.3g %s%s"):format(n, is_shared and "wavefront" or "sector", n == 1 and "" or "s")
+  local text = ("%.3g"):format(n)
+  return ("%s %s%s"):format(text, is_shared and "wavefront" or "sector", text == "1" and "" or "s")
 end
 
 function M.efficiency_text(access)
@@ -38,7 +41,7 @@ local function access_cells(access)
   local op = access.async and access.op .. " async" or access.op
   return { access = ("%s %s %s"):format(op, access.space, access.tensor),
            width = M.width_text(access), requests = short(access.requests),
-           bytes = bytes(access.bytes), each = M.each_text(access),
+           bytes = bytes(access.bytes), ["per request"] = M.each_text(access),
            efficiency = M.efficiency_text(access) }
 end
 
@@ -91,38 +94,18 @@ local function head_of(kernel)
     kernel.launches == 1 and "" or "es")
 end
 
--- What is to be said of accesses; once of both sides of a copy.
-function M.advice(kernel)
-  local out, seen = {}, {}
-  local function add(line, access, text)
-    local key = ("%s:%d %s"):format(line.file, line.line, text)
-    if not seen[key] then
-      seen[key] = true
-      out[#out + 1] = ("line %d, %s %s: %s"):format(line.line, access.op, access.tensor, text)
-    end
-  end
-  for _, line in ipairs(kernel.lines) do
-    for _, access in ipairs(line.accesses) do
-      if access.remark then add(line, access, access.remark) end
-      if access.merged_bits then
-        add(line, access, ("the compiler takes %d bits at once somewhere in this line: a GPU may "
-          .. "count fewer, wider requests of %s"):format(access.merged_bits, access.space))
-      end
-      if access.fix and not access.atomic then
-        add(line, access, ("%s at once, because %s; %s"):format(M.width_text(access), access.reason,
-          access.fix))
-      end
-    end
-  end
-  return out
+-- 0.00023 ms -> "230 ns": three digits that count.
+local function time(ms)
+  if ms == 0 then return "0" end
+  if ms >= 1 then return ("%.3g ms"):format(ms) end
+  return ms >= 1e-3 and ("%.3g us"):format(ms * 1e3) or ("%.3g ns"):format(ms * 1e6)
 end
 
 local function times(r)
-  local text = "f32 %.3g ms, shared memory %.3g ms, memory %.3g ms (each sector once)%s%.3g ms "
-    .. "(each request)"
-  return text:format(r.flops_ms, r.shared_ms, r.once_ms,
-      r.by_block_ms and (" to %.3g ms (once a block) to "):format(r.by_block_ms) or " to ",
-      r.sectors_ms)
+  return ("f32 %s, shared memory %s, memory %s (each sector once)"):format(time(r.flops_ms),
+      time(r.shared_ms), time(r.once_ms))
+    .. (r.by_block_ms and (", %s (once a block)"):format(time(r.by_block_ms)) or "")
+    .. (", %s (each request)"):format(time(r.sectors_ms))
 end
 
 -- Lines on the kernel as a whole.
@@ -145,12 +128,24 @@ function M.summary(profile, kernel)
   if kernel.registers_unknown then
     out[#out + 1] = "registers are not known: " .. kernel.registers_unknown
   end
-  local roofline = "roofline of %s: %s flops a byte of memory, balance %.3g; at least %.3g ms, "
-    .. "by %s"
-  out[#out + 1] = roofline:format(r.device, r.intensity and ("%.3g"):format(r.intensity) or "no",
-    r.balance, r.estimate_ms, r.bound)
+  out[#out + 1] = ("roofline of %s: at least %s, by %s; %s flops a byte of memory, balance %.3g")
+    :format(r.device, time(r.estimate_ms), r.bound,
+      r.intensity and ("%.3g"):format(r.intensity) or "no", r.balance)
   out[#out + 1] = "  " .. times(r)
   return out
+end
+
+-- Between words, indented, as a paragraph of a list.
+local function wrapped(text)
+  local lines, line = {}, "  -"
+  for word in text:gmatch("%S+") do
+    if #line + 1 + #word > MAX_COLUMNS then
+      lines[#lines + 1], line = line, "   "
+    end
+    line = line .. " " .. word
+  end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n")
 end
 
 local function kernel_text(profile, kernel)
@@ -163,9 +158,9 @@ local function kernel_text(profile, kernel)
   for _, text in ipairs(lay_out(rows)) do out[#out + 1] = text end
   out[#out + 1] = ""
   for _, text in ipairs(M.summary(profile, kernel)) do out[#out + 1] = "  " .. text end
-  local advice = M.advice(kernel)
-  if #advice > 0 then out[#out + 1] = "" end
-  for _, text in ipairs(advice) do out[#out + 1] = "  " .. text end
+  local texts = advice.all(kernel)
+  if #texts > 0 then out[#out + 1] = "" end
+  for _, text in ipairs(texts) do out[#out + 1] = wrapped(text) end
   return table.concat(out, "\n")
 end
 

@@ -52,3 +52,20 @@ end)
 local C = tensor(f32, layout({4, 2}, {1, 6}))
 fill(C, 0)
 reasons(function() columns{grid = 1, block = 1}(C) end) -- expect: 2xf32, stride: a run-time stride of A is not known to be a multiple of 4; make the extent that it comes from a multiple of 4 (pad the tensor), or use static_shapes = true
+
+-- Together: the losses first, one entry for what is said of several accesses, once for both sides of a copy.
+local turn = kernel("turn", function(A, B)
+  local s = shared(f32, {32, 32})
+  local x, y = threadIdx.x, threadIdx.y
+  s[{y, x}] = A[{x, y}]
+  sync_threads()
+  copy(parallelize(s, layout{32, 8}, x + 32 * y), parallelize(B, layout({32, 8}), x + 32 * y))
+  B[{y, x}] = s[{x, y}]
+end, {static_shapes = true})
+local D, E = zeros(f32, {32, 32}), zeros(f32, {32, 32})
+local p = profile(turn:prepare{grid = 1, block = {32, 8}}(D, E))
+print(table.concat(require "cuttle.profile_advice".all(p.kernels[1]), "\n"))
+-- expect: line 60, store s: lanes meet in a bank of s; pad its stride or swizzle it: find_swizzle tells how
+-- expect: line 63, store B: neighbouring lanes are far apart in B; let them take neighbouring elements
+-- expect: line 60, load A, store s; line 63, load s, store B: no wider, because the script indexes the tensor element by element; copy a whole tile or partition of the tensor with copy()
+-- expect: line 62, load s: no wider, because what a thread takes next is not the next element of s; let a thread take 4 consecutive elements of s: a value layout of stride 1 there (tv_layout); max_common_vector tells how many two layouts allow
