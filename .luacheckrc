@@ -42,7 +42,8 @@ stds.cuttle = {
     "stream", "event", "graph", "synchronize", "device", "devices", "seed", "bench",
     "cuda_kernel",
     -- pictures and help
-    "show", "svg", "latex", "html", "explain", "trace", "profile", "help", "apropos", "reload", "import",
+    "show", "svg", "latex", "html", "explain", "trace", "profile", "find_swizzle", "find_layout",
+    "help", "apropos", "reload", "import",
   },
 }
 

@@ -72,6 +72,32 @@ static void keep_source(lua_State *L, const Session *h, int kernel, const Launch
   lua_setfield(L, -2, "options");
 }
 
+/* What the tensors in shared memory are, by number of the buffer: their layouts, whole, and where they
+   begin. Aliases under another type have the same place. */
+static void push_shared(lua_State *L, const CtSimtProgram *p) {
+  lua_newtable(L);
+  for (uint32_t i = 1; i < p->n_bufs; i++) {
+    const CtSimtBuf *b = &p->bufs[i];
+    if (b->space != CT_SHARED) {
+      continue;
+    }
+    lua_createtable(L, 0, 7);
+    set_text(L, "name", b->name);
+    set_text(L, "dtype", ct_dtypes[b->dtype].name);
+    set_count(L, "bytes", ct_dtype_bytes(b->dtype));
+    set_count(L, "at", b->at);
+    set_count(L, "elements", (uint64_t)b->n);
+    set_flag(L, "alias", b->of != b->dtype);
+    bind_push_layout(L, b->layout);
+    lua_setfield(L, -2, "layout");
+    if (b->swizzle.bits != 0) {
+      bind_push_swizzle(L, b->swizzle);
+      lua_setfield(L, -2, "swizzle");
+    }
+    lua_rawseti(L, -2, (lua_Integer)i);
+  }
+}
+
 static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                       const Spec *spec) {
   int top = lua_gettop(L);
@@ -86,6 +112,8 @@ static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, Laun
     set_text(L, "chunk", k->chunk);
     set_flag(L, "static_shapes", k->static_shapes);
     set_count(L, "smem", config->shared_bytes);
+    push_shared(L, spec->simt);
+    lua_setfield(L, -2, "shared");
     if (h->sm != 0) {
       keep_source(L, h, kernel, config, args);
     }
@@ -94,8 +122,12 @@ static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, Laun
   lua_settop(L, top);
 }
 
-/* _profile_begin(sm) -> session: from now on launches on the CPU engine are counted. sm 0: their CUDA C is
-   not kept. */
+static int to_limit(lua_State *L, int idx, const char *name) {
+  return lua_isnoneornil(L, idx) ? 0 : bind_to_option(L, idx, 1, INT32_MAX, "profile", name);
+}
+
+/* _profile_begin(sm[, blocks, patterns]) -> session: from now on launches on the CPU engine are counted.
+   sm 0: their CUDA C is not kept; blocks, patterns: see ct_profile_limit. */
 static int profile_begin(lua_State *L) {
   CtErr err;
   CuttleState *s = state_of(L);
@@ -107,12 +139,15 @@ static int profile_begin(lua_State *L) {
                          "profile; end that first");
   }
   int sm = (int)bind_to_option(L, 1, 0, 999, "profile", "sm");
+  int n_blocks = to_limit(L, 2, "blocks");
+  uint32_t n_patterns = (uint32_t)to_limit(L, 3, "patterns");
   Session *h = lua_newuserdatauv(L, sizeof *h, 1);
   *h = (Session){.state = s, .sm = sm};
   luaL_setmetatable(L, SESSION_TYPE);
   lua_newtable(L);
   lua_setiuservalue(L, -2, 1);
   diag_check(L, ct_profile_open(s->alloc, &h->profile, &err), &err);
+  ct_profile_limit(h->profile, n_blocks, n_patterns);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
   s->watch = ct_profile_watch(h->profile);
@@ -184,6 +219,7 @@ static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {
   const CtProfileBuf *b = &p->bufs[s->buf];
   lua_createtable(L, 0, 20);
   set_text(L, "tensor", b->name);
+  set_count(L, "buf", s->buf);
   set_text(L, "space", spaces[b->space]);
   set_text(L, "dtype", ct_dtypes[b->dtype].name);
   set_count(L, "element_bytes", ct_dtype_bytes(b->dtype));

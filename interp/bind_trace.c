@@ -117,6 +117,13 @@ static void push_copies(lua_State *L, int args, int n) {
   }
 }
 
+/* _copies(args...) -> the arguments of a launch, tensors copied to the host. */
+static int copies(lua_State *L) {
+  int n = lua_gettop(L);
+  push_copies(L, 1, n);
+  return n;
+}
+
 /* --- results ----------------------------------------------------------------------------------------------- */
 
 /* The program's shared tensors: name -> {layout, dtype}. */
@@ -214,8 +221,11 @@ static int source(lua_State *L) { return src_push_text(L, luaL_checkstring(L, 1)
 
 void bind_open_trace(lua_State *L) {
   static const luaL_Reg meta[] = {{"__close", holder_close}, {"__gc", holder_close}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"_trace", trace_rows}, {"_launch", unpack}, {"_source", source}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"_trace", trace_rows},
+                                       {"_launch", unpack},
+                                       {"_copies", copies},
+                                       {"_source", source},
+                                       {NULL, NULL}};
   bind_new_type(L, HOLDER_TYPE, meta, NULL);
   luaL_setfuncs(L, functions, 0);
 }

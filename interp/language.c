@@ -25,6 +25,7 @@ static const struct {
     {bind_open_warp},   {bind_open_message}, {bind_open_tensor},  {bind_open_kernel},
     {bind_open_device}, {bind_open_host},    {bind_open_reload},  {bind_open_static},
     {bind_open_trace},  {bind_open_profile}, {bind_open_check},   {bind_open_atom},
+    {bind_open_search},
 };
 
 /* {====== The standard library: modules that the program carries ====== */
@@ -62,6 +63,8 @@ static const struct {
     {"atoms", "cuttle.atom", false},
     {"smem_atom", "cuttle.atom", false},
     {"explain", "cuttle.explain", false},
+    {"find_layout", "cuttle.find_layout", false},
+    {"find_swizzle", "cuttle.find_swizzle", false},
     {"help", "cuttle.help", false},
     {"show", "cuttle.show", false},
     {"svg", "cuttle.svg", false},

@@ -158,5 +158,6 @@ void bind_open_device(lua_State *L);
 void bind_open_trace(lua_State *L);
 void bind_open_profile(lua_State *L);
 void bind_open_check(lua_State *L);
+void bind_open_search(lua_State *L);
 
 #endif

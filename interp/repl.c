@@ -22,15 +22,19 @@ static volatile sig_atomic_t n_signals; /* since the call or the reading of a li
 static bool in_repl;                    /* errors are short */
 static bool in_session;                 /* with a terminal: Ctrl-C does not end the program soon */
 
-/* The first one stops the script. Where that takes long, as in a function of C that does not look at
-   the flag, another one ends the program: in a session not without a word before. */
+/* The first one stops the script; one that ends a search does not count. Where that takes long, as in a
+   function of C that does not look at the flag, another one ends the program: in a session not without
+   a word before. */
 static void on_signal(int signal_number) {
   static const char note[] = "\nstill running; Ctrl-C once more ends the program\n";
   n_signals++;
   if (stopped == NULL) {
     return;
   }
-  state_stop(stopped);
+  if (state_ask(stopped)) {
+    n_signals--;
+    return;
+  }
   if (in_session && n_signals == 2) {
     ssize_t n = write(STDERR_FILENO, note, sizeof note - 1);
     (void)n; /* nobody is there to read it */
@@ -49,10 +53,12 @@ static void set_handler(void (*handler)(int)) {
 int repl_call(CuttleState *s, int n_args, int n_results) {
   n_signals = 0;
   stopped = s;
+  s->by_person = true;
   set_handler(on_signal);
   int status = state_call(s, n_args, n_results);
   set_handler(in_session ? on_signal : SIG_DFL);
   stopped = NULL;
+  s->by_person = false;
   return status;
 }
 

@@ -47,13 +47,16 @@ typedef struct CuttleState {
 
   cuttle_Options options; /* as given; its texts are not kept */
   bool is_module;         /* opened in a Lua that somebody else owns */
+  bool by_person;         /* the call in progress is the program's, which shows how far it is */
   char error[1280];       /* cuttle_error's message */
 
   const volatile sig_atomic_t *interrupt; /* not 0: stop; never NULL */
   volatile sig_atomic_t own_interrupt;    /* what `interrupt` points to */
+  volatile sig_atomic_t n_searches;       /* in progress, that can give the best so far */
+  volatile sig_atomic_t asked;            /* such a search is asked to end */
+  int n_calls;                            /* of state_call in progress */
   StateCoroutine *volatile running;       /* innermost coroutine; NULL in the main thread */
   uint64_t n_instructions;                /* of this call so far, counted when there is a limit */
-  int n_calls;                            /* of state_call in progress */
 
   lua_Hook on_call; /* watches calls while a kernel is traced; NULL else */
   void (*on_resume)(lua_State *L, lua_State *co); /* likewise: before co runs; may raise in L */
@@ -134,6 +137,9 @@ void state_wrap_coroutines(lua_State *L);
 /* state_hook.c. Stops the running script by a hook; with the flag set, engines stop too. For signal
    handlers. */
 void state_stop(CuttleState *s);
+/* The same at a person's wish, but a search that has a best so far is to end with that at the first
+   wish. True: it was told to, and the script goes on. */
+bool state_ask(CuttleState *s);
 void state_resume(CuttleState *s); /* forgets an interrupt; a new call begins */
 
 /* From now on `on_call` is asked at each call in L and in the coroutines that run inside it; NULL ends

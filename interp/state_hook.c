@@ -103,7 +103,17 @@ void state_stop(CuttleState *s) {
   install(s, s->L);
 }
 
+bool state_ask(CuttleState *s) {
+  if (s->n_searches > 0 && s->asked == 0) {
+    s->asked = 1;
+    return true;
+  }
+  state_stop(s);
+  return false;
+}
+
 void state_resume(CuttleState *s) {
+  s->asked = 0;
   s->own_interrupt = 0;
   s->n_instructions = 0;
   if (s->options.instruction_limit > 0 || lua_gethook(s->L) == hook) {

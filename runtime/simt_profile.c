@@ -21,6 +21,8 @@ struct CtProfile {
   CtSimtWatch watch; /* first */
   CtAlloc alloc;
   uint64_t tag;
+  int64_t n_blocks; /* that run; 0: all */
+  uint32_t n_patterns;
   Program **programs;
   size_t n, cap;
   CtProfileWorker *workers;
@@ -389,8 +391,15 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   for (size_t i = 0; i < n && status == CT_OK; i++) {
     status = prepare_worker(p, &p->workers[i], n_params, err);
   }
-  p->job = (CtProfileJob){
-      .alloc = p->alloc, .sites = p->now->pub.sites, .ats = p->now->ats, .n_sectors = p->n_sectors};
+  p->job = (CtProfileJob){.alloc = p->alloc,
+                          .sites = p->now->pub.sites,
+                          .ats = p->now->ats,
+                          .n_sectors = p->n_sectors,
+                          .n_patterns = p->n_patterns,
+                          .n_recorded = ct_max(p->n_blocks, 1)};
+  if (p->n_blocks > 0) {
+    job->n_blocks = ct_min(job->n_blocks, p->n_blocks);
+  }
   return status;
 }
 
@@ -446,14 +455,20 @@ static void add_counts(CtProfileProgram *to, const CtProfileWorker *k) {
   }
 }
 
-/* Of the worker that ran the first block of the first launch. */
+/* Of the first launch. */
 static void take_patterns(CtProfile *p, CtProfileProgram *to, const CtProfileWorker *k) {
-  size_t bytes = k->n_patterns * sizeof *k->patterns;
-  if (to->n_patterns > 0 || bytes == 0 || (to->patterns = ct_alloc(p->alloc, bytes)) == NULL) {
+  size_t old = to->n_patterns * sizeof *k->patterns, more = k->n_patterns * sizeof *k->patterns;
+  CtProfilePattern *all = to->n_launches > 1 || more == 0 ? NULL : ct_alloc(p->alloc, old + more);
+  if (all == NULL) {
     return;
   }
-  memcpy(to->patterns, k->patterns, bytes);
-  to->n_patterns = k->n_patterns;
+  if (old > 0) {
+    memcpy(all, to->patterns, old);
+  }
+  memcpy(all + to->n_patterns, k->patterns, more);
+  ct_free(p->alloc, to->patterns, old);
+  to->patterns = all;
+  to->n_patterns += k->n_patterns;
 }
 
 /* Sectors that any worker touched. */
@@ -525,7 +540,7 @@ CtStatus ct_profile_open(CtAlloc alloc, CtProfile **out, CtErr *err) {
   if (p == NULL) {
     return ct_fail_nomem(err);
   }
-  *p = (CtProfile){.watch = {.ops = &ops}, .alloc = alloc};
+  *p = (CtProfile){.watch = {.ops = &ops}, .alloc = alloc, .n_patterns = CT_PROFILE_PATTERNS};
   *out = p;
   return CT_OK;
 }
@@ -549,6 +564,11 @@ void ct_profile_close(CtProfile *p) {
 
 CtSimtWatch *ct_profile_watch(CtProfile *p) { return &p->watch; }
 void ct_profile_tag(CtProfile *p, uint64_t tag) { p->tag = tag; }
+
+void ct_profile_limit(CtProfile *p, int64_t n_blocks, uint32_t n_patterns) {
+  p->n_blocks = n_blocks;
+  p->n_patterns = n_patterns > 0 ? n_patterns : CT_PROFILE_PATTERNS;
+}
 
 bool ct_profile_knows(const CtProfile *p, uint64_t tag) {
   for (size_t i = 0; i < p->n; i++) {

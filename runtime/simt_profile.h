@@ -10,6 +10,7 @@
 #include "simt_watch.h"
 
 typedef struct CtProfile CtProfile;
+enum { CT_PROFILE_PATTERNS = 64 };
 
 /* A class of arithmetic, by what `flops` of a roofline are. */
 typedef enum CtProfileWork {
@@ -37,7 +38,7 @@ typedef struct CtProfileMem {
   uint64_t wavefronts, ideal; /* shared */
 } CtProfileMem;
 
-/* A request of the launch's first block, as the lanes' offsets in elements of the tensor. */
+/* A request that was recorded, as the lanes' offsets in elements of the tensor. */
 typedef struct CtProfilePattern {
   uint32_t site;
   uint32_t mask;
@@ -94,6 +95,10 @@ void ct_profile_close(CtProfile *p);
 CtSimtWatch *ct_profile_watch(CtProfile *p);
 /* Launches of equal tags are launches of the same program, and are counted together. */
 void ct_profile_tag(CtProfile *p, uint64_t tag);
+/* From the next launch on: only the first n_blocks blocks run, and all of them are recorded, n_patterns
+   different requests of each operand and worker, in as many executions. 0: as at first: all blocks run,
+   CT_PROFILE_PATTERNS requests of the first are recorded. */
+void ct_profile_limit(CtProfile *p, int64_t n_blocks, uint32_t n_patterns);
 bool ct_profile_knows(const CtProfile *p, uint64_t tag); /* it was launched */
 uint32_t ct_profile_size(const CtProfile *p);
 const CtProfileProgram *ct_profile_program(const CtProfile *p, uint32_t i);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { WRAPS = 31, RECORDED = 64, SECTOR_SHIFT = 5, WORD_MASK = CT_BANK_BYTES - 1 };
+enum { WRAPS = 31, SECTOR_SHIFT = 5, WORD_MASK = CT_BANK_BYTES - 1 };
 
 /* --- where it is ----------------------------------------------------------------------------------------- */
 
@@ -162,7 +162,7 @@ static void record(Sink *s, const Request *r, int cost, int ideal) {
       }
     }
   }
-  if (here == CT_PROFILE_MAX_PATTERNS ||
+  if (here == s->job->n_patterns ||
       ct_grow(s->job->alloc, &k->patterns, &k->cap_patterns, k->n_patterns + 1, sizeof *k->patterns,
               NULL) != CT_OK) {
     return;
@@ -270,9 +270,10 @@ static void remember(Sink *s, CtProfileMemo *m, const CtProfileMem *add, uint32_
   }
 }
 
-/* The first executions of the first block are recorded request by request. */
-static bool wants_record(CtProfileWorker *k, uint32_t site, const CtWarp *w) {
-  if (w->worker->block != 0 || k->seen[site] == RECORDED) {
+/* The first executions of the first blocks are recorded request by request. */
+static bool wants_record(const CtProfileJob *job, CtProfileWorker *k, uint32_t site,
+                         const CtWarp *w) {
+  if (w->worker->block >= job->n_recorded || k->seen[site] == job->n_patterns) {
     return false;
   }
   k->seen[site]++;
@@ -285,7 +286,7 @@ void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site
   CtProfileMem add = {0};
   Sink s = {
       .job = job, .k = k, .site = site, .block = (uint32_t)w->worker->block, .warp = w->index};
-  s.records = wants_record(k, site, w);
+  s.records = wants_record(job, k, site, w);
   bool is_fast = !s.records && at->is_fast && (!at->is_guarded || ct_simt_is_whole(in - 1, w));
   if (!is_fast) {
     (void)count_slowly(&s, code, in, w, &add);

@@ -6,7 +6,7 @@
 #include "simt_banks.h"
 #include "simt_profile.h"
 
-enum { CT_PROFILE_MEMOS = 4096, CT_PROFILE_POOL = 1 << 16, CT_PROFILE_MAX_PATTERNS = 64 };
+enum { CT_PROFILE_MEMOS = 4096, CT_PROFILE_POOL = 1 << 16 };
 
 /* Where an operand is. `is_fast`: its lanes' distances are fixed for launch and warp, so that its cost
    depends on the warp, the mask and where its base lies in a sector or bank. */
@@ -41,7 +41,7 @@ typedef struct CtProfileMarks {
 typedef struct CtProfileWorker {
   CtProfileCount *counts;
   CtProfileMem *mems;
-  uint8_t *seen; /* by site: executions of the first block that were recorded */
+  uint32_t *seen; /* by site: executions of the first block that were recorded */
   CtProfileMemo *memos;
   int32_t *pool;
   CtProfileMarks *marks; /* by param: of reads, of writes */
@@ -57,6 +57,8 @@ typedef struct CtProfileJob {
   const CtProfileSite *sites;
   const CtProfileAt *ats;
   const int64_t *n_sectors; /* by param: that its marks have room for */
+  int64_t n_recorded;       /* blocks whose requests are recorded, from the first on: */
+  uint32_t n_patterns;      /* so many of each site, in as many executions */
 } CtProfileJob;
 
 /* Finds out where the operand is; accesses of `code` number `operand` in the order of

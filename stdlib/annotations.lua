@@ -14,8 +14,8 @@
 local M = {}
 
 -- The topics in the order of help().
-local files = { "layout", "algebra", "coordinates", "pictures", "tensor", "kernel", "work",
-  "threads", "math", "atoms", "launch", "repl" }
+local files = { "layout", "algebra", "coordinates", "pictures", "search", "tensor", "kernel",
+  "work", "threads", "math", "atoms", "launch", "repl" }
 
 -- {====== Lines of an entry ======
 

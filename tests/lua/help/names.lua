@@ -81,6 +81,7 @@ end
 
 local is_type = {
   Reference = true, Stream = true, Event = true, CudaKernel = true, Trace = true,
+  FoundSwizzle = true, FoundLayout = true,
 }
 for class in pairs(samples) do is_type[class] = true end
 

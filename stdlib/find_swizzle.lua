@@ -1,0 +1,325 @@
+-- find_swizzle.lua: finds the layout of a shared tensor that has the fewest bank conflicts.
+--   find_swizzle(launch, "sA"[, options], args...)      for the accesses that the launch makes
+--   find_swizzle(layout, {dtype =, writes =, reads =})  for accesses that are described
+-- Candidates are the layout itself, swizzles of it, and the layout with one mode padded. They are
+-- valued by the wavefronts of the requests (requests.lua), which is what a GPU's shared memory
+-- spends time on.
+local ct = require "cuttle"
+local report = require "cuttle.find_report"
+local requests = require "cuttle.requests"
+local types = require "cuttle.types"
+local M = {}
+
+local BANKS_BYTES <const> = 128 -- one wavefront: what lies a multiple of this apart is in one bank
+local MAX_PATTERNS <const> = 1024 -- recorded of one access
+local ROWS <const> = 10
+
+local function fail(format, ...)
+  ct._fail("find_swizzle: " .. format:format(...))
+end
+
+-- {====== Candidates ======
+
+-- A layout that a tensor may have; place(i) is where the element is that lies at i of the plain
+-- one.
+local function new_candidate(kind, layout, elements, place)
+  return { kind = kind, layout = layout, text = tostring(layout), elements = elements,
+           place = place }
+end
+
+local function same_place(i) return i end
+
+-- The least power of two that is not below n, as its exponent.
+local function bits_for(n)
+  local bits = 0
+  while 1 << bits < n do bits = bits + 1 end
+  return bits
+end
+
+-- As the tensor's memory is rounded up: see ct_swizzle_extent.
+local function swizzled_elements(bits, base, shift, n)
+  local block, first = 1 << (base + bits), 1 << (base + shift)
+  return n <= first and n or (n + block - 1) // block * block
+end
+
+local function new_swizzled(plain, bits, base, shift)
+  local mask = ((1 << bits) - 1) << (base + shift)
+  local function place(i) return i ~ ((i & mask) >> shift) end
+  local candidate = new_candidate("swizzle", ct.composition(ct.swizzle(bits, base, shift), plain),
+    swizzled_elements(bits, base, shift, ct.cosize(plain)), place)
+  candidate.bits, candidate.base, candidate.shift = bits, base, shift
+  return candidate
+end
+
+-- Swizzles whose deciding bits lie inside the tensor and that change which bank it is, leaving
+-- together what is accessed at once.
+local function add_swizzles(list, plain, element_bytes, unit)
+  local bank_bits = bits_for(BANKS_BYTES // element_bytes)
+  local all_bits = bits_for(ct.cosize(plain))
+  for bits = 1, bank_bits do
+    for base = bits_for(unit), bank_bits - bits do
+      for shift = bits, all_bits - base - bits do
+        list[#list + 1] = new_swizzled(plain, bits, base, shift)
+      end
+    end
+  end
+end
+
+local function leaves(shape, stride, out)
+  if type(shape) ~= "table" then
+    if shape > 1 and stride > 0 then out[#out + 1] = { size = shape, stride = stride } end
+    return out
+  end
+  for i = 1, #shape do leaves(shape[i], stride[i], out) end
+  return out
+end
+
+-- Strides that a padding can begin at: what has smaller ones fits below, and larger ones are
+-- multiples.
+local function steps_of(plain)
+  local modes, steps = leaves(plain.shape, plain.stride, {}), {}
+  table.sort(modes, function(a, b) return a.stride < b.stride end)
+  local below = 0
+  for i, mode in ipairs(modes) do
+    local fits = i > 1 and below < mode.stride and mode.stride ~= modes[i - 1].stride
+    for j = i + 1, #modes do fits = fits and modes[j].stride % mode.stride == 0 end
+    if fits then steps[#steps + 1] = mode.stride end
+    below = below + (mode.size - 1) * mode.stride
+  end
+  return steps
+end
+
+local function padded_stride(stride, step, by)
+  if type(stride) ~= "table" then
+    return stride < step and stride or stride // step * (step + by)
+  end
+  local out = {}
+  for i = 1, #stride do out[i] = padded_stride(stride[i], step, by) end
+  return out
+end
+
+local function new_padded(plain, step, by)
+  local layout = ct.layout(plain.shape, padded_stride(plain.stride, step, by))
+  local candidate = new_candidate("padding", layout, ct.cosize(layout), function(i)
+    return i // step * (step + by) + i % step
+  end)
+  candidate.padding, candidate.step = by, step
+  return candidate
+end
+
+local function add_paddings(list, plain, element_bytes, unit)
+  for _, step in ipairs(steps_of(plain)) do
+    local by = unit
+    while by * element_bytes < BANKS_BYTES do
+      list[#list + 1] = new_padded(plain, step, by)
+      by = by * 2
+    end
+  end
+end
+
+-- What the requests leave together, in elements.
+local function unit_of(list, element_bytes)
+  local unit = 1
+  for _, request in ipairs(list) do unit = math.max(unit, request.bytes // element_bytes) end
+  return unit
+end
+
+local function new_now(tensor)
+  local now = tensor.swizzle
+  if not now then return new_candidate("plain", tensor.layout, tensor.elements, same_place) end
+  local layout = ct.composition(now, tensor.layout)
+  local candidate = new_candidate("swizzle", layout, tensor.elements, now)
+  candidate.bits, candidate.base, candidate.shift = now.bits, now.base, now.shift
+  return candidate
+end
+
+-- All there are, the tensor as it is first; and that one. It is none of them where its swizzle
+-- tears apart what is accessed at once.
+local function candidates_of(tensor, list, options)
+  local plain, bytes = tensor.layout, tensor.bytes
+  local unit, now, all, out = unit_of(list, bytes), new_now(tensor), {}, {}
+  now.is_now = true
+  if not tensor.swizzle or 1 << tensor.swizzle.base >= unit then all[1] = now end
+  if tensor.swizzle then
+    all[#all + 1] = new_candidate("plain", plain, ct.cosize(plain), same_place)
+  end
+  if options.swizzle ~= false then add_swizzles(all, plain, bytes, unit) end
+  if options.padding ~= false then add_paddings(all, plain, bytes, unit) end
+  for _, candidate in ipairs(all) do
+    local fits = not options.max_bytes or candidate.elements * bytes <= options.max_bytes
+    if fits and (candidate == now or candidate.text ~= now.text) then
+      out[#out + 1] = candidate
+    end
+  end
+  if #out == 0 then
+    fail("no layout of %s takes at most %d bytes (max_bytes)", now.text, options.max_bytes)
+  end
+  return out, now
+end
+
+-- {====== Costs ======
+
+local function value(candidate, list, element_bytes)
+  candidate.bytes = candidate.elements * element_bytes
+  candidate.writes, candidate.reads = requests.costs(list, element_bytes, candidate.place)
+  candidate.wavefronts = candidate.writes.wavefronts + candidate.reads.wavefronts
+  candidate.conflicts = candidate.writes.conflicts + candidate.reads.conflicts
+end
+
+local simplicity = { plain = 0, swizzle = 1, padding = 2 }
+
+-- The keys by which candidates are ranked, the first that differs deciding.
+local function keys_of(c)
+  return { c.wavefronts, c.bytes, simplicity[c.kind], c.bits or 0, -(c.base or 0), c.shift or 0,
+           c.padding or 0, c.step or 0 }
+end
+
+local function comes_before(a, b)
+  local of_a, of_b = a.keys, b.keys
+  for i = 1, #of_a do
+    if of_a[i] ~= of_b[i] then return of_a[i] < of_b[i] end
+  end
+  return false
+end
+
+-- {====== The result ======
+
+local Found = { __name = "FoundSwizzle" }
+Found.__index = Found
+
+-- "96 of 16 bytes", of the requests that write or that do not.
+local function requests_text(list, writes)
+  local by_bytes, sizes, parts = {}, {}, {}
+  for _, request in ipairs(list) do
+    if request.writes == writes then
+      if not by_bytes[request.bytes] then sizes[#sizes + 1] = request.bytes end
+      by_bytes[request.bytes] = (by_bytes[request.bytes] or 0) + request.count
+    end
+  end
+  table.sort(sizes)
+  for i, bytes in ipairs(sizes) do
+    parts[i] = ("%s of %d byte%s a lane"):format(report.number(by_bytes[bytes]), bytes,
+      bytes == 1 and "" or "s")
+  end
+  return #parts > 0 and table.concat(parts, ", ") or "none"
+end
+
+local function add_row(rows, rank, c)
+  rows[#rows + 1] = { tostring(rank), c.text .. (c.is_now and "  (as it is)" or ""),
+                      report.conflicts(c.writes), report.conflicts(c.reads), tostring(c.bytes) }
+end
+
+function Found:__tostring()
+  local rows = { { "rank", "layout", "write conflicts", "read conflicts", "bytes" } }
+  for rank, candidate in ipairs(self.candidates) do
+    if rank <= self.rows or candidate.is_now then add_row(rows, rank, candidate) end
+  end
+  local what = ("%s%s %s"):format(self.name and self.name .. " " or "", self.dtype, self.now.text)
+  return ("%s\nwrites: %s; reads: %s\n%s"):format(report.title(what, self),
+    requests_text(self.requests, true), requests_text(self.requests, false), report.table(rows, 2))
+end
+
+local function search(tensor, list, options)
+  local wanted, now = candidates_of(tensor, list, options)
+  local done = {}
+  local progress <close> = ct._search("find_swizzle", #wanted)
+  local stopped = false
+  for i, candidate in ipairs(wanted) do
+    value(candidate, list, tensor.bytes)
+    candidate.keys = keys_of(candidate)
+    done[i] = candidate
+    if not progress:step() then
+      stopped = i < #wanted
+      break
+    end
+  end
+  table.sort(done, comes_before)
+  for _, candidate in ipairs(done) do candidate.keys = nil end
+  return setmetatable({ name = tensor.name, dtype = tensor.dtype, requests = list,
+                        candidates = done, best = done[1], layout = done[1].layout,
+                        now = now, stopped = stopped, n_wanted = #wanted,
+                        rows = options.rows or ROWS }, Found)
+end
+
+-- {====== Asking ======
+
+local is_a = types.is_a
+
+local option_names = { blocks = "integer", rows = "integer", max_bytes = "integer",
+                       padding = "boolean", swizzle = "boolean" }
+local described_names = { dtype = "any", writes = "any", reads = "any" }
+
+local function check_options(options, more)
+  for name, given in pairs(options) do
+    local kind = option_names[name] or (more and more[name])
+    if not kind then
+      local names = {}
+      for known in pairs(option_names) do names[#names + 1] = known end
+      for known in pairs(more or {}) do names[#names + 1] = known end
+      table.sort(names)
+      fail("there is no option '%s'; there are %s", tostring(name), table.concat(names, ", "))
+    elseif kind == "integer" and (math.type(given) ~= "integer" or given < 1) then
+      fail("%s is %s; an integer from 1 on was expected", name, tostring(given))
+    elseif kind == "boolean" and type(given) ~= "boolean" then
+      fail("%s is %s; true or false was expected", name, tostring(given))
+    end
+  end
+end
+
+local function find_for_launch(unpacked, name, ...)
+  local launch, args = unpacked[2], table.pack(...)
+  local options = {}
+  if type(name) ~= "string" then
+    fail("the name of a shared tensor is wanted, as the kernel calls it: "
+      .. "find_swizzle(k{grid = ..., block = ...}, \"sA\", A, B, C)")
+  end
+  if type(args[1]) == "table" and getmetatable(args[1]) == nil then
+    options = args[1]
+    args = table.pack(select(2, ...))
+    check_options(options)
+  end
+  if unpacked.n > 2 then args = table.pack(table.unpack(unpacked, 3, unpacked.n)) end
+  local tensor, list = requests.recorded(launch, name,
+    { blocks = options.blocks, patterns = MAX_PATTERNS }, ct._copies(table.unpack(args, 1, args.n)))
+  return search(tensor, list, options)
+end
+
+local function find_for_accesses(layout, options)
+  if type(options) ~= "table" then
+    fail("the accesses are wanted, as {dtype = f16, writes = {thr = \"(16,8):(8,1)\", "
+      .. "val = \"(1,8)\"}, reads = \"ldmatrix.x4\"}")
+  end
+  check_options(options, described_names)
+  local dtype = options.dtype
+  if not is_a(dtype, "dtype") then
+    fail("the element type is wanted, as {dtype = f16, ...}")
+  elseif not options.writes and not options.reads then
+    fail("neither writes nor reads are given, so that there is nothing to compare")
+  end
+  local plain = layout.swizzle and layout.layout or layout
+  if layout.swizzle and layout.offset ~= 0 then
+    fail("the layout %s begins at %s; one that begins at 0 was expected", tostring(layout),
+      tostring(layout.offset))
+  end
+  local tensor = { layout = plain, swizzle = layout.swizzle, dtype = tostring(dtype),
+                   bytes = dtype.bytes, elements = ct.cosize(layout) }
+  return search(tensor, requests.described(plain, dtype.bytes, options), options)
+end
+
+local function to_layout(x)
+  if type(x) == "string" then return ct.L(x) end
+  return is_a(x, "layout") and x or nil
+end
+
+function M.find_swizzle(x, ...)
+  local unpacked = table.pack(ct._launch(x))
+  if unpacked.n > 0 then return find_for_launch(unpacked, ...) end
+  local layout = to_layout(x)
+  if not layout then
+    fail("a launch or a layout is wanted: find_swizzle(k{grid = ..., block = ...}, \"sA\", A, B, "
+      .. "C) or find_swizzle(layout, {dtype = f16, writes = ..., reads = ...})")
+  end
+  return find_for_accesses(layout, ...)
+end
+
+return M

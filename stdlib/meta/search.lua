@@ -1,0 +1,84 @@
+---@meta _
+-- Topic: search: layouts found
+
+--- Finds the layout of a shared tensor that has the fewest bank conflicts.
+--- `find_swizzle(k{grid = ..., block = ...}, "sA"[, options], args...)` runs the launch on the CPU
+--- engine, on copies of its tensors, and records which elements of the tensor that the kernel calls
+--- sA each warp accesses at once. `find_swizzle(layout, {dtype = f16, writes = ..., reads = ...})`
+--- needs no kernel: an access is `{thr = ..., val = ...}`, as of a tiled copy, which is repeated over
+--- the layout; `{tv = ...}`, threads and values to coordinates; `"ldmatrix.x4"`, `.x2`, `.x1`, with
+--- `.trans` behind where mode 0 is contiguous; a list of 32 offsets by lane, false for none; or a
+--- list of these. `vec` in one is how many elements a thread takes at once, by default as many as
+--- lie together, up to 16 bytes; offsets take one. `count` weighs it.
+---
+--- Tried are the layout as it is, every swizzle of it that changes banks and leaves together what is
+--- accessed at once, and paddings by powers of two. They are ranked by wavefronts, what each request
+--- takes of shared memory, then by bytes. Options: `padding`, `swizzle` (false: none), `max_bytes` (of
+--- the tensor), `rows` (of the table), `blocks` (that run and are recorded, from the first on; else
+--- one). Ctrl-C ends the search with the best so far.
+---
+---     > found = find_swizzle("(32,32):(32,1)", {dtype = f32, rows = 2,
+---     >>   writes = {thr = row_major{1, 32}, val = "(1,1)"},
+---     >>   reads = {thr = layout{32, 1}, val = "(1,1)"}})
+---     > found
+---     f32 (32,32):(32,1): 81 layouts tried
+---     writes: 32 of 4 bytes a lane; reads: 32 of 4 bytes a lane
+---     rank  layout                          write conflicts  read conflicts  bytes
+---        1  Sw<5,0,5> o 0 o (32,32):(32,1)                0               0   4096
+---        2  (32,32):(33,1)                                0               0   4220
+---       68  (32,32):(32,1)  (as it is)                    0    992 (32-way)   4096
+---     > found.layout
+---     Sw<5,0,5> o 0 o (32,32):(32,1)
+--- CuTe: none. MoYe: none.
+---@param launch_or_layout table|Layout|string
+---@param name_or_accesses string|table
+---@param ... any options and the launch's arguments; a launcher of k:prepare has its own
+---@return FoundSwizzle
+function find_swizzle(launch_or_layout, name_or_accesses, ...) end
+
+--- What find_swizzle found; it prints as a table.
+--- A candidate has `layout`, `text`, `kind` ("plain", "swizzle" or "padding"), `bytes`, `wavefronts`
+--- and `conflicts`, and `writes` and `reads` with both. Conflicts are wavefronts beyond those that the
+--- widths of the accesses need.
+---@class FoundSwizzle
+---@field layout Layout the best one's, for `shared(dtype, found.layout)`
+---@field best table the best candidate
+---@field now table the candidate that the tensor is already
+---@field candidates table all that were tried, the best first
+---@field requests table what was recorded: 32 byte offsets by lane, `bytes` of a lane, `count`
+---@field stopped boolean not all were tried
+local FoundSwizzle = {}
+
+--- Finds layouts of threads and values for copying a tile of a global tensor.
+--- The candidates give each thread as many elements as any other. They are ranked by the sectors of 32
+--- bytes that are fetched, then by the instructions of a thread. Options: `order`, which mode of the
+--- global tensor is contiguous, "col" (mode 0, the default) or "row" (the last), other rows being far
+--- away and aligned, or its strides, as `{1, 1000}`; `shared`, the layout of the shared tensor that is
+--- written, whose bank conflicts count then; `rows` (of the table).
+---
+---     > found = find_layout({128, 64}, 128, f16, {order = "row", rows = 2})
+---     > found
+---     f16 tile (128,64), 128 threads: 22 layouts tried
+---     rank  threads            values  bytes  instructions  sectors  at best
+---        1  (16,8):(8,1)  (1,8):(0,1)     16             8       16       16
+---        2  (32,4):(4,1)  (1,8):(0,1)     16             8       16       16
+---     > tv_layout(found.thr, found.val)
+---     ((8,16),8):((128,1),16) (16,64)
+--- CuTe: none. MoYe: none.
+--- See: find_swizzle.
+---@param tile_shape Shape one integer per mode
+---@param n_threads integer
+---@param dtype DType
+---@param options? table
+---@return FoundLayout
+function find_layout(tile_shape, n_threads, dtype, options) end
+
+--- What find_layout found; it prints as a table.
+--- A candidate has `thr`, `val`, `bytes` (of an access), `instructions` (of a thread), `sectors` (of a
+--- request, on average), `ideal` (so many would its bytes fill) and, with `shared`, `writes`.
+---@class FoundLayout
+---@field thr Layout the best one's threads, for tv_layout
+---@field val Layout its values
+---@field candidates table all that were tried, the best first
+---@field stopped boolean not all were tried
+local FoundLayout = {}

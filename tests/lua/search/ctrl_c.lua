@@ -1,0 +1,55 @@
+-- Ctrl-C ends a search, not the script; a search that takes long has a bar on a terminal. The signal comes
+-- when the search has begun, the time passes before its first step.
+local ct = require "cuttle"
+local begin = ct._search
+local function search()
+  return find_swizzle("(32,32):(32,1)",
+    { dtype = f32, reads = {thr = layout{32, 1}, val = "(1,1)"} })
+end
+
+local function stopped_search(...)
+  local started = begin(...)
+  io.popen("kill -INT $PPID"):close()
+  return started
+end
+
+ct._search = stopped_search
+local found = search()
+ct._search = begin
+print(found.stopped, #found.candidates, found.layout)  -- expect: true	1	(32,32):(32,1)
+print(tostring(found):match("[^\n]*"))                 -- expect: f32 (32,32):(32,1): 1 layout tried of 81, then stopped: the best so far
+found = search()
+print(found.stopped, #found.candidates)                -- expect: false	81
+ct._search = stopped_search
+found = find_layout({128, 64}, 128, f16)
+ct._search = begin
+print(found.stopped, #found.candidates)                -- expect: true	1
+
+local script = [[
+  local ct = require "cuttle"
+  local begin = ct._search
+  ct._search = function(...)
+    local started = begin(...)
+    os.execute "sleep 0.6"
+    return started
+  end
+  find_swizzle("(32,32):(32,1)", { dtype = f32, reads = {thr = layout{32, 1}, val = "(1,1)"} })]]
+local path = os.tmpname()
+local file <close> = assert(io.open(path, "w"))
+file:write(script)
+file:close()
+
+local function output_of(command)
+  local pipe = assert(io.popen(command))
+  local text = pipe:read("a")
+  pipe:close()
+  return text
+end
+
+print(output_of(("%s %s 2>&1"):format(arg[-1], path)) == "")  -- expect: true
+local can = os.execute("command -v script >/dev/null 2>&1 && script -qec true /dev/null")
+local drawn = not can
+  or output_of(("script -qec '%s %s' /dev/null </dev/null"):format(arg[-1], path))
+print(not can or (drawn:find("find_swizzle %[#* *%] %d+ of 81, Ctrl%-C keeps the best so far")
+  and drawn:find("\r\27[K", 1, true)) ~= nil)          -- expect: true
+os.remove(path)

@@ -1,0 +1,77 @@
+-- find_swizzle on accesses that are known: what wins, with which conflicts.
+local function way(cost) return cost.wavefronts / (cost.wavefronts - cost.conflicts) end
+
+-- CuTe's sgemm_sm80, TN: 16-byte cp.async by threads (16,8):(8,1) into the unswizzled atom are 8-way,
+-- ldmatrix has no conflicts with or without the swizzle, which takes out those of the writes.
+local plain = tile_to_shape(L"(8,(8,8)):(8,(1,64))", {128, 64, 3})
+local theirs = tile_to_shape(composition(swizzle(3, 3, 3), L"(8,(8,8)):(8,(1,64))"), {128, 64, 3})
+local accesses = { dtype = f16, writes = {thr = "(16,8):(8,1)", val = "(1,8)"},
+                   reads = "ldmatrix.x4" }
+local found = find_swizzle(plain, accesses)
+print(found.layout == theirs)               -- expect: true
+print(found.best.conflicts)                 -- expect: 0
+print(way(found.now.writes), found.now.reads.conflicts)  -- expect: 8.0	0
+found = find_swizzle(theirs, accesses)
+print(found.now == found.best, found.layout == theirs, #found.requests)  -- expect: true	true	192
+
+-- A transpose of 32x32 floats: rows written, columns read.
+found = find_swizzle("(32,32):(32,1)", { dtype = f32,
+  writes = {thr = row_major{1, 32}, val = "(1,1)"}, reads = {thr = layout{32, 1}, val = "(1,1)"} })
+local by_text = {}
+for _, c in ipairs(found.candidates) do by_text[c.text] = c end
+print(found.layout)                                                 -- expect: Sw<5,0,5> o 0 o (32,32):(32,1)
+print(by_text["(32,32):(33,1)"].conflicts, by_text["(32,32):(33,1)"].bytes)  -- expect: 0	4220
+print(found.now.reads.conflicts, way(found.now.reads))              -- expect: 992	32.0
+
+-- The same tile of f16, 64x64, with 16-byte writes of rows; columns of 8 rows read as 16 bytes too.
+found = find_swizzle(row_major{64, 64}, { dtype = f16,
+  writes = {thr = row_major{16, 8}, val = row_major{1, 8}}, reads = "ldmatrix.x4" })
+print(found.layout, found.best.conflicts)   -- expect: Sw<3,3,3> o 0 o (64,64):(64,1)	0
+print(way(found.now.reads), found.now.writes.conflicts)  -- expect: 8.0	0
+for _, c in ipairs(found.candidates) do     -- nothing tears 8 elements apart
+  assert(not c.layout.swizzle or c.layout.swizzle.base >= 3)
+  assert(c.layout.swizzle or c.layout.stride[1] % 8 == 0)
+end
+
+-- All forms of an access say the same.
+local lanes = {}
+for i = 0, 31 do lanes[i + 1] = i * 32 end
+local forms = {
+  {thr = layout{32, 1}, val = "(1,1)"},
+  {tv = layout({32, 32}, {1, 32}), vec = 1},
+  {},
+}
+for column = 0, 31 do
+  local list = {}
+  for i = 0, 31 do list[i + 1] = i * 32 + column end
+  forms[3][column + 1] = list
+end
+for _, form in ipairs(forms) do
+  local f = find_swizzle("(32,32):(32,1)", { dtype = f32, reads = form })
+  print(#f.requests, f.now.reads.conflicts)
+end
+-- expect: 32	992
+-- expect: 32	992
+-- expect: 32	992
+print(find_swizzle("(32,32):(32,1)", { dtype = f32, reads = lanes }).now.reads.conflicts)     -- expect: 31
+lanes[32], lanes.count = false, 3
+print(find_swizzle("(32,32):(32,1)", { dtype = f32, reads = lanes }).now.reads.conflicts)     -- expect: 90
+
+-- Options keep candidates out.
+local function kinds(options)
+  options.dtype, options.reads = f32, {thr = layout{32, 1}, val = "(1,1)"}
+  local seen = {}
+  for _, c in ipairs(find_swizzle("(32,32):(32,1)", options).candidates) do
+    seen[c.kind] = c.bytes
+  end
+  return seen.plain, seen.swizzle, seen.padding and seen.padding > 4096
+end
+print(kinds{})                   -- expect: 4096	4096	true
+print(kinds{swizzle = false})    -- expect: 4096	nil	true
+print(kinds{padding = false})    -- expect: 4096	4096	nil
+print(kinds{max_bytes = 4096})   -- expect: 4096	4096	nil
+
+-- A swizzle that tears the vectors apart is no candidate.
+found = find_swizzle("Sw<1,0,3> o 0 o (64,64):(64,1)", { dtype = f16, reads = "ldmatrix.x4" })
+for _, c in ipairs(found.candidates) do assert(c ~= found.now) end
+print(found.now.text)            -- expect: Sw<1,0,3> o 0 o (64,64):(64,1)
