@@ -199,8 +199,9 @@ static int trace_rows(lua_State *L) {
   lua_insert(L, KERNEL);
   const Kernel *k = lua_touserdata(L, KERNEL);
   if (h->state->watch != NULL) {
-    return diag_error(L, "trace: launches are being watched already, by check or profile; trace in a run without "
-                         "them");
+    return diag_error(
+        L, "trace: launches are being watched already, by check or profile; trace in a run without "
+           "them");
   }
   diag_check(L,
              ct_simt_trace_open(h->state->alloc, luaL_checkstring(L, NAME),
