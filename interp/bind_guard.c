@@ -65,6 +65,10 @@ void guard_push_part(lua_State *L, const CtCx *cx, const Tensor *t, const Overha
     diag_check(L, ct_guard_linear(cx, t->layout.shape, o->mode[i].from, &axis.stride, &err), &err);
     add_axis(L, cx, &guard, axis, coords, at);
   }
+  for (int i = 0; i < o->n_lone; i++) {
+    diag_check(L, ct_ir_guard_fix(front_ir(L), &guard, coords.shape, o->lone[i], o->tiles[i], &err),
+               &err);
+  }
   tensor_push_view(L, t, (CtLayout){coords.shape, stride}, offset, &guard);
 }
 

@@ -204,6 +204,36 @@ static void check_tile_coordinate(const Division *d, CtTuple crd) {
   }
 }
 
+static void note_lone(Division *d, CtInt crd, int64_t tiles) {
+  if (d->over.n_lone < CT_GUARD_MAX && crd.kind != CT_ANY &&
+      !(ct_is_static(crd) && crd.v >= 0 && crd.v < tiles)) {
+    d->over.lone[d->over.n_lone] = crd;
+    d->over.tiles[d->over.n_lone++] = ct_int(tiles);
+  }
+}
+
+/* Of a guarded tensor: a coordinate of a mode that is a single tile, or that runs on along one, would
+   give that tile whatever it is. */
+static void note_lone_tiles(Division *d, CtTuple crd) {
+  int n = d->tiler.kind == CT_TILER_TUPLE ? ct_layout_rank(d->t->layout) : 1;
+  int64_t product = 1;
+  if (!d->is_static) {
+    return;
+  }
+  for (int i = 0; i < n; i++) {
+    bool is_entry = !ct_is_leaf(crd) && i < crd->rank && ct_is_leaf(ct_child(crd, i));
+    if (is_entry && d->rests[i].v == 1) {
+      note_lone(d, ct_child(crd, i)->i, 1);
+    }
+    if (ct_mul_overflow(product, d->rests[i].v, &product)) {
+      return;
+    }
+  }
+  if (ct_is_leaf(crd) && d->rests[n - 1].v == 1) {
+    note_lone(d, crd->i, product);
+  }
+}
+
 /* {====== Projections ====== */
 
 static bool keeps_all(CtTuple proj) {
@@ -249,7 +279,8 @@ static bool project_tuple(const CtCx *cx, CtTuple proj, CtTuple t, CtTuple *out)
 /* Is the part of a tensor cut from its coordinates, as some of it may lie outside? Else guarded
    tensors are like others. */
 static bool cuts_coordinates(const Tensor *t, const Overhangs *o) {
-  return t != NULL && t->is_guarded && t->at == NULL && (t->guard != NULL || o->n > 0);
+  return t != NULL && t->is_guarded && t->at == NULL &&
+         (t->guard != NULL || o->n > 0 || o->n_lone > 0);
 }
 
 /* What is cut by tile or parallelize: the layout in argument 1, or that of a tensor, or its
@@ -316,8 +347,11 @@ static int tile(lua_State *L) {
       check_tile_coordinate(&d, kept);
     }
   }
-  CtComposed part = to_whole(L, &cx, &d);
   crd = t == NULL ? crd : front_coordinate(L, t, crd);
+  if (t != NULL && t->is_guarded && project_tuple(&cx, proj, crd, &kept)) {
+    note_lone_tiles(&d, kept);
+  }
+  CtComposed part = to_whole(L, &cx, &d);
   diag_check(L, ct_composed_tile(&cx, &part, tiler, crd, proj, &part, &offset, &err), &err);
   return push_part(L, &cx, &d, &part, offset);
 }

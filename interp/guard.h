@@ -13,6 +13,10 @@ typedef struct Overhang {
 typedef struct Overhangs {
   int n;
   Overhang mode[CT_GUARD_MAX];
+  /* Coordinates that must be below a number of tiles, where the part does not depend on them: of modes
+     of one tile, whose stride is 0. */
+  int n_lone;
+  CtInt lone[CT_GUARD_MAX], tiles[CT_GUARD_MAX];
 } Overhangs;
 
 /* Raises when there are too many. */

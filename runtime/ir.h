@@ -478,6 +478,9 @@ static inline int ct_guard_n(const CtView *v) { return v->guard == NULL ? 0 : v-
 /* Adds an axis unless it is known to hold, or is there. `shape` is that of the view. */
 CtStatus ct_ir_guard_add(CtIr *ir, CtGuard *g, CtTuple shape, CtGuardAxis axis,
                          CtErr *err) CT_NODISCARD;
+/* Adds what a coordinate that is fixed in a mode of `size` must keep to. `shape`: of what is left. */
+CtStatus ct_ir_guard_fix(CtIr *ir, CtGuard *g, CtTuple shape, CtInt crd, CtInt size,
+                         CtErr *err) CT_NODISCARD;
 /* The guard of the part of a view at a coordinate whose `_` leave the modes of `rest`. `fix`: the
    coordinate may lie outside the view's shape. */
 CtStatus ct_ir_guard_slice(CtIr *ir, const CtView *v, CtTuple crd, CtTuple rest, bool fix,

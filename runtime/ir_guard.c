@@ -192,8 +192,7 @@ CtStatus ct_ir_guard_add(CtIr *ir, CtGuard *g, CtTuple shape, CtGuardAxis axis, 
   return CT_OK;
 }
 
-/* Adds what a coordinate that is fixed in a mode of `size` must keep to. `shape`: of what is left. */
-static CtStatus guard_fix(CtIr *ir, CtGuard *g, CtTuple shape, CtInt crd, CtInt size, CtErr *err) {
+CtStatus ct_ir_guard_fix(CtIr *ir, CtGuard *g, CtTuple shape, CtInt crd, CtInt size, CtErr *err) {
   CtCx cx = ct_ir_cx(ir);
   CtTuple none = zeros_like(&cx, shape);
   CtStatus status = none == NULL ? ct_fail_nomem(err) : CT_OK;
@@ -220,7 +219,7 @@ static CtStatus fix_entries(CtIr *ir, CtGuard *g, CtTuple rest, CtTuple crd, CtT
       return CT_OK;
     }
     CtStatus status = ct_product(&cx, shape, &size, err);
-    return status == CT_OK ? guard_fix(ir, g, rest, crd->i, size, err) : status;
+    return status == CT_OK ? ct_ir_guard_fix(ir, g, rest, crd->i, size, err) : status;
   }
   for (int i = 0; i < crd->rank && !ct_is_leaf(shape); i++) {
     CtStatus status = fix_entries(ir, g, rest, ct_child(crd, i), ct_child(shape, i), err);

@@ -41,7 +41,8 @@ print(count(text, "bool inside = t_3 < A_shape1;"), count(text, "inside && t_2 %
 -- Static extents: a multiple, none, and one where every element is inside or outside by itself.
 local function static_source(n) return fixed { grid = 1, block = 32 }:source(zeros(f32, n)) end
 print(count(static_source(256), "if %("), count(static_source(65), "if %("))  -- expect: 0	1
-print(count(static_source(64), "< %d+"), count(static_source(65), "< 65"))  -- expect: 1	1
+-- A single tile that fits: the loop, and whether it is this block's.
+print(count(static_source(64), "< %d+"), count(static_source(65), "< 65"))  -- expect: 2	1
 
 -- No requirement is recorded: the same trace serves any size of its kind.
 local k = kernel("any", function(x)

@@ -13,8 +13,6 @@ local faulty = {
   ["tests/lua/kernel/assertions.lua"] = true, ["tests/lua/kernel/print_order.lua"] = true,
   ["tests/lua/kernel/specialisation.lua"] = true, ["tests/lua/kernel/wide.lua"] = true,
   ["tests/lua/kernel/swizzled_law.lua"] = true, ["tests/lua/kernel/swizzled_tensors.lua"] = true,
-  -- tiles beyond the only one of a static shape: blocks write the same element
-  ["tests/lua/kernel/guard_elements.lua"] = true,
 }
 
 local function quote(text)
