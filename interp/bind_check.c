@@ -59,6 +59,22 @@ static int choose_cpu(lua_State *L) {
   return 0;
 }
 
+/* _call_script(f, ...): pcall, after which an interrupt is forgotten, so that what was found until then can
+   be reported. */
+static int call_script(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_pushboolean(L, 1);
+  lua_insert(L, 1);
+  if (lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0) != LUA_OK) {
+    lua_pushboolean(L, 0);
+    lua_replace(L, 1);
+  }
+  if (*state_of(L)->interrupt != 0) {
+    state_resume(state_of(L));
+  }
+  return lua_gettop(L);
+}
+
 static Holder *holder_of(lua_State *L) {
   Holder *h = luaL_checkudata(L, 1, CHECK_TYPE);
   luaL_argcheck(L, h->check != NULL, 1, "the check is closed");
@@ -189,4 +205,6 @@ void bind_open_check(lua_State *L) {
   lua_setfield(L, -2, "_check");
   lua_pushcfunction(L, choose_cpu);
   lua_setfield(L, -2, "_choose_cpu");
+  lua_pushcfunction(L, call_script);
+  lua_setfield(L, -2, "_call_script");
 }

@@ -8,10 +8,11 @@ local M = {}
 -- or the error. A finding is {kind =, kernel =, chunk =, line =, other_chunk =, other_line =,
 -- buffer =, count =, message =, block =, thread =}; block and thread are those of the example that
 -- the message tells of. options: {nan = true} also looks for NaN and infinities that come of finite
--- operands. findings.is_partial: memory ran out, and something may not have been found.
+-- operands; {call = g} calls g in place of pcall. findings.is_partial: memory ran out, and
+-- something may not have been found.
 function M.run(f, options, ...)
   local watch <close> = ct._check(options and options.nan or false)
-  local results = table.pack(pcall(f, ...))
+  local results = table.pack((options and options.call or pcall)(f, ...))
   watch:stop()
   return watch:findings(), watch:launches(), table.unpack(results, 1, results.n)
 end
@@ -29,6 +30,7 @@ function M.report(findings, launches)
   lines[#lines + 1] = ("check: %s in %d %s"):format(
     #findings == 0 and "no finding" or #findings == 1 and "1 finding" or #findings .. " findings",
     launches, launches == 1 and "launch" or "launches")
+  if launches == 0 then lines[#lines] = lines[#lines] .. ": nothing ran on the CPU engine" end
   if findings.is_partial then lines[#lines + 1] = "check: memory ran out, there may be more" end
   return table.concat(lines, "\n")
 end

@@ -4,6 +4,7 @@
 local ct = require "cuttle"
 local check = require "cuttle.check"
 local json = require "cuttle.json"
+local run_script = require "cuttle.run_script"
 
 local USAGE <const> = "usage: cuttle check [--nan] [--json] script.lua [arguments]\n"
   .. "\n"
@@ -21,12 +22,13 @@ local USAGE <const> = "usage: cuttle check [--nan] [--json] script.lua [argument
 local FINDINGS <const>, FAILED <const> = 1, 2
 
 local function fail(format, ...)
-  error(("check: %s"):format(format:format(...)), 0)
+  io.stderr:write(("check: %s\n"):format(format:format(...)))
+  run_script.exit(FAILED, true)
 end
 
 local function read_arguments(...)
   local args, options, at = table.pack(...), {}, 1
-  while args[at] and args[at]:find("^%-%-?%a") do
+  while args[at] and args[at]:find("^%-.") do
     local name = args[at]:match("^%-%-(%a+)$")
     if name ~= "nan" and name ~= "json" and name ~= "help" then
       fail("unknown option %s; see cuttle check --help", args[at])
@@ -38,39 +40,31 @@ local function read_arguments(...)
   return options, table.move(args, at + 1, args.n, 1, {})
 end
 
--- The script ends where it calls os.exit, but the program does not.
-local exit = os.exit
-local left = setmetatable({}, { __name = "exit" })
-
-local function replace_exit()
-  os.exit = function(code) -- luacheck: ignore 122
-    left.code = code == nil and 0 or code == true and 0 or code == false and 1 or code
-    error(left, 0)
-  end
-end
-
-local function print_aside(...)
-  local texts = table.pack(...)
-  for i = 1, texts.n do texts[i] = tostring(texts[i]) end
-  io.stderr:write(table.concat(texts, "\t"), "\n")
-end
-
+-- {findings =, launches =, failed =, code =}: `code` is that of the script's own os.exit.
 local function run(options, args)
-  local script, message = loadfile(options.script)
-  if not script then
-    io.stderr:write("cuttle: ", message, "\n")
-    exit(FAILED, true)
-  end
-  rawset(_G, "arg", table.move(args, 1, #args, 1, { [0] = options.script }))
-  replace_exit()
-  if options.json then
-    rawset(_G, "print", print_aside)
-    io.output(io.stderr)
-  end
-  local findings, launches, ok, what = check.run(script, options, table.unpack(args))
+  local script, message = run_script.load(options.script, args, options.json)
+  if not script then fail("%s", message) end
+  local findings, launches, ok, what = check.run(script,
+    { nan = options.nan, call = run_script.call }, table.unpack(args))
+  local code, text = run_script.outcome(ok, what)
   io.stdout:flush()
-  if not ok and what ~= left then io.stderr:write(tostring(what), "\n") end
-  return findings, launches, ok or (what == left and left.code == 0)
+  if text then io.stderr:write(text, "\n") end
+  return { findings = findings, launches = launches, failed = code ~= 0,
+           code = not text and code or nil }
+end
+
+local function print_json(result)
+  result.code, result.is_partial = nil, result.findings.is_partial
+  result.findings.is_partial = nil
+  io.stdout:write(json.encode(result), "\n")
+end
+
+local function print_text(result)
+  print(check.report(result.findings, result.launches))
+  if result.failed then
+    local code = result.code and (", with exit code %d"):format(result.code) or ""
+    print("check: the script itself failed" .. code)
+  end
 end
 
 return function(...)
@@ -83,11 +77,9 @@ return function(...)
     fail("a script was expected; see cuttle check --help")
   end
   ct._choose_cpu()
-  local findings, launches, ok = run(options, args)
-  if options.json then
-    io.stdout:write(json.encode { findings = findings, launches = launches, failed = not ok }, "\n")
-  else
-    print(check.report(findings, launches))
-  end
-  exit(#findings > 0 and FINDINGS or ok and 0 or FAILED, true)
+  local result = run(options, args)
+  local code = #result.findings > 0 and FINDINGS or result.failed and FAILED or 0
+  local deliver = options.json and print_json or print_text
+  deliver(result)
+  run_script.exit(code, true)
 end

@@ -2,6 +2,7 @@
 -- CPU engine and prints, for each kernel that it launched, what every line of it does.
 local ct = require "cuttle"
 local profile = require "cuttle.profile"
+local run_script = require "cuttle.run_script"
 
 local USAGE <const> = "usage: cuttle profile [options] script.lua [arguments]\n"
   .. "\n"
@@ -13,9 +14,9 @@ local USAGE <const> = "usage: cuttle profile [options] script.lua [arguments]\n"
   .. "  --sm=N                compute capability times 10, for registers and occupancy; else 90\n"
   .. "  --on=NAME             the device of the roofline: H100, A100, ...; else one of that sm\n"
   .. "  --json[=FILE]         as JSON, to FILE or standard output, in place of the table\n"
-  .. "  --html=FILE           as a page, with the source beside the figures"
-
-local EXITED <const> = {} -- what os.exit raises in the script
+  .. "  --html=FILE           as a page, with the source beside the figures\n"
+  .. "\n"
+  .. "Exit code: the script's; 1 where it launches nothing on the CPU engine."
 
 local function fail(format, ...)
   error(("profile: %s"):format(format:format(...)), 0)
@@ -39,7 +40,7 @@ local takers = {
 
 local function read_arguments(args)
   local options, at = {}, 1
-  while args[at] and args[at]:find("^%-%-") do
+  while args[at] and args[at]:find("^%-.") do
     local name, value = args[at]:match("^([^=]+)=?(.*)$")
     at = at + 1
     if name == "--" then break end
@@ -58,24 +59,6 @@ local function bench_once(f)
   local start = os.clock()
   f()
   return math.max((os.clock() - start) * 1e3, 1e-6)
-end
-
--- The script's own way out would be ours too.
-local function exit_of_script() error(EXITED, 0) end
-
-local function prepare(options)
-  ct.device("cpu")
-  arg = { [0] = options.script, table.unpack(options.rest) } -- luacheck: ignore 121 111
-  bench = bench_once -- luacheck: ignore 121 111
-  os.exit = exit_of_script -- luacheck: ignore 122
-  if options.json == true then -- standard output is for the JSON
-    io.output(io.stderr)
-    print = function(...) -- luacheck: ignore 121
-      local texts = table.pack(...)
-      for i = 1, texts.n do texts[i] = tostring(texts[i]) end
-      io.stderr:write(table.concat(texts, "\t"), "\n")
-    end
-  end
 end
 
 -- {====== Results ======
@@ -107,16 +90,20 @@ return function(...)
     return
   end
   if not options.script then fail("a script was expected; see cuttle profile --help") end
-  local chunk, why = loadfile(options.script)
+  ct.device("cpu")
+  local chunk, why = run_script.load(options.script, options.rest, options.json == true)
   if not chunk then fail("%s", why) end
-  prepare(options)
-  local result, ok, message = profile.run(chunk, { sm = options.sm, device = options.device },
+  bench = bench_once -- luacheck: ignore 121 111
+  local result, ok, what = profile.run(chunk,
+    { sm = options.sm, device = options.device, call = run_script.call },
     table.unpack(options.rest))
-  local failed = not ok and message ~= EXITED
+  local code, text = run_script.outcome(ok, what)
   if #result.kernels > 0 then
     deliver(result, options)
-  elseif not failed then
+  elseif code == 0 then
     fail("%s launched no kernel on the CPU engine", options.script)
   end
-  if failed then error(message, 0) end
+  io.stdout:flush()
+  if text then io.stderr:write(text, "\n") end
+  if code ~= 0 then run_script.exit(code, true) end
 end

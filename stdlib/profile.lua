@@ -348,11 +348,11 @@ end
 
 -- Runs f(...) and counts what it launches: a Profile, and what pcall says of f. An error of f is
 -- no error here, so that what ran until then can be shown.
+-- options.call is called in place of pcall.
 function M.run(f, options, ...)
-  check_options(options)
   local sm, device = read_options(options)
   local session <close> = ct._profile_begin(sm)
-  local ok, message = pcall(f, ...)
+  local ok, message = (options.call or pcall)(f, ...)
   local programs = session:finish()
   local kernels = {}
   for i, program in ipairs(programs) do kernels[i] = kernel_of(program, sm, device) end
@@ -404,6 +404,7 @@ function Profile:__tostring() return require "cuttle.profile_table".text(self) e
 function Profile:html(file) return require "cuttle.profile_page".page(self, file) end
 
 function M.profile(f, options)
+  check_options(options or {})
   local profile, ok, message = M.run(f, options or {})
   if not ok then error(message, 0) end
   if #profile.kernels == 0 then

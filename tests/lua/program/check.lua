@@ -51,9 +51,19 @@ write(right)
 expect("nothing found", "check " .. script .. " a b",
   "ran\t2\ta\tb\ncheck: no finding in 1 launch\n", 0)
 write(right .. "os.exit(false)")
-expect("the script's failure", "check " .. script, "ran\t0\ncheck: no finding in 1 launch\n", 2)
+expect("the script's failure", "check " .. script, "ran\t0\ncheck: no finding in 1 launch\n"
+  .. "check: the script itself failed, with exit code 1\n", 2)
 write(right .. "error('no')")
-expect("its error", "check " .. script, "ran\t0\nFILE:3: no\ncheck: no finding in 1 launch\n", 2)
+expect("its error", "check " .. script, "ran\t0\nFILE:3: no\ncheck: no finding in 1 launch\n"
+  .. "check: the script itself failed\n", 2)
+write(wrong .. "io.popen('kill -INT $PPID'):close() while true do end")
+expect("Ctrl-C", "check " .. script, "ran\nFILE:7: interrupted\n" .. outside .. " (8 times)\n"
+  .. "check: 1 finding in 2 launches\ncheck: the script itself failed\n", 1)
+write "print(1)"
+expect("no launch", "check " .. script,
+  "1\ncheck: no finding in 0 launches: nothing ran on the CPU engine\n", 0)
+expect("no launch, as JSON", "check --json " .. script,
+  '1\n{"failed":false,\n"findings":[],\n"is_partial":false,\n"launches":0}\n', 0)
 write(wrong)
 expect("findings", "check " .. script,
   "ran\n" .. outside .. " (8 times)\ncheck: 1 finding in 2 launches\n", 1)
@@ -61,11 +71,11 @@ local out, code = run("check --json " .. script)
 report("as JSON", code == 1 and out:find('"count":8', 1, true) and
   out:find('"kind":"out_of_bounds"', 1, true)
   and out:find('"line":2', 1, true) and out:find('"failed":false', 1, true), out)
-expect("no script", "check", "check: a script was expected; see cuttle check --help\n", 1)
+expect("no script", "check", "check: a script was expected; see cuttle check --help\n", 2)
 expect("no such script", "check nowhere.lua",
-  "cuttle: cannot open nowhere.lua: No such file or directory\n", 2)
+  "check: cannot open nowhere.lua: No such file or directory\n", 2)
 expect("unknown option", "check --fast x.lua",
-  "check: unknown option --fast; see cuttle check --help\n", 1)
+  "check: unknown option --fast; see cuttle check --help\n", 2)
 expect("CUTTLE_CHECK makes it an error", "--device=cpu " .. script, outside .. " (4 times)\n", 1,
   "CUTTLE_CHECK=1")
 expect("CUTTLE_CHECK=0 does not", "--device=cpu -e " .. quote "print(1)", "1\n", 0,

@@ -48,6 +48,13 @@ print(first_line(json), first_line(page)) -- expect: {"kernels":[{"b	<!DOCTYPE h
 -- What fails says so, after what it ran until then.
 out, code = run(failing)
 print(code, out:match("ones .-(%d+ launch)"), out:match("[^\n]*no more[^\n]*")) -- expect: 1	1 launch	no more
+local left, stopped = write(body .. "os.exit(3)\n"), write(body
+  .. "io.popen('kill -INT $PPID'):close() while true do end\n")
+out, code = run(left)
+print(code, out:match("ones .-(%d+ launch)")) -- expect: 3	1 launch
+out, code = run(stopped)
+print(code, out:match("ones .-(%d+ launch)"), out:match("interrupted\n$")) -- expect: 1	1 launch	interrupted
+-- expect:
 out, code = run(empty)
 print(code, (out:gsub(empty, "SCRIPT"):gsub("\n", "|"))) -- expect: 1	nothing|profile: SCRIPT launched no kernel on the CPU engine|
 print((run("")))              -- expect: profile: a script was expected; see cuttle profile --help
@@ -59,4 +66,4 @@ print((run("--sm=x " .. empty))) -- expect: profile: --sm=x is no compute capabi
 print((run("--html " .. empty))) -- expect: profile: --html needs the name of a file, as in --html=profile.html
 -- expect:
 print((run("/nonexistent.lua")):match("cannot open") ~= nil, (run("--help")):match("^usage: cuttle profile")) -- expect: true	usage: cuttle profile
-for _, path in ipairs { script, failing, empty, json, page } do os.remove(path) end
+for _, path in ipairs { script, failing, empty, left, stopped, json, page } do os.remove(path) end

@@ -1,0 +1,48 @@
+-- run_script.lua: what commands share that run a script and then report on it: `cuttle check`,
+-- `cuttle profile`.
+local ct = require "cuttle"
+local M = {}
+
+M.exit = os.exit -- the program's own way out
+local left = setmetatable({}, { __name = "exit" })
+
+local function exit_of_script(code)
+  local is_fine = code == nil or code == true
+  left.code = is_fine and 0 or code ~= false and math.tointeger(code) or 1
+  error(left, 0)
+end
+
+local function print_aside(...)
+  local texts = table.pack(...)
+  for i = 1, texts.n do texts[i] = tostring(texts[i]) end
+  io.stderr:write(table.concat(texts, "\t"), "\n")
+end
+
+-- The chunk of a file, "-" standard input; nil and a message where it cannot be loaded. From now on
+-- the globals are the script's: `arg`, an os.exit that ends the script only and, with `is_aside`, a
+-- print that leaves standard output to the report.
+function M.load(path, args, is_aside)
+  local chunk, message = loadfile(path ~= "-" and path or nil)
+  if not chunk then return nil, message end
+  rawset(_G, "arg", table.move(args, 1, #args, 1, { [0] = path }))
+  os.exit = exit_of_script -- luacheck: ignore 122
+  if is_aside then
+    rawset(_G, "print", print_aside)
+    io.output(io.stderr)
+  end
+  return chunk
+end
+
+-- pcall of a script. An interrupt ends the script, but not the report.
+M.call = ct._call_script
+
+-- How a script ended of which M.call said `ok, what`: its exit code, and its error's text, if any.
+function M.outcome(ok, what)
+  if ok then return 0 end
+  if what == left then return left.code end
+  if type(what) == "string" then return 1, what end
+  local text = getmetatable(what) and getmetatable(what).__tostring and tostring(what)
+  return 1, text or ("the error is a %s, not a message"):format(type(what))
+end
+
+return M
