@@ -244,35 +244,34 @@ static void set_up(CtWorker *k) {
   }
 }
 
-static void note_failure(CtSimtJob *job, const CtWorker *k) {
+static void note_failure(CtSimtJob *job, CtWorker *k) {
   if (k->fail.kind == CT_FAIL_STOPPED) {
     if (ct_simt_interrupted(job)) {
       atomic_store(&job->interrupted, true);
     }
-    return;
+  } else {
+    int64_t lowest = atomic_load(&job->fail_block);
+    (void)ct_simt_fail_report(k, &k->report);
+    k->reported = k->block;
+    while (k->block < lowest &&
+           !atomic_compare_exchange_weak(&job->fail_block, &lowest, k->block)) {}
   }
-  int64_t lowest = atomic_load(&job->fail_block);
-  while (k->block < lowest && !atomic_compare_exchange_weak(&job->fail_block, &lowest, k->block)) {}
+  k->fail.kind = CT_FAIL_NONE;
 }
 
-/* The block at a position, unless one before it failed. False when this worker is to stop. */
-static bool take_block(CtWorker *k, int64_t position) {
+/* Blocks below the lowest that failed are run. */
+static void take_block(CtWorker *k, int64_t position) {
   CtSimtJob *job = k->job;
-  if (ct_simt_interrupted(job)) {
-    atomic_store(&job->interrupted, true);
-    return false;
-  }
   set_block(k, position);
   if (k->block >= atomic_load(&job->fail_block)) {
-    return true;
+    return;
   }
   run_block(k);
   if (k->fail.kind != CT_FAIL_NONE && !is_noted(k)) {
     note_failure(job, k);
-    return false;
+  } else {
+    atomic_store(&k->stuck_at, 0);
   }
-  atomic_store(&k->stuck_at, 0);
-  return true;
 }
 
 /* Takes blocks until there are none, or one before all that are left failed. */
@@ -282,8 +281,12 @@ static void take_blocks(CtWorker *k) {
   if (position < job->n_blocks) {
     set_up(k);
   }
-  while (!ct_simt_is_over(job, position, atomic_load(&job->fail_block)) &&
-         take_block(k, position)) {
+  while (!ct_simt_is_over(job, position, atomic_load(&job->fail_block))) {
+    if (ct_simt_interrupted(job)) {
+      atomic_store(&job->interrupted, true);
+      return;
+    }
+    take_block(k, position);
     position = atomic_fetch_add(&job->next, 1);
   }
 }
@@ -590,14 +593,24 @@ static CtStatus begin_watch(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
   return status;
 }
 
-static CtStatus bind_code(CtSimtEngine *e, const CtSimtProgram *p, CtErr *err) {
+/* Those who watch see each turn of a loop. */
+static CtIn watched_form(CtIn in) {
+  if (in.u.op == CT_SIMT_NEXT_SUM_f32 || in.u.op == CT_SIMT_NEXT_SUM_f64) {
+    in.u.op = CT_SIMT_NEXT;
+    in.imm = CT_SPIN_NOT;
+  }
+  return in;
+}
+
+static CtStatus bind_code(CtSimtEngine *e, const CtSimtProgram *p, bool is_watched, CtErr *err) {
   CtStatus status = ct_grow(e->alloc, &e->code, &e->cap_code, p->n_code, sizeof *e->code, err);
   if (status != CT_OK) {
     return status;
   }
   for (uint32_t i = 0; i < p->n_code; i++) {
-    uint32_t op = p->code[i].u.op;
-    e->code[i] = p->code[i];
+    CtIn in = is_watched ? watched_form(p->code[i]) : p->code[i];
+    uint32_t op = in.u.op;
+    e->code[i] = in;
     e->code[i].u.handler = e->handlers[op];
   }
   return CT_OK;
@@ -644,8 +657,11 @@ static CtStatus outcome(const CtSimtEngine *e, const CtSimtJob *job, int n, CtEr
   int64_t failed = atomic_load(&job->fail_block);
   for (int i = 0; i < n; i++) {
     const CtWorker *k = &e->workers[i];
-    if (k->fail.kind != CT_FAIL_NONE && k->fail.kind != CT_FAIL_STOPPED && k->block == failed) {
-      return ct_simt_fail_report(k, err);
+    if (k->reported == failed && failed != INT64_MAX) {
+      if (err != NULL) {
+        *err = k->report;
+      }
+      return k->report.status;
     }
   }
   if (atomic_load(&job->interrupted)) {
@@ -657,7 +673,7 @@ static CtStatus outcome(const CtSimtEngine *e, const CtSimtJob *job, int n, CtEr
 static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
   int n = (int)ct_min(e->n_threads, job->n_blocks);
   CtSimtWatch *watch = job->launch->watch;
-  CtStatus status = bind_code(e, job->program, err);
+  CtStatus status = bind_code(e, job->program, watch != NULL, err);
   status = status == CT_OK ? give_memory(e, job->program, n, err) : status;
   if (status != CT_OK) {
     return status;
@@ -668,6 +684,7 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
   for (int i = 0; i < n; i++) {
     e->workers[i].job = job;
     e->workers[i].fail.kind = CT_FAIL_NONE;
+    e->workers[i].reported = INT64_MAX;
     e->workers[i].printer = NULL;
     atomic_store(&e->workers[i].stuck_at, 0);
   }

@@ -285,6 +285,8 @@ typedef struct CtWorker {
   char *shared;
   char *scratch; /* for packed operands */
   CtFail fail;
+  int64_t reported;   /* the lowest of its blocks that failed, INT64_MAX for none, */
+  CtErr report;       /* and how; other blocks may have run since */
   CtPrinter *printer; /* NULL until it prints */
   void *watched;      /* the watcher's own */
   bool was_stuck;     /* no warp got on in the last turn */
