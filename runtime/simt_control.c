@@ -1,5 +1,6 @@
 /* simt_control.c: handlers of the CPU engine's structure: jumps, masks, loops and barriers. */
 #include "simt_handler.h"
+#include "simt_next.h"
 
 static inline const CtIn *jump(const CtIn *in) { return in + (int32_t)in->c; }
 
@@ -65,18 +66,8 @@ HANDLER(TRIPS) {
   return in + 1;
 }
 HANDLER(NEXT) {
-  if (w->mask == 0) {
-    return in + 1;
-  }
-  if (ct_simt_stopping(w)) {
-    return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_STOPPED);
-  }
-  CtScalar *left = SCALAR(in->a);
-  if (--left->i == 0) {
-    return in + 1;
-  }
-  SCALAR(in->d)->i = ADD_i64(SCALAR(in->d)->i, SCALAR(in->b)->i);
-  return again(in, w);
+  const CtIn *out;
+  return ct_simt_next(in, w, &out) ? again(in, w) : out;
 }
 
 #define LANE_LOOP(t)                                                                               \

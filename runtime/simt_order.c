@@ -20,7 +20,8 @@ static bool reads_global(const CtSimtProgram *p, const CtIn *in) {
 
 static bool is_back_edge(const CtIn *in) {
   return in->u.op == CT_SIMT_NEXT || in->u.op == CT_SIMT_LANES_NEXT_i32 ||
-         in->u.op == CT_SIMT_LANES_NEXT_i64 || in->u.op == CT_SIMT_AGAIN;
+         in->u.op == CT_SIMT_LANES_NEXT_i64 || in->u.op == CT_SIMT_AGAIN ||
+         in->u.op == CT_SIMT_NEXT_SUM_f32 || in->u.op == CT_SIMT_NEXT_SUM_f64;
 }
 
 bool ct_simt_has_bands(const CtSimtProgram *p) {

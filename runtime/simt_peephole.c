@@ -3,7 +3,7 @@
    A value that is computed only to be assigned is computed in the variable's place, where no lane is
    elsewhere; a variable that is read before it changes is read in its place. What is left of an
    unrolled sum of products, load, load, fma over and over at constant distances, becomes one DOT,
-   which keeps the sum in registers. */
+   which keeps the sum in registers; a loop that does nothing but add up products is told so. */
 #include "simt_lower.h"
 
 #include <string.h>
@@ -247,6 +247,98 @@ static void fold_sums(Peep *p) {
   }
 }
 
+/* --- loops of sums --------------------------------------------------------------------------------------------- */
+
+/* Arithmetic of scalars that keeps what is linear in a loop's counter so, modulo 2^32 where the load's
+   offset is an i32, else modulo 2^64: nothing is widened on the way. */
+static bool is_linear(const Peep *p, const CtIn *in, uint32_t counter, uint32_t first,
+                      uint32_t end) {
+  bool is_product = in->u.op == CT_SIMT_MUL_i64_ss || in->u.op == CT_SIMT_MUL_i32_ss;
+  bool is_sum = in->u.op == CT_SIMT_CAST_i32_i64_s || in->u.op == CT_SIMT_LEA_i64 ||
+                in->u.op == CT_SIMT_LEA_i32 || in->u.op == CT_SIMT_ADD_i64_ss ||
+                in->u.op == CT_SIMT_ADD_i32_ss || in->u.op == CT_SIMT_SUB_i64_ss ||
+                in->u.op == CT_SIMT_SUB_i32_ss;
+  bool changes_a = in->a == counter, changes_b = in->b == counter;
+  for (uint32_t pos = first; pos < end; pos++) {
+    changes_a = changes_a || defines(&p->in[pos], in->a);
+    changes_b = changes_b || defines(&p->in[pos], in->b);
+  }
+  return (is_sum || (is_product && !(changes_a && changes_b))) && p->info[in->d].n_defs == 1;
+}
+
+/* Its instructions: the products are of lanes, or of lanes and one number for all of them. */
+static const struct {
+  CtSimtOp loads[2], fmas[2], set, next;
+} sum_rows[] = {
+    {{CT_SIMT_LOAD_4_p, CT_SIMT_LOAD_f32_u},
+     {CT_SIMT_FMA_f32_vvv, CT_SIMT_FMA_f32_vsv},
+     CT_SIMT_SET_4,
+     CT_SIMT_NEXT_SUM_f32},
+    {{CT_SIMT_LOAD_8_p, CT_SIMT_LOAD_f64_u},
+     {CT_SIMT_FMA_f64_vvv, CT_SIMT_FMA_f64_vsv},
+     CT_SIMT_SET_8,
+     CT_SIMT_NEXT_SUM_f64},
+};
+
+/* What a loop that only adds up products is made of: positions. */
+typedef struct SumLoop {
+  uint32_t loads[2], n_loads, fma;
+} SumLoop;
+
+/* The sum, held in a variable, is that of the product of both loads and itself, by all lanes. */
+static bool is_sum_of(const Peep *p, const SumLoop *s, uint32_t last, int row) {
+  const CtIn *f = &p->in[s->fma], *x = &p->in[s->loads[0]], *y = &p->in[s->loads[1]];
+  bool of_both = s->n_loads == 2 && is_single(p, x->d) && is_single(p, y->d) &&
+                 ((f->a == x->d && f->b == y->d) || (f->a == y->d && f->b == x->d));
+  if (!of_both || p->l->slots[f->c].cls != CT_CLASS_VARIABLE) {
+    return false;
+  }
+  const CtIn *set = f + 1;
+  bool is_set = s->fma + 2 == last && set->u.op == (uint32_t)sum_rows[row].set && set->d == f->c &&
+                set->a == f->d && is_single(p, f->d);
+  return is_set || (s->fma + 1 == last && f->d == f->c);
+}
+
+static bool is_one_of(uint32_t op, const CtSimtOp two[2]) {
+  return op == (uint32_t)two[0] || op == (uint32_t)two[1];
+}
+
+static bool is_sum_loop(const Peep *p, uint32_t first, uint32_t last, int row, SumLoop *s) {
+  *s = (SumLoop){.n_loads = 0};
+  for (uint32_t pos = first; pos < last; pos++) {
+    const CtIn *in = &p->in[pos];
+    if (p->is_target[pos] && pos != first) {
+      return false;
+    }
+    if (is_one_of(in->u.op, sum_rows[row].fmas)) {
+      s->fma = pos;
+      return is_sum_of(p, s, last, row);
+    }
+    if (is_one_of(in->u.op, sum_rows[row].loads) && s->n_loads < 2) {
+      s->loads[s->n_loads++] = pos;
+    } else if (!is_linear(p, in, p->in[last].d, first, last)) {
+      return false;
+    }
+  }
+  return false;
+}
+
+static void mark_sum_loops(Peep *p) {
+  enum { MAX_BODY = 32 };
+  for (size_t i = 0; i < p->l->n_loops; i++) {
+    uint32_t first = p->l->loops[i].first, last = p->l->loops[i].last;
+    CtIn *in = &p->in[last];
+    for (int row = 0; row < (int)CT_ARRAY_LEN(sum_rows) && last - first <= MAX_BODY; row++) {
+      SumLoop s;
+      if (in->u.op == CT_SIMT_NEXT && in->imm == CT_SPIN_NOT &&
+          is_sum_loop(p, first, last, row, &s)) {
+        in->u.op = sum_rows[row].next;
+        in->imm = (last - s.loads[0]) | (last - s.loads[1]) << 8 | (last - s.fma) << 16;
+      }
+    }
+  }
+}
+
 /* --- removing ---------------------------------------------------------------------------------------------------- */
 
 /* Closes the gaps; `moved` gives each old position its new one. */
@@ -288,4 +380,6 @@ void ct_low_peephole(CtLow *l) {
   gather(&p);
   fold_sums(&p);
   compact(&p, moved);
+  gather(&p);
+  mark_sum_loops(&p);
 }

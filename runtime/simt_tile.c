@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "simt_narrow.h"
+#include "simt_next.h"
 #include "simt_vec.h"
 
 #if defined(CT_SIMT_AVX512)
@@ -291,21 +292,69 @@ typedef struct Row {
 
 enum { BUF_MASK = 0x7FFFFFFF };
 
-/* From the load of the first element; false where one of the n elements may be outside. */
-static bool row_of(const CtWarp *w, const CtIn *load, int64_t step, int64_t n, int level, Row *r) {
-  const CtPattern *p = CT_CAT(CtPattern, w, load->b);
+/* From the load of the first element, whose base is given, of one element for all lanes, too; false where one of the n elements may be
+   outside. Sums may wrap around: ends inside are exact all the same, as |n * step| is far below 2^63. */
+static inline bool row_at(const CtWarp *w, const CtIn *load, int64_t base, int64_t step, int64_t n,
+                          int level, Row *r) {
+  const CtPattern *p = load->b == 0 ? &no_lanes : CT_CAT(CtPattern, w, load->b);
   const CtMem *mem = &w->mem[load->c & BUF_MASK];
-  int64_t first, last, ends[4];
-  if (ct_add_overflow(CT_CAT(CtScalar, w, load->a)->i, load->imm, &first) ||
-      ct_add_overflow(first, (n - 1) * step, &last) || ct_add_overflow(first, p->lo, &ends[0]) ||
-      ct_add_overflow(first, p->hi, &ends[1]) || ct_add_overflow(last, p->lo, &ends[2]) ||
-      ct_add_overflow(last, p->hi, &ends[3]) || p->lo > p->hi || !is_in(ends[0], mem->n) ||
-      !is_in(ends[1], mem->n) || !is_in(ends[2], mem->n) || !is_in(ends[3], mem->n)) {
+  uint64_t size = (uint64_t)mem->n, first = (uint64_t)base + (uint64_t)load->imm;
+  uint64_t last = first + (uint64_t)((n - 1) * step), lo = (uint64_t)p->lo, hi = (uint64_t)p->hi;
+  if (p->lo > p->hi || first + lo >= size || first + hi >= size || last + lo >= size ||
+      last + hi >= size) {
     return false;
   }
-  *r =
-      (Row){mem->ptr + first * (int64_t)mem->elem_bytes, p->pos, step, (CtChunkKind)p->kind[level]};
+  *r = (Row){mem->ptr + (int64_t)first * (int64_t)mem->elem_bytes, p->pos, step,
+             (CtChunkKind)p->kind[level]};
   return true;
+}
+
+static inline bool row_of(const CtWarp *w, const CtIn *load, int64_t step, int64_t n, int level,
+                          Row *r) {
+  return row_at(w, load, CT_CAT(CtScalar, w, load->a)->i, step, n, level, r);
+}
+
+/* --- loops of sums ---------------------------------------------------------------------------------- */
+
+enum { MIN_TURNS = 4, MAX_TURNS = 4096, SUM_LOADS = 2 };
+
+/* Computes the bases of a loop's loads where its counter is `index`: its other instructions but the FMA and
+   what follows that are arithmetic of scalars, without effects. */
+static void bases_at(const CtIn *in, CtWarp *w, const CtIn *const loads[SUM_LOADS], const CtIn *fma,
+                     int64_t index, int64_t base[SUM_LOADS]) {
+  CT_AT(CtScalar, w, in->d)->i = index;
+  for (const CtIn *at = in + (int32_t)in->c; at != fma; at++) {
+    if (at == loads[0] || at == loads[1]) {
+      base[at == loads[1]] = CT_CAT(CtScalar, w, at->a)->i;
+    } else {
+      (void)at->u.handler(at, w);
+    }
+  }
+}
+
+/* The rows that n turns after this one add up, and the counter in the last of them; false where it is not
+   certain that they are inside. The bases are linear in the counter, but for wrapping around at 32 bits,
+   which shows at the ends. */
+static bool sum_rows(const CtIn *in, CtWarp *w, int64_t n, int level, Row r[SUM_LOADS]) {
+  const uint64_t imm = (uint64_t)in->imm;
+  const CtIn *const loads[SUM_LOADS] = {in - (imm & 0xFF), in - (imm >> 8 & 0xFF)};
+  const CtIn *fma = in - (imm >> 16 & 0xFF);
+  int64_t index = CT_CAT(CtScalar, w, in->d)->i, by = CT_CAT(CtScalar, w, in->b)->i;
+  int64_t first[SUM_LOADS], second[SUM_LOADS], last[SUM_LOADS];
+  bases_at(in, w, loads, fma, index + by, first);
+  bases_at(in, w, loads, fma, index + 2 * by, second);
+  bases_at(in, w, loads, fma, index + n * by, last);
+  bool is_good = true;
+  for (int i = 0; i < SUM_LOADS && is_good; i++) {
+    int64_t step, reach;
+    is_good = !ct_sub_overflow(second[i], first[i], &step) && step == (int32_t)step &&
+              !ct_sub_overflow(last[i], first[i], &reach) && reach == (n - 1) * step &&
+              row_at(w, loads[i], first[i], step, n, level, &r[i]);
+  }
+  if (!is_good) {
+    CT_AT(CtScalar, w, in->d)->i = index;
+  }
+  return is_good;
 }
 
 /* --- by element type ---------------------------------------------------------------------------------- */
@@ -450,10 +499,23 @@ static const CtIn *NARROW(const CtIn *in, CtWarp *w) {
 }
 
 const CtHandler CT_SIMT_TABLE(tile)[CT_SIMT_OP_COUNT] = {
-    [CT_SIMT_DOT_f32] = DOT_f32,     [CT_SIMT_DOT_f64] = DOT_f64,     [CT_SIMT_COPY_4] = COPY_f32,
-    [CT_SIMT_COPY_8] = COPY_f64,     [CT_SIMT_COPY_2] = COPY_2,       [CT_SIMT_COPY_1] = COPY_1,
-    [CT_SIMT_WIDEN_4] = WIDEN_4,     [CT_SIMT_NARROW] = NARROW,       [CT_SIMT_FILL_4] = FILL_f32,
-    [CT_SIMT_FILL_8] = FILL_f64,     [CT_SIMT_FILL_2] = FILL_2,       [CT_SIMT_FILL_1] = FILL_1,
-    [CT_SIMT_AXPBY_f32] = AXPBY_f32, [CT_SIMT_AXPBY_f64] = AXPBY_f64, [CT_SIMT_GEMM_f32] = GEMM_f32,
-    [CT_SIMT_GEMM_f64] = GEMM_f64,   [CT_SIMT_GEMM_i32] = GEMM_i32,
+    [CT_SIMT_NEXT_SUM_f32] = NEXT_SUM_f32,
+    [CT_SIMT_NEXT_SUM_f64] = NEXT_SUM_f64,
+    [CT_SIMT_DOT_f32] = DOT_f32,
+    [CT_SIMT_DOT_f64] = DOT_f64,
+    [CT_SIMT_COPY_4] = COPY_f32,
+    [CT_SIMT_COPY_8] = COPY_f64,
+    [CT_SIMT_COPY_2] = COPY_2,
+    [CT_SIMT_COPY_1] = COPY_1,
+    [CT_SIMT_WIDEN_4] = WIDEN_4,
+    [CT_SIMT_NARROW] = NARROW,
+    [CT_SIMT_FILL_4] = FILL_f32,
+    [CT_SIMT_FILL_8] = FILL_f64,
+    [CT_SIMT_FILL_2] = FILL_2,
+    [CT_SIMT_FILL_1] = FILL_1,
+    [CT_SIMT_AXPBY_f32] = AXPBY_f32,
+    [CT_SIMT_AXPBY_f64] = AXPBY_f64,
+    [CT_SIMT_GEMM_f32] = GEMM_f32,
+    [CT_SIMT_GEMM_f64] = GEMM_f64,
+    [CT_SIMT_GEMM_i32] = GEMM_i32,
 };

@@ -131,6 +131,14 @@ static const CtIn *N(dot_slow)(const CtIn *in, CtWarp *w, int64_t step_a, int64_
   return in + 3;
 }
 
+ALWAYS_INLINE void N(dot)(T *d, const T *acc, Row a, Row b, int64_t n) {
+  switch (a.kind) {
+    case CT_CONTIGUOUS: N(dot_with)(d, acc, a, b, n, CT_CONTIGUOUS); break;
+    case CT_SAME: N(dot_with)(d, acc, a, b, n, CT_SAME); break;
+    case CT_GATHER: N(dot_with)(d, acc, a, b, n, CT_GATHER); break;
+  }
+}
+
 static const CtIn *N(DOT)(const CtIn *in, CtWarp *w) {
   int64_t step_a = (int32_t)in->a, step_b = (int32_t)in->b;
   Row a, b;
@@ -138,12 +146,22 @@ static const CtIn *N(DOT)(const CtIn *in, CtWarp *w) {
       !row_of(w, in + 2, step_b, in->imm, LEVEL, &b)) {
     return N(dot_slow)(in, w, step_a, step_b);
   }
-  T *d = CT_AT(T, w, in->d);
-  const T *acc = CT_AT(T, w, in->c);
-  switch (a.kind) {
-    case CT_CONTIGUOUS: N(dot_with)(d, acc, a, b, in->imm, CT_CONTIGUOUS); break;
-    case CT_SAME: N(dot_with)(d, acc, a, b, in->imm, CT_SAME); break;
-    case CT_GATHER: N(dot_with)(d, acc, a, b, in->imm, CT_GATHER); break;
-  }
+  N(dot)(CT_AT(T, w, in->d), CT_AT(T, w, in->c), a, b, in->imm);
   return in + 3;
+}
+
+static const CtIn *N(NEXT_SUM)(const CtIn *in, CtWarp *w) {
+  CtScalar *left = CT_AT(CtScalar, w, in->a);
+  uint64_t turns = (uint64_t)left->i - 1;
+  const CtIn *out;
+  if (w->mask == CT_ALL_LANES && turns >= MIN_TURNS) {
+    int64_t n = turns < MAX_TURNS ? (int64_t)turns : MAX_TURNS;
+    T *sum = CT_AT(T, w, (in - ((uint64_t)in->imm >> 16 & 0xFF))->c);
+    Row r[SUM_LOADS];
+    if (sum_rows(in, w, n, LEVEL, r)) {
+      N(dot)(sum, sum, r[0], r[1], n);
+      left->i -= n;
+    }
+  }
+  return ct_simt_next(in, w, &out) ? in + (int32_t)in->c : out;
 }
