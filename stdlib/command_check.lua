@@ -12,7 +12,7 @@ local USAGE <const> = "usage: cuttle check [--nan] [--json] script.lua [argument
   .. "wrong: accesses out of bounds, reads of shared memory and registers that nobody wrote,\n"
   .. "races within a block and between blocks, asynchronous copies used before their wait,\n"
   .. "barriers that not all threads reach, deadlocks, misaligned vectors, offsets that do not fit\n"
-  .. "in 32 bits.\n"
+  .. "in 32 bits. `bench` runs its function once.\n"
   .. "\n"
   .. "  --nan                 also NaN and infinities that come of finite operands\n"
   .. "  --json                the report as JSON; what the script prints goes to standard error\n"

@@ -52,15 +52,6 @@ local function read_arguments(args)
   return options
 end
 
--- {====== The script ======
-
--- Runs once, so that the counts are those of one launch; returns its time.
-local function bench_once(f)
-  local start = os.clock()
-  f()
-  return math.max((os.clock() - start) * 1e3, 1e-6)
-end
-
 -- {====== Results ======
 
 local function write_file(path, text)
@@ -93,7 +84,6 @@ return function(...)
   ct.device("cpu")
   local chunk, why = run_script.load(options.script, options.rest, options.json == true)
   if not chunk then fail("%s", why) end
-  bench = bench_once -- luacheck: ignore 121 111
   local result, ok, what = profile.run(chunk,
     { sm = options.sm, device = options.device, call = run_script.call },
     table.unpack(options.rest))

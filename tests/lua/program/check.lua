@@ -59,6 +59,11 @@ expect("its error", "check " .. script, "ran\t0\nFILE:3: no\ncheck: no finding i
 write(wrong .. "io.popen('kill -INT $PPID'):close() while true do end")
 expect("Ctrl-C", "check " .. script, "ran\nFILE:7: interrupted\n" .. outside .. " (8 times)\n"
   .. "check: 1 finding in 2 launches\ncheck: the script itself failed\n", 1)
+write [[
+local k = kernel("k", function(x) x[threadIdx.x] = 1 end)
+print(select("#", bench(k:prepare{grid = 1, block = 32}(zeros(f32, 32)))))
+]]
+expect("bench launches once", "check " .. script, "3\ncheck: no finding in 1 launch\n", 0)
 write "print(1)"
 expect("no launch", "check " .. script,
   "1\ncheck: no finding in 0 launches: nothing ran on the CPU engine\n", 0)
