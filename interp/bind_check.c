@@ -30,7 +30,8 @@ static int holder_close(lua_State *L) {
 }
 
 /* Pushes a holder whose check watches launches from now on. */
-static Holder *begin(lua_State *L, bool nan) {
+static Holder *begin(lua_State *L, const LaunchConfig *c) {
+  const CtCheckOptions options = {.nan = c->check_nan, .no_global = c->check_no_global};
   CuttleState *s = state_of(L);
   CtErr err;
   Holder *h = lua_newuserdatauv(L, sizeof *h, 0);
@@ -39,16 +40,21 @@ static Holder *begin(lua_State *L, bool nan) {
   if (s->watch != NULL) {
     diag_error(L, "check: launches are being watched already, by check, profile or trace");
   }
-  diag_check(L, ct_check_open(s->alloc, &(CtCheckOptions){.nan = nan}, &h->check, &err), &err);
+  diag_check(L, ct_check_open(s->alloc, &options, &h->check, &err), &err);
   s->watch = ct_check_watch(h->check);
   return h;
 }
 
 /* --- the module ----------------------------------------------------------------------------------------- */
 
-/* _check(nan): a holder; all launches on the CPU engine are checked until stop(). */
+/* _check(options): a holder; all launches on the CPU engine are checked until stop(). */
 static int check_begin(lua_State *L) {
-  begin(L, lua_toboolean(L, 1) != 0);
+  LaunchConfig c = {0};
+  if (!lua_isnoneornil(L, 1)) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    launch_check_read(L, 1, &c);
+  }
+  begin(L, &c);
   return 1;
 }
 
@@ -141,6 +147,14 @@ static int check_findings(lua_State *L) {
 
 /* --- one launch ------------------------------------------------------------------------------------------- */
 
+void launch_check_read(lua_State *L, int table, LaunchConfig *c) {
+  table = lua_absindex(L, table);
+  lua_getfield(L, table, "nan");
+  c->check_nan = lua_toboolean(L, -1) != 0;
+  c->check_no_global = lua_getfield(L, table, "global") != LUA_TNIL && !lua_toboolean(L, -1);
+  lua_pop(L, 2);
+}
+
 bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bool on_cpu) {
   CuttleState *s = k->state;
   bool wanted = c->check || s->check_all;
@@ -154,7 +168,7 @@ bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bo
         "--device=cpu, or use cuttle check",
         k->name);
   }
-  begin(L, c->check_nan);
+  begin(L, c);
   return true;
 }
 

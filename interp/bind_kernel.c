@@ -242,13 +242,11 @@ static void check_fields(lua_State *L, int table, const Kernel *k) {
 }
 
 /* Stack: ..., the table at `table`, and the configuration behind it, which keeps the stream alive. */
-/* check = true, or {nan = true}. */
+/* check = true, or a table of options. */
 static void read_check(lua_State *L, int table, const Kernel *k, LaunchConfig *c) {
   int type = lua_getfield(L, table, "check");
   if (type == LUA_TTABLE) {
-    lua_getfield(L, -1, "nan");
-    c->check_nan = lua_toboolean(L, -1) != 0;
-    lua_pop(L, 1);
+    launch_check_read(L, -1, c);
   } else if (type != LUA_TNIL && type != LUA_TBOOLEAN) {
     diag_error(L, "%s: launch option check is %s; true or {nan = true} was expected", k->name,
                diag_push_kind(L, -1));

@@ -25,7 +25,8 @@ typedef struct LaunchConfig {
   unsigned shared_bytes; /* dynamic, asked for by the script, beside the kernel's own */
   CtStream stream;
   CtDevice *stream_device; /* NULL: the device's own stream */
-  bool check, check_nan;   /* the launch option `check` */
+  bool check;              /* the launch option `check`, with its fields nan and global */
+  bool check_nan, check_no_global;
 } LaunchConfig;
 
 typedef enum ArgKind { ARG_TENSOR, ARG_NUMBER, ARG_STATIC } ArgKind;
@@ -142,6 +143,8 @@ int launch_unpack(lua_State *L, int idx);
    Then the end takes the guard away, or raises with what was found. */
 bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bool on_cpu);
 void launch_check_end(lua_State *L);
+/* Reads the fields `nan` and `global` of the table. */
+void launch_check_read(lua_State *L, int table, LaunchConfig *c);
 
 /* Pushes "cpu" or "cuda:0", as scripts call the device. */
 const char *launch_push_device(lua_State *L, const CtDevice *d);

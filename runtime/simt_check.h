@@ -32,7 +32,8 @@ typedef struct CtFinding {
 } CtFinding;
 
 typedef struct CtCheckOptions {
-  bool nan; /* also look for NaN and infinities that come of finite numbers */
+  bool nan;       /* also look for NaN and infinities that come of finite numbers */
+  bool no_global; /* leave out races in global memory; accesses outside it are still looked for */
 } CtCheckOptions;
 
 CtStatus ct_check_open(CtAlloc alloc, const CtCheckOptions *options, CtCheck **out,

@@ -171,6 +171,9 @@ static CtStatus make_tables(CtCheck *c, CtGlobal *g, bool releases) {
 }
 
 CtStatus ct_global_begin(CtCheck *c, CtErr *err) {
+  if (c->options.no_global) {
+    return CT_OK;
+  }
   const CtSimtProgram *p = c->job->program;
   bool releases = false;
   CtGlobal *g = ct_arena_alloc(&c->arena, sizeof *g);
@@ -474,17 +477,16 @@ static void touch_irregular(Touch *t) {
 }
 
 bool ct_global_is_written(const CtCheck *c, uint32_t buf) {
-  uint32_t region = c->global->region_of[buf];
+  uint32_t region = c->global == NULL ? UINT32_MAX : c->global->region_of[buf];
   return region != UINT32_MAX && c->global->regions[region].is_written;
 }
 
 void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
-  CtGlobal *g = k->check->global;
-  uint32_t region = g->region_of[a->buf_index];
-  if (region == UINT32_MAX || !g->regions[region].is_written) {
+  const CtGlobal *g = k->check->global;
+  if (!ct_global_is_written(k->check, a->buf_index)) {
     return;
   }
-  Touch t = {.k = k, .a = a, .region = &g->regions[region]};
+  Touch t = {.k = k, .a = a, .region = &g->regions[g->region_of[a->buf_index]]};
   ct_check_event(k, a, &t.event);
   t.event.acq = k->block_acq;
   t.number = add_event(k, &t.event);
@@ -503,7 +505,7 @@ void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
 
 void ct_global_release(CtCheckWorker *k, uint64_t time) {
   CtGlobal *g = k->check->global;
-  if (g->released != NULL) {
+  if (g != NULL && g->released != NULL) {
     atomic_store(&g->released[k->k->block], time);
   }
 }

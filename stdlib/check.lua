@@ -8,10 +8,10 @@ local M = {}
 -- or the error. A finding is {kind =, kernel =, chunk =, line =, other_chunk =, other_line =,
 -- buffer =, count =, message =, block =, thread =}; block and thread are those of the example that
 -- the message tells of. options: {nan = true} also looks for NaN and infinities that come of finite
--- operands; {call = g} calls g in place of pcall. findings.is_partial: memory ran out, and
--- something may not have been found.
+-- operands, {global = false} leaves out races in global memory, {call = g} calls g in place of
+-- pcall. findings.is_partial: memory ran out, and something may not have been found.
 function M.run(f, options, ...)
-  local watch <close> = ct._check(options and options.nan or false)
+  local watch <close> = ct._check(options)
   local results = table.pack((options and options.call or pcall)(f, ...))
   watch:stop()
   return watch:findings(), watch:launches(), table.unpack(results, 1, results.n)

@@ -1,12 +1,12 @@
--- command_check.lua: `cuttle check [--nan] [--json] script.lua [arguments]`: runs the script on the
--- CPU engine and reports what its launches do wrong. Exit code 0: nothing; 1: something; 2:
--- nothing, but the script failed.
+-- command_check.lua: `cuttle check [options] script.lua [arguments]`: runs the script on the CPU
+-- engine and reports what its launches do wrong. Exit code 0: nothing; 1: something; 2: nothing,
+-- but the script failed.
 local ct = require "cuttle"
 local check = require "cuttle.check"
 local json = require "cuttle.json"
 local run_script = require "cuttle.run_script"
 
-local USAGE <const> = "usage: cuttle check [--nan] [--json] script.lua [arguments]\n"
+local USAGE <const> = "usage: cuttle check [--nan] [--no-global] [--json] script.lua [arguments]\n"
   .. "\n"
   .. "Runs the script on the CPU engine, whatever the device, and reports what its kernels do\n"
   .. "wrong: accesses out of bounds, reads of shared memory and registers that nobody wrote,\n"
@@ -15,6 +15,7 @@ local USAGE <const> = "usage: cuttle check [--nan] [--json] script.lua [argument
   .. "in 32 bits. `bench` runs its function once.\n"
   .. "\n"
   .. "  --nan                 also NaN and infinities that come of finite operands\n"
+  .. "  --no-global           not races in global memory, which saves time\n"
   .. "  --json                the report as JSON; what the script prints goes to standard error\n"
   .. "\n"
   .. "Exit code 0: no finding; 1: findings; 2: no finding, but the script itself failed."
@@ -26,14 +27,20 @@ local function fail(format, ...)
   run_script.exit(FAILED, true)
 end
 
+-- What an option sets.
+local settings = {
+  nan = { "nan", true }, ["no-global"] = { "global", false }, json = { "json", true },
+  help = { "help", true },
+}
+
 local function read_arguments(...)
   local args, options, at = table.pack(...), {}, 1
   while args[at] and args[at]:find("^%-.") do
-    local name = args[at]:match("^%-%-(%a+)$")
-    if name ~= "nan" and name ~= "json" and name ~= "help" then
+    local setting = settings[args[at]:match("^%-%-([%a-]+)$")]
+    if not setting then
       fail("unknown option %s; see cuttle check --help", args[at])
     end
-    options[name] = true
+    options[setting[1]] = setting[2]
     at = at + 1
   end
   options.script = args[at]
@@ -45,7 +52,7 @@ local function run(options, args)
   local script, message = run_script.load(options.script, args, options.json)
   if not script then fail("%s", message) end
   local findings, launches, ok, what = check.run(script,
-    { nan = options.nan, call = run_script.call }, table.unpack(args))
+    { nan = options.nan, global = options.global, call = run_script.call }, table.unpack(args))
   local code, text = run_script.outcome(ok, what)
   io.stdout:flush()
   if text then io.stderr:write(text, "\n") end

@@ -3,8 +3,8 @@
 
 --- A function as a kernel: `k{grid = ..., block = ...}(args...)` launches it.
 --- Launch options: `grid`, `block` (an integer, or `{x, y, z}`), `smem` (bytes), `stream`,
---- `check` (true, or `{nan = true}`: the launch is an error that lists what the kernel does wrong,
---- races and uninitialised reads among it; CPU engine, see docs/debugging.md).
+--- `check` (true, or `{nan = true, global = false}`: the launch is an error that lists what the kernel
+--- does wrong, races and uninitialised reads among it; CPU engine, see docs/debugging.md).
 ---
 ---     > double = kernel("double", function(x)
 ---     >>   local i = blockIdx.x * blockDim.x + threadIdx.x

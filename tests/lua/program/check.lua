@@ -47,9 +47,15 @@ print("ran")
 local outside = "FILE:2: out of bounds: write of x at 32, extent 32, by thread (28,0,0) of block "
   .. "(0,0,0)"
 
+local out, code
 write(right)
 expect("nothing found", "check " .. script .. " a b",
   "ran\t2\ta\tb\ncheck: no finding in 1 launch\n", 0)
+write("kernel('k', function(x) x[0] = 1.0 * blockIdx.x end){grid = 2, block = 1}(zeros(f32, 1))")
+out, code = run("check " .. script)
+report("a race between blocks", code == 1 and out:find("FILE:1: race: write of x at 0", 1, true),
+  out)
+expect("--no-global", "check --no-global " .. script, "check: no finding in 1 launch\n", 0)
 write(right .. "os.exit(false)")
 expect("the script's failure", "check " .. script, "ran\t0\ncheck: no finding in 1 launch\n"
   .. "check: the script itself failed, with exit code 1\n", 2)
@@ -72,7 +78,7 @@ expect("no launch, as JSON", "check --json " .. script,
 write(wrong)
 expect("findings", "check " .. script,
   "ran\n" .. outside .. " (8 times)\ncheck: 1 finding in 2 launches\n", 1)
-local out, code = run("check --json " .. script)
+out, code = run("check --json " .. script)
 report("as JSON", code == 1 and out:find('"count":8', 1, true) and
   out:find('"kind":"out_of_bounds"', 1, true)
   and out:find('"line":2', 1, true) and out:find('"failed":false', 1, true), out)
@@ -108,6 +114,26 @@ ok, message = try({ grid = 1, block = 32, check = true }, divide, zeros(f32, 32)
 report("NaN are no findings", ok, message)
 ok, message = try({ grid = 1, block = 32, check = { nan = true } }, divide, zeros(f32, 32))
 report("unless asked for", not ok and message:find("^nan: "), message)
+local function collide(x) x[0] = 1.0 * blockIdx.x end
+ok, message = try({ grid = 4, block = 1, check = true }, collide, zeros(f32, 1))
+report("races between blocks are findings", not ok and message:find("^race: write of x at 0"),
+  message)
+ok, message = try({ grid = 4, block = 1, check = { global = false } }, collide, zeros(f32, 1))
+report("unless left out", ok, message)
+ok, message = try({ grid = 4, block = 1, check = { global = true } }, collide, zeros(f32, 1))
+report("global = true", not ok, message)
+ok, message = try({ grid = 1, block = 64, check = { global = false } }, race, zeros(f32, 64))
+report("races in shared memory are not left out", not ok and message:find("^race: read of s at 63"),
+  message)
+ok, message = try({ grid = 1, block = 33, check = { global = false } },
+  function(y) y[threadIdx.x] = y[threadIdx.x + 1] end, zeros(f32, 32))
+report("nor are accesses outside", not ok and message:find("out of bounds", 1, true) or
+  not ok and message:find("outside", 1, true), message)
+ok, message = try({ grid = 2, block = 32, check = { global = false } }, function(x, y)
+  if atomic_add(y, 0, 1) == 1 then x[threadIdx.x] = 1 end
+  fence()
+end, zeros(f32, 32), zeros(u32, 1))
+report("releases without global races", ok, message)
 ok, message = try({ grid = 1, block = 32, check = 1 }, divide, zeros(f32, 32))
 report("not a table", not ok and message ==
   "tried: launch option check is a number; true or {nan = true} was expected", message)
