@@ -34,8 +34,9 @@ print(run [[{op="right_inverse", a="4:-1", tag="negative_stride", want="1:0"},
 -- expect: 1 passed, 0 failed	2	0
 print(run [[{op="composed_flatten", sw="Sw<1,0,1>", a="4:1", want="Sw<1,0,1> o 0 o 4:1"}]])  -- expect: 1 passed, 0 failed	1	0
 print(run [[{op="no_such_thing", a="4:1", want="4:1"}]])                -- expect: 0 passed, 1 failed	2	1
-print(run [[{op="mma_atom"}, {op="rank", a="4:1", want=1}]])            -- expect: 1 passed, 0 failed	2	0
-print(run [[{op="mma_atom"}]])                                          -- expect: 0 passed, 0 failed	2	1
+print(run [[{op="copy_bit", thr=14, val=42, name="SM75_U32x4_LDSM_N", side="src", want=1834}]])  -- expect: 1 passed, 0 failed	1	0
+print(run [[{op="copy_bit", thr=14, val=42, name="SM75_U32x4_LDSM_N", side="src", want=1835}]])  -- expect: 0 passed, 1 failed	2	1
+print(run [[{op="mma_atom"}, {op="rank", a="4:1", want=1}]])            -- expect: 1 passed, 1 failed	2	1
 print(run [[}]])                                                        -- expect: 0 passed, 1 failed	2	1
 os.remove(folder .. "/rows.lua")
 os.remove(folder)
