@@ -56,7 +56,43 @@ local function of_copy(a)
   return rows
 end
 
+-- {====== Tiles of atoms ======
+
+local function of_tiled_mma(mma)
+  local shape = mma:tile_shape()
+  local n = ct.size(mma.atom_layout)
+  local rows = { { "tiled MMA", ("%s, %s of %s"):format(mma.atom.name, plural(n, "atom"),
+    plural(mma.atom.threads, "thread")) } }
+  rows[2] = { "tile", ("(M,N,K) = %s in one step"):format(shape) }
+  rows[3] = { "threads", ("%d, (V,M,N,K) = %s"):format(mma.threads, mma.thr_layout_vmnk) }
+  for i, letter in ipairs { "A", "B", "C" } do
+    local tv = mma[("get_layout%s_TV"):format(letter)](mma)
+    local sizes = ({ { 1, 3 }, { 2, 3 }, { 1, 2 } })[i]
+    local elements = shape[sizes[1]] * shape[sizes[2]]
+    local owners = ct.size(tv) // elements
+    rows[#rows + 1] = { ("%s (%s)"):format(letter, ({ "M,K", "N,K", "M,N" })[i]),
+      ("%s, %s of each thread%s"):format(tv, plural(ct.size(tv, 1), "element"),
+        owners > 1 and (", each with %d threads"):format(owners) or "") }
+  end
+  return rows
+end
+
+local function of_tiled_copy(copy)
+  local a = copy.atom
+  local n_values = ct.size(copy.layout_tv, 1)
+  return {
+    { "tiled copy", ("%s of %s"):format(a.name, a.dtype) },
+    { "tile", tostring(copy:tile_shape()) },
+    { "threads", ("%d, %s of each in %s"):format(copy.threads, plural(n_values, "element"),
+      plural(n_values // ct.size(copy.val_ref, 1), "instruction")) },
+    { "S", tostring(copy:get_layoutS_TV()) },
+    { "D", tostring(copy:get_layoutD_TV()) },
+  }
+end
+
 local makers = {
+  tiled_mma = of_tiled_mma,
+  tiled_copy = of_tiled_copy,
   atom = function(a)
     if a.kind == "mma" then return of_mma(a) end
     return of_copy(a)

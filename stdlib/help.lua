@@ -314,6 +314,8 @@ local classes = {
   layout = "Layout", tensor = "Tensor", kernel = "Kernel", ["launch configuration"] = "Launch",
   stream = "Stream", event = "Event", ["CUDA kernel"] = "CudaKernel", tuple = "Tuple",
   ["basis element"] = "Basis", swizzle = "Swizzle",
+  atom = "Atom", tiled_mma = "TiledMMA", tiled_copy = "TiledCopy", thr_mma = "ThrMMA",
+  thr_copy = "ThrCopy",
 }
 
 local function name_of(value)

@@ -63,7 +63,7 @@ local function mma_parts(a, b, c, mnk, may_repeat)
   return {
     { title = "A (M,K)", tv = a, shape = { m, k }, may_repeat = may_repeat },
     { title = "B (K,N)", tv = b, shape = { n, k }, rows = 1, may_repeat = may_repeat },
-    { title = "C (M,N)", tv = c, shape = { m, n } },
+    { title = "C (M,N)", tv = c, shape = { m, n }, may_repeat = ct.size(c) > m * n },
   }
 end
 
@@ -102,7 +102,8 @@ function M.of_tiled_copy(tools, copy, how)
   local shape, parts = copy:tile_shape(), {}
   for _, side in ipairs { "S", "D" } do
     parts[#parts + 1] = { title = side, tv = copy[("get_layout%s_TV"):format(side)](copy),
-      shape = #shape == 1 and { shape[1], 1 } or shape, may_repeat = true }
+      shape = #shape == 1 and { shape[1], 1 } or shape, may_repeat = true,
+      first_only = ct.size(copy.atom[side == "S" and "src" or "dst"]) > copy.atom.bits }
   end
   local title = ("tiled copy of %s, tile %s"):format(copy.atom.name, shape)
   return draw(tools, title, copy.layout_tv, parts, how)

@@ -97,3 +97,384 @@ function atoms(filter) end
 ---@param dtype any
 ---@return Layout
 function smem_atom(name, dtype) end
+
+--- An MMA atom repeated over threads and values: what tiled_mma makes.
+--- `thr_layout_vmnk` numbers the threads by (V,M,N,K), V being those of one atom. One step multiplies
+--- a tile of `tile_shape()`. The same object serves the host, to look at, and kernels.
+--- CuTe: TiledMMA. MoYe: TiledMMA.
+---@class TiledMMA
+---@field atom Atom
+---@field atom_layout Layout of the atoms over M, N and K
+---@field perm table what M, N and K are permuted and tiled by
+---@field threads integer how many there are
+---@field thr_layout_vmnk Layout from (V,M,N,K) to the thread's number
+local TiledMMA = {}
+
+TiledMMA.show = show
+TiledMMA.explain = explain
+TiledMMA.svg = svg
+TiledMMA.latex = latex
+TiledMMA.html = html
+
+--- Repeats an MMA atom over a layout of atoms.
+--- The atoms of the layout work beside each other, each with its own threads; the tile is as large
+--- as they are together, or as the permutations say: three tilers of M, N and K, each a multiple
+--- of that. A permutation that is a layout also says which rows and columns a thread gets.
+---
+---     > mma = tiled_mma("SM80_16x8x16_F32F16F16F32_TN", {2, 2}, {32, 32, 16})
+---     > mma.threads, mma:tile_shape(), mma.thr_layout_vmnk
+---     128     (32,32,16)      (32,2,2,1):(1,32,64,0)
+---     > mma:get_slice(5):partition_C(zeros(f32, {64, 64})).layout
+---     ((2,2),2,4):((64,8),32,1024)
+--- CuTe: make_tiled_mma. MoYe: make_tiled_mma.
+--- See: atom, tiled_copy.
+---@param atom Atom|string
+---@param atom_layout? Layout|table|string one atom, where it is left out
+---@param permutations? table
+---@return TiledMMA
+function tiled_mma(atom, atom_layout, permutations) end
+
+--- What one thread does; its number may be a run-time value.
+--- CuTe: get_slice, get_thread_slice. MoYe: get_slice.
+---@param i integer
+---@return ThrMMA
+function TiledMMA:get_slice(i) end
+
+--- The same as get_slice.
+--- CuTe: get_thread_slice. MoYe: none.
+---@param i integer
+---@return ThrMMA
+function TiledMMA:get_thread_slice(i) end
+
+--- The tile of one step, (M,N,K).
+--- CuTe: tile_shape. MoYe: tile_shape.
+---@return Tuple
+function TiledMMA:tile_shape() end
+
+--- The tile's size along mode i of (M,N,K).
+--- CuTe: tile_size_mnk. MoYe: tile_size.
+---@param i integer
+---@return integer
+function TiledMMA:tile_size_mnk(i) end
+
+--- The same as tile_size_mnk.
+--- CuTe: tile_size. MoYe: tile_size.
+---@param i integer
+---@return integer
+function TiledMMA:tile_size(i) end
+
+--- What mode i of (M,N,K) is permuted by: an integer or a layout.
+--- CuTe: permutation_mnk. MoYe: none.
+---@param i integer
+---@return any
+function TiledMMA:permutation_mnk(i) end
+
+--- The layout of threads, from (V,M,N,K).
+--- CuTe: get_thr_layout_vmnk. MoYe: none.
+---@return Layout
+function TiledMMA:get_thr_layout_vmnk() end
+
+--- How many threads there are.
+--- CuTe: size. MoYe: size.
+---@return integer
+function TiledMMA:size() end
+
+--- A tensor or layout (M,K,...) by threads and values.
+--- The result is ((ThrV,(ThrM,ThrK)),(FrgV,(RestM,RestK,...))).
+--- CuTe: thrfrg_A. MoYe: thrfrg_A.
+---@param x any
+---@return any
+function TiledMMA:thrfrg_A(x) end
+
+--- A tensor or layout (N,K,...) by threads and values.
+--- The result is ((ThrV,(ThrN,ThrK)),(FrgV,(RestN,RestK,...))).
+--- CuTe: thrfrg_B. MoYe: thrfrg_B.
+---@param x any
+---@return any
+function TiledMMA:thrfrg_B(x) end
+
+--- A tensor or layout (M,N,...) by threads and values.
+--- The result is ((ThrV,(ThrM,ThrN)),(FrgV,(RestM,RestN,...))).
+--- CuTe: thrfrg_C. MoYe: thrfrg_C.
+---@param x any
+---@return any
+function TiledMMA:thrfrg_C(x) end
+
+--- From (thread, value) to the elements of A's tile.
+--- CuTe: get_layoutA_TV. MoYe: none.
+---@return Layout
+function TiledMMA:get_layoutA_TV() end
+
+--- From (thread, value) to the elements of B's tile.
+--- CuTe: get_layoutB_TV. MoYe: none.
+---@return Layout
+function TiledMMA:get_layoutB_TV() end
+
+--- From (thread, value) to the elements of C's tile.
+--- CuTe: get_layoutC_TV. MoYe: none.
+---@return Layout
+function TiledMMA:get_layoutC_TV() end
+
+--- The shape of a thread's part of an A of this shape.
+--- CuTe: partition_shape_A. MoYe: none.
+---@param shape Shape
+---@return Tuple
+function TiledMMA:partition_shape_A(shape) end
+
+--- The shape of a thread's part of a B of this shape.
+--- CuTe: partition_shape_B. MoYe: none.
+---@param shape Shape
+---@return Tuple
+function TiledMMA:partition_shape_B(shape) end
+
+--- The shape of a thread's part of a C of this shape.
+--- CuTe: partition_shape_C. MoYe: none.
+---@param shape Shape
+---@return Tuple
+function TiledMMA:partition_shape_C(shape) end
+
+--- Registers for a thread's part of A.
+--- Of an atom that reads A in shared memory it is the part itself. On the host, which has no
+--- registers, a tensor of zeros.
+--- CuTe: make_fragment_A. MoYe: make_fragment_A.
+---@param part any
+---@return any
+function TiledMMA:fragment_A(part) end
+
+--- Registers for a thread's part of B; see fragment_A.
+--- CuTe: make_fragment_B. MoYe: make_fragment_B.
+---@param part any
+---@return any
+function TiledMMA:fragment_B(part) end
+
+--- Registers for a thread's part of C, compact.
+--- CuTe: make_fragment_C. MoYe: make_fragment_C.
+---@param part any
+---@return any
+function TiledMMA:fragment_C(part) end
+
+--- What one thread of a tiled MMA does: `mma:get_slice(i)`.
+--- Parts have the modes (FrgV,RestM,RestK,...): the values of one atom, then the repetitions along the
+--- modes of the tensor. Of a layout they come with an offset, as from parallelize.
+---
+---     > thr = tiled_mma("UniversalFMA<f32>", {16, 16}):get_slice(37)
+---     > thr:partition_A(zeros(f32, {64, 8})).layout
+---     (1,4,8):(0,16,64)
+---     > thr:partition_B"(64,8)"
+---     (1,4,8):(0,16,64)       2
+--- CuTe: ThrMMA. MoYe: ThrMMA.
+---@class ThrMMA
+---@field mma TiledMMA
+---@field thr_vmnk table the thread's place in (V,M,N,K)
+local ThrMMA = {}
+
+--- The thread's part of A, an (M,K,...).
+--- CuTe: partition_A. MoYe: partition_A.
+---@param x any
+---@return any
+function ThrMMA:partition_A(x) end
+
+--- The thread's part of B, an (N,K,...).
+--- CuTe: partition_B. MoYe: partition_B.
+---@param x any
+---@return any
+function ThrMMA:partition_B(x) end
+
+--- The thread's part of C, an (M,N,...).
+--- CuTe: partition_C. MoYe: partition_C.
+---@param x any
+---@return any
+function ThrMMA:partition_C(x) end
+
+--- Registers for the thread's part of A.
+--- CuTe: partition_fragment_A. MoYe: partition_fragment_A.
+---@param x any
+---@return any
+function ThrMMA:partition_fragment_A(x) end
+
+--- Registers for the thread's part of B.
+--- CuTe: partition_fragment_B. MoYe: partition_fragment_B.
+---@param x any
+---@return any
+function ThrMMA:partition_fragment_B(x) end
+
+--- Registers for the thread's part of C.
+--- CuTe: partition_fragment_C. MoYe: partition_fragment_C.
+---@param x any
+---@return any
+function ThrMMA:partition_fragment_C(x) end
+
+--- Registers like a part of A, as TiledMMA:fragment_A.
+--- CuTe: make_fragment_A. MoYe: make_fragment_A.
+---@param part any
+---@return any
+function ThrMMA:fragment_A(part) end
+
+--- Registers like a part of B, as TiledMMA:fragment_B.
+--- CuTe: make_fragment_B. MoYe: make_fragment_B.
+---@param part any
+---@return any
+function ThrMMA:fragment_B(part) end
+
+--- Registers like a part of C, as TiledMMA:fragment_C.
+--- CuTe: make_fragment_C. MoYe: make_fragment_C.
+---@param part any
+---@return any
+function ThrMMA:fragment_C(part) end
+
+--- A copy atom repeated over threads and values: what tiled_copy makes.
+--- CuTe: TiledCopy. MoYe: TiledCopy.
+---@class TiledCopy
+---@field atom Atom with the type of its elements
+---@field layout_tv Layout from (thread, value) to elements of the tile, in the order of `ref`
+---@field tiler Tuple the tile's shape
+---@field threads integer how many there are
+---@field val_src Layout the atom's `src` in elements
+---@field val_dst Layout the atom's `dst` in elements
+---@field val_ref Layout the atom's `ref` in elements
+local TiledCopy = {}
+
+TiledCopy.show = show
+TiledCopy.explain = explain
+TiledCopy.svg = svg
+TiledCopy.latex = latex
+TiledCopy.html = html
+
+--- Repeats a copy atom over a layout of threads, each with a layout of values.
+--- The tile is the product of both, as of tv_layout.
+---
+---     > by_rows = tiled_copy(atom("UniversalCopy<u128>", f32), "(32,8)", "(4,1)")
+---     > by_rows.threads, by_rows:tile_shape()
+---     256     (128,8)
+---     > by_rows:get_slice(33):partition_S(zeros(f32, {128, 16})).layout
+---     ((4,1),1,2):((1,0),0,1024)
+--- CuTe: make_tiled_copy. MoYe: make_tiled_copy.
+--- See: atom, tv_layout, tiled_copy_A.
+---@param atom Atom with the type of its elements
+---@param thr_layout Layout|table|string
+---@param val_layout? Layout|table|string one value, where it is left out
+---@return TiledCopy
+function tiled_copy(atom, thr_layout, val_layout) end
+
+--- The tiled copy that brings A to the threads of a tiled MMA.
+---
+---     > mma = tiled_mma("SM80_16x8x16_F32F16F16F32_TN", {2, 2}, {32, 32, 16})
+---     > ldsm = tiled_copy_A(atom("SM75_U32x4_LDSM_N", f16), mma)
+---     > ldsm:get_slice(9):partition_S(zeros(f16, {64, 64})).layout
+---     ((8,1),2,4):((64,0),32,1024)
+--- CuTe: make_tiled_copy_A. MoYe: make_tiled_copy_A.
+--- See: tiled_copy, tiled_mma.
+---@param atom Atom
+---@param mma TiledMMA
+---@return TiledCopy
+function tiled_copy_A(atom, mma) end
+
+--- The tiled copy that brings B to the threads of a tiled MMA.
+--- CuTe: make_tiled_copy_B. MoYe: make_tiled_copy_B.
+---@param atom Atom
+---@param mma TiledMMA
+---@return TiledCopy
+function tiled_copy_B(atom, mma) end
+
+--- The tiled copy that brings C to the threads of a tiled MMA, or from them.
+--- CuTe: make_tiled_copy_C. MoYe: make_tiled_copy_C.
+---@param atom Atom
+---@param mma TiledMMA
+---@return TiledCopy
+function tiled_copy_C(atom, mma) end
+
+--- Another atom for the threads and values of a tiled copy's source.
+--- CuTe: make_tiled_copy_S. MoYe: none.
+---@param atom Atom
+---@param copy TiledCopy
+---@return TiledCopy
+function tiled_copy_S(atom, copy) end
+
+--- Another atom for the threads and values of a tiled copy's destination.
+--- CuTe: make_tiled_copy_D. MoYe: none.
+---@param atom Atom
+---@param copy TiledCopy
+---@return TiledCopy
+function tiled_copy_D(atom, copy) end
+
+--- What one thread does; its number may be a run-time value.
+--- CuTe: get_slice. MoYe: get_slice.
+---@param i integer
+---@return ThrCopy
+function TiledCopy:get_slice(i) end
+
+--- The same as get_slice.
+--- CuTe: get_thread_slice. MoYe: none.
+---@param i integer
+---@return ThrCopy
+function TiledCopy:get_thread_slice(i) end
+
+--- The shape of the tile.
+--- CuTe: tile_size. MoYe: none.
+---@return Tuple
+function TiledCopy:tile_shape() end
+
+--- How many threads there are.
+--- CuTe: size. MoYe: size.
+---@return integer
+function TiledCopy:size() end
+
+--- A source as (Thr,(FrgV,FrgX),(RestM,RestN,...)).
+--- CuTe: tidfrg_S. MoYe: tidfrg_S.
+---@param x any
+---@return any
+function TiledCopy:tidfrg_S(x) end
+
+--- A destination as (Thr,(FrgV,FrgX),(RestM,RestN,...)).
+--- CuTe: tidfrg_D. MoYe: tidfrg_D.
+---@param x any
+---@return any
+function TiledCopy:tidfrg_D(x) end
+
+--- From (thread, value) to elements of the tile, as the source has them.
+--- CuTe: get_layoutS_TV. MoYe: none.
+---@return Layout
+function TiledCopy:get_layoutS_TV() end
+
+--- From (thread, value) to elements of the tile, as the destination has them.
+--- CuTe: get_layoutD_TV. MoYe: none.
+---@return Layout
+function TiledCopy:get_layoutD_TV() end
+
+--- A thread's fragment of something else with this tile, as this copy's part.
+--- CuTe: retile. MoYe: none.
+---@param x any
+---@return any
+function TiledCopy:retile(x) end
+
+--- What one thread of a tiled copy does: `copy:get_slice(i)`.
+--- Parts have the modes ((FrgV,FrgX),RestM,RestN,...): FrgV are the values of one instruction.
+--- CuTe: ThrCopy. MoYe: ThrCopy.
+---@class ThrCopy
+---@field copy TiledCopy
+---@field thread integer
+local ThrCopy = {}
+
+--- The thread's part of a source.
+--- CuTe: partition_S. MoYe: partition_S.
+---@param x any
+---@return any
+function ThrCopy:partition_S(x) end
+
+--- The thread's part of a destination.
+--- CuTe: partition_D. MoYe: partition_D.
+---@param x any
+---@return any
+function ThrCopy:partition_D(x) end
+
+--- A fragment of a tiled MMA as a source of this copy.
+--- CuTe: retile_S. MoYe: retile_S.
+---@param x any
+---@return any
+function ThrCopy:retile_S(x) end
+
+--- A fragment of a tiled MMA as a destination of this copy.
+--- CuTe: retile_D. MoYe: retile_D.
+---@param x any
+---@return any
+function ThrCopy:retile_D(x) end

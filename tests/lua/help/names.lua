@@ -34,11 +34,14 @@ end
 -- {====== Each method and field of an object has one ======
 
 local some_kernel = kernel("nothing", function() end)
+local some_copy = tiled_copy(atom("UniversalCopy<u32>", f32), 8)
 local samples = {
   Layout = L"4:1", Tensor = zeros(f32, 4), Kernel = some_kernel,
   Launch = some_kernel{grid = 1, block = 1}, DType = f32, Basis = E(0), Index = threadIdx,
   Swizzle = swizzle(1, 0, 1), Tuple = shape"(2,3)", Any = _,
-  Atom = atom"SM75_16x8x8_F16F16F16F16_TN",
+  Atom = atom"SM75_16x8x8_F16F16F16F16_TN", TiledMMA = tiled_mma"UniversalFMA<f32>",
+  ThrMMA = tiled_mma"UniversalFMA<f32>":get_slice(0), TiledCopy = some_copy,
+  ThrCopy = some_copy:get_slice(0),
 }
 
 -- What an object has, by the lists that completion reads as well.

@@ -75,7 +75,7 @@ local function check_page(path)
 end
 
 check_page("docs/from_moye.md")
-print(n_names > 80, n_missing > 8)       -- expect: true	true
+print(n_names > 80, n_missing > 5)       -- expect: true	true
 check_page("docs/from_cute.md")
 print(n_wrong)                            -- expect: 0
 

@@ -1,0 +1,191 @@
+-- tiled_copy.lua: a copy atom repeated over threads and values, as CuTe's TiledCopy
+-- (include/cute/atom/copy_atom.hpp). layout_tv takes (thread, value), in the order of the atom's
+-- reference, to elements of a tile; tidfrg_S takes a tensor to (Thr,(FrgV,FrgX),(RestM,RestN,...)),
+-- FrgV the values of one instruction, in the order of its source. A thread's part is
+-- ((FrgV,FrgX),RestM,RestN,...).
+local ct = require "cuttle"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local ANY <const> = ct._
+
+local TiledCopy, ThrCopy = {}, {} -- their methods
+
+local tiled_type = tiles.new_type("tiled_copy", TiledCopy,
+  { "atom", "layout_tv", "tiler", "threads", "val_src", "val_dst", "val_ref" })
+local thr_type = tiles.new_type("thr_copy", ThrCopy, { "copy", "thread" })
+
+-- {====== Making ======
+
+-- The layouts of the atom in elements of its type.
+local function add_values(copy, op)
+  local a = copy.atom
+  if a.dtype == nil then
+    tiles.fail(op, "%s does not say which elements it copies; write atom(\"%s\", f16), or what "
+      .. "type they have", a.name, a.name)
+  end
+  copy.val_src = ct.recast(a.src, 1, a.dtype.bits)
+  copy.val_dst = ct.recast(a.dst, 1, a.dtype.bits)
+  copy.val_ref = ct.recast(a.ref, 1, a.dtype.bits)
+end
+
+-- A tiled copy of a thread-value layout over a tile of this shape.
+local function make(atom, layout_tv, tiler, op)
+  local copy = setmetatable({ atom = tiles.to_atom(atom, "copy", op), layout_tv = layout_tv,
+                              tiler = tiler }, tiled_type)
+  add_values(copy, op)
+  copy.threads = ct.size(layout_tv, 0)
+  local n_threads, n_values = ct.size(copy.val_ref, 0), ct.size(copy.val_ref, 1)
+  if copy.threads % n_threads ~= 0 then
+    tiles.fail(op, "%d threads are no multiple of the %d that %s needs", copy.threads, n_threads,
+      copy.atom.name)
+  elseif ct.size(layout_tv, 1) % n_values ~= 0 then
+    tiles.fail(op, "a thread has %d value%s of type %s, but %s copies %d at once; give each thread "
+      .. "a multiple of that, or take a narrower atom", ct.size(layout_tv, 1),
+      ct.size(layout_tv, 1) == 1 and "" or "s", copy.atom.dtype, copy.atom.name, n_values)
+  end
+  return copy
+end
+
+-- tiled_copy(atom, thr_layout[, val_layout])
+function M.tiled_copy(atom, thr_layout, val_layout)
+  local layout_tv, tiler = ct.tv_layout(thr_layout, val_layout == nil and 1 or val_layout)
+  return make(atom, layout_tv, tiler, "tiled_copy")
+end
+
+local function to_mma(x, op)
+  if tiles.type_name(x) ~= "tiled_mma" then
+    tiles.fail(op, "argument 2 is of type %s; a tiled MMA was expected", tiles.type_name(x))
+  end
+  return x
+end
+
+local function sizes_of(mma, i, k)
+  return ct.shape { mma:tile_size_mnk(i), mma:tile_size_mnk(k) }
+end
+
+-- For the operands of a tiled MMA: tiled_copy_A(atom, mma).
+function M.tiled_copy_A(atom, mma)
+  mma = to_mma(mma, "tiled_copy_A")
+  return make(atom, mma:get_layoutA_TV(), sizes_of(mma, 0, 2), "tiled_copy_A")
+end
+
+function M.tiled_copy_B(atom, mma)
+  mma = to_mma(mma, "tiled_copy_B")
+  return make(atom, mma:get_layoutB_TV(), sizes_of(mma, 1, 2), "tiled_copy_B")
+end
+
+function M.tiled_copy_C(atom, mma)
+  mma = to_mma(mma, "tiled_copy_C")
+  return make(atom, mma:get_layoutC_TV(), sizes_of(mma, 0, 1), "tiled_copy_C")
+end
+
+local function to_copy(x, op)
+  if tiles.type_name(x) ~= "tiled_copy" then
+    tiles.fail(op, "argument 2 is of type %s; a tiled copy was expected", tiles.type_name(x))
+  end
+  return x
+end
+
+-- Another atom for the source's or the destination's side of a tiled copy.
+function M.tiled_copy_S(atom, copy)
+  copy = to_copy(copy, "tiled_copy_S")
+  return make(atom, copy:get_layoutS_TV(), copy.tiler, "tiled_copy_S")
+end
+
+function M.tiled_copy_D(atom, copy)
+  copy = to_copy(copy, "tiled_copy_D")
+  return make(atom, copy:get_layoutD_TV(), copy.tiler, "tiled_copy_D")
+end
+
+-- {====== From tensors to threads and fragments ======
+
+function TiledCopy:tile_shape()
+  return self.tiler
+end
+
+function TiledCopy:size()
+  return self.threads
+end
+
+-- Of a layout or tensor ((tile),(rest)): to (thread, values, rest), the values in the order of
+-- `side`.
+local function tile2thrfrg(copy, zipped, side)
+  local ref, target = copy.val_ref, ct.composition(ct.right_inverse(copy.val_ref), side)
+  local by_atom = ct.zipped_divide(copy.layout_tv, { ct.size(ref, 0), ct.size(ref, 1) })
+  local tv = ct.composition(by_atom, { target, ANY }) -- ((thr,val),(rest_thr,rest_val))
+  local function pair(i)
+    return ct.concat(ct.mode(tv, { 0, i }), ct.mode(tv, { 1, i }))
+  end
+  tv = ct.coalesce(ct.concat(pair(0), pair(1)), { 1, { 1, 1 } })
+  return tiles.unfold(ct.composition(zipped, { tv, ANY }))
+end
+
+local function tidfrg(copy, x, side, op)
+  if tiles.stands_for_layout(x) then x = ct.layout(x) end -- a tensor keeps its name
+  tiles.check_divides(x, tiles.sizes(copy.tiler), op, "the copy's tile")
+  return tile2thrfrg(copy, ct.zipped_divide(x, copy.tiler), side)
+end
+
+function TiledCopy:tidfrg_S(x) return tidfrg(self, x, self.val_src, "tidfrg_S") end
+function TiledCopy:tidfrg_D(x) return tidfrg(self, x, self.val_dst, "tidfrg_D") end
+
+local function layout_tv_of(copy, side)
+  local whole = ct.concat(ct.layout(copy.tiler), ct.L"1:0")
+  return ct.slice({ ANY, ANY, 0 }, tile2thrfrg(copy, whole, side))
+end
+
+function TiledCopy:get_layoutS_TV() return layout_tv_of(self, self.val_src) end
+function TiledCopy:get_layoutD_TV() return layout_tv_of(self, self.val_dst) end
+
+-- A thread's fragment (V,M,N,...), made for something else with the same tile, as this copy's part.
+local function retile(copy, x)
+  local rank, n_values = ct.rank(x), ct.size(x, 0)
+  local by_tile = ct.composition(ct.right_inverse(copy.layout_tv), ct.layout(copy.tiler))
+  local frg_mn = ct.upcast(by_tile, copy.threads * n_values) -- (m,n) -> which group of values
+  local frg_v = ct.zipped_divide(ct.logical_product(ct.layout(n_values), ct.right_inverse(frg_mn)),
+    ct.layout(ct.size(copy.val_ref, 1))) -- (values of an atom, rest) -> (v,m,n)
+  local tiler = tiles.sizes(frg_mn)
+  table.insert(tiler, 1, n_values)
+  local parts = ct.composition(ct.zipped_divide(x, tiler), { frg_v, ANY })
+  local rest = tiles.wildcards(rank)
+  rest[1] = 0
+  return tiles.cut(parts, { ANY, rest })
+end
+
+-- {====== The view of one thread ======
+
+function TiledCopy:get_slice(i)
+  tiles.check_thread(i, self.threads, "get_slice")
+  return setmetatable({ copy = self, thread = i }, thr_type)
+end
+
+TiledCopy.get_thread_slice = TiledCopy.get_slice
+
+local function partition(thr, x, side, op)
+  local all = tidfrg(thr.copy, x, side, op)
+  local n_rests = ct.rank(ct.mode(all.layout or all, 2))
+  return tiles.cut(all, { thr.thread, ANY, tiles.wildcards(n_rests) })
+end
+
+function ThrCopy:partition_S(x) return partition(self, x, self.copy.val_src, "partition_S") end
+function ThrCopy:partition_D(x) return partition(self, x, self.copy.val_dst, "partition_D") end
+function ThrCopy:retile_S(x) return retile(self.copy, x) end
+function ThrCopy:retile_D(x) return retile(self.copy, x) end
+function TiledCopy:retile(x) return retile(self, x) end
+
+-- {====== Text and pictures ======
+
+function tiled_type:__tostring()
+  local atom_text = tostring(self.atom):gsub("\n", "\n  ")
+  return ("tiled copy, %d threads, tile %s\n  tv %s\n  %s"):format(self.threads, self.tiler,
+    self.layout_tv, atom_text)
+end
+
+function thr_type:__tostring()
+  return ("thread %s of %s"):format(self.thread, self.copy)
+end
+
+tiles.add_pictures(TiledCopy)
+
+return M

@@ -1,0 +1,231 @@
+-- tiled_mma.lua: an MMA atom repeated over threads and values, as CuTe's TiledMMA
+-- (include/cute/atom/mma_atom.hpp). thr_layout_vmnk counts the threads: (V,M,N,K), V in an atom.
+-- thrfrg_A takes (M,K,...) to ((ThrV,(ThrM,ThrK)),(FrgV,(RestM,RestK,...))); a thread's part of
+-- that is (FrgV,RestM,RestK,...).
+local ct = require "cuttle"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local ANY <const> = ct._
+
+local TiledMMA, ThrMMA = {}, {} -- their methods
+
+local tiled_type = tiles.new_type("tiled_mma", TiledMMA,
+  { "atom", "atom_layout", "perm", "threads", "thr_layout_vmnk" })
+local thr_type = tiles.new_type("thr_mma", ThrMMA, { "mma", "thr_vmnk" })
+
+-- Of each operand: its modes among M, N, K and the threads' modes among V, M, N, K, by number.
+local operands = {
+  A = { modes = { 1, 3 }, layout = "layout_a", dtype = "a" },
+  B = { modes = { 2, 3 }, layout = "layout_b", dtype = "b" },
+  C = { modes = { 1, 2 }, layout = "layout_c", dtype = "c" },
+}
+
+-- {====== Making ======
+
+local letters <const> = { "M", "N", "K" }
+
+-- The layout of atoms with three modes.
+local function to_atom_layout(x, op)
+  local l = ct.layout(x == nil and { 1, 1, 1 } or x)
+  if ct.rank(l) > 3 then
+    tiles.fail(op, "the layout of atoms %s has rank %d; at most 3 modes (M,N,K) were expected", l,
+      ct.rank(l))
+  end
+  if ct.rank(l) == 1 and type(ct.shape(l)) ~= "table" then l = ct.concat(l) end
+  while ct.rank(l) < 3 do l = ct.append(l, ct.L"1:0") end
+  if ct.size(ct.filter(l)) ~= ct.cosize(l) or ct.size(l) ~= ct.cosize(l) then
+    tiles.fail(op, "the layout of atoms %s does not number its %d atoms 0 to %d, each once", l,
+      ct.size(l), ct.size(l) - 1)
+  end
+  return l
+end
+
+-- What mode i is permuted and tiled by: as given, or the atoms side by side.
+local function to_permutation(perm, i, mma, op)
+  local least = mma.atom.shape[i] * ct.size(mma.thr_layout_vmnk, i)
+  local given = perm[i]
+  if given == nil or given == ANY then return least end
+  local tiler = type(given) == "number" and given or ct.layout(given)
+  local n = ct.size(tiler)
+  if n % least ~= 0 then
+    tiles.fail(op, "the permutation %s makes the tile's %s %d; expected a multiple of %d, which is "
+      .. "%d times the atom's %d", tiler, letters[i], n, least, least // mma.atom.shape[i],
+      mma.atom.shape[i])
+  end
+  return tiler
+end
+
+-- tiled_mma(atom[, atom_layout[, permutations]])
+function M.tiled_mma(atom, atom_layout, perm)
+  local op <const> = "tiled_mma"
+  local a = tiles.to_atom(atom, "mma", op)
+  local mma = setmetatable({ atom = a, atom_layout = to_atom_layout(atom_layout, op) }, tiled_type)
+  mma.thr_layout_vmnk = ct.tiled_product(a.thr_id, mma.atom_layout)
+  if perm ~= nil and (type(perm) ~= "table" or #perm > 3) then
+    tiles.fail(op, "the permutations are %s; a table of at most 3 tilers, of M, N and K, was "
+      .. "expected", type(perm) == "table" and #perm .. " tilers" or "a " .. type(perm))
+  end
+  mma.perm = {}
+  for i = 1, 3 do mma.perm[i] = to_permutation(perm or {}, i, mma, op) end
+  mma.threads = ct.size(mma.thr_layout_vmnk)
+  return mma
+end
+
+-- {====== Sizes ======
+
+-- The tile of one step: (M,N,K).
+function TiledMMA:tile_shape()
+  return ct.shape { ct.size(self.perm[1]), ct.size(self.perm[2]), ct.size(self.perm[3]) }
+end
+
+function TiledMMA:tile_size_mnk(i)
+  return ct.size(self.perm[i + 1])
+end
+
+TiledMMA.tile_size = TiledMMA.tile_size_mnk
+
+function TiledMMA:permutation_mnk(i)
+  return self.perm[i + 1]
+end
+
+function TiledMMA:get_thr_layout_vmnk()
+  return self.thr_layout_vmnk
+end
+
+function TiledMMA:size()
+  return self.threads
+end
+
+-- {====== From tensors to threads and fragments ======
+
+-- The tile's sizes of an operand.
+local function tile_of(mma, row)
+  return { ct.size(mma.perm[row.modes[1]]), ct.size(mma.perm[row.modes[2]]) }
+end
+
+local function thrfrg(mma, name, x, op)
+  local row = operands[name]
+  local i, k = row.modes[1], row.modes[2]
+  local shape, threads = mma.atom.shape, mma.thr_layout_vmnk
+  if tiles.stands_for_layout(x) then x = ct.layout(x) end -- a tensor keeps its name
+  tiles.check_divides(x, tile_of(mma, row), op, ("the tile of the MMA's %s"):format(name))
+  local permuted = ct.logical_divide(x, { mma.perm[i], mma.perm[k] })
+  local by_atom = ct.zipped_divide(permuted, { ct.layout(shape[i]), ct.layout(shape[k]) })
+  local tv = ct.composition(by_atom, { mma.atom[row.layout], ANY }) -- ((ThrV,FrgV),(Rest...))
+  return ct.zipped_divide(tv, { ANY, { ct.layout(ct.size(threads, i)),
+    ct.layout(ct.size(threads, k)) } })
+end
+
+function TiledMMA:thrfrg_A(x) return thrfrg(self, "A", x, "thrfrg_A") end
+function TiledMMA:thrfrg_B(x) return thrfrg(self, "B", x, "thrfrg_B") end
+function TiledMMA:thrfrg_C(x) return thrfrg(self, "C", x, "thrfrg_C") end
+
+-- From a thread's number to its place in (V,M,N,K), counted.
+local function thread_places(mma)
+  local threads = mma.thr_layout_vmnk
+  local all = ct.concat(threads, ct.complement(threads)) -- with those that take no part between
+  return ct.composition(ct.layout({ ct.size(threads), 1 }, { 1, 0 }), ct.right_inverse(all))
+end
+
+-- From (thread, value) to the tile of an operand. A does not depend on the thread's N, B not on M.
+local function layout_tv(mma, name)
+  local threads, places = mma.thr_layout_vmnk, { thread_places(mma), ANY }
+  local tv = thrfrg(mma, name, ct.layout(tile_of(mma, operands[name])), "layout" .. name)
+  if name ~= "C" then
+    local mn = { ct.size(threads, 1), ct.size(threads, 2) }
+    local one = ct.layout(mn, name == "A" and { 1, 0 } or { 0, 1 })
+    tv = ct.composition(tv, { { ANY, { one, ANY } }, ANY })
+  end
+  return ct.composition(tv, places)
+end
+
+function TiledMMA:get_layoutA_TV() return layout_tv(self, "A") end
+function TiledMMA:get_layoutB_TV() return layout_tv(self, "B") end
+function TiledMMA:get_layoutC_TV() return layout_tv(self, "C") end
+
+-- A thread's part of ((ThrV,(Thr,Thr)),(FrgV,(Rest...))).
+local function part_of(mma, name, x, vmnk, op)
+  local row, all = operands[name], thrfrg(mma, name, x, op)
+  local crd = { vmnk[1], { vmnk[row.modes[1] + 1], vmnk[row.modes[2] + 1] } }
+  local n_rests = ct.rank(ct.mode(all.layout or all, { 1, 1 }))
+  return tiles.cut(all, { crd, { ANY, tiles.wildcards(n_rests) } })
+end
+
+local function partition_shape(mma, name, shape, op)
+  return ct.shape((part_of(mma, name, ct.layout(shape), { 0, 0, 0, 0 }, op)))
+end
+
+for letter in pairs(operands) do
+  local name = "partition_shape_" .. letter
+  TiledMMA[name] = function(self, shape) return partition_shape(self, letter, shape, name) end
+end
+
+-- {====== Fragments ======
+
+-- Registers for a thread's part: of A and B in the order of the part's strides, of C compact. What
+-- an atom reads from shared memory is no copy but the part itself.
+local function fragment_of(mma, name, part, op)
+  local row = operands[name]
+  if mma.atom.spaces[row.dtype] == "shared" then return part end
+  local dtype = mma.atom.dtypes[row.dtype]
+  if type(dtype) == "string" then
+    tiles.fail(op, "%s of %s has elements of type %s, which no tensor has here", name,
+      mma.atom.name, dtype)
+  end
+  local l = part.dtype ~= nil and part.layout or part
+  return tiles.registers(part, dtype, name == "C" and ct.layout(ct.shape(l)) or
+    ct.fragment_layout_like(l.layout)) -- without a swizzle
+end
+
+for letter in pairs(operands) do
+  local name = "fragment_" .. letter
+  TiledMMA[name] = function(self, part) return fragment_of(self, letter, part, name) end
+  ThrMMA[name] = function(self, part) return fragment_of(self.mma, letter, part, name) end
+end
+
+-- {====== The view of one thread ======
+
+function TiledMMA:get_slice(i)
+  tiles.check_thread(i, ct.cosize(self.thr_layout_vmnk), "get_slice")
+  local crd = ct.idx2crd(i, self.thr_layout_vmnk)
+  local vmnk = {}
+  for mode = 1, 4 do -- each as one number
+    local c = crd[mode]
+    vmnk[mode] = type(c) == "table" and ct.crd2idx(c, ct.shape(self.thr_layout_vmnk, mode - 1)) or c
+  end
+  return setmetatable({ mma = self, thr_vmnk = vmnk }, thr_type)
+end
+
+TiledMMA.get_thread_slice = TiledMMA.get_slice
+
+for letter in pairs(operands) do
+  local partition, fragment = "partition_" .. letter, "partition_fragment_" .. letter
+  ThrMMA[partition] = function(self, x)
+    return part_of(self.mma, letter, x, self.thr_vmnk, partition)
+  end
+  ThrMMA[fragment] = function(self, x)
+    local part = part_of(self.mma, letter, x, self.thr_vmnk, fragment)
+    return fragment_of(self.mma, letter, part, fragment)
+  end
+end
+
+-- {====== Text and pictures ======
+
+function tiled_type:__tostring()
+  local perm = {}
+  for i = 1, 3 do perm[i] = tostring(self.perm[i]) end
+  local atom_text = tostring(self.atom):gsub("\n", "\n  ")
+  return ("tiled MMA, %d thread%s, tile %s\n  thr_vmnk %s\n  perm <%s>\n  %s"):format(self.threads,
+    self.threads == 1 and "" or "s", self:tile_shape(), self.thr_layout_vmnk, table.concat(perm, ","), atom_text)
+end
+
+function thr_type:__tostring()
+  local crd = {}
+  for i = 1, 4 do crd[i] = tostring(self.thr_vmnk[i]) end
+  return ("thread (V,M,N,K) = (%s) of %s"):format(table.concat(crd, ","), self.mma)
+end
+
+tiles.add_pictures(TiledMMA)
+
+return M

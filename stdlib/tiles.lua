@@ -1,0 +1,111 @@
+-- tiles.lua: what tiled MMAs and tiled copies share: arguments and parts of a thread. The same code
+-- runs on the host, on layouts and tensors, and in a kernel, where a thread's number is a run-time
+-- value.
+local ct = require "cuttle"
+local M = {}
+
+function M.fail(op, format, ...)
+  ct._fail(("%s: %s"):format(op, format:format(...)))
+end
+
+-- The name of the type of an object of the language, or of Lua.
+function M.type_name(x)
+  local meta = (type(x) == "userdata" or type(x) == "table") and getmetatable(x)
+  return type(meta) == "table" and meta.__name or type(x)
+end
+
+-- A metatable of a type of the language, its methods and fields where completion looks for them.
+function M.new_type(name, methods, fields)
+  return { __name = name, __index = methods, __methods = methods, __fields = fields }
+end
+
+-- An atom by name, or as it is.
+function M.to_atom(x, kind, op)
+  local a = type(x) == "string" and ct.atom(x) or x
+  if M.type_name(a) ~= "atom" then
+    M.fail(op, "argument 1 is of type %s; an atom was expected", M.type_name(a))
+  elseif a.kind ~= kind then
+    M.fail(op, "%s is an atom of %s; an atom of %s was expected", a.name,
+      a.kind == "mma" and "products" or "copies", kind == "mma" and "products" or "copies")
+  end
+  return a
+end
+
+-- Of what is to be partitioned: texts and tables stand for layouts.
+function M.stands_for_layout(x)
+  return type(x) == "string" or type(x) == "table"
+end
+
+-- The elements of x at a coordinate with `_`: a tensor, or a layout and its offset.
+function M.cut(x, crd)
+  if x.dtype ~= nil then return x(table.unpack(crd)) end
+  return ct.slice_and_offset(crd, x)
+end
+
+-- ((thread, values), rest) as (thread, values, rest).
+function M.unfold(x)
+  local all = { { ct._, ct._ }, ct._ }
+  if x.dtype ~= nil then return x(table.unpack(all)) end
+  return ct.slice(all, x)
+end
+
+-- n times `_`.
+function M.wildcards(n)
+  local out = {}
+  for i = 1, n do out[i] = ct._ end
+  return out
+end
+
+-- The sizes of x's modes must be multiples of `sizes`, now or, where they are known in a launch
+-- only, at each launch. `what` names the sizes: "the tile of the MMA's A".
+function M.check_divides(tensor, sizes, op, what)
+  local rank = ct.rank(tensor)
+  if rank < #sizes then
+    M.fail(op, "%s has rank %d; %s %s needs a mode for each of its sizes",
+      tensor.layout or tensor, rank, what, M.tuple_text(sizes))
+  end
+  local is_static = true
+  for i = 1, #sizes do
+    local n = ct.size(tensor, i - 1)
+    if not ct._is_static(n) then
+      is_static = false
+    elseif n % sizes[i] ~= 0 then
+      M.fail(op, "extent %d of mode %d of %s is no multiple of %d in %s %s; take a tile that it "
+        .. "divides", n, i - 1, tensor.layout or tensor, sizes[i], what, M.tuple_text(sizes))
+    end
+  end
+  if not is_static then ct.tile(tensor, sizes, M.wildcards(#sizes)) end -- notes it for the launch
+end
+
+function M.tuple_text(list)
+  return "(" .. table.concat(list, ",") .. ")"
+end
+
+-- The thread's number where it is known.
+function M.check_thread(i, n, op)
+  if ct._is_static(i) and (i < 0 or i >= n) then
+    M.fail(op, "there is no thread %d; expected 0 to %d", i, n - 1)
+  end
+end
+
+-- Registers in a kernel; on the host, where there are none, a tensor of zeros.
+function M.registers(part, dtype, layout)
+  if part.dtype ~= nil and part.device == nil then return ct.fragment(dtype, layout) end
+  return ct.zeros(dtype, layout)
+end
+
+-- Functions on objects of the language as methods of another type.
+function M.add_pictures(methods)
+  for _, name in ipairs { "show", "explain", "svg", "latex", "html" } do
+    methods[name] = ct[name]
+  end
+end
+
+-- The sizes of the modes of a layout or shape, as a table.
+function M.sizes(x)
+  local out = {}
+  for i = 1, ct.rank(x) do out[i] = ct.size(x, i - 1) end
+  return out
+end
+
+return M
