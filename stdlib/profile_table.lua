@@ -108,6 +108,17 @@ local function times(r)
     .. (", %s (each request)"):format(time(r.sectors_ms))
 end
 
+local function arithmetic(totals)
+  local parts = {}
+  for _, of in ipairs { { "fma", "fma" }, { "flops", "flops f32" }, { "flops_f64", "flops f64" },
+                        { "special", "special" }, { "mma", "mma" } } do
+    local n = totals[of[1]]
+    if n > 0 then parts[#parts + 1] = ("%s %s"):format(short(n), of[2]) end
+  end
+  return ("arithmetic: %s; %.1f lanes active"):format(
+    #parts > 0 and table.concat(parts, ", ") or "none", totals.active_lanes)
+end
+
 -- Lines on the kernel as a whole.
 function M.summary(profile, kernel)
   local t, o, r = kernel.totals, kernel.occupancy, kernel.roofline
@@ -115,16 +126,17 @@ function M.summary(profile, kernel)
     ("global: %s loaded, %s stored in sectors of 32 bytes; %s and %s asked for"):format(
       bytes(32 * t.global_load_sectors), bytes(32 * t.global_store_sectors),
       bytes(t.global_load_bytes), bytes(t.global_store_bytes)),
-    ("shared: %s wavefronts of loads, %s of stores; %s and %s of them conflicts"):format(
-      short(t.shared_load_wavefronts), short(t.shared_store_wavefronts),
-      short(t.shared_load_conflicts), short(t.shared_store_conflicts)),
-    ("arithmetic: %s fma, %s flops f32, %s f64, %s special, %s mma; %.1f lanes active"):format(
-      short(t.fma), short(t.flops), short(t.flops_f64), short(t.special), short(t.mma),
-      t.active_lanes),
-    ("occupancy on sm_%d: %d block%s, %d of %d warps, limited by %s; %s registers, %d bytes shared")
-      :format(profile.sm, o.blocks, o.blocks == 1 and "" or "s", o.warps, o.max_warps,
-        table.concat(o.limited_by, " and "), kernel.registers or "unknown", kernel.shared_bytes),
   }
+  if t.shared_load_wavefronts + t.shared_store_wavefronts > 0 then
+    out[#out + 1] = ("shared: %s wavefronts of loads, %s of stores; %s and %s of them conflicts")
+      :format(short(t.shared_load_wavefronts), short(t.shared_store_wavefronts),
+        short(t.shared_load_conflicts), short(t.shared_store_conflicts))
+  end
+  out[#out + 1] = arithmetic(t)
+  out[#out + 1] = ("occupancy on sm_%d: %d block%s, %d of %d warps, limited by %s; %s registers, "
+    .. "%d bytes shared"):format(profile.sm, o.blocks, o.blocks == 1 and "" or "s", o.warps,
+      o.max_warps, table.concat(o.limited_by, " and "), kernel.registers or "unknown",
+      kernel.shared_bytes)
   if kernel.registers_unknown then
     out[#out + 1] = "registers are not known: " .. kernel.registers_unknown
   end
