@@ -169,7 +169,7 @@ function showAccess(line, access, button) {
   addTerm(list, "Not wider", access.fix && `${access.reason}`);
   addTerm(list, "Instead", access.fix);
   addTerm(list, "Requests", `${access.requests.toLocaleString("en")} of warps, ${short(access.bytes)}B asked for`);
-  addTerm(list, "Each", access.texts.each);
+  addTerm(list, "A request", access.texts.each);
   addTerm(list, access.space === "shared" ? "Conflicts" : "Efficiency", access.texts.efficiency);
   addTerm(list, "Compiled", access.merged_bits
     && `the compiler takes ${access.merged_bits} bits at once somewhere in this line`);
