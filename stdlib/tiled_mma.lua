@@ -216,8 +216,9 @@ function tiled_type:__tostring()
   local perm = {}
   for i = 1, 3 do perm[i] = tostring(self.perm[i]) end
   local atom_text = tostring(self.atom):gsub("\n", "\n  ")
-  return ("tiled MMA, %d thread%s, tile %s\n  thr_vmnk %s\n  perm <%s>\n  %s"):format(self.threads,
-    self.threads == 1 and "" or "s", self:tile_shape(), self.thr_layout_vmnk, table.concat(perm, ","), atom_text)
+  return ("tiled MMA, %d thread%s, tile %s\n  thr_vmnk %s\n  perm <%s>\n  %s"):format(
+    self.threads, self.threads == 1 and "" or "s", self:tile_shape(), self.thr_layout_vmnk,
+    table.concat(perm, ","), atom_text)
 end
 
 function thr_type:__tostring()

@@ -46,3 +46,12 @@ print(table.concat(values(atom"SM70_8x8x4_F32F16F16F32_NT".thr_id), " "))  -- ex
 print(atom"SM90_64x128x16_F32BF16BF16_RS".layout_a)  -- expect: ((4,8,4),(2,2,2)):((128,1,16),(64,8,512))
 print(atom"SM90_64x128x32_F16E4M3E5M2_RS_TN".layout_a)  -- expect: ((4,8,4),(4,2,2)):((256,1,16),(64,8,1024))
 print((pcall(atom, "SM90_64x40x32_S32S8S8_SS_TN")))  -- expect: false
+
+-- Names that are almost right are no atoms.
+for _, name in ipairs { "", "SM90_64x", "SM90_64x8x16_", "SM90_64x08x16_F16F16F16_SS",
+  "UniversalFMA<f32", "SM90_64x264x16_F16F16F16_SS", "UniversalFMA<>", "UniversalFMA<f32>x", "UniversalFMA<i4>",
+  "UniversalFMA<f32,f32,f32,f32,f32>", "UniversalCopy<u256>", ("x"):rep(1000) } do
+  if pcall(atom, name) then print(name) end
+end
+-- Types that are left out are CuTe's: A as D, B as A, C as D.
+print(atom"UniversalFMA<f32,f16>".name, atom"UniversalFMA<f16,f16,f16,f16>".name)  -- expect: UniversalFMA<f32,f16,f16,f32>	UniversalFMA<f16>
