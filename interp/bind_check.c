@@ -65,19 +65,22 @@ static int choose_cpu(lua_State *L) {
   return 0;
 }
 
-/* _call_script(f, ...): pcall, after which an interrupt is forgotten, so that what was found until then can
-   be reported. */
+/* _call_script(f, ...) -> whether there was an interrupt, and what pcall returns. The interrupt is
+   forgotten, so that what was found until then can be reported. */
 static int call_script(lua_State *L) {
   luaL_checkany(L, 1);
-  lua_pushboolean(L, 1);
-  lua_insert(L, 1);
-  if (lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0) != LUA_OK) {
-    lua_pushboolean(L, 0);
-    lua_replace(L, 1);
-  }
-  if (*state_of(L)->interrupt != 0) {
+  lua_pushnil(L);
+  lua_pushnil(L);
+  lua_rotate(L, 1, 2);
+  int status = lua_pcall(L, lua_gettop(L) - 3, LUA_MULTRET, 0);
+  bool is_interrupted = *state_of(L)->interrupt != 0;
+  if (is_interrupted) {
     state_resume(state_of(L));
   }
+  lua_pushboolean(L, is_interrupted);
+  lua_replace(L, 1);
+  lua_pushboolean(L, status == LUA_OK);
+  lua_replace(L, 2);
   return lua_gettop(L);
 }
 

@@ -16,13 +16,14 @@ enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64 };
 
 static const char usage[] =
     "usage: cuttle [options] [script.lua [arguments]]\n"
-    "       cuttle check|emit|info|bench|profile|view ...\n"
+    "       cuttle check|emit|help|info|bench|profile|view ...\n"
     "\n"
     "Without a script: reads inputs and prints what they are worth.\n"
     "\n"
     "  script.lua            run it; its arguments are in `arg` and `...`; - is standard input\n"
     "  emit script.lua       run it and print the CUDA C of every specialisation that it launches\n"
     "  check script.lua      run it on the CPU engine and report what its kernels do wrong\n"
+    "  help [name]           this text, or what a name of the language means\n"
     "  info                  version, devices, compilers and caches, and why they were chosen\n"
     "  bench [name]          run the benchmarks\n"
     "  profile script.lua    run it and say what each line of its kernels costs a GPU\n"
@@ -349,6 +350,16 @@ static void run_info(Program *p) {
   printf("cache      %s\n", cache.dir[0] == '\0' ? "off" : cache.dir);
 }
 
+static void run_help(Program *p) {
+  if (p->at == p->argc) {
+    fputs(usage, stdout);
+    return;
+  }
+  lua_getglobal(p->L, "help");
+  lua_pushstring(p->L, p->argv[p->at]);
+  call(p, 1);
+}
+
 /* A command that the standard library has: cuttle.command_<name> is called with the arguments. */
 static void run_std_command(Program *p) {
   char module[64];
@@ -373,7 +384,7 @@ static void run_std_command(Program *p) {
 static const struct {
   const char *name;
   void (*run)(Program *p);
-} commands[] = {{"emit", run_emit}, {"info", run_info}};
+} commands[] = {{"emit", run_emit}, {"help", run_help}, {"info", run_info}};
 
 static bool is_std_command(const char *name) {
   static const char prefix[] = "cuttle.command_";

@@ -47,7 +47,12 @@ local function read_arguments(...)
   return options, table.move(args, at + 1, args.n, 1, {})
 end
 
--- {findings =, launches =, failed =, code =}: `code` is that of the script's own os.exit.
+local function exit_code(findings, script_code)
+  if script_code == run_script.INTERRUPTED then return script_code end
+  return #findings > 0 and FINDINGS or script_code ~= 0 and FAILED or 0
+end
+
+-- {findings =, launches =, failed =, code =, exit =}: `code` is that of the script's own os.exit.
 local function run(options, args)
   local script, message = run_script.load(options.script, args, options.json)
   if not script then fail("%s", message) end
@@ -57,11 +62,11 @@ local function run(options, args)
   io.stdout:flush()
   if text then io.stderr:write(text, "\n") end
   return { findings = findings, launches = launches, failed = code ~= 0,
-           code = not text and code or nil }
+           code = not text and code or nil, exit = exit_code(findings, code) }
 end
 
 local function print_json(result)
-  result.code, result.is_partial = nil, result.findings.is_partial
+  result.code, result.exit, result.is_partial = nil, nil, result.findings.is_partial
   result.findings.is_partial = nil
   io.stdout:write(json.encode(result), "\n")
 end
@@ -85,8 +90,7 @@ return function(...)
   end
   ct._choose_cpu()
   local result = run(options, args)
-  local code = #result.findings > 0 and FINDINGS or result.failed and FAILED or 0
-  local deliver = options.json and print_json or print_text
+  local code, deliver = result.exit, options.json and print_json or print_text
   deliver(result)
   run_script.exit(code, true)
 end

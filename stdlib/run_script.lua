@@ -3,6 +3,8 @@
 local ct = require "cuttle"
 local M = {}
 
+M.INTERRUPTED = 130 -- an exit code, as shells say it
+
 M.exit = os.exit -- the program's own way out
 local left = setmetatable({}, { __name = "exit" })
 
@@ -42,14 +44,21 @@ function M.load(path, args, is_aside)
   return chunk
 end
 
+local was_interrupted = false
+
+local function note(is_interrupted, ...)
+  was_interrupted = is_interrupted
+  return ...
+end
+
 -- pcall of a script. An interrupt ends the script, but not the report.
-M.call = ct._call_script
+function M.call(f, ...) return note(ct._call_script(f, ...)) end
 
 -- How a script ended of which M.call said `ok, what`: its exit code, and its error's text, if any.
 function M.outcome(ok, what)
   if ok then return 0 end
   if what == left then return left.code end
-  if type(what) == "string" then return 1, what end
+  if type(what) == "string" then return was_interrupted and M.INTERRUPTED or 1, what end
   local text = getmetatable(what) and getmetatable(what).__tostring and tostring(what)
   return 1, text or ("the error is a %s, not a message"):format(type(what))
 end

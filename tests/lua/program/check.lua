@@ -64,7 +64,7 @@ expect("its error", "check " .. script, "ran\t0\nFILE:3: no\ncheck: no finding i
   .. "check: the script itself failed\n", 2)
 write(wrong .. "io.popen('kill -INT $PPID'):close() while true do end")
 expect("Ctrl-C", "check " .. script, "ran\nFILE:7: interrupted\n" .. outside .. " (8 times)\n"
-  .. "check: 1 finding in 2 launches\ncheck: the script itself failed\n", 1)
+  .. "check: 1 finding in 2 launches\ncheck: the script itself failed\n", 130)
 write [[
 local k = kernel("k", function(x) x[threadIdx.x] = 1 end)
 print(select("#", bench(k:prepare{grid = 1, block = 32}(zeros(f32, 32)))))

@@ -85,6 +85,16 @@ out, code = run("--help")
 n = n + 1
 print((out:find("^usage: cuttle") and code == 0 and "ok" or "not ok") .. " " .. n .. " - --help")
 
+local usage = out
+out, code = run("help")
+n = n + 1
+print((out == usage and code == 0 and "ok" or "not ok") .. " " .. n .. " - help")
+out, code = run("help size")
+n = n + 1
+print((out:find("^size%(x") and code == 0 and "ok" or "not ok") .. " " .. n .. " - help of a name")
+check("help of what is no name", "help siz",
+  "help: there is no 'siz', did you mean 'sin' or 'size'?\n", 1)
+
 out, code = run("--traceback " .. failing)
 n = n + 1
 print((out:find("stack traceback:", 1, true) and out:find("in %w+ 'f'") and code == 1
