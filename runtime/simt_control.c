@@ -38,6 +38,23 @@ HANDLER(JOIN) {
   w->mask = w->saved[in->d];
   return w->mask != 0 ? in + 1 : jump(in);
 }
+static inline const CtIn *run_by(const CtIn *in, CtWarp *w, uint32_t lanes) {
+  const CtIn *at = in + 1, *end = at + in->a;
+  uint32_t mask = w->mask;
+  w->mask &= lanes;
+  if (w->mask != 0) {
+    while (at != end) {
+      at = at->u.handler(at, w);
+      if (at == NULL) {
+        return NULL;
+      }
+    }
+  }
+  w->mask = mask;
+  return end;
+}
+HANDLER(ONLY) { return run_by(in, w, MASK(in->d)); }
+HANDLER(UNLESS) { return run_by(in, w, ~MASK(in->d)); }
 HANDLER(BREAK) {
   for (uint32_t r = in->d; r < in->a; r++) {
     w->saved[r] &= ~w->mask;

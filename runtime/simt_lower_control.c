@@ -67,7 +67,9 @@ static void enter_if(CtLow *l, CtVal v) {
     CT_LOW_EMIT(l, false, CT_SIMT_IFNOT, cond, 0, 0, target);
   } else {
     f.row = take_rows(l, 1 + has_else);
-    CT_LOW_EMIT(l, false, has_else ? CT_SIMT_SPLIT_ELSE : CT_SIMT_SPLIT, f.row, cond, 0, target);
+    bool whole = !l->is_divergent[inst->region]; /* the peephole pass looks at it */
+    (void)ct_low_emit(l, false, has_else ? CT_SIMT_SPLIT_ELSE : CT_SIMT_SPLIT, f.row, cond, 0,
+                      target, whole);
   }
   push(l, f);
 }

@@ -87,6 +87,21 @@ static const CtIn *store_mask(const CtIn *in, CtWarp *w, const int64_t off[CT_LA
   return in + 1;
 }
 
+/* Out of line: the handlers that seldom come here are then cheap to enter. */
+#define CHECKED_P(bytes)                                                                           \
+  static __attribute__((noinline)) const CtIn *load_checked_##bytes(const CtIn *in, CtWarp *w) {   \
+    int64_t off[CT_LANES];                                                                         \
+    offsets_p(in, w, off);                                                                         \
+    return load_lanes(in, w, bytes, off);                                                          \
+  }                                                                                                \
+  static __attribute__((noinline)) const CtIn *store_checked_##bytes(const CtIn *in, CtWarp *w) {  \
+    int64_t off[CT_LANES];                                                                         \
+    offsets_p(in, w, off);                                                                         \
+    return store_lanes(in, w, bytes, off);                                                         \
+  }
+CHECKED_P(4)
+CHECKED_P(8)
+
 /* All lanes' elements are inside: no check, and no mask, as reading harms nothing. */
 #define LOAD_P(bytes, T)                                                                           \
   HANDLER(LOAD_##bytes##_p) {                                                                      \
@@ -95,9 +110,7 @@ static const CtIn *store_mask(const CtIn *in, CtWarp *w, const int64_t off[CT_LA
     int64_t base = scalar_base(in, w);                                                             \
     T *d = CT_AT(T, w, in->d);                                                                     \
     if (!is_inside(p, base, m->n)) {                                                               \
-      int64_t off[CT_LANES];                                                                       \
-      offsets_p(in, w, off);                                                                       \
-      return load_lanes(in, w, bytes, off);                                                        \
+      return load_checked_##bytes(in, w);                                                          \
     }                                                                                              \
     const T *s = (const T *)(const void *)m->ptr + base;                                           \
     if (p->kind[5] == CT_CONTIGUOUS) {                                                             \
@@ -130,9 +143,7 @@ static const CtIn *store_mask(const CtIn *in, CtWarp *w, const int64_t off[CT_LA
     int64_t base = scalar_base(in, w);                                                             \
     const T *d = CT_AT(T, w, in->d);                                                               \
     if (w->mask != CT_ALL_LANES || !is_inside(p, base, m->n)) {                                    \
-      int64_t off[CT_LANES];                                                                       \
-      offsets_p(in, w, off);                                                                       \
-      return store_lanes(in, w, bytes, off);                                                       \
+      return store_checked_##bytes(in, w);                                                         \
     }                                                                                              \
     T *s = (T *)(void *)m->ptr + base;                                                             \
     if (p->kind[5] == CT_CONTIGUOUS) {                                                             \

@@ -3,7 +3,8 @@
    A value that is computed only to be assigned is computed in the variable's place, where no lane is
    elsewhere; a variable that is read before it changes is read in its place. What is left of an
    unrolled sum of products, load, load, fma over and over at constant distances, becomes one DOT,
-   which keeps the sum in registers; a loop that does nothing but add up products is told so. */
+   which keeps the sum in registers; a loop that does nothing but add up products is told so. Short
+   conditions become masks for the instructions that follow. */
 #include "simt_lower.h"
 
 #include <string.h>
@@ -339,6 +340,83 @@ static void mark_sum_loops(Peep *p) {
   }
 }
 
+/* --- conditions ------------------------------------------------------------------------------------------------- */
+
+/* Goes on with the next instruction, whatever the mask. */
+static bool is_plain(uint32_t op) {
+  return op < CT_SIMT_END || op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64;
+}
+
+/* The number of plain instructions from pos on, up to where another begins or a jump may come. */
+static uint32_t count_plain(const Peep *p, uint32_t pos) {
+  uint32_t n = 0;
+  while (pos + n < p->n && is_plain(p->in[pos + n].u.op) && !p->is_target[pos + n]) {
+    n++;
+  }
+  return n;
+}
+
+static bool any_changes(const Peep *p, uint32_t slot, uint32_t pos, uint32_t n) {
+  for (uint32_t i = pos; i < pos + n; i++) {
+    if (changes(&p->in[i], slot)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* var = m and (... v) or e: after v is computed in the lanes of m, all choose. */
+static bool make_select(Peep *p, uint32_t split, uint32_t otherwise, bool whole) {
+  CtIn *x = &p->in[otherwise - 1], *mid = &p->in[otherwise], *y = mid + 1;
+  if (!whole || otherwise == split + 1 || !is_set(x->u.op) || y->u.op != x->u.op || y->d != x->d ||
+      y->a == x->d || !is_single(p, x->a) ||
+      any_changes(p, y->a, split + 1, otherwise - split - 1)) {
+    return false;
+  }
+  static const CtSimtOp ops[][2] = {{CT_SIMT_SET_4, CT_SIMT_SELECT_4m},
+                                    {CT_SIMT_SET_8, CT_SIMT_SELECT_8m},
+                                    {CT_SIMT_SET_1, CT_SIMT_SELECT_1m}};
+  for (size_t i = 0; i < CT_ARRAY_LEN(ops); i++) {
+    if (x->u.op == (uint32_t)ops[i][0]) {
+      *mid = (CtIn){.u.op = ops[i][1], .d = x->d, .a = p->in[split].d, .b = x->a, .c = y->a};
+      x->u.op = y->u.op = REMOVED;
+      p->in[split].a--;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* IFs of plain instructions need neither rows of masks nor jumps. */
+static void merge_conditions(Peep *p) {
+  for (uint32_t pos = 0; pos + 1 < p->n; pos++) {
+    CtIn *in = &p->in[pos];
+    bool has_else = in->u.op == CT_SIMT_SPLIT_ELSE, whole = in->imm != 0;
+    if (!has_else && in->u.op != CT_SIMT_SPLIT) {
+      continue;
+    }
+    in->imm = 0;
+    uint32_t row = in->d, mask = in->a, n = count_plain(p, pos + 1), join = pos + 1 + n, rest = 0;
+    if (has_else) {
+      uint32_t otherwise = join;
+      rest = p->in[otherwise].u.op == CT_SIMT_ELSE ? count_plain(p, otherwise + 1) : 0;
+      join = otherwise + 1 + rest;
+      if (p->in[otherwise].u.op != CT_SIMT_ELSE || p->in[otherwise].d != row + 1 ||
+          any_changes(p, mask, pos + 1, n)) {
+        continue;
+      }
+    }
+    if (join >= p->n || p->in[join].u.op != CT_SIMT_JOIN || p->in[join].d != row) {
+      continue;
+    }
+    *in = (CtIn){.u.op = CT_SIMT_ONLY, .d = mask, .a = n};
+    p->in[join].u.op = REMOVED;
+    if (has_else && !(rest == 1 && make_select(p, pos, pos + 1 + n, whole))) {
+      p->in[pos + 1 + n] = (CtIn){.u.op = CT_SIMT_UNLESS, .d = mask, .a = rest};
+    }
+  }
+}
+
 /* --- removing ---------------------------------------------------------------------------------------------------- */
 
 /* Closes the gaps; `moved` gives each old position its new one. */
@@ -382,4 +460,6 @@ void ct_low_peephole(CtLow *l) {
   compact(&p, moved);
   gather(&p);
   mark_sum_loops(&p);
+  merge_conditions(&p);
+  compact(&p, moved);
 }

@@ -61,8 +61,8 @@ static CtProfileWork work_of(uint32_t op) {
 static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
 
 static bool is_branch(uint32_t op) {
-  return op == CT_SIMT_SPLIT || op == CT_SIMT_SPLIT_ELSE || op == CT_SIMT_LANES_START ||
-         op == CT_SIMT_LANES_NEXT_i64 || op == CT_SIMT_LANES_NEXT_i32;
+  return op == CT_SIMT_SPLIT || op == CT_SIMT_SPLIT_ELSE || op == CT_SIMT_ONLY ||
+         op == CT_SIMT_LANES_START || op == CT_SIMT_LANES_NEXT_i64 || op == CT_SIMT_LANES_NEXT_i32;
 }
 
 static bool wants(const CtIn *code) {
@@ -76,6 +76,9 @@ static uint32_t taken(const CtIn *code, const CtWarp *w) {
   uint32_t lanes = 0;
   if (code->u.op == CT_SIMT_SPLIT || code->u.op == CT_SIMT_SPLIT_ELSE) {
     return w->mask & *CT_CAT(uint32_t, w, code->a);
+  }
+  if (code->u.op == CT_SIMT_ONLY) {
+    return w->mask & *CT_CAT(uint32_t, w, code->d);
   }
   bool starts = code->u.op == CT_SIMT_LANES_START;
   for (int i = 0; i < CT_LANES; i++) {
