@@ -5,8 +5,9 @@
    are taken together, column by column: what a block reads is still near when the next one down needs
    it. A kernel that reads each place once is faster in the order of the numbers, along rows of its
    tensors; a loop that reads global memory is taken as a sign that it does not. That order is kept, too,
-   where it can be seen: with atomic operations, with loops that may wait, and under a watcher. */
-#include "simt_ops.h"
+   where it can be seen: with atomic operations, with loops that may wait, and under a watcher that
+   asks for it. */
+#include "simt_watch.h"
 
 /* MAX_BLOCKS: of a band. When a block fails, those after it in its band are looked at in vain. */
 enum { BAND = 8, MAX_BLOCKS = 1 << 24 };
@@ -40,7 +41,8 @@ bool ct_simt_has_bands(const CtSimtProgram *p) {
 
 int64_t ct_simt_band(const CtSimtJob *job) {
   const int64_t *grid = job->launch->grid;
-  bool has_bands = job->program->has_bands && job->watch == NULL;
+  bool is_free = job->watch == NULL || job->watch->ops->any_order;
+  bool has_bands = job->program->has_bands && is_free;
   return has_bands && grid[0] <= MAX_BLOCKS / BAND ? ct_min(BAND, grid[1]) : 1;
 }
 

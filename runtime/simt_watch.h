@@ -17,6 +17,8 @@ typedef struct CtWatchOps {
   /* A handler that does what step would at this place, and runs the instruction by the handler in
      CtSimtJob.handlers; or hands it on to ct_simt_step. NULL: step is told. */
   CtHandler (*handler)(CtSimtWatch *watch, uint32_t index);
+  /* Does it see the same whatever the order of the blocks? Else they come by their numbers. */
+  bool any_order;
   /* Is the prologue watched, too? Its lanes are not all of the block. */
   bool has_prologue;
   /* Before any worker starts. On failure the launch does not take place. */
