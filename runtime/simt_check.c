@@ -263,33 +263,8 @@ static void look_at_sync(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
   }
 }
 
-/* Of a load by scalar and pattern. */
-static inline bool is_inside(const CtIn *code, const CtWarp *w) {
-  const CtMem *m = &w->mem[code->c & ~(1u << 31)];
-  const CtPattern *p = CT_CAT(CtPattern, w, code->b);
-  int64_t base = CT_CAT(CtScalar, w, code->a)->i, lo, hi;
-  return !ct_add_overflow(base, code->imm, &base) && !ct_add_overflow(base, p->lo, &lo) &&
-         !ct_add_overflow(base, p->hi, &hi) && lo >= 0 && hi < m->n;
-}
-
-/* Handlers of what is most frequent and rarely found fault with. */
-static const CtIn *load_inside(const CtIn *in, CtWarp *w) {
-  const CtCheckWorker *k = ct_check_worker(w->worker);
-  return k->n_taints == 0 && is_inside(in, w) ? k->handlers[in - k->bound](in, w)
-                                              : ct_simt_step(in, w);
-}
-
-static const CtIn *lea_that_fits(const CtIn *in, CtWarp *w) {
-  const CtCheckWorker *k = ct_check_worker(w->worker);
-  return k->n_taints == 0 && ct_wrap_fits(in, w) ? k->handlers[in - k->bound](in, w)
-                                                 : ct_simt_step(in, w);
-}
-
 static CtHandler handler(CtSimtWatch *watch, uint32_t index) {
-  const CtCheck *c = (const CtCheck *)(const void *)watch;
-  bool is_lea =
-      c->plans[index].kind == CT_PLAN_WRAP && c->job->program->code[index].u.op == CT_SIMT_LEA_i32;
-  return c->plans[index].is_bounds ? load_inside : is_lea ? lea_that_fits : NULL;
+  return ct_quick_handler((const CtCheck *)(const void *)watch, index);
 }
 
 static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
@@ -565,7 +540,7 @@ static const CtWatchOps ops = {.wants = wants,
 static const CtWatchOps nan_ops = {.wants = wants,
                                    .wants_at = wants_at,
                                    .any_order = true,
-                               .has_prologue = true,
+                                   .has_prologue = true,
                                    .begin = begin,
                                    .end = end,
                                    .begin_block = begin_block,

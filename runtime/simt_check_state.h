@@ -1,7 +1,8 @@
 /* simt_check_state.h: what the parts of `check` share. simt_check.c is the watcher; simt_shadow.c
    looks after shared memory, simt_check_async.c after asynchronous copies, simt_check_global.c after
    global memory, simt_check_regs.c after fragments, simt_check_wrap.c after offsets of 32 bits;
-   simt_finding.c keeps what they find.
+   simt_check_quick.c is in place of them where nothing can be wrong; simt_finding.c keeps what they
+   find.
 
    Two accesses of the same place, not both atomic, at least one a write, by different threads, are a
    race unless they are ordered:
@@ -39,7 +40,11 @@ typedef struct CtEvent {
 } CtEvent;
 
 /* A shadow's word: the event's number << 5 | lane. */
-enum { CT_EVENT_LANE_BITS = 5, CT_EVENT_LANE = 31 };
+enum {
+  CT_EVENT_LANE_BITS = 5,
+  CT_EVENT_LANE = 31,
+  CT_MAX_EVENT = INT32_MAX >> (CT_EVENT_LANE_BITS - 1) /* numbers, as many as 32 bits hold */
+};
 
 /* A read of shared memory, kept until the barrier. */
 typedef struct CtRead {
@@ -221,18 +226,22 @@ static inline bool ct_check_handed_on(const CtEvent *a, const CtEvent *b, uint64
   return b->acq > a->seq && (a->is_atomic || released > a->seq);
 }
 
-/* Now, by the warp of the access; acq as shared memory has it. */
-static inline void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e) {
-  const CtCheckWarp *w = &k->warps[a->w->index];
-  e->in = ct_check_index(k, a->in);
+/* Now, by the warp; acq as shared memory has it. */
+static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int32_t warp,
+                                     bool is_atomic, CtEvent *e) {
+  const CtCheckWarp *w = &k->warps[warp];
+  e->in = ct_check_index(k, in);
   e->ordinal = w->ordinal;
   e->sub = w->sub;
   e->epoch = k->epoch;
-  e->warp = a->w->index;
-  e->is_atomic = a->is_atomic;
+  e->warp = warp;
+  e->is_atomic = is_atomic;
   e->block = k->k->block;
   e->seq = atomic_load_explicit(&k->check->clock, memory_order_relaxed);
   e->acq = w->acq;
+}
+static inline void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e) {
+  ct_check_event_of(k, a->in, a->w->index, a->is_atomic, e);
 }
 
 /* Does the access write into element `off`, which is element e of the lane, what is there? */
@@ -255,6 +264,28 @@ static inline int64_t ct_shadow_granule(const CtCheckWorker *k, const CtSimtBuf 
   *n = (int)(bytes >> k->granule_bits);
   return (buf->at + off * bytes) >> k->granule_bits;
 }
+
+/* 32 lanes side by side, each a granule. False, and nothing done: some were written in this epoch. */
+static inline bool ct_shadow_write_run(uint32_t *shadow, uint32_t epoch_word, uint32_t word) {
+  uint32_t some = 0;
+  for (int i = 0; i < CT_LANES; i++) {
+    some |= (uint32_t)(shadow[i] >= epoch_word);
+  }
+  if (some != 0) {
+    return false;
+  }
+  for (uint32_t i = 0; i < CT_LANES; i++) {
+    shadow[i] = word | i;
+  }
+  return true;
+}
+static inline void ct_range_widen(CtRange *r, CtRange by) {
+  r->lo = ct_min(r->lo, by.lo);
+  r->hi = ct_max(r->hi, by.hi);
+}
+
+/* simt_check_quick.c: NULL where the watcher is to be told. */
+CtHandler ct_quick_handler(const CtCheck *c, uint32_t index);
 
 /* simt_check_async.c */
 void ct_async_add(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, uint32_t number,

@@ -7,9 +7,7 @@
 enum { MAX_RACES = 1 << 20 }; /* of a worker; then reads are looked at no more: enough is known */
 enum { MAX_READS = 1 << 18 }; /* kept; then they are looked at before their barrier */
 
-/* Numbers of events: the first of a block marks what an access that did not take place left. */
-static const uint32_t max_event = UINT32_MAX >> CT_EVENT_LANE_BITS;
-
+/* The first event of a block marks what an access that did not take place left. */
 static uint32_t word_of(uint32_t event) { return event << CT_EVENT_LANE_BITS; }
 
 static void begin_epoch(CtCheckWorker *k) {
@@ -33,7 +31,7 @@ static void begin_epoch(CtCheckWorker *k) {
 }
 
 void ct_shadow_begin_block(CtCheckWorker *k) {
-  if (k->next_event > max_event / 2) { /* begin anew */
+  if (k->next_event > CT_MAX_EVENT / 2) { /* begin anew */
     memset(k->shadow, 0, k->check->n_granules * sizeof *k->shadow);
     k->next_event = 1;
   }
@@ -63,8 +61,8 @@ static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
     }
   }
   size_t n = k->next_event - k->first_event;
-  if (k->next_event >= max_event || ct_grow(k->check->alloc, &k->events, &k->cap_events, n + 1,
-                                            sizeof *k->events, NULL) != CT_OK) {
+  if (k->next_event >= CT_MAX_EVENT || ct_grow(k->check->alloc, &k->events, &k->cap_events, n + 1,
+                                               sizeof *k->events, NULL) != CT_OK) {
     k->no_memory = true;
     return 0;
   }
@@ -86,11 +84,6 @@ static CtRange range_of(const CtCheckWorker *k, const CtAccess *a) {
 }
 
 static bool meets(CtRange a, int64_t lo, int64_t hi) { return a.lo <= hi && lo <= a.hi; }
-
-static void widen(CtRange *r, CtRange by) {
-  r->lo = ct_min(r->lo, by.lo);
-  r->hi = ct_max(r->hi, by.hi);
-}
 
 /* --- writes ------------------------------------------------------------------------------------------- */
 
@@ -135,21 +128,6 @@ static void write_one(const Write *w, int lane, int64_t off) {
   }
 }
 
-/* 32 lanes side by side, each a granule. False: some were written in this epoch. */
-static bool write_run(uint32_t *shadow, uint32_t epoch_word, uint32_t word) {
-  uint32_t some = 0;
-  for (int i = 0; i < CT_LANES; i++) {
-    some |= (uint32_t)(shadow[i] >= epoch_word);
-  }
-  if (some != 0) {
-    return false;
-  }
-  for (uint32_t i = 0; i < CT_LANES; i++) {
-    shadow[i] = word | i;
-  }
-  return true;
-}
-
 static bool is_run(const CtCheckWorker *k, const CtAccess *a) {
   return a->mask == CT_ALL_LANES && a->pattern != NULL &&
          a->pattern->kind[CT_LEVELS - 1] == CT_CONTIGUOUS &&
@@ -163,7 +141,7 @@ static void write_regular(Write *w) {
   for (w->e = 0; w->e < a->n; w->e++) {
     int64_t first = ct_access_offset(a, w->e, 0);
     uint32_t *shadow = &w->k->shadow[run ? ct_shadow_granule(w->k, a->buf, first, &n) : 0];
-    if (run && write_run(shadow, w->k->epoch_word, w->word)) {
+    if (run && ct_shadow_write_run(shadow, w->k->epoch_word, w->word)) {
       continue;
     }
     first -= a->pos[0];
@@ -208,8 +186,8 @@ void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
   } else {
     write_irregular(&w);
   }
-  widen(&k->written[a->buf_index], r);
-  widen(&k->warps[a->w->index].wrote, r);
+  ct_range_widen(&k->written[a->buf_index], r);
+  ct_range_widen(&k->warps[a->w->index].wrote, r);
   k->has_written = true;
   if (a->is_async) {
     ct_async_add(k, a, w.event, number, r);
