@@ -2,6 +2,7 @@
    what these instructions access without simt_access.h. What one cannot settle at once it leaves to
    ct_simt_step. */
 #include "simt_check_state.h"
+#include "simt_scalar.h"
 
 static const CtIn *run(const CtCheckWorker *k, const CtIn *in, CtWarp *w) {
   return k->handlers[in - k->bound](in, w);
@@ -61,14 +62,81 @@ static const CtIn *store_run(const CtIn *in, CtWarp *w) {
   return is_run ? run(k, in, w) : ct_simt_step(in, w);
 }
 
+/* --- reads of shared memory ----------------------------------------------------------------------------- */
+
+static bool has_room(const CtCheckWorker *k) {
+  return k->n_taints == 0 && k->n_pending == 0 && !k->no_memory && k->n_reads + 2 <= k->cap_reads;
+}
+
+/* What is known of the read that `code` makes, as a part of `in`; NULL: not that all of it is
+   initialised. */
+static inline CtKnownRead *known_read(const CtCheckWorker *k, const CtIn *in, const CtIn *code,
+                                      CtAccessRole role, const CtWarp *w) {
+  int64_t base = ADD_i64(CT_CAT(CtScalar, w, code->a)->i, code->imm);
+  CtKnownRead *s = ct_known_at(k, in, role, w->index, base, w->mask);
+  bool is_it = s->block == k->n_blocks && s->in == in && s->base == base && s->mask == w->mask &&
+               s->pattern == CT_CAT(CtPattern, w, code->b) && s->warp == w->index &&
+               s->role == role;
+  return is_it ? s : NULL;
+}
+
+/* As it was when it was logged before, but now. */
+static inline void log_again(CtCheckWorker *k, CtKnownRead *s) {
+  const CtCheckWarp *w = &k->warps[s->warp];
+  if (s->epoch != k->n_epochs || s->sub != w->sub || s->seq != w->acq) {
+    CtRead *read = &k->reads[k->n_reads++];
+    *read = s->read;
+    ct_check_event_of(k, s->in, s->warp, false, &read->event);
+    s->epoch = k->n_epochs;
+    s->sub = w->sub;
+    s->seq = w->acq;
+  }
+}
+
+static const CtIn *load_again(const CtIn *in, CtWarp *w) {
+  CtCheckWorker *k = ct_check_worker(w->worker);
+  CtKnownRead *s = has_room(k) ? known_read(k, in, in, CT_ACCESS_A, w) : NULL;
+  if (s == NULL) {
+    return ct_simt_step(in, w);
+  }
+  k->warps[w->index].ordinal++;
+  log_again(k, s);
+  return run(k, in, w);
+}
+
+/* The two loads follow. */
+static const CtIn *dot_again(const CtIn *in, CtWarp *w) {
+  CtCheckWorker *k = ct_check_worker(w->worker);
+  CtKnownRead *a = has_room(k) ? known_read(k, in, &in[1], CT_ACCESS_A, w) : NULL;
+  CtKnownRead *b = a == NULL ? NULL : known_read(k, in, &in[2], CT_ACCESS_B, w);
+  if (b == NULL) {
+    return ct_simt_step(in, w);
+  }
+  k->warps[w->index].ordinal++;
+  log_again(k, a);
+  log_again(k, b);
+  return run(k, in, w);
+}
+
 /* --- which ---------------------------------------------------------------------------------------------- */
 
-/* By scalar and pattern, elements of one granule? */
-static bool is_shared_store(const CtCheck *c, const CtIn *code) {
+/* By scalar and pattern? */
+static bool is_shared(const CtCheck *c, const CtIn *code) {
   const char *roles = ct_simt_roles[code->u.op];
-  const CtSimtBuf *buf = roles[3] == 'b' ? &c->job->program->bufs[buf_of(code)] : NULL;
-  return buf != NULL && roles[0] >= 'a' && roles[2] == 'p' && buf->space == CT_SHARED &&
-         ct_dtype_bytes(buf->dtype) == c->granule;
+  return roles[1] == 's' && roles[2] == 'p' && roles[3] == 'b' &&
+         c->job->program->bufs[buf_of(code)].space == CT_SHARED;
+}
+
+static CtHandler of_memory(const CtCheck *c, const CtIn *code) {
+  if (code->u.op == CT_SIMT_DOT_f32 || code->u.op == CT_SIMT_DOT_f64) {
+    return is_shared(c, &code[1]) && is_shared(c, &code[2]) ? dot_again : NULL;
+  }
+  if (!is_shared(c, code)) {
+    return NULL;
+  }
+  bool is_load = ct_simt_roles[code->u.op][0] < 'a';
+  bool has_granule = ct_dtype_bytes(c->job->program->bufs[buf_of(code)].dtype) == c->granule;
+  return is_load ? load_again : has_granule ? store_run : NULL;
 }
 
 CtHandler ct_quick_handler(const CtCheck *c, uint32_t index) {
@@ -80,5 +148,5 @@ CtHandler ct_quick_handler(const CtCheck *c, uint32_t index) {
   if (plan->kind == CT_PLAN_WRAP) {
     return code->u.op == CT_SIMT_LEA_i32 ? lea_that_fits : NULL;
   }
-  return plan->kind == CT_PLAN_MEMORY && is_shared_store(c, code) ? store_run : NULL;
+  return plan->kind == CT_PLAN_MEMORY ? of_memory(c, code) : NULL;
 }

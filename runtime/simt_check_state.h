@@ -81,8 +81,9 @@ typedef struct CtKnownRead {
   uint64_t block; /* counts the worker's blocks: all of it is initialised */
   uint64_t epoch; /* counts the worker's epochs: it is in the log */
   uint64_t seq;
+  CtRead read; /* its latest entry in the log */
 } CtKnownRead;
-enum { CT_N_KNOWN = 512 };
+enum { CT_KNOWN_BITS = 9, CT_N_KNOWN = 1 << CT_KNOWN_BITS };
 
 /* A slot that holds something else than it should, by wrapping; only as long as it holds just that. */
 typedef struct CtTaint {
@@ -263,6 +264,14 @@ static inline int64_t ct_shadow_granule(const CtCheckWorker *k, const CtSimtBuf 
   int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
   *n = (int)(bytes >> k->granule_bits);
   return (buf->at + off * bytes) >> k->granule_bits;
+}
+
+/* Where what is known of a read is kept, or of another one. */
+static inline CtKnownRead *ct_known_at(const CtCheckWorker *k, const CtIn *in, CtAccessRole role,
+                                       int32_t warp, int64_t base, uint32_t mask) {
+  uint64_t h = (uint64_t)(uintptr_t)in / sizeof *in * 8 + (uint64_t)role +
+               (uint64_t)warp * 0x9E3779B1u + (uint64_t)base * 0x85EBCA6Bu + mask;
+  return &k->known[(h * 0x9E3779B97F4A7C15u) >> (64 - CT_KNOWN_BITS)];
 }
 
 /* 32 lanes side by side, each a granule. False, and nothing done: some were written in this epoch. */

@@ -535,13 +535,6 @@ void ct_shadow_barrier(CtCheckWorker *k) {
 
 /* --- reads ------------------------------------------------------------------------------------------------- */
 
-static CtKnownRead *known_at(const CtCheckWorker *k, const CtAccess *a) {
-  uint64_t h = (uint64_t)(uintptr_t)a->in / sizeof *a->in * 8 + (uint64_t)a->role +
-               (uint64_t)a->w->index * 0x9E3779B1u + (uint64_t)a->base * 0x85EBCA6Bu + a->mask;
-  return &k->known[(h * 0x9E3779B97F4A7C15u) >> 55];
-}
-_Static_assert(CT_N_KNOWN == 1 << (64 - 55), "known_at takes so many bits");
-
 static bool is_known(const CtKnownRead *s, const CtAccess *a) {
   return s->in == a->in && s->pattern == a->pattern && s->base == a->base && s->mask == a->mask &&
          s->warp == a->w->index && s->role == a->role;
@@ -550,7 +543,7 @@ static bool is_known(const CtKnownRead *s, const CtAccess *a) {
 void ct_shadow_read(CtCheckWorker *k, const CtAccess *a, bool is_steady) {
   bool is_plain = is_steady && a->is_regular && a->pos != a->own_pos && !a->is_atomic;
   CtCheckWarp *w = &k->warps[a->w->index];
-  CtKnownRead *s = is_plain ? known_at(k, a) : NULL;
+  CtKnownRead *s = is_plain ? ct_known_at(k, a->in, a->role, a->w->index, a->base, a->mask) : NULL;
   bool hit = s != NULL && is_known(s, a);
   if (a->mem->n == 0) {
     return;
@@ -564,10 +557,21 @@ void ct_shadow_read(CtCheckWorker *k, const CtAccess *a, bool is_steady) {
   }
   if (!(hit && s->epoch == k->n_epochs && s->sub == w->sub && s->seq == w->acq)) {
     log_read(k, a, r, is_steady);
+    if (s != NULL && k->n_reads > 0) {
+      *s = (CtKnownRead){.in = a->in,
+                         .pattern = a->pattern,
+                         .base = a->base,
+                         .mask = a->mask,
+                         .warp = a->w->index,
+                         .sub = w->sub,
+                         .role = (uint16_t)a->role,
+                         .epoch = k->n_epochs,
+                         .seq = w->acq,
+                         .read = k->reads[k->n_reads - 1]};
+    }
   }
   if (s != NULL) {
-    *s = (CtKnownRead){a->in,  a->pattern,        a->base,     a->mask,     a->w->index,
-                       w->sub, (uint16_t)a->role, k->n_blocks, k->n_epochs, w->acq};
+    s->block = k->n_blocks;
   }
   if (k->n_reads >= MAX_READS) {
     look_at_reads(k);
