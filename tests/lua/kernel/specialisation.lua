@@ -12,7 +12,7 @@ end
 local add = kernel("add", function(x, y, a)
   count.n = count.n + 1
   local i = blockIdx.x * blockDim.x + threadIdx.x
-  if i < size(x) then y[i] = a * x[i] + y[i] end
+  if i < size(x) and threadIdx.y == 0 then y[i] = a * x[i] + y[i] end
 end)
 local config = add{grid = 1, block = 32}
 local function vectors(n, dtype)

@@ -43,6 +43,7 @@ local function run(C, m, n, tm, tn)
     end
     sync_threads()
     for i = t, ROOM - 1, THREADS do raw[i] = memory[i] end
+    sync_threads()
     for y = 0, tiles[2] - 1 do
       for x = 0, tiles[1] - 1 do
         local from = tile(own, {tm, tn}, {x, y})

@@ -91,7 +91,7 @@ function cases.gemm(s, A, B)
     sync_threads()
     copy(parallelize(s, threads, t), parallelize(B, threads, t))
   else
-    for i = 0, 3 do B[{t, i}] = cast(c[i], f16) end
+    for i = 0, 3 do B[{t % M, t // M * 4 + i}] = cast(c[i], f16) end
   end
 end
 
@@ -134,5 +134,8 @@ kernel(function(A)
   print(t.layout:origin())  -- expect: tile	Sw<3,3,3> o 0 o (32,64):(64,1)	(8,8)	(1,2)
   print(s(_, 5).layout)     -- expect: Sw<3,3,3> o 5 o (32):(64)
   print(max_common_vector(s, row_major{32, 64})) -- expect: 8
-  A[0] = s[0]
+  if threadIdx.x == 0 then
+    s[0] = 1
+    A[0] = s[0]
+  end
 end){grid = 1, block = 32}(zeros(f32, 4))

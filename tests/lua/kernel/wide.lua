@@ -2,23 +2,24 @@
 -- of 0 make such tensors without the memory.
 local few = zeros(i32, 4)
 local huge = view(few, layout({ 4, 1 << 31 }, { 1, 0 }))
+local fives = view(full(i32, 4, 5), layout({ 4, 1 << 31 }, { 1, 0 }))
 
-local marks = kernel("marks", function(a, out, first)
+local marks = kernel("marks", function(a, b, out, first)
   local column = tile(guard(a), { 4, 1000 }, { 0, blockIdx.x + first })
   local mine = parallelize(column, layout { 4, 8 }, threadIdx.x)
   local r = fragment_like(mine, i32)
   clear(r)
   for i = 0, size(r) - 1 do r[i] = 1 end
   fill(mine, 5)
-  local i = guard(a)[{ 1, blockIdx.x * 1073741824 }]   -- in range for blocks 0 and 1
+  local i = guard(b)[{ 1, blockIdx.x * 1073741824 }]   -- in range for blocks 0 and 1
   atomic_add(out, 0, where(i == 5, 1, 0))
 end)
 local out = zeros(i32, 1)
-marks { grid = 2, block = 32 }(huge, out, (1 << 31) // 1000 - 1)
-print(few[0], few[3])  -- expect: 5	5
+marks { grid = 2, block = 32 }(huge, fives, out, (1 << 31) // 1000 - 1)
+print(few[0], few[3], out[0])  -- expect: 5	5	64
 
 local config = marks { grid = 2, block = 32 }
-local function source(t) return config:source(t, out, 7) end
+local function source(t) return config:source(t, t, out, 7) end
 local function has(text, what) return text:find(what, 1, true) ~= nil end
 local wide, narrow = source(huge), source(view(few, layout({ 4, 1 << 20 }, { 1, 0 })))
 print(has(wide, "long long a_shape1"), has(wide, "(long long)"), has(narrow, "long long"))

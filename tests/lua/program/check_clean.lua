@@ -11,8 +11,6 @@ local arguments = {
 -- blocks that write one element.
 local faulty = {
   ["tests/lua/kernel/assertions.lua"] = true, ["tests/lua/kernel/print_order.lua"] = true,
-  ["tests/lua/kernel/specialisation.lua"] = true, ["tests/lua/kernel/wide.lua"] = true,
-  ["tests/lua/kernel/swizzled_law.lua"] = true, ["tests/lua/kernel/swizzled_tensors.lua"] = true,
 }
 
 local function quote(text)
