@@ -340,7 +340,7 @@ static bool sum_rows(const CtIn *in, CtWarp *w, int64_t n, int level, Row r[SUM_
   const CtIn *const loads[SUM_LOADS] = {in - (imm & 0xFF), in - (imm >> 8 & 0xFF)};
   const CtIn *fma = in - (imm >> 16 & 0xFF);
   int64_t index = CT_CAT(CtScalar, w, in->d)->i, by = CT_CAT(CtScalar, w, in->b)->i;
-  int64_t first[SUM_LOADS], second[SUM_LOADS], last[SUM_LOADS];
+  int64_t first[SUM_LOADS] = {0}, second[SUM_LOADS] = {0}, last[SUM_LOADS] = {0};
   bases_at(in, w, loads, fma, index + by, first);
   bases_at(in, w, loads, fma, index + 2 * by, second);
   bases_at(in, w, loads, fma, index + n * by, last);

@@ -416,6 +416,7 @@ end
 local refusals = {
   "unrolled", "no exit", "nest less deep", "to be traced", "is changed under a run-time condition",
   "is indexed by a run-time value", "changes Lua state", "a coroutine is resumed under", "assigned by an inner function",
+  "operations by here",
 }
 
 local function refusal(message)
