@@ -386,9 +386,12 @@ static bool wants_at(CtSimtWatch *watch, uint32_t index) {
 
 /* Do the tables of a tile operation stay what the prologue made them? */
 static bool is_steady(const CtSimtProgram *p, const bool *is_late, const CtIn *in) {
-  const CtTileOp *t = is_tile(in->u.op) ? &p->tiles[in->imm] : NULL;
+  if (!is_tile(in->u.op)) {
+    return true;
+  }
+  const CtTileOp *t = &p->tiles[in->imm];
   const CtTileArg *args[] = {&t->dst, &t->a, &t->b};
-  for (size_t i = 0; t != NULL && i < CT_ARRAY_LEN(args); i++) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(args); i++) {
     if (args[i]->buf != 0 && (is_late[args[i]->mode[0]] || is_late[args[i]->mode[1]])) {
       return false;
     }

@@ -251,8 +251,8 @@ M.layout = require "cuttle.bench_layout"
 --- The way of a kernel to its CUDA C.
 M.front = require "cuttle.bench_front"
 
---- What checking costs.
-M.check = require "cuttle.bench_check"
+--- What checking and profiling cost.
+M.watch = require "cuttle.bench_watch"
 
 -- Kernels that memory bounds, beside the device's copy.
 for name, run in pairs(require "cuttle.bench_memory") do

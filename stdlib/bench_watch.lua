@@ -1,6 +1,6 @@
--- bench_check.lua: `cuttle bench check`: what checking a launch on the CPU engine costs, in CPU
--- time of this process: the best of several launches of each, unchecked, checked without races in
--- global memory and wholly checked, in turns.
+-- bench_watch.lua: `cuttle bench watch`: what checking and profiling a launch on the CPU engine
+-- cost, in CPU time of this process: the best of several launches of each, plain, checked without
+-- races in global memory, wholly checked, and profiled, in turns.
 local ct = require "cuttle"
 local check = require "cuttle.check"
 local threadIdx, blockIdx, blockDim = ct.threadIdx, ct.blockIdx, ct.blockDim
@@ -65,10 +65,26 @@ local function notebook()
     rand(f32, row_major{K, W}), ct.zeros(f32, row_major{H, W}))
 end
 
+-- The least that a kernel can do for what it moves.
+local function saxpy()
+  local n = 1 << 22
+  local k = ct.kernel("saxpy", function(x, y, a)
+    local i = blockIdx.x * blockDim.x + threadIdx.x
+    if i < size(x) then y[i] = a * x[i] + y[i] end
+  end)
+  return k:prepare{grid = cdiv(n, 256), block = 256}(rand(f32, n), rand(f32, n), 2.5)
+end
+
 local function seconds_of(f)
   local start = os.clock()
   f()
   return os.clock() - start
+end
+
+local function profiled(launch)
+  local session = ct._profile_begin(0) -- no CUDA C: the launch alone
+  launch()
+  session:close()
 end
 
 local function measure(name, launch)
@@ -77,22 +93,24 @@ local function measure(name, launch)
     launch,
     function() n_findings = n_findings + #check.run(launch, { global = false }) end,
     function() n_findings = n_findings + #check.run(launch) end,
+    function() profiled(launch) end,
   }
-  local best = { math.huge, math.huge, math.huge }
+  local best = { math.huge, math.huge, math.huge, math.huge }
   launch()
   for _ = 1, TURNS do
     for i, way in ipairs(ways) do best[i] = math.min(best[i], seconds_of(way)) end
   end
-  print(("check %-10s %6.1f ms of CPU time; without global races %6.1f ms, %.2f times; with them "
-    .. "%6.1f ms, %.2f times; %d findings"):format(name, best[1] * 1e3, best[2] * 1e3,
-    best[2] / best[1], best[3] * 1e3, best[3] / best[1], n_findings))
+  print(("%-10s %6.1f ms of CPU time; checked without global races %.2f times as long, wholly "
+    .. "%.2f, %d findings; profiled %.2f"):format(name, best[1] * 1e3, best[2] / best[1],
+    best[3] / best[1], n_findings, best[4] / best[1]))
 end
 
 return function()
   if ct.device().sm then
-    print("check: skipped, the current device is no CPU engine")
+    print("watch: skipped, the current device is no CPU engine")
     return
   end
   measure("matmul", tiled())
   measure("notebook", notebook())
+  measure("saxpy", saxpy())
 end
