@@ -1,10 +1,18 @@
 -- ragged_sizes.lua: products and transposes of sizes that no tile divides, checked against the
 -- reference on the device in use. Prints PASS or FAIL for each, and how many at the end.
 --   cuttle scripts/ragged_sizes.lua [largest]    sizes up to `largest`; on a GPU 5000, else 140
+--   cuttle scripts/ragged_sizes.lua size size... these sizes
 local largest = tonumber(arg[1] or (device().sm and 5000 or 140))
 local sizes = {}
 for _, n in ipairs { 0, 1, 7, 31, 63, 97, 127, 128, 129, 1009, 4093, 4095, 4096, 4097 } do
   if n <= largest then sizes[#sizes + 1] = n end
+end
+if #arg > 1 then
+  sizes, largest = {}, 0
+  for i, text in ipairs(arg) do
+    sizes[i] = assert(math.tointeger(text), text .. " is no size")
+    largest = math.max(largest, sizes[i])
+  end
 end
 
 local function make_matmul(bM, bN, bK)
