@@ -195,35 +195,6 @@ function M.launch()
   end
 end
 
-function M.transpose()
-  if not need_cuda("transpose") then return end
-  local n, t = 16384, 32
-  local layout, shared, tile = ct.layout, ct.shared, ct.tile
-  local parallelize, view = ct.parallelize, ct.view
-  local blockIdx, threadIdx, copy = ct.blockIdx, ct.threadIdx, ct.copy
-  local cp_async_wait, sync_threads = ct.cp_async_wait, ct.sync_threads
-  local threads, stored, transposed =
-    layout{32, 8}, layout({t, t}, {1, t + 1}), layout({t, t}, {t + 1, 1})
-  local kernel = ct.kernel("transpose", function(A, B)
-    local s = shared(A.dtype, stored)
-    local gA = tile(A, {t, t}, {blockIdx.x, blockIdx.y})
-    local gB = tile(B, {t, t}, {blockIdx.y, blockIdx.x})
-    copy(parallelize(gA, threads, threadIdx.x), parallelize(s, threads, threadIdx.x))
-    cp_async_wait(0)
-    sync_threads()
-    local sT = view(s, transposed)
-    copy(parallelize(sT, threads, threadIdx.x), parallelize(gB, threads, threadIdx.x))
-  end)
-  local bandwidth = copy_bandwidth()
-  local A, B = ct.rand(ct.f32, {n, n}), ct.zeros(ct.f32, {n, n})
-  local launch = kernel:prepare{grid = {n // t, n // t}, block = 256}(A, B)
-  local ms = ct.bench(launch)
-  local ok = ct.allclose(B, ct.view(A, layout({n, n}, {n, 1})), {rtol = 0, atol = 0})
-  say("transpose %d^2: %.4f ms, %.3f TB/s = %.3f of the device copy (%.3f TB/s), %s", n, ms,
-    8 * n * n / ms * 1e-9, 8 * n * n / ms * 1e3 / bandwidth, bandwidth * 1e-12,
-    ok and "correct" or "WRONG")
-end
-
 function M.saxpy()
   if not need_cuda("saxpy") then return end
   local n = 1 << 28

@@ -1,9 +1,10 @@
--- bench_memory.lua: benchmarks of kernels that memory bounds: a sum, softmax and layer norm of
--- rows. Each is checked, and its bandwidth is a ratio to that of the device's copy in the same run:
--- bytes read for the sum, bytes read once and written once for the others.
+-- bench_memory.lua: benchmarks of kernels that memory bounds: a transpose, a sum, softmax and layer
+-- norm of rows. Each is checked, and its bandwidth is a ratio to that of the device's copy in the
+-- same run: bytes read for the sum, bytes read once and written once for the others.
 local ct = require "cuttle"
 local threadIdx, blockIdx, gridDim = ct.threadIdx, ct.blockIdx, ct.gridDim
 local layout, view, tile, fragment = ct.layout, ct.view, ct.tile, ct.fragment
+local select_modes, composition, swizzle = ct.select, ct.composition, ct.swizzle
 local copy, clear, size, range = ct.copy, ct.clear, ct.size, ct.range
 local reduce, transform, block_reduce = ct.reduce, ct.transform, ct.block_reduce
 local shared, sync_threads, fence, atomic_add = ct.shared, ct.sync_threads, ct.fence, ct.atomic_add
@@ -41,6 +42,19 @@ local function sum_kernel(n_threads)
     end
   end)
 end
+
+-- The last step of examples/transpose.lua, which says why.
+local transpose_kernel = ct.kernel("transpose", function(A, B)
+  local gA = tile(A, {64, 64}, {blockIdx.y, blockIdx.x})
+  local gB = tile(B, {64, 64}, {blockIdx.x, blockIdx.y})
+  local s = shared(A.dtype, composition(swizzle(3, 2, 6), layout{64, 64}))
+  local i, j = threadIdx.x % 16, threadIdx.x // 16
+  local r = fragment(A.dtype, {4, 4})
+  copy(tile(gA, {4, 4}, {i, j}), r)
+  copy(select_modes(r, 1, 0), tile(s, {4, 4}, {j, i}))
+  sync_threads()
+  copy(tile(s, {4, 4}, {i, j}), tile(gB, {4, 4}, {i, j}))
+end)
 
 -- A row of 4 * n_threads * n_deep floats per block, read and written once.
 local function row_kernel(name, n_threads, n_deep, normalise)
@@ -93,6 +107,18 @@ function M.sum(bandwidth, n)
       bandwidth, ok, config:info(x, partial, done, result))
     x:close()
   end
+end
+
+function M.transpose(bandwidth, n)
+  n = n or 16384
+  local A, B = ct.rand(f32, {n, n}), ct.zeros(f32, {n, n})
+  local config = transpose_kernel{grid = {n // 64, n // 64}, block = 256}
+  config(A, B)
+  local ok = ct.allclose(B, view(A, layout({n, n}, {n, 1})), {rtol = 0, atol = 0})
+  report(("transpose %d^2"):format(n), 8 * n * n, ct.bench(function() config(A, B) end), bandwidth,
+    ok, config:info(A, B))
+  A:close()
+  B:close()
 end
 
 -- Some rows against double precision on the host.

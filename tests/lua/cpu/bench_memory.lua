@@ -1,4 +1,4 @@
--- The kernels of `cuttle bench sum softmax layer_norm`, on small problems.
+-- The kernels of `cuttle bench transpose sum softmax layer_norm`, on small problems.
 local bench = require "cuttle.bench_memory"
 local real_print = print
 local function show(f, ...)
@@ -8,6 +8,7 @@ local function show(f, ...)
   f(1e9, ...)
   _G.print = real_print
 end
+show(bench.transpose, 128) -- expect: transpose 128^2: correct
 show(bench.sum, 1 << 20)  -- expect: sum of 1048576, 16 x 1024 threads: correct
                           -- expect: sum of 1048576, 32 x 512 threads: correct
 show(bench.softmax, 3)    -- expect: softmax 3x8192: correct
