@@ -15,6 +15,7 @@
 #include <lua.h>
 
 #include "diag.h"
+#include "runtime/atom.h"
 #include "runtime/dtype.h"
 #include "runtime/composed.h"
 
@@ -45,6 +46,10 @@ int bind_to_index(lua_State *L, int idx, int lo, int hi, const char *op, const c
 
 /* The same of the option `name` of a table of options. */
 int bind_to_option(lua_State *L, int idx, int lo, int hi, const char *op, const char *name);
+
+/* Pushes the value of the only option that a table of options may hold, nil when it is absent or the
+   table is [-0, +1, v]; its type. */
+int bind_push_option(lua_State *L, int idx, const char *op, const char *name);
 
 /* A tuple: an integer (or a float with an integral value), a table of tuples, text "(4,(2,3))", `_`,
    a run-time value, a basis element. */
@@ -92,6 +97,11 @@ int bind_names(lua_State *L);
 
 CtDtype bind_to_dtype(lua_State *L, int idx, const char *op); /* f32, or text "f32" */
 bool bind_test_dtype(lua_State *L, int idx, CtDtype *out);    /* the object only */
+
+/* An atom object, or the atom of a tiled MMA, tiled copy or a thread's slice of one; NULL: the value is
+   none of these. *dtype: of a copy's elements, CT_VOID where nobody said it. Good while the value is on
+   the stack. */
+const CtAtom *bind_test_atom(lua_State *L, int idx, CtDtype *dtype);
 
 /* `f64(2)`, `i64(n)`, `static(16)` outside a kernel: a number for a launch, of a type or constant. */
 typedef struct TypedNumber {
@@ -142,6 +152,7 @@ void bind_open_algebra(lua_State *L); /* after the layouts: adds to their method
 void bind_open_swizzle(lua_State *L); /* after the layouts: swizzles share functions with them */
 void bind_open_dtype(lua_State *L);
 void bind_open_atom(lua_State *L);
+void bind_open_gemm(lua_State *L);
 void bind_open_host(lua_State *L);
 void bind_open_reload(lua_State *L);
 

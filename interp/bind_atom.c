@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/atom.h"
-
 #define ATOM_TYPE "atom"
 
 typedef struct AtomBox {
@@ -16,6 +14,45 @@ typedef struct AtomBox {
 
 static const AtomBox *check_atom(lua_State *L, int idx) {
   return luaL_checkudata(L, idx, ATOM_TYPE);
+}
+
+/* Objects of stdlib/tiled_mma.lua and tiled_copy.lua, and the field that leads to the atom. */
+static const struct {
+  const char *type, *field;
+} holders[] = {
+    {"tiled_mma", "atom"}, {"thr_mma", "mma"}, {"tiled_copy", "atom"}, {"thr_copy", "copy"}};
+
+/* Pushes the value of the field that leads on; false, and nothing is pushed, where there is none. */
+static bool push_held(lua_State *L, int idx) {
+  if (!lua_istable(L, idx) || luaL_getmetafield(L, idx, "__name") == LUA_TNIL) {
+    return false;
+  }
+  const char *type = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+  const char *field = NULL;
+  for (size_t i = 0; i < CT_ARRAY_LEN(holders); i++) {
+    field = strcmp(type, holders[i].type) == 0 ? holders[i].field : field;
+  }
+  lua_pop(L, 1);
+  if (field != NULL) {
+    lua_pushstring(L, field);
+    lua_rawget(L, idx);
+  }
+  return field != NULL;
+}
+
+const CtAtom *bind_test_atom(lua_State *L, int idx, CtDtype *dtype) {
+  int top = lua_gettop(L);
+  int at = lua_absindex(L, idx);
+  while (lua_gettop(L) < top + 2 && push_held(L, at)) { /* a slice, what it is of */
+    at = lua_gettop(L);
+  }
+  const AtomBox *b = luaL_testudata(L, at, ATOM_TYPE);
+  lua_settop(L, top);
+  if (b == NULL) {
+    return NULL;
+  }
+  *dtype = b->dtype;
+  return &b->atom;
 }
 
 /* {====== Fields ====== */

@@ -1,5 +1,5 @@
 /* bind_block.c: what exists only inside a kernel: indices of threads and blocks, shared memory and
-   fragments, work on whole tensors, barriers, loops of the kernel; and what tensors ask of the front
+   fragments, work on whole tensors (products: bind_gemm.c), barriers, loops of the kernel; and what tensors ask of the front
    end when they belong to a kernel (declared in tensor.h). */
 #include <lauxlib.h>
 #include <string.h>
@@ -360,52 +360,6 @@ static int lang_axpby(lua_State *L) { /* alpha, X, beta, Y */
   return 0;
 }
 
-/* The value of the only option that a table of options may hold, pushed; nil when it is absent or the
-   table is. */
-static int push_option(lua_State *L, int idx, const char *op, const char *name) {
-  if (lua_isnoneornil(L, idx)) {
-    lua_pushnil(L);
-    return LUA_TNIL;
-  }
-  if (!lua_istable(L, idx)) {
-    diag_type_error(L, idx, op, lua_pushfstring(L, "a table of options, {%s = ...},", name));
-  }
-  lua_pushnil(L);
-  while (lua_next(L, idx) != 0) {
-    if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), name) != 0) {
-      diag_error(L, "%s: option '%s' is unknown; expected %s", op, luaL_tolstring(L, -2, NULL),
-                 name);
-    }
-    lua_pop(L, 1);
-  }
-  return lua_getfield(L, idx, name);
-}
-
-static CtGemmOrder to_order(lua_State *L, int idx) {
-  static const char *const names[] = {"columns", "rows", "serpentine", "column_pairs"};
-  if (push_option(L, idx, "gemm", "order") == LUA_TNIL) {
-    return CT_GEMM_COLUMNS;
-  }
-  const char *text = luaL_tolstring(L, -1, NULL);
-  for (size_t i = 0; i < CT_ARRAY_LEN(names); i++) {
-    if (strcmp(names[i], text) == 0) {
-      return (CtGemmOrder)i;
-    }
-  }
-  diag_error(L, "gemm: order '%s'; expected columns, rows, serpentine or column_pairs", text);
-  return CT_GEMM_COLUMNS;
-}
-
-static int lang_gemm(lua_State *L) { /* A, B, C[, {order =}] */
-  CtIr *ir = front_here(L, "gemm");
-  CtErr err;
-  CtView a = front_view(L, 1, "gemm");
-  CtView b = front_view(L, 2, "gemm");
-  CtView c = front_view(L, 3, "gemm");
-  check(L, ct_ir_gemm(ir, a, b, c, to_order(L, 4), &err), &err);
-  return 0;
-}
-
 /* --- barriers ----------------------------------------------------------------------------------------------- */
 
 static int effect(lua_State *L, const char *name, CtOp op, int64_t imm) {
@@ -441,7 +395,7 @@ static int64_t take_unroll(lua_State *L, int from, const char *op) {
   int top = lua_gettop(L);
   int64_t unroll = 0;
   if (top >= from && lua_istable(L, top)) {
-    if (push_option(L, top, op, "unroll") != LUA_TNIL) {
+    if (bind_push_option(L, top, op, "unroll") != LUA_TNIL) {
       unroll = bind_to_option(L, -1, 1, MAX_UNROLL, op, "unroll");
     }
     lua_settop(L, top - 1);
@@ -526,7 +480,6 @@ static const luaL_Reg block_functions[] = {{"shared", lang_shared},
                                            {"fragment", lang_fragment},
                                            {"fragment_like", lang_fragment_like},
                                            {"axpby", lang_axpby},
-                                           {"gemm", lang_gemm},
                                            {"sync_threads", lang_sync_threads},
                                            {"sync_warp", lang_sync_warp},
                                            {"cp_async_fence", lang_cp_fence},

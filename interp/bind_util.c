@@ -439,3 +439,22 @@ const char *bind_tuple_text(const CtCx *cx, CtTuple tuple) {
   ct_tuple_print(cx, tuple, &t);
   return t.failed ? "?" : ct_text_str(&t);
 }
+
+int bind_push_option(lua_State *L, int idx, const char *op, const char *name) {
+  if (lua_isnoneornil(L, idx)) {
+    lua_pushnil(L);
+    return LUA_TNIL;
+  }
+  if (!lua_istable(L, idx)) {
+    diag_type_error(L, idx, op, lua_pushfstring(L, "a table of options, {%s = ...},", name));
+  }
+  lua_pushnil(L);
+  while (lua_next(L, idx) != 0) {
+    if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), name) != 0) {
+      diag_error(L, "%s: option '%s' is unknown; expected %s", op, luaL_tolstring(L, -2, NULL),
+                 name);
+    }
+    lua_pop(L, 1);
+  }
+  return lua_getfield(L, idx, name);
+}

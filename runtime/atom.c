@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dtype.h"
-
 /* {====== The rows ====== */
 
 typedef enum Type {
@@ -125,14 +123,19 @@ static void set_types(CtAtom *atom, Type d, Type a, Type b, Type c) {
   atom->types[CT_ATOM_D] = types[d];
 }
 
-static void set_registers(CtAtom *atom) {
+/* Elements of an operand that one thread has. */
+static int count_values(const CtAtom *atom, int of) {
   const int sizes[4] = {[CT_ATOM_A] = atom->m * atom->k,
                         [CT_ATOM_B] = atom->n * atom->k,
                         [CT_ATOM_C] = atom->m * atom->n,
                         [CT_ATOM_D] = atom->m * atom->n};
+  return sizes[of] / atom->threads;
+}
+
+static void set_registers(CtAtom *atom) {
   for (int i = 0; i < 4; i++) {
     atom->registers[i] =
-        atom->from_shared[i] ? 1 : count_registers(atom->types[i], sizes[i] / atom->threads);
+        atom->from_shared[i] ? 1 : count_registers(atom->types[i], count_values(atom, i));
   }
 }
 
@@ -384,4 +387,19 @@ static bool find_universal(const char *name, CtAtom *out) {
 bool ct_atom_find(const char *name, CtAtom *out) {
   return find_mma(name, out) || find_wgmma(name, out) || find_universal(name, out) ||
          find_copy(name, out);
+}
+
+/* {====== Operands as tensors ====== */
+
+CtDtype ct_atom_dtype(const CtAtom *atom, CtAtomOperand of) {
+  return atom->types[of].bits < 8 ? CT_u32 : ct_dtype_from_name(atom->types[of].name);
+}
+
+int ct_atom_per_element(const CtAtom *atom, CtAtomOperand of) {
+  int bits = atom->types[of].bits;
+  return bits < 8 ? 32 / bits : 1;
+}
+
+int ct_atom_values(const CtAtom *atom, CtAtomOperand of) {
+  return count_values(atom, of) / ct_atom_per_element(atom, of);
 }

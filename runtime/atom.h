@@ -7,7 +7,7 @@
 #ifndef CT_ATOM_H
 #define CT_ATOM_H
 
-#include "base.h"
+#include "dtype.h"
 
 typedef enum CtAtomKind { CT_ATOM_MMA, CT_ATOM_COPY } CtAtomKind;
 
@@ -51,5 +51,13 @@ void ct_atom_get(int i, CtAtom *out); /* 0 <= i < ct_atom_count() */
 /* The atom of this name; false when there is none, and *out is as it was. UniversalFMA<D,A,B,C> takes
    the element types of the language, as in CuTe the later ones may be left out: A is D, B is A, C is D. */
 bool ct_atom_find(const char *name, CtAtom *out);
+
+/* Of an MMA whose operands are in registers, by operand: the type of the elements of a thread's tensor,
+   u32 where the language has no type of so few bits, CT_VOID where it has none at all; how many of the
+   instruction's elements, consecutive in k, one of these has (1, or 8 of i4, 32 of u1); and how many of
+   them a thread holds. */
+CtDtype ct_atom_dtype(const CtAtom *atom, CtAtomOperand of);
+int ct_atom_per_element(const CtAtom *atom, CtAtomOperand of);
+int ct_atom_values(const CtAtom *atom, CtAtomOperand of);
 
 #endif

@@ -37,6 +37,12 @@ CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact);
 bool ct_cares_for_sign(CtOp op);
 bool ct_is_signed_view(CtOp op, CtDtype type, CtFacts a, CtFacts b);
 
+/* Tile operations (ir_tile.c). Fails with "<op>: <the view> <rule>"; fails where a view of declared memory
+   reaches past its end; the operation, with its own copies of views and atom, 0 without memory. */
+CtStatus ct_tile_fail(CtIr *ir, const char *op, CtView v, const char *rule, CtErr *err);
+CtStatus ct_tile_check_inside(CtIr *ir, const char *op, CtView v, CtErr *err) CT_NODISCARD;
+CtVal ct_tile_add(CtIr *ir, CtOp op, const CtTile *tile);
+
 /* passes */
 void ct_pass_contract(CtIr *ir);
 void ct_pass_async(CtIr *ir);

@@ -33,7 +33,7 @@ static CtStatus fail_views(CtIr *ir, const char *op, CtView a, CtView b, const c
   return status;
 }
 
-static CtStatus fail_view(CtIr *ir, const char *op, CtView a, const char *rule, CtErr *err) {
+CtStatus ct_tile_fail(CtIr *ir, const char *op, CtView a, const char *rule, CtErr *err) {
   CtText text;
   ct_text_init(&text, ir->arena.alloc);
   print_view(ir, a, &text);
@@ -114,7 +114,7 @@ CtStatus ct_ir_check_writable(const CtIr *ir, const char *op, CtView v, CtErr *e
 }
 
 /* A view of declared memory must lie inside it; what is static is checked while tracing. */
-static CtStatus check_inside(CtIr *ir, const char *op, CtView v, CtErr *err) {
+CtStatus ct_tile_check_inside(CtIr *ir, const char *op, CtView v, CtErr *err) {
   const CtBuf *buf = &ir->bufs[v.buf];
   if (buf->space == CT_GLOBAL || !ct_is_static(v.offset) || !ct_layout_is_static(v.layout)) {
     return CT_OK;
@@ -123,7 +123,7 @@ static CtStatus check_inside(CtIr *ir, const char *op, CtView v, CtErr *err) {
   CtInt end;
   CtStatus status = ct_cosize(&cx, v.layout, &end, err);
   if (status == CT_OK && (v.offset.v < 0 || v.offset.v + end.v > buf->n_elems.v)) {
-    return fail_view(ir, op, v, "reaches past the end of its tensor", err);
+    return ct_tile_fail(ir, op, v, "reaches past the end of its tensor", err);
   }
   return status;
 }
@@ -156,7 +156,16 @@ static void keep_view(CtIr *ir, CtView *v) {
   }
 }
 
-static CtVal add_tile(CtIr *ir, CtOp op, const CtTile *tile) {
+static void keep_atom(CtIr *ir, CtTile *t) {
+  CtAtom *own = t->atom == NULL ? NULL : ct_arena_alloc(&ir->arena, sizeof *own);
+  if (own != NULL) {
+    *own = *t->atom;
+  }
+  ir->failed = ir->failed || (t->atom != NULL && own == NULL);
+  t->atom = own;
+}
+
+CtVal ct_tile_add(CtIr *ir, CtOp op, const CtTile *tile) {
   CtTile *own = ct_arena_alloc(&ir->arena, sizeof *own);
   CtVal v = ct_ir_append(ir, op, CT_VOID);
   if (own == NULL || v == 0) {
@@ -167,6 +176,7 @@ static CtVal add_tile(CtIr *ir, CtOp op, const CtTile *tile) {
   keep_view(ir, &own->dst);
   keep_view(ir, &own->a);
   keep_view(ir, &own->b);
+  keep_atom(ir, own);
   ir->insts[v].u.tile = own;
   ct_ir_written(ir, tile->dst.buf);
   return v;
@@ -378,8 +388,8 @@ static CtStatus check_copy(CtIr *ir, const char *op, CtView src, CtView dst, CtE
   CtStatus status = check_widens(ir, op, src, dst, err);
   status = status == CT_OK ? check_sizes(ir, op, src, dst, err) : status;
   status = status == CT_OK ? ct_ir_check_writable(ir, op, dst, err) : status;
-  status = status == CT_OK ? check_inside(ir, op, src, err) : status;
-  return status == CT_OK ? check_inside(ir, op, dst, err) : status;
+  status = status == CT_OK ? ct_tile_check_inside(ir, op, src, err) : status;
+  return status == CT_OK ? ct_tile_check_inside(ir, op, dst, err) : status;
 }
 
 static CtStatus check_pred(CtIr *ir, CtView pred, CtView src, CtErr *err) {
@@ -389,7 +399,7 @@ static CtStatus check_pred(CtIr *ir, CtView pred, CtView src, CtErr *err) {
                    pred.name != NULL ? pred.name : buf->name, ct_dtypes[buf->dtype].name);
   }
   CtStatus status = check_sizes(ir, "copy_if", pred, src, err);
-  return status == CT_OK ? check_inside(ir, "copy_if", pred, err) : status;
+  return status == CT_OK ? ct_tile_check_inside(ir, "copy_if", pred, err) : status;
 }
 
 /* A predicate may be one for a whole vector only. */
@@ -411,7 +421,7 @@ static CtStatus add_copy(CtIr *ir, CtTile *tile, CtErr *err) {
   }
   tile->vec = tile->width[0].vec;
   tile->async = may_be_async(ir, tile);
-  add_tile(ir, CT_OP_COPY, tile);
+  ct_tile_add(ir, CT_OP_COPY, tile);
   return CT_OK;
 }
 
@@ -426,7 +436,7 @@ CtStatus ct_ir_convert(CtIr *ir, CtView src, CtView dst, CtErr *err) {
   CT_ASSERT(ir->bufs[src.buf].space == CT_REGISTER && ir->bufs[dst.buf].space == CT_REGISTER);
   CT_ASSERT(src.guard == NULL && dst.guard == NULL);
   CtStatus status = check_sizes(ir, "cast", src, dst, err);
-  status = status == CT_OK ? check_inside(ir, "cast", src, err) : status;
+  status = status == CT_OK ? ct_tile_check_inside(ir, "cast", src, err) : status;
   return status == CT_OK ? add_copy(ir, &tile, err) : status;
 }
 
@@ -442,9 +452,9 @@ CtStatus ct_ir_copy_if(CtIr *ir, CtView pred, CtView src, CtView dst, CtErr *err
 CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) {
   CtTile tile = {.dst = dst, .vec = 1};
   CtStatus status = ct_ir_check_writable(ir, "fill", dst, err);
-  status = status == CT_OK ? check_inside(ir, "fill", dst, err) : status;
+  status = status == CT_OK ? ct_tile_check_inside(ir, "fill", dst, err) : status;
   if (status == CT_OK) {
-    CtVal v = add_tile(ir, CT_OP_FILL, &tile);
+    CtVal v = ct_tile_add(ir, CT_OP_FILL, &tile);
     ir->insts[v].args[0] = value;
   }
   return status;
@@ -456,10 +466,10 @@ CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y, CtEr
   status = status == CT_OK ? check_sums(ir, "axpby", y, err) : status;
   status = status == CT_OK ? check_widens(ir, "axpby", x, y, err) : status;
   status = status == CT_OK ? check_sizes(ir, "axpby", x, y, err) : status;
-  status = status == CT_OK ? check_inside(ir, "axpby", x, err) : status;
-  status = status == CT_OK ? check_inside(ir, "axpby", y, err) : status;
+  status = status == CT_OK ? ct_tile_check_inside(ir, "axpby", x, err) : status;
+  status = status == CT_OK ? ct_tile_check_inside(ir, "axpby", y, err) : status;
   if (status == CT_OK) {
-    CtVal v = add_tile(ir, CT_OP_AXPBY, &tile);
+    CtVal v = ct_tile_add(ir, CT_OP_AXPBY, &tile);
     ir->insts[v].args[0] = alpha;
     ir->insts[v].args[1] = beta;
   }
@@ -508,13 +518,14 @@ static CtStatus check_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtErr *err) {
 
 static CtStatus check_static(CtIr *ir, const char *op, CtView v, CtErr *err) {
   if (!ct_all_static(v.layout.shape)) {
-    return fail_view(ir, op, v, "has a dynamic shape; tile it first", err);
+    return ct_tile_fail(ir, op, v, "has a dynamic shape; tile it first", err);
   }
   return CT_OK;
 }
 
 CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order, CtErr *err) {
-  CtTile tile = {.dst = c, .a = a, .b = b, .vec = 1, .order = (uint8_t)order};
+  CtTile tile = {.dst = c, .a = a, .b = b, .vec = 1};
+  tile.order = (uint8_t)(order == CT_GEMM_DEFAULT ? CT_GEMM_COLUMNS : order);
   const CtView views[] = {a, b, c};
   CtStatus status = CT_OK;
   for (size_t i = 0; i < CT_ARRAY_LEN(views) && status == CT_OK; i++) {
@@ -526,13 +537,13 @@ CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order, C
   status = status == CT_OK ? check_widens(ir, "gemm", a, c, err) : status;
   status = status == CT_OK ? check_widens(ir, "gemm", b, c, err) : status;
   for (size_t i = 0; i < CT_ARRAY_LEN(views) && status == CT_OK; i++) {
-    status = check_inside(ir, "gemm", views[i], err);
+    status = ct_tile_check_inside(ir, "gemm", views[i], err);
   }
   if (status == CT_OK) {
     bool is_matrix = ct_layout_rank(c.layout) == 2;
     tile.width[0] = is_matrix ? row_width(ir, a, 1) : (CtWidth){1, CT_WIDTH_SCALAR, 1};
     tile.width[1] = is_matrix ? row_width(ir, b, 2) : (CtWidth){1, CT_WIDTH_SCALAR, 2};
-    add_tile(ir, CT_OP_GEMM, &tile);
+    ct_tile_add(ir, CT_OP_GEMM, &tile);
   }
   return status;
 }
