@@ -515,11 +515,13 @@ static void put_scaled(CtEmit *e, CtVal scale, const CtEmitOperand *op) {
   ct_emit_value(e, op, true);
 }
 
-/* alpha * x + beta * y, contracted as any such sum: the left product is part of an fma. */
+/* alpha * x + beta * y, contracted as any such sum: the left product is part of an fma; alpha * x
+   where y is not read. */
 static void axpby_body(CtEmit *e, const Each *each) {
   const CtInst *inst = each->inst;
   CtDtype type = each->op[DST].buf->dtype;
-  bool fused = ct_is_float(type) && e->ir->contract && !is_one(e, inst->args[0]);
+  bool reads = ct_tile_reads_dst(e->ir, inst);
+  bool fused = reads && ct_is_float(type) && e->ir->contract && !is_one(e, inst->args[0]);
   ct_emit_begin(e, inst->loc);
   ct_emit_element(e, &each->op[DST], 0);
   ct_text_puts(&e->body, " = ");
@@ -537,8 +539,10 @@ static void axpby_body(CtEmit *e, const Each *each) {
       ct_text_printf(&e->body, "(%s)(", ct_dtypes[type].cuda);
     }
     put_scaled(e, inst->args[0], &each->op[SRC]);
-    ct_text_puts(&e->body, " + ");
-    put_scaled(e, inst->args[1], &each->op[DST]);
+    if (reads) {
+      ct_text_puts(&e->body, " + ");
+      put_scaled(e, inst->args[1], &each->op[DST]);
+    }
     ct_text_puts(&e->body, is_int ? ");" : ";");
   }
   ct_emit_end(e);

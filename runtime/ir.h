@@ -409,8 +409,11 @@ CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
 CtStatus ct_ir_convert(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
 CtStatus ct_ir_copy_if(CtIr *ir, CtView pred, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
 CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) CT_NODISCARD;
+/* y = alpha * x + beta * y; where beta is 0, y is not read, as in BLAS. */
 CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y,
                      CtErr *err) CT_NODISCARD;
+/* The operation adds to what its destination held. */
+bool ct_tile_reads_dst(const CtIr *ir, const CtInst *inst);
 CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order,
                     CtErr *err) CT_NODISCARD;
 /* ir_mma.c: by an MMA atom; a is (V,M,K), b (V,N,K), c (V,M,N), each thread's part, V the values of one

@@ -460,6 +460,27 @@ CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) {
   return status;
 }
 
+static bool is_zero(const CtIr *ir, CtVal v) {
+  const CtInst *inst = ct_inst(ir, v);
+  return inst->op == CT_OP_CONST &&
+         (ct_is_float((CtDtype)inst->type) ? inst->imm.f == 0 : inst->imm.i == 0);
+}
+
+static CtVal zero_like(CtIr *ir, CtVal v) {
+  CtDtype type = (CtDtype)ct_inst(ir, v)->type;
+  return ct_is_float(type) ? ct_ir_const_float(ir, type, 0) : ct_ir_const_int(ir, type, 0);
+}
+
+bool ct_tile_reads_dst(const CtIr *ir, const CtInst *inst) {
+  return inst->op == CT_OP_GEMM || (inst->op == CT_OP_AXPBY && !is_zero(ir, inst->args[1]));
+}
+
+static void add_axpby(CtIr *ir, const CtTile *tile, CtVal alpha, CtVal beta) {
+  CtVal v = ct_tile_add(ir, CT_OP_AXPBY, tile);
+  ir->insts[v].args[0] = alpha;
+  ir->insts[v].args[1] = beta;
+}
+
 CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y, CtErr *err) {
   CtTile tile = {.dst = y, .a = x, .vec = 1};
   CtStatus status = ct_ir_check_writable(ir, "axpby", y, err);
@@ -468,10 +489,15 @@ CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y, CtEr
   status = status == CT_OK ? check_sizes(ir, "axpby", x, y, err) : status;
   status = status == CT_OK ? ct_tile_check_inside(ir, "axpby", x, err) : status;
   status = status == CT_OK ? ct_tile_check_inside(ir, "axpby", y, err) : status;
-  if (status == CT_OK) {
-    CtVal v = ct_tile_add(ir, CT_OP_AXPBY, &tile);
-    ir->insts[v].args[0] = alpha;
-    ir->insts[v].args[1] = beta;
+  if (status == CT_OK && ct_inst(ir, beta)->op == CT_OP_CONST) {
+    add_axpby(ir, &tile, alpha, beta);
+  } else if (status == CT_OK) { /* the launch says whether y is read */
+    CtVal zero = zero_like(ir, beta);
+    CtVal when = ct_ir_if(ir, ct_ir_binary(ir, CT_OP_EQ, beta, zero));
+    add_axpby(ir, &tile, alpha, zero);
+    ct_ir_else(ir, when);
+    add_axpby(ir, &tile, alpha, beta);
+    ct_ir_end(ir, when);
   }
   return status;
 }

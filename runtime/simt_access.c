@@ -215,7 +215,7 @@ static int tile_accesses(const CtIn *code, const CtIn *in, CtWarp *w,
     CtAccess *a = &out[n++];
     clear(a, in, w);
     a->writes = roles[i] == CT_ACCESS_DST;
-    a->reads = !a->writes || t->op == CT_OP_GEMM || t->op == CT_OP_AXPBY;
+    a->reads = !a->writes || t->reads_dst;
     if (t->op == CT_OP_COPY && roles[i] != CT_ACCESS_B) {
       a->vec = t->vec;
       a->is_async = t->async;

@@ -72,8 +72,7 @@ static void use_code(const CtCheck *c, Use *uses, bool *releases) {
       use_arg(p, uses, &t->dst, true);
       use_arg(p, uses, &t->a, false);
       use_arg(p, uses, &t->b, false);
-      uses[t->dst.buf].reads =
-          uses[t->dst.buf].reads || t->op == CT_OP_GEMM || t->op == CT_OP_AXPBY;
+      uses[t->dst.buf].reads = uses[t->dst.buf].reads || t->reads_dst;
     } else if (roles[3] == 'b') {
       uint32_t buf = in->c & ~(1u << 31);
       uses[buf].writes = uses[buf].writes || roles[0] >= 'a';

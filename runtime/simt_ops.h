@@ -129,6 +129,7 @@ typedef struct CtTileOp {
   CtDtype dtype;
   bool contract;    /* AXPBY: fma(alpha, a, beta * dst) */
   bool elementwise; /* GEMM of vectors: dst(v) = fma(a(v), b(v), dst(v)) */
+  bool reads_dst;   /* sums of GEMM and AXPBY, but for a beta that is known to be 0 */
   bool async;       /* COPY: as CtTile; the engine copies at once */
   uint8_t vec;      /* COPY: as CtTile */
   CtWidth width[2]; /* as CtTile */

@@ -139,7 +139,7 @@ static int list_operands(const CtSimtProgram *p, const CtIn *code, CtProfileSite
       CtProfileSite *s = &out[n++];
       *s = (CtProfileSite){.buf = args[i]->buf, .role = roles[i], .width = one};
       s->writes = roles[i] == CT_ACCESS_DST;
-      s->reads = !s->writes || t->op == CT_OP_GEMM || t->op == CT_OP_AXPBY;
+      s->reads = !s->writes || t->reads_dst;
       if (t->op == CT_OP_COPY && roles[i] != CT_ACCESS_B) {
         s->width = t->width[0];
         s->is_async = t->async;

@@ -313,8 +313,11 @@ static void slow_axpby(Slow *s) {
     const char *x = element(s, a, e, 0, false);
     char *y = x == NULL ? NULL : element(s, d, e, 0, true);
     if (y != NULL) {
-      CtScalar old = multiply(t, beta, read_as(t, t, y));
-      write_as(t, y, multiply_add(t, s->t->contract, alpha, read_as(t, s->t->a.dtype, x), old));
+      CtScalar from = read_as(t, s->t->a.dtype, x), sum = multiply(t, alpha, from);
+      if (s->t->reads_dst) {
+        sum = multiply_add(t, s->t->contract, alpha, from, multiply(t, beta, read_as(t, t, y)));
+      }
+      write_as(t, y, sum);
     }
   }
 }

@@ -71,8 +71,12 @@ static const CtIn *N(AXPBY)(const CtIn *in, CtWarp *w) {
     for (int64_t e = 0; e < n; e++) {
       char *to = d.base + d.off[e] * d.scale;
       V x = N(get)(element_of(&s, &from, e), from.pos, from.kind);
-      V y = b * N(get)(to, d.pos + c, d.kind);
-      N(put)(to, d.pos + c, d.kind, t->contract ? N(ct_vec_fma)(a, x, y) : a * x + y);
+      V sum = a * x;
+      if (t->reads_dst) {
+        V y = b * N(get)(to, d.pos + c, d.kind);
+        sum = t->contract ? N(ct_vec_fma)(a, x, y) : sum + y;
+      }
+      N(put)(to, d.pos + c, d.kind, sum);
     }
   }
   return finish(in, &d);

@@ -332,6 +332,7 @@ CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
     return status;
   }
   bool by_mode = t.op == CT_OP_GEMM;
+  t.reads_dst = ct_tile_reads_dst(l->ir, inst);
   t.elementwise = by_mode && ct_layout_rank(tile->dst.layout) == 1;
   t.dst = make_arg(l, &tile->dst, by_mode);
   if (tile->a.buf != 0) {

@@ -174,6 +174,7 @@ function clear(t) end
 function fill(t, value) end
 
 --- Y = alpha * X + beta * Y, element by element; in a kernel.
+--- Where beta is 0, Y is not read: it may hold anything, as in BLAS.
 ---
 ---     > k = kernel("axpby", function(x, y) axpby(2, x, 10, y) end, {static_shapes = true})
 ---     > x, y = arange(i32, 4), ones(i32, 4)

@@ -62,15 +62,31 @@ sgemm(const float* __restrict__ A, int A_shape1, int A_stride1, const float* __r
     __syncthreads();  // sgemm.lua:14
   }
   float* const tCgC = C + (bid_x * 64 + bid_y * (C_stride1 * 64) + t_2 + t_3 * C_stride1);  // sgemm.lua:16
-  #pragma unroll  // sgemm.lua:17
-  for (int l = 0; l < 2; l++) {
+  if (beta == 0.0f) {  // sgemm.lua:17
     #pragma unroll
-    for (int k = 0; k < 4; k++) {
+    for (int l = 0; l < 2; l++) {
       #pragma unroll
-      for (int j = 0; j < 2; j++) {
+      for (int k = 0; k < 4; k++) {
         #pragma unroll
-        for (int i = 0; i < 4; i++) {
-          tCgC[i + j * 32 + k * C_stride1 + l * (C_stride1 * 32)] = fmaf(alpha, tCrC[i + j * 4 + k * 8 + l * 32], beta * tCgC[i + j * 32 + k * C_stride1 + l * (C_stride1 * 32)]);
+        for (int j = 0; j < 2; j++) {
+          #pragma unroll
+          for (int i = 0; i < 4; i++) {
+            tCgC[i + j * 32 + k * C_stride1 + l * (C_stride1 * 32)] = alpha * tCrC[i + j * 4 + k * 8 + l * 32];
+          }
+        }
+      }
+    }
+  } else {
+    #pragma unroll
+    for (int l = 0; l < 2; l++) {
+      #pragma unroll
+      for (int k = 0; k < 4; k++) {
+        #pragma unroll
+        for (int j = 0; j < 2; j++) {
+          #pragma unroll
+          for (int i = 0; i < 4; i++) {
+            tCgC[i + j * 32 + k * C_stride1 + l * (C_stride1 * 32)] = fmaf(alpha, tCrC[i + j * 4 + k * 8 + l * 32], beta * tCgC[i + j * 32 + k * C_stride1 + l * (C_stride1 * 32)]);
+          }
         }
       }
     }

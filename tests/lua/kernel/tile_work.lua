@@ -39,6 +39,21 @@ kernel("axpby", function(x, y, alpha)
 end){grid = 1, block = 2}(x, y, 0.5)
 print(table.concat(y:totable(), " ")) -- expect: 0.5 21.0 41.5 62.0 82.5 103.0
 
+-- A beta of 0, known while tracing or not: y, which holds NaN, is not read.
+local nan, out = 0.0 / 0.0, {}
+local scaled = kernel("scaled", function(x, h, y, z, alpha, beta)
+  axpby(alpha, x, 0, y)
+  axpby(alpha, h, beta, tile(z, 3, 0))
+  axpby(2, x, beta, tile(z, 3, 1))
+end, {static_shapes = true})
+for i, beta in ipairs{0.0, 0.5} do
+  local y, z = full(f32, 3, nan), full(f32, 6, i == 1 and nan or 8)
+  scaled{grid = 1, block = 1}(view(x, 3), full(f16, 3, 3), y, z, -1.0, beta)
+  out[i] = table.concat(y:totable(), " ") .. " | " .. table.concat(z:totable(), " ")
+end
+print(out[1]) -- expect: -1.0 -2.0 -3.0 | -3.0 -3.0 -3.0 2.0 4.0 6.0
+print(out[2]) -- expect: -1.0 -2.0 -3.0 | 1.0 1.0 1.0 6.0 8.0 10.0
+
 -- gemm of all ranks, orders and types: C(m,n) += A(m,k) * B(n,k).
 local M, N, K <const> = 5, 4, 3
 local function operands(dtype)
