@@ -16,6 +16,7 @@ local modules = {
     { name = "matmul", files = { "matmul" }, uses = { "base" } },
     { name = "dtype", files = { "dtypes?", "convert" }, uses = { "text" } },
     { name = "atom", files = { "atoms?" }, uses = { "dtype" } }, -- layouts as texts
+    { name = "tensor_core", files = { "tensor_core", "tensor_core_[%w_]+" }, uses = { "atom" } },
     { name = "npy", files = { "npy" }, uses = { "dtype" } },
     { name = "message", files = { "message" }, uses = { "dtype" } },
 
@@ -32,7 +33,7 @@ local modules = {
 
     -- Two back ends that do not know of each other.
     { name = "emit_cuda", files = { "emit", "emit_[%w_]+" }, uses = { "ir" } },
-    { name = "simt", files = { "simt", "simt_[%w_]+" }, uses = { "ir", "message" } },
+    { name = "simt", files = { "simt", "simt_[%w_]+" }, uses = { "ir", "message", "tensor_core" } },
 
     -- Libraries and devices take text, bytes and sizes: no layouts, no IR.
     { name = "dl", files = { "dl", "cuda_[%w_]+", "nvrtc_syms", "cublas_[%w_]+" },

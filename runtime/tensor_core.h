@@ -1,0 +1,65 @@
+/* tensor_core.h: the arithmetic of tensor cores on floats: how D = A B + C is rounded, bit for bit.
+
+   A tensor core adds a block of products and the accumulator at once. Each product a b is exact, with
+   the exponent e(a) + e(b), where e is the operand's own (a subnormal's is the smallest of its type): a
+   product is not normalised. All addends are cut, towards 0, to `fraction_bits` binary places behind the
+   largest exponent among them; their sum is exact and then rounded to the result. So the order within a
+   block does not matter, and a sum is less than a float's where addends cancel.
+
+   NVIDIA documents none of this. Parameters of sm_90 are measured (tests/device/test_tensor_core_bits.c);
+   those of other targets are published: Xie et al., "MMA-Sim" (arXiv:2511.10909); Khattak and Mikaitis,
+   "Accurate Models of NVIDIA Tensor Cores" (arXiv:2512.07004). */
+#ifndef CT_TENSOR_CORE_H
+#define CT_TENSOR_CORE_H
+
+#include "atom.h"
+
+typedef enum CtTcSum {
+  CT_TC_FUSED, /* block by block, as above */
+  CT_TC_CHAIN, /* c + fma(a3, b3, fma(a2, b2, fma(a1, b1, a0 b0))), in f32 */
+  CT_TC_PAIRS, /* (c + fma(a1, b1, a0 b0)) + fma(a3, b3, a2 b2), in f32 */
+} CtTcSum;
+
+typedef enum CtTcRound {
+  CT_TC_F32,   /* towards 0, infinite from 2^128 on */
+  CT_TC_E8M13, /* so, but to 13 binary places, in an f32 */
+  CT_TC_F16,   /* to nearest even */
+} CtTcRound;
+
+typedef struct CtTcModel {
+  CtTcSum sum;
+  CtTcRound round;     /* of each block, and so of the result */
+  int block;           /* products that are added at once */
+  int fraction_bits;   /* at most 25 */
+  int min_exponent[3]; /* of numbers of A, B and the accumulator: -14 of f16 */
+  int floor;           /* no smaller largest exponent than this; not less than -280 */
+  bool is_tf32;        /* of the operands the lowest 13 bits of an f32 are not read */
+  bool halves_of_4;    /* of each four k the first two are summed first, then all others */
+  bool c_last;         /* the sum starts from 0; c is added to it by an ordinary addition */
+} CtTcModel;
+
+enum { CT_TC_MAX_K = 64 };
+
+/* How the atom computes on the target of compute capability `sm` (90 for 9.0). False when it is not one of
+   floats up to f32: products of integers are exact, those of f64 are fused multiply-adds in the order
+   of k. */
+bool ct_tc_model(const CtAtom *atom, int sm, CtTcModel *out);
+
+/* d[i][j] = c[i][j] + sum of a[i][l] b[l][j], i < m, j < n, l < k <= CT_TC_MAX_K: all dense, by rows, in
+   f32, which holds each operand and (an f16, too) each result. d may be c. A NaN is 0x7FFFFFFF.
+   Compiled once per instruction set; the name is that of the file that includes this one. */
+typedef void CtTcMma(const CtTcModel *model, int m, int n, int k, const float *a, const float *b,
+                     const float *c, float *d);
+CtTcMma ct_tc_mma_base;
+#if defined(__x86_64__)
+CtTcMma ct_tc_mma_avx2, ct_tc_mma_avx512;
+#endif
+#if defined(CT_SIMT_AVX512)
+#define ct_tc_mma ct_tc_mma_avx512
+#elif defined(CT_SIMT_AVX2)
+#define ct_tc_mma ct_tc_mma_avx2
+#else
+#define ct_tc_mma ct_tc_mma_base
+#endif
+
+#endif
