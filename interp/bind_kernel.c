@@ -61,6 +61,16 @@ static bool bool_option(lua_State *L, int table, const char *name, bool default_
   return v;
 }
 
+/* Blocks that a multiprocessor must have room for; 0: not said. */
+static int read_min_blocks(lua_State *L, int table) {
+  int n = 0;
+  if (lua_getfield(L, table, "min_blocks") != LUA_TNIL) {
+    n = bind_to_option(L, -1, 1, 32, "kernel", "min_blocks");
+  }
+  lua_pop(L, 1);
+  return n;
+}
+
 static void read_nvrtc_options(lua_State *L, Kernel *k, int table) {
   size_t at = 0;
   int type = lua_getfield(L, table, "nvrtc_options");
@@ -88,7 +98,7 @@ static void read_nvrtc_options(lua_State *L, Kernel *k, int table) {
 }
 
 static void read_options(lua_State *L, Kernel *k, int table) {
-  static const char *const known[] = {"static_shapes", "contract", "nvrtc_options"};
+  static const char *const known[] = {"static_shapes", "contract", "min_blocks", "nvrtc_options"};
   if (lua_isnoneornil(L, table)) {
     return;
   }
@@ -103,14 +113,15 @@ static void read_options(lua_State *L, Kernel *k, int table) {
     }
     if (!ok) {
       diag_error(L,
-                 "kernel: option '%s' is unknown; expected static_shapes, contract or "
-                 "nvrtc_options",
+                 "kernel: option '%s' is unknown; expected static_shapes, contract, "
+                 "min_blocks or nvrtc_options",
                  luaL_tolstring(L, -2, NULL));
     }
     lua_pop(L, 1);
   }
   k->static_shapes = bool_option(L, table, "static_shapes", false);
   k->contract = bool_option(L, table, "contract", true);
+  k->min_blocks = read_min_blocks(L, table);
   read_nvrtc_options(L, k, table);
 }
 

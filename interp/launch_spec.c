@@ -212,6 +212,7 @@ Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
   CtIr *ir = &spec->ir;
   ir->name = k->name;
   ir->contract = k->contract;
+  ir->min_blocks = k->min_blocks;
   ir->wants_notes = wants_notes;
   ir->may_overlap = args->overlap;
   ir->samples = args->slots;

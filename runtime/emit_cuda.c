@@ -145,8 +145,11 @@ static void put_parameters(CtEmit *e, size_t line) {
 static void put_signature(CtEmit *e, const char *name) {
   const CtIr *ir = e->ir;
   int64_t threads = ir->block[0] * ir->block[1] * ir->block[2];
-  ct_text_printf(&e->body, "extern \"C\" __global__ void __launch_bounds__(%" PRId64 ")\n",
-                 threads);
+  ct_text_printf(&e->body, "extern \"C\" __global__ void __launch_bounds__(%" PRId64, threads);
+  if (ir->min_blocks > 0) {
+    ct_text_printf(&e->body, ", %d", ir->min_blocks);
+  }
+  ct_text_puts(&e->body, ")\n");
   size_t line = e->body.len;
   ct_text_printf(&e->body, "%s(", name);
   put_parameters(e, line);

@@ -274,7 +274,8 @@ typedef struct CtIr {
   CtLoc loc;        /* of its function */
   CtTarget target;
   int64_t block[3]; /* threads per block */
-  int64_t smem; /* bytes of shared memory that the launch gives beside what the kernel declares */
+  int64_t smem;   /* bytes of shared memory that the launch gives beside what the kernel declares */
+  int min_blocks; /* that a multiprocessor must have room for; 0: not said */
   uint32_t smem_buf; /* the buffer that has them, or 0 */
   bool contract;     /* a*b + c becomes fma */
   bool may_overlap;  /* tensors may share memory: no __restrict__ */

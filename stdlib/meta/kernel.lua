@@ -24,7 +24,8 @@ local Kernel = {}
 --- The first launch with arguments of a kind traces it. While tracing, tensors and numbers of the
 --- launch stand for what each thread sees; what Lua knows then (captured numbers, layouts) is a
 --- constant of the kernel. Options: `static_shapes` (extents and strides become constants),
---- `contract` (false: `a*b + c` keeps its two roundings), `nvrtc_options`.
+--- `contract` (false: `a*b + c` keeps its two roundings), `min_blocks` (blocks that a multiprocessor must
+--- have room for, which limits the registers of a thread: __launch_bounds__), `nvrtc_options`.
 ---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)

@@ -1,2 +1,2 @@
 -- A misspelt option of a kernel.
-kernel("k", function() end, {static_shape = true}) -- expect error: kernel: option 'static_shape' is unknown; expected static_shapes, contract or nvrtc_options
+kernel("k", function() end, {static_shape = true}) -- expect error: kernel: option 'static_shape' is unknown; expected static_shapes, contract, min_blocks or nvrtc_options
