@@ -8,18 +8,13 @@
 #include "tensor.h"
 
 static CtGemmOrder to_order(lua_State *L, int idx) {
-  static const char *const names[] = {"columns", "rows", "serpentine", "column_pairs"};
-  if (bind_push_option(L, idx, "gemm", "order") == LUA_TNIL) {
-    return CT_GEMM_DEFAULT;
+  CtGemmOrder order = {0};
+  CtErr err;
+  if (bind_push_option(L, idx, "gemm", "order") != LUA_TNIL &&
+      ct_gemm_order_parse(luaL_tolstring(L, -1, NULL), &order, &err) != CT_OK) {
+    diag_error(L, "gemm: %s", err.msg);
   }
-  const char *text = luaL_tolstring(L, -1, NULL);
-  for (size_t i = 0; i < CT_ARRAY_LEN(names); i++) {
-    if (strcmp(names[i], text) == 0) {
-      return (CtGemmOrder)i;
-    }
-  }
-  diag_error(L, "gemm: order '%s'; expected columns, rows, serpentine or column_pairs", text);
-  return CT_GEMM_DEFAULT;
+  return order;
 }
 
 /* The MMA in argument 1, or NULL where that is a tensor. */
@@ -41,8 +36,8 @@ static int lang_gemm(lua_State *L) { /* [mma,] A, B, C[, {order =}] */
   CtView b = front_view(L, first + 1, "gemm");
   CtView c = front_view(L, first + 2, "gemm");
   CtGemmOrder order = to_order(L, first + 3);
-  CtStatus status = atom == NULL ? ct_ir_gemm(ir, a, b, c, order, &err)
-                                 : ct_ir_mma(ir, atom, a, b, c, order, &err);
+  CtStatus status = atom == NULL ? ct_ir_gemm(ir, a, b, c, &order, &err)
+                                 : ct_ir_mma(ir, atom, a, b, c, &order, &err);
   diag_check(L, status, &err);
   return 0;
 }

@@ -183,60 +183,79 @@ static void put_multiply(Gemm *g, const char *m, const char *n, const char *k) {
   ct_emit_leave_all(&nest);
 }
 
-static const char *loop_m(Gemm *g, CtEmitNest *nest) {
-  return ct_emit_enter_loop(nest, 'm', ct_int(g->m), 1, CT_UNROLL_ALL);
-}
-static const char *loop_n(Gemm *g, CtEmitNest *nest) {
-  return ct_emit_enter_loop(nest, 'n', ct_int(g->n), 1, CT_UNROLL_ALL);
-}
+/* A row or column as what the loops over its mode counted. */
+typedef struct Count {
+  const char *var; /* of a loop without step, or NULL */
+  CtText sum;
+} Count;
 
-static void multiply_columns(Gemm *g, CtEmitNest *nest, const char *k) {
-  const char *n = loop_n(g, nest);
-  const char *m = loop_m(g, nest);
-  put_multiply(g, m, n, k);
-}
-
-static void multiply_rows(Gemm *g, CtEmitNest *nest, const char *k) {
-  const char *m = loop_m(g, nest);
-  const char *n = loop_n(g, nest);
-  put_multiply(g, m, n, k);
-}
-
-/* Every second row backwards, so that consecutive multiplications share an operand at the turn too. */
-static void multiply_serpentine(Gemm *g, CtEmitNest *nest, const char *k) {
-  const char *m = loop_m(g, nest);
-  const char *i = ct_emit_enter_loop(nest, 'i', ct_int(g->n), 1, CT_UNROLL_ALL);
-  const char *n = ct_names_add(&g->e->names, "n");
-  ct_emit_line(g->e, g->inst->loc, "const int %s = %s %% 2 == 0 ? %s : %" PRId64 " - %s;", n, m, i,
-               g->n - 1, i);
-  put_multiply(g, m, n, k);
-}
-
-/* Pairs of columns, every second pair backwards over the rows; in each row the pair changes sides. */
-static void multiply_pairs(Gemm *g, CtEmitNest *nest, const char *k) {
-  CtEmit *e = g->e;
-  CtLoc loc = g->inst->loc;
-  const char *p = ct_emit_enter_loop(nest, 'p', ct_int(g->n), 2, CT_UNROLL_ALL);
-  const char *i = ct_emit_enter_loop(nest, 'i', ct_int(g->m), 1, CT_UNROLL_ALL);
-  const char *j = ct_emit_enter_loop(nest, 'j', ct_int(2), 1, CT_UNROLL_ALL);
-  const char *m = ct_names_add(&e->names, "m");
-  const char *n = ct_names_add(&e->names, "n");
-  ct_emit_line(e, loc, "const int %s = %s / 2 %% 2 == 0 ? %s : %" PRId64 " - %s;", m, p, i,
-               g->m - 1, i);
-  ct_emit_line(e, loc, "const int %s = %s + (%s + %s) %% 2;", n, p, i, j);
-  if (g->n % 2 != 0) {
-    ct_emit_line(e, loc, "if (%s == %" PRId64 ") continue;", n, g->n);
+/* Enters loop i over `left` rows or columns; adds what it counts. Returns its variable. */
+static const char *enter_order(CtEmitNest *nest, const CtGemmLoop *loop, int64_t left,
+                               const char *around, Count *count) {
+  bool whole = loop->step == 1 && !loop->turns && count->sum.len == 0;
+  int64_t turns = (left + loop->step - 1) / loop->step;
+  char name = whole ? (loop->mode == 0 ? 'm' : 'n') : around == NULL ? 'p' : 'i';
+  const char *var = ct_emit_enter_loop(nest, name, ct_int(turns), 1, CT_UNROLL_ALL);
+  if (whole) {
+    count->var = var;
+    return var;
   }
-  put_multiply(g, m, n, k);
+  ct_text_puts(&count->sum, count->sum.len == 0 ? "" : " + ");
+  if (loop->turns) {
+    ct_text_printf(&count->sum, "(%s %% 2 == 0 ? %s : %" PRId64 " - %s)", around, var, turns - 1,
+                   var);
+  } else {
+    ct_text_puts(&count->sum, var);
+  }
+  if (loop->step > 1) {
+    ct_text_printf(&count->sum, " * %d", loop->step);
+  }
+  return var;
 }
 
-typedef void (*Order)(Gemm *g, CtEmitNest *nest, const char *k);
-static const Order orders[CT_GEMM_ORDER_COUNT] = {
-    [CT_GEMM_COLUMNS] = multiply_columns,
-    [CT_GEMM_ROWS] = multiply_rows,
-    [CT_GEMM_SERPENTINE] = multiply_serpentine,
-    [CT_GEMM_COLUMN_PAIRS] = multiply_pairs,
-};
+/* The row or column: the variable itself, or one that is made of all. */
+static const char *name_count(Gemm *g, Count *count, const char *wanted) {
+  if (count->var == NULL) {
+    count->var = ct_names_add(&g->e->names, wanted);
+    ct_emit_line(g->e, g->inst->loc, "const int %s = %s;", count->var, ct_text_str(&count->sum));
+  }
+  return count->var;
+}
+
+/* Some rows or columns may be left out where a step does not divide them. */
+static void skip_outside(Gemm *g, const char *var, int64_t size, int64_t first_step) {
+  if (size % first_step != 0) {
+    ct_emit_line(g->e, g->inst->loc, "if (%s >= %" PRId64 ") continue;", var, size);
+  }
+}
+
+static const CtGemmOrder by_columns = {2, {{.mode = 1, .step = 1}, {.mode = 0, .step = 1}}};
+
+static void multiply(Gemm *g, CtEmitNest *nest, const char *k) {
+  const CtGemmOrder *order = &g->inst->u.tile->order;
+  int64_t left[2] = {g->m, g->n}, first[2] = {0, 0};
+  Count count[2] = {{0}, {0}};
+  const char *around = NULL;
+  order = order->n == 0 ? &by_columns : order;
+  for (int i = 0; i < 2; i++) {
+    ct_text_init(&count[i].sum, g->e->ir->arena.alloc);
+  }
+  for (int i = 0; i < order->n; i++) {
+    const CtGemmLoop *loop = &order->loop[i];
+    int x = loop->mode;
+    around = enter_order(nest, loop, left[x], around, &count[x]);
+    first[x] = first[x] == 0 ? loop->step : first[x];
+    left[x] = loop->step;
+  }
+  const char *m = name_count(g, &count[0], "m");
+  const char *n = name_count(g, &count[1], "n");
+  skip_outside(g, m, g->m, first[0]);
+  skip_outside(g, n, g->n, first[1]);
+  put_multiply(g, m, n, k);
+  for (int i = 0; i < 2; i++) {
+    ct_text_clear(&count[i].sum);
+  }
+}
 
 /* All of k, unless that is a lot of text for the compiler and no register is indexed by k. */
 static int unroll_k(const Gemm *g) {
@@ -263,7 +282,7 @@ static void put_gemm(Gemm *g) {
     ct_emit_enter_scope(&nest);
   }
   stage_operands(g, &nest, k);
-  orders[g->inst->u.tile->order](g, &nest, k);
+  multiply(g, &nest, k);
   ct_emit_leave_all(&nest);
 }
 

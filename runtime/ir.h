@@ -23,6 +23,7 @@
 #include "atom.h"
 #include "composed.h"
 #include "dtype.h"
+#include "gemm_order.h"
 
 typedef enum CtOp {
   CT_OP_NONE,
@@ -149,20 +150,9 @@ typedef struct CtTile {
   uint8_t vec;        /* COPY: elements per access, a power of two; 1 elsewhere */
   CtWidth width[2];   /* COPY: [0], of both sides; GEMM: of a and b, along their rows */
   bool async;         /* COPY: may be cp.async */
-  uint8_t order;      /* GEMM: CtGemmOrder */
+  CtGemmOrder order;  /* GEMM, MMA */
   const CtAtom *atom; /* the instruction that was asked for, or NULL */
 } CtTile;
-
-/* The order of a GEMM's multiply-adds within one k, a tuned parameter. */
-typedef enum CtGemmOrder {
-  CT_GEMM_COLUMNS,      /* for n, for m */
-  CT_GEMM_ROWS,         /* for m, for n */
-  CT_GEMM_SERPENTINE,   /* for m, for n, every second m backwards */
-  CT_GEMM_COLUMN_PAIRS, /* for pairs of n, serpentine over m, the pair alternating */
-  CT_GEMM_ORDER_COUNT,
-  CT_GEMM_DEFAULT =
-      CT_GEMM_ORDER_COUNT /* of a builder's argument: what the operation is best with */
-} CtGemmOrder;
 
 /* Which lane a SHFL reads, as the instruction shfl.sync of the PTX ISA: own lane where that one is
    outside the segment. */
@@ -415,12 +405,12 @@ CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y,
                      CtErr *err) CT_NODISCARD;
 /* The operation adds to what its destination held. */
 bool ct_tile_reads_dst(const CtIr *ir, const CtInst *inst);
-CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order,
+CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, const CtGemmOrder *order,
                     CtErr *err) CT_NODISCARD;
 /* ir_mma.c: by an MMA atom; a is (V,M,K), b (V,N,K), c (V,M,N), each thread's part, V the values of one
    atom; also (V,M), (V,N), (V,M,N), and (V), (V), (V). */
-CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c, CtGemmOrder order,
-                   CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
+                   const CtGemmOrder *order, CtErr *err) CT_NODISCARD;
 void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm); /* BARRIER SYNC_WARP CP_FENCE CP_WAIT */
 CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
                    const CtVal *vals);

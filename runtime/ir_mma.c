@@ -127,7 +127,7 @@ static CtStatus drop_values(CtIr *ir, CtView *v, CtErr *err) {
   return status;
 }
 
-static CtStatus add_universal(CtIr *ir, CtView *v, CtGemmOrder order, CtErr *err) {
+static CtStatus add_universal(CtIr *ir, CtView *v, const CtGemmOrder *order, CtErr *err) {
   CtStatus status = CT_OK;
   for (int i = 0; i < N_OPERANDS && status == CT_OK; i++) {
     status = drop_values(ir, &v[i], err);
@@ -135,8 +135,8 @@ static CtStatus add_universal(CtIr *ir, CtView *v, CtGemmOrder order, CtErr *err
   return status == CT_OK ? ct_ir_gemm(ir, v[0], v[1], v[2], order, err) : status;
 }
 
-CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c, CtGemmOrder order,
-                   CtErr *err) {
+CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
+                   const CtGemmOrder *order, CtErr *err) {
   CtView v[N_OPERANDS] = {a, b, c};
   CtStatus status = check_target(ir, atom, err);
   status = status == CT_OK ? check_ranks(atom, v, err) : status;

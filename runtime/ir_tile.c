@@ -549,9 +549,8 @@ static CtStatus check_static(CtIr *ir, const char *op, CtView v, CtErr *err) {
   return CT_OK;
 }
 
-CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtGemmOrder order, CtErr *err) {
-  CtTile tile = {.dst = c, .a = a, .b = b, .vec = 1};
-  tile.order = (uint8_t)(order == CT_GEMM_DEFAULT ? CT_GEMM_COLUMNS : order);
+CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, const CtGemmOrder *order, CtErr *err) {
+  CtTile tile = {.dst = c, .a = a, .b = b, .vec = 1, .order = *order};
   const CtView views[] = {a, b, c};
   CtStatus status = CT_OK;
   for (size_t i = 0; i < CT_ARRAY_LEN(views) && status == CT_OK; i++) {

@@ -28,7 +28,8 @@ local modules = {
       uses = { "inttuple" } },
 
     -- The IR knows no engine; passes know the IR only.
-    { name = "ir", files = { "ir", "ir_[%w_]+", "ops" }, uses = { "layout", "dtype", "atom" } },
+    { name = "ir", files = { "ir", "ir_[%w_]+", "ops", "gemm_order" },
+      uses = { "layout", "dtype", "atom" } },
     { name = "pass", files = { "pass", "pass_[%w_]+" }, uses = { "ir" } },
 
     -- Two back ends that do not know of each other.

@@ -127,9 +127,11 @@ function copy_if(pred, src, dst) end
 function copy(src, dst) end
 
 --- Adds the product A * B' to C, by one thread; in a kernel.
---- A is (M,K), B (N,K) and C (M,N). k ascends. Option `order` ("columns", "rows", "serpentine",
---- "column_pairs"): in which order the multiply-adds of one k come; it is worth some percent of
---- time.
+--- A is (M,K), B (N,K) and C (M,N). k ascends. Option `order`: in which order the multiply-adds of
+--- one k come; it is worth up to a tenth of the time. "columns" (the default), "rows", "serpentine"
+--- (every second row backwards), "column_pairs", or loops over m and n from the outermost on, a step
+--- behind the letter and ~ before a loop that turns at every second time: "n2 ~m ~n" are
+--- column_pairs, "m2 ~n2 ~m ~n" squares of 2x2.
 ---
 ---     > k = kernel("product", function(A, B, C)
 ---     >>   local rA, rB, rC = fragment(f32, {2, 2}), fragment(f32, {2, 2}), fragment(f32, {2, 2})

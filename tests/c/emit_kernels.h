@@ -218,7 +218,7 @@ static inline void build_moye_matmul(Kit *k, int sm) {
   at(k, 25);
   ct_ir_effect(ir, CT_OP_BARRIER, 0);
   at(k, 26);
-  kit_must(k, ct_ir_gemm(ir, tCsA, tCsB, tCrC, CT_GEMM_COLUMNS, &k->err));
+  kit_must(k, ct_ir_gemm(ir, tCsA, tCsB, tCrC, &(CtGemmOrder){0}, &k->err));
   at(k, 27);
   ct_ir_effect(ir, CT_OP_BARRIER, 0);
   ct_ir_end(ir, loop);
@@ -336,8 +336,15 @@ static inline void build_transpose(Kit *k, int sm) {
        parallelize(k, gB, "(32,8):(1,32)", NULL, "tBgB"));
 }
 
+/* Valid until the next call. */
+static inline const CtGemmOrder *order_of(Kit *k, const char *text) {
+  static CtGemmOrder order;
+  kit_must(k, ct_gemm_order_parse(text, &order, &k->err));
+  return &order;
+}
+
 /* C = alpha*A*B + beta*C with vectors of four: 64 threads, tiles of 64x64x8, 8x8 per thread. */
-static inline void build_sgemm(Kit *k, int sm, CtGemmOrder order) {
+static inline void build_sgemm(Kit *k, int sm, const char *order) {
   CtIr *ir = &k->ir;
   CtInt any = ct_any();
   kit_begin(k, "sgemm", sm, 64, 1);
@@ -400,7 +407,7 @@ static inline void build_sgemm(Kit *k, int sm, CtGemmOrder order) {
   at(k, 12);
   ct_ir_effect(ir, CT_OP_BARRIER, 0);
   at(k, 13);
-  kit_must(k, ct_ir_gemm(ir, tCsA, tCsB, tCrC, order, &k->err));
+  kit_must(k, ct_ir_gemm(ir, tCsA, tCsB, tCrC, order_of(k, order), &k->err));
   at(k, 14);
   ct_ir_effect(ir, CT_OP_BARRIER, 0);
   ct_ir_end(ir, loop);
@@ -738,20 +745,20 @@ static inline void build_tiles(Kit *k, int sm) {
   CtView flat = ri;
   flat.layout = lay(k, "8");
   kit_must(k, ct_ir_axpby(ir, num(k, 3), flat, num(k, 1), rj, &k->err));
-  kit_must(k, ct_ir_gemm(ir, flat, rj, flat, CT_GEMM_COLUMNS, &k->err));
+  kit_must(k, ct_ir_gemm(ir, flat, rj, flat, &(CtGemmOrder){0}, &k->err));
   copy(k, flat, eight);
   at(k, 9); /* (M), (N), (M,N), and one with an odd number of columns in pairs */
   CtView m = floats, n = floats, mn = ct_ir_fragment(ir, "mn", CT_f32, lay(k, "(4,3)"));
   m.layout = lay(k, "4");
   n.layout = lay(k, "3");
   kit_must(k, ct_ir_fill(ir, mn, f32(k, 0), &k->err));
-  kit_must(k, ct_ir_gemm(ir, m, n, mn, CT_GEMM_COLUMN_PAIRS, &k->err));
+  kit_must(k, ct_ir_gemm(ir, m, n, mn, order_of(k, "column_pairs"), &k->err));
   at(k, 10); /* operands in registers, nested modes */
   CtView ra = ct_ir_fragment(ir, "ra", CT_f32, lay(k, "((2,2),2):((1,4),2)"));
   CtView rn = ct_ir_fragment(ir, "rn", CT_f32, lay(k, "(3,2)"));
   kit_must(k, ct_ir_fill(ir, ra, f32(k, 2), &k->err));
   kit_must(k, ct_ir_fill(ir, rn, f32(k, 3), &k->err));
-  kit_must(k, ct_ir_gemm(ir, ra, rn, mn, CT_GEMM_ROWS, &k->err));
+  kit_must(k, ct_ir_gemm(ir, ra, rn, mn, order_of(k, "rows"), &k->err));
   CtView twelve = other;
   twelve.layout = lay(k, "(4,3):(1,4)");
   kit_must(k, ct_ir_axpby(ir, f32(k, 1), mn, f32(k, 0.5), twelve, &k->err));

@@ -7,9 +7,9 @@
 #include "tap.h"
 
 static void build_matmul(Kit *k, int sm) { build_moye_matmul(k, sm); }
-static void build_sgemm_serpentine(Kit *k, int sm) { build_sgemm(k, sm, CT_GEMM_SERPENTINE); }
-static void build_sgemm_pairs(Kit *k, int sm) { build_sgemm(k, sm, CT_GEMM_COLUMN_PAIRS); }
-static void build_sgemm_rows(Kit *k, int sm) { build_sgemm(k, sm, CT_GEMM_ROWS); }
+static void build_sgemm_serpentine(Kit *k, int sm) { build_sgemm(k, sm, "serpentine"); }
+static void build_sgemm_pairs(Kit *k, int sm) { build_sgemm(k, sm, "column_pairs"); }
+static void build_sgemm_rows(Kit *k, int sm) { build_sgemm(k, sm, "rows"); }
 
 /* printf of values of each type, and an assertion. */
 static void build_messages(Kit *k, int sm) {
@@ -372,7 +372,7 @@ static void test_failures(void) {
   kit_begin(&k, "bad", 90, 32, 1);
   at(&k, 6);
   CtView b = ct_ir_fragment(&k.ir, "flags", CT_bool, lay(&k, "8"));
-  kit_must(&k, ct_ir_gemm(&k.ir, b, b, b, CT_GEMM_COLUMNS, &k.err));
+  kit_must(&k, ct_ir_gemm(&k.ir, b, b, b, &(CtGemmOrder){0}, &k.err));
   check_failure(&k, CT_EUNSUPPORTED, 6, "gemm: the elements of 'flags' are bool; expected numbers");
   kit_begin(&k, "bad", 90, 32, 1);
   at(&k, 7);

@@ -178,7 +178,7 @@ static CtSimtProgram *build(const Problem *p, CtIr *keep) {
   CtVal start = ct_ir_cast(&k.ir, tid(&k, 0), p->type);
   kit_must(&k, ct_ir_fill(&k.ir, c, start, &k.err));
   at(&k, 5);
-  kit_must(&k, ct_ir_gemm(&k.ir, a, b, c, CT_GEMM_COLUMNS, &k.err));
+  kit_must(&k, ct_ir_gemm(&k.ir, a, b, c, &(CtGemmOrder){0}, &k.err));
   at(&k, 6);
   CtVal own = mul(&k, tid(&k, 0), num(&k, p->m * p->n));
   CtView x =

@@ -47,13 +47,13 @@ sgemm(const float* __restrict__ A, int A_shape1, int A_stride1, const float* __r
         b[n] = v.x; b[n + 1] = v.y; b[n + 2] = v.z; b[n + 3] = v.w;
       }
       #pragma unroll
-      for (int p = 0; p < 8; p += 2) {
+      for (int p = 0; p < 4; p++) {
         #pragma unroll
         for (int i = 0; i < 8; i++) {
           #pragma unroll
-          for (int j = 0; j < 2; j++) {
-            const int m = p / 2 % 2 == 0 ? i : 7 - i;
-            const int n = p + (i + j) % 2;
+          for (int ii = 0; ii < 2; ii++) {
+            const int m = (p % 2 == 0 ? i : 7 - i);
+            const int n = p * 2 + (i % 2 == 0 ? ii : 1 - ii);
             tCrC[m + n * 8] = fmaf(a[m], b[n], tCrC[m + n * 8]);
           }
         }

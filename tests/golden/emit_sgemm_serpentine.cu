@@ -58,7 +58,7 @@ sgemm(const float* __restrict__ A, int A_shape1, int A_stride1, const float* __r
       for (int m = 0; m < 8; m++) {
         #pragma unroll
         for (int i = 0; i < 8; i++) {
-          const int n = m % 2 == 0 ? i : 7 - i;
+          const int n = (m % 2 == 0 ? i : 7 - i);
           tCrC[m + n * 8] = fmaf(a[m], b[n], tCrC[m + n * 8]);
         }
       }

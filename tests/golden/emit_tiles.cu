@@ -110,14 +110,14 @@ tiles(double* __restrict__ a, int* __restrict__ ints, long long* __restrict__ lo
       b[n] = floats[n];
     }
     #pragma unroll
-    for (int p = 0; p < 3; p += 2) {
+    for (int p = 0; p < 2; p++) {
       #pragma unroll
       for (int i = 0; i < 4; i++) {
         #pragma unroll
-        for (int j = 0; j < 2; j++) {
-          const int m = p / 2 % 2 == 0 ? i : 3 - i;
-          const int n = p + (i + j) % 2;
-          if (n == 3) continue;
+        for (int ii = 0; ii < 2; ii++) {
+          const int m = (p % 2 == 0 ? i : 3 - i);
+          const int n = p * 2 + (i % 2 == 0 ? ii : 1 - ii);
+          if (n >= 3) continue;
           mn[m + n * 4] = fmaf(a_2[m], b[n], mn[m + n * 4]);
         }
       }

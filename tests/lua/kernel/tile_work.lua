@@ -96,7 +96,8 @@ local function compare(name, want, C)
 end
 
 local n_run = 0
-local dtypes, orders = {f32, f64, i32, i64}, {"columns", "rows", "serpentine", "column_pairs"}
+local dtypes, orders = {f32, f64, i32, i64}, {"columns", "rows", "serpentine", "column_pairs",
+  "n ~m", "m4 ~n2 ~m ~n"}
 for i = 1, #dtypes do -- no `_` for a variable: it is the wildcard in the kernels below
   for j = 1, #orders do
     local dtype, order = dtypes[i], orders[j]
