@@ -134,7 +134,7 @@ for i = 1, #dtypes do -- no `_` for a variable: it is the wildcard in the kernel
     n_run = n_run + 3
   end
 end
-print(n_run, "products") -- expect: 48	products
+print(n_run, "products") -- expect: 72	products
 
 -- Vectors: element by element.
 local a, b, c = zeros(f32, 4), zeros(f32, 4), zeros(f32, 4)
