@@ -14,8 +14,10 @@
 -- What is typed on a page is one session; a heading of one or two # starts the next one.
 -- Everything runs on the CPU engine, in a new folder of the page; programs are example.lua there.
 -- Tabs count to columns of 8; blanks at the end of a line and blank lines at the end do not count.
--- Links to other files and to headings must lead somewhere, too.
--- With --update outputs are written into the documents instead: review them as a diff.
+-- Links to other files and to headings must lead somewhere, too. A picture that the page shows,
+-- ![what it is](pictures/NAME.svg), must be what an example of the page wrote as NAME.svg, if any.
+-- With --update outputs are written into the documents instead, and pictures beside them: review
+-- them as a diff.
 
 local TIME_LIMIT_S <const> = 120
 local ENVIRONMENT <const> = "CUTTLE_DEVICE=cpu LC_ALL=C.UTF-8 COLUMNS="
@@ -227,6 +229,20 @@ local function run_session(page, inputs)
   end
 end
 
+-- The pictures that the page shows and its examples wrote: {line, target, path, text}.
+local function read_pictures(page)
+  local folder = page.path:match("^.*/") or ""
+  for number, line in ipairs(page.lines) do
+    for target in line:gmatch("!%[[^%]]*%]%(([^%s()]+)%)") do
+      local written = page.folder .. "/" .. target:match("[^/]+$")
+      if shell.exists(written) then
+        table.insert(page.pictures, { line = number, target = target, path = folder .. target,
+                                      text = shell.read_file(written) })
+      end
+    end
+  end
+end
+
 local run_example = { program = run_program, file = write_page_file, change = change_page_file }
 
 local function run_page(page)
@@ -248,6 +264,7 @@ local function run_page(page)
   for _, number in ipairs(numbers) do
     run_session(page, sessions[number])
   end
+  read_pictures(page)
 end
 
 -- {====== Comparing, in TAP ======
@@ -354,6 +371,17 @@ local function broken_links(page)
   return problems, n
 end
 
+local function changed_pictures(page)
+  local problems = {}
+  for _, picture in ipairs(page.pictures) do
+    if not shell.exists(picture.path) or shell.read_file(picture.path) ~= picture.text then
+      problems[#problems + 1] = ("%s:%d: %s is not what the page draws"):format(page.path,
+        picture.line, picture.target)
+    end
+  end
+  return problems
+end
+
 local function check_page(page)
   for _, example in ipairs(page.examples) do
     if example.inputs or example.kind == "program" then
@@ -363,6 +391,9 @@ local function check_page(page)
   local problems, n = broken_links(page)
   if n > 0 then
     report(page.path .. " links", problems)
+  end
+  if #page.pictures > 0 then
+    report(page.path .. " pictures", changed_pictures(page))
   end
 end
 
@@ -389,12 +420,15 @@ local function update_page(page)
     page.lines = table.move(page.lines, place.to + 1, #page.lines, #lines + 1, lines)
   end
   shell.write_file(page.path, table.concat(page.lines, "\n") .. "\n")
+  for _, picture in ipairs(page.pictures) do
+    shell.write_file(picture.path, picture.text)
+  end
 end
 
 -- {====== Main ======
 
 local function read_page(path)
-  local page = { path = path, lines = lines_of(shell.read_file(path)) }
+  local page = { path = path, lines = lines_of(shell.read_file(path)), pictures = {} }
   page.examples = read_examples(page.lines)
   return page
 end

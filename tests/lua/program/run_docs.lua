@@ -159,6 +159,21 @@ print(out)
 -- expect: #   PAGE:2: nothing is at no.md
 -- expect: 1..1
 
+-- A picture is what an example drew; --update writes it.
+local picture = os.tmpname()
+local draws = ('```\n> svg("2:1", "%s")\n%s\n```\n![a layout](%s)\n'):format(
+  picture:match("[^/]+$"), picture:match("[^/]+$"), picture:match("[^/]+$"))
+print((run(draws):gsub(picture:match("[^/]+$"), "PICTURE")))
+-- expect: ok 1 - PAGE:2
+-- expect: ok 2 - PAGE links
+-- expect: not ok 3 - PAGE pictures
+-- expect: #   PAGE:5: PICTURE is not what the page draws
+-- expect: 1..3
+run(draws, "--update")
+print((run(draws):match("not ok")), (run((draws:gsub('2:1', '3:1'))):match("not ok.*pictures")))
+-- expect: nil	not ok 3 - PAGE pictures
+os.remove(picture)
+
 -- Outputs are written anew, and nothing else.
 local wrong = page:gsub("\n3\n", "\n4\nx\n"):gsub("a       b\n", ""):gsub("\n1\n2\n", "\n")
 local _, ok, after = run(wrong, "--update")
