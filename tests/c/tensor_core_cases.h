@@ -76,7 +76,7 @@ static float any_number(CtRand *r, const Format *f, Kind kind) {
       return any_int(r, 0, 5) != 0 ? (any_int(r, 0, 1) != 0 ? 0.0F : -0.0F)
                                    : number_at(r, f, bias + any_int(r, -3, 3));
     case SPECIAL:
-      if (any_int(r, 0, 20) == 0) {
+      if (any_int(r, 0, 80) == 0) {
         bool has_infinity = f->dtype != CT_f8e4m3;
         int which = any_int(r, 0, has_infinity ? 2 : 0);
         return which == 0 ? NAN : which == 1 ? INFINITY : -INFINITY;
