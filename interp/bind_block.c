@@ -316,9 +316,36 @@ int front_recast(lua_State *L, const Tensor *t, CtDtype to) {
   return 1;
 }
 
-int front_copy(lua_State *L) { /* src, dst */
+/* A copy atom in an argument; its elements' type is known. */
+const CtAtom *front_copy_atom(lua_State *L, int idx, const char *op, CtDtype *dtype) {
+  const CtAtom *atom = bind_test_atom(L, idx, dtype);
+  if (atom == NULL || atom->kind != CT_ATOM_COPY) {
+    diag_type_error(L, idx, op, "a tiled copy, or an atom of copies,");
+  } else if (*dtype == CT_VOID) {
+    diag_error(
+        L,
+        "%s: %s does not say which elements it copies; write atom(\"%s\", f16), or what type "
+        "they have",
+        op, atom->name, atom->name);
+  }
+  return atom;
+}
+
+static int copy_by(lua_State *L, CtIr *ir) { /* atom, src, dst */
+  CtDtype dtype;
+  CtErr err;
+  const CtAtom *atom = front_copy_atom(L, 1, "copy", &dtype);
+  CtView src = front_view(L, 2, "copy"), dst = front_view(L, 3, "copy");
+  check(L, ct_ir_copy_by(ir, atom, dtype, NULL, src, dst, &err), &err);
+  return 0;
+}
+
+int front_copy(lua_State *L) { /* [atom,] src, dst */
   CtIr *ir = front_here(L, "copy");
   CtErr err;
+  if (lua_gettop(L) > 2 && tensor_test(L, 1) == NULL) {
+    return copy_by(L, ir);
+  }
   CtView src = front_view(L, 1, "copy");
   CtView dst = front_view(L, 2, "copy");
   check(L, ct_ir_copy(ir, src, dst, &err), &err);

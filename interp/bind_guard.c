@@ -243,37 +243,57 @@ static CtVal call_predicate(lua_State *L, int idx, const Elements *e) {
   return v;
 }
 
-/* A fragment of what a function says of each element of a tensor. The function may use what the
-   context's arena is for, so nothing of it is kept over a call. */
-static CtView ask_predicate(lua_State *L, const CtCx *cx, int idx, const Tensor *src) {
+/* A fragment of what a function says of each element of a tensor, or of every step-th. The function may use
+   what the context's arena is for, so nothing of it is kept over a call. */
+static CtView ask_predicate(lua_State *L, const CtCx *cx, int idx, const Tensor *src,
+                            int64_t step_by) {
   CtIr *ir = front_ir(L);
   CtLayout compact;
   CtErr err;
   Elements e = elements_of(L, cx, src);
   diag_check(L, ct_layout_make(cx, src->layout.shape, NULL, &compact, &err), &err);
+  if (step_by > 1) {
+    const CtNode n = {.rank = CT_LEAF, .len = 1, .i = ct_int(e.n / step_by)};
+    diag_check(L, ct_layout_make(cx, &n, NULL, &compact, &err), &err);
+  }
   CtView pred = ct_ir_fragment(ir, "pred", CT_bool, compact);
   for (int64_t i = 0; i < e.n; i++, step(&e)) {
-    CtVal v = call_predicate(L, idx, &e);
-    ct_ir_store(ir, pred.buf, ct_ir_const_int(ir, CT_i32, i), v);
+    if (i % step_by == 0) {
+      CtVal v = call_predicate(L, idx, &e);
+      ct_ir_store(ir, pred.buf, ct_ir_const_int(ir, CT_i32, i / step_by), v);
+    }
   }
   return pred;
 }
 
-/* copy_if(pred, src, dst): pred a tensor of bools, or a function of the coordinate in src. */
+/* copy_if([atom,] pred, src, dst): pred a tensor of bools, or a function of the coordinate in src. An atom
+   asks once for the elements that it copies at once. */
 static int copy_if(lua_State *L) {
   CtIr *ir = front_here(L, "copy_if");
   CtCx cx = bind_enter(L);
+  CtDtype dtype = CT_VOID;
   CtErr err;
+  CtAtom atom;
+  bool has_atom = lua_gettop(L) > 3 && tensor_test(L, 1) == NULL && !lua_isfunction(L, 1);
+  int64_t n = 1;
+  if (has_atom) {
+    atom = *front_copy_atom(L, 1, "copy_if", &dtype);
+    n = ct_ir_atom_values(ir, &atom, CT_ATOM_SRC, dtype);
+    lua_remove(L, 1);
+  }
   lua_settop(L, 3);
   CtView src = front_view(L, 2, "copy_if"), dst = front_view(L, 3, "copy_if"), pred;
   if (lua_isfunction(L, 1)) {
     front_convert(L, 1);
-    pred = ask_predicate(L, &cx, 1, tensor_test(L, 2));
+    pred = ask_predicate(L, &cx, 1, tensor_test(L, 2), n);
     front_here(L, "copy_if");
   } else {
     pred = front_view(L, 1, "copy_if");
   }
-  diag_check(L, ct_ir_copy_if(ir, pred, src, dst, &err), &err);
+  diag_check(L,
+             has_atom ? ct_ir_copy_by(ir, &atom, dtype, &pred, src, dst, &err)
+                      : ct_ir_copy_if(ir, pred, src, dst, &err),
+             &err);
   return 0;
 }
 

@@ -249,6 +249,13 @@ static int rt_self(lua_State *L) {
   return 1;
 }
 
+/* Is a function of the standard library calling? Its locals say less to the script than the name that a
+   tensor has. */
+static bool is_library_calling(lua_State *L) {
+  lua_Debug ar;
+  return lua_getstack(L, 1, &ar) != 0 && lua_getinfo(L, "S", &ar) != 0 && diag_is_stdlib(ar.source);
+}
+
 static int rt_nm(lua_State *L) { /* v, name */
   Front *f = front_up(L);
   CtVal v;
@@ -261,7 +268,8 @@ static int rt_nm(lua_State *L) { /* v, name */
   const Tensor *t = tensor_test(L, 1);
   if (value_test(L, 1, &v)) {
     ct_ir_name(f->ir, v, name);
-  } else if (t != NULL && t->in_kernel && t->serial == f->serial) {
+  } else if (t != NULL && t->in_kernel && t->serial == f->serial &&
+             (t->name == NULL || !is_library_calling(L))) {
     if (t->at == NULL) {
       ct_ir_name_buf(f->ir, t->buf, name);
     }

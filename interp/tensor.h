@@ -153,6 +153,8 @@ void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx);
 CtTuple front_coordinate(lua_State *L, const Tensor *t, CtTuple crd);
 /* The tensor in an argument, which must be one of the running trace. Raises. */
 CtView front_view(lua_State *L, int idx, const char *op);
+/* The copy atom in an argument, which may be a tiled copy, and the type of its elements. Raises. */
+const CtAtom *front_copy_atom(lua_State *L, int idx, const char *op, CtDtype *dtype);
 /* copy, fill, clear while a trace is running: called with the stack as Lua calls the function,
    return the number of results. */
 int front_recast(lua_State *L, const Tensor *t, CtDtype to);

@@ -332,20 +332,29 @@ static void put_loops(CtEmit *e, Each *each, int vec, Body body) {
 
 /* --- copy -------------------------------------------------------------------------------------------- */
 
-static const char *help_zfill(CtEmit *e, size_t bytes) {
-  return bytes == 16  ? ct_emit_help(e, CT_HELP_CP_ASYNC_16_ZFILL, "cp_async_16_zfill")
-         : bytes == 8 ? ct_emit_help(e, CT_HELP_CP_ASYNC_8_ZFILL, "cp_async_8_zfill")
-                      : ct_emit_help(e, CT_HELP_CP_ASYNC_4_ZFILL, "cp_async_4_zfill");
+/* cp.async of 4, 8 and 16 bytes, and of 16 that stay in L1; without and with a condition. */
+static const struct {
+  CtHelper helper;
+  const char *name;
+} asyncs[4][2] = {
+    {{CT_HELP_CP_ASYNC_4, "cp_async_4"}, {CT_HELP_CP_ASYNC_4_ZFILL, "cp_async_4_zfill"}},
+    {{CT_HELP_CP_ASYNC_8, "cp_async_8"}, {CT_HELP_CP_ASYNC_8_ZFILL, "cp_async_8_zfill"}},
+    {{CT_HELP_CP_ASYNC_16, "cp_async_16"}, {CT_HELP_CP_ASYNC_16_ZFILL, "cp_async_16_zfill"}},
+    {{CT_HELP_CP_ASYNC_16_CA, "cp_async_16_ca"},
+     {CT_HELP_CP_ASYNC_16_CA_ZFILL, "cp_async_16_ca_zfill"}},
+};
+
+static bool is_cached_everywhere(const CtAtom *atom) {
+  return atom != NULL && strstr(atom->ptx, ".ca.") != NULL;
 }
 
-static void put_async(CtEmit *e, const Each *each) {
+/* when: else zeros are written; NULL: it is copied. */
+static void put_async(CtEmit *e, const Each *each, const char *when) {
   size_t bytes = (size_t)each->vec * ct_dtype_bytes(each->op[DST].buf->dtype);
-  const char *when = each->op[SRC].when;
-  const char *name = when != NULL  ? help_zfill(e, bytes)
-                     : bytes == 16 ? ct_emit_help(e, CT_HELP_CP_ASYNC_16, "cp_async_16")
-                     : bytes == 8  ? ct_emit_help(e, CT_HELP_CP_ASYNC_8, "cp_async_8")
-                                   : ct_emit_help(e, CT_HELP_CP_ASYNC_4, "cp_async_4");
-  ct_text_printf(&e->body, "%s(", name);
+  bool is_ca = is_cached_everywhere(each->inst->u.tile->atom);
+  int i = bytes == 4 ? 0 : bytes == 8 ? 1 : is_ca ? 3 : 2;
+  ct_text_printf(&e->body, "%s(",
+                 ct_emit_help(e, asyncs[i][when != NULL].helper, asyncs[i][when != NULL].name));
   ct_emit_address(e, &each->op[DST]);
   ct_text_puts(&e->body, ", ");
   ct_emit_address(e, &each->op[SRC]);
@@ -447,12 +456,21 @@ static const char *predicate(CtEmit *e, const Each *each) {
 }
 
 static void copy_body(CtEmit *e, const Each *each) {
+  const CtTile *t = each->inst->u.tile;
   size_t bytes = (size_t)each->vec * ct_dtype_bytes(each->op[DST].buf->dtype);
   CtEmitNest nest = {.e = e, .loc = each->inst->loc};
-  ct_emit_enter_when(&nest, each->n_views == 3 ? predicate(e, each) : NULL);
+  const char *chosen = each->n_views == 3 ? predicate(e, each) : NULL;
+  if (t->atom != NULL && each->vec != t->vec) {
+    ct_emit_fail(e, each->inst->loc, CT_EUNSUPPORTED,
+                 "copy: the shapes of '%s' and '%s' split the elements that %s takes at once; give "
+                 "both tensors the same modes",
+                 each->op[SRC].base, each->op[DST].base, t->atom->name);
+  }
+  ct_emit_enter_when(&nest, t->zero_fill ? NULL : chosen);
   ct_emit_begin(e, each->inst->loc);
-  if (each->inst->u.tile->async && bytes >= 4) {
-    put_async(e, each);
+  if (t->async && bytes >= 4) {
+    put_async(e, each,
+              t->zero_fill ? ct_emit_and(e, chosen, each->op[SRC].when) : each->op[SRC].when);
   } else if (each->vec > 1 && ct_emit_is_register(&each->op[DST])) {
     unpack(e, each);
   } else if (each->vec > 1 && ct_emit_is_register(&each->op[SRC])) {

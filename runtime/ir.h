@@ -128,7 +128,8 @@ typedef struct CtView {
   X(GUARD, "guard")         /* a guard may end within a vector */                                  \
   X(PREDICATE, "predicate") /* so may copy_if's predicate */                                       \
   X(CONVERTS, "converts")   /* the elements are widened on the way */                              \
-  X(REGISTERS, "registers") /* from registers to registers, or bools, which are not packed */
+  X(REGISTERS, "registers") /* from registers to registers, or bools, which are not packed */      \
+  X(ATOM, "atom")           /* the script's copy atom says how many */
 typedef enum CtWidthWhy {
 #define X(name, text) CT_WIDTH_##name,
   CT_WIDTH_WHYS(X)
@@ -151,6 +152,7 @@ typedef struct CtTile {
   CtWidth width[2];   /* COPY: [0], of both sides; GEMM: of a and b, along their rows */
   bool async;         /* COPY: may be cp.async */
   CtGemmOrder order;  /* GEMM, MMA */
+  bool zero_fill;     /* COPY: elements that b leaves out become 0 */
   const CtAtom *atom; /* the instruction that was asked for, or NULL */
 } CtTile;
 
@@ -399,6 +401,13 @@ CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
 /* A COPY between fragments of one size and of any two types, each element cast as ct_convert does. */
 CtStatus ct_ir_convert(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
 CtStatus ct_ir_copy_if(CtIr *ir, CtView pred, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
+/* ir_atom.c: through a copy atom, made for elements of `dtype`. It takes n of a thread's elements at once,
+   the bits of its layout over theirs: elements 0 to n - 1 of both views first, counted colexicographically.
+   pred: NULL, or bools for every element, of which the first of each n counts, or for every n-th. */
+CtStatus ct_ir_copy_by(CtIr *ir, const CtAtom *atom, CtDtype dtype, const CtView *pred, CtView src,
+                       CtView dst, CtErr *err) CT_NODISCARD;
+/* Elements that a thread has on a side of a copy atom. */
+int64_t ct_ir_atom_values(CtIr *ir, const CtAtom *atom, CtAtomSide side, CtDtype dtype);
 CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) CT_NODISCARD;
 /* y = alpha * x + beta * y; where beta is 0, y is not read, as in BLAS. */
 CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y,

@@ -42,6 +42,17 @@ bool ct_is_signed_view(CtOp op, CtDtype type, CtFacts a, CtFacts b);
 CtStatus ct_tile_fail(CtIr *ir, const char *op, CtView v, const char *rule, CtErr *err);
 CtStatus ct_tile_check_inside(CtIr *ir, const char *op, CtView v, CtErr *err) CT_NODISCARD;
 CtVal ct_tile_add(CtIr *ir, CtOp op, const CtTile *tile);
+/* Fails with "<op>: <a> and <b> <rule>". */
+CtStatus ct_tile_fail_views(CtIr *ir, const char *op, CtView a, CtView b, const char *rule,
+                            CtErr *err);
+CtStatus ct_tile_size(CtIr *ir, CtView v, CtInt *size, CtErr *err) CT_NODISCARD;
+/* Types, sizes, and that both views lie in their tensors. */
+CtStatus ct_tile_check_copy(CtIr *ir, const char *op, CtView src, CtView dst,
+                            CtErr *err) CT_NODISCARD;
+/* Bools, inside their tensor; of any size. */
+CtStatus ct_tile_check_pred(CtIr *ir, CtView pred, CtErr *err) CT_NODISCARD;
+/* What keeps a view of `size` elements from vectors of `vec`; WIDEST: nothing. */
+CtWidthWhy ct_tile_refuse(CtIr *ir, CtView v, int64_t size, int64_t vec);
 
 /* passes */
 void ct_pass_contract(CtIr *ir);

@@ -21,8 +21,8 @@ static void print_view(CtIr *ir, CtView v, CtText *out) {
 }
 
 /* Fails with "<op>: <a> and <b> <rule>", the views printed in place. */
-static CtStatus fail_views(CtIr *ir, const char *op, CtView a, CtView b, const char *rule,
-                           CtErr *err) {
+CtStatus ct_tile_fail_views(CtIr *ir, const char *op, CtView a, CtView b, const char *rule,
+                            CtErr *err) {
   CtText text;
   ct_text_init(&text, ir->arena.alloc);
   print_view(ir, a, &text);
@@ -42,7 +42,7 @@ CtStatus ct_tile_fail(CtIr *ir, const char *op, CtView a, const char *rule, CtEr
   return status;
 }
 
-static CtStatus view_size(CtIr *ir, CtView v, CtInt *size, CtErr *err) {
+CtStatus ct_tile_size(CtIr *ir, CtView v, CtInt *size, CtErr *err) {
   CtCx cx = ct_ir_cx(ir);
   return ct_size(&cx, v.layout, size, err);
 }
@@ -84,21 +84,22 @@ static CtStatus check_sums(CtIr *ir, const char *op, CtView to, CtErr *err) {
 
 static CtStatus check_sizes(CtIr *ir, const char *op, CtView a, CtView b, CtErr *err) {
   CtInt m, n;
-  CtStatus status = view_size(ir, a, &m, err);
+  CtStatus status = ct_tile_size(ir, a, &m, err);
   if (status == CT_OK) {
-    status = view_size(ir, b, &n, err);
+    status = ct_tile_size(ir, b, &n, err);
   }
   if (status != CT_OK || ct_int_equal(m, n)) {
     return status;
   }
   if (ct_is_static(m) && ct_is_static(n)) {
-    return fail_views(ir, op, a, b, "have different sizes; the shapes must agree", err);
+    return ct_tile_fail_views(ir, op, a, b, "have different sizes; the shapes must agree", err);
   }
-  return fail_views(ir, op, a, b,
-                    ct_is_static(m) || ct_is_static(n)
-                        ? "may differ in size: one is known only at run time; tile it first"
-                        : "may differ in size: both are known only at run time; tile them first",
-                    err);
+  return ct_tile_fail_views(
+      ir, op, a, b,
+      ct_is_static(m) || ct_is_static(n)
+          ? "may differ in size: one is known only at run time; tile it first"
+          : "may differ in size: both are known only at run time; tile them first",
+      err);
 }
 
 /* The bits of another fragment, which recast made a copy of, stay as they are. */
@@ -301,7 +302,7 @@ size_t ct_ir_view_align(CtIr *ir, CtView v) {
 
 /* What keeps a view from vectors of `vec` elements; WIDEST: nothing. Registers can be packed in any
    order, so only a side in memory limits the width. */
-static CtWidthWhy refuse(CtIr *ir, CtView v, int64_t size, int64_t vec) {
+CtWidthWhy ct_tile_refuse(CtIr *ir, CtView v, int64_t size, int64_t vec) {
   const CtBuf *buf = &ir->bufs[v.buf];
   size_t bytes = (size_t)vec * ct_dtype_bytes(buf->dtype);
   if (!guard_allows(ir, &v, size, vec)) {
@@ -327,7 +328,7 @@ static CtWidth find_width(CtIr *ir, int n, const CtView *views, const uint8_t *o
     CtWidthWhy why = count % w.vec != 0 ? CT_WIDTH_SIZE : CT_WIDTH_WIDEST;
     uint8_t whose = of[0];
     for (int i = 0; i < n && why == CT_WIDTH_WIDEST; i++) {
-      why = refuse(ir, views[i], size, w.vec);
+      why = ct_tile_refuse(ir, views[i], size, w.vec);
       whose = of[i];
     }
     if (why == CT_WIDTH_WIDEST) {
@@ -384,7 +385,7 @@ static bool may_be_async(const CtIr *ir, const CtTile *t) {
          (!ir->target.is_cuda || ir->target.sm >= 80) && bytes >= 4;
 }
 
-static CtStatus check_copy(CtIr *ir, const char *op, CtView src, CtView dst, CtErr *err) {
+CtStatus ct_tile_check_copy(CtIr *ir, const char *op, CtView src, CtView dst, CtErr *err) {
   CtStatus status = check_widens(ir, op, src, dst, err);
   status = status == CT_OK ? check_sizes(ir, op, src, dst, err) : status;
   status = status == CT_OK ? ct_ir_check_writable(ir, op, dst, err) : status;
@@ -392,14 +393,13 @@ static CtStatus check_copy(CtIr *ir, const char *op, CtView src, CtView dst, CtE
   return status == CT_OK ? ct_tile_check_inside(ir, op, dst, err) : status;
 }
 
-static CtStatus check_pred(CtIr *ir, CtView pred, CtView src, CtErr *err) {
+CtStatus ct_tile_check_pred(CtIr *ir, CtView pred, CtErr *err) {
   const CtBuf *buf = &ir->bufs[pred.buf];
   if (buf->dtype != CT_bool) {
     return ct_fail(err, CT_EINVAL, "copy_if: predicate %s has elements %s; expected bool",
                    pred.name != NULL ? pred.name : buf->name, ct_dtypes[buf->dtype].name);
   }
-  CtStatus status = check_sizes(ir, "copy_if", pred, src, err);
-  return status == CT_OK ? ct_tile_check_inside(ir, "copy_if", pred, err) : status;
+  return ct_tile_check_inside(ir, "copy_if", pred, err);
 }
 
 /* A predicate may be one for a whole vector only. */
@@ -411,7 +411,7 @@ static void limit_to_predicate(CtIr *ir, CtView pred, CtInt size, CtWidth *w) {
 
 static CtStatus add_copy(CtIr *ir, CtTile *tile, CtErr *err) {
   CtInt size;
-  CtStatus status = view_size(ir, tile->dst, &size, err);
+  CtStatus status = ct_tile_size(ir, tile->dst, &size, err);
   if (status != CT_OK) {
     return status;
   }
@@ -427,7 +427,7 @@ static CtStatus add_copy(CtIr *ir, CtTile *tile, CtErr *err) {
 
 CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) {
   CtTile tile = {.dst = dst, .a = src};
-  CtStatus status = check_copy(ir, "copy", src, dst, err);
+  CtStatus status = ct_tile_check_copy(ir, "copy", src, dst, err);
   return status == CT_OK ? add_copy(ir, &tile, err) : status;
 }
 
@@ -442,8 +442,9 @@ CtStatus ct_ir_convert(CtIr *ir, CtView src, CtView dst, CtErr *err) {
 
 CtStatus ct_ir_copy_if(CtIr *ir, CtView pred, CtView src, CtView dst, CtErr *err) {
   CtTile tile = {.dst = dst, .a = src, .b = pred};
-  CtStatus status = check_copy(ir, "copy_if", src, dst, err);
-  status = status == CT_OK ? check_pred(ir, pred, src, err) : status;
+  CtStatus status = ct_tile_check_copy(ir, "copy_if", src, dst, err);
+  status = status == CT_OK ? ct_tile_check_pred(ir, pred, err) : status;
+  status = status == CT_OK ? check_sizes(ir, "copy_if", pred, src, err) : status;
   return status == CT_OK ? add_copy(ir, &tile, err) : status;
 }
 
@@ -510,7 +511,7 @@ static CtStatus check_mode(CtIr *ir, CtView a, int i, CtView b, int j, const cha
   CtStatus status = ct_size(&cx, ct_mode(a.layout, i), &m, err);
   status = status == CT_OK ? ct_size(&cx, ct_mode(b.layout, j), &n, err) : status;
   if (status == CT_OK && !ct_int_equal(m, n)) {
-    return fail_views(ir, "gemm", a, b, rule, err);
+    return ct_tile_fail_views(ir, "gemm", a, b, rule, err);
   }
   return status;
 }

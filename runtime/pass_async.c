@@ -1,6 +1,6 @@
 /* pass_async.c: a plain copy from global to shared memory is complete at the next sync_threads,
    whatever the target: where it may be cp.async and the kernel itself never waits, a wait is put
-   before each barrier. */
+   before each barrier. For copies by atoms of cp.async the kernel waits itself. */
 #include "ir_build.h"
 
 void ct_pass_async(CtIr *ir) {
@@ -10,7 +10,8 @@ void ct_pass_async(CtIr *ir) {
     if (inst->region != 0 && inst->op == CT_OP_CP_WAIT) {
       return;
     }
-    async = async || (inst->region != 0 && inst->op == CT_OP_COPY && inst->u.tile->async);
+    async = async || (inst->region != 0 && inst->op == CT_OP_COPY && inst->u.tile->async &&
+                      inst->u.tile->atom == NULL);
   }
   size_t n = ir->n_insts;
   for (CtVal v = 1; async && v < n; v++) {

@@ -219,7 +219,7 @@ static int tile_accesses(const CtIn *code, const CtIn *in, CtWarp *w,
     if (t->op == CT_OP_COPY && roles[i] != CT_ACCESS_B) {
       a->vec = t->vec;
       a->is_async = t->async;
-      a->pred = is_if ? &t->b : NULL;
+      a->pred = is_if && !(t->zero_fill && a->writes) ? &t->b : NULL;
     }
     if (!set_tile_access(a, args[i], roles[i], is_whole)) {
       return 0;

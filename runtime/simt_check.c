@@ -55,7 +55,7 @@ static bool written_bits(const CtAccess *a, int64_t e, int lane, uint64_t *bits)
     *bits = slot_bits(a->w, code->d, t->dtype, lane);
     return true;
   }
-  return t->op == CT_OP_COPY && copied_bits(a, t, e, lane, bits);
+  return t->op == CT_OP_COPY && !t->zero_fill && copied_bits(a, t, e, lane, bits);
 }
 
 bool ct_check_is_same(const CtAccess *a, int64_t e, int lane, int64_t off) {

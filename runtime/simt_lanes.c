@@ -237,7 +237,8 @@ static bool copy(const CtTileOp *t, CtWarp *w) {
     if (has_pred && !choose(&pred, e, &mask)) {
       return false;
     }
-    uint32_t read = inside(&s, e, mask), written = inside(&d, e, mask);
+    uint32_t read = inside(&s, e, mask);
+    uint32_t written = inside(&d, e, t->zero_fill ? w->mask : mask);
     if (!find(&s, e, read, from) || !find(&d, e, written, to)) {
       return false;
     }

@@ -131,6 +131,7 @@ typedef struct CtTileOp {
   bool elementwise; /* GEMM of vectors: dst(v) = fma(a(v), b(v), dst(v)) */
   bool reads_dst;   /* sums of GEMM and AXPBY, but for a beta that is known to be 0 */
   bool async;       /* COPY: as CtTile; the engine copies at once */
+  bool zero_fill;   /* COPY: as CtTile */
   uint8_t vec;      /* COPY: as CtTile */
   CtWidth width[2]; /* as CtTile */
   CtTileArg dst, a, b;

@@ -281,10 +281,12 @@ static void slow_copy(Slow *s) {
   const CtTileArg *d = &s->t->dst, *a = &s->t->a, *pred = s->t->b.buf != 0 ? &s->t->b : NULL;
   int64_t n = mode_size(s, d, 0);
   for (int64_t e = 0; e < n && !s->failed; e++) {
-    if (pred != NULL && !is_copied(s, pred, e)) {
+    bool copied = pred == NULL || is_copied(s, pred, e);
+    if (!copied && !s->t->zero_fill) {
       continue;
     }
-    const char *from = element(s, a, e, 0, false);
+    const char *from =
+        copied ? element(s, a, e, 0, false) : memset(s->outside, 0, sizeof s->outside);
     char *to = from == NULL ? NULL : element(s, d, e, 0, true);
     if (to != NULL) {
       uint64_t bits = read_bits(ct_dtype_bytes(from_type), from);

@@ -325,6 +325,7 @@ CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
                 .dtype = l->ir->bufs[tile->dst.buf].dtype,
                 .contract = l->ir->contract,
                 .async = tile->async,
+                .zero_fill = tile->zero_fill,
                 .vec = tile->vec,
                 .width = {tile->width[0], tile->width[1]}};
   CtStatus status = check_operands(l, inst, t.dtype, err);

@@ -29,6 +29,7 @@ local texts = {
   predicate = { "copy_if's predicate may differ within a vector",
     "make one predicate for N elements: a layout that is constant along them" },
   converts = { "the elements are widened on the way", "copy them first, and cast in registers" },
+  atom = { "the copy atom takes so many", "take a wider atom, where the layouts allow it" },
   registers = { "bools in registers are not packed", "keep flags as u8" },
 }
 

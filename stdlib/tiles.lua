@@ -38,14 +38,14 @@ end
 
 -- The elements of x at a coordinate with `_`: a tensor, or a layout and its offset.
 function M.cut(x, crd)
-  if x.dtype ~= nil then return x(table.unpack(crd)) end
+  if M.type_name(x) == "tensor" then return x(table.unpack(crd)) end
   return ct.slice_and_offset(crd, x)
 end
 
 -- ((thread, values), rest) as (thread, values, rest).
 function M.unfold(x)
   local all = { { ct._, ct._ }, ct._ }
-  if x.dtype ~= nil then return x(table.unpack(all)) end
+  if M.type_name(x) == "tensor" then return x(table.unpack(all)) end
   return ct.slice(all, x)
 end
 

@@ -103,11 +103,15 @@ function identity_tensor(shape) end
 ---     > y
 ---     tensor i32 4:1 on cpu
 ---         0    1    2    0
+--- A tiled copy or copy atom in front is as with copy. Of the elements that it takes at once the
+--- first one's bool counts; a predicate of one bool for each such group, (1,M,N), will do. Atoms with
+--- ZFILL write zeros where the predicate is false.
 --- CuTe: copy_if. MoYe: none.
 --- See: copy, guard, identity_tensor.
 ---@param pred Tensor|function
 ---@param src Tensor
 ---@param dst Tensor
+---@overload fun(tc: TiledCopy|Atom, pred: Tensor|function, src: Tensor, dst: Tensor)
 function copy_if(pred, src, dst) end
 
 --- Copies the elements of a tensor to another one of the same sizes and type.
@@ -120,10 +124,16 @@ function copy_if(pred, src, dst) end
 ---     > y
 ---     tensor i32 4:1 on cpu
 ---         0    1    2    3
+--- With a tiled copy or a copy atom in front the atom's instruction does it, in kernels: mode 0 of
+--- both tensors holds the elements that it takes at once, as partition_S and partition_D make them,
+--- (V,M,N). A layout or an alignment that does not allow it is an error. After atoms of cp.async the
+--- kernel waits itself (cp_async_wait); what ldmatrix and the like ask of a warp, all its lanes do
+--- together.
 --- CuTe: copy. MoYe: copyto!, whose destination comes first.
---- See: max_common_vector, cp_async_fence, cp_async_wait.
+--- See: max_common_vector, cp_async_fence, cp_async_wait, tiled_copy, atom.
 ---@param src Tensor
 ---@param dst Tensor
+---@overload fun(tc: TiledCopy|Atom, src: Tensor, dst: Tensor)
 function copy(src, dst) end
 
 --- Adds the product A * B' to C, by one thread; in a kernel.
