@@ -78,6 +78,7 @@ static const struct {
     {"trace", "cuttle.trace", false},
     {"profile", "cuttle.profile", false},
     {"latex", "cuttle.latex", false},
+    {"matmul", "cuttle.matmul", false},
     {"html", "cuttle.html", false},
     {"reduce", "cuttle.collective", true},
     {"transform", "cuttle.collective", true},
