@@ -3,7 +3,8 @@
      _fail(message)  raises an error that blames the script's line, not the library's
      _terminal()     {columns =, utf8 =, color =} of the terminal that print writes to; no columns
                      and no color where it is none
-     _address(t)     where a host tensor's first element is: in memory, or on its device
+     _address(t)     where a host tensor's first element is, in memory or on its device; nil for a tensor
+                     of a kernel, nil and "is closed; ..." for one without memory
      _emit_sm()      under `cuttle emit` the compute capability that the source is for, times 10 */
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,16 @@ static int terminal(lua_State *L) {
 }
 
 static int address(lua_State *L) {
-  const Tensor *t = tensor_check_host(L, 1, "address");
+  const Tensor *t = tensor_check(L, 1, "address");
+  CtErr err;
+  if (t->in_kernel) {
+    return 0;
+  }
+  if (tensor_live(t, &err) != CT_OK) {
+    lua_pushnil(L);
+    lua_pushstring(L, err.msg);
+    return 2;
+  }
   uint64_t at = ct_storage_address(t->storage);
   lua_pushinteger(L, (lua_Integer)(at + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype)));
   return 1;

@@ -44,7 +44,11 @@ local modes_of <const> = { A = "(M,K) or (M,K,L)", B = "(N,K) or (N,K,L)", C = "
 local function check_operand(x, name)
   if not is_tensor(x) then
     fail("%s is of type %s; a tensor %s was expected", name, tiles.type_name(x), modes_of[name])
-  elseif x.device == nil then
+  end
+  local address, why = ct._address(x)
+  if why then
+    fail("%s %s", name, why)
+  elseif address == nil then
     fail("%s is a tensor of a kernel; matmul launches kernels itself. Inside of one, multiply "
       .. "tiles by gemm", name)
   end
