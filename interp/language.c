@@ -86,6 +86,7 @@ static const struct {
     {"warp_scan", "cuttle.collective", true},
     {"block_reduce", "cuttle.collective", true},
     {"block_scan", "cuttle.collective", true},
+    {"pipeline", "cuttle.pipeline", true},
 };
 
 void state_push_module(lua_State *L, const char *name) {
