@@ -4,7 +4,7 @@
    and decides for each value whether it is written where it is used or declared under a name, which
    pointers the tile operations need, where variables are declared, and how a BREAK is said in C. Then
    the text is written: statements (emit_stmt.c), expressions (emit_expr.c), operations on whole
-   tensors (emit_tile.c, emit_gemm.c), with names from emit_name.c. */
+   tensors (emit_tile.c, emit_gemm.c, emit_mma.c), with names from emit_name.c. */
 #ifndef CT_EMIT_H
 #define CT_EMIT_H
 
@@ -101,6 +101,12 @@ typedef enum CtHelper {
   CT_HELP_COUNT
 } CtHelper;
 
+/* One that was made for this text: of an atom's instruction. */
+typedef struct CtEmitFunction {
+  const struct CtEmitFunction *next;
+  const char *name;
+} CtEmitFunction;
+
 typedef struct CtEmit {
   const CtIr *ir;
   CtEmitOpts opts;
@@ -120,6 +126,8 @@ typedef struct CtEmit {
   CtNames names;
   CtText body;
   bool helps[CT_HELP_COUNT];
+  CtText functions; /* behind the helpers */
+  const CtEmitFunction *made;
   int depth;
   int n_labels;
   CtLoc loc;  /* of the line that is being written */
@@ -128,6 +136,9 @@ typedef struct CtEmit {
 
 void ct_emit_fail(CtEmit *e, CtLoc loc, CtStatus status, const char *fmt, ...) CT_PRINTF(4, 5);
 const char *ct_emit_help(CtEmit *e, CtHelper helper, const char *name); /* asks for it; its name */
+
+/* True the first time that a function is asked for: its text is to be appended to e->functions. */
+bool ct_emit_is_new_function(CtEmit *e, const char *name);
 
 /* Lines. Between begin and end the text of the line is appended to e->body. */
 void ct_emit_begin(CtEmit *e, CtLoc loc);

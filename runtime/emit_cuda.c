@@ -39,6 +39,23 @@ const char *ct_emit_help(CtEmit *e, CtHelper helper, const char *name) {
   return name;
 }
 
+bool ct_emit_is_new_function(CtEmit *e, const char *name) {
+  for (const CtEmitFunction *f = e->made; f != NULL; f = f->next) {
+    if (strcmp(f->name, name) == 0) {
+      return false;
+    }
+  }
+  CtEmitFunction *f = ct_arena_alloc(&e->arena, sizeof *f);
+  char *own = ct_arena_strdup(&e->arena, name, strlen(name));
+  if (f == NULL || own == NULL) {
+    e->functions.failed = true;
+    return false;
+  }
+  *f = (CtEmitFunction){e->made, own};
+  e->made = f;
+  return true;
+}
+
 /* A script's name inside a string literal or a comment. In a literal without quotes and backslashes:
    NVRTC puts it into its PTX as it is, which the assembler then cannot read. */
 static void put_chunk(CtEmit *e, CtLoc loc) {
@@ -219,8 +236,8 @@ static void declare_buffers(CtEmit *e) {
     } else if (buf->space == CT_SHARED) {
       declare_shared(e, i, is_dynamic);
     } else {
-      ct_emit_line(e, buf->loc, "%s %s[%" PRId64 "];", ct_dtypes[buf->dtype].cuda, e->buf_names[i],
-                   ct_max(buf->n_elems.v, 1));
+      ct_emit_line(e, buf->loc, "%s%s %s[%" PRId64 "];", buf->has_words ? "__align__(16) " : "",
+                   ct_dtypes[buf->dtype].cuda, e->buf_names[i], ct_max(buf->n_elems.v, 1));
     }
   }
 }
@@ -274,7 +291,8 @@ static void put_prelude(const CtEmit *e, CtText *out) {
       any = true;
     }
   }
-  ct_text_puts(out, any ? "\n" : "");
+  ct_text_puts(out, ct_text_str(&e->functions));
+  ct_text_puts(out, any || e->functions.len > 0 ? "\n" : "");
 }
 
 static bool alloc_tables(CtEmit *e) {
@@ -300,7 +318,7 @@ static CtStatus run(CtEmit *e, CtText *out) {
   if (e->status != CT_OK) {
     return e->status;
   }
-  if (e->names.failed || e->body.failed) {
+  if (e->names.failed || e->body.failed || e->functions.failed) {
     return ct_fail_nomem(e->err);
   }
   put_prelude(e, out);
@@ -313,6 +331,7 @@ CtStatus ct_emit_cuda(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr
   size_t before = out->len;
   ct_arena_init(&e.arena, ir->arena.alloc);
   ct_text_init(&e.body, ir->arena.alloc);
+  ct_text_init(&e.functions, ir->arena.alloc);
   ct_names_init(&e.names, &e.arena);
   CtStatus status = run(&e, out);
   if (status != CT_OK && out->s != NULL) {
@@ -321,6 +340,7 @@ CtStatus ct_emit_cuda(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr
   }
   ct_names_clear(&e.names);
   ct_text_clear(&e.body);
+  ct_text_clear(&e.functions);
   ct_arena_clear(&e.arena);
   return status;
 }

@@ -170,7 +170,8 @@ static void stage_operands(Gemm *g, CtEmitNest *nest, const char *k) {
   }
 }
 
-static void put_multiply(Gemm *g, const char *m, const char *n, const char *k) {
+static void put_multiply(void *ud, const char *m, const char *n, const char *k) {
+  Gemm *g = ud;
   CtEmitNest nest = {.e = g->e, .loc = g->inst->loc};
   CtEmitOperand a = element_at(g->e, &g->a, m, 1, k);
   CtEmitOperand b = element_at(g->e, &g->b, n, 1, k);
@@ -214,31 +215,31 @@ static const char *enter_order(CtEmitNest *nest, const CtGemmLoop *loop, int64_t
 }
 
 /* The row or column: the variable itself, or one that is made of all. */
-static const char *name_count(Gemm *g, Count *count, const char *wanted) {
+static const char *name_count(const CtEmitProducts *w, Count *count, const char *wanted) {
   if (count->var == NULL) {
-    count->var = ct_names_add(&g->e->names, wanted);
-    ct_emit_line(g->e, g->inst->loc, "const int %s = %s;", count->var, ct_text_str(&count->sum));
+    count->var = ct_names_add(&w->e->names, wanted);
+    ct_emit_line(w->e, w->loc, "const int %s = %s;", count->var, ct_text_str(&count->sum));
   }
   return count->var;
 }
 
 /* Some rows or columns may be left out where a step does not divide them. */
-static void skip_outside(Gemm *g, const char *var, int64_t size, int64_t first_step) {
+static void skip_outside(const CtEmitProducts *w, const char *var, int64_t size, int64_t first_step) {
   if (size % first_step != 0) {
-    ct_emit_line(g->e, g->inst->loc, "if (%s >= %" PRId64 ") continue;", var, size);
+    ct_emit_line(w->e, w->loc, "if (%s >= %" PRId64 ") continue;", var, size);
   }
 }
 
 static const CtGemmOrder by_columns = {2, {{.mode = 1, .step = 1}, {.mode = 0, .step = 1}}};
 
-static void multiply(Gemm *g, CtEmitNest *nest, const char *k) {
-  const CtGemmOrder *order = &g->inst->u.tile->order;
-  int64_t left[2] = {g->m, g->n}, first[2] = {0, 0};
+void ct_emit_products(const CtEmitProducts *w, const CtGemmOrder *order, CtEmitNest *nest,
+                      const char *k) {
+  int64_t left[2] = {w->m, w->n}, first[2] = {0, 0};
   Count count[2] = {{0}, {0}};
   const char *around = NULL;
   order = order->n == 0 ? &by_columns : order;
   for (int i = 0; i < 2; i++) {
-    ct_text_init(&count[i].sum, g->e->ir->arena.alloc);
+    ct_text_init(&count[i].sum, w->e->ir->arena.alloc);
   }
   for (int i = 0; i < order->n; i++) {
     const CtGemmLoop *loop = &order->loop[i];
@@ -247,11 +248,11 @@ static void multiply(Gemm *g, CtEmitNest *nest, const char *k) {
     first[x] = first[x] == 0 ? loop->step : first[x];
     left[x] = loop->step;
   }
-  const char *m = name_count(g, &count[0], "m");
-  const char *n = name_count(g, &count[1], "n");
-  skip_outside(g, m, g->m, first[0]);
-  skip_outside(g, n, g->n, first[1]);
-  put_multiply(g, m, n, k);
+  const char *m = name_count(w, &count[0], "m");
+  const char *n = name_count(w, &count[1], "n");
+  skip_outside(w, m, w->m, first[0]);
+  skip_outside(w, n, w->n, first[1]);
+  w->multiply(w->ud, m, n, k);
   for (int i = 0; i < 2; i++) {
     ct_text_clear(&count[i].sum);
   }
@@ -282,7 +283,8 @@ static void put_gemm(Gemm *g) {
     ct_emit_enter_scope(&nest);
   }
   stage_operands(g, &nest, k);
-  multiply(g, &nest, k);
+  CtEmitProducts w = {g->e, g->inst->loc, g->m, g->n, put_multiply, g};
+  ct_emit_products(&w, &g->inst->u.tile->order, &nest, k);
   ct_emit_leave_all(&nest);
 }
 

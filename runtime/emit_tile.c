@@ -630,6 +630,7 @@ void ct_emit_tile(CtEmit *e, CtVal v) {
         ct_emit_gemm(e, inst);
       }
       break;
+    case CT_OP_MMA: ct_emit_mma(e, inst); break;
     default: CT_UNREACHABLE();
   }
 }

@@ -1,5 +1,5 @@
 /* emit_tile.h: how the emitter writes elements of views and loops over them; for emit_access.c,
-   emit_tile.c and emit_gemm.c. */
+   emit_tile.c, emit_gemm.c and emit_mma.c. */
 #ifndef CT_EMIT_TILE_H
 #define CT_EMIT_TILE_H
 
@@ -125,5 +125,17 @@ void ct_emit_fma(CtEmit *e, const CtEmitOperand *c, const CtEmitOperand *a, cons
 /* Fails, and is false, where the elements of the destination are bool. */
 bool ct_emit_has_numbers(CtEmit *e, const CtInst *inst, const char *what);
 void ct_emit_gemm(CtEmit *e, const CtInst *inst);
+/* The products of one k, m times n of them, in an order: loops that are left open, and in them what
+   `multiply` writes. */
+typedef struct CtEmitProducts {
+  CtEmit *e;
+  CtLoc loc;
+  int64_t m, n;
+  void (*multiply)(void *ud, const char *m, const char *n, const char *k);
+  void *ud;
+} CtEmitProducts;
+void ct_emit_products(const CtEmitProducts *w, const CtGemmOrder *order, CtEmitNest *nest,
+                      const char *k);
+void ct_emit_mma(CtEmit *e, const CtInst *inst); /* emit_mma.c */
 
 #endif

@@ -84,6 +84,7 @@ typedef struct CtBuf {
                    swizzle (ct_ir_view_swizzled), or 0 */
   bool
       is_written; /* some STORE or tile operation writes it; not said of an alias, see ct_ir_memory */
+  bool has_words; /* register: instructions take its elements as words of 32 bits */
   bool
       is_fixed; /* register: holds the bits of another one (ct_ir_recast), and is not written again */
   CtLoc loc;
@@ -147,7 +148,7 @@ typedef struct CtWidth {
 /* Operands of a TILE operation. */
 typedef struct CtTile {
   CtView dst, a, b;   /* COPY: a is the source, b (if any) bools: which elements are copied;
-                       FILL: dst only; AXPBY: a; GEMM: a, b */
+                       FILL: dst only; AXPBY: a; GEMM, MMA: a, b */
   uint8_t vec;        /* COPY: elements per access, a power of two; 1 elsewhere */
   CtWidth width[2];   /* COPY: [0], of both sides; GEMM: of a and b, along their rows */
   bool async;         /* COPY: may be cp.async */

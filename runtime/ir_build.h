@@ -53,6 +53,10 @@ CtStatus ct_tile_check_copy(CtIr *ir, const char *op, CtView src, CtView dst,
 CtStatus ct_tile_check_pred(CtIr *ir, CtView pred, CtErr *err) CT_NODISCARD;
 /* What keeps a view of `size` elements from vectors of `vec`; WIDEST: nothing. */
 CtWidthWhy ct_tile_refuse(CtIr *ir, CtView v, int64_t size, int64_t vec);
+/* Are groups of n consecutive coordinates of a static view n consecutive elements, from a multiple of n
+   on? Instructions take the 32-bit words of the fragment from now on. */
+bool ct_tile_is_packed(const CtIr *ir, CtView v, int64_t n);
+void ct_tile_use_words(CtIr *ir, uint32_t buf);
 
 /* passes */
 void ct_pass_contract(CtIr *ir);

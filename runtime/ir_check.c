@@ -124,6 +124,24 @@ static void check_view(void *ud, const CtView *view, bool is_written) {
   }
 }
 
+static void check_register_view(void *ud, const CtView *view, bool is_written) {
+  Checker *c = ud;
+  (void)is_written;
+  if (c->n == 0 && c->ir->bufs[view->buf].space != CT_REGISTER) {
+    find(c, "an operand of an instruction that is in no register", 0);
+  }
+}
+
+static void check_tile(Checker *c, const CtInst *inst) {
+  ct_ir_each_view(inst, check_view, c);
+  if (inst->op == CT_OP_MMA) {
+    if (inst->u.tile->atom == NULL) {
+      find(c, "has no atom", 0);
+    }
+    ct_ir_each_view(inst, check_register_view, c);
+  }
+}
+
 static void check_region(Checker *c, CtRegion r, int depth);
 
 static void check_inst(Checker *c, CtVal v, int depth) {
@@ -145,7 +163,7 @@ static void check_inst(Checker *c, CtVal v, int depth) {
       }
       break;
     case CT_CLS_JUMP: check_break(c, inst); break;
-    case CT_CLS_TILE: ct_ir_each_view(inst, check_view, c); break;
+    case CT_CLS_TILE: check_tile(c, inst); break;
     case CT_CLS_LEAF: find(c, "a leaf stands in a region", 0); break;
     case CT_CLS_PURE:
     case CT_CLS_READ:

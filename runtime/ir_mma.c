@@ -1,7 +1,8 @@
 /* ir_mma.c: products by an MMA atom: what each operand must be, checked once for all engines.
 
    A thread's operands are (V,M,K), (V,N,K) and (V,M,N), as a tiled MMA partitions: V are the values of
-   one atom, M, N and K count atoms. UniversalFMA has one value, so it is the GEMM of what is left. */
+   one atom, M, N and K count atoms. UniversalFMA has one value, so it is the GEMM of what is left; any
+   other atom becomes one operation MMA, whose operands are fragments that lie in whole registers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +30,36 @@ static CtStatus check_target(const CtIr *ir, const CtAtom *atom, CtErr *err) {
                  "gemm: %s needs sm_%d%s; the target is sm_%d, so take an atom that it has: "
                  "atoms{kind = \"mma\", sm = %d} lists them",
                  atom->name, atom->sm, atom->is_sm_specific ? "a" : "", sm, sm);
+}
+
+/* Atoms that are not run as an MMA. */
+static CtStatus check_kind(const CtAtom *atom, CtErr *err) {
+  if (atom->times > 1) {
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "gemm: %s multiplies complex numbers, which no tensor has; multiply real and "
+                   "imaginary parts by the atom of f64 of that shape",
+                   atom->name);
+  }
+  if (atom->from_shared[CT_ATOM_B]) {
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "gemm: %s reads shared memory, as wgmma does, which gemm has no code for; take "
+                   "an atom with operands in registers: atoms{family = \"mma.sync\"} lists them",
+                   atom->name);
+  }
+  return CT_OK;
+}
+
+/* An instruction of a warp needs whole warps. */
+static CtStatus check_block(const CtIr *ir, const CtAtom *atom, CtErr *err) {
+  enum { LANES = 32 };
+  int64_t n = ir->block[0] * ir->block[1] * ir->block[2];
+  if (atom->threads == 1 || n % LANES == 0) {
+    return CT_OK;
+  }
+  return ct_fail(err, CT_EINVAL,
+                 "gemm: %s is an instruction of a whole warp, but a block of %lld threads has one "
+                 "with %lld; launch a multiple of %d threads",
+                 atom->name, (long long)n, (long long)(n % LANES), LANES);
 }
 
 /* --- the operands ----------------------------------------------------------------------------------- */
@@ -135,17 +166,109 @@ static CtStatus add_universal(CtIr *ir, CtView *v, const CtGemmOrder *order, CtE
   return status == CT_OK ? ct_ir_gemm(ir, v[0], v[1], v[2], order, err) : status;
 }
 
+/* --- MMA ------------------------------------------------------------------------------------------------ */
+
+/* The values of each register lie side by side, at a place that is a multiple of their number. */
+static CtStatus check_register(CtIr *ir, const CtAtom *atom, CtView v, int i, CtErr *err) {
+  const CtBuf *buf = &ir->bufs[v.buf];
+  int64_t per = ct_dtypes[buf->dtype].bits < 32 ? 32 / ct_dtypes[buf->dtype].bits : 1;
+  char rule[CT_ATOM_TEXT_MAX + 160];
+  if (buf->space != CT_REGISTER) {
+    snprintf(rule, sizeof rule,
+             "is in %s memory; %s takes registers: copy it to a fragment, "
+             "partition_fragment_%s makes one",
+             buf->space == CT_SHARED ? "shared" : "global", atom->name, letters[i]);
+    return ct_tile_fail(ir, "gemm", v, rule, err);
+  }
+  if (ct_guard_n(&v) > 0) {
+    return ct_tile_fail(ir, "gemm", v, "is guarded, which an MMA cannot be; guard what is copied",
+                        err);
+  }
+  if (!ct_tile_is_packed(ir, v, per)) {
+    snprintf(rule, sizeof rule,
+             "does not have the values of a register side by side, %lld of them, from a multiple "
+             "of %lld on; partition_fragment_%s of a tiled MMA makes a fragment that has",
+             (long long)per, (long long)per, letters[i]);
+    return ct_tile_fail(ir, "gemm", v, rule, err);
+  }
+  return CT_OK;
+}
+
+/* Mode `x` of a and mode `y` of b count the same atoms; beyond a view's rank there is one. */
+static CtStatus check_rest(CtIr *ir, CtView a, int x, CtView b, int y, const char *rule,
+                           CtErr *err) {
+  CtCx cx = ct_ir_cx(ir);
+  CtInt n[2] = {ct_int(1), ct_int(1)};
+  CtView v[2] = {a, b};
+  int mode[2] = {x, y};
+  for (int i = 0; i < 2; i++) {
+    if (mode[i] < ct_layout_rank(v[i].layout)) {
+      CtStatus status = ct_size(&cx, ct_mode(v[i].layout, mode[i]), &n[i], err);
+      if (status != CT_OK) {
+        return status;
+      }
+    }
+  }
+  return ct_int_equal(n[0], n[1]) ? CT_OK : ct_tile_fail_views(ir, "gemm", a, b, rule, err);
+}
+
+static CtStatus check_shapes(CtIr *ir, const CtView *v, CtErr *err) {
+  CtStatus status =
+      check_rest(ir, v[0], 1, v[2], 1, "differ in M, mode 1 of A and mode 1 of C", err);
+  status = status == CT_OK
+               ? check_rest(ir, v[1], 1, v[2], 2, "differ in N, mode 1 of B and mode 2 of C", err)
+               : status;
+  return status == CT_OK ? check_rest(ir, v[0], 2, v[1], 2, "differ in K, mode 2 of both", err)
+                         : status;
+}
+
+static CtStatus check_mma(CtIr *ir, const CtAtom *atom, const CtView *v, CtErr *err) {
+  CtStatus status = check_block(ir, atom, err);
+  for (int i = 0; i < N_OPERANDS && status == CT_OK; i++) {
+    status = check_register(ir, atom, v[i], i, err);
+    status = status == CT_OK ? ct_tile_check_inside(ir, "gemm", v[i], err) : status;
+  }
+  status = status == CT_OK ? check_shapes(ir, v, err) : status;
+  status = status == CT_OK ? ct_ir_check_writable(ir, "gemm", v[2], err) : status;
+  if (status == CT_OK && (v[2].buf == v[0].buf || v[2].buf == v[1].buf)) {
+    return ct_fail(err, CT_EINVAL,
+                   "gemm: %s is C and %s of %s; what is added to needs a fragment of its own",
+                   name_of(ir, &v[2]), v[2].buf == v[0].buf ? "A" : "B", atom->name);
+  }
+  return status;
+}
+
+/* CuTe's: each product shares a fragment with the one before it. */
+static const CtGemmOrder serpentine = {
+    2, {{.mode = 0, .step = 1}, {.mode = 1, .step = 1, .turns = true}}};
+
+static CtStatus add_mma(CtIr *ir, const CtAtom *atom, const CtView *v, const CtGemmOrder *order,
+                        CtErr *err) {
+  CtTile tile = {.dst = v[2], .a = v[0], .b = v[1], .vec = 1, .atom = atom};
+  tile.order = order->n == 0 ? serpentine : *order;
+  tile.width[0] = (CtWidth){1, CT_WIDTH_REGISTERS, 1};
+  tile.width[1] = (CtWidth){1, CT_WIDTH_REGISTERS, 2};
+  CtStatus status = check_mma(ir, atom, v, err);
+  if (status == CT_OK) {
+    ct_tile_add(ir, CT_OP_MMA, &tile);
+    for (int i = 0; i < N_OPERANDS; i++) {
+      ct_tile_use_words(ir, v[i].buf);
+    }
+  }
+  return status;
+}
+
 CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
                    const CtGemmOrder *order, CtErr *err) {
   CtView v[N_OPERANDS] = {a, b, c};
-  CtStatus status = check_target(ir, atom, err);
+  CtStatus status = check_kind(atom, err);
+  status = status == CT_OK ? check_target(ir, atom, err) : status;
   status = status == CT_OK ? check_ranks(atom, v, err) : status;
   for (int i = 0; i < N_OPERANDS && status == CT_OK; i++) {
     status = check_operand(ir, atom, v[i], i, err);
   }
-  if (status != CT_OK || is_universal(atom)) {
-    return status == CT_OK ? add_universal(ir, v, order, err) : status;
+  if (status != CT_OK) {
+    return status;
   }
-  return ct_fail(err, CT_EUNSUPPORTED, "gemm: %s is not emitted yet; take UniversalFMA",
-                 atom->name);
+  return is_universal(atom) ? add_universal(ir, v, order, err) : add_mma(ir, atom, v, order, err);
 }

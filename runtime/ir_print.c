@@ -85,6 +85,9 @@ static void print_tile(Printer *p, const CtInst *inst) {
   if (t->async) {
     ct_text_puts(p->out, " async");
   }
+  if (t->atom != NULL) {
+    ct_text_printf(p->out, " %s", t->atom->name);
+  }
 }
 
 static void print_facts(Printer *p, const CtInst *inst) {

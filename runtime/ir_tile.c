@@ -255,6 +255,17 @@ static CtWidthWhy refuse_layout(const CtIr *ir, CtLayout l, int64_t size, int64_
   return why;
 }
 
+bool ct_tile_is_packed(const CtIr *ir, CtView v, int64_t n) {
+  CtCx cx = {0};
+  CtInt size;
+  CtErr err;
+  return ct_layout_is_static(v.layout) && ct_size(&cx, v.layout, &size, &err) == CT_OK &&
+         size.v % n == 0 && ct_ir_facts(ir, v.offset).div % n == 0 &&
+         refuse_layout(ir, v.layout, size.v, n) == CT_WIDTH_WIDEST;
+}
+
+void ct_tile_use_words(CtIr *ir, uint32_t buf) { ir->bufs[buf].has_words = true; }
+
 /* Does the index stay the same within each group of `vec` consecutive coordinates? */
 static bool is_constant_of(const CtIr *ir, CtLayout l, int64_t size, int64_t vec) {
   Walk w;
@@ -473,7 +484,8 @@ static CtVal zero_like(CtIr *ir, CtVal v) {
 }
 
 bool ct_tile_reads_dst(const CtIr *ir, const CtInst *inst) {
-  return inst->op == CT_OP_GEMM || (inst->op == CT_OP_AXPBY && !is_zero(ir, inst->args[1]));
+  return inst->op == CT_OP_GEMM || inst->op == CT_OP_MMA ||
+         (inst->op == CT_OP_AXPBY && !is_zero(ir, inst->args[1]));
 }
 
 static void add_axpby(CtIr *ir, const CtTile *tile, CtVal alpha, CtVal beta) {

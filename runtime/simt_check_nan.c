@@ -28,10 +28,11 @@ static CtDtype type_of(uint32_t op) {
 
 static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
 
-/* GEMM and AXPBY. */
+/* GEMM, AXPBY and MMA. */
 static bool computes(const CtSimtProgram *p, const CtIn *code) {
   return is_tile(code->u.op) &&
-         (p->tiles[code->imm].op == CT_OP_GEMM || p->tiles[code->imm].op == CT_OP_AXPBY) &&
+         (p->tiles[code->imm].op == CT_OP_GEMM || p->tiles[code->imm].op == CT_OP_AXPBY ||
+          p->tiles[code->imm].op == CT_OP_MMA) &&
          ct_is_float(p->tiles[code->imm].dtype);
 }
 

@@ -192,6 +192,9 @@ static CtStatus report_lanes(const CtWorker *worker, uint32_t c, const char *op,
 static const char *warp_op_name(const CtIn *in) {
   static const char *const shuffles[] = {"shfl_up", "shfl_down", "shfl_xor", "shfl_idx"};
   static const char *const votes[] = {"any", "all", "ballot"};
+  if (in->u.op == CT_SIMT_MMA) {
+    return "gemm";
+  }
   return in->u.op == CT_SIMT_VOTE ? votes[in->imm] : shuffles[in->imm & 0xff];
 }
 
@@ -302,6 +305,11 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
       const CtIn *in = code_of(worker->job, f->in);
       return report_lanes(worker, in->c, warp_op_name(in), "warp", err);
     }
+    case CT_FAIL_WARP_ENDED:
+      return ct_fail(err, CT_EINVAL,
+                     "gemm: an MMA needs all 32 threads of a warp, but some of the warp of thread "
+                     "%s of block %s have ended; let all threads come here",
+                     thread_of(worker->job->program, f->warp, f->lane).s, triple(worker->bid).s);
     case CT_FAIL_DEADLOCK: return report_deadlock(worker, err);
     case CT_FAIL_BARRIER_WARPS: return report_warps(worker, err);
     case CT_FAIL_NONE:

@@ -206,6 +206,8 @@ void ct_low_set(CtLow *l, CtVal v);
 void ct_low_warp(CtLow *l, CtVal v); /* simt_lower_warp.c: shuffles, votes, atomics, ... */
 CtSpin ct_low_spin(const CtLow *l, CtVal loop);
 CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) CT_NODISCARD; /* simt_views.c */
+/* simt_lower_mma.c: what an MMA computes, in the memory of the program; the scratch that it needs. */
+const CtMma *ct_low_mma(CtLow *l, const CtTile *t, int64_t *scratch);
 
 /* simt_lower_control.c: structure. */
 void ct_low_begin(CtLow *l);

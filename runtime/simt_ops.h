@@ -20,6 +20,7 @@
 
 #include "message.h"
 #include "simt.h"
+#include "tensor_core.h"
 
 enum { CT_LANES = 32, CT_LEVELS = 6 };
 #define CT_ALL_LANES 0xFFFFFFFFu
@@ -111,7 +112,7 @@ typedef struct CtTileArg {
   uint32_t pattern;         /* slot; 0: no lane's offset differs, or see lanes */
   CtRef lanes;              /* of kind LANES: offsets by lane, instead of base, imm and pattern */
   bool is_i32;              /* offsets wrap around at 32 bits */
-  uint32_t mode[2];         /* indices of CtTileMode; GEMM: (m,k), (n,k), (m,n) */
+  uint32_t mode[2];         /* indices of CtTileMode; GEMM: (m,k), (n,k), (m,n); MMA: see CtMma */
   uint32_t guard, n_guards; /* which CtTileGuards: elements outside are 0, or not written */
 } CtTileArg;
 
@@ -121,6 +122,40 @@ typedef struct CtTileGuard {
   CtTileArg at;
   CtRef bound;
 } CtTileGuard;
+
+/* How numbers of an MMA are read from registers: words as they are, numbers of so many bits. */
+typedef enum CtLoad {
+  CT_LOAD_WORDS_4,
+  CT_LOAD_WORDS_8,
+  CT_LOAD_f16,
+  CT_LOAD_bf16,
+  CT_LOAD_f8e4m3,
+  CT_LOAD_f8e5m2,
+  CT_LOAD_i16,
+  CT_LOAD_i8,
+  CT_LOAD_u8,
+  CT_LOAD_i4,
+  CT_LOAD_u4,
+  CT_LOAD_COUNT
+} CtLoad;
+
+typedef enum CtMmaKind { CT_MMA_FLOAT, CT_MMA_F64, CT_MMA_INT, CT_MMA_BITS } CtMmaKind;
+
+/* What an MMA computes: in each warp the products of `groups` groups of threads, m x k by k x n, rest[0] x
+   rest[1] times for each of rest[2]. Arrays by CtAtomOperand, A to C. */
+typedef struct CtMma {
+  CtMmaKind kind;
+  CtTcModel model; /* of FLOAT */
+  bool saturates;  /* INT */
+  bool is_xor;     /* BITS */
+  int word;        /* k of one number: 32 of BITS */
+  int m, n, k, threads, groups;
+  CtLoad load[3];
+  int size[3];              /* numbers of one matrix */
+  int values[3];            /* of a thread in one atom */
+  const uint16_t *place[3]; /* of (lane, value) in the matrices of all groups */
+  int64_t rest[3];          /* M, N, K */
+} CtMma;
 
 /* FILL has its value in the instruction's operand d, AXPBY alpha and beta in d and a: lanes, masks
    for bool. */
@@ -135,6 +170,8 @@ typedef struct CtTileOp {
   uint8_t vec;      /* COPY: as CtTile */
   CtWidth width[2]; /* as CtTile */
   CtTileArg dst, a, b;
+  const CtMma
+      *mma; /* MMA; its operands have the values in mode 0, (M,K), (N,K) or (M,N) in mode 1 */
 } CtTileOp;
 
 /* Which ATOMIC, packed. */
@@ -226,6 +263,7 @@ typedef enum CtFailKind {
   CT_FAIL_EXTENT,        /* a tensor's extent is negative */
   CT_FAIL_BARRIER_LANES, /* some lanes of a warp are elsewhere */
   CT_FAIL_WARP_LANES,    /* the same at an operation of the warp */
+  CT_FAIL_WARP_ENDED,    /* some lanes of the warp have ended, or never were */
   CT_FAIL_BARRIER_WARPS, /* two warps wait at two barriers */
   CT_FAIL_DEADLOCK,      /* loops wait for what nothing can change */
   CT_FAIL_STOPPED        /* another block failed, or an interrupt */
@@ -396,7 +434,8 @@ void ct_simt_pattern_i64(const int64_t *lanes, CtPattern *p);
 /* The files of handlers, each compiled once per instruction set: CT_SIMT_BASE, CT_SIMT_AVX2 or
    CT_SIMT_AVX512 says which. The table of each has NULL where the row is another part's. */
 #define CT_SIMT_PARTS(X, isa)                                                                      \
-  X(arith, isa) X(moves, isa) X(memory, isa) X(memory_narrow, isa) X(control, isa) X(tile, isa)
+  X(arith, isa)                                                                                    \
+  X(moves, isa) X(memory, isa) X(memory_narrow, isa) X(control, isa) X(tile, isa) X(mma, isa)
 
 #define CT_SIMT_DECLARE(part, isa) extern const CtHandler ct_simt_##part##_##isa[CT_SIMT_OP_COUNT];
 CT_SIMT_PARTS(CT_SIMT_DECLARE, base)

@@ -94,6 +94,13 @@ static uint64_t mode_n(const CtSimtProgram *p, uint32_t mode) {
   return p->modes[mode].n < 0 ? 0 : (uint64_t)p->modes[mode].n;
 }
 
+/* Atoms of a warp, or multiply-adds of single threads. */
+static void set_mma_work(const CtMma *m, CtProfileIn *row, uint64_t *each) {
+  uint64_t atoms = (uint64_t)(m->rest[0] * m->rest[1] * m->rest[2]);
+  row->work = m->threads > 1 ? CT_WORK_MMA : CT_WORK_INT;
+  *each = m->threads > 1 ? atoms : atoms * (uint64_t)m->k;
+}
+
 static void set_tile_work(const CtSimtProgram *p, const CtTileOp *t, CtProfileIn *row,
                           uint64_t *each) {
   bool is_float = ct_is_float(t->dtype);
@@ -103,6 +110,8 @@ static void set_tile_work(const CtSimtProgram *p, const CtTileOp *t, CtProfileIn
     row->is_f64 = t->dtype == CT_f64;
     *each = mode_n(p, t->dst.mode[0]) * mode_n(p, t->dst.mode[1]) *
             (is_matrix ? mode_n(p, t->a.mode[1]) : 1);
+  } else if (t->op == CT_OP_MMA) {
+    set_mma_work(t->mma, row, each);
   }
 }
 
@@ -143,7 +152,7 @@ static int list_operands(const CtSimtProgram *p, const CtIn *code, CtProfileSite
       if (t->op == CT_OP_COPY && roles[i] != CT_ACCESS_B) {
         s->width = t->width[0];
         s->is_async = t->async;
-      } else if (t->op == CT_OP_GEMM && roles[i] != CT_ACCESS_DST) {
+      } else if ((t->op == CT_OP_GEMM || t->op == CT_OP_MMA) && roles[i] != CT_ACCESS_DST) {
         s->width = t->width[roles[i] == CT_ACCESS_A ? 0 : 1];
       }
     }

@@ -18,7 +18,8 @@ typedef enum CtProfileWork {
   CT_WORK_FMA,     /* 2 */
   CT_WORK_FLOP,    /* 1: + - * */
   CT_WORK_SPECIAL, /* division, roots, exponentials, ...: not counted as flops */
-  CT_WORK_INT      /* multiply-adds of an integer GEMM */
+  CT_WORK_INT,     /* multiply-adds of an integer GEMM, or of dp4a */
+  CT_WORK_MMA      /* instructions of tensor cores, 32 for each that a warp runs */
 } CtProfileWork;
 
 /* One instruction. All counts are of warps' executions, except lanes and work: of threads. */

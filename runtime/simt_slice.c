@@ -394,12 +394,38 @@ static void want_products(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   }
 }
 
+/* A row of A and a column of B of the atoms that made an element: parts of all lanes of its group. */
+static void want_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+  const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
+  const CtMma *mma = s->p->tiles[s->code->imm].mma;
+  int64_t rest = e / dst->n_rows, m = rest % mma->rest[0], n = rest / mma->rest[0];
+  int at = mma->place[CT_ATOM_C][e % dst->n_rows * CT_LANES + lane];
+  int group = at / mma->size[CT_ATOM_C], row = at % mma->size[CT_ATOM_C] / mma->n,
+      col = at % mma->n;
+  for (int64_t k = 0; k < mma->rest[2]; k++) {
+    for (int i = 0; i < mma->values[CT_ATOM_A] * CT_LANES; i++) {
+      int place = mma->place[CT_ATOM_A][i];
+      if (place / mma->size[CT_ATOM_A] == group && place % mma->size[CT_ATOM_A] / mma->k == row) {
+        want_element(s, a, i / CT_LANES + (m + k * mma->rest[0]) * a->n_rows, i % CT_LANES);
+      }
+    }
+    for (int i = 0; i < mma->values[CT_ATOM_B] * CT_LANES; i++) {
+      int place = mma->place[CT_ATOM_B][i];
+      if (place / mma->size[CT_ATOM_B] == group && place % mma->n == col) {
+        want_element(s, b, i / CT_LANES + (n + k * mma->rest[1]) * b->n_rows, i % CT_LANES);
+      }
+    }
+  }
+}
+
 static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A);
   const CtTileOp *t = &s->p->tiles[s->code->imm];
   bool is_fill = t->op == CT_OP_FILL, is_axpby = t->op == CT_OP_AXPBY;
   if (t->op == CT_OP_GEMM) {
     want_products(s, dst, e, lane);
+  } else if (t->op == CT_OP_MMA) {
+    want_atoms(s, dst, e, lane);
   } else if (a != NULL) {
     want_element(s, a, e, lane);
   }

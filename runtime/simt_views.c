@@ -163,6 +163,20 @@ static void set_offset(CtLow *l, CtTileArg *arg, CtInt offset) {
   arg->imm = at.imm;
 }
 
+/* Values, and the atoms that they are of. */
+static void set_mma_modes(CtLow *l, CtTileArg *arg, CtLayout layout) {
+  CtCx cx = ct_ir_cx((CtIr *)(uintptr_t)l->ir);
+  CtLayout rest = unit_layout();
+  int rank = ct_layout_rank(layout);
+  CtErr err;
+  if (rank > 1 && ct_take(&cx, layout, 1, rank, &rest, &err) != CT_OK) {
+    l->failed = true;
+    return;
+  }
+  arg->mode[0] = use_mode(l, rank > 1 ? ct_mode(layout, 0) : layout);
+  arg->mode[1] = use_mode(l, rest);
+}
+
 static void set_modes(CtLow *l, CtTileArg *arg, CtLayout layout, bool by_mode) {
   by_mode = by_mode && ct_layout_rank(layout) == 2 && !ct_is_leaf(layout.shape);
   arg->mode[0] = use_mode(l, by_mode ? ct_mode(layout, 0) : layout);
@@ -318,9 +332,40 @@ static CtStatus check_operands(const CtLow *l, const CtInst *inst, CtDtype type,
   return CT_OK;
 }
 
+/* A register's offset is the same in all lanes, its layout static. */
+static CtTileArg make_fragment(CtLow *l, const CtView *v) {
+  const CtBuf *buf = &l->ir->bufs[v->buf];
+  CtTileArg arg = {.buf = v->buf, .space = buf->space, .dtype = buf->dtype};
+  set_offset(l, &arg, v->offset);
+  set_mma_modes(l, &arg, v->layout);
+  return arg;
+}
+
+static void lower_mma(CtLow *l, const CtInst *inst) {
+  const CtTile *tile = inst->u.tile;
+  int64_t scratch = 0;
+  CtTileOp t = {.op = CT_OP_MMA,
+                .dtype = l->ir->bufs[tile->dst.buf].dtype,
+                .reads_dst = true,
+                .width = {tile->width[0], tile->width[1]},
+                .dst = make_fragment(l, &tile->dst),
+                .a = make_fragment(l, &tile->a),
+                .b = make_fragment(l, &tile->b)};
+  t.mma = ct_low_mma(l, tile, &scratch);
+  l->scratch_bytes = ct_max(l->scratch_bytes, scratch);
+  if (!l->failed && CT_LOW_GROW(l, tiles, n_tiles, cap_tiles)) {
+    l->tiles[l->n_tiles] = t;
+    (void)ct_low_emit(l, false, CT_SIMT_MMA, 0, 0, 0, ct_low_construct(l), (int64_t)l->n_tiles++);
+  }
+}
+
 CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtTile *tile = inst->u.tile;
+  if (inst->op == CT_OP_MMA) {
+    lower_mma(l, inst);
+    return CT_OK;
+  }
   CtTileOp t = {.op = (CtOp)inst->op,
                 .dtype = l->ir->bufs[tile->dst.buf].dtype,
                 .contract = l->ir->contract,

@@ -139,6 +139,10 @@ local adders = {
     line.int_fma = line.int_fma + row.amount
     return 0
   end,
+  mma = function(line, row)
+    line.mma = line.mma + row.amount // LANES
+    return 0
+  end,
 }
 
 local function add_row(line, row)

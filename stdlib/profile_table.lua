@@ -62,7 +62,9 @@ local function rows_of(line)
   first.line, first.runs = tostring(line.line), short(line.executions)
   first.lanes = ("%.1f"):format(line.active_lanes)
   local fma = line.fma + line.int_fma
-  first.fma = fma > 0 and short(fma) or ""
+  local products = { fma > 0 and short(fma) or nil }
+  if line.mma > 0 then products[#products + 1] = short(line.mma) .. " mma" end
+  first.fma = table.concat(products, ", ")
   first.access = first.access or what_of(line)
   if #line.accesses > 0 and line.branches > 0 then rows[#rows + 1] = { access = what_of(line) } end
   return rows

@@ -1,0 +1,156 @@
+/* simt_lower_mma.c: lowering to the CPU engine: where a lane's values stand in the matrices that an MMA
+   atom multiplies, from the layouts of its row. */
+#include <string.h>
+
+#include "simt_lower.h"
+
+/* The CPU engine stands for this target where targets round differently. */
+enum { CPU_SM = 90, MAX_GROUPS = CT_LANES };
+
+typedef struct Place {
+  CtCx cx;
+  const CtAtom *atom;
+  CtMma *mma;
+  int lane[MAX_GROUPS][CT_LANES]; /* of (group, thread) */
+  bool failed;
+} Place;
+
+static CtLayout parse(Place *p, const char *text) {
+  CtLayout l = {0};
+  CtErr err;
+  p->failed = p->failed || ct_layout_parse(p->cx.arena, text, strlen(text), &l, &err) != CT_OK;
+  return l;
+}
+
+/* The value of a layout at (thread, value); of thr_id at the thread. */
+static int index_at(Place *p, CtLayout l, int t, int v) {
+  CtNode crd[3] = {{.rank = 2, .len = 3},
+                   {.rank = CT_LEAF, .len = 1, .i = {.v = t}},
+                   {.rank = CT_LEAF, .len = 1, .i = {.v = v}}};
+  CtInt i = ct_int(0);
+  CtErr err;
+  CtTuple at = v < 0 ? &crd[1] : crd;
+  p->failed = p->failed || ct_crd2idx(&p->cx, at, l, &i, &err) != CT_OK;
+  return (int)i.v;
+}
+
+/* Each group of threads has the lanes of the first, moved to the first lane that no group has. */
+static void find_lanes(Place *p) {
+  bool taken[CT_LANES] = {false};
+  int n = p->atom->threads;
+  CtLayout thr_id = parse(p, p->atom->thr_id);
+  p->mma->groups = CT_LANES / n;
+  for (int g = 0; g < p->mma->groups && !p->failed; g++) {
+    int first = 0;
+    while (taken[first]) {
+      first++;
+    }
+    for (int t = 0; t < n; t++) {
+      int lane = index_at(p, thr_id, t, -1) + first;
+      CT_ASSERT(lane < CT_LANES);
+      p->lane[g][t] = lane;
+      taken[lane] = true;
+    }
+  }
+}
+
+/* A by rows, B by rows of k, C by rows: all dense, those of the groups one behind the other. */
+static int place_at(const CtMma *m, CtAtomOperand of, int row, int col) {
+  switch (of) {
+    case CT_ATOM_A: return row * m->k + col;
+    case CT_ATOM_B: return col * m->n + row;
+    default: return row * m->n + col;
+  }
+}
+
+static void find_places(Place *p, CtArena *arena, CtAtomOperand of) {
+  CtMma *m = p->mma;
+  int per = ct_atom_per_element(p->atom, of), n_v = ct_atom_values(p->atom, of);
+  int rows = of == CT_ATOM_B ? p->atom->n : p->atom->m;
+  int word = of == CT_ATOM_C ? 1 : m->word;
+  CtLayout l = parse(p, p->atom->layouts[of]);
+  uint16_t *to = ct_arena_alloc(arena, (size_t)n_v * CT_LANES * sizeof *to);
+  m->values[of] = n_v;
+  m->size[of] = of == CT_ATOM_A ? m->m * m->k : of == CT_ATOM_B ? m->n * m->k : m->m * m->n;
+  m->place[of] = to;
+  p->failed = p->failed || to == NULL;
+  for (int g = 0; g < m->groups && !p->failed; g++) {
+    for (int t = 0; t < p->atom->threads; t++) {
+      for (int v = 0; v < n_v && !p->failed; v++) {
+        int i = index_at(p, l, t, v * per);
+        int col = i / rows / word;
+        to[v * CT_LANES + p->lane[g][t]] =
+            (uint16_t)(g * m->size[of] + place_at(m, of, i % rows, col));
+      }
+    }
+  }
+}
+
+/* Numbers of a matrix are 4 bytes, or 8 of f64. */
+static void set_kind(CtMma *m, const CtAtom *atom) {
+  int bits = atom->types[CT_ATOM_A].bits;
+  if (ct_tc_model(atom, CPU_SM, &m->model)) {
+    m->kind = CT_MMA_FLOAT;
+  } else if (bits == 64) {
+    m->kind = CT_MMA_F64;
+  } else {
+    m->kind = bits == 1 ? CT_MMA_BITS : CT_MMA_INT;
+  }
+  m->saturates = strstr(atom->ptx, ".satfinite") != NULL;
+  m->is_xor = strstr(atom->ptx, ".xor.") != NULL;
+  m->word = m->kind == CT_MMA_BITS ? 32 : 1;
+  m->m = atom->m;
+  m->n = atom->n;
+  m->k = atom->k / m->word;
+  m->threads = atom->threads;
+}
+
+static int64_t rest_of(const CtCx *cx, CtLayout l, int mode) {
+  CtInt n = ct_int(1);
+  CtErr err;
+  if (mode < ct_layout_rank(l) && ct_size(cx, ct_mode(l, mode), &n, &err) != CT_OK) {
+    return 0;
+  }
+  return n.v;
+}
+
+static CtLoad load_of(const CtAtom *atom, CtAtomOperand of) {
+  static const struct {
+    const char *ptx;
+    CtLoad load;
+  } rows[] = {{"f16", CT_LOAD_f16},     {"bf16", CT_LOAD_bf16}, {"e4m3", CT_LOAD_f8e4m3},
+              {"e5m2", CT_LOAD_f8e5m2}, {"s8", CT_LOAD_i8},     {"u8", CT_LOAD_u8},
+              {"s16", CT_LOAD_i16},     {"s4", CT_LOAD_i4},     {"u4", CT_LOAD_u4},
+              {"f64", CT_LOAD_WORDS_8}};
+  for (size_t i = 0; i < CT_ARRAY_LEN(rows); i++) {
+    if (strcmp(rows[i].ptx, atom->types[of].ptx) == 0) {
+      return rows[i].load;
+    }
+  }
+  return CT_LOAD_WORDS_4; /* f32, tf32, s32, words of bits */
+}
+
+const CtMma *ct_low_mma(CtLow *l, const CtTile *t, int64_t *scratch) {
+  CtMma *m = ct_arena_alloc(&l->p->arena, sizeof *m);
+  Place p = {.cx = ct_ir_cx((CtIr *)(uintptr_t)l->ir), .atom = t->atom, .mma = m};
+  if (m == NULL) {
+    l->failed = true;
+    return NULL;
+  }
+  *m = (CtMma){0};
+  set_kind(m, t->atom);
+  find_lanes(&p);
+  for (int of = CT_ATOM_A; of <= CT_ATOM_C; of++) {
+    m->load[of] = load_of(t->atom, (CtAtomOperand)of);
+    find_places(&p, &l->p->arena, (CtAtomOperand)of);
+  }
+  m->rest[0] = rest_of(&p.cx, t->dst.layout, 1);
+  m->rest[1] = rest_of(&p.cx, t->dst.layout, 2);
+  m->rest[2] = rest_of(&p.cx, t->a.layout, 2);
+  l->failed = l->failed || p.failed;
+  int64_t bytes = m->kind == CT_MMA_F64 ? 8 : 4, mn = m->rest[0] * m->rest[1];
+  *scratch =
+      bytes * m->groups *
+      (m->rest[0] * m->size[CT_ATOM_A] + m->rest[1] * m->size[CT_ATOM_B] + mn * m->size[CT_ATOM_C]);
+  return m;
+}
