@@ -104,15 +104,59 @@ local function tile_of(mma, row)
   return { ct.size(mma.perm[row.modes[1]]), ct.size(mma.perm[row.modes[2]]) }
 end
 
+-- Elements of the operand in one of the tensor: more than one of types that no tensor has, 4 bits
+-- and 1, of which a tensor of u32 has 8 or 32, consecutive in k. A layout counts the atom's own.
+local function per_element(mma, row, x, op)
+  local dtype = mma.atom.dtypes[row.dtype]
+  if type(dtype) ~= "string" or x.dtype == nil then return 1 end
+  local bits = mma.atom.bits[row.dtype]
+  if bits >= 8 then
+    tiles.fail(op, "%s of %s has elements of type %s, which no tensor has here", row.dtype:upper(),
+      mma.atom.name, dtype)
+  elseif x.dtype ~= ct.u32 and x.dtype ~= ct.i32 then
+    tiles.fail(op, "%s of %s has elements of type %s, %d in each u32 of a tensor; %s is a tensor "
+      .. "of %s", row.dtype:upper(), mma.atom.name, dtype, 32 // bits, x.layout, x.dtype)
+  end
+  return 32 // bits
+end
+
+-- (thread, value) -> element of an atom's rows x k, `per` of which along k are one word.
+local function in_words(l, rows, k, per)
+  local to_word = ct.layout({ rows, per, k // per }, { 1, 0, rows })
+  local words = ct.composition(to_word, l)
+  return ct.concat(ct.mode(words, 0), ct.filter(ct.mode(words, 1)))
+end
+
+-- The atom's layout of an operand, and what divides the tensor's modes: the permutations of the
+-- tile, and the sizes of the atom.
+local function shares_of(mma, row, per, op)
+  local i, k = row.modes[1], row.modes[2]
+  local shape, perm = mma.atom.shape, mma.perm
+  local l = mma.atom[row.layout]
+  if per == 1 then
+    return l, { perm[i], perm[k] }, { ct.layout(shape[i]), ct.layout(shape[k]) }
+  end
+  if type(perm[k]) ~= "number" then
+    tiles.fail(op, "the permutation of K is %s; of words of %d elements it must be a number",
+      perm[k], per)
+  end
+  return in_words(l, shape[i], shape[k], per), { perm[i], perm[k] // per },
+    { ct.layout(shape[i]), ct.layout(shape[k] // per) }
+end
+
 local function thrfrg(mma, name, x, op)
   local row = operands[name]
   local i, k = row.modes[1], row.modes[2]
-  local shape, threads = mma.atom.shape, mma.thr_layout_vmnk
+  local threads = mma.thr_layout_vmnk
   if tiles.stands_for_layout(x) then x = ct.layout(x) end -- a tensor keeps its name
-  tiles.check_divides(x, tile_of(mma, row), op, ("the tile of the MMA's %s"):format(name))
-  local permuted = ct.logical_divide(x, { mma.perm[i], mma.perm[k] })
-  local by_atom = ct.zipped_divide(permuted, { ct.layout(shape[i]), ct.layout(shape[k]) })
-  local tv = ct.composition(by_atom, { mma.atom[row.layout], ANY }) -- ((ThrV,FrgV),(Rest...))
+  local per = per_element(mma, row, x, op)
+  local tile = tile_of(mma, row)
+  tile[2] = tile[2] // per
+  tiles.check_divides(x, tile, op, ("the tile of the MMA's %s"):format(name))
+  local l, perm, sizes = shares_of(mma, row, per, op)
+  local permuted = ct.logical_divide(x, perm)
+  local by_atom = ct.zipped_divide(permuted, sizes)
+  local tv = ct.composition(by_atom, { l, ANY }) -- ((ThrV,FrgV),(Rest...))
   return ct.zipped_divide(tv, { ANY, { ct.layout(ct.size(threads, i)),
     ct.layout(ct.size(threads, k)) } })
 end
@@ -169,7 +213,10 @@ local function fragment_of(mma, name, part, op)
   local row = operands[name]
   if mma.atom.spaces[row.dtype] == "shared" then return part end
   local dtype = mma.atom.dtypes[row.dtype]
-  if type(dtype) == "string" then
+  if dtype == ct.tf32 and part.dtype == ct.f32 then dtype = ct.f32 end -- its upper bits are read
+  if type(dtype) == "string" and mma.atom.bits[row.dtype] < 8 and part.dtype ~= nil then
+    dtype = ct.u32 -- words
+  elseif type(dtype) == "string" then
     tiles.fail(op, "%s of %s has elements of type %s, which no tensor has here", name,
       mma.atom.name, dtype)
   end
