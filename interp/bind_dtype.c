@@ -210,6 +210,14 @@ static int field(lua_State *L) {
   return 1;
 }
 
+/* _compute_type(dtype): the type that its numbers are computed in, and whether that is a float. */
+static int compute_type(lua_State *L) {
+  CtDtype t = ct_dtype_compute(bind_to_dtype(L, 1, "dtype"));
+  bind_push_dtype(L, t);
+  lua_pushboolean(L, ct_is_float(t));
+  return 2;
+}
+
 static const luaL_Reg dtype_meta[] = {
     {"__call", call}, {"__tostring", tostring}, {"__index", field}, {NULL, NULL}};
 
@@ -241,4 +249,6 @@ void bind_open_dtype(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &objects_key);
   lua_pushcfunction(L, static_number);
   lua_setfield(L, -2, "static");
+  lua_pushcfunction(L, compute_type);
+  lua_setfield(L, -2, "_compute_type");
 }

@@ -2,7 +2,10 @@
    with a leading `_`, which import leaves out.
      _fail(message)  raises an error that blames the script's line, not the library's
      _terminal()     {columns =, utf8 =, color =} of the terminal that print writes to; no columns
-                     and no color where it is none */
+                     and no color where it is none
+     _address(t)     where a host tensor's first element is, in memory or on its device; nil for a tensor
+                     of a kernel, nil and "is closed; ..." for one without memory
+     _emit_sm()      under `cuttle emit` the compute capability that the source is for, times 10 */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,6 +13,7 @@
 
 #include "bind.h"
 #include "state.h"
+#include "tensor.h"
 
 static int fail(lua_State *L) { return diag_error(L, "%s", luaL_checkstring(L, 1)); }
 
@@ -67,6 +71,35 @@ static int terminal(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {{"_fail", fail}, {"_terminal", terminal}, {NULL, NULL}};
+static int address(lua_State *L) {
+  const Tensor *t = tensor_check(L, 1, "address");
+  CtErr err;
+  if (t->in_kernel) {
+    return 0;
+  }
+  if (tensor_live(t, &err) != CT_OK) {
+    lua_pushnil(L);
+    lua_pushstring(L, err.msg);
+    return 2;
+  }
+  uint64_t at = ct_storage_address(t->storage);
+  lua_pushinteger(L, (lua_Integer)(at + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype)));
+  return 1;
+}
+
+static int emit_sm(lua_State *L) {
+  const CuttleState *s = state_of(L);
+  if (s->mode != STATE_EMIT) {
+    return 0;
+  }
+  lua_pushinteger(L, s->emit_sm);
+  return 1;
+}
+
+static const luaL_Reg functions[] = {{"_fail", fail},
+                                     {"_terminal", terminal},
+                                     {"_address", address},
+                                     {"_emit_sm", emit_sm},
+                                     {NULL, NULL}};
 
 void bind_open_host(lua_State *L) { luaL_setfuncs(L, functions, 0); }

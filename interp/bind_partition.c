@@ -526,6 +526,30 @@ static int lifted_query(lua_State *L) {
   return call_original(L);
 }
 
+/* Does a layout of static sizes take all its values inside a part of the tensor? */
+static bool stays_inside(const Division *d, const CtTiler *item, CtLayout part) {
+  CtInt end, size = size_of(d, part);
+  CtErr err;
+  return ct_cosize(d->cx, item->layout, &end, &err) == CT_OK && ct_is_static(end) &&
+         ct_is_static(size) && end.v <= size.v;
+}
+
+/* A composition may go anywhere, but where it stays inside. Depth is bounded by that of the tiler. */
+static void note_composition(Division *d, const CtTiler *item, CtLayout part) {
+  CtTuple shape = part.shape;
+  if (item->kind == CT_TILER_TUPLE) {
+    for (int i = 0; i < item->n && i < ct_layout_rank(part); i++) {
+      note_composition(d, &item->items[i], ct_mode(part, i));
+    }
+  } else if (item->kind == CT_TILER_LAYOUT && !stays_inside(d, item, part)) {
+    for (uint32_t i = 0; i < shape->len; i++) {
+      if (ct_is_leaf(&shape[i])) {
+        guard_note(d->L, &d->over, (uint32_t)(&shape[i] - d->t->layout.shape), shape[i].i);
+      }
+    }
+  }
+}
+
 /* Notes the modes that a tiler, of a divide or a composition, may run past. */
 static void note_overhangs(lua_State *L, const CtCx *cx, const Tensor *t, const char *name,
                            Overhangs *o) {
@@ -534,13 +558,8 @@ static void note_overhangs(lua_State *L, const CtCx *cx, const Tensor *t, const 
   d.tiler = bind_to_tiler(L, 2, cx, name);
   if (strcmp(name, "composition") != 0) {
     check_division(&d);
-  } else { /* wherever it goes */
-    CtTuple shape = t->layout.shape;
-    for (uint32_t i = 0; i < shape->len; i++) {
-      if (ct_is_leaf(&shape[i])) {
-        guard_note(L, &d.over, i, shape[i].i);
-      }
-    }
+  } else {
+    note_composition(&d, &d.tiler, t->layout);
   }
   *o = d.over;
 }

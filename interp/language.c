@@ -78,6 +78,7 @@ static const struct {
     {"trace", "cuttle.trace", false},
     {"profile", "cuttle.profile", false},
     {"latex", "cuttle.latex", false},
+    {"matmul", "cuttle.matmul", false},
     {"html", "cuttle.html", false},
     {"reduce", "cuttle.collective", true},
     {"transform", "cuttle.collective", true},
@@ -85,6 +86,7 @@ static const struct {
     {"warp_scan", "cuttle.collective", true},
     {"block_reduce", "cuttle.collective", true},
     {"block_scan", "cuttle.collective", true},
+    {"pipeline", "cuttle.pipeline", true},
 };
 
 void state_push_module(lua_State *L, const char *name) {

@@ -227,6 +227,12 @@ static bool in_registers(const By *by, CtView v) {
   return by->ir->bufs[v.buf].space == CT_REGISTER;
 }
 
+/* `vec` elements at once, because the atom says so: 16 bytes are all that an instruction can take. */
+static CtWidth width_of(const By *by, uint8_t vec) {
+  int bits = vec * ct_dtypes[by->dtype].bits;
+  return (CtWidth){vec, bits == 128 ? CT_WIDTH_WIDEST : CT_WIDTH_ATOM, 0};
+}
+
 /* Loads and stores of one thread, of a given width. */
 static CtStatus add_universal(const By *by, CtErr *err) {
   CtTile tile = {.dst = by->dst, .a = by->src, .atom = by->atom, .vec = (uint8_t)by->n_src};
@@ -237,7 +243,7 @@ static CtStatus add_universal(const By *by, CtErr *err) {
     status = status == CT_OK ? check_width(by, err) : status;
   }
   if (status == CT_OK) {
-    tile.width[0] = (CtWidth){tile.vec, CT_WIDTH_ATOM, 0};
+    tile.width[0] = width_of(by, tile.vec);
     ct_tile_add(by->ir, CT_OP_COPY, &tile);
   }
   return status;
@@ -261,7 +267,7 @@ static CtStatus add_async(const By *by, CtErr *err) {
                  .a = by->src,
                  .atom = by->atom,
                  .vec = (uint8_t)by->n_src,
-                 .width = {{(uint8_t)by->n_src, CT_WIDTH_ATOM, 0}},
+                 .width = {width_of(by, (uint8_t)by->n_src)},
                  .async = true};
   CtStatus status = check_async_spaces(by, err);
   status = status == CT_OK ? set_predicate(by, &tile, err) : status;

@@ -265,3 +265,35 @@ function cp_async_fence() end
 --- CuTe: cp_async_wait. MoYe: cp_async_wait.
 ---@param n? integer 0 to 7; 0 if it is not given
 function cp_async_wait(n) end
+
+--- A main loop over n tiles, the next ones under way while one is used.
+--- Shared memory has a slot for each of `stages` tiles (2, or 1 with `store`). `load(k, slot)` begins to
+--- copy tile k to its slot, asynchronously; where there is `store`, it copies to registers instead, and
+--- `store(slot)` from there to the slot, after the computation. `compute(slot)` works with a tile in
+--- shared memory. With `fetch(block, slot)`, which copies one of the tile's `blocks` to registers,
+--- `compute(block)` works with these, and the next block comes meanwhile. `parts`: load is called at
+--- each of the first blocks, with the block's number as third argument, so that the copies of a tile
+--- are spread. The barriers and waits are pipeline's. All functions are traced into the kernel.
+---
+---     > sums = kernel("sums", function(x, y)
+---     >>   local s, sum = shared(f32, {32, 3}), fragment(f32, 1)
+---     >>   local tiles, mine = tile(x, 32, _), parallelize(s, layout{32, 1}, threadIdx.x)
+---     >>   clear(sum)
+---     >>   pipeline(size(tiles, 1), {
+---     >>     stages = 3,
+---     >>     load = function(k, slot)
+---     >>       copy(parallelize(tiles(_, k), 32, threadIdx.x), mine(_, slot))
+---     >>     end,
+---     >>     compute = function(slot) sum[0] = sum[0] + s[{31 - threadIdx.x, slot}] end,
+---     >>   })
+---     >>   y[threadIdx.x] = sum[0]
+---     >> end)
+---     > y = zeros(f32, 32)
+---     > sums{grid = 1, block = 32}(ones(f32, 160), y)
+---     > y[7]
+---     5.0
+--- CuTe: none; the loops of its tutorials. MoYe: none; the loop of its manual.
+--- See: cp_async_fence, cp_async_wait, copy, gemm.
+---@param n integer how many tiles; may be a run-time value
+---@param parts table load, compute; stages, store, fetch, blocks, parts
+function pipeline(n, parts) end

@@ -69,3 +69,16 @@ print(table.concat(require "cuttle.profile_advice".all(p.kernels[1]), "\n"))
 -- expect: line 63, store B: neighbouring lanes are far apart in B; let them take neighbouring elements
 -- expect: line 60, load A, store s; line 63, load s, store B: no wider, because the script indexes the tensor element by element; copy a whole tile or partition of the tensor with copy()
 -- expect: line 62, load s: no wider, because what a thread takes next is not the next element of s; let a thread take 4 consecutive elements of s: a value layout of stride 1 there (tv_layout); max_common_vector tells how many two layouts allow
+
+-- What a copy atom takes.
+local function by_atom(name)
+  local tc = tiled_copy(atom(name, f32), layout{4, 8}, layout{4, 1})
+  local k = kernel("by_atom", function(A)
+    local gA = tc:get_slice(threadIdx.x):partition_S(tile(A, {16, 8}, {0, 0}))
+    local r = fragment_like(gA)
+    copy(tc, gA, r)
+  end)
+  return function() k{grid = 1, block = 32}(zeros(f32, {16, 8})) end
+end
+reasons(by_atom("UniversalCopy<u128>")) -- expect: 4xf32, widest: 16 bytes, as many as one instruction takes; -
+reasons(by_atom("UniversalCopy<u32>"))  -- expect: 1xf32, atom: the copy atom takes so many; take a wider atom, where the layouts allow it

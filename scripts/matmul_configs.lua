@@ -1,0 +1,83 @@
+-- matmul_configs.lua: every configuration of matmul, compiled by NVRTC for a GPU that need not be
+-- there: registers and stack (arrays and spilled registers) of a thread, and the time it takes.
+--   cuttle scripts/matmul_configs.lua [--sm=90] [--type=f32] [words of the name...]
+-- With --check it says nothing but what has a stack, and compiles through the cache. An error of a
+-- kernel, or a stack, makes the exit code 1.
+local ct = require "cuttle"
+local configs = require "cuttle.matmul_configs"
+local operator = require "cuttle.matmul"
+
+local sm, only_type, is_check, words = 90, nil, false, {}
+for _, word in ipairs(arg) do
+  local key, value = word:match "^%-%-(%w+)=?(.*)$"
+  if key == "sm" then
+    sm = assert(math.tointeger(tonumber(value)), "--sm=N")
+  elseif key == "type" then
+    only_type = value
+  elseif key == "check" then
+    is_check = true
+  else
+    words[#words + 1] = word
+  end
+end
+
+-- How operands of each majorness lie, and what C's type is where it is not A's.
+local majors_of <const> = {
+  NT = { "mn", "mn" }, TN = { "k", "k" }, NN = { "mn", "k" }, TT = { "k", "mn" },
+}
+local results <const> = { tf32 = f32, i8 = i32, u8 = i32 }
+
+local function operand(dtype, rows, depth, major)
+  return zeros(dtype, major == "k" and row_major{ rows, depth } or layout{ rows, depth })
+end
+
+local function wants(row)
+  for _, word in ipairs(words) do
+    if not row.name:find(word, 1, true) then return false end
+  end
+  return row.device == "cuda" and (row.sm or 0) <= sm
+end
+
+-- The types that a row without a list of them is compiled for.
+local all_types <const> = { f32 = true, f64 = true, f16 = true, i8 = true }
+
+local n_bad = 0
+
+local function compile(row, dtype, majors)
+  local bM, bN, bK = table.unpack(row.tile)
+  local major = majors_of[majors]
+  local A, B = operand(dtype, bM, bK, major[1]), operand(dtype, bN, bK, major[2])
+  local C = zeros(results[dtype.name] or dtype, { bM, bN })
+  local _, _, kernel, launch, args = operator.prepare(A, B, C, { config = row.name })
+  local source = kernel(launch):source(table.unpack(args))
+  local options = {}
+  if not is_check then options[1] = "-DCUTTLE_RUN=" .. math.random(1 << 30) end -- not the cache
+  local began = os.clock()
+  local registers, stack = ct._profile_registers(source, sm, "matmul_" .. dtype.name, options)
+  local took = os.clock() - began
+  if registers == nil then
+    print(("%-28s %-5s %s: %s"):format(row.name, dtype, majors, stack))
+  elseif not is_check or stack > 0 then
+    print(("%-28s %-5s %s  %3d registers  %3d bytes of stack  %.2f s"):format(row.name, dtype,
+      majors, registers, stack, took))
+  end
+  if registers == nil or stack > 0 then n_bad = n_bad + 1 end
+end
+
+local function sorted_keys(t)
+  local keys = {}
+  for key in pairs(t) do keys[#keys + 1] = key end
+  table.sort(keys)
+  return keys
+end
+
+for _, row in ipairs(configs.list) do
+  for _, name in ipairs(sorted_keys(wants(row) and (row.types or all_types) or {})) do
+    if only_type == nil or only_type == name then
+      for _, majors in ipairs(sorted_keys(row.majors or majors_of)) do
+        compile(row, ct[name], majors)
+      end
+    end
+  end
+end
+os.exit(n_bad == 0, true)

@@ -1,0 +1,94 @@
+-- gemm_simple.lua: the kernel of matmul for all types, targets and sizes: tiles of A and B in a
+-- ring of stages in shared memory, filled by asynchronous copies where the device has them, products by
+-- universal FMAs. Fields of its configurations, beside those that matmul.lua lists:
+--   threads  {m, n}: a thread of the block has (bM / m) x (bN / n) elements of C, in runs of 4
+--   stages   tiles of K in shared memory
+--   order    of the multiply-adds, as gemm takes it
+local ct = require "cuttle"
+local raster = require "cuttle.gemm_raster"
+local epilogue = require "cuttle.gemm_epilogue"
+local M = {}
+
+local threadIdx = ct.threadIdx
+local layout, size, shape, tile, guard = ct.layout, ct.size, ct.shape, ct.tile, ct.guard
+local shared, fragment, copy, clear, gemm = ct.shared, ct.fragment, ct.copy, ct.clear, ct.gemm
+local range, sync_threads = ct.range, ct.sync_threads
+local cp_async_fence, cp_async_wait = ct.cp_async_fence, ct.cp_async_wait
+local _ <const> = ct._
+
+local RUN <const> = 4 -- adjacent rows and columns of a thread
+local VECTOR_BITS <const> = 128
+
+function M.n_threads(config) return config.threads[1] * config.threads[2] end
+
+-- Copies of (bMN, bK) by n threads, and how the tile lies in shared memory: k by k, rows adjacent.
+-- What is contiguous along K is turned round on the way, element by element, into padded columns.
+local function plan_operand(dtype, major, rows, depth, n)
+  if major == "k" then
+    local one = ct.atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
+    local across = math.min(depth, n)
+    return ct.tiled_copy(one, ct.row_major{n // across, across}), rows + VECTOR_BITS // dtype.bits
+  end
+  local vec = math.min(VECTOR_BITS // dtype.bits, rows * depth // n) -- all threads have a share
+  local along = math.min(rows // vec, n)
+  local wide = ct.atom(("UniversalCopy<u%d>"):format(vec * dtype.bits), dtype)
+  return ct.tiled_copy(wide, layout{along, n // along}, layout{vec, 1}), rows
+end
+
+-- A thread's rows lie in runs of RUN, the runs of all threads side by side.
+local function in_runs(n_threads, extent)
+  local run = extent // n_threads % RUN == 0 and RUN or 1
+  return layout({n_threads, run}, {run, 1})
+end
+
+function M.make(variant)
+  local bM, bN, bK = table.unpack(variant.tile)
+  local tM, tN = table.unpack(variant.threads)
+  local n_stages, dtype, sum = variant.stages, variant.dtype, variant.sum
+  local mma = ct.tiled_mma(("UniversalFMA<%s>"):format(sum.name), layout{tM, tN, 1},
+    {in_runs(tM, bM), in_runs(tN, bN)})
+  local copy_A, ldA = plan_operand(dtype, variant.a, bM, bK, tM * tN)
+  local copy_B, ldB = plan_operand(dtype, variant.b, bN, bK, tM * tN)
+  local in_A = layout({bM, bK, n_stages}, {1, ldA, ldA * bK})
+  local in_B = layout({bN, bK, n_stages}, {1, ldB, ldB * bK})
+  local options = {order = variant.order}
+
+  return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
+    local m, n, l = raster.place(variant, C)
+    local sA, sB = shared(dtype, in_A), shared(dtype, in_B)
+    local gA = tile(guard(A(_, _, l)), {bM, bK}, {m, _})             -- (bM, bK, k)
+    local gB = tile(guard(B(_, _, l)), {bN, bK}, {n, _})             -- (bN, bK, k)
+    local gC = tile(guard(C(_, _, l)), {bM, bN}, {m, n})             -- (bM, bN)
+    local places = tile(ct.identity_tensor(shape(C(_, _, l))), {bM, bN}, {m, n})
+
+    local thr_A, thr_B = copy_A:get_slice(threadIdx.x), copy_B:get_slice(threadIdx.x)
+    local tAgA, tAsA = thr_A:partition_S(gA), thr_A:partition_D(sA)  -- (V, M, K, k), (.., stage)
+    local tBgB, tBsB = thr_B:partition_S(gB), thr_B:partition_D(sB)
+    local thr = mma:get_slice(threadIdx.x)
+    local tCsA, tCsB = thr:partition_A(sA), thr:partition_B(sB)      -- (1, M, K, stage)
+    local tCgC = thr:partition_C(gC)                                 -- (1, M, N)
+    local tCrC = fragment(sum, shape(tCgC))
+    clear(tCrC)
+
+    local n_tiles = size(tAgA, 3)
+    local function fetch(k, stage)
+      if k < n_tiles then
+        copy(tAgA(_, _, _, k), tAsA(_, _, _, stage))
+        copy(tBgB(_, _, _, k), tBsB(_, _, _, stage))
+      end
+      cp_async_fence()
+    end
+    for stage = 0, n_stages - 2 do fetch(stage, stage) end
+    for k in range(n_tiles) do
+      cp_async_wait(n_stages - 2)
+      sync_threads() -- the tile is there, and all have used the one that is replaced now
+      fetch(k + n_stages - 1, (k + n_stages - 1) % n_stages)
+      local stage = k % n_stages
+      gemm(tCsA(0, _, _, stage), tCsB(0, _, _, stage), tCrC(0, _, _), options)
+    end
+    epilogue.store(variant, tCrC, tCgC, thr:partition_C(places), alpha, beta, l,
+      epilogue.guarded{...})
+  end)
+end
+
+return M

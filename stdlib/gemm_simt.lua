@@ -1,0 +1,169 @@
+-- gemm_simt.lua: the kernel of matmul for f32 on CUDA cores, at the speed of the GPU. Tiles of A
+-- and B come through a ring of stages in shared memory, where each lies k by k with its rows
+-- adjacent; the fragments of one k are in registers twice: those of k + 1 are read while k is
+-- multiplied. Fields of its configurations, beside those that matmul.lua lists:
+--   stages   tiles of K in the ring
+--   lanes    {m, n} of a warp: {8, 4} or {4, 8}
+--   warps    {m, n} of the block. A thread has its rows and columns in runs of 4, those of all
+--            lanes side by side, so that a warp reads shared memory without conflicts
+--   order    of the multiply-adds of one k, as gemm takes it; the compiler follows it closely
+--            enough for it to be worth a tenth of the time, so it is measured for each tile
+--   b_first  the fragment of B is read before that of A
+--   turn     how an operand that is contiguous along K is turned round on its way: "async" copies
+--            element by element, its copies spread over the multiplications of a tile, or
+--            "registers" reads 16 bytes, which are stored one by one when the tile is done
+--   min_blocks  of a multiprocessor, which limits the registers of a thread
+local ct = require "cuttle"
+local raster = require "cuttle.gemm_raster"
+local epilogue = require "cuttle.gemm_epilogue"
+local M = {}
+
+local threadIdx = ct.threadIdx
+local layout, size, shape, tile = ct.layout, ct.size, ct.shape, ct.tile
+local shared, fragment, fragment_like = ct.shared, ct.fragment, ct.fragment_like
+local copy, clear, gemm = ct.copy, ct.clear, ct.gemm
+local range, min, where = ct.range, ct.min, ct.where
+local cp_async_fence, cp_async_wait, sync_threads =
+  ct.cp_async_fence, ct.cp_async_wait, ct.sync_threads
+local _ <const> = ct._
+
+local RUN <const> = 4 -- adjacent rows or columns of a thread: 16 bytes
+local PAD <const> = 4 -- elements behind each k of what was turned round
+
+function M.n_threads(config) return 32 * config.warps[1] * config.warps[2] end
+
+-- Threads as (M,N). Adjacent lanes alternate between the two modes, so that each quarter of a warp,
+-- which reads 16 bytes at a time, needs few different places of either operand.
+local function thread_layout(lanes, warps)
+  local eight, four = { 2, 32 }, { { 1, 16 }, 32 }
+  if lanes[1] == 8 then
+    four[2] = 32 * warps[1]
+    return layout({{8, warps[1]}, {{2, 2}, warps[2]}}, {eight, four})
+  end
+  eight[2] = 32 * warps[1]
+  return layout({{{2, 2}, warps[1]}, {8, warps[2]}}, {four, eight})
+end
+
+-- Rows of the tile as (thread, value): runs of lanes side by side, as often as they fit, then those
+-- of the next warp.
+local function in_runs(extent, lanes, warps)
+  local times = extent // (lanes * warps * RUN)
+  return layout({lanes, warps, RUN, times}, {RUN, RUN * lanes * times, 1, RUN * lanes})
+end
+
+-- How an operand (rows, bK) comes in: a tiled copy, elements from one k to the next in shared
+-- memory, and `turn` where it is turned round.
+local function plan_operand(variant, major, rows)
+  local n, bK = M.n_threads(variant), variant.tile[3]
+  local one = ct.atom("UniversalCopy<u32>", ct.f32)
+  if major == "mn" then
+    local along = rows // RUN
+    return { tiled = ct.tiled_copy(one, layout{along, n // along}, layout{RUN, 1}), ld = rows }
+  elseif variant.turn == "registers" then -- two quads of K of a row by adjacent lanes: one sector
+    return { tiled = ct.tiled_copy(one, ct.row_major{n // 2, 2}, ct.row_major{1, RUN}),
+             ld = rows + PAD, turn = "registers" }
+  end
+  return { tiled = ct.tiled_copy(one, ct.row_major{n // bK, bK}), ld = rows + PAD,
+           turn = "async" }
+end
+
+-- One operand on its way from its tiles (rows,bK,k) to the ring (rows,bK,stage): a thread's parts.
+local function make_loader(plan, tiles, ring)
+  local thr = plan.tiled:get_slice(threadIdx.x)
+  local loader = { from = thr:partition_S(tiles), to = thr:partition_D(ring), turn = plan.turn }
+  if plan.turn == "registers" then loader.held = fragment_like(loader.from(_, _, _, 0)) end
+  return loader
+end
+
+-- Starts those copies of tile k that belong to step kb of n.
+local function fetch(loader, k, stage, kb, n)
+  local from, to = loader.from(_, _, _, k), loader.held or loader.to(_, _, _, stage)
+  if loader.turn ~= "async" then
+    if kb == 0 then copy(from, to) end
+    return
+  end
+  local n_m, n_parts = size(from, 1), size(from, 1) * size(from, 2)
+  for i = 0, n_parts - 1 do
+    if kb == i * (n - 1) // n_parts then
+      copy(from(_, i % n_m, i // n_m), to(_, i % n_m, i // n_m))
+    end
+  end
+end
+
+-- Stores what came by way of registers.
+local function settle(loader, stage)
+  if loader.held ~= nil then copy(loader.held, loader.to(_, _, _, stage)) end
+end
+
+function M.make(variant)
+  local bM, bN, bK = table.unpack(variant.tile)
+  local lanes, warps, n_stages = variant.lanes, variant.warps, variant.stages
+  local f32 = ct.f32
+  local mma = ct.tiled_mma("UniversalFMA<f32>", thread_layout(lanes, warps),
+    {in_runs(bM, lanes[1], warps[1]), in_runs(bN, lanes[2], warps[2])})
+  local plan_A = plan_operand(variant, variant.a_major, bM)
+  local plan_B = plan_operand(variant, variant.b_major, bN)
+  local in_A = layout({bM, bK, n_stages}, {1, plan_A.ld, plan_A.ld * bK})
+  local in_B = layout({bN, bK, n_stages}, {1, plan_B.ld, plan_B.ld * bK})
+  local options = {order = variant.order}
+
+  return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
+    local m, n, l = raster.place(variant, C)
+    local sA, sB = shared(f32, in_A), shared(f32, in_B)
+    local gA = tile(raster.matrix(variant, A, l), {bM, bK}, {m, _})  -- (bM, bK, k)
+    local gB = tile(raster.matrix(variant, B, l), {bN, bK}, {n, _})  -- (bN, bK, k)
+    local gC = tile(raster.matrix(variant, C, l), {bM, bN}, {m, n})  -- (bM, bN)
+    local load_A, load_B = make_loader(plan_A, gA, sA), make_loader(plan_B, gB, sB)
+
+    local thr = mma:get_slice(threadIdx.x)
+    local tCsA, tCsB = thr:partition_A(sA), thr:partition_B(sB)      -- (1, M, K, stage)
+    local tCgC = thr:partition_C(gC)                                 -- (1, M, N)
+    local tCrA = fragment(f32, {size(tCsA, 1), 2})                   -- (M, k % 2)
+    local tCrB = fragment(f32, {size(tCsB, 1), 2})
+    local tCrC = fragment(f32, shape(tCgC))
+    clear(tCrC)
+
+    local last = size(load_A.from, 3) - 1
+    for s = 0, n_stages - 2 do
+      for kb = 0, bK - 1 do
+        fetch(load_A, min(s, last), s, kb, bK)
+        fetch(load_B, min(s, last), s, kb, bK)
+      end
+      settle(load_A, s)
+      settle(load_B, s)
+      cp_async_fence()
+    end
+    cp_async_wait(n_stages - 2)
+    sync_threads()
+    copy(tCsA(0, _, 0, 0), tCrA(_, 0))
+    copy(tCsB(0, _, 0, 0), tCrB(_, 0))
+
+    -- The stage that is multiplied, and the one before, which is free.
+    local stage, free = 0, n_stages - 1
+    for k in range(last + 1) do
+      local ahead = min(k + n_stages - 1, last) -- beyond the end it is the last one again, unused
+      for kb in range(bK) do
+        if kb == bK - 1 then
+          settle(load_A, free)
+          settle(load_B, free)
+          cp_async_fence()
+          cp_async_wait(n_stages - 2)
+          sync_threads()
+          free = stage
+          stage = where(stage == n_stages - 1, 0, stage + 1)
+        end
+        fetch(load_A, ahead, free, kb, bK)
+        fetch(load_B, ahead, free, kb, bK)
+        local soon = (kb + 1) % bK
+        if variant.b_first then copy(tCsB(0, _, soon, stage), tCrB(_, soon % 2)) end
+        copy(tCsA(0, _, soon, stage), tCrA(_, soon % 2))
+        if not variant.b_first then copy(tCsB(0, _, soon, stage), tCrB(_, soon % 2)) end
+        gemm(tCrA(_, kb % 2), tCrB(_, kb % 2), tCrC(0, _, _), options)
+      end
+    end
+    local places = thr:partition_C(tile(ct.identity_tensor(shape(C(_, _, l))), {bM, bN}, {m, n}))
+    epilogue.store(variant, tCrC, tCgC, places, alpha, beta, l, epilogue.guarded(variant, {...}))
+  end, {min_blocks = variant.min_blocks})
+end
+
+return M

@@ -1,0 +1,382 @@
+-- matmul.lua: matmul(A, B, C, options): C = epilogue(alpha * A * B' + beta * C), for any strides
+-- and sizes, in batches. This file checks the arguments, brings the problem into its canonical
+-- form, chooses a configuration (matmul_configs.lua) and launches the kernel that the
+-- configuration's template makes.
+--
+-- A template is a module with
+--   n_threads(config)  the threads of a block
+--   make(variant)      the kernel, called with (A, B, C, alpha, beta, operands...): A (M,K,L),
+--                      B (N,K,L), C (M,N,L), guarded by the kernel where tiles may overhang; the
+--                      grid is gemm_raster.grid's, the block's tile gemm_raster.place's, and
+--                      gemm_epilogue.store takes the sums to C
+-- A variant is a configuration with what the operands add to it:
+--   name             the kernel's
+--   dtype, c_dtype   of A and B, of C
+--   sum, work        the types of the sums and of the epilogue's numbers
+--   a, b             what is contiguous in A and B: "mn" (its rows, or none) or "k"
+--   reads_c          beta is not 0
+--   swapped          A and B changed places, so that M is what is contiguous in C: the epilogue's
+--                    (m, n) are (n, m) of the kernel
+--   bias, epilogue   the first operand is the bias; the function, if there is one
+--   group            see gemm_raster.lua
+-- Fields of every configuration: name, template, tile {bM, bN, bK}; those of its template are
+-- described there.
+local ct = require "cuttle"
+local tiles = require "cuttle.tiles"
+local raster = require "cuttle.gemm_raster"
+local configs = require "cuttle.matmul_configs"
+local near = require "cuttle.near"
+local overlap = require "cuttle.overlap"
+local M = {}
+
+local MAX_BATCHES <const> = 65535 -- of a grid's z
+
+local function fail(format, ...) tiles.fail("matmul", format, ...) end
+
+local function is_float(dtype) return select(2, ct._compute_type(dtype)) end
+
+local function is_tensor(x) return tiles.type_name(x) == "tensor" end
+
+-- {====== Arguments ======
+
+local modes_of <const> = { A = "(M,K) or (M,K,L)", B = "(N,K) or (N,K,L)", C = "(M,N) or (M,N,L)" }
+
+local function check_operand(x, name)
+  if not is_tensor(x) then
+    fail("%s is of type %s; a tensor %s was expected", name, tiles.type_name(x), modes_of[name])
+  end
+  local address, why = ct._address(x)
+  if why then
+    fail("%s %s", name, why)
+  elseif address == nil then
+    fail("%s is a tensor of a kernel; matmul launches kernels itself. Inside of one, multiply "
+      .. "tiles by gemm", name)
+  end
+  local rank = ct.rank(x)
+  if rank ~= 2 and rank ~= 3 then
+    fail("%s is %s; expected %s", name, x.layout, modes_of[name])
+  end
+  if x.dtype == ct.bool then fail("%s has elements bool; expected numbers", name) end
+end
+
+local known_options <const> =
+  { "alpha", "beta", "bias", "config", "epilogue", "operands", "stream" }
+local is_option = {}
+for _, key in ipairs(known_options) do is_option[key] = true end
+
+local function check_options(options)
+  if options == nil then return {} end
+  if type(options) ~= "table" then
+    fail("the options are of type %s; expected a table such as {alpha = 2.0, beta = 1.0}",
+      tiles.type_name(options))
+  end
+  for key in pairs(options) do
+    if not is_option[key] then
+      local nearest = near.nearest(tostring(key), known_options)
+      fail("option '%s' is unknown; %s", tostring(key),
+        nearest and "did you mean " .. nearest .. "?"
+          or "there are " .. table.concat(known_options, ", "))
+    end
+  end
+  return options
+end
+
+-- A mode as one extent and one stride; nil where it has several strides.
+local function mode_of(x, i)
+  local l = ct.coalesce(ct.mode(x.layout, i))
+  local s, d = ct.shape(l), ct.stride(l)
+  if type(s) == "table" then
+    if #s > 1 then return nil end
+    s, d = s[1], d[1]
+  end
+  return s, d
+end
+
+-- What matmul knows of an operand: extents and strides of rows, columns and batches.
+local function describe(x, name)
+  local t = { name = name, tensor = x, extent = {}, stride = {} }
+  for i = 1, ct.rank(x) do
+    t.extent[i], t.stride[i] = mode_of(x, i - 1)
+    if t.extent[i] == nil then
+      fail("mode %d of %s, %s, has more than one stride; copy %s into a tensor in which each mode "
+        .. "has one", i - 1, name, x.layout, name)
+    end
+  end
+  if #t.extent == 2 then t.extent[3], t.stride[3] = 1, 0 end
+  return t
+end
+
+local function text_of(t) return tostring(ct.shape(t.tensor)) end
+
+local function check_extents(a, b)
+  if a.extent[2] ~= b.extent[2] then
+    fail("A is %s and B is %s; K, mode 1 of both, must be equal: B is (N,K), so a (K,N) matrix is "
+      .. "passed as its transposed view", text_of(a), text_of(b))
+  elseif a.extent[3] ~= b.extent[3] and a.extent[3] ~= 1 and b.extent[3] ~= 1 then
+    fail("A is %s and B is %s; the numbers of batches, mode 2, must be equal, or one of them 1",
+      text_of(a), text_of(b))
+  end
+end
+
+local function check_result(a, b, c)
+  local expected = { a.extent[1], b.extent[1], math.max(a.extent[3], b.extent[3]) }
+  if a.extent[3] == 0 or b.extent[3] == 0 then expected[3] = 0 end
+  for i = 1, 3 do
+    if c.extent[i] ~= expected[i] then
+      fail("C is %s; expected (%d,%d%s), as A is %s and B is %s", text_of(c), expected[1],
+        expected[2], expected[3] ~= 1 and "," .. expected[3] or "", text_of(a), text_of(b))
+    end
+  end
+end
+
+local function check_distinct(c)
+  for i = 1, 3 do
+    if c.stride[i] == 0 and c.extent[i] > 1 and ct.size(c.tensor) > 0 then
+      fail("C is %s: elements of mode %d share memory (stride 0), so they cannot hold different "
+        .. "sums", c.tensor.layout, i - 1)
+    end
+  end
+end
+
+local function check_types(a, b, c, options)
+  local dtype, out = a.tensor.dtype, c.tensor.dtype
+  if dtype ~= b.tensor.dtype then
+    fail("A is %s but B is %s; the element types must be equal", dtype, b.tensor.dtype)
+  end
+  local sum = ct._compute_type(dtype)
+  if is_float(sum) and not is_float(out) then
+    fail("C is %s, but sums of %s products are %s; expected a C of a float type", out, dtype, sum)
+  elseif not is_float(out) and out.bits < sum.bits and not options.epilogue then
+    fail("C is %s, too narrow for sums of %s products, which are %s; take a C of %s, or an "
+      .. "epilogue that brings them into its range", out, dtype, sum, sum)
+  end
+end
+
+local function check_places(a, b, c, operands)
+  local device = c.tensor.device
+  for _, t in ipairs { a, b } do
+    if t.tensor.device ~= device then
+      fail("%s is on %s but C is on %s; expected all on one device", t.name, t.tensor.device,
+        device)
+    elseif overlap.shares(c, t) then
+      fail("C shares memory with %s: blocks still read %s when others write C; give C memory of "
+        .. "its own", t.name, t.name)
+    end
+  end
+  for i, x in ipairs(operands) do
+    if is_tensor(x) and x.device ~= device then
+      fail("operand %d of the epilogue is on %s but C is on %s; expected all on one device", i,
+        x.device, device)
+    end
+  end
+end
+
+-- {====== Alpha, beta and the epilogue ======
+
+-- The type of alpha, beta and of what the epilogue is given: that of the sums or, where C's is
+-- wider or a float and they are not, C's.
+local function work_type(sum, out)
+  local wide = ct._compute_type(out)
+  if is_float(sum) ~= is_float(out) then return wide end
+  return wide.bits > sum.bits and wide or sum
+end
+
+local function to_factor(value, name, absent, work)
+  if value == nil then value = absent end
+  if type(value) ~= "number" then
+    fail("%s is of type %s; expected a number", name, tiles.type_name(value))
+  end
+  if not is_float(work) and math.tointeger(value) == nil then
+    fail("%s is %s, but the sums and C are integers (%s); expected an integer, or a C of a float "
+      .. "type", name, value, work)
+  end
+  return value
+end
+
+local function to_operands(options)
+  local operands = options.operands
+  if operands == nil then return {} end
+  if type(operands) ~= "table" then
+    fail("operands is of type %s; expected a table of tensors and numbers, which the epilogue gets "
+      .. "after (v, m, n, l)", tiles.type_name(operands))
+  elseif not options.epilogue then
+    fail("operands are those of an epilogue, of which there is none; give "
+      .. "{epilogue = function(v, m, n, l, ...) ... end}")
+  end
+  return operands
+end
+
+-- The bias as an (M,N,L) tensor: of rank 1 it is one number for each n.
+local function to_bias(bias, c)
+  if not is_tensor(bias) or bias.device == nil then
+    fail("bias is of type %s; expected a tensor (N) or (M,N)", tiles.type_name(bias))
+  end
+  local t = describe(bias, "bias")
+  local m, n, l = table.unpack(c.extent)
+  local stride
+  if ct.rank(bias) == 1 and t.extent[1] == n then
+    stride = { 0, t.stride[1], 0 }
+  elseif ct.rank(bias) > 1 and ct.rank(bias) < 4 and t.extent[1] == m and t.extent[2] == n
+    and (t.extent[3] == l or t.extent[3] == 1) then
+    stride = { t.stride[1], t.stride[2], t.extent[3] == 1 and 0 or t.stride[3] }
+  else
+    fail("bias is %s; expected (%d), one number for each n, or (%d,%d), as C is %s", text_of(t), n,
+      m, n, text_of(c))
+  end
+  if bias.device ~= c.tensor.device then
+    fail("bias is on %s but C is on %s; expected all on one device", bias.device, c.tensor.device)
+  end
+  return ct.view(bias, ct.layout({ m, n, l }, stride))
+end
+
+-- {====== The canonical problem ======
+
+-- The operand as (rows, columns, batches) of one stride each; batches of extent 1 are broadcast.
+local function canonical(t, l)
+  local stride = { t.stride[1], t.stride[2], t.extent[3] == 1 and 0 or t.stride[3] }
+  return ct.view(t.tensor, ct.layout({ t.extent[1], t.extent[2], l }, stride))
+end
+
+-- What is contiguous. An extent of 1 is contiguous with anything.
+local function major_of(t)
+  local rows_first = t.stride[1] == 1 and t.extent[1] > 1
+  if rows_first then return "mn" end
+  return (t.stride[2] == 1 or t.extent[2] == 1) and "k" or "mn"
+end
+
+local function transposed(t)
+  local extent, stride = t.extent, t.stride
+  return { name = t.name, tensor = t.tensor, extent = { extent[2], extent[1], extent[3] },
+           stride = { stride[2], stride[1], stride[3] } }
+end
+
+-- Is C contiguous along N, rather than along M?
+local function is_row_major(c)
+  return c.stride[2] == 1 and c.extent[2] > 1 and (c.stride[1] ~= 1 or c.extent[1] == 1)
+end
+
+local function to_problem(A, B, C, options)
+  local a, b, c = describe(A, "A"), describe(B, "B"), describe(C, "C")
+  check_extents(a, b)
+  check_result(a, b, c)
+  check_distinct(c)
+  check_types(a, b, c, options)
+  local operands = to_operands(options)
+  check_places(a, b, c, operands)
+  local sum = ct._compute_type(A.dtype)
+  local work = work_type(sum, C.dtype)
+  local p = { dtype = A.dtype, c_dtype = C.dtype, sum = sum, work = work, device = C.device,
+              alpha = to_factor(options.alpha, "alpha", 1, work),
+              beta = to_factor(options.beta, "beta", 0, work),
+              bias = options.bias and to_bias(options.bias, c), operands = operands,
+              epilogue = options.epilogue, swapped = is_row_major(c) }
+  if p.epilogue ~= nil and type(p.epilogue) ~= "function" then
+    fail("epilogue is of type %s; expected a function (v, m, n, l, operands...) that returns the "
+      .. "element of C", tiles.type_name(p.epilogue))
+  end
+  if p.swapped then a, b, c = b, a, transposed(c) end
+  p.m, p.n, p.k, p.l = a.extent[1], b.extent[1], a.extent[2], c.extent[3]
+  p.a, p.b = major_of(a), major_of(b)
+  if p.l > MAX_BATCHES then
+    fail("C is %s; a launch takes at most %d batches, so multiply parts of them", text_of(c),
+      MAX_BATCHES)
+  end
+  p.A, p.B, p.C = canonical(a, p.l), canonical(b, p.l), canonical(c, p.l)
+  return p
+end
+
+-- {====== Kernels ======
+
+local kernels = setmetatable({}, { __mode = "k" }) -- by configuration or epilogue, then by text
+
+local NO_EPILOGUE <const> = {}
+
+local function variant_of(config, p, group)
+  local variant = { name = "matmul_" .. p.dtype.name, dtype = p.dtype, c_dtype = p.c_dtype,
+                    sum = p.sum, work = p.work, a = p.a, b = p.b, reads_c = p.beta ~= 0,
+                    swapped = p.swapped, bias = p.bias ~= nil, epilogue = p.epilogue,
+                    group = group or false }
+  for key, value in pairs(config) do
+    if variant[key] == nil then variant[key] = value end
+  end
+  return variant
+end
+
+-- One kernel for each configuration, epilogue and what else a variant says. Those of an epilogue
+-- that nobody has any more are collected with it.
+local function kernel_of(config, p, group)
+  local by_epilogue = kernels[config]
+  if by_epilogue == nil then
+    by_epilogue = setmetatable({}, { __mode = "k" })
+    kernels[config] = by_epilogue
+  end
+  local by_text = by_epilogue[p.epilogue or NO_EPILOGUE]
+  if by_text == nil then
+    by_text = {}
+    by_epilogue[p.epilogue or NO_EPILOGUE] = by_text
+  end
+  local text = table.concat({ p.dtype.name, p.c_dtype.name, p.a, p.b, tostring(p.beta ~= 0),
+    tostring(p.swapped), tostring(p.bias ~= nil), tostring(group) }, " ")
+  if by_text[text] == nil then
+    by_text[text] = require(config.template).make(variant_of(config, p, group))
+  end
+  return by_text[text]
+end
+
+-- The kernel, the grid and block and the arguments of a problem that has elements.
+local function plan(p, options)
+  local config = configs.choose(p, options.config)
+  local grid, group = raster.grid(config, p.m, p.n, p.l)
+  local args = { p.A, p.B, p.C, p.work(p.alpha), p.work(p.beta) }
+  if p.bias then args[#args + 1] = p.bias end
+  for _, x in ipairs(p.operands) do args[#args + 1] = x end
+  local launch = { grid = grid, block = require(config.template).n_threads(config),
+                   stream = options.stream }
+  return kernel_of(config, p, group), launch, args, config
+end
+
+-- A new C: column-major, of the type of A, or that of the sums where A's is only one of products.
+local function new_result(A, B)
+  local dtype = A.dtype
+  if not is_float(dtype) or dtype == ct.tf32 then dtype = ct._compute_type(dtype) end
+  local l = math.max(ct.rank(A) > 2 and ct.size(A, 2) or 1, ct.rank(B) > 2 and ct.size(B, 2) or 1)
+  local shape = { ct.size(A, 0), ct.size(B, 0), (ct.rank(A) > 2 or ct.rank(B) > 2) and l or nil }
+  local C = ct.tensor(dtype, ct.layout(shape))
+  return C.device == A.device and C or C:to(A.device)
+end
+
+local function read_arguments(A, B, C, options)
+  if C ~= nil and not is_tensor(C) and options == nil then C, options = nil, C end
+  check_operand(A, "A")
+  check_operand(B, "B")
+  options = check_options(options)
+  if C == nil then
+    if options.beta ~= nil and options.beta ~= 0 then
+      fail("beta is %s, but there is no C to be added; give a tensor (M,N)", options.beta)
+    end
+    C = new_result(A, B)
+  end
+  check_operand(C, "C")
+  return C, options, to_problem(A, B, C, options)
+end
+
+--- matmul(A, B[, C][, options]) -> C
+function M.matmul(A, B, C, options)
+  local out, opts, p = read_arguments(A, B, C, options)
+  if p.m > 0 and p.n > 0 and p.l > 0 then
+    local kernel, launch, args = plan(p, opts)
+    kernel(launch)(table.unpack(args))
+  end
+  return out
+end
+
+--- The same, to be launched again at least cost: a function without arguments, then the name of the
+--- configuration, the kernel, its launch configuration and arguments.
+function M.prepare(A, B, C, options)
+  local _, opts, p = read_arguments(A, B, C, options)
+  if p.m == 0 or p.n == 0 or p.l == 0 then return function() end, "none" end
+  local kernel, launch, args, config = plan(p, opts)
+  return kernel:prepare(launch)(table.unpack(args)), config.name, kernel, launch, args
+end
+
+return M

@@ -1,0 +1,86 @@
+-- matmul_configs.lua: the configurations of matmul and which one a problem gets. A row is a
+-- configuration (see matmul.lua and its template) with what it is for:
+--   device   "cuda" or "cpu"
+--   types    names of element types of A and B, or nil: all
+--   majors   what is contiguous in A and B, "N" or "T" as BLAS says it, first of A: {NT = true}
+--   sm       the least compute capability
+--   when     a function of the problem {m =, n =, k =, l =}, or nil: always
+-- The first row that fits is taken, so the order is the choice by shape.
+local ct = require "cuttle"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local SIMPLE <const> = "cuttle.gemm_simple"
+
+-- Has the problem at least this many tiles of that size?
+local function tiles_at_least(n, m_tile, n_tile)
+  return function(p) return ct.cdiv(p.m, m_tile) * ct.cdiv(p.n, n_tile) * p.l >= n end
+end
+
+M.list = {
+  { name = "simple 128x128x8", device = "cuda", template = SIMPLE, tile = { 128, 128, 8 },
+    threads = { 16, 16 }, stages = 3, order = "serpentine",
+    when = function(p) return p.dtype.bits <= 32 and tiles_at_least(256, 128, 128)(p) end },
+  { name = "simple 64x64x16", device = "cuda", template = SIMPLE, tile = { 64, 64, 16 },
+    threads = { 8, 8 }, stages = 3, order = "serpentine",
+    when = function(p) return p.dtype.bits <= 32 end },
+  { name = "simple 64x64x8", device = "cuda", template = SIMPLE, tile = { 64, 64, 8 },
+    threads = { 16, 16 }, stages = 3, order = "serpentine" },
+  { name = "cpu 64x64x16", device = "cpu", template = SIMPLE, tile = { 64, 64, 16 },
+    threads = { 8, 8 }, stages = 2, order = "columns",
+    when = tiles_at_least(2, 64, 64) },
+  { name = "cpu 32x32x8", device = "cpu", template = SIMPLE, tile = { 32, 32, 8 },
+    threads = { 8, 4 }, stages = 2, order = "columns" },
+}
+
+-- The kind of device, and its compute capability: of a text that `cuttle emit` writes, those of
+-- its target.
+local function target_of(p)
+  local sm = ct._emit_sm()
+  if sm then return "cuda", sm end
+  return p.device:match "^%a+", ct.device().sm or 0
+end
+
+local letters <const> = { A = { mn = "N", k = "T" }, B = { mn = "T", k = "N" } }
+
+--- The majorness of a problem as BLAS calls it: "NT", "TN", "NN" or "TT".
+function M.majors_of(p) return letters.A[p.a] .. letters.B[p.b] end
+
+-- Can the row's kernel compute the problem at all? The CPU engine runs what any GPU runs.
+local function can_compute(row, p)
+  local kind, sm = target_of(p)
+  return (row.types == nil or row.types[p.dtype.name])
+    and (row.majors == nil or row.majors[M.majors_of(p)])
+    and (row.sm == nil or kind == "cpu" or sm >= row.sm)
+end
+
+--- Is the row meant for the problem's type, strides and device?
+function M.fits(row, p) return row.device == target_of(p) and can_compute(row, p) end
+
+local function by_name(name, p)
+  local names = {}
+  for _, row in ipairs(M.list) do
+    if row.name == name then
+      if not can_compute(row, p) then
+        tiles.fail("matmul", "configuration '%s' is not for this problem: %s, %s, on %s", name,
+          p.dtype, M.majors_of(p), p.device)
+      end
+      return row
+    end
+    if M.fits(row, p) then names[#names + 1] = "'" .. row.name .. "'" end
+  end
+  tiles.fail("matmul", "there is no configuration '%s'; for this problem there are %s", name,
+    table.concat(names, ", "))
+end
+
+--- The row for a problem; `wanted`: its name, or a configuration itself, or nil.
+function M.choose(p, wanted)
+  if type(wanted) == "table" then return wanted end
+  if wanted ~= nil then return by_name(tostring(wanted), p) end
+  for _, row in ipairs(M.list) do
+    if M.fits(row, p) and (row.when == nil or row.when(p)) then return row end
+  end
+  tiles.fail("matmul", "no configuration multiplies %s on %s", p.dtype, p.device)
+end
+
+return M

@@ -1,0 +1,33 @@
+---@meta _
+-- Topic: operators: whole computations on tensors, which launch kernels themselves
+
+--- The product C = alpha * A * B' + beta * C of tensors, in batches.
+--- Strides and sizes may be any. A is (M,K), B (N,K) and C (M,N), as in CuTe; each may have a third
+--- mode, the batches, of which A and B may have one for all. Without a C a new one is made. The
+--- elements of A and B are of one type, C's may be of another: sums are kept in f32 (of narrow integers
+--- in i32, of f64 in f64) and cast once. Options: `alpha` and `beta`, numbers, 1 and 0; where beta is
+--- 0, C is not read. `bias`, a tensor (N) that is added to each row, or (M,N). `epilogue`, a function
+--- (v, m, n, l, operands...) that gives what is stored: v is the number with alpha, beta and bias,
+--- (m,n) its place in C, l the batch. It is a part of the kernel; what it captures is a constant, read
+--- once. `operands`, a table of tensors and numbers for the epilogue; outside of them it reads 0.
+--- `config`, the name of a configuration, which `cuttle bench matmul` prints. `stream`, as in a launch.
+---
+---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {1, 1}})
+---     > matmul(A, B)
+---     tensor f32 (2,2):(1,2) on cpu
+---         1    3
+---         3    7
+---     > bias = from_table(f32, {-2, -5})
+---     > matmul(A, B, zeros(f32, row_major{2, 2}), {
+---     >>   bias = bias, epilogue = function(v) return max(v, 0.0) end})
+---     tensor f32 (2,2):(2,1) on cpu
+---         0    0
+---         1    2
+--- CuTe: none (CUTLASS: device::GemmUniversal). MoYe: none.
+--- See: gemm, reference.matmul.
+---@param A Tensor (M,K) or (M,K,L)
+---@param B Tensor (N,K) or (N,K,L), of the type of A
+---@param C? Tensor (M,N) or (M,N,L); it shares no memory with A and B
+---@param options? table
+---@return Tensor # C
+function matmul(A, B, C, options) end

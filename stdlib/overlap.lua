@@ -1,0 +1,79 @@
+-- overlap.lua: do two host tensors share memory? Exactly, for matrices whose columns or rows lie
+-- apart: parts of one matrix may interleave and share nothing.
+local ct = require "cuttle"
+local M = {}
+
+local MOST_RUNS <const> = 1 << 20 -- of both; of more, spans that meet count as shared
+
+-- The modes that move, by stride, in bytes; nil where the tensor has no elements.
+local function modes_of(t)
+  local bytes, out = t.tensor.dtype.bytes, {}
+  for i, extent in ipairs(t.extent) do
+    if extent == 0 then return nil end
+    if extent > 1 and t.stride[i] ~= 0 then
+      out[#out + 1] = { extent = extent, stride = t.stride[i] * bytes }
+    end
+  end
+  table.sort(out, function(a, b) return a.stride < b.stride end)
+  return out
+end
+
+-- The first byte, and the one behind the last.
+local function span_of(t, modes)
+  local first = ct._address(t.tensor)
+  local last = first + t.tensor.dtype.bytes
+  for _, m in ipairs(modes) do last = last + (m.extent - 1) * m.stride end
+  return first, last
+end
+
+-- Where runs of adjacent bytes begin, ascending, and how long they are; nil where they would not
+-- ascend or are too many.
+local function runs_of(t, modes)
+  local length, starts = t.tensor.dtype.bytes, { (ct._address(t.tensor)) }
+  local reach = length -- of what the modes so far span
+  for _, m in ipairs(modes) do
+    if m.stride == length and #starts == 1 then
+      length = length * m.extent
+      reach = length
+    elseif m.stride < reach or m.extent * #starts > MOST_RUNS then
+      return nil
+    else
+      local n = #starts
+      for i = 1, m.extent - 1 do
+        for j = 1, n do starts[i * n + j] = starts[j] + i * m.stride end
+      end
+      reach = reach + (m.extent - 1) * m.stride
+    end
+  end
+  return starts, length
+end
+
+-- Do two ascending lists of runs meet?
+local function meet(starts, length, other_starts, other_length)
+  local i, j = 1, 1
+  while starts[i] ~= nil and other_starts[j] ~= nil do
+    if starts[i] + length <= other_starts[j] then
+      i = i + 1
+    elseif other_starts[j] + other_length <= starts[i] then
+      j = j + 1
+    else
+      return true
+    end
+  end
+  return false
+end
+
+--- Of two {tensor =, extent = {...}, stride = {...}}, strides at least 0, on one device.
+function M.shares(a, b)
+  local in_a, in_b = modes_of(a), modes_of(b)
+  if in_a == nil or in_b == nil then return false end
+  local first_a, last_a = span_of(a, in_a)
+  local first_b, last_b = span_of(b, in_b)
+  if last_a <= first_b or last_b <= first_a then return false end
+  local starts_a, length_a = runs_of(a, in_a)
+  local starts_b, length_b = runs_of(b, in_b)
+  if starts_a == nil or starts_b == nil then return true end
+  return meet(starts_a, length_a, starts_b, length_b)
+end
+
+return M
