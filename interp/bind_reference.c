@@ -2,7 +2,8 @@
    plain operations that use another code than kernels do.
 
    reference.matmul on the host works in double precision and rounds once, whatever the elements are
-   (integers: exact, modulo 2^64); on a device cuBLAS works in the precision of the elements. */
+   (integers: exact, modulo 2^64); on a device cuBLAS works in the precision of the elements,
+   sums of narrow ones in f32. */
 #include <inttypes.h>
 #include <lauxlib.h>
 #include <limits.h>
@@ -191,8 +192,8 @@ typedef struct Product {
   int64_t m, n, k;
 } Product;
 
-static CtGemm gemm_of(const Product *p, bool f64) {
-  return (CtGemm){.f64 = f64,
+static CtGemm gemm_of(const Product *p, CtDtype dtype) {
+  return (CtGemm){.dtype = dtype,
                   .trans_b = true,
                   .m = (int)p->m,
                   .n = (int)p->n,
@@ -208,7 +209,7 @@ static bool fits_blas(const Product *p) {
 }
 
 static void multiply_doubles(const Product *p, const double *A, const double *B, double *C) {
-  CtGemm g = gemm_of(p, true);
+  CtGemm g = gemm_of(p, CT_f64);
   CtErr err;
   if (!fits_blas(p) || ct_hostblas_gemm(&g, A, B, C, &err) != CT_OK) {
     ct_matmul_f64(p->m, p->n, p->k, A, B, C);
@@ -349,23 +350,29 @@ static CtDevPtr address_of(const Tensor *t) {
   return t->storage->buf.ptr + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
 }
 
+/* The product as cuBLAS takes it, and the handle; NULL where it cannot. */
+static CtCublas *prepare_cublas(lua_State *L, const CtCx *cx, const Product *p, const Tensor *A,
+                                const Tensor *B, CtGemm *out) {
+  Matrix a, b;
+  CtDevice *device = A->storage->device;
+  if (device == NULL || B->storage->device != device || !ct_cublas_has(A->dtype) || !fits_blas(p) ||
+      !as_matrix(cx, A->layout, &a) || !as_matrix(cx, B->layout, &b)) {
+    return NULL;
+  }
+  *out = gemm_of(p, A->dtype);
+  out->trans_a = a.is_row_major;
+  out->trans_b = !b.is_row_major;
+  out->lda = a.ld;
+  out->ldb = b.ld;
+  return get_cublas(L, device);
+}
+
 /* True when cuBLAS computed the product; false when it cannot take these operands. */
 static bool multiply_device(lua_State *L, const CtCx *cx, const Product *p, const Tensor *A,
                             const Tensor *B, const Tensor *C) {
-  Matrix a, b;
+  CtGemm g;
   CtErr err;
-  CtDevice *device = C->storage->device;
-  bool same_device = device != NULL && A->storage->device == device && B->storage->device == device;
-  if (!same_device || !ct_is_float(C->dtype) || !fits_blas(p) || !as_matrix(cx, A->layout, &a) ||
-      !as_matrix(cx, B->layout, &b)) {
-    return false;
-  }
-  CtCublas *cublas = get_cublas(L, device);
-  CtGemm g = gemm_of(p, C->dtype == CT_f64);
-  g.trans_a = a.is_row_major;
-  g.trans_b = !b.is_row_major;
-  g.lda = a.ld;
-  g.ldb = b.ld;
+  CtCublas *cublas = prepare_cublas(L, cx, p, A, B, &g);
   return cublas != NULL && ct_cublas_gemm(cublas, &g, address_of(A), address_of(B), address_of(C),
                                           C->storage->stream, &err) == CT_OK;
 }
@@ -441,11 +448,23 @@ static int matmul(lua_State *L) {
   return 1;
 }
 
+/* reference.library(A, B) -> which library computes reference.matmul(A, B). */
+static int library(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  const Tensor *A = check_operand(L, &cx, 1, "(M,K)"), *B = check_operand(L, &cx, 2, "(N,K)");
+  Product p = check_product(L, &cx, A, B);
+  CtGemm g;
+  bool on_device = prepare_cublas(L, &cx, &p, A, B, &g) != NULL;
+  bool on_host = ct_is_float(A->dtype) && ct_hostblas_name() != NULL;
+  lua_pushstring(L, on_device ? "cuBLAS" : on_host ? "BLAS" : "none");
+  return 1;
+}
+
 /* {====== Registration ====== */
 
 static const luaL_Reg functions[] = {{"allclose", allclose}, {NULL, NULL}};
-static const luaL_Reg reference[] = {{"matmul", matmul},
-                                     {NULL, NULL}}; /* and bind_reference_bits.c's */
+static const luaL_Reg reference[] = {
+    {"matmul", matmul}, {"library", library}, {NULL, NULL}}; /* and bind_reference_bits.c's */
 static const luaL_Reg cublas_meta[] = {{"__gc", cublas_gc}, {NULL, NULL}};
 
 void bind_add_reference(lua_State *L, int module, int methods) {

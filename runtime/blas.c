@@ -135,32 +135,39 @@ void ct_cublas_free(CtCublas *b) {
 
 static CublasOp cublas_op(bool trans) { return trans ? CT_CUBLAS_OP_T : CT_CUBLAS_OP_N; }
 
-static CublasStatus sgemm(const CtCublas *b, const CtGemm *g, CtDevPtr A, CtDevPtr B, CtDevPtr C) {
-  float alpha = (float)g->alpha, beta = (float)g->beta;
-  return b->lib->cublasSgemm_v2(b->handle, cublas_op(g->trans_a), cublas_op(g->trans_b), g->m, g->n,
-                                g->k, &alpha, (const float *)(uintptr_t)A, g->lda,
-                                (const float *)(uintptr_t)B, g->ldb, &beta, (float *)(uintptr_t)C,
-                                g->ldc);
-}
+/* cuBLAS's numbers for element types and for what sums are kept in; `has` is false of those that it
+   does not multiply. */
+typedef struct CublasKind {
+  bool has;
+  CublasDataType data;
+  CublasComputeType compute;
+} CublasKind;
 
-static CublasStatus dgemm(const CtCublas *b, const CtGemm *g, CtDevPtr A, CtDevPtr B, CtDevPtr C) {
-  return b->lib->cublasDgemm_v2(b->handle, cublas_op(g->trans_a), cublas_op(g->trans_b), g->m, g->n,
-                                g->k, &g->alpha, (const double *)(uintptr_t)A, g->lda,
-                                (const double *)(uintptr_t)B, g->ldb, &g->beta,
-                                (double *)(uintptr_t)C, g->ldc);
-}
+static const CublasKind cublas_kinds[CT_DTYPE_COUNT] = {
+    [CT_f64] = {true, CT_CUBLAS_R_64F, CT_CUBLAS_COMPUTE_64F},
+    [CT_f32] = {true, CT_CUBLAS_R_32F, CT_CUBLAS_COMPUTE_32F},
+    [CT_tf32] = {true, CT_CUBLAS_R_32F, CT_CUBLAS_COMPUTE_32F_FAST_TF32},
+    [CT_f16] = {true, CT_CUBLAS_R_16F, CT_CUBLAS_COMPUTE_32F},
+    [CT_bf16] = {true, CT_CUBLAS_R_16BF, CT_CUBLAS_COMPUTE_32F},
+};
+
+bool ct_cublas_has(CtDtype dtype) { return cublas_kinds[dtype].has; }
 
 CtStatus ct_cublas_gemm(CtCublas *b, const CtGemm *g, CtDevPtr A, CtDevPtr B, CtDevPtr C,
                         CtStream stream, CtErr *err) {
+  CublasKind kind = cublas_kinds[g->dtype];
+  float alpha = (float)g->alpha, beta = (float)g->beta;
+  bool f64 = g->dtype == CT_f64;
   CtStatus s = CALL(b, err, cublasSetStream_v2, (b->handle, stream));
   if (s != CT_OK) {
     return s;
   }
-  if (!ct_device_enter(b->device, err)) {
-    return CT_EDEVICE;
-  }
-  return g->f64 ? done(b->device, "cublasDgemm", dgemm(b, g, A, B, C), err)
-                : done(b->device, "cublasSgemm", sgemm(b, g, A, B, C), err);
+  return CALL(b, err, cublasGemmEx,
+              (b->handle, cublas_op(g->trans_a), cublas_op(g->trans_b), g->m, g->n, g->k,
+               f64 ? (const void *)&g->alpha : &alpha, (const void *)(uintptr_t)A, kind.data,
+               g->lda, (const void *)(uintptr_t)B, kind.data, g->ldb,
+               f64 ? (const void *)&g->beta : &beta, (void *)(uintptr_t)C, kind.data, g->ldc,
+               kind.compute, CT_CUBLAS_GEMM_DEFAULT));
 }
 
 /* {====== The host's BLAS ====== */
@@ -203,7 +210,7 @@ CtStatus ct_hostblas_gemm(const CtGemm *g, const void *A, const void *B, void *C
                    "blas: cannot load any of 'libopenblas.so.0', "
                    "'libopenblas.so', 'libblas.so.3', 'libcblas.so.3'; install OpenBLAS");
   }
-  if (g->f64) {
+  if (g->dtype == CT_f64) {
     lib->cblas_dgemm(CBLAS_COL_MAJOR, op_a, op_b, g->m, g->n, g->k, g->alpha, A, g->lda, B, g->ldb,
                      g->beta, C, g->ldc);
   } else {

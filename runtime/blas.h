@@ -5,10 +5,13 @@
 #define CT_BLAS_H
 
 #include "device.h"
+#include "dtype.h"
 
 /* C = alpha * op(A) * op(B) + beta * C; op(A) is m x k, op(B) is k x n, C is m x n. */
 typedef struct CtGemm {
-  bool f64; /* else f32, true single precision: no TF32 */
+  CtDtype
+      dtype; /* of A, B and C: f32 in true single precision, no TF32; f64; on a device also tf32, and
+                    f16 and bf16 with sums in f32 */
   bool trans_a, trans_b;
   int m, n, k;
   int lda, ldb, ldc; /* elements between columns as stored */
@@ -20,11 +23,13 @@ typedef struct CtCublas CtCublas;
 CtStatus ct_cublas_new(CtDevice *d, CtCublas **out, CtErr *err) CT_NODISCARD;
 void ct_cublas_free(CtCublas *b);
 
+bool ct_cublas_has(CtDtype dtype);
+
 /* Enqueues the product on `stream`. */
 CtStatus ct_cublas_gemm(CtCublas *b, const CtGemm *g, CtDevPtr A, CtDevPtr B, CtDevPtr C,
                         CtStream stream, CtErr *err) CT_NODISCARD;
 
-/* The product on the host; A, B, C point to float or double as g->f64 says. */
+/* The product on the host; A, B, C point to float or double as g->dtype says. */
 CtStatus ct_hostblas_gemm(const CtGemm *g, const void *A, const void *B, void *C,
                           CtErr *err) CT_NODISCARD;
 

@@ -3,10 +3,19 @@
 #ifndef CT_CUBLAS_TYPES_H
 #define CT_CUBLAS_TYPES_H
 
-typedef unsigned CublasStatus, CublasOp;
+typedef unsigned CublasStatus, CublasOp, CublasDataType, CublasComputeType;
+typedef int CublasAlgo;
 typedef struct cublasContext *CublasHandle;
 typedef struct CUstream_st *CublasStream;
 
-enum { CT_CUBLAS_SUCCESS = 0, CT_CUBLAS_OP_N = 0, CT_CUBLAS_OP_T = 1 };
+enum { CT_CUBLAS_SUCCESS = 0, CT_CUBLAS_OP_N = 0, CT_CUBLAS_OP_T = 1, CT_CUBLAS_GEMM_DEFAULT = -1 };
+
+enum { CT_CUBLAS_R_32F = 0, CT_CUBLAS_R_64F = 1, CT_CUBLAS_R_16F = 2, CT_CUBLAS_R_16BF = 14 };
+
+enum {
+  CT_CUBLAS_COMPUTE_32F = 68,
+  CT_CUBLAS_COMPUTE_64F = 70,
+  CT_CUBLAS_COMPUTE_32F_FAST_TF32 = 77
+};
 
 #endif

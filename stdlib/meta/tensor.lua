@@ -389,7 +389,7 @@ function allclose(a, b, tolerances) end
 reference = {}
 
 --- The product C = A * B' of matrices A (M,K) and B (N,K).
---- It is computed by cuBLAS, a BLAS, or plain loops.
+--- It is computed by cuBLAS on its device, or on the host by a BLAS or plain loops.
 ---
 ---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {0, 1}})
 ---     > reference.matmul(A, B)
@@ -401,6 +401,17 @@ reference = {}
 ---@param C? Tensor (M,N), column-major; a new one if it is not given
 ---@return Tensor # C
 function reference.matmul(A, B, C) end
+
+--- The library that computes reference.matmul(A, B).
+--- It is "cuBLAS", "BLAS" or "none"; for what times a kernel beside it.
+---
+---     > A = rand(i32, {4, 4})
+---     > reference.library(A, A)
+---     none
+---@param A Tensor
+---@param B Tensor
+---@return string
+function reference.library(A, B) end
 
 --- The elements as another type, as cast makes them in a kernel.
 --- It is integer arithmetic on the host.

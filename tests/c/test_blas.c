@@ -16,7 +16,7 @@ static void test_product(bool f64, bool trans_a, bool trans_b) {
   double A[LDA * LDA], B[LDB * LDB], C[LDC * N], want[LDC * N];
   float fA[LDA * LDA], fB[LDB * LDB], fC[LDC * N];
   CtErr err = {0};
-  CtGemm g = {.f64 = f64,
+  CtGemm g = {.dtype = f64 ? CT_f64 : CT_f32,
               .trans_a = trans_a,
               .trans_b = trans_b,
               .m = M,

@@ -42,11 +42,22 @@ _Static_assert((int)CT_NVRTC_ERROR_COMPILATION == (int)NVRTC_ERROR_COMPILATION, 
 _Static_assert((int)CT_CUBLAS_SUCCESS == (int)CUBLAS_STATUS_SUCCESS, "cuBLAS's success");
 _Static_assert((int)CT_CUBLAS_OP_N == (int)CUBLAS_OP_N, "no transposition");
 _Static_assert((int)CT_CUBLAS_OP_T == (int)CUBLAS_OP_T, "transposition");
+_Static_assert((int)CT_CUBLAS_GEMM_DEFAULT == (int)CUBLAS_GEMM_DEFAULT, "the algorithm");
+_Static_assert((int)CT_CUBLAS_R_32F == (int)CUDA_R_32F, "f32");
+_Static_assert((int)CT_CUBLAS_R_64F == (int)CUDA_R_64F, "f64");
+_Static_assert((int)CT_CUBLAS_R_16F == (int)CUDA_R_16F, "f16");
+_Static_assert((int)CT_CUBLAS_R_16BF == (int)CUDA_R_16BF, "bf16");
+_Static_assert((int)CT_CUBLAS_COMPUTE_32F == (int)CUBLAS_COMPUTE_32F, "sums in f32");
+_Static_assert((int)CT_CUBLAS_COMPUTE_64F == (int)CUBLAS_COMPUTE_64F, "sums in f64");
+_Static_assert((int)CT_CUBLAS_COMPUTE_32F_FAST_TF32 == (int)CUBLAS_COMPUTE_32F_FAST_TF32, "tf32");
 
 SAME_TYPE(CublasHandle, cublasHandle_t);
 SAME_TYPE(CublasStream, cudaStream_t);
 SAME_SIZE(CublasStatus, cublasStatus_t);
 SAME_SIZE(CublasOp, cublasOperation_t);
+SAME_SIZE(CublasDataType, cudaDataType);
+SAME_SIZE(CublasComputeType, cublasComputeType_t);
+SAME_SIZE(CublasAlgo, cublasGemmAlgo_t);
 SAME_TYPE(CuDevice, CUdevice);
 SAME_TYPE(CuDevicePtr, CUdeviceptr);
 SAME_TYPE(CuContext, CUcontext);
@@ -97,6 +108,9 @@ SAME_PLACE(CuLaunchConfig, n_attributes, CUlaunchConfig, numAttrs);
 #define CuLaunchConfig CUlaunchConfig
 #define NvrtcProgram nvrtcProgram
 #define CublasOp cublasOperation_t
+#define CublasDataType cudaDataType
+#define CublasComputeType cublasComputeType_t
+#define CublasAlgo cublasGemmAlgo_t
 
 /* cuda.h renames some entry points to later versions than ours; the old ones keep their types. */
 #ifdef cuEventElapsedTime
@@ -124,6 +138,9 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent stop);
 #undef CuLaunchConfig
 #undef NvrtcProgram
 #undef CublasOp
+#undef CublasDataType
+#undef CublasComputeType
+#undef CublasAlgo
 #endif
 
 static void test_headers(void) {

@@ -41,7 +41,7 @@ static void test_doubles(Size s) {
   double *C = make_doubles(&r, s.m * s.n);
   ct_matmul_f64(s.m, s.n, s.k, A, B, C);
   OK(is_product(s, A, B, C), "f64 (%d,%d,%d)", (int)s.m, (int)s.n, (int)s.k);
-  CtGemm g = {.f64 = true,
+  CtGemm g = {.dtype = CT_f64,
               .trans_b = true,
               .m = (int)s.m,
               .n = (int)s.n,
