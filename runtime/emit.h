@@ -4,7 +4,7 @@
    and decides for each value whether it is written where it is used or declared under a name, which
    pointers the tile operations need, where variables are declared, and how a BREAK is said in C. Then
    the text is written: statements (emit_stmt.c), expressions (emit_expr.c), operations on whole
-   tensors (emit_tile.c, emit_gemm.c, emit_mma.c), with names from emit_name.c. */
+   tensors (emit_tile.c, emit_early.c, emit_gemm.c, emit_mma.c), with names from emit_name.c. */
 #ifndef CT_EMIT_H
 #define CT_EMIT_H
 

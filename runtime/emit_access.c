@@ -214,10 +214,14 @@ void ct_emit_lane(CtEmit *e, CtDtype type, int vec, const char *v, int j) {
 }
 
 void ct_emit_vector(CtEmit *e, const CtEmitOperand *op, int vec, bool is_read) {
-  ct_text_printf(&e->body, "*reinterpret_cast<%s%s*>(", is_read ? "const " : "",
-                 ct_emit_vector_type(op->buf->dtype, vec));
+  bool is_early = is_read && op->is_early;
+  if (is_early) {
+    ct_text_printf(&e->body, "%s(", ct_emit_help(e, CT_HELP_LOAD_EARLY, "load_early"));
+  }
+  ct_text_printf(&e->body, "%sreinterpret_cast<%s%s*>(", is_early ? "" : "*",
+                 is_read ? "const " : "", ct_emit_vector_type(op->buf->dtype, vec));
   ct_emit_address(e, op);
-  ct_text_putc(&e->body, ')');
+  ct_text_puts(&e->body, is_early ? "))" : ")");
 }
 
 const char *ct_emit_unsigned(CtDtype type) {

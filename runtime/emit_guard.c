@@ -70,7 +70,11 @@ void ct_emit_value(CtEmit *e, const CtEmitOperand *op, bool widen) {
   if (op->when != NULL) {
     ct_text_printf(&e->body, "(%s ? ", op->when);
   }
-  if (widen) {
+  if (op->is_early) {
+    ct_text_printf(&e->body, "%s(", ct_emit_help(e, CT_HELP_LOAD_EARLY, "load_early"));
+    ct_emit_address(e, op);
+    ct_text_putc(&e->body, ')');
+  } else if (widen) {
     ct_emit_wide_element(e, op, 0);
   } else {
     ct_emit_element(e, op, 0);

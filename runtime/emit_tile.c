@@ -30,6 +30,7 @@ typedef struct Each {
   int view_of[MAX_PARTS];      /* axes: the guarded view */
   CtInt bound[MAX_PARTS];      /* axes */
   const char *when[MAX_VIEWS]; /* conditions that hold for all elements alike, named, or NULL */
+  bool is_early;               /* the source is read by load_early */
   bool casts;                  /* registers to registers of another type: in any order */
   int vec;
   int64_t lane[MAX_PARTS][MAX_VEC]; /* offsets of the elements of a vector */
@@ -324,6 +325,8 @@ static void put_loops(CtEmit *e, Each *each, int vec, Body body) {
     return;
   }
   set_conditions(e, each);
+  each->op[SRC].is_early =
+      each->is_early && (size_t)each->vec * ct_dtype_bytes(each->op[SRC].buf->dtype) >= 4;
   ct_emit_enter_when(&nest, each->op[0].when);
   each->op[0].when = NULL;
   body(e, each);
@@ -482,10 +485,12 @@ static void copy_body(CtEmit *e, const Each *each) {
   ct_emit_leave_all(&nest);
 }
 
-static void emit_copy(CtEmit *e, const CtInst *inst) {
+static void emit_copy(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
   const CtTile *t = inst->u.tile;
   Each each = {.what = "copy",
                .inst = inst,
+               .is_early = ct_emit_is_early(e, v),
                .n_views = t->b.buf != 0 ? 3 : 2,
                .view = {&t->dst, &t->a, &t->b}};
   const CtBuf *to = &e->ir->bufs[t->dst.buf], *from = &e->ir->bufs[t->a.buf];
@@ -496,6 +501,9 @@ static void emit_copy(CtEmit *e, const CtInst *inst) {
     return;
   }
   put_loops(e, &each, t->vec, copy_body);
+  if (each.is_early && ct_emit_ends_early(e, v)) {
+    ct_emit_line(e, inst->loc, "__syncwarp();");
+  }
 }
 
 /* --- fill, axpby, fma -------------------------------------------------------------------------------- */
@@ -620,7 +628,7 @@ static void emit_elementwise_fma(CtEmit *e, const CtInst *inst) {
 void ct_emit_tile(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   switch ((CtOp)inst->op) {
-    case CT_OP_COPY: emit_copy(e, inst); break;
+    case CT_OP_COPY: emit_copy(e, v); break;
     case CT_OP_FILL: emit_fill(e, inst); break;
     case CT_OP_AXPBY: emit_axpby(e, inst); break;
     case CT_OP_GEMM:

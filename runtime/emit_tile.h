@@ -39,6 +39,7 @@ typedef struct CtEmitOperand {
   bool is_wide; /* offsets may not fit int */
   CtSwizzle swizzle;
   bool is_widened;  /* its elements have been widened: a staged operand */
+  bool is_early;    /* read by load_early, see emit_early.c */
   const char *when; /* the condition for the element to be inside its guard; NULL: it is */
   int n;
   CtEmitTerm term[2 * CT_EMIT_MAX_MODES];
@@ -117,6 +118,12 @@ int ct_emit_cast_width(const CtEmit *e, CtDtype to, CtDtype from);
    left open. */
 void ct_emit_cast_elements(CtEmit *e, CtLoc loc, const CtEmitOperand *dst, const int64_t *dst_lanes,
                            const CtEmitOperand *src, const int64_t *src_lanes, int vec);
+
+/* --- emit_early.c ------------------------------------------------------------------------------ */
+
+bool ct_emit_is_early(const CtEmit *e, CtVal v); /* a copy whose loads stay where they are */
+/* What follows an early copy is none, so that the loads have to be held here. */
+bool ct_emit_ends_early(const CtEmit *e, CtVal v);
 
 /* --- emit_tile.c, emit_gemm.c ------------------------------------------------------------------- */
 

@@ -6,6 +6,8 @@ local examples = {
   "transpose.lua 64 64",
   "moye_matmul.lua 256 256 64",
   "sgemm_2d_blocktiling.lua 128",
+  "sgemm_1.lua 128 128 16",
+  "sgemm_2.lua 128 128 16",
   "mandelbrot.lua 64 64 10",
   "nbody.lua 128 1",
 }

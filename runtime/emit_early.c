@@ -1,0 +1,63 @@
+/* emit_early.c: copies from global memory to registers that the script issues early: what they bring is used
+   after a barrier only, as where the next tile is fetched while this one is multiplied. The compilers know of
+   no hurry and would move such loads behind the work that they are to overlap with. So they are written as
+   load_early, which is no read of constant memory and is not moved by the first compiler, and a __syncwarp
+   follows, which the second moves no load across (and for which it writes a NOP). */
+#include "emit_tile.h"
+
+static bool reads_registers(const CtIr *ir, const CtInst *inst, uint32_t buf) {
+  if (ct_ops[inst->op].cls == CT_CLS_TILE) {
+    const CtTile *t = inst->u.tile;
+    return ct_ir_memory(ir, t->a.buf) == buf || ct_ir_memory(ir, t->b.buf) == buf ||
+           (ct_tile_reads_dst(ir, inst) && ct_ir_memory(ir, t->dst.buf) == buf);
+  }
+  return inst->op == CT_OP_LOAD && ct_ir_memory(ir, (uint32_t)inst->imm.i) == buf;
+}
+
+typedef enum Next { NEXT_NONE, NEXT_BARRIER, NEXT_OTHER } Next;
+
+/* What comes first from v on, to the end of its region: a barrier of that region, or a read of the
+   registers or anything that may have one inside. */
+static Next first_of(const CtIr *ir, CtVal v, CtVal stop, uint32_t buf) {
+  for (; v != 0 && v != stop; v = ct_inst(ir, v)->next) {
+    const CtInst *inst = ct_inst(ir, v);
+    if (inst->op == CT_OP_BARRIER) {
+      return NEXT_BARRIER;
+    }
+    if (ct_ops[inst->op].cls == CT_CLS_REGION || inst->op == CT_OP_BREAK ||
+        inst->op == CT_OP_ESCAPE || reads_registers(ir, inst, buf)) {
+      return NEXT_OTHER;
+    }
+  }
+  return NEXT_NONE;
+}
+
+bool ct_emit_is_early(const CtEmit *e, CtVal v) {
+  const CtIr *ir = e->ir;
+  const CtInst *inst = ct_inst(ir, v);
+  if (inst->op != CT_OP_COPY || ir->may_overlap) {
+    return false;
+  }
+  const CtTile *t = inst->u.tile;
+  const CtBuf *to = &ir->bufs[t->dst.buf], *from = &ir->bufs[t->a.buf];
+  CtVal owner = ir->regions[inst->region].owner;
+  bool in_loop =
+      owner != 0 && (ct_inst(ir, owner)->op == CT_OP_FOR || ct_inst(ir, owner)->op == CT_OP_LOOP);
+  if (!in_loop || to->space != CT_REGISTER || from->space != CT_GLOBAL ||
+      to->dtype != from->dtype || ir->bufs[ct_ir_memory(ir, t->a.buf)].is_written ||
+      t->vec * ct_dtype_bytes(to->dtype) < 4) {
+    return false;
+  }
+  uint32_t buf = ct_ir_memory(ir, t->dst.buf);
+  Next next = first_of(ir, inst->next, 0, buf);
+  return (next == NEXT_NONE ? first_of(ir, ir->regions[inst->region].first, v, buf) : next) ==
+         NEXT_BARRIER;
+}
+
+bool ct_emit_ends_early(const CtEmit *e, CtVal v) {
+  CtVal next = ct_inst(e->ir, v)->next;
+  while (next != 0 && ct_ops[ct_inst(e->ir, next)->op].cls == CT_CLS_PURE) {
+    next = ct_inst(e->ir, next)->next;
+  }
+  return next == 0 || !ct_emit_is_early(e, next);
+}
