@@ -401,5 +401,5 @@ int ct_atom_per_element(const CtAtom *atom, CtAtomOperand of) {
 }
 
 int ct_atom_values(const CtAtom *atom, CtAtomOperand of) {
-  return count_values(atom, of) / ct_atom_per_element(atom, of);
+  return count_values(atom, (int)of) / ct_atom_per_element(atom, of);
 }

@@ -629,6 +629,7 @@ void ct_emit_tile(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   switch ((CtOp)inst->op) {
     case CT_OP_COPY: emit_copy(e, v); break;
+    case CT_OP_WARP_COPY: ct_emit_warp_copy(e, inst); break;
     case CT_OP_FILL: emit_fill(e, inst); break;
     case CT_OP_AXPBY: emit_axpby(e, inst); break;
     case CT_OP_GEMM:

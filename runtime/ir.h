@@ -407,6 +407,9 @@ CtStatus ct_ir_copy_if(CtIr *ir, CtView pred, CtView src, CtView dst, CtErr *err
    pred: NULL, or bools for every element, of which the first of each n counts, or for every n-th. */
 CtStatus ct_ir_copy_by(CtIr *ir, const CtAtom *atom, CtDtype dtype, const CtView *pred, CtView src,
                        CtView dst, CtErr *err) CT_NODISCARD;
+/* What a copy atom does with the bits of its layouts' data: that of the destination, but of movmatrix, which
+   CuTe says nothing of: it transposes. */
+const char *ct_atom_moves_to(const CtAtom *atom);
 /* Elements that a thread has on a side of a copy atom. */
 int64_t ct_ir_atom_values(CtIr *ir, const CtAtom *atom, CtAtomSide side, CtDtype dtype);
 CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) CT_NODISCARD;

@@ -1,6 +1,7 @@
 /* ir_atom.c: copies through copy atoms. An atom takes n elements of a thread at once, the bits of its
    layout over those of an element; a view has those of one atom behind those of the other. Whether the
    views allow that is checked here, once for all engines. */
+#include <stdio.h>
 #include <string.h>
 
 #include "ir_build.h"
@@ -140,6 +141,12 @@ static CtWidthWhy refuse_both(const By *by, int64_t vec, CtView *whose) {
   return why;
 }
 
+/* "neighbours in sA are not neighbours in memory" */
+static void print_why(const By *by, CtWidthWhy why, CtView whose, CtText *out) {
+  const char *text = refusals[why].why, *hole = strstr(text, "%s");
+  ct_text_printf(out, "%.*s%s%s", (int)(hole - text), text, name_of(by, whose), hole + 2);
+}
+
 static CtStatus fail_width(const By *by, CtWidthWhy why, CtView whose, CtErr *err) {
   int64_t vec = by->n_src, common = 1;
   CtCx cx = ct_ir_cx(by->ir);
@@ -158,9 +165,8 @@ static CtStatus fail_width(const By *by, CtWidthWhy why, CtView whose, CtErr *er
   print_view(by, by->dst, &text);
   ct_text_printf(&text, " (%lld bytes) allow %lld: ", (long long)align_of(by, by->dst),
                  (long long)vec);
-  const char *hole = strstr(refusals[why].why, "%s");
-  ct_text_printf(&text, "%.*s%s%s; their common vector has %lld; ", (int)(hole - refusals[why].why),
-                 refusals[why].why, name_of(by, whose), hole + 2, (long long)common);
+  print_why(by, why, whose, &text);
+  ct_text_printf(&text, "; their common vector has %lld; ", (long long)common);
   print_narrower(by, vec, &text);
   status = ct_fail(err, CT_EINVAL, "%s: %s takes %lld x %s (%lld bytes) at once, but %s, or %s",
                    by->op, by->atom->name, (long long)by->n_src, ct_dtypes[by->dtype].name,
@@ -236,7 +242,8 @@ static CtWidth width_of(const By *by, uint8_t vec) {
 /* Loads and stores of one thread, of a given width. */
 static CtStatus add_universal(const By *by, CtErr *err) {
   CtTile tile = {.dst = by->dst, .a = by->src, .atom = by->atom, .vec = (uint8_t)by->n_src};
-  CtStatus status = set_predicate(by, &tile, err);
+  CtStatus status = ct_tile_check_copy(by->ir, by->op, by->src, by->dst, err);
+  status = status == CT_OK ? set_predicate(by, &tile, err) : status;
   if (in_registers(by, by->src) && in_registers(by, by->dst)) {
     tile.vec = 1; /* the compiler moves them as it likes */
   } else {
@@ -269,7 +276,8 @@ static CtStatus add_async(const By *by, CtErr *err) {
                  .vec = (uint8_t)by->n_src,
                  .width = {width_of(by, (uint8_t)by->n_src)},
                  .async = true};
-  CtStatus status = check_async_spaces(by, err);
+  CtStatus status = ct_tile_check_copy(by->ir, by->op, by->src, by->dst, err);
+  status = status == CT_OK ? check_async_spaces(by, err) : status;
   status = status == CT_OK ? set_predicate(by, &tile, err) : status;
   status = status == CT_OK ? check_width(by, err) : status;
   tile.zero_fill = tile.b.buf != 0 && strstr(by->atom->name, "_ZFILL") != NULL;
@@ -279,10 +287,170 @@ static CtStatus add_async(const By *by, CtErr *err) {
   return status;
 }
 
+/* --- atoms of a warp ------------------------------------------------------------------------------ */
+
+/* Where each side of an atom is; 16 bytes of a side in shared memory lie together. */
+typedef struct WarpSides {
+  CtSpace from, to;
+} WarpSides;
+
+static CtStatus check_warps(const By *by, CtErr *err) {
+  enum { LANES = 32 };
+  const int64_t *block = by->ir->block;
+  int64_t threads = block[0] * block[1] * block[2];
+  if (by->pred != NULL) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "copy_if: all lanes of a warp do %s together, and no element can be left out; take "
+        "copy, or UniversalCopy",
+        by->atom->name);
+  }
+  return threads % LANES == 0
+             ? CT_OK
+             : ct_fail(err, CT_EINVAL,
+                       "copy: %s takes whole warps of 32 threads, but the block has %lld; launch a "
+                       "multiple of 32",
+                       by->atom->name, (long long)threads);
+}
+
+static CtStatus check_spaces(const By *by, WarpSides sides, CtErr *err) {
+  static const char *const spaces[] = {"global memory", "shared memory", "registers"};
+  CtSpace from = by->ir->bufs[by->src.buf].space, to = by->ir->bufs[by->dst.buf].space;
+  return from == sides.from && to == sides.to
+             ? CT_OK
+             : ct_fail(err, CT_EINVAL,
+                       "copy: %s copies from %s to %s, but %s is in %s and %s in %s",
+                       by->atom->name, spaces[sides.from], spaces[sides.to], name_of(by, by->src),
+                       spaces[from], name_of(by, by->dst), spaces[to]);
+}
+
+/* As many atoms on both sides. */
+static CtStatus check_counts(const By *by, int64_t *n_dst, CtErr *err) {
+  CtInt size;
+  CtStatus status = ct_tile_size(by->ir, by->dst, &size, err);
+  if (status == CT_OK) {
+    *n_dst = size.v;
+  }
+  if (status != CT_OK || by->size / by->n_src == size.v / by->n_dst) {
+    return status;
+  }
+  char rule[256];
+  snprintf(
+      rule, sizeof rule,
+      "are of different numbers of %s, which takes %lld elements of the first and gives %lld of "
+      "the second",
+      by->atom->name, (long long)by->n_src, (long long)by->n_dst);
+  return ct_tile_fail_views(by->ir, "copy", by->src, by->dst, rule, err);
+}
+
+static CtStatus fail_rows(const By *by, CtView v, CtWidthWhy why, CtErr *err) {
+  CtText text;
+  ct_text_init(&text, by->ir->arena.alloc);
+  print_view(by, v, &text);
+  ct_text_printf(&text, " (aligned to %lld bytes) has not: ", (long long)align_of(by, v));
+  print_why(by, why, v, &text);
+  CtStatus status = ct_fail(err, CT_EINVAL,
+                            "copy: %s takes rows of 16 bytes, %lld x %s that lie together and are "
+                            "aligned, which %s; %s",
+                            by->atom->name, (long long)(128 / ct_dtypes[by->dtype].bits),
+                            ct_dtypes[by->dtype].name, ct_text_str(&text), refusals[why].fix);
+  ct_text_clear(&text);
+  return status;
+}
+
+static CtStatus fail_words(const By *by, CtView v, int64_t per, CtErr *err) {
+  char rule[256];
+  snprintf(
+      rule, sizeof rule,
+      "does not hold the words of %s: %lld neighbouring elements that begin at a multiple; retile "
+      "a fragment of the MMA (retile_D, retile_S), or make one like the partition",
+      by->atom->name, (long long)per);
+  return ct_tile_fail(by->ir, "copy", v, rule, err);
+}
+
+/* One side: rows of shared memory, or words of registers. */
+static CtStatus check_side(const By *by, CtView v, int64_t size, CtErr *err) {
+  int bits = ct_dtypes[by->dtype].bits;
+  if (!in_registers(by, v)) {
+    CtWidthWhy why = ct_tile_refuse(by->ir, v, size, 128 / bits);
+    return why == CT_WIDTH_WIDEST ? CT_OK : fail_rows(by, v, why, err);
+  }
+  if (bits > 32) {
+    return ct_fail(err, CT_EINVAL, "copy: %s moves words of 32 bits, but an element of %s has %d",
+                   by->atom->name, ct_dtypes[by->dtype].name, bits);
+  }
+  return ct_tile_is_packed(by->ir, v, 32 / bits) ? CT_OK : fail_words(by, v, 32 / bits, err);
+}
+
+static CtStatus check_whole(const By *by, CtView v, CtErr *err) {
+  return ct_guard_n(&v) == 0
+             ? CT_OK
+             : ct_fail(
+                   err, CT_EINVAL,
+                   "copy: %s takes all that its lanes have, but %s may overhang (guard); copy the "
+                   "guarded tensor to whole tiles of shared memory first",
+                   by->atom->name, name_of(by, v));
+}
+
+/* (the n elements of one atom, atoms) */
+static CtStatus divide(const By *by, CtView *v, int64_t n, CtErr *err) {
+  CtCx cx = ct_ir_cx(by->ir);
+  const CtNode shape = {.rank = CT_LEAF, .len = 1, .i = ct_int(n)};
+  const CtNode stride = {.rank = CT_LEAF, .len = 1, .i = ct_int(1)};
+  const CtTiler tiler = {.kind = CT_TILER_LAYOUT, .layout = {&shape, &stride}};
+  return ct_logical_divide(&cx, v->layout, tiler, &v->layout, err);
+}
+
+static CtStatus add_warp(const By *by, WarpSides sides, CtErr *err) {
+  CtTile tile = {.dst = by->dst, .a = by->src, .atom = by->atom, .vec = 1};
+  int64_t n_dst = 0;
+  CtStatus status = check_warps(by, err);
+  status = status == CT_OK ? check_spaces(by, sides, err) : status;
+  status = status == CT_OK ? check_counts(by, &n_dst, err) : status;
+  status = status == CT_OK ? check_whole(by, by->src, err) : status;
+  status = status == CT_OK ? check_whole(by, by->dst, err) : status;
+  status = status == CT_OK ? check_side(by, by->src, by->size, err) : status;
+  status = status == CT_OK ? check_side(by, by->dst, n_dst, err) : status;
+  status = status == CT_OK ? ct_ir_check_writable(by->ir, "copy", by->dst, err) : status;
+  status = status == CT_OK ? ct_tile_check_inside(by->ir, "copy", by->src, err) : status;
+  status = status == CT_OK ? ct_tile_check_inside(by->ir, "copy", by->dst, err) : status;
+  status = status == CT_OK ? divide(by, &tile.a, by->n_src, err) : status;
+  status = status == CT_OK ? divide(by, &tile.dst, by->n_dst, err) : status;
+  if (status == CT_OK) {
+    ct_tile_use_words(by->ir, by->src.buf);
+    ct_tile_use_words(by->ir, by->dst.buf);
+    bool in_memory = sides.from != CT_REGISTER || sides.to != CT_REGISTER;
+    tile.width[0] =
+        (CtWidth){(uint8_t)(in_memory ? 128 / ct_dtypes[by->dtype].bits : 1), CT_WIDTH_ATOM, 0};
+    ct_tile_add(by->ir, CT_OP_WARP_COPY, &tile);
+  }
+  return status;
+}
+
+static CtStatus add_ldmatrix(const By *by, CtErr *err) {
+  return add_warp(by, (WarpSides){CT_SHARED, CT_REGISTER}, err);
+}
+
+static CtStatus add_stmatrix(const By *by, CtErr *err) {
+  return add_warp(by, (WarpSides){CT_REGISTER, CT_SHARED}, err);
+}
+
+static CtStatus add_exchange(const By *by, CtErr *err) {
+  return add_warp(by, (WarpSides){CT_REGISTER, CT_REGISTER}, err);
+}
+
+const char *ct_atom_moves_to(const CtAtom *atom) {
+  return strcmp(atom->family, "movmatrix") == 0 ? "((4,8),(16,2)):((256,16),(1,128))"
+                                                : atom->layouts[CT_ATOM_DST];
+}
+
+/* --- all -------------------------------------------------------------------------------------------- */
+
 static const struct {
   const char *family;
   CtStatus (*add)(const By *by, CtErr *err);
-} families[] = {{"copy", add_universal}, {"cp.async", add_async}};
+} families[] = {{"copy", add_universal},    {"cp.async", add_async},     {"ldmatrix", add_ldmatrix},
+                {"stmatrix", add_stmatrix}, {"movmatrix", add_exchange}, {"shfl", add_exchange}};
 
 CtStatus ct_ir_copy_by(CtIr *ir, const CtAtom *atom, CtDtype dtype, const CtView *pred, CtView src,
                        CtView dst, CtErr *err) {
@@ -302,7 +470,6 @@ CtStatus ct_ir_copy_by(CtIr *ir, const CtAtom *atom, CtDtype dtype, const CtView
   status = status == CT_OK ? check_values(&by, src, by.n_src, err) : status;
   status = status == CT_OK ? check_values(&by, dst, by.n_dst, err) : status;
   status = status == CT_OK ? ct_tile_size(ir, src, &size, err) : status;
-  status = status == CT_OK ? ct_tile_check_copy(ir, by.op, src, dst, err) : status;
   by.size = size.v;
   for (size_t i = 0; i < CT_ARRAY_LEN(families) && status == CT_OK; i++) {
     if (strcmp(families[i].family, atom->family) == 0) {

@@ -216,6 +216,10 @@ static int tile_accesses(const CtIn *code, const CtIn *in, CtWarp *w,
     clear(a, in, w);
     a->writes = roles[i] == CT_ACCESS_DST;
     a->reads = !a->writes || t->reads_dst;
+    if (t->move != NULL) {
+      a->mask &= a->writes ? t->move->writers : t->move->readers;
+      a->vec = args[i]->space == CT_REGISTER ? 1 : t->width[0].vec;
+    }
     if (t->op == CT_OP_COPY && roles[i] != CT_ACCESS_B) {
       a->vec = t->vec;
       a->is_async = t->async;

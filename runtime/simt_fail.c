@@ -195,6 +195,9 @@ static const char *warp_op_name(const CtIn *in) {
   if (in->u.op == CT_SIMT_MMA) {
     return "gemm";
   }
+  if (in->u.op == CT_SIMT_WARP_COPY) {
+    return "copy";
+  }
   return in->u.op == CT_SIMT_VOTE ? votes[in->imm] : shuffles[in->imm & 0xff];
 }
 
@@ -306,10 +309,12 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
       return report_lanes(worker, in->c, warp_op_name(in), "warp", err);
     }
     case CT_FAIL_WARP_ENDED:
-      return ct_fail(err, CT_EINVAL,
-                     "gemm: an MMA needs all 32 threads of a warp, but some of the warp of thread "
-                     "%s of block %s have ended; let all threads come here",
-                     thread_of(worker->job->program, f->warp, f->lane).s, triple(worker->bid).s);
+      return ct_fail(
+          err, CT_EINVAL,
+          "%s: all 32 threads of a warp are needed, but some of the warp of thread %s of "
+          "block %s have ended; let all threads come here",
+          warp_op_name(code_of(worker->job, f->in)),
+          thread_of(worker->job->program, f->warp, f->lane).s, triple(worker->bid).s);
     case CT_FAIL_DEADLOCK: return report_deadlock(worker, err);
     case CT_FAIL_BARRIER_WARPS: return report_warps(worker, err);
     case CT_FAIL_NONE:

@@ -209,6 +209,9 @@ CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) CT_NODISCARD; /* simt_vie
 /* simt_lower_mma.c: what an MMA computes, in the memory of the program; the scratch that it needs. */
 const CtMma *ct_low_mma(CtLow *l, const CtTile *t, int64_t *scratch);
 
+/* simt_lower_move.c: what a copy atom moves, in the memory of the program. */
+const CtMove *ct_low_move(CtLow *l, const CtAtom *atom, CtDtype dtype);
+
 /* simt_lower_control.c: structure. */
 void ct_low_begin(CtLow *l);
 void ct_low_enter(CtLow *l, CtVal v); /* IF, FOR, LOOP, BLOCK */

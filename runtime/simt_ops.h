@@ -156,6 +156,16 @@ typedef struct CtMma {
   const uint16_t *place[3]; /* of (lane, value) in the matrices of all groups */
   int64_t rest[3];          /* M, N, K */
 } CtMma;
+/* What a WARP_COPY moves, in granules of `bytes` bytes: 2, or 1 of narrower elements. Of each atom a lane
+   has n_src elements of the source and n_dst of the destination, at most 16 bytes. */
+enum { CT_MOVE_BYTES = 16 };
+typedef struct CtMove {
+  uint32_t readers,
+      writers; /* lanes whose elements of the source, of the destination are accessed */
+  int n_src, n_dst, bytes;
+  const uint16_t
+      *from; /* by (lane, granule) of the destination: source lane * 16 + byte of its elements */
+} CtMove;
 
 /* FILL has its value in the instruction's operand d, AXPBY alpha and beta in d and a: lanes, masks
    for bool. */
@@ -172,6 +182,8 @@ typedef struct CtTileOp {
   CtTileArg dst, a, b;
   const CtMma
       *mma; /* MMA; its operands have the values in mode 0, (M,K), (N,K) or (M,N) in mode 1 */
+  const CtMove
+      *move; /* WARP_COPY; its operands have the elements of an atom in mode 0, atoms in mode 1 */
 } CtTileOp;
 
 /* Which ATOMIC, packed. */
@@ -413,6 +425,8 @@ const CtIn *ct_simt_assert(const CtIn *in, CtWarp *w);
 /* What the blocks up to `last` printed, in the order of blocks and threads, goes to the launch's
    print; the rest is dropped. */
 void ct_simt_print_out(CtSimtJob *job, int64_t last);
+/* simt_move.c */
+const CtIn *ct_simt_warp_copy(const CtIn *in, CtWarp *w);
 /* simt_warp.c */
 const CtIn *ct_simt_shfl(const CtIn *in, CtWarp *w);
 /* The lane that a SHFL reads: PTX ISA, shfl.sync. */

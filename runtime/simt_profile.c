@@ -149,7 +149,8 @@ static int list_operands(const CtSimtProgram *p, const CtIn *code, CtProfileSite
       *s = (CtProfileSite){.buf = args[i]->buf, .role = roles[i], .width = one};
       s->writes = roles[i] == CT_ACCESS_DST;
       s->reads = !s->writes || t->reads_dst;
-      if (t->op == CT_OP_COPY && roles[i] != CT_ACCESS_B) {
+      s->is_matrix = t->op == CT_OP_WARP_COPY;
+      if ((t->op == CT_OP_COPY || t->op == CT_OP_WARP_COPY) && roles[i] != CT_ACCESS_B) {
         s->width = t->width[0];
         s->is_async = t->async;
       } else if ((t->op == CT_OP_GEMM || t->op == CT_OP_MMA) && roles[i] != CT_ACCESS_DST) {

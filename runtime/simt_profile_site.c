@@ -181,7 +181,8 @@ static void count_request(Sink *s, const Request *r, CtProfileMem *add) {
   add->lanes += lanes;
   add->bytes += lanes * (uint64_t)r->bytes;
   if (s->job->ats[s->site].space == CT_SHARED) {
-    CtWavefronts w = ct_wavefronts(r->at, r->mask, r->bytes, site->writes && !site->reads);
+    bool is_phased = site->is_matrix || (site->writes && !site->reads); /* eight rows of 16 bytes */
+    CtWavefronts w = ct_wavefronts(r->at, r->mask, r->bytes, is_phased);
     cost = w.n;
     ideal = w.ideal;
     add->wavefronts += (uint64_t)w.n;

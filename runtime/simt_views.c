@@ -377,9 +377,9 @@ CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
   if (status != CT_OK) {
     return status;
   }
-  bool by_mode = t.op == CT_OP_GEMM;
+  bool by_mode = t.op == CT_OP_GEMM || t.op == CT_OP_WARP_COPY;
   t.reads_dst = ct_tile_reads_dst(l->ir, inst);
-  t.elementwise = by_mode && ct_layout_rank(tile->dst.layout) == 1;
+  t.elementwise = t.op == CT_OP_GEMM && ct_layout_rank(tile->dst.layout) == 1;
   t.dst = make_arg(l, &tile->dst, by_mode);
   if (tile->a.buf != 0) {
     t.a = make_arg(l, &tile->a, by_mode);
@@ -389,13 +389,17 @@ CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
   }
   uint32_t x = inst->n_args > 0 ? ct_low_lanes(l, inst->args[0]) : 0;
   uint32_t y = inst->n_args > 1 ? ct_low_lanes(l, inst->args[1]) : 0;
+  if (t.op == CT_OP_WARP_COPY) {
+    t.move = ct_low_move(l, tile->atom, t.dtype);
+  }
   if (!l->failed && CT_LOW_GROW(l, tiles, n_tiles, cap_tiles)) {
-    CtSimtOp row = choose(l, &t);
+    CtSimtOp row = t.move != NULL ? CT_SIMT_WARP_COPY : choose(l, &t);
+    uint32_t construct = t.move != NULL ? ct_low_construct(l) : 0;
     l->tiles[l->n_tiles] = t;
     if (t.dst.n_guards + t.a.n_guards + t.b.n_guards > 0) {
       (void)ct_low_emit(l, false, CT_SIMT_GUARD, 0, 0, 0, 0, (int64_t)l->n_tiles);
     }
-    (void)ct_low_emit(l, false, row, x, y, 0, 0, (int64_t)l->n_tiles++);
+    (void)ct_low_emit(l, false, row, x, y, 0, construct, (int64_t)l->n_tiles++);
   }
   return CT_OK;
 }

@@ -24,7 +24,8 @@ local function copies(name, atom_name, dtype, n, smem, rank)
     copy(tAsA, tBgB)
   end)
   local A, B = arange(dtype, { 64, 16 }), zeros(dtype, { 64, 16 })
-  k { grid = 1, block = 64 } (A, B)
+  local ok, message = pcall(k { grid = 1, block = 64 }, A, B)
+  if not ok then return assert(message:match("needs sm_%d+"), message) end
   local text = k { grid = 1, block = 64 }:source(A, B)
   local wide = text:match("(cp_async_%d+[%w_]*)%(") or text:match("reinterpret_cast<const (%w+)%*>")
   return ("%s %s"):format(allclose(A, B), wide)
@@ -55,7 +56,9 @@ local function waits(name, ...)
     sync_threads()
     B[threadIdx.x] = s[threadIdx.x]
   end, { static_shapes = true })
-  local text = k { grid = 1, block = 64 }:source(zeros(f32, 256), zeros(f32, 256))
+  local A, B = zeros(f32, 256), zeros(f32, 256)
+  local ok, text = pcall(function() return k { grid = 1, block = 64 }:source(A, B) end)
+  if not ok then return assert(text:match("needs sm_%d+"), text) end
   return text:find("cp_async_wait_all();", 1, true) ~= nil
 end
 print(waits("plain"))  -- expect: true
@@ -76,8 +79,8 @@ local function chosen(name, atom_name, make)
     copy(dst, thr:partition_D(B))
   end, { static_shapes = true })
   local A, B = ones(f32, { 32, 8 }), zeros(f32, { 32, 8 })
-  k { grid = 1, block = 32 } (A, B)
-  k { grid = 1, block = 32 }:source(A, B)
+  local ok, message = pcall(k { grid = 1, block = 32 }, A, B)
+  if not ok then return assert(message:match("needs sm_%d+"), message) end
   local sum = { 0, 0, 0 }
   for i = 0, 255 do sum[B(i) + 2] = sum[B(i) + 2] + 1 end
   return table.concat(sum, " ")

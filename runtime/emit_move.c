@@ -1,0 +1,142 @@
+/* emit_move.c: copies that all lanes of a warp do together (WARP_COPY): ldmatrix, stmatrix, movmatrix and
+   shuffles, as one loop over the atoms, which the compiler unrolls. Registers are named by the words that
+   an instruction takes:
+
+     ldmatrix_x4(tCrA_words[i * 4], ..., sA + (swizzle<3, 3, 3>(t) ^ swizzle<3, 3, 3>(i * 8))) */
+#include <inttypes.h>
+#include <string.h>
+
+#include "emit_tile.h"
+
+enum { MAX_WORDS = 4, WORD_BITS = 32 };
+
+typedef struct Move {
+  CtEmit *e;
+  const CtInst *inst;
+  CtEmitOperand dst, src; /* element 0 of atom i */
+  const CtView *view_dst, *view_src;
+} Move;
+
+/* The helper for a row of the atoms: found by the end of the PTX name, which is the same for all. */
+static const struct {
+  const char *ptx;
+  CtHelper helper;
+  const char *name;
+} helpers[] = {
+    {"ldmatrix.sync.aligned.m8n8.x1.shared.b16", CT_HELP_LDMATRIX_X1, "ldmatrix_x1"},
+    {"ldmatrix.sync.aligned.m8n8.x2.shared.b16", CT_HELP_LDMATRIX_X2, "ldmatrix_x2"},
+    {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", CT_HELP_LDMATRIX_X4, "ldmatrix_x4"},
+    {"ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16", CT_HELP_LDMATRIX_X1_TRANS,
+     "ldmatrix_x1_trans"},
+    {"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16", CT_HELP_LDMATRIX_X2_TRANS,
+     "ldmatrix_x2_trans"},
+    {"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", CT_HELP_LDMATRIX_X4_TRANS,
+     "ldmatrix_x4_trans"},
+    {"stmatrix.sync.aligned.m8n8.x1.shared.b16", CT_HELP_STMATRIX_X1, "stmatrix_x1"},
+    {"stmatrix.sync.aligned.m8n8.x2.shared.b16", CT_HELP_STMATRIX_X2, "stmatrix_x2"},
+    {"stmatrix.sync.aligned.m8n8.x4.shared.b16", CT_HELP_STMATRIX_X4, "stmatrix_x4"},
+    {"stmatrix.sync.aligned.m8n8.x1.trans.shared.b16", CT_HELP_STMATRIX_X1_TRANS,
+     "stmatrix_x1_trans"},
+    {"stmatrix.sync.aligned.m8n8.x2.trans.shared.b16", CT_HELP_STMATRIX_X2_TRANS,
+     "stmatrix_x2_trans"},
+    {"stmatrix.sync.aligned.m8n8.x4.trans.shared.b16", CT_HELP_STMATRIX_X4_TRANS,
+     "stmatrix_x4_trans"},
+    {"movmatrix.sync.aligned.m8n8.trans.b16", CT_HELP_MOVMATRIX_TRANS, "movmatrix_trans"},
+};
+
+/* The two exchanges have the same instruction; the lanes' distance is in their names. */
+static const char *helper_of(CtEmit *e, const CtAtom *atom) {
+  if (strcmp(atom->family, "shfl") == 0) {
+    bool is_far = strstr(atom->name, "XOR4") != NULL;
+    return ct_emit_help(e, is_far ? CT_HELP_EXCHANGE_4 : CT_HELP_EXCHANGE_1,
+                        is_far ? "exchange_4" : "exchange_1");
+  }
+  for (size_t i = 0; i < CT_ARRAY_LEN(helpers); i++) {
+    if (strcmp(helpers[i].ptx, atom->ptx) == 0) {
+      return ct_emit_help(e, helpers[i].helper, helpers[i].name);
+    }
+  }
+  CT_UNREACHABLE();
+}
+
+/* Element 0 of each atom: the atoms are mode 1. */
+static CtEmitOperand operand_of(const Move *m, const CtView *view, const char *var) {
+  CtEmitOperand op = ct_emit_operand(m->e, view);
+  CtEmitLeaves l;
+  if (!ct_emit_list_leaves(ct_mode(view->layout, 1), true, &l)) {
+    ct_emit_fail(m->e, m->inst->loc, CT_EUNSUPPORTED, "copy: '%s' has too many modes", op.base);
+  } else if (var != NULL) {
+    ct_emit_add_split(&op, var, &l, 1);
+  }
+  return op;
+}
+
+/* Words of the elements [at, at + per) of registers: reinterpret_cast<unsigned*>(r)[i * 4 + 1]. Offsets are
+   multiples of `per`, so the sum is divided where its parts are known. */
+static void put_word(Move *m, const CtEmitOperand *op, int64_t at) {
+  CtEmit *e = m->e;
+  int64_t per = WORD_BITS / ct_dtypes[op->buf->dtype].bits;
+  CtEmitOperand word = *op;
+  word.plus += at;
+  ct_text_printf(&e->body, "reinterpret_cast<unsigned*>(%s)[", op->base);
+  bool splits = op->index == 0 && word.plus % per == 0;
+  for (int i = 0; i < op->n; i++) {
+    const CtEmitStride *s = &op->term[i].stride;
+    splits = splits && ct_is_static(s->d) && s->d.v % per == 0;
+  }
+  for (int i = 0; splits && i < op->n; i++) {
+    word.term[i].stride.d.v /= per;
+  }
+  word.plus /= splits ? per : 1;
+  if (splits || per == 1) {
+    ct_emit_coordinate(e, &word);
+  } else {
+    ct_text_putc(&e->body, '(');
+    ct_emit_coordinate(e, &word);
+    ct_text_printf(&e->body, ") / %" PRId64, per);
+  }
+  ct_text_putc(&e->body, ']');
+}
+
+/* All words of one side, or the address of a row. */
+static void put_side(Move *m, const CtEmitOperand *op, const CtView *view) {
+  if (!ct_emit_is_register(op)) {
+    ct_emit_address(m->e, op);
+    return;
+  }
+  CtLayout values = ct_mode(view->layout, 0);
+  int64_t per = WORD_BITS / ct_dtypes[op->buf->dtype].bits;
+  CtEmitLeaves l;
+  (void)ct_emit_list_leaves(values, true, &l);
+  int64_t n = ct_emit_leaves_size(&l);
+  for (int64_t i = 0; i < n; i += per) {
+    ct_text_puts(&m->e->body, i > 0 ? ", " : "");
+    put_word(m, op, ct_layout_at(values, i));
+  }
+}
+
+void ct_emit_warp_copy(CtEmit *e, const CtInst *inst) {
+  const CtTile *t = inst->u.tile;
+  Move m = {.e = e, .inst = inst, .view_dst = &t->dst, .view_src = &t->a};
+  CtEmitNest nest = {.e = e, .loc = inst->loc};
+  const char *name = helper_of(e, t->atom), *var = NULL;
+  CtEmitLeaves l;
+  (void)ct_emit_list_leaves(ct_mode(t->a.layout, 1), true, &l);
+  int64_t n = ct_emit_leaves_size(&l);
+  if (n == 0) {
+    return;
+  }
+  if (n > 1) {
+    var = ct_emit_enter_loop(&nest, 'i', ct_int(n), 1, CT_UNROLL_ALL);
+  }
+  m.dst = operand_of(&m, &t->dst, var);
+  m.src = operand_of(&m, &t->a, var);
+  ct_emit_begin(e, inst->loc);
+  ct_text_printf(&e->body, "%s(", name);
+  put_side(&m, &m.dst, &t->dst);
+  ct_text_puts(&e->body, ", ");
+  put_side(&m, &m.src, &t->a);
+  ct_text_puts(&e->body, ");");
+  ct_emit_end(e);
+  ct_emit_leave_all(&nest);
+}

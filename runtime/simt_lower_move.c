@@ -1,0 +1,75 @@
+/* simt_lower_move.c: lowering to the CPU engine: what a copy atom of a warp moves, from its layouts
+   (thread, bit) -> bit of the data. Where threads of a side have the same bits the lowest is the one that
+   counts: ldmatrix x1 takes the rows of the first 8 lanes, stmatrix x1 writes theirs. */
+#include <string.h>
+
+#include "simt_lower.h"
+
+enum { MAX_DATA = CT_LANES * CT_MOVE_BYTES };
+
+/* One side in granules: which of the data each lane has. */
+typedef struct Side {
+  int n; /* of a lane */
+  uint16_t data[CT_LANES * CT_MOVE_BYTES];
+} Side;
+
+static void read_side(CtLow *l, const char *text, int bits, Side *side) {
+  CtLayout layout;
+  CtCx cx = {.arena = &l->tmp};
+  CtInt size = {0};
+  CtErr err;
+  if (ct_layout_parse(&l->tmp, text, strlen(text), &layout, &err) != CT_OK ||
+      ct_size(&cx, layout, &size, &err) != CT_OK) {
+    l->failed = true;
+    return;
+  }
+  side->n = (int)(size.v / CT_LANES / bits);
+  CT_ASSERT(side->n * bits <= 8 * CT_MOVE_BYTES);
+  for (int lane = 0; lane < CT_LANES; lane++) {
+    for (int i = 0; i < side->n; i++) {
+      int64_t bit = ct_layout_at(layout, lane + (int64_t)CT_LANES * bits * i);
+      side->data[lane * side->n + i] = (uint16_t)(bit / bits);
+    }
+  }
+}
+
+/* The lanes that are the first to have some of the data; by granule of the data, where it is: lane * n + i. */
+static uint32_t find_owners(const Side *side, uint16_t where[MAX_DATA]) {
+  bool seen[MAX_DATA] = {false};
+  uint32_t lanes = 0;
+  for (int i = 0; i < CT_LANES * side->n; i++) {
+    int data = side->data[i];
+    if (!seen[data]) {
+      seen[data] = true;
+      where[data] = (uint16_t)i;
+      lanes |= 1u << (i / side->n);
+    }
+  }
+  return lanes;
+}
+
+const CtMove *ct_low_move(CtLow *l, const CtAtom *atom, CtDtype dtype) {
+  int element = ct_dtypes[dtype].bits, bits = element < 16 ? element : 16;
+  Side src = {0}, dst = {0};
+  uint16_t at_src[MAX_DATA] = {0}, at_dst[MAX_DATA] = {0};
+  CtMove *move = ct_arena_alloc(&l->p->arena, sizeof *move);
+  read_side(l, atom->layouts[CT_ATOM_SRC], bits, &src);
+  read_side(l, ct_atom_moves_to(atom), bits, &dst);
+  uint16_t *from =
+      l->failed ? NULL : ct_arena_alloc(&l->p->arena, (size_t)(CT_LANES * dst.n) * sizeof *from);
+  if (move == NULL || from == NULL) {
+    l->failed = true;
+    return NULL;
+  }
+  *move = (CtMove){.n_src = src.n * bits / element,
+                   .n_dst = dst.n * bits / element,
+                   .bytes = bits / 8,
+                   .from = from};
+  move->readers = find_owners(&src, at_src);
+  move->writers = find_owners(&dst, at_dst);
+  for (int i = 0; i < CT_LANES * dst.n; i++) {
+    int at = at_src[dst.data[i]];
+    from[i] = (uint16_t)(at / src.n * CT_MOVE_BYTES + at % src.n * move->bytes);
+  }
+  return move;
+}
