@@ -26,7 +26,7 @@ end
 -- expect: true
 -- expect: true
 
--- A permutation of many modes stays inside its tile, so it makes nothing overhang that the tile does not.
+-- A permutation of many modes stays inside its tile: nothing overhangs that the tile does not.
 local runs = tiled_mma("UniversalFMA<f32>", layout({ { 8, 1 }, { 4, 2 } }, { { 1, 0 }, { 8, 32 } }),
   { layout({ 8, 2, 2 }, { 2, 16, 1 }), layout({ 4, 2, 4 }, { 4, 16, 1 }) })
 kernel("by_runs", function(C)
