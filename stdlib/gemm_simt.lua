@@ -8,7 +8,6 @@
 --            lanes side by side, so that a warp reads shared memory without conflicts
 --   order    of the multiply-adds of one k, as gemm takes it; the compiler follows it closely
 --            enough for it to be worth a tenth of the time, so it is measured for each tile
---   b_first  the fragment of B is read before that of A
 --   turn     how an operand that is contiguous along K is turned round on its way: "async" copies
 --            element by element, its copies spread over the multiplications of a tile, or
 --            "registers" reads 16 bytes, which are stored one by one when the tile is done
@@ -155,9 +154,8 @@ function M.make(variant)
         fetch(load_A, ahead, free, kb, bK)
         fetch(load_B, ahead, free, kb, bK)
         local soon = (kb + 1) % bK
-        if variant.b_first then copy(tCsB(0, _, soon, stage), tCrB(_, soon % 2)) end
         copy(tCsA(0, _, soon, stage), tCrA(_, soon % 2))
-        if not variant.b_first then copy(tCsB(0, _, soon, stage), tCrB(_, soon % 2)) end
+        copy(tCsB(0, _, soon, stage), tCrB(_, soon % 2))
         gemm(tCrA(_, kb % 2), tCrB(_, kb % 2), tCrC(0, _, _), options)
       end
     end
