@@ -418,6 +418,19 @@ static void want_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   }
 }
 
+/* What a copy by a warp moved into an element, which other lanes may have had. */
+static void want_moved(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+  const CtAccess *a = by_role(s, CT_ACCESS_A);
+  const CtTileOp *t = &s->p->tiles[s->code->imm];
+  const CtMove *m = t->move;
+  int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype), per = bytes / m->bytes;
+  const uint16_t *from = m->from + lane * m->n_dst * per + e % dst->n_rows * per;
+  for (int64_t i = 0; i < per; i++) {
+    int64_t source = from[i] % CT_MOVE_BYTES / bytes + e / dst->n_rows * a->n_rows;
+    want_element(s, a, source, from[i] / CT_MOVE_BYTES);
+  }
+}
+
 static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A);
   const CtTileOp *t = &s->p->tiles[s->code->imm];
@@ -426,6 +439,8 @@ static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
     want_products(s, dst, e, lane);
   } else if (t->op == CT_OP_MMA) {
     want_atoms(s, dst, e, lane);
+  } else if (t->op == CT_OP_WARP_COPY) {
+    want_moved(s, dst, e, lane);
   } else if (a != NULL) {
     want_element(s, a, e, lane);
   }
