@@ -24,13 +24,21 @@ newest=$(echo "$info" | sed -n 's/^targets.* //p')
 # Not texts that are no CUDA C, nor what runs the program itself, nor one kernel for hundreds of arguments or layouts.
 tests=$(grep -lE 'grid *=' tests/lua/*/*.lua | grep -vE 'nvrtc_errors|twins|many_specialisations|search/|program/')
 # Of these kernels some have instructions of their own on some target.
-topics="tests/lua/kernel/bits.lua tests/lua/kernel/atomics_half.lua tests/lua/kernel/cast_tiles.lua tests/lua/kernel/recast_fragments.lua"
+topics="tests/lua/kernel/bits.lua tests/lua/kernel/atomics_half.lua tests/lua/kernel/cast_tiles.lua tests/lua/kernel/recast_fragments.lua tests/lua/atom/mma.lua"
+# Those of $tests but for what says "-- needs sm_N" of a later N.
+fitting() {
+  for test in $tests; do
+    needed=$(sed -n 's/^-- needs sm_\([0-9]*\)$/\1/p' "$test")
+    [ "${needed:-0}" -le "${1%[af]}" ] && echo "$test"
+  done
+}
 list() {
   for sm in ${*:-75 80 90a}; do
     echo "$sm scripts/kernel_cases.lua tests/kernel_cases"
-    printf "$sm %s\n" examples/*.lua $tests
+    printf "$sm %s\n" examples/*.lua $(fitting "$sm")
   done
-  if [ $# -eq 0 ]; then # the first and the last of the newer ones: a part, as it takes minutes
+  if [ $# -eq 0 ]; then # atoms of sm_89; the first and the last of the newer ones: a part, as it takes minutes
+    echo "89 tests/lua/atom/mma.lua"
     for sm in $(echo 100a "$newest" | tr ' ' '\n' | sort -u); do
       echo "$info" | grep -q "^targets.* $sm\( \|$\)" &&
         echo "$sm scripts/kernel_cases.lua tests/kernel_cases" && printf "$sm %s\n" examples/*.lua $topics

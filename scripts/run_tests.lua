@@ -7,7 +7,10 @@
 -- A program NAME.lua beside a file NAME.out must print what that holds (--update writes it anew).
 -- Any other program prints TAP itself. With --by-status a program only has to exit with 0: so run
 -- the examples, which stop with an error when what they compute is wrong.
--- With --device=cuda every program is skipped, and counted, where there is no CUDA device.
+-- With --device=cuda every program is skipped, and counted, where there is no CUDA device, and one that
+-- says in a line of its own
+--   -- needs sm_80
+-- where the device has no such instructions.
 
 local TIME_LIMIT_S <const> = 300
 
@@ -202,6 +205,12 @@ local function run_tap(path, result)
   report(path .. " ran to its end", problems)
 end
 
+-- Why the device cannot run this program, or nil. `sm` is its compute capability, or nil of a CPU.
+local function lacks(path, sm)
+  local needed = sm and tonumber(shell.read_file(path):match("\n%-%- needs sm_(%d+)%s*\n"))
+  return needed and sm < needed and ("needs sm_%d, the device is sm_%d"):format(needed, sm) or nil
+end
+
 local function run_test(path)
   local expected = read_expectations(path)
   local result = run_cuttle(quote(path))
@@ -248,19 +257,21 @@ local function read_arguments(args)
   return paths
 end
 
--- Why this machine cannot run the programs, or nil.
-local function missing_device()
+-- Why this machine cannot run the programs, or nil; and its device's compute capability, if any.
+local function look_at_device()
   if options.device == "cpu" then
     return nil
   end
-  local result = run_cuttle("-e 'device()'")
-  return result.code ~= 0 and (result.err[1] or "no " .. options.device .. " device") or nil
+  local result = run_cuttle("-e 'print(device().sm)'")
+  local why = result.code ~= 0 and (result.err[1] or "no " .. options.device .. " device") or nil
+  return why, tonumber(result.out[1])
 end
 
 local function main(...)
   local paths = programs_under(read_arguments { ... })
-  local why = missing_device()
+  local missing, sm = look_at_device()
   for _, path in ipairs(paths) do
+    local why = missing or lacks(path, sm)
     if why then
       report_skip(path, why)
     else
