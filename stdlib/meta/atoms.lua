@@ -255,7 +255,8 @@ function TiledMMA:fragment_C(part) end
 
 --- What one thread of a tiled MMA does: `mma:get_slice(i)`.
 --- Parts have the modes (FrgV,RestM,RestK,...): the values of one atom, then the repetitions along the
---- modes of the tensor. Of a layout they come with an offset, as from parallelize.
+--- modes of the tensor. Of a layout they come with an offset, as from parallelize. Where the atom's
+--- elements have 4 bits or 1, a tensor is of u32, words of 8 or 32 elements along K.
 ---
 ---     > thr = tiled_mma("UniversalFMA<f32>", {16, 16}):get_slice(37)
 ---     > thr:partition_A(zeros(f32, {64, 8})).layout
@@ -269,6 +270,7 @@ function TiledMMA:fragment_C(part) end
 local ThrMMA = {}
 
 --- The thread's part of A, an (M,K,...).
+--- gemm(mma, A, B, C) multiplies fragments of such parts.
 --- CuTe: partition_A. MoYe: partition_A.
 ---@param x any
 ---@return any

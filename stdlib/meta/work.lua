@@ -143,6 +143,11 @@ function copy(src, dst) end
 --- behind the letter and ~ before a loop that turns at every second time: "n2 ~m ~n" are
 --- column_pairs, "m2 ~n2 ~m ~n" squares of 2x2.
 ---
+--- With a tiled MMA, a slice of one or an MMA atom in front the threads multiply by the atom's
+--- instruction: A is (V,M,K), B (V,N,K), C (V,M,N), or without K, or (V) each, as partition_A, _B and
+--- _C make them: V are a thread's values in one atom. Of UniversalFMA these may be in any memory; of all
+--- others they are fragments. M and N count atoms for the option `order`, "serpentine" here unless told.
+---
 ---     > k = kernel("product", function(A, B, C)
 ---     >>   local rA, rB, rC = fragment(f32, {2, 2}), fragment(f32, {2, 2}), fragment(f32, {2, 2})
 ---     >>   copy(A, rA) copy(B, rB) clear(rC)
@@ -156,10 +161,12 @@ function copy(src, dst) end
 ---         2    2
 ---         4    4
 --- CuTe: gemm. MoYe: gemm!.
+--- See: tiled_mma, atoms.
 ---@param A Tensor (M,K)
 ---@param B Tensor (N,K)
 ---@param C Tensor (M,N)
 ---@param options? table
+---@overload fun(mma: TiledMMA|ThrMMA|Atom, A: Tensor, B: Tensor, C: Tensor, options?: table)
 function gemm(A, B, C, options) end
 
 --- Sets all elements of a tensor to zero, in a kernel or on the host.
