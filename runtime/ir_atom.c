@@ -420,8 +420,7 @@ static CtStatus add_warp(const By *by, WarpSides sides, CtErr *err) {
     ct_tile_use_words(by->ir, by->src.buf);
     ct_tile_use_words(by->ir, by->dst.buf);
     bool in_memory = sides.from != CT_REGISTER || sides.to != CT_REGISTER;
-    tile.width[0] =
-        (CtWidth){(uint8_t)(in_memory ? 128 / ct_dtypes[by->dtype].bits : 1), CT_WIDTH_ATOM, 0};
+    tile.width[0] = width_of(by, (uint8_t)(in_memory ? 128 / ct_dtypes[by->dtype].bits : 1));
     ct_tile_add(by->ir, CT_OP_WARP_COPY, &tile);
   }
   return status;

@@ -82,3 +82,19 @@ local function by_atom(name)
 end
 reasons(by_atom("UniversalCopy<u128>")) -- expect: 4xf32, widest: 16 bytes, as many as one instruction takes; -
 reasons(by_atom("UniversalCopy<u32>"))  -- expect: 1xf32, atom: the copy atom takes so many; take a wider atom, where the layouts allow it
+
+-- ldmatrix takes rows of 16 bytes.
+local mma = tiled_mma("SM80_16x8x16_F32F16F16F32_TN")
+local ldsm = tiled_copy_A(atom("SM75_U32x4_LDSM_N", f16), mma)
+local matrices = kernel("matrices", function()
+  local s = shared(f16, row_major{16, 16})
+  fill(s, 0)
+  sync_threads()
+  local mine, r = ldsm:get_slice(threadIdx.x), mma:get_slice(threadIdx.x):partition_fragment_A(s)
+  copy(ldsm, mine:partition_S(s), mine:retile_D(r))
+end)
+for _, line in ipairs(profile(function() matrices{grid = 1, block = 32}() end).kernels[1].lines) do
+  for _, a in ipairs(line.accesses) do
+    if a.op == "load" then print(a.vec, a.why) end -- expect: 8	widest
+  end
+end
