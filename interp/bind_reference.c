@@ -192,8 +192,9 @@ typedef struct Product {
   int64_t m, n, k;
 } Product;
 
-static CtGemm gemm_of(const Product *p, CtDtype dtype) {
+static CtGemm gemm_of(const Product *p, CtDtype dtype, CtDtype result) {
   return (CtGemm){.dtype = dtype,
+                  .result = result,
                   .trans_b = true,
                   .m = (int)p->m,
                   .n = (int)p->n,
@@ -209,7 +210,7 @@ static bool fits_blas(const Product *p) {
 }
 
 static void multiply_doubles(const Product *p, const double *A, const double *B, double *C) {
-  CtGemm g = gemm_of(p, CT_f64);
+  CtGemm g = gemm_of(p, CT_f64, CT_f64);
   CtErr err;
   if (!fits_blas(p) || ct_hostblas_gemm(&g, A, B, C, &err) != CT_OK) {
     ct_matmul_f64(p->m, p->n, p->k, A, B, C);
@@ -352,14 +353,14 @@ static CtDevPtr address_of(const Tensor *t) {
 
 /* The product as cuBLAS takes it, and the handle; NULL where it cannot. */
 static CtCublas *prepare_cublas(lua_State *L, const CtCx *cx, const Product *p, const Tensor *A,
-                                const Tensor *B, CtGemm *out) {
+                                const Tensor *B, CtDtype result, CtGemm *out) {
   Matrix a, b;
   CtDevice *device = A->storage->device;
-  if (device == NULL || B->storage->device != device || !ct_cublas_has(A->dtype) || !fits_blas(p) ||
-      !as_matrix(cx, A->layout, &a) || !as_matrix(cx, B->layout, &b)) {
+  if (device == NULL || B->storage->device != device || !ct_cublas_has(A->dtype, result) ||
+      !fits_blas(p) || !as_matrix(cx, A->layout, &a) || !as_matrix(cx, B->layout, &b)) {
     return NULL;
   }
-  *out = gemm_of(p, A->dtype);
+  *out = gemm_of(p, A->dtype, result);
   out->trans_a = a.is_row_major;
   out->trans_b = !b.is_row_major;
   out->lda = a.ld;
@@ -372,7 +373,7 @@ static bool multiply_device(lua_State *L, const CtCx *cx, const Product *p, cons
                             const Tensor *B, const Tensor *C) {
   CtGemm g;
   CtErr err;
-  CtCublas *cublas = prepare_cublas(L, cx, p, A, B, &g);
+  CtCublas *cublas = prepare_cublas(L, cx, p, A, B, C->dtype, &g);
   return cublas != NULL && ct_cublas_gemm(cublas, &g, address_of(A), address_of(B), address_of(C),
                                           C->storage->stream, &err) == CT_OK;
 }
@@ -409,7 +410,8 @@ static Product check_product(lua_State *L, const CtCx *cx, const Tensor *A, cons
   return p;
 }
 
-/* C of the right shape, type and device: the third argument, or a new tensor on top of the stack. */
+/* C of the right shape, type (that of A, or of its sums) and device: the third argument, or a new tensor
+   on top of the stack. */
 static const Tensor *result_tensor(lua_State *L, const CtCx *cx, const Product *p,
                                    const Tensor *A) {
   CtInt extents[] = {ct_int(p->m), ct_int(p->n)};
@@ -423,7 +425,8 @@ static const Tensor *result_tensor(lua_State *L, const CtCx *cx, const Product *
     return tensor_push_alloc(L, "reference.matmul", A->dtype, layout, A->storage->device);
   }
   const Tensor *C = tensor_check_host(L, 3, "reference.matmul");
-  if (C->dtype != A->dtype || C->storage->device != A->storage->device ||
+  bool right_type = C->dtype == A->dtype || C->dtype == ct_dtype_compute(A->dtype);
+  if (!right_type || C->storage->device != A->storage->device ||
       !ct_layout_equal(C->layout, layout)) {
     diag_error(L, "reference.matmul: C is %s %s; expected %s %s on the device of A",
                ct_dtypes[C->dtype].name, bind_layout_text(cx, C->layout), ct_dtypes[A->dtype].name,
@@ -448,13 +451,14 @@ static int matmul(lua_State *L) {
   return 1;
 }
 
-/* reference.library(A, B) -> which library computes reference.matmul(A, B). */
+/* reference.library(A, B[, C]) -> which library computes reference.matmul(A, B, C). */
 static int library(lua_State *L) {
   CtCx cx = bind_enter(L);
   const Tensor *A = check_operand(L, &cx, 1, "(M,K)"), *B = check_operand(L, &cx, 2, "(N,K)");
   Product p = check_product(L, &cx, A, B);
   CtGemm g;
-  bool on_device = prepare_cublas(L, &cx, &p, A, B, &g) != NULL;
+  CtDtype result = lua_isnoneornil(L, 3) ? A->dtype : tensor_check_host(L, 3, "library")->dtype;
+  bool on_device = prepare_cublas(L, &cx, &p, A, B, result, &g) != NULL;
   bool on_host = ct_is_float(A->dtype) && ct_hostblas_name() != NULL;
   lua_pushstring(L, on_device ? "cuBLAS" : on_host ? "BLAS" : "none");
   return 1;

@@ -149,25 +149,42 @@ static const CublasKind cublas_kinds[CT_DTYPE_COUNT] = {
     [CT_tf32] = {true, CT_CUBLAS_R_32F, CT_CUBLAS_COMPUTE_32F_FAST_TF32},
     [CT_f16] = {true, CT_CUBLAS_R_16F, CT_CUBLAS_COMPUTE_32F},
     [CT_bf16] = {true, CT_CUBLAS_R_16BF, CT_CUBLAS_COMPUTE_32F},
+    [CT_i8] = {true, CT_CUBLAS_R_8I, CT_CUBLAS_COMPUTE_32I},
+    [CT_i32] = {false, CT_CUBLAS_R_32I, CT_CUBLAS_COMPUTE_32I}, /* a type of results */
 };
 
-bool ct_cublas_has(CtDtype dtype) { return cublas_kinds[dtype].has; }
+bool ct_cublas_has(CtDtype dtype, CtDtype result) {
+  bool is_sum = result == ct_dtype_compute(dtype);
+  return cublas_kinds[dtype].has && (is_sum || (result == dtype && ct_is_float(dtype)));
+}
+
+/* Alpha or beta in the type that sums have. */
+typedef union Factor {
+  double f64;
+  float f32;
+  int32_t i32;
+} Factor;
+
+static Factor factor_of(CublasComputeType compute, double v) {
+  return compute == CT_CUBLAS_COMPUTE_64F   ? (Factor){.f64 = v}
+         : compute == CT_CUBLAS_COMPUTE_32I ? (Factor){.i32 = (int32_t)v}
+                                            : (Factor){.f32 = (float)v};
+}
 
 CtStatus ct_cublas_gemm(CtCublas *b, const CtGemm *g, CtDevPtr A, CtDevPtr B, CtDevPtr C,
                         CtStream stream, CtErr *err) {
   CublasKind kind = cublas_kinds[g->dtype];
-  float alpha = (float)g->alpha, beta = (float)g->beta;
-  bool f64 = g->dtype == CT_f64;
+  CublasDataType result = cublas_kinds[g->result == CT_VOID ? g->dtype : g->result].data;
+  Factor alpha = factor_of(kind.compute, g->alpha), beta = factor_of(kind.compute, g->beta);
   CtStatus s = CALL(b, err, cublasSetStream_v2, (b->handle, stream));
   if (s != CT_OK) {
     return s;
   }
   return CALL(b, err, cublasGemmEx,
-              (b->handle, cublas_op(g->trans_a), cublas_op(g->trans_b), g->m, g->n, g->k,
-               f64 ? (const void *)&g->alpha : &alpha, (const void *)(uintptr_t)A, kind.data,
-               g->lda, (const void *)(uintptr_t)B, kind.data, g->ldb,
-               f64 ? (const void *)&g->beta : &beta, (void *)(uintptr_t)C, kind.data, g->ldc,
-               kind.compute, CT_CUBLAS_GEMM_DEFAULT));
+              (b->handle, cublas_op(g->trans_a), cublas_op(g->trans_b), g->m, g->n, g->k, &alpha,
+               (const void *)(uintptr_t)A, kind.data, g->lda, (const void *)(uintptr_t)B, kind.data,
+               g->ldb, &beta, (void *)(uintptr_t)C, result, g->ldc, kind.compute,
+               CT_CUBLAS_GEMM_DEFAULT));
 }
 
 /* {====== The host's BLAS ====== */

@@ -9,9 +9,9 @@
 
 /* C = alpha * op(A) * op(B) + beta * C; op(A) is m x k, op(B) is k x n, C is m x n. */
 typedef struct CtGemm {
-  CtDtype
-      dtype; /* of A, B and C: f32 in true single precision, no TF32; f64; on a device also tf32, and
-                    f16 and bf16 with sums in f32 */
+  CtDtype dtype;  /* of A and B: f32 in true single precision, no TF32; f64; on a device also tf32,
+                     f16 and bf16 with sums in f32, i8 with sums in i32 */
+  CtDtype result; /* of C: dtype, or on a device the type of the sums; CT_VOID: dtype */
   bool trans_a, trans_b;
   int m, n, k;
   int lda, ldb, ldc; /* elements between columns as stored */
@@ -23,7 +23,7 @@ typedef struct CtCublas CtCublas;
 CtStatus ct_cublas_new(CtDevice *d, CtCublas **out, CtErr *err) CT_NODISCARD;
 void ct_cublas_free(CtCublas *b);
 
-bool ct_cublas_has(CtDtype dtype);
+bool ct_cublas_has(CtDtype dtype, CtDtype result);
 
 /* Enqueues the product on `stream`. */
 CtStatus ct_cublas_gemm(CtCublas *b, const CtGemm *g, CtDevPtr A, CtDevPtr B, CtDevPtr C,

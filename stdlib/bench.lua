@@ -1,7 +1,7 @@
 -- bench.lua: `cuttle bench [name ...]`: what the product promises about speed, measured. A figure
 -- of a kernel is a ratio to a peer in the same run: the same kernel in CUDA C by hand, cuBLAS, or
 -- the copy of the device; its times are medians of batches of launches between two events.
--- From a script: require "cuttle.bench".run("matmul").
+-- From a script: require "cuttle.bench".run("moye").
 local ct = require "cuttle"
 local M = {}
 
@@ -110,14 +110,15 @@ local function matmul_problem(m, n, k)
   return A, B, C, {grid = {m // 128, n // 128}, block = 256}
 end
 
-function M.matmul()
+--- MoYe's product of matrices, beside the same kernel in CUDA C by hand and cuBLAS.
+function M.moye()
   local m, n, k = 2048, 2048, 256
   local A, B, C, config = matmul_problem(m, n, k)
   local kernel = matmul_kernel()
   local launch = kernel:prepare(config)(A, B, C)
   launch()
   local R = ct.reference.matmul(A, B)
-  say("matmul %dx%dx%d f32, %s: %s", m, n, k, ct.device().name,
+  say("moye %dx%dx%d f32, %s: %s", m, n, k, ct.device().name,
     ct.allclose(C, R) and "correct" or "WRONG")
   local ms = ct.bench(launch)
   say("  cuttle            %8.4f ms  %9.1f GFLOP/s", ms, 2 * m * n * k / ms * 1e-6)
@@ -222,6 +223,9 @@ M.layout = require "cuttle.bench_layout"
 --- The way of a kernel to its CUDA C.
 M.front = require "cuttle.bench_front"
 
+--- The operator matmul beside cuBLAS; takes the arguments that follow its name.
+M.matmul = require("cuttle.bench_matmul").run
+
 --- What checking and profiling cost.
 M.watch = require "cuttle.bench_watch"
 
@@ -232,11 +236,12 @@ for name, run in pairs(require "cuttle.bench_memory") do
   end
 end
 
-local order = {"layout", "front", "matmul", "compile", "launch", "transpose", "saxpy", "sum",
-  "softmax", "layer_norm"}
+local order = {"layout", "front", "moye", "compile", "launch", "transpose", "saxpy", "sum",
+  "softmax", "layer_norm", "matmul"}
 
---- Runs the named benchmarks, or all.
+--- Runs the named benchmarks, or all. What follows "matmul" are its arguments.
 function M.run(...)
+  if (...) == "matmul" then return M.matmul(select(2, ...)) end
   local names = select("#", ...) > 0 and {...} or order
   for _, name in ipairs(names) do
     local f = name ~= "run" and M[name]

@@ -7,11 +7,13 @@ local M = {}
 local cast, copy, fragment, size, range = ct.cast, ct.copy, ct.fragment, ct.size, ct.range
 local guard = ct.guard
 
--- Operands of the epilogue, of which elements outside read as 0: tiles of C may overhang.
-function M.guarded(operands)
+-- Operands of the epilogue, of which elements outside read as 0: tiles of C may overhang. The bias
+-- is read where C is.
+function M.guarded(variant, operands)
   local out = {}
   for i, x in ipairs(operands) do
-    out[i] = tiles.type_name(x) == "tensor" and guard(x) or x
+    local is_inside = i == 1 and variant.bias and not variant.ragged
+    out[i] = tiles.type_name(x) == "tensor" and not is_inside and guard(x) or x
   end
   return out
 end

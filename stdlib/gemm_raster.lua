@@ -14,6 +14,12 @@ function M.grid(config, m, n, l)
   return {tiles_m, tiles_n, l}, nil
 end
 
+--- In a kernel: the matrix of one batch, guarded where tiles of the variant overhang.
+function M.matrix(variant, t, l)
+  local matrix = t(ct._, ct._, l)
+  return variant.ragged and ct.guard(matrix) or matrix
+end
+
 --- In a kernel: the tile's coordinates in C, and the batch.
 function M.place(variant, C)
   local x, l = ct.blockIdx.x, ct.blockIdx.z

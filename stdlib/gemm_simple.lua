@@ -1,6 +1,6 @@
 -- gemm_simple.lua: the kernel of matmul for all types, targets and sizes: tiles of A and B in a
--- ring of stages in shared memory, filled by asynchronous copies where the device has them, products by
--- universal FMAs. Fields of its configurations, beside those that matmul.lua lists:
+-- ring of stages in shared memory, filled by asynchronous copies where the device has them, products
+-- by universal FMAs. Fields of its configurations, beside those that matmul.lua lists:
 --   threads  {m, n}: a thread of the block has (bM / m) x (bN / n) elements of C, in runs of 4
 --   stages   tiles of K in shared memory
 --   order    of the multiply-adds, as gemm takes it
@@ -10,7 +10,7 @@ local epilogue = require "cuttle.gemm_epilogue"
 local M = {}
 
 local threadIdx = ct.threadIdx
-local layout, size, shape, tile, guard = ct.layout, ct.size, ct.shape, ct.tile, ct.guard
+local layout, size, shape, tile = ct.layout, ct.size, ct.shape, ct.tile
 local shared, fragment, copy, clear, gemm = ct.shared, ct.fragment, ct.copy, ct.clear, ct.gemm
 local range, sync_threads = ct.range, ct.sync_threads
 local cp_async_fence, cp_async_wait = ct.cp_async_fence, ct.cp_async_wait
@@ -47,8 +47,8 @@ function M.make(variant)
   local n_stages, dtype, sum = variant.stages, variant.dtype, variant.sum
   local mma = ct.tiled_mma(("UniversalFMA<%s>"):format(sum.name), layout{tM, tN, 1},
     {in_runs(tM, bM), in_runs(tN, bN)})
-  local copy_A, ldA = plan_operand(dtype, variant.a, bM, bK, tM * tN)
-  local copy_B, ldB = plan_operand(dtype, variant.b, bN, bK, tM * tN)
+  local copy_A, ldA = plan_operand(dtype, variant.a_major, bM, bK, tM * tN)
+  local copy_B, ldB = plan_operand(dtype, variant.b_major, bN, bK, tM * tN)
   local in_A = layout({bM, bK, n_stages}, {1, ldA, ldA * bK})
   local in_B = layout({bN, bK, n_stages}, {1, ldB, ldB * bK})
   local options = {order = variant.order}
@@ -56,9 +56,9 @@ function M.make(variant)
   return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
     local m, n, l = raster.place(variant, C)
     local sA, sB = shared(dtype, in_A), shared(dtype, in_B)
-    local gA = tile(guard(A(_, _, l)), {bM, bK}, {m, _})             -- (bM, bK, k)
-    local gB = tile(guard(B(_, _, l)), {bN, bK}, {n, _})             -- (bN, bK, k)
-    local gC = tile(guard(C(_, _, l)), {bM, bN}, {m, n})             -- (bM, bN)
+    local gA = tile(raster.matrix(variant, A, l), {bM, bK}, {m, _})  -- (bM, bK, k)
+    local gB = tile(raster.matrix(variant, B, l), {bN, bK}, {n, _})  -- (bN, bK, k)
+    local gC = tile(raster.matrix(variant, C, l), {bM, bN}, {m, n})  -- (bM, bN)
     local places = tile(ct.identity_tensor(shape(C(_, _, l))), {bM, bN}, {m, n})
 
     local thr_A, thr_B = copy_A:get_slice(threadIdx.x), copy_B:get_slice(threadIdx.x)
@@ -87,7 +87,7 @@ function M.make(variant)
       gemm(tCsA(0, _, _, stage), tCsB(0, _, _, stage), tCrC(0, _, _), options)
     end
     epilogue.store(variant, tCrC, tCgC, thr:partition_C(places), alpha, beta, l,
-      epilogue.guarded{...})
+      epilogue.guarded(variant, {...}))
   end)
 end
 

@@ -6,18 +6,18 @@
 -- A template is a module with
 --   n_threads(config)  the threads of a block
 --   make(variant)      the kernel, called with (A, B, C, alpha, beta, operands...): A (M,K,L),
---                      B (N,K,L), C (M,N,L), guarded by the kernel where tiles may overhang; the
---                      grid is gemm_raster.grid's, the block's tile gemm_raster.place's, and
---                      gemm_epilogue.store takes the sums to C
+--                      B (N,K,L), C (M,N,L); the grid is gemm_raster.grid's, the block's tile
+--                      gemm_raster.place's, and gemm_epilogue.store takes the sums to C
 -- A variant is a configuration with what the operands add to it:
 --   name             the kernel's
 --   dtype, c_dtype   of A and B, of C
 --   sum, work        the types of the sums and of the epilogue's numbers
---   a, b             what is contiguous in A and B: "mn" (its rows, or none) or "k"
+--   a_major, b_major what is contiguous in A and B: "mn" (its rows, or none) or "k"
 --   reads_c          beta is not 0
 --   swapped          A and B changed places, so that M is what is contiguous in C: the epilogue's
 --                    (m, n) are (n, m) of the kernel
 --   bias, epilogue   the first operand is the bias; the function, if there is one
+--   ragged           a tile overhangs: operands and C are to be guarded
 --   group            see gemm_raster.lua
 -- Fields of every configuration: name, template, tile {bM, bN, bK}; those of its template are
 -- described there.
@@ -276,7 +276,7 @@ local function to_problem(A, B, C, options)
   end
   if p.swapped then a, b, c = b, a, transposed(c) end
   p.m, p.n, p.k, p.l = a.extent[1], b.extent[1], a.extent[2], c.extent[3]
-  p.a, p.b = major_of(a), major_of(b)
+  p.a_major, p.b_major = major_of(a), major_of(b)
   if p.l > MAX_BATCHES then
     fail("C is %s; a launch takes at most %d batches, so multiply parts of them", text_of(c),
       MAX_BATCHES)
@@ -291,11 +291,18 @@ local kernels = setmetatable({}, { __mode = "k" }) -- by configuration or epilog
 
 local NO_EPILOGUE <const> = {}
 
+-- Does a tile overhang?
+local function is_ragged(config, p)
+  local bM, bN, bK = table.unpack(config.tile)
+  return p.m % bM ~= 0 or p.n % bN ~= 0 or p.k % bK ~= 0
+end
+
 local function variant_of(config, p, group)
   local variant = { name = "matmul_" .. p.dtype.name, dtype = p.dtype, c_dtype = p.c_dtype,
-                    sum = p.sum, work = p.work, a = p.a, b = p.b, reads_c = p.beta ~= 0,
-                    swapped = p.swapped, bias = p.bias ~= nil, epilogue = p.epilogue,
-                    group = group or false }
+                    sum = p.sum, work = p.work, a_major = p.a_major, b_major = p.b_major,
+                    reads_c = p.beta ~= 0, swapped = p.swapped, bias = p.bias ~= nil,
+                    epilogue = p.epilogue, group = group or false,
+                    ragged = is_ragged(config, p) }
   for key, value in pairs(config) do
     if variant[key] == nil then variant[key] = value end
   end
@@ -315,8 +322,9 @@ local function kernel_of(config, p, group)
     by_text = {}
     by_epilogue[p.epilogue or NO_EPILOGUE] = by_text
   end
-  local text = table.concat({ p.dtype.name, p.c_dtype.name, p.a, p.b, tostring(p.beta ~= 0),
-    tostring(p.swapped), tostring(p.bias ~= nil), tostring(group) }, " ")
+  local text = table.concat({ p.dtype.name, p.c_dtype.name, p.a_major, p.b_major,
+    tostring(p.beta ~= 0), tostring(p.swapped), tostring(p.bias ~= nil), tostring(group),
+    tostring(is_ragged(config, p)) }, " ")
   if by_text[text] == nil then
     by_text[text] = require(config.template).make(variant_of(config, p, group))
   end
@@ -368,6 +376,11 @@ function M.matmul(A, B, C, options)
     kernel(launch)(table.unpack(args))
   end
   return out
+end
+
+--- What matmul knows of a problem, as configurations are chosen by.
+function M.problem(A, B, C, options)
+  return select(3, read_arguments(A, B, C, options))
 end
 
 --- The same, to be launched again at least cost: a function without arguments, then the name of the

@@ -26,9 +26,10 @@ M.list = {
     when = function(p) return p.dtype.bits <= 32 end },
   { name = "simple 64x64x8", device = "cuda", template = SIMPLE, tile = { 64, 64, 8 },
     threads = { 16, 16 }, stages = 3, order = "serpentine" },
-  { name = "cpu 64x64x16", device = "cpu", template = SIMPLE, tile = { 64, 64, 16 },
-    threads = { 8, 8 }, stages = 2, order = "columns",
-    when = tiles_at_least(2, 64, 64) },
+  { name = "cpu 128x128x32", device = "cpu", template = SIMPLE, tile = { 128, 128, 32 },
+    threads = { 16, 8 }, stages = 2, order = "columns", when = tiles_at_least(2, 128, 128) },
+  { name = "cpu 64x64x32", device = "cpu", template = SIMPLE, tile = { 64, 64, 32 },
+    threads = { 8, 4 }, stages = 2, order = "columns", when = tiles_at_least(2, 64, 64) },
   { name = "cpu 32x32x8", device = "cpu", template = SIMPLE, tile = { 32, 32, 8 },
     threads = { 8, 4 }, stages = 2, order = "columns" },
 }
@@ -44,7 +45,7 @@ end
 local letters <const> = { A = { mn = "N", k = "T" }, B = { mn = "T", k = "N" } }
 
 --- The majorness of a problem as BLAS calls it: "NT", "TN", "NN" or "TT".
-function M.majors_of(p) return letters.A[p.a] .. letters.B[p.b] end
+function M.majors_of(p) return letters.A[p.a_major] .. letters.B[p.b_major] end
 
 -- Can the row's kernel compute the problem at all? The CPU engine runs what any GPU runs.
 local function can_compute(row, p)
@@ -57,8 +58,16 @@ end
 --- Is the row meant for the problem's type, strides and device?
 function M.fits(row, p) return row.device == target_of(p) and can_compute(row, p) end
 
+--- The rows that are meant for the problem's type, strides and device.
+function M.of(p)
+  local rows = {}
+  for _, row in ipairs(M.list) do
+    if M.fits(row, p) then rows[#rows + 1] = row end
+  end
+  return rows
+end
+
 local function by_name(name, p)
-  local names = {}
   for _, row in ipairs(M.list) do
     if row.name == name then
       if not can_compute(row, p) then
@@ -67,8 +76,9 @@ local function by_name(name, p)
       end
       return row
     end
-    if M.fits(row, p) then names[#names + 1] = "'" .. row.name .. "'" end
   end
+  local names = {}
+  for _, row in ipairs(M.of(p)) do names[#names + 1] = "'" .. row.name .. "'" end
   tiles.fail("matmul", "there is no configuration '%s'; for this problem there are %s", name,
     table.concat(names, ", "))
 end

@@ -398,11 +398,11 @@ reference = {}
 ---         3    4
 ---@param A Tensor
 ---@param B Tensor
----@param C? Tensor (M,N), column-major; a new one if it is not given
+---@param C? Tensor (M,N), column-major, of A's type or, of narrow ones, f32 or i32; else a new one
 ---@return Tensor # C
 function reference.matmul(A, B, C) end
 
---- The library that computes reference.matmul(A, B).
+--- The library that computes reference.matmul(A, B, C).
 --- It is "cuBLAS", "BLAS" or "none"; for what times a kernel beside it.
 ---
 ---     > A = rand(i32, {4, 4})
@@ -410,8 +410,9 @@ function reference.matmul(A, B, C) end
 ---     none
 ---@param A Tensor
 ---@param B Tensor
+---@param C? Tensor
 ---@return string
-function reference.library(A, B) end
+function reference.library(A, B, C) end
 
 --- The elements as another type, as cast makes them in a kernel.
 --- It is integer arithmetic on the host.

@@ -47,8 +47,11 @@ _Static_assert((int)CT_CUBLAS_R_32F == (int)CUDA_R_32F, "f32");
 _Static_assert((int)CT_CUBLAS_R_64F == (int)CUDA_R_64F, "f64");
 _Static_assert((int)CT_CUBLAS_R_16F == (int)CUDA_R_16F, "f16");
 _Static_assert((int)CT_CUBLAS_R_16BF == (int)CUDA_R_16BF, "bf16");
+_Static_assert((int)CT_CUBLAS_R_8I == (int)CUDA_R_8I, "i8");
+_Static_assert((int)CT_CUBLAS_R_32I == (int)CUDA_R_32I, "i32");
 _Static_assert((int)CT_CUBLAS_COMPUTE_32F == (int)CUBLAS_COMPUTE_32F, "sums in f32");
 _Static_assert((int)CT_CUBLAS_COMPUTE_64F == (int)CUBLAS_COMPUTE_64F, "sums in f64");
+_Static_assert((int)CT_CUBLAS_COMPUTE_32I == (int)CUBLAS_COMPUTE_32I, "sums in i32");
 _Static_assert((int)CT_CUBLAS_COMPUTE_32F_FAST_TF32 == (int)CUBLAS_COMPUTE_32F_FAST_TF32, "tf32");
 
 SAME_TYPE(CublasHandle, cublasHandle_t);

@@ -61,7 +61,9 @@ local types = {
 local function random_problem()
   local row = one_of(types)
   local dtype, out = row[1], one_of(row[2])
-  local function extent() return one_of{ 0, 1, 1, below(9), below(40), below(70), 64, 16, 33 } end
+  local function extent()
+    return one_of{ 0, 1, 1, below(9), below(40), below(70), 64, 16, 33, 32, 128 }
+  end
   local m, n, k = extent(), extent(), extent()
   local l = below(4) == 1 and below(0, 3) or nil
   if m * n > 2000 and l then l = 2 end

@@ -42,3 +42,7 @@ try(reference.matmul, zeros(f32, {2, 3}), zeros(f32, {3, 2}))
 try(reference.matmul, zeros(f32, {2, 3}), zeros(f64, {2, 3}))
 -- expect: reference.matmul: V 3:1 has rank 1; expected a matrix (M,K)
 try(function() local V = zeros(f32, 3) reference.matmul(V, V) end)
+-- C of the type that sums of narrow elements have
+local sums = reference.matmul(full(i8, {2, 3}, 100), full(i8, {2, 3}, 100), zeros(i32, {2, 2}))
+print(sums[{1, 1}], reference.library(full(i8, {2, 3}, 100), full(i8, {2, 3}, 100), sums))  -- expect: 30000	none
+print(reference.matmul(ones(f16, {2, 3}), ones(f16, {2, 3}), zeros(f32, {2, 2})).dtype)  -- expect: f32
