@@ -10,7 +10,10 @@ local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local SIMPLE <const> = "cuttle.gemm_simple"
+local SIMPLE <const>, SIMT <const> = "cuttle.gemm_simple", "cuttle.gemm_simt"
+local F32 <const> = { f32 = true }
+local NT <const>, TN <const> = { NT = true }, { TN = true }
+local MIXED <const> = { NN = true, TT = true }
 
 -- Has the problem at least this many tiles of that size?
 local function tiles_at_least(n, m_tile, n_tile)
@@ -18,6 +21,28 @@ local function tiles_at_least(n, m_tile, n_tile)
 end
 
 M.list = {
+  -- f32 on CUDA cores. Small K wants small tiles: their tails and stores of C overlap.
+  { name = "simt 256x128x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
+    tile = { 256, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 4 }, stages = 4, min_blocks = 1,
+    order = "column_pairs",
+    when = function(p) return p.k >= 512 and tiles_at_least(132, 256, 128)(p) end },
+  { name = "simt 128x64x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
+    tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3, min_blocks = 4,
+    order = "serpentine", when = tiles_at_least(132, 128, 64) },
+  { name = "simt 128x128x8 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
+    majors = TN, tile = { 128, 128, 8 }, lanes = { 4, 8 }, warps = { 2, 2 }, stages = 3,
+    min_blocks = 2, order = "m2 ~n2 ~m ~n", turn = "async",
+    when = function(p) return p.k >= 512 and tiles_at_least(132, 128, 128)(p) end },
+  { name = "simt 128x128x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
+    majors = TN, tile = { 128, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 4 }, stages = 2,
+    min_blocks = 2, order = "columns", turn = "registers", group = 8,
+    when = tiles_at_least(132, 128, 128) },
+  { name = "simt 128x64x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
+    majors = MIXED, tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
+    min_blocks = 4, order = "serpentine", turn = "registers",
+    when = tiles_at_least(132, 128, 64) },
+
+  -- Everything else.
   { name = "simple 128x128x8", device = "cuda", template = SIMPLE, tile = { 128, 128, 8 },
     threads = { 16, 16 }, stages = 3, order = "serpentine",
     when = function(p) return p.dtype.bits <= 32 and tiles_at_least(256, 128, 128)(p) end },
@@ -50,7 +75,7 @@ function M.majors_of(p) return letters.A[p.a_major] .. letters.B[p.b_major] end
 -- Can the row's kernel compute the problem at all? The CPU engine runs what any GPU runs.
 local function can_compute(row, p)
   local kind, sm = target_of(p)
-  return (row.types == nil or row.types[p.dtype.name])
+  return (row.template ~= SIMT or p.k > 0) and (row.types == nil or row.types[p.dtype.name])
     and (row.majors == nil or row.majors[M.majors_of(p)])
     and (row.sm == nil or kind == "cpu" or sm >= row.sm)
 end
