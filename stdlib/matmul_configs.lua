@@ -72,8 +72,8 @@ local letters <const> = { A = { mn = "N", k = "T" }, B = { mn = "T", k = "N" } }
 --- The majorness of a problem as BLAS calls it: "NT", "TN", "NN" or "TT".
 function M.majors_of(p) return letters.A[p.a_major] .. letters.B[p.b_major] end
 
--- Can the row's kernel compute the problem at all? The CPU engine runs what any GPU runs.
-local function can_compute(row, p)
+--- Can the row's kernel compute the problem at all? The CPU engine runs what any GPU runs.
+function M.can_compute(row, p)
   local kind, sm = target_of(p)
   return (row.template ~= SIMT or p.k > 0) and (row.types == nil or row.types[p.dtype.name])
     and (row.majors == nil or row.majors[M.majors_of(p)])
@@ -81,7 +81,7 @@ local function can_compute(row, p)
 end
 
 --- Is the row meant for the problem's type, strides and device?
-function M.fits(row, p) return row.device == target_of(p) and can_compute(row, p) end
+function M.fits(row, p) return row.device == target_of(p) and M.can_compute(row, p) end
 
 --- The rows that are meant for the problem's type, strides and device.
 function M.of(p)
@@ -95,7 +95,7 @@ end
 local function by_name(name, p)
   for _, row in ipairs(M.list) do
     if row.name == name then
-      if not can_compute(row, p) then
+      if not M.can_compute(row, p) then
         tiles.fail("matmul", "configuration '%s' is not for this problem: %s, %s, on %s", name,
           p.dtype, M.majors_of(p), p.device)
       end
