@@ -1,11 +1,11 @@
 -- bench_matmul.lua: `cuttle bench matmul [--all] [--config=NAME] [--cold=no] [word ...]`: the
 -- operator matmul beside cuBLAS in the same run. A problem is measured if each word is in its line:
--- "f32", "NT", "4096". --all: every configuration that can compute it, "*" before the one that is chosen.
--- On the CPU engine the sizes are small and there is nothing beside it.
+-- "f32", "NT", "4096". --all: every configuration that is for it, "*" before the chosen one. On the
+-- CPU engine the sizes are small and there is nothing beside it.
 --
 -- The times are those of batches of back-to-back launches between two events, ours and cuBLAS's
--- in turns; the ratio is the median of the batches' ratios, cuBLAS's time over ours. Cold: the launches
--- go round as many sets of operands as no L2 cache holds. Elements are random in [-1,1), integers
+-- in turns; the ratio is the median of the batches' ratios, cuBLAS's time over ours. Cold: the
+-- launches go round as many sets of operands as no L2 cache holds. Elements are random in [-1,1), integers
 -- from -4 to 4.
 local ct = require "cuttle"
 local configs = require "cuttle.matmul_configs"

@@ -59,9 +59,15 @@ local types = {
   { u8, { i32 } }, { i32, { i32, i64 } }, { i64, { i64 } },
 }
 
+-- Results through shared memory, all columns at once or some at a time.
+local staged = { template = "cuttle.gemm_simple", tile = { 32, 64, 16 }, threads = { 8, 4 },
+                 stages = 2, staged = 1, name = "staged" }
+local staged_by_parts = { template = "cuttle.gemm_simple", tile = { 64, 64, 8 }, stages = 2,
+                          threads = { 4, 8 }, staged = 2, name = "staged by parts" }
+
 -- Configurations for GPUs, too: the CPU engine runs them all.
 local function possible(p)
-  local of, rows = operator.problem(p.A, p.B, p.C), {}
+  local of, rows = operator.problem(p.A, p.B, p.C), { staged, staged_by_parts }
   for _, row in ipairs(configs.list) do
     if configs.can_compute(row, of) then rows[#rows + 1] = row end
   end
@@ -88,7 +94,7 @@ local function random_problem()
     p.bias = below(2) == 1 and small(out, n, -3)
       or (strided(out, { m, n }))
   end
-  p.config = below(2) == 1 and one_of(possible(p)).name or nil
+  p.config = below(2) == 1 and one_of(possible(p)) or nil
   return p
 end
 
@@ -103,8 +109,9 @@ local function rest_of(p)
 end
 
 local function describe(p)
-  return ("%s: A %s %s B %s C %s %s alpha %s beta %s%s%s"):format(p.config or "chosen", p.dtype,
-    p.A.layout, p.B.layout, p.out, p.C.layout, p.alpha, p.beta, p.bias and " bias" or "", p.epilogue and " epilogue" or "")
+  return ("%s: A %s %s B %s C %s %s alpha %s beta %s%s%s"):format(
+    p.config and p.config.name or "chosen", p.dtype, p.A.layout, p.B.layout, p.out, p.C.layout,
+    p.alpha, p.beta, p.bias and " bias" or "", p.epilogue and " epilogue" or "")
 end
 
 local function rounded(v, dtype)
