@@ -5,8 +5,8 @@
 --
 -- The times are those of batches of back-to-back launches between two events, ours and cuBLAS's
 -- in turns; the ratio is the median of the batches' ratios, cuBLAS's time over ours. Cold: the
--- launches go round as many sets of operands as no L2 cache holds. Elements are random in [-1,1), integers
--- from -4 to 4.
+-- launches go round as many sets of operands as no L2 cache holds. Elements are random in [-1,1),
+-- integers from -4 to 4.
 local ct = require "cuttle"
 local configs = require "cuttle.matmul_configs"
 local operator = require "cuttle.matmul"
