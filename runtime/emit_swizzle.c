@@ -65,11 +65,26 @@ static void take_low(Split *s, int64_t unit) {
   s->in = rest;
 }
 
+/* A value as a term, by its text. */
+static void take_value(CtEmit *e, CtEmitOperand *to, CtVal v) {
+  size_t mark = e->body.len;
+  ct_emit_expr(e, v, CT_PREC_ADD);
+  ct_emit_add_term(to, (CtEmitTerm){ct_emit_cut(e, mark), 1, 0, 0, {ct_int(1), 1}});
+}
+
 static void split(CtEmit *e, const CtEmitOperand *op, int64_t extra, Split *s) {
   int64_t period = ct_swizzle_period(op->swizzle);
-  s->own = (CtEmitOperand){.index = op->index, .is_wide = op->is_wide};
+  CtEmitPulled parts = {.own = 0};
+  if (op->index != 0) {
+    ct_emit_pull(e->ir, op->swizzle, op->index, &parts);
+  }
+  s->own = (CtEmitOperand){.index = parts.own, .is_wide = op->is_wide};
   s->in = s->after = (CtEmitOperand){.is_wide = op->is_wide};
-  s->own_bits = op->index == 0 ? 0 : ct_ir_bits(e->ir, op->index);
+  s->own_bits = parts.own == 0 ? 0 : ct_ir_bits(e->ir, parts.own);
+  for (int i = 0; i < parts.n; i++) {
+    take_value(e, &s->after, parts.after[i]);
+  }
+  extra += parts.plus;
   s->in.plus = ct_floormod(op->plus + extra, period);
   s->after.plus = op->plus + extra - s->in.plus;
   for (int i = 0; i < op->n; i++) {
