@@ -100,7 +100,8 @@ static void decode_cols(const CtTcModel *model, int n, int stride, int k, const 
 
 /* {====== Rounding: doubles that are exact, to doubles of fewer bits ====== */
 
-/* Towards 0 to `places` binary places, multiples of 2^(-126 - places), infinite from 2^128 on. */
+/* Towards 0 to `places` binary places, multiples of 2^(-126 - places), infinite from 2^128 on. What
+   becomes 0 is +0. */
 static inline double truncate(double x, int places) {
   uint64_t u = bits_of_double(x);
   int32_t e = (int32_t)(u >> 52 & 2047) - 1023;
@@ -108,7 +109,7 @@ static inline double truncate(double x, int places) {
   drop = drop > 53 ? 53 : drop;
   u &= drop == 53 ? UINT64_C(1) << 63 : ~UINT64_C(0) << (drop > 52 ? 52 : drop);
   u = e >= 128 ? (u & UINT64_C(1) << 63) | UINT64_C(2047) << 52 : u;
-  return double_of(u);
+  return double_of(u) + 0.0;
 }
 
 static inline double round_f16(double x) {
@@ -190,7 +191,7 @@ static void fused_block(const CtTcModel *model, const Row *row, const Cols *cols
   fused(model, row, cols, first, end, finite);
   if (model->round == CT_TC_F16) {
     for (int j = 0; j < LANES; j++) {
-      acc[j] = round_f16(finite[j]);
+      acc[j] = round_f16(finite[j]) + 0.0; /* what becomes 0 is +0 */
     }
   } else {
     int places = model->round == CT_TC_F32 ? 23 : 13;

@@ -74,7 +74,7 @@ static Number product_of(const Guess *g, float a, float b) {
   return p;
 }
 
-/* The float nearest to sum * 2^e of those with so many places and exponents from `least` on. */
+/* The float nearest to sum * 2^e of those with so many places and exponents from `least` on. 0 is +0. */
 static float rounded(int64_t sum, int e, int places, int least, int infinite, bool to_nearest) {
   uint64_t u = sum < 0 ? 0 - (uint64_t)sum : (uint64_t)sum;
   if (u == 0) {
@@ -93,7 +93,7 @@ static float rounded(int64_t sum, int e, int places, int least, int infinite, bo
   }
   double r = ldexp((double)u, e); /* u has few bits: exact */
   r = r >= ldexp(1, infinite) ? (double)INFINITY : r;
-  return (float)(sum < 0 ? -r : r);
+  return (float)(sum < 0 && r != 0 ? -r : r);
 }
 
 static float round_sum(const Guess *g, int64_t sum, int e) {
@@ -171,7 +171,8 @@ static float oracle(const Guess *g, int k, const float *a, const float *b, float
   if (needs_f16 && sum - sum == 0) {
     int e;
     float f = frexpf(sum, &e);
-    sum = sum == 0 ? sum : rounded((int64_t)ldexpf(f, 24), e - 24, 10, -14, 16, true);
+    float r = rounded((int64_t)ldexpf(f, 24), e - 24, 10, -14, 16, true);
+    sum = copysignf(r, sum); /* an ordinary instruction's 0 has a sign */
   }
   return sum != sum ? float_from(0x7FFFFFFF) : sum;
 }

@@ -206,13 +206,20 @@ typedef struct Element {
   uint64_t a_bits[CT_TC_MAX_K], b_bits[CT_TC_MAX_K], c_bits, d_bits;
 } Element;
 
+/* As a float; of tf32 all its bits, a NaN's too, which is an infinity where only bits that are not read
+   tell them apart. */
+static float number_in(const Inst *in, const Product *p, int which, int at) {
+  return in->op[which].dtype == CT_tf32 ? float_from((uint32_t)p->bits[which][at])
+                                        : (float)p->v[which][at];
+}
+
 static Element element_of(const Inst *in, const Product *p, int i, int j) {
   Element e = {.kind = p->kind, .k = in->atom.k};
   int n = in->atom.n, at = i * n + j;
   for (int l = 0; l < e.k; l++) {
     int x = i * e.k + l, y = l * n + j;
-    e.a[l] = (float)p->v[0][x];
-    e.b[l] = (float)p->v[1][y];
+    e.a[l] = number_in(in, p, CT_ATOM_A, x);
+    e.b[l] = number_in(in, p, CT_ATOM_B, y);
     if (l < 16) {
       e.a64[l] = p->v[0][x];
       e.b64[l] = p->v[1][y];
