@@ -1,4 +1,5 @@
-/* test_tensor_core.c: the arithmetic of tensor cores against integers and against its laws. */
+/* test_tensor_core.c: the arithmetic of tensor cores against what an H200 computed, against integers, and
+   against its laws. */
 #include "tap.h"
 #include "tensor_core_oracle.h"
 #include "tensor_core_cases.h"
@@ -25,6 +26,10 @@ static bool can_run(size_t variant) {
 }
 
 static bool same(float x, float y) { return bits_from(x) == bits_from(y); }
+
+static CtDtype type_of(const CtAtom *atom, CtAtomOperand of) {
+  return ct_dtype_from_name(atom->types[of].name);
+}
 
 /* {====== Against integers ====== */
 
@@ -58,9 +63,7 @@ static void test_atom(CtTcMma *mma, const char *variant, const CtAtom *atom, int
     return;
   }
   g.order = g.model.halves_of_4 ? 1 : 0;
-  CtDtype types[3] = {ct_dtype_from_name(atom->types[CT_ATOM_A].name),
-                      ct_dtype_from_name(atom->types[CT_ATOM_B].name),
-                      ct_dtype_from_name(atom->types[CT_ATOM_C].name)};
+  CtDtype types[3] = {type_of(atom, CT_ATOM_A), type_of(atom, CT_ATOM_B), type_of(atom, CT_ATOM_C)};
   for (int round = 0; round < 2; round++) {
     for (Kind kind = 0; kind < N_KINDS; kind++) {
       fill_case(&r, kind, types, atom->m, atom->n, atom->k, a, b, c);
@@ -86,12 +89,223 @@ static void test_atoms(size_t v) {
   IS_INT(tap_n_failed, failed, "%s: the bits of integers", variants[v].name);
 }
 
+/* {====== Laws ====== */
+
+/* A product, what the law makes of it, and whether the law holds. */
+typedef struct Law {
+  const char *name;
+  bool (*transform)(CtRand *r, const CtAtom *atom,
+                    const Guess *g); /* of a, b, c; false: not for it */
+  float (*expect)(float x);          /* of the transformed ones, by the result of the first */
+} Law;
+
+static bool is_fused(const Guess *g) { return g->model.sum == CT_TC_FUSED; }
+
+static void negate(float *x, int n) {
+  for (int i = 0; i < n; i++) {
+    x[i] = -x[i];
+  }
+}
+
+static bool negate_a_c(CtRand *r, const CtAtom *atom, const Guess *g) {
+  (void)r;
+  negate(a, atom->m * atom->k);
+  negate(c, atom->m * atom->n);
+  return is_fused(g);
+}
+
+static bool negate_b_c(CtRand *r, const CtAtom *atom, const Guess *g) {
+  (void)r;
+  negate(b, atom->k * atom->n);
+  negate(c, atom->m * atom->n);
+  return is_fused(g);
+}
+
+static float negative(float x) { return x == 0 ? 0 : x != x ? x : -x; }
+
+static bool negate_products(CtRand *r, const CtAtom *atom, const Guess *g) {
+  (void)r;
+  (void)g;
+  negate(a, atom->m * atom->k);
+  negate(b, atom->k * atom->n);
+  return true;
+}
+
+static float unchanged(float x) { return x; }
+
+static void swap(float *x, float *y) {
+  float t = *x;
+  *x = *y;
+  *y = t;
+}
+
+/* Two k of one block, some times. */
+static bool permute_blocks(CtRand *r, const CtAtom *atom, const Guess *g) {
+  int k = atom->k, m = atom->m, n = atom->n;
+  int block = g->model.block < k ? g->model.block : k;
+  for (int times = 0; times < 2 * k; times++) {
+    int first = any_int(r, 0, k / block - 1) * block;
+    int x = ordered(g, k, first + any_int(r, 0, block - 1));
+    int y = ordered(g, k, first + any_int(r, 0, block - 1));
+    for (int i = 0; i < m; i++) {
+      swap(&a[i * k + x], &a[i * k + y]);
+    }
+    for (int j = 0; j < n; j++) {
+      swap(&b[x * n + j], &b[y * n + j]);
+    }
+  }
+  return is_fused(g);
+}
+
+static const Law laws[] = {
+    {"D of -A, B, -C is -D", negate_a_c, negative},
+    {"D of A, -B, -C is -D", negate_b_c, negative},
+    {"D of -A, -B, C is D", negate_products, unchanged},
+    {"the order within a block does not matter", permute_blocks, unchanged},
+};
+
+static int broken(CtRand *r, CtTcMma *mma, const CtAtom *atom, const Guess *g, const Law *law) {
+  static float first[CT_ARRAY_LEN(d)];
+  int n_wrong = 0, size = atom->m * atom->n;
+  CtDtype types[3] = {type_of(atom, CT_ATOM_A), type_of(atom, CT_ATOM_B), type_of(atom, CT_ATOM_C)};
+  for (Kind kind = 0; kind < N_KINDS; kind++) {
+    fill_case(r, kind, types, atom->m, atom->n, atom->k, a, b, c);
+    mma(&g->model, atom->m, atom->n, atom->k, a, b, c, first);
+    if (!law->transform(r, atom, g)) {
+      return 0;
+    }
+    mma(&g->model, atom->m, atom->n, atom->k, a, b, c, d);
+    for (int i = 0; i < size; i++) {
+      n_wrong += !same(law->expect(first[i]), d[i]);
+    }
+  }
+  return n_wrong;
+}
+
+/* Small integers: nothing is lost. */
+static int inexact(CtRand *r, CtTcMma *mma, const CtAtom *atom, const Guess *g) {
+  int m = atom->m, n = atom->n, k = atom->k, n_wrong = 0;
+  for (int i = 0; i < m * k || i < k * n || i < m * n; i++) {
+    a[i % (m * k)] = (float)any_int(r, -3, 3);
+    b[i % (k * n)] = (float)any_int(r, -3, 3);
+    c[i % (m * n)] = (float)any_int(r, -500, 500);
+  }
+  mma(&g->model, m, n, k, a, b, c, d);
+  for (int i = 0; i < m * n; i++) {
+    int sum = (int)c[i];
+    for (int l = 0; l < k; l++) {
+      sum += (int)a[i / n * k + l] * (int)b[l * n + i % n];
+    }
+    n_wrong += !same(d[i], (float)sum);
+  }
+  return n_wrong;
+}
+
+static void test_laws(size_t v) {
+  static const int sms[] = {70, 80, 89, 90};
+  int n_wrong[CT_ARRAY_LEN(laws)] = {0}, n_inexact = 0;
+  CtRand r;
+  ct_rand_seed(&r, 3);
+  for (int i = 0; i < ct_atom_count(); i++) {
+    CtAtom atom;
+    Guess g = {0};
+    ct_atom_get(i, &atom);
+    for (size_t s = 0; s < CT_ARRAY_LEN(sms); s++) {
+      if (!ct_tc_model(&atom, sms[s], &g.model) || (atom.m == 64 && atom.n != 8)) {
+        continue;
+      }
+      g.order = g.model.halves_of_4 ? 1 : 0;
+      n_inexact += inexact(&r, variants[v].mma, &atom, &g);
+      for (size_t l = 0; l < CT_ARRAY_LEN(laws); l++) {
+        n_wrong[l] += broken(&r, variants[v].mma, &atom, &g, &laws[l]);
+      }
+    }
+  }
+  for (size_t l = 0; l < CT_ARRAY_LEN(laws); l++) {
+    IS_INT(n_wrong[l], 0, "%s: %s", variants[v].name, laws[l].name);
+  }
+  IS_INT(n_inexact, 0, "%s: sums of small integers are exact", variants[v].name);
+}
+
+/* {====== Against an H200 ====== */
+
+/* With `name`, of an atom; else one element of that atom. */
+typedef struct Case {
+  const char *name, *a, *b, *c, *d;
+} Case;
+
+static const Case cases[] = {
+#define ATOM(name) {name, NULL, NULL, NULL, NULL},
+#define CASE(a, b, c, d) {NULL, a, b, c, d},
+#include "tensor_core_bits.def"
+};
+
+/* The i-th number of type `dtype`. */
+static float number_of_hex(CtDtype dtype, const char *hex, int i) {
+  char digits[17] = {0};
+  size_t n = 2 * (size_t)ct_dtype_bytes(dtype);
+  memcpy(digits, hex + (size_t)i * n, n);
+  uint32_t bits = (uint32_t)strtoul(digits, NULL, 16);
+  return n == 8 ? float_from(bits) : (float)ct_float_of_bits(dtype, bits);
+}
+
+enum { CASES_AT_ONCE = 20 };
+
+/* Up to CASES_AT_ONCE cases as one product of matrices, whose diagonal are theirs. */
+static int wrong_cases(CtTcMma *mma, const CtAtom *atom, const CtTcModel *model, const Case *some,
+                       int n) {
+  int k = atom->k, n_wrong = 0;
+  for (int i = 0; i < n; i++) {
+    for (int l = 0; l < k; l++) {
+      a[i * k + l] = number_of_hex(type_of(atom, CT_ATOM_A), some[i].a, l);
+      b[l * n + i] = number_of_hex(type_of(atom, CT_ATOM_B), some[i].b, l);
+    }
+    for (int j = 0; j < n; j++) {
+      c[i * n + j] = number_of_hex(type_of(atom, CT_ATOM_C), some[i].c, 0);
+    }
+  }
+  mma(model, n, n, k, a, b, c, d);
+  for (int i = 0; i < n; i++) {
+    float want = number_of_hex(type_of(atom, CT_ATOM_D), some[i].d, 0), got = d[i * n + i];
+    want = want != want ? float_from(0x7FFFFFFF) : want;
+    if (!same(got, want) && n_wrong++ == 0) {
+      tap_diag("got %a, not %a: %s, %s, %s", (double)got, (double)want, some[i].a, some[i].b,
+               some[i].c);
+    }
+  }
+  return n_wrong;
+}
+
+static void test_measured(size_t v) {
+  CtAtom atom = {0};
+  CtTcModel model = {0};
+  int n_wrong = 0, n_atoms = 0;
+  for (int i = 0; i < (int)CT_ARRAY_LEN(cases);) {
+    if (cases[i].name != NULL) {
+      n_atoms++;
+      n_wrong += !ct_atom_find(cases[i].name, &atom) || !ct_tc_model(&atom, 90, &model);
+      i++;
+      continue;
+    }
+    int n = 0;
+    while (n < CASES_AT_ONCE && i + n < (int)CT_ARRAY_LEN(cases) && cases[i + n].name == NULL) {
+      n++;
+    }
+    n_wrong += wrong_cases(variants[v].mma, &atom, &model, &cases[i], n);
+    i += n;
+  }
+  IS_INT(n_wrong, 0, "%s: %d results of %d atoms on an H200", variants[v].name,
+         (int)CT_ARRAY_LEN(cases) - n_atoms, n_atoms);
+}
+
 int main(void) {
   for (size_t v = 0; v < CT_ARRAY_LEN(variants); v++) {
     if (can_run(v)) {
       test_atoms(v);
+      test_measured(v);
+      test_laws(v);
     } else {
-      SKIP(1, "the processor has no such instructions");
+      SKIP(7, "the processor has no such instructions");
     }
   }
   return done_testing();

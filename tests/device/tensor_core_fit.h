@@ -167,6 +167,8 @@ static void fit(const Inst *in, const Product *products, int n) {
 
 /* {====== Cases ====== */
 
+enum { EACH = 2, MAX_NEIGHBOURS = 20 };
+
 /* Arithmetics that a case should tell from the device's. */
 static int neighbours_of(const Inst *in, Guess *out) {
   Guess g = model_guess(in);
@@ -183,8 +185,13 @@ static int neighbours_of(const Inst *in, Guess *out) {
   out[n] = g, out[n++].zeros_count = true;
   out[n] = g, out[n++].to_nearest = true;
   out[n] = g, out[n++].model.c_last = !g.model.c_last;
-  out[n] = g, out[n++].model.floor = g.model.floor == -126 ? -280 : -126;
-  out[n] = g, out[n].model.min_exponent[0] = -126, out[n++].model.min_exponent[1] = -126;
+  out[n] = g, out[n++].model.floor++;
+  out[n] = g, out[n++].model.floor--;
+  out[n] = g, out[n++].model.is_tf32 = !g.model.is_tf32;
+  for (int o = 0; o < 3; o++) {
+    out[n] = g, out[n++].model.min_exponent[o]++;
+    out[n] = g, out[n++].model.min_exponent[o]--;
+  }
   return n;
 }
 
@@ -208,29 +215,45 @@ static void write_case(FILE *out, const Inst *in, const Element *e) {
   fputs(")\n", out);
 }
 
-/* Of each kind two, and two more for each neighbour that gets them wrong. */
+typedef struct Told {
+  Guess guesses[MAX_NEIGHBOURS];
+  int n_guesses, n_told[MAX_NEIGHBOURS], n_kind[N_KINDS];
+} Told;
+
+/* Writes the case when it tells more: the first of each kind, and those that a neighbour gets wrong. */
+static void offer_case(FILE *out, const Inst *in, Told *t, const Element *e, bool all_kinds) {
+  bool is_wanted = all_kinds && t->n_kind[e->kind] < EACH;
+  for (int g = 0; g < t->n_guesses; g++) {
+    if (t->n_told[g] < EACH && !fits(in, &t->guesses[g], e)) {
+      t->n_told[g]++;
+      is_wanted = true;
+    }
+  }
+  if (is_wanted) {
+    t->n_kind[e->kind]++;
+    write_case(out, in, e);
+  }
+}
+
+/* Of each kind two, and two more for each neighbour that gets them wrong: from a sample first, and from
+   all results of small numbers where the sample does not tell. */
 static void write_cases(FILE *out, const Inst *in, const Product *products, int n) {
-  enum { EACH = 2, MAX_NEIGHBOURS = 16 };
   if (in->op[CT_ATOM_A].dtype == CT_f64) {
     return;
   }
-  Guess guesses[MAX_NEIGHBOURS];
-  int n_guesses = neighbours_of(in, guesses), n_told[MAX_NEIGHBOURS] = {0}, n_kind[N_KINDS] = {0};
+  Told t = {0};
+  t.n_guesses = neighbours_of(in, t.guesses);
   CtRand r;
   ct_rand_seed(&r, 2);
   take_sample(in, products, n, &r);
   fprintf(out, "ATOM(\"%s\")\n", in->atom.name);
   for (int i = 0; i < n_sample; i++) {
-    bool is_wanted = n_kind[sample[i].kind] < EACH;
-    for (int g = 0; g < n_guesses; g++) {
-      if (n_told[g] < EACH && !fits(in, &guesses[g], &sample[i])) {
-        n_told[g]++;
-        is_wanted = true;
-      }
-    }
-    if (is_wanted) {
-      n_kind[sample[i].kind]++;
-      write_case(out, in, &sample[i]);
+    offer_case(out, in, &t, &sample[i], true);
+  }
+  for (int i = 0; i < n; i++) {
+    for (int x = 0; x < in->atom.m * in->atom.n && products[i].kind == SMALL; x++) {
+      Element e = element_of(in, &products[i], x / in->atom.n, x % in->atom.n);
+      offer_case(out, in, &t, &e, false);
     }
   }
 }
