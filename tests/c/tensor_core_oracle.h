@@ -17,9 +17,9 @@ typedef struct Guess {
 } Guess;
 
 typedef struct Number {
-  bool negative;
   uint64_t sig; /* with 23 binary places; of a product 46 */
   int e;
+  bool negative;
 } Number;
 
 enum { NO_EXPONENT = -100000 };
@@ -146,7 +146,7 @@ static int ordered(const Guess *g, int k, int i) {
 }
 
 static float oracle(const Guess *g, int k, const float *a, const float *b, float c) {
-  float x[CT_TC_MAX_K], y[CT_TC_MAX_K], p[4];
+  float x[CT_TC_MAX_K] = {0}, y[CT_TC_MAX_K] = {0}, p[4];
   for (int i = 0; i < k; i++) {
     x[i] = as_read(g, a[ordered(g, k, i)]);
     y[i] = as_read(g, b[ordered(g, k, i)]);
