@@ -20,27 +20,35 @@ local function tiles_at_least(n, m_tile, n_tile)
   return function(p) return ct.cdiv(p.m, m_tile) * ct.cdiv(p.n, n_tile) * p.l >= n end
 end
 
+-- Tiles enough for an H200's 132 multiprocessors, and K long enough for the tail to count little.
+local function deep(m_tile, n_tile)
+  local is_full = tiles_at_least(132, m_tile, n_tile)
+  return function(p) return p.k >= 512 and is_full(p) end
+end
+
 M.list = {
   -- f32 on CUDA cores. Small K wants small tiles: their tails and stores of C overlap.
   { name = "simt 256x128x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
     tile = { 256, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 4 }, stages = 4, min_blocks = 1,
-    order = "column_pairs",
-    when = function(p) return p.k >= 512 and tiles_at_least(132, 256, 128)(p) end },
+    order = "m4 ~n2 ~m ~n", group = 8, when = deep(256, 128) },
   { name = "simt 128x64x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
     tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3, min_blocks = 4,
-    order = "serpentine", when = tiles_at_least(132, 128, 64) },
+    order = "m2 ~n m", when = tiles_at_least(132, 128, 64) },
   { name = "simt 128x128x8 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
-    majors = TN, tile = { 128, 128, 8 }, lanes = { 4, 8 }, warps = { 2, 2 }, stages = 3,
-    min_blocks = 2, order = "m2 ~n2 ~m ~n", turn = "async",
-    when = function(p) return p.k >= 512 and tiles_at_least(132, 128, 128)(p) end },
-  { name = "simt 128x128x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
-    majors = TN, tile = { 128, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 4 }, stages = 2,
-    min_blocks = 2, order = "columns", turn = "registers", group = 8,
-    when = tiles_at_least(132, 128, 128) },
+    majors = TN, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
+    min_blocks = 2, order = "n ~m", turn = "async", when = deep(128, 128) },
+  { name = "simt 128x128x8 turned, small K", device = "cuda", template = SIMT, types = F32,
+    sm = 80, majors = TN, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
+    min_blocks = 2, order = "n m", turn = "async", when = tiles_at_least(132, 128, 128) },
+  { name = "simt 256x128x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
+    majors = { NN = true }, tile = { 256, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 4 },
+    stages = 4, min_blocks = 1, order = "n2 ~m n", turn = "async", when = deep(256, 128) },
+  { name = "simt 128x128x8 turned A", device = "cuda", template = SIMT, types = F32, sm = 80,
+    majors = { TT = true }, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 },
+    stages = 3, min_blocks = 2, order = "n2 ~m n", turn = "async", when = deep(128, 128) },
   { name = "simt 128x64x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
     majors = MIXED, tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
-    min_blocks = 4, order = "serpentine", turn = "registers",
-    when = tiles_at_least(132, 128, 64) },
+    min_blocks = 4, order = "n2 m ~n", turn = "registers", when = tiles_at_least(132, 128, 64) },
 
   -- Everything else.
   { name = "simple 128x128x8", device = "cuda", template = SIMPLE, tile = { 128, 128, 8 },
