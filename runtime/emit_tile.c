@@ -367,19 +367,55 @@ static void put_async(CtEmit *e, const Each *each, const char *when) {
   ct_text_puts(&e->body, ");");
 }
 
-/* Registers from a vector: read into a local, then taken apart. */
+/* Are lanes j to j + n - 1 of a fragment one of its 32-bit words, whatever the loops' variables are? */
+static bool is_word(const CtEmit *e, const Each *each, int part, int j, int n) {
+  const CtEmitOperand *op = &each->op[part];
+  const int64_t *lane = &each->lane[part][j];
+  bool whole = op->buf->has_words && op->when == NULL && n > 1 &&
+               n * ct_dtypes[op->buf->dtype].bits == 32 && (op->plus + lane[0]) % n == 0 &&
+               (op->index == 0 || ct_inst(e->ir, op->index)->facts.div % n == 0);
+  for (int i = 0; i < op->n; i++) {
+    whole = whole && ct_is_static(op->term[i].stride.d) && op->term[i].stride.d.v % n == 0;
+  }
+  for (int i = 1; i < n; i++) {
+    whole = whole && lane[i] == lane[0] + i;
+  }
+  return whole;
+}
+
+static void put_word_of(CtEmit *e, const CtEmitOperand *op, int64_t lane, bool is_read) {
+  CtEmitOperand at = *op;
+  at.plus += lane;
+  ct_text_printf(&e->body, "*reinterpret_cast<%sunsigned*>(", is_read ? "const " : "");
+  ct_emit_address(e, &at);
+  ct_text_putc(&e->body, ')');
+}
+
+/* Registers from a vector: read into a local, then taken apart, where a fragment has words, into these:
+   NVRTC does not see that halves make up the word that they came from. */
 static void unpack(CtEmit *e, const Each *each) {
   const char *v = ct_names_add(&e->names, "v");
   ct_text_printf(&e->body,
                  "const %s %s = ", ct_emit_vector_type(each->op[SRC].buf->dtype, each->vec), v);
   ct_emit_vector_value(e, &each->op[SRC], each->vec);
   ct_text_putc(&e->body, ';');
-  for (int j = 0; j < each->vec; j++) {
+  CtDtype type = each->op[SRC].buf->dtype;
+  int per_word = ct_dtypes[type].bits < 32 ? 32 / ct_dtypes[type].bits : 1, step = 1;
+  for (int j = 0; j < each->vec; j += step) {
     ct_emit_end(e);
     ct_emit_begin(e, each->inst->loc);
-    ct_emit_element(e, &each->op[DST], each->lane[DST][j]);
-    ct_text_puts(&e->body, " = ");
-    ct_emit_lane(e, each->op[SRC].buf->dtype, each->vec, v, j);
+    step = j + per_word <= each->vec && is_word(e, each, DST, j, per_word) ? per_word : 1;
+    if (step > 1) {
+      put_word_of(e, &each->op[DST], each->lane[DST][j], false);
+      ct_text_printf(&e->body, " = %s", v);
+      if (each->vec > per_word) {
+        ct_text_printf(&e->body, ".%c", "xyzw"[j / per_word]);
+      }
+    } else {
+      ct_emit_element(e, &each->op[DST], each->lane[DST][j]);
+      ct_text_puts(&e->body, " = ");
+      ct_emit_lane(e, type, each->vec, v, j);
+    }
     ct_text_putc(&e->body, ';');
   }
 }
@@ -394,6 +430,10 @@ static void put_lane(CtEmit *e, const CtEmitOperand *op, int64_t lane) {
 /* Elements j to j + n - 1 as one number: a | (unsigned)b << 16. */
 static void put_word(CtEmit *e, const Each *each, int j, int n) {
   CtDtype type = each->op[SRC].buf->dtype;
+  if (is_word(e, each, SRC, j, n)) {
+    put_word_of(e, &each->op[SRC], each->lane[SRC][j], true);
+    return;
+  }
   const char *word = n * ct_dtypes[type].bits == 32 ? "(unsigned)" : "";
   bool extends = !ct_is_unsigned(type) && !ct_is_float(type);
   const char *bits = !extends                     ? ""

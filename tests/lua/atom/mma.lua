@@ -7,7 +7,7 @@ local n_wrong, n_run, n_passed = 0, 0, 0
 -- What a type's operands and sums are read and computed with.
 local bits_of = { i4 = 4, u4 = 4, u1 = 1 }
 
--- Numbers that make sums of many sizes, and cancel.
+-- Numbers that make sums of many sizes, and cancel or overflow.
 local function numbers(dtype, shape)
   if dtype == f64 or tostring(dtype):find("^[bt]?f") then return rand(dtype, shape, -2, 2) end
   local t = zeros(dtype, shape):to("cpu")
@@ -16,6 +16,9 @@ local function numbers(dtype, shape)
   if dtype == u32 then lo, hi = 0, 0xffffffff end
   if dtype == i32 then lo, hi = -1 << 31, (1 << 31) - 1 end
   for i = 0, size(t) - 1 do t[i] = math.random(lo, hi) end
+  for i = 0, dtype == i32 and size(t) - 1 or -1, 2 do -- every second sum is about to overflow
+    t[i] = i % 4 == 0 and lo + math.random(0, 300) or hi - math.random(0, 300)
+  end
   return t
 end
 
