@@ -33,7 +33,21 @@ local MAX_BATCHES <const> = 65535 -- of a grid's z
 
 local function fail(format, ...) tiles.fail("matmul", format, ...) end
 
-local function is_float(dtype) return select(2, ct._compute_type(dtype)) end
+local compute_types, float_types = {}, {} -- by element type
+
+local function compute_type(dtype)
+  local found = compute_types[dtype]
+  if found == nil then
+    found, float_types[dtype] = ct._compute_type(dtype)
+    compute_types[dtype] = found
+  end
+  return found
+end
+
+local function is_float(dtype)
+  compute_type(dtype)
+  return float_types[dtype]
+end
 
 local function is_tensor(x) return tiles.type_name(x) == "tensor" end
 
@@ -81,29 +95,29 @@ local function check_options(options)
   return options
 end
 
--- A mode as one extent and one stride; nil where it has several strides.
-local function mode_of(x, i)
-  local l = ct.coalesce(ct.mode(x.layout, i))
+-- Mode i, which has modes of its own, as one extent and one stride.
+local function merged_mode(x, i, name)
+  local l = ct.coalesce(ct.mode(x.layout, i - 1))
   local s, d = ct.shape(l), ct.stride(l)
-  if type(s) == "table" then
-    if #s > 1 then return nil end
-    s, d = s[1], d[1]
+  if type(s) ~= "table" then return s, d end
+  if #s > 1 then
+    fail("mode %d of %s, %s, has more than one stride; copy %s into a tensor in which each mode "
+      .. "has one", i - 1, name, x.layout, name)
   end
-  return s, d
+  return s[1], d[1]
 end
+
+-- A tuple as a table of its entries.
+local function entries(tuple) return type(tuple) == "table" and tuple or { tuple } end
 
 -- What matmul knows of an operand: extents and strides of rows, columns and batches.
 local function describe(x, name)
-  local t = { name = name, tensor = x, extent = {}, stride = {} }
-  for i = 1, ct.rank(x) do
-    t.extent[i], t.stride[i] = mode_of(x, i - 1)
-    if t.extent[i] == nil then
-      fail("mode %d of %s, %s, has more than one stride; copy %s into a tensor in which each mode "
-        .. "has one", i - 1, name, x.layout, name)
-    end
+  local extent, stride = entries(x.shape), entries(x.stride)
+  for i = 1, #extent do
+    if type(extent[i]) == "table" then extent[i], stride[i] = merged_mode(x, i, name) end
   end
-  if #t.extent == 2 then t.extent[3], t.stride[3] = 1, 0 end
-  return t
+  if #extent == 2 then extent[3], stride[3] = 1, 0 end
+  return { name = name, tensor = x, extent = extent, stride = stride }
 end
 
 local function text_of(t) return tostring(ct.shape(t.tensor)) end
@@ -143,7 +157,7 @@ local function check_types(a, b, c, options)
   if dtype ~= b.tensor.dtype then
     fail("A is %s but B is %s; the element types must be equal", dtype, b.tensor.dtype)
   end
-  local sum = ct._compute_type(dtype)
+  local sum = compute_type(dtype)
   if is_float(sum) and not is_float(out) then
     fail("C is %s, but sums of %s products are %s; expected a C of a float type", out, dtype, sum)
   elseif not is_float(out) and out.bits < sum.bits and not options.epilogue then
@@ -176,7 +190,7 @@ end
 -- The type of alpha, beta and of what the epilogue is given: that of the sums or, where C's is
 -- wider or a float and they are not, C's.
 local function work_type(sum, out)
-  local wide = ct._compute_type(out)
+  local wide = compute_type(out)
   if is_float(sum) ~= is_float(out) then return wide end
   return wide.bits > sum.bits and wide or sum
 end
@@ -263,7 +277,7 @@ local function to_problem(A, B, C, options)
   check_types(a, b, c, options)
   local operands = to_operands(options)
   check_places(a, b, c, operands)
-  local sum = ct._compute_type(A.dtype)
+  local sum = compute_type(A.dtype)
   local work = work_type(sum, C.dtype)
   local p = { dtype = A.dtype, c_dtype = C.dtype, sum = sum, work = work, device = C.device,
               alpha = to_factor(options.alpha, "alpha", 1, work),
@@ -346,7 +360,7 @@ end
 -- A new C: column-major, of the type of A, or that of the sums where A's is only one of products.
 local function new_result(A, B)
   local dtype = A.dtype
-  if not is_float(dtype) or dtype == ct.tf32 then dtype = ct._compute_type(dtype) end
+  if not is_float(dtype) or dtype == ct.tf32 then dtype = compute_type(dtype) end
   local l = math.max(ct.rank(A) > 2 and ct.size(A, 2) or 1, ct.rank(B) > 2 and ct.size(B, 2) or 1)
   local shape = { ct.size(A, 0), ct.size(B, 0), (ct.rank(A) > 2 or ct.rank(B) > 2) and l or nil }
   local C = ct.tensor(dtype, ct.layout(shape))

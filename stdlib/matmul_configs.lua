@@ -67,29 +67,31 @@ M.list = {
     threads = { 8, 4 }, stages = 2, order = "columns" },
 }
 
--- The kind of device, and its compute capability: of a text that `cuttle emit` writes, those of
--- its target.
-local function target_of(p)
-  local sm = ct._emit_sm()
-  if sm then return "cuda", sm end
-  return p.device:match "^%a+", ct.device().sm or 0
+local majors_of <const> = { mn = { mn = "NT", k = "NN" }, k = { mn = "TT", k = "TN" } }
+
+-- What choices look at: the type's name, the majorness as BLAS calls it ("NT", "TN", "NN" or "TT"),
+-- the kind of device and its compute capability. Of a text that `cuttle emit` writes they are the
+-- target's.
+local function facts_of(p)
+  if p.target == nil then
+    local sm = ct._emit_sm()
+    p.type_name, p.majors = p.dtype.name, majors_of[p.a_major][p.b_major]
+    p.target = (sm or p.device ~= "cpu") and "cuda" or "cpu"
+    p.sm = sm or p.target == "cuda" and ct.device().sm or 0
+  end
+  return p
 end
-
-local letters <const> = { A = { mn = "N", k = "T" }, B = { mn = "T", k = "N" } }
-
---- The majorness of a problem as BLAS calls it: "NT", "TN", "NN" or "TT".
-function M.majors_of(p) return letters.A[p.a_major] .. letters.B[p.b_major] end
 
 --- Can the row's kernel compute the problem at all? The CPU engine runs what any GPU runs.
 function M.can_compute(row, p)
-  local kind, sm = target_of(p)
-  return (row.template ~= SIMT or p.k > 0) and (row.types == nil or row.types[p.dtype.name])
-    and (row.majors == nil or row.majors[M.majors_of(p)])
-    and (row.sm == nil or kind == "cpu" or sm >= row.sm)
+  facts_of(p)
+  return (row.template ~= SIMT or p.k > 0) and (row.types == nil or row.types[p.type_name])
+    and (row.majors == nil or row.majors[p.majors])
+    and (row.sm == nil or p.target == "cpu" or p.sm >= row.sm)
 end
 
 --- Is the row meant for the problem's type, strides and device?
-function M.fits(row, p) return row.device == target_of(p) and M.can_compute(row, p) end
+function M.fits(row, p) return row.device == facts_of(p).target and M.can_compute(row, p) end
 
 --- The rows that are meant for the problem's type, strides and device.
 function M.of(p)
@@ -105,7 +107,7 @@ local function by_name(name, p)
     if row.name == name then
       if not M.can_compute(row, p) then
         tiles.fail("matmul", "configuration '%s' is not for this problem: %s, %s, on %s", name,
-          p.dtype, M.majors_of(p), p.device)
+          p.dtype, p.majors, p.device)
       end
       return row
     end

@@ -5,11 +5,10 @@ local M = {}
 
 local MOST_RUNS <const> = 1 << 20 -- of both; of more, spans that meet count as shared
 
--- The modes that move, by stride, in bytes; nil where the tensor has no elements.
+-- The modes that move, by stride, in bytes.
 local function modes_of(t)
   local bytes, out = t.tensor.dtype.bytes, {}
   for i, extent in ipairs(t.extent) do
-    if extent == 0 then return nil end
     if extent > 1 and t.stride[i] ~= 0 then
       out[#out + 1] = { extent = extent, stride = t.stride[i] * bytes }
     end
@@ -18,20 +17,23 @@ local function modes_of(t)
   return out
 end
 
--- The first byte, and the one behind the last.
-local function span_of(t, modes)
-  local first = ct._address(t.tensor)
-  local last = first + t.tensor.dtype.bytes
-  for _, m in ipairs(modes) do last = last + (m.extent - 1) * m.stride end
-  return first, last
+-- The first byte, and the one behind the last; of one without elements the same twice.
+local function span_of(t)
+  local first, n = ct._address(t.tensor), 1
+  local bytes, extent, stride = t.tensor.dtype.bytes, t.extent, t.stride
+  for i = 1, #extent do
+    if extent[i] == 0 then return first, first end
+    n = n + (extent[i] - 1) * stride[i]
+  end
+  return first, first + n * bytes
 end
 
 -- Where runs of adjacent bytes begin, ascending, and how long they are; nil where they would not
 -- ascend or are too many.
-local function runs_of(t, modes)
+local function runs_of(t)
   local length, starts = t.tensor.dtype.bytes, { (ct._address(t.tensor)) }
   local reach = length -- of what the modes so far span
-  for _, m in ipairs(modes) do
+  for _, m in ipairs(modes_of(t)) do
     if m.stride == length and #starts == 1 then
       length = length * m.extent
       reach = length
@@ -65,13 +67,12 @@ end
 
 --- Of two {tensor =, extent = {...}, stride = {...}}, strides at least 0, on one device.
 function M.shares(a, b)
-  local in_a, in_b = modes_of(a), modes_of(b)
-  if in_a == nil or in_b == nil then return false end
-  local first_a, last_a = span_of(a, in_a)
-  local first_b, last_b = span_of(b, in_b)
-  if last_a <= first_b or last_b <= first_a then return false end
-  local starts_a, length_a = runs_of(a, in_a)
-  local starts_b, length_b = runs_of(b, in_b)
+  local first_a, last_a = span_of(a)
+  local first_b, last_b = span_of(b)
+  local is_empty = first_a == last_a or first_b == last_b
+  if is_empty or last_a <= first_b or last_b <= first_a then return false end
+  local starts_a, length_a = runs_of(a)
+  local starts_b, length_b = runs_of(b)
   if starts_a == nil or starts_b == nil then return true end
   return meet(starts_a, length_a, starts_b, length_b)
 end
