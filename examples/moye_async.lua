@@ -2,6 +2,7 @@
 -- cp.async brings the tiles to shared memory without registers. Only the tiled copy is another one.
 -- Copies of 8 bytes need columns of shared memory that begin at multiples of 8 bytes: so these are
 -- padded by two rows, not by one. Usage: cuttle moye_async.lua [M N K]
+-- needs sm_80
 local beside_blas = require "cuttle.beside_blas"
 local bM, bN, bK = 128, 128, 8
 local mma = tiled_mma("UniversalFMA<f32>", {16, 16})

@@ -3,6 +3,7 @@
 -- can be copied while these are multiplied. Then with two buffers, where also the registers of the
 -- next step along K are read while those of this one are multiplied.
 -- Usage: cuttle moye_pipeline.lua [M N K]
+-- needs sm_80
 local beside_blas = require "cuttle.beside_blas"
 local bM, bN, bK = 128, 128, 8
 local copies = tiled_copy(atom("SM80_CP_ASYNC_CACHEALWAYS<u64>", f32), layout{32, 8}, layout{2, 1})

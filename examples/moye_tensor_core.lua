@@ -3,6 +3,7 @@
 -- by ldmatrix, whose tiled copy follows from the tiled MMA; at last the double-buffered kernel of
 -- moye_pipeline.lua with both, as MoYe stores its tiles and without bank conflicts.
 -- Usage: cuttle moye_tensor_core.lua [M N K]
+-- needs sm_80
 local beside_blas = require "cuttle.beside_blas"
 local all_ok = true
 
@@ -111,7 +112,7 @@ for _, storage in ipairs(storages) do
     sA = storage[2], sB = storage[3], mma = mma,
     gmem_a = tiled_copy(by_16, layout{16, 8}, layout{4, 1}),
     gmem_b = tiled_copy(by_16, row_major{32, 4}, row_major{1, 4}),
-    smem_a = tiled_copy_A(word, mma),               -- M is contiguous: no ldmatrix of 32-bit elements
+    smem_a = tiled_copy_A(word, mma),               -- ldmatrix needs K to be contiguous
     smem_b = tiled_copy_B(atom("SM75_U32x4_LDSM_N", tf32), mma),
   }:prepare{grid = {cdiv(M, bM), cdiv(N, bN)}, block = mma.threads}(A, B, C)
   clear(C)

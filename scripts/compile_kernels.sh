@@ -25,17 +25,17 @@ newest=$(echo "$info" | sed -n 's/^targets.* //p')
 tests=$(grep -lE 'grid *=' tests/lua/*/*.lua | grep -vE 'nvrtc_errors|twins|many_specialisations|search/|program/')
 # Of these kernels some have instructions of their own on some target.
 topics="tests/lua/kernel/bits.lua tests/lua/kernel/atomics_half.lua tests/lua/kernel/cast_tiles.lua tests/lua/kernel/recast_fragments.lua tests/lua/atom/mma.lua"
-# Those of $tests but for what says "-- needs sm_N" of a later N.
+# The examples and $tests but for what says "-- needs sm_N" of a later N.
 fitting() {
-  for test in $tests; do
-    needed=$(sed -n 's/^-- needs sm_\([0-9]*\)$/\1/p' "$test")
-    [ "${needed:-0}" -le "${1%[af]}" ] && echo "$test"
+  for script in examples/*.lua $tests; do
+    needed=$(sed -n 's/^-- needs sm_\([0-9]*\)$/\1/p' "$script")
+    [ "${needed:-0}" -le "${1%[af]}" ] && echo "$script"
   done
 }
 list() {
   for sm in ${*:-75 80 90a}; do
     echo "$sm scripts/kernel_cases.lua tests/kernel_cases"
-    printf "$sm %s\n" examples/*.lua $(fitting "$sm")
+    printf "$sm %s\n" $(fitting "$sm")
   done
   if [ $# -eq 0 ]; then # atoms of sm_89; the first and the last of the newer ones: a part, as it takes minutes
     echo "89 tests/lua/atom/mma.lua"
