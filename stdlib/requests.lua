@@ -3,6 +3,7 @@
 -- list of 32 byte offsets, false of lanes that take no part, from the tensor's first element and
 -- without any swizzle; `bytes` of a lane, `writes`, `is_store` (no load as well), `count`.
 local ct = require "cuttle"
+local tiles = require "cuttle.tiles"
 local M = {}
 
 local LANES <const> = 32
@@ -121,6 +122,47 @@ local function add_ldmatrix(list, tile, text)
   end
 end
 
+-- Which lanes of an atom say where: those that are the first to have their data.
+local function lanes_of(values)
+  local seen, lanes = {}, {}
+  for thread = 0, ct.size(values, 0) - 1 do
+    local at = values(thread, 0)
+    lanes[thread], seen[at] = not seen[at], true
+  end
+  return lanes
+end
+
+-- A tiled copy: what each of its atoms takes at once, of its source or its destination.
+local function add_copy(list, tile, copy)
+  local atom = copy.atom
+  local values = tile.writes and copy.val_dst or copy.val_src
+  if atom.dtype.bits ~= 8 * tile.bytes then
+    fail("the tiled copy is of %s, but the tensor's elements have %d bytes", atom.dtype, tile.bytes)
+  end
+  local parts = tile.writes and copy:tidfrg_D(tile.layout) or copy:tidfrg_S(tile.layout)
+  local lanes, n, vec = lanes_of(values), ct.size(values, 0), ct.size(values, 1)
+  for warp = 0, copy.threads - 1, LANES do
+    for rest = 0, ct.size(parts, 2) - 1 do
+      for first = 0, ct.size(parts, 1) - 1, vec do
+        local request = new_request(tile, {}, vec)
+        request.is_store = request.is_store or atom.family == "ldmatrix" -- none of its phases merge
+        for lane = 0, LANES - 1 do
+          local thread, at = warp + lane, nil
+          if thread < copy.threads and lanes[thread % n] then
+            at = run_at(function(_, i) return parts(thread, i, rest) end, thread, first, vec)
+            if not at then
+              fail("%s takes %d elements of %s at once, which the layout %s does not keep together "
+                .. "and aligned", atom.name, vec, atom.dtype, tile.layout)
+            end
+          end
+          request[lane + 1] = at and at * tile.bytes or false
+        end
+        list[#list + 1] = request
+      end
+    end
+  end
+end
+
 local function add_lanes(list, tile, spec)
   local vec = spec.vec or 1
   local request = new_request(tile, spec, vec)
@@ -141,9 +183,11 @@ end
 local function add_access(list, tile, spec)
   if type(spec) == "string" then
     add_ldmatrix(list, tile, spec)
+  elseif tiles.type_name(spec) == "tiled_copy" then
+    add_copy(list, tile, spec)
   elseif type(spec) ~= "table" then
-    fail("an access is %s; {thr = ..., val = ...}, {tv = ...}, a list of offsets by lane or "
-      .. "\"ldmatrix.x4\" was expected", type(spec))
+    fail("an access is %s; {thr = ..., val = ...}, {tv = ...}, a tiled copy, a list of offsets by "
+      .. "lane or \"ldmatrix.x4\" was expected", type(spec))
   elseif spec.thr then
     add_tiled(list, tile, spec)
   elseif spec.tv then

@@ -6,10 +6,11 @@
 --- engine, on copies of its tensors, and records which elements of the tensor that the kernel calls
 --- sA each warp accesses at once. `find_swizzle(layout, {dtype = f16, writes = ..., reads = ...})`
 --- needs no kernel: an access is `{thr = ..., val = ...}`, as of a tiled copy, which is repeated over
---- the layout; `{tv = ...}`, threads and values to coordinates; `"ldmatrix.x4"`, `.x2`, `.x1`, with
---- `.trans` behind where mode 0 is contiguous; a list of 32 offsets by lane, false for none; or a
---- list of these. `vec` in one is how many elements a thread takes at once, by default as many as
---- lie together, up to 16 bytes; offsets take one. `count` weighs it.
+--- the layout; a tiled copy itself, whose atom says what a thread takes at once; `{tv = ...}`, threads
+--- and values to coordinates; `"ldmatrix.x4"`, `.x2`, `.x1`, with `.trans` behind where mode 0 is
+--- contiguous; a list of 32 offsets by lane, false for none; or a list of these. `vec` in one is how
+--- many elements a thread takes at once, by default as many as lie together, up to 16 bytes; offsets
+--- take one. `count` weighs it.
 ---
 --- Tried are the layout as it is, every swizzle of it that changes banks and leaves together what is
 --- accessed at once, and paddings by powers of two. They are ranked by wavefronts, what each request

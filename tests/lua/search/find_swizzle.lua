@@ -14,6 +14,20 @@ print(way(found.now.writes), found.now.reads.conflicts)  -- expect: 8.0	0
 found = find_swizzle(theirs, accesses)
 print(found.now == found.best, found.layout == theirs, #found.requests)  -- expect: true	true	192
 
+-- The same of the tutorial's tiled copies themselves.
+local mma = tiled_mma("SM80_16x8x16_F16F16F16F16_TN", { 2, 2 }, { 32, 32, 16 })
+found = find_swizzle(plain, { dtype = f16,
+  writes = tiled_copy(atom("SM80_CP_ASYNC_CACHEALWAYS<u128>", f16), "(16,8):(8,1)", "(1,8)"),
+  reads = tiled_copy_A(atom("SM75_U32x4_LDSM_N", f16), mma) })
+print(found.layout == theirs, found.best.conflicts)  -- expect: true	0
+print(way(found.now.writes), found.now.reads.conflicts)  -- expect: 8.0	0
+local one = tiled_copy(atom("SM75_U32x1_LDSM_N", f16), row_major { 8, 4 }, row_major { 1, 2 })
+found = find_swizzle(row_major { 8, 64 }, { dtype = f16, reads = one })
+print(way(found.now.reads), found.best.conflicts, #found.requests, found.requests[1][8],
+  found.requests[1][9])                     -- expect: 8.0	0	8	896	false
+print(pcall(find_swizzle, layout { 8, 64 }, { dtype = f16, reads = one }))
+-- expect: false	tests/lua/search/find_swizzle.lua:28: find_swizzle: SM75_U32x1_LDSM_N takes 8 elements of f16 at once, which the layout (8,64):(1,8) does not keep together and aligned
+
 -- A transpose of 32x32 floats: rows written, columns read.
 found = find_swizzle("(32,32):(32,1)", { dtype = f32,
   writes = {thr = row_major{1, 32}, val = "(1,1)"}, reads = {thr = layout{32, 1}, val = "(1,1)"} })
