@@ -33,10 +33,10 @@ CtStatus ct_tile_fail_views(CtIr *ir, const char *op, CtView a, CtView b, const 
   return status;
 }
 
-CtStatus ct_tile_fail(CtIr *ir, const char *op, CtView a, const char *rule, CtErr *err) {
+CtStatus ct_tile_fail(CtIr *ir, const char *op, CtView v, const char *rule, CtErr *err) {
   CtText text;
   ct_text_init(&text, ir->arena.alloc);
-  print_view(ir, a, &text);
+  print_view(ir, v, &text);
   CtStatus status = ct_fail(err, CT_EINVAL, "%s: %s %s", op, ct_text_str(&text), rule);
   ct_text_clear(&text);
   return status;

@@ -13,7 +13,7 @@ typedef struct Side {
   uint16_t data[CT_LANES * CT_MOVE_BYTES];
 } Side;
 
-static void read_side(CtLow *l, const char *text, int bits, Side *side) {
+static bool read_side(CtLow *l, const char *text, int bits, Side *side) {
   CtLayout layout;
   CtCx cx = {.arena = &l->tmp};
   CtInt size = {0};
@@ -21,7 +21,7 @@ static void read_side(CtLow *l, const char *text, int bits, Side *side) {
   if (ct_layout_parse(&l->tmp, text, strlen(text), &layout, &err) != CT_OK ||
       ct_size(&cx, layout, &size, &err) != CT_OK) {
     l->failed = true;
-    return;
+    return false;
   }
   side->n = (int)(size.v / CT_LANES / bits);
   CT_ASSERT(side->n * bits <= 8 * CT_MOVE_BYTES);
@@ -31,6 +31,7 @@ static void read_side(CtLow *l, const char *text, int bits, Side *side) {
       side->data[lane * side->n + i] = (uint16_t)(bit / bits);
     }
   }
+  return side->n > 0;
 }
 
 /* The lanes that are the first to have some of the data; by granule of the data, where it is: lane * n + i. */
@@ -53,10 +54,10 @@ const CtMove *ct_low_move(CtLow *l, const CtAtom *atom, CtDtype dtype) {
   Side src = {0}, dst = {0};
   uint16_t at_src[MAX_DATA] = {0}, at_dst[MAX_DATA] = {0};
   CtMove *move = ct_arena_alloc(&l->p->arena, sizeof *move);
-  read_side(l, atom->layouts[CT_ATOM_SRC], bits, &src);
-  read_side(l, ct_atom_moves_to(atom), bits, &dst);
+  bool known = read_side(l, atom->layouts[CT_ATOM_SRC], bits, &src) &&
+               read_side(l, ct_atom_moves_to(atom), bits, &dst);
   uint16_t *from =
-      l->failed ? NULL : ct_arena_alloc(&l->p->arena, (size_t)(CT_LANES * dst.n) * sizeof *from);
+      known ? ct_arena_alloc(&l->p->arena, (size_t)(CT_LANES * dst.n) * sizeof *from) : NULL;
   if (move == NULL || from == NULL) {
     l->failed = true;
     return NULL;
