@@ -158,8 +158,14 @@ static CtStatus drop_values(CtIr *ir, CtView *v, CtErr *err) {
   return status;
 }
 
+/* The order that CuTe multiplies in, where the script asks for none: pairs of rows, every second
+   backwards over the columns. */
+static const CtGemmOrder by_row_pairs = {
+    3, {{.mode = 0, .step = 2}, {.mode = 1, .step = 1, .turns = true}, {.mode = 0, .step = 1}}};
+
 static CtStatus add_universal(CtIr *ir, CtView *v, const CtGemmOrder *order, CtErr *err) {
   CtStatus status = CT_OK;
+  order = order->n == 0 ? &by_row_pairs : order;
   for (int i = 0; i < N_OPERANDS && status == CT_OK; i++) {
     status = drop_values(ir, &v[i], err);
   }

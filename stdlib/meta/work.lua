@@ -146,7 +146,8 @@ function copy(src, dst) end
 --- With a tiled MMA, a slice of one or an MMA atom in front the threads multiply by the atom's
 --- instruction: A is (V,M,K), B (V,N,K), C (V,M,N), or without K, or (V) each, as partition_A, _B and
 --- _C make them: V are a thread's values in one atom. Of UniversalFMA these may be in any memory; of all
---- others they are fragments. M and N count atoms for the option `order`, "serpentine" here unless told.
+--- others they are fragments. M and N count atoms for the option `order`, here "serpentine" unless told
+--- and, of UniversalFMA, "m2 ~n m", as in CuTe.
 ---
 ---     > k = kernel("product", function(A, B, C)
 ---     >>   local rA, rB, rC = fragment(f32, {2, 2}), fragment(f32, {2, 2}), fragment(f32, {2, 2})
