@@ -1,6 +1,6 @@
 -- tiled_copy_if.lua: CuTe's tutorial of that name: copies a matrix whose sizes no tile divides, in
--- three ways. An identity tensor is divided as the data is, so its elements are the coordinates of
--- the data's, and elem_less tells which are inside. guard does all of that by itself.
+-- both its ways and a third one. An identity tensor is divided as the data is, so its elements are
+-- the coordinates of the data's, and elem_less tells which are inside. guard does it by itself.
 -- Usage: cuttle tiled_copy_if.lua [M N]
 local M, N = tonumber(arg[1] or 528), tonumber(arg[2] or 300)
 local block = {128, 64}
@@ -16,19 +16,25 @@ local scalar = kernel("copy_if_scalar", function(S, D)
   copy_if(function(i, j) return elem_less(coords(i, j), shape(S)) end, mine(S), mine(D))
 end)
 
--- Four neighbouring rows of every eighth column, (4,8), by accesses of 16 bytes; one question each.
-local function vectors(t)
-  return tile(t, {4, 8}, {threadIdx.x % 32, _})(_, threadIdx.x // 32, _)
-end
+-- Four neighbouring rows at once, by accesses of 16 bytes, through registers; one question each.
+local copy_16 = tiled_copy(atom("UniversalCopy<u128>", f32), threads, layout{4, 1})
 local vectorised = kernel("copy_if_vectorised", function(S, D)
-  local coords = vectors(part(identity_tensor(shape(S))))
-  local inside = fragment(bool, 8)
-  for j = 0, 7 do inside[j] = elem_less(coords(0, j), shape(S)) end
-  copy_if(view(inside, layout({4, 8}, {0, 1})), vectors(part(S)), vectors(part(D)))
+  local thr_copy = copy_16:get_slice(threadIdx.x)
+  local thr_S, thr_D = thr_copy:partition_S(part(S)), thr_copy:partition_D(part(D)) -- (CPY,M,N)
+  local coords = thr_copy:partition_S(part(identity_tensor(shape(S))))
+  local function inside(v, m, n) return elem_less(coords(v, m, n), shape(S)) end
+  local fragment = fragment_like(thr_S)
+  copy_if(copy_16, inside, thr_S, fragment)
+  copy_if(copy_16, inside, fragment, thr_D)
 end)
 
+-- guard asks by itself, and copy takes the widest accesses that M allows.
 local guarded = kernel("copy_guarded", function(S, D)
-  copy(vectors(part(guard(S))), vectors(part(guard(D))))
+  local thr_copy = copy_16:get_slice(threadIdx.x)
+  local thr_S, thr_D = thr_copy:partition_S(part(guard(S))), thr_copy:partition_D(part(guard(D)))
+  local fragment = fragment_like(thr_S)
+  copy(thr_S, fragment)
+  copy(fragment, thr_D)
 end)
 
 local S, all_ok = rand(f32, {M, N}), true

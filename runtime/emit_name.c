@@ -35,7 +35,7 @@ static const char reserved[] =
     "f16_to_f32 bf16_to_f32 f8e4m3_to_f32 f8e5m2_to_f32 f32_to_tf32 f32_to_f16 f32_to_bf16 "
     "f32_to_f8e4m3 f32_to_f8e5m2 assert_failed print_record "
     "swizzle floordiv floormod shift_left shift_right wrapping_abs to_int to_long_long for_trips "
-    "cp_async_4 cp_async_8 cp_async_16 cp_async_commit cp_async_wait_all cp_async_wait_group ";
+    "load_early cp_async_4 cp_async_8 cp_async_16 cp_async_commit cp_async_wait_all cp_async_wait_group ";
 
 /* Functions and types that CUDA declares without being asked: no names of kernels. */
 static const char declared[] =

@@ -335,29 +335,29 @@ static void put_loops(CtEmit *e, Each *each, int vec, Body body) {
 
 /* --- copy -------------------------------------------------------------------------------------------- */
 
-/* cp.async of 4, 8 and 16 bytes, and of 16 that stay in L1; without and with a condition. */
-static const struct {
+/* cp.async of 4, 8 and 16 bytes, by plain copies and by atoms; without and with a condition. */
+#define ASYNC(NAME, name)                                                                          \
+  {                                                                                                \
+    {CT_HELP_##NAME, #name}, { CT_HELP_##NAME##_ZFILL, #name "_zfill" }                            \
+  }
+typedef struct Async {
   CtHelper helper;
   const char *name;
-} asyncs[4][2] = {
-    {{CT_HELP_CP_ASYNC_4, "cp_async_4"}, {CT_HELP_CP_ASYNC_4_ZFILL, "cp_async_4_zfill"}},
-    {{CT_HELP_CP_ASYNC_8, "cp_async_8"}, {CT_HELP_CP_ASYNC_8_ZFILL, "cp_async_8_zfill"}},
-    {{CT_HELP_CP_ASYNC_16, "cp_async_16"}, {CT_HELP_CP_ASYNC_16_ZFILL, "cp_async_16_zfill"}},
-    {{CT_HELP_CP_ASYNC_16_CA, "cp_async_16_ca"},
-     {CT_HELP_CP_ASYNC_16_CA_ZFILL, "cp_async_16_ca_zfill"}},
-};
-
-static bool is_cached_everywhere(const CtAtom *atom) {
-  return atom != NULL && strstr(atom->ptx, ".ca.") != NULL;
-}
+} Async;
+static const Async plain_asyncs[][2] = {
+    ASYNC(CP_ASYNC_4, cp_async_4), ASYNC(CP_ASYNC_8, cp_async_8), ASYNC(CP_ASYNC_16, cp_async_16)};
+static const Async atom_asyncs[][2] = {
+    ASYNC(CP_ASYNC_CA_4, cp_async_ca_4), ASYNC(CP_ASYNC_CA_8, cp_async_ca_8),
+    ASYNC(CP_ASYNC_CG_16, cp_async_cg_16), ASYNC(CP_ASYNC_CA_16, cp_async_ca_16)};
 
 /* when: else zeros are written; NULL: it is copied. */
 static void put_async(CtEmit *e, const Each *each, const char *when) {
+  const CtAtom *atom = each->inst->u.tile->atom;
   size_t bytes = (size_t)each->vec * ct_dtype_bytes(each->op[DST].buf->dtype);
-  bool is_ca = is_cached_everywhere(each->inst->u.tile->atom);
+  bool is_ca = atom != NULL && strstr(atom->ptx, ".ca.") != NULL;
   int i = bytes == 4 ? 0 : bytes == 8 ? 1 : is_ca ? 3 : 2;
-  ct_text_printf(&e->body, "%s(",
-                 ct_emit_help(e, asyncs[i][when != NULL].helper, asyncs[i][when != NULL].name));
+  const Async *async = &(atom != NULL ? atom_asyncs : plain_asyncs)[i][when != NULL];
+  ct_text_printf(&e->body, "%s(", ct_emit_help(e, async->helper, async->name));
   ct_emit_address(e, &each->op[DST]);
   ct_text_puts(&e->body, ", ");
   ct_emit_address(e, &each->op[SRC]);

@@ -27,7 +27,7 @@ local function copies(name, atom_name, dtype, n, smem, rank)
   local ok, message = pcall(k { grid = 1, block = 64 }, A, B)
   if not ok then return assert(message:match("needs sm_%d+"), message) end
   local text = k { grid = 1, block = 64 }:source(A, B)
-  local wide = text:match("(cp_async_%d+[%w_]*)%(") or text:match("reinterpret_cast<const (%w+)%*>")
+  local wide = text:match("(cp_async_%w*_?%d+)%(") or text:match("reinterpret_cast<const (%w+)%*>")
   return ("%s %s"):format(allclose(A, B), wide)
 end
 
@@ -40,10 +40,10 @@ print(copies("narrow", "UniversalCopy<u64>", f32, 4, { 64, 16 }))  -- expect: tr
 print(copies("swizzled", "UniversalCopy<u128>", f32, 4,  -- expect: true float4
   composition(swizzle(3, 2, 3), layout { 64, 16 })))
 print(copies("one", "UniversalCopy<u128>", f32, 4, { 64, 16 }, 1))  -- expect: true float4
-print(copies("ca4", "SM80_CP_ASYNC_CACHEALWAYS<u32>", f32, 1, { 64, 16 }))  -- expect: true cp_async_4
-print(copies("ca8", "SM80_CP_ASYNC_CACHEALWAYS<u64>", f16, 4, { 64, 16 }))  -- expect: true cp_async_8
-print(copies("ca16", "SM80_CP_ASYNC_CACHEALWAYS<u128>", f32, 4, { 64, 16 }))  -- expect: true cp_async_16_ca
-print(copies("cg16", "SM80_CP_ASYNC_CACHEGLOBAL<u128>", f32, 4, { 64, 16 }))  -- expect: true cp_async_16
+print(copies("ca4", "SM80_CP_ASYNC_CACHEALWAYS<u32>", f32, 1, { 64, 16 }))  -- expect: true cp_async_ca_4
+print(copies("ca8", "SM80_CP_ASYNC_CACHEALWAYS<u64>", f16, 4, { 64, 16 }))  -- expect: true cp_async_ca_8
+print(copies("ca16", "SM80_CP_ASYNC_CACHEALWAYS<u128>", f32, 4, { 64, 16 }))  -- expect: true cp_async_ca_16
+print(copies("cg16", "SM80_CP_ASYNC_CACHEGLOBAL<u128>", f32, 4, { 64, 16 }))  -- expect: true cp_async_cg_16
 
 -- Explicit copies wait for nothing by themselves; a plain one does.
 local function waits(name, ...)

@@ -1,0 +1,89 @@
+-- sgemm_sm70.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C in f32, as sgemm_2
+-- but with two pipelines: while one tile is multiplied the next one travels through registers to
+-- shared memory, and while one k of it is multiplied the next one from there to registers.
+-- NT: M and N are contiguous in A and B; TN: K is.
+-- Usage: cuttle sgemm_sm70.lua [M N K] [NT|TN]
+local beside_blas = require "cuttle.beside_blas"
+local bM, bN, bK = 128, 128, 8
+local mma = tiled_mma("UniversalFMA<f32>", {16, 16, 1})
+
+-- What NT and TN differ in: copies of 16 bytes where M and N are contiguous, else of one element,
+-- into shared memory that is padded against bank conflicts.
+local variants = {
+  NT = {sA = layout{bM, bK}, sB = layout{bN, bK},
+        copy = tiled_copy(atom("UniversalCopy<u128>", f32), layout{32, 8}, layout{4, 1})},
+  TN = {sA = layout({bM, bK}, {1, bM + 1}), sB = layout({bN, bK}, {1, bN + 1}),
+        copy = tiled_copy(atom("UniversalCopy<u32>", f32), row_major{32, 8}, layout{1, 1})},
+}
+
+local function make_gemm(v)
+  local sA_layout, sB_layout, copy_a, copy_b = v.sA, v.sB, v.copy, v.copy
+  return kernel("sgemm_sm70", function(alpha, A, B, beta, C)
+    local gA = tile(A, {bM, bK}, {blockIdx.x, _})                 -- (BLK_M,BLK_K,k)
+    local gB = tile(B, {bN, bK}, {blockIdx.y, _})                 -- (BLK_N,BLK_K,k)
+    local gC = tile(C, {bM, bN}, {blockIdx.x, blockIdx.y})        -- (BLK_M,BLK_N)
+    local sA = shared(A.dtype, sA_layout)                         -- (BLK_M,BLK_K)
+    local sB = shared(B.dtype, sB_layout)                         -- (BLK_N,BLK_K)
+
+    local thr_a, thr_b = copy_a:get_slice(threadIdx.x), copy_b:get_slice(threadIdx.x)
+    local tAgA, tAsA = thr_a:partition_S(gA), thr_a:partition_D(sA) -- (CPY,CPY_M,CPY_K,k)
+    local tBgB, tBsB = thr_b:partition_S(gB), thr_b:partition_D(sB) -- (CPY,CPY_N,CPY_K,k)
+    local tArA, tBrB = fragment_like(tAsA), fragment_like(tBsB)
+
+    local thr_mma = mma:get_slice(threadIdx.x)
+    local tCsA, tCsB = thr_mma:partition_A(sA), thr_mma:partition_B(sB) -- (MMA,MMA_M,MMA_K)
+    local tCgC = thr_mma:partition_C(gC)                          -- (MMA,MMA_M,MMA_N)
+    local tCrA, tCrB = thr_mma:fragment_A(tCsA), thr_mma:fragment_B(tCsB)
+    local tCrC = thr_mma:fragment_C(tCgC)
+    clear(tCrC)
+
+    -- The first tile to shared memory, and its first k to registers.
+    copy(copy_a, tAgA(_, _, _, 0), tArA)
+    copy(copy_b, tBgB(_, _, _, 0), tBrB)
+    copy(tArA, tAsA)
+    copy(tBrB, tBsB)
+    sync_threads()
+    copy(tCsA(_, _, 0), tCrA(_, _, 0))
+    copy(tCsB(_, _, 0), tCrB(_, _, 0))
+
+    local k_tiles, k_blocks = size(tAgA, 3), size(tCrA, 2)
+    for k_tile in range(k_tiles) do
+      for k_block = 0, k_blocks - 1 do                    -- unrolled
+        if k_block == k_blocks - 1 then                   -- the next tile to shared memory
+          sync_threads()
+          copy(tArA, tAsA)
+          copy(tBrB, tBsB)
+          sync_threads()
+        end
+        local k_next = (k_block + 1) % k_blocks           -- the next k to registers
+        copy(tCsA(_, _, k_next), tCrA(_, _, k_next))
+        copy(tCsB(_, _, k_next), tCrB(_, _, k_next))
+        if k_block == 0 then                              -- the tile after this one to registers
+          local tile_next = where(k_tile + 1 < k_tiles, k_tile + 1, k_tile)
+          copy(copy_a, tAgA(_, _, _, tile_next), tArA)
+          copy(copy_b, tBgB(_, _, _, tile_next), tBrB)
+        end
+        gemm(mma, tCrA(_, _, k_block), tCrB(_, _, k_block), tCrC)
+      end
+    end
+    axpby(alpha, tCrC, beta, tCgC)
+  end)
+end
+
+local on_gpu = device().sm ~= nil
+local M = tonumber(arg[1] or (on_gpu and 5120 or 256))
+local N = tonumber(arg[2] or (on_gpu and 5120 or 256))
+local K = tonumber(arg[3] or (on_gpu and 4096 or 64))
+
+local function run(name)
+  local order = name == "NT" and col_major or row_major
+  local A, B, C = rand(f32, order{M, K}), rand(f32, order{N, K}), zeros(f32, {M, N})
+  local gemm_device = make_gemm(variants[name])
+  local launch = gemm_device:prepare{grid = cdiv({M, N}, {bM, bN}), block = mma.threads}(
+    1.0, A, B, 0.0, C)
+  return beside_blas("sgemm_sm70 " .. name, launch, A, B, C)
+end
+
+local all_ok = true
+for _, name in ipairs(arg[4] and {arg[4]} or {"NT", "TN"}) do all_ok = run(name) and all_ok end
+os.exit(all_ok, true)

@@ -1,0 +1,119 @@
+-- sgemm_sm80.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C by a pipeline of
+-- three tiles in shared memory, filled by cp.async, and one of registers. F16: f16 by tensor cores
+-- with sums in f16, read by ldmatrix, K contiguous; NT and TN: f32 without them.
+-- Usage: cuttle sgemm_sm80.lua [M N K] [F16|NT|TN]
+local beside_blas = require "cuttle.beside_blas"
+local bM, bN, bP = 128, 128, 3
+
+local function cp_async(type, dtype)
+  return atom("SM80_CP_ASYNC_CACHEALWAYS<" .. type .. ">", dtype)
+end
+local fma = tiled_mma("UniversalFMA<f32>", {16, 16, 1})
+local swizzled = composition(swizzle(3, 3, 3), layout({8, {8, 8}}, {8, {1, 64}}))
+local padded = layout({bM, 8}, {1, bM + 1})
+
+-- Element type and order of the operands, tiles in shared memory, how they come there (g2s) and
+-- from there to registers (s2r), and the MMA.
+local variants = {
+  F16 = {dtype = f16, order = row_major, bK = 64,
+         sA = tile_to_shape(swizzled, {bM, 64, bP}), sB = tile_to_shape(swizzled, {bN, 64, bP}),
+         g2s = tiled_copy(cp_async("u128", f16), row_major{16, 8}, layout{1, 8}),
+         s2r = atom("SM75_U32x4_LDSM_N", f16),
+         mma = tiled_mma("SM80_16x8x16_F16F16F16F16_TN", {2, 2}, {32, 32, 16})},
+  NT = {dtype = f32, order = col_major, bK = 8, sA = layout{bM, 8, bP}, sB = layout{bN, 8, bP},
+        g2s = tiled_copy(cp_async("u128", f32), layout{32, 8}, layout{4, 1}),
+        s2r = atom("UniversalCopy<u32>", f32), mma = fma},
+  TN = {dtype = f32, order = row_major, bK = 8,
+        sA = tile_to_shape(padded, {bM, 8, bP}), sB = tile_to_shape(padded, {bN, 8, bP}),
+        g2s = tiled_copy(cp_async("u32", f32), row_major{32, 8}, layout{1, 1}),
+        s2r = atom("UniversalCopy<u32>", f32), mma = fma},
+}
+
+local function make_gemm(v)
+  local bK, sA_layout, sB_layout, g2s, mma = v.bK, v.sA, v.sB, v.g2s, v.mma
+  local s2r_a, s2r_b = tiled_copy_A(v.s2r, mma), tiled_copy_B(v.s2r, mma)
+  return kernel("sgemm_sm80", function(alpha, A, B, beta, C)
+    local gA = tile(A, {bM, bK}, {blockIdx.x, _})                 -- (BLK_M,BLK_K,k)
+    local gB = tile(B, {bN, bK}, {blockIdx.y, _})                 -- (BLK_N,BLK_K,k)
+    local gC = tile(C, {bM, bN}, {blockIdx.x, blockIdx.y})        -- (BLK_M,BLK_N)
+    local sA = shared(A.dtype, sA_layout)                         -- (BLK_M,BLK_K,PIPE)
+    local sB = shared(B.dtype, sB_layout)                         -- (BLK_N,BLK_K,PIPE)
+
+    local thr_g2s = g2s:get_slice(threadIdx.x)
+    local tAgA, tAsA = thr_g2s:partition_S(gA), thr_g2s:partition_D(sA) -- (CPY,CPY_M,CPY_K,k|PIPE)
+    local tBgB, tBsB = thr_g2s:partition_S(gB), thr_g2s:partition_D(sB) -- (CPY,CPY_N,CPY_K,k|PIPE)
+
+    -- All tiles of the pipeline but one are on their way.
+    local k_tiles, pipes = size(tAgA, 3), size(tAsA, 3)
+    for pipe = 0, pipes - 2 do
+      copy(g2s, tAgA(_, _, _, min(pipe, k_tiles - 1)), tAsA(_, _, _, pipe))
+      copy(g2s, tBgB(_, _, _, min(pipe, k_tiles - 1)), tBsB(_, _, _, pipe))
+      cp_async_fence()
+    end
+
+    local thr_mma = mma:get_slice(threadIdx.x)
+    local tCgC = thr_mma:partition_C(gC)                          -- (MMA,MMA_M,MMA_N)
+    local tCrA = thr_mma:partition_fragment_A(sA(_, _, 0))        -- (MMA,MMA_M,MMA_K)
+    local tCrB = thr_mma:partition_fragment_B(sB(_, _, 0))        -- (MMA,MMA_N,MMA_K)
+    local tCrC = thr_mma:fragment_C(tCgC)
+    clear(tCrC)
+    local thr_a, thr_b = s2r_a:get_slice(threadIdx.x), s2r_b:get_slice(threadIdx.x)
+    local tXsA, tXrA = thr_a:partition_S(sA), thr_a:retile_D(tCrA) -- (CPY,MMA_M,MMA_K[,PIPE])
+    local tXsB, tXrB = thr_b:partition_S(sB), thr_b:retile_D(tCrB) -- (CPY,MMA_N,MMA_K[,PIPE])
+
+    -- The first k of the first tile to registers.
+    local k_blocks = size(tCrA, 2)
+    local read, write = 0, pipes - 1                      -- stages to multiply, to fill
+    local stage = read                                    -- the stage that registers are read from
+    cp_async_wait(pipes - 2)
+    sync_threads()
+    copy(s2r_a, tXsA(_, _, 0, stage), tXrA(_, _, 0))
+    copy(s2r_b, tXsB(_, _, 0, stage), tXrB(_, _, 0))
+
+    for k_tile in range(k_tiles) do
+      for k_block = 0, k_blocks - 1 do                    -- unrolled
+        if k_block == k_blocks - 1 then                   -- on to the next tile, which has arrived
+          stage = read
+          cp_async_wait(pipes - 2)
+          sync_threads()
+        end
+        local k_next = (k_block + 1) % k_blocks           -- the next k to registers
+        copy(s2r_a, tXsA(_, _, k_next, stage), tXrA(_, _, k_next))
+        copy(s2r_b, tXsB(_, _, k_next, stage), tXrB(_, _, k_next))
+        if k_block == 0 then                              -- a tile to the stage that is used up
+          local tile_next = min(k_tile + pipes - 1, k_tiles - 1)
+          copy(g2s, tAgA(_, _, _, tile_next), tAsA(_, _, _, write))
+          copy(g2s, tBgB(_, _, _, tile_next), tBsB(_, _, _, write))
+          cp_async_fence()
+          write, read = read, where(read == pipes - 1, 0, read + 1)
+        end
+        gemm(mma, tCrA(_, _, k_block), tCrB(_, _, k_block), tCrC)
+      end
+    end
+    if C.dtype == f16 then
+      transform(tCrC, tCgC, function(c) return cast(alpha * c, f16) end)
+    else
+      axpby(alpha, tCrC, beta, tCgC)
+    end
+  end)
+end
+
+local on_gpu = device().sm ~= nil
+local M = tonumber(arg[1] or (on_gpu and 5120 or 256))
+local N = tonumber(arg[2] or (on_gpu and 5120 or 256))
+local K = tonumber(arg[3] or (on_gpu and 4096 or 128))
+
+local function run(name)
+  local v = variants[name]
+  local A, B = rand(v.dtype, v.order{M, K}), rand(v.dtype, v.order{N, K})
+  local C, gemm_device = zeros(v.dtype, {M, N}), make_gemm(v)
+  local launch = gemm_device:prepare{grid = cdiv({M, N}, {bM, bN}), block = v.mma.threads}(
+    1.0, A, B, 0.0, C)
+  return beside_blas("sgemm_sm80 " .. name, launch, A, B, C)
+end
+
+local all_ok = true
+for _, name in ipairs(arg[4] and {arg[4]} or {"NT", "TN"}) do
+  all_ok = run(name) and all_ok
+end
+os.exit(all_ok, true)
