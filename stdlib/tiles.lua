@@ -81,10 +81,17 @@ function M.tuple_text(list)
   return "(" .. table.concat(list, ",") .. ")"
 end
 
--- The thread's number where it is known.
+-- The number of one of n threads where it is known; and that there are as many, where it is
+-- threadIdx.x. A block may have more: others do something else.
 function M.check_thread(i, n, op)
-  if ct._is_static(i) and (i < 0 or i >= n) then
-    M.fail(op, "there is no thread %d; expected 0 to %d", i, n - 1)
+  if ct._is_static(i) then
+    if i < 0 or i >= n then M.fail(op, "there is no thread %d; expected 0 to %d", i, n - 1) end
+    return
+  end
+  local is_x, block = i == ct.threadIdx.x, ct.blockDim.x
+  if ct._is_static(is_x) and is_x and block < n then
+    M.fail(op, "%d threads share the work, but a block has %d of them; launch it with block = %d",
+      n, block, n)
   end
 end
 
