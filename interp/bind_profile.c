@@ -176,12 +176,9 @@ static int session_close(lua_State *L) {
 
 static const char *const roles[] = {
     [CT_ACCESS_DST] = "dst", [CT_ACCESS_A] = "a", [CT_ACCESS_B] = "b"};
-static const char *const works[] = {[CT_WORK_NONE] = NULL,
-                                    [CT_WORK_FMA] = "fma",
-                                    [CT_WORK_FLOP] = "flop",
-                                    [CT_WORK_SPECIAL] = "special",
-                                    [CT_WORK_INT] = "int",
-                                    [CT_WORK_MMA] = "mma"};
+static const char *const works[] = {
+    [CT_WORK_NONE] = NULL,         [CT_WORK_FMA] = "fma", [CT_WORK_FLOP] = "flop",
+    [CT_WORK_SPECIAL] = "special", [CT_WORK_INT] = "int", [CT_WORK_MMA] = "mma"};
 static const char *const spaces[] = {
     [CT_GLOBAL] = "global", [CT_SHARED] = "shared", [CT_REGISTER] = "register"};
 

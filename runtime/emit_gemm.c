@@ -224,7 +224,8 @@ static const char *name_count(const CtEmitProducts *w, Count *count, const char 
 }
 
 /* Some rows or columns may be left out where a step does not divide them. */
-static void skip_outside(const CtEmitProducts *w, const char *var, int64_t size, int64_t first_step) {
+static void skip_outside(const CtEmitProducts *w, const char *var, int64_t size,
+                         int64_t first_step) {
   if (size % first_step != 0) {
     ct_emit_line(w->e, w->loc, "if (%s >= %" PRId64 ") continue;", var, size);
   }
