@@ -114,4 +114,48 @@ function M.store_through(variant, sums, mma, tile_C, places, buffer, alpha, beta
   end
 end
 
+-- What staged needs to know of a kernel whose sums are (N,M), N in steps of `step` rows, and whose
+-- `bytes` of shared memory are free for C: the passes in which C goes through it, the tile of one
+-- pass there, and the copy of it by n threads. Lines of M are padded so that instructions' parts of
+-- 8 rows by 8 elements reach all banks.
+function M.plan_staged(variant, n_threads, step, bytes)
+  local bM, bN = variant.tile[1], variant.tile[2]
+  local dtype = variant.c_dtype
+  local vec = STORE_BITS // dtype.bits
+  local ld = bM + math.max(8, vec)
+  local rows = bN
+  while rows % (2 * step) == 0 and rows * ld * dtype.bits // 8 > bytes do rows = rows // 2 end
+  local along = math.min(bM // vec, n_threads)
+  local one = ct.atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
+  return { rows = rows, passes = bN // rows, layout = ct.layout({ rows, bM }, { ld, 1 }),
+           bytes = math.max(bytes, rows * ld * dtype.bits // 8),
+           tiled = ct.tiled_copy(one, ct.row_major{n_threads // along, along},
+             ct.row_major{1, vec}) }
+end
+
+-- A block's sums, a thread's part of which are (V,N,M), to its tile (bN,bM) of C, through `memory`,
+-- which nobody writes any more: so threads read and write C in adjacent wide accesses.
+function M.staged(variant, plan, thr_mma, sums, memory, tile_of_C, places, alpha, beta, l, operands)
+  local dtype, bM = variant.c_dtype, variant.tile[1]
+  local sC = ct.view(ct.recast(memory, dtype), plan.layout)
+  local thr = plan.tiled:get_slice(ct.threadIdx.x)
+  local part, shared_part = thr_mma:partition_C(sC), thr:partition_S(sC)
+  local n_steps = size(sums, 1) // plan.passes
+  for pass = 0, plan.passes - 1 do
+    local at = {plan.rows, bM}
+    local gC = thr:partition_D(ct.tile(tile_of_C, at, {pass, 0}))
+    ct.sync_threads()
+    if variant.reads_c then
+      copy(gC, shared_part)
+      ct.cp_async_fence()
+      ct.cp_async_wait(0)
+      ct.sync_threads()
+    end
+    M.store(variant, ct.tile(sums, {size(sums, 0), n_steps, size(sums, 2)}, {0, pass, 0}), part,
+      thr_mma:partition_C(ct.tile(places, at, {pass, 0})), alpha, beta, l, operands)
+    ct.sync_threads()
+    copy(shared_part, gC)
+  end
+end
+
 return M

@@ -11,7 +11,9 @@ local tiles = require "cuttle.tiles"
 local M = {}
 
 local SIMPLE <const>, SIMT <const> = "cuttle.gemm_simple", "cuttle.gemm_simt"
-local F32 <const> = { f32 = true }
+local MMA <const> = "cuttle.gemm_mma"
+local F32 <const>, TF32 <const> = { f32 = true }, { tf32 = true }
+local HALVES <const>, BYTES <const> = { f16 = true, bf16 = true }, { i8 = true, u8 = true }
 local NT <const>, TN <const> = { NT = true }, { TN = true }
 local MIXED <const> = { NN = true, TT = true }
 
@@ -25,6 +27,9 @@ local function deep(m_tile, n_tile)
   local is_full = tiles_at_least(132, m_tile, n_tile)
   return function(p) return p.k >= 512 and is_full(p) end
 end
+
+-- For what is only taken by name.
+local function never() return false end
 
 M.list = {
   -- f32 on CUDA cores. Small K wants small tiles: their tails and stores of C overlap.
@@ -49,6 +54,38 @@ M.list = {
   { name = "simt 128x64x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
     majors = MIXED, tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
     min_blocks = 4, order = "n2 m ~n", turn = "registers", when = tiles_at_least(132, 128, 64) },
+
+  -- Tensor cores. Small problems want small tiles, so that all multiprocessors have some.
+  { name = "mma 128x256x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
+    tile = { 128, 256, 64 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
+    when = deep(128, 256) },
+  { name = "mma 128x128x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
+    tile = { 128, 128, 64 }, warps = { 2, 2 }, stages = 3, min_blocks = 2,
+    when = tiles_at_least(132, 128, 128) },
+  { name = "mma 128x64x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
+    tile = { 128, 64, 64 }, warps = { 2, 2 }, stages = 4, min_blocks = 2,
+    when = tiles_at_least(132, 128, 64) },
+  { name = "mma 64x64x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
+    tile = { 64, 64, 64 }, warps = { 2, 2 }, stages = 4, min_blocks = 3 },
+  { name = "mma 128x256x64, f16 sums", device = "cuda", template = MMA, types = { f16 = true },
+    sm = 80, tile = { 128, 256, 64 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
+    sums = "f16", when = never },
+  { name = "mma 128x256x32", device = "cuda", template = MMA, types = TF32, sm = 80,
+    tile = { 128, 256, 32 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
+    when = deep(128, 256) },
+  { name = "mma 128x128x32", device = "cuda", template = MMA, types = TF32, sm = 80,
+    tile = { 128, 128, 32 }, warps = { 2, 2 }, stages = 3, min_blocks = 2,
+    when = tiles_at_least(132, 128, 128) },
+  { name = "mma 64x64x32", device = "cuda", template = MMA, types = TF32, sm = 80,
+    tile = { 64, 64, 32 }, warps = { 2, 2 }, stages = 4, min_blocks = 3 },
+  { name = "mma 128x256x128", device = "cuda", template = MMA, types = BYTES, sm = 80, majors = TN,
+    tile = { 128, 256, 128 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
+    when = deep(128, 256) },
+  { name = "mma 128x128x128", device = "cuda", template = MMA, types = BYTES, sm = 80,
+    tile = { 128, 128, 128 }, warps = { 2, 2 }, stages = 3, min_blocks = 2,
+    when = tiles_at_least(132, 128, 128) },
+  { name = "mma 64x64x128", device = "cuda", template = MMA, types = BYTES, sm = 80,
+    tile = { 64, 64, 128 }, warps = { 2, 2 }, stages = 4, min_blocks = 3 },
 
   -- Everything else.
   { name = "simple 128x128x8", device = "cuda", template = SIMPLE, tile = { 128, 128, 8 },
@@ -82,12 +119,22 @@ local function facts_of(p)
   return p
 end
 
+-- KiB of shared memory that a block may have, by compute capability.
+local shared_kib <const> = { [80] = 163, [87] = 163, [90] = 227, [100] = 227, [103] = 227 }
+local LEAST_KIB <const> = 99
+
+-- Does the GPU have the row's instructions and the memory for its tiles?
+local function can_run(row, p)
+  if row.sm == nil or p.target == "cpu" then return true end
+  return p.sm >= row.sm and (row.template ~= MMA
+    or require(MMA).shared_bytes(row, p.dtype) <= (shared_kib[p.sm] or LEAST_KIB) << 10)
+end
+
 --- Can the row's kernel compute the problem at all? The CPU engine runs what any GPU runs.
 function M.can_compute(row, p)
   facts_of(p)
-  return (row.template ~= SIMT or p.k > 0) and (row.types == nil or row.types[p.type_name])
-    and (row.majors == nil or row.majors[p.majors])
-    and (row.sm == nil or p.target == "cpu" or p.sm >= row.sm)
+  return (row.template == SIMPLE or p.k > 0) and (row.types == nil or row.types[p.type_name])
+    and (row.majors == nil or row.majors[p.majors]) and can_run(row, p)
 end
 
 --- Is the row meant for the problem's type, strides and device?

@@ -1,0 +1,198 @@
+-- gemm_mma.lua: the kernel of matmul for tensor cores by the instructions of sm_80: mma.sync, fed
+-- by ldmatrix from a ring of stages in shared memory, which cp.async fills. The fragments of one
+-- step along K are read while those of the step before are multiplied, across tiles too. An
+-- instruction gives a thread adjacent columns of its product, so it computes C transposed, whose
+-- columns are the contiguous M: its A is matmul's B, its B matmul's A. Fields of its
+-- configurations, beside those that matmul.lua lists (bK has 64 bytes at least, two steps):
+--   stages   tiles of K in the ring
+--   warps    {m, n} of the block; a warp has bM / m rows and bN / n columns
+--   sums     "f16": sums of f16 products are kept in f16, not in f32
+--   min_blocks  of a multiprocessor, which limits the registers of a thread
+local ct = require "cuttle"
+local raster = require "cuttle.gemm_raster"
+local epilogue = require "cuttle.gemm_epilogue"
+local M = {}
+
+local threadIdx = ct.threadIdx
+local layout, size, shape, tile, view = ct.layout, ct.size, ct.shape, ct.tile, ct.view
+local shared, fragment, recast, select = ct.shared, ct.fragment, ct.recast, ct.select
+local copy, clear, gemm = ct.copy, ct.clear, ct.gemm
+local range, min, where = ct.range, ct.min, ct.where
+local cp_async_fence, cp_async_wait, sync_threads =
+  ct.cp_async_fence, ct.cp_async_wait, ct.sync_threads
+local _ <const> = ct._
+
+local WIDE_BITS <const> = 128 -- of a copy, and of a row of ldmatrix's matrices
+local ROW_BITS <const> = 1024 -- all banks once
+local ATOM_M <const>, ATOM_N <const> = 16, 8
+
+local atoms <const> = {
+  f16 = "SM80_16x8x16_F32F16F16F32_TN", bf16 = "SM80_16x8x16_F32BF16BF16F32_TN",
+  tf32 = "SM80_16x8x8_F32TF32TF32F32_TN", i8 = "SM80_16x8x32_S32S8S8S32_TN",
+  u8 = "SM80_16x8x32_S32U8U8S32_TN", f16_f16 = "SM80_16x8x16_F16F16F16F16_TN",
+}
+
+function M.n_threads(config) return 32 * config.warps[1] * config.warps[2] end
+
+-- Of a block, but for padding.
+function M.shared_bytes(config, dtype)
+  local bM, bN, bK = table.unpack(config.tile)
+  return (bM + bN) * bK * dtype.bits // 8 * config.stages
+end
+
+-- The instruction over the warps, which are counted along M first. 16 rows of either operand are
+-- what one ldmatrix brings.
+local function make_mma(variant)
+  local name = variant.dtype.name
+  local atom = ct.atom(atoms[variant.sums and name .. "_" .. variant.sums or name])
+  local wM, wN = table.unpack(variant.warps)
+  return ct.tiled_mma(atom, layout({wN, wM, 1}, {wM, 1, 0}), {ATOM_M * wN, 2 * ATOM_N * wM}),
+    atom.dtypes.d
+end
+
+-- {====== Operands on their way ======
+
+-- Tiles in shared memory of which ldmatrix reads 8 rows, and a warp writes one, without conflicts:
+-- what is contiguous lies in lines of 128 bytes at most, in which the places of 16 bytes are
+-- exchanged.
+local function swizzled(dtype, line, extent, major)
+  local line_bits = line * dtype.bits
+  local vec = WIDE_BITS // dtype.bits
+  local log = math.tointeger(math.log(line_bits // WIDE_BITS, 2))
+  local block = major == "k" and ct.row_major{8, line} or layout{line, 8}
+  if log > 0 then
+    block = ct.composition(ct.swizzle(log, math.tointeger(math.log(vec, 2)), 3), block)
+  end
+  return ct.tile_to_shape(block, extent)
+end
+
+-- How an operand (rows, bK) of the instruction's A or B comes in: a tiled copy from global memory,
+-- the ring's layout, and how fragments are read: by a tiled copy of ldmatrix or, where there is
+-- none for the type, element by element.
+local function plan_operand(variant, mma, name, major, rows)
+  local n, bK, dtype = M.n_threads(variant), variant.tile[3], variant.dtype
+  local vec = WIDE_BITS // dtype.bits
+  local one = ct.atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
+  local tiled_copy = name == "A" and ct.tiled_copy_A or ct.tiled_copy_B
+  local ring = {rows, bK, variant.stages}
+  if major == "k" then
+    local across = bK // vec
+    local line = math.min(bK, ROW_BITS // dtype.bits)
+    return { tiled = ct.tiled_copy(one, ct.row_major{n // across, across}, ct.row_major{1, vec}),
+             ring = swizzled(dtype, line, ring, "k"),
+             read = tiled_copy(ct.atom("SM75_U32x4_LDSM_N", dtype), mma) }
+  end
+  local along = math.min(rows // vec, n)
+  local plan = { tiled = ct.tiled_copy(one, layout{along, n // along}, layout{vec, 1}) }
+  if dtype.bits == 16 then
+    local line = math.min(rows, ROW_BITS // dtype.bits)
+    plan.ring = swizzled(dtype, line, ring, "mn")
+    plan.read = tiled_copy(ct.atom("SM75_U16x8_LDSM_T", dtype), mma)
+  else -- the four k that lanes read at once lie 8 banks apart
+    local ld = rows + 8 * 32 // dtype.bits
+    plan.ring = layout(ring, {1, ld, ld * bK})
+  end
+  return plan
+end
+
+-- A ring's bytes, whole periods of the swizzle, which counts from the start of memory.
+local function bytes_of(plan, dtype)
+  return ct.cdiv(ct.cosize(plan.ring) * dtype.bits, 8 * ROW_BITS) * ROW_BITS
+end
+
+-- One operand's parts of a thread: of its tiles (rows,bK,k), of the ring (rows,bK,stage), and its
+-- fragments (V,MN,K) of a tile.
+local function make_loader(plan, mma_part, fragments, tiles, ring)
+  local thr = plan.tiled:get_slice(threadIdx.x)
+  local loader = { from = thr:partition_S(tiles), to = thr:partition_D(ring),
+                   fragments = fragments }
+  if plan.read then
+    local reader = plan.read:get_slice(threadIdx.x)
+    loader.reads, loader.read = reader:partition_S(ring), plan.read
+    loader.words = reader:retile_D(fragments)
+  else
+    loader.reads, loader.words = mma_part, fragments
+  end
+  return loader
+end
+
+local function fetch(loader, k, stage)
+  copy(loader.from(_, _, _, k), loader.to(_, _, _, stage))
+end
+
+local function read(loader, kb, stage)
+  local from, to = loader.reads(_, _, kb, stage), loader.words(_, _, kb)
+  if loader.read then copy(loader.read, from, to) else copy(from, to) end
+end
+
+-- {====== The kernel ======
+
+function M.make(variant)
+  local bM, bN, bK = table.unpack(variant.tile)
+  local n_stages, dtype = variant.stages, variant.dtype
+  local mma, sum = make_mma(variant)
+  local plan_A = plan_operand(variant, mma, "A", variant.b_major, bN)
+  local plan_B = plan_operand(variant, mma, "B", variant.a_major, bM)
+  local bytes_A, bytes_B = bytes_of(plan_A, dtype), bytes_of(plan_B, dtype)
+  local stored = epilogue.plan_staged(variant, M.n_threads(variant), ATOM_M * variant.warps[2],
+    bytes_A + bytes_B)
+  local n_blocks = bK // mma.atom.shape[3]
+
+  return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
+    local m, n, l = raster.place(variant, C)
+    local memory = shared(ct.u8, stored.bytes)
+    local sA = view(recast(memory, dtype), plan_A.ring)
+    local sB = view(recast(tile(memory, {ROW_BITS}, {bytes_A // ROW_BITS}), dtype), plan_B.ring)
+    local gA = tile(raster.matrix(variant, B, l), {bN, bK}, {n, _})  -- (bN, bK, k)
+    local gB = tile(raster.matrix(variant, A, l), {bM, bK}, {m, _})  -- (bM, bK, k)
+
+    local thr = mma:get_slice(threadIdx.x)
+    local tCrA = thr:partition_fragment_A(sA(_, _, 0))               -- (V, N, K)
+    local tCrB = thr:partition_fragment_B(sB(_, _, 0))               -- (V, M, K)
+    local tCrC = fragment(sum, mma:partition_shape_C{bN, bM})        -- (V, N, M)
+    local load_A = make_loader(plan_A, thr:partition_A(sA), tCrA, gA, sA)
+    local load_B = make_loader(plan_B, thr:partition_B(sB), tCrB, gB, sB)
+    clear(tCrC)
+
+    local last = size(load_A.from, 3) - 1
+    for s = 0, n_stages - 2 do
+      fetch(load_A, min(s, last), s)
+      fetch(load_B, min(s, last), s)
+      cp_async_fence()
+    end
+    cp_async_wait(n_stages - 2)
+    sync_threads()
+    read(load_A, 0, 0)
+    read(load_B, 0, 0)
+
+    -- The stage that is multiplied, and the one before, which is free.
+    local stage, free = 0, n_stages - 1
+    for k in range(last + 1) do
+      for kb = 0, n_blocks - 1 do
+        if kb == n_blocks - 1 then
+          cp_async_wait(n_stages - 2)
+          sync_threads()
+          free = stage
+          stage = where(stage == n_stages - 1, 0, stage + 1)
+        end
+        read(load_A, (kb + 1) % n_blocks, stage)
+        read(load_B, (kb + 1) % n_blocks, stage)
+        if kb == 0 then
+          local ahead = min(k + n_stages - 1, last) -- beyond the end the last one again, unused
+          fetch(load_A, ahead, free)
+          fetch(load_B, ahead, free)
+          cp_async_fence()
+        end
+        gemm(mma, tCrA(_, _, kb), tCrB(_, _, kb), tCrC)
+      end
+    end
+    cp_async_wait(0)
+
+    local gC = tile(raster.matrix(variant, C, l), {bM, bN}, {m, n})  -- (bM, bN)
+    local places = tile(ct.identity_tensor(shape(C(_, _, l))), {bM, bN}, {m, n})
+    epilogue.staged(variant, stored, thr, tCrC, memory, select(gC, 1, 0), select(places, 1, 0),
+      alpha, beta, l, epilogue.guarded(variant, {...}))
+  end, {min_blocks = variant.min_blocks})
+end
+
+return M
