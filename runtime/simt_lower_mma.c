@@ -152,5 +152,8 @@ const CtMma *ct_low_mma(CtLow *l, const CtTile *t, int64_t *scratch) {
   *scratch =
       bytes * m->groups *
       (m->rest[0] * m->size[CT_ATOM_A] + m->rest[1] * m->size[CT_ATOM_B] + mn * m->size[CT_ATOM_C]);
+  if (m->kind == CT_MMA_FLOAT) {
+    *scratch += m->rest[0] * ct_mma_apart(m, CT_ATOM_A) + m->rest[1] * ct_mma_apart(m, CT_ATOM_B);
+  }
   return m;
 }

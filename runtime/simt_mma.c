@@ -147,10 +147,6 @@ static void scatter(const CtMma *m, const Fragment *f, int64_t r, uint32_t mask,
 
 /* --- products ---------------------------------------------------------------------------------------------- */
 
-static void multiply_float(const CtMma *m, const void *a, const void *b, void *c) {
-  ct_tc_mma(&m->model, m->m, m->n, m->k, a, b, c, c);
-}
-
 static void multiply_f64(const CtMma *m, const void *a, const void *b, void *c) {
   const double *x = a, *y = b;
   double *z = c;
@@ -205,10 +201,8 @@ static void multiply_bits(const CtMma *m, const void *a, const void *b, void *c)
 }
 
 typedef void (*Multiply)(const CtMma *m, const void *a, const void *b, void *c);
-static const Multiply multiplies[] = {[CT_MMA_FLOAT] = multiply_float,
-                                      [CT_MMA_F64] = multiply_f64,
-                                      [CT_MMA_INT] = multiply_int,
-                                      [CT_MMA_BITS] = multiply_bits};
+static const Multiply multiplies[] = {
+    [CT_MMA_F64] = multiply_f64, [CT_MMA_INT] = multiply_int, [CT_MMA_BITS] = multiply_bits};
 
 /* Matrices in the scratch. */
 typedef struct Matrices {
@@ -225,6 +219,27 @@ static void gather_all(const CtMma *m, CtAtomOperand of, const Fragment *f, int6
   }
 }
 
+/* Floats are taken apart once for all products with the others. */
+static void take_apart(const CtMma *m, CtAtomOperand of, const Matrices *from, int64_t n,
+                       const Matrices *to) {
+  for (int64_t r = 0; r < n * m->groups; r++) {
+    const float *x = (const float *)(const void *)(from->ptr + r * m->size[of] * 4);
+    if (of == CT_ATOM_A) {
+      ct_tc_rows(&m->model, m->m, m->k, x, (CtTcRow *)(void *)to->ptr + r * m->m);
+    } else {
+      ct_tc_cols(&m->model, m->n, m->k, x, (CtTcCols *)(void *)to->ptr + r);
+    }
+  }
+}
+
+static void multiply_float(const CtMma *m, const char *rows, const char *cols, char *c) {
+  for (int g = 0; g < m->groups; g++) {
+    float *sums = (float *)(void *)c + (size_t)g * (size_t)m->size[CT_ATOM_C];
+    ct_tc_product(&m->model, m->m, m->n, m->k, (const CtTcRow *)(const void *)rows + g * m->m,
+                  (const CtTcCols *)(const void *)cols + g, sums, sums);
+  }
+}
+
 /* The products of one atom, group by group. */
 static void multiply(const CtMma *m, const char *a, const char *b, char *c) {
   size_t bytes = m->kind == CT_MMA_F64 ? 8 : 4;
@@ -237,9 +252,14 @@ static void multiply(const CtMma *m, const char *a, const char *b, char *c) {
 
 static void multiply_all(const CtMma *m, const CtWarp *w, const Fragment f[3]) {
   int64_t n_m = m->rest[0], n_n = m->rest[1], each = m->kind == CT_MMA_F64 ? 8 : 4;
-  Matrices x[3];
+  bool is_float = m->kind == CT_MMA_FLOAT;
+  Matrices x[3], apart[2];
   char *at = w->worker->scratch;
   const int64_t counts[3] = {n_m, n_n, n_m * n_n};
+  for (int of = CT_ATOM_A; is_float && of <= CT_ATOM_B; of++) {
+    apart[of] = (Matrices){at, ct_mma_apart(m, (CtAtomOperand)of)};
+    at += counts[of] * apart[of].bytes;
+  }
   for (int of = CT_ATOM_A; of <= CT_ATOM_C; of++) {
     x[of] = (Matrices){at, each * m->groups * m->size[of]};
     at += counts[of] * x[of].bytes;
@@ -248,9 +268,14 @@ static void multiply_all(const CtMma *m, const CtWarp *w, const Fragment f[3]) {
   for (int64_t k = 0; k < m->rest[2]; k++) {
     gather_all(m, CT_ATOM_A, &f[CT_ATOM_A], k * n_m, n_m, &x[CT_ATOM_A]);
     gather_all(m, CT_ATOM_B, &f[CT_ATOM_B], k * n_n, n_n, &x[CT_ATOM_B]);
+    for (int of = CT_ATOM_A; is_float && of <= CT_ATOM_B; of++) {
+      take_apart(m, (CtAtomOperand)of, &x[of], counts[of], &apart[of]);
+    }
+    const Matrices *a = is_float ? &apart[CT_ATOM_A] : &x[CT_ATOM_A];
+    const Matrices *b = is_float ? &apart[CT_ATOM_B] : &x[CT_ATOM_B];
     for (int64_t i = 0; i < n_m * n_n; i++) {
-      multiply(m, matrix_at(&x[CT_ATOM_A], i % n_m), matrix_at(&x[CT_ATOM_B], i / n_m),
-               matrix_at(&x[CT_ATOM_C], i));
+      (is_float ? multiply_float : multiply)(m, matrix_at(a, i % n_m), matrix_at(b, i / n_m),
+                                             matrix_at(&x[CT_ATOM_C], i));
     }
   }
   for (int64_t i = 0; i < n_m * n_n; i++) {

@@ -167,6 +167,12 @@ typedef struct CtMove {
       *from; /* by (lane, granule) of the destination: source lane * 16 + byte of its elements */
 } CtMove;
 
+/* Bytes of one atom's operand A or B, all groups, taken apart as tensor_core.h does. */
+static inline int64_t ct_mma_apart(const CtMma *m, CtAtomOperand of) {
+  return m->groups *
+         (of == CT_ATOM_A ? m->m * (int64_t)sizeof(CtTcRow) : (int64_t)sizeof(CtTcCols));
+}
+
 /* FILL has its value in the instruction's operand d, AXPBY alpha and beta in d and a: lanes, masks
    for bool. */
 typedef struct CtTileOp {

@@ -8,26 +8,19 @@
 #include <string.h>
 
 enum {
-  LANES = 8,
+  LANES = CT_TC_LANES,
   ZERO_EXPONENT = -10000, /* of 0: less than any other, also when added to one */
   INT_BLOCK = 16,         /* products whose sum fits 32 bits: 16 * 4 * 2^25 */
 };
 
-/* One row of A. What is not finite is 0 here, and kept in `raw` only. */
-typedef struct Row {
-  double v[CT_TC_MAX_K];
-  int32_t e[CT_TC_MAX_K];
-  float raw[CT_TC_MAX_K];
-  bool is_special;
-} Row;
+typedef CtTcRow Row;
+typedef CtTcCols Cols;
 
-/* Eight columns of B. */
-typedef struct Cols {
-  double v[CT_TC_MAX_K][LANES];
-  int32_t e[CT_TC_MAX_K][LANES];
-  float raw[CT_TC_MAX_K][LANES];
-  bool is_special[LANES];
-} Cols;
+#if defined(CT_SIMT_AVX512) || defined(CT_SIMT_AVX2)
+/* Eight columns: compilers do not make vectors of casts by themselves. */
+typedef double Doubles __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
+typedef int32_t Ints __attribute__((vector_size(LANES * sizeof(int32_t)), aligned(4), may_alias));
+#endif
 
 static uint32_t bits_of(float x) {
   uint32_t u;
@@ -60,7 +53,8 @@ static inline int32_t max_i32(int32_t a, int32_t b) { return a > b ? a : b; }
 /* {====== Operands ====== */
 
 /* True when x is not finite. */
-static bool decode(const CtTcModel *model, int side, float x, float *raw, double *v, int32_t *e) {
+static inline bool decode(const CtTcModel *model, int side, float x, float *raw, double *v,
+                          int32_t *e) {
   uint32_t u = bits_of(x) & (model->is_tf32 ? 0xFFFFE000u : 0xFFFFFFFFu);
   int32_t field = (int32_t)(u >> 23 & 255);
   bool special = field == 255;
@@ -142,11 +136,42 @@ static inline void largest_exponents(const CtTcModel *model, const Row *row, con
     top[j] = field == 0 ? model->floor : max_i32(field - 1023, least);
     top[j] = max_i32(top[j], model->floor);
   }
+#if defined(CT_SIMT_AVX512) || defined(CT_SIMT_AVX2)
+  Ints most = *(const Ints *)top;
+  for (int l = first; l < end; l++) {
+    Ints e = *(const Ints *)cols->e[l] + row->e[l], more = e > most;
+    most = (e & more) | (most & ~more);
+  }
+  *(Ints *)top = most;
+#else
   for (int l = first; l < end; l++) {
     for (int j = 0; j < LANES; j++) {
       top[j] = max_i32(top[j], row->e[l] + cols->e[l][j]);
     }
   }
+#endif
+}
+
+/* The products [first, end), each cut to a multiple of 1 / scale[j], added up: to sum[j]. */
+static inline void add_products(const Row *row, const Cols *cols, int first, int end,
+                                const double *scale, int32_t *sum) {
+#if defined(CT_SIMT_AVX512) || defined(CT_SIMT_AVX2)
+  Doubles scales = *(const Doubles *)scale;
+  Ints total = {0};
+  for (int l = first; l < end; l++) {
+    Doubles p = *(const Doubles *)cols->v[l] * row->v[l] * scales;
+    total += __builtin_convertvector(p, Ints);
+  }
+  *(Ints *)sum = total;
+#else
+  memset(sum, 0, LANES * sizeof *sum);
+  for (int l = first; l < end; l++) {
+    double a = row->v[l];
+    for (int j = 0; j < LANES; j++) {
+      sum[j] += (int32_t)(a * cols->v[l][j] * scale[j]);
+    }
+  }
+#endif
 }
 
 static inline void fused(const CtTcModel *model, const Row *row, const Cols *cols, int first,
@@ -160,13 +185,8 @@ static inline void fused(const CtTcModel *model, const Row *row, const Cols *col
     total[j] = (double)(int32_t)(acc[j] * scale[j]);
   }
   for (int l0 = first; l0 < end; l0 += INT_BLOCK) {
-    int32_t sum[LANES] = {0};
-    for (int l = l0; l < l0 + INT_BLOCK && l < end; l++) {
-      double a = row->v[l];
-      for (int j = 0; j < LANES; j++) {
-        sum[j] += (int32_t)(a * cols->v[l][j] * scale[j]);
-      }
-    }
+    int32_t sum[LANES];
+    add_products(row, cols, l0, l0 + INT_BLOCK < end ? l0 + INT_BLOCK : end, scale, sum);
     for (int j = 0; j < LANES; j++) {
       total[j] += (double)sum[j];
     }
@@ -264,6 +284,26 @@ static void row_by_cols(const CtTcModel *model, int n, int k, const Row *row, co
   for (int j = 0; j < n; j++) {
     double r = model->c_last ? add_last(model, acc[j], first[j]) : acc[j];
     d[j] = r != r ? float_of(0x7FFFFFFF) : (float)r;
+  }
+}
+
+void ct_tc_rows(const CtTcModel *model, int m, int k, const float *a, CtTcRow *rows) {
+  CT_ASSERT(k <= CT_TC_MAX_K);
+  for (int i = 0; i < m; i++) {
+    decode_row(model, k, a + (size_t)i * (size_t)k, &rows[i]);
+  }
+}
+
+void ct_tc_cols(const CtTcModel *model, int n, int k, const float *b, CtTcCols *cols) {
+  CT_ASSERT(n <= LANES && k <= CT_TC_MAX_K);
+  decode_cols(model, n, n, k, b, cols);
+}
+
+void ct_tc_product(const CtTcModel *model, int m, int n, int k, const CtTcRow *rows,
+                   const CtTcCols *cols, const float *c, float *d) {
+  for (int i = 0; i < m; i++) {
+    size_t at = (size_t)i * (size_t)n;
+    row_by_cols(model, n, k, &rows[i], cols, c + at, d + at);
   }
 }
 
