@@ -1,8 +1,8 @@
--- convolution.lua: a convolution is a matrix product whose first operand is a layout of the images,
--- pixels of the result by taps of the filter. Windows overlap, and so do the strides of the two; the
--- step and the dilation of the convolution are factors of them. Nothing is copied, and the kernel is
--- that of any matrix product: its tiles only have a part of each of these modes. Padding is a border
--- of zeros around the images; sizes that the tiles do not divide are left to guard.
+-- convolution.lua: a convolution is a matrix product whose first operand is a layout of the images:
+-- pixels of the result by taps of the filter. Windows overlap, and so do the strides of the two;
+-- step and dilation of the convolution are factors of them. Nothing is copied, and the kernel is
+-- that of any matrix product: its tiles only have a part of each of these modes. Padding is a
+-- border of zeros around the images; sizes that the tiles do not divide are left to guard.
 -- Usage: cuttle convolution.lua [images height width channels filters]
 local on_gpu = device().sm ~= nil
 local function number(i, gpu, cpu) return tonumber(arg[i] or (on_gpu and gpu or cpu)) end
