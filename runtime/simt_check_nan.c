@@ -110,6 +110,9 @@ void ct_nan_before(CtCheckWorker *k, const CtIn *code, CtWarp *w, uint32_t lanes
   k->spoilt = 0;
   if (computes(p, code) || code->u.op == CT_SIMT_DOT_f32 || code->u.op == CT_SIMT_DOT_f64) {
     k->spoilt = odd_memory(code, &k->k->job->code[code - p->code], w, lanes);
+    if (k->spoilt != 0 && code->u.op == CT_SIMT_MMA && p->tiles[code->imm].mma->threads > 1) {
+      k->spoilt = CT_ALL_LANES; /* a lane's sums have operands of others */
+    }
   }
   for (int i = 0; i < 3 && t != CT_VOID; i++) {
     if (roles[1 + i] == 's' || roles[1 + i] == 'v') {

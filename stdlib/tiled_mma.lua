@@ -207,6 +207,16 @@ end
 
 -- {====== Fragments ======
 
+-- In the order of the part's strides; but an instruction wants a place for each element, also of
+-- those that are one in memory.
+local function layout_like(mma, l)
+  local like = ct.fragment_layout_like(l.layout) -- without a swizzle
+  if mma.atom.family ~= "fma" and ct.size(like) ~= ct.cosize(like) then
+    return ct.layout(ct.shape(l))
+  end
+  return like
+end
+
 -- Registers for a thread's part: of A and B in the order of the part's strides, of C compact. What
 -- an atom reads from shared memory is no copy but the part itself.
 local function fragment_of(mma, name, part, op)
@@ -221,8 +231,8 @@ local function fragment_of(mma, name, part, op)
       mma.atom.name, dtype)
   end
   local l = part.dtype ~= nil and part.layout or part
-  return tiles.registers(part, dtype, name == "C" and ct.layout(ct.shape(l)) or
-    ct.fragment_layout_like(l.layout)) -- without a swizzle
+  return tiles.registers(part, dtype,
+    name == "C" and ct.layout(ct.shape(l)) or layout_like(mma, l))
 end
 
 for letter in pairs(operands) do

@@ -91,3 +91,32 @@ print(words_of("SM80_8x8x128_S32U1U1S32_TN_ANDPOPC", P, P)[{ 3, 4 }])  -- expect
 local mma = tiled_mma("SM80_16x8x64_S32S4U4S32_TN")
 print(mma:get_slice(5):partition_A(zeros(u32, row_major { 16, 16 })).layout)  -- expect: ((2,2),1,2):((128,4),0,8)
 print(mma:get_slice(5):partition_A(layout(row_major { 16, 64 })))  -- expect: ((8,2,2),1,1):((1,512,32),0,0)	72
+
+-- Sizes that no tile divides, down to single elements; a row that is the same for all of m.
+local ragged = kernel("ragged", function(A, B, C)
+  local thr = tiled_mma(half, { 2, 2 }):get_slice(threadIdx.x)
+  local gA = tile(guard(A), { 32, 32 }, { blockIdx.x, _ })
+  local gB = tile(guard(B), { 32, 32 }, { blockIdx.y, _ })
+  local tC = thr:partition_C(tile(guard(C), { 32, 32 }, { blockIdx.x, blockIdx.y }))
+  local tA, tB = thr:partition_A(gA), thr:partition_B(gB)
+  local rA, rB = thr:fragment_A(tA(_, _, _, 0)), thr:fragment_B(tB(_, _, _, 0))
+  local rC = thr:fragment_C(tC)
+  clear(rC)
+  for k in axes(gA, 2) do
+    copy(tA(_, _, _, k), rA)
+    copy(tB(_, _, _, k), rB)
+    gemm(thr, rA, rB, rC)
+  end
+  copy(rC, tC)
+end)
+for _, size in ipairs { { 50, 70, 20 }, { 33, 1, 65 }, { 1, 1, 1 } } do
+  local M, N, K = table.unpack(size)
+  local X1, Y1 = rand(f16, row_major { M, K }), rand(f16, row_major { N, K })
+  local R = zeros(f32, row_major { M, N })
+  ragged { grid = { cdiv(M, 32), cdiv(N, 32) }, block = 128 } (X1, Y1, R)
+  if not allclose(R, reference.matmul(X1, Y1)) then print(M, N, K) end
+end
+local row = view(rand(f16, 32), layout({ 64, 32 }, { 0, 1 }))
+local other = rand(f16, row_major { 96, 32 })
+local same = product("whole", half, { 2, 2 }, nil, row, other, 64, 96)
+print(allclose(same, reference.matmul(row, other)))  -- expect: true

@@ -61,3 +61,10 @@ for n = 0, 15 do
   for j = 0, 15 do right = right and (from.B[B.layout(n, j)] or false) == (n == 9) end
 end
 print(right)  -- expect: true
+
+-- An infinity comes of another lane's operand; nan = true looks for those that come of finite ones.
+A = A:to("cpu")
+A[{ 3, 2 }] = 1 / 0
+print((pcall(function()
+  make(true) { grid = 1, block = 64, check = { nan = true } } (A, B, C)
+end)), C[{ 3, 5 }])  -- expect: true	inf
