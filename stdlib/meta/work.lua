@@ -281,7 +281,8 @@ function cp_async_wait(n) end
 --- shared memory. With `fetch(block, slot)`, which copies one of the tile's `blocks` to registers,
 --- `compute(block)` works with these, and the next block comes meanwhile. `parts`: load is called at
 --- each of the first blocks, with the block's number as third argument, so that the copies of a tile
---- are spread. The barriers and waits are pipeline's. All functions are traced into the kernel.
+--- are spread. The barriers and waits are pipeline's, but for a sync_threads before the slots are used
+--- again behind it. All functions are traced into the kernel.
 ---
 ---     > sums = kernel("sums", function(x, y)
 ---     >>   local s, sum = shared(f32, {32, 3}), fragment(f32, 1)
