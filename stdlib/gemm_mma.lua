@@ -40,35 +40,51 @@ function M.shared_bytes(config, dtype)
   return (bM + bN) * bK * dtype.bits // 8 * config.stages
 end
 
+-- Bytes that are contiguous along their rows come in pairs, by the ldmatrix that transposes 16
+-- bits, so a lane has adjacent rows of the tile.
+local function is_paired(variant, major) return major == "mn" and variant.dtype.bits == 8 end
+
 -- The instruction over the warps, which are counted along M first. 16 rows of either operand are
--- what one ldmatrix brings.
+-- what one ldmatrix brings. Of an operand in pairs they are numbered so that a lane's are its own.
 local function make_mma(variant)
   local name = variant.dtype.name
   local atom = ct.atom(atoms[variant.sums and name .. "_" .. variant.sums or name])
   local wM, wN = table.unpack(variant.warps)
-  return ct.tiled_mma(atom, layout({wN, wM, 1}, {wM, 1, 0}), {ATOM_M * wN, 2 * ATOM_N * wM}),
-    atom.dtypes.d
+  local rows, columns = ATOM_M * wN, 2 * ATOM_N * wM
+  if is_paired(variant, variant.b_major) then rows = layout({8, 2, wN}, {2, 1, ATOM_M}) end
+  if is_paired(variant, variant.a_major) then columns = layout({8, wM, 2}, {2, 2 * ATOM_N, 1}) end
+  return ct.tiled_mma(atom, layout({wN, wM, 1}, {wM, 1, 0}), {rows, columns}), atom.dtypes.d
 end
 
 -- {====== Operands on their way ======
 
--- Tiles in shared memory of which ldmatrix reads 8 rows, and a warp writes one, without conflicts:
--- what is contiguous lies in lines of 128 bytes at most, in which the places of 16 bytes are
--- exchanged.
-local function swizzled(dtype, line, extent, major)
-  local line_bits = line * dtype.bits
+local function log2(n) return math.tointeger(math.log(n, 2)) end
+
+-- Lines of 128 bytes at most with places of 16 bytes exchanged.
+local function exchanged(dtype, line, l)
   local vec = WIDE_BITS // dtype.bits
-  local log = math.tointeger(math.log(line_bits // WIDE_BITS, 2))
+  if line == vec then return l end
+  return ct.composition(ct.swizzle(log2(line // vec), log2(vec), 3), l)
+end
+
+-- A ring of tiles of which ldmatrix reads 8 rows, and a warp writes one, without conflicts: what
+-- is contiguous lies in lines.
+local function swizzled(dtype, line, extent, major)
   local block = major == "k" and ct.row_major{8, line} or layout{line, 8}
-  if log > 0 then
-    block = ct.composition(ct.swizzle(log, math.tointeger(math.log(vec, 2)), 3), block)
-  end
-  return ct.tile_to_shape(block, extent)
+  return ct.tile_to_shape(exchanged(dtype, line, block), extent)
+end
+
+-- The same for bytes in pairs. A lane t of the instruction's A and B has k = 4t to 4t + 3, two by
+-- each of two of ldmatrix's matrices: one has k = 0, 1, 4, 5, 8, 9, 12 and 13, in adjacent lines.
+local function paired(dtype, line, extent)
+  local rows, depth, stages = table.unpack(extent)
+  return exchanged(dtype, line, layout({{line, rows // line}, {2, 2, 4, depth // 16}, stages},
+    {{1, line * depth}, {line, 8 * line, 2 * line, 16 * line}, rows * depth}))
 end
 
 -- How an operand (rows, bK) of the instruction's A or B comes in: a tiled copy from global memory,
--- the ring's layout, and how fragments are read: by a tiled copy of ldmatrix or, where there is
--- none for the type, element by element.
+-- the ring's layout, and how fragments are read: by a tiled copy of ldmatrix, in pairs or, where
+-- there is none for the type, element by element.
 local function plan_operand(variant, mma, name, major, rows)
   local n, bK, dtype = M.n_threads(variant), variant.tile[3], variant.dtype
   local vec = WIDE_BITS // dtype.bits
@@ -82,14 +98,16 @@ local function plan_operand(variant, mma, name, major, rows)
              ring = swizzled(dtype, line, ring, "k"),
              read = tiled_copy(ct.atom("SM75_U32x4_LDSM_N", dtype), mma) }
   end
+  local line = math.min(rows, ROW_BITS // dtype.bits)
   local along = math.min(rows // vec, n)
   local plan = { tiled = ct.tiled_copy(one, layout{along, n // along}, layout{vec, 1}) }
   if dtype.bits == 16 then
-    local line = math.min(rows, ROW_BITS // dtype.bits)
     plan.ring = swizzled(dtype, line, ring, "mn")
     plan.read = tiled_copy(ct.atom("SM75_U16x8_LDSM_T", dtype), mma)
+  elseif is_paired(variant, major) then
+    plan.ring, plan.pairs = paired(dtype, line, ring), name
   else -- the four k that lanes read at once lie 8 banks apart
-    local ld = rows + 8 * 32 // dtype.bits
+    local ld = rows + 8
     plan.ring = layout(ring, {1, ld, ld * bK})
   end
   return plan
@@ -100,13 +118,41 @@ local function bytes_of(plan, dtype)
   return ct.cdiv(ct.cosize(plan.ring) * dtype.bits, 8 * ROW_BITS) * ROW_BITS
 end
 
+-- What a lane gives ldmatrix of a ring of bytes: (8 pairs, MN, K, stage), of 32 k that of its row.
+local function pairs_of(plan, variant, ring)
+  local wM, wN = table.unpack(variant.warps)
+  local warp, lane = threadIdx.x // 32, threadIdx.x % 32
+  local n = plan.pairs == "A" and wN or wM
+  local mine = plan.pairs == "A" and warp // wM or warp % wM
+  local k = lane % 2 + lane // 8 % 2 * 2 + lane // 2 % 4 * 4 + lane // 16 * 16
+  local steps = tile(recast(ring, ct.u16), {8 * n, 32}, {_, _})  -- (8n, 32, MN, K, stage)
+  return tile(steps, {8}, {mine})(_, k, _, _, _)
+end
+
+-- Of four pairs of bytes the first ones, or the second.
+local function bytes_of_pairs(x, y, second)
+  local operands = {a = x, b = y, which = second and 0x7531 or 0x6420}
+  return ct.cuda("__byte_perm($a, $b, $which)", operands, ct.u32, function(a, b, which)
+    local word = ct.u32(0)
+    for i in ct.unroll(0, 4) do
+      local from = where((which >> 4 * i & 4) == 0, a, b)
+      word = word | (from >> (which >> 4 * i & 3) * 8 & 255) << 8 * i
+    end
+    return word
+  end)
+end
+
 -- One operand's parts of a thread: of its tiles (rows,bK,k), of the ring (rows,bK,stage), and its
 -- fragments (V,MN,K) of a tile.
-local function make_loader(plan, mma_part, fragments, tiles, ring)
+local function make_loader(variant, plan, mma_part, fragments, tiles, ring)
   local thr = plan.tiled:get_slice(threadIdx.x)
   local loader = { from = thr:partition_S(tiles), to = thr:partition_D(ring),
                    fragments = fragments }
-  if plan.read then
+  if plan.pairs then
+    loader.reads, loader.pairs = pairs_of(plan, variant, ring), plan.pairs
+    loader.held = fragment(ct.u16, shape(loader.reads(_, _, 0, 0)))
+    loader.words = fragments
+  elseif plan.read then
     local reader = plan.read:get_slice(threadIdx.x)
     loader.reads, loader.read = reader:partition_S(ring), plan.read
     loader.words = reader:retile_D(fragments)
@@ -120,7 +166,26 @@ local function fetch(loader, k, stage)
   copy(loader.from(_, _, _, k), loader.to(_, _, _, stage))
 end
 
+-- The words of the instruction's operand: A's rows g and g + 8 before k + 16, B's k + 16 before the
+-- next 8 columns.
+local function part_pairs(loader, fragments)
+  local held, n = recast(loader.held, ct.u32), size(loader.held, 1)
+  local words = fragment(ct.u32, {4, n})
+  for i = 0, n - 1 do
+    for j = 0, 3 do
+      local row, k = j % 2, j // 2
+      if loader.pairs == "B" then row, k = k, row end
+      words[{j, i}] = bytes_of_pairs(held[{2 * k, i}], held[{2 * k + 1, i}], row == 1)
+    end
+  end
+  copy(recast(words, fragments.dtype), fragments)
+end
+
 local function read(loader, kb, stage)
+  if loader.pairs then
+    copy(ct.atom("SM75_U16x8_LDSM_T", ct.u16), loader.reads(_, _, kb, stage), loader.held)
+    return part_pairs(loader, loader.words(_, _, kb))
+  end
   local from, to = loader.reads(_, _, kb, stage), loader.words(_, _, kb)
   if loader.read then copy(loader.read, from, to) else copy(from, to) end
 end
@@ -150,8 +215,8 @@ function M.make(variant)
     local tCrA = thr:partition_fragment_A(sA(_, _, 0))               -- (V, N, K)
     local tCrB = thr:partition_fragment_B(sB(_, _, 0))               -- (V, M, K)
     local tCrC = fragment(sum, mma:partition_shape_C{bN, bM})        -- (V, N, M)
-    local load_A = make_loader(plan_A, thr:partition_A(sA), tCrA, gA, sA)
-    local load_B = make_loader(plan_B, thr:partition_B(sB), tCrB, gB, sB)
+    local load_A = make_loader(variant, plan_A, thr:partition_A(sA), tCrA, gA, sA)
+    local load_B = make_loader(variant, plan_B, thr:partition_B(sB), tCrB, gB, sB)
     clear(tCrC)
 
     local last = size(load_A.from, 3) - 1

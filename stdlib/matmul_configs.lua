@@ -78,7 +78,7 @@ M.list = {
     when = tiles_at_least(132, 128, 128) },
   { name = "mma 64x64x32", device = "cuda", template = MMA, types = TF32, sm = 80,
     tile = { 64, 64, 32 }, warps = { 2, 2 }, stages = 4, min_blocks = 3 },
-  { name = "mma 128x256x128", device = "cuda", template = MMA, types = BYTES, sm = 80, majors = TN,
+  { name = "mma 128x256x128", device = "cuda", template = MMA, types = BYTES, sm = 80,
     tile = { 128, 256, 128 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
     when = deep(128, 256) },
   { name = "mma 128x128x128", device = "cuda", template = MMA, types = BYTES, sm = 80,

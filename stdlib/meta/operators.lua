@@ -10,7 +10,8 @@
 --- (v, m, n, l, operands...) that gives what is stored: v is the number with alpha, beta and bias,
 --- (m,n) its place in C, l the batch. It is a part of the kernel; what it captures is a constant, read
 --- once. `operands`, a table of tensors and numbers for the epilogue; outside of them it reads 0.
---- `config`, the name of a configuration, which `cuttle bench matmul` prints. `stream`, as in a launch.
+--- `config`, the name of a configuration, which `cuttle bench matmul` prints: "mma 128x256x64, f16
+--- sums" keeps sums of f16 in f16. `stream`, as in a launch.
 ---
 ---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {1, 1}})
 ---     > matmul(A, B)
