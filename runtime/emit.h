@@ -157,16 +157,19 @@ bool ct_emit_is_leaf(const CtIr *ir, CtVal v);
 CtEmitPtr *ct_emit_find_ptr(const CtEmit *e, uint32_t buf, CtVal v);
 /* A view's offset without its constant part, which is returned in *plus; 0 when nothing is left. */
 CtVal ct_emit_split_offset(const CtIr *ir, CtInt offset, int64_t *plus);
-/* What is added to the offset of a swizzled view and stays outside the swizzle: constants, and values that
-   are multiples of its period, as the offsets of tiles of a pipeline. own: what is left, or 0. */
+/* The offset of a swizzled view in parts, which are added up. `after` and `plus` stay outside the swizzle:
+   constants, and values that are multiples of its period, as the offsets of tiles of a pipeline. `turns`, or
+   0, is what a loop adds that the compiler unrolls; it shares no bit with what is left, `own`. */
 enum { CT_EMIT_MAX_PULLED = 4 };
 typedef struct CtEmitPulled {
-  CtVal own;
+  CtVal turns;
+  uint64_t own_bits, turns_bits; /* that may be set */
   int64_t plus;
-  int n;
-  CtVal after[CT_EMIT_MAX_PULLED];
+  int n_own, n_after;
+  CtVal own[CT_EMIT_MAX_PULLED], after[CT_EMIT_MAX_PULLED];
 } CtEmitPulled;
-void ct_emit_pull(const CtIr *ir, CtSwizzle sw, CtVal offset, CtEmitPulled *out);
+void ct_emit_pull(const CtIr *ir, CtSwizzle sw, CtVal offset,
+                  CtEmitPulled *out); /* emit_swizzle.c */
 /* A FOR's counter: the index itself; one of 64 bits, as the last step may pass the end of int; a count
    of iterations, where the direction is not known or nothing is wide enough. */
 typedef enum CtForForm { CT_FOR_PLAIN, CT_FOR_WIDE, CT_FOR_COUNTED } CtForForm;

@@ -91,41 +91,6 @@ CtVal ct_emit_split_offset(const CtIr *ir, CtInt offset, int64_t *plus) {
   return v;
 }
 
-/* Takes a value whose parts are all to be pulled out; false, and nothing is taken, where some is not. */
-static bool pull(const CtIr *ir, int64_t period, CtVal v, CtEmitPulled *out) {
-  const CtInst *inst = ct_inst(ir, v);
-  CtEmitPulled before = *out;
-  if (inst->op == CT_OP_CONST) {
-    return !ct_add_overflow(out->plus, inst->imm.i, &out->plus);
-  }
-  if (inst->op == CT_OP_ADD && pull(ir, period, inst->args[0], out) &&
-      pull(ir, period, inst->args[1], out)) {
-    return true;
-  }
-  *out = before;
-  if (inst->facts.div % period != 0 || out->n == CT_EMIT_MAX_PULLED) {
-    return false;
-  }
-  out->after[out->n++] = v;
-  return true;
-}
-
-void ct_emit_pull(const CtIr *ir, CtSwizzle sw, CtVal offset, CtEmitPulled *out) {
-  int64_t period = ct_swizzle_period(sw);
-  *out = (CtEmitPulled){.own = offset};
-  while (ct_inst(ir, out->own)->op == CT_OP_ADD) {
-    const CtInst *sum = ct_inst(ir, out->own);
-    if (pull(ir, period, sum->args[1], out)) {
-      out->own = sum->args[0];
-    } else if (pull(ir, period, sum->args[0], out)) {
-      out->own = sum->args[1];
-    } else {
-      return;
-    }
-  }
-  out->own = pull(ir, period, out->own, out) ? 0 : out->own;
-}
-
 CtEmitPtr *ct_emit_find_ptr(const CtEmit *e, uint32_t buf, CtVal v) {
   CtEmitPtr *p = e->vals[v].ptrs;
   while (p != NULL && p->buf != buf) {
@@ -251,14 +216,17 @@ static void use_axis(ViewUses *w, const CtGuardAxis *axis) {
 }
 
 static void use_offset(ViewUses *w, const CtBuf *buf, CtVal v) {
-  CtEmitPulled parts = {.own = v};
+  CtEmitPulled parts = {.n_own = 1, .own = {v}};
   if (ct_buf_is_swizzled(buf)) {
     ct_emit_pull(w->e->ir, buf->swizzle, v, &parts);
   }
-  if (parts.own != 0) {
-    use(w->e, parts.own, w->u);
+  for (int i = 0; i < parts.n_own; i++) {
+    use(w->e, parts.own[i], w->u);
   }
-  for (int i = 0; i < parts.n; i++) {
+  if (parts.turns != 0) {
+    use(w->e, parts.turns, w->u);
+  }
+  for (int i = 0; i < parts.n_after; i++) {
     use(w->e, parts.after[i], w->u);
   }
 }

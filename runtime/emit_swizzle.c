@@ -9,12 +9,79 @@
 
 #include "emit_tile.h"
 
-/* An offset in parts: sw(own + in) + after, or (sw(own) ^ sw(in)) + after. */
+/* --- values ------------------------------------------------------------------------------------- */
+
+/* Of the variables of loops that are unrolled, and constants. */
+static bool is_of_turns(const CtIr *ir, CtVal v, int depth) {
+  enum { FULLY = -1, MAX_DEPTH = 8 };
+  const CtInst *inst = ct_inst(ir, v);
+  if (inst->op == CT_OP_CONST || inst->op == CT_OP_FOR) {
+    return inst->op == CT_OP_CONST || inst->imm.i == FULLY;
+  }
+  bool all = ct_ops[inst->op].cls == CT_CLS_PURE && depth < MAX_DEPTH;
+  for (int i = 0; all && i < inst->n_args; i++) {
+    all = is_of_turns(ir, inst->args[i], depth + 1);
+  }
+  return all;
+}
+
+/* Is some value of the sum better taken out of it? */
+static bool has_pullable(const CtIr *ir, int64_t period, CtVal v, int depth) {
+  enum { MAX_DEPTH = 8 };
+  const CtInst *inst = ct_inst(ir, v);
+  if (inst->facts.div % period == 0 || is_of_turns(ir, v, 0)) {
+    return true;
+  }
+  return inst->op == CT_OP_ADD && depth < MAX_DEPTH &&
+         (has_pullable(ir, period, inst->args[0], depth + 1) ||
+          has_pullable(ir, period, inst->args[1], depth + 1));
+}
+
+/* Sorts the values of a sum; false where there are too many. */
+static bool pull(const CtIr *ir, int64_t period, CtVal v, CtEmitPulled *out) {
+  const CtInst *inst = ct_inst(ir, v);
+  if (inst->op == CT_OP_CONST) {
+    return !ct_add_overflow(out->plus, inst->imm.i, &out->plus);
+  }
+  if (inst->facts.div % period == 0) {
+    out->after[out->n_after++] = v;
+  } else if (inst->op == CT_OP_ADD && has_pullable(ir, period, v, 0)) {
+    return pull(ir, period, inst->args[0], out) && pull(ir, period, inst->args[1], out);
+  } else if (out->turns == 0 && is_of_turns(ir, v, 0)) {
+    out->turns = v;
+  } else {
+    out->own[out->n_own++] = v;
+  }
+  return out->n_own < CT_EMIT_MAX_PULLED && out->n_after < CT_EMIT_MAX_PULLED;
+}
+
+void ct_emit_pull(const CtIr *ir, CtSwizzle sw, CtVal offset, CtEmitPulled *out) {
+  *out = (CtEmitPulled){.turns = 0};
+  if (!pull(ir, ct_swizzle_period(sw), offset, out)) {
+    *out = (CtEmitPulled){.n_own = 1, .own = {offset}};
+  }
+  for (int i = 0; i < out->n_own; i++) {
+    uint64_t bits = ct_ir_bits(ir, out->own[i]);
+    out->own_bits = (bits & out->own_bits) != 0 ? UINT64_MAX : out->own_bits | bits;
+  }
+  out->turns_bits = out->turns == 0 ? 0 : ct_ir_bits(ir, out->turns);
+  if ((out->turns_bits & out->own_bits) != 0) {
+    out->own[out->n_own++] = out->turns;
+    out->own_bits = UINT64_MAX;
+    out->turns = 0;
+    out->turns_bits = 0;
+  }
+}
+
+/* --- text --------------------------------------------------------------------------------------- */
+
+/* An offset in parts: sw(own + turns + in) + after, or (sw(own) ^ sw(turns) ^ sw(in)) + after. */
 typedef struct Split {
   CtEmitOperand own;   /* what is not one number in all threads and turns of loops that are known */
+  CtEmitOperand turns; /* what unrolled loops of the script add; shares no bit with own */
   CtEmitOperand in;    /* terms of loops, and a constant */
   CtEmitOperand after; /* likewise */
-  uint64_t own_bits;   /* that may be set in own */
+  uint64_t own_bits, turns_bits; /* that may be set in them */
 } Split;
 
 static bool is_loop_term(const CtEmitTerm *t) {
@@ -54,7 +121,7 @@ static void take_low(Split *s, int64_t unit) {
     ct_emit_add_term(t->stride.d.v < unit ? &low : &rest, *t);
   }
   uint64_t bits = bits_of(&low);
-  if (bits >= (uint64_t)unit || (bits & (s->own_bits | bits_of(&rest))) != 0 ||
+  if (bits >= (uint64_t)unit || (bits & (s->own_bits | s->turns_bits | bits_of(&rest))) != 0 ||
       s->after.n + low.n > 2 * CT_EMIT_MAX_MODES) {
     return;
   }
@@ -74,14 +141,19 @@ static void take_value(CtEmit *e, CtEmitOperand *to, CtVal v) {
 
 static void split(CtEmit *e, const CtEmitOperand *op, int64_t extra, Split *s) {
   int64_t period = ct_swizzle_period(op->swizzle);
-  CtEmitPulled parts = {.own = 0};
+  CtEmitPulled parts = {.turns = 0};
   if (op->index != 0) {
     ct_emit_pull(e->ir, op->swizzle, op->index, &parts);
   }
-  s->own = (CtEmitOperand){.index = parts.own, .is_wide = op->is_wide};
+  s->own = (CtEmitOperand){.index = parts.own[0], .is_wide = op->is_wide};
+  s->turns = (CtEmitOperand){.index = parts.turns, .is_wide = op->is_wide};
   s->in = s->after = (CtEmitOperand){.is_wide = op->is_wide};
-  s->own_bits = parts.own == 0 ? 0 : ct_ir_bits(e->ir, parts.own);
-  for (int i = 0; i < parts.n; i++) {
+  s->own_bits = parts.own_bits;
+  s->turns_bits = parts.turns_bits;
+  for (int i = 1; i < parts.n_own; i++) {
+    take_value(e, &s->own, parts.own[i]);
+  }
+  for (int i = 0; i < parts.n_after; i++) {
     take_value(e, &s->after, parts.after[i]);
   }
   extra += parts.plus;
@@ -120,28 +192,32 @@ static bool is_nothing(const CtEmitOperand *op) {
   return op->index == 0 && op->n == 0 && op->plus == 0;
 }
 
-/* Both parts under the swizzle; false when they are 0. */
-static bool put_inner(CtEmit *e, CtSwizzle sw, Split *s, bool has_after, const char *lead) {
-  if (is_nothing(&s->own) && is_nothing(&s->in)) {
-    return false;
+/* The parts under the swizzle; false when they are 0. */
+static bool put_inner(CtEmit *e, CtSwizzle sw, const Split *s, bool has_after, const char *lead) {
+  const CtEmitOperand *parts[] = {&s->own, &s->turns, &s->in}, *in[CT_ARRAY_LEN(parts)];
+  int n = 0;
+  for (size_t i = 0; i < CT_ARRAY_LEN(parts); i++) {
+    if (!is_nothing(parts[i])) {
+      in[n++] = parts[i];
+    }
   }
-  ct_text_puts(&e->body, lead);
-  if (is_nothing(&s->own) || is_nothing(&s->in)) {
-    put_swizzled(e, sw, is_nothing(&s->own) ? &s->in : &s->own);
-  } else if ((bits_of(&s->in) & s->own_bits) == 0) {
-    bool alone = !has_after && lead[0] == '\0';
-    ct_text_puts(&e->body, alone ? "" : "(");
-    put_swizzled(e, sw, &s->own);
-    ct_text_puts(&e->body, " ^ ");
-    put_swizzled(e, sw, &s->in);
-    ct_text_puts(&e->body, alone ? "" : ")");
-  } else {
+  bool apart =
+      (bits_of(&s->in) & (s->own_bits | s->turns_bits)) == 0 && (s->own_bits & s->turns_bits) == 0;
+  bool closes = n > 1 && apart && (has_after || lead[0] != '\0');
+  ct_text_printf(&e->body, "%s%s", n > 0 ? lead : "", closes ? "(" : "");
+  if (n > 1 && !apart) {
     open_swizzle(e, sw);
-    (void)ct_emit_sum(e, &s->own, 0, "");
-    (void)ct_emit_sum(e, &s->in, 0, " + ");
-    ct_text_putc(&e->body, ')');
   }
-  return true;
+  for (int i = 0; i < n; i++) {
+    if (n > 1 && !apart) {
+      (void)ct_emit_sum(e, in[i], 0, i > 0 ? " + " : "");
+    } else {
+      ct_text_puts(&e->body, i > 0 ? " ^ " : "");
+      put_swizzled(e, sw, in[i]);
+    }
+  }
+  ct_text_puts(&e->body, closes || (n > 1 && !apart) ? ")" : "");
+  return n > 0;
 }
 
 bool ct_emit_swizzled(CtEmit *e, const CtEmitOperand *op, int64_t extra, const char *lead) {

@@ -1,6 +1,5 @@
 -- copy(tc, src, dst) and copy_if(tc, pred, src, dst): tc is a tiled copy or an atom; one access moves as
 -- many elements as the atom says.
-device "cpu"
 
 local function copies(name, atom_name, dtype, n, smem, rank)
   local a = atom(atom_name, dtype)

@@ -1,6 +1,5 @@
 -- Copies by atoms of guarded tensors: what is outside reads as zero, and is not written; vectors are inside
 -- or outside as a whole, else the atom does not fit.
-device "cpu"
 local M, N = 100, 44 -- no multiples of the tile
 
 local function round_trip(name, load, store, dtype, n)
