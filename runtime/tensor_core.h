@@ -37,8 +37,8 @@ typedef enum CtTcRound {
 typedef struct CtTcModel {
   CtTcSum sum;
   CtTcRound round;     /* of each block, and so of the result */
-  int block;           /* products that are added at once */
-  int fraction_bits;   /* at most 25 */
+  int block;           /* products that are added at once: a multiple of 4 */
+  int fraction_bits;   /* block * 2^fraction_bits <= 2^29 */
   int min_exponent[3]; /* of numbers of A, B and the accumulator: -14 of f16 */
   int floor;           /* no smaller largest exponent than this; not less than -280 */
   bool is_tf32;        /* of the operands the lowest 13 bits of an f32 are not read */
@@ -54,19 +54,18 @@ enum { CT_TC_MAX_K = 64 };
 bool ct_tc_model(const CtAtom *atom, int sm, CtTcModel *out);
 
 /* Operands taken apart, which many products may share: a row of A; eight columns of B, those beyond n
-   zeros. What is not finite is 0 in v, and kept in raw only. */
-enum { CT_TC_LANES = 8 };
+   zeros. Exponents of what is 0 or not finite are CT_TC_NONE. */
+enum { CT_TC_LANES = 8, CT_TC_NONE = -10000 };
 typedef struct CtTcRow {
-  double v[CT_TC_MAX_K];
+  float v[CT_TC_MAX_K];
   int32_t e[CT_TC_MAX_K];
-  float raw[CT_TC_MAX_K];
-  bool is_special;
+  uint32_t is_far; /* not 0 with exponents that need the slow way */
+  uint32_t unused[7];
 } CtTcRow;
 typedef struct CtTcCols {
-  double v[CT_TC_MAX_K][CT_TC_LANES];
+  float v[CT_TC_MAX_K][CT_TC_LANES];
   int32_t e[CT_TC_MAX_K][CT_TC_LANES];
-  float raw[CT_TC_MAX_K][CT_TC_LANES];
-  bool is_special[CT_TC_LANES];
+  uint32_t is_far, unused[7];
 } CtTcCols;
 
 /* d[i][j] = c[i][j] + sum of a[i][l] b[l][j], i < m, j < n, l < k <= CT_TC_MAX_K: all dense, by rows, in

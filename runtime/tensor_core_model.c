@@ -92,7 +92,7 @@ bool ct_tc_model(const CtAtom *atom, int sm, CtTcModel *out) {
   }
   if (is_type(atom, CT_ATOM_A, "tf32")) {
     m.is_tf32 = true;
-    m.block = t->block / 2;
+    m.block = t->block < 8 ? 4 : t->block / 2;
   } else if (atom->types[CT_ATOM_A].bits == 8) {
     use_fp8(atom, t, &m);
   } else if (atom->k == 4 && atom->threads == 8 && t->sm >= 80) {
