@@ -7,6 +7,28 @@
 
 #include "runtime/tensor_core.h"
 
+/* Compilations of ct_tc_mma. */
+static const struct {
+  const char *name;
+  CtTcMma *mma;
+} variants[] = {
+    {"base", ct_tc_mma_base},
+#if defined(__x86_64__)
+    {"avx2", ct_tc_mma_avx2},
+    {"avx512", ct_tc_mma_avx512},
+#endif
+};
+
+static bool can_run(size_t variant) {
+#if defined(__x86_64__)
+  return variant == 0 || (variant == 1 && __builtin_cpu_supports("avx2")) ||
+         (variant == 2 && __builtin_cpu_supports("avx512vl") &&
+          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"));
+#else
+  return variant == 0;
+#endif
+}
+
 /* Ways to be tried that the model does not have. */
 typedef struct Guess {
   CtTcModel model;

@@ -92,26 +92,32 @@ static void try_sums(const Inst *in, const Guess *start) {
   }
 }
 
-/* Exponents: of products, of zeros, of subnormals, and the least one. */
+/* Exponents of subnormals. */
+static void try_least(const Inst *in, const Guess *start) {
+  static const int least[] = {0, -126, -14, -6}; /* 0: as it is */
+  for (size_t x = 0; x < CT_ARRAY_LEN(least); x++) {
+    for (size_t y = 0; y < CT_ARRAY_LEN(least); y++) {
+      Guess g = *start;
+      for (int side = 0; side < 2 && least[x] != 0; side++) {
+        g.model.min_exponent[side] = least[x];
+      }
+      g.model.min_exponent[2] = least[y] != 0 ? least[y] : g.model.min_exponent[2];
+      try(in, &g, true);
+    }
+  }
+}
+
+/* And those of products, of zeros, and the least one. */
 static void try_exponents(const Inst *in, const Guess *start) {
   static const int floors[] = {-280, -168, -158, -150, -149, -142, -140, -136, -134,
                                -133, -132, -130, -127, -126, -125, -40,  -24,  -14};
-  static const int least[] = {0, -126, -14, -6}; /* 0: as it is */
   for (int way = 0; way < 4; way++) {
     for (size_t f = 0; f < CT_ARRAY_LEN(floors); f++) {
-      for (size_t x = 0; x < CT_ARRAY_LEN(least); x++) {
-        for (size_t y = 0; y < CT_ARRAY_LEN(least); y++) {
-          Guess g = *start;
-          g.is_normalised = way % 2 != 0;
-          g.zeros_count = way / 2 != 0;
-          g.model.floor = floors[f];
-          for (int side = 0; side < 2 && least[x] != 0; side++) {
-            g.model.min_exponent[side] = least[x];
-          }
-          g.model.min_exponent[2] = least[y] != 0 ? least[y] : g.model.min_exponent[2];
-          try(in, &g, true);
-        }
-      }
+      Guess g = *start;
+      g.is_normalised = way % 2 != 0;
+      g.zeros_count = way / 2 != 0;
+      g.model.floor = floors[f];
+      try_least(in, &g);
     }
   }
 }
