@@ -5,7 +5,8 @@
                      and no color where it is none
      _address(t)     where a host tensor's first element is, in memory or on its device; nil for a tensor
                      of a kernel, nil and "is closed; ..." for one without memory
-     _emit_sm()      under `cuttle emit` the compute capability that the source is for, times 10 */
+     _emit_sm()      under `cuttle emit` the compute capability that the source is for, times 10, else
+                     nil; then that of texts without a device, --sm=N */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -89,11 +90,14 @@ static int address(lua_State *L) {
 
 static int emit_sm(lua_State *L) {
   const CuttleState *s = state_of(L);
-  if (s->mode != STATE_EMIT) {
-    return 0;
-  }
   lua_pushinteger(L, s->emit_sm);
-  return 1;
+  if (s->mode == STATE_EMIT) {
+    lua_pushvalue(L, -1);
+  } else {
+    lua_pushnil(L);
+  }
+  lua_insert(L, -2);
+  return 2;
 }
 
 static const luaL_Reg functions[] = {{"_fail", fail},

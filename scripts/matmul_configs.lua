@@ -1,19 +1,21 @@
 -- matmul_configs.lua: every configuration of matmul, compiled by NVRTC for a GPU that need not be
 -- there: registers and stack (arrays and spilled registers) of a thread, and the time it takes.
---   cuttle scripts/matmul_configs.lua [--sm=90] [--type=f32] [words of the name...]
--- With --check it says nothing but what has a stack, and compiles through the cache. An error of a
--- kernel, or a stack, makes the exit code 1.
+--   cuttle [--sm=90] scripts/matmul_configs.lua [--type=f32] [--families] [words of the name...]
+-- --families: one kernel of each template and element type. With --check it says nothing but what
+-- has a stack, and compiles through the cache. An error of a kernel, or a stack, makes the exit
+-- code 1.
 local ct = require "cuttle"
 local configs = require "cuttle.matmul_configs"
 local operator = require "cuttle.matmul"
 
-local sm, only_type, is_check, words = 90, nil, false, {}
+local _, sm = ct._emit_sm()
+local only_type, is_check, only_families, words = nil, false, false, {}
 for _, word in ipairs(arg) do
   local key, value = word:match "^%-%-(%w+)=?(.*)$"
-  if key == "sm" then
-    sm = assert(math.tointeger(tonumber(value)), "--sm=N")
-  elseif key == "type" then
+  if key == "type" then
     only_type = value
+  elseif key == "families" then
+    only_families = true
   elseif key == "check" then
     is_check = true
   else
@@ -71,13 +73,27 @@ local function sorted_keys(t)
   return keys
 end
 
-for _, row in ipairs(configs.list) do
-  for _, name in ipairs(sorted_keys(wants(row) and (row.types or all_types) or {})) do
-    if only_type == nil or only_type == name then
-      for _, majors in ipairs(sorted_keys(row.majors or majors_of)) do
+local families = {} -- that have been compiled: template and type
+
+-- Is this the first of its family, or are all wanted?
+local function is_wanted(row, name)
+  local family = row.template .. " " .. name
+  if only_families and families[family] then return false end
+  families[family] = true
+  return true
+end
+
+local function compile_types(row)
+  for _, name in ipairs(sorted_keys(row.types or all_types)) do
+    for _, majors in ipairs(sorted_keys(row.majors or majors_of)) do
+      if (only_type == nil or only_type == name) and is_wanted(row, name) then
         compile(row, ct[name], majors)
       end
     end
   end
+end
+
+for _, row in ipairs(configs.list) do
+  if wants(row) then compile_types(row) end
 end
 os.exit(n_bad == 0, true)
