@@ -50,8 +50,8 @@ local function compile(row, dtype, majors)
   local major = majors_of[majors]
   local A, B = operand(dtype, bM, bK, major[1]), operand(dtype, bN, bK, major[2])
   local C = zeros(results[dtype.name] or dtype, { bM, bN })
-  local _, _, kernel, launch, args = operator.prepare(A, B, C, { config = row.name })
-  local source = kernel(launch):source(table.unpack(args))
+  local _, _, steps = operator.prepare(A, B, C, { config = row.name, split = 1 })
+  local source = steps[1].kernel(steps[1].launch):source(table.unpack(steps[1].args))
   local options = {}
   if not is_check then options[1] = "-DCUTTLE_RUN=" .. math.random(1 << 30) end -- not the cache
   local began = os.clock()

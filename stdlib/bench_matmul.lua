@@ -1,7 +1,7 @@
--- bench_matmul.lua: `cuttle bench matmul [--all] [--config=NAME] [--cold=no] [word ...]`: the
--- operator matmul beside cuBLAS in the same run. A problem is measured if each word is in its line:
--- "f32", "NT", "4096". --all: every configuration that is for it, "*" before the chosen one. On the
--- CPU engine the sizes are small and there is nothing beside it.
+-- bench_matmul.lua: `cuttle bench matmul [--all] [--config=NAME] [--split=N] [--cold=no] [word ...]`:
+-- the operator matmul beside cuBLAS in the same run. A problem is measured if each word is in its
+-- line: "f32", "NT", "4096". --all: every configuration that is for it, "*" before the chosen one.
+-- On the CPU engine the sizes are small and there is nothing beside it.
 --
 -- The times are those of batches of back-to-back launches between two events, ours and cuBLAS's
 -- in turns; the ratio is the median of the batches' ratios, cuBLAS's time over ours. Cold: the
@@ -33,14 +33,14 @@ local function problem(dtype, major, m, n, k)
 end
 
 local small_k <const> = { { 5120, 5120, 256 }, { 2048, 2048, 256 } }
+local few_tiles <const> = { { 1024, 1024, 1024 }, { 512, 512, 8192 } }
 
 local function gpu_problems()
   local list = {}
   for _, major in ipairs { "NT", "TN" } do
     for _, n in ipairs { 4096, 8192 } do list[#list + 1] = problem("f32", major, n, n, n) end
-    for _, s in ipairs(small_k) do
-      list[#list + 1] = problem("f32", major, table.unpack(s))
-    end
+    for _, s in ipairs(small_k) do list[#list + 1] = problem("f32", major, table.unpack(s)) end
+    for _, s in ipairs(few_tiles) do list[#list + 1] = problem("f32", major, table.unpack(s)) end
   end
   list[#list + 1] = problem("f32", "row-major", 5120, 5120, 256)
   for _, dtype in ipairs { "tf32", "f16", "bf16", "i8" } do
@@ -193,7 +193,7 @@ local function cold_ratio_of(p, buffers, options, first, theirs)
 end
 
 local function measure(p, config, mark, options, buffers)
-  local how = { config = config }
+  local how = { config = config, split = options.split }
   local set = operands(p, buffers)
   local ours, name = operator.prepare(set.A, set.B, set.C, how)
   local result = ct.tensor(set.result.dtype, p.m * p.n)
@@ -217,7 +217,7 @@ end
 -- The names of the configurations to measure, the chosen one first.
 local function choices(p, options, buffers)
   local set = operands(p, buffers)
-  local _, chosen = operator.prepare(set.A, set.B, set.C, { config = options.config })
+  local _, chosen = operator.prepare(set.A, set.B, set.C, { config = options.config, split = 1 })
   local names = { chosen }
   if options.all then
     for _, row in ipairs(configs.of(operator.problem(set.A, set.B, set.C))) do
@@ -235,11 +235,13 @@ local function read_options(...)
       options.all = true
     elseif key == "config" then
       options.config = value
+    elseif key == "split" then
+      options.split = math.tointeger(tonumber(value))
     elseif key == "cold" then
       options.cold = value ~= "no"
     elseif key then
-      error(("bench matmul: there is no option '%s'; there are --all, --config=NAME and --cold=no, "
-        .. "and words such as f32, NT and 4096"):format(word), 0)
+      error(("bench matmul: there is no option '%s'; there are --all, --config=NAME, --split=N "
+        .. "and --cold=no, and words such as f32, NT and 4096"):format(word), 0)
     else
       words[#words + 1] = word
     end

@@ -24,6 +24,7 @@
 local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local raster = require "cuttle.gemm_raster"
+local split = require "cuttle.gemm_split"
 local configs = require "cuttle.matmul_configs"
 local near = require "cuttle.near"
 local overlap = require "cuttle.overlap"
@@ -74,7 +75,7 @@ local function check_operand(x, name)
 end
 
 local known_options <const> =
-  { "alpha", "beta", "bias", "config", "epilogue", "operands", "stream" }
+  { "alpha", "beta", "bias", "config", "epilogue", "operands", "split", "stream" }
 local is_option = {}
 for _, key in ipairs(known_options) do is_option[key] = true end
 
@@ -345,16 +346,37 @@ local function kernel_of(config, p, group)
   return by_text[text]
 end
 
--- The kernel, the grid and block and the arguments of a problem that has elements.
-local function plan(p, options)
-  local config = configs.choose(p, options.config)
+-- {kernel =, launch =, args =, config =} of a problem that has elements.
+local function plan(p, wanted, stream)
+  local config = configs.choose(p, wanted)
   local grid, group = raster.grid(config, p.m, p.n, p.l)
   local args = { p.A, p.B, p.C, p.work(p.alpha), p.work(p.beta) }
   if p.bias then args[#args + 1] = p.bias end
   for _, x in ipairs(p.operands) do args[#args + 1] = x end
   local launch = { grid = grid, block = require(config.template).n_threads(config),
-                   stream = options.stream }
-  return kernel_of(config, p, group), launch, args, config
+                   stream = stream }
+  return { kernel = kernel_of(config, p, group), launch = launch, args = args, config = config }
+end
+
+-- Into how many parts K is cut.
+local function parts_of(p, wanted)
+  if wanted == nil then return split.parts(p) end
+  if math.type(wanted) ~= "integer" or wanted < 1 or p.k % wanted ~= 0 then
+    fail("split is %s; expected a number of parts that divides K = %d", wanted, p.k)
+  elseif wanted > 1 and p.l > 1 then
+    fail("split is %d, but there are %d batches; only K of a single product is split", wanted, p.l)
+  end
+  return wanted
+end
+
+-- The kernels that compute a problem, in order.
+local function plans(p, options)
+  if p.m == 0 or p.n == 0 or p.l == 0 then return {} end
+  local n = parts_of(p, options.split)
+  if n == 1 then return { plan(p, options.config, options.stream) } end
+  local first = split.first(p, n)
+  return { plan(first, options.config, options.stream),
+           plan(split.second(p, first), split.config, options.stream) }
 end
 
 -- A new C: column-major, of the type of A, or that of the sums where A's is only one of products.
@@ -385,9 +407,8 @@ end
 --- matmul(A, B[, C][, options]) -> C
 function M.matmul(A, B, C, options)
   local out, opts, p = read_arguments(A, B, C, options)
-  if p.m > 0 and p.n > 0 and p.l > 0 then
-    local kernel, launch, args = plan(p, opts)
-    kernel(launch)(table.unpack(args))
+  for _, step in ipairs(plans(p, opts)) do
+    step.kernel(step.launch)(table.unpack(step.args))
   end
   return out
 end
@@ -397,13 +418,22 @@ function M.problem(A, B, C, options)
   return select(3, read_arguments(A, B, C, options))
 end
 
---- The same, to be launched again at least cost: a function without arguments, then the name of the
---- configuration, the kernel, its launch configuration and arguments.
+--- The same, to be launched again at least cost: a function without arguments, the name of the
+--- configuration, and the kernels' steps, {kernel =, launch =, args =, config =} each.
 function M.prepare(A, B, C, options)
   local _, opts, p = read_arguments(A, B, C, options)
-  if p.m == 0 or p.n == 0 or p.l == 0 then return function() end, "none" end
-  local kernel, launch, args, config = plan(p, opts)
-  return kernel:prepare(launch)(table.unpack(args)), config.name, kernel, launch, args
+  local steps, launches = plans(p, opts), {}
+  for i, step in ipairs(steps) do
+    launches[i] = step.kernel:prepare(step.launch)(table.unpack(step.args))
+  end
+  local first, second = table.unpack(launches)
+  local name = steps[1] and steps[1].config.name or "none"
+  if first == nil then return function() end, name, steps end
+  if second == nil then return first, name, steps end
+  return function()
+    first()
+    second()
+  end, ("%s, K by %d"):format(name, steps[1].launch.grid[3]), steps
 end
 
 return M

@@ -54,6 +54,12 @@ M.list = {
   { name = "simt 128x64x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
     majors = MIXED, tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
     min_blocks = 4, order = "n2 m ~n", turn = "registers", when = tiles_at_least(132, 128, 64) },
+  { name = "simt 64x64x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
+    tile = { 64, 64, 16 }, lanes = { 8, 4 }, warps = { 1, 2 }, stages = 4, min_blocks = 6,
+    order = "m2 ~n m" },
+  { name = "simt 64x64x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
+    majors = { TN = true, NN = true, TT = true }, tile = { 64, 64, 16 }, lanes = { 8, 4 },
+    warps = { 1, 2 }, stages = 3, min_blocks = 6, order = "n2 m ~n", turn = "registers" },
 
   -- Tensor cores. Small problems want small tiles, so that all multiprocessors have some.
   { name = "mma 128x256x64", device = "cuda", template = MMA, types = HALVES, sm = 80,

@@ -10,6 +10,7 @@
 --- (v, m, n, l, operands...) that gives what is stored: v is the number with alpha, beta and bias,
 --- (m,n) its place in C, l the batch. It is a part of the kernel; what it captures is a constant, read
 --- once. `operands`, a table of tensors and numbers for the epilogue; outside of them it reads 0.
+--- `split`, into how many parts K is cut; else it is cut where C has few tiles and K is long.
 --- `config`, the name of a configuration, which `cuttle bench matmul` prints: "mma 128x256x64, f16
 --- sums" keeps sums of f16 in f16. `stream`, as in a launch.
 ---

@@ -14,4 +14,4 @@ for line in lines("--all f32 TN"):gmatch "[^\n]+" do
 end
 print(n, n_right)                                  -- expect: 3	3
 io.write(lines("f32 7000"))                        -- expect: matmul: no problem has all of these words: f32 7000
-io.write((lines("--warm"):gsub("^cuttle: ", "")))  -- expect: bench matmul: there is no option '--warm'; there are --all, --config=NAME and --cold=no, and words such as f32, NT and 4096
+io.write((lines("--warm"):gsub("^cuttle: ", "")))  -- expect: bench matmul: there is no option '--warm'; there are --all, --config=NAME, --split=N and --cold=no, and words such as f32, NT and 4096

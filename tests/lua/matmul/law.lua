@@ -97,6 +97,8 @@ local function random_problem()
       or (strided(out, { m, n }))
   end
   p.config = below(2) == 1 and one_of(possible(p)) or nil
+  p.split = not l and below(4) == 1 and one_of{ 2, 3, 4 } or nil
+  if p.split and k % p.split ~= 0 then p.split = nil end
   return p
 end
 
@@ -111,9 +113,9 @@ local function rest_of(p)
 end
 
 local function describe(p)
-  return ("%s: A %s %s B %s C %s %s alpha %s beta %s%s%s"):format(
+  return ("%s: A %s %s B %s C %s %s alpha %s beta %s%s%s split %s"):format(
     p.config and p.config.name or "chosen", p.dtype, p.A.layout, p.B.layout, p.out, p.C.layout,
-    p.alpha, p.beta, p.bias and " bias" or "", p.epilogue and " epilogue" or "")
+    p.alpha, p.beta, p.bias and " bias" or "", p.epilogue and " epilogue" or "", p.split)
 end
 
 local function rounded(v, dtype)
@@ -142,7 +144,7 @@ local function check(p)
   end
   local n, sum = rest_of(p)
   local result = matmul(p.A, p.B, p.C, { alpha = p.alpha, beta = p.beta, bias = p.bias,
-    config = p.config,
+    config = p.config, split = p.split,
     epilogue = p.epilogue and p.epilogue.f, operands = p.epilogue and p.operands or nil })
   local n_after, sum_after = rest_of(p)
   local wrong = result ~= p.C and "the result is not C"

@@ -1,0 +1,96 @@
+-- gemm_split.lua: products with few tiles of C and a long K, of which a GPU would be half empty: K
+-- is cut into parts, which are multiplied as batches into a tensor of sums, and a second kernel
+-- adds these up and does what the epilogue says. Every run adds in the same order.
+local ct = require "cuttle"
+local raster = require "cuttle.gemm_raster"
+local epilogue = require "cuttle.gemm_epilogue"
+local M = {}
+
+local threadIdx, range = ct.threadIdx, ct.range
+local layout, size, tile, shape = ct.layout, ct.size, ct.tile, ct.shape
+local fragment, copy, clear, axpby = ct.fragment, ct.copy, ct.clear, ct.axpby
+local _ <const> = ct._
+
+local ROWS <const>, COLUMNS <const>, RUN <const> = 128, 8, 4 -- of a block of the second kernel
+
+-- {====== Into how many parts ======
+
+-- A tile that keeps a part of a multiprocessor busy, and the least K of a part that is worth it.
+local usual <const> = { f32 = { 128, 64, 256 } }
+local others <const> = { 128, 128, 1024 }
+
+--- 1: none. Only problems of one batch, on a GPU less than half of which has tiles.
+function M.parts(p)
+  local n_sms = p.device ~= "cpu" and ct.device().n_sms
+  if not n_sms or p.l ~= 1 then return 1 end
+  local m_tile, n_tile, least_k = table.unpack(usual[p.dtype.name] or others)
+  local n_tiles, parts = ct.cdiv(p.m, m_tile) * ct.cdiv(p.n, n_tile), 1
+  if 2 * n_tiles > n_sms then return 1 end
+  while n_tiles * parts <= n_sms and p.k % (2 * parts) == 0 and p.k // (2 * parts) >= least_k do
+    parts = 2 * parts
+  end
+  return parts
+end
+
+-- {====== The two products ======
+
+-- The parts of K as batches.
+local function cut(x, n)
+  local extent, stride = shape(x), ct.stride(x)
+  local depth = extent[2] // n
+  return ct.view(x, layout({ extent[1], depth, n }, { stride[1], stride[2], depth * stride[2] }))
+end
+
+--- The problem of the first kernel: sums of n parts, nothing done with them.
+function M.first(p, n)
+  local sums = ct.tensor(p.sum, layout { p.m, p.n, n })
+  if sums.device ~= p.device then sums = sums:to(p.device) end
+  local first = { A = cut(p.A, n), B = cut(p.B, n), C = sums, c_dtype = p.sum, work = p.sum,
+                  alpha = 1, beta = 0, k = p.k // n, l = n, operands = {}, swapped = false }
+  for _, key in ipairs { "dtype", "sum", "device", "m", "n", "a_major", "b_major" } do
+    first[key] = p[key]
+  end
+  return first
+end
+
+--- The problem of the second one, whose A are the sums.
+function M.second(p, first)
+  local second = { A = first.C }
+  for key, value in pairs(p) do
+    if second[key] == nil then second[key] = value end
+  end
+  return second
+end
+
+-- {====== The second kernel, as a template ======
+
+--- Its configuration.
+M.config = { name = "sum of parts", template = "cuttle.gemm_split", tile = { ROWS, COLUMNS, 1 } }
+
+function M.n_threads() return ROWS // RUN * COLUMNS end
+
+function M.make(variant)
+  local in_runs = ct.tiled_copy(ct.atom("UniversalCopy<u32>", ct.f32),
+    layout{ROWS // RUN, COLUMNS}, layout{RUN, 1})
+  local extent = {ROWS, COLUMNS}
+
+  -- S: the sums (M,N,part). The second argument, where other templates have B, is not used.
+  return ct.kernel("sum_of_parts", function(S, B, C, alpha, beta, ...) -- luacheck: ignore 212
+    local m, n = raster.place(variant, C)
+    local thr = in_runs:get_slice(threadIdx.x)
+    local function mine(t, l)
+      return thr:partition_S(tile(raster.matrix(variant, t, l), extent, {m, n}))
+    end
+    local part = mine(C, 0)                                            -- (V, 1, 1)
+    local sums, some = fragment(variant.sum, shape(part)), fragment(variant.sum, shape(part))
+    clear(sums)
+    for l in range(size(S, 2)) do
+      copy(mine(S, l), some)
+      axpby(1, some, 1, sums)
+    end
+    local places = thr:partition_S(tile(ct.identity_tensor(shape(C(_, _, 0))), extent, {m, n}))
+    epilogue.store(variant, sums, part, places, alpha, beta, 0, epilogue.guarded(variant, {...}))
+  end)
+end
+
+return M
