@@ -6,13 +6,15 @@
      _address(t)     where a host tensor's first element is, in memory or on its device; nil for a tensor
                      of a kernel, nil and "is closed; ..." for one without memory
      _emit_sm()      under `cuttle emit` the compute capability that the source is for, times 10, else
-                     nil; then that of texts without a device, --sm=N */
+                     nil; then that of texts without a device, --sm=N, and the bytes of shared
+                     memory that a block has there */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "bind.h"
+#include "launch.h"
 #include "state.h"
 #include "tensor.h"
 
@@ -97,7 +99,8 @@ static int emit_sm(lua_State *L) {
     lua_pushnil(L);
   }
   lua_insert(L, -2);
-  return 2;
+  lua_pushinteger(L, (lua_Integer)launch_cuda_target(s->emit_sm).shared_max);
+  return 3;
 }
 
 static const luaL_Reg functions[] = {{"_fail", fail},

@@ -8,7 +8,7 @@ local ct = require "cuttle"
 local configs = require "cuttle.matmul_configs"
 local operator = require "cuttle.matmul"
 
-local _, sm = ct._emit_sm()
+local _, sm, shared = ct._emit_sm()
 local only_type, is_check, only_families, words = nil, false, false, {}
 for _, word in ipairs(arg) do
   local key, value = word:match "^%-%-(%w+)=?(.*)$"
@@ -37,7 +37,7 @@ local function wants(row)
   for _, word in ipairs(words) do
     if not row.name:find(word, 1, true) then return false end
   end
-  return row.device == "cuda" and (row.sm or 0) <= sm
+  return row.device == "cuda"
 end
 
 -- The types that a row without a list of them is compiled for.
@@ -86,7 +86,8 @@ end
 local function compile_types(row)
   for _, name in ipairs(sorted_keys(row.types or all_types)) do
     for _, majors in ipairs(sorted_keys(row.majors or majors_of)) do
-      if (only_type == nil or only_type == name) and is_wanted(row, name) then
+      local can_run = configs.can_run(row, ct[name], majors, sm, shared)
+      if can_run and (only_type == nil or only_type == name) and is_wanted(row, name) then
         compile(row, ct[name], majors)
       end
     end

@@ -1,7 +1,7 @@
--- bench_matmul.lua: `cuttle bench matmul [--all] [--config=NAME] [--split=N] [--cold=no] [word ...]`:
--- the operator matmul beside cuBLAS in the same run. A problem is measured if each word is in its
--- line: "f32", "NT", "4096". --all: every configuration that is for it, "*" before the chosen one.
--- On the CPU engine the sizes are small and there is nothing beside it.
+-- bench_matmul.lua: the operator matmul beside cuBLAS in the same run:
+-- `cuttle bench matmul [--all] [--config=NAME] [--split=N] [--cold=no] [word ...]`. A problem is
+-- measured if each word is in its line: "f32", "NT", "4096". --all: every configuration that is for
+-- it, "*" before the chosen one. On the CPU engine sizes are small and nothing is beside it.
 --
 -- The times are those of batches of back-to-back launches between two events, ours and cuBLAS's
 -- in turns; the ratio is the median of the batches' ratios, cuBLAS's time over ours. Cold: the

@@ -5,7 +5,7 @@ local tiles = require "cuttle.tiles"
 local M = {}
 
 local cast, copy, fragment, size, range = ct.cast, ct.copy, ct.fragment, ct.size, ct.range
-local guard, layout, threadIdx, sync_threads = ct.guard, ct.layout, ct.threadIdx, ct.sync_threads
+local guard = ct.guard
 local _ <const> = ct._
 
 local STORE_BITS <const> = 128
@@ -51,8 +51,8 @@ local function registers(variant, like)
   return old, fragment(variant.work, size(like))
 end
 
--- A thread's sums (V,M,N) to its part of C, column by column, for threads that have runs of
--- adjacent rows. `places` are the coordinates in C of the part's elements.
+-- A thread's sums (V,M,N) to its part of C, column by column. `places` are the coordinates in C of
+-- the part's elements.
 function M.store(variant, sums, part, places, alpha, beta, l, operands)
   local old, new = registers(variant, sums(_, _, 0))
   for j in range(size(sums, 2)) do
@@ -62,57 +62,6 @@ function M.store(variant, sums, part, places, alpha, beta, l, operands)
 end
 
 -- {====== Through shared memory ======
-
--- Columns of the tile as stored: pairs of columns of a warp's 8x8 products fall into all banks, and
--- columns begin at 16 bytes.
-local function leading(rows) return rows + (20 - rows % 16) % 16 end
-
--- How many of the n parts of `columns` each go through the memory at once: a divisor of n.
-local function parts_at_once(buffer, ld, sum, columns, n)
-  local most = size(buffer) * buffer.dtype.bytes // (ld * sum.bytes * columns)
-  for r = n, 1, -1 do
-    if n % r == 0 and r <= most then return r end
-  end
-  tiles.fail("matmul", "%d bytes of shared memory are too few for %d columns of %d sums",
-    size(buffer) * buffer.dtype.bytes, columns, ld)
-end
-
--- The same, for threads whose sums lie scattered, as those of tensor cores: a thread's sums (V,M,N)
--- of `mma` go through shared memory, some columns at a time, so that what it then has are adjacent
--- rows, which it stores 16 bytes at once. tile_C and `places` are (bM,bN), of the whole block;
--- `buffer` is plain shared memory, of which nothing is needed any more.
-function M.store_through(variant, sums, mma, tile_C, places, buffer, alpha, beta, l, operands)
-  local bM, bN = variant.tile[1], variant.tile[2]
-  local columns = mma:tile_size_mnk(1)
-  local ld = leading(bM)
-  local wide = columns * parts_at_once(buffer, ld, variant.sum, columns, bN // columns)
-  local flat = ct.recast(ct.view(buffer, size(buffer)), variant.sum)
-  local staged = ct.view(flat, layout({bM, wide}, {1, ld}))          -- (bM, wide)
-  local scattered = mma:get_slice(threadIdx.x):partition_C(staged)   -- (V, M, N)
-
-  local vec = math.min(STORE_BITS // variant.c_dtype.bits, bM * wide // mma:size())
-  local along = math.min(bM // vec, mma:size())
-  local atom = ct.atom(("UniversalCopy<u%d>"):format(vec * variant.c_dtype.bits), variant.c_dtype)
-  local thr = ct.tiled_copy(atom, layout{along, mma:size() // along}, layout{vec, 1})
-    :get_slice(threadIdx.x)
-  local from = thr:partition_S(staged)                               -- (V, M, N)
-  local held = fragment(variant.sum, size(from, 0))
-  local old, new = registers(variant, held)
-  for part = 0, bN // wide - 1 do
-    sync_threads()
-    local n = size(scattered, 2)
-    for j = 0, n - 1 do copy(sums(_, _, part * n + j), scattered(_, _, j)) end
-    sync_threads()
-    local to = thr:partition_D(ct.tile(tile_C, {bM, wide}, {0, part}))
-    local at = thr:partition_D(ct.tile(places, {bM, wide}, {0, part}))
-    for i in range(size(to, 1)) do
-      for j in range(size(to, 2)) do
-        copy(from(_, i, j), held)
-        store_part(variant, held, to(_, i, j), at(_, i, j), old, new, alpha, beta, l, operands)
-      end
-    end
-  end
-end
 
 -- What staged needs to know of a kernel whose sums are (N,M), N in steps of `step` rows, and whose
 -- `bytes` of shared memory are free for C: the passes in which C goes through it, the tile of one

@@ -24,6 +24,7 @@ local _ <const> = ct._
 
 local WIDE_BITS <const> = 128 -- of a copy, and of a row of ldmatrix's matrices
 local ROW_BITS <const> = 1024 -- all banks once
+local PAD <const> = 8 -- elements of 32 bits behind each k of what no ldmatrix turns
 local ATOM_M <const>, ATOM_N <const> = 16, 8
 
 local atoms <const> = {
@@ -34,9 +35,13 @@ local atoms <const> = {
 
 function M.n_threads(config) return 32 * config.warps[1] * config.warps[2] end
 
--- Of a block, but for padding.
-function M.shared_bytes(config, dtype)
+-- Of a block's ring; `majors` as "NT".
+function M.shared_bytes(config, dtype, majors)
   local bM, bN, bK = table.unpack(config.tile)
+  if dtype.bits == 32 then
+    if majors:sub(1, 1) == "N" then bM = bM + PAD end
+    if majors:sub(2, 2) == "T" then bN = bN + PAD end
+  end
   return (bM + bN) * bK * dtype.bits // 8 * config.stages
 end
 
@@ -107,7 +112,7 @@ local function plan_operand(variant, mma, name, major, rows)
   elseif is_paired(variant, major) then
     plan.ring, plan.pairs = paired(dtype, line, ring), name
   else -- the four k that lanes read at once lie 8 banks apart
-    local ld = rows + 8
+    local ld = rows + PAD
     plan.ring = layout(ring, {1, ld, ld * bK})
   end
   return plan

@@ -4,7 +4,6 @@
 --   threads  {m, n}: a thread of the block has (bM / m) x (bN / n) elements of C, in runs of 4
 --   stages   tiles of K in shared memory
 --   order    of the multiply-adds, as gemm takes it
---   staged   the sums go to C through shared memory, in so many parts; to test that way
 local ct = require "cuttle"
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
@@ -87,13 +86,8 @@ function M.make(variant)
       local stage = k % n_stages
       gemm(tCsA(0, _, _, stage), tCsB(0, _, _, stage), tCrC(0, _, _), options)
     end
-    local operands = epilogue.guarded(variant, {...})
-    if variant.staged then
-      local buffer = shared(sum, (bM + 20) * bN // variant.staged)
-      epilogue.store_through(variant, tCrC, mma, gC, places, buffer, alpha, beta, l, operands)
-    else
-      epilogue.store(variant, tCrC, tCgC, thr:partition_C(places), alpha, beta, l, operands)
-    end
+    epilogue.store(variant, tCrC, tCgC, thr:partition_C(places), alpha, beta, l,
+      epilogue.guarded(variant, {...}))
   end)
 end
 

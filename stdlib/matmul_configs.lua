@@ -113,34 +113,31 @@ M.list = {
 local majors_of <const> = { mn = { mn = "NT", k = "NN" }, k = { mn = "TT", k = "TN" } }
 
 -- What choices look at: the type's name, the majorness as BLAS calls it ("NT", "TN", "NN" or "TT"),
--- the kind of device and its compute capability. Of a text that `cuttle emit` writes they are the
--- target's.
+-- the kind of device, its compute capability and a block's shared memory. Of a text that
+-- `cuttle emit` writes they are the target's.
 local function facts_of(p)
   if p.target == nil then
-    local sm = ct._emit_sm()
+    local emit_sm, _, emit_bytes = ct._emit_sm()
     p.type_name, p.majors = p.dtype.name, majors_of[p.a_major][p.b_major]
-    p.target = (sm or p.device ~= "cpu") and "cuda" or "cpu"
-    p.sm = sm or p.target == "cuda" and ct.device().sm or 0
+    p.target = (emit_sm or p.device ~= "cpu") and "cuda" or "cpu"
+    local device = p.target == "cuda" and not emit_sm and ct.device() or {}
+    p.sm, p.shared = emit_sm or device.sm or 0, emit_sm and emit_bytes or device.shared_bytes or 0
   end
   return p
 end
 
--- KiB of shared memory that a block may have, by compute capability.
-local shared_kib <const> = { [80] = 163, [87] = 163, [90] = 227, [100] = 227, [103] = 227 }
-local LEAST_KIB <const> = 99
-
--- Does the GPU have the row's instructions and the memory for its tiles?
-local function can_run(row, p)
-  if row.sm == nil or p.target == "cpu" then return true end
-  return p.sm >= row.sm and (row.template ~= MMA
-    or require(MMA).shared_bytes(row, p.dtype) <= (shared_kib[p.sm] or LEAST_KIB) << 10)
+--- Does a GPU have the row's instructions and the memory for its tiles?
+function M.can_run(row, dtype, majors, sm, shared)
+  local bytes_of = require(row.template).shared_bytes
+  return sm >= (row.sm or 0) and (bytes_of == nil or bytes_of(row, dtype, majors) <= shared)
 end
 
 --- Can the row's kernel compute the problem at all? The CPU engine runs what any GPU runs.
 function M.can_compute(row, p)
   facts_of(p)
   return (row.template == SIMPLE or p.k > 0) and (row.types == nil or row.types[p.type_name])
-    and (row.majors == nil or row.majors[p.majors]) and can_run(row, p)
+    and (row.majors == nil or row.majors[p.majors])
+    and (p.target == "cpu" or M.can_run(row, p.dtype, p.majors, p.sm, p.shared))
 end
 
 --- Is the row meant for the problem's type, strides and device?
