@@ -18,7 +18,8 @@ local variants = {
 
 local function make_gemm(v)
   local sA_layout, sB_layout, copy_a, copy_b = v.sA, v.sB, v.copy, v.copy
-  return kernel("sgemm_sm70", function(alpha, A, B, beta, C)
+  -- ptxas arranges kernels whose name says cutlass otherwise, and better; the names of CuTe's do.
+  return kernel("cutlass_sgemm_sm70", function(alpha, A, B, beta, C)
     local gA = tile(A, {bM, bK}, {blockIdx.x, _})                 -- (BLK_M,BLK_K,k)
     local gB = tile(B, {bN, bK}, {blockIdx.y, _})                 -- (BLK_N,BLK_K,k)
     local gC = tile(C, {bM, bN}, {blockIdx.x, blockIdx.y})        -- (BLK_M,BLK_N)

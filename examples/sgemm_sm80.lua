@@ -33,7 +33,8 @@ local variants = {
 local function make_gemm(v)
   local bK, sA_layout, sB_layout, g2s, mma = v.bK, v.sA, v.sB, v.g2s, v.mma
   local s2r_a, s2r_b = tiled_copy_A(v.s2r, mma), tiled_copy_B(v.s2r, mma)
-  return kernel("sgemm_sm80", function(alpha, A, B, beta, C)
+  -- ptxas arranges kernels whose name says cutlass otherwise, and better; the names of CuTe's do.
+  return kernel("cutlass_sgemm_sm80", function(alpha, A, B, beta, C)
     local gA = tile(A, {bM, bK}, {blockIdx.x, _})                 -- (BLK_M,BLK_K,k)
     local gB = tile(B, {bN, bK}, {blockIdx.y, _})                 -- (BLK_N,BLK_K,k)
     local gC = tile(C, {bM, bN}, {blockIdx.x, blockIdx.y})        -- (BLK_M,BLK_N)
