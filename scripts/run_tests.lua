@@ -7,8 +7,8 @@
 -- A program NAME.lua beside a file NAME.out must print what that holds (--update writes it anew).
 -- Any other program prints TAP itself. With --by-status a program only has to exit with 0: so run
 -- the examples, which stop with an error when what they compute is wrong.
--- With --device=cuda every program is skipped, and counted, where there is no CUDA device, and one that
--- says in a line of its own
+-- With --device=cuda every program is skipped, and counted, where there is no CUDA device, and one
+-- that says in a line of its own
 --   -- needs sm_80
 -- where the device has no such instructions.
 

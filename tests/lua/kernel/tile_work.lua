@@ -47,9 +47,9 @@ local scaled = kernel("scaled", function(x, h, y, z, alpha, beta)
   axpby(2, x, beta, tile(z, 3, 1))
 end, {static_shapes = true})
 for i, beta in ipairs{0.0, 0.5} do
-  local y, z = full(f32, 3, nan), full(f32, 6, i == 1 and nan or 8)
-  scaled{grid = 1, block = 1}(view(x, 3), full(f16, 3, 3), y, z, -1.0, beta)
-  out[i] = table.concat(y:totable(), " ") .. " | " .. table.concat(z:totable(), " ")
+  local one, two = full(f32, 3, nan), full(f32, 6, i == 1 and nan or 8)
+  scaled{grid = 1, block = 1}(view(x, 3), full(f16, 3, 3), one, two, -1.0, beta)
+  out[i] = table.concat(one:totable(), " ") .. " | " .. table.concat(two:totable(), " ")
 end
 print(out[1]) -- expect: -1.0 -2.0 -3.0 | -3.0 -3.0 -3.0 2.0 4.0 6.0
 print(out[2]) -- expect: -1.0 -2.0 -3.0 | 1.0 1.0 1.0 6.0 8.0 10.0

@@ -30,6 +30,7 @@ end
 local runs = tiled_mma("UniversalFMA<f32>", layout({ { 8, 1 }, { 4, 2 } }, { { 1, 0 }, { 8, 32 } }),
   { layout({ 8, 2, 2 }, { 2, 16, 1 }), layout({ 4, 2, 4 }, { 4, 16, 1 }) })
 kernel("by_runs", function(C)
-  clear(runs:get_slice(threadIdx.x):partition_C(tile(guard(C), { 32, 32 }, { blockIdx.x, blockIdx.y })))
+  local mine = tile(guard(C), { 32, 32 }, { blockIdx.x, blockIdx.y })
+  clear(runs:get_slice(threadIdx.x):partition_C(mine))
 end) { grid = { 2, 2 }, block = 64 }(C)
 print(allclose(C, zeros(f32, { 40, 50 })))  -- expect: true
