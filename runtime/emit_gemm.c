@@ -55,9 +55,9 @@ static bool init_axes(CtEmit *e, const CtInst *inst, Matrix *x) {
     ct_emit_fail(e, inst->loc, CT_ENOMEM, "out of memory");
     return false;
   }
-  for (; x->n_axes < n; x->n_axes++) {
-    const CtGuardAxis *from = &x->view->guard->axis[x->n_axes];
-    Axis *axis = &x->axes[x->n_axes];
+  for (int i = 0; i < n; i++) {
+    const CtGuardAxis *from = &x->view->guard->axis[i];
+    Axis *axis = &x->axes[x->n_axes++];
     *axis = (Axis){.at = ct_emit_axis(e, x->view, from), .bound = from->bound};
     if (!list_modes(e, inst, ct_guard_layout(x->view, from), x->op.base, axis->mode)) {
       return false;
@@ -249,6 +249,7 @@ void ct_emit_products(const CtEmitProducts *w, const CtGemmOrder *order, CtEmitN
     first[x] = first[x] == 0 ? loop->step : first[x];
     left[x] = loop->step;
   }
+  CT_ASSERT(first[0] > 0 && first[1] > 0); /* there is a loop over each */
   const char *m = name_count(w, &count[0], "m");
   const char *n = name_count(w, &count[1], "n");
   skip_outside(w, m, w->m, first[0]);
