@@ -402,8 +402,12 @@ static CtStatus copy_elements(const CtCx *cx, const Tensor *src, const Tensor *d
 
 /* copy(src, dst): the elements, by coordinate. */
 static int copy(lua_State *L) {
+  CtDtype dtype;
   if (front_ir(L) != NULL) {
     return front_copy(L);
+  }
+  if (bind_test_atom(L, 1, &dtype) != NULL) {
+    return diag_error(L, "copy: atoms copy in kernels; on the host write copy(src, dst)");
   }
   CtCx cx = bind_enter(L);
   const Tensor *src = tensor_check_host(L, 1, "copy"), *dst = tensor_check_host(L, 2, "copy");
