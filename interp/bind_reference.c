@@ -410,6 +410,11 @@ static Product check_product(lua_State *L, const CtCx *cx, const Tensor *A, cons
   return p;
 }
 
+/* The type of a new C: sums of narrow integers would not fit these. */
+static CtDtype new_type(const Tensor *A) {
+  return ct_is_float(A->dtype) ? A->dtype : ct_dtype_compute(A->dtype);
+}
+
 /* C of the right shape, type (that of A, or of its sums) and device: the third argument, or a new tensor
    on top of the stack. */
 static const Tensor *result_tensor(lua_State *L, const CtCx *cx, const Product *p,
@@ -422,7 +427,7 @@ static const Tensor *result_tensor(lua_State *L, const CtCx *cx, const Product *
       shape == NULL ? ct_fail_nomem(&err) : ct_layout_make(cx, shape, NULL, &layout, &err);
   diag_check(L, status, &err);
   if (lua_isnoneornil(L, 3)) {
-    return tensor_push_alloc(L, "reference.matmul", A->dtype, layout, A->storage->device);
+    return tensor_push_alloc(L, "reference.matmul", new_type(A), layout, A->storage->device);
   }
   const Tensor *C = tensor_check_host(L, 3, "reference.matmul");
   bool right_type = C->dtype == A->dtype || C->dtype == ct_dtype_compute(A->dtype);
@@ -457,7 +462,7 @@ static int library(lua_State *L) {
   const Tensor *A = check_operand(L, &cx, 1, "(M,K)"), *B = check_operand(L, &cx, 2, "(N,K)");
   Product p = check_product(L, &cx, A, B);
   CtGemm g;
-  CtDtype result = lua_isnoneornil(L, 3) ? A->dtype : tensor_check_host(L, 3, "library")->dtype;
+  CtDtype result = lua_isnoneornil(L, 3) ? new_type(A) : tensor_check_host(L, 3, "library")->dtype;
   bool on_device = prepare_cublas(L, &cx, &p, A, B, result, &g) != NULL;
   bool on_host = ct_is_float(A->dtype) && ct_hostblas_name() != NULL;
   lua_pushstring(L, on_device ? "cuBLAS" : on_host ? "BLAS" : "none");

@@ -1,4 +1,4 @@
-/* diag_guess.c: what an unknown global may have meant: "attempt to call a nil value (global
+/* diag_guess.c: what an unknown global or method may have meant: "attempt to call a nil value (global
    'compostion'); did you mean 'composition'?". The names are those that `help` knows. */
 #include "diag_guess.h"
 
@@ -7,20 +7,30 @@
 
 #include "state.h"
 
+/* What Lua says before the name, and the function of help.lua that guesses. */
+static const struct {
+  const char *before, *guess;
+} kinds[] = {
+    {" a nil value (global '", "guess"},
+    {" a nil value (method '", "guess_method"},
+};
+
 /* Of the message: the text behind it, or "". Runs protected: a fault here hides no message. */
 static int guess(lua_State *L) {
-  static const char before[] = " a nil value (global '";
-  const char *at = strstr(lua_tostring(L, 1), before);
-  const char *name = at == NULL ? "" : at + sizeof before - 1;
-  size_t len = strcspn(name, "'");
-  if (len == 0) {
-    lua_pushliteral(L, "");
-    return 1;
+  const char *message = lua_tostring(L, 1);
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    const char *at = strstr(message, kinds[i].before);
+    const char *name = at == NULL ? "" : at + strlen(kinds[i].before);
+    size_t len = strcspn(name, "'");
+    if (len > 0) {
+      state_push_module(L, "cuttle.help");
+      lua_getfield(L, -1, kinds[i].guess);
+      lua_pushlstring(L, name, len);
+      lua_call(L, 1, 1);
+      return 1;
+    }
   }
-  state_push_module(L, "cuttle.help");
-  lua_getfield(L, -1, "guess");
-  lua_pushlstring(L, name, len);
-  lua_call(L, 1, 1);
+  lua_pushliteral(L, "");
   return 1;
 }
 

@@ -33,7 +33,11 @@ function M.finish(variant, sum, old, alpha, beta, at, l, operands)
     first = 2
   end
   if not variant.epilogue then return v end
-  return cast(variant.epilogue(v, m, n, l, table.unpack(operands, first)), variant.work)
+  local made = variant.epilogue(v, m, n, l, table.unpack(operands, first))
+  if made == nil then
+    ct._fail("matmul: the epilogue returns nothing; expected the number that is stored in C")
+  end
+  return cast(made, variant.work)
 end
 
 -- Sums to as many elements of C; `old` and `new` are registers for these.

@@ -273,6 +273,19 @@ function M.guess(name)
   return names and ("; did you mean %s?"):format(names) or ""
 end
 
+-- The same of a method: the types that have one of this name, such as ThrMMA of partition_C.
+function M.guess_method(name)
+  local types = {}
+  for _, topic in ipairs((annotations.load())) do
+    for _, entry in ipairs(topic.entries) do
+      local type_name, method = entry.name:match("^(%u[%w_]*)%.([%w_]+)$")
+      if method == name then types[#types + 1] = type_name end
+    end
+  end
+  if #types == 0 or #types > 3 then return "" end
+  return ("; it is a method of %s"):format(table.concat(types, " and "))
+end
+
 local function print_theirs(name, found)
   local page, names = new_page(), {}
   for i, entry in ipairs(found) do names[i] = entry.name end

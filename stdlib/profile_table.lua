@@ -142,8 +142,8 @@ function M.summary(profile, kernel)
   if kernel.registers_unknown then
     out[#out + 1] = "registers are not known: " .. kernel.registers_unknown
   end
-  out[#out + 1] = ("roofline of %s: at least %s, by %s; %s flops a byte of memory, balance %.3g")
-    :format(r.device, time(r.estimate_ms), r.bound,
+  out[#out + 1] = ("roofline of %s%s: at least %s, by %s; %s flops a byte of memory, balance %.3g")
+    :format(r.device, t.mma > 0 and " without mma" or "", time(r.estimate_ms), r.bound,
       r.intensity and ("%.3g"):format(r.intensity) or "no", r.balance)
   out[#out + 1] = "  " .. times(r)
   return out

@@ -49,6 +49,10 @@ end
 
 -- tiled_copy(atom, thr_layout[, val_layout])
 function M.tiled_copy(atom, thr_layout, val_layout)
+  if thr_layout == nil then
+    tiles.fail("tiled_copy", "argument 2 is missing; a layout of threads was expected, as in "
+      .. "tiled_copy(atom, layout{8, 4}, layout{4, 1})")
+  end
   local layout_tv, tiler = ct.tv_layout(thr_layout, val_layout == nil and 1 or val_layout)
   return make(atom, layout_tv, tiler, "tiled_copy")
 end

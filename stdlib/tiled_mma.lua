@@ -231,6 +231,10 @@ local function fragment_of(mma, name, part, op)
       mma.atom.name, dtype)
   end
   local l = part.dtype ~= nil and part.layout or part
+  if not ct._is_static(ct.size(l)) then
+    tiles.fail(op, "the thread's part %s of %s has a dynamic shape; tile it first, or trace the "
+      .. "kernel with {static_shapes = true}", l, name)
+  end
   return tiles.registers(part, dtype,
     name == "C" and ct.layout(ct.shape(l)) or layout_like(mma, l))
 end

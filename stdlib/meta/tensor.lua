@@ -389,7 +389,8 @@ function allclose(a, b, tolerances) end
 reference = {}
 
 --- The product C = A * B' of matrices A (M,K) and B (N,K).
---- It is computed by cuBLAS on its device, or on the host by a BLAS or plain loops.
+--- It is computed by cuBLAS on its device, or on the host by a BLAS or plain loops. A new C is of A's
+--- type, of narrow integers of i32.
 ---
 ---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {0, 1}})
 ---     > reference.matmul(A, B)

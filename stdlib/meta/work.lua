@@ -78,13 +78,16 @@ function guard(t) end
 
 --- A tensor without memory: each element is its own coordinate.
 --- It goes through tile, parallelize, slices and divides as the data does, so an element of a part is the
---- coordinate in the whole. In a kernel the shape and the coordinates may hold run-time values.
+--- coordinate in the whole. In a kernel the shape and the coordinates may hold run-time values. A
+--- coordinate is a Lua table: of an (M,N) tensor `c[1]` is the row and `c[2]` the column.
 ---
 ---     > t = tile(identity_tensor{6, 8}, {2, 4}, {2, 1})
 ---     > t
 ---     tensor of coordinates (2,4):(1@0,1@1) from (4,4)
 ---     > t(1, 3), elem_less(t(1, 3), {6, 7})
 ---     (5,7)   false
+---     > t(1, 3)[2]
+---     7
 --- CuTe: make_identity_tensor. MoYe: none.
 --- See: identity, elem_less, copy_if, guard.
 ---@param shape Shape

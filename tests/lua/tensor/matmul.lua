@@ -42,6 +42,8 @@ try(reference.matmul, zeros(f32, {2, 3}), zeros(f32, {3, 2}))
 try(reference.matmul, zeros(f32, {2, 3}), zeros(f64, {2, 3}))
 -- expect: reference.matmul: V 3:1 has rank 1; expected a matrix (M,K)
 try(function() local V = zeros(f32, 3) reference.matmul(V, V) end)
+-- sums of narrow integers do not fit these
+print(reference.matmul(full(i8, {1, 3}, 127), full(i8, {1, 3}, 127))[0])  -- expect: 48387
 -- C of the type that sums of narrow elements have
 local sums = reference.matmul(full(i8, {2, 3}, 100), full(i8, {2, 3}, 100), zeros(i32, {2, 2}))
 print(sums[{1, 1}], reference.library(full(i8, {2, 3}, 100), full(i8, {2, 3}, 100), sums))  -- expect: 30000	none
