@@ -2,7 +2,11 @@
    after a barrier only, as where the next tile is fetched while this one is multiplied. The compilers know of
    no hurry and would move such loads behind the work that they are to overlap with. So they are written as
    load_early, which is no read of constant memory and is not moved by the first compiler, and a __syncwarp
-   follows, which the second moves no load across (and for which it writes a NOP). */
+   follows, which the second moves no load across (and for which it writes a NOP). In kernels whose name has
+   "cutlass" in it ptxas leaves loads where they are; there a __syncwarp would only be in the way of the
+   registers' assignment (docs/kernels.md says what else that name does). */
+#include <string.h>
+
 #include "emit_tile.h"
 
 static bool reads_registers(const CtIr *ir, const CtInst *inst, uint32_t buf) {
@@ -55,6 +59,9 @@ bool ct_emit_is_early(const CtEmit *e, CtVal v) {
 }
 
 bool ct_emit_ends_early(const CtEmit *e, CtVal v) {
+  if (strstr(e->ir->name, "cutlass") != NULL) {
+    return false;
+  }
   CtVal next = ct_inst(e->ir, v)->next;
   while (next != 0 && ct_ops[ct_inst(e->ir, next)->op].cls == CT_CLS_PURE) {
     next = ct_inst(e->ir, next)->next;

@@ -122,7 +122,7 @@ void ct_emit_cast_elements(CtEmit *e, CtLoc loc, const CtEmitOperand *dst, const
 /* --- emit_early.c ------------------------------------------------------------------------------ */
 
 bool ct_emit_is_early(const CtEmit *e, CtVal v); /* a copy whose loads stay where they are */
-/* What follows an early copy is none, so that the loads have to be held here. */
+/* The loads have to be held here: what follows an early copy is none, and ptxas would move them. */
 bool ct_emit_ends_early(const CtEmit *e, CtVal v);
 
 /* --- emit_tile.c, emit_gemm.c ------------------------------------------------------------------- */
