@@ -167,15 +167,21 @@ end
 TiledCopy.get_thread_slice = TiledCopy.get_slice
 
 local function partition(thr, x, side, op)
-  local all = tidfrg(thr.copy, x, side, op)
+  tiles.check_part(thr, x, thr_type, op)
+  local all = tidfrg(thr.copy, x, thr.copy[side], op)
   local n_rests = ct.rank(ct.mode(all.layout or all, 2))
   return tiles.cut(all, { thr.thread, ANY, tiles.wildcards(n_rests) })
 end
 
-function ThrCopy:partition_S(x) return partition(self, x, self.copy.val_src, "partition_S") end
-function ThrCopy:partition_D(x) return partition(self, x, self.copy.val_dst, "partition_D") end
-function ThrCopy:retile_S(x) return retile(self.copy, x) end
-function ThrCopy:retile_D(x) return retile(self.copy, x) end
+local function retile_of(thr, x, op)
+  tiles.check_part(thr, x, thr_type, op)
+  return retile(thr.copy, x)
+end
+
+function ThrCopy:partition_S(x) return partition(self, x, "val_src", "partition_S") end
+function ThrCopy:partition_D(x) return partition(self, x, "val_dst", "partition_D") end
+function ThrCopy:retile_S(x) return retile_of(self, x, "retile_S") end
+function ThrCopy:retile_D(x) return retile_of(self, x, "retile_D") end
 function TiledCopy:retile(x) return retile(self, x) end
 
 -- {====== Text and pictures ======

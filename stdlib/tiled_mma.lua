@@ -263,9 +263,11 @@ TiledMMA.get_thread_slice = TiledMMA.get_slice
 for letter in pairs(operands) do
   local partition, fragment = "partition_" .. letter, "partition_fragment_" .. letter
   ThrMMA[partition] = function(self, x)
+    tiles.check_part(self, x, thr_type, partition)
     return part_of(self.mma, letter, x, self.thr_vmnk, partition)
   end
   ThrMMA[fragment] = function(self, x)
+    tiles.check_part(self, x, thr_type, fragment)
     local part = part_of(self.mma, letter, x, self.thr_vmnk, fragment)
     return fragment_of(self.mma, letter, part, fragment)
   end

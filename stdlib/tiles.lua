@@ -85,6 +85,10 @@ end
 -- threadIdx.x. A block may have more: others do something else.
 function M.check_thread(i, n, op)
   if ct._is_static(i) then
+    if not math.tointeger(i) then
+      M.fail(op, "argument 1 is of type %s; the number of a thread was expected, as in "
+        .. "%s(threadIdx.x)", M.type_name(i), op)
+    end
     if i < 0 or i >= n then M.fail(op, "there is no thread %d; expected 0 to %d", i, n - 1) end
     return
   end
@@ -92,6 +96,14 @@ function M.check_thread(i, n, op)
   if ct._is_static(is_x) and is_x and block < n then
     M.fail(op, "%d threads share the work, but a block has %d of them; launch it with block = %d",
       n, block, n)
+  end
+end
+
+-- That a method of a thread's view `thr` was called with a colon, and with something to share.
+function M.check_part(thr, x, thr_type, op)
+  if x == nil or getmetatable(thr) ~= thr_type then
+    M.fail(op, "argument 1 is missing; a tensor or a layout was expected, as in thr:%s(x), with a "
+      .. "colon", op)
   end
 end
 
