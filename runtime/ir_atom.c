@@ -344,6 +344,8 @@ static CtStatus check_counts(const By *by, int64_t *n_dst, CtErr *err) {
 }
 
 static CtStatus fail_rows(const By *by, CtView v, CtWidthWhy why, CtErr *err) {
+  static const char apart[] = "take the rows that tiled_copy_A, _B or _C of a tiled MMA gives a "
+                              "thread, or, where columns lie side by side, an atom that ends in _T";
   CtText text;
   ct_text_init(&text, by->ir->arena.alloc);
   print_view(by, v, &text);
@@ -353,7 +355,8 @@ static CtStatus fail_rows(const By *by, CtView v, CtWidthWhy why, CtErr *err) {
                             "copy: %s takes rows of 16 bytes, %lld x %s that lie together and are "
                             "aligned, which %s; %s",
                             by->atom->name, (long long)(128 / ct_dtypes[by->dtype].bits),
-                            ct_dtypes[by->dtype].name, ct_text_str(&text), refusals[why].fix);
+                            ct_dtypes[by->dtype].name, ct_text_str(&text),
+                            why == CT_WIDTH_COMMON ? apart : refusals[why].fix);
   ct_text_clear(&text);
   return status;
 }
