@@ -85,8 +85,8 @@ static int address(lua_State *L) {
     lua_pushstring(L, err.msg);
     return 2;
   }
-  uint64_t at = ct_storage_address(t->storage);
-  lua_pushinteger(L, (lua_Integer)(at + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype)));
+  uint64_t at = ct_storage_address(t->storage) + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
+  lua_pushinteger(L, (lua_Integer)at);
   return 1;
 }
 
