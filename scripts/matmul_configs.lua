@@ -2,8 +2,8 @@
 -- there: registers and stack (arrays and spilled registers) of a thread, and the time it takes.
 --   cuttle [--sm=90] scripts/matmul_configs.lua [--type=f32] [--families] [words of the name...]
 -- --families: one kernel of each template and element type. With --check it says nothing but what
--- has a stack, and compiles through the cache. An error of a kernel, or a stack, makes the exit
--- code 1.
+-- has a stack, compiles through the cache and takes one type for all of a row that differ in
+-- instructions only. An error of a kernel, or a stack, makes the exit code 1.
 local ct = require "cuttle"
 local configs = require "cuttle.matmul_configs"
 local operator = require "cuttle.matmul"
@@ -78,9 +78,10 @@ local families = {} -- that have been compiled: template and type
 -- Is this the first of its family, or are all wanted?
 local function is_wanted(row, name)
   local family = row.template .. " " .. name
-  if only_families and families[family] then return false end
+  local is_first = not families[family]
   families[family] = true
-  return true
+  if is_first or not is_check then return is_first or not only_families end
+  return not only_families and name == sorted_keys(row.types or all_types)[1]
 end
 
 local function compile_types(row)
