@@ -477,6 +477,10 @@ for _, name in ipairs { "atom", "tiled_mma", "tiled_copy" } do
   M.types[name] = function(x, how) return atoms["of_" .. name](tools, x, how) end
 end
 
+-- A thread's slice has no picture of its own: that of the whole says what each thread has.
+M.types.thr_mma = function(x, how) return M.types.tiled_mma(x.mma, how) end
+M.types.thr_copy = function(x, how) return M.types.tiled_copy(x.copy, how) end
+
 local known = { rows = true, cols = true, operands = true, tile = true, color = true, bits = true,
                 max_cells = true, max_panels = true, title = true }
 

@@ -80,7 +80,11 @@ function TiledMMA:tile_shape()
 end
 
 function TiledMMA:tile_size_mnk(i)
-  return ct.size(self.perm[i + 1])
+  local tiler = self.perm[math.tointeger(i) and i + 1]
+  if tiler == nil then
+    tiles.fail("tile_size_mnk", "there is no mode %s; 0 (M), 1 (N) and 2 (K) were expected", i)
+  end
+  return ct.size(tiler)
 end
 
 TiledMMA.tile_size = TiledMMA.tile_size_mnk
