@@ -231,14 +231,11 @@ static void skip_outside(const CtEmitProducts *w, const char *var, int64_t size,
   }
 }
 
-static const CtGemmOrder by_columns = {2, {{.mode = 1, .step = 1}, {.mode = 0, .step = 1}}};
-
 void ct_emit_products(const CtEmitProducts *w, const CtGemmOrder *order, CtEmitNest *nest,
                       const char *k) {
   int64_t left[2] = {w->m, w->n}, first[2] = {0, 0};
   Count count[2] = {{0}, {0}};
   const char *around = NULL;
-  order = order->n == 0 ? &by_columns : order;
   for (int i = 0; i < 2; i++) {
     ct_text_init(&count[i].sum, w->e->ir->arena.alloc);
   }

@@ -18,7 +18,7 @@ typedef struct CtGemmLoop {
   bool turns;
 } CtGemmLoop;
 
-/* n 0: columns, one after the other. */
+/* n 0: not said; the builders take what suits the operation, so no operation has that. */
 typedef struct CtGemmOrder {
   int n;
   CtGemmLoop loop[CT_GEMM_MAX_LOOPS];

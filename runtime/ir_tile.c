@@ -562,8 +562,10 @@ static CtStatus check_static(CtIr *ir, const char *op, CtView v, CtErr *err) {
   return CT_OK;
 }
 
+static const CtGemmOrder by_columns = {2, {{.mode = 1, .step = 1}, {.mode = 0, .step = 1}}};
+
 CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, const CtGemmOrder *order, CtErr *err) {
-  CtTile tile = {.dst = c, .a = a, .b = b, .vec = 1, .order = *order};
+  CtTile tile = {.dst = c, .a = a, .b = b, .vec = 1, .order = order->n == 0 ? by_columns : *order};
   const CtView views[] = {a, b, c};
   CtStatus status = CT_OK;
   for (size_t i = 0; i < CT_ARRAY_LEN(views) && status == CT_OK; i++) {
