@@ -1,7 +1,7 @@
 -- gemm_simt.lua: the kernel of matmul for f32 on CUDA cores, at the speed of the GPU. Tiles of A
 -- and B come through a ring of stages in shared memory, where each lies k by k with its rows
 -- adjacent; the fragments of one k are in registers twice: those of k + 1 are read while k is
--- multiplied. Fields of its configurations, beside those that matmul.lua lists:
+-- multiplied. K is not 0. Fields of its configurations, beside those that matmul.lua lists:
 --   stages   tiles of K in the ring
 --   lanes    {m, n} of a warp: {8, 4} or {4, 8}
 --   warps    {m, n} of the block. A thread has its rows and columns in runs of 4, those of all

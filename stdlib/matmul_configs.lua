@@ -156,8 +156,8 @@ local function by_name(name, p)
   for _, row in ipairs(M.list) do
     if row.name == name then
       if not M.can_compute(row, p) then
-        tiles.fail("matmul", "configuration '%s' is not for this problem: %s, %s, on %s", name,
-          p.dtype, p.majors, p.device)
+        tiles.fail("matmul", "configuration '%s' is not for this problem: %s, %s, K = %d, on %s",
+          name, p.dtype, p.majors, p.k, p.device)
       end
       return row
     end
