@@ -22,7 +22,7 @@ function M.guarded(variant, operands)
 end
 
 -- The element of C at `at` that a sum makes; `old` is what C holds there.
-function M.finish(variant, sum, old, alpha, beta, at, l, operands)
+local function finish(variant, sum, old, alpha, beta, at, l, operands)
   local v = cast(sum, variant.work) * alpha
   if variant.reads_c then v = v + cast(old, variant.work) * beta end
   local m, n = at[1], at[2]
@@ -45,7 +45,7 @@ local function store_part(variant, sums, part, places, old, new, alpha, beta, l,
   if variant.reads_c then copy(part, old) end
   for i in range(size(new)) do
     local before = variant.reads_c and old[i] or nil
-    new[i] = M.finish(variant, sums[i], before, alpha, beta, places[i], l, operands)
+    new[i] = finish(variant, sums[i], before, alpha, beta, places[i], l, operands)
   end
   copy(cast(new, variant.c_dtype), part)
 end
