@@ -473,7 +473,7 @@ static int library(lua_State *L) {
 
 static const luaL_Reg functions[] = {{"allclose", allclose}, {NULL, NULL}};
 static const luaL_Reg reference[] = {
-    {"matmul", matmul}, {"library", library}, {NULL, NULL}}; /* and bind_reference_bits.c's */
+    {"matmul", matmul}, {"library", library}, {NULL, NULL}}; /* and those of bind_reference_*.c */
 static const luaL_Reg cublas_meta[] = {{"__gc", cublas_gc}, {NULL, NULL}};
 
 void bind_add_reference(lua_State *L, int module, int methods) {
@@ -483,6 +483,7 @@ void bind_add_reference(lua_State *L, int module, int methods) {
   luaL_setfuncs(L, functions, 0);
   luaL_newlib(L, reference);
   bind_add_reference_bits(L);
+  bind_add_reference_attention(L, module);
   lua_setfield(L, -2, "reference");
   lua_pop(L, 1);
 }

@@ -194,6 +194,8 @@ void bind_add_create(lua_State *L, int module, int methods);
 void bind_add_npy(lua_State *L, int module, int methods);
 void bind_add_partition(lua_State *L, int module, int methods);
 void bind_add_reference(lua_State *L, int module, int methods);
-void bind_add_reference_bits(lua_State *L); /* the table `reference` on top */
+/* With the table `reference` on top. */
+void bind_add_reference_bits(lua_State *L);
+void bind_add_reference_attention(lua_State *L, int module);
 
 #endif

@@ -14,6 +14,7 @@ local modules = {
     { name = "text", files = { "text" }, uses = { "arena" } },
     { name = "rand", files = { "rand" }, uses = { "base" } },
     { name = "matmul", files = { "matmul" }, uses = { "base" } },
+    { name = "attention", files = { "attention" }, uses = { "base" } },
     { name = "dtype", files = { "dtypes?", "convert" }, uses = { "text" } },
     { name = "atom", files = { "atoms?" }, uses = { "dtype" } }, -- layouts as texts
     { name = "tensor_core", files = { "tensor_core", "tensor_core_[%w_]+" }, uses = { "atom" } },
@@ -60,7 +61,8 @@ local modules = {
     { name = "interp", files = { ".*" },
       uses = { "rewrite", "std_modules", "cuttle", "runtime/ct", "runtime/ir", "runtime/pass",
         "runtime/emit_cuda", "runtime/simt", "runtime/nvrtc", "runtime/blas", "runtime/storage",
-        "runtime/npy", "runtime/rand", "runtime/matmul", "runtime/dtype", "runtime/atom" } },
+        "runtime/npy", "runtime/rand", "runtime/matmul", "runtime/attention",
+        "runtime/dtype", "runtime/atom" } },
   },
 }
 

@@ -415,6 +415,22 @@ function reference.matmul(A, B, C) end
 ---@return string
 function reference.library(A, B, C) end
 
+--- Attention forward, softmax(scale Q K') V, on the host in double precision.
+--- Arguments, options and results are those of attention; `out` and `lse` may also be f64, which
+--- keeps every digit.
+---
+---     > Q, K = zeros(f32, row_major{1, 1, 2, 4}), zeros(f32, row_major{1, 1, 3, 4})
+---     > O, LSE = reference.attention(Q, K, ones(f32, row_major{1, 1, 3, 4}), {lse = true})
+---     > ("%g %.6f"):format(O[{0, 0, 1, 2}], math.exp(LSE[{0, 0, 1}]))
+---     1 3.000000
+---@param Q Tensor (B,H,S,D)
+---@param K Tensor (B,Hk,Sk,D)
+---@param V Tensor (B,Hk,Sk,D)
+---@param options? table
+---@return Tensor # O
+---@return Tensor? # LSE, where it was asked for
+function reference.attention(Q, K, V, options) end
+
 --- The elements as another type, as cast makes them in a kernel.
 --- It is integer arithmetic on the host.
 ---

@@ -1,0 +1,306 @@
+-- attention_problem.lua: what attention and its reference are given, checked, in canonical form:
+--   Q, O     (Sq,D,Hq,B), views; K, V (Sk,D,Hk,B); LSE (Sq,Hq,B), or nil
+--   batches  B, heads Hq, kv_heads Hk, depth D; n_q, n_k: the longest sequence's queries and keys
+--   sequences  of packed ones, where B is 1: {q =, n_q =, k =, n_k =} each, first row and length
+--   causal, scale, lazy, dtype, device
+--   out, lse   the tensors that the caller gets
+local ct = require "cuttle"
+local tiles = require "cuttle.tiles"
+local near = require "cuttle.near"
+local overlap = require "cuttle.overlap"
+local M = {}
+
+local op = "attention"
+
+local function fail(format, ...) tiles.fail(op, format, ...) end
+
+local function is_tensor(x) return tiles.type_name(x) == "tensor" end
+
+-- {====== Options ======
+
+local known_options <const> =
+  { "causal", "config", "cu_seqlens_k", "cu_seqlens_q", "lazy", "lse", "out", "scale", "stream" }
+local is_option = {}
+for _, key in ipairs(known_options) do is_option[key] = true end
+
+local function check_options(options)
+  if options == nil then return {} end
+  if type(options) ~= "table" then
+    fail("the options are of type %s; expected a table such as {causal = true}",
+      tiles.type_name(options))
+  end
+  for key in pairs(options) do
+    if not is_option[key] then
+      local nearest = near.nearest(tostring(key), known_options)
+      fail("option '%s' is unknown; %s", tostring(key),
+        nearest and "did you mean " .. nearest .. "?"
+          or "there are " .. table.concat(known_options, ", "))
+    end
+  end
+  for _, key in ipairs { "causal", "lazy" } do
+    if options[key] ~= nil and type(options[key]) ~= "boolean" then
+      fail("%s is of type %s; expected true or false", key, tiles.type_name(options[key]))
+    end
+  end
+  if options.scale ~= nil and type(options.scale) ~= "number" then
+    fail("scale is of type %s; expected a number", tiles.type_name(options.scale))
+  end
+  return options
+end
+
+-- {====== Tensors ======
+
+local names_of_modes <const> = { [4] = "(B,H,S,D)", [3] = "(H,S,D)" }
+
+local function check_tensor(x, name)
+  if not is_tensor(x) then
+    fail("%s is of type %s; a tensor (B,H,S,D) was expected", name, tiles.type_name(x))
+  end
+  local address, why = ct._address(x)
+  if why then
+    fail("%s %s", name, why)
+  elseif address == nil then
+    fail("%s is a tensor of a kernel; attention launches kernels itself", name)
+  end
+end
+
+-- Mode i, which has modes of its own, as one extent and one stride.
+local function merged_mode(x, i, name)
+  local l = ct.coalesce(ct.mode(x.layout, i - 1))
+  local s, d = ct.shape(l), ct.stride(l)
+  if type(s) ~= "table" then return s, d end
+  if #s > 1 then
+    fail("mode %d of %s, %s, has more than one stride; copy %s into a tensor in which each mode "
+      .. "has one", i - 1, name, x.layout, name)
+  end
+  return s[1], d[1]
+end
+
+local function entries(tuple) return type(tuple) == "table" and tuple or { tuple } end
+
+-- Extents and strides of the tensor's modes, without modes of modes.
+local function describe(x, name)
+  local extent, stride = entries(x.shape), entries(x.stride)
+  for i = 1, #extent do
+    if type(extent[i]) == "table" then extent[i], stride[i] = merged_mode(x, i, name) end
+  end
+  return { name = name, tensor = x, extent = extent, stride = stride }
+end
+
+-- An operand of as many modes as Q, or LSE of one mode less.
+local function operand(x, name, modes)
+  check_tensor(x, name)
+  local t = describe(x, name)
+  if #t.extent ~= #modes then
+    fail("%s is %s; expected %d modes, (%s)", name, x.layout, #modes, table.concat(modes, ","))
+  end
+  return t
+end
+
+-- The modes (H,S,D), and B before them where there are batches, of what `describe` gives.
+local function with_batches(t)
+  if t.batched then return t end
+  table.insert(t.extent, 1, 1)
+  table.insert(t.stride, 1, 0)
+  t.batched = true
+  return t
+end
+
+local function as_given(t) return tostring(ct.shape(t.tensor)) end
+
+local function check_shapes(q, k, v)
+  local heads, kv_heads = q.extent[2], k.extent[2]
+  if k.extent[1] ~= q.extent[1] or v.extent[1] ~= q.extent[1] then
+    fail("Q is %s, K is %s and V is %s; mode 0, the batches, must be equal", as_given(q),
+      as_given(k), as_given(v))
+  elseif v.extent[2] ~= kv_heads or v.extent[3] ~= k.extent[3] then
+    fail("K is %s and V is %s; they must have the same heads and the same length S", as_given(k),
+      as_given(v))
+  elseif kv_heads == 0 or heads % kv_heads ~= 0 then
+    fail("Q is %s and K is %s; the heads of Q, %d, must be a multiple of those of K and V, %d",
+      as_given(q), as_given(k), heads, kv_heads)
+  end
+  for _, t in ipairs { k, v } do
+    if t.extent[4] ~= q.extent[4] then
+      fail("Q is %s and %s is %s; the last mode, the depth D of a head, must be equal",
+        as_given(q), t.name, as_given(t))
+    end
+  end
+end
+
+local function check_types(q, k, v)
+  local dtype = q.tensor.dtype
+  for _, t in ipairs { k, v } do
+    if t.tensor.dtype ~= dtype then
+      fail("Q is %s but %s is %s; the element types must be equal", dtype, t.name, t.tensor.dtype)
+    elseif t.tensor.device ~= q.tensor.device then
+      fail("Q is on %s but %s is on %s; expected all on one device", q.tensor.device, t.name,
+        t.tensor.device)
+    end
+  end
+  local _, is_float = ct._compute_type(dtype)
+  if dtype == ct.bool or not is_float then
+    fail("the elements are %s; expected a float type", dtype)
+  end
+end
+
+-- {====== Results ======
+
+local function new_tensor(dtype, shape, device)
+  local t = ct.tensor(dtype, ct.row_major(shape))
+  return t.device == device and t or t:to(device)
+end
+
+local function check_same(t, expected, what)
+  for i, n in ipairs(expected) do
+    if t.extent[i] ~= n then
+      fail("%s is %s; expected (%s), as Q is %s", t.name, as_given(t),
+        table.concat(expected, ","), what)
+    elseif t.stride[i] == 0 and n > 1 then
+      fail("%s is %s: elements of mode %d share memory (stride 0), so they cannot hold different "
+        .. "results", t.name, t.tensor.layout, i - 1)
+    end
+  end
+end
+
+-- O as the caller gets it: of Q's shape.
+local function to_out(q, out)
+  local shape = entries(q.tensor.shape)
+  if out == nil then out = new_tensor(q.tensor.dtype, q.given, q.tensor.device) end
+  local t = operand(out, "out", names_of_modes[#shape] == "(H,S,D)" and { "H", "S", "D" }
+    or { "B", "H", "S", "D" })
+  check_same(t, q.given, q.tensor.layout)
+  return t
+end
+
+-- LSE (B,H,S) f32: true makes a new one.
+local function to_lse(q, lse)
+  if not lse then return nil end
+  local shape = table.move(q.given, 1, #q.given - 1, 1, {})
+  if lse == true then lse = new_tensor(ct.f32, shape, q.tensor.device) end
+  if not is_tensor(lse) then
+    fail("lse is of type %s; expected true, for a new tensor, or a tensor of f32",
+      tiles.type_name(lse))
+  end
+  local t = operand(lse, "lse", #shape == 2 and { "H", "S" } or { "B", "H", "S" })
+  check_same(t, shape, q.tensor.layout)
+  if lse.dtype ~= ct.f32 and lse.dtype ~= ct.f64 then
+    fail("lse is %s; expected f32", lse.dtype)
+  end
+  return t
+end
+
+local function check_results(results, inputs)
+  for _, r in ipairs(results) do
+    if r.tensor.device ~= inputs[1].tensor.device then
+      fail("%s is on %s but Q is on %s; expected all on one device", r.name, r.tensor.device,
+        inputs[1].tensor.device)
+    end
+    for _, t in ipairs(inputs) do
+      if overlap.shares(r, t) then
+        fail("%s shares memory with %s: blocks still read %s when others write; give %s memory of "
+          .. "its own", r.name, t.name, t.name, r.name)
+      end
+    end
+  end
+end
+
+-- {====== Packed sequences ======
+
+local function integers(x, name)
+  if is_tensor(x) then x = x:totable() end
+  if type(x) ~= "table" then
+    fail("%s is of type %s; expected a table or tensor of integers, 0 first and the number of "
+      .. "tokens last", name, tiles.type_name(x))
+  end
+  return x
+end
+
+-- The B + 1 places where sequences begin, the last one the number of rows.
+local function starts_of(x, name, n_rows)
+  local starts = integers(x, name)
+  for i, at in ipairs(starts) do
+    if math.type(at) ~= "integer" or at < (starts[i - 1] or 0) then
+      fail("entry %d of %s is %s; expected integers that do not fall", i - 1, name, at)
+    end
+  end
+  if #starts < 2 or starts[1] ~= 0 or starts[#starts] ~= n_rows then
+    fail("%s begins with %s and ends with %s; expected 0 and %d, the rows of %s", name,
+      starts[1], starts[#starts], n_rows, name == "cu_seqlens_q" and "Q" or "K")
+  end
+  return starts
+end
+
+local function to_sequences(q, k, options)
+  local cu_q, cu_k = options.cu_seqlens_q, options.cu_seqlens_k
+  if cu_q == nil and cu_k == nil then return nil end
+  if cu_q == nil or cu_k == nil then
+    fail("cu_seqlens_%s is missing; packed sequences need cu_seqlens_q and cu_seqlens_k",
+      cu_q and "k" or "q")
+  elseif #q.given ~= 3 then
+    fail("Q is %s; packed sequences are (H,T,D), T the tokens of all of them", as_given(q))
+  end
+  local from_q = starts_of(cu_q, "cu_seqlens_q", q.extent[3])
+  local from_k = starts_of(cu_k, "cu_seqlens_k", k.extent[3])
+  if #from_q ~= #from_k then
+    fail("cu_seqlens_q has %d entries but cu_seqlens_k has %d; expected as many sequences",
+      #from_q, #from_k)
+  end
+  local list = {}
+  for i = 1, #from_q - 1 do
+    list[i] = { q = from_q[i], n_q = from_q[i + 1] - from_q[i],
+                k = from_k[i], n_k = from_k[i + 1] - from_k[i] }
+  end
+  return list
+end
+
+local function longest(sequences, key)
+  local most = 0
+  for _, s in ipairs(sequences) do most = math.max(most, s[key]) end
+  return most
+end
+
+-- {====== The canonical problem ======
+
+-- The tensor with its modes (B,H,S,D) in the order of `places`.
+local function arranged(t, places)
+  local extent, stride = {}, {}
+  for i, at in ipairs(places) do extent[i], stride[i] = t.extent[at], t.stride[at] end
+  return ct.view(t.tensor, ct.layout(extent, stride))
+end
+
+--- The problem of attention(Q, K, V, options), for messages of `who`.
+function M.read(who, Q, K, V, options)
+  op = who
+  options = check_options(options)
+  check_tensor(Q, "Q")
+  local modes = ct.rank(Q) == 3 and { "H", "S", "D" } or { "B", "H", "S", "D" }
+  local q, k, v = operand(Q, "Q", modes), operand(K, "K", modes), operand(V, "V", modes)
+  q.given = table.move(q.extent, 1, #q.extent, 1, {})
+  check_types(q, k, v)
+  for _, t in ipairs { q, k, v } do
+    t.batched = #modes == 4
+    with_batches(t)
+  end
+  check_shapes(q, k, v)
+  local sequences = to_sequences(q, k, options)
+  local o, lse = to_out(q, options.out), to_lse(q, options.lse)
+  check_results({ o, lse }, { q, k, v })
+  for _, t in ipairs { o, lse } do
+    t.batched = #modes == 4
+    with_batches(t)
+  end
+  local depth = q.extent[4]
+  return { dtype = Q.dtype, device = Q.device, batches = q.extent[1], heads = q.extent[2],
+           kv_heads = k.extent[2], depth = depth, sequences = sequences,
+           n_q = sequences and longest(sequences, "n_q") or q.extent[3],
+           n_k = sequences and longest(sequences, "n_k") or k.extent[3],
+           causal = options.causal or false, lazy = options.lazy or false,
+           scale = options.scale or 1 / math.sqrt(depth), config = options.config,
+           stream = options.stream, out = o.tensor, lse = lse and lse.tensor,
+           Q = arranged(q, { 3, 4, 2, 1 }), K = arranged(k, { 3, 4, 2, 1 }),
+           V = arranged(v, { 3, 4, 2, 1 }), O = arranged(o, { 3, 4, 2, 1 }),
+           LSE = lse and arranged(lse, { 3, 2, 1 }) }
+end
+
+return M
