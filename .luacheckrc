@@ -27,7 +27,8 @@ stds.cuttle = {
     -- kernels
     "kernel", "static", "static_fn", "threadIdx", "blockIdx", "blockDim", "gridDim", "shared",
     "fragment", "fragment_like", "identity_tensor", "view", "tile", "parallelize", "tiled_copy", "tiled_mma", "copy",
-    "copy_if", "gemm", "pipeline", "matmul", "clear", "fill", "axpby", "transform", "reduce", "sync_threads",
+    "copy_if", "gemm", "pipeline", "matmul", "attention", "clear", "fill", "axpby", "transform",
+    "reduce", "sync_threads",
     "sync_warp", "cp_async_fence", "cp_async_wait", "shfl_up", "shfl_down", "shfl_xor", "shfl_idx",
     "ballot", "any", "all", "atomic_add", "atomic_min", "atomic_max", "atomic_and", "atomic_or",
     "warp_reduce", "warp_scan", "block_reduce", "block_scan",

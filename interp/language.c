@@ -59,6 +59,7 @@ static const struct {
   bool is_helper;
 } lua_names[] = {
     {"apropos", "cuttle.help", false},
+    {"attention", "cuttle.attention", false},
     {"atom", "cuttle.atom", false},
     {"atoms", "cuttle.atom", false},
     {"smem_atom", "cuttle.atom", false},

@@ -33,3 +33,33 @@
 ---@param options? table
 ---@return Tensor # C
 function matmul(A, B, C, options) end
+
+--- Attention forward: O = softmax(scale Q K') V.
+--- Q is (B,H,S,D), as PyTorch has it, K and V are (B,Hk,Sk,D): batches, heads, tokens, the depth of a
+--- head. Strides may be any. H is a multiple of Hk; query head h reads key head h // (H // Hk). The
+--- elements are of one float type, scores and sums are f32. Options: `causal`, by which query i sees
+--- keys up to i + Sk - S: both sequences end together. `scale`, 1/sqrt(D). `out`, the tensor for O;
+--- else one of Q's shape and type, row-major, is made. `lse`, true or an f32 tensor (B,H,S), for the
+--- logarithm of each row's sum of exponentials, the second result. A query that sees no key has a row
+--- of zeros and -infinity. `cu_seqlens_q` and `cu_seqlens_k`, tables or tensors of integers: Q is
+--- (H,T,D), sequences one after another; where they begin, and the number of tokens last. `lazy`,
+--- where sums are rescaled only when a maximum has grown by more than 8 powers of two: faster, with
+--- an error up to a third larger. `config`, the name of a configuration. `stream`, as in a launch.
+---
+---     > Q, K = zeros(f32, row_major{1, 1, 2, 4}), zeros(f32, row_major{1, 1, 3, 4})
+---     > V = from_table(f32, {{0, 3, 6, 9}, {1, 4, 7, 10}, {5, 5, 5, 5}})
+---     > V = view(V, layout({1, 1, 3, 4}, {0, 0, 1, 3}))
+---     > O = attention(Q, K, V, {causal = true})
+---     > O(0, 0, _, _)
+---     tensor f32 (2,4):(4,1) on cpu
+---       0.5  3.5  6.5  9.5
+---         2    4    6    8
+--- CuTe: none (CUTLASS: example 77, Hopper's FlashAttention-3). MoYe: none.
+--- See: matmul, reference.attention.
+---@param Q Tensor (B,H,S,D), or (H,T,D)
+---@param K Tensor (B,Hk,Sk,D), or (Hk,Tk,D), of the type of Q
+---@param V Tensor like K
+---@param options? table
+---@return Tensor # O
+---@return Tensor? # LSE, where it was asked for
+function attention(Q, K, V, options) end

@@ -1,0 +1,143 @@
+-- attention_plain.lua: attention on any device, of any float type and depth, by plain arithmetic. A
+-- warp has ROWS queries; a block's warps share blocks of keys and values. Each lane has one key of
+-- the block for the scores, and every 32nd column of the sums.
+local ct = require "cuttle"
+local M = {}
+
+local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
+local row_major, view = ct.row_major, ct.view
+local shared, fragment = ct.shared, ct.fragment
+local clear, cast, where, range = ct.clear, ct.cast, ct.where, ct.range
+local min, max, exp2, log2, cdiv = ct.min, ct.max, ct.exp2, ct.log2, ct.cdiv
+local sync_threads, shfl_idx, warp_reduce = ct.sync_threads, ct.shfl_idx, ct.warp_reduce
+
+local LANES <const>, WARPS <const>, ROWS <const> = 32, 4, 4
+local TILE <const> = WARPS * ROWS
+local LN_2 <const> = math.log(2)
+
+function M.can_compute() return true end
+
+-- A block of keys or values in shared memory, f32; rows behind the last are 0.
+local function load_block(t, place, sT, depth, first, last)
+  for i in range(threadIdx.x, LANES * depth, LANES * WARPS) do
+    local j, d = i // depth, i % depth
+    local value = 0.0
+    if first + j < last then value = cast(t[{first + j, d, place.head, place.batch}], ct.f32) end
+    sT[{j, d}] = value
+  end
+end
+
+-- Where the block's tile lies: rows of its queries and keys, counted from the tensors' first.
+local function place_of(variant, Q, K, spans, group)
+  local head, b = blockIdx.y, blockIdx.z
+  if variant.packed then
+    return { head = head, kv_head = head // group, batch = 0, q = spans[{0, b}],
+             n_q = spans[{1, b}], k = spans[{2, b}], n_k = spans[{3, b}] }
+  end
+  return { head = head, kv_head = head // group, batch = b, q = 0, n_q = ct.size(Q, 0), k = 0,
+           n_k = ct.size(K, 0) }
+end
+
+function M.make(variant)
+  local depth = variant.depth
+  local columns = cdiv(depth, LANES)
+
+  return ct.kernel(variant.name, function(Q, K, V, O, LSE, spans, group, c)
+    local sQ = shared(ct.f32, row_major{TILE, depth})
+    local sK = shared(ct.f32, ct.layout({LANES, depth}, {depth + 1, 1}))  -- a lane reads a row
+    local sV = shared(ct.f32, row_major{LANES, depth})
+    local at = place_of(variant, Q, K, spans, group)
+    local warp, lane = threadIdx.x // LANES, threadIdx.x % LANES
+    local first = blockIdx.x * TILE
+    local rows = {head = at.head, batch = at.batch}
+    local kv = {head = at.kv_head, batch = at.batch}
+
+    for i in range(threadIdx.x, TILE * depth, LANES * WARPS) do
+      local row, d = i // depth, i % depth
+      local value = 0.0
+      if first + row < at.n_q then
+        value = cast(Q[{at.q + first + row, d, rows.head, rows.batch}], ct.f32)
+      end
+      sQ[{row, d}] = value
+    end
+    local tops, sums = fragment(ct.f32, ROWS), fragment(ct.f32, ROWS)
+    local out, scores = fragment(ct.f32, {columns, ROWS}), fragment(ct.f32, ROWS)
+    ct.fill(tops, -math.huge)
+    clear(sums)
+    clear(out)
+
+    local seen = at.n_k
+    if variant.causal then seen = max(0, min(seen, min(first + TILE, at.n_q) + at.n_k - at.n_q)) end
+    for j0 in range(0, seen, LANES) do
+      sync_threads()
+      load_block(K, kv, sK, depth, at.k + j0, at.k + at.n_k)
+      load_block(V, kv, sV, depth, at.k + j0, at.k + at.n_k)
+      sync_threads()
+      clear(scores)
+      for d in range(depth) do
+        for r = 0, ROWS - 1 do
+          scores[r] = scores[r] + sQ[{warp * ROWS + r, d}] * sK[{lane, d}]
+        end
+      end
+      for r = 0, ROWS - 1 do
+        local last = at.n_k
+        if variant.causal then last = min(last, first + warp * ROWS + r + at.n_k - at.n_q + 1) end
+        local s = where(j0 + lane < last, scores[r] * c, -math.huge)
+        local top = max(tops[r], warp_reduce(s, "max"))
+        local base = where(top == -math.huge, 0.0, top)
+        local p = exp2(s - base)
+        local shrink = exp2(tops[r] - base)
+        tops[r] = top
+        sums[r] = sums[r] * shrink + p
+        scores[r] = p
+        for i = 0, columns - 1 do out[{i, r}] = out[{i, r}] * shrink end
+      end
+      for j in range(LANES) do
+        for r = 0, ROWS - 1 do
+          local p = shfl_idx(scores[r], j)
+          for i = 0, columns - 1 do
+            local d = i * LANES + lane
+            out[{i, r}] = out[{i, r}] + p * sV[{j, depth % LANES == 0 and d or min(d, depth - 1)}]
+          end
+        end
+      end
+    end
+
+    for r = 0, ROWS - 1 do
+      local sum = warp_reduce(sums[r], "add")
+      local row = first + warp * ROWS + r
+      local factor = where(sum == 0.0, 0.0, 1.0 / sum)
+      if row < at.n_q then
+        for i = 0, columns - 1 do
+          local d = i * LANES + lane
+          if depth % LANES == 0 or d < depth then
+            O[{at.q + row, d, rows.head, rows.batch}] = cast(out[{i, r}] * factor, O.dtype)
+          end
+        end
+        if variant.lse and lane == 0 then
+          LSE[{at.q + row, rows.head, rows.batch}] = (tops[r] + log2(sum)) * LN_2
+        end
+      end
+    end
+  end)
+end
+
+--- The kernel's launch and arguments for a problem. What is not there is of one element.
+function M.plan(p, kernel)
+  local n_sequences = p.sequences and #p.sequences or p.batches
+  local none = ct.zeros(ct.i32, {1, 1}):to(p.device)
+  local spans = none
+  if p.sequences then
+    local rows = {}
+    for i, s in ipairs(p.sequences) do rows[i] = { s.q, s.n_q, s.k, s.n_k } end
+    spans = ct.from_table(ct.i32, rows):to(p.device)
+    spans = view(spans, ct.layout({4, #rows}, {ct.stride(spans)[2], ct.stride(spans)[1]}))
+  end
+  return { kernel = kernel,
+           launch = { grid = { cdiv(p.n_q, TILE), p.heads, n_sequences }, block = LANES * WARPS,
+                      stream = p.stream },
+           args = { p.Q, p.K, p.V, p.O, p.LSE or none, spans, p.heads // p.kv_heads,
+                    ct.f32(p.scale / LN_2) } }
+end
+
+return M
