@@ -6,14 +6,13 @@
    sums of narrow ones in f32. */
 #include <inttypes.h>
 #include <lauxlib.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bind.h"
+#include "bind_blas.h"
 #include "diag.h"
-#include "runtime/blas.h"
 #include "runtime/convert.h"
 #include "runtime/matmul.h"
 #include "runtime/walk.h"
@@ -187,32 +186,10 @@ static int allclose(lua_State *L) {
 
 /* {====== matmul: the product on the host ====== */
 
-/* C (m,n) = A (m,k) * B (n,k)'. */
-typedef struct Product {
-  int64_t m, n, k;
-} Product;
-
-static CtGemm gemm_of(const Product *p, CtDtype dtype, CtDtype result) {
-  return (CtGemm){.dtype = dtype,
-                  .result = result,
-                  .trans_b = true,
-                  .m = (int)p->m,
-                  .n = (int)p->n,
-                  .k = (int)p->k,
-                  .lda = (int)p->m,
-                  .ldb = (int)p->n,
-                  .ldc = (int)p->m,
-                  .alpha = 1};
-}
-
-static bool fits_blas(const Product *p) {
-  return p->m > 0 && p->n > 0 && p->k > 0 && p->m <= INT_MAX && p->n <= INT_MAX && p->k <= INT_MAX;
-}
-
 static void multiply_doubles(const Product *p, const double *A, const double *B, double *C) {
-  CtGemm g = gemm_of(p, CT_f64, CT_f64);
+  CtGemm g = bind_gemm_of(p, CT_f64, CT_f64);
   CtErr err;
-  if (!fits_blas(p) || ct_hostblas_gemm(&g, A, B, C, &err) != CT_OK) {
+  if (!bind_fits_blas(p) || ct_hostblas_gemm(&g, A, B, C, &err) != CT_OK) {
     ct_matmul_f64(p->m, p->n, p->k, A, B, C);
   }
 }
@@ -283,99 +260,6 @@ static CtStatus multiply_host(const Product *p, const Tensor *A, const Tensor *B
   CtStatus status = multiply_wide(p, A, B, C, block, block + n_a, block + n_a + n_b, err);
   ct_free(alloc, block, bytes);
   return status;
-}
-
-/* {====== matmul on a device: cuBLAS ====== */
-
-/* A matrix as BLAS takes it: column-major or its transpose, `ld` elements between columns. */
-typedef struct Matrix {
-  bool is_row_major;
-  int ld;
-} Matrix;
-
-/* False when the layout is no such matrix. */
-static bool as_matrix(const CtCx *cx, CtLayout l, Matrix *out) {
-  CtLayout flat[2];
-  CtInt shape[2], stride[2];
-  for (int i = 0; i < 2; i++) {
-    if (ct_coalesce(cx, ct_mode(l, i), NULL, &flat[i], NULL) != CT_OK ||
-        !ct_is_leaf(flat[i].shape)) {
-      return false;
-    }
-    shape[i] = flat[i].shape->i;
-    stride[i] = flat[i].stride->i;
-  }
-  int unit = stride[0].v == 1 || shape[0].v == 1 ? 0 : 1;
-  int64_t ld = shape[1 - unit].v == 1 ? shape[unit].v : stride[1 - unit].v;
-  if ((stride[unit].v != 1 && shape[unit].v != 1) || ld < shape[unit].v || ld > INT_MAX) {
-    return false;
-  }
-  *out = (Matrix){unit == 1, (int)ld};
-  return true;
-}
-
-#define CUBLAS_TYPE "cuttle.cublas"
-
-typedef struct Cublas {
-  CtCublas *handle;
-} Cublas;
-
-static int cublas_gc(lua_State *L) {
-  Cublas *c = luaL_checkudata(L, 1, CUBLAS_TYPE);
-  ct_cublas_free(c->handle);
-  c->handle = NULL;
-  return 0;
-}
-
-/* The library's handle for a device, made once and kept in the registry; NULL where there is none.
-   */
-static CtCublas *get_cublas(lua_State *L, CtDevice *device) {
-  CtErr err;
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, device) == LUA_TNIL) {
-    lua_pop(L, 1);
-    Cublas *made = lua_newuserdatauv(L, sizeof *made, 0);
-    made->handle = NULL;
-    luaL_setmetatable(L, CUBLAS_TYPE);
-    if (ct_cublas_new(device, &made->handle, &err) != CT_OK) {
-      made->handle = NULL;
-    }
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, device);
-  }
-  CtCublas *handle = ((Cublas *)lua_touserdata(L, -1))->handle;
-  lua_pop(L, 1);
-  return handle;
-}
-
-static CtDevPtr address_of(const Tensor *t) {
-  return t->storage->buf.ptr + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
-}
-
-/* The product as cuBLAS takes it, and the handle; NULL where it cannot. */
-static CtCublas *prepare_cublas(lua_State *L, const CtCx *cx, const Product *p, const Tensor *A,
-                                const Tensor *B, CtDtype result, CtGemm *out) {
-  Matrix a, b;
-  CtDevice *device = A->storage->device;
-  if (device == NULL || B->storage->device != device || !ct_cublas_has(A->dtype, result) ||
-      !fits_blas(p) || !as_matrix(cx, A->layout, &a) || !as_matrix(cx, B->layout, &b)) {
-    return NULL;
-  }
-  *out = gemm_of(p, A->dtype, result);
-  out->trans_a = a.is_row_major;
-  out->trans_b = !b.is_row_major;
-  out->lda = a.ld;
-  out->ldb = b.ld;
-  return get_cublas(L, device);
-}
-
-/* True when cuBLAS computed the product; false when it cannot take these operands. */
-static bool multiply_device(lua_State *L, const CtCx *cx, const Product *p, const Tensor *A,
-                            const Tensor *B, const Tensor *C) {
-  CtGemm g;
-  CtErr err;
-  CtCublas *cublas = prepare_cublas(L, cx, p, A, B, C->dtype, &g);
-  return cublas != NULL && ct_cublas_gemm(cublas, &g, address_of(A), address_of(B), address_of(C),
-                                          C->storage->stream, &err) == CT_OK;
 }
 
 /* {====== matmul ====== */
@@ -450,7 +334,7 @@ static int matmul(lua_State *L) {
   CtErr err;
   lua_settop(L, 3);
   const Tensor *C = result_tensor(L, &cx, &p, A);
-  if (!multiply_device(L, &cx, &p, A, B, C)) {
+  if (!bind_cublas_multiply(L, &cx, &p, A, B, C)) {
     diag_check(L, multiply_host(&p, A, B, C, &err), &err);
   }
   return 1;
@@ -461,9 +345,8 @@ static int library(lua_State *L) {
   CtCx cx = bind_enter(L);
   const Tensor *A = check_operand(L, &cx, 1, "(M,K)"), *B = check_operand(L, &cx, 2, "(N,K)");
   Product p = check_product(L, &cx, A, B);
-  CtGemm g;
   CtDtype result = lua_isnoneornil(L, 3) ? new_type(A) : tensor_check_host(L, 3, "library")->dtype;
-  bool on_device = prepare_cublas(L, &cx, &p, A, B, result, &g) != NULL;
+  bool on_device = bind_cublas_takes(L, &cx, &p, A, B, result);
   bool on_host = ct_is_float(A->dtype) && ct_hostblas_name() != NULL;
   lua_pushstring(L, on_device ? "cuBLAS" : on_host ? "BLAS" : "none");
   return 1;
@@ -474,12 +357,11 @@ static int library(lua_State *L) {
 static const luaL_Reg functions[] = {{"allclose", allclose}, {NULL, NULL}};
 static const luaL_Reg reference[] = {
     {"matmul", matmul}, {"library", library}, {NULL, NULL}}; /* and those of bind_reference_*.c */
-static const luaL_Reg cublas_meta[] = {{"__gc", cublas_gc}, {NULL, NULL}};
 
 void bind_add_reference(lua_State *L, int module, int methods) {
   (void)methods;
-  bind_new_type(L, CUBLAS_TYPE, cublas_meta, NULL);
   lua_pushvalue(L, module);
+  bind_add_blas(L);
   luaL_setfuncs(L, functions, 0);
   luaL_newlib(L, reference);
   bind_add_reference_bits(L);

@@ -38,12 +38,14 @@ local modules = {
     { name = "simt", files = { "simt", "simt_[%w_]+" }, uses = { "ir", "message", "tensor_core" } },
 
     -- Libraries and devices take text, bytes and sizes: no layouts, no IR.
-    { name = "dl", files = { "dl", "cuda_[%w_]+", "nvrtc_syms", "cublas_[%w_]+" },
+    { name = "dl", files = { "dl", "cuda_[%w_]+", "nvrtc_syms", "cublas_[%w_]+",
+      "cublaslt_syms", "nvml_syms", "nvml_types" },
       uses = { "text" } },
     { name = "cache", files = { "cache" }, uses = { "text" } },
     { name = "nvrtc", files = { "nvrtc", "nvrtc_[%w_]+" }, uses = { "dl", "cache" } },
     { name = "device", files = { "device", "device_[%w_]+" }, uses = { "dl", "message" } },
     { name = "blas", files = { "blas", "blas_[%w_]+" }, uses = { "device" } },
+    { name = "nvml", files = { "nvml" }, uses = { "device" } },
     { name = "storage", files = { "storage" }, uses = { "device" } },
 
     -- The list of public headers; no file of the core includes it.
@@ -60,15 +62,15 @@ local modules = {
     -- The rest of the folder, one layer: bindings, front end, state, command line.
     { name = "interp", files = { ".*" },
       uses = { "rewrite", "std_modules", "cuttle", "runtime/ct", "runtime/ir", "runtime/pass",
-        "runtime/emit_cuda", "runtime/simt", "runtime/nvrtc", "runtime/blas", "runtime/storage",
-        "runtime/npy", "runtime/rand", "runtime/matmul", "runtime/attention",
+        "runtime/emit_cuda", "runtime/simt", "runtime/nvrtc", "runtime/blas", "runtime/nvml",
+        "runtime/storage", "runtime/npy", "runtime/rand", "runtime/matmul", "runtime/attention",
         "runtime/dtype", "runtime/atom" } },
   },
 }
 
 -- Headers of libraries that a folder never sees; interp/ files of module "rewrite" neither see Lua.
 local LUA <const> = { "^lua%w*%.h", "^lauxlib%.h", "^luaxlib%.h" }
-local CUDA <const> = { "^cu%w*%.h", "^nvrtc%.h", "^cublas" }
+local CUDA <const> = { "^cu%w*%.h", "^nvrtc%.h", "^cublas", "^nvml%.h" }
 local foreign = {
   runtime = { { LUA, "runtime/ never sees Lua" },
     { CUDA, "CUDA is loaded at run time: declare what is needed in runtime/dl.h" } },

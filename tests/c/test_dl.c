@@ -3,6 +3,7 @@
 #include "runtime/dl.h"
 
 #include "runtime/cublas_types.h"
+#include "runtime/nvml_types.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -13,12 +14,14 @@
 #include "tap.h"
 
 #ifdef __has_include
-#if __has_include(<cuda.h>) && __has_include(<nvrtc.h>) && __has_include(<cublas_v2.h>)
+#if __has_include(<cuda.h>) && __has_include(<nvrtc.h>) && __has_include(<cublas_v2.h>) && \
+    __has_include(<cublasLt.h>)
 #define HAS_HEADERS 1
 #endif
 #endif
 
 #ifdef HAS_HEADERS
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda.h>
 #include <nvrtc.h>
@@ -54,7 +57,28 @@ _Static_assert((int)CT_CUBLAS_COMPUTE_64F == (int)CUBLAS_COMPUTE_64F, "sums in f
 _Static_assert((int)CT_CUBLAS_COMPUTE_32I == (int)CUBLAS_COMPUTE_32I, "sums in i32");
 _Static_assert((int)CT_CUBLAS_COMPUTE_32F_FAST_TF32 == (int)CUBLAS_COMPUTE_32F_FAST_TF32, "tf32");
 
+_Static_assert((int)CT_CUBLAS_R_8F_E4M3 == (int)CUDA_R_8F_E4M3, "f8e4m3");
+_Static_assert((int)CT_CUBLAS_R_8F_E5M2 == (int)CUDA_R_8F_E5M2, "f8e5m2");
+_Static_assert((int)CT_CUBLASLT_TRANSA == (int)CUBLASLT_MATMUL_DESC_TRANSA, "A's transposition");
+_Static_assert((int)CT_CUBLASLT_TRANSB == (int)CUBLASLT_MATMUL_DESC_TRANSB, "B's transposition");
+_Static_assert((int)CT_CUBLASLT_FAST_ACCUM == (int)CUBLASLT_MATMUL_DESC_FAST_ACCUM, "fast sums");
+_Static_assert((int)CT_CUBLASLT_MAX_WORKSPACE_BYTES ==
+                   (int)CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+               "the workspace");
+
 SAME_TYPE(CublasHandle, cublasHandle_t);
+SAME_TYPE(CublasLtHandle, cublasLtHandle_t);
+SAME_SIZE(CublasLtDescAttribute, cublasLtMatmulDescAttributes_t);
+SAME_SIZE(CublasLtPreferenceAttribute, cublasLtMatmulPreferenceAttributes_t);
+SAME_SIZE(CublasLtMatmulDesc, cublasLtMatmulDesc_t);
+SAME_SIZE(CublasLtMatrixLayout, cublasLtMatrixLayout_t);
+SAME_SIZE(CublasLtPreference, cublasLtMatmulPreference_t);
+SAME_SIZE(CublasLtAlgo, cublasLtMatmulAlgo_t);
+SAME_SIZE(CublasLtHeuristic, cublasLtMatmulHeuristicResult_t);
+SAME_PLACE(CublasLtHeuristic, algo, cublasLtMatmulHeuristicResult_t, algo);
+SAME_PLACE(CublasLtHeuristic, workspace_bytes, cublasLtMatmulHeuristicResult_t, workspaceSize);
+SAME_PLACE(CublasLtHeuristic, state, cublasLtMatmulHeuristicResult_t, state);
+SAME_PLACE(CublasLtHeuristic, waves, cublasLtMatmulHeuristicResult_t, wavesCount);
 SAME_TYPE(CublasStream, cudaStream_t);
 SAME_SIZE(CublasStatus, cublasStatus_t);
 SAME_SIZE(CublasOp, cublasOperation_t);
@@ -114,6 +138,13 @@ SAME_PLACE(CuLaunchConfig, n_attributes, CUlaunchConfig, numAttrs);
 #define CublasDataType cudaDataType
 #define CublasComputeType cublasComputeType_t
 #define CublasAlgo cublasGemmAlgo_t
+#define CublasLtDescAttribute cublasLtMatmulDescAttributes_t
+#define CublasLtPreferenceAttribute cublasLtMatmulPreferenceAttributes_t
+#define CublasLtMatmulDesc cublasLtMatmulDesc_t
+#define CublasLtMatrixLayout cublasLtMatrixLayout_t
+#define CublasLtPreference cublasLtMatmulPreference_t
+#define CublasLtAlgo cublasLtMatmulAlgo_t
+#define CublasLtHeuristic cublasLtMatmulHeuristicResult_t
 
 /* cuda.h renames some entry points to later versions than ours; the old ones keep their types. */
 #ifdef cuEventElapsedTime
@@ -130,6 +161,9 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent stop);
 #define X(need, name, args) SAME_TYPE(__typeof__(&name), cublasStatus_t(*) args);
 #include "runtime/cublas_syms.def"
 #undef X
+#define X(need, name, args) SAME_TYPE(__typeof__(&name), cublasStatus_t(*) args);
+#include "runtime/cublaslt_syms.def"
+#undef X
 
 #undef CuResult
 #undef CuDeviceAttribute
@@ -144,11 +178,42 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent stop);
 #undef CublasDataType
 #undef CublasComputeType
 #undef CublasAlgo
+#undef CublasLtDescAttribute
+#undef CublasLtPreferenceAttribute
+#undef CublasLtMatmulDesc
+#undef CublasLtMatrixLayout
+#undef CublasLtPreference
+#undef CublasLtAlgo
+#undef CublasLtHeuristic
+#endif
+
+#ifdef __has_include
+#if __has_include(<nvml.h>)
+#include <nvml.h>
+_Static_assert((int)CT_NVML_SUCCESS == (int)NVML_SUCCESS, "NVML's success");
+_Static_assert((int)CT_NVML_CLOCK_SM == (int)NVML_CLOCK_SM, "the clock of multiprocessors");
+SAME_SIZE(NvmlField, nvmlFieldValue_t);
+SAME_PLACE(NvmlField, result, nvmlFieldValue_t, nvmlReturn);
+SAME_PLACE(NvmlField, value, nvmlFieldValue_t, value);
+#ifdef NVML_FI_DEV_POWER_INSTANT
+_Static_assert((int)CT_NVML_POWER_INSTANT == (int)NVML_FI_DEV_POWER_INSTANT, "the power of now");
+#endif
+#define NvmlDevice nvmlDevice_t
+#define NvmlField nvmlFieldValue_t
+#define NvmlClock nvmlClockType_t
+#define X(need, name, args)                                                                        \
+  _Static_assert(__builtin_types_compatible_p(__typeof__(&name), nvmlReturn_t(*) args), #name);
+#include "runtime/nvml_syms.def"
+#undef X
+#undef NvmlDevice
+#undef NvmlClock
+#undef NvmlField
+#endif
 #endif
 
 static void test_headers(void) {
 #ifdef HAS_HEADERS
-  OK(true, "our declarations agree with cuda.h %d, nvrtc.h and cublas_v2.h", CUDA_VERSION);
+  OK(true, "our declarations agree with cuda.h %d, nvrtc.h, cublas_v2.h, cublasLt.h", CUDA_VERSION);
 #else
   SKIP(1, "no cuda.h, nvrtc.h and cublas_v2.h on the include path to compare with");
 #endif
