@@ -163,5 +163,6 @@ void bind_open_trace(lua_State *L);
 void bind_open_profile(lua_State *L);
 void bind_open_check(lua_State *L);
 void bind_open_search(lua_State *L);
+void bind_open_bench(lua_State *L);
 
 #endif
