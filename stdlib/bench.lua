@@ -226,6 +226,9 @@ M.front = require "cuttle.bench_front"
 --- The operator matmul beside cuBLAS; takes the arguments that follow its name.
 M.matmul = require("cuttle.bench_matmul").run
 
+--- Products on tensor cores beside cuBLAS and cuBLASLt, sustained and in bursts; takes arguments.
+M.hopper = require("cuttle.bench_hopper").run
+
 --- What checking and profiling cost.
 M.watch = require "cuttle.bench_watch"
 
@@ -239,9 +242,12 @@ end
 local order = {"layout", "front", "moye", "compile", "launch", "transpose", "saxpy", "sum",
   "softmax", "layer_norm", "matmul"}
 
---- Runs the named benchmarks, or all. What follows "matmul" are its arguments.
+local takes_arguments = {matmul = true, hopper = true}
+
+--- Runs the named benchmarks, or all but "hopper". What follows "matmul" or "hopper" are its
+--- arguments.
 function M.run(...)
-  if (...) == "matmul" then return M.matmul(select(2, ...)) end
+  if takes_arguments[...] then return M[...](select(2, ...)) end
   local names = select("#", ...) > 0 and {...} or order
   for _, name in ipairs(names) do
     local f = name ~= "run" and M[name]

@@ -1,0 +1,352 @@
+-- bench_hopper.lua: `cuttle bench hopper [option ...] [word ...]`: products on tensor cores beside
+-- cuBLAS, sustained and in bursts (bench_regimes.lua says how both are timed), all candidates of a
+-- row in one run, on random normal data:
+--   default   cublasGemmEx's default algorithm; of fp8 cuBLASLt's first
+--   Lt        cuBLASLt's top 8 with 64 MiB of workspace; those that a screening finds fastest
+--   *         matmul with the configuration that it picks; with --all or --config others as well
+-- Every result is written over poison and compared in full with the default's, before the times are
+-- taken and again after. A row is run if each word is in its name: "bf16", "4096x4096x4096".
+local ct = require "cuttle"
+local configs = require "cuttle.matmul_configs"
+local data = require "cuttle.bench_device"
+local operator = require "cuttle.matmul"
+local regimes = require "cuttle.bench_regimes"
+local M = {}
+
+local WORKSPACE <const>, ALGORITHMS <const> = 64 << 20, 8
+
+-- {====== Rows ======
+
+-- C (M,N) row-major = A (M,K) * B (N,K)', K contiguous in both.
+-- bars: the least ratio to the default and to the best of Lt, in both regimes.
+local function row(dtype, m, n, k, to_default, to_lt)
+  return { dtype = dtype, m = m, n = n, k = k, bars = { default = to_default, lt = to_lt },
+           result = dtype == "f8e4m3" and "bf16" or dtype,
+           name = ("%s %dx%dx%d"):format(dtype, m, n, k) }
+end
+
+M.rows = {
+  row("bf16", 8192, 8192, 8192, 1.03, 1.0),
+  row("bf16", 4096, 4096, 4096, 1.01, 1.01),
+  row("bf16", 2048, 2048, 2048, 1.0, 1.0),
+  row("bf16", 4096, 4096, 16384, 1.01, 1.01),
+  row("bf16", 8192, 8192, 1024, 1.07, 0.98),
+  row("f16", 8192, 8192, 8192, 1.0, nil),
+  row("f8e4m3", 8192, 8192, 8192, nil, 0.95),
+}
+
+-- What the CPU engine can do: no library is beside it.
+local cpu_rows <const> = { row("bf16", 64, 64, 64), row("f16", 128, 64, 32) }
+
+local function has_words(p, words)
+  for _, word in ipairs(words) do
+    if not (" " .. p.name .. " "):find(word, 1, true) then return false end
+  end
+  return true
+end
+
+-- {====== Options ======
+
+local help <const> = [[
+cuttle bench hopper [option ...] [word ...]: products on tensor cores beside cuBLAS and cuBLASLt
+  --quick          short batches and one or two rounds: a look, no result
+  --regime=NAME    only sus (sustained) or bur (burst); also eq (in turns)
+  --config=NAME    this configuration of matmul beside the one that matmul picks
+  --all            every configuration that is for the problem
+  --lt=N           time N of cuBLASLt's algorithms, the fastest of a screening; 4 without
+  --rounds=N       rounds of each regime
+  word             rows whose names have it: bf16, 8192x8192x1024; attention: only that
+]]
+
+local function count(value, word)
+  local n = math.tointeger(tonumber(value))
+  if n == nil or n < 1 then
+    error(("bench hopper: '%s' has no number; expected one from 1"):format(word), 0)
+  end
+  return n
+end
+
+local readers <const> = {
+  quick = function(o) o.quick = true end,
+  all = function(o) o.all = true end,
+  help = function(o) o.help = true end,
+  config = function(o, value) o.configs[#o.configs + 1] = value end,
+  lt = function(o, value, word) o.lt = count(value, word) end,
+  rounds = function(o, value, word) o.rounds = count(value, word) end,
+  regime = function(o, value)
+    if not regimes.regimes[value] then
+      error(("bench hopper: there is no regime '%s'; there are sus, bur and eq, and of attention "
+        .. "one"):format(value), 0)
+    end
+    o.regimes[#o.regimes + 1] = value
+  end,
+}
+
+local function read_options(...)
+  local options, words = { configs = {}, regimes = {}, lt = 4 }, {}
+  for _, word in ipairs { ... } do
+    local key, value = word:match "^%-%-(%w+)=?(.*)$"
+    if key and readers[key] then
+      readers[key](options, value, word)
+    elseif word:find "^%-" then
+      error(("bench hopper: there is no option '%s'; there are --quick, --all, --config=NAME, "
+        .. "--regime=NAME, --lt=N, --rounds=N and --help"):format(word), 0)
+    elseif word == "attention" then
+      options.attention = true
+    else
+      words[#words + 1] = word
+    end
+  end
+  options.only_one = #options.regimes > 0 and options.regimes
+  if #options.regimes == 0 then options.regimes = { "sus", "bur" } end
+  options.numbers = {}
+  for name, r in pairs(options.quick and regimes.quick or regimes.regimes) do
+    options.numbers[name] = setmetatable({ rounds = options.rounds }, { __index = r })
+  end
+  return options, words
+end
+
+-- {====== Operands ======
+
+-- One buffer of random elements for each type, size and operand, which rows share.
+local function buffer(buffers, dtype, n, seed)
+  local key = ("%s %d %d"):format(dtype, n, seed)
+  if buffers[key] == nil then buffers[key] = data.normal(ct[dtype], n, seed) end
+  return buffers[key]
+end
+
+local function operands(p, buffers)
+  local function matrix(t, rows, columns) return ct.view(t, ct.row_major { rows, columns }) end
+  local c = ct.tensor(ct[p.result], p.m * p.n)
+  return { A = matrix(buffer(buffers, p.dtype, p.m * p.k, 1), p.m, p.k),
+           B = matrix(buffer(buffers, p.dtype, p.n * p.k, 2), p.n, p.k),
+           C = matrix(c, p.m, p.n), out = c }
+end
+
+-- The same product as a library takes it, which writes column-major: C' = B * A'.
+local function as_library(p, set) return set.B, set.A, ct.view(set.out, ct.layout { p.n, p.m }) end
+
+-- {====== Candidates ======
+
+local function candidate(list, kind, name, launch)
+  local c = regimes.candidate(name, launch)
+  c.kind, c.launch = kind, launch
+  list[#list + 1] = c
+  return c
+end
+
+local function add_lt(list, p, set, options, fast_sums)
+  local B, A, C = as_library(p, set)
+  local launches, why = ct._cublas_lt(B, A, C,
+    { algorithms = ALGORITHMS, workspace = WORKSPACE, fast_sums = fast_sums })
+  if not launches then
+    print("  cuBLASLt: " .. why)
+    return
+  end
+  local all = {}
+  for i, launch in ipairs(launches) do
+    candidate(all, "lt", ("cublasLt %d of %d"):format(i, #launches), launch)
+  end
+  local first = all[1]
+  local kept = regimes.fastest(all, options.lt, options.numbers)
+  if list[1] == nil then -- no cublasGemmEx: the first stands for it
+    first.name = first.name .. ", default"
+    first.is_default = true
+    table.insert(list, first)
+  end
+  for _, c in ipairs(kept) do
+    if c ~= first or not first.is_default then list[#list + 1] = c end
+  end
+end
+
+local function libraries(p, set, options)
+  local list = {}
+  if not ct.device().sm then return list end
+  local B, A, C = as_library(p, set)
+  local default = ct._cublas(B, A, C)
+  if default then candidate(list, "default", "cublasGemmEx default", default).is_default = true end
+  add_lt(list, p, set, options, p.dtype == "f8e4m3")
+  return list
+end
+
+-- The names of the configurations to measure, the chosen one first.
+local function choices(set, options, chosen)
+  local names = { chosen }
+  local function add(name) if name ~= chosen then names[#names + 1] = name end end
+  for _, name in ipairs(options.configs) do add(name) end
+  if options.all then
+    for _, r in ipairs(configs.of(operator.problem(set.A, set.B, set.C))) do add(r.name) end
+  end
+  return names
+end
+
+local function ours(list, set, options)
+  local launch, chosen, steps = operator.prepare(set.A, set.B, set.C)
+  local mine = candidate(list, "ours", "* " .. chosen, launch)
+  mine.is_chosen = true
+  for _, name in ipairs(choices(set, options, steps[1].config.name)) do
+    if name ~= steps[1].config.name then
+      local other, text = operator.prepare(set.A, set.B, set.C, { config = name })
+      candidate(list, "ours", "  " .. text, other)
+    end
+  end
+end
+
+-- {====== Results ======
+
+-- Launches over poison and compares with the reference.
+local function check(c, set, reference)
+  data.poison(set.out)
+  c.launch()
+  return data.compare(set.out, reference)
+end
+
+-- The default's result, in a tensor of its own; without one that of the host.
+local function reference_of(list, p, set)
+  local reference = ct.tensor(ct[p.result], p.m * p.n)
+  if not list[1].is_default then
+    ct.reference.matmul(set.B, set.A, ct.view(reference, ct.layout { p.n, p.m }))
+    return reference
+  end
+  data.poison(set.out)
+  list[1].launch()
+  ct.copy(set.out, reference)
+  return reference
+end
+
+local function verdict(before, after)
+  local worst = (after.unequal > before.unequal or after.relative ~= after.relative) and after
+    or before
+  if worst.unequal == 0 then return "equal" end
+  return ("%.2g %% differ, by %.2g rel."):format(100 * worst.unequal / worst.n, worst.relative)
+end
+
+-- How far a result may be from another with the same sums in another order, as a root of squares.
+local bounds <const> = { bf16 = 4e-3, f16 = 5e-4, f8e4m3 = 4e-3 }
+
+local function is_good(p, result) return result.relative <= (bounds[p.dtype] or 1e-3) end
+
+-- {====== Lines ======
+
+local function rate_text(p, ms)
+  local rate = 2 * p.m * p.n * p.k / ms * 1e-9
+  return (rate >= 10 and "%8.1f" or "%8.2g"):format(rate)
+end
+
+-- The least time of the candidates of a kind.
+local function best(list, regime, is_wanted)
+  local least
+  for _, c in ipairs(list) do
+    if is_wanted(c) and (least == nil or c.ms[regime] < least) then least = c.ms[regime] end
+  end
+  return least
+end
+
+-- The times that ratios are to.
+local function peers(list, regime)
+  return best(list, regime, function(c) return c.is_default end),
+    best(list, regime, function(c) return c.kind == "lt" end)
+end
+
+local function ratio_text(peer, ms) return peer and ("%6.3f"):format(peer / ms) or "     -" end
+
+local function print_row(p, list, options)
+  local head = ("  %-32s"):format "TFLOP/s, ratios"
+  for _, regime in ipairs(options.regimes) do
+    head = head .. ("%8s default     Lt  "):format(regime:upper())
+  end
+  print(head .. "   MHz     W  bits")
+  for _, c in ipairs(list) do
+    local line = ("  %-32s"):format(c.name)
+    for _, regime in ipairs(options.regimes) do
+      local default, lt = peers(list, regime)
+      line = line .. ("%s  %s %s  "):format(rate_text(p, c.ms[regime]),
+        ratio_text(default, c.ms[regime]), ratio_text(lt, c.ms[regime]))
+    end
+    line = line .. ("  %4s  %4s  %s"):format(c.clock and ("%.0f"):format(c.clock) or "-",
+      c.power and ("%.0f"):format(c.power) or "-", c.verdict)
+    print(line)
+  end
+end
+
+-- "default SUS 1.044 >= 1.03 yes"; counts what was met.
+local function print_bars(p, list, options, score)
+  local mine
+  for _, c in ipairs(list) do
+    if c.is_chosen then mine = c end
+  end
+  local parts = {}
+  for _, regime in ipairs(options.regimes) do
+    local default, lt = peers(list, regime)
+    for _, bar in ipairs { { "default", default }, { "lt", lt } } do
+      local least = p.bars[bar[1]]
+      if least and bar[2] and (regime == "sus" or regime == "bur") then
+        local r = bar[2] / mine.ms[regime]
+        local is_met = r >= least
+        score.all, score.met = score.all + 1, score.met + (is_met and 1 or 0)
+        parts[#parts + 1] = ("%s %s %.3f >= %.2f %s"):format(bar[1], regime:upper(), r, least,
+          is_met and "yes" or "NO")
+      end
+    end
+  end
+  if #parts > 0 then print("  bars: " .. table.concat(parts, ", ")) end
+end
+
+-- {====== Running ======
+
+local function check_all(p, list, set, reference)
+  local results = {}
+  for _, c in ipairs(list) do
+    results[c] = check(c, set, reference)
+    if c.kind == "ours" and not is_good(p, results[c]) then c.is_wrong = true end
+  end
+  return results
+end
+
+local function measure(p, options, buffers, score)
+  local set = operands(p, buffers)
+  local list = libraries(p, set, options)
+  ours(list, set, options)
+  local reference = reference_of(list, p, set)
+  local before = check_all(p, list, set, reference)
+  for _, regime in ipairs(options.regimes) do regimes.time(list, regime, options.numbers) end
+  local after = check_all(p, list, set, reference)
+  for _, c in ipairs(list) do
+    c.verdict = verdict(before[c], after[c]) .. (c.is_wrong and " WRONG" or "")
+    if c.is_wrong then score.wrong = score.wrong + 1 end
+  end
+  print(p.name)
+  print_row(p, list, options)
+  print_bars(p, list, options, score)
+  reference:close()
+  set.out:close()
+end
+
+local function run_rows(options, words, score)
+  local buffers, n = {}, 0
+  for _, p in ipairs(ct.device().sm and M.rows or cpu_rows) do
+    if has_words(p, words) then
+      measure(p, options, buffers, score)
+      n = n + 1
+      collectgarbage()
+    end
+  end
+  if n == 0 then print("hopper: no row has all of these words: " .. table.concat(words, " ")) end
+end
+
+--- The arguments are those of the command.
+function M.run(...)
+  local options, words = read_options(...)
+  if options.help then
+    io.write(help)
+    return
+  end
+  local began, score = ct._now(), { all = 0, met = 0, wrong = 0 }
+  print(("%s; random normal data; sustained and burst as medians of rounds%s"):format(
+    ct.device().name, options.quick and " (quick: a look, no result)" or ""))
+  if not options.attention or #words > 0 then run_rows(options, words, score) end
+  print(("%d of %d bars met, %d wrong, %.0f s"):format(score.met, score.all, score.wrong,
+    (ct._now() - began) * 1e-3))
+end
+
+return M
