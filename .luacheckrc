@@ -35,8 +35,8 @@ stds.cuttle = {
     "atomic_xor", "atomic_exch", "atomic_cas", "atomic_load", "atomic_store", "fence", "clock",
     "printf", "cuda", "range", "axes", "unroll", "guard", "cast", "bitcast", "where",
     -- arithmetic
-    "fma", "min", "max", "abs", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "sin",
-    "cos", "floor", "ceil", "cdiv", "popc", "clz", "ffs", "brev",
+    "fma", "min", "max", "abs", "exp", "exp2", "exp2_approx", "log", "log2", "sqrt", "rsqrt",
+    "tanh", "sin", "cos", "floor", "ceil", "cdiv", "popc", "clz", "ffs", "brev",
     -- instructions
     "atom", "atoms", "smem_atom", "tiled_copy_A", "tiled_copy_B", "tiled_copy_C", "tiled_copy_S",
     "tiled_copy_D",

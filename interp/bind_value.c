@@ -174,10 +174,18 @@ typedef struct Unary {
 } Unary;
 
 static const Unary unaries[] = {
-    {"exp", CT_OP_EXP, exp},       {"exp2", CT_OP_EXP2, exp2}, {"log", CT_OP_LOG, log},
-    {"log2", CT_OP_LOG2, log2},    {"sqrt", CT_OP_SQRT, sqrt}, {"rsqrt", CT_OP_RSQRT, host_rsqrt},
-    {"sin", CT_OP_SIN, sin},       {"cos", CT_OP_COS, cos},    {"tanh", CT_OP_TANH, tanh},
-    {"floor", CT_OP_FLOOR, floor}, {"ceil", CT_OP_CEIL, ceil},
+    {"exp", CT_OP_EXP, exp},
+    {"exp2", CT_OP_EXP2, exp2},
+    {"exp2_approx", CT_OP_EX2, exp2},
+    {"log", CT_OP_LOG, log},
+    {"log2", CT_OP_LOG2, log2},
+    {"sqrt", CT_OP_SQRT, sqrt},
+    {"rsqrt", CT_OP_RSQRT, host_rsqrt},
+    {"sin", CT_OP_SIN, sin},
+    {"cos", CT_OP_COS, cos},
+    {"tanh", CT_OP_TANH, tanh},
+    {"floor", CT_OP_FLOOR, floor},
+    {"ceil", CT_OP_CEIL, ceil},
 };
 
 /* A float function of one number; an int is taken as f32. Upvalue 1: the row of `unaries`. */
@@ -197,7 +205,8 @@ static int call_unary(lua_State *L) {
   if (is_int_type(f->ir, x)) {
     x = ct_ir_cast(f->ir, x, CT_f32);
   }
-  value_push(L, ct_ir_unary(f->ir, u->op, x));
+  bool is_double = u->op == CT_OP_EX2 && ct_inst(f->ir, x)->type == CT_f64;
+  value_push(L, ct_ir_unary(f->ir, is_double ? CT_OP_EXP2 : u->op, x));
   return 1;
 }
 

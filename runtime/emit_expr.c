@@ -421,6 +421,7 @@ static void put_operation(CtEmit *e, CtVal v, CtPrec min) {
     case CT_OP_SHL:
     case CT_OP_SHR: put_shift(e, v, min); break;
     case CT_OP_ABS: put_abs(e, v); break;
+    case CT_OP_EX2: put_call(e, ct_emit_help(e, CT_HELP_EX2, "exp2_approx"), inst); break;
     case CT_OP_NOT: put_prefix(e, "~", inst->args[0], min); break;
     case CT_OP_POPC:
     case CT_OP_CLZ:

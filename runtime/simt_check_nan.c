@@ -8,9 +8,9 @@
 #include "convert.h"
 
 /* Operations that may make one. Moves, conversions and selections hand on what they get. */
-static const char *const makers[] = {"ADD", "SUB",   "MUL", "DIV",  "FLOORDIV", "FLOORMOD",
-                                     "POW", "SQRT",  "EXP", "EXP2", "LOG",      "LOG2",
-                                     "SIN", "RSQRT", "COS", "TANH", "FMA",      "DOT"};
+static const char *const makers[] = {"ADD",  "SUB",  "MUL",  "DIV", "FLOORDIV", "FLOORMOD", "POW",
+                                     "SQRT", "EXP",  "EXP2", "LOG", "LOG2",     "SIN",      "RSQRT",
+                                     "COS",  "TANH", "FMA",  "DOT", "EX2"};
 
 /* The type of the results of a maker; CT_VOID for other instructions. */
 static CtDtype type_of(uint32_t op) {

@@ -44,7 +44,7 @@ static const struct {
              {"POW_", CT_WORK_SPECIAL},  {"SQRT_", CT_WORK_SPECIAL}, {"RSQRT_", CT_WORK_SPECIAL},
              {"EXP_", CT_WORK_SPECIAL},  {"EXP2_", CT_WORK_SPECIAL}, {"LOG_", CT_WORK_SPECIAL},
              {"LOG2_", CT_WORK_SPECIAL}, {"SIN_", CT_WORK_SPECIAL},  {"COS_", CT_WORK_SPECIAL},
-             {"TANH_", CT_WORK_SPECIAL}};
+             {"TANH_", CT_WORK_SPECIAL}, {"EX2_", CT_WORK_SPECIAL}};
 
 /* Arithmetic on floats that is no tile operation. */
 static CtProfileWork work_of(uint32_t op) {

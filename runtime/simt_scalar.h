@@ -3,6 +3,7 @@
 #ifndef CT_SIMT_SCALAR_H
 #define CT_SIMT_SCALAR_H
 
+#include <float.h>
 #include <math.h>
 
 #include "base.h"
@@ -61,6 +62,12 @@ static inline bool ct_is_negative_f32(float a) {
 FLOAT_OPS(double, f64, )
 FLOAT_OPS(float, f32, f)
 #undef FLOAT_OPS
+
+/* Subnormal numbers are 0, as in the instruction. */
+static inline float EX2_f32(float a) {
+  float y = exp2f(__builtin_fabsf(a) < FLT_MIN ? 0.0f : a);
+  return y < FLT_MIN ? 0.0f : y;
+}
 
 static inline double RSQRT_f64(double a) { return 1.0 / __builtin_sqrt(a); }
 static inline float RSQRT_f32(float a) { return (float)(1.0 / __builtin_sqrt((double)a)); }

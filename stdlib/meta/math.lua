@@ -191,6 +191,17 @@ function exp(x) end
 ---@return Value
 function exp2(x) end
 
+--- 2 to the power of x, fast: one instruction.
+--- Its error is at most 2^-22 of the result, and subnormal numbers, of x and of the result, are 0.
+--- The CPU engine has other low bits. Of an f64 it is exp2.
+---
+---     > exp2_approx(3)
+---     8.0
+--- CuTe: none (CUDA: exp2f under -use_fast_math). MoYe: none.
+---@param x Value
+---@return Value
+function exp2_approx(x) end
+
 --- The natural logarithm.
 --- In a kernel of the value's own float type; an integer is taken as f32.
 ---

@@ -6,6 +6,7 @@
 #include "runtime/convert.h"
 #include "runtime/simt.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "tap.h"
@@ -155,6 +156,7 @@ static float ref_f32(CtOp op, float a, float b, float c) {
     case CT_OP_RSQRT: return (float)(1 / sqrt((double)a));
     case CT_OP_EXP: return expf(a);
     case CT_OP_EXP2: return exp2f(a);
+    case CT_OP_EX2: r = exp2f(fabsf(a) < FLT_MIN ? 0 : a); return r < FLT_MIN ? 0 : r;
     case CT_OP_LOG: return logf(a);
     case CT_OP_LOG2: return log2f(a);
     case CT_OP_SIN: return sinf(a);
@@ -516,6 +518,7 @@ static bool takes(CtOp op, CtDtype t) {
     case CT_OP_TANH:
     case CT_OP_FLOOR:
     case CT_OP_CEIL: return is_wide_float(t);
+    case CT_OP_EX2: return t == CT_f32;
     case CT_OP_AND:
     case CT_OP_OR:
     case CT_OP_XOR:
