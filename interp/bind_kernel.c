@@ -235,7 +235,7 @@ static CtDim3 read_dim(lua_State *L, int table, const char *field, const Kernel 
 }
 
 static void check_fields(lua_State *L, int table, const Kernel *k) {
-  static const char *const known[] = {"grid", "block", "smem", "stream", "check"};
+  static const char *const known[] = {"grid", "block", "cluster", "smem", "stream", "pdl", "check"};
   lua_pushnil(L);
   while (lua_next(L, table) != 0) {
     bool ok = false;
@@ -244,8 +244,8 @@ static void check_fields(lua_State *L, int table, const Kernel *k) {
     }
     if (!ok) {
       diag_error(L,
-                 "%s: launch option '%s' is unknown; expected grid, block, smem, stream or "
-                 "check",
+                 "%s: launch option '%s' is unknown; expected grid, block, cluster, smem, stream, "
+                 "pdl or check",
                  k->name, luaL_tolstring(L, -2, NULL));
     }
     lua_pop(L, 1);
@@ -266,10 +266,29 @@ static void read_check(lua_State *L, int table, const Kernel *k, LaunchConfig *c
   lua_pop(L, 1);
 }
 
+static bool read_pdl(lua_State *L, int table, const Kernel *k) {
+  int type = lua_getfield(L, table, "pdl");
+  if (type != LUA_TNIL && type != LUA_TBOOLEAN) {
+    diag_error(L, "%s: launch option pdl is %s; true or false was expected", k->name,
+               diag_push_kind(L, -1));
+  }
+  bool pdl = lua_toboolean(L, -1) != 0;
+  lua_pop(L, 1);
+  return pdl;
+}
+
+static CtDim3 read_cluster(lua_State *L, int table, const Kernel *k) {
+  bool is_given = lua_getfield(L, table, "cluster") != LUA_TNIL;
+  lua_pop(L, 1);
+  return is_given ? read_dim(L, table, "cluster", k) : (CtDim3){1, 1, 1};
+}
+
 static void read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *c) {
   check_fields(L, table, k);
   c->grid = read_dim(L, table, "grid", k);
   c->block = read_dim(L, table, "block", k);
+  c->cluster = read_cluster(L, table, k);
+  c->pdl = read_pdl(L, table, k);
   if (lua_getfield(L, table, "smem") != LUA_TNIL) {
     c->shared_bytes = (unsigned)bind_to_option(L, -1, 0, 1 << 20, k->name, "smem");
   }
@@ -496,8 +515,13 @@ static int config_info(lua_State *L) {
     set_integer(L, "registers", info->registers);
     set_integer(L, "local_bytes", (int64_t)info->local_bytes);
     unsigned smem = spec->shared_bytes + c->shared_bytes;
+    const CtLaunch launch = {.block = c->block, .cluster = launch_cluster(c), .shared_bytes = smem};
     if (ct_function_occupancy(spec->fn, threads, smem, &n_blocks, &err) == CT_OK) {
       set_integer(L, "blocks_per_sm", n_blocks);
+    }
+    if (launch.cluster.x != 0 &&
+        ct_function_clusters(spec->fn, &launch, &n_blocks, &err) == CT_OK) {
+      set_integer(L, "active_clusters", n_blocks);
     }
   }
   return 1;

@@ -7,6 +7,34 @@
 #include "bind.h"
 
 enum { MAX_BLOCK = 1024, MAX_BLOCK_Z = 64, MAX_GRID_YZ = 65535 };
+enum {
+  MAX_CLUSTER = 16
+}; /* 8 on every device that has clusters; more where the device allows it */
+
+CtDim3 launch_cluster(const LaunchConfig *c) {
+  uint64_t blocks = (uint64_t)c->cluster.x * c->cluster.y * c->cluster.z;
+  return blocks == 1 ? (CtDim3){0, 0, 0} : c->cluster;
+}
+
+static void check_cluster(lua_State *L, const Kernel *k, const LaunchConfig *c) {
+  CtDim3 n = c->cluster, grid = c->grid;
+  uint64_t blocks = n.x == 0 || n.y == 0 || n.z == 0 || n.x > MAX_CLUSTER || n.y > MAX_CLUSTER
+                        ? 0
+                        : (uint64_t)n.x * n.y * n.z;
+  if (blocks == 0 || blocks > MAX_CLUSTER) {
+    diag_error(L,
+               "%s: cluster (%I,%I,%I); expected 1 to 8 blocks in all, which every device with "
+               "clusters runs, or up to %d, which some do",
+               k->name, (LUAI_UACINT)n.x, (LUAI_UACINT)n.y, (LUAI_UACINT)n.z, MAX_CLUSTER);
+  }
+  if (grid.x % n.x != 0 || grid.y % n.y != 0 || grid.z % n.z != 0) {
+    diag_error(L,
+               "%s: grid (%I,%I,%I) is no multiple of cluster (%I,%I,%I); a grid is made of whole "
+               "clusters, so round each of its extents up",
+               k->name, (LUAI_UACINT)grid.x, (LUAI_UACINT)grid.y, (LUAI_UACINT)grid.z,
+               (LUAI_UACINT)n.x, (LUAI_UACINT)n.y, (LUAI_UACINT)n.z);
+  }
+}
 
 void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *c) {
   uint64_t threads = (uint64_t)c->block.x * c->block.y * c->block.z;
@@ -24,6 +52,7 @@ void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *c) {
         k->name, (LUAI_UACINT)c->grid.x, (LUAI_UACINT)c->grid.y, (LUAI_UACINT)c->grid.z,
         MAX_GRID_YZ);
   }
+  check_cluster(L, k, c);
 }
 
 /* "tile: mode 0 of A" and the numbers, as the message of the launch. */
@@ -96,6 +125,8 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
   }
   CtLaunch launch = {.grid = c->grid,
                      .block = c->block,
+                     .cluster = launch_cluster(c),
+                     .is_dependent = c->pdl,
                      .shared_bytes = spec->shared_bytes + c->shared_bytes,
                      .stream =
                          c->stream_device != NULL ? c->stream : ct_device_stream(spec->device)};

@@ -22,6 +22,8 @@ enum { LAUNCH_MAX_SPECS = 256 }; /* of one kernel; then it forgets them all */
 
 typedef struct LaunchConfig {
   CtDim3 grid, block;
+  CtDim3 cluster;        /* {1,1,1}: none */
+  bool pdl;              /* may begin before the launch before it has ended */
   unsigned shared_bytes; /* dynamic, asked for by the script, beside the kernel's own */
   CtStream stream;
   CtDevice *stream_device; /* NULL: the device's own stream */
@@ -150,7 +152,10 @@ void launch_check_read(lua_State *L, int table, LaunchConfig *c);
 /* Pushes "cpu" or "cuda:0", as scripts call the device. */
 const char *launch_push_device(lua_State *L, const CtDevice *d);
 
-/* Checks grid and block against the limits of every target. Raises. */
+/* As a CtLaunch has it: none is {0,0,0}. */
+CtDim3 launch_cluster(const LaunchConfig *config);
+
+/* Checks grid, block and cluster against the limits of every target. Raises. */
 void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *config);
 
 /* bind_device.c: the stream at idx and its device. Raises for anything else and for a closed one. */

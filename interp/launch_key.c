@@ -370,6 +370,9 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   out->n_ir_params = 0;
   put(L, out, &config->block, sizeof config->block);
   put(L, out, &config->shared_bytes, sizeof config->shared_bytes);
+  put_byte(L, out, (int)config->cluster.x);
+  put_byte(L, out, (int)config->cluster.y);
+  put_byte(L, out, (int)config->cluster.z);
   for (int i = 0; i < n; i++) {
     read_arg(L, kernel, out, first + i);
   }

@@ -188,6 +188,9 @@ static Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchAr
   spec->key = ct_alloc(s->alloc, args->key_len);
   ct_ir_init(&spec->ir, s->alloc, target, block);
   spec->ir.smem = config->shared_bytes;
+  spec->ir.cluster[0] = config->cluster.x;
+  spec->ir.cluster[1] = config->cluster.y;
+  spec->ir.cluster[2] = config->cluster.z;
   spec->id = ++s->n_specs;
   if (spec->key == NULL || spec->ir.failed) {
     ct_ir_clear(&spec->ir);

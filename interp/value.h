@@ -46,6 +46,7 @@ void bind_open_block(lua_State *L);
 void bind_open_escape(lua_State *L);
 void bind_open_static(lua_State *L);
 void bind_open_warp(lua_State *L);
+void bind_open_cluster(lua_State *L);
 void bind_open_message(lua_State *L);
 
 #endif

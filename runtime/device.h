@@ -20,6 +20,7 @@
 typedef struct CtDevice CtDevice;
 typedef struct CtModule CtModule;
 typedef struct CtFunction CtFunction;
+typedef struct CtLaunch CtLaunch;
 
 /* The driver's own handles, by their own struct tags: a host that includes cuda.h passes its
    CUcontext, CUstream and CUevent as they are. */
@@ -183,6 +184,10 @@ const CtFunctionInfo *ct_function_info(const CtFunction *f);
 CtStatus ct_function_occupancy(CtFunction *f, int n_threads, size_t shared_bytes, int *n_blocks,
                                CtErr *err) CT_NODISCARD;
 
+/* Clusters of the launch's block, cluster and shared_bytes that the device runs at a time. */
+CtStatus ct_function_clusters(CtFunction *f, const CtLaunch *launch, int *n_clusters,
+                              CtErr *err) CT_NODISCARD;
+
 /* {====== Failed assertions ======
 
    A kernel with assertions gets the address of 8 ints in page-locked memory. The first thread whose
@@ -231,12 +236,14 @@ void ct_print_forget(CtDevice *d, const CtPrintSite *sites);
 
 /* {====== Launch ====== */
 
-typedef struct CtLaunch {
+struct CtLaunch {
   CtDim3 grid, block;
-  CtDim3 cluster;        /* {0,0,0}: no cluster attribute */
+  CtDim3 cluster;    /* {0,0,0}: no cluster attribute */
+  bool is_dependent; /* may begin before the launch before it in the stream has ended: the kernel
+                            waits itself (griddepcontrol.wait) */
   unsigned shared_bytes; /* dynamic, per block */
   CtStream stream;
-} CtLaunch;
+};
 
 /* Enqueues one launch. `params` holds the kernel's parameters packed as C lays out a struct of them
    (each at a multiple of its own alignment), params_bytes bytes without tail padding; it is read

@@ -306,6 +306,20 @@ static CtStatus fail_launch(CtFunction *f, const CtLaunch *l, CuResult r, CtErr 
                         cluster, l->shared_bytes, f->label->name, why);
 }
 
+/* Lets launches have clusters of more blocks than every device runs. */
+static CtStatus allow_cluster(CtFunction *f, CtDim3 cluster, CtErr *err) {
+  CtDevice *d = f->module->device;
+  if (volume(cluster) <= PORTABLE_CLUSTER || f->large_clusters) {
+    return CT_OK;
+  }
+  CtStatus s = CT_CALL(d, err, cuFuncSetAttribute,
+                       (f->handle, CT_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                       "kernel '%s', clusters of %llu blocks", f->label->name,
+                       (unsigned long long)volume(cluster));
+  f->large_clusters = s == CT_OK;
+  return s;
+}
+
 /* What a launch needs once per function, and what must not reach the driver. */
 static CtStatus prepare(CtFunction *f, const CtLaunch *l, size_t params_bytes, CtErr *err) {
   CtDevice *d = f->module->device;
@@ -316,44 +330,70 @@ static CtStatus prepare(CtFunction *f, const CtLaunch *l, size_t params_bytes, C
     return ct_fail(err, CT_EINVAL, "launch: kernel '%s' takes %zu bytes of parameters, got %zu",
                    f->label->name, f->params_bytes, params_bytes);
   }
-  if (volume(l->cluster) > PORTABLE_CLUSTER && !f->large_clusters) {
-    CtStatus s = CT_CALL(d, err, cuFuncSetAttribute,
-                         (f->handle, CT_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
-                         "kernel '%s', clusters of %llu blocks", f->label->name,
-                         (unsigned long long)volume(l->cluster));
-    f->large_clusters = s == CT_OK;
-    if (s != CT_OK) {
-      return s;
-    }
-  }
-  return set_shared(f, l->shared_bytes, err);
+  CtStatus s = allow_cluster(f, l->cluster, err);
+  return s == CT_OK ? set_shared(f, l->shared_bytes, err) : s;
 }
 
 static bool is_prepared(const CtFunction *f, const CtLaunch *l, size_t params_bytes) {
   return f->module->generation == f->module->device->generation &&
          (params_bytes == f->params_bytes || f->params_bytes == SIZE_MAX) &&
-         l->shared_bytes <= f->shared_max && (l->cluster.x == 0 || f->large_clusters);
+         l->shared_bytes <= f->shared_max &&
+         (volume(l->cluster) <= PORTABLE_CLUSTER || f->large_clusters);
 }
 
-static void set_cluster(CuLaunchConfig *config, CuLaunchAttribute *a, CtDim3 cluster) {
-  *a = (CuLaunchAttribute){.id = CT_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
-  a->value.cluster[0] = cluster.x;
-  a->value.cluster[1] = cluster.y;
-  a->value.cluster[2] = cluster.z;
-  config->attributes = a;
-  config->n_attributes = 1;
-}
+/* Room for the attributes of one launch. */
+typedef struct Attributes {
+  CuLaunchAttribute a[2];
+} Attributes;
 
-/* The packed block goes to the driver as it is: one copy of known size. */
-static CuResult enqueue(const CtFunction *f, const CtLaunch *l, const void *params,
-                        size_t params_bytes) {
-  CuLaunchAttribute attribute;
+static CuLaunchConfig config_of(const CtLaunch *l, Attributes *at) {
   CuLaunchConfig config = {
       .grid = {l->grid.x, l->grid.y, l->grid.z},
       .block = {l->block.x, l->block.y, l->block.z},
       .shared_bytes = l->shared_bytes,
       .stream = l->stream,
+      .attributes = at->a,
   };
+  if (l->cluster.x != 0) {
+    CuLaunchAttribute *a = &at->a[config.n_attributes++];
+    *a = (CuLaunchAttribute){.id = CT_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    a->value.cluster[0] = l->cluster.x;
+    a->value.cluster[1] = l->cluster.y;
+    a->value.cluster[2] = l->cluster.z;
+  }
+  if (l->is_dependent) {
+    CuLaunchAttribute *a = &at->a[config.n_attributes++];
+    *a = (CuLaunchAttribute){.id = CT_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+    a->value.is_dependent = 1;
+  }
+  return config;
+}
+
+CtStatus ct_function_clusters(CtFunction *f, const CtLaunch *launch, int *n_clusters, CtErr *err) {
+  CtDevice *d = f->module->device;
+  CtLaunch one = *launch; /* of one cluster: the grid does not count */
+  Attributes attributes;
+  if (d->cu->cuOccupancyMaxActiveClusters == NULL || !d->info.has_clusters) {
+    return ct_fail(err, CT_EUNSUPPORTED, "launch: '%s' or its driver has no clusters",
+                   d->info.name);
+  }
+  one.grid = launch->cluster;
+  CtStatus s = allow_cluster(f, one.cluster, err);
+  s = s == CT_OK ? set_shared(f, one.shared_bytes, err) : s;
+  if (s != CT_OK) {
+    return s;
+  }
+  CuLaunchConfig config = config_of(&one, &attributes);
+  return CT_CALL(d, err, cuOccupancyMaxActiveClusters, (n_clusters, f->handle, &config),
+                 "kernel '%s', cluster (%u,%u,%u)", f->label->name, one.cluster.x, one.cluster.y,
+                 one.cluster.z);
+}
+
+/* The packed block goes to the driver as it is: one copy of known size. */
+static CuResult enqueue(const CtFunction *f, const CtLaunch *l, const void *params,
+                        size_t params_bytes) {
+  Attributes attributes;
+  CuLaunchConfig config = config_of(l, &attributes);
   void *extra[] = {
       (void *)(uintptr_t)CT_CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT,
       (void *)(uintptr_t)params,
@@ -361,9 +401,6 @@ static CuResult enqueue(const CtFunction *f, const CtLaunch *l, const void *para
       &params_bytes,
       (void *)(uintptr_t)CT_CU_LAUNCH_PARAM_END_AS_INT,
   };
-  if (l->cluster.x != 0) {
-    set_cluster(&config, &attribute, l->cluster);
-  }
   return f->module->device->cu->cuLaunchKernelEx(&config, f->handle, NULL,
                                                  params_bytes == 0 ? NULL : extra);
 }

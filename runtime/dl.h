@@ -41,6 +41,7 @@ typedef struct CuLaunchAttribute {
   union {
     char bytes[64];
     unsigned cluster[3];
+    int is_dependent; /* programmaticStreamSerializationAllowed */
     void *align;
   } value;
 } CuLaunchAttribute;

@@ -9,7 +9,7 @@
 
 #include "emit.h"
 
-enum { STATIC_SHARED_MAX = 48 * 1024, MAX_LINE = 100 };
+enum { STATIC_SHARED_MAX = 48 * 1024, MAX_LINE = 100, CLUSTER_SM = 90 };
 
 static const char *const helper_texts[CT_HELP_COUNT] = {
 #define X(name, text) text,
@@ -162,7 +162,12 @@ static void put_parameters(CtEmit *e, size_t line) {
 static void put_signature(CtEmit *e, const char *name) {
   const CtIr *ir = e->ir;
   int64_t threads = ir->block[0] * ir->block[1] * ir->block[2];
-  ct_text_printf(&e->body, "extern \"C\" __global__ void __launch_bounds__(%" PRId64, threads);
+  ct_text_puts(&e->body, "extern \"C\" __global__ void ");
+  if (ct_ir_cluster_size(ir) > 1) {
+    ct_text_printf(&e->body, "__cluster_dims__(%" PRId64 ", %" PRId64 ", %" PRId64 ") ",
+                   ir->cluster[0], ir->cluster[1], ir->cluster[2]);
+  }
+  ct_text_printf(&e->body, "__launch_bounds__(%" PRId64, threads);
   if (ir->min_blocks > 0) {
     ct_text_printf(&e->body, ", %d", ir->min_blocks);
   }
@@ -264,8 +269,19 @@ static void declare_axes(CtEmit *e) {
   }
 }
 
+static void check_cluster(CtEmit *e) {
+  const CtIr *ir = e->ir;
+  if (ct_ir_cluster_size(ir) > 1 && ir->target.sm < CLUSTER_SM) {
+    ct_emit_fail(e, ir->loc, CT_EUNSUPPORTED,
+                 "%s: clusters of blocks need compute capability 9.0, but %s has %d.%d; launch "
+                 "without cluster, or on the CPU engine",
+                 ir->name, ir->target.name, ir->target.sm / 10, ir->target.sm % 10);
+  }
+}
+
 static void emit_kernel(CtEmit *e) {
   char name[CT_EMIT_NAME_MAX];
+  check_cluster(e);
   ct_emit_kernel_name(e->ir, name);
   ct_names_add(&e->names, name);
   name_arguments(e);

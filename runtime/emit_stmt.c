@@ -274,6 +274,25 @@ static void emit_warp(CtEmit *e, CtVal v) {
   e->vals[v].name = name;
 }
 
+/* The barrier of a cluster; dependent launches, which follow one another where there are none. */
+static void emit_together(CtEmit *e, const CtInst *inst) {
+  CtOp op = (CtOp)inst->op;
+  CtHelper help = op == CT_OP_CLUSTER_ARRIVE ? CT_HELP_CLUSTER_ARRIVE
+                  : op == CT_OP_CLUSTER_WAIT ? CT_HELP_CLUSTER_WAIT
+                  : op == CT_OP_GRID_WAIT    ? CT_HELP_GRID_WAIT
+                                             : CT_HELP_GRID_LAUNCH;
+  bool is_grid = op == CT_OP_GRID_WAIT || op == CT_OP_GRID_LAUNCH;
+  if (e->ir->target.sm >= 90) {
+    ct_emit_line(e, inst->loc, "%s();", ct_emit_help(e, help, ct_ops[op].text));
+  } else if (!is_grid) {
+    ct_emit_fail(
+        e, inst->loc, CT_EUNSUPPORTED,
+        "%s: it needs compute capability 9.0, but %s has %d.%d; write cluster_sync, or run "
+        "it on the CPU engine",
+        ct_ops[op].text, e->ir->target.name, e->ir->target.sm / 10, e->ir->target.sm % 10);
+  }
+}
+
 static void emit_effect(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   switch ((CtOp)inst->op) {
@@ -281,6 +300,10 @@ static void emit_effect(CtEmit *e, CtVal v) {
     case CT_OP_STORE: emit_store(e, inst); break;
     case CT_OP_BARRIER: ct_emit_line(e, inst->loc, "__syncthreads();"); break;
     case CT_OP_SYNC_WARP: ct_emit_line(e, inst->loc, "__syncwarp();"); break;
+    case CT_OP_CLUSTER_ARRIVE:
+    case CT_OP_CLUSTER_WAIT:
+    case CT_OP_GRID_WAIT:
+    case CT_OP_GRID_LAUNCH: emit_together(e, inst); break;
     case CT_OP_CP_FENCE:
     case CT_OP_CP_WAIT: emit_wait(e, inst); break;
     case CT_OP_ESCAPE: emit_escape(e, v); break;
@@ -297,6 +320,7 @@ static bool is_printed(const CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtEmitVal *x = &e->vals[v];
   bool is_wait = inst->op == CT_OP_CP_FENCE || inst->op == CT_OP_CP_WAIT;
+  bool is_grid = inst->op == CT_OP_GRID_WAIT || inst->op == CT_OP_GRID_LAUNCH;
   if (x->decls != 0 || x->ptrs != NULL) {
     return true;
   }
@@ -304,7 +328,7 @@ static bool is_printed(const CtEmit *e, CtVal v) {
     case CT_CLS_PURE:
     case CT_CLS_READ: return x->print == CT_PRINT_NAMED;
     case CT_CLS_JUMP: return x->jump != CT_JUMP_NONE;
-    default: return !is_wait || e->has_async;
+    default: return is_wait ? e->has_async : !is_grid || e->ir->target.sm >= 90;
   }
 }
 

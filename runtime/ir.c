@@ -66,6 +66,9 @@ void ct_ir_init(CtIr *ir, CtAlloc alloc, CtTarget target, const int64_t block[3]
   ir->name = "kernel";
   ir->target = target;
   memcpy(ir->block, block, sizeof ir->block);
+  for (int i = 0; i < 3; i++) {
+    ir->cluster[i] = 1;
+  }
   ir->contract = true;
   ir->cur = 1;
   ir->dyn = (CtDyn){ir, dyn_binary, dyn_facts, dyn_print};

@@ -266,12 +266,13 @@ typedef struct CtIr {
   const char *name; /* of the kernel */
   CtLoc loc;        /* of its function */
   CtTarget target;
-  int64_t block[3]; /* threads per block */
+  int64_t block[3];   /* threads per block */
+  int64_t cluster[3]; /* blocks per cluster; {1,1,1}: the launch has no clusters */
   int64_t smem;   /* bytes of shared memory that the launch gives beside what the kernel declares */
   int min_blocks; /* that a multiprocessor must have room for; 0: not said */
   uint32_t smem_buf; /* the buffer that has them, or 0 */
   bool contract;     /* a*b + c becomes fma */
-  bool may_overlap;  /* tensors may share memory: no __restrict__ */
+  bool may_overlap;  /* others may write what a tensor reads: another tensor, a launch before */
   bool failed;       /* out of memory while building */
   CtDyn dyn;         /* for the layout algebra: arithmetic on this IR's values */
   CtInst *insts;
@@ -305,6 +306,7 @@ typedef struct CtIr {
 #define CT_VARARG_NAME "...["
 void ct_ir_init(CtIr *ir, CtAlloc alloc, CtTarget target, const int64_t block[3]);
 void ct_ir_clear(CtIr *ir);
+int64_t ct_ir_cluster_size(const CtIr *ir);
 CtCx ct_ir_cx(CtIr *ir); /* context for the layout algebra: results in the IR's arena */
 
 /* The script line of the operations that follow; the chunk's name is interned. */
@@ -346,6 +348,7 @@ uint32_t ct_ir_memory(const CtIr *ir, uint32_t buf);
 CtVal ct_ir_const_int(CtIr *ir, CtDtype type, int64_t v);
 CtVal ct_ir_const_float(CtIr *ir, CtDtype type, double v);
 CtVal ct_ir_axis(CtIr *ir, CtOp op, int axis); /* TID BID GDIM: i32, with their ranges */
+CtVal ct_ir_cluster_rank(CtIr *ir);            /* of the block in its cluster */
 
 /* PURE operations. Operands have the types ops.def asks for (asserted; arithmetic and comparisons take
    no narrow type: cast to ct_dtype_compute first); `type` of SELECT and CAST is the result's. Constants are folded, simple identities applied where they keep every bit. */
@@ -424,7 +427,9 @@ CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, const CtGemmOrder *o
    atom; also (V,M), (V,N), (V,M,N), and (V), (V), (V). */
 CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
                    const CtGemmOrder *order, CtErr *err) CT_NODISCARD;
-void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm); /* BARRIER SYNC_WARP CP_FENCE CP_WAIT */
+/* BARRIER SYNC_WARP CP_FENCE CP_WAIT CLUSTER_ARRIVE CLUSTER_WAIT GRID_LAUNCH */
+void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm);
+void ct_ir_grid_wait(CtIr *ir);
 CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
                    const CtVal *vals);
 

@@ -109,7 +109,7 @@ CtVal ct_ir_axis(CtIr *ir, CtOp op, int axis) {
   switch (op) {
     case CT_OP_TID: key.facts = (CtFacts){0, block - 1, block == 1 ? 0 : 1}; break;
     case CT_OP_BID: key.facts = (CtFacts){0, max_grid - 1, 1}; break;
-    default: key.facts = (CtFacts){1, max_grid, 1}; break;
+    default: key.facts = (CtFacts){ir->cluster[axis], max_grid, ir->cluster[axis]}; break;
   }
   return op == CT_OP_TID && block == 1 ? ct_ir_const_int(ir, CT_i32, 0)
                                        : ct_ir_shared_inst(ir, &key);

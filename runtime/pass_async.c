@@ -1,4 +1,5 @@
-/* pass_async.c: a plain copy from global to shared memory is complete at the next sync_threads,
+/* pass_async.c: a plain copy from global to shared memory is complete at the next sync_threads or
+   cluster_sync,
    whatever the target: where it may be cp.async and the kernel itself never waits, a wait is put
    before each barrier. For copies by atoms of cp.async the kernel waits itself. */
 #include "ir_build.h"
@@ -15,7 +16,8 @@ void ct_pass_async(CtIr *ir) {
   }
   size_t n = ir->n_insts;
   for (CtVal v = 1; async && v < n; v++) {
-    if (ir->insts[v].region != 0 && ir->insts[v].op == CT_OP_BARRIER) {
+    bool is_barrier = ir->insts[v].op == CT_OP_BARRIER || ir->insts[v].op == CT_OP_CLUSTER_ARRIVE;
+    if (ir->insts[v].region != 0 && is_barrier) {
       CtVal wait = ct_ir_new(ir, CT_OP_CP_WAIT, CT_VOID);
       if (wait != 0) {
         ir->insts[wait].loc = ir->insts[v].loc;

@@ -26,13 +26,15 @@ struct CtSimtEngine {
   CtHandler handlers[CT_SIMT_OP_COUNT];
   int n_threads; /* that can run blocks, the caller's included */
   Thread *threads;
-  CtWorker *workers;
-  int max_threads;        /* of both arrays */
+  CtWorker *workers; /* a team for each thread; kept for the next launch */
+  size_t cap_workers;
+  int max_threads;
   pthread_mutex_t launch; /* held by the one launch that runs */
   pthread_mutex_t lock;   /* of what follows */
   pthread_cond_t wake, done;
   uint64_t round;       /* counts launches */
-  int n_called, n_busy; /* workers of this round; those still at it */
+  int n_called, n_busy; /* threads of this round; those still at it */
+  int team;             /* workers of each */
   bool quit;
   char *mem; /* of all workers; kept for the next launch */
   size_t mem_bytes;
@@ -72,6 +74,8 @@ static void start_warp(CtWorker *k, CtWarp *w) {
   const CtSimtProgram *p = k->job->program;
   w->mask = w->live = lanes_of(p, w->index);
   w->is_waiting = false;
+  w->has_arrived = false;
+  w->n_arrived = 0;
   w->spin_at = NULL;
   w->pc = k->job->code + p->body - 1; /* warps go on after pc */
   set_axes(w, p->bid_at, k->bid);
@@ -98,6 +102,7 @@ static bool meet(CtWorker *k) {
     }
     first = first == NULL ? w : first;
     w->is_waiting = false;
+    w->is_same = false;
   }
   if (first != NULL && ct_simt_stopping(first)) {
     k->fail = (CtFail){.kind = CT_FAIL_STOPPED, .in = first->pc, .warp = first};
@@ -109,17 +114,24 @@ static bool meet(CtWorker *k) {
   return first != NULL;
 }
 
-static void set_block(CtWorker *k, int64_t position) {
-  const int64_t *grid = k->job->launch->grid;
-  ct_simt_block_at(k->job, position, k->bid);
-  k->block = (k->bid[2] * grid[1] + k->bid[1]) * grid[0] + k->bid[0];
+static int team_of(const CtWorker *team) { return team->job->program->n_cluster; }
+
+/* Gives the workers of a team the blocks of a cluster, of which `first` is the one of rank 0. */
+static void set_blocks(CtWorker *team, const int64_t first[3]) {
+  const int64_t *grid = team->job->launch->grid, *cluster = team->job->program->cluster;
+  for (int rank = 0; rank < team_of(team); rank++) {
+    CtWorker *k = &team[rank];
+    k->bid[0] = first[0] + rank % cluster[0];
+    k->bid[1] = first[1] + rank / cluster[0] % cluster[1];
+    k->bid[2] = first[2] + rank / (cluster[0] * cluster[1]);
+    k->block = (k->bid[2] * grid[1] + k->bid[1]) * grid[0] + k->bid[0];
+  }
 }
 
-/* Each warp runs until it stops. Those in loops that wait go on in the next turn; false when there are
-   none of them, or something failed. */
-static bool take_turns(CtWorker *k) {
-  uint64_t changes = atomic_load(&k->job->n_changes);
-  bool loops = false;
+/* Each warp of a block runs until it stops. Those in loops that wait go on in the next turn: *loops says
+   whether there are any. False when something failed. */
+static bool run_warps(CtWorker *k, bool *loops) {
+  *loops = false;
   for (int32_t i = 0; i < k->job->program->n_warps; i++) {
     CtWarp *w = warp_at(k, i);
     if (w->pc != NULL && !w->is_waiting) {
@@ -128,15 +140,38 @@ static bool take_turns(CtWorker *k) {
     if (k->fail.kind != CT_FAIL_NONE) {
       return false;
     }
-    loops = loops || (w->pc != NULL && !w->is_waiting);
+    *loops = *loops || (w->pc != NULL && !w->is_waiting);
   }
-  if (loops && !ct_simt_is_stuck(k, changes) && k->was_stuck) {
-    sched_yield(); /* other blocks */
-  }
-  return loops && k->fail.kind == CT_FAIL_NONE;
+  return true;
 }
 
-static void run_block(CtWorker *k) {
+/* A turn of each block of a team, to its barrier where all its warps have come there. False when all have
+   ended, or one failed. */
+static bool take_turns(CtWorker *team) {
+  uint64_t changes = atomic_load(&team->job->n_changes);
+  bool any_loops = false, goes_on = false;
+  for (int i = 0; i < team_of(team); i++) {
+    bool loops;
+    if (!run_warps(&team[i], &loops)) {
+      return false;
+    }
+    bool met = !loops && meet(&team[i]);
+    any_loops = any_loops || loops;
+    goes_on = goes_on || loops || met;
+    if (team[i].fail.kind != CT_FAIL_NONE) {
+      return false;
+    }
+  }
+  if (any_loops && !ct_simt_is_stuck(team, changes) && team->was_stuck) {
+    sched_yield(); /* other blocks */
+  }
+  for (int i = 0; i < team_of(team); i++) {
+    goes_on = goes_on && team[i].fail.kind == CT_FAIL_NONE;
+  }
+  return goes_on;
+}
+
+static void begin_block(CtWorker *k) {
   const CtSimtProgram *p = k->job->program;
   CtSimtWatch *watch = k->job->launch->watch;
   k->was_stuck = false;
@@ -147,11 +182,16 @@ static void run_block(CtWorker *k) {
   if (watch != NULL) {
     watch->ops->begin_block(watch, k);
   }
-  do {
-    while (take_turns(k)) {}
-  } while (k->fail.kind == CT_FAIL_NONE && meet(k));
-  if (watch != NULL) {
-    watch->ops->end_block(watch, k);
+}
+
+static void run_blocks(CtWorker *team) {
+  CtSimtWatch *watch = team->job->launch->watch;
+  for (int i = 0; i < team_of(team); i++) {
+    begin_block(&team[i]);
+  }
+  while (take_turns(team)) {}
+  for (int i = 0; watch != NULL && i < team_of(team); i++) {
+    watch->ops->end_block(watch, &team[i]);
   }
 }
 
@@ -259,41 +299,48 @@ static void note_failure(CtSimtJob *job, CtWorker *k) {
   k->fail.kind = CT_FAIL_NONE;
 }
 
-/* Blocks below the lowest that failed are run. */
-static void take_block(CtWorker *k, int64_t position) {
-  CtSimtJob *job = k->job;
-  set_block(k, position);
-  if (k->block >= atomic_load(&job->fail_block)) {
+/* Those below the lowest block that failed are run. */
+static void take_cluster(CtWorker *team, int64_t position) {
+  CtSimtJob *job = team->job;
+  int64_t first[3];
+  bool failed = false;
+  ct_simt_block_at(job, position, first);
+  set_blocks(team, first);
+  if (team->block >= atomic_load(&job->fail_block)) {
     return;
   }
-  run_block(k);
-  if (k->fail.kind != CT_FAIL_NONE && !is_noted(k)) {
-    note_failure(job, k);
-  } else {
-    atomic_store(&k->stuck_at, 0);
+  run_blocks(team);
+  for (int i = 0; i < team_of(team); i++) {
+    if (team[i].fail.kind != CT_FAIL_NONE && !is_noted(&team[i])) {
+      note_failure(job, &team[i]);
+      failed = true;
+    }
+  }
+  if (!failed) {
+    atomic_store(&team->stuck_at, 0);
   }
 }
 
-/* Takes blocks until there are none, or one before all that are left failed. */
-static void take_blocks(CtWorker *k) {
-  CtSimtJob *job = k->job;
+/* Takes clusters until there are none, or a block before all that are left failed. */
+static void take_clusters(CtWorker *team) {
+  CtSimtJob *job = team->job;
   int64_t position = atomic_fetch_add(&job->next, 1);
-  if (position < job->n_blocks) {
-    set_up(k);
+  for (int i = 0; i < team_of(team) && position < job->n_clusters; i++) {
+    set_up(&team[i]);
   }
   while (!ct_simt_is_over(job, position, atomic_load(&job->fail_block))) {
     if (ct_simt_interrupted(job)) {
       atomic_store(&job->interrupted, true);
       return;
     }
-    take_block(k, position);
+    take_cluster(team, position);
     position = atomic_fetch_add(&job->next, 1);
   }
 }
 
-static void work(CtWorker *k) {
-  take_blocks(k);
-  ct_simt_leave(k);
+static void work(CtWorker *team) {
+  take_clusters(team);
+  ct_simt_leave(team);
 }
 
 /* --- the pool --------------------------------------------------------------------------------------- */
@@ -313,7 +360,7 @@ static void *thread_main(void *ud) {
     }
     seen = e->round;
     pthread_mutex_unlock(&e->lock);
-    work(&e->workers[t->index]);
+    work(&e->workers[(size_t)t->index * (size_t)e->team]);
     pthread_mutex_lock(&e->lock);
     if (--e->n_busy == 0) {
       pthread_cond_signal(&e->done);
@@ -323,11 +370,12 @@ static void *thread_main(void *ud) {
   return NULL;
 }
 
-/* Runs the workers 0 .. n-1, the first one here. */
-static void run_workers(CtSimtEngine *e, int n) {
+/* Runs the teams 0 .. n-1, the first one here. */
+static void run_teams(CtSimtEngine *e, int n, int team) {
   pthread_mutex_lock(&e->lock);
   e->round++;
   e->n_called = n;
+  e->team = team;
   e->n_busy = n - 1;
   if (n > 1) {
     pthread_cond_broadcast(&e->wake);
@@ -431,12 +479,19 @@ static CtStatus choose_isa(const char *name, const Isa **out, CtErr *err) {
 
 /* Those that are the same for every instruction set. */
 static const CtHandler common_handlers[CT_SIMT_OP_COUNT] = {
-    [CT_SIMT_SHFL] = ct_simt_shfl,           [CT_SIMT_VOTE] = ct_simt_vote,
-    [CT_SIMT_ATOMIC] = ct_simt_atomic,       [CT_SIMT_FENCE] = ct_simt_fence,
-    [CT_SIMT_PRINT_ARG] = ct_simt_print_arg, [CT_SIMT_PRINT] = ct_simt_printf,
-    [CT_SIMT_ASSERT] = ct_simt_assert,       [CT_SIMT_CLOCK] = ct_simt_clock,
-    [CT_SIMT_GUARD] = ct_simt_tile_guard,    [CT_SIMT_TILE] = ct_simt_tile_slow,
+    [CT_SIMT_SHFL] = ct_simt_shfl,
+    [CT_SIMT_VOTE] = ct_simt_vote,
+    [CT_SIMT_ATOMIC] = ct_simt_atomic,
+    [CT_SIMT_FENCE] = ct_simt_fence,
+    [CT_SIMT_PRINT_ARG] = ct_simt_print_arg,
+    [CT_SIMT_PRINT] = ct_simt_printf,
+    [CT_SIMT_ASSERT] = ct_simt_assert,
+    [CT_SIMT_CLOCK] = ct_simt_clock,
+    [CT_SIMT_GUARD] = ct_simt_tile_guard,
+    [CT_SIMT_TILE] = ct_simt_tile_slow,
     [CT_SIMT_WARP_COPY] = ct_simt_warp_copy,
+    [CT_SIMT_CLUSTER_ARRIVE] = ct_simt_cluster_arrive,
+    [CT_SIMT_CLUSTER_WAIT] = ct_simt_cluster_wait,
 };
 
 static void take_handlers(CtHandler *to, const CtHandler *part) {
@@ -476,10 +531,7 @@ CtStatus ct_simt_open(CtAlloc alloc, int n_threads, const char *isa, CtSimtEngin
   gather_handlers(e->handlers, chosen);
   e->max_threads = n_threads == 0 ? count_cpus() : n_threads;
   e->threads = ct_alloc(alloc, (size_t)e->max_threads * sizeof *e->threads);
-  e->workers = ct_alloc(alloc, (size_t)e->max_threads * sizeof *e->workers);
-  if (e->threads == NULL || e->workers == NULL) {
-    ct_free(alloc, e->threads, (size_t)e->max_threads * sizeof *e->threads);
-    ct_free(alloc, e->workers, (size_t)e->max_threads * sizeof *e->workers);
+  if (e->threads == NULL) {
     ct_free(alloc, e, sizeof *e);
     return ct_fail_nomem(err);
   }
@@ -512,7 +564,7 @@ void ct_simt_close(CtSimtEngine *e) {
   ct_free(alloc, e->watched, e->cap_watched * sizeof *e->watched);
   ct_free(alloc, e->mem, e->mem_bytes);
   ct_free(alloc, e->threads, (size_t)e->max_threads * sizeof *e->threads);
-  ct_free(alloc, e->workers, (size_t)e->max_threads * sizeof *e->workers);
+  ct_free(alloc, e->workers, e->cap_workers * sizeof *e->workers);
   ct_free(alloc, e, sizeof *e);
 }
 
@@ -625,6 +677,11 @@ static CtStatus give_memory(CtSimtEngine *e, const CtSimtProgram *p, int n, CtEr
   size_t shared = round_up(p->shared_bytes), scratch = round_up(p->scratch_bytes);
   size_t each = warps + shared + scratch;
   size_t need = each * (size_t)n + CACHE_LINE;
+  CtStatus status =
+      ct_grow(e->alloc, &e->workers, &e->cap_workers, (size_t)n, sizeof *e->workers, err);
+  if (status != CT_OK) {
+    return status;
+  }
   if (need > e->mem_bytes) {
     ct_free(e->alloc, e->mem, e->mem_bytes);
     e->mem = ct_alloc(e->alloc, need);
@@ -642,14 +699,27 @@ static CtStatus give_memory(CtSimtEngine *e, const CtSimtProgram *p, int n, CtEr
   return CT_OK;
 }
 
-static CtStatus count_blocks(const CtSimtProgram *p, const int64_t grid[3], int64_t *n,
-                             CtErr *err) {
-  if (grid[0] < 0 || grid[1] < 0 || grid[2] < 0 || ct_mul_overflow(grid[0], grid[1], n) ||
-      ct_mul_overflow(*n, grid[2], n) || grid[0] > INT32_MAX || grid[1] > INT32_MAX ||
+static CtStatus count_clusters(CtSimtJob *job, CtErr *err) {
+  const CtSimtProgram *p = job->program;
+  const int64_t *grid = job->launch->grid, *cluster = p->cluster;
+  int64_t n;
+  if (grid[0] < 0 || grid[1] < 0 || grid[2] < 0 || ct_mul_overflow(grid[0], grid[1], &n) ||
+      ct_mul_overflow(n, grid[2], &n) || grid[0] > INT32_MAX || grid[1] > INT32_MAX ||
       grid[2] > INT32_MAX) {
     return ct_fail(err, CT_EINVAL, "%s: grid (%lld,%lld,%lld); expected extents from 0 to 2^31-1",
                    p->name, (long long)grid[0], (long long)grid[1], (long long)grid[2]);
   }
+  for (int i = 0; i < 3; i++) {
+    if (grid[i] % cluster[i] != 0) {
+      return ct_fail(err, CT_EINVAL,
+                     "%s: grid (%lld,%lld,%lld) is not made of clusters (%lld,%lld,%lld)", p->name,
+                     (long long)grid[0], (long long)grid[1], (long long)grid[2],
+                     (long long)cluster[0], (long long)cluster[1], (long long)cluster[2]);
+    }
+    job->clusters[i] = grid[i] / cluster[i];
+  }
+  job->n_blocks = n;
+  job->n_clusters = n / p->n_cluster;
   return CT_OK;
 }
 
@@ -672,7 +742,8 @@ static CtStatus outcome(const CtSimtEngine *e, const CtSimtJob *job, int n, CtEr
 }
 
 static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
-  int n = (int)ct_min(e->n_threads, job->n_blocks);
+  int n_threads = (int)ct_min(e->n_threads, job->n_clusters), team = job->program->n_cluster;
+  int n = n_threads * team;
   CtSimtWatch *watch = job->launch->watch;
   CtStatus status = bind_code(e, job->program, watch != NULL, err);
   status = status == CT_OK ? give_memory(e, job->program, n, err) : status;
@@ -684,16 +755,18 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
   job->n_workers = n;
   for (int i = 0; i < n; i++) {
     e->workers[i].job = job;
+    e->workers[i].team = &e->workers[i / team * team];
+    e->workers[i].rank = i % team;
     e->workers[i].fail.kind = CT_FAIL_NONE;
     e->workers[i].reported = INT64_MAX;
     e->workers[i].printer = NULL;
-    atomic_store(&e->workers[i].stuck_at, 0);
+    atomic_store(&e->workers[i].stuck_at, i % team == 0 ? 0 : UINT64_MAX); /* the first speaks */
   }
   status = begin_watch(e, job, err);
   if (status != CT_OK) {
     return status;
   }
-  run_workers(e, n);
+  run_teams(e, n_threads, team);
   if (watch != NULL) {
     watch->ops->end(watch, job);
   }
@@ -708,8 +781,8 @@ CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch
                    .interrupt = launch->interrupt,
                    .watch = launch->watch,
                    .fail_block = INT64_MAX};
-  CtStatus status = count_blocks(p, launch->grid, &job.n_blocks, err);
-  if (status != CT_OK || job.n_blocks == 0) {
+  CtStatus status = count_clusters(&job, err);
+  if (status != CT_OK || job.n_clusters == 0) {
     return status;
   }
   job.alloc = e->alloc;

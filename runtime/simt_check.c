@@ -329,6 +329,7 @@ static CtCheckKind kind_of_fail(CtFailKind kind) {
     case CT_FAIL_BOUNDS: return CT_CHECK_BOUNDS;
     case CT_FAIL_BARRIER_LANES:
     case CT_FAIL_WARP_LANES:
+    case CT_FAIL_CLUSTER:
     case CT_FAIL_BARRIER_WARPS: return CT_CHECK_BARRIER;
     case CT_FAIL_DEADLOCK: return CT_CHECK_DEADLOCK;
     default: return CT_CHECK_FAILED;

@@ -201,6 +201,27 @@ static const char *warp_op_name(const CtIn *in) {
   return in->u.op == CT_SIMT_VOTE ? votes[in->imm] : shuffles[in->imm & 0xff];
 }
 
+/* A barrier, and whose threads wait there together. */
+static const char *barrier_name(const CtIn *in) {
+  return in->u.op == CT_SIMT_CLUSTER_ARRIVE ? "cluster_arrive"
+         : in->u.op == CT_SIMT_CLUSTER_WAIT ? "cluster_wait"
+                                            : "sync_threads";
+}
+static const char *barrier_group(const CtIn *in) {
+  return in->u.op == CT_SIMT_BARRIER ? "block" : "warp";
+}
+
+static CtStatus report_cluster(const CtWorker *worker, CtErr *err) {
+  const CtFail *f = &worker->fail;
+  bool is_wait = code_of(worker->job, f->in)->u.op == CT_SIMT_CLUSTER_WAIT;
+  return ct_fail(err, CT_EINVAL,
+                 is_wait ? "cluster_wait: thread %s of block %s waits without having arrived; a "
+                           "cluster_arrive must come before each cluster_wait"
+                         : "cluster_arrive: thread %s of block %s arrives a second time; a "
+                           "cluster_wait must come between two cluster_arrive",
+                 thread_of(worker->job->program, f->warp, f->lane).s, triple(worker->bid).s);
+}
+
 static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
   const CtFail *f = &worker->fail;
   const CtSimtProgram *prog = worker->job->program;
@@ -274,9 +295,10 @@ static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
   const CtFail *f = &worker->fail;
   const CtSimtJob *job = worker->job;
   Part rest = warp_waits(worker), lanes;
-  int64_t left = job->n_blocks - ct_min(atomic_load(&job->next), job->n_blocks);
+  int64_t left = job->n_clusters - ct_min(atomic_load(&job->next), job->n_clusters);
   if (left > 0) {
     add(&rest, "; ");
+    left *= job->program->n_cluster;
     add_int(&rest, left);
     add(&rest, left == 1 ? " block has" : " blocks have");
     add(&rest, " not begun: wait only for blocks with lower numbers");
@@ -302,8 +324,11 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
     case CT_FAIL_STEP: return ct_fail(err, CT_EINVAL, "for: the step is 0, %s", who);
     case CT_FAIL_EXTENT:
       return ct_fail(err, CT_EINVAL, "tensor: an extent is negative or too large, %s", who);
-    case CT_FAIL_BARRIER_LANES:
-      return report_lanes(worker, code_of(worker->job, f->in)->d, "sync_threads", "block", err);
+    case CT_FAIL_BARRIER_LANES: {
+      const CtIn *in = code_of(worker->job, f->in);
+      return report_lanes(worker, in->d, barrier_name(in), barrier_group(in), err);
+    }
+    case CT_FAIL_CLUSTER: return report_cluster(worker, err);
     case CT_FAIL_WARP_LANES: {
       const CtIn *in = code_of(worker->job, f->in);
       return report_lanes(worker, in->c, warp_op_name(in), "warp", err);

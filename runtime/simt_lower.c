@@ -37,6 +37,14 @@ static CtStatus lower_op(CtLow *l, CtVal v, CtErr *err) {
     case CT_OP_ESCAPE: return fail_escape(l, err);
     case CT_OP_SYNC_WARP: CT_LOW_EMIT(l, false, CT_SIMT_SYNC_WARP, 0, 0, 0, 0); break;
     case CT_OP_CP_FENCE: CT_LOW_EMIT(l, false, CT_SIMT_CP_FENCE, 0, 0, 0, 0); break;
+    case CT_OP_CLUSTER_ARRIVE:
+      CT_LOW_EMIT(l, false, CT_SIMT_CLUSTER_ARRIVE, ct_low_construct(l), 0, 0, 0);
+      break;
+    case CT_OP_CLUSTER_WAIT:
+      CT_LOW_EMIT(l, false, CT_SIMT_CLUSTER_WAIT, ct_low_construct(l), 0, 0, 0);
+      break;
+    case CT_OP_GRID_WAIT: /* launches follow one another */
+    case CT_OP_GRID_LAUNCH: break;
     case CT_OP_CP_WAIT:
       (void)ct_low_emit(l, false, CT_SIMT_CP_WAIT, 0, 0, 0, 0, inst->imm.i);
       break;

@@ -235,6 +235,8 @@ struct CtSimtProgram {
   CtAlloc alloc;
   const char *name;
   int64_t block[3];
+  int64_t cluster[3]; /* blocks */
+  int n_cluster;      /* in all; 1: the launch has no clusters */
   int32_t n_threads, n_warps;
   CtIn *code; /* prologue, then body, each ended by END */
   CtLoc *locs;
@@ -283,6 +285,7 @@ typedef enum CtFailKind {
   CT_FAIL_WARP_LANES,    /* the same at an operation of the warp */
   CT_FAIL_WARP_ENDED,    /* some lanes of the warp have ended, or never were */
   CT_FAIL_BARRIER_WARPS, /* two warps wait at two barriers */
+  CT_FAIL_CLUSTER,       /* arrives a second time before it waits, or waits before it arrives */
   CT_FAIL_DEADLOCK,      /* loops wait for what nothing can change */
   CT_FAIL_STOPPED        /* another block failed, or an interrupt */
 } CtFailKind;
@@ -306,14 +309,15 @@ typedef struct CtSimtJob {
   const volatile int *interrupt;
   CtSimtWatch *watch; /* the launch's; NULL: none */
   int64_t n_blocks;
-  int64_t band;               /* see simt_order.c */
-  _Atomic int64_t next;       /* position of the block to take */
-  _Atomic int64_t fail_block; /* lowest block that failed, INT64_MAX for none */
+  int64_t clusters[3], n_clusters; /* of the grid; of one block where the launch has none */
+  int64_t band;                    /* see simt_order.c */
+  _Atomic int64_t next;            /* position of the cluster to take */
+  _Atomic int64_t fail_block;      /* lowest block that failed, INT64_MAX for none */
   _Atomic bool interrupted;
   _Atomic uint64_t n_changes; /* of memory, by atomic operations: what spin-waits wait for */
   CtAlloc alloc;
   pthread_mutex_t print_lock; /* held where a worker uses it: the host's may be for one thread */
-  struct CtWorker *workers;   /* of this launch */
+  struct CtWorker *workers;   /* of this launch: a team for each thread */
   int n_workers;
 } CtSimtJob;
 
@@ -335,8 +339,12 @@ typedef struct CtPrinter {
   uint8_t types[CT_MESSAGE_ARGS];
 } CtPrinter;
 
+/* Runs one block at a time. The blocks of a cluster run together: theirs are a team of as many workers as
+   the cluster has blocks, by rank, on one thread. */
 typedef struct CtWorker {
   CtSimtJob *job;
+  struct CtWorker *team;
+  int rank;
   int64_t block; /* linear index */
   int64_t bid[3];
   char *warps; /* n_warps times warp_bytes */
@@ -359,10 +367,12 @@ struct CtWarp {
   uint32_t *saved; /* rows of saved masks */
   const CtMem *mem;
   CtWorker *worker;
-  const CtIn *pc;  /* where a stopped warp goes on; NULL at its end */
-  int32_t index;   /* in the block */
-  bool is_waiting; /* stopped at a barrier; else in a loop that waits */
-  bool is_same;    /* stopped in a loop, in the state of the last time */
+  const CtIn *pc;     /* where a stopped warp goes on; NULL at its end */
+  int32_t index;      /* in the block */
+  bool is_waiting;    /* stopped at a barrier; else in a loop that waits */
+  bool has_arrived;   /* at the cluster's barrier, and has not waited since */
+  uint32_t n_arrived; /* there, so far */
+  bool is_same;       /* stopped in a loop, in the state of the last time */
   uint32_t n_turns;
   const CtIn *spin_at;
   uint64_t spin_state;
@@ -431,6 +441,9 @@ const CtIn *ct_simt_assert(const CtIn *in, CtWarp *w);
 /* What the blocks up to `last` printed, in the order of blocks and threads, goes to the launch's
    print; the rest is dropped. */
 void ct_simt_print_out(CtSimtJob *job, int64_t last);
+/* simt_cluster.c */
+const CtIn *ct_simt_cluster_arrive(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_cluster_wait(const CtIn *in, CtWarp *w);
 /* simt_move.c */
 const CtIn *ct_simt_warp_copy(const CtIn *in, CtWarp *w);
 /* simt_warp.c */

@@ -40,28 +40,38 @@ bool ct_simt_has_bands(const CtSimtProgram *p) {
 }
 
 int64_t ct_simt_band(const CtSimtJob *job) {
-  const int64_t *grid = job->launch->grid;
+  const int64_t *grid = job->clusters;
   bool is_free = job->watch == NULL || job->watch->ops->any_order;
   bool has_bands = job->program->has_bands && is_free;
   return has_bands && grid[0] <= MAX_BLOCKS / BAND ? ct_min(BAND, grid[1]) : 1;
 }
 
 void ct_simt_block_at(const CtSimtJob *job, int64_t position, int64_t bid[3]) {
-  const int64_t *grid = job->launch->grid;
+  const int64_t *grid = job->clusters, *cluster = job->program->cluster;
   int64_t plane = grid[0] * grid[1], in_plane = position % plane;
   int64_t first = in_plane / (grid[0] * job->band) * job->band; /* row of the band */
   int64_t rows = ct_min(job->band, grid[1] - first), in_band = in_plane - first * grid[0];
   bid[0] = job->band == 1 ? in_band : in_band / rows;
   bid[1] = job->band == 1 ? first : first + in_band % rows;
   bid[2] = position / plane;
+  for (int i = 0; i < 3; i++) {
+    bid[i] *= cluster[i];
+  }
+}
+
+/* The number of the first block of a cluster that is taken in the order of the numbers. */
+static int64_t first_block(const CtSimtJob *job, int64_t position) {
+  const int64_t *n = job->clusters, *cluster = job->program->cluster, *grid = job->launch->grid;
+  int64_t x = position % n[0] * cluster[0], y = position / n[0] % n[1] * cluster[1];
+  return (position / (n[0] * n[1]) * cluster[2] * grid[1] + y) * grid[0] + x;
 }
 
 bool ct_simt_is_over(const CtSimtJob *job, int64_t position, int64_t failed) {
-  const int64_t *grid = job->launch->grid;
-  if (position >= job->n_blocks) {
+  const int64_t *grid = job->clusters;
+  if (position >= job->n_clusters) {
     return true;
   }
   int64_t row = position / grid[0] % grid[1]; /* bands begin where rows do */
   int64_t first = row % job->band * grid[0] + position % grid[0];
-  return (job->band == 1 ? position : position - first) >= failed;
+  return first_block(job, job->band == 1 ? position : position - first) >= failed;
 }

@@ -411,7 +411,7 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
                           .n_patterns = p->n_patterns,
                           .n_recorded = ct_max(p->n_blocks, 1)};
   if (p->n_blocks > 0) {
-    job->n_blocks = ct_min(job->n_blocks, p->n_blocks);
+    job->n_clusters = ct_min(job->n_clusters, ct_ceildiv(p->n_blocks, job->program->n_cluster));
   }
   return status;
 }

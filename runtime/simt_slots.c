@@ -459,6 +459,8 @@ static CtStatus set_sizes(CtLow *l, CtErr *err) {
                    l->ir->name, (long long)shared, MAX_WARP_BYTES);
   }
   memcpy(l->p->block, b, sizeof l->p->block);
+  memcpy(l->p->cluster, l->ir->cluster, sizeof l->p->cluster);
+  l->p->n_cluster = (int)ct_ir_cluster_size(l->ir);
   l->p->n_threads = (int32_t)n;
   l->p->n_warps = (int32_t)ct_ceildiv(n, CT_LANES);
   l->p->shared_bytes = (uint32_t)shared;

@@ -42,10 +42,11 @@ static const CtWarp *warp_of(const CtWorker *k, int32_t i) {
   return (const CtWarp *)(const void *)(k->warps + (size_t)i * k->job->program->warp_bytes);
 }
 
-/* Do all warps of the block wait for something? */
-static bool gets_on(const CtWorker *k) {
-  for (int32_t i = 0; i < k->job->program->n_warps; i++) {
-    const CtWarp *w = warp_of(k, i);
+/* Does a warp of the team's blocks wait for nothing? */
+static bool gets_on(const CtWorker *team) {
+  const CtSimtProgram *p = team->job->program;
+  for (int32_t i = 0; i < p->n_cluster * p->n_warps; i++) {
+    const CtWarp *w = warp_of(&team[i / p->n_warps], i % p->n_warps);
     if (w->pc != NULL && !w->is_waiting && !w->is_same) {
       return true;
     }
@@ -67,18 +68,19 @@ static bool is_deadlock(const CtWorker *k, uint64_t changes) {
   return atomic_load(&job->n_changes) == changes;
 }
 
-static void fail(CtWorker *k) {
-  bool has_cause = atomic_load(&k->job->fail_block) != INT64_MAX; /* another block failed */
+static void fail(CtWorker *team) {
+  const CtSimtProgram *p = team->job->program;
+  bool has_cause = atomic_load(&team->job->fail_block) != INT64_MAX; /* another block failed */
   const CtWarp *first = NULL;
-  for (int32_t i = 0; i < k->job->program->n_warps && first == NULL; i++) {
-    const CtWarp *w = warp_of(k, i);
+  for (int32_t i = 0; i < p->n_cluster * p->n_warps && first == NULL; i++) {
+    const CtWarp *w = warp_of(&team[i / p->n_warps], i % p->n_warps);
     first = w->pc != NULL && !w->is_waiting ? w : NULL;
   }
   CT_ASSERT(first != NULL); /* else no warp would loop */
-  k->fail = (CtFail){.kind = has_cause ? CT_FAIL_STOPPED : CT_FAIL_DEADLOCK,
-                     .in = first->spin_at,
-                     .warp = first,
-                     .lane = ct_first_lane(first->mask)};
+  first->worker->fail = (CtFail){.kind = has_cause ? CT_FAIL_STOPPED : CT_FAIL_DEADLOCK,
+                                 .in = first->spin_at,
+                                 .warp = first,
+                                 .lane = ct_first_lane(first->mask)};
 }
 
 bool ct_simt_is_stuck(CtWorker *k, uint64_t changes) {

@@ -3,6 +3,8 @@
 
 --- A function as a kernel: `k{grid = ..., block = ...}(args...)` launches it.
 --- Launch options: `grid`, `block` (an integer, or `{x, y, z}`), `smem` (bytes), `stream`,
+--- `cluster` (blocks that run together: see cluster_rank; the grid is a multiple), `pdl` (true: the
+--- launch may begin before the one before it has ended: see grid_dependency_wait),
 --- `check` (true, or `{nan = true, global = false}`: the launch is an error that lists what the kernel
 --- does wrong, races and uninitialised reads among it; CPU engine, see docs/debugging.md).
 ---
@@ -91,7 +93,8 @@ function Launch:ptx(...) end
 
 --- What a launch costs: memory, registers, the time of each step.
 --- A table: `shared_bytes`, `trace_ms`, `emit_ms`, `compile_ms`, `from_cache`, and on a CUDA device
---- `registers`, `local_bytes`, `blocks_per_sm`.
+--- `registers`, `local_bytes`, `blocks_per_sm`, and of a launch of clusters `active_clusters`, how many
+--- the device runs at a time.
 ---
 ---     > k = kernel("tile", function(x) local s = shared(f32, 256) s[threadIdx.x] = x[threadIdx.x] end)
 ---     > k{grid = 1, block = 4}:info(zeros(f32, 4)).shared_bytes

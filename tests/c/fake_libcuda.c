@@ -531,6 +531,28 @@ CuResult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks, CuFunction f
   return CT_CUDA_SUCCESS;
 }
 
+static void note_attributes(const CuLaunchConfig *config) {
+  memset(fake.cluster, 0, sizeof fake.cluster);
+  fake.is_dependent = 0;
+  for (unsigned i = 0; i < config->n_attributes; i++) {
+    const CuLaunchAttribute *a = &config->attributes[i];
+    if (a->id == CT_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+      memcpy(fake.cluster, a->value.cluster, sizeof fake.cluster);
+    } else if (a->id == CT_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
+      fake.is_dependent = a->value.is_dependent;
+    }
+  }
+}
+
+CuResult cuOccupancyMaxActiveClusters(int *n_clusters, CuFunction f, const CuLaunchConfig *config) {
+  (void)f;
+  IN_CONTEXT;
+  memcpy(fake.grid, config->grid, sizeof fake.grid);
+  note_attributes(config);
+  *n_clusters = 3;
+  return CT_CUDA_SUCCESS;
+}
+
 CuResult cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction f, void **params, void **extra) {
   IN_CONTEXT;
   unsigned n = config->block[0] * config->block[1] * config->block[2];
@@ -541,12 +563,7 @@ CuResult cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction f, void **par
   fake.n_launches++;
   memcpy(fake.grid, config->grid, sizeof fake.grid);
   memcpy(fake.block, config->block, sizeof fake.block);
-  memset(fake.cluster, 0, sizeof fake.cluster);
-  for (unsigned i = 0; i < config->n_attributes; i++) {
-    if (config->attributes[i].id == CT_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
-      memcpy(fake.cluster, config->attributes[i].value.cluster, sizeof fake.cluster);
-    }
-  }
+  note_attributes(config);
   fake.shared_bytes = config->shared_bytes;
   fake.stream = config->stream;
   snprintf(fake.function, sizeof fake.function, "%s", f->name);

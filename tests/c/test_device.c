@@ -193,7 +193,17 @@ static void test_launch(void) {
      "a large one");
   OK(ct_function_launch(f, &l, &params, 20, &err) == CT_OK && fake->n_large_cluster == 1,
      "is permitted once");
+  int n_clusters = 0;
+  OK(ct_function_clusters(f, &l, &n_clusters, &err) == CT_OK && n_clusters == 3,
+     "how many run at a time");
+  OK(fake->cluster[0] == 16 && fake->grid[0] == 16, "of a grid of one cluster");
   l.cluster = (CtDim3){0, 0, 0};
+  OK(!fake->is_dependent, "a launch waits for the one before");
+  l.is_dependent = true;
+  OK(ct_function_launch(f, &l, &params, 20, &err) == CT_OK && fake->is_dependent &&
+         fake->cluster[0] == 0,
+     "a dependent launch");
+  l.is_dependent = false;
   l.shared_bytes = 200000;
   OK(ct_function_launch(f, &l, &params, 20, &err) == CT_OK && fake->last_set_shared == 200000,
      "much shared memory is permitted first");

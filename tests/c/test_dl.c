@@ -114,6 +114,8 @@ SAME_SIZE(CuLaunchAttribute, CUlaunchAttribute);
 SAME_PLACE(CuLaunchAttribute, id, CUlaunchAttribute, id);
 SAME_PLACE(CuLaunchAttribute, value, CUlaunchAttribute, value);
 SAME_PLACE(CuLaunchAttribute, value.cluster, CUlaunchAttribute, value.clusterDim);
+SAME_PLACE(CuLaunchAttribute, value.is_dependent, CUlaunchAttribute,
+           value.programmaticStreamSerializationAllowed);
 
 SAME_SIZE(CuLaunchConfig, CUlaunchConfig);
 SAME_PLACE(CuLaunchConfig, grid, CUlaunchConfig, gridDimX);

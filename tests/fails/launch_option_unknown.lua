@@ -4,4 +4,4 @@ local saxpy = kernel("saxpy", function(a, x, y)
   y[i] = a * x[i] + y[i]
 end)
 local x, y = zeros(f32, 64), zeros(f32, 64)
-saxpy{grid = 2, blocks = 32}(2.0, x, y) -- expect error: saxpy: launch option 'blocks' is unknown; expected grid, block, smem, stream or check
+saxpy{grid = 2, blocks = 32}(2.0, x, y) -- expect error: saxpy: launch option 'blocks' is unknown; expected grid, block, cluster, smem, stream, pdl or check

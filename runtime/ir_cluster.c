@@ -1,0 +1,28 @@
+/* ir_cluster.c: blocks of one cluster, and launches that depend on one another. */
+#include "ir_build.h"
+
+int64_t ct_ir_cluster_size(const CtIr *ir) {
+  return ir->cluster[0] * ir->cluster[1] * ir->cluster[2];
+}
+
+/* Ranks count along x first; a cluster begins where its extents divide the block's index. */
+CtVal ct_ir_cluster_rank(CtIr *ir) {
+  CtVal rank = ct_ir_const_int(ir, CT_i32, 0);
+  int64_t stride = 1;
+  for (int i = 0; i < 3; i++) {
+    if (ir->cluster[i] > 1) {
+      CtVal at = ct_ir_binary(ir, CT_OP_FLOORMOD, ct_ir_axis(ir, CT_OP_BID, i),
+                              ct_ir_const_int(ir, CT_i32, ir->cluster[i]));
+      at = ct_ir_binary(ir, CT_OP_MUL, at, ct_ir_const_int(ir, CT_i32, stride));
+      rank = ct_ir_binary(ir, CT_OP_ADD, rank, at);
+      stride *= ir->cluster[i];
+    }
+  }
+  return rank;
+}
+
+/* What a launch before writes changes while this one runs, though no operation of it says so. */
+void ct_ir_grid_wait(CtIr *ir) {
+  ir->may_overlap = true;
+  ct_ir_effect(ir, CT_OP_GRID_WAIT, 0);
+}

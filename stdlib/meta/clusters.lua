@@ -1,0 +1,101 @@
+---@meta _
+-- Topic: clusters: blocks that run together, launches that overlap
+
+--- The block's number in its cluster, from 0; x counts first.
+--- A launch with `cluster = {x, y, z}` makes clusters of so many blocks (up to 8; up to 16 where the
+--- device allows it), which run at the same time. Without one a block is a cluster, and the rank is 0.
+---
+---     > k = kernel("ranks", function(out)
+---     >>   if threadIdx.x == 0 then out[blockIdx.x] = cluster_rank() end
+---     >> end)
+---     > t = zeros(i32, 6)
+---     > k{grid = 6, block = 32, cluster = 3}(t)
+---     > t
+---     tensor i32 6:1 on cpu
+---         0    1    2    0    1    2
+--- CuTe: block_rank_in_cluster. MoYe: none.
+--- See: help"cluster_sync".
+---@return integer
+function cluster_rank() end
+
+--- How many blocks a cluster has.
+--- What the launch option `cluster` says, 1 without it; static.
+---
+---     > k = kernel("sizes", function(out) out[blockIdx.x] = cluster_size() end)
+---     > t = zeros(i32, 4)
+---     > k{grid = 4, block = 1, cluster = {2, 1, 1}}(t)
+---     > t
+---     tensor i32 4:1 on cpu
+---         2    2    2    2
+--- CuTe: cluster_shape. MoYe: none.
+---@return integer
+function cluster_size() end
+
+--- Waits until all threads of the cluster have come here.
+--- What they wrote before into shared memory, their own block's or another's, is seen after it. Without
+--- clusters it is sync_threads. All lanes of a warp that have not ended must come here together.
+---
+---     > k = kernel("together", function(out)
+---     >>   cluster_sync()
+---     >>   out[blockIdx.x] = cluster_rank()
+---     >> end)
+---     > t = zeros(i32, 2)
+---     > k{grid = 2, block = 1, cluster = 2}(t)
+---     > t
+---     tensor i32 2:1 on cpu
+---         0    1
+--- CuTe: cluster_sync. MoYe: none.
+--- See: help"cluster_arrive".
+function cluster_sync() end
+
+--- The first half of a cluster_sync: arrives, and goes on.
+--- A cluster_wait must follow before the next one.
+---
+---     > k = kernel("halves", function(out)
+---     >>   cluster_arrive()
+---     >>   local mine = 2 * cluster_rank() -- work that needs no other block
+---     >>   cluster_wait()
+---     >>   out[blockIdx.x] = mine
+---     >> end)
+---     > t = zeros(i32, 2)
+---     > k{grid = 2, block = 1, cluster = 2}(t)
+---     > t
+---     tensor i32 2:1 on cpu
+---         0    2
+--- CuTe: cluster_arrive. MoYe: none.
+--- See: help"cluster_wait".
+function cluster_arrive() end
+
+--- The second half of a cluster_sync: waits until all have arrived.
+--- A cluster_arrive must come before it.
+--- CuTe: cluster_wait. MoYe: none.
+--- See: help"cluster_arrive".
+function cluster_wait() end
+
+--- Waits until what the launch before has written is seen.
+--- For launches with `pdl = true`, which may begin while the launch before them in the stream still runs:
+--- what it wrote may be read behind this call only. For other launches, on devices before compute
+--- capability 9.0 and on the CPU engine, launches follow one another and it is nothing.
+---
+---     > k = kernel("next", function(x)
+---     >>   local i = threadIdx.x -- what needs nothing of the launch before comes first
+---     >>   grid_dependency_wait()
+---     >>   x[i] = 2 * x[i] + 1
+---     >>   grid_dependency_launch()
+---     >> end)
+---     > t = zeros(f32, 4)
+---     > k{grid = 1, block = 4, pdl = true}(t)
+---     > k{grid = 1, block = 4, pdl = true}(t)
+---     > t
+---     tensor f32 4:1 on cpu
+---         3    3    3    3
+--- CuTe: cutlass::arch::wait_on_dependent_grids (griddepcontrol.wait). MoYe: none.
+--- See: help"grid_dependency_launch".
+function grid_dependency_wait() end
+
+--- Lets the next launch begin.
+--- The next one in the stream, if it has `pdl = true`, begins when all blocks have come here. It is a
+--- hint: that launch still waits, by grid_dependency_wait, for all that this one writes.
+--- CuTe: cutlass::arch::launch_dependent_grids (griddepcontrol.launch_dependents). MoYe: none.
+--- See: help"grid_dependency_wait".
+function grid_dependency_launch() end
