@@ -108,7 +108,7 @@ endif
 VARIANT_SRC := $(wildcard $(SIMT_VARIANTS))
 PROGRAM_SRC := $(wildcard interp/main.c interp/repl*.c)
 LIB_SRC := $(filter-out $(VARIANT_SRC) $(PROGRAM_SRC),$(wildcard runtime/*.c interp/*.c))
-STDLIB := $(wildcard stdlib/*.lua stdlib/meta/*.lua stdlib/*.html stdlib/*.css stdlib/*.js)
+STDLIB := $(wildcard stdlib/*.lua stdlib/meta/*.lua stdlib/*.html stdlib/*.css stdlib/*.js stdlib/*.py)
 TEST_SRC := $(wildcard tests/c/test_*.c)
 DEVICE_SRC := $(wildcard tests/device/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)

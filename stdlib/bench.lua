@@ -242,11 +242,30 @@ end
 local order = {"layout", "front", "moye", "compile", "launch", "transpose", "saxpy", "sum",
   "softmax", "layer_norm", "matmul"}
 
+local help = [[
+cuttle bench [name ...]: the product measured against its peers in the same run; without names all
+but the last two
+  layout front                    the layout algebra; rewriting, tracing and emitting (CPU time)
+  moye                            MoYe's product beside the same kernel by hand and cuBLAS
+  compile launch                  NVRTC and the disk cache; what a launch costs
+  transpose saxpy sum softmax layer_norm
+                                  what memory bounds, beside the device's copy
+  matmul [option ...] [word ...]  the operator beside cuBLAS: --all, --config=NAME, --split=N,
+                                  --cold=no
+  watch                           what checking and profiling cost
+  hopper [option ...] [word ...]  products on tensor cores and attention beside cuBLAS, cuBLASLt and
+                                  PyTorch, sustained and in bursts; cuttle bench hopper --help
+]]
+
 local takes_arguments = {matmul = true, hopper = true}
 
 --- Runs the named benchmarks, or all but "hopper". What follows "matmul" or "hopper" are its
 --- arguments.
 function M.run(...)
+  if (...) == "--help" then
+    io.write(help)
+    return
+  end
   if takes_arguments[...] then return M[...](select(2, ...)) end
   local names = select("#", ...) > 0 and {...} or order
   for _, name in ipairs(names) do

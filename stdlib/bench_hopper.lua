@@ -5,12 +5,15 @@
 --   Lt        cuBLASLt's top 8 with 64 MiB of workspace; those that a screening finds fastest
 --   *         matmul with the configuration that it picks; with --all or --config others as well
 -- Every result is written over poison and compared in full with the default's, before the times are
--- taken and again after. A row is run if each word is in its name: "bf16", "4096x4096x4096".
+-- taken and again after. A row is run if each word is in its name: "bf16", "4096x4096x4096"; the
+-- word "attention" runs the rows of bench_attention.lua instead, which without words come last.
 local ct = require "cuttle"
 local configs = require "cuttle.matmul_configs"
 local data = require "cuttle.bench_device"
 local operator = require "cuttle.matmul"
 local regimes = require "cuttle.bench_regimes"
+local tables = require "cuttle.bench_table"
+local attention = require "cuttle.bench_attention"
 local M = {}
 
 local WORKSPACE <const>, ALGORITHMS <const> = 64 << 20, 8
@@ -50,12 +53,14 @@ end
 local help <const> = [[
 cuttle bench hopper [option ...] [word ...]: products on tensor cores beside cuBLAS and cuBLASLt
   --quick          short batches and one or two rounds: a look, no result
-  --regime=NAME    only sus (sustained) or bur (burst); also eq (in turns)
+  --regime=NAME    only sus (sustained) or bur (burst); also eq (in turns), one (single launches)
   --config=NAME    this configuration of matmul beside the one that matmul picks
   --all            every configuration that is for the problem
   --lt=N           time N of cuBLASLt's algorithms, the fastest of a screening; 4 without
   --rounds=N       rounds of each regime
-  word             rows whose names have it: bf16, 8192x8192x1024; attention: only that
+  word             rows whose names have it: bf16, 8192x8192x1024
+  attention        only attention, beside PyTorch's scaled_dot_product_attention where python3
+                   has it; words: full, causal, d128, d64
 ]]
 
 local function count(value, word)
@@ -70,6 +75,7 @@ local readers <const> = {
   quick = function(o) o.quick = true end,
   all = function(o) o.all = true end,
   help = function(o) o.help = true end,
+  peer = function(o, value) o.peer = value end, -- for tests
   config = function(o, value) o.configs[#o.configs + 1] = value end,
   lt = function(o, value, word) o.lt = count(value, word) end,
   rounds = function(o, value, word) o.rounds = count(value, word) end,
@@ -97,8 +103,8 @@ local function read_options(...)
       words[#words + 1] = word
     end
   end
-  options.only_one = #options.regimes > 0 and options.regimes
-  if #options.regimes == 0 then options.regimes = { "sus", "bur" } end
+  options.has_regimes = #options.regimes > 0
+  if not options.has_regimes then options.regimes = { "sus", "bur" } end
   options.numbers = {}
   for name, r in pairs(options.quick and regimes.quick or regimes.regimes) do
     options.numbers[name] = setmetatable({ rounds = options.rounds }, { __index = r })
@@ -228,68 +234,39 @@ local function is_good(p, result) return result.relative <= (bounds[p.dtype] or 
 
 -- {====== Lines ======
 
-local function rate_text(p, ms)
-  local rate = 2 * p.m * p.n * p.k / ms * 1e-9
-  return (rate >= 10 and "%8.1f" or "%8.2g"):format(rate)
-end
-
--- The least time of the candidates of a kind.
-local function best(list, regime, is_wanted)
-  local least
-  for _, c in ipairs(list) do
-    if is_wanted(c) and (least == nil or c.ms[regime] < least) then least = c.ms[regime] end
+-- What ratios are to, by regime.
+local function default_of(list)
+  return function(regime)
+    return tables.best(list, regime, function(c) return c.is_default end)
   end
-  return least
 end
 
--- The times that ratios are to.
-local function peers(list, regime)
-  return best(list, regime, function(c) return c.is_default end),
-    best(list, regime, function(c) return c.kind == "lt" end)
+local function lt_of(list)
+  return function(regime)
+    return tables.best(list, regime, function(c) return c.kind == "lt" end)
+  end
 end
-
-local function ratio_text(peer, ms) return peer and ("%6.3f"):format(peer / ms) or "     -" end
 
 local function print_row(p, list, options)
-  local head = ("  %-32s"):format "TFLOP/s, ratios"
-  for _, regime in ipairs(options.regimes) do
-    head = head .. ("%8s default     Lt  "):format(regime:upper())
-  end
-  print(head .. "   MHz     W  bits")
-  for _, c in ipairs(list) do
-    local line = ("  %-32s"):format(c.name)
-    for _, regime in ipairs(options.regimes) do
-      local default, lt = peers(list, regime)
-      line = line .. ("%s  %s %s  "):format(rate_text(p, c.ms[regime]),
-        ratio_text(default, c.ms[regime]), ratio_text(lt, c.ms[regime]))
-    end
-    line = line .. ("  %4s  %4s  %s"):format(c.clock and ("%.0f"):format(c.clock) or "-",
-      c.power and ("%.0f"):format(c.power) or "-", c.verdict)
-    print(line)
-  end
+  print(p.name)
+  tables.print(list, { flops = 2 * p.m * p.n * p.k, regimes = options.regimes,
+                       peers = { { "default", default_of(list) }, { "Lt", lt_of(list) } },
+                       title = "bits" })
 end
 
--- "default SUS 1.044 >= 1.03 yes"; counts what was met.
+-- The bars of the row for the configuration that matmul picks.
 local function print_bars(p, list, options, score)
-  local mine
-  for _, c in ipairs(list) do
-    if c.is_chosen then mine = c end
-  end
   local parts = {}
   for _, regime in ipairs(options.regimes) do
-    local default, lt = peers(list, regime)
-    for _, bar in ipairs { { "default", default }, { "lt", lt } } do
-      local least = p.bars[bar[1]]
-      if least and bar[2] and (regime == "sus" or regime == "bur") then
-        local r = bar[2] / mine.ms[regime]
-        local is_met = r >= least
-        score.all, score.met = score.all + 1, score.met + (is_met and 1 or 0)
-        parts[#parts + 1] = ("%s %s %.3f >= %.2f %s"):format(bar[1], regime:upper(), r, least,
-          is_met and "yes" or "NO")
-      end
+    local mine = tables.best(list, regime, function(c) return c.is_chosen end)
+    local default, lt = default_of(list)(regime), lt_of(list)(regime)
+    if regime == "sus" or regime == "bur" then
+      tables.bar(score, parts, "default " .. regime:upper(), default and default / mine,
+        p.bars.default)
+      tables.bar(score, parts, "Lt " .. regime:upper(), lt and lt / mine, p.bars.lt)
     end
   end
-  if #parts > 0 then print("  bars: " .. table.concat(parts, ", ")) end
+  tables.print_bars(parts)
 end
 
 -- {====== Running ======
@@ -315,23 +292,30 @@ local function measure(p, options, buffers, score)
     c.verdict = verdict(before[c], after[c]) .. (c.is_wrong and " WRONG" or "")
     if c.is_wrong then score.wrong = score.wrong + 1 end
   end
-  print(p.name)
   print_row(p, list, options)
   print_bars(p, list, options, score)
   reference:close()
   set.out:close()
 end
 
-local function run_rows(options, words, score)
+local function run_rows(options, is_wanted, score)
   local buffers, n = {}, 0
   for _, p in ipairs(ct.device().sm and M.rows or cpu_rows) do
-    if has_words(p, words) then
+    if is_wanted(p) then
       measure(p, options, buffers, score)
       n = n + 1
       collectgarbage()
     end
   end
-  if n == 0 then print("hopper: no row has all of these words: " .. table.concat(words, " ")) end
+  for _, t in pairs(buffers) do t:close() end
+  return n
+end
+
+-- Attention is timed by single launches, too.
+local function run_attention(options, is_wanted, score, peer, why)
+  local more = setmetatable({}, { __index = options })
+  if not options.has_regimes then more.regimes = { "sus", "bur", "one" } end
+  return attention.run(more, is_wanted, score, peer, why)
 end
 
 --- The arguments are those of the command.
@@ -341,10 +325,16 @@ function M.run(...)
     io.write(help)
     return
   end
-  local began, score = ct._now(), { all = 0, met = 0, wrong = 0 }
+  local began, score, n = ct._now(), tables.new_score(), 0
+  local function is_wanted(p) return has_words(p, words) end
+  local with_attention = options.attention or #words == 0
+  local peer, why
+  if with_attention then peer, why = attention.start_peer(options.peer) end
   print(("%s; random normal data; sustained and burst as medians of rounds%s"):format(
     ct.device().name, options.quick and " (quick: a look, no result)" or ""))
-  if not options.attention or #words > 0 then run_rows(options, words, score) end
+  if not options.attention then n = run_rows(options, is_wanted, score) end
+  if with_attention then n = n + run_attention(options, is_wanted, score, peer, why) end
+  if n == 0 then print("hopper: no row has all of these words: " .. table.concat(words, " ")) end
   print(("%d of %d bars met, %d wrong, %.0f s"):format(score.met, score.all, score.wrong,
     (ct._now() - began) * 1e-3))
 end

@@ -27,6 +27,7 @@ M.quick = {
 }
 
 local MOST_LAUNCHES <const> = 100000
+local SLOW <const> = 10 -- so many times the fastest: not worth the time
 
 function M.median(list)
   local t = table.move(list, 1, #list, 1, {})
@@ -131,24 +132,32 @@ local function read_sensors(ms)
   return ct._sensors()
 end
 
+-- Those that are worth the time; of the others the estimate is taken.
+local function worth_timing(candidates)
+  local least, kept = math.huge, {}
+  for _, c in ipairs(candidates) do least = math.min(least, estimate(c)) end
+  for _, c in ipairs(candidates) do
+    if c.once <= SLOW * least then kept[#kept + 1] = c end
+  end
+  return kept
+end
+
 --- Times the candidates in one regime, "sus"; sets c.ms[name], and c.clock and c.power after "sus".
+--- One that is many times slower than another is launched but a few times.
 --- `numbers`: M.regimes or M.quick; `sensors`: for tests.
 function M.time(candidates, name, numbers, sensors)
   local r = (numbers or M.regimes)[name]
-  local times = {}
-  for _, c in ipairs(candidates) do
-    times[c], c.mhz, c.watts = {}, {}, {}
-    estimate(c)
-  end
-  if r.heat_ms and candidates[1] then heat(candidates[1], r.heat_ms) end
+  local times, list = {}, worth_timing(candidates)
+  for _, c in ipairs(candidates) do times[c], c.mhz, c.watts = {}, {}, {} end
+  if r.heat_ms and list[1] then heat(list[1], r.heat_ms) end
   for _ = 1, r.rounds do
-    for _, c in ipairs(shuffled(candidates)) do
+    for _, c in ipairs(shuffled(list)) do
       table.insert(times[c], time_once(c, r, sensors or read_sensors))
     end
   end
   for _, c in ipairs(candidates) do
     c.ms = c.ms or {}
-    c.ms[name] = M.median(times[c])
+    c.ms[name] = M.median(times[c]) or c.once
     if r.batch_ms then c.clock, c.power = M.median(c.mhz), M.median(c.watts) end
   end
 end

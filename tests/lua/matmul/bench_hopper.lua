@@ -9,7 +9,7 @@ end
 local text = lines("--regime=eq --rounds=1 --config='cpu 64x64x32' f16")
 print((text:match "f16 128x64x32\n.-\n"))
 -- expect: f16 128x64x32
--- expect:   TFLOP/s, ratios                       EQ default     Lt     MHz     W  bits
+-- expect:   TFLOP/s, ratios                       EQ default      Lt     MHz     W  bits
 -- expect:
 print(text:match "%* cpu %d+x%d+x%d+ +[%d.e-]+ +- +- +- +- +" ~= nil) -- expect: true
 print(text:match "\n0 of 0 bars met, 0 wrong, %d+ s\n$" ~= nil) -- expect: true
@@ -18,3 +18,6 @@ io.write((lines("--warm"):gsub("^cuttle: ", "")))  -- expect: bench hopper: ther
 io.write((lines("--lt=0"):gsub("^cuttle: ", "")))  -- expect: bench hopper: '--lt=0' has no number; expected one from 1
 io.write((lines("--regime=x"):gsub("^cuttle: ", "")))  -- expect: bench hopper: there is no regime 'x'; there are sus, bur and eq, and of attention one
 print(lines("--help"):match "^[^:]+")              -- expect: cuttle bench hopper [option ...] [word ...]
+local pipe = io.popen(("'%s' bench --help"):format(arg[-1]))
+print(pipe:read "l":match "^[^:]+")                  -- expect: cuttle bench [name ...]
+pipe:close()
