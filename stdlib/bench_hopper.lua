@@ -165,13 +165,22 @@ local function add_lt(list, p, set, options, fast_sums)
   end
 end
 
+-- Of fp8, whose sums the tensor cores keep in fewer bits than f32 has: what cuBLASLt does without
+-- leave to keep to that. Not what ratios are to.
+local function add_promoted(list, p, set)
+  local B, A, C = as_library(p, set)
+  local launches = ct._cublas_lt(B, A, C, { algorithms = 1, workspace = WORKSPACE })
+  if launches then candidate(list, "promoted", "cublasLt, promoted sums", launches[1]) end
+end
+
 local function libraries(p, set, options)
   local list = {}
   if not ct.device().sm then return list end
   local B, A, C = as_library(p, set)
-  local default = ct._cublas(B, A, C)
+  local default, is_fp8 = ct._cublas(B, A, C), p.dtype == "f8e4m3"
   if default then candidate(list, "default", "cublasGemmEx default", default).is_default = true end
-  add_lt(list, p, set, options, p.dtype == "f8e4m3")
+  add_lt(list, p, set, options, is_fp8)
+  if is_fp8 then add_promoted(list, p, set) end
   return list
 end
 

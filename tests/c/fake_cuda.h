@@ -30,10 +30,10 @@ typedef struct FakeCuda {
   int live_buffers, live_streams, live_events, live_modules, live_pools, live_host, retained;
 } FakeCuda;
 
-/* Compiles fake_libcuda.c, which lies beside `source` (a __FILE__), into `dir` with extra flags.
-   Writes the library's path. */
-static inline bool build_fake(const char *source, const char *dir, const char *flags, char *path,
-                              size_t cap) {
+/* Compiles `file`, which lies beside `source` (a __FILE__), into `dir` with extra flags. Writes the
+   library's path. */
+static inline bool build_fake_file(const char *file, const char *source, const char *dir,
+                                   const char *flags, char *path, size_t cap) {
   char command[1024];
   const char *cc = getenv("CC");
   const char *slash = strrchr(source, '/');
@@ -41,10 +41,15 @@ static inline bool build_fake(const char *source, const char *dir, const char *f
   static int n;
   snprintf(path, cap, "%s/libfake%d.so", dir, n++);
   snprintf(command, sizeof command,
-           "%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -I%.*s../.. %s -o %s "
-           "%.*sfake_libcuda.c",
-           cc == NULL || cc[0] == '\0' ? "cc" : cc, dir_len, source, flags, path, dir_len, source);
+           "%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -I%.*s../.. %s -o %s %.*s%s",
+           cc == NULL || cc[0] == '\0' ? "cc" : cc, dir_len, source, flags, path, dir_len, source,
+           file);
   return system(command) == 0; // NOLINT(cert-env33-c): a fixed command
+}
+
+static inline bool build_fake(const char *source, const char *dir, const char *flags, char *path,
+                              size_t cap) {
+  return build_fake_file("fake_libcuda.c", source, dir, flags, path, cap);
 }
 
 #endif
