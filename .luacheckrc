@@ -35,6 +35,7 @@ stds.cuttle = {
     "ballot", "any", "all", "atomic_add", "atomic_min", "atomic_max", "atomic_and", "atomic_or",
     "warp_reduce", "warp_scan", "block_reduce", "block_scan",
     "atomic_xor", "atomic_exch", "atomic_cas", "atomic_load", "atomic_store", "fence", "clock",
+    "mbarrier", "pipeline_state", "named_barrier", "setmaxnreg", "elect_one",
     "printf", "cuda", "range", "axes", "unroll", "guard", "cast", "bitcast", "where",
     -- arithmetic
     "fma", "min", "max", "abs", "exp", "exp2", "exp2_approx", "log", "log2", "sqrt", "rsqrt",

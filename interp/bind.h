@@ -18,6 +18,7 @@
 #include "runtime/atom.h"
 #include "runtime/dtype.h"
 #include "runtime/composed.h"
+#include "runtime/ir.h"
 
 #define LAYOUT_TYPE "layout" /* names of metatables in the registry */
 #define SWIZZLE_TYPE "swizzle"
@@ -102,6 +103,12 @@ bool bind_test_dtype(lua_State *L, int idx, CtDtype *out);    /* the object only
    none of these. *dtype: of a copy's elements, CT_VOID where nobody said it. Good while the value is on
    the stack. */
 const CtAtom *bind_test_atom(lua_State *L, int idx, CtDtype *dtype);
+
+/* The element of an mbarrier in an argument, full[i], or an mbarrier that is one alone: its buffer in the IR
+   of the running trace, and which it is (an i32). Raises. (bind_sync.c) */
+void bind_to_mbarrier(lua_State *L, int idx, const char *op, uint32_t *buf, CtVal *slot);
+/* The local's name for the mbarriers or the pipeline state at idx; nothing for other values. */
+void bind_name_sync(lua_State *L, int idx, const char *name);
 
 /* `f64(2)`, `i64(n)`, `static(16)` outside a kernel: a number for a launch, of a type or constant. */
 typedef struct TypedNumber {

@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "bind.h"
 #include "diag.h"
 #include "front_state.h"
 #include "source.h"
@@ -274,6 +275,8 @@ static int rt_nm(lua_State *L) { /* v, name */
       ct_ir_name_buf(f->ir, t->buf, name);
     }
     tensor_set_name(L, 1, name);
+  } else if (t == NULL && lua_type(L, 1) == LUA_TUSERDATA) {
+    bind_name_sync(L, 1, name);
   }
   lua_settop(L, 1);
   return 1;

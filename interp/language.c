@@ -26,6 +26,7 @@ static const struct {
     {bind_open_kernel}, {bind_open_device}, {bind_open_host},    {bind_open_reload},
     {bind_open_static}, {bind_open_trace},  {bind_open_profile}, {bind_open_check},
     {bind_open_atom},   {bind_open_search}, {bind_open_bench},   {bind_open_cluster},
+    {bind_open_sync},
 };
 
 /* {====== The standard library: modules that the program carries ====== */

@@ -216,8 +216,10 @@ void ct_emit_bits(CtEmit *e, CtDtype type, double v);
 
 void ct_emit_tile(CtEmit *e, CtVal v);
 /* emit_warp.c: shuffles, votes, atomic operations, fences, the clock. */
-void ct_emit_declare_warp(CtEmit *e);             /* what they need at the top of the kernel */
-void ct_emit_warp(CtEmit *e, const CtInst *inst); /* one as an expression */
+void ct_emit_declare_warp(CtEmit *e);                  /* what they need at the top of the kernel */
+void ct_emit_warp(CtEmit *e, const CtInst *inst);      /* one as an expression */
+void ct_emit_sync(CtEmit *e, const CtInst *inst);      /* emit_sync.c: likewise, of ct_op_is_sync */
+void ct_emit_bar(CtEmit *e, uint32_t buf, CtVal slot); /* the address of an mbarrier */
 void ct_emit_printf(CtEmit *e, const CtInst *inst);
 void ct_emit_assert(CtEmit *e, const CtInst *inst);
 void ct_emit_statements(CtEmit *e); /* of the whole kernel */

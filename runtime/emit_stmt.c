@@ -268,7 +268,11 @@ static void emit_warp(CtEmit *e, CtVal v) {
   if (name != NULL) {
     ct_text_printf(&e->body, "const %s %s = ", type_of(e->ir, v), name);
   }
-  ct_emit_warp(e, inst);
+  if (ct_op_is_sync((CtOp)inst->op)) {
+    ct_emit_sync(e, inst);
+  } else {
+    ct_emit_warp(e, inst);
+  }
   ct_text_putc(&e->body, ';');
   ct_emit_end(e);
   e->vals[v].name = name;

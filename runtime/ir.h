@@ -84,7 +84,8 @@ typedef struct CtBuf {
                    swizzle (ct_ir_view_swizzled), or 0 */
   bool
       is_written; /* some STORE or tile operation writes it; not said of an alias, see ct_ir_memory */
-  bool has_words; /* register: instructions take its elements as words of 32 bits */
+  uint32_t arrivals; /* shared: that complete a phase of its mbarriers; 0: it holds none */
+  bool has_words;    /* register: instructions take its elements as words of 32 bits */
   bool
       is_fixed; /* register: holds the bits of another one (ct_ir_recast), and is not written again */
   CtLoc loc;
@@ -445,6 +446,17 @@ CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, C
 static inline bool ct_op_is_atomic(CtOp op) {
   return op >= CT_OP_ATOMIC_ADD && op <= CT_OP_ATOMIC_STORE;
 }
+/* ir_sync.c: n mbarriers (u64 in shared memory), of which `count` arrivals complete a phase, and their
+   MBAR_INIT. Without memory 0. */
+uint32_t ct_ir_mbarrier(CtIr *ir, int64_t n, uint32_t count);
+/* An operation on one of them; `b` as ops.def says, or 0. The result of a TEST, else 0. */
+CtVal ct_ir_mbar(CtIr *ir, CtOp op, uint32_t buf, CtVal slot, CtVal b);
+void ct_ir_named_barrier(CtIr *ir, CtOp op, CtVal id, int64_t threads);
+CtVal ct_ir_elect(CtIr *ir);
+/* Registers that a thread has when the kernel begins, which SETMAXNREG counts from. */
+int ct_ir_first_registers(const CtIr *ir);
+static inline bool ct_op_is_mbar(CtOp op) { return op >= CT_OP_MBAR_INIT && op <= CT_OP_MBAR_TEST; }
+static inline bool ct_op_is_sync(CtOp op) { return op >= CT_OP_MBAR_INIT && op <= CT_OP_ELECT; }
 void ct_ir_printf(CtIr *ir, const char *format, int n, const CtVal *vals);
 void ct_ir_assert(CtIr *ir, CtVal cond, const char *message);
 /* It has a CtEscape. */
@@ -453,7 +465,7 @@ static inline bool ct_op_has_text(CtOp op) {
 }
 /* Its imm is the buffer that operand 0 is an offset in. */
 static inline bool ct_op_has_buf(CtOp op) {
-  return op == CT_OP_LOAD || op == CT_OP_STORE || ct_op_is_atomic(op);
+  return op == CT_OP_LOAD || op == CT_OP_STORE || ct_op_is_atomic(op) || ct_op_is_mbar(op);
 }
 
 void ct_ir_require(CtIr *ir, CtVal value, int64_t modulus, const char *what);

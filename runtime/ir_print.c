@@ -135,8 +135,11 @@ static void print_imm(Printer *p, const CtInst *inst) {
     case CT_OP_PRINT: print_print(p, inst); break;
     case CT_OP_ASSERT: ct_text_printf(p->out, " \"%s\"", inst->u.escape->text); break;
     case CT_OP_ESCAPE: ct_text_printf(p->out, " [[%s]]", inst->u.escape->text); break;
+    case CT_OP_NAMED_SYNC:
+    case CT_OP_NAMED_ARRIVE:
+    case CT_OP_SETMAXNREG: ct_text_printf(p->out, " %" PRId64, inst->imm.i); break;
     default:
-      if (ct_op_is_atomic((CtOp)inst->op)) {
+      if (ct_op_has_buf((CtOp)inst->op)) {
         ct_text_printf(p->out, " %s", p->ir->bufs[inst->imm.i].name);
       }
       break;

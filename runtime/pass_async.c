@@ -1,8 +1,13 @@
-/* pass_async.c: a plain copy from global to shared memory is complete at the next sync_threads or
-   cluster_sync,
-   whatever the target: where it may be cp.async and the kernel itself never waits, a wait is put
-   before each barrier. For copies by atoms of cp.async the kernel waits itself. */
+/* pass_async.c: a plain copy from global to shared memory is complete at the next sync_threads, cluster_sync,
+   arrival at an mbarrier or named barrier, whatever the target: where it may be cp.async and the kernel itself
+   never waits, a wait is put before each of these. For copies by atoms of cp.async the kernel waits itself. */
 #include "ir_build.h"
+
+static bool is_barrier(CtOp op) {
+  return op == CT_OP_BARRIER || op == CT_OP_CLUSTER_ARRIVE || op == CT_OP_MBAR_ARRIVE ||
+         op == CT_OP_MBAR_ARRIVE_AT || op == CT_OP_MBAR_ARRIVE_EXPECT || op == CT_OP_NAMED_SYNC ||
+         op == CT_OP_NAMED_ARRIVE;
+}
 
 void ct_pass_async(CtIr *ir) {
   bool async = false;
@@ -16,8 +21,7 @@ void ct_pass_async(CtIr *ir) {
   }
   size_t n = ir->n_insts;
   for (CtVal v = 1; async && v < n; v++) {
-    bool is_barrier = ir->insts[v].op == CT_OP_BARRIER || ir->insts[v].op == CT_OP_CLUSTER_ARRIVE;
-    if (ir->insts[v].region != 0 && is_barrier) {
+    if (ir->insts[v].region != 0 && is_barrier((CtOp)ir->insts[v].op)) {
       CtVal wait = ct_ir_new(ir, CT_OP_CP_WAIT, CT_VOID);
       if (wait != 0) {
         ir->insts[wait].loc = ir->insts[v].loc;

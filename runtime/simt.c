@@ -76,7 +76,7 @@ static void start_warp(CtWorker *k, CtWarp *w) {
   w->is_waiting = false;
   w->has_arrived = false;
   w->n_arrived = 0;
-  w->spin_at = NULL;
+  w->spin_at = w->parked = NULL;
   w->pc = k->job->code + p->body - 1; /* warps go on after pc */
   set_axes(w, p->bid_at, k->bid);
   memset(CT_AT(char, w, p->vars_at), 0, p->vars_end - p->vars_at);
@@ -128,35 +128,63 @@ static void set_blocks(CtWorker *team, const int64_t first[3]) {
   }
 }
 
-/* Each warp of a block runs until it stops. Those in loops that wait go on in the next turn: *loops says
-   whether there are any. False when something failed. */
-static bool run_warps(CtWorker *k, bool *loops) {
-  *loops = false;
+static bool is_looping(const CtWarp *w) {
+  return w->pc != NULL && !w->is_waiting && w->parked == NULL;
+}
+
+/* Runs a warp until it stops; did it come to a wait, past one, or to its end? */
+static bool has_moved(CtWarp *w) {
+  const CtIn *parked = w->parked;
+  uint32_t n_passed = w->n_passed;
+  run(w, w->pc + 1);
+  return parked == NULL ? !is_looping(w) : w->n_passed != n_passed;
+}
+
+/* Each warp of a block runs until it stops. Those in loops that wait, and those at mbarriers, go on in the next
+   turn: *loops and *parked say whether there are any. False when something failed. */
+static bool run_warps(CtWorker *k, bool *loops, bool *parked) {
+  *loops = *parked = k->has_moved = false;
   for (int32_t i = 0; i < k->job->program->n_warps; i++) {
     CtWarp *w = warp_at(k, i);
     if (w->pc != NULL && !w->is_waiting) {
-      run(w, w->pc + 1);
+      k->has_moved = has_moved(w) || k->has_moved;
     }
     if (k->fail.kind != CT_FAIL_NONE) {
       return false;
     }
-    *loops = *loops || (w->pc != NULL && !w->is_waiting);
+    *loops = *loops || is_looping(w);
+    *parked = *parked || w->parked != NULL;
   }
   return true;
+}
+
+/* Nobody is left to complete what the first parked warp of a team waits for. */
+static void fail_waits(CtWorker *team) {
+  const CtSimtProgram *p = team->job->program;
+  for (int32_t i = 0; i < p->n_cluster * p->n_warps; i++) {
+    const CtWarp *w = warp_at(&team[i / p->n_warps], i % p->n_warps);
+    if (w->parked != NULL) {
+      w->worker->fail = (CtFail){
+          .kind = CT_FAIL_WAITS, .in = w->parked, .warp = w, .lane = ct_first_lane(w->mask)};
+      return;
+    }
+  }
 }
 
 /* A turn of each block of a team, to its barrier where all its warps have come there. False when all have
    ended, or one failed. */
 static bool take_turns(CtWorker *team) {
   uint64_t changes = atomic_load(&team->job->n_changes);
-  bool any_loops = false, goes_on = false;
+  bool any_loops = false, goes_on = false, any_parked = false, any_moved = false;
   for (int i = 0; i < team_of(team); i++) {
-    bool loops;
-    if (!run_warps(&team[i], &loops)) {
+    bool loops, parked;
+    if (!run_warps(&team[i], &loops, &parked)) {
       return false;
     }
-    bool met = !loops && meet(&team[i]);
+    bool met = !loops && !parked && meet(&team[i]);
     any_loops = any_loops || loops;
+    any_parked = any_parked || parked;
+    any_moved = any_moved || team[i].has_moved;
     goes_on = goes_on || loops || met;
     if (team[i].fail.kind != CT_FAIL_NONE) {
       return false;
@@ -165,6 +193,10 @@ static bool take_turns(CtWorker *team) {
   if (any_loops && !ct_simt_is_stuck(team, changes) && team->was_stuck) {
     sched_yield(); /* other blocks */
   }
+  if (any_parked && !goes_on && !any_moved) {
+    fail_waits(team);
+  }
+  goes_on = goes_on || (any_parked && any_moved);
   for (int i = 0; i < team_of(team); i++) {
     goes_on = goes_on && team[i].fail.kind == CT_FAIL_NONE;
   }
@@ -176,6 +208,9 @@ static void begin_block(CtWorker *k) {
   CtSimtWatch *watch = k->job->launch->watch;
   k->was_stuck = false;
   memset(k->shared, UNSET_BYTE, p->shared_bytes);
+  if (p->has_named) {
+    memset(k->named, 0, sizeof k->named);
+  }
   for (int32_t i = 0; i < p->n_warps; i++) {
     start_warp(k, warp_at(k, i));
   }
@@ -489,6 +524,10 @@ static const CtHandler common_handlers[CT_SIMT_OP_COUNT] = {
     [CT_SIMT_CLOCK] = ct_simt_clock,
     [CT_SIMT_GUARD] = ct_simt_tile_guard,
     [CT_SIMT_TILE] = ct_simt_tile_slow,
+    [CT_SIMT_MBAR] = ct_simt_mbar,
+    [CT_SIMT_NAMED] = ct_simt_named,
+    [CT_SIMT_ELECT] = ct_simt_elect,
+    [CT_SIMT_SETMAXNREG] = ct_simt_setmaxnreg,
     [CT_SIMT_WARP_COPY] = ct_simt_warp_copy,
     [CT_SIMT_CLUSTER_ARRIVE] = ct_simt_cluster_arrive,
     [CT_SIMT_CLUSTER_WAIT] = ct_simt_cluster_wait,

@@ -83,6 +83,8 @@ static bool is_varying(const CtLow *l, const CtInst *inst) {
   switch ((CtOp)inst->op) {
     case CT_OP_LOAD: return l->ir->bufs[inst->imm.i].space == CT_REGISTER || any_varying(l, inst);
     case CT_OP_GET: return ct_low_is(l, (CtVal)inst->imm.i, CT_VARYING);
+    case CT_OP_MBAR_TEST:
+    case CT_OP_ELECT:
     case CT_OP_SHFL: return true;
     case CT_OP_VOTE: return false; /* one answer for the warp */
     default: return ct_op_is_atomic((CtOp)inst->op) || any_varying(l, inst);

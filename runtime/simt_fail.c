@@ -198,6 +198,9 @@ static const char *warp_op_name(const CtIn *in) {
   if (in->u.op == CT_SIMT_WARP_COPY) {
     return "copy";
   }
+  if (in->u.op == CT_SIMT_ELECT || in->u.op == CT_SIMT_SETMAXNREG) {
+    return in->u.op == CT_SIMT_ELECT ? "elect_one" : "setmaxnreg";
+  }
   return in->u.op == CT_SIMT_VOTE ? votes[in->imm] : shuffles[in->imm & 0xff];
 }
 
@@ -342,6 +345,16 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
           thread_of(worker->job->program, f->warp, f->lane).s, triple(worker->bid).s);
     case CT_FAIL_DEADLOCK: return report_deadlock(worker, err);
     case CT_FAIL_BARRIER_WARPS: return report_warps(worker, err);
+    case CT_FAIL_NAMED_LANES:
+      return report_lanes(worker, code_of(worker->job, f->in)->c, "named_barrier", "warp", err);
+    case CT_FAIL_MBAR_NEW:
+    case CT_FAIL_MBAR_ARRIVALS:
+    case CT_FAIL_MBAR_BYTES:
+    case CT_FAIL_MBAR_RANK:
+    case CT_FAIL_MBAR_PARITY:
+    case CT_FAIL_NAMED_ID:
+    case CT_FAIL_NAMED_THREADS:
+    case CT_FAIL_WAITS: return ct_simt_report_sync(worker, err);
     case CT_FAIL_NONE:
     case CT_FAIL_STOPPED: break;
   }

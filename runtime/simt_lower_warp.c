@@ -34,6 +34,40 @@ static void lower_atomic(CtLow *l, CtVal v) {
   (void)ct_low_emit(l, false, CT_SIMT_ATOMIC, d, at[0], at[1], at[2], imm.imm);
 }
 
+/* --- synchronisation objects -------------------------------------------------------------------------- */
+
+static void lower_mbar(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  CtMbarImm imm = {.u = {(uint32_t)inst->imm.i, inst->op}};
+  uint32_t slot = inst->n_args > 0 ? ct_low_lanes(l, inst->args[0]) : 0;
+  uint32_t b = inst->n_args > 1 ? ct_low_lanes(l, inst->args[1]) : 0;
+  uint32_t d = inst->type != CT_VOID ? ct_low_result(l, v, false) : 0;
+  (void)ct_low_emit(l, false, CT_SIMT_MBAR, d, slot, b, 0, imm.imm);
+}
+
+static void lower_named(CtLow *l, const CtInst *inst) {
+  int64_t imm = inst->imm.i << 1 | (inst->op == CT_OP_NAMED_ARRIVE);
+  uint32_t id = ct_low_lanes(l, inst->args[0]);
+  l->p->has_named = true;
+  (void)ct_low_emit(l, false, CT_SIMT_NAMED, 0, id, 0, ct_low_construct(l), imm);
+}
+
+static void lower_sync(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  switch ((CtOp)inst->op) {
+    case CT_OP_NAMED_SYNC:
+    case CT_OP_NAMED_ARRIVE: lower_named(l, inst); break;
+    case CT_OP_ELECT:
+      (void)ct_low_emit(l, false, CT_SIMT_ELECT, ct_low_result(l, v, false), 0, 0,
+                        ct_low_construct(l), 0);
+      break;
+    case CT_OP_SETMAXNREG:
+      (void)ct_low_emit(l, false, CT_SIMT_SETMAXNREG, 0, 0, 0, ct_low_construct(l), inst->imm.i);
+      break;
+    default: lower_mbar(l, v); break;
+  }
+}
+
 /* --- messages ----------------------------------------------------------------------------------------- */
 
 static int64_t keep_text(CtLow *l, const char *text) {
@@ -77,6 +111,8 @@ static bool is_shared_buf(const CtIr *ir, uint32_t buf) {
 static void look(Body *b, const CtInst *inst) {
   CtOp op = (CtOp)inst->op;
   if (ct_op_is_atomic(op)) {
+    b->atomics = true;
+  } else if (op == CT_OP_MBAR_TEST) { /* WAIT stops the warp by itself */
     b->atomics = true;
   } else if (op == CT_OP_LOAD) {
     b->reads = b->reads || is_shared_buf(b->ir, (uint32_t)inst->imm.i);
@@ -124,6 +160,13 @@ void ct_low_warp(CtLow *l, CtVal v) {
       break;
     case CT_OP_PRINT: lower_print(l, ct_inst(l->ir, v)); break;
     case CT_OP_ASSERT: lower_assert(l, ct_inst(l->ir, v)); break;
-    default: CT_ASSERT(ct_op_is_atomic(op)); lower_atomic(l, v);
+    default:
+      if (ct_op_is_sync(op)) {
+        lower_sync(l, v);
+      } else {
+        CT_ASSERT(ct_op_is_atomic(op));
+        lower_atomic(l, v);
+      }
+      break;
   }
 }

@@ -203,6 +203,15 @@ typedef union CtAtomicImm {
 } CtAtomicImm;
 _Static_assert(sizeof(CtAtomicImm) == 8, "it travels in CtIn.imm");
 
+/* Which MBAR, packed. */
+typedef union CtMbarImm {
+  int64_t imm;
+  struct {
+    uint32_t buf;
+    uint32_t op; /* CtOp */
+  } u;
+} CtMbarImm;
+
 /* IF, LOOP, ... around a BARRIER, to say where the other lanes are. */
 typedef struct CtConstruct {
   uint32_t row;    /* of saved masks */
@@ -215,12 +224,13 @@ typedef struct CtSimtBuf {
   const char *name;
   CtSpace space;
   CtDtype dtype;
-  CtDtype of;      /* the type that the memory was made for; dtype itself unless this is an alias */
-  int64_t n;       /* elements; of a global one the launch says it */
-  uint32_t memory; /* the buffer whose memory this is: itself unless this is an alias */
-  uint32_t param;  /* global */
-  uint32_t slot;   /* global: of the pointer */
-  uint32_t at;     /* shared: offset in the block's memory; register: slot */
+  CtDtype of; /* the type that the memory was made for; dtype itself unless this is an alias */
+  int64_t n;  /* elements; of a global one the launch says it */
+  uint32_t arrivals; /* as CtBuf */
+  uint32_t memory;   /* the buffer whose memory this is: itself unless this is an alias */
+  uint32_t param;    /* global */
+  uint32_t slot;     /* global: of the pointer */
+  uint32_t at;       /* shared: offset in the block's memory; register: slot */
   CtSwizzle swizzle;
   CtLayout layout; /* dynamic leaves have the number of a CtSlot as id; CT_ANY where not one */
 } CtSimtBuf;
@@ -267,6 +277,7 @@ struct CtSimtProgram {
   CtConstruct *constructs; /* [0] unused */
   uint32_t n_constructs;
   bool has_bands; /* see simt_order.c */
+  bool has_named; /* named barriers */
 };
 
 extern const char *const ct_simt_names[CT_SIMT_OP_COUNT];
@@ -286,6 +297,15 @@ typedef enum CtFailKind {
   CT_FAIL_WARP_ENDED,    /* some lanes of the warp have ended, or never were */
   CT_FAIL_BARRIER_WARPS, /* two warps wait at two barriers */
   CT_FAIL_CLUSTER,       /* arrives a second time before it waits, or waits before it arrives */
+  CT_FAIL_MBAR_NEW,      /* an mbarrier is used that nobody has initialised */
+  CT_FAIL_MBAR_ARRIVALS, /* more arrivals than complete a phase */
+  CT_FAIL_MBAR_BYTES,    /* off: the bytes that a phase would miss */
+  CT_FAIL_MBAR_RANK,     /* off: the rank of no block of the cluster */
+  CT_FAIL_MBAR_PARITY,   /* off: it is neither 0 nor 1 */
+  CT_FAIL_NAMED_ID,      /* off: the number of no named barrier */
+  CT_FAIL_NAMED_LANES,   /* as BARRIER_LANES, of a named one */
+  CT_FAIL_NAMED_THREADS, /* off: its number and threads << 8; another warp gives another count */
+  CT_FAIL_WAITS,         /* warps wait at barriers, and nobody is left to complete them */
   CT_FAIL_DEADLOCK,      /* loops wait for what nothing can change */
   CT_FAIL_STOPPED        /* another block failed, or an interrupt */
 } CtFailKind;
@@ -339,6 +359,13 @@ typedef struct CtPrinter {
   uint8_t types[CT_MESSAGE_ARGS];
 } CtPrinter;
 
+/* A named barrier of a block. */
+enum { CT_NAMED_BARRIERS = 16 };
+typedef struct CtNamedBar {
+  uint32_t n_arrived, n_threads; /* n_threads: of those that have arrived; 0: nobody has */
+  uint32_t phase;                /* phases that were completed */
+} CtNamedBar;
+
 /* Runs one block at a time. The blocks of a cluster run together: theirs are a team of as many workers as
    the cluster has blocks, by rank, on one thread. */
 typedef struct CtWorker {
@@ -355,7 +382,9 @@ typedef struct CtWorker {
   CtErr report;       /* and how; other blocks may have run since */
   CtPrinter *printer; /* NULL until it prints */
   void *watched;      /* the watcher's own */
-  bool was_stuck;     /* no warp got on in the last turn */
+  CtNamedBar named[CT_NAMED_BARRIERS];
+  bool was_stuck; /* no warp got on in the last turn */
+  bool has_moved; /* some warp came to a wait or past one in the last turn */
   _Atomic uint64_t
       stuck_at; /* n_changes + 1 when no warp could get on; 0: running; see simt_spin.c */
   _Atomic int64_t stuck_block;
@@ -373,6 +402,9 @@ struct CtWarp {
   bool has_arrived;   /* at the cluster's barrier, and has not waited since */
   uint32_t n_arrived; /* there, so far */
   bool is_same;       /* stopped in a loop, in the state of the last time */
+  const CtIn *parked; /* stopped at an mbarrier or named barrier, to be tried again; NULL: not */
+  uint32_t n_passed;  /* such stops that it has got past */
+  uint32_t phase;     /* of the named barrier, as it was on arrival */
   uint32_t n_turns;
   const CtIn *spin_at;
   uint64_t spin_state;
@@ -453,6 +485,13 @@ int ct_simt_shfl_source(CtShfl kind, int lane, int by, int width);
 const CtIn *ct_simt_vote(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_atomic(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_fence(const CtIn *in, CtWarp *w);
+/* simt_sync.c */
+const CtIn *ct_simt_mbar(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_named(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_elect(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_setmaxnreg(const CtIn *in, CtWarp *w);
+/* simt_fail_sync.c: the message of a failure of these. */
+CtStatus ct_simt_report_sync(const CtWorker *worker, CtErr *err);
 const CtIn *ct_simt_clock(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_tile_guard(const CtIn *in, CtWarp *w);
 /* Of a GUARD: are all elements of the tile operation that follows inside? */

@@ -47,7 +47,12 @@ static bool gets_on(const CtWorker *team) {
   const CtSimtProgram *p = team->job->program;
   for (int32_t i = 0; i < p->n_cluster * p->n_warps; i++) {
     const CtWarp *w = warp_of(&team[i / p->n_warps], i % p->n_warps);
-    if (w->pc != NULL && !w->is_waiting && !w->is_same) {
+    if (w->pc != NULL && !w->is_waiting && w->parked == NULL && !w->is_same) {
+      return true;
+    }
+  }
+  for (int i = 0; i < p->n_cluster; i++) {
+    if (team[i].has_moved) {
       return true;
     }
   }
@@ -74,7 +79,7 @@ static void fail(CtWorker *team) {
   const CtWarp *first = NULL;
   for (int32_t i = 0; i < p->n_cluster * p->n_warps && first == NULL; i++) {
     const CtWarp *w = warp_of(&team[i / p->n_warps], i % p->n_warps);
-    first = w->pc != NULL && !w->is_waiting ? w : NULL;
+    first = w->pc != NULL && !w->is_waiting && w->parked == NULL ? w : NULL;
   }
   CT_ASSERT(first != NULL); /* else no warp would loop */
   first->worker->fail = (CtFail){.kind = has_cause ? CT_FAIL_STOPPED : CT_FAIL_DEADLOCK,

@@ -1,0 +1,174 @@
+/* simt_fail_sync.c: messages of what went wrong at mbarriers and named barriers, and of warps that wait for
+   ever: which of them, where, for what. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "simt_sync.h"
+
+enum { TEXT_BYTES = 900 };
+typedef struct Text {
+  char s[TEXT_BYTES];
+  size_t len;
+} Text;
+
+static void add(Text *t, const char *fmt, ...) CT_PRINTF(2, 3);
+static void add(Text *t, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  int n = vsnprintf(t->s + t->len, sizeof t->s - t->len, fmt, args);
+  va_end(args);
+  t->len += n > 0 ? (size_t)n : 0;
+  t->len = t->len < sizeof t->s ? t->len : sizeof t->s - 1;
+}
+
+static const CtWarp *warp_of(const CtWorker *k, int32_t i) {
+  return (const CtWarp *)(const void *)(k->warps + (size_t)i * k->job->program->warp_bytes);
+}
+
+static CtIn code_of(const CtSimtJob *job, const CtIn *in) {
+  return job->program->code[in - job->code];
+}
+
+static int line_of(const CtSimtJob *job, const CtIn *in) {
+  return job->program->locs[in - job->code].line;
+}
+
+/* What a parked warp waits for. */
+typedef struct Wait {
+  const CtIn *in;
+  bool is_named;
+  uint32_t buf;
+  int32_t slot, parity; /* slot: the number of a named barrier */
+} Wait;
+
+static Wait wait_of(const CtWorker *k, const CtWarp *w) {
+  const CtIn *in = w->parked;
+  Wait x = {.in = in, .is_named = code_of(k->job, in).u.op == CT_SIMT_NAMED};
+  const int32_t *slot = CT_CAT(int32_t, w, in->a), *parity = CT_CAT(int32_t, w, in->b);
+  x.buf = x.is_named ? 0 : (CtMbarImm){.imm = in->imm}.u.buf;
+  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    x.slot = slot[lane];
+    x.parity = x.is_named ? 0 : parity[lane];
+    if (x.is_named || !ct_mbar_is_done(ct_mbar_at(w, x.buf, x.slot), x.parity)) {
+      break;
+    }
+  }
+  return x;
+}
+
+static bool waits_alike(const CtWorker *k, const CtWarp *a, const CtWarp *b) {
+  if (a->pc == NULL || b->pc == NULL || (a->parked == NULL) != (b->parked == NULL)) {
+    return a->pc == NULL && b->pc == NULL;
+  }
+  if (a->parked == NULL) {
+    return a->is_waiting == b->is_waiting && a->pc == b->pc;
+  }
+  Wait x = wait_of(k, a), y = wait_of(k, b);
+  return x.in == y.in && x.slot == y.slot && x.parity == y.parity;
+}
+
+static const char *plural(int64_t n, const char *one, const char *more) {
+  return n == 1 ? one : more;
+}
+
+/* "1 arrival and 49152 bytes are missing" */
+static void add_missing(Text *t, const CtMbar *b) {
+  uint32_t n = ct_mbar_missing(b);
+  if (n > 0) {
+    add(t, "%u %s", n, plural(n, "arrival", "arrivals"));
+  }
+  if (b->tx > 0) {
+    add(t, "%s%d %s", n > 0 ? " and " : "", b->tx, plural(b->tx, "byte", "bytes"));
+  }
+  add(t, " %s missing", plural((int64_t)n + ct_max(b->tx, 0), "is", "are"));
+  if (b->tx < 0) {
+    add(t, ", and %d bytes have come that nobody expects", -b->tx);
+  }
+}
+
+static void add_wait(Text *t, const CtWorker *k, const CtWarp *w, bool one) {
+  Wait x = wait_of(k, w);
+  int line = line_of(k->job, x.in);
+  if (x.is_named) {
+    const CtNamedBar *bar = &k->named[x.slot];
+    add(t, " %s at line %d for named barrier %d: %u of %u threads are missing",
+        one ? "waits" : "wait", line, x.slot, bar->n_threads - bar->n_arrived, bar->n_threads);
+    return;
+  }
+  const CtSimtBuf *buf = &k->job->program->bufs[x.buf];
+  add(t, " %s at line %d for %s[%d], parity %d: ", one ? "waits" : "wait", line, buf->name, x.slot,
+      x.parity);
+  add_missing(t, ct_mbar_at(w, x.buf, x.slot));
+}
+
+/* What each warp of the block waits for. */
+static void add_waits(Text *t, const CtWorker *k) {
+  int32_t n = k->job->program->n_warps;
+  const char *sep = "";
+  for (int32_t from = 0, to; from < n; from = to + 1) {
+    const CtWarp *w = warp_of(k, from);
+    for (to = from; to + 1 < n && waits_alike(k, w, warp_of(k, to + 1)); to++) {}
+    if (w->pc == NULL) {
+      continue;
+    }
+    add(t, "%s", sep);
+    sep = "; ";
+    if (from == to) {
+      add(t, "warp %d", from);
+    } else {
+      add(t, "warps %d to %d", from, to);
+    }
+    if (w->parked != NULL) {
+      add_wait(t, k, w, from == to);
+    } else {
+      add(t, " %s in sync_threads at line %d", from == to ? "waits" : "wait",
+          line_of(k->job, w->pc));
+    }
+  }
+}
+
+static CtStatus report_waits(const CtWorker *k, CtErr *err) {
+  Text t = {.len = 0};
+  add_waits(&t, k);
+  return ct_fail(err, CT_EINVAL, "deadlock in block (%lld,%lld,%lld): %s", (long long)k->bid[0],
+                 (long long)k->bid[1], (long long)k->bid[2], t.s);
+}
+
+CtStatus ct_simt_report_sync(const CtWorker *k, CtErr *err) {
+  const CtFail *f = &k->fail;
+  const CtSimtBuf *buf = &k->job->program->bufs[f->buf];
+  switch (f->kind) {
+    case CT_FAIL_MBAR_NEW:
+      return ct_fail(err, CT_EINVAL, "%s[%lld] is used before it was initialised", buf->name,
+                     (long long)f->off);
+    case CT_FAIL_MBAR_ARRIVALS:
+      return ct_fail(
+          err, CT_EINVAL,
+          "arrive: all %u arrivals of this phase of %s[%lld] have come, and it waits for "
+          "bytes; an arrival of the next phase must come after it",
+          buf->arrivals, buf->name, (long long)f->off);
+    case CT_FAIL_MBAR_BYTES:
+      return ct_fail(err, CT_EINVAL, "%s[%lld]: a phase expects at most %d bytes", buf->name,
+                     (long long)f->off, CT_MBAR_MAX);
+    case CT_FAIL_MBAR_RANK:
+      return ct_fail(err, CT_EINVAL, "arrive: rank %lld; a cluster of %d blocks has ranks 0 to %d",
+                     (long long)f->off, k->job->program->n_cluster, k->job->program->n_cluster - 1);
+    case CT_FAIL_MBAR_PARITY:
+      return ct_fail(err, CT_EINVAL, "%s: parity %lld; 0 or 1 was expected", buf->name,
+                     (long long)f->off);
+    case CT_FAIL_NAMED_ID:
+      return ct_fail(
+          err, CT_EINVAL,
+          "named_barrier: number %lld, or not the same in all lanes of a warp; 1 to 15 was "
+          "expected",
+          (long long)f->off);
+    case CT_FAIL_NAMED_THREADS:
+      return ct_fail(
+          err, CT_EINVAL,
+          "named_barrier: barrier %lld waits for %lld threads, but for another number here; "
+          "all that meet there must give the same",
+          (long long)f->off & 0xff, (long long)f->off >> 8);
+    default: return report_waits(k, err);
+  }
+}

@@ -1,0 +1,236 @@
+/* simt_sync.c: handlers of the CPU engine for mbarriers, named barriers and roles of warp groups. A warp that
+   must wait stops (CtWarp.parked) and is tried again when the others had their turn (simt.c). */
+#include "simt_sync.h"
+
+/* --- mbarriers ------------------------------------------------------------------------------------- */
+
+void ct_mbar_init(CtMbar *b, uint32_t count) { *b = (CtMbar){0, CT_MBAR_MADE | count}; }
+
+/* The next phase begins where nothing is missing. */
+static void turn_over(CtMbar *b, uint32_t count) {
+  if (ct_mbar_missing(b) == 0 && b->tx == 0) {
+    b->state = ((b->state & ~(uint32_t)CT_MBAR_MAX) ^ CT_MBAR_ODD) | count;
+  }
+}
+
+CtFailKind ct_mbar_arrive(CtMbar *b, uint32_t count) {
+  if (!ct_mbar_is_made(b)) {
+    return CT_FAIL_MBAR_NEW;
+  }
+  if (ct_mbar_missing(b) == 0) {
+    return CT_FAIL_MBAR_ARRIVALS;
+  }
+  b->state--;
+  turn_over(b, count);
+  return CT_FAIL_NONE;
+}
+
+static CtFailKind add_bytes(CtMbar *b, int64_t bytes) {
+  int64_t tx = b->tx + bytes;
+  if (!ct_mbar_is_made(b)) {
+    return CT_FAIL_MBAR_NEW;
+  }
+  if (tx > CT_MBAR_MAX || tx < -CT_MBAR_MAX) {
+    return CT_FAIL_MBAR_BYTES;
+  }
+  b->tx = (int32_t)tx;
+  return CT_FAIL_NONE;
+}
+
+CtFailKind ct_mbar_expect(CtMbar *b, int64_t bytes) { return add_bytes(b, bytes); }
+
+CtFailKind ct_mbar_complete(CtMbar *b, uint32_t count, int64_t bytes) {
+  CtFailKind kind = add_bytes(b, -bytes);
+  if (kind == CT_FAIL_NONE) {
+    turn_over(b, count);
+  }
+  return kind;
+}
+
+static const CtIn *fail_at(CtWarp *w, const CtIn *in, int lane, CtFailKind kind, uint32_t buf,
+                           int64_t off) {
+  (void)ct_simt_fail_kind(w, in, lane, kind);
+  w->worker->fail.buf = buf;
+  w->worker->fail.off = off;
+  return NULL;
+}
+
+bool ct_simt_mbar_complete_tx(CtWarp *w, const CtIn *in, int lane, uint32_t buf, int64_t slot,
+                              int64_t bytes) {
+  if (slot < 0 || slot >= w->mem[buf].n) {
+    (void)ct_simt_fail_bounds(w, in, lane, buf, slot, true);
+    return false;
+  }
+  uint32_t count = w->worker->job->program->bufs[buf].arrivals;
+  CtFailKind kind = ct_mbar_complete(ct_mbar_at(w, buf, slot), count, bytes);
+  ct_simt_note_change(w->worker->job);
+  return kind == CT_FAIL_NONE || fail_at(w, in, lane, kind, buf, slot) != NULL;
+}
+
+static CtFailKind operate(CtOp op, CtMbar *bar, uint32_t count, int32_t b) {
+  CtFailKind kind;
+  switch (op) {
+    case CT_OP_MBAR_EXPECT: return ct_mbar_expect(bar, b);
+    case CT_OP_MBAR_ARRIVE_EXPECT:
+      kind = ct_mbar_expect(bar, b);
+      return kind != CT_FAIL_NONE ? kind : ct_mbar_arrive(bar, count);
+    default: return ct_mbar_arrive(bar, count);
+  }
+}
+
+/* Stops the warp at an instruction, which is run again. */
+static const CtIn *park(const CtIn *in, CtWarp *w) {
+  w->parked = in;
+  w->pc = in - 1;
+  return NULL;
+}
+
+static const CtIn *pass(const CtIn *in, CtWarp *w) {
+  w->n_passed += w->parked != NULL;
+  w->parked = NULL;
+  return in + 1;
+}
+
+/* The lanes for which the awaited phase is complete. */
+static uint32_t lanes_done(const CtIn *in, CtWarp *w, uint32_t buf) {
+  const int32_t *slot = CT_AT(int32_t, w, in->a), *parity = CT_AT(int32_t, w, in->b);
+  uint32_t done = 0;
+  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    done |= (uint32_t)ct_mbar_is_done(ct_mbar_at(w, buf, slot[lane]), parity[lane]) << lane;
+  }
+  return done;
+}
+
+/* The barrier that a lane changes: its block's, or that of the rank it says; NULL where there is none. */
+static CtMbar *target(const CtIn *in, CtWarp *w, CtMbarImm imm, int lane) {
+  int32_t slot = CT_AT(int32_t, w, in->a)[lane], rank = CT_AT(int32_t, w, in->b)[lane];
+  if (imm.u.op != CT_OP_MBAR_ARRIVE_AT) {
+    return ct_mbar_at(w, imm.u.buf, slot);
+  }
+  bool is_there = rank >= 0 && rank < w->worker->job->program->n_cluster;
+  return is_there ? ct_mbar_of(w, rank, imm.u.buf, slot) : NULL;
+}
+
+/* Does the slot, or the parity of an operation that has one, fit? The failure is recorded. */
+static bool check_lane(const CtIn *in, CtWarp *w, CtMbarImm imm, int lane) {
+  int32_t slot = CT_AT(int32_t, w, in->a)[lane], b = CT_AT(int32_t, w, in->b)[lane];
+  bool has_parity = imm.u.op == CT_OP_MBAR_WAIT || imm.u.op == CT_OP_MBAR_TEST;
+  if (slot < 0 || slot >= w->mem[imm.u.buf].n) {
+    (void)ct_simt_fail_bounds(w, in, lane, imm.u.buf, slot, false);
+    return false;
+  }
+  if (!ct_mbar_is_made(ct_mbar_at(w, imm.u.buf, slot))) {
+    (void)fail_at(w, in, lane, CT_FAIL_MBAR_NEW, imm.u.buf, slot);
+    return false;
+  }
+  if (has_parity && b != 0 && b != 1) {
+    (void)fail_at(w, in, lane, CT_FAIL_MBAR_PARITY, imm.u.buf, b);
+    return false;
+  }
+  return true;
+}
+
+static const CtIn *init(const CtIn *in, CtWarp *w, uint32_t buf) {
+  uint32_t count = w->worker->job->program->bufs[buf].arrivals;
+  for (int64_t i = 0; w->index == 0 && (w->mask & 1) != 0 && i < w->mem[buf].n; i++) {
+    ct_mbar_init(ct_mbar_at(w, buf, i), count);
+  }
+  return in + 1;
+}
+
+/* An operation that changes barriers, lane by lane. */
+static const CtIn *change(const CtIn *in, CtWarp *w, CtMbarImm imm) {
+  const int32_t *slot = CT_AT(int32_t, w, in->a), *b = CT_AT(int32_t, w, in->b);
+  uint32_t count = w->worker->job->program->bufs[imm.u.buf].arrivals;
+  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    CtMbar *bar = target(in, w, imm, lane);
+    if (bar == NULL) {
+      return fail_at(w, in, lane, CT_FAIL_MBAR_RANK, imm.u.buf, b[lane]);
+    }
+    CtFailKind kind = operate((CtOp)imm.u.op, bar, count, b[lane]);
+    if (kind != CT_FAIL_NONE) {
+      return fail_at(w, in, lane, kind, imm.u.buf, slot[lane]);
+    }
+  }
+  ct_simt_note_change(w->worker->job);
+  return in + 1;
+}
+
+const CtIn *ct_simt_mbar(const CtIn *in, CtWarp *w) {
+  const CtMbarImm imm = {.imm = in->imm};
+  if (imm.u.op == CT_OP_MBAR_INIT) {
+    return init(in, w, imm.u.buf);
+  }
+  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
+    if (!check_lane(in, w, imm, ct_first_lane(rest))) {
+      return NULL;
+    }
+  }
+  switch ((CtOp)imm.u.op) {
+    case CT_OP_MBAR_TEST: *CT_AT(uint32_t, w, in->d) = lanes_done(in, w, imm.u.buf); return in + 1;
+    case CT_OP_MBAR_WAIT:
+      return lanes_done(in, w, imm.u.buf) == w->mask ? pass(in, w) : park(in, w);
+    default: return change(in, w, imm);
+  }
+}
+
+/* --- named barriers ---------------------------------------------------------------------------------- */
+
+/* The number that all lanes of the warp give; 0 where they do not, or it is none. */
+static int32_t number_of(const CtIn *in, CtWarp *w) {
+  const int32_t *id = CT_AT(int32_t, w, in->a);
+  int32_t first = id[ct_first_lane(w->mask)];
+  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
+    if (id[ct_first_lane(rest)] != first) {
+      return 0;
+    }
+  }
+  return first > 0 && first < CT_NAMED_BARRIERS ? first : 0;
+}
+
+const CtIn *ct_simt_named(const CtIn *in, CtWarp *w) {
+  int lane = ct_first_lane(w->mask);
+  int32_t id = number_of(in, w);
+  uint32_t n_threads = (uint32_t)(in->imm >> 1);
+  bool is_arrive = (in->imm & 1) != 0;
+  if (w->mask != w->live) {
+    return ct_simt_fail_kind(w, in, lane, CT_FAIL_NAMED_LANES);
+  }
+  if (id == 0) {
+    return fail_at(w, in, lane, CT_FAIL_NAMED_ID, 0, CT_AT(int32_t, w, in->a)[lane]);
+  }
+  CtNamedBar *bar = &w->worker->named[id];
+  if (w->parked != NULL) { /* it has arrived */
+    return bar->phase != w->phase ? pass(in, w) : park(in, w);
+  }
+  if (bar->n_threads != 0 && bar->n_threads != n_threads) {
+    return fail_at(w, in, lane, CT_FAIL_NAMED_THREADS, 0, (int64_t)bar->n_threads << 8 | id);
+  }
+  w->phase = bar->phase;
+  bar->n_threads = n_threads;
+  bar->n_arrived += CT_LANES;
+  if (bar->n_arrived == n_threads) {
+    *bar = (CtNamedBar){.phase = bar->phase + 1};
+    return in + 1;
+  }
+  return is_arrive ? in + 1 : park(in, w);
+}
+
+/* --- roles --------------------------------------------------------------------------------------------- */
+
+const CtIn *ct_simt_elect(const CtIn *in, CtWarp *w) {
+  if (w->mask != w->live) {
+    return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_LANES);
+  }
+  *CT_AT(uint32_t, w, in->d) = 1u << ct_first_lane(w->mask);
+  return in + 1;
+}
+
+const CtIn *ct_simt_setmaxnreg(const CtIn *in, CtWarp *w) {
+  if (w->mask != w->live) {
+    return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_LANES);
+  }
+  return in + 1;
+}

@@ -1,0 +1,151 @@
+---@meta _
+-- Topic: barriers: mbarriers, named barriers and roles of warps
+
+--- Barriers in shared memory that count arrivals and bytes: `b[i]` is one.
+--- A barrier has phases. The current one is complete when the arrivals that it was made for have come
+--- and all bytes that it expects have been copied; then the next begins. Phases have the parities 0, 1,
+--- 0, ...: wait(0) is until the first is complete. Where it begins, wait(1) goes on at once.
+--- What a thread wrote before it arrived, those see that have waited.
+---
+---     > sums = kernel("sums", function(x, y)
+---     >>   local s, full = shared(f32, 32), mbarrier(1, 32)
+---     >>   sync_threads()
+---     >>   if threadIdx.x < 32 then
+---     >>     s[threadIdx.x] = x[threadIdx.x]
+---     >>     full[0]:arrive()
+---     >>   else
+---     >>     full[0]:wait(0)
+---     >>     y[threadIdx.x - 32] = s[63 - threadIdx.x]
+---     >>   end
+---     >> end)
+---     > y = zeros(f32, 32)
+---     > sums{grid = 1, block = 64}(arange(f32, 32), y)
+---     > y[0]
+---     31.0
+--- CuTe: ClusterBarrier, ClusterTransactionBarrier. PTX: mbarrier. MoYe: none.
+---@class Mbarrier
+local Mbarrier = {}
+
+--- One arrival, by each thread that comes here.
+--- Its earlier writes are seen by those who wait. With a rank: at the same barrier of that block of the cluster.
+--- CuTe: ClusterBarrier::arrive. PTX: mbarrier.arrive. MoYe: none.
+---@param rank? integer of a block in the cluster; may be a run-time value
+function Mbarrier:arrive(rank) end
+
+--- Lets the current phase wait for so many more bytes, and arrives.
+--- CuTe: ClusterTransactionBarrier::arrive_and_expect_tx. PTX: mbarrier.arrive.expect_tx. MoYe: none.
+---@param bytes integer may be a run-time value
+function Mbarrier:arrive_expect_tx(bytes) end
+
+--- Lets the current phase wait for so many more bytes, which copies bring.
+--- CuTe: ClusterTransactionBarrier::expect_transaction. PTX: mbarrier.expect_tx. MoYe: none.
+---@param bytes integer may be a run-time value
+function Mbarrier:expect_tx(bytes) end
+
+--- Waits until the phase of that parity is complete; needs sm_90.
+--- CuTe: ClusterBarrier::wait. PTX: mbarrier.try_wait.parity. MoYe: none.
+---@param parity integer 0 or 1; may be a run-time value
+function Mbarrier:wait(parity) end
+
+--- Is the phase of that parity complete? True in the lanes for which it is.
+--- CuTe: ClusterBarrier::try_wait. PTX: mbarrier.test_wait.parity. MoYe: none.
+---@param parity integer 0 or 1; may be a run-time value
+---@return boolean
+function Mbarrier:test(parity) end
+
+--- Makes n barriers in shared memory for phases of `count` arrivals.
+--- At the top level of the kernel: thread 0 initialises them there. Other threads, and copies by TMA, may
+--- use them after the sync_threads (in a cluster cluster_sync) that follows.
+--- CuTe: ClusterBarrier::init, cutlass::arch::fence_barrier_init. PTX: mbarrier.init. MoYe: none.
+--- See: Mbarrier, pipeline_state.
+---@param n integer
+---@param count integer
+---@return Mbarrier
+function mbarrier(n, count) end
+
+--- Where a warp is in a ring of slots: `.slot` and `.parity`.
+--- Both are variables of the kernel.
+--- The parity changes when the slots begin again. It is what consumers wait for; a producer's state
+--- begins with {parity = 1}, for which barriers that nobody has used let it go on.
+---
+---     > show_slots = kernel("show_slots", function(x)
+---     >>   local state = pipeline_state(3)
+---     >>   for i in range(size(x, 0)) do
+---     >>     x[{i, 0}], x[{i, 1}] = state.slot, state.parity
+---     >>     state:advance()
+---     >>   end
+---     >> end)
+---     > t = zeros(i32, {5, 2})
+---     > show_slots{grid = 1, block = 1}(t)
+---     > t
+---     tensor i32 (5,2):(1,5) on cpu
+---         0    0
+---         1    0
+---         2    0
+---         0    1
+---         1    1
+--- CuTe: cutlass::PipelineState. MoYe: none.
+---@class PipelineState
+---@field slot integer
+---@field parity integer
+local PipelineState = {}
+
+--- Goes on by one slot, or by `count`.
+--- A warp group that takes every second tile passes over those of the other one.
+--- CuTe: PipelineState::operator++, PipelineState::advance. MoYe: none.
+---@param count? integer not negative; may be a run-time value
+function PipelineState:advance(count) end
+
+--- A state of its own for each thread, at slot 0 with parity 0 at first.
+--- CuTe: cutlass::PipelineState, make_producer_start_state. MoYe: none.
+--- See: PipelineState, mbarrier.
+---@param n integer slots
+---@param options? table slot, parity; may be run-time values
+---@return PipelineState
+function pipeline_state(n, options) end
+
+--- One of the block's barriers 1 to 15, at which some of its warps meet.
+---
+---     > swap = kernel("swap", function(x)
+---     >>   local s, pair = shared(f32, 128), named_barrier(1 + threadIdx.x // 64, 64)
+---     >>   s[threadIdx.x] = x[threadIdx.x]
+---     >>   pair:sync()
+---     >>   x[threadIdx.x] = s[threadIdx.x ~ 32]
+---     >> end)
+---     > t = arange(f32, 128)
+---     > swap{grid = 1, block = 128}(t)
+---     > t[0], t[127]
+---     32.0    95.0
+--- CuTe: cutlass::arch::NamedBarrier. PTX: bar.sync, bar.arrive. MoYe: none.
+---@class NamedBarrier
+local NamedBarrier = {}
+
+--- Arrives, and waits until all have.
+--- CuTe: NamedBarrier::sync. PTX: bar.sync. MoYe: none.
+function NamedBarrier:sync() end
+
+--- Arrives without waiting, for those who sync.
+--- CuTe: NamedBarrier::arrive. PTX: bar.arrive. MoYe: none.
+function NamedBarrier:arrive() end
+
+--- The barrier with a number, for so many threads: whole warps.
+--- Those that meet there give the same number and count.
+--- CuTe: cutlass::arch::NamedBarrier. MoYe: none.
+--- See: NamedBarrier, sync_threads.
+---@param id integer 1 to 15, the same in all lanes of a warp; may be a run-time value
+---@param threads integer a multiple of 32
+---@return NamedBarrier
+function named_barrier(id, threads) end
+
+--- Gives each thread of the warp group n registers; needs sm_90a.
+--- Producers leave what consumers need.
+--- All warps of the group come here. More registers than at the kernel's begin wait until others have
+--- given as many back.
+--- CuTe: cutlass::arch::warpgroup_reg_alloc, warpgroup_reg_dealloc. PTX: setmaxnreg. MoYe: none.
+---@param n integer a multiple of 8 from 24 to 256
+function setmaxnreg(n) end
+
+--- True in one lane of the warp, which all lanes reach together; needs sm_90.
+--- CuTe: cute::elect_one_sync. PTX: elect.sync. MoYe: none.
+---@return boolean
+function elect_one() end
