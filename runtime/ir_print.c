@@ -131,6 +131,7 @@ static void print_imm(Printer *p, const CtInst *inst) {
     case CT_OP_GET:
     case CT_OP_SET:
     case CT_OP_BREAK: ct_text_printf(p->out, " %%%" PRId64, inst->imm.i); break;
+    case CT_OP_WGMMA_WAIT:
     case CT_OP_CP_WAIT: ct_text_printf(p->out, " %" PRId64, inst->imm.i); break;
     case CT_OP_PRINT: print_print(p, inst); break;
     case CT_OP_ASSERT: ct_text_printf(p->out, " \"%s\"", inst->u.escape->text); break;
