@@ -36,13 +36,13 @@ stds.cuttle = {
     "warp_reduce", "warp_scan", "block_reduce", "block_scan",
     "atomic_xor", "atomic_exch", "atomic_cas", "atomic_load", "atomic_store", "fence", "clock",
     "mbarrier", "pipeline_state", "named_barrier", "setmaxnreg", "elect_one",
+    "tma_tensor", "tma_load", "tma_store", "tma_store_commit", "tma_store_wait", "fence_proxy_async",
     "printf", "cuda", "range", "axes", "unroll", "guard", "cast", "bitcast", "where",
     -- arithmetic
     "fma", "min", "max", "abs", "exp", "exp2", "exp2_approx", "log", "log2", "sqrt", "rsqrt",
     "tanh", "sin", "cos", "floor", "ceil", "cdiv", "popc", "clz", "ffs", "brev",
     -- instructions
-    "atom", "atoms", "smem_atom", "gmma_layout", "wgmma_fence", "wgmma_commit", "wgmma_wait",
-    "tiled_copy_A", "tiled_copy_B", "tiled_copy_C", "tiled_copy_S",
+    "atom", "atoms", "smem_atom", "tiled_copy_A", "tiled_copy_B", "tiled_copy_C", "tiled_copy_S",
     "tiled_copy_D",
     -- launches and devices
     "stream", "event", "graph", "synchronize", "device", "devices", "seed", "bench",

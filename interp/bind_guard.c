@@ -166,7 +166,7 @@ int guard_slice_coords(lua_State *L, const CtCx *cx, const Tensor *t, CtTuple cr
   CtErr err;
   diag_check(L, ct_slice_at(cx, crd, t->layout, &rest, &at, &err), &err);
   diag_check(L, ct_coord_add(cx, t->at, at, &at, &err), &err);
-  tensor_push_coords(L, rest, at, front_serial(L));
+  tensor_push_coords(L, t, rest, at);
   return 1;
 }
 
@@ -185,7 +185,7 @@ static int identity_tensor(lua_State *L) {
   if (at == NULL) {
     return diag_error(L, "not enough memory");
   }
-  tensor_push_coords(L, l, at, front_serial(L));
+  tensor_push_coords(L, NULL, l, at);
   return 1;
 }
 

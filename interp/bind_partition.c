@@ -312,7 +312,7 @@ static int push_part(lua_State *L, const CtCx *cx, const Division *d, const CtCo
   if (t != NULL && t->at != NULL) {
     CtTuple sum;
     diag_check(L, ct_coord_add(cx, t->at, at, &sum, &err), &err);
-    tensor_push_coords(L, part->layout, sum, front_serial(L));
+    tensor_push_coords(L, t, part->layout, sum);
     return 1;
   }
   CtInt offset = ct_int(0);
@@ -624,7 +624,7 @@ static int lifted_view(lua_State *L) {
     return diag_error(L, "%s: the result is no layout that a tensor can have", name);
   }
   if (t->at != NULL) {
-    tensor_push_coords(L, made.layout, t->at, front_serial(L));
+    tensor_push_coords(L, t, made.layout, t->at);
     return 1;
   }
   tensor_push_view(L, t, made.layout, t->offset, NULL);

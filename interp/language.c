@@ -26,7 +26,7 @@ static const struct {
     {bind_open_kernel}, {bind_open_device}, {bind_open_host},    {bind_open_reload},
     {bind_open_static}, {bind_open_trace},  {bind_open_profile}, {bind_open_check},
     {bind_open_atom},   {bind_open_search}, {bind_open_bench},   {bind_open_cluster},
-    {bind_open_sync},
+    {bind_open_sync},   {bind_open_tma},
 };
 
 /* {====== The standard library: modules that the program carries ====== */
@@ -64,7 +64,6 @@ static const struct {
     {"atom", "cuttle.atom", false},
     {"atoms", "cuttle.atom", false},
     {"smem_atom", "cuttle.atom", false},
-    {"gmma_layout", "cuttle.atom", false},
     {"tiled_mma", "cuttle.tiled_mma", false},
     {"tiled_copy", "cuttle.tiled_copy", false},
     {"tiled_copy_A", "cuttle.tiled_copy", false},

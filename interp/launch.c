@@ -114,10 +114,18 @@ static CtStatus add_print(const Spec *spec, CtStream stream, unsigned char *para
 }
 
 static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a, CtErr *err) {
-  unsigned char params[LAUNCH_MAX_SLOTS * 8 + 8 + LAUNCH_PRINT_BYTES];
+  unsigned char
+      params[LAUNCH_MAX_SLOTS * 8 + (LAUNCH_MAX_MAPS + 1) * CT_MAP_BYTES + 8 + LAUNCH_PRINT_BYTES];
   for (int i = 0; i < spec->n_packs; i++) {
     const Pack *p = &spec->packs[i];
     memcpy(params + p->offset, &a->slots[p->slot], p->bytes); /* little-endian: the low bytes */
+  }
+  if (spec->maps != NULL) {
+    CtStatus status =
+        launch_maps_write(spec->maps, spec->device, a->slots, params + spec->maps_at, err);
+    if (status != CT_OK) {
+      return status;
+    }
   }
   if (spec->fault != NULL) {
     CtDevPtr at = ct_fault_address(spec->fault);

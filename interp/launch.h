@@ -17,6 +17,7 @@
 
 enum { LAUNCH_MAX_ARGS = 64, LAUNCH_MAX_SLOTS = 256, LAUNCH_KEY_BYTES = 4096 };
 enum { LAUNCH_PRINT_BYTES = sizeof(CtDevPtr) + sizeof(uint32_t) }; /* of a packed CtPrintArgs */
+enum { LAUNCH_MAX_MAPS = 16 };                                     /* tensor maps of a kernel */
 enum { LAUNCH_MAX_OPTIONS = 16 };
 enum { LAUNCH_MAX_SPECS = 256 }; /* of one kernel; then it forgets them all */
 
@@ -64,6 +65,9 @@ typedef struct Pack { /* one used slot in the parameter block of a CUDA launch *
   uint16_t slot, offset, bytes;
 } Pack;
 
+/* What a specialisation needs to fill in its tensor maps; launch_map.c. */
+typedef struct LaunchMaps LaunchMaps;
+
 typedef struct Spec {
   struct Spec *next;
   uint64_t id; /* unlike that of any other of the state */
@@ -80,6 +84,8 @@ typedef struct Spec {
   CtFault *fault;        /* for the kernel's assertions, if it has any */
   size_t fault_at;       /* place of its address in the parameter block */
   CtPrintSite *prints;   /* the kernel's printfs, if it has any */
+  LaunchMaps *maps;      /* the kernel's tensor maps, if it has any */
+  size_t maps_at;        /* place of the first in the parameter block */
   size_t print_at;       /* place of the CtPrintArgs in the parameter block */
   Pack packs[LAUNCH_MAX_SLOTS];
   int n_packs;
@@ -131,6 +137,13 @@ void spec_free(CuttleState *s, Spec *spec);
 void kernel_forget(Kernel *k); /* drops all specialisations */
 /* The kernel's own options of NVRTC, which it keeps; returns how many. */
 int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
+
+/* The tensor maps of a specialisation, *out being NULL where it has none; they are written for a launch's slots,
+   and kept for the next launches with the same. The IR must outlive them. */
+CtStatus launch_maps_new(CtAlloc alloc, const CtIr *ir, LaunchMaps **out, CtErr *err) CT_NODISCARD;
+void launch_maps_free(LaunchMaps *m);
+CtStatus launch_maps_write(LaunchMaps *m, CtDevice *device, const CtSlotValue *slots,
+                           unsigned char *out, CtErr *err) CT_NODISCARD;
 
 /* Launches n times in a row. On a CUDA device the launches are enqueued; the CPU engine has finished.
    Raises. */

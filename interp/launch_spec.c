@@ -157,6 +157,7 @@ void spec_free(CuttleState *s, Spec *spec) {
   }
   ct_simt_free(spec->simt);
   ct_fault_free(spec->fault);
+  launch_maps_free(spec->maps);
   if (spec->prints != NULL) {
     ct_print_forget(spec->device, spec->prints);
   }
@@ -262,6 +263,10 @@ static void plan_packs(Spec *spec) {
       at += bytes;
     }
   }
+  if (spec->ir.n_maps > 0) {
+    at = spec->maps_at = (at + CT_MAP_ALIGN - 1) / CT_MAP_ALIGN * CT_MAP_ALIGN;
+    at += spec->ir.n_maps * CT_MAP_BYTES;
+  }
   if (ct_emit_has_asserts(&spec->ir)) {
     spec->fault_at = align_pointer(at);
     at = spec->fault_at + sizeof(CtDevPtr);
@@ -359,6 +364,7 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
     status = ct_nvrtc_build(&job, &cache, &output, err);
   }
   plan_packs(spec);
+  status = status == CT_OK ? launch_maps_new(k->state->alloc, &spec->ir, &spec->maps, err) : status;
   status = status == CT_OK ? make_fault(spec, err) : status;
   status = status == CT_OK ? make_prints(spec, err) : status;
   if (status == CT_OK) {
@@ -368,8 +374,7 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
   }
   ct_text_clear(&source);
   spec->compile_ms = now_ms() - start - spec->emit_ms;
-  int64_t shared = ct_ir_shared_bytes(&spec->ir);
-  spec->shared_bytes = shared > STATIC_SHARED_BYTES ? (unsigned)shared : 0;
+  spec->shared_bytes = (unsigned)ct_emit_dynamic_shared(&spec->ir);
   return status;
 }
 

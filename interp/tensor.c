@@ -112,11 +112,15 @@ static Tensor *push_new(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offs
   return push_guarded(L, dtype, layout, offset, NULL);
 }
 
-Tensor *tensor_push_coords(lua_State *L, CtLayout layout, CtTuple at, uint32_t serial) {
+Tensor *tensor_push_coords(lua_State *L, const Tensor *of, CtLayout layout, CtTuple at) {
+  uint32_t serial = front_serial(L);
   size_t n_nodes = (size_t)layout.shape->len + layout.stride->len;
   luaL_checkstack(L, 4, NULL);
   Tensor *t = lua_newuserdatauv(L, sizeof *t + (n_nodes + at->len) * sizeof(CtNode), N_SLOTS);
-  *t = (Tensor){.in_kernel = serial != 0, .is_guarded = true, .serial = serial};
+  *t = (Tensor){.in_kernel = serial != 0,
+                .is_guarded = true,
+                .serial = serial,
+                .tma = of == NULL ? 0 : of->tma};
   CtNode *nodes = (CtNode *)(t + 1);
   t->layout = place_layout(nodes, layout);
   memcpy(nodes + n_nodes, at, at->len * sizeof *nodes);

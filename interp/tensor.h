@@ -37,7 +37,8 @@ typedef struct Tensor {
   uint32_t buf;         /* kernel: number of the IR's buffer */
   uint32_t serial;      /* kernel: number of the trace that it belongs to */
   const CtGuard *guard; /* kernel: what it may overhang, or NULL; behind the layout's nodes */
-  CtTuple at; /* of a tensor of coordinates: that of its first element; NULL of one with memory */
+  CtTuple at;   /* of a tensor of coordinates: that of its first element; NULL of one with memory */
+  uint32_t tma; /* of coordinates: the number of the tensor that they are of (tma_tensor), or 0 */
   const char *name; /* of the argument or local, for messages, or NULL; anchored in user value 1 */
   /* What a launch needs of a tensor, which never changes, found at its first launch (launch_key.c). */
   int64_t lo, hi;  /* smallest and largest index of the layout; 0, -1 when empty */
@@ -65,8 +66,9 @@ Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView vi
 Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset,
                          const CtGuard *guard);
 
-/* A tensor without memory, whose elements are coordinates: at + layout(...), with basis strides. */
-Tensor *tensor_push_coords(lua_State *L, CtLayout layout, CtTuple at, uint32_t serial);
+/* A tensor without memory, whose elements are coordinates: at + layout(...), with basis strides. `of`: that
+   it is a part of, or NULL. */
+Tensor *tensor_push_coords(lua_State *L, const Tensor *of, CtLayout layout, CtTuple at);
 
 /* With the swizzle and offset of a swizzled tensor. */
 CtComposed tensor_layout(const Tensor *t);

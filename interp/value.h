@@ -47,6 +47,7 @@ void bind_open_escape(lua_State *L);
 void bind_open_static(lua_State *L);
 void bind_open_warp(lua_State *L);
 void bind_open_cluster(lua_State *L);
+void bind_open_tma(lua_State *L);
 void bind_open_message(lua_State *L);
 void bind_open_sync(lua_State *L);
 

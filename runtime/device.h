@@ -16,6 +16,7 @@
 #include <signal.h>
 
 #include "arena.h"
+#include "dtype.h"
 
 typedef struct CtDevice CtDevice;
 typedef struct CtModule CtModule;
@@ -244,6 +245,23 @@ struct CtLaunch {
   unsigned shared_bytes; /* dynamic, per block */
   CtStream stream;
 };
+
+/* A tensor map: how a tensor lies in the device's memory, and the box of it that an instruction takes.
+   device_map.c */
+enum { CT_MAP_DIMS = 5, CT_MAP_BYTES = 128, CT_MAP_ALIGN = 64 };
+typedef struct CtDeviceMap {
+  CtDtype dtype;
+  int n;
+  CtDevPtr at;
+  uint64_t extent[CT_MAP_DIMS]; /* elements */
+  uint64_t stride[CT_MAP_DIMS]; /* bytes; [0] is that of neighbours */
+  uint32_t box[CT_MAP_DIMS];
+  int swizzle;      /* 0 none, 1 to 3: 32, 64, 128 bytes */
+  int promotion;    /* bytes: 0, 64, 128, 256 */
+  const char *name; /* of the tensor, for messages */
+} CtDeviceMap;
+CtStatus ct_device_map(CtDevice *d, const CtDeviceMap *map, unsigned char out[CT_MAP_BYTES],
+                       CtErr *err) CT_NODISCARD;
 
 /* Enqueues one launch. `params` holds the kernel's parameters packed as C lays out a struct of them
    (each at a multiple of its own alignment), params_bytes bytes without tail padding; it is read

@@ -13,6 +13,7 @@
    passed as the unsigned int that they are on every ABI it supports. ====== */
 
 typedef unsigned CuResult, CuDeviceAttribute, CuFunctionAttribute, CuMemPoolAttribute, CuJitOption;
+typedef unsigned CuMapDtype, CuMapInterleave, CuMapSwizzle, CuMapPromotion, CuMapFill;
 typedef int CuDevice;
 typedef unsigned long long CuDevicePtr;
 typedef struct CUctx_st *CuContext;
@@ -25,6 +26,10 @@ typedef struct CUmemPoolHandle_st *CuMemPool;
 typedef struct CuUuid {
   char bytes[16];
 } CuUuid;
+
+typedef struct CuTensorMap {
+  _Alignas(64) uint64_t words[16];
+} CuTensorMap;
 
 typedef struct CuMemPoolProps {
   unsigned alloc_type, handle_types, location_type;

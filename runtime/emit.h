@@ -117,7 +117,7 @@ typedef struct CtEmit {
   CtEmitRegion *regions; /* by region */
   CtVal *order;          /* operation by position */
   uint32_t n_order;
-  const char **buf_names, **slot_names;
+  const char **buf_names, **slot_names, **map_names;
   bool *buf_used;
   const char *fault; /* the parameter that failed assertions are noted in; NULL: none */
   const char *print_log, *first_print; /* the parameters of records of printf; NULL: none */
@@ -128,7 +128,6 @@ typedef struct CtEmit {
   bool helps[CT_HELP_COUNT];
   CtText functions; /* behind the helpers */
   const CtEmitFunction *made;
-  const struct CtEmitHolds *holds; /* of emit_wgmma_wait.c, found at the first of its operations */
   int depth;
   int n_labels;
   CtLoc loc;  /* of the line that is being written */
@@ -216,7 +215,6 @@ bool ct_emit_is_bits(CtDtype t); /* a float that C holds as an integer of its bi
 void ct_emit_bits(CtEmit *e, CtDtype type, double v);
 
 void ct_emit_tile(CtEmit *e, CtVal v);
-void ct_emit_wgmma_order(CtEmit *e, CtVal v); /* emit_wgmma_wait.c: fence, commit, wait */
 /* emit_warp.c: shuffles, votes, atomic operations, fences, the clock. */
 void ct_emit_declare_warp(CtEmit *e);                  /* what they need at the top of the kernel */
 void ct_emit_warp(CtEmit *e, const CtInst *inst);      /* one as an expression */
@@ -224,6 +222,12 @@ void ct_emit_sync(CtEmit *e, const CtInst *inst);      /* emit_sync.c: likewise,
 void ct_emit_bar(CtEmit *e, uint32_t buf, CtVal slot); /* the address of an mbarrier */
 void ct_emit_printf(CtEmit *e, const CtInst *inst);
 void ct_emit_assert(CtEmit *e, const CtInst *inst);
+/* emit_tma.c */
+void ct_emit_tma(CtEmit *e, const CtInst *inst);
+void ct_emit_tma_order(CtEmit *e, const CtInst *inst);
+void ct_emit_name_maps(CtEmit *e);
+/* Returns what separates the parameters that follow from these. */
+const char *ct_emit_put_maps(CtEmit *e, const char *sep);
 void ct_emit_statements(CtEmit *e); /* of the whole kernel */
 
 #endif

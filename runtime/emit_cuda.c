@@ -128,6 +128,7 @@ static void put_parameter(CtEmit *e, const CtSlot *slot, const char *name) {
 
 /* Those that the launch adds. */
 static void put_hidden(CtEmit *e, const char *sep) {
+  sep = ct_emit_put_maps(e, sep);
   if (e->fault != NULL) {
     ct_text_printf(&e->body, "%sint* %s", sep, e->fault);
     sep = ", ";
@@ -196,7 +197,8 @@ static void name_arguments(CtEmit *e) {
 }
 
 int64_t ct_emit_dynamic_shared(const CtIr *ir) {
-  int64_t bytes = ct_ir_shared_bytes(ir);
+  int64_t bytes = ct_ir_shared_bytes(ir), align = ct_ir_shared_align(ir);
+  bytes += align > CT_SHARED_DYNAMIC_ALIGN ? align : 0;
   return bytes > STATIC_SHARED_MAX ? bytes : 0;
 }
 
@@ -228,7 +230,16 @@ static void declare_alias(CtEmit *e, uint32_t id) {
 static void declare_buffers(CtEmit *e) {
   bool is_dynamic = ct_emit_dynamic_shared(e->ir) > 0;
   if (is_dynamic || (e->ir->smem_buf != 0 && e->buf_used[e->ir->smem_buf])) {
-    ct_emit_line(e, nowhere, "extern __shared__ __align__(128) unsigned char smem[];");
+    uint32_t align = is_dynamic ? ct_ir_shared_align(e->ir) : 0;
+    bool is_rounded = align > CT_SHARED_DYNAMIC_ALIGN;
+    ct_emit_line(e, nowhere, "extern __shared__ __align__(128) unsigned char smem%s[];",
+                 is_rounded ? "_begin" : "");
+    if (is_rounded) {
+      ct_emit_line(e, nowhere,
+                   "unsigned char* const smem = smem_begin + "
+                   "(-(unsigned)__cvta_generic_to_shared(smem_begin) & %u);",
+                   align - 1);
+    }
   }
   for (uint32_t i = 1; i < e->ir->n_bufs; i++) {
     const CtBuf *buf = &e->ir->bufs[i];
@@ -285,6 +296,7 @@ static void emit_kernel(CtEmit *e) {
   ct_emit_kernel_name(e->ir, name);
   ct_names_add(&e->names, name);
   name_arguments(e);
+  ct_emit_name_maps(e);
   e->fault = ct_emit_has_asserts(e->ir) ? ct_names_add(&e->names, "fault") : NULL;
   if (e->opts.print_records && ct_emit_has_prints(e->ir)) {
     e->print_log = ct_names_add(&e->names, "print_log");
@@ -319,8 +331,9 @@ static bool alloc_tables(CtEmit *e) {
   e->buf_names = ct_arena_alloc(&e->arena, ir->n_bufs * sizeof *e->buf_names);
   e->buf_used = ct_arena_alloc(&e->arena, ir->n_bufs * sizeof *e->buf_used);
   e->slot_names = ct_arena_alloc(&e->arena, (ir->n_slots + 1) * sizeof *e->slot_names);
+  e->map_names = ct_arena_alloc(&e->arena, (ir->n_maps + 1) * sizeof *e->map_names);
   return e->vals != NULL && e->regions != NULL && e->order != NULL && e->buf_names != NULL &&
-         e->buf_used != NULL && e->slot_names != NULL;
+         e->buf_used != NULL && e->slot_names != NULL && e->map_names != NULL;
 }
 
 static CtStatus run(CtEmit *e, CtText *out) {

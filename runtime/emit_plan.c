@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emit.h"
+#include "ir_tma.h"
 
 /* How often the text of a use is evaluated. */
 typedef enum UseKind {
@@ -283,6 +284,25 @@ static void use_list(CtEmit *e, const CtEscape *list, Use u) {
   }
 }
 
+typedef struct TmaUses {
+  CtEmit *e;
+  uint32_t pos;
+} TmaUses;
+
+static void use_operand(void *ud, CtVal v) {
+  TmaUses *t = ud;
+  use(t->e, v, once(t->pos));
+}
+
+static void use_tma(CtEmit *e, const CtTma *tma, uint32_t pos) {
+  TmaUses uses = {e, pos};
+  ct_tma_each_operand(e->ir, tma, use_operand, &uses);
+  use_buf(e, tma->buf);
+  if (tma->bar != 0) {
+    use_buf(e, tma->bar);
+  }
+}
+
 CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop) {
   CtFacts stop = ct_inst(ir, loop->args[1])->facts;
   CtFacts step = ct_inst(ir, loop->args[2])->facts;
@@ -469,6 +489,8 @@ static void plan_inst(CtEmit *e, CtVal v) {
         use_escape(e, inst, x->pos);
       } else if (ct_op_has_text((CtOp)inst->op)) {
         use_list(e, inst->u.escape, once(x->pos));
+      } else if (ct_op_is_tma((CtOp)inst->op)) {
+        use_tma(e, inst->u.tma, x->pos);
       } else if (ct_op_has_buf((CtOp)inst->op)) {
         use_buf(e, (uint32_t)inst->imm.i);
       } else if (inst->op == CT_OP_SET) {

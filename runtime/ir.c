@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ir_build.h"
+#include "ir_tma.h"
 #include "walk.h"
 
 const CtOpInfo ct_ops[CT_OP_COUNT] = {
@@ -83,6 +84,8 @@ void ct_ir_clear(CtIr *ir) {
   ct_free(a, ir->params, ir->cap_params * sizeof *ir->params);
   ct_free(a, ir->slots, ir->cap_slots * sizeof *ir->slots);
   ct_free(a, ir->requires_, ir->cap_requires * sizeof *ir->requires_);
+  ct_free(a, ir->maps, ir->cap_maps * sizeof *ir->maps);
+  ct_free(a, ir->tma_sources, ir->cap_tma_sources * sizeof *ir->tma_sources);
   ct_free(a, (void *)ir->chunks, ir->cap_chunks * sizeof *ir->chunks);
   ct_free(a, ir->cse, ir->cap_cse * sizeof *ir->cse);
   ct_arena_clear(&ir->arena);
@@ -316,7 +319,7 @@ CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts) {
   return ir->failed ? 0 : new_slot(ir, CT_SLOT_NUMBER, 0, dtype, name, facts);
 }
 
-enum { SHARED_ALIGN = 16, SHARED_ALIGN_TMA = 128 };
+enum { SHARED_ALIGN = 16 };
 
 static CtView declare(CtIr *ir, CtSpace space, const char *name, CtDtype dtype,
                       const CtComposed *l) {
@@ -380,10 +383,25 @@ int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf) {
     const CtBuf *b = &ir->bufs[i];
     if (b->space == CT_SHARED && i != ir->smem_buf && b->alias_of == 0) {
       int64_t bytes = b->n_elems.v * (int64_t)ct_dtype_bytes(b->dtype);
-      at += ct_ceildiv(bytes, SHARED_ALIGN) * SHARED_ALIGN;
+      at = ct_ceildiv(at, b->align) * b->align + ct_ceildiv(bytes, SHARED_ALIGN) * SHARED_ALIGN;
     }
   }
-  return at;
+  bool is_there = buf < ir->n_bufs && buf != ir->smem_buf;
+  return is_there ? ct_ceildiv(at, ir->bufs[buf].align) * ir->bufs[buf].align : at;
+}
+
+void ct_ir_align_shared(CtIr *ir, uint32_t buf, uint32_t bytes) {
+  CtBuf *memory = &ir->bufs[ct_ir_memory(ir, buf)];
+  memory->align = memory->align < bytes ? bytes : memory->align;
+}
+
+uint32_t ct_ir_shared_align(const CtIr *ir) {
+  uint32_t align = SHARED_ALIGN;
+  for (uint32_t i = 1; i < ir->n_bufs; i++) {
+    const CtBuf *b = &ir->bufs[i];
+    align = b->space == CT_SHARED && b->alias_of == 0 && b->align > align ? b->align : align;
+  }
+  return align;
 }
 
 int64_t ct_ir_shared_bytes(const CtIr *ir) { return ct_ir_shared_offset(ir, UINT32_MAX); }
@@ -779,6 +797,9 @@ void ct_ir_each_operand(const CtIr *ir, CtVal v, void (*fn)(void *ud, CtVal oper
     for (int i = 0; i < inst->u.escape->n; i++) {
       fn(ud, inst->u.escape->vals[i]);
     }
+  }
+  if (ct_op_is_tma((CtOp)inst->op)) {
+    ct_tma_each_operand(ir, inst->u.tma, fn, ud);
   }
   ViewVisit visit = {fn, ud};
   ct_ir_each_view(inst, visit_view, &visit);

@@ -146,30 +146,16 @@ typedef struct CtWidth {
   uint8_t vec, why, of;
 } CtWidth;
 
-/* A tile that wgmma reads from shared memory, as its descriptor says it (PTX ISA, "Shared memory matrix
-   layout"): rows contiguous along K or along M (of B: N), in a swizzle of so many bytes or none; offsets
-   in bytes between what ir_wgmma.c calls groups. */
-typedef struct CtWgmmaTile {
-  bool is_mn_major;
-  int swizzle; /* 0, 32, 64, 128 */
-  int64_t leading, stride;
-} CtWgmmaTile;
-typedef struct CtWgmma {
-  bool is_a_shared;
-  CtWgmmaTile a, b;
-} CtWgmma;
-
 /* Operands of a TILE operation. */
 typedef struct CtTile {
-  CtView dst, a, b;     /* COPY: a is the source, b (if any) bools: which elements are copied;
-                       FILL: dst only; AXPBY: a; GEMM, MMA, WGMMA: a, b */
-  uint8_t vec;          /* COPY: elements per access, a power of two; 1 elsewhere */
-  CtWidth width[2];     /* COPY: [0], of both sides; GEMM: of a and b, along their rows */
-  bool async;           /* COPY: may be cp.async */
-  CtGemmOrder order;    /* GEMM, MMA, WGMMA */
-  bool zero_fill;       /* COPY: elements that b leaves out become 0 */
-  const CtAtom *atom;   /* the instruction that was asked for, or NULL */
-  const CtWgmma *wgmma; /* WGMMA */
+  CtView dst, a, b;   /* COPY: a is the source, b (if any) bools: which elements are copied;
+                       FILL: dst only; AXPBY: a; GEMM, MMA: a, b */
+  uint8_t vec;        /* COPY: elements per access, a power of two; 1 elsewhere */
+  CtWidth width[2];   /* COPY: [0], of both sides; GEMM: of a and b, along their rows */
+  bool async;         /* COPY: may be cp.async */
+  CtGemmOrder order;  /* GEMM, MMA */
+  bool zero_fill;     /* COPY: elements that b leaves out become 0 */
+  const CtAtom *atom; /* the instruction that was asked for, or NULL */
 } CtTile;
 
 /* Which lane a SHFL reads, as the instruction shfl.sync of the PTX ISA: own lane where that one is
@@ -248,7 +234,8 @@ typedef struct CtInst {
   union {
     const CtTile *tile;
     const CtEscape *escape;
-    CtRegion regions[2]; /* body, or then and else; else may be 0 */
+    const struct CtTma *tma; /* TMA_LOAD, TMA_STORE: ir_tma.h */
+    CtRegion regions[2];     /* body, or then and else; else may be 0 */
   } u;
   CtLoc loc;
   CtRegion region; /* where it stands; 0 for a leaf or a removed operation */
@@ -302,6 +289,10 @@ typedef struct CtIr {
   size_t n_slots, cap_slots;
   CtRequire *requires_;
   size_t n_requires, cap_requires;
+  struct CtTmaMap *maps; /* tensor maps: ir_tma.h */
+  size_t n_maps, cap_maps;
+  struct CtTmaSource *tma_sources; /* [0] unused */
+  size_t n_tma_sources, cap_tma_sources;
   uint32_t n_asserts, n_prints; /* made so far; each has a number */
   const char **chunks;
   size_t n_chunks, cap_chunks;
@@ -438,15 +429,12 @@ CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y,
 bool ct_tile_reads_dst(const CtIr *ir, const CtInst *inst);
 CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, const CtGemmOrder *order,
                     CtErr *err) CT_NODISCARD;
-typedef struct CtMmaOpts {
-  CtGemmOrder order;
-  CtVal accumulate; /* of wgmma: a bool, false where the sums start from 0; 0: not said, true */
-} CtMmaOpts;
-/* ir_mma.c, ir_wgmma.c: by an MMA atom; a is (V,M,K), b (V,N,K), c (V,M,N), each thread's part, V the values of one
+/* ir_mma.c: by an MMA atom; a is (V,M,K), b (V,N,K), c (V,M,N), each thread's part, V the values of one
    atom; also (V,M), (V,N), (V,M,N), and (V), (V), (V). */
 CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
-                   const CtMmaOpts *opts, CtErr *err) CT_NODISCARD;
-void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm); /* of no operands */
+                   const CtGemmOrder *order, CtErr *err) CT_NODISCARD;
+/* BARRIER SYNC_WARP CP_FENCE CP_WAIT CLUSTER_ARRIVE CLUSTER_WAIT GRID_LAUNCH */
+void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm);
 void ct_ir_grid_wait(CtIr *ir);
 CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
                    const CtVal *vals);
@@ -480,6 +468,8 @@ void ct_ir_assert(CtIr *ir, CtVal cond, const char *message);
 static inline bool ct_op_has_text(CtOp op) {
   return op == CT_OP_ESCAPE || op == CT_OP_PRINT || op == CT_OP_ASSERT;
 }
+/* It is one instruction of the tensor memory accelerator: a CtTma. */
+static inline bool ct_op_is_tma(CtOp op) { return op == CT_OP_TMA_LOAD || op == CT_OP_TMA_STORE; }
 /* Its imm is the buffer that operand 0 is an offset in. */
 static inline bool ct_op_has_buf(CtOp op) {
   return op == CT_OP_LOAD || op == CT_OP_STORE || ct_op_is_atomic(op) || ct_op_is_mbar(op);
@@ -512,10 +502,16 @@ uint64_t ct_facts_bits(CtFacts f);
 static inline bool ct_buf_is_swizzled(const CtBuf *buf) { return buf->swizzle.bits != 0; }
 /* The layout of a view as the language shows it: of a swizzled buffer with swizzle and offset. */
 CtComposed ct_ir_view_layout(const CtIr *ir, const CtView *v);
-/* Bytes of all shared buffers that the kernel declares, each aligned to 16 bytes; smem_buf is not
-   among them, it begins behind them. */
+/* Bytes of all shared buffers that the kernel declares, each aligned to 16 bytes or more; smem_buf is
+   not among them, it begins behind them. */
 int64_t ct_ir_shared_bytes(const CtIr *ir);
 int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf); /* where it begins among them */
+/* The memory of a shared buffer must begin at a multiple of so many bytes, a power of two. */
+void ct_ir_align_shared(CtIr *ir, uint32_t buf, uint32_t bytes);
+/* What a shared buffer is aligned to at most. Beyond CT_SHARED_DYNAMIC_ALIGN no declaration of dynamic
+   shared memory is sure to give it: it is rounded up to, and so many bytes more are asked for. */
+enum { CT_SHARED_DYNAMIC_ALIGN = 128 };
+uint32_t ct_ir_shared_align(const CtIr *ir);
 
 /* --- guards (ir_guard.c) ------------------------------------------------------------------------ */
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "ir_build.h"
+#include "ir_tma.h"
 
 typedef struct Printer {
   const CtIr *ir;
@@ -119,6 +120,46 @@ static void print_print(Printer *p, const CtInst *inst) {
 static const char *const shuffles[CT_SHFL_COUNT] = {"up", "down", "xor", "idx"};
 static const char *const votes[CT_VOTE_COUNT] = {"any", "all", "ballot"};
 
+/* "A_map (%12, 0) sA + %13 full[%14]" */
+static void print_tma(Printer *p, const CtTma *tma) {
+  const CtTmaMap *map = &p->ir->maps[tma->map];
+  ct_text_printf(p->out, " %s map %u (", map->name, tma->map);
+  for (int i = 0; i < map->n; i++) {
+    ct_text_puts(p->out, i > 0 ? ", " : "");
+    print_value(p, tma->crd[i]);
+  }
+  ct_text_printf(p->out, ") %s + ", p->ir->bufs[tma->buf].name);
+  print_value(p, tma->offset);
+  if (tma->bar != 0) {
+    ct_text_printf(p->out, " %s[", p->ir->bufs[tma->bar].name);
+    print_value(p, tma->slot);
+    ct_text_putc(p->out, ']');
+  }
+  if (tma->mask != 0) {
+    ct_text_puts(p->out, " multicast ");
+    print_value(p, tma->mask);
+  }
+  ct_text_printf(p->out, "%s%s", tma->reduce != CT_TMA_NONE ? " " : "",
+                 ct_tma_reductions[tma->reduce]);
+}
+
+static void print_maps(Printer *p) {
+  for (size_t i = 0; i < p->ir->n_maps; i++) {
+    const CtTmaMap *map = &p->ir->maps[i];
+    ct_text_printf(p->out, "map %zu of %s swizzle %d promotion %d:", i, map->name, map->swizzle,
+                   map->promotion);
+    for (int k = 0; k < map->n; k++) {
+      const CtTmaDim *d = &map->dim[k];
+      ct_text_puts(p->out, k > 0 ? ", extent " : " extent ");
+      print_value(p, d->extent);
+      ct_text_printf(p->out, " / %" PRId64 " stride ", d->div);
+      print_value(p, d->stride);
+      ct_text_printf(p->out, " * %" PRId64 " box %u", d->mul, d->box);
+    }
+    ct_text_putc(p->out, '\n');
+  }
+}
+
 /* What an operation says besides its operands. */
 static void print_imm(Printer *p, const CtInst *inst) {
   switch ((CtOp)inst->op) {
@@ -131,7 +172,12 @@ static void print_imm(Printer *p, const CtInst *inst) {
     case CT_OP_GET:
     case CT_OP_SET:
     case CT_OP_BREAK: ct_text_printf(p->out, " %%%" PRId64, inst->imm.i); break;
-    case CT_OP_WGMMA_WAIT:
+    case CT_OP_TMA_LOAD:
+    case CT_OP_TMA_STORE: print_tma(p, inst->u.tma); break;
+    case CT_OP_TMA_WAIT:
+      ct_text_printf(p->out, " %" PRId64 "%s", inst->imm.i >> 1,
+                     (inst->imm.i & 1) != 0 ? " done" : "");
+      break;
     case CT_OP_CP_WAIT: ct_text_printf(p->out, " %" PRId64, inst->imm.i); break;
     case CT_OP_PRINT: print_print(p, inst); break;
     case CT_OP_ASSERT: ct_text_printf(p->out, " \"%s\"", inst->u.escape->text); break;
@@ -226,6 +272,7 @@ static void print_header(Printer *p) {
     print_value(p, r->value);
     ct_text_printf(p->out, " %% %" PRId64 " == 0 '%s' ; %d\n", r->modulus, r->what, r->loc.line);
   }
+  print_maps(p);
 }
 
 void ct_ir_print(const CtIr *ir, CtText *out) {

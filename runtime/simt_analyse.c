@@ -5,6 +5,7 @@
    assigns such a value where no lane is elsewhere. A region is divergent when lanes may be elsewhere
    and come back: under a varying condition, in a loop of varying length, or in what lanes leave by a
    BREAK in such a region. Lanes that have ended do not come back, so they do not count. */
+#include "ir_tma.h"
 #include "simt_lower.h"
 
 /* --- the regions as a sequence ---------------------------------------------------------------------- */
@@ -383,6 +384,8 @@ static void need_args(CtLow *l, const CtInst *inst, int first) {
   }
 }
 
+static void need_operand(void *ud, CtVal v) { mark(ud, v, CT_NEEDED); }
+
 static void need(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   CtOpClass cls = ct_ops[inst->op].cls;
@@ -406,6 +409,8 @@ static void need(CtLow *l, CtVal v) {
   }
   if (cls == CT_CLS_TILE) {
     ct_ir_each_view(inst, need_view, l);
+  } else if (ct_op_is_tma((CtOp)inst->op)) {
+    ct_tma_each_operand(l->ir, inst->u.tma, need_operand, l);
   }
 }
 

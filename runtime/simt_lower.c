@@ -35,6 +35,11 @@ static CtStatus lower_op(CtLow *l, CtVal v, CtErr *err) {
     case CT_OP_BREAK: ct_low_break(l, v); break;
     case CT_OP_BARRIER: lower_barrier(l); break;
     case CT_OP_ESCAPE: return fail_escape(l, err);
+    case CT_OP_TMA_LOAD:
+    case CT_OP_TMA_STORE: ct_low_tma(l, inst); break;
+    case CT_OP_TMA_COMMIT:
+    case CT_OP_TMA_WAIT:
+    case CT_OP_PROXY_FENCE: break; /* boxes are moved at once */
     case CT_OP_SYNC_WARP: CT_LOW_EMIT(l, false, CT_SIMT_SYNC_WARP, 0, 0, 0, 0); break;
     case CT_OP_CP_FENCE: CT_LOW_EMIT(l, false, CT_SIMT_CP_FENCE, 0, 0, 0, 0); break;
     case CT_OP_CLUSTER_ARRIVE:
@@ -47,11 +52,6 @@ static CtStatus lower_op(CtLow *l, CtVal v, CtErr *err) {
     case CT_OP_GRID_LAUNCH: break;
     case CT_OP_CP_WAIT:
       (void)ct_low_emit(l, false, CT_SIMT_CP_WAIT, 0, 0, 0, 0, inst->imm.i);
-      break;
-    case CT_OP_WGMMA_FENCE: CT_LOW_EMIT(l, false, CT_SIMT_WGMMA_FENCE, 0, 0, 0, 0); break;
-    case CT_OP_WGMMA_COMMIT: CT_LOW_EMIT(l, false, CT_SIMT_WGMMA_COMMIT, 0, 0, 0, 0); break;
-    case CT_OP_WGMMA_WAIT:
-      (void)ct_low_emit(l, false, CT_SIMT_WGMMA_WAIT, 0, 0, 0, 0, inst->imm.i);
       break;
     default: ct_low_warp(l, v); break;
   }
@@ -124,6 +124,7 @@ static void close_low(CtLow *l) {
   ct_free(a, l->tiles, l->cap_tiles * sizeof *l->tiles);
   ct_free(a, l->guards, l->cap_guards * sizeof *l->guards);
   ct_free(a, l->constructs, l->cap_constructs * sizeof *l->constructs);
+  ct_free(a, l->tmas, l->cap_tmas * sizeof *l->tmas);
   ct_free(a, (void *)l->texts, l->cap_texts * sizeof *l->texts);
   ct_arena_clear(&l->tmp);
 }

@@ -141,7 +141,9 @@ typedef struct CtLow {
   size_t n_constructs, cap_constructs;
   uint32_t tid[3], bid[3], gdim[3]; /* slots; 0: not used */
   uint32_t *reg_slots;              /* by buffer */
-  const char **texts;               /* of PRINT and ASSERT, in the program's arena */
+  CtSimtTma *tmas;
+  size_t n_tmas, cap_tmas;
+  const char **texts; /* of PRINT and ASSERT, in the program's arena */
   size_t n_texts, cap_texts;
   int64_t scratch_bytes;
   uint32_t *loop_at;     /* by position in the body: innermost loop + 1, 0 for none */
@@ -202,6 +204,7 @@ void ct_low_pure(CtLow *l, CtVal v); /* simt_lower_pure.c */
 void ct_low_load(CtLow *l, CtVal v); /* simt_lower_memory.c */
 void ct_low_store(CtLow *l, CtVal v);
 void ct_low_get(CtLow *l, CtVal v);
+void ct_low_tma(CtLow *l, const CtInst *inst); /* simt_lower_tma.c */
 void ct_low_set(CtLow *l, CtVal v);
 void ct_low_warp(CtLow *l, CtVal v); /* simt_lower_warp.c: shuffles, votes, atomics, ... */
 CtSpin ct_low_spin(const CtLow *l, CtVal loop);

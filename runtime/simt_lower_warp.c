@@ -121,7 +121,7 @@ static void look(Body *b, const CtInst *inst) {
   } else if (ct_ops[op].cls == CT_CLS_TILE) {
     b->works = b->works || is_shared_buf(b->ir, inst->u.tile->dst.buf);
   } else {
-    b->works = b->works || op == CT_OP_CLOCK || op == CT_OP_PRINT;
+    b->works = b->works || op == CT_OP_CLOCK || op == CT_OP_PRINT || ct_op_is_tma(op);
   }
 }
 

@@ -151,11 +151,10 @@ typedef struct CtMma {
   int word;        /* k of one number: 32 of BITS */
   int m, n, k, threads, groups;
   CtLoad load[3];
-  int size[3];                      /* numbers of one matrix */
-  int values[3];                    /* of a thread in one atom */
-  const uint16_t *place[3];         /* of (lane, value) in the matrices of all groups */
-  int64_t rest[3];                  /* M, N, K */
-  bool is_a_shared, is_mn_major[2]; /* WGMMA, see ct_low_mma */
+  int size[3];              /* numbers of one matrix */
+  int values[3];            /* of a thread in one atom */
+  const uint16_t *place[3]; /* of (lane, value) in the matrices of all groups */
+  int64_t rest[3];          /* M, N, K */
 } CtMma;
 /* What a WARP_COPY moves, in granules of `bytes` bytes: 2, or 1 of narrower elements. Of each atom a lane
    has n_src elements of the source and n_dst of the destination, at most 16 bytes. */
@@ -192,6 +191,20 @@ typedef struct CtTileOp {
   const CtMove
       *move; /* WARP_COPY; its operands have the elements of an atom in mode 0, atoms in mode 1 */
 } CtTileOp;
+
+/* An instruction of the tensor memory accelerator: a CtTma and its CtTmaMap, but for what TMA_NUMBER
+   (CT_TMA_AT, extents, strides) and TMA_LANES (CT_TMA_BOX_AT, CT_TMA_BAR, CT_TMA_MASK, coordinates) bring. */
+enum { CT_TMA_AT = 0, CT_TMA_EXTENT = 1, CT_TMA_STRIDE = 6, CT_TMA_NUMBERS = 11 };
+enum { CT_TMA_BOX_AT = 0, CT_TMA_BAR = 1, CT_TMA_MASK = 2, CT_TMA_CRD = 3, CT_TMA_OPERANDS = 8 };
+typedef struct CtSimtTma {
+  bool is_store, has_mask;
+  uint8_t reduce; /* CtTmaReduce */
+  uint8_t swizzle;
+  CtDtype dtype;
+  uint32_t global, shared, bar; /* buffers */
+  int n;
+  int64_t div[5], mul[5], box[5];
+} CtSimtTma;
 
 /* Which ATOMIC, packed. */
 typedef union CtAtomicImm {
@@ -274,6 +287,8 @@ struct CtSimtProgram {
   uint32_t n_modes;
   CtTileGuard *guards;
   uint32_t n_guards;
+  CtSimtTma *tmas;
+  uint32_t n_tmas;
   const char **texts;      /* of PRINT and ASSERT */
   CtConstruct *constructs; /* [0] unused */
   uint32_t n_constructs;
@@ -382,7 +397,9 @@ typedef struct CtWorker {
   int64_t reported;   /* the lowest of its blocks that failed, INT64_MAX for none, */
   CtErr report;       /* and how; other blocks may have run since */
   CtPrinter *printer; /* NULL until it prints */
-  void *watched;      /* the watcher's own */
+  int64_t tma_numbers[CT_TMA_NUMBERS]; /* of the TMA whose operands were gathered */
+  int32_t tma_lanes[CT_TMA_OPERANDS][CT_LANES];
+  void *watched; /* the watcher's own */
   CtNamedBar named[CT_NAMED_BARRIERS];
   bool was_stuck; /* no warp got on in the last turn */
   bool has_moved; /* some warp came to a wait or past one in the last turn */
@@ -452,8 +469,6 @@ const CtIn *ct_simt_tile_slow(const CtIn *in, CtWarp *w);
 bool ct_simt_tile_lanes(const CtIn *in, CtWarp *w);
 /* Of one lane: the offset of element (i, j) of an operand, in elements; whether its guards let it be
    accessed; the number of elements of a mode (false: some extent is negative, or the product too large). */
-/* Its first element in a lane, before the swizzle. */
-int64_t ct_simt_arg_base(const CtWarp *w, const CtTileArg *arg, int lane);
 int64_t ct_simt_arg_offset(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j);
 bool ct_simt_arg_is_inside(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j);
 bool ct_simt_mode_size(const CtWarp *w, uint32_t mode, int lane, int64_t *n);
@@ -481,7 +496,13 @@ const CtIn *ct_simt_cluster_arrive(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_cluster_wait(const CtIn *in, CtWarp *w);
 /* simt_move.c */
 const CtIn *ct_simt_warp_copy(const CtIn *in, CtWarp *w);
+/* simt_tma.c */
+const CtIn *ct_simt_tma_number(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_tma_lanes(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_tma(const CtIn *in, CtWarp *w);
 /* simt_warp.c */
+/* One lane's ATOMIC at an address that is aligned to the element: what it wrote is another value. */
+bool ct_simt_atomic_at(CtOp op, CtDtype dtype, char *at, const void *value);
 const CtIn *ct_simt_shfl(const CtIn *in, CtWarp *w);
 /* The lane that a SHFL reads: PTX ISA, shfl.sync. */
 int ct_simt_shfl_source(CtShfl kind, int lane, int by, int width);
@@ -510,8 +531,7 @@ void ct_simt_pattern_i64(const int64_t *lanes, CtPattern *p);
    CT_SIMT_AVX512 says which. The table of each has NULL where the row is another part's. */
 #define CT_SIMT_PARTS(X, isa)                                                                      \
   X(arith, isa)                                                                                    \
-  X(moves, isa)                                                                                    \
-  X(memory, isa) X(memory_narrow, isa) X(control, isa) X(tile, isa) X(mma, isa) X(wgmma, isa)
+  X(moves, isa) X(memory, isa) X(memory_narrow, isa) X(control, isa) X(tile, isa) X(mma, isa)
 
 #define CT_SIMT_DECLARE(part, isa) extern const CtHandler ct_simt_##part##_##isa[CT_SIMT_OP_COUNT];
 CT_SIMT_PARTS(CT_SIMT_DECLARE, base)

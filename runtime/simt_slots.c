@@ -434,6 +434,8 @@ static void keep_all(CtLow *l) {
   p->n_tiles = (uint32_t)l->n_tiles;
   p->modes = keep(l, l->modes, l->n_modes, sizeof *l->modes);
   p->n_modes = (uint32_t)l->n_modes;
+  p->tmas = keep(l, l->tmas, l->n_tmas, sizeof *l->tmas);
+  p->n_tmas = (uint32_t)l->n_tmas;
   p->guards = keep(l, l->guards, l->n_guards, sizeof *l->guards);
   p->n_guards = (uint32_t)l->n_guards;
   p->texts = keep(l, (const void *)l->texts, l->n_texts, sizeof *l->texts);

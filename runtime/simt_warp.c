@@ -229,6 +229,45 @@ static bool apply(const CtIn *in, CtWarp *w, CtAtomicImm imm, int lane, char *p)
   return changed;
 }
 
+/* Of the 16-bit floats; a NaN counts for less than a number. */
+static uint16_t half_of(CtOp op, CtDtype t, uint16_t a, uint16_t b) {
+  if (op == CT_OP_ATOMIC_ADD) {
+    return sum_16(t, a, b);
+  }
+  float x = t == CT_f16 ? CAST_f32_f16(a) : CAST_f32_bf16(a);
+  float y = t == CT_f16 ? CAST_f32_f16(b) : CAST_f32_bf16(b);
+  bool takes_b = isnan(x) || (op == CT_OP_ATOMIC_MIN ? y < x : y > x);
+  return takes_b ? b : a;
+}
+
+static bool half_at(CtOp op, CtDtype t, char *at, const void *value) {
+  uint16_t *p = (uint16_t *)(void *)at, v, next;
+  uint16_t old = __atomic_load_n(p, __ATOMIC_ACQUIRE);
+  memcpy(&v, value, sizeof v);
+  do {
+    next = half_of(op, t, old, v);
+  } while (!__atomic_compare_exchange_n(p, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+  return next != old;
+}
+
+bool ct_simt_atomic_at(CtOp op, CtDtype dtype, char *at, const void *value) {
+  const CtAtomicImm imm = {.u = {0, (uint16_t)op, (uint8_t)dtype, 0}};
+  bool changed = false;
+  int64_t wide;
+  int32_t word;
+  switch (ct_dtypes[dtype].bits) {
+    case 16: return half_at(op, dtype, at, value);
+    case 64:
+      memcpy(&wide, value, sizeof wide);
+      (void)apply_64(imm, at, wide, 0, &changed);
+      return changed;
+    default:
+      memcpy(&word, value, sizeof word);
+      (void)apply_32(imm, at, word, 0, &changed);
+      return changed;
+  }
+}
+
 const CtIn *ct_simt_atomic(const CtIn *in, CtWarp *w) {
   const CtAtomicImm imm = {.imm = in->imm};
   const CtMem *m = &w->mem[imm.u.buf];

@@ -99,6 +99,12 @@ SAME_SIZE(CuFunctionAttribute, CUfunction_attribute);
 SAME_SIZE(CuMemPoolAttribute, CUmemPool_attribute);
 SAME_SIZE(CuJitOption, CUjit_option);
 SAME_SIZE(CuUuid, CUuuid);
+SAME_SIZE(CuTensorMap, CUtensorMap);
+SAME_SIZE(CuMapDtype, CUtensorMapDataType);
+SAME_SIZE(CuMapInterleave, CUtensorMapInterleave);
+SAME_SIZE(CuMapSwizzle, CUtensorMapSwizzle);
+SAME_SIZE(CuMapPromotion, CUtensorMapL2promotion);
+SAME_SIZE(CuMapFill, CUtensorMapFloatOOBfill);
 SAME_SIZE(NvrtcResult, nvrtcResult);
 SAME_SIZE(NvrtcProgram, nvrtcProgram);
 
@@ -134,6 +140,12 @@ SAME_PLACE(CuLaunchConfig, n_attributes, CUlaunchConfig, numAttrs);
 #define CuJitOption CUjit_option
 #define CuUuid CUuuid
 #define CuMemPoolProps CUmemPoolProps
+#define CuTensorMap CUtensorMap
+#define CuMapDtype CUtensorMapDataType
+#define CuMapInterleave CUtensorMapInterleave
+#define CuMapSwizzle CUtensorMapSwizzle
+#define CuMapPromotion CUtensorMapL2promotion
+#define CuMapFill CUtensorMapFloatOOBfill
 #define CuLaunchConfig CUlaunchConfig
 #define NvrtcProgram nvrtcProgram
 #define CublasOp cublasOperation_t
@@ -174,6 +186,12 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent stop);
 #undef CuJitOption
 #undef CuUuid
 #undef CuMemPoolProps
+#undef CuTensorMap
+#undef CuMapDtype
+#undef CuMapInterleave
+#undef CuMapSwizzle
+#undef CuMapPromotion
+#undef CuMapFill
 #undef CuLaunchConfig
 #undef NvrtcProgram
 #undef CublasOp

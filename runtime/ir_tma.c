@@ -1,0 +1,324 @@
+/* ir_tma.c: TMA_LOAD and TMA_STORE: the tensor maps of a kernel, and one instruction for each box of a tile
+   (ir_tma_box.c). */
+#include "ir_tma.h"
+
+#include <string.h>
+
+#include "ir_build.h"
+#include "ir_tma_box.h"
+
+#define FAIL(d, ...) ct_fail((d)->err, CT_EINVAL, __VA_ARGS__)
+
+const char *const ct_tma_reductions[CT_TMA_REDUCE_COUNT] = {
+#define X(name, text, ptx) text,
+    CT_TMA_REDUCTIONS(X)
+#undef X
+};
+
+CtStatus ct_ir_check_tma(const CtIr *ir, const char *op, CtErr *err) {
+  const CtTarget *target = &ir->target;
+  if (!target->is_cuda || target->sm >= 90) {
+    return CT_OK;
+  }
+  return ct_fail(err, CT_EUNSUPPORTED,
+                 "%s: it needs sm_90, but the kernel is compiled for sm_%d; the CPU engine runs it",
+                 op, target->sm);
+}
+
+/* --- the map ----------------------------------------------------------------------------------------- */
+
+/* Depends on the launch only, as ct_ir_eval needs it. */
+static bool is_of_launch(const CtIr *ir, CtVal v) {
+  const CtInst *inst = ct_inst(ir, v);
+  if (inst->op == CT_OP_CONST || inst->op == CT_OP_PARAM) {
+    return !ct_is_float((CtDtype)inst->type);
+  }
+  bool ok = ct_ops[inst->op].cls == CT_CLS_PURE && inst->n_args > 0 && inst->n_args < 3;
+  for (int i = 0; ok && i < inst->n_args; i++) {
+    ok = is_of_launch(ir, inst->args[i]);
+  }
+  return ok;
+}
+
+static CtVal val_of(CtIr *ir, CtInt i) {
+  return i.kind == CT_DYNAMIC ? i.id : ct_ir_const_int(ir, CT_i64, i.v);
+}
+
+/* The steps of the next dimension along the same mode of the tensor, in those of this one; 0: none. */
+static int64_t radix_of(const CtTmaTile *d, int dim) {
+  int64_t radix = 0;
+  for (int i = 0; i < d->n_dims; i++) {
+    if (d->dim[i].leaf == d->dim[dim].leaf && d->dim[i].step > d->dim[dim].step) {
+      int64_t r = d->dim[i].step / d->dim[dim].step;
+      radix = radix == 0 || r < radix ? r : radix;
+    }
+  }
+  return radix;
+}
+
+static bool same_map(const CtTmaMap *a, const CtTmaMap *b) {
+  bool same = a->buf == b->buf && a->offset == b->offset && a->swizzle == b->swizzle &&
+              a->promotion == b->promotion && a->n == b->n;
+  for (int i = 0; same && i < a->n; i++) {
+    const CtTmaDim *x = &a->dim[i], *y = &b->dim[i];
+    same = x->extent == y->extent && x->stride == y->stride && x->div == y->div &&
+           x->mul == y->mul && x->box == y->box;
+  }
+  return same;
+}
+
+static uint32_t add_map(CtIr *ir, const CtTmaMap *map) {
+  for (uint32_t i = 0; i < ir->n_maps; i++) {
+    if (same_map(&ir->maps[i], map)) {
+      return i;
+    }
+  }
+  if (ct_grow(ir->arena.alloc, &ir->maps, &ir->cap_maps, ir->n_maps + 1, sizeof *ir->maps, NULL) !=
+      CT_OK) {
+    ir->failed = true;
+    return 0;
+  }
+  ir->maps[ir->n_maps] = *map;
+  return (uint32_t)ir->n_maps++;
+}
+
+static CtStatus make_map(CtTmaTile *d, bool is_load, uint32_t *out) {
+  CtIr *ir = d->ir;
+  const CtView *v = &d->source->view;
+  CtTmaMap map = {.name = ir->bufs[v->buf].name,
+                  .buf = v->buf,
+                  .offset = val_of(ir, v->offset),
+                  .dtype = ir->bufs[v->buf].dtype,
+                  .swizzle = (uint8_t)d->swizzle,
+                  .promotion = (uint16_t)(d->source->promotion >= 0 ? d->source->promotion
+                                          : is_load                 ? 128
+                                                                    : 0),
+                  .n = d->n_dims};
+  bool ok = is_of_launch(ir, map.offset);
+  for (int i = 0; i < d->n_dims; i++) {
+    const CtTmaLeaf *leaf = &d->leaf[d->dim[i].leaf];
+    int64_t radix = radix_of(d, i);
+    map.dim[i] = (CtTmaDim){.extent = val_of(ir, radix != 0 ? ct_int(radix) : leaf->extent),
+                            .div = radix != 0 ? 1 : d->dim[i].step,
+                            .stride = val_of(ir, leaf->stride),
+                            .mul = d->dim[i].step,
+                            .box = (uint32_t)d->dim[i].box};
+    ok = ok && is_of_launch(ir, map.dim[i].extent) && is_of_launch(ir, map.dim[i].stride);
+  }
+  if (!ok) {
+    return FAIL(
+        d,
+        "%s: the place of %s in memory depends on more than the kernel's arguments, but its "
+        "tensor map is made before the launch; slice tma_tensor(...) instead of the tensor",
+        d->call->op, d->tensor);
+  }
+  *out = add_map(ir, &map);
+  return CT_OK;
+}
+
+/* --- instructions -------------------------------------------------------------------------------------- */
+
+/* v / n, which is exact; what the script multiplied by n is taken as it was. */
+static CtInt divide(CtIr *ir, CtInt i, int64_t n) {
+  if (ct_is_static(i)) {
+    return ct_int(i.v / n);
+  }
+  const CtInst *inst = ct_inst(ir, i.id);
+  if (inst->op == CT_OP_ADD) {
+    CtInt a = ct_ir_int(ir, inst->args[0]), b = ct_ir_int(ir, inst->args[1]);
+    if (ct_ir_facts(ir, a).div % n == 0 && ct_ir_facts(ir, b).div % n == 0) {
+      a = divide(ir, a, n);
+      b = divide(ir, b, n);
+      return ct_ir_int(ir, ct_ir_int_op(ir, CT_INT_ADD, a, b));
+    }
+  }
+  if (inst->op == CT_OP_MUL) {
+    CtInt by = ct_ir_int(ir, inst->args[1]);
+    CtInt of = ct_ir_int(ir, inst->args[0]);
+    if (ct_is_static(by) && by.v % n == 0) {
+      return by.v == n ? of : ct_ir_int(ir, ct_ir_int_op(ir, CT_INT_MUL, of, ct_int(by.v / n)));
+    }
+  }
+  return ct_ir_int(ir, ct_ir_int_op(ir, CT_INT_DIV, i, ct_int(n)));
+}
+
+/* The box's coordinate in a dimension, `more` elements along its mode behind the tile's beginning. */
+static CtVal coordinate(CtTmaTile *d, int dim, int64_t more, bool *fits) {
+  const CtTmaBoxDim *of = &d->dim[dim];
+  CtInt at = d->leaf[of->leaf].at;
+  int64_t radix = radix_of(d, dim), digit = more / of->step;
+  if (radix != 0) {
+    digit %= radix;
+    *fits = *fits && digit + of->box <= radix;
+    return ct_ir_const_int(d->ir, CT_i32, digit);
+  }
+  at = divide(d->ir, at, of->step);
+  if (ct_is_static(at)) {
+    return ct_ir_const_int(d->ir, CT_i32, at.v + digit);
+  }
+  if (digit != 0) {
+    at = ct_ir_int(d->ir, ct_ir_int_op(d->ir, CT_INT_ADD, at, ct_int(digit)));
+  }
+  return ct_ir_val(d->ir, at, CT_i32);
+}
+
+/* The smallest step along a mode that the map's dimensions count; what loops step must be a multiple. */
+static CtStatus add_instruction(CtTmaTile *d, CtOp op, uint32_t map, const int64_t *more,
+                                int64_t place) {
+  CtIr *ir = d->ir;
+  CtTma tma = {.map = map,
+               .buf = d->call->shared.buf,
+               .bar = d->call->bar,
+               .slot = d->call->slot,
+               .mask = d->call->mask,
+               .reduce = d->call->reduce};
+  bool fits = true;
+  for (int i = 0; i < d->n_dims; i++) {
+    tma.crd[i] = coordinate(d, i, more[d->dim[i].leaf], &fits);
+  }
+  if (!fits) {
+    return FAIL(d, "%s: %s %s is no box of %s; take a layout of gmma_layout", d->call->op,
+                d->shared, ct_tma_shared_text(d), d->tensor);
+  }
+  CtInt offset = d->call->shared.offset;
+  offset = ct_is_static(offset) ? ct_int(offset.v + place)
+           : place == 0         ? offset
+                        : ct_ir_int(ir, ct_ir_int_op(ir, CT_INT_ADD, offset, ct_int(place)));
+  tma.offset = ct_ir_val(ir, offset, CT_i32);
+  CtTma *own = ct_arena_alloc(&ir->arena, sizeof *own);
+  CtVal v = ct_ir_append(ir, op, CT_VOID);
+  if (own == NULL || v == 0) {
+    ir->failed = true;
+    return CT_OK;
+  }
+  *own = tma;
+  ir->insts[v].u.tma = own;
+  return CT_OK;
+}
+
+/* One instruction for each element of the modes that are not in the box. */
+static CtStatus add_instructions(CtTmaTile *d, CtOp op, uint32_t map) {
+  int64_t n = 1;
+  CtStatus status = CT_OK;
+  for (int i = 0; i < d->n_loops; i++) {
+    n *= d->loop[i].n;
+  }
+  for (int64_t k = 0; k < n && status == CT_OK; k++) {
+    int64_t more[CT_TMA_LEAVES] = {0}, place = 0, rest = k;
+    for (int i = 0; i < d->n_loops; i++) {
+      int64_t x = rest % d->loop[i].n;
+      rest /= d->loop[i].n;
+      more[d->loop[i].leaf] += x * d->loop[i].step;
+      place += x * d->loop[i].place;
+    }
+    status = add_instruction(d, op, map, more, place);
+  }
+  return status;
+}
+
+static const char *name_of(const CtIr *ir, const CtView *v) {
+  return v->name != NULL ? v->name : ir->bufs[v->buf].name;
+}
+
+static CtStatus add_call(CtIr *ir, const CtTmaCall *call, CtOp op, CtErr *err) {
+  const CtTmaSource *source = &ir->tma_sources[call->source];
+  CtTmaTile *d = ct_arena_alloc(&ir->arena, sizeof *d);
+  uint32_t map = 0;
+  if (d == NULL) {
+    return ct_fail_nomem(err);
+  }
+  *d = (CtTmaTile){.ir = ir,
+                   .cx = ct_ir_cx(ir),
+                   .call = call,
+                   .source = source,
+                   .err = err,
+                   .tensor = name_of(ir, &source->view),
+                   .shared = name_of(ir, &call->shared),
+                   .bytes = (int64_t)ct_dtype_bytes(ir->bufs[source->view.buf].dtype)};
+  d->tensor = d->tensor == NULL ? "the tensor" : d->tensor;
+  d->shared = d->shared == NULL ? "the shared tensor" : d->shared;
+  d->tile = call->name != NULL ? call->name : "the tile";
+  CtStatus status = ct_tma_derive(d);
+  status = status == CT_OK ? make_map(d, op == CT_OP_TMA_LOAD, &map) : status;
+  if (status != CT_OK) {
+    return status;
+  }
+  ct_ir_align_shared(ir, call->shared.buf,
+                     d->swizzle > 0 ? (uint32_t)(8 * CT_TMA_UNIT << d->swizzle)
+                                    : (uint32_t)CT_TMA_ALIGN);
+  ct_ir_written(ir, op == CT_OP_TMA_LOAD ? call->shared.buf : source->view.buf);
+  return add_instructions(d, op, map);
+}
+
+CtStatus ct_ir_tma_load(CtIr *ir, const CtTmaCall *call, CtErr *err) {
+  return add_call(ir, call, CT_OP_TMA_LOAD, err);
+}
+
+/* Has the device a reduction of this type? */
+static bool can_reduce(CtTmaReduce reduce, CtDtype type) {
+  int bits = ct_dtypes[type].bits;
+  switch (reduce) {
+    case CT_TMA_NONE: return true;
+    case CT_TMA_ADD: return bits >= 32 ? type != CT_tf32 : type == CT_f16 || type == CT_bf16;
+    case CT_TMA_MIN:
+    case CT_TMA_MAX: return (ct_is_int(type) && bits >= 32) || type == CT_f16 || type == CT_bf16;
+    default: return ct_is_int(type) && bits >= 32;
+  }
+}
+
+CtStatus ct_ir_tma_store(CtIr *ir, const CtTmaCall *call, CtErr *err) {
+  CtDtype type = ir->bufs[ir->tma_sources[call->source].view.buf].dtype;
+  if (!can_reduce(call->reduce, type)) {
+    bool is_half = type == CT_f16 || type == CT_bf16;
+    return ct_fail(err, CT_EINVAL, "%s: the hardware has no reduction \"%s\" of %s; %s", call->op,
+                   ct_tma_reductions[call->reduce], ct_dtypes[type].name,
+                   ct_is_float(type) && !is_half && type != CT_tf32 ? "of this type it has \"add\""
+                   : is_half
+                       ? "of this type it has \"add\", \"min\" and \"max\""
+                       : "it has those of f16, bf16, f32, f64 and integers of 32 and 64 bits");
+  }
+  return add_call(ir, call, CT_OP_TMA_STORE, err);
+}
+
+uint32_t ct_ir_tma_source(CtIr *ir, const CtTmaSource *source) {
+  CtErr err;
+  size_t need = ir->n_tma_sources == 0 ? 2 : ir->n_tma_sources + 1; /* 0: none */
+  if (ct_grow(ir->arena.alloc, &ir->tma_sources, &ir->cap_tma_sources, need,
+              sizeof *ir->tma_sources, NULL) != CT_OK) {
+    ir->failed = true;
+    return 0;
+  }
+  ir->n_tma_sources = need;
+  CtTmaSource *own = &ir->tma_sources[need - 1];
+  *own = *source;
+  own->view.guard = NULL;
+  if (ct_layout_copy(&ir->arena, own->view.layout, &own->view.layout, &err) != CT_OK) {
+    ir->failed = true;
+  }
+  if (own->view.name != NULL) {
+    own->view.name = ct_arena_strdup(&ir->arena, own->view.name, strlen(own->view.name));
+  }
+  return (uint32_t)need - 1;
+}
+
+void ct_tma_each_operand(const CtIr *ir, const CtTma *tma, void (*fn)(void *ud, CtVal operand),
+                         void *ud) {
+  const CtTmaMap *map = &ir->maps[tma->map];
+  fn(ud, tma->offset);
+  for (int i = 0; i < map->n; i++) {
+    fn(ud, tma->crd[i]);
+  }
+  if (tma->slot != 0) {
+    fn(ud, tma->slot);
+  }
+  if (tma->mask != 0) {
+    fn(ud, tma->mask);
+  }
+  if (!ir->target.is_cuda) {
+    fn(ud, map->offset);
+    for (int i = 0; i < map->n; i++) {
+      fn(ud, map->dim[i].extent);
+      fn(ud, map->dim[i].stride);
+    }
+  }
+}

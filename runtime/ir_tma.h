@@ -1,0 +1,97 @@
+/* ir_tma.h: copies of boxes by the tensor memory accelerator (PTX ISA, cp.async.bulk.tensor).
+
+   A tensor map says how a tensor lies in global memory and which box of it an instruction takes; the
+   launch fills it in. One call of tma_load or tma_store is one TMA_LOAD or TMA_STORE of the IR for each
+   instruction. A box lies densely in shared memory, its dimension 0 fastest, from the address of the
+   instruction on; then the map's swizzle permutes the 16 bytes by the bits of their addresses. Elements
+   outside the tensor are loaded as 0 and not stored. */
+#ifndef CT_IR_TMA_H
+#define CT_IR_TMA_H
+
+#include "ir.h"
+
+enum { CT_TMA_DIMS = 5, CT_TMA_BOX = 256, CT_TMA_ALIGN = 128, CT_TMA_UNIT = 16 };
+
+/* A dimension of a map: a mode of the tensor, or a part of one: `extent / div` steps, `stride * mul`
+   elements apart. The values are constants or depend on the launch only. */
+typedef struct CtTmaDim {
+  CtVal extent, stride;
+  int64_t div, mul;
+  uint32_t box; /* elements of the box */
+} CtTmaDim;
+
+typedef struct CtTmaMap {
+  const char *name;
+  uint32_t buf; /* global */
+  CtVal offset; /* of the tensor's first element in it */
+  CtDtype dtype;
+  uint8_t swizzle; /* B of Sw<B,4,3> on bytes: 0 (none) to 3 (128 bytes) */
+  uint16_t
+      promotion; /* bytes that are fetched into the L2 cache at once: 0 (no more), 64, 128, 256 */
+  int n;
+  CtTmaDim dim[CT_TMA_DIMS];
+} CtTmaMap;
+
+/* Reductions of stores; X(NAME, text, instruction). */
+#define CT_TMA_REDUCTIONS(X)                                                                       \
+  X(NONE, "", "")                                                                                  \
+  X(ADD, "add", "add")                                                                             \
+  X(MIN, "min", "min")                                                                             \
+  X(MAX, "max", "max")                                                                             \
+  X(AND, "and", "and")                                                                             \
+  X(OR, "or", "or")                                                                                \
+  X(XOR, "xor", "xor")
+typedef enum CtTmaReduce {
+#define X(name, text, ptx) CT_TMA_##name,
+  CT_TMA_REDUCTIONS(X)
+#undef X
+      CT_TMA_REDUCE_COUNT
+} CtTmaReduce;
+extern const char *const ct_tma_reductions[CT_TMA_REDUCE_COUNT];
+
+/* One instruction. */
+typedef struct CtTma {
+  uint32_t map; /* in CtIr.maps */
+  uint32_t buf; /* shared */
+  CtVal
+      offset; /* of the box, in elements; a multiple of 128 bytes, to which no swizzle is applied */
+  CtVal crd[CT_TMA_DIMS]; /* i32: of the box's first element in the map's dimensions */
+  uint32_t bar;           /* TMA_LOAD: the buffer of barriers, and which one (i32) */
+  CtVal slot;
+  CtVal mask; /* TMA_LOAD, i32: blocks of the cluster that get the box; 0: this one */
+  CtTmaReduce reduce;
+} CtTma;
+
+/* The tensor that a tensor of coordinates (tma_tensor) is of. */
+typedef struct CtTmaSource {
+  CtView view;
+  int promotion; /* as CtTmaMap; -1: not said */
+} CtTmaSource;
+
+/* Notes a tensor whose coordinates a script asks for: the number of its source. */
+uint32_t ct_ir_tma_source(CtIr *ir, const CtTmaSource *source);
+
+/* A call: the box of the tensor `source` whose elements have the coordinates at + coords(...), and a view
+   of shared memory of as many elements, in the same order. Fails where the instructions cannot do it,
+   with the rule. */
+typedef struct CtTmaCall {
+  const char *op; /* "tma_load" */
+  uint32_t source;
+  CtLayout coords;
+  CtTuple at;
+  const char *name; /* of the tile of coordinates, or NULL */
+  CtView shared;
+  uint32_t bar;
+  CtVal slot, mask;
+  CtTmaReduce reduce;
+} CtTmaCall;
+CtStatus ct_ir_tma_load(CtIr *ir, const CtTmaCall *call, CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_tma_store(CtIr *ir, const CtTmaCall *call, CtErr *err) CT_NODISCARD;
+/* Has the target what `op` needs? */
+CtStatus ct_ir_check_tma(const CtIr *ir, const char *op, CtErr *err) CT_NODISCARD;
+
+/* The values that an instruction uses; on the CPU engine those of its map too. */
+void ct_tma_each_operand(const CtIr *ir, const CtTma *tma, void (*fn)(void *ud, CtVal operand),
+                         void *ud);
+
+#endif

@@ -1,0 +1,78 @@
+---@meta _
+-- Topic: boxes: copies of tiles by the tensor memory accelerator
+
+--- The coordinates of a tensor's elements, for tma_load and tma_store.
+--- Tile and slice them as an identity tensor; they remember the tensor. What of a tile lies outside is
+--- loaded as 0, and not stored. The tensor is an argument of the kernel, of at most 5 modes, one of
+--- stride 1, the others' a multiple of 16 bytes; it begins at a multiple of 16 bytes.
+--- See: identity_tensor.
+---
+---     > k = kernel("coordinates", function(A)
+---     >>   print(tile(tma_tensor(A), {8, 16}, {1, _}))
+---     >> end)
+---     > k{grid = 1, block = 1}(zeros(f32, row_major{32, 64}))
+---     tensor of coordinates (8,16,4):(1@0,1@1,16@1) from (8,0)
+--- CuTe: make_tma_copy, make_tma_atom, get_tma_tensor. PTX: tensormap. MoYe: none.
+---@param A Tensor in global memory
+---@param options? {promotion: integer} bytes fetched into the L2 cache at once: 0, 64, 128, 256
+---@return Tensor # of coordinates
+function tma_tensor(A, options) end
+
+--- Begins to copy a tile to shared memory; its bytes complete on an mbarrier.
+--- One thread calls it, which has told the barrier how many bytes come (`arrive_expect_tx`); who
+--- reads the tile waits for the barrier. The shared layout says the rest: the order of modes, panels,
+--- and the swizzle of 32, 64 or 128 bytes. Shared memory is aligned as that needs. Needs sm_90.
+--- With `multicast` blocks of the cluster get the tile at the same place, and their barriers the bytes:
+--- those whose bit is set.
+---
+---     > k = kernel("through_shared", function(A, B)
+---     >>   local s, full = shared(A.dtype, row_major{8, 16}), mbarrier(1, 1)
+---     >>   sync_threads()
+---     >>   if threadIdx.x == 0 then
+---     >>     full[0]:arrive_expect_tx(8 * 16 * 4)
+---     >>     tma_load(tile(tma_tensor(A), {8, 16}, {blockIdx.x, 0}), s, full[0])
+---     >>     full[0]:wait(0)
+---     >>     tma_store(s, tile(tma_tensor(B), {8, 16}, {blockIdx.x, 0}))
+---     >>     tma_store_commit()
+---     >>     tma_store_wait(0)
+---     >>   end
+---     >> end)
+---     > A, B = rand(f32, row_major{20, 16}), zeros(f32, row_major{20, 16})
+---     > k{grid = 3, block = 32}(A, B)
+---     > allclose(A, B)
+---     true
+--- CuTe: SM90_TMA_LOAD, SM90_TMA_LOAD_MULTICAST, copy. PTX: cp.async.bulk.tensor. MoYe: none.
+---@param src Tensor a tile of a tma_tensor
+---@param dst Tensor in shared memory, of the same shape
+---@param bar MbarrierElement e.g. `full[0]`
+---@param options? {multicast: integer} bit i: the block of rank i in the cluster; may be a run-time value
+function tma_load(src, dst, bar, options) end
+
+--- Begins to copy a tile from shared memory; part of the next group of stores.
+--- One thread calls it. What was written to shared memory by ordinary stores needs `fence_proxy_async()`
+--- by those who wrote, and a barrier, before it. `reduce` adds to what is there, or takes the smaller
+--- one and so on: "add", "min", "max", "and", "or", "xor". Needs sm_90.
+--- See: tma_store_commit, tma_store_wait; tma_load has an example.
+--- CuTe: SM90_TMA_STORE, SM90_TMA_REDUCE_ADD, copy. PTX: cp.reduce.async.bulk.tensor. MoYe: none.
+---@param src Tensor in shared memory
+---@param dst Tensor a tile of a tma_tensor, of the same shape
+---@param options? {reduce: string}
+function tma_store(src, dst, options) end
+
+--- Closes a group: the stores of this thread since the last one.
+--- CuTe: tma_store_arrive. PTX: cp.async.bulk.commit_group. MoYe: none.
+function tma_store_commit() end
+
+--- Waits until at most n groups of this thread's stores are pending.
+--- Those before them have been read: their shared memory may be written again. `done = true`: they
+--- have been written, too.
+--- CuTe: tma_store_wait. PTX: cp.async.bulk.wait_group. MoYe: none.
+---@param n? integer groups, 0 unless said
+---@param options? {done: boolean}
+function tma_store_wait(n, options) end
+
+--- Ordinary writes to shared memory before it are seen by TMA and wgmma.
+--- Reads before it are done before a tma_load writes.
+--- By each thread that wrote; then a barrier, then the one thread that stores.
+--- CuTe: tma_store_fence, cutlass::arch::fence_view_async_shared. PTX: fence.proxy.async. MoYe: none.
+function fence_proxy_async() end

@@ -1,0 +1,60 @@
+-- What boxes are emitted as: it compiles for sm_90a; older devices are refused.
+local path = os.tmpname()
+local function write(text)
+  local file <close> = assert(io.open(path, "w"))
+  file:write(text)
+end
+local function run(options)
+  local command = ("CUTTLE_DEVICE=cpu '%s' emit %s %s 2>&1"):format(arg[-1], options, path)
+  local pipe <close> = assert(io.popen(command))
+  return pipe:read "a"
+end
+
+write [[
+local sw128 = composition(swizzle(3, 3, 3), row_major{8, 64})
+local everything = kernel("everything", function(A, C, x, mask)
+  local s = shared(A.dtype, tile_to_shape(sw128, {64, 128, 4}))
+  local u = shared(x.dtype, layout{8, 2, 2, 2, 2})
+  local full = mbarrier(4, 1)
+  local gA, gC = tile(tma_tensor(A), {64, 128}, {_, _}), tile(tma_tensor(C), {64, 128}, {_, _})
+  sync_threads()
+  if threadIdx.x == 0 then
+    for k in axes(gA, 3) do
+      full[k % 4]:arrive_expect_tx(size(s) // 2)
+      tma_load(gA(_, _, 0, k), s(_, _, k % 4), full[k % 4])
+      full[k % 4]:wait(k // 4 % 2)
+      fence_proxy_async()
+      tma_store(s(_, _, k % 4), gC(_, _, 0, k))
+      tma_store(s(_, _, k % 4), gC(_, _, 0, k), {reduce = "add"})
+      tma_store_commit()
+      tma_store_wait(2)
+    end
+    full[0]:expect_tx(size(u) * 4)
+    tma_load(tile(tma_tensor(x), {8, 2, 2, 2, 2}, {0, 0, 0, 0, 0}), u, full[0], {multicast = 1})
+    tma_store_wait(0, {done = true})
+  end
+end)
+local A, C = ones(bf16, row_major{64, 256}), zeros(bf16, row_major{64, 256})
+local x = ones(i32, layout{8, 2, 2, 2, 2})
+everything{grid = 1, block = 32}(A, C, x, 1)
+assert(C[{63, 255}] == 2)
+]]
+local out = run "--sm=90a --compile"
+local function lacks(text) return not out:find(text, 1, true) end
+for _, text in ipairs {
+  "everything(int A_shape1, const __grid_constant__ TensorMap A_map, " ..
+    "const __grid_constant__ TensorMap C_map,",
+  "unsigned char* const smem = smem_begin + " ..
+    "(-(unsigned)__cvta_generic_to_shared(smem_begin) & 1023);",
+  "tma_load_3d(A_map, 0, 0, k * 2, &full[k % 4], s + ",
+  "tma_store_3d(C_map, 0, 0, k * 2, s + ", "tma_reduce_add_3d(C_map, 0, 0, k * 2, s + ",
+  "tma_load_multicast_5d(x_map, 0, 0, 0, 0, 0, &full[0], u, 1);",
+  "cp.async.bulk.commit_group;", "cp.async.bulk.wait_group.read 2;",
+  "fence.proxy.async.shared::cta;" } do
+  if lacks(text) then print("lacks", text, out) break end
+end
+print(out:match "everything:.*" or "compiled") -- expect: compiled
+write "kernel('k', function(x) x[0] = 1; tma_store_wait() end){grid = 1, block = 1}(zeros(f32, 1))"
+print((run("--sm=80"):match ": (.-)\n"))
+-- expect: tma_store_wait: it needs sm_90, but the kernel is compiled for sm_80; the CPU engine runs it
+os.remove(path)
