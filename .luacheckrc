@@ -42,7 +42,8 @@ stds.cuttle = {
     "fma", "min", "max", "abs", "exp", "exp2", "exp2_approx", "log", "log2", "sqrt", "rsqrt",
     "tanh", "sin", "cos", "floor", "ceil", "cdiv", "popc", "clz", "ffs", "brev",
     -- instructions
-    "atom", "atoms", "smem_atom", "tiled_copy_A", "tiled_copy_B", "tiled_copy_C", "tiled_copy_S",
+    "atom", "atoms", "smem_atom", "gmma_layout", "wgmma_fence", "wgmma_commit", "wgmma_wait",
+    "tiled_copy_A", "tiled_copy_B", "tiled_copy_C", "tiled_copy_S",
     "tiled_copy_D",
     -- launches and devices
     "stream", "event", "graph", "synchronize", "device", "devices", "seed", "bench",

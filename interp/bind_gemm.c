@@ -1,20 +1,43 @@
-/* bind_gemm.c: gemm(A, B, C) and gemm(mma, A, B, C) in kernels. An MMA is an atom, or a tiled MMA or a
-   slice of one: tables (stdlib/tiled_mma.lua) that have the atom. */
+/* bind_gemm.c: gemm(A, B, C) and gemm(mma, A, B, C) in kernels, and what orders products by wgmma. An MMA is
+   an atom, or a tiled MMA or a slice of one: tables (stdlib/tiled_mma.lua) that have the atom. */
 #include <lauxlib.h>
 #include <string.h>
 
 #include "bind.h"
 #include "front.h"
 #include "tensor.h"
+#include "value.h"
 
-static CtGemmOrder to_order(lua_State *L, int idx) {
-  CtGemmOrder order = {0};
+static void check_names(lua_State *L, int idx) {
+  lua_pushnil(L);
+  while (lua_next(L, idx) != 0) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    if (strcmp(name, "order") != 0 && strcmp(name, "accumulate") != 0) {
+      diag_error(L, "gemm: option '%s' is unknown; expected order or accumulate",
+                 luaL_tolstring(L, -2, NULL));
+    }
+    lua_pop(L, 1);
+  }
+}
+
+static CtMmaOpts to_options(lua_State *L, int idx) {
+  CtMmaOpts opts = {{0}, 0};
   CtErr err;
-  if (bind_push_option(L, idx, "gemm", "order") != LUA_TNIL &&
-      ct_gemm_order_parse(luaL_tolstring(L, -1, NULL), &order, &err) != CT_OK) {
+  if (lua_isnoneornil(L, idx)) {
+    return opts;
+  }
+  if (!lua_istable(L, idx)) {
+    diag_type_error(L, idx, "gemm", "a table of options, {order = ..., accumulate = ...},");
+  }
+  check_names(L, idx);
+  if (lua_getfield(L, idx, "order") != LUA_TNIL &&
+      ct_gemm_order_parse(luaL_tolstring(L, -1, NULL), &opts.order, &err) != CT_OK) {
     diag_error(L, "gemm: %s", err.msg);
   }
-  return order;
+  if (lua_getfield(L, idx, "accumulate") != LUA_TNIL) {
+    opts.accumulate = value_to(L, lua_gettop(L), CT_bool, "gemm: accumulate");
+  }
+  return opts;
 }
 
 /* The MMA in argument 1, or NULL where that is a tensor. */
@@ -27,7 +50,7 @@ static const CtAtom *to_mma(lua_State *L) {
   return atom;
 }
 
-static int lang_gemm(lua_State *L) { /* [mma,] A, B, C[, {order =}] */
+static int lang_gemm(lua_State *L) { /* [mma,] A, B, C[, {order =, accumulate =}] */
   CtIr *ir = front_here(L, "gemm");
   CtErr err;
   const CtAtom *atom = to_mma(L);
@@ -35,13 +58,48 @@ static int lang_gemm(lua_State *L) { /* [mma,] A, B, C[, {order =}] */
   CtView a = front_view(L, first, "gemm");
   CtView b = front_view(L, first + 1, "gemm");
   CtView c = front_view(L, first + 2, "gemm");
-  CtGemmOrder order = to_order(L, first + 3);
-  CtStatus status = atom == NULL ? ct_ir_gemm(ir, a, b, c, &order, &err)
-                                 : ct_ir_mma(ir, atom, a, b, c, &order, &err);
+  CtMmaOpts opts = to_options(L, first + 3);
+  if (atom == NULL && opts.accumulate != 0) {
+    return diag_error(L,
+                      "gemm: 'accumulate' is an option of atoms of wgmma; fill C with 0 where its "
+                      "sums are to start");
+  }
+  CtStatus status = atom == NULL ? ct_ir_gemm(ir, a, b, c, &opts.order, &err)
+                                 : ct_ir_mma(ir, atom, a, b, c, &opts, &err);
   diag_check(L, status, &err);
   return 0;
 }
 
-static const luaL_Reg functions[] = {{"gemm", lang_gemm}, {NULL, NULL}};
+/* --- wgmma -------------------------------------------------------------------------------------------- */
+
+static int effect(lua_State *L, const char *name, CtOp op, int64_t imm) {
+  CtIr *ir = front_here(L, name);
+  enum { SM90 = 90 };
+  if (ir->target.is_cuda && ir->target.sm != SM90) {
+    return diag_error(L, "%s: wgmma needs sm_90a; the target is sm_%d", name, ir->target.sm);
+  }
+  ct_ir_effect(ir, op, imm);
+  return 0;
+}
+
+static int lang_wgmma_fence(lua_State *L) { return effect(L, "wgmma_fence", CT_OP_WGMMA_FENCE, 0); }
+
+static int lang_wgmma_commit(lua_State *L) {
+  return effect(L, "wgmma_commit", CT_OP_WGMMA_COMMIT, 0);
+}
+
+static int lang_wgmma_wait(lua_State *L) { /* groups that may be pending */
+  int64_t n = lua_isnoneornil(L, 1) ? 0 : bind_to_static(L, 1, "wgmma_wait");
+  if (n < 0 || n > 7) {
+    return diag_error(L, "wgmma_wait: %I groups; expected 0 to 7", (LUAI_UACINT)n);
+  }
+  return effect(L, "wgmma_wait", CT_OP_WGMMA_WAIT, n);
+}
+
+static const luaL_Reg functions[] = {{"gemm", lang_gemm},
+                                     {"wgmma_fence", lang_wgmma_fence},
+                                     {"wgmma_commit", lang_wgmma_commit},
+                                     {"wgmma_wait", lang_wgmma_wait},
+                                     {NULL, NULL}};
 
 void bind_open_gemm(lua_State *L) { luaL_setfuncs(L, functions, 0); }

@@ -64,6 +64,7 @@ static const struct {
     {"atom", "cuttle.atom", false},
     {"atoms", "cuttle.atom", false},
     {"smem_atom", "cuttle.atom", false},
+    {"gmma_layout", "cuttle.atom", false},
     {"tiled_mma", "cuttle.tiled_mma", false},
     {"tiled_copy", "cuttle.tiled_copy", false},
     {"tiled_copy_A", "cuttle.tiled_copy", false},

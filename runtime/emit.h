@@ -128,6 +128,7 @@ typedef struct CtEmit {
   bool helps[CT_HELP_COUNT];
   CtText functions; /* behind the helpers */
   const CtEmitFunction *made;
+  const struct CtEmitHolds *holds; /* of emit_wgmma_wait.c, found at the first of its operations */
   int depth;
   int n_labels;
   CtLoc loc;  /* of the line that is being written */
@@ -215,6 +216,7 @@ bool ct_emit_is_bits(CtDtype t); /* a float that C holds as an integer of its bi
 void ct_emit_bits(CtEmit *e, CtDtype type, double v);
 
 void ct_emit_tile(CtEmit *e, CtVal v);
+void ct_emit_wgmma_order(CtEmit *e, CtVal v); /* emit_wgmma_wait.c: fence, commit, wait */
 /* emit_warp.c: shuffles, votes, atomic operations, fences, the clock. */
 void ct_emit_declare_warp(CtEmit *e);                  /* what they need at the top of the kernel */
 void ct_emit_warp(CtEmit *e, const CtInst *inst);      /* one as an expression */

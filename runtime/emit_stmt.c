@@ -310,6 +310,9 @@ static void emit_effect(CtEmit *e, CtVal v) {
     case CT_OP_GRID_LAUNCH: emit_together(e, inst); break;
     case CT_OP_CP_FENCE:
     case CT_OP_CP_WAIT: emit_wait(e, inst); break;
+    case CT_OP_WGMMA_FENCE:
+    case CT_OP_WGMMA_COMMIT:
+    case CT_OP_WGMMA_WAIT: ct_emit_wgmma_order(e, v); break;
     case CT_OP_ESCAPE: emit_escape(e, v); break;
     case CT_OP_PRINT: ct_emit_printf(e, inst); break;
     case CT_OP_ASSERT: ct_emit_assert(e, inst); break;

@@ -680,6 +680,7 @@ void ct_emit_tile(CtEmit *e, CtVal v) {
       }
       break;
     case CT_OP_MMA: ct_emit_mma(e, inst); break;
+    case CT_OP_WGMMA: ct_emit_wgmma(e, inst); break;
     default: CT_UNREACHABLE();
   }
 }

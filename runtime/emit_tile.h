@@ -144,6 +144,7 @@ typedef struct CtEmitProducts {
 void ct_emit_products(const CtEmitProducts *w, const CtGemmOrder *order, CtEmitNest *nest,
                       const char *k);
 void ct_emit_mma(CtEmit *e, const CtInst *inst);       /* emit_mma.c */
+void ct_emit_wgmma(CtEmit *e, const CtInst *inst);     /* emit_wgmma.c */
 void ct_emit_warp_copy(CtEmit *e, const CtInst *inst); /* emit_move.c */
 
 #endif

@@ -146,16 +146,30 @@ typedef struct CtWidth {
   uint8_t vec, why, of;
 } CtWidth;
 
+/* A tile that wgmma reads from shared memory, as its descriptor says it (PTX ISA, "Shared memory matrix
+   layout"): rows contiguous along K or along M (of B: N), in a swizzle of so many bytes or none; offsets
+   in bytes between what ir_wgmma.c calls groups. */
+typedef struct CtWgmmaTile {
+  bool is_mn_major;
+  int swizzle; /* 0, 32, 64, 128 */
+  int64_t leading, stride;
+} CtWgmmaTile;
+typedef struct CtWgmma {
+  bool is_a_shared;
+  CtWgmmaTile a, b;
+} CtWgmma;
+
 /* Operands of a TILE operation. */
 typedef struct CtTile {
-  CtView dst, a, b;   /* COPY: a is the source, b (if any) bools: which elements are copied;
-                       FILL: dst only; AXPBY: a; GEMM, MMA: a, b */
-  uint8_t vec;        /* COPY: elements per access, a power of two; 1 elsewhere */
-  CtWidth width[2];   /* COPY: [0], of both sides; GEMM: of a and b, along their rows */
-  bool async;         /* COPY: may be cp.async */
-  CtGemmOrder order;  /* GEMM, MMA */
-  bool zero_fill;     /* COPY: elements that b leaves out become 0 */
-  const CtAtom *atom; /* the instruction that was asked for, or NULL */
+  CtView dst, a, b;     /* COPY: a is the source, b (if any) bools: which elements are copied;
+                       FILL: dst only; AXPBY: a; GEMM, MMA, WGMMA: a, b */
+  uint8_t vec;          /* COPY: elements per access, a power of two; 1 elsewhere */
+  CtWidth width[2];     /* COPY: [0], of both sides; GEMM: of a and b, along their rows */
+  bool async;           /* COPY: may be cp.async */
+  CtGemmOrder order;    /* GEMM, MMA, WGMMA */
+  bool zero_fill;       /* COPY: elements that b leaves out become 0 */
+  const CtAtom *atom;   /* the instruction that was asked for, or NULL */
+  const CtWgmma *wgmma; /* WGMMA */
 } CtTile;
 
 /* Which lane a SHFL reads, as the instruction shfl.sync of the PTX ISA: own lane where that one is
@@ -429,12 +443,15 @@ CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y,
 bool ct_tile_reads_dst(const CtIr *ir, const CtInst *inst);
 CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, const CtGemmOrder *order,
                     CtErr *err) CT_NODISCARD;
-/* ir_mma.c: by an MMA atom; a is (V,M,K), b (V,N,K), c (V,M,N), each thread's part, V the values of one
+typedef struct CtMmaOpts {
+  CtGemmOrder order;
+  CtVal accumulate; /* of wgmma: a bool, false where the sums start from 0; 0: not said, true */
+} CtMmaOpts;
+/* ir_mma.c, ir_wgmma.c: by an MMA atom; a is (V,M,K), b (V,N,K), c (V,M,N), each thread's part, V the values of one
    atom; also (V,M), (V,N), (V,M,N), and (V), (V), (V). */
 CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
-                   const CtGemmOrder *order, CtErr *err) CT_NODISCARD;
-/* BARRIER SYNC_WARP CP_FENCE CP_WAIT CLUSTER_ARRIVE CLUSTER_WAIT GRID_LAUNCH */
-void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm);
+                   const CtMmaOpts *opts, CtErr *err) CT_NODISCARD;
+void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm); /* of no operands */
 void ct_ir_grid_wait(CtIr *ir);
 CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
                    const CtVal *vals);

@@ -58,6 +58,17 @@ CtWidthWhy ct_tile_refuse(CtIr *ir, CtView v, int64_t size, int64_t vec);
 bool ct_tile_is_packed(const CtIr *ir, CtView v, int64_t n);
 void ct_tile_use_words(CtIr *ir, uint32_t buf);
 
+/* Products by wgmma (ir_wgmma.c): operands a, b, c of ct_ir_mma, of the ranks and types that it wants. */
+CtStatus ct_ir_wgmma(CtIr *ir, const CtAtom *atom, const CtView v[3], const CtMmaOpts *opts,
+                     CtErr *err) CT_NODISCARD;
+/* Of ir_mma.c: an operand in registers, the first letter of which is `letter`; the counts of atoms. */
+CtStatus ct_mma_check_register(CtIr *ir, const CtAtom *atom, CtView v, CtAtomOperand of,
+                               CtErr *err) CT_NODISCARD;
+CtStatus ct_mma_check_shapes(CtIr *ir, const CtView v[3], CtErr *err) CT_NODISCARD;
+/* The tile as a descriptor says it, or why there is none. */
+CtStatus ct_wgmma_tile(CtIr *ir, const CtAtom *atom, CtView v, CtAtomOperand of, CtWgmmaTile *out,
+                       CtErr *err) CT_NODISCARD;
+
 /* passes */
 void ct_pass_contract(CtIr *ir);
 void ct_pass_async(CtIr *ir);

@@ -134,6 +134,9 @@ static void check_register_view(void *ud, const CtView *view, bool is_written) {
 
 static void check_tile(Checker *c, const CtInst *inst) {
   ct_ir_each_view(inst, check_view, c);
+  if (inst->op == CT_OP_WGMMA && (inst->u.tile->atom == NULL || inst->u.tile->wgmma == NULL)) {
+    find(c, "has no atom", 0);
+  }
   if (inst->op == CT_OP_MMA) {
     if (inst->u.tile->atom == NULL) {
       find(c, "has no atom", 0);

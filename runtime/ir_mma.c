@@ -20,6 +20,7 @@ static const char *name_of(const CtIr *ir, const CtView *v) {
 /* --- the atom ------------------------------------------------------------------------------------- */
 
 static bool is_universal(const CtAtom *atom) { return strcmp(atom->family, "fma") == 0; }
+static bool is_wgmma(const CtAtom *atom) { return atom->from_shared[CT_ATOM_B]; }
 
 static CtStatus check_target(const CtIr *ir, const CtAtom *atom, CtErr *err) {
   int sm = ir->target.sm;
@@ -38,12 +39,6 @@ static CtStatus check_kind(const CtAtom *atom, CtErr *err) {
     return ct_fail(err, CT_EUNSUPPORTED,
                    "gemm: %s multiplies complex numbers, which no tensor has; multiply real and "
                    "imaginary parts by the atom of f64 of that shape",
-                   atom->name);
-  }
-  if (atom->from_shared[CT_ATOM_B]) {
-    return ct_fail(err, CT_EUNSUPPORTED,
-                   "gemm: %s reads shared memory, as wgmma does, which gemm has no code for; take "
-                   "an atom with operands in registers: atoms{family = \"mma.sync\"} lists them",
                    atom->name);
   }
   return CT_OK;
@@ -109,25 +104,28 @@ static CtStatus check_operand(CtIr *ir, const CtAtom *atom, CtView v, int i, CtE
     return ct_tile_fail(ir, "gemm", v, "has a dynamic shape; tile it first", err);
   }
   CtStatus status = check_type(ir, atom, &v, i, err);
-  return status == CT_OK ? check_values(ir, atom, v, i, err) : status;
+  if (status != CT_OK || atom->from_shared[operand_of[i]]) {
+    return status; /* wgmma looks at its tiles itself */
+  }
+  return check_values(ir, atom, v, i, err);
 }
 
 static CtStatus check_ranks(const CtAtom *atom, const CtView *v, CtErr *err) {
   static const int ranks[][N_OPERANDS] = {{3, 3, 3}, {2, 2, 3}, {1, 1, 1}};
+  size_t n_ranks = CT_ARRAY_LEN(ranks) - is_wgmma(atom); /* a tile's (V) could be (M,K) */
   int r[N_OPERANDS];
   for (int i = 0; i < N_OPERANDS; i++) {
     r[i] = ct_layout_rank(v[i].layout);
   }
-  for (size_t i = 0; i < CT_ARRAY_LEN(ranks); i++) {
+  for (size_t i = 0; i < n_ranks; i++) {
     if (memcmp(r, ranks[i], sizeof r) == 0) {
       return CT_OK;
     }
   }
   return ct_fail(err, CT_EINVAL,
                  "gemm: A, B and C have ranks %d, %d and %d; with %s (V,M,K), (V,N,K), (V,M,N), or "
-                 "(V,M), (V,N), (V,M,N), or (V), (V), (V) were expected, as partition_A, _B and _C "
-                 "make them",
-                 r[0], r[1], r[2], atom->name);
+                 "(V,M), (V,N), (V,M,N)%s were expected, as partition_A, _B and _C make them",
+                 r[0], r[1], r[2], atom->name, is_wgmma(atom) ? "" : ", or (V), (V), (V)");
 }
 
 /* --- UniversalFMA ------------------------------------------------------------------------------------- */
@@ -175,7 +173,8 @@ static CtStatus add_universal(CtIr *ir, CtView *v, const CtGemmOrder *order, CtE
 /* --- MMA ------------------------------------------------------------------------------------------------ */
 
 /* The values of each register lie side by side, at a place that is a multiple of their number. */
-static CtStatus check_register(CtIr *ir, const CtAtom *atom, CtView v, int i, CtErr *err) {
+CtStatus ct_mma_check_register(CtIr *ir, const CtAtom *atom, CtView v, CtAtomOperand of,
+                               CtErr *err) {
   const CtBuf *buf = &ir->bufs[v.buf];
   int64_t per = ct_dtypes[buf->dtype].bits < 32 ? 32 / ct_dtypes[buf->dtype].bits : 1;
   char rule[CT_ATOM_TEXT_MAX + 160];
@@ -183,7 +182,7 @@ static CtStatus check_register(CtIr *ir, const CtAtom *atom, CtView v, int i, Ct
     snprintf(rule, sizeof rule,
              "is in %s memory; %s takes registers: copy it to a fragment, "
              "partition_fragment_%s makes one",
-             buf->space == CT_SHARED ? "shared" : "global", atom->name, letters[i]);
+             buf->space == CT_SHARED ? "shared" : "global", atom->name, letters[of]);
     return ct_tile_fail(ir, "gemm", v, rule, err);
   }
   if (ct_guard_n(&v) > 0) {
@@ -194,7 +193,7 @@ static CtStatus check_register(CtIr *ir, const CtAtom *atom, CtView v, int i, Ct
     snprintf(rule, sizeof rule,
              "does not have the values of a register side by side, %lld of them, from a multiple "
              "of %lld on; partition_fragment_%s of a tiled MMA makes a fragment that has",
-             (long long)per, (long long)per, letters[i]);
+             (long long)per, (long long)per, letters[of]);
     return ct_tile_fail(ir, "gemm", v, rule, err);
   }
   return CT_OK;
@@ -218,7 +217,7 @@ static CtStatus check_rest(CtIr *ir, CtView a, int x, CtView b, int y, const cha
   return ct_int_equal(n[0], n[1]) ? CT_OK : ct_tile_fail_views(ir, "gemm", a, b, rule, err);
 }
 
-static CtStatus check_shapes(CtIr *ir, const CtView *v, CtErr *err) {
+CtStatus ct_mma_check_shapes(CtIr *ir, const CtView v[3], CtErr *err) {
   CtStatus status =
       check_rest(ir, v[0], 1, v[2], 1, "differ in M, mode 1 of A and mode 1 of C", err);
   status = status == CT_OK
@@ -231,10 +230,10 @@ static CtStatus check_shapes(CtIr *ir, const CtView *v, CtErr *err) {
 static CtStatus check_mma(CtIr *ir, const CtAtom *atom, const CtView *v, CtErr *err) {
   CtStatus status = check_block(ir, atom, err);
   for (int i = 0; i < N_OPERANDS && status == CT_OK; i++) {
-    status = check_register(ir, atom, v[i], i, err);
+    status = ct_mma_check_register(ir, atom, v[i], operand_of[i], err);
     status = status == CT_OK ? ct_tile_check_inside(ir, "gemm", v[i], err) : status;
   }
-  status = status == CT_OK ? check_shapes(ir, v, err) : status;
+  status = status == CT_OK ? ct_mma_check_shapes(ir, v, err) : status;
   status = status == CT_OK ? ct_ir_check_writable(ir, "gemm", v[2], err) : status;
   if (status == CT_OK && (v[2].buf == v[0].buf || v[2].buf == v[1].buf)) {
     return ct_fail(err, CT_EINVAL,
@@ -264,10 +263,22 @@ static CtStatus add_mma(CtIr *ir, const CtAtom *atom, const CtView *v, const CtG
   return status;
 }
 
+/* The sums of a register are there or not: only wgmma is told. */
+static CtStatus check_accumulate(const CtAtom *atom, const CtMmaOpts *opts, CtErr *err) {
+  if (opts->accumulate == 0 || is_wgmma(atom)) {
+    return CT_OK;
+  }
+  return ct_fail(err, CT_EINVAL,
+                 "gemm: 'accumulate' is an option of atoms of wgmma, and %s is none; fill C with 0 "
+                 "where its sums are to start",
+                 atom->name);
+}
+
 CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
-                   const CtGemmOrder *order, CtErr *err) {
+                   const CtMmaOpts *opts, CtErr *err) {
   CtView v[N_OPERANDS] = {a, b, c};
   CtStatus status = check_kind(atom, err);
+  status = status == CT_OK ? check_accumulate(atom, opts, err) : status;
   status = status == CT_OK ? check_target(ir, atom, err) : status;
   status = status == CT_OK ? check_ranks(atom, v, err) : status;
   for (int i = 0; i < N_OPERANDS && status == CT_OK; i++) {
@@ -276,5 +287,9 @@ CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
   if (status != CT_OK) {
     return status;
   }
-  return is_universal(atom) ? add_universal(ir, v, order, err) : add_mma(ir, atom, v, order, err);
+  if (is_wgmma(atom)) {
+    return ct_ir_wgmma(ir, atom, v, opts, err);
+  }
+  return is_universal(atom) ? add_universal(ir, v, &opts->order, err)
+                            : add_mma(ir, atom, v, &opts->order, err);
 }

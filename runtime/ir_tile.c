@@ -485,6 +485,7 @@ static CtVal zero_like(CtIr *ir, CtVal v) {
 
 bool ct_tile_reads_dst(const CtIr *ir, const CtInst *inst) {
   return inst->op == CT_OP_GEMM || inst->op == CT_OP_MMA ||
+         (inst->op == CT_OP_WGMMA && !is_zero(ir, inst->args[0])) ||
          (inst->op == CT_OP_AXPBY && !is_zero(ir, inst->args[1]));
 }
 

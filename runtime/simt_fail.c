@@ -192,7 +192,7 @@ static CtStatus report_lanes(const CtWorker *worker, uint32_t c, const char *op,
 static const char *warp_op_name(const CtIn *in) {
   static const char *const shuffles[] = {"shfl_up", "shfl_down", "shfl_xor", "shfl_idx"};
   static const char *const votes[] = {"any", "all", "ballot"};
-  if (in->u.op == CT_SIMT_MMA) {
+  if (in->u.op == CT_SIMT_MMA || in->u.op == CT_SIMT_WGMMA) {
     return "gemm";
   }
   if (in->u.op == CT_SIMT_WARP_COPY) {

@@ -53,6 +53,11 @@ static CtStatus lower_op(CtLow *l, CtVal v, CtErr *err) {
     case CT_OP_CP_WAIT:
       (void)ct_low_emit(l, false, CT_SIMT_CP_WAIT, 0, 0, 0, 0, inst->imm.i);
       break;
+    case CT_OP_WGMMA_FENCE: CT_LOW_EMIT(l, false, CT_SIMT_WGMMA_FENCE, 0, 0, 0, 0); break;
+    case CT_OP_WGMMA_COMMIT: CT_LOW_EMIT(l, false, CT_SIMT_WGMMA_COMMIT, 0, 0, 0, 0); break;
+    case CT_OP_WGMMA_WAIT:
+      (void)ct_low_emit(l, false, CT_SIMT_WGMMA_WAIT, 0, 0, 0, 0, inst->imm.i);
+      break;
     default: ct_low_warp(l, v); break;
   }
   return CT_OK;

@@ -130,6 +130,57 @@ static CtLoad load_of(const CtAtom *atom, CtAtomOperand of) {
   return CT_LOAD_WORDS_4; /* f32, tf32, s32, words of bits */
 }
 
+/* Of wgmma what a warp computes: 16 rows, of which those of the group's first warp tell the places; columns in
+   `groups` blocks of 8, one behind the other. */
+enum { WGMMA_ROWS = 16, WGMMA_COLS = 8 };
+
+static int place_of_wgmma(const CtMma *m, CtAtomOperand of, int row, int col) {
+  return of == CT_ATOM_A
+             ? row * m->k + col
+             : col / WGMMA_COLS * WGMMA_ROWS * WGMMA_COLS + row * WGMMA_COLS + col % WGMMA_COLS;
+}
+
+static void find_wgmma_places(Place *p, CtArena *arena, CtAtomOperand of) {
+  CtMma *m = p->mma;
+  CtLayout l = parse(p, p->atom->layouts[of]);
+  int n_v = ct_atom_values(p->atom, of);
+  uint16_t *to = ct_arena_alloc(arena, (size_t)n_v * CT_LANES * sizeof *to);
+  m->values[of] = n_v;
+  m->place[of] = to;
+  p->failed = p->failed || to == NULL;
+  for (int v = 0; v < n_v && !p->failed; v++) {
+    for (int t = 0; t < CT_LANES && !p->failed; t++) {
+      int i = index_at(p, l, t, v);
+      to[v * CT_LANES + t] = (uint16_t)place_of_wgmma(m, of, i % p->atom->m, i / p->atom->m);
+    }
+  }
+}
+
+static void set_wgmma(Place *p, CtArena *arena, const CtWgmma *w, int64_t *scratch) {
+  CtMma *m = p->mma;
+  m->m = WGMMA_ROWS;
+  m->n = WGMMA_COLS;
+  m->groups = p->atom->n / WGMMA_COLS;
+  m->size[CT_ATOM_A] = m->m * m->k;
+  m->size[CT_ATOM_B] = p->atom->n * m->k;
+  m->size[CT_ATOM_C] = m->m * p->atom->n;
+  m->is_a_shared = w->is_a_shared;
+  m->is_mn_major[CT_ATOM_A] = w->a.is_mn_major;
+  m->is_mn_major[CT_ATOM_B] = w->b.is_mn_major;
+  find_wgmma_places(p, arena, CT_ATOM_C);
+  if (!w->is_a_shared) {
+    find_wgmma_places(p, arena, CT_ATOM_A);
+  }
+  int64_t most = ct_max(m->size[CT_ATOM_A], m->size[CT_ATOM_B]);
+  *scratch = WGMMA_ROWS * (int64_t)sizeof(CtTcRow) + m->groups * (int64_t)sizeof(CtTcCols) +
+             4 * (m->rest[0] * m->rest[1] * m->size[CT_ATOM_C] + m->size[CT_ATOM_A] + 2 * most);
+}
+
+static const CtMma *finish(CtLow *l, const Place *p) {
+  l->failed = l->failed || p->failed;
+  return p->mma;
+}
+
 const CtMma *ct_low_mma(CtLow *l, const CtTile *t, int64_t *scratch) {
   CtMma *m = ct_arena_alloc(&l->p->arena, sizeof *m);
   Place p = {.cx = ct_ir_cx((CtIr *)(uintptr_t)l->ir), .atom = t->atom, .mma = m};
@@ -139,15 +190,20 @@ const CtMma *ct_low_mma(CtLow *l, const CtTile *t, int64_t *scratch) {
   }
   *m = (CtMma){0};
   set_kind(m, t->atom);
-  find_lanes(&p);
-  for (int of = CT_ATOM_A; of <= CT_ATOM_C; of++) {
-    m->load[of] = load_of(t->atom, (CtAtomOperand)of);
-    find_places(&p, &l->p->arena, (CtAtomOperand)of);
-  }
   m->rest[0] = rest_of(&p.cx, t->dst.layout, 1);
   m->rest[1] = rest_of(&p.cx, t->dst.layout, 2);
   m->rest[2] = rest_of(&p.cx, t->a.layout, 2);
-  l->failed = l->failed || p.failed;
+  for (int of = CT_ATOM_A; of <= CT_ATOM_C; of++) {
+    m->load[of] = load_of(t->atom, (CtAtomOperand)of);
+  }
+  if (t->wgmma != NULL) {
+    set_wgmma(&p, &l->p->arena, t->wgmma, scratch);
+    return finish(l, &p);
+  }
+  find_lanes(&p);
+  for (int of = CT_ATOM_A; of <= CT_ATOM_C; of++) {
+    find_places(&p, &l->p->arena, (CtAtomOperand)of);
+  }
   int64_t bytes = m->kind == CT_MMA_F64 ? 8 : 4, mn = m->rest[0] * m->rest[1];
   *scratch =
       bytes * m->groups *
@@ -155,5 +211,5 @@ const CtMma *ct_low_mma(CtLow *l, const CtTile *t, int64_t *scratch) {
   if (m->kind == CT_MMA_FLOAT) {
     *scratch += m->rest[0] * ct_mma_apart(m, CT_ATOM_A) + m->rest[1] * ct_mma_apart(m, CT_ATOM_B);
   }
-  return m;
+  return finish(l, &p);
 }

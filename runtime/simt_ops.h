@@ -151,10 +151,11 @@ typedef struct CtMma {
   int word;        /* k of one number: 32 of BITS */
   int m, n, k, threads, groups;
   CtLoad load[3];
-  int size[3];              /* numbers of one matrix */
-  int values[3];            /* of a thread in one atom */
-  const uint16_t *place[3]; /* of (lane, value) in the matrices of all groups */
-  int64_t rest[3];          /* M, N, K */
+  int size[3];                      /* numbers of one matrix */
+  int values[3];                    /* of a thread in one atom */
+  const uint16_t *place[3];         /* of (lane, value) in the matrices of all groups */
+  int64_t rest[3];                  /* M, N, K */
+  bool is_a_shared, is_mn_major[2]; /* WGMMA, see ct_low_mma */
 } CtMma;
 /* What a WARP_COPY moves, in granules of `bytes` bytes: 2, or 1 of narrower elements. Of each atom a lane
    has n_src elements of the source and n_dst of the destination, at most 16 bytes. */
@@ -469,6 +470,8 @@ const CtIn *ct_simt_tile_slow(const CtIn *in, CtWarp *w);
 bool ct_simt_tile_lanes(const CtIn *in, CtWarp *w);
 /* Of one lane: the offset of element (i, j) of an operand, in elements; whether its guards let it be
    accessed; the number of elements of a mode (false: some extent is negative, or the product too large). */
+/* Its first element in a lane, before the swizzle. */
+int64_t ct_simt_arg_base(const CtWarp *w, const CtTileArg *arg, int lane);
 int64_t ct_simt_arg_offset(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j);
 bool ct_simt_arg_is_inside(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j);
 bool ct_simt_mode_size(const CtWarp *w, uint32_t mode, int lane, int64_t *n);
@@ -531,7 +534,8 @@ void ct_simt_pattern_i64(const int64_t *lanes, CtPattern *p);
    CT_SIMT_AVX512 says which. The table of each has NULL where the row is another part's. */
 #define CT_SIMT_PARTS(X, isa)                                                                      \
   X(arith, isa)                                                                                    \
-  X(moves, isa) X(memory, isa) X(memory_narrow, isa) X(control, isa) X(tile, isa) X(mma, isa)
+  X(moves, isa)                                                                                    \
+  X(memory, isa) X(memory_narrow, isa) X(control, isa) X(tile, isa) X(mma, isa) X(wgmma, isa)
 
 #define CT_SIMT_DECLARE(part, isa) extern const CtHandler ct_simt_##part##_##isa[CT_SIMT_OP_COUNT];
 CT_SIMT_PARTS(CT_SIMT_DECLARE, base)

@@ -84,7 +84,7 @@ void ct_simt_table_fill(const CtWarp *w, const CtTileMode *m, CtTable *t) {
 /* --- tile operations, the general path -------------------------------------------------------------- */
 
 /* Where element (0, 0) of a lane is. */
-static int64_t arg_base(const CtWarp *w, const CtTileArg *arg, int lane) {
+int64_t ct_simt_arg_base(const CtWarp *w, const CtTileArg *arg, int lane) {
   if (arg->lanes.kind != CT_REF_STATIC) {
     return value_of(w, arg->lanes, lane);
   }
@@ -101,7 +101,7 @@ static int64_t mode_offset(const CtWarp *w, uint32_t mode, int lane, int64_t e) 
 }
 
 int64_t ct_simt_arg_offset(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j) {
-  int64_t off = ADD_i64(arg_base(w, arg, lane), mode_offset(w, arg->mode[0], lane, i));
+  int64_t off = ADD_i64(ct_simt_arg_base(w, arg, lane), mode_offset(w, arg->mode[0], lane, i));
   off = ADD_i64(off, mode_offset(w, arg->mode[1], lane, j));
   return ct_swizzle_at(arg->swizzle, arg->is_i32 ? CAST_i32_i64(off) : off);
 }
@@ -129,7 +129,7 @@ static const CtTileGuard *guard_of(const CtWarp *w, const CtTileArg *arg, uint32
 bool ct_simt_arg_is_inside(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j) {
   for (uint32_t n = 0; n < arg->n_guards; n++) {
     const CtTileGuard *g = guard_of(w, arg, n);
-    int64_t crd = ADD_i64(arg_base(w, &g->at, lane), mode_offset(w, g->at.mode[0], lane, i));
+    int64_t crd = ADD_i64(ct_simt_arg_base(w, &g->at, lane), mode_offset(w, g->at.mode[0], lane, i));
     crd = ADD_i64(crd, mode_offset(w, g->at.mode[1], lane, j));
     if (crd >= value_of(w, g->bound, lane)) {
       return false;

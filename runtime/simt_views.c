@@ -332,10 +332,11 @@ static CtStatus check_operands(const CtLow *l, const CtInst *inst, CtDtype type,
   return CT_OK;
 }
 
-/* A register's offset is the same in all lanes, its layout static. */
+/* Its layout is static; a register's offset is the same in all lanes, a tile's in all of a warp. */
 static CtTileArg make_fragment(CtLow *l, const CtView *v) {
   const CtBuf *buf = &l->ir->bufs[v->buf];
-  CtTileArg arg = {.buf = v->buf, .space = buf->space, .dtype = buf->dtype};
+  CtTileArg arg = {
+      .buf = v->buf, .space = buf->space, .swizzle = buf->swizzle, .dtype = buf->dtype};
   set_offset(l, &arg, v->offset);
   set_mma_modes(l, &arg, v->layout);
   return arg;
@@ -344,25 +345,28 @@ static CtTileArg make_fragment(CtLow *l, const CtView *v) {
 static void lower_mma(CtLow *l, const CtInst *inst) {
   const CtTile *tile = inst->u.tile;
   int64_t scratch = 0;
-  CtTileOp t = {.op = CT_OP_MMA,
+  bool is_wgmma = inst->op == CT_OP_WGMMA;
+  CtTileOp t = {.op = (CtOp)inst->op,
                 .dtype = l->ir->bufs[tile->dst.buf].dtype,
-                .reads_dst = true,
+                .reads_dst = ct_tile_reads_dst(l->ir, inst),
                 .width = {tile->width[0], tile->width[1]},
                 .dst = make_fragment(l, &tile->dst),
                 .a = make_fragment(l, &tile->a),
                 .b = make_fragment(l, &tile->b)};
   t.mma = ct_low_mma(l, tile, &scratch);
   l->scratch_bytes = ct_max(l->scratch_bytes, scratch);
+  uint32_t accumulate = is_wgmma ? ct_low_lanes(l, inst->args[0]) : 0;
   if (!l->failed && CT_LOW_GROW(l, tiles, n_tiles, cap_tiles)) {
     l->tiles[l->n_tiles] = t;
-    (void)ct_low_emit(l, false, CT_SIMT_MMA, 0, 0, 0, ct_low_construct(l), (int64_t)l->n_tiles++);
+    (void)ct_low_emit(l, false, is_wgmma ? CT_SIMT_WGMMA : CT_SIMT_MMA, 0, accumulate, 0,
+                      ct_low_construct(l), (int64_t)l->n_tiles++);
   }
 }
 
 CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtTile *tile = inst->u.tile;
-  if (inst->op == CT_OP_MMA) {
+  if (inst->op == CT_OP_MMA || inst->op == CT_OP_WGMMA) {
     lower_mma(l, inst);
     return CT_OK;
   }

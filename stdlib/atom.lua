@@ -2,6 +2,7 @@
 --   atom(name[, dtype])   the atom of CuTe's name; of a copy, with the type of its elements
 --   atoms([filter])       the names of all, or of those that {kind =, family =, sm =, dtype =} fit
 --   smem_atom(name, dtype) the shared-memory layout atoms of wgmma: "K_SW128", "MN_INTER", ...
+--   gmma_layout(dtype, major, bytes) the same: "K" or "MN", and the bytes of the swizzle
 local ct = require "cuttle"
 local near = require "cuttle.near"
 local M = {}
@@ -114,6 +115,21 @@ function M.smem_atom(name, dtype)
   local unit = 0 -- log2 of the elements in 16 bytes
   while element << unit < 128 do unit = unit + 1 end
   return ct.composition(ct.swizzle(bits, unit, 3), plain)
+end
+
+local widths <const> = { [0] = "INTER", [32] = "SW32", [64] = "SW64", [128] = "SW128" }
+
+-- The same by major and bytes of the swizzle.
+function M.gmma_layout(dtype, major, bytes)
+  if major ~= "K" and major ~= "MN" then
+    fail("gmma_layout", "the major is %s; \"K\" (contiguous along K) or \"MN\" (along M or N) was "
+      .. "expected", type(major) == "string" and '"' .. major .. '"' or tostring(major))
+  end
+  if not widths[bytes] then
+    fail("gmma_layout", "the swizzle is of %s bytes; 128, 64, 32 or 0 (none) was expected",
+      tostring(bytes))
+  end
+  return M.smem_atom(major .. "_" .. widths[bytes], dtype)
 end
 
 return M

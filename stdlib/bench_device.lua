@@ -6,6 +6,7 @@ local threadIdx, blockIdx, blockDim, gridDim = ct.threadIdx, ct.blockIdx, ct.blo
 local range, size, cast, max, abs, sqrt, log, cos =
   ct.range, ct.size, ct.cast, ct.max, ct.abs, ct.sqrt, ct.log, ct.cos
 local block_reduce, atomic_add, atomic_max = ct.block_reduce, ct.atomic_add, ct.atomic_max
+local warp_reduce = ct.warp_reduce
 local u32, f32, f64 = ct.u32, ct.f32, ct.f64
 local M = {}
 
@@ -110,6 +111,35 @@ function M.compare(a, b)
     squares)
   return { n = n, unequal = count[0], largest = largest[0],
            relative = squares[1] > 0 and math.sqrt(squares[0] / squares[1]) or squares[0] }
+end
+
+-- {====== Errors of products ======
+
+local WARP <const>, SAMPLES <const> = 32, 4096
+
+-- Each warp takes one element of C (M,N) = A (M,K) * B (N,K)' and sums its products in f64.
+local sample_kernel = ct.kernel("sample", function(A, B, C, squares)
+  local warp = blockIdx.x * (THREADS // WARP) + threadIdx.x // WARP
+  local m = hash(cast(warp, u32)) % cast(size(C, 0), u32)
+  local n = hash(~cast(warp, u32)) % cast(size(C, 1), u32)
+  local sum = f64(0.0)
+  for k in range(threadIdx.x % WARP, size(A, 1), WARP) do
+    sum = sum + cast(A[{m, k}], f64) * cast(B[{n, k}], f64)
+  end
+  local exact = warp_reduce(sum, "add")
+  if threadIdx.x % WARP == 0 then
+    local d = cast(C[{m, n}], f64) - exact
+    atomic_add(squares, 0, d * d)
+    atomic_add(squares, 1, exact * exact)
+  end
+end)
+
+--- How far C is from A * B' in double precision, over 4096 elements: root of the sum of squares,
+--- over that of the exact ones.
+function M.product_error(A, B, C)
+  local squares = ct.zeros(f64, 2)
+  sample_kernel{grid = SAMPLES * WARP // THREADS, block = THREADS}(A, B, C, squares)
+  return math.sqrt(squares[0] / squares[1])
 end
 
 return M

@@ -98,6 +98,65 @@ function atoms(filter) end
 ---@return Layout
 function smem_atom(name, dtype) end
 
+--- A layout of shared memory that wgmma reads, for tile_to_shape.
+--- 8 rows of as many bytes as the swizzle has, 128, 64 or 32, or of 16 bytes and no swizzle where that is
+--- 0; contiguous along K ("K") or along M or N ("MN", of 16-bit types only).
+---
+---     > gmma_layout(bf16, "K", 128)
+---     Sw<3,3,3> o 0 o (8,64):(64,1)
+---     > tile_to_shape(gmma_layout(bf16, "MN", 64), {64, 16})
+---     Sw<2,3,3> o 0 o ((32,2),(8,2)):((1,256),(32,512))
+--- CuTe: GMMA::Layout_K_SW128_Atom. MoYe: none.
+--- See: smem_atom, wgmma_fence.
+---@param dtype any
+---@param major string
+---@param bytes integer
+---@return Layout
+function gmma_layout(dtype, major, bytes) end
+
+--- Orders registers and shared memory before products by wgmma, in a kernel.
+--- The warps of a warpgroup come here together, before the first gemm by an atom SM90_64xNxK and
+--- wherever something else has written its registers since. Such a gemm returns at once: its sums, and
+--- what it reads, are not to be touched before the wgmma_wait that it ends with. Shared memory that
+--- ordinary code wrote needs a fence_proxy_async and a barrier before it. sm_90a only; the CPU engine runs
+--- it anywhere.
+---
+---     > mma = tiled_mma("SM90_64x8x16_F32F16F16_SS")
+---     > k = kernel("product", function(A, B, C)
+---     >>   local sA = shared(f16, tile_to_shape(gmma_layout(f16, "K", 32), {64, 16}))
+---     >>   local sB = shared(f16, tile_to_shape(gmma_layout(f16, "K", 32), {8, 16}))
+---     >>   local thr = mma:get_slice(threadIdx.x)
+---     >>   copy(parallelize(A, {64, 2}, threadIdx.x), parallelize(sA, {64, 2}, threadIdx.x))
+---     >>   copy(parallelize(B, {8, 16}, threadIdx.x), parallelize(sB, {8, 16}, threadIdx.x))
+---     >>   sync_threads()
+---     >>   local rC = thr:partition_fragment_C(C)
+---     >>   wgmma_fence()
+---     >>   gemm(mma, thr:partition_A(sA), thr:partition_B(sB), rC, {accumulate = false})
+---     >>   wgmma_commit()
+---     >>   wgmma_wait(0)
+---     >>   copy(rC, thr:partition_C(C))
+---     >> end, {static_shapes = true})
+---     > A, B, C = ones(f16, {64, 16}), ones(f16, {8, 16}), zeros(f32, {64, 8})
+---     > k{grid = 1, block = 128}(A, B, C)
+---     > C[{63, 7}]
+---     16.0
+--- CuTe: warpgroup_arrive. MoYe: none.
+--- See: gemm, wgmma_commit, wgmma_wait, gmma_layout.
+function wgmma_fence() end
+
+--- Ends a group of products by wgmma, in a kernel.
+--- `wgmma_wait` counts groups, of each warpgroup its own.
+--- CuTe: warpgroup_commit_batch. MoYe: none.
+--- See: wgmma_fence, wgmma_wait.
+function wgmma_commit() end
+
+--- Waits until at most n groups of products by wgmma are pending, in a kernel.
+--- 0, as without n, waits for all: then sums may be read, and what the products read be overwritten.
+--- CuTe: warpgroup_wait<n>. MoYe: none.
+--- See: wgmma_commit.
+---@param n? integer 0 to 7
+function wgmma_wait(n) end
+
 --- An MMA atom repeated over threads and values: what tiled_mma makes.
 --- `thr_layout_vmnk` numbers the threads by (V,M,N,K), V being those of one atom. One step multiplies
 --- a tile of `tile_shape()`. The same object serves the host, to look at, and kernels.

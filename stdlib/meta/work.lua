@@ -152,6 +152,11 @@ function copy(src, dst) end
 --- others they are fragments. M and N count atoms for the option `order`, here "serpentine" unless told
 --- and, of UniversalFMA, "m2 ~n m", as in CuTe.
 ---
+--- Atoms SM90_64xNxK are instructions of a warpgroup, wgmma: A and B are tiles of shared memory, as
+--- partition_A and _B make them of a tensor in a canonical layout (gmma_layout), or, of the atoms _RS, A is
+--- a fragment. They run beside what follows, up to wgmma_wait. Option `accumulate`, a bool that may be a
+--- run-time one: whether the sums go on or start from 0.
+---
 ---     > k = kernel("product", function(A, B, C)
 ---     >>   local rA, rB, rC = fragment(f32, {2, 2}), fragment(f32, {2, 2}), fragment(f32, {2, 2})
 ---     >>   copy(A, rA) copy(B, rB) clear(rC)
@@ -165,7 +170,7 @@ function copy(src, dst) end
 ---         2    2
 ---         4    4
 --- CuTe: gemm. MoYe: gemm!.
---- See: tiled_mma, atoms.
+--- See: tiled_mma, atoms, wgmma_fence.
 ---@param A Tensor (M,K)
 ---@param B Tensor (N,K)
 ---@param C Tensor (M,N)

@@ -59,7 +59,8 @@ CublasStatus cublasLtMatmulDescCreate(CublasLtMatmulDesc *desc, CublasComputeTyp
   fake.compute = compute;
   fake.scale = scale;
   fake.n_layouts = 0;
-  fake.op_a = fake.op_b = fake.fast_sums = 0;
+  fake.op_a = fake.op_b = 0;
+  fake.fast_sums = 0;
   return 0;
 }
 

@@ -20,6 +20,15 @@ for _, name in ipairs{"f32", "bf16", "f8e4m3", "i8"} do
   assert(same.unequal == 0 and same.relative == 0 and same.n == n)
   assert(other.unequal > 0.8 * n and math.abs(other.relative - 2 ^ 0.5) < 0.04, name)
 end
+-- A product that is right but for one row.
+local A, B = ct.view(data.normal(ct.f32, 64 * 32, 3), ct.row_major{64, 32}),
+  ct.view(data.normal(ct.f32, 16 * 32, 4), ct.row_major{16, 32})
+local C = ct.tensor(ct.f32, ct.row_major{64, 16})
+ct.copy(ct.reference.matmul(A, B), C)
+print(data.product_error(A, B, C) < 1e-6)           -- expect: true
+for j = 0, 15 do C[{5, j}] = 0 end
+local e = data.product_error(A, B, C)
+print(e > 0.04 and e < 0.4)                         -- expect: true
 -- Bits count, not values; a NaN is seen.
 local x, y = ct.zeros(ct.f16, {3, 4}), ct.zeros(ct.f16, {3, 4})
 x[{1, 2}], y[{0, 0}], y[{2, 3}] = -0.0, 2.5, -1.5

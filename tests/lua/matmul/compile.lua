@@ -2,7 +2,8 @@
 -- that it is for, and no thread of it spills registers; one kernel of each template and type does for
 -- others. compile_mma.lua: those for tensor cores.
 local function check(sm, options)
-  local command = "CUTTLE_DEVICE=cpu '%s' --sm=%s scripts/matmul_configs.lua --check %s 2>&1; echo $?"
+  local command = "CUTTLE_DEVICE=cpu '%s' --sm=%s scripts/matmul_configs.lua --check %s 2>&1; "
+    .. "echo $?"
   local pipe = assert(io.popen(command:format(arg[-1], sm, options)))
   io.write(sm, " ", pipe:read("a"))
   pipe:close()

@@ -1,0 +1,310 @@
+/* emit_wgmma.c: products by wgmma: a function for each instruction, descriptors, and unrolled loops over the
+   atoms that add constants to these.
+
+     const unsigned a = wgmma_start(sA, 0x10000) + slot * 1024;
+     #pragma unroll
+     for (int k = 0; k < 4; k++) {
+       SM90_64x256x16_F32BF16BF16_SS_KK(c, wgmma_descriptor<0x40000040>(a + k * 2), ..., k > 0 || accumulate);
+
+   The lower word of a descriptor has the address over 16, which is all that differs between tiles: 14 bits,
+   so that additions do not reach its neighbour. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emit_tile.h"
+
+static const CtAtomOperand A = CT_ATOM_A, B = CT_ATOM_B, C = CT_ATOM_C;
+enum { UNIT = 16 /* bytes, of a descriptor */ };
+
+typedef struct Operand {
+  CtEmitOperand op;
+  CtEmitLeaves mode[2]; /* (M,K), (N,K), (M,N), in elements, words or units */
+  int64_t size[2];
+  int64_t per;             /* elements of a word or a unit */
+  const CtWgmmaTile *tile; /* NULL: registers */
+  const char *name;        /* what is called with: an array of words, or a lower word */
+} Operand;
+
+typedef struct Wgmma {
+  CtEmit *e;
+  const CtInst *inst;
+  const CtAtom *atom;
+  const CtWgmma *w;
+  Operand operand[3]; /* by CtAtomOperand */
+  const char *function, *accumulate;
+} Wgmma;
+
+/* --- the function --------------------------------------------------------------------------------- */
+
+typedef struct Word {
+  const char *type;
+  char constraint;
+} Word;
+
+static Word word_of(const CtAtom *atom, CtAtomOperand of) {
+  switch (ct_atom_dtype(atom, of)) {
+    case CT_f32: return of == CT_ATOM_C ? (Word){"float", 'f'} : (Word){"unsigned", 'r'};
+    case CT_i32: return (Word){"int", 'r'};
+    default: return (Word){"unsigned", 'r'};
+  }
+}
+
+static void put_list(CtText *out, int first, int n) {
+  for (int i = 0; i < n; i++) {
+    ct_text_printf(out, "%s%%%d", i == 0 ? "{" : i % 16 == 0 ? ", \"\n      \"" : ", ", first + i);
+  }
+  ct_text_putc(out, '}');
+}
+
+static void put_constraints(CtText *out, const char *how, char constraint, const char *name,
+                            int n) {
+  for (int i = 0; i < n; i++) {
+    ct_text_printf(out, "%s\"%s%c\"(%s[%d])",
+                   i == 0       ? ""
+                   : i % 8 == 0 ? ",\n        "
+                                : ", ",
+                   how, constraint, name, i);
+  }
+}
+
+static bool is_int(const CtAtom *atom) { return ct_atom_dtype(atom, CT_ATOM_C) == CT_i32; }
+static bool has_majors(const CtAtom *atom) { return atom->types[CT_ATOM_B].bits == 16; }
+
+/* wgmma.mma_async... {sums}, a, b, p, scales, majors; */
+static void put_instruction(CtText *out, const Wgmma *g) {
+  const CtAtom *atom = g->atom;
+  int n_c = atom->registers[C], n_a = g->w->is_a_shared ? 1 : atom->registers[A];
+  ct_text_printf(out,
+                 "{\\n.reg .pred p;\\nsetp.ne.b32 p, %%%d, 0;\\n\"\n"
+                 "      \"%s \"\n      \"",
+                 n_c + n_a + 1, atom->ptx);
+  put_list(out, 0, n_c);
+  if (g->w->is_a_shared) {
+    ct_text_printf(out, ", %%%d", n_c);
+  } else {
+    ct_text_puts(out, ", ");
+    put_list(out, n_c, n_a);
+  }
+  ct_text_printf(out, ", %%%d, p%s", n_c + n_a, is_int(atom) ? "" : ", 1, 1");
+  if (has_majors(atom) && g->w->is_a_shared) {
+    ct_text_printf(out, ", %d", g->w->a.is_mn_major);
+  }
+  if (has_majors(atom)) {
+    ct_text_printf(out, ", %d", g->w->b.is_mn_major);
+  }
+  ct_text_puts(out, ";\\n}");
+}
+
+static const char *name_function(const Wgmma *g) {
+  char name[CT_ATOM_TEXT_MAX + 8];
+  bool is_shared = g->w->is_a_shared;
+  snprintf(name, sizeof name, "%s%s%s%s", g->atom->name, has_majors(g->atom) ? "_" : "",
+           !has_majors(g->atom) || !is_shared ? ""
+           : g->w->a.is_mn_major              ? "M"
+                                              : "K",
+           !has_majors(g->atom)  ? ""
+           : g->w->b.is_mn_major ? "N"
+                                 : "K");
+  return ct_arena_strdup(&g->e->arena, name, strlen(name));
+}
+
+static void make_function(Wgmma *g) {
+  CtText *out = &g->e->functions;
+  const CtAtom *atom = g->atom;
+  Word c = word_of(atom, C);
+  g->function = name_function(g);
+  if (g->function == NULL || !ct_emit_is_new_function(g->e, g->function)) {
+    return;
+  }
+  ct_text_printf(
+      out,
+      "static __device__ __forceinline__ void %s(\n    %s* c, %s a, unsigned long long b, "
+      "bool accumulate) {\n  asm volatile(\"",
+      g->function, c.type, g->w->is_a_shared ? "unsigned long long" : "const unsigned*");
+  put_instruction(out, g);
+  ct_text_puts(out, "\"\n      : ");
+  put_constraints(out, "+", c.constraint, "c", atom->registers[C]);
+  ct_text_puts(out, "\n      : ");
+  if (g->w->is_a_shared) {
+    ct_text_puts(out, "\"l\"(a)");
+  } else {
+    put_constraints(out, "", 'r', "a", atom->registers[A]);
+  }
+  ct_text_puts(out, ", \"l\"(b), \"r\"((int)accumulate));\n}\n");
+}
+
+/* --- operands -------------------------------------------------------------------------------------- */
+
+static bool init_operand(Wgmma *g, CtAtomOperand of, const CtView *view, const CtWgmmaTile *tile) {
+  Operand *o = &g->operand[of];
+  int bits = ct_dtypes[g->e->ir->bufs[view->buf].dtype].bits, rank = ct_layout_rank(view->layout);
+  bool fits = true;
+  *o = (Operand){.op = ct_emit_operand(g->e, view),
+                 .size = {1, 1},
+                 .per = (tile != NULL ? 8 * UNIT : 32) / bits,
+                 .tile = tile};
+  for (int i = 0; i + 1 < rank; i++) {
+    fits = fits && ct_emit_list_leaves(ct_mode(view->layout, i + 1), true, &o->mode[i]);
+    o->size[i] = ct_emit_leaves_size(&o->mode[i]);
+    for (int j = 0; j < o->mode[i].n; j++) {
+      o->mode[i].leaf[j].stride.d.v /= o->per;
+    }
+  }
+  if (!fits) {
+    ct_emit_fail(g->e, g->inst->loc, CT_EUNSUPPORTED, "gemm: '%s' has more than %d modes",
+                 o->op.base, CT_EMIT_MAX_MODES);
+  }
+  return fits;
+}
+
+/* An offset over the unit: x / 8, but written without a division where it has a factor. */
+static void put_units(CtEmit *e, CtVal v, int64_t per, CtPrec min) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  bool is_sum = inst->op == CT_OP_ADD && e->vals[v].print == CT_PRINT_INLINE;
+  const CtInst *by = inst->op == CT_OP_MUL ? ct_inst(e->ir, inst->args[1]) : NULL;
+  bool is_product = by != NULL && by->op == CT_OP_CONST && by->imm.i % per == 0;
+  if (is_sum && ct_inst(e->ir, inst->args[0])->facts.div % per == 0 &&
+      ct_inst(e->ir, inst->args[1])->facts.div % per == 0) {
+    put_units(e, inst->args[0], per, CT_PREC_ADD);
+    ct_text_puts(&e->body, " + ");
+    put_units(e, inst->args[1], per, CT_PREC_MUL);
+  } else if (is_product) {
+    ct_emit_expr(e, inst->args[0], CT_PREC_MUL);
+    ct_text_printf(&e->body, " * %" PRId64, by->imm.i / per);
+  } else {
+    ct_emit_expr(e, v, CT_PREC_MUL);
+    ct_text_printf(&e->body, " / %" PRId64, per);
+  }
+  (void)min;
+}
+
+/* The lower word of a descriptor without the address, and its upper one. */
+static uint32_t lower_word(const CtWgmmaTile *t) {
+  return (uint32_t)(t->leading / UNIT & 0x3fff) << 16;
+}
+
+static uint32_t upper_word(const CtWgmmaTile *t) {
+  uint32_t kind = t->swizzle == 128 ? 1 : t->swizzle == 64 ? 2 : t->swizzle == 32 ? 3 : 0;
+  return (uint32_t)(t->stride / UNIT & 0x3fff) | kind << 30;
+}
+
+/* const unsigned a = wgmma_start(sA, 0x10000) + slot * 1024 + 4; */
+static void name_tile(Wgmma *g, CtAtomOperand of) {
+  CtEmit *e = g->e;
+  Operand *o = &g->operand[of];
+  o->name = ct_names_add(&e->names, of == A ? "a" : "b");
+  ct_emit_begin(e, g->inst->loc);
+  ct_text_printf(&e->body, "const unsigned %s = %s(%s, 0x%xu)", o->name,
+                 ct_emit_help(e, CT_HELP_WGMMA_START, "wgmma_start"), o->op.base,
+                 lower_word(o->tile));
+  if (o->op.index != 0) {
+    ct_text_puts(&e->body, " + ");
+    put_units(e, o->op.index, o->per, CT_PREC_ADD);
+  }
+  if (o->op.plus != 0) {
+    ct_text_printf(&e->body, " + %" PRId64, o->op.plus / o->per);
+  }
+  ct_text_putc(&e->body, ';');
+  ct_emit_end(e);
+}
+
+/* unsigned* const c = reinterpret_cast<unsigned*>(tCrC + 8); unless it is the fragment itself. */
+static void name_words(Wgmma *g, CtAtomOperand of) {
+  CtEmit *e = g->e;
+  Operand *o = &g->operand[of];
+  const char *type = word_of(g->atom, of).type, *qualifier = of == C ? "" : "const ";
+  bool is_plain = strcmp(ct_dtypes[o->op.buf->dtype].cuda, type) == 0;
+  if (is_plain && o->op.index == 0 && o->op.plus == 0) {
+    o->name = o->op.base;
+    return;
+  }
+  o->name = ct_names_add(&e->names, of == A ? "a" : "c");
+  ct_emit_begin(e, g->inst->loc);
+  ct_text_printf(&e->body, "%s%s* const %s = %s%s%s%s%s", qualifier, type, o->name,
+                 is_plain ? "" : "reinterpret_cast<", is_plain ? "" : qualifier,
+                 is_plain ? "" : type, is_plain ? "" : "*>(", o->op.base);
+  (void)ct_emit_sum(e, &o->op, 0, " + ");
+  ct_text_puts(&e->body, is_plain ? ";" : ");");
+  ct_emit_end(e);
+}
+
+/* A condition that is not known gets a name, as each k would say it again. */
+static void name_condition(Wgmma *g) {
+  CtEmit *e = g->e;
+  const CtInst *cond = ct_inst(e->ir, g->inst->args[0]);
+  if (cond->op == CT_OP_CONST) {
+    g->accumulate = cond->imm.i != 0 ? "true" : "false";
+    return;
+  }
+  g->accumulate = ct_names_add(&e->names, "accumulate");
+  ct_emit_begin(e, g->inst->loc);
+  ct_text_printf(&e->body, "const bool %s = ", g->accumulate);
+  ct_emit_expr(e, g->inst->args[0], CT_PREC_COND);
+  ct_text_putc(&e->body, ';');
+  ct_emit_end(e);
+}
+
+/* --- loops ------------------------------------------------------------------------------------------ */
+
+/* c + m * 128; a + k * 2 */
+static void put_operand(Wgmma *g, const Operand *o, const char *x, const char *y) {
+  CtEmitOperand at = {.buf = o->op.buf};
+  ct_emit_add_split(&at, x, &o->mode[0], 1);
+  ct_emit_add_split(&at, y, &o->mode[1], 1);
+  if (o->tile != NULL) {
+    ct_text_printf(&g->e->body, "%s<0x%xu>(",
+                   ct_emit_help(g->e, CT_HELP_WGMMA_DESCRIPTOR, "wgmma_descriptor"),
+                   upper_word(o->tile));
+  }
+  ct_text_puts(&g->e->body, o->name);
+  (void)ct_emit_sum(g->e, &at, 0, " + ");
+  ct_text_puts(&g->e->body, o->tile != NULL ? ")" : "");
+}
+
+static void put_call(void *ud, const char *m, const char *n, const char *k) {
+  Wgmma *g = ud;
+  CtEmit *e = g->e;
+  bool is_always = strcmp(g->accumulate, "true") == 0, has_k = k[0] != '\0';
+  ct_emit_begin(e, g->inst->loc);
+  ct_text_printf(&e->body, "%s(", g->function);
+  put_operand(g, &g->operand[C], m, n);
+  ct_text_puts(&e->body, ", ");
+  put_operand(g, &g->operand[A], m, k);
+  ct_text_puts(&e->body, ", ");
+  put_operand(g, &g->operand[B], n, k);
+  if (is_always || !has_k) {
+    ct_text_printf(&e->body, ", %s);", g->accumulate);
+  } else if (strcmp(g->accumulate, "false") == 0) {
+    ct_text_printf(&e->body, ", %s > 0);", k);
+  } else {
+    ct_text_printf(&e->body, ", %s > 0 || %s);", k, g->accumulate);
+  }
+  ct_emit_end(e);
+}
+
+void ct_emit_wgmma(CtEmit *e, const CtInst *inst) {
+  const CtTile *t = inst->u.tile;
+  Wgmma g = {.e = e, .inst = inst, .atom = t->atom, .w = t->wgmma};
+  CtEmitNest nest = {.e = e, .loc = inst->loc};
+  if (!init_operand(&g, A, &t->a, g.w->is_a_shared ? &g.w->a : NULL) ||
+      !init_operand(&g, B, &t->b, &g.w->b) || !init_operand(&g, C, &t->dst, NULL)) {
+    return;
+  }
+  int64_t k = g.operand[A].size[1];
+  const int64_t *mn = g.operand[C].size;
+  if (k == 0 || mn[0] == 0 || mn[1] == 0) {
+    return;
+  }
+  make_function(&g);
+  ct_emit_line(e, inst->loc, "{");
+  ct_emit_enter_scope(&nest);
+  name_words(&g, C);
+  (g.w->is_a_shared ? name_tile : name_words)(&g, A);
+  name_tile(&g, B);
+  name_condition(&g);
+  const char *var = k > 1 ? ct_emit_enter_loop(&nest, 'k', ct_int(k), 1, CT_UNROLL_ALL) : "";
+  CtEmitProducts w = {e, inst->loc, mn[0], mn[1], put_call, &g};
+  ct_emit_products(&w, &t->order, &nest, var);
+  ct_emit_leave_all(&nest);
+}

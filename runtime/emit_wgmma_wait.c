@@ -1,0 +1,288 @@
+/* emit_wgmma_wait.c: wgmma_fence, wgmma_commit and wgmma_wait, and which registers they hold.
+
+   The compiler knows nothing of the time between a wgmma and its wait: to it the sums are there at once. So
+   an empty assembly statement, which it takes to change them, stands behind each wait for those sums that the
+   wait may be the first to be sure of, and before each fence for the registers that the wgmmas behind it
+   read. A statement for other registers would keep alive what nobody needs.
+
+   What is in flight is followed through the structure of the kernel: for each fragment, how many groups were
+   committed since its last wgmma, at least and at most. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "emit_tile.h"
+
+enum { MAX_BUFS = 32, MAX_AGE = 8, MAX_TURNS = 16 };
+
+typedef struct Flight {
+  uint32_t buf;
+  int8_t least, most;
+} Flight;
+
+typedef struct State {
+  bool is_reached;
+  int n;
+  Flight flight[MAX_BUFS];
+} State;
+
+/* What an operation holds. */
+typedef struct Hold {
+  struct Hold *next;
+  CtVal v;
+  int n;
+  uint32_t bufs[MAX_BUFS];
+} Hold;
+
+typedef struct CtEmitHolds {
+  Hold *first;
+} CtEmitHolds;
+
+/* A loop or block that BREAKs may leave. */
+typedef struct Frame {
+  struct Frame *outer;
+  CtVal v;
+  State exit;
+} Frame;
+
+typedef struct Walk {
+  CtEmit *e;
+  CtEmitHolds *holds;
+  Frame *frame;
+} Walk;
+
+/* --- states --------------------------------------------------------------------------------------- */
+
+static Flight *find(State *s, uint32_t buf) {
+  for (int i = 0; i < s->n; i++) {
+    if (s->flight[i].buf == buf) {
+      return &s->flight[i];
+    }
+  }
+  return NULL;
+}
+
+static void set(State *s, Flight f) {
+  Flight *at = find(s, f.buf);
+  if (at == NULL && s->n < MAX_BUFS) {
+    at = &s->flight[s->n++];
+  }
+  if (at != NULL) {
+    *at = f;
+  }
+}
+
+/* True where `to` grew. */
+static bool join(State *to, const State *from) {
+  bool grew = from->is_reached && !to->is_reached;
+  for (int i = 0; from->is_reached && i < from->n; i++) {
+    Flight f = from->flight[i];
+    const Flight *old = find(to, f.buf);
+    if (old != NULL) {
+      f.least = f.least < old->least ? f.least : old->least;
+      f.most = f.most > old->most ? f.most : old->most;
+    }
+    grew = grew || old == NULL || f.least != old->least || f.most != old->most;
+    set(to, f);
+  }
+  to->is_reached = to->is_reached || from->is_reached;
+  return grew;
+}
+
+/* --- what is held ------------------------------------------------------------------------------------- */
+
+static void hold(Walk *w, CtVal v, uint32_t buf) {
+  Hold *h = w->holds->first;
+  while (h != NULL && h->v != v) {
+    h = h->next;
+  }
+  if (h == NULL) {
+    h = ct_arena_alloc(&w->e->arena, sizeof *h);
+    if (h == NULL) {
+      ct_emit_fail(w->e, ct_inst(w->e->ir, v)->loc, CT_ENOMEM, "out of memory");
+      return;
+    }
+    *h = (Hold){.next = w->holds->first, .v = v};
+    w->holds->first = h;
+  }
+  for (int i = 0; i < h->n; i++) {
+    if (h->bufs[i] == buf) {
+      return;
+    }
+  }
+  if (h->n < MAX_BUFS) {
+    h->bufs[h->n++] = buf;
+  }
+}
+
+/* Sums that may be there only now; of what is left, no group is older than `pending`. */
+static void wait(Walk *w, CtVal v, int64_t pending, State *s) {
+  int n = 0;
+  for (int i = 0; i < s->n; i++) {
+    Flight f = s->flight[i];
+    if (f.most > pending) {
+      hold(w, v, f.buf);
+      f.most = (int8_t)pending;
+    }
+    if (f.least <= pending) {
+      s->flight[n++] = f;
+    }
+  }
+  s->n = n;
+}
+
+static bool starts_from_0(const CtIr *ir, const CtInst *wgmma) {
+  const CtInst *accumulate = ct_inst(ir, wgmma->args[0]);
+  return accumulate->op == CT_OP_CONST && accumulate->imm.i == 0;
+}
+
+/* The registers that the wgmmas from v on read, up to the next fence or the end of the group. */
+static void hold_read(Walk *w, CtVal fence) {
+  const CtIr *ir = w->e->ir;
+  for (CtVal v = ct_inst(ir, fence)->next; v != 0; v = ct_inst(ir, v)->next) {
+    const CtInst *inst = ct_inst(ir, v);
+    if (inst->op == CT_OP_WGMMA_FENCE || inst->op == CT_OP_WGMMA_COMMIT) {
+      return;
+    }
+    if (inst->op == CT_OP_WGMMA) {
+      const CtTile *t = inst->u.tile;
+      if (!starts_from_0(ir, inst)) {
+        hold(w, fence, ct_ir_memory(ir, t->dst.buf));
+      }
+      if (!t->wgmma->is_a_shared) {
+        hold(w, fence, ct_ir_memory(ir, t->a.buf));
+      }
+    }
+  }
+}
+
+/* --- the walk ----------------------------------------------------------------------------------------- */
+
+static void walk(Walk *w, CtRegion r, State *s);
+
+/* Until nothing new comes round; what leaves it, by its end or a BREAK, is the state behind it. */
+static void walk_loop(Walk *w, CtVal v, State *s) {
+  const CtInst *inst = ct_inst(w->e->ir, v);
+  Frame frame = {.outer = w->frame, .v = v};
+  State head = *s;
+  bool is_loop = inst->op != CT_OP_BLOCK;
+  w->frame = &frame;
+  for (int turn = 0; turn < MAX_TURNS; turn++) {
+    State body = head;
+    walk(w, inst->u.regions[0], &body);
+    if (!is_loop) {
+      head = body;
+      break;
+    }
+    if (!join(&head, &body)) {
+      break;
+    }
+  }
+  w->frame = frame.outer;
+  if (inst->op == CT_OP_LOOP) {
+    head.is_reached = false; /* left by a BREAK only */
+  }
+  (void)join(&frame.exit, &head);
+  *s = frame.exit;
+}
+
+static void walk_if(Walk *w, const CtInst *inst, State *s) {
+  State other = *s;
+  walk(w, inst->u.regions[0], s);
+  if (inst->u.regions[1] != 0) {
+    walk(w, inst->u.regions[1], &other);
+  }
+  if (!s->is_reached) {
+    *s = other;
+  } else {
+    (void)join(s, &other);
+  }
+}
+
+static void walk_break(Walk *w, const CtInst *inst, State *s) {
+  for (Frame *f = w->frame; f != NULL; f = f->outer) {
+    if (f->v == (CtVal)inst->imm.i) {
+      (void)join(&f->exit, s);
+    }
+  }
+  *s = (State){0};
+}
+
+static void commit(State *s) {
+  for (int i = 0; i < s->n; i++) {
+    Flight *f = &s->flight[i];
+    f->least = (int8_t)(f->least < MAX_AGE ? f->least + 1 : MAX_AGE);
+    f->most = (int8_t)(f->most < MAX_AGE ? f->most + 1 : MAX_AGE);
+  }
+}
+
+static void walk(Walk *w, CtRegion r, State *s) {
+  const CtIr *ir = w->e->ir;
+  for (CtVal v = ir->regions[r].first; v != 0; v = ct_inst(ir, v)->next) {
+    const CtInst *inst = ct_inst(ir, v);
+    switch ((CtOp)inst->op) {
+      case CT_OP_IF: walk_if(w, inst, s); break;
+      case CT_OP_FOR:
+      case CT_OP_LOOP:
+      case CT_OP_BLOCK: walk_loop(w, v, s); break;
+      case CT_OP_BREAK: walk_break(w, inst, s); break;
+      case CT_OP_WGMMA: set(s, (Flight){ct_ir_memory(ir, inst->u.tile->dst.buf), 0, 0}); break;
+      case CT_OP_WGMMA_COMMIT: commit(s); break;
+      case CT_OP_WGMMA_WAIT: wait(w, v, inst->imm.i, s); break;
+      case CT_OP_WGMMA_FENCE: hold_read(w, v); break;
+      default: break;
+    }
+  }
+}
+
+static void find_holds(CtEmit *e) {
+  CtEmitHolds *holds = ct_arena_alloc(&e->arena, sizeof *holds);
+  State start = {.is_reached = true};
+  if (holds == NULL) {
+    ct_emit_fail(e, e->ir->loc, CT_ENOMEM, "out of memory");
+    return;
+  }
+  *holds = (CtEmitHolds){NULL};
+  Walk w = {e, holds, NULL};
+  walk(&w, 1, &start);
+  e->holds = holds;
+}
+
+/* --- text --------------------------------------------------------------------------------------------- */
+
+/* wgmma_hold<128>(tCrC); */
+static void put_holds(CtEmit *e, CtVal v) {
+  const Hold *h = e->holds == NULL ? NULL : e->holds->first;
+  while (h != NULL && h->v != v) {
+    h = h->next;
+  }
+  for (int i = 0; h != NULL && i < h->n; i++) {
+    const CtBuf *buf = &e->ir->bufs[h->bufs[i]];
+    int64_t words = buf->n_elems.v * ct_dtypes[buf->dtype].bits / 32;
+    bool is_word = buf->dtype == CT_f32 || buf->dtype == CT_i32 || buf->dtype == CT_u32;
+    ct_emit_line(e, ct_inst(e->ir, v)->loc, "%s<%" PRId64 ">(%s%s%s);",
+                 ct_emit_help(e, CT_HELP_WGMMA_HOLD, "wgmma_hold"), words,
+                 is_word ? "" : "reinterpret_cast<unsigned*>(", e->buf_names[h->bufs[i]],
+                 is_word ? "" : ")");
+  }
+}
+
+void ct_emit_wgmma_order(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  if (e->holds == NULL) {
+    find_holds(e);
+  }
+  switch ((CtOp)inst->op) {
+    case CT_OP_WGMMA_FENCE:
+      put_holds(e, v);
+      ct_emit_line(e, inst->loc, "%s();", ct_emit_help(e, CT_HELP_WGMMA_FENCE, "wgmma_fence"));
+      break;
+    case CT_OP_WGMMA_COMMIT:
+      ct_emit_line(e, inst->loc, "%s();", ct_emit_help(e, CT_HELP_WGMMA_COMMIT, "wgmma_commit"));
+      break;
+    default:
+      ct_emit_line(e, inst->loc, "%s<%" PRId64 ">();",
+                   ct_emit_help(e, CT_HELP_WGMMA_WAIT, "wgmma_wait"), inst->imm.i);
+      put_holds(e, v);
+      break;
+  }
+}

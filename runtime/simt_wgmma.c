@@ -1,0 +1,211 @@
+/* simt_wgmma.c: the handler of WGMMA: each warp computes its 16 rows of the warpgroup's 64, from shared memory
+   and registers to registers, at once. Compiled once per instruction set, as all of CT_SIMT_PARTS.
+
+   Columns of B and of the sums go in blocks of 8, as tensor_core.h takes them: B is a (block, k, column)
+   matrix, the sums are (block, row, column). Tiles are read in rows of 16 bytes, which the canonical layouts
+   have (ir_wgmma_tile.c) and no swizzle takes apart. */
+#include "simt_mma.h"
+
+static const CtAtomOperand A = CT_ATOM_A, B = CT_ATOM_B, C = CT_ATOM_C;
+enum { ROWS = 16, COLS = 8, UNIT = 16, WARPS = 4 };
+
+/* --- tiles in shared memory ---------------------------------------------------------------------------- */
+
+/* Atom r's element (row, k) is at the place of base + v_off[row + rows * k] + r_off[r]. */
+typedef struct Tile {
+  const char *ptr;
+  CtSwizzle swizzle;
+  int64_t base;
+  const int64_t *v_off, *r_off;
+  int64_t rows, bytes, unit; /* of an element; elements of 16 bytes */
+} Tile;
+
+static bool find_tile(const CtIn *in, CtWarp *w, const CtTileArg *arg, int64_t rows, Tile *t) {
+  const CtTileMode *modes = w->worker->job->program->modes;
+  const CtTable *values = modes[arg->mode[0]].fixed, *rest = modes[arg->mode[1]].fixed;
+  const CtMem *mem = &w->mem[arg->buf];
+  int lane = ct_first_lane(w->mask);
+  CT_ASSERT(values != NULL && rest != NULL);
+  int64_t base = ct_simt_arg_base(w, arg, lane);
+  int64_t lo = base + values->lo + rest->lo, hi = base + values->hi + rest->hi;
+  if (lo < 0 || hi >= mem->n) {
+    ct_simt_fail_bounds(w, in, lane, arg->buf, lo < 0 ? lo : hi, false);
+    return false;
+  }
+  *t = (Tile){.ptr = mem->ptr,
+              .swizzle = arg->swizzle,
+              .base = base,
+              .v_off = values->off,
+              .r_off = rest->off,
+              .rows = rows,
+              .bytes = mem->elem_bytes,
+              .unit = UNIT / (int64_t)mem->elem_bytes};
+  return true;
+}
+
+static inline const char *row_at(const Tile *t, int64_t r, int64_t row, int64_t k) {
+  int64_t at = t->base + t->v_off[row + t->rows * k] + t->r_off[r];
+  return t->ptr + ct_swizzle_at(t->swizzle, at) * t->bytes;
+}
+
+/* One row of 16 bytes to elements `step` bytes apart. */
+static inline void spread(const char *from, char *to, int64_t step, int64_t bytes) {
+  for (int64_t i = 0; i < UNIT / bytes; i++, from += bytes, to += step) {
+    switch (bytes) {
+      case 1: *to = *from; break;
+      case 2: memcpy(to, from, 2); break;
+      default: memcpy(to, from, 4); break;
+    }
+  }
+}
+
+/* 16 rows of A, in bits: (row, k), k inside. */
+static void read_a(const Tile *t, bool is_mn_major, int64_t first, int64_t n_k, int64_t r,
+                   char *to) {
+  for (int64_t row = 0; row < ROWS; row += is_mn_major ? t->unit : 1) {
+    for (int64_t k = 0; k < n_k; k += is_mn_major ? 1 : t->unit) {
+      const char *from = row_at(t, r, first + row, k);
+      char *at = to + (row * n_k + k) * t->bytes;
+      if (is_mn_major) {
+        spread(from, at, n_k * t->bytes, t->bytes);
+      } else {
+        memcpy(at, from, UNIT);
+      }
+    }
+  }
+}
+
+/* All of B, in bits: (block, k, column). */
+static void read_b(const Tile *t, bool is_mn_major, int64_t n_k, int64_t r, char *to) {
+  for (int64_t row = 0; row < t->rows; row += is_mn_major ? t->unit : 1) {
+    char *block = to + (row / COLS * n_k * COLS + row % COLS) * t->bytes;
+    for (int64_t k = 0; k < n_k; k += is_mn_major ? 1 : t->unit) {
+      const char *from = row_at(t, r, row, k);
+      if (is_mn_major) {
+        memcpy(block + k * COLS * t->bytes, from, UNIT);
+      } else {
+        spread(from, block + k * COLS * t->bytes, COLS * t->bytes, t->bytes);
+      }
+    }
+  }
+}
+
+/* n elements, a multiple of 32, as numbers of 4 bytes. */
+static void widen(const CtMma *m, CtAtomOperand of, const char *bits, int64_t bytes, int64_t n,
+                  char *to) {
+  for (int64_t i = 0; i < n; i += CT_LANES) {
+    loads[m->load[of]](bits + i * bytes, to + i * 4);
+  }
+}
+
+/* --- products ------------------------------------------------------------------------------------------ */
+
+typedef struct Wgmma {
+  const CtMma *m;
+  Tile tile[2]; /* A, unless it is in registers, and B */
+  Fragment a, c;
+  int64_t first_row;
+  char *bits, *numbers, *sums;
+  CtTcRow *rows;
+  CtTcCols *cols;
+} Wgmma;
+
+static void set_scratch(Wgmma *g, char *at) {
+  const CtMma *m = g->m;
+  int64_t most = ct_max(m->size[A], m->size[B]);
+  g->rows = (CtTcRow *)(void *)at;
+  at += ROWS * sizeof(CtTcRow);
+  g->cols = (CtTcCols *)(void *)at;
+  at += (size_t)m->groups * sizeof(CtTcCols);
+  g->sums = at;
+  at += 4 * m->rest[0] * m->rest[1] * m->size[C];
+  g->numbers = at;
+  g->bits = at + 4 * (m->size[A] + most);
+}
+
+/* Takes B's atom r apart, or leaves its integers in the scratch. */
+static void load_b(const Wgmma *g, int64_t r) {
+  const CtMma *m = g->m;
+  char *to = g->numbers + 4 * (int64_t)m->size[A];
+  read_b(&g->tile[B], m->is_mn_major[B], m->k, r, g->bits);
+  widen(m, B, g->bits, g->tile[B].bytes, m->size[B], to);
+  for (int i = 0; m->kind == CT_MMA_FLOAT && i < m->groups; i++) {
+    ct_tc_cols(&m->model, COLS, m->k, (const float *)(const void *)to + i * COLS * m->k,
+               &g->cols[i]);
+  }
+}
+
+static void load_a(const Wgmma *g, int64_t r) {
+  const CtMma *m = g->m;
+  if (m->is_a_shared) {
+    read_a(&g->tile[A], m->is_mn_major[A], g->first_row, m->k, r, g->bits);
+    widen(m, A, g->bits, g->tile[A].bytes, m->size[A], g->numbers);
+  } else {
+    gather(m, A, &g->a, r, g->numbers);
+  }
+  if (m->kind == CT_MMA_FLOAT) {
+    ct_tc_rows(&m->model, ROWS, m->k, (const float *)(const void *)g->numbers, g->rows);
+  }
+}
+
+static void multiply(const Wgmma *g, char *sums) {
+  const CtMma *m = g->m;
+  for (int i = 0; i < m->groups; i++, sums += 4 * ROWS * COLS) {
+    if (m->kind == CT_MMA_FLOAT) {
+      float *c = (float *)(void *)sums;
+      ct_tc_product(&m->model, ROWS, COLS, m->k, g->rows, &g->cols[i], c, c);
+    } else {
+      const char *b = g->numbers + 4 * ((int64_t)m->size[A] + (int64_t)i * COLS * m->k);
+      multiply_int(m, g->numbers, b, sums);
+    }
+  }
+}
+
+static void multiply_all(const Wgmma *g, const CtWarp *w, bool accumulates) {
+  const CtMma *m = g->m;
+  int64_t n_m = m->rest[0], n_n = m->rest[1], each = 4 * (int64_t)m->size[C];
+  if (!accumulates) {
+    memset(g->sums, 0, (size_t)(n_m * n_n * each));
+  }
+  for (int64_t i = 0; accumulates && i < n_m * n_n; i++) {
+    gather(m, C, &g->c, i, g->sums + i * each);
+  }
+  for (int64_t k = 0; k < m->rest[2]; k++) {
+    for (int64_t n = 0; n < n_n; n++) {
+      load_b(g, k * n_n + n);
+      for (int64_t i = 0; i < n_m; i++) {
+        load_a(g, k * n_m + i);
+        multiply(g, g->sums + (n * n_m + i) * each);
+      }
+    }
+  }
+  for (int64_t i = 0; i < n_m * n_n; i++) {
+    scatter(m, &g->c, i, w->mask, g->sums + i * each);
+  }
+}
+
+static const CtIn *WGMMA(const CtIn *in, CtWarp *w) {
+  const CtTileOp *t = &w->worker->job->program->tiles[in->imm];
+  const CtMma *m = t->mma;
+  Wgmma g = {.m = m, .first_row = w->index % WARPS * ROWS};
+  if (w->mask != w->live) {
+    return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_LANES);
+  }
+  if (w->mask != CT_ALL_LANES) {
+    return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_ENDED);
+  }
+  if (m->rest[0] * m->rest[1] * m->rest[2] == 0) {
+    return in + 1;
+  }
+  if ((m->is_a_shared ? !find_tile(in, w, &t->a, ROWS * WARPS, &g.tile[A])
+                      : !find_fragment(in, w, &t->a, false, &g.a)) ||
+      !find_tile(in, w, &t->b, (int64_t)m->groups * COLS, &g.tile[B]) ||
+      !find_fragment(in, w, &t->dst, true, &g.c)) {
+    return NULL;
+  }
+  set_scratch(&g, w->worker->scratch);
+  multiply_all(&g, w, (*CT_AT(uint32_t, w, in->a) & 1) != 0);
+  return in + 1;
+}
+
+const CtHandler CT_SIMT_TABLE(wgmma)[CT_SIMT_OP_COUNT] = {[CT_SIMT_WGMMA] = WGMMA};
