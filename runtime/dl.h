@@ -28,7 +28,7 @@ typedef struct CuUuid {
 } CuUuid;
 
 typedef struct CuTensorMap {
-  _Alignas(64) uint64_t words[16];
+  _Alignas(128) uint64_t words[16]; /* the driver asks for 64, later headers for more */
 } CuTensorMap;
 
 typedef struct CuMemPoolProps {
