@@ -25,6 +25,7 @@ static void clear(CtAccess *a, const CtIn *in, CtWarp *w) {
   a->vec = 1;
   a->reads = a->writes = a->is_atomic = a->is_async = a->is_regular = false;
   a->role = CT_ACCESS_A;
+  a->agent = CT_AGENT_NONE;
   a->n = a->n_rows = 1;
   a->base = a->lo = a->hi = a->step = 0;
   a->pos = a->rows = a->cols = NULL;

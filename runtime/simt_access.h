@@ -9,6 +9,15 @@
    destination. */
 typedef enum CtAccessRole { CT_ACCESS_DST, CT_ACCESS_A, CT_ACCESS_B } CtAccessRole;
 
+/* Who does it: the thread, or what works for it while it goes on; see simt_check_clock.h. */
+typedef enum CtAgent {
+  CT_AGENT_NONE,
+  CT_AGENT_BAR, /* a copy that completes on an mbarrier */
+  CT_AGENT_WGMMA,
+  CT_AGENT_BULK, /* a copy from shared memory, waited for by groups */
+  CT_AGENT_COUNT
+} CtAgent;
+
 /* One operand of one instruction of one warp: in each lane of `mask` the elements 0 .. n-1, in the order
    in which a thread takes them. Element e is (e % n_rows, e / n_rows) of a matrix of a GEMM; other
    operands have one mode. */
@@ -21,7 +30,10 @@ typedef struct CtAccess {
   CtAccessRole role;
   bool reads, writes; /* both: atomic operations, and what is added to */
   bool is_atomic;
-  bool is_async; /* of a copy that may be cp.async: both sides */
+  bool is_async;    /* of a copy that may be cp.async: both sides */
+  uint8_t agent;    /* CtAgent */
+  uint32_t bar;     /* of BAR: the buffer of its mbarrier, */
+  int64_t bar_slot; /* and which of it */
   uint32_t mask;
   uint8_t vec; /* consecutive elements that a thread takes at once; divides n where it is not 1 */
   int64_t n, n_rows;

@@ -1,6 +1,6 @@
 /* simt_check.c: `check`, the watcher: asks of each instruction what it accesses, and hands that to what
    looks after that memory. */
-#include "simt_check_state.h"
+#include "simt_check_clock.h"
 
 #include <string.h>
 
@@ -311,6 +311,9 @@ static void begin_block(CtSimtWatch *watch, CtWorker *worker) {
   k->block_had_atomic = false;
   memset(k->warps, 0, (size_t)p->n_warps * sizeof *k->warps);
   ct_shadow_begin_block(k);
+  if (k->clocks != NULL) {
+    ct_clock_begin_block(k);
+  }
   ct_regs_begin_block(k);
 }
 
@@ -324,13 +327,30 @@ static void barrier(CtSimtWatch *watch, CtWorker *worker) {
   ct_shadow_barrier(ct_check_worker(worker));
 }
 
+static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
+  (void)watch;
+  CtCheckWorker *k = ct_check_worker(note->w->worker);
+  if (k->clocks != NULL) {
+    ct_clock_sync(k, note);
+  }
+}
+
 static CtCheckKind kind_of_fail(CtFailKind kind) {
   switch (kind) {
     case CT_FAIL_BOUNDS: return CT_CHECK_BOUNDS;
     case CT_FAIL_BARRIER_LANES:
     case CT_FAIL_WARP_LANES:
     case CT_FAIL_CLUSTER:
+    case CT_FAIL_MBAR_NEW:
+    case CT_FAIL_MBAR_ARRIVALS:
+    case CT_FAIL_MBAR_BYTES:
+    case CT_FAIL_MBAR_PARITY:
+    case CT_FAIL_MBAR_RANK:
+    case CT_FAIL_NAMED_ID:
+    case CT_FAIL_NAMED_LANES:
+    case CT_FAIL_NAMED_THREADS:
     case CT_FAIL_BARRIER_WARPS: return CT_CHECK_BARRIER;
+    case CT_FAIL_WAITS:
     case CT_FAIL_DEADLOCK: return CT_CHECK_DEADLOCK;
     default: return CT_CHECK_FAILED;
   }
@@ -471,8 +491,14 @@ static bool make_worker(CtCheck *c, CtCheckWorker *k) {
   k->known = ct_arena_alloc(&c->arena, CT_N_KNOWN * sizeof *k->known);
   k->rows = ct_arena_alloc(&c->arena, (n_warps * c->n_rows + 1) * sizeof *k->rows);
   k->full = ct_arena_alloc(&c->arena, n_warps * p->n_bufs * sizeof *k->full);
-  return k->warps != NULL && k->shadow != NULL && k->written != NULL && k->known != NULL &&
-         k->rows != NULL && k->full != NULL;
+  const CtWorker *worker = &c->job->workers[k - c->workers];
+  if (c->has_clocks) {
+    k->clocks = worker->rank == 0 ? ct_clock_open(c) : k[-worker->rank].clocks;
+    k->readers = ct_clock_readers(c);
+  }
+  bool has_clocks = !c->has_clocks || (k->clocks != NULL && k->readers != NULL);
+  return has_clocks && k->warps != NULL && k->shadow != NULL && k->written != NULL &&
+         k->known != NULL && k->rows != NULL && k->full != NULL;
 }
 
 static void close_worker(CtCheck *c, CtCheckWorker *k) {
@@ -502,6 +528,7 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   c->n_launches++;
   atomic_store(&c->clock, 1);
   c->workers = ct_arena_alloc(&c->arena, (size_t)job->n_workers * sizeof *c->workers);
+  c->has_clocks = ct_clock_is_wanted(job->program);
   bool ok = c->workers != NULL && make_plans(c) && place_buffers(c);
   for (int i = 0; ok && i < job->n_workers; i++) {
     c->n_workers = i + 1;
@@ -540,6 +567,7 @@ static const CtWatchOps ops = {.wants = wants,
                                .end_block = end_block,
                                .step = step,
                                .barrier = barrier,
+                               .sync = sync,
                                .fail = note_fail};
 static const CtWatchOps nan_ops = {.wants = wants,
                                    .wants_at = wants_at,
@@ -552,6 +580,7 @@ static const CtWatchOps nan_ops = {.wants = wants,
                                    .step = step,
                                    .after = after,
                                    .barrier = barrier,
+                                   .sync = sync,
                                    .fail = note_fail};
 
 CtStatus ct_check_open(CtAlloc alloc, const CtCheckOptions *options, CtCheck **out, CtErr *err) {

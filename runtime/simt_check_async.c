@@ -94,6 +94,9 @@ void ct_async_wait(CtCheckWorker *k, const CtWarp *w, int64_t n) {
       p->done_sub = warp->sub;
     }
   }
+  if (k->clocks != NULL) { /* who may see it they know */
+    ct_async_barrier(k);
+  }
 }
 
 void ct_async_barrier(CtCheckWorker *k) {

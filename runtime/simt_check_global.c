@@ -290,7 +290,8 @@ static uint32_t add_event(CtCheckWorker *k, const CtEvent *e) {
   if (w->global_event != 0) {
     const CtEvent *old = event_at(k->check->global, w->global_event);
     if (old->in == e->in && old->block == e->block && old->epoch == e->epoch &&
-        old->sub == e->sub && (e->is_atomic || (old->seq == e->seq && old->acq == e->acq))) {
+        old->sub == e->sub && old->component == e->component && old->clock == e->clock &&
+        (e->is_atomic || (old->seq == e->seq && old->acq == e->acq))) {
       return w->global_event;
     }
   }
@@ -334,6 +335,9 @@ static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lan
   bool in_warp = old->warp == e->warp;
   CtEvent of_warp = *e;
   of_warp.acq = t->k->warps[e->warp].acq;
+  if (t->k->clocks != NULL && !in_warp && ct_clock_is_before(t->k, old, e->warp, false)) {
+    return true;
+  }
   return old->epoch != e->epoch || (in_warp && (old_lane == lane || old->sub != e->sub)) ||
          ct_check_handed_on(old, &of_warp, t->k->warps[old->warp].release);
 }

@@ -129,9 +129,9 @@ static bool is_shared(const CtCheck *c, const CtIn *code) {
 
 static CtHandler of_memory(const CtCheck *c, const CtIn *code) {
   if (code->u.op == CT_SIMT_DOT_f32 || code->u.op == CT_SIMT_DOT_f64) {
-    return is_shared(c, &code[1]) && is_shared(c, &code[2]) ? dot_again : NULL;
+    return !c->has_clocks && is_shared(c, &code[1]) && is_shared(c, &code[2]) ? dot_again : NULL;
   }
-  if (!is_shared(c, code)) {
+  if (c->has_clocks || !is_shared(c, code)) {
     return NULL;
   }
   bool is_load = ct_simt_roles[code->u.op][0] < 'a';

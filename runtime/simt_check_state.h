@@ -27,6 +27,8 @@
 #include "simt_watch.h"
 
 /* An instruction of a warp that accessed memory, as others are compared with it. */
+typedef struct CtClocks CtClocks; /* simt_check_clock.h */
+
 typedef struct CtEvent {
   uint32_t in;      /* index in the code */
   uint32_t ordinal; /* among those of the warp since the barrier */
@@ -35,8 +37,10 @@ typedef struct CtEvent {
   int32_t warp;
   bool is_atomic;
   int64_t block;
-  uint64_t seq; /* the launch's clock, which releases and acquires advance */
-  uint64_t acq; /* when the warp last acquired (shared), or its block (global) */
+  uint64_t seq;              /* the launch's clock, which releases and acquires advance */
+  uint64_t acq;              /* when the warp last acquired (shared), or its block (global) */
+  uint32_t component, clock; /* simt_check_clock.h */
+  uint8_t agent;             /* CtAgent */
 } CtEvent;
 
 /* A shadow's word: the event's number << 5 | lane. */
@@ -93,6 +97,7 @@ typedef struct CtTaint {
   int64_t want[CT_LANES], got[CT_LANES];
 } CtTaint;
 
+enum { CT_N_RECENT = 16 };
 typedef struct CtCheckWarp {
   uint32_t sub, ordinal;
   uint64_t fence, acq, release; /* clocks: last fence; last acquire; what is released came before */
@@ -100,6 +105,7 @@ typedef struct CtCheckWarp {
   size_t first_read;            /* in the log, since the last sync_warp */
   CtRange wrote;                /* since the last sync_warp */
   uint32_t n_groups;            /* of asynchronous copies, closed */
+  uint32_t recent[CT_N_RECENT]; /* events, by instruction, to be used again; with clocks */
   uint32_t atomic_event;        /* the latest, to be used again; 0: none */
   uint32_t global_event;
 } CtCheckWarp;
@@ -113,6 +119,7 @@ typedef struct CtFound {
   int64_t block, other_block;
   int32_t thread, other_thread;
   int64_t off, extra;
+  uint8_t agent, other_agent; /* CtAgent, of races */
   char *text; /* made at once, for what the block's state is needed for; in the arena */
 } CtFound;
 
@@ -151,6 +158,8 @@ typedef struct CtCheckWorker {
   bool nan;
   int granule_bits;
   CtCheckWarp *warps;
+  CtClocks *clocks;  /* NULL: epochs do */
+  uint32_t *readers; /* of shared memory, with clocks */
   CtArena texts;
   /* shared memory */
   uint32_t *shadow;
@@ -205,7 +214,8 @@ struct CtCheck {
   CtArena arena;
   CtCheckWorker *workers;
   int n_workers;
-  CtPlan *plans;    /* by index in the code */
+  CtPlan *plans; /* by index in the code */
+  bool has_clocks;
   uint32_t granule; /* bytes, of shared memory: 1 << granule_bits */
   int granule_bits;
   uint32_t n_granules;
@@ -227,6 +237,11 @@ static inline bool ct_check_handed_on(const CtEvent *a, const CtEvent *b, uint64
   return b->acq > a->seq && (a->is_atomic || released > a->seq);
 }
 
+/* Who did it, and when, by its clock; a: NULL, or by which agent. simt_check_clock.c */
+void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtEvent *e);
+/* Was `old` before what the warp does now? An agent of it needs what threads wrote to be fenced. */
+bool ct_clock_is_before(const CtCheckWorker *k, const CtEvent *old, int32_t warp, bool by_agent);
+
 /* Now, by the warp; acq as shared memory has it. */
 static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int32_t warp,
                                      bool is_atomic, CtEvent *e) {
@@ -240,9 +255,17 @@ static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int
   e->block = k->k->block;
   e->seq = atomic_load_explicit(&k->check->clock, memory_order_relaxed);
   e->acq = w->acq;
+  e->component = e->clock = 0;
+  e->agent = CT_AGENT_NONE;
+  if (k->clocks != NULL) {
+    ct_clock_stamp(k, warp, NULL, e);
+  }
 }
 static inline void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e) {
   ct_check_event_of(k, a->in, a->w->index, a->is_atomic, e);
+  if (k->clocks != NULL && a->agent != CT_AGENT_NONE) {
+    ct_clock_stamp(k, a->w->index, a, e);
+  }
 }
 
 /* Does the access write into element `off`, which is element e of the lane, what is there? */
@@ -257,7 +280,12 @@ void ct_shadow_write(CtCheckWorker *k, const CtAccess *a);
 void ct_shadow_hold(CtCheckWorker *k, const CtAccess *a,
                     uint32_t lanes); /* these do not take place */
 void ct_shadow_sync_warp(CtCheckWorker *k, const CtWarp *w);
-void ct_shadow_barrier(CtCheckWorker *k); /* also at a block's end */
+void ct_shadow_barrier(CtCheckWorker *k);                          /* also at a block's end */
+uint32_t ct_shadow_add_event(CtCheckWorker *k, const CtAccess *a); /* its number; 0: no memory */
+/* The event with this number; of this epoch, or a copy under way. */
+static inline const CtEvent *ct_shadow_event(const CtCheckWorker *k, uint32_t number) {
+  return &k->events[number - k->first_event];
+}
 /* The granules of (element off) of a shared buffer: from *g, *n of them. */
 static inline int64_t ct_shadow_granule(const CtCheckWorker *k, const CtSimtBuf *buf, int64_t off,
                                         int *n) {
@@ -295,6 +323,10 @@ static inline void ct_range_widen(CtRange *r, CtRange by) {
 
 /* simt_check_quick.c: NULL where the watcher is to be told. */
 CtHandler ct_quick_handler(const CtCheck *c, uint32_t index);
+
+/* simt_check_clock.c: the access as event `number`, its elements initialised. */
+void ct_clock_read(CtCheckWorker *k, const CtAccess *a, uint32_t number);
+void ct_clock_write(CtCheckWorker *k, const CtAccess *a, uint32_t number);
 
 /* simt_check_async.c */
 void ct_async_add(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, uint32_t number,
@@ -336,7 +368,8 @@ enum { /* races: the first access, the second */
        CT_RACE_WRITE_WRITE,
        CT_RACE_AT_ONCE,     /* lanes of one instruction */
        CT_RACE_IN_WARP = 8, /* flag: two lanes of a warp */
-       CT_RACE_BLOCKS = 16  /* flag: of two blocks */
+       CT_RACE_BLOCKS = 16, /* flag: of two blocks */
+       CT_RACE_CLOCKS = 32  /* flag: in a kernel with mbarriers or named barriers */
 };
 enum { CT_ASYNC_READ, CT_ASYNC_WRITE, CT_ASYNC_NO_BARRIER };
 void ct_finding_note(CtCheckWorker *k, const CtFound *f);

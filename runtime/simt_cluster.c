@@ -1,7 +1,7 @@
 /* simt_cluster.c: handlers of the CPU engine for clusters. Their blocks are a team of workers on one thread,
    whose warps take turns. A warp counts its arrivals at the cluster's barrier; one that waits is stopped
    before the instruction, as in a loop that waits (simt_spin.c), until all have arrived as often. */
-#include "simt_ops.h"
+#include "simt_watch.h"
 
 static bool is_together(const CtIn *in, CtWarp *w) {
   if (w->mask != w->live) {
@@ -32,6 +32,7 @@ const CtIn *ct_simt_cluster_arrive(const CtIn *in, CtWarp *w) {
   if (w->has_arrived) {
     return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_CLUSTER);
   }
+  ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_CLUSTER_ARRIVE, .in = in, .w = w});
   w->has_arrived = true;
   w->n_arrived++;
   ct_simt_note_change(w->worker->job);
@@ -52,6 +53,7 @@ const CtIn *ct_simt_cluster_wait(const CtIn *in, CtWarp *w) {
     w->pc = in - 1;
     return NULL;
   }
+  ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_CLUSTER_PASS, .in = in, .w = w});
   w->has_arrived = false;
   return in + 1;
 }

@@ -145,9 +145,10 @@ CtStatus ct_simt_report_sync(const CtWorker *k, CtErr *err) {
     case CT_FAIL_MBAR_ARRIVALS:
       return ct_fail(
           err, CT_EINVAL,
-          "arrive: all %u arrivals of this phase of %s[%lld] have come, and it waits for "
-          "bytes; an arrival of the next phase must come after it",
-          buf->arrivals, buf->name, (long long)f->off);
+          "arrive: the %u %s of this phase of %s[%lld] %s come, and it waits for %d bytes; "
+          "one of the next phase must come after these",
+          buf->arrivals, plural(buf->arrivals, "arrival", "arrivals"), buf->name, (long long)f->off,
+          plural(buf->arrivals, "has", "have"), (int)ct_mbar_at(f->warp, f->buf, f->off)->tx);
     case CT_FAIL_MBAR_BYTES:
       return ct_fail(err, CT_EINVAL, "%s[%lld]: a phase expects at most %d bytes", buf->name,
                      (long long)f->off, CT_MBAR_MAX);

@@ -85,7 +85,11 @@ void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtEvent *a, int l
                .other_block = a->block,
                .thread = ct_check_thread(b->warp, lane_b),
                .other_thread = ct_check_thread(a->warp, lane_a),
-               .off = off};
+               .off = off,
+               .agent = b->agent,
+               .other_agent = a->agent};
+  how |= k->clocks != NULL ? CT_RACE_CLOCKS : 0;
+  f.how = (uint8_t)how;
   ct_finding_note(k, &f);
 }
 
@@ -176,6 +180,44 @@ static void put_order(CtText *out, const CtSimtProgram *p, const CtFound *f, con
   }
 }
 
+/* " by wgmma", where it is not the thread itself that accesses. */
+static const char *agent_name(CtAgent agent) {
+  static const char *const names[CT_AGENT_COUNT] = {[CT_AGENT_NONE] = "",
+                                                    [CT_AGENT_BAR] = " by a copy to an mbarrier",
+                                                    [CT_AGENT_WGMMA] = " by wgmma",
+                                                    [CT_AGENT_BULK] = " by a copy of TMA"};
+  return names[agent];
+}
+
+/* What orders the accesses of kernels with mbarriers: the older one is what others wait for. */
+static void put_clock_order(CtText *out, const CtFound *f, const Words *w) {
+  bool reads = (f->how & 7) == CT_RACE_READ_WRITE;
+  switch ((CtAgent)f->other_agent) {
+    case CT_AGENT_BAR:
+      ct_text_puts(out, "; who waits for that phase of its mbarrier sees what it copies");
+      return;
+    case CT_AGENT_WGMMA:
+      ct_text_puts(out,
+                   "; wgmma is done where its warps have come past a wgmma_wait: arrive behind "
+                   "that, and wait for it here");
+      return;
+    case CT_AGENT_BULK:
+      ct_text_puts(out,
+                   "; it is done where its thread has come past a tma_store_wait: arrive behind "
+                   "that, and wait for it here");
+      return;
+    default: break;
+  }
+  if (f->agent != CT_AGENT_NONE && !reads) {
+    ct_text_printf(
+        out, "; put fence_proxy_async() after %s, then arrive or a barrier, then a wait before %s",
+        w->other_line, w->line);
+    return;
+  }
+  ct_text_printf(out, "; arrive at a barrier after %s, and wait for it before %s", w->other_line,
+                 w->line);
+}
+
 static void put_race(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w) {
   int how = f->how & 7;
   bool in_warp = (f->how & CT_RACE_IN_WARP) != 0, blocks = (f->how & CT_RACE_BLOCKS) != 0;
@@ -191,12 +233,18 @@ static void put_race(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
   }
   CtLoc here = loc_of(p, f->in), other = loc_of(p, f->other);
   bool same_line = here.chunk == other.chunk && here.line == other.line;
-  ct_text_printf(out, "race: %s of %s, by %s, and %s by %s at %s are not ordered",
-                 access_name(writes), w->where, w->who, access_name(other_writes), w->other,
+  ct_text_printf(out, "race: %s of %s%s, by %s, and %s%s by %s at %s are not ordered",
+                 access_name(writes), w->where, agent_name((CtAgent)f->agent), w->who,
+                 access_name(other_writes), agent_name((CtAgent)f->other_agent), w->other,
                  same_line ? "the same line" : w->other_line);
   if (blocks) {
     ct_text_puts(out, "; blocks run in any order: use atomic operations, a flag with fence(), or "
                       "another launch");
+    return;
+  }
+  bool by_thread = f->agent == CT_AGENT_NONE && f->other_agent == CT_AGENT_NONE;
+  if ((f->how & CT_RACE_CLOCKS) != 0 && !(in_warp && by_thread)) {
+    put_clock_order(out, f, w);
     return;
   }
   ct_text_puts(out, in_warp ? " (lanes of a warp run in any order); " : "; ");

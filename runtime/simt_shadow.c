@@ -1,6 +1,6 @@
 /* simt_shadow.c: `check` of shared memory: what is initialised, and races within a block; see
    simt_check_state.h. */
-#include "simt_check_state.h"
+#include "simt_check_clock.h"
 
 #include <string.h>
 
@@ -45,16 +45,32 @@ void ct_shadow_begin_block(CtCheckWorker *k) {
 
 /* --- events ----------------------------------------------------------------------------------------- */
 
-/* The event with this number; of this epoch, or a copy under way. */
 static const CtEvent *event_at(const CtCheckWorker *k, uint32_t number) {
-  return &k->events[number - k->first_event];
+  return ct_shadow_event(k, number);
+}
+
+/* With clocks an event lives as long as its block; one that says the same is used again. */
+static uint32_t *recent_event(const CtCheckWorker *k, const CtAccess *a) {
+  return &k->warps[a->w->index].recent[ct_check_index(k, a->in) % CT_N_RECENT];
+}
+
+static bool is_like(const CtEvent *old, const CtEvent *e) {
+  return old->in == e->in && old->sub == e->sub && old->component == e->component &&
+         old->clock == e->clock && old->acq == e->acq && old->seq == e->seq;
 }
 
 /* The number of a new event, or of an atomic instruction's that is the same but for its time. 0: no
    memory. */
-static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
+uint32_t ct_shadow_add_event(CtCheckWorker *k, const CtAccess *a) {
   CtCheckWarp *w = &k->warps[a->w->index];
-  if (a->is_atomic && w->atomic_event >= k->first_event && w->atomic_event != 0) {
+  if (k->clocks != NULL) {
+    CtEvent e;
+    uint32_t recent = *recent_event(k, a);
+    ct_check_event(k, a, &e);
+    if (recent >= k->first_event && is_like(event_at(k, recent), &e)) {
+      return recent;
+    }
+  } else if (a->is_atomic && w->atomic_event >= k->first_event && w->atomic_event != 0) {
     const CtEvent *old = event_at(k, w->atomic_event);
     if (old->in == ct_check_index(k, a->in) && old->sub == w->sub) {
       return w->atomic_event;
@@ -68,6 +84,7 @@ static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
   }
   ct_check_event(k, a, &k->events[n]);
   w->atomic_event = a->is_atomic ? k->next_event : w->atomic_event;
+  *recent_event(k, a) = k->next_event;
   return k->next_event++;
 }
 
@@ -166,7 +183,7 @@ static void write_irregular(Write *w) {
 
 void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
   Write w = {.k = k, .a = a};
-  uint32_t number = add_event(k, a);
+  uint32_t number = ct_shadow_add_event(k, a);
   if (number == 0 || a->mem->n == 0) {
     return;
   }
@@ -181,7 +198,9 @@ void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
   if (k->n_pending > 0) {
     ct_async_look(k, a, r);
   }
-  if (a->is_regular) {
+  if (k->clocks != NULL) {
+    ct_clock_write(k, a, number);
+  } else if (a->is_regular) {
     write_regular(&w);
   } else {
     write_irregular(&w);
@@ -243,9 +262,9 @@ static void tell_unset(CtCheckWorker *k) {
   for (size_t i = 0; i < k->n_unset; i++) {
     const CtFound *f = &k->unset[i].f;
     uint32_t word = k->shadow[k->unset[i].granule];
-    bool by_other =
-        word >= k->epoch_word && ct_check_thread(event_at(k, word >> CT_EVENT_LANE_BITS)->warp,
-                                                 (int)(word & CT_EVENT_LANE)) != f->thread;
+    bool by_other = k->clocks == NULL && word >= k->epoch_word &&
+                    ct_check_thread(event_at(k, word >> CT_EVENT_LANE_BITS)->warp,
+                                    (int)(word & CT_EVENT_LANE)) != f->thread;
     if (!by_other) {
       ct_finding_note(k, f);
     }
@@ -527,7 +546,11 @@ void ct_shadow_barrier(CtCheckWorker *k) {
   tell_unset(k);
   look_at_reads(k);
   k->epoch++;
-  begin_epoch(k);
+  if (k->clocks != NULL) {
+    ct_clock_barrier(k);
+  } else {
+    begin_epoch(k);
+  }
   if (k->n_pending > 0) {
     ct_async_barrier(k);
   }
@@ -541,7 +564,8 @@ static bool is_known(const CtKnownRead *s, const CtAccess *a) {
 }
 
 void ct_shadow_read(CtCheckWorker *k, const CtAccess *a, bool is_steady) {
-  bool is_plain = is_steady && a->is_regular && a->pos != a->own_pos && !a->is_atomic;
+  bool is_plain =
+      k->clocks == NULL && is_steady && a->is_regular && a->pos != a->own_pos && !a->is_atomic;
   CtCheckWarp *w = &k->warps[a->w->index];
   CtKnownRead *s = is_plain ? ct_known_at(k, a->in, a->role, a->w->index, a->base, a->mask) : NULL;
   bool hit = s != NULL && is_known(s, a);
@@ -554,6 +578,13 @@ void ct_shadow_read(CtCheckWorker *k, const CtAccess *a, bool is_steady) {
   }
   if (k->n_pending > 0) {
     ct_async_look(k, a, r);
+  }
+  if (k->clocks != NULL) {
+    uint32_t number = ct_shadow_add_event(k, a);
+    if (number != 0) {
+      ct_clock_read(k, a, number);
+    }
+    return;
   }
   if (!(hit && s->epoch == k->n_epochs && s->sub == w->sub && s->seq == w->acq)) {
     log_read(k, a, r, is_steady);

@@ -1,10 +1,11 @@
 /* simt_sync.c: handlers of the CPU engine for mbarriers, named barriers and roles of warp groups. A warp that
    must wait stops (CtWarp.parked) and is tried again when the others had their turn (simt.c). */
 #include "simt_sync.h"
+#include "simt_watch.h"
 
 /* --- mbarriers ------------------------------------------------------------------------------------- */
 
-void ct_mbar_init(CtMbar *b, uint32_t count) { *b = (CtMbar){0, CT_MBAR_MADE | count}; }
+static void init_one(CtMbar *b, uint32_t count) { *b = (CtMbar){0, CT_MBAR_MADE | count}; }
 
 /* The next phase begins where nothing is missing. */
 static void turn_over(CtMbar *b, uint32_t count) {
@@ -13,7 +14,7 @@ static void turn_over(CtMbar *b, uint32_t count) {
   }
 }
 
-CtFailKind ct_mbar_arrive(CtMbar *b, uint32_t count) {
+static CtFailKind arrive_one(CtMbar *b, uint32_t count) {
   if (!ct_mbar_is_made(b)) {
     return CT_FAIL_MBAR_NEW;
   }
@@ -37,9 +38,7 @@ static CtFailKind add_bytes(CtMbar *b, int64_t bytes) {
   return CT_FAIL_NONE;
 }
 
-CtFailKind ct_mbar_expect(CtMbar *b, int64_t bytes) { return add_bytes(b, bytes); }
-
-CtFailKind ct_mbar_complete(CtMbar *b, uint32_t count, int64_t bytes) {
+static CtFailKind complete_one(CtMbar *b, uint32_t count, int64_t bytes) {
   CtFailKind kind = add_bytes(b, -bytes);
   if (kind == CT_FAIL_NONE) {
     turn_over(b, count);
@@ -55,26 +54,36 @@ static const CtIn *fail_at(CtWarp *w, const CtIn *in, int lane, CtFailKind kind,
   return NULL;
 }
 
-bool ct_simt_mbar_complete_tx(CtWarp *w, const CtIn *in, int lane, uint32_t buf, int64_t slot,
-                              int64_t bytes) {
+bool ct_simt_mbar_complete_at(CtWarp *w, const CtIn *in, int lane, int rank, uint32_t buf,
+                              int64_t slot, int64_t bytes) {
   if (slot < 0 || slot >= w->mem[buf].n) {
     (void)ct_simt_fail_bounds(w, in, lane, buf, slot, true);
     return false;
   }
   uint32_t count = w->worker->job->program->bufs[buf].arrivals;
-  CtFailKind kind = ct_mbar_complete(ct_mbar_at(w, buf, slot), count, bytes);
+  CtMbar *bar = ct_mbar_of(w, rank, buf, slot);
+  uint32_t before = bar->state;
+  CtFailKind kind = complete_one(bar, count, bytes);
   ct_simt_note_change(w->worker->job);
+  ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_COMPLETE,
+                                  .in = in,
+                                  .w = w,
+                                  .lane = lane,
+                                  .rank = rank,
+                                  .buf = buf,
+                                  .slot = slot,
+                                  .turns = ((before ^ bar->state) & CT_MBAR_ODD) != 0});
   return kind == CT_FAIL_NONE || fail_at(w, in, lane, kind, buf, slot) != NULL;
 }
 
 static CtFailKind operate(CtOp op, CtMbar *bar, uint32_t count, int32_t b) {
   CtFailKind kind;
   switch (op) {
-    case CT_OP_MBAR_EXPECT: return ct_mbar_expect(bar, b);
+    case CT_OP_MBAR_EXPECT: return add_bytes(bar, b);
     case CT_OP_MBAR_ARRIVE_EXPECT:
-      kind = ct_mbar_expect(bar, b);
-      return kind != CT_FAIL_NONE ? kind : ct_mbar_arrive(bar, count);
-    default: return ct_mbar_arrive(bar, count);
+      kind = add_bytes(bar, b);
+      return kind != CT_FAIL_NONE ? kind : arrive_one(bar, count);
+    default: return arrive_one(bar, count);
   }
 }
 
@@ -83,6 +92,23 @@ static const CtIn *park(const CtIn *in, CtWarp *w) {
   w->parked = in;
   w->pc = in - 1;
   return NULL;
+}
+
+/* The barriers of all lanes that are done. */
+static void note_passes(const CtIn *in, CtWarp *w, uint32_t buf, uint32_t lanes) {
+  const int32_t *slot = CT_AT(int32_t, w, in->a);
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    if (rest == lanes || slot[lane] != slot[ct_first_lane(lanes)]) {
+      ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_PASS,
+                                      .in = in,
+                                      .w = w,
+                                      .lane = lane,
+                                      .rank = w->worker->rank,
+                                      .buf = buf,
+                                      .slot = slot[lane]});
+    }
+  }
 }
 
 static const CtIn *pass(const CtIn *in, CtWarp *w) {
@@ -134,7 +160,10 @@ static bool check_lane(const CtIn *in, CtWarp *w, CtMbarImm imm, int lane) {
 static const CtIn *init(const CtIn *in, CtWarp *w, uint32_t buf) {
   uint32_t count = w->worker->job->program->bufs[buf].arrivals;
   for (int64_t i = 0; w->index == 0 && (w->mask & 1) != 0 && i < w->mem[buf].n; i++) {
-    ct_mbar_init(ct_mbar_at(w, buf, i), count);
+    init_one(ct_mbar_at(w, buf, i), count);
+  }
+  if (w->index == 0) {
+    ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_INIT, .in = in, .w = w, .buf = buf});
   }
   return in + 1;
 }
@@ -149,7 +178,19 @@ static const CtIn *change(const CtIn *in, CtWarp *w, CtMbarImm imm) {
     if (bar == NULL) {
       return fail_at(w, in, lane, CT_FAIL_MBAR_RANK, imm.u.buf, b[lane]);
     }
+    uint32_t before = bar->state;
     CtFailKind kind = operate((CtOp)imm.u.op, bar, count, b[lane]);
+    if (imm.u.op != CT_OP_MBAR_EXPECT) {
+      bool is_far = imm.u.op == CT_OP_MBAR_ARRIVE_AT;
+      ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_ARRIVE,
+                                      .in = in,
+                                      .w = w,
+                                      .lane = lane,
+                                      .rank = is_far ? b[lane] : w->worker->rank,
+                                      .buf = imm.u.buf,
+                                      .slot = slot[lane],
+                                      .turns = ((before ^ bar->state) & CT_MBAR_ODD) != 0});
+    }
     if (kind != CT_FAIL_NONE) {
       return fail_at(w, in, lane, kind, imm.u.buf, slot[lane]);
     }
@@ -168,12 +209,20 @@ const CtIn *ct_simt_mbar(const CtIn *in, CtWarp *w) {
       return NULL;
     }
   }
-  switch ((CtOp)imm.u.op) {
-    case CT_OP_MBAR_TEST: *CT_AT(uint32_t, w, in->d) = lanes_done(in, w, imm.u.buf); return in + 1;
-    case CT_OP_MBAR_WAIT:
-      return lanes_done(in, w, imm.u.buf) == w->mask ? pass(in, w) : park(in, w);
-    default: return change(in, w, imm);
+  bool is_test = imm.u.op == CT_OP_MBAR_TEST;
+  if (!is_test && imm.u.op != CT_OP_MBAR_WAIT) {
+    return change(in, w, imm);
   }
+  uint32_t done = lanes_done(in, w, imm.u.buf);
+  if (!is_test && done != w->mask) {
+    return park(in, w);
+  }
+  note_passes(in, w, imm.u.buf, done);
+  if (is_test) {
+    *CT_AT(uint32_t, w, in->d) = done;
+    return in + 1;
+  }
+  return pass(in, w);
 }
 
 /* --- named barriers ---------------------------------------------------------------------------------- */
@@ -190,6 +239,11 @@ static int32_t number_of(const CtIn *in, CtWarp *w) {
   return first > 0 && first < CT_NAMED_BARRIERS ? first : 0;
 }
 
+static void note_named(const CtIn *in, CtWarp *w, CtSyncKind kind, int32_t id, bool turns) {
+  ct_simt_note_sync(&(CtSyncNote){
+      .kind = kind, .in = in, .w = w, .lane = ct_first_lane(w->mask), .slot = id, .turns = turns});
+}
+
 const CtIn *ct_simt_named(const CtIn *in, CtWarp *w) {
   int lane = ct_first_lane(w->mask);
   int32_t id = number_of(in, w);
@@ -203,7 +257,11 @@ const CtIn *ct_simt_named(const CtIn *in, CtWarp *w) {
   }
   CtNamedBar *bar = &w->worker->named[id];
   if (w->parked != NULL) { /* it has arrived */
-    return bar->phase != w->phase ? pass(in, w) : park(in, w);
+    if (bar->phase == w->phase) {
+      return park(in, w);
+    }
+    note_named(in, w, CT_SYNC_NAMED_PASS, id, false);
+    return pass(in, w);
   }
   if (bar->n_threads != 0 && bar->n_threads != n_threads) {
     return fail_at(w, in, lane, CT_FAIL_NAMED_THREADS, 0, (int64_t)bar->n_threads << 8 | id);
@@ -211,11 +269,15 @@ const CtIn *ct_simt_named(const CtIn *in, CtWarp *w) {
   w->phase = bar->phase;
   bar->n_threads = n_threads;
   bar->n_arrived += CT_LANES;
-  if (bar->n_arrived == n_threads) {
+  bool turns = bar->n_arrived == n_threads;
+  note_named(in, w, CT_SYNC_NAMED_ARRIVE, id, turns);
+  if (turns) {
     *bar = (CtNamedBar){.phase = bar->phase + 1};
-    return in + 1;
   }
-  return is_arrive ? in + 1 : park(in, w);
+  if (turns && !is_arrive) {
+    note_named(in, w, CT_SYNC_NAMED_PASS, id, false);
+  }
+  return turns || is_arrive ? in + 1 : park(in, w);
 }
 
 /* --- roles --------------------------------------------------------------------------------------------- */

@@ -35,16 +35,14 @@ static inline CtMbar *ct_mbar_of(const CtWarp *w, int rank, uint32_t buf, int64_
   return (CtMbar *)(void *)(at + slot * (int64_t)sizeof(CtMbar));
 }
 
-/* `count`: arrivals that complete a phase (CtSimtBuf.arrivals). Each says what is wrong, CT_FAIL_NONE where
-   nothing is. */
-void ct_mbar_init(CtMbar *b, uint32_t count);
-CtFailKind ct_mbar_arrive(CtMbar *b, uint32_t count);
-CtFailKind ct_mbar_expect(CtMbar *b, int64_t bytes);
-CtFailKind ct_mbar_complete(CtMbar *b, uint32_t count, int64_t bytes); /* so many bytes have come */
-
-/* An asynchronous copy of the warp's lane has written `bytes` bytes and completes them on a barrier of the
-   warp's block. False: the failure is recorded, and the handler is to return NULL. */
-bool ct_simt_mbar_complete_tx(CtWarp *w, const CtIn *in, int lane, uint32_t buf, int64_t slot,
-                              int64_t bytes);
+/* An asynchronous copy of the warp's lane has written `bytes` bytes into the block of a rank of the cluster and
+   completes them on a barrier there. False: the failure is recorded, and the handler is to return NULL. */
+bool ct_simt_mbar_complete_at(CtWarp *w, const CtIn *in, int lane, int rank, uint32_t buf,
+                              int64_t slot, int64_t bytes);
+/* Likewise, in the warp's own block. */
+static inline bool ct_simt_mbar_complete_tx(CtWarp *w, const CtIn *in, int lane, uint32_t buf,
+                                            int64_t slot, int64_t bytes) {
+  return ct_simt_mbar_complete_at(w, in, lane, w->worker->rank, buf, slot, bytes);
+}
 
 #endif

@@ -9,6 +9,33 @@
 
 #include "simt_access.h"
 
+/* What orders warps, told when it has taken place. */
+typedef enum CtSyncKind {
+  CT_SYNC_INIT,     /* of all mbarriers of a buffer */
+  CT_SYNC_ARRIVE,   /* at an mbarrier */
+  CT_SYNC_COMPLETE, /* bytes have come at one */
+  CT_SYNC_PASS,     /* a wait is over, or a test was true */
+  CT_SYNC_NAMED_ARRIVE,
+  CT_SYNC_NAMED_PASS,
+  CT_SYNC_CLUSTER_ARRIVE,
+  CT_SYNC_CLUSTER_PASS,
+  CT_SYNC_PROXY,  /* what the warp has seen, its agents see from now on */
+  CT_SYNC_COMMIT, /* a group of what an agent of the warp does ends here */
+  CT_SYNC_WAIT    /* all groups of the agent but the last n are complete */
+} CtSyncKind;
+typedef struct CtSyncNote {
+  CtSyncKind kind;
+  const CtIn *in;
+  CtWarp *w;
+  int lane;
+  int rank;      /* of the block in the cluster that has the mbarrier */
+  uint32_t buf;  /* of an mbarrier */
+  int64_t slot;  /* of an mbarrier; the number of a named barrier */
+  bool turns;    /* ARRIVE, COMPLETE, NAMED_ARRIVE: it completed the phase */
+  CtAgent agent; /* COMMIT, WAIT */
+  int64_t n;     /* WAIT */
+} CtSyncNote;
+
 typedef struct CtWatchOps {
   /* Does it want to be told of this instruction? */
   bool (*wants)(const CtIn *code);
@@ -34,6 +61,8 @@ typedef struct CtWatchOps {
   void (*after)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);
   /* All warps that are left have come to the barrier. */
   void (*barrier)(CtSimtWatch *watch, CtWorker *k);
+  /* Told by ct_simt_note_sync; NULL: not wanted. */
+  void (*sync)(CtSimtWatch *watch, const CtSyncNote *note);
   /* A block failed (CtWorker.fail). True: that is noted, the launch goes on with the next block. */
   bool (*fail)(CtSimtWatch *watch, CtWorker *k);
 } CtWatchOps;
@@ -42,6 +71,13 @@ typedef struct CtWatchOps {
 struct CtSimtWatch {
   const CtWatchOps *ops;
 };
+
+static inline void ct_simt_note_sync(const CtSyncNote *note) {
+  CtSimtWatch *watch = note->w->worker->job->watch;
+  if (watch != NULL && watch->ops->sync != NULL) {
+    watch->ops->sync(watch, note);
+  }
+}
 
 /* Tells the launch's watcher of the instruction and runs it. simt.c */
 const CtIn *ct_simt_step(const CtIn *in, CtWarp *w);

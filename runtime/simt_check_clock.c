@@ -1,0 +1,425 @@
+/* simt_check_clock.c: `check` by vector clocks; see simt_check_clock.h. */
+#include "simt_check_clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { AGENTS = 2 }; /* of each warp: WGMMA, BULK */
+
+bool ct_clock_is_wanted(const CtSimtProgram *p) {
+  bool wanted = p->has_named;
+  for (uint32_t b = 1; b < p->n_bufs; b++) {
+    wanted = wanted || p->bufs[b].arrivals > 0;
+  }
+  return wanted;
+}
+
+/* --- components and rows ---------------------------------------------------------------------------- */
+
+static uint32_t per_block(const CtClocks *c) {
+  return c->n_warps + c->n_slots + AGENTS * c->n_warps;
+}
+
+static uint32_t of_warp(const CtClocks *c, int rank, int32_t warp) {
+  return (uint32_t)rank * per_block(c) + (uint32_t)warp;
+}
+static uint32_t of_slot(const CtClocks *c, int rank, uint32_t slot) {
+  return (uint32_t)rank * per_block(c) + c->n_warps + slot;
+}
+static uint32_t of_agent(const CtClocks *c, int rank, int32_t warp, CtAgent agent) {
+  return (uint32_t)rank * per_block(c) + c->n_warps + c->n_slots +
+         (uint32_t)(agent - CT_AGENT_WGMMA) * c->n_warps + (uint32_t)warp;
+}
+
+static uint32_t *row(const CtClocks *c, uint32_t *rows, size_t i) { return &rows[i * 2 * c->n]; }
+static uint32_t *warp_row(const CtClocks *c, int rank, int32_t warp) {
+  return row(c, c->warps, (size_t)rank * c->n_warps + (size_t)warp);
+}
+static size_t slot_index(const CtClocks *c, int rank, uint32_t buf, int64_t slot) {
+  return (size_t)rank * c->n_slots + c->slot_of[buf] + (size_t)slot;
+}
+static uint32_t *named_row(const CtClocks *c, int rank, int64_t id, int which) {
+  return row(c, c->named, ((size_t)rank * CT_NAMED_BARRIERS + (size_t)id) * 2 + (size_t)which);
+}
+static uint32_t *groups_of(const CtClocks *c, int rank, int32_t warp, CtAgent agent) {
+  size_t i = (size_t)rank * c->n_warps + (size_t)warp;
+  return &c->groups[i * AGENTS + (size_t)(agent - CT_AGENT_WGMMA)];
+}
+
+static void join(const CtClocks *c, uint32_t *to, const uint32_t *from) {
+  for (uint32_t i = 0; i < 2 * c->n; i++) {
+    to[i] = to[i] > from[i] ? to[i] : from[i];
+  }
+}
+
+/* Known to threads and to agents. */
+static void set(const CtClocks *c, uint32_t *to, uint32_t component, uint32_t clock) {
+  to[component] = to[component] > clock ? to[component] : clock;
+  to[c->n + component] = to[c->n + component] > clock ? to[c->n + component] : clock;
+}
+
+static void clear_row(const CtClocks *c, uint32_t *r) { memset(r, 0, 2 * c->n * sizeof *r); }
+
+/* What it does from here on is later than what it has handed on. */
+static void advance(const CtClocks *c, int rank, int32_t warp) {
+  warp_row(c, rank, warp)[of_warp(c, rank, warp)]++;
+}
+
+/* --- memory ------------------------------------------------------------------------------------------- */
+
+static bool take(CtCheck *c, uint32_t **out, size_t n) {
+  *out = ct_arena_alloc(&c->arena, (n + 1) * sizeof **out);
+  return *out != NULL;
+}
+
+CtClocks *ct_clock_open(CtCheck *check) {
+  const CtSimtProgram *p = check->job->program;
+  CtClocks *c = ct_arena_alloc(&check->arena, sizeof *c);
+  if (c == NULL || !take(check, &c->slot_of, p->n_bufs)) {
+    return NULL;
+  }
+  c->n_warps = (uint32_t)p->n_warps;
+  c->n_blocks = (uint32_t)p->n_cluster;
+  for (uint32_t b = 1; b < p->n_bufs; b++) {
+    c->slot_of[b] = c->n_slots;
+    c->n_slots += p->bufs[b].arrivals > 0 ? (uint32_t)p->bufs[b].n : 0;
+  }
+  c->n = c->n_blocks * per_block(c);
+  size_t slots = (size_t)c->n_blocks * c->n_slots, warps = (size_t)c->n_blocks * c->n_warps;
+  size_t width = 2 * (size_t)c->n;
+  bool ok = take(check, &c->warps, warps * width) && take(check, &c->acc, slots * width) &&
+            take(check, &c->done, slots * width) &&
+            take(check, &c->named, 2 * CT_NAMED_BARRIERS * c->n_blocks * width) &&
+            take(check, &c->cluster, width) && take(check, &c->made, slots) &&
+            take(check, &c->copies, slots) && take(check, &c->groups, warps * AGENTS);
+  return ok ? c : NULL;
+}
+
+/* By granule: the last read of each warp, and of the agents of each warp. */
+static size_t n_readers(const CtClocks *c) { return 2 * (size_t)c->n_warps; }
+
+uint32_t *ct_clock_readers(CtCheck *check) {
+  const CtSimtProgram *p = check->job->program;
+  return ct_arena_alloc(&check->arena,
+                        check->n_granules * 2 * (size_t)p->n_warps * sizeof(uint32_t));
+}
+
+void ct_clock_begin_block(CtCheckWorker *k) {
+  CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  size_t slots = (size_t)rank * c->n_slots;
+  for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
+    clear_row(c, warp_row(c, rank, i));
+    set(c, warp_row(c, rank, i), of_warp(c, rank, i), 1);
+    *groups_of(c, rank, i, CT_AGENT_WGMMA) = *groups_of(c, rank, i, CT_AGENT_BULK) = 0;
+  }
+  for (size_t i = slots; i < slots + c->n_slots; i++) {
+    clear_row(c, row(c, c->acc, i));
+    clear_row(c, row(c, c->done, i));
+    c->made[i] = c->copies[i] = 0;
+  }
+  for (int id = 0; id < CT_NAMED_BARRIERS; id++) {
+    clear_row(c, named_row(c, rank, id, 0));
+    clear_row(c, named_row(c, rank, id, 1));
+  }
+  if (rank == 0) {
+    clear_row(c, c->cluster);
+  }
+}
+
+/* --- what orders ---------------------------------------------------------------------------------------- */
+
+void ct_clock_barrier(CtCheckWorker *k) {
+  CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t *all = warp_row(c, rank, 0);
+  for (int32_t i = 1; i < (int32_t)c->n_warps; i++) {
+    join(c, all, warp_row(c, rank, i));
+  }
+  for (int32_t i = 1; i < (int32_t)c->n_warps; i++) {
+    join(c, warp_row(c, rank, i), all);
+  }
+  for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
+    advance(c, rank, i);
+  }
+}
+
+/* The phase is complete: what was handed on in it is there to take. */
+static void turn(const CtClocks *c, uint32_t *acc, uint32_t *done) {
+  join(c, done, acc);
+  clear_row(c, acc);
+}
+
+/* Warp 0 made it; others know that by a sync_threads. */
+static void look_at_use(CtCheckWorker *k, const CtSyncNote *note, size_t slot) {
+  const CtClocks *c = k->clocks;
+  const CtWarp *w = note->w;
+  const CtSimtProgram *p = k->k->job->program;
+  const uint32_t *seen = warp_row(c, w->worker->rank, w->index);
+  char text[300];
+  if (seen[of_warp(c, note->rank, 0)] >= c->made[slot]) {
+    return;
+  }
+  uint32_t at = ct_check_index(k, note->in);
+  snprintf(text, sizeof text,
+           "%.80s[%lld] is used by warp %d, which nothing tells that it was initialised; put %s "
+           "between its declaration and line %d",
+           p->bufs[note->buf].name, (long long)note->slot, (int)w->index,
+           c->n_blocks > 1 ? "cluster_sync()" : "sync_threads()", p->locs[at].line);
+  CtFound f = {.kind = CT_CHECK_BARRIER,
+               .in = at,
+               .other = UINT32_MAX,
+               .buf = note->buf,
+               .count = 1,
+               .block = k->k->block,
+               .thread = ct_check_thread(w->index, note->lane),
+               .text = ct_arena_strdup(&k->texts, text, strlen(text))};
+  k->no_memory = k->no_memory || f.text == NULL;
+  if (f.text != NULL) {
+    ct_finding_note(k, &f);
+  }
+}
+
+static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
+  CtClocks *c = k->clocks;
+  int own = k->k->rank;
+  size_t slot = slot_index(c, note->rank, note->buf, note->slot);
+  uint32_t *warp = warp_row(c, own, note->w->index);
+  uint32_t *acc = row(c, c->acc, slot), *done = row(c, c->done, slot);
+  switch (note->kind) {
+    case CT_SYNC_COMPLETE:
+      set(c, acc, of_slot(c, note->rank, (uint32_t)(slot % c->n_slots)), ++c->copies[slot]);
+      break;
+    case CT_SYNC_PASS:
+      look_at_use(k, note, slot);
+      join(c, warp, done);
+      return;
+    default:
+      look_at_use(k, note, slot);
+      join(c, acc, warp);
+      advance(c, own, note->w->index);
+      break;
+  }
+  if (note->turns) {
+    turn(c, acc, done);
+  }
+}
+
+static void sync_init(CtCheckWorker *k, uint32_t buf) {
+  CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t now = warp_row(c, rank, 0)[of_warp(c, rank, 0)];
+  for (int64_t i = 0; i < k->k->job->program->bufs[buf].n; i++) {
+    c->made[slot_index(c, rank, buf, i)] = now;
+  }
+  advance(c, rank, 0);
+}
+
+static void sync_named(CtCheckWorker *k, const CtSyncNote *note) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t *acc = named_row(c, rank, note->slot, 0), *done = named_row(c, rank, note->slot, 1);
+  uint32_t *warp = warp_row(c, rank, note->w->index);
+  if (note->kind == CT_SYNC_NAMED_PASS) {
+    join(c, warp, done);
+    return;
+  }
+  join(c, acc, warp);
+  advance(c, rank, note->w->index);
+  if (note->turns) {
+    turn(c, acc, done);
+  }
+}
+
+static void sync_agent(CtCheckWorker *k, const CtSyncNote *note) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t *groups = groups_of(c, rank, note->w->index, note->agent);
+  if (note->kind == CT_SYNC_COMMIT) {
+    (*groups)++;
+  } else if (*groups > note->n) {
+    set(c, warp_row(c, rank, note->w->index), of_agent(c, rank, note->w->index, note->agent),
+        *groups - (uint32_t)note->n);
+  }
+}
+
+void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
+  CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t *warp = warp_row(c, rank, note->w->index);
+  switch (note->kind) {
+    case CT_SYNC_INIT: sync_init(k, note->buf); break;
+    case CT_SYNC_ARRIVE:
+    case CT_SYNC_COMPLETE:
+    case CT_SYNC_PASS: sync_mbarrier(k, note); break;
+    case CT_SYNC_NAMED_ARRIVE:
+    case CT_SYNC_NAMED_PASS: sync_named(k, note); break;
+    case CT_SYNC_CLUSTER_ARRIVE:
+      join(c, c->cluster, warp);
+      advance(c, rank, note->w->index);
+      break;
+    case CT_SYNC_CLUSTER_PASS: join(c, warp, c->cluster); break;
+    case CT_SYNC_PROXY:
+      for (uint32_t i = 0; i < c->n; i++) {
+        warp[c->n + i] = warp[c->n + i] > warp[i] ? warp[c->n + i] : warp[i];
+      }
+      advance(c, rank, note->w->index);
+      break;
+    case CT_SYNC_COMMIT:
+    case CT_SYNC_WAIT: sync_agent(k, note); break;
+  }
+}
+
+/* --- events ----------------------------------------------------------------------------------------------- */
+
+void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtEvent *e) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  CtAgent agent = a == NULL ? CT_AGENT_NONE : (CtAgent)a->agent;
+  size_t slot;
+  e->agent = (uint8_t)agent;
+  switch (agent) {
+    case CT_AGENT_BAR:
+      slot = slot_index(c, rank, a->bar, a->bar_slot);
+      e->component = of_slot(c, rank, (uint32_t)(slot % c->n_slots));
+      e->clock = c->copies[slot] + 1;
+      break;
+    case CT_AGENT_WGMMA:
+    case CT_AGENT_BULK:
+      e->component = of_agent(c, rank, warp, agent);
+      e->clock = *groups_of(c, rank, warp, agent) + 1;
+      break;
+    default:
+      e->component = of_warp(c, rank, warp);
+      e->clock = warp_row(c, rank, warp)[e->component];
+      break;
+  }
+}
+
+bool ct_clock_is_before(const CtCheckWorker *k, const CtEvent *old, int32_t warp, bool by_agent) {
+  const CtClocks *c = k->clocks;
+  const uint32_t *seen = warp_row(c, k->k->rank, warp);
+  return seen[(by_agent ? c->n : 0) + old->component] >= old->clock;
+}
+
+/* --- accesses ----------------------------------------------------------------------------------------------- */
+
+typedef struct Touch {
+  CtCheckWorker *k;
+  const CtAccess *a;
+  CtEvent event;
+  uint32_t number;
+  int64_t e;
+} Touch;
+
+/* `by_agent`: the older one was an ordinary write, which agents do not see as they see others. */
+static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lane,
+                       bool old_writes) {
+  const CtEvent *e = &t->event;
+  bool by_agent =
+      old_writes && old->agent == CT_AGENT_NONE && e->agent != CT_AGENT_NONE && t->a->reads;
+  if (old->agent == CT_AGENT_NONE && old->warp == e->warp && !by_agent) {
+    return old_lane == lane || old->sub != e->sub || e->agent != CT_AGENT_NONE;
+  }
+  if (old->agent != CT_AGENT_NONE && old->component == e->component) {
+    return !old_writes && !t->a->writes; /* copies of one agent run at once */
+  }
+  return (old->is_atomic && e->is_atomic) || ct_clock_is_before(t->k, old, e->warp, by_agent) ||
+         ct_check_handed_on(old, e, t->k->warps[old->warp].release);
+}
+
+/* Had a read found nothing there? It came too early: the race tells that, and what is written is taken for the
+   older. */
+static bool forget_unset(CtCheckWorker *k, int64_t off, const CtAccess *a) {
+  int n;
+  bool found = false;
+  int64_t g = ct_shadow_granule(k, a->buf, off, &n);
+  for (size_t i = 0; i < k->n_unset; i++) {
+    if (k->unset[i].granule >= g && k->unset[i].granule < g + n) {
+      k->unset[i--] = k->unset[--k->n_unset];
+      found = true;
+    }
+  }
+  return found;
+}
+
+/* True: they race. */
+static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, int64_t off) {
+  uint32_t number = word >> CT_EVENT_LANE_BITS;
+  if (word <= (t->k->block_word | CT_EVENT_LANE)) {
+    return false;
+  }
+  int old_lane = (int)(word & CT_EVENT_LANE);
+  const CtEvent *old = ct_shadow_event(t->k, number);
+  bool both_write = old_writes && t->a->writes;
+  if ((number == t->number && (old_lane == lane || !both_write)) ||
+      is_ordered(t, old, old_lane, lane, old_writes)) {
+    return false;
+  }
+  if (both_write && !t->event.is_atomic && t->event.agent == CT_AGENT_NONE &&
+      (number == t->number ? ct_check_is_same_in(t->a, t->e, lane, old_lane, off)
+                           : ct_check_is_same(t->a, t->e, lane, off))) {
+    return false;
+  }
+  if (!old_writes && forget_unset(t->k, off, t->a)) {
+    ct_finding_race(t->k, CT_CHECK_RACE_SHARED, &t->event, lane, true, old, old_lane, false,
+                    t->a->buf_index, off);
+    return true;
+  }
+  ct_finding_race(t->k, CT_CHECK_RACE_SHARED, old, old_lane, old_writes, &t->event, lane,
+                  t->a->writes, t->a->buf_index, off);
+  return true;
+}
+
+static void write_granule(const Touch *t, int64_t g, int lane, int64_t off, bool is_first) {
+  CtCheckWorker *k = t->k;
+  size_t n = n_readers(k->clocks);
+  uint32_t *reader = &k->readers[(size_t)g * n], word = t->number << CT_EVENT_LANE_BITS;
+  bool races = is_first && look_at(t, k->shadow[g], true, lane, off);
+  for (size_t i = 0; i < n; i++) {
+    races = races || (is_first && look_at(t, reader[i], false, lane, off));
+    reader[i] = 0;
+  }
+  k->shadow[g] = word | (uint32_t)lane;
+}
+
+static void read_granule(const Touch *t, int64_t g, int lane, int64_t off, bool is_first) {
+  CtCheckWorker *k = t->k;
+  size_t n = n_readers(k->clocks);
+  bool by_agent = t->event.agent != CT_AGENT_NONE;
+  if (is_first) {
+    (void)look_at(t, k->shadow[g], true, lane, off);
+  }
+  k->readers[(size_t)g * n + 2 * (size_t)t->event.warp + by_agent] =
+      t->number << CT_EVENT_LANE_BITS | (uint32_t)lane;
+}
+
+typedef void (*TouchFn)(const Touch *t, int64_t g, int lane, int64_t off, bool is_first);
+
+static void touch(CtCheckWorker *k, const CtAccess *a, uint32_t number, TouchFn fn) {
+  Touch t = {.k = k, .a = a, .number = number};
+  if (k->n_races > (1 << 20)) {
+    return;
+  }
+  ct_check_event(k, a, &t.event);
+  for (t.e = 0; t.e < a->n; t.e++) {
+    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest), n;
+      int64_t off;
+      if (!ct_access_at(a, t.e, lane, &off) || (uint64_t)off >= (uint64_t)a->mem->n) {
+        continue;
+      }
+      int64_t g = ct_shadow_granule(k, a->buf, off, &n);
+      for (int i = 0; i < n; i++) {
+        fn(&t, g + i, lane, off, i == 0);
+      }
+    }
+  }
+}
+
+void ct_clock_read(CtCheckWorker *k, const CtAccess *a, uint32_t number) {
+  touch(k, a, number, read_granule);
+}
+void ct_clock_write(CtCheckWorker *k, const CtAccess *a, uint32_t number) {
+  touch(k, a, number, write_granule);
+}
