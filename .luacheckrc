@@ -27,7 +27,7 @@ stds.cuttle = {
     -- kernels
     "kernel", "static", "static_fn", "threadIdx", "blockIdx", "blockDim", "gridDim", "shared",
     "fragment", "fragment_like", "identity_tensor", "view", "tile", "parallelize", "tiled_copy", "tiled_mma", "copy",
-    "copy_if", "gemm", "pipeline", "matmul", "attention", "clear", "fill", "axpby", "transform",
+    "copy_if", "gemm", "pipeline", "raster", "matmul", "attention", "clear", "fill", "axpby", "transform",
     "reduce", "sync_threads",
     "sync_warp", "cp_async_fence", "cp_async_wait", "shfl_up", "shfl_down", "shfl_xor", "shfl_idx",
     "cluster_rank", "cluster_size", "cluster_sync", "cluster_arrive", "cluster_wait",

@@ -411,8 +411,8 @@ static int lang_cp_wait(lua_State *L) { /* groups that may be pending */
 Range *range_test(lua_State *L, int idx) { return luaL_testudata(L, idx, RANGE_TYPE); }
 
 static Range *push_range(lua_State *L, CtInt start, CtInt stop, CtInt step, int64_t unroll) {
-  Range *r = lua_newuserdatauv(L, sizeof *r, 0);
-  *r = (Range){start, stop, step, unroll, front_serial(L)};
+  Range *r = lua_newuserdatauv(L, sizeof *r, 1);
+  *r = (Range){start, stop, step, unroll, front_serial(L), 1, "a range"};
   luaL_setmetatable(L, RANGE_TYPE);
   return r;
 }
@@ -444,6 +444,17 @@ static int lang_range(lua_State *L) { /* [start,] stop[, step][, {unroll = n}] *
   CtInt stop = bind_to_int(L, n == 1 ? 1 : 2, "range");
   CtInt step = n == 3 ? bind_to_int(L, 3, "range") : ct_int(1);
   push_range(L, start, stop, step, unroll);
+  return 1;
+}
+
+/* For the standard library: a range whose loop has the two values that a function makes of the index. */
+static int lang_tiles_of(lua_State *L) { /* range, function */
+  const Range *r = luaL_checkudata(L, 1, RANGE_TYPE);
+  Range *pairs = push_range(L, r->start, r->stop, r->step, r->unroll);
+  pairs->n_values = 2;
+  pairs->what = "raster";
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, -2, 1);
   return 1;
 }
 
@@ -513,6 +524,7 @@ static const luaL_Reg block_functions[] = {{"shared", lang_shared},
                                            {"cp_async_wait", lang_cp_wait},
                                            {"range", lang_range},
                                            {"axes", lang_axes},
+                                           {"_tiles_of", lang_tiles_of},
                                            {"unroll", lang_unroll},
                                            {NULL, NULL}};
 

@@ -198,6 +198,11 @@ static int lang_is_static(lua_State *L) {
   return 1;
 }
 
+static int lang_is_tracing(lua_State *L) {
+  lua_pushboolean(L, front_is_tracing(L));
+  return 1;
+}
+
 /* --- opening ------------------------------------------------------------------------------------------ */
 
 static const luaL_Reg warp_functions[] = {{"shfl_up", lang_shfl_up},
@@ -211,6 +216,7 @@ static const luaL_Reg warp_functions[] = {{"shfl_up", lang_shfl_up},
                                           {"clock", lang_clock},
                                           {"_dtype_of", lang_dtype_of},
                                           {"_is_static", lang_is_static},
+                                          {"_is_tracing", lang_is_tracing},
                                           {NULL, NULL}};
 
 void bind_open_warp(lua_State *L) { /* language table on top */

@@ -101,21 +101,50 @@ static int range_next(lua_State *L) { /* (frame, control) of a static numeric fo
   return 1;
 }
 
+static void push_index(lua_State *L, const Frame *frame) {
+  value_push(L,
+             frame->position != 0 ? frame->position : frame->op); /* it may be narrower than op */
+}
+
 /* A loop of the kernel: one turn with a symbolic index. */
 static int for_next(lua_State *L) { /* (frame, control) */
+  const Frame *frame = frame_arg(L, 1);
+  if (!lua_isnil(L, 2)) {
+    return 0;
+  }
+  push_index(L, frame);
+  lua_pushvalue(L, 1);
+  return 2;
+}
+
+/* What the function at the top assigns to its upvalues outlives the turn. */
+static void promote_upvalues(lua_State *L, Front *f, const Frame *frame) {
+  int fn = lua_gettop(L);
+  for (int i = 1; lua_getupvalue(L, fn, i) != NULL; i++) {
+    if (box_test(L, -1) != NULL) {
+      lua_insert(L, 2);
+      box_promote(L, f, frame);
+      lua_remove(L, 2);
+    } else {
+      lua_pop(L, 1);
+    }
+  }
+}
+
+/* Likewise, the values made of the index by the range's function. */
+static int mapped_next(lua_State *L) { /* (frame, control) */
   Front *f = front_up(L);
   const Frame *frame = frame_arg(L, 1);
   if (!lua_isnil(L, 2)) {
     return 0;
   }
-  value_push(L, frame->op);
-  if (frame->position != 0) { /* the index is narrower than the counter */
-    lua_pop(L, 1);
-    value_push(L, frame->position);
-  }
+  lua_settop(L, 1);
+  lua_getiuservalue(L, 1, 1);
+  promote_upvalues(L, f, frame);
+  push_index(L, frame);
+  lua_call(L, 1, frame->n_names);
   lua_pushvalue(L, 1);
-  (void)f;
-  return 2;
+  return frame->n_names + 1;
 }
 
 static CtDtype index_type(lua_State *L, CtIr *ir, int first) {
@@ -248,6 +277,37 @@ static int iter_next(lua_State *L) { /* (frame, control): calls the script's own
   return lua_gettop(L) - 2;
 }
 
+static int count_names(const char *names) {
+  int n = 1;
+  for (; *names != '\0'; names++) {
+    n += *names == ',';
+  }
+  return n;
+}
+
+/* The function of the range at 2, converted, becomes the frame's; stack: ..., frame. */
+static bool take_function(lua_State *L, Frame *frame, const Range *r, const char *names) {
+  frame->n_names = count_names(names);
+  if (frame->n_names != r->n_values) {
+    diag_error(L, "a loop over %s has %d name%s, but there %s %d; write 'for %s in'", r->what,
+               frame->n_names, frame->n_names == 1 ? "" : "s", r->n_values == 1 ? "is" : "are",
+               r->n_values,
+               r->n_values == 1   ? "i"
+               : r->n_values == 2 ? "m, n"
+                                  : "a, b, c");
+  }
+  if (lua_getiuservalue(L, 2, 1) == LUA_TNIL) {
+    lua_pop(L, 1);
+    return false;
+  }
+  lua_getfield(L, lua_upvalueindex(2), "fn");
+  lua_insert(L, -2);
+  lua_pushliteral(L, "for iterator 'for iterator'");
+  lua_call(L, 2, 1);
+  lua_setiuservalue(L, -2, 1);
+  return true;
+}
+
 static int begin_range(lua_State *L, Front *f, const char *name, const Range *r) {
   if (f->ir == NULL) {
     return diag_error(L, "a loop over range() or axes() exists only inside a kernel");
@@ -259,6 +319,7 @@ static int begin_range(lua_State *L, Front *f, const char *name, const Range *r)
   Frame *frame = frame_push(L, f, FRAME_LOOP);
   frame->loop = "in";
   int base = lua_gettop(L);
+  bool is_mapped = take_function(L, frame, r, name);
   for (int i = 0; i < 3; i++) {
     CtInt part = i == 0 ? r->start : (i == 1 ? r->stop : r->step);
     if (part.kind == CT_DYNAMIC) {
@@ -267,9 +328,9 @@ static int begin_range(lua_State *L, Front *f, const char *name, const Range *r)
       lua_pushinteger(L, part.v);
     }
   }
-  begin_for(L, f, frame, name, base + 1, false, r->unroll);
+  begin_for(L, f, frame, is_mapped ? r->what : name, base + 1, false, r->unroll);
   lua_settop(L, base);
-  return front_return_loop(L, for_next, base);
+  return front_return_loop(L, is_mapped ? mapped_next : for_next, base);
 }
 
 static int rt_iter(lua_State *L) { /* name, f, s, c, closing */

@@ -56,6 +56,7 @@ typedef struct Frame {
   CtVal cond, if_op; /* the innermost IF, and its condition */
   CtVal position;    /* LOGIC: of the IR before */
   /* LOOP */
+  int n_names;      /* of a generic for */
   const char *loop; /* "while", "repeat", "for", "in"; CLOSE: the local's name, in user value 1 */
   int turns;
   bool wants_region; /* while: the next turn opens the kernel's loop */
@@ -147,6 +148,8 @@ void front_join(Front *f, Assigned *into, bool *some_live); /* the end of an arm
 /* Variables. */
 Box *box_push(lua_State *L, Front *f, BoxKind kind, const char *name); /* on the stack */
 Box *box_test(lua_State *L, int idx);
+/* The box at stack place 2 becomes a variable, stored before the operation of q; or frozen. */
+void box_promote(lua_State *L, Front *f, const Frame *q);
 void box_load(lua_State *L, Front *f, int idx);             /* pushes a snapshot */
 void box_store(lua_State *L, Front *f, int idx, int value); /* into a variable */
 

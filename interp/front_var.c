@@ -203,7 +203,7 @@ static void freeze(lua_State *L, Front *f, Box *box, const Frame *q) {
   }
 }
 
-static void promote_box(lua_State *L, Front *f, const Frame *q) { /* box at 2 */
+void box_promote(lua_State *L, Front *f, const Frame *q) {
   Box *box = lua_touserdata(L, 2);
   if (box->kind == BOX_VAR) {
     return;
@@ -227,7 +227,7 @@ static int rt_p(lua_State *L) { /* q, x, name, line */
     return 1;
   }
   if (box_test(L, 2) != NULL) {
-    promote_box(L, f, q);
+    box_promote(L, f, q);
     lua_settop(L, 2);
     return 1;
   }

@@ -90,6 +90,7 @@ static const struct {
     {"block_reduce", "cuttle.collective", true},
     {"block_scan", "cuttle.collective", true},
     {"pipeline", "cuttle.pipeline", true},
+    {"raster", "cuttle.raster", true},
 };
 
 void state_push_module(lua_State *L, const char *name) {

@@ -1,4 +1,4 @@
-/* range.h: what range() and axes() return: a loop of the kernel, waiting for its 'for'. */
+/* range.h: what range(), axes() and raster{} return: a loop of the kernel, waiting for its 'for'. */
 #ifndef CUTTLE_RANGE_H
 #define CUTTLE_RANGE_H
 
@@ -8,8 +8,10 @@
 
 typedef struct Range { /* index runs from start while it is < stop (> for a negative step) */
   CtInt start, stop, step;
-  int64_t unroll;  /* as CT_OP_FOR's hint */
-  uint32_t serial; /* of the trace that made it: its bounds may be run-time values */
+  int64_t unroll;   /* as CT_OP_FOR's hint */
+  uint32_t serial;  /* of the trace that made it: its bounds may be run-time values */
+  int n_values;     /* names that its loop has: 1, or what the function in user value 1 returns */
+  const char *what; /* "range", "raster" */
 } Range;
 
 #define RANGE_TYPE "range"

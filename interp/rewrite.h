@@ -80,11 +80,12 @@
    range(name, a, b, s) -> iter, state, control, frame
      `for i, q in range("i", a, b, s) do`; s nil is 1. Static: Lua's numeric for exactly (floats,
      overflow, messages). Run-time: one turn, with i symbolic.
-   iter(name, ...) -> iter, state, control, frame
-     `for k, v, q in iter("k", list) do`. Static: the (converted) iterator, its state and control;
+   iter(names, ...) -> iter, state, control, frame
+     `for k, v, q in iter("k,v", list) do`. Static: the (converted) iterator, its state and control;
      the frame closes the list's own fourth value too. q may then be a value of the iterator, if
      it returns more than the loop has names: p tells frames from other values. The objects that
-     range() and axes() give: one turn, as above.
+     range() and axes() give: one turn, as above. One may have a function, which makes the values of the
+     names out of the index; what it assigns to its upvalues becomes variables of the kernel.
    brk() -> boolean
      `if brk() then goto b else goto e end`; the target is the innermost loop. Plain: true. Else
      emits an exit; false.

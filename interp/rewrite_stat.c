@@ -369,8 +369,13 @@ static void write_for(Rw *w, LpStat *s) {
   rw_drop(w, s->mid);
   rw_puts(w, " in ");
   rw_call(w, s->kind == LP_FORNUM ? RW_RANGE : RW_ITER);
-  rw_quote(w, s->vars->sym->s);
-  rw_puts(w, ",");
+  rw_puts(w, "\"");
+  v = s->vars;
+  for (uint32_t i = 0; i < s->n_vars; i++, v = v->next) {
+    rw_puts(w, i == 0 ? "" : ",");
+    rw_puts(w, v->sym->s);
+  }
+  rw_puts(w, "\",");
   for (LpExp *e = s->exps; e != NULL; e = e->next) {
     (s->kind == LP_FORNUM ? rw_single : rw_exp)(w, e);
   }

@@ -314,3 +314,37 @@ function cp_async_wait(n) end
 ---@param n integer how many tiles; may be a run-time value
 ---@param parts table load, compute; stages, store, fetch, blocks, parts
 function pipeline(n, parts) end
+
+--- The way of persistent blocks through tiles: `for m, n in raster{...} do`.
+--- In a kernel a loop over the tiles of the block: tile i of the order goes to block i % gridDim.x; the
+--- blocks of a cluster take the same one, so tiles are then those of a cluster. Fields: `tiles`
+--- {m_tiles, n_tiles}; `order` "groups" (the default: `group` rows of tiles together, 16, in a group m
+--- fastest, then n), "columns" (all rows are one group), "hilbert" (a table in a kernel), or a tensor
+--- of u32 or i32: m << 16 | n of each tile, or a row for each block, how many tiles it has, then these;
+--- an entry is read a tile ahead. `start` and `step`: the block's own tiles start, start + step, ...
+--- On the host an object whose tiles a loop lists, too; `r:list([block, blocks])`: {m, n} of each;
+--- `r:table()`: a tensor for `order`.
+---
+---     > r = raster{tiles = {3, 2}, group = 2}
+---     > for m, n in r do print(m .. "," .. n) end
+---     0,0
+---     1,0
+---     0,1
+---     1,1
+---     2,0
+---     2,1
+---     > k = kernel("tiles", function(out)
+---     >>   for m, n in raster{tiles = {3, 2}, group = 2} do out[{m, n}] = blockIdx.x end
+---     >> end)
+---     > t = zeros(i32, {3, 2})
+---     > k{grid = 4, block = 1}(t)
+---     > t
+---     tensor i32 (3,2):(1,3) on cpu
+---         0    2
+---         1    3
+---         0    1
+--- CuTe: cutlass::gemm::kernel::PersistentTileSchedulerSm90. MoYe: none.
+--- See: cluster_rank.
+---@param p table
+---@return any
+function raster(p) end

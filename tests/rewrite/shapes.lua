@@ -33,7 +33,7 @@ shape("repeat", "repeat local c = a until c", [[for R_q in R_loop("repeat") do d
 shape("numeric for", "for i = 1, b do a = a + i end",
   [[for i, R_q in R_range("i", 1, b) do if R_q then a = R_p(R_q, a, "a", 1) end a = R_a(a, R_r(a) + i) end]])
 shape("a bound that is a call", "for i = 1, a() do end", [[for i in R_range("i", 1, (R_fn(a, "local 'a'")())) do end]])
-shape("generic for", "for k, v in a, b do end", [[for k, v in R_iter("k", a, b) do end]])
+shape("generic for", "for k, v in a, b do end", [[for k, v in R_iter("k,v", a, b) do end]])
 shape("return", "return a, b", "return a, b")
 shape("return inside", "if a then return b end",
   [[do for R_k in R_if(1, false, a) do if R_k == 1 then if R_ret(R_f, b) then return R_retv(R_f) end ]] ..
