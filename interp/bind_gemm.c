@@ -76,7 +76,7 @@ static int effect(lua_State *L, const char *name, CtOp op, int64_t imm) {
   CtIr *ir = front_here(L, name);
   enum { SM90 = 90 };
   if (ir->target.is_cuda && ir->target.sm != SM90) {
-    return diag_error(L, "%s: wgmma needs sm_90a; the target is sm_%d", name, ir->target.sm);
+    return diag_error(L, "%s: it needs sm_90a, but the kernel is compiled for sm_%d; the CPU engine runs it", name, ir->target.sm);
   }
   ct_ir_effect(ir, op, imm);
   return 0;
@@ -96,7 +96,14 @@ static int lang_wgmma_wait(lua_State *L) { /* groups that may be pending */
   return effect(L, "wgmma_wait", CT_OP_WGMMA_WAIT, n);
 }
 
+/* Is a kernel being traced? Then tensors are made in its memory. */
+static int is_tracing(lua_State *L) {
+  lua_pushboolean(L, front_is_tracing(L));
+  return 1;
+}
+
 static const luaL_Reg functions[] = {{"gemm", lang_gemm},
+                                     {"_is_tracing", is_tracing},
                                      {"wgmma_fence", lang_wgmma_fence},
                                      {"wgmma_commit", lang_wgmma_commit},
                                      {"wgmma_wait", lang_wgmma_wait},

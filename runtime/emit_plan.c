@@ -248,7 +248,7 @@ static void use_view(void *ud, const CtView *view, bool is_written) {
 }
 
 static void use_tile(CtEmit *e, const CtInst *inst, uint32_t pos) {
-  ViewUses w = {e, {pos, pos, USE_MANY}};
+  ViewUses w = {e, {pos, pos, inst->op == CT_OP_WGMMA ? USE_ONCE : USE_MANY}};
   for (int i = 0; i < inst->n_args; i++) {
     use(e, inst->args[i], w.u);
   }

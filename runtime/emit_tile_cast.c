@@ -111,11 +111,34 @@ static void widen_two(CtEmit *e, CtLoc loc, const CtEmitOperand *src, const int6
   out[1] = cast_text(e, CT_f32, CT_f16, ct_emit_cut(e, mark));
 }
 
+/* Two elements of a fragment that instructions take as words: one beside the other, from an even place on. */
+static bool is_half_of_words(const CtEmitOperand *dst, const int64_t *lanes) {
+  bool is_even = dst->index == 0 && (dst->plus + lanes[0]) % 2 == 0 && lanes[1] == lanes[0] + 1;
+  for (int i = 0; is_even && i < dst->n; i++) {
+    is_even = ct_is_static(dst->term[i].stride.d) && dst->term[i].stride.d.v % 2 == 0;
+  }
+  return is_even && dst->buf->has_words;
+}
+
+/* *reinterpret_cast<unsigned*>(dst + i * 2) = f32x2_to_f16x2(x, y); taken apart and put together, they would
+   cost two instructions more. */
+static void put_both(CtEmit *e, const CtEmitOperand *dst, int64_t lane, const char *const v[2]) {
+  const Packing *p = &packings[dst->buf->dtype];
+  CtEmitOperand at = *dst;
+  at.plus += lane;
+  ct_emit_vector(e, &at, 2, false);
+  ct_text_printf(&e->body, " = %s(%s, %s);", ct_emit_help(e, p->helper, p->name), v[0], v[1]);
+}
+
 static void put_two(CtEmit *e, CtLoc loc, const CtEmitOperand *dst, const int64_t *lanes,
                     const char *const v[2]) {
   CtDtype to = dst->buf->dtype;
   const Packing *p = &packings[to];
   const char *word = NULL;
+  if (p->word != NULL && is_half_of_words(dst, lanes)) {
+    put_both(e, dst, lanes[0], v);
+    return;
+  }
   if (p->word != NULL) {
     word = ct_names_add(&e->names, "w");
     ct_text_printf(&e->body, "const %s %s = %s(%s, %s);", p->word, word,

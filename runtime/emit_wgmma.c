@@ -305,6 +305,10 @@ void ct_emit_wgmma(CtEmit *e, const CtInst *inst) {
   name_condition(&g);
   const char *var = k > 1 ? ct_emit_enter_loop(&nest, 'k', ct_int(k), 1, CT_UNROLL_ALL) : "";
   CtEmitProducts w = {e, inst->loc, mn[0], mn[1], put_call, &g};
-  ct_emit_products(&w, &t->order, &nest, var);
+  if (mn[0] * mn[1] == 1) {
+    put_call(&g, "", "", var);
+  } else {
+    ct_emit_products(&w, &t->order, &nest, var);
+  }
   ct_emit_leave_all(&nest);
 }

@@ -249,6 +249,53 @@ for letter in pairs(operands) do
   ThrMMA[name] = function(self, part) return fragment_of(self.mma, letter, part, name) end
 end
 
+-- {====== Sums as the next product's A ======
+
+-- A thread's values of C are those of A where both atoms have the same rows and the same threads hold
+-- the columns: from (value, atom of K) to (value, atom of N).
+local function values_of_A(mma, from, n_atoms, op)
+  local a, c = mma.atom, from.atom
+  local columns = c.shape[2] * n_atoms
+  local like = "so sums of the one are no operand of the other"
+  if a.spaces.a == "shared" then
+    tiles.fail(op, "%s reads A from shared memory; take the atom that has A in registers",
+      a.name)
+  elseif a.shape[1] ~= c.shape[1] or ct.size(mma.thr_layout_vmnk, 1)
+    ~= ct.size(from.thr_layout_vmnk, 1) then
+    tiles.fail(op, "%s and %s differ in rows, %s", a.name, c.name, like)
+  elseif ct.size(from.thr_layout_vmnk, 2) > 1 or columns % a.shape[3] ~= 0 then
+    tiles.fail(op, "a thread's %d columns of C are not whole atoms of %s, whose K is %d, %s",
+      columns, a.name, a.shape[3], like)
+  end
+  local in_c = ct.concat(ct.mode(c.layout_c, 1), ct.layout(n_atoms, c.shape[1] * c.shape[2]))
+  local in_a = ct.concat(ct.mode(a.layout_a, 1),
+    ct.layout(columns // a.shape[3], a.shape[1] * a.shape[3]))
+  local values = ct.composition(ct.left_inverse(in_c), in_a)
+  for i = 0, ct.size(in_a) - 1 do
+    if values(i) >= ct.size(in_c) or in_c(values(i)) ~= in_a(i) then
+      tiles.fail(op, "a thread of %s holds other columns than one of %s, %s", c.name, a.name,
+        like)
+    end
+  end
+  return values
+end
+
+-- (V,M,N) of C as (V,M,K) of A: a view of the same registers. `from` made C; the MMA itself if nil.
+local function retile_A(mma, x, from)
+  local op <const> = "retile_A"
+  from = from == nil and mma or from.mma or from
+  if x.layout == nil or ct.rank(x) ~= 3 then
+    tiles.fail(op, "%s is no part (V,M,N), as partition_fragment_C makes them", tostring(x))
+  end
+  local l = x.layout
+  local values = values_of_A(mma, from, ct.size(l, 2), op)
+  local by_value = ct.composition(ct.concat(ct.mode(l, 0), ct.mode(l, 2)), values)
+  return ct.view(x, ct.concat(ct.mode(by_value, 0), ct.mode(l, 1), ct.mode(by_value, 1)))
+end
+
+function TiledMMA:retile_A(x, from) return retile_A(self, x, from) end
+function ThrMMA:retile_A(x, from) return retile_A(self.mma, x, from) end
+
 -- {====== The view of one thread ======
 
 function TiledMMA:get_slice(i)

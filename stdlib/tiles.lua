@@ -109,7 +109,10 @@ end
 
 -- Registers in a kernel; on the host, where there are none, a tensor of zeros.
 function M.registers(part, dtype, layout)
-  if part.dtype ~= nil and part.device == nil then return ct.fragment(dtype, layout) end
+  local is_here = part.dtype == nil and ct._is_tracing()
+  if is_here or (part.dtype ~= nil and part.device == nil) then
+    return ct.fragment(dtype, layout)
+  end
   return ct.zeros(dtype, layout)
 end
 

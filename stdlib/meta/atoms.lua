@@ -116,10 +116,10 @@ function gmma_layout(dtype, major, bytes) end
 
 --- Orders registers and shared memory before products by wgmma, in a kernel.
 --- The warps of a warpgroup come here together, before the first gemm by an atom SM90_64xNxK and
---- wherever something else has written its registers since. Such a gemm returns at once: its sums, and
---- what it reads, are not to be touched before the wgmma_wait that it ends with. Shared memory that
---- ordinary code wrote needs a fence_proxy_async and a barrier before it. sm_90a only; the CPU engine runs
---- it anywhere.
+--- wherever something else has written its registers since. Such a gemm returns at once: its sums,
+--- and what it reads, are not to be touched before the wgmma_wait that it ends with. Shared memory
+--- that ordinary code wrote needs a fence_proxy_async and a barrier before it. sm_90a only; the CPU
+--- engine runs it anywhere.
 ---
 ---     > mma = tiled_mma("SM90_64x8x16_F32F16F16_SS")
 ---     > k = kernel("product", function(A, B, C)
@@ -312,6 +312,23 @@ function TiledMMA:fragment_B(part) end
 ---@return any
 function TiledMMA:fragment_C(part) end
 
+--- Sums as A of the next product: a view of the same registers.
+--- `x` is a fragment (V,M,N) of C, cast to the type of A, of the tiled MMA `from` (this one if left out);
+--- the view is (V,M,K). It exists where each thread holds the same elements of both, as for 16-bit types
+--- after f32: attention multiplies its probabilities by V so. Else an error says what differs.
+---
+---     > qk, pv = tiled_mma"SM90_64x64x16_F32F16F16_SS", tiled_mma"SM90_64x128x16_F32F16F16_RS"
+---     > scores = qk:get_slice(0):partition_fragment_C(zeros(f32, {64, 64}))
+---     > scores.layout
+---     ((2,2,8),1,1):((1,2,4),0,0)
+---     > pv:retile_A(scores, qk).layout
+---     ((2,2,2),1,4):((1,2,4),0,8)
+--- CuTe: none; FlashAttention's convert_layout_acc_Aregs. MoYe: none.
+---@param x Tensor
+---@param from? TiledMMA|ThrMMA
+---@return Tensor
+function TiledMMA:retile_A(x, from) end
+
 --- What one thread of a tiled MMA does: `mma:get_slice(i)`.
 --- Parts have the modes (FrgV,RestM,RestK,...): the values of one atom, then the repetitions along the
 --- modes of the tensor. Of a layout they come with an offset, as from parallelize. Where the atom's
@@ -359,7 +376,7 @@ function ThrMMA:partition_fragment_A(x) end
 ---@return any
 function ThrMMA:partition_fragment_B(x) end
 
---- Registers for the thread's part of C.
+--- Registers for the thread's part of C, a tensor or, in a kernel, the layout of one.
 --- CuTe: partition_fragment_C. MoYe: partition_fragment_C.
 ---@param x any
 ---@return any
@@ -382,6 +399,13 @@ function ThrMMA:fragment_B(part) end
 ---@param part any
 ---@return any
 function ThrMMA:fragment_C(part) end
+
+--- Sums as A of the next product, as TiledMMA:retile_A.
+--- CuTe: none. MoYe: none.
+---@param x Tensor
+---@param from? TiledMMA|ThrMMA
+---@return Tensor
+function ThrMMA:retile_A(x, from) end
 
 --- A copy atom repeated over threads and values: what tiled_copy makes.
 --- CuTe: TiledCopy. MoYe: TiledCopy.

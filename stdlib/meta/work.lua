@@ -153,9 +153,9 @@ function copy(src, dst) end
 --- and, of UniversalFMA, "m2 ~n m", as in CuTe.
 ---
 --- Atoms SM90_64xNxK are instructions of a warpgroup, wgmma: A and B are tiles of shared memory, as
---- partition_A and _B make them of a tensor in a canonical layout (gmma_layout), or, of the atoms _RS, A is
---- a fragment. They run beside what follows, up to wgmma_wait. Option `accumulate`, a bool that may be a
---- run-time one: whether the sums go on or start from 0.
+--- partition_A and _B make them of a tensor in a canonical layout (gmma_layout), or, of the atoms _RS,
+--- A is a fragment. They run beside what follows, up to wgmma_wait. Option `accumulate`, a bool that
+--- may be a run-time one: whether the sums go on or start from 0.
 ---
 ---     > k = kernel("product", function(A, B, C)
 ---     >>   local rA, rB, rC = fragment(f32, {2, 2}), fragment(f32, {2, 2}), fragment(f32, {2, 2})

@@ -126,3 +126,37 @@ print(product("SM90_64x8x32_F32E4M3E4M3_RS_TN", nil, { 64, 8, 64 },
 -- expect: equal
 print(product("SM90_64x8x32_S32S8S8_RS_TN", nil, { 64, 8, 32 }, nil, K(i8, 32), { i8, i8, i32 }))
 -- expect: equal
+
+-- Sums of one product as A of the next: casts of them are words already.
+local function chained(qk, pv, t)
+  qk, pv = tiled_mma(qk), tiled_mma(pv)
+  local k = kernel("chained", function(Q, K, V, O)
+    local sQ = shared(t, tile_to_shape(gmma_layout(t, "K", 32), { 64, 16 }))
+    local sK = shared(t, tile_to_shape(gmma_layout(t, "K", 32), { 32, 16 }))
+    local sV = shared(t, tile_to_shape(gmma_layout(t, "MN", 32), { 16, 32 }))
+    fill_tile(Q, sQ, 128)
+    fill_tile(K, sK, 128)
+    fill_tile(V, sV, 128)
+    sync_threads()
+    local first, second = qk:get_slice(threadIdx.x), pv:get_slice(threadIdx.x)
+    local S, R = first:partition_fragment_C(layout { 64, 32 }), second:partition_fragment_C(O)
+    wgmma_fence()
+    gemm(qk, first:partition_A(sQ), first:partition_B(sK), S, { accumulate = false })
+    wgmma_commit()
+    wgmma_wait(0)
+    local P = second:retile_A(cast(S, t), qk)
+    wgmma_fence()
+    gemm(pv, P, second:partition_B(sV), R, { accumulate = false })
+    wgmma_commit()
+    wgmma_wait(0)
+    copy(R, second:partition_C(O))
+  end, { static_shapes = true })
+  local Q, K, V = integers(t, { 64, 16 }, 1), integers(t, { 32, 16 }, 2), integers(t, { 16, 32 }, 3)
+  local O = zeros(f32, { 64, 16 })
+  k { grid = 1, block = 128 }(Q, K, V, O)
+  return allclose(O, reference.matmul(reference.matmul(Q, K), V))
+end
+
+print(chained("SM90_64x32x16_F32F16F16_SS", "SM90_64x16x16_F32F16F16_RS", f16))  -- expect: true
+print(chained("SM90_64x32x16_F32BF16BF16_SS", "SM90_64x16x16_F32BF16BF16_RS", bf16))
+-- expect: true
