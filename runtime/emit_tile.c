@@ -491,6 +491,25 @@ static void cast_body(CtEmit *e, const Each *each) {
   ct_emit_end(e);
 }
 
+/* From registers to registers, by words where both have them. */
+static void move_body(CtEmit *e, const Each *each) {
+  bool by_word = is_word(e, each, DST, 0, each->vec) && is_word(e, each, SRC, 0, each->vec);
+  for (int j = 0; j < each->vec; j += by_word ? each->vec : 1) {
+    ct_emit_begin(e, each->inst->loc);
+    if (by_word) {
+      put_word_of(e, &each->op[DST], each->lane[DST][0], false);
+      ct_text_puts(&e->body, " = ");
+      put_word_of(e, &each->op[SRC], each->lane[SRC][0], true);
+    } else {
+      ct_emit_element(e, &each->op[DST], each->lane[DST][j]);
+      ct_text_puts(&e->body, " = ");
+      ct_emit_element(e, &each->op[SRC], each->lane[SRC][j]);
+    }
+    ct_text_putc(&e->body, ';');
+    ct_emit_end(e);
+  }
+}
+
 /* Of copy_if: whether the element, or the vector, is copied. */
 static const char *predicate(CtEmit *e, const Each *each) {
   size_t mark = e->body.len;
@@ -534,10 +553,15 @@ static void emit_copy(CtEmit *e, CtVal v) {
                .n_views = t->b.buf != 0 ? 3 : 2,
                .view = {&t->dst, &t->a, &t->b}};
   const CtBuf *to = &e->ir->bufs[t->dst.buf], *from = &e->ir->bufs[t->a.buf];
-  bool in_registers = to->space == CT_REGISTER && from->space == CT_REGISTER;
-  if (to->dtype != from->dtype && in_registers && each.n_views == 2 && t->dst.guard == NULL &&
-      t->a.guard == NULL) {
+  bool in_registers = to->space == CT_REGISTER && from->space == CT_REGISTER && each.n_views == 2 &&
+                      t->dst.guard == NULL && t->a.guard == NULL;
+  if (to->dtype != from->dtype && in_registers) {
     put_loops(e, &each, ct_emit_cast_width(e, to->dtype, from->dtype), cast_body);
+    return;
+  }
+  if (in_registers && t->atom == NULL && to->has_words && from->has_words &&
+      ct_dtypes[to->dtype].bits < 32) {
+    put_loops(e, &each, 32 / ct_dtypes[to->dtype].bits, move_body);
     return;
   }
   put_loops(e, &each, t->vec, copy_body);

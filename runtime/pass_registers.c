@@ -72,8 +72,24 @@ static void check_view(void *ud, const CtView *view, bool is_written) {
   }
 }
 
+/* What is copied to a fragment that instructions take by words is moved so, too. */
+static void share_words(CtIr *ir) {
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    const CtInst *inst = ct_inst(ir, v);
+    if (inst->op == CT_OP_COPY) {
+      const CtTile *t = inst->u.tile;
+      const CtBuf *to = &ir->bufs[t->dst.buf];
+      CtBuf *from = &ir->bufs[t->a.buf];
+      if (to->has_words && from->space == CT_REGISTER && from->dtype == to->dtype) {
+        from->has_words = true;
+      }
+    }
+  }
+}
+
 CtStatus ct_pass_registers(CtIr *ir, CtErr *err) {
   Finder f = {.ir = ir, .err = err};
+  share_words(ir);
   for (CtVal v = 1; v < ir->n_insts && f.status == CT_OK; v++) {
     const CtInst *inst = ct_inst(ir, v);
     f.at = v;
