@@ -16,7 +16,14 @@ local function fail(format, ...) tiles.fail("attention", format, ...) end
 
 -- What is tried in order; the last one computes everything. `sm`: the compute capability that the
 -- instructions are of; without it the row is also for the CPU engine.
+local HOPPER <const> = "cuttle.attention_hopper"
 M.configs = {
+  { name = "hopper 192x80", template = HOPPER, sm = 90, depth = 128, rows = 192, keys = 80,
+    stages = 3, registers = { 32, 160 } },
+  { name = "hopper 192x128", template = HOPPER, sm = 90, depth = 64, rows = 192, keys = 128,
+    stages = 4, registers = { 32, 160 } },
+  { name = "hopper 128x128", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 128,
+    stages = 2, registers = { 24, 240 } },
   { name = "plain", template = "cuttle.attention_plain" },
 }
 

@@ -1,0 +1,467 @@
+-- attention_hopper.lua: attention on Hopper. A warp group loads by TMA, the others have 64 queries
+-- each of a tile: S = Q K' and O += P V by wgmma, softmax in registers, where P, which is S packed,
+-- is an operand again. A group exponentiates while its product of the last P and V is under way
+-- (overlap), and the groups take turns in issuing products (the ring), so that one's products run
+-- under another's softmax. Blocks stay for many tiles, in the order that attention_schedule.lua
+-- makes. Fields of its configurations:
+--   rows, keys  the queries of a tile, 64 for each group that multiplies, and the keys of a block
+--   depth       of a head, at most
+--   stages      blocks of keys, and of values, in shared memory
+--   registers   of a thread, {of the group that loads, of those that multiply}
+local ct = require "cuttle"
+local schedule = require "cuttle.attention_schedule"
+local M = {}
+
+local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
+local size, tile, select, cdiv, range = ct.size, ct.tile, ct.select, ct.cdiv, ct.range
+local shared, fragment, copy, cast, gemm = ct.shared, ct.fragment, ct.copy, ct.cast, ct.gemm
+local clear, where, min, max, any = ct.clear, ct.where, ct.min, ct.max, ct.any
+local exp2, log2, shfl_xor = ct.exp2_approx, ct.log2, ct.shfl_xor
+local mbarrier, named_barrier, pipeline_state = ct.mbarrier, ct.named_barrier, ct.pipeline_state
+local wgmma_fence, wgmma_commit, wgmma_wait = ct.wgmma_fence, ct.wgmma_commit, ct.wgmma_wait
+local _ <const> = ct._
+
+local GROUP <const>, ROWS <const>, PANEL <const> = 128, 64, 64
+local LN_2 <const> = math.log(2)
+local LAZY <const> = 8.0 -- powers of two by which a maximum may grow before sums are rescaled
+local CPU_BLOCKS <const> = 2 -- of the grid on the CPU engine
+
+local names <const> = { f16 = "F16", bf16 = "BF16" }
+
+function M.n_threads(config) return GROUP + config.rows // ROWS * GROUP end
+
+-- Can TMA describe the tensor (S,D,H,B): 16 bytes divide its address and strides, D's is 1?
+local function has_map(t)
+  local extents, strides = ct.shape(t), ct.stride(t)
+  for i = 1, 4 do
+    if i ~= 2 and extents[i] > 1 and strides[i] * t.dtype.bits % 128 ~= 0 then return false end
+  end
+  return strides[2] == 1 and ct._address(t) % 16 == 0
+end
+
+function M.can_compute(config, p)
+  if not names[p.dtype.name] or p.depth ~= config.depth or p.sequences or p.n_k == 0
+    or p.O.dtype ~= p.dtype then
+    return false
+  end
+  if cdiv(p.n_q, config.rows) > schedule.MAX_TILES or p.heads * p.batches > schedule.MAX_HEADS then
+    return false
+  end
+  return has_map(p.Q) and has_map(p.K) and has_map(p.V) and has_map(p.O)
+end
+
+-- {====== What is known before the trace ======
+
+local function plan_of(variant)
+  local dtype, depth, keys = variant.dtype, variant.depth, variant.keys
+  local groups, stages = variant.rows // ROWS, variant.stages
+  local kind = ("F32%s%s"):format(names[dtype.name], names[dtype.name])
+  local k_major, mn_major = ct.gmma_layout(dtype, "K", 128), ct.gmma_layout(dtype, "MN", 128)
+  local bytes = dtype.bits // 8
+  local like_O = ct.tiled_mma(("SM90_64x%dx16_%s_SS"):format(PANEL, kind))
+  return {
+    groups = groups,
+    QK = ct.tiled_mma(("SM90_64x%dx16_%s_SS"):format(keys, kind)),
+    PV = ct.tiled_mma(("SM90_64x%dx16_%s_RS"):format(depth, kind)),
+    Q = ct.tile_to_shape(k_major, {ROWS, depth, groups}),
+    K = ct.tile_to_shape(k_major, {keys, depth, stages}),
+    V = ct.tile_to_shape(ct.tile_to_shape(mn_major, {PANEL, keys}), {depth, keys, stages}),
+    O = ct.tile_to_shape(k_major, {ROWS, PANEL, groups}),
+    like_O = like_O,
+    store_O = ct.tiled_copy_C(ct.atom("SM90_U32x4_STSM_N", dtype), like_O),
+    Q_bytes = ROWS * depth * bytes, K_bytes = keys * depth * bytes,
+  }
+end
+
+-- {====== The block's tiles ======
+
+-- Calls f(tile) for each tile of the block: {m =, head =, batch =, n_blocks =}, of keys.
+-- `uniform` makes a value known to be the same in all lanes, which saves registers.
+local function each_tile(variant, args, uniform, f)
+  local tiles = args.tiles
+  local count, entry = uniform(cast(tiles[{blockIdx.x, 0}], ct.i32)), tiles[{blockIdx.x, 1}]
+  for i in range(count) do
+    local now = uniform(entry)
+    entry = tiles[{blockIdx.x, min(i + 2, count)}]
+    local m, pair = cast(now & 0xffff, ct.i32), now >> 16
+    local seen = args.n_k
+    if variant.causal then
+      seen = min(seen, min((m + 1) * variant.rows, args.n_q) + args.n_k - args.n_q)
+    end
+    f { m = m, head = cast(pair % args.heads, ct.i32), batch = cast(pair // args.heads, ct.i32),
+        n_blocks = max(cdiv(seen, variant.keys), 1) }
+  end
+end
+
+local function of_first_lane(x) return ct.shfl_idx(x, 0) end
+local function as_it_is(x) return x end
+
+-- {====== The group that loads ======
+
+local function load_all(variant, plan, args, smem, bars)
+  local gQ = tile(ct.tma_tensor(args.Q), {ROWS, variant.depth}, {_, 0})            -- (64,D,m,H,B)
+  local gK = tile(ct.tma_tensor(args.K), {variant.keys, variant.depth}, {_, 0})    -- (keys,D,n,H,B)
+  local gV = tile(ct.tma_tensor(select(args.V, 1, 0, 2, 3)), {variant.depth, variant.keys}, {0, _})
+  local q = pipeline_state(1, {parity = 1})
+  local k = pipeline_state(variant.stages, {parity = 1})
+  local v = pipeline_state(variant.stages, {parity = 1})
+
+  each_tile(variant, args, as_it_is, function(at)
+    local kv_head = at.head // args.group
+
+    local function load_K(n)
+      bars.K_empty[k.slot]:wait(k.parity)
+      bars.K_full[k.slot]:arrive_expect_tx(plan.K_bytes)
+      ct.tma_load(gK(_, _, n, kv_head, at.batch), smem.K(_, _, k.slot), bars.K_full[k.slot])
+      k:advance()
+    end
+
+    local function load_V(n)
+      bars.V_empty[v.slot]:wait(v.parity)
+      bars.V_full[v.slot]:arrive_expect_tx(plan.K_bytes)
+      ct.tma_load(gV(_, _, n, kv_head, at.batch), smem.V(_, _, v.slot), bars.V_full[v.slot])
+      v:advance()
+    end
+
+    load_K(at.n_blocks - 1)
+    for g = 0, plan.groups - 1 do
+      bars.Q_empty[g]:wait(q.parity)
+      bars.Q_full[g]:arrive_expect_tx(plan.Q_bytes)
+      ct.tma_load(gQ(_, _, at.m * plan.groups + g, at.head, at.batch), smem.Q(_, _, g),
+        bars.Q_full[g])
+    end
+    q:advance()
+    for i in range(1, at.n_blocks) do
+      load_K(at.n_blocks - 1 - i)
+      load_V(at.n_blocks - i)
+    end
+    load_V(0)
+  end)
+end
+
+-- {====== Softmax of a group's rows ======
+
+-- The scores of one row of a thread: (2, keys // 8), adjacent columns first.
+local function row_of(S, r) return S({_, r, _}, 0, 0) end
+
+-- f applied to two partial results over the row, one for each of adjacent columns; then to both.
+local function row_reduce(row, f)
+  local a, b = row[{0, 0}], row[{1, 0}]
+  for j in range(1, size(row, 1)) do
+    a = f(a, row[{0, j}])
+    b = f(b, row[{1, j}])
+  end
+  return f(a, b)
+end
+
+-- The same over the four lanes that share a row.
+local function lanes_reduce(v, f)
+  v = f(v, shfl_xor(v, 1))
+  return f(v, shfl_xor(v, 2))
+end
+
+local function add(a, b) return a + b end
+
+-- A row does not see the keys from its limit on, counted from the block's first.
+local function mask(S, places, limits)
+  for r = 0, 1 do
+    local row, place = row_of(S, r), row_of(places, r)
+    for j in range(size(row, 1)) do
+      for c = 0, 1 do
+        row[{c, j}] = where(place[{c, j}][2] < limits[r], row[{c, j}], -math.huge)
+      end
+    end
+  end
+end
+
+-- S becomes exp2(c S - tops). `tops` are the rows' maxima so far, times c; `sums` each thread's
+-- part of their sums. Returns whether O must be multiplied by `shrink`.
+local function softmax(variant, S, rows, c, masked, is_first)
+  local tops, sums, shrink = rows.tops, rows.sums, rows.shrink
+  local new = fragment(ct.f32, 2)
+  for r = 0, 1 do new[r] = lanes_reduce(row_reduce(row_of(S, r), max), max) * c end
+  local grows = true
+  if is_first then
+    copy(new, tops)
+  else
+    grows = any(max(new[0] - tops[0], new[1] - tops[1]) > (variant.lazy and LAZY or 0.0))
+    if grows then
+      for r = 0, 1 do
+        local top = max(tops[r], new[r])
+        shrink[r] = exp2(tops[r] - (masked and where(top == -math.huge, 0.0, top) or top))
+        tops[r] = top
+        sums[r] = sums[r] * shrink[r]
+      end
+    end
+  end
+  for r = 0, 1 do
+    local row, base = row_of(S, r), tops[r]
+    if masked then base = where(base == -math.huge, 0.0, base) end
+    for j in range(size(row, 1)) do
+      for i = 0, 1 do row[{i, j}] = exp2(row[{i, j}] * c - base) end
+    end
+    local sum = row_reduce(row, add)
+    sums[r] = is_first and sum or sums[r] + sum
+  end
+  return grows
+end
+
+local function scale_rows(O, factors)
+  for r = 0, 1 do
+    local row = row_of(O, r)
+    for j in range(size(row, 1)) do
+      for i = 0, 1 do row[{i, j}] = row[{i, j}] * factors[r] end
+    end
+  end
+end
+
+-- {====== A group that multiplies ======
+
+local Group = {}
+Group.__index = Group
+
+local function new_group(variant, plan, args, smem, bars)
+  local number, thread = of_first_lane(threadIdx.x // GROUP) - 1, threadIdx.x % GROUP
+  local qk, pv = plan.QK:get_slice(thread), plan.PV:get_slice(thread)
+  local self = { variant = variant, plan = plan, args = args, bars = bars, number = number,
+    thread = thread, is_first = thread == 0,
+    sQ = qk:partition_A(smem.Q(_, _, number)), sK = qk:partition_B(smem.K),
+    sV = pv:partition_B(smem.V),
+    S = fragment(ct.f32, plan.QK:partition_shape_C{ROWS, variant.keys}),
+    O = fragment(ct.f32, plan.PV:partition_shape_C{ROWS, variant.depth}),
+    P = fragment(variant.dtype, plan.QK:partition_shape_C{ROWS, variant.keys}),
+    places = qk:partition_C(ct.identity_tensor{ROWS, variant.keys}),
+    places_O = pv:partition_C(ct.identity_tensor{ROWS, variant.depth}),
+    rows = { tops = fragment(ct.f32, 2), sums = fragment(ct.f32, 2), shrink = fragment(ct.f32, 2) },
+    q = pipeline_state(1), k = pipeline_state(variant.stages), v = pipeline_state(variant.stages),
+    mine = named_barrier(1 + number, 2 * GROUP),
+    next = named_barrier(1 + (number + 1) % plan.groups, 2 * GROUP),
+    together = named_barrier(1 + plan.groups + number, GROUP),
+    sO = smem.O(_, _, number) }
+  return setmetatable(self, Group)
+end
+
+function Group:release(empty, state)
+  if self.is_first then empty[state.slot]:arrive() end
+  state:advance()
+end
+
+function Group:multiply_QK()
+  wgmma_fence()
+  gemm(self.plan.QK, self.sQ, self.sK(_, _, _, self.k.slot), self.S, {accumulate = false})
+  wgmma_commit()
+end
+
+function Group:multiply_PV()
+  local plan = self.plan
+  wgmma_fence()
+  gemm(plan.PV, plan.PV:retile_A(self.P, plan.QK), self.sV(_, _, _, self.v.slot), self.O)
+  wgmma_commit()
+end
+
+function Group:pack_P() copy(cast(self.S, self.variant.dtype), self.P) end
+
+-- Of the block n the columns that the thread's two rows see.
+function Group:mask(at, n)
+  local args, first = self.args, n * self.variant.keys
+  local limits = fragment(ct.i32, 2)
+  for r = 0, 1 do
+    local limit = args.n_k
+    if self.variant.causal then
+      local row = at.row + row_of(self.places, r)[{0, 0}][1]
+      limit = min(limit, row + args.n_k - args.n_q + 1)
+    end
+    limits[r] = limit - first
+  end
+  mask(self.S, self.places, limits)
+end
+
+-- The tile's last block of keys, which comes first.
+function Group:begin(at)
+  local bars = self.bars
+  bars.Q_full[self.number]:wait(self.q.parity)
+  bars.K_full[self.k.slot]:wait(self.k.parity)
+  self.mine:sync()
+  self:multiply_QK()
+  self.next:arrive()
+  wgmma_wait(0)
+  self:release(bars.K_empty, self.k)
+  self:mask(at, at.n_blocks - 1)
+  softmax(self.variant, self.S, self.rows, self.args.c, true, true)
+  self:pack_P()
+  clear(self.O)
+end
+
+-- Block n: its scores, and the values of the block before.
+function Group:step(at, n, masked)
+  local bars, rows = self.bars, self.rows
+  bars.K_full[self.k.slot]:wait(self.k.parity)
+  self.mine:sync()
+  self:multiply_QK()
+  bars.V_full[self.v.slot]:wait(self.v.parity)
+  self:multiply_PV()
+  self.next:arrive()
+  wgmma_wait(1)
+  self:release(bars.K_empty, self.k)
+  if masked then self:mask(at, n) end
+  local grows = softmax(self.variant, self.S, rows, self.args.c, masked, false)
+  wgmma_wait(0)
+  self:release(bars.V_empty, self.v)
+  self:pack_P()
+  if grows then scale_rows(self.O, rows.shrink) end
+end
+
+-- The values of the last block; then O is divided by the sums.
+function Group:finish(at)
+  local bars, rows, args = self.bars, self.rows, self.args
+  if self.is_first then bars.Q_empty[self.number]:arrive() end
+  bars.V_full[self.v.slot]:wait(self.v.parity)
+  self:multiply_PV()
+  local factors = fragment(ct.f32, 2)
+  for r = 0, 1 do
+    local sum = lanes_reduce(rows.sums[r], add)
+    factors[r] = where(sum == 0.0, 0.0, 1.0 / sum)
+    rows.sums[r] = sum
+  end
+  if self.variant.lse then
+    for r = 0, 1 do
+      local place = row_of(self.places, r)[{0, 0}]
+      local row = at.row + place[1]
+      if self.thread % 4 == 0 and row < args.n_q then
+        args.LSE[{row, at.head, at.batch}] = (rows.tops[r] + log2(rows.sums[r])) * LN_2
+      end
+    end
+  end
+  wgmma_wait(0)
+  self:release(bars.V_empty, self.v)
+  scale_rows(self.O, factors)
+end
+
+-- O by way of shared memory, 64 columns at a time; the last store may still read there.
+function Group:store(at)
+  local copier = self.plan.store_O:get_slice(self.thread)
+  local gO = tile(ct.tma_tensor(self.args.O), {ROWS, PANEL}, {_, _})       -- (64,64,m,d,H,B)
+  local n = self.variant.depth // PANEL
+  for d = 0, n - 1 do
+    local part = cast(tile(self.O, {size(self.O, 0) // n, 1, 1}, {d, 0, 0}), self.variant.dtype)
+    if self.is_first then ct.tma_store_wait(0) end
+    self.together:sync()
+    copy(self.plan.store_O, copier:retile_S(part), copier:partition_D(self.sO))
+    ct.fence_proxy_async()
+    self.together:sync()
+    if self.is_first then
+      ct.tma_store(self.sO, gO(_, _, at.m * self.plan.groups + self.number, d, at.head, at.batch))
+      ct.tma_store_commit()
+    end
+  end
+end
+
+-- A group without rows in the tile passes the barriers, so that the others go on.
+function Group:pass(n_blocks)
+  local bars = self.bars
+  bars.Q_full[self.number]:wait(self.q.parity)
+  if self.is_first then bars.Q_empty[self.number]:arrive() end
+  for _ in range(n_blocks) do
+    bars.K_full[self.k.slot]:wait(self.k.parity)
+    self.mine:sync()
+    self.next:arrive()
+    self:release(bars.K_empty, self.k)
+    bars.V_full[self.v.slot]:wait(self.v.parity)
+    self:release(bars.V_empty, self.v)
+  end
+end
+
+function Group:tile(at)
+  local variant, args = self.variant, self.args
+  if at.row < args.n_q then
+    local last = at.n_blocks - 1
+    self:begin(at)
+    local n_plain = last -- blocks 0 to n_plain - 1 are seen whole
+    if variant.causal then
+      local whole = max(at.row + args.n_k - args.n_q + 1, 0) // variant.keys
+      n_plain = min(whole, last)
+      for i in range(last - n_plain) do self:step(at, last - 1 - i, true) end
+    end
+    for i in range(n_plain) do self:step(at, n_plain - 1 - i, false) end
+    self:finish(at)
+    self:store(at)
+  else
+    self:pass(at.n_blocks)
+  end
+  self.q:advance()
+end
+
+local function multiply_all(variant, plan, args, smem, bars)
+  local group = new_group(variant, plan, args, smem, bars)
+  if group.number == plan.groups - 1 then group.next:arrive() end
+  each_tile(variant, args, of_first_lane, function(at)
+    at.row = at.m * variant.rows + group.number * ROWS
+    group:tile(at)
+  end)
+  if group.is_first then ct.tma_store_wait(0, {done = true}) end
+end
+
+-- {====== The kernel ======
+
+function M.make(variant)
+  local plan = plan_of(variant)
+  local dtype, stages, groups = variant.dtype, variant.stages, plan.groups
+
+  return ct.kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c)
+    local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, tiles = tiles, heads = heads,
+                   group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0) }
+    local smem = { Q = shared(dtype, plan.Q), K = shared(dtype, plan.K), V = shared(dtype, plan.V),
+                   O = shared(dtype, plan.O) }
+    local bars = { Q_full = mbarrier(groups, 1), Q_empty = mbarrier(groups, 1),
+                   K_full = mbarrier(stages, 1), K_empty = mbarrier(stages, groups),
+                   V_full = mbarrier(stages, 1), V_empty = mbarrier(stages, groups) }
+    ct.sync_threads()
+    if threadIdx.x < GROUP then
+      ct.setmaxnreg(variant.registers[1])
+      if threadIdx.x == 0 then load_all(variant, plan, args, smem, bars) end
+    else
+      ct.setmaxnreg(variant.registers[2])
+      multiply_all(variant, plan, args, smem, bars)
+    end
+  end, {min_blocks = 1})
+end
+
+-- {====== The launch ======
+
+local function n_blocks_of(p)
+  if p.device == "cpu" then return CPU_BLOCKS end
+  return ct.device().n_sms or 132
+end
+
+local function tiles_of(p, variant)
+  local sequences = {}
+  for i = 1, p.batches do sequences[i] = { n_q = p.n_q, n_k = p.n_k } end
+  local sections = schedule.sections({ sequences = sequences, heads = p.heads, causal = p.causal },
+    { rows = variant.rows, keys = variant.keys, group_rows = ROWS })
+  local n = n_blocks_of(p)
+  local rows = schedule.rows(schedule.assign(sections, n), p.heads)
+  return ct.from_table(ct.u32, rows):to(p.device), n
+end
+
+-- The tensor as a map takes it: a mode of extent 1, whose stride says nothing, gets one that a map
+-- may have.
+local function mapped(t)
+  local extents, strides = ct.shape(t), ct.stride(t)
+  local span = 0
+  for i = 1, 4 do span = max(span, extents[i] * strides[i]) end
+  for i = 1, 4 do
+    if extents[i] == 1 and i ~= 2 then strides[i] = span end
+  end
+  return ct.view(t, ct.layout(extents, strides))
+end
+
+function M.plan(p, kernel, variant)
+  local tiles, n = tiles_of(p, variant)
+  local none = ct.zeros(ct.f32, {1, 1, 1}):to(p.device)
+  return { kernel = kernel,
+           launch = { grid = n, block = M.n_threads(variant), stream = p.stream },
+           args = { mapped(p.Q), mapped(p.K), mapped(p.V), mapped(p.O), p.LSE or none, tiles,
+                    ct.u32(p.heads), p.heads // p.kv_heads, ct.f32(p.scale / LN_2) } }
+end
+
+return M

@@ -1,0 +1,24 @@
+-- Attention on Hopper, on the CPU engine, against reference.attention: tiles and blocks of keys that
+-- overhang, groups without rows, heads in groups, causal in both directions, lazy, f16; and what the
+-- configurations are not for.
+local function distance(a, b) return (allclose(a, b, {atol = 1e-2})) end
+
+local function try(config, dtype, B, H, HK, S, SK, D, options)
+  local Q, K = randn(dtype, row_major{B, H, S, D}), randn(dtype, row_major{B, HK, SK, D})
+  local V = view(randn(dtype, {D * HK, SK, B}), layout({B, HK, SK, D}, {D * HK * SK, D, D * HK, 1}))
+  options.config, options.lse = config, true
+  local O, LSE = attention(Q, K, V, options)
+  local R, RL = reference.attention(Q, K, V, {
+    causal = options.causal, scale = options.scale, lse = zeros(f64, row_major{B, H, S}),
+    out = zeros(f64, row_major{B, H, S, D}) })
+  return distance(O, R) and allclose(LSE, RL, {atol = 1e-3})
+end
+print(try("hopper 192x80", bf16, 1, 2, 1, 250, 170, 128, {}))                            -- expect: true
+print(try("hopper 192x80", bf16, 1, 2, 2, 70, 230, 128, {causal = true, lazy = true}))   -- expect: true
+print(try("hopper 192x128", f16, 2, 2, 1, 200, 333, 64, {causal = true, scale = 0.7}))   -- expect: true
+print(try("hopper 192x128", bf16, 1, 1, 1, 333, 100, 64, {causal = true}))               -- expect: true
+print(try("hopper 128x128", bf16, 1, 1, 1, 130, 140, 128, {lazy = true}))                -- expect: true
+
+local Q = randn(f32, row_major{1, 1, 2, 128})
+print((select(2, pcall(attention, Q, Q, Q, {config = "hopper 192x80"})):gsub("^[^ ]+: ", "")))
+-- expect: attention: configuration 'hopper 192x80' is not for this problem: f32, D = 128, on cpu
