@@ -128,6 +128,7 @@ function gmma_layout(dtype, major, bytes) end
 ---     >>   local thr = mma:get_slice(threadIdx.x)
 ---     >>   copy(parallelize(A, {64, 2}, threadIdx.x), parallelize(sA, {64, 2}, threadIdx.x))
 ---     >>   copy(parallelize(B, {8, 16}, threadIdx.x), parallelize(sB, {8, 16}, threadIdx.x))
+---     >>   fence_proxy_async()
 ---     >>   sync_threads()
 ---     >>   local rC = thr:partition_fragment_C(C)
 ---     >>   wgmma_fence()
@@ -376,7 +377,8 @@ function ThrMMA:partition_fragment_A(x) end
 ---@return any
 function ThrMMA:partition_fragment_B(x) end
 
---- Registers for the thread's part of C, a tensor or, in a kernel, the layout of one.
+--- Registers for the thread's part of C.
+--- `x` is a tensor or, in a kernel, also the layout of one.
 --- CuTe: partition_fragment_C. MoYe: partition_fragment_C.
 ---@param x any
 ---@return any
