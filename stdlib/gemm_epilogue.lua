@@ -4,8 +4,8 @@ local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local cast, copy, fragment, size, range = ct.cast, ct.copy, ct.fragment, ct.size, ct.range
-local guard = ct.guard
+local cast, copy, fragment, size, shape = ct.cast, ct.copy, ct.fragment, ct.size, ct.shape
+local guard, range = ct.guard, ct.range
 local _ <const> = ct._
 
 local STORE_BITS <const> = 128
@@ -40,14 +40,14 @@ local function finish(variant, sum, old, alpha, beta, at, l, operands)
   return cast(made, variant.work)
 end
 
--- Sums to as many elements of C; `old` and `new` are registers for these.
-local function store_part(variant, sums, part, places, old, new, alpha, beta, l, operands)
+-- What as many elements of C become as there are sums; `old` and `new` are registers for these.
+local function compute(variant, sums, part, places, old, new, alpha, beta, l, operands)
   if variant.reads_c then copy(part, old) end
   for i in range(size(new)) do
     local before = variant.reads_c and old[i] or nil
     new[i] = finish(variant, sums[i], before, alpha, beta, places[i], l, operands)
   end
-  copy(cast(new, variant.c_dtype), part)
+  return cast(new, variant.c_dtype)
 end
 
 local function registers(variant, like)
@@ -60,9 +60,16 @@ end
 function M.store(variant, sums, part, places, alpha, beta, l, operands)
   local old, new = registers(variant, sums(_, _, 0))
   for j in range(size(sums, 2)) do
-    store_part(variant, sums(_, _, j), part(_, _, j), places(_, _, j), old, new, alpha, beta, l,
-      operands)
+    copy(compute(variant, sums(_, _, j), part(_, _, j), places(_, _, j), old, new, alpha, beta, l,
+      operands), part(_, _, j))
   end
+end
+
+-- A thread's elements of C in registers, shaped as its sums.
+function M.finished(variant, sums, part, places, alpha, beta, l, operands)
+  local old = variant.reads_c and fragment(variant.c_dtype, shape(sums)) or nil
+  return compute(variant, sums, part, places, old, fragment(variant.work, shape(sums)), alpha, beta,
+    l, operands)
 end
 
 -- {====== Through shared memory ======

@@ -8,6 +8,10 @@
 --   make(variant)      the kernel, called with (A, B, C, alpha, beta, operands...): A (M,K,L),
 --                      B (N,K,L), C (M,N,L); the grid is gemm_raster.grid's, the block's tile
 --                      gemm_raster.place's, and gemm_epilogue.store takes the sums to C
+-- and, where these are the template's own,
+--   grid(config, m, n, l), args(config, problem)  the launch's grid; the arguments before alpha
+--   takes(config, problem)  can the kernel compute the problem?
+--   knows_plain  variants that are plain are made apart
 -- A variant is a configuration with what the operands add to it:
 --   name             the kernel's
 --   dtype, c_dtype   of A and B, of C
@@ -19,6 +23,7 @@
 --   bias, epilogue   the first operand is the bias; the function, if there is one
 --   ragged           a tile overhangs: operands and C are to be guarded
 --   group            see gemm_raster.lua
+--   plain            nothing is done with the sums: alpha is 1, beta 0, no bias, no epilogue
 -- Fields of every configuration: name, template, tile {bM, bN, bK}; those of its template are
 -- described there.
 local ct = require "cuttle"
@@ -312,12 +317,18 @@ local function is_ragged(config, p)
   return p.m % bM ~= 0 or p.n % bN ~= 0 or p.k % bK ~= 0
 end
 
+-- Is there nothing to do with the sums, in a template that makes something of that?
+local function is_plain(config, p)
+  return require(config.template).knows_plain and p.alpha == 1 and p.beta == 0 and not p.bias
+    and not p.epilogue and p.work == p.sum
+end
+
 local function variant_of(config, p, group)
   local variant = { name = "matmul_" .. p.dtype.name, dtype = p.dtype, c_dtype = p.c_dtype,
                     sum = p.sum, work = p.work, a_major = p.a_major, b_major = p.b_major,
                     reads_c = p.beta ~= 0, swapped = p.swapped, bias = p.bias ~= nil,
                     epilogue = p.epilogue, group = group or false,
-                    ragged = is_ragged(config, p) }
+                    ragged = is_ragged(config, p), plain = is_plain(config, p) }
   for key, value in pairs(config) do
     if variant[key] == nil then variant[key] = value end
   end
@@ -339,7 +350,7 @@ local function kernel_of(config, p, group)
   end
   local text = table.concat({ p.dtype.name, p.c_dtype.name, p.a_major, p.b_major,
     tostring(p.beta ~= 0), tostring(p.swapped), tostring(p.bias ~= nil), tostring(group),
-    tostring(is_ragged(config, p)) }, " ")
+    tostring(is_ragged(config, p)), tostring(is_plain(config, p)) }, " ")
   if by_text[text] == nil then
     by_text[text] = require(config.template).make(variant_of(config, p, group))
   end
@@ -349,12 +360,14 @@ end
 -- {kernel =, launch =, args =, config =} of a problem that has elements.
 local function plan(p, wanted, stream)
   local config = configs.choose(p, wanted)
-  local grid, group = raster.grid(config, p.m, p.n, p.l)
-  local args = { p.A, p.B, p.C, p.work(p.alpha), p.work(p.beta) }
+  local template = require(config.template)
+  local grid, group = (template.grid or raster.grid)(config, p.m, p.n, p.l)
+  local args = template.args and template.args(config, p) or { p.A, p.B, p.C }
+  table.move({ p.work(p.alpha), p.work(p.beta) }, 1, 2, #args + 1, args)
   if p.bias then args[#args + 1] = p.bias end
   for _, x in ipairs(p.operands) do args[#args + 1] = x end
-  local launch = { grid = grid, block = require(config.template).n_threads(config),
-                   stream = stream }
+  local launch = { grid = grid, block = template.n_threads(config), stream = stream,
+                   pdl = config.pdl, cluster = config.cluster and { config.cluster, 1, 1 } }
   return { kernel = kernel_of(config, p, group), launch = launch, args = args, config = config }
 end
 

@@ -4,6 +4,7 @@
 --   types    names of element types of A and B, or nil: all
 --   majors   what is contiguous in A and B, "N" or "T" as BLAS says it, first of A: {NT = true}
 --   sm       the least compute capability
+--   only_sm  the only one: instructions of sm_90a are no others'
 --   when     a function of the problem {m =, n =, k =, l =}, or nil: always
 -- The first row that fits is taken, so the order is the choice by shape.
 local ct = require "cuttle"
@@ -11,9 +12,10 @@ local tiles = require "cuttle.tiles"
 local M = {}
 
 local SIMPLE <const>, SIMT <const> = "cuttle.gemm_simple", "cuttle.gemm_simt"
-local MMA <const> = "cuttle.gemm_mma"
+local MMA <const>, HOPPER <const> = "cuttle.gemm_mma", "cuttle.gemm_hopper"
 local F32 <const>, TF32 <const> = { f32 = true }, { tf32 = true }
 local HALVES <const>, BYTES <const> = { f16 = true, bf16 = true }, { i8 = true, u8 = true }
+local ALL_BYTES <const> = { i8 = true, u8 = true, f8e4m3 = true, f8e5m2 = true }
 local NT <const>, TN <const> = { NT = true }, { TN = true }
 local MIXED <const> = { NN = true, TT = true }
 
@@ -26,6 +28,14 @@ end
 local function deep(m_tile, n_tile)
   local is_full = tiles_at_least(132, m_tile, n_tile)
   return function(p) return p.k >= 512 and is_full(p) end
+end
+
+-- Of Hopper's tiles of 256 x 128: more than half a wave, and at most so many.
+local function hopper_tiles(most)
+  local enough = tiles_at_least(66, 256, 128)
+  return function(p)
+    return enough(p) and ct.cdiv(p.m, 256) * ct.cdiv(p.n, 128) * p.l <= (most or math.huge)
+  end
 end
 
 -- For what is only taken by name.
@@ -60,6 +70,41 @@ M.list = {
   { name = "simt 64x64x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
     majors = { TN = true, NN = true, TT = true }, tile = { 64, 64, 16 }, lanes = { 8, 4 },
     warps = { 1, 2 }, stages = 3, min_blocks = 6, order = "n2 m ~n", turn = "registers" },
+
+  -- Hopper's tensor cores. Ping-pong hides the stores of a short K; blocks that stay for one tile
+  -- want more stages; pairs of blocks share what f16 and operands along M and N cost more to read.
+  { name = "hopper 192x128x64, ping-pong", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, majors = TN, tile = { 192, 128, 64 }, schedule = "ping-pong", stages = 4,
+    registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = 132, pdl = true,
+    when = function(p) return p.k <= 1024 and tiles_at_least(264, 192, 128)(p) end },
+  { name = "hopper 256x128x64, 4 stages", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 4,
+    registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = 132, pdl = true,
+    when = hopper_tiles(132) },
+  { name = "hopper 256x128x64, hilbert", device = "cuda", template = HOPPER,
+    types = { bf16 = true }, only_sm = 90, majors = TN, tile = { 256, 128, 64 },
+    schedule = "cooperative", stages = 3, registers = { 40, 232 }, store = { 4, 1 },
+    order = "hilbert", blocks = 128, pdl = true, when = hopper_tiles(1024) },
+  { name = "hopper 256x128x64", device = "cuda", template = HOPPER, types = { bf16 = true },
+    only_sm = 90, majors = TN, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
+    registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 16, blocks = 128,
+    pdl = true, when = hopper_tiles() },
+  { name = "hopper 256x128x64, pairs, hilbert", device = "cuda", template = HOPPER,
+    types = HALVES, only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
+    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128, cluster = 2,
+    pdl = true, when = hopper_tiles(1024) },
+  { name = "hopper 256x128x64, pairs", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
+    registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 8, blocks = 128,
+    cluster = 2, pdl = true, when = hopper_tiles() },
+  { name = "hopper 256x128x32", device = "cuda", template = HOPPER, types = TF32, only_sm = 90,
+    majors = TN, tile = { 256, 128, 32 }, schedule = "cooperative", stages = 3,
+    registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 16, blocks = 128,
+    pdl = true, when = hopper_tiles() },
+  { name = "hopper 256x128x128", device = "cuda", template = HOPPER, types = ALL_BYTES,
+    only_sm = 90, majors = TN, tile = { 256, 128, 128 }, schedule = "cooperative", stages = 3,
+    registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 16, blocks = 128,
+    pdl = true, when = hopper_tiles() },
 
   -- Tensor cores. Small problems want small tiles, so that all multiprocessors have some.
   { name = "mma 128x256x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
@@ -129,14 +174,16 @@ end
 --- Does a GPU have the row's instructions and the memory for its tiles?
 function M.can_run(row, dtype, majors, sm, shared)
   local bytes_of = require(row.template).shared_bytes
-  return sm >= (row.sm or 0) and (bytes_of == nil or bytes_of(row, dtype, majors) <= shared)
+  return sm >= (row.sm or 0) and (row.only_sm == nil or sm == row.only_sm)
+    and (bytes_of == nil or bytes_of(row, dtype, majors) <= shared)
 end
 
 --- Can the row's kernel compute the problem at all? The CPU engine runs what any GPU runs.
 function M.can_compute(row, p)
   facts_of(p)
+  local takes = require(row.template).takes
   return (row.template == SIMPLE or p.k > 0) and (row.types == nil or row.types[p.type_name])
-    and (row.majors == nil or row.majors[p.majors])
+    and (row.majors == nil or row.majors[p.majors]) and (takes == nil or takes(row, p))
     and (p.target == "cpu" or M.can_run(row, p.dtype, p.majors, p.sm, p.shared))
 end
 

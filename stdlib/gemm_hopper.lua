@@ -1,0 +1,285 @@
+-- gemm_hopper.lua: the kernel of matmul for Hopper: TMA fills a ring of stages in shared memory,
+-- one warp group issues it, the others multiply by wgmma, which reads operands where they lie, and
+-- TMA stores C while the next tile is multiplied. Blocks stay for many tiles. The instruction's
+-- columns are adjacent in its product, so they are the contiguous M of C: its A, the rows, is
+-- matmul's B, and its B, the columns, is matmul's A. Fields of its configurations, beside those
+-- that matmul.lua lists (bM is the instruction's N, bN a multiple of 64):
+--   schedule   "cooperative": the groups share a tile; "ping-pong": each has its own, and one
+--              multiplies while the other stores
+--   groups     warp groups that multiply, 2 where it is absent
+--   registers  of a thread, {of the group that loads, of those that multiply}
+--   stages     tiles of K in the ring
+--   store      {panels, buffers} of C in shared memory, for each group (gemm_hopper_store.lua)
+--   blocks     of the grid, or fewer where there are fewer tiles
+--   order, group  the way through the tiles, as raster takes it
+--   cluster    blocks that lie above each other and share the columns: 2, or absent
+--   pdl        the launch may begin while the one before ends
+local ct = require "cuttle"
+local store = require "cuttle.gemm_hopper_store"
+local M = {}
+
+local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
+local size, shape, tile, select, cdiv = ct.size, ct.shape, ct.tile, ct.select, ct.cdiv
+local shared, fragment, gemm, range = ct.shared, ct.fragment, ct.gemm, ct.range
+local _ <const> = ct._
+
+local GROUP <const> = 128 -- threads of a warp group
+local LINE_BITS <const> = 1024 -- of a swizzled line
+local ORDER_ID <const> = 1 -- of the named barriers that order the groups; store's follow
+
+-- By the type of A and B: K of an instruction, and the end of its name.
+local atoms <const> = {
+  f16 = { 16, "F32F16F16_SS" }, bf16 = { 16, "F32BF16BF16_SS" },
+  tf32 = { 8, "F32TF32TF32_SS_TN" }, f8e4m3 = { 32, "F32E4M3E4M3_SS_TN" },
+  f8e5m2 = { 32, "F32E5M2E5M2_SS_TN" }, i8 = { 32, "S32S8S8_SS_TN" },
+  u8 = { 32, "S32U8U8_SS_TN" },
+}
+
+local function n_groups(config) return config.groups or 2 end
+
+function M.n_threads(config) return GROUP * (1 + n_groups(config)) end
+
+--- Of the rings and of C.
+function M.shared_bytes(config, dtype)
+  local bM, bN, bK = table.unpack(config.tile)
+  return config.stages * (bM + bN) * bK * dtype.bits // 8 + n_groups(config) * store.bytes(config)
+    + 16 * config.stages
+end
+
+-- {====== What a problem must be ======
+
+-- Can TMA describe the operand: 16 bytes divide its address and its strides, one of which is 1?
+local function has_map(t)
+  local bits, one = t.dtype.bits, false
+  local extents, strides = shape(t), ct.stride(t)
+  for i = 1, 3 do
+    if i < 3 and strides[i] == 1 then
+      one = true
+    elseif extents[i] > 1 and strides[i] * bits % 128 ~= 0 then
+      return false
+    end
+  end
+  return one and ct._address(t) % 16 == 0
+end
+
+--- Can a kernel of this template compute the problem?
+function M.takes(_, p)
+  return has_map(p.A) and has_map(p.B) and has_map(p.C)
+end
+
+--- See matmul.lua.
+M.knows_plain = true
+
+local tables = {} -- of Hilbert's curve, by device and extents
+
+-- The curve through the tiles (of a cluster each), m << 16 | n.
+local function hilbert(config, p)
+  local rows = cdiv(cdiv(p.n, config.tile[2]), config.cluster or 1)
+  local columns = cdiv(p.m, config.tile[1])
+  local key = ("%s %d %d"):format(p.device, rows, columns)
+  if tables[key] == nil then
+    local order = ct.raster{tiles = {rows, columns}, order = "hilbert"}:table()
+    tables[key] = order.device == p.device and order or order:to(p.device)
+  end
+  return tables[key]
+end
+
+-- A tensor map has no strides of 0: a matrix that is one for all batches is one of two modes.
+local function without_stride_0(x)
+  if ct.stride(x, 2) ~= 0 then return x end
+  local extents, strides = shape(x), ct.stride(x)
+  return ct.view(x, ct.layout({ extents[1], extents[2] }, { strides[1], strides[2] }))
+end
+
+-- In a kernel: the matrix of one batch, and of what has two modes that.
+local function of_batch(x, l) return ct.rank(x) == 2 and x or x(_, _, l) end
+
+--- What the kernel takes before alpha and beta: operands, C, and the way through the tiles.
+function M.args(config, p)
+  local args = { without_stride_0(p.A), without_stride_0(p.B), without_stride_0(p.C) }
+  if config.order == "hilbert" then args[4] = hilbert(config, p) end
+  return args
+end
+
+--- The launch's grid, and the group of the way through it.
+function M.grid(config, m, n, l)
+  local rows, columns = cdiv(n, config.tile[2]), cdiv(m, config.tile[1])
+  local high = config.cluster or 1
+  return { math.min(cdiv(rows, high) * columns * high, config.blocks), 1, l },
+    config.group
+end
+
+-- {====== The parts ======
+
+-- An operand's ring (rows, bK, stage): lines of 128 bytes along what is contiguous. Of what is
+-- contiguous along its rows 64 of them lie together for all k, as one box of TMA brings them.
+local function ring_layout(variant, major, rows)
+  local bK, dtype = variant.tile[3], variant.dtype
+  local atom = ct.gmma_layout(dtype, major == "k" and "K" or "MN", LINE_BITS // 8)
+  if major == "k" then return ct.tile_to_shape(atom, {rows, bK, variant.stages}) end
+  local panel = ct.tile_to_shape(atom, {LINE_BITS // dtype.bits, bK})
+  return ct.tile_to_shape(panel, {rows, bK, variant.stages})
+end
+
+-- What the kernel knows of itself before it is traced.
+local function plan_of(variant)
+  local bM, bN, bK = table.unpack(variant.tile)
+  local k, kind = table.unpack(atoms[variant.dtype.name])
+  local groups, is_shared = n_groups(variant), variant.schedule == "cooperative"
+  local together = is_shared and groups or 1 -- groups in one tile
+  local mma = ct.tiled_mma(("SM90_64x%dx%d_%s"):format(bM, k, kind), {together, 1, 1})
+  return { mma = mma, groups = groups, together = together, high = variant.cluster or 1,
+           rows = ring_layout(variant, variant.b_major, bN),
+           columns = ring_layout(variant, variant.a_major, bM),
+           bytes = (bM + bN) * bK * variant.dtype.bits // 8,
+           store = store.plan(variant, k, kind, bN // together) }
+end
+
+-- The block's way through the tiles: (row, column) of those of a cluster. `order` is Hilbert's.
+local function walk(variant, plan, C, order)
+  local tiles = { cdiv(cdiv(size(C, 1), variant.tile[2]), plan.high),
+                  cdiv(size(C, 0), variant.tile[1]) }
+  return { tiles = tiles, order = order or variant.order, group = variant.group or nil,
+           cluster = variant.cluster }
+end
+
+-- One thread: all tiles of both operands, as slots become empty.
+local function load_all(variant, plan, block, X, Y)
+  local bM, bN, bK = table.unpack(variant.tile)
+  local gX = tile(of_batch(ct.tma_tensor(X), block.l), {bN, bK}, {_, _})  -- (bN,bK,row,k)
+  local gY = tile(of_batch(ct.tma_tensor(Y), block.l), {bM // plan.high, bK},
+    {_, _})
+  local state = ct.pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
+  for row, column in ct.raster(block.walk) do
+    for k in range(block.k_tiles) do
+      local slot = state.slot
+      local full = block.full[slot]
+      block.empty[slot]:wait(state.parity)
+      full:arrive_expect_tx(plan.bytes)
+      if plan.high == 1 then
+        ct.tma_load(gX(_, _, row, k), block.rows(_, _, slot), full)
+        ct.tma_load(gY(_, _, column, k), block.columns(_, _, slot), full)
+      else
+        local rank = ct.cluster_rank()
+        local part = tile(block.columns(_, _, slot), {bM // plan.high, bK}, {rank, 0})
+        ct.tma_load(gX(_, _, row * plan.high + rank, k), block.rows(_, _, slot), full)
+        ct.tma_load(gY(_, _, column * plan.high + rank, k), part, full,
+          {multicast = (1 << plan.high) - 1})
+      end
+      state:advance()
+    end
+  end
+end
+
+-- A slot that a group has read is empty, in all blocks that filled it.
+local function release(plan, block, slot)
+  local i = threadIdx.x % GROUP
+  if plan.high == 1 then
+    if i == 0 then block.empty[slot]:arrive() end
+  elseif i < plan.high then
+    block.empty[slot]:arrive(i)
+  end
+end
+
+-- The sums of a tile by one group. The last products may still run, of the slot that is returned.
+local function multiply(plan, block, state, tCsX, tCsY, sums)
+  local before = 0
+  for k in range(block.k_tiles) do
+    local slot = state.slot
+    block.full[slot]:wait(state.parity)
+    ct.wgmma_fence()
+    gemm(plan.mma, tCsX(_, _, _, slot), tCsY(_, _, _, slot), sums, {accumulate = k > 0})
+    ct.wgmma_commit()
+    ct.wgmma_wait(1)
+    if k > 0 then release(plan, block, before) end
+    before = slot
+    state:advance()
+  end
+  return before
+end
+
+local function finish_products(plan, block, slot)
+  ct.wgmma_wait(0)
+  release(plan, block, slot)
+end
+
+-- A group that multiplies.
+local function multiply_all(variant, plan, block, C, alpha, beta, operands)
+  local bM, bN = variant.tile[1], variant.tile[2]
+  local i = threadIdx.x - GROUP
+  local group, sums = i // GROUP, fragment(variant.sum, plan.mma:partition_shape_C{bN, bM})
+  local is_shared = variant.schedule == "cooperative"
+  local thr = plan.mma:get_slice(is_shared and i or i % GROUP)
+  local tCsX, tCsY = thr:partition_A(block.rows), thr:partition_B(block.columns)
+  local state = ct.pipeline_state(variant.stages)
+  local out = store.begin(variant, plan.store, block.memory, group,
+    select(of_batch(C, block.l), 1, 0), select(of_batch(ct.tma_tensor(C), block.l), 1, 0), block.l)
+
+  local function rows_of(row)
+    return plan.high == 1 and row or row * plan.high + ct.cluster_rank()
+  end
+
+  if is_shared then
+    for row, column in ct.raster(block.walk) do
+      finish_products(plan, block, multiply(plan, block, state, tCsX, tCsY, sums))
+      out:store(sums, rows_of(row) * plan.together + group, column, alpha, beta, operands)
+    end
+  else
+    local mine = ct.named_barrier(ORDER_ID + group, 2 * GROUP)
+    local other = ct.named_barrier(ORDER_ID + 1 - group, 2 * GROUP)
+    local every_other = { start = group, step = 2 }
+    for key, value in pairs(block.walk) do every_other[key] = value end
+    if group == 1 then other:arrive() end
+    state:advance(group * block.k_tiles)
+    for row, column in ct.raster(every_other) do
+      mine:sync()
+      local slot = multiply(plan, block, state, tCsX, tCsY, sums)
+      other:arrive()
+      finish_products(plan, block, slot)
+      state:advance(block.k_tiles)
+      out:store(sums, rows_of(row), column, alpha, beta, operands)
+    end
+  end
+  out:finish()
+end
+
+-- {====== The kernel ======
+
+function M.make(variant)
+  local bK, dtype = variant.tile[3], variant.dtype
+  local plan = plan_of(variant)
+  local arrivals = plan.together * plan.high
+
+  local function body(A, B, C, alpha, beta, order, operands)
+    local rows, columns = shared(dtype, plan.rows), shared(dtype, plan.columns)
+    local stored = store.memory(plan.store, plan.groups)
+    local full, empty = ct.mbarrier(variant.stages, 1), ct.mbarrier(variant.stages, arrivals)
+    local block = { rows = rows, columns = columns, memory = stored, full = full, empty = empty,
+                    k_tiles = cdiv(size(A, 1), bK), walk = walk(variant, plan, C, order),
+                    l = blockIdx.z }
+    if plan.high == 1 then ct.sync_threads() else ct.cluster_sync() end
+    if variant.pdl then
+      ct.grid_dependency_wait()
+      ct.grid_dependency_launch()
+    end
+    if threadIdx.x < GROUP then
+      if variant.registers then ct.setmaxnreg(variant.registers[1]) end
+      if threadIdx.x == 0 then load_all(variant, plan, block, B, A) end
+    else
+      if variant.registers then ct.setmaxnreg(variant.registers[2]) end
+      multiply_all(variant, plan, block, C, alpha, beta, operands)
+    end
+    if plan.high > 1 then ct.cluster_sync() end -- others may still arrive here
+  end
+
+  if variant.order == "hilbert" then
+    return ct.kernel(variant.name, function(A, B, C, order, alpha, beta, ...)
+      body(A, B, C, alpha, beta, order, {...})
+    end)
+  end
+  return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
+    body(A, B, C, alpha, beta, nil, {...})
+  end)
+end
+
+return M

@@ -1,0 +1,111 @@
+-- gemm_hopper_store.lua: what a warp group of gemm_hopper.lua does with its sums: alpha, beta, bias
+-- and epilogue, then C by way of shared memory and TMA, which stores while the next tile is
+-- multiplied. C is seen (N,M), as the instruction has it: 64 rows, and columns that are adjacent in
+-- memory. A pass is {panels} of 128 bytes of each row in one of {buffers}: config.store is both.
+local ct = require "cuttle"
+local epilogue = require "cuttle.gemm_epilogue"
+local M = {}
+
+local threadIdx = ct.threadIdx
+local size, shape, tile, copy, cast = ct.size, ct.shape, ct.tile, ct.copy, ct.cast
+local _ <const> = ct._
+
+local GROUP <const>, ROWS <const> = 128, 64
+local LINE_BITS <const> = 1024
+local FIRST_ID <const> = 3 -- of the groups' named barriers
+
+--- Of a group's buffers.
+function M.bytes(config) return config.store[1] * config.store[2] * ROWS * LINE_BITS // 8 end
+
+-- The greatest number of panels, at most that many, that divides n.
+local function panels_of(n, most)
+  local panels = math.min(n, most)
+  while n % panels ~= 0 do panels = panels - 1 end
+  return panels
+end
+
+--- What is known before the trace, of groups with that many rows; k and kind are the instruction's.
+function M.plan(variant, k, kind, rows)
+  local bM, dtype = variant.tile[1], variant.c_dtype
+  local line = math.min(LINE_BITS, bM * dtype.bits)
+  local panels, buffers = table.unpack(variant.store)
+  local n_panels = bM * dtype.bits // line
+  local columns = panels_of(n_panels, panels) * line // dtype.bits
+  local like = ct.tiled_mma(("SM90_%dx%dx%d_%s"):format(ROWS, columns, k, kind))
+  local layout = ct.tile_to_shape(ct.gmma_layout(dtype, "K", line // 8), {ROWS, columns, buffers})
+  local plan = { like = like, columns = columns, buffers = buffers, layout = layout,
+                 dtype = dtype, passes = bM // columns, high = rows // ROWS }
+  -- Stores of other buffers may still read, where each buffer's turn comes round.
+  plan.under_way = plan.high * plan.passes % buffers == 0 and buffers - 1 or 0
+  if dtype.bits == 16 then
+    plan.tiled = ct.tiled_copy_C(ct.atom("SM90_U32x4_STSM_N", dtype), like)
+  end
+  return plan
+end
+
+--- In a kernel: shared memory of all groups, (64, columns, buffer, group).
+function M.memory(plan, n_groups)
+  local columns, buffers = plan.columns, plan.buffers
+  return ct.shared(plan.dtype, ct.tile_to_shape(plan.layout, {ROWS, columns, buffers, n_groups}))
+end
+
+local Store = {}
+Store.__index = Store
+
+--- In a kernel: a group's way from sums to C (N,M) of batch l; `out` are C's coordinates for TMA.
+function M.begin(variant, plan, memory, group, C, out, l)
+  local i = threadIdx.x % GROUP
+  return setmetatable({ variant = variant, plan = plan, memory = memory(_, _, _, group), C = C,
+    l = l, is_first = i == 0, thr = plan.like:get_slice(i),
+    copier = plan.tiled and plan.tiled:get_slice(i),
+    together = ct.named_barrier(FIRST_ID + group, GROUP),
+    out = out }, Store)
+end
+
+-- What is stored of a pass's sums, at (row, column) in tiles of 64 x columns.
+local function elements(self, sums, row, column, alpha, beta, operands)
+  local variant, plan = self.variant, self.plan
+  if variant.plain then return cast(sums, variant.c_dtype) end
+  local C, extent = self.C, {ROWS, plan.columns}
+  local places = ct.select(ct.identity_tensor(shape(ct.select(C, 1, 0))), 1, 0)
+  local part = self.thr:partition_C(tile(ct.guard(C), extent, {row, column}))
+  return epilogue.finished(variant, sums, part, self.thr:partition_C(tile(places, extent,
+    {row, column})), alpha, beta, self.l, epilogue.guarded(variant, operands))
+end
+
+local function write(self, new, buffer)
+  local to = self.memory(_, _, buffer)
+  if self.copier then
+    copy(self.plan.tiled, self.copier:retile_S(new), self.copier:partition_D(to))
+  else
+    copy(new, self.thr:partition_C(to))
+  end
+end
+
+--- The sums of the group's tile at (row, column), in tiles of its rows and of bM columns.
+function Store:store(sums, row, column, alpha, beta, operands)
+  local plan = self.plan
+  local gC = tile(self.out, {ROWS, plan.columns}, {_, _})
+  for i = 0, plan.high * plan.passes - 1 do
+    local high, pass, buffer = i // plan.passes, i % plan.passes, i % plan.buffers
+    local at_row, at_column = row * plan.high + high, column * plan.passes + pass
+    local part = tile(sums, {size(sums, 0) // plan.passes, 1, 1}, {pass, high, 0})
+    local new = elements(self, part, at_row, at_column, alpha, beta, operands)
+    if self.is_first then ct.tma_store_wait(plan.under_way) end
+    self.together:sync()
+    write(self, new, buffer)
+    ct.fence_proxy_async()
+    self.together:sync()
+    if self.is_first then
+      ct.tma_store(self.memory(_, _, buffer), gC(_, _, at_row, at_column))
+      ct.tma_store_commit()
+    end
+  end
+end
+
+--- Behind the last tile.
+function Store:finish()
+  if self.is_first then ct.tma_store_wait(0, {done = true}) end
+end
+
+return M
