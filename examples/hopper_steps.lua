@@ -1,0 +1,240 @@
+-- hopper_steps.lua: from a naive product of bf16 matrices to one that is faster than cuBLAS on a
+-- Hopper GPU, in twelve steps: C = A * B', A and B contiguous along K, C row-major, sums in f32.
+-- From step 2 on tensor cores multiply; what changes from step to step is a field of a table or a
+-- few lines that look at it. Each step is checked. The table says how long it takes and, on a GPU,
+-- how that compares with cuBLAS in the same run. Usage: cuttle hopper_steps.lua [size]
+-- needs sm_90
+local on_gpu = device().sm ~= nil
+local S = tonumber(arg[1] or (on_gpu and 8192 or 256))
+local GROUP = 128                                       -- threads of a warp group
+local bK = 64                                           -- 128 bytes, what a swizzled line holds
+local k_major = gmma_layout(bf16, "K", 128)
+
+-- {====== Step 1: a thread for each element of C ======
+
+local function by_elements(name)
+  return kernel(name, function(A, B, C)
+    local i, j = blockIdx.y * 32 + threadIdx.y, blockIdx.x * 32 + threadIdx.x
+    local sum = 0.0
+    for k in axes(A, 1) do sum = sum + A[{i, k}] * B[{j, k}] end
+    C[{i, j}] = cast(sum, bf16)
+  end)
+end
+
+-- The product of tiles (rows,BLK_K) and (columns,BLK_K) by n warp groups.
+local function make_mma(p, n)
+  return tiled_mma(("SM90_64x%dx16_F32BF16BF16_SS"):format(p.bN), {n, 1, 1})
+end
+
+-- {====== Steps 2 to 4: one warp group does it all ======
+
+local function by_one_group(name, p)
+  local bM, bN, stages, mma = p.bM, p.bN, p.stages, make_mma(p, 1)
+  return kernel(name, function(A, B, C)
+    local sA = shared(bf16, tile_to_shape(k_major, {bM, bK, stages}))    -- (BLK_M,BLK_K,PIPE)
+    local sB = shared(bf16, tile_to_shape(k_major, {bN, bK, stages}))    -- (BLK_N,BLK_K,PIPE)
+    local full = mbarrier(stages, 1)
+    sync_threads()
+    local gA = tile(tma_tensor(A), {bM, bK}, {blockIdx.y, _})            -- (BLK_M,BLK_K,k)
+    local gB = tile(tma_tensor(B), {bN, bK}, {blockIdx.x, _})            -- (BLK_N,BLK_K,k)
+    local gC = tile(C, {bM, bN}, {blockIdx.y, blockIdx.x})               -- (BLK_M,BLK_N)
+    local thr = mma:get_slice(threadIdx.x)
+    local tCsA, tCsB = thr:partition_A(sA), thr:partition_B(sB)          -- (V,M|N,K,PIPE)
+    local tCrC = fragment(f32, mma:partition_shape_C{bM, bN})
+    local k_tiles = size(gA, 2)
+
+    local function load(k, slot)
+      if threadIdx.x == 0 then
+        full[slot]:arrive_expect_tx((bM + bN) * bK * bf16.bytes)
+        tma_load(gA(_, _, k), sA(_, _, slot), full[slot])
+        tma_load(gB(_, _, k), sB(_, _, slot), full[slot])
+      end
+    end
+
+    for k = 0, stages - 2 do
+      if k < k_tiles then load(k, k) end
+    end
+    local state = pipeline_state(stages)
+    local free = stages - 1
+    for k in range(k_tiles) do
+      if k + stages - 1 < k_tiles then load(k + stages - 1, free) end
+      full[state.slot]:wait(state.parity)
+      wgmma_fence()
+      gemm(mma, tCsA(_, _, _, state.slot), tCsB(_, _, _, state.slot), tCrC, {accumulate = k > 0})
+      wgmma_commit()
+      wgmma_wait(0)
+      sync_threads()                                    -- all have read: the slot is free
+      free = state.slot
+      state:advance()
+    end
+    copy(cast(tCrC, bf16), thr:partition_C(gC))
+  end)
+end
+
+-- {====== Steps 5 to 12: one warp group loads, two multiply ======
+
+local function by_roles(name, p)
+  local bM, bN, stages, mma = p.bM, p.bN, p.stages, make_mma(p, 2)
+  local by_matrices = tiled_copy_C(atom("SM90_U32x4_STSM_N", bf16), mma)
+  return kernel(name, function(A, B, C)
+    local sA = shared(bf16, tile_to_shape(k_major, {bM, bK, stages}))
+    local sB = shared(bf16, tile_to_shape(k_major, {bN, bK, stages}))
+    local sC = p.by_tma and shared(bf16, tile_to_shape(tile_to_shape(k_major, {64, bN}), {bM, bN}))
+    local full, empty = mbarrier(stages, 1), mbarrier(stages, 2)
+    sync_threads()
+    if p.pdl then
+      grid_dependency_wait()
+      grid_dependency_launch()
+    end
+    local gA = tile(tma_tensor(A), {bM, bK}, {_, _})                     -- (BLK_M,BLK_K,m,k)
+    local gB = tile(tma_tensor(B), {bN, bK}, {_, _})                     -- (BLK_N,BLK_K,n,k)
+    local k_tiles = size(gA, 3)
+    local walk = {tiles = {size(gA, 2), size(gB, 2)}, order = p.order or "columns", group = 16}
+
+    if threadIdx.x < GROUP then
+      if p.registers then setmaxnreg(p.registers[1]) end
+      if threadIdx.x == 0 then
+        local state = pipeline_state(stages, {parity = 1})               -- all slots are empty
+        for m, n in raster(walk) do
+          for k in range(k_tiles) do
+            local slot = state.slot
+            empty[slot]:wait(state.parity)
+            full[slot]:arrive_expect_tx((bM + bN) * bK * bf16.bytes)
+            tma_load(gA(_, _, m, k), sA(_, _, slot), full[slot])
+            tma_load(gB(_, _, n, k), sB(_, _, slot), full[slot])
+            state:advance()
+          end
+        end
+      end
+    else
+      if p.registers then setmaxnreg(p.registers[2]) end
+      local i = threadIdx.x - GROUP
+      local group, is_first = i // GROUP, i % GROUP == 0
+      local thr = mma:get_slice(i)
+      local tCsA, tCsB = thr:partition_A(sA), thr:partition_B(sB)        -- (V,M|N,K,PIPE)
+      local tCrC = fragment(f32, mma:partition_shape_C{bM, bN})
+      local state, before = pipeline_state(stages), 0
+      for m, n in raster(walk) do
+        for k in range(k_tiles) do
+          local slot = state.slot
+          full[slot]:wait(state.parity)
+          wgmma_fence()
+          gemm(mma, tCsA(_, _, _, slot), tCsB(_, _, _, slot), tCrC, {accumulate = k > 0})
+          wgmma_commit()
+          if p.behind then                              -- one product stays under way
+            wgmma_wait(1)
+            if k > 0 and is_first then empty[before]:arrive() end
+            before = slot
+          else
+            wgmma_wait(0)
+            if is_first then empty[slot]:arrive() end
+          end
+          state:advance()
+        end
+        if p.behind then
+          wgmma_wait(0)
+          if is_first then empty[before]:arrive() end
+        end
+        if p.by_tma then
+          local stored, mine = named_barrier(1 + group, GROUP), tile(sC, {64, bN}, {group, 0})
+          if is_first then tma_store_wait(0) end
+          stored:sync()
+          if p.by_matrices then
+            local copier = by_matrices:get_slice(i)
+            copy(by_matrices, copier:retile_S(cast(tCrC, bf16)), copier:partition_D(sC))
+          else
+            copy(cast(tCrC, bf16), thr:partition_C(sC))
+          end
+          fence_proxy_async()
+          stored:sync()
+          if is_first then
+            tma_store(mine, tile(tma_tensor(C), {64, bN}, {2 * m + group, n}))
+            tma_store_commit()
+            if not p.under_next then tma_store_wait(0, {done = true}) end
+          end
+        else
+          copy(cast(tCrC, bf16), thr:partition_C(tile(C, {bM, bN}, {m, n})))
+        end
+      end
+      if p.under_next and is_first then tma_store_wait(0, {done = true}) end
+    end
+  end)
+end
+
+-- {====== The steps ======
+
+-- The fields of the step before, and what is new.
+local function with(before, new)
+  local p = {}
+  for key, value in pairs(before) do p[key] = value end
+  for key, value in pairs(new) do p[key] = value end
+  return p
+end
+
+local steps = {{"naive", {}}}
+local function step(name, new)
+  steps[#steps + 1] = {name, with(steps[#steps][2], new)}
+end
+step("tensor cores", {bM = 64, bN = 64, stages = 1})
+step("larger tile", {bM = 128, bN = 128})
+step("ring of 4 stages", {stages = 4})
+step("roles", {roles = true})
+step("256 columns, registers", {bN = 256, stages = 3, registers = {40, 232}})
+step("one product behind", {behind = true})
+step("C by TMA", {by_tma = true})
+step("by stmatrix", {by_matrices = true})
+step("persistent", {blocks = 132})
+step("stores under products", {under_next = true})
+step("squares of tiles", {order = "groups", blocks = 128})
+step("launched early", {pdl = true})
+
+-- {====== Running ======
+
+local A, B = randn(bf16, row_major{S, S}), randn(bf16, row_major{S, S})
+local transposed = reference.matmul(B, A)               -- in memory what a row-major C is
+local want = view(transposed, row_major{S, S})
+local all_ok = true
+
+-- The time of a kernel, whose result must be right.
+local function time(k, launch)
+  local C = full(bf16, row_major{S, S}, -1)
+  local run = k:prepare(launch)(A, B, C)
+  run()
+  local ok, worst = allclose(C, want, {rtol = 1.6e-2, atol = 2e-2})
+  if not ok then print(("%s: %s"):format(k, worst)) end
+  all_ok = all_ok and ok
+  local ms = bench(run)
+  C:close()
+  return ms
+end
+
+local function run(name, p)
+  if not p.bM then
+    return time(by_elements(name), {grid = {S // 32, S // 32}, block = {32, 32}}), "32x32"
+  end
+  local note = ("%dx%dx%d, %d stages"):format(p.bM, p.bN, bK, p.stages)
+  local high, wide = cdiv(S, p.bM), cdiv(S, p.bN)
+  if not p.roles then
+    return time(by_one_group(name, p), {grid = {wide, high}, block = GROUP}), note
+  end
+  local grid = min(high * wide, p.blocks or high * wide)
+  return time(by_roles(name, p), {grid = grid, block = 3 * GROUP, pdl = p.pdl}), note
+end
+
+print(("C = A * B', row-major, %dx%dx%d bf16 on %s"):format(S, S, S, device().name))
+print(("%-26s %10s %10s %9s  %s"):format("step", "ms", "TFLOP/s", "of cuBLAS", "tile"))
+local blas_ms
+if reference.library(B, A) == "cuBLAS" then
+  blas_ms = bench(function() reference.matmul(B, A, transposed) end)
+end
+local function report(name, ms, note)
+  print(("%-26s %10.4f %10.1f %9s  %s"):format(name, ms, 2 * S ^ 3 / ms * 1e-9,
+    blas_ms and ("%.3f"):format(blas_ms / ms) or "-", note))
+end
+for i, s in ipairs(steps) do
+  local ms, note = run("hopper_" .. i, s[2])
+  report(("%2d %s"):format(i, s[1]), ms, note)
+end
+if blas_ms then report("   cuBLAS", blas_ms, "") end
+print(all_ok and "all correct" or "wrong")
+os.exit(all_ok, true)
