@@ -534,6 +534,7 @@ static const CtHandler common_handlers[CT_SIMT_OP_COUNT] = {
     [CT_SIMT_TMA_NUMBER] = ct_simt_tma_number,
     [CT_SIMT_TMA_LANES] = ct_simt_tma_lanes,
     [CT_SIMT_TMA] = ct_simt_tma,
+    [CT_SIMT_TMA_ORDER] = ct_simt_tma_order,
 };
 
 static void take_handlers(CtHandler *to, const CtHandler *part) {

@@ -138,6 +138,32 @@ static int dot_accesses(const CtIn *code, const CtIn *in, CtWarp *w,
   return 2;
 }
 
+/* The box of each lane, whose operands were gathered: the same bytes whatever the swizzle. None where one is
+   outside. */
+static int tma_access(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess *a) {
+  const CtSimtTma *t = &w->worker->job->program->tmas[code->imm];
+  const int32_t(*lanes)[CT_LANES] = (const int32_t(*)[CT_LANES])w->worker->tma_lanes;
+  clear(a, in, w);
+  set_buf(a, t->shared);
+  a->writes = !t->is_store;
+  a->reads = t->is_store;
+  a->role = a->writes ? CT_ACCESS_DST : CT_ACCESS_A;
+  a->agent = t->is_store ? CT_AGENT_BULK : CT_AGENT_BAR;
+  a->bar = t->bar;
+  a->bar_slot = lanes[CT_TMA_BAR][ct_first_lane(w->mask)];
+  for (int i = 0; i < t->n; i++) {
+    a->n *= t->box[i];
+  }
+  a->n_rows = a->n;
+  a->step = 1;
+  for (int i = 0; i < CT_LANES; i++) {
+    a->own_pos[i] = lanes[CT_TMA_BOX_AT][i];
+  }
+  settle_own(a);
+  bool has_slot = t->is_store || is_in(a->bar_slot, w->mem[t->bar].n);
+  return a->is_regular && has_slot;
+}
+
 /* --- tile operations ---------------------------------------------------------------------------------- */
 
 static const CtTable *table_of(const CtWarp *w, uint32_t mode) {
@@ -247,6 +273,9 @@ int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[C
   }
   if (op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64) {
     return dot_accesses(code, in, w, out);
+  }
+  if (op == CT_SIMT_TMA) {
+    return tma_access(code, in, w, &out[0]);
   }
   if (op == CT_SIMT_ATOMIC) {
     clear(&out[0], in, w);

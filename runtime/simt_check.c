@@ -382,7 +382,7 @@ static bool note_fail(CtSimtWatch *watch, CtWorker *worker) {
 static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
 
 static bool is_memory(uint32_t op) {
-  return is_tile(op) || ct_simt_roles[op][3] == 'b' || op == CT_SIMT_ATOMIC ||
+  return is_tile(op) || ct_simt_roles[op][3] == 'b' || op == CT_SIMT_ATOMIC || op == CT_SIMT_TMA ||
          op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64;
 }
 

@@ -7,7 +7,7 @@
 enum { AGENTS = 2 }; /* of each warp: WGMMA, BULK */
 
 bool ct_clock_is_wanted(const CtSimtProgram *p) {
-  bool wanted = p->has_named;
+  bool wanted = p->has_named || p->n_tmas > 0;
   for (uint32_t b = 1; b < p->n_bufs; b++) {
     wanted = wanted || p->bufs[b].arrivals > 0;
   }
@@ -110,7 +110,7 @@ void ct_clock_begin_block(CtCheckWorker *k) {
   size_t slots = (size_t)rank * c->n_slots;
   for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
     clear_row(c, warp_row(c, rank, i));
-    set(c, warp_row(c, rank, i), of_warp(c, rank, i), 1);
+    advance(c, rank, i); /* no agent sees what no fence was behind */
     *groups_of(c, rank, i, CT_AGENT_WGMMA) = *groups_of(c, rank, i, CT_AGENT_BULK) = 0;
   }
   for (size_t i = slots; i < slots + c->n_slots; i++) {
@@ -321,8 +321,9 @@ static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lan
   if (old->agent == CT_AGENT_NONE && old->warp == e->warp && !by_agent) {
     return old_lane == lane || old->sub != e->sub || e->agent != CT_AGENT_NONE;
   }
-  if (old->agent != CT_AGENT_NONE && old->component == e->component) {
-    return !old_writes && !t->a->writes; /* copies of one agent run at once */
+  if (old->agent != CT_AGENT_NONE && old->component == e->component && !old_writes &&
+      !t->a->writes) {
+    return true;
   }
   return (old->is_atomic && e->is_atomic) || ct_clock_is_before(t->k, old, e->warp, by_agent) ||
          ct_check_handed_on(old, e, t->k->warps[old->warp].release);

@@ -223,6 +223,13 @@ static void put_race(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
   bool in_warp = (f->how & CT_RACE_IN_WARP) != 0, blocks = (f->how & CT_RACE_BLOCKS) != 0;
   bool writes = how != CT_RACE_WRITE_READ, other_writes = how != CT_RACE_READ_WRITE;
   bool is_shared = f->kind == CT_CHECK_RACE_SHARED;
+  if (how == CT_RACE_AT_ONCE && f->agent == CT_AGENT_BAR) {
+    ct_text_printf(out,
+                   "race: %s and %s both issue the copy to %s; let one thread do it, as in if "
+                   "threadIdx.x == 0 then, or by elect_one()",
+                   w->other, w->who, w->where);
+    return;
+  }
   if (how == CT_RACE_AT_ONCE) {
     ct_text_printf(
         out,

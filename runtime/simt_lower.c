@@ -39,7 +39,7 @@ static CtStatus lower_op(CtLow *l, CtVal v, CtErr *err) {
     case CT_OP_TMA_STORE: ct_low_tma(l, inst); break;
     case CT_OP_TMA_COMMIT:
     case CT_OP_TMA_WAIT:
-    case CT_OP_PROXY_FENCE: break; /* boxes are moved at once */
+    case CT_OP_PROXY_FENCE: ct_low_tma_order(l, inst); break;
     case CT_OP_SYNC_WARP: CT_LOW_EMIT(l, false, CT_SIMT_SYNC_WARP, 0, 0, 0, 0); break;
     case CT_OP_CP_FENCE: CT_LOW_EMIT(l, false, CT_SIMT_CP_FENCE, 0, 0, 0, 0); break;
     case CT_OP_CLUSTER_ARRIVE:

@@ -205,6 +205,7 @@ void ct_low_load(CtLow *l, CtVal v); /* simt_lower_memory.c */
 void ct_low_store(CtLow *l, CtVal v);
 void ct_low_get(CtLow *l, CtVal v);
 void ct_low_tma(CtLow *l, const CtInst *inst); /* simt_lower_tma.c */
+void ct_low_tma_order(CtLow *l, const CtInst *inst);
 void ct_low_set(CtLow *l, CtVal v);
 void ct_low_warp(CtLow *l, CtVal v); /* simt_lower_warp.c: shuffles, votes, atomics, ... */
 CtSpin ct_low_spin(const CtLow *l, CtVal loop);

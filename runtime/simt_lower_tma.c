@@ -2,6 +2,7 @@
    are brought one by one, so that a map's numbers come from the launch and coordinates from each lane. */
 #include "ir_tma.h"
 #include "simt_lower.h"
+#include "simt_watch.h"
 
 static void number(CtLow *l, CtVal v, int which) {
   (void)ct_low_emit(l, false, CT_SIMT_TMA_NUMBER, 0, ct_low_scalar(l, v), 0, 0, which);
@@ -43,4 +44,12 @@ void ct_low_tma(CtLow *l, const CtInst *inst) {
     l->tmas[l->n_tmas] = t;
     (void)ct_low_emit(l, false, CT_SIMT_TMA, 0, 0, 0, 0, (int64_t)l->n_tmas++);
   }
+}
+
+/* Boxes are moved at once; only who watches wants to know. */
+void ct_low_tma_order(CtLow *l, const CtInst *inst) {
+  int64_t imm = inst->op == CT_OP_TMA_COMMIT ? CT_SYNC_COMMIT
+                : inst->op == CT_OP_TMA_WAIT ? CT_SYNC_WAIT | inst->imm.i >> 1 << 8
+                                             : CT_SYNC_PROXY;
+  (void)ct_low_emit(l, false, CT_SIMT_TMA_ORDER, 0, 0, 0, 0, imm);
 }

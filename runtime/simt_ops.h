@@ -503,6 +503,11 @@ const CtIn *ct_simt_warp_copy(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_tma_number(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_tma_lanes(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_tma(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_tma_order(const CtIn *in, CtWarp *w);
+/* Of the box of a lane, whose operands were gathered: tells of the bytes in each row that are inside the tensor,
+   from the beginning of its memory on. Returns the bytes of the whole box. */
+typedef void (*CtTmaVisit)(void *ud, int64_t off, int64_t bytes);
+int64_t ct_simt_tma_rows(const CtWarp *w, const CtSimtTma *t, int lane, CtTmaVisit fn, void *ud);
 /* simt_warp.c */
 /* One lane's ATOMIC at an address that is aligned to the element: what it wrote is another value. */
 bool ct_simt_atomic_at(CtOp op, CtDtype dtype, char *at, const void *value);

@@ -68,7 +68,7 @@ static bool is_branch(uint32_t op) {
 static bool wants(const CtIn *code) {
   uint32_t op = code->u.op;
   return is_tile(op) || is_branch(op) || op == CT_SIMT_BARRIER || op == CT_SIMT_ATOMIC ||
-         ct_simt_roles[op][3] == 'b' || work_of(op) != CT_WORK_NONE;
+         op == CT_SIMT_TMA || ct_simt_roles[op][3] == 'b' || work_of(op) != CT_WORK_NONE;
 }
 
 /* The lanes that a branch sends on; of a loop by lanes, those that stay in it. */
@@ -164,6 +164,19 @@ static int list_operands(const CtSimtProgram *p, const CtIn *code, CtProfileSite
       out[n] =
           (CtProfileSite){.buf = code[1 + n].c & ~(1u << BUF_BITS), .reads = true, .width = one};
       out[n].role = n == 0 ? CT_ACCESS_A : CT_ACCESS_B;
+    }
+    return n;
+  }
+  if (op == CT_SIMT_TMA) {
+    const CtSimtTma *t = &p->tmas[code->imm];
+    CtProfileSite site = {.is_box = true, .is_async = true, .width = {0, CT_WIDTH_WIDEST, 0}};
+    site.width.vec = (uint8_t)(16 / ct_dtype_bytes(t->dtype));
+    for (; n < 2; n++) {
+      out[n] = site;
+      out[n].buf = n == 0 ? t->global : t->shared;
+      out[n].writes = t->is_store == (n == 0);
+      out[n].reads = !out[n].writes;
+      out[n].role = out[n].writes ? CT_ACCESS_DST : CT_ACCESS_A;
     }
     return n;
   }

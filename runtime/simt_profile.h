@@ -61,6 +61,7 @@ typedef struct CtProfileSite {
   uint32_t buf;
   CtAccessRole role;
   bool reads, writes, is_atomic, is_async;
+  bool is_box;    /* of tma_load or tma_store: a request is a whole box */
   bool is_matrix; /* of ldmatrix or stmatrix: eight rows of 16 bytes at once */
   CtWidth width;
 } CtProfileSite;

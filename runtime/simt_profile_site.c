@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { WRAPS = 31, SECTOR_SHIFT = 5, WORD_MASK = CT_BANK_BYTES - 1 };
+enum { WRAPS = 31, SECTOR_SHIFT = 5, WORD_MASK = CT_BANK_BYTES - 1, ROW_BYTES = 128 };
 
 /* --- where it is ----------------------------------------------------------------------------------------- */
 
@@ -65,7 +65,7 @@ CtProfileAt ct_profile_at(const CtSimtProgram *p, const CtIn *code, int operand,
     set_tile(&at, p, code);
   } else if (op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64) {
     set_scalar(&at, p, &code[1 + operand]);
-  } else if (op != CT_SIMT_ATOMIC) {
+  } else if (op != CT_SIMT_ATOMIC && op != CT_SIMT_TMA) {
     set_scalar(&at, p, code);
   }
   return at;
@@ -281,12 +281,64 @@ static bool wants_record(const CtProfileJob *job, CtProfileWorker *k, uint32_t s
   return true;
 }
 
+/* --- boxes ------------------------------------------------------------------------------------------------ */
+
+/* What a box asks of a tensor: the sectors of its rows. */
+typedef struct BoxSink {
+  Sink s;
+  CtProfileMem *add;
+  uint64_t start; /* address of the tensor's memory */
+} BoxSink;
+
+static void count_row(void *ud, int64_t off, int64_t bytes) {
+  BoxSink *b = ud;
+  int64_t first = (int64_t)((b->start + (uint64_t)off) >> SECTOR_SHIFT);
+  int64_t last = (int64_t)((b->start + (uint64_t)(off + bytes - 1)) >> SECTOR_SHIFT);
+  b->add->used += (uint64_t)bytes;
+  b->add->sectors += (uint64_t)(last - first + 1);
+  for (int64_t i = first; i <= last; i++) {
+    touch(b->s.job, b->s.k, b->s.site, b->s.block, i - b->s.first);
+  }
+}
+
+static void ignore_row(void *ud, int64_t off, int64_t bytes) {
+  (void)ud;
+  (void)off;
+  (void)bytes;
+}
+
+static void count_boxes(Sink *s, const CtIn *code, CtWarp *w) {
+  const CtSimtTma *t = &w->worker->job->program->tmas[code->imm];
+  const CtProfileAt *at = &s->job->ats[s->site];
+  CtProfileMem add = {0};
+  BoxSink b = {.s = *s, .add = &add, .start = (uint64_t)(uintptr_t)w->mem[t->global].ptr};
+  b.s.first = (int64_t)(b.start >> SECTOR_SHIFT);
+  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
+    bool is_global = at->space == CT_GLOBAL;
+    uint64_t bytes = (uint64_t)ct_simt_tma_rows(w, t, ct_first_lane(rest),
+                                                is_global ? count_row : ignore_row, &b);
+    add.requests++;
+    add.lanes++;
+    add.bytes += bytes;
+    if (!is_global) {
+      add.wavefronts += (bytes + ROW_BYTES - 1) / ROW_BYTES;
+      add.ideal += (bytes + ROW_BYTES - 1) / ROW_BYTES;
+    }
+  }
+  add.bytes = at->space == CT_GLOBAL ? add.used : add.bytes;
+  add_mem(&s->k->mems[s->site], &add);
+}
+
 void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, const CtIn *code,
                       const CtIn *in, CtWarp *w) {
   const CtProfileAt *at = &job->ats[site];
   CtProfileMem add = {0};
   Sink s = {
       .job = job, .k = k, .site = site, .block = (uint32_t)w->worker->block, .warp = w->index};
+  if (job->sites[site].is_box) {
+    count_boxes(&s, code, w);
+    return;
+  }
   s.records = wants_record(job, k, site, w);
   bool is_fast = !s.records && at->is_fast && (!at->is_guarded || ct_simt_is_whole(in - 1, w));
   if (!is_fast) {

@@ -183,7 +183,9 @@ static uint32_t record_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in
   return prints ? 0 : w->mask;
 }
 
-static bool wants_all(const CtIn *code) { return code->u.op != CT_SIMT_GUARD; }
+static bool wants_all(const CtIn *code) {
+  return code->u.op != CT_SIMT_GUARD && code->u.op != CT_SIMT_TMA;
+}
 
 static void barrier(CtSimtWatch *watch, CtWorker *k) {
   (void)watch;

@@ -27,6 +27,7 @@ local function make_kernel(tiler, s_layout, n_tiles)
       tma_store(s, tile(tma_tensor(C), tiler, at))
       tma_store_commit()
       copy(tile(guard(A), tiler, at), twin)
+      cp_async_wait(0)
       local n = 0
       for i in range(size(s)) do
         if s[i] ~= twin[i] then n = n + 1 end
