@@ -249,6 +249,10 @@ static void push_row(lua_State *L, const CtProfileProgram *p, uint32_t row, uint
   set_text(L, "op", ct_simt_names[in->op]);
   set_text(L, "work", works[in->work]);
   set_count(L, "amount", c->work);
+  if (in->wgmma_n > 0) {
+    lua_pushfstring(L, "64x%dx%d", (int)in->wgmma_n, (int)in->wgmma_k);
+    lua_setfield(L, -2, "wgmma");
+  }
   set_flag(L, "f64", in->is_f64);
   set_flag(L, "branch", in->is_branch);
   set_flag(L, "barrier", in->is_barrier);

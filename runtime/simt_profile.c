@@ -101,6 +101,12 @@ static void set_mma_work(const CtMma *m, CtProfileIn *row, uint64_t *each) {
   *each = m->threads > 1 ? atoms : atoms * (uint64_t)m->k;
 }
 
+static void set_wgmma_work(const CtMma *m, CtProfileIn *row, uint64_t *each) {
+  set_mma_work(m, row, each);
+  row->wgmma_n = (uint16_t)(m->groups * m->n);
+  row->wgmma_k = (uint16_t)m->k;
+}
+
 static void set_tile_work(const CtSimtProgram *p, const CtTileOp *t, CtProfileIn *row,
                           uint64_t *each) {
   bool is_float = ct_is_float(t->dtype);
@@ -112,6 +118,8 @@ static void set_tile_work(const CtSimtProgram *p, const CtTileOp *t, CtProfileIn
             (is_matrix ? mode_n(p, t->a.mode[1]) : 1);
   } else if (t->op == CT_OP_MMA) {
     set_mma_work(t->mma, row, each);
+  } else if (t->op == CT_OP_WGMMA) {
+    set_wgmma_work(t->mma, row, each);
   }
 }
 
@@ -131,12 +139,16 @@ static void set_row(const CtSimtProgram *p, uint32_t i, CtProfileIn *row, uint64
   }
 }
 
-/* Operands as ct_simt_accesses gives them, those in registers included: `out` has room for 3. */
+/* Operands as ct_simt_accesses gives them, those in registers included: `out` has room for 3. What wgmma
+   reads from shared memory is no request of threads. */
 static int list_operands(const CtSimtProgram *p, const CtIn *code, CtProfileSite out[]) {
   enum { BUF_BITS = 31 };
   static const CtWidth one = {1, CT_WIDTH_SCALAR, 0};
   uint32_t op = code->u.op;
   int n = 0;
+  if (op == CT_SIMT_WGMMA) {
+    return 0;
+  }
   if (is_tile(op)) {
     const CtTileOp *t = &p->tiles[code->imm];
     const CtTileArg *args[] = {&t->a, &t->b, &t->dst};

@@ -55,6 +55,7 @@ typedef struct CtProfileIn {
   uint16_t op;  /* CtSimtOp */
   uint8_t work; /* CtProfileWork */
   bool is_f64, is_branch, is_barrier;
+  uint16_t wgmma_n, wgmma_k; /* of a product by wgmma: its instructions are m64nNkK; 0: none */
 } CtProfileIn;
 typedef struct CtProfileSite {
   uint32_t in; /* index in rows */

@@ -12,6 +12,7 @@ local M = {}
 
 local SECTOR <const> = 32
 local LANES <const> = 32
+local WARPS_OF_GROUP <const> = 4
 local DEFAULT_SM <const> = 90
 local MAX_PATTERNS <const> = 64 -- of an access
 local MAX_JSON_PATTERNS <const> = 8
@@ -35,7 +36,7 @@ local function line_of(kernel, row)
     line = { file = row.chunk, line = row.line, executions = 0, warp_instructions = 0,
              lane_instructions = 0, partial = 0, branches = 0, splits = 0, fma = 0, flops = 0,
              flops_f64 = 0, int_fma = 0, special = 0, mma = 0, atomics = 0, barriers = 0,
-             accesses = {}, by_key = {} }
+             wgmma = {}, accesses = {}, by_key = {} }
     kernel.by_key[key] = line
     kernel.lines[#kernel.lines + 1] = line
   end
@@ -140,7 +141,12 @@ local adders = {
     return 0
   end,
   mma = function(line, row)
-    line.mma = line.mma + row.amount // LANES
+    local n = row.amount // LANES -- of warps
+    if row.wgmma then
+      line.wgmma[row.wgmma] = (line.wgmma[row.wgmma] or 0) + n // WARPS_OF_GROUP
+    else
+      line.mma = line.mma + n
+    end
     return 0
   end,
 }
@@ -216,6 +222,10 @@ local function totals_of(program, lines)
     t[name] = 0
     for _, line in ipairs(lines) do t[name] = t[name] + line[name] end
   end
+  t.wgmma = {}
+  for _, line in ipairs(lines) do
+    for shape, n in pairs(line.wgmma) do t.wgmma[shape] = (t.wgmma[shape] or 0) + n end
+  end
   for _, op in ipairs { "load", "store", "atomic" } do
     for _, name in ipairs { "requests", "sectors", "bytes" } do
       t[("global_%s_%s"):format(op, name)] = sum_of(lines, "global", op, name)
@@ -290,7 +300,9 @@ end
 -- did.
 local function roofline_of(all, launches, device)
   local peaks, totals = devices.peaks(device), {}
-  for name, value in pairs(all) do totals[name] = value / launches end
+  for name, value in pairs(all) do
+    totals[name] = type(value) == "number" and value / launches or value
+  end
   local waves = totals.shared_load_wavefronts + totals.shared_store_wavefronts
     + totals.shared_atomic_wavefronts
   local r = { device = device.name, peak_flops = peaks.flops, peak_bytes = peaks.bytes,

@@ -54,6 +54,16 @@ local function what_of(line)
   return table.concat(parts, "; ")
 end
 
+-- "1.02k wgmma 64x256x16", shape by shape.
+local function add_wgmma(parts, wgmma)
+  local shapes = {}
+  for shape in pairs(wgmma) do shapes[#shapes + 1] = shape end
+  table.sort(shapes)
+  for _, shape in ipairs(shapes) do
+    parts[#parts + 1] = ("%s wgmma %s"):format(short(wgmma[shape]), shape)
+  end
+end
+
 local function rows_of(line)
   local rows = {}
   for i, access in ipairs(line.accesses) do rows[i] = access_cells(access) end
@@ -64,6 +74,7 @@ local function rows_of(line)
   local fma = line.fma + line.int_fma
   local products = { fma > 0 and short(fma) or nil }
   if line.mma > 0 then products[#products + 1] = short(line.mma) .. " mma" end
+  add_wgmma(products, line.wgmma)
   first.fma = table.concat(products, ", ")
   first.access = first.access or what_of(line)
   if #line.accesses > 0 and line.branches > 0 then rows[#rows + 1] = { access = what_of(line) } end
@@ -117,6 +128,7 @@ local function arithmetic(totals)
     local n = totals[of[1]]
     if n > 0 then parts[#parts + 1] = ("%s %s"):format(short(n), of[2]) end
   end
+  add_wgmma(parts, totals.wgmma)
   return ("arithmetic: %s; %.1f lanes active"):format(
     #parts > 0 and table.concat(parts, ", ") or "none", totals.active_lanes)
 end
@@ -143,7 +155,7 @@ function M.summary(profile, kernel)
     out[#out + 1] = "registers are not known: " .. kernel.registers_unknown
   end
   out[#out + 1] = ("roofline of %s%s: at least %s, by %s; %s flops a byte of memory, balance %.3g")
-    :format(r.device, t.mma > 0 and " without mma" or "", time(r.estimate_ms), r.bound,
+    :format(r.device, (t.mma > 0 or next(t.wgmma)) and " without mma" or "", time(r.estimate_ms), r.bound,
       r.intensity and ("%.3g"):format(r.intensity) or "no", r.balance)
   out[#out + 1] = "  " .. times(r)
   return out

@@ -162,3 +162,10 @@ end
 print(chained("SM90_64x32x16_F32F16F16_SS", "SM90_64x16x16_F32F16F16_RS", f16))  -- expect: true
 print(chained("SM90_64x32x16_F32BF16BF16_SS", "SM90_64x16x16_F32BF16BF16_RS", bf16))
 -- expect: true
+
+-- profile counts the instructions of warpgroups by shape; what they read is no request of threads.
+local p = profile(function()
+  product("SM90_64x32x16_F32BF16BF16_SS", { 2, 1, 1 }, { 256, 64, 32 }, K(bf16, 64), K(bf16, 64), bf)
+end)
+local totals = p.kernels[1].totals
+print(totals.wgmma["64x32x16"], totals.mma, totals.shared_load_requests)  -- expect: 16	0	0
