@@ -17,7 +17,7 @@ stds.cuttle = {
     "downcast", "recast", "tv_layout", "congruent", "compatible", "weakly_congruent",
     "evenly_divides", "elem_less", "lex_less", "colex_less", "compact_col_major",
     "compact_row_major", "compact_order", "layout_like", "fragment_layout_like", "concat", "mode",
-    "domain_distribute", "values", "named", "names",
+    "domain_distribute", "domain_offset", "values", "named", "names",
     -- element types
     "f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i16", "i8", "u64",
     "u32", "u16", "u8", "bool",

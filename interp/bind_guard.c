@@ -189,6 +189,24 @@ static int identity_tensor(lua_State *L) {
   return 1;
 }
 
+/* domain_offset(crd, t): t with crd added to each of its coordinates. */
+static int domain_offset(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  CtTuple crd = bind_to_tuple(L, 1, &cx, "domain_offset"), at;
+  const Tensor *t = tensor_check_live(L, 2, "domain_offset");
+  CtErr err;
+  if (t->at == NULL) {
+    return diag_error(L,
+                      "domain_offset: %s is no tensor of coordinates, as tma_tensor and "
+                      "identity_tensor make them; of one with memory take a tile or a slice",
+                      tensor_push_title(L, 2));
+  }
+  diag_check(L, ct_evaluate(&cx, crd, t->layout, &at, &err), &err);
+  diag_check(L, ct_coord_add(&cx, t->at, at, &at, &err), &err);
+  tensor_push_coords(L, t, t->layout, at);
+  return 1;
+}
+
 /* {====== copy_if ====== */
 
 enum { MAX_PREDICATED = 4096 };
@@ -300,8 +318,10 @@ static int copy_if(lua_State *L) {
 /* {====== Registration ====== */
 
 static const luaL_Reg functions[] = {{"guard", guard}, {NULL, NULL}};
-static const luaL_Reg kernel_functions[] = {
-    {"copy_if", copy_if}, {"identity_tensor", identity_tensor}, {NULL, NULL}};
+static const luaL_Reg kernel_functions[] = {{"copy_if", copy_if},
+                                            {"identity_tensor", identity_tensor},
+                                            {"domain_offset", domain_offset},
+                                            {NULL, NULL}};
 
 void bind_add_guard(lua_State *L, int module, int methods) {
   lua_pushvalue(L, module);

@@ -40,11 +40,12 @@ local function has_map(t)
 end
 
 function M.can_compute(config, p)
-  if not names[p.dtype.name] or p.depth ~= config.depth or p.sequences or p.n_k == 0
+  if not names[p.dtype.name] or p.depth ~= config.depth or p.n_k == 0
     or p.O.dtype ~= p.dtype then
     return false
   end
-  if cdiv(p.n_q, config.rows) > schedule.MAX_TILES or p.heads * p.batches > schedule.MAX_HEADS then
+  local n_pairs = p.heads * (p.sequences and #p.sequences or p.batches)
+  if cdiv(p.n_q, config.rows) > schedule.MAX_TILES or n_pairs > schedule.MAX_HEADS then
     return false
   end
   return has_map(p.Q) and has_map(p.K) and has_map(p.V) and has_map(p.O)
@@ -75,22 +76,45 @@ end
 
 -- {====== The block's tiles ======
 
--- Calls f(tile) for each tile of the block: {m =, head =, batch =, n_blocks =}, of keys.
--- `uniform` makes a value known to be the same in all lanes, which saves registers.
+-- Calls f(tile) for each tile of the block: {m =, head =, batch =, n_blocks =}, of keys, and of its
+-- sequence the lengths and, of packed ones, the first rows: {n_q =, n_k =, q =, k =}. `uniform`
+-- makes a value known to be the same in all lanes, which saves registers.
 local function each_tile(variant, args, uniform, f)
   local tiles = args.tiles
-  local count, entry = uniform(cast(tiles[{blockIdx.x, 0}], ct.i32)), tiles[{blockIdx.x, 1}]
+  local count = uniform(cast(tiles[{0, 0, blockIdx.x}], ct.i32))
+  local n_fields = variant.packed and 5 or 1
+  local fields = fragment(ct.u32, n_fields)
+  for j = 0, n_fields - 1 do fields[j] = tiles[{j, 1, blockIdx.x}] end
   for i in range(count) do
-    local now = uniform(entry)
-    entry = tiles[{blockIdx.x, min(i + 2, count)}]
-    local m, pair = cast(now & 0xffff, ct.i32), now >> 16
-    local seen = args.n_k
-    if variant.causal then
-      seen = min(seen, min((m + 1) * variant.rows, args.n_q) + args.n_k - args.n_q)
+    local now = {}
+    for j = 0, n_fields - 1 do
+      now[j] = uniform(fields[j])
+      fields[j] = tiles[{j, min(i + 2, count), blockIdx.x}]
     end
-    f { m = m, head = cast(pair % args.heads, ct.i32), batch = cast(pair // args.heads, ct.i32),
-        n_blocks = max(cdiv(seen, variant.keys), 1) }
+    local m, pair = cast(now[0] & 0xffff, ct.i32), now[0] >> 16
+    local at = { m = m, head = cast(pair % args.heads, ct.i32), n_q = args.n_q, n_k = args.n_k }
+    if variant.packed then
+      at.batch, at.q, at.n_q = 0, cast(now[1], ct.i32), cast(now[2], ct.i32)
+      at.k, at.n_k = cast(now[3], ct.i32), cast(now[4], ct.i32)
+    else
+      at.batch = cast(pair // args.heads, ct.i32)
+    end
+    local seen = at.n_k
+    if variant.causal then
+      seen = min(seen, min((m + 1) * variant.rows, at.n_q) + at.n_k - at.n_q)
+    end
+    at.n_blocks = max(cdiv(seen, variant.keys), 1)
+    f(at)
   end
+end
+
+-- Boxes of a tensor (S,D,H,B) from row `first` on, nil: 0; or of (D,S,H,B).
+local function boxes(t, tiler, first, is_transposed)
+  local coords = ct.tma_tensor(is_transposed and select(t, 1, 0, 2, 3) or t)
+  if first ~= nil then
+    coords = ct.domain_offset(is_transposed and {0, first, 0, 0} or {first, 0, 0, 0}, coords)
+  end
+  return tile(coords, tiler, {_, _})
 end
 
 local function of_first_lane(x) return ct.shfl_idx(x, 0) end
@@ -99,27 +123,27 @@ local function as_it_is(x) return x end
 -- {====== The group that loads ======
 
 local function load_all(variant, plan, args, smem, bars)
-  local gQ = tile(ct.tma_tensor(args.Q), {ROWS, variant.depth}, {_, 0})            -- (64,D,m,H,B)
-  local gK = tile(ct.tma_tensor(args.K), {variant.keys, variant.depth}, {_, 0})    -- (keys,D,n,H,B)
-  local gV = tile(ct.tma_tensor(select(args.V, 1, 0, 2, 3)), {variant.depth, variant.keys}, {0, _})
   local q = pipeline_state(1, {parity = 1})
   local k = pipeline_state(variant.stages, {parity = 1})
   local v = pipeline_state(variant.stages, {parity = 1})
 
   each_tile(variant, args, as_it_is, function(at)
-    local kv_head = at.head // args.group
+    local keys, depth, kv_head = variant.keys, variant.depth, at.head // args.group
+    local gQ = boxes(args.Q, {ROWS, depth}, at.q)(_, _, _, 0, at.head, at.batch)
+    local gK = boxes(args.K, {keys, depth}, at.k)(_, _, _, 0, kv_head, at.batch)
+    local gV = boxes(args.V, {depth, keys}, at.k, true)(_, _, 0, _, kv_head, at.batch)
 
     local function load_K(n)
       bars.K_empty[k.slot]:wait(k.parity)
       bars.K_full[k.slot]:arrive_expect_tx(plan.K_bytes)
-      ct.tma_load(gK(_, _, n, kv_head, at.batch), smem.K(_, _, k.slot), bars.K_full[k.slot])
+      ct.tma_load(gK(_, _, n), smem.K(_, _, k.slot), bars.K_full[k.slot])
       k:advance()
     end
 
     local function load_V(n)
       bars.V_empty[v.slot]:wait(v.parity)
       bars.V_full[v.slot]:arrive_expect_tx(plan.K_bytes)
-      ct.tma_load(gV(_, _, n, kv_head, at.batch), smem.V(_, _, v.slot), bars.V_full[v.slot])
+      ct.tma_load(gV(_, _, n), smem.V(_, _, v.slot), bars.V_full[v.slot])
       v:advance()
     end
 
@@ -127,8 +151,7 @@ local function load_all(variant, plan, args, smem, bars)
     for g = 0, plan.groups - 1 do
       bars.Q_empty[g]:wait(q.parity)
       bars.Q_full[g]:arrive_expect_tx(plan.Q_bytes)
-      ct.tma_load(gQ(_, _, at.m * plan.groups + g, at.head, at.batch), smem.Q(_, _, g),
-        bars.Q_full[g])
+      ct.tma_load(gQ(_, _, at.m * plan.groups + g), smem.Q(_, _, g), bars.Q_full[g])
     end
     q:advance()
     for i in range(1, at.n_blocks) do
@@ -261,17 +284,16 @@ end
 
 function Group:pack_P() copy(cast(self.S, self.variant.dtype), self.P) end
 
+-- Row r of the thread's two, of the sequence's queries.
+function Group:row(at, r) return at.row + row_of(self.places, r)[{0, 0}][1] end
+
 -- Of the block n the columns that the thread's two rows see.
 function Group:mask(at, n)
-  local args, first = self.args, n * self.variant.keys
   local limits = fragment(ct.i32, 2)
   for r = 0, 1 do
-    local limit = args.n_k
-    if self.variant.causal then
-      local row = at.row + row_of(self.places, r)[{0, 0}][1]
-      limit = min(limit, row + args.n_k - args.n_q + 1)
-    end
-    limits[r] = limit - first
+    local limit = at.n_k
+    if self.variant.causal then limit = min(limit, self:row(at, r) + at.n_k - at.n_q + 1) end
+    limits[r] = limit - n * self.variant.keys
   end
   mask(self.S, self.places, limits)
 end
@@ -325,10 +347,10 @@ function Group:finish(at)
   end
   if self.variant.lse then
     for r = 0, 1 do
-      local place = row_of(self.places, r)[{0, 0}]
-      local row = at.row + place[1]
-      if self.thread % 4 == 0 and row < args.n_q then
-        args.LSE[{row, at.head, at.batch}] = (rows.tops[r] + log2(rows.sums[r])) * LN_2
+      local row = self:row(at, r)
+      if self.thread % 4 == 0 and row < at.n_q then
+        local place = at.q == nil and row or at.q + row
+        args.LSE[{place, at.head, at.batch}] = (rows.tops[r] + log2(rows.sums[r])) * LN_2
       end
     end
   end
@@ -339,19 +361,36 @@ end
 
 -- O by way of shared memory, 64 columns at a time; the last store may still read there.
 function Group:store(at)
-  local copier = self.plan.store_O:get_slice(self.thread)
-  local gO = tile(ct.tma_tensor(self.args.O), {ROWS, PANEL}, {_, _})       -- (64,64,m,d,H,B)
-  local n = self.variant.depth // PANEL
+  local variant, plan = self.variant, self.plan
+  local copier = plan.store_O:get_slice(self.thread)
+  local gO = boxes(self.args.O, {ROWS, PANEL}, at.q)(_, _, _, _, at.head, at.batch)  -- (64,64,m,d)
+  local n = variant.depth // PANEL
   for d = 0, n - 1 do
-    local part = cast(tile(self.O, {size(self.O, 0) // n, 1, 1}, {d, 0, 0}), self.variant.dtype)
+    local part = cast(tile(self.O, {size(self.O, 0) // n, 1, 1}, {d, 0, 0}), variant.dtype)
     if self.is_first then ct.tma_store_wait(0) end
     self.together:sync()
-    copy(self.plan.store_O, copier:retile_S(part), copier:partition_D(self.sO))
+    copy(plan.store_O, copier:retile_S(part), copier:partition_D(self.sO))
     ct.fence_proxy_async()
     self.together:sync()
     if self.is_first then
-      ct.tma_store(self.sO, gO(_, _, at.m * self.plan.groups + self.number, d, at.head, at.batch))
+      ct.tma_store(self.sO, gO(_, _, at.m * plan.groups + self.number, d))
       ct.tma_store_commit()
+    end
+  end
+end
+
+-- The same where the rows behind the sequence's last are another's: row by row from registers.
+function Group:store_rows(at)
+  for r = 0, 1 do
+    local row, place = row_of(self.O, r), row_of(self.places_O, r)
+    local m = self:row(at, r)
+    if m < at.n_q then
+      for j in range(size(row, 1)) do
+        for i = 0, 1 do
+          self.args.O[{at.q + m, place[{i, j}][2], at.head, 0}] =
+            cast(row[{i, j}], self.variant.dtype)
+        end
+      end
     end
   end
 end
@@ -372,19 +411,23 @@ function Group:pass(n_blocks)
 end
 
 function Group:tile(at)
-  local variant, args = self.variant, self.args
-  if at.row < args.n_q then
+  local variant = self.variant
+  if at.row < at.n_q then
     local last = at.n_blocks - 1
     self:begin(at)
     local n_plain = last -- blocks 0 to n_plain - 1 are seen whole
     if variant.causal then
-      local whole = max(at.row + args.n_k - args.n_q + 1, 0) // variant.keys
+      local whole = max(at.row + at.n_k - at.n_q + 1, 0) // variant.keys
       n_plain = min(whole, last)
       for i in range(last - n_plain) do self:step(at, last - 1 - i, true) end
     end
     for i in range(n_plain) do self:step(at, n_plain - 1 - i, false) end
     self:finish(at)
-    self:store(at)
+    if not variant.packed or at.row + ROWS <= at.n_q then
+      self:store(at)
+    else
+      self:store_rows(at)
+    end
   else
     self:pass(at.n_blocks)
   end
@@ -433,14 +476,25 @@ local function n_blocks_of(p)
   return ct.device().n_sms or 132
 end
 
+local function sequences_of(p)
+  if p.sequences then return p.sequences end
+  local list = {}
+  for i = 1, p.batches do list[i] = { n_q = p.n_q, n_k = p.n_k } end
+  return list
+end
+
+-- The table that blocks read, (fields, number, block): number 0 is how many there are.
 local function tiles_of(p, variant)
-  local sequences = {}
-  for i = 1, p.batches do sequences[i] = { n_q = p.n_q, n_k = p.n_k } end
-  local sections = schedule.sections({ sequences = sequences, heads = p.heads, causal = p.causal },
+  local unequal = p.sequences ~= nil
+  local sections = schedule.sections(
+    { sequences = sequences_of(p), heads = p.heads, causal = p.causal, unequal = unequal },
     { rows = variant.rows, keys = variant.keys, group_rows = ROWS })
   local n = n_blocks_of(p)
-  local rows = schedule.rows(schedule.assign(sections, n), p.heads)
-  return ct.from_table(ct.u32, rows):to(p.device), n
+  local rows, n_fields = schedule.rows(schedule.assign(sections, n), p.heads, p.sequences)
+  local flat, length = {}, #rows[1]
+  for _, row in ipairs(rows) do table.move(row, 1, length, #flat + 1, flat) end
+  return ct.view(ct.from_table(ct.u32, flat):to(p.device),
+    ct.layout { n_fields, length // n_fields, n }), n
 end
 
 -- The tensor as a map takes it: a mode of extent 1, whose stride says nothing, gets one that a map

@@ -124,17 +124,29 @@ M.MAX_TILES, M.MAX_HEADS = 1 << 16, 1 << 15
 --- A tile as one number: head b * heads + h in the upper bits, m in the lower 16.
 function M.pack(tile, heads) return (tile.b * heads + tile.h) << 16 | tile.m end
 
---- The blocks' tiles as rows of one length: of each block how many there are, then these.
-function M.rows(blocks, heads)
+-- What is said of a tile: of packed sequences also where its own lies.
+local function fields_of(tile, heads, packed)
+  local s = packed and packed[tile.b + 1]
+  return M.pack(tile, heads), s and s.q, s and s.n_q, s and s.k, s and s.n_k
+end
+
+--- The blocks' tiles as rows of one length: of each block how many there are, then these; and the
+--- numbers of a tile, 1, or 5 of packed sequences: M.pack, then q, n_q, k and n_k of its sequence.
+function M.rows(blocks, heads, packed)
+  local n_fields = packed and 5 or 1
   local longest = 0
   for _, block in ipairs(blocks) do longest = math.max(longest, #block) end
   local rows = {}
   for i, block in ipairs(blocks) do
     local row = { #block }
-    for j = 1, longest do row[j + 1] = block[j] and M.pack(block[j], heads) or 0 end
+    for j = 2, (longest + 1) * n_fields do row[j] = 0 end
+    for j, tile in ipairs(block) do
+      local fields = { fields_of(tile, heads, packed) }
+      table.move(fields, 1, n_fields, j * n_fields + 1, row)
+    end
     rows[i] = row
   end
-  return rows
+  return rows, n_fields
 end
 
 return M

@@ -94,6 +94,19 @@ function guard(t) end
 ---@return Tensor
 function identity_tensor(shape) end
 
+--- A tensor of coordinates with a coordinate added to all of them.
+--- Its tiles begin where the tensor's own do not: at row 5 and every 4 rows from there.
+---
+---     > t = domain_offset({5, 0}, identity_tensor{16, 8})
+---     > tile(t, {4, 8}, {1, 0})
+---     tensor of coordinates (4,8):(1@0,1@1) from (9,0)
+--- CuTe: domain_offset. MoYe: none.
+--- See: tma_tensor, tile.
+---@param crd Coord
+---@param t Tensor of coordinates: of identity_tensor or tma_tensor
+---@return Tensor
+function domain_offset(crd, t) end
+
 --- Copies the elements for which a predicate holds; the others stay.
 --- The predicate is a tensor of bools of the same size (strides of 0 give one bool to many elements), or
 --- a function of the coordinate in src, one argument a mode, that is asked for each while tracing.

@@ -19,6 +19,16 @@ print(try("hopper 192x128", f16, 2, 2, 1, 200, 333, 64, {causal = true, scale = 
 print(try("hopper 192x128", bf16, 1, 1, 1, 333, 100, 64, {causal = true}))               -- expect: true
 print(try("hopper 128x128", bf16, 1, 1, 1, 130, 140, 128, {lazy = true}))                -- expect: true
 
+-- Packed sequences: of 0 queries, of 0 keys, with whole groups and parts of them.
+local cu_q, cu_k = {0, 70, 70, 150, 290}, {0, 33, 60, 60, 180}
+local packed_Q, packed_K = randn(bf16, row_major{2, 290, 64}), randn(bf16, row_major{1, 180, 64})
+local packed_V = randn(bf16, row_major{1, 180, 64})
+local options = {cu_seqlens_q = cu_q, cu_seqlens_k = cu_k, causal = true, lse = true,
+  config = "hopper 192x128"}
+local O, LSE = attention(packed_Q, packed_K, packed_V, options)
+local R, RL = reference.attention(packed_Q, packed_K, packed_V, options)
+print(distance(O, R), allclose(LSE, RL, {atol = 1e-3}))                                  -- expect: true	true
+
 local Q = randn(f32, row_major{1, 1, 2, 128})
 print((select(2, pcall(attention, Q, Q, Q, {config = "hopper 192x80"})):gsub("^[^ ]+: ", "")))
 -- expect: attention: configuration 'hopper 192x80' is not for this problem: f32, D = 128, on cpu
