@@ -280,6 +280,15 @@ void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, con
   lua_pop(L, 1);
 }
 
+/* Is this within a run-time if, which some of the block's threads may pass over? */
+static bool is_under_if(const CtIr *ir) {
+  CtVal owner = ir->regions[ir->cur].owner;
+  while (owner != 0 && ct_inst(ir, owner)->op != CT_OP_IF) {
+    owner = ir->regions[ct_inst(ir, owner)->region].owner;
+  }
+  return owner != 0;
+}
+
 void front_check_threads(lua_State *L, CtLayout thr) {
   CtIr *ir = front_here(L, "parallelize");
   CtCx cx = bind_cx(L);
@@ -287,10 +296,12 @@ void front_check_threads(lua_State *L, CtLayout thr) {
   CtErr err;
   int64_t block = ir->block[0] * ir->block[1] * ir->block[2];
   check(L, ct_size(&cx, thr, &n, &err), &err);
-  if (!ct_is_const(n, block)) {
+  bool is_role = n.kind == CT_STATIC && n.v < block && is_under_if(ir);
+  if (!ct_is_const(n, block) && !is_role) {
     diag_error(
         L,
-        "parallelize: thread layout %s has %I threads but the block has %I; they must be as many",
+        "parallelize: thread layout %s has %I threads but the block has %I; they must be as many, but "
+        "for a part of the block that a run-time 'if' chooses",
         bind_layout_text(&cx, thr), (LUAI_UACINT)n.v, (LUAI_UACINT)block);
   }
 }

@@ -160,6 +160,16 @@ static void put_parameters(CtEmit *e, size_t line) {
   put_hidden(e, sep);
 }
 
+/* It is ignored where the launch bounds do not say how many registers a thread begins with. */
+static bool has_setmaxnreg(const CtIr *ir) {
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    if (ct_inst(ir, v)->op == CT_OP_SETMAXNREG && ct_inst(ir, v)->region != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void put_signature(CtEmit *e, const char *name) {
   const CtIr *ir = e->ir;
   int64_t threads = ir->block[0] * ir->block[1] * ir->block[2];
@@ -169,8 +179,8 @@ static void put_signature(CtEmit *e, const char *name) {
                    ir->cluster[0], ir->cluster[1], ir->cluster[2]);
   }
   ct_text_printf(&e->body, "__launch_bounds__(%" PRId64, threads);
-  if (ir->min_blocks > 0) {
-    ct_text_printf(&e->body, ", %d", ir->min_blocks);
+  if (ir->min_blocks > 0 || has_setmaxnreg(ir)) {
+    ct_text_printf(&e->body, ", %d", (int)ct_max(ir->min_blocks, 1));
   }
   ct_text_puts(&e->body, ")\n");
   size_t line = e->body.len;

@@ -650,7 +650,8 @@ static bool is_eager(const CtIr *ir, const CtInst *inst) {
   bool divides =
       (inst->op == CT_OP_FLOORDIV || inst->op == CT_OP_FLOORMOD) && ct_is_int((CtDtype)inst->type);
   CtFacts by = divides ? ir->insts[inst->args[1]].facts : (CtFacts){1, 1, 1};
-  return (ct_ops[inst->op].cls == CT_CLS_PURE || inst->op == CT_OP_GET) && (by.lo > 0 || by.hi < 0);
+  return (ct_ops[inst->op].cls == CT_CLS_PURE || inst->op == CT_OP_GET) &&
+         !inst->is_conditional && (by.lo > 0 || by.hi < 0);
 }
 
 static bool is_last_set(const CtInst *inst, CtVal var) {

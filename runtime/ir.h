@@ -254,8 +254,9 @@ typedef struct CtInst {
   CtLoc loc;
   CtRegion region; /* where it stands; 0 for a leaf or a removed operation */
   CtVal prev, next;
-  const char *name; /* the script's local, or NULL */
-  CtFacts facts;    /* of an integer result; of u64 as if its bits were an i64's */
+  const char *name;    /* the script's local, or NULL */
+  bool is_conditional; /* its facts hold by the condition of an IF around it: it stays there */
+  CtFacts facts;       /* of an integer result; of u64 as if its bits were an i64's */
 } CtInst;
 
 typedef struct CtRegionInfo {

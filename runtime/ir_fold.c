@@ -82,6 +82,7 @@ CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *key) {
   memcpy(ir->insts[v].args, key->args, sizeof key->args);
   ir->insts[v].imm = key->imm;
   ir->insts[v].facts = key->facts;
+  ir->insts[v].is_conditional = key->is_conditional;
   ir->n_cse += ir->cse[at] == 0;
   ir->cse[at] = v; /* replaces one whose region has ended */
   return v;
@@ -351,6 +352,49 @@ static CtVal fold_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) {
   return v != 0 ? v : by_range(ir, op, a, b);
 }
 
+/* What `x < c` or `x <= c` says of x where it holds, or does not. */
+static void narrow(const CtIr *ir, const CtInst *cond, bool holds, CtVal x, CtFacts *f) {
+  bool is_less = cond->op == CT_OP_LT || cond->op == CT_OP_LE;
+  int64_t last = cond->op == CT_OP_LT; /* the bound itself is out */
+  if (is_less && cond->args[0] == x) {
+    CtFacts c = at(ir, cond->args[1])->facts;
+    if (holds) {
+      f->hi = ct_min(f->hi, c.hi - last);
+    } else {
+      f->lo = ct_max(f->lo, c.lo + !last);
+    }
+  } else if (is_less && cond->args[1] == x) {
+    CtFacts c = at(ir, cond->args[0])->facts;
+    if (holds) {
+      f->lo = ct_max(f->lo, c.lo + last);
+    } else {
+      f->hi = ct_min(f->hi, c.hi - !last);
+    }
+  }
+}
+
+/* The facts of a thread's index here: the roles of warp groups count their threads from 0, as in
+   threadIdx.x - 128 where that is not less than 128. */
+static CtFacts facts_here(const CtIr *ir, CtVal x) {
+  CtFacts f = at(ir, x)->facts;
+  for (CtRegion r = ir->cur; r > 1;) {
+    const CtInst *owner = at(ir, ir->regions[r].owner);
+    if (owner->op == CT_OP_IF) {
+      narrow(ir, at(ir, owner->args[0]), owner->u.regions[0] == r, x, &f);
+    }
+    r = owner->region;
+  }
+  return f.lo <= f.hi ? f : at(ir, x)->facts;
+}
+
+static void take_condition(const CtIr *ir, CtOp op, CtVal a, CtVal b, CtInst *key) {
+  if (op == CT_OP_SUB && key->facts.lo < 0 && at(ir, a)->op == CT_OP_TID && is_const(ir, b)) {
+    CtFacts f = ct_op_facts(op, CT_i32, facts_here(ir, a), at(ir, b)->facts, false);
+    key->is_conditional = f.lo >= 0;
+    key->facts = f.lo >= 0 ? f : key->facts;
+  }
+}
+
 static CtVal binary(CtIr *ir, CtOp op, CtVal a, CtVal b, bool exact) {
   if (a == 0 || b == 0) {
     ir->failed = true;
@@ -373,6 +417,7 @@ static CtVal binary(CtIr *ir, CtOp op, CtVal a, CtVal b, bool exact) {
     key.facts = ct_type_facts(CT_bool);
   } else if (!ct_is_float(type)) {
     key.facts = ct_op_facts(op, type, at(ir, a)->facts, at(ir, b)->facts, exact);
+    take_condition(ir, op, a, b, &key);
   }
   return ct_ir_shared_inst(ir, &key);
 }
