@@ -113,6 +113,23 @@ static CtStatus add_print(const Spec *spec, CtStream stream, unsigned char *para
   return status;
 }
 
+/* Where each parameter of the kernel lies in the block, in order. */
+static void list_params(const Spec *spec, unsigned char *block, void **out) {
+  for (int i = 0; i < spec->n_packs; i++) {
+    *out++ = block + spec->packs[i].offset;
+  }
+  for (size_t i = 0; i < spec->ir.n_maps; i++) {
+    *out++ = block + spec->maps_at + i * CT_MAP_BYTES;
+  }
+  if (spec->fault != NULL) {
+    *out++ = block + spec->fault_at;
+  }
+  if (spec->prints != NULL) {
+    *out++ = block + spec->print_at;
+    *out++ = block + spec->print_at + sizeof(CtDevPtr);
+  }
+}
+
 static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a, CtErr *err) {
   unsigned char
       params[LAUNCH_MAX_SLOTS * 8 + (LAUNCH_MAX_MAPS + 1) * CT_MAP_BYTES + 8 + LAUNCH_PRINT_BYTES];
@@ -120,12 +137,14 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
     const Pack *p = &spec->packs[i];
     memcpy(params + p->offset, &a->slots[p->slot], p->bytes); /* little-endian: the low bytes */
   }
+  void *each[LAUNCH_MAX_SLOTS + LAUNCH_MAX_MAPS + 3];
   if (spec->maps != NULL) {
     CtStatus status =
         launch_maps_write(spec->maps, spec->device, a->slots, params + spec->maps_at, err);
     if (status != CT_OK) {
       return status;
     }
+    list_params(spec, params, each);
   }
   if (spec->fault != NULL) {
     CtDevPtr at = ct_fault_address(spec->fault);
@@ -137,7 +156,8 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
                      .is_dependent = c->pdl,
                      .shared_bytes = spec->shared_bytes + c->shared_bytes,
                      .stream =
-                         c->stream_device != NULL ? c->stream : ct_device_stream(spec->device)};
+                         c->stream_device != NULL ? c->stream : ct_device_stream(spec->device),
+                     .params = spec->maps != NULL ? each : NULL};
   for (int i = 0; i < a->n && c->stream_device != NULL; i++) {
     if (a->args[i].kind == ARG_TENSOR) {
       a->args[i].tensor->storage->stream = c->stream;

@@ -244,6 +244,8 @@ struct CtLaunch {
                             waits itself (griddepcontrol.wait) */
   unsigned shared_bytes; /* dynamic, per block */
   CtStream stream;
+  void **params; /* NULL, or where each parameter lies: those that are aligned to more than 16 bytes
+                    (tensor maps) the driver places by rules of its own */
 };
 
 /* A tensor map: how a tensor lies in the device's memory, and the box of it that an instruction takes.

@@ -389,7 +389,7 @@ CtStatus ct_function_clusters(CtFunction *f, const CtLaunch *launch, int *n_clus
                  one.cluster.z);
 }
 
-/* The packed block goes to the driver as it is: one copy of known size. */
+/* The packed block goes to the driver as it is, one copy of known size; or each parameter. */
 static CuResult enqueue(const CtFunction *f, const CtLaunch *l, const void *params,
                         size_t params_bytes) {
   Attributes attributes;
@@ -401,8 +401,9 @@ static CuResult enqueue(const CtFunction *f, const CtLaunch *l, const void *para
       &params_bytes,
       (void *)(uintptr_t)CT_CU_LAUNCH_PARAM_END_AS_INT,
   };
-  return f->module->device->cu->cuLaunchKernelEx(&config, f->handle, NULL,
-                                                 params_bytes == 0 ? NULL : extra);
+  bool is_packed = l->params == NULL && params_bytes != 0;
+  return f->module->device->cu->cuLaunchKernelEx(&config, f->handle, l->params,
+                                                 is_packed ? extra : NULL);
 }
 
 static void note_launch(CtDevice *d, const CtFunction *f, CtStream stream) {
