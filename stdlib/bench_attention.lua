@@ -124,9 +124,14 @@ end
 
 -- {====== Ours ======
 
+-- Without it where it fails, which is said.
 local function ours(list, Q, K, V, p, how)
   local options = { causal = p.causal, lazy = how.lazy, config = how.config }
-  local launch, name, O = attention.prepare(Q, K, V, options)
+  local ok, launch, name, O = pcall(attention.prepare, Q, K, V, options)
+  if not ok then
+    print(("  %s: %s"):format(how.config or "attention", launch))
+    return nil
+  end
   local c = regimes.candidate(("* %s%s"):format(name, how.lazy and ", lazy" or ""), launch)
   c.kind, c.lazy, c.launch, c.O = "ours", how.lazy, launch, O
   list[#list + 1] = c
@@ -186,8 +191,7 @@ local function print_bars(p, list, options, score)
     local theirs = tables.best(list, regime, of "peer")
     local function bar(what, lazy)
       local mine = tables.best(list, regime, of("ours", lazy))
-      tables.bar(score, parts, what .. " " .. regime:upper(), theirs and theirs / mine,
-        p.bars[what])
+      tables.bar(score, parts, what .. " " .. regime:upper(), theirs, mine, p.bars[what])
     end
     bar("lazy", true)
     bar("exact", false)
@@ -198,7 +202,7 @@ local function print_bars(p, list, options, score)
     if c.kind == "peer" then peer = math.min(peer or math.huge, c.error) end
     if c.kind == "ours" and not c.lazy then exact = exact or c.error end
   end
-  tables.bar(score, parts, "their error over ours", peer and exact and peer / exact, 0.99)
+  tables.bar(score, parts, "their error over ours", peer, exact, 0.99)
   tables.print_bars(parts)
 end
 

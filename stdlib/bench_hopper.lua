@@ -195,15 +195,26 @@ local function choices(set, options, chosen)
   return names
 end
 
+-- A candidate of ours that was launched once; without it where it fails, which is said.
+local function try(list, set, name, mark)
+  local ok, launch, text = pcall(operator.prepare, set.A, set.B, set.C, { config = name })
+  local why = launch
+  if ok then
+    ok, why = pcall(function()
+      launch()
+      ct.synchronize()
+    end)
+  end
+  if ok then return candidate(list, "ours", mark .. text, launch) end
+  print(("  %s: %s"):format(name or "matmul", why))
+end
+
 local function ours(list, set, options)
-  local launch, chosen, steps = operator.prepare(set.A, set.B, set.C)
-  local mine = candidate(list, "ours", "* " .. chosen, launch)
-  mine.is_chosen = true
-  for _, name in ipairs(choices(set, options, steps[1].config.name)) do
-    if name ~= steps[1].config.name then
-      local other, text = operator.prepare(set.A, set.B, set.C, { config = name })
-      candidate(list, "ours", "  " .. text, other)
-    end
+  local mine = try(list, set, nil, "* ")
+  if mine then mine.is_chosen = true end
+  local chosen = configs.choose(operator.problem(set.A, set.B, set.C)).name
+  for i, name in ipairs(choices(set, options, chosen)) do
+    if i > 1 then try(list, set, name, "  ") end
   end
 end
 
@@ -279,9 +290,8 @@ local function print_bars(p, list, options, score)
     local mine = tables.best(list, regime, function(c) return c.is_chosen end)
     local default, lt = default_of(list)(regime), lt_of(list)(regime)
     if regime == "sus" or regime == "bur" then
-      tables.bar(score, parts, "default " .. regime:upper(), default and default / mine,
-        p.bars.default)
-      tables.bar(score, parts, "Lt " .. regime:upper(), lt and lt / mine, p.bars.lt)
+      tables.bar(score, parts, "default " .. regime:upper(), default, mine, p.bars.default)
+      tables.bar(score, parts, "Lt " .. regime:upper(), lt, mine, p.bars.lt)
     end
   end
   tables.print_bars(parts)
@@ -302,6 +312,7 @@ local function measure(p, options, buffers, score)
   local set = operands(p, buffers)
   local list = libraries(p, set, options)
   ours(list, set, options)
+  if #list == 0 then return end
   local reference = reference_of(list, p, set)
   local before = check_all(list, p, set, reference)
   for _, regime in ipairs(options.regimes) do regimes.time(list, regime, options.numbers) end

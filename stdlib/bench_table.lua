@@ -3,7 +3,7 @@
 -- of bench_regimes.lua after they were timed.
 local M = {}
 
-local NAME <const> = 32
+local NAME <const> = 34
 
 --- The least time in a regime of the candidates that are wanted, or nil.
 function M.best(list, regime, is_wanted)
@@ -53,9 +53,11 @@ end
 --- A score of bars: {met =, all =, wrong =}, as the lines below count them.
 function M.new_score() return { met = 0, all = 0, wrong = 0 } end
 
---- Adds "what 1.044 >= 1.03 yes" to parts and counts it; a least or a value of nil is no bar.
-function M.bar(score, parts, what, value, least)
-  if least == nil or value == nil then return end
+--- Adds "what 1.044 >= 1.03 yes" to parts and counts it: the ratio of times theirs / mine. Without
+--- `least` or theirs there is no bar; without mine it is not met.
+function M.bar(score, parts, what, theirs, mine, least)
+  if least == nil or theirs == nil then return end
+  local value = mine and theirs / mine or 0
   local is_met = value >= least
   score.all, score.met = score.all + 1, score.met + (is_met and 1 or 0)
   parts[#parts + 1] = ("%s %.3f >= %.2f %s"):format(what, value, least, is_met and "yes" or "NO")

@@ -9,7 +9,7 @@ end
 local text = lines("--regime=eq --rounds=1 --config='cpu 64x64x32' f16")
 print((text:match "f16 128x64x32\n.-\n"))
 -- expect: f16 128x64x32
--- expect:   TFLOP/s, ratios                       EQ default      Lt     MHz     W  bits, error
+-- expect:   TFLOP/s, ratios                         EQ default      Lt     MHz     W  bits, error
 -- expect:
 print(text:match "%* cpu %d+x%d+x%d+ +[%d.e-]+ +- +- +- +- +" ~= nil) -- expect: true
 print(text:match "\n0 of 0 bars met, 0 wrong, %d+ s\n$" ~= nil) -- expect: true
