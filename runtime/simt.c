@@ -77,6 +77,7 @@ static void start_warp(CtWorker *k, CtWarp *w) {
   w->has_arrived = false;
   w->n_arrived = 0;
   w->spin_at = w->parked = NULL;
+  w->registers = p->first_registers;
   w->pc = k->job->code + p->body - 1; /* warps go on after pc */
   set_axes(w, p->bid_at, k->bid);
   memset(CT_AT(char, w, p->vars_at), 0, p->vars_end - p->vars_at);
@@ -208,6 +209,7 @@ static void begin_block(CtWorker *k) {
   CtSimtWatch *watch = k->job->launch->watch;
   k->was_stuck = false;
   memset(k->shared, UNSET_BYTE, p->shared_bytes);
+  k->free_registers = 0;
   if (p->has_named) {
     memset(k->named, 0, sizeof k->named);
   }

@@ -243,7 +243,10 @@ static const CtWarp *warp_of(const CtWorker *worker, int32_t i) {
                                         (size_t)i * worker->job->program->warp_bytes);
 }
 
-static bool waits_alike(const CtWarp *a, const CtWarp *b) {
+static bool waits_alike(const CtWorker *worker, const CtWarp *a, const CtWarp *b) {
+  if (a->pc != NULL && b->pc != NULL && (a->parked != NULL || b->parked != NULL)) {
+    return ct_simt_waits_alike(worker, a, b);
+  }
   return (a->pc == NULL) == (b->pc == NULL) &&
          (a->pc == NULL || (a->is_waiting == b->is_waiting &&
                             (a->is_waiting ? a->pc == b->pc : a->spin_at == b->spin_at)));
@@ -259,6 +262,12 @@ static void add_wait(Part *p, const CtWorker *worker, int32_t from, int32_t to) 
     add(p, "-");
     add_int(p, to);
   }
+  if (w->parked != NULL) {
+    char text[PART_BYTES];
+    ct_simt_wait_text(worker, w, one, text, sizeof text);
+    add(p, text);
+    return;
+  }
   add(p, w->is_waiting
              ? (one ? " waits in sync_threads at line " : " wait in sync_threads at line ")
              : (one ? " repeats the loop at line " : " repeat the loop at line "));
@@ -270,7 +279,8 @@ static Part warp_waits(const CtWorker *worker) {
   int32_t n = worker->job->program->n_warps;
   Part p = {.len = 0};
   for (int32_t from = 0, to; n > 1 && from < n; from = to + 1) {
-    for (to = from; to + 1 < n && waits_alike(warp_of(worker, from), warp_of(worker, to + 1));) {
+    for (to = from;
+         to + 1 < n && waits_alike(worker, warp_of(worker, from), warp_of(worker, to + 1));) {
       to++;
     }
     if (warp_of(worker, from)->pc != NULL) {
@@ -354,6 +364,7 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
     case CT_FAIL_MBAR_PARITY:
     case CT_FAIL_NAMED_ID:
     case CT_FAIL_NAMED_THREADS:
+    case CT_FAIL_REGISTERS:
     case CT_FAIL_WAITS: return ct_simt_report_sync(worker, err);
     case CT_FAIL_NONE:
     case CT_FAIL_STOPPED: break;

@@ -36,28 +36,32 @@ static int line_of(const CtSimtJob *job, const CtIn *in) {
 /* What a parked warp waits for. */
 typedef struct Wait {
   const CtIn *in;
-  bool is_named;
+  uint32_t op; /* CT_SIMT_MBAR, NAMED, SETMAXNREG */
   uint32_t buf;
   int32_t slot, parity; /* slot: the number of a named barrier */
 } Wait;
 
 static Wait wait_of(const CtWorker *k, const CtWarp *w) {
   const CtIn *in = w->parked;
-  Wait x = {.in = in, .is_named = code_of(k->job, in).u.op == CT_SIMT_NAMED};
+  Wait x = {.in = in, .op = code_of(k->job, in).u.op};
+  if (x.op == CT_SIMT_SETMAXNREG) {
+    return x;
+  }
+  bool is_named = x.op == CT_SIMT_NAMED;
   const int32_t *slot = CT_CAT(int32_t, w, in->a), *parity = CT_CAT(int32_t, w, in->b);
-  x.buf = x.is_named ? 0 : (CtMbarImm){.imm = in->imm}.u.buf;
+  x.buf = is_named ? 0 : (CtMbarImm){.imm = in->imm}.u.buf;
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
     x.slot = slot[lane];
-    x.parity = x.is_named ? 0 : parity[lane];
-    if (x.is_named || !ct_mbar_is_done(ct_mbar_at(w, x.buf, x.slot), x.parity)) {
+    x.parity = is_named ? 0 : parity[lane];
+    if (is_named || !ct_mbar_is_done(ct_mbar_at(w, x.buf, x.slot), x.parity)) {
       break;
     }
   }
   return x;
 }
 
-static bool waits_alike(const CtWorker *k, const CtWarp *a, const CtWarp *b) {
+bool ct_simt_waits_alike(const CtWorker *k, const CtWarp *a, const CtWarp *b) {
   if (a->pc == NULL || b->pc == NULL || (a->parked == NULL) != (b->parked == NULL)) {
     return a->pc == NULL && b->pc == NULL;
   }
@@ -90,7 +94,13 @@ static void add_missing(Text *t, const CtMbar *b) {
 static void add_wait(Text *t, const CtWorker *k, const CtWarp *w, bool one) {
   Wait x = wait_of(k, w);
   int line = line_of(k->job, x.in);
-  if (x.is_named) {
+  if (x.op == CT_SIMT_SETMAXNREG) {
+    add(t,
+        " %s at line %d for registers: %d for each thread instead of %d, where %d of the block are free",
+        one ? "waits" : "wait", line, (int)x.in->imm, w->registers, k->free_registers);
+    return;
+  }
+  if (x.op == CT_SIMT_NAMED) {
     const CtNamedBar *bar = &k->named[x.slot];
     add(t, " %s at line %d for named barrier %d: %u of %u threads are missing",
         one ? "waits" : "wait", line, x.slot, bar->n_threads - bar->n_arrived, bar->n_threads);
@@ -102,13 +112,19 @@ static void add_wait(Text *t, const CtWorker *k, const CtWarp *w, bool one) {
   add_missing(t, ct_mbar_at(w, x.buf, x.slot));
 }
 
+void ct_simt_wait_text(const CtWorker *k, const CtWarp *w, bool one, char *out, size_t size) {
+  Text t = {.len = 0};
+  add_wait(&t, k, w, one);
+  snprintf(out, size, "%s", t.s);
+}
+
 /* What each warp of the block waits for. */
 static void add_waits(Text *t, const CtWorker *k) {
   int32_t n = k->job->program->n_warps;
   const char *sep = "";
   for (int32_t from = 0, to; from < n; from = to + 1) {
     const CtWarp *w = warp_of(k, from);
-    for (to = from; to + 1 < n && waits_alike(k, w, warp_of(k, to + 1)); to++) {}
+    for (to = from; to + 1 < n && ct_simt_waits_alike(k, w, warp_of(k, to + 1)); to++) {}
     if (w->pc == NULL) {
       continue;
     }
@@ -170,6 +186,12 @@ CtStatus ct_simt_report_sync(const CtWorker *k, CtErr *err) {
           "named_barrier: barrier %lld waits for %lld threads, but for another number here; "
           "all that meet there must give the same",
           (long long)f->off & 0xff, (long long)f->off >> 8);
+    case CT_FAIL_REGISTERS:
+      return ct_fail(
+          err, CT_EINVAL,
+          "setmaxnreg: %lld registers instead of %lld; a warp group changes them once, from "
+          "the %d that it begins with",
+          (long long)f->in->imm, (long long)f->off, k->job->program->first_registers);
     default: return report_waits(k, err);
   }
 }

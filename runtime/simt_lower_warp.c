@@ -62,6 +62,7 @@ static void lower_sync(CtLow *l, CtVal v) {
                         ct_low_construct(l), 0);
       break;
     case CT_OP_SETMAXNREG:
+      l->p->first_registers = ct_ir_first_registers(l->ir);
       (void)ct_low_emit(l, false, CT_SIMT_SETMAXNREG, 0, 0, 0, ct_low_construct(l), inst->imm.i);
       break;
     default: lower_mbar(l, v); break;

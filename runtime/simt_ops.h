@@ -293,8 +293,9 @@ struct CtSimtProgram {
   const char **texts;      /* of PRINT and ASSERT */
   CtConstruct *constructs; /* [0] unused */
   uint32_t n_constructs;
-  bool has_bands; /* see simt_order.c */
-  bool has_named; /* named barriers */
+  bool has_bands;      /* see simt_order.c */
+  bool has_named;      /* named barriers */
+  int first_registers; /* of a thread, which SETMAXNREG counts from */
 };
 
 extern const char *const ct_simt_names[CT_SIMT_OP_COUNT];
@@ -322,6 +323,7 @@ typedef enum CtFailKind {
   CT_FAIL_NAMED_ID,      /* off: the number of no named barrier */
   CT_FAIL_NAMED_LANES,   /* as BARRIER_LANES, of a named one */
   CT_FAIL_NAMED_THREADS, /* off: its number and threads << 8; another warp gives another count */
+  CT_FAIL_REGISTERS,     /* off: how many a thread has that asks for others the wrong way */
   CT_FAIL_WAITS,         /* warps wait at barriers, and nobody is left to complete them */
   CT_FAIL_DEADLOCK,      /* loops wait for what nothing can change */
   CT_FAIL_STOPPED        /* another block failed, or an interrupt */
@@ -402,8 +404,9 @@ typedef struct CtWorker {
   int32_t tma_lanes[CT_TMA_OPERANDS][CT_LANES];
   void *watched; /* the watcher's own */
   CtNamedBar named[CT_NAMED_BARRIERS];
-  bool was_stuck; /* no warp got on in the last turn */
-  bool has_moved; /* some warp came to a wait or past one in the last turn */
+  int free_registers; /* that warps have given back */
+  bool was_stuck;     /* no warp got on in the last turn */
+  bool has_moved;     /* some warp came to a wait or past one in the last turn */
   _Atomic uint64_t
       stuck_at; /* n_changes + 1 when no warp could get on; 0: running; see simt_spin.c */
   _Atomic int64_t stuck_block;
@@ -423,6 +426,7 @@ struct CtWarp {
   bool is_same;       /* stopped in a loop, in the state of the last time */
   const CtIn *parked; /* stopped at an mbarrier or named barrier, to be tried again; NULL: not */
   uint32_t n_passed;  /* such stops that it has got past */
+  int registers;      /* of each thread */
   uint32_t phase;     /* of the named barrier, as it was on arrival */
   uint32_t n_turns;
   const CtIn *spin_at;
@@ -522,7 +526,11 @@ const CtIn *ct_simt_mbar(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_named(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_elect(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_setmaxnreg(const CtIn *in, CtWarp *w);
-/* simt_fail_sync.c: the message of a failure of these. */
+/* simt_fail_sync.c: " waits at line 31 for full[2], ...": what a parked warp waits for; `one`: or " wait". */
+void ct_simt_wait_text(const CtWorker *worker, const CtWarp *w, bool one, char *out, size_t size);
+/* Do two warps, one of them parked, wait for the same? */
+bool ct_simt_waits_alike(const CtWorker *worker, const CtWarp *a, const CtWarp *b);
+/* The message of a failure of these. */
 CtStatus ct_simt_report_sync(const CtWorker *worker, CtErr *err);
 const CtIn *ct_simt_clock(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_tile_guard(const CtIn *in, CtWarp *w);

@@ -290,9 +290,19 @@ const CtIn *ct_simt_elect(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
+/* A block has the registers that its threads begin with: who wants more waits for others to give theirs. */
 const CtIn *ct_simt_setmaxnreg(const CtIn *in, CtWarp *w) {
   if (w->mask != w->live) {
     return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_LANES);
   }
-  return in + 1;
+  int n = (int)in->imm, more = (n - w->registers) * CT_LANES;
+  if (n > w->worker->job->program->first_registers ? more < 0 : more > 0) {
+    return fail_at(w, in, ct_first_lane(w->mask), CT_FAIL_REGISTERS, 0, w->registers);
+  }
+  if (more > w->worker->free_registers) {
+    return park(in, w);
+  }
+  w->worker->free_registers -= more;
+  w->registers = n;
+  return pass(in, w);
 }
