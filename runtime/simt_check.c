@@ -212,6 +212,19 @@ static void hold(CtCheckWorker *k, const CtIn *code, CtWarp *w, CtAccess *a, int
   clear_result(code, w, lanes);
 }
 
+/* A box goes to blocks of the cluster, those of the first lane's. */
+static void look_at_box(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
+  const CtWorker *worker = a->w->worker;
+  const CtSimtProgram *p = worker->job->program;
+  uint32_t ranks = ct_simt_tma_ranks(a->w, &p->tmas[code->imm], ct_first_lane(a->w->mask));
+  for (; ranks != 0; ranks &= ranks - 1) {
+    int rank = ct_first_lane(ranks);
+    if (rank < p->n_cluster) {
+      look_at_access(k - worker->rank + rank, a, false);
+    }
+  }
+}
+
 static uint32_t outside(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
   int64_t e, off = 0;
   uint32_t lanes = ct_wrap_look(k, code, a);
@@ -238,7 +251,11 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
     if (a[i].vec > 1) {
       look_at_alignment(k, &a[i]);
     }
-    look_at_access(k, &a[i], plan->is_steady);
+    if (code->u.op == CT_SIMT_TMA) {
+      look_at_box(k, code, &a[i]);
+    } else {
+      look_at_access(k, &a[i], plan->is_steady);
+    }
   }
   if (code->u.op == CT_SIMT_ATOMIC) {
     CtAtomicImm imm = {.imm = code->imm};

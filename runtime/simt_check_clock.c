@@ -296,10 +296,15 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtE
   }
 }
 
-bool ct_clock_is_before(const CtCheckWorker *k, const CtEvent *old, int32_t warp, bool by_agent) {
+static bool is_before(const CtCheckWorker *k, const CtEvent *old, int rank, int32_t warp,
+                      bool by_agent) {
   const CtClocks *c = k->clocks;
-  const uint32_t *seen = warp_row(c, k->k->rank, warp);
+  const uint32_t *seen = warp_row(c, rank, warp);
   return seen[(by_agent ? c->n : 0) + old->component] >= old->clock;
+}
+
+bool ct_clock_is_before(const CtCheckWorker *k, const CtEvent *old, int32_t warp, bool by_agent) {
+  return is_before(k, old, k->k->rank, warp, by_agent);
 }
 
 /* --- accesses ----------------------------------------------------------------------------------------------- */
@@ -318,14 +323,16 @@ static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lan
   const CtEvent *e = &t->event;
   bool by_agent =
       old_writes && old->agent == CT_AGENT_NONE && e->agent != CT_AGENT_NONE && t->a->reads;
-  if (old->agent == CT_AGENT_NONE && old->warp == e->warp && !by_agent) {
+  int rank = t->a->w->worker->rank; /* another block's, of a box that goes to several */
+  bool in_block = rank == t->k->k->rank;
+  if (old->agent == CT_AGENT_NONE && in_block && old->warp == e->warp && !by_agent) {
     return old_lane == lane || old->sub != e->sub || e->agent != CT_AGENT_NONE;
   }
   if (old->agent != CT_AGENT_NONE && old->component == e->component && !old_writes &&
       !t->a->writes) {
     return true;
   }
-  return (old->is_atomic && e->is_atomic) || ct_clock_is_before(t->k, old, e->warp, by_agent) ||
+  return (old->is_atomic && e->is_atomic) || is_before(t->k, old, rank, e->warp, by_agent) ||
          ct_check_handed_on(old, e, t->k->warps[old->warp].release);
 }
 

@@ -169,7 +169,10 @@ CtStatus ct_simt_report_sync(const CtWorker *k, CtErr *err) {
       return ct_fail(err, CT_EINVAL, "%s[%lld]: a phase expects at most %d bytes", buf->name,
                      (long long)f->off, CT_MBAR_MAX);
     case CT_FAIL_MBAR_RANK:
-      return ct_fail(err, CT_EINVAL, "arrive: rank %lld; a cluster of %d blocks has ranks 0 to %d",
+      return ct_fail(err, CT_EINVAL, "%s: rank %lld; a cluster of %d blocks has ranks 0 to %d",
+                     k->job->program->code[f->in - k->job->code].u.op == CT_SIMT_TMA
+                         ? "tma_load: multicast"
+                         : "arrive",
                      (long long)f->off, k->job->program->n_cluster, k->job->program->n_cluster - 1);
     case CT_FAIL_MBAR_PARITY:
       return ct_fail(err, CT_EINVAL, "%s: parity %lld; 0 or 1 was expected", buf->name,

@@ -508,6 +508,8 @@ const CtIn *ct_simt_tma_number(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_tma_lanes(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_tma(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_tma_order(const CtIn *in, CtWarp *w);
+/* The blocks of the cluster that get the box of a lane, bit by bit. */
+uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane);
 /* Of the box of a lane, whose operands were gathered: tells of the bytes in each row that are inside the tensor,
    from the beginning of its memory on. Returns the bytes of the whole box. */
 typedef void (*CtTmaVisit)(void *ud, int64_t off, int64_t bytes);

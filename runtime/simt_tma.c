@@ -143,25 +143,51 @@ int64_t ct_simt_tma_rows(const CtWarp *w, const CtSimtTma *t, int lane, CtTmaVis
   return box_size(t) * b.bytes;
 }
 
+uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane) {
+  const CtWorker *k = w->worker;
+  return t->has_mask ? (uint32_t)k->tma_lanes[CT_TMA_MASK][lane] : 1u << k->rank;
+}
+
+/* The same place in each block that gets the box, and that block's barrier. */
+static bool load_boxes(const CtIn *in, CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
+  CtWorker *k = w->worker;
+  int64_t bytes = box_size(t) * b->bytes;
+  for (uint32_t ranks = ct_simt_tma_ranks(w, t, lane); ranks != 0; ranks &= ranks - 1) {
+    int rank = ct_first_lane(ranks);
+    if (rank >= k->job->program->n_cluster) {
+      (void)ct_simt_fail_kind(w, in, lane, CT_FAIL_MBAR_RANK);
+      k->fail.off = rank;
+      return false;
+    }
+    b->shared = k->team[rank].shared;
+    each_row(b, move_row, b);
+    if (!ct_simt_mbar_complete_at(w, in, lane, rank, t->bar, k->tma_lanes[CT_TMA_BAR][lane],
+                                  bytes)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 const CtIn *ct_simt_tma(const CtIn *in, CtWarp *w) {
   CtWorker *k = w->worker;
   const CtSimtTma *t = &k->job->program->tmas[in->imm];
-  const CtMem *shared = &w->mem[t->shared];
-  int64_t n = box_size(t), bytes = n * (int64_t)ct_dtype_bytes(t->dtype);
+  int64_t n = box_size(t);
   bool changed = false;
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
     int64_t off = k->tma_lanes[CT_TMA_BOX_AT][lane];
     Box b;
-    if (off < 0 || off + n > shared->n) {
+    if (off < 0 || off + n > w->mem[t->shared].n) {
       return ct_simt_fail_bounds(w, in, lane, t->shared, off < 0 ? off : off + n - 1, !t->is_store);
     }
     open_box(w, t, lane, &b);
-    each_row(&b, move_row, &b);
-    changed = changed || b.changed;
-    if (!t->is_store &&
-        !ct_simt_mbar_complete_tx(w, in, lane, t->bar, k->tma_lanes[CT_TMA_BAR][lane], bytes)) {
+    if (!t->is_store && !load_boxes(in, w, t, lane, &b)) {
       return NULL;
+    }
+    if (t->is_store) {
+      each_row(&b, move_row, &b);
+      changed = changed || b.changed;
     }
   }
   if (changed) {
