@@ -5,8 +5,10 @@
 --   make(variant)             the kernel
 --   plan(p, kernel, variant)  {kernel =, launch =, args =} for the problem
 -- A variant is a configuration with what the problem adds to it:
---   name, dtype, depth, causal, lazy  the kernel's name; the rest as the problem has it
---   lse, packed                       LSE is wanted; sequences are packed
+--   name, dtype, causal, lazy  the kernel's name; the rest as the problem has it
+--   depth                      the configuration's, or else the problem's
+--   is_whole                   that is the problem's
+--   lse, packed                LSE is wanted; sequences are packed
 local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local problem = require "cuttle.attention_problem"
@@ -18,10 +20,10 @@ local function fail(format, ...) tiles.fail("attention", format, ...) end
 -- instructions are of; without it the row is also for the CPU engine.
 local HOPPER <const> = "cuttle.attention_hopper"
 M.configs = {
-  { name = "hopper 192x80", template = HOPPER, sm = 90, depth = 128, rows = 192, keys = 80,
-    stages = 3, registers = { 32, 160 } },
   { name = "hopper 192x128", template = HOPPER, sm = 90, depth = 64, rows = 192, keys = 128,
     stages = 4, registers = { 32, 160 } },
+  { name = "hopper 192x80", template = HOPPER, sm = 90, depth = 128, rows = 192, keys = 80,
+    stages = 3, registers = { 32, 160 } },
   { name = "hopper 128x128", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 128,
     stages = 2, registers = { 24, 240 } },
   { name = "plain", template = "cuttle.attention_plain" },
@@ -73,9 +75,9 @@ local kernels = {} -- by configuration, then by text
 local function variant_of(config, p)
   local variant = { name = "attention_" .. p.dtype.name, dtype = p.dtype, depth = p.depth,
                     causal = p.causal, lazy = p.lazy, lse = p.lse ~= nil,
-                    packed = p.sequences ~= nil }
+                    packed = p.sequences ~= nil, is_whole = config.depth == p.depth }
   for key, value in pairs(config) do
-    if variant[key] == nil then variant[key] = value end
+    if variant[key] == nil or key == "depth" then variant[key] = value end
   end
   return variant
 end
@@ -84,7 +86,8 @@ local function kernel_of(variant, config)
   local by_text = kernels[config] or {}
   kernels[config] = by_text
   local text = table.concat({ variant.dtype.name, variant.depth, tostring(variant.causal),
-    tostring(variant.lazy), tostring(variant.lse), tostring(variant.packed) }, " ")
+    tostring(variant.lazy), tostring(variant.lse), tostring(variant.packed),
+    tostring(variant.is_whole) }, " ")
   by_text[text] = by_text[text] or require(config.template).make(variant)
   return by_text[text]
 end

@@ -5,7 +5,7 @@
 -- under another's softmax. Blocks stay for many tiles, in the order that attention_schedule.lua
 -- makes. Fields of its configurations:
 --   rows, keys  the queries of a tile, 64 for each group that multiplies, and the keys of a block
---   depth       of a head, at most
+--   depth       of a head, at most: TMA loads zeros for what is missing, and does not store it
 --   stages      blocks of keys, and of values, in shared memory
 --   registers   of a thread, {of the group that loads, of those that multiply}
 local ct = require "cuttle"
@@ -25,6 +25,7 @@ local GROUP <const>, ROWS <const>, PANEL <const> = 128, 64, 64
 local LN_2 <const> = math.log(2)
 local LAZY <const> = 8.0 -- powers of two by which a maximum may grow before sums are rescaled
 local CPU_BLOCKS <const> = 2 -- of the grid on the CPU engine
+local MOST_KEPT <const> = 64 -- tables of schedules
 
 local names <const> = { f16 = "F16", bf16 = "BF16" }
 
@@ -40,7 +41,7 @@ local function has_map(t)
 end
 
 function M.can_compute(config, p)
-  if not names[p.dtype.name] or p.depth ~= config.depth or p.n_k == 0
+  if not names[p.dtype.name] or p.depth > config.depth or p.n_k == 0
     or p.O.dtype ~= p.dtype then
     return false
   end
@@ -381,14 +382,17 @@ end
 
 -- The same where the rows behind the sequence's last are another's: row by row from registers.
 function Group:store_rows(at)
+  local variant, args = self.variant, self.args
   for r = 0, 1 do
     local row, place = row_of(self.O, r), row_of(self.places_O, r)
     local m = self:row(at, r)
     if m < at.n_q then
       for j in range(size(row, 1)) do
         for i = 0, 1 do
-          self.args.O[{at.q + m, place[{i, j}][2], at.head, 0}] =
-            cast(row[{i, j}], self.variant.dtype)
+          local d = place[{i, j}][2]
+          if variant.is_whole or d < size(args.O, 1) then
+            args.O[{at.q + m, d, at.head, 0}] = cast(row[{i, j}], variant.dtype)
+          end
         end
       end
     end
@@ -484,17 +488,32 @@ local function sequences_of(p)
 end
 
 -- The table that blocks read, (fields, number, block): number 0 is how many there are.
-local function tiles_of(p, variant)
+local function make_tiles(p, variant, n)
   local unequal = p.sequences ~= nil
   local sections = schedule.sections(
     { sequences = sequences_of(p), heads = p.heads, causal = p.causal, unequal = unequal },
     { rows = variant.rows, keys = variant.keys, group_rows = ROWS })
-  local n = n_blocks_of(p)
   local rows, n_fields = schedule.rows(schedule.assign(sections, n), p.heads, p.sequences)
   local flat, length = {}, #rows[1]
   for _, row in ipairs(rows) do table.move(row, 1, length, #flat + 1, flat) end
   return ct.view(ct.from_table(ct.u32, flat):to(p.device),
-    ct.layout { n_fields, length // n_fields, n }), n
+    ct.layout { n_fields, length // n_fields, n })
+end
+
+local kept, n_kept = {}, 0 -- tables by what they depend on
+
+local function tiles_of(p, variant)
+  local n, words = n_blocks_of(p), {}
+  for _, s in ipairs(sequences_of(p)) do
+    words[#words + 1] = ("%d,%d,%d,%d"):format(s.q or 0, s.n_q, s.k or 0, s.n_k)
+  end
+  local key = ("%s %s %d %d %s %d %d %s"):format(p.device, variant.packed, n, p.heads, p.causal,
+    variant.rows, variant.keys, table.concat(words, " "))
+  if kept[key] == nil then
+    if n_kept == MOST_KEPT then kept, n_kept = {}, 0 end
+    kept[key], n_kept = make_tiles(p, variant, n), n_kept + 1
+  end
+  return kept[key], n
 end
 
 -- The tensor as a map takes it: a mode of extent 1, whose stride says nothing, gets one that a map

@@ -18,6 +18,8 @@ print(try("hopper 192x80", bf16, 1, 2, 2, 70, 230, 128, {causal = true, lazy = t
 print(try("hopper 192x128", f16, 2, 2, 1, 200, 333, 64, {causal = true, scale = 0.7}))   -- expect: true
 print(try("hopper 192x128", bf16, 1, 1, 1, 333, 100, 64, {causal = true}))               -- expect: true
 print(try("hopper 128x128", bf16, 1, 1, 1, 130, 140, 128, {lazy = true}))                -- expect: true
+print(try("hopper 192x80", bf16, 1, 2, 1, 70, 100, 96, {causal = true}))                 -- expect: true
+print(try("hopper 192x128", f16, 1, 1, 1, 70, 100, 40, {}))                              -- expect: true
 
 -- Packed sequences: of 0 queries, of 0 keys, with whole groups and parts of them.
 local cu_q, cu_k = {0, 70, 70, 150, 290}, {0, 33, 60, 60, 180}
