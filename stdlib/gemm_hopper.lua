@@ -48,23 +48,29 @@ end
 
 -- {====== What a problem must be ======
 
--- Can TMA describe the operand: 16 bytes divide its address and its strides, one of which is 1?
-local function has_map(t)
+-- Why TMA cannot describe an operand; nil: it can.
+local function trouble_with(t, name)
   local bits, one = t.dtype.bits, false
   local extents, strides = shape(t), ct.stride(t)
   for i = 1, 3 do
     if i < 3 and strides[i] == 1 then
       one = true
     elseif extents[i] > 1 and strides[i] * bits % 128 ~= 0 then
-      return false
+      return ("TMA wants strides that are multiples of 16 bytes, and %s of %s has %d elements")
+        :format(name, t.layout, strides[i])
     end
   end
-  return one and ct._address(t) % 16 == 0
+  if not one then return ("TMA wants a stride of 1, and %s is %s"):format(name, t.layout) end
+  if ct._address(t) % 16 ~= 0 then
+    return ("TMA wants addresses that are multiples of 16 bytes; that of %s is none"):format(name)
+  end
 end
 
---- Can a kernel of this template compute the problem?
-function M.takes(_, p)
-  return has_map(p.A) and has_map(p.B) and has_map(p.C)
+--- Why no kernel of this template computes the problem; nil: it does.
+function M.trouble(_, p)
+  local a, b = "A", "B"
+  if p.swapped then a, b = b, a end
+  return trouble_with(p.A, a) or trouble_with(p.B, b) or trouble_with(p.C, "C")
 end
 
 --- See matmul.lua.

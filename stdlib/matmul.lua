@@ -10,7 +10,7 @@
 --                      gemm_raster.place's, and gemm_epilogue.store takes the sums to C
 -- and, where these are the template's own,
 --   grid(config, m, n, l), args(config, problem)  the launch's grid; the arguments before alpha
---   takes(config, problem)  can the kernel compute the problem?
+--   trouble(config, problem)  why the kernel cannot compute the problem, or nil
 --   knows_plain  variants that are plain are made apart
 -- A variant is a configuration with what the operands add to it:
 --   name             the kernel's

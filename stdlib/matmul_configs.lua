@@ -181,9 +181,9 @@ end
 --- Can the row's kernel compute the problem at all? The CPU engine runs what any GPU runs.
 function M.can_compute(row, p)
   facts_of(p)
-  local takes = require(row.template).takes
+  local trouble = require(row.template).trouble
   return (row.template == SIMPLE or p.k > 0) and (row.types == nil or row.types[p.type_name])
-    and (row.majors == nil or row.majors[p.majors]) and (takes == nil or takes(row, p))
+    and (row.majors == nil or row.majors[p.majors]) and (trouble == nil or trouble(row, p) == nil)
     and (p.target == "cpu" or M.can_run(row, p.dtype, p.majors, p.sm, p.shared))
 end
 
@@ -203,8 +203,10 @@ local function by_name(name, p)
   for _, row in ipairs(M.list) do
     if row.name == name then
       if not M.can_compute(row, p) then
-        tiles.fail("matmul", "configuration '%s' is not for this problem: %s, %s, K = %d, on %s",
-          name, p.dtype, p.majors, p.k, p.device)
+        local trouble = require(row.template).trouble
+        local why = trouble and trouble(row, p)
+        tiles.fail("matmul", "configuration '%s' is not for this problem: %s, %s, K = %d, on %s%s",
+          name, p.dtype, p.majors, p.k, p.device, why and "; " .. why or "")
       end
       return row
     end
