@@ -78,13 +78,21 @@ M.knows_plain = true
 
 local tables = {} -- of Hilbert's curve, by device and extents
 
--- The curve through the tiles (of a cluster each), m << 16 | n.
+-- The curve through squares of C, of one or more tiles above each other: what runs at one time is
+-- then a square, too, which reads least. Entries are row << 16 | column.
 local function hilbert(config, p)
-  local rows = cdiv(cdiv(p.n, config.tile[2]), config.cluster or 1)
-  local columns = cdiv(p.m, config.tile[1])
-  local key = ("%s %d %d"):format(p.device, rows, columns)
+  local bM, bN = config.tile[1], config.tile[2] * (config.cluster or 1)
+  local rows, columns, high = cdiv(p.n, bN), cdiv(p.m, bM), math.max(1, (bM + bN // 2) // bN)
+  local key = ("%s %d %d %d"):format(p.device, rows, columns, high)
   if tables[key] == nil then
-    local order = ct.raster{tiles = {rows, columns}, order = "hilbert"}:table()
+    local entries = {}
+    for _, square in ipairs(ct.raster{tiles = {cdiv(rows, high), columns},
+                                      order = "hilbert"}:list()) do
+      for row = square[1] * high, math.min(rows, square[1] * high + high) - 1 do
+        entries[#entries + 1] = row << 16 | square[2]
+      end
+    end
+    local order = ct.from_table(ct.u32, entries)
     tables[key] = order.device == p.device and order or order:to(p.device)
   end
   return tables[key]
@@ -127,6 +135,14 @@ local function ring_layout(variant, major, rows)
   return ct.tile_to_shape(panel, {rows, bK, variant.stages})
 end
 
+-- How many columns one load brings. Blocks of a cluster share them; those that go to all of them
+-- have one line each, as boxes of more lines beside each other reach the others as one.
+local function columns_of_load(variant)
+  local high = variant.cluster or 1
+  local is_lines = high > 1 and variant.a_major == "mn"
+  return is_lines and LINE_BITS // variant.dtype.bits or variant.tile[1] // high
+end
+
 -- What the kernel knows of itself before it is traced.
 local function plan_of(variant)
   local bM, bN, bK = table.unpack(variant.tile)
@@ -135,7 +151,7 @@ local function plan_of(variant)
   local together = is_shared and groups or 1 -- groups in one tile
   local mma = ct.tiled_mma(("SM90_64x%dx%d_%s"):format(bM, k, kind), {together, 1, 1})
   return { mma = mma, groups = groups, together = together, high = variant.cluster or 1,
-           rows = ring_layout(variant, variant.b_major, bN),
+           part = columns_of_load(variant), rows = ring_layout(variant, variant.b_major, bN),
            columns = ring_layout(variant, variant.a_major, bM),
            bytes = (bM + bN) * bK * variant.dtype.bits // 8,
            store = store.plan(variant, k, kind, bN // together) }
@@ -153,8 +169,7 @@ end
 local function load_all(variant, plan, block, X, Y)
   local bM, bN, bK = table.unpack(variant.tile)
   local gX = tile(of_batch(ct.tma_tensor(X), block.l), {bN, bK}, {_, _})  -- (bN,bK,row,k)
-  local gY = tile(of_batch(ct.tma_tensor(Y), block.l), {bM // plan.high, bK},
-    {_, _})
+  local gY = tile(of_batch(ct.tma_tensor(Y), block.l), {plan.part, bK}, {_, _})
   local state = ct.pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
   for row, column in ct.raster(block.walk) do
     for k in range(block.k_tiles) do
@@ -166,11 +181,14 @@ local function load_all(variant, plan, block, X, Y)
         ct.tma_load(gX(_, _, row, k), block.rows(_, _, slot), full)
         ct.tma_load(gY(_, _, column, k), block.columns(_, _, slot), full)
       else
-        local rank = ct.cluster_rank()
-        local part = tile(block.columns(_, _, slot), {bM // plan.high, bK}, {rank, 0})
+        local rank, n_parts = ct.cluster_rank(), bM // plan.high // plan.part
         ct.tma_load(gX(_, _, row * plan.high + rank, k), block.rows(_, _, slot), full)
-        ct.tma_load(gY(_, _, column * plan.high + rank, k), part, full,
-          {multicast = (1 << plan.high) - 1})
+        for i = 0, n_parts - 1 do
+          local part = rank * n_parts + i
+          ct.tma_load(gY(_, _, column * plan.high * n_parts + part, k),
+            tile(block.columns(_, _, slot), {plan.part, bK}, {part, 0}), full,
+            {multicast = (1 << plan.high) - 1})
+        end
       end
       state:advance()
     end

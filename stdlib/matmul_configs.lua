@@ -38,6 +38,9 @@ local function hopper_tiles(most)
   end
 end
 
+-- What costs more to read for tensor cores: f16, and operands that lie along M or N.
+local function wants_pairs(p) return p.type_name == "f16" or p.majors ~= "TN" end
+
 -- For what is only taken by name.
 local function never() return false end
 
@@ -79,24 +82,24 @@ M.list = {
     when = function(p) return p.k <= 1024 and tiles_at_least(264, 192, 128)(p) end },
   { name = "hopper 256x128x64, 4 stages", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 4,
-    registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = 132, pdl = true,
-    when = hopper_tiles(132) },
-  { name = "hopper 256x128x64, hilbert", device = "cuda", template = HOPPER,
-    types = { bf16 = true }, only_sm = 90, majors = TN, tile = { 256, 128, 64 },
-    schedule = "cooperative", stages = 3, registers = { 40, 232 }, store = { 4, 1 },
-    order = "hilbert", blocks = 128, pdl = true, when = hopper_tiles(1024) },
-  { name = "hopper 256x128x64", device = "cuda", template = HOPPER, types = { bf16 = true },
-    only_sm = 90, majors = TN, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
-    registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 16, blocks = 128,
-    pdl = true, when = hopper_tiles() },
+    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = 132,
+    pdl = true, when = hopper_tiles(132) },
   { name = "hopper 256x128x64, pairs, hilbert", device = "cuda", template = HOPPER,
     types = HALVES, only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128, cluster = 2,
-    pdl = true, when = hopper_tiles(1024) },
+    pdl = true, when = function(p) return wants_pairs(p) and hopper_tiles(1024)(p) end },
   { name = "hopper 256x128x64, pairs", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 8, blocks = 128,
-    cluster = 2, pdl = true, when = hopper_tiles() },
+    cluster = 2, pdl = true, when = function(p) return wants_pairs(p) and hopper_tiles()(p) end },
+  { name = "hopper 256x128x64, hilbert", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
+    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128, pdl = true,
+    when = hopper_tiles(1024) },
+  { name = "hopper 256x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
+    tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3, registers = { 40, 232 },
+    store = { 4, 1 }, order = "groups", group = 16, blocks = 128, pdl = true,
+    when = hopper_tiles() },
   { name = "hopper 256x128x32", device = "cuda", template = HOPPER, types = TF32, only_sm = 90,
     majors = TN, tile = { 256, 128, 32 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 16, blocks = 128,
