@@ -226,6 +226,16 @@ static bool set_tile_access(CtAccess *a, const CtTileArg *arg, CtAccessRole role
   return true;
 }
 
+/* Tiles of shared memory are read for all lanes; sums, where it adds to them. */
+static void set_wgmma(CtAccess *a, const CtIn *code, const CtWarp *w, CtSpace space) {
+  if (space == CT_SHARED) {
+    a->mask &= 0 - a->mask;
+    a->agent = CT_AGENT_WGMMA;
+  } else if (a->writes) {
+    a->reads = (*CT_CAT(uint32_t, w, code->a) & w->mask) != 0;
+  }
+}
+
 static int tile_accesses(const CtIn *code, const CtIn *in, CtWarp *w,
                          CtAccess out[CT_MAX_ACCESSES]) {
   const CtTileOp *t = &w->worker->job->program->tiles[code->imm];
@@ -246,6 +256,9 @@ static int tile_accesses(const CtIn *code, const CtIn *in, CtWarp *w,
     if (t->move != NULL) {
       a->mask &= a->writes ? t->move->writers : t->move->readers;
       a->vec = args[i]->space == CT_REGISTER ? 1 : t->width[0].vec;
+    }
+    if (t->op == CT_OP_WGMMA) {
+      set_wgmma(a, code, w, args[i]->space);
     }
     if (t->op == CT_OP_COPY && roles[i] != CT_ACCESS_B) {
       a->vec = t->vec;

@@ -131,7 +131,12 @@ static void look_at_access(CtCheckWorker *k, const CtAccess *a, bool is_steady) 
     return;
   }
   switch (a->buf->space) {
-    case CT_REGISTER: ct_regs_access(k, a); return;
+    case CT_REGISTER:
+      if (k->wgmma != NULL) {
+        ct_wgmma_access(k, a);
+      }
+      ct_regs_access(k, a);
+      return;
     case CT_GLOBAL: ct_global_access(k, a); return;
     case CT_SHARED: break;
   }
@@ -303,6 +308,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
     case CT_PLAN_CP_FENCE: ct_async_fence(k, w); break;
     case CT_PLAN_CP_WAIT: ct_async_wait(k, w, code->imm); break;
     case CT_PLAN_FENCE: note_fence(k, &k->warps[w->index]); break;
+    case CT_PLAN_WGMMA: ct_wgmma_order(k, code, w); break;
     case CT_PLAN_WRAP: ct_wrap_step(k, code, w); break;
     case CT_PLAN_FLOAT: ct_nan_before(k, code, w, w->mask); break;
     case CT_PLAN_NONE: break;
@@ -332,6 +338,7 @@ static void begin_block(CtSimtWatch *watch, CtWorker *worker) {
     ct_clock_begin_block(k);
   }
   ct_regs_begin_block(k);
+  ct_wgmma_begin_block(k);
 }
 
 static void end_block(CtSimtWatch *watch, CtWorker *worker) {
@@ -409,6 +416,9 @@ static CtPlanKind plan_of(uint32_t op) {
     case CT_SIMT_CP_FENCE: return CT_PLAN_CP_FENCE;
     case CT_SIMT_CP_WAIT: return CT_PLAN_CP_WAIT;
     case CT_SIMT_FENCE: return CT_PLAN_FENCE;
+    case CT_SIMT_WGMMA_FENCE:
+    case CT_SIMT_WGMMA_COMMIT:
+    case CT_SIMT_WGMMA_WAIT: return CT_PLAN_WGMMA;
     default: return is_memory(op) ? CT_PLAN_MEMORY : CT_PLAN_NONE;
   }
 }
@@ -514,8 +524,10 @@ static bool make_worker(CtCheck *c, CtCheckWorker *k) {
     k->readers = ct_clock_readers(c);
   }
   bool has_clocks = !c->has_clocks || (k->clocks != NULL && k->readers != NULL);
-  return has_clocks && k->warps != NULL && k->shadow != NULL && k->written != NULL &&
-         k->known != NULL && k->rows != NULL && k->full != NULL;
+  k->wgmma = p->has_wgmma ? ct_wgmma_open(c) : NULL;
+  return has_clocks && (k->wgmma != NULL || !p->has_wgmma) && k->warps != NULL &&
+         k->shadow != NULL && k->written != NULL && k->known != NULL && k->rows != NULL &&
+         k->full != NULL;
 }
 
 static void close_worker(CtCheck *c, CtCheckWorker *k) {

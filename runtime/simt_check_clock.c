@@ -7,7 +7,7 @@
 enum { AGENTS = 2 }; /* of each warp: WGMMA, BULK */
 
 bool ct_clock_is_wanted(const CtSimtProgram *p) {
-  bool wanted = p->has_named || p->n_tmas > 0;
+  bool wanted = p->has_named || p->has_wgmma || p->n_tmas > 0;
   for (uint32_t b = 1; b < p->n_bufs; b++) {
     wanted = wanted || p->bufs[b].arrivals > 0;
   }

@@ -32,7 +32,7 @@ static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_
 static bool computes(const CtSimtProgram *p, const CtIn *code) {
   return is_tile(code->u.op) &&
          (p->tiles[code->imm].op == CT_OP_GEMM || p->tiles[code->imm].op == CT_OP_AXPBY ||
-          p->tiles[code->imm].op == CT_OP_MMA) &&
+          p->tiles[code->imm].op == CT_OP_MMA || p->tiles[code->imm].op == CT_OP_WGMMA) &&
          ct_is_float(p->tiles[code->imm].dtype);
 }
 
@@ -110,7 +110,8 @@ void ct_nan_before(CtCheckWorker *k, const CtIn *code, CtWarp *w, uint32_t lanes
   k->spoilt = 0;
   if (computes(p, code) || code->u.op == CT_SIMT_DOT_f32 || code->u.op == CT_SIMT_DOT_f64) {
     k->spoilt = odd_memory(code, &k->k->job->code[code - p->code], w, lanes);
-    if (k->spoilt != 0 && code->u.op == CT_SIMT_MMA && p->tiles[code->imm].mma->threads > 1) {
+    if (k->spoilt != 0 && (code->u.op == CT_SIMT_MMA || code->u.op == CT_SIMT_WGMMA) &&
+        p->tiles[code->imm].mma->threads > 1) {
       k->spoilt = CT_ALL_LANES; /* a lane's sums have operands of others */
     }
   }

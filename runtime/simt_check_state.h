@@ -130,8 +130,9 @@ typedef enum CtPlanKind {
   CT_PLAN_CP_FENCE,
   CT_PLAN_CP_WAIT,
   CT_PLAN_FENCE,
-  CT_PLAN_WRAP, /* integer arithmetic on the way to an offset */
-  CT_PLAN_FLOAT /* a floating result, looked at when NaN are */
+  CT_PLAN_WGMMA, /* what orders it */
+  CT_PLAN_WRAP,  /* integer arithmetic on the way to an offset */
+  CT_PLAN_FLOAT  /* a floating result, looked at when NaN are */
 } CtPlanKind;
 
 typedef struct CtPlan {
@@ -147,6 +148,8 @@ typedef struct CtUnset {
   CtFound f;
   int64_t granule;
 } CtUnset;
+
+typedef struct CtWgmmaRegs CtWgmmaRegs; /* simt_check_wgmma.c */
 
 typedef struct CtCheckWorker {
   CtCheck *check;
@@ -183,6 +186,7 @@ typedef struct CtCheckWorker {
   /* fragments: lanes that are initialised, by warp and row; whole buffers that are, by warp */
   uint32_t *rows;
   bool *full;
+  CtWgmmaRegs *wgmma; /* NULL: the program has none */
   /* global memory */
   uint32_t free_event, end_event;
   uint64_t block_acq, block_fence; /* clocks: of any warp of the block */
@@ -341,6 +345,13 @@ void ct_regs_begin_block(CtCheckWorker *k);
 void ct_regs_access(CtCheckWorker *k, const CtAccess *a);
 void ct_regs_hold(CtCheckWorker *k, const CtAccess *a, uint32_t lanes);
 
+/* simt_check_wgmma.c: NULL without memory; accesses of registers, before ct_regs_access; the instructions that
+   order. */
+CtWgmmaRegs *ct_wgmma_open(CtCheck *c);
+void ct_wgmma_begin_block(CtCheckWorker *k);
+void ct_wgmma_access(CtCheckWorker *k, const CtAccess *a);
+void ct_wgmma_order(CtCheckWorker *k, const CtIn *code, const CtWarp *warp);
+
 /* simt_check_global.c */
 CtStatus ct_global_begin(CtCheck *c, CtErr *err) CT_NODISCARD;
 void ct_global_end(CtCheck *c);
@@ -372,6 +383,7 @@ enum { /* races: the first access, the second */
        CT_RACE_CLOCKS = 32  /* flag: in a kernel with mbarriers or named barriers */
 };
 enum { CT_ASYNC_READ, CT_ASYNC_WRITE, CT_ASYNC_NO_BARRIER };
+enum { CT_WGMMA_READ, CT_WGMMA_WRITE, CT_WGMMA_A, CT_WGMMA_FENCE, CT_WGMMA_NO_FENCE };
 void ct_finding_note(CtCheckWorker *k, const CtFound *f);
 /* The first of two accesses that race is a. */
 void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtEvent *a, int lane_a,

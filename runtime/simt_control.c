@@ -155,8 +155,6 @@ const CtHandler CT_SIMT_TABLE(control)[CT_SIMT_OP_COUNT] = {
 #define CP_FENCE SYNC_WARP
 #define CP_WAIT SYNC_WARP
 #define WGMMA_FENCE SYNC_WARP
-#define WGMMA_COMMIT SYNC_WARP
-#define WGMMA_WAIT SYNC_WARP
 #define X(name, roles) [CT_SIMT_##name] = name,
 #include "simt_control.def"
 #undef X

@@ -288,6 +288,34 @@ static void put_async(CtText *out, const CtSimtProgram *p, const CtFound *f, con
   }
 }
 
+static void put_wgmma(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w) {
+  switch (f->how) {
+    case CT_WGMMA_READ:
+    case CT_WGMMA_WRITE:
+      ct_text_printf(
+          out, "wgmma: %s of %s, by %s, before the product at %s that adds to it is complete; ",
+          access_name(f->how == CT_WGMMA_WRITE), w->where, w->who, w->other_line);
+      put_order(out, p, f, w, "wgmma_commit() and wgmma_wait(0)");
+      ct_text_puts(out, ", or wait for fewer pending groups");
+      break;
+    case CT_WGMMA_A:
+      ct_text_printf(out, "wgmma: write of %s, by %s, while the product at %s may read it; ",
+                     w->where, w->who, w->other_line);
+      put_order(out, p, f, w, "wgmma_commit() and wgmma_wait(0)");
+      break;
+    case CT_WGMMA_FENCE:
+      ct_text_printf(out, "wgmma: %s, of %s, was accessed at %s, and no wgmma_fence() came since; ",
+                     w->where, w->who, w->other_line);
+      put_order(out, p, f, w, "wgmma_fence()");
+      break;
+    default:
+      ct_text_printf(out,
+                     "wgmma: no wgmma_fence() comes before the first product; put one before %s",
+                     w->line);
+      break;
+  }
+}
+
 static void put_text(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w) {
   const char *access = access_name(f->how == CT_BOUNDS_WRITE);
   if (f->text != NULL) {
@@ -329,6 +357,7 @@ static void put_text(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
     case CT_CHECK_RACE_SHARED:
     case CT_CHECK_RACE_GLOBAL: put_race(out, p, f, w); break;
     case CT_CHECK_ASYNC: put_async(out, p, f, w); break;
+    case CT_CHECK_WGMMA: put_wgmma(out, p, f, w); break;
     case CT_CHECK_BARRIER: /* others have their text */
       ct_text_printf(
           out,

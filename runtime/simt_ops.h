@@ -296,6 +296,7 @@ struct CtSimtProgram {
   bool has_bands;      /* see simt_order.c */
   bool has_named;      /* named barriers */
   int first_registers; /* of a thread, which SETMAXNREG counts from */
+  bool has_wgmma;
 };
 
 extern const char *const ct_simt_names[CT_SIMT_OP_COUNT];

@@ -354,6 +354,7 @@ static void lower_mma(CtLow *l, const CtInst *inst) {
                 .a = make_fragment(l, &tile->a),
                 .b = make_fragment(l, &tile->b)};
   t.mma = ct_low_mma(l, tile, &scratch);
+  l->p->has_wgmma = l->p->has_wgmma || is_wgmma;
   l->scratch_bytes = ct_max(l->scratch_bytes, scratch);
   uint32_t accumulate = is_wgmma ? ct_low_lanes(l, inst->args[0]) : 0;
   if (!l->failed && CT_LOW_GROW(l, tiles, n_tiles, cap_tiles)) {

@@ -1,0 +1,18 @@
+-- Ordinary stores that wgmma reads without a fence between the two ways to memory.
+local mma = tiled_mma("SM90_64x8x16_F32F16F16_SS")
+local k = kernel("wgmma_no_proxy_fence", function(A, B, C)
+  local sA = shared(f16, tile_to_shape(gmma_layout(f16, "K", 32), {64, 16}))
+  local sB = shared(f16, tile_to_shape(gmma_layout(f16, "K", 32), {8, 16}))
+  local thr = mma:get_slice(threadIdx.x)
+  copy(parallelize(A, {64, 2}, threadIdx.x), parallelize(sA, {64, 2}, threadIdx.x))
+  fence_proxy_async()
+  copy(parallelize(B, {8, 16}, threadIdx.x), parallelize(sB, {8, 16}, threadIdx.x))
+  sync_threads()
+  local rC = thr:partition_fragment_C(C)
+  wgmma_fence()
+  gemm(mma, thr:partition_A(sA), thr:partition_B(sB), rC, {accumulate = false}) -- finds: race: read of sB at ((0,0),(4,0)), extent ((8,1),(16,1)) by wgmma, by thread (0,0,0) of block (0,0,0), and write by thread (32,0,0) at line 9 are not ordered; put fence_proxy_async() after line 9, then arrive or a barrier, then a wait before line 13
+  wgmma_commit()
+  wgmma_wait(0)
+  copy(rC, thr:partition_C(C))
+end, {static_shapes = true})
+k{grid = 1, block = 128}(rand(f16, {64, 16}), rand(f16, {8, 16}), zeros(f32, {64, 8}))

@@ -1,0 +1,18 @@
+-- Sums that are read while the product is under way.
+local mma = tiled_mma("SM90_64x8x16_F32F16F16_SS")
+local k = kernel("wgmma_read_early", function(A, B, C)
+  local sA = shared(f16, tile_to_shape(gmma_layout(f16, "K", 32), {64, 16}))
+  local sB = shared(f16, tile_to_shape(gmma_layout(f16, "K", 32), {8, 16}))
+  local thr = mma:get_slice(threadIdx.x)
+  copy(parallelize(A, {64, 2}, threadIdx.x), parallelize(sA, {64, 2}, threadIdx.x))
+  copy(parallelize(B, {8, 16}, threadIdx.x), parallelize(sB, {8, 16}, threadIdx.x))
+  fence_proxy_async()
+  sync_threads()
+  local rC = thr:partition_fragment_C(C)
+  wgmma_fence()
+  gemm(mma, thr:partition_A(sA), thr:partition_B(sB), rC, {accumulate = false})
+  wgmma_commit()
+  copy(rC, thr:partition_C(C)) -- finds: wgmma: read of rC at ((0,0,0),0,0), extent ((2,2,1),1,1), by thread (0,0,0) of block (0,0,0), before the product at line 13 that adds to it is complete; put wgmma_commit() and wgmma_wait(0) between line 13 and line 15, or wait for fewer pending groups
+  wgmma_wait(0)
+end, {static_shapes = true})
+k{grid = 1, block = 128}(rand(f16, {64, 16}), rand(f16, {8, 16}), zeros(f32, {64, 8}))
