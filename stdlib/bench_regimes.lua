@@ -14,7 +14,7 @@ local M = {}
 
 --- Numbers of each; heat, warm and batch in ms, warm and reps in launches. quick: for a look.
 M.regimes = {
-  sus = { rounds = 3, heat_ms = 500, warm_ms = 125, batch_ms = 250 },
+  sus = { rounds = 4, heat_ms = 500, warm_ms = 125, batch_ms = 250 },
   bur = { rounds = 4, idle = 200, warm = 3, reps = 10 },
   eq = { rounds = 9, idle = 0, warm = 1, reps = 4 },
   one = { rounds = 7, idle = 20, warm = 1, sync = true, reps = 1 },
