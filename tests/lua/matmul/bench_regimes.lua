@@ -27,7 +27,7 @@ for i = 1, 4 do print(log[i]) end
 -- expect: slow idle 0 warm 11 reps 1
 -- expect: slow idle 0 warm 3 reps 6
 -- expect: sensors after 6 ms
-print(#log, slow.ms.sus, slow.clock, slow.power) -- expect: 10	50	1400	699.5
+print(#log, slow.ms.sus, slow.clock, slow.power) -- expect: 10	50.0	1400.0	699.5
 
 -- A short launch is estimated from five; the median of the rounds counts.
 log = {}
