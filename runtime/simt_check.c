@@ -81,6 +81,15 @@ bool ct_check_is_same_in(const CtAccess *a, int64_t e, int lane, int other, int6
          here == there;
 }
 
+/* --- one event ------------------------------------------------------------------------------------------- */
+
+void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e) {
+  ct_check_event_of(k, a->in, a->w->index, a->is_atomic, e);
+  if (k->clocks != NULL && a->agent != CT_AGENT_NONE) {
+    ct_clock_stamp(k, a->w->index, a, e);
+  }
+}
+
 /* --- one access ------------------------------------------------------------------------------------------- */
 
 static CtFound found_at(const CtCheckWorker *k, const CtAccess *a, int lane, CtCheckKind kind) {

@@ -265,12 +265,8 @@ static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int
     ct_clock_stamp(k, warp, NULL, e);
   }
 }
-static inline void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e) {
-  ct_check_event_of(k, a->in, a->w->index, a->is_atomic, e);
-  if (k->clocks != NULL && a->agent != CT_AGENT_NONE) {
-    ct_clock_stamp(k, a->w->index, a, e);
-  }
-}
+/* Of an access, by its agent. simt_check.c */
+void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e);
 
 /* Does the access write into element `off`, which is element e of the lane, what is there? */
 bool ct_check_is_same(const CtAccess *a, int64_t e, int lane, int64_t off);
@@ -284,8 +280,7 @@ void ct_shadow_write(CtCheckWorker *k, const CtAccess *a);
 void ct_shadow_hold(CtCheckWorker *k, const CtAccess *a,
                     uint32_t lanes); /* these do not take place */
 void ct_shadow_sync_warp(CtCheckWorker *k, const CtWarp *w);
-void ct_shadow_barrier(CtCheckWorker *k);                          /* also at a block's end */
-uint32_t ct_shadow_add_event(CtCheckWorker *k, const CtAccess *a); /* its number; 0: no memory */
+void ct_shadow_barrier(CtCheckWorker *k); /* also at a block's end */
 /* The event with this number; of this epoch, or a copy under way. */
 static inline const CtEvent *ct_shadow_event(const CtCheckWorker *k, uint32_t number) {
   return &k->events[number - k->first_event];

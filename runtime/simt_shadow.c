@@ -61,7 +61,7 @@ static bool is_like(const CtEvent *old, const CtEvent *e) {
 
 /* The number of a new event, or of an atomic instruction's that is the same but for its time. 0: no
    memory. */
-uint32_t ct_shadow_add_event(CtCheckWorker *k, const CtAccess *a) {
+static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
   CtCheckWarp *w = &k->warps[a->w->index];
   if (k->clocks != NULL) {
     CtEvent e;
@@ -183,7 +183,7 @@ static void write_irregular(Write *w) {
 
 void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
   Write w = {.k = k, .a = a};
-  uint32_t number = ct_shadow_add_event(k, a);
+  uint32_t number = add_event(k, a);
   if (number == 0 || a->mem->n == 0) {
     return;
   }
@@ -580,7 +580,7 @@ void ct_shadow_read(CtCheckWorker *k, const CtAccess *a, bool is_steady) {
     ct_async_look(k, a, r);
   }
   if (k->clocks != NULL) {
-    uint32_t number = ct_shadow_add_event(k, a);
+    uint32_t number = add_event(k, a);
     if (number != 0) {
       ct_clock_read(k, a, number);
     }
