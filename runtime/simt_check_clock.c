@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { WARP_GROUP = 4 };
 enum { AGENTS = 2 }; /* of each warp: WGMMA, BULK */
 
 bool ct_clock_is_wanted(const CtSimtProgram *p) {
-  bool wanted = p->has_named || p->has_wgmma || p->n_tmas > 0;
+  bool wanted = p->n_cluster > 1 || p->has_named || p->has_wgmma || p->n_tmas > 0;
   for (uint32_t b = 1; b < p->n_bufs; b++) {
     wanted = wanted || p->bufs[b].arrivals > 0;
   }
@@ -26,7 +27,9 @@ static uint32_t of_warp(const CtClocks *c, int rank, int32_t warp) {
 static uint32_t of_slot(const CtClocks *c, int rank, uint32_t slot) {
   return (uint32_t)rank * per_block(c) + c->n_warps + slot;
 }
+/* wgmma works for a warp group: that one of its warps has waited says that all are through. */
 static uint32_t of_agent(const CtClocks *c, int rank, int32_t warp, CtAgent agent) {
+  warp -= agent == CT_AGENT_WGMMA ? warp % WARP_GROUP : 0;
   return (uint32_t)rank * per_block(c) + c->n_warps + c->n_slots +
          (uint32_t)(agent - CT_AGENT_WGMMA) * c->n_warps + (uint32_t)warp;
 }
@@ -65,6 +68,15 @@ static void advance(const CtClocks *c, int rank, int32_t warp) {
   warp_row(c, rank, warp)[of_warp(c, rank, warp)]++;
 }
 
+/* The warp takes over what was handed on; what its own lanes did and handed on is now before what all of its
+   lanes do. */
+static void take_over(const CtClocks *c, int rank, int32_t warp, const uint32_t *from) {
+  uint32_t *seen = &c->own[(size_t)rank * c->n_warps + (size_t)warp];
+  uint32_t own = from[of_warp(c, rank, warp)];
+  join(c, warp_row(c, rank, warp), from);
+  *seen = *seen > own ? *seen : own;
+}
+
 /* --- memory ------------------------------------------------------------------------------------------- */
 
 static bool take(CtCheck *c, uint32_t **out, size_t n) {
@@ -91,7 +103,8 @@ CtClocks *ct_clock_open(CtCheck *check) {
             take(check, &c->done, slots * width) &&
             take(check, &c->named, 2 * CT_NAMED_BARRIERS * c->n_blocks * width) &&
             take(check, &c->cluster, width) && take(check, &c->made, slots) &&
-            take(check, &c->copies, slots) && take(check, &c->groups, warps * AGENTS);
+            take(check, &c->own, warps) && take(check, &c->copies, slots) &&
+            take(check, &c->groups, warps * AGENTS);
   return ok ? c : NULL;
 }
 
@@ -111,6 +124,7 @@ void ct_clock_begin_block(CtCheckWorker *k) {
   for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
     clear_row(c, warp_row(c, rank, i));
     advance(c, rank, i); /* no agent sees what no fence was behind */
+    c->own[(size_t)rank * c->n_warps + (size_t)i] = 0;
     *groups_of(c, rank, i, CT_AGENT_WGMMA) = *groups_of(c, rank, i, CT_AGENT_BULK) = 0;
   }
   for (size_t i = slots; i < slots + c->n_slots; i++) {
@@ -136,8 +150,8 @@ void ct_clock_barrier(CtCheckWorker *k) {
   for (int32_t i = 1; i < (int32_t)c->n_warps; i++) {
     join(c, all, warp_row(c, rank, i));
   }
-  for (int32_t i = 1; i < (int32_t)c->n_warps; i++) {
-    join(c, warp_row(c, rank, i), all);
+  for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
+    take_over(c, rank, i, all);
   }
   for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
     advance(c, rank, i);
@@ -192,7 +206,7 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
       break;
     case CT_SYNC_PASS:
       look_at_use(k, note, slot);
-      join(c, warp, done);
+      take_over(c, own, note->w->index, done);
       return;
     default:
       look_at_use(k, note, slot);
@@ -221,7 +235,7 @@ static void sync_named(CtCheckWorker *k, const CtSyncNote *note) {
   uint32_t *acc = named_row(c, rank, note->slot, 0), *done = named_row(c, rank, note->slot, 1);
   uint32_t *warp = warp_row(c, rank, note->w->index);
   if (note->kind == CT_SYNC_NAMED_PASS) {
-    join(c, warp, done);
+    take_over(c, rank, note->w->index, done);
     return;
   }
   join(c, acc, warp);
@@ -258,7 +272,7 @@ void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
       join(c, c->cluster, warp);
       advance(c, rank, note->w->index);
       break;
-    case CT_SYNC_CLUSTER_PASS: join(c, warp, c->cluster); break;
+    case CT_SYNC_CLUSTER_PASS: take_over(c, rank, note->w->index, c->cluster); break;
     case CT_SYNC_PROXY:
       for (uint32_t i = 0; i < c->n; i++) {
         warp[c->n + i] = warp[c->n + i] > warp[i] ? warp[c->n + i] : warp[i];
@@ -300,6 +314,9 @@ static bool is_before(const CtCheckWorker *k, const CtEvent *old, int rank, int3
                       bool by_agent) {
   const CtClocks *c = k->clocks;
   const uint32_t *seen = warp_row(c, rank, warp);
+  if (!by_agent && old->component == of_warp(c, rank, warp)) {
+    return c->own[(size_t)rank * c->n_warps + (size_t)warp] >= old->clock;
+  }
   return seen[(by_agent ? c->n : 0) + old->component] >= old->clock;
 }
 
@@ -325,8 +342,9 @@ static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lan
       old_writes && old->agent == CT_AGENT_NONE && e->agent != CT_AGENT_NONE && t->a->reads;
   int rank = t->a->w->worker->rank; /* another block's, of a box that goes to several */
   bool in_block = rank == t->k->k->rank;
-  if (old->agent == CT_AGENT_NONE && in_block && old->warp == e->warp && !by_agent) {
-    return old_lane == lane || old->sub != e->sub || e->agent != CT_AGENT_NONE;
+  if (old->agent == CT_AGENT_NONE && in_block && old->warp == e->warp && !by_agent &&
+      (old_lane == lane || old->sub != e->sub || e->agent != CT_AGENT_NONE)) {
+    return true;
   }
   if (old->agent != CT_AGENT_NONE && old->component == e->component && !old_writes &&
       !t->a->writes) {

@@ -10,13 +10,13 @@
    - wait, when it goes on, takes over what was handed on for the phases that are complete. sync_threads does
      both for all warps of the block.
    - a copy with CT_AGENT_BAR is seen by those that wait for the phase of its barrier in which its bytes come.
-   - reads by CT_AGENT_WGMMA and CT_AGENT_BULK last until the warp has waited for their group
+   - wgmma is one agent for a warp group, whose warps commit the same groups; reads by CT_AGENT_WGMMA and CT_AGENT_BULK last until the warp has waited for their group
      (CT_SYNC_COMMIT, CT_SYNC_WAIT): only an arrive behind that lets others write there.
    - agents see what threads wrote by ordinary instructions after a CT_SYNC_PROXY behind the write, by the
      writer or by one that the write was handed on to: each warp has two clocks of each component, as
      seen by threads and as seen by agents.
-   Lanes of one warp are ordered as before, by sync_warp alone; what one lane waits for or hands on counts for
-   its warp: more is taken for ordered than is, never less.
+   Lanes of one warp are ordered by sync_warp, as before, and by what its warp has handed on and waited for; what
+   one lane hands on or waits for counts for its warp: more is taken for ordered than is, never less.
 
    The engine tells of barriers by ct_simt_note_sync (simt_watch.h). Accesses are those of simt_access.c, with
    CtAccess.agent set by what makes them for an asynchronous instruction; the watcher takes them when the
@@ -39,6 +39,8 @@ struct CtClocks {
   uint32_t *named; /* rows, likewise by rank and number: acc, done */
   uint32_t *cluster; /* a row */
   uint32_t *made;    /* by rank and slot: the clock of warp 0 when they were initialised */
+  uint32_t
+      *own; /* by rank and warp: its clock up to which all of its lanes have seen what they did */
   uint32_t *copies;  /* by rank and slot: completions so far */
   uint32_t *groups;  /* by rank, warp and agent (WGMMA, BULK): committed so far */
   uint32_t *readers; /* words, by granule of the worker's block, then warp and whether an agent */

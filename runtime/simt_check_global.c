@@ -319,10 +319,27 @@ typedef struct Touch {
   int64_t e;
 } Touch;
 
+static bool is_in_cluster(const CtSimtJob *job, int64_t a, int64_t b) {
+  const int64_t *grid = job->launch->grid, *of = job->program->cluster;
+  int64_t stride = 1;
+  for (int i = 0; i < 3; i++) {
+    if (a / stride % grid[i] / of[i] != b / stride % grid[i] / of[i]) {
+      return false;
+    }
+    stride *= grid[i];
+  }
+  return true;
+}
+
 static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lane) {
   const CtEvent *e = &t->event;
   const CtGlobal *g = t->k->check->global;
   if (old->is_atomic && e->is_atomic) {
+    return true;
+  }
+  if (old->block != e->block && t->k->clocks != NULL &&
+      is_in_cluster(t->k->k->job, old->block, e->block) &&
+      ct_clock_is_before(t->k, old, e->warp, false)) {
     return true;
   }
   if (old->block != e->block && g->has_too_many) {
@@ -335,7 +352,7 @@ static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lan
   bool in_warp = old->warp == e->warp;
   CtEvent of_warp = *e;
   of_warp.acq = t->k->warps[e->warp].acq;
-  if (t->k->clocks != NULL && !in_warp && ct_clock_is_before(t->k, old, e->warp, false)) {
+  if (t->k->clocks != NULL && ct_clock_is_before(t->k, old, e->warp, false)) {
     return true;
   }
   return old->epoch != e->epoch || (in_warp && (old_lane == lane || old->sub != e->sub)) ||

@@ -59,3 +59,23 @@ end)
 local x = zeros(i32, 64)
 before{grid = 1, block = 64}(x)
 print(x[0], x[31], x[32], x[63]) -- expect: -700	-100	0	606
+
+-- Each kind of barrier orders lanes of a warp, too.
+local lanes = kernel("lanes", function(y)
+  local s, bar, t = shared(f32, 64), mbarrier(1, 64), threadIdx.x
+  s[t] = t
+  sync_threads()
+  y[t] = s[63 - t] + s[t ~ 1]
+  sync_threads()
+  s[t] = 2 * t
+  bar:arrive()
+  bar:wait(0)
+  y[t] = y[t] + s[t ~ 1]
+  named_barrier(1 + t // 32, 32):sync()
+  s[t] = 3 * t
+  named_barrier(1 + t // 32, 32):sync()
+  y[t] = y[t] + s[t ~ 1]
+end)
+local y = zeros(f32, 64)
+lanes{grid = 1, block = 64, check = true}(y)
+print(y[0], y[63]) -- expect: 69.0	372.0
