@@ -94,26 +94,21 @@ static CtStatus find_width(Finder *f, CtErr *err) {
     return CT_OK;
   }
   char why[160];
-  snprintf(
-      why, sizeof why,
-      "of elements of %d bits it knows the swizzles Sw<1,%d,3>, Sw<2,%d,3>, Sw<3,%d,3> and none; "
-      "gmma_layout has them",
-      (int)f->bytes * 8, sw.bits == 0 ? 0 : __builtin_ctzll((uint64_t)f->t),
-      __builtin_ctzll((uint64_t)f->t), __builtin_ctzll((uint64_t)f->t));
+  int base = __builtin_ctzll((uint64_t)f->t);
+  snprintf(why, sizeof why,
+           "of elements of %d bits it knows the swizzles Sw<1,%d,3>, Sw<2,%d,3>, Sw<3,%d,3> and "
+           "none; gmma_layout has them",
+           (int)f->bytes * 8, base, base, base);
   return refuse(f, why, err);
 }
 
-/* Everything moves in units of 16 bytes: atoms, stages, and where the view begins. */
+/* Everything moves in units of 16 bytes: atoms, and where the view begins. */
 static CtStatus check_units(const Finder *f, CtErr *err) {
-  CtTuple stride = f->view.layout.stride;
-  CtLayout l = f->view.layout;
-  int rank = ct_layout_rank(l);
-  for (int i = 1; i < rank; i++) {
-    CtLayout mode = ct_mode(l, i);
-    stride = mode.stride;
-    for (uint32_t j = 0; j < stride->len; j++) {
-      if (stride[j].rank == CT_LEAF && !ct_is_const(mode.shape[j].i, 1) &&
-          stride[j].i.v % f->t != 0) {
+  for (int i = 1; i < ct_layout_rank(f->view.layout); i++) {
+    CtLayout mode = ct_mode(f->view.layout, i);
+    for (uint32_t j = 0; j < mode.shape->len; j++) {
+      bool counts = mode.shape[j].rank == CT_LEAF && !ct_is_const(mode.shape[j].i, 1);
+      if (counts && mode.stride[j].i.v % f->t != 0) {
         return refuse(f, "its atoms do not begin at multiples of 16 bytes", err);
       }
     }

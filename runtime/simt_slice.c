@@ -418,6 +418,31 @@ static void want_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   }
 }
 
+/* Likewise of wgmma, tiles of which are the warpgroup's: see simt_lower_mma.c. */
+static void want_group_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+  enum { WARPS = 4 };
+  const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
+  const CtMma *mma = s->p->tiles[s->code->imm].mma;
+  int64_t rest = e / dst->n_rows, m = rest % mma->rest[0], n = rest / mma->rest[0];
+  int at = mma->place[CT_ATOM_C][e % dst->n_rows * CT_LANES + lane], block = mma->m * mma->n;
+  int row = at % block / mma->n, col = at / block * mma->n + at % mma->n;
+  int64_t in_group = s->step->warp % WARPS * mma->m + row;
+  for (int64_t k = 0; k < mma->rest[2]; k++) {
+    int64_t of_a = (m + k * mma->rest[0]) * a->n_rows, of_b = (n + k * mma->rest[1]) * b->n_rows;
+    for (int i = 0; !mma->is_a_shared && i < mma->values[CT_ATOM_A] * CT_LANES; i++) {
+      if (mma->place[CT_ATOM_A][i] / mma->k == row) {
+        want_element(s, a, i / CT_LANES + of_a, i % CT_LANES);
+      }
+    }
+    for (int64_t i = 0; i < mma->k; i++) {
+      if (mma->is_a_shared) {
+        want_element(s, a, in_group + i * WARPS * mma->m + of_a, ct_first_lane(a->mask));
+      }
+      want_element(s, b, col + i * mma->groups * mma->n + of_b, ct_first_lane(b->mask));
+    }
+  }
+}
+
 /* What a copy by a warp moved into an element, which other lanes may have had. */
 static void want_moved(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A);
@@ -439,6 +464,8 @@ static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
     want_products(s, dst, e, lane);
   } else if (t->op == CT_OP_MMA) {
     want_atoms(s, dst, e, lane);
+  } else if (t->op == CT_OP_WGMMA) {
+    want_group_atoms(s, dst, e, lane);
   } else if (t->op == CT_OP_WARP_COPY) {
     want_moved(s, dst, e, lane);
   } else if (a != NULL) {

@@ -165,7 +165,8 @@ print(chained("SM90_64x32x16_F32BF16BF16_SS", "SM90_64x16x16_F32BF16BF16_RS", bf
 
 -- profile counts the instructions of warpgroups by shape; what they read is no request of threads.
 local p = profile(function()
-  product("SM90_64x32x16_F32BF16BF16_SS", { 2, 1, 1 }, { 256, 64, 32 }, K(bf16, 64), K(bf16, 64), bf)
+  product("SM90_64x32x16_F32BF16BF16_SS", { 2, 1, 1 }, { 256, 64, 32 }, K(bf16, 64), K(bf16, 64),
+    bf)
 end)
 local totals = p.kernels[1].totals
 print(totals.wgmma["64x32x16"], totals.mma, totals.shared_load_requests)  -- expect: 16	0	0
