@@ -49,7 +49,7 @@ stds.cuttle = {
     "stream", "event", "graph", "synchronize", "device", "devices", "seed", "bench",
     "cuda_kernel",
     -- pictures and help
-    "show", "svg", "latex", "html", "explain", "trace", "profile", "find_swizzle", "find_layout",
+    "show", "svg", "latex", "html", "explain", "trace", "timeline", "profile", "find_swizzle", "find_layout",
     "help", "apropos", "reload", "import",
   },
 }

@@ -26,7 +26,7 @@ static const struct {
     {bind_open_kernel}, {bind_open_device}, {bind_open_host},    {bind_open_reload},
     {bind_open_static}, {bind_open_trace},  {bind_open_profile}, {bind_open_check},
     {bind_open_atom},   {bind_open_search}, {bind_open_bench},   {bind_open_cluster},
-    {bind_open_sync},   {bind_open_tma},
+    {bind_open_sync},   {bind_open_tma},    {bind_open_timeline},
 };
 
 /* {====== The standard library: modules that the program carries ====== */
@@ -79,6 +79,7 @@ static const struct {
     {"show", "cuttle.show", false},
     {"svg", "cuttle.svg", false},
     {"trace", "cuttle.trace", false},
+    {"timeline", "cuttle.timeline", false},
     {"profile", "cuttle.profile", false},
     {"latex", "cuttle.latex", false},
     {"matmul", "cuttle.matmul", false},

@@ -178,6 +178,7 @@ CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device);
 void bind_open_kernel(lua_State *L);
 void bind_open_device(lua_State *L);
 void bind_open_trace(lua_State *L);
+void bind_open_timeline(lua_State *L);
 void bind_open_profile(lua_State *L);
 void bind_open_check(lua_State *L);
 void bind_open_search(lua_State *L);

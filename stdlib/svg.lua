@@ -45,10 +45,10 @@ local HEAD <const> = [[
 <style>text { pointer-events: none; }</style>
 ]]
 
-local function text_of(model)
-  local page, out = page_of.of(model), {}
-  local w, h = num(page.width), num(page.height)
-  out[1] = HEAD:format(w, h, w, h, escaped(model.title))
+-- The page (picture_page.lua) as text.
+function M.page(page, title)
+  local out, w, h = {}, num(page.width), num(page.height)
+  out[1] = HEAD:format(w, h, w, h, escaped(title))
   for _, item in ipairs(page.items) do out[#out + 1] = printers[item[1]](item) .. "\n" end
   out[#out + 1] = "</g>\n</svg>\n"
   return table.concat(out)
@@ -56,8 +56,8 @@ end
 
 function M.svg(x, file, options)
   file, options = page_of.arguments(file, options)
-  local text = text_of(picture.of(x, options, "svg"))
-  return page_of.deliver(text, file, "svg", picture.fail)
+  local model = picture.of(x, options, "svg")
+  return page_of.deliver(M.page(page_of.of(model), model.title), file, "svg", picture.fail)
 end
 
 return M

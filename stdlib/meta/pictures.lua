@@ -144,3 +144,51 @@ local Trace = {}
 ---@param file? string
 ---@return string
 function Trace:html(file) end
+
+--- Shows who works and who waits in one block of a launch, and for what.
+--- The launch runs on the CPU engine, on copies of its tensors. Times are those of a model in cycles,
+--- not measured: docs/hopper.md says which. Rows are roles, warps of a warp group that wait at the same
+--- lines; then products by wgmma on a tensor core, and copies by TMA, by their slots. Prints as text;
+--- `t:svg(file)` draws it. Fields: `cycles`, `rows` with `name` and `bars`, `products`, `copies`,
+--- `stores`, `busy` (the tensor core's share), `model`. Options: `block` ({0, 0, 0}); `model`, a table of
+--- what to change in it.
+---
+---     > one_box = kernel("one_box", function(A, y)
+---     >>   local s, full = shared(A.dtype, row_major{32, 32}), mbarrier(1, 1)
+---     >>   sync_threads()
+---     >>   if threadIdx.x == 0 then
+---     >>     full[0]:arrive_expect_tx(32 * 32 * 4)
+---     >>     tma_load(tile(tma_tensor(A), {32, 32}, {0, 0}), s, full[0])
+---     >>   elseif threadIdx.x >= 32 then
+---     >>     full[0]:wait(0)
+---     >>     y[threadIdx.x] = s[{0, threadIdx.x % 32}]
+---     >>   end
+---     >> end)
+---     > x, y = rand(f32, row_major{32, 32}), zeros(f32, 64)
+---     > t = timeline(one_box:prepare{grid = 1, block = 64}(x, y))
+---     > t.rows[2].name, #t.copies, t.model.copy
+---     warp 1  1       600
+--- CuTe: none. MoYe: none.
+--- See: `cuttle check` and trace, which say what is wrong.
+---@param launch table a launcher of k:prepare, or a configuration `k{...}`
+---@param options? table
+---@param ... any the launch's arguments; a launcher has its own
+---@return Timeline
+function timeline(launch, options, ...) end
+
+--- When what happened.
+---@class Timeline
+local Timeline = {}
+
+--- Draws a timeline as SVG: rows of bars over an axis of cycles.
+--- Returns the file's name; without a file, the text. Pointing at a bar shows its lines and cycles.
+--- Options: `from`, `to`, the cycles that are shown; `width` of the axis.
+---
+---     > k = kernel("meet", function() sync_threads() end)
+---     > timeline(k:prepare{grid = 1, block = 64}()):svg():match("<title>(.-)</title>")
+---     timeline of block (0,0,0)
+--- CuTe: none. MoYe: none.
+---@param file? string
+---@param options? table
+---@return string
+function Timeline:svg(file, options) end

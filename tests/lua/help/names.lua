@@ -84,7 +84,8 @@ end
 
 local is_type = {
   Reference = true, Stream = true, Event = true, CudaKernel = true, Trace = true,
-  FoundSwizzle = true, FoundLayout = true, Mbarrier = true, PipelineState = true, NamedBarrier = true,
+  Timeline = true, FoundSwizzle = true, FoundLayout = true, Mbarrier = true,
+  PipelineState = true, NamedBarrier = true,
 }
 for class in pairs(samples) do is_type[class] = true end
 

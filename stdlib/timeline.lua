@@ -1,0 +1,247 @@
+-- timeline.lua: who works and who waits in one block, and for what, in a model of time.
+--   timeline(launch[, options][, args...])   a Timeline, which prints as rows of text
+-- The launch runs on the CPU engine, on copies of its tensors; timeline_play.lua gives times to
+-- what its warps did. Rows are roles: warps of a warp group that wait and issue at the same lines.
+local ct = require "cuttle"
+local play = require "cuttle.timeline_play"
+local page = require "cuttle.timeline_page"
+local M = {}
+
+local GROUP <const> = 4 -- warps
+local COLUMNS <const> = 72
+
+local function fail(format, ...)
+  ct._fail("timeline: " .. format:format(...))
+end
+
+-- {====== Roles ======
+
+local telling = { pass = true, mma = true, load = true, store = true, wait = true }
+
+-- What the warp does, but for the work between: warps of one role are equal in it.
+local function path_of(w)
+  local lines, kinds = {}, {}
+  for _, e in ipairs(w.events) do
+    if telling[e.kind] then
+      kinds[e.kind] = (kinds[e.kind] or 0) + 1
+      lines[#lines + 1] = e.kind .. e.line
+    end
+  end
+  return table.concat(lines, " "), kinds
+end
+
+local function join(rows, w)
+  local last = rows[#rows]
+  local path, kinds = path_of(w)
+  if last and last.path == path and last.first // GROUP == w.index // GROUP
+    and last.last == w.index - 1 then
+    last.last = w.index
+    return
+  end
+  rows[#rows + 1] = { path = path, kinds = kinds, first = w.index, last = w.index, bars = w.bars }
+end
+
+local function role_of(row)
+  if row.kinds.load and not row.kinds.mma then return "producer" end
+  return row.kinds.mma and not row.kinds.load and "consumer" or nil
+end
+
+local function name_rows(rows)
+  local count, at = {}, {}
+  for _, row in ipairs(rows) do
+    row.role = role_of(row)
+    if row.role then count[row.role] = (count[row.role] or 0) + 1 end
+  end
+  for _, row in ipairs(rows) do
+    row.warps = row.first == row.last and "warp " .. row.first
+      or ("warps %d-%d"):format(row.first, row.last)
+    if row.role then
+      at[row.role] = (at[row.role] or 0) + 1
+      row.name = count[row.role] > 1 and row.role .. " " .. at[row.role] or row.role
+    else
+      row.name = row.warps
+    end
+  end
+end
+
+local function rows_of(player, rank)
+  local rows, warps = {}, {}
+  for _, w in ipairs(player.warps) do
+    if w.rank == rank then warps[#warps + 1] = w end
+  end
+  table.sort(warps, function(a, b) return a.index < b.index end)
+  for _, w in ipairs(warps) do join(rows, w) end
+  name_rows(rows)
+  return rows
+end
+
+-- {====== What goes on beside ======
+
+local function of_rank(list, rank)
+  local mine = {}
+  for _, x in ipairs(list) do
+    if x.rank == rank then mine[#mine + 1] = x end
+  end
+  return mine
+end
+
+-- Those of tensor core 0, one behind the other where they touch, by who issued them.
+local function products_of(player, rank, rows)
+  local bars = {}
+  for _, x in ipairs(of_rank(player.products, rank)) do
+    if x.core == 0 then
+      for _, row in ipairs(rows) do
+        if x.warp >= row.first and x.warp <= row.last then x.what, x.row = row.name, row end
+      end
+      bars[#bars + 1] = x
+    end
+  end
+  table.sort(bars, function(a, b) return a.from < b.from end)
+  return bars
+end
+
+-- Copies side by side, each in the first row where it finds room.
+local function in_rows(copies)
+  local rows = {}
+  for _, x in ipairs(copies) do
+    local at = 1
+    while rows[at] and rows[at][#rows[at]].to > x.from do at = at + 1 end
+    rows[at] = rows[at] or {}
+    table.insert(rows[at], x)
+  end
+  return rows
+end
+
+-- {====== Text ======
+
+-- The share of the time, of all bars of a kind, by what they wait for: "full 23 %, wgmma 50 %".
+local function shares(row, cycles)
+  local sums, names = {}, {}
+  for _, bar in ipairs(row.bars) do
+    local name = bar.kind == "work" and "work" or bar.what:gsub("%[%d+%]$", "")
+    if not sums[name] then names[#names + 1] = name end
+    sums[name] = (sums[name] or 0) + bar.to - bar.from
+  end
+  table.sort(names, function(a, b) return sums[a] > sums[b] or sums[a] == sums[b] and a < b end)
+  for i, name in ipairs(names) do
+    names[i] = ("%s%s %.0f %%"):format(name == "work" and "" or "waits for ", name,
+      100 * sums[name] / cycles)
+  end
+  return table.concat(names, ", ")
+end
+M.shares = shares
+
+-- What most of each column's time is.
+local function line_of(bars, cycles, mark)
+  local cells = {}
+  for i = 1, COLUMNS do
+    local from, to = (i - 1) * cycles / COLUMNS, i * cycles / COLUMNS
+    local most, best = 0, " "
+    for _, bar in ipairs(bars) do
+      local n = math.min(bar.to, to) - math.max(bar.from, from)
+      if n > most then most, best = n, mark(bar) end
+    end
+    cells[i] = best
+  end
+  return (table.concat(cells):gsub("%s+$", ""))
+end
+
+local function mark_of(bar)
+  if bar.kind == "work" then return "=" end
+  return bar.what == "wgmma" and "w" or bar.what == "tma_store" and "s" or "."
+end
+
+-- The slot of a copy; of a product the number of its consumer.
+local function digit_of(bar) return bar.what:match("(%d)%]?$") or "#" end
+
+local Timeline = {}
+Timeline.__index = Timeline
+Timeline.__name = "timeline"
+
+local function add_line(out, name, text)
+  out[#out + 1] = (("%-12s %s"):format(name, text):gsub("%s+$", ""))
+end
+
+function Timeline:__tostring()
+  local out = { ("block (%d,%d,%d): %.0f cycles of the model"):format(self.block[1], self.block[2],
+    self.block[3], self.cycles) }
+  for _, row in ipairs(self.rows) do
+    add_line(out, row.name, line_of(row.bars, self.cycles, mark_of))
+  end
+  if #self.products > 0 then
+    add_line(out, "tensor core", line_of(self.products, self.cycles, digit_of))
+  end
+  for i, row in ipairs(self.copies) do
+    add_line(out, i == 1 and "copies" or "", line_of(row, self.cycles, digit_of))
+  end
+  out[#out + 1] = "= works, . waits at a barrier, w for wgmma, s for tma_store"
+  for _, row in ipairs(self.rows) do
+    local name = row.name == row.warps and row.name or ("%s (%s)"):format(row.name, row.warps)
+    out[#out + 1] = ("%s: %s"):format(name, shares(row, self.cycles))
+  end
+  if #self.products > 0 then
+    out[#out + 1] = ("tensor core: busy %.0f %%"):format(100 * self.busy)
+  end
+  return table.concat(out, "\n")
+end
+
+-- t:svg([file][, {from =, to =, width =}])
+function Timeline:svg(file, options) return page.svg(self, file, options) end
+
+-- {====== The launch ======
+
+local function busy_of(products, cycles)
+  local sum = 0
+  for _, bar in ipairs(products) do sum = sum + bar.to - bar.from end
+  return sum / math.max(cycles, 1)
+end
+
+local known = { block = true, model = true }
+
+local function read_options(options)
+  for key in pairs(options) do
+    if not known[key] then
+      fail("option '%s' is unknown; expected block or model", tostring(key))
+    end
+  end
+  for key, value in pairs(options.model or {}) do
+    if not play.model[key] or type(value) ~= "number" or value <= 0 then
+      fail("model.%s is %s; the model has positive numbers barrier, copy, copy_bytes, global, "
+        .. "instruction, macs, mma, shared and store", tostring(key), tostring(value))
+    end
+  end
+  local b = options.block or 0
+  if math.type(b) == "integer" then b = { b } end
+  local block = type(b) == "table" and { b[1] or 0, b[2] or 0, b[3] or 0 } or {}
+  for i = 1, 3 do
+    if math.type(block[i]) ~= "integer" or block[i] < 0 then
+      fail("block is %s; a block's index was expected, as in {block = {0, 0, 0}}", tostring(b))
+    end
+  end
+  return block, options.model
+end
+
+local how <const> = "timeline(launch) of launch = k:prepare{...}(A, B, C), or "
+  .. "timeline(k{grid = ..., block = ...}, {}, A, B, C)"
+
+function M.timeline(x, options, ...)
+  local unpacked = table.pack(ct._launch(x))
+  if unpacked.n == 0 then fail("argument 1 is no launch; write %s", how) end
+  if options ~= nil and type(options) ~= "table" then
+    fail("the options are a %s; write %s", type(options), how)
+  end
+  local block, model = read_options(options or {})
+  local args = unpacked.n > 2 and table.pack(table.unpack(unpacked, 3, unpacked.n))
+    or table.pack(...)
+  local events, barriers, rank = ct._timeline(unpacked[2], block,
+    ct._copies(table.unpack(args, 1, args.n)))
+  local player = play.play(events, barriers, model)
+  local rows = rows_of(player, rank)
+  local products = products_of(player, rank, rows)
+  return setmetatable({ block = block, cycles = player.cycles, rows = rows, products = products,
+    busy = busy_of(products, player.cycles), model = player.model,
+    copies = in_rows(of_rank(player.copies, rank)),
+    stores = in_rows(of_rank(player.stores, rank)) }, Timeline)
+end
+
+return M

@@ -1,0 +1,184 @@
+-- timeline_page.lua: a timeline as SVG: rows of bars over an axis of cycles.
+local ct = require "cuttle"
+local deliver = require "cuttle.picture_page".deliver
+local svg = require "cuttle.svg"
+local M = {}
+
+local MARGIN <const>, LABEL <const> = 16, 150
+local ROW <const>, GAP <const>, THIN <const> = 26, 6, 14
+local FONT <const>, SMALL <const>, TITLE <const> = 11, 9, 14
+local CHAR <const> = 0.58
+local WIDTH <const> = 1000 -- of the axis
+local GREY <const> = "#555555"
+
+-- Fills that carry black text.
+local fills = {
+  work = "#77AADD", barrier = "#EEEEEE", wgmma = "#FFD9B8", tma_store = "#E5D5EE",
+  load = "#BBCC33", store = "#AA88BB",
+}
+local consumers = { "#EE8866", "#44BB99", "#EEDD88", "#FFAABB" }
+
+local function fail(op, format, ...)
+  ct._fail(op .. ": " .. format:format(...))
+end
+
+-- {====== Rows ======
+
+local function kind_of(bar)
+  if bar.kind ~= "wait" then return bar.kind end
+  return fills[bar.what] and bar.what or "barrier"
+end
+
+local function lines_text(bar)
+  return bar.first == bar.last and "line " .. bar.first
+    or ("lines %d-%d"):format(bar.first, bar.last)
+end
+
+local function tip_of(bar, what)
+  return ("%s, %s, cycles %.0f to %.0f%s"):format(what, lines_text(bar), bar.from, bar.to,
+    bar.bytes and (", %d bytes"):format(bar.bytes) or "")
+end
+
+local Page = {}
+Page.__index = Page
+
+function Page:add(...) self.items[#self.items + 1] = { ... } end
+
+function Page:text(x, y, text, size, anchor, bold)
+  self.items[#self.items + 1] = { "text", x, y, text, size = size, anchor = anchor or "start",
+    color = anchor == "end" and GREY or "#000000", bold = bold }
+end
+
+function Page:x_of(cycle)
+  local at = (cycle - self.from) / (self.to - self.from)
+  return MARGIN + LABEL + math.max(0, math.min(1, at)) * self.axis
+end
+
+function Page:bar(bar, y, height, fill, what, label)
+  local x1, x2 = self:x_of(bar.from), self:x_of(bar.to)
+  if bar.to <= self.from or bar.from >= self.to then return end
+  self.items[#self.items + 1] = { "rect", x1, y, math.max(x2 - x1, 0.4), height, fill = fill,
+    tip = tip_of(bar, what) }
+  if x2 - x1 > 3 then
+    self.items[#self.items + 1] = { "line", x1, y, x1, y + height, color = "#FFFFFF", width = 0.6 }
+  end
+  if label and #label * CHAR * SMALL + 4 <= x2 - x1 then
+    self:text((x1 + x2) / 2, y + height / 2, label, SMALL, "middle")
+  end
+end
+
+function Page:label(name, more, height)
+  local y = self.y + height / 2
+  self:text(MARGIN, more and y - 5 or y, name, FONT, "start", true)
+  if more then
+    self.items[#self.items + 1] = { "text", MARGIN, y + 7, more, size = SMALL, anchor = "start",
+      color = GREY }
+  end
+end
+
+function Page:row(row)
+  self:label(row.name, row.warps ~= row.name and row.warps or nil, ROW)
+  for _, bar in ipairs(row.bars) do
+    local kind = kind_of(bar)
+    local what = kind == "work" and "works" or "waits for " .. bar.what
+    self:bar(bar, self.y, ROW, fills[kind], what, kind ~= "work" and bar.what or nil)
+  end
+  self.y = self.y + ROW + GAP
+end
+
+local function color_of(rows, row)
+  local n = 0
+  for _, r in ipairs(rows) do
+    if r.kinds.mma then n = n + 1 end
+    if r == row then break end
+  end
+  return consumers[(math.max(n, 1) - 1) % #consumers + 1]
+end
+
+function Page:products(t)
+  if #t.products == 0 then return end
+  self:label("tensor core", ("busy %.0f %%"):format(100 * t.busy), ROW)
+  for _, bar in ipairs(t.products) do
+    self:bar(bar, self.y, ROW, color_of(t.rows, bar.row), "wgmma of " .. bar.what, bar.what)
+  end
+  self.y = self.y + ROW + GAP
+end
+
+function Page:copies(name, rows, fill)
+  for i, row in ipairs(rows) do
+    if i == 1 then self:label(name, nil, THIN) end
+    for _, bar in ipairs(row) do
+      self:bar(bar, self.y, THIN, fill, name:sub(1, -2) .. " " .. bar.what, bar.what)
+    end
+    self.y = self.y + THIN + 2
+  end
+  if #rows > 0 then self.y = self.y + GAP end
+end
+
+-- {====== The page ======
+
+-- 1, 2 or 5 times a power of ten, about a tenth of the whole.
+local function step_of(length)
+  local unit = 10 ^ math.floor(math.log(length / 10, 10))
+  for _, f in ipairs { 1, 2, 5 } do
+    if length / (f * unit) <= 12 then return f * unit end
+  end
+  return 10 * unit
+end
+
+function Page:ticks(top)
+  local step = step_of(self.to - self.from)
+  for cycle = math.ceil(self.from / step) * step, self.to, step do
+    local x = self:x_of(cycle)
+    table.insert(self.items, 1,
+      { "line", x, top, x, self.y, color = "#CCCCCC", width = 0.5 })
+    self:text(x, self.y + 8, ("%.0f"):format(cycle), SMALL, "middle")
+  end
+  self:text(MARGIN, self.y + 8, "cycles (model)", SMALL)
+  self.y = self.y + 24
+end
+
+function Page:legend(t)
+  local x = MARGIN
+  local function entry(fill, text)
+    self.items[#self.items + 1] = { "rect", x, self.y - 5, 10, 10, fill = fill }
+    self:text(x + 14, self.y, text, SMALL)
+    x = x + 14 + #text * CHAR * SMALL + 16
+  end
+  entry(fills.work, "works")
+  entry(fills.barrier, "waits at a barrier")
+  entry(fills.wgmma, "waits for wgmma")
+  if #t.stores > 0 then entry(fills.tma_store, "waits for tma_store") end
+  if #t.copies > 0 then entry(fills.load, "tma_load in flight") end
+  if #t.stores > 0 then entry(fills.store, "tma_store in flight") end
+  self.y = self.y + 14
+end
+
+local function page_of(t, options)
+  local page = setmetatable({ items = {}, y = MARGIN, from = options.from or 0,
+    to = options.to or t.cycles, axis = options.width or WIDTH }, Page)
+  local title = ("block (%d,%d,%d)"):format(t.block[1], t.block[2], t.block[3])
+  if page.to <= page.from then
+    fail("svg", "from is %s and to %s; expected cycles, the first below the other", page.from,
+      page.to)
+  end
+  page:text(MARGIN, page.y, title, TITLE, "start", true)
+  page.y = page.y + 18
+  local top = page.y
+  for _, row in ipairs(t.rows) do page:row(row) end
+  page:products(t)
+  page:copies("copies", t.copies, fills.load)
+  page:copies("stores", t.stores, fills.store)
+  page:ticks(top)
+  page:legend(t)
+  page.width, page.height = 2 * MARGIN + LABEL + page.axis, page.y + MARGIN - 8
+  return page, title
+end
+
+function M.svg(t, file, options)
+  if type(file) == "table" then file, options = nil, file end
+  local page, title = page_of(t, options or {})
+  return deliver(svg.page(page, "timeline of " .. title), file, "svg", fail)
+end
+
+return M

@@ -1,0 +1,92 @@
+-- timeline: what waits for what, in the model's cycles; roles; errors.
+local function fails(...)
+  local _, why = pcall(...)
+  return (why:gsub("^.-:%d+: ", ""))
+end
+
+local boxes = kernel("boxes", function(A, y, n)
+  local s, full, empty = shared(f32, row_major{ 2, 32, 32 }), mbarrier(2, 1), mbarrier(2, 1)
+  sync_threads()
+  local g = tile(tma_tensor(A), { 1, 32, 32 }, { _, 0, 0 })
+  if threadIdx.x < 32 then
+    if threadIdx.x == 0 then
+      local state = pipeline_state(2, { parity = 1 })
+      for i in range(n) do
+        empty[state.slot]:wait(state.parity)
+        full[state.slot]:arrive_expect_tx(4096)
+        tma_load(g(_, _, _, i), tile(s, { 1, 32, 32 }, { state.slot, 0, 0 }), full[state.slot])
+        state:advance()
+      end
+    end
+  else
+    local state, sum = pipeline_state(2), 0.0
+    for i in range(n) do
+      full[state.slot]:wait(state.parity)
+      sum = sum + s[{ state.slot, 0, threadIdx.x % 32 }]
+      named_barrier(1, 64):sync()
+      if threadIdx.x == 32 then empty[state.slot]:arrive() end
+      state:advance()
+    end
+    y[threadIdx.x] = sum
+  end
+end)
+local A, y = rand(f32, row_major { 4, 32, 32 }), zeros(f32, 96)
+local launch = boxes:prepare { grid = 1, block = 96 } (A, y, 4)
+local t = timeline(launch, { model = { copy = 1000, copy_bytes = 4 } })
+
+local function waits(row)
+  local list = {}
+  for _, bar in ipairs(row.bars) do
+    if bar.kind == "wait" then list[#list + 1] = bar.what end
+  end
+  return table.concat(list, " ")
+end
+for _, row in ipairs(t.rows) do print(row.name, row.warps, waits(row)) end
+-- expect: producer	warp 0	sync_threads empty[0] empty[1]
+-- expect: warps 1-2	warps 1-2	sync_threads full[0] named barrier 1 full[1] named barrier 1 full[0] named barrier 1 full[1] named barrier 1
+print(y[32]) -- the launch was on copies
+-- expect: 0.0
+
+-- A copy takes its bytes' time and a latency; the second one waits for the first on the way.
+local first, second = t.copies[1][1], t.copies[2][1]
+print(first.what, first.to - first.from, second.to - first.to, first.bytes)
+-- expect: full[0]	2024.0	1024.0	4096
+-- Who waits for it goes on when it is there.
+for _, bar in ipairs(t.rows[2].bars) do
+  if bar.what == "full[0]" then
+    print(bar.to == first.to, bar.first, bar.last)
+    break
+  end
+end
+-- expect: true	24	24
+
+print((tostring(t):gsub("\n.*", "")))
+-- expect: block (0,0,0): 5260 cycles of the model
+print(t:svg():find("waits for full[1], line 24", 1, true) ~= nil)
+-- expect: true
+print(fails(timeline, launch, { block = { 1 } }))
+-- expect: timeline: block (1,0,0) is outside the grid (1,1,1)
+print(fails(timeline, boxes))
+-- expect: timeline: argument 1 is no launch; write timeline(launch) of launch = k:prepare{...}(A, B, C), or timeline(k{grid = ..., block = ...}, {}, A, B, C)
+print(fails(timeline, launch, { model = { copies = 1 } }))
+-- expect: timeline: model.copies is 1; the model has positive numbers barrier, copy, copy_bytes, global, instruction, macs, mma, shared and store
+print(fails(timeline, launch, { blocks = 1 }))
+-- expect: timeline: option 'blocks' is unknown; expected block or model
+
+-- The other block of a cluster is played, too.
+local pair = kernel("pair", function(x)
+  local bar = mbarrier(1, 1)
+  cluster_sync()
+  if cluster_rank() == 0 then
+    x[threadIdx.x] = 1
+    if threadIdx.x == 0 then bar[0]:arrive(1) end
+  else
+    bar[0]:wait(0)
+    x[threadIdx.x + 32] = 2
+  end
+  cluster_sync()
+end)
+local of_pair = pair:prepare { grid = 2, block = 32, cluster = { 2, 1, 1 } } (zeros(f32, 64))
+for block = 0, 1 do print(waits(timeline(of_pair, { block = block }).rows[1])) end
+-- expect: cluster barrier cluster barrier
+-- expect: cluster barrier bar[0] cluster barrier
