@@ -299,17 +299,16 @@ function Group:mask(at, n)
   mask(self.S, self.places, limits)
 end
 
--- The tile's last block of keys, which comes first.
-function Group:begin(at)
+-- The last block of keys that the group sees, which comes first.
+function Group:begin(at, n)
   local bars = self.bars
-  bars.Q_full[self.number]:wait(self.q.parity)
   bars.K_full[self.k.slot]:wait(self.k.parity)
   self.mine:sync()
   self:multiply_QK()
   self.next:arrive()
   wgmma_wait(0)
   self:release(bars.K_empty, self.k)
-  self:mask(at, at.n_blocks - 1)
+  self:mask(at, n)
   softmax(self.variant, self.S, self.rows, self.args.c, true, true)
   self:pack_P()
   clear(self.O)
@@ -399,11 +398,9 @@ function Group:store_rows(at)
   end
 end
 
--- A group without rows in the tile passes the barriers, so that the others go on.
+-- Blocks of which the group sees nothing: it passes the barriers, so that the others go on.
 function Group:pass(n_blocks)
   local bars = self.bars
-  bars.Q_full[self.number]:wait(self.q.parity)
-  if self.is_first then bars.Q_empty[self.number]:arrive() end
   for _ in range(n_blocks) do
     bars.K_full[self.k.slot]:wait(self.k.parity)
     self.mine:sync()
@@ -414,25 +411,35 @@ function Group:pass(n_blocks)
   end
 end
 
-function Group:tile(at)
+-- The tile's blocks of keys from the last to the first.
+function Group:each_block(at)
   local variant = self.variant
+  local last, n_plain = at.n_blocks - 1, at.n_blocks - 1 -- blocks 0 to n_plain - 1 are seen whole
+  if variant.causal then
+    local seen = at.row + at.n_k - at.n_q + 1 -- by the group's first row
+    last = min(last, max((seen + ROWS - 2) // variant.keys, 0))
+    n_plain = min(max(seen, 0) // variant.keys, last)
+    self:pass(at.n_blocks - 1 - last)
+  end
+  self:begin(at, last)
+  if variant.causal then
+    for i in range(last - n_plain) do self:step(at, last - 1 - i, true) end
+  end
+  for i in range(n_plain) do self:step(at, n_plain - 1 - i, false) end
+end
+
+function Group:tile(at)
+  self.bars.Q_full[self.number]:wait(self.q.parity)
   if at.row < at.n_q then
-    local last = at.n_blocks - 1
-    self:begin(at)
-    local n_plain = last -- blocks 0 to n_plain - 1 are seen whole
-    if variant.causal then
-      local whole = max(at.row + at.n_k - at.n_q + 1, 0) // variant.keys
-      n_plain = min(whole, last)
-      for i in range(last - n_plain) do self:step(at, last - 1 - i, true) end
-    end
-    for i in range(n_plain) do self:step(at, n_plain - 1 - i, false) end
+    self:each_block(at)
     self:finish(at)
-    if not variant.packed or at.row + ROWS <= at.n_q then
+    if not self.variant.packed or at.row + ROWS <= at.n_q then
       self:store(at)
     else
       self:store_rows(at)
     end
-  else
+  else -- no rows in the tile
+    if self.is_first then self.bars.Q_empty[self.number]:arrive() end
     self:pass(at.n_blocks)
   end
   self.q:advance()
