@@ -378,7 +378,25 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
   return status;
 }
 
+/* What tiles are aligned to is known at the end of the trace. */
+static CtStatus check_shared(const Kernel *k, const Spec *spec, CtErr *err) {
+  const CtTarget *target = &spec->ir.target;
+  int64_t bytes = ct_emit_dynamic_shared(&spec->ir);
+  if (bytes <= (int64_t)target->shared_max) {
+    return CT_OK;
+  }
+  return ct_fail(
+      err, CT_EINVAL,
+      "%s: %lld bytes of shared tensors, and %lld more so that they begin at a multiple of "
+      "%u, but a block on %s has %zu; use smaller tiles or fewer of them",
+      k->name, (long long)ct_ir_shared_bytes(&spec->ir), (long long)ct_ir_shared_slack(&spec->ir),
+      ct_ir_shared_align(&spec->ir), target->name, target->shared_max);
+}
+
 static CtStatus compile(const Kernel *k, Spec *spec, CtDevice *device, CtErr *err) {
+  if (check_shared(k, spec, err) != CT_OK) {
+    return CT_EINVAL;
+  }
   if (device == NULL) {
     return ct_simt_lower(k->state->alloc, &spec->ir, &spec->simt, err);
   }

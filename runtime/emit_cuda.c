@@ -207,8 +207,7 @@ static void name_arguments(CtEmit *e) {
 }
 
 int64_t ct_emit_dynamic_shared(const CtIr *ir) {
-  int64_t bytes = ct_ir_shared_bytes(ir), align = ct_ir_shared_align(ir);
-  bytes += align > CT_SHARED_DYNAMIC_ALIGN ? align : 0;
+  int64_t bytes = ct_ir_shared_bytes(ir) + ct_ir_shared_slack(ir);
   return bytes > STATIC_SHARED_MAX ? bytes : 0;
 }
 

@@ -404,6 +404,12 @@ uint32_t ct_ir_shared_align(const CtIr *ir) {
   return align;
 }
 
+int64_t ct_ir_shared_slack(const CtIr *ir) {
+  uint32_t align = ct_ir_shared_align(ir);
+  return align > CT_SHARED_DYNAMIC_ALIGN ? align - SHARED_ALIGN
+                                         : 0; /* it begins at 16 bytes anyway */
+}
+
 int64_t ct_ir_shared_bytes(const CtIr *ir) { return ct_ir_shared_offset(ir, UINT32_MAX); }
 
 /* --- memory and variables --------------------------------------------------------------------- */
@@ -650,8 +656,8 @@ static bool is_eager(const CtIr *ir, const CtInst *inst) {
   bool divides =
       (inst->op == CT_OP_FLOORDIV || inst->op == CT_OP_FLOORMOD) && ct_is_int((CtDtype)inst->type);
   CtFacts by = divides ? ir->insts[inst->args[1]].facts : (CtFacts){1, 1, 1};
-  return (ct_ops[inst->op].cls == CT_CLS_PURE || inst->op == CT_OP_GET) &&
-         !inst->is_conditional && (by.lo > 0 || by.hi < 0);
+  return (ct_ops[inst->op].cls == CT_CLS_PURE || inst->op == CT_OP_GET) && !inst->is_conditional &&
+         (by.lo > 0 || by.hi < 0);
 }
 
 static bool is_last_set(const CtInst *inst, CtVal var) {

@@ -527,8 +527,9 @@ int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf); /* where it begins am
 /* The memory of a shared buffer must begin at a multiple of so many bytes, a power of two. */
 void ct_ir_align_shared(CtIr *ir, uint32_t buf, uint32_t bytes);
 /* What a shared buffer is aligned to at most. Beyond CT_SHARED_DYNAMIC_ALIGN no declaration of dynamic
-   shared memory is sure to give it: it is rounded up to, and so many bytes more are asked for. */
+   shared memory is sure to give it: it is rounded up to, and ct_ir_shared_slack more bytes are asked for. */
 enum { CT_SHARED_DYNAMIC_ALIGN = 128 };
+int64_t ct_ir_shared_slack(const CtIr *ir);
 uint32_t ct_ir_shared_align(const CtIr *ir);
 
 /* --- guards (ir_guard.c) ------------------------------------------------------------------------ */

@@ -5,7 +5,7 @@
 --- Tile and slice them as an identity tensor; they remember the tensor. What of a tile lies outside is
 --- loaded as 0, and not stored. The tensor is an argument of the kernel, of at most 5 modes, one of
 --- stride 1, the others' a multiple of 16 bytes; it begins at a multiple of 16 bytes.
---- See: identity_tensor.
+--- See: identity_tensor, gmma_layout.
 ---
 ---     > k = kernel("coordinates", function(A)
 ---     >>   print(tile(tma_tensor(A), {8, 16}, {1, _}))
