@@ -78,6 +78,7 @@ static void start_warp(CtWorker *k, CtWarp *w) {
   w->n_arrived = 0;
   w->spin_at = w->parked = NULL;
   w->registers = p->first_registers;
+  w->n_groups = 0;
   w->pc = k->job->code + p->body - 1; /* warps go on after pc */
   set_axes(w, p->bid_at, k->bid);
   memset(CT_AT(char, w, p->vars_at), 0, p->vars_end - p->vars_at);
@@ -530,6 +531,8 @@ static const CtHandler common_handlers[CT_SIMT_OP_COUNT] = {
     [CT_SIMT_NAMED] = ct_simt_named,
     [CT_SIMT_ELECT] = ct_simt_elect,
     [CT_SIMT_SETMAXNREG] = ct_simt_setmaxnreg,
+    [CT_SIMT_WGMMA_COMMIT] = ct_simt_wgmma_commit,
+    [CT_SIMT_WGMMA_WAIT] = ct_simt_wgmma_wait,
     [CT_SIMT_WARP_COPY] = ct_simt_warp_copy,
     [CT_SIMT_CLUSTER_ARRIVE] = ct_simt_cluster_arrive,
     [CT_SIMT_CLUSTER_WAIT] = ct_simt_cluster_wait,

@@ -36,7 +36,7 @@ static int line_of(const CtSimtJob *job, const CtIn *in) {
 /* What a parked warp waits for. */
 typedef struct Wait {
   const CtIn *in;
-  uint32_t op; /* CT_SIMT_MBAR, NAMED, SETMAXNREG */
+  uint32_t op; /* CT_SIMT_MBAR, NAMED, SETMAXNREG, WGMMA_WAIT */
   uint32_t buf;
   int32_t slot, parity; /* slot: the number of a named barrier */
 } Wait;
@@ -44,7 +44,7 @@ typedef struct Wait {
 static Wait wait_of(const CtWorker *k, const CtWarp *w) {
   const CtIn *in = w->parked;
   Wait x = {.in = in, .op = code_of(k->job, in).u.op};
-  if (x.op == CT_SIMT_SETMAXNREG) {
+  if (x.op == CT_SIMT_SETMAXNREG || x.op == CT_SIMT_WGMMA_WAIT) {
     return x;
   }
   bool is_named = x.op == CT_SIMT_NAMED;
@@ -98,6 +98,11 @@ static void add_wait(Text *t, const CtWorker *k, const CtWarp *w, bool one) {
     add(t,
         " %s at line %d for registers: %d for each thread instead of %d, where %d of the block are free",
         one ? "waits" : "wait", line, (int)x.in->imm, w->registers, k->free_registers);
+    return;
+  }
+  if (x.op == CT_SIMT_WGMMA_WAIT) {
+    add(t, " %s at line %d for a product of the warp group, which its other warps have not come to",
+        one ? "waits" : "wait", line);
     return;
   }
   if (x.op == CT_SIMT_NAMED) {

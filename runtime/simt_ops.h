@@ -427,6 +427,7 @@ struct CtWarp {
   bool is_same;       /* stopped in a loop, in the state of the last time */
   const CtIn *parked; /* stopped at an mbarrier or named barrier, to be tried again; NULL: not */
   uint32_t n_passed;  /* such stops that it has got past */
+  uint32_t n_groups;  /* of wgmma, committed */
   int registers;      /* of each thread */
   uint32_t phase;     /* of the named barrier, as it was on arrival */
   uint32_t n_turns;
@@ -529,6 +530,8 @@ const CtIn *ct_simt_mbar(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_named(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_elect(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_setmaxnreg(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_wgmma_commit(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_wgmma_wait(const CtIn *in, CtWarp *w);
 /* simt_fail_sync.c: " waits at line 31 for full[2], ...": what a parked warp waits for; `one`: or " wait". */
 void ct_simt_wait_text(const CtWorker *worker, const CtWarp *w, bool one, char *out, size_t size);
 /* Do two warps, one of them parked, wait for the same? */

@@ -3,6 +3,8 @@
 #include "simt_sync.h"
 #include "simt_watch.h"
 
+enum { WARP_GROUP = 4 };
+
 /* --- mbarriers ------------------------------------------------------------------------------------- */
 
 static void init_one(CtMbar *b, uint32_t count) { *b = (CtMbar){0, CT_MBAR_MADE | count}; }
@@ -278,6 +280,45 @@ const CtIn *ct_simt_named(const CtIn *in, CtWarp *w) {
     note_named(in, w, CT_SYNC_NAMED_PASS, id, false);
   }
   return turns || is_arrive ? in + 1 : park(in, w);
+}
+
+/* --- wgmma ------------------------------------------------------------------------------------------- */
+
+/* Products are done at once; but one is the whole warp group's, so a wait for it is over when all four warps have
+   come past it. */
+static bool has_come(const CtWarp *w, uint32_t groups) {
+  const CtSimtProgram *p = w->worker->job->program;
+  for (int32_t i = w->index - w->index % WARP_GROUP;
+       i < p->n_warps && i / WARP_GROUP == w->index / WARP_GROUP; i++) {
+    const CtWarp *other = CT_CAT(CtWarp, w->worker->warps, (size_t)i * p->warp_bytes);
+    if (other->pc != NULL && other->n_groups < groups) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void note_groups(const CtIn *in, CtWarp *w, CtSyncKind kind) {
+  ct_simt_note_sync(&(CtSyncNote){.kind = kind,
+                                  .in = in,
+                                  .w = w,
+                                  .lane = ct_first_lane(w->live),
+                                  .agent = CT_AGENT_WGMMA,
+                                  .n = in->imm});
+}
+
+const CtIn *ct_simt_wgmma_commit(const CtIn *in, CtWarp *w) {
+  w->n_groups++;
+  note_groups(in, w, CT_SYNC_COMMIT);
+  return in + 1;
+}
+
+const CtIn *ct_simt_wgmma_wait(const CtIn *in, CtWarp *w) {
+  if (w->n_groups > in->imm && !has_come(w, w->n_groups - (uint32_t)in->imm)) {
+    return park(in, w);
+  }
+  note_groups(in, w, CT_SYNC_WAIT);
+  return pass(in, w);
 }
 
 /* --- roles --------------------------------------------------------------------------------------------- */

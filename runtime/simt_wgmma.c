@@ -5,7 +5,6 @@
    matrix, the sums are (block, row, column). Tiles are read in rows of 16 bytes, which the canonical layouts
    have (ir_wgmma_tile.c) and no swizzle takes apart. */
 #include "simt_mma.h"
-#include "simt_watch.h"
 
 static const CtAtomOperand A = CT_ATOM_A, B = CT_ATOM_B, C = CT_ATOM_C;
 enum { ROWS = 16, COLS = 8, UNIT = 16, WARPS = 4 };
@@ -209,22 +208,4 @@ static const CtIn *WGMMA(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
-/* Nothing to do but for those who watch: products are done at once. */
-static const CtIn *order(const CtIn *in, CtWarp *w, CtSyncKind kind) {
-  if (w->mask != 0) {
-    ct_simt_note_sync(&(CtSyncNote){.kind = kind,
-                                    .in = in,
-                                    .w = w,
-                                    .lane = ct_first_lane(w->mask),
-                                    .agent = CT_AGENT_WGMMA,
-                                    .n = in->imm});
-  }
-  return in + 1;
-}
-
-static const CtIn *WGMMA_COMMIT(const CtIn *in, CtWarp *w) { return order(in, w, CT_SYNC_COMMIT); }
-static const CtIn *WGMMA_WAIT(const CtIn *in, CtWarp *w) { return order(in, w, CT_SYNC_WAIT); }
-
-const CtHandler CT_SIMT_TABLE(wgmma)[CT_SIMT_OP_COUNT] = {[CT_SIMT_WGMMA] = WGMMA,
-                                                          [CT_SIMT_WGMMA_COMMIT] = WGMMA_COMMIT,
-                                                          [CT_SIMT_WGMMA_WAIT] = WGMMA_WAIT};
+const CtHandler CT_SIMT_TABLE(wgmma)[CT_SIMT_OP_COUNT] = {[CT_SIMT_WGMMA] = WGMMA};
