@@ -1,13 +1,23 @@
 -- Attention on Hopper, on the CPU engine, against reference.attention: tiles and blocks of keys that
--- overhang, groups without rows, heads in groups, causal in both directions, lazy, f16; and what the
--- configurations are not for.
+-- overhang, groups without rows, heads in groups, causal in both directions, lazy, f16, packed
+-- sequences; nothing that check finds; and what the configurations are not for.
 local function distance(a, b) return (allclose(a, b, {atol = 1e-2})) end
+
+-- With `checked` in the options, under check, which raises what it finds.
+local function run(Q, K, V, options)
+  local checked = options.checked
+  options.checked = nil
+  local _, _, O, LSE, step = require "cuttle.attention".prepare(Q, K, V, options)
+  step.launch.check = checked
+  step.kernel(step.launch)(table.unpack(step.args))
+  return O, LSE
+end
 
 local function try(config, dtype, B, H, HK, S, SK, D, options)
   local Q, K = randn(dtype, row_major{B, H, S, D}), randn(dtype, row_major{B, HK, SK, D})
   local V = view(randn(dtype, {D * HK, SK, B}), layout({B, HK, SK, D}, {D * HK * SK, D, D * HK, 1}))
   options.config, options.lse = config, true
-  local O, LSE = attention(Q, K, V, options)
+  local O, LSE = run(Q, K, V, options)
   local R, RL = reference.attention(Q, K, V, {
     causal = options.causal, scale = options.scale, lse = zeros(f64, row_major{B, H, S}),
     out = zeros(f64, row_major{B, H, S, D}) })
@@ -15,6 +25,7 @@ local function try(config, dtype, B, H, HK, S, SK, D, options)
 end
 print(try("hopper 192x80", bf16, 1, 2, 1, 250, 170, 128, {}))                            -- expect: true
 print(try("hopper 192x80", bf16, 1, 2, 2, 250, 300, 128, {causal = true, lazy = true}))  -- expect: true
+print(try("hopper 192x80", bf16, 1, 1, 1, 200, 170, 128, {causal = true, checked = true})) -- expect: true
 print(try("hopper 192x128", f16, 2, 2, 1, 200, 333, 64, {causal = true, scale = 0.7}))   -- expect: true
 print(try("hopper 192x128", bf16, 1, 1, 1, 333, 100, 64, {causal = true}))               -- expect: true
 print(try("hopper 128x128", bf16, 1, 1, 1, 130, 140, 128, {lazy = true}))                -- expect: true
@@ -26,8 +37,8 @@ local cu_q, cu_k = {0, 70, 70, 150, 290}, {0, 33, 60, 60, 180}
 local packed_Q, packed_K = randn(bf16, row_major{2, 290, 64}), randn(bf16, row_major{1, 180, 64})
 local packed_V = randn(bf16, row_major{1, 180, 64})
 local options = {cu_seqlens_q = cu_q, cu_seqlens_k = cu_k, causal = true, lse = true,
-  config = "hopper 192x128"}
-local O, LSE = attention(packed_Q, packed_K, packed_V, options)
+  config = "hopper 192x128", checked = true}
+local O, LSE = run(packed_Q, packed_K, packed_V, options)
 local R, RL = reference.attention(packed_Q, packed_K, packed_V, options)
 print(distance(O, R), allclose(LSE, RL, {atol = 1e-3}))                                  -- expect: true	true
 
