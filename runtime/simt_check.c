@@ -43,7 +43,7 @@ static bool copied_bits(const CtAccess *a, const CtTileOp *t, int64_t e, int lan
 static bool written_bits(const CtAccess *a, int64_t e, int lane, uint64_t *bits) {
   const CtSimtProgram *p = a->w->worker->job->program;
   const CtIn *code = &p->code[a->in - a->w->worker->job->code];
-  if (a->is_atomic) {
+  if (a->is_atomic || a->agent != CT_AGENT_NONE) {
     return false;
   }
   if (a->arg == NULL) {
@@ -226,16 +226,52 @@ static void hold(CtCheckWorker *k, const CtIn *code, CtWarp *w, CtAccess *a, int
   clear_result(code, w, lanes);
 }
 
-/* A box goes to blocks of the cluster, those of the first lane's. */
+typedef struct BoxLook {
+  CtCheckWorker *k;
+  CtAccess a;
+} BoxLook;
+
+static void look_at_row(void *ud, int64_t off, int64_t bytes) {
+  BoxLook *l = ud;
+  int64_t element = (int64_t)ct_dtype_bytes(l->a.buf->dtype);
+  l->a.n = l->a.n_rows = bytes / element;
+  l->a.base = l->a.lo = off / element;
+  l->a.hi = l->a.base + l->a.n - 1;
+  look_at_access(l->k, &l->a, false);
+}
+
+/* What a box accesses of the tensor, row by row, in each lane. */
+static void look_at_rows(CtCheckWorker *k, const CtSimtTma *t, const CtAccess *shared) {
+  BoxLook l = {k, *shared};
+  CtWarp *w = shared->w;
+  l.a.buf_index = t->global;
+  l.a.buf = &w->worker->job->program->bufs[t->global];
+  l.a.mem = &w->mem[t->global];
+  l.a.reads = !t->is_store || t->reduce != 0;
+  l.a.writes = t->is_store;
+  l.a.is_atomic = t->reduce != 0;
+  l.a.pos = l.a.own_pos;
+  memset(l.a.own_pos, 0, sizeof l.a.own_pos);
+  for (uint32_t rest = shared->mask; rest != 0; rest &= rest - 1) {
+    l.a.mask = rest & -rest;
+    (void)ct_simt_tma_rows(w, t, ct_first_lane(rest), look_at_row, &l);
+  }
+}
+
+/* The shared side is in the blocks of the cluster that get the box, those of the first lane's. */
 static void look_at_box(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
   const CtWorker *worker = a->w->worker;
   const CtSimtProgram *p = worker->job->program;
-  uint32_t ranks = ct_simt_tma_ranks(a->w, &p->tmas[code->imm], ct_first_lane(a->w->mask));
+  const CtSimtTma *t = &p->tmas[code->imm];
+  uint32_t ranks = ct_simt_tma_ranks(a->w, t, ct_first_lane(a->w->mask));
   for (; ranks != 0; ranks &= ranks - 1) {
     int rank = ct_first_lane(ranks);
     if (rank < p->n_cluster) {
       look_at_access(k - worker->rank + rank, a, false);
     }
+  }
+  if (ct_global_is_written(k->check, t->global)) {
+    look_at_rows(k, t, a);
   }
 }
 

@@ -65,6 +65,10 @@ static void use_code(const CtCheck *c, Use *uses, bool *releases) {
       uses[imm.u.buf].writes = uses[imm.u.buf].writes || imm.u.op != CT_OP_ATOMIC_LOAD;
       uses[imm.u.buf].reads = true;
       *releases = *releases || imm.u.op == CT_OP_ATOMIC_STORE;
+    } else if (in->u.op == CT_SIMT_TMA) {
+      const CtSimtTma *t = &p->tmas[in->imm];
+      uses[t->global].writes = uses[t->global].writes || t->is_store;
+      uses[t->global].reads = uses[t->global].reads || !t->is_store || t->reduce != 0;
     } else if (in->u.op == CT_SIMT_FENCE) {
       *releases = true;
     } else if (in->u.op >= CT_SIMT_COPY_4) {
