@@ -241,13 +241,40 @@ static CtVal by_range(CtIr *ir, CtOp op, CtVal a, CtVal b) {
   }
 }
 
-/* (x * c) // c is x when the product is exact, which its range shows. */
+/* Its range shows that it did not wrap around. */
+static bool is_exact(const CtInst *p) {
+  CtFacts all = ct_type_facts((CtDtype)p->type);
+  return ct_is_unsigned((CtDtype)p->type) ? p->facts.lo >= 0 && p->facts.hi < all.hi
+                                          : p->facts.lo > all.lo && p->facts.hi < all.hi;
+}
+
+/* (x * c) // c is x when the product is exact. */
 static CtVal undo_product(const CtIr *ir, CtVal a, CtVal b) {
   const CtInst *p = at(ir, a);
-  CtFacts all = ct_type_facts((CtDtype)p->type);
-  bool exact = ct_is_unsigned((CtDtype)p->type) ? p->facts.lo >= 0 && p->facts.hi < all.hi
-                                                : p->facts.lo > all.lo && p->facts.hi < all.hi;
-  return p->op == CT_OP_MUL && exact && p->args[1] == b && at(ir, b)->facts.lo > 0 ? p->args[0] : 0;
+  bool is_positive = at(ir, b)->facts.lo > 0;
+  return p->op == CT_OP_MUL && is_exact(p) && p->args[1] == b && is_positive ? p->args[0] : 0;
+}
+
+/* (x * c + y) // c is x, and % c is y, where 0 <= y < c and nothing wraps around. */
+static CtVal undo_sum(const CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  const CtInst *sum = at(ir, a);
+  if (sum->op != CT_OP_ADD || !is_exact(sum)) {
+    return 0;
+  }
+  for (int i = 0; i < 2; i++) {
+    CtVal x = undo_product(ir, sum->args[i], b), y = sum->args[1 - i];
+    CtFacts rest = at(ir, y)->facts;
+    if (x != 0 && rest.lo >= 0 && rest.hi < at(ir, b)->facts.lo) {
+      return op == CT_OP_FLOORDIV ? x : y;
+    }
+  }
+  return 0;
+}
+
+/* x // c and x % c. */
+static CtVal undo(const CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  CtVal x = op == CT_OP_FLOORDIV ? undo_product(ir, a, b) : 0;
+  return x != 0 ? x : undo_sum(ir, op, a, b);
 }
 
 /* x & mask where no bit of the mask can be set in x: 0. x ^ 0 is x. */
@@ -277,8 +304,9 @@ static CtVal int_identity(CtIr *ir, CtOp op, CtVal a, CtVal b) {
         return ct_ir_const_int(ir, type, 0);
       }
       return is_int_const(ir, b, 1) ? a : (is_int_const(ir, a, 1) ? b : 0);
-    case CT_OP_FLOORDIV: return is_int_const(ir, b, 1) ? a : undo_product(ir, a, b);
-    case CT_OP_FLOORMOD: return is_int_const(ir, b, 1) ? ct_ir_const_int(ir, type, 0) : 0;
+    case CT_OP_FLOORDIV: return is_int_const(ir, b, 1) ? a : undo(ir, op, a, b);
+    case CT_OP_FLOORMOD:
+      return is_int_const(ir, b, 1) ? ct_ir_const_int(ir, type, 0) : undo(ir, op, a, b);
     case CT_OP_LAND:
       if (is_const(ir, a)) {
         return at(ir, a)->imm.i != 0 ? b : a;
