@@ -46,8 +46,9 @@ local hopper_gemm = kernel("hopper_gemm", function(A, B, C)
   else                                             -- two consumers
     setmaxnreg(232)
     local i = threadIdx.x - group_size
-    local group, is_first = i // group_size, i % group_size == 0
-    local thr, copier = mma:get_slice(i), to_shared:get_slice(i)
+    local group, own = shfl_idx(i // group_size, 0), i % group_size      -- one lane's for the warp
+    local is_first = own == 0
+    local thr, copier = mma:get_slice(group * group_size + own), to_shared:get_slice(i)
     local tCsA, tCsB = thr:partition_A(sA), thr:partition_B(sB)          -- (V,M,K,PIPE)
     local tCrC = fragment(f32, mma:partition_shape_C{bM, bN})
     local mine, stored = tile(sC, {64, bN}, {group, 0}), named_barrier(1 + group, group_size)

@@ -158,6 +158,11 @@ bool ct_emit_is_leaf(const CtIr *ir, CtVal v);
 CtEmitPtr *ct_emit_find_ptr(const CtEmit *e, uint32_t buf, CtVal v);
 /* A view's offset without its constant part, which is returned in *plus; 0 when nothing is left. */
 CtVal ct_emit_split_offset(const CtIr *ir, CtInt offset, int64_t *plus);
+/* How an offset is written in units of 16 bytes, `per` elements each, as descriptors of wgmma count: sums and
+   products by a constant without a division. */
+enum { CT_EMIT_UNIT_BITS = 128 };
+typedef enum CtEmitUnits { CT_UNITS_WHOLE, CT_UNITS_SUM, CT_UNITS_PRODUCT } CtEmitUnits;
+CtEmitUnits ct_emit_units(const CtIr *ir, CtVal v, int64_t per);
 /* The offset of a swizzled view in parts, which are added up. `after` and `plus` stay outside the swizzle:
    constants, and values that are multiples of its period, as the offsets of tiles of a pipeline. `turns`, or
    0, is what a loop adds that the compiler unrolls; it shares no bit with what is left, `own`. */

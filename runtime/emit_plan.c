@@ -194,6 +194,7 @@ static Use once(uint32_t pos) { return (Use){pos, pos, USE_ONCE}; }
 typedef struct ViewUses {
   CtEmit *e;
   Use u;
+  bool in_units; /* tiles of wgmma */
 } ViewUses;
 
 static void use_tuple(ViewUses *w, CtTuple t) {
@@ -232,13 +233,41 @@ static void use_offset(ViewUses *w, const CtBuf *buf, CtVal v) {
   }
 }
 
+CtEmitUnits ct_emit_units(const CtIr *ir, CtVal v, int64_t per) {
+  const CtInst *inst = ct_inst(ir, v);
+  const CtInst *x = inst->n_args == 2 ? ct_inst(ir, inst->args[0]) : NULL;
+  const CtInst *y = x == NULL ? NULL : ct_inst(ir, inst->args[1]);
+  if (inst->op == CT_OP_ADD && x->facts.div % per == 0 && y->facts.div % per == 0) {
+    return CT_UNITS_SUM;
+  }
+  bool is_product = inst->op == CT_OP_MUL && y->op == CT_OP_CONST && y->imm.i % per == 0;
+  return is_product ? CT_UNITS_PRODUCT : CT_UNITS_WHOLE;
+}
+
+/* As emit_wgmma.c writes it. */
+static void use_units(CtEmit *e, CtVal v, int64_t per, Use u) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  CtEmitUnits how = ct_emit_units(e->ir, v, per);
+  if (how == CT_UNITS_SUM) {
+    use_units(e, inst->args[0], per, u);
+    use_units(e, inst->args[1], per, u);
+  } else {
+    use(e, how == CT_UNITS_PRODUCT ? inst->args[0] : v, u);
+  }
+}
+
 static void use_view(void *ud, const CtView *view, bool is_written) {
   ViewUses *w = ud;
   int64_t plus;
   (void)is_written;
   CtVal v = ct_emit_split_offset(w->e->ir, view->offset, &plus);
+  const CtBuf *buf = &w->e->ir->bufs[view->buf];
   if (v != 0 && ct_emit_find_ptr(w->e, view->buf, v) == NULL) {
-    use_offset(w, &w->e->ir->bufs[view->buf], v);
+    if (w->in_units && buf->space == CT_SHARED) {
+      use_units(w->e, v, CT_EMIT_UNIT_BITS / ct_dtypes[buf->dtype].bits, w->u);
+    } else {
+      use_offset(w, buf, v);
+    }
   }
   use_tuple(w, view->layout.shape);
   use_tuple(w, view->layout.stride);
@@ -248,7 +277,8 @@ static void use_view(void *ud, const CtView *view, bool is_written) {
 }
 
 static void use_tile(CtEmit *e, const CtInst *inst, uint32_t pos) {
-  ViewUses w = {e, {pos, pos, inst->op == CT_OP_WGMMA ? USE_ONCE : USE_MANY}};
+  bool in_units = inst->op == CT_OP_WGMMA;
+  ViewUses w = {e, {pos, pos, in_units ? USE_ONCE : USE_MANY}, in_units};
   for (int i = 0; i < inst->n_args; i++) {
     use(e, inst->args[i], w.u);
   }

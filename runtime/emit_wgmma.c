@@ -142,7 +142,7 @@ static bool init_operand(Wgmma *g, CtAtomOperand of, const CtView *view, const C
   bool fits = true;
   *o = (Operand){.op = ct_emit_operand(g->e, view),
                  .size = {1, 1},
-                 .per = (tile != NULL ? 8 * UNIT : 32) / bits,
+                 .per = (tile != NULL ? CT_EMIT_UNIT_BITS : 32) / bits,
                  .tile = tile};
   for (int i = 0; i + 1 < rank; i++) {
     fits = fits && ct_emit_list_leaves(ct_mode(view->layout, i + 1), true, &o->mode[i]);
@@ -158,25 +158,24 @@ static bool init_operand(Wgmma *g, CtAtomOperand of, const CtView *view, const C
   return fits;
 }
 
-/* An offset over the unit: x / 8, but written without a division where it has a factor. */
-static void put_units(CtEmit *e, CtVal v, int64_t per, CtPrec min) {
+/* An offset over the unit: slot * 1024 + group * 512. */
+static void put_units(CtEmit *e, CtVal v, int64_t per) {
   const CtInst *inst = ct_inst(e->ir, v);
-  bool is_sum = inst->op == CT_OP_ADD && e->vals[v].print == CT_PRINT_INLINE;
-  const CtInst *by = inst->op == CT_OP_MUL ? ct_inst(e->ir, inst->args[1]) : NULL;
-  bool is_product = by != NULL && by->op == CT_OP_CONST && by->imm.i % per == 0;
-  if (is_sum && ct_inst(e->ir, inst->args[0])->facts.div % per == 0 &&
-      ct_inst(e->ir, inst->args[1])->facts.div % per == 0) {
-    put_units(e, inst->args[0], per, CT_PREC_ADD);
-    ct_text_puts(&e->body, " + ");
-    put_units(e, inst->args[1], per, CT_PREC_MUL);
-  } else if (is_product) {
-    ct_emit_expr(e, inst->args[0], CT_PREC_MUL);
-    ct_text_printf(&e->body, " * %" PRId64, by->imm.i / per);
-  } else {
-    ct_emit_expr(e, v, CT_PREC_MUL);
-    ct_text_printf(&e->body, " / %" PRId64, per);
+  switch (ct_emit_units(e->ir, v, per)) {
+    case CT_UNITS_SUM:
+      put_units(e, inst->args[0], per);
+      ct_text_puts(&e->body, " + ");
+      put_units(e, inst->args[1], per);
+      break;
+    case CT_UNITS_PRODUCT:
+      ct_emit_expr(e, inst->args[0], CT_PREC_MUL);
+      ct_text_printf(&e->body, " * %" PRId64, ct_inst(e->ir, inst->args[1])->imm.i / per);
+      break;
+    case CT_UNITS_WHOLE:
+      ct_emit_expr(e, v, CT_PREC_MUL);
+      ct_text_printf(&e->body, " / %" PRId64, per);
+      break;
   }
-  (void)min;
 }
 
 /* The lower word of a descriptor without the address, and its upper one. */
@@ -200,7 +199,7 @@ static void name_tile(Wgmma *g, CtAtomOperand of) {
                  lower_word(o->tile));
   if (o->op.index != 0) {
     ct_text_puts(&e->body, " + ");
-    put_units(e, o->op.index, o->per, CT_PREC_ADD);
+    put_units(e, o->op.index, o->per);
   }
   if (o->op.plus != 0) {
     ct_text_printf(&e->body, " + %" PRId64, o->op.plus / o->per);

@@ -230,10 +230,12 @@ end
 -- A group that multiplies.
 local function multiply_all(variant, plan, block, C, alpha, beta, operands)
   local bM, bN = variant.tile[1], variant.tile[2]
+  -- From one lane for all: slots and descriptors that depend on it stay in registers of the warp.
   local i = threadIdx.x - GROUP
-  local group, sums = i // GROUP, fragment(variant.sum, plan.mma:partition_shape_C{bN, bM})
+  local group, own = ct.shfl_idx(i // GROUP, 0), i % GROUP
+  local sums = fragment(variant.sum, plan.mma:partition_shape_C{bN, bM})
   local is_shared = variant.schedule == "cooperative"
-  local thr = plan.mma:get_slice(is_shared and i or i % GROUP)
+  local thr = plan.mma:get_slice(is_shared and group * GROUP + own or own)
   local tCsX, tCsY = thr:partition_A(block.rows), thr:partition_B(block.columns)
   local state = ct.pipeline_state(variant.stages)
   local out = store.begin(variant, plan.store, block.memory, group,
