@@ -155,8 +155,8 @@ function M.summary(profile, kernel)
     out[#out + 1] = "registers are not known: " .. kernel.registers_unknown
   end
   out[#out + 1] = ("roofline of %s%s: at least %s, by %s; %s flops a byte of memory, balance %.3g")
-    :format(r.device, (t.mma > 0 or next(t.wgmma)) and " without mma" or "", time(r.estimate_ms), r.bound,
-      r.intensity and ("%.3g"):format(r.intensity) or "no", r.balance)
+    :format(r.device, (t.mma > 0 or next(t.wgmma)) and " without mma" or "", time(r.estimate_ms),
+      r.bound, r.intensity and ("%.3g"):format(r.intensity) or "no", r.balance)
   out[#out + 1] = "  " .. times(r)
   return out
 end

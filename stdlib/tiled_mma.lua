@@ -251,8 +251,8 @@ end
 
 -- {====== Sums as the next product's A ======
 
--- A thread holds of C what it holds of A where both atoms have the same rows and the same threads have
--- the columns: from (value, atom of K) to (value, atom of N).
+-- A thread holds of C what it holds of A where both atoms have the same rows and the same threads
+-- have the columns: from (value, atom of K) to (value, atom of N).
 local function values_of_A(mma, from, n_atoms, op)
   local a, c = mma.atom, from.atom
   local columns = c.shape[2] * n_atoms

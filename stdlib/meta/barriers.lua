@@ -27,7 +27,8 @@
 local Mbarrier = {}
 
 --- One arrival, by each thread that comes here.
---- Its earlier writes are seen by those who wait. With a rank: at the same barrier of that block of the cluster.
+--- Its earlier writes are seen by those who wait. With a rank: at the same barrier of that block of
+--- the cluster.
 --- CuTe: ClusterBarrier::arrive. PTX: mbarrier.arrive. MoYe: none.
 ---@param rank? integer of a block in the cluster; may be a run-time value
 function Mbarrier:arrive(rank) end

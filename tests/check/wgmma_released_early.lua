@@ -33,4 +33,5 @@ local k = kernel("ring", function(A, B, C, k_tiles)
     copy(rC, thr:partition_C(C))
   end
 end, {static_shapes = true})
-k{grid = 1, block = 256}(rand(f16, row_major{64, 48}), rand(f16, row_major{8, 48}), zeros(f32, {64, 8}), 3)
+k{grid = 1, block = 256}(rand(f16, row_major{64, 48}), rand(f16, row_major{8, 48}),
+  zeros(f32, {64, 8}), 3)

@@ -1,6 +1,5 @@
 -- The swizzles are of 128, 64 and 32 bytes, or none.
-local mma = tiled_mma"SM90_64x8x16_F32F16F16_SS"
 local k = kernel("group", function(C)
-  local s = shared(f16, gmma_layout(f16, "K", 256)) -- expect error: gmma_layout: the swizzle is of 256 bytes; 128, 64, 32 or 0 (none) was expected
+  shared(f16, gmma_layout(f16, "K", 256)) -- expect error: gmma_layout: the swizzle is of 256 bytes; 128, 64, 32 or 0 (none) was expected
 end, {static_shapes = true})
 k{grid = 1, block = 128}(zeros(f32, {64, 8}))

@@ -1,5 +1,4 @@
 -- Groups are few.
-local mma = tiled_mma"SM90_64x8x16_F32F16F16_SS"
 local k = kernel("group", function(C)
   wgmma_wait(8) -- expect error: wgmma_wait: 8 groups; expected 0 to 7
 end, {static_shapes = true})
