@@ -233,6 +233,7 @@ void ct_emit_assert(CtEmit *e, const CtInst *inst);
 void ct_emit_tma(CtEmit *e, const CtInst *inst);
 void ct_emit_tma_order(CtEmit *e, const CtInst *inst);
 void ct_emit_name_maps(CtEmit *e);
+void ct_emit_prefetch_maps(CtEmit *e);
 /* Returns what separates the parameters that follow from these. */
 const char *ct_emit_put_maps(CtEmit *e, const char *sep);
 void ct_emit_statements(CtEmit *e); /* of the whole kernel */

@@ -315,6 +315,7 @@ static void emit_kernel(CtEmit *e) {
   ct_emit_open(e);
   declare_buffers(e);
   declare_axes(e);
+  ct_emit_prefetch_maps(e);
   ct_emit_declare_warp(e);
   ct_emit_statements(e);
   ct_emit_close(e, 0);

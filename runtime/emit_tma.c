@@ -147,6 +147,13 @@ void ct_emit_name_maps(CtEmit *e) {
   }
 }
 
+void ct_emit_prefetch_maps(CtEmit *e) {
+  for (size_t i = 0; i < e->ir->n_maps; i++) {
+    ct_emit_line(e, (CtLoc){0, 0}, "%s(%s);", ct_emit_help(e, CT_HELP_TMA_PREFETCH, "tma_prefetch"),
+                 e->map_names[i]);
+  }
+}
+
 /* The parameters of the maps, behind the slots. */
 const char *ct_emit_put_maps(CtEmit *e, const char *sep) {
   for (size_t i = 0; i < e->ir->n_maps; i++) {
