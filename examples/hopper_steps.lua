@@ -195,22 +195,23 @@ local transposed = reference.matmul(B, A)               -- in memory what a row-
 local want = view(transposed, row_major{S, S})
 local all_ok = true
 
--- The time of a kernel, whose result must be right.
-local function time(k, launch)
+-- The time of a kernel, whose result must be right; `how` is for bench.
+local function time(k, launch, how)
   local C = full(bf16, row_major{S, S}, -1)
   local run = k:prepare(launch)(A, B, C)
   run()
   local ok, worst = allclose(C, want, {rtol = 1.6e-2, atol = 2e-2})
   if not ok then print(("%s: %s"):format(k, worst)) end
   all_ok = all_ok and ok
-  local ms = bench(run)
+  local ms = bench(run, how)
   C:close()
   return ms
 end
 
 local function run(name, p)
   if not p.bM then
-    return time(by_elements(name), {grid = {S // 32, S // 32}, block = {32, 32}}), "32x32"
+    local launch = {grid = {S // 32, S // 32}, block = {32, 32}}
+    return time(by_elements(name), launch, {batches = 3, reps = 1}), "32x32"
   end
   local note = ("%dx%dx%d, %d stages"):format(p.bM, p.bN, bK, p.stages)
   local high, wide = cdiv(S, p.bM), cdiv(S, p.bN)

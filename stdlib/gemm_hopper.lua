@@ -135,14 +135,6 @@ local function ring_layout(variant, major, rows)
   return ct.tile_to_shape(panel, {rows, bK, variant.stages})
 end
 
--- How many columns one load brings. Blocks of a cluster share them; those that go to all of them
--- have one line each, as boxes of more lines beside each other reach the others as one.
-local function columns_of_load(variant)
-  local high = variant.cluster or 1
-  local is_lines = high > 1 and variant.a_major == "mn"
-  return is_lines and LINE_BITS // variant.dtype.bits or variant.tile[1] // high
-end
-
 -- What the kernel knows of itself before it is traced.
 local function plan_of(variant)
   local bM, bN, bK = table.unpack(variant.tile)
@@ -151,7 +143,7 @@ local function plan_of(variant)
   local together = is_shared and groups or 1 -- groups in one tile
   local mma = ct.tiled_mma(("SM90_64x%dx%d_%s"):format(bM, k, kind), {together, 1, 1})
   return { mma = mma, groups = groups, together = together, high = variant.cluster or 1,
-           part = columns_of_load(variant), rows = ring_layout(variant, variant.b_major, bN),
+           part = bM // (variant.cluster or 1), rows = ring_layout(variant, variant.b_major, bN),
            columns = ring_layout(variant, variant.a_major, bM),
            bytes = (bM + bN) * bK * variant.dtype.bits // 8,
            store = store.plan(variant, k, kind, bN // together) }
@@ -181,14 +173,11 @@ local function load_all(variant, plan, block, X, Y)
         ct.tma_load(gX(_, _, row, k), block.rows(_, _, slot), full)
         ct.tma_load(gY(_, _, column, k), block.columns(_, _, slot), full)
       else
-        local rank, n_parts = ct.cluster_rank(), bM // plan.high // plan.part
+        local rank = ct.cluster_rank()
         ct.tma_load(gX(_, _, row * plan.high + rank, k), block.rows(_, _, slot), full)
-        for i = 0, n_parts - 1 do
-          local part = rank * n_parts + i
-          ct.tma_load(gY(_, _, column * plan.high * n_parts + part, k),
-            tile(block.columns(_, _, slot), {plan.part, bK}, {part, 0}), full,
-            {multicast = (1 << plan.high) - 1})
-        end
+        ct.tma_load(gY(_, _, column * plan.high + rank, k),
+          tile(block.columns(_, _, slot), {plan.part, bK}, {rank, 0}), full,
+          {multicast = (1 << plan.high) - 1})
       end
       state:advance()
     end

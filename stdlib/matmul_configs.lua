@@ -38,9 +38,6 @@ local function hopper_tiles(most)
   end
 end
 
--- What costs more to read for tensor cores: f16, and operands that lie along M or N.
-local function wants_pairs(p) return p.type_name == "f16" or p.majors ~= "TN" end
-
 -- For what is only taken by name.
 local function never() return false end
 
@@ -75,7 +72,8 @@ M.list = {
     warps = { 1, 2 }, stages = 3, min_blocks = 6, order = "n2 m ~n", turn = "registers" },
 
   -- Hopper's tensor cores. Ping-pong hides the stores of a short K; blocks that stay for one tile
-  -- want more stages; pairs of blocks share what f16 and operands along M and N cost more to read.
+  -- want more stages; a long K wants the order that keeps most in the L2 cache. Pairs of blocks,
+  -- which share columns, are taken by name.
   { name = "hopper 192x128x64, ping-pong", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, majors = TN, tile = { 192, 128, 64 }, schedule = "ping-pong", stages = 4,
     registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = 132, pdl = true,
@@ -87,15 +85,15 @@ M.list = {
   { name = "hopper 256x128x64, pairs, hilbert", device = "cuda", template = HOPPER,
     types = HALVES, only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128, cluster = 2,
-    pdl = true, when = function(p) return wants_pairs(p) and hopper_tiles(1024)(p) end },
+    pdl = true, when = never },
   { name = "hopper 256x128x64, pairs", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 8, blocks = 128,
-    cluster = 2, pdl = true, when = function(p) return wants_pairs(p) and hopper_tiles()(p) end },
+    cluster = 2, pdl = true, when = never },
   { name = "hopper 256x128x64, hilbert", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128, pdl = true,
-    when = hopper_tiles(1024) },
+    when = function(p) return p.k > 8192 and hopper_tiles()(p) end },
   { name = "hopper 256x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3, registers = { 40, 232 },
     store = { 4, 1 }, order = "groups", group = 16, blocks = 128, pdl = true,

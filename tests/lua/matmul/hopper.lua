@@ -56,6 +56,8 @@ local pair, whole = {schedule = "cooperative", tile = {64, 128, 64}, stages = 3,
   {schedule = "ping-pong", tile = {128, 64, 64}, stages = 2, store = {1, 2}, order = "hilbert"}
 local one = {schedule = "cooperative", tile = {64, 64, 32}, stages = 2, store = {2, 1}, groups = 1,
              order = "columns"}
+local high = {schedule = "cooperative", tile = {128, 64, 64}, stages = 2, store = {1, 2},
+              groups = 1, order = "groups", group = 2, cluster = 2}
 local function with(config, tile)
   local new = {}
   for key, value in pairs(config) do new[key] = value end
@@ -64,7 +66,7 @@ local function with(config, tile)
 end
 
 local cases = {
-  {bf16, bf16, pair, 3}, {f16, f32, whole, 3}, {tf32, f32, one, 0},
+  {bf16, bf16, pair, 3}, {f16, f32, whole, 3}, {f16, f16, high, 3}, {tf32, f32, one, 0},
   {i8, i32, with(pair, {64, 128, 128}), 0}, {f8e4m3, f16, with(one, {64, 64, 128}), 0},
 }
 for _, case in ipairs(cases) do
