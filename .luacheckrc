@@ -30,7 +30,7 @@ stds.cuttle = {
     "copy_if", "gemm", "pipeline", "raster", "matmul", "attention", "clear", "fill", "axpby", "transform",
     "reduce", "sync_threads",
     "sync_warp", "cp_async_fence", "cp_async_wait", "shfl_up", "shfl_down", "shfl_xor", "shfl_idx",
-    "cluster_rank", "cluster_size", "cluster_sync", "cluster_arrive", "cluster_wait",
+    "cluster_rank", "cluster_size", "cluster_sync", "cluster_arrive", "cluster_wait", "remote",
     "grid_dependency_wait", "grid_dependency_launch",
     "ballot", "any", "all", "atomic_add", "atomic_min", "atomic_max", "atomic_and", "atomic_or",
     "warp_reduce", "warp_scan", "block_reduce", "block_scan",

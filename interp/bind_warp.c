@@ -75,6 +75,11 @@ static const Tensor *to_shared_tensor(lua_State *L, CtOp op) {
                "expected",
                name, tensor_push_title(L, 1));
   }
+  const CtIr *ir = front_ir(L);
+  if (ct_dtypes[t->dtype].bits == 16 && ir->bufs[t->buf].remote != 0) {
+    diag_error(L, "%s: %s is in another block's shared memory, where there is none on %s; take f32",
+               name, tensor_push_title(L, 1), ct_dtypes[t->dtype].name);
+  }
   if (!ct_ir_has_atomic(op, t->dtype)) {
     bool of_bits = ct_is_float(t->dtype);
     diag_error(L, "%s: no such operation on %s; expected %s", name, ct_dtypes[t->dtype].name,

@@ -252,7 +252,8 @@ static void declare_buffers(CtEmit *e) {
   }
   for (uint32_t i = 1; i < e->ir->n_bufs; i++) {
     const CtBuf *buf = &e->ir->bufs[i];
-    if ((buf->space == CT_GLOBAL && buf->alias_of == 0) || !e->buf_used[i]) {
+    bool is_argument = buf->space == CT_GLOBAL && buf->alias_of == 0;
+    if (is_argument || buf->remote != 0 || !e->buf_used[i]) {
       continue;
     }
     e->buf_names[i] = ct_names_add(&e->names, buf->name);

@@ -297,6 +297,24 @@ static void emit_together(CtEmit *e, const CtInst *inst) {
   }
 }
 
+/* The pointer is generic: what reaches other blocks' shared memory is the same instruction. */
+static void emit_remote(CtEmit *e, const CtInst *inst) {
+  uint32_t id = (uint32_t)inst->imm.i;
+  const CtBuf *buf = &e->ir->bufs[id], *of = &e->ir->bufs[buf->alias_of];
+  const char *type = ct_dtypes[buf->dtype].cuda;
+  bool casts = of->dtype != buf->dtype;
+  e->buf_names[id] = ct_names_add(&e->names, buf->name);
+  ct_emit_begin(e, inst->loc);
+  ct_text_printf(&e->body, "%s* const %s = %s(", type, e->buf_names[id],
+                 ct_emit_help(e, CT_HELP_CLUSTER_MAP, "cluster_map"));
+  ct_text_printf(&e->body, casts ? "reinterpret_cast<%s*>(%s)" : "%.0s%s", type,
+                 e->buf_names[buf->alias_of]);
+  ct_text_puts(&e->body, ", ");
+  ct_emit_expr(e, inst->args[0], CT_PREC_COND);
+  ct_text_puts(&e->body, ");");
+  ct_emit_end(e);
+}
+
 static void emit_effect(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   switch ((CtOp)inst->op) {
@@ -304,6 +322,7 @@ static void emit_effect(CtEmit *e, CtVal v) {
     case CT_OP_STORE: emit_store(e, inst); break;
     case CT_OP_BARRIER: ct_emit_line(e, inst->loc, "__syncthreads();"); break;
     case CT_OP_SYNC_WARP: ct_emit_line(e, inst->loc, "__syncwarp();"); break;
+    case CT_OP_REMOTE: emit_remote(e, inst); break;
     case CT_OP_CLUSTER_ARRIVE:
     case CT_OP_CLUSTER_WAIT:
     case CT_OP_GRID_WAIT:
@@ -340,7 +359,12 @@ static bool is_printed(const CtEmit *e, CtVal v) {
     case CT_CLS_PURE:
     case CT_CLS_READ: return x->print == CT_PRINT_NAMED;
     case CT_CLS_JUMP: return x->jump != CT_JUMP_NONE;
-    default: return is_wait ? e->has_async : !is_grid || e->ir->target.sm >= 90;
+    case CT_CLS_EFFECT:
+      if (inst->op == CT_OP_REMOTE) {
+        return e->buf_used[inst->imm.i];
+      }
+      return is_wait ? e->has_async : !is_grid || e->ir->target.sm >= 90;
+    default: return true;
   }
 }
 

@@ -82,6 +82,7 @@ typedef struct CtBuf {
   uint32_t
       alias_of; /* the earlier buffer whose memory this is as another type (ct_ir_recast) or under a
                    swizzle (ct_ir_view_swizzled), or 0 */
+  CtVal remote; /* an alias: as the block of this rank in the cluster has it; 0: the own block */
   bool
       is_written; /* some STORE or tile operation writes it; not said of an alias, see ct_ir_memory */
   uint32_t arrivals; /* shared: that complete a phase of its mbarriers; 0: it holds none */
@@ -454,6 +455,10 @@ CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
                    const CtMmaOpts *opts, CtErr *err) CT_NODISCARD;
 void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm); /* of no operands */
 void ct_ir_grid_wait(CtIr *ir);
+/* The shared memory of a view as the block of a rank of the cluster has it. */
+CtView ct_ir_remote(CtIr *ir, CtView v, CtVal rank);
+/* Fails where the view is in another block's memory, with what `op` would do there. */
+CtStatus ct_ir_check_own(const CtIr *ir, const char *op, CtView v, CtErr *err) CT_NODISCARD;
 CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
                    const CtVal *vals);
 

@@ -260,7 +260,7 @@ static CtStatus check_async_spaces(const By *by, CtErr *err) {
   static const char *const spaces[] = {"global memory", "shared memory", "registers"};
   CtSpace from = by->ir->bufs[by->src.buf].space, to = by->ir->bufs[by->dst.buf].space;
   if (from == CT_GLOBAL && to == CT_SHARED) {
-    return CT_OK;
+    return ct_ir_check_own(by->ir, by->atom->name, by->dst, err);
   }
   return ct_fail(err, CT_EINVAL,
                  "%s: %s copies from global to shared memory, but %s is in %s and %s in %s; take "
@@ -409,6 +409,8 @@ static CtStatus add_warp(const By *by, WarpSides sides, CtErr *err) {
   int64_t n_dst = 0;
   CtStatus status = check_warps(by, err);
   status = status == CT_OK ? check_spaces(by, sides, err) : status;
+  status = status == CT_OK ? ct_ir_check_own(by->ir, by->atom->name, by->src, err) : status;
+  status = status == CT_OK ? ct_ir_check_own(by->ir, by->atom->name, by->dst, err) : status;
   status = status == CT_OK ? check_counts(by, &n_dst, err) : status;
   status = status == CT_OK ? check_whole(by, by->src, err) : status;
   status = status == CT_OK ? check_whole(by, by->dst, err) : status;

@@ -26,3 +26,28 @@ void ct_ir_grid_wait(CtIr *ir) {
   ir->may_overlap = true;
   ct_ir_effect(ir, CT_OP_GRID_WAIT, 0);
 }
+
+CtView ct_ir_remote(CtIr *ir, CtView v, CtVal rank) {
+  CtBuf buf = ir->bufs[v.buf];
+  uint32_t root = ct_ir_memory(ir, v.buf);
+  buf.name = NULL;
+  buf.alias_of = root;
+  buf.remote = rank;
+  buf.loc = ir->cur_loc;
+  v.buf = ct_ir_new_buf(ir, &buf);
+  CtVal op = ct_ir_append(ir, CT_OP_REMOTE, CT_VOID);
+  ir->insts[op].imm.i = v.buf;
+  ir->insts[op].args[0] = rank;
+  return v;
+}
+
+CtStatus ct_ir_check_own(const CtIr *ir, const char *op, CtView v, CtErr *err) {
+  const CtBuf *buf = &ir->bufs[v.buf];
+  if (buf->remote == 0) {
+    return CT_OK;
+  }
+  return ct_fail(err, CT_EINVAL,
+                 "%s: %s is in the shared memory of another block, which it cannot reach; plain "
+                 "reads and writes, copy, fill and atomic operations can",
+                 op, v.name != NULL ? v.name : buf->name);
+}

@@ -164,6 +164,7 @@ static void print_maps(Printer *p) {
 static void print_imm(Printer *p, const CtInst *inst) {
   switch ((CtOp)inst->op) {
     case CT_OP_LOAD:
+    case CT_OP_REMOTE:
     case CT_OP_STORE: ct_text_printf(p->out, " %s", p->ir->bufs[inst->imm.i].name); break;
     case CT_OP_SHFL:
       ct_text_printf(p->out, " %s width %d", shuffles[inst->imm.i & 0xff], (int)(inst->imm.i >> 8));

@@ -47,7 +47,8 @@ static uint32_t alias_of(CtIr *ir, uint32_t root, CtDtype t, CtSwizzle sw, int64
   }
   for (uint32_t i = 1; i < ir->n_bufs; i++) {
     CtBuf *other = &ir->bufs[i];
-    if (other->alias_of == root && other->dtype == t && ct_swizzle_equal(other->swizzle, sw)) {
+    if (other->alias_of == root && other->remote == 0 && other->dtype == t &&
+        ct_swizzle_equal(other->swizzle, sw)) {
       other->n_elems.v = ct_max(other->n_elems.v, buf.n_elems.v);
       return i;
     }
@@ -163,6 +164,9 @@ CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) {
   int from = ct_dtypes[buf->dtype].bits, to = ct_dtypes[t].bits;
   CtCx cx = ct_ir_cx(ir);
   *out = v;
+  if (buf->remote != 0) {
+    return fail(ir, v, t, "it is another block's; give it the type before remote", err);
+  }
   if (t == CT_bool || buf->dtype == CT_bool) {
     return fail(ir, v, t, "a bool has no other bits than 0 and 1", err);
   }

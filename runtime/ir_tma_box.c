@@ -292,6 +292,10 @@ static CtStatus check_operands(CtTmaTile *d) {
     return FAIL(d, "%s: %s is no shared tensor that the kernel declares; write shared(%s, layout)",
                 d->call->op, d->shared, ct_dtypes[global->dtype].name);
   }
+  if (shared->remote != 0) {
+    return FAIL(d, "%s: %s is another block's; {multicast = mask} brings a tile to other blocks",
+                d->call->op, d->shared);
+  }
   if (shared->dtype != global->dtype) {
     return FAIL(d, "%s: %s is %s but %s is %s; the element types must be equal", d->call->op,
                 d->tensor, ct_dtypes[global->dtype].name, d->shared, ct_dtypes[shared->dtype].name);

@@ -124,6 +124,9 @@ static CtStatus check_place(const Finder *f, CtErr *err) {
     return refuse(f, "it is not in shared memory; copy it to a tensor of shared, as by tma_load",
                   err);
   }
+  if (f->ir->bufs[f->view.buf].remote != 0) {
+    return refuse(f, "it is another block's; copy it to a shared tensor of this one", err);
+  }
   if (ct_guard_n(&f->view) > 0) {
     return refuse(f, "it is guarded; guard what is copied to it", err);
   }

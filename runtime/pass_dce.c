@@ -152,7 +152,8 @@ CtStatus ct_ir_finish(CtIr *ir, CtErr *err) {
     return ct_fail_nomem(err);
   }
   for (uint32_t i = 1; i < ir->n_bufs; i++) {
-    ct_ir_name_buf(ir, i, names[ir->bufs[i].space]);
+    const CtBuf *b = &ir->bufs[i];
+    ct_ir_name_buf(ir, i, b->remote != 0 ? ir->bufs[b->alias_of].name : names[b->space]);
   }
   if (ir->contract) {
     ct_pass_contract(ir);

@@ -536,6 +536,7 @@ static const CtHandler common_handlers[CT_SIMT_OP_COUNT] = {
     [CT_SIMT_WARP_COPY] = ct_simt_warp_copy,
     [CT_SIMT_CLUSTER_ARRIVE] = ct_simt_cluster_arrive,
     [CT_SIMT_CLUSTER_WAIT] = ct_simt_cluster_wait,
+    [CT_SIMT_EACH] = ct_simt_each,
     [CT_SIMT_TMA_NUMBER] = ct_simt_tma_number,
     [CT_SIMT_TMA_LANES] = ct_simt_tma_lanes,
     [CT_SIMT_TMA] = ct_simt_tma,

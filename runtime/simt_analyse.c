@@ -82,7 +82,10 @@ static bool any_varying(const CtLow *l, const CtInst *inst) {
 
 static bool is_varying(const CtLow *l, const CtInst *inst) {
   switch ((CtOp)inst->op) {
-    case CT_OP_LOAD: return l->ir->bufs[inst->imm.i].space == CT_REGISTER || any_varying(l, inst);
+    case CT_OP_LOAD: {
+      const CtBuf *buf = &l->ir->bufs[inst->imm.i];
+      return buf->space == CT_REGISTER || buf->remote != 0 || any_varying(l, inst);
+    }
     case CT_OP_GET: return ct_low_is(l, (CtVal)inst->imm.i, CT_VARYING);
     case CT_OP_MBAR_TEST:
     case CT_OP_ELECT:
@@ -393,8 +396,11 @@ static void need(CtLow *l, CtVal v) {
     return;
   }
   if (inst->op == CT_OP_LOAD || inst->op == CT_OP_STORE) {
-    need_address(l, l->ir->bufs[inst->imm.i].space, inst->args[0]);
-    need_args(l, inst, 1);
+    const CtBuf *buf = &l->ir->bufs[inst->imm.i];
+    if (buf->remote == 0) {
+      need_address(l, buf->space, inst->args[0]);
+    }
+    need_args(l, inst, buf->remote == 0 ? 1 : 0);
     return;
   }
   CtVal compared = ct_low_compared(l, v);

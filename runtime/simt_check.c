@@ -83,8 +83,9 @@ bool ct_check_is_same_in(const CtAccess *a, int64_t e, int lane, int other, int6
 
 /* --- one event ------------------------------------------------------------------------------------------- */
 
+/* The warp may be of another block than the memory, which has the barriers of copies. */
 void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e) {
-  ct_check_event_of(k, a->in, a->w->index, a->is_atomic, e);
+  ct_check_event_of(ct_check_worker(a->w->worker), a->in, a->w->index, a->is_atomic, e);
   if (k->clocks != NULL && a->agent != CT_AGENT_NONE) {
     ct_clock_stamp(k, a->w->index, a, e);
   }
@@ -135,6 +136,11 @@ static void look_at_alignment(CtCheckWorker *k, const CtAccess *a) {
   }
 }
 
+/* Who keeps the shadow of the memory that is accessed. */
+static CtCheckWorker *home_of(CtCheckWorker *k, const CtAccess *a) {
+  return a->buf->is_remote ? ct_check_worker(ct_simt_owner(a->w, a->buf_index)) : k;
+}
+
 static void look_at_access(CtCheckWorker *k, const CtAccess *a, bool is_steady) {
   if (a->mask == 0 || a->n == 0) {
     return;
@@ -147,7 +153,7 @@ static void look_at_access(CtCheckWorker *k, const CtAccess *a, bool is_steady) 
       ct_regs_access(k, a);
       return;
     case CT_GLOBAL: ct_global_access(k, a); return;
-    case CT_SHARED: break;
+    case CT_SHARED: k = home_of(k, a); break;
   }
   if (a->reads) {
     ct_shadow_read(k, a, is_steady);
@@ -219,7 +225,7 @@ static void hold(CtCheckWorker *k, const CtIn *code, CtWarp *w, CtAccess *a, int
     if (a[i].buf->space == CT_REGISTER) {
       ct_regs_hold(k, &a[i], lanes);
     } else if (a[i].buf->space == CT_SHARED) {
-      ct_shadow_hold(k, &a[i], lanes);
+      ct_shadow_hold(home_of(k, &a[i]), &a[i], lanes);
     }
     a[i].mask &= ~lanes;
   }

@@ -102,19 +102,19 @@ CtClocks *ct_clock_open(CtCheck *check) {
   bool ok = take(check, &c->warps, warps * width) && take(check, &c->acc, slots * width) &&
             take(check, &c->done, slots * width) &&
             take(check, &c->named, 2 * CT_NAMED_BARRIERS * c->n_blocks * width) &&
-            take(check, &c->cluster, width) && take(check, &c->made, slots) &&
+            take(check, &c->cluster, 2 * width) && take(check, &c->made, slots) &&
             take(check, &c->own, warps) && take(check, &c->copies, slots) &&
             take(check, &c->groups, warps * AGENTS);
   return ok ? c : NULL;
 }
 
-/* By granule: the last read of each warp, and of the agents of each warp. */
-static size_t n_readers(const CtClocks *c) { return 2 * (size_t)c->n_warps; }
+/* By granule: the last read of each warp of the cluster, and of the agents of each warp. */
+static size_t n_readers(const CtClocks *c) { return 2 * (size_t)c->n_blocks * c->n_warps; }
 
 uint32_t *ct_clock_readers(CtCheck *check) {
   const CtSimtProgram *p = check->job->program;
-  return ct_arena_alloc(&check->arena,
-                        check->n_granules * 2 * (size_t)p->n_warps * sizeof(uint32_t));
+  return ct_arena_alloc(&check->arena, check->n_granules * 2 * (size_t)p->n_cluster *
+                                           (size_t)p->n_warps * sizeof(uint32_t));
 }
 
 void ct_clock_begin_block(CtCheckWorker *k) {
@@ -137,7 +137,9 @@ void ct_clock_begin_block(CtCheckWorker *k) {
     clear_row(c, named_row(c, rank, id, 1));
   }
   if (rank == 0) {
-    clear_row(c, c->cluster);
+    clear_row(c, row(c, c->cluster, 0));
+    clear_row(c, row(c, c->cluster, 1));
+    c->phase = 0;
   }
 }
 
@@ -245,6 +247,24 @@ static void sync_named(CtCheckWorker *k, const CtSyncNote *note) {
   }
 }
 
+/* Some may be a phase ahead, no more: of two rows the one before is not needed where a phase begins. */
+static void sync_cluster(CtCheckWorker *k, const CtSyncNote *note) {
+  CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t phase = note->w->n_arrived + (note->kind == CT_SYNC_CLUSTER_ARRIVE);
+  uint32_t *handed_on = row(c, c->cluster, phase % 2);
+  if (note->kind == CT_SYNC_CLUSTER_PASS) {
+    take_over(c, rank, note->w->index, handed_on);
+    return;
+  }
+  if (phase > c->phase) {
+    clear_row(c, handed_on);
+    c->phase = phase;
+  }
+  join(c, handed_on, warp_row(c, rank, note->w->index));
+  advance(c, rank, note->w->index);
+}
+
 static void sync_agent(CtCheckWorker *k, const CtSyncNote *note) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
@@ -269,10 +289,7 @@ void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
     case CT_SYNC_NAMED_ARRIVE:
     case CT_SYNC_NAMED_PASS: sync_named(k, note); break;
     case CT_SYNC_CLUSTER_ARRIVE:
-      join(c, c->cluster, warp);
-      advance(c, rank, note->w->index);
-      break;
-    case CT_SYNC_CLUSTER_PASS: take_over(c, rank, note->w->index, c->cluster); break;
+    case CT_SYNC_CLUSTER_PASS: sync_cluster(k, note); break;
     case CT_SYNC_PROXY:
       for (uint32_t i = 0; i < c->n; i++) {
         warp[c->n + i] = warp[c->n + i] > warp[i] ? warp[c->n + i] : warp[i];
@@ -340,8 +357,9 @@ static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lan
   const CtEvent *e = &t->event;
   bool by_agent =
       old_writes && old->agent == CT_AGENT_NONE && e->agent != CT_AGENT_NONE && t->a->reads;
-  int rank = t->a->w->worker->rank; /* another block's, of a box that goes to several */
-  bool in_block = rank == t->k->k->rank;
+  int rank = t->a->w->worker->rank; /* the memory may be another block's */
+  int old_rank = (int)(old->component / per_block(t->k->clocks));
+  bool in_block = rank == old_rank;
   if (old->agent == CT_AGENT_NONE && in_block && old->warp == e->warp && !by_agent &&
       (old_lane == lane || old->sub != e->sub || e->agent != CT_AGENT_NONE)) {
     return true;
@@ -351,7 +369,7 @@ static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lan
     return true;
   }
   return (old->is_atomic && e->is_atomic) || is_before(t->k, old, rank, e->warp, by_agent) ||
-         ct_check_handed_on(old, e, t->k->warps[old->warp].release);
+         ct_check_handed_on(old, e, t->k[old_rank - t->k->k->rank].warps[old->warp].release);
 }
 
 /* Had a read found nothing there? It came too early: the race tells that, and what is written is taken for the
@@ -416,7 +434,8 @@ static void read_granule(const Touch *t, int64_t g, int lane, int64_t off, bool 
   if (is_first) {
     (void)look_at(t, k->shadow[g], true, lane, off);
   }
-  k->readers[(size_t)g * n + 2 * (size_t)t->event.warp + by_agent] =
+  size_t reader = (size_t)t->a->w->worker->rank * k->clocks->n_warps + (size_t)t->event.warp;
+  k->readers[(size_t)g * n + 2 * reader + by_agent] =
       t->number << CT_EVENT_LANE_BITS | (uint32_t)lane;
 }
 

@@ -37,13 +37,14 @@ struct CtClocks {
   uint32_t *acc,
       *done;       /* rows, by rank and slot: of the phase under way; of those that are complete */
   uint32_t *named; /* rows, likewise by rank and number: acc, done */
-  uint32_t *cluster; /* a row */
+  uint32_t *cluster; /* rows, of the phases of odd and of even number */
+  uint32_t phase;    /* the cluster's barrier: the newest that somebody arrived in */
   uint32_t *made;    /* by rank and slot: the clock of warp 0 when they were initialised */
   uint32_t
       *own; /* by rank and warp: its clock up to which all of its lanes have seen what they did */
   uint32_t *copies;  /* by rank and slot: completions so far */
   uint32_t *groups;  /* by rank, warp and agent (WGMMA, BULK): committed so far */
-  uint32_t *readers; /* words, by granule of the worker's block, then warp and whether an agent */
+  uint32_t *readers; /* words, by granule of the worker's block, then warp of the cluster and whether an agent */
 };
 
 /* Is the program one for clocks? */

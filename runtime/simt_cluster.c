@@ -1,6 +1,7 @@
-/* simt_cluster.c: handlers of the CPU engine for clusters. Their blocks are a team of workers on one thread,
-   whose warps take turns. A warp counts its arrivals at the cluster's barrier; one that waits is stopped
-   before the instruction, as in a loop that waits (simt_spin.c), until all have arrived as often. */
+/* simt_cluster.c: handlers of the CPU engine for clusters, and for shared memory of their other blocks. The
+   blocks are a team of workers on one thread, whose warps take turns. A warp counts its arrivals at the
+   cluster's barrier; one that waits is stopped before the instruction (CtWarp.parked) until all have arrived
+   as often. */
 #include "simt_watch.h"
 
 static bool is_together(const CtIn *in, CtWarp *w) {
@@ -47,13 +48,79 @@ const CtIn *ct_simt_cluster_wait(const CtIn *in, CtWarp *w) {
     return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_CLUSTER);
   }
   if (!have_arrived(w)) {
-    w->spin_at = in;
-    w->is_waiting = false;
-    w->is_same = true;
+    w->parked = in;
     w->pc = in - 1;
     return NULL;
   }
+  w->n_passed += w->parked != NULL;
+  w->parked = NULL;
   ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_CLUSTER_PASS, .in = in, .w = w});
   w->has_arrived = false;
   return in + 1;
+}
+
+/* --- memory in other blocks ------------------------------------------------------------------------- */
+
+CtWorker *ct_simt_owner(const CtWarp *w, uint32_t buf) {
+  CtWorker *k = w->worker;
+  const CtSimtBuf *b = &k->job->program->bufs[buf];
+  for (int i = 0; b->is_remote && i < k->job->program->n_cluster; i++) {
+    if (k->team[i].shared + b->at == w->mem[buf].ptr) {
+      return &k->team[i];
+    }
+  }
+  return k;
+}
+
+static bool has_ended(const CtWorker *k) {
+  const CtSimtProgram *p = k->job->program;
+  for (int32_t i = 0; i < p->n_warps; i++) {
+    if (CT_CAT(CtWarp, k->warps, (size_t)i * p->warp_bytes)->pc != NULL) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool fail_remote(const CtIn *in, CtWarp *w, int lane, CtFailKind kind, int32_t rank) {
+  (void)ct_simt_fail_kind(w, in, lane, kind);
+  w->worker->fail.buf = (uint32_t)in->imm;
+  w->worker->fail.off = rank;
+  return false;
+}
+
+/* Turns the warp's buffer to the block of a rank. */
+static bool turn_to(const CtIn *in, CtWarp *w, int lane, int32_t rank) {
+  const CtSimtProgram *p = w->worker->job->program;
+  CtMem *mem = CT_AT(CtMem, w, p->mem_at);
+  if (rank < 0 || rank >= p->n_cluster) {
+    return fail_remote(in, w, lane, CT_FAIL_REMOTE_RANK, rank);
+  }
+  const CtWorker *k = &w->worker->team[rank];
+  if (k != w->worker && has_ended(k)) {
+    return fail_remote(in, w, lane, CT_FAIL_REMOTE_ENDED, rank);
+  }
+  mem[in->imm].ptr = k->shared + p->bufs[in->imm].at;
+  return true;
+}
+
+const CtIn *ct_simt_each(const CtIn *in, CtWarp *w) {
+  const int32_t *rank = CT_CAT(int32_t, w, in->a);
+  const CtIn *end = in + 1 + in->d, *at = end;
+  uint32_t mask = w->mask;
+  for (uint32_t rest = mask; rest != 0 && at != NULL; rest &= ~w->mask, w->mask = mask) {
+    int first = ct_first_lane(rest);
+    w->mask = 0;
+    for (int i = first; i < CT_LANES; i++) {
+      w->mask |= (rest >> i & 1) != 0 && rank[i] == rank[first] ? 1u << i : 0;
+    }
+    at = turn_to(in, w, first, rank[first]) ? in + 1 : NULL;
+    while (at != NULL && at < end) {
+      at = at->u.handler(at, w);
+    }
+    if (at == NULL) {
+      return NULL;
+    }
+  }
+  return end;
 }

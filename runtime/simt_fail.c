@@ -225,6 +225,19 @@ static CtStatus report_cluster(const CtWorker *worker, CtErr *err) {
                  thread_of(worker->job->program, f->warp, f->lane).s, triple(worker->bid).s);
 }
 
+static CtStatus report_remote(const CtWorker *worker, const char *who, CtErr *err) {
+  const CtFail *f = &worker->fail;
+  const CtSimtProgram *p = worker->job->program;
+  if (f->kind == CT_FAIL_REMOTE_RANK) {
+    return ct_fail(err, CT_EINVAL, "%s: rank %lld, %s; a cluster of %d blocks has ranks 0 to %d",
+                   p->bufs[f->buf].name, (long long)f->off, who, p->n_cluster, p->n_cluster - 1);
+  }
+  return ct_fail(err, CT_EINVAL,
+                 "%s: block %s, whose memory it is, has ended; used %s. Let all blocks come to a "
+                 "cluster_sync before they end",
+                 p->bufs[f->buf].name, triple(worker->team[f->off].bid).s, who);
+}
+
 static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
   const CtFail *f = &worker->fail;
   const CtSimtProgram *prog = worker->job->program;
@@ -342,6 +355,8 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
       return report_lanes(worker, in->d, barrier_name(in), barrier_group(in), err);
     }
     case CT_FAIL_CLUSTER: return report_cluster(worker, err);
+    case CT_FAIL_REMOTE_RANK:
+    case CT_FAIL_REMOTE_ENDED: return report_remote(worker, who, err);
     case CT_FAIL_WARP_LANES: {
       const CtIn *in = code_of(worker->job, f->in);
       return report_lanes(worker, in->c, warp_op_name(in), "warp", err);

@@ -44,7 +44,7 @@ typedef struct Wait {
 static Wait wait_of(const CtWorker *k, const CtWarp *w) {
   const CtIn *in = w->parked;
   Wait x = {.in = in, .op = code_of(k->job, in).u.op};
-  if (x.op == CT_SIMT_SETMAXNREG || x.op == CT_SIMT_WGMMA_WAIT) {
+  if (x.op == CT_SIMT_SETMAXNREG || x.op == CT_SIMT_WGMMA_WAIT || x.op == CT_SIMT_CLUSTER_WAIT) {
     return x;
   }
   bool is_named = x.op == CT_SIMT_NAMED;
@@ -103,6 +103,10 @@ static void add_wait(Text *t, const CtWorker *k, const CtWarp *w, bool one) {
   if (x.op == CT_SIMT_WGMMA_WAIT) {
     add(t, " %s at line %d for a product of the warp group, which its other warps have not come to",
         one ? "waits" : "wait", line);
+    return;
+  }
+  if (x.op == CT_SIMT_CLUSTER_WAIT) {
+    add(t, " %s at line %d for the cluster", one ? "waits" : "wait", line);
     return;
   }
   if (x.op == CT_SIMT_NAMED) {

@@ -244,6 +244,11 @@ static void put_race(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
                  access_name(writes), w->where, agent_name((CtAgent)f->agent), w->who,
                  access_name(other_writes), agent_name((CtAgent)f->other_agent), w->other,
                  same_line ? "the same line" : w->other_line);
+  if (blocks && is_shared) {
+    ct_text_puts(out, "; ");
+    put_order(out, p, f, w, "cluster_sync()");
+    return;
+  }
   if (blocks) {
     ct_text_puts(out, "; blocks run in any order: use atomic operations, a flag with fence(), or "
                       "another launch");
@@ -341,11 +346,11 @@ static void put_text(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
           access, w->where, w->who, (long long)f->extra);
       break;
     case CT_CHECK_UNINIT_SHARED:
-      ct_text_printf(
-          out,
-          "uninitialised: read of %s, by %s: no thread of the block has written it; write "
-          "it first, then sync_threads()",
-          w->where, w->who);
+      ct_text_printf(out,
+                     "uninitialised: read of %s, by %s: no thread of the %s has written it; write "
+                     "it first, then %s()",
+                     w->where, w->who, p->bufs[f->buf].is_remote ? "cluster" : "block",
+                     p->bufs[f->buf].is_remote ? "cluster_sync" : "sync_threads");
       break;
     case CT_CHECK_UNINIT_REGISTER:
       ct_text_printf(

@@ -48,6 +48,7 @@ static CtStatus lower_op(CtLow *l, CtVal v, CtErr *err) {
     case CT_OP_CLUSTER_WAIT:
       CT_LOW_EMIT(l, false, CT_SIMT_CLUSTER_WAIT, ct_low_construct(l), 0, 0, 0);
       break;
+    case CT_OP_REMOTE:    /* see ct_low_each */
     case CT_OP_GRID_WAIT: /* launches follow one another */
     case CT_OP_GRID_LAUNCH: break;
     case CT_OP_CP_WAIT:

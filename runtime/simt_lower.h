@@ -202,6 +202,8 @@ void ct_low_remember(CtLow *l, const uint64_t key[4], uint32_t slot, bool hoiste
 /* Operations, by file. */
 void ct_low_pure(CtLow *l, CtVal v); /* simt_lower_pure.c */
 void ct_low_load(CtLow *l, CtVal v); /* simt_lower_memory.c */
+/* Where the buffer is another block's: an EACH of the n instructions that come next. */
+void ct_low_each(CtLow *l, uint32_t buf, uint32_t n);
 void ct_low_store(CtLow *l, CtVal v);
 void ct_low_get(CtLow *l, CtVal v);
 void ct_low_tma(CtLow *l, const CtInst *inst); /* simt_lower_tma.c */

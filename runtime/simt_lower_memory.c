@@ -4,13 +4,30 @@
 enum { WRAPS_BIT = 31 };
 static uint32_t buf_field(uint32_t buf, bool is_i32) { return buf | (uint32_t)is_i32 << WRAPS_BIT; }
 
+void ct_low_each(CtLow *l, uint32_t buf, uint32_t n) {
+  CtVal rank = buf == 0 ? 0 : l->ir->bufs[buf].remote;
+  if (rank != 0) {
+    (void)ct_low_emit(l, false, CT_SIMT_EACH, n, ct_low_lanes(l, rank), 0, 0, buf);
+  }
+}
+
+/* Of another block's memory by lanes: such loads stay what they are (simt_peephole.c). */
+static CtLowAddress address_of(CtLow *l, const CtBuf *buf, CtVal offset) {
+  if (buf->remote == 0) {
+    return ct_low_address(l, buf->space, offset);
+  }
+  return (CtLowAddress){.lanes = ct_low_lanes(l, offset),
+                        .is_i32 = ct_inst(l->ir, offset)->type == CT_i32};
+}
+
 void ct_low_load(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtBuf *buf = &l->ir->bufs[inst->imm.i];
   const CtMoves *m = &ct_low_moves[buf->dtype];
-  CtLowAddress at = ct_low_address(l, buf->space, inst->args[0]);
+  CtLowAddress at = address_of(l, buf, inst->args[0]);
   uint32_t c = buf_field((uint32_t)inst->imm.i, at.is_i32);
   uint32_t d = ct_low_result(l, v, false);
+  ct_low_each(l, (uint32_t)inst->imm.i, 1);
   if (at.lanes != 0) {
     CT_LOW_EMIT(l, false, at.is_i32 ? m->load_i32 : m->load_i64, d, 0, at.lanes, c);
   } else if (buf->space == CT_REGISTER) {
@@ -28,8 +45,9 @@ void ct_low_store(CtLow *l, CtVal v) {
   const CtBuf *buf = &l->ir->bufs[inst->imm.i];
   const CtMoves *m = &ct_low_moves[buf->dtype];
   uint32_t value = ct_low_lanes(l, inst->args[1]);
-  CtLowAddress at = ct_low_address(l, buf->space, inst->args[0]);
+  CtLowAddress at = address_of(l, buf, inst->args[0]);
   uint32_t c = buf_field((uint32_t)inst->imm.i, at.is_i32);
+  ct_low_each(l, (uint32_t)inst->imm.i, 1);
   if (at.lanes != 0) {
     CT_LOW_EMIT(l, false, at.is_i32 ? m->store_i32 : m->store_i64, value, 0, at.lanes, c);
   } else if (buf->space == CT_REGISTER) {

@@ -31,6 +31,7 @@ static void lower_atomic(CtLow *l, CtVal v) {
   uint32_t bytes = (uint32_t)ct_dtype_bytes(dtype) * CT_LANES;
   uint32_t d = inst->type != CT_VOID ? ct_low_result(l, v, false)
                                      : ct_low_slot(l, ct_low_class(dtype), bytes, false);
+  ct_low_each(l, (uint32_t)inst->imm.i, 1);
   (void)ct_low_emit(l, false, CT_SIMT_ATOMIC, d, at[0], at[1], at[2], imm.imm);
 }
 

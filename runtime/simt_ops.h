@@ -242,6 +242,7 @@ typedef struct CtSimtBuf {
   CtDtype of; /* the type that the memory was made for; dtype itself unless this is an alias */
   int64_t n;  /* elements; of a global one the launch says it */
   uint32_t arrivals; /* as CtBuf */
+  bool is_remote;    /* CtBuf.remote: an EACH before each access says which block's it is */
   uint32_t memory;   /* the buffer whose memory this is: itself unless this is an alias */
   uint32_t param;    /* global */
   uint32_t slot;     /* global: of the pointer */
@@ -315,6 +316,8 @@ typedef enum CtFailKind {
   CT_FAIL_WARP_LANES,    /* the same at an operation of the warp */
   CT_FAIL_WARP_ENDED,    /* some lanes of the warp have ended, or never were */
   CT_FAIL_BARRIER_WARPS, /* two warps wait at two barriers */
+  CT_FAIL_REMOTE_RANK,   /* off: the rank of no block of the cluster */
+  CT_FAIL_REMOTE_ENDED,  /* off: the rank of a block that has ended */
   CT_FAIL_CLUSTER,       /* arrives a second time before it waits, or waits before it arrives */
   CT_FAIL_MBAR_NEW,      /* an mbarrier is used that nobody has initialised */
   CT_FAIL_MBAR_ARRIVALS, /* more arrivals than complete a phase */
@@ -503,6 +506,9 @@ void ct_simt_print_out(CtSimtJob *job, int64_t last);
 /* simt_cluster.c */
 const CtIn *ct_simt_cluster_arrive(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_cluster_wait(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_each(const CtIn *in, CtWarp *w);
+/* The worker in whose block the warp's buffer of shared memory is now. */
+CtWorker *ct_simt_owner(const CtWarp *w, uint32_t buf);
 /* simt_move.c */
 const CtIn *ct_simt_warp_copy(const CtIn *in, CtWarp *w);
 /* simt_tma.c */

@@ -249,7 +249,7 @@ static void look_at_unset(CtCheckWorker *k, const CtAccess *a, int lane, int64_t
                  .other = UINT32_MAX,
                  .buf = a->buf_index,
                  .count = 1,
-                 .block = k->k->block,
+                 .block = a->w->worker->block,
                  .thread = ct_check_thread(a->w->index, lane),
                  .off = off};
     k->unset[k->n_unset++] = (CtUnset){f, g};

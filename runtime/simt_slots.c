@@ -379,6 +379,7 @@ static CtSimtBuf keep_buf(CtLow *l, uint32_t i) {
   const CtBuf *b = &l->ir->bufs[i];
   CtSimtBuf out = {.name = keep_string(l, b->name), .space = b->space, .dtype = b->dtype};
   out.arrivals = b->arrivals;
+  out.is_remote = b->remote != 0;
   out.memory = ct_ir_memory(l->ir, i);
   out.of = l->ir->bufs[out.memory].dtype;
   out.swizzle = b->swizzle;

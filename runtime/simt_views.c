@@ -364,6 +364,20 @@ static void lower_mma(CtLow *l, const CtInst *inst) {
   }
 }
 
+/* Those operands that lie in other blocks are found before each of the instructions. */
+static void emit_eachs(CtLow *l, const CtTile *t, bool has_guards) {
+  const uint32_t bufs[] = {t->dst.buf, t->a.buf, t->b.buf};
+  uint32_t n = has_guards ? 2 : 1;
+  for (size_t i = 0; i < CT_ARRAY_LEN(bufs); i++) {
+    n += bufs[i] != 0 && l->ir->bufs[bufs[i]].remote != 0;
+  }
+  for (size_t i = 0; i < CT_ARRAY_LEN(bufs); i++) {
+    if (bufs[i] != 0 && l->ir->bufs[bufs[i]].remote != 0) {
+      ct_low_each(l, bufs[i], --n);
+    }
+  }
+}
+
 CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtTile *tile = inst->u.tile;
@@ -401,7 +415,9 @@ CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
     CtSimtOp row = t.move != NULL ? CT_SIMT_WARP_COPY : choose(l, &t);
     uint32_t construct = t.move != NULL ? ct_low_construct(l) : 0;
     l->tiles[l->n_tiles] = t;
-    if (t.dst.n_guards + t.a.n_guards + t.b.n_guards > 0) {
+    bool has_guards = t.dst.n_guards + t.a.n_guards + t.b.n_guards > 0;
+    emit_eachs(l, tile, has_guards);
+    if (has_guards) {
       (void)ct_low_emit(l, false, CT_SIMT_GUARD, 0, 0, 0, 0, (int64_t)l->n_tiles);
     }
     (void)ct_low_emit(l, false, row, x, y, 0, construct, (int64_t)l->n_tiles++);

@@ -99,3 +99,29 @@ function grid_dependency_wait() end
 --- CuTe: cutlass::arch::launch_dependent_grids (griddepcontrol.launch_dependents). MoYe: none.
 --- See: help"grid_dependency_wait".
 function grid_dependency_launch() end
+
+--- A shared tensor as the block of a rank of the cluster has it.
+--- It may be read and written like another one, and take part in copy, fill and atomic operations; not
+--- in copies by atoms of shared memory, tma_load and gemm by wgmma. That block must have begun and not
+--- ended: a cluster_sync comes before the first use and behind the last one. The rank may be a run-time
+--- value, and differ from thread to thread.
+---
+---     > k = kernel("sums", function(x, out)
+---     >>   local s, sum = shared(f32, 4), 0.0
+---     >>   s[threadIdx.x] = x[blockIdx.x * 4 + threadIdx.x]
+---     >>   cluster_sync()
+---     >>   for r in range(cluster_size()) do sum = sum + remote(s, r)[threadIdx.x] end
+---     >>   cluster_sync()
+---     >>   out[blockIdx.x * 4 + threadIdx.x] = sum
+---     >> end)
+---     > t = zeros(f32, 8)
+---     > k{grid = 2, block = 4, cluster = 2}(arange(f32, 8), t)
+---     > t
+---     tensor f32 8:1 on cpu
+---         4    6    8   10    4    6    8   10
+--- CuTe: set_block_rank, store_shared_remote (mapa). MoYe: none.
+--- See: cluster_sync, cluster_rank.
+---@param t Tensor in shared memory
+---@param rank integer
+---@return Tensor
+function remote(t, rank) end
