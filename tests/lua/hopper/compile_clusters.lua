@@ -1,0 +1,49 @@
+-- What clusters and dependent launches are emitted as: it compiles for sm_90a; older devices are refused.
+local path = os.tmpname()
+local function run(text, options)
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+  local command = ("CUTTLE_DEVICE=cpu '%s' emit %s %s 2>&1"):format(arg[-1], options, path)
+  local pipe <close> = assert(io.popen(command))
+  return pipe:read "a"
+end
+
+local text = run([[
+kernel("everything", function(x, out)
+  local s, full, counts = shared(f32, {64, 4}), mbarrier(2, 1), shared(i32, 1)
+  local t, rank = threadIdx.x, cluster_rank()
+  local mine = fragment(f32, 4)
+  cluster_arrive()
+  cluster_wait()
+  grid_dependency_wait()
+  for m, n in raster{tiles = {8, 8}, group = 4} do
+    for i = 0, 3 do mine[i] = x[{m * 8 + n, i}] end
+    copy(mine, remote(s, (rank + 1) % cluster_size())(t, _))
+    atomic_add(remote(counts, t % 2), 0, 1)
+    if t == 0 then full[1]:arrive(1 - rank) end
+  end
+  cluster_sync()
+  grid_dependency_launch()
+  out[t] = s[{t, 0}]
+end){grid = 4, block = 64, cluster = 2, pdl = true}(zeros(f32, {64, 4}), zeros(f32, 64))
+]], "--sm=90a --compile")
+print(text:match "__cluster_dims__%b()", text:match "error[^\n]*") -- expect: __cluster_dims__(2, 1, 1)	nil
+for _, name in ipairs{"cluster_arrive", "cluster_wait", "grid_dependency_wait",
+                      "grid_dependency_launch"} do
+  if not text:find("\n +" .. name .. "%(%);") then print("no call of " .. name) end
+end
+print(text:match "= (cluster_map%b());")   -- expect: cluster_map(s, (rank + 1) % 2)
+
+local refused = "kernel('k', function(x) local s = shared(i32, 1) %s x[0] = 1 end)" ..
+  "{grid = 2, block = 32%s}(zeros(i32, 1))"
+for _, case in ipairs{
+  {"", ", cluster = 2"}, -- expect: k: clusters of blocks need compute capability 9.0, but the target has 8.0; launch without cluster, or on the CPU engine
+  {"cluster_wait()", ""}, -- expect: cluster_wait: it needs compute capability 9.0, but the target has 8.0; write cluster_sync, or run it on the CPU engine
+  {"s[0] = remote(s, 0)[0]", ""}, -- expect: remote: other blocks' shared memory needs compute capability 9.0, but the target has 8.0; run it on the CPU engine
+} do
+  print((run(refused:format(case[1], case[2]), "--sm=80"):match ": (.-)\n"))
+end
+local older = run(refused:format("grid_dependency_wait()", ", pdl = true"), "--sm=80")
+print(older:match "grid_dependency")     -- expect: nil
+os.remove(path)
