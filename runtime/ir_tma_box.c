@@ -278,7 +278,7 @@ static CtStatus find_swizzle(CtTmaTile *d) {
                 d->call->op, sw.bits, sw.base, sw.shift, d->shared, bytes.bits, bytes.base,
                 bytes.shift);
   }
-  d->swizzle = bytes.bits;
+  d->swizzle = (unsigned char)bytes.bits;
   return CT_OK;
 }
 

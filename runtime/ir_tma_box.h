@@ -39,8 +39,8 @@ typedef struct CtTmaTile {
 } CtTmaTile;
 
 /* Fills in what is below `err`, from the call and its source. */
-CtStatus ct_tma_derive(CtTmaTile *t) CT_NODISCARD;
+CtStatus ct_tma_derive(CtTmaTile *d) CT_NODISCARD;
 /* The layout of the shared view, for messages. */
-const char *ct_tma_shared_text(CtTmaTile *t);
+const char *ct_tma_shared_text(CtTmaTile *d);
 
 #endif
