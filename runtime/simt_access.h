@@ -30,12 +30,12 @@ typedef struct CtAccess {
   CtAccessRole role;
   bool reads, writes; /* both: atomic operations, and what is added to */
   bool is_atomic;
-  bool is_async;    /* of a copy that may be cp.async: both sides */
-  uint8_t agent;    /* CtAgent */
+  bool is_async; /* of a copy that may be cp.async: both sides */
+  uint8_t agent; /* CtAgent */
+  uint8_t vec;   /* consecutive elements that a thread takes at once; divides n where it is not 1 */
+  uint32_t mask;
   uint32_t bar;     /* of BAR: the buffer of its mbarrier, */
   int64_t bar_slot; /* and which of it */
-  uint32_t mask;
-  uint8_t vec; /* consecutive elements that a thread takes at once; divides n where it is not 1 */
   int64_t n, n_rows;
 
   /* All is accessed and inside the buffer: the offset, in elements, of (element, lane) is base +

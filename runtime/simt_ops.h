@@ -288,15 +288,14 @@ struct CtSimtProgram {
   CtTileMode *modes;
   uint32_t n_modes;
   CtTileGuard *guards;
-  uint32_t n_guards;
   CtSimtTma *tmas;
-  uint32_t n_tmas;
+  uint32_t n_guards, n_tmas;
   const char **texts;      /* of PRINT and ASSERT */
   CtConstruct *constructs; /* [0] unused */
   uint32_t n_constructs;
+  int first_registers; /* of a thread, which SETMAXNREG counts from */
   bool has_bands;      /* see simt_order.c */
   bool has_named;      /* named barriers */
-  int first_registers; /* of a thread, which SETMAXNREG counts from */
   bool has_wgmma;
 };
 
