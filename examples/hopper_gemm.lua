@@ -19,8 +19,6 @@ local hopper_gemm = kernel("hopper_gemm", function(A, B, C)
   local full, empty = mbarrier(stages, 1), mbarrier(stages, 2)
   local bytes = (bM + bN) * bK * bf16.bytes
   sync_threads()
-  grid_dependency_wait()                           -- on the launch before, if it still runs
-  grid_dependency_launch()
 
   local gA = tile(tma_tensor(A), {bM, bK}, {_, _})                       -- (BLK_M,BLK_K,m,k)
   local gB = tile(tma_tensor(B), {bN, bK}, {_, _})                       -- (BLK_N,BLK_K,n,k)
@@ -46,13 +44,12 @@ local hopper_gemm = kernel("hopper_gemm", function(A, B, C)
   else                                             -- two consumers
     setmaxnreg(232)
     local i = threadIdx.x - group_size
-    local group, own = shfl_idx(i // group_size, 0), i % group_size      -- one lane's for the warp
-    local is_first = own == 0
-    local thr, copier = mma:get_slice(group * group_size + own), to_shared:get_slice(i)
+    local group, is_first = shfl_idx(i // group_size, 0), i % group_size == 0
+    local thr, copier = mma:get_slice(group * group_size), to_shared:get_slice(i)
     local tCsA, tCsB = thr:partition_A(sA), thr:partition_B(sB)          -- (V,M,K,PIPE)
     local tCrC = fragment(f32, mma:partition_shape_C{bM, bN})
     local mine, stored = tile(sC, {64, bN}, {group, 0}), named_barrier(1 + group, group_size)
-    local state, before = pipeline_state(stages), 0
+    local state = pipeline_state(stages)
     for m, n in raster(walk) do
       for k in range(k_tiles) do
         local slot = state.slot
@@ -60,16 +57,11 @@ local hopper_gemm = kernel("hopper_gemm", function(A, B, C)
         wgmma_fence()
         gemm(mma, tCsA(_, _, _, slot), tCsB(_, _, _, slot), tCrC, {accumulate = k > 0})
         wgmma_commit()
-        wgmma_wait(1)                              -- the products before are done
-        if k > 0 and is_first then empty[before]:arrive() end
-        before = slot
+        wgmma_wait(0)
+        if is_first then empty[slot]:arrive() end
         state:advance()
       end
-      wgmma_wait(0)
-      if is_first then
-        empty[before]:arrive()
-        tma_store_wait(0)                          -- the last tile has left shared memory
-      end
+      if is_first then tma_store_wait(0) end       -- the last tile has left shared memory
       stored:sync()
       copy(to_shared, copier:retile_S(cast(tCrC, bf16)), copier:partition_D(sC))
       fence_proxy_async()
@@ -90,7 +82,6 @@ local K = tonumber(arg[3] or (on_gpu and 8192 or 256))
 local A, B = randn(bf16, row_major{M, K}), randn(bf16, row_major{N, K})
 local C = zeros(bf16, row_major{M, N})
 local tiles = cdiv(M, bM) * cdiv(N, bN)
-local launch = hopper_gemm:prepare{grid = min(tiles, n_blocks), block = 3 * group_size,
-                                   pdl = true}(A, B, C)
+local launch = hopper_gemm:prepare{grid = min(tiles, n_blocks), block = 3 * group_size}(A, B, C)
 local ok = beside_blas("hopper_gemm", launch, A, B, C, {rtol = 1.6e-2, atol = 1e-2})
 os.exit(ok, true)

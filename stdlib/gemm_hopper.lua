@@ -159,7 +159,7 @@ end
 
 -- One thread: all tiles of both operands, as slots become empty.
 local function load_all(variant, plan, block, X, Y)
-  local bM, bN, bK = table.unpack(variant.tile)
+  local bN, bK = variant.tile[2], variant.tile[3]
   local gX = tile(of_batch(ct.tma_tensor(X), block.l), {bN, bK}, {_, _})  -- (bN,bK,row,k)
   local gY = tile(of_batch(ct.tma_tensor(Y), block.l), {plan.part, bK}, {_, _})
   local state = ct.pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
@@ -194,8 +194,23 @@ local function release(plan, block, slot)
   end
 end
 
--- The sums of a tile by one group. The last products may still run, of the slot that is returned.
+-- The sums of a tile by one group.
 local function multiply(plan, block, state, tCsX, tCsY, sums)
+  for k in range(block.k_tiles) do
+    local slot = state.slot
+    block.full[slot]:wait(state.parity)
+    ct.wgmma_fence()
+    gemm(plan.mma, tCsX(_, _, _, slot), tCsY(_, _, _, slot), sums, {accumulate = k > 0})
+    ct.wgmma_commit()
+    ct.wgmma_wait(0)
+    release(plan, block, slot)
+    state:advance()
+  end
+end
+
+-- Likewise where another group multiplies between two tiles: the products of one slot run while the
+-- next begin. Those of the slot that is returned still run.
+local function multiply_behind(plan, block, state, tCsX, tCsY, sums)
   local before = 0
   for k in range(block.k_tiles) do
     local slot = state.slot
@@ -209,11 +224,6 @@ local function multiply(plan, block, state, tCsX, tCsY, sums)
     state:advance()
   end
   return before
-end
-
-local function finish_products(plan, block, slot)
-  ct.wgmma_wait(0)
-  release(plan, block, slot)
 end
 
 -- A group that multiplies.
@@ -236,7 +246,7 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
 
   if is_shared then
     for row, column in ct.raster(block.walk) do
-      finish_products(plan, block, multiply(plan, block, state, tCsX, tCsY, sums))
+      multiply(plan, block, state, tCsX, tCsY, sums)
       out:store(sums, rows_of(row) * plan.together + group, column, alpha, beta, operands)
     end
   else
@@ -248,9 +258,10 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
     state:advance(group * block.k_tiles)
     for row, column in ct.raster(every_other) do
       mine:sync()
-      local slot = multiply(plan, block, state, tCsX, tCsY, sums)
+      local slot = multiply_behind(plan, block, state, tCsX, tCsY, sums)
       other:arrive()
-      finish_products(plan, block, slot)
+      ct.wgmma_wait(0)
+      release(plan, block, slot)
       state:advance(block.k_tiles)
       out:store(sums, rows_of(row), column, alpha, beta, operands)
     end
