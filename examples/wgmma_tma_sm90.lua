@@ -45,17 +45,21 @@ local function make_gemm(v)
     end
 
     local write, read = pipeline_state(bP), pipeline_state(bP)
+    local first_warp = shfl_idx(threadIdx.x // 32, 0) == 0  -- the same for the whole warp
     for k_tile in range(k_tiles) do
-      full[read.slot]:wait(read.parity)
+      local slot = shfl_idx(read.slot, 0)                  -- known to be one for the warp
+      full[slot]:wait(read.parity)
       wgmma_fence()
-      gemm(mma, tCsA(_, _, _, read.slot), tCsB(_, _, _, read.slot), tCrC)
+      gemm(mma, tCsA(_, _, _, slot), tCsB(_, _, _, slot), tCrC)
       wgmma_commit()
       wgmma_wait(0)
-      empty[read.slot]:arrive()
+      empty[slot]:arrive()
       read:advance()
-      if threadIdx.x == 0 and k_tile + bP < k_tiles then
-        empty[write.slot]:wait(write.parity)
-        load(k_tile + bP, write.slot)
+      if first_warp and k_tile + bP < k_tiles then
+        if elect_one() then
+          empty[write.slot]:wait(write.parity)
+          load(k_tile + bP, write.slot)
+        end
         write:advance()
       end
     end
