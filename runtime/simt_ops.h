@@ -264,7 +264,8 @@ struct CtSimtProgram {
   int64_t cluster[3]; /* blocks */
   int n_cluster;      /* in all; 1: the launch has no clusters */
   int32_t n_threads, n_warps;
-  CtIn *code; /* prologue, then body, each ended by END */
+  int first_registers; /* of a thread, which SETMAXNREG counts from */
+  CtIn *code;          /* prologue, then body, each ended by END */
   CtLoc *locs;
   uint32_t n_code, body;
   const char **chunks;
@@ -280,22 +281,19 @@ struct CtSimtProgram {
   uint32_t consts_at, n_consts;
   CtScalar *consts;
   CtSimtParam *params;
-  uint32_t n_params;
   CtSimtBuf *bufs; /* [0] unused */
-  uint32_t n_bufs;
+  uint32_t n_params, n_bufs;
   CtTileOp *tiles;
-  uint32_t n_tiles;
   CtTileMode *modes;
-  uint32_t n_modes;
+  uint32_t n_tiles, n_modes;
   CtTileGuard *guards;
   CtSimtTma *tmas;
   uint32_t n_guards, n_tmas;
   const char **texts;      /* of PRINT and ASSERT */
   CtConstruct *constructs; /* [0] unused */
   uint32_t n_constructs;
-  int first_registers; /* of a thread, which SETMAXNREG counts from */
-  bool has_bands;      /* see simt_order.c */
-  bool has_named;      /* named barriers */
+  bool has_bands; /* see simt_order.c */
+  bool has_named; /* named barriers */
   bool has_wgmma;
 };
 
@@ -538,11 +536,11 @@ const CtIn *ct_simt_setmaxnreg(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_wgmma_commit(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_wgmma_wait(const CtIn *in, CtWarp *w);
 /* simt_fail_sync.c: " waits at line 31 for full[2], ...": what a parked warp waits for; `one`: or " wait". */
-void ct_simt_wait_text(const CtWorker *worker, const CtWarp *w, bool one, char *out, size_t size);
+void ct_simt_wait_text(const CtWorker *k, const CtWarp *w, bool one, char *out, size_t size);
 /* Do two warps, one of them parked, wait for the same? */
-bool ct_simt_waits_alike(const CtWorker *worker, const CtWarp *a, const CtWarp *b);
+bool ct_simt_waits_alike(const CtWorker *k, const CtWarp *a, const CtWarp *b);
 /* The message of a failure of these. */
-CtStatus ct_simt_report_sync(const CtWorker *worker, CtErr *err);
+CtStatus ct_simt_report_sync(const CtWorker *k, CtErr *err);
 const CtIn *ct_simt_clock(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_tile_guard(const CtIn *in, CtWarp *w);
 /* Of a GUARD: are all elements of the tile operation that follows inside? */
