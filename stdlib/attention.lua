@@ -23,7 +23,7 @@ M.configs = {
   { name = "hopper 192x128", template = HOPPER, sm = 90, depth = 64, rows = 192, keys = 128,
     stages = 4, registers = { 32, 160 } },
   { name = "hopper 192x80", template = HOPPER, sm = 90, depth = 128, rows = 192, keys = 80,
-    stages = 3, registers = { 32, 160 } },
+    stages = 3, registers = { 32, 160 }, passes = true },
   { name = "hopper 128x128", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 128,
     stages = 2, registers = { 24, 240 } },
   { name = "plain", template = "cuttle.attention_plain" },
