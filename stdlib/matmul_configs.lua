@@ -72,8 +72,7 @@ M.list = {
     warps = { 1, 2 }, stages = 3, min_blocks = 6, order = "n2 m ~n", turn = "registers" },
 
   -- Hopper's tensor cores. Ping-pong hides the stores of a short K; blocks that stay for one tile
-  -- want more stages; a long K wants the order that keeps most in the L2 cache. Pairs of blocks,
-  -- which share columns, are taken by name.
+  -- want more stages. Pairs of blocks, which share columns, and Hilbert's curve are taken by name.
   { name = "hopper 192x128x64, ping-pong", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, majors = TN, tile = { 192, 128, 64 }, schedule = "ping-pong", stages = 4,
     registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = 132, pdl = true,
@@ -93,7 +92,7 @@ M.list = {
   { name = "hopper 256x128x64, hilbert", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128,
-    when = function(p) return p.k > 8192 and hopper_tiles()(p) end },
+    when = never },
   { name = "hopper 256x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3, registers = { 40, 232 },
     store = { 4, 1 }, order = "groups", group = 16, blocks = 128,
