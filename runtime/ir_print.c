@@ -70,6 +70,12 @@ static void print_view(Printer *p, const CtView *v) {
   }
 }
 
+/* " A: K-major, swizzle 128, leading 16, stride 1024": what the descriptor says, in bytes */
+static void print_descriptor(Printer *p, const char *name, const CtWgmmaTile *t) {
+  ct_text_printf(p->out, " %s: %s-major, swizzle %d, leading %" PRId64 ", stride %" PRId64, name,
+                 t->is_mn_major ? "MN" : "K", t->swizzle, t->leading, t->stride);
+}
+
 static void print_tile(Printer *p, const CtInst *inst) {
   const CtTile *t = inst->u.tile;
   print_view(p, &t->dst);
@@ -88,6 +94,12 @@ static void print_tile(Printer *p, const CtInst *inst) {
   }
   if (t->atom != NULL) {
     ct_text_printf(p->out, " %s", t->atom->name);
+  }
+  if (t->wgmma != NULL && t->wgmma->is_a_shared) {
+    print_descriptor(p, "A", &t->wgmma->a);
+  }
+  if (t->wgmma != NULL) {
+    print_descriptor(p, "B", &t->wgmma->b);
   }
 }
 
