@@ -394,7 +394,15 @@ static void begin_block(CtSimtWatch *watch, CtWorker *worker) {
 
 static void end_block(CtSimtWatch *watch, CtWorker *worker) {
   (void)watch;
-  ct_shadow_barrier(ct_check_worker(worker));
+  CtCheckWorker *k = ct_check_worker(worker);
+  bool failed = false;
+  ct_shadow_barrier(k);
+  for (int i = 0; i <= worker->rank; i++) {
+    failed = failed || worker->team[i].fail.kind != CT_FAIL_NONE;
+  }
+  if (k->clocks != NULL && worker->rank == worker->job->program->n_cluster - 1 && !failed) {
+    ct_clock_end_cluster(k);
+  }
 }
 
 static void barrier(CtSimtWatch *watch, CtWorker *worker) {

@@ -105,7 +105,8 @@ CtClocks *ct_clock_open(CtCheck *check) {
             take(check, &c->cluster, 2 * width) && take(check, &c->made, slots) &&
             take(check, &c->own, warps) && take(check, &c->copies, slots) &&
             take(check, &c->groups, warps * AGENTS);
-  return ok ? c : NULL;
+  c->far = ct_arena_alloc(&check->arena, c->n_blocks * (size_t)c->n * sizeof *c->far);
+  return ok && c->far != NULL ? c : NULL;
 }
 
 /* By granule: the last read of each warp of the cluster, and of the agents of each warp. */
@@ -140,6 +141,7 @@ void ct_clock_begin_block(CtCheckWorker *k) {
     clear_row(c, row(c, c->cluster, 0));
     clear_row(c, row(c, c->cluster, 1));
     c->phase = 0;
+    memset(c->far, 0, c->n_blocks * (size_t)c->n * sizeof *c->far);
   }
 }
 
@@ -196,6 +198,59 @@ static void look_at_use(CtCheckWorker *k, const CtSyncNote *note, size_t slot) {
   }
 }
 
+/* What arrives at another block's barrier: that block must be there still. */
+static void keep_far(CtCheckWorker *k, const CtSyncNote *note, uint32_t component, uint32_t clock) {
+  CtClocks *c = k->clocks;
+  if (note->rank != k->k->rank) {
+    c->far[(size_t)note->rank * c->n + component] =
+        (CtFarArrival){.clock = clock,
+                       .in = ct_check_index(k, note->in),
+                       .buf = note->buf,
+                       .thread = ct_check_thread(note->w->index, note->lane),
+                       .block = k->k->block,
+                       .slot = note->slot};
+  }
+}
+
+static void note_far(CtCheckWorker *k, const CtFarArrival *far, int rank) {
+  const CtSimtProgram *p = k->k->job->program;
+  const int64_t *bid = k->k->team[rank].bid;
+  char text[300];
+  snprintf(
+      text, sizeof text,
+      "%.80s[%lld] of block (%lld,%lld,%lld) is used from another block of the cluster, and that "
+      "block may have ended: nothing that it waits for comes after this; let all blocks come to "
+      "cluster_sync() before they end",
+      p->bufs[far->buf].name, (long long)far->slot, (long long)bid[0], (long long)bid[1],
+      (long long)bid[2]);
+  CtFound f = {.kind = CT_CHECK_BARRIER,
+               .in = far->in,
+               .other = UINT32_MAX,
+               .buf = far->buf,
+               .count = 1,
+               .block = far->block,
+               .thread = far->thread,
+               .text = ct_arena_strdup(&k->texts, text, strlen(text))};
+  k->no_memory = k->no_memory || f.text == NULL;
+  if (f.text != NULL) {
+    ct_finding_note(k, &f);
+  }
+}
+
+void ct_clock_end_cluster(CtCheckWorker *k) {
+  const CtClocks *c = k->clocks;
+  for (size_t i = 0; i < c->n_blocks * (size_t)c->n; i++) {
+    int rank = (int)(i / c->n);
+    bool is_seen = c->far[i].clock == 0;
+    for (int32_t w = 0; !is_seen && w < (int32_t)c->n_warps; w++) {
+      is_seen = warp_row(c, rank, w)[i % c->n] >= c->far[i].clock;
+    }
+    if (!is_seen) {
+      note_far(k, &c->far[i], rank);
+    }
+  }
+}
+
 static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   CtClocks *c = k->clocks;
   int own = k->k->rank;
@@ -212,6 +267,7 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
       return;
     default:
       look_at_use(k, note, slot);
+      keep_far(k, note, of_warp(c, own, note->w->index), warp[of_warp(c, own, note->w->index)]);
       join(c, acc, warp);
       advance(c, own, note->w->index);
       break;
@@ -419,10 +475,13 @@ static void write_granule(const Touch *t, int64_t g, int lane, int64_t off, bool
   CtCheckWorker *k = t->k;
   size_t n = n_readers(k->clocks);
   uint32_t *reader = &k->readers[(size_t)g * n], word = t->number << CT_EVENT_LANE_BITS;
-  bool races = is_first && look_at(t, k->shadow[g], true, lane, off);
+  bool races = false;
   for (size_t i = 0; i < n; i++) {
     races = races || (is_first && look_at(t, reader[i], false, lane, off));
     reader[i] = 0;
+  }
+  if (is_first && !races) { /* who read between tells more */
+    (void)look_at(t, k->shadow[g], true, lane, off);
   }
   k->shadow[g] = word | (uint32_t)lane;
 }

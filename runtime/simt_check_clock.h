@@ -29,6 +29,13 @@
 
 #include "simt_check_state.h"
 
+/* At an mbarrier of another block; clock 0: none. */
+typedef struct CtFarArrival {
+  uint32_t clock, in, buf;
+  int32_t thread;
+  int64_t block, slot;
+} CtFarArrival;
+
 /* Rows of clocks: of n components, as seen by threads, then as seen by agents. */
 struct CtClocks {
   uint32_t n, n_warps, n_slots, n_blocks;
@@ -43,6 +50,7 @@ struct CtClocks {
   uint32_t
       *own; /* by rank and warp: its clock up to which all of its lanes have seen what they did */
   uint32_t *copies;  /* by rank and slot: completions so far */
+  CtFarArrival *far; /* by rank and component: the last at a barrier of that block */
   uint32_t *groups;  /* by rank, warp and agent (WGMMA, BULK): committed so far */
   uint32_t *readers; /* words, by granule of the worker's block, then warp of the cluster and whether an agent */
 };
@@ -53,6 +61,8 @@ bool ct_clock_is_wanted(const CtSimtProgram *p);
 CtClocks *ct_clock_open(CtCheck *c);
 uint32_t *ct_clock_readers(CtCheck *c);
 void ct_clock_begin_block(CtCheckWorker *k);
+void ct_clock_end_cluster(
+    CtCheckWorker *k);                   /* by the worker of any of its blocks; none has failed */
 void ct_clock_barrier(CtCheckWorker *k); /* sync_threads */
 void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note);
 #endif

@@ -85,9 +85,11 @@ static void add_missing(Text *t, const CtMbar *b) {
   if (b->tx > 0) {
     add(t, "%s%d %s", n > 0 ? " and " : "", b->tx, plural(b->tx, "byte", "bytes"));
   }
-  add(t, " %s missing", plural((int64_t)n + ct_max(b->tx, 0), "is", "are"));
+  if (n > 0 || b->tx > 0) {
+    add(t, " %s missing", plural((int64_t)n + ct_max(b->tx, 0), "is", "are"));
+  }
   if (b->tx < 0) {
-    add(t, ", and %d bytes have come that nobody expects", -b->tx);
+    add(t, "%s%d bytes have come that nobody expects", n > 0 ? ", and " : "", -b->tx);
   }
 }
 

@@ -71,7 +71,8 @@ void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtEvent *a, int l
                                  : CT_RACE_READ_WRITE;
   k->n_races++;
   bool blocks = a->block != b->block, in_warp = !blocks && a->warp == b->warp;
-  if (in_warp && a_writes && b_writes && a->in == b->in && a->ordinal == b->ordinal) {
+  if (in_warp && a_writes && b_writes && a->in == b->in && a->ordinal == b->ordinal &&
+      a->component == b->component && a->clock == b->clock) {
     how = CT_RACE_AT_ONCE;
   }
   how |= (in_warp ? CT_RACE_IN_WARP : 0) | (blocks ? CT_RACE_BLOCKS : 0);
