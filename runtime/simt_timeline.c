@@ -129,8 +129,8 @@ static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_
 static bool wants(const CtIn *code) {
   uint32_t op = code->u.op;
   return op != CT_SIMT_MBAR && op != CT_SIMT_NAMED && op != CT_SIMT_CLUSTER_ARRIVE &&
-         op != CT_SIMT_CLUSTER_WAIT && op != CT_SIMT_TMA_NUMBER && op != CT_SIMT_TMA_LANES &&
-         op != CT_SIMT_GUARD;
+         op != CT_SIMT_CLUSTER_WAIT && op != CT_SIMT_WGMMA_COMMIT && op != CT_SIMT_WGMMA_WAIT &&
+         op != CT_SIMT_TMA_NUMBER && op != CT_SIMT_TMA_LANES && op != CT_SIMT_GUARD;
 }
 
 static int64_t box_bytes(const CtSimtTma *tma) {
@@ -176,11 +176,6 @@ static void step_work(CtTimeline *t, const CtIn *code, const CtIn *in, CtWarp *w
   add_work(t, in, w, &e);
 }
 
-static void add_order(CtTimeline *t, const CtIn *in, const CtWarp *w, CtTimeKind kind,
-                      CtAgent agent, int64_t n) {
-  add(t, in, w, &(CtTimeEvent){.kind = (uint8_t)kind, .agent = (uint8_t)agent, .n = n});
-}
-
 static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
   CtTimeline *t = timeline_of(watch);
   const CtSimtProgram *p = w->worker->job->program;
@@ -202,8 +197,6 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
       meet(t, in, w, CT_TIME_PASS, at, t->phases[at]);
       break;
     }
-    case CT_SIMT_WGMMA_COMMIT: add_order(t, in, w, CT_TIME_COMMIT, CT_AGENT_WGMMA, 0); break;
-    case CT_SIMT_WGMMA_WAIT: add_order(t, in, w, CT_TIME_WAIT, CT_AGENT_WGMMA, code->imm); break;
     default: step_work(t, code, in, w); break;
   }
   return w->mask;
@@ -245,6 +238,7 @@ static void sync_mbar(CtTimeline *t, const CtSyncNote *note) {
 
 static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
   CtTimeline *t = timeline_of(watch);
+  CtTimeEvent e = {.agent = (uint8_t)note->agent, .n = note->n};
   if (!is_recorded(t, note->w->worker)) {
     return;
   }
@@ -264,11 +258,8 @@ static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
       break;
     case CT_SYNC_COMMIT:
     case CT_SYNC_WAIT:
-      if (note->agent == CT_AGENT_BULK) {
-        bool is_commit = note->kind == CT_SYNC_COMMIT;
-        add_order(t, note->in, note->w, is_commit ? CT_TIME_COMMIT : CT_TIME_WAIT, note->agent,
-                  note->n);
-      }
+      e.kind = note->kind == CT_SYNC_COMMIT ? CT_TIME_COMMIT : CT_TIME_WAIT;
+      add(t, note->in, note->w, &e);
       break;
   }
 }

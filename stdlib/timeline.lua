@@ -16,16 +16,15 @@ end
 
 -- {====== Roles ======
 
-local telling = { pass = true, mma = true, load = true, store = true, wait = true }
+local telling = { pass = true, mma = true, load = true, wait = true }
 
--- What the warp does, but for the work between: warps of one role are equal in it.
+-- What the warp does, but for the work between, and for arrivals and stores, which one warp of a
+-- group makes for all: warps of one role are equal in it.
 local function path_of(w)
   local lines, kinds = {}, {}
   for _, e in ipairs(w.events) do
-    if telling[e.kind] then
-      kinds[e.kind] = (kinds[e.kind] or 0) + 1
-      lines[#lines + 1] = e.kind .. e.line
-    end
+    kinds[e.kind] = true
+    if telling[e.kind] and e.agent ~= "bulk" then lines[#lines + 1] = e.kind .. e.line end
   end
   return table.concat(lines, " "), kinds
 end
