@@ -350,7 +350,7 @@ static void push_arg(lua_State *L, const cuttle_Arg *a) {
 
 static int launch(lua_State *L) {
   const LaunchRequest *q = lua_touserdata(L, 1);
-  LaunchConfig config = {.grid = q->grid, .block = q->block};
+  LaunchConfig config = {.grid = q->grid, .block = q->block, .cluster = {1, 1, 1}};
   LaunchArgs args;
   luaL_checkstack(L, q->n_args + 8, "too many arguments");
   push_held(L, q->kernel);
