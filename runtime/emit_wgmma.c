@@ -189,14 +189,13 @@ static uint32_t upper_word(const CtWgmmaTile *t) {
 }
 
 /* const unsigned a = wgmma_start(sA, 0x10000) + slot * 1024 + 4; */
-static void name_tile(Wgmma *g, CtAtomOperand of) {
+static void name_tile(Wgmma *g, CtAtomOperand of, const CtWgmmaTile *tile) {
   CtEmit *e = g->e;
   Operand *o = &g->operand[of];
   o->name = ct_names_add(&e->names, of == A ? "a" : "b");
   ct_emit_begin(e, g->inst->loc);
   ct_text_printf(&e->body, "const unsigned %s = %s(%s, 0x%xu)", o->name,
-                 ct_emit_help(e, CT_HELP_WGMMA_START, "wgmma_start"), o->op.base,
-                 lower_word(o->tile));
+                 ct_emit_help(e, CT_HELP_WGMMA_START, "wgmma_start"), o->op.base, lower_word(tile));
   if (o->op.index != 0) {
     ct_text_puts(&e->body, " + ");
     put_units(e, o->op.index, o->per);
@@ -299,8 +298,12 @@ void ct_emit_wgmma(CtEmit *e, const CtInst *inst) {
   ct_emit_line(e, inst->loc, "{");
   ct_emit_enter_scope(&nest);
   name_words(&g, C);
-  (g.w->is_a_shared ? name_tile : name_words)(&g, A);
-  name_tile(&g, B);
+  if (g.w->is_a_shared) {
+    name_tile(&g, A, &g.w->a);
+  } else {
+    name_words(&g, A);
+  }
+  name_tile(&g, B, &g.w->b);
   name_condition(&g);
   const char *var = k > 1 ? ct_emit_enter_loop(&nest, 'k', ct_int(k), 1, CT_UNROLL_ALL) : "";
   CtEmitProducts w = {e, inst->loc, mn[0], mn[1], put_call, &g};

@@ -103,18 +103,18 @@ end){grid = 1, block = 1}(out, f, 2147483647, 1 << 40, f64(0.25))
 print(out[0], out[1], f[0], f[1]) -- expect: 1101659111423	1099511627772	2147483647.25	549755813888.25
 
 -- What is put together is taken apart again, negative numbers too.
-local apart = kernel("apart", function(x, n)
+local apart = kernel("apart", function(parts, n)
   local g, c = threadIdx.x - 16, threadIdx.x % 8
   local i = g * 8 + c
   local j = n * 8 + c
-  x[{ threadIdx.x, 0 }], x[{ threadIdx.x, 1 }] = i // 8, i % 8
-  x[{ threadIdx.x, 2 }], x[{ threadIdx.x, 3 }] = j // 8, j % 8
+  parts[{ threadIdx.x, 0 }], parts[{ threadIdx.x, 1 }] = i // 8, i % 8
+  parts[{ threadIdx.x, 2 }], parts[{ threadIdx.x, 3 }] = j // 8, j % 8
 end)
-local x, same = zeros(i32, { 32, 4 }), true
-apart { grid = 1, block = 32 }(x, -5)
+local parts, same = zeros(i32, { 32, 4 }), true
+apart { grid = 1, block = 32 }(parts, -5)
 for t = 0, 31 do
-  same = same and x[{ t, 0 }] == t - 16 and x[{ t, 1 }] == t % 8 and x[{ t, 2 }] == -5
-    and x[{ t, 3 }] == t % 8
+  same = same and parts[{ t, 0 }] == t - 16 and parts[{ t, 1 }] == t % 8 and parts[{ t, 2 }] == -5
+    and parts[{ t, 3 }] == t % 8
 end
-local text = apart { grid = 1, block = 32 }:source(x, -5):match "extern.*"
+local text = apart { grid = 1, block = 32 }:source(parts, -5):match "extern.*"
 print(same, text:find("- 16) / 8", 1, true))  -- expect: true	nil
