@@ -76,7 +76,9 @@ static int effect(lua_State *L, const char *name, CtOp op, int64_t imm) {
   CtIr *ir = front_here(L, name);
   enum { SM90 = 90 };
   if (ir->target.is_cuda && ir->target.sm != SM90) {
-    return diag_error(L, "%s: it needs sm_90a, but the kernel is compiled for sm_%d; the CPU engine runs it", name, ir->target.sm);
+    return diag_error(
+        L, "%s: it needs sm_90a, but the kernel is compiled for sm_%d; the CPU engine runs it",
+        name, ir->target.sm);
   }
   ct_ir_effect(ir, op, imm);
   return 0;

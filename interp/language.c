@@ -20,12 +20,12 @@ static const char language_key = 0; /* its address names the language's table in
 static const struct {
   void (*open)(lua_State *L);
 } openers[] = {
-    {bind_open_tuple},  {bind_open_layout}, {bind_open_algebra}, {bind_open_swizzle},
-    {bind_open_dtype},  {bind_open_value},  {bind_open_block},   {bind_open_gemm},
-    {bind_open_escape}, {bind_open_warp},   {bind_open_message}, {bind_open_tensor},
-    {bind_open_kernel}, {bind_open_device}, {bind_open_host},    {bind_open_reload},
-    {bind_open_static}, {bind_open_trace},  {bind_open_profile}, {bind_open_check},
-    {bind_open_atom},   {bind_open_search}, {bind_open_bench},   {bind_open_cluster},
+    {bind_open_tuple},  {bind_open_layout}, {bind_open_algebra},  {bind_open_swizzle},
+    {bind_open_dtype},  {bind_open_value},  {bind_open_block},    {bind_open_gemm},
+    {bind_open_escape}, {bind_open_warp},   {bind_open_message},  {bind_open_tensor},
+    {bind_open_kernel}, {bind_open_device}, {bind_open_host},     {bind_open_reload},
+    {bind_open_static}, {bind_open_trace},  {bind_open_profile},  {bind_open_check},
+    {bind_open_atom},   {bind_open_search}, {bind_open_bench},    {bind_open_cluster},
     {bind_open_sync},   {bind_open_tma},    {bind_open_timeline},
 };
 

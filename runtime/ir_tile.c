@@ -393,8 +393,8 @@ static bool may_be_async(const CtIr *ir, const CtTile *t) {
   size_t bytes = t->vec * ct_dtype_bytes(ir->bufs[t->dst.buf].dtype);
   return ir->bufs[t->a.buf].dtype == ir->bufs[t->dst.buf].dtype &&
          ir->bufs[t->a.buf].space == CT_GLOBAL && ir->bufs[t->dst.buf].space == CT_SHARED &&
-         ir->bufs[t->dst.buf].remote == 0 &&
-         (!ir->target.is_cuda || ir->target.sm >= 80) && bytes >= 4;
+         ir->bufs[t->dst.buf].remote == 0 && (!ir->target.is_cuda || ir->target.sm >= 80) &&
+         bytes >= 4;
 }
 
 CtStatus ct_tile_check_copy(CtIr *ir, const char *op, CtView src, CtView dst, CtErr *err) {

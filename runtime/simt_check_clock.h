@@ -52,7 +52,8 @@ struct CtClocks {
   uint32_t *copies;  /* by rank and slot: completions so far */
   CtFarArrival *far; /* by rank and component: the last at a barrier of that block */
   uint32_t *groups;  /* by rank, warp and agent (WGMMA, BULK): committed so far */
-  uint32_t *readers; /* words, by granule of the worker's block, then warp of the cluster and whether an agent */
+  uint32_t *
+      readers; /* words, by granule of the worker's block, then warp of the cluster and whether an agent */
 };
 
 /* Is the program one for clocks? */

@@ -129,7 +129,8 @@ static const CtTileGuard *guard_of(const CtWarp *w, const CtTileArg *arg, uint32
 bool ct_simt_arg_is_inside(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j) {
   for (uint32_t n = 0; n < arg->n_guards; n++) {
     const CtTileGuard *g = guard_of(w, arg, n);
-    int64_t crd = ADD_i64(ct_simt_arg_base(w, &g->at, lane), mode_offset(w, g->at.mode[0], lane, i));
+    int64_t crd =
+        ADD_i64(ct_simt_arg_base(w, &g->at, lane), mode_offset(w, g->at.mode[0], lane, i));
     crd = ADD_i64(crd, mode_offset(w, g->at.mode[1], lane, j));
     if (crd >= value_of(w, g->bound, lane)) {
       return false;
