@@ -235,8 +235,10 @@ static void use_offset(ViewUses *w, const CtBuf *buf, CtVal v) {
 
 CtEmitUnits ct_emit_units(const CtIr *ir, CtVal v, int64_t per) {
   const CtInst *inst = ct_inst(ir, v);
-  const CtInst *x = inst->n_args == 2 ? ct_inst(ir, inst->args[0]) : NULL;
-  const CtInst *y = x == NULL ? NULL : ct_inst(ir, inst->args[1]);
+  if (inst->n_args != 2) {
+    return CT_UNITS_WHOLE;
+  }
+  const CtInst *x = ct_inst(ir, inst->args[0]), *y = ct_inst(ir, inst->args[1]);
   if (inst->op == CT_OP_ADD && x->facts.div % per == 0 && y->facts.div % per == 0) {
     return CT_UNITS_SUM;
   }

@@ -285,8 +285,8 @@ function M.make(variant)
                     l = blockIdx.z }
     if plan.high == 1 then ct.sync_threads() else ct.cluster_sync() end
     if variant.pdl then
+      ct.grid_dependency_launch() -- the next one's blocks wait likewise
       ct.grid_dependency_wait()
-      ct.grid_dependency_launch()
     end
     if threadIdx.x < GROUP then
       if variant.registers then ct.setmaxnreg(variant.registers[1]) end

@@ -75,7 +75,7 @@ M.list = {
   -- want more stages. Pairs of blocks, which share columns, and Hilbert's curve are taken by name.
   { name = "hopper 192x128x64, ping-pong", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, majors = TN, tile = { 192, 128, 64 }, schedule = "ping-pong", stages = 4,
-    registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = 132, pdl = true,
+    registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = 132,
     when = function(p) return p.k <= 1024 and tiles_at_least(264, 192, 128)(p) end },
   { name = "hopper 256x128x64, 4 stages", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 4,

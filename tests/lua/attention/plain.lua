@@ -26,7 +26,7 @@ local R, RL = reference.attention(Q, K, V, options)
 print(distance(O, R), distance(LSE, RL))                                       -- expect: true	true
 
 local step = select(5, require "cuttle.attention".prepare(Q, K, V, options))
-step.launch.check = true
+step.launch.check = not device().sm
 step.kernel(step.launch)(table.unpack(step.args))
 
 local function message(...)
