@@ -2,7 +2,7 @@
 -- into a ring of three stages, two warp groups multiply them by wgmma, 64 x 256 each, and TMA
 -- stores C while the next tile is multiplied. One warp group only loads, the others only multiply.
 -- Usage: cuttle hopper_gemm.lua [M N K]
--- needs sm_90
+-- needs sm_90a
 local beside_blas = require "cuttle.beside_blas"
 local bM, bN, bK, stages, group_size = 128, 256, 64, 3, 128
 local n_blocks = 128                               -- the tiles of one wave make a square

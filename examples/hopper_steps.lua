@@ -3,7 +3,7 @@
 -- From step 2 on tensor cores multiply; what changes from step to step is a field of a table or a
 -- few lines that look at it. Each step is checked. The table says how long it takes and, on a GPU,
 -- how that compares with cuBLAS in the same run. Usage: cuttle hopper_steps.lua [size]
--- needs sm_90
+-- needs sm_90a
 local compare = require "cuttle.bench_device".compare
 local on_gpu = device().sm ~= nil
 local S = tonumber(arg[1] or (on_gpu and 8192 or 256))

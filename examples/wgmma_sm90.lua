@@ -2,7 +2,7 @@
 -- f16, by one warp group: cp.async fills three tiles in shared memory, wgmma multiplies them where
 -- they lie. NT: A and B contiguous along M and N; TN: along K.
 -- Usage: cuttle wgmma_sm90.lua [M N K] [NT|TN]
--- needs sm_90
+-- needs sm_90a
 local beside_blas = require "cuttle.beside_blas"
 local bM, bN, bK, bP = 128, 128, 64, 3
 

@@ -2,7 +2,7 @@
 -- in f16, by one warp group: one of its threads lets TMA fill three tiles in shared memory, and
 -- barriers say which are full and which empty. NT: A and B contiguous along M and N; TN: along K.
 -- Usage: cuttle wgmma_tma_sm90.lua [M N K] [NT|TN]
--- needs sm_90
+-- needs sm_90a
 local beside_blas = require "cuttle.beside_blas"
 local bM, bN, bK, bP = 128, 128, 64, 3
 

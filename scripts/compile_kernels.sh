@@ -22,26 +22,31 @@ if echo "$info" | grep -q '^NVRTC *none'; then
 fi
 newest=$(echo "$info" | sed -n 's/^targets.* //p')
 # Not texts that are no CUDA C, nor what runs the program itself, nor one kernel for hundreds of arguments or layouts.
-tests=$(grep -lE 'grid *=' tests/lua/*/*.lua | grep -vE 'nvrtc_errors|twins|many_specialisations|search/|program/')
+tests=$(grep -lE 'grid *=' tests/lua/*/*.lua | grep -vE 'nvrtc_errors|twins|many_specialisations|search/|program/|/compile_')
 # Of these kernels some have instructions of their own on some target.
 topics="tests/lua/kernel/bits.lua tests/lua/kernel/atomics_half.lua tests/lua/kernel/cast_tiles.lua tests/lua/kernel/recast_fragments.lua tests/lua/atom/mma.lua"
-# The examples and $tests but for what says "-- needs sm_N" of a later N.
+# Of the scripts those that fit the target: not what says "-- needs sm_N" of a later N, or sm_Na of another.
 fitting() {
-  for script in examples/*.lua $tests; do
-    needed=$(sed -n 's/^-- needs sm_\([0-9]*\)$/\1/p' "$script")
-    [ "${needed:-0}" -le "${1%[af]}" ] && echo "$script"
+  target=$1
+  shift
+  for script; do
+    needed=$(sed -n 's/^-- needs sm_\([0-9]*a*\)$/\1/p' "$script")
+    case $needed in
+      *a) [ "$needed" = "$target" ] && echo "$script" ;;
+      *) [ "${needed:-0}" -le "${target%[af]}" ] && echo "$script" ;;
+    esac
   done
 }
 list() {
   for sm in ${*:-75 80 90a}; do
     echo "$sm scripts/kernel_cases.lua tests/kernel_cases"
-    printf "$sm %s\n" $(fitting "$sm")
+    printf "$sm %s\n" $(fitting "$sm" examples/*.lua $tests)
   done
   if [ $# -eq 0 ]; then # atoms of sm_89; the first and the last of the newer ones: a part, as it takes minutes
     printf "89 %s\n" tests/lua/atom/mma.lua examples/sgemm_2.lua examples/sgemm_sm*.lua
     for sm in $(echo 100a "$newest" | tr ' ' '\n' | sort -u); do
       echo "$info" | grep -q "^targets.* $sm\( \|$\)" &&
-        echo "$sm scripts/kernel_cases.lua tests/kernel_cases" && printf "$sm %s\n" examples/*.lua $topics
+        echo "$sm scripts/kernel_cases.lua tests/kernel_cases" && printf "$sm %s\n" $(fitting "$sm" examples/*.lua $topics)
     done
   fi
 }

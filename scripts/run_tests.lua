@@ -10,7 +10,7 @@
 -- With --device=cuda every program is skipped, and counted, where there is no CUDA device, and one
 -- that says in a line of its own
 --   -- needs sm_80
--- where the device has no such instructions.
+-- where the device has no such instructions; sm_90a: those of that compute capability only.
 
 local TIME_LIMIT_S <const> = 300
 
@@ -207,8 +207,10 @@ end
 
 -- Why the device cannot run this program, or nil. `sm` is its compute capability, or nil of a CPU.
 local function lacks(path, sm)
-  local needed = sm and tonumber(shell.read_file(path):match("\n%-%- needs sm_(%d+)%s*\n"))
-  return needed and sm < needed and ("needs sm_%d, the device is sm_%d"):format(needed, sm) or nil
+  local number, only = shell.read_file(path):match("\n%-%- needs sm_(%d+)(a?)%s*\n")
+  local needed = sm and tonumber(number)
+  if not needed or sm == needed or (sm > needed and only == "") then return nil end
+  return ("needs sm_%d%s, the device is sm_%d"):format(needed, only, sm)
 end
 
 local function run_test(path)

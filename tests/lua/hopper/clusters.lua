@@ -1,4 +1,5 @@
 -- Clusters of blocks: ranks, the cluster's barrier, what the launch takes.
+-- needs sm_90
 local ranks = kernel("ranks", function(out)
   local b = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)
   out[{b, 0}] = cluster_rank()

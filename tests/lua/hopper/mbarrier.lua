@@ -145,3 +145,4 @@ for _, by in ipairs{0, 1, 2, 3, 4, 7} do
   end
 end
 print("slots agree") -- expect: slots agree
+-- needs sm_90

@@ -1,4 +1,5 @@
 -- The way of persistent blocks through tiles: what kernels visit is what the host lists, every tile once.
+-- needs sm_90
 local function walk(p)
   return kernel("walk", function(out, m_tiles, n_tiles, ...)
     local table = ...

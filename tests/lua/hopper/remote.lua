@@ -98,3 +98,4 @@ print((findings(function(out)
   cluster_sync()
 end)))
 -- expect: race: read of s_2 at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 97 are not ordered; put cluster_sync() after line 97, before line 96 comes again
+-- needs sm_90

@@ -1,5 +1,6 @@
 -- Roles of warp groups: parts of a block that a run-time if chooses divide work among themselves; check
 -- finds nothing.
+-- needs sm_90a
 local roles = kernel("roles", function(A, C, n)
   local s = shared(f32, {32, 32, 2})
   local full, empty = mbarrier(2, 128), mbarrier(2, 2)

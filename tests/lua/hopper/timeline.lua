@@ -90,3 +90,4 @@ local of_pair = pair:prepare { grid = 2, block = 32, cluster = { 2, 1, 1 } } (ze
 for block = 0, 1 do print(waits(timeline(of_pair, { block = block }).rows[1])) end
 -- expect: cluster barrier cluster barrier
 -- expect: cluster barrier bar[0] cluster barrier
+-- needs sm_90

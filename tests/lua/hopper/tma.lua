@@ -1,5 +1,6 @@
 -- tma_load and tma_store against ordinary copies: tensors of 1 to 5 modes, in any order, tiles that
 -- overhang, shared layouts in pieces and panels, all swizzles. Cases are drawn; more with an argument.
+-- needs sm_90
 local n_cases <const> = tonumber(arg[1]) or 60
 
 local state = 12345

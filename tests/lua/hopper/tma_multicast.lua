@@ -1,4 +1,5 @@
 -- Each block of a cluster loads half of a tile and sends it to all; barriers are the receiver's own.
+-- needs sm_90
 local k = kernel("halves", function(A, C, mask)
   local s, full = shared(f32, row_major{16, 32}), mbarrier(2, 1)
   local rank, pair = cluster_rank(), blockIdx.x // 2

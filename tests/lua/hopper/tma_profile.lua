@@ -20,3 +20,4 @@ end
 -- expect: 7	store	shared	s	2	2048	16
 -- expect: 9	store	global	C	2	1152	36
 -- expect: 9	load	shared	s	2	2048	16
+-- needs sm_90

@@ -1,4 +1,5 @@
 -- What boxes need: each rule's message, and what the launch refuses.
+-- needs sm_90
 local function trouble(A, tiler, s_layout, options)
   options = options or {}
   local k = kernel("rules", function(x)

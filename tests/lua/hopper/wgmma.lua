@@ -1,5 +1,6 @@
 -- Products by wgmma on the CPU engine: types, majors, swizzles, loops over atoms and operands in registers,
 -- against the reference in double precision; numbers are small integers, so that sums are exact.
+-- needs sm_90a
 local function integers(dtype, shape, seed, as)
   local t = zeros(as or dtype, shape)
   local m, k = shape[1], shape[2]

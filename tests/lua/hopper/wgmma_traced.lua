@@ -1,4 +1,5 @@
 -- trace follows an element of C to the row and the column that wgmma reads for it.
+-- needs sm_90a
 local function traced(name)
   local mma = tiled_mma(name, { 2, 1, 1 })
   local k = kernel("traced", function(A, B, C)
