@@ -64,6 +64,15 @@ bool ct_check_is_same(const CtAccess *a, int64_t e, int lane, int64_t off) {
   return written_bits(a, e, lane, &bits) && bits == bits_at(p, ct_dtype_bytes(a->buf->dtype));
 }
 
+bool ct_check_write_early(const CtAccess *a, int64_t e, int lane, int64_t off) {
+  uint64_t bits;
+  bool is_known = written_bits(a, e, lane, &bits);
+  if (is_known) { /* little-endian, as bits_at */
+    memcpy(a->mem->ptr + off * (int64_t)a->mem->elem_bytes, &bits, ct_dtype_bytes(a->buf->dtype));
+  }
+  return is_known;
+}
+
 /* The element that a lane writes to `off`: most likely e. */
 static int64_t element_at(const CtAccess *a, int lane, int64_t off, int64_t e) {
   int64_t at;
@@ -370,7 +379,10 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
 static void after(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
   (void)watch;
   CtCheckWorker *k = ct_check_worker(w->worker);
-  ct_nan_after(k, code, in, w);
+  ct_global_has_written(k);
+  if (k->nan) {
+    ct_nan_after(k, code, in, w);
+  }
 }
 
 /* --- blocks -------------------------------------------------------------------------------------------------- */
@@ -396,6 +408,7 @@ static void end_block(CtSimtWatch *watch, CtWorker *worker) {
   (void)watch;
   CtCheckWorker *k = ct_check_worker(worker);
   bool failed = false;
+  ct_global_has_written(k);
   ct_shadow_barrier(k);
   for (int i = 0; i <= worker->rank; i++) {
     failed = failed || worker->team[i].fail.kind != CT_FAIL_NONE;
@@ -654,6 +667,7 @@ static const CtWatchOps ops = {.wants = wants,
                                .begin_block = begin_block,
                                .end_block = end_block,
                                .step = step,
+                               .after = after,
                                .barrier = barrier,
                                .sync = sync,
                                .fail = note_fail};

@@ -407,7 +407,65 @@ static void note_read(const Touch *t, uint32_t *first, uint32_t *second, uint32_
   }
 }
 
+/* Is another worker at the write that the event notes? */
+static bool is_under_way(const CtCheckWorker *k, uint32_t number) {
+  const CtCheck *c = k->check;
+  for (int i = 0; i < c->n_workers; i++) {
+    if (c->workers[i].k->team != k->k->team && atomic_load(&c->workers[i].writing) == number) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Does the instruction also read the memory it writes? */
+static bool reads_region(const CtCheckWorker *k, const CtAccess *a) {
+  const CtGlobal *g = k->check->global;
+  const CtSimtProgram *p = k->k->job->program;
+  uint32_t from = a->arg == NULL ? 0 : p->tiles[p->code[ct_check_index(k, a->in)].imm].a.buf;
+  return from != 0 && p->bufs[from].space == CT_GLOBAL &&
+         g->region_of[from] == g->region_of[a->buf_index];
+}
+
+/* Writes what is noted so far, all before element t->e of the lane; false: not known before. */
+static bool write_early(const Touch *t, int lane) {
+  for (int64_t e = 0; e <= t->e; e++) {
+    uint32_t lanes = e < t->e ? t->a->mask : t->a->mask & ((1u << lane) - 1);
+    for (; lanes != 0; lanes &= lanes - 1) {
+      int64_t off;
+      bool is_in = ct_access_at(t->a, e, ct_first_lane(lanes), &off) &&
+                   (uint64_t)off < (uint64_t)t->a->mem->n;
+      if (is_in && !ct_check_write_early(t->a, e, ct_first_lane(lanes), off)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/* Values are compared with the memory's: one that another worker is about to write is waited for. Two
+   that wait for each other both write first. */
+static void await_writer(const Touch *t, size_t at, int lane, int64_t off) {
+  CtCheckWorker *k = t->k;
+  for (;;) {
+    uint32_t word = t->chunk->write[at];
+    if (word == 0 || block_of(t, word) == t->event.block ||
+        !is_under_way(k, word >> CT_EVENT_LANE_BITS) || ct_check_is_same(t->a, t->e, lane, off) ||
+        reads_region(k, t->a) || !write_early(t, lane)) {
+      return;
+    }
+    ct_global_has_written(k);
+    unlock(t->chunk);
+    sched_yield();
+    lock(t->chunk);
+    atomic_store(&k->writing, t->number);
+  }
+}
+
 static void touch_granule(const Touch *t, size_t at, int lane, int64_t off, bool is_first) {
+  if (t->a->writes && is_first) {
+    await_writer(t, at, lane, off);
+  }
   uint32_t word = t->number << CT_EVENT_LANE_BITS | (uint32_t)lane;
   uint32_t *write = &t->chunk->write[at];
   bool races = *write != word && is_first && look_at(t, *write, true, lane, off);
@@ -516,6 +574,9 @@ void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
   t.number = add_event(k, &t.event);
   if (t.number == 0) {
     return;
+  }
+  if (a->writes && a->mask != 0) {
+    atomic_store(&k->writing, t.number);
   }
   if (a->is_regular) {
     touch_regular(&t);

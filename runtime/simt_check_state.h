@@ -191,6 +191,8 @@ typedef struct CtCheckWorker {
   uint32_t free_event, end_event;
   uint64_t block_acq, block_fence; /* clocks: of any warp of the block */
   bool block_had_atomic;
+  _Atomic uint32_t
+      writing; /* the event whose writes are noted, but may not be in memory; 0: none */
   /* offsets */
   CtTaint *taints;
   size_t n_taints, cap_taints;
@@ -273,6 +275,9 @@ bool ct_check_is_same(const CtAccess *a, int64_t e, int lane, int64_t off);
 /* Likewise: what the other lane of the same instruction writes there? */
 bool ct_check_is_same_in(const CtAccess *a, int64_t e, int lane, int other, int64_t off);
 
+/* Writes now what the access is about to write into element `off`; false: not known before. */
+bool ct_check_write_early(const CtAccess *a, int64_t e, int lane, int64_t off);
+
 /* simt_shadow.c */
 void ct_shadow_begin_block(CtCheckWorker *k);
 void ct_shadow_read(CtCheckWorker *k, const CtAccess *a, bool is_steady);
@@ -353,6 +358,12 @@ void ct_global_end(CtCheck *c);
 void ct_global_access(CtCheckWorker *k, const CtAccess *a);
 bool ct_global_is_written(const CtCheck *c, uint32_t buf); /* is it looked at? */
 void ct_global_release(CtCheckWorker *k, uint64_t time);   /* of what the block did before */
+/* The instruction that was about to write has run. */
+static inline void ct_global_has_written(CtCheckWorker *k) {
+  if (atomic_load_explicit(&k->writing, memory_order_relaxed) != 0) {
+    atomic_store_explicit(&k->writing, 0, memory_order_release);
+  }
+}
 
 /* simt_check_wrap.c */
 void ct_wrap_plan(CtCheck *c);
