@@ -160,16 +160,24 @@ static bool run_warps(CtWorker *k, bool *loops, bool *parked) {
   return true;
 }
 
-/* Nobody is left to complete what the first parked warp of a team waits for. */
+/* Nobody is left to complete what parked warps of a team wait for: the first one fails that does not just wait for
+   the rest of its cluster, if there is one. */
 static void fail_waits(CtWorker *team) {
   const CtSimtProgram *p = team->job->program;
-  for (int32_t i = 0; i < p->n_cluster * p->n_warps; i++) {
-    const CtWarp *w = warp_at(&team[i / p->n_warps], i % p->n_warps);
+  CtWarp *found = NULL;
+  bool is_cause = false;
+  for (int32_t i = 0; i < p->n_cluster * p->n_warps && !is_cause; i++) {
+    CtWarp *w = warp_at(&team[i / p->n_warps], i % p->n_warps);
     if (w->parked != NULL) {
-      w->worker->fail = (CtFail){
-          .kind = CT_FAIL_WAITS, .in = w->parked, .warp = w, .lane = ct_first_lane(w->mask)};
-      return;
+      is_cause = p->code[w->parked - team->job->code].u.op != CT_SIMT_CLUSTER_WAIT;
+      found = found == NULL || is_cause ? w : found;
     }
+  }
+  if (found != NULL) {
+    found->worker->fail = (CtFail){.kind = CT_FAIL_WAITS,
+                                   .in = found->parked,
+                                   .warp = found,
+                                   .lane = ct_first_lane(found->mask)};
   }
 }
 

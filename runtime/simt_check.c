@@ -162,7 +162,12 @@ static void look_at_access(CtCheckWorker *k, const CtAccess *a, bool is_steady) 
       ct_regs_access(k, a);
       return;
     case CT_GLOBAL: ct_global_access(k, a); return;
-    case CT_SHARED: k = home_of(k, a); break;
+    case CT_SHARED:
+      if (a->buf->is_remote && k->clocks != NULL) {
+        ct_clock_look_at_remote(k, a, ct_simt_owner(a->w, a->buf_index));
+      }
+      k = home_of(k, a);
+      break;
   }
   if (a->reads) {
     ct_shadow_read(k, a, is_steady);

@@ -168,6 +168,17 @@ static void turn(const CtClocks *c, uint32_t *acc, uint32_t *done) {
   clear_row(c, acc);
 }
 
+static void note_text(CtCheckWorker *k, CtFound f, const char *text) {
+  f.kind = CT_CHECK_BARRIER;
+  f.other = UINT32_MAX;
+  f.count = 1;
+  f.text = ct_arena_strdup(&k->texts, text, strlen(text));
+  k->no_memory = k->no_memory || f.text == NULL;
+  if (f.text != NULL) {
+    ct_finding_note(k, &f);
+  }
+}
+
 /* Warp 0 made it; others know that by a sync_threads. */
 static void look_at_use(CtCheckWorker *k, const CtSyncNote *note, size_t slot) {
   const CtClocks *c = k->clocks;
@@ -180,22 +191,42 @@ static void look_at_use(CtCheckWorker *k, const CtSyncNote *note, size_t slot) {
   }
   uint32_t at = ct_check_index(k, note->in);
   snprintf(text, sizeof text,
-           "%.80s[%lld] is used by warp %d, which nothing tells that it was initialised; put %s "
+           "%.80s[%lld]%s is used by warp %d, which nothing tells that it was initialised; put %s "
            "between its declaration and line %d",
-           p->bufs[note->buf].name, (long long)note->slot, (int)w->index,
+           p->bufs[note->buf].name, (long long)note->slot,
+           note->rank != k->k->rank ? " of another block of the cluster" : "", (int)w->index,
            c->n_blocks > 1 ? "cluster_sync()" : "sync_threads()", p->locs[at].line);
-  CtFound f = {.kind = CT_CHECK_BARRIER,
-               .in = at,
-               .other = UINT32_MAX,
-               .buf = note->buf,
-               .count = 1,
-               .block = k->k->block,
-               .thread = ct_check_thread(w->index, note->lane),
-               .text = ct_arena_strdup(&k->texts, text, strlen(text))};
-  k->no_memory = k->no_memory || f.text == NULL;
-  if (f.text != NULL) {
-    ct_finding_note(k, &f);
+  note_text(k,
+            (CtFound){.in = at,
+                      .buf = note->buf,
+                      .block = k->k->block,
+                      .thread = ct_check_thread(w->index, note->lane)},
+            text);
+}
+
+void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker *owner) {
+  const CtClocks *c = k->clocks;
+  const uint32_t *seen = warp_row(c, k->k->rank, a->w->index);
+  char text[300];
+  bool has_begun = owner == k->k; /* a warp's clock is above 0 from the start */
+  for (int32_t i = 0; !has_begun && i < (int32_t)c->n_warps; i++) {
+    has_begun = seen[of_warp(c, owner->rank, i)] > 0;
   }
+  if (has_begun) {
+    return;
+  }
+  uint32_t at = ct_check_index(k, a->in);
+  snprintf(text, sizeof text,
+           "%.80s: block (%lld,%lld,%lld), whose memory it is, may not have begun; put "
+           "cluster_sync() before line %d",
+           a->buf->name, (long long)owner->bid[0], (long long)owner->bid[1],
+           (long long)owner->bid[2], k->k->job->program->locs[at].line);
+  note_text(k,
+            (CtFound){.in = at,
+                      .buf = a->buf_index,
+                      .block = k->k->block,
+                      .thread = ct_check_thread(a->w->index, ct_first_lane(a->mask))},
+            text);
 }
 
 /* What arrives at another block's barrier: that block must be there still. */
@@ -223,18 +254,9 @@ static void note_far(CtCheckWorker *k, const CtFarArrival *far, int rank) {
       "cluster_sync() before they end",
       p->bufs[far->buf].name, (long long)far->slot, (long long)bid[0], (long long)bid[1],
       (long long)bid[2]);
-  CtFound f = {.kind = CT_CHECK_BARRIER,
-               .in = far->in,
-               .other = UINT32_MAX,
-               .buf = far->buf,
-               .count = 1,
-               .block = far->block,
-               .thread = far->thread,
-               .text = ct_arena_strdup(&k->texts, text, strlen(text))};
-  k->no_memory = k->no_memory || f.text == NULL;
-  if (f.text != NULL) {
-    ct_finding_note(k, &f);
-  }
+  note_text(k,
+            (CtFound){.in = far->in, .buf = far->buf, .block = far->block, .thread = far->thread},
+            text);
 }
 
 void ct_clock_end_cluster(CtCheckWorker *k) {
@@ -259,6 +281,7 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   uint32_t *acc = row(c, c->acc, slot), *done = row(c, c->done, slot);
   switch (note->kind) {
     case CT_SYNC_COMPLETE:
+      look_at_use(k, note, slot);
       set(c, acc, of_slot(c, note->rank, (uint32_t)(slot % c->n_slots)), ++c->copies[slot]);
       break;
     case CT_SYNC_PASS:

@@ -65,5 +65,7 @@ void ct_clock_begin_block(CtCheckWorker *k);
 void ct_clock_end_cluster(
     CtCheckWorker *k);                   /* by the worker of any of its blocks; none has failed */
 void ct_clock_barrier(CtCheckWorker *k); /* sync_threads */
+/* An access to shared memory of a block of the cluster, which must have begun. */
+void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker *owner);
 void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note);
 #endif

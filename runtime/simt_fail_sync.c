@@ -2,6 +2,7 @@
    ever: which of them, where, for what. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "simt_sync.h"
 
@@ -155,11 +156,49 @@ static void add_waits(Text *t, const CtWorker *k) {
   }
 }
 
+static bool has_ended(const CtWorker *k) {
+  bool ended = true;
+  for (int32_t i = 0; i < k->job->program->n_warps; i++) {
+    ended = ended && warp_of(k, i)->pc == NULL;
+  }
+  return ended;
+}
+
+/* The other blocks of the cluster; those that wait as `text` says are only counted. */
+static void add_others(Text *t, const CtWorker *k, const char *text) {
+  enum { MAX_NAMED = 3 };
+  int n_alike = 0, n_others = 0;
+  Text others = {.len = 0};
+  for (int i = 0; i < k->job->program->n_cluster; i++) {
+    const CtWorker *other = &k->team[i];
+    Text waits = {.len = 0};
+    if (other == k || has_ended(other)) {
+      continue;
+    }
+    add_waits(&waits, other);
+    bool is_alike = strcmp(waits.s, text) == 0;
+    n_alike += is_alike;
+    n_others += !is_alike;
+    if (!is_alike && n_others <= MAX_NAMED) {
+      add(&others, "; in block (%lld,%lld,%lld) of the cluster %s", (long long)other->bid[0],
+          (long long)other->bid[1], (long long)other->bid[2], waits.s);
+    }
+  }
+  if (n_alike > 0) {
+    add(t, "; so %s %d more of the cluster", plural(n_alike, "does", "do"), n_alike);
+  }
+  add(t, "%s", others.s);
+  if (n_others > MAX_NAMED) {
+    add(t, "; and %d more", n_others - MAX_NAMED);
+  }
+}
+
 static CtStatus report_waits(const CtWorker *k, CtErr *err) {
-  Text t = {.len = 0};
+  Text t = {.len = 0}, others = {.len = 0};
   add_waits(&t, k);
-  return ct_fail(err, CT_EINVAL, "deadlock in block (%lld,%lld,%lld): %s", (long long)k->bid[0],
-                 (long long)k->bid[1], (long long)k->bid[2], t.s);
+  add_others(&others, k, t.s);
+  return ct_fail(err, CT_EINVAL, "deadlock in block (%lld,%lld,%lld): %s%s", (long long)k->bid[0],
+                 (long long)k->bid[1], (long long)k->bid[2], t.s, others.s);
 }
 
 CtStatus ct_simt_report_sync(const CtWorker *k, CtErr *err) {
