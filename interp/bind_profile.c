@@ -18,8 +18,9 @@ static const char session_key = 0; /* its address names the session that watches
 /* User value 1: what is known of each program, by tag: {source, options, symbol, ...}. */
 typedef struct Session {
   CuttleState *state;
-  CtProfile *profile; /* NULL: closed */
-  int sm;             /* whose CUDA C is kept; 0: none */
+  CtProfile *profile;  /* NULL: closed */
+  int sm;              /* whose CUDA C is kept; 0: none */
+  StateOnLaunch outer; /* who was told of launches before */
 } Session;
 
 /* --- watching ------------------------------------------------------------------------------------------- */
@@ -142,7 +143,7 @@ static int profile_begin(lua_State *L) {
   int n_blocks = to_limit(L, 2, "blocks");
   uint32_t n_patterns = (uint32_t)to_limit(L, 3, "patterns");
   Session *h = lua_newuserdatauv(L, sizeof *h, 1);
-  *h = (Session){.state = s, .sm = sm};
+  *h = (Session){.state = s, .sm = sm, .outer = s->on_launch};
   luaL_setmetatable(L, SESSION_TYPE);
   lua_newtable(L);
   lua_setiuservalue(L, -2, 1);
@@ -158,7 +159,7 @@ static int profile_begin(lua_State *L) {
 static void stop(lua_State *L, Session *h) {
   if (h->profile != NULL && h->state->watch == ct_profile_watch(h->profile)) {
     h->state->watch = NULL;
-    h->state->on_launch = NULL;
+    h->state->on_launch = h->outer;
     lua_pushnil(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
   }

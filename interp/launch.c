@@ -205,13 +205,17 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
   if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
     return; /* nothing to do */
   }
-  if (args->device == NULL && k->state->on_launch != NULL) {
+  bool is_told = args->device == NULL && k->state->on_launch != NULL;
+  if (is_told) {
     k->state->on_launch(L, kernel, config, args, spec);
   }
   bool is_checked = launch_check_begin(L, k, config, args->device == NULL);
   for (int64_t i = 0; i < n && status == CT_OK; i++) {
     status = args->device == NULL ? run_cpu(k, spec, config, args, &err)
                                   : run_cuda(spec, config, args, &err);
+  }
+  if (is_told && k->state->on_launched != NULL) {
+    k->state->on_launched(L, status == CT_OK);
   }
   if (is_checked) {
     launch_check_end(L);

@@ -16,7 +16,7 @@ enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64 };
 
 static const char usage[] =
     "usage: cuttle [options] [script.lua [arguments]]\n"
-    "       cuttle check|emit|help|info|bench|profile|view ...\n"
+    "       cuttle check|emit|help|info|bench|profile|timeline|view ...\n"
     "\n"
     "Without a script: reads inputs and prints what they are worth.\n"
     "\n"
@@ -27,6 +27,7 @@ static const char usage[] =
     "  info                  version, devices, compilers and caches, and why they were chosen\n"
     "  bench [name]          run the benchmarks\n"
     "  profile script.lua    run it and say what each line of its kernels costs a GPU\n"
+    "  timeline script.lua   run it and say which warps of a block work and which wait (--svg=FILE)\n"
     "  view EXPRESSION       write a page with its picture (-o FILE, --open)\n"
     "\n"
     "  -e CODE               run CODE; may be given more than once\n"

@@ -32,6 +32,7 @@ struct LaunchArgs;
 struct Spec;
 typedef void (*StateOnLaunch)(lua_State *L, int kernel, const struct LaunchConfig *config,
                               struct LaunchArgs *args, const struct Spec *spec);
+typedef void (*StateOnLaunched)(lua_State *L, bool ok);
 
 typedef struct CuttleState {
   lua_State *L; /* the main thread */
@@ -73,10 +74,11 @@ typedef struct CuttleState {
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
   CtSimtWatch *watch; /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
-  StateOnLaunch on_launch; /* before each launch on the CPU engine; NULL: none; likewise */
-  uint64_t n_specs;        /* specialisations made so far */
-  const void *tensor_type; /* address of the metatable of tensors */
-  uint64_t n_tensors;      /* made so far */
+  StateOnLaunch on_launch;     /* before each launch on the CPU engine; NULL: none; likewise */
+  StateOnLaunched on_launched; /* and after it, failed or not */
+  uint64_t n_specs;            /* specialisations made so far */
+  const void *tensor_type;     /* address of the metatable of tensors */
+  uint64_t n_tensors;          /* made so far */
 
   atomic_size_t bytes; /* on the host, counted when there is a limit */
 } CuttleState;

@@ -23,6 +23,7 @@ struct CtTimeline {
   CtSimtWatch watch; /* first */
   CtAlloc alloc;
   int64_t block[3];
+  bool runs_all;
   CtTimeEvent *events;
   size_t n_events, cap_events;
   bool is_too_long, has_no_memory;
@@ -315,7 +316,9 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   t->position =
       (b[2] / p->cluster[2] * job->clusters[1] + b[1] / p->cluster[1]) * job->clusters[0] +
       b[0] / p->cluster[0];
-  job->n_clusters = ct_min(job->n_clusters, t->position + 1);
+  if (!t->runs_all) {
+    job->n_clusters = ct_min(job->n_clusters, t->position + 1);
+  }
   return CT_OK;
 }
 
@@ -365,6 +368,7 @@ void ct_timeline_close(CtTimeline *t) {
   }
 }
 
+void ct_timeline_run_all(CtTimeline *t) { t->runs_all = true; }
 CtSimtWatch *ct_timeline_watch(CtTimeline *t) { return &t->watch; }
 
 CtStatus ct_timeline_events(const CtTimeline *t, const CtTimeEvent **events, size_t *n,

@@ -49,9 +49,11 @@ typedef struct CtMeet {
 typedef struct CtTimeline CtTimeline;
 CtStatus ct_timeline_open(CtAlloc alloc, const int64_t block[3], CtTimeline **out,
                           CtErr *err) CT_NODISCARD;
+/* All blocks are to run, not only those up to the recorded one's cluster. */
+void ct_timeline_run_all(CtTimeline *t);
 void ct_timeline_close(CtTimeline *t);
 CtSimtWatch *ct_timeline_watch(CtTimeline *t);
-/* After the launch, which ran blocks up to this one's cluster: the events, in an order in which each comes after
+/* After the launch: the events, in an order in which each comes after
    what it waits for. An error when there were too many. */
 CtStatus ct_timeline_events(const CtTimeline *t, const CtTimeEvent **events, size_t *n,
                             CtErr *err) CT_NODISCARD;

@@ -1,5 +1,6 @@
 -- timeline.lua: who works and who waits in one block, and for what, in a model of time.
 --   timeline(launch[, options][, args...])   a Timeline, which prints as rows of text
+--   run(f, options, ...)                     those of what f launches, for `cuttle timeline`
 -- The launch runs on the CPU engine, on copies of its tensors; timeline_play.lua gives times to
 -- what its warps did. Rows are roles: warps of a warp group that wait and issue at the same lines.
 local ct = require "cuttle"
@@ -162,8 +163,9 @@ local function add_line(out, name, text)
 end
 
 function Timeline:__tostring()
-  local out = { ("block (%d,%d,%d): %.0f cycles of the model"):format(self.block[1], self.block[2],
-    self.block[3], self.cycles) }
+  local out = { ("%sblock (%d,%d,%d): %.0f cycles of the model"):format(
+    self.kernel and self.kernel .. "\n" or "", self.block[1], self.block[2], self.block[3],
+    self.cycles) }
   for _, row in ipairs(self.rows) do
     add_line(out, row.name, line_of(row.bars, self.cycles, mark_of))
   end
@@ -223,6 +225,17 @@ end
 local how <const> = "timeline(launch) of launch = k:prepare{...}(A, B, C), or "
   .. "timeline(k{grid = ..., block = ...}, {}, A, B, C)"
 
+-- The Timeline of what was recorded.
+local function timeline_of(events, barriers, rank, block, model)
+  local player = play.play(events, barriers, model)
+  local rows = rows_of(player, rank)
+  local products = products_of(player, rank, rows)
+  return setmetatable({ block = block, cycles = player.cycles, rows = rows, products = products,
+    busy = busy_of(products, player.cycles), model = player.model,
+    copies = in_rows(of_rank(player.copies, rank)),
+    stores = in_rows(of_rank(player.stores, rank)) }, Timeline)
+end
+
 function M.timeline(x, options, ...)
   local unpacked = table.pack(ct._launch(x))
   if unpacked.n == 0 then fail("argument 1 is no launch; write %s", how) end
@@ -234,13 +247,44 @@ function M.timeline(x, options, ...)
     or table.pack(...)
   local events, barriers, rank = ct._timeline(unpacked[2], block,
     ct._copies(table.unpack(args, 1, args.n)))
-  local player = play.play(events, barriers, model)
-  local rows = rows_of(player, rank)
-  local products = products_of(player, rank, rows)
-  return setmetatable({ block = block, cycles = player.cycles, rows = rows, products = products,
-    busy = busy_of(products, player.cycles), model = player.model,
-    copies = in_rows(of_rank(player.copies, rank)),
-    stores = in_rows(of_rank(player.stores, rank)) }, Timeline)
+  return timeline_of(events, barriers, rank, block, model)
+end
+
+-- {====== The launches of a script ======
+
+local function is_in(block, grid)
+  return block[1] < grid[1] and block[2] < grid[2] and block[3] < grid[3]
+end
+
+local function sizes(v) return ("(%d,%d,%d)"):format(v[1], v[2], v[3]) end
+
+-- Runs f(...): Timelines of the first launch of each specialisation, all launches as
+-- {name =, grid =}, and what options.call, or pcall, says of f. options.kernel: of the kernel of
+-- that name; options.launch: of the launch of that number alone, from 1 on, counted among those of
+-- the kernel.
+function M.run(f, options, ...)
+  local block, model = read_options { block = options.block, model = options.model }
+  local timelines, launches, seen, n, current = {}, {}, {}, 0, nil
+  local function choose(launch)
+    launches[#launches + 1] = launch
+    if options.kernel and launch.name ~= options.kernel then return nil end
+    n = n + 1
+    local is_wanted = not options.launch and not seen[launch.id] or n == options.launch
+    if not is_wanted or not is_in(block, launch.grid) then return nil end
+    seen[launch.id] = true
+    current = launch
+    return block
+  end
+  local function take(events, barriers, rank)
+    local t = timeline_of(events, barriers, rank, block, model)
+    t.kernel = ("%s  %s:%d  grid %s, block %s"):format(current.name, current.file, current.line,
+      sizes(current.grid), sizes(current.block))
+    t.name = current.name
+    timelines[#timelines + 1] = t
+  end
+  local session <close> = ct._timeline_begin(choose, take) -- luacheck: ignore 211
+  local ok, what = (options.call or pcall)(f, ...)
+  return timelines, launches, ok, what
 end
 
 return M

@@ -54,7 +54,8 @@ function Page:x_of(cycle)
   return MARGIN + LABEL + math.max(0, math.min(1, at)) * self.axis
 end
 
-function Page:bar(bar, y, height, fill, what, label)
+-- `short` stands where there is no room for `label`.
+function Page:bar(bar, y, height, fill, what, label, short)
   local x1, x2 = self:x_of(bar.from), self:x_of(bar.to)
   if bar.to <= self.from or bar.from >= self.to then return end
   self.items[#self.items + 1] = { "rect", x1, y, math.max(x2 - x1, 0.4), height, fill = fill,
@@ -62,9 +63,9 @@ function Page:bar(bar, y, height, fill, what, label)
   if x2 - x1 > 3 then
     self.items[#self.items + 1] = { "line", x1, y, x1, y + height, color = "#FFFFFF", width = 0.6 }
   end
-  if label and #label * CHAR * SMALL + 4 <= x2 - x1 then
-    self:text((x1 + x2) / 2, y + height / 2, label, SMALL, "middle")
-  end
+  local function fits(text) return text and #text * CHAR * SMALL + 4 <= x2 - x1 end
+  local text = fits(label) and label or fits(short) and short
+  if text then self:text((x1 + x2) / 2, y + height / 2, text, SMALL, "middle") end
 end
 
 function Page:label(name, more, height)
@@ -99,7 +100,8 @@ function Page:products(t)
   if #t.products == 0 then return end
   self:label("tensor core", ("busy %.0f %%"):format(100 * t.busy), ROW)
   for _, bar in ipairs(t.products) do
-    self:bar(bar, self.y, ROW, color_of(t.rows, bar.row), "wgmma of " .. bar.what, bar.what)
+    self:bar(bar, self.y, ROW, color_of(t.rows, bar.row), "wgmma of " .. bar.what, bar.what,
+      bar.what:match("%d+$"))
   end
   self.y = self.y + ROW + GAP
 end
@@ -108,7 +110,8 @@ function Page:copies(name, rows, fill)
   for i, row in ipairs(rows) do
     if i == 1 then self:label(name, nil, THIN) end
     for _, bar in ipairs(row) do
-      self:bar(bar, self.y, THIN, fill, name:sub(1, -2) .. " " .. bar.what, bar.what)
+      self:bar(bar, self.y, THIN, fill, name:sub(1, -2) .. " " .. bar.what, bar.what,
+        bar.what:match("(%d+)%]$"))
     end
     self.y = self.y + THIN + 2
   end
@@ -149,6 +152,9 @@ function Page:legend(t)
   entry(fills.barrier, "waits at a barrier")
   entry(fills.wgmma, "waits for wgmma")
   if #t.stores > 0 then entry(fills.tma_store, "waits for tma_store") end
+  for _, row in ipairs(t.rows) do
+    if row.kinds.mma then entry(color_of(t.rows, row), "wgmma of " .. row.name) end
+  end
   if #t.copies > 0 then entry(fills.load, "tma_load in flight") end
   if #t.stores > 0 then entry(fills.store, "tma_store in flight") end
   self.y = self.y + 14
@@ -157,7 +163,8 @@ end
 local function page_of(t, options)
   local page = setmetatable({ items = {}, y = MARGIN, from = options.from or 0,
     to = options.to or t.cycles, axis = options.width or WIDTH }, Page)
-  local title = ("block (%d,%d,%d)"):format(t.block[1], t.block[2], t.block[3])
+  local title = ("%sblock (%d,%d,%d)"):format(t.name and t.name .. ", " or "", t.block[1],
+    t.block[2], t.block[3])
   if page.to <= page.from then
     fail("svg", "from is %s and to %s; expected cycles, the first below the other", page.from,
       page.to)

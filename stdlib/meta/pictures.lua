@@ -169,7 +169,8 @@ function Trace:html(file) end
 ---     > t.rows[2].name, #t.copies, t.model.copy
 ---     warp 1  1       600
 --- CuTe: none. MoYe: none.
---- See: `cuttle check` and trace, which say what is wrong.
+--- See: `cuttle timeline script.lua` on the command line; `cuttle check` and trace, which say what is
+--- wrong.
 ---@param launch table a launcher of k:prepare, or a configuration `k{...}`
 ---@param options? table
 ---@param ... any the launch's arguments; a launcher has its own

@@ -1,0 +1,159 @@
+-- command_timeline.lua: `cuttle timeline [options] script.lua [arguments]`: runs the script on the
+-- CPU engine and prints, for each kernel that it launched, which warps of a block work and wait.
+local ct = require "cuttle"
+local run_script = require "cuttle.run_script"
+local timeline = require "cuttle.timeline"
+
+local USAGE <const> = "usage: cuttle timeline [options] script.lua [arguments]\n"
+  .. "\n"
+  .. "Runs the script on the CPU engine and prints, for the first launch of each\n"
+  .. "specialisation, which warps of one block work, which wait and for what, in a model of time:\n"
+  .. "it says what waits for what, not how long a GPU takes. docs/debugging.md has more.\n"
+  .. "\n"
+  .. "  --kernel=NAME         of launches of this kernel only\n"
+  .. "  --launch=N            of the N-th launch alone; with --kernel, of that kernel's\n"
+  .. "  --block=X,Y,Z         of this block; else 0,0,0\n"
+  .. "  --model=NAME=N,...    numbers of the model: copy=900,copy_bytes=32\n"
+  .. "  --svg=FILE            as a picture in place of the text; with several launches FILE,\n"
+  .. "                        FILE-2, ...\n"
+  .. "  --from=N --to=N       the cycles that the picture shows\n"
+  .. "\n"
+  .. "An option's value may be the next argument. Exit code: the script's; 1 where there is no\n"
+  .. "such launch on the CPU engine."
+
+local function fail(format, ...)
+  error(("timeline: %s"):format(format:format(...)), 0)
+end
+
+-- {====== Arguments ======
+
+local function count_of(name, value, least)
+  local n = math.tointeger(tonumber(value))
+  if not n or n < least then
+    fail("--%s=%s; a whole number from %d on was expected", name, value, least)
+  end
+  return n
+end
+
+local function block_of(value)
+  local block = {}
+  for text in (value .. ","):gmatch("([^,]*),") do
+    block[#block + 1] = text:match("^%d+$") and math.tointeger(tonumber(text))
+      or fail("--block=%s is no block's index; write --block=1,0,0", value)
+  end
+  if #block > 3 then fail("--block=%s has %d numbers; a block has up to 3", value, #block) end
+  return block
+end
+
+local function model_of(value)
+  local model = {}
+  for text in (value .. ","):gmatch("([^,]*),") do
+    local name, n = text:match("^([%a_]+)=([%d.]+)$")
+    if not tonumber(n) then fail("--model=%s; write --model=copy=900,copy_bytes=32", value) end
+    model[name] = tonumber(n)
+  end
+  return model
+end
+
+local takers = {
+  kernel = function(o, value) o.kernel = value end,
+  launch = function(o, value) o.launch = count_of("launch", value, 1) end,
+  block = function(o, value) o.block = block_of(value) end,
+  model = function(o, value) o.model = model_of(value) end,
+  svg = function(o, value) o.svg = value end,
+  from = function(o, value) o.from = count_of("from", value, 0) end,
+  to = function(o, value) o.to = count_of("to", value, 1) end,
+}
+
+local function read_arguments(args)
+  local options, at = {}, 1
+  while args[at] and args[at]:find("^%-.") do
+    local name, value = args[at]:match("^%-%-([^=]*)=?(.*)$")
+    if args[at] == "--" then
+      at = at + 1
+      break
+    elseif name == "help" then
+      return { help = true }
+    elseif not takers[name] then
+      fail("unknown option %s; see cuttle timeline --help", args[at])
+    end
+    if not args[at]:find("=", 1, true) then
+      at = at + 1
+      value = args[at] or ""
+    end
+    if value == "" then fail("--%s needs a value; see cuttle timeline --help", name) end
+    takers[name](options, value)
+    at = at + 1
+  end
+  if (options.from or options.to) and not options.svg then
+    fail("--from and --to are of the picture; write --svg=FILE as well")
+  end
+  options.script = args[at]
+  options.rest = { table.unpack(args, at + 1) }
+  return options
+end
+
+-- {====== Results ======
+
+-- "roles.svg", "roles-2.svg", ...
+local function numbered(file, i)
+  if i == 1 then return file end
+  local stem, ending = file:match("^(.*[^/])(%.[^./]*)$")
+  return ("%s-%d%s"):format(stem or file, i, ending or "")
+end
+
+local function deliver(timelines, options)
+  for i, t in ipairs(timelines) do
+    if options.svg then
+      print(t:svg(numbered(options.svg, i), { from = options.from, to = options.to }))
+    else
+      io.stdout:write(i > 1 and "\n" or "", tostring(t), "\n")
+    end
+  end
+end
+
+-- Why there is nothing to show.
+local function say_missing(launches, options)
+  if #launches == 0 then
+    fail("%s launched no kernel on the CPU engine", options.script)
+  end
+  local of, names, n, grid = {}, {}, 0, nil
+  for _, launch in ipairs(launches) do
+    if not of[launch.name] then names[#names + 1] = launch.name end
+    of[launch.name] = true
+    if not options.kernel or launch.name == options.kernel then n, grid = n + 1, launch.grid end
+  end
+  if n == 0 then
+    fail("%s launched no kernel '%s' on the CPU engine; it launched %s", options.script,
+      options.kernel, table.concat(names, ", "))
+  elseif options.launch and options.launch > n then
+    fail("there is no launch %d; %s made %d", options.launch, options.script, n)
+  end
+  fail("no such launch has a block (%d,%d,%d); the last one's grid was (%d,%d,%d)",
+    options.block and options.block[1] or 0, options.block and options.block[2] or 0,
+    options.block and options.block[3] or 0, table.unpack(grid))
+end
+
+return function(...)
+  local options = read_arguments { ... }
+  if options.help then
+    print(USAGE)
+    return
+  end
+  if not options.script then fail("a script was expected; see cuttle timeline --help") end
+  ct.device("cpu")
+  local chunk, why = run_script.load(options.script, options.rest)
+  if not chunk then fail("%s", why) end
+  options.call = run_script.call
+  local timelines, launches, ok, what = timeline.run(chunk, options,
+    table.unpack(options.rest))
+  local code, text = run_script.outcome(ok, what)
+  if #timelines > 0 then
+    deliver(timelines, options)
+  elseif code == 0 then
+    say_missing(launches, options)
+  end
+  io.stdout:flush()
+  if text then io.stderr:write(text, "\n") end
+  if code ~= 0 then run_script.exit(code, true) end
+end

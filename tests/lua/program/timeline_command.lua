@@ -1,0 +1,90 @@
+-- `cuttle timeline`: which launches it shows, its options and its complaints.
+local cuttle = arg[-1]
+
+local function write(text)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+  return path
+end
+
+local script = write [[
+local one = kernel("one", function(x) x[blockIdx.x] = 1.0 end)
+local two = kernel("two", function(x)
+  sync_threads()
+  if threadIdx.x == 0 then x[blockIdx.x] = cast(x[blockIdx.x] + 1, x.dtype) end
+end)
+local x, half = zeros(f32, 4), zeros(f16, 4)
+one{grid = 1, block = 32}(x)
+two{grid = 4, block = 64, check = true}(x)
+two{grid = 4, block = 64}(x)
+two{grid = 2, block = 64}(half)
+timeline(two{grid = 4, block = 64}, {block = 3}, x)   -- one of the script's own
+print(x[0], x[1], ...)
+if arg[1] then os.exit(tonumber(arg[1])) end
+]]
+
+local function run(arguments)
+  local pipe = assert(io.popen(("'%s' timeline %s </dev/null 2>&1"):format(cuttle, arguments)))
+  local out = pipe:read("a"):gsub(script, "SCRIPT", nil)
+  local _, _, code = pipe:close()
+  return out, code
+end
+
+local function show(arguments)
+  local out, code = run(arguments)
+  for line in out:gmatch("[^\n]+") do
+    if line:find("SCRIPT", 1, true) or line:find("^block") or line:find("^timeline") then
+      print(line)
+    end
+  end
+  return code
+end
+
+-- The first launch of each specialisation, whole: the script computes what it always does.
+local out, code = run(script .. " 3")
+print(code, out:match("^[^\n]*"))
+-- expect: 3	3.0	2.0	3
+show(script)
+-- expect: one  SCRIPT:1  grid (1,1,1), block (32,1,1)
+-- expect: block (0,0,0): 2 cycles of the model
+-- expect: two  SCRIPT:2  grid (4,1,1), block (64,1,1)
+-- expect: block (0,0,0): 527 cycles of the model
+-- expect: two  SCRIPT:2  grid (2,1,1), block (64,1,1)
+-- expect: block (0,0,0): 529 cycles of the model
+show("--kernel two --launch=3 --block 1,0 --model global=1000 " .. script)
+-- expect: two  SCRIPT:2  grid (2,1,1), block (64,1,1)
+-- expect: block (1,0,0): 1029 cycles of the model
+show("--block=2 " .. script) -- what has no such block is left out
+-- expect: two  SCRIPT:2  grid (4,1,1), block (64,1,1)
+-- expect: block (2,0,0): 527 cycles of the model
+
+-- Pictures, numbered.
+local picture = os.tmpname()
+local second = picture .. "-2"
+out = run(("--kernel=two --svg=%s --from=10 --to=400 %s"):format(picture, script))
+print(out:sub(-#picture - #second - 2) == picture .. "\n" .. second .. "\n")
+-- expect: true
+local file = assert(io.open(second))
+print(file:read("a"):match("<title>(.-)</title>"))
+-- expect: timeline of two, block (0,0,0)
+file:close()
+
+print(show("--kernel=three " .. script))
+-- expect: timeline: SCRIPT launched no kernel 'three' on the CPU engine; it launched one, two
+-- expect: 1
+show("--launch=5 " .. script) -- expect: timeline: there is no launch 5; SCRIPT made 4
+show("--block=9 " .. script)
+-- expect: timeline: no such launch has a block (9,0,0); the last one's grid was (2,1,1)
+show("--block=1,x " .. script) -- expect: timeline: --block=1,x is no block's index; write --block=1,0,0
+show("--block=1,1,1,1 " .. script) -- expect: timeline: --block=1,1,1,1 has 4 numbers; a block has up to 3
+show("--launch=0 " .. script) -- expect: timeline: --launch=0; a whole number from 1 on was expected
+show("--from=10 " .. script) -- expect: timeline: --from and --to are of the picture; write --svg=FILE as well
+show("--model=copy " .. script) -- expect: timeline: --model=copy; write --model=copy=900,copy_bytes=32
+show("--svg") -- expect: timeline: --svg needs a value; see cuttle timeline --help
+show("--html=x " .. script) -- expect: timeline: unknown option --html=x; see cuttle timeline --help
+show("") -- expect: timeline: a script was expected; see cuttle timeline --help
+print((run("--help"):match("^[^\n]*")))
+-- expect: usage: cuttle timeline [options] script.lua [arguments]
+for _, path in ipairs { script, picture, second } do os.remove(path) end
