@@ -34,7 +34,8 @@ static const char usage[] =
     "  -i                    read inputs after the script\n"
     "  --device=DEVICE       auto, cpu, cuda or cuda:N; else CUTTLE_DEVICE, else auto\n"
     "  --sm=N                emit: compute capability times 10 (80), with its suffix (90a, 100f);\n"
-    "                        without one from 90 on as for a device of it: 90 is 90a\n"
+    "                        without one from 90 on as for a device of it: 90 is 90a; launches\n"
+    "                        run on the CPU engine where no device of it is there\n"
     "  --compile             emit: compile it with NVRTC as well, for that capability\n"
     "  --traceback           show the calls that led to an error\n"
     "  --version, --help\n"
@@ -51,8 +52,8 @@ typedef struct Program {
   int at;                         /* the argument that is looked at */
   const char *chunks[MAX_CHUNKS]; /* of -e */
   int n_chunks;
-  const char *command; /* NULL: run a script or the REPL */
-  bool interactive, help, version;
+  const char *command;                                 /* NULL: run a script or the REPL */
+  bool interactive, help, version, has_device, has_sm; /* options that were given */
   int exit_code;
 } Program;
 
@@ -87,6 +88,7 @@ static bool take_device(Program *p) {
   if (value != NULL && state_choose_device(p->s, value, &err) != CT_OK) {
     usage_error(p, "%s", err.msg);
   }
+  p->has_device = p->has_device || value != NULL;
   return value != NULL;
 }
 
@@ -99,6 +101,7 @@ static bool take_sm(Program *p) {
     if ((*end != '\0' && !has_suffix) || sm < 50 || sm > 999) {
       usage_error(p, "--sm=%s is no compute capability; 90 and 90a stand for 9.0", value);
     } else {
+      p->has_sm = true;
       p->s->emit_sm = (int)sm;
       ct_nvrtc_arch((int)sm, p->s->emit_arch);
       if (has_suffix) {
@@ -274,10 +277,32 @@ static void run_plain(Program *p) {
 
 /* {====== Commands ====== */
 
+/* A launch is traced for the device that it runs on, and a script may ask for that device's capability: where this
+   is not the one to write for, launches run on the CPU engine, which takes all. */
+static bool choose_emit_device(Program *p) {
+  CtDevice *d = NULL;
+  CtErr err;
+  if (state_device(p->s, &d, &err) != CT_OK || d == NULL ||
+      ct_device_info(d)->sm == p->s->emit_sm || (p->has_device && !p->has_sm)) {
+    return true;
+  }
+  if (p->has_device) {
+    usage_error(p,
+                "emit: --sm=%d, but --device=%s is sm_%d, and launches are traced for the device "
+                "that they run on; leave --device out, and they run on the CPU engine",
+                p->s->emit_sm, p->s->device_text, ct_device_info(d)->sm);
+    return false;
+  }
+  return state_choose_device(p->s, "cpu", &err) == CT_OK;
+}
+
 static void run_emit(Program *p) {
   p->s->mode = STATE_EMIT;
   if (p->at >= p->argc) {
     usage_error(p, "emit needs a script");
+    return;
+  }
+  if (!choose_emit_device(p)) {
     return;
   }
   set_arg(p);

@@ -1,0 +1,46 @@
+-- `cuttle emit --sm=N` on a machine whose GPU is of another capability, played by a driver of
+-- tests/c that has an sm_90: what the script asks of its device does not follow that.
+local cuttle, here = arg[-1], arg[0]:match("^(.*)tests/lua/") or "./"
+local fake, script = os.tmpname(), os.tmpname()
+local file = assert(io.open(script, "w"))
+file:write [[
+local sm = device().sm or "no"
+local k = kernel("k", function(x)
+  x[0] = sm == 90 and 1.0 or 2.0
+end)
+io.stderr:write("device ", sm, "\n")
+if sm ~= 90 then k{grid = 1, block = 32}(zeros(f32, 1)) end
+]]
+file:close()
+local cc = ("%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -I'%s.' %s -o '%s' 2>/dev/null")
+  :format(os.getenv("CC") or "cc", here, ("'%stests/c/fake_libcuda.c'"):format(here), fake)
+if not os.execute(cc) then
+  print("1..0 # SKIP no C compiler")
+  os.exit(true, true)
+end
+
+local n = 0
+
+local function check(name, environment, arguments, ...)
+  local pipe = assert(io.popen(("CUTTLE_LIBCUDA='%s' CUTTLE_DEVICE= %s '%s' emit %s '%s' 2>&1")
+    :format(fake, environment, cuttle, arguments, script)))
+  local out = pipe:read("a")
+  pipe:close()
+  n = n + 1
+  local ok = true
+  for _, part in ipairs { ... } do ok = ok and out:find(part, 1, true) ~= nil end
+  print(("%s %d - %s"):format(ok and "ok" or "not ok", n, name))
+  if not ok then print("# got: " .. out:gsub("\n", "\n# ")) end
+end
+
+check("the device is of it", "", "--sm=90", "device 90\n")
+check("a suffix is no other capability", "", "--sm=90a", "device 90\n")
+check("another one than the device's", "", "--sm=75", "device no\n", "x[0] = 2.0f;")
+check("CUTTLE_DEVICE does not change that", "CUTTLE_DEVICE=cuda:1", "--sm=75", "device no\n")
+check("--device and another --sm", "", "--sm=75 --device=cuda:1", "cuttle: emit: --sm=75, but "
+  .. "--device=cuda:1 is sm_90, and launches are traced for the device that they run on; leave "
+  .. "--device out, and they run on the CPU engine")
+check("--device=cpu", "", "--sm=75 --device=cpu", "device no\n")
+print("1.." .. n)
+os.remove(fake)
+os.remove(script)
