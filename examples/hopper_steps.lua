@@ -1,5 +1,5 @@
 -- hopper_steps.lua: from a naive product of bf16 matrices to one that is faster than cuBLAS on a
--- Hopper GPU, in twelve steps: C = A * B', A and B contiguous along K, C row-major, sums in f32.
+-- Hopper GPU, in thirteen steps: C = A * B', A and B contiguous along K, C row-major, sums in f32.
 -- From step 2 on tensor cores multiply; what changes from step to step is a field of a table or a
 -- few lines that look at it. Each step is checked. The table says how long it takes and, on a GPU,
 -- how that compares with cuBLAS in the same run. Usage: cuttle hopper_steps.lua [size]
@@ -72,7 +72,7 @@ local function by_one_group(name, p)
   end)
 end
 
--- {====== Steps 5 to 12: one warp group loads, two multiply ======
+-- {====== Steps 5 to 13: one warp group loads, two multiply ======
 
 local function by_roles(name, p)
   local bM, bN, stages, mma = p.bM, p.bN, p.stages, make_mma(p, 2)
@@ -122,7 +122,7 @@ local function by_roles(name, p)
           wgmma_fence()
           gemm(mma, tCsA(_, _, _, slot), tCsB(_, _, _, slot), tCrC, {accumulate = k > 0})
           wgmma_commit()
-          if p.behind then                              -- one product stays under way
+          if p.behind then                              -- one product stays under way, as in CUTLASS
             wgmma_wait(1)
             if k > 0 and is_first then empty[before]:arrive() end
             before = slot
@@ -181,7 +181,7 @@ step("larger tile", {bM = 128, bN = 128})
 step("ring of 4 stages", {stages = 4})
 step("roles", {roles = true})
 step("256 columns, registers", {bN = 256, stages = 3, registers = {40, 232}})
-step("one product behind", {behind = true})
+step("one product behind", {behind = true})             -- hopper_gemm.lua is faster without it
 step("C by TMA", {by_tma = true})
 step("by stmatrix", {by_matrices = true})
 step("persistent", {blocks = 132})
