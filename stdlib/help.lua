@@ -235,11 +235,16 @@ end
 
 -- {====== Names of CuTe and MoYe ======
 
+-- A name of C++ without its namespaces: cutlass::arch::NamedBarrier -> NamedBarrier
+local function without_namespaces(name)
+  return (name:gsub("%f[%w_][%l%d_]+::", ""))
+end
+
 -- "CuTe: local_tile, get<I>. MoYe: @tile." -> local_tile, get, tile
 local function their_names(line)
   local names = {}
   for item in line:gsub("^CuTe: ", ""):gsub("%. MoYe: ", ", "):gsub("%.$", ""):gmatch("[^,]+") do
-    local name, rest = item:match("^%s*@?([%w_]+!?)(.*)$")
+    local name, rest = without_namespaces(item):match("^%s*@?([%w_]+!?)(.*)$")
     if name and (rest == "" or rest:find("^[(<]")) then names[#names + 1] = name end
   end
   return names
@@ -305,7 +310,7 @@ local function fail_name(name)
 end
 
 local function help_name(name)
-  name = name:match("^%s*@?(.-)%s*$"):gsub("%(%)$", "")
+  name = without_namespaces(name:match("^%s*@?(.-)%s*$"):gsub("%(%)$", ""))
   local entry, topic, theirs = find(name), find_topic(name), find_theirs(name)
   if entry then
     print_entry(entry)

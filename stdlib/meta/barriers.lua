@@ -98,7 +98,7 @@ local PipelineState = {}
 function PipelineState:advance(count) end
 
 --- A state of its own for each thread, at slot 0 with parity 0 at first.
---- CuTe: cutlass::PipelineState, make_producer_start_state. MoYe: none.
+--- CuTe: cutlass::PipelineState, make_producer_start_state, PipelineTmaAsync. MoYe: none.
 --- See: PipelineState, mbarrier.
 ---@param n integer slots
 ---@param options? table slot, parity; may be run-time values
