@@ -122,7 +122,7 @@ local function by_roles(name, p)
           wgmma_fence()
           gemm(mma, tCsA(_, _, _, slot), tCsB(_, _, _, slot), tCrC, {accumulate = k > 0})
           wgmma_commit()
-          if p.behind then                              -- one product stays under way, as in CUTLASS
+          if p.behind then                              -- one product stays under way
             wgmma_wait(1)
             if k > 0 and is_first then empty[before]:arrive() end
             before = slot
