@@ -65,14 +65,21 @@ static int choose_cpu(lua_State *L) {
   return 0;
 }
 
+/* What a script raised, as main says it; what is no message, such as the script's exit, stays as it is. */
+static int script_handler(lua_State *L) {
+  return lua_type(L, 1) == LUA_TSTRING ? diag_handler(L) : 1;
+}
+
 /* _call_script(f, ...) -> whether there was an interrupt, and what pcall returns. The interrupt is
    forgotten, so that what was found until then can be reported. */
 static int call_script(lua_State *L) {
   luaL_checkany(L, 1);
+  lua_pushcfunction(L, script_handler);
   lua_pushnil(L);
   lua_pushnil(L);
-  lua_rotate(L, 1, 2);
-  int status = lua_pcall(L, lua_gettop(L) - 3, LUA_MULTRET, 0);
+  lua_rotate(L, 1, 3); /* stack: handler, nil, nil, f, ... */
+  int status = lua_pcall(L, lua_gettop(L) - 4, LUA_MULTRET, 1);
+  lua_remove(L, 1);
   bool is_interrupted = *state_of(L)->interrupt != 0;
   if (is_interrupted) {
     state_resume(state_of(L));

@@ -105,8 +105,8 @@ static CtVal to_slot(lua_State *L, CtIr *ir, int idx, const Mbarrier *m) {
   int is_int;
   i = lua_tointegerx(L, idx, &is_int);
   if (is_int && (i < 0 || i >= m->n)) {
-    diag_error(L, "%s[%I]: it has %I barriers, counted from 0", title(L, m), (LUAI_UACINT)i,
-               (LUAI_UACINT)m->n);
+    diag_error(L, "%s[%I]: it has %I %s, counted from 0", title(L, m), (LUAI_UACINT)i,
+               (LUAI_UACINT)m->n, m->n == 1 ? "barrier" : "barriers");
   }
   return is_int ? ct_ir_const_int(ir, CT_i32, i) : value_to(L, idx, CT_i32, title(L, m));
 }
@@ -149,6 +149,24 @@ void bind_to_mbarrier(lua_State *L, int idx, const char *op, uint32_t *buf, CtVa
   *slot = m->slot != 0 ? m->slot : ct_ir_const_int(ir, CT_i32, 0);
 }
 
+/* The arguments of a method: its object, which a dot instead of the colon leaves out, and what it cannot do
+   without. */
+static void check_call(lua_State *L, const char *type, const char *object, const char *method,
+                       const char *wanted) {
+  if (luaL_testudata(L, 1, type) == NULL) {
+    diag_error(L, "%s: the %s is missing; write %s:%s(...), with a colon", method, type, object,
+               method);
+  }
+  if (wanted != NULL && lua_isnoneornil(L, 2)) {
+    diag_error(L, "%s: its argument is %s; %s was expected", method,
+               lua_isnone(L, 2) ? "missing" : "nil", wanted);
+  }
+}
+
+static void check_mbarrier(lua_State *L, const char *method, const char *wanted) {
+  check_call(L, MBARRIER_TYPE, "full[i]", method, wanted);
+}
+
 typedef struct Method {
   const char *name; /* in messages */
   CtOp op;
@@ -172,6 +190,7 @@ static CtIr *operate(lua_State *L, Method of, CtVal b) {
 static int m_arrive(lua_State *L) { /* [rank] */
   static const Method here = {"arrive", CT_OP_MBAR_ARRIVE, 80};
   static const Method there = {"arrive", CT_OP_MBAR_ARRIVE_AT, 90};
+  check_mbarrier(L, "arrive", NULL);
   if (lua_isnoneornil(L, 2)) {
     operate(L, here, 0);
   } else {
@@ -181,6 +200,7 @@ static int m_arrive(lua_State *L) { /* [rank] */
 }
 
 static CtVal to_bytes(lua_State *L, const char *op) {
+  check_mbarrier(L, op, "the number of bytes");
   if (lua_type(L, 2) == LUA_TNUMBER) {
     (void)bind_to_index(L, 2, 0, MAX_COUNT, op, "number of bytes");
   }
@@ -200,6 +220,7 @@ static int m_expect(lua_State *L) { /* bytes */
 }
 
 static CtVal to_parity(lua_State *L, const char *op) {
+  check_mbarrier(L, op, "the parity of a phase, 0 or 1,");
   if (lua_type(L, 2) == LUA_TNUMBER) {
     (void)bind_to_index(L, 2, 0, 1, op, "parity");
   }
@@ -309,7 +330,8 @@ static int state_newindex(lua_State *L) {
 }
 
 static int state_advance(lua_State *L) { /* [count] */
-  const State *s = luaL_checkudata(L, 1, STATE_TYPE);
+  check_call(L, STATE_TYPE, "state", "advance", NULL);
+  const State *s = lua_touserdata(L, 1);
   CtIr *ir = front_here(L, "advance");
   check_serial(L, s->serial, "advance");
   if (lua_type(L, 2) == LUA_TNUMBER) {
@@ -381,7 +403,8 @@ static int lang_named_barrier(lua_State *L) { /* id, threads */
 }
 
 static int named(lua_State *L, const char *name, CtOp op) {
-  const Named *b = luaL_checkudata(L, 1, NAMED_TYPE);
+  check_call(L, NAMED_TYPE, "named_barrier(id, threads)", name, NULL);
+  const Named *b = lua_touserdata(L, 1);
   CtIr *ir = front_here(L, name);
   check_serial(L, b->serial, name);
   ct_ir_named_barrier(ir, op, b->id, b->threads);

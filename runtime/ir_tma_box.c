@@ -274,9 +274,9 @@ static CtStatus find_swizzle(CtTmaTile *d) {
   if (!fits || bytes.bits > 3 || bytes.base != 4 || bytes.shift != 3) {
     return FAIL(d,
                 "%s: the swizzle Sw<%d,%d,%d> of %s is Sw<%d,%d,%d> on bytes; the hardware has "
-                "Sw<1,4,3>, Sw<2,4,3> and Sw<3,4,3>, those of gmma_layout",
+                "Sw<1,4,3>, Sw<2,4,3> and Sw<3,4,3>, those of gmma_layout(%s, ...)",
                 d->call->op, sw.bits, sw.base, sw.shift, d->shared, bytes.bits, bytes.base,
-                bytes.shift);
+                bytes.shift, ct_dtypes[d->ir->bufs[d->call->shared.buf].dtype].name);
   }
   d->swizzle = (unsigned char)bytes.bits;
   return CT_OK;

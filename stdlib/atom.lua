@@ -38,13 +38,26 @@ local function check_dtype(a, dtype)
   end
 end
 
+-- What a name may have meant: of wgmma the same with the nearest N.
+local function guess_name(name)
+  local names = all_names()
+  local before, n, behind = name:match("^(SM90_64x)(%d+)(x.*)$")
+  local best
+  for _, other in ipairs(n and names or {}) do
+    local m = #other > #before + #behind and other:sub(1, #before) == before and
+      other:sub(-#behind) == behind and tonumber(other:sub(#before + 1, -#behind - 1))
+    if m and (not best or math.abs(m - n) < math.abs(best - n)) then best = m end
+  end
+  return best and ("'%s%d%s'"):format(before, best, behind) or near.nearest(name, names)
+end
+
 function M.atom(name, dtype)
   if type(name) ~= "string" then
     fail("atom", "a name like \"SM80_16x8x16_F32F16F16F32_TN\" was expected, got %s", type(name))
   end
   local a = ct._atom(name, dtype)
   if not a then
-    local guess = near.nearest(name, all_names())
+    local guess = guess_name(name)
     fail("atom", "there is no atom '%s'; %s", name, guess and ("did you mean %s?"):format(guess) or
       "atoms() lists their names")
   end

@@ -271,7 +271,7 @@ function M.run(...)
   for _, name in ipairs(names) do
     local f = name ~= "run" and M[name]
     if not f then
-      local known = table.concat(order, ", ")
+      local known = table.concat(order, ", ") .. ", watch, hopper"
       error(("bench: '%s' is no benchmark; there are %s"):format(name, known), 0)
     end
     f()

@@ -31,7 +31,7 @@ trouble(A, {8, 64}, composition(swizzle(3, 2, 3), row_major{8, 64}))
 trouble(A, {8, 16}, composition(swizzle(3, 2, 3), row_major{8, 16}))
 -- expect: tma_load: s has rows of 64 bytes under a swizzle of 128 bytes; they must be as long: take gmma_layout with 64 bytes, or other tiles
 trouble(A, {8, 32}, composition(swizzle(2, 3, 3), row_major{8, 32}))
--- expect: tma_load: the swizzle Sw<2,3,3> of s is Sw<2,5,3> on bytes; the hardware has Sw<1,4,3>, Sw<2,4,3> and Sw<3,4,3>, those of gmma_layout
+-- expect: tma_load: the swizzle Sw<2,3,3> of s is Sw<2,5,3> on bytes; the hardware has Sw<1,4,3>, Sw<2,4,3> and Sw<3,4,3>, those of gmma_layout(f32, ...)
 trouble(A, {8, 32}, row_major{8, 16})
 -- expect: tma_load: the tile has shape (8,32) but s is (8,16):(16,1); give the shared tensor the tile's shape
 trouble(A, {8, 32}, row_major{8, 32}, {dtype = bf16})

@@ -59,8 +59,9 @@ expect("--no-global", "check --no-global " .. script, "check: no finding in 1 la
 write(right .. "os.exit(false)")
 expect("the script's failure", "check " .. script, "ran\t0\ncheck: no finding in 1 launch\n"
   .. "check: the script itself failed, with exit code 1\n", 2)
-write(right .. "error('no')")
-expect("its error", "check " .. script, "ran\t0\nFILE:3: no\ncheck: no finding in 1 launch\n"
+write(right .. "zeroz(f32)")
+expect("its error", "check " .. script, "ran\t0\nFILE:3: attempt to call a nil value (global "
+  .. "'zeroz'); did you mean 'zeros'?\ncheck: no finding in 1 launch\n"
   .. "check: the script itself failed\n", 2)
 write(wrong .. "io.popen('kill -INT $PPID'):close() while true do end")
 expect("Ctrl-C", "check " .. script, "ran\nFILE:7: interrupted\n" .. outside .. " (8 times)\n"
