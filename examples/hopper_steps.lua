@@ -2,11 +2,12 @@
 -- Hopper GPU, in thirteen steps: C = A * B', A and B contiguous along K, C row-major, sums in f32.
 -- From step 2 on tensor cores multiply; what changes from step to step is a field of a table or a
 -- few lines that look at it. Each step is checked. The table says how long it takes and, on a GPU,
--- how that compares with cuBLAS in the same run. Usage: cuttle hopper_steps.lua [size]
+-- how that compares with cuBLAS in the same run. Usage: cuttle hopper_steps.lua [size [K]]
 -- needs sm_90a
 local compare = require "cuttle.bench_device".compare
 local on_gpu = device().sm ~= nil
 local S = tonumber(arg[1] or (on_gpu and 8192 or 256))
+local K = tonumber(arg[2] or arg[1] or (on_gpu and S or 128))
 local GROUP = 128                                       -- threads of a warp group
 local bK = 64                                           -- 128 bytes, what a swizzled line holds
 local k_major = gmma_layout(bf16, "K", 128)
@@ -191,7 +192,7 @@ step("launched early", {pdl = true})
 
 -- {====== Running ======
 
-local A, B = randn(bf16, row_major{S, S}), randn(bf16, row_major{S, S})
+local A, B = randn(bf16, row_major{S, K}), randn(bf16, row_major{S, K})
 local transposed = reference.matmul(B, A)               -- in memory what a row-major C is
 local want = view(transposed, row_major{S, S})
 local all_ok = true
@@ -233,7 +234,7 @@ local function run(name, p)
   return time(by_roles(name, p), {grid = grid, block = 3 * GROUP, pdl = p.pdl}, S), S, note
 end
 
-print(("C = A * B', row-major, %dx%dx%d bf16 on %s"):format(S, S, S, device().name))
+print(("C = A * B', row-major, %dx%dx%d bf16 on %s"):format(S, S, K, device().name))
 print(("%-26s %10s %10s %9s  %s"):format("step", "ms", "TFLOP/s", "of cuBLAS", "tile"))
 local blas_ms
 if reference.library(B, A) == "cuBLAS" then
@@ -243,7 +244,7 @@ if reference.library(B, A) == "cuBLAS" then
 end
 local function report(name, ms, n, note)
   local whole_ms = ms * (S / n) ^ 2
-  print(("%-26s %10.4f %10.1f %9s  %s"):format(name, ms, 2 * S ^ 3 / whole_ms * 1e-9,
+  print(("%-26s %10.4f %10.1f %9s  %s"):format(name, ms, 2 * S ^ 2 * K / whole_ms * 1e-9,
     blas_ms and ("%.3f"):format(blas_ms / whole_ms) or "-", note))
 end
 for i, s in ipairs(steps) do
