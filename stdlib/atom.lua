@@ -40,15 +40,15 @@ end
 
 -- What a name may have meant: of wgmma the same with the nearest N.
 local function guess_name(name)
-  local names = all_names()
+  local known = all_names()
   local before, n, behind = name:match("^(SM90_64x)(%d+)(x.*)$")
   local best
-  for _, other in ipairs(n and names or {}) do
+  for _, other in ipairs(n and known or {}) do
     local m = #other > #before + #behind and other:sub(1, #before) == before and
       other:sub(-#behind) == behind and tonumber(other:sub(#before + 1, -#behind - 1))
     if m and (not best or math.abs(m - n) < math.abs(best - n)) then best = m end
   end
-  return best and ("'%s%d%s'"):format(before, best, behind) or near.nearest(name, names)
+  return best and ("'%s%d%s'"):format(before, best, behind) or near.nearest(name, known)
 end
 
 function M.atom(name, dtype)
