@@ -193,6 +193,19 @@ static void check_shared(lua_State *L, const Kernel *k, const LaunchConfig *c, c
   }
 }
 
+/* Without the wait it would not only read too early: the launch behind it, which waits for it, would take what came
+   before it for done. */
+static void check_dependent(lua_State *L, const Kernel *k, const LaunchConfig *c,
+                            const Spec *spec) {
+  if (c->pdl && !spec->ir.waits_for_grids) {
+    diag_error(L,
+               "%s: pdl = true lets it begin before the launch before it has ended, but it never "
+               "waits for that; call grid_dependency_wait() before the first use of what other "
+               "launches read or write",
+               k->name);
+  }
+}
+
 void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n) {
   const Spec *spec = launch_spec(L, kernel, config, args);
@@ -201,6 +214,7 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
   CtErr err;
   check_stream(L, k, config, args);
   check_shared(L, k, config, spec);
+  check_dependent(L, k, config, spec);
   diag_check(L, check_requires(spec, args->slots, &err), &err);
   if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
     return; /* nothing to do */

@@ -288,11 +288,12 @@ typedef struct CtIr {
   int64_t cluster[3]; /* blocks per cluster; {1,1,1}: the launch has no clusters */
   int64_t smem;   /* bytes of shared memory that the launch gives beside what the kernel declares */
   int min_blocks; /* that a multiprocessor must have room for; 0: not said */
-  uint32_t smem_buf; /* the buffer that has them, or 0 */
-  bool contract;     /* a*b + c becomes fma */
-  bool may_overlap;  /* others may write what a tensor reads: another tensor, a launch before */
-  bool failed;       /* out of memory while building */
-  CtDyn dyn;         /* for the layout algebra: arithmetic on this IR's values */
+  uint32_t smem_buf;    /* the buffer that has them, or 0 */
+  bool contract;        /* a*b + c becomes fma */
+  bool may_overlap;     /* others may write what a tensor reads: another tensor, a launch before */
+  bool waits_for_grids; /* has grid_dependency_wait */
+  bool failed;          /* out of memory while building */
+  CtDyn dyn;            /* for the layout algebra: arithmetic on this IR's values */
   CtInst *insts;
   size_t n_insts, cap_insts; /* [0] unused */
   CtRegionInfo *regions;

@@ -24,6 +24,7 @@ CtVal ct_ir_cluster_rank(CtIr *ir) {
 /* What a launch before writes changes while this one runs, though no operation of it says so. */
 void ct_ir_grid_wait(CtIr *ir) {
   ir->may_overlap = true;
+  ir->waits_for_grids = true;
   ct_ir_effect(ir, CT_OP_GRID_WAIT, 0);
 }
 
