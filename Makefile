@@ -38,8 +38,9 @@ CLANG_TIDY := $(firstword $(foreach n,clang-tidy-14 clang-tidy,\
 	$(shell command -v $(n) 2>/dev/null)) clang-tidy)
 
 # CPU engine handlers, compiled once per instruction set and chosen when the engine starts.
-SIMT_VARIANTS = $(foreach part,arith moves memory memory_narrow control tile mma wgmma,runtime/simt_$(part).c) \
-	runtime/tensor_core.c
+SIMT_VARIANTS = $(foreach part,arith moves memory memory_narrow control tile mma wgmma,\
+	runtime/simt/simt_$(part).c) \
+	runtime/simt/tensor_core.c
 
 # {====== Nothing to change below ======
 
@@ -107,7 +108,7 @@ endif
 
 VARIANT_SRC := $(wildcard $(SIMT_VARIANTS))
 PROGRAM_SRC := $(wildcard interp/main.c interp/repl*.c)
-LIB_SRC := $(filter-out $(VARIANT_SRC) $(PROGRAM_SRC),$(wildcard runtime/*.c interp/*.c))
+LIB_SRC := $(filter-out $(VARIANT_SRC) $(PROGRAM_SRC),$(wildcard runtime/*/*.c interp/*.c))
 STDLIB := $(wildcard stdlib/*.lua stdlib/meta/*.lua stdlib/*.html stdlib/*.css stdlib/*.js stdlib/*.py)
 TEST_SRC := $(wildcard tests/c/test_*.c)
 DEVICE_SRC := $(wildcard tests/device/test_*.c)
@@ -123,7 +124,7 @@ DEVICE_BIN := $(DEVICE_SRC:%.c=$(BUILD)/%)
 LAWS_OBJ := $(LAWS_SRC:%.c=$(BUILD)/%.o)
 LAWS_BIN := $(BUILD)/tests/laws/laws
 # What fuzz targets reach: readers of texts and files, which need no engine and no Lua state.
-FUZZ_OBJ := $(filter-out $(VARIANT_OBJ) $(BUILD)/runtime/simt% $(BUILD)/runtime/emit%,\
+FUZZ_OBJ := $(filter-out $(VARIANT_OBJ) $(BUILD)/runtime/simt/% $(BUILD)/runtime/emit/%,\
 	$(filter $(BUILD)/runtime/% $(BUILD)/interp/lua_% $(BUILD)/interp/rewrite%,$(LIB_OBJ)))
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 EMBED_BIN := $(EMBED_SRC:%.c=$(BUILD)/%)
@@ -169,7 +170,7 @@ endef
 $(foreach isa,$(ISAS),$(eval $(call variant_rule,$(isa))))
 
 # The cores that this process may use; public headers as where they are installed.
-$(BUILD)/runtime/simt.o $(BUILD)/lint/runtime/simt: FILE_FLAGS = -D_GNU_SOURCE
+$(BUILD)/runtime/simt/simt.o $(BUILD)/lint/runtime/simt/simt: FILE_FLAGS = -D_GNU_SOURCE
 $(BUILD)/tests/%.o: FILE_FLAGS = $(TEST_FLAGS)
 $(BUILD)/examples/%.o $(BUILD)/lint/examples/%: \
 	FILE_FLAGS = -iquote interp -iquote runtime
@@ -352,7 +353,7 @@ docs: $(PROGRAM)
 ANALYZER = -Xclang -analyzer-config -Xclang max-nodes=20000
 TIDY_SRC = $(LIB_SRC) $(PROGRAM_SRC) $(EMBED_SRC)
 TIDY_STAMPS = $(TIDY_SRC:%.c=$(BUILD)/lint/%) $(VARIANT_SRC:%.c=$(BUILD)/lint/%)
-C_FILES = $(wildcard runtime/*.[ch] interp/*.[ch] tests/*/*.[ch] examples/*/*.[ch])
+C_FILES = $(wildcard runtime/*.h runtime/*/*.[ch] interp/*.[ch] tests/*/*.[ch] examples/*/*.[ch])
 LUA_DIRS = $(foreach d,scripts stdlib tests examples,$(if $(shell find $(d) -name '*.lua'),$(d)))
 
 lint: lint-format lint-lua lint-includes $(TIDY_STAMPS)
@@ -391,9 +392,10 @@ LIB_DIR = $(DESTDIR)$(PREFIX)/lib
 LUA_MODULE_DIR = $(LIB_DIR)/lua/5.4
 SHARED_NAME = libcuttle.so.$(VERSION)
 
-# What runtime/ct.h includes: #include <cuttle/ct.h>.
-CORE_HEADERS = $(addprefix runtime/,ct.h base.h $(shell sed -n 's/^\#include "\(.*\)".*/\1/p' \
-	runtime/ct.h) dtypes.def ops.def)
+# What runtime/ct.h includes, installed side by side: #include <cuttle/ct.h>.
+CORE_HEADERS = runtime/ct.h runtime/base/base.h runtime/base/dtypes.def runtime/ir/ops.def \
+	$(shell sed -n 's/^\#include "\(.*\)".*/\1/p' runtime/ct.h)
+FLATTEN = 's|^\(\#include "\)[^"]*/|\1|'
 
 install: all install-module
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(LIB_DIR)/pkgconfig
@@ -404,7 +406,7 @@ install: all install-module
 	ln -sf libcuttle.so.$(SOVERSION) $(LIB_DIR)/libcuttle.so
 	install -m 644 interp/cuttle.h $(DESTDIR)$(PREFIX)/include
 	install -d $(DESTDIR)$(PREFIX)/include/cuttle
-	install -m 644 $(CORE_HEADERS) $(DESTDIR)$(PREFIX)/include/cuttle
+	for h in $(CORE_HEADERS); do sed $(FLATTEN) $$h > $(DESTDIR)$(PREFIX)/include/cuttle/$${h##*/}; done
 	install -d $(DESTDIR)$(PREFIX)/share/cuttle/meta
 	install -m 644 stdlib/meta/*.lua $(DESTDIR)$(PREFIX)/share/cuttle/meta
 	{ echo 'std = "lua54+cuttle"'; sed -n '/^stds\.cuttle/,/^}/p' .luacheckrc; } > \

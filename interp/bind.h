@@ -15,10 +15,10 @@
 #include <lua.h>
 
 #include "diag.h"
-#include "runtime/atom.h"
-#include "runtime/dtype.h"
-#include "runtime/composed.h"
-#include "runtime/ir.h"
+#include "runtime/ir/atom.h"
+#include "runtime/base/dtype.h"
+#include "runtime/layout/composed.h"
+#include "runtime/ir/ir.h"
 
 #define LAYOUT_TYPE "layout" /* names of metatables in the registry */
 #define SWIZZLE_TYPE "swizzle"

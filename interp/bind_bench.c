@@ -5,7 +5,7 @@
 
 #include "bind.h"
 #include "launch.h"
-#include "runtime/nvml.h"
+#include "runtime/device/nvml.h"
 #include "state.h"
 
 /* _now() -> milliseconds by a clock that only goes on. */

@@ -7,7 +7,7 @@
 #include <limits.h>
 
 #include "diag.h"
-#include "runtime/blas_lt.h"
+#include "runtime/device/blas_lt.h"
 #include "state.h"
 
 #define LIBRARIES_TYPE "cuttle.libraries"

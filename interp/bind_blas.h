@@ -5,7 +5,7 @@
 #include <lua.h>
 
 #include "bind.h"
-#include "runtime/blas.h"
+#include "runtime/device/blas.h"
 #include "tensor.h"
 
 /* C (m,n) = A (m,k) * B (n,k)'. */

@@ -7,7 +7,7 @@
 #include "bind.h"
 #include "front.h"
 #include "range.h"
-#include "runtime/walk.h"
+#include "runtime/layout/walk.h"
 #include "tensor.h"
 #include "value.h"
 

@@ -7,7 +7,7 @@
 
 #include "bind.h"
 #include "launch.h"
-#include "runtime/nvrtc.h"
+#include "runtime/device/nvrtc.h"
 
 #define STREAM_TYPE "stream"
 #define EVENT_TYPE "event"

@@ -6,7 +6,7 @@
 
 #include "bind.h"
 #include "front.h"
-#include "runtime/convert.h"
+#include "runtime/base/convert.h"
 #include "value.h"
 
 /* The userdata. One object for each type and state, in the language's table and the registry. */

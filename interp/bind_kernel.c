@@ -8,7 +8,7 @@
 #include "bind.h"
 #include "front.h"
 #include "launch.h"
-#include "runtime/nvrtc.h"
+#include "runtime/device/nvrtc.h"
 
 #define CONFIG_TYPE "launch configuration"
 #define LAUNCHER_TYPE "launcher"

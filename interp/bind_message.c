@@ -5,7 +5,7 @@
 
 #include "bind.h"
 #include "front.h"
-#include "runtime/message.h"
+#include "runtime/base/message.h"
 #include "value.h"
 
 enum { MAX_SPEC = 16, MAX_TEXT = 2048 };

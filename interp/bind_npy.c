@@ -5,8 +5,8 @@
 
 #include "bind.h"
 #include "diag.h"
-#include "runtime/npy.h"
-#include "runtime/walk.h"
+#include "runtime/base/npy.h"
+#include "runtime/layout/walk.h"
 #include "state.h"
 #include "tensor.h"
 

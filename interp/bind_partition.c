@@ -9,7 +9,7 @@
 #include "diag.h"
 #include "front.h"
 #include "guard.h"
-#include "runtime/walk.h"
+#include "runtime/layout/walk.h"
 #include "tensor.h"
 
 /* {====== Whether the tiles fit ====== */

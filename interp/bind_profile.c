@@ -6,10 +6,10 @@
 #include "bind.h"
 #include "front.h"
 #include "launch.h"
-#include "runtime/emit_cuda.h"
-#include "runtime/nvrtc.h"
-#include "runtime/nvrtc_cubin.h"
-#include "runtime/simt_profile.h"
+#include "runtime/emit/emit_cuda.h"
+#include "runtime/device/nvrtc.h"
+#include "runtime/device/nvrtc_cubin.h"
+#include "runtime/simt/simt_profile.h"
 
 #define SESSION_TYPE "profile session"
 

@@ -13,9 +13,9 @@
 #include "bind.h"
 #include "bind_blas.h"
 #include "diag.h"
-#include "runtime/convert.h"
-#include "runtime/matmul.h"
-#include "runtime/walk.h"
+#include "runtime/base/convert.h"
+#include "runtime/reference/matmul.h"
+#include "runtime/layout/walk.h"
 #include "state.h"
 #include "tensor.h"
 

@@ -5,7 +5,7 @@
 
 #include "bind.h"
 #include "diag.h"
-#include "runtime/attention.h"
+#include "runtime/reference/attention.h"
 #include "state.h"
 #include "tensor.h"
 

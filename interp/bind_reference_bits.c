@@ -5,7 +5,7 @@
 
 #include "bind.h"
 #include "diag.h"
-#include "runtime/convert.h"
+#include "runtime/base/convert.h"
 #include "state.h"
 #include "tensor.h"
 

@@ -8,7 +8,7 @@
 #include "diag.h"
 #include "front.h"
 #include "guard.h"
-#include "runtime/walk.h"
+#include "runtime/layout/walk.h"
 #include "state.h"
 #include "tensor.h"
 

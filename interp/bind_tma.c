@@ -6,7 +6,7 @@
 #include "bind.h"
 #include "front.h"
 #include "guard.h"
-#include "runtime/ir_tma.h"
+#include "runtime/ir/ir_tma.h"
 #include "tensor.h"
 #include "value.h"
 

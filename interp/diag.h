@@ -5,7 +5,7 @@
 
 #include <lua.h>
 
-#include "runtime/err.h"
+#include "runtime/base/err.h"
 
 #ifdef __clang_analyzer__
 #define DIAG_RAISES __attribute__((analyzer_noreturn))

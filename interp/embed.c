@@ -6,7 +6,7 @@
 
 #include "bind.h"
 #include "launch.h"
-#include "runtime/walk.h"
+#include "runtime/layout/walk.h"
 #include "state.h"
 
 static const char held_key = 0; /* its address names the table of what the host holds, by pointer */

@@ -6,7 +6,7 @@
 
 #include <lua.h>
 
-#include "runtime/ir.h"
+#include "runtime/ir/ir.h"
 
 void front_open(lua_State *L); /* once per state, before the first of the functions below */
 

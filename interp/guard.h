@@ -1,5 +1,5 @@
 /* guard.h: guarded tensors, whose tiles may overhang. Parts of one are cut from its coordinates (its
-   identity layout); memory and conditions follow these (runtime/ir_guard.c). */
+   identity layout); memory and conditions follow these (runtime/ir/ir_guard.c). */
 #ifndef CUTTLE_GUARD_H
 #define CUTTLE_GUARD_H
 

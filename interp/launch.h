@@ -8,8 +8,8 @@
 
 #include <lua.h>
 
-#include "runtime/device.h"
-#include "runtime/simt.h"
+#include "runtime/device/device.h"
+#include "runtime/simt/simt.h"
 #include "state.h"
 #include "tensor.h"
 

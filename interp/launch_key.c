@@ -6,8 +6,8 @@
 
 #include "bind.h"
 #include "launch_key.h"
-#include "runtime/cache.h"
-#include "runtime/walk.h"
+#include "runtime/device/cache.h"
+#include "runtime/layout/walk.h"
 #include "value.h"
 
 enum { MAX_EXTENT_DIV = 128, MAX_BYTES_DIV = 16, MAX_TEXT = 32 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "launch.h"
-#include "runtime/ir_tma.h"
+#include "runtime/ir/ir_tma.h"
 
 enum { MAX_KEPT = 8 };
 

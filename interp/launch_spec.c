@@ -9,8 +9,8 @@
 #include "front.h"
 #include "launch.h"
 #include "launch_key.h"
-#include "runtime/emit_cuda.h"
-#include "runtime/nvrtc.h"
+#include "runtime/emit/emit_cuda.h"
+#include "runtime/device/nvrtc.h"
 #include "value.h"
 
 enum { STATIC_SHARED_BYTES = 48 * 1024, SHARED_MAX_SM90 = 227 * 1024 };

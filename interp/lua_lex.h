@@ -4,7 +4,7 @@
 #ifndef CT_LUA_LEX_H
 #define CT_LUA_LEX_H
 
-#include "runtime/arena.h"
+#include "runtime/base/arena.h"
 
 typedef enum LxKind {
 #define LX_WORD(id, text) LX_##id,

@@ -9,7 +9,7 @@
 
 #include "bind.h"
 #include "repl.h"
-#include "runtime/nvrtc.h"
+#include "runtime/device/nvrtc.h"
 #include "std_modules.h"
 
 enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64 };

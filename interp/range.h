@@ -4,7 +4,7 @@
 
 #include <lua.h>
 
-#include "runtime/inttuple.h"
+#include "runtime/layout/inttuple.h"
 
 typedef struct Range { /* index runs from start while it is < stop (> for a negative step) */
   CtInt start, stop, step;

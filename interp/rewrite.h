@@ -159,7 +159,7 @@
 #ifndef CT_REWRITE_H
 #define CT_REWRITE_H
 
-#include "runtime/text.h"
+#include "runtime/base/text.h"
 
 /* The runtime functions. */
 typedef enum RwFn {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "diag.h"
-#include "runtime/nvrtc.h"
+#include "runtime/device/nvrtc.h"
 
 enum { DEFAULT_SM = 90 };
 

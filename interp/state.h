@@ -8,9 +8,9 @@
 #include <stdatomic.h>
 
 #include "cuttle.h"
-#include "runtime/device.h"
-#include "runtime/rand.h"
-#include "runtime/simt.h"
+#include "runtime/device/device.h"
+#include "runtime/base/rand.h"
+#include "runtime/simt/simt.h"
 
 enum { STATE_MAX_DEVICES = 16 };
 

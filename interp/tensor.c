@@ -7,7 +7,7 @@
 #include "bind.h"
 #include "diag.h"
 #include "front.h"
-#include "runtime/walk.h"
+#include "runtime/layout/walk.h"
 #include "state.h"
 
 /* User values: the name's text; the layout as an object, where it remembers what made it. */

@@ -11,8 +11,8 @@
 
 #include <lua.h>
 
-#include "runtime/ir.h"
-#include "runtime/storage.h"
+#include "runtime/ir/ir.h"
+#include "runtime/device/storage.h"
 
 #define TENSOR_TYPE "tensor" /* the metatable's name in the registry */
 

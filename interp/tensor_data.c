@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/convert.h"
-#include "runtime/walk.h"
+#include "runtime/base/convert.h"
+#include "runtime/layout/walk.h"
 #include "tensor.h"
 
 /* {====== Elements, by type ====== */
@@ -57,7 +57,7 @@ ELEM_OPS(bool, uint8_t, i, int64_t)
 
 #define X(name, bits, kind, compute, cuda, ctype, npy) [CT_##name] = {load_##name, store_##name},
 static const ElemOps elem_ops[] = {
-#include "runtime/dtypes.def"
+#include "runtime/base/dtypes.def"
 };
 #undef X
 

@@ -8,22 +8,22 @@
 #ifndef CT_H
 #define CT_H
 
-#include "arena.h"     /* memory that is freed together; the allocator */
-#include "err.h"       /* status and message */
-#include "text.h"      /* text that grows */
-#include "dtype.h"     /* element types */
-#include "mode_name.h" /* names of modes */
-#include "inttuple.h"  /* nested integer tuples, static or of a run time */
-#include "layout.h"    /* layouts and their algebra */
-#include "swizzle.h"   /* swizzles of indices */
-#include "composed.h"  /* layouts under a swizzle */
-#include "atom.h"      /* instructions: products and copies */
-#include "ir.h"        /* kernels as typed, structured programs */
-#include "emit_cuda.h" /* an IR as CUDA C */
-#include "simt.h"      /* the CPU engine */
-#include "cache.h"     /* compiled kernels on disk */
-#include "nvrtc.h"     /* CUDA C to cubin or PTX */
-#include "device.h"    /* CUDA devices: memory, streams, events, launches */
-#include "npy.h"       /* NumPy's files */
+#include "runtime/base/arena.h"       /* memory that is freed together; the allocator */
+#include "runtime/base/err.h"         /* status and message */
+#include "runtime/base/text.h"        /* text that grows */
+#include "runtime/base/dtype.h"       /* element types */
+#include "runtime/layout/mode_name.h" /* names of modes */
+#include "runtime/layout/inttuple.h"  /* nested integer tuples, static or of a run time */
+#include "runtime/layout/layout.h"    /* layouts and their algebra */
+#include "runtime/layout/swizzle.h"   /* swizzles of indices */
+#include "runtime/layout/composed.h"  /* layouts under a swizzle */
+#include "runtime/ir/atom.h"          /* instructions: products and copies */
+#include "runtime/ir/ir.h"            /* kernels as typed, structured programs */
+#include "runtime/emit/emit_cuda.h"   /* an IR as CUDA C */
+#include "runtime/simt/simt.h"        /* the CPU engine */
+#include "runtime/device/cache.h"     /* compiled kernels on disk */
+#include "runtime/device/nvrtc.h"     /* CUDA C to cubin or PTX */
+#include "runtime/device/device.h"    /* CUDA devices: memory, streams, events, launches */
+#include "runtime/base/npy.h"         /* NumPy's files */
 
 #endif

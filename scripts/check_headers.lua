@@ -71,7 +71,7 @@ for _, path in ipairs(paths) do
   note_words(path, code_of[path])
 end
 for _, path in ipairs(paths) do
-  if path:find("^%a+/[%w_]+%.h$") then
+  if path:find("^runtime/.*%.h$") or path:find("^interp/.*%.h$") then
     check_header(path, code_of[path])
   end
 end

@@ -3,54 +3,56 @@
 --   lua scripts/check_includes.lua        from the root of the repository
 -- The tables below are the architecture: a new file either falls under a module or gets a row.
 
--- Modules of a folder, lowest first. A module is the files whose name (without its extension)
+-- Modules of a folder, lowest first. A module is the files whose path in it (without its extension)
 -- matches one of `files`; it may include itself, what `uses` names, and what those use in turn.
 -- A name with a slash is a module of another folder.
 local modules = {
   runtime = {
-    { name = "base", files = { "base" }, uses = {} },
-    { name = "err", files = { "err" }, uses = { "base" } },
-    { name = "arena", files = { "arena" }, uses = { "err" } },
-    { name = "text", files = { "text" }, uses = { "arena" } },
-    { name = "rand", files = { "rand" }, uses = { "base" } },
-    { name = "matmul", files = { "matmul" }, uses = { "base" } },
-    { name = "attention", files = { "attention" }, uses = { "base" } },
-    { name = "dtype", files = { "dtypes?", "convert" }, uses = { "text" } },
-    { name = "atom", files = { "atoms?" }, uses = { "dtype" } }, -- layouts as texts
-    { name = "tensor_core", files = { "tensor_core", "tensor_core_[%w_]+" }, uses = { "atom" } },
-    { name = "npy", files = { "npy" }, uses = { "dtype" } },
-    { name = "message", files = { "message" }, uses = { "dtype" } },
+    { name = "base", files = { "base/base" }, uses = {} },
+    { name = "err", files = { "base/err" }, uses = { "base" } },
+    { name = "arena", files = { "base/arena" }, uses = { "err" } },
+    { name = "text", files = { "base/text" }, uses = { "arena" } },
+    { name = "rand", files = { "base/rand" }, uses = { "base" } },
+    { name = "dtype", files = { "base/dtypes?", "base/convert" }, uses = { "text" } },
+    { name = "npy", files = { "base/npy" }, uses = { "dtype" } },
+    { name = "message", files = { "base/message" }, uses = { "dtype" } },
+    { name = "reference", files = { "reference/[%w_]+" }, uses = { "base" } },
 
     -- The algebra knows numbers only: not what they index.
-    { name = "inttuple", files = { "inttuple", "inttuple_[%w_]+", "tuple_[%w_]+", "mode_name" },
-      uses = { "text" } },
-    { name = "layout", files = { "layout", "layout_[%w_]+", "partition", "swizzle", "composed",
-      "composed_[%w_]+", "walk" },
+    { name = "inttuple", files = { "layout/inttuple", "layout/inttuple_[%w_]+", "layout/tuple_[%w_]+",
+      "layout/mode_name" }, uses = { "text" } },
+    { name = "layout", files = { "layout/layout", "layout/layout_[%w_]+", "layout/partition",
+      "layout/swizzle", "layout/composed", "layout/composed_[%w_]+", "layout/walk" },
       uses = { "inttuple" } },
 
     -- The IR knows no engine; passes know the IR only.
-    { name = "ir", files = { "ir", "ir_[%w_]+", "ops", "gemm_order" },
+    { name = "atom", files = { "ir/atoms?" }, uses = { "dtype" } }, -- layouts as texts
+    { name = "ir", files = { "ir/ir", "ir/ir_[%w_]+", "ir/ops", "ir/gemm_order" },
       uses = { "layout", "dtype", "atom" } },
-    { name = "pass", files = { "pass", "pass_[%w_]+" }, uses = { "ir" } },
+    { name = "pass", files = { "ir/pass", "ir/pass_[%w_]+" }, uses = { "ir" } },
 
     -- Two back ends that do not know of each other.
-    { name = "emit_cuda", files = { "emit", "emit_[%w_]+" }, uses = { "ir" } },
-    { name = "simt", files = { "simt", "simt_[%w_]+" }, uses = { "ir", "message", "tensor_core" } },
+    { name = "emit", files = { "emit/[%w_]+" }, uses = { "ir" } },
+    { name = "tensor_core", files = { "simt/tensor_core", "simt/tensor_core_[%w_]+" },
+      uses = { "atom" } },
+    { name = "simt", files = { "simt/simt", "simt/simt_[%w_]+" },
+      uses = { "ir", "message", "tensor_core" } },
 
     -- Libraries and devices take text, bytes and sizes: no layouts, no IR.
-    { name = "dl", files = { "dl", "cuda_[%w_]+", "nvrtc_syms", "cublas_[%w_]+",
-      "cublaslt_syms", "nvml_syms", "nvml_types" },
+    { name = "dl", files = { "device/dl", "device/cuda_[%w_]+", "device/nvrtc_syms",
+      "device/cublas_[%w_]+", "device/cublaslt_syms", "device/nvml_syms", "device/nvml_types" },
       uses = { "text" } },
-    { name = "cache", files = { "cache" }, uses = { "text" } },
-    { name = "nvrtc", files = { "nvrtc", "nvrtc_[%w_]+" }, uses = { "dl", "cache" } },
-    { name = "device", files = { "device", "device_[%w_]+" }, uses = { "dl", "message" } },
-    { name = "blas", files = { "blas", "blas_[%w_]+" }, uses = { "device" } },
-    { name = "nvml", files = { "nvml" }, uses = { "device" } },
-    { name = "storage", files = { "storage" }, uses = { "device" } },
+    { name = "cache", files = { "device/cache" }, uses = { "text" } },
+    { name = "nvrtc", files = { "device/nvrtc", "device/nvrtc_[%w_]+" }, uses = { "dl", "cache" } },
+    { name = "device", files = { "device/device", "device/device_[%w_]+" },
+      uses = { "dl", "message" } },
+    { name = "blas", files = { "device/blas", "device/blas_[%w_]+" }, uses = { "device" } },
+    { name = "nvml", files = { "device/nvml" }, uses = { "device" } },
+    { name = "storage", files = { "device/storage" }, uses = { "device" } },
 
     -- The list of public headers; no file of the core includes it.
     { name = "ct", files = { "ct" },
-      uses = { "emit_cuda", "simt", "nvrtc", "device", "npy", "atom" } },
+      uses = { "emit", "simt", "nvrtc", "device", "npy", "atom" } },
   },
 
   interp = {
@@ -62,9 +64,8 @@ local modules = {
     -- The rest of the folder, one layer: bindings, front end, state, command line.
     { name = "interp", files = { ".*" },
       uses = { "rewrite", "std_modules", "cuttle", "runtime/ct", "runtime/ir", "runtime/pass",
-        "runtime/emit_cuda", "runtime/simt", "runtime/nvrtc", "runtime/blas", "runtime/nvml",
-        "runtime/storage", "runtime/npy", "runtime/rand", "runtime/matmul", "runtime/attention",
-        "runtime/dtype", "runtime/atom" } },
+        "runtime/emit", "runtime/simt", "runtime/nvrtc", "runtime/blas", "runtime/nvml",
+        "runtime/storage", "runtime/npy", "runtime/rand", "runtime/reference", "runtime/dtype", "runtime/atom" } },
   },
 }
 
@@ -73,8 +74,8 @@ local LUA <const> = { "^lua%w*%.h", "^lauxlib%.h", "^luaxlib%.h" }
 local CUDA <const> = { "^cu%w*%.h", "^nvrtc%.h", "^cublas", "^nvml%.h" }
 local foreign = {
   runtime = { { LUA, "runtime/ never sees Lua" },
-    { CUDA, "CUDA is loaded at run time: declare what is needed in runtime/dl.h" } },
-  interp = { { CUDA, "CUDA is loaded at run time: use runtime/device.h" } },
+    { CUDA, "CUDA is loaded at run time: declare what is needed in runtime/device/dl.h" } },
+  interp = { { CUDA, "CUDA is loaded at run time: use runtime/device/device.h" } },
   rewrite = { { LUA, "the rewriter works on text, without a lua_State" } },
 }
 
@@ -129,9 +130,9 @@ local function matches_any(text, patterns)
   return false
 end
 
--- "runtime/ir_fold.c" -> the row of its module, "runtime"; nil when no row fits
+-- "runtime/ir/ir_fold.c" -> the row of its module, "runtime"; nil when no row fits
 local function module_of(path)
-  local folder, stem = path:match("^(%w+)/([%w_]+)%.%w+$")
+  local folder, stem = path:match("^(%w+)/([%w_/]+)%.%w+$")
   for _, row in ipairs(modules[folder] or {}) do
     for _, pattern in ipairs(row.files) do
       if stem:find("^" .. pattern .. "$") then

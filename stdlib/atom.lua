@@ -1,4 +1,4 @@
--- atom.lua: MMA and copy atoms by name, and lists of them. The rows are in runtime/atoms.def.
+-- atom.lua: MMA and copy atoms by name, and lists of them. The rows are in runtime/ir/atoms.def.
 --   atom(name[, dtype])   the atom of CuTe's name; of a copy, with the type of its elements
 --   atoms([filter])       the names of all, or of those that {kind =, family =, sm =, dtype =} fit
 --   smem_atom(name, dtype) the shared-memory layout atoms of wgmma: "K_SW128", "MN_INTER", ...

@@ -32,7 +32,7 @@ const colour = (lane) => `hsl(${(lane * 360) / LANES} 65% 55%)`;
 
 const elementBytes = (access) => access.bits / 8 / access.vec;
 
-// Phases of a request on shared memory: lists of lanes. The rules are those of runtime/simt_banks.h.
+// Phases of a request on shared memory: lists of lanes. The rules are those of runtime/simt/simt_banks.h.
 function phasesOf(access, pattern) {
   const bytes = access.bits / 8, at = pattern.offsets;
   const same = (by) => at.every((o, i) => o === false || at[i ^ by] === false || o === at[i ^ by]);

@@ -3,7 +3,7 @@
    Each result is compared with a plain loop at a few thousand places. */
 #include "emit_kernels.h"
 
-#include "runtime/simt.h"
+#include "runtime/simt/simt.h"
 
 #include <math.h>
 #include <time.h>

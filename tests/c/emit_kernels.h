@@ -4,7 +4,7 @@
 #ifndef EMIT_KERNELS_H
 #define EMIT_KERNELS_H
 
-#include "runtime/ir.h"
+#include "runtime/ir/ir.h"
 
 #include <stdio.h>
 #include <stdlib.h>

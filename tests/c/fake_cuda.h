@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/dl.h"
+#include "runtime/device/dl.h"
 
 typedef struct FakeCuda {
   int version, n_devices, sm, has_pools, has_clusters;

@@ -10,7 +10,7 @@ FakeCuda fake = {
     .version = FAKE_VERSION, .n_devices = 2, .sm = 90, .has_pools = 1, .has_clusters = 1};
 
 #define X(need, name, args) CuResult name args;
-#include "runtime/cuda_syms.def"
+#include "runtime/device/cuda_syms.def"
 #undef X
 
 static _Thread_local CuContext stack[16];

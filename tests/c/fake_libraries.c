@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cublas_types.h"
-#include "runtime/nvml_types.h"
+#include "runtime/device/cublas_types.h"
+#include "runtime/device/nvml_types.h"
 
 FakeLibraries fake = {.n_good = 3};
 
 #define X(need, name, args) CublasStatus name args;
-#include "runtime/cublaslt_syms.def"
+#include "runtime/device/cublaslt_syms.def"
 #undef X
 #define X(need, name, args) NvmlResult name args;
-#include "runtime/nvml_syms.def"
+#include "runtime/device/nvml_syms.def"
 #undef X
 
 static unsigned result(const char *name) {

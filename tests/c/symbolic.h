@@ -4,7 +4,7 @@
 #ifndef SYMBOLIC_H
 #define SYMBOLIC_H
 
-#include "runtime/inttuple.h"
+#include "runtime/layout/inttuple.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
 #ifndef TENSOR_CORE_CASES_H
 #define TENSOR_CORE_CASES_H
 
-#include "runtime/convert.h"
-#include "runtime/rand.h"
+#include "runtime/base/convert.h"
+#include "runtime/base/rand.h"
 
 typedef enum Kind {
   NEAR_ONE, /* exponents of -2 to 2 */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/simt_banks.h"
+#include "runtime/simt/simt_banks.h"
 #include "tap.h"
 
 enum { SPAN = 1 << 14 };

@@ -1,5 +1,5 @@
 /* test_blas.c: the host's BLAS against the definition of the product. Skipped where there is none. */
-#include "runtime/blas.h"
+#include "runtime/device/blas.h"
 
 #include "tap.h"
 

@@ -1,14 +1,14 @@
 /* test_blas_lt.c: cuBLASLt and NVML on libraries that record what they are asked (fake_libraries.h):
    what a product becomes, that nothing is left behind whatever fails, and what a reader is told. */
-#include "runtime/blas_lt.h"
+#include "runtime/device/blas_lt.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
 
 #include "fake_cuda.h"
 #include "fake_libraries.h"
-#include "runtime/cublas_types.h"
-#include "runtime/nvml.h"
+#include "runtime/device/cublas_types.h"
+#include "runtime/device/nvml.h"
 #include "tap.h"
 
 static FakeLibraries *fake;

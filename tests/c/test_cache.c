@@ -1,6 +1,6 @@
 /* test_cache.c: the hash against the published vectors of SipHash-2-4-128, and the disk cache: hits,
    misses, damage, eviction, and many processes at once. */
-#include "runtime/cache.h"
+#include "runtime/device/cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>

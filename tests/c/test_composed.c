@@ -1,7 +1,7 @@
 /* test_composed.c: swizzles, layouts under them and coordinates as values, from C: with run-time
    integers, and when memory runs out at every request. Samples and laws are in tests/lua/layout,
    tests/conformance and tests/laws. */
-#include "runtime/composed.h"
+#include "runtime/layout/composed.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* test_convert.c: conversions against a reference of another kind: the values of a narrow type are listed
    by ldexp, and a number's neighbours are searched in the list and compared with the point between
    them, which a double holds exactly. */
-#include "runtime/convert.h"
+#include "runtime/base/convert.h"
 
 #include <math.h>
 #include <stdint.h>

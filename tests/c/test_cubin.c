@@ -1,5 +1,5 @@
 /* test_cubin.c: reading registers from a cubin: a small one made here, cut short and with bytes changed. */
-#include "runtime/nvrtc_cubin.h"
+#include "runtime/device/nvrtc_cubin.h"
 #include "tap.h"
 
 enum { MAX = 1024, INFO = 64, SYMBOLS = 128, TEXTS = 256, NAMES = 320, ROWS = 384, N_SECTIONS = 5 };

@@ -1,7 +1,7 @@
 /* test_device.c: the device layer on a driver in host memory that records what it is asked and fails
    when told to (fake_cuda.h): what reaches the driver, and what a user reads when it refuses.
    tests/device/test_gpu_device.c does the same with a real one. */
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

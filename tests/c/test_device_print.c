@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "fake_cuda.h"
-#include "runtime/device.h"
-#include "runtime/dtype.h"
-#include "runtime/text.h"
+#include "runtime/device/device.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/text.h"
 #include "tap.h"
 
 static FakeCuda *fake;

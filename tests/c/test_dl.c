@@ -1,9 +1,9 @@
 /* test_dl.c: loading the driver and NVRTC, what is said when there is none, and our declarations of
    these and of cuBLAS against the real headers where these are on the include path. */
-#include "runtime/dl.h"
+#include "runtime/device/dl.h"
 
-#include "runtime/cublas_types.h"
-#include "runtime/nvml_types.h"
+#include "runtime/device/cublas_types.h"
+#include "runtime/device/nvml_types.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@
   _Static_assert(offsetof(ours, field) == offsetof(theirs, their_field), #ours "." #field)
 
 #define X(name, value) _Static_assert((long long)(name) == CT_##name, #name);
-#include "runtime/cuda_consts.def"
+#include "runtime/device/cuda_consts.def"
 #undef X
 _Static_assert((int)CT_NVRTC_SUCCESS == (int)NVRTC_SUCCESS, "NVRTC_SUCCESS");
 _Static_assert((int)CT_NVRTC_ERROR_INVALID_OPTION == (int)NVRTC_ERROR_INVALID_OPTION, "option");
@@ -168,16 +168,16 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent stop);
 #endif
 
 #define X(need, name, args) SAME_TYPE(__typeof__(&name), CUresult(*) args);
-#include "runtime/cuda_syms.def"
+#include "runtime/device/cuda_syms.def"
 #undef X
 #define X(need, name, args) SAME_TYPE(__typeof__(&name), nvrtcResult(*) args);
-#include "runtime/nvrtc_syms.def"
+#include "runtime/device/nvrtc_syms.def"
 #undef X
 #define X(need, name, args) SAME_TYPE(__typeof__(&name), cublasStatus_t(*) args);
-#include "runtime/cublas_syms.def"
+#include "runtime/device/cublas_syms.def"
 #undef X
 #define X(need, name, args) SAME_TYPE(__typeof__(&name), cublasStatus_t(*) args);
-#include "runtime/cublaslt_syms.def"
+#include "runtime/device/cublaslt_syms.def"
 #undef X
 
 #undef CuResult
@@ -224,7 +224,7 @@ _Static_assert((int)CT_NVML_POWER_INSTANT == (int)NVML_FI_DEV_POWER_INSTANT, "th
 #define NvmlClock nvmlClockType_t
 #define X(need, name, args)                                                                        \
   _Static_assert(__builtin_types_compatible_p(__typeof__(&name), nvmlReturn_t(*) args), #name);
-#include "runtime/nvml_syms.def"
+#include "runtime/device/nvml_syms.def"
 #undef X
 #undef NvmlDevice
 #undef NvmlClock

@@ -1,9 +1,9 @@
 /* test_emit.c: kernels as CUDA C: the text against goldens (run with --update to write them anew), what
    NVRTC and its assembler say of it, where its errors point, and failing memory. */
-#include "runtime/emit_cuda.h"
+#include "runtime/emit/emit_cuda.h"
 
 #include "emit_kernels.h"
-#include "runtime/nvrtc.h"
+#include "runtime/device/nvrtc.h"
 #include "tap.h"
 
 static void build_matmul(Kit *k, int sm) { build_moye_matmul(k, sm); }

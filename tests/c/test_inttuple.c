@@ -1,6 +1,6 @@
 /* test_inttuple.c: integers and tuples: arithmetic with overflow, simplification of run-time values
    by facts, text and its errors, limits. */
-#include "runtime/inttuple.h"
+#include "runtime/layout/inttuple.h"
 
 #include "symbolic.h"
 #include "tap.h"

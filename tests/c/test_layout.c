@@ -1,7 +1,7 @@
 /* test_layout.c: layouts text in, text out: the published examples, evaluation, the whole message of
    each kind of error, and running out of memory at every request. Conformance, laws and run-time
    integers have programs of their own. */
-#include "runtime/layout.h"
+#include "runtime/layout/layout.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* test_layout_dynamic.c: the algebra on run-time integers. First the forms that kernels meet, as
    formulas; then random cases, in which the results under the variables' values must be those of
    the same operation on numbers. */
-#include "runtime/layout.h"
+#include "runtime/layout/layout.h"
 
 #include "symbolic.h"
 #include "tap.h"

@@ -1,6 +1,6 @@
 /* test_layout_laws.c: the operations against their definitions, by brute force over all small
    layouts. What an operation refuses is counted: a law with no case that holds is a failure. */
-#include "runtime/layout.h"
+#include "runtime/layout/layout.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* test_layout_names.c: names of modes through the algebra. Laws on random layouts: an operation with
    names taken away from its result is the operation on layouts without names; each result keeps what
    inttuple.h promises of names. Then where each operation puts the names. */
-#include "runtime/layout.h"
+#include "runtime/layout/layout.h"
 
 #include "tap.h"
 

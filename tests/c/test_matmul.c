@@ -1,8 +1,8 @@
 /* test_matmul.c: plain matrix products against the definition, and against a BLAS library. */
-#include "runtime/matmul.h"
+#include "runtime/reference/matmul.h"
 
-#include "runtime/blas.h"
-#include "runtime/rand.h"
+#include "runtime/device/blas.h"
+#include "runtime/base/rand.h"
 #include "tap.h"
 
 typedef struct Size {

@@ -1,7 +1,7 @@
 /* test_mode_name.c: names of modes: packing, and their place in the text of shapes and layouts. */
-#include "runtime/mode_name.h"
+#include "runtime/layout/mode_name.h"
 
-#include "runtime/layout.h"
+#include "runtime/layout/layout.h"
 #include "tap.h"
 
 static CtArena arena;

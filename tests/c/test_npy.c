@@ -1,5 +1,5 @@
 /* test_npy.c: .npy headers and files. */
-#include "runtime/npy.h"
+#include "runtime/base/npy.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* test_nvrtc.c: CUDA C to cubin and PTX, the errors of a compilation and where they point, and the
    disk cache in front of it. Skipped where there is no NVRTC. */
-#include "runtime/nvrtc.h"
+#include "runtime/device/nvrtc.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 /* test_rand.c: random numbers: fixed sequences, ranges and moments. */
-#include "runtime/rand.h"
+#include "runtime/base/rand.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
    test_simt_tile.c, control flow in test_simt_random.c. */
 #include "emit_kernels.h"
 
-#include "runtime/simt.h"
+#include "runtime/simt/simt.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -3,8 +3,8 @@
    compared before and after each instruction. */
 #include "emit_kernels.h"
 
-#include "runtime/simt_check.h"
-#include "runtime/simt_watch.h"
+#include "runtime/simt/simt_check.h"
+#include "runtime/simt/simt_watch.h"
 
 #include "tap.h"
 

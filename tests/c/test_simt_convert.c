@@ -3,8 +3,8 @@
    type can round to, with random ones. */
 #include "emit_kernels.h"
 
-#include "runtime/convert.h"
-#include "runtime/simt.h"
+#include "runtime/base/convert.h"
+#include "runtime/simt/simt.h"
 
 #include <math.h>
 

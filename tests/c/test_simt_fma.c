@@ -3,8 +3,8 @@
    set of this CPU: bit for bit fmaf and fma. */
 #include "emit_kernels.h"
 
-#include "runtime/simt.h"
-#include "runtime/simt_scalar.h"
+#include "runtime/simt/simt.h"
+#include "runtime/simt/simt_scalar.h"
 
 #include "tap.h"
 

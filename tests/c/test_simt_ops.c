@@ -3,8 +3,8 @@
    a cast has to do with narrow or unsigned types. */
 #include "emit_kernels.h"
 
-#include "runtime/convert.h"
-#include "runtime/simt.h"
+#include "runtime/base/convert.h"
+#include "runtime/simt/simt.h"
 
 #include <float.h>
 #include <math.h>

@@ -4,8 +4,8 @@
    bits: integers are cast, floats are only moved, as bits. */
 #include "emit_kernels.h"
 
-#include "runtime/convert.h"
-#include "runtime/simt.h"
+#include "runtime/base/convert.h"
+#include "runtime/simt/simt.h"
 
 #include "tap.h"
 

@@ -3,9 +3,9 @@
    plain loops that go through the elements of one thread after the other. */
 #include "emit_kernels.h"
 
-#include "runtime/convert.h"
-#include "runtime/simt.h"
-#include "runtime/simt_scalar.h"
+#include "runtime/base/convert.h"
+#include "runtime/simt/simt.h"
+#include "runtime/simt/simt_scalar.h"
 
 #include "tap.h"
 

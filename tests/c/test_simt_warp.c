@@ -3,7 +3,7 @@
    deadlocks, the order of what is printed, memory that runs out. */
 #include "emit_kernels.h"
 
-#include "runtime/simt.h"
+#include "runtime/simt/simt.h"
 
 #include "tap.h"
 

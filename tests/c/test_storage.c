@@ -1,6 +1,6 @@
 /* test_storage.c: memory on the host: alignment, reference counts, copies, lent memory, out of
    memory. Device memory is tested where there is a device. */
-#include "runtime/storage.h"
+#include "runtime/device/storage.h"
 
 #include "tap.h"
 

@@ -1,5 +1,5 @@
 /* test_walk.c: walking over the elements of a layout, against evaluation element by element. */
-#include "runtime/walk.h"
+#include "runtime/layout/walk.h"
 
 #include "tap.h"
 

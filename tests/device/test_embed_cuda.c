@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "interp/cuttle.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 #include "tests/c/tap.h"
 
 enum { N = 1000 };

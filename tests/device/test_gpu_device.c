@@ -6,9 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/blas.h"
-#include "runtime/dl.h"
-#include "runtime/nvrtc.h"
+#include "runtime/device/blas.h"
+#include "runtime/device/dl.h"
+#include "runtime/device/nvrtc.h"
 #include "tap.h"
 
 static const char source[] =

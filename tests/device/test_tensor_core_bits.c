@@ -5,9 +5,9 @@
      save FILE      keeps what the device computed
      replay FILE    takes that, of an sm_90, instead of a device
      source         prints the kernels only: needs no device */
-#include "runtime/device.h"
-#include "runtime/nvrtc.h"
-#include "runtime/text.h"
+#include "runtime/device/device.h"
+#include "runtime/device/nvrtc.h"
+#include "runtime/base/text.h"
 #include "tap.h"
 #include "tests/c/tensor_core_oracle.h"
 #include "tests/c/tensor_core_cases.h"

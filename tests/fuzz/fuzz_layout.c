@@ -1,7 +1,7 @@
 /* fuzz_layout.c: the texts of tuples, layouts and tilers. Whatever is read must print to a text that
    reads as the same value; what is refused must say why. What is read is also run through the
    algebra, which may refuse but not fail otherwise. */
-#include "runtime/composed.h"
+#include "runtime/layout/composed.h"
 
 #include <stdint.h>
 #include <stdlib.h>

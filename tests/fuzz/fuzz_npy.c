@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/npy.h"
+#include "runtime/base/npy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

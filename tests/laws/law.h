@@ -5,7 +5,7 @@
 
 #include "oracle.h"
 #include "random.h"
-#include "runtime/composed.h"
+#include "runtime/layout/composed.h"
 
 typedef enum Verdict {
   HOLDS,

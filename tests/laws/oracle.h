@@ -5,7 +5,7 @@
 #ifndef CT_TESTS_ORACLE_H
 #define CT_TESTS_ORACLE_H
 
-#include "runtime/layout.h"
+#include "runtime/layout/layout.h"
 
 __extension__ typedef __int128 Wide;
 

@@ -3,7 +3,7 @@
 #ifndef CT_TESTS_RANDOM_H
 #define CT_TESTS_RANDOM_H
 
-#include "runtime/layout.h"
+#include "runtime/layout/layout.h"
 
 typedef struct Rng {
   uint64_t state;

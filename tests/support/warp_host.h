@@ -1,6 +1,6 @@
 /* warp_host.h: CUDA C of copies by atoms on the host, for tests/lua/program/copy_host.lua: each thread of a
    block is a thread here, and what a warp does together is written from the PTX ISA (9.7.14.5.15 to 17),
-   apart from the layouts of runtime/atoms.def. */
+   apart from the layouts of runtime/ir/atoms.def. */
 #include <barrier>
 #include <cstdio>
 #include <cstdlib>

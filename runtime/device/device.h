@@ -1,0 +1,275 @@
+/* device.h: one CUDA device as one user of it sees it: context, memory, streams, events, modules,
+   launches. It takes sizes, bytes and texts and knows neither tensors nor kernels' IR.
+
+   Ownership: whoever opens a CtDevice closes it, after everything that was made from it. Nothing
+   here is global: two devices, opened in two states, are independent. One CtDevice is used by one
+   thread at a time, any thread. A thread that has no current CUDA context keeps the device's as its
+   current one; a thread that has another one finds it restored after each call.
+
+   Failures: CT_EMISSING without a driver or a device, CT_EDEVICE for what the driver reports, as
+   `cuMemAllocAsync: CUDA_ERROR_OUT_OF_MEMORY (2): 512 bytes`. A fault of a kernel (an illegal
+   address, say) comes out of a later call: the message then names the kernels launched since the
+   last wait, and the device is lost: every later call fails until ct_device_reset. */
+#ifndef CT_DEVICE_H
+#define CT_DEVICE_H
+
+#include <signal.h>
+
+#include "runtime/base/arena.h"
+#include "runtime/base/dtype.h"
+
+typedef struct CtDevice CtDevice;
+typedef struct CtModule CtModule;
+typedef struct CtFunction CtFunction;
+typedef struct CtLaunch CtLaunch;
+
+/* The driver's own handles, by their own struct tags: a host that includes cuda.h passes its
+   CUcontext, CUstream and CUevent as they are. */
+typedef struct CUctx_st *CtContext;
+typedef struct CUstream_st *CtStream; /* NULL is the legacy default stream */
+typedef struct CUevent_st *CtEvent;
+typedef uint64_t CtDevPtr; /* a CUdeviceptr: an address in the device's memory */
+
+typedef struct CtDim3 {
+  unsigned x, y, z;
+} CtDim3;
+
+/* {====== Device ====== */
+
+typedef struct CtDeviceOptions {
+  CtAlloc alloc;
+  int ordinal;       /* which device; ignored when a context is given */
+  CtContext context; /* borrowed from the host; NULL: the primary context of `ordinal` */
+  bool use_stream;   /* make `stream` the device's main stream, else it makes its own */
+  CtStream stream;   /* borrowed; may be NULL, the legacy default stream */
+  const volatile sig_atomic_t *interrupt; /* when not NULL: a non-zero value ends waits */
+  void (*print)(void *ud, const char *text, size_t len); /* takes what kernels print; may be NULL */
+  void *print_ud;
+  size_t print_bytes; /* for what is printed on a stream between two waits; 0: 1 MiB */
+} CtDeviceOptions;
+
+typedef struct CtDeviceInfo {
+  char name[128]; /* "NVIDIA H200" */
+  char arch[16];  /* NVRTC's -arch for a cubin: "sm_90a" */
+  char uuid[48];  /* "GPU-" and 36 characters, or "" */
+  int ordinal;
+  int sm; /* compute capability: 90 for 9.0 */
+  int n_sms;
+  int clock_khz, memory_clock_khz, memory_bus_bits;
+  size_t memory_bytes; /* in all */
+  size_t l2_bytes;
+  size_t shared_block_bytes;       /* per block without opting in: 49152 */
+  size_t shared_block_optin_bytes; /* per block, the most a kernel can ask for */
+  size_t shared_sm_bytes;
+  int registers_sm;
+  int max_threads_block, max_threads_sm;
+  CtDim3 max_block, max_grid;
+  int driver_version; /* 13000 for CUDA 13.0 */
+  bool has_pools;     /* stream-ordered allocation */
+  bool has_clusters;
+} CtDeviceInfo;
+
+/* Number of CUDA devices. CT_EMISSING, with the reason, when there is no usable driver. */
+CtStatus ct_device_count(int *n, CtErr *err) CT_NODISCARD;
+
+/* Opens a device (loads the driver at first use). The caller owns *out. */
+CtStatus ct_device_open(const CtDeviceOptions *options, CtDevice **out, CtErr *err) CT_NODISCARD;
+
+/* Closes a device: waits for nothing, returns its pool, stream and its hold on the primary context;
+   never destroys a borrowed context. Modules, streams, events and buffers made from it must be
+   gone. NULL is allowed. */
+void ct_device_close(CtDevice *d);
+
+const CtDeviceInfo *ct_device_info(const CtDevice *d);
+CtContext ct_device_context(const CtDevice *d);
+CtStream ct_device_stream(const CtDevice *d); /* the main stream */
+
+/* Waits for all work of the context. CT_EDEVICE: see the top. CT_EINTERRUPTED: the wait ended, the
+   work did not. */
+CtStatus ct_device_synchronize(CtDevice *d, CtErr *err) CT_NODISCARD;
+
+CtStatus ct_device_memory(CtDevice *d, size_t *free_bytes, size_t *total_bytes,
+                          CtErr *err) CT_NODISCARD;
+
+/* True after a fault of a kernel: the context can do nothing more. */
+bool ct_device_is_lost(const CtDevice *d);
+
+/* Counts resets. What was made in an earlier generation is dead: freeing it does nothing. */
+unsigned ct_device_generation(const CtDevice *d);
+
+/* Throws the primary context away and starts afresh, also for other users of it in this process;
+   all memory, modules, streams and events of the device are gone, its main stream is a new one.
+   CT_EUNSUPPORTED with a borrowed context: only its host can replace it. */
+CtStatus ct_device_reset(CtDevice *d, CtErr *err) CT_NODISCARD;
+
+/* {====== Memory: all copies in stream order ====== */
+
+typedef struct CtBuffer {
+  CtDevPtr ptr; /* at least 256-byte aligned; 0 for an empty buffer */
+  size_t bytes;
+  unsigned generation;
+} CtBuffer;
+
+/* Allocates in stream order where the driver can, else at once. The memory may be used by `stream`
+   from now on, and by other streams after an event or a wait. 0 bytes is an empty buffer. */
+CtStatus ct_buffer_new(CtDevice *d, size_t bytes, CtStream stream, CtBuffer *out,
+                       CtErr *err) CT_NODISCARD;
+
+/* Frees in the order of `stream`: launches there that use the buffer finish first. Clears *b. */
+void ct_buffer_free(CtDevice *d, CtBuffer *b, CtStream stream);
+
+/* Copies; _write and _read return when the host memory may be reused or read. */
+CtStatus ct_device_write(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes, CtStream stream,
+                         CtErr *err) CT_NODISCARD;
+CtStatus ct_device_read(CtDevice *d, void *dst, CtDevPtr src, size_t bytes, CtStream stream,
+                        CtErr *err) CT_NODISCARD;
+
+/* Device to device; fill with a byte. Neither waits. */
+CtStatus ct_device_copy(CtDevice *d, CtDevPtr dst, CtDevPtr src, size_t bytes, CtStream stream,
+                        CtErr *err) CT_NODISCARD;
+CtStatus ct_device_set(CtDevice *d, CtDevPtr dst, int byte, size_t bytes, CtStream stream,
+                       CtErr *err) CT_NODISCARD;
+
+/* Page-locked host memory, for asynchronous copies. Free it before the device is closed. */
+CtStatus ct_device_host_new(CtDevice *d, size_t bytes, void **out, CtErr *err) CT_NODISCARD;
+void ct_device_host_free(CtDevice *d, void *p);
+
+/* {====== Streams and events ====== */
+
+CtStatus ct_stream_new(CtDevice *d, CtStream *out, CtErr *err) CT_NODISCARD;
+void ct_stream_free(CtDevice *d, CtStream s);
+CtStatus ct_stream_synchronize(CtDevice *d, CtStream s, CtErr *err) CT_NODISCARD;
+CtStatus ct_stream_query(CtDevice *d, CtStream s, bool *done, CtErr *err) CT_NODISCARD;
+CtStatus ct_stream_wait(CtDevice *d, CtStream s, CtEvent after, CtErr *err) CT_NODISCARD;
+
+/* Events carry times. Elapsed time has a resolution of about half a microsecond; both events must
+   be complete (ct_event_synchronize). */
+CtStatus ct_event_new(CtDevice *d, CtEvent *out, CtErr *err) CT_NODISCARD;
+void ct_event_free(CtDevice *d, CtEvent e);
+CtStatus ct_event_record(CtDevice *d, CtEvent e, CtStream s, CtErr *err) CT_NODISCARD;
+CtStatus ct_event_synchronize(CtDevice *d, CtEvent e, CtErr *err) CT_NODISCARD;
+CtStatus ct_event_query(CtDevice *d, CtEvent e, bool *done, CtErr *err) CT_NODISCARD;
+CtStatus ct_event_elapsed(CtDevice *d, CtEvent start, CtEvent stop, double *ms,
+                          CtErr *err) CT_NODISCARD;
+
+/* {====== Modules and functions ====== */
+
+typedef struct CtFunctionInfo {
+  int registers;       /* per thread */
+  size_t shared_bytes; /* static, per block */
+  size_t local_bytes;  /* per thread: spills and arrays that are not in registers */
+  size_t const_bytes;
+  int max_threads;    /* per block, for this function on this device */
+  int binary_version; /* 90 for sm_90 */
+} CtFunctionInfo;
+
+/* Loads a cubin, or PTX text (NUL-terminated), which the driver then compiles. Does not keep
+   `image`. */
+CtStatus ct_module_new(CtDevice *d, const void *image, CtModule **out, CtErr *err) CT_NODISCARD;
+
+/* Unloads; its functions die with it. The caller waits for launches in flight first. NULL is
+   allowed. */
+void ct_module_free(CtModule *m);
+
+/* Finds the extern "C" function `symbol`. `name`, `chunk` and `line` are what messages call it:
+   the kernel and its place in the script (chunk may be NULL). `params_bytes` is what its launches
+   will pass; SIZE_MAX where the caller does not know: then the driver is asked, by a query that ends in
+   an error which its tools report. Owned by the module. */
+CtStatus ct_module_function(CtModule *m, const char *symbol, const char *name, const char *chunk,
+                            int line, size_t params_bytes, CtFunction **out,
+                            CtErr *err) CT_NODISCARD;
+
+const CtFunctionInfo *ct_function_info(const CtFunction *f);
+
+/* Blocks of `n_threads` threads and `shared_bytes` dynamic bytes that fit one SM at a time. */
+CtStatus ct_function_occupancy(CtFunction *f, int n_threads, size_t shared_bytes, int *n_blocks,
+                               CtErr *err) CT_NODISCARD;
+
+/* Clusters of the launch's block, cluster and shared_bytes that the device runs at a time. */
+CtStatus ct_function_clusters(CtFunction *f, const CtLaunch *launch, int *n_clusters,
+                              CtErr *err) CT_NODISCARD;
+
+/* {====== Failed assertions ======
+
+   A kernel with assertions gets the address of 8 ints in page-locked memory. The first thread whose
+   assertion fails writes [1..3] its index, [4..6] its block's, and then [0] the number of the assertion,
+   from 1. Each wait of the device's looks at all of these records: a set one makes it fail (CT_EINVAL,
+   at the assertion's line) and is cleared, the device goes on. */
+
+typedef struct CtFault CtFault;
+typedef struct CtFaultSite {
+  const char *text, *chunk;
+  int line;
+} CtFaultSite;
+
+/* A record for n assertions, which are not copied. The caller owns *out and frees it when no launch
+   that has its address is in flight. */
+CtStatus ct_fault_new(CtDevice *d, const CtFaultSite *sites, int n, CtFault **out,
+                      CtErr *err) CT_NODISCARD;
+void ct_fault_free(CtFault *f); /* NULL is allowed */
+CtDevPtr ct_fault_address(const CtFault *f);
+
+/* {====== Printing ======
+
+   A kernel that prints gets the address of a log, which its stream has in page-locked memory, and the number
+   of its first printf. A wait for anything gives the texts of the streams that are idle to the device's print
+   function: by launch, block, thread and the order in the thread. A record that finds the log full is
+   dropped; the text says how many were. A fault of a kernel prints what is there. */
+
+typedef struct CtPrintSite {
+  const char *format;   /* these as ct_message_format in message.h takes them */
+  const uint8_t *types; /* n of them */
+  int n;
+} CtPrintSite;
+
+typedef struct CtPrintArgs { /* what the kernel gets, behind its other parameters */
+  CtDevPtr log;
+  uint32_t first;
+} CtPrintArgs;
+
+/* Before the launch of a kernel with n printfs, which are not copied. Waits for the stream where it has had
+   very many such launches since the last wait. */
+CtStatus ct_print_begin(CtDevice *d, CtStream stream, const CtPrintSite *sites, int n,
+                        CtPrintArgs *out, CtErr *err) CT_NODISCARD;
+
+/* Before sites go away: waits for the launches that may have printed with them. */
+void ct_print_forget(CtDevice *d, const CtPrintSite *sites);
+
+/* {====== Launch ====== */
+
+struct CtLaunch {
+  CtDim3 grid, block;
+  CtDim3 cluster;    /* {0,0,0}: no cluster attribute */
+  bool is_dependent; /* may begin before the launch before it in the stream has ended: the kernel
+                            waits itself (griddepcontrol.wait) */
+  unsigned shared_bytes; /* dynamic, per block */
+  CtStream stream;
+  void **params; /* NULL, or where each parameter lies: those that are aligned to more than 16 bytes
+                    (tensor maps) the driver places by rules of its own */
+};
+
+/* A tensor map: how a tensor lies in the device's memory, and the box of it that an instruction takes.
+   device_map.c */
+enum { CT_MAP_DIMS = 5, CT_MAP_BYTES = 128, CT_MAP_ALIGN = 64 };
+typedef struct CtDeviceMap {
+  CtDtype dtype;
+  int n;
+  CtDevPtr at;
+  uint64_t extent[CT_MAP_DIMS]; /* elements */
+  uint64_t stride[CT_MAP_DIMS]; /* bytes; [0] is that of neighbours */
+  uint32_t box[CT_MAP_DIMS];
+  int swizzle;      /* 0 none, 1 to 3: 32, 64, 128 bytes */
+  int promotion;    /* bytes: 0, 64, 128, 256 */
+  const char *name; /* of the tensor, for messages */
+} CtDeviceMap;
+CtStatus ct_device_map(CtDevice *d, const CtDeviceMap *map, unsigned char out[CT_MAP_BYTES],
+                       CtErr *err) CT_NODISCARD;
+
+/* Enqueues one launch. `params` holds the kernel's parameters packed as C lays out a struct of them
+   (each at a multiple of its own alignment), params_bytes bytes without tail padding; it is read
+   before the call returns. 0 bytes for a kernel without parameters. Only errors of the call itself
+   come out here, with the launch in the message; those of the kernel come out of a later wait. */
+CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *params,
+                            size_t params_bytes, CtErr *err) CT_NODISCARD;
+
+#endif

@@ -1,0 +1,68 @@
+/* storage.h: the memory behind tensors: a block of bytes on the host or on a device, shared by all
+   tensors that look at it, with a count of them. It knows neither element types nor layouts.
+
+   A storage is used by one thread at a time (the thread of its state): the count is a plain number.
+   Device memory is freed in stream order, so a launch that still uses it finishes first. */
+#ifndef CT_STORAGE_H
+#define CT_STORAGE_H
+
+#include "runtime/base/arena.h"
+#include "device.h"
+
+enum { CT_STORAGE_ALIGN = 64 }; /* bytes, of memory on the host that is made here */
+
+/* Takes back memory that a host application lent; called once, when the last tensor is gone. */
+typedef void (*CtStorageFree)(void *ud, void *ptr, size_t bytes);
+
+typedef struct CtStorage {
+  CtAlloc alloc;
+  size_t n_refs;
+  size_t bytes;
+  void *host;         /* the memory when device is NULL; may be NULL when bytes is 0 */
+  CtDevice *device;   /* NULL: on the host. Outlives the storage */
+  CtBuffer buf;       /* the memory when device is set */
+  CtStream stream;    /* device memory is freed in the order of this stream, and copied on it; a
+                         launch on another stream puts its own stream here, after an event */
+  void *block;        /* what was allocated on the host; NULL for lent memory */
+  CtStorageFree free; /* of lent memory; may be NULL */
+  void *free_ud;
+  bool is_lent;
+} CtStorage;
+
+/* New memory with one reference; contents undefined. device NULL: on the host. */
+CtStatus ct_storage_new(CtAlloc alloc, CtDevice *device, size_t bytes, CtStorage **out,
+                        CtErr *err) CT_NODISCARD;
+
+/* Memory of the host application: `ptr` is an address on the host, or, with a device, a CtDevPtr.
+   `free` (or NULL) is called when the last reference goes; on failure it is not called. */
+CtStatus ct_storage_wrap(CtAlloc alloc, CtDevice *device, void *ptr, size_t bytes,
+                         CtStorageFree free, void *free_ud, CtStorage **out,
+                         CtErr *err) CT_NODISCARD;
+
+static inline CtStorage *ct_storage_retain(CtStorage *s) {
+  s->n_refs++;
+  return s;
+}
+void ct_storage_release(CtStorage *s); /* NULL is allowed */
+
+/* The memory is gone: its device was reset after it was made. */
+bool ct_storage_is_dead(const CtStorage *s);
+
+/* Address for a launch on the memory's own side: a host pointer, or a device pointer as an integer.
+   */
+static inline uint64_t ct_storage_address(const CtStorage *s) {
+  return s->device == NULL ? (uint64_t)(uintptr_t)s->host : s->buf.ptr;
+}
+
+/* Copies between a storage and host memory, or two storages, wherever they are; a read waits for
+   the work before it, and a write returns when `src` may be reused. Byte ranges lie inside
+   (asserted). CT_EDEVICE for dead memory. */
+CtStatus ct_storage_read(const CtStorage *s, size_t at, void *dst, size_t bytes,
+                         CtErr *err) CT_NODISCARD;
+CtStatus ct_storage_write(CtStorage *s, size_t at, const void *src, size_t bytes,
+                          CtErr *err) CT_NODISCARD;
+CtStatus ct_storage_copy(const CtStorage *src, size_t src_at, CtStorage *dst, size_t dst_at,
+                         size_t bytes, CtErr *err) CT_NODISCARD;
+CtStatus ct_storage_set(CtStorage *s, size_t at, int byte, size_t bytes, CtErr *err) CT_NODISCARD;
+
+#endif

@@ -1,0 +1,826 @@
+/* emit_plan.c: decides how each value is written. A value that is used once is written where it is
+   used, if nothing in between can change it; one that is used more often, or has a name in the script,
+   or would be computed again in each iteration of a loop, is declared where the script made it.
+
+   Operations are numbered in the order of the text. Uses have higher numbers than definitions, so one
+   walk backwards sees all uses of a value before the value itself. */
+#include <string.h>
+
+#include "emit.h"
+#include "runtime/ir/ir_tma.h"
+
+/* How often the text of a use is evaluated. */
+typedef enum UseKind {
+  USE_ONCE,
+  USE_COND, /* once per iteration, in the head of a `for`: pure expressions read well there */
+  USE_MANY
+} UseKind;
+
+typedef struct Use {
+  uint32_t at;    /* number of the statement whose text it is part of */
+  uint32_t until; /* the value must not change before this number */
+  UseKind kind;
+} Use;
+
+enum { MAX_COST = 12, CALL_COST = 3, MAX_LOOK = 4096, MAX_ABSORBED = 6 };
+
+/* --- numbers ------------------------------------------------------------------------------------ */
+
+static void number(CtEmit *e, CtRegion r, CtRegion parent, CtVal loop, int depth) {
+  e->regions[r] = (CtEmitRegion){parent, loop, depth};
+  for (CtVal v = e->ir->regions[r].first; v != 0; v = ct_inst(e->ir, v)->next) {
+    const CtInst *inst = ct_inst(e->ir, v);
+    e->order[e->n_order] = v;
+    e->vals[v].pos = e->n_order++;
+    if (ct_ops[inst->op].cls == CT_CLS_REGION) {
+      CtVal inner = inst->op == CT_OP_FOR || inst->op == CT_OP_LOOP ? v : loop;
+      number(e, inst->u.regions[0], r, inner, depth + 1);
+      if (inst->op == CT_OP_IF && inst->u.regions[1] != 0) {
+        number(e, inst->u.regions[1], r, inner, depth + 1);
+      }
+    }
+    e->vals[v].end = e->n_order;
+  }
+}
+
+static CtVal loop_of(const CtEmit *e, CtVal v) {
+  return e->regions[ct_inst(e->ir, v)->region].loop;
+}
+
+bool ct_emit_is_leaf(const CtIr *ir, CtVal v) {
+  return ct_ops[ct_inst(ir, v)->op].cls == CT_CLS_LEAF;
+}
+
+static bool is_value(CtOp op) {
+  return ct_ops[op].cls == CT_CLS_PURE || ct_ops[op].cls == CT_CLS_READ;
+}
+
+bool ct_emit_is_exact(const CtIr *ir, CtVal v) {
+  const CtInst *inst = ct_inst(ir, v);
+  bool is_i32 = inst->type == CT_i32;
+  if (ct_is_unsigned((CtDtype)inst->type)) {
+    return true; /* C's unsigned numbers wrap around as ours */
+  }
+  return inst->facts.lo > (is_i32 ? INT32_MIN : INT64_MIN) &&
+         inst->facts.hi < (is_i32 ? INT32_MAX : INT64_MAX);
+}
+
+bool ct_emit_is_plain_division(const CtIr *ir, const CtInst *inst) {
+  return ct_is_unsigned((CtDtype)inst->type) ||
+         (ct_inst(ir, inst->args[0])->facts.lo >= 0 && ct_inst(ir, inst->args[1])->facts.lo > 0);
+}
+
+static void use_buf(CtEmit *e, uint32_t buf) {
+  e->buf_used[buf] = true;
+  e->buf_used[ct_ir_memory(e->ir, buf)] = true;
+}
+
+/* --- pointers ------------------------------------------------------------------------------------ */
+
+CtVal ct_emit_split_offset(const CtIr *ir, CtInt offset, int64_t *plus) {
+  *plus = 0;
+  if (offset.kind != CT_DYNAMIC) {
+    *plus = offset.v;
+    return 0;
+  }
+  CtVal v = offset.id;
+  while (ct_inst(ir, v)->op == CT_OP_ADD && ct_emit_is_exact(ir, v) &&
+         ct_inst(ir, ct_inst(ir, v)->args[1])->op == CT_OP_CONST) {
+    *plus += ct_inst(ir, ct_inst(ir, v)->args[1])->imm.i;
+    v = ct_inst(ir, v)->args[0];
+  }
+  return v;
+}
+
+CtEmitPtr *ct_emit_find_ptr(const CtEmit *e, uint32_t buf, CtVal v) {
+  CtEmitPtr *p = e->vals[v].ptrs;
+  while (p != NULL && p->buf != buf) {
+    p = p->next;
+  }
+  return p;
+}
+
+static CtEmitPtr *add_ptr(CtEmit *e, uint32_t buf, CtVal v) {
+  CtEmitPtr *p = ct_emit_find_ptr(e, buf, v);
+  if (p == NULL) {
+    p = ct_arena_alloc(&e->arena, sizeof *p);
+    if (p == NULL) {
+      ct_emit_fail(e, e->ir->loc, CT_ENOMEM, "out of memory");
+      return NULL;
+    }
+    p->buf = buf;
+    CtEmitPtr **end = &e->vals[v].ptrs;
+    while (*end != NULL) {
+      end = &(*end)->next;
+    }
+    *end = p;
+  }
+  return p;
+}
+
+/* An offset x + y made inside a loop, x outside: the pointer starts from a pointer for x, declared
+   where x was made. Also where there is such a pointer anyway. */
+static void find_base(CtEmit *e, CtEmitPtr *p, CtVal v) {
+  const CtInst *sum = ct_inst(e->ir, v);
+  if (sum->op != CT_OP_ADD || !ct_emit_is_exact(e->ir, v)) {
+    return;
+  }
+  for (int i = 0; i < 2 && p->base == NULL; i++) {
+    CtVal x = sum->args[i];
+    if (ct_emit_is_leaf(e->ir, x)) {
+      continue;
+    }
+    bool outside = ct_inst(e->ir, x)->op != CT_OP_FOR && loop_of(e, x) != loop_of(e, v);
+    CtEmitPtr *base = outside ? add_ptr(e, p->buf, x) : ct_emit_find_ptr(e, p->buf, x);
+    if (base != NULL) {
+      p->base = base;
+      p->addend = sum->args[1 - i];
+      base->wanted = base->wanted == NULL ? p->wanted : base->wanted;
+      base->is_written = base->is_written || p->is_written;
+    }
+  }
+}
+
+static void collect_view(void *ud, const CtView *view, bool is_written) {
+  CtEmit *e = ud;
+  int64_t plus;
+  CtVal v = ct_emit_split_offset(e->ir, view->offset, &plus);
+  use_buf(e, view->buf);
+  const CtBuf *buf = &e->ir->bufs[view->buf];
+  if (buf->space == CT_REGISTER || ct_buf_is_swizzled(buf) || v == 0 || ct_emit_is_leaf(e->ir, v)) {
+    return;
+  }
+  CtEmitPtr *p = add_ptr(e, view->buf, v);
+  if (p != NULL) {
+    p->is_written = p->is_written || is_written;
+    p->wanted = p->wanted == NULL ? view->name : p->wanted;
+  }
+}
+
+/* Backwards, so that a base that is added is looked at later. */
+static void collect_pointers(CtEmit *e) {
+  for (uint32_t i = 1; i < e->n_order; i++) {
+    ct_ir_each_view(ct_inst(e->ir, e->order[i]), collect_view, e);
+  }
+  for (uint32_t i = e->n_order; i-- > 1;) {
+    for (CtEmitPtr *p = e->vals[e->order[i]].ptrs; p != NULL; p = p->next) {
+      find_base(e, p, e->order[i]);
+    }
+  }
+}
+
+/* --- uses ---------------------------------------------------------------------------------------- */
+
+static void use(CtEmit *e, CtVal v, Use u) {
+  CtEmitVal *x = &e->vals[v];
+  x->n_uses++;
+  if (x->pos == 0) {
+    return;
+  }
+  CtVal mine = loop_of(e, v);
+  CtVal loop = loop_of(e, e->order[u.at]);
+  while (loop != mine && loop != 0 && ct_inst(e->ir, v)->op != CT_OP_FOR) {
+    x->crosses_loop = true;
+    u.until = e->vals[loop].end > u.until ? e->vals[loop].end : u.until;
+    loop = loop_of(e, loop);
+  }
+  x->at = u.at > x->at ? u.at : x->at;
+  x->until = u.until > x->until ? u.until : x->until;
+  x->use = (uint8_t)((UseKind)x->use > u.kind ? (UseKind)x->use : u.kind);
+}
+
+static Use once(uint32_t pos) { return (Use){pos, pos, USE_ONCE}; }
+
+typedef struct ViewUses {
+  CtEmit *e;
+  Use u;
+  bool in_units; /* tiles of wgmma */
+} ViewUses;
+
+static void use_tuple(ViewUses *w, CtTuple t) {
+  for (uint32_t i = 0; i < t->len; i++) {
+    if (ct_is_leaf(&t[i]) && t[i].i.kind == CT_DYNAMIC) {
+      use(w->e, t[i].i.id, w->u);
+    }
+  }
+}
+
+static void use_axis(ViewUses *w, const CtGuardAxis *axis) {
+  int64_t plus;
+  CtVal v = ct_emit_split_offset(w->e->ir, axis->at, &plus);
+  if (v != 0) {
+    use(w->e, v, w->u);
+  }
+  if (axis->bound.kind == CT_DYNAMIC) {
+    use(w->e, axis->bound.id, w->u);
+  }
+  use_tuple(w, axis->stride);
+}
+
+static void use_offset(ViewUses *w, const CtBuf *buf, CtVal v) {
+  CtEmitPulled parts = {.n_own = 1, .own = {v}};
+  if (ct_buf_is_swizzled(buf)) {
+    ct_emit_pull(w->e->ir, buf->swizzle, v, &parts);
+  }
+  for (int i = 0; i < parts.n_own; i++) {
+    use(w->e, parts.own[i], w->u);
+  }
+  if (parts.turns != 0) {
+    use(w->e, parts.turns, w->u);
+  }
+  for (int i = 0; i < parts.n_after; i++) {
+    use(w->e, parts.after[i], w->u);
+  }
+}
+
+CtEmitUnits ct_emit_units(const CtIr *ir, CtVal v, int64_t per) {
+  const CtInst *inst = ct_inst(ir, v);
+  if (inst->n_args != 2) {
+    return CT_UNITS_WHOLE;
+  }
+  const CtInst *x = ct_inst(ir, inst->args[0]), *y = ct_inst(ir, inst->args[1]);
+  if (inst->op == CT_OP_ADD && x->facts.div % per == 0 && y->facts.div % per == 0) {
+    return CT_UNITS_SUM;
+  }
+  bool is_product = inst->op == CT_OP_MUL && y->op == CT_OP_CONST && y->imm.i % per == 0;
+  return is_product ? CT_UNITS_PRODUCT : CT_UNITS_WHOLE;
+}
+
+/* As emit_wgmma.c writes it. */
+static void use_units(CtEmit *e, CtVal v, int64_t per, Use u) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  CtEmitUnits how = ct_emit_units(e->ir, v, per);
+  if (how == CT_UNITS_SUM) {
+    use_units(e, inst->args[0], per, u);
+    use_units(e, inst->args[1], per, u);
+  } else {
+    use(e, how == CT_UNITS_PRODUCT ? inst->args[0] : v, u);
+  }
+}
+
+static void use_view(void *ud, const CtView *view, bool is_written) {
+  ViewUses *w = ud;
+  int64_t plus;
+  (void)is_written;
+  CtVal v = ct_emit_split_offset(w->e->ir, view->offset, &plus);
+  const CtBuf *buf = &w->e->ir->bufs[view->buf];
+  if (v != 0 && ct_emit_find_ptr(w->e, view->buf, v) == NULL) {
+    if (w->in_units && buf->space == CT_SHARED) {
+      use_units(w->e, v, CT_EMIT_UNIT_BITS / ct_dtypes[buf->dtype].bits, w->u);
+    } else {
+      use_offset(w, buf, v);
+    }
+  }
+  use_tuple(w, view->layout.shape);
+  use_tuple(w, view->layout.stride);
+  for (int i = 0; i < ct_guard_n(view); i++) {
+    use_axis(w, &view->guard->axis[i]);
+  }
+}
+
+static void use_tile(CtEmit *e, const CtInst *inst, uint32_t pos) {
+  bool in_units = inst->op == CT_OP_WGMMA;
+  ViewUses w = {e, {pos, pos, in_units ? USE_ONCE : USE_MANY}, in_units};
+  for (int i = 0; i < inst->n_args; i++) {
+    use(e, inst->args[i], w.u);
+  }
+  ct_ir_each_view(inst, use_view, &w);
+}
+
+static bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* How often $name stands in an escape's text. */
+static int escape_uses(const CtEscape *escape, int operand) {
+  size_t len = strlen(escape->names[operand]);
+  int n = 0;
+  for (const char *s = strchr(escape->text, '$'); s != NULL; s = strchr(s + 1, '$')) {
+    n += strncmp(s + 1, escape->names[operand], len) == 0 && !is_name_char(s[1 + len]);
+  }
+  return n;
+}
+
+static void use_escape(CtEmit *e, const CtInst *inst, uint32_t pos) {
+  for (int i = 0; i < inst->u.escape->n; i++) {
+    int n = escape_uses(inst->u.escape, i);
+    if (n > 0) {
+      use(e, inst->u.escape->vals[i], (Use){pos, pos, n > 1 ? USE_MANY : USE_ONCE});
+    }
+  }
+}
+
+static void use_list(CtEmit *e, const CtEscape *list, Use u) {
+  for (int i = 0; i < list->n; i++) {
+    use(e, list->vals[i], u);
+  }
+}
+
+typedef struct TmaUses {
+  CtEmit *e;
+  uint32_t pos;
+} TmaUses;
+
+static void use_operand(void *ud, CtVal v) {
+  TmaUses *t = ud;
+  use(t->e, v, once(t->pos));
+}
+
+static void use_tma(CtEmit *e, const CtTma *tma, uint32_t pos) {
+  TmaUses uses = {e, pos};
+  ct_tma_each_operand(e->ir, tma, use_operand, &uses);
+  use_buf(e, tma->buf);
+  if (tma->bar != 0) {
+    use_buf(e, tma->bar);
+  }
+}
+
+CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop) {
+  CtFacts stop = ct_inst(ir, loop->args[1])->facts;
+  CtFacts step = ct_inst(ir, loop->args[2])->facts;
+  int64_t max = loop->type == CT_i32 ? INT32_MAX : INT64_MAX;
+  bool up = step.lo > 0;
+  bool down = step.hi < 0;
+  bool fits = up ? stop.hi == INT64_MIN || stop.hi - 1 <= max - step.hi
+                 : down && (stop.lo == INT64_MAX || stop.lo + 1 >= -max - 1 - step.lo);
+  if (fits) {
+    return CT_FOR_PLAIN;
+  }
+  return (up || down) && loop->type == CT_i32 ? CT_FOR_WIDE : CT_FOR_COUNTED;
+}
+
+static void use_for(CtEmit *e, CtVal v, uint32_t pos) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  bool counted = ct_emit_for_form(e->ir, inst) == CT_FOR_COUNTED;
+  uint32_t end = e->vals[v].end;
+  use(e, inst->args[0], counted ? (Use){pos, end, USE_MANY} : once(pos));
+  use(e, inst->args[1], counted ? once(pos) : (Use){pos, end, USE_COND});
+  use(e, inst->args[2], (Use){pos, end, counted ? USE_MANY : USE_COND});
+}
+
+static void use_args(CtEmit *e, const CtInst *inst, Use u) {
+  for (int i = 0; i < inst->n_args; i++) {
+    use(e, inst->args[i], u);
+  }
+}
+
+/* --- what changes a value that was read ----------------------------------------------------------- */
+
+/* May a write to one buffer change the other? */
+static bool overlaps(const CtIr *ir, uint32_t a, uint32_t b) {
+  a = ct_ir_memory(ir, a);
+  b = ct_ir_memory(ir, b);
+  bool global = ir->bufs[a].space == CT_GLOBAL && ir->bufs[b].space == CT_GLOBAL;
+  return a == b || (global && ir->may_overlap);
+}
+
+static bool clobbers_load(const CtEmit *e, uint32_t buf, const CtInst *by) {
+  const CtBuf *b = &e->ir->bufs[ct_ir_memory(e->ir, buf)];
+  if (b->space == CT_GLOBAL && !b->is_written && !e->ir->may_overlap) {
+    return false;
+  }
+  switch ((CtOp)by->op) {
+    case CT_OP_STORE: return overlaps(e->ir, (uint32_t)by->imm.i, buf);
+    case CT_OP_SET:
+    case CT_OP_CP_FENCE: return false;
+    default:
+      if (ct_ops[by->op].cls == CT_CLS_TILE) {
+        return overlaps(e->ir, by->u.tile->dst.buf, buf);
+      }
+      return ct_ops[by->op].cls == CT_CLS_EFFECT && b->space != CT_REGISTER; /* other threads */
+  }
+}
+
+static bool clobbers(const CtEmit *e, const CtInst *read, const CtInst *by) {
+  if (read->op == CT_OP_GET) {
+    return by->op == CT_OP_SET && by->imm.i == read->imm.i;
+  }
+  return clobbers_load(e, (uint32_t)read->imm.i, by);
+}
+
+static bool is_clobbered(const CtEmit *e, CtVal v) {
+  const CtInst *read = ct_inst(e->ir, v);
+  uint32_t first = e->vals[v].pos + 1;
+  uint32_t until = e->vals[v].until;
+  if (until > first + MAX_LOOK) {
+    return true;
+  }
+  for (uint32_t i = first; i < until; i++) {
+    if (clobbers(e, read, ct_inst(e->ir, e->order[i]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* --- named or inline ------------------------------------------------------------------------------- */
+
+/* Has its text a name for certain? Script names are kept, so this is known before it is planned. */
+static bool is_name(const CtIr *ir, CtVal v) {
+  const CtInst *inst = ct_inst(ir, v);
+  return ct_emit_is_leaf(ir, v) || inst->op == CT_OP_FOR ||
+         (is_value((CtOp)inst->op) && inst->op != CT_OP_GET && inst->name != NULL);
+}
+
+/* `tid_x / 32`: nothing is gained by a name, and compilers share and move it by themselves. */
+static bool is_trivial(const CtIr *ir, CtVal v) {
+  const CtInst *inst = ct_inst(ir, v);
+  bool is_div = inst->op == CT_OP_FLOORDIV || inst->op == CT_OP_FLOORMOD;
+  bool is_sum = inst->op == CT_OP_ADD || inst->op == CT_OP_SUB || inst->op == CT_OP_MUL ||
+                inst->op == CT_OP_NEG;
+  if (inst->op == CT_OP_NEG && ct_is_float((CtDtype)inst->type)) {
+    return is_name(ir, inst->args[0]);
+  }
+  if (inst->op == CT_OP_CAST) {
+    CtDtype from = (CtDtype)ct_inst(ir, inst->args[0])->type;
+    return is_name(ir, inst->args[0]) && !ct_emit_is_bits(from) &&
+           !ct_emit_is_bits((CtDtype)inst->type) &&
+           (ct_is_float((CtDtype)inst->type) ||
+            !ct_is_float((CtDtype)ct_inst(ir, inst->args[0])->type));
+  }
+  for (int i = 0; i < inst->n_args; i++) {
+    if (!is_name(ir, inst->args[i])) {
+      return false;
+    }
+  }
+  return ct_is_int((CtDtype)inst->type) && ct_emit_is_exact(ir, v) &&
+         (is_sum || (is_div && ct_emit_is_plain_division(ir, inst)));
+}
+
+/* A division by what is not known: compilers do not move it out of the head of a loop. */
+static bool is_division(const CtIr *ir, const CtInst *inst) {
+  return (inst->op == CT_OP_FLOORDIV || inst->op == CT_OP_FLOORMOD) &&
+         ct_inst(ir, inst->args[1])->op != CT_OP_CONST;
+}
+
+static CtPrint choose(const CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const CtEmitVal *x = &e->vals[v];
+  bool repeats = x->n_uses > 1 || x->crosses_loop || x->use == USE_MANY;
+  bool needs_name = (repeats && !is_trivial(e->ir, v)) ||
+                    (inst->name != NULL && (repeats || !x->is_initial)) ||
+                    (x->use == USE_COND && is_division(e->ir, inst));
+  switch ((CtOp)inst->op) {
+    case CT_OP_GET: return is_clobbered(e, v) ? CT_PRINT_NAMED : CT_PRINT_INLINE;
+    case CT_OP_LOAD: needs_name = needs_name || x->use != USE_ONCE || is_clobbered(e, v); break;
+    default: break;
+  }
+  return needs_name ? CT_PRINT_NAMED : CT_PRINT_INLINE;
+}
+
+static void plan_value(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  CtEmitVal *x = &e->vals[v];
+  if (x->n_uses == 0) {
+    return;
+  }
+  x->print = (uint8_t)choose(e, v);
+  if (x->print == CT_PRINT_NAMED) {
+    use_args(e, inst, once(x->pos));
+  } else {
+    use_args(e, inst, (Use){x->at, x->until, (UseKind)x->use});
+  }
+  if (inst->op == CT_OP_LOAD) {
+    use_buf(e, (uint32_t)inst->imm.i);
+  }
+}
+
+static void use_pointers(CtEmit *e, CtVal v) {
+  for (const CtEmitPtr *p = e->vals[v].ptrs; p != NULL; p = p->next) {
+    use(e, p->base != NULL ? p->addend : v, once(e->vals[v].pos));
+  }
+}
+
+/* `local v = x[i]` of a variable v: one of the two names is enough. */
+static void mark_set(CtEmit *e, const CtInst *set) {
+  e->vals[set->args[0]].is_whole = true;
+  const char *mine = ct_inst(e->ir, set->args[0])->name;
+  const char *var = ct_inst(e->ir, (CtVal)set->imm.i)->name;
+  if (mine != NULL && var != NULL && strcmp(mine, var) == 0) {
+    e->vals[set->args[0]].is_initial = true;
+  }
+}
+
+static void plan_inst(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  CtEmitVal *x = &e->vals[v];
+  use_pointers(e, v);
+  switch (ct_ops[inst->op].cls) {
+    case CT_CLS_PURE:
+    case CT_CLS_READ: plan_value(e, v); break;
+    case CT_CLS_TILE: use_tile(e, inst, x->pos); break;
+    case CT_CLS_REGION:
+      if (inst->op == CT_OP_FOR) {
+        use_for(e, v, x->pos);
+      } else {
+        use_args(e, inst, once(x->pos));
+      }
+      break;
+    case CT_CLS_EFFECT:
+      if (inst->op == CT_OP_ESCAPE) {
+        use_escape(e, inst, x->pos);
+      } else if (ct_op_has_text((CtOp)inst->op)) {
+        use_list(e, inst->u.escape, once(x->pos));
+      } else if (ct_op_is_tma((CtOp)inst->op)) {
+        use_tma(e, inst->u.tma, x->pos);
+      } else if (ct_op_has_buf((CtOp)inst->op)) {
+        use_buf(e, (uint32_t)inst->imm.i);
+      } else if (inst->op == CT_OP_SET) {
+        mark_set(e, inst);
+      }
+      use_args(e, inst, once(x->pos));
+      break;
+    case CT_CLS_JUMP: e->vals[inst->imm.i].n_uses++; break;
+    case CT_CLS_LEAF: break;
+  }
+}
+
+/* Long expressions are cut: an operand gets a name. What is a statement of its own needs none. */
+static void limit_cost(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  CtEmitVal *x = &e->vals[v];
+  if (x->print == CT_PRINT_NOT || inst->op == CT_OP_GET) {
+    return;
+  }
+  bool is_call = inst->op == CT_OP_FMA || inst->op == CT_OP_LOAD || inst->op == CT_OP_SELECT;
+  int cost = is_call ? CALL_COST : 1;
+  for (int i = 0; i < inst->n_args; i++) {
+    cost += e->vals[inst->args[i]].cost;
+  }
+  if (x->print == CT_PRINT_INLINE && cost > MAX_COST && !x->is_whole) {
+    x->print = CT_PRINT_NAMED;
+  }
+  x->cost = (uint16_t)(x->print == CT_PRINT_NAMED ? 0 : cost);
+}
+
+/* --- variables ------------------------------------------------------------------------------------ */
+
+static CtRegion common_region(const CtEmit *e, CtRegion a, CtRegion b) {
+  while (a != b) {
+    if (e->regions[a].depth >= e->regions[b].depth) {
+      a = e->regions[a].parent;
+    } else {
+      b = e->regions[b].parent;
+    }
+  }
+  return a;
+}
+
+/* Does the text of this operation read or write the variable? */
+static bool touches(const CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  return inst->op == CT_OP_SET || (inst->op == CT_OP_GET && e->vals[v].n_uses > 0);
+}
+
+/* Definite assignment: is the variable set on all ways to here? After a jump, no way leads here. */
+typedef struct Flow {
+  const CtEmit *e;
+  CtVal var;
+  bool is_set;
+  bool is_read_early; /* some read is not preceded by a SET */
+  struct Exit *exits; /* of the operations around, innermost first */
+} Flow;
+
+typedef struct Exit {
+  CtVal target;
+  bool is_set; /* at all jumps out of it so far */
+  struct Exit *outer;
+} Exit;
+
+static void flow_region(Flow *f, CtRegion r, CtVal from);
+
+static void flow_if(Flow *f, const CtInst *inst) {
+  bool before = f->is_set;
+  flow_region(f, inst->u.regions[0], 0);
+  bool after_then = f->is_set;
+  f->is_set = before;
+  if (inst->u.regions[1] != 0) {
+    flow_region(f, inst->u.regions[1], 0);
+  }
+  f->is_set = f->is_set && after_then;
+}
+
+static void flow_body(Flow *f, CtVal v) {
+  const CtInst *inst = ct_inst(f->e->ir, v);
+  bool before = f->is_set;
+  Exit exit = {v, true, f->exits};
+  f->exits = &exit;
+  flow_region(f, inst->u.regions[0], 0);
+  f->exits = exit.outer;
+  switch ((CtOp)inst->op) {
+    case CT_OP_BLOCK: f->is_set = f->is_set && exit.is_set; break;
+    case CT_OP_LOOP: f->is_set = exit.is_set; break;
+    default: f->is_set = before; break; /* a FOR may run no iteration */
+  }
+}
+
+static void flow_jump(Flow *f, CtVal target) {
+  for (Exit *x = f->exits; x != NULL; x = x->outer) {
+    if (x->target == target) {
+      x->is_set = x->is_set && f->is_set;
+    }
+  }
+  f->is_set = true;
+}
+
+static void flow_region(Flow *f, CtRegion r, CtVal from) {
+  const CtIr *ir = f->e->ir;
+  for (CtVal v = from != 0 ? from : ir->regions[r].first; v != 0; v = ct_inst(ir, v)->next) {
+    const CtInst *inst = ct_inst(ir, v);
+    if (inst->op == CT_OP_IF) {
+      flow_if(f, inst);
+    } else if (ct_ops[inst->op].cls == CT_CLS_REGION) {
+      flow_body(f, v);
+    } else if (inst->op == CT_OP_BREAK) {
+      flow_jump(f, (CtVal)inst->imm.i);
+    } else if (touches(f->e, v) && inst->imm.i == f->var) {
+      f->is_read_early = f->is_read_early || (inst->op == CT_OP_GET && !f->is_set);
+      f->is_set = f->is_set || inst->op == CT_OP_SET;
+    }
+  }
+}
+
+static bool is_set_first(const CtEmit *e, CtRegion r, CtVal from, CtVal var) {
+  Flow f = {.e = e, .var = var};
+  flow_region(&f, r, from);
+  return !f.is_read_early;
+}
+
+/* The operation of an enclosing region that contains v, or v itself. */
+static CtVal ancestor_in(const CtEmit *e, CtVal v, CtRegion r) {
+  while (ct_inst(e->ir, v)->region != r) {
+    v = e->ir->regions[ct_inst(e->ir, v)->region].owner;
+  }
+  return v;
+}
+
+/* Is `inner`, of the block's body, in the scope around the block? The braces of a labelled block, or
+   of an else part that takes in the rest of the block, are in between. */
+static bool is_same_scope(const CtEmit *e, CtVal block, CtVal inner) {
+  if (ct_inst(e->ir, block)->op != CT_OP_BLOCK || e->vals[block].has_label) {
+    return false;
+  }
+  CtVal v = e->ir->regions[ct_inst(e->ir, block)->u.regions[0]].first;
+  while (v != inner && !e->vals[v].absorbs) {
+    v = ct_inst(e->ir, v)->next;
+  }
+  return v == inner;
+}
+
+/* A variable that is set before it is read is declared in the innermost region of its uses. Any other
+   one keeps its value from one iteration to the next, so it is declared outside of all loops. */
+static void place_var(CtEmit *e, CtVal var) {
+  CtEmitVal *x = &e->vals[var];
+  CtVal at = ancestor_in(e, x->first, x->home);
+  if (!is_set_first(e, x->home, at, var)) {
+    while (e->regions[x->home].loop != 0) {
+      at = e->ir->regions[x->home].owner;
+      x->home = ct_inst(e->ir, at)->region;
+    }
+    x->declares = true; /* with a value */
+  } else {
+    CtVal inner = at;
+    while (ct_inst(e->ir, inner)->op == CT_OP_BLOCK) {
+      CtVal next = ancestor_in(e, x->first, ct_inst(e->ir, inner)->u.regions[0]);
+      if (!is_same_scope(e, inner, next)) {
+        break;
+      }
+      inner = next;
+    }
+    if (ct_inst(e->ir, inner)->op == CT_OP_SET) {
+      e->vals[inner].declares = true;
+      return;
+    }
+  }
+  x->next_decl = e->vals[at].decls;
+  e->vals[at].decls = var;
+}
+
+static void plan_vars(CtEmit *e) {
+  for (uint32_t i = 1; i < e->n_order; i++) {
+    CtVal v = e->order[i];
+    if (touches(e, v)) {
+      CtEmitVal *x = &e->vals[ct_inst(e->ir, v)->imm.i];
+      CtRegion r = ct_inst(e->ir, v)->region;
+      x->home = x->first == 0 ? r : common_region(e, x->home, r);
+      x->first = x->first == 0 ? v : x->first;
+      x->n_uses += ct_inst(e->ir, v)->op == CT_OP_SET;
+    }
+  }
+  for (CtVal v = (CtVal)e->ir->n_insts; v-- > 1;) { /* so that chains are in order */
+    if (ct_inst(e->ir, v)->op == CT_OP_VAR && e->vals[v].first != 0) {
+      place_var(e, v);
+    }
+  }
+}
+
+/* --- jumps ------------------------------------------------------------------------------------------ */
+
+/* Does control that leaves v come to the end of `within` (0: of the kernel) with nothing in between? */
+static bool is_last(const CtEmit *e, CtVal v, CtVal within) {
+  for (;;) {
+    const CtInst *inst = ct_inst(e->ir, v);
+    CtVal owner = e->ir->regions[inst->region].owner;
+    if (inst->next != 0) {
+      return false;
+    }
+    if (owner == within) {
+      return true;
+    }
+    CtOp op = (CtOp)ct_inst(e->ir, owner)->op;
+    if (op == CT_OP_FOR || op == CT_OP_LOOP) {
+      return false;
+    }
+    v = owner;
+  }
+}
+
+/* Is all that follows an IF, up to the end of the block, in the regions around it, so that it can be
+   made part of the IF? */
+static bool leads_to_end(const CtEmit *e, CtVal v, CtVal block) {
+  for (;;) {
+    CtRegion r = ct_inst(e->ir, v)->region;
+    CtVal owner = e->ir->regions[r].owner;
+    const CtInst *inst = ct_inst(e->ir, owner);
+    if (owner == block) {
+      return true;
+    }
+    bool is_else = inst->op == CT_OP_IF && inst->u.regions[1] == r;
+    if (owner == 0 || inst->op == CT_OP_FOR || inst->op == CT_OP_LOOP ||
+        (inst->next != 0 && !(is_else && e->vals[owner].absorbs))) {
+      return false;
+    }
+    v = owner;
+  }
+}
+
+/* `if (c) { ...; leave the block }` with the rest of the block behind it: the rest may as well be in
+   the else part. Then nothing has to jump. Many of them would nest too deeply to read. */
+static bool try_absorb(CtEmit *e, CtVal v, CtVal block) {
+  CtRegion r = ct_inst(e->ir, v)->region;
+  CtVal owner = e->ir->regions[r].owner;
+  const CtInst *test = ct_inst(e->ir, owner);
+  if (owner == block || test->op != CT_OP_IF || test->u.regions[0] != r ||
+      e->vals[block].n_uses > MAX_ABSORBED || !leads_to_end(e, owner, block)) {
+    return false;
+  }
+  e->vals[owner].absorbs = true;
+  return true;
+}
+
+static CtJump choose_jump(CtEmit *e, CtVal v) {
+  CtVal target = (CtVal)ct_inst(e->ir, v)->imm.i;
+  CtVal loop = loop_of(e, v);
+  bool is_block = ct_inst(e->ir, target)->op == CT_OP_BLOCK;
+  if (is_block && is_last(e, v, target)) {
+    return CT_JUMP_NONE;
+  }
+  if (target == loop) {
+    return CT_JUMP_BREAK;
+  }
+  if (is_last(e, target, 0)) {
+    return CT_JUMP_RETURN;
+  }
+  if (is_block && loop != 0 && loop == loop_of(e, target) && is_last(e, target, loop)) {
+    return CT_JUMP_CONTINUE;
+  }
+  return is_block && try_absorb(e, v, target) ? CT_JUMP_NONE : CT_JUMP_GOTO;
+}
+
+static void plan_jumps(CtEmit *e) {
+  for (uint32_t i = 1; i < e->n_order; i++) {
+    CtVal v = e->order[i];
+    if (ct_inst(e->ir, v)->op == CT_OP_BREAK) {
+      CtJump jump = choose_jump(e, v);
+      e->vals[v].jump = (uint8_t)jump;
+      if (jump == CT_JUMP_GOTO) {
+        e->vals[ct_inst(e->ir, v)->imm.i].has_label = true;
+      }
+    }
+  }
+}
+
+static void find_async(CtEmit *e) {
+  for (uint32_t i = 1; i < e->n_order && !e->has_async; i++) {
+    const CtInst *inst = ct_inst(e->ir, e->order[i]);
+    e->has_async = (inst->op == CT_OP_COPY && inst->u.tile->async) ||
+                   (inst->op == CT_OP_ESCAPE && e->ir->target.is_cuda && e->ir->target.sm >= 80);
+  }
+}
+
+void ct_emit_plan(CtEmit *e) {
+  e->n_order = 1;
+  number(e, 1, 0, 0, 1);
+  find_async(e);
+  collect_pointers(e);
+  for (uint32_t i = e->n_order; i-- > 1 && e->status == CT_OK;) {
+    plan_inst(e, e->order[i]);
+  }
+  for (uint32_t i = 1; i < e->n_order; i++) {
+    if (is_value((CtOp)ct_inst(e->ir, e->order[i])->op)) {
+      limit_cost(e, e->order[i]);
+    }
+  }
+  plan_jumps(e);
+  plan_vars(e);
+}

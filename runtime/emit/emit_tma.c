@@ -1,0 +1,164 @@
+/* emit_tma.c: instructions of the tensor memory accelerator. Each kind that a kernel uses gets a function
+   in front of it, by its number of dimensions:
+
+     tma_load_2d(A_map, k * 64, m * 128, &full[slot], sA + slot * 8192); */
+#include <stdio.h>
+#include <string.h>
+
+#include "emit.h"
+#include "runtime/ir/ir_tma.h"
+
+/* What an instruction is called, in the text and in PTX. */
+static void name_function(const CtTma *tma, bool is_load, int n, char out[64]) {
+  const char *kind = tma->mask != 0 ? "_multicast" : "";
+  if (!is_load && tma->reduce != CT_TMA_NONE) {
+    snprintf(out, 64, "tma_reduce_%s_%dd", ct_tma_reductions[tma->reduce], n);
+  } else {
+    snprintf(out, 64, "tma_%s%s_%dd", is_load ? "load" : "store", kind, n);
+  }
+}
+
+static void put_numbers(CtText *t, const char *format, int n) {
+  for (int i = 0; i < n; i++) {
+    ct_text_puts(t, i > 0 ? ", " : "");
+    ct_text_printf(t, "%s%d", format, i);
+  }
+}
+
+/* "r"(c0), "r"(c1) */
+static void put_coordinates(CtText *t, int n) {
+  for (int i = 0; i < n; i++) {
+    ct_text_printf(t, ", \"r\"(c%d)", i);
+  }
+}
+
+static void put_slots(CtText *t, int first, int n) { /* {%2, %3} */
+  ct_text_putc(t, '{');
+  for (int i = 0; i < n; i++) {
+    ct_text_printf(t, "%s%%%d", i > 0 ? ", " : "", first + i);
+  }
+  ct_text_putc(t, '}');
+}
+
+#define ADDRESS(name) "\"r\"((unsigned)__cvta_generic_to_shared(" name "))"
+
+static void write_load(CtText *t, const char *name, int n, bool is_multicast) {
+  ct_text_printf(t, "static __device__ __forceinline__ void %s(const TensorMap& map, ", name);
+  put_numbers(t, "int c", n);
+  ct_text_printf(t, ", const void* bar,\n    const void* box%s) {\n",
+                 is_multicast ? ", int blocks" : "");
+  ct_text_printf(t,
+                 "  asm volatile(\"cp.async.bulk.tensor.%dd.shared::cluster.global.tile\"\n"
+                 "               \".mbarrier::complete_tx::bytes%s [%%0], [%%1, ",
+                 n, is_multicast ? ".multicast::cluster" : "");
+  put_slots(t, 3, n);
+  ct_text_printf(
+      t, "], [%%2]%s;\"\n               :: " ADDRESS("box") ", \"l\"(&map), " ADDRESS("bar"),
+      is_multicast ? (char[]){',', ' ', '%', (char)('0' + 3 + n), '\0'} : "");
+  put_coordinates(t, n);
+  ct_text_printf(t, "%s : \"memory\");\n}\n", is_multicast ? ", \"h\"((short)blocks)" : "");
+}
+
+static void write_store(CtText *t, const char *name, int n, CtTmaReduce reduce) {
+  ct_text_printf(t, "static __device__ __forceinline__ void %s(const TensorMap& map, ", name);
+  put_numbers(t, "int c", n);
+  ct_text_puts(t, ", const void* box) {\n");
+  if (reduce == CT_TMA_NONE) {
+    ct_text_printf(
+        t, "  asm volatile(\"cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group [%%0, ",
+        n);
+  } else {
+    ct_text_printf(
+        t,
+        "  asm volatile(\"cp.reduce.async.bulk.tensor.%dd.global.shared::cta.%s.tile.bulk_group [%%0, ",
+        n, ct_tma_reductions[reduce]);
+  }
+  put_slots(t, 2, n);
+  ct_text_puts(t, "], [%1];\"\n               :: \"l\"(&map), " ADDRESS("box"));
+  put_coordinates(t, n);
+  ct_text_puts(t, " : \"memory\");\n}\n");
+}
+
+static void put_place(CtEmit *e, uint32_t buf, CtVal offset) {
+  const CtInst *at = ct_inst(e->ir, offset);
+  ct_text_printf(&e->body, ", %s", e->buf_names[buf]);
+  if (at->op != CT_OP_CONST || at->imm.i != 0) {
+    ct_text_puts(&e->body, " + ");
+    ct_emit_expr(e, offset, CT_PREC_MUL);
+  }
+}
+
+void ct_emit_tma(CtEmit *e, const CtInst *inst) {
+  const CtTma *tma = inst->u.tma;
+  const CtTmaMap *map = &e->ir->maps[tma->map];
+  bool is_load = inst->op == CT_OP_TMA_LOAD;
+  char name[64];
+  name_function(tma, is_load, map->n, name);
+  if (ct_emit_is_new_function(e, name)) {
+    if (is_load) {
+      write_load(&e->functions, name, map->n, tma->mask != 0);
+    } else {
+      write_store(&e->functions, name, map->n, tma->reduce);
+    }
+  }
+  ct_emit_begin(e, inst->loc);
+  ct_text_printf(&e->body, "%s(%s", name, e->map_names[tma->map]);
+  for (int i = 0; i < map->n; i++) {
+    ct_text_puts(&e->body, ", ");
+    ct_emit_expr(e, tma->crd[i], CT_PREC_COND);
+  }
+  if (is_load) {
+    ct_text_puts(&e->body, ", ");
+    ct_emit_bar(e, tma->bar, tma->slot);
+  }
+  put_place(e, tma->buf, tma->offset);
+  if (tma->mask != 0) {
+    ct_text_puts(&e->body, ", ");
+    ct_emit_expr(e, tma->mask, CT_PREC_COND);
+  }
+  ct_text_puts(&e->body, ");");
+  ct_emit_end(e);
+}
+
+/* The end of a group of stores, a wait for groups, and the fence between ordinary writes and what reads
+   them asynchronously. */
+void ct_emit_tma_order(CtEmit *e, const CtInst *inst) {
+  switch ((CtOp)inst->op) {
+    case CT_OP_TMA_COMMIT:
+      ct_emit_line(e, inst->loc, "asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\");");
+      break;
+    case CT_OP_TMA_WAIT:
+      ct_emit_line(e, inst->loc, "asm volatile(\"cp.async.bulk.wait_group%s %d;\" ::: \"memory\");",
+                   (inst->imm.i & 1) != 0 ? "" : ".read", (int)(inst->imm.i >> 1));
+      break;
+    default:
+      ct_emit_line(e, inst->loc,
+                   "asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");");
+      break;
+  }
+}
+
+void ct_emit_name_maps(CtEmit *e) {
+  e->helps[CT_HELP_TENSOR_MAP] = e->ir->n_maps > 0;
+  for (size_t i = 0; i < e->ir->n_maps; i++) {
+    char name[160];
+    snprintf(name, sizeof name, "%.150s_map", e->ir->maps[i].name);
+    e->map_names[i] = ct_names_add(&e->names, name);
+  }
+}
+
+void ct_emit_prefetch_maps(CtEmit *e) {
+  for (size_t i = 0; i < e->ir->n_maps; i++) {
+    ct_emit_line(e, (CtLoc){0, 0}, "%s(%s);", ct_emit_help(e, CT_HELP_TMA_PREFETCH, "tma_prefetch"),
+                 e->map_names[i]);
+  }
+}
+
+/* The parameters of the maps, behind the slots. */
+const char *ct_emit_put_maps(CtEmit *e, const char *sep) {
+  for (size_t i = 0; i < e->ir->n_maps; i++) {
+    ct_text_printf(&e->body, "%sconst __grid_constant__ TensorMap %s", i == 0 ? sep : ", ",
+                   e->map_names[i]);
+  }
+  return e->ir->n_maps > 0 ? ", " : sep;
+}

@@ -1,0 +1,63 @@
+/* atom.h: MMA and copy atoms: what one instruction of a device computes or moves, and which thread
+   holds which element. The rows are in atoms.def; those of wgmma are made from N, and UniversalFMA of
+   any types from its name. An atom is data: what executes it is another file's business.
+
+   An atom of wgmma or with `<...>` in its name exists only as the value that these functions fill,
+   so atoms are passed by value; their texts are part of the value or live forever. */
+#ifndef CT_ATOM_H
+#define CT_ATOM_H
+
+#include "runtime/base/dtype.h"
+
+typedef enum CtAtomKind { CT_ATOM_MMA, CT_ATOM_COPY } CtAtomKind;
+
+/* Operands of an MMA, and the sides of a copy. */
+typedef enum CtAtomOperand { CT_ATOM_A, CT_ATOM_B, CT_ATOM_C, CT_ATOM_D } CtAtomOperand;
+typedef enum CtAtomSide { CT_ATOM_SRC, CT_ATOM_DST, CT_ATOM_REF } CtAtomSide;
+
+typedef struct CtAtomType {
+  const char *name; /* the language's, where it has the type: "f16", else "i4", "u1", "c64" */
+  const char *ptx;  /* "f16", "s8", "b1" */
+  int bits;
+} CtAtomType;
+
+enum { CT_ATOM_TEXT_MAX = 64 };
+
+typedef struct CtAtom {
+  CtAtomKind kind;
+  char name[CT_ATOM_TEXT_MAX]; /* as in CuTe: "SM80_16x8x16_F32F16F16F32_TN" */
+  const char *family;          /* "fma", "dp", "mma.sync", "wgmma"; "copy", "ldmatrix", ... */
+  int sm;                      /* the first that has it: 80; 0 any */
+  bool is_sm_specific;         /* on that one only: sm_90a */
+  char ptx[CT_ATOM_TEXT_MAX];  /* the instruction without its operands; "" where it is plain code */
+  int times;                   /* how many of the instructions an atom takes */
+  const char *section;         /* of the PTX ISA; "" where there is no instruction */
+  int threads;                 /* that take part */
+  const char *thr_id;          /* layout: logical thread -> lane of the warp or warpgroup */
+  /* Layouts: of an MMA (thread, value) -> element of A, B and C; of a copy (thread, bit) -> bit of
+     the source, the destination, and the order that tiles are made in. */
+  char layouts[3][CT_ATOM_TEXT_MAX];
+  /* Of an MMA only; indexed by CtAtomOperand. */
+  int m, n, k;
+  CtAtomType types[4];
+  int registers[4];    /* of one thread: 32 bits each, or 64 where a type is that wide */
+  bool from_shared[4]; /* the operand is a descriptor of shared memory: one register of 64 bits */
+} CtAtom;
+
+/* All atoms with a row, those of wgmma by N, in order: first products, then copies. */
+int ct_atom_count(void);
+void ct_atom_get(int i, CtAtom *out); /* 0 <= i < ct_atom_count() */
+
+/* The atom of this name; false when there is none, and *out is as it was. UniversalFMA<D,A,B,C> takes
+   the element types of the language, as in CuTe the later ones may be left out: A is D, B is A, C is D. */
+bool ct_atom_find(const char *name, CtAtom *out);
+
+/* Of an MMA whose operands are in registers, by operand: the type of the elements of a thread's tensor,
+   u32 where the language has no type of so few bits, CT_VOID where it has none at all; how many of the
+   instruction's elements, consecutive in k, one of these has (1, or 8 of i4, 32 of u1); and how many of
+   them a thread holds. */
+CtDtype ct_atom_dtype(const CtAtom *atom, CtAtomOperand of);
+int ct_atom_per_element(const CtAtom *atom, CtAtomOperand of);
+int ct_atom_values(const CtAtom *atom, CtAtomOperand of);
+
+#endif

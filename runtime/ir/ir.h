@@ -1,0 +1,598 @@
+/* ir.h: a traced kernel as a typed, structured program.
+
+   A CtIr holds operations (CtInst), numbered from 1; an operation and its result share the number
+   (CtVal). Operations stand in regions, in order; IF, FOR, LOOP and BLOCK contain regions. There
+   are no phi nodes: what changes lives in a VAR, read by GET and written by SET. Operations on whole
+   tensors (COPY, GEMM, ...) stay whole, so that each engine can do them well. Every operation knows
+   the script line that made it.
+
+   Memory is a table of buffers (CtBuf): global ones come from tensor arguments, shared and register
+   ones are declared by the kernel. A CtView is a part of a buffer: an offset and a layout, whose
+   integers are static or values of this IR. A buffer may be swizzled: views of it are linear like
+   others, and its swizzle takes the sum of offset and index to where the element lies.
+
+   What the launch supplies are slots (CtSlot): pointers, dynamic extents and strides, and numbers,
+   in argument order. A PARAM operation is one slot.
+
+   The builder folds constants, shares pure operations that dominate, keeps a range and a divisor
+   for each integer, and never jumps: a failed call (out of memory) sets CtIr.failed and returns
+   value 0, checked once at the end by ct_ir_finish. */
+#ifndef CT_IR_H
+#define CT_IR_H
+
+#include "atom.h"
+#include "runtime/layout/composed.h"
+#include "runtime/base/dtype.h"
+#include "gemm_order.h"
+
+typedef enum CtOp {
+  CT_OP_NONE,
+#define X(name, text, n, result, cls) CT_OP_##name,
+#include "ops.def"
+#undef X
+  CT_OP_COUNT
+} CtOp;
+
+typedef enum CtOpClass {
+  CT_CLS_LEAF,
+  CT_CLS_PURE,
+  CT_CLS_READ,
+  CT_CLS_EFFECT,
+  CT_CLS_REGION,
+  CT_CLS_JUMP,
+  CT_CLS_TILE
+} CtOpClass;
+
+typedef enum CtOpResult { CT_RES_VOID, CT_RES_SAME, CT_RES_BOOL, CT_RES_GIVEN } CtOpResult;
+
+typedef struct CtOpInfo {
+  const char *text;
+  uint8_t n_args;
+  CtOpResult result;
+  CtOpClass cls;
+} CtOpInfo;
+
+extern const CtOpInfo ct_ops[CT_OP_COUNT];
+
+typedef uint32_t CtVal;    /* 0: none */
+typedef uint32_t CtRegion; /* 0: none; 1: the kernel's body */
+
+typedef struct CtLoc {
+  uint32_t chunk; /* index in CtIr.chunks */
+  int32_t line;
+} CtLoc;
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+typedef enum CtSpace { CT_GLOBAL, CT_SHARED, CT_REGISTER } CtSpace;
+
+typedef struct CtBuf {
+  const char *name; /* of the argument or the script's local; unique in the kernel */
+  CtSpace space;
+  CtDtype dtype;
+  uint32_t align; /* bytes, of element 0 */
+  CtLayout
+      layout; /* of the whole buffer, for messages and for the extent that accesses must stay in */
+  CtInt
+      n_elems; /* cosize of the layout; CT_ANY of a global one: the launch says. A multiple of what
+                     the swizzle permutes, so that it keeps offsets inside and outside where they are */
+  CtSwizzle swizzle; /* of offsets, on every access; bits 0: none */
+  uint32_t param;    /* global: index in CtIr.params */
+  bool is_wide;      /* global: its indices need 64 bits, and so does arithmetic with coordinates */
+  uint32_t
+      alias_of; /* the earlier buffer whose memory this is as another type (ct_ir_recast) or under a
+                   swizzle (ct_ir_view_swizzled), or 0 */
+  CtVal remote; /* an alias: as the block of this rank in the cluster has it; 0: the own block */
+  bool
+      is_written; /* some STORE or tile operation writes it; not said of an alias, see ct_ir_memory */
+  uint32_t arrivals; /* shared: that complete a phase of its mbarriers; 0: it holds none */
+  bool has_words;    /* register: instructions take its elements as words of 32 bits */
+  bool
+      is_fixed; /* register: holds the bits of another one (ct_ir_recast), and is not written again */
+  CtLoc loc;
+} CtBuf;
+
+/* One condition on the elements of a view: the element at coordinate c is inside where
+   at + (shape:stride)(c) < bound, shape being that of the view. */
+typedef struct CtGuardAxis {
+  CtInt at, bound;
+  CtTuple stride; /* congruent with the view's shape */
+} CtGuardAxis;
+
+/* What tiles of a guarded tensor may overhang: only elements inside along every axis are accessed;
+   others read as 0, and what is written to them is dropped. Axes that are known to hold are left
+   out. */
+enum { CT_GUARD_MAX = 8 };
+typedef struct CtGuard {
+  int n;
+  CtGuardAxis axis[CT_GUARD_MAX];
+} CtGuard;
+
+typedef struct CtView {
+  uint32_t buf; /* index in CtIr.bufs */
+  CtInt offset; /* elements from the start of the buffer */
+  CtLayout layout;
+  const char *name;     /* the script's local, or NULL */
+  const CtGuard *guard; /* NULL: every element is inside */
+} CtView;
+
+/* Why a thread does not take twice as many elements at once: X(NAME, text). */
+#define CT_WIDTH_WHYS(X)                                                                           \
+  X(WIDEST, "widest")       /* it takes 16 bytes */                                                \
+  X(SCALAR, "scalar")       /* the operation takes elements one by one */                          \
+  X(SIZE, "size")           /* the number of elements is no multiple */                            \
+  X(EXTENT, "extent")       /* that number is known at run time only */                            \
+  X(COMMON, "common")       /* consecutive coordinates are not consecutive in memory */            \
+  X(MULTIPLE, "multiple")   /* they are, but a static stride is no multiple */                     \
+  X(STRIDE, "stride")       /* a run-time stride is not known to be a multiple */                  \
+  X(POINTER, "pointer")     /* the alignment of the tensor's first element */                      \
+  X(OFFSET, "offset")       /* that of the view's, in the tensor */                                \
+  X(SWIZZLE, "swizzle")     /* a swizzle takes consecutive elements apart */                       \
+  X(GUARD, "guard")         /* a guard may end within a vector */                                  \
+  X(PREDICATE, "predicate") /* so may copy_if's predicate */                                       \
+  X(CONVERTS, "converts")   /* the elements are widened on the way */                              \
+  X(REGISTERS, "registers") /* from registers to registers, or bools, which are not packed */      \
+  X(ATOM, "atom")           /* the script's copy atom says how many */
+typedef enum CtWidthWhy {
+#define X(name, text) CT_WIDTH_##name,
+  CT_WIDTH_WHYS(X)
+#undef X
+      CT_WIDTH_WHY_COUNT
+} CtWidthWhy;
+extern const char *const ct_width_whys[CT_WIDTH_WHY_COUNT];
+
+/* Elements that a thread takes at once, a power of two; why not more, and which operand is to blame:
+   0 the destination, 1 a, 2 b. */
+typedef struct CtWidth {
+  uint8_t vec, why, of;
+} CtWidth;
+
+/* A tile that wgmma reads from shared memory, as its descriptor says it (PTX ISA, "Shared memory matrix
+   layout"): rows contiguous along K or along M (of B: N), in a swizzle of so many bytes or none; offsets
+   in bytes between what ir_wgmma.c calls groups. */
+typedef struct CtWgmmaTile {
+  bool is_mn_major;
+  int swizzle; /* 0, 32, 64, 128 */
+  int64_t leading, stride;
+} CtWgmmaTile;
+typedef struct CtWgmma {
+  bool is_a_shared;
+  CtWgmmaTile a, b;
+} CtWgmma;
+
+/* Operands of a TILE operation. */
+typedef struct CtTile {
+  CtView dst, a, b;     /* COPY: a is the source, b (if any) bools: which elements are copied;
+                       FILL: dst only; AXPBY: a; GEMM, MMA, WGMMA: a, b */
+  uint8_t vec;          /* COPY: elements per access, a power of two; 1 elsewhere */
+  CtWidth width[2];     /* COPY: [0], of both sides; GEMM: of a and b, along their rows */
+  bool async;           /* COPY: may be cp.async */
+  CtGemmOrder order;    /* GEMM, MMA, WGMMA */
+  bool zero_fill;       /* COPY: elements that b leaves out become 0 */
+  const CtAtom *atom;   /* the instruction that was asked for, or NULL */
+  const CtWgmma *wgmma; /* WGMMA */
+} CtTile;
+
+/* Which lane a SHFL reads, as the instruction shfl.sync of the PTX ISA: own lane where that one is
+   outside the segment. */
+typedef enum CtShfl { CT_SHFL_UP, CT_SHFL_DOWN, CT_SHFL_XOR, CT_SHFL_IDX, CT_SHFL_COUNT } CtShfl;
+typedef enum CtVote { CT_VOTE_ANY, CT_VOTE_ALL, CT_VOTE_BALLOT, CT_VOTE_COUNT } CtVote;
+
+typedef struct CtEscape {
+  const char
+      *text; /* CUDA C with $name where an operand stands; a format of C's printf; a message */
+  int n;
+  const char *const *names; /* of an ESCAPE */
+  const CtVal *vals;
+} CtEscape;
+
+/* --- arguments ------------------------------------------------------------------------------- */
+
+typedef enum CtSlotKind {
+  CT_SLOT_POINTER,
+  CT_SLOT_EXTENT,
+  CT_SLOT_STRIDE,
+  CT_SLOT_NUMBER
+} CtSlotKind;
+
+/* One thing that the launch supplies; 8 bytes each in a CtSlotValue array, in the order of slots. */
+typedef struct CtSlot {
+  CtSlotKind kind;
+  CtDtype dtype; /* of a POINTER: the element type */
+  uint32_t param;
+  uint32_t leaf;    /* EXTENT, STRIDE: which leaf of the shape or stride, in order */
+  const char *name; /* unique: "A", "A_shape0", "A_stride1", "n" */
+  CtVal val;        /* the PARAM operation; 0 for a POINTER */
+  bool used;        /* by some operation; set by ct_ir_finish. Unused slots are not passed */
+} CtSlot;
+
+typedef union CtSlotValue {
+  void *ptr;
+  int64_t i; /* integers and bool as ct_int_of_bits; narrow floats: their bits */
+  double f64;
+  float f32;
+} CtSlotValue;
+
+/* The slot that holds a double of the float type, rounded to it. */
+CtSlotValue ct_slot_float(CtDtype type, double v);
+
+typedef struct CtParam {
+  const char *name;
+  bool is_tensor;
+  CtDtype dtype;
+  uint32_t buf;        /* of a tensor */
+  uint32_t first_slot; /* pointer, then dynamic extents, then dynamic strides; or the number */
+  uint32_t n_slots;
+} CtParam;
+
+/* What the trace took for granted of the sizes, checked at each launch: value % modulus == 0. */
+typedef struct CtRequire {
+  CtVal value; /* of slots and constants only */
+  int64_t modulus;
+  const char *what; /* "tile: mode 0 of A": what has the value, as a message begins */
+  CtLoc loc;
+} CtRequire;
+
+/* --- operations ------------------------------------------------------------------------------- */
+
+typedef union CtImm {
+  int64_t i;
+  double f;
+} CtImm;
+
+typedef struct CtInst {
+  uint16_t op;  /* CtOp */
+  uint8_t type; /* CtDtype of the result, CT_VOID for none */
+  uint8_t n_args;
+  CtVal args[3];
+  CtImm imm;
+  union {
+    const CtTile *tile;
+    const CtEscape *escape;
+    const struct CtTma *tma; /* TMA_LOAD, TMA_STORE: ir_tma.h */
+    CtRegion regions[2];     /* body, or then and else; else may be 0 */
+  } u;
+  CtLoc loc;
+  CtRegion region; /* where it stands; 0 for a leaf or a removed operation */
+  CtVal prev, next;
+  const char *name;    /* the script's local, or NULL */
+  bool is_conditional; /* its facts hold by the condition of an IF around it: it stays there */
+  CtFacts facts;       /* of an integer result; of u64 as if its bits were an i64's */
+} CtInst;
+
+typedef struct CtRegionInfo {
+  CtVal first, last;
+  CtVal owner; /* the operation that contains it; 0 for the body */
+} CtRegionInfo;
+
+/* What the script decided while it was traced, by line; no operation is left of it. */
+typedef struct CtNote {
+  CtLoc loc;
+  const char *what;    /* "if", "elseif"; "for", "while" */
+  int64_t n_yes, n_no; /* times that it held and not; of a loop: turns, and loops */
+} CtNote;
+
+typedef struct CtTarget {
+  bool is_cuda;
+  int sm;            /* compute capability times 10: 90 */
+  size_t shared_max; /* bytes of shared memory a block may have */
+  const char *name;  /* of the device, for messages */
+} CtTarget;
+
+typedef struct CtIr {
+  CtArena arena;
+  const char *name; /* of the kernel */
+  CtLoc loc;        /* of its function */
+  CtTarget target;
+  int64_t block[3];   /* threads per block */
+  int64_t cluster[3]; /* blocks per cluster; {1,1,1}: the launch has no clusters */
+  int64_t smem;   /* bytes of shared memory that the launch gives beside what the kernel declares */
+  int min_blocks; /* that a multiprocessor must have room for; 0: not said */
+  uint32_t smem_buf;    /* the buffer that has them, or 0 */
+  bool contract;        /* a*b + c becomes fma */
+  bool may_overlap;     /* others may write what a tensor reads: another tensor, a launch before */
+  bool waits_for_grids; /* has grid_dependency_wait */
+  bool failed;          /* out of memory while building */
+  CtDyn dyn;            /* for the layout algebra: arithmetic on this IR's values */
+  CtInst *insts;
+  size_t n_insts, cap_insts; /* [0] unused */
+  CtRegionInfo *regions;
+  size_t n_regions, cap_regions; /* [0] unused */
+  CtBuf *bufs;
+  size_t n_bufs, cap_bufs; /* [0] unused */
+  CtParam *params;
+  size_t n_params, cap_params;
+  CtSlot *slots;
+  size_t n_slots, cap_slots;
+  CtRequire *requires_;
+  size_t n_requires, cap_requires;
+  struct CtTmaMap *maps; /* tensor maps: ir_tma.h */
+  size_t n_maps, cap_maps;
+  struct CtTmaSource *tma_sources; /* [0] unused */
+  size_t n_tma_sources, cap_tma_sources;
+  uint32_t n_asserts, n_prints; /* made so far; each has a number */
+  const char **chunks;
+  size_t n_chunks, cap_chunks;
+  CtRegion cur; /* where the builder appends */
+  CtLoc cur_loc;
+  uint32_t *cse;
+  size_t cap_cse, n_cse; /* hash table of shareable operations */
+  bool wants_notes;      /* of static decisions, for people */
+  CtNote *notes;         /* in order of their first times */
+  size_t n_notes;
+  CtSlotValue *samples; /* of the traced launch, by slot, or NULL: messages show these values */
+} CtIr;
+
+/* --- building -------------------------------------------------------------------------------- */
+
+/* How the name of an argument begins that is one of a kernel's `...`: "...[1]". */
+#define CT_VARARG_NAME "...["
+void ct_ir_init(CtIr *ir, CtAlloc alloc, CtTarget target, const int64_t block[3]);
+void ct_ir_clear(CtIr *ir);
+int64_t ct_ir_cluster_size(const CtIr *ir);
+CtCx ct_ir_cx(CtIr *ir); /* context for the layout algebra: results in the IR's arena */
+
+/* The script line of the operations that follow; the chunk's name is interned. */
+void ct_ir_at(CtIr *ir, const char *chunk, int line);
+
+/* Arguments, in order. A tensor: the given layout's dynamic leaves (ct_ir_dynamic) become slots of
+   type `index` (i32 or i64) with the given facts. Returns the buffer's view; its layout has the slots'
+   values. `align` is of the pointer, in bytes. */
+typedef struct CtTensorSpec {
+  const char *name;
+  CtDtype dtype;
+  CtDtype index; /* CT_i32 where the tensor spans < 2^31 bytes, else CT_i64 */
+  uint32_t align;
+  CtTuple shape, stride; /* static leaves are constants; CT_DYNAMIC ones become slots */
+  const CtFacts *facts;  /* of the dynamic leaves, shape first, in order */
+} CtTensorSpec;
+CtView ct_ir_tensor(CtIr *ir, const CtTensorSpec *spec);
+CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts);
+
+/* Declares memory of the kernel. The layout is static. name NULL: ct_ir_name_buf may come, else
+   ct_ir_finish finds one. */
+CtView ct_ir_shared(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
+/* Likewise; the view begins at the layout's offset, and no index is below 0. */
+CtView ct_ir_shared_composed(CtIr *ir, const char *name, CtDtype dtype, const CtComposed *layout);
+/* The CtIr.smem bytes as one mode; the same buffer at each call, which must be of one dtype. */
+CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype);
+CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
+
+/* The view's memory as elements of another type; of registers a fragment with a copy of their bits. */
+CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) CT_NODISCARD;
+/* Plain shared memory from the view's first element on under a static swizzled layout, which must lie in
+   it. Fails unless the view begins at a multiple of the swizzle's period. */
+CtStatus ct_ir_view_swizzled(CtIr *ir, CtView v, const CtComposed *l, CtView *out,
+                             CtErr *err) CT_NODISCARD;
+/* The buffer itself, or the one that it is an alias of. */
+uint32_t ct_ir_memory(const CtIr *ir, uint32_t buf);
+
+/* Constants: an integer or bool, wrapped to its type; a float, rounded to it. */
+CtVal ct_ir_const_int(CtIr *ir, CtDtype type, int64_t v);
+CtVal ct_ir_const_float(CtIr *ir, CtDtype type, double v);
+CtVal ct_ir_axis(CtIr *ir, CtOp op, int axis); /* TID BID GDIM: i32, with their ranges */
+CtVal ct_ir_cluster_rank(CtIr *ir);            /* of the block in its cluster */
+
+/* PURE operations. Operands have the types ops.def asks for (asserted; arithmetic and comparisons take
+   no narrow type: cast to ct_dtype_compute first); `type` of SELECT and CAST is the result's. Constants are folded, simple identities applied where they keep every bit. */
+CtVal ct_ir_unary(CtIr *ir, CtOp op, CtVal a);
+/* POPC, CLZ, FFS or BREV of the low `width` bits of v. */
+int64_t ct_bits_op(CtOp op, int width, uint64_t v);
+CtVal ct_ir_binary(CtIr *ir, CtOp op, CtVal a, CtVal b);
+CtVal ct_ir_fma(CtIr *ir, CtVal a, CtVal b, CtVal c);
+CtVal ct_ir_select(CtIr *ir, CtVal c, CtVal a, CtVal b);
+/* A cast, as ct_convert. Made of several operations where narrow types are far apart, so that CAST goes
+   from a narrow type to its compute type only, to a narrow float from compute types, to a narrow integer
+   from i32. */
+CtVal ct_ir_cast(CtIr *ir, CtVal a, CtDtype type);
+CtVal ct_ir_bitcast(CtIr *ir, CtVal a, CtDtype type); /* types of equal width */
+
+/* The offset is that of a view: linear. The operation has the element's place. */
+CtVal ct_ir_load(CtIr *ir, uint32_t buf, CtVal offset);
+void ct_ir_store(CtIr *ir, uint32_t buf, CtVal offset, CtVal value);
+
+CtVal ct_ir_var(CtIr *ir, CtDtype type, const char *name);
+CtVal ct_ir_get(CtIr *ir, CtVal var);
+void ct_ir_set(CtIr *ir, CtVal var, CtVal value);
+/* The same, put before `op` in op's region; `value` must be defined there. op 0: at the end. */
+void ct_ir_set_before(CtIr *ir, CtVal var, CtVal value, CtVal op);
+/* Changes the type of a variable that has held constants only, and of its reads, where these were
+   only cast to that very type so far. False, and nothing changed, where that is not so. */
+bool ct_ir_retype(CtIr *ir, CtVal var, CtDtype type);
+
+/* Structure. Each *_begin enters a region, ct_ir_end leaves it. */
+CtVal ct_ir_if(CtIr *ir, CtVal cond); /* enters `then` */
+void ct_ir_else(CtIr *ir, CtVal if_); /* from `then` to `else` */
+CtVal ct_ir_for(CtIr *ir, CtVal start, CtVal stop, CtVal step, int64_t unroll, const char *name);
+CtVal ct_ir_loop(CtIr *ir);
+void ct_ir_end(CtIr *ir, CtVal op); /* of IF FOR LOOP */
+/* A block around what is recorded between begin and end. Nothing changes when it was not `used`. */
+CtVal ct_ir_block_begin(CtIr *ir);
+/* A block of `region` that is left here for the first time: it begins just before the operation that
+   holds this point, so that values from before it outlive it; or where the block `inner` does, if not 0:
+   one that is open within it and was left before. */
+void ct_ir_block_late(CtIr *ir, CtVal block, CtRegion region, CtVal inner);
+void ct_ir_block_end(CtIr *ir, CtVal block, bool used);
+void ct_ir_break(CtIr *ir, CtVal target);
+/* A probe: forget what was recorded in the current region since the position. */
+CtVal ct_ir_position(const CtIr *ir);
+/* Replaces an IF by the contents of its regions, when all of them may as well run always: they read no
+   memory and cannot fail. With var != 0 a region may end in a SET of var, which is dropped; set[0] and
+   set[1] get the values (0: none). False: the IF stays. */
+bool ct_ir_flatten_if(CtIr *ir, CtVal if_, CtVal var, CtVal set[2]);
+void ct_ir_rollback(CtIr *ir, CtVal position);
+
+/* Tile operations: shapes are checked here, and the width of a copy is chosen. */
+CtStatus ct_ir_check_writable(const CtIr *ir, const char *op, CtView v, CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
+/* A COPY between fragments of one size and of any two types, each element cast as ct_convert does. */
+CtStatus ct_ir_convert(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_copy_if(CtIr *ir, CtView pred, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
+/* ir_atom.c: through a copy atom, made for elements of `dtype`. It takes n of a thread's elements at once,
+   the bits of its layout over theirs: elements 0 to n - 1 of both views first, counted colexicographically.
+   pred: NULL, or bools for every element, of which the first of each n counts, or for every n-th. */
+CtStatus ct_ir_copy_by(CtIr *ir, const CtAtom *atom, CtDtype dtype, const CtView *pred, CtView src,
+                       CtView dst, CtErr *err) CT_NODISCARD;
+/* What a copy atom does with the bits of its layouts' data: that of the destination, but of movmatrix, which
+   CuTe says nothing of: it transposes. */
+const char *ct_atom_moves_to(const CtAtom *atom);
+/* Elements that a thread has on a side of a copy atom. */
+int64_t ct_ir_atom_values(CtIr *ir, const CtAtom *atom, CtAtomSide side, CtDtype dtype);
+CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) CT_NODISCARD;
+/* y = alpha * x + beta * y; where beta is 0, y is not read, as in BLAS. */
+CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y,
+                     CtErr *err) CT_NODISCARD;
+/* The operation adds to what its destination held. */
+bool ct_tile_reads_dst(const CtIr *ir, const CtInst *inst);
+CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, const CtGemmOrder *order,
+                    CtErr *err) CT_NODISCARD;
+typedef struct CtMmaOpts {
+  CtGemmOrder order;
+  CtVal accumulate; /* of wgmma: a bool, false where the sums start from 0; 0: not said, true */
+} CtMmaOpts;
+/* ir_mma.c, ir_wgmma.c: by an MMA atom; a is (V,M,K), b (V,N,K), c (V,M,N), each thread's part, V the values of one
+   atom; also (V,M), (V,N), (V,M,N), and (V), (V), (V). */
+CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
+                   const CtMmaOpts *opts, CtErr *err) CT_NODISCARD;
+void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm); /* of no operands */
+void ct_ir_grid_wait(CtIr *ir);
+/* The shared memory of a view as the block of a rank of the cluster has it. */
+CtView ct_ir_remote(CtIr *ir, CtView v, CtVal rank);
+/* Fails where the view is in another block's memory, with what `op` would do there. */
+CtStatus ct_ir_check_own(const CtIr *ir, const char *op, CtView v, CtErr *err) CT_NODISCARD;
+CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
+                   const CtVal *vals);
+
+/* Operations of a warp, and atomic ones: ir_warp.c. A shuffle of a type that has no 32 or 64 bits goes
+   by way of one that has. `by` is an i32; width a power of two, at most 32. */
+CtVal ct_ir_shfl(CtIr *ir, CtShfl kind, CtVal v, CtVal by, int width);
+CtVal ct_ir_vote(CtIr *ir, CtVote kind, CtVal cond); /* bool; a ballot u32, bit i is lane i's */
+CtVal ct_ir_clock(CtIr *ir);
+/* Is there an atomic operation on this element type? ADD2's value and result are u32. */
+bool ct_ir_has_atomic(CtOp op, CtDtype type);
+/* Value and compare are of the buffer's type; 0 where ops.def has none. 0 is returned for a STORE. */
+CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, CtVal compare);
+static inline bool ct_op_is_atomic(CtOp op) {
+  return op >= CT_OP_ATOMIC_ADD && op <= CT_OP_ATOMIC_STORE;
+}
+/* ir_sync.c: n mbarriers (u64 in shared memory), of which `count` arrivals complete a phase, and their
+   MBAR_INIT. Without memory 0. */
+uint32_t ct_ir_mbarrier(CtIr *ir, int64_t n, uint32_t count);
+/* An operation on one of them; `b` as ops.def says, or 0. The result of a TEST, else 0. */
+CtVal ct_ir_mbar(CtIr *ir, CtOp op, uint32_t buf, CtVal slot, CtVal b);
+void ct_ir_named_barrier(CtIr *ir, CtOp op, CtVal id, int64_t threads);
+CtVal ct_ir_elect(CtIr *ir);
+/* Registers that a thread has when the kernel begins, which SETMAXNREG counts from. */
+int ct_ir_first_registers(const CtIr *ir);
+static inline bool ct_op_is_mbar(CtOp op) { return op >= CT_OP_MBAR_INIT && op <= CT_OP_MBAR_TEST; }
+static inline bool ct_op_is_sync(CtOp op) { return op >= CT_OP_MBAR_INIT && op <= CT_OP_ELECT; }
+void ct_ir_printf(CtIr *ir, const char *format, int n, const CtVal *vals);
+void ct_ir_assert(CtIr *ir, CtVal cond, const char *message);
+/* It has a CtEscape. */
+static inline bool ct_op_has_text(CtOp op) {
+  return op == CT_OP_ESCAPE || op == CT_OP_PRINT || op == CT_OP_ASSERT;
+}
+/* It is one instruction of the tensor memory accelerator: a CtTma. */
+static inline bool ct_op_is_tma(CtOp op) { return op == CT_OP_TMA_LOAD || op == CT_OP_TMA_STORE; }
+/* Its imm is the buffer that operand 0 is an offset in. */
+static inline bool ct_op_has_buf(CtOp op) {
+  return op == CT_OP_LOAD || op == CT_OP_STORE || ct_op_is_atomic(op) || ct_op_is_mbar(op);
+}
+
+void ct_ir_require(CtIr *ir, CtVal value, int64_t modulus, const char *what);
+void ct_ir_name(CtIr *ir, CtVal v, const char *name);          /* keeps an earlier name */
+void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name); /* likewise */
+
+/* --- values and layouts ------------------------------------------------------------------------ */
+
+/* A value as an integer of the algebra (constants become static), and back. `type` is i32 or i64. */
+CtInt ct_ir_int(const CtIr *ir, CtVal v);
+CtVal ct_ir_val(CtIr *ir, CtInt i, CtDtype type);
+CtFacts ct_ir_facts(const CtIr *ir, CtInt i);
+CtFacts ct_type_facts(CtDtype type); /* what every integer of the type fulfils */
+/* A coordinate for arithmetic with a buffer's layout: run-time entries as 64-bit values where its
+   indices need them. NULL: no memory. */
+CtTuple ct_ir_coordinate(CtIr *ir, uint32_t buf, CtTuple crd);
+/* Linear offset in elements of a coordinate of a view, as a value (i32, or i64 where the buffer needs it). */
+CtStatus ct_ir_offset(CtIr *ir, CtView v, CtTuple crd, CtVal *out, CtErr *err) CT_NODISCARD;
+size_t ct_ir_view_align(CtIr *ir,
+                        CtView v); /* bytes, of the view's first element; a power of two <= 16 */
+/* ir_swizzle.c: where the element at a linear offset of a buffer lies, in elements from its start. */
+CtVal ct_ir_place(CtIr *ir, uint32_t buf, CtVal offset);
+/* The bits that may be set in a value, as far as its operations show. */
+uint64_t ct_ir_bits(const CtIr *ir, CtVal v);
+uint64_t ct_ir_bits_of_int(const CtIr *ir, CtInt i);
+uint64_t ct_facts_bits(CtFacts f);
+static inline bool ct_buf_is_swizzled(const CtBuf *buf) { return buf->swizzle.bits != 0; }
+/* The layout of a view as the language shows it: of a swizzled buffer with swizzle and offset. */
+CtComposed ct_ir_view_layout(const CtIr *ir, const CtView *v);
+/* Bytes of all shared buffers that the kernel declares, each aligned to 16 bytes or more; smem_buf is
+   not among them, it begins behind them. */
+int64_t ct_ir_shared_bytes(const CtIr *ir);
+int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf); /* where it begins among them */
+/* The memory of a shared buffer must begin at a multiple of so many bytes, a power of two. */
+void ct_ir_align_shared(CtIr *ir, uint32_t buf, uint32_t bytes);
+/* What a shared buffer is aligned to at most. Beyond CT_SHARED_DYNAMIC_ALIGN no declaration of dynamic
+   shared memory is sure to give it: it is rounded up to, and ct_ir_shared_slack more bytes are asked for. */
+enum { CT_SHARED_DYNAMIC_ALIGN = 128 };
+int64_t ct_ir_shared_slack(const CtIr *ir);
+uint32_t ct_ir_shared_align(const CtIr *ir);
+
+/* --- guards (ir_guard.c) ------------------------------------------------------------------------ */
+
+static inline CtLayout ct_guard_layout(const CtView *v, const CtGuardAxis *axis) {
+  return (CtLayout){v->layout.shape, axis->stride};
+}
+static inline int ct_guard_n(const CtView *v) { return v->guard == NULL ? 0 : v->guard->n; }
+
+/* Adds an axis unless it is known to hold, or is there. `shape` is that of the view. */
+CtStatus ct_ir_guard_add(CtIr *ir, CtGuard *g, CtTuple shape, CtGuardAxis axis,
+                         CtErr *err) CT_NODISCARD;
+/* Adds what a coordinate that is fixed in a mode of `size` must keep to. `shape`: of what is left. */
+CtStatus ct_ir_guard_fix(CtIr *ir, CtGuard *g, CtTuple shape, CtInt crd, CtInt size,
+                         CtErr *err) CT_NODISCARD;
+/* The guard of the part of a view at a coordinate whose `_` leave the modes of `rest`. `fix`: the
+   coordinate may lie outside the view's shape. */
+CtStatus ct_ir_guard_slice(CtIr *ir, const CtView *v, CtTuple crd, CtTuple rest, bool fix,
+                           CtGuard *out, CtErr *err) CT_NODISCARD;
+/* Is the element at a coordinate inside? `fix` as above. */
+CtStatus ct_ir_guard_test(CtIr *ir, CtView v, CtTuple crd, bool fix, CtVal *out,
+                          CtErr *err) CT_NODISCARD;
+/* Every entry of a is less than b's, as ct_elem_less. */
+CtStatus ct_ir_elem_less(CtIr *ir, CtTuple a, CtTuple b, CtVal *out, CtErr *err) CT_NODISCARD;
+
+/* A linear function of coordinates, given by its strides over some shape, along a layout whose values
+   are coordinates of that shape and begin at `at`: its strides over that layout, and its start. */
+CtStatus ct_guard_along(const CtCx *cx, CtTuple stride, CtLayout coords, CtTuple at, CtTuple *out,
+                        CtInt *start, CtErr *err) CT_NODISCARD;
+CtTuple ct_guard_zero(const CtCx *cx, CtTuple shape); /* zeros, as many; NULL: no memory */
+/* The strides of the linear coordinate within the part of a shape that begins at node `from`; 0 of
+   the other modes. */
+CtStatus ct_guard_linear(const CtCx *cx, CtTuple shape, uint32_t from, CtTuple *out,
+                         CtErr *err) CT_NODISCARD;
+
+/* --- reading ------------------------------------------------------------------------------------ */
+
+static inline const CtInst *ct_inst(const CtIr *ir, CtVal v) { return &ir->insts[v]; }
+const char *ct_ir_chunk(const CtIr *ir, CtLoc loc);
+/* Visits every value an operation uses: scalar operands, and the dynamic integers of its views. */
+void ct_ir_each_operand(const CtIr *ir, CtVal v, void (*fn)(void *ud, CtVal operand), void *ud);
+void ct_ir_each_view(const CtInst *inst, void (*fn)(void *ud, const CtView *view, bool is_written),
+                     void *ud);
+/* The value of an integer expression over slots and constants (a CtRequire, an extent). */
+CtStatus ct_ir_eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *out,
+                    CtErr *err) CT_NODISCARD;
+
+/* --- passes, each in its pass_<name>.c; ct_ir_finish runs them in order and verifies ----------- */
+
+CtStatus ct_ir_finish(CtIr *ir, CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_check(const CtIr *ir,
+                     CtErr *err) CT_NODISCARD; /* ir_check.c: all findings, in one message */
+void ct_ir_print(const CtIr *ir, CtText *out); /* ir_print.c */
+
+/* ir_note.c: a static decision at the current location. `what` lives for ever. Without memory, and
+   beyond some hundred lines, nothing is noted. */
+void ct_ir_note(CtIr *ir, const char *what, bool yes);
+void ct_ir_print_notes(const CtIr *ir, CtText *out);
+
+#endif

@@ -1,0 +1,639 @@
+/* ir_fold.c: the pure operations: constants are folded, identities that keep every bit applied, equal
+   operations shared where one dominates. Ranges are in ir_facts.c, casts in ir_cast.c. */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/base/convert.h"
+#include "ir_build.h"
+
+CtFacts ct_ir_facts(const CtIr *ir, CtInt i) {
+  return i.kind == CT_DYNAMIC ? ir->insts[i.id].facts : ct_const_facts(i.v);
+}
+
+/* --- sharing ---------------------------------------------------------------------------------- */
+
+static uint32_t hash_inst(const CtInst *p) {
+  uint64_t h = (uint64_t)p->op * 0x9E3779B97F4A7C15u + p->type;
+  uint64_t parts[4] = {p->args[0], p->args[1], p->args[2], (uint64_t)p->imm.i};
+  for (int i = 0; i < 4; i++) {
+    h = (h ^ parts[i]) * 0xFF51AFD7ED558CCDu;
+    h ^= h >> 32;
+  }
+  return (uint32_t)h;
+}
+
+static bool same_inst(const CtInst *a, const CtInst *b) {
+  return a->op == b->op && a->type == b->type && a->imm.i == b->imm.i &&
+         memcmp(a->args, b->args, sizeof a->args) == 0;
+}
+
+static bool is_available(const CtIr *ir, CtVal v) {
+  const CtInst *inst = &ir->insts[v];
+  return ct_ops[inst->op].cls == CT_CLS_LEAF ||
+         (inst->region != 0 && ct_ir_encloses(ir, inst->region, ir->cur));
+}
+
+static void rehash(CtIr *ir) {
+  uint32_t *old = ir->cse;
+  size_t old_cap = ir->cap_cse;
+  size_t cap = old_cap == 0 ? 256 : old_cap * 2;
+  uint32_t *table = ct_alloc(ir->arena.alloc, cap * sizeof *table);
+  if (table == NULL) {
+    ir->failed = true;
+    return;
+  }
+  memset(table, 0, cap * sizeof *table);
+  for (size_t i = 0; i < old_cap; i++) {
+    if (old[i] != 0) {
+      size_t at = hash_inst(&ir->insts[old[i]]) & (cap - 1);
+      while (table[at] != 0) {
+        at = (at + 1) & (cap - 1);
+      }
+      table[at] = old[i];
+    }
+  }
+  ct_free(ir->arena.alloc, old, old_cap * sizeof *old);
+  ir->cse = table;
+  ir->cap_cse = cap;
+}
+
+/* The operation like *key: an available one, or a new one (a leaf, or appended). */
+CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *key) {
+  if (ir->n_cse * 2 >= ir->cap_cse) {
+    rehash(ir);
+    if (ir->failed) {
+      return 0;
+    }
+  }
+  size_t mask = ir->cap_cse - 1;
+  size_t at = hash_inst(key) & mask;
+  while (ir->cse[at] != 0 && !same_inst(&ir->insts[ir->cse[at]], key)) {
+    at = (at + 1) & mask;
+  }
+  if (ir->cse[at] != 0 && is_available(ir, ir->cse[at])) {
+    return ir->cse[at];
+  }
+  bool leaf = ct_ops[key->op].cls == CT_CLS_LEAF;
+  CtVal v = leaf ? ct_ir_new(ir, (CtOp)key->op, (CtDtype)key->type)
+                 : ct_ir_append(ir, (CtOp)key->op, (CtDtype)key->type);
+  if (v == 0) {
+    return 0;
+  }
+  memcpy(ir->insts[v].args, key->args, sizeof key->args);
+  ir->insts[v].imm = key->imm;
+  ir->insts[v].facts = key->facts;
+  ir->insts[v].is_conditional = key->is_conditional;
+  ir->n_cse += ir->cse[at] == 0;
+  ir->cse[at] = v; /* replaces one whose region has ended */
+  return v;
+}
+
+/* --- constants -------------------------------------------------------------------------------- */
+
+CtVal ct_ir_const_int(CtIr *ir, CtDtype type, int64_t v) {
+  v = ct_dtype_wrap(type, v);
+  CtInst key = {.op = CT_OP_CONST, .type = (uint8_t)type, .imm = {.i = v}};
+  key.facts = ct_const_facts(v);
+  return ct_ir_shared_inst(ir, &key);
+}
+
+CtVal ct_ir_const_float(CtIr *ir, CtDtype type, double v) {
+  CtInst key = {.op = CT_OP_CONST, .type = (uint8_t)type};
+  key.imm.f = ct_round_float(type, v);
+  return ct_ir_shared_inst(ir, &key);
+}
+
+CtVal ct_ir_axis(CtIr *ir, CtOp op, int axis) {
+  int64_t block = ir->block[axis];
+  int64_t max_grid = axis == 0 ? INT32_MAX / block : 65535;
+  CtInst key = {.op = (uint16_t)op, .type = CT_i32, .imm = {.i = axis}};
+  switch (op) {
+    case CT_OP_TID: key.facts = (CtFacts){0, block - 1, block == 1 ? 0 : 1}; break;
+    case CT_OP_BID: key.facts = (CtFacts){0, max_grid - 1, 1}; break;
+    default: key.facts = (CtFacts){ir->cluster[axis], max_grid, ir->cluster[axis]}; break;
+  }
+  return op == CT_OP_TID && block == 1 ? ct_ir_const_int(ir, CT_i32, 0)
+                                       : ct_ir_shared_inst(ir, &key);
+}
+
+static const CtInst *at(const CtIr *ir, CtVal v) { return &ir->insts[v]; }
+static bool is_const(const CtIr *ir, CtVal v) { return at(ir, v)->op == CT_OP_CONST; }
+static bool is_int_const(const CtIr *ir, CtVal v, int64_t c) {
+  return is_const(ir, v) && !ct_is_float((CtDtype)at(ir, v)->type) && at(ir, v)->imm.i == c;
+}
+static bool is_float_const(const CtIr *ir, CtVal v, double c) {
+  return is_const(ir, v) && ct_is_float((CtDtype)at(ir, v)->type) && at(ir, v)->imm.f == c &&
+         signbit(at(ir, v)->imm.f) == signbit(c);
+}
+
+static int64_t shift_left(CtDtype type, int64_t a, int64_t n) {
+  int64_t width = ct_dtypes[type].bits;
+  uint64_t bits = ct_bits_of_int(type, a);
+  if (n <= -width || n >= width) {
+    return 0;
+  }
+  return (int64_t)(n >= 0 ? bits << n : bits >> -n);
+}
+
+/* Those of u64 that are not the same on int64_t. */
+static bool fold_u64(CtOp op, uint64_t a, uint64_t b, int64_t *r) {
+  switch (op) {
+    case CT_OP_FLOORDIV: *r = b == 0 ? 0 : (int64_t)(a / b); return b != 0;
+    case CT_OP_FLOORMOD: *r = b == 0 ? 0 : (int64_t)(a % b); return b != 0;
+    case CT_OP_MIN: *r = (int64_t)(a < b ? a : b); return true;
+    case CT_OP_MAX: *r = (int64_t)(a > b ? a : b); return true;
+    case CT_OP_LT: *r = a < b; return true;
+    case CT_OP_LE: *r = a <= b; return true;
+    default: return false;
+  }
+}
+
+/* Folds a binary operation of two integer constants; false where it is left for run time. */
+static bool fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r) {
+  uint64_t x = (uint64_t)a;
+  uint64_t y = (uint64_t)b;
+  if (type == CT_u64 && ct_cares_for_sign(op)) {
+    return fold_u64(op, x, y, r);
+  }
+  switch (op) {
+    case CT_OP_ADD: *r = (int64_t)(x + y); return true;
+    case CT_OP_SUB: *r = (int64_t)(x - y); return true;
+    case CT_OP_MUL: *r = (int64_t)(x * y); return true;
+    case CT_OP_FLOORDIV: *r = b == 0 ? 0 : ct_floordiv(a, b); return b != 0;
+    case CT_OP_FLOORMOD: *r = b == 0 ? 0 : ct_floormod(a, b); return b != 0;
+    case CT_OP_MIN: *r = ct_min(a, b); return true;
+    case CT_OP_MAX: *r = ct_max(a, b); return true;
+    case CT_OP_AND:
+    case CT_OP_LAND: *r = a & b; return true;
+    case CT_OP_OR:
+    case CT_OP_LOR: *r = a | b; return true;
+    case CT_OP_XOR: *r = a ^ b; return true;
+    case CT_OP_SHL: *r = shift_left(type, a, b); return true;
+    case CT_OP_SHR: *r = shift_left(type, a, b == INT64_MIN ? 64 : -b); return true;
+    case CT_OP_LT: *r = a < b; return true;
+    case CT_OP_LE: *r = a <= b; return true;
+    case CT_OP_EQ: *r = a == b; return true;
+    case CT_OP_NE: *r = a != b; return true;
+    default: return false;
+  }
+}
+
+/* Lua's float // and %. */
+static double float_mod(double a, double b) {
+  double r = fmod(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static bool fold_floats(CtOp op, CtDtype type, double a, double b, double *r) {
+  bool f32 = type == CT_f32;
+  switch (op) {
+    case CT_OP_ADD: *r = f32 ? (double)((float)a + (float)b) : a + b; return true;
+    case CT_OP_SUB: *r = f32 ? (double)((float)a - (float)b) : a - b; return true;
+    case CT_OP_MUL: *r = f32 ? (double)((float)a * (float)b) : a * b; return true;
+    case CT_OP_DIV: *r = f32 ? (double)((float)a / (float)b) : a / b; return true;
+    case CT_OP_FLOORDIV: *r = f32 ? (double)floorf((float)a / (float)b) : floor(a / b); return true;
+    case CT_OP_FLOORMOD: *r = f32 ? (double)(float)float_mod(a, b) : float_mod(a, b); return true;
+    case CT_OP_MIN: *r = fmin(a, b); return a != b;
+    case CT_OP_MAX: *r = fmax(a, b); return a != b;
+    default: return false;
+  }
+}
+
+static bool compare_floats(CtOp op, double a, double b, bool *r) {
+  switch (op) {
+    case CT_OP_LT: *r = a < b; return true;
+    case CT_OP_LE: *r = a <= b; return true;
+    case CT_OP_EQ: *r = a == b; return true;
+    case CT_OP_NE: *r = a != b; return true;
+    default: return false;
+  }
+}
+
+/* --- identities ------------------------------------------------------------------------------- */
+
+/* A comparison or modulo that the ranges of its integer operands decide: the value, or 0. */
+static CtVal by_range(CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  CtFacts x = at(ir, a)->facts;
+  CtFacts y = at(ir, b)->facts;
+  CtDtype type = (CtDtype)at(ir, a)->type;
+  if (ct_is_signed_view(op, type, x, y)) {
+    return 0;
+  }
+  switch (op) {
+    case CT_OP_LT:
+      return x.hi < y.lo ? ct_ir_const_int(ir, CT_bool, 1)
+                         : (x.lo >= y.hi ? ct_ir_const_int(ir, CT_bool, 0) : 0);
+    case CT_OP_LE:
+      return x.hi <= y.lo ? ct_ir_const_int(ir, CT_bool, 1)
+                          : (x.lo > y.hi ? ct_ir_const_int(ir, CT_bool, 0) : 0);
+    case CT_OP_EQ:
+    case CT_OP_NE:
+      return x.hi < y.lo || y.hi < x.lo ? ct_ir_const_int(ir, CT_bool, op == CT_OP_NE) : 0;
+    case CT_OP_MIN: return x.hi <= y.lo ? a : (y.hi <= x.lo ? b : 0);
+    case CT_OP_MAX: return x.lo >= y.hi ? a : (y.lo >= x.hi ? b : 0);
+    case CT_OP_FLOORDIV: return x.lo >= 0 && y.lo > x.hi ? ct_ir_const_int(ir, type, 0) : 0;
+    case CT_OP_FLOORMOD:
+      if (x.lo >= 0 && y.lo > x.hi) {
+        return a;
+      }
+      return ct_facts_is_one(y) && y.lo > 0 && x.div % y.lo == 0 ? ct_ir_const_int(ir, type, 0) : 0;
+    default: return 0;
+  }
+}
+
+/* Its range shows that it did not wrap around. */
+static bool is_exact(const CtInst *p) {
+  CtFacts all = ct_type_facts((CtDtype)p->type);
+  return ct_is_unsigned((CtDtype)p->type) ? p->facts.lo >= 0 && p->facts.hi < all.hi
+                                          : p->facts.lo > all.lo && p->facts.hi < all.hi;
+}
+
+/* (x * c) // c is x when the product is exact. */
+static CtVal undo_product(const CtIr *ir, CtVal a, CtVal b) {
+  const CtInst *p = at(ir, a);
+  bool is_positive = at(ir, b)->facts.lo > 0;
+  return p->op == CT_OP_MUL && is_exact(p) && p->args[1] == b && is_positive ? p->args[0] : 0;
+}
+
+/* (x * c + y) // c is x, and % c is y, where 0 <= y < c and nothing wraps around. */
+static CtVal undo_sum(const CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  const CtInst *sum = at(ir, a);
+  if (sum->op != CT_OP_ADD || !is_exact(sum)) {
+    return 0;
+  }
+  for (int i = 0; i < 2; i++) {
+    CtVal x = undo_product(ir, sum->args[i], b), y = sum->args[1 - i];
+    CtFacts rest = at(ir, y)->facts;
+    if (x != 0 && rest.lo >= 0 && rest.hi < at(ir, b)->facts.lo) {
+      return op == CT_OP_FLOORDIV ? x : y;
+    }
+  }
+  return 0;
+}
+
+/* x // c and x % c. */
+static CtVal undo(const CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  CtVal x = op == CT_OP_FLOORDIV ? undo_product(ir, a, b) : 0;
+  return x != 0 ? x : undo_sum(ir, op, a, b);
+}
+
+/* x & mask where no bit of the mask can be set in x: 0. x ^ 0 is x. */
+static CtVal bits_identity(CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  if (op == CT_OP_AND && (is_const(ir, a) || is_const(ir, b))) {
+    CtFacts x = at(ir, is_const(ir, a) ? b : a)->facts;
+    int64_t mask = at(ir, is_const(ir, a) ? a : b)->imm.i;
+    int64_t low = x.div & -x.div;
+    bool above = x.lo >= 0 && mask > 0 && x.hi < (mask & -mask);
+    return mask == 0 || above || (mask > 0 && low > mask)
+               ? ct_ir_const_int(ir, (CtDtype)at(ir, a)->type, 0)
+               : 0;
+  }
+  if (op == CT_OP_XOR || op == CT_OP_OR) {
+    return is_int_const(ir, b, 0) ? a : is_int_const(ir, a, 0) ? b : 0;
+  }
+  return 0;
+}
+
+static CtVal int_identity(CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  CtDtype type = (CtDtype)at(ir, a)->type;
+  switch (op) {
+    case CT_OP_ADD: return is_int_const(ir, b, 0) ? a : (is_int_const(ir, a, 0) ? b : 0);
+    case CT_OP_SUB: return is_int_const(ir, b, 0) ? a : (a == b ? ct_ir_const_int(ir, type, 0) : 0);
+    case CT_OP_MUL:
+      if (is_int_const(ir, a, 0) || is_int_const(ir, b, 0)) {
+        return ct_ir_const_int(ir, type, 0);
+      }
+      return is_int_const(ir, b, 1) ? a : (is_int_const(ir, a, 1) ? b : 0);
+    case CT_OP_FLOORDIV: return is_int_const(ir, b, 1) ? a : undo(ir, op, a, b);
+    case CT_OP_FLOORMOD:
+      return is_int_const(ir, b, 1) ? ct_ir_const_int(ir, type, 0) : undo(ir, op, a, b);
+    case CT_OP_LAND:
+      if (is_const(ir, a)) {
+        return at(ir, a)->imm.i != 0 ? b : a;
+      }
+      return is_const(ir, b) ? (at(ir, b)->imm.i != 0 ? a : b) : 0;
+    case CT_OP_LOR:
+      if (is_const(ir, a)) {
+        return at(ir, a)->imm.i != 0 ? a : b;
+      }
+      return is_const(ir, b) ? (at(ir, b)->imm.i != 0 ? b : a) : 0;
+    case CT_OP_AND:
+    case CT_OP_OR:
+    case CT_OP_XOR: return bits_identity(ir, op, a, b);
+    case CT_OP_SHL:
+    case CT_OP_SHR: return is_int_const(ir, b, 0) ? a : 0;
+    case CT_OP_EQ:
+    case CT_OP_LE: return a == b ? ct_ir_const_int(ir, CT_bool, 1) : 0;
+    case CT_OP_NE:
+    case CT_OP_LT: return a == b ? ct_ir_const_int(ir, CT_bool, 0) : 0;
+    default: return 0;
+  }
+}
+
+/* Only those that keep every bit, signed zeros and NaN included. */
+static CtVal float_identity(const CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  switch (op) {
+    case CT_OP_ADD: return is_float_const(ir, b, -0.0) ? a : (is_float_const(ir, a, -0.0) ? b : 0);
+    case CT_OP_SUB: return is_float_const(ir, b, 0.0) ? a : 0;
+    case CT_OP_MUL: return is_float_const(ir, b, 1.0) ? a : (is_float_const(ir, a, 1.0) ? b : 0);
+    case CT_OP_DIV: return is_float_const(ir, b, 1.0) ? a : 0;
+    default: return 0;
+  }
+}
+
+static bool is_commutative(CtOp op) {
+  switch (op) {
+    case CT_OP_ADD:
+    case CT_OP_MUL:
+    case CT_OP_AND:
+    case CT_OP_OR:
+    case CT_OP_XOR:
+    case CT_OP_LAND:
+    case CT_OP_LOR:
+    case CT_OP_EQ:
+    case CT_OP_NE: return true;
+    default: return false;
+  }
+}
+
+static CtVal fold_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) {
+  const CtInst *x = at(ir, a);
+  const CtInst *y = at(ir, b);
+  CtDtype type = (CtDtype)x->type;
+  bool both = is_const(ir, a) && is_const(ir, b);
+  if (ct_is_float(type)) {
+    double f;
+    bool truth;
+    if (both && fold_floats(op, type, x->imm.f, y->imm.f, &f)) {
+      return ct_ir_const_float(ir, type, f);
+    }
+    if (both && compare_floats(op, x->imm.f, y->imm.f, &truth)) {
+      return ct_ir_const_int(ir, CT_bool, truth);
+    }
+    return float_identity(ir, op, a, b);
+  }
+  int64_t i;
+  if (both && fold_ints(op, type, x->imm.i, y->imm.i, &i)) {
+    return ct_ir_const_int(ir, ct_ops[op].result == CT_RES_BOOL ? CT_bool : type, i);
+  }
+  CtVal v = int_identity(ir, op, a, b);
+  return v != 0 ? v : by_range(ir, op, a, b);
+}
+
+/* What `x < c` or `x <= c` says of x where it holds, or does not. */
+static void narrow(const CtIr *ir, const CtInst *cond, bool holds, CtVal x, CtFacts *f) {
+  bool is_less = cond->op == CT_OP_LT || cond->op == CT_OP_LE;
+  int64_t last = cond->op == CT_OP_LT; /* the bound itself is out */
+  if (is_less && cond->args[0] == x) {
+    CtFacts c = at(ir, cond->args[1])->facts;
+    if (holds) {
+      f->hi = ct_min(f->hi, c.hi - last);
+    } else {
+      f->lo = ct_max(f->lo, c.lo + !last);
+    }
+  } else if (is_less && cond->args[1] == x) {
+    CtFacts c = at(ir, cond->args[0])->facts;
+    if (holds) {
+      f->lo = ct_max(f->lo, c.lo + last);
+    } else {
+      f->hi = ct_min(f->hi, c.hi - !last);
+    }
+  }
+}
+
+/* The facts of a thread's index here: the roles of warp groups count their threads from 0, as in
+   threadIdx.x - 128 where that is not less than 128. */
+static CtFacts facts_here(const CtIr *ir, CtVal x) {
+  CtFacts f = at(ir, x)->facts;
+  for (CtRegion r = ir->cur; r > 1;) {
+    const CtInst *owner = at(ir, ir->regions[r].owner);
+    if (owner->op == CT_OP_IF) {
+      narrow(ir, at(ir, owner->args[0]), owner->u.regions[0] == r, x, &f);
+    }
+    r = owner->region;
+  }
+  return f.lo <= f.hi ? f : at(ir, x)->facts;
+}
+
+static void take_condition(const CtIr *ir, CtOp op, CtVal a, CtVal b, CtInst *key) {
+  if (op == CT_OP_SUB && key->facts.lo < 0 && at(ir, a)->op == CT_OP_TID && is_const(ir, b)) {
+    CtFacts f = ct_op_facts(op, CT_i32, facts_here(ir, a), at(ir, b)->facts, false);
+    key->is_conditional = f.lo >= 0;
+    key->facts = f.lo >= 0 ? f : key->facts;
+  }
+}
+
+static CtVal binary(CtIr *ir, CtOp op, CtVal a, CtVal b, bool exact) {
+  if (a == 0 || b == 0) {
+    ir->failed = true;
+    return 0;
+  }
+  CtDtype type = (CtDtype)at(ir, a)->type;
+  CT_ASSERT(at(ir, b)->type == type && !ct_is_narrow(type));
+  CtVal folded = fold_binary(ir, op, a, b);
+  if (folded != 0) {
+    return folded;
+  }
+  if (is_commutative(op) && is_const(ir, a)) {
+    CtVal t = a;
+    a = b;
+    b = t;
+  }
+  CtInst key = {.op = (uint16_t)op, .type = (uint8_t)type, .args = {a, b}};
+  if (ct_ops[op].result == CT_RES_BOOL) {
+    key.type = CT_bool;
+    key.facts = ct_type_facts(CT_bool);
+  } else if (!ct_is_float(type)) {
+    key.facts = ct_op_facts(op, type, at(ir, a)->facts, at(ir, b)->facts, exact);
+    take_condition(ir, op, a, b, &key);
+  }
+  return ct_ir_shared_inst(ir, &key);
+}
+
+CtVal ct_ir_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) { return binary(ir, op, a, b, false); }
+
+/* Of the low `width` bits of v. */
+int64_t ct_bits_op(CtOp op, int width, uint64_t v) {
+  uint64_t x = width == 64 ? v : v & (((uint64_t)1 << width) - 1), reversed = 0;
+  for (int i = 0; i < width; i++) {
+    reversed = reversed << 1 | (x >> i & 1);
+  }
+  switch (op) {
+    case CT_OP_POPC: return __builtin_popcountll(x);
+    case CT_OP_CLZ: return x == 0 ? width : __builtin_clzll(x) - (64 - width);
+    case CT_OP_FFS: return __builtin_ffsll((long long)x);
+    default: return (int64_t)reversed;
+  }
+}
+
+static bool counts_bits(CtOp op) { return op == CT_OP_POPC || op == CT_OP_CLZ || op == CT_OP_FFS; }
+
+static CtVal fold_unary(CtIr *ir, CtOp op, CtVal a) {
+  const CtInst *x = at(ir, a);
+  CtDtype type = (CtDtype)x->type;
+  if (op == CT_OP_LNOT && x->op == CT_OP_LNOT) {
+    return x->args[0];
+  }
+  if (op == CT_OP_LNOT && (x->op == CT_OP_EQ || x->op == CT_OP_NE)) {
+    return ct_ir_binary(ir, x->op == CT_OP_EQ ? CT_OP_NE : CT_OP_EQ, x->args[0], x->args[1]);
+  }
+  if (op == CT_OP_LNOT && (x->op == CT_OP_LT || x->op == CT_OP_LE) &&
+      !ct_is_float((CtDtype)at(ir, x->args[0])->type)) { /* NaN: not (a < b) is not b <= a */
+    return ct_ir_binary(ir, x->op == CT_OP_LT ? CT_OP_LE : CT_OP_LT, x->args[1], x->args[0]);
+  }
+  if (op == CT_OP_ABS && ct_is_unsigned(type)) {
+    return a;
+  }
+  if (!is_const(ir, a)) {
+    return 0;
+  }
+  if (ct_is_float(type)) {
+    switch (op) {
+      case CT_OP_NEG: return ct_ir_const_float(ir, type, -x->imm.f);
+      case CT_OP_ABS: return ct_ir_const_float(ir, type, fabs(x->imm.f));
+      case CT_OP_FLOOR: return ct_ir_const_float(ir, type, floor(x->imm.f));
+      case CT_OP_CEIL: return ct_ir_const_float(ir, type, ceil(x->imm.f));
+      default: return 0; /* the engines' own functions decide the last bit */
+    }
+  }
+  uint64_t v = (uint64_t)x->imm.i;
+  switch (op) {
+    case CT_OP_NEG: return ct_ir_const_int(ir, type, (int64_t)(0 - v));
+    case CT_OP_ABS: return ct_ir_const_int(ir, type, x->imm.i < 0 ? (int64_t)(0 - v) : x->imm.i);
+    case CT_OP_NOT: return ct_ir_const_int(ir, type, (int64_t)~v);
+    case CT_OP_LNOT: return ct_ir_const_int(ir, CT_bool, x->imm.i == 0);
+    case CT_OP_BREV: return ct_ir_const_int(ir, type, ct_bits_op(op, ct_dtypes[type].bits, v));
+    case CT_OP_POPC:
+    case CT_OP_CLZ:
+    case CT_OP_FFS: return ct_ir_const_int(ir, CT_i32, ct_bits_op(op, ct_dtypes[type].bits, v));
+    default: return 0;
+  }
+}
+
+CtVal ct_ir_unary(CtIr *ir, CtOp op, CtVal a) {
+  CtDtype type = (CtDtype)at(ir, a)->type;
+  CtVal folded = fold_unary(ir, op, a);
+  if (folded != 0) {
+    return folded;
+  }
+  CtInst key = {.op = (uint16_t)op, .type = (uint8_t)type, .args = {a}};
+  if (ct_ops[op].result == CT_RES_BOOL) {
+    key.type = CT_bool;
+    key.facts = ct_type_facts(CT_bool);
+  } else if (counts_bits(op)) {
+    key.type = CT_i32;
+    key.facts = (CtFacts){0, ct_dtypes[type].bits, 1};
+  } else if (!ct_is_float(type)) {
+    key.facts = ct_op_facts(op, type, at(ir, a)->facts, ct_const_facts(0), false);
+  }
+  return ct_ir_shared_inst(ir, &key);
+}
+
+CtVal ct_ir_fma(CtIr *ir, CtVal a, CtVal b, CtVal c) {
+  CtInst key = {.op = CT_OP_FMA, .type = at(ir, a)->type, .args = {a, b, c}};
+  return ct_ir_shared_inst(ir, &key);
+}
+
+CtVal ct_ir_select(CtIr *ir, CtVal c, CtVal a, CtVal b) {
+  if (is_const(ir, c)) {
+    return at(ir, c)->imm.i != 0 ? a : b;
+  }
+  if (a == b) {
+    return a;
+  }
+  CtInst key = {.op = CT_OP_SELECT, .type = at(ir, a)->type, .args = {c, a, b}};
+  CtFacts x = at(ir, a)->facts;
+  CtFacts y = at(ir, b)->facts;
+  key.facts = (CtFacts){ct_min(x.lo, y.lo), ct_max(x.hi, y.hi), ct_gcd(x.div, y.div)};
+  return ct_ir_shared_inst(ir, &key);
+}
+
+/* --- integers of the algebra -------------------------------------------------------------------- */
+
+CtInt ct_ir_int(const CtIr *ir, CtVal v) {
+  if (is_const(ir, v)) {
+    return ct_int(at(ir, v)->imm.i);
+  }
+  return (CtInt){.id = v, .kind = CT_DYNAMIC};
+}
+
+CtVal ct_ir_val(CtIr *ir, CtInt i, CtDtype type) {
+  if (i.kind == CT_DYNAMIC) {
+    return ct_ir_cast(ir, i.id, type);
+  }
+  return ct_ir_const_int(ir, type, i.v);
+}
+
+static bool fits_i32(const CtIr *ir, CtInt i) {
+  if (i.kind == CT_DYNAMIC) {
+    return at(ir, i.id)->type == CT_i32;
+  }
+  return i.v >= INT32_MIN && i.v <= INT32_MAX;
+}
+
+static const CtOp int_ops[] = {
+    [CT_INT_ADD] = CT_OP_ADD,      [CT_INT_SUB] = CT_OP_SUB, [CT_INT_MUL] = CT_OP_MUL,
+    [CT_INT_MIN] = CT_OP_MIN,      [CT_INT_MAX] = CT_OP_MAX, [CT_INT_DIV] = CT_OP_FLOORDIV,
+    [CT_INT_MOD] = CT_OP_FLOORMOD, [CT_INT_XOR] = CT_OP_XOR,
+};
+
+CtVal ct_ir_int_op(CtIr *ir, CtIntOp op, CtInt a, CtInt b) {
+  CtDtype type = fits_i32(ir, a) && fits_i32(ir, b) ? CT_i32 : CT_i64;
+  CtVal x = ct_ir_val(ir, a, type);
+  CtVal y = ct_ir_val(ir, b, type);
+  if (x == 0 || y == 0) {
+    return 0;
+  }
+  if (op != CT_INT_CEILDIV) {
+    return binary(ir, int_ops[op], x, y, true);
+  }
+  CtFacts d = at(ir, y)->facts;
+  if (ct_facts_is_one(d) && d.lo > 0 && at(ir, x)->facts.div % d.lo != 0) {
+    x = binary(ir, CT_OP_ADD, x, ct_ir_const_int(ir, type, d.lo - 1), true);
+  } else if (!ct_facts_is_one(d)) {
+    CtVal less = binary(ir, CT_OP_SUB, y, ct_ir_const_int(ir, type, 1), true);
+    x = binary(ir, CT_OP_ADD, x, less, true);
+  }
+  return x == 0 ? 0 : binary(ir, CT_OP_FLOORDIV, x, y, true);
+}
+
+/* --- evaluation on the host --------------------------------------------------------------------- */
+
+enum { EVAL_DEPTH = 200 };
+
+static bool eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int depth, int64_t *out) {
+  const CtInst *inst = at(ir, v);
+  int64_t a, b;
+  if (depth > EVAL_DEPTH || ct_is_float((CtDtype)inst->type)) {
+    return false;
+  }
+  if (inst->op == CT_OP_CONST) {
+    *out = inst->imm.i;
+    return true;
+  }
+  if (inst->op == CT_OP_PARAM) {
+    *out = slots[inst->imm.i].i;
+    return true;
+  }
+  if (ct_ops[inst->op].cls != CT_CLS_PURE || inst->n_args == 0 || inst->n_args > 2 ||
+      !eval(ir, inst->args[0], slots, depth + 1, &a)) {
+    return false;
+  }
+  if (inst->op == CT_OP_CAST) {
+    *out = ct_dtype_wrap((CtDtype)inst->type, a);
+    return true;
+  }
+  if (inst->n_args != 2 || !eval(ir, inst->args[1], slots, depth + 1, &b) ||
+      !fold_ints((CtOp)inst->op, (CtDtype)at(ir, inst->args[0])->type, a, b, out)) {
+    return false;
+  }
+  *out = ct_dtype_wrap((CtDtype)inst->type, *out);
+  return true;
+}
+
+CtStatus ct_ir_eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *out, CtErr *err) {
+  if (!eval(ir, v, slots, 0, out)) {
+    return ct_fail(err, CT_EINVAL, "a size depends on more than the kernel's arguments");
+  }
+  return CT_OK;
+}

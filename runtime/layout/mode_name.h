@@ -1,0 +1,21 @@
+/* mode_name.h: the name of a mode: 1 to 10 letters, digits and underscores, packed into a number, six
+   bits a character, so that it is copied and compared as one and belongs to nobody. It begins with
+   no digit, and is not `_`, which in texts keeps a mode. */
+#ifndef CT_MODE_NAME_H
+#define CT_MODE_NAME_H
+
+#include "runtime/base/text.h"
+
+enum { CT_MODE_NAME_MAX = 10 };
+
+typedef uint64_t CtModeName; /* 0: none */
+
+/* What keeps a text from being a name, "is longer than 10 characters"; NULL: nothing. */
+const char *ct_mode_name_fault(const char *s, size_t len);
+CtStatus ct_mode_name_pack(const char *s, size_t len, CtModeName *out, CtErr *err) CT_NODISCARD;
+/* Writes the name and a NUL; returns out. */
+const char *ct_mode_name_unpack(CtModeName name, char out[CT_MODE_NAME_MAX + 1]);
+void ct_mode_name_print(CtModeName name, CtText *out);
+bool ct_is_name_char(char c); /* a letter, a digit or _ */
+
+#endif

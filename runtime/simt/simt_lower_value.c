@@ -1,0 +1,232 @@
+/* simt_lower_value.c: lowering to the CPU engine: slots, instructions, and values in the form that is asked
+   for, each made once where it can be found again. */
+#include "simt_lower.h"
+
+#include <string.h>
+
+#include "runtime/base/convert.h"
+
+/* n: bytes of a lane; mem: which elements there are in memory. */
+#define MOVES(c, n, mem, splat_row, load_row)                                                      \
+  {                                                                                                \
+    .cls = (c), .splat = CT_SIMT_##splat_row, .move = CT_SIMT_MOVE_##n, .set = CT_SIMT_SET_##n,    \
+    .select_m = CT_SIMT_SELECT_##n##m, .select_s = CT_SIMT_SELECT_##n##s,                          \
+    .load_u = CT_SIMT_##load_row, .load_p = CT_SIMT_LOAD_##mem##_p,                                \
+    .load_i32 = CT_SIMT_LOAD_##mem##_i32, .load_i64 = CT_SIMT_LOAD_##mem##_i64,                    \
+    .load_r = CT_SIMT_LOAD_##mem##_r, .store_p = CT_SIMT_STORE_##mem##_p,                          \
+    .store_i32 = CT_SIMT_STORE_##mem##_i32, .store_i64 = CT_SIMT_STORE_##mem##_i64,                \
+    .store_r = CT_SIMT_STORE_##mem##_r                                                             \
+  }
+#define MOVES_16 MOVES(CT_CLASS_LANES4, 4, u16, SPLAT_4i, LOAD_u16_u)
+#define MOVES_8 MOVES(CT_CLASS_LANES4, 4, u8, SPLAT_4i, LOAD_u8_u)
+const CtMoves ct_low_moves[CT_DTYPE_COUNT] = {
+    [CT_f64] = MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_f64_u),
+    [CT_f32] = MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4f, LOAD_f32_u),
+    [CT_tf32] = MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4f, LOAD_f32_u),
+    [CT_f16] = MOVES_16,
+    [CT_bf16] = MOVES_16,
+    [CT_f8e4m3] = MOVES_8,
+    [CT_f8e5m2] = MOVES_8,
+    [CT_i64] = MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_i64_u),
+    [CT_i32] = MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4i, LOAD_i32_u),
+    [CT_i16] = MOVES_16,
+    [CT_i8] = MOVES_8,
+    [CT_u64] = MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_i64_u),
+    [CT_u32] = MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4i, LOAD_i32_u),
+    [CT_u16] = MOVES_16,
+    [CT_u8] = MOVES_8,
+    [CT_bool] = MOVES(CT_CLASS_MASK, 1, 1, SPLAT_1, LOAD_b_u),
+};
+
+static const uint32_t class_bytes[] = {
+    [CT_CLASS_SCALAR] = 8,
+    [CT_CLASS_MASK] = 4,
+    [CT_CLASS_LANES4] = 4 * CT_LANES,
+    [CT_CLASS_LANES8] = 8 * CT_LANES,
+};
+
+CtSlotClass ct_low_class(CtDtype t) { return ct_low_moves[t].cls; }
+
+/* --- slots and instructions --------------------------------------------------------------------------- */
+
+uint32_t ct_low_slot(CtLow *l, CtSlotClass cls, uint32_t bytes, bool fixed) {
+  if (!CT_LOW_GROW(l, slots, n_slots, cap_slots)) {
+    return 0;
+  }
+  l->slots[l->n_slots] = (CtLowSlot){.cls = cls, .fixed = fixed, .bytes = bytes, .def = UINT32_MAX};
+  return (uint32_t)l->n_slots++;
+}
+
+uint32_t ct_low_temp(CtLow *l, CtSlotClass cls, bool fixed) {
+  return ct_low_slot(l, cls, class_bytes[cls], fixed);
+}
+
+CtIn *ct_low_emit(CtLow *l, bool hoist, CtSimtOp op, uint32_t d, uint32_t a, uint32_t b, uint32_t c,
+                  int64_t imm) {
+  CtStream *s = hoist ? &l->prologue : &l->body;
+  if (ct_grow(l->alloc, &s->in, &s->cap, s->n + 1, sizeof *s->in, NULL) != CT_OK ||
+      ct_grow(l->alloc, &s->locs, &s->cap_locs, s->n + 1, sizeof *s->locs, NULL) != CT_OK) {
+    l->failed = true;
+    return NULL;
+  }
+  s->locs[s->n] = l->loc;
+  s->in[s->n] = (CtIn){.u.op = op, .d = d, .a = a, .b = b, .c = c, .imm = imm};
+  return &s->in[s->n++];
+}
+
+/* --- memo --------------------------------------------------------------------------------------------- */
+
+static uint32_t *bucket_of(CtLow *l, const uint64_t key[4]) {
+  uint64_t h = 0;
+  for (int i = 0; i < 4; i++) {
+    h = (h ^ key[i]) * 0xFF51AFD7ED558CCDu;
+    h ^= h >> 32;
+  }
+  return &l->buckets[h % CT_MEMO_BUCKETS];
+}
+
+static bool encloses(const CtLow *l, CtRegion outer, CtRegion inner) {
+  while (inner != 0 && inner != outer) {
+    CtVal owner = l->ir->regions[inner].owner;
+    inner = owner == 0 ? 0 : ct_inst(l->ir, owner)->region;
+  }
+  return inner == outer;
+}
+
+bool ct_low_find(CtLow *l, const uint64_t key[4], uint32_t *slot) {
+  for (uint32_t i = *bucket_of(l, key); i != 0; i = l->memos[i].next) {
+    const CtMemo *m = &l->memos[i];
+    if (memcmp(m->key, key, sizeof m->key) == 0 &&
+        (m->region == 0 || encloses(l, m->region, l->region))) {
+      *slot = m->slot;
+      return true;
+    }
+  }
+  return false;
+}
+
+void ct_low_remember(CtLow *l, const uint64_t key[4], uint32_t slot, bool hoisted) {
+  if (!CT_LOW_GROW(l, memos, n_memos, cap_memos)) {
+    return;
+  }
+  uint32_t *bucket = bucket_of(l, key);
+  CtMemo *m = &l->memos[l->n_memos];
+  *m = (CtMemo){.slot = slot, .region = hoisted ? 0 : l->region, .next = *bucket};
+  memcpy(m->key, key, sizeof m->key);
+  *bucket = (uint32_t)l->n_memos++;
+}
+
+enum { KEY_CONST = 1, KEY_SPLAT };
+
+/* --- values ------------------------------------------------------------------------------------------- */
+
+uint32_t ct_low_const(CtLow *l, CtScalar v) {
+  const uint64_t key[4] = {KEY_CONST, (uint64_t)v.i, 0, 0};
+  uint32_t slot;
+  if (ct_low_find(l, key, &slot)) {
+    return slot;
+  }
+  slot = ct_low_temp(l, CT_CLASS_SCALAR, true);
+  if (CT_LOW_GROW(l, consts, n_consts, cap_consts) &&
+      CT_LOW_GROW(l, const_slots, n_consts, cap_const_slots)) {
+    l->consts[l->n_consts] = v;
+    l->const_slots[l->n_consts++] = slot;
+    ct_low_remember(l, key, slot, true);
+  }
+  return slot;
+}
+
+static CtScalar const_value(const CtInst *inst) {
+  CtDtype t = (CtDtype)inst->type;
+  CtScalar s = {0};
+  uint32_t bits;
+  switch (t) {
+    case CT_f64: s.f64 = inst->imm.f; break;
+    case CT_f32: s.f32 = (float)inst->imm.f; break;
+    case CT_tf32:
+      bits = (uint32_t)ct_bits_of_float(t, inst->imm.f);
+      memcpy(&s.f32, &bits, sizeof bits);
+      break;
+    case CT_u32: s.i = (int32_t)inst->imm.i; break;
+    default: s.i = inst->imm.i; break;
+  }
+  if (ct_is_narrow(t) && t != CT_tf32) {
+    s.i = (int64_t)(ct_is_float(t) ? ct_bits_of_float(t, inst->imm.f)
+                                   : ct_bits_of_int(t, inst->imm.i));
+  }
+  return s;
+}
+
+static uint32_t param(CtLow *l, const CtInst *inst) {
+  uint32_t slot = ct_low_temp(l, CT_CLASS_SCALAR, true);
+  if (CT_LOW_GROW(l, params, n_params, cap_params)) {
+    l->params[l->n_params++] = (CtSimtParam){(uint32_t)inst->imm.i, slot, (CtDtype)inst->type};
+  }
+  return slot;
+}
+
+static uint32_t axis(CtLow *l, uint32_t slots[3], int64_t i, CtSlotClass cls) {
+  if (slots[i] == 0) {
+    slots[i] = ct_low_temp(l, cls, true);
+  }
+  return slots[i];
+}
+
+/* A leaf gets its slot when it is first used. */
+static uint32_t leaf(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  switch ((CtOp)inst->op) {
+    case CT_OP_CONST: return ct_low_const(l, const_value(inst));
+    case CT_OP_PARAM: return param(l, inst);
+    case CT_OP_TID: return axis(l, l->tid, inst->imm.i, CT_CLASS_LANES4);
+    case CT_OP_BID: return axis(l, l->bid, inst->imm.i, CT_CLASS_SCALAR);
+    case CT_OP_GDIM: return axis(l, l->gdim, inst->imm.i, CT_CLASS_SCALAR);
+    default: CT_UNREACHABLE();
+  }
+}
+
+uint32_t ct_low_natural(CtLow *l, CtVal v) {
+  if (l->slot_of[v] == 0 && ct_ops[ct_inst(l->ir, v)->op].cls == CT_CLS_LEAF) {
+    l->slot_of[v] = leaf(l, v);
+  }
+  CT_ASSERT(l->slot_of[v] != 0 || l->failed);
+  return l->slot_of[v];
+}
+
+uint32_t ct_low_scalar(CtLow *l, CtVal v) {
+  CT_ASSERT(!ct_low_is(l, v, CT_VARYING));
+  return ct_low_natural(l, v);
+}
+
+uint32_t ct_low_lanes(CtLow *l, CtVal v) {
+  uint32_t s = ct_low_natural(l, v);
+  if (ct_low_is(l, v, CT_VARYING)) {
+    return s;
+  }
+  const CtMoves *m = &ct_low_moves[ct_inst(l->ir, v)->type];
+  const uint64_t key[4] = {KEY_SPLAT, s, m->splat, 0};
+  uint32_t slot;
+  if (ct_low_find(l, key, &slot)) {
+    return slot;
+  }
+  bool hoist = ct_low_is(l, v, CT_INVARIANT);
+  slot = ct_low_temp(l, m->cls, hoist);
+  CT_LOW_EMIT(l, hoist, m->splat, slot, s, 0, 0);
+  ct_low_remember(l, key, slot, hoist);
+  return slot;
+}
+
+uint32_t ct_low_result(CtLow *l, CtVal v, bool hoist) {
+  CtDtype t = (CtDtype)ct_inst(l->ir, v)->type;
+  CtSlotClass cls = ct_low_is(l, v, CT_VARYING) ? ct_low_moves[t].cls : CT_CLASS_SCALAR;
+  return l->slot_of[v] = ct_low_temp(l, cls, hoist);
+}
+
+uint32_t ct_low_variable(CtLow *l, CtVal var) {
+  if (l->slot_of[var] == 0) {
+    CtSlotClass cls =
+        ct_low_varies(l, var) ? ct_low_moves[ct_inst(l->ir, var)->type].cls : CT_CLASS_SCALAR;
+    l->slot_of[var] = ct_low_slot(l, CT_CLASS_VARIABLE, class_bytes[cls], true);
+  }
+  return l->slot_of[var];
+}

@@ -1,0 +1,148 @@
+/* simt_narrow.h: casts from and to narrow types on one lane, CAST_<to>_<from>, for simt_arith.c and
+   simt_tile.c. A lane of a narrow type holds its bits, zero-extended. The same results as convert.c,
+   with no branch and no table, so that loops over lanes become vector code. */
+#ifndef CT_SIMT_NARROW_H
+#define CT_SIMT_NARROW_H
+
+#include <string.h>
+
+#include "runtime/base/base.h"
+
+#define NARROW_INLINE static inline __attribute__((always_inline))
+
+NARROW_INLINE float ct_narrow_f32(uint32_t bits) {
+  float v;
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+NARROW_INLINE uint32_t ct_narrow_bits32(float v) {
+  uint32_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  return bits;
+}
+NARROW_INLINE uint64_t ct_narrow_bits64(double v) {
+  uint64_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  return bits;
+}
+
+/* 2^e as the bits of an f32 and of an f64. */
+#define EXP2_BITS32(e) ((uint32_t)((e) + 127) << 23)
+#define EXP2_BITS64(e) ((uint64_t)((e) + 1023) << 52)
+
+/* A format of m bits of fraction with an exponent bias; see Format in convert.c. Patterns are without the
+   sign. Constants at every call. */
+typedef struct CtNarrow {
+  int m, bias;
+  uint32_t sign, max, overflow, nan;
+  bool ties_away;
+} CtNarrow;
+
+/* From f32, whose pattern is rounded as an integer, a carry counting the exponent up. Below the smallest
+   normal number the sum with a large one rounds: it leaves the pattern in the low bits. */
+NARROW_INLINE uint32_t ct_narrow_from_f32(const CtNarrow n, float v) {
+  uint32_t bits = ct_narrow_bits32(v), x = bits & 0x7FFFFFFF;
+  int s = 23 - n.m;
+  uint32_t even = n.ties_away ? 1 : x >> s & 1;
+  uint32_t pattern = ((x + ((1u << (s - 1)) - 1) + even) >> s) - ((uint32_t)(127 - n.bias) << n.m);
+  if (n.bias != 127) {
+    uint32_t large = EXP2_BITS32(1 - n.bias + s);
+    uint32_t tiny = ct_narrow_bits32(ct_narrow_f32(x) + ct_narrow_f32(large)) - large;
+    pattern = x < EXP2_BITS32(1 - n.bias) ? tiny : pattern;
+  }
+  pattern = pattern > n.max ? n.overflow : pattern;
+  pattern |= (bits >> 31) * n.sign;
+  return x > 0x7F800000 ? n.nan : pattern;
+}
+
+/* The same from f64. A sum rounds ties to even, so that half of them are corrected where they go away. */
+NARROW_INLINE uint32_t ct_narrow_from_f64(const CtNarrow n, double v) {
+  const uint64_t inf = EXP2_BITS64(1024);
+  uint64_t bits = ct_narrow_bits64(v), x = bits & (UINT64_MAX >> 1);
+  int s = 52 - n.m;
+  uint64_t even = n.ties_away ? 1 : x >> s & 1;
+  uint64_t pattern =
+      ((x + (((uint64_t)1 << (s - 1)) - 1) + even) >> s) - ((uint64_t)(1023 - n.bias) << n.m);
+  uint64_t large_bits = EXP2_BITS64(1 - n.bias + s);
+  double size = __builtin_fabs(v), large, half;
+  uint64_t half_bits = EXP2_BITS64(-n.bias - n.m);
+  memcpy(&large, &large_bits, sizeof large);
+  memcpy(&half, &half_bits, sizeof half);
+  double sum = size + large;
+  uint64_t tiny = ct_narrow_bits64(sum) - large_bits;
+  if (n.ties_away) {
+    tiny += size - (sum - large) == half ? 1 : 0;
+  }
+  pattern = x < EXP2_BITS64(1 - n.bias) ? tiny : pattern;
+  pattern = pattern > n.max ? n.overflow : pattern;
+  pattern |= (bits >> 63) * n.sign;
+  return (uint32_t)(x > inf ? n.nan : pattern);
+}
+
+/* To f32, exactly: the pattern read as an f32 of another bias, which a product puts right. NaN becomes
+   the f32 with all bits of the fraction set. `inf` is the pattern of infinity, or one less than NaN's. */
+NARROW_INLINE float ct_narrow_to_f32(const CtNarrow n, uint32_t inf, bool has_inf, uint32_t bits) {
+  uint32_t x = bits & (n.sign - 1);
+  uint32_t sign = (bits & n.sign) != 0 ? 0x80000000 : 0;
+  float v = ct_narrow_f32(x << (23 - n.m)) * ct_narrow_f32(EXP2_BITS32(127 - n.bias));
+  uint32_t r = ct_narrow_bits32(v) | sign;
+  if (has_inf) {
+    r = x == inf ? 0x7F800000 | sign : r;
+  }
+  return ct_narrow_f32(x > inf ? 0x7FFFFFFF : r);
+}
+
+#define CT_NARROW_f16 ((CtNarrow){10, 15, 0x8000, 0x7BFF, 0x7C00, 0x7FFF, false})
+#define CT_NARROW_bf16 ((CtNarrow){7, 127, 0x8000, 0x7F7F, 0x7F80, 0x7FFF, false})
+#define CT_NARROW_f8e4m3 ((CtNarrow){3, 7, 0x80, 0x7E, 0x7E, 0x7F, false})
+#define CT_NARROW_f8e5m2 ((CtNarrow){2, 15, 0x80, 0x7B, 0x7B, 0x7F, false})
+#define CT_NARROW_tf32 ((CtNarrow){10, 127, 0x40000, 0x3FBFF, 0x3FC00, 0x3FFFF, true})
+
+#define TO_NARROW(t)                                                                               \
+  static inline uint32_t CAST_##t##_f32(float v) { return ct_narrow_from_f32(CT_NARROW_##t, v); }  \
+  static inline uint32_t CAST_##t##_f64(double v) { return ct_narrow_from_f64(CT_NARROW_##t, v); }
+TO_NARROW(f16)
+TO_NARROW(bf16)
+TO_NARROW(f8e4m3)
+TO_NARROW(f8e5m2)
+#undef TO_NARROW
+/* A tf32 is an f32 with 13 zeros at its end. */
+static inline uint32_t CAST_tf32_f32(float v) {
+  return ct_narrow_from_f32(CT_NARROW_tf32, v) << 13;
+}
+static inline uint32_t CAST_tf32_f64(double v) {
+  return ct_narrow_from_f64(CT_NARROW_tf32, v) << 13;
+}
+
+static inline float CAST_f32_f16(uint32_t a) {
+  return ct_narrow_to_f32(CT_NARROW_f16, 0x7C00, true, a);
+}
+static inline float CAST_f32_bf16(uint32_t a) { return ct_narrow_f32(a << 16); }
+static inline float CAST_f32_f8e4m3(uint32_t a) {
+  return ct_narrow_to_f32(CT_NARROW_f8e4m3, 0x7E, false, a);
+}
+static inline float CAST_f32_f8e5m2(uint32_t a) {
+  return ct_narrow_to_f32(CT_NARROW_f8e5m2, 0x7C, true, a);
+}
+
+/* Integers. */
+static inline int32_t CAST_i32_u16(uint32_t a) { return (int32_t)a; }
+static inline int32_t CAST_i32_u8(uint32_t a) { return (int32_t)a; }
+static inline int32_t CAST_i32_i16(uint32_t a) { return (int16_t)a; }
+static inline int32_t CAST_i32_i8(uint32_t a) { return (int8_t)a; }
+static inline uint32_t CAST_i16_i32(int32_t a) { return (uint16_t)a; }
+static inline uint32_t CAST_i8_i32(int32_t a) { return (uint8_t)a; }
+
+/* A 64-bit integer as an f64, its last bit set where the cast is not exact: whatever narrow float that is
+   rounded to is what the integer itself would be. */
+static inline double ODD_u64(uint64_t a) {
+  uint64_t lost = a & 0x7FF;
+  uint64_t kept = (a - lost) | (lost != 0 ? 0x800 : 0);
+  return (double)(a >> 53 != 0 ? kept : a);
+}
+static inline double ODD_i64(int64_t a) {
+  double size = ODD_u64(a < 0 ? 0 - (uint64_t)a : (uint64_t)a);
+  return a < 0 ? -size : size;
+}
+
+#endif

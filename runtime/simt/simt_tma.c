@@ -1,0 +1,209 @@
+/* simt_tma.c: handlers of the CPU engine for the tensor memory accelerator, as the hardware does it: boxes of
+   a map, densely in shared memory, their 16-byte units permuted by the bits of the addresses. Each lane that
+   comes here moves its box at once. */
+#include <string.h>
+
+#include "runtime/ir/ir_tma.h"
+#include "simt_sync.h"
+#include "simt_watch.h"
+
+const CtIn *ct_simt_tma_number(const CtIn *in, CtWarp *w) {
+  w->worker->tma_numbers[in->imm] = CT_CAT(CtScalar, w, in->a)->i;
+  return in + 1;
+}
+
+const CtIn *ct_simt_tma_lanes(const CtIn *in, CtWarp *w) {
+  memcpy(w->worker->tma_lanes[in->imm], CT_CAT(char, w, in->a), sizeof w->worker->tma_lanes[0]);
+  return in + 1;
+}
+
+/* One lane's box. */
+typedef struct Box {
+  const CtSimtTma *t;
+  char *global;  /* the tensor's memory */
+  char *shared;  /* the block's */
+  int64_t at;    /* bytes from its beginning to the box */
+  int64_t bytes; /* of an element */
+  int64_t first; /* bytes from the beginning of the memory to the tensor's first element */
+  int64_t extent[CT_TMA_DIMS]; /* of the map's dimensions */
+  int64_t stride[CT_TMA_DIMS]; /* in elements */
+  int64_t crd[CT_TMA_DIMS];
+  bool changed;
+} Box;
+
+/* A row of a box: `row` bytes behind its beginning; bytes from .. to of it are inside the tensor, byte 0 being `off`
+   bytes behind the beginning of its memory. */
+typedef struct Row {
+  int64_t row, off, from, to;
+} Row;
+
+static void open_box(const CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
+  const CtWorker *k = w->worker;
+  *b = (Box){.t = t,
+             .global = w->mem[t->global].ptr,
+             .shared = k->shared,
+             .bytes = (int64_t)ct_dtype_bytes(t->dtype)};
+  b->at = k->job->program->bufs[t->shared].at + k->tma_lanes[CT_TMA_BOX_AT][lane] * b->bytes;
+  b->first = k->tma_numbers[CT_TMA_AT] * b->bytes;
+  for (int i = 0; i < t->n; i++) {
+    b->extent[i] = k->tma_numbers[CT_TMA_EXTENT + i] / t->div[i];
+    b->stride[i] = k->tma_numbers[CT_TMA_STRIDE + i] * t->mul[i];
+    b->crd[i] = k->tma_lanes[CT_TMA_CRD + i][lane];
+  }
+}
+
+static void each_row(const Box *b, void (*fn)(void *ud, const Row *row), void *ud) {
+  const CtSimtTma *t = b->t;
+  int64_t x[CT_TMA_DIMS] = {0}, width = t->box[0] * b->bytes;
+  Row row = {.row = 0};
+  for (int done = 0; done < t->n; row.row += width) {
+    int64_t off = b->crd[0];
+    bool is_inside = true;
+    for (int i = 1; i < t->n; i++) {
+      int64_t c = b->crd[i] + x[i];
+      is_inside = is_inside && c >= 0 && c < b->extent[i];
+      off += c * b->stride[i];
+    }
+    row.off = b->first + off * b->bytes;
+    row.from = is_inside ? ct_min(ct_max(-b->crd[0], 0), t->box[0]) * b->bytes : width;
+    row.to = ct_max(ct_min(b->extent[0] - b->crd[0], t->box[0]) * b->bytes, row.from);
+    fn(ud, &row);
+    for (done = 1; done < t->n && ++x[done] == t->box[done]; done++) {
+      x[done] = 0;
+    }
+  }
+}
+
+/* Where a byte of the box lies: bits 4.. of the address change by the bits 7.. */
+static int64_t place_of(const Box *b, int64_t byte) {
+  int64_t at = b->at + byte, mask = ((int64_t)1 << b->t->swizzle) - 1;
+  return at ^ ((at >> 7 & mask) << 4);
+}
+
+static void reduce(Box *b, char *to, const char *from, int64_t bytes) {
+  static const CtOp ops[CT_TMA_REDUCE_COUNT] = {
+      [CT_TMA_ADD] = CT_OP_ATOMIC_ADD, [CT_TMA_MIN] = CT_OP_ATOMIC_MIN,
+      [CT_TMA_MAX] = CT_OP_ATOMIC_MAX, [CT_TMA_AND] = CT_OP_ATOMIC_AND,
+      [CT_TMA_OR] = CT_OP_ATOMIC_OR,   [CT_TMA_XOR] = CT_OP_ATOMIC_XOR};
+  for (int64_t i = 0; i < bytes; i += b->bytes) {
+    b->changed = ct_simt_atomic_at(ops[b->t->reduce], b->t->dtype, to + i, from + i) || b->changed;
+  }
+}
+
+/* A load sets what is outside to 0. */
+static void move_row(void *ud, const Row *row) {
+  Box *b = ud;
+  int64_t width = b->t->box[0] * b->bytes;
+  for (int64_t i = 0; i < width; i += CT_TMA_UNIT) {
+    char *unit = b->shared + place_of(b, row->row + i), *global = b->global + row->off + i;
+    int64_t lo = ct_min(ct_max(row->from - i, 0), CT_TMA_UNIT);
+    int64_t hi = ct_max(ct_min(row->to - i, CT_TMA_UNIT), lo);
+    size_t n = (size_t)(hi - lo);
+    if (!b->t->is_store && n < CT_TMA_UNIT) {
+      memset(unit, 0, CT_TMA_UNIT);
+    }
+    if (n == 0) {
+      continue;
+    }
+    if (!b->t->is_store) {
+      memcpy(unit + lo, global + lo, n);
+    } else if (b->t->reduce != CT_TMA_NONE) {
+      reduce(b, global + lo, unit + lo, hi - lo);
+    } else {
+      memcpy(global + lo, unit + lo, n);
+    }
+  }
+}
+
+static int64_t box_size(const CtSimtTma *t) {
+  int64_t n = 1;
+  for (int i = 0; i < t->n; i++) {
+    n *= t->box[i];
+  }
+  return n;
+}
+
+typedef struct Visit {
+  CtTmaVisit fn;
+  void *ud;
+} Visit;
+
+static void visit_row(void *ud, const Row *row) {
+  const Visit *v = ud;
+  if (row->to > row->from) {
+    v->fn(v->ud, row->off + row->from, row->to - row->from);
+  }
+}
+
+int64_t ct_simt_tma_rows(const CtWarp *w, const CtSimtTma *t, int lane, CtTmaVisit fn, void *ud) {
+  Box b;
+  Visit v = {fn, ud};
+  open_box(w, t, lane, &b);
+  each_row(&b, visit_row, &v);
+  return box_size(t) * b.bytes;
+}
+
+uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane) {
+  const CtWorker *k = w->worker;
+  return t->has_mask ? (uint32_t)k->tma_lanes[CT_TMA_MASK][lane] : 1u << k->rank;
+}
+
+/* The same place in each block that gets the box, and that block's barrier. */
+static bool load_boxes(const CtIn *in, CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
+  CtWorker *k = w->worker;
+  int64_t bytes = box_size(t) * b->bytes;
+  for (uint32_t ranks = ct_simt_tma_ranks(w, t, lane); ranks != 0; ranks &= ranks - 1) {
+    int rank = ct_first_lane(ranks);
+    if (rank >= k->job->program->n_cluster) {
+      (void)ct_simt_fail_kind(w, in, lane, CT_FAIL_MBAR_RANK);
+      k->fail.off = rank;
+      return false;
+    }
+    b->shared = k->team[rank].shared;
+    each_row(b, move_row, b);
+    if (!ct_simt_mbar_complete_at(w, in, lane, rank, t->bar, k->tma_lanes[CT_TMA_BAR][lane],
+                                  bytes)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const CtIn *ct_simt_tma(const CtIn *in, CtWarp *w) {
+  CtWorker *k = w->worker;
+  const CtSimtTma *t = &k->job->program->tmas[in->imm];
+  int64_t n = box_size(t);
+  bool changed = false;
+  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    int64_t off = k->tma_lanes[CT_TMA_BOX_AT][lane];
+    Box b;
+    if (off < 0 || off + n > w->mem[t->shared].n) {
+      return ct_simt_fail_bounds(w, in, lane, t->shared, off < 0 ? off : off + n - 1, !t->is_store);
+    }
+    open_box(w, t, lane, &b);
+    if (!t->is_store && !load_boxes(in, w, t, lane, &b)) {
+      return NULL;
+    }
+    if (t->is_store) {
+      each_row(&b, move_row, &b);
+      changed = changed || b.changed;
+    }
+  }
+  if (changed) {
+    ct_simt_note_change(k->job);
+  }
+  return in + 1;
+}
+
+const CtIn *ct_simt_tma_order(const CtIn *in, CtWarp *w) {
+  if (w->mask != 0) {
+    ct_simt_note_sync(&(CtSyncNote){.kind = (CtSyncKind)(in->imm & 0xff),
+                                    .in = in,
+                                    .w = w,
+                                    .lane = ct_first_lane(w->mask),
+                                    .agent = CT_AGENT_BULK,
+                                    .n = in->imm >> 8});
+  }
+  return in + 1;
+}
