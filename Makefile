@@ -141,7 +141,7 @@ MODULE = $(BUILD)/cuttle.so
 
 .PHONY: all lib module help demo bench bench-pocl conversions test run-tests gpu-test asan laws kernel-fuzz fuzz fuzz-programs golden docs \
 	lint lint-format lint-lua lint-includes \
-	format install install-module clean FORCE
+	format install install-headers install-module clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -392,27 +392,28 @@ LIB_DIR = $(DESTDIR)$(PREFIX)/lib
 LUA_MODULE_DIR = $(LIB_DIR)/lua/5.4
 SHARED_NAME = libcuttle.so.$(VERSION)
 
-# What runtime/ct.h includes, installed side by side: #include <cuttle/ct.h>.
-CORE_HEADERS = runtime/ct.h runtime/base/base.h runtime/base/dtypes.def runtime/ir/ops.def \
-	$(shell sed -n 's/^\#include "\(.*\)".*/\1/p' runtime/ct.h)
+# runtime/ct.h and what it includes, installed side by side: #include <cuttle/ct.h>.
+CORE_HEADERS = $(filter runtime/%,$(shell $(CC) $(BASE_FLAGS) -MM runtime/ct.h))
 FLATTEN = 's|^\(\#include "\)[^"]*/|\1|'
 
-install: all install-module
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(LIB_DIR)/pkgconfig
+install: all install-module install-headers
+	install -d $(DESTDIR)$(PREFIX)/bin $(LIB_DIR)/pkgconfig
 	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cuttle
 	install -m 644 $(STATIC_LIB) $(LIB_DIR)/libcuttle.a
 	install -m 755 $(SHARED_LIB) $(LIB_DIR)/$(SHARED_NAME)
 	ln -sf $(SHARED_NAME) $(LIB_DIR)/libcuttle.so.$(SOVERSION)
 	ln -sf libcuttle.so.$(SOVERSION) $(LIB_DIR)/libcuttle.so
-	install -m 644 interp/cuttle.h $(DESTDIR)$(PREFIX)/include
-	install -d $(DESTDIR)$(PREFIX)/include/cuttle
-	for h in $(CORE_HEADERS); do sed $(FLATTEN) $$h > $(DESTDIR)$(PREFIX)/include/cuttle/$${h##*/}; done
 	install -d $(DESTDIR)$(PREFIX)/share/cuttle/meta
 	install -m 644 stdlib/meta/*.lua $(DESTDIR)$(PREFIX)/share/cuttle/meta
 	{ echo 'std = "lua54+cuttle"'; sed -n '/^stds\.cuttle/,/^}/p' .luacheckrc; } > \
 		$(DESTDIR)$(PREFIX)/share/cuttle/luacheckrc
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 		-e 's|@LUA_PC@|$(LUA_PC)|' cuttle.pc.in > $(LIB_DIR)/pkgconfig/cuttle.pc
+
+install-headers:
+	install -d $(DESTDIR)$(PREFIX)/include/cuttle
+	install -m 644 interp/cuttle.h $(DESTDIR)$(PREFIX)/include
+	for h in $(CORE_HEADERS); do sed $(FLATTEN) $$h > $(DESTDIR)$(PREFIX)/include/cuttle/$${h##*/}; done
 
 install-module: $(MODULE)
 	install -d $(LUA_MODULE_DIR)

@@ -1,0 +1,25 @@
+-- What `make install-headers` installs is whole: programs compile against it alone.
+local folder = os.tmpname()
+os.remove(folder)
+
+local function run(command)
+  local pipe = assert(io.popen(command .. " 2>&1 </dev/null"))
+  local out = pipe:read("a")
+  local _, _, code = pipe:close()
+  return code == 0, out
+end
+
+local function report(n, name, ok, out)
+  print(("%s %d - %s"):format(ok and "ok" or "not ok", n, name))
+  if not ok then print("#   " .. out:gsub("\n", "\n#   ")) end
+end
+
+report(1, "make install-headers",
+  run(("make -s install-headers PREFIX=/usr DESTDIR=%s MAKEFLAGS="):format(folder)))
+for i, name in ipairs { "cuttle/ct.h", "cuttle.h" } do
+  report(i + 1, ("#include <%s>"):format(name),
+    run(("printf '#include <%s>\\n' | %s -std=c11 -Wall -Werror -I%s/usr/include -fsyntax-only -xc -"):format(
+      name, os.getenv("CC") or "cc", folder)))
+end
+run("rm -rf " .. folder)
+print("1..3")
