@@ -16,10 +16,11 @@ end
 
 report(1, "make install-headers",
   run(("make -s install-headers PREFIX=/usr DESTDIR=%s MAKEFLAGS="):format(folder)))
+local compile = ("%s -std=c11 -Wall -Werror -I%s/usr/include -fsyntax-only -xc -"):format(
+  os.getenv("CC") or "cc", folder)
 for i, name in ipairs { "cuttle/ct.h", "cuttle.h" } do
-  report(i + 1, ("#include <%s>"):format(name),
-    run(("printf '#include <%s>\\n' | %s -std=c11 -Wall -Werror -I%s/usr/include -fsyntax-only -xc -"):format(
-      name, os.getenv("CC") or "cc", folder)))
+  local line = ("#include <%s>"):format(name)
+  report(i + 1, line, run(("echo '%s' | %s"):format(line, compile)))
 end
 run("rm -rf " .. folder)
 print("1..3")
