@@ -6,7 +6,7 @@
 --   out, lse   the tensors that the caller gets
 local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
-local near = require "cuttle.near"
+local arguments = require "cuttle.arguments"
 local overlap = require "cuttle.overlap"
 local M = {}
 
@@ -20,23 +20,9 @@ local function is_tensor(x) return tiles.type_name(x) == "tensor" end
 
 local known_options <const> =
   { "causal", "config", "cu_seqlens_k", "cu_seqlens_q", "lazy", "lse", "out", "scale", "stream" }
-local is_option = {}
-for _, key in ipairs(known_options) do is_option[key] = true end
 
-local function check_options(options)
-  if options == nil then return {} end
-  if type(options) ~= "table" then
-    fail("the options are of type %s; expected a table such as {causal = true}",
-      tiles.type_name(options))
-  end
-  for key in pairs(options) do
-    if not is_option[key] then
-      local nearest = near.nearest(tostring(key), known_options)
-      fail("option '%s' is unknown; %s", tostring(key),
-        nearest and "did you mean " .. nearest .. "?"
-          or "there are " .. table.concat(known_options, ", "))
-    end
-  end
+local function read_options(options)
+  options = arguments.options(op, options, known_options, "{causal = true}")
   for _, key in ipairs { "causal", "lazy" } do
     if options[key] ~= nil and type(options[key]) ~= "boolean" then
       fail("%s is of type %s; expected true or false", key, tiles.type_name(options[key]))
@@ -50,54 +36,21 @@ end
 
 -- {====== Tensors ======
 
-local names_of_modes <const> = { [4] = "(B,H,S,D)", [3] = "(H,S,D)" }
-
 local function check_tensor(x, name)
-  if not is_tensor(x) then
-    fail("%s is of type %s; a tensor (B,H,S,D) was expected", name, tiles.type_name(x))
-  end
-  local address, why = ct._address(x)
-  if why then
-    fail("%s %s", name, why)
-  elseif address == nil then
-    fail("%s is a tensor of a kernel; attention launches kernels itself", name)
-  end
-end
-
--- Mode i, which has modes of its own, as one extent and one stride.
-local function merged_mode(x, i, name)
-  local l = ct.coalesce(ct.mode(x.layout, i - 1))
-  local s, d = ct.shape(l), ct.stride(l)
-  if type(s) ~= "table" then return s, d end
-  if #s > 1 then
-    fail("mode %d of %s, %s, has more than one stride; copy %s into a tensor in which each mode "
-      .. "has one", i - 1, name, x.layout, name)
-  end
-  return s[1], d[1]
-end
-
-local function entries(tuple) return type(tuple) == "table" and tuple or { tuple } end
-
--- Extents and strides of the tensor's modes, without modes of modes.
-local function describe(x, name)
-  local extent, stride = entries(x.shape), entries(x.stride)
-  for i = 1, #extent do
-    if type(extent[i]) == "table" then extent[i], stride[i] = merged_mode(x, i, name) end
-  end
-  return { name = name, tensor = x, extent = extent, stride = stride }
+  arguments.check_tensor(op, x, name, "(B,H,S,D)", "attention launches kernels itself")
 end
 
 -- An operand of as many modes as Q, or LSE of one mode less.
 local function operand(x, name, modes)
   check_tensor(x, name)
-  local t = describe(x, name)
+  local t = arguments.describe(op, x, name)
   if #t.extent ~= #modes then
     fail("%s is %s; expected %d modes, (%s)", name, x.layout, #modes, table.concat(modes, ","))
   end
   return t
 end
 
--- The modes (H,S,D), and B before them where there are batches, of what `describe` gives.
+-- The modes (H,S,D), and B before them where there are batches, of an operand.
 local function with_batches(t)
   if t.batched then return t end
   table.insert(t.extent, 1, 1)
@@ -165,10 +118,8 @@ end
 
 -- O as the caller gets it: of Q's shape.
 local function to_out(q, out)
-  local shape = entries(q.tensor.shape)
   if out == nil then out = new_tensor(q.tensor.dtype, q.given, q.tensor.device) end
-  local t = operand(out, "out", names_of_modes[#shape] == "(H,S,D)" and { "H", "S", "D" }
-    or { "B", "H", "S", "D" })
+  local t = operand(out, "out", #q.given == 3 and { "H", "S", "D" } or { "B", "H", "S", "D" })
   check_same(t, q.given, q.tensor.layout)
   return t
 end
@@ -272,7 +223,7 @@ end
 --- The problem of attention(Q, K, V, options), for messages of `who`.
 function M.read(who, Q, K, V, options)
   op = who
-  options = check_options(options)
+  options = read_options(options)
   check_tensor(Q, "Q")
   local modes = ct.rank(Q) == 3 and { "H", "S", "D" } or { "B", "H", "S", "D" }
   local q, k, v = operand(Q, "Q", modes), operand(K, "K", modes), operand(V, "V", modes)

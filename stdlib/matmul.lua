@@ -28,10 +28,10 @@
 -- described there.
 local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
+local arguments = require "cuttle.arguments"
 local raster = require "cuttle.gemm_raster"
 local split = require "cuttle.gemm_split"
 local configs = require "cuttle.matmul_configs"
-local near = require "cuttle.near"
 local overlap = require "cuttle.overlap"
 local M = {}
 
@@ -62,16 +62,8 @@ local function is_tensor(x) return tiles.type_name(x) == "tensor" end
 local modes_of <const> = { A = "(M,K) or (M,K,L)", B = "(N,K) or (N,K,L)", C = "(M,N) or (M,N,L)" }
 
 local function check_operand(x, name)
-  if not is_tensor(x) then
-    fail("%s is of type %s; a tensor %s was expected", name, tiles.type_name(x), modes_of[name])
-  end
-  local address, why = ct._address(x)
-  if why then
-    fail("%s %s", name, why)
-  elseif address == nil then
-    fail("%s is a tensor of a kernel; matmul launches kernels itself. Inside of one, multiply "
-      .. "tiles by gemm", name)
-  end
+  arguments.check_tensor("matmul", x, name, modes_of[name], "matmul launches kernels itself. "
+    .. "Inside of one, multiply tiles by gemm")
   local rank = ct.rank(x)
   if rank ~= 2 and rank ~= 3 then
     fail("%s is %s; expected %s", name, x.layout, modes_of[name])
@@ -81,49 +73,12 @@ end
 
 local known_options <const> =
   { "alpha", "beta", "bias", "config", "epilogue", "operands", "split", "stream" }
-local is_option = {}
-for _, key in ipairs(known_options) do is_option[key] = true end
-
-local function check_options(options)
-  if options == nil then return {} end
-  if type(options) ~= "table" then
-    fail("the options are of type %s; expected a table such as {alpha = 2.0, beta = 1.0}",
-      tiles.type_name(options))
-  end
-  for key in pairs(options) do
-    if not is_option[key] then
-      local nearest = near.nearest(tostring(key), known_options)
-      fail("option '%s' is unknown; %s", tostring(key),
-        nearest and "did you mean " .. nearest .. "?"
-          or "there are " .. table.concat(known_options, ", "))
-    end
-  end
-  return options
-end
-
--- Mode i, which has modes of its own, as one extent and one stride.
-local function merged_mode(x, i, name)
-  local l = ct.coalesce(ct.mode(x.layout, i - 1))
-  local s, d = ct.shape(l), ct.stride(l)
-  if type(s) ~= "table" then return s, d end
-  if #s > 1 then
-    fail("mode %d of %s, %s, has more than one stride; copy %s into a tensor in which each mode "
-      .. "has one", i - 1, name, x.layout, name)
-  end
-  return s[1], d[1]
-end
-
--- A tuple as a table of its entries.
-local function entries(tuple) return type(tuple) == "table" and tuple or { tuple } end
 
 -- What matmul knows of an operand: extents and strides of rows, columns and batches.
 local function describe(x, name)
-  local extent, stride = entries(x.shape), entries(x.stride)
-  for i = 1, #extent do
-    if type(extent[i]) == "table" then extent[i], stride[i] = merged_mode(x, i, name) end
-  end
-  if #extent == 2 then extent[3], stride[3] = 1, 0 end
-  return { name = name, tensor = x, extent = extent, stride = stride }
+  local t = arguments.describe("matmul", x, name)
+  if #t.extent == 2 then t.extent[3], t.stride[3] = 1, 0 end
+  return t
 end
 
 local function text_of(t) return tostring(ct.shape(t.tensor)) end
@@ -406,7 +361,7 @@ local function read_arguments(A, B, C, options)
   if C ~= nil and not is_tensor(C) and options == nil then C, options = nil, C end
   check_operand(A, "A")
   check_operand(B, "B")
-  options = check_options(options)
+  options = arguments.options("matmul", options, known_options, "{alpha = 2.0, beta = 1.0}")
   if C == nil then
     if options.beta ~= nil and options.beta ~= 0 then
       fail("beta is %s, but there is no C to be added; give a tensor (M,N)", options.beta)

@@ -1,0 +1,73 @@
+-- arguments.lua: what operators that launch kernels themselves (matmul, attention) check of their
+-- arguments, host tensors and a table of options, and know of them. `op` is the operator's name in
+-- messages.
+local ct = require "cuttle"
+local tiles = require "cuttle.tiles"
+local near = require "cuttle.near"
+local M = {}
+
+local function holds(list, wanted)
+  for _, x in ipairs(list) do
+    if x == wanted then return true end
+  end
+  return false
+end
+
+--- The options, {} for none: a table with no other keys than those of the list `known`. `example`
+--- is such a table, for the message.
+function M.options(op, options, known, example)
+  if options == nil then return {} end
+  if type(options) ~= "table" then
+    tiles.fail(op, "the options are of type %s; expected a table such as %s",
+      tiles.type_name(options), example)
+  end
+  for key in pairs(options) do
+    if not holds(known, key) then
+      local nearest = near.nearest(tostring(key), known)
+      tiles.fail(op, "option '%s' is unknown; %s", tostring(key),
+        nearest and "did you mean " .. nearest .. "?"
+          or "there are " .. table.concat(known, ", "))
+    end
+  end
+  return options
+end
+
+--- That x is a tensor of the host's script, which has an address. `modes` says which was expected,
+--- `itself` what the operator does that a kernel cannot ask for.
+function M.check_tensor(op, x, name, modes, itself)
+  if tiles.type_name(x) ~= "tensor" then
+    tiles.fail(op, "%s is of type %s; a tensor %s was expected", name, tiles.type_name(x), modes)
+  end
+  local address, why = ct._address(x)
+  if why then
+    tiles.fail(op, "%s %s", name, why)
+  elseif address == nil then
+    tiles.fail(op, "%s is a tensor of a kernel; %s", name, itself)
+  end
+end
+
+-- A tuple as a table of its entries.
+local function entries(tuple) return type(tuple) == "table" and tuple or { tuple } end
+
+-- Mode i, which has modes of its own, as one extent and one stride.
+local function merged_mode(op, x, i, name)
+  local l = ct.coalesce(ct.mode(x.layout, i - 1))
+  local s, d = ct.shape(l), ct.stride(l)
+  if type(s) ~= "table" then return s, d end
+  if #s > 1 then
+    tiles.fail(op, "mode %d of %s, %s, has more than one stride; copy %s into a tensor in which "
+      .. "each mode has one", i - 1, name, x.layout, name)
+  end
+  return s[1], d[1]
+end
+
+--- {name =, tensor =, extent = {...}, stride = {...}}: the tensor's modes without modes of modes.
+function M.describe(op, x, name)
+  local extent, stride = entries(x.shape), entries(x.stride)
+  for i = 1, #extent do
+    if type(extent[i]) == "table" then extent[i], stride[i] = merged_mode(op, x, i, name) end
+  end
+  return { name = name, tensor = x, extent = extent, stride = stride }
+end
+
+return M
