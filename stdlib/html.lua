@@ -78,7 +78,7 @@ end
 
 local function columns(cells)
   local out = { value = column(cells, text_of_value), mark = column(cells, field "mark"),
-                before = column(cells, field "before") }
+                before = column(cells, field "before"), by_all = column(cells, field "by_all") }
   out.color = column(cells, function(cell) return cell.color or json.null end)
   out.owners = column(cells, function(cell) return cell.owners and owners_list(cell.owners) end)
   for _, name in ipairs { "row", "col", "crd", "index", "offset" } do

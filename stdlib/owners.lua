@@ -12,6 +12,29 @@ local function owners_new()
   return { of = {}, who = {}, outside = 0 }
 end
 
+local MIN_RUN <const> = 16 -- fewer threads are listed one by one
+
+-- Owners {thread, value} in the order of values and then of threads, as runs {first, last, value}:
+-- many neighbouring threads that have an element as the same value are one, such as a warp group
+-- that reads a tile of shared memory.
+function M.runs(list)
+  local runs, at = {}, 1
+  while at <= #list do
+    local first, last = list[at], at
+    while last < #list and list[last + 1].value == first.value and
+      list[last + 1].thread == list[last].thread + 1 do last = last + 1 end
+    if last - at + 1 < MIN_RUN then last = at end
+    runs[#runs + 1] = { first = first.thread, last = list[last].thread, value = first.value }
+    at = last + 1
+  end
+  return runs
+end
+
+-- The threads of a run as pictures say them: T3, T0-127.
+function M.threads_text(run)
+  return run.first == run.last and "T" .. run.first or ("T%d-%d"):format(run.first, run.last)
+end
+
 -- `index` is nil where the place lies beyond the tile.
 local function own(owners, thread, value, index, place)
   local mine = owners.of[thread] or {}

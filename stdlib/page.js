@@ -5,9 +5,9 @@
 // spaces of one name is the same when it is equal, such as the offset of a composition's second
 // operand and the index of its first. The cells are lists, one entry a cell: row, col, crd, index,
 // offset (a number, or the text of a coordinate), color (a number that cells of one colour share,
-// or null) and, where there are such, owners: [thread, value, thread, value...], value (an
-// element's, as text), before (the offset without the swizzle), mark ("unowned", "doubled": an
-// element without a thread, with several).
+// or null) and, where there are such, owners: [thread, value, thread, value...], by_all (the value
+// that all threads have there, in place of owners), value (an element's, as text), before (the
+// offset without the swizzle), mark ("unowned", "doubled": an element without a thread, with several).
 // One listener a kind of event sits on <main>; a cell knows its panel and its place in the lists.
 "use strict";
 (() => {
@@ -39,7 +39,7 @@
     return {
       crd: lists.crd[i], index: lists.index[i], offset: lists.offset[i], color: lists.color[i],
       owners, bank: bankOf(lists.offset[i]), value: lists.value ? lists.value[i] : null,
-      before: lists.before ? lists.before[i] : null,
+      before: lists.before ? lists.before[i] : null, byAll: lists.by_all ? lists.by_all[i] : null,
     };
   }
 
@@ -53,7 +53,8 @@
       needs: hasValues },
   ];
 
-  function ownerText({ owners }) {
+  function ownerText({ owners, byAll }) {
+    if (byAll !== null) return `all\nV${byAll}`;
     if (owners.length === 0) return "";
     const more = owners.length > 1 ? `+${owners.length - 1}` : "";
     return `T${owners[0].thread}\nV${owners[0].value}${more}`;
@@ -61,7 +62,9 @@
 
   function bankText({ bank }) { return bank === null ? NONE : String(bank); }
 
-  function hasOwners() { return panels.some((p) => p.model.cells.owners); }
+  function hasOwners() {
+    return panels.some((p) => p.model.cells.owners || p.model.cells.by_all);
+  }
   function hasValues() { return panels.some((p) => p.model.cells.value); }
   function hasBanks() {
     return panels.some((p) => p.model.cells.offset.some((o) => typeof o === "number"));
@@ -350,6 +353,8 @@
     if (cell.panel.model.cells.owners) {
       rows.push(["thread", "Thread", listed(facts.owners, "thread")]);
       rows.push(["value", "Value", listed(facts.owners, "value")]);
+    } else if (facts.byAll !== null) {
+      rows.push(["thread", "Thread", "all"], ["value", "Value", facts.byAll]);
     }
     rows.push(["bank", "Bank", banksText(facts)]);
     if (facts.value !== null) rows.push(["element", "Element", facts.value]);

@@ -12,6 +12,7 @@
 --     lines   what is written in it: list of texts,
 --     color   key into palette.lua, or nil: blank,
 --     owners  of a thread-value layout: list of {thread, value}; mark: "unowned" or "doubled",
+--     by_all  the value that all threads have there, in place of owners,
 --     before  of a swizzled layout: the offset without the swizzle,
 --     value   of a tensor: its element }
 -- Options, all of them: rows, cols (mode numbers or names along that axis, or lists of them; 0 and
@@ -23,6 +24,7 @@ local atoms = require "cuttle.picture_atom"
 local color = require "cuttle.picture_color"
 local derive = require "cuttle.derive"
 local grid = require "cuttle.picture_grid"
+local owning = require "cuttle.owners"
 local palette = require "cuttle.palette"
 local M = {}
 
@@ -347,10 +349,10 @@ end
 
 local function own(cell, owners)
   cell.owners, cell.lines = owners or {}, {}
-  for _, owner in ipairs(cell.owners) do
+  for _, run in ipairs(owning.runs(cell.owners)) do
     local n = #cell.lines
-    cell.lines[n + 1] = ("T%d"):format(owner.thread)
-    cell.lines[n + 2] = ("V%d"):format(owner.value)
+    cell.lines[n + 1] = owning.threads_text(run)
+    cell.lines[n + 2] = ("V%d"):format(run.value)
   end
   cell.mark = #cell.owners == 0 and "unowned" or #cell.owners > 1 and "doubled" or nil
 end

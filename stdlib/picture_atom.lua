@@ -19,7 +19,8 @@ local function own_by_all(panels, values)
   local value_of = {}
   for i, at in ipairs(ct.values(values)) do value_of[at] = i - 1 end
   each_cell(panels, function(cell)
-    cell.lines, cell.color = { "all", ("V%d"):format(value_of[cell.index]) }, 0
+    cell.by_all = value_of[cell.index]
+    cell.lines, cell.color = { "all", ("V%d"):format(cell.by_all) }, 0
   end)
 end
 

@@ -6,6 +6,7 @@
 --     {"line", x1, y1, x2, y2, width =, color =},
 --     {"text", x, y (its middle), text, size =, anchor = "start", "middle" or "end", color =,
 --      bold = true or nil, turned = true (reads upwards) or nil} }
+local owners = require "cuttle.owners"
 local palette = require "cuttle.palette"
 local M = {}
 
@@ -30,11 +31,12 @@ local function text_width(text, size) return (utf8.len(text) or #text) * CHAR * 
 -- Each line of a cell; of an element with several owners each owner on a line.
 local function lines_of(cell)
   if cell.mark ~= "doubled" then return cell.lines end
-  local lines = {}
-  for i, owner in ipairs(cell.owners) do
-    if i <= MAX_OWNERS then lines[i] = ("T%dV%d"):format(owner.thread, owner.value) end
+  local lines, more = {}, #cell.owners
+  for i, run in ipairs(owners.runs(cell.owners)) do
+    if i > MAX_OWNERS then break end
+    lines[i] = ("%sV%d"):format(owners.threads_text(run), run.value)
+    more = more - (run.last - run.first + 1)
   end
-  local more = #cell.owners - #lines
   lines[#lines + 1] = more > 0 and "+" .. more or nil
   return lines
 end
@@ -48,8 +50,10 @@ end
 local function tip_of(cell)
   local parts = { ("coordinate %s, index %d, offset %s"):format(cell.crd, cell.index, cell.offset) }
   if cell.before then parts[#parts + 1] = "without swizzle " .. cell.before end
-  for _, owner in ipairs(cell.owners or {}) do
-    parts[#parts + 1] = ("thread %d value %d"):format(owner.thread, owner.value)
+  for _, run in ipairs(owners.runs(cell.owners or {})) do
+    parts[#parts + 1] = run.first == run.last
+      and ("thread %d value %d"):format(run.first, run.value)
+      or ("threads %d to %d value %d"):format(run.first, run.last, run.value)
   end
   return table.concat(parts, ", ")
 end

@@ -4,6 +4,7 @@
 -- characters; else the terminal's), utf8 and ansi (true or false: box drawing and colours; else as
 -- the terminal is; a text has neither unless told).
 local ct = require "cuttle"
+local owners = require "cuttle.owners"
 local picture = require "cuttle.picture"
 local palette = require "cuttle.palette"
 local M = {}
@@ -57,10 +58,11 @@ local function bold(text, style) return style.ansi and "\27[1m" .. text .. "\27[
 -- The text of a cell: an offset or value as it is, owners as T0V1,T8V0; +5 for five more.
 local function text_of(cell, style)
   if not cell.owners then return table.concat(cell.lines, " ") end
-  local texts, more = {}, #cell.owners - MAX_OWNERS
-  for i, owner in ipairs(cell.owners) do
+  local texts, more = {}, #cell.owners
+  for i, run in ipairs(owners.runs(cell.owners)) do
     if i > MAX_OWNERS then break end
-    texts[i] = ("T%dV%d"):format(owner.thread, owner.value)
+    texts[i] = ("%sV%d"):format(owners.threads_text(run), run.value)
+    more = more - (run.last - run.first + 1)
   end
   texts[#texts + 1] = more > 0 and "+" .. more or nil
   return #texts > 0 and table.concat(texts, ",") or style.lines.none

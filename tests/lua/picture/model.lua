@@ -109,3 +109,10 @@ end
 -- expect: tiler	3:3
 -- expect: tiler	(2,4):(1,8)
 -- expect: result	((3,3),((2,4),4)):((3,1),((9,72),18))
+
+-- Operands in shared memory: a warp group, or all threads, are one owner to the eye.
+local groups = picture.of(tiled_mma("SM90_64x8x16_F32BF16BF16_SS", { 2, 1, 1 }), { max_cells = 4 })
+local function said(panel) return table.concat(panel.cells[2].lines, " ") end
+print(said(groups.panels[1]), #groups.panels[1].cells[2].owners, said(groups.panels[2]),
+  said(groups.panels[3]))
+-- expect: T0-127 V64	128	all V1	T0 V1
