@@ -1,5 +1,6 @@
 /* diag_guess.c: what an unknown global or method may have meant: "attempt to call a nil value (global
-   'compostion'); did you mean 'composition'?". The names are those that `help` knows. */
+   'compostion'); did you mean 'composition'?". The names are those that `help` knows. And what Lua has for
+   C++'s way to write something. */
 #include "diag_guess.h"
 
 #include <lauxlib.h>
@@ -44,5 +45,51 @@ void diag_guess_global(lua_State *L) {
     lua_concat(L, 2);
   } else {
     lua_pop(L, 1);
+  }
+}
+
+/* How Lua's message ends where somebody writes C++, and what to write. */
+static const struct {
+  const char *message, *hint;
+} of_cpp[] = {
+    {"near '!'", "Lua writes ~= for != and not for !"},
+    {"syntax error near '+'", "Lua has no += and no ++: write x = x + 1"},
+    {"syntax error near '-'", "Lua has no -= and no --: write x = x - 1"},
+    {"syntax error near '*'", "Lua has no *=: write x = x * 2"},
+    {"syntax error near '/'", "Lua has no /=: write x = x / 2"},
+    {"syntax error near '='", "an element is assigned by t[i] = v or t[{i, j}] = v"},
+    {"unexpected symbol near '&'", "Lua writes and for &&"},
+    {"unexpected symbol near '|'", "Lua writes or for ||"},
+    {"unexpected symbol near '/'", "a comment begins with --"},
+    {"unexpected symbol near '//'", "a comment begins with --"},
+    {"near '<<'", "a kernel is launched by k{grid = ..., block = ...}(...)"},
+    {"near '?'", "Lua writes c and a or b for c ? a : b"},
+    {"'then' expected near '{'", "Lua writes if c then ... end"},
+    {"'do' expected near '{'", "Lua writes for i = 0, n - 1 do ... end, while c do ... end"},
+};
+
+/* "malformed number near '0.5f'" */
+static bool has_suffix(const char *message) {
+  size_t len = strlen(message);
+  return strstr(message, "malformed number near '") != NULL && len > 2 &&
+         strchr("fFuUlL", message[len - 2]) != NULL && strstr(message, "near '0x") == NULL;
+}
+
+void diag_guess_syntax(lua_State *L) {
+  size_t len;
+  const char *message = lua_tolstring(L, -1, &len), *hint = NULL;
+  if (message == NULL || lua_checkstack(L, LUA_MINSTACK) == 0) {
+    return;
+  }
+  for (size_t i = 0; i < sizeof of_cpp / sizeof of_cpp[0]; i++) {
+    size_t n = strlen(of_cpp[i].message);
+    if (len >= n && strcmp(message + len - n, of_cpp[i].message) == 0) {
+      hint = of_cpp[i].hint;
+    }
+  }
+  hint = has_suffix(message) ? "numbers have no suffix: 0.5, or f32(0.5)" : hint;
+  if (hint != NULL) {
+    lua_pushfstring(L, "%s; %s", message, hint);
+    lua_replace(L, -2);
   }
 }

@@ -1,4 +1,4 @@
-/* diag_guess.h: what an unknown global may have meant. Only diag.c uses it. */
+/* diag_guess.h: what an unknown global may have meant, or text that is C++. */
 #ifndef CUTTLE_DIAG_GUESS_H
 #define CUTTLE_DIAG_GUESS_H
 
@@ -7,5 +7,8 @@
 /* The message at the top of the stack; where it says that a global is nil that is written almost as a
    name of the language, or is CuTe's or MoYe's name for one, with that name [-1, +1, m]. */
 void diag_guess_global(lua_State *L);
+
+/* The message at the top, of text that does not parse; where that is what C++ has, with what Lua has [-1, +1, -]. */
+void diag_guess_syntax(lua_State *L);
 
 #endif

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "diag.h"
+#include "diag_guess.h"
 #include "overwrite.h"
 
 #define SOURCE_TYPE "cuttle.source"
@@ -662,6 +663,9 @@ int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, 
     remember(L, chunkname, text, len);
     check_text(L, -1, text, len);
   }
+  if (status == LUA_ERRSYNTAX) {
+    diag_guess_syntax(L);
+  }
   return status;
 }
 
@@ -723,6 +727,13 @@ static bool read_argument(lua_State *L) {
   return true;
 }
 
+/* Results from idx on: a nil and a message, the last one. */
+static void explain_failure(lua_State *L, int idx) {
+  if (lua_gettop(L) == idx + 1 && lua_isnil(L, idx) && lua_type(L, idx + 1) == LUA_TSTRING) {
+    diag_guess_syntax(L);
+  }
+}
+
 /* load(chunk, chunkname, mode, env). Upvalue 1: Lua's own. */
 static int load(lua_State *L) {
   size_t len;
@@ -746,6 +757,7 @@ static int load(lua_State *L) {
       check_text(L, n + 1, text, len);
     }
   }
+  explain_failure(L, n + 1);
   return lua_gettop(L) - n;
 }
 
@@ -777,6 +789,7 @@ static int with_file(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  explain_failure(L, 1);
   return lua_gettop(L);
 }
 

@@ -72,8 +72,14 @@ static int fail_operand(lua_State *L, int idx, CtDtype want, const char *what) {
   if (lua_type(L, idx) == LUA_TNUMBER) {
     return diag_error(L, "%s: %s expected, got %s", what, expected, luaL_tolstring(L, idx, NULL));
   }
+  const char *instead = "";
+  if (tensor_test(L, idx) != NULL) {
+    instead = "; write t[i] for an element of it";
+  } else if (luaL_testudata(L, idx, "index") != NULL) {
+    instead = lua_pushfstring(L, "; write %s.x", luaL_tolstring(L, idx, NULL));
+  }
   return diag_error(L, "%s: %s expected, got %s%s", what, expected, diag_push_kind(L, idx),
-                    tensor_test(L, idx) != NULL ? "; write t[i] for an element of it" : "");
+                    instead);
 }
 
 /* An integer may be rounded to a float that computes. */
