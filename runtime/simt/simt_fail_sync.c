@@ -121,7 +121,11 @@ static void add_wait(Text *t, const CtWorker *k, const CtWarp *w, bool one) {
   const CtSimtBuf *buf = &k->job->program->bufs[x.buf];
   add(t, " %s at line %d for %s[%d], parity %d: ", one ? "waits" : "wait", line, buf->name, x.slot,
       x.parity);
-  add_missing(t, ct_mbar_at(w, x.buf, x.slot));
+  const CtMbar *bar = ct_mbar_at(w, x.buf, x.slot);
+  add_missing(t, bar);
+  if (x.parity == 1 && (bar->state & CT_MBAR_TURNED) != 0 && (bar->state & CT_MBAR_SEEN) == 0) {
+    add(t, " (its first phase is complete, and nobody has waited for that: begin with parity 0)");
+  }
 }
 
 void ct_simt_wait_text(const CtWorker *k, const CtWarp *w, bool one, char *out, size_t size) {
@@ -193,10 +197,47 @@ static void add_others(Text *t, const CtWorker *k, const char *text) {
   }
 }
 
+/* Does the warp wait for the first phase of an mbarrier, of which nothing has come? */
+static bool waits_untouched(const CtWorker *k, const CtWarp *w, uint32_t *buf) {
+  Wait x = {0};
+  if (w->parked != NULL) {
+    x = wait_of(k, w);
+  }
+  if (w->parked == NULL || x.op != CT_SIMT_MBAR) {
+    return false;
+  }
+  const CtMbar *bar = ct_mbar_at(w, x.buf, x.slot);
+  *buf = x.buf;
+  return (bar->state & CT_MBAR_TURNED) == 0 && bar->tx == 0 &&
+         ct_mbar_missing(bar) == k->job->program->bufs[x.buf].arrivals;
+}
+
+/* Each role waits for the other one to begin. */
+static bool nobody_begins(const CtWorker *k) {
+  uint32_t first = 0, buf = 0;
+  bool differ = false;
+  for (int32_t i = 0; i < k->job->program->n_warps; i++) {
+    const CtWarp *w = warp_of(k, i);
+    if (w->pc == NULL) {
+      continue;
+    }
+    if (!waits_untouched(k, w, &buf)) {
+      return false;
+    }
+    differ = differ || (first != 0 && buf != first);
+    first = buf;
+  }
+  return differ;
+}
+
 static CtStatus report_waits(const CtWorker *k, CtErr *err) {
   Text t = {.len = 0}, others = {.len = 0};
   add_waits(&t, k);
   add_others(&others, k, t.s);
+  if (nobody_begins(k)) {
+    add(&others, "; nobody begins: slots are empty at first, so who fills them begins with parity "
+                 "1, as by pipeline_state(n, {parity = 1})");
+  }
   return ct_fail(err, CT_EINVAL, "deadlock in block (%lld,%lld,%lld): %s%s", (long long)k->bid[0],
                  (long long)k->bid[1], (long long)k->bid[2], t.s, others.s);
 }

@@ -12,7 +12,7 @@ static void init_one(CtMbar *b, uint32_t count) { *b = (CtMbar){0, CT_MBAR_MADE 
 /* The next phase begins where nothing is missing. */
 static void turn_over(CtMbar *b, uint32_t count) {
   if (ct_mbar_missing(b) == 0 && b->tx == 0) {
-    b->state = ((b->state & ~(uint32_t)CT_MBAR_MAX) ^ CT_MBAR_ODD) | count;
+    b->state = ((b->state & ~(uint32_t)CT_MBAR_MAX) ^ CT_MBAR_ODD) | CT_MBAR_TURNED | count;
   }
 }
 
@@ -125,7 +125,10 @@ static uint32_t lanes_done(const CtIn *in, CtWarp *w, uint32_t buf) {
   uint32_t done = 0;
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
-    done |= (uint32_t)ct_mbar_is_done(ct_mbar_at(w, buf, slot[lane]), parity[lane]) << lane;
+    CtMbar *bar = ct_mbar_at(w, buf, slot[lane]);
+    bool is_done = ct_mbar_is_done(bar, parity[lane]);
+    bar->state |= is_done ? CT_MBAR_SEEN : 0;
+    done |= (uint32_t)is_done << lane;
   }
   return done;
 }

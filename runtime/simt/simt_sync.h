@@ -9,9 +9,15 @@
 typedef struct CtMbar {
   int32_t tx; /* bytes that the phase misses; below 0: more have come than were expected so far */
   uint32_t state; /* arrivals that it misses, CT_MBAR_ODD: the phases that are complete are odd in
-                     number, CT_MBAR_MADE */
+                     number, CT_MBAR_TURNED: there is one, CT_MBAR_SEEN: a wait has gone on,
+                     CT_MBAR_MADE */
 } CtMbar;
-enum { CT_MBAR_MAX = (1 << 20) - 1, CT_MBAR_ODD = 1 << 20 };
+enum {
+  CT_MBAR_MAX = (1 << 20) - 1,
+  CT_MBAR_ODD = 1 << 20,
+  CT_MBAR_TURNED = 1 << 21,
+  CT_MBAR_SEEN = 1 << 22
+};
 #define CT_MBAR_MADE 0x5B000000u
 
 static inline bool ct_mbar_is_made(const CtMbar *b) {

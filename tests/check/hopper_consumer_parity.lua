@@ -18,7 +18,7 @@ local gemm_ws = kernel("gemm_ws", function(A, B, C)
       local state = pipeline_state(stages, {parity = 1})
       for m, n in raster{tiles = tiles} do
         for k in range(k_tiles) do
-          empty[state.slot]:wait(state.parity) -- finds: deadlock in block (0,0,0): warp 0 waits at line 21 for empty[0], parity 0: 2 arrivals are missing; warps 4 to 11 wait at line 38 for full[0], parity 1: 1 arrival is missing
+          empty[state.slot]:wait(state.parity) -- finds: deadlock in block (0,0,0): warp 0 waits at line 21 for empty[0], parity 0: 2 arrivals are missing; warps 4 to 11 wait at line 38 for full[0], parity 1: 1 arrival is missing (its first phase is complete, and nobody has waited for that: begin with parity 0)
           full[state.slot]:arrive_expect_tx((bM + bN) * bK * 2)
           tma_load(gA(_, _, m, k), sA(_, _, state.slot), full[state.slot])
           tma_load(gB(_, _, n, k), sB(_, _, state.slot), full[state.slot])
