@@ -28,8 +28,16 @@ local function note_words(path, code)
   end
 end
 
-local function count_others(name, header)
-  local n = 0
+local function is_in_macro(name, code)
+  for macro in code:gmatch("\n%s*#define[^\n]*") do
+    if macro:find("%f[%w_]" .. name .. "%f[^%w_]") then return true end
+  end
+  return false
+end
+
+-- How many files name it, the header itself only where a macro of it does.
+local function count_users(name, header, code)
+  local n = is_in_macro(name, code) and 1 or 0
   for path in pairs(files_of[name]) do
     n = n + (path ~= header and 1 or 0)
   end
@@ -55,7 +63,7 @@ local findings, n_names = 0, 0
 local function check_header(header, code)
   for _, name in ipairs(declared(code)) do
     n_names = n_names + 1
-    if count_others(name, header) < 2 then
+    if count_users(name, header, code) < 2 then
       findings = findings + 1
       io.stderr:write(("%s: '%s' is named by no file but the one that defines it; make it static "
         .. "there, or drop it\n"):format(header, name))

@@ -19,8 +19,8 @@ local modules = {
     { name = "reference", files = { "reference/[%w_]+" }, uses = { "base" } },
 
     -- The algebra knows numbers only: not what they index.
-    { name = "inttuple", files = { "layout/inttuple", "layout/inttuple_[%w_]+", "layout/tuple_[%w_]+",
-      "layout/mode_name" }, uses = { "text" } },
+    { name = "inttuple", files = { "layout/inttuple", "layout/inttuple_[%w_]+",
+      "layout/tuple_[%w_]+", "layout/mode_name" }, uses = { "text" } },
     { name = "layout", files = { "layout/layout", "layout/layout_[%w_]+", "layout/partition",
       "layout/swizzle", "layout/composed", "layout/composed_[%w_]+", "layout/walk" },
       uses = { "inttuple" } },
@@ -65,7 +65,8 @@ local modules = {
     { name = "interp", files = { ".*" },
       uses = { "rewrite", "std_modules", "cuttle", "runtime/ct", "runtime/ir", "runtime/pass",
         "runtime/emit", "runtime/simt", "runtime/nvrtc", "runtime/blas", "runtime/nvml",
-        "runtime/storage", "runtime/npy", "runtime/rand", "runtime/reference", "runtime/dtype", "runtime/atom" } },
+        "runtime/storage", "runtime/npy", "runtime/rand", "runtime/reference", "runtime/dtype",
+        "runtime/atom" } },
   },
 }
 

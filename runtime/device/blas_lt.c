@@ -1,11 +1,7 @@
-/* blas_lt.c: cuBLASLt by dlopen. The table is filled at first use, under a lock, and then stays. */
+/* blas_lt.c: cuBLASLt by dlopen, at first use. */
 #include "blas_lt.h"
 
-#include <pthread.h>
-#include <string.h>
-
-#include "cublas_types.h"
-#include "device_priv.h"
+#include "blas_call.h"
 
 enum { REQUIRED = 1 };
 
@@ -22,10 +18,18 @@ static const CtDlSymbol symbols[] = {
 };
 
 static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table */
 static CublasLt table;
-static bool loaded;
+
+static CtDlLibrary library = {
+    .spec = {.what = "cublasLt",
+             .env = "CUTTLE_CUBLASLT",
+             .advice = "install cuBLAS or set CUTTLE_CUBLASLT to its path",
+             .names = names,
+             .n_names = CT_ARRAY_LEN(names)},
+    .symbols = symbols,
+    .n_symbols = CT_ARRAY_LEN(symbols),
+    .table = &table,
+};
 
 struct CtBlasLt {
   CtDevice *device;
@@ -33,71 +37,19 @@ struct CtBlasLt {
   CublasLtHandle handle;
 };
 
-/* Alpha or beta in the type that sums have. */
-typedef union Factor {
-  double f64;
-  float f32;
-  int32_t i32;
-} Factor;
-
 struct CtLtPlan {
   CtBlasLt *lt;
   CublasLtMatmulDesc desc;
   CublasLtMatrixLayout a, b, c;
-  Factor alpha, beta;
+  CtCublasFactor alpha, beta;
   CtBuffer workspace;
   int n;
   CublasLtHeuristic algorithms[CT_LT_MAX_ALGORITHMS];
 };
 
-/* {====== Loading ====== */
-
-static CtStatus load(CtErr *err) {
-  static const CtDlSpec spec = {
-      .what = "cublasLt",
-      .env = "CUTTLE_CUBLASLT",
-      .advice = "install cuBLAS or set CUTTLE_CUBLASLT to its path",
-      .names = names,
-      .n_names = CT_ARRAY_LEN(names),
-  };
-  void *handle = NULL;
-  char path[CT_DL_PATH_BYTES];
-  CtStatus s = ct_dl_open(&spec, &handle, path, err);
-  if (s != CT_OK) {
-    return s;
-  }
-  s = ct_dl_fill("cublasLt", handle, path, symbols, CT_ARRAY_LEN(symbols), &table, err);
-  if (s != CT_OK) {
-    ct_dl_close(handle);
-  }
-  loaded = s == CT_OK;
-  return s;
-}
-
-static CtStatus get_table(const CublasLt **out, CtErr *err) {
-  pthread_mutex_lock(&lock);
-  CtStatus s = loaded ? CT_OK : load(err);
-  pthread_mutex_unlock(&lock);
-  *out = &table;
-  return s;
-}
-
-/* Ends a call: cuBLASLt reports by cuBLAS's numbers. */
-static CtStatus done(CtDevice *d, const char *call, CublasStatus r, CtErr *err) {
-  ct_device_leave(d);
-  return r == CT_CUBLAS_SUCCESS
-             ? CT_OK
-             : ct_fail(err, CT_EDEVICE, "%s: status %u on '%s'", call, r, ct_device_info(d)->name);
-}
-
-/* One call in the device's context, as a CtStatus. */
-#define CALL(b, err, name, args)                                                                   \
-  (ct_device_enter((b)->device, (err)) ? done((b)->device, #name, (b)->lib->name args, (err))      \
-                                       : CT_EDEVICE)
-
 CtStatus ct_blaslt_new(CtDevice *d, CtBlasLt **out, CtErr *err) {
-  CtBlasLt made = {.device = d};
-  CtStatus s = get_table(&made.lib, err);
+  CtBlasLt made = {.device = d, .lib = &table};
+  CtStatus s = ct_dl_load(&library, err);
   if (s != CT_OK) {
     return s;
   }
@@ -105,7 +57,7 @@ CtStatus ct_blaslt_new(CtDevice *d, CtBlasLt **out, CtErr *err) {
   if (b == NULL) {
     return ct_fail_nomem(err);
   }
-  s = CALL(&made, err, cublasLtCreate, (&made.handle));
+  s = CT_CUBLAS_CALL(&made, err, cublasLtCreate, (&made.handle));
   if (s != CT_OK) {
     ct_free(d->alloc, b, sizeof *b);
     return s;
@@ -126,51 +78,25 @@ void ct_blaslt_free(CtBlasLt *b) {
   ct_free(b->device->alloc, b, sizeof *b);
 }
 
-/* {====== Types ====== */
-
-/* What elements are, what sums are kept in, and what alpha and beta are. */
-typedef struct LtKind {
-  bool has;
-  CublasDataType data;
-  CublasComputeType compute;
-  CublasDataType scale;
-} LtKind;
-
-static const LtKind kinds[CT_DTYPE_COUNT] = {
-    [CT_f64] = {true, CT_CUBLAS_R_64F, CT_CUBLAS_COMPUTE_64F, CT_CUBLAS_R_64F},
-    [CT_f32] = {true, CT_CUBLAS_R_32F, CT_CUBLAS_COMPUTE_32F, CT_CUBLAS_R_32F},
-    [CT_tf32] = {true, CT_CUBLAS_R_32F, CT_CUBLAS_COMPUTE_32F_FAST_TF32, CT_CUBLAS_R_32F},
-    [CT_f16] = {true, CT_CUBLAS_R_16F, CT_CUBLAS_COMPUTE_32F, CT_CUBLAS_R_32F},
-    [CT_bf16] = {true, CT_CUBLAS_R_16BF, CT_CUBLAS_COMPUTE_32F, CT_CUBLAS_R_32F},
-    [CT_f8e4m3] = {true, CT_CUBLAS_R_8F_E4M3, CT_CUBLAS_COMPUTE_32F, CT_CUBLAS_R_32F},
-    [CT_i8] = {true, CT_CUBLAS_R_8I, CT_CUBLAS_COMPUTE_32I, CT_CUBLAS_R_32I},
-    [CT_i32] = {false, CT_CUBLAS_R_32I, CT_CUBLAS_COMPUTE_32I, CT_CUBLAS_R_32I}, /* of results */
-};
-
 bool ct_blaslt_has(CtDtype dtype, CtDtype result) {
   return dtype == CT_f8e4m3 ? result == CT_f32 || result == CT_f16 || result == CT_bf16
                             : ct_cublas_has(dtype, result);
-}
-
-static Factor factor_of(CublasDataType scale, double v) {
-  return scale == CT_CUBLAS_R_64F   ? (Factor){.f64 = v}
-         : scale == CT_CUBLAS_R_32I ? (Factor){.i32 = (int32_t)v}
-                                    : (Factor){.f32 = (float)v};
 }
 
 /* {====== Plans ====== */
 
 static CtStatus set_attribute(CtLtPlan *p, CublasLtDescAttribute attribute, const void *value,
                               size_t bytes, CtErr *err) {
-  return CALL(p->lt, err, cublasLtMatmulDescSetAttribute, (p->desc, attribute, value, bytes));
+  return CT_CUBLAS_CALL(p->lt, err, cublasLtMatmulDescSetAttribute,
+                        (p->desc, attribute, value, bytes));
 }
 
 static CtStatus make_desc(CtLtPlan *p, const CtGemm *g, bool fast_sums, CtErr *err) {
-  LtKind kind = kinds[g->dtype];
-  int32_t op_a = g->trans_a ? CT_CUBLAS_OP_T : CT_CUBLAS_OP_N;
-  int32_t op_b = g->trans_b ? CT_CUBLAS_OP_T : CT_CUBLAS_OP_N;
+  CtCublasKind kind = ct_cublas_kind(g->dtype);
+  CublasOp op_a = ct_cublas_op(g->trans_a), op_b = ct_cublas_op(g->trans_b);
   int8_t fast = 1;
-  CtStatus s = CALL(p->lt, err, cublasLtMatmulDescCreate, (&p->desc, kind.compute, kind.scale));
+  CtStatus s =
+      CT_CUBLAS_CALL(p->lt, err, cublasLtMatmulDescCreate, (&p->desc, kind.compute, kind.scale));
   if (s == CT_OK) {
     s = set_attribute(p, CT_CUBLASLT_TRANSA, &op_a, sizeof op_a, err);
   }
@@ -187,8 +113,8 @@ static CtStatus make_desc(CtLtPlan *p, const CtGemm *g, bool fast_sums, CtErr *e
 static CtStatus make_layout(CtBlasLt *b, CtDtype dtype, bool trans, int rows, int columns, int ld,
                             CublasLtMatrixLayout *out, CtErr *err) {
   uint64_t n_rows = (uint64_t)(trans ? columns : rows), n_cols = (uint64_t)(trans ? rows : columns);
-  return CALL(b, err, cublasLtMatrixLayoutCreate,
-              (out, kinds[dtype].data, n_rows, n_cols, (int64_t)ld));
+  return CT_CUBLAS_CALL(b, err, cublasLtMatrixLayoutCreate,
+                        (out, ct_cublas_kind(dtype).data, n_rows, n_cols, (int64_t)ld));
 }
 
 static CtStatus make_layouts(CtLtPlan *p, const CtGemm *g, CtErr *err) {
@@ -206,12 +132,13 @@ static CtStatus make_layouts(CtLtPlan *p, const CtGemm *g, CtErr *err) {
 static CtStatus query(CtLtPlan *p, CublasLtPreference preference, const CtLtOptions *options,
                       CtErr *err) {
   uint64_t workspace = options->workspace_bytes;
-  CtStatus s = CALL(p->lt, err, cublasLtMatmulPreferenceSetAttribute,
-                    (preference, CT_CUBLASLT_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace));
+  CtStatus s =
+      CT_CUBLAS_CALL(p->lt, err, cublasLtMatmulPreferenceSetAttribute,
+                     (preference, CT_CUBLASLT_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace));
   if (s == CT_OK) {
-    s = CALL(p->lt, err, cublasLtMatmulAlgoGetHeuristic,
-             (p->lt->handle, p->desc, p->a, p->b, p->c, p->c, preference, options->n_algorithms,
-              p->algorithms, &p->n));
+    s = CT_CUBLAS_CALL(p->lt, err, cublasLtMatmulAlgoGetHeuristic,
+                       (p->lt->handle, p->desc, p->a, p->b, p->c, p->c, preference,
+                        options->n_algorithms, p->algorithms, &p->n));
   }
   return s;
 }
@@ -219,12 +146,12 @@ static CtStatus query(CtLtPlan *p, CublasLtPreference preference, const CtLtOpti
 /* Those that the heuristics call good come first already; the others are dropped. */
 static CtStatus find_algorithms(CtLtPlan *p, const CtLtOptions *options, CtErr *err) {
   CublasLtPreference preference = NULL;
-  CtStatus s = CALL(p->lt, err, cublasLtMatmulPreferenceCreate, (&preference));
+  CtStatus s = CT_CUBLAS_CALL(p->lt, err, cublasLtMatmulPreferenceCreate, (&preference));
   if (s != CT_OK) {
     return s;
   }
   s = query(p, preference, options, err);
-  (void)CALL(p->lt, NULL, cublasLtMatmulPreferenceDestroy, (preference));
+  (void)CT_CUBLAS_CALL(p->lt, NULL, cublasLtMatmulPreferenceDestroy, (preference));
   int n = 0;
   for (int i = 0; i < p->n && s == CT_OK; i++) {
     if (p->algorithms[i].state == CT_CUBLAS_SUCCESS) {
@@ -243,9 +170,9 @@ CtStatus ct_lt_plan_new(CtBlasLt *b, const CtGemm *g, const CtLtOptions *options
   if (p == NULL) {
     return ct_fail_nomem(err);
   }
-  *p = (CtLtPlan){.lt = b,
-                  .alpha = factor_of(kinds[g->dtype].scale, g->alpha),
-                  .beta = factor_of(kinds[g->dtype].scale, g->beta)};
+  CtCublasKind kind = ct_cublas_kind(g->dtype);
+  *p = (CtLtPlan){
+      .lt = b, .alpha = ct_cublas_factor(kind, g->alpha), .beta = ct_cublas_factor(kind, g->beta)};
   CtStatus s = make_desc(p, g, options->fast_sums, err);
   if (s == CT_OK) {
     s = make_layouts(p, g, err);
@@ -267,7 +194,7 @@ CtStatus ct_lt_plan_new(CtBlasLt *b, const CtGemm *g, const CtLtOptions *options
 
 static void free_layout(CtBlasLt *b, CublasLtMatrixLayout layout) {
   if (layout != NULL) {
-    (void)CALL(b, NULL, cublasLtMatrixLayoutDestroy, (layout));
+    (void)CT_CUBLAS_CALL(b, NULL, cublasLtMatrixLayoutDestroy, (layout));
   }
 }
 
@@ -280,7 +207,7 @@ void ct_lt_plan_free(CtLtPlan *p) {
   free_layout(b, p->b);
   free_layout(b, p->c);
   if (p->desc != NULL) {
-    (void)CALL(b, NULL, cublasLtMatmulDescDestroy, (p->desc));
+    (void)CT_CUBLAS_CALL(b, NULL, cublasLtMatmulDescDestroy, (p->desc));
   }
   if (p->workspace.ptr != 0) {
     ct_buffer_free(b->device, &p->workspace, ct_device_stream(b->device));
@@ -296,8 +223,8 @@ CtStatus ct_lt_plan_run(CtLtPlan *p, int i, CtDevPtr A, CtDevPtr B, CtDevPtr C, 
                         CtErr *err) {
   void *out = (void *)(uintptr_t)C;
   void *workspace = (void *)(uintptr_t)p->workspace.ptr;
-  return CALL(p->lt, err, cublasLtMatmul,
-              (p->lt->handle, p->desc, &p->alpha, constant(A), p->a, constant(B), p->b, &p->beta,
-               out, p->c, out, p->c, &p->algorithms[i].algo, workspace, p->workspace.bytes,
-               stream));
+  return CT_CUBLAS_CALL(p->lt, err, cublasLtMatmul,
+                        (p->lt->handle, p->desc, &p->alpha, constant(A), p->a, constant(B), p->b,
+                         &p->beta, out, p->c, out, p->c, &p->algorithms[i].algo, workspace,
+                         p->workspace.bytes, stream));
 }

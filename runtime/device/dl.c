@@ -29,14 +29,6 @@ static const CtDlSymbol nvrtc_symbols[] = {
     {"nvrtcGetErrorString", offsetof(CtNvrtc, nvrtcGetErrorString), REQUIRED},
 };
 
-static const char *const cuda_names[] = {"libcuda.so.1"};
-static const CtDlSpec cuda_lib = {
-    .what = "cuda driver",
-    .env = "CUTTLE_LIBCUDA",
-    .advice = "install the NVIDIA driver or set CUTTLE_LIBCUDA to its path",
-    .names = cuda_names,
-    .n_names = CT_ARRAY_LEN(cuda_names),
-};
 static const char *const nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 
 /* Where toolkits live, as glob patterns, in the order of preference among equal versions. Folders
@@ -52,10 +44,10 @@ static const char *const toolkit_dirs[] = {
     "/usr/local/lib",
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the two tables */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all tables */
 static CtCuda cuda_table;
 static CtNvrtc nvrtc_table;
-static bool cuda_loaded, nvrtc_loaded;
+static bool nvrtc_loaded;
 
 /* {====== Searching ====== */
 
@@ -225,41 +217,72 @@ void ct_dl_close(void *handle) {
   }
 }
 
-/* {====== The CUDA driver ====== */
-
-static CtStatus load_cuda(CtErr *err) {
-  CtCuda t = {0};
+static CtStatus load_locked(CtDlLibrary *lib, CtErr *err) {
+  const CtDlSpec *spec = &lib->spec;
   void *handle = NULL;
-  CtStatus s = ct_dl_open(&cuda_lib, &handle, t.path, err);
+  char path[CT_DL_PATH_BYTES];
+  if (lib->is_loaded) {
+    return CT_OK;
+  }
+  CtStatus s = ct_dl_open(spec, &handle, path, err);
   if (s != CT_OK) {
     return s;
   }
-  s = ct_dl_fill("cuda driver", handle, t.path, cuda_symbols, CT_ARRAY_LEN(cuda_symbols), &t, err);
-  if (s == CT_OK && t.cuDriverGetVersion(&t.version) != CT_CUDA_SUCCESS) {
-    s = ct_fail(err, CT_EMISSING,
-                "cuda driver: '%s' does not tell its version; "
-                "install the NVIDIA driver instead of a stub",
-                t.path);
+  s = ct_dl_fill(spec->what, handle, path, lib->symbols, lib->n_symbols, lib->table, err);
+  if (s == CT_OK && lib->start != NULL) {
+    s = lib->start(path, err);
   }
   if (s != CT_OK) {
     ct_dl_close(handle);
-    return s;
   }
-  cuda_table = t;
-  cuda_loaded = true;
-  return CT_OK;
+  lib->is_loaded = s == CT_OK;
+  return s;
 }
 
-static CtStatus cuda_locked(CtErr *err) { return cuda_loaded ? CT_OK : load_cuda(err); }
+CtStatus ct_dl_load(CtDlLibrary *lib, CtErr *err) {
+  pthread_mutex_lock(&lock);
+  CtStatus s = load_locked(lib, err);
+  pthread_mutex_unlock(&lock);
+  return s;
+}
+
+/* {====== The CUDA driver ====== */
+
+static CtStatus start_cuda(const char *path, CtErr *err) {
+  copy_path(cuda_table.path, path);
+  return cuda_table.cuDriverGetVersion(&cuda_table.version) == CT_CUDA_SUCCESS
+             ? CT_OK
+             : ct_fail(err, CT_EMISSING,
+                       "cuda driver: '%s' does not tell its version; "
+                       "install the NVIDIA driver instead of a stub",
+                       path);
+}
+
+static const char *const cuda_names[] = {"libcuda.so.1"};
+
+static CtDlLibrary cuda_lib = {
+    .spec = {.what = "cuda driver",
+             .env = "CUTTLE_LIBCUDA",
+             .advice = "install the NVIDIA driver or set CUTTLE_LIBCUDA to its path",
+             .names = cuda_names,
+             .n_names = CT_ARRAY_LEN(cuda_names)},
+    .symbols = cuda_symbols,
+    .n_symbols = CT_ARRAY_LEN(cuda_symbols),
+    .table = &cuda_table,
+    .start = start_cuda,
+};
 
 CtStatus ct_dl_cuda(const CtCuda **out, CtErr *err) {
-  pthread_mutex_lock(&lock);
-  CtStatus s = cuda_locked(err);
-  pthread_mutex_unlock(&lock);
+  CtStatus s = ct_dl_load(&cuda_lib, err);
   if (s == CT_OK) {
     *out = &cuda_table;
   }
   return s;
+}
+
+/* The version of CUDA that the driver is for, 0 without one. */
+static int cuda_version_locked(void) {
+  return load_locked(&cuda_lib, NULL) == CT_OK ? cuda_table.version : 0;
 }
 
 /* {====== NVRTC ====== */
@@ -362,7 +385,7 @@ static bool add_dir(void *ud, const char *dir) {
 
 static void find_candidates(Candidates *cs) {
   cs->n = cs->n_too_new = 0;
-  cs->driver_version = cuda_locked(NULL) == CT_OK ? cuda_table.version : 0;
+  cs->driver_version = cuda_version_locked();
   visit_dirs(add_dir, cs);
 }
 
@@ -428,7 +451,7 @@ static CtStatus try_nvrtc_names(const Candidates *cs, CtErr *err) {
 static CtStatus load_nvrtc(CtErr *err) {
   const char *given = getenv("CUTTLE_NVRTC");
   if (given != NULL && given[0] != '\0') {
-    return try_nvrtc(given, cuda_locked(NULL) == CT_OK ? cuda_table.version : 0, err);
+    return try_nvrtc(given, cuda_version_locked(), err);
   }
   Candidates cs;
   find_candidates(&cs);

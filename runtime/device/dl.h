@@ -133,4 +133,17 @@ CtStatus ct_dl_fill(const char *what, void *handle, const char *path, const CtDl
 
 void ct_dl_close(void *handle);
 
+/* A library and its one table, for a static variable of the file that calls it. */
+typedef struct CtDlLibrary {
+  CtDlSpec spec;
+  const CtDlSymbol *symbols;
+  size_t n_symbols;
+  void *table;
+  CtStatus (*start)(const char *path, CtErr *err); /* after the table is filled; may be NULL */
+  bool is_loaded;                                  /* ct_dl_load's own */
+} CtDlLibrary;
+
+/* Fills the library's table, if it is not filled yet. */
+CtStatus ct_dl_load(CtDlLibrary *lib, CtErr *err) CT_NODISCARD;
+
 #endif

@@ -1,7 +1,5 @@
-/* nvml.c: NVML by dlopen. The table is filled at first use, under a lock, and then stays. */
+/* nvml.c: NVML by dlopen, at first use. */
 #include "nvml.h"
-
-#include <pthread.h>
 
 #include "dl.h"
 #include "nvml_types.h"
@@ -21,39 +19,28 @@ static const CtDlSymbol symbols[] = {
 };
 
 static const char *const names[] = {"libnvidia-ml.so.1"};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table */
 static Nvml table;
-static bool loaded;
 
 static CtStatus check(NvmlResult r, const char *call, CtErr *err) {
   return r == CT_NVML_SUCCESS ? CT_OK : ct_fail(err, CT_EDEVICE, "%s: status %u", call, r);
 }
 
-static CtStatus load(CtErr *err) {
-  static const CtDlSpec spec = {
-      .what = "nvml",
-      .env = "CUTTLE_NVML",
-      .advice = "install the NVIDIA driver or set CUTTLE_NVML to its path",
-      .names = names,
-      .n_names = CT_ARRAY_LEN(names),
-  };
-  void *handle = NULL;
-  char path[CT_DL_PATH_BYTES];
-  CtStatus s = ct_dl_open(&spec, &handle, path, err);
-  if (s != CT_OK) {
-    return s;
-  }
-  s = ct_dl_fill("nvml", handle, path, symbols, CT_ARRAY_LEN(symbols), &table, err);
-  if (s == CT_OK) {
-    s = check(table.nvmlInit_v2(), "nvmlInit", err);
-  }
-  if (s != CT_OK) {
-    ct_dl_close(handle);
-  }
-  loaded = s == CT_OK;
-  return s;
+static CtStatus start(const char *path, CtErr *err) {
+  (void)path;
+  return check(table.nvmlInit_v2(), "nvmlInit", err);
 }
+
+static CtDlLibrary library = {
+    .spec = {.what = "nvml",
+             .env = "CUTTLE_NVML",
+             .advice = "install the NVIDIA driver or set CUTTLE_NVML to its path",
+             .names = names,
+             .n_names = CT_ARRAY_LEN(names)},
+    .symbols = symbols,
+    .n_symbols = CT_ARRAY_LEN(symbols),
+    .table = &table,
+    .start = start,
+};
 
 /* The power of now, where the driver tells, else the average of the last second. */
 static CtStatus read_power(NvmlDevice device, double *watts, CtErr *err) {
@@ -73,9 +60,7 @@ static CtStatus read_power(NvmlDevice device, double *watts, CtErr *err) {
 
 CtStatus ct_nvml_read(const CtDevice *d, CtSensors *out, CtErr *err) {
   NvmlDevice device = NULL;
-  pthread_mutex_lock(&lock);
-  CtStatus s = loaded ? CT_OK : load(err);
-  pthread_mutex_unlock(&lock);
+  CtStatus s = ct_dl_load(&library, err);
   if (s == CT_OK) {
     NvmlResult r = table.nvmlDeviceGetHandleByUUID(ct_device_info(d)->uuid, &device);
     s = check(r, "nvmlDeviceGetHandleByUUID", err);
