@@ -296,6 +296,24 @@ static bool choose_emit_device(Program *p) {
   return state_choose_device(p->s, "cpu", &err) == CT_OK;
 }
 
+/* What looks like an option of emit but stands behind the script goes to the script. */
+static void note_late_options(const Program *p) {
+  static const char *const options[] = {"--sm", "--compile", "--device"};
+  for (int i = p->at + 1; i < p->argc; i++) {
+    for (size_t k = 0; k < CT_ARRAY_LEN(options); k++) {
+      size_t len = strlen(options[k]);
+      const char *arg = p->argv[i];
+      if (strncmp(arg, options[k], len) == 0 && (arg[len] == '\0' || arg[len] == '=')) {
+        fprintf(
+            stderr,
+            "cuttle: %s stands behind the script, so it is an argument of the script; options of "
+            "emit stand before it\n",
+            arg);
+      }
+    }
+  }
+}
+
 static void run_emit(Program *p) {
   p->s->mode = STATE_EMIT;
   if (p->at >= p->argc) {
@@ -305,6 +323,7 @@ static void run_emit(Program *p) {
   if (!choose_emit_device(p)) {
     return;
   }
+  note_late_options(p);
   set_arg(p);
   if (run_script(p) && p->s->emit_failed) {
     fprintf(stderr, "cuttle: a kernel did not compile, though the script went on\n");
@@ -367,6 +386,10 @@ static void print_nvrtc(void) {
 
 static void run_info(Program *p) {
   CtCache cache;
+  if (p->at < p->argc) {
+    usage_error(p, "info takes no argument, got %s", p->argv[p->at]);
+    return;
+  }
   ct_cache_init(&cache);
   printf("Cuttle     %s\n", CUTTLE_VERSION);
   printf("Lua        %s.%s.%s\n", LUA_VERSION_MAJOR, LUA_VERSION_MINOR, LUA_VERSION_RELEASE);
@@ -493,7 +516,7 @@ int main(int argc, char **argv) {
     p.exit_code = EXIT_FAILURE;
   }
   state_free(s);
-  if (fflush(stdout) != 0 && p.exit_code == 0) {
+  if ((fflush(stdout) != 0 || ferror(stdout)) && p.exit_code == 0) { /* print flushes, too */
     fputs("cuttle: cannot write to standard output\n", stderr);
     p.exit_code = EXIT_FAILURE;
   }

@@ -62,9 +62,12 @@ check("unknown option", "--nope", "cuttle: unknown option --nope; see cuttle --h
 check("-e without code", "-e", "cuttle: -e needs an argument; see cuttle --help\n", 2)
 check("unknown device", "--device=gpu -e 'x = 1'", "cuttle: device: 'gpu' is unknown; auto, cpu, "
   .. "cuda or cuda:0 was expected; see cuttle --help\n", 2)
+check("standard output that takes nothing", "-e 'print(1)' >/dev/full", "", 1)
 check("device in two words", "--device cpu -e 'print(1)'", "1\n", 0)
 check("os.exit", "-e 'os.exit(7, true)'", "", 7)
 check("emit needs a script", "emit", "cuttle: emit needs a script; see cuttle --help\n", 2)
+check("info takes nothing", "info x",
+  "cuttle: info takes no argument, got x; see cuttle --help\n", 2)
 check("emit writes the text of cuda(), not its twin", "emit --sm=80 " .. twin, ([[
 extern "C" __global__ void __launch_bounds__(1)
 twin(int* __restrict__ x) {  // TWIN:1
