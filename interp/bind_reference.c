@@ -325,9 +325,22 @@ static const Tensor *result_tensor(lua_State *L, const CtCx *cx, const Product *
   return C;
 }
 
+/* Products of groups: the function of a Lua module, which calls matmul for each. */
+static int matmul_grouped(lua_State *L) {
+  state_push_module(L, "cuttle.reference_grouped");
+  lua_getfield(L, -1, "matmul");
+  lua_remove(L, -2);
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, 1);
+  return 1;
+}
+
 /* reference.matmul(A, B[, C]) -> C = A * B': A is (M,K), B is (N,K), C is (M,N), column-major, and new
-   when it is not given. */
+   when it is not given. reference.matmul(A, B, {groups = ends}): see reference_grouped.lua. */
 static int matmul(lua_State *L) {
+  if (lua_istable(L, 3)) {
+    return matmul_grouped(L);
+  }
   CtCx cx = bind_enter(L);
   const Tensor *A = check_operand(L, &cx, 1, "(M,K)"), *B = check_operand(L, &cx, 2, "(N,K)");
   Product p = check_product(L, &cx, A, B);

@@ -1,21 +1,24 @@
 -- matmul_configs.lua: every configuration of matmul, compiled by NVRTC for a GPU that need not be
 -- there: registers and stack (arrays and spilled registers) of a thread, and the time it takes.
---   cuttle [--sm=90] scripts/matmul_configs.lua [--type=f32] [--families] [words of the name...]
--- --families: one kernel of each template and element type. With --check it says nothing but what
--- has a stack, compiles through the cache and takes one type for all of a row that differ in
--- instructions only. An error of a kernel, or a stack, makes the exit code 1.
+--   cuttle [--sm=90] scripts/matmul_configs.lua [--type=f32] [--families] [--groups] [words...]
+-- of a row's name. --families: one kernel of each template and element type. --groups: of products
+-- of groups. With --check it says nothing but what has a stack, compiles through the cache and
+-- takes one type for all of a row that differ in instructions only. An error of a kernel, or a
+-- stack, makes the exit code 1.
 local ct = require "cuttle"
 local configs = require "cuttle.matmul_configs"
 local operator = require "cuttle.matmul"
 
 local _, sm, shared = ct._emit_sm()
-local only_type, is_check, only_families, words = nil, false, false, {}
+local only_type, is_check, only_families, in_groups, words = nil, false, false, false, {}
 for _, word in ipairs(arg) do
   local key, value = word:match "^%-%-(%w+)=?(.*)$"
   if key == "type" then
     only_type = value
   elseif key == "families" then
     only_families = true
+  elseif key == "groups" then
+    in_groups = true
   elseif key == "check" then
     is_check = true
   else
@@ -50,12 +53,18 @@ local function compile(row, dtype, majors)
   local major = majors_of[majors]
   local A, B = operand(dtype, bM, bK, major[1]), operand(dtype, bN, bK, major[2])
   local C = zeros(results[dtype.name] or dtype, { bM, bN })
-  local _, _, steps = operator.prepare(A, B, C, { config = row.name, split = 1 })
+  local options = { config = row.name, split = 1 }
+  if in_groups then -- of columns; in C by rows these would be rows
+    A = view(A, layout({ bM, bK, 1 }, { stride(A)[1], stride(A)[2], 0 }))
+    options.groups = full(i32, 1, bN)
+  end
+  local ok, _, _, steps = pcall(operator.prepare, A, B, C, options)
+  if not ok and in_groups then return end -- not each configuration has groups
   local source = steps[1].kernel(steps[1].launch):source(table.unpack(steps[1].args))
-  local options = {}
-  if not is_check then options[1] = "-DCUTTLE_RUN=" .. math.random(1 << 30) end -- not the cache
+  local flags = {}
+  if not is_check then flags[1] = "-DCUTTLE_RUN=" .. math.random(1 << 30) end -- not the cache
   local began = os.clock()
-  local registers, stack = ct._profile_registers(source, sm, "matmul_" .. dtype.name, options)
+  local registers, stack = ct._profile_registers(source, sm, "matmul_" .. dtype.name, flags)
   local took = os.clock() - began
   if registers == nil then
     print(("%-28s %-5s %s: %s"):format(row.name, dtype, majors, stack))

@@ -15,6 +15,8 @@
 --   cluster    blocks that lie above each other and share the columns: 2, or absent
 --   pdl        the launch may begin while the one before ends
 local ct = require "cuttle"
+local grouping = require "cuttle.gemm_groups"
+local raster = require "cuttle.raster"
 local store = require "cuttle.gemm_hopper_store"
 local M = {}
 
@@ -25,6 +27,7 @@ local _ <const> = ct._
 
 local GROUP <const> = 128 -- threads of a warp group
 local LINE_BITS <const> = 1024 -- of a swizzled line
+local GROUP_OF_TILES <const> = 16 -- rows of tiles that are walked together
 local ORDER_ID <const> = 1 -- of the named barriers that order the groups; store's follow
 
 -- By the type of A and B: K of an instruction, and the end of its name.
@@ -67,7 +70,12 @@ local function trouble_with(t, name)
 end
 
 --- Why no kernel of this template computes the problem; nil: it does.
-function M.trouble(_, p)
+function M.trouble(config, p)
+  if p.groups and p.groups.mode == "k" then
+    return "TMA clips nothing where a group of K ends"
+  elseif p.groups and config.cluster then
+    return "blocks of a cluster would have tiles of two groups"
+  end
   local a, b = "A", "B"
   if p.swapped then a, b = b, a end
   return trouble_with(p.A, a) or trouble_with(p.B, b) or trouble_with(p.C, "C")
@@ -111,13 +119,18 @@ local function of_batch(x, l) return ct.rank(x) == 2 and x or x(_, _, l) end
 --- What the kernel takes before alpha and beta: operands, C, and the way through the tiles.
 function M.args(config, p)
   local args = { without_stride_0(p.A), without_stride_0(p.B), without_stride_0(p.C) }
-  if config.order == "hilbert" then args[4] = hilbert(config, p) end
+  if config.order == "hilbert" and not p.groups then args[4] = hilbert(config, p) end
   return args
 end
 
 --- The launch's grid, and the group of the way through it.
-function M.grid(config, m, n, l)
+function M.grid(config, m, n, l, of)
   local rows, columns = cdiv(n, config.tile[2]), cdiv(m, config.tile[1])
+  if of and of.mode == "n" then
+    rows = grouping.most_tiles(n, of.n, config.tile[2])
+  elseif of then
+    columns = grouping.most_tiles(m, of.n, config.tile[1])
+  end
   local high = config.cluster or 1
   return { math.min(cdiv(rows, high) * columns * high, config.blocks), 1, l },
     config.group
@@ -157,31 +170,67 @@ local function walk(variant, plan, C, order)
            cluster = variant.cluster }
 end
 
+-- Calls f(row, column, group) for every `step`th of the block's tiles. The group is nil where there
+-- are none; else row and column count its tiles.
+local function each_tile(variant, block, start, step, f)
+  local way, mode = {start = start, step = step}, variant.grouped
+  for key, value in pairs(block.walk) do way[key] = value end
+  if not mode then
+    for row, column in ct.raster(way) do f(row, column) end
+    return
+  end
+  local rows, columns = table.unpack(way.tiles)
+  local x = ct.blockIdx.x + start * ct.gridDim.x
+  grouping.each_tile({ ends = block.ends, extent = block.extent, rows = block.rows_of_tile,
+                     times = mode == "n" and columns or rows }, x, step * ct.gridDim.x,
+    function(group, i)
+      local own = cdiv(group.rows, block.rows_of_tile)
+      local tiles = mode == "n" and { own, columns } or { rows, own }
+      local row, column = raster.place({ tiles = tiles, order = "groups",
+                                         group = way.group or GROUP_OF_TILES }, i)
+      f(row, column, group)
+    end)
+end
+
+-- The coordinates of an operand's matrix for a batch or a group; `mode` is that of its rows in C.
+local function matrix_of(variant, block, x, mode, group)
+  if not group then return of_batch(ct.tma_tensor(x), block.l) end
+  local all = ct.tma_tensor(x)
+  if variant.grouped ~= mode then return of_batch(all, group.g) end
+  return ct.domain_offset({group.first, 0}, of_batch(all, 0))
+end
+
 -- One thread: all tiles of both operands, as slots become empty.
 local function load_all(variant, plan, block, X, Y)
   local bN, bK = variant.tile[2], variant.tile[3]
-  local gX = tile(of_batch(ct.tma_tensor(X), block.l), {bN, bK}, {_, _})  -- (bN,bK,row,k)
-  local gY = tile(of_batch(ct.tma_tensor(Y), block.l), {plan.part, bK}, {_, _})
+  local function boxes_of(group)
+    return tile(matrix_of(variant, block, X, "n", group), {bN, bK}, {_, _}),  -- (bN,bK,row,k)
+      tile(matrix_of(variant, block, Y, "m", group), {plan.part, bK}, {_, _})
+  end
+  local gX, gY
+  if not variant.grouped then gX, gY = boxes_of() end
   local state = ct.pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
-  for row, column in ct.raster(block.walk) do
+  each_tile(variant, block, 0, 1, function(row, column, group)
+    local fromX, fromY = gX, gY
+    if group then fromX, fromY = boxes_of(group) end
     for k in range(block.k_tiles) do
       local slot = state.slot
       local full = block.full[slot]
       block.empty[slot]:wait(state.parity)
       full:arrive_expect_tx(plan.bytes)
       if plan.high == 1 then
-        ct.tma_load(gX(_, _, row, k), block.rows(_, _, slot), full)
-        ct.tma_load(gY(_, _, column, k), block.columns(_, _, slot), full)
+        ct.tma_load(fromX(_, _, row, k), block.rows(_, _, slot), full)
+        ct.tma_load(fromY(_, _, column, k), block.columns(_, _, slot), full)
       else
         local rank = ct.cluster_rank()
-        ct.tma_load(gX(_, _, row * plan.high + rank, k), block.rows(_, _, slot), full)
-        ct.tma_load(gY(_, _, column * plan.high + rank, k),
+        ct.tma_load(fromX(_, _, row * plan.high + rank, k), block.rows(_, _, slot), full)
+        ct.tma_load(fromY(_, _, column * plan.high + rank, k),
           tile(block.columns(_, _, slot), {plan.part, bK}, {rank, 0}), full,
           {multicast = (1 << plan.high) - 1})
       end
       state:advance()
     end
-  end
+  end)
 end
 
 -- A slot that a group has read is empty, in all blocks that filled it.
@@ -245,26 +294,24 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
   end
 
   if is_shared then
-    for row, column in ct.raster(block.walk) do
+    each_tile(variant, block, 0, 1, function(row, column, part)
       multiply(plan, block, state, tCsX, tCsY, sums)
-      out:store(sums, rows_of(row) * plan.together + group, column, alpha, beta, operands)
-    end
+      out:of(part):store(sums, rows_of(row) * plan.together + group, column, alpha, beta, operands)
+    end)
   else
     local mine = ct.named_barrier(ORDER_ID + group, 2 * GROUP)
     local other = ct.named_barrier(ORDER_ID + 1 - group, 2 * GROUP)
-    local every_other = { start = group, step = 2 }
-    for key, value in pairs(block.walk) do every_other[key] = value end
     if group == 1 then other:arrive() end
     state:advance(group * block.k_tiles)
-    for row, column in ct.raster(every_other) do
+    each_tile(variant, block, group, 2, function(row, column, part)
       mine:sync()
       local slot = multiply_behind(plan, block, state, tCsX, tCsY, sums)
       other:arrive()
       ct.wgmma_wait(0)
       release(plan, block, slot)
       state:advance(block.k_tiles)
-      out:store(sums, rows_of(row), column, alpha, beta, operands)
-    end
+      out:of(part):store(sums, rows_of(row), column, alpha, beta, operands)
+    end)
   end
   out:finish()
 end
@@ -283,6 +330,11 @@ function M.make(variant)
     local block = { rows = rows, columns = columns, memory = stored, full = full, empty = empty,
                     k_tiles = cdiv(size(A, 1), bK), walk = walk(variant, plan, C, order),
                     l = blockIdx.z }
+    if variant.grouped then
+      local mode = variant.grouped == "m" and 0 or 1
+      block.ends, block.extent = table.remove(operands, 1), size(C, mode)
+      block.rows_of_tile = variant.tile[mode + 1]
+    end
     if plan.high == 1 then ct.sync_threads() else ct.cluster_sync() end
     if variant.pdl then
       ct.grid_dependency_launch() -- the next one's blocks wait likewise
@@ -298,7 +350,7 @@ function M.make(variant)
     if plan.high > 1 then ct.cluster_sync() end -- others may still arrive here
   end
 
-  if variant.order == "hilbert" then
+  if variant.order == "hilbert" and not variant.grouped then
     return ct.kernel(variant.name, function(A, B, C, order, alpha, beta, ...)
       body(A, B, C, alpha, beta, order, {...})
     end)

@@ -4,6 +4,7 @@
 -- memory. A pass is {panels} of 128 bytes of each row in one of {buffers}: config.store is both.
 local ct = require "cuttle"
 local epilogue = require "cuttle.gemm_epilogue"
+local grouping = require "cuttle.gemm_groups"
 local M = {}
 
 local threadIdx = ct.threadIdx
@@ -11,7 +12,7 @@ local size, shape, tile, copy, cast = ct.size, ct.shape, ct.tile, ct.copy, ct.ca
 local _ <const> = ct._
 
 local GROUP <const>, ROWS <const> = 128, 64
-local LINE_BITS <const> = 1024
+local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128
 local FIRST_ID <const> = 3 -- of the groups' named barriers
 
 --- Of a group's buffers.
@@ -40,6 +41,12 @@ function M.plan(variant, k, kind, rows)
   if dtype.bits == 16 then
     plan.tiled = ct.tiled_copy_C(ct.atom("SM90_U32x4_STSM_N", dtype), like)
   end
+  if variant.grouped then
+    local one = ct.atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
+    local along = line // VECTOR_BITS
+    plan.by_rows = ct.tiled_copy(one, ct.row_major{GROUP // along, along},
+      ct.row_major{1, VECTOR_BITS // dtype.bits})
+  end
   return plan
 end
 
@@ -62,12 +69,25 @@ function M.begin(variant, plan, memory, group, C, out, l)
     out = out }, Store)
 end
 
+--- The same for a group's part of C; nil: there are no groups.
+function Store:of(group)
+  if group == nil then return self end
+  local mode, new = self.variant.grouped, {}
+  for key, value in pairs(self) do new[key] = value end
+  new.group, new.l = group, group.g
+  new.first = mode == "n" and {group.first, 0} or {0, group.first}
+  new.C = grouping.part(self.C, mode == "n" and 0 or 1, group)
+  new.out = ct.domain_offset(new.first, self.out)
+  return setmetatable(new, Store)
+end
+
 -- What is stored of a pass's sums, at (row, column) in tiles of 64 x columns.
 local function elements(self, sums, row, column, alpha, beta, operands)
   local variant, plan = self.variant, self.plan
   if variant.plain then return cast(sums, variant.c_dtype) end
   local C, extent = self.C, {ROWS, plan.columns}
   local places = ct.select(ct.identity_tensor(shape(ct.select(C, 1, 0))), 1, 0)
+  if self.group then places = ct.domain_offset(self.first, places) end
   local part = self.thr:partition_C(tile(ct.guard(C), extent, {row, column}))
   return epilogue.finished(variant, sums, part, self.thr:partition_C(tile(places, extent,
     {row, column})), alpha, beta, self.l, epilogue.guarded(variant, operands))
@@ -80,6 +100,29 @@ local function write(self, new, buffer)
   else
     copy(new, self.thr:partition_C(to))
   end
+end
+
+-- From a buffer to C: by TMA, but by the threads where rows or columns are another group's. Either
+-- way the pass is a group of TMA's stores, perhaps an empty one: these are counted.
+local function out_of(self, buffer, gC, row, column)
+  local plan, variant = self.plan, self.variant
+  local from = self.memory(_, _, buffer)
+  if not self.group then
+    if self.is_first then
+      ct.tma_store(from, gC(_, _, row, column))
+      ct.tma_store_commit()
+    end
+    return
+  end
+  local last = variant.grouped == "n" and (row + 1) * ROWS or (column + 1) * plan.columns
+  if last <= self.group.rows then
+    if self.is_first then ct.tma_store(from, gC(_, _, row, column)) end
+  else
+    local thr = plan.by_rows:get_slice(threadIdx.x % GROUP)
+    copy(thr:partition_S(from),
+      thr:partition_D(tile(ct.guard(self.C), {ROWS, plan.columns}, {row, column})))
+  end
+  if self.is_first then ct.tma_store_commit() end
 end
 
 --- The sums of the group's tile at (row, column), in tiles of its rows and of bM columns.
@@ -96,10 +139,7 @@ function Store:store(sums, row, column, alpha, beta, operands)
     write(self, new, buffer)
     ct.fence_proxy_async()
     self.together:sync()
-    if self.is_first then
-      ct.tma_store(self.memory(_, _, buffer), gC(_, _, at_row, at_column))
-      ct.tma_store_commit()
-    end
+    out_of(self, buffer, gC, at_row, at_column)
   end
 end
 

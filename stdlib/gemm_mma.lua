@@ -209,12 +209,13 @@ function M.make(variant)
   local n_blocks = bK // mma.atom.shape[3]
 
   return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
-    local m, n, l = raster.place(variant, C)
+    local at = raster.tile(variant, A, B, C, {...})
+    if not at.is_there then return end
     local memory = shared(ct.u8, stored.bytes)
     local sA = view(recast(memory, dtype), plan_A.ring)
     local sB = view(recast(tile(memory, {ROW_BITS}, {bytes_A // ROW_BITS}), dtype), plan_B.ring)
-    local gA = tile(raster.matrix(variant, B, l), {bN, bK}, {n, _})  -- (bN, bK, k)
-    local gB = tile(raster.matrix(variant, A, l), {bM, bK}, {m, _})  -- (bM, bK, k)
+    local gA = tile(at.B, {bN, bK}, {at.n, _})                       -- (bN, bK, k)
+    local gB = tile(at.A, {bM, bK}, {at.m, _})                       -- (bM, bK, k)
 
     local thr = mma:get_slice(threadIdx.x)
     local tCrA = thr:partition_fragment_A(sA(_, _, 0))               -- (V, N, K)
@@ -225,6 +226,7 @@ function M.make(variant)
     clear(tCrC)
 
     local last = size(load_A.from, 3) - 1
+    if variant.grouped == "k" then last = ct.max(last, 0) end -- of an empty group zeros
     for s = 0, n_stages - 2 do
       fetch(load_A, min(s, last), s)
       fetch(load_B, min(s, last), s)
@@ -258,10 +260,10 @@ function M.make(variant)
     end
     cp_async_wait(0)
 
-    local gC = tile(raster.matrix(variant, C, l), {bM, bN}, {m, n})  -- (bM, bN)
-    local places = tile(ct.identity_tensor(shape(C(_, _, l))), {bM, bN}, {m, n})
+    local gC = tile(at.C, {bM, bN}, {at.m, at.n})                    -- (bM, bN)
+    local places = tile(at.places, {bM, bN}, {at.m, at.n})
     epilogue.staged(variant, stored, thr, tCrC, memory, select(gC, 1, 0), select(places, 1, 0),
-      alpha, beta, l, epilogue.guarded(variant, {...}))
+      alpha, beta, at.l, epilogue.guarded(variant, at.operands))
   end, {min_blocks = variant.min_blocks})
 end
 

@@ -2,13 +2,22 @@
 -- tiles. With variant.group = g it is one line, in which g rows of tiles are walked together, so
 -- that blocks that run at the same time share what they read.
 local ct = require "cuttle"
+local grouping = require "cuttle.gemm_groups"
 local M = {}
+
+local cdiv, size = ct.cdiv, ct.size
+local _ <const> = ct._
 
 local MAX_Y <const> = 65535 -- of a grid's y and z
 
---- The variant's way through the tiles, and the grid: of an (M,N,L) problem.
-function M.grid(config, m, n, l)
-  local tiles_m, tiles_n = ct.cdiv(m, config.tile[1]), ct.cdiv(n, config.tile[2])
+--- The variant's way through the tiles, and the grid: of an (M,N,L) problem, perhaps in groups.
+function M.grid(config, m, n, l, grouped)
+  local tiles_m, tiles_n = cdiv(m, config.tile[1]), cdiv(n, config.tile[2])
+  if grouped and grouped.mode == "m" then
+    return {grouping.most_tiles(m, grouped.n, config.tile[1]) * tiles_n, 1, 1}, nil
+  elseif grouped and grouped.mode == "n" then
+    return {grouping.most_tiles(n, grouped.n, config.tile[2]) * tiles_m, 1, 1}, nil
+  end
   local group = config.group or tiles_n > MAX_Y and 8 or nil
   if group then return {tiles_m * tiles_n, 1, l}, group end
   return {tiles_m, tiles_n, l}, nil
@@ -24,12 +33,66 @@ end
 function M.place(variant, C)
   local x, l = ct.blockIdx.x, ct.blockIdx.z
   if not variant.group then return x, ct.blockIdx.y, l end
-  local tiles_m = ct.cdiv(ct.size(C, 0), variant.tile[1])
-  local tiles_n = ct.cdiv(ct.size(C, 1), variant.tile[2])
+  local tiles_m = cdiv(size(C, 0), variant.tile[1])
+  local tiles_n = cdiv(size(C, 1), variant.tile[2])
   local in_group = variant.group * tiles_n
   local first = x // in_group * variant.group
   local rows = ct.min(tiles_m - first, variant.group)
   return first + x % in_group % rows, x % in_group // rows, l
+end
+
+-- Of groups of rows (mode 0) or columns (1) of C. A group's tiles go along that mode first: blocks
+-- that run together share what they read of the group's own matrix.
+local function grouped_tile(variant, A, B, C, ends, mode)
+  local rows, columns = variant.tile[mode + 1], variant.tile[2 - mode]
+  local way = { ends = ends, extent = size(C, mode), rows = rows,
+                times = cdiv(size(C, 1 - mode), columns) }
+  local group, i, is_there = grouping.find(way, ct.blockIdx.x)
+  local along = ct.max(cdiv(group.rows, rows), 1)
+  local at = { l = group.g, is_there = is_there, m = i % along, n = i // along,
+               A = A(_, _, 0), B = B(_, _, group.g), C = grouping.part(C(_, _, 0), mode, group) }
+  local places, first = ct.identity_tensor(ct.shape(C(_, _, 0))), { 0, 0 }
+  if mode == 1 then at.m, at.n, at.A, at.B = at.n, at.m, A(_, _, group.g), B(_, _, 0) end
+  local own = mode == 0 and "A" or "B"
+  at[own] = grouping.part(at[own], 0, group)
+  first[mode + 1] = group.first
+  at.places = ct.domain_offset(first, places)
+  return at
+end
+
+-- Of groups along K.
+local function deep_tile(variant, A, B, C, ends)
+  local m, n, l = M.place(variant, C)
+  local group = grouping.group(ends, l, size(A, 1))
+  return { m = m, n = n, l = l, is_there = true, C = C(_, _, l),
+           places = ct.identity_tensor(ct.shape(C(_, _, l))),
+           A = grouping.part(A(_, _, 0), 1, group), B = grouping.part(B(_, _, 0), 1, group) }
+end
+
+local modes <const> = { m = 0, n = 1 }
+
+--- In a kernel: what the block computes, of A (M,K,L), B (N,K,L), C (M,N,L) and what follows beta:
+--- {m =, n =, the tile; l =, the batch or group; A =, B =, C =, the matrices of that, guarded where
+--- tiles overhang; places =, coordinates in C; operands =, the epilogue's; is_there =, is there
+--- such a tile}.
+function M.tile(variant, A, B, C, operands)
+  local at
+  if variant.grouped then
+    local ends = table.remove(operands, 1)
+    if variant.grouped == "k" then
+      at = deep_tile(variant, A, B, C, ends)
+    else
+      at = grouped_tile(variant, A, B, C, ends, modes[variant.grouped])
+    end
+    at.A, at.B, at.C = ct.guard(at.A), ct.guard(at.B), ct.guard(at.C)
+  else
+    local m, n, l = M.place(variant, C)
+    at = { m = m, n = n, l = l, is_there = true, A = M.matrix(variant, A, l),
+           B = M.matrix(variant, B, l), C = M.matrix(variant, C, l),
+           places = ct.identity_tensor(ct.shape(C(_, _, l))) }
+  end
+  at.operands = operands
+  return at
 end
 
 return M

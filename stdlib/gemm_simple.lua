@@ -54,12 +54,13 @@ function M.make(variant)
   local options = {order = variant.order}
 
   return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
-    local m, n, l = raster.place(variant, C)
+    local at = raster.tile(variant, A, B, C, {...})
+    if not at.is_there then return end
     local sA, sB = shared(dtype, in_A), shared(dtype, in_B)
-    local gA = tile(raster.matrix(variant, A, l), {bM, bK}, {m, _})  -- (bM, bK, k)
-    local gB = tile(raster.matrix(variant, B, l), {bN, bK}, {n, _})  -- (bN, bK, k)
-    local gC = tile(raster.matrix(variant, C, l), {bM, bN}, {m, n})  -- (bM, bN)
-    local places = tile(ct.identity_tensor(shape(C(_, _, l))), {bM, bN}, {m, n})
+    local gA = tile(at.A, {bM, bK}, {at.m, _})                       -- (bM, bK, k)
+    local gB = tile(at.B, {bN, bK}, {at.n, _})                       -- (bN, bK, k)
+    local gC = tile(at.C, {bM, bN}, {at.m, at.n})                    -- (bM, bN)
+    local places = tile(at.places, {bM, bN}, {at.m, at.n})
 
     local thr_A, thr_B = copy_A:get_slice(threadIdx.x), copy_B:get_slice(threadIdx.x)
     local tAgA, tAsA = thr_A:partition_S(gA), thr_A:partition_D(sA)  -- (V, M, K, k), (.., stage)
@@ -86,8 +87,8 @@ function M.make(variant)
       local stage = k % n_stages
       gemm(tCsA(0, _, _, stage), tCsB(0, _, _, stage), tCrC(0, _, _), options)
     end
-    epilogue.store(variant, tCrC, tCgC, thr:partition_C(places), alpha, beta, l,
-      epilogue.guarded(variant, {...}))
+    epilogue.store(variant, tCrC, tCgC, thr:partition_C(places), alpha, beta,
+      at.l, epilogue.guarded(variant, at.operands))
   end)
 end
 

@@ -107,11 +107,12 @@ function M.make(variant)
   local options = {order = variant.order}
 
   return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
-    local m, n, l = raster.place(variant, C)
+    local at = raster.tile(variant, A, B, C, {...})
+    if not at.is_there then return end
     local sA, sB = shared(f32, in_A), shared(f32, in_B)
-    local gA = tile(raster.matrix(variant, A, l), {bM, bK}, {m, _})  -- (bM, bK, k)
-    local gB = tile(raster.matrix(variant, B, l), {bN, bK}, {n, _})  -- (bN, bK, k)
-    local gC = tile(raster.matrix(variant, C, l), {bM, bN}, {m, n})  -- (bM, bN)
+    local gA = tile(at.A, {bM, bK}, {at.m, _})                       -- (bM, bK, k)
+    local gB = tile(at.B, {bN, bK}, {at.n, _})                       -- (bN, bK, k)
+    local gC = tile(at.C, {bM, bN}, {at.m, at.n})                    -- (bM, bN)
     local load_A, load_B = make_loader(plan_A, gA, sA), make_loader(plan_B, gB, sB)
 
     local thr = mma:get_slice(threadIdx.x)
@@ -123,6 +124,7 @@ function M.make(variant)
     clear(tCrC)
 
     local last = size(load_A.from, 3) - 1
+    if variant.grouped == "k" then last = ct.max(last, 0) end -- of an empty group zeros
     for s = 0, n_stages - 2 do
       for kb = 0, bK - 1 do
         fetch(load_A, min(s, last), s, kb, bK)
@@ -159,8 +161,8 @@ function M.make(variant)
         gemm(tCrA(_, kb % 2), tCrB(_, kb % 2), tCrC(0, _, _), options)
       end
     end
-    local places = thr:partition_C(tile(ct.identity_tensor(shape(C(_, _, l))), {bM, bN}, {m, n}))
-    epilogue.store(variant, tCrC, tCgC, places, alpha, beta, l, epilogue.guarded(variant, {...}))
+    epilogue.store(variant, tCrC, tCgC, thr:partition_C(tile(at.places, {bM, bN}, {at.m, at.n})),
+      alpha, beta, at.l, epilogue.guarded(variant, at.operands))
   end, {min_blocks = variant.min_blocks})
 end
 

@@ -6,10 +6,11 @@
 -- A template is a module with
 --   n_threads(config)  the threads of a block
 --   make(variant)      the kernel, called with (A, B, C, alpha, beta, operands...): A (M,K,L),
---                      B (N,K,L), C (M,N,L); the grid is gemm_raster.grid's, the block's tile
---                      gemm_raster.place's, and gemm_epilogue.store takes the sums to C
+--                      B (N,K,L), C (M,N,L); the grid is gemm_raster.grid's, the block's part
+--                      gemm_raster.tile's, and gemm_epilogue.store takes the sums to C
 -- and, where these are the template's own,
---   grid(config, m, n, l), args(config, problem)  the launch's grid; the arguments before alpha
+--   grid(config, m, n, l, groups), args(config, problem)  the launch's grid; the arguments before
+--                alpha
 --   trouble(config, problem)  why the kernel cannot compute the problem, or nil
 --   knows_plain  variants that are plain are made apart
 -- A variant is a configuration with what the operands add to it:
@@ -21,6 +22,8 @@
 --   swapped          A and B changed places, so that M is what is contiguous in C: the epilogue's
 --                    (m, n) are (n, m) of the kernel
 --   bias, epilogue   the first operand is the bias; the function, if there is one
+--   grouped          "m", "n" or "k": the mode that has groups (gemm_groups.lua); their ends come
+--                    before the other operands
 --   ragged           a tile overhangs: operands and C are to be guarded
 --   group            see gemm_raster.lua
 --   plain            nothing is done with the sums: alpha is 1, beta 0, no bias, no epilogue
@@ -31,6 +34,7 @@ local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
 local raster = require "cuttle.gemm_raster"
 local split = require "cuttle.gemm_split"
+local grouping = require "cuttle.gemm_groups"
 local configs = require "cuttle.matmul_configs"
 local overlap = require "cuttle.overlap"
 local M = {}
@@ -72,7 +76,7 @@ local function check_operand(x, name)
 end
 
 local known_options <const> =
-  { "alpha", "beta", "bias", "config", "epilogue", "operands", "split", "stream" }
+  { "alpha", "beta", "bias", "config", "epilogue", "groups", "operands", "split", "stream" }
 
 -- What matmul knows of an operand: extents and strides of rows, columns and batches.
 local function describe(x, name)
@@ -83,19 +87,25 @@ end
 
 local function text_of(t) return tostring(ct.shape(t.tensor)) end
 
-local function check_extents(a, b)
+local function check_extents(a, b, groups)
   if a.extent[2] ~= b.extent[2] then
     fail("A is %s and B is %s; K, mode 1 of both, must be equal: B is (N,K), so a (K,N) matrix is "
       .. "passed as its transposed view", text_of(a), text_of(b))
-  elseif a.extent[3] ~= b.extent[3] and a.extent[3] ~= 1 and b.extent[3] ~= 1 then
+  elseif not groups and a.extent[3] ~= b.extent[3] and a.extent[3] ~= 1 and b.extent[3] ~= 1 then
     fail("A is %s and B is %s; the numbers of batches, mode 2, must be equal, or one of them 1",
       text_of(a), text_of(b))
   end
 end
 
-local function check_result(a, b, c)
-  local expected = { a.extent[1], b.extent[1], math.max(a.extent[3], b.extent[3]) }
-  if a.extent[3] == 0 or b.extent[3] == 0 then expected[3] = 0 end
+-- How many matrices C has.
+local function batches_of(a, b, groups)
+  if groups then return groups.mode == "k" and groups.n or 1 end
+  if a.extent[3] == 0 or b.extent[3] == 0 then return 0 end
+  return math.max(a.extent[3], b.extent[3])
+end
+
+local function check_result(a, b, c, groups)
+  local expected = { a.extent[1], b.extent[1], batches_of(a, b, groups) }
   for i = 1, 3 do
     if c.extent[i] ~= expected[i] then
       fail("C is %s; expected (%d,%d%s), as A is %s and B is %s", text_of(c), expected[1],
@@ -182,7 +192,7 @@ local function to_operands(options)
 end
 
 -- The bias as an (M,N,L) tensor: of rank 1 it is one number for each n.
-local function to_bias(bias, c)
+local function to_bias(bias, c, groups)
   if not is_tensor(bias) or bias.device == nil then
     fail("bias is of type %s; expected a tensor (N) or (M,N)", tiles.type_name(bias))
   end
@@ -201,7 +211,7 @@ local function to_bias(bias, c)
   if bias.device ~= c.tensor.device then
     fail("bias is on %s but C is on %s; expected all on one device", bias.device, c.tensor.device)
   end
-  return ct.view(bias, ct.layout({ m, n, l }, stride))
+  return ct.view(bias, ct.layout({ m, n, groups and groups.n or l }, stride))
 end
 
 -- {====== The canonical problem ======
@@ -232,8 +242,9 @@ end
 
 local function to_problem(A, B, C, options)
   local a, b, c = describe(A, "A"), describe(B, "B"), describe(C, "C")
-  check_extents(a, b)
-  check_result(a, b, c)
+  local groups = options.groups ~= nil and grouping.read("matmul", options.groups, A, B) or nil
+  check_extents(a, b, groups)
+  check_result(a, b, c, groups)
   check_distinct(c)
   check_types(a, b, c, options)
   local operands = to_operands(options)
@@ -243,20 +254,25 @@ local function to_problem(A, B, C, options)
   local p = { dtype = A.dtype, c_dtype = C.dtype, sum = sum, work = work, device = C.device,
               alpha = to_factor(options.alpha, "alpha", 1, work),
               beta = to_factor(options.beta, "beta", 0, work),
-              bias = options.bias and to_bias(options.bias, c), operands = operands,
+              bias = options.bias and to_bias(options.bias, c, groups), operands = operands,
               epilogue = options.epilogue, swapped = is_row_major(c) }
   if p.epilogue ~= nil and type(p.epilogue) ~= "function" then
     fail("epilogue is of type %s; expected a function (v, m, n, l, operands...) that returns the "
       .. "element of C", tiles.type_name(p.epilogue))
   end
-  if p.swapped then a, b, c = b, a, transposed(c) end
+  if p.swapped then
+    a, b, c, groups = b, a, transposed(c), groups and grouping.swapped(groups)
+  end
   p.m, p.n, p.k, p.l = a.extent[1], b.extent[1], a.extent[2], c.extent[3]
   p.a_major, p.b_major = major_of(a), major_of(b)
   if p.l > MAX_BATCHES then
     fail("C is %s; a launch takes at most %d batches, so multiply parts of them", text_of(c),
       MAX_BATCHES)
   end
-  p.A, p.B, p.C = canonical(a, p.l), canonical(b, p.l), canonical(c, p.l)
+  p.groups = groups
+  p.A = canonical(a, groups and a.extent[3] or p.l)
+  p.B = canonical(b, groups and b.extent[3] or p.l)
+  p.C = canonical(c, p.l)
   return p
 end
 
@@ -269,7 +285,7 @@ local NO_EPILOGUE <const> = {}
 -- Does a tile overhang?
 local function is_ragged(config, p)
   local bM, bN, bK = table.unpack(config.tile)
-  return p.m % bM ~= 0 or p.n % bN ~= 0 or p.k % bK ~= 0
+  return p.groups ~= nil or p.m % bM ~= 0 or p.n % bN ~= 0 or p.k % bK ~= 0
 end
 
 -- Is there nothing to do with the sums, in a template that makes something of that?
@@ -283,6 +299,7 @@ local function variant_of(config, p, group)
                     sum = p.sum, work = p.work, a_major = p.a_major, b_major = p.b_major,
                     reads_c = p.beta ~= 0, swapped = p.swapped, bias = p.bias ~= nil,
                     epilogue = p.epilogue, group = group or false,
+                    grouped = p.groups and p.groups.mode,
                     ragged = is_ragged(config, p), plain = is_plain(config, p) }
   for key, value in pairs(config) do
     if variant[key] == nil then variant[key] = value end
@@ -305,7 +322,8 @@ local function kernel_of(config, p, group)
   end
   local text = table.concat({ p.dtype.name, p.c_dtype.name, p.a_major, p.b_major,
     tostring(p.beta ~= 0), tostring(p.swapped), tostring(p.bias ~= nil), tostring(group),
-    tostring(is_ragged(config, p)), tostring(is_plain(config, p)) }, " ")
+    tostring(is_ragged(config, p)), tostring(is_plain(config, p)),
+    p.groups and p.groups.mode or "" }, " ")
   if by_text[text] == nil then
     by_text[text] = require(config.template).make(variant_of(config, p, group))
   end
@@ -316,9 +334,10 @@ end
 local function plan(p, wanted, stream)
   local config = configs.choose(p, wanted)
   local template = require(config.template)
-  local grid, group = (template.grid or raster.grid)(config, p.m, p.n, p.l)
+  local grid, group = (template.grid or raster.grid)(config, p.m, p.n, p.l, p.groups)
   local args = template.args and template.args(config, p) or { p.A, p.B, p.C }
   table.move({ p.work(p.alpha), p.work(p.beta) }, 1, 2, #args + 1, args)
+  if p.groups then args[#args + 1] = p.groups.ends end
   if p.bias then args[#args + 1] = p.bias end
   for _, x in ipairs(p.operands) do args[#args + 1] = x end
   local launch = { grid = grid, block = template.n_threads(config), stream = stream,
@@ -328,9 +347,11 @@ end
 
 -- Into how many parts K is cut.
 local function parts_of(p, wanted)
-  if wanted == nil then return split.parts(p) end
+  if wanted == nil then return p.groups and 1 or split.parts(p) end
   if math.type(wanted) ~= "integer" or wanted < 1 or p.k % wanted ~= 0 then
     fail("split is %s; expected a number of parts that divides K = %d", wanted, p.k)
+  elseif wanted > 1 and p.groups then
+    fail("split is %d, but there are groups; only K of a single product is split", wanted)
   elseif wanted > 1 and p.l > 1 then
     fail("split is %d, but there are %d batches; only K of a single product is split", wanted, p.l)
   end
@@ -348,12 +369,14 @@ local function plans(p, options)
 end
 
 -- A new C: column-major, of the type of A, or that of the sums where A's is only one of products.
-local function new_result(A, B)
+local function new_result(A, B, groups)
   local dtype = A.dtype
   if not is_float(dtype) or dtype == ct.tf32 then dtype = compute_type(dtype) end
   local l = math.max(ct.rank(A) > 2 and ct.size(A, 2) or 1, ct.rank(B) > 2 and ct.size(B, 2) or 1)
-  local shape = { ct.size(A, 0), ct.size(B, 0), (ct.rank(A) > 2 or ct.rank(B) > 2) and l or nil }
-  local C = ct.tensor(dtype, ct.layout(shape))
+  local has_third = ct.rank(A) > 2 or ct.rank(B) > 2
+  if is_tensor(groups) then l, has_third = ct.size(groups), not has_third end
+  local shape = { ct.size(A, 0), ct.size(B, 0), has_third and l or nil }
+  local C = (groups and ct.zeros or ct.tensor)(dtype, ct.layout(shape)) -- rows may be in no group
   return C.device == A.device and C or C:to(A.device)
 end
 
@@ -366,7 +389,7 @@ local function read_arguments(A, B, C, options)
     if options.beta ~= nil and options.beta ~= 0 then
       fail("beta is %s, but there is no C to be added; give a tensor (M,N)", options.beta)
     end
-    C = new_result(A, B)
+    C = new_result(A, B, options.groups)
   end
   check_operand(C, "C")
   return C, options, to_problem(A, B, C, options)

@@ -8,6 +8,7 @@
 --   when     a function of the problem {m =, n =, k =, l =}, or nil: always
 -- The first row that fits is taken, so the order is the choice by shape.
 local ct = require "cuttle"
+local grouping = require "cuttle.gemm_groups"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -19,9 +20,17 @@ local ALL_BYTES <const> = { i8 = true, u8 = true, f8e4m3 = true, f8e5m2 = true }
 local NT <const>, TN <const> = { NT = true }, { TN = true }
 local MIXED <const> = { NN = true, TT = true }
 
+-- The problem's tiles of that size; of groups as if they were equal.
+local function n_tiles(p, m_tile, n_tile)
+  local m, n, of = ct.cdiv(p.m, m_tile), ct.cdiv(p.n, n_tile), p.groups
+  if of and of.mode == "m" then m = grouping.likely_tiles(p.m, of.n, m_tile) end
+  if of and of.mode == "n" then n = grouping.likely_tiles(p.n, of.n, n_tile) end
+  return m * n * p.l
+end
+
 -- Has the problem at least this many tiles of that size?
 local function tiles_at_least(n, m_tile, n_tile)
-  return function(p) return ct.cdiv(p.m, m_tile) * ct.cdiv(p.n, n_tile) * p.l >= n end
+  return function(p) return n_tiles(p, m_tile, n_tile) >= n end
 end
 
 -- Tiles enough for an H200's 132 multiprocessors, and K long enough for the tail to count little.
@@ -34,7 +43,7 @@ end
 local function hopper_tiles(most)
   local enough = tiles_at_least(66, 256, 128)
   return function(p)
-    return enough(p) and ct.cdiv(p.m, 256) * ct.cdiv(p.n, 128) * p.l <= (most or math.huge)
+    return enough(p) and n_tiles(p, 256, 128) <= (most or math.huge)
   end
 end
 

@@ -73,7 +73,7 @@ end
 
 -- Groups of rows of tiles, m fastest in each, then n: blocks that run at the same time share what
 -- they read. All rows in one group: column by column.
-local function place(r, i)
+local function place(r, i) -- r: {tiles =, order =, group =}
   local m_tiles, n_tiles = r.tiles[1], r.tiles[2]
   if r.order == "columns" then return i % m_tiles, i // m_tiles end
   local group = r.group
@@ -86,6 +86,8 @@ local function place(r, i)
   local rest = i % in_group
   return first + rest % rows, rest // rows
 end
+
+M.place = place
 
 local function sign(x) return x > 0 and 1 or x < 0 and -1 or 0 end
 

@@ -10,6 +10,9 @@
 --- (v, m, n, l, operands...) that gives what is stored: v is the number with alpha, beta and bias,
 --- (m,n) its place in C, l the batch. It is a part of the kernel; what it captures is a constant, read
 --- once. `operands`, a table of tensors and numbers for the epilogue; outside of them it reads 0.
+--- `groups`, an i32 tensor (G) on the device that says where each group of rows ends: they begin
+--- where the last one ended, B is (N,K,G), and l is the group. With A (M,K,G) and B (N,K) the groups
+--- are columns of C, with A (M,K) and B (N,K) parts of K, and C is (M,N,G). What is in no group stays.
 --- `split`, into how many parts K is cut; else it is cut where C has few tiles and K is long.
 --- `config`, the name of a configuration, which `cuttle bench matmul` prints: "mma 128x256x64, f16
 --- sums" keeps sums of f16 in f16. `stream`, as in a launch.
@@ -25,7 +28,13 @@
 ---     tensor f32 (2,2):(2,1) on cpu
 ---         0    0
 ---         1    2
---- CuTe: none (CUTLASS: device::GemmUniversal). MoYe: none.
+---     > X, W = ones(f32, {3, 2}), arange(f32, {1, 2, 2})    -- the rows of W are (0,1) and (2,3)
+---     > matmul(X, W, {groups = from_table(i32, {1, 3})})
+---     tensor f32 (3,1):(1,0) on cpu
+---         1
+---         5
+---         5
+--- CuTe: none (CUTLASS: device::GemmUniversal; grouped: GemmGrouped). MoYe: none.
 --- See: gemm, reference.matmul.
 ---@param A Tensor (M,K) or (M,K,L)
 ---@param B Tensor (N,K) or (N,K,L), of the type of A

@@ -390,7 +390,8 @@ reference = {}
 
 --- The product C = A * B' of matrices A (M,K) and B (N,K).
 --- It is computed by cuBLAS on its device, or on the host by a BLAS or plain loops. A new C is of A's
---- type, of narrow integers of i32.
+--- type, of narrow integers of i32. With {groups = ends} in the place of C those of groups, as matmul
+--- has them; what is in no group is 0.
 ---
 ---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {0, 1}})
 ---     > reference.matmul(A, B)
@@ -399,7 +400,7 @@ reference = {}
 ---         3    4
 ---@param A Tensor
 ---@param B Tensor
----@param C? Tensor (M,N), column-major, of A's type or, of narrow ones, f32 or i32; else a new one
+---@param C? Tensor|table (M,N), column-major, of A's type or, of narrow ones, f32 or i32; else a new one
 ---@return Tensor # C
 function reference.matmul(A, B, C) end
 

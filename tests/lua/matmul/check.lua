@@ -1,5 +1,5 @@
 -- cuttle check finds nothing in the kernels of matmul: one of each template, type and majorness, with
--- tiles that overhang and a C that is read, and a product whose K is split.
+-- tiles that overhang and a C that is read, a product whose K is split, and products of groups.
 local script = os.tmpname()
 local file = assert(io.open(script, "w"))
 file:write [[
@@ -30,12 +30,19 @@ local function try_hopper(fields)
   local A, B = rand(bf16, {200, 192}), rand(bf16, row_major{104, 192})
   matmul(A, B, zeros(bf16, row_major{200, 104}), {config = config, bias = rand(f32, 104), beta = 1})
 end
+local function try_groups(config)
+  local A, B, ends = rand(f16, row_major{150, 64}), rand(f16, {72, 64, 3}), from_table(i32, {70, 70, 147})
+  matmul(A, B, zeros(f16, row_major{150, 72}), {config = config, groups = ends})
+end
 try_hopper{schedule = "cooperative", tile = {64, 128, 64}, registers = {40, 232}}
 try_hopper{schedule = "ping-pong", tile = {64, 64, 64}, order = "hilbert"}
 try_hopper{schedule = "cooperative", tile = {64, 64, 64}, groups = 1, cluster = 2}
+try_groups("mma 64x64x64")
+try_groups{name = "grouped", template = "cuttle.gemm_hopper", blocks = 2, stages = 2, group = 2,
+  store = {1, 2}, order = "groups", schedule = "ping-pong", tile = {64, 64, 64}}
 ]]
 file:close()
 local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' check %s 2>&1"):format(arg[-1], script)))
-io.write(pipe:read("a"))  -- expect: check: no finding in 41 launches
+io.write(pipe:read("a"))  -- expect: check: no finding in 43 launches
 pipe:close()
 os.remove(script)

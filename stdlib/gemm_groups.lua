@@ -1,0 +1,135 @@
+-- gemm_groups.lua: products of groups by one launch of matmul. Groups lie one after another along
+-- a mode of two of the matrices, and have a matrix each in the third. A tensor on the device says
+-- where each ends; on a GPU only kernels read it.
+--   A (M,K)    B (N,K,G)  C (M,N)    mode "m": rows of A and C, and a matrix of B
+--   A (M,K,G)  B (N,K)    C (M,N)    mode "n": rows of B are columns of C
+--   A (M,K)    B (N,K)    C (M,N,G)  mode "k": parts of K, with a matrix of C each
+-- A kernel takes a group's part of a matrix as a matrix of its extents, guarded: what overhangs is
+-- read as 0, and not written. Ends that descend or lie outside count as the nearest that do not.
+local ct = require "cuttle"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local min, max, cdiv, size, stride = ct.min, ct.max, ct.cdiv, ct.size, ct.stride
+
+-- {====== On the host ======
+
+local kinds <const> = { -- by the ranks of A and B: the mode that has groups, by its letter
+  ["2 3"] = "m", ["3 2"] = "n", ["2 2"] = "k",
+}
+local names <const> = { m = "M", n = "N", k = "K" }
+
+-- On the CPU the ends are at hand.
+local function check_ends(op, ends, extent, name)
+  local before = 0
+  for g = 0, size(ends) - 1 do
+    local last = ends[g]
+    if last < before or last > extent then
+      tiles.fail(op, "groups[%d] is %d; expected an end from %d, that of the group before, to "
+        .. "%d, the extent of %s", g, last, before, extent, name)
+    end
+    before = last
+  end
+end
+
+local function check_tensor(op, groups, device)
+  if tiles.type_name(groups) ~= "tensor" then
+    tiles.fail(op, "groups is of type %s; expected a tensor of i32 that says where each group "
+      .. "ends, on the device of C", tiles.type_name(groups))
+  elseif groups.dtype ~= ct.i32 or ct.rank(groups) ~= 1 then
+    tiles.fail(op, "groups is %s %s; expected i32 (G), where each group ends", groups.dtype,
+      groups.layout)
+  elseif groups.device ~= device then
+    tiles.fail(op, "groups is on %s but A is on %s; expected all on one device",
+      groups.device, device)
+  end
+end
+
+--- The groups of a product, as `op` takes it: {ends =, n =, mode = "m", "n" or "k"}.
+function M.read(op, groups, A, B)
+  check_tensor(op, groups, A.device)
+  local mode, n = kinds[ct.rank(A) .. " " .. ct.rank(B)], size(groups)
+  if mode == nil then
+    tiles.fail(op, "A is %s and B is %s; with groups at most one of them has a third mode, a "
+      .. "matrix for each group", ct.shape(A), ct.shape(B))
+  end
+  local each = mode == "m" and B or mode == "n" and A
+  if each and size(each, 2) ~= n then
+    tiles.fail(op, "%s is %s, but there are %d groups; its mode 2 must have a matrix for each",
+      mode == "m" and "B" or "A", ct.shape(each), n)
+  end
+  if groups.device == "cpu" then
+    local along = mode == "n" and B or A
+    check_ends(op, groups, size(along, mode == "k" and 1 or 0), names[mode])
+  end
+  return { ends = groups, n = n, mode = mode }
+end
+
+--- The same where A and B change places.
+function M.swapped(groups)
+  local mode = groups.mode == "m" and "n" or groups.mode == "n" and "m" or "k"
+  return { ends = groups.ends, n = groups.n, mode = mode }
+end
+
+--- How many tiles of that many rows there are at most, along `extent` rows in n groups.
+function M.most_tiles(extent, n, rows) return (extent + n * (rows - 1)) // rows end
+
+--- How many if the groups are equal, which configurations are chosen by.
+function M.likely_tiles(extent, n, rows) return cdiv(cdiv(extent, math.max(n, 1)), rows) * n end
+
+-- {====== In a kernel ======
+
+-- Where group g ends, at least where it begins.
+local function end_of(ends, g, first, extent) return min(max(ends[g], first), extent) end
+
+--- The group that begins at `first`: {g =, first =, rows =}.
+function M.group(ends, g, extent)
+  local first = 0
+  if g > 0 then first = end_of(ends, g - 1, 0, extent) end
+  return { g = g, first = first, rows = end_of(ends, g, first, extent) - first }
+end
+
+-- On the way through the groups, as far as the one that has tile i: a group's number, first row and
+-- end, the tiles before it and its own. Each of its tiles of `rows` rows counts `times`.
+local function seek(way, i, g, first, last, before, here)
+  local ends, extent = way.ends, way.extent
+  while i >= before + here and g < size(ends) - 1 do
+    g, first, before = g + 1, last, before + here
+    last = end_of(ends, g, first, extent)
+    here = cdiv(last - first, way.rows) * way.times
+  end
+  return g, first, last, before, here
+end
+
+local function begin(way)
+  local last = end_of(way.ends, 0, 0, way.extent)
+  return 0, 0, last, 0, cdiv(last, way.rows) * way.times
+end
+
+--- Tile i of all groups' tiles, one group after another: its group {g =, first =, rows =}, its
+--- number there, and whether there is such a tile. `way` is {ends =, extent =, rows =, times =}:
+--- tiles of so many rows of the mode with that extent, each counted so often.
+function M.find(way, i)
+  local g, first, last, before, here = seek(way, i, begin(way))
+  return { g = g, first = first, rows = last - first }, i - before, i < before + here
+end
+
+--- Calls f(group, tile) for tiles start, start + step, ...; `tile` counts those of the group.
+function M.each_tile(way, start, step, f)
+  local g, first, last, before, here = begin(way)
+  local most = M.most_tiles(way.extent, size(way.ends), way.rows) * way.times
+  for i in ct.range(start, most, step) do
+    g, first, last, before, here = seek(way, i, g, first, last, before, here)
+    if i >= before + here then break end
+    f({ g = g, first = first, rows = last - first }, i - before)
+  end
+end
+
+--- The matrix of a group's rows (mode 0) or columns (mode 1).
+function M.part(t, mode, group)
+  local extent, at = { size(t, 0), size(t, 1) }, { 0, 0 }
+  extent[mode + 1], at[mode + 1] = group.rows, group.first
+  return ct.view(ct.tile(t, { 1, 1 }, at), ct.layout(extent, { stride(t, 0), stride(t, 1) }))
+end
+
+return M

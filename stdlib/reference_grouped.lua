@@ -1,0 +1,50 @@
+-- reference_grouped.lua: reference.matmul of groups: product after product, as it computes one.
+local ct = require "cuttle"
+local grouping = require "cuttle.gemm_groups"
+local M = {}
+
+local _ <const> = ct._
+
+local function fail(format, ...) ct._fail(("reference.matmul: " .. format):format(...)) end
+
+local function check_options(options)
+  for key in pairs(options) do
+    if key ~= "groups" then fail("option '%s' is unknown; there is groups", tostring(key)) end
+  end
+end
+
+-- C's type: that of A, of narrow integers that of their sums.
+local function result_type(dtype)
+  local sum, is_float = ct._compute_type(dtype)
+  return is_float and dtype or sum
+end
+
+-- The matrices of a group's product, and where it lies in C.
+local function parts_of(A, B, C, mode, group)
+  if mode == "m" then
+    return grouping.part(A, 0, group), B(_, _, group.g), grouping.part(C, 0, group)
+  elseif mode == "n" then
+    return A(_, _, group.g), grouping.part(B, 0, group), grouping.part(C, 1, group)
+  end
+  return grouping.part(A, 1, group), grouping.part(B, 1, group), C(_, _, group.g)
+end
+
+--- reference.matmul(A, B, {groups = ends}) -> C, column-major; what is in no group is 0.
+function M.matmul(A, B, options)
+  check_options(options)
+  local of = grouping.read("reference.matmul", options.groups, A, B)
+  local ends, shape = of.ends:to("cpu"), { ct.size(A, 0), ct.size(B, 0) }
+  if of.mode == "k" then shape[3] = of.n end
+  local C, first = ct.zeros(result_type(A.dtype), ct.layout(shape)):to("cpu"), 0
+  for g = 0, of.n - 1 do
+    local group = { g = g, first = first, rows = ends[g] - first }
+    if group.rows > 0 then
+      local a, b, c = parts_of(A, B, C, of.mode, group)
+      ct.copy(ct.reference.matmul(a, b):to("cpu"), c)
+    end
+    first = ends[g]
+  end
+  return C:to(A.device)
+end
+
+return M
