@@ -110,8 +110,9 @@ static bool meet(CtWorker *k) {
     k->fail = (CtFail){.kind = CT_FAIL_STOPPED, .in = first->pc, .warp = first};
     return false;
   }
-  if (first != NULL && k->job->launch->watch != NULL) {
-    k->job->launch->watch->ops->barrier(k->job->launch->watch, k);
+  CtSimtWatch *watch = k->job->launch->watch;
+  if (first != NULL && watch != NULL && watch->ops->barrier != NULL) {
+    watch->ops->barrier(watch, k);
   }
   return first != NULL;
 }
@@ -225,7 +226,7 @@ static void begin_block(CtWorker *k) {
   for (int32_t i = 0; i < p->n_warps; i++) {
     start_warp(k, warp_at(k, i));
   }
-  if (watch != NULL) {
+  if (watch != NULL && watch->ops->begin_block != NULL) {
     watch->ops->begin_block(watch, k);
   }
 }
@@ -236,7 +237,8 @@ static void run_blocks(CtWorker *team) {
     begin_block(&team[i]);
   }
   while (take_turns(team)) {}
-  for (int i = 0; watch != NULL && i < team_of(team); i++) {
+  bool tells = watch != NULL && watch->ops->end_block != NULL;
+  for (int i = 0; tells && i < team_of(team); i++) {
     watch->ops->end_block(watch, &team[i]);
   }
 }
@@ -244,7 +246,8 @@ static void run_blocks(CtWorker *team) {
 /* Has the watcher noted the failure, so that the launch goes on? */
 static bool is_noted(CtWorker *k) {
   CtSimtWatch *watch = k->job->launch->watch;
-  if (watch == NULL || k->fail.kind == CT_FAIL_STOPPED || !watch->ops->fail(watch, k)) {
+  bool asks = watch != NULL && watch->ops->fail != NULL && k->fail.kind != CT_FAIL_STOPPED;
+  if (!asks || !watch->ops->fail(watch, k)) {
     return false;
   }
   k->fail.kind = CT_FAIL_NONE;
@@ -824,7 +827,7 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
     return status;
   }
   run_teams(e, n_threads, team);
-  if (watch != NULL) {
+  if (watch != NULL && watch->ops->end != NULL) {
     watch->ops->end(watch, job);
   }
   ct_simt_print_out(job, atomic_load(&job->fail_block));

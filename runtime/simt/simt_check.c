@@ -351,7 +351,8 @@ static void look_at_sync(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
 }
 
 static CtHandler handler(CtSimtWatch *watch, uint32_t index) {
-  return ct_quick_handler((const CtCheck *)(const void *)watch, index);
+  const CtCheck *c = (const CtCheck *)(const void *)watch;
+  return c->options.nan ? NULL : ct_quick_handler(c, index);
 }
 
 static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
@@ -676,26 +677,13 @@ static const CtWatchOps ops = {.wants = wants,
                                .barrier = barrier,
                                .sync = sync,
                                .fail = note_fail};
-static const CtWatchOps nan_ops = {.wants = wants,
-                                   .wants_at = wants_at,
-                                   .any_order = true,
-                                   .has_prologue = true,
-                                   .begin = begin,
-                                   .end = end,
-                                   .begin_block = begin_block,
-                                   .end_block = end_block,
-                                   .step = step,
-                                   .after = after,
-                                   .barrier = barrier,
-                                   .sync = sync,
-                                   .fail = note_fail};
 
 CtStatus ct_check_open(CtAlloc alloc, const CtCheckOptions *options, CtCheck **out, CtErr *err) {
   CtCheck *c = ct_alloc(alloc, sizeof *c);
   if (c == NULL) {
     return ct_fail_nomem(err);
   }
-  *c = (CtCheck){.watch = {options->nan ? &nan_ops : &ops}, .alloc = alloc, .options = *options};
+  *c = (CtCheck){.watch = {&ops}, .alloc = alloc, .options = *options};
   ct_arena_init(&c->texts, alloc);
   ct_arena_init(&c->arena, alloc);
   *out = c;

@@ -552,24 +552,7 @@ static void end(CtSimtWatch *watch, CtSimtJob *job) {
   add_sectors(p, job);
 }
 
-static void ignore_block(CtSimtWatch *watch, CtWorker *k) {
-  (void)watch;
-  (void)k;
-}
-static bool pass_on(CtSimtWatch *watch, CtWorker *k) {
-  (void)watch;
-  (void)k;
-  return false;
-}
-
-static const CtWatchOps ops = {.wants = wants,
-                               .begin = begin,
-                               .end = end,
-                               .begin_block = ignore_block,
-                               .end_block = ignore_block,
-                               .step = step,
-                               .barrier = ignore_block,
-                               .fail = pass_on};
+static const CtWatchOps ops = {.wants = wants, .begin = begin, .end = end, .step = step};
 
 /* --- opening and reading -------------------------------------------------------------------------------- */
 

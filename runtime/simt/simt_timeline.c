@@ -322,29 +322,8 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   return CT_OK;
 }
 
-static void ignore_end(CtSimtWatch *watch, CtSimtJob *job) {
-  (void)watch;
-  (void)job;
-}
-static void ignore_block(CtSimtWatch *watch, CtWorker *k) {
-  (void)watch;
-  (void)k;
-}
-static bool pass_on(CtSimtWatch *watch, CtWorker *k) {
-  (void)watch;
-  (void)k;
-  return false;
-}
-
-static const CtWatchOps ops = {.wants = wants,
-                               .begin = begin,
-                               .end = ignore_end,
-                               .begin_block = ignore_block,
-                               .end_block = ignore_block,
-                               .step = step,
-                               .barrier = barrier,
-                               .sync = sync,
-                               .fail = pass_on};
+static const CtWatchOps ops = {
+    .wants = wants, .begin = begin, .step = step, .barrier = barrier, .sync = sync};
 
 /* --- for users -------------------------------------------------------------------------------------------- */
 

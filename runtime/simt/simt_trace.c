@@ -187,17 +187,6 @@ static bool wants_all(const CtIn *code) {
   return code->u.op != CT_SIMT_GUARD && code->u.op != CT_SIMT_TMA;
 }
 
-static void barrier(CtSimtWatch *watch, CtWorker *k) {
-  (void)watch;
-  (void)k;
-}
-
-static bool fail(CtSimtWatch *watch, CtWorker *k) {
-  (void)watch;
-  (void)k;
-  return false;
-}
-
 /* --- results -------------------------------------------------------------------------------------------- */
 
 static int by_block(const void *a, const void *b) {
@@ -270,17 +259,13 @@ static const CtWatchOps find_ops = {.wants = writes_memory,
                                     .end = end_find,
                                     .begin_block = begin_block,
                                     .end_block = end_block,
-                                    .step = find_step,
-                                    .barrier = barrier,
-                                    .fail = fail};
+                                    .step = find_step};
 static const CtWatchOps record_ops = {.wants = wants_all,
                                       .begin = begin,
                                       .end = end_record,
                                       .begin_block = begin_block,
                                       .end_block = end_block,
-                                      .step = record_step,
-                                      .barrier = barrier,
-                                      .fail = fail};
+                                      .step = record_step};
 
 /* --- for users ------------------------------------------------------------------------------------------ */
 

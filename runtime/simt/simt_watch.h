@@ -36,8 +36,9 @@ typedef struct CtSyncNote {
   int64_t n;     /* WAIT */
 } CtSyncNote;
 
+/* What is NULL is not wanted, where its comment does not say otherwise. */
 typedef struct CtWatchOps {
-  /* Does it want to be told of this instruction? */
+  /* Does it want to be told of this instruction? Not NULL. */
   bool (*wants)(const CtIn *code);
   /* Of one that it wants, when the launch has begun: here, too? NULL: yes. */
   bool (*wants_at)(CtSimtWatch *watch, uint32_t index);
@@ -48,22 +49,23 @@ typedef struct CtWatchOps {
   bool any_order;
   /* Is the prologue watched, too? Its lanes are not all of the block. */
   bool has_prologue;
-  /* Before any worker starts. On failure the launch does not take place. */
+  /* Before any worker starts. On failure the launch does not take place. Not NULL. */
   CtStatus (*begin)(CtSimtWatch *watch, CtSimtJob *job, CtErr *err);
   /* After all workers, whatever happened. */
   void (*end)(CtSimtWatch *watch, CtSimtJob *job);
   void (*begin_block)(CtSimtWatch *watch, CtWorker *k);
   void (*end_block)(CtSimtWatch *watch, CtWorker *k);
   /* An instruction is about to run: `code` as the program has it, `in` as the launch does. Returns the
-     lanes that are to run it, of w->mask; others are left as they are. */
+     lanes that are to run it, of w->mask; others are left as they are. Not NULL. */
   uint32_t (*step)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);
-  /* It has run; w->mask is what it was, unless it was a jump. NULL: not wanted. */
+  /* It has run; w->mask is what it was, unless it was a jump. */
   void (*after)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);
   /* All warps that are left have come to the barrier. */
   void (*barrier)(CtSimtWatch *watch, CtWorker *k);
-  /* Told by ct_simt_note_sync; NULL: not wanted. */
+  /* Told by ct_simt_note_sync. */
   void (*sync)(CtSimtWatch *watch, const CtSyncNote *note);
-  /* A block failed (CtWorker.fail). True: that is noted, the launch goes on with the next block. */
+  /* A block failed (CtWorker.fail). True: that is noted, the launch goes on with the next block.
+     NULL: the launch fails. */
   bool (*fail)(CtSimtWatch *watch, CtWorker *k);
 } CtWatchOps;
 

@@ -166,19 +166,6 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   probe_of(watch)->job = job;
   return CT_OK;
 }
-static void end(CtSimtWatch *watch, CtSimtJob *job) {
-  (void)watch;
-  (void)job;
-}
-static void no_block(CtSimtWatch *watch, CtWorker *k) {
-  (void)watch;
-  (void)k;
-}
-static bool no_fail(CtSimtWatch *watch, CtWorker *k) {
-  (void)watch;
-  (void)k;
-  return false;
-}
 
 /* Bytes of a buffer as the warp sees it. */
 static size_t bytes_of(const CtMem *m) { return (size_t)m->n * m->elem_bytes; }
@@ -229,15 +216,8 @@ static void after_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtW
   }
 }
 
-static const CtWatchOps probe_ops = {.wants = wants_memory,
-                                     .begin = begin,
-                                     .end = end,
-                                     .begin_block = no_block,
-                                     .end_block = no_block,
-                                     .step = before_step,
-                                     .after = after_step,
-                                     .barrier = no_block,
-                                     .fail = no_fail};
+static const CtWatchOps probe_ops = {
+    .wants = wants_memory, .begin = begin, .step = before_step, .after = after_step};
 
 static void probe(Run *r, const char *name, int64_t x, int64_t y) {
   Probe p = {.watch = {&probe_ops}, .before = calloc(2, MAX_BYTES)};
