@@ -211,6 +211,20 @@ static void push_patterns(lua_State *L, const CtProfileProgram *p, uint32_t site
   }
 }
 
+/* Fields of an operand of tma_load or tma_store. */
+static void push_box(lua_State *L, const CtProfileSite *s, const CtProfileMem *m) {
+  lua_createtable(L, s->n_box, 0);
+  for (int i = 0; i < s->n_box; i++) {
+    lua_pushinteger(L, s->box[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "box");
+  set_count(L, "swizzle", s->swizzle == 0 ? 0 : UINT64_C(16) << s->swizzle);
+  set_flag(L, "reduces", s->reduces);
+  set_count(L, "delivered", m->delivered);
+  set_count(L, "map", s->map);
+}
+
 static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {
   static const char *const blamed[] = {"dst", "a", "b"};
   const CtProfileSite *s = &p->sites[site];
@@ -237,6 +251,9 @@ static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {
   set_count(L, "sectors", m->sectors);
   set_count(L, "wavefronts", m->wavefronts);
   set_count(L, "ideal", m->ideal);
+  if (s->is_box) {
+    push_box(L, s, m);
+  }
   push_patterns(L, p, site);
   lua_setfield(L, -2, "patterns");
 }
@@ -334,8 +351,32 @@ static int session_finish(lua_State *L) {
     push_program(L, ct_profile_program(h->profile, i), 2);
     lua_rawseti(L, 3, (lua_Integer)i + 1);
   }
-  ct_profile_close(h->profile);
-  h->profile = NULL;
+  return 1;
+}
+
+/* session:waves(i, n) -> {[map] = {unique =, together =}}, nil where there were too many boxes: of program i's boxes
+   in waves of n blocks; see ct_profile_waves. After finish, until the session is closed. */
+static int session_waves(lua_State *L) {
+  Session *h = luaL_checkudata(L, 1, SESSION_TYPE);
+  lua_Integer i = luaL_checkinteger(L, 2), n = luaL_checkinteger(L, 3);
+  if (h->profile == NULL || i < 1 || i > (lua_Integer)ct_profile_size(h->profile) || n < 1) {
+    return diag_error(L, "profile: no such program, or the session is closed");
+  }
+  const CtProfileProgram *p = ct_profile_program(h->profile, (uint32_t)i - 1);
+  if (p->lacks_boxes) {
+    return 0;
+  }
+  CtProfileWave *waves = lua_newuserdatauv(L, (p->n_sites + 1) * sizeof *waves, 0);
+  ct_profile_waves(h->profile, (uint32_t)i - 1, n, waves);
+  lua_newtable(L);
+  for (uint32_t site = 0; site < p->n_sites; site++) {
+    if (waves[site].unique > 0) {
+      lua_createtable(L, 0, 2);
+      set_count(L, "unique", waves[site].unique);
+      set_count(L, "together", waves[site].together);
+      lua_rawseti(L, -2, (lua_Integer)site);
+    }
+  }
   return 1;
 }
 
@@ -403,7 +444,7 @@ static int profile_registers(lua_State *L) {
 static const luaL_Reg session_meta[] = {
     {"__gc", session_close}, {"__close", session_close}, {NULL, NULL}};
 static const luaL_Reg session_methods[] = {
-    {"finish", session_finish}, {"close", session_close}, {NULL, NULL}};
+    {"finish", session_finish}, {"waves", session_waves}, {"close", session_close}, {NULL, NULL}};
 static const luaL_Reg functions[] = {{"_profile_begin", profile_begin},
                                      {"_profile_registers", profile_registers},
                                      {"_profile_ptx", profile_ptx},

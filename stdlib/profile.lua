@@ -8,6 +8,7 @@ local ct = require "cuttle"
 local advice = require "cuttle.profile_advice"
 local devices = require "cuttle.profile_device"
 local json = require "cuttle.json"
+local l2_of = require "cuttle.profile_l2".l2_of
 local M = {}
 
 local SECTOR <const> = 32
@@ -320,7 +321,7 @@ local function roofline_of(all, launches, device)
   return r
 end
 
-local function kernel_of(program, sm, device)
+local function kernel_of(program, sm, device, waves)
   local lines = lines_of(program)
   local k = { name = program.name, file = program.chunk, line = program.line, grid = program.grid,
               block = program.block, launches = program.launches, lines = lines,
@@ -332,6 +333,7 @@ local function kernel_of(program, sm, device)
   local threads = k.block[1] * k.block[2] * k.block[3]
   k.occupancy = devices.occupancy(sm, threads, k.registers, k.shared_bytes)
   k.roofline = roofline_of(k.totals, k.launches, device)
+  k.l2 = l2_of(program, k, device, waves)
   return k
 end
 
@@ -371,7 +373,9 @@ function M.run(f, options, ...)
   local ok, message = (options.call or pcall)(f, ...)
   local programs = session:finish()
   local kernels = {}
-  for i, program in ipairs(programs) do kernels[i] = kernel_of(program, sm, device) end
+  for i, program in ipairs(programs) do
+    kernels[i] = kernel_of(program, sm, device, function(n) return session:waves(i, n) end)
+  end
   return setmetatable({ version = 1, sm = sm, kernels = kernels }, Profile), ok, message
 end
 

@@ -74,6 +74,19 @@ function M.remark(access)
                                         tensor = access.tensor })
 end
 
+-- {====== L2 ======
+
+local FAR <const> = 1.2 -- from the best
+
+-- Of a product whose blocks share less of A and B than they could.
+local function of_order(p)
+  if not p or p.wave_bytes <= FAR * p.best_bytes then return nil end
+  return ("blocks that run at the same time share less of %s and %s than they could: %.3g times "
+    .. "the bytes that rectangles of %d x %d tiles of C take; let them walk such, for m, n in "
+    .. "raster{tiles = ..., group = %d}"):format(p.A, p.B, p.wave_bytes / p.best_bytes, p.best_high,
+      p.best_wide, p.best_high)
+end
+
 -- {====== All of a kernel ======
 
 -- {places, line, seen, tensor, access, text}: `text` is still to be filled, `line` the last one,
@@ -110,7 +123,7 @@ local function add_widths(entries, line)
 end
 
 -- What is to be said of a kernel's accesses, losses, merged ones, then widths, as texts
--- "line 7, load A; line 9, load B: why; what to do".
+-- "line 7, load A; line 9, load B: why; what to do"; and of the order of its blocks.
 function M.all(kernel)
   local losses, merges, widths, out = {}, {}, {}, {}
   for _, line in ipairs(kernel.lines) do
@@ -130,6 +143,7 @@ function M.all(kernel)
         fill(entry.text, entry.access, entry.tensor))
     end
   end
+  out[#out + 1] = kernel.l2 and of_order(kernel.l2.product)
   return out
 end
 

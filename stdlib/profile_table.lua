@@ -20,7 +20,10 @@ local function bytes(n) return short(n) .. "B" end
 
 local headers = { "line", "runs", "lanes", "fma", "access", "width", "requests", "bytes",
   "per request", "efficiency" }
-local is_left = { access = true, width = true, ["per request"] = true, efficiency = true }
+local l2_headers = { "lines", "L2 of a launch", "box", "swizzle", "boxes", "from L2", "to shared",
+  "once", "times", "by waves", "blocks share" }
+local is_left = { access = true, width = true, ["per request"] = true, efficiency = true,
+  ["L2 of a launch"] = true, box = true }
 
 function M.width_text(access) return ("%dx%s"):format(access.vec, access.dtype) end
 
@@ -81,20 +84,70 @@ local function rows_of(line)
   return rows
 end
 
-local function lay_out(rows)
+local function lay_out(rows, columns)
   local widths, out = {}, {}
   for _, row in ipairs(rows) do
-    for _, name in ipairs(headers) do
+    for _, name in ipairs(columns) do
       widths[name] = math.max(widths[name] or 0, #(row[name] or ""))
     end
   end
   for i, row in ipairs(rows) do
     local cells = {}
-    for j, name in ipairs(headers) do
+    for j, name in ipairs(columns) do
       local text, pad = row[name] or "", (" "):rep(widths[name] - #(row[name] or ""))
       cells[j] = is_left[name] and text .. pad or pad .. text
     end
     out[i] = ("  " .. table.concat(cells, "  ")):gsub("%s+$", "")
+  end
+  return out
+end
+
+-- {====== L2 ======
+
+local function has_boxes(l2)
+  for _, row in ipairs(l2.maps) do
+    if row.box then return true end
+  end
+  return false
+end
+
+local function l2_rows(l2)
+  local rows = {}
+  for i, row in ipairs(l2.maps) do
+    rows[i] = { lines = table.concat(row.lines, ","),
+      ["L2 of a launch"] = ("%s %s"):format(row.what, row.tensor),
+      box = row.box and ("%s %s"):format(table.concat(row.box, "x"), row.dtype) or row.dtype,
+      swizzle = row.box and ("%d"):format(row.swizzle), boxes = row.box and short(row.boxes),
+      ["from L2"] = bytes(row.l2_bytes),
+      ["to shared"] = row.box and bytes(row.shared_bytes),
+      once = row.once_bytes and bytes(row.once_bytes),
+      times = row.times and ("%.3g"):format(row.times),
+      ["by waves"] = row.wave_bytes and bytes(row.wave_bytes),
+      ["blocks share"] = row.shared_by and ("%.3g"):format(row.shared_by) }
+  end
+  return rows
+end
+
+local function percent(x, of) return ("%.0f %%"):format(100 * x / of) end
+
+local function l2_summary(l2)
+  local out = {}
+  if not has_boxes(l2) then return out end
+  if l2.is_partial then
+    out[1] = "L2: there are too many boxes to say what blocks of a wave share"
+    return out
+  end
+  out[1] = ("L2: %d wave%s of up to %d blocks (%d on each of %s's %d multiprocessors); memory "
+    .. "delivers `by waves` at most, `once` at least"):format(l2.waves, l2.waves == 1 and "" or "s",
+    l2.wave_blocks, l2.blocks_per_sm, l2.device, l2.sms)
+  local p = l2.product
+  if p then
+    out[2] = ("  %d x %d tiles of C, %d at once: by waves %s of %s and %s; rectangles of %d x %d "
+      .. "tiles would take %s"):format(p.high, p.wide, p.at_once, bytes(p.wave_bytes), p.A, p.B,
+      p.best_high, p.best_wide, bytes(p.best_bytes))
+    out[3] = ("  from L2 %s, %.3g flops a byte; with tiles twice as long along %s %s of it, along "
+      .. "%s %s"):format(bytes(p.l2_bytes), p.intensity, p.A,
+      percent(p.l2_bytes_higher, p.l2_bytes), p.B, percent(p.l2_bytes_wider, p.l2_bytes))
   end
   return out
 end
@@ -158,6 +211,7 @@ function M.summary(profile, kernel)
     :format(r.device, (t.mma > 0 or next(t.wgmma)) and " without mma" or "", time(r.estimate_ms),
       r.bound, r.intensity and ("%.3g"):format(r.intensity) or "no", r.balance)
   out[#out + 1] = "  " .. times(r)
+  for _, text in ipairs(kernel.l2 and l2_summary(kernel.l2) or {}) do out[#out + 1] = text end
   return out
 end
 
@@ -174,15 +228,25 @@ local function wrapped(text)
   return table.concat(lines, "\n")
 end
 
+local function add_table(out, rows, columns)
+  local head = {}
+  for _, name in ipairs(columns) do head[name] = name end
+  table.insert(rows, 1, head)
+  for _, text in ipairs(lay_out(rows, columns)) do out[#out + 1] = text end
+end
+
 local function kernel_text(profile, kernel)
-  local rows = { {} }
-  for _, name in ipairs(headers) do rows[1][name] = name end
+  local rows = {}
   for _, line in ipairs(kernel.lines) do
     for _, row in ipairs(rows_of(line)) do rows[#rows + 1] = row end
   end
   local out = { head_of(kernel), "" }
-  for _, text in ipairs(lay_out(rows)) do out[#out + 1] = text end
+  add_table(out, rows, headers)
   out[#out + 1] = ""
+  if kernel.l2 and has_boxes(kernel.l2) then
+    add_table(out, l2_rows(kernel.l2), l2_headers)
+    out[#out + 1] = ""
+  end
   for _, text in ipairs(M.summary(profile, kernel)) do out[#out + 1] = "  " .. text end
   local texts = advice.all(kernel)
   if #texts > 0 then out[#out + 1] = "" end

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "simt_profile_site.h"
+#include "simt_profile_box.h"
 
 enum { NO_ROW = -1, MAX_SECTORS = 1 << 24 }; /* of a tensor whose sectors are marked: 512 MiB */
 
@@ -181,7 +181,8 @@ static int list_operands(const CtSimtProgram *p, const CtIn *code, CtProfileSite
   }
   if (op == CT_SIMT_TMA) {
     const CtSimtTma *t = &p->tmas[code->imm];
-    CtProfileSite site = {.is_box = true, .is_async = true, .width = {0, CT_WIDTH_WIDEST, 0}};
+    CtProfileSite site = {.width = {0, CT_WIDTH_WIDEST, 0}};
+    ct_profile_set_map(&site, t);
     site.width.vec = (uint8_t)(16 / ct_dtype_bytes(t->dtype));
     for (; n < 2; n++) {
       out[n] = site;
@@ -231,6 +232,7 @@ static void list_rows(Program *pr, const CtSimtProgram *p) {
       if (pub->rows != NULL) {
         sites[j].in = n_rows;
         pub->sites[n_sites] = sites[j];
+        pub->sites[n_sites].map = sites[j].is_box ? ct_profile_map_of(pub->sites, n_sites) : 0;
         pr->ats[n_sites] = ct_profile_at(p, &p->code[i], j, sites[j].buf);
       }
       n_sites++;
@@ -297,6 +299,7 @@ static bool fill_program(Program *pr, const CtSimtProgram *p) {
 
 static void free_program(CtAlloc alloc, Program *pr) {
   ct_free(alloc, pr->pub.patterns, pr->pub.n_patterns * sizeof *pr->pub.patterns);
+  ct_free(alloc, pr->pub.boxes, pr->pub.n_boxes * sizeof *pr->pub.boxes);
   ct_arena_clear(&pr->arena);
   ct_free(alloc, pr, sizeof *pr);
 }
@@ -348,6 +351,8 @@ static void free_worker(CtAlloc alloc, CtProfileWorker *k) {
   ct_free(alloc, k->pool, k->cap_pool * sizeof *k->pool);
   ct_free(alloc, k->marks, k->cap_marks * sizeof *k->marks);
   ct_free(alloc, k->patterns, k->cap_patterns * sizeof *k->patterns);
+  ct_free(alloc, k->steps, k->cap_steps * sizeof *k->steps);
+  ct_free(alloc, k->boxes, k->cap_boxes * sizeof *k->boxes);
 }
 
 /* Marks for the sectors of each param, of reads and of writes. */
@@ -384,8 +389,12 @@ static CtStatus prepare_worker(CtProfile *p, CtProfileWorker *k, size_t n_params
   if (status == CT_OK && cap_memos == 0) {
     status = fresh(a, &k->memos, &k->cap_memos, CT_PROFILE_MEMOS, sizeof *k->memos, err);
   }
+  status = status == CT_OK ? fresh(a, &k->steps, &k->cap_steps, pub->n_sites, sizeof *k->steps, err)
+                           : status;
   k->age++;
   k->n_pool = k->n_patterns = 0;
+  k->n_boxes = 0;
+  k->lacks_boxes = false;
   return status == CT_OK ? prepare_marks(p, k, n_params, err) : status;
 }
 
@@ -434,6 +443,7 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
                           .ats = p->now->ats,
                           .n_sectors = p->n_sectors,
                           .n_patterns = p->n_patterns,
+                          .notes_boxes = p->now->pub.n_launches == 0,
                           .n_recorded = ct_max(p->n_blocks, 1)};
   if (p->n_blocks > 0) {
     job->n_clusters = ct_min(job->n_clusters, ct_ceildiv(p->n_blocks, job->program->n_cluster));
@@ -466,7 +476,11 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
     c->splits += some != 0 && some != w->mask;
   }
   for (uint32_t i = pr->first[row]; i < pr->first[row + 1]; i++) {
-    ct_profile_count(&p->job, k, i, code, in, w);
+    if (pr->pub.sites[i].is_box) {
+      ct_profile_count_boxes(&p->job, k, i, code, w);
+    } else {
+      ct_profile_count(&p->job, k, i, code, in, w);
+    }
   }
   return w->mask;
 }
@@ -482,14 +496,7 @@ static void add_counts(CtProfileProgram *to, const CtProfileWorker *k) {
     to->counts[i].work += k->counts[i].work;
   }
   for (uint32_t i = 0; i < to->n_sites; i++) {
-    CtProfileMem *m = &to->mems[i];
-    m->requests += k->mems[i].requests;
-    m->lanes += k->mems[i].lanes;
-    m->bytes += k->mems[i].bytes;
-    m->used += k->mems[i].used;
-    m->sectors += k->mems[i].sectors;
-    m->wavefronts += k->mems[i].wavefronts;
-    m->ideal += k->mems[i].ideal;
+    ct_profile_add_mem(&to->mems[i], &k->mems[i]);
   }
 }
 
@@ -507,6 +514,24 @@ static void take_patterns(CtProfile *p, CtProfileProgram *to, const CtProfileWor
   ct_free(p->alloc, to->patterns, old);
   to->patterns = all;
   to->n_patterns += k->n_patterns;
+}
+
+/* Likewise. */
+static void take_boxes(CtProfile *p, CtProfileProgram *to, int n_workers) {
+  size_t n = 0;
+  for (int i = 0; i < n_workers; i++) {
+    n += p->workers[i].n_boxes;
+    to->lacks_boxes = to->lacks_boxes || p->workers[i].lacks_boxes;
+  }
+  to->boxes = n == 0 || to->lacks_boxes ? NULL : ct_alloc(p->alloc, n * sizeof *to->boxes);
+  to->lacks_boxes = to->lacks_boxes || (n > 0 && to->boxes == NULL);
+  for (int i = 0; i < n_workers && to->boxes != NULL; i++) {
+    const CtProfileWorker *k = &p->workers[i];
+    if (k->n_boxes > 0) {
+      memcpy(to->boxes + to->n_boxes, k->boxes, k->n_boxes * sizeof *k->boxes);
+      to->n_boxes += k->n_boxes;
+    }
+  }
 }
 
 /* Sectors that any worker touched. */
@@ -549,10 +574,22 @@ static void end(CtSimtWatch *watch, CtSimtJob *job) {
     add_counts(to, &p->workers[i]);
     take_patterns(p, to, &p->workers[i]);
   }
+  if (p->job.notes_boxes) {
+    take_boxes(p, to, job->n_workers);
+  }
   add_sectors(p, job);
 }
 
-static const CtWatchOps ops = {.wants = wants, .begin = begin, .end = end, .step = step};
+static void begin_block(CtSimtWatch *watch, CtWorker *w) {
+  CtProfile *p = (CtProfile *)(void *)watch;
+  CtProfileWorker *k = &p->workers[w - w->job->workers];
+  if (p->now->pub.n_sites > 0) {
+    memset(k->steps, 0, p->now->pub.n_sites * sizeof *k->steps);
+  }
+}
+
+static const CtWatchOps ops = {
+    .wants = wants, .begin = begin, .end = end, .begin_block = begin_block, .step = step};
 
 /* --- opening and reading -------------------------------------------------------------------------------- */
 
@@ -598,6 +635,14 @@ bool ct_profile_knows(const CtProfile *p, uint64_t tag) {
     }
   }
   return false;
+}
+
+void ct_profile_waves(CtProfile *p, uint32_t i, int64_t n_blocks, CtProfileWave *by_site) {
+  CtProfileProgram *pub = &p->programs[i]->pub;
+  if (pub->n_sites > 0) {
+    memset(by_site, 0, pub->n_sites * sizeof *by_site);
+  }
+  ct_profile_add_waves(pub->boxes, pub->n_boxes, n_blocks, by_site);
 }
 
 uint32_t ct_profile_size(const CtProfile *p) { return (uint32_t)p->n; }

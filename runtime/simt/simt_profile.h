@@ -37,6 +37,7 @@ typedef struct CtProfileMem {
   uint64_t used;              /* global: different bytes, request by request */
   uint64_t sectors;           /* global */
   uint64_t wavefronts, ideal; /* shared */
+  uint64_t delivered; /* box: bytes that shared memory of all blocks that get it takes, or gives */
 } CtProfileMem;
 
 /* A request that was recorded, as the lanes' offsets in elements of the tensor. */
@@ -65,6 +66,11 @@ typedef struct CtProfileSite {
   bool is_box;    /* of tma_load or tma_store: a request is a whole box */
   bool is_matrix; /* of ldmatrix or stmatrix: eight rows of 16 bytes at once */
   CtWidth width;
+  bool reduces;    /* is_box: its map */
+  uint8_t n_box;   /* dimensions */
+  uint8_t swizzle; /* of 16 << swizzle bytes; 0: none */
+  uint16_t box[5]; /* elements */
+  uint32_t map;    /* the first site with the same map */
 } CtProfileSite;
 typedef struct CtProfileBuf {
   const char *name;
@@ -92,6 +98,9 @@ typedef struct CtProfileProgram {
   CtProfileBuf *bufs; /* [0] unused */
   CtProfilePattern *patterns;
   uint32_t n_patterns;
+  struct CtProfileBox *boxes; /* of tma_load, of the first launch; simt_profile_box.h */
+  size_t n_boxes;
+  bool lacks_boxes; /* there were too many */
 } CtProfileProgram;
 
 CtStatus ct_profile_open(CtAlloc alloc, CtProfile **out, CtErr *err) CT_NODISCARD;
@@ -106,5 +115,13 @@ void ct_profile_limit(CtProfile *p, int64_t n_blocks, uint32_t n_patterns);
 bool ct_profile_knows(const CtProfile *p, uint64_t tag); /* it was launched */
 uint32_t ct_profile_size(const CtProfile *p);
 const CtProfileProgram *ct_profile_program(const CtProfile *p, uint32_t i);
+
+/* Boxes of program i's first launch by the site that is their map: bytes of different boxes, and of those that
+   are different wave by wave, step by step: n_blocks consecutive blocks make a wave, and their s-th boxes of a
+   map step s. by_site: n_sites of them. */
+typedef struct CtProfileWave {
+  uint64_t unique, together;
+} CtProfileWave;
+void ct_profile_waves(CtProfile *p, uint32_t i, int64_t n_blocks, CtProfileWave *by_site);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { WRAPS = 31, SECTOR_SHIFT = 5, WORD_MASK = CT_BANK_BYTES - 1, ROW_BYTES = 128 };
+enum { WRAPS = 31, SECTOR_SHIFT = 5, WORD_MASK = CT_BANK_BYTES - 1 };
 
 /* --- where it is ----------------------------------------------------------------------------------------- */
 
@@ -111,8 +111,8 @@ static uint64_t distinct_bytes(const Request *r) {
   return (uint64_t)n * (uint64_t)r->bytes;
 }
 
-static void touch(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, uint32_t block,
-                  int64_t sector) {
+void ct_profile_touch(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, uint32_t block,
+                      int64_t sector) {
   const CtProfileSite *s = &job->sites[site];
   uint32_t param = job->ats[site].param;
   for (int dir = 0; dir < 2; dir++) {
@@ -140,7 +140,7 @@ typedef struct Sink {
 } Sink;
 
 static void take_sector(Sink *s, int64_t sector) {
-  touch(s->job, s->k, s->site, s->block, sector - s->first);
+  ct_profile_touch(s->job, s->k, s->site, s->block, sector - s->first);
   if (!s->keeps || s->k->n_pool + s->n_kept == CT_PROFILE_POOL ||
       (int32_t)(sector - s->base) != sector - s->base) {
     s->keeps = false;
@@ -216,7 +216,7 @@ static void count_access(Sink *s, const CtAccess *a, CtProfileMem *add) {
 
 /* --- executions ------------------------------------------------------------------------------------------- */
 
-static void add_mem(CtProfileMem *to, const CtProfileMem *m) {
+void ct_profile_add_mem(CtProfileMem *to, const CtProfileMem *m) {
   to->requests += m->requests;
   to->lanes += m->lanes;
   to->bytes += m->bytes;
@@ -224,6 +224,7 @@ static void add_mem(CtProfileMem *to, const CtProfileMem *m) {
   to->sectors += m->sectors;
   to->wavefronts += m->wavefronts;
   to->ideal += m->ideal;
+  to->delivered += m->delivered;
 }
 
 /* The address of the base: of a shared tensor within the block's memory. */
@@ -281,69 +282,17 @@ static bool wants_record(const CtProfileJob *job, CtProfileWorker *k, uint32_t s
   return true;
 }
 
-/* --- boxes ------------------------------------------------------------------------------------------------ */
-
-/* What a box asks of a tensor: the sectors of its rows. */
-typedef struct BoxSink {
-  Sink s;
-  CtProfileMem *add;
-  uint64_t start; /* address of the tensor's memory */
-} BoxSink;
-
-static void count_row(void *ud, int64_t off, int64_t bytes) {
-  BoxSink *b = ud;
-  int64_t first = (int64_t)((b->start + (uint64_t)off) >> SECTOR_SHIFT);
-  int64_t last = (int64_t)((b->start + (uint64_t)(off + bytes - 1)) >> SECTOR_SHIFT);
-  b->add->used += (uint64_t)bytes;
-  b->add->sectors += (uint64_t)(last - first + 1);
-  for (int64_t i = first; i <= last; i++) {
-    touch(b->s.job, b->s.k, b->s.site, b->s.block, i - b->s.first);
-  }
-}
-
-static void ignore_row(void *ud, int64_t off, int64_t bytes) {
-  (void)ud;
-  (void)off;
-  (void)bytes;
-}
-
-static void count_boxes(Sink *s, const CtIn *code, CtWarp *w) {
-  const CtSimtTma *t = &w->worker->job->program->tmas[code->imm];
-  const CtProfileAt *at = &s->job->ats[s->site];
-  CtProfileMem add = {0};
-  BoxSink b = {.s = *s, .add = &add, .start = (uint64_t)(uintptr_t)w->mem[t->global].ptr};
-  b.s.first = (int64_t)(b.start >> SECTOR_SHIFT);
-  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
-    bool is_global = at->space == CT_GLOBAL;
-    uint64_t bytes = (uint64_t)ct_simt_tma_rows(w, t, ct_first_lane(rest),
-                                                is_global ? count_row : ignore_row, &b);
-    add.requests++;
-    add.lanes++;
-    add.bytes += bytes;
-    if (!is_global) {
-      add.wavefronts += (bytes + ROW_BYTES - 1) / ROW_BYTES;
-      add.ideal += (bytes + ROW_BYTES - 1) / ROW_BYTES;
-    }
-  }
-  add.bytes = at->space == CT_GLOBAL ? add.used : add.bytes;
-  add_mem(&s->k->mems[s->site], &add);
-}
-
 void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, const CtIn *code,
                       const CtIn *in, CtWarp *w) {
   const CtProfileAt *at = &job->ats[site];
   CtProfileMem add = {0};
   Sink s = {
       .job = job, .k = k, .site = site, .block = (uint32_t)w->worker->block, .warp = w->index};
-  if (job->sites[site].is_box) {
-    count_boxes(&s, code, w);
-    return;
-  }
   s.records = wants_record(job, k, site, w);
   bool is_fast = !s.records && at->is_fast && (!at->is_guarded || ct_simt_is_whole(in - 1, w));
   if (!is_fast) {
     (void)count_slowly(&s, code, in, w, &add);
-    add_mem(&k->mems[site], &add);
+    ct_profile_add_mem(&k->mems[site], &add);
     return;
   }
   int64_t base = base_of(at, w);
@@ -353,10 +302,10 @@ void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site
   CtProfileMemo *m = find_memo(k, site, w->mask, w->index, key, &found);
   s.base = base >> SECTOR_SHIFT;
   if (found && (at->space == CT_SHARED || m->n_rel >= 0)) {
-    add_mem(&k->mems[site], &m->add);
+    ct_profile_add_mem(&k->mems[site], &m->add);
     s.first = (int64_t)((uint64_t)(uintptr_t)w->mem[at->buf].ptr >> SECTOR_SHIFT);
     for (int32_t i = 0; i < m->n_rel; i++) {
-      touch(job, k, site, s.block, s.base + k->pool[m->rel + (uint32_t)i] - s.first);
+      ct_profile_touch(job, k, site, s.block, s.base + k->pool[m->rel + (uint32_t)i] - s.first);
     }
     return;
   }
@@ -369,5 +318,5 @@ void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site
     s.keeps = s.keeps || at->space == CT_SHARED;
     remember(&s, m, &add, w->mask, key);
   }
-  add_mem(&k->mems[site], &add);
+  ct_profile_add_mem(&k->mems[site], &add);
 }

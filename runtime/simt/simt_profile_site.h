@@ -49,6 +49,10 @@ typedef struct CtProfileWorker {
   size_t cap_counts, cap_mems, cap_seen, cap_memos, cap_pool, cap_marks, cap_patterns;
   uint32_t n_pool, n_patterns;
   uint64_t age;
+  uint32_t *steps; /* by site: boxes of its map in this block */
+  struct CtProfileBox *boxes;
+  size_t cap_steps, n_boxes, cap_boxes;
+  bool lacks_boxes;
 } CtProfileWorker;
 
 /* What the counting needs of a launch. */
@@ -59,13 +63,19 @@ typedef struct CtProfileJob {
   const int64_t *n_sectors; /* by param: that its marks have room for */
   int64_t n_recorded;       /* blocks whose requests are recorded, from the first on: */
   uint32_t n_patterns;      /* so many of each site, in as many executions */
+  bool notes_boxes;
 } CtProfileJob;
 
 /* Finds out where the operand is; accesses of `code` number `operand` in the order of
    ct_simt_accesses. */
 CtProfileAt ct_profile_at(const CtSimtProgram *p, const CtIn *code, int operand, uint32_t buf);
 
-/* Counts an execution of the instruction's operand. */
+/* A block reads or writes a sector of the site's tensor, counted from its beginning. */
+void ct_profile_touch(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, uint32_t block,
+                      int64_t sector);
+void ct_profile_add_mem(CtProfileMem *to, const CtProfileMem *m);
+
+/* Counts an execution of the instruction's operand, which is no box. */
 void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, const CtIn *code,
                       const CtIn *in, CtWarp *w);
 
