@@ -145,6 +145,9 @@ void bind_push_text(lua_State *L, CtText *t); /* and clears it; raises when an a
 /* A text in the scratch arena: nothing to free, and nothing lost when a Lua function raises. */
 void bind_text_init(CtText *t, const CtCx *cx);
 
+/* The size of a layout's mode. */
+CtInt bind_mode_size(lua_State *L, const CtCx *cx, CtLayout l, int mode);
+
 /* Text of a value for messages, in the scratch arena: never fails, "?" at worst. */
 const char *bind_layout_text(const CtCx *cx, CtLayout l);
 const char *bind_composed_text(const CtCx *cx, const CtComposed *c);

@@ -195,14 +195,13 @@ static void push_launch(lua_State *L, int plan, int i) {
 static CtGemm check_gemm(lua_State *L, const CtCx *cx, const char *op) {
   const Tensor *t[3];
   CtInt extent[3][2];
-  CtErr err;
   for (int i = 0; i < 3; i++) {
     t[i] = tensor_check(L, i + 1, op);
     if (t[i]->storage == NULL || ct_layout_rank(t[i]->layout) != 2) {
       diag_error(L, "%s: argument %d is no matrix in memory", op, i + 1);
     }
     for (int mode = 0; mode < 2; mode++) {
-      diag_check(L, ct_size(cx, ct_mode(t[i]->layout, mode), &extent[i][mode], &err), &err);
+      extent[i][mode] = bind_mode_size(L, cx, t[i]->layout, mode);
     }
   }
   Product p = {extent[0][0].v, extent[1][0].v, extent[0][1].v};

@@ -242,8 +242,7 @@ static Elements elements_of(lua_State *L, const CtCx *cx, const Tensor *t) {
         MAX_PREDICATED, tensor_push_title(L, 2), bind_tuple_text(cx, t->layout.shape));
   }
   for (int i = 0; i < e.rank; i++) {
-    diag_check(L, ct_size(cx, ct_mode(t->layout, i), &n, &err), &err);
-    e.size[i] = n.v;
+    e.size[i] = bind_mode_size(L, cx, t->layout, i).v;
   }
   return e;
 }

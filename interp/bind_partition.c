@@ -362,7 +362,7 @@ static bool thread_tiler(lua_State *L, const CtCx *cx, CtLayout thr, CtTiler *ou
   int rank = ct_layout_rank(thr);
   CtInt *sizes = ct_arena_alloc(cx->arena, (size_t)(rank + 1) * sizeof *sizes);
   for (int i = 0; sizes != NULL && i < rank; i++) {
-    diag_check(L, ct_size(cx, ct_mode(thr, i), &sizes[i], &err), &err);
+    sizes[i] = bind_mode_size(L, cx, thr, i);
   }
   CtTuple shape = sizes == NULL ? NULL : ct_tuple_ints(cx->arena, rank, sizes);
   return shape != NULL && ct_tiler_from_tuple(cx->arena, shape, out, &err) == CT_OK;

@@ -145,11 +145,7 @@ static int report(lua_State *L, const CtCx *cx, const Tensor *a, const Tensor *b
 static void check_same_shape(lua_State *L, const CtCx *cx, const Tensor *a, const Tensor *b) {
   bool same = ct_layout_rank(a->layout) == ct_layout_rank(b->layout);
   for (int i = 0; same && i < ct_layout_rank(a->layout); i++) {
-    CtInt n, m;
-    CtErr err;
-    diag_check(L, ct_size(cx, ct_mode(a->layout, i), &n, &err), &err);
-    diag_check(L, ct_size(cx, ct_mode(b->layout, i), &m, &err), &err);
-    same = ct_int_equal(n, m);
+    same = ct_int_equal(bind_mode_size(L, cx, a->layout, i), bind_mode_size(L, cx, b->layout, i));
   }
   if (!same) {
     diag_error(L, "allclose: %s has shape %s but %s has %s; expected modes of the same sizes",
@@ -194,48 +190,11 @@ static void multiply_doubles(const Product *p, const double *A, const double *B,
   }
 }
 
-/* Elements as doubles, or as 64-bit integers. Both are 8 bytes. */
-typedef union Wide {
-  double f;
-  int64_t i;
-} Wide;
-
-static CtStatus widen(const Tensor *t, Wide *out, CtErr *err) {
-  Dense d;
-  CtStatus status = dense_open(&d, t, err);
-  if (status != CT_OK) {
-    return status;
-  }
-  const char *p = d.p;
-  for (int64_t i = 0; i < d.n; i++, p += ct_dtype_bytes(t->dtype)) {
-    Elem e = elem_load(t->dtype, p);
-    if (ct_is_float(t->dtype)) {
-      out[i].f = e.f;
-    } else {
-      out[i].i = e.i;
-    }
-  }
-  dense_close(&d);
-  return CT_OK;
-}
-
-/* Results back to elements; integers keep their low bits. */
-static CtStatus narrow(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err) {
-  const Wide *from = ud;
-  size_t bytes = ct_dtype_bytes(dtype);
-  (void)err;
-  for (int64_t i = 0; i < n; i++) {
-    Elem e = ct_is_float(dtype) ? (Elem){.f = from[i].f} : (Elem){.i = from[i].i};
-    elem_store(dtype, (char *)dst + (size_t)i * bytes, e);
-  }
-  return CT_OK;
-}
-
-static CtStatus multiply_wide(const Product *p, const Tensor *A, const Tensor *B, const Tensor *C,
-                              Wide *a, Wide *b, Wide *c, CtErr *err) {
-  CtStatus status = widen(A, a, err);
+static CtStatus multiply_elems(const Product *p, const Tensor *A, const Tensor *B, const Tensor *C,
+                               Elem *a, Elem *b, Elem *c, CtErr *err) {
+  CtStatus status = tensor_load(A, a, err);
   if (status == CT_OK) {
-    status = widen(B, b, err);
+    status = tensor_load(B, b, err);
   }
   if (status != CT_OK) {
     return status;
@@ -245,31 +204,24 @@ static CtStatus multiply_wide(const Product *p, const Tensor *A, const Tensor *B
   } else {
     ct_matmul_i64(p->m, p->n, p->k, &a->i, &b->i, &c->i);
   }
-  return tensor_generate(C, narrow, c, err);
+  return tensor_store(C, c, err);
 }
 
 static CtStatus multiply_host(const Product *p, const Tensor *A, const Tensor *B, const Tensor *C,
                               CtErr *err) {
   CtAlloc alloc = C->storage->alloc;
   size_t n_a = (size_t)(p->m * p->k), n_b = (size_t)(p->n * p->k), n_c = (size_t)(p->m * p->n);
-  size_t bytes = (n_a + n_b + n_c + 1) * sizeof(Wide);
-  Wide *block = ct_alloc(alloc, bytes);
+  size_t bytes = (n_a + n_b + n_c + 1) * sizeof(Elem);
+  Elem *block = ct_alloc(alloc, bytes);
   if (block == NULL) {
     return ct_fail_nomem(err);
   }
-  CtStatus status = multiply_wide(p, A, B, C, block, block + n_a, block + n_a + n_b, err);
+  CtStatus status = multiply_elems(p, A, B, C, block, block + n_a, block + n_a + n_b, err);
   ct_free(alloc, block, bytes);
   return status;
 }
 
 /* {====== matmul ====== */
-
-static int64_t mode_size(lua_State *L, const CtCx *cx, const Tensor *t, int mode) {
-  CtInt n;
-  CtErr err;
-  diag_check(L, ct_size(cx, ct_mode(t->layout, mode), &n, &err), &err);
-  return n.v;
-}
 
 static const Tensor *check_operand(lua_State *L, const CtCx *cx, int idx, const char *modes) {
   const Tensor *t = tensor_check_host(L, idx, "reference.matmul");
@@ -282,8 +234,9 @@ static const Tensor *check_operand(lua_State *L, const CtCx *cx, int idx, const 
 }
 
 static Product check_product(lua_State *L, const CtCx *cx, const Tensor *A, const Tensor *B) {
-  Product p = {mode_size(L, cx, A, 0), mode_size(L, cx, B, 0), mode_size(L, cx, A, 1)};
-  if (mode_size(L, cx, B, 1) != p.k) {
+  Product p = {bind_mode_size(L, cx, A->layout, 0).v, bind_mode_size(L, cx, B->layout, 0).v,
+               bind_mode_size(L, cx, A->layout, 1).v};
+  if (bind_mode_size(L, cx, B->layout, 1).v != p.k) {
     diag_error(L, "reference.matmul: A is %s and B is %s; expected (M,K) and (N,K)",
                bind_tuple_text(cx, A->layout.shape), bind_tuple_text(cx, B->layout.shape));
   }

@@ -417,6 +417,13 @@ void bind_push_text(lua_State *L, CtText *t) {
   diag_check(L, st, &err);
 }
 
+CtInt bind_mode_size(lua_State *L, const CtCx *cx, CtLayout l, int mode) {
+  CtInt n;
+  CtErr err;
+  diag_check(L, ct_size(cx, ct_mode(l, mode), &n, &err), &err);
+  return n;
+}
+
 /* {====== Text for messages ====== */
 
 const char *bind_layout_text(const CtCx *cx, CtLayout l) {

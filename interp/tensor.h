@@ -16,7 +16,8 @@
 
 #define TENSOR_TYPE "tensor" /* the metatable's name in the registry */
 
-/* A value of any element type. Floats are in f, integers and bools in i. */
+/* A value of any element type. Floats are in f, integers and bools in i: an array of them is one of
+   doubles or of 64-bit integers. */
 typedef union Elem {
   double f;
   int64_t i;
@@ -120,6 +121,10 @@ void dense_close(Dense *d);
    */
 typedef CtStatus (*TensorFill)(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err);
 CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) CT_NODISCARD;
+
+/* All elements in linear order to or from an array of size(t) of them. The tensor is live. */
+CtStatus tensor_load(const Tensor *t, Elem *out, CtErr *err) CT_NODISCARD;
+CtStatus tensor_store(const Tensor *t, Elem *from, CtErr *err) CT_NODISCARD;
 
 /* The element at `index`, counted from the tensor's offset; it lies in the storage. */
 CtStatus tensor_get(const Tensor *t, int64_t index, Elem *out, CtErr *err) CT_NODISCARD;

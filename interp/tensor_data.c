@@ -304,3 +304,31 @@ CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) {
   dense_close(&d);
   return status;
 }
+
+CtStatus tensor_load(const Tensor *t, Elem *out, CtErr *err) {
+  Dense d;
+  CtStatus status = dense_open(&d, t, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  const char *p = d.p;
+  for (int64_t i = 0; i < d.n; i++, p += ct_dtype_bytes(t->dtype)) {
+    out[i] = elem_load(t->dtype, p);
+  }
+  dense_close(&d);
+  return CT_OK;
+}
+
+static CtStatus store_all(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err) {
+  const Elem *from = ud;
+  size_t bytes = ct_dtype_bytes(dtype);
+  (void)err;
+  for (int64_t i = 0; i < n; i++) {
+    elem_store(dtype, (char *)dst + (size_t)i * bytes, from[i]);
+  }
+  return CT_OK;
+}
+
+CtStatus tensor_store(const Tensor *t, Elem *from, CtErr *err) {
+  return tensor_generate(t, store_all, from, err);
+}
