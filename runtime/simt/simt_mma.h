@@ -32,12 +32,8 @@ static void load_f16(const char *p, void *out) {
 #else
 LOAD(f16, uint16_t, float, f32)
 #endif
-LOAD(bf16, uint16_t, float, f32)
-LOAD(f8e4m3, uint8_t, float, f32)
-LOAD(f8e5m2, uint8_t, float, f32)
-LOAD(i16, uint16_t, int32_t, i32)
-LOAD(i8, uint8_t, int32_t, i32)
-LOAD(u8, uint8_t, int32_t, i32)
+CT_NARROW_FLOATS(LOAD)
+CT_NARROW_INTS(LOAD)
 
 static void load_words_4(const char *p, void *out) { memcpy(out, p, 4 * (size_t)CT_LANES); }
 static void load_words_8(const char *p, void *out) { memcpy(out, p, 8 * (size_t)CT_LANES); }

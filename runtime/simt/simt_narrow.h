@@ -26,6 +26,13 @@ NARROW_INLINE uint64_t ct_narrow_bits64(double v) {
   return bits;
 }
 
+/* The narrow types: X(type, what holds its bits, what it is computed in, that type's name). f16 is apart:
+   some processors cast it. Nothing multiplies u16. */
+#define CT_NARROW_FLOATS(X)                                                                        \
+  X(bf16, uint16_t, float, f32) X(f8e4m3, uint8_t, float, f32) X(f8e5m2, uint8_t, float, f32)
+#define CT_NARROW_INTS(X)                                                                          \
+  X(i16, uint16_t, int32_t, i32) X(i8, uint8_t, int32_t, i32) X(u8, uint8_t, int32_t, i32)
+
 /* 2^e as the bits of an f32 and of an f64. */
 #define EXP2_BITS32(e) ((uint32_t)((e) + 127) << 23)
 #define EXP2_BITS64(e) ((uint64_t)((e) + 1023) << 52)

@@ -143,17 +143,13 @@ ALWAYS_INLINE void cast_f16(float *to, const uint16_t *bits) {
 #else
 CAST_VECTOR(f16, uint16_t, float, f32)
 #endif
-CAST_VECTOR(bf16, uint16_t, float, f32)
-CAST_VECTOR(f8e4m3, uint8_t, float, f32)
-CAST_VECTOR(f8e5m2, uint8_t, float, f32)
-CAST_VECTOR(i16, uint16_t, int32_t, i32)
-CAST_VECTOR(i8, uint8_t, int32_t, i32)
 CAST_VECTOR(u16, uint16_t, int32_t, i32)
-CAST_VECTOR(u8, uint8_t, int32_t, i32)
+CT_NARROW_FLOATS(CAST_VECTOR)
+CT_NARROW_INTS(CAST_VECTOR)
 
 /* All of an operand. What all lanes have is gathered first, so that it is cast in vectors, too;
    they may reach beyond the last element, not beyond the room of its vector. */
-#define WIDEN(t, T, C)                                                                             \
+#define WIDEN(t, T, C, S)                                                                          \
   static void widen_##t##_same(const Side *s, int64_t n_rows, int64_t n_k, int64_t pos, C *to) {   \
     T bits[WIDTH_4] = {0};                                                                         \
     int n = 0;                                                                                     \
@@ -195,14 +191,10 @@ CAST_VECTOR(u8, uint8_t, int32_t, i32)
       case CT_GATHER: widen_##t##_as(s, n_rows, n_k, pos, to, CT_GATHER); break;                   \
     }                                                                                              \
   }
-WIDEN(f16, uint16_t, float)
-WIDEN(bf16, uint16_t, float)
-WIDEN(f8e4m3, uint8_t, float)
-WIDEN(f8e5m2, uint8_t, float)
-WIDEN(i16, uint16_t, int32_t)
-WIDEN(i8, uint8_t, int32_t)
-WIDEN(u16, uint16_t, int32_t)
-WIDEN(u8, uint8_t, int32_t)
+WIDEN(f16, uint16_t, float, f32)
+WIDEN(u16, uint16_t, int32_t, i32)
+CT_NARROW_FLOATS(WIDEN)
+CT_NARROW_INTS(WIDEN)
 
 /* NULL: elements are what is computed with. A tf32 is an f32. */
 static const Widen widen[CT_DTYPE_COUNT] = {
@@ -463,24 +455,22 @@ MOVE_NARROW(2, uint16_t)
 MOVE_NARROW(1, uint8_t)
 
 /* A cast of registers, in which the lanes of an element lie side by side. */
-#define NARROW_TO(t, T)                                                                            \
+#define NARROW_TO(t, T, C, S)                                                                      \
   static void narrow_##t(const Side *d, const Side *s, int64_t n) {                                \
     for (int64_t e = 0; e < n; e++) {                                                              \
       const char *at = s->base + s->off[e] * s->scale;                                             \
       char *restrict to = d->base + d->off[e] * d->scale;                                          \
-      float v[CT_LANES];                                                                           \
+      C v[CT_LANES];                                                                               \
       T bits[CT_LANES];                                                                            \
       memcpy(v, at, sizeof v);                                                                     \
       for (int i = 0; i < CT_LANES; i++) {                                                         \
-        bits[i] = (T)CAST_##t##_f32(v[i]);                                                         \
+        bits[i] = (T)CAST_##t##_##S(v[i]);                                                         \
       }                                                                                            \
       memcpy(to, bits, sizeof bits);                                                               \
     }                                                                                              \
   }
-NARROW_TO(f16, uint16_t)
-NARROW_TO(bf16, uint16_t)
-NARROW_TO(f8e4m3, uint8_t)
-NARROW_TO(f8e5m2, uint8_t)
+NARROW_TO(f16, uint16_t, float, f32)
+CT_NARROW_FLOATS(NARROW_TO)
 
 static const CtIn *NARROW(const CtIn *in, CtWarp *w) {
   const CtTileOp *t = tile_of(in, w);
