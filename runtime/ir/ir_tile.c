@@ -97,7 +97,8 @@ static CtStatus check_sizes(CtIr *ir, const char *op, CtView a, CtView b, CtErr 
   return ct_tile_fail_views(
       ir, op, a, b,
       ct_is_static(m) || ct_is_static(n)
-          ? "may differ in size: one is known only at run time; tile it first"
+          ? "may differ in size: one is known only at run time; tile it first, or take "
+            "kernel(name, fn, {static_shapes = true})"
           : "may differ in size: both are known only at run time; tile them first",
       err);
 }

@@ -419,6 +419,9 @@ static void end_block(CtSimtWatch *watch, CtWorker *worker) {
   for (int i = 0; i <= worker->rank; i++) {
     failed = failed || worker->team[i].fail.kind != CT_FAIL_NONE;
   }
+  if (worker->fail.kind == CT_FAIL_NONE) {
+    ct_wgmma_end_block(k);
+  }
   if (k->clocks != NULL && worker->rank == worker->job->program->n_cluster - 1 && !failed) {
     ct_clock_end_cluster(k);
   }

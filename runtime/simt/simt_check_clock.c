@@ -168,17 +168,6 @@ static void turn(const CtClocks *c, uint32_t *acc, uint32_t *done) {
   clear_row(c, acc);
 }
 
-static void note_text(CtCheckWorker *k, CtFound f, const char *text) {
-  f.kind = CT_CHECK_BARRIER;
-  f.other = UINT32_MAX;
-  f.count = 1;
-  f.text = ct_arena_strdup(&k->texts, text, strlen(text));
-  k->no_memory = k->no_memory || f.text == NULL;
-  if (f.text != NULL) {
-    ct_finding_note(k, &f);
-  }
-}
-
 /* Warp 0 made it; others know that by a sync_threads. */
 static void look_at_use(CtCheckWorker *k, const CtSyncNote *note, size_t slot) {
   const CtClocks *c = k->clocks;
@@ -196,12 +185,12 @@ static void look_at_use(CtCheckWorker *k, const CtSyncNote *note, size_t slot) {
            p->bufs[note->buf].name, (long long)note->slot,
            note->rank != k->k->rank ? " of another block of the cluster" : "", (int)w->index,
            c->n_blocks > 1 ? "cluster_sync()" : "sync_threads()", p->locs[at].line);
-  note_text(k,
-            (CtFound){.in = at,
-                      .buf = note->buf,
-                      .block = k->k->block,
-                      .thread = ct_check_thread(w->index, note->lane)},
-            text);
+  ct_finding_note_text(k,
+                       (CtFound){.in = at,
+                                 .buf = note->buf,
+                                 .block = k->k->block,
+                                 .thread = ct_check_thread(w->index, note->lane)},
+                       text);
 }
 
 void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker *owner) {
@@ -221,12 +210,12 @@ void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker
            "cluster_sync() before line %d",
            a->buf->name, (long long)owner->bid[0], (long long)owner->bid[1],
            (long long)owner->bid[2], k->k->job->program->locs[at].line);
-  note_text(k,
-            (CtFound){.in = at,
-                      .buf = a->buf_index,
-                      .block = k->k->block,
-                      .thread = ct_check_thread(a->w->index, ct_first_lane(a->mask))},
-            text);
+  ct_finding_note_text(k,
+                       (CtFound){.in = at,
+                                 .buf = a->buf_index,
+                                 .block = k->k->block,
+                                 .thread = ct_check_thread(a->w->index, ct_first_lane(a->mask))},
+                       text);
 }
 
 /* What arrives at another block's barrier: that block must be there still. */
@@ -254,9 +243,9 @@ static void note_far(CtCheckWorker *k, const CtFarArrival *far, int rank) {
       "cluster_sync() before they end",
       p->bufs[far->buf].name, (long long)far->slot, (long long)bid[0], (long long)bid[1],
       (long long)bid[2]);
-  note_text(k,
-            (CtFound){.in = far->in, .buf = far->buf, .block = far->block, .thread = far->thread},
-            text);
+  ct_finding_note_text(
+      k, (CtFound){.in = far->in, .buf = far->buf, .block = far->block, .thread = far->thread},
+      text);
 }
 
 void ct_clock_end_cluster(CtCheckWorker *k) {

@@ -349,6 +349,7 @@ void ct_regs_hold(CtCheckWorker *k, const CtAccess *a, uint32_t lanes);
    order. */
 CtWgmmaRegs *ct_wgmma_open(CtCheck *c);
 void ct_wgmma_begin_block(CtCheckWorker *k);
+void ct_wgmma_end_block(CtCheckWorker *k); /* one that has not failed */
 void ct_wgmma_access(CtCheckWorker *k, const CtAccess *a);
 void ct_wgmma_order(CtCheckWorker *k, const CtIn *code, const CtWarp *warp);
 
@@ -391,6 +392,8 @@ enum { /* races: the first access, the second */
 enum { CT_ASYNC_READ, CT_ASYNC_WRITE, CT_ASYNC_NO_BARRIER };
 enum { CT_WGMMA_READ, CT_WGMMA_WRITE, CT_WGMMA_A, CT_WGMMA_FENCE, CT_WGMMA_NO_FENCE };
 void ct_finding_note(CtCheckWorker *k, const CtFound *f);
+/* What is no access, in words of its own: the place, the block and the thread are f's. */
+void ct_finding_note_text(CtCheckWorker *k, CtFound f, const char *text);
 /* The first of two accesses that race is a. */
 void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtEvent *a, int lane_a,
                      bool a_writes, const CtEvent *b, int lane_b, bool b_writes, uint32_t buf,

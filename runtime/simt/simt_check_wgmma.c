@@ -4,6 +4,7 @@
    follows. */
 #include "simt_check_state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_FLIGHTS = 16 };
@@ -21,6 +22,7 @@ typedef struct Warp {
   Flight flights[MAX_FLIGHTS];
   int n_flights;
   bool has_fenced;
+  uint32_t n_issued, last, order; /* products: their number, the last one, a hash of them all */
 } Warp;
 
 struct CtWgmmaRegs {
@@ -142,11 +144,52 @@ void ct_wgmma_access(CtCheckWorker *k, const CtAccess *a) {
   }
   bool is_wgmma = k->code[at].u.op == CT_SIMT_WGMMA;
   look_at_flights(k, a, w, is_wgmma && a->role == CT_ACCESS_DST);
+  if (is_wgmma && a->role == CT_ACCESS_DST) {
+    w->n_issued++;
+    w->last = at;
+    w->order = (w->order ^ (at + 1)) * 16777619u;
+  }
   if (is_wgmma) {
     look_at_fence(k, a, w);
     add_flight(k, a, w);
   } else {
     w->touched[a->buf->memory] = at + 1;
+  }
+}
+
+/* --- warp groups ------------------------------------------------------------------------------------------ */
+
+enum { WARP_GROUP = 4 };
+
+static const char *products(uint32_t n, char out[32]) {
+  snprintf(out, 32, "%u %s", n, n == 1 ? "product" : "products");
+  return n == 0 ? "none" : out;
+}
+
+/* Of warps i and j of a warp group, which have issued other products: i has issued more, or as many. */
+static void note_apart(CtCheckWorker *k, int32_t i, int32_t j) {
+  const Warp *a = &k->wgmma->warps[i], *b = &k->wgmma->warps[j];
+  char text[300], n[32], m[32];
+  snprintf(text, sizeof text,
+           "wgmma: warp %d has issued %s, warp %d of its warp group %s; all four warps issue each "
+           "product together, so let whole groups of 128 threads come to it",
+           (int)i, products(a->n_issued, n), (int)j,
+           a->n_issued == b->n_issued ? "others" : products(b->n_issued, m));
+  ct_finding_note_text(
+      k, (CtFound){.in = a->last, .buf = 0, .block = k->k->block, .thread = ct_check_thread(i, 0)},
+      text);
+}
+
+void ct_wgmma_end_block(CtCheckWorker *k) {
+  int32_t n = k->wgmma == NULL ? 0 : k->k->job->program->n_warps;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t first = i - i % WARP_GROUP;
+    const Warp *a = &k->wgmma->warps[first], *b = &k->wgmma->warps[i];
+    if (a->order != b->order) {
+      bool first_more = a->n_issued >= b->n_issued;
+      note_apart(k, first_more ? first : i, first_more ? i : first);
+      i = first + WARP_GROUP - 1; /* one finding for each group */
+    }
   }
 }
 

@@ -63,6 +63,17 @@ void ct_finding_note(CtCheckWorker *k, const CtFound *f) {
   k->found[k->n_found++] = *f;
 }
 
+void ct_finding_note_text(CtCheckWorker *k, CtFound f, const char *text) {
+  f.kind = CT_CHECK_BARRIER;
+  f.other = UINT32_MAX;
+  f.count = 1;
+  f.text = ct_arena_strdup(&k->texts, text, strlen(text));
+  k->no_memory = k->no_memory || f.text == NULL;
+  if (f.text != NULL) {
+    ct_finding_note(k, &f);
+  }
+}
+
 void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtEvent *a, int lane_a,
                      bool a_writes, const CtEvent *b, int lane_b, bool b_writes, uint32_t buf,
                      int64_t off) {
