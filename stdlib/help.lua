@@ -265,30 +265,42 @@ local function find_theirs(name)
   return found
 end
 
+local function guess_theirs(name)
+  local found, names = find_theirs(name), {}
+  for i, entry in ipairs(found) do names[i] = entry.name end
+  return #names > 0 and #names < 4 and
+    ("; %s is %s here"):format(name, table.concat(names, " or ")) or ""
+end
+
 -- What a global that is nil may have meant, as text behind Lua's message; "" when nothing is near.
 -- Short names are variables rather than misspelt ones.
 function M.guess(name)
-  local found = find_theirs(name)
-  if ct[name] == nil and #found > 0 and #found < 4 then
-    local names = {}
-    for i, entry in ipairs(found) do names[i] = entry.name end
-    return ("; %s is %s here"):format(name, table.concat(names, " or "))
-  end
+  local theirs = ct[name] == nil and guess_theirs(name) or ""
+  if theirs ~= "" then return theirs end
   local names = ct[name] == nil and #name > 2 and nearest(name)
   return names and ("; did you mean %s?"):format(names) or ""
 end
 
--- The same of a method: the types that have one of this name, such as ThrMMA of partition_C.
+-- The same of a method: the types that have one of this name, such as ThrMMA of partition_C; what
+-- CuTe or MoYe call so; or one that is written almost so.
 function M.guess_method(name)
-  local types = {}
+  local types, methods, is_known = {}, {}, {}
   for _, topic in ipairs((annotations.load())) do
     for _, entry in ipairs(topic.entries) do
-      local type_name, method = entry.name:match("^(%u[%w_]*)%.([%w_]+)$")
+      local type_name, method = entry.name:match("^(%u[%w_]*)[.:]([%w_]+)")
       if method == name then types[#types + 1] = type_name end
+      method = method or entry.name -- functions of layouts and tensors are methods, too
+      if not is_known[method] then
+        is_known[method], methods[#methods + 1] = true, method
+      end
     end
   end
-  if #types == 0 or #types > 3 then return "" end
-  return ("; it is a method of %s"):format(table.concat(types, " and "))
+  if #types > 0 then
+    return #types <= 3 and ("; it is a method of %s"):format(table.concat(types, " and ")) or ""
+  end
+  local theirs = guess_theirs(name)
+  local nearest_one = theirs == "" and #name > 2 and near.nearest(name, methods)
+  return nearest_one and ("; did you mean %s?"):format(nearest_one) or theirs
 end
 
 local function print_theirs(name, found)
