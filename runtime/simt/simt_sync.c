@@ -1,5 +1,5 @@
 /* simt_sync.c: handlers of the CPU engine for mbarriers, named barriers and roles of warp groups. A warp that
-   must wait stops (CtWarp.parked) and is tried again when the others had their turn (simt.c). */
+   must wait stops (CtWarp.parked) and is tried again when the others had their turn (simt_team.c). */
 #include "simt_sync.h"
 #include "simt_watch.h"
 

@@ -81,7 +81,7 @@ static inline void ct_simt_note_sync(const CtSyncNote *note) {
   }
 }
 
-/* Tells the launch's watcher of the instruction and runs it. simt.c */
+/* Tells the launch's watcher of the instruction and runs it. */
 const CtIn *ct_simt_step(const CtIn *in, CtWarp *w);
 
 #endif

@@ -1,0 +1,112 @@
+/* simt_isa.c: the instruction sets that the CPU engine was compiled for, and their handlers. */
+#include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "simt_engine.h"
+
+typedef struct Isa {
+  const char *name;
+  const CtHandler *const *parts; /* ended by NULL */
+} Isa;
+
+#define PART(part, isa) ct_simt_##part##_##isa,
+static const CtHandler *const base_parts[] = {CT_SIMT_PARTS(PART, base) NULL};
+#if defined(__x86_64__)
+static const CtHandler *const avx2_parts[] = {CT_SIMT_PARTS(PART, avx2) NULL};
+static const CtHandler *const avx512_parts[] = {CT_SIMT_PARTS(PART, avx512) NULL};
+#endif
+#undef PART
+
+/* Best last. */
+static const Isa isas[] = {
+    {"base", base_parts},
+#if defined(__x86_64__)
+    {"avx2", avx2_parts},
+    {"avx512", avx512_parts},
+#endif
+};
+
+#if defined(__x86_64__)
+/* By hand: not every compiler's __builtin_cpu_supports knows it. */
+static bool has_f16c(void) {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
+static bool has_isa(const char *name) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (strcmp(name, "avx2") == 0) {
+    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();
+  }
+  if (strcmp(name, "avx512") == 0) {
+    return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+           __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+           has_f16c();
+  }
+#endif
+  return strcmp(name, "base") == 0;
+}
+
+/* Those that are the same for every instruction set. */
+static const CtHandler common_handlers[CT_SIMT_OP_COUNT] = {
+    [CT_SIMT_SHFL] = ct_simt_shfl,
+    [CT_SIMT_VOTE] = ct_simt_vote,
+    [CT_SIMT_ATOMIC] = ct_simt_atomic,
+    [CT_SIMT_FENCE] = ct_simt_fence,
+    [CT_SIMT_PRINT_ARG] = ct_simt_print_arg,
+    [CT_SIMT_PRINT] = ct_simt_printf,
+    [CT_SIMT_ASSERT] = ct_simt_assert,
+    [CT_SIMT_CLOCK] = ct_simt_clock,
+    [CT_SIMT_GUARD] = ct_simt_tile_guard,
+    [CT_SIMT_TILE] = ct_simt_tile_slow,
+    [CT_SIMT_MBAR] = ct_simt_mbar,
+    [CT_SIMT_NAMED] = ct_simt_named,
+    [CT_SIMT_ELECT] = ct_simt_elect,
+    [CT_SIMT_SETMAXNREG] = ct_simt_setmaxnreg,
+    [CT_SIMT_WGMMA_COMMIT] = ct_simt_wgmma_commit,
+    [CT_SIMT_WGMMA_WAIT] = ct_simt_wgmma_wait,
+    [CT_SIMT_WARP_COPY] = ct_simt_warp_copy,
+    [CT_SIMT_CLUSTER_ARRIVE] = ct_simt_cluster_arrive,
+    [CT_SIMT_CLUSTER_WAIT] = ct_simt_cluster_wait,
+    [CT_SIMT_EACH] = ct_simt_each,
+    [CT_SIMT_TMA_NUMBER] = ct_simt_tma_number,
+    [CT_SIMT_TMA_LANES] = ct_simt_tma_lanes,
+    [CT_SIMT_TMA] = ct_simt_tma,
+    [CT_SIMT_TMA_ORDER] = ct_simt_tma_order,
+};
+
+static void take_handlers(CtHandler *to, const CtHandler *part) {
+  for (int op = 0; op < CT_SIMT_OP_COUNT; op++) {
+    to[op] = part[op] != NULL ? part[op] : to[op];
+  }
+}
+
+static void gather_handlers(CtHandler *to, const Isa *isa) {
+  take_handlers(to, common_handlers);
+  for (const CtHandler *const *part = isa->parts; *part != NULL; part++) {
+    take_handlers(to, *part);
+  }
+  for (int op = 0; op < CT_SIMT_OP_COUNT; op++) {
+    CT_ASSERT(to[op] != NULL);
+  }
+}
+
+CtStatus ct_simt_choose_isa(const char *name, const char **chosen,
+                            CtHandler handlers[CT_SIMT_OP_COUNT], CtErr *err) {
+  for (size_t i = CT_ARRAY_LEN(isas); i-- > 0;) {
+    if ((name == NULL || strcmp(name, isas[i].name) == 0) && has_isa(isas[i].name)) {
+      *chosen = isas[i].name;
+      gather_handlers(handlers, &isas[i]);
+      return CT_OK;
+    }
+  }
+  return ct_fail(
+      err, CT_EUNSUPPORTED,
+      "CPU engine: this CPU or build has no instruction set '%s'; expected base, avx2 or "
+      "avx512, or none for the best",
+      name);
+}

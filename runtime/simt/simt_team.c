@@ -1,0 +1,357 @@
+/* simt_team.c: what one thread of the CPU engine does of a launch: it takes clusters as long as there are
+   any and runs their blocks, the warps in turn from barrier to barrier. */
+#include <sched.h>
+#include <string.h>
+
+#include "simt_engine.h"
+#include "simt_watch.h"
+
+enum { UNSET_BYTE = 0xFF };
+
+/* --- one block ------------------------------------------------------------------------------------ */
+
+static CtWarp *warp_at(const CtWorker *k, int32_t i) {
+  return (CtWarp *)(void *)(k->warps + (size_t)i * k->job->program->warp_bytes);
+}
+
+/* Runs a warp until it stops. */
+static void run(CtWarp *w, const CtIn *in) {
+  while (in != NULL) {
+    in = in->u.handler(in, w);
+  }
+}
+
+static uint32_t lanes_of(const CtSimtProgram *p, int32_t warp) {
+  int32_t n = p->n_threads - warp * CT_LANES;
+  return n >= CT_LANES ? CT_ALL_LANES : (1u << n) - 1;
+}
+
+static void set_axes(CtWarp *w, const uint32_t at[3], const int64_t v[3]) {
+  for (int i = 0; i < 3; i++) {
+    if (at[i] != 0) { /* the kernel uses it */
+      CT_AT(CtScalar, w, at[i])->i = v[i];
+    }
+  }
+}
+
+static void start_warp(CtWorker *k, CtWarp *w) {
+  const CtSimtProgram *p = k->job->program;
+  w->mask = w->live = lanes_of(p, w->index);
+  w->is_waiting = false;
+  w->has_arrived = false;
+  w->n_arrived = 0;
+  w->spin_at = w->parked = NULL;
+  w->registers = p->first_registers;
+  w->n_groups = 0;
+  w->pc = k->job->code + p->body - 1; /* warps go on after pc */
+  set_axes(w, p->bid_at, k->bid);
+  memset(CT_AT(char, w, p->vars_at), 0, p->vars_end - p->vars_at);
+  memset(CT_AT(char, w, p->regs_at), UNSET_BYTE, p->regs_end - p->regs_at);
+}
+
+/* After all warps stopped: the ones that wait must wait at the same place. True to go on. */
+static bool meet(CtWorker *k) {
+  const CtWarp *first = NULL;
+  for (int32_t i = 0; i < k->job->program->n_warps; i++) {
+    CtWarp *w = warp_at(k, i);
+    if (w->pc == NULL) {
+      continue;
+    }
+    if (first != NULL && first->pc != w->pc) {
+      k->fail = (CtFail){.kind = CT_FAIL_BARRIER_WARPS,
+                         .in = first->pc,
+                         .other = w->pc,
+                         .warp = first,
+                         .other_warp = w,
+                         .lane = ct_first_lane(first->mask)};
+      return false;
+    }
+    first = first == NULL ? w : first;
+    w->is_waiting = false;
+    w->is_same = false;
+  }
+  if (first != NULL && ct_simt_stopping(first)) {
+    k->fail = (CtFail){.kind = CT_FAIL_STOPPED, .in = first->pc, .warp = first};
+    return false;
+  }
+  CtSimtWatch *watch = k->job->launch->watch;
+  if (first != NULL && watch != NULL && watch->ops->barrier != NULL) {
+    watch->ops->barrier(watch, k);
+  }
+  return first != NULL;
+}
+
+static int team_of(const CtWorker *team) { return team->job->program->n_cluster; }
+
+/* Gives the workers of a team the blocks of a cluster, of which `first` is the one of rank 0. */
+static void set_blocks(CtWorker *team, const int64_t first[3]) {
+  const int64_t *grid = team->job->launch->grid, *cluster = team->job->program->cluster;
+  for (int rank = 0; rank < team_of(team); rank++) {
+    CtWorker *k = &team[rank];
+    k->bid[0] = first[0] + rank % cluster[0];
+    k->bid[1] = first[1] + rank / cluster[0] % cluster[1];
+    k->bid[2] = first[2] + rank / (cluster[0] * cluster[1]);
+    k->block = (k->bid[2] * grid[1] + k->bid[1]) * grid[0] + k->bid[0];
+  }
+}
+
+static bool is_looping(const CtWarp *w) {
+  return w->pc != NULL && !w->is_waiting && w->parked == NULL;
+}
+
+/* Runs a warp until it stops; did it come to a wait, past one, or to its end? */
+static bool has_moved(CtWarp *w) {
+  const CtIn *parked = w->parked;
+  uint32_t n_passed = w->n_passed;
+  run(w, w->pc + 1);
+  return parked == NULL ? !is_looping(w) : w->n_passed != n_passed;
+}
+
+/* Each warp of a block runs until it stops. Those in loops that wait, and those at mbarriers, go on in the next
+   turn: *loops and *parked say whether there are any. False when something failed. */
+static bool run_warps(CtWorker *k, bool *loops, bool *parked) {
+  *loops = *parked = k->has_moved = false;
+  for (int32_t i = 0; i < k->job->program->n_warps; i++) {
+    CtWarp *w = warp_at(k, i);
+    if (w->pc != NULL && !w->is_waiting) {
+      k->has_moved = has_moved(w) || k->has_moved;
+    }
+    if (k->fail.kind != CT_FAIL_NONE) {
+      return false;
+    }
+    *loops = *loops || is_looping(w);
+    *parked = *parked || w->parked != NULL;
+  }
+  return true;
+}
+
+/* Nobody is left to complete what parked warps of a team wait for: the first one fails that does not just wait for
+   the rest of its cluster, if there is one. */
+static void fail_waits(CtWorker *team) {
+  const CtSimtProgram *p = team->job->program;
+  CtWarp *found = NULL;
+  bool is_cause = false;
+  for (int32_t i = 0; i < p->n_cluster * p->n_warps && !is_cause; i++) {
+    CtWarp *w = warp_at(&team[i / p->n_warps], i % p->n_warps);
+    if (w->parked != NULL) {
+      is_cause = p->code[w->parked - team->job->code].u.op != CT_SIMT_CLUSTER_WAIT;
+      found = found == NULL || is_cause ? w : found;
+    }
+  }
+  if (found != NULL) {
+    found->worker->fail = (CtFail){.kind = CT_FAIL_WAITS,
+                                   .in = found->parked,
+                                   .warp = found,
+                                   .lane = ct_first_lane(found->mask)};
+  }
+}
+
+/* A turn of each block of a team, to its barrier where all its warps have come there. False when all have
+   ended, or one failed. */
+static bool take_turns(CtWorker *team) {
+  uint64_t changes = atomic_load(&team->job->n_changes);
+  bool any_loops = false, goes_on = false, any_parked = false, any_moved = false;
+  for (int i = 0; i < team_of(team); i++) {
+    bool loops, parked;
+    if (!run_warps(&team[i], &loops, &parked)) {
+      return false;
+    }
+    bool met = !loops && !parked && meet(&team[i]);
+    any_loops = any_loops || loops;
+    any_parked = any_parked || parked;
+    any_moved = any_moved || team[i].has_moved;
+    goes_on = goes_on || loops || met;
+    if (team[i].fail.kind != CT_FAIL_NONE) {
+      return false;
+    }
+  }
+  if (any_loops && !ct_simt_is_stuck(team, changes) && team->was_stuck) {
+    sched_yield(); /* other blocks */
+  }
+  if (any_parked && !goes_on && !any_moved) {
+    fail_waits(team);
+  }
+  goes_on = goes_on || (any_parked && any_moved);
+  for (int i = 0; i < team_of(team); i++) {
+    goes_on = goes_on && team[i].fail.kind == CT_FAIL_NONE;
+  }
+  return goes_on;
+}
+
+static void begin_block(CtWorker *k) {
+  const CtSimtProgram *p = k->job->program;
+  CtSimtWatch *watch = k->job->launch->watch;
+  k->was_stuck = false;
+  memset(k->shared, UNSET_BYTE, p->shared_bytes);
+  k->free_registers = 0;
+  if (p->has_named) {
+    memset(k->named, 0, sizeof k->named);
+  }
+  for (int32_t i = 0; i < p->n_warps; i++) {
+    start_warp(k, warp_at(k, i));
+  }
+  if (watch != NULL && watch->ops->begin_block != NULL) {
+    watch->ops->begin_block(watch, k);
+  }
+}
+
+static void run_blocks(CtWorker *team) {
+  CtSimtWatch *watch = team->job->launch->watch;
+  for (int i = 0; i < team_of(team); i++) {
+    begin_block(&team[i]);
+  }
+  while (take_turns(team)) {}
+  bool tells = watch != NULL && watch->ops->end_block != NULL;
+  for (int i = 0; tells && i < team_of(team); i++) {
+    watch->ops->end_block(watch, &team[i]);
+  }
+}
+
+/* Has the watcher noted the failure, so that the launch goes on? */
+static bool is_noted(CtWorker *k) {
+  CtSimtWatch *watch = k->job->launch->watch;
+  bool asks = watch != NULL && watch->ops->fail != NULL && k->fail.kind != CT_FAIL_STOPPED;
+  if (!asks || !watch->ops->fail(watch, k)) {
+    return false;
+  }
+  k->fail.kind = CT_FAIL_NONE;
+  return true;
+}
+
+/* --- one worker ------------------------------------------------------------------------------------ */
+
+/* A number of the launch as scalar slots hold it. */
+static CtScalar scalar_of(CtDtype t, const CtSlotValue *v) {
+  CtScalar s = {0};
+  uint32_t bits = (uint32_t)v->i;
+  switch (t) {
+    case CT_f64: s.f64 = v->f64; break;
+    case CT_f32: s.f32 = v->f32; break;
+    case CT_tf32: memcpy(&s.f32, &bits, sizeof bits); break;
+    case CT_i64:
+    case CT_u64: s.i = v->i; break;
+    case CT_i32:
+    case CT_u32: s.i = (int32_t)bits; break;
+    case CT_bool: s.i = v->i != 0; break;
+    default: s.i = ct_dtypes[t].bits == 16 ? (uint16_t)bits : (uint8_t)bits; break;
+  }
+  return s;
+}
+
+static void set_scalars(const CtSimtJob *job, CtWarp *w) {
+  const CtSimtProgram *p = job->program;
+  memcpy(CT_AT(char, w, p->consts_at), p->consts, p->n_consts * sizeof *p->consts);
+  set_axes(w, p->gdim_at, job->launch->grid);
+  for (uint32_t i = 0; i < p->n_params; i++) {
+    const CtSlotValue *v = &job->launch->slots[p->params[i].slot];
+    *CT_AT(CtScalar, w, p->params[i].at) = scalar_of(p->params[i].dtype, v);
+  }
+}
+
+/* Thread indices; those of lanes beyond the block go on in the same way. */
+static void set_thread_indices(const CtSimtProgram *p, CtWarp *w) {
+  int64_t xy = p->block[0] * p->block[1];
+  for (int lane = 0; lane < CT_LANES; lane++) {
+    int64_t i = (int64_t)w->index * CT_LANES + lane;
+    int64_t t[3] = {i % p->block[0], i % xy / p->block[0], i / xy};
+    for (int axis = 0; axis < 3; axis++) {
+      if (p->tid_at[axis] != 0) {
+        CT_AT(int32_t, w, p->tid_at[axis])[lane] = (int32_t)t[axis];
+      }
+    }
+  }
+}
+
+static CtMem mem_of(const CtWorker *k, CtWarp *w, const CtSimtBuf *b) {
+  const CtSimtLaunch *launch = k->job->launch;
+  uint32_t bytes = (uint32_t)ct_dtype_bytes(b->dtype);
+  switch (b->space) {
+    case CT_GLOBAL: {
+      int64_t n = ct_max(launch->n_elems[b->param], 0) * (int64_t)ct_dtype_bytes(b->of) / bytes;
+      return (CtMem){launch->slots[b->slot].ptr, n, bytes, 0};
+    }
+    case CT_SHARED: return (CtMem){k->shared + b->at, b->n, bytes, 0};
+    case CT_REGISTER: return (CtMem){CT_AT(char, w, b->at), b->n, bytes * CT_LANES, bytes};
+  }
+  CT_UNREACHABLE();
+}
+
+/* What a launch fixes for each warp, and its prologue. */
+static void set_up(CtWorker *k) {
+  const CtSimtProgram *p = k->job->program;
+  for (int32_t i = 0; i < p->n_warps; i++) {
+    CtWarp *w = warp_at(k, i);
+    CtMem *mem = CT_AT(CtMem, w, p->mem_at);
+    *w = (CtWarp){.mask = CT_ALL_LANES,
+                  .live = CT_ALL_LANES,
+                  .worker = k,
+                  .index = i,
+                  .mem = mem,
+                  .saved = CT_AT(uint32_t, w, p->saved_at)};
+    for (uint32_t b = 1; b < p->n_bufs; b++) {
+      mem[b] = mem_of(k, w, &p->bufs[b]);
+    }
+    set_scalars(k->job, w);
+    set_thread_indices(p, w);
+    run(w, k->job->code);
+  }
+}
+
+static void note_failure(CtSimtJob *job, CtWorker *k) {
+  if (k->fail.kind == CT_FAIL_STOPPED) {
+    if (ct_simt_interrupted(job)) {
+      atomic_store(&job->interrupted, true);
+    }
+  } else {
+    int64_t lowest = atomic_load(&job->fail_block);
+    (void)ct_simt_fail_report(k, &k->report);
+    k->reported = k->block;
+    while (k->block < lowest &&
+           !atomic_compare_exchange_weak(&job->fail_block, &lowest, k->block)) {}
+  }
+  k->fail.kind = CT_FAIL_NONE;
+}
+
+/* Those below the lowest block that failed are run. */
+static void take_cluster(CtWorker *team, int64_t position) {
+  CtSimtJob *job = team->job;
+  int64_t first[3];
+  bool failed = false;
+  ct_simt_block_at(job, position, first);
+  set_blocks(team, first);
+  if (team->block >= atomic_load(&job->fail_block)) {
+    return;
+  }
+  run_blocks(team);
+  for (int i = 0; i < team_of(team); i++) {
+    if (team[i].fail.kind != CT_FAIL_NONE && !is_noted(&team[i])) {
+      note_failure(job, &team[i]);
+      failed = true;
+    }
+  }
+  if (!failed) {
+    atomic_store(&team->stuck_at, 0);
+  }
+}
+
+/* Takes clusters until there are none, or a block before all that are left failed. */
+static void take_clusters(CtWorker *team) {
+  CtSimtJob *job = team->job;
+  int64_t position = atomic_fetch_add(&job->next, 1);
+  for (int i = 0; i < team_of(team) && position < job->n_clusters; i++) {
+    set_up(&team[i]);
+  }
+  while (!ct_simt_is_over(job, position, atomic_load(&job->fail_block))) {
+    if (ct_simt_interrupted(job)) {
+      atomic_store(&job->interrupted, true);
+      return;
+    }
+    take_cluster(team, position);
+    position = atomic_fetch_add(&job->next, 1);
+  }
+}
+
+void ct_simt_work(CtWorker *team) {
+  take_clusters(team);
+  ct_simt_leave(team);
+}
