@@ -23,11 +23,13 @@ local M = {}
 local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
 local size, shape, tile, select, cdiv = ct.size, ct.shape, ct.tile, ct.select, ct.cdiv
 local shared, fragment, gemm, range = ct.shared, ct.fragment, ct.gemm, ct.range
+local min = ct.min
 local _ <const> = ct._
 
 local GROUP <const> = 128 -- threads of a warp group
 local LINE_BITS <const> = 1024 -- of a swizzled line
 local GROUP_OF_TILES <const> = 16 -- rows of tiles that are walked together
+local FETCH_STEP <const> = 2 -- of K, in which what C holds is asked for
 local ORDER_ID <const> = 1 -- of the named barriers that order the groups; store's follow
 
 -- By the type of A and B: K of an instruction, and the end of its name.
@@ -244,13 +246,14 @@ local function release(plan, block, slot)
 end
 
 -- The sums of a tile by one group.
-local function multiply(plan, block, state, tCsX, tCsY, sums)
+local function multiply(plan, block, state, tCsX, tCsY, sums, fetch)
   for k in range(block.k_tiles) do
     local slot = state.slot
     block.full[slot]:wait(state.parity)
     ct.wgmma_fence()
     gemm(plan.mma, tCsX(_, _, _, slot), tCsY(_, _, _, slot), sums, {accumulate = k > 0})
     ct.wgmma_commit()
+    if plan.store.fetches and k == min(FETCH_STEP, block.k_tiles - 1) then fetch() end
     ct.wgmma_wait(0)
     release(plan, block, slot)
     state:advance()
@@ -259,7 +262,7 @@ end
 
 -- Likewise where another group multiplies between two tiles: the products of one slot run while the
 -- next begin. Those of the slot that is returned still run.
-local function multiply_behind(plan, block, state, tCsX, tCsY, sums)
+local function multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
   local before = 0
   for k in range(block.k_tiles) do
     local slot = state.slot
@@ -267,6 +270,7 @@ local function multiply_behind(plan, block, state, tCsX, tCsY, sums)
     ct.wgmma_fence()
     gemm(plan.mma, tCsX(_, _, _, slot), tCsY(_, _, _, slot), sums, {accumulate = k > 0})
     ct.wgmma_commit()
+    if plan.store.fetches and k == min(FETCH_STEP, block.k_tiles - 1) then fetch() end
     ct.wgmma_wait(1)
     if k > 0 then release(plan, block, before) end
     before = slot
@@ -286,17 +290,19 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
   local thr = plan.mma:get_slice(is_shared and group * GROUP + own or own)
   local tCsX, tCsY = thr:partition_A(block.rows), thr:partition_B(block.columns)
   local state = ct.pipeline_state(variant.stages)
-  local out = store.begin(variant, plan.store, block.memory, group,
+  local out = store.begin(variant, plan.store, block.memory, block.fetched, group,
     select(of_batch(C, block.l), 1, 0), select(of_batch(ct.tma_tensor(C), block.l), 1, 0), block.l)
 
-  local function rows_of(row)
-    return plan.high == 1 and row or row * plan.high + ct.cluster_rank()
+  local function own_row(row)
+    if plan.high > 1 then row = row * plan.high + ct.cluster_rank() end
+    return is_shared and row * plan.together + group or row
   end
 
   if is_shared then
     each_tile(variant, block, 0, 1, function(row, column, part)
-      multiply(plan, block, state, tCsX, tCsY, sums)
-      out:of(part):store(sums, rows_of(row) * plan.together + group, column, alpha, beta, operands)
+      local function fetch() out:fetch(own_row(row), column) end
+      multiply(plan, block, state, tCsX, tCsY, sums, fetch)
+      out:of(part):store(sums, own_row(row), column, alpha, beta, operands)
     end)
   else
     local mine = ct.named_barrier(ORDER_ID + group, 2 * GROUP)
@@ -305,12 +311,13 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
     state:advance(group * block.k_tiles)
     each_tile(variant, block, group, 2, function(row, column, part)
       mine:sync()
-      local slot = multiply_behind(plan, block, state, tCsX, tCsY, sums)
+      local function fetch() out:fetch(own_row(row), column) end
+      local slot = multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
       other:arrive()
       ct.wgmma_wait(0)
       release(plan, block, slot)
       state:advance(block.k_tiles)
-      out:of(part):store(sums, rows_of(row), column, alpha, beta, operands)
+      out:of(part):store(sums, own_row(row), column, alpha, beta, operands)
     end)
   end
   out:finish()
@@ -327,9 +334,10 @@ function M.make(variant)
     local rows, columns = shared(dtype, plan.rows), shared(dtype, plan.columns)
     local stored = store.memory(plan.store, plan.groups)
     local full, empty = ct.mbarrier(variant.stages, 1), ct.mbarrier(variant.stages, arrivals)
+    local fetched = store.barriers(plan.store, plan.groups)
     local block = { rows = rows, columns = columns, memory = stored, full = full, empty = empty,
-                    k_tiles = cdiv(size(A, 1), bK), walk = walk(variant, plan, C, order),
-                    l = blockIdx.z }
+                    fetched = fetched, k_tiles = cdiv(size(A, 1), bK),
+                    walk = walk(variant, plan, C, order), l = blockIdx.z }
     if variant.grouped then
       local mode = variant.grouped == "m" and 0 or 1
       block.ends, block.extent = table.remove(operands, 1), size(C, mode)

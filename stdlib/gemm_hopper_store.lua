@@ -1,7 +1,8 @@
 -- gemm_hopper_store.lua: what a warp group of gemm_hopper.lua does with its sums: alpha, beta, bias
 -- and epilogue, then C by way of shared memory and TMA, which stores while the next tile is
 -- multiplied. C is seen (N,M), as the instruction has it: 64 rows, and columns that are adjacent in
--- memory. A pass is {panels} of 128 bytes of each row in one of {buffers}: config.store is both.
+-- memory. A pass is {panels} of 128 bytes of each row in one of {buffers}: config.store is both. Where
+-- beta is not 0, TMA brings what C holds into the same buffers, while the tile is multiplied.
 local ct = require "cuttle"
 local epilogue = require "cuttle.gemm_epilogue"
 local grouping = require "cuttle.gemm_groups"
@@ -36,8 +37,11 @@ function M.plan(variant, k, kind, rows)
   local layout = ct.tile_to_shape(ct.gmma_layout(dtype, "K", line // 8), {ROWS, columns, buffers})
   local plan = { like = like, columns = columns, buffers = buffers, layout = layout,
                  dtype = dtype, passes = bM // columns, high = rows // ROWS }
+  plan.n_passes = plan.high * plan.passes
+  plan.fetches = variant.reads_c and not variant.grouped -- other groups write what a box would read
+  plan.bytes = ROWS * columns * dtype.bits // 8
   -- Stores of other buffers may still read, where each buffer's turn comes round.
-  plan.under_way = plan.high * plan.passes % buffers == 0 and buffers - 1 or 0
+  plan.under_way = plan.n_passes % buffers == 0 and buffers - 1 or 0
   if dtype.bits == 16 then
     plan.tiled = ct.tiled_copy_C(ct.atom("SM90_U32x4_STSM_N", dtype), like)
   end
@@ -56,16 +60,23 @@ function M.memory(plan, n_groups)
   return ct.shared(plan.dtype, ct.tile_to_shape(plan.layout, {ROWS, columns, buffers, n_groups}))
 end
 
+--- Of all groups, an mbarrier for each buffer: what C holds is there.
+function M.barriers(plan, n_groups)
+  return plan.fetches and ct.mbarrier(n_groups * plan.buffers, 1) or nil
+end
+
 local Store = {}
 Store.__index = Store
 
 --- In a kernel: a group's way from sums to C (N,M) of batch l; `out` are C's coordinates for TMA.
-function M.begin(variant, plan, memory, group, C, out, l)
+function M.begin(variant, plan, memory, full, group, C, out, l)
   local i = threadIdx.x % GROUP
   return setmetatable({ variant = variant, plan = plan, memory = memory(_, _, _, group), C = C,
     l = l, is_first = i == 0, thr = plan.like:get_slice(i),
     copier = plan.tiled and plan.tiled:get_slice(i),
     together = ct.named_barrier(FIRST_ID + group, GROUP),
+    full = full, first_full = full and group * plan.buffers,
+    turn = full and ct.pipeline_state(1), -- of tiles: their parity
     out = out }, Store)
 end
 
@@ -81,14 +92,64 @@ function Store:of(group)
   return setmetatable(new, Store)
 end
 
+-- {====== What C holds ======
+
+local function barrier_of(self, buffer) return self.full[self.first_full + buffer] end
+
+-- One thread: pass i of the tile at (row, column), as soon as `pending` stores at most still read.
+local function fetch_pass(self, i, row, column, pending)
+  local plan = self.plan
+  local buffer = i % plan.buffers
+  local gC = tile(self.out, {ROWS, plan.columns}, {_, _})
+  ct.tma_store_wait(pending)
+  barrier_of(self, buffer):arrive_expect_tx(plan.bytes)
+  ct.tma_load(gC(_, _, row * plan.high + i // plan.passes, column * plan.passes + i % plan.passes),
+    self.memory(_, _, buffer), barrier_of(self, buffer))
+end
+
+--- While the group's tile at (row, column) is multiplied: what C holds there, into all buffers.
+function Store:fetch(row, column)
+  if not self.plan.fetches then return end
+  if self.is_first then
+    for i = 0, math.min(self.plan.buffers, self.plan.n_passes) - 1 do
+      fetch_pass(self, i, row, column, 0)
+    end
+  end
+end
+
+-- Behind pass i: the next one for a buffer whose store began a pass ago, so that it is hardly waited
+-- for; of a single buffer that of this pass.
+local function fetch_next(self, i, row, column)
+  local plan = self.plan
+  local behind = plan.buffers > 1 and 1 or 0
+  local soon = i - behind + plan.buffers
+  if i >= behind and soon < plan.n_passes and self.is_first then
+    fetch_pass(self, soon, row, column, behind)
+  end
+end
+
+-- A buffer's phase in pass i has the parity of how many came before it, in this tile and in others.
+local function wait_for_pass(self, i)
+  local plan = self.plan
+  local buffers, turn = plan.buffers, i // plan.buffers
+  local parity = turn % 2
+  if ct.cdiv(plan.n_passes - i % buffers, buffers) % 2 == 1 then
+    parity = parity == 0 and self.turn.parity or 1 - self.turn.parity
+  end
+  barrier_of(self, i % buffers):wait(parity)
+end
+
+-- {====== A pass ======
+
 -- What is stored of a pass's sums, at (row, column) in tiles of 64 x columns.
-local function elements(self, sums, row, column, alpha, beta, operands)
+local function elements(self, sums, row, column, buffer, alpha, beta, operands)
   local variant, plan = self.variant, self.plan
   if variant.plain then return cast(sums, variant.c_dtype) end
   local C, extent = self.C, {ROWS, plan.columns}
   local places = ct.select(ct.identity_tensor(shape(ct.select(C, 1, 0))), 1, 0)
   if self.group then places = ct.domain_offset(self.first, places) end
-  local part = self.thr:partition_C(tile(ct.guard(C), extent, {row, column}))
+  local part = self.thr:partition_C(plan.fetches and self.memory(_, _, buffer)
+    or tile(ct.guard(C), extent, {row, column}))
   return epilogue.finished(variant, sums, part, self.thr:partition_C(tile(places, extent,
     {row, column})), alpha, beta, self.l, epilogue.guarded(variant, operands))
 end
@@ -129,18 +190,21 @@ end
 function Store:store(sums, row, column, alpha, beta, operands)
   local plan = self.plan
   local gC = tile(self.out, {ROWS, plan.columns}, {_, _})
-  for i = 0, plan.high * plan.passes - 1 do
+  for i = 0, plan.n_passes - 1 do
     local high, pass, buffer = i // plan.passes, i % plan.passes, i % plan.buffers
     local at_row, at_column = row * plan.high + high, column * plan.passes + pass
     local part = tile(sums, {size(sums, 0) // plan.passes, 1, 1}, {pass, high, 0})
-    local new = elements(self, part, at_row, at_column, alpha, beta, operands)
-    if self.is_first then ct.tma_store_wait(plan.under_way) end
+    if plan.fetches then wait_for_pass(self, i) end
+    local new = elements(self, part, at_row, at_column, buffer, alpha, beta, operands)
+    if self.is_first and not plan.fetches then ct.tma_store_wait(plan.under_way) end
     self.together:sync()
     write(self, new, buffer)
     ct.fence_proxy_async()
     self.together:sync()
     out_of(self, buffer, gC, at_row, at_column)
+    if plan.fetches then fetch_next(self, i, row, column) end
   end
+  if plan.fetches then self.turn:advance() end
 end
 
 --- Behind the last tile.
