@@ -416,10 +416,10 @@ static void end_block(CtSimtWatch *watch, CtWorker *worker) {
   bool failed = false;
   ct_global_has_written(k);
   ct_shadow_barrier(k);
-  for (int i = 0; i <= worker->rank; i++) {
+  for (int i = 0; i < worker->job->program->n_cluster; i++) {
     failed = failed || worker->team[i].fail.kind != CT_FAIL_NONE;
   }
-  if (worker->fail.kind == CT_FAIL_NONE) {
+  if (!failed) {
     ct_wgmma_end_block(k);
   }
   if (k->clocks != NULL && worker->rank == worker->job->program->n_cluster - 1 && !failed) {

@@ -189,7 +189,8 @@ static void add_others(Text *t, const CtWorker *k, const char *text) {
     }
   }
   if (n_alike > 0) {
-    add(t, "; so %s %d more of the cluster", plural(n_alike, "does", "do"), n_alike);
+    add(t, "; so %s %d more %s of the cluster", plural(n_alike, "does", "do"), n_alike,
+        plural(n_alike, "block", "blocks"));
   }
   add(t, "%s", others.s);
   if (n_others > MAX_NAMED) {

@@ -256,6 +256,13 @@ static void put_race(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
                  access_name(writes), w->where, agent_name((CtAgent)f->agent), w->who,
                  access_name(other_writes), agent_name((CtAgent)f->other_agent), w->other,
                  same_line ? "the same line" : w->other_line);
+  if (blocks && is_shared && f->agent == CT_AGENT_BAR && !other_writes) {
+    ct_text_printf(out,
+                   "; let that block's readers arrive here after %s, as by empty[i]:arrive(rank), "
+                   "and wait for them before %s, or put cluster_sync() between",
+                   w->other_line, w->line);
+    return;
+  }
   if (blocks && is_shared) {
     ct_text_puts(out, "; ");
     put_order(out, p, f, w, "cluster_sync()");
