@@ -4,92 +4,6 @@
 
 #include <string.h>
 
-#include "runtime/base/convert.h"
-
-/* --- what an access writes ------------------------------------------------------------------------------ */
-
-static uint64_t bits_at(const char *p, size_t bytes) {
-  uint64_t bits = 0;
-  memcpy(&bits, p, bytes); /* little-endian */
-  return bits;
-}
-
-/* Lane of a slot that holds `bytes` each; of masks for bool. */
-static uint64_t slot_bits(const CtWarp *w, uint32_t at, CtDtype t, int lane) {
-  size_t bytes = ct_dtype_bytes(t);
-  if (t == CT_bool) {
-    return *CT_CAT(uint32_t, w, at) >> lane & 1;
-  }
-  return bits_at(CT_CAT(char, w, at) + (size_t)lane * (bytes == 8 ? 8 : 4), bytes);
-}
-
-/* What a copy moves into its element e. */
-static bool copied_bits(const CtAccess *a, const CtTileOp *t, int64_t e, int lane, uint64_t *bits) {
-  const CtMem *mem = &a->w->mem[t->a.buf];
-  int64_t off = ct_simt_arg_offset(a->w, &t->a, lane, e, 0);
-  if (!ct_simt_arg_is_inside(a->w, &t->a, lane, e, 0)) {
-    *bits = 0;
-    return true;
-  }
-  if ((uint64_t)off >= (uint64_t)mem->n) {
-    return false;
-  }
-  const char *p = mem->ptr + off * (int64_t)mem->elem_bytes + (int64_t)lane * mem->lane_bytes;
-  *bits = ct_convert(t->dst.dtype, t->a.dtype, bits_at(p, ct_dtype_bytes(t->a.dtype)));
-  return true;
-}
-
-/* The bits that the access writes into element e; false: not known before. */
-static bool written_bits(const CtAccess *a, int64_t e, int lane, uint64_t *bits) {
-  const CtSimtProgram *p = a->w->worker->job->program;
-  const CtIn *code = &p->code[a->in - a->w->worker->job->code];
-  if (a->is_atomic || a->agent != CT_AGENT_NONE) {
-    return false;
-  }
-  if (a->arg == NULL) {
-    *bits = slot_bits(a->w, code->d, a->buf->dtype, lane);
-    return true;
-  }
-  const CtTileOp *t = &p->tiles[code->imm];
-  if (t->op == CT_OP_FILL) {
-    *bits = slot_bits(a->w, code->d, t->dtype, lane);
-    return true;
-  }
-  return t->op == CT_OP_COPY && !t->zero_fill && copied_bits(a, t, e, lane, bits);
-}
-
-bool ct_check_is_same(const CtAccess *a, int64_t e, int lane, int64_t off) {
-  uint64_t bits;
-  const char *p = a->mem->ptr + off * (int64_t)a->mem->elem_bytes;
-  return written_bits(a, e, lane, &bits) && bits == bits_at(p, ct_dtype_bytes(a->buf->dtype));
-}
-
-bool ct_check_write_early(const CtAccess *a, int64_t e, int lane, int64_t off) {
-  uint64_t bits;
-  bool is_known = written_bits(a, e, lane, &bits);
-  if (is_known) { /* little-endian, as bits_at */
-    memcpy(a->mem->ptr + off * (int64_t)a->mem->elem_bytes, &bits, ct_dtype_bytes(a->buf->dtype));
-  }
-  return is_known;
-}
-
-/* The element that a lane writes to `off`: most likely e. */
-static int64_t element_at(const CtAccess *a, int lane, int64_t off, int64_t e) {
-  int64_t at;
-  if (ct_access_at(a, e, lane, &at) && at == off) {
-    return e;
-  }
-  for (e = 0; e < a->n && !(ct_access_at(a, e, lane, &at) && at == off); e++) {}
-  return e;
-}
-
-bool ct_check_is_same_in(const CtAccess *a, int64_t e, int lane, int other, int64_t off) {
-  uint64_t here, there;
-  int64_t f = element_at(a, other, off, e);
-  return f < a->n && written_bits(a, e, lane, &here) && written_bits(a, f, other, &there) &&
-         here == there;
-}
-
 /* --- one event ------------------------------------------------------------------------------------------- */
 
 /* The warp may be of another block than the memory, which has the barriers of copies. */
@@ -482,28 +396,6 @@ static bool note_fail(CtSimtWatch *watch, CtWorker *worker) {
   return f.text != NULL;
 }
 
-/* --- launches -------------------------------------------------------------------------------------------------- */
-
-static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
-
-static bool is_memory(uint32_t op) {
-  return is_tile(op) || ct_simt_roles[op][3] == 'b' || op == CT_SIMT_ATOMIC || op == CT_SIMT_TMA ||
-         op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64;
-}
-
-static CtPlanKind plan_of(uint32_t op) {
-  switch (op) {
-    case CT_SIMT_SYNC_WARP: return CT_PLAN_SYNC_WARP;
-    case CT_SIMT_CP_FENCE: return CT_PLAN_CP_FENCE;
-    case CT_SIMT_CP_WAIT: return CT_PLAN_CP_WAIT;
-    case CT_SIMT_FENCE: return CT_PLAN_FENCE;
-    case CT_SIMT_WGMMA_FENCE:
-    case CT_SIMT_WGMMA_COMMIT:
-    case CT_SIMT_WGMMA_WAIT: return CT_PLAN_WGMMA;
-    default: return is_memory(op) ? CT_PLAN_MEMORY : CT_PLAN_NONE;
-  }
-}
-
 static bool wants(const CtIn *code) {
   (void)code;
   return true; /* see wants_at */
@@ -513,157 +405,15 @@ static bool wants_at(CtSimtWatch *watch, uint32_t index) {
   return ((CtCheck *)(void *)watch)->plans[index].kind != CT_PLAN_NONE;
 }
 
-/* Do the tables of a tile operation stay what the prologue made them? */
-static bool is_steady(const CtSimtProgram *p, const bool *is_late, const CtIn *in) {
-  if (!is_tile(in->u.op)) {
-    return true;
-  }
-  const CtTileOp *t = &p->tiles[in->imm];
-  const CtTileArg *args[] = {&t->dst, &t->a, &t->b};
-  for (size_t i = 0; i < CT_ARRAY_LEN(args); i++) {
-    if (args[i]->buf != 0 && (is_late[args[i]->mode[0]] || is_late[args[i]->mode[1]])) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/* After the global part knows what is written. */
-static void plan_bounds(CtCheck *c) {
-  const CtSimtProgram *p = c->job->program;
-  for (uint32_t i = p->body; i < p->n_code; i++) {
-    const char *roles = ct_simt_roles[p->code[i].u.op];
-    uint32_t buf = p->code[i].c & ~(1u << 31);
-    c->plans[i].is_bounds = c->plans[i].kind == CT_PLAN_MEMORY && roles[0] < 'a' &&
-                            roles[2] == 'p' && roles[3] == 'b' && p->bufs[buf].space == CT_GLOBAL &&
-                            !ct_global_is_written(c, buf);
-  }
-}
-
-static bool make_plans(CtCheck *c) {
-  const CtSimtProgram *p = c->job->program;
-  bool *is_late = ct_arena_alloc(&c->arena, p->n_modes + 1);
-  c->plans = ct_arena_alloc(&c->arena, p->n_code * sizeof *c->plans);
-  if (is_late == NULL || c->plans == NULL) {
-    return false;
-  }
-  for (uint32_t i = p->body; i < p->n_code; i++) {
-    if (p->code[i].u.op == CT_SIMT_TABLE) {
-      is_late[p->code[i].imm] = true;
-    }
-  }
-  for (uint32_t i = p->body; i < p->n_code; i++) {
-    c->plans[i].kind = (uint8_t)plan_of(p->code[i].u.op);
-    c->plans[i].is_steady = is_steady(p, is_late, &p->code[i]);
-    if (p->code[i].u.op == CT_SIMT_DOT_f32 || p->code[i].u.op == CT_SIMT_DOT_f64) {
-      i += 2; /* its loads are data */
-    }
-  }
-  return true;
-}
-
-/* Places in the shadows. */
-static bool place_buffers(CtCheck *c) {
-  const CtSimtProgram *p = c->job->program;
-  uint32_t n_rows = 0;
-  c->first_row = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *c->first_row);
-  c->granule = 8;
-  for (uint32_t b = 1; c->first_row != NULL && b < p->n_bufs; b++) {
-    if (p->bufs[b].space == CT_SHARED) {
-      uint32_t bytes = (uint32_t)ct_dtype_bytes(p->bufs[b].dtype);
-      c->granule = bytes < c->granule ? bytes : c->granule;
-    } else if (p->bufs[b].space == CT_REGISTER) {
-      c->first_row[b] = n_rows;
-      n_rows += (uint32_t)p->bufs[b].n;
-    }
-  }
-  c->n_rows = n_rows;
-  c->granule_bits = __builtin_ctz(c->granule);
-  c->n_granules = p->shared_bytes / c->granule + 1;
-  return c->first_row != NULL;
-}
-
-static bool make_worker(CtCheck *c, CtCheckWorker *k) {
-  const CtSimtProgram *p = c->job->program;
-  size_t n_warps = (size_t)p->n_warps;
-  k->check = c;
-  k->code = p->code;
-  k->plans = c->plans;
-  k->nan = c->options.nan;
-  k->granule_bits = c->granule_bits;
-  k->next_event = 1;
-  ct_arena_init(&k->texts, c->alloc);
-  k->warps = ct_arena_alloc(&c->arena, n_warps * sizeof *k->warps);
-  k->shadow = ct_arena_alloc(&c->arena, c->n_granules * sizeof *k->shadow);
-  k->written = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *k->written);
-  k->known = ct_arena_alloc(&c->arena, CT_N_KNOWN * sizeof *k->known);
-  k->rows = ct_arena_alloc(&c->arena, (n_warps * c->n_rows + 1) * sizeof *k->rows);
-  k->full = ct_arena_alloc(&c->arena, n_warps * p->n_bufs * sizeof *k->full);
-  const CtWorker *worker = &c->job->workers[k - c->workers];
-  if (c->has_clocks) {
-    k->clocks = worker->rank == 0 ? ct_clock_open(c) : k[-worker->rank].clocks;
-    k->readers = ct_clock_readers(c);
-  }
-  bool has_clocks = !c->has_clocks || (k->clocks != NULL && k->readers != NULL);
-  k->wgmma = p->has_wgmma ? ct_wgmma_open(c) : NULL;
-  return has_clocks && (k->wgmma != NULL || !p->has_wgmma) && k->warps != NULL &&
-         k->shadow != NULL && k->written != NULL && k->known != NULL && k->rows != NULL &&
-         k->full != NULL;
-}
-
-static void close_worker(CtCheck *c, CtCheckWorker *k) {
-  ct_free(c->alloc, k->events, k->cap_events * sizeof *k->events);
-  ct_free(c->alloc, k->reads, k->cap_reads * sizeof *k->reads);
-  ct_free(c->alloc, k->unset, k->cap_unset * sizeof *k->unset);
-  ct_free(c->alloc, k->own_pos, k->cap_own_pos * sizeof *k->own_pos);
-  ct_free(c->alloc, k->pending, k->cap_pending * sizeof *k->pending);
-  ct_free(c->alloc, k->taints, k->cap_taints * sizeof *k->taints);
-  ct_free(c->alloc, k->found, k->cap_found * sizeof *k->found);
-  ct_arena_clear(&k->texts);
-}
-
-static void close_launch(CtCheck *c) {
-  ct_global_end(c);
-  for (int i = 0; i < c->n_workers; i++) {
-    close_worker(c, &c->workers[i]);
-  }
-  c->n_workers = 0;
-  c->job = NULL;
-  ct_arena_clear(&c->arena);
-}
-
 static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
-  CtCheck *c = (CtCheck *)(void *)watch;
-  c->job = job;
-  c->n_launches++;
-  atomic_store(&c->clock, 1);
-  c->workers = ct_arena_alloc(&c->arena, (size_t)job->n_workers * sizeof *c->workers);
-  c->has_clocks = ct_clock_is_wanted(job->program);
-  bool ok = c->workers != NULL && make_plans(c) && place_buffers(c);
-  for (int i = 0; ok && i < job->n_workers; i++) {
-    c->n_workers = i + 1;
-    ok = make_worker(c, &c->workers[i]);
-    c->workers[i].k = &job->workers[i];
-    c->workers[i].bound = job->code;
-    c->workers[i].handlers = job->handlers;
-    job->workers[i].watched = &c->workers[i];
-  }
-  CtStatus status = ok ? ct_global_begin(c, err) : ct_fail_nomem(err);
-  if (status == CT_OK) {
-    plan_bounds(c);
-    ct_wrap_plan(c);
-    ct_nan_plan(c);
-  } else {
-    close_launch(c);
-  }
-  return status;
+  return ct_check_begin((CtCheck *)(void *)watch, job, err);
 }
 
 static void end(CtSimtWatch *watch, CtSimtJob *job) {
   CtCheck *c = (CtCheck *)(void *)watch;
   (void)job;
   ct_finding_merge(c);
-  close_launch(c);
+  ct_check_end(c);
 }
 
 static const CtWatchOps ops = {.wants = wants,

@@ -1,8 +1,8 @@
-/* simt_check_state.h: what the parts of `check` share. simt_check.c is the watcher; simt_shadow.c
-   looks after shared memory, simt_check_async.c after asynchronous copies, simt_check_global.c after
-   global memory, simt_check_regs.c after fragments, simt_check_wrap.c after offsets of 32 bits;
-   simt_check_quick.c is in place of them where nothing can be wrong; simt_finding.c keeps what they
-   find.
+/* simt_check_state.h: what the parts of `check` share. simt_check.c is the watcher, whom
+   simt_check_launch.c prepares for a launch; simt_shadow.c looks after shared memory,
+   simt_check_async.c after asynchronous copies, simt_check_global.c after global memory,
+   simt_check_regs.c after fragments, simt_check_wrap.c after offsets of 32 bits; simt_check_quick.c
+   is in place of them where nothing can be wrong; simt_finding.c keeps what they find.
 
    Two accesses of the same place, not both atomic, at least one a write, by different threads, are a
    race unless they are ordered:
@@ -270,7 +270,11 @@ static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int
 /* Of an access, by its agent. simt_check.c */
 void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e);
 
-/* Does the access write into element `off`, which is element e of the lane, what is there? */
+/* simt_check_launch.c: makes plans and workers of the launch; lets go of them. */
+CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) CT_NODISCARD;
+void ct_check_end(CtCheck *c);
+
+/* simt_check_value.c: does the access write into element `off`, which is element e of the lane, what is there? */
 bool ct_check_is_same(const CtAccess *a, int64_t e, int lane, int64_t off);
 /* Likewise: what the other lane of the same instruction writes there? */
 bool ct_check_is_same_in(const CtAccess *a, int64_t e, int lane, int other, int64_t off);
