@@ -4,6 +4,13 @@
 
 #include "ir.h"
 
+/* Makes room for `need` entries of one of the IR's arrays; false: no memory, the IR has failed. */
+#define CT_IR_GROW(ir, array, n, cap, need)                                                        \
+  (ct_grow((ir)->arena.alloc, &(ir)->array, &(ir)->cap, (need), sizeof *(ir)->array, NULL) ==      \
+           CT_OK                                                                                   \
+       ? true                                                                                      \
+       : ((ir)->failed = true, false))
+
 CtVal ct_ir_new(CtIr *ir, CtOp op, CtDtype type);    /* in no region; 0 when out of memory */
 CtVal ct_ir_append(CtIr *ir, CtOp op, CtDtype type); /* at the end of the current region */
 void ct_ir_link(CtIr *ir, CtVal v, CtRegion region, CtVal before); /* before 0: at the end */
@@ -11,6 +18,10 @@ void ct_ir_unlink(CtIr *ir, CtVal v);
 /* An operation with a CtEscape; names may be NULL. */
 CtVal ct_ir_text_op(CtIr *ir, CtOp op, CtDtype type, const char *text, int n,
                     const char *const *names, const CtVal *vals);
+/* 0 when out of memory. */
+CtRegion ct_ir_new_region(CtIr *ir, CtVal owner);
+/* A copy; of NULL: NULL. */
+const char *ct_ir_intern(CtIr *ir, const char *s);
 bool ct_ir_encloses(const CtIr *ir, CtRegion outer, CtRegion inner); /* or is it */
 
 uint32_t ct_ir_new_buf(CtIr *ir, const CtBuf *buf);

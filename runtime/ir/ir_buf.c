@@ -1,0 +1,236 @@
+/* ir_buf.c: what a kernel's operations are on: its arguments, shared memory and fragments. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ir_build.h"
+#include "runtime/layout/walk.h"
+
+/* Buffers are told apart by name in messages and in CUDA text: "s", "s_2", ... */
+static const char *unique_name(CtIr *ir, const char *wanted) {
+  char text[128];
+  snprintf(text, sizeof text, "%s", wanted);
+  for (int n = 2;; n++) {
+    size_t i = 1;
+    while (i < ir->n_bufs && (ir->bufs[i].name == NULL || strcmp(ir->bufs[i].name, text) != 0)) {
+      i++;
+    }
+    if (i >= ir->n_bufs) {
+      return ct_ir_intern(ir, text);
+    }
+    snprintf(text, sizeof text, "%.100s_%d", wanted, n);
+  }
+}
+
+void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name) {
+  if (name != NULL && ir->bufs[buf].name == NULL) {
+    ir->bufs[buf].name = unique_name(ir, name);
+  }
+}
+
+uint32_t ct_ir_new_buf(CtIr *ir, const CtBuf *buf) {
+  if (!CT_IR_GROW(ir, bufs, n_bufs, cap_bufs, ir->n_bufs + 1)) {
+    return 0;
+  }
+  ir->bufs[ir->n_bufs] = *buf;
+  ir->bufs[ir->n_bufs].name = NULL;
+  ir->bufs[ir->n_bufs].loc = ir->cur_loc;
+  ir->n_bufs++;
+  ct_ir_name_buf(ir, (uint32_t)ir->n_bufs - 1, buf->name);
+  return (uint32_t)ir->n_bufs - 1;
+}
+
+static uint32_t new_param(CtIr *ir, const char *name, CtDtype dtype, bool is_tensor) {
+  if (!CT_IR_GROW(ir, params, n_params, cap_params, ir->n_params + 1)) {
+    return 0;
+  }
+  ir->params[ir->n_params] = (CtParam){.name = ct_ir_intern(ir, name),
+                                       .is_tensor = is_tensor,
+                                       .dtype = dtype,
+                                       .first_slot = (uint32_t)ir->n_slots};
+  return (uint32_t)ir->n_params++;
+}
+
+/* Adds a slot to the newest parameter, and the PARAM that reads it (not for a pointer). */
+static CtVal new_slot(CtIr *ir, CtSlotKind kind, uint32_t leaf, CtDtype dtype, const char *name,
+                      CtFacts facts) {
+  if (!CT_IR_GROW(ir, slots, n_slots, cap_slots, ir->n_slots + 1)) {
+    return 0;
+  }
+  CtSlot *slot = &ir->slots[ir->n_slots];
+  *slot = (CtSlot){.kind = kind,
+                   .dtype = dtype,
+                   .param = (uint32_t)ir->n_params - 1,
+                   .leaf = leaf,
+                   .name = ct_ir_intern(ir, name)};
+  if (kind != CT_SLOT_POINTER) {
+    CtVal v = ct_ir_new(ir, CT_OP_PARAM, dtype);
+    if (v == 0) {
+      return 0;
+    }
+    ir->insts[v].imm.i = (int64_t)ir->n_slots;
+    ir->insts[v].name = slot->name;
+    if (ct_is_int(dtype)) {
+      ir->insts[v].facts = facts;
+    }
+    slot->val = v;
+  }
+  ir->params[ir->n_params - 1].n_slots++;
+  return ir->slots[ir->n_slots++].val;
+}
+
+typedef struct SlotMaker {
+  const CtTensorSpec *spec;
+  CtSlotKind kind;
+  const CtFacts *facts; /* of the next dynamic leaf */
+} SlotMaker;
+
+/* A copy of a shape or stride whose dynamic leaves are this IR's values. */
+static CtTuple make_slots(CtIr *ir, CtTuple t, SlotMaker *maker) {
+  CtTuple copy = ct_tuple_copy(&ir->arena, t);
+  if (copy == NULL) {
+    ir->failed = true;
+    return NULL;
+  }
+  CtNode *nodes = ct_arena_alloc(&ir->arena, t->len * sizeof *nodes);
+  if (nodes == NULL) {
+    ir->failed = true;
+    return NULL;
+  }
+  memcpy(nodes, copy, t->len * sizeof *nodes);
+  uint32_t leaf = 0;
+  for (uint32_t i = 0; i < t->len; i++) {
+    if (nodes[i].rank != CT_LEAF) {
+      continue;
+    }
+    if (nodes[i].i.kind == CT_DYNAMIC) {
+      char name[160];
+      const char *part = maker->kind == CT_SLOT_EXTENT ? "shape" : "stride";
+      snprintf(name, sizeof name, "%.120s_%s%u", maker->spec->name, part, leaf);
+      nodes[i].i.id = new_slot(ir, maker->kind, leaf, maker->spec->index, name, *maker->facts++);
+    }
+    leaf++;
+  }
+  return nodes;
+}
+
+CtView ct_ir_tensor(CtIr *ir, const CtTensorSpec *spec) {
+  uint32_t param = new_param(ir, spec->name, spec->dtype, true);
+  new_slot(ir, CT_SLOT_POINTER, 0, spec->dtype, spec->name, (CtFacts){0});
+  SlotMaker maker = {spec, CT_SLOT_EXTENT, spec->facts};
+  CtTuple shape = make_slots(ir, spec->shape, &maker);
+  maker.kind = CT_SLOT_STRIDE;
+  CtTuple stride = make_slots(ir, spec->stride, &maker);
+  if (ir->failed) {
+    return (CtView){0};
+  }
+  CtBuf buf = {.name = spec->name,
+               .space = CT_GLOBAL,
+               .dtype = spec->dtype,
+               .align = spec->align,
+               .is_wide = spec->index == CT_i64,
+               .layout = {shape, stride},
+               .n_elems = {.kind = CT_ANY},
+               .param = param};
+  uint32_t id = ct_ir_new_buf(ir, &buf);
+  ir->params[param].buf = id;
+  return (CtView){
+      .buf = id, .offset = ct_int(0), .layout = {shape, stride}, .name = ir->params[param].name};
+}
+
+CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts) {
+  new_param(ir, name, dtype, false);
+  return ir->failed ? 0 : new_slot(ir, CT_SLOT_NUMBER, 0, dtype, name, facts);
+}
+
+enum { SHARED_ALIGN = 16 };
+
+static CtView declare(CtIr *ir, CtSpace space, const char *name, CtDtype dtype,
+                      const CtComposed *l) {
+  CtBuf buf = {.name = name, .space = space, .dtype = dtype, .align = SHARED_ALIGN};
+  CtErr err;
+  int64_t lo, hi, size, n;
+  CT_ASSERT(ct_composed_is_static(l));
+  if (ct_layout_copy(&ir->arena, l->layout, &buf.layout, &err) != CT_OK ||
+      ct_walk_bounds(buf.layout, &lo, &hi, &size, &err) != CT_OK ||
+      ct_swizzle_extent(l->swizzle, size == 0 ? 0 : l->offset.v + hi + 1, &n, &err) != CT_OK) {
+    ir->failed = true;
+    return (CtView){0};
+  }
+  buf.swizzle = l->swizzle;
+  buf.n_elems = ct_int(n);
+  CtLayout whole = buf.layout;
+  if (!ct_is_const(l->offset, 0)) {
+    ct_ir_forget_coordinates(ir, &buf);
+  }
+  uint32_t id = ct_ir_new_buf(ir, &buf);
+  return (CtView){.buf = id, .offset = l->offset, .layout = whole, .name = ir->bufs[id].name};
+}
+
+CtView ct_ir_shared(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout) {
+  CtComposed l = ct_composed_plain(layout);
+  return declare(ir, CT_SHARED, name, dtype, &l);
+}
+
+CtView ct_ir_shared_composed(CtIr *ir, const char *name, CtDtype dtype, const CtComposed *layout) {
+  return declare(ir, CT_SHARED, name, dtype, layout);
+}
+
+CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype) {
+  if (ir->smem_buf == 0) {
+    CtCx cx = ct_ir_cx(ir);
+    CtLayout layout;
+    CtErr err;
+    CtTuple size = ct_leaf(&ir->arena, ct_int(ir->smem / (int64_t)ct_dtype_bytes(dtype)));
+    if (size == NULL || ct_layout_make(&cx, size, NULL, &layout, &err) != CT_OK) {
+      ir->failed = true;
+      return (CtView){0};
+    }
+    CtView view = ct_ir_shared(ir, NULL, dtype, layout);
+    ir->smem_buf = view.buf;
+    return view;
+  }
+  const CtBuf *buf = &ir->bufs[ir->smem_buf];
+  return (CtView){
+      .buf = ir->smem_buf, .offset = ct_int(0), .layout = buf->layout, .name = buf->name};
+}
+
+CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout) {
+  CtComposed l = ct_composed_plain(layout);
+  return declare(ir, CT_REGISTER, name, dtype, &l);
+}
+
+int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf) {
+  int64_t at = 0;
+  buf = buf < ir->n_bufs ? ct_ir_memory(ir, buf) : buf;
+  for (uint32_t i = 1; i < ir->n_bufs && (i != buf || i == ir->smem_buf); i++) {
+    const CtBuf *b = &ir->bufs[i];
+    if (b->space == CT_SHARED && i != ir->smem_buf && b->alias_of == 0) {
+      int64_t bytes = b->n_elems.v * (int64_t)ct_dtype_bytes(b->dtype);
+      at = ct_ceildiv(at, b->align) * b->align + ct_ceildiv(bytes, SHARED_ALIGN) * SHARED_ALIGN;
+    }
+  }
+  bool is_there = buf < ir->n_bufs && buf != ir->smem_buf;
+  return is_there ? ct_ceildiv(at, ir->bufs[buf].align) * ir->bufs[buf].align : at;
+}
+
+void ct_ir_align_shared(CtIr *ir, uint32_t buf, uint32_t bytes) {
+  CtBuf *memory = &ir->bufs[ct_ir_memory(ir, buf)];
+  memory->align = memory->align < bytes ? bytes : memory->align;
+}
+
+uint32_t ct_ir_shared_align(const CtIr *ir) {
+  uint32_t align = SHARED_ALIGN;
+  for (uint32_t i = 1; i < ir->n_bufs; i++) {
+    const CtBuf *b = &ir->bufs[i];
+    align = b->space == CT_SHARED && b->alias_of == 0 && b->align > align ? b->align : align;
+  }
+  return align;
+}
+
+int64_t ct_ir_shared_slack(const CtIr *ir) {
+  uint32_t align = ct_ir_shared_align(ir);
+  return align > CT_SHARED_DYNAMIC_ALIGN ? align - SHARED_ALIGN
+                                         : 0; /* it begins at 16 bytes anyway */
+}
+
+int64_t ct_ir_shared_bytes(const CtIr *ir) { return ct_ir_shared_offset(ir, UINT32_MAX); }
