@@ -52,7 +52,13 @@ Tensor *tensor_check_live(lua_State *L, int idx, const char *op) {
 }
 
 void tensor_check_memory(lua_State *L, int idx, const char *op) {
-  if (tensor_test(L, idx)->at != NULL) {
+  const Tensor *t = tensor_test(L, idx);
+  if (t->at != NULL && t->tma != 0) {
+    fail_tensor(L, idx, op,
+                "is a tile of a tma_tensor; TMA copies it, by tma_load(tile, s, full[i]) or "
+                "tma_store(s, tile)");
+  }
+  if (t->at != NULL) {
     fail_tensor(L, idx, op, "is a tensor of coordinates; expected one with memory");
   }
 }

@@ -236,6 +236,9 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
       look_at_alignment(k, &a[i]);
     }
     if (code->u.op == CT_SIMT_TMA) {
+      if (a[i].agent == CT_AGENT_BULK && k->clocks != NULL && a[i].mask != 0) {
+        ct_clock_note_store(k, &a[i]);
+      }
       look_at_box(k, code, &a[i]);
     } else {
       look_at_access(k, &a[i], plan->is_steady);
@@ -335,6 +338,9 @@ static void end_block(CtSimtWatch *watch, CtWorker *worker) {
   }
   if (!failed) {
     ct_wgmma_end_block(k);
+  }
+  if (k->clocks != NULL && !failed) {
+    ct_clock_end_block(k);
   }
   if (k->clocks != NULL && worker->rank == worker->job->program->n_cluster - 1 && !failed) {
     ct_clock_end_cluster(k);

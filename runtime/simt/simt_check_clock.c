@@ -106,7 +106,8 @@ CtClocks *ct_clock_open(CtCheck *check) {
             take(check, &c->own, warps) && take(check, &c->copies, slots) &&
             take(check, &c->groups, warps * AGENTS);
   c->far = ct_arena_alloc(&check->arena, c->n_blocks * (size_t)c->n * sizeof *c->far);
-  return ok && c->far != NULL ? c : NULL;
+  c->stores = ct_arena_alloc(&check->arena, warps * sizeof *c->stores);
+  return ok && c->far != NULL && c->stores != NULL ? c : NULL;
 }
 
 /* By granule: the last read of each warp of the cluster, and of the agents of each warp. */
@@ -126,6 +127,7 @@ void ct_clock_begin_block(CtCheckWorker *k) {
     clear_row(c, warp_row(c, rank, i));
     advance(c, rank, i); /* no agent sees what no fence was behind */
     c->own[(size_t)rank * c->n_warps + (size_t)i] = 0;
+    c->stores[(size_t)rank * c->n_warps + (size_t)i] = (CtLastStore){0};
     *groups_of(c, rank, i, CT_AGENT_WGMMA) = *groups_of(c, rank, i, CT_AGENT_BULK) = 0;
   }
   for (size_t i = slots; i < slots + c->n_slots; i++) {
@@ -246,6 +248,44 @@ static void note_far(CtCheckWorker *k, const CtFarArrival *far, int rank) {
   ct_finding_note_text(
       k, (CtFound){.in = far->in, .buf = far->buf, .block = far->block, .thread = far->thread},
       text);
+}
+
+void ct_clock_note_store(CtCheckWorker *k, const CtAccess *a) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  int32_t warp = a->w->index;
+  c->stores[(size_t)rank * c->n_warps + (size_t)warp] =
+      (CtLastStore){.clock = *groups_of(c, rank, warp, CT_AGENT_BULK) + 1,
+                    .in = ct_check_index(k, a->in),
+                    .buf = a->buf_index,
+                    .thread = ct_check_thread(warp, ct_first_lane(a->mask))};
+}
+
+/* Shared memory ends with the block. */
+static void look_at_store(CtCheckWorker *k, int32_t warp) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  const CtLastStore *last = &c->stores[(size_t)rank * c->n_warps + (size_t)warp];
+  bool is_committed = *groups_of(c, rank, warp, CT_AGENT_BULK) >= last->clock;
+  char text[300];
+  if (warp_row(c, rank, warp)[of_agent(c, rank, warp, CT_AGENT_BULK)] >= last->clock) {
+    return;
+  }
+  snprintf(text, sizeof text, "tma_store: the block may end before this has read %.80s; %s",
+           k->k->job->program->bufs[last->buf].name,
+           is_committed
+               ? "let its thread come to tma_store_wait(0)"
+               : "let its thread come to tma_store_commit(), which makes a group of it, and "
+                 "then to tma_store_wait(0)");
+  ct_finding_note_text(
+      k, (CtFound){.in = last->in, .buf = last->buf, .block = k->k->block, .thread = last->thread},
+      text);
+}
+
+void ct_clock_end_block(CtCheckWorker *k) {
+  for (int32_t i = 0; i < (int32_t)k->clocks->n_warps; i++) {
+    look_at_store(k, i);
+  }
 }
 
 void ct_clock_end_cluster(CtCheckWorker *k) {

@@ -36,6 +36,12 @@ typedef struct CtFarArrival {
   int64_t block, slot;
 } CtFarArrival;
 
+/* The last tma_store of a warp; clock 0: none. */
+typedef struct CtLastStore {
+  uint32_t clock, in, buf;
+  int32_t thread;
+} CtLastStore;
+
 /* Rows of clocks: of n components, as seen by threads, then as seen by agents. */
 struct CtClocks {
   uint32_t n, n_warps, n_slots, n_blocks;
@@ -49,9 +55,10 @@ struct CtClocks {
   uint32_t *made;    /* by rank and slot: the clock of warp 0 when they were initialised */
   uint32_t
       *own; /* by rank and warp: its clock up to which all of its lanes have seen what they did */
-  uint32_t *copies;  /* by rank and slot: completions so far */
-  CtFarArrival *far; /* by rank and component: the last at a barrier of that block */
-  uint32_t *groups;  /* by rank, warp and agent (WGMMA, BULK): committed so far */
+  uint32_t *copies;    /* by rank and slot: completions so far */
+  CtFarArrival *far;   /* by rank and component: the last at a barrier of that block */
+  CtLastStore *stores; /* by rank and warp */
+  uint32_t *groups;    /* by rank, warp and agent (WGMMA, BULK): committed so far */
   uint32_t *
       readers; /* words, by granule of the worker's block, then warp of the cluster and whether an agent */
 };
@@ -65,6 +72,8 @@ void ct_clock_begin_block(CtCheckWorker *k);
 void ct_clock_end_cluster(
     CtCheckWorker *k);                   /* by the worker of any of its blocks; none has failed */
 void ct_clock_barrier(CtCheckWorker *k); /* sync_threads */
+void ct_clock_note_store(CtCheckWorker *k, const CtAccess *a); /* what a tma_store reads */
+void ct_clock_end_block(CtCheckWorker *k);                     /* that has not failed */
 /* An access to shared memory of a block of the cluster, which must have begun. */
 void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker *owner);
 void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note);

@@ -12,5 +12,6 @@ local k = kernel("reused", function(C)
     end
     sync_threads()
   end
+  if threadIdx.x == 0 then tma_store_wait(0) end
 end)
 k{grid = 1, block = 256}(zeros(f32, row_major{16, 32}))
