@@ -6,7 +6,7 @@
 #include "launch.h"
 #include "runtime/layout/composed.h"
 #include "runtime/simt/simt_trace.h"
-#include "source.h"
+#include "source_load.h"
 #include "tensor.h"
 
 #define HOLDER_TYPE "trace"

@@ -7,7 +7,6 @@
 
 #include "bind.h"
 #include "front_state.h"
-#include "source.h"
 #include "tensor.h"
 
 /* --- operators -------------------------------------------------------------------------------------- */

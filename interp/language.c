@@ -9,6 +9,7 @@
 #include "front.h"
 #include "launch.h"
 #include "source.h"
+#include "source_load.h"
 #include "state.h"
 #include "std_modules.h"
 #include "tensor.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bind.h"
-#include "source.h"
+#include "source_load.h"
 
 typedef struct Input {
   lua_State *L;

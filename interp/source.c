@@ -1,5 +1,4 @@
-/* source.c: finds the text of a function. Four tables in the registry:
-     texts      chunk name -> list of texts, newest first
+/* source.c: finds the text of a function and converts it. Three tables in the registry:
      sources    text -> Source, weakly: its parse, its bytecode, its wrappers
      converted  function -> twin, with weak keys; one table for kernels, one for helpers
      runtime    the table of runtime functions
@@ -8,18 +7,14 @@
 #include "source.h"
 
 #include <lauxlib.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diag.h"
-#include "diag_guess.h"
-#include "overwrite.h"
+#include "source_load.h"
 
 #define SOURCE_TYPE "cuttle.source"
 
 enum {
-  MAX_TEXTS = 16,   /* kept of one chunk name */
   DUMP_HEADER = 32, /* bytes before the function itself in a dump */
   TEXT_VALUE = 1,   /* user values of a Source: its text */
   NAME_VALUE,       /* the name it is shown by */
@@ -34,8 +29,8 @@ typedef struct Source {
   RwInfo info;    /* scratch */
 } Source;
 
-static const char texts_key, sources_key, runtime_key; /* their addresses are the keys */
-static const char converted_keys[2];                   /* by RwKind */
+static const char sources_key, runtime_key; /* their addresses are the keys */
+static const char converted_keys[2];        /* by RwKind */
 
 static void *key(const char *k) { return (void *)(uintptr_t)k; }
 
@@ -45,127 +40,19 @@ static CtAlloc alloc_of(lua_State *L) { /* lua_Alloc and CtAlloc have one form *
   return a;
 }
 
-/* Pushes the registry's table under `k`, made with `mode` as __mode if new; mode NULL: strong. */
+/* Pushes the registry's table under `k`, made with `mode` as __mode if new. */
 static void push_table(lua_State *L, const char *k, const char *mode) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, key(k)) == LUA_TTABLE) {
     return;
   }
   lua_pop(L, 1);
   lua_newtable(L);
-  if (mode != NULL) {
-    lua_createtable(L, 0, 1);
-    lua_pushstring(L, mode);
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-  }
+  lua_createtable(L, 0, 1);
+  lua_pushstring(L, mode);
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, key(k));
-}
-
-/* {====== Texts ====== */
-
-/* The list at the top gets the text below it as its first. */
-static void prepend(lua_State *L) {
-  lua_Integer n = luaL_len(L, -1);
-  for (lua_Integer i = n < MAX_TEXTS ? n : MAX_TEXTS - 1; i > 0; i--) {
-    lua_rawgeti(L, -1, i);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_pushvalue(L, -2);
-  lua_rawseti(L, -2, 1);
-}
-
-static bool is_first(lua_State *L) { /* the text below the list at the top is its first */
-  lua_rawgeti(L, -1, 1);
-  bool same = lua_rawequal(L, -1, -3);
-  lua_pop(L, 1);
-  return same;
-}
-
-/* A first line that begins with '#', and a byte order mark, are no Lua: what luaL_loadfilex skips.
-   */
-static void skip_comment(const char **text, size_t *len) {
-  size_t n = *len >= 3 && memcmp(*text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-  if (n < *len && (*text)[n] == '#') {
-    const char *end = memchr(*text + n, '\n', *len - n);
-    n = end == NULL ? *len : (size_t)(end - *text);
-  }
-  *text += n;
-  *len -= n;
-}
-
-/* Keeps `text` as source of chunks called `chunkname`. The latest few texts of a name are kept; one
-   that is its own name need not be, nor a file that will not change [-0, +0, m]. */
-static void remember(lua_State *L, const char *chunkname, const char *text, size_t len) {
-  if (strlen(chunkname) == len && memcmp(chunkname, text, len) == 0) {
-    return; /* its own name */
-  }
-  luaL_checkstack(L, 6, NULL);
-  push_table(L, &texts_key, NULL);
-  lua_pushlstring(L, text, len); /* stack: texts, text */
-  if (lua_getfield(L, -2, chunkname) != LUA_TTABLE) {
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -4, chunkname);
-  } /* stack: texts, text, list */
-  if (!is_first(L)) {
-    prepend(L);
-  }
-  lua_pop(L, 3);
-}
-
-bool src_push_text(lua_State *L, const char *chunk) {
-  luaL_checkstack(L, 6, NULL);
-  push_table(L, &texts_key, NULL);
-  for (int i = 0; i < 2; i++) { /* stack: texts */
-    lua_pushfstring(L, "%c%s", "@="[i], chunk);
-    if (lua_gettable(L, -2) == LUA_TTABLE && lua_rawgeti(L, -1, 1) == LUA_TSTRING) {
-      lua_replace(L, -3);
-      lua_pop(L, 1);
-      return true;
-    }
-    lua_settop(L, lua_gettop(L) - 1);
-  }
-  lua_pop(L, 1);
-  return false;
-}
-
-/* Reads `file` to its end and pushes the text; false when that fails. */
-static bool push_stream(lua_State *L, FILE *file) {
-  luaL_Buffer b;
-  size_t n;
-  luaL_buffinit(L, &b);
-  do {
-    n = fread(luaL_prepbuffer(&b), 1, LUAL_BUFFERSIZE, file);
-    luaL_addsize(&b, n);
-  } while (n == LUAL_BUFFERSIZE);
-  luaL_pushresult(&b);
-  return ferror(file) == 0;
-}
-
-static int push_file_protected(lua_State *L) { /* light userdata: FILE */
-  FILE *file = lua_touserdata(L, 1);
-  lua_pushboolean(L, push_stream(L, file));
-  return 2;
-}
-
-/* Pushes the text of the file, or nothing and returns false. */
-static bool push_file(lua_State *L, const char *path) {
-  FILE *file = fopen(path, "rb");
-  if (file == NULL) {
-    return false;
-  }
-  lua_pushcfunction(L, push_file_protected);
-  lua_pushlightuserdata(L, file);
-  int status = lua_pcall(L, 1, 2, 0);
-  fclose(file);
-  if (status != LUA_OK) {
-    lua_error(L);
-  }
-  bool passed = lua_toboolean(L, -1);
-  lua_pop(L, passed ? 1 : 2);
-  return passed;
 }
 
 /* {====== Bytecode ====== */
@@ -418,13 +305,9 @@ static bool try_text(lua_State *L, int f, int dump, const lua_Debug *ar, size_t 
 
 static bool try_remembered(lua_State *L, int f, int dump, const lua_Debug *ar, size_t *fn,
                            bool *any) {
-  push_table(L, &texts_key, NULL);
-  lua_pushlstring(L, ar->source, ar->srclen);
-  if (lua_rawget(L, -2) != LUA_TTABLE) {
-    lua_pop(L, 2);
+  if (!src_push_texts(L, ar->source, ar->srclen)) {
     return false;
-  }
-  lua_remove(L, -2); /* stack: list */
+  } /* stack: list */
   for (lua_Integer i = 1; lua_rawgeti(L, -1, i) == LUA_TSTRING; i++) {
     *any = true;
     if (try_text(L, f, dump, ar, fn)) {
@@ -437,15 +320,10 @@ static bool try_remembered(lua_State *L, int f, int dump, const lua_Debug *ar, s
 }
 
 static bool try_file(lua_State *L, int f, int dump, const lua_Debug *ar, size_t *fn, bool *any) {
-  size_t len;
-  if (ar->source[0] != '@' || !push_file(L, ar->source + 1)) {
+  if (ar->source[0] != '@' || !src_push_file(L, ar->source + 1)) {
     return false;
   }
   *any = true;
-  const char *text = lua_tolstring(L, -1, &len);
-  skip_comment(&text, &len);
-  lua_pushlstring(L, text, len);
-  lua_remove(L, -2);
   return try_text(L, f, dump, ar, fn);
 }
 
@@ -640,190 +518,3 @@ bool src_is_converted(lua_State *L, int idx) {
 }
 
 void src_set_runtime(lua_State *L) { lua_rawsetp(L, LUA_REGISTRYINDEX, key(&runtime_key)); }
-
-/* {====== Loading ====== */
-
-static bool is_text(const char *text, size_t len) {
-  return len == 0 || text[0] != LUA_SIGNATURE[0];
-}
-
-/* Looks for assignments to names of the language in the text of the function at idx. */
-static void check_text(lua_State *L, int idx, const char *text, size_t len) {
-  lua_Debug ar;
-  lua_pushvalue(L, idx);
-  lua_getinfo(L, ">S", &ar);
-  if (!diag_is_stdlib(ar.source)) {
-    overwrite_check(L, ar.short_src, text, len);
-  }
-}
-
-int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, const char *mode) {
-  int status = luaL_loadbufferx(L, text, len, chunkname, mode);
-  if (status == LUA_OK && is_text(text, len)) {
-    remember(L, chunkname, text, len);
-    check_text(L, -1, text, len);
-  }
-  if (status == LUA_ERRSYNTAX) {
-    diag_guess_syntax(L);
-  }
-  return status;
-}
-
-int src_load_file(lua_State *L, const char *path, const char *mode) {
-  size_t len;
-  if (path == NULL) {
-    push_stream(L, stdin);
-  } else if (!push_file(L, path)) {
-    return luaL_loadfilex(L, path, mode); /* says what is wrong with the file */
-  }
-  const char *text = lua_tolstring(L, -1, &len);
-  skip_comment(&text, &len);
-  if (path == NULL) {
-    lua_pushliteral(L, "=stdin");
-  } else {
-    lua_pushfstring(L, "@%s", path);
-  } /* stack: text, name */
-  int status = src_load(L, text, len, lua_tostring(L, -1), mode);
-  lua_replace(L, -3);
-  lua_pop(L, 1);
-  return status;
-}
-
-/* The whole text that a reader function gives, piece by piece. */
-static int read_pieces(lua_State *L) {
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  for (;;) {
-    lua_pushvalue(L, 1);
-    lua_call(L, 0, 1);
-    size_t len;
-    if (lua_isnil(L, -1) || (lua_tolstring(L, -1, &len) != NULL && len == 0)) {
-      lua_pop(L, 1);
-      break;
-    }
-    if (!lua_isstring(L, -1)) {
-      luaL_error(L, "reader function must return a string");
-    }
-    luaL_addvalue(&b);
-  }
-  luaL_pushresult(&b);
-  return 1;
-}
-
-/* Replaces the reader function that is argument 1 by its text, and a missing name by Lua's own. On
-   failure there is a message at the top. */
-static bool read_argument(lua_State *L) {
-  lua_settop(L, lua_gettop(L) < 2 ? 2 : lua_gettop(L));
-  if (lua_isnil(L, 2)) {
-    lua_pushliteral(L, "=(load)");
-    lua_replace(L, 2);
-  }
-  lua_pushcfunction(L, read_pieces);
-  lua_pushvalue(L, 1);
-  if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
-    return false;
-  }
-  lua_replace(L, 1);
-  return true;
-}
-
-/* Results from idx on: a nil and a message, the last one. */
-static void explain_failure(lua_State *L, int idx) {
-  if (lua_gettop(L) == idx + 1 && lua_isnil(L, idx) && lua_type(L, idx + 1) == LUA_TSTRING) {
-    diag_guess_syntax(L);
-  }
-}
-
-/* load(chunk, chunkname, mode, env). Upvalue 1: Lua's own. */
-static int load(lua_State *L) {
-  size_t len;
-  if (lua_isfunction(L, 1) && !read_argument(L)) {
-    luaL_pushfail(L);
-    lua_insert(L, -2);
-    return 2;
-  }
-  int n = lua_gettop(L);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  for (int i = 1; i <= n; i++) {
-    lua_pushvalue(L, i);
-  }
-  lua_call(L, n, LUA_MULTRET);
-  const char *text = lua_type(L, 1) == LUA_TSTRING ? lua_tolstring(L, 1, &len) : NULL;
-  if (text != NULL && is_text(text, len) && lua_isfunction(L, n + 1)) {
-    if (n >= 2 && lua_isstring(L, 2)) {
-      remember(L, lua_tostring(L, 2), text, len);
-    }
-    if (n < 4) { /* its globals are the globals */
-      check_text(L, n + 1, text, len);
-    }
-  }
-  explain_failure(L, n + 1);
-  return lua_gettop(L) - n;
-}
-
-/* Remembers the text of the file `path`, if it can be read and is text. `has_globals`: its globals
-   are the globals. */
-static void remember_file(lua_State *L, const char *path, bool has_globals) {
-  size_t len;
-  if (!push_file(L, path)) {
-    return;
-  }
-  const char *text = lua_tolstring(L, -1, &len);
-  skip_comment(&text, &len);
-  if (is_text(text, len)) {
-    lua_pushfstring(L, "@%s", path);
-    remember(L, lua_tostring(L, -1), text, len);
-    lua_pop(L, 1);
-    if (has_globals) {
-      overwrite_check(L, path, text, len);
-    }
-  }
-  lua_pop(L, 1);
-}
-
-/* loadfile(path, ...) and dofile(path, ...). Upvalue 1: Lua's own. */
-static int with_file(lua_State *L) {
-  if (lua_type(L, 1) == LUA_TSTRING) {
-    remember_file(L, lua_tostring(L, 1), lua_gettop(L) < 3);
-  }
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  explain_failure(L, 1);
-  return lua_gettop(L);
-}
-
-/* The searcher of require for Lua files: returns a loader and its path. Upvalue 1: Lua's own. */
-static int search(lua_State *L) {
-  lua_settop(L, 1);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, 1, LUA_MULTRET);
-  if (lua_isfunction(L, 1) && lua_type(L, 2) == LUA_TSTRING) {
-    remember_file(L, lua_tostring(L, 2), true);
-  }
-  return lua_gettop(L);
-}
-
-/* Puts `wrap` around the global function `name`. */
-static void wrap_global(lua_State *L, const char *name, lua_CFunction wrap) {
-  if (lua_getglobal(L, name) == LUA_TFUNCTION) {
-    lua_pushcclosure(L, wrap, 1);
-    lua_setglobal(L, name);
-  } else {
-    lua_pop(L, 1);
-  }
-}
-
-void src_wrap_loaders(lua_State *L) {
-  int top = lua_gettop(L);
-  wrap_global(L, "load", load);
-  wrap_global(L, "loadfile", with_file);
-  wrap_global(L, "dofile", with_file);
-  if (lua_getglobal(L, "package") == LUA_TTABLE && lua_getfield(L, -1, "searchers") == LUA_TTABLE &&
-      lua_rawgeti(L, -1, 2) == LUA_TFUNCTION) {
-    lua_pushcclosure(L, search, 1);
-    lua_rawseti(L, -2, 2);
-  }
-  lua_settop(L, top);
-}

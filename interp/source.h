@@ -1,5 +1,5 @@
-/* source.h: from a Lua function to its converted twin. Keeps the text of chunks as they are loaded,
-   finds the text of a function and proves that it is what runs, has it rewritten (rewrite.h), loads
+/* source.h: from a Lua function to its converted twin. Finds the text of a function among those of
+   chunks (source_load.h) and proves that it is what runs, has it rewritten (rewrite.h), loads
    the wrapper and joins its upvalues with the function's own. What it makes is cached: a wrapper
    per prototype, a converted function per closure, weakly. Knows nothing of traces. */
 #ifndef CUTTLE_SOURCE_H
@@ -12,18 +12,6 @@
 /* Takes the table of runtime functions, by the names of rewrite.h, from the top of the stack: what
    functions converted from now on call [-1, +0, m]. */
 void src_set_runtime(lua_State *L);
-
-/* luaL_loadbufferx and luaL_loadfilex that remember the text of what they load [-0, +1, m]. */
-int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, const char *mode);
-int src_load_file(lua_State *L, const char *path, const char *mode); /* NULL: standard input */
-
-/* The text of a chunk that errors call `chunk`, the latest of this name; false, and nothing is pushed,
-   where it is not kept [-0, +0..1, m]. */
-bool src_push_text(lua_State *L, const char *chunk);
-
-/* Makes `load`, `loadfile`, `dofile` and `require` of this state remember. Once, with Lua's
-   libraries open; those that are nil are left so [-0, +0, m]. */
-void src_wrap_loaders(lua_State *L);
 
 /* Pushes what a kernel runs in place of the function at idx: the converted closure; the function
    itself if it is one already or is a C function. Returns LUA_OK; else pushes a message with

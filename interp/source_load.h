@@ -1,0 +1,29 @@
+/* source_load.h: loading chunks so that their texts are at hand: for converting a function (source.h),
+   and for messages that show a line. */
+#ifndef CUTTLE_SOURCE_LOAD_H
+#define CUTTLE_SOURCE_LOAD_H
+
+#include <lua.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* luaL_loadbufferx and luaL_loadfilex that remember the text of what they load [-0, +1, m]. */
+int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, const char *mode);
+int src_load_file(lua_State *L, const char *path, const char *mode); /* NULL: standard input */
+
+/* The text of a chunk that errors call `chunk`, the latest of this name; false, and nothing is pushed,
+   where it is not kept [-0, +0..1, m]. */
+bool src_push_text(lua_State *L, const char *chunk);
+
+/* Makes `load`, `loadfile`, `dofile` and `require` of this state remember. Once, with Lua's
+   libraries open; those that are nil are left so [-0, +0, m]. */
+void src_wrap_loaders(lua_State *L);
+
+/* The texts of the chunks of that name, as lua_load takes it: a list, newest first; false, and nothing is
+   pushed, where there are none [-0, +0..1, m]. */
+bool src_push_texts(lua_State *L, const char *chunkname, size_t len);
+
+/* The Lua text of the file; false, and nothing is pushed, where it cannot be read [-0, +0..1, m]. */
+bool src_push_file(lua_State *L, const char *path);
+
+#endif
