@@ -411,7 +411,7 @@ static void note_read(const Touch *t, uint32_t *first, uint32_t *second, uint32_
 static bool is_under_way(const CtCheckWorker *k, uint32_t number) {
   const CtCheck *c = k->check;
   for (int i = 0; i < c->n_workers; i++) {
-    if (c->workers[i].k->team != k->k->team && atomic_load(&c->workers[i].writing) == number) {
+    if (c->job->workers[i].team != k->k->team && atomic_load(&c->workers[i].writing) == number) {
       return true;
     }
   }
