@@ -14,6 +14,7 @@
 --   order, group  the way through the tiles, as raster takes it
 --   cluster    blocks that lie above each other and share the columns: 2, or absent
 --   pdl        the launch may begin while the one before ends
+--   min_blocks of a multiprocessor, where there are to be more than one
 local ct = require "cuttle"
 local grouping = require "cuttle.gemm_groups"
 local raster = require "cuttle.raster"
@@ -260,7 +261,7 @@ local function multiply(plan, block, state, tCsX, tCsY, sums, fetch)
   end
 end
 
--- Likewise where another group multiplies between two tiles: the products of one slot run while the
+-- Likewise where no other group multiplies at the same time: the products of one slot run while the
 -- next begin. Those of the slot that is returned still run.
 local function multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
   local before = 0
@@ -301,7 +302,13 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
   if is_shared then
     each_tile(variant, block, 0, 1, function(row, column, part)
       local function fetch() out:fetch(own_row(row), column) end
-      multiply(plan, block, state, tCsX, tCsY, sums, fetch)
+      if plan.groups > 1 then
+        multiply(plan, block, state, tCsX, tCsY, sums, fetch)
+      else
+        local slot = multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
+        ct.wgmma_wait(0)
+        release(plan, block, slot)
+      end
       out:of(part):store(sums, own_row(row), column, alpha, beta, operands)
     end)
   else
@@ -361,11 +368,11 @@ function M.make(variant)
   if variant.order == "hilbert" and not variant.grouped then
     return ct.kernel(variant.name, function(A, B, C, order, alpha, beta, ...)
       body(A, B, C, alpha, beta, order, {...})
-    end)
+    end, {min_blocks = variant.min_blocks})
   end
   return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
     body(A, B, C, alpha, beta, nil, {...})
-  end)
+  end, {min_blocks = variant.min_blocks})
 end
 
 return M

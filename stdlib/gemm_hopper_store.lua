@@ -1,8 +1,8 @@
 -- gemm_hopper_store.lua: what a warp group of gemm_hopper.lua does with its sums: alpha, beta, bias
 -- and epilogue, then C by way of shared memory and TMA, which stores while the next tile is
 -- multiplied. C is seen (N,M), as the instruction has it: 64 rows, and columns that are adjacent in
--- memory. A pass is {panels} of 128 bytes of each row in one of {buffers}: config.store is both. Where
--- beta is not 0, TMA brings what C holds into the same buffers, while the tile is multiplied.
+-- memory. A pass is {panels} of 128 bytes of each row in one of {buffers}: config.store is both.
+-- Where beta is not 0, TMA brings what C holds into the same buffers, while the tile is multiplied.
 local ct = require "cuttle"
 local epilogue = require "cuttle.gemm_epilogue"
 local grouping = require "cuttle.gemm_groups"
@@ -117,8 +117,8 @@ function Store:fetch(row, column)
   end
 end
 
--- Behind pass i: the next one for a buffer whose store began a pass ago, so that it is hardly waited
--- for; of a single buffer that of this pass.
+-- Behind pass i: the next one for a buffer whose store began a pass ago, so that it is hardly
+-- waited for; of a single buffer that of this pass.
 local function fetch_next(self, i, row, column)
   local plan = self.plan
   local behind = plan.buffers > 1 and 1 or 0

@@ -11,6 +11,7 @@ local layout, size, tile, shape = ct.layout, ct.size, ct.tile, ct.shape
 local fragment, copy, clear, axpby = ct.fragment, ct.copy, ct.clear, ct.axpby
 local _ <const> = ct._
 
+local COLUMN <const> = 4 -- sums, that columns begin at multiples of: 16 bytes, as TMA wants it
 local ROWS <const>, COLUMNS <const>, RUN <const> = 128, 8, 4 -- of a block of the second kernel
 
 -- {====== Into how many parts ======
@@ -43,7 +44,8 @@ end
 
 --- The problem of the first kernel: sums of n parts, nothing done with them.
 function M.first(p, n)
-  local sums = ct.tensor(p.sum, layout { p.m, p.n, n })
+  local ld = ct.cdiv(p.m, COLUMN) * COLUMN
+  local sums = ct.tensor(p.sum, layout({ p.m, p.n, n }, { 1, ld, ld * p.n }))
   if sums.device ~= p.device then sums = sums:to(p.device) end
   local first = { A = cut(p.A, n), B = cut(p.B, n), C = sums, c_dtype = p.sum, work = p.sum,
                   alpha = 1, beta = 0, k = p.k // n, l = n, operands = {}, swapped = false }

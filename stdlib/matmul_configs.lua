@@ -115,6 +115,40 @@ M.list = {
     registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 16, blocks = 128,
     when = hopper_tiles() },
 
+  -- Hopper's tensor cores and small tiles, none of them measured, so all are taken by name only.
+  -- Of 132 multiprocessors 512^3 fills 128 with 32x64, 1024^3 with 128x64, 1536^3 more with 128x128;
+  -- two blocks of a multiprocessor hide each other's begin and end. As few rows as decoding has wait
+  -- for the weights, whatever the tile is: products of 64 rows, the fewest that wgmma has, take a
+  -- third of the time in which these come, so A and B need not change places. What counts is that
+  -- all multiprocessors load: tiles of 64 or 128 weights, and `split`.
+  { name = "hopper 32x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
+    majors = { TN = true, TT = true }, tile = { 32, 64, 64 }, schedule = "cooperative", groups = 1,
+    stages = 8, store = { 1, 1 }, order = "columns", blocks = 264, min_blocks = 2, pdl = true,
+    when = never },
+  { name = "hopper 64x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
+    tile = { 64, 64, 64 }, schedule = "cooperative", groups = 1, stages = 6, store = { 1, 1 },
+    order = "columns", blocks = 264, min_blocks = 2, pdl = true, when = never },
+  { name = "hopper 128x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
+    tile = { 128, 64, 64 }, schedule = "cooperative", groups = 1, stages = 4, store = { 1, 1 },
+    order = "columns", blocks = 264, min_blocks = 2, pdl = true, when = never },
+  { name = "hopper 64x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
+    tile = { 64, 128, 64 }, schedule = "cooperative", stages = 3, store = { 1, 1 },
+    order = "columns", blocks = 264, min_blocks = 2, pdl = true, when = never },
+  { name = "hopper 128x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
+    tile = { 128, 128, 64 }, schedule = "cooperative", stages = 6, store = { 1, 2 },
+    order = "groups", group = 16, blocks = 132, pdl = true, when = never },
+  { name = "hopper 256x64x64, ping-pong", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, tile = { 256, 64, 64 }, schedule = "ping-pong", stages = 4,
+    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = 132,
+    when = never },
+  { name = "hopper 128x64x32", device = "cuda", template = HOPPER, types = TF32, only_sm = 90,
+    majors = TN, tile = { 128, 64, 32 }, schedule = "cooperative", groups = 1, stages = 4,
+    store = { 1, 1 }, order = "columns", blocks = 264, min_blocks = 2, pdl = true, when = never },
+  { name = "hopper 128x64x128", device = "cuda", template = HOPPER, types = ALL_BYTES,
+    only_sm = 90, majors = TN, tile = { 128, 64, 128 }, schedule = "cooperative", groups = 1,
+    stages = 4, store = { 1, 1 }, order = "columns", blocks = 264, min_blocks = 2, pdl = true,
+    when = never },
+
   -- Tensor cores. Small problems want small tiles, so that all multiprocessors have some.
   { name = "mma 128x256x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
     tile = { 128, 256, 64 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,

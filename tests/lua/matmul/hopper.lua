@@ -68,6 +68,7 @@ end
 local cases = {
   {bf16, bf16, pair, 3}, {f16, f32, whole, 3}, {f16, f16, high, 3}, {tf32, f32, one, 0},
   {i8, i32, with(pair, {64, 128, 128}), 0}, {f8e4m3, f16, with(one, {64, 64, 128}), 0},
+  {bf16, bf16, with(one, {32, 64, 64}), 0},
 }
 for _, case in ipairs(cases) do
   local dtype, out, config, majors = table.unpack(case)
