@@ -34,10 +34,10 @@ static int holder_close(lua_State *L) {
 }
 
 static void push_row(lua_State *L, const CtSimtProgram *p, const CtTraceRow *row) {
-  static const char *const kinds[] = {"reads", "writes", "computes"};
+  static const char *const kinds[] = {"reads", "writes", "computes", "zeros"};
   static const char *const spaces[] = {"global", "shared", "register"};
   CtTracePlace at = ct_simt_trace_place(p, row);
-  lua_createtable(L, 0, 9);
+  lua_createtable(L, 0, 10);
   lua_pushstring(L, kinds[row->kind]);
   lua_setfield(L, -2, "kind");
   lua_pushstring(L, at.chunk);
@@ -57,6 +57,10 @@ static void push_row(lua_State *L, const CtSimtProgram *p, const CtTraceRow *row
     lua_setfield(L, -2, "space");
     lua_pushinteger(L, row->off);
     lua_setfield(L, -2, "offset");
+    if (at.space == CT_SHARED && row->owner != row->block) {
+      lua_pushinteger(L, row->owner);
+      lua_setfield(L, -2, "owner");
+    }
   }
 }
 
@@ -183,8 +187,9 @@ static void launch_watched(lua_State *L, Holder *h, int n) {
 
 /* _trace(launch, name, off, limit, args...) -> rows, shared, grid, block: launches `launch(args...)`, a
    configuration, on the CPU engine and on copies of the tensors. Rows {kind, chunk, line, block, thread,
-   times, tensor, space, offset} of what made the element at offset `off` of the parameter `name`; the
-   shared tensors by name; the launch's extents. A block's record takes `limit` bytes at most. */
+   times, tensor, space, offset, owner} of what made the element at offset `off` of the parameter `name`, owner
+   being the block whose shared memory it is where that is another; the shared tensors by name; the launch's
+   extents. A cluster's record takes `limit` bytes at most. */
 static int trace_rows(lua_State *L) {
   CtErr err;
   Holder *h = lua_newuserdatauv(L, sizeof *h, 0);

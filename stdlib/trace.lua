@@ -1,12 +1,12 @@
 -- trace.lua: how one element of a tensor came about: which threads, at which lines, from what.
 --   trace(launch, {C = {5, 7}}[, args...])   a Trace, which prints as a list of lines
 -- The launch runs twice on the CPU engine, on copies of its tensors: to find the blocks that write
--- the element, and to record these. What made the element there is what makes it on a GPU. Values
--- only: the conditions and indices on the way are not followed.
+-- the element, and to record these, with the others of their clusters. What made the element there
+-- is what makes it on a GPU. Values only: the conditions and indices on the way are not followed.
 local ct = require "cuttle"
 local M = {}
 
-M.max_record = 1 << 30 -- bytes, of one block
+M.max_record = 1 << 30 -- bytes, of one block or cluster
 
 local MAX_PLACES <const> = 4 -- of a set that is no box
 local MAX_THREADS <const> = 8
@@ -186,15 +186,16 @@ local function sources_of(rows)
   return sources
 end
 
-local function new_place(tensor, space)
-  return { tensor = tensor, space = space, crds = {}, seen = {} }
+local function new_place(row)
+  return { tensor = row.tensor, space = row.space, owner = row.owner, crds = {}, seen = {} }
 end
 
 local function add_place(list, row, crd_of)
-  local place = list[row.tensor]
+  local key = row.owner and ("%s %d"):format(row.tensor, row.owner) or row.tensor
+  local place = list[key]
   if not place then
-    place = new_place(row.tensor, row.space)
-    list[row.tensor] = place
+    place = new_place(row)
+    list[key] = place
     list[#list + 1] = place
   end
   if not place.seen[row.offset] then
@@ -231,7 +232,9 @@ local function blocks_of(rows, tensors)
     end
     local line = line_of(block, row)
     line.threads[row.thread] = true
-    if row.kind ~= "computes" then
+    if row.kind == "zeros" then
+      line.zeros = row.tensor
+    elseif row.kind ~= "computes" then
       add_place(line[row.kind], row, tensors[row.tensor].crd_of)
     else
       line.times = math.max(line.times, row.times)
@@ -243,16 +246,21 @@ end
 
 -- {====== Text ======
 
-local function places_text(places, tensors)
+local function places_text(places, tensors, grid)
   local parts = {}
   for i, place in ipairs(places) do
     parts[i] = place.tensor .. set_text(place.crds, tensors[place.tensor].shape)
+      .. (place.owner and " of block " .. index_text(place.owner, grid) or "")
   end
   return table.concat(parts, ", ")
 end
 
-local function what_text(line, tensors)
-  local reads, writes = places_text(line.reads, tensors), places_text(line.writes, tensors)
+local function what_text(line, tensors, grid)
+  local reads = places_text(line.reads, tensors, grid)
+  if line.zeros then
+    reads = ("%s0 outside %s"):format(reads ~= "" and reads .. ", " or "", line.zeros)
+  end
+  local writes = places_text(line.writes, tensors, grid)
   if reads ~= "" and writes ~= "" then return reads .. " -> " .. writes end
   if writes ~= "" then return "-> " .. writes end
   return reads
@@ -270,7 +278,7 @@ function Trace:__tostring()
     for _, line in ipairs(block.lines) do
       out[#out + 1] = ("  %s:%d: %s"):format(line.chunk, line.line,
         (self.sources[line.chunk][line.line] or ""):match("^%s*(.-)%s*$"))
-      local what = what_text(line, self.tensors)
+      local what = what_text(line, self.tensors, self.grid)
       local threads = threads_text(line.threads, self.block)
       out[#out + 1] = ("      %s%s"):format(what ~= "" and what .. ", " or "", threads)
         .. (line.times > 1 and (", %d times"):format(line.times) or "")

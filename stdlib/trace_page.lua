@@ -164,12 +164,14 @@ local function page_data(t, crd_text)
   end)
   panels:add(t.tensor, 0, t.offset)
   local events = {}
-  for i, row in ipairs(t.rows) do
+  for _, row in ipairs(t.rows) do
     local line = line_of(row.chunk .. ":" .. row.line, source_of(row.chunk, row.chunk), row.line)
     local thread = thread_of(row.block .. " " .. row.thread, row.block, row.thread)
     local event = { kinds[row.kind], line, thread, row.times }
-    if row.tensor then event[5], event[6] = panels:add(row.tensor, row.block, row.offset) end
-    events[i] = event
+    if row.tensor and event[1] then
+      event[5], event[6] = panels:add(row.tensor, row.owner or row.block, row.offset)
+    end
+    events[#events + 1] = event[1] and event
   end
   local panel_list = {}
   for i, panel in ipairs(panels.list) do

@@ -519,6 +519,15 @@ uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane);
    from the beginning of its memory on. Returns the bytes of the whole box. */
 typedef void (*CtTmaVisit)(void *ud, int64_t off, int64_t bytes);
 int64_t ct_simt_tma_rows(const CtWarp *w, const CtSimtTma *t, int lane, CtTmaVisit fn, void *ud);
+/* The same in units of CT_TMA_UNIT bytes, with their places in the block's shared memory. */
+typedef struct CtTmaUnit {
+  int64_t place;    /* from the beginning of the shared memory */
+  int64_t off;      /* from the beginning of the tensor's memory */
+  int32_t from, to; /* bytes of the unit that are inside the tensor */
+} CtTmaUnit;
+typedef void (*CtTmaUnitVisit)(void *ud, const CtTmaUnit *unit);
+void ct_simt_tma_units(const CtWarp *w, const CtSimtTma *t, int lane, CtTmaUnitVisit fn, void *ud);
+int64_t ct_simt_tma_bytes(const CtSimtTma *t); /* of a box */
 /* simt_warp.c */
 /* One lane's ATOMIC at an address that is aligned to the element: what it wrote is another value. */
 bool ct_simt_atomic_at(CtOp op, CtDtype dtype, char *at, const void *value);

@@ -1,7 +1,9 @@
-/* simt_record.c: recording the steps of a block; see simt_record.h. */
+/* simt_record.c: recording the steps of a cluster's blocks; see simt_record.h. */
 #include "simt_record.h"
 
 #include <string.h>
+
+#include "runtime/ir/ir_tma.h"
 
 static const int64_t not_accessed = INT64_MIN;
 
@@ -10,9 +12,10 @@ void ct_record_init(CtRecord *r, CtAlloc alloc, size_t max_bytes) {
   ct_arena_init(&r->arena, alloc);
 }
 
-void ct_record_reset(CtRecord *r) {
+void ct_record_reset(CtRecord *r, const CtWorker *team) {
   ct_arena_reset(&r->arena);
-  r->n_steps = r->n_accesses = r->bytes = 0;
+  r->team = team;
+  r->n_steps = r->n_accesses = r->n_boxes = r->bytes = 0;
 }
 
 void ct_record_clear(CtRecord *r) {
@@ -20,6 +23,8 @@ void ct_record_clear(CtRecord *r) {
   ct_free(r->alloc, r->steps, r->cap_steps * sizeof *r->steps);
   ct_free(r->alloc, r->accesses, r->cap_accesses * sizeof *r->accesses);
   ct_free(r->alloc, r->own_offsets, r->cap_offsets * sizeof *r->own_offsets);
+  ct_free(r->alloc, (void *)r->ptrs, r->cap_ptrs * sizeof *r->ptrs);
+  ct_free(r->alloc, r->boxes, r->cap_boxes * sizeof *r->boxes);
 }
 
 /* Memory for n things of a size, of the record's budget; NULL: it failed. */
@@ -59,13 +64,16 @@ static void keep_access(CtRecord *r, const CtAccess *from) {
   if (ct_grow(r->alloc, &r->accesses, &r->cap_accesses, r->n_accesses + 1, sizeof *r->accesses,
               NULL) != CT_OK ||
       ct_grow(r->alloc, &r->own_offsets, &r->cap_offsets, r->n_accesses + 1, sizeof *r->own_offsets,
-              NULL) != CT_OK) {
+              NULL) != CT_OK ||
+      ct_grow(r->alloc, &r->ptrs, &r->cap_ptrs, r->n_accesses + 1, sizeof *r->ptrs, NULL) !=
+          CT_OK) {
     r->failed = true;
     return;
   }
   CtAccess *a = &r->accesses[r->n_accesses];
   *a = *from;
   r->bytes += sizeof *a;
+  r->ptrs[r->n_accesses] = from->mem->ptr;
   r->own_offsets[r->n_accesses++] = NULL;
   if (!a->is_regular) {
     r->own_offsets[r->n_accesses - 1] = materialise(r, from);
@@ -77,26 +85,60 @@ static void keep_access(CtRecord *r, const CtAccess *from) {
       from->cols == NULL || is_fixed(from, 1) ? from->cols : copy(r, from->cols, a->n / a->n_rows);
 }
 
-void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w) {
+/* --- boxes ------------------------------------------------------------------------------------------------ */
+
+static void keep_unit(void *ud, const CtTmaUnit *unit) {
+  CtRecordBox *b = ud;
+  b->units[b->n++] = *unit;
+}
+
+static void keep_box(CtRecord *r, const CtWarp *w, const CtSimtTma *t, int lane) {
+  CtRecordBox b = {.lane = lane, .global = w->mem[t->global].ptr};
+  b.units = take(r, ct_simt_tma_bytes(t) / CT_TMA_UNIT, sizeof *b.units);
+  if (b.units == NULL || ct_grow(r->alloc, &r->boxes, &r->cap_boxes, r->n_boxes + 1,
+                                 sizeof *r->boxes, NULL) != CT_OK) {
+    r->failed = true;
+    return;
+  }
+  b.ranks = t->is_store ? 1u << w->worker->rank : ct_simt_tma_ranks(w, t, lane);
+  ct_simt_tma_units(w, t, lane, keep_unit, &b);
+  r->boxes[r->n_boxes++] = b;
+}
+
+/* --- steps ------------------------------------------------------------------------------------------------ */
+
+static void keep_operands(CtRecord *r, CtStep *s, const CtIn *code, const CtIn *in, CtWarp *w) {
   CtAccess accesses[CT_MAX_ACCESSES];
+  if (code->u.op == CT_SIMT_TMA) {
+    s->accesses = (uint32_t)r->n_boxes;
+    for (uint32_t rest = w->mask; rest != 0 && !r->failed; rest &= rest - 1) {
+      keep_box(r, w, &w->worker->job->program->tmas[code->imm], ct_first_lane(rest));
+    }
+    s->n_accesses = (uint32_t)r->n_boxes - s->accesses;
+    return;
+  }
+  s->accesses = (uint32_t)r->n_accesses;
+  s->n_accesses = (uint32_t)ct_simt_accesses(code, in, w, accesses);
+  for (uint32_t i = 0; i < s->n_accesses && !r->failed; i++) {
+    keep_access(r, &accesses[i]);
+  }
+}
+
+void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w) {
   r->failed = r->failed || r->bytes > r->max_bytes;
   if (r->failed || ct_grow(r->alloc, &r->steps, &r->cap_steps, r->n_steps + 1, sizeof *r->steps,
                            NULL) != CT_OK) {
     r->failed = true;
     return;
   }
-  int n = ct_simt_accesses(code, in, w, accesses);
   CtStep *s = &r->steps[r->n_steps++];
   *s = (CtStep){.code = (uint32_t)(code - w->worker->job->program->code),
-                .warp = w->index,
+                .rank = (int16_t)w->worker->rank,
+                .warp = (int16_t)w->index,
                 .mask = w->mask,
-                .live = w->live,
-                .accesses = (uint32_t)r->n_accesses,
-                .n_accesses = (uint32_t)n};
+                .live = w->live};
   r->bytes += sizeof *s;
-  for (int i = 0; i < n && !r->failed; i++) {
-    keep_access(r, &accesses[i]);
-  }
+  keep_operands(r, s, code, in, w);
   if (ct_is_select(code->u.op)) {
     bool is_mask = ct_simt_roles[code->u.op][1] == 'm';
     s->chosen = is_mask                                ? *CT_CAT(uint32_t, w, code->a)

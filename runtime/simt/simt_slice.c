@@ -1,9 +1,10 @@
-/* simt_slice.c: the record of a block walked backwards. A set holds the places whose values are wanted:
+/* simt_slice.c: the record of a cluster walked backwards. A set holds the places whose values are wanted:
    bytes of memory, lanes of slots. A step that writes one takes it out, and puts in what it read for it;
    what is left at the beginning came from outside. Steps stand in the order in which the engine ran them,
    which is one that the threads of a GPU may take, too. */
 #include <string.h>
 
+#include "runtime/ir/ir_tma.h"
 #include "simt_record.h"
 
 /* --- places ------------------------------------------------------------------------------------------- */
@@ -18,11 +19,11 @@ typedef struct Places {
 enum { EMPTY, GONE, FIRST_CAP = 1024 };
 
 /* A byte of memory by its address, whichever buffer reaches it; a lane of a slot. */
-enum { SLOT_BIT = 62, SLOT_WARP = 46 };
+enum { SLOT_BIT = 62, SLOT_WARP = 46, RANK_BITS = 8 };
 static uint64_t memory_place(const void *at) { return (uint64_t)(uintptr_t)at; }
-static uint64_t slot_place(int32_t warp, uint32_t at, int lane) {
-  return (uint64_t)1 << SLOT_BIT | (uint64_t)warp << SLOT_WARP | (uint64_t)at * CT_LANES |
-         (uint64_t)lane;
+static uint64_t slot_place(const CtStep *s, uint32_t at, int lane) {
+  uint64_t warp = (uint64_t)s->rank << RANK_BITS | (uint64_t)s->warp;
+  return (uint64_t)1 << SLOT_BIT | warp << SLOT_WARP | (uint64_t)at * CT_LANES | (uint64_t)lane;
 }
 
 static size_t find(const Places *s, uint64_t key) {
@@ -91,13 +92,15 @@ typedef struct Slice {
   const CtRecord *r;
   const CtStep *step;
   const CtIn *code;
-  int64_t block;
   Places wanted;
   CtTraceRows *rows;
 } Slice;
 
 static uint64_t hash_row(const CtTraceRow *a) {
-  const uint64_t parts[] = {(uint64_t)a->kind << 32 | a->buf, (uint64_t)a->off, (uint64_t)a->block,
+  const uint64_t parts[] = {(uint64_t)a->kind << 32 | a->buf,
+                            (uint64_t)a->off,
+                            (uint64_t)a->block,
+                            (uint64_t)a->owner,
                             (uint64_t)a->thread,
                             (uint64_t)a->loc.chunk << 32 | (uint32_t)a->loc.line};
   uint64_t h = 0;
@@ -110,7 +113,8 @@ static uint64_t hash_row(const CtTraceRow *a) {
 
 static bool same_row(const CtTraceRow *a, const CtTraceRow *b) {
   return a->kind == b->kind && a->buf == b->buf && a->off == b->off && a->block == b->block &&
-         a->thread == b->thread && a->loc.chunk == b->loc.chunk && a->loc.line == b->loc.line;
+         a->owner == b->owner && a->thread == b->thread && a->loc.chunk == b->loc.chunk &&
+         a->loc.line == b->loc.line;
 }
 
 static uint32_t *row_slot(CtTraceRows *rows, const CtTraceRow *row) {
@@ -140,11 +144,13 @@ static bool grow_table(CtTraceRows *rows) {
 /* Copies of a value, which nothing is computed for. */
 static bool is_move(uint32_t op) { return op >= CT_SIMT_SPLAT_4f && op <= CT_SIMT_SET_1; }
 
-static void add_row(Slice *s, CtTraceKind kind, int lane, uint32_t buf, int64_t off) {
+static void add_row_of(Slice *s, CtTraceKind kind, int lane, uint32_t buf, int64_t off,
+                       int64_t owner) {
   CtTraceRows *rows = s->rows;
   CtTraceRow row = {.kind = kind,
                     .loc = s->p->locs[s->code - s->p->code],
-                    .block = s->block,
+                    .block = s->r->team[s->step->rank].block,
+                    .owner = owner,
                     .thread = s->step->warp * CT_LANES + lane,
                     .buf = buf,
                     .off = off,
@@ -166,21 +172,45 @@ static void add_row(Slice *s, CtTraceKind kind, int lane, uint32_t buf, int64_t 
   old->order = row.order < old->order ? row.order : old->order;
 }
 
+static void add_computes(Slice *s, int lane) {
+  add_row_of(s, CT_TRACE_COMPUTES, lane, 0, 0, s->r->team[s->step->rank].block);
+}
+
 /* --- memory --------------------------------------------------------------------------------------------- */
 
+static const char *ptr_of(const Slice *s, const CtAccess *a) {
+  return s->r->ptrs[a - s->r->accesses];
+}
+
 /* The place of the first byte of an element; those that follow have the next numbers. */
-static uint64_t element_place(const CtAccess *a, int64_t off, int lane) {
-  return memory_place(a->mem->ptr + off * (int64_t)a->mem->elem_bytes +
+static uint64_t element_place(const Slice *s, const CtAccess *a, int64_t off, int lane) {
+  return memory_place(ptr_of(s, a) + off * (int64_t)a->mem->elem_bytes +
                       (int64_t)lane * a->mem->lane_bytes);
 }
 
 /* As elements of the tensor that the memory was made for. */
-static void note_memory(Slice *s, CtTraceKind kind, const CtAccess *a, int64_t off, int lane) {
-  int64_t bytes = (int64_t)ct_dtype_bytes(a->buf->dtype), of = (int64_t)ct_dtype_bytes(a->buf->of);
-  if (a->buf->space != CT_REGISTER) {
-    for (int64_t i = off * bytes / of; i * of < (off + 1) * bytes; i++) {
-      add_row(s, kind, lane, a->buf->memory, i);
+static void note_in(Slice *s, CtTraceKind kind, uint32_t i, int64_t off, int lane, int64_t owner) {
+  const CtSimtBuf *buf = &s->p->bufs[i];
+  int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype), of = (int64_t)ct_dtype_bytes(buf->of);
+  for (int64_t e = off * bytes / of; e * of < (off + 1) * bytes; e++) {
+    add_row_of(s, kind, lane, buf->memory, e, owner);
+  }
+}
+
+/* The block in whose shared memory the buffer was. */
+static int64_t owner_of(const Slice *s, const CtAccess *a) {
+  const CtWorker *team = s->r->team;
+  for (int i = 0; a->buf->is_remote && i < s->p->n_cluster; i++) {
+    if (team[i].shared + a->buf->at == ptr_of(s, a)) {
+      return team[i].block;
     }
+  }
+  return team[s->step->rank].block;
+}
+
+static void note_memory(Slice *s, CtTraceKind kind, const CtAccess *a, int64_t off, int lane) {
+  if (a->buf->space != CT_REGISTER) {
+    note_in(s, kind, a->buf_index, off, lane, owner_of(s, a));
   }
 }
 
@@ -188,16 +218,20 @@ static bool element_at(const Slice *s, const CtAccess *a, int64_t e, int lane, i
   return ct_record_at(s->r, (uint32_t)(a - s->r->accesses), e, lane, off);
 }
 
-/* The element is wanted, for a value that this step gives. */
-static void want_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
+/* The element of the lane is wanted, for a value that this step gives lane `by`. */
+static void want_element_for(Slice *s, const CtAccess *a, int64_t e, int lane, int by) {
   int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
   if (element_at(s, a, e, lane, &off)) {
-    uint64_t at = element_place(a, off, lane);
+    uint64_t at = element_place(s, a, off, lane);
     for (int64_t i = 0; i < bytes; i++) {
       want(&s->wanted, at + (uint64_t)i);
     }
-    note_memory(s, CT_TRACE_READS, a, off, lane);
+    note_memory(s, CT_TRACE_READS, a, off, by);
   }
+}
+
+static void want_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
+  want_element_for(s, a, e, lane, lane);
 }
 
 /* Was a byte of the element wanted that the step writes? Then it is not any more. */
@@ -205,7 +239,7 @@ static bool take_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
   int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
   bool found = false;
   if (element_at(s, a, e, lane, &off)) {
-    uint64_t at = element_place(a, off, lane);
+    uint64_t at = element_place(s, a, off, lane);
     for (int64_t i = 0; i < bytes; i++) {
       found |= take(&s->wanted, at + (uint64_t)i);
     }
@@ -228,13 +262,13 @@ static uint32_t field(const CtIn *in, int i) {
 
 static void want_slot(Slice *s, int i, int lane) {
   if (is_value(ct_simt_roles[s->code->u.op][i])) {
-    want(&s->wanted, slot_place(s->step->warp, field(s->code, i), lane));
+    want(&s->wanted, slot_place(s->step, field(s->code, i), lane));
   }
 }
 
 /* Of the field d. */
 static bool take_slot(Slice *s, int lane) {
-  return take(&s->wanted, slot_place(s->step->warp, s->code->d, lane));
+  return take(&s->wanted, slot_place(s->step, s->code->d, lane));
 }
 
 /* --- instructions ----------------------------------------------------------------------------------------- */
@@ -273,7 +307,7 @@ static void walk_plain(Slice *s) {
     }
     want_operands(s, lane);
     if (is_active(s, lane)) {
-      add_row(s, CT_TRACE_COMPUTES, lane, 0, 0);
+      add_computes(s, lane);
     }
   }
 }
@@ -293,7 +327,7 @@ static void walk_vote(Slice *s) {
     int lane = ct_first_lane(rest);
     want_slot(s, 1, lane);
     if (wanted >> lane & 1) {
-      add_row(s, CT_TRACE_COMPUTES, lane, 0, 0);
+      add_computes(s, lane);
     }
   }
 }
@@ -306,7 +340,7 @@ static void walk_shfl(Slice *s) {
     int lane = ct_first_lane(rest);
     int from = ct_simt_shfl_source(kind, lane, s->step->by[lane], width);
     want_slot(s, 1, is_active(s, from) ? from : lane);
-    add_row(s, CT_TRACE_COMPUTES, lane, 0, 0);
+    add_computes(s, lane);
   }
 }
 
@@ -336,7 +370,7 @@ static void walk_dot(Slice *s, const CtAccess *a) {
       continue;
     }
     want_slot(s, 3, lane);
-    add_row(s, CT_TRACE_COMPUTES, lane, 0, 0);
+    add_computes(s, lane);
     for (int64_t e = 0; e < a[0].n; e++) {
       want_element(s, &a[0], e, lane);
       want_element(s, &a[1], e, lane);
@@ -436,9 +470,10 @@ static void want_group_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane)
     }
     for (int64_t i = 0; i < mma->k; i++) {
       if (mma->is_a_shared) {
-        want_element(s, a, in_group + i * WARPS * mma->m + of_a, ct_first_lane(a->mask));
+        want_element_for(s, a, in_group + i * WARPS * mma->m + of_a, ct_first_lane(a->mask), lane);
       }
-      want_element(s, b, col + i * mma->groups * mma->n + of_b, ct_first_lane(b->mask));
+      int64_t of = col + i * mma->groups * mma->n + of_b;
+      want_element_for(s, b, of, ct_first_lane(b->mask), lane);
     }
   }
 }
@@ -472,15 +507,15 @@ static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
     want_element(s, a, e, lane);
   }
   if (is_fill || is_axpby) { /* the operands of a TILE may be of any kind */
-    want(&s->wanted, slot_place(s->step->warp, s->code->d, lane));
+    want(&s->wanted, slot_place(s->step, s->code->d, lane));
   }
   if (is_axpby) {
-    want(&s->wanted, slot_place(s->step->warp, s->code->a, lane));
+    want(&s->wanted, slot_place(s->step, s->code->a, lane));
   }
   if (dst->reads) {
     want_element(s, dst, e, lane);
   }
-  add_row(s, CT_TRACE_COMPUTES, lane, 0, 0);
+  add_computes(s, lane);
 }
 
 static void walk_tile(Slice *s) {
@@ -494,9 +529,72 @@ static void walk_tile(Slice *s) {
   }
 }
 
+/* --- boxes -------------------------------------------------------------------------------------------------- */
+
+static bool take_bytes(Slice *s, const char *at, int64_t n) {
+  bool found = false;
+  for (int64_t i = 0; i < n; i++) {
+    found |= take(&s->wanted, memory_place(at + i));
+  }
+  return found;
+}
+
+static void want_bytes(Slice *s, const char *at, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    want(&s->wanted, memory_place(at + i));
+  }
+}
+
+/* An element of a unit that a block has: a load wrote it there; a store read it. */
+static void walk_element(Slice *s, const CtSimtTma *t, const CtRecordBox *b, const CtTmaUnit *u,
+                         int rank, int64_t i) {
+  int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype), owner = s->r->team[rank].block;
+  const char *in_shared = s->r->team[rank].shared + u->place + i;
+  const char *in_global = b->global + u->off + i;
+  int64_t at_shared = (u->place + i - s->p->bufs[t->shared].at) / bytes;
+  int64_t at_global = (u->off + i) / bytes;
+  bool is_inside = i >= u->from && i < u->to;
+  if (!t->is_store && take_bytes(s, in_shared, bytes)) {
+    note_in(s, CT_TRACE_WRITES, t->shared, at_shared, b->lane, owner);
+    if (is_inside) {
+      want_bytes(s, in_global, bytes);
+      note_in(s, CT_TRACE_READS, t->global, at_global, b->lane, owner);
+    } else {
+      add_row_of(s, CT_TRACE_ZEROS, b->lane, s->p->bufs[t->global].memory, 0, owner);
+    }
+  } else if (t->is_store && is_inside && take_bytes(s, in_global, bytes)) {
+    note_in(s, CT_TRACE_WRITES, t->global, at_global, b->lane, owner);
+    want_bytes(s, in_shared, bytes);
+    note_in(s, CT_TRACE_READS, t->shared, at_shared, b->lane, owner);
+    if (t->reduce != CT_TMA_NONE) {
+      want_bytes(s, in_global, bytes);
+      note_in(s, CT_TRACE_READS, t->global, at_global, b->lane, owner);
+      add_computes(s, b->lane);
+    }
+  }
+}
+
+static void walk_boxes(Slice *s) {
+  const CtSimtTma *t = &s->p->tmas[s->code->imm];
+  for (uint32_t i = s->step->n_accesses; i-- > 0;) {
+    const CtRecordBox *b = &s->r->boxes[s->step->accesses + i];
+    for (uint32_t ranks = b->ranks; ranks != 0; ranks &= ranks - 1) {
+      for (int64_t u = 0; u < b->n; u++) {
+        for (int64_t at = 0; at < CT_TMA_UNIT; at += (int64_t)ct_dtype_bytes(t->dtype)) {
+          walk_element(s, t, b, &b->units[u], ct_first_lane(ranks), at);
+        }
+      }
+    }
+  }
+}
+
 static void walk_step(Slice *s) {
-  const CtAccess *a = s->step->n_accesses == 0 ? NULL : &s->r->accesses[s->step->accesses];
   uint32_t op = s->code->u.op;
+  if (op == CT_SIMT_TMA) {
+    walk_boxes(s);
+    return;
+  }
+  const CtAccess *a = s->step->n_accesses == 0 ? NULL : &s->r->accesses[s->step->accesses];
   if (op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64) {
     walk_dot(s, a);
   } else if (op == CT_SIMT_ATOMIC) {
@@ -516,9 +614,9 @@ static void walk_step(Slice *s) {
   }
 }
 
-void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, int64_t block, const char *at,
-                   size_t bytes, CtTraceRows *rows) {
-  Slice s = {.p = p, .r = r, .block = block, .wanted = {.alloc = rows->alloc}, .rows = rows};
+void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, const char *at, size_t bytes,
+                   CtTraceRows *rows) {
+  Slice s = {.p = p, .r = r, .wanted = {.alloc = rows->alloc}, .rows = rows};
   for (size_t i = 0; i < bytes; i++) {
     want(&s.wanted, memory_place(at + i));
   }

@@ -143,6 +143,36 @@ int64_t ct_simt_tma_rows(const CtWarp *w, const CtSimtTma *t, int lane, CtTmaVis
   return box_size(t) * b.bytes;
 }
 
+typedef struct UnitVisit {
+  CtTmaUnitVisit fn;
+  void *ud;
+  const Box *box;
+} UnitVisit;
+
+static void visit_units(void *ud, const Row *row) {
+  const UnitVisit *v = ud;
+  int64_t width = v->box->t->box[0] * v->box->bytes;
+  for (int64_t i = 0; i < width; i += CT_TMA_UNIT) {
+    int64_t lo = ct_min(ct_max(row->from - i, 0), CT_TMA_UNIT);
+    CtTmaUnit unit = {.place = place_of(v->box, row->row + i),
+                      .off = row->off + i,
+                      .from = (int32_t)lo,
+                      .to = (int32_t)ct_max(ct_min(row->to - i, CT_TMA_UNIT), lo)};
+    v->fn(v->ud, &unit);
+  }
+}
+
+void ct_simt_tma_units(const CtWarp *w, const CtSimtTma *t, int lane, CtTmaUnitVisit fn, void *ud) {
+  Box b;
+  UnitVisit v = {fn, ud, &b};
+  open_box(w, t, lane, &b);
+  each_row(&b, visit_units, &v);
+}
+
+int64_t ct_simt_tma_bytes(const CtSimtTma *t) {
+  return box_size(t) * (int64_t)ct_dtype_bytes(t->dtype);
+}
+
 uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane) {
   const CtWorker *k = w->worker;
   return t->has_mask ? (uint32_t)k->tma_lanes[CT_TMA_MASK][lane] : 1u << k->rank;

@@ -101,8 +101,18 @@ static bool is_found(const CtSimtTrace *t, int64_t block) {
 static void begin_block(CtSimtWatch *watch, CtWorker *k) {
   CtSimtTrace *t = trace_of(watch);
   Tracer *r = tracer_of(t, k);
-  r->is_on = t->buf != 0 && (t->phase == PHASE_FIND || is_found(t, k->block));
-  ct_record_reset(&r->record);
+  r->is_on = t->buf != 0;
+}
+
+/* One record for all blocks of a cluster, the first one's, as they read and write each other's memory. */
+static void begin_recorded(CtSimtWatch *watch, CtWorker *k) {
+  CtSimtTrace *t = trace_of(watch);
+  Tracer *r = tracer_of(t, k->team);
+  if (k->rank == 0) {
+    r->is_on = false;
+    ct_record_reset(&r->record, k->team);
+  }
+  r->is_on = r->is_on || (t->buf != 0 && is_found(t, k->block));
 }
 
 static const char *wanted_bytes(const CtSimtTrace *t, const CtWarp *w, size_t *bytes) {
@@ -112,11 +122,12 @@ static const char *wanted_bytes(const CtSimtTrace *t, const CtWarp *w, size_t *b
 
 static void end_block(CtSimtWatch *watch, CtWorker *k) {
   CtSimtTrace *t = trace_of(watch);
-  Tracer *r = tracer_of(t, k);
-  if (t->phase != PHASE_FIND && r->is_on && !r->record.failed) {
+  Tracer *r = tracer_of(t, k->team);
+  bool is_last = k->rank == k->job->program->n_cluster - 1;
+  if (is_last && r->is_on && !r->record.failed) {
     size_t bytes, n = r->rows.n;
     const char *at = wanted_bytes(t, CT_CAT(CtWarp, k->warps, 0), &bytes);
-    ct_simt_slice(k->job->program, &r->record, k->block, at, bytes, &r->rows);
+    ct_simt_slice(k->job->program, &r->record, at, bytes, &r->rows);
     r->has_missed = r->has_missed || r->rows.n == n;
   }
 }
@@ -126,7 +137,7 @@ static void end_block(CtSimtWatch *watch, CtWorker *k) {
 static bool writes_memory(const CtIn *code) {
   const char *roles = ct_simt_roles[code->u.op];
   return (roles[3] == 'b' && roles[0] >= 'a') || code->u.op == CT_SIMT_ATOMIC ||
-         (code->u.op >= CT_SIMT_COPY_4 && code->u.op != CT_SIMT_GUARD);
+         code->u.op == CT_SIMT_TMA || (code->u.op >= CT_SIMT_COPY_4 && code->u.op != CT_SIMT_GUARD);
 }
 
 static bool touches(const CtAccess *a, const char *at, size_t bytes) {
@@ -145,21 +156,52 @@ static bool touches(const CtAccess *a, const char *at, size_t bytes) {
   return false;
 }
 
+/* Bytes of the tensor that a box stores. */
+typedef struct BoxSearch {
+  const char *global, *at;
+  size_t bytes;
+  bool found;
+} BoxSearch;
+
+static void search_row(void *ud, int64_t off, int64_t bytes) {
+  BoxSearch *s = ud;
+  const char *first = s->global + off;
+  s->found = s->found || (first < s->at + s->bytes && s->at < first + bytes);
+}
+
+static bool boxes_touch(const CtIn *code, const CtWarp *w, const char *at, size_t bytes) {
+  const CtSimtTma *t = &w->worker->job->program->tmas[code->imm];
+  BoxSearch s = {.global = w->mem[t->global].ptr, .at = at, .bytes = bytes};
+  for (uint32_t rest = t->is_store ? w->mask : 0; rest != 0 && !s.found; rest &= rest - 1) {
+    (void)ct_simt_tma_rows(w, t, ct_first_lane(rest), search_row, &s);
+  }
+  return s.found;
+}
+
+static void keep_block(CtSimtTrace *t, Tracer *r, const CtWarp *w) {
+  r->is_on = false;
+  if (ct_grow(t->alloc, &r->blocks, &r->cap_blocks, r->n_blocks + 1, sizeof *r->blocks, NULL) !=
+      CT_OK) {
+    r->record.failed = true;
+    return;
+  }
+  r->blocks[r->n_blocks++] = w->worker->block;
+}
+
 static void find(CtSimtTrace *t, Tracer *r, const CtIn *code, const CtIn *in, CtWarp *w) {
   CtAccess accesses[CT_MAX_ACCESSES];
   size_t bytes;
   const char *at = wanted_bytes(t, w, &bytes);
+  if (code->u.op == CT_SIMT_TMA) {
+    if (boxes_touch(code, w, at, bytes)) {
+      keep_block(t, r, w);
+    }
+    return;
+  }
   for (int n = ct_simt_accesses(code, in, w, accesses); r->is_on && n-- > 0;) {
-    if (!touches(&accesses[n], at, bytes)) {
-      continue;
+    if (touches(&accesses[n], at, bytes)) {
+      keep_block(t, r, w);
     }
-    r->is_on = false;
-    if (ct_grow(t->alloc, &r->blocks, &r->cap_blocks, r->n_blocks + 1, sizeof *r->blocks, NULL) !=
-        CT_OK) {
-      r->record.failed = true;
-      return;
-    }
-    r->blocks[r->n_blocks++] = w->worker->block;
   }
 }
 
@@ -175,7 +217,7 @@ static uint32_t find_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, 
 
 /* What the kernel prints it has printed in the first launch. */
 static uint32_t record_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
-  Tracer *r = tracer_of(trace_of(watch), w->worker);
+  Tracer *r = tracer_of(trace_of(watch), w->worker->team);
   bool prints = code->u.op == CT_SIMT_PRINT || code->u.op == CT_SIMT_PRINT_ARG;
   if (r->is_on) {
     ct_record_step(&r->record, code, in, w);
@@ -183,9 +225,7 @@ static uint32_t record_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in
   return prints ? 0 : w->mask;
 }
 
-static bool wants_all(const CtIn *code) {
-  return code->u.op != CT_SIMT_GUARD && code->u.op != CT_SIMT_TMA;
-}
+static bool wants_all(const CtIn *code) { return code->u.op != CT_SIMT_GUARD; }
 
 /* --- results -------------------------------------------------------------------------------------------- */
 
@@ -200,7 +240,13 @@ static int by_block(const void *a, const void *b) {
   if (x->thread != y->thread) {
     return x->thread < y->thread ? -1 : 1;
   }
-  return x->kind != y->kind ? (int)x->kind - (int)y->kind : (x->off > y->off) - (x->off < y->off);
+  if (x->kind != y->kind) {
+    return (int)x->kind - (int)y->kind;
+  }
+  if (x->owner != y->owner) {
+    return x->owner < y->owner ? -1 : 1;
+  }
+  return (x->off > y->off) - (x->off < y->off);
 }
 
 static void end_find(CtSimtWatch *watch, CtSimtJob *job) {
@@ -258,12 +304,11 @@ static const CtWatchOps find_ops = {.wants = writes_memory,
                                     .begin = begin,
                                     .end = end_find,
                                     .begin_block = begin_block,
-                                    .end_block = end_block,
                                     .step = find_step};
 static const CtWatchOps record_ops = {.wants = wants_all,
                                       .begin = begin,
                                       .end = end_record,
-                                      .begin_block = begin_block,
+                                      .begin_block = begin_recorded,
                                       .end_block = end_block,
                                       .step = record_step};
 

@@ -1,14 +1,19 @@
 /* simt_trace.h: which threads, lines and elements made one element of a tensor what it is, in a launch on
    the CPU engine. Watchers (simt_watch.h) find the blocks that write the element and record what these
-   run; at a block's end its record is walked backwards from the element: what gave its value, what gave
-   those values, and so on. Values only: not the conditions and indices on the way. A block's trace ends
-   where it reads global memory that it has not written itself. */
+   run, with the other blocks of their clusters; at a cluster's end its record is walked backwards from the
+   element: what gave its value, what gave those values, and so on. Values only: not the conditions and
+   indices on the way. A trace ends where it reads global memory that the cluster has not written itself. */
 #ifndef CT_SIMT_TRACE_H
 #define CT_SIMT_TRACE_H
 
 #include "simt.h"
 
-typedef enum CtTraceKind { CT_TRACE_READS, CT_TRACE_WRITES, CT_TRACE_COMPUTES } CtTraceKind;
+typedef enum CtTraceKind {
+  CT_TRACE_READS,
+  CT_TRACE_WRITES,
+  CT_TRACE_COMPUTES,
+  CT_TRACE_ZEROS /* a box brings 0 for what is outside buf; off: 0 */
+} CtTraceKind;
 
 /* One event: a thread at a line. What it reads or writes is in memory, not in registers. */
 typedef struct CtTraceRow {
@@ -18,14 +23,15 @@ typedef struct CtTraceRow {
   int32_t thread; /* in the block */
   uint32_t buf;   /* READS, WRITES: index in the program's bufs */
   int64_t off;    /* likewise: elements of that buffer */
-  uint32_t order; /* of the first time in the block, for sorting */
+  int64_t owner;  /* likewise, shared memory: of this block; else `block` */
+  uint32_t order; /* of the first time in the cluster, for sorting */
   uint32_t n;     /* times; 0: the thread only moved a value */
 } CtTraceRow;
 
 typedef struct CtSimtTrace CtSimtTrace;
 
 /* Of the element at `off` of the tensor with that parameter's name, a text that outlives the trace.
-   `max_bytes` limits what a block's record may take. */
+   `max_bytes` limits what a cluster's record may take. */
 CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, int64_t off, size_t max_bytes,
                             CtSimtTrace **out, CtErr *err) CT_NODISCARD;
 void ct_simt_trace_close(CtSimtTrace *t);

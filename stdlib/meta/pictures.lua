@@ -91,7 +91,8 @@ function html(x, file, options) end
 
 --- Counts what kernels do, line by line, as a GPU would do it.
 --- Runs f on the CPU engine. The result prints as a table of requests, sectors, bank conflicts, vector
---- widths with the reason why they are not wider, divergence, arithmetic, occupancy and a roofline;
+--- widths with the reason why they are not wider, divergence, arithmetic, occupancy and a roofline, of
+--- TMA what each tensor map takes from L2;
 --- `kernels` has the figures, `:json()` and `:html([file])` print them, `:patterns([space])` lists what
 --- lanes access. Options: `sm` (90) and `device` ("H100") of occupancy and roofline.
 ---
@@ -109,10 +110,11 @@ function profile(f, options) end
 --- Finds out how one element of a tensor came about.
 --- The launch runs on the CPU engine, on copies of its tensors. The result prints as a list of lines,
 --- each with the elements that it read and wrote on the way to this one, and the threads that did.
---- Values only: conditions and indices are not followed. In global memory a block's trace ends at what
---- the block has not written itself. Fields: `rows`, each with `kind` ("reads", "writes", "computes"),
---- `chunk`, `line`, `block`, `thread`, `tensor`, `offset`, `times`; the same by `blocks` and their
---- `lines`; `tensors`, by name.
+--- Values only: conditions and indices are not followed. In global memory a trace ends at what the
+--- block, or its cluster, has not written itself. Fields: `rows`, each with `kind` ("reads", "writes",
+--- "computes", or "zeros": a box brings 0 from outside the tensor), `chunk`, `line`, `block`, `thread`,
+--- `tensor`, `offset`, `owner` (the block whose shared memory it is, where that is another), `times`;
+--- the same by `blocks` and their `lines`; `tensors`, by name.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > x, y = arange(f32, 8), zeros(f32, 8)
