@@ -104,7 +104,7 @@ CtClocks *ct_clock_open(CtCheck *check) {
             take(check, &c->named, 2 * CT_NAMED_BARRIERS * c->n_blocks * width) &&
             take(check, &c->cluster, 2 * width) && take(check, &c->made, slots) &&
             take(check, &c->own, warps) && take(check, &c->copies, slots) &&
-            take(check, &c->groups, warps * AGENTS);
+            take(check, &c->copied_in, slots) && take(check, &c->groups, warps * AGENTS);
   c->far = ct_arena_alloc(&check->arena, c->n_blocks * (size_t)c->n * sizeof *c->far);
   c->stores = ct_arena_alloc(&check->arena, warps * sizeof *c->stores);
   return ok && c->far != NULL && c->stores != NULL ? c : NULL;
@@ -282,9 +282,36 @@ static void look_at_store(CtCheckWorker *k, int32_t warp) {
       text);
 }
 
+/* A barrier of the block: the last copy there has come when some warp has waited for it. */
+static void look_at_load(CtCheckWorker *k, uint32_t buf, int64_t slot) {
+  const CtClocks *c = k->clocks;
+  size_t at = slot_index(c, k->k->rank, buf, slot);
+  bool is_seen = c->copies[at] == 0 || k->n_races > 0; /* a race tells that nobody waited */
+  char text[300];
+  for (int32_t i = 0; i < (int32_t)c->n_warps && !is_seen; i++) {
+    is_seen = warp_row(c, k->k->rank, i)[of_slot(c, k->k->rank, (uint32_t)(at % c->n_slots))] >=
+              c->copies[at];
+  }
+  if (is_seen) {
+    return;
+  }
+  snprintf(text, sizeof text,
+           "tma_load: the block may end before this has come: nobody waits for its phase of "
+           "%.80s[%lld]; wait for it, or leave the copy out",
+           k->k->job->program->bufs[buf].name, (long long)slot);
+  ct_finding_note_text(k, (CtFound){.in = c->copied_in[at], .buf = buf, .block = k->k->block},
+                       text);
+}
+
 void ct_clock_end_block(CtCheckWorker *k) {
+  const CtSimtProgram *p = k->k->job->program;
   for (int32_t i = 0; i < (int32_t)k->clocks->n_warps; i++) {
     look_at_store(k, i);
+  }
+  for (uint32_t b = 1; b < p->n_bufs; b++) {
+    for (int64_t i = 0; p->bufs[b].arrivals > 0 && i < p->bufs[b].n; i++) {
+      look_at_load(k, b, i);
+    }
   }
 }
 
@@ -311,6 +338,7 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   switch (note->kind) {
     case CT_SYNC_COMPLETE:
       look_at_use(k, note, slot);
+      c->copied_in[slot] = ct_check_index(k, note->in);
       set(c, acc, of_slot(c, note->rank, (uint32_t)(slot % c->n_slots)), ++c->copies[slot]);
       break;
     case CT_SYNC_PASS:

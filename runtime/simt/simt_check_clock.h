@@ -56,6 +56,7 @@ struct CtClocks {
   uint32_t
       *own; /* by rank and warp: its clock up to which all of its lanes have seen what they did */
   uint32_t *copies;    /* by rank and slot: completions so far */
+  uint32_t *copied_in; /* likewise: the instruction of the last */
   CtFarArrival *far;   /* by rank and component: the last at a barrier of that block */
   CtLastStore *stores; /* by rank and warp */
   uint32_t *groups;    /* by rank, warp and agent (WGMMA, BULK): committed so far */
