@@ -1,6 +1,6 @@
 -- The producer loads one tile more than anybody waits for.
 local k = kernel("ahead", function(A, C)
-  local s, full = shared(f32, row_major{8, 32, 2}), mbarrier(2, 1)
+  local s, full = shared(f32, layout({8, 32, 2}, {32, 1, 256})), mbarrier(2, 1)
   sync_threads()
   for i = 0, 1 do
     if threadIdx.x == 0 then
