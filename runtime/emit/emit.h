@@ -2,9 +2,10 @@
 
    An emission has two steps. The plan (emit_plan.c) numbers the operations in the order of the text
    and decides for each value whether it is written where it is used or declared under a name, which
-   pointers the tile operations need, where variables are declared, and how a BREAK is said in C. Then
-   the text is written: statements (emit_stmt.c), expressions (emit_expr.c), operations on whole
-   tensors (emit_tile.c, emit_early.c, emit_gemm.c, emit_mma.c), with names from emit_name.c. */
+   pointers the tile operations need, where variables are declared, and how a BREAK is said in C
+   (emit_plan_flow.c). Then the text is written: control flow (emit_flow.c), declarations
+   (emit_decl.c), statements (emit_stmt.c), expressions (emit_expr.c), operations on whole tensors
+   (emit_tile.c, emit_early.c, emit_gemm.c, emit_mma.c), with names from emit_name.c. */
 #ifndef CT_EMIT_H
 #define CT_EMIT_H
 
@@ -149,6 +150,13 @@ void ct_emit_open(CtEmit *e); /* one level deeper, in a new scope; returns with 
 void ct_emit_close(CtEmit *e, size_t mark);
 
 void ct_emit_plan(CtEmit *e);
+/* emit_plan_flow.c. Jumps come first: which scopes variables are in depends on them. */
+void ct_emit_plan_jumps(CtEmit *e);
+void ct_emit_plan_vars(CtEmit *e);
+/* The innermost loop around an operation, or 0. */
+static inline CtVal ct_emit_loop_of(const CtEmit *e, CtVal v) {
+  return e->regions[ct_inst(e->ir, v)->region].loop;
+}
 /* Its range shows that an integer result did not wrap around. */
 bool ct_emit_is_exact(const CtIr *ir, CtVal v);
 /* Integers: C's division is the language's where neither operand is negative. */
@@ -236,6 +244,21 @@ void ct_emit_name_maps(CtEmit *e);
 void ct_emit_prefetch_maps(CtEmit *e);
 /* Returns what separates the parameters that follow from these. */
 const char *ct_emit_put_maps(CtEmit *e, const char *sep);
-void ct_emit_statements(CtEmit *e); /* of the whole kernel */
+
+/* --- declarations (emit_decl.c) ------------------------------------------------------------------- */
+
+static inline const char *ct_emit_type_of(const CtIr *ir, CtVal v) {
+  return ct_dtypes[ct_inst(ir, v)->type].cuda;
+}
+const char *ct_emit_new_name(CtEmit *e, CtVal v); /* for a value, taken from now on */
+const char *ct_emit_new_var_name(CtEmit *e, CtVal var);
+void ct_emit_declare_value(CtEmit *e, CtVal v);
+void ct_emit_declare_vars(CtEmit *e, CtVal v); /* those that the plan declares in front of v */
+void ct_emit_declare_pointers(CtEmit *e, CtVal v, CtLoc loc); /* from v on */
+
+/* --- statements (emit_stmt.c, emit_flow.c) -------------------------------------------------------- */
+
+void ct_emit_effect(CtEmit *e, CtVal v); /* one operation with an effect */
+void ct_emit_statements(CtEmit *e);      /* of the whole kernel */
 
 #endif
