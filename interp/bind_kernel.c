@@ -97,8 +97,21 @@ static void read_nvrtc_options(lua_State *L, Kernel *k, int table) {
   lua_pop(L, 1);
 }
 
+static const char *const kernel_options[] = {"static_shapes", "contract", "min_blocks",
+                                             "nvrtc_options"};
+static const char *const launch_options[] = {"grid",   "block", "cluster", "smem",
+                                             "stream", "pdl",   "check"};
+
+/* Is the key at idx one of the names? */
+static bool is_among(lua_State *L, int idx, const char *const *names, size_t n) {
+  bool found = false;
+  for (size_t i = 0; i < n && lua_type(L, idx) == LUA_TSTRING; i++) {
+    found = found || strcmp(names[i], lua_tostring(L, idx)) == 0;
+  }
+  return found;
+}
+
 static void read_options(lua_State *L, Kernel *k, int table) {
-  static const char *const known[] = {"static_shapes", "contract", "min_blocks", "nvrtc_options"};
   if (lua_isnoneornil(L, table)) {
     return;
   }
@@ -107,15 +120,12 @@ static void read_options(lua_State *L, Kernel *k, int table) {
   }
   lua_pushnil(L);
   while (lua_next(L, table) != 0) {
-    bool ok = false;
-    for (size_t i = 0; i < CT_ARRAY_LEN(known) && lua_type(L, -2) == LUA_TSTRING; i++) {
-      ok = ok || strcmp(known[i], lua_tostring(L, -2)) == 0;
-    }
-    if (!ok) {
-      diag_error(L,
-                 "kernel: option '%s' is unknown; expected static_shapes, contract, "
-                 "min_blocks or nvrtc_options",
-                 luaL_tolstring(L, -2, NULL));
+    if (!is_among(L, -2, kernel_options, CT_ARRAY_LEN(kernel_options))) {
+      bool is_launch = is_among(L, -2, launch_options, CT_ARRAY_LEN(launch_options));
+      diag_error(
+          L,
+          "kernel: option '%s' is %s; expected static_shapes, contract, min_blocks or nvrtc_options",
+          luaL_tolstring(L, -2, NULL), is_launch ? "one of a launch, k{...}(...)" : "unknown");
     }
     lua_pop(L, 1);
   }
@@ -235,18 +245,16 @@ static CtDim3 read_dim(lua_State *L, int table, const char *field, const Kernel 
 }
 
 static void check_fields(lua_State *L, int table, const Kernel *k) {
-  static const char *const known[] = {"grid", "block", "cluster", "smem", "stream", "pdl", "check"};
   lua_pushnil(L);
   while (lua_next(L, table) != 0) {
-    bool ok = false;
-    for (size_t i = 0; i < CT_ARRAY_LEN(known) && lua_type(L, -2) == LUA_TSTRING; i++) {
-      ok = ok || strcmp(known[i], lua_tostring(L, -2)) == 0;
-    }
-    if (!ok) {
-      diag_error(L,
-                 "%s: launch option '%s' is unknown; expected grid, block, cluster, smem, stream, "
-                 "pdl or check",
-                 k->name, luaL_tolstring(L, -2, NULL));
+    if (!is_among(L, -2, launch_options, CT_ARRAY_LEN(launch_options))) {
+      bool is_kernel = is_among(L, -2, kernel_options, CT_ARRAY_LEN(kernel_options));
+      diag_error(
+          L,
+          "%s: launch option '%s' is %s; expected grid, block, cluster, smem, stream, pdl or "
+          "check",
+          k->name, luaL_tolstring(L, -2, NULL),
+          is_kernel ? "one of kernel(name, fn, {...})" : "unknown");
     }
     lua_pop(L, 1);
   }
