@@ -97,10 +97,10 @@ static void read_nvrtc_options(lua_State *L, Kernel *k, int table) {
   lua_pop(L, 1);
 }
 
-static const char *const kernel_options[] = {"static_shapes", "contract", "min_blocks",
-                                             "nvrtc_options"};
-static const char *const launch_options[] = {"grid",   "block", "cluster", "smem",
-                                             "stream", "pdl",   "check"};
+static const char *const kernel_names[] = {"static_shapes", "contract", "min_blocks",
+                                           "nvrtc_options"};
+static const char *const launch_names[] = {"grid",   "block", "cluster", "smem",
+                                           "stream", "pdl",   "check"};
 
 /* Is the key at idx one of the names? */
 static bool is_among(lua_State *L, int idx, const char *const *names, size_t n) {
@@ -120,8 +120,8 @@ static void read_options(lua_State *L, Kernel *k, int table) {
   }
   lua_pushnil(L);
   while (lua_next(L, table) != 0) {
-    if (!is_among(L, -2, kernel_options, CT_ARRAY_LEN(kernel_options))) {
-      bool is_launch = is_among(L, -2, launch_options, CT_ARRAY_LEN(launch_options));
+    if (!is_among(L, -2, kernel_names, CT_ARRAY_LEN(kernel_names))) {
+      bool is_launch = is_among(L, -2, launch_names, CT_ARRAY_LEN(launch_names));
       diag_error(
           L,
           "kernel: option '%s' is %s; expected static_shapes, contract, min_blocks or nvrtc_options",
@@ -247,8 +247,8 @@ static CtDim3 read_dim(lua_State *L, int table, const char *field, const Kernel 
 static void check_fields(lua_State *L, int table, const Kernel *k) {
   lua_pushnil(L);
   while (lua_next(L, table) != 0) {
-    if (!is_among(L, -2, launch_options, CT_ARRAY_LEN(launch_options))) {
-      bool is_kernel = is_among(L, -2, kernel_options, CT_ARRAY_LEN(kernel_options));
+    if (!is_among(L, -2, launch_names, CT_ARRAY_LEN(launch_names))) {
+      bool is_kernel = is_among(L, -2, kernel_names, CT_ARRAY_LEN(kernel_names));
       diag_error(
           L,
           "%s: launch option '%s' is %s; expected grid, block, cluster, smem, stream, pdl or "
