@@ -309,7 +309,7 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
         ct.wgmma_wait(0)
         release(plan, block, slot)
       end
-      out:of(part):store(sums, own_row(row), column, alpha, beta, operands)
+      out:of(part):store(sums, own_row(row), column, row, alpha, beta, operands)
     end)
   else
     local mine = ct.named_barrier(ORDER_ID + group, 2 * GROUP)
@@ -324,7 +324,7 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
       ct.wgmma_wait(0)
       release(plan, block, slot)
       state:advance(block.k_tiles)
-      out:of(part):store(sums, own_row(row), column, alpha, beta, operands)
+      out:of(part):store(sums, own_row(row), column, row, alpha, beta, operands)
     end)
   end
   out:finish()

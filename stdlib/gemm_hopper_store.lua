@@ -141,15 +141,24 @@ end
 
 -- {====== A pass ======
 
+-- A pass's part of C for the threads, where the block's tile may overhang: a pass, too, may lie
+-- outside, which a tile of its size alone would not know.
+local function guarded_part(self, at)
+  local plan, bM, bN = self.plan, self.variant.tile[1], self.variant.tile[2]
+  return tile(tile(ct.guard(self.C), {bN, bM}, {at.tile_row, at.tile_column}),
+    {ROWS, plan.columns}, {at.row % (bN // ROWS), at.column % plan.passes})
+end
+
 -- What is stored of a pass's sums, at (row, column) in tiles of 64 x columns.
-local function elements(self, sums, row, column, buffer, alpha, beta, operands)
+local function elements(self, sums, at, buffer, alpha, beta, operands)
   local variant, plan = self.variant, self.plan
   if variant.plain then return cast(sums, variant.c_dtype) end
+  local row, column = at.row, at.column
   local C, extent = self.C, {ROWS, plan.columns}
   local places = ct.select(ct.identity_tensor(shape(ct.select(C, 1, 0))), 1, 0)
   if self.group then places = ct.domain_offset(self.first, places) end
-  local part = self.thr:partition_C(plan.fetches and self.memory(_, _, buffer)
-    or tile(ct.guard(C), extent, {row, column}))
+  local part = variant.reads_c
+    and self.thr:partition_C(plan.fetches and self.memory(_, _, buffer) or guarded_part(self, at))
   return epilogue.finished(variant, sums, part, self.thr:partition_C(tile(places, extent,
     {row, column})), alpha, beta, self.l, epilogue.guarded(variant, operands))
 end
@@ -165,9 +174,9 @@ end
 
 -- From a buffer to C: by TMA, but by the threads where rows or columns are another group's. Either
 -- way the pass is a group of TMA's stores, perhaps an empty one: these are counted.
-local function out_of(self, buffer, gC, row, column)
+local function out_of(self, buffer, gC, at)
   local plan, variant = self.plan, self.variant
-  local from = self.memory(_, _, buffer)
+  local from, row, column = self.memory(_, _, buffer), at.row, at.column
   if not self.group then
     if self.is_first then
       ct.tma_store(from, gC(_, _, row, column))
@@ -180,28 +189,29 @@ local function out_of(self, buffer, gC, row, column)
     if self.is_first then ct.tma_store(from, gC(_, _, row, column)) end
   else
     local thr = plan.by_rows:get_slice(threadIdx.x % GROUP)
-    copy(thr:partition_S(from),
-      thr:partition_D(tile(ct.guard(self.C), {ROWS, plan.columns}, {row, column})))
+    copy(thr:partition_S(from), thr:partition_D(guarded_part(self, at)))
   end
   if self.is_first then ct.tma_store_commit() end
 end
 
---- The sums of the group's tile at (row, column), in tiles of its rows and of bM columns.
-function Store:store(sums, row, column, alpha, beta, operands)
+--- The sums of the group's tile at (row, column), in tiles of its rows and of bM columns; the
+--- block's tile is in row `tile_row` of such.
+function Store:store(sums, row, column, tile_row, alpha, beta, operands)
   local plan = self.plan
   local gC = tile(self.out, {ROWS, plan.columns}, {_, _})
   for i = 0, plan.n_passes - 1 do
     local high, pass, buffer = i // plan.passes, i % plan.passes, i % plan.buffers
     local at_row, at_column = row * plan.high + high, column * plan.passes + pass
+    local at = { row = at_row, column = at_column, tile_row = tile_row, tile_column = column }
     local part = tile(sums, {size(sums, 0) // plan.passes, 1, 1}, {pass, high, 0})
     if plan.fetches then wait_for_pass(self, i) end
-    local new = elements(self, part, at_row, at_column, buffer, alpha, beta, operands)
+    local new = elements(self, part, at, buffer, alpha, beta, operands)
     if self.is_first and not plan.fetches then ct.tma_store_wait(plan.under_way) end
     self.together:sync()
     write(self, new, buffer)
     ct.fence_proxy_async()
     self.together:sync()
-    out_of(self, buffer, gC, at_row, at_column)
+    out_of(self, buffer, gC, at)
     if plan.fetches then fetch_next(self, i, row, column) end
   end
   if plan.fetches then self.turn:advance() end

@@ -116,11 +116,11 @@ M.list = {
     when = hopper_tiles() },
 
   -- Hopper's tensor cores and small tiles, none of them measured, so all are taken by name only.
-  -- Of 132 multiprocessors 512^3 fills 128 with 32x64, 1024^3 with 128x64, 1536^3 more with 128x128;
-  -- two blocks of a multiprocessor hide each other's begin and end. As few rows as decoding has wait
-  -- for the weights, whatever the tile is: products of 64 rows, the fewest that wgmma has, take a
-  -- third of the time in which these come, so A and B need not change places. What counts is that
-  -- all multiprocessors load: tiles of 64 or 128 weights, and `split`.
+  -- Of 132 multiprocessors 512^3 fills 128 with 32x64, 1024^3 with 128x64, 1536^3 more with
+  -- 128x128; two blocks of a multiprocessor hide each other's begin and end. As few rows as
+  -- decoding has wait for the weights, whatever the tile is: products of 64 rows, the fewest that
+  -- wgmma has, take a third of the time in which these come, so A and B need not change places.
+  -- What counts is that all multiprocessors load: tiles of 64 or 128 weights, and `split`.
   { name = "hopper 32x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     majors = { TN = true, TT = true }, tile = { 32, 64, 64 }, schedule = "cooperative", groups = 1,
     stages = 8, store = { 1, 1 }, order = "columns", blocks = 264, min_blocks = 2, pdl = true,

@@ -43,7 +43,7 @@ local function check(text, p, before, first, n, g)
 end
 
 local function try(dtype, config, kind, by_rows, options)
-  local sizes, G, other, depth = {5, 0, 70, 64, 0, 3}, 6, 40, 48
+  local sizes, G, other, depth = {5, 0, 70, 64, 0, 3}, 6, options.other or 40, 48
   local ends, sum = {}, 0
   for g, n in ipairs(sizes) do
     sum = sum + n
@@ -88,8 +88,9 @@ if here == "cpu" or sm == 90 then
     config.name, config.template, config.blocks = "tried", "cuttle.gemm_hopper", 3
     for _, kind in ipairs{"m", "n"} do
       for by_rows = 0, 1 do
-        try(bf16, config, kind, by_rows == 1, i == 1 and {adds = true} or by_rows == 1 and {} or
-          {beta = 1})
+        local other = (i + by_rows) % 2 == 0 and 64 or nil -- a part of a tile, whole passes
+        try(bf16, config, kind, by_rows == 1, i == 1 and {adds = true, other = other}
+          or {beta = 1 - by_rows, other = other})
       end
     end
   end
