@@ -1,6 +1,7 @@
 /* simt_check.c: `check`, the watcher: asks of each instruction what it accesses, and hands that to what
    looks after that memory. */
 #include "simt_check_clock.h"
+#include "simt_check_phase.h"
 
 #include <string.h>
 
@@ -322,6 +323,7 @@ static void begin_block(CtSimtWatch *watch, CtWorker *worker) {
   ct_shadow_begin_block(k);
   if (k->clocks != NULL) {
     ct_clock_begin_block(k);
+    ct_phase_begin_block(k);
   }
   ct_regs_begin_block(k);
   ct_wgmma_begin_block(k);
@@ -357,6 +359,7 @@ static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
   CtCheckWorker *k = ct_check_worker(note->w->worker);
   if (k->clocks != NULL) {
     ct_clock_sync(k, note);
+    ct_phase_sync(k, note);
   }
 }
 
@@ -394,6 +397,10 @@ static bool note_fail(CtSimtWatch *watch, CtWorker *worker) {
                .count = 1,
                .block = worker->block,
                .thread = ct_check_thread(fail->warp->index, fail->lane)};
+  if (fail->kind == CT_FAIL_WAITS && k->phases != NULL) {
+    size_t len = strlen(err.msg);
+    ct_phase_text(k, err.msg + len, sizeof err.msg - len);
+  }
   f.text = ct_arena_strdup(&k->texts, err.msg, strlen(err.msg));
   k->no_memory = k->no_memory || f.text == NULL;
   if (f.text != NULL) {

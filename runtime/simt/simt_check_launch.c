@@ -1,6 +1,7 @@
 /* simt_check_launch.c: what `check` needs for one launch: a plan for each instruction, and the state of
    each worker. */
 #include "simt_check_clock.h"
+#include "simt_check_phase.h"
 
 static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
 
@@ -111,9 +112,11 @@ static bool make_worker(CtCheck *c, CtCheckWorker *k) {
   const CtWorker *worker = &c->job->workers[k - c->workers];
   if (c->has_clocks) {
     k->clocks = worker->rank == 0 ? ct_clock_open(c) : k[-worker->rank].clocks;
+    k->phases = worker->rank == 0 ? ct_phase_open(c, k->clocks) : k[-worker->rank].phases;
     k->readers = ct_clock_readers(c);
   }
-  bool has_clocks = !c->has_clocks || (k->clocks != NULL && k->readers != NULL);
+  bool has_clocks =
+      !c->has_clocks || (k->clocks != NULL && k->phases != NULL && k->readers != NULL);
   k->wgmma = p->has_wgmma ? ct_wgmma_open(c) : NULL;
   return has_clocks && (k->wgmma != NULL || !p->has_wgmma) && k->warps != NULL &&
          k->shadow != NULL && k->written != NULL && k->known != NULL && k->rows != NULL &&

@@ -28,6 +28,7 @@
 
 /* An instruction of a warp that accessed memory, as others are compared with it. */
 typedef struct CtClocks CtClocks; /* simt_check_clock.h */
+typedef struct CtPhases CtPhases; /* simt_check_phase.h */
 
 typedef struct CtEvent {
   uint32_t in;      /* index in the code */
@@ -162,6 +163,7 @@ typedef struct CtCheckWorker {
   int granule_bits;
   CtCheckWarp *warps;
   CtClocks *clocks;  /* NULL: epochs do */
+  CtPhases *phases;  /* with clocks */
   uint32_t *readers; /* of shared memory, with clocks */
   CtArena texts;
   /* shared memory */

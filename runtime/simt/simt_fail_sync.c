@@ -62,6 +62,16 @@ static Wait wait_of(const CtWorker *k, const CtWarp *w) {
   return x;
 }
 
+bool ct_simt_mbar_wait(const CtWorker *k, int32_t warp, CtMbarWait *out) {
+  const CtWarp *w = warp_of(k, warp);
+  if (w->pc == NULL || w->parked == NULL) {
+    return false;
+  }
+  Wait x = wait_of(k, w);
+  *out = (CtMbarWait){x.in, x.buf, x.slot, x.parity};
+  return x.op == CT_SIMT_MBAR;
+}
+
 bool ct_simt_waits_alike(const CtWorker *k, const CtWarp *a, const CtWarp *b) {
   if (a->pc == NULL || b->pc == NULL || (a->parked == NULL) != (b->parked == NULL)) {
     return a->pc == NULL && b->pc == NULL;

@@ -546,6 +546,13 @@ const CtIn *ct_simt_wgmma_commit(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_wgmma_wait(const CtIn *in, CtWarp *w);
 /* simt_fail_sync.c: " waits at line 31 for full[2], ...": what a parked warp waits for; `one`: or " wait". */
 void ct_simt_wait_text(const CtWorker *k, const CtWarp *w, bool one, char *out, size_t size);
+/* What a warp of the block waits for at an mbarrier; false: it does not. */
+typedef struct CtMbarWait {
+  const CtIn *in;
+  uint32_t buf;
+  int32_t slot, parity;
+} CtMbarWait;
+bool ct_simt_mbar_wait(const CtWorker *k, int32_t warp, CtMbarWait *out);
 /* Do two warps, one of them parked, wait for the same? */
 bool ct_simt_waits_alike(const CtWorker *k, const CtWarp *a, const CtWarp *b);
 /* The message of a failure of these. */
