@@ -176,6 +176,12 @@ void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const l
 void bind_add_fields(lua_State *L, const char *const *names);
 int bind_no_length(lua_State *L); /* __len of what has a size: raises */
 #define METHODS "__methods"
+/* Takes a type's table of methods from the top; `index`, which becomes the __index of the metatable
+   below, has it as its upvalue. */
+void bind_set_index(lua_State *L, lua_CFunction index);
+/* Adds functions of the language, which is at `language`, to the table of methods at the top. `names`
+   ends with NULL. */
+void bind_add_functions(lua_State *L, int language, const char *const *names);
 /* Adds to the methods of a type that has them there. */
 void bind_add_methods(lua_State *L, const char *type, const luaL_Reg *methods);
 

@@ -345,7 +345,7 @@ static int list(lua_State *L) {
 
 static const luaL_Reg functions[] = {{"_atom", find}, {"_atoms", list}, {NULL, NULL}};
 static const luaL_Reg meta[] = {{"__tostring", tostring}, {"__eq", equal}, {NULL, NULL}};
-static const char *const methods[] = {"show", "explain", "svg", "latex", "html"};
+static const char *const methods[] = {"show", "explain", "svg", "latex", "html", NULL};
 
 void bind_open_atom(lua_State *L) {
   const char *field_names[CT_ARRAY_LEN(fields) + 1] = {NULL};
@@ -353,14 +353,8 @@ void bind_open_atom(lua_State *L) {
   bind_new_type(L, ATOM_TYPE, meta, NULL);
   luaL_getmetatable(L, ATOM_TYPE); /* stack: language, metatable */
   lua_newtable(L);
-  for (size_t i = 0; i < CT_ARRAY_LEN(methods); i++) {
-    lua_getfield(L, -3, methods[i]);
-    lua_setfield(L, -2, methods[i]);
-  }
-  lua_pushvalue(L, -1);
-  lua_setfield(L, -3, METHODS);
-  lua_pushcclosure(L, field, 1);
-  lua_setfield(L, -2, "__index");
+  bind_add_functions(L, -3, methods);
+  bind_set_index(L, field);
   for (size_t i = 0; i < CT_ARRAY_LEN(fields); i++) {
     field_names[i] = fields[i].name;
   }

@@ -457,7 +457,8 @@ static const char *const coord_methods[] = {"crd2idx",
                                             "explain",
                                             "svg",
                                             "latex",
-                                            "html"};
+                                            "html",
+                                            NULL};
 
 /* Stack: language. Adds `select`, which falls back on the one of the globals. */
 static void add_select(lua_State *L) {
@@ -477,14 +478,8 @@ void bind_open_layout(lua_State *L) {
   luaL_newlib(L, methods);           /* stack: language, metatable, methods */
   lua_pushcfunction(L, origin);
   lua_setfield(L, -2, "origin");
-  for (size_t i = 0; i < CT_ARRAY_LEN(coord_methods); i++) {
-    lua_getfield(L, -3, coord_methods[i]);
-    lua_setfield(L, -2, coord_methods[i]);
-  }
-  lua_pushvalue(L, -1);
-  lua_setfield(L, -3, METHODS);
-  lua_pushcclosure(L, field, 1);
-  lua_setfield(L, -2, "__index");
+  bind_add_functions(L, -3, coord_methods);
+  bind_set_index(L, field);
   bind_add_fields(L, field_names);
   lua_pop(L, 1);
 }

@@ -111,7 +111,7 @@ static const luaL_Reg functions[] = {
 static const luaL_Reg meta[] = {{"__tostring", tostring}, {"__eq", equal}, {NULL, NULL}};
 
 /* Functions on layouts that take a swizzle first as well. */
-static const char *const methods[] = {"composition", "recast", "upcast", "downcast"};
+static const char *const methods[] = {"composition", "recast", "upcast", "downcast", NULL};
 
 static const char *const field_names[] = {"bits", "base", "shift", "y", "z", NULL};
 
@@ -123,14 +123,8 @@ void bind_open_swizzle(lua_State *L) {
   lua_pushcclosure(L, call, 1);
   lua_setfield(L, -2, "__call");
   lua_newtable(L); /* stack: language, metatable, methods */
-  for (size_t i = 0; i < CT_ARRAY_LEN(methods); i++) {
-    lua_getfield(L, -3, methods[i]);
-    lua_setfield(L, -2, methods[i]);
-  }
-  lua_pushvalue(L, -1);
-  lua_setfield(L, -3, METHODS);
-  lua_pushcclosure(L, field, 1);
-  lua_setfield(L, -2, "__index");
+  bind_add_functions(L, -3, methods);
+  bind_set_index(L, field);
   bind_add_fields(L, field_names);
   lua_pop(L, 1);
 }

@@ -471,10 +471,7 @@ static void new_indexed(lua_State *L, const char *name, const luaL_Reg *meta,
   luaL_getmetatable(L, name);
   lua_newtable(L);
   luaL_setfuncs(L, methods, 0);
-  lua_pushvalue(L, -1);
-  lua_setfield(L, -3, METHODS);
-  lua_pushcclosure(L, index, 1);
-  lua_setfield(L, -2, "__index");
+  bind_set_index(L, index);
 }
 
 void bind_open_sync(lua_State *L) { /* language table on top */

@@ -52,6 +52,21 @@ void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const l
   lua_pop(L, 1);
 }
 
+void bind_set_index(lua_State *L, lua_CFunction index) {
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, METHODS);
+  lua_pushcclosure(L, index, 1);
+  lua_setfield(L, -2, "__index");
+}
+
+void bind_add_functions(lua_State *L, int language, const char *const *names) {
+  language = lua_absindex(L, language);
+  for (size_t i = 0; names[i] != NULL; i++) {
+    lua_getfield(L, language, names[i]);
+    lua_setfield(L, -2, names[i]);
+  }
+}
+
 void bind_add_methods(lua_State *L, const char *type, const luaL_Reg *methods) {
   luaL_getmetatable(L, type);
   lua_getfield(L, -1, METHODS);
