@@ -5,6 +5,7 @@
 -- are ranked by the sectors that are fetched, then by the number of instructions.
 local ct = require "cuttle"
 local report = require "cuttle.find_report"
+local search = require "cuttle.find_search"
 local requests = require "cuttle.requests"
 local types = require "cuttle.types"
 local M = {}
@@ -250,24 +251,14 @@ function M.find_layout(tile_shape, n_threads, dtype, options)
   local tile = { extents = extents, strides = strides, order = fastest_first(strides), size = 1,
                  bytes = dtype.bytes }
   for _, extent in ipairs(extents) do tile.size = tile.size * extent end
-  local wanted, done = candidates_of(tile, n_threads), {}
+  local wanted = candidates_of(tile, n_threads)
   if #wanted == 0 then
     fail("%d threads cannot share the %d elements of the tile %s evenly, mode by mode; %s threads "
       .. "can", n_threads, tile.size, tuple_text(extents), near(tile, n_threads))
   end
   local shared = to_shared(options.shared, tile)
-  local search <close> = ct._search("find_layout", #wanted)
-  local stopped = false
-  for i, candidate in ipairs(wanted) do
-    value(tile, candidate, n_threads, shared)
-    done[i] = candidate
-    if not search:step() then
-      stopped = i < #wanted
-      break
-    end
-  end
-  table.sort(done, comes_before)
-  for _, candidate in ipairs(done) do candidate.keys = nil end
+  local done, stopped = search.rank("find_layout", wanted,
+    function(candidate) value(tile, candidate, n_threads, shared) end, comes_before)
   return setmetatable({ thr = done[1].thr, val = done[1].val, candidates = done,
                         dtype = tostring(dtype), tile = tuple_text(extents),
                         n_threads = n_threads, shared = shared, stopped = stopped,

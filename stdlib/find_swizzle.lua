@@ -6,6 +6,7 @@
 -- spends time on.
 local ct = require "cuttle"
 local report = require "cuttle.find_report"
+local search = require "cuttle.find_search"
 local requests = require "cuttle.requests"
 local types = require "cuttle.types"
 local M = {}
@@ -219,22 +220,12 @@ function Found:__tostring()
     requests_text(self.requests, true), requests_text(self.requests, false), report.table(rows, 2))
 end
 
-local function search(tensor, list, options)
+local function find(tensor, list, options)
   local wanted, now = candidates_of(tensor, list, options)
-  local done = {}
-  local progress <close> = ct._search("find_swizzle", #wanted)
-  local stopped = false
-  for i, candidate in ipairs(wanted) do
+  local done, stopped = search.rank("find_swizzle", wanted, function(candidate)
     value(candidate, list, tensor.bytes)
     candidate.keys = keys_of(candidate)
-    done[i] = candidate
-    if not progress:step() then
-      stopped = i < #wanted
-      break
-    end
-  end
-  table.sort(done, comes_before)
-  for _, candidate in ipairs(done) do candidate.keys = nil end
+  end, comes_before)
   return setmetatable({ name = tensor.name, dtype = tensor.dtype, requests = list,
                         candidates = done, best = done[1], layout = done[1].layout,
                         now = now, stopped = stopped, n_wanted = #wanted,
@@ -281,7 +272,7 @@ local function find_for_launch(unpacked, name, ...)
   if unpacked.n > 2 then args = table.pack(table.unpack(unpacked, 3, unpacked.n)) end
   local tensor, list = requests.recorded(launch, name,
     { blocks = options.blocks, patterns = MAX_PATTERNS }, ct._copies(table.unpack(args, 1, args.n)))
-  return search(tensor, list, options)
+  return find(tensor, list, options)
 end
 
 local function find_for_accesses(layout, options)
@@ -303,7 +294,7 @@ local function find_for_accesses(layout, options)
   end
   local tensor = { layout = plain, swizzle = layout.swizzle, dtype = tostring(dtype),
                    bytes = dtype.bytes, elements = ct.cosize(layout) }
-  return search(tensor, requests.described(plain, dtype.bytes, options), options)
+  return find(tensor, requests.described(plain, dtype.bytes, options), options)
 end
 
 local function to_layout(x)
