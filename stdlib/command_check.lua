@@ -59,8 +59,7 @@ local function run(options, args)
   local findings, launches, ok, what = check.run(script,
     { nan = options.nan, global = options.global, call = run_script.call }, table.unpack(args))
   local code, text = run_script.outcome(ok, what)
-  io.stdout:flush()
-  if text then io.stderr:write(text, "\n") end
+  run_script.say(text)
   return { findings = findings, launches = launches, failed = code ~= 0,
            code = not text and code or nil, exit = exit_code(findings, code) }
 end

@@ -93,7 +93,5 @@ return function(...)
   elseif code == 0 then
     fail("%s launched no kernel on the CPU engine", options.script)
   end
-  io.stdout:flush()
-  if text then io.stderr:write(text, "\n") end
-  if code ~= 0 then run_script.exit(code, true) end
+  run_script.leave(code, text)
 end

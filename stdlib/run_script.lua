@@ -63,4 +63,16 @@ function M.outcome(ok, what)
   return 1, text or ("the error is a %s, not a message"):format(type(what))
 end
 
+-- The text of a script's error, behind what the script has printed.
+function M.say(text)
+  io.stdout:flush()
+  if text then io.stderr:write(text, "\n") end
+end
+
+-- Ends a command, behind its report, as the script did.
+function M.leave(code, text)
+  M.say(text)
+  if code ~= 0 then M.exit(code, true) end
+end
+
 return M
