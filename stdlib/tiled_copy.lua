@@ -57,12 +57,15 @@ function M.tiled_copy(atom, thr_layout, val_layout)
   return make(atom, layout_tv, tiler, "tiled_copy")
 end
 
-local function to_mma(x, op)
-  if tiles.type_name(x) ~= "tiled_mma" then
-    tiles.fail(op, "argument 2 is of type %s; a tiled MMA was expected", tiles.type_name(x))
+-- Argument 2, of the type: "tiled_mma" or "tiled_copy".
+local function check_second(x, type_name, what, op)
+  if tiles.type_name(x) ~= type_name then
+    tiles.fail(op, "argument 2 is of type %s; %s was expected", tiles.type_name(x), what)
   end
-  return x
 end
+
+local function check_mma(x, op) check_second(x, "tiled_mma", "a tiled MMA", op) end
+local function check_copy(x, op) check_second(x, "tiled_copy", "a tiled copy", op) end
 
 local function sizes_of(mma, i, k)
   return ct.shape { mma:tile_size_mnk(i), mma:tile_size_mnk(k) }
@@ -70,35 +73,28 @@ end
 
 -- For the operands of a tiled MMA: tiled_copy_A(atom, mma).
 function M.tiled_copy_A(atom, mma)
-  mma = to_mma(mma, "tiled_copy_A")
+  check_mma(mma, "tiled_copy_A")
   return make(atom, mma:get_layoutA_TV(), sizes_of(mma, 0, 2), "tiled_copy_A")
 end
 
 function M.tiled_copy_B(atom, mma)
-  mma = to_mma(mma, "tiled_copy_B")
+  check_mma(mma, "tiled_copy_B")
   return make(atom, mma:get_layoutB_TV(), sizes_of(mma, 1, 2), "tiled_copy_B")
 end
 
 function M.tiled_copy_C(atom, mma)
-  mma = to_mma(mma, "tiled_copy_C")
+  check_mma(mma, "tiled_copy_C")
   return make(atom, mma:get_layoutC_TV(), sizes_of(mma, 0, 1), "tiled_copy_C")
-end
-
-local function to_copy(x, op)
-  if tiles.type_name(x) ~= "tiled_copy" then
-    tiles.fail(op, "argument 2 is of type %s; a tiled copy was expected", tiles.type_name(x))
-  end
-  return x
 end
 
 -- Another atom for the source's or the destination's side of a tiled copy.
 function M.tiled_copy_S(atom, copy)
-  copy = to_copy(copy, "tiled_copy_S")
+  check_copy(copy, "tiled_copy_S")
   return make(atom, copy:get_layoutS_TV(), copy.tiler, "tiled_copy_S")
 end
 
 function M.tiled_copy_D(atom, copy)
-  copy = to_copy(copy, "tiled_copy_D")
+  check_copy(copy, "tiled_copy_D")
   return make(atom, copy:get_layoutD_TV(), copy.tiler, "tiled_copy_D")
 end
 
