@@ -3,6 +3,7 @@
 -- the copy of the device; its times are medians of batches of launches between two events.
 -- From a script: require "cuttle.bench".run("moye").
 local ct = require "cuttle"
+local moye = require "cuttle.bench_moye"
 local M = {}
 
 local function say(fmt, ...) print(fmt:format(...)) end
@@ -71,50 +72,11 @@ matmul_twin(const float* __restrict__ A, const float* __restrict__ B, float* __r
 }
 ]]
 
-local function matmul_kernel()
-  local layout, shared, tile, parallelize = ct.layout, ct.shared, ct.tile, ct.parallelize
-  local blockIdx, threadIdx, _ = ct.blockIdx, ct.threadIdx, ct._
-  local copy, clear, gemm, axes = ct.copy, ct.clear, ct.gemm, ct.axes
-  local cp_async_wait, sync_threads, fragment_like =
-    ct.cp_async_wait, ct.sync_threads, ct.fragment_like
-  local bM, bN, bK = 128, 128, 8
-  local sA_layout, sB_layout = layout({bM, bK}, {1, bM + 1}), layout({bN, bK}, {1, bN + 1})
-  local tA, tB, tC = layout{32, 8}, layout{32, 8}, layout{16, 16}
-  return ct.kernel("matmul", function(A, B, C)
-    local sA, sB = shared(A.dtype, sA_layout), shared(B.dtype, sB_layout)
-    local gA = tile(A, {bM, bK}, {blockIdx.x, _})
-    local gB = tile(B, {bN, bK}, {blockIdx.y, _})
-    local gC = tile(C, {bM, bN}, {blockIdx.x, blockIdx.y})
-    local tAgA, tAsA = parallelize(gA, tA, threadIdx.x), parallelize(sA, tA, threadIdx.x)
-    local tBgB, tBsB = parallelize(gB, tB, threadIdx.x), parallelize(sB, tB, threadIdx.x)
-    local tCsA = parallelize(sA, tC, threadIdx.x, {1, _})
-    local tCsB = parallelize(sB, tC, threadIdx.x, {_, 1})
-    local tCgC = parallelize(gC, tC, threadIdx.x)
-    local tCrC = fragment_like(tCgC)
-    clear(tCrC)
-    for k in axes(tAgA, 2) do
-      copy(tAgA(_, _, k), tAsA)
-      copy(tBgB(_, _, k), tBsB)
-      cp_async_wait(0)
-      sync_threads()
-      gemm(tCsA, tCsB, tCrC)
-      sync_threads()
-    end
-    copy(tCrC, tCgC)
-  end)
-end
-
-local function matmul_problem(m, n, k)
-  local A, B = ct.rand(ct.f32, {m, k}), ct.rand(ct.f32, {n, k})
-  local C = ct.zeros(ct.f32, {m, n})
-  return A, B, C, {grid = {m // 128, n // 128}, block = 256}
-end
-
 --- MoYe's product of matrices, beside the same kernel in CUDA C by hand and cuBLAS.
 function M.moye()
   local m, n, k = 2048, 2048, 256
-  local A, B, C, config = matmul_problem(m, n, k)
-  local kernel = matmul_kernel()
+  local A, B, C, config = moye.problem(m, n, k)
+  local kernel = moye.kernel()
   local launch = kernel:prepare(config)(A, B, C)
   launch()
   local R = ct.reference.matmul(A, B)
@@ -139,12 +101,12 @@ function M.moye()
 end
 
 function M.compile()
-  local A, B, C, config = matmul_problem(256, 256, 64)
-  matmul_kernel()(config)(A, B, C) -- the rewriter's and NVRTC's first use are not what is measured
+  local A, B, C, config = moye.problem(256, 256, 64)
+  moye.kernel()(config)(A, B, C) -- the rewriter's and NVRTC's first use are not what is measured
   local traces, emits, compiles, twins = {}, {}, {}, {}
   for i = 1, 9 do
     local unique = "-DCUTTLE_BENCH_RUN=" .. (os.time() * 100 + i)
-    local k = matmul_kernel()
+    local k = moye.kernel()
     k(config)(A, B, C)
     local info = k(config):info(A, B, C)
     traces[i], emits[i] = info.trace_ms, info.emit_ms
@@ -160,7 +122,7 @@ function M.compile()
   if ct.device().sm then
     local c, t = median(compiles), median(twins)
     say("  NVRTC on the emitted text %.1f ms, by hand %.1f ms: %.2f x", c, t, c / t)
-    local k, times, hits = matmul_kernel(), {}, 0
+    local k, times, hits = moye.kernel(), {}, 0
     for i = 1, 9 do
       k:reset()
       local first = k(config):info(A, B, C)

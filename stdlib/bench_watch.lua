@@ -3,43 +3,17 @@
 -- races in global memory, wholly checked, and profiled, in turns.
 local ct = require "cuttle"
 local check = require "cuttle.check"
+local moye = require "cuttle.bench_moye"
 local threadIdx, blockIdx, blockDim = ct.threadIdx, ct.blockIdx, ct.blockDim
-local layout, tile, parallelize, row_major = ct.layout, ct.tile, ct.parallelize, ct.row_major
-local copy, clear, gemm, axes = ct.copy, ct.clear, ct.gemm, ct.axes
-local shared, size = ct.shared, ct.size
-local sync_threads, cp_async_wait, cdiv, f32, rand = ct.sync_threads, ct.cp_async_wait, ct.cdiv,
-  ct.f32, ct.rand
+local row_major, shared, size = ct.row_major, ct.shared, ct.size
+local sync_threads, cdiv, f32, rand = ct.sync_threads, ct.cdiv, ct.f32, ct.rand
 local _ = ct._
 
 local TURNS <const> = 7
 
--- examples/moye_matmul.lua
 local function tiled()
-  local bM, bN, bK, M, N, K = 128, 128, 8, 2048, 2048, 256
-  local k = ct.kernel("matmul", function(A, B, C)
-    local sA = shared(f32, layout({bM, bK}, {1, bM + 1}))
-    local sB = shared(f32, layout({bN, bK}, {1, bN + 1}))
-    local tA, tC = layout{32, 8}, layout{16, 16}
-    local gA, gB = tile(A, {bM, bK}, {blockIdx.x, _}), tile(B, {bN, bK}, {blockIdx.y, _})
-    local tAgA, tAsA = parallelize(gA, tA, threadIdx.x), parallelize(sA, tA, threadIdx.x)
-    local tBgB, tBsB = parallelize(gB, tA, threadIdx.x), parallelize(sB, tA, threadIdx.x)
-    local tCsA = parallelize(sA, tC, threadIdx.x, {1, _})
-    local tCsB = parallelize(sB, tC, threadIdx.x, {_, 1})
-    local tCgC = parallelize(tile(C, {bM, bN}, {blockIdx.x, blockIdx.y}), tC, threadIdx.x)
-    local tCrC = ct.fragment_like(tCgC)
-    clear(tCrC)
-    for i in axes(tAgA, 2) do
-      copy(tAgA(_, _, i), tAsA)
-      copy(tBgB(_, _, i), tBsB)
-      cp_async_wait(0)
-      sync_threads()
-      gemm(tCsA, tCsB, tCrC)
-      sync_threads()
-    end
-    copy(tCrC, tCgC)
-  end)
-  return k:prepare{grid = {M // bM, N // bN}, block = 256}(rand(f32, {M, K}), rand(f32, {N, K}),
-    ct.zeros(f32, {M, N}))
+  local A, B, C, config = moye.problem(2048, 2048, 256)
+  return moye.kernel():prepare(config)(A, B, C)
 end
 
 -- The static kernel of examples/notebook_shared_matmul.lua.
