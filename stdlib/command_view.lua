@@ -3,6 +3,7 @@
 local ct = require "cuttle"
 local files = require "cuttle.picture_page"
 local html = require "cuttle.html"
+local pages = require "cuttle.page_file"
 local picture = require "cuttle.picture"
 
 local USAGE <const> = "usage: cuttle view [-o FILE] [--open] EXPRESSION\n"
@@ -101,7 +102,7 @@ local function check_free(path)
   if not file then return end
   local head = file:read(MARK_WITHIN)
   file:close()
-  if not (head or ""):find(html.mark, 1, true) then
+  if not (head or ""):find(pages.mark, 1, true) then
     fail("%s is there already and is no page of cuttle view; name another file with -o", path)
   end
 end

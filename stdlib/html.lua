@@ -7,6 +7,7 @@ local ct = require "cuttle"
 local atom_facts = require "cuttle.atom_facts"
 local derive = require "cuttle.derive"
 local json = require "cuttle.json"
+local pages = require "cuttle.page_file"
 local palette = require "cuttle.palette"
 local files = require "cuttle.picture_page"
 local picture = require "cuttle.picture"
@@ -212,23 +213,12 @@ local function page_data(x, options, text)
   }
 end
 
-local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
-
--- A text as HTML's.
-function M.escape(text) return (text:gsub('[&<>"]', escapes)) end
-
 -- The page as a text. `text`: what the picture is of as the user wrote it, or nil.
 function M.page(x, options, text)
   local data = page_data(x, options, text)
-  local parts = {
-    VERSION = ct._VERSION, TITLE = M.escape(data.title), DATA = json.encode(data),
-    CSS = require "cuttle.page.css", JS = require "cuttle.page.js",
-  }
-  return (require("cuttle.page.html"):gsub("@(%u+)@", parts))
+  return pages.make(data.title, require "cuttle.page.html", require "cuttle.page.css",
+    require "cuttle.page.js" .. require "cuttle.page_theme.js", data)
 end
-
--- What every page of ours has within its first bytes, so that no other file is taken for one.
-M.mark = '<meta name="generator" content="Cuttle '
 
 function M.html(x, file, options)
   file, options = files.arguments(file, options)

@@ -487,27 +487,6 @@
     });
   }
 
-  const systemDark = matchMedia("(prefers-color-scheme: dark)");
-
-  function isDark() {
-    const { theme } = document.documentElement.dataset;
-    return theme ? theme === "dark" : systemDark.matches;
-  }
-
-  function showTheme() {
-    byId("theme").setAttribute("aria-pressed", String(isDark()));
-    byId("theme").textContent = isDark() ? "Light" : "Dark";
-  }
-
-  function addTheme() {
-    byId("theme").addEventListener("click", () => {
-      document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-      showTheme();
-    });
-    systemDark.addEventListener("change", showTheme);
-    showTheme();
-  }
-
   // Where the clipboard is out of reach the text is selected instead.
   async function copyText() {
     try {
@@ -610,7 +589,7 @@
   addChoices("colour", Object.entries(colourings).map(([name, c]) => ({ name, ...c })),
     state.colour, choose.colour);
   addRelations();
-  addTheme();
+  addTheme(byId("theme"));
   byId("bytes").value = String(state.bytes);
   byId("threads").hidden = !hasOwners();
   showTexts();

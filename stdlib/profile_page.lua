@@ -1,8 +1,7 @@
 -- profile_page.lua: a Profile as a page that needs nothing else: profile.html with profile.css and
 -- profile.js in it. The head of profile.js says which data it gets.
-local ct = require "cuttle"
 local files = require "cuttle.picture_page"
-local json = require "cuttle.json"
+local pages = require "cuttle.page_file"
 local texts = require "cuttle.profile_table"
 local M = {}
 
@@ -51,8 +50,6 @@ local function add_texts(kernel)
   end
 end
 
-local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
-
 function M.page(profile, file)
   local data = profile:plain()
   for i, kernel in ipairs(data.kernels) do
@@ -62,11 +59,8 @@ function M.page(profile, file)
   end
   local first = profile.kernels[1]
   data.title = first and ("profile of %s"):format(first.file) or "profile"
-  local parts = {
-    VERSION = ct._VERSION, TITLE = data.title:gsub('[&<>"]', escapes), DATA = json.encode(data),
-    CSS = require "cuttle.profile.css", JS = require "cuttle.profile.js",
-  }
-  local page = require("cuttle.profile.html"):gsub("@(%u+)@", parts)
+  local page = pages.make(data.title, require "cuttle.profile.html", require "cuttle.profile.css",
+    require "cuttle.profile.js", data)
   return files.deliver(page, file, "profile", fail)
 end
 

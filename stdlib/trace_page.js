@@ -376,29 +376,6 @@
     document.addEventListener("keydown", onKey);
   }
 
-  // {====== Theme ======
-
-  const systemDark = matchMedia("(prefers-color-scheme: dark)");
-
-  function isDark() {
-    const { theme } = document.documentElement.dataset;
-    return theme ? theme === "dark" : systemDark.matches;
-  }
-
-  function showTheme() {
-    byId("theme").setAttribute("aria-pressed", String(isDark()));
-    byId("theme").textContent = isDark() ? "Light" : "Dark";
-  }
-
-  function addTheme() {
-    byId("theme").addEventListener("click", () => {
-      document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-      showTheme();
-    });
-    systemDark.addEventListener("change", showTheme);
-    showTheme();
-  }
-
   // {====== The page ======
 
   const blocks = unique(data.threads.map(([block]) => block)).sort(byNumber);
@@ -422,7 +399,7 @@
     const first = box.querySelector(".marked");
     if (first) box.scrollTop = Math.max(0, first.offsetTop - box.offsetTop - 60);
   }
-  addTheme();
+  addTheme(byId("theme"));
   showReadout(null);
   listen();
 })();

@@ -3,8 +3,8 @@
 -- network, no file beside it. It is trace_page.html with page.css, trace_page.css and trace_page.js
 -- in it; the head of trace_page.js says what data it gets from here.
 local ct = require "cuttle"
-local html = require "cuttle.html"
 local json = require "cuttle.json"
+local pages = require "cuttle.page_file"
 local M = {}
 
 local MAX_CELLS <const> = 4096 -- of one tensor
@@ -190,13 +190,9 @@ function M.page(t, crd_text, fail)
     fail("the trace has %d events; at most %d fit a page", #t.rows, MAX_EVENTS)
   end
   local data = page_data(t, crd_text)
-  local parts = {
-    VERSION = ct._VERSION, TITLE = html.escape(data.title .. " - trace"),
-    DATA = json.encode(data),
-    CSS = require "cuttle.page.css" .. require "cuttle.trace_page.css",
-    JS = require "cuttle.trace_page.js",
-  }
-  return (require("cuttle.trace_page.html"):gsub("@(%u+)@", parts))
+  return pages.make(data.title .. " - trace", require "cuttle.trace_page.html",
+    require "cuttle.page.css" .. require "cuttle.trace_page.css",
+    require "cuttle.trace_page.js" .. require "cuttle.page_theme.js", data)
 end
 
 return M
