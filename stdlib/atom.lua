@@ -57,9 +57,9 @@ function M.atom(name, dtype)
   end
   local a = ct._atom(name, dtype)
   if not a then
-    local guess = guess_name(name)
+    local guess, other = guess_name(name), require("cuttle.help").guess_theirs(name)
     fail("atom", "there is no atom '%s'; %s", name, guess and ("did you mean %s?"):format(guess) or
-      "atoms() lists their names")
+      other ~= "" and other:sub(3) or "atoms() lists their names")
   end
   if a.dtype or dtype then check_dtype(a, a.dtype or dtype) end
   return a

@@ -233,19 +233,21 @@ local function find_topic(word)
   end
 end
 
--- {====== Names of CuTe and MoYe ======
+-- {====== Names of CuTe, PTX and MoYe ======
 
 -- A name of C++ without its namespaces: cutlass::arch::NamedBarrier -> NamedBarrier
 local function without_namespaces(name)
   return (name:gsub("%f[%w_][%l%d_]+::", ""))
 end
 
--- "CuTe: local_tile, get<I>. MoYe: @tile." -> local_tile, get, tile
+-- "CuTe: local_tile, get<I>. PTX: elect.sync. MoYe: @tile.": local_tile, get, elect.sync, tile.
 local function their_names(line)
   local names = {}
-  for item in line:gsub("^CuTe: ", ""):gsub("%. MoYe: ", ", "):gsub("%.$", ""):gmatch("[^,]+") do
-    local name, rest = without_namespaces(item):match("^%s*@?([%w_]+!?)(.*)$")
-    if name and (rest == "" or rest:find("^[(<]")) then names[#names + 1] = name end
+  local list = line:gsub("^CuTe: ", ""):gsub("%. PTX: ", ", "):gsub("%. MoYe: ", ", ")
+  for item in list:gsub("%.$", ""):gmatch("[^,]+") do
+    local name, rest = without_namespaces(item):match("^%s*@?([%w_.]+!?)(.*)$")
+    local is_name = name and name ~= "none" and (rest == "" or rest:find("^[(<]"))
+    names[#names + 1] = is_name and name or nil
   end
   return names
 end
@@ -265,17 +267,20 @@ local function find_theirs(name)
   return found
 end
 
-local function guess_theirs(name)
-  local found, names = find_theirs(name), {}
-  for i, entry in ipairs(found) do names[i] = entry.name end
-  return #names > 0 and #names < 4 and
+-- "; local_tile is tile here", or "".
+function M.guess_theirs(name)
+  local names = {}
+  for _, entry in ipairs(find_theirs(name)) do
+    if entry.name ~= name then names[#names + 1] = entry.name end
+  end
+  return #names > 0 and #names <= 4 and
     ("; %s is %s here"):format(name, table.concat(names, " or ")) or ""
 end
 
 -- What a global that is nil may have meant, as text behind Lua's message; "" when nothing is near.
 -- Short names are variables rather than misspelt ones.
 function M.guess(name)
-  local theirs = ct[name] == nil and guess_theirs(name) or ""
+  local theirs = ct[name] == nil and M.guess_theirs(name) or ""
   if theirs ~= "" then return theirs end
   local names = ct[name] == nil and #name > 2 and nearest(name)
   return names and ("; did you mean %s?"):format(names) or ""
@@ -298,7 +303,7 @@ function M.guess_method(name)
   if #types > 0 then
     return #types <= 3 and ("; it is a method of %s"):format(table.concat(types, " and ")) or ""
   end
-  local theirs = guess_theirs(name)
+  local theirs = M.guess_theirs(name)
   local nearest_one = theirs == "" and #name > 2 and near.nearest(name, methods)
   return nearest_one and ("; did you mean %s?"):format(nearest_one) or theirs
 end

@@ -78,6 +78,7 @@ print((output(help, string.format)), (output(help, "pairs")))
 print(first_line(help, "local_tile"), first_line(help, "@parallelize"))
 -- expect: local_tile is tile here	parallelize(t, threads, index[, proj]) work
 print(first_line(help, "cute::local_tile"))         -- expect: local_tile is tile here
+print(first_line(help, "elect.sync"))               -- expect: elect.sync is elect_one here
 print(has("tile(t, tiler, coord[, proj])", help, "local_tile"))  -- expect: true
 print(first_line(help, "make_layout"), first_line(help, "copyto!"), first_line(help, "get"))
 -- expect: make_layout is layout or L or concat here	copyto! is copy here	get is mode here
