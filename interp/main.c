@@ -256,6 +256,10 @@ static bool run_script(Program *p) {
     lua_setfield(p->L, LUA_REGISTRYINDEX, STATE_LAST_FILE);
   }
   int status = state_load_file(p->L, strcmp(path, "-") == 0 ? NULL : path);
+  if (status == LUA_ERRFILE && strpbrk(path, "./") == NULL) { /* a word: was a command meant? */
+    lua_pushfstring(p->L, "%s; cuttle --help lists the commands", lua_tostring(p->L, -1));
+    lua_replace(p->L, -2);
+  }
   return call_loaded(p, status, n_args);
 }
 

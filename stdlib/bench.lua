@@ -234,7 +234,8 @@ function M.run(...)
     local f = name ~= "run" and M[name]
     if not f then
       local known = table.concat(order, ", ") .. ", watch, hopper"
-      error(("bench: '%s' is no benchmark; there are %s"):format(name, known), 0)
+      error(("bench: '%s' is no benchmark; there are %s%s"):format(name, known, name:find("%.lua$")
+        and "; in a script bench(k:prepare{...}(...)) times a launch" or ""), 0)
     end
     f()
     collectgarbage()

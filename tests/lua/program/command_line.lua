@@ -58,6 +58,8 @@ check("error without a value", "-e 'error()'", "the error is nil, not a message\
 check("the first failing -e ends it", "-e 'error(\"a\", 0)' -e 'print(1)'", "a\n", 1)
 check("no such script", "/nowhere/x.lua",
   "cuttle: cannot open /nowhere/x.lua: No such file or directory\n", 1)
+check("no such command", "trace",
+  "cuttle: cannot open trace: No such file or directory; cuttle --help lists the commands\n", 1)
 check("unknown option", "--nope", "cuttle: unknown option --nope; see cuttle --help\n", 2)
 check("-e without code", "-e", "cuttle: -e needs an argument; see cuttle --help\n", 2)
 check("unknown device", "--device=gpu -e 'x = 1'", "cuttle: device: 'gpu' is unknown; auto, cpu, "
