@@ -11,23 +11,20 @@
 --   passes      causal: a group only passes the barriers of blocks of which it sees nothing: 1 %
 --               faster with 80 keys, 2 % slower with 128
 local ct = require "cuttle"
-local schedule = require "cuttle.attention_schedule"
+local softmax = require "cuttle.attention_softmax"
+local tables = require "cuttle.attention_tiles"
 local M = {}
 
 local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
-local size, tile, select, cdiv, range = ct.size, ct.tile, ct.select, ct.cdiv, ct.range
+local size, tile, select, range = ct.size, ct.tile, ct.select, ct.range
 local shared, fragment, copy, cast, gemm = ct.shared, ct.fragment, ct.copy, ct.cast, ct.gemm
-local clear, where, min, max, any = ct.clear, ct.where, ct.min, ct.max, ct.any
-local exp2, log2, shfl_xor = ct.exp2_approx, ct.log2, ct.shfl_xor
+local clear, min, max = ct.clear, ct.min, ct.max
 local mbarrier, named_barrier, pipeline_state = ct.mbarrier, ct.named_barrier, ct.pipeline_state
 local wgmma_fence, wgmma_commit, wgmma_wait = ct.wgmma_fence, ct.wgmma_commit, ct.wgmma_wait
 local _ <const> = ct._
 
 local GROUP <const>, ROWS <const>, PANEL <const> = 128, 64, 64
-local LN_2 <const> = math.log(2)
-local LAZY <const> = 8.0 -- powers of two by which a maximum may grow before sums are rescaled
 local CPU_BLOCKS <const> = 2 -- of the grid on the CPU engine
-local MOST_KEPT <const> = 64 -- tables of schedules
 
 local names <const> = { f16 = "F16", bf16 = "BF16" }
 
@@ -47,11 +44,8 @@ function M.can_compute(config, p)
     or p.O.dtype ~= p.dtype then
     return false
   end
-  local n_pairs = p.heads * (p.sequences and #p.sequences or p.batches)
-  if cdiv(p.n_q, config.rows) > schedule.MAX_TILES or n_pairs > schedule.MAX_HEADS then
-    return false
-  end
-  return has_map(p.Q) and has_map(p.K) and has_map(p.V) and has_map(p.O)
+  return tables.fits(p, config.rows) and has_map(p.Q) and has_map(p.K) and has_map(p.V)
+    and has_map(p.O)
 end
 
 -- {====== What is known before the trace ======
@@ -79,13 +73,12 @@ end
 
 -- {====== The block's tiles ======
 
--- Calls f(tile) for each tile of the block: {m =, head =, batch =, n_blocks =}, of keys, and of its
--- sequence the lengths and, of packed ones, the first rows: {n_q =, n_k =, q =, k =}. `uniform`
--- makes a value known to be the same in all lanes, which saves registers.
+-- Calls f(tile) for each tile of the block, as attention_tiles.lua reads it. `uniform` makes a
+-- value known to be the same in all lanes, which saves registers.
 local function each_tile(variant, args, uniform, f)
   local tiles = args.tiles
   local count = uniform(cast(tiles[{0, 0, blockIdx.x}], ct.i32))
-  local n_fields = variant.packed and 5 or 1
+  local n_fields = tables.n_fields(variant)
   local fields = fragment(ct.u32, n_fields)
   for j = 0, n_fields - 1 do fields[j] = tiles[{j, 1, blockIdx.x}] end
   for i in range(count) do
@@ -94,20 +87,7 @@ local function each_tile(variant, args, uniform, f)
       now[j] = uniform(fields[j])
       fields[j] = tiles[{j, min(i + 2, count), blockIdx.x}]
     end
-    local m, pair = cast(now[0] & 0xffff, ct.i32), now[0] >> 16
-    local at = { m = m, head = cast(pair % args.heads, ct.i32), n_q = args.n_q, n_k = args.n_k }
-    if variant.packed then
-      at.batch, at.q, at.n_q = 0, cast(now[1], ct.i32), cast(now[2], ct.i32)
-      at.k, at.n_k = cast(now[3], ct.i32), cast(now[4], ct.i32)
-    else
-      at.batch = cast(pair // args.heads, ct.i32)
-    end
-    local seen = at.n_k
-    if variant.causal then
-      seen = min(seen, min((m + 1) * variant.rows, at.n_q) + at.n_k - at.n_q)
-    end
-    at.n_blocks = max(cdiv(seen, variant.keys), 1)
-    f(at)
+    f(tables.read(variant, args, now))
   end
 end
 
@@ -165,82 +145,6 @@ local function load_all(variant, plan, args, smem, bars)
   end)
 end
 
--- {====== Softmax of a group's rows ======
-
--- The scores of one row of a thread: (2, keys // 8), adjacent columns first.
-local function row_of(S, r) return S({_, r, _}, 0, 0) end
-
--- f applied to two partial results over the row, one for each of adjacent columns; then to both.
-local function row_reduce(row, f)
-  local a, b = row[{0, 0}], row[{1, 0}]
-  for j in range(1, size(row, 1)) do
-    a = f(a, row[{0, j}])
-    b = f(b, row[{1, j}])
-  end
-  return f(a, b)
-end
-
--- The same over the four lanes that share a row.
-local function lanes_reduce(v, f)
-  v = f(v, shfl_xor(v, 1))
-  return f(v, shfl_xor(v, 2))
-end
-
-local function add(a, b) return a + b end
-
--- A row does not see the keys from its limit on, counted from the block's first.
-local function mask(S, places, limits)
-  for r = 0, 1 do
-    local row, place = row_of(S, r), row_of(places, r)
-    for j in range(size(row, 1)) do
-      for c = 0, 1 do
-        row[{c, j}] = where(place[{c, j}][2] < limits[r], row[{c, j}], -math.huge)
-      end
-    end
-  end
-end
-
--- S becomes exp2(c S - tops). `tops` are the rows' maxima so far, times c; `sums` each thread's
--- part of their sums. Returns whether O must be multiplied by `shrink`.
-local function softmax(variant, S, rows, c, masked, is_first)
-  local tops, sums, shrink = rows.tops, rows.sums, rows.shrink
-  local new = fragment(ct.f32, 2)
-  for r = 0, 1 do new[r] = lanes_reduce(row_reduce(row_of(S, r), max), max) * c end
-  local grows = true
-  if is_first then
-    copy(new, tops)
-  else
-    grows = any(max(new[0] - tops[0], new[1] - tops[1]) > (variant.lazy and LAZY or 0.0))
-    if grows then
-      for r = 0, 1 do
-        local top = max(tops[r], new[r])
-        shrink[r] = exp2(tops[r] - (masked and where(top == -math.huge, 0.0, top) or top))
-        tops[r] = top
-        sums[r] = sums[r] * shrink[r]
-      end
-    end
-  end
-  for r = 0, 1 do
-    local row, base = row_of(S, r), tops[r]
-    if masked then base = where(base == -math.huge, 0.0, base) end
-    for j in range(size(row, 1)) do
-      for i = 0, 1 do row[{i, j}] = exp2(row[{i, j}] * c - base) end
-    end
-    local sum = row_reduce(row, add)
-    sums[r] = is_first and sum or sums[r] + sum
-  end
-  return grows
-end
-
-local function scale_rows(O, factors)
-  for r = 0, 1 do
-    local row = row_of(O, r)
-    for j in range(size(row, 1)) do
-      for i = 0, 1 do row[{i, j}] = row[{i, j}] * factors[r] end
-    end
-  end
-end
-
 -- {====== A group that multiplies ======
 
 local Group = {}
@@ -258,12 +162,12 @@ local function new_group(variant, plan, args, smem, bars)
     P = fragment(variant.dtype, plan.QK:partition_shape_C{ROWS, variant.keys}),
     places = qk:partition_C(ct.identity_tensor{ROWS, variant.keys}),
     places_O = pv:partition_C(ct.identity_tensor{ROWS, variant.depth}),
-    rows = { tops = fragment(ct.f32, 2), sums = fragment(ct.f32, 2), shrink = fragment(ct.f32, 2) },
     q = pipeline_state(1), k = pipeline_state(variant.stages), v = pipeline_state(variant.stages),
     mine = named_barrier(1 + number, 2 * GROUP),
     next = named_barrier(1 + (number + 1) % plan.groups, 2 * GROUP),
     together = named_barrier(1 + plan.groups + number, GROUP),
     sO = smem.O(_, _, number) }
+  self.rows = softmax.new_rows(self.S)
   return setmetatable(self, Group)
 end
 
@@ -288,7 +192,7 @@ end
 function Group:pack_P() copy(cast(self.S, self.variant.dtype), self.P) end
 
 -- Row r of the thread's two, of the sequence's queries.
-function Group:row(at, r) return at.row + row_of(self.places, r)[{0, 0}][1] end
+function Group:row(at, r) return at.row + softmax.row_of(self.places, r)[{0, 0}][1] end
 
 -- Of the block n the columns that the thread's two rows see.
 function Group:mask(at, n)
@@ -298,7 +202,7 @@ function Group:mask(at, n)
     if self.variant.causal then limit = min(limit, self:row(at, r) + at.n_k - at.n_q + 1) end
     limits[r] = limit - n * self.variant.keys
   end
-  mask(self.S, self.places, limits)
+  softmax.mask(self.S, self.places, limits)
 end
 
 -- The last block of keys that the group sees, which comes first.
@@ -311,7 +215,7 @@ function Group:begin(at, n)
   wgmma_wait(0)
   self:release(bars.K_empty, self.k)
   self:mask(at, n)
-  softmax(self.variant, self.S, self.rows, self.args.c, true, true)
+  softmax.softmax(self.S, self.rows, self.args.c, true, true)
   self:pack_P()
   clear(self.O)
 end
@@ -328,11 +232,11 @@ function Group:step(at, n, masked)
   wgmma_wait(1)
   self:release(bars.K_empty, self.k)
   if masked then self:mask(at, n) end
-  local grows = softmax(self.variant, self.S, rows, self.args.c, masked, false)
+  local grows = softmax.softmax(self.S, rows, self.args.c, masked, false, self.variant.lazy)
   wgmma_wait(0)
   self:release(bars.V_empty, self.v)
   self:pack_P()
-  if grows then scale_rows(self.O, rows.shrink) end
+  if grows then softmax.scale_rows(self.O, rows.shrink) end
 end
 
 -- The values of the last block; then O is divided by the sums.
@@ -341,24 +245,19 @@ function Group:finish(at)
   if self.is_first then bars.Q_empty[self.number]:arrive() end
   bars.V_full[self.v.slot]:wait(self.v.parity)
   self:multiply_PV()
-  local factors = fragment(ct.f32, 2)
-  for r = 0, 1 do
-    local sum = lanes_reduce(rows.sums[r], add)
-    factors[r] = where(sum == 0.0, 0.0, 1.0 / sum)
-    rows.sums[r] = sum
-  end
+  local factors = softmax.finish(rows)
   if self.variant.lse then
     for r = 0, 1 do
       local row = self:row(at, r)
       if self.thread % 4 == 0 and row < at.n_q then
         local place = at.q == nil and row or at.q + row
-        args.LSE[{place, at.head, at.batch}] = (rows.tops[r] + log2(rows.sums[r])) * LN_2
+        args.LSE[{place, at.head, at.batch}] = softmax.lse(rows, r)
       end
     end
   end
   wgmma_wait(0)
   self:release(bars.V_empty, self.v)
-  scale_rows(self.O, factors)
+  softmax.scale_rows(self.O, factors)
 end
 
 -- O by way of shared memory, 64 columns at a time; the last store may still read there.
@@ -385,7 +284,7 @@ end
 function Group:store_rows(at)
   local variant, args = self.variant, self.args
   for r = 0, 1 do
-    local row, place = row_of(self.O, r), row_of(self.places_O, r)
+    local row, place = softmax.row_of(self.O, r), softmax.row_of(self.places_O, r)
     local m = self:row(at, r)
     if m < at.n_q then
       for j in range(size(row, 1)) do
@@ -491,42 +390,6 @@ local function n_blocks_of(p)
   return ct.device().n_sms or 132
 end
 
-local function sequences_of(p)
-  if p.sequences then return p.sequences end
-  local list = {}
-  for i = 1, p.batches do list[i] = { n_q = p.n_q, n_k = p.n_k } end
-  return list
-end
-
--- The table that blocks read, (fields, number, block): number 0 is how many there are.
-local function make_tiles(p, variant, n)
-  local unequal = p.sequences ~= nil
-  local sections = schedule.sections(
-    { sequences = sequences_of(p), heads = p.heads, causal = p.causal, unequal = unequal },
-    { rows = variant.rows, keys = variant.keys, group_rows = ROWS })
-  local rows, n_fields = schedule.rows(schedule.assign(sections, n), p.heads, p.sequences)
-  local flat, length = {}, #rows[1]
-  for _, row in ipairs(rows) do table.move(row, 1, length, #flat + 1, flat) end
-  return ct.view(ct.from_table(ct.u32, flat):to(p.device),
-    ct.layout { n_fields, length // n_fields, n })
-end
-
-local kept, n_kept = {}, 0 -- tables by what they depend on
-
-local function tiles_of(p, variant)
-  local n, words = n_blocks_of(p), {}
-  for _, s in ipairs(sequences_of(p)) do
-    words[#words + 1] = ("%d,%d,%d,%d"):format(s.q or 0, s.n_q, s.k or 0, s.n_k)
-  end
-  local key = ("%s %s %d %d %s %d %d %s"):format(p.device, variant.packed, n, p.heads, p.causal,
-    variant.rows, variant.keys, table.concat(words, " "))
-  if kept[key] == nil then
-    if n_kept == MOST_KEPT then kept, n_kept = {}, 0 end
-    kept[key], n_kept = make_tiles(p, variant, n), n_kept + 1
-  end
-  return kept[key], n
-end
-
 -- The tensor as a map takes it: a mode of extent 1, whose stride says nothing, gets one that a map
 -- may have.
 local function mapped(t)
@@ -540,12 +403,14 @@ local function mapped(t)
 end
 
 function M.plan(p, kernel, variant)
-  local tiles, n = tiles_of(p, variant)
+  local n = n_blocks_of(p)
+  local shape = { rows = variant.rows, keys = variant.keys, group_rows = ROWS }
   local none = ct.zeros(ct.f32, {1, 1, 1}):to(p.device)
   return { kernel = kernel,
            launch = { grid = n, block = M.n_threads(variant), stream = p.stream },
-           args = { mapped(p.Q), mapped(p.K), mapped(p.V), mapped(p.O), p.LSE or none, tiles,
-                    ct.u32(p.heads), p.heads // p.kv_heads, ct.f32(p.scale / LN_2) } }
+           args = { mapped(p.Q), mapped(p.K), mapped(p.V), mapped(p.O), p.LSE or none,
+                    tables.table_of(p, shape, n), ct.u32(p.heads), p.heads // p.kv_heads,
+                    softmax.scale(p) } }
 end
 
 return M

@@ -1,0 +1,133 @@
+-- attention_softmax.lua: the softmax of attention's kernels for tensor cores, in the registers of
+-- the sums: a thread has n rows of a block of scores, of each pairs of adjacent columns; four lanes
+-- share a row. Of a thread's rows the kernel keeps, in fragments of n:
+--   tops    the maxima so far, times c, the scale and log2(e)
+--   sums    its part of the sums of exponentials
+--   shrink  by what a block's maxima make the sums before it smaller
+local ct = require "cuttle"
+local M = {}
+
+local size, fragment, copy, range = ct.size, ct.fragment, ct.copy, ct.range
+local where, max, any = ct.where, ct.max, ct.any
+local exp2, log2, shfl_xor = ct.exp2_approx, ct.log2, ct.shfl_xor
+local _ <const> = ct._
+
+local LN_2 <const> = math.log(2)
+local LAZY <const> = 8.0 -- powers of two by which a maximum may grow before sums are rescaled
+
+--- What the kernel multiplies scores by: exp2 is cheaper than exp.
+function M.scale(p) return ct.f32(p.scale / LN_2) end
+
+--- Of an MMA's sums (V,M,N): how many rows a thread has, two of each atom.
+function M.n_rows(x) return 2 * size(x, 1) end
+
+--- Row r of a thread's sums: (2, columns), adjacent ones first. Atoms of wgmma have all columns in
+--- V.
+function M.row_of(x, r)
+  if ct.rank(ct.mode(x.layout, 0)) == 3 then return x({_, r, _}, 0, 0) end
+  return x({_, r % 2}, r // 2, _)
+end
+
+local row_of = M.row_of
+
+function M.new_rows(S)
+  local n = M.n_rows(S)
+  return { n = n, tops = fragment(ct.f32, n), sums = fragment(ct.f32, n),
+           shrink = fragment(ct.f32, n) }
+end
+
+-- f applied to two partial results over the row, one for each of adjacent columns; then to both.
+local function row_reduce(row, f)
+  local a, b = row[{0, 0}], row[{1, 0}]
+  for j in range(1, size(row, 1)) do
+    a = f(a, row[{0, j}])
+    b = f(b, row[{1, j}])
+  end
+  return f(a, b)
+end
+
+-- The same over the four lanes that share a row.
+local function lanes_reduce(v, f)
+  v = f(v, shfl_xor(v, 1))
+  return f(v, shfl_xor(v, 2))
+end
+
+local function add(a, b) return a + b end
+
+--- A row does not see the keys from its limit on, counted from the block's first. `places` are the
+--- coordinates of S.
+function M.mask(S, places, limits)
+  for r = 0, M.n_rows(S) - 1 do
+    local row, place = row_of(S, r), row_of(places, r)
+    for j in range(size(row, 1)) do
+      for c = 0, 1 do
+        row[{c, j}] = where(place[{c, j}][2] < limits[r], row[{c, j}], -math.huge)
+      end
+    end
+  end
+end
+
+-- The most that a maximum of rows 0 to `last` grows by.
+local function growth(rows, new, last)
+  local function of(r) return new[r] - rows.tops[r] end
+  if last == 0 then return of(0) end
+  return max(growth(rows, new, last - 1), of(last))
+end
+
+--- S becomes exp2(c S - tops). Returns whether O must be multiplied by `shrink`.
+function M.softmax(S, rows, c, masked, is_first, lazy)
+  local tops, sums, shrink = rows.tops, rows.sums, rows.shrink
+  local last = rows.n - 1
+  local new = fragment(ct.f32, rows.n)
+  for r = 0, last do new[r] = lanes_reduce(row_reduce(row_of(S, r), max), max) * c end
+  local grows = true
+  if is_first then
+    copy(new, tops)
+  else
+    grows = any(growth(rows, new, last) > (lazy and LAZY or 0.0))
+    if grows then
+      for r = 0, last do
+        local top = max(tops[r], new[r])
+        shrink[r] = exp2(tops[r] - (masked and where(top == -math.huge, 0.0, top) or top))
+        tops[r] = top
+        sums[r] = sums[r] * shrink[r]
+      end
+    end
+  end
+  for r = 0, last do
+    local row, base = row_of(S, r), tops[r]
+    if masked then base = where(base == -math.huge, 0.0, base) end
+    for j in range(size(row, 1)) do
+      for i = 0, 1 do row[{i, j}] = exp2(row[{i, j}] * c - base) end
+    end
+    local sum = row_reduce(row, add)
+    sums[r] = is_first and sum or sums[r] + sum
+  end
+  return grows
+end
+
+function M.scale_rows(O, factors)
+  for r = 0, M.n_rows(O) - 1 do
+    local row = row_of(O, r)
+    for j in range(size(row, 1)) do
+      for i = 0, 1 do row[{i, j}] = row[{i, j}] * factors[r] end
+    end
+  end
+end
+
+--- Behind the last block: completes the sums over the lanes that share a row, and returns what O is
+--- to be multiplied by. A row that saw no key is 0.
+function M.finish(rows)
+  local factors = fragment(ct.f32, rows.n)
+  for r = 0, rows.n - 1 do
+    local sum = lanes_reduce(rows.sums[r], add)
+    factors[r] = where(sum == 0.0, 0.0, 1.0 / sum)
+    rows.sums[r] = sum
+  end
+  return factors
+end
+
+--- The logarithm of row r's sum of exponentials, behind `finish`.
+function M.lse(rows, r) return (rows.tops[r] + log2(rows.sums[r])) * LN_2 end
+
+return M

@@ -1,0 +1,89 @@
+-- attention_tiles.lua: the table by which the blocks of attention's kernels know their tiles of
+-- queries: made on the host in the order of attention_schedule.lua, and kept; read in kernels.
+local ct = require "cuttle"
+local schedule = require "cuttle.attention_schedule"
+local M = {}
+
+local min, max, cdiv, cast = ct.min, ct.max, ct.cdiv, ct.cast
+
+local MOST_KEPT <const> = 64
+
+-- {====== On the host ======
+
+--- Can tiles of so many rows be told apart in a table?
+function M.fits(p, rows)
+  local n_pairs = p.heads * (p.sequences and #p.sequences or p.batches)
+  return cdiv(p.n_q, rows) <= schedule.MAX_TILES and n_pairs <= schedule.MAX_HEADS
+end
+
+local function sequences_of(p)
+  if p.sequences then return p.sequences end
+  local list = {}
+  for i = 1, p.batches do list[i] = { n_q = p.n_q, n_k = p.n_k } end
+  return list
+end
+
+-- The tiles of each of n blocks; without n, a block for each tile.
+local function blocks_of(sections, n)
+  if n then return schedule.assign(sections, n) end
+  local blocks = {}
+  for _, section in ipairs(sections) do
+    for _, tile in ipairs(section) do blocks[#blocks + 1] = { tile } end
+  end
+  return blocks
+end
+
+local function make_table(p, shape, n)
+  local unequal = p.sequences ~= nil
+  local sections = schedule.sections(
+    { sequences = sequences_of(p), heads = p.heads, causal = p.causal, unequal = unequal }, shape)
+  local rows, n_fields = schedule.rows(blocks_of(sections, n), p.heads, p.sequences)
+  local flat, length = {}, #rows[1]
+  for _, row in ipairs(rows) do table.move(row, 1, length, #flat + 1, flat) end
+  return ct.view(ct.from_table(ct.u32, flat):to(p.device),
+    ct.layout { n_fields, length // n_fields, #rows })
+end
+
+local kept, n_kept = {}, 0 -- tables by what they depend on
+
+--- The table that n blocks read, or one for each tile without n, (fields, number, block): number 0
+--- is how many there are. `shape` is that of schedule.sections.
+function M.table_of(p, shape, n)
+  local words = {}
+  for _, s in ipairs(sequences_of(p)) do
+    words[#words + 1] = ("%d,%d,%d,%d"):format(s.q or 0, s.n_q, s.k or 0, s.n_k)
+  end
+  local key = ("%s %s %s %d %s %d %d %d %s"):format(p.device, p.sequences ~= nil, n, p.heads,
+    p.causal, shape.rows, shape.keys, shape.group_rows, table.concat(words, " "))
+  if kept[key] == nil then
+    if n_kept == MOST_KEPT then kept, n_kept = {}, 0 end
+    kept[key], n_kept = make_table(p, shape, n), n_kept + 1
+  end
+  return kept[key]
+end
+
+-- {====== In a kernel ======
+
+--- The numbers of a tile.
+function M.n_fields(variant) return variant.packed and 5 or 1 end
+
+--- What a tile's numbers say, from numbers[0] on: {m =, head =, batch =, n_blocks =}, of keys,
+--- and of its sequence the lengths and, of packed ones, the first rows: {n_q =, n_k =, q =, k =}.
+function M.read(variant, args, numbers)
+  local m, pair = cast(numbers[0] & 0xffff, ct.i32), numbers[0] >> 16
+  local at = { m = m, head = cast(pair % args.heads, ct.i32), n_q = args.n_q, n_k = args.n_k }
+  if variant.packed then
+    at.batch, at.q, at.n_q = 0, cast(numbers[1], ct.i32), cast(numbers[2], ct.i32)
+    at.k, at.n_k = cast(numbers[3], ct.i32), cast(numbers[4], ct.i32)
+  else
+    at.batch = cast(pair // args.heads, ct.i32)
+  end
+  local seen = at.n_k
+  if variant.causal then
+    seen = min(seen, min((m + 1) * variant.rows, at.n_q) + at.n_k - at.n_q)
+  end
+  at.n_blocks = max(cdiv(seen, variant.keys), 1)
+  return at
+end
+
+return M
