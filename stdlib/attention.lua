@@ -4,9 +4,11 @@
 --   can_compute(config, p)    is the kernel one for the problem?
 --   make(variant)             the kernel
 --   plan(p, kernel, variant)  {kernel =, launch =, args =} for the problem
+--   shared_bytes(config, p)   of a block, where configurations differ in where they fit
+--   depth_of(config, p)       of a head, as the kernel computes it; else the configuration's
 -- A variant is a configuration with what the problem adds to it:
 --   name, dtype, causal, lazy  the kernel's name; the rest as the problem has it
---   depth                      the configuration's, or else the problem's
+--   depth                      as the template says, the configuration's, or else the problem's
 --   is_whole                   that is the problem's
 --   lse, packed                LSE is wanted; sequences are packed
 local ct = require "cuttle"
@@ -16,9 +18,12 @@ local M = {}
 
 local function fail(format, ...) tiles.fail("attention", format, ...) end
 
--- What is tried in order; the last one computes everything. `sm`: the compute capability that the
--- instructions are of; without it the row is also for the CPU engine.
-local HOPPER <const> = "cuttle.attention_hopper"
+-- What is tried in order; the last one computes everything. On the CPU engine only that one is, the
+-- others where `config` says so. Of others:
+--   sm, sm_from  the compute capability that the instructions are of, or since which they are there
+--   resident     blocks of which a multiprocessor must have the memory for the row to be tried
+--   full_only    not tried where causal
+local HOPPER <const>, MMA <const> = "cuttle.attention_hopper", "cuttle.attention_mma"
 M.configs = {
   { name = "hopper 192x128", template = HOPPER, sm = 90, depth = 64, rows = 192, keys = 128,
     stages = 4, registers = { 32, 160 } },
@@ -26,29 +31,52 @@ M.configs = {
     stages = 3, registers = { 32, 160 }, passes = true },
   { name = "hopper 128x128", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 128,
     stages = 2, registers = { 24, 240 } },
+  { name = "mma 128x64", template = MMA, sm_from = 80, depth = 64, rows = 128, keys = 64,
+    warps = 4 },
+  { name = "mma 128x48", template = MMA, sm_from = 80, depth = 128, rows = 128, keys = 48,
+    warps = 4, resident = 2 },
+  { name = "mma 128x32", template = MMA, sm_from = 80, depth = 128, rows = 128, keys = 32,
+    warps = 4, resident = 2, full_only = true },
+  { name = "mma 64x64", template = MMA, sm_from = 80, depth = 256, rows = 64, keys = 64,
+    warps = 4 },
   { name = "plain", template = "cuttle.attention_plain" },
 }
 
 -- {====== Choice ======
 
--- The compute capability that kernels are made for, 0 on the CPU engine.
+-- What kernels are made for: the compute capability, 0 on the CPU engine, and a block's memory.
 local function target_of(p)
-  local emit_sm = ct._emit_sm()
-  return emit_sm or (p.device ~= "cpu" and ct.device().sm) or 0
+  local emit_sm, _, emit_bytes = ct._emit_sm()
+  if emit_sm then return { sm = emit_sm, shared = emit_bytes } end
+  local device = p.device ~= "cpu" and ct.device() or {}
+  return { sm = device.sm or 0, shared = device.shared_bytes or math.huge }
 end
 
 local function can_compute(config, p) return require(config.template).can_compute(config, p) end
 
--- Is the row meant for the problem where it is?
-local function is_meant(config, p, sm)
-  return (config.sm == nil or config.sm == sm) and can_compute(config, p)
+local function shared_bytes(config, p)
+  local bytes_of = require(config.template).shared_bytes
+  return bytes_of and bytes_of(config, p) or 0
 end
 
-local function by_name(name, p, sm)
+-- Does the target have the row's instructions, and the memory for a block?
+local function can_run(config, p, target)
+  return (config.sm == nil or config.sm == target.sm) and target.sm >= (config.sm_from or 0)
+    and shared_bytes(config, p) <= target.shared
+end
+
+-- Is the row meant for the problem where it is?
+local function is_meant(config, p, target)
+  return can_compute(config, p) and can_run(config, p, target)
+    and (config.resident or 1) * shared_bytes(config, p) <= target.shared
+    and not (config.full_only and p.causal)
+end
+
+local function by_name(name, p, target)
   local names = {}
   for _, config in ipairs(M.configs) do
     if config.name == name then
-      if not can_compute(config, p) or (sm > 0 and config.sm and config.sm ~= sm) then
+      if not can_compute(config, p) or target.sm > 0 and not can_run(config, p, target) then
         fail("configuration '%s' is not for this problem: %s, D = %d, on %s", name, p.dtype,
           p.depth, p.device)
       end
@@ -60,11 +88,11 @@ local function by_name(name, p, sm)
 end
 
 local function choose(p)
-  local sm = target_of(p)
+  local target = target_of(p)
   if type(p.config) == "table" then return p.config end
-  if p.config ~= nil then return by_name(tostring(p.config), p, sm) end
+  if p.config ~= nil then return by_name(tostring(p.config), p, target) end
   for _, config in ipairs(M.configs) do
-    if is_meant(config, p, sm) then return config end
+    if is_meant(config, p, target) then return config end
   end
 end
 
@@ -73,11 +101,13 @@ end
 local kernels = {} -- by configuration, then by text
 
 local function variant_of(config, p)
-  local variant = { name = "attention_" .. p.dtype.name, dtype = p.dtype, depth = p.depth,
+  local depth_of = require(config.template).depth_of
+  local depth = depth_of and depth_of(config, p) or config.depth or p.depth
+  local variant = { name = "attention_" .. p.dtype.name, dtype = p.dtype, depth = depth,
                     causal = p.causal, lazy = p.lazy, lse = p.lse ~= nil,
-                    packed = p.sequences ~= nil, is_whole = config.depth == p.depth }
+                    packed = p.sequences ~= nil, is_whole = depth == p.depth }
   for key, value in pairs(config) do
-    if variant[key] == nil or key == "depth" then variant[key] = value end
+    if variant[key] == nil then variant[key] = value end
   end
   return variant
 end

@@ -1,0 +1,305 @@
+-- attention_mma.lua: attention by the tensor cores of GPUs from sm_80 on, as FlashAttention-2 does
+-- it. A block has one tile of queries, a warp 16 or 32 of its rows. Q stays in shared memory, which
+-- has room for one block of keys and one of values: values come, by cp.async, while scores are
+-- computed, and the next keys during softmax and the product with the values. The last block of
+-- keys, of which rows may be missing, comes first. P, which is S packed, is an operand in the
+-- registers where it is. Each block has one tile, in the order of attention_schedule.lua.
+-- Fields of its configurations:
+--   rows, keys  the queries of a tile, and the keys of a block
+--   warps       of a block; each has rows / warps queries
+--   depth       of a head, at most; the kernel's is the next multiple of 32 or 64, filled up with
+--               zeros
+local ct = require "cuttle"
+local softmax = require "cuttle.attention_softmax"
+local tables = require "cuttle.attention_tiles"
+local M = {}
+
+local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
+local layout, size, stride, tile, view, select =
+  ct.layout, ct.size, ct.stride, ct.tile, ct.view, ct.select
+local shared, fragment, copy, cast, gemm = ct.shared, ct.fragment, ct.copy, ct.cast, ct.gemm
+local clear, guard, min, max, cdiv, range = ct.clear, ct.guard, ct.min, ct.max, ct.cdiv, ct.range
+local cp_async_fence, cp_async_wait, sync_threads =
+  ct.cp_async_fence, ct.cp_async_wait, ct.sync_threads
+local _ <const> = ct._
+
+local WARP <const>, ATOM_ROWS <const>, WIDE <const> = 32, 16, 8 -- WIDE: elements of 16 bytes
+local AHEAD <const> = 1 -- pieces of an operand in registers before they are multiplied
+local LINE <const> = 64 -- elements of a line of shared memory, which has all banks once
+
+local atoms <const> = {
+  f16 = "SM80_16x8x16_F32F16F16F32_TN", bf16 = "SM80_16x8x16_F32BF16BF16F32_TN",
+}
+
+local function n_threads(config) return WARP * config.warps end
+
+--- The depth of the kernel for a problem: whole lines, or half lines, which come 32 rows at a time.
+function M.depth_of(config, p)
+  local step = config.keys % 32 == 0 and LINE // 2 or LINE
+  return cdiv(p.depth, step) * step
+end
+
+--- Of a block's tiles of Q, K and V.
+function M.shared_bytes(config, p)
+  return (config.rows + 2 * config.keys) * M.depth_of(config, p) * p.dtype.bits // 8
+end
+
+function M.can_compute(config, p)
+  return atoms[p.dtype.name] ~= nil and p.depth <= config.depth and p.n_k > 0
+    and tables.fits(p, config.rows)
+end
+
+-- {====== What is known before the trace ======
+
+-- Rows in shared memory, from which ldmatrix reads 8 without conflicts.
+local function swizzled(rows, depth)
+  local line = depth % LINE == 0 and LINE or LINE // 2
+  local bits = line == LINE and 3 or 2
+  return ct.tile_to_shape(ct.composition(ct.swizzle(bits, 3, 3), ct.row_major{8, line}),
+    {rows, depth}), line
+end
+
+local function plan_of(variant)
+  local dtype, rows, keys, depth = variant.dtype, variant.rows, variant.keys, variant.depth
+  local mma = ct.tiled_mma(atoms[dtype.name], layout{variant.warps, 1, 1},
+    {ATOM_ROWS * variant.warps, 16, 16})
+  local by_16, transposed = ct.atom("SM75_U32x4_LDSM_N", dtype), ct.atom("SM75_U16x8_LDSM_T", dtype)
+  local Q, line = swizzled(rows, depth)
+  local across = line // WIDE
+  return {
+    mma = mma, Q = Q, K = swizzled(keys, depth),
+    places = mma:get_slice(0):partition_C(ct.identity_tensor{rows, keys}), -- of thread 0
+    read_Q = ct.tiled_copy_A(by_16, mma), read_K = ct.tiled_copy_B(by_16, mma),
+    read_V = ct.tiled_copy_B(transposed, mma),
+    -- Copies are as wide as strides allow.
+    move = ct.tiled_copy(ct.atom("UniversalCopy<u16>", dtype),
+      ct.row_major{n_threads(variant) // across, across}, ct.row_major{1, WIDE}),
+  }
+end
+
+-- {====== Tiles in global memory ======
+
+-- Rows from `first` on, nil: 0, of a head of t (S,D,H,B).
+local function head_of(t, first, head, batch)
+  local matrix = t(_, _, head, batch)
+  if first == nil then return matrix end
+  return view(matrix(first, _), layout({size(t, 0), size(t, 1)}, {stride(t, 0), stride(t, 1)}))
+end
+
+-- The same as tiles (rows, depth, tile) of n rows in all, of which the last one may overhang.
+local function overhanging(variant, matrix, n, rows)
+  local d = variant.is_whole and variant.depth or size(matrix, 1)
+  local all = view(matrix, layout({n, d}, {stride(matrix, 0), stride(matrix, 1)}))
+  return tile(guard(all), {rows, variant.depth}, {_, 0})
+end
+
+-- The same of tiles that do not, but in depth.
+local function whole(variant, matrix, n, rows)
+  local d = variant.is_whole and variant.depth or size(matrix, 1)
+  local row, column = stride(matrix, 0), stride(matrix, 1)
+  local all = view(matrix, layout({rows, d, n // rows}, {row, column, rows * row}))
+  if not variant.is_whole then all = guard(all) end
+  return tile(all, {rows, variant.depth}, {0, 0})
+end
+
+-- {====== A block's threads ======
+
+-- What the table says of the block's only tile.
+local function tile_of(variant, args)
+  local numbers = {}
+  for j = 0, tables.n_fields(variant) - 1 do numbers[j] = args.tiles[{j, 1, blockIdx.x}] end
+  return tables.read(variant, args, numbers)
+end
+
+local Block = {}
+Block.__index = Block
+
+local function new_block(variant, plan, args, smem)
+  local at = tile_of(variant, args)
+  local thr, mover = plan.mma:get_slice(threadIdx.x), plan.move:get_slice(threadIdx.x)
+  local read_Q, read_K = plan.read_Q:get_slice(threadIdx.x), plan.read_K:get_slice(threadIdx.x)
+  local read_V, sV = plan.read_V:get_slice(threadIdx.x), select(smem.V, 1, 0) -- (depth, keys)
+  local kv_head = at.head // args.group
+  local Q = head_of(args.Q, at.q, at.head, at.batch)
+  local K = head_of(args.K, at.k, kv_head, at.batch)
+  local V = head_of(args.V, at.k, kv_head, at.batch)
+  local function sources(matrix)
+    return { last = mover:partition_S(overhanging(variant, matrix, at.n_k, variant.keys)),
+             other = mover:partition_S(whole(variant, matrix, at.n_k, variant.keys)) }
+  end
+  local self = { variant = variant, plan = plan, args = args, at = at, smem = smem, thr = thr,
+    mover = mover,
+    gQ = mover:partition_S(overhanging(variant, Q, at.n_q, variant.rows)),
+    gK = sources(K), gV = sources(V),
+    to_Q = mover:partition_D(smem.Q), to_K = mover:partition_D(smem.K),
+    to_V = mover:partition_D(smem.V),
+    Q = thr:partition_fragment_A(smem.Q), K = thr:partition_fragment_B(smem.K),
+    V = thr:partition_fragment_B(sV),
+    from_Q = read_Q:partition_S(smem.Q), from_K = read_K:partition_S(smem.K),
+    from_V = read_V:partition_S(sV),
+    S = fragment(ct.f32, plan.mma:partition_shape_C{variant.rows, variant.keys}),
+    O = fragment(ct.f32, plan.mma:partition_shape_C{variant.rows, variant.depth}),
+    place = thr:partition_C(ct.identity_tensor{variant.rows, variant.keys}) }
+  self.P = fragment(variant.dtype, plan.mma:partition_shape_C{variant.rows, variant.keys})
+  self.words_Q, self.words_K = read_Q:retile_D(self.Q), read_K:retile_D(self.K)
+  self.words_V = read_V:retile_D(self.V)
+  self.rows = softmax.new_rows(self.S)
+  return setmetatable(self, Block)
+end
+
+-- Keys or values of block n are on their way.
+local function fetch(from, to, n, is_last)
+  local tiles = is_last and from.last or from.other
+  copy(tiles(_, _, _, n), to)
+  cp_async_fence()
+end
+
+-- What was on its way is there, and all threads are done with what it replaces next.
+local function arrive()
+  cp_async_wait(0)
+  sync_threads()
+end
+
+-- C += A B' by pieces of B, 16 columns at a step of K, which an ldmatrix brings to registers, AHEAD
+-- of their product. `read_A(k)` brings a step of A, one step ahead; nil: A is there.
+local function product(plan, A, B, C, from, words, atom, read_A)
+  local n, n_steps = size(words, 1), size(words, 2)
+  local function read(i)
+    if i < n * n_steps then copy(atom, from(_, i % n, i // n), words(_, i % n, i // n)) end
+  end
+  if read_A then read_A(0) end
+  for i = 0, AHEAD - 1 do read(i) end
+  for k = 0, n_steps - 1 do
+    if read_A and k + 1 < n_steps then read_A(k + 1) end
+    for j = 0, n - 1 do
+      read(k * n + j + AHEAD)
+      gemm(plan.mma, A(_, _, k), tile(B(_, _, k), {size(B, 0), 2}, {0, j}),
+        tile(C, {size(C, 0), size(C, 1), 2}, {0, 0, j}))
+    end
+  end
+end
+
+function Block:multiply_QK()
+  local plan = self.plan
+  clear(self.S)
+  product(plan, self.Q, self.K, self.S, self.from_K, self.words_K, plan.read_K, function(k)
+    copy(plan.read_Q, self.from_Q(_, _, k), self.words_Q(_, _, k))
+  end)
+end
+
+function Block:multiply_PV()
+  local plan = self.plan
+  copy(cast(self.S, self.variant.dtype), self.P)
+  product(plan, plan.mma:retile_A(self.P), self.V, self.O, self.from_V, self.words_V, plan.read_V)
+end
+
+-- Row r of the thread's, of the sequence's queries.
+function Block:row(r)
+  return self.at.m * self.variant.rows + softmax.row_of(self.place, r)[{0, 0}][1]
+end
+
+-- Of the block n the columns that each row sees, counted from the thread's first one, so that its
+-- columns are thread 0's: constants.
+function Block:mask(n)
+  local variant, at, limits = self.variant, self.at, fragment(ct.i32, self.rows.n)
+  local first = n * variant.keys + self.place(0, 0, 0)[2]
+  for r = 0, self.rows.n - 1 do
+    local limit = at.n_k
+    if variant.causal then limit = min(limit, self:row(r) + at.n_k - at.n_q + 1) end
+    limits[r] = limit - first
+  end
+  softmax.mask(self.S, self.plan.places, limits)
+end
+
+-- Block n of keys, which is on its way; the one before it is when this ends.
+function Block:step(n, masked, is_first)
+  local rows = self.rows
+  arrive()
+  fetch(self.gV, self.to_V, n, is_first)
+  self:multiply_QK()
+  if masked then self:mask(n) end
+  arrive()
+  if n > 0 then fetch(self.gK, self.to_K, n - 1, false) end
+  local grows = softmax.softmax(self.S, rows, self.args.c, masked, is_first, self.variant.lazy)
+  if is_first then
+    clear(self.O)
+  elseif grows then
+    softmax.scale_rows(self.O, rows.shrink)
+  end
+  self:multiply_PV()
+end
+
+-- The tile's blocks of keys from the last to the first.
+function Block:each_step()
+  local variant, at = self.variant, self.at
+  local last, n_plain = at.n_blocks - 1, at.n_blocks - 1 -- blocks 0 to n_plain - 1 are seen whole
+  copy(self.gQ(_, _, _, at.m), self.to_Q)
+  fetch(self.gK, self.to_K, last, true)
+  if variant.causal then
+    local seen = at.m * variant.rows + at.n_k - at.n_q + 1 -- by the tile's first row
+    n_plain = min(max(seen, 0) // variant.keys, last)
+  end
+  self:step(last, true, true)
+  if variant.causal then
+    for i in range(last - n_plain) do self:step(last - 1 - i, true, false) end
+  end
+  for i in range(n_plain) do self:step(n_plain - 1 - i, false, false) end
+end
+
+-- O by way of Q's shared memory, in wide stores; of another type from registers.
+function Block:store()
+  local variant, at, O = self.variant, self.at, self.args.O
+  local matrix = head_of(O, at.q, at.head, at.batch)
+  local gO = overhanging(variant, matrix, at.n_q, variant.rows)(_, _, at.m)
+  if O.dtype ~= variant.dtype then
+    copy(cast(self.O, O.dtype), self.thr:partition_C(gO))
+    return
+  end
+  copy(cast(self.O, variant.dtype), self.thr:partition_C(self.smem.Q))
+  sync_threads()
+  copy(self.mover:partition_S(self.smem.Q), self.mover:partition_D(gO))
+end
+
+function Block:finish()
+  self.at = tile_of(self.variant, self.args) -- once more, as the loop has no registers for it
+  local at, args, rows = self.at, self.args, self.rows
+  softmax.scale_rows(self.O, softmax.finish(rows))
+  if self.variant.lse then
+    for r = 0, rows.n - 1 do
+      local row = self:row(r)
+      if threadIdx.x % 4 == 0 and row < at.n_q then
+        local place = at.q == nil and row or at.q + row
+        args.LSE[{place, at.head, at.batch}] = softmax.lse(rows, r)
+      end
+    end
+  end
+  self:store()
+end
+
+-- {====== The kernel ======
+
+function M.make(variant)
+  local plan, dtype = plan_of(variant), variant.dtype
+
+  return ct.kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c)
+    local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, tiles = tiles, heads = heads,
+                   group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0) }
+    local smem = { Q = shared(dtype, plan.Q), K = shared(dtype, plan.K),
+                   V = shared(dtype, plan.K) }
+    local block = new_block(variant, plan, args, smem)
+    block:each_step()
+    block:finish()
+  end, {min_blocks = variant.min_blocks})
+end
+
+function M.plan(p, kernel, variant)
+  local shape = { rows = variant.rows, keys = variant.keys, group_rows = variant.rows }
+  local tiles = tables.table_of(p, shape)
+  local none = ct.zeros(ct.f32, {1, 1, 1}):to(p.device)
+  return { kernel = kernel,
+           launch = { grid = size(tiles, 2), block = n_threads(variant), stream = p.stream },
+           args = { p.Q, p.K, p.V, p.O, p.LSE or none, tiles, ct.u32(p.heads),
+                    p.heads // p.kv_heads, softmax.scale(p) } }
+end
+
+return M
