@@ -5,7 +5,7 @@
    pointers the tile operations need, where variables are declared, and how a BREAK is said in C
    (emit_plan_flow.c). Then the text is written: control flow (emit_flow.c), declarations
    (emit_decl.c), statements (emit_stmt.c), expressions (emit_expr.c), operations on whole tensors
-   (emit_tile.c, emit_early.c, emit_gemm.c, emit_mma.c), with names from emit_name.c. */
+   (emit_tile.c, emit_copy.c, emit_early.c, emit_gemm.c, emit_mma.c), with names from emit_name.c. */
 #ifndef CT_EMIT_H
 #define CT_EMIT_H
 

@@ -1,5 +1,5 @@
 /* emit_tile.h: how the emitter writes elements of views and loops over them; for emit_access.c,
-   emit_tile.c, emit_gemm.c and emit_mma.c. */
+   emit_each.c, emit_copy.c, emit_tile.c, emit_gemm.c and emit_mma.c. */
 #ifndef CT_EMIT_TILE_H
 #define CT_EMIT_TILE_H
 
@@ -143,6 +143,7 @@ typedef struct CtEmitProducts {
 } CtEmitProducts;
 void ct_emit_products(const CtEmitProducts *w, const CtGemmOrder *order, CtEmitNest *nest,
                       const char *k);
+void ct_emit_copy(CtEmit *e, CtVal v);                 /* emit_copy.c */
 void ct_emit_mma(CtEmit *e, const CtInst *inst);       /* emit_mma.c */
 void ct_emit_wgmma(CtEmit *e, const CtInst *inst);     /* emit_wgmma.c */
 void ct_emit_warp_copy(CtEmit *e, const CtInst *inst); /* emit_move.c */
