@@ -492,6 +492,7 @@ void bind_open_tensor(lua_State *L) {
   lua_pop(L, 1);
   bind_add_create(L, module, table);
   bind_add_npy(L, module, table);
+  bind_add_lifted(L, module, table);
   bind_add_partition(L, module, table);
   bind_add_guard(L, module, table);
   bind_add_reference(L, module, table);

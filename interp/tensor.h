@@ -200,6 +200,7 @@ void bind_open_tensor(lua_State *L);
 void bind_add_create(lua_State *L, int module, int methods);
 void bind_add_npy(lua_State *L, int module, int methods);
 void bind_add_partition(lua_State *L, int module, int methods);
+void bind_add_lifted(lua_State *L, int module, int methods);
 void bind_add_reference(lua_State *L, int module, int methods);
 /* With the table `reference` on top. */
 void bind_add_reference_bits(lua_State *L);
