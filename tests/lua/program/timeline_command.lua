@@ -77,14 +77,20 @@ print(show("--kernel=three " .. script))
 show("--launch=5 " .. script) -- expect: timeline: there is no launch 5; SCRIPT made 4
 show("--block=9 " .. script)
 -- expect: timeline: no such launch has a block (9,0,0); the last one's grid was (2,1,1)
-show("--block=1,x " .. script) -- expect: timeline: --block=1,x is no block's index; write --block=1,0,0
-show("--block=1,1,1,1 " .. script) -- expect: timeline: --block=1,1,1,1 has 4 numbers; a block has up to 3
-show("--launch=0 " .. script) -- expect: timeline: --launch=0; a whole number from 1 on was expected
-show("--from=10 " .. script) -- expect: timeline: --from and --to are of the picture; write --svg=FILE as well
-show("--model=copy " .. script) -- expect: timeline: --model=copy; write --model=copy=900,copy_bytes=32
-show("--svg") -- expect: timeline: --svg needs a value; see cuttle timeline --help
-show("--html=x " .. script) -- expect: timeline: unknown option --html=x; see cuttle timeline --help
-show("") -- expect: timeline: a script was expected; see cuttle timeline --help
+
+-- Arguments, without a program of their own.
+local command = require "cuttle.command_timeline"
+local function complain(...) print(select(2, pcall(command, ...))) end
+complain("--block=1,x", script) -- expect: timeline: --block=1,x is no block's index; write --block=1,0,0
+complain("--block=1,1,1,1", script)
+-- expect: timeline: --block=1,1,1,1 has 4 numbers; a block has up to 3
+complain("--launch", "0", script) -- expect: timeline: --launch=0; a whole number from 1 on was expected
+complain("--from=10", script) -- expect: timeline: --from and --to are of the picture; write --svg=FILE as well
+complain("--model=copy", script) -- expect: timeline: --model=copy; write --model=copy=900,copy_bytes=32
+complain("--svg") -- expect: timeline: --svg needs a value; see cuttle timeline --help
+complain("--html=x", script) -- expect: timeline: unknown option --html=x; see cuttle timeline --help
+complain() -- expect: timeline: a script was expected; see cuttle timeline --help
+complain("/none.lua") -- expect: timeline: cannot open /none.lua: No such file or directory
 print((run("--help"):match("^[^\n]*")))
 -- expect: usage: cuttle timeline [options] script.lua [arguments]
 for _, path in ipairs { script, picture, second } do os.remove(path) end
