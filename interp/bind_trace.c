@@ -150,6 +150,18 @@ static void push_shared(lua_State *L, const CtSimtProgram *p) {
   }
 }
 
+/* {name = true} of the tensors in global memory that the kernel writes. */
+static void push_written(lua_State *L, const CtSimtProgram *p) {
+  CtTraceTensor t;
+  lua_newtable(L);
+  for (uint32_t i = 1; ct_simt_trace_tensor(p, i, &t); i++) {
+    if (t.space == CT_GLOBAL && !t.is_alias && t.is_written) {
+      lua_pushboolean(L, true);
+      lua_setfield(L, -2, t.name);
+    }
+  }
+}
+
 static void push_extents(lua_State *L, const int64_t extents[3]) {
   lua_createtable(L, 3, 0);
   for (int i = 0; i < 3; i++) {
@@ -185,11 +197,11 @@ static void launch_watched(lua_State *L, Holder *h, int n) {
   }
 }
 
-/* _trace(launch, name, off, limit, args...) -> rows, shared, grid, block: launches `launch(args...)`, a
+/* _trace(launch, name, off, limit, args...) -> rows, shared, grid, block, written: launches `launch(args...)`, a
    configuration, on the CPU engine and on copies of the tensors. Rows {kind, chunk, line, block, thread,
    times, tensor, space, offset, owner} of what made the element at offset `off` of the parameter `name`, owner
    being the block whose shared memory it is where that is another; the shared tensors by name; the launch's
-   extents. A cluster's record takes `limit` bytes at most. */
+   extents; names of what the kernel writes. A cluster's record takes `limit` bytes at most. */
 static int trace_rows(lua_State *L) {
   CtErr err;
   Holder *h = lua_newuserdatauv(L, sizeof *h, 0);
@@ -219,7 +231,8 @@ static int trace_rows(lua_State *L) {
   push_shared(L, p);
   push_extents(L, ct_simt_trace_grid(h->trace));
   push_extents(L, ct_simt_trace_block(p));
-  return 4;
+  push_written(L, p);
+  return 5;
 }
 
 /* _source(chunk) -> the text of a chunk as errors call it, as it was loaded last; nil when it is not kept. */

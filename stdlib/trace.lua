@@ -244,6 +244,22 @@ local function blocks_of(rows, tensors)
   return blocks
 end
 
+-- What was read of tensors that the kernel writes, but not by these blocks: other blocks may have
+-- written it before. A list of places.
+local function open_ends(rows, tensors, written)
+  local own, places = {}, {}
+  for _, row in ipairs(rows) do
+    if row.kind == "writes" then own[row.tensor .. " " .. row.offset] = true end
+  end
+  for _, row in ipairs(rows) do
+    if row.kind == "reads" and row.space == "global" and written[row.tensor]
+      and not own[row.tensor .. " " .. row.offset] then
+      add_place(places, row, tensors[row.tensor].crd_of)
+    end
+  end
+  return places
+end
+
 -- {====== Text ======
 
 local function places_text(places, tensors, grid)
@@ -286,6 +302,11 @@ function Trace:__tostring()
   end
   if #self.rows == 0 then
     out[#out + 1] = "no thread writes it"
+  end
+  for _, place in ipairs(self.open_ends) do
+    local text = places_text({ place }, self.tensors, self.grid)
+    out[#out + 1] = ("%s: an input here; what other blocks of the launch wrote there is not followed, "
+      .. "but trace(launch, {%s = {...}}) says how it came about"):format(text, place.tensor)
   end
   return table.concat(out, "\n")
 end
@@ -402,12 +423,12 @@ function M.trace(x, wanted, ...)
     fail("the argument %s is no tensor, or is not given", name)
   end
   local offset = offset_of(args[index], name, crd)
-  local rows, shared, grid, block = ct._trace(launch, name, offset, M.max_record,
+  local rows, shared, grid, block, written = ct._trace(launch, name, offset, M.max_record,
     table.unpack(args, 1, args.n))
   local tensors = tensors_of(names, args, shared)
   return setmetatable({ tensor = name, element = crd_text(crd), offset = offset, rows = rows,
     tensors = tensors, blocks = blocks_of(rows, tensors), sources = sources_of(rows),
-    grid = grid, block = block }, Trace)
+    grid = grid, block = block, open_ends = open_ends(rows, tensors, written) }, Trace)
 end
 
 return M

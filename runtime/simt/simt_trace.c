@@ -365,6 +365,33 @@ CtTracePlace ct_simt_trace_place(const CtSimtProgram *p, const CtTraceRow *row) 
                         .chunk = p->chunks[row->loc.chunk]};
 }
 
+/* The buffer that an instruction writes; 0: none. */
+static uint32_t written_buf(const CtSimtProgram *p, const CtIn *code) {
+  enum { WRAPS = 31 };
+  const char *roles = ct_simt_roles[code->u.op];
+  if (code->u.op == CT_SIMT_TMA) {
+    const CtSimtTma *t = &p->tmas[code->imm];
+    return t->is_store ? t->global : t->shared;
+  }
+  if (code->u.op == CT_SIMT_ATOMIC) {
+    return (CtAtomicImm){.imm = code->imm}.u.buf;
+  }
+  if (code->u.op >= CT_SIMT_COPY_4 && code->u.op != CT_SIMT_GUARD) {
+    return p->tiles[code->imm].dst.buf;
+  }
+  return roles[3] == 'b' && roles[0] >= 'a' ? code->c & ~(1u << WRAPS) : 0;
+}
+
+static bool is_written(const CtSimtProgram *p, uint32_t buf) {
+  for (uint32_t i = p->body; i < p->n_code; i++) {
+    uint32_t to = written_buf(p, &p->code[i]);
+    if (to != 0 && p->bufs[to].memory == buf) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool ct_simt_trace_tensor(const CtSimtProgram *p, uint32_t i, CtTraceTensor *out) {
   if (i >= p->n_bufs) {
     return false;
@@ -375,7 +402,8 @@ bool ct_simt_trace_tensor(const CtSimtProgram *p, uint32_t i, CtTraceTensor *out
                          .dtype = buf->dtype,
                          .layout = buf->layout,
                          .swizzle = buf->swizzle,
-                         .is_alias = buf->memory != i};
+                         .is_alias = buf->memory != i,
+                         .is_written = is_written(p, i)};
   return true;
 }
 

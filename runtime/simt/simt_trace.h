@@ -60,6 +60,7 @@ typedef struct CtTraceTensor {
   CtLayout layout;
   CtSwizzle swizzle; /* of offsets into it */
   bool is_alias;     /* another one's memory: rows name that */
+  bool is_written;   /* by some instruction of the kernel */
 } CtTraceTensor;
 bool ct_simt_trace_tensor(const CtSimtProgram *p, uint32_t i, CtTraceTensor *out);
 const int64_t *ct_simt_trace_block(const CtSimtProgram *p); /* three extents */

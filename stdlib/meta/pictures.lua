@@ -114,7 +114,8 @@ function profile(f, options) end
 --- block, or its cluster, has not written itself. Fields: `rows`, each with `kind` ("reads", "writes",
 --- "computes", or "zeros": a box brings 0 from outside the tensor), `chunk`, `line`, `block`, `thread`,
 --- `tensor`, `offset`, `owner` (the block whose shared memory it is, where that is another), `times`;
---- the same by `blocks` and their `lines`; `tensors`, by name.
+--- the same by `blocks` and their `lines`; `tensors`, by name; `open_ends`, what other blocks may have
+--- written before it was read here.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > x, y = arange(f32, 8), zeros(f32, 8)

@@ -67,3 +67,24 @@ launch()
 -- expect: 1
 print(y8[1])
 -- expect: 1.0
+
+-- What another block of the launch wrote is not followed; that is said.
+local passing = kernel("passing", function(x, W, y, done)
+  local t = threadIdx.x
+  if blockIdx.x == 0 then
+    W[t] = x[t] * 2
+    sync_threads()
+    if t == 0 then atomic_store(done, 0, 1) end
+  else
+    if t == 0 then
+      while atomic_load(done, 0) == 0 do end
+    end
+    sync_threads()
+    y[t] = W[7 - t] + x[t]
+  end
+end)
+launch = passing:prepare{grid = 2, block = 8}(x, zeros(f32, 8), y8, zeros(i32, 1))
+print((tostring(trace(launch, {y = {3}})):match("[^\n]*$")))
+-- expect: W(4): an input here; what other blocks of the launch wrote there is not followed, but trace(launch, {W = {...}}) says how it came about
+print(#trace(launch, {W = {4}}).open_ends)
+-- expect: 0
