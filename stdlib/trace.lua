@@ -305,8 +305,9 @@ function Trace:__tostring()
   end
   for _, place in ipairs(self.open_ends) do
     local text = places_text({ place }, self.tensors, self.grid)
-    out[#out + 1] = ("%s: an input here; what other blocks of the launch wrote there is not followed, "
-      .. "but trace(launch, {%s = {...}}) says how it came about"):format(text, place.tensor)
+    out[#out + 1] = ("%s: an input here; what other blocks of the launch wrote there is not "
+      .. "followed, but trace(launch, {%s = {...}}) says how it came about"):format(text,
+        place.tensor)
   end
   return table.concat(out, "\n")
 end
