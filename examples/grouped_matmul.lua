@@ -44,7 +44,7 @@ layer()
 -- Row i of the layer's second product, and of the first, from X and from the H that there is.
 local function row(T, i) return tile(T, {1, size(T, 1)}, {i, 0}) end
 local function expected(T, W, i, g, f)
-  local R = reference.cast(reference.matmul(row(T, i), W(_, _, g)), f32)
+  local R = reference.cast(reference.matmul(row(T, i), W(_, _, g)), f32):to("cpu")
   for j = 0, size(R) - 1 do R[j] = f(R[j] * size(T, 1) ^ -0.5) end
   return R
 end
@@ -57,7 +57,7 @@ local ok, first, host_ends = true, 0, ends:to("cpu")
 local tolerance = {rtol = dtype == f32 and 1e-4 or 2e-2, atol = dtype == f32 and 1e-5 or 1e-2}
 for g = 0, experts - 1 do
   for _, i in ipairs(host_ends[g] > first and {first, host_ends[g] - 1} or {}) do
-    local h, y = reference.cast(row(H, i), f32), reference.cast(row(Y, i), f32)
+    local h, y = reference.cast(row(H, i):to("cpu"), f32), reference.cast(row(Y, i):to("cpu"), f32)
     ok = ok and allclose(h, expected(X, W1, i, g, host_gelu), tolerance)
       and allclose(y, expected(H, W2, i, g, function(v) return v end), tolerance)
   end

@@ -360,7 +360,7 @@ end
 
 -- The kernels that compute a problem, in order.
 local function plans(p, options)
-  if p.m == 0 or p.n == 0 or p.l == 0 then return {} end
+  if p.m == 0 or p.n == 0 or p.l == 0 or p.groups and p.groups.n == 0 then return {} end
   local n = parts_of(p, options.split)
   if n == 1 then return { plan(p, options.config, options.stream) } end
   local first = split.first(p, n)

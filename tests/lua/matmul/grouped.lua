@@ -96,6 +96,13 @@ if here == "cpu" or sm == 90 then
   end
 end
 
+-- No groups, no rows: nothing is done.
+local none, X = zeros(i32, 0), small(f32, layout{4, 3})
+print(matmul(X, small(f32, layout{2, 3, 1})(_, _, 0), zeros(f32, {4, 2, 0}), {groups = none}).shape,
+  allclose(matmul(X, zeros(f32, {2, 3, 0}), {groups = none}), zeros(f32, {4, 2})),
+  matmul(zeros(f32, {0, 3}), zeros(f32, {2, 3, 2}), {groups = zeros(i32, 2)}).shape)
+-- expect: (4,2,0)	true	(0,2)
+
 -- The same from reference.matmul; a new C is 0 where no group is.
 local A, B, ends = small(f32, layout{9, 5}), small(f32, layout{7, 5, 3}), from_table(i32, {2, 2, 8})
 print(allclose(matmul(A, B, {groups = ends:to(here)}),
