@@ -301,7 +301,8 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
 
   if is_shared then
     each_tile(variant, block, 0, 1, function(row, column, part)
-      local function fetch() out:fetch(own_row(row), column) end
+      local to = out:of(part)
+      local function fetch() to:fetch(own_row(row), column) end
       if plan.groups > 1 then
         multiply(plan, block, state, tCsX, tCsY, sums, fetch)
       else
@@ -309,7 +310,7 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
         ct.wgmma_wait(0)
         release(plan, block, slot)
       end
-      out:of(part):store(sums, own_row(row), column, row, alpha, beta, operands)
+      to:store(sums, own_row(row), column, row, alpha, beta, operands)
     end)
   else
     local mine = ct.named_barrier(ORDER_ID + group, 2 * GROUP)
@@ -318,13 +319,14 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
     state:advance(group * block.k_tiles)
     each_tile(variant, block, group, 2, function(row, column, part)
       mine:sync()
-      local function fetch() out:fetch(own_row(row), column) end
+      local to = out:of(part)
+      local function fetch() to:fetch(own_row(row), column) end
       local slot = multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
       other:arrive()
       ct.wgmma_wait(0)
       release(plan, block, slot)
       state:advance(block.k_tiles)
-      out:of(part):store(sums, own_row(row), column, row, alpha, beta, operands)
+      to:store(sums, own_row(row), column, row, alpha, beta, operands)
     end)
   end
   out:finish()

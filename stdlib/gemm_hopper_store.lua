@@ -38,7 +38,7 @@ function M.plan(variant, k, kind, rows)
   local plan = { like = like, columns = columns, buffers = buffers, layout = layout,
                  dtype = dtype, passes = bM // columns, high = rows // ROWS }
   plan.n_passes = plan.high * plan.passes
-  plan.fetches = variant.reads_c and not variant.grouped -- other groups write what a box would read
+  plan.fetches = variant.reads_c
   plan.bytes = ROWS * columns * dtype.bits // 8
   -- Stores of other buffers may still read, where each buffer's turn comes round.
   plan.under_way = plan.n_passes % buffers == 0 and buffers - 1 or 0
@@ -92,6 +92,30 @@ function Store:of(group)
   return setmetatable(new, Store)
 end
 
+-- {====== Parts of groups ======
+
+-- Are all rows and columns of the pass at (row, column) the group's? TMA would touch others'.
+local function is_whole(self, row, column)
+  if not self.group then return true end
+  local columns = self.plan.columns
+  local last = self.variant.grouped == "n" and (row + 1) * ROWS or (column + 1) * columns
+  return last <= self.group.rows
+end
+
+-- A pass's part of C for the threads, where the block's tile may overhang: a pass, too, may lie
+-- outside, which a tile of its size alone would not know.
+local function guarded_part(self, at)
+  local plan, bM, bN = self.plan, self.variant.tile[1], self.variant.tile[2]
+  return tile(tile(ct.guard(self.C), {bN, bM}, {at.tile_row, at.tile_column}),
+    {ROWS, plan.columns}, {at.row % (bN // ROWS), at.column % plan.passes})
+end
+
+-- The same and a buffer, as the threads copy them, in adjacent wide accesses: C's part first.
+local function copied_parts(self, buffer, at)
+  local thr = self.plan.by_rows:get_slice(threadIdx.x % GROUP)
+  return thr:partition_S(guarded_part(self, at)), thr:partition_S(self.memory(_, _, buffer))
+end
+
 -- {====== What C holds ======
 
 local function barrier_of(self, buffer) return self.full[self.first_full + buffer] end
@@ -101,10 +125,13 @@ local function fetch_pass(self, i, row, column, pending)
   local plan = self.plan
   local buffer = i % plan.buffers
   local gC = tile(self.out, {ROWS, plan.columns}, {_, _})
+  local at_row = row * plan.high + i // plan.passes
+  local at_column = column * plan.passes + i % plan.passes
   ct.tma_store_wait(pending)
-  barrier_of(self, buffer):arrive_expect_tx(plan.bytes)
-  ct.tma_load(gC(_, _, row * plan.high + i // plan.passes, column * plan.passes + i % plan.passes),
-    self.memory(_, _, buffer), barrier_of(self, buffer))
+  if is_whole(self, at_row, at_column) then
+    barrier_of(self, buffer):arrive_expect_tx(plan.bytes)
+    ct.tma_load(gC(_, _, at_row, at_column), self.memory(_, _, buffer), barrier_of(self, buffer))
+  end
 end
 
 --- While the group's tile at (row, column) is multiplied: what C holds there, into all buffers.
@@ -129,36 +156,33 @@ local function fetch_next(self, i, row, column)
 end
 
 -- A buffer's phase in pass i has the parity of how many came before it, in this tile and in others.
-local function wait_for_pass(self, i)
+local function wait_for_pass(self, i, at)
   local plan = self.plan
   local buffers, turn = plan.buffers, i // plan.buffers
   local parity = turn % 2
   if ct.cdiv(plan.n_passes - i % buffers, buffers) % 2 == 1 then
     parity = parity == 0 and self.turn.parity or 1 - self.turn.parity
   end
-  barrier_of(self, i % buffers):wait(parity)
+  local buffer = i % buffers
+  if is_whole(self, at.row, at.column) then
+    barrier_of(self, buffer):wait(parity)
+  else
+    self.together:sync() -- the first thread has waited for the buffer
+    copy(copied_parts(self, buffer, at))
+    if self.is_first then barrier_of(self, buffer):arrive() end -- phases go on
+    self.together:sync()
+  end
 end
 
 -- {====== A pass ======
 
--- A pass's part of C for the threads, where the block's tile may overhang: a pass, too, may lie
--- outside, which a tile of its size alone would not know.
-local function guarded_part(self, at)
-  local plan, bM, bN = self.plan, self.variant.tile[1], self.variant.tile[2]
-  return tile(tile(ct.guard(self.C), {bN, bM}, {at.tile_row, at.tile_column}),
-    {ROWS, plan.columns}, {at.row % (bN // ROWS), at.column % plan.passes})
-end
-
 -- What is stored of a pass's sums, at (row, column) in tiles of 64 x columns.
-local function elements(self, sums, at, buffer, alpha, beta, operands)
-  local variant, plan = self.variant, self.plan
+local function elements(self, sums, row, column, buffer, alpha, beta, operands)
+  local variant, extent = self.variant, {ROWS, self.plan.columns}
   if variant.plain then return cast(sums, variant.c_dtype) end
-  local row, column = at.row, at.column
-  local C, extent = self.C, {ROWS, plan.columns}
-  local places = ct.select(ct.identity_tensor(shape(ct.select(C, 1, 0))), 1, 0)
+  local places = ct.select(ct.identity_tensor(shape(ct.select(self.C, 1, 0))), 1, 0)
   if self.group then places = ct.domain_offset(self.first, places) end
-  local part = variant.reads_c
-    and self.thr:partition_C(plan.fetches and self.memory(_, _, buffer) or guarded_part(self, at))
+  local part = variant.reads_c and self.thr:partition_C(self.memory(_, _, buffer))
   return epilogue.finished(variant, sums, part, self.thr:partition_C(tile(places, extent,
     {row, column})), alpha, beta, self.l, epilogue.guarded(variant, operands))
 end
@@ -175,23 +199,20 @@ end
 -- From a buffer to C: by TMA, but by the threads where rows or columns are another group's. Either
 -- way the pass is a group of TMA's stores, perhaps an empty one: these are counted.
 local function out_of(self, buffer, gC, at)
-  local plan, variant = self.plan, self.variant
-  local from, row, column = self.memory(_, _, buffer), at.row, at.column
-  if not self.group then
+  if is_whole(self, at.row, at.column) then
     if self.is_first then
-      ct.tma_store(from, gC(_, _, row, column))
+      ct.tma_store(self.memory(_, _, buffer), gC(_, _, at.row, at.column))
       ct.tma_store_commit()
     end
     return
   end
-  local last = variant.grouped == "n" and (row + 1) * ROWS or (column + 1) * plan.columns
-  if last <= self.group.rows then
-    if self.is_first then ct.tma_store(from, gC(_, _, row, column)) end
-  else
-    local thr = plan.by_rows:get_slice(threadIdx.x % GROUP)
-    copy(thr:partition_S(from), thr:partition_D(guarded_part(self, at)))
-  end
+  local to, from = copied_parts(self, buffer, at)
+  copy(from, to)
   if self.is_first then ct.tma_store_commit() end
+  if self.plan.fetches then -- TMA writes the buffer next
+    ct.fence_proxy_async()
+    self.together:sync()
+  end
 end
 
 --- The sums of the group's tile at (row, column), in tiles of its rows and of bM columns; the
@@ -204,8 +225,8 @@ function Store:store(sums, row, column, tile_row, alpha, beta, operands)
     local at_row, at_column = row * plan.high + high, column * plan.passes + pass
     local at = { row = at_row, column = at_column, tile_row = tile_row, tile_column = column }
     local part = tile(sums, {size(sums, 0) // plan.passes, 1, 1}, {pass, high, 0})
-    if plan.fetches then wait_for_pass(self, i) end
-    local new = elements(self, part, at, buffer, alpha, beta, operands)
+    if plan.fetches then wait_for_pass(self, i, at) end
+    local new = elements(self, part, at_row, at_column, buffer, alpha, beta, operands)
     if self.is_first and not plan.fetches then ct.tma_store_wait(plan.under_way) end
     self.together:sync()
     write(self, new, buffer)

@@ -32,7 +32,7 @@ local function try_hopper(fields)
 end
 local function try_groups(config)
   local A, B, ends = rand(f16, row_major{150, 64}), rand(f16, {72, 64, 3}), from_table(i32, {70, 70, 147})
-  matmul(A, B, zeros(f16, row_major{150, 72}), {config = config, groups = ends})
+  matmul(A, B, zeros(f16, row_major{150, 72}), {config = config, groups = ends, beta = 1})
 end
 try_hopper{schedule = "cooperative", tile = {64, 128, 64}, registers = {40, 232}}
 try_hopper{schedule = "ping-pong", tile = {128, 64, 64}, order = "hilbert"}
