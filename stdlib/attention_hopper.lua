@@ -24,6 +24,7 @@ local wgmma_fence, wgmma_commit, wgmma_wait = ct.wgmma_fence, ct.wgmma_commit, c
 local _ <const> = ct._
 
 local GROUP <const>, ROWS <const>, PANEL <const> = 128, 64, 64
+local WARP <const>, CHUNK <const> = 32, 8 -- CHUNK: elements of 16 bytes
 local CPU_BLOCKS <const> = 2 -- of the grid on the CPU engine
 
 local names <const> = { f16 = "F16", bf16 = "BF16" }
@@ -105,10 +106,36 @@ local function as_it_is(x) return x end
 
 -- {====== The group that loads ======
 
+-- One thread loads. Of packed sequences its warp is there, to clear what is another's.
+local function is_loader(variant)
+  if variant.packed then return threadIdx.x < WARP end
+  return threadIdx.x == 0
+end
+
+local function by_one(variant, f)
+  if not variant.packed then
+    f()
+  elseif threadIdx.x == 0 then
+    f()
+  end
+end
+
+-- Values (depth, keys) from key `first` on become zeros, by a warp.
+local function clear_behind(sV, first)
+  local chunks, zeros = size(sV, 0) // CHUNK, fragment(sV.dtype, {CHUNK, 1})
+  clear(zeros)
+  for i in range(threadIdx.x, (size(sV, 1) - first) * chunks, WARP) do
+    copy(zeros, tile(sV, {CHUNK, 1}, {i % chunks, first + i // chunks}))
+  end
+  ct.fence_proxy_async()
+  ct.sync_warp()
+end
+
 local function load_all(variant, plan, args, smem, bars)
   local q = pipeline_state(1, {parity = 1})
   local k = pipeline_state(variant.stages, {parity = 1})
   local v = pipeline_state(variant.stages, {parity = 1})
+  local parts = variant.packed and pipeline_state(1)
 
   each_tile(variant, args, as_it_is, function(at)
     local keys, depth, kv_head = variant.keys, variant.depth, at.head // args.group
@@ -118,23 +145,48 @@ local function load_all(variant, plan, args, smem, bars)
 
     local function load_K(n)
       bars.K_empty[k.slot]:wait(k.parity)
-      bars.K_full[k.slot]:arrive_expect_tx(plan.K_bytes)
-      ct.tma_load(gK(_, _, n), smem.K(_, _, k.slot), bars.K_full[k.slot])
+      by_one(variant, function()
+        bars.K_full[k.slot]:arrive_expect_tx(plan.K_bytes)
+        ct.tma_load(gK(_, _, n), smem.K(_, _, k.slot), bars.K_full[k.slot])
+      end)
       k:advance()
     end
 
+    local function copy_V(n, full)
+      by_one(variant, function()
+        full:arrive_expect_tx(plan.K_bytes)
+        ct.tma_load(gV(_, _, n), smem.V(_, _, v.slot), full)
+      end)
+    end
+
+    -- Values that belong to the next sequence may be NaN, which no 0 that they are multiplied with
+    -- makes 0.
     local function load_V(n)
       bars.V_empty[v.slot]:wait(v.parity)
-      bars.V_full[v.slot]:arrive_expect_tx(plan.K_bytes)
-      ct.tma_load(gV(_, _, n), smem.V(_, _, v.slot), bars.V_full[v.slot])
+      if variant.packed then
+        local n_own = at.n_k - n * keys
+        if n_own < keys then
+          copy_V(n, bars.V_part[0])
+          bars.V_part[0]:wait(parts.parity)
+          parts:advance()
+          clear_behind(smem.V(_, _, v.slot), max(n_own, 0))
+          by_one(variant, function() bars.V_full[v.slot]:arrive() end)
+        else
+          copy_V(n, bars.V_full[v.slot])
+        end
+      else
+        copy_V(n, bars.V_full[v.slot])
+      end
       v:advance()
     end
 
     load_K(at.n_blocks - 1)
     for g = 0, plan.groups - 1 do
       bars.Q_empty[g]:wait(q.parity)
-      bars.Q_full[g]:arrive_expect_tx(plan.Q_bytes)
-      ct.tma_load(gQ(_, _, at.m * plan.groups + g), smem.Q(_, _, g), bars.Q_full[g])
+      by_one(variant, function()
+        bars.Q_full[g]:arrive_expect_tx(plan.Q_bytes)
+        ct.tma_load(gQ(_, _, at.m * plan.groups + g), smem.Q(_, _, g), bars.Q_full[g])
+      end)
     end
     q:advance()
     for i in range(1, at.n_blocks) do
@@ -372,10 +424,11 @@ function M.make(variant)
     local bars = { Q_full = mbarrier(groups, 1), Q_empty = mbarrier(groups, 1),
                    K_full = mbarrier(stages, 1), K_empty = mbarrier(stages, groups),
                    V_full = mbarrier(stages, 1), V_empty = mbarrier(stages, groups) }
+    if variant.packed then bars.V_part = mbarrier(1, 1) end
     ct.sync_threads()
     if threadIdx.x < GROUP then
       ct.setmaxnreg(variant.registers[1])
-      if threadIdx.x == 0 then load_all(variant, plan, args, smem, bars) end
+      if is_loader(variant) then load_all(variant, plan, args, smem, bars) end
     else
       ct.setmaxnreg(variant.registers[2])
       multiply_all(variant, plan, args, smem, bars)
