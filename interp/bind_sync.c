@@ -6,6 +6,7 @@
 
 #include "bind.h"
 #include "front.h"
+#include "tensor.h"
 #include "value.h"
 
 #define MBARRIER_TYPE "mbarrier"
@@ -199,21 +200,54 @@ static int m_arrive(lua_State *L) { /* [rank] */
   return 0;
 }
 
+/* What boxes bring to shared tensors: the arguments from 2 on. */
+static CtVal bytes_of_tensors(lua_State *L, const char *op) {
+  const CtCx cx = bind_enter(L);
+  int64_t bytes = 0;
+  for (int i = 2; i <= lua_gettop(L); i++) {
+    CtInt n;
+    CtErr err;
+    if (tensor_test(L, i) == NULL) {
+      diag_error(L, "%s: argument %d is %s; a tensor was expected, as the first one is", op, i - 1,
+                 diag_push_kind(L, i));
+    }
+    const Tensor *t = tensor_check_live(L, i, op);
+    if (t->space != CT_SHARED || t->at != NULL) {
+      diag_error(L, "%s: %s is not in shared memory; give what tma_load fills, or the bytes", op,
+                 tensor_push_title(L, i));
+    }
+    diag_check(L, ct_size(&cx, t->layout, &n, &err), &err);
+    if (!ct_is_static(n)) {
+      diag_error(L, "%s: the size of %s is known only at run time; give the number of bytes", op,
+                 tensor_push_title(L, i));
+    }
+    bytes += n.v * (int64_t)ct_dtype_bytes(t->dtype);
+  }
+  if (bytes > MAX_COUNT) {
+    diag_error(L, "%s: the tensors have %I bytes; a phase expects at most %d", op,
+               (LUAI_UACINT)bytes, MAX_COUNT);
+  }
+  return ct_ir_const_int(front_here(L, op), CT_i32, bytes);
+}
+
 static CtVal to_bytes(lua_State *L, const char *op) {
-  check_mbarrier(L, op, "the number of bytes");
+  check_mbarrier(L, op, "a number of bytes, or the tensor that tma_load fills,");
+  if (tensor_test(L, 2) != NULL) {
+    return bytes_of_tensors(L, op);
+  }
   if (lua_type(L, 2) == LUA_TNUMBER) {
     (void)bind_to_index(L, 2, 0, MAX_COUNT, op, "number of bytes");
   }
   return value_to(L, 2, CT_i32, op);
 }
 
-static int m_arrive_expect(lua_State *L) { /* bytes */
+static int m_arrive_expect(lua_State *L) { /* bytes, or tensors ... */
   static const Method of = {"arrive_expect_tx", CT_OP_MBAR_ARRIVE_EXPECT, 90};
   operate(L, of, to_bytes(L, of.name));
   return 0;
 }
 
-static int m_expect(lua_State *L) { /* bytes */
+static int m_expect(lua_State *L) { /* bytes, or tensors ... */
   static const Method of = {"expect_tx", CT_OP_MBAR_EXPECT, 90};
   operate(L, of, to_bytes(L, of.name));
   return 0;

@@ -34,14 +34,19 @@ local Mbarrier = {}
 function Mbarrier:arrive(rank) end
 
 --- Lets the current phase wait for so many more bytes, and arrives.
+--- Shared tensors stand for the bytes that they have: `full[0]:arrive_expect_tx(sA, sB)` comes before
+--- a `tma_load` of each.
 --- CuTe: ClusterTransactionBarrier::arrive_and_expect_tx. PTX: mbarrier.arrive.expect_tx. MoYe: none.
----@param bytes integer may be a run-time value
-function Mbarrier:arrive_expect_tx(bytes) end
+---@param bytes integer|Tensor may be a run-time value
+---@param ... Tensor
+function Mbarrier:arrive_expect_tx(bytes, ...) end
 
 --- Lets the current phase wait for so many more bytes, which copies bring.
+--- Shared tensors stand for the bytes that they have.
 --- CuTe: ClusterTransactionBarrier::expect_transaction. PTX: mbarrier.expect_tx. MoYe: none.
----@param bytes integer may be a run-time value
-function Mbarrier:expect_tx(bytes) end
+---@param bytes integer|Tensor may be a run-time value
+---@param ... Tensor
+function Mbarrier:expect_tx(bytes, ...) end
 
 --- Waits until the phase of that parity is complete; needs sm_90.
 --- CuTe: ClusterBarrier::wait. PTX: mbarrier.try_wait.parity. MoYe: none.
