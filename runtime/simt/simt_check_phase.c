@@ -7,7 +7,8 @@
 #include "simt_check_clock.h"
 #include "simt_sync.h"
 
-enum { N_KEPT = 4, NONE = UINT32_MAX };
+enum { N_KEPT = 4 };
+static const uint32_t NONE = UINT32_MAX;
 
 /* Of a warp at a barrier of its block. */
 typedef struct Waiter {
