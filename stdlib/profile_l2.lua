@@ -130,8 +130,8 @@ local function product_of(l2, kernel)
     and A.wave_bytes and B.wave_bytes
   if not is_product then return nil end
   local wide, high = whole(A.shared_bytes / A.once_bytes), whole(B.shared_bytes / B.once_bytes)
-  if not wide or not high then return nil end
   local blocks = kernel.grid[1] * kernel.grid[2] * kernel.grid[3]
+  if not wide or not high or blocks > high * wide then return nil end -- else parts of K
   local at_once = math.min(blocks, l2.wave_blocks, high * wide)
   local tiles = high * wide
   local best = least(at_once, high, wide, A.shared_bytes / tiles, B.shared_bytes / tiles)
