@@ -35,6 +35,18 @@ function M.threads_text(run)
   return run.first == run.last and "T" .. run.first or ("T%d-%d"):format(run.first, run.last)
 end
 
+-- Owners {thread, value} as texts T0V1, at most `most` of them; then +5 for five more.
+function M.texts(list, most)
+  local texts, more = {}, #list
+  for i, run in ipairs(M.runs(list)) do
+    if i > most then break end
+    texts[i] = ("%sV%d"):format(M.threads_text(run), run.value)
+    more = more - (run.last - run.first + 1)
+  end
+  texts[#texts + 1] = more > 0 and "+" .. more or nil
+  return texts
+end
+
 -- `index` is nil where the place lies beyond the tile.
 local function own(owners, thread, value, index, place)
   local mine = owners.of[thread] or {}

@@ -31,14 +31,7 @@ local function text_width(text, size) return (utf8.len(text) or #text) * CHAR * 
 -- Each line of a cell; of an element with several owners each owner on a line.
 local function lines_of(cell)
   if cell.mark ~= "doubled" then return cell.lines end
-  local lines, more = {}, #cell.owners
-  for i, run in ipairs(owners.runs(cell.owners)) do
-    if i > MAX_OWNERS then break end
-    lines[i] = ("%sV%d"):format(owners.threads_text(run), run.value)
-    more = more - (run.last - run.first + 1)
-  end
-  lines[#lines + 1] = more > 0 and "+" .. more or nil
-  return lines
+  return owners.texts(cell.owners, MAX_OWNERS)
 end
 
 local function longest(lines)

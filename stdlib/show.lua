@@ -58,13 +58,7 @@ local function bold(text, style) return style.ansi and "\27[1m" .. text .. "\27[
 -- The text of a cell: an offset or value as it is, owners as T0V1,T8V0; +5 for five more.
 local function text_of(cell, style)
   if not cell.owners then return table.concat(cell.lines, " ") end
-  local texts, more = {}, #cell.owners
-  for i, run in ipairs(owners.runs(cell.owners)) do
-    if i > MAX_OWNERS then break end
-    texts[i] = ("%sV%d"):format(owners.threads_text(run), run.value)
-    more = more - (run.last - run.first + 1)
-  end
-  texts[#texts + 1] = more > 0 and "+" .. more or nil
+  local texts = owners.texts(cell.owners, MAX_OWNERS)
   return #texts > 0 and table.concat(texts, ",") or style.lines.none
 end
 
