@@ -77,8 +77,12 @@ static int lang_tma_load(lua_State *L) { /* src, dst, bar[, {multicast =}] */
   CtIr *ir = front_here(L, "tma_load");
   CtTmaCall call = {.op = "tma_load"};
   CtErr err;
+  bool has_bar = lua_gettop(L) >= 3;
   lua_settop(L, 4);
   to_tile(L, 1, &call);
+  if (!has_bar) {
+    diag_error(L, "tma_load: argument 3 is missing; an mbarrier, as full[i], was expected");
+  }
   call.shared = front_view(L, 2, call.op);
   bind_to_mbarrier(L, 3, call.op, &call.bar, &call.slot);
   if (bind_push_option(L, 4, call.op, "multicast") != LUA_TNIL) {

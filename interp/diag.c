@@ -104,8 +104,13 @@ const char *diag_push_kind(lua_State *L, int idx) {
 }
 
 int diag_type_error(lua_State *L, int arg, const char *op, const char *expected) {
-  if (lua_isnoneornil(L, arg)) {
-    return diag_error(L, "%s: argument %d is missing; %s was expected", op, arg, expected);
+  if (lua_isnone(L, arg) || (lua_isnil(L, arg) && lua_gettop(L) == arg)) {
+    return diag_error(L, "%s: argument %d is missing%s; %s was expected", op, arg,
+                      lua_isnil(L, arg) ? " or nil" : "", expected);
+  }
+  if (lua_isnil(L, arg)) {
+    return diag_error(L, "%s: argument %d is nil, perhaps a misspelt name; %s was expected", op,
+                      arg, expected);
   }
   return diag_error(L, "%s: argument %d is %s; %s was expected", op, arg, diag_push_kind(L, arg),
                     expected);
