@@ -138,7 +138,10 @@ function M.gmma_layout(dtype, major, bytes)
     fail("gmma_layout", "the major is %s; \"K\" (contiguous along K) or \"MN\" (along M or N) was "
       .. "expected", type(major) == "string" and '"' .. major .. '"' or tostring(major))
   end
-  if not widths[bytes] then
+  if bytes == nil then
+    fail("gmma_layout", "argument 3 is missing; the bytes of the swizzle, 128, 64, 32 or 0 (none), "
+      .. "were expected")
+  elseif not widths[bytes] then
     fail("gmma_layout", "the swizzle is of %s bytes; 128, 64, 32 or 0 (none) was expected",
       tostring(bytes))
   end

@@ -100,7 +100,8 @@ static void add_missing(Text *t, const CtMbar *b) {
     add(t, " %s missing", plural((int64_t)n + ct_max(b->tx, 0), "is", "are"));
   }
   if (b->tx < 0) {
-    add(t, "%s%d bytes have come that nobody expects", n > 0 ? ", and " : "", -b->tx);
+    add(t, "%s%d bytes have come that no arrive_expect_tx has counted", n > 0 ? ", and " : "",
+        -b->tx);
   }
 }
 
