@@ -23,6 +23,7 @@ local function fail(format, ...) tiles.fail("attention", format, ...) end
 --   sm, sm_from  the compute capability that the instructions are of, or since which they are there
 --   resident     blocks of which a multiprocessor must have the memory for the row to be tried
 --   full_only    not tried where causal
+--   up_to        the depth up to which it is tried, where the kernel can do more
 local HOPPER <const>, MMA <const> = "cuttle.attention_hopper", "cuttle.attention_mma"
 M.configs = {
   { name = "hopper 192x128", template = HOPPER, sm = 90, depth = 64, rows = 192, keys = 128,
@@ -31,8 +32,8 @@ M.configs = {
     stages = 3, registers = { 32, 160 }, passes = true },
   { name = "hopper 128x128", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 128,
     stages = 2, registers = { 24, 240 } },
-  { name = "mma 128x64", template = MMA, sm_from = 80, depth = 64, rows = 128, keys = 64,
-    warps = 4 },
+  { name = "mma 128x64", template = MMA, sm_from = 80, depth = 128, rows = 128, keys = 64,
+    warps = 4, up_to = 64 },
   { name = "mma 128x48", template = MMA, sm_from = 80, depth = 128, rows = 128, keys = 48,
     warps = 4, resident = 2 },
   { name = "mma 128x32", template = MMA, sm_from = 80, depth = 128, rows = 128, keys = 32,
@@ -69,7 +70,7 @@ end
 local function is_meant(config, p, target)
   return can_compute(config, p) and can_run(config, p, target)
     and (config.resident or 1) * shared_bytes(config, p) <= target.shared
-    and not (config.full_only and p.causal)
+    and not (config.full_only and p.causal) and p.depth <= (config.up_to or math.huge)
 end
 
 local function by_name(name, p, target)

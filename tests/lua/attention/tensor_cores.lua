@@ -70,5 +70,5 @@ refusal(randn(f32, row_major{1, 1, 2, 128}), "hopper 192x80")
 -- expect: attention: configuration 'hopper 192x80' is not for this problem: f32, D = 128, on it
 refusal(randn(f32, row_major{1, 1, 2, 128}), "mma 64x64")
 -- expect: attention: configuration 'mma 64x64' is not for this problem: f32, D = 128, on it
-refusal(randn(f16, row_major{1, 1, 2, 72}), "mma 128x64")
--- expect: attention: configuration 'mma 128x64' is not for this problem: f16, D = 72, on it
+refusal(randn(f16, row_major{1, 1, 2, 136}), "mma 128x64")
+-- expect: attention: configuration 'mma 128x64' is not for this problem: f16, D = 136, on it
