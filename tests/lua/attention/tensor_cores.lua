@@ -35,12 +35,12 @@ print(try("hopper 128x128", bf16, 1, 1, 1, 130, 140, 128, {lazy = true}))       
 print(try("hopper 192x80", bf16, 1, 2, 1, 70, 100, 96, {causal = true}))                 -- expect: true
 print(try("hopper 192x128", f16, 1, 1, 1, 70, 100, 40, {}))                              -- expect: true
 
-print(try("mma 128x64", f16, 2, 2, 1, 130, 170, 64, {causal = true, scale = 0.7}))       -- expect: true
+print(try("mma 128x64", f16, 2, 2, 1, 70, 100, 64, {causal = true, scale = 0.7}))        -- expect: true
 print(try("mma 128x64", bf16, 1, 1, 1, 140, 70, 64, {causal = true, checked = true}))    -- expect: true
-print(try("mma 128x48", bf16, 1, 2, 1, 70, 150, 128, {lazy = true, checked = true}))     -- expect: true
+print(try("mma 128x48", bf16, 1, 1, 1, 70, 150, 128, {lazy = true, checked = true}))     -- expect: true
 print(try("mma 128x48", bf16, 1, 1, 1, 70, 100, 96, {causal = true}))                    -- expect: true
 print(try("mma 128x32", bf16, 1, 1, 1, 70, 70, 128, {}))                                 -- expect: true
-print(try("mma 64x64", bf16, 1, 1, 1, 70, 130, 256, {causal = true}))                    -- expect: true
+print(try("mma 64x64", bf16, 1, 1, 1, 40, 70, 256, {causal = true}))                     -- expect: true
 print(try("mma 64x64", f16, 1, 1, 1, 70, 70, 33, {checked = true}))                      -- expect: true
 
 -- Packed sequences: of 0 queries, of 0 keys, with whole groups and parts of them. The values of the
