@@ -25,6 +25,7 @@ local function fail(format, ...) tiles.fail("attention", format, ...) end
 --   full_only    not tried where causal
 --   up_to        the depth up to which it is tried, where the kernel can do more
 local HOPPER <const>, MMA <const> = "cuttle.attention_hopper", "cuttle.attention_mma"
+local SM75 <const> = { f16 = "SM75_16x8x8_F32F16F16F32_TN" }
 M.configs = {
   { name = "hopper 192x128", template = HOPPER, sm = 90, depth = 64, rows = 192, keys = 128,
     stages = 4, registers = { 32, 160 } },
@@ -40,6 +41,10 @@ M.configs = {
     warps = 4, resident = 2, full_only = true },
   { name = "mma 64x64", template = MMA, sm_from = 80, depth = 256, rows = 64, keys = 64,
     warps = 4 },
+  { name = "sm75 128x64", template = MMA, sm_from = 75, depth = 64, rows = 128, keys = 64,
+    warps = 4, atoms = SM75 },
+  { name = "sm75 64x64", template = MMA, sm_from = 75, depth = 128, rows = 64, keys = 64,
+    warps = 4, atoms = SM75 },
   { name = "plain", template = "cuttle.attention_plain" },
 }
 

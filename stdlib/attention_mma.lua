@@ -1,4 +1,4 @@
--- attention_mma.lua: attention by the tensor cores of GPUs from sm_80 on, as FlashAttention-2 does
+-- attention_mma.lua: attention by the tensor cores of GPUs from sm_75 on, as FlashAttention-2 does
 -- it. A block has one tile of queries, a warp 16 or 32 of its rows. Q stays in shared memory, which
 -- has room for one block of keys and one of values: values come, by cp.async, while scores are
 -- computed, and the next keys during softmax and the product with the values. The last block of
@@ -9,6 +9,7 @@
 --   warps       of a block; each has rows / warps queries
 --   depth       of a head, at most; the kernel's is the next multiple of 32 or 64, filled up with
 --               zeros
+--   atoms       of the MMA, by type, where they are not those of sm_80
 local ct = require "cuttle"
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
@@ -31,6 +32,8 @@ local atoms <const> = {
   f16 = "SM80_16x8x16_F32F16F16F32_TN", bf16 = "SM80_16x8x16_F32BF16BF16F32_TN",
 }
 
+local function atom_of(config, dtype) return (config.atoms or atoms)[dtype.name] end
+
 local function n_threads(config) return WARP * config.warps end
 
 --- The depth of the kernel for a problem: whole lines, or half lines, which come 32 rows at a time.
@@ -45,7 +48,7 @@ function M.shared_bytes(config, p)
 end
 
 function M.can_compute(config, p)
-  return atoms[p.dtype.name] ~= nil and p.depth <= config.depth and p.n_k > 0
+  return atom_of(config, p.dtype) ~= nil and p.depth <= config.depth and p.n_k > 0
     and tables.fits(p, config.rows)
 end
 
@@ -61,7 +64,7 @@ end
 
 local function plan_of(variant)
   local dtype, rows, keys, depth = variant.dtype, variant.rows, variant.keys, variant.depth
-  local mma = ct.tiled_mma(atoms[dtype.name], layout{variant.warps, 1, 1},
+  local mma = ct.tiled_mma(atom_of(variant, dtype), layout{variant.warps, 1, 1},
     {ATOM_ROWS * variant.warps, 16, 16})
   local by_16, transposed = ct.atom("SM75_U32x4_LDSM_N", dtype), ct.atom("SM75_U16x8_LDSM_T", dtype)
   local Q, line = swizzled(rows, depth)
@@ -164,6 +167,7 @@ end
 -- of their product. `read_A(k)` brings a step of A, one step ahead; nil: A is there.
 local function product(plan, A, B, C, from, words, atom, read_A)
   local n, n_steps = size(words, 1), size(words, 2)
+  local n_k = size(B, 2) // n_steps -- K of atoms in a step
   local function read(i)
     if i < n * n_steps then copy(atom, from(_, i % n, i // n), words(_, i % n, i // n)) end
   end
@@ -173,8 +177,8 @@ local function product(plan, A, B, C, from, words, atom, read_A)
     if read_A and k + 1 < n_steps then read_A(k + 1) end
     for j = 0, n - 1 do
       read(k * n + j + AHEAD)
-      gemm(plan.mma, A(_, _, k), tile(B(_, _, k), {size(B, 0), 2}, {0, j}),
-        tile(C, {size(C, 0), size(C, 1), 2}, {0, 0, j}))
+      gemm(plan.mma, tile(A, {size(A, 0), size(A, 1), n_k}, {0, 0, k}),
+        tile(B, {size(B, 0), 2, n_k}, {0, j, k}), tile(C, {size(C, 0), size(C, 1), 2}, {0, 0, j}))
     end
   end
 end

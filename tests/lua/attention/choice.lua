@@ -21,7 +21,7 @@ for _, sm in ipairs{"75", "80", "89", "90a", "100", "120"} do
   pipe:close()
 end
 os.remove(path)
--- expect: 75	plain, plain, plain, plain, plain, plain, plain
+-- expect: 75	plain, plain, sm75 64x64, plain, plain, plain, plain
 -- expect: 80	mma 128x64, mma 128x48, mma 128x48, mma 64x64, mma 128x48, plain, plain
 -- expect: 89	mma 128x64, mma 128x32, mma 64x64, mma 64x64, mma 128x32, plain, plain
 -- expect: 90a	hopper 192x128, hopper 192x80, hopper 192x80, mma 64x64, mma 128x48, plain, plain

@@ -42,6 +42,7 @@ print(try("mma 128x48", bf16, 1, 1, 1, 70, 100, 96, {causal = true}))           
 print(try("mma 128x32", bf16, 1, 1, 1, 70, 70, 128, {}))                                 -- expect: true
 print(try("mma 64x64", bf16, 1, 1, 1, 40, 70, 256, {causal = true}))                     -- expect: true
 print(try("mma 64x64", f16, 1, 1, 1, 70, 70, 33, {checked = true}))                      -- expect: true
+print(try("sm75 128x64", f16, 1, 1, 1, 70, 70, 64, {causal = true, checked = true}))     -- expect: true
 
 -- Packed sequences: of 0 queries, of 0 keys, with whole groups and parts of them. The values of the
 -- one without queries are NaN, which nobody else gets to see.
