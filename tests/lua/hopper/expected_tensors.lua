@@ -1,4 +1,5 @@
 -- arrive_expect_tx takes the tensors that come in place of their bytes.
+-- needs sm_90
 local k = kernel("by_tensors", function(A, B, C)
   local sA = shared(A.dtype, row_major{8, 32})
   local sB = shared(B.dtype, tile_to_shape(gmma_layout(bf16, "K", 64), {16, 32, 2}))
