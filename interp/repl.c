@@ -50,8 +50,16 @@ static void set_handler(void (*handler)(int)) {
   sigaction(SIGINT, &action, NULL);
 }
 
-int repl_call(CuttleState *s, int n_args, int n_results) {
+/* A signal ends a write, too: what is lost by that is no error of standard output. */
+static void forget_signals(void) {
+  if (n_signals > 0) {
+    clearerr(stdout);
+  }
   n_signals = 0;
+}
+
+int repl_call(CuttleState *s, int n_args, int n_results) {
+  forget_signals();
   stopped = s;
   s->by_person = true;
   set_handler(on_signal);
@@ -140,12 +148,11 @@ static bool is_exit(const char *text) {
 
 /* Reads the first line of an input; false when there is none to come. */
 static bool read_first(Repl *r) {
-  n_signals = 0;
-  EditStatus status = edit_read(&r->editor, false);
-  while (status == EDIT_INTERRUPTED) {
-    n_signals = 0;
+  EditStatus status;
+  do {
+    forget_signals();
     status = edit_read(&r->editor, false);
-  }
+  } while (status == EDIT_INTERRUPTED);
   return status == EDIT_LINE;
 }
 
@@ -220,6 +227,7 @@ int repl_run(CuttleState *s) {
   }
   edit_open(&r->editor);
   loop(r);
+  forget_signals();
   if (in_session) {
     putchar('\n');
     set_handler(SIG_DFL);
