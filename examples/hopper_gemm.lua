@@ -71,7 +71,7 @@ local hopper_gemm = kernel("hopper_gemm", function(A, B, C)
         tma_store_commit()
       end
     end
-    if is_first then tma_store_wait(0, {done = true}) end
+    if is_first then tma_store_wait(0) end
   end
 end)
 

@@ -1,10 +1,12 @@
 -- hopper_steps.lua: from a naive product of bf16 matrices to one that is faster than cuBLAS on a
 -- Hopper GPU, in thirteen steps: C = A * B', A and B contiguous along K, C row-major, sums in f32.
 -- From step 2 on tensor cores multiply; what changes from step to step is a field of a table or a
--- few lines that look at it. Each step is checked. The table says how long it takes and, on a GPU,
--- how that compares with cuBLAS in the same run. Usage: cuttle hopper_steps.lua [size [K]]
+-- few lines that look at it. Each step is checked. The table says how fast it is, sustained and in
+-- bursts, and, on a GPU, how that compares with cuBLAS in the same run (bench_regimes.lua of the
+-- standard library has the regimes). Usage: cuttle hopper_steps.lua [size [K]]
 -- needs sm_90a
 local compare = require "cuttle.bench_device".compare
+local regimes = require "cuttle.bench_regimes"
 local on_gpu = device().sm ~= nil
 local S = tonumber(arg[1] or (on_gpu and 8192 or 256))
 local K = tonumber(arg[2] or arg[1] or (on_gpu and S or 128))
@@ -152,13 +154,13 @@ local function by_roles(name, p)
           if is_first then
             tma_store(mine, tile(tma_tensor(C), {64, bN}, {2 * m + group, n}))
             tma_store_commit()
-            if not p.under_next then tma_store_wait(0, {done = true}) end
+            if not p.under_next then tma_store_wait(0) end
           end
         else
           copy(cast(tCrC, bf16), thr:partition_C(tile(C, {bM, bN}, {m, n})))
         end
       end
-      if p.under_next and is_first then tma_store_wait(0, {done = true}) end
+      if p.under_next and is_first then tma_store_wait(0) end
     end
   end)
 end
@@ -193,64 +195,80 @@ step("launched early", {pdl = true})
 -- {====== Running ======
 
 local A, B = randn(bf16, row_major{S, K}), randn(bf16, row_major{S, K})
+local C = zeros(bf16, row_major{S, S})
 local transposed = reference.matmul(B, A)               -- in memory what a row-major C is
 local want = view(transposed, row_major{S, S})
 local all_ok = true
 
 -- All of C is compared where it lies, so that the host need not read it.
-local function is_right(C, n)
+local function is_right(n)
   if n == S then return compare(C, want).relative < 5e-3 end
   return (allclose(tile(C, {n, n}, {0, 0}), tile(want, {n, n}, {0, 0}),
     {rtol = 1.6e-2, atol = 2e-2}))
 end
 
--- The time of a kernel, whose first n x n elements must be right.
-local function time(k, launch, n)
-  local C = full(bf16, row_major{S, S}, -1)
+-- A kernel to be timed, whose first n x n elements must be right.
+local function candidate(name, k, launch, n, note)
+  fill(C, -1)
   local run = k:prepare(launch)(A, B, C)
   run()
-  if not is_right(C, n) then
+  if not is_right(n) then
     print(("%s: C is wrong"):format(k))
     all_ok = false
   end
-  local ms = bench(run)
-  C:close()
-  return ms
+  local c = regimes.candidate(name, run)
+  c.n, c.note = n, note
+  return c
 end
 
--- The time of a step, the rows and columns of C that it computes, and the tile.
-local function run(name, p)
+-- A step: what computes n rows and columns of C, and its tile.
+local function prepare(i, name, p)
+  local title, internal = ("%2d %s"):format(i, name), "hopper_" .. i
   if not p.bM then                                      -- too slow for all of it
     local n = math.min(S, 1024)
-    local ms = time(by_elements(name), {grid = {n // 32, n // 32}, block = {32, 32}}, n)
-    return ms, n, ("32x32, of %dx%d elements"):format(n, n)
+    return candidate(title, by_elements(internal), {grid = {n // 32, n // 32}, block = {32, 32}},
+      n, ("32x32, of %dx%d elements"):format(n, n))
   end
   local note = ("%dx%dx%d, %d stages"):format(p.bM, p.bN, bK, p.stages)
   local high, wide = cdiv(S, p.bM), cdiv(S, p.bN)
   if not p.roles then
-    return time(by_one_group(name, p), {grid = {wide, high}, block = GROUP}, S), S, note
+    local launch = {grid = {wide, high}, block = GROUP}
+    return candidate(title, by_one_group(internal, p), launch, S, note)
   end
   local grid = min(high * wide, p.blocks or high * wide)
-  return time(by_roles(name, p), {grid = grid, block = 3 * GROUP, pdl = p.pdl}, S), S, note
+  local launch = {grid = grid, block = 3 * GROUP, pdl = p.pdl}
+  return candidate(title, by_roles(internal, p), launch, S, note)
 end
 
-print(("C = A * B', row-major, %dx%dx%d bf16 on %s"):format(S, S, K, device().name))
-print(("%-26s %10s %10s %9s  %s"):format("step", "ms", "TFLOP/s", "of cuBLAS", "tile"))
-local blas_ms
+local list, blas = {}, nil
+for i, s in ipairs(steps) do list[i] = prepare(i, s[1], s[2]) end
 if reference.library(B, A) == "cuBLAS" then
-  local function multiply() reference.matmul(B, A, transposed) end
-  bench(multiply)                                       -- a warm device is slower
-  blas_ms = bench(multiply)
+  blas = regimes.candidate("   cuBLAS", function() reference.matmul(B, A, transposed) end)
+  blas.n, blas.note = S, ""
+  list[#list + 1] = blas
 end
-local function report(name, ms, n, note)
-  local whole_ms = ms * (S / n) ^ 2
-  print(("%-26s %10.4f %10.1f %9s  %s"):format(name, ms, 2 * S ^ 2 * K / whole_ms * 1e-9,
-    blas_ms and ("%.3f"):format(blas_ms / whole_ms) or "-", note))
+
+-- All in one run and in random order, sustained and in bursts: a warm device is slower.
+local numbers = not on_gpu and {sus = {rounds = 1, warm_ms = 0, batch_ms = 0},
+                                bur = {rounds = 1, idle = 0, warm = 0, reps = 1}} or nil
+for _, regime in ipairs{"sus", "bur"} do regimes.time(list, regime, numbers) end
+
+print(("C = A * B', row-major, %dx%dx%d bf16 on %s"):format(S, S, K, device().name))
+print(("%-26s %19s %19s"):format("", "sustained", "in bursts"))
+print(("%-26s"):format("step") .. ("%10s %9s"):rep(2):format("TFLOP/s", "of cuBLAS", "TFLOP/s",
+  "of cuBLAS") .. "  tile")
+local function teraflops(ms)
+  local x = 2 * S ^ 2 * K / ms * 1e-9
+  return (x < 0.1 and "%10.2g" or "%10.1f"):format(x)
 end
-for i, s in ipairs(steps) do
-  local ms, n, note = run("hopper_" .. i, s[2])
-  report(("%2d %s"):format(i, s[1]), ms, n, note)
+for _, c in ipairs(list) do
+  local line = ("%-26s"):format(c.name)
+  for _, regime in ipairs{"sus", "bur"} do
+    local whole_ms = c.ms[regime] * (S / c.n) ^ 2
+    line = line .. ("%10s %9s"):format(teraflops(whole_ms), blas
+      and ("%.3f"):format(blas.ms[regime] / whole_ms) or "-")
+  end
+  print(line .. "  " .. c.note)
 end
-if blas_ms then report("   cuBLAS", blas_ms, S, "") end
 print(all_ok and "all correct" or "wrong")
 os.exit(all_ok, true)

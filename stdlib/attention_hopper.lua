@@ -407,7 +407,7 @@ local function multiply_all(variant, plan, args, smem, bars)
     at.row = at.m * variant.rows + group.number * ROWS
     group:tile(at)
   end)
-  if group.is_first then ct.tma_store_wait(0, {done = true}) end
+  if group.is_first then ct.tma_store_wait(0) end
 end
 
 -- {====== The kernel ======

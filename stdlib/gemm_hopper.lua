@@ -203,6 +203,11 @@ local function matrix_of(variant, block, x, mode, group)
   return ct.domain_offset({group.first, 0}, of_batch(all, 0))
 end
 
+-- What launches before this one in the stream write is read behind this only.
+local function await_dependencies(variant)
+  if variant.pdl and not variant.grouped then ct.grid_dependency_wait() end
+end
+
 -- One thread: all tiles of both operands, as slots become empty.
 local function load_all(variant, plan, block, X, Y)
   local bN, bK = variant.tile[2], variant.tile[3]
@@ -219,6 +224,7 @@ local function load_all(variant, plan, block, X, Y)
     for k in range(block.k_tiles) do
       local slot = state.slot
       local full = block.full[slot]
+      if k == 0 then await_dependencies(variant) end -- the tile's place is computed before
       block.empty[slot]:wait(state.parity)
       full:arrive_expect_tx(plan.bytes)
       if plan.high == 1 then
@@ -299,6 +305,7 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
     return is_shared and row * plan.together + group or row
   end
 
+  await_dependencies(variant)
   if is_shared then
     each_tile(variant, block, 0, 1, function(row, column, part)
       local to = out:of(part)
@@ -355,7 +362,7 @@ function M.make(variant)
     if plan.high == 1 then ct.sync_threads() else ct.cluster_sync() end
     if variant.pdl then
       ct.grid_dependency_launch() -- the next one's blocks wait likewise
-      ct.grid_dependency_wait()
+      if variant.grouped then ct.grid_dependency_wait() end -- for where groups end
     end
     if threadIdx.x < GROUP then
       if variant.registers then ct.setmaxnreg(variant.registers[1]) end

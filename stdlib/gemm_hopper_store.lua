@@ -238,9 +238,10 @@ function Store:store(sums, row, column, tile_row, alpha, beta, operands)
   if plan.fetches then self.turn:advance() end
 end
 
---- Behind the last tile.
+--- Behind the last tile: shared memory must stay until it has been read. That C is written is
+-- awaited by whoever waits for the launch.
 function Store:finish()
-  if self.is_first then ct.tma_store_wait(0, {done = true}) end
+  if self.is_first then ct.tma_store_wait(0) end
 end
 
 return M

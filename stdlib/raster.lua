@@ -71,17 +71,21 @@ end
 
 -- {====== Orders ======
 
+-- Where there is a tile there is at least one along both modes; a divisor that is known to be
+-- positive makes a plain division.
+local function some(n) return ct.max(n, 1) end
+
 -- Groups of rows of tiles, m fastest in each, then n: blocks that run at the same time share what
 -- they read. All rows in one group: column by column.
 local function place(r, i) -- r: {tiles =, order =, group =}
-  local m_tiles, n_tiles = r.tiles[1], r.tiles[2]
+  local m_tiles, n_tiles = some(r.tiles[1]), some(r.tiles[2])
   if r.order == "columns" then return i % m_tiles, i // m_tiles end
   local group = r.group
   local in_group = group * n_tiles
   local first = i // in_group * group
   local rows = group
   if not (ct._is_static(m_tiles) and m_tiles % group == 0) then
-    rows = ct.min(m_tiles - first, group)
+    rows = some(ct.min(m_tiles - first, group))
   end
   local rest = i % in_group
   return first + rest % rows, rest // rows

@@ -444,10 +444,23 @@ static bool is_trivial(const CtIr *ir, CtVal v) {
          (is_sum || (is_div && ct_emit_is_plain_division(ir, inst)));
 }
 
-/* A division by what is not known: compilers do not move it out of the head of a loop. */
+/* A division by what is not known: compilers move it neither out of the head of a loop nor up past one. */
 static bool is_division(const CtIr *ir, const CtInst *inst) {
   return (inst->op == CT_OP_FLOORDIV || inst->op == CT_OP_FLOORMOD) &&
          ct_inst(ir, inst->args[1])->op != CT_OP_CONST;
+}
+
+/* Is a loop between the value and its use? */
+static bool is_before_loop(const CtEmit *e, CtVal v) {
+  uint32_t at = e->vals[v].at;
+  for (CtVal i = ct_inst(e->ir, v)->next; i != 0 && e->vals[i].end <= at;
+       i = ct_inst(e->ir, i)->next) {
+    CtOp op = (CtOp)ct_inst(e->ir, i)->op;
+    if (op == CT_OP_FOR || op == CT_OP_LOOP) {
+      return true;
+    }
+  }
+  return false;
 }
 
 static CtPrint choose(const CtEmit *e, CtVal v) {
@@ -456,7 +469,7 @@ static CtPrint choose(const CtEmit *e, CtVal v) {
   bool repeats = x->n_uses > 1 || x->crosses_loop || x->use == USE_MANY;
   bool needs_name = (repeats && !is_trivial(e->ir, v)) ||
                     (inst->name != NULL && (repeats || !x->is_initial)) ||
-                    (x->use == USE_COND && is_division(e->ir, inst));
+                    (is_division(e->ir, inst) && (x->use == USE_COND || is_before_loop(e, v)));
   switch ((CtOp)inst->op) {
     case CT_OP_GET: return is_clobbered(e, v) ? CT_PRINT_NAMED : CT_PRINT_INLINE;
     case CT_OP_LOAD: needs_name = needs_name || x->use != USE_ONCE || is_clobbered(e, v); break;
