@@ -54,34 +54,40 @@ end
 
 -- {====== What a problem must be ======
 
--- Why TMA cannot describe an operand; nil: it can.
-local function trouble_with(t, name)
-  local bits, one = t.dtype.bits, false
+-- Why TMA cannot describe a matrix whose elements are adjacent along a mode; nil: it can.
+local function trouble_with(t, name, along)
+  local bits = t.dtype.bits
   local extents, strides = shape(t), ct.stride(t)
+  if strides[along] ~= 1 then
+    return ("TMA wants a stride of 1, and %s is %s"):format(name, t.layout)
+  end
   for i = 1, 3 do
-    if i < 3 and strides[i] == 1 then
-      one = true
-    elseif extents[i] > 1 and strides[i] * bits % 128 ~= 0 then
+    local counts = i < 3 or extents[i] > 1 -- kernels are made for strides, not for extents
+    if i ~= along and counts and strides[i] * bits % 128 ~= 0 then
       return ("TMA wants strides that are multiples of 16 bytes, and %s of %s has %d elements")
         :format(name, t.layout, strides[i])
     end
   end
-  if not one then return ("TMA wants a stride of 1, and %s is %s"):format(name, t.layout) end
   if ct._address(t) % 16 ~= 0 then
     return ("TMA wants addresses that are multiples of 16 bytes; that of %s is none"):format(name)
   end
 end
 
+local modes <const> = { mn = 1, k = 2 }
+
 --- Why no kernel of this template computes the problem; nil: it does.
 function M.trouble(config, p)
   if p.groups and p.groups.mode == "k" then
     return "TMA clips nothing where a group of K ends"
+  elseif p.groups and (p.groups.mode == "m" or p.b_major ~= "k") then
+    return "TMA begins at multiples of 16 bytes, and groups begin anywhere in a row"
   elseif p.groups and config.cluster then
     return "blocks of a cluster would have tiles of two groups"
   end
   local a, b = "A", "B"
   if p.swapped then a, b = b, a end
-  return trouble_with(p.A, a) or trouble_with(p.B, b) or trouble_with(p.C, "C")
+  return trouble_with(p.A, a, modes[p.a_major]) or trouble_with(p.B, b, modes[p.b_major])
+    or trouble_with(p.C, "C", 1)
 end
 
 --- See matmul.lua.
@@ -129,11 +135,7 @@ end
 --- The launch's grid, and the group of the way through it.
 function M.grid(config, m, n, l, of)
   local rows, columns = cdiv(n, config.tile[2]), cdiv(m, config.tile[1])
-  if of and of.mode == "n" then
-    rows = grouping.most_tiles(n, of.n, config.tile[2])
-  elseif of then
-    columns = grouping.most_tiles(m, of.n, config.tile[1])
-  end
+  if of then rows = grouping.most_tiles(n, of.n, config.tile[2]) end
   local high = config.cluster or 1
   return { math.min(cdiv(rows, high) * columns * high, config.blocks), 1, l },
     config.group
@@ -174,33 +176,31 @@ local function walk(variant, plan, C, order)
 end
 
 -- Calls f(row, column, group) for every `step`th of the block's tiles. The group is nil where there
--- are none; else row and column count its tiles.
+-- are none; else row and column count its tiles. Groups are of rows: what is adjacent in memory
+-- begins where TMA can.
 local function each_tile(variant, block, start, step, f)
-  local way, mode = {start = start, step = step}, variant.grouped
+  local way = {start = start, step = step}
   for key, value in pairs(block.walk) do way[key] = value end
-  if not mode then
+  if not variant.grouped then
     for row, column in ct.raster(way) do f(row, column) end
     return
   end
-  local rows, columns = table.unpack(way.tiles)
+  local columns, high = way.tiles[2], variant.tile[2]
   local x = ct.blockIdx.x + start * ct.gridDim.x
-  grouping.each_tile({ ends = block.ends, extent = block.extent, rows = block.rows_of_tile,
-                     times = mode == "n" and columns or rows }, x, step * ct.gridDim.x,
+  grouping.each_tile({ ends = block.ends, extent = block.extent, rows = high, times = columns },
+    x, step * ct.gridDim.x,
     function(group, i)
-      local own = cdiv(group.rows, block.rows_of_tile)
-      local tiles = mode == "n" and { own, columns } or { rows, own }
-      local row, column = raster.place({ tiles = tiles, order = "groups",
-                                         group = way.group or GROUP_OF_TILES }, i)
+      local row, column = raster.place({ tiles = { cdiv(group.rows, high), columns },
+                                         order = "groups", group = way.group or GROUP_OF_TILES }, i)
       f(row, column, group)
     end)
 end
 
--- The coordinates of an operand's matrix for a batch or a group; `mode` is that of its rows in C.
-local function matrix_of(variant, block, x, mode, group)
-  if not group then return of_batch(ct.tma_tensor(x), block.l) end
-  local all = ct.tma_tensor(x)
-  if variant.grouped ~= mode then return of_batch(all, group.g) end
-  return ct.domain_offset({group.first, 0}, of_batch(all, 0))
+-- The coordinates of the operands' matrices for a batch or a group: X is the rows'.
+local function matrices_of(block, X, Y, group)
+  local x, y = ct.tma_tensor(X), ct.tma_tensor(Y)
+  if not group then return of_batch(x, block.l), of_batch(y, block.l) end
+  return ct.domain_offset({group.first, 0}, of_batch(x, 0)), of_batch(y, group.g)
 end
 
 -- What launches before this one in the stream write is read behind this only.
@@ -212,8 +212,8 @@ end
 local function load_all(variant, plan, block, X, Y)
   local bN, bK = variant.tile[2], variant.tile[3]
   local function boxes_of(group)
-    return tile(matrix_of(variant, block, X, "n", group), {bN, bK}, {_, _}),  -- (bN,bK,row,k)
-      tile(matrix_of(variant, block, Y, "m", group), {plan.part, bK}, {_, _})
+    local x, y = matrices_of(block, X, Y, group)
+    return tile(x, {bN, bK}, {_, _}), tile(y, {plan.part, bK}, {_, _}) -- (rows,bK,row,k)
   end
   local gX, gY
   if not variant.grouped then gX, gY = boxes_of() end
@@ -355,9 +355,7 @@ function M.make(variant)
                     fetched = fetched, k_tiles = cdiv(size(A, 1), bK),
                     walk = walk(variant, plan, C, order), l = blockIdx.z }
     if variant.grouped then
-      local mode = variant.grouped == "m" and 0 or 1
-      block.ends, block.extent = table.remove(operands, 1), size(C, mode)
-      block.rows_of_tile = variant.tile[mode + 1]
+      block.ends, block.extent = table.remove(operands, 1), size(C, 1)
     end
     if plan.high == 1 then ct.sync_threads() else ct.cluster_sync() end
     if variant.pdl then

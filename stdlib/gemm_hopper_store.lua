@@ -83,23 +83,20 @@ end
 --- The same for a group's part of C; nil: there are no groups.
 function Store:of(group)
   if group == nil then return self end
-  local mode, new = self.variant.grouped, {}
+  local new = {}
   for key, value in pairs(self) do new[key] = value end
   new.group, new.l = group, group.g
-  new.first = mode == "n" and {group.first, 0} or {0, group.first}
-  new.C = grouping.part(self.C, mode == "n" and 0 or 1, group)
+  new.first = {group.first, 0}
+  new.C = grouping.part(self.C, 0, group)
   new.out = ct.domain_offset(new.first, self.out)
   return setmetatable(new, Store)
 end
 
 -- {====== Parts of groups ======
 
--- Are all rows and columns of the pass at (row, column) the group's? TMA would touch others'.
-local function is_whole(self, row, column)
-  if not self.group then return true end
-  local columns = self.plan.columns
-  local last = self.variant.grouped == "n" and (row + 1) * ROWS or (column + 1) * columns
-  return last <= self.group.rows
+-- Are all rows of the passes at `row` the group's? TMA would touch others'.
+local function is_whole(self, row)
+  return not self.group or (row + 1) * ROWS <= self.group.rows
 end
 
 -- A pass's part of C for the threads, where the block's tile may overhang: a pass, too, may lie
@@ -128,7 +125,7 @@ local function fetch_pass(self, i, row, column, pending)
   local at_row = row * plan.high + i // plan.passes
   local at_column = column * plan.passes + i % plan.passes
   ct.tma_store_wait(pending)
-  if is_whole(self, at_row, at_column) then
+  if is_whole(self, at_row) then
     barrier_of(self, buffer):arrive_expect_tx(plan.bytes)
     ct.tma_load(gC(_, _, at_row, at_column), self.memory(_, _, buffer), barrier_of(self, buffer))
   end
@@ -164,7 +161,7 @@ local function wait_for_pass(self, i, at)
     parity = parity == 0 and self.turn.parity or 1 - self.turn.parity
   end
   local buffer = i % buffers
-  if is_whole(self, at.row, at.column) then
+  if is_whole(self, at.row) then
     barrier_of(self, buffer):wait(parity)
   else
     self.together:sync() -- the first thread has waited for the buffer
@@ -196,10 +193,10 @@ local function write(self, new, buffer)
   end
 end
 
--- From a buffer to C: by TMA, but by the threads where rows or columns are another group's. Either
+-- From a buffer to C: by TMA, but by the threads where rows are another group's. Either
 -- way the pass is a group of TMA's stores, perhaps an empty one: these are counted.
 local function out_of(self, buffer, gC, at)
-  if is_whole(self, at.row, at.column) then
+  if is_whole(self, at.row) then
     if self.is_first then
       ct.tma_store(self.memory(_, _, buffer), gC(_, _, at.row, at.column))
       ct.tma_store_commit()

@@ -16,17 +16,21 @@ local ROWS <const>, COLUMNS <const>, RUN <const> = 128, 8, 4 -- of a block of th
 
 -- {====== Into how many parts ======
 
--- A tile that keeps a part of a multiprocessor busy, and the least K of a part that is worth it.
-local usual <const> = { f32 = { 128, 64, 256 } }
-local others <const> = { 128, 128, 1024 }
+-- A tile that keeps a part of a multiprocessor busy, the least K of a part that is worth it, and
+-- how many such tiles a multiprocessor has at one time.
+local usual <const> = { f32 = { 128, 64, 256, 1 } }
+local others <const> = { 128, 128, 1024, 1 }
+local on_hopper <const> = { f16 = { 64, 64, 1024, 2 }, bf16 = { 64, 64, 1024, 2 } }
 
---- 1: none. Only problems of one batch, on a GPU less than half of which has tiles.
+--- 1: none. Only problems of one batch, with tiles for at most half of the GPU.
 function M.parts(p)
-  local n_sms = p.device ~= "cpu" and ct.device().n_sms
-  if not n_sms or p.l ~= 1 then return 1 end
-  local m_tile, n_tile, least_k = table.unpack(usual[p.dtype.name] or others)
+  local device = p.device ~= "cpu" and ct.device() or {}
+  if not device.n_sms or p.l ~= 1 then return 1 end
+  local name, n_sms = p.dtype.name, device.n_sms
+  local m_tile, n_tile, least_k, each = table.unpack(device.sm == 90 and on_hopper[name]
+    or usual[name] or others)
   local n_tiles, parts = ct.cdiv(p.m, m_tile) * ct.cdiv(p.n, n_tile), 1
-  if 2 * n_tiles > n_sms then return 1 end
+  if 2 * n_tiles > each * n_sms then return 1 end
   while n_tiles * parts <= n_sms and p.k % (2 * parts) == 0 and p.k // (2 * parts) >= least_k do
     parts = 2 * parts
   end

@@ -39,12 +39,9 @@ local function deep(m_tile, n_tile)
   return function(p) return p.k >= 512 and is_full(p) end
 end
 
--- Of Hopper's tiles of 256 x 128: more than half a wave, and at most so many.
-local function hopper_tiles(most)
-  local enough = tiles_at_least(66, 256, 128)
-  return function(p)
-    return enough(p) and n_tiles(p, 256, 128) <= (most or math.huge)
-  end
+-- Has it at most this many: what an H200's 132 multiprocessors have at one time?
+local function tiles_at_most(n, m_tile, n_tile)
+  return function(p) return n_tiles(p, m_tile, n_tile) <= n end
 end
 
 -- For what is only taken by name.
@@ -80,16 +77,36 @@ M.list = {
     majors = { TN = true, NN = true, TT = true }, tile = { 64, 64, 16 }, lanes = { 8, 4 },
     warps = { 1, 2 }, stages = 3, min_blocks = 6, order = "n2 m ~n", turn = "registers" },
 
-  -- Hopper's tensor cores. Ping-pong hides the stores of a short K; blocks that stay for one tile
-  -- want more stages. Pairs of blocks, which share columns, and Hilbert's curve are taken by name.
+  -- Hopper's tensor cores. The smallest tile of which all are multiplied at one time; else 256x128,
+  -- and by ping-pong where K is short, which hides the stores. Blocks that stay for one tile want
+  -- more stages and an early launch. By Hilbert's curve what runs at one time on multiprocessors
+  -- that share a way to the L2 cache is a square, too. The others are taken by name.
   { name = "hopper 192x128x64, ping-pong", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, majors = TN, tile = { 192, 128, 64 }, schedule = "ping-pong", stages = 4,
     registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = 132,
     when = function(p) return p.k <= 1024 and tiles_at_least(264, 192, 128)(p) end },
+  { name = "hopper 64x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
+    tile = { 64, 64, 64 }, schedule = "cooperative", groups = 1, stages = 6, store = { 1, 1 },
+    order = "columns", blocks = 264, min_blocks = 2, pdl = true,
+    when = tiles_at_most(264, 64, 64) },
+  { name = "hopper 128x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
+    tile = { 128, 128, 64 }, schedule = "cooperative", stages = 6, store = { 1, 2 },
+    order = "groups", group = 16, blocks = 132, pdl = true, when = tiles_at_most(132, 128, 128) },
+  { name = "hopper 192x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
+    tile = { 192, 128, 64 }, schedule = "cooperative", stages = 4, registers = { 40, 232 },
+    store = { 1, 2 }, order = "groups", group = 16, blocks = 132, pdl = true,
+    when = tiles_at_most(132, 192, 128) },
   { name = "hopper 256x128x64, 4 stages", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 4,
     registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = 132,
-    pdl = true, when = hopper_tiles(132) },
+    pdl = true, when = tiles_at_most(132, 256, 128) },
+  { name = "hopper 256x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
+    tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3, registers = { 40, 232 },
+    store = { 4, 1 }, order = "hilbert", blocks = 128 },
+  { name = "hopper 256x128x64, groups", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
+    registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 16, blocks = 128,
+    when = never },
   { name = "hopper 256x128x64, pairs, hilbert", device = "cuda", template = HOPPER,
     types = HALVES, only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128, cluster = 2,
@@ -98,49 +115,28 @@ M.list = {
     only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 8, blocks = 128,
     cluster = 2, when = never },
-  { name = "hopper 256x128x64, hilbert", device = "cuda", template = HOPPER, types = HALVES,
-    only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
-    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128,
-    when = never },
-  { name = "hopper 256x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
-    tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3, registers = { 40, 232 },
-    store = { 4, 1 }, order = "groups", group = 16, blocks = 128,
-    when = hopper_tiles() },
-  { name = "hopper 256x128x32", device = "cuda", template = HOPPER, types = TF32, only_sm = 90,
-    majors = TN, tile = { 256, 128, 32 }, schedule = "cooperative", stages = 3,
-    registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 16, blocks = 128,
-    when = hopper_tiles() },
-  { name = "hopper 256x128x128", device = "cuda", template = HOPPER, types = ALL_BYTES,
-    only_sm = 90, majors = TN, tile = { 256, 128, 128 }, schedule = "cooperative", stages = 3,
-    registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 16, blocks = 128,
-    when = hopper_tiles() },
-
-  -- Hopper's tensor cores and small tiles, none of them measured, so all are taken by name only.
-  -- Of 132 multiprocessors 512^3 fills 128 with 32x64, 1024^3 with 128x64, 1536^3 more with
-  -- 128x128; two blocks of a multiprocessor hide each other's begin and end. As few rows as
-  -- decoding has wait for the weights, whatever the tile is: products of 64 rows, the fewest that
-  -- wgmma has, take a third of the time in which these come, so A and B need not change places.
-  -- What counts is that all multiprocessors load: tiles of 64 or 128 weights, and `split`.
   { name = "hopper 32x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     majors = { TN = true, TT = true }, tile = { 32, 64, 64 }, schedule = "cooperative", groups = 1,
     stages = 8, store = { 1, 1 }, order = "columns", blocks = 264, min_blocks = 2, pdl = true,
     when = never },
-  { name = "hopper 64x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
-    tile = { 64, 64, 64 }, schedule = "cooperative", groups = 1, stages = 6, store = { 1, 1 },
-    order = "columns", blocks = 264, min_blocks = 2, pdl = true, when = never },
   { name = "hopper 128x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     tile = { 128, 64, 64 }, schedule = "cooperative", groups = 1, stages = 4, store = { 1, 1 },
     order = "columns", blocks = 264, min_blocks = 2, pdl = true, when = never },
   { name = "hopper 64x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     tile = { 64, 128, 64 }, schedule = "cooperative", stages = 3, store = { 1, 1 },
     order = "columns", blocks = 264, min_blocks = 2, pdl = true, when = never },
-  { name = "hopper 128x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
-    tile = { 128, 128, 64 }, schedule = "cooperative", stages = 6, store = { 1, 2 },
-    order = "groups", group = 16, blocks = 132, pdl = true, when = never },
   { name = "hopper 256x64x64, ping-pong", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, tile = { 256, 64, 64 }, schedule = "ping-pong", stages = 4,
     registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = 132,
     when = never },
+  { name = "hopper 256x128x32", device = "cuda", template = HOPPER, types = TF32, only_sm = 90,
+    majors = TN, tile = { 256, 128, 32 }, schedule = "cooperative", stages = 3,
+    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128,
+    when = tiles_at_least(66, 256, 128) },
+  { name = "hopper 256x128x128", device = "cuda", template = HOPPER, types = ALL_BYTES,
+    only_sm = 90, majors = TN, tile = { 256, 128, 128 }, schedule = "cooperative", stages = 3,
+    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128,
+    when = tiles_at_least(66, 256, 128) },
   { name = "hopper 128x64x32", device = "cuda", template = HOPPER, types = TF32, only_sm = 90,
     majors = TN, tile = { 128, 64, 32 }, schedule = "cooperative", groups = 1, stages = 4,
     store = { 1, 1 }, order = "columns", blocks = 264, min_blocks = 2, pdl = true, when = never },

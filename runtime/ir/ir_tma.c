@@ -176,6 +176,14 @@ static CtStatus add_instruction(CtTmaTile *d, CtOp op, uint32_t map, const int64
   for (int i = 0; i < d->n_dims; i++) {
     tma.crd[i] = coordinate(d, i, more[d->dim[i].leaf], &fits);
   }
+  const CtInst *first = ct_inst(ir, tma.crd[0]);
+  if (first->op == CT_OP_CONST && first->imm.i * d->bytes % CT_TMA_UNIT != 0) {
+    return FAIL(d,
+                "%s: a box of %s begins at element %lld of its rows; TMA begins at multiples of 16 "
+                "bytes, %d elements of %s",
+                d->call->op, d->tensor, (long long)first->imm.i, (int)(CT_TMA_UNIT / d->bytes),
+                ct_dtypes[ir->bufs[d->source->view.buf].dtype].name);
+  }
   if (!fits) {
     return FAIL(d, "%s: %s %s is no box of %s; take a layout of gmma_layout", d->call->op,
                 d->shared, ct_tma_shared_text(d), d->tensor);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/ir/ir_tma.h"
+
 const CtIn *ct_simt_fail_kind(CtWarp *w, const CtIn *in, int lane, CtFailKind kind) {
   w->worker->fail = (CtFail){.kind = kind, .in = in, .warp = w, .lane = lane};
   return NULL;
@@ -238,6 +240,19 @@ static CtStatus report_remote(const CtWorker *worker, const char *who, CtErr *er
                  p->bufs[f->buf].name, triple(worker->team[f->off].bid).s, who);
 }
 
+static CtStatus report_tma_start(const CtWorker *worker, const char *who, CtErr *err) {
+  const CtFail *f = &worker->fail;
+  const CtSimtProgram *p = worker->job->program;
+  const CtSimtTma *t = &p->tmas[f->in->imm];
+  int unit = CT_TMA_UNIT / (int)ct_dtype_bytes(t->dtype);
+  return ct_fail(
+      err, CT_EINVAL,
+      "%s: a box of %s begins at element %lld of its rows, %s; TMA begins at multiples of 16 bytes, "
+      "%d elements of %s",
+      t->is_store ? "tma_store" : "tma_load", p->bufs[f->buf].name, (long long)f->off, who, unit,
+      ct_dtypes[t->dtype].name);
+}
+
 static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
   const CtFail *f = &worker->fail;
   const CtSimtProgram *prog = worker->job->program;
@@ -355,6 +370,7 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
       return report_lanes(worker, in->d, barrier_name(in), barrier_group(in), err);
     }
     case CT_FAIL_CLUSTER: return report_cluster(worker, err);
+    case CT_FAIL_TMA_START: return report_tma_start(worker, who, err);
     case CT_FAIL_REMOTE_RANK:
     case CT_FAIL_REMOTE_ENDED: return report_remote(worker, who, err);
     case CT_FAIL_WARP_LANES: {

@@ -324,6 +324,7 @@ typedef enum CtFailKind {
   CT_FAIL_NAMED_ID,      /* off: the number of no named barrier */
   CT_FAIL_NAMED_LANES,   /* as BARRIER_LANES, of a named one */
   CT_FAIL_NAMED_THREADS, /* off: its number and threads << 8; another warp gives another count */
+  CT_FAIL_TMA_START,     /* off: the element of its row with which a box begins */
   CT_FAIL_REGISTERS,     /* off: how many a thread has that asks for others the wrong way */
   CT_FAIL_WAITS,         /* warps wait at barriers, and nobody is left to complete them */
   CT_FAIL_DEADLOCK,      /* loops wait for what nothing can change */

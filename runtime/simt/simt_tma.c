@@ -212,6 +212,12 @@ const CtIn *ct_simt_tma(const CtIn *in, CtWarp *w) {
       return ct_simt_fail_bounds(w, in, lane, t->shared, off < 0 ? off : off + n - 1, !t->is_store);
     }
     open_box(w, t, lane, &b);
+    if (b.crd[0] * b.bytes % CT_TMA_UNIT != 0) {
+      (void)ct_simt_fail_kind(w, in, lane, CT_FAIL_TMA_START);
+      k->fail.off = b.crd[0];
+      k->fail.buf = t->global;
+      return NULL;
+    }
     if (!t->is_store && !load_boxes(in, w, t, lane, &b)) {
       return NULL;
     }

@@ -4,7 +4,8 @@
 --- The coordinates of a tensor's elements, for tma_load and tma_store.
 --- Tile and slice them as an identity tensor; they remember the tensor. What of a tile lies outside is
 --- loaded as 0, and not stored. The tensor is an argument of the kernel, of at most 5 modes, one of
---- stride 1, the others' a multiple of 16 bytes; it begins at a multiple of 16 bytes.
+--- stride 1, the others' a multiple of 16 bytes; it begins at a multiple of 16 bytes. So do tiles of
+--- it, along the mode of stride 1.
 --- See: identity_tensor, gmma_layout.
 ---
 ---     > k = kernel("coordinates", function(A)
