@@ -249,8 +249,11 @@ if reference.library(B, A) == "cuBLAS" then
 end
 
 -- All in one run and in random order, sustained and in bursts: a warm device is slower.
-local numbers = not on_gpu and {sus = {rounds = 1, warm_ms = 0, batch_ms = 0},
-                                bur = {rounds = 1, idle = 0, warm = 0, reps = 1}} or nil
+local numbers = on_gpu
+  and {sus = {rounds = 2, heat_ms = 500, warm_ms = 125, batch_ms = 250},
+       bur = {rounds = 2, idle = 200, warm = 3, reps = 10}}
+  or {sus = {rounds = 1, warm_ms = 0, batch_ms = 0},
+      bur = {rounds = 1, idle = 0, warm = 0, reps = 1}}
 for _, regime in ipairs{"sus", "bur"} do regimes.time(list, regime, numbers) end
 
 print(("C = A * B', row-major, %dx%dx%d bf16 on %s"):format(S, S, K, device().name))

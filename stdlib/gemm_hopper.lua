@@ -7,6 +7,8 @@
 --   schedule   "cooperative": the groups share a tile; "ping-pong": each has its own, and one
 --              multiplies while the other stores
 --   groups     warp groups that multiply, 2 where it is absent
+--   behind     of a shared tile: the products of a stage run while those of the next begin, as they
+--              do where no other group multiplies
 --   registers  of a thread, {of the group that loads, of those that multiply}
 --   stages     tiles of K in the ring
 --   store      {panels, buffers} of C in shared memory, for each group (gemm_hopper_store.lua)
@@ -267,8 +269,8 @@ local function multiply(plan, block, state, tCsX, tCsY, sums, fetch)
   end
 end
 
--- Likewise where no other group multiplies at the same time: the products of one slot run while the
--- next begin. Those of the slot that is returned still run.
+-- Likewise, but the products of one slot run while the next begin. Those of the slot that is
+-- returned still run.
 local function multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
   local before = 0
   for k in range(block.k_tiles) do
@@ -310,7 +312,7 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
     each_tile(variant, block, 0, 1, function(row, column, part)
       local to = out:of(part)
       local function fetch() to:fetch(own_row(row), column) end
-      if plan.groups > 1 then
+      if plan.groups > 1 and not variant.behind then
         multiply(plan, block, state, tCsX, tCsY, sums, fetch)
       else
         local slot = multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
