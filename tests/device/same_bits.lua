@@ -139,5 +139,10 @@ for _, name in sorted(unary) do
   same(name .. " f32", elementwise(unary[name]), one, randn(f32, {n}), randn(f32, {n}),
     zeros(f32, {n}))
 end
+
+-- A loop whose last step passes the end of int.
+same("last step", kernel("last_step", function(y, last)
+  for i in range(blockIdx.x * blockDim.x + threadIdx.x, last, 1 << 30) do y[i % 1024] = i end
+end), one, zeros(i32, {n}), (1 << 31) - 1)
 print("1.." .. n_run)
 os.exit(n_failed == 0, true)
