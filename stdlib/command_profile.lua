@@ -1,8 +1,8 @@
 -- command_profile.lua: `cuttle profile [options] script.lua [arguments]`: runs the script on the
 -- CPU engine and prints, for each kernel that it launched, what every line of it does.
-local ct = require "cuttle"
 local profile = require "cuttle.profile"
 local run_script = require "cuttle.run_script"
+local script_command = require "cuttle.script_command"
 
 local USAGE <const> = "usage: cuttle profile [options] script.lua [arguments]\n"
   .. "\n"
@@ -18,39 +18,24 @@ local USAGE <const> = "usage: cuttle profile [options] script.lua [arguments]\n"
   .. "\n"
   .. "Exit code: the script's; 1 where it launches nothing on the CPU engine."
 
-local function fail(format, ...)
-  error(("profile: %s"):format(format:format(...)), 0)
-end
+local fail = script_command.failing "profile"
 
 -- {====== Arguments ======
 
-local takers = {
-  ["--sm"] = function(o, value)
+local options_of = {
+  sm = function(o, value)
     o.sm = math.tointeger(tonumber(value))
     if not o.sm then fail("--sm=%s is no compute capability; 90 stands for 9.0", value) end
   end,
-  ["--on"] = function(o, value) o.device = value end,
-  ["--json"] = function(o, value) o.json = value ~= "" and value or true end,
-  ["--html"] = function(o, value)
+  on = function(o, value) o.device = value end,
+  json = function(o, value)
+    o.json, o.is_aside = value ~= "" and value or true, value == ""
+  end,
+  html = function(o, value)
     if value == "" then fail("--html needs the name of a file, as in --html=profile.html") end
     o.html = value
   end,
-  ["--help"] = function(o) o.help = true end,
 }
-
-local function read_arguments(args)
-  local options, at = {}, 1
-  while args[at] and args[at]:find("^%-.") do
-    local name, value = args[at]:match("^([^=]+)=?(.*)$")
-    at = at + 1
-    if name == "--" then break end
-    local take = takers[name] or fail("unknown option %s; see cuttle profile --help", name)
-    take(options, value)
-  end
-  options.script = args[at]
-  options.rest = { table.unpack(args, at + 1) }
-  return options
-end
 
 -- {====== Results ======
 
@@ -74,24 +59,16 @@ local function deliver(result, options)
   if options.html then names:write(options.html, "\n") end
 end
 
-return function(...)
-  local options = read_arguments { ... }
-  if options.help then
-    print(USAGE)
-    return
-  end
-  if not options.script then fail("a script was expected; see cuttle profile --help") end
-  ct.device("cpu")
-  local chunk, why = run_script.load(options.script, options.rest, options.json == true)
-  if not chunk then fail("%s", why) end
-  local result, ok, what = profile.run(chunk,
+local function run(script, options)
+  local result, ok, what = profile.run(script,
     { sm = options.sm, device = options.device, call = run_script.call },
     table.unpack(options.rest))
-  local code, text = run_script.outcome(ok, what)
-  if #result.kernels > 0 then
-    deliver(result, options)
-  elseif code == 0 then
-    fail("%s launched no kernel on the CPU engine", options.script)
-  end
-  run_script.leave(code, text)
+  return result, #result.kernels, ok, what
 end
+
+return script_command.new {
+  name = "profile", usage = USAGE, options = options_of, run = run, deliver = deliver,
+  say_missing = function(_, options)
+    fail("%s launched no kernel on the CPU engine", options.script)
+  end,
+}

@@ -1,7 +1,7 @@
 -- command_timeline.lua: `cuttle timeline [options] script.lua [arguments]`: runs the script on the
 -- CPU engine and prints, for each kernel that it launched, which warps of a block work and wait.
-local ct = require "cuttle"
 local run_script = require "cuttle.run_script"
+local script_command = require "cuttle.script_command"
 local timeline = require "cuttle.timeline"
 
 local USAGE <const> = "usage: cuttle timeline [options] script.lua [arguments]\n"
@@ -21,9 +21,7 @@ local USAGE <const> = "usage: cuttle timeline [options] script.lua [arguments]\n
   .. "An option's value may be the next argument. Exit code: the script's; 1 where there is no\n"
   .. "such launch on the CPU engine."
 
-local function fail(format, ...)
-  error(("timeline: %s"):format(format:format(...)), 0)
-end
+local fail = script_command.failing "timeline"
 
 -- {====== Arguments ======
 
@@ -55,7 +53,7 @@ local function model_of(value)
   return model
 end
 
-local takers = {
+local options_of = {
   kernel = function(o, value) o.kernel = value end,
   launch = function(o, value) o.launch = count_of("launch", value, 1) end,
   block = function(o, value) o.block = block_of(value) end,
@@ -65,32 +63,10 @@ local takers = {
   to = function(o, value) o.to = count_of("to", value, 1) end,
 }
 
-local function read_arguments(args)
-  local options, at = {}, 1
-  while args[at] and args[at]:find("^%-.") do
-    local name, value = args[at]:match("^%-%-([^=]*)=?(.*)$")
-    if args[at] == "--" then
-      at = at + 1
-      break
-    elseif name == "help" then
-      return { help = true }
-    elseif not takers[name] then
-      fail("unknown option %s; see cuttle timeline --help", args[at])
-    end
-    if not args[at]:find("=", 1, true) then
-      at = at + 1
-      value = args[at] or ""
-    end
-    if value == "" then fail("--%s needs a value; see cuttle timeline --help", name) end
-    takers[name](options, value)
-    at = at + 1
-  end
+local function check(options)
   if (options.from or options.to) and not options.svg then
     fail("--from and --to are of the picture; write --svg=FILE as well")
   end
-  options.script = args[at]
-  options.rest = { table.unpack(args, at + 1) }
-  return options
 end
 
 -- {====== Results ======
@@ -102,8 +78,14 @@ local function numbered(file, i)
   return ("%s-%d%s"):format(stem or file, i, ending or "")
 end
 
-local function deliver(timelines, options)
-  for i, t in ipairs(timelines) do
+local function run(script, options)
+  options.call = run_script.call
+  local timelines, launches, ok, what = timeline.run(script, options, table.unpack(options.rest))
+  return { timelines = timelines, launches = launches }, #timelines, ok, what
+end
+
+local function deliver(report, options)
+  for i, t in ipairs(report.timelines) do
     if options.svg then
       print(t:svg(numbered(options.svg, i), { from = options.from, to = options.to }))
     else
@@ -113,7 +95,8 @@ local function deliver(timelines, options)
 end
 
 -- Why there is nothing to show.
-local function say_missing(launches, options)
+local function say_missing(report, options)
+  local launches = report.launches
   if #launches == 0 then
     fail("%s launched no kernel on the CPU engine", options.script)
   end
@@ -134,24 +117,7 @@ local function say_missing(launches, options)
     options.block and options.block[3] or 0, table.unpack(grid))
 end
 
-return function(...)
-  local options = read_arguments { ... }
-  if options.help then
-    print(USAGE)
-    return
-  end
-  if not options.script then fail("a script was expected; see cuttle timeline --help") end
-  ct.device("cpu")
-  local chunk, why = run_script.load(options.script, options.rest)
-  if not chunk then fail("%s", why) end
-  options.call = run_script.call
-  local timelines, launches, ok, what = timeline.run(chunk, options,
-    table.unpack(options.rest))
-  local code, text = run_script.outcome(ok, what)
-  if #timelines > 0 then
-    deliver(timelines, options)
-  elseif code == 0 then
-    say_missing(launches, options)
-  end
-  run_script.leave(code, text)
-end
+return script_command.new {
+  name = "timeline", usage = USAGE, options = options_of, values_follow = true, check = check,
+  run = run, deliver = deliver, say_missing = say_missing,
+}

@@ -1,0 +1,72 @@
+-- script_command.lua: what `cuttle profile` and `cuttle timeline` share: they run a script on the
+-- CPU engine and report on it. M.new makes the command of a table:
+--   name             as in `cuttle NAME`; its messages begin with it
+--   usage            the text of --help
+--   options          [NAME] = function(options, value): takes --NAME=value
+--   values_follow    an option's value may be the next argument, and none goes without
+--   check            function(options): raises where they do not go together; or nil
+--   run              function(script, options): what there is to report, of how many launches or
+--                    kernels, and what run_script.call returned
+--   deliver          function(report, options)
+--   say_missing      function(report, options): says why there is nothing, if the script was fine
+-- The functions find the script's path in options.script and its arguments in options.rest. With
+-- options.is_aside what the script prints leaves standard output to the report.
+local ct = require "cuttle"
+local run_script = require "cuttle.run_script"
+local M = {}
+
+-- The function that raises the messages of a command.
+function M.failing(name)
+  return function(format, ...) error(("%s: %s"):format(name, format:format(...)), 0) end
+end
+
+local function read_arguments(command, args, fail)
+  local options, at = {}, 1
+  while args[at] and args[at]:find("^%-.") do
+    local arg = args[at]
+    local name, value = arg:match("^%-%-([^=]*)=?(.*)$")
+    at = at + 1
+    if arg == "--" then break end
+    if name == "help" then return { help = true } end
+    local take = command.options[name]
+      or fail("unknown option %s; see cuttle %s --help", arg, command.name)
+    if command.values_follow and not arg:find("=", 1, true) then
+      value, at = args[at] or "", at + 1
+    end
+    if command.values_follow and value == "" then
+      fail("--%s needs a value; see cuttle %s --help", name, command.name)
+    end
+    take(options, value)
+  end
+  if command.check then command.check(options) end
+  options.script = args[at]
+  options.rest = { table.unpack(args, at + 1) }
+  return options
+end
+
+function M.new(command)
+  local fail = M.failing(command.name)
+  return function(...)
+    local options = read_arguments(command, { ... }, fail)
+    if options.help then
+      print(command.usage)
+      return
+    end
+    if not options.script then
+      fail("a script was expected; see cuttle %s --help", command.name)
+    end
+    ct.device("cpu")
+    local chunk, why = run_script.load(options.script, options.rest, options.is_aside)
+    if not chunk then fail("%s", why) end
+    local report, n, ok, what = command.run(chunk, options)
+    local code, text = run_script.outcome(ok, what)
+    if n > 0 then
+      command.deliver(report, options)
+    elseif code == 0 then
+      command.say_missing(report, options)
+    end
+    run_script.leave(code, text)
+  end
+end
+
+return M
