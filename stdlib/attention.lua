@@ -1,7 +1,7 @@
 -- attention.lua: attention(Q, K, V, options): O = softmax(scale Q K') V. attention_problem.lua
 -- checks the arguments; this file chooses a configuration and launches the kernel that the
 -- configuration's template makes. A template is a module with
---   can_compute(config, p)    is the kernel one for the problem?
+--   trouble(config, p)        why the kernel cannot compute the problem, or nil
 --   make(variant)             the kernel
 --   plan(p, kernel, variant)  {kernel =, launch =, args =} for the problem
 --   shared_bytes(config, p)   of a block, where configurations differ in where they fit
@@ -58,22 +58,30 @@ local function target_of(p)
   return { sm = device.sm or 0, shared = device.shared_bytes or math.huge }
 end
 
-local function can_compute(config, p) return require(config.template).can_compute(config, p) end
+local function trouble(config, p) return require(config.template).trouble(config, p) end
 
 local function shared_bytes(config, p)
   local bytes_of = require(config.template).shared_bytes
   return bytes_of and bytes_of(config, p) or 0
 end
 
--- Does the target have the row's instructions, and the memory for a block?
-local function can_run(config, p, target)
-  return (config.sm == nil or config.sm == target.sm) and target.sm >= (config.sm_from or 0)
-    and shared_bytes(config, p) <= target.shared
+-- Why the target lacks the row's instructions, or the memory for a block, or nil.
+local function lack(config, p, target)
+  local bytes = shared_bytes(config, p)
+  if config.sm and config.sm ~= target.sm then
+    return ("its kernel is for sm_%d, and this is sm_%d"):format(config.sm, target.sm)
+  elseif target.sm < (config.sm_from or 0) then
+    return ("its kernel is for sm_%d and later, and this is sm_%d"):format(config.sm_from,
+      target.sm)
+  elseif bytes > target.shared then
+    return ("a block takes %d bytes of shared memory, and there are %d"):format(bytes,
+      target.shared)
+  end
 end
 
 -- Is the row meant for the problem where it is?
 local function is_meant(config, p, target)
-  return can_compute(config, p) and can_run(config, p, target)
+  return not trouble(config, p) and not lack(config, p, target)
     and (config.resident or 1) * shared_bytes(config, p) <= target.shared
     and not (config.full_only and p.causal) and p.depth <= (config.up_to or math.huge)
 end
@@ -82,9 +90,10 @@ local function by_name(name, p, target)
   local names = {}
   for _, config in ipairs(M.configs) do
     if config.name == name then
-      if not can_compute(config, p) or target.sm > 0 and not can_run(config, p, target) then
-        fail("configuration '%s' is not for this problem: %s, D = %d, on %s", name, p.dtype,
-          p.depth, p.device)
+      local why = trouble(config, p) or target.sm > 0 and lack(config, p, target)
+      if why then
+        fail("configuration '%s' is not for this problem: %s, D = %d, on %s; %s", name, p.dtype,
+          p.depth, p.device, why)
       end
       return config
     end

@@ -31,22 +31,35 @@ local names <const> = { f16 = "F16", bf16 = "BF16" }
 
 function M.n_threads(config) return GROUP + config.rows // ROWS * GROUP end
 
--- Can TMA describe the tensor (S,D,H,B): 16 bytes divide its address and strides, D's is 1?
-local function has_map(t)
+local modes <const> = { "S", "D", "H", "B" } -- of p.Q, p.K, p.V and p.O
+
+-- Why TMA cannot describe the tensor, or nil.
+local function trouble_with(t, name)
   local extents, strides = ct.shape(t), ct.stride(t)
-  for i = 1, 4 do
-    if i ~= 2 and extents[i] > 1 and strides[i] * t.dtype.bits % 128 ~= 0 then return false end
+  if strides[2] ~= 1 then
+    return ("TMA wants a stride of 1 along D, and %s's is %d"):format(name, strides[2])
   end
-  return strides[2] == 1 and ct._address(t) % 16 == 0
+  for i, mode in ipairs(modes) do
+    if i ~= 2 and extents[i] > 1 and strides[i] * t.dtype.bits % 128 ~= 0 then
+      return ("TMA wants strides that are multiples of 16 bytes, and %s's along %s is %d elements")
+        :format(name, mode, strides[i])
+    end
+  end
+  if ct._address(t) % 16 ~= 0 then
+    return ("TMA wants addresses that are multiples of 16 bytes; that of %s is none"):format(name)
+  end
 end
 
-function M.can_compute(config, p)
-  if not names[p.dtype.name] or p.depth > config.depth or p.n_k == 0
-    or p.O.dtype ~= p.dtype then
-    return false
+--- See attention.lua.
+function M.trouble(config, p)
+  if not names[p.dtype.name] then return "its kernel computes bf16 and f16" end
+  if p.depth > config.depth then return ("its kernel computes D up to %d"):format(config.depth) end
+  if p.n_k == 0 then return "there are no keys" end
+  if p.O.dtype ~= p.dtype then
+    return ("out is %s, and its kernel writes Q's type"):format(p.O.dtype)
   end
-  return tables.fits(p, config.rows) and has_map(p.Q) and has_map(p.K) and has_map(p.V)
-    and has_map(p.O)
+  return tables.trouble(p, config.rows) or trouble_with(p.Q, "Q") or trouble_with(p.K, "K")
+    or trouble_with(p.V, "V") or trouble_with(p.O, "out")
 end
 
 -- {====== What is known before the trace ======

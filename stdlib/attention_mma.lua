@@ -47,9 +47,14 @@ function M.shared_bytes(config, p)
   return (config.rows + 2 * config.keys) * M.depth_of(config, p) * p.dtype.bits // 8
 end
 
-function M.can_compute(config, p)
-  return atom_of(config, p.dtype) ~= nil and p.depth <= config.depth and p.n_k > 0
-    and tables.fits(p, config.rows)
+--- See attention.lua.
+function M.trouble(config, p)
+  if not atom_of(config, p.dtype) then
+    return "its kernel computes " .. (config.atoms and "f16" or "bf16 and f16")
+  end
+  if p.depth > config.depth then return ("its kernel computes D up to %d"):format(config.depth) end
+  if p.n_k == 0 then return "there are no keys" end
+  return tables.trouble(p, config.rows)
 end
 
 -- {====== What is known before the trace ======

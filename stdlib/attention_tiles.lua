@@ -10,10 +10,17 @@ local MOST_KEPT <const> = 64
 
 -- {====== On the host ======
 
---- Can tiles of so many rows be told apart in a table?
-function M.fits(p, rows)
+--- Why tiles of so many rows cannot be told apart in a table, or nil.
+function M.trouble(p, rows)
   local n_pairs = p.heads * (p.sequences and #p.sequences or p.batches)
-  return cdiv(p.n_q, rows) <= schedule.MAX_TILES and n_pairs <= schedule.MAX_HEADS
+  local n_tiles = cdiv(p.n_q, rows)
+  if n_tiles > schedule.MAX_TILES then
+    return ("a head has %d tiles of %d queries, and a table of tiles has room for %d"):format(
+      n_tiles, rows, schedule.MAX_TILES)
+  elseif n_pairs > schedule.MAX_HEADS then
+    return ("there are %d heads in all, and a table of tiles has room for %d"):format(n_pairs,
+      schedule.MAX_HEADS)
+  end
 end
 
 local function sequences_of(p)
