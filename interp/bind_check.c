@@ -18,6 +18,7 @@ typedef struct Holder {
 static void stop(const Holder *h) {
   if (h->check != NULL && h->state->watch == ct_check_watch(h->check)) {
     h->state->watch = NULL;
+    h->state->check = NULL;
   }
 }
 
@@ -29,9 +30,10 @@ static int holder_close(lua_State *L) {
   return 0;
 }
 
-/* Pushes a holder whose check watches launches from now on. */
-static Holder *begin(lua_State *L, const LaunchConfig *c) {
-  const CtCheckOptions options = {.nan = c->check_nan, .no_global = c->check_no_global};
+/* Pushes a holder whose check watches launches from now on: of one kernel, or all. */
+static Holder *begin(lua_State *L, const LaunchConfig *c, bool is_single) {
+  const CtCheckOptions options = {
+      .nan = c->check_nan, .no_global = c->check_no_global, .is_single = is_single};
   CuttleState *s = state_of(L);
   CtErr err;
   Holder *h = lua_newuserdatauv(L, sizeof *h, 0);
@@ -42,6 +44,7 @@ static Holder *begin(lua_State *L, const LaunchConfig *c) {
   }
   diag_check(L, ct_check_open(s->alloc, &options, &h->check, &err), &err);
   s->watch = ct_check_watch(h->check);
+  s->check = h->check;
   return h;
 }
 
@@ -54,7 +57,7 @@ static int check_begin(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     launch_check_read(L, 1, &c);
   }
-  begin(L, &c);
+  begin(L, &c, false);
   return 1;
 }
 
@@ -178,7 +181,7 @@ bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bo
         "--device=cpu, or use cuttle check",
         k->name);
   }
-  begin(L, c);
+  begin(L, c, true);
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "bind.h"
 #include "front.h"
+#include "state.h"
 #include "tensor.h"
 #include "value.h"
 
@@ -74,6 +75,7 @@ static int lang_remote(lua_State *L) { /* tensor, rank */
 /* --- dependent launches --------------------------------------------------------------------------- */
 
 static int lang_grid_wait(lua_State *L) {
+  state_of(L)->may_overlap = true;
   ct_ir_grid_wait(front_here(L, "grid_dependency_wait"));
   return 0;
 }

@@ -27,6 +27,7 @@ static void check_count(lua_State *L, int n, const char *op, const char *example
 
 static int generate(lua_State *L, const Tensor *t, TensorFill fn, void *ud) {
   CtErr err;
+  state_of(L)->n_host++;
   diag_check(L, tensor_generate(t, fn, ud, &err), &err);
   return 1;
 }
@@ -75,6 +76,7 @@ static int zeros(lua_State *L) {
   check_count(L, 2, "zeros", "zeros(f32, {4, 8})");
   const Tensor *t = push_tensor(L, "zeros");
   CtErr err; /* with the gaps between elements: one call on a device */
+  state_of(L)->n_host++;
   diag_check(L, ct_storage_set(t->storage, 0, 0, t->storage->bytes, &err), &err);
   return 1;
 }

@@ -197,6 +197,7 @@ static int lang_devices(lua_State *L) {
 static int lang_synchronize(lua_State *L) {
   CuttleState *s = state_of(L);
   CtErr err;
+  s->n_host++;
   for (int i = 0; i < STATE_MAX_DEVICES; i++) {
     if (s->cuda[i] != NULL) {
       diag_check(L, ct_device_synchronize(s->cuda[i], &err), &err);

@@ -93,6 +93,7 @@ static int load(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call
     return 1;
   }
   int64_t at = host_index(L, idx, cx, crd, is_call);
+  state_of(L)->n_host++;
   diag_check(L, tensor_get(t, at, &e, &err), &err);
   elem_push(L, t->dtype, e);
   return 1;
@@ -112,6 +113,7 @@ static void store(lua_State *L, int idx, const CtCx *cx, CtTuple crd, int value)
   if (elem_from_lua(L, value, t->dtype, NULL, &e, &err) != CT_OK) {
     fail_access(L, idx, cx, crd, false, err.msg);
   }
+  state_of(L)->n_host++;
   diag_check(L, tensor_set(t, at, e, &err), &err);
 }
 
@@ -251,6 +253,7 @@ static int tostring(lua_State *L) {
   CtText text;
   CtErr err;
   bind_text_init(&text, &cx);
+  state_of(L)->n_host++;
   diag_check(L, tensor_print(&cx, t, &text, &err), &err);
   diag_check(L, ct_text_status(&text, &err), &err);
   lua_pushlstring(L, ct_text_str(&text), text.len);

@@ -240,6 +240,7 @@ static void push_tensor(lua_State *L, TensorRequest *q,
     let_go(L, q->tensor);
     diag_raise(L, &err);
   }
+  tensor_is_new(L, q->tensor);
 }
 
 static int wrap(lua_State *L) {
@@ -304,6 +305,7 @@ static int transfer(lua_State *L) {
   CtErr err;
   const char *op = x->src == NULL ? "cuttle_tensor_read" : "cuttle_tensor_write";
   diag_check(L, tensor_live(x->tensor, &err), &err);
+  state_of(L)->n_host++;
   if (x->bytes != x->tensor->storage->bytes) {
     return luaL_error(L, "%s: %I bytes were given for a tensor of %I", op, (LUAI_UACINT)x->bytes,
                       (LUAI_UACINT)x->tensor->storage->bytes);
@@ -376,6 +378,7 @@ cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 
 
 static int synchronize(lua_State *L) {
   CuttleState *s = lua_touserdata(L, 1);
+  s->n_host++;
   for (int i = 0; i < STATE_MAX_DEVICES; i++) {
     CtErr err;
     if (s->cuda[i] != NULL) {

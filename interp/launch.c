@@ -97,7 +97,10 @@ static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, cons
                          .interrupt = k->state->interrupt,
                          .print = state_print_to,
                          .print_ud = k->state,
-                         .watch = k->state->watch};
+                         .watch = k->state->watch,
+                         .is_dependent = c->pdl,
+                         .may_overlap = k->state->may_overlap,
+                         .n_host = k->state->n_host};
   return status == CT_OK ? ct_simt_run(engine, spec->simt, &launch, err) : status;
 }
 

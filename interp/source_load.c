@@ -9,6 +9,7 @@
 #include "diag.h"
 #include "diag_guess.h"
 #include "overwrite.h"
+#include "state.h"
 
 #define TEXTS_KEY "cuttle.texts"
 
@@ -37,6 +38,8 @@ static bool is_first(lua_State *L) { /* the text below the list at the top is it
 /* Keeps `text` as source of chunks called `chunkname`. The latest few texts of a name are kept; one
    that is its own name need not be, nor a file that will not change [-0, +0, m]. */
 static void remember(lua_State *L, const char *chunkname, const char *text, size_t len) {
+  CuttleState *s = state_of(L);
+  s->may_overlap = s->may_overlap || strstr(text, "grid_dependency_wait") != NULL;
   if (strlen(chunkname) == len && memcmp(chunkname, text, len) == 0) {
     return; /* its own name */
   }

@@ -73,7 +73,10 @@ typedef struct CuttleState {
   char device_why[1024];             /* why `auto` took the CPU engine; "" else */
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
-  CtSimtWatch *watch; /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
+  CtSimtWatch *watch;    /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
+  struct CtCheck *check; /* whose watch that is; NULL: none, or another watcher */
+  bool may_overlap;      /* a chunk names grid_dependency_wait: such launches may come */
+  uint64_t n_host;       /* uses of tensors by the host, and else, that wait for all launches */
   StateOnLaunch on_launch;     /* before each launch on the CPU engine; NULL: none; likewise */
   StateOnLaunched on_launched; /* and after it, failed or not */
   uint64_t n_specs;            /* specialisations made so far */

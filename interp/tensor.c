@@ -8,6 +8,7 @@
 #include "diag.h"
 #include "front.h"
 #include "runtime/layout/walk.h"
+#include "runtime/simt/simt_check.h"
 #include "state.h"
 
 /* User values: the name's text; the layout as an object, where it remembers what made it. */
@@ -69,6 +70,7 @@ Tensor *tensor_check_host(lua_State *L, int idx, const char *op) {
     fail_tensor(L, idx, op, "is a tensor of a kernel; expected one of the host");
   }
   tensor_check_memory(L, idx, op);
+  state_of(L)->n_host++;
   return t;
 }
 
@@ -304,6 +306,13 @@ static void count_garbage(lua_State *L, size_t bytes) {
   }
 }
 
+void tensor_is_new(lua_State *L, const Tensor *t) {
+  CtCheck *check = state_of(L)->check;
+  if (check != NULL && t->storage->device == NULL) {
+    ct_check_forget(check, t->storage->host, t->storage->bytes);
+  }
+}
+
 Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout layout,
                           CtDevice *device) {
   int64_t lo, hi, size, bytes;
@@ -323,6 +332,7 @@ Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout 
     ct_err_prefix(&err, "%s", op);
     diag_raise(L, &err);
   }
+  tensor_is_new(L, t);
   return t;
 }
 

@@ -78,6 +78,9 @@ CtComposed tensor_layout(const Tensor *t);
 void tensor_push_layout(lua_State *L, int idx);
 void tensor_keep_layout(lua_State *L, int idx);
 
+/* Its memory was made or lent now: what launches did there before does not concern it. */
+void tensor_is_new(lua_State *L, const Tensor *t);
+
 /* Gives up the memory, now rather than when the tensor is collected. Nothing happens the second
    time. */
 void tensor_close(Tensor *t);

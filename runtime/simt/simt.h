@@ -34,6 +34,10 @@ typedef struct CtSimtLaunch {
   void (*print)(void *ud, const char *text, size_t len);
   void *print_ud;
   CtSimtWatch *watch; /* NULL: none */
+  /* For `check`: the launch may begin before those before it have ended; such launches may follow; how often
+     the host has waited, since the engine was opened, for all launches to end. */
+  bool is_dependent, may_overlap;
+  uint64_t n_host;
 } CtSimtLaunch;
 
 /* Runs to completion. An out-of-bounds access, a deadlock or an interrupt stops all blocks; the error

@@ -103,6 +103,7 @@ static void release(CtCheckWorker *k, CtCheckWarp *w, uint64_t time) {
   if (time > w->release) {
     w->release = time;
     ct_global_release(k, time);
+    ct_early_release(k, time);
   }
 }
 
@@ -205,7 +206,7 @@ static void look_at_box(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
       look_at_access(k - worker->rank + rank, a, false);
     }
   }
-  if (ct_global_is_written(k->check, t->global)) {
+  if (ct_global_is_watched(k->check, t->global)) {
     look_at_rows(k, t, a);
   }
 }
@@ -293,6 +294,8 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
     case CT_PLAN_CP_WAIT: ct_async_wait(k, w, code->imm); break;
     case CT_PLAN_FENCE: note_fence(k, &k->warps[w->index]); break;
     case CT_PLAN_WGMMA: ct_wgmma_order(k, code, w); break;
+    case CT_PLAN_GRID_WAIT: ct_early_wait(k, in, w); break;
+    case CT_PLAN_GRID_LAUNCH: ct_early_launch(k, w); break;
     case CT_PLAN_WRAP: ct_wrap_step(k, code, w); break;
     case CT_PLAN_FLOAT: ct_nan_before(k, code, w, w->mask); break;
     case CT_PLAN_NONE: break;
@@ -319,6 +322,7 @@ static void begin_block(CtSimtWatch *watch, CtWorker *worker) {
   k->block_acq = 0;
   k->block_fence = 0;
   k->block_had_atomic = false;
+  k->lets_early = false;
   memset(k->warps, 0, (size_t)p->n_warps * sizeof *k->warps);
   ct_shadow_begin_block(k);
   if (k->clocks != NULL) {
@@ -334,6 +338,7 @@ static void end_block(CtSimtWatch *watch, CtWorker *worker) {
   CtCheckWorker *k = ct_check_worker(worker);
   bool failed = false;
   ct_global_has_written(k);
+  ct_early_end_block(k);
   ct_shadow_barrier(k);
   for (int i = 0; i < worker->job->program->n_cluster; i++) {
     failed = failed || worker->team[i].fail.kind != CT_FAIL_NONE;
@@ -426,6 +431,7 @@ static void end(CtSimtWatch *watch, CtSimtJob *job) {
   CtCheck *c = (CtCheck *)(void *)watch;
   (void)job;
   ct_finding_merge(c);
+  ct_early_end(c);
   ct_check_end(c);
 }
 
@@ -459,6 +465,7 @@ CtStatus ct_check_open(CtAlloc alloc, const CtCheckOptions *options, CtCheck **o
 void ct_check_close(CtCheck *c) {
   if (c != NULL) {
     CtAlloc alloc = c->alloc;
+    ct_early_close(c);
     ct_free(alloc, c->findings, c->cap_findings * sizeof *c->findings);
     ct_arena_clear(&c->texts);
     ct_arena_clear(&c->arena);
@@ -467,6 +474,9 @@ void ct_check_close(CtCheck *c) {
 }
 
 CtSimtWatch *ct_check_watch(CtCheck *c) { return &c->watch; }
+void ct_check_forget(CtCheck *c, const void *begin, size_t bytes) {
+  ct_early_forget(c, begin, bytes);
+}
 size_t ct_check_count(const CtCheck *c) { return c->n_findings; }
 const CtFinding *ct_check_finding(const CtCheck *c, size_t i) { return &c->findings[i]; }
 uint64_t ct_check_launches(const CtCheck *c) { return c->n_launches; }

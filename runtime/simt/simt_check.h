@@ -34,6 +34,7 @@ typedef struct CtFinding {
 typedef struct CtCheckOptions {
   bool nan;       /* also look for NaN and infinities that come of finite numbers */
   bool no_global; /* leave out races in global memory; accesses outside it are still looked for */
+  bool is_single; /* no other launch follows: nothing is kept for it */
 } CtCheckOptions;
 
 CtStatus ct_check_open(CtAlloc alloc, const CtCheckOptions *options, CtCheck **out,
@@ -41,6 +42,8 @@ CtStatus ct_check_open(CtAlloc alloc, const CtCheckOptions *options, CtCheck **o
 void ct_check_close(CtCheck *c); /* NULL is fine */
 /* For CtSimtLaunch.watch, of one launch after the other. */
 CtSimtWatch *ct_check_watch(CtCheck *c);
+/* The host made new memory here: what launches did to it does not count any more. */
+void ct_check_forget(CtCheck *c, const void *begin, size_t bytes);
 /* Of all launches so far, in their order, of one launch by line. */
 size_t ct_check_count(const CtCheck *c);
 const CtFinding *ct_check_finding(const CtCheck *c, size_t i);

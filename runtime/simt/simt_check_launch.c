@@ -19,6 +19,8 @@ static CtPlanKind plan_of(uint32_t op) {
     case CT_SIMT_WGMMA_FENCE:
     case CT_SIMT_WGMMA_COMMIT:
     case CT_SIMT_WGMMA_WAIT: return CT_PLAN_WGMMA;
+    case CT_SIMT_GRID_WAIT: return CT_PLAN_GRID_WAIT;
+    case CT_SIMT_GRID_LAUNCH: return CT_PLAN_GRID_LAUNCH;
     default: return is_memory(op) ? CT_PLAN_MEMORY : CT_PLAN_NONE;
   }
 }
@@ -46,7 +48,7 @@ static void plan_bounds(CtCheck *c) {
     uint32_t buf = p->code[i].c & ~(1u << 31);
     c->plans[i].is_bounds = c->plans[i].kind == CT_PLAN_MEMORY && roles[0] < 'a' &&
                             roles[2] == 'p' && roles[3] == 'b' && p->bufs[buf].space == CT_GLOBAL &&
-                            !ct_global_is_written(c, buf);
+                            !ct_global_is_watched(c, buf);
   }
 }
 
@@ -160,6 +162,7 @@ CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) {
     job->workers[i].watched = &c->workers[i];
   }
   CtStatus status = ok ? ct_global_begin(c, err) : ct_fail_nomem(err);
+  status = status == CT_OK ? ct_early_begin(c, err) : status;
   if (status == CT_OK) {
     plan_bounds(c);
     ct_wrap_plan(c);

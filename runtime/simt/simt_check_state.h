@@ -1,8 +1,9 @@
 /* simt_check_state.h: what the parts of `check` share. simt_check.c is the watcher, whom
    simt_check_launch.c prepares for a launch; simt_shadow.c looks after shared memory,
    simt_check_async.c after asynchronous copies, simt_check_global.c after global memory,
-   simt_check_regs.c after fragments, simt_check_wrap.c after offsets of 32 bits; simt_check_quick.c
-   is in place of them where nothing can be wrong; simt_finding.c keeps what they find.
+   simt_check_early.c after what dependent launches do there too early, simt_check_regs.c after
+   fragments, simt_check_wrap.c after offsets of 32 bits; simt_check_quick.c is in place of them where
+   nothing can be wrong; simt_finding.c keeps what they find.
 
    Two accesses of the same place, not both atomic, at least one a write, by different threads, are a
    race unless they are ordered:
@@ -14,7 +15,8 @@
      atomic operation. Between blocks any warp of the block may do it. The times of releases and
      acquires are compared, not their places, and the last release counts: more is taken for ordered
      than is, never less.
-   Two writes of the same value are left alone. Launches are ordered.
+   Two writes of the same value are left alone. Launches are ordered, but for what dependent ones do
+   before they wait (simt_check_early.c).
 
    A write into shared or global memory is noted at once in a shadow of the memory: a word for each
    granule (the smallest element of the buffers there) says which event wrote it last. Reads of shared
@@ -109,6 +111,8 @@ typedef struct CtCheckWarp {
   uint32_t recent[CT_N_RECENT]; /* events, by instruction, to be used again; with clocks */
   uint32_t atomic_event;        /* the latest, to be used again; 0: none */
   uint32_t global_event;
+  uint32_t waited, behind; /* lanes: came to grid_dependency_wait; are known to be behind one */
+  CtEvent wait;            /* the first, where waited is not 0 */
 } CtCheckWarp;
 
 typedef struct CtFound {
@@ -121,6 +125,7 @@ typedef struct CtFound {
   int32_t thread, other_thread;
   int64_t off, extra;
   uint8_t agent, other_agent; /* CtAgent, of races */
+  const char *kernel;         /* DEPENDENT: of the earlier launch; NULL: one of many */
   char *text; /* made at once, for what the block's state is needed for; in the arena */
 } CtFound;
 
@@ -132,8 +137,10 @@ typedef enum CtPlanKind {
   CT_PLAN_CP_WAIT,
   CT_PLAN_FENCE,
   CT_PLAN_WGMMA, /* what orders it */
-  CT_PLAN_WRAP,  /* integer arithmetic on the way to an offset */
-  CT_PLAN_FLOAT  /* a floating result, looked at when NaN are */
+  CT_PLAN_GRID_WAIT,
+  CT_PLAN_GRID_LAUNCH,
+  CT_PLAN_WRAP, /* integer arithmetic on the way to an offset */
+  CT_PLAN_FLOAT /* a floating result, looked at when NaN are */
 } CtPlanKind;
 
 typedef struct CtPlan {
@@ -193,6 +200,7 @@ typedef struct CtCheckWorker {
   uint32_t free_event, end_event;
   uint64_t block_acq, block_fence; /* clocks: of any warp of the block */
   bool block_had_atomic;
+  bool lets_early; /* the block let the next launch begin before it waited for those before */
   _Atomic uint32_t
       writing; /* the event whose writes are noted, but may not be in memory; 0: none */
   /* offsets */
@@ -206,7 +214,8 @@ typedef struct CtCheckWorker {
   bool no_memory; /* something was left out */
 } CtCheckWorker;
 
-typedef struct CtGlobal CtGlobal; /* simt_check_global.c */
+typedef struct CtGlobal CtGlobal; /* simt_check_global.h */
+typedef struct CtEarly CtEarly;   /* simt_check_early.c */
 
 struct CtCheck {
   CtSimtWatch watch; /* first */
@@ -217,6 +226,7 @@ struct CtCheck {
   size_t n_findings, cap_findings;
   uint64_t n_launches;
   bool no_memory; /* something was left out */
+  CtEarly *early; /* what earlier launches did; NULL: nothing is kept */
   /* of a launch */
   CtSimtJob *job;
   CtArena arena;
@@ -231,6 +241,7 @@ struct CtCheck {
   uint32_t n_rows;
   _Atomic uint64_t clock;
   CtGlobal *global; /* NULL: nothing to look at */
+  bool is_tracked;  /* what it does to global memory is kept for dependent launches behind it */
 };
 
 static inline CtCheckWorker *ct_check_worker(const CtWorker *k) { return k->watched; }
@@ -363,7 +374,7 @@ void ct_wgmma_order(CtCheckWorker *k, const CtIn *code, const CtWarp *warp);
 CtStatus ct_global_begin(CtCheck *c, CtErr *err) CT_NODISCARD;
 void ct_global_end(CtCheck *c);
 void ct_global_access(CtCheckWorker *k, const CtAccess *a);
-bool ct_global_is_written(const CtCheck *c, uint32_t buf); /* is it looked at? */
+bool ct_global_is_watched(const CtCheck *c, uint32_t buf); /* is it looked at? */
 void ct_global_release(CtCheckWorker *k, uint64_t time);   /* of what the block did before */
 /* The instruction that was about to write has run. */
 static inline void ct_global_has_written(CtCheckWorker *k) {
@@ -371,6 +382,18 @@ static inline void ct_global_has_written(CtCheckWorker *k) {
     atomic_store_explicit(&k->writing, 0, memory_order_release);
   }
 }
+
+/* simt_check_early.c. A launch, whose global memory is known and not let go of; one that has ended. */
+CtStatus ct_early_begin(CtCheck *c, CtErr *err) CT_NODISCARD;
+void ct_early_end(CtCheck *c);
+void ct_early_close(CtCheck *c);
+void ct_early_forget(CtCheck *c, const char *begin, size_t bytes); /* it is other memory now */
+void ct_early_wait(CtCheckWorker *k, const CtIn *in, const CtWarp *w);
+void ct_early_launch(CtCheckWorker *k, const CtWarp *w);
+/* In launches that are tracked. */
+void ct_early_access(CtCheckWorker *k, const CtAccess *a);
+void ct_early_release(const CtCheckWorker *k, uint64_t time); /* as ct_global_release */
+void ct_early_end_block(const CtCheckWorker *k);
 
 /* simt_check_wrap.c */
 void ct_wrap_plan(CtCheck *c);
@@ -395,6 +418,7 @@ enum { /* races: the first access, the second */
        CT_RACE_BLOCKS = 16, /* flag: of two blocks */
        CT_RACE_CLOCKS = 32  /* flag: in a kernel with mbarriers or named barriers */
 };
+enum { CT_EARLY_WRITE = 1, CT_EARLY_WROTE = 2 }; /* flags: this one writes; the earlier one wrote */
 enum { CT_ASYNC_READ, CT_ASYNC_WRITE, CT_ASYNC_NO_BARRIER };
 enum { CT_WGMMA_READ, CT_WGMMA_WRITE, CT_WGMMA_A, CT_WGMMA_FENCE, CT_WGMMA_NO_FENCE };
 void ct_finding_note(CtCheckWorker *k, const CtFound *f);

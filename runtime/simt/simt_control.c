@@ -155,6 +155,8 @@ const CtHandler CT_SIMT_TABLE(control)[CT_SIMT_OP_COUNT] = {
 #define CP_FENCE SYNC_WARP
 #define CP_WAIT SYNC_WARP
 #define WGMMA_FENCE SYNC_WARP
+#define GRID_WAIT SYNC_WARP
+#define GRID_LAUNCH SYNC_WARP
 #define X(name, roles) [CT_SIMT_##name] = name,
 #include "simt_control.def"
 #undef X

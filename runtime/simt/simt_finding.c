@@ -340,6 +340,18 @@ static void put_wgmma(CtText *out, const CtSimtProgram *p, const CtFound *f, con
   }
 }
 
+static void put_dependent(CtText *out, const CtFound *f, const Words *w) {
+  ct_text_printf(
+      out, "pdl: %s of %s, by %s, comes before grid_dependency_wait(), and an earlier launch%s%s, ",
+      access_name((f->how & CT_EARLY_WRITE) != 0), w->where, w->who,
+      f->kernel == NULL ? "" : " of ", f->kernel == NULL ? "" : f->kernel);
+  ct_text_printf(
+      out,
+      "which %s it, may still run; call grid_dependency_wait() before %s, in this thread "
+      "or in one that a barrier orders before it",
+      (f->how & CT_EARLY_WROTE) != 0 ? "writes" : "reads", w->line);
+}
+
 static void put_text(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w) {
   const char *access = access_name(f->how == CT_BOUNDS_WRITE);
   if (f->text != NULL) {
@@ -382,6 +394,7 @@ static void put_text(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
     case CT_CHECK_RACE_GLOBAL: put_race(out, p, f, w); break;
     case CT_CHECK_ASYNC: put_async(out, p, f, w); break;
     case CT_CHECK_WGMMA: put_wgmma(out, p, f, w); break;
+    case CT_CHECK_DEPENDENT: put_dependent(out, f, w); break;
     case CT_CHECK_BARRIER: /* others have their text */
       ct_text_printf(
           out,

@@ -75,7 +75,8 @@ function cluster_wait() end
 --- Waits until what the launch before has written is seen.
 --- For launches with `pdl = true`, which may begin while the launch before them in the stream still runs:
 --- what it wrote may be read behind this call only. For other launches, on devices before compute
---- capability 9.0 and on the CPU engine, launches follow one another and it is nothing.
+--- capability 9.0 and on the CPU engine, launches follow one another and it is nothing. `cuttle check`
+--- finds what comes before it too early.
 ---
 ---     > k = kernel("next", function(x)
 ---     >>   local i = threadIdx.x -- what needs nothing of the launch before comes first
