@@ -332,27 +332,65 @@ static void see(const CtGlobalRegion *r, const CtAccess *a, int64_t off) {
   }
 }
 
-void ct_early_access(CtCheckWorker *k, const CtAccess *a) {
-  const CtGlobal *g = k->check->global;
-  const CtEarly *early = k->check->early;
-  uint32_t region = g->region_of[a->buf_index];
-  const CtGlobalRegion *r = region == UINT32_MAX ? NULL : &g->regions[region];
-  bool sees = r != NULL && r->seen != NULL;
-  uint32_t lanes = early->is_dependent && early->n_past > 0 ? a->mask : 0;
-  lanes &= lanes == 0 ? 0 : ~behind(k, a->w->index);
-  for (int64_t e = 0; (sees || lanes != 0) && e < a->n; e++) {
-    for (uint32_t rest = sees ? a->mask : lanes; rest != 0; rest &= rest - 1) {
+/* The lanes that read different elements: often all read one. */
+static uint32_t different(const CtAccess *a) {
+  int first = ct_first_lane(a->mask);
+  for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+    if (a->pos[ct_first_lane(rest)] != a->pos[first]) {
+      return a->mask;
+    }
+  }
+  return 1u << first;
+}
+
+/* Ordinary reads of elements that are granules, all of them inside. */
+static void see_regular(const CtGlobalRegion *r, const CtAccess *a) {
+  uint32_t lanes = different(a);
+  _Atomic uint8_t *seen = &r->seen[((const char *)a->mem->ptr - r->begin) >> r->bits];
+  for (int64_t e = 0; e < a->n; e++) {
+    int64_t first = ct_access_offset(a, e, 0) - a->pos[0];
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      atomic_store_explicit(&seen[first + a->pos[ct_first_lane(rest)]], CT_SEEN,
+                            memory_order_relaxed);
+    }
+  }
+}
+
+/* Of each element: is seen, in `seen`; or, where that is NULL, held against the past. */
+static void each(CtCheckWorker *k, const CtAccess *a, uint32_t lanes, const CtGlobalRegion *seen) {
+  for (int64_t e = 0; lanes != 0 && e < a->n; e++) {
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
       int lane = ct_first_lane(rest);
       int64_t off;
       if (!ct_access_at(a, e, lane, &off) || (uint64_t)off >= (uint64_t)a->mem->n) {
         continue;
       }
-      if (sees) {
-        see(r, a, off);
-      }
-      if ((lanes >> lane & 1) != 0) {
+      if (seen != NULL) {
+        see(seen, a, off);
+      } else {
         look_at(k, a, lane, off);
       }
     }
+  }
+}
+
+void ct_early_access(CtCheckWorker *k, const CtAccess *a) {
+  const CtGlobal *g = k->check->global;
+  const CtEarly *early = k->check->early;
+  uint32_t region = g->region_of[a->buf_index];
+  const CtGlobalRegion *r = region == UINT32_MAX ? NULL : &g->regions[region];
+  if (a->mask == 0) {
+    return;
+  }
+  if (early->is_dependent && early->n_past > 0) {
+    each(k, a, a->mask & ~behind(k, a->w->index), NULL);
+  }
+  if (r == NULL || r->seen == NULL) {
+    return;
+  }
+  if (a->is_regular && !a->is_atomic && ct_dtype_bytes(a->buf->dtype) == r->granule) {
+    see_regular(r, a);
+  } else {
+    each(k, a, a->mask, r);
   }
 }

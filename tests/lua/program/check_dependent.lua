@@ -170,6 +170,43 @@ print(ordered("nobody", function()  -- expect: dependent_launch nobody from 63
   if threadIdx.x == 40 then grid_dependency_wait() end
 end))
 
+
+-- Blocks of a cluster, and blocks that a flag orders, or not.
+local function between(name, launch, order)
+  local k = kernel(name, function(from, to, flag)
+    order(flag)
+    to[blockIdx.x * 32 + threadIdx.x] = from[blockIdx.x * 32 + threadIdx.x]
+  end)
+  return found(function()
+    local x, y, z = three()
+    local flag = zeros(i32, 1)
+    plain(copy_all, x, y)
+    k(launch)(y, z, flag)
+  end)
+end
+local pair = {grid = 2, block = 32, cluster = 2, pdl = true}
+print(between("in_cluster", pair, function()  -- expect: nothing
+  if cluster_rank() == 1 then grid_dependency_wait() end
+  cluster_sync()
+end))
+print(between("alone", pair, function()  -- expect: dependent_launch alone from 32
+  if cluster_rank() == 1 then grid_dependency_wait() end
+end))
+local function by_flag(released)
+  return function(flag)
+    if blockIdx.x == 0 then
+      if released then grid_dependency_wait() end
+      if threadIdx.x == 0 then atomic_store(flag, 0, 1) end
+      if not released then grid_dependency_wait() end
+    else
+      while atomic_load(flag, 0) == 0 do end
+    end
+  end
+end
+local two = {grid = 2, block = 32, pdl = true}
+print(between("flag", two, by_flag(true)))  -- expect: nothing
+print(between("late", two, by_flag(false)))  -- expect: dependent_launch late from 32
+
 -- A producer warp that waits, and consumers that do not: what they read comes by TMA.
 local stream = kernel("stream", function(A, B)
   local s = shared(f32, layout({8, 32, 2}, {32, 1, 256}))
