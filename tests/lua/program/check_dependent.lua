@@ -78,6 +78,14 @@ end
 -- expect: nothing
 -- expect: nothing
 
+-- Memory that another tensor had before.
+print(found(function()  -- expect: nothing
+  local x, y, z = three()
+  plain(copy_all, x, y)
+  y:close()
+  for _ = 1, 4 do dependent(peek, tensor(f32, N), z) end
+end))
+
 -- A launch between that waits before it lets the next one begin: what was before that is over, it is not.
 print(found(function()  -- expect: nothing
   local x, y, z = three()
