@@ -33,6 +33,7 @@ local GROUP <const> = 128 -- threads of a warp group
 local LINE_BITS <const> = 1024 -- of a swizzled line
 local GROUP_OF_TILES <const> = 16 -- rows of tiles that are walked together
 local FETCH_STEP <const> = 2 -- of K, in which what C holds is asked for
+local LEAST_ROWS <const> = 32 -- for which products of 64 rows are worth it
 local ORDER_ID <const> = 1 -- of the named barriers that order the groups; store's follow
 
 -- By the type of A and B: K of an instruction, and the end of its name.
@@ -91,6 +92,10 @@ function M.trouble(config, p)
   return trouble_with(p.A, a, modes[p.a_major]) or trouble_with(p.B, b, modes[p.b_major])
     or trouble_with(p.C, "C", 1)
 end
+
+--- Is this the template for it? Of fewer rows or columns mma.sync is faster, which waits less for
+--- memory.
+function M.is_wide(p) return p.m >= LEAST_ROWS and p.n >= LEAST_ROWS end
 
 --- See matmul.lua.
 M.knows_plain = true

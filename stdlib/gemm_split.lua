@@ -21,14 +21,13 @@ local ROWS <const>, COLUMNS <const>, RUN <const> = 128, 8, 4 -- of a block of th
 local usual <const> = { f32 = { 128, 64, 256, 1 } }
 local others <const> = { 128, 128, 1024, 1 }
 local on_hopper <const> = { f16 = { 64, 64, 1024, 2 }, bf16 = { 64, 64, 1024, 2 } }
-local HOPPER_ROWS <const> = 32 -- as matmul_configs.lua
 
 --- 1: none. Only problems of one batch, with tiles for at most half of the GPU.
 function M.parts(p)
   local device = p.device ~= "cpu" and ct.device() or {}
   if not device.n_sms or p.l ~= 1 then return 1 end
   local name, n_sms = p.dtype.name, device.n_sms
-  local is_hopper = device.sm == 90 and math.min(p.m, p.n) >= HOPPER_ROWS
+  local is_hopper = device.sm == 90 and require "cuttle.gemm_hopper".is_wide(p)
   local m_tile, n_tile, least_k, each = table.unpack(is_hopper and on_hopper[name]
     or usual[name] or others)
   local n_tiles, parts = ct.cdiv(p.m, m_tile) * ct.cdiv(p.n, n_tile), 1

@@ -39,10 +39,7 @@ local function deep(m_tile, n_tile)
   return function(p) return p.k >= 512 and is_full(p) end
 end
 
--- Hopper's products have 64 rows; of far fewer mma.sync is faster, which waits less for memory.
-local LEAST_ROWS <const> = 32
-
-local function is_wide(p) return p.m >= LEAST_ROWS and p.n >= LEAST_ROWS end
+local function is_wide(p) return require(HOPPER).is_wide(p) end
 
 -- A wide problem all of whose tiles are multiplied at one time, n of them on an H200.
 local function at_once(n, m_tile, n_tile)
