@@ -184,10 +184,9 @@ typedef struct CtEmitPulled {
 } CtEmitPulled;
 void ct_emit_pull(const CtIr *ir, CtSwizzle sw, CtVal offset,
                   CtEmitPulled *out); /* emit_swizzle.c */
-/* A FOR's counter: the index itself; where the last step may pass the end of int, an unsigned one, if it
-   begins at 0 or above and counts upwards, else one of 64 bits; a count of iterations, where the direction
-   is not known or nothing is wide enough. */
-typedef enum CtForForm { CT_FOR_PLAIN, CT_FOR_UNSIGNED, CT_FOR_WIDE, CT_FOR_COUNTED } CtForForm;
+/* A FOR's counter: the index itself; one of 64 bits, as the last step may pass the end of int; a count
+   of iterations, where the direction is not known or nothing is wide enough. */
+typedef enum CtForForm { CT_FOR_PLAIN, CT_FOR_WIDE, CT_FOR_COUNTED } CtForForm;
 CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop);
 
 /* Binding strengths of C, weakest first. */

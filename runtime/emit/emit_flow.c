@@ -216,38 +216,14 @@ static void emit_if(CtEmit *e, CtVal v, const Seq *rest) {
   ct_emit_line(e, nowhere, "}");
 }
 
-/* An operand in the head of a loop with an unsigned counter; a bound that the compiler would not know by itself
-   lets it count the iterations beforehand, without which it unrolls less. */
-static void put_at_least(CtEmit *e, CtVal v, int least) {
-  ct_text_puts(&e->body, "max(");
-  ct_emit_expr(e, v, CT_PREC_COND);
-  ct_text_printf(&e->body, ", %d)", least);
-}
-
-static void put_for_end(CtEmit *e, CtVal v, bool is_unsigned) {
-  const CtInst *end = ct_inst(e->ir, v);
-  if (!is_unsigned) {
-    ct_emit_expr(e, v, CT_PREC_SHIFT);
-  } else if (end->op == CT_OP_CONST && end->imm.i >= 0) {
-    ct_emit_int(e, CT_u32, end->imm.i);
-  } else {
-    ct_text_puts(&e->body, "(unsigned)");
-    put_at_least(e, v, 0);
-  }
-}
-
 static void put_for(CtEmit *e, const CtInst *inst, const char *type, const char *i) {
   const CtInst *step = ct_inst(e->ir, inst->args[2]);
   bool up = step->facts.lo > 0;
-  bool is_unsigned = ct_emit_for_form(e->ir, inst) == CT_FOR_UNSIGNED;
   ct_text_printf(&e->body, "for (%s %s = ", type, i);
   ct_emit_expr(e, inst->args[0], CT_PREC_COND);
   ct_text_printf(&e->body, "; %s %s ", i, up ? "<" : ">");
-  put_for_end(e, inst->args[1], is_unsigned);
-  if (step->op != CT_OP_CONST && is_unsigned) {
-    ct_text_printf(&e->body, "; %s += ", i);
-    put_at_least(e, inst->args[2], 1);
-  } else if (step->op != CT_OP_CONST) {
+  ct_emit_expr(e, inst->args[1], CT_PREC_SHIFT);
+  if (step->op != CT_OP_CONST) {
     ct_text_printf(&e->body, "; %s += ", i);
     ct_emit_expr(e, inst->args[2], CT_PREC_COND);
   } else if (step->imm.i == 1 || step->imm.i == -1) {
@@ -258,19 +234,6 @@ static void put_for(CtEmit *e, const CtInst *inst, const char *type, const char 
   }
   ct_text_puts(&e->body, ") {");
   ct_emit_end(e);
-}
-
-/* A counter of another type than the index, which each iteration casts it to. */
-static void put_for_cast(CtEmit *e, const CtInst *inst, const char *i, const char *type,
-                         const char *suffix) {
-  char text[80];
-  const char *own = ct_dtypes[inst->type].cuda;
-  snprintf(text, sizeof text, "%.60s_%s", i, suffix);
-  const char *counter = ct_names_add(&e->names, text);
-  put_for(e, inst, type, counter);
-  e->depth++;
-  ct_emit_line(e, inst->loc, "const %s %s = (%s)%s;", own, i, own, counter);
-  e->depth--;
 }
 
 /* Counts iterations, so that nothing overflows; the index is computed from their number. */
@@ -299,10 +262,19 @@ static void put_for_counted(CtEmit *e, const CtInst *inst, const char *i) {
 }
 
 static void put_for_head(CtEmit *e, const CtInst *inst, const char *i) {
+  char text[80];
+  const char *type = ct_dtypes[inst->type].cuda;
+  const char *wide;
   switch (ct_emit_for_form(e->ir, inst)) {
-    case CT_FOR_PLAIN: put_for(e, inst, ct_dtypes[inst->type].cuda, i); break;
-    case CT_FOR_UNSIGNED: put_for_cast(e, inst, i, "unsigned", "u"); break;
-    case CT_FOR_WIDE: put_for_cast(e, inst, i, "long long", "64"); break;
+    case CT_FOR_PLAIN: put_for(e, inst, type, i); break;
+    case CT_FOR_WIDE: /* the counter may pass the end of int */
+      snprintf(text, sizeof text, "%.60s_64", i);
+      wide = ct_names_add(&e->names, text);
+      put_for(e, inst, "long long", wide);
+      e->depth++;
+      ct_emit_line(e, inst->loc, "const %s %s = (%s)%s;", type, i, type, wide);
+      e->depth--;
+      break;
     case CT_FOR_COUNTED: put_for_counted(e, inst, i); break;
   }
 }

@@ -343,10 +343,7 @@ CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop) {
   if (fits) {
     return CT_FOR_PLAIN;
   }
-  if (loop->type != CT_i32 || !(up || down)) {
-    return CT_FOR_COUNTED;
-  }
-  return up && ct_inst(ir, loop->args[0])->facts.lo >= 0 ? CT_FOR_UNSIGNED : CT_FOR_WIDE;
+  return (up || down) && loop->type == CT_i32 ? CT_FOR_WIDE : CT_FOR_COUNTED;
 }
 
 static void use_for(CtEmit *e, CtVal v, uint32_t pos) {

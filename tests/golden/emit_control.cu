@@ -35,8 +35,8 @@ control(const float* __restrict__ x, float* __restrict__ out, int n, int step, l
     s += (float)d;
   }
   #pragma unroll 4
-  for (unsigned i_2_u = 0; i_2_u < (unsigned)max(n, 0); i_2_u += 3) {
-    const int i_2 = (int)i_2_u;
+  for (long long i_2_64 = 0; i_2_64 < n; i_2_64 += 3) {
+    const int i_2 = (int)i_2_64;
     s += (float)i_2;
   }
   for (unsigned long long trip = 0, trips = for_trips(0, n, step); trip < trips; trip++) {
