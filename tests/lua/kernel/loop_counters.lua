@@ -1,5 +1,4 @@
--- Counters of `for` in the emitted text where the last step may pass the end of int: unsigned if they begin
--- at 0 or above and go upwards, else of 64 bits. The sums of an unsigned one fit: below 2^31 + 2^31.
+-- Counters of `for` in the emitted text: of 64 bits where the last step may pass the end of int.
 local function heads(name, body, ...)
   local text = kernel(name, body) { grid = 2, block = 32 }:source(...)
   for head in text:gmatch "for (%b()) {" do print(name, head) end
@@ -8,13 +7,13 @@ end
 local x = zeros(i32, 300)
 heads("up", function(y, n)
   for i = 0, n - 1, 2 do y[i] = i end
-end, x, 300) -- expect: up	(unsigned i_u = 0; i_u < (unsigned)max(n, 0); i_u += 2)
+end, x, 300) -- expect: up	(long long i_64 = 0; i_64 < n; i_64 += 2)
 heads("stride", function(y, n)
   for i = blockIdx.x * blockDim.x + threadIdx.x, n - 1, gridDim.x * blockDim.x do y[i] = i end
-end, x, 300) -- expect: stride	(unsigned i_u = bid_x * 32 + tid_x; i_u < (unsigned)max(n, 0); i_u += max(grid_x * 32, 1))
+end, x, 300) -- expect: stride	(long long i_64 = bid_x * 32 + tid_x; i_64 < n; i_64 += grid_x * 32)
 heads("known_end", function(y)
   for i = threadIdx.x, 299, gridDim.x * blockDim.x do y[i] = i end
-end, x) -- expect: known_end	(unsigned i_u = tid_x; i_u < 300u; i_u += max(grid_x * 32, 1))
+end, x) -- expect: known_end	(long long i_64 = tid_x; i_64 < 300; i_64 += grid_x * 32)
 heads("small", function(y)
   for i = threadIdx.x, 299, blockDim.x do y[i] = i end
 end, x) -- expect: small	(int i = tid_x; i < 300; i += 32)
