@@ -211,18 +211,29 @@ static void push_patterns(lua_State *L, const CtProfileProgram *p, uint32_t site
   }
 }
 
-/* Fields of an operand of tma_load or tma_store. */
-static void push_box(lua_State *L, const CtProfileSite *s, const CtProfileMem *m) {
-  lua_createtable(L, s->n_box, 0);
-  for (int i = 0; i < s->n_box; i++) {
-    lua_pushinteger(L, s->box[i]);
+static void set_extents(lua_State *L, const char *name, const uint16_t *extent, int n) {
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    lua_pushinteger(L, extent[i]);
     lua_rawseti(L, -2, i + 1);
   }
-  lua_setfield(L, -2, "box");
+  lua_setfield(L, -2, name);
+}
+
+/* Fields of an operand of tma_load or tma_store. */
+static void push_box(lua_State *L, const CtProfileSite *s, const CtProfileMem *m) {
+  set_extents(L, "box", s->box, s->n_box);
   set_count(L, "swizzle", s->swizzle == 0 ? 0 : UINT64_C(16) << s->swizzle);
   set_flag(L, "reduces", s->reduces);
   set_count(L, "delivered", m->delivered);
   set_count(L, "map", s->map);
+  set_count(L, "call", s->n_call);
+  set_count(L, "n_fewest", s->n_fewest);
+  int n = 0;
+  while (n < 5 && s->fewest[n] > 0) {
+    n++;
+  }
+  set_extents(L, "fewest", s->fewest, n);
 }
 
 static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {

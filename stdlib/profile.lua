@@ -105,6 +105,25 @@ local function add_mem(line, row, mem)
   if mem.writes then add_access(line, row, mem, "store") end
 end
 
+-- Calls of tma_load and tma_store, with how many boxes one is and could be at least.
+local function add_calls(line, row)
+  local global, shared
+  for _, mem in ipairs(row.mem) do
+    if mem.box and mem.space == "global" then global = mem end
+    if mem.box and mem.space == "shared" then shared = mem end
+  end
+  if not global then return end
+  local key = table.concat({ "call", global.map, global.call, shared.tensor,
+                             table.concat(global.fewest, "x") }, " ")
+  if line.by_key[key] then return end
+  line.by_key[key] = true
+  line.calls = line.calls or {}
+  line.calls[#line.calls + 1] = {
+    op = global.reads and "tma_load" or "tma_store", tensor = global.tensor, dtype = global.dtype,
+    shared = shared.tensor, boxes = global.call, box = global.box,
+    n_fewest = global.n_fewest > 0 and global.n_fewest or nil, fewest = global.fewest }
+end
+
 -- Rates from counts; what a space does not have is dropped.
 local function settle_access(access)
   if access.space == "global" then
@@ -164,6 +183,7 @@ local function add_row(line, row)
   local kind = row.f64 and "flops_f64" or "flops"
   line[kind] = line[kind] + flops
   for _, mem in ipairs(row.mem) do add_mem(line, row, mem) end
+  add_calls(line, row)
 end
 
 local files = {}

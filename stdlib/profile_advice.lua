@@ -87,6 +87,24 @@ local function of_order(p)
       p.best_wide, p.best_high)
 end
 
+-- {====== Boxes ======
+
+local MANY <const> = 4 -- boxes of a call
+
+local boxes <const> = "line %d, %s %s: a call is %d boxes of %s %s; %d of %s would do, if %s held "
+  .. "%s in one piece, as tile_to_shape and gmma_layout make them"
+
+-- Of calls of tma_load and tma_store that are many boxes, where few would do.
+local function add_boxes(out, line)
+  for _, call in ipairs(line.calls or {}) do
+    if call.boxes > MANY and call.n_fewest and 2 * call.n_fewest <= call.boxes then
+      out[#out + 1] = boxes:format(line.line, call.op, call.tensor, call.boxes,
+        table.concat(call.box, "x"), call.dtype, call.n_fewest, table.concat(call.fewest, "x"),
+        call.shared, call.n_fewest == 1 and "it" or "each")
+    end
+  end
+end
+
 -- {====== All of a kernel ======
 
 -- {places, line, seen, tensor, access, text}: `text` is still to be filled, `line` the last one,
@@ -123,7 +141,7 @@ local function add_widths(entries, line)
 end
 
 -- What is to be said of a kernel's accesses, losses, merged ones, then widths, as texts
--- "line 7, load A; line 9, load B: why; what to do"; and of the order of its blocks.
+-- "line 7, load A; line 9, load B: why; what to do"; of boxes; and of the order of its blocks.
 function M.all(kernel)
   local losses, merges, widths, out = {}, {}, {}, {}
   for _, line in ipairs(kernel.lines) do
@@ -143,6 +161,7 @@ function M.all(kernel)
         fill(entry.text, entry.access, entry.tensor))
     end
   end
+  for _, line in ipairs(kernel.lines) do add_boxes(out, line) end
   out[#out + 1] = kernel.l2 and of_order(kernel.l2.product)
   return out
 end

@@ -171,7 +171,8 @@ static CtStatus add_instruction(CtTmaTile *d, CtOp op, uint32_t map, const int64
                .bar = d->call->bar,
                .slot = d->call->slot,
                .mask = d->call->mask,
-               .reduce = d->call->reduce};
+               .reduce = d->call->reduce,
+               .boxes = d->boxes};
   bool fits = true;
   for (int i = 0; i < d->n_dims; i++) {
     tma.crd[i] = coordinate(d, i, more[d->dim[i].leaf], &fits);
@@ -211,6 +212,7 @@ static CtStatus add_instructions(CtTmaTile *d, CtOp op, uint32_t map) {
   for (int i = 0; i < d->n_loops; i++) {
     n *= d->loop[i].n;
   }
+  d->boxes.n = (uint8_t)n;
   for (int64_t k = 0; k < n && status == CT_OK; k++) {
     int64_t more[CT_TMA_LEAVES] = {0}, place = 0, rest = k;
     for (int i = 0; i < d->n_loops; i++) {

@@ -49,6 +49,13 @@ typedef enum CtTmaReduce {
 } CtTmaReduce;
 extern const char *const ct_tma_reductions[CT_TMA_REDUCE_COUNT];
 
+/* A call as boxes: how many, and the fewest that its tile could be, with the elements of one of those, those
+   that lie together first. 0: not known, as under a swizzle, whose rows are as long as it. */
+typedef struct CtTmaBoxes {
+  uint8_t n, fewest, n_dims;
+  uint16_t box[CT_TMA_DIMS];
+} CtTmaBoxes;
+
 /* One instruction. */
 typedef struct CtTma {
   uint32_t map; /* in CtIr.maps */
@@ -60,6 +67,7 @@ typedef struct CtTma {
   CtVal slot;
   CtVal mask; /* TMA_LOAD, i32: blocks of the cluster that get the box; 0: this one */
   CtTmaReduce reduce;
+  CtTmaBoxes boxes; /* of its call */
 } CtTma;
 
 /* The tensor that a tensor of coordinates (tma_tensor) is of. */

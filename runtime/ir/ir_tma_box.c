@@ -261,6 +261,56 @@ static void make_box(CtTmaTile *d) {
   }
 }
 
+/* --- the fewest boxes ------------------------------------------------------------------------------ */
+
+/* How many elements side by side the tile has along a mode of the tensor; 0: they are not. */
+static int64_t run_of(const CtTmaTile *d, int leaf) {
+  int64_t n = 1, run = 1, before;
+  do {
+    before = run;
+    for (int i = 0; i < d->n_modes; i++) {
+      run *= d->mode[i].leaf == leaf && d->mode[i].step == run ? d->mode[i].n : 1;
+    }
+  } while (run > before);
+  for (int i = 0; i < d->n_modes; i++) {
+    n *= d->mode[i].leaf == leaf ? d->mode[i].n : 1;
+  }
+  return n == run ? run : 0;
+}
+
+/* The fewest equal pieces of a run that fit a box, multiples of `unit` elements; 0: none do. */
+static int64_t pieces_of(int64_t run, int64_t unit) {
+  int64_t n = (run + CT_TMA_BOX - 1) / CT_TMA_BOX;
+  while (n > 0 && n <= run && (run % n != 0 || run / n % unit != 0)) {
+    n++;
+  }
+  return n <= run ? n : 0;
+}
+
+/* Of a shared layout that holds box after box, each in one piece; before make_box, which takes modes. */
+static void find_fewest(CtTmaTile *d) {
+  int first = d->mode[0].leaf;
+  int64_t n = 1, bytes = d->bytes;
+  CtTmaBoxes b = {0};
+  for (int k = -1; k < d->n_leaves; k++) {
+    int leaf = k < 0 ? first : k;
+    int64_t run = k == first ? 1 : run_of(d, leaf);
+    int64_t pieces = pieces_of(run, k < 0 ? CT_TMA_UNIT / d->bytes : 1);
+    if (pieces == 0) {
+      return;
+    }
+    if (run > 1 && b.n_dims < CT_TMA_DIMS) {
+      b.box[b.n_dims++] = (uint16_t)(run / pieces);
+    }
+    n *= pieces;
+    bytes *= run / pieces;
+  }
+  if (d->swizzle == 0 && n <= MAX_INSTRUCTIONS && (n == 1 || bytes % CT_TMA_ALIGN == 0)) {
+    b.fewest = (uint8_t)n;
+    d->boxes = b;
+  }
+}
+
 /* --- what the hardware asks for -------------------------------------------------------------------- */
 
 static CtStatus find_swizzle(CtTmaTile *d) {
@@ -416,6 +466,7 @@ CtStatus ct_tma_derive(CtTmaTile *d) {
   if (status != CT_OK) {
     return status;
   }
+  find_fewest(d);
   make_box(d);
   status = check_row(d);
   status = status == CT_OK ? check_strides(d) : status;

@@ -36,6 +36,7 @@ typedef struct CtTmaTile {
   CtTmaMode mode[CT_TMA_MODES];
   CtTmaBoxDim dim[CT_TMA_DIMS];
   CtTmaMode *loop; /* the last n_loops of mode */
+  CtTmaBoxes boxes;
 } CtTmaTile;
 
 /* Fills in what is below `err`, from the call and its source. */

@@ -23,7 +23,8 @@ void ct_low_tma(CtLow *l, const CtInst *inst) {
                  .global = map->buf,
                  .shared = tma->buf,
                  .bar = tma->bar,
-                 .n = map->n};
+                 .n = map->n,
+                 .boxes = tma->boxes};
   number(l, map->offset, CT_TMA_AT);
   for (int i = 0; i < map->n; i++) {
     t.div[i] = map->dim[i].div;

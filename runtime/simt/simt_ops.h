@@ -19,6 +19,7 @@
 #include <stdatomic.h>
 
 #include "runtime/base/message.h"
+#include "runtime/ir/ir_tma.h"
 #include "simt.h"
 #include "tensor_core.h"
 
@@ -205,6 +206,7 @@ typedef struct CtSimtTma {
   uint32_t global, shared, bar; /* buffers */
   int n;
   int64_t div[5], mul[5], box[5];
+  CtTmaBoxes boxes; /* of its call */
 } CtSimtTma;
 
 /* Which ATOMIC, packed. */

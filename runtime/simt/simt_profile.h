@@ -70,7 +70,10 @@ typedef struct CtProfileSite {
   uint8_t n_box;   /* dimensions */
   uint8_t swizzle; /* of 16 << swizzle bytes; 0: none */
   uint16_t box[5]; /* elements */
-  uint32_t map;    /* the first site with the same map */
+  uint8_t n_call;  /* boxes of the call, and the fewest it could be; 0: not known */
+  uint8_t n_fewest;
+  uint16_t fewest[5]; /* elements of one of those; 0: no further dimension */
+  uint32_t map;       /* the first site with the same map */
 } CtProfileSite;
 typedef struct CtProfileBuf {
   const char *name;

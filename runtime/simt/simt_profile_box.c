@@ -19,6 +19,9 @@ void ct_profile_set_map(CtProfileSite *site, const CtSimtTma *t) {
   for (int i = 0; i < t->n; i++) {
     site->box[i] = (uint16_t)t->box[i];
   }
+  site->n_call = t->boxes.n;
+  site->n_fewest = t->boxes.fewest;
+  memcpy(site->fewest, t->boxes.box, sizeof site->fewest);
 }
 
 static bool has_same_map(const CtProfileSite *a, const CtProfileSite *b) {
