@@ -124,7 +124,8 @@ DEVICE_BIN := $(DEVICE_SRC:%.c=$(BUILD)/%)
 LAWS_OBJ := $(LAWS_SRC:%.c=$(BUILD)/%.o)
 LAWS_BIN := $(BUILD)/tests/laws/laws
 # What fuzz targets reach: readers of texts and files, which need no engine and no Lua state.
-FUZZ_OBJ := $(filter-out $(VARIANT_OBJ) $(BUILD)/runtime/simt/% $(BUILD)/runtime/emit/%,\
+FUZZ_OBJ := $(filter-out $(VARIANT_OBJ) $(BUILD)/runtime/simt/% $(BUILD)/runtime/watch/% \
+	$(BUILD)/runtime/emit/%,\
 	$(filter $(BUILD)/runtime/% $(BUILD)/interp/lua_% $(BUILD)/interp/rewrite%,$(LIB_OBJ)))
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 EMBED_BIN := $(EMBED_SRC:%.c=$(BUILD)/%)

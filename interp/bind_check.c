@@ -1,10 +1,10 @@
-/* bind_check.c: launches that are checked (runtime/simt/simt_check.h): what the module cuttle.check is made of,
+/* bind_check.c: launches that are checked (runtime/watch/check.h): what the module cuttle.check is made of,
    and the launch option `check`. Names of the module begin with `_`: they are not the language's. */
 #include <lauxlib.h>
 
 #include "bind.h"
 #include "launch.h"
-#include "runtime/simt/simt_check.h"
+#include "runtime/watch/check.h"
 
 #define CHECK_TYPE "check"
 enum { MAX_LISTED = 10 };

@@ -9,7 +9,7 @@
 #include "runtime/emit/emit_cuda.h"
 #include "runtime/device/nvrtc.h"
 #include "runtime/device/nvrtc_cubin.h"
-#include "runtime/simt/simt_profile.h"
+#include "runtime/watch/profile.h"
 
 #define SESSION_TYPE "profile session"
 

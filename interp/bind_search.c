@@ -7,7 +7,7 @@
 
 #include "bind.h"
 #include "launch.h"
-#include "runtime/simt/simt_banks.h"
+#include "runtime/watch/banks.h"
 #include "state.h"
 
 #define SEARCH_TYPE "search"

@@ -1,5 +1,5 @@
 /* bind_timeline.c: what the module cuttle.timeline is made of: a launch on the CPU engine, or some of those of a
-   script, that record what the warps of a block do (runtime/simt/simt_timeline.h). The names begin with `_`: they are
+   script, that record what the warps of a block do (runtime/watch/timeline.h). The names begin with `_`: they are
    not the language's. */
 #include <lauxlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "bind.h"
 #include "launch.h"
 #include "runtime/simt/simt_access.h"
-#include "runtime/simt/simt_timeline.h"
+#include "runtime/watch/timeline.h"
 
 #define HOLDER_TYPE "timeline record"
 enum { HOLDER = 1, LAUNCH }; /* places on the stack */

@@ -1,11 +1,11 @@
 /* bind_trace.c: what the module cuttle.trace is made of: a launch on the CPU engine that finds out how one
-   element came about (runtime/simt/simt_trace.h). The names begin with `_`: they are not the language's. */
+   element came about (runtime/watch/trace.h). The names begin with `_`: they are not the language's. */
 #include <lauxlib.h>
 
 #include "bind.h"
 #include "launch.h"
 #include "runtime/layout/composed.h"
-#include "runtime/simt/simt_trace.h"
+#include "runtime/watch/trace.h"
 #include "source_load.h"
 #include "tensor.h"
 

@@ -8,7 +8,7 @@
 #include "diag.h"
 #include "front.h"
 #include "runtime/layout/walk.h"
-#include "runtime/simt/simt_check.h"
+#include "runtime/watch/check.h"
 #include "state.h"
 
 /* User values: the name's text; the layout as an object, where it remembers what made it. */

@@ -37,6 +37,8 @@ local modules = {
       uses = { "atom" } },
     { name = "simt", files = { "simt/simt", "simt/simt_[%w_]+" },
       uses = { "ir", "message", "tensor_core" } },
+    -- They look at launches of the CPU engine, which does not know of them.
+    { name = "watch", files = { "watch/[%w_]+" }, uses = { "simt" } },
 
     -- Libraries and devices take text, bytes and sizes: no layouts, no IR.
     { name = "dl", files = { "device/dl", "device/cuda_[%w_]+", "device/nvrtc_syms",
@@ -52,7 +54,7 @@ local modules = {
 
     -- The list of public headers; no file of the core includes it.
     { name = "ct", files = { "ct" },
-      uses = { "emit", "simt", "nvrtc", "device", "npy", "atom" } },
+      uses = { "emit", "watch", "nvrtc", "device", "npy", "atom" } },
   },
 
   interp = {
@@ -64,7 +66,7 @@ local modules = {
     -- The rest of the folder, one layer: bindings, front end, state, command line.
     { name = "interp", files = { ".*" },
       uses = { "rewrite", "std_modules", "cuttle", "runtime/ct", "runtime/ir", "runtime/pass",
-        "runtime/emit", "runtime/simt", "runtime/nvrtc", "runtime/blas", "runtime/nvml",
+        "runtime/emit", "runtime/watch", "runtime/nvrtc", "runtime/blas", "runtime/nvml",
         "runtime/storage", "runtime/npy", "runtime/rand", "runtime/reference", "runtime/dtype",
         "runtime/atom" } },
   },

@@ -9,7 +9,7 @@
    destination. */
 typedef enum CtAccessRole { CT_ACCESS_DST, CT_ACCESS_A, CT_ACCESS_B } CtAccessRole;
 
-/* Who does it: the thread, or what works for it while it goes on; see simt_check_clock.h. */
+/* Who does it: the thread, or what works for it while it goes on; see check_clock.h. */
 typedef enum CtAgent {
   CT_AGENT_NONE,
   CT_AGENT_BAR, /* a copy that completes on an mbarrier */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/simt/simt_banks.h"
+#include "runtime/watch/banks.h"
 #include "tap.h"
 
 enum { SPAN = 1 << 14 };
@@ -110,7 +110,7 @@ static int sectors_of(int64_t first, int64_t step, int bytes) {
   return ct_sectors(at, 0xFFFFFFFFu, bytes, out);
 }
 
-/* What the CUDA C programming guide says of strides, and the answers that simt_banks.h names. */
+/* What the CUDA C programming guide says of strides, and the answers that banks.h names. */
 static void check_known(void) {
   OK(waves(4, 4, false) == 1, "consecutive words: one wavefront");
   OK(waves(8, 4, false) == 2, "every second word: two");

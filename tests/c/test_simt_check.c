@@ -3,7 +3,7 @@
    compared before and after each instruction. */
 #include "emit_kernels.h"
 
-#include "runtime/simt/simt_check.h"
+#include "runtime/watch/check.h"
 #include "runtime/simt/simt_watch.h"
 
 #include "tap.h"

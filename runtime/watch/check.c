@@ -1,0 +1,483 @@
+/* check.c: `check`, the watcher: asks of each instruction what it accesses, and hands that to what
+   looks after that memory. */
+#include "check_clock.h"
+#include "check_phase.h"
+
+#include <string.h>
+
+/* --- one event ------------------------------------------------------------------------------------------- */
+
+/* The warp may be of another block than the memory, which has the barriers of copies. */
+void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e) {
+  ct_check_event_of(ct_check_worker(a->w->worker), a->in, a->w->index, a->is_atomic, e);
+  if (k->clocks != NULL && a->agent != CT_AGENT_NONE) {
+    ct_clock_stamp(k, a->w->index, a, e);
+  }
+}
+
+/* --- one access ------------------------------------------------------------------------------------------- */
+
+static CtFound found_at(const CtCheckWorker *k, const CtAccess *a, int lane, CtCheckKind kind) {
+  return (CtFound){.kind = kind,
+                   .in = ct_check_index(k, a->in),
+                   .other = UINT32_MAX,
+                   .buf = a->buf_index,
+                   .how = a->writes ? CT_BOUNDS_WRITE : CT_BOUNDS_READ,
+                   .count = 1,
+                   .block = k->k->block,
+                   .thread = ct_check_thread(a->w->index, lane)};
+}
+
+static void note_outside(CtCheckWorker *k, const CtAccess *a, uint32_t lanes, int64_t off) {
+  CtFound f = found_at(k, a, ct_first_lane(lanes), CT_CHECK_BOUNDS);
+  f.count = (uint64_t)__builtin_popcount(lanes);
+  f.off = off;
+  ct_finding_note(k, &f);
+}
+
+/* Vectors that do not begin at a multiple of their size. */
+static void look_at_alignment(CtCheckWorker *k, const CtAccess *a) {
+  uint64_t bytes = a->vec * ct_dtype_bytes(a->buf->dtype);
+  if (a->vec <= 1 || a->buf->space == CT_REGISTER) {
+    return;
+  }
+  for (int64_t e = 0; e < a->n; e += a->vec) {
+    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest);
+      int64_t off;
+      if (!ct_access_at(a, e, lane, &off)) {
+        continue;
+      }
+      uint64_t at = (uint64_t)(off * (int64_t)a->mem->elem_bytes) +
+                    (a->buf->space == CT_GLOBAL ? (uint64_t)(uintptr_t)a->mem->ptr : a->buf->at);
+      if (at % bytes != 0) {
+        CtFound f = found_at(k, a, lane, CT_CHECK_MISALIGNED);
+        f.off = off;
+        f.extra = (int64_t)bytes;
+        ct_finding_note(k, &f);
+      }
+    }
+  }
+}
+
+/* Who keeps the shadow of the memory that is accessed. */
+static CtCheckWorker *home_of(CtCheckWorker *k, const CtAccess *a) {
+  return a->buf->is_remote ? ct_check_worker(ct_simt_owner(a->w, a->buf_index)) : k;
+}
+
+static void look_at_access(CtCheckWorker *k, const CtAccess *a, bool is_steady) {
+  if (a->mask == 0 || a->n == 0) {
+    return;
+  }
+  switch (a->buf->space) {
+    case CT_REGISTER:
+      if (k->wgmma != NULL) {
+        ct_wgmma_access(k, a);
+      }
+      ct_regs_access(k, a);
+      return;
+    case CT_GLOBAL: ct_global_access(k, a); return;
+    case CT_SHARED:
+      if (a->buf->is_remote && k->clocks != NULL) {
+        ct_clock_look_at_remote(k, a, ct_simt_owner(a->w, a->buf_index));
+      }
+      k = home_of(k, a);
+      break;
+  }
+  if (a->reads) {
+    ct_shadow_read(k, a, is_steady);
+  }
+  if (a->writes) {
+    ct_shadow_write(k, a);
+  }
+}
+
+/* --- one instruction ---------------------------------------------------------------------------------------- */
+
+static uint64_t tick(CtCheckWorker *k) { return atomic_fetch_add(&k->check->clock, 1) + 1; }
+
+static void acquire(CtCheckWorker *k, CtCheckWarp *w) { w->acq = k->block_acq = tick(k); }
+
+/* What the warp did before `time` is released; for other blocks, what its block did. */
+static void release(CtCheckWorker *k, CtCheckWarp *w, uint64_t time) {
+  if (time > w->release) {
+    w->release = time;
+    ct_global_release(k, time);
+    ct_early_release(k, time);
+  }
+}
+
+static void note_fence(CtCheckWorker *k, CtCheckWarp *w) {
+  w->fence = tick(k);
+  k->block_fence = w->fence;
+  if (w->had_atomic || k->block_had_atomic) {
+    w->acq = k->block_acq = w->fence;
+  }
+}
+
+/* After the access is noted: it releases what came before it. */
+static void note_atomic(CtCheckWorker *k, CtCheckWarp *w, CtOp op) {
+  w->had_atomic = true;
+  k->block_had_atomic = true;
+  if (op == CT_OP_ATOMIC_LOAD) {
+    acquire(k, w);
+  } else {
+    /* by a fence of any warp, that a barrier may have ordered before */
+    release(k, w, op == CT_OP_ATOMIC_STORE ? tick(k) : k->block_fence);
+  }
+}
+
+/* Lanes that did not load get 0, not what was there before. */
+static void clear_result(const CtIn *code, CtWarp *w, uint32_t lanes) {
+  char role = ct_simt_roles[code->u.op][0];
+  bool wide = code->u.op == CT_SIMT_LOAD_8_p || code->u.op == CT_SIMT_LOAD_8_i32 ||
+              code->u.op == CT_SIMT_LOAD_8_i64 || code->u.op == CT_SIMT_LOAD_8_r ||
+              code->u.op == CT_SIMT_DOT_f64;
+  if (role == 'S') {
+    CT_AT(CtScalar, w, code->d)->i = 0;
+  } else if (role == 'M') {
+    *CT_AT(uint32_t, w, code->d) &= ~lanes;
+  }
+  for (uint32_t rest = lanes; role == 'V' && rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    if (wide) {
+      CT_AT(int64_t, w, code->d)[lane] = 0;
+    } else {
+      CT_AT(int32_t, w, code->d)[lane] = 0;
+    }
+  }
+}
+
+/* Leaves lanes out of an instruction. */
+static void hold(CtCheckWorker *k, const CtIn *code, CtWarp *w, CtAccess *a, int n,
+                 uint32_t lanes) {
+  for (int i = 0; i < n; i++) {
+    if (a[i].buf->space == CT_REGISTER) {
+      ct_regs_hold(k, &a[i], lanes);
+    } else if (a[i].buf->space == CT_SHARED) {
+      ct_shadow_hold(home_of(k, &a[i]), &a[i], lanes);
+    }
+    a[i].mask &= ~lanes;
+  }
+  clear_result(code, w, lanes);
+}
+
+typedef struct BoxLook {
+  CtCheckWorker *k;
+  CtAccess a;
+} BoxLook;
+
+static void look_at_row(void *ud, int64_t off, int64_t bytes) {
+  BoxLook *l = ud;
+  int64_t element = (int64_t)ct_dtype_bytes(l->a.buf->dtype);
+  l->a.n = l->a.n_rows = bytes / element;
+  l->a.base = l->a.lo = off / element;
+  l->a.hi = l->a.base + l->a.n - 1;
+  look_at_access(l->k, &l->a, false);
+}
+
+/* What a box accesses of the tensor, row by row, in each lane. */
+static void look_at_rows(CtCheckWorker *k, const CtSimtTma *t, const CtAccess *shared) {
+  BoxLook l = {k, *shared};
+  CtWarp *w = shared->w;
+  l.a.buf_index = t->global;
+  l.a.buf = &w->worker->job->program->bufs[t->global];
+  l.a.mem = &w->mem[t->global];
+  l.a.reads = !t->is_store || t->reduce != 0;
+  l.a.writes = t->is_store;
+  l.a.is_atomic = t->reduce != 0;
+  l.a.pos = l.a.own_pos;
+  memset(l.a.own_pos, 0, sizeof l.a.own_pos);
+  for (uint32_t rest = shared->mask; rest != 0; rest &= rest - 1) {
+    l.a.mask = rest & -rest;
+    (void)ct_simt_tma_rows(w, t, ct_first_lane(rest), look_at_row, &l);
+  }
+}
+
+/* The shared side is in the blocks of the cluster that get the box, those of the first lane's. */
+static void look_at_box(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
+  const CtWorker *worker = a->w->worker;
+  const CtSimtProgram *p = worker->job->program;
+  const CtSimtTma *t = &p->tmas[code->imm];
+  uint32_t ranks = ct_simt_tma_ranks(a->w, t, ct_first_lane(a->w->mask));
+  for (; ranks != 0; ranks &= ranks - 1) {
+    int rank = ct_first_lane(ranks);
+    if (rank < p->n_cluster) {
+      look_at_access(k - worker->rank + rank, a, false);
+    }
+  }
+  if (ct_global_is_watched(k->check, t->global)) {
+    look_at_rows(k, t, a);
+  }
+}
+
+static uint32_t outside(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
+  int64_t e, off = 0;
+  uint32_t lanes = ct_wrap_look(k, code, a);
+  uint32_t held = a->is_regular ? 0 : ct_access_outside(a, &e, &off);
+  if ((held & ~lanes) != 0) {
+    note_outside(k, a, held & ~lanes, off);
+  }
+  return held;
+}
+
+static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *code, const CtIn *in,
+                            CtWarp *w) {
+  CtAccess a[CT_MAX_ACCESSES];
+  int n = ct_simt_accesses(code, in, w, a);
+  uint32_t held = 0;
+  for (int i = 0; i < n; i++) {
+    held |= !a[i].is_regular || k->n_taints > 0 ? outside(k, code, &a[i]) : 0;
+  }
+  if (held != 0) {
+    hold(k, code, w, a, n, held);
+  }
+  k->warps[w->index].ordinal++;
+  for (int i = 0; i < n; i++) {
+    if (a[i].vec > 1) {
+      look_at_alignment(k, &a[i]);
+    }
+    if (code->u.op == CT_SIMT_TMA) {
+      if (a[i].agent == CT_AGENT_BULK && k->clocks != NULL && a[i].mask != 0) {
+        ct_clock_note_store(k, &a[i]);
+      }
+      look_at_box(k, code, &a[i]);
+    } else {
+      look_at_access(k, &a[i], plan->is_steady);
+    }
+  }
+  if (code->u.op == CT_SIMT_ATOMIC) {
+    CtAtomicImm imm = {.imm = code->imm};
+    note_atomic(k, &k->warps[w->index], (CtOp)imm.u.op);
+  }
+  return w->mask & ~held;
+}
+
+/* All lanes that have not ended must be there. It orders those that are, nevertheless. */
+static void look_at_sync(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
+  uint32_t others = w->live & ~w->mask;
+  CtFound f = {.kind = CT_CHECK_BARRIER,
+               .in = ct_check_index(k, in),
+               .other = UINT32_MAX,
+               .count = 1,
+               .block = k->k->block,
+               .other_block = k->k->block};
+  if (others != 0 && w->mask != 0) {
+    f.thread = ct_check_thread(w->index, ct_first_lane(w->mask));
+    f.other_thread = ct_check_thread(w->index, ct_first_lane(others));
+    ct_finding_note(k, &f);
+  }
+}
+
+static CtHandler handler(CtSimtWatch *watch, uint32_t index) {
+  const CtCheck *c = (const CtCheck *)(const void *)watch;
+  return c->options.nan ? NULL : ct_quick_handler(c, index);
+}
+
+static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
+  (void)watch;
+  CtCheckWorker *k = ct_check_worker(w->worker);
+  const CtPlan *plan = &k->plans[code - k->code];
+  switch ((CtPlanKind)plan->kind) {
+    case CT_PLAN_MEMORY: {
+      uint32_t lanes = memory_step(k, plan, code, in, w);
+      if (k->nan) {
+        ct_nan_before(k, code, w, lanes);
+      }
+      return lanes;
+    }
+    case CT_PLAN_SYNC_WARP:
+      look_at_sync(k, in, w);
+      ct_shadow_sync_warp(k, w);
+      break;
+    case CT_PLAN_CP_FENCE: ct_async_fence(k, w); break;
+    case CT_PLAN_CP_WAIT: ct_async_wait(k, w, code->imm); break;
+    case CT_PLAN_FENCE: note_fence(k, &k->warps[w->index]); break;
+    case CT_PLAN_WGMMA: ct_wgmma_order(k, code, w); break;
+    case CT_PLAN_GRID_WAIT: ct_early_wait(k, in, w); break;
+    case CT_PLAN_GRID_LAUNCH: ct_early_launch(k, w); break;
+    case CT_PLAN_WRAP: ct_wrap_step(k, code, w); break;
+    case CT_PLAN_FLOAT: ct_nan_before(k, code, w, w->mask); break;
+    case CT_PLAN_NONE: break;
+  }
+  return w->mask;
+}
+
+static void after(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
+  (void)watch;
+  CtCheckWorker *k = ct_check_worker(w->worker);
+  ct_global_has_written(k);
+  if (k->nan) {
+    ct_nan_after(k, code, in, w);
+  }
+}
+
+/* --- blocks -------------------------------------------------------------------------------------------------- */
+
+static void begin_block(CtSimtWatch *watch, CtWorker *worker) {
+  (void)watch;
+  CtCheckWorker *k = ct_check_worker(worker);
+  const CtSimtProgram *p = worker->job->program;
+  k->k = worker;
+  k->block_acq = 0;
+  k->block_fence = 0;
+  k->block_had_atomic = false;
+  k->lets_early = false;
+  memset(k->warps, 0, (size_t)p->n_warps * sizeof *k->warps);
+  ct_shadow_begin_block(k);
+  if (k->clocks != NULL) {
+    ct_clock_begin_block(k);
+    ct_phase_begin_block(k);
+  }
+  ct_regs_begin_block(k);
+  ct_wgmma_begin_block(k);
+}
+
+static void end_block(CtSimtWatch *watch, CtWorker *worker) {
+  (void)watch;
+  CtCheckWorker *k = ct_check_worker(worker);
+  bool failed = false;
+  ct_global_has_written(k);
+  ct_early_end_block(k);
+  ct_shadow_barrier(k);
+  for (int i = 0; i < worker->job->program->n_cluster; i++) {
+    failed = failed || worker->team[i].fail.kind != CT_FAIL_NONE;
+  }
+  if (!failed) {
+    ct_wgmma_end_block(k);
+  }
+  if (k->clocks != NULL && !failed) {
+    ct_clock_end_block(k);
+  }
+  if (k->clocks != NULL && worker->rank == worker->job->program->n_cluster - 1 && !failed) {
+    ct_clock_end_cluster(k);
+  }
+}
+
+static void barrier(CtSimtWatch *watch, CtWorker *worker) {
+  (void)watch;
+  ct_shadow_barrier(ct_check_worker(worker));
+}
+
+static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
+  (void)watch;
+  CtCheckWorker *k = ct_check_worker(note->w->worker);
+  if (k->clocks != NULL) {
+    ct_clock_sync(k, note);
+    ct_phase_sync(k, note);
+  }
+}
+
+static CtCheckKind kind_of_fail(CtFailKind kind) {
+  switch (kind) {
+    case CT_FAIL_BOUNDS: return CT_CHECK_BOUNDS;
+    case CT_FAIL_BARRIER_LANES:
+    case CT_FAIL_WARP_LANES:
+    case CT_FAIL_CLUSTER:
+    case CT_FAIL_MBAR_NEW:
+    case CT_FAIL_MBAR_ARRIVALS:
+    case CT_FAIL_MBAR_BYTES:
+    case CT_FAIL_MBAR_PARITY:
+    case CT_FAIL_MBAR_RANK:
+    case CT_FAIL_NAMED_ID:
+    case CT_FAIL_NAMED_LANES:
+    case CT_FAIL_NAMED_THREADS:
+    case CT_FAIL_BARRIER_WARPS: return CT_CHECK_BARRIER;
+    case CT_FAIL_WAITS:
+    case CT_FAIL_DEADLOCK: return CT_CHECK_DEADLOCK;
+    default: return CT_CHECK_FAILED;
+  }
+}
+
+static bool note_fail(CtSimtWatch *watch, CtWorker *worker) {
+  (void)watch;
+  CtCheckWorker *k = ct_check_worker(worker);
+  const CtFail *fail = &worker->fail;
+  CtErr err;
+  (void)ct_simt_fail_report(worker, &err);
+  CtFound f = {.kind = kind_of_fail(fail->kind),
+               .in = ct_check_index(k, fail->in),
+               .other = fail->other == NULL ? UINT32_MAX : ct_check_index(k, fail->other),
+               .buf = fail->buf,
+               .count = 1,
+               .block = worker->block,
+               .thread = ct_check_thread(fail->warp->index, fail->lane)};
+  if (fail->kind == CT_FAIL_WAITS && k->phases != NULL) {
+    size_t len = strlen(err.msg);
+    ct_phase_text(k, err.msg + len, sizeof err.msg - len);
+  }
+  f.text = ct_arena_strdup(&k->texts, err.msg, strlen(err.msg));
+  k->no_memory = k->no_memory || f.text == NULL;
+  if (f.text != NULL) {
+    ct_finding_note(k, &f);
+  }
+  return f.text != NULL;
+}
+
+static bool wants(const CtIn *code) {
+  (void)code;
+  return true; /* see wants_at */
+}
+
+static bool wants_at(CtSimtWatch *watch, uint32_t index) {
+  return ((CtCheck *)(void *)watch)->plans[index].kind != CT_PLAN_NONE;
+}
+
+static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
+  return ct_check_begin((CtCheck *)(void *)watch, job, err);
+}
+
+static void end(CtSimtWatch *watch, CtSimtJob *job) {
+  CtCheck *c = (CtCheck *)(void *)watch;
+  (void)job;
+  ct_finding_merge(c);
+  ct_early_end(c);
+  ct_check_end(c);
+}
+
+static const CtWatchOps ops = {.wants = wants,
+                               .wants_at = wants_at,
+                               .handler = handler,
+                               .any_order = true,
+                               .has_prologue = true,
+                               .begin = begin,
+                               .end = end,
+                               .begin_block = begin_block,
+                               .end_block = end_block,
+                               .step = step,
+                               .after = after,
+                               .barrier = barrier,
+                               .sync = sync,
+                               .fail = note_fail};
+
+CtStatus ct_check_open(CtAlloc alloc, const CtCheckOptions *options, CtCheck **out, CtErr *err) {
+  CtCheck *c = ct_alloc(alloc, sizeof *c);
+  if (c == NULL) {
+    return ct_fail_nomem(err);
+  }
+  *c = (CtCheck){.watch = {&ops}, .alloc = alloc, .options = *options};
+  ct_arena_init(&c->texts, alloc);
+  ct_arena_init(&c->arena, alloc);
+  *out = c;
+  return CT_OK;
+}
+
+void ct_check_close(CtCheck *c) {
+  if (c != NULL) {
+    CtAlloc alloc = c->alloc;
+    ct_early_close(c);
+    ct_free(alloc, c->findings, c->cap_findings * sizeof *c->findings);
+    ct_arena_clear(&c->texts);
+    ct_arena_clear(&c->arena);
+    ct_free(alloc, c, sizeof *c);
+  }
+}
+
+CtSimtWatch *ct_check_watch(CtCheck *c) { return &c->watch; }
+void ct_check_forget(CtCheck *c, const void *begin, size_t bytes) {
+  ct_early_forget(c, begin, bytes);
+}
+size_t ct_check_count(const CtCheck *c) { return c->n_findings; }
+const CtFinding *ct_check_finding(const CtCheck *c, size_t i) { return &c->findings[i]; }
+uint64_t ct_check_launches(const CtCheck *c) { return c->n_launches; }
+bool ct_check_is_partial(const CtCheck *c) { return c->no_memory; }

@@ -1,0 +1,609 @@
+/* check_clock.c: `check` by vector clocks; see check_clock.h. */
+#include "check_clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WARP_GROUP = 4 };
+enum { AGENTS = 2 }; /* of each warp: WGMMA, BULK */
+
+bool ct_clock_is_wanted(const CtSimtProgram *p) {
+  bool wanted = p->n_cluster > 1 || p->has_named || p->has_wgmma || p->n_tmas > 0;
+  for (uint32_t b = 1; b < p->n_bufs; b++) {
+    wanted = wanted || p->bufs[b].arrivals > 0;
+  }
+  return wanted;
+}
+
+/* --- components and rows ---------------------------------------------------------------------------- */
+
+static uint32_t per_block(const CtClocks *c) {
+  return c->n_warps + c->n_slots + AGENTS * c->n_warps;
+}
+
+static uint32_t of_warp(const CtClocks *c, int rank, int32_t warp) {
+  return (uint32_t)rank * per_block(c) + (uint32_t)warp;
+}
+static uint32_t of_slot(const CtClocks *c, int rank, uint32_t slot) {
+  return (uint32_t)rank * per_block(c) + c->n_warps + slot;
+}
+/* wgmma works for a warp group: that one of its warps has waited says that all are through. */
+static uint32_t of_agent(const CtClocks *c, int rank, int32_t warp, CtAgent agent) {
+  warp -= agent == CT_AGENT_WGMMA ? warp % WARP_GROUP : 0;
+  return (uint32_t)rank * per_block(c) + c->n_warps + c->n_slots +
+         (uint32_t)(agent - CT_AGENT_WGMMA) * c->n_warps + (uint32_t)warp;
+}
+
+static uint32_t *row(const CtClocks *c, uint32_t *rows, size_t i) { return &rows[i * 2 * c->n]; }
+static uint32_t *warp_row(const CtClocks *c, int rank, int32_t warp) {
+  return row(c, c->warps, (size_t)rank * c->n_warps + (size_t)warp);
+}
+static size_t slot_index(const CtClocks *c, int rank, uint32_t buf, int64_t slot) {
+  return (size_t)rank * c->n_slots + c->slot_of[buf] + (size_t)slot;
+}
+static uint32_t *named_row(const CtClocks *c, int rank, int64_t id, int which) {
+  return row(c, c->named, ((size_t)rank * CT_NAMED_BARRIERS + (size_t)id) * 2 + (size_t)which);
+}
+static uint32_t *groups_of(const CtClocks *c, int rank, int32_t warp, CtAgent agent) {
+  size_t i = (size_t)rank * c->n_warps + (size_t)warp;
+  return &c->groups[i * AGENTS + (size_t)(agent - CT_AGENT_WGMMA)];
+}
+
+static void join(const CtClocks *c, uint32_t *to, const uint32_t *from) {
+  for (uint32_t i = 0; i < 2 * c->n; i++) {
+    to[i] = to[i] > from[i] ? to[i] : from[i];
+  }
+}
+
+/* Known to threads and to agents. */
+static void set(const CtClocks *c, uint32_t *to, uint32_t component, uint32_t clock) {
+  to[component] = to[component] > clock ? to[component] : clock;
+  to[c->n + component] = to[c->n + component] > clock ? to[c->n + component] : clock;
+}
+
+static void clear_row(const CtClocks *c, uint32_t *r) { memset(r, 0, 2 * c->n * sizeof *r); }
+
+/* What it does from here on is later than what it has handed on. */
+static void advance(const CtClocks *c, int rank, int32_t warp) {
+  warp_row(c, rank, warp)[of_warp(c, rank, warp)]++;
+}
+
+/* The warp takes over what was handed on; what its own lanes did and handed on is now before what all of its
+   lanes do. */
+static void take_over(const CtClocks *c, int rank, int32_t warp, const uint32_t *from) {
+  uint32_t *seen = &c->own[(size_t)rank * c->n_warps + (size_t)warp];
+  uint32_t own = from[of_warp(c, rank, warp)];
+  join(c, warp_row(c, rank, warp), from);
+  *seen = *seen > own ? *seen : own;
+}
+
+/* --- memory ------------------------------------------------------------------------------------------- */
+
+static bool take(CtCheck *c, uint32_t **out, size_t n) {
+  *out = ct_arena_alloc(&c->arena, (n + 1) * sizeof **out);
+  return *out != NULL;
+}
+
+CtClocks *ct_clock_open(CtCheck *check) {
+  const CtSimtProgram *p = check->job->program;
+  CtClocks *c = ct_arena_alloc(&check->arena, sizeof *c);
+  if (c == NULL || !take(check, &c->slot_of, p->n_bufs)) {
+    return NULL;
+  }
+  c->n_warps = (uint32_t)p->n_warps;
+  c->n_blocks = (uint32_t)p->n_cluster;
+  for (uint32_t b = 1; b < p->n_bufs; b++) {
+    c->slot_of[b] = c->n_slots;
+    c->n_slots += p->bufs[b].arrivals > 0 ? (uint32_t)p->bufs[b].n : 0;
+  }
+  c->n = c->n_blocks * per_block(c);
+  size_t slots = (size_t)c->n_blocks * c->n_slots, warps = (size_t)c->n_blocks * c->n_warps;
+  size_t width = 2 * (size_t)c->n;
+  bool ok = take(check, &c->warps, warps * width) && take(check, &c->acc, slots * width) &&
+            take(check, &c->done, slots * width) &&
+            take(check, &c->named, 2 * CT_NAMED_BARRIERS * c->n_blocks * width) &&
+            take(check, &c->cluster, 2 * width) && take(check, &c->made, slots) &&
+            take(check, &c->own, warps) && take(check, &c->copies, slots) &&
+            take(check, &c->copied_in, slots) && take(check, &c->groups, warps * AGENTS);
+  c->far = ct_arena_alloc(&check->arena, c->n_blocks * (size_t)c->n * sizeof *c->far);
+  c->stores = ct_arena_alloc(&check->arena, warps * sizeof *c->stores);
+  return ok && c->far != NULL && c->stores != NULL ? c : NULL;
+}
+
+/* By granule: the last read of each warp of the cluster, and of the agents of each warp. */
+static size_t n_readers(const CtClocks *c) { return 2 * (size_t)c->n_blocks * c->n_warps; }
+
+uint32_t *ct_clock_readers(CtCheck *check) {
+  const CtSimtProgram *p = check->job->program;
+  return ct_arena_alloc(&check->arena, check->n_granules * 2 * (size_t)p->n_cluster *
+                                           (size_t)p->n_warps * sizeof(uint32_t));
+}
+
+void ct_clock_begin_block(CtCheckWorker *k) {
+  CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  size_t slots = (size_t)rank * c->n_slots;
+  for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
+    clear_row(c, warp_row(c, rank, i));
+    advance(c, rank, i); /* no agent sees what no fence was behind */
+    c->own[(size_t)rank * c->n_warps + (size_t)i] = 0;
+    c->stores[(size_t)rank * c->n_warps + (size_t)i] = (CtLastStore){0};
+    *groups_of(c, rank, i, CT_AGENT_WGMMA) = *groups_of(c, rank, i, CT_AGENT_BULK) = 0;
+  }
+  for (size_t i = slots; i < slots + c->n_slots; i++) {
+    clear_row(c, row(c, c->acc, i));
+    clear_row(c, row(c, c->done, i));
+    c->made[i] = c->copies[i] = 0;
+  }
+  for (int id = 0; id < CT_NAMED_BARRIERS; id++) {
+    clear_row(c, named_row(c, rank, id, 0));
+    clear_row(c, named_row(c, rank, id, 1));
+  }
+  if (rank == 0) {
+    clear_row(c, row(c, c->cluster, 0));
+    clear_row(c, row(c, c->cluster, 1));
+    c->phase = 0;
+    memset(c->far, 0, c->n_blocks * (size_t)c->n * sizeof *c->far);
+  }
+}
+
+/* --- what orders ---------------------------------------------------------------------------------------- */
+
+void ct_clock_barrier(CtCheckWorker *k) {
+  CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t *all = warp_row(c, rank, 0);
+  for (int32_t i = 1; i < (int32_t)c->n_warps; i++) {
+    join(c, all, warp_row(c, rank, i));
+  }
+  for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
+    take_over(c, rank, i, all);
+  }
+  for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
+    advance(c, rank, i);
+  }
+}
+
+/* The phase is complete: what was handed on in it is there to take. */
+static void turn(const CtClocks *c, uint32_t *acc, uint32_t *done) {
+  join(c, done, acc);
+  clear_row(c, acc);
+}
+
+/* Warp 0 made it; others know that by a sync_threads. */
+static void look_at_use(CtCheckWorker *k, const CtSyncNote *note, size_t slot) {
+  const CtClocks *c = k->clocks;
+  const CtWarp *w = note->w;
+  const CtSimtProgram *p = k->k->job->program;
+  const uint32_t *seen = warp_row(c, w->worker->rank, w->index);
+  char text[300];
+  if (seen[of_warp(c, note->rank, 0)] >= c->made[slot]) {
+    return;
+  }
+  uint32_t at = ct_check_index(k, note->in);
+  snprintf(text, sizeof text,
+           "%.80s[%lld]%s is used by warp %d, which nothing tells that it was initialised; put %s "
+           "between its declaration and line %d",
+           p->bufs[note->buf].name, (long long)note->slot,
+           note->rank != k->k->rank ? " of another block of the cluster" : "", (int)w->index,
+           c->n_blocks > 1 ? "cluster_sync()" : "sync_threads()", p->locs[at].line);
+  ct_finding_note_text(k,
+                       (CtFound){.in = at,
+                                 .buf = note->buf,
+                                 .block = k->k->block,
+                                 .thread = ct_check_thread(w->index, note->lane)},
+                       text);
+}
+
+void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker *owner) {
+  const CtClocks *c = k->clocks;
+  const uint32_t *seen = warp_row(c, k->k->rank, a->w->index);
+  char text[300];
+  bool has_begun = owner == k->k; /* a warp's clock is above 0 from the start */
+  for (int32_t i = 0; !has_begun && i < (int32_t)c->n_warps; i++) {
+    has_begun = seen[of_warp(c, owner->rank, i)] > 0;
+  }
+  if (has_begun) {
+    return;
+  }
+  uint32_t at = ct_check_index(k, a->in);
+  snprintf(text, sizeof text,
+           "%.80s: block (%lld,%lld,%lld), whose memory it is, may not have begun; put "
+           "cluster_sync() before line %d",
+           a->buf->name, (long long)owner->bid[0], (long long)owner->bid[1],
+           (long long)owner->bid[2], k->k->job->program->locs[at].line);
+  ct_finding_note_text(k,
+                       (CtFound){.in = at,
+                                 .buf = a->buf_index,
+                                 .block = k->k->block,
+                                 .thread = ct_check_thread(a->w->index, ct_first_lane(a->mask))},
+                       text);
+}
+
+/* What arrives at another block's barrier: that block must be there still. */
+static void keep_far(CtCheckWorker *k, const CtSyncNote *note, uint32_t component, uint32_t clock) {
+  CtClocks *c = k->clocks;
+  if (note->rank != k->k->rank) {
+    c->far[(size_t)note->rank * c->n + component] =
+        (CtFarArrival){.clock = clock,
+                       .in = ct_check_index(k, note->in),
+                       .buf = note->buf,
+                       .thread = ct_check_thread(note->w->index, note->lane),
+                       .block = k->k->block,
+                       .slot = note->slot};
+  }
+}
+
+static void note_far(CtCheckWorker *k, const CtFarArrival *far, int rank) {
+  const CtSimtProgram *p = k->k->job->program;
+  const int64_t *bid = k->k->team[rank].bid;
+  char text[300];
+  snprintf(
+      text, sizeof text,
+      "%.80s[%lld] of block (%lld,%lld,%lld) is used from another block of the cluster, and that "
+      "block may have ended: nothing that it waits for comes after this; let all blocks come to "
+      "cluster_sync() before they end",
+      p->bufs[far->buf].name, (long long)far->slot, (long long)bid[0], (long long)bid[1],
+      (long long)bid[2]);
+  ct_finding_note_text(
+      k, (CtFound){.in = far->in, .buf = far->buf, .block = far->block, .thread = far->thread},
+      text);
+}
+
+void ct_clock_note_store(CtCheckWorker *k, const CtAccess *a) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  int32_t warp = a->w->index;
+  c->stores[(size_t)rank * c->n_warps + (size_t)warp] =
+      (CtLastStore){.clock = *groups_of(c, rank, warp, CT_AGENT_BULK) + 1,
+                    .in = ct_check_index(k, a->in),
+                    .buf = a->buf_index,
+                    .thread = ct_check_thread(warp, ct_first_lane(a->mask))};
+}
+
+/* Shared memory ends with the block. */
+static void look_at_store(CtCheckWorker *k, int32_t warp) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  const CtLastStore *last = &c->stores[(size_t)rank * c->n_warps + (size_t)warp];
+  bool is_committed = *groups_of(c, rank, warp, CT_AGENT_BULK) >= last->clock;
+  char text[300];
+  if (warp_row(c, rank, warp)[of_agent(c, rank, warp, CT_AGENT_BULK)] >= last->clock) {
+    return;
+  }
+  snprintf(text, sizeof text, "tma_store: the block may end before this has read %.80s; %s",
+           k->k->job->program->bufs[last->buf].name,
+           is_committed
+               ? "let its thread come to tma_store_wait(0)"
+               : "let its thread come to tma_store_commit(), which makes a group of it, and "
+                 "then to tma_store_wait(0)");
+  ct_finding_note_text(
+      k, (CtFound){.in = last->in, .buf = last->buf, .block = k->k->block, .thread = last->thread},
+      text);
+}
+
+/* A barrier of the block: the last copy there has come when some warp has waited for it. */
+static void look_at_load(CtCheckWorker *k, uint32_t buf, int64_t slot) {
+  const CtClocks *c = k->clocks;
+  size_t at = slot_index(c, k->k->rank, buf, slot);
+  bool is_seen = c->copies[at] == 0 || k->n_races > 0; /* a race tells that nobody waited */
+  char text[300];
+  for (int32_t i = 0; i < (int32_t)c->n_warps && !is_seen; i++) {
+    is_seen = warp_row(c, k->k->rank, i)[of_slot(c, k->k->rank, (uint32_t)(at % c->n_slots))] >=
+              c->copies[at];
+  }
+  if (is_seen) {
+    return;
+  }
+  snprintf(text, sizeof text,
+           "tma_load: the block may end before this has come: nobody waits for its phase of "
+           "%.80s[%lld]; wait for it, or leave the copy out",
+           k->k->job->program->bufs[buf].name, (long long)slot);
+  ct_finding_note_text(k, (CtFound){.in = c->copied_in[at], .buf = buf, .block = k->k->block},
+                       text);
+}
+
+void ct_clock_end_block(CtCheckWorker *k) {
+  const CtSimtProgram *p = k->k->job->program;
+  for (int32_t i = 0; i < (int32_t)k->clocks->n_warps; i++) {
+    look_at_store(k, i);
+  }
+  for (uint32_t b = 1; b < p->n_bufs; b++) {
+    for (int64_t i = 0; p->bufs[b].arrivals > 0 && i < p->bufs[b].n; i++) {
+      look_at_load(k, b, i);
+    }
+  }
+}
+
+void ct_clock_end_cluster(CtCheckWorker *k) {
+  const CtClocks *c = k->clocks;
+  for (size_t i = 0; i < c->n_blocks * (size_t)c->n; i++) {
+    int rank = (int)(i / c->n);
+    bool is_seen = c->far[i].clock == 0;
+    for (int32_t w = 0; !is_seen && w < (int32_t)c->n_warps; w++) {
+      is_seen = warp_row(c, rank, w)[i % c->n] >= c->far[i].clock;
+    }
+    if (!is_seen) {
+      note_far(k, &c->far[i], rank);
+    }
+  }
+}
+
+static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
+  CtClocks *c = k->clocks;
+  int own = k->k->rank;
+  size_t slot = slot_index(c, note->rank, note->buf, note->slot);
+  uint32_t *warp = warp_row(c, own, note->w->index);
+  uint32_t *acc = row(c, c->acc, slot), *done = row(c, c->done, slot);
+  switch (note->kind) {
+    case CT_SYNC_COMPLETE:
+      look_at_use(k, note, slot);
+      c->copied_in[slot] = ct_check_index(k, note->in);
+      set(c, acc, of_slot(c, note->rank, (uint32_t)(slot % c->n_slots)), ++c->copies[slot]);
+      break;
+    case CT_SYNC_PASS:
+      look_at_use(k, note, slot);
+      take_over(c, own, note->w->index, done);
+      return;
+    default:
+      look_at_use(k, note, slot);
+      keep_far(k, note, of_warp(c, own, note->w->index), warp[of_warp(c, own, note->w->index)]);
+      join(c, acc, warp);
+      advance(c, own, note->w->index);
+      break;
+  }
+  if (note->turns) {
+    turn(c, acc, done);
+  }
+}
+
+static void sync_init(CtCheckWorker *k, uint32_t buf) {
+  CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t now = warp_row(c, rank, 0)[of_warp(c, rank, 0)];
+  for (int64_t i = 0; i < k->k->job->program->bufs[buf].n; i++) {
+    c->made[slot_index(c, rank, buf, i)] = now;
+  }
+  advance(c, rank, 0);
+}
+
+static void sync_named(CtCheckWorker *k, const CtSyncNote *note) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t *acc = named_row(c, rank, note->slot, 0), *done = named_row(c, rank, note->slot, 1);
+  uint32_t *warp = warp_row(c, rank, note->w->index);
+  if (note->kind == CT_SYNC_NAMED_PASS) {
+    take_over(c, rank, note->w->index, done);
+    return;
+  }
+  join(c, acc, warp);
+  advance(c, rank, note->w->index);
+  if (note->turns) {
+    turn(c, acc, done);
+  }
+}
+
+/* Some may be a phase ahead, no more: of two rows the one before is not needed where a phase begins. */
+static void sync_cluster(CtCheckWorker *k, const CtSyncNote *note) {
+  CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t phase = note->w->n_arrived + (note->kind == CT_SYNC_CLUSTER_ARRIVE);
+  uint32_t *handed_on = row(c, c->cluster, phase % 2);
+  if (note->kind == CT_SYNC_CLUSTER_PASS) {
+    take_over(c, rank, note->w->index, handed_on);
+    return;
+  }
+  if (phase > c->phase) {
+    clear_row(c, handed_on);
+    c->phase = phase;
+  }
+  join(c, handed_on, warp_row(c, rank, note->w->index));
+  advance(c, rank, note->w->index);
+}
+
+static void sync_agent(CtCheckWorker *k, const CtSyncNote *note) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t *groups = groups_of(c, rank, note->w->index, note->agent);
+  if (note->kind == CT_SYNC_COMMIT) {
+    (*groups)++;
+  } else if (*groups > note->n) {
+    set(c, warp_row(c, rank, note->w->index), of_agent(c, rank, note->w->index, note->agent),
+        *groups - (uint32_t)note->n);
+  }
+}
+
+void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
+  CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t *warp = warp_row(c, rank, note->w->index);
+  switch (note->kind) {
+    case CT_SYNC_INIT: sync_init(k, note->buf); break;
+    case CT_SYNC_ARRIVE:
+    case CT_SYNC_COMPLETE:
+    case CT_SYNC_PASS: sync_mbarrier(k, note); break;
+    case CT_SYNC_NAMED_ARRIVE:
+    case CT_SYNC_NAMED_PASS: sync_named(k, note); break;
+    case CT_SYNC_CLUSTER_ARRIVE:
+    case CT_SYNC_CLUSTER_PASS: sync_cluster(k, note); break;
+    case CT_SYNC_PROXY:
+      for (uint32_t i = 0; i < c->n; i++) {
+        warp[c->n + i] = warp[c->n + i] > warp[i] ? warp[c->n + i] : warp[i];
+      }
+      advance(c, rank, note->w->index);
+      break;
+    case CT_SYNC_COMMIT:
+    case CT_SYNC_WAIT: sync_agent(k, note); break;
+  }
+}
+
+/* --- events ----------------------------------------------------------------------------------------------- */
+
+void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtEvent *e) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  CtAgent agent = a == NULL ? CT_AGENT_NONE : (CtAgent)a->agent;
+  size_t slot;
+  e->agent = (uint8_t)agent;
+  switch (agent) {
+    case CT_AGENT_BAR:
+      slot = slot_index(c, rank, a->bar, a->bar_slot);
+      e->component = of_slot(c, rank, (uint32_t)(slot % c->n_slots));
+      e->clock = c->copies[slot] + 1;
+      break;
+    case CT_AGENT_WGMMA:
+    case CT_AGENT_BULK:
+      e->component = of_agent(c, rank, warp, agent);
+      e->clock = *groups_of(c, rank, warp, agent) + 1;
+      break;
+    default:
+      e->component = of_warp(c, rank, warp);
+      e->clock = warp_row(c, rank, warp)[e->component];
+      break;
+  }
+}
+
+static bool is_before(const CtCheckWorker *k, const CtEvent *old, int rank, int32_t warp,
+                      bool by_agent) {
+  const CtClocks *c = k->clocks;
+  const uint32_t *seen = warp_row(c, rank, warp);
+  if (!by_agent && old->component == of_warp(c, rank, warp)) {
+    return c->own[(size_t)rank * c->n_warps + (size_t)warp] >= old->clock;
+  }
+  return seen[(by_agent ? c->n : 0) + old->component] >= old->clock;
+}
+
+bool ct_clock_is_before(const CtCheckWorker *k, const CtEvent *old, int32_t warp, bool by_agent) {
+  return is_before(k, old, k->k->rank, warp, by_agent);
+}
+
+/* --- accesses ----------------------------------------------------------------------------------------------- */
+
+typedef struct Touch {
+  CtCheckWorker *k;
+  const CtAccess *a;
+  CtEvent event;
+  uint32_t number;
+  int64_t e;
+} Touch;
+
+/* `by_agent`: the older one was an ordinary write, which agents do not see as they see others. */
+static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lane,
+                       bool old_writes) {
+  const CtEvent *e = &t->event;
+  bool by_agent =
+      old_writes && old->agent == CT_AGENT_NONE && e->agent != CT_AGENT_NONE && t->a->reads;
+  int rank = t->a->w->worker->rank; /* the memory may be another block's */
+  int old_rank = (int)(old->component / per_block(t->k->clocks));
+  bool in_block = rank == old_rank;
+  if (old->agent == CT_AGENT_NONE && in_block && old->warp == e->warp && !by_agent &&
+      (old_lane == lane || old->sub != e->sub || e->agent != CT_AGENT_NONE)) {
+    return true;
+  }
+  if (old->agent != CT_AGENT_NONE && old->component == e->component && !old_writes &&
+      !t->a->writes) {
+    return true;
+  }
+  return (old->is_atomic && e->is_atomic) || is_before(t->k, old, rank, e->warp, by_agent) ||
+         ct_check_handed_on(old, e, t->k[old_rank - t->k->k->rank].warps[old->warp].release);
+}
+
+/* Had a read found nothing there? It came too early: the race tells that, and what is written is taken for the
+   older. */
+static bool forget_unset(CtCheckWorker *k, int64_t off, const CtAccess *a) {
+  int n;
+  bool found = false;
+  int64_t g = ct_shadow_granule(k, a->buf, off, &n);
+  for (size_t i = 0; i < k->n_unset; i++) {
+    if (k->unset[i].granule >= g && k->unset[i].granule < g + n) {
+      k->unset[i--] = k->unset[--k->n_unset];
+      found = true;
+    }
+  }
+  return found;
+}
+
+/* True: they race. */
+static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, int64_t off) {
+  uint32_t number = word >> CT_EVENT_LANE_BITS;
+  if (word <= (t->k->block_word | CT_EVENT_LANE)) {
+    return false;
+  }
+  int old_lane = (int)(word & CT_EVENT_LANE);
+  const CtEvent *old = ct_shadow_event(t->k, number);
+  bool both_write = old_writes && t->a->writes;
+  if ((number == t->number && (old_lane == lane || !both_write)) ||
+      is_ordered(t, old, old_lane, lane, old_writes)) {
+    return false;
+  }
+  if (both_write && !t->event.is_atomic && t->event.agent == CT_AGENT_NONE &&
+      (number == t->number ? ct_check_is_same_in(t->a, t->e, lane, old_lane, off)
+                           : ct_check_is_same(t->a, t->e, lane, off))) {
+    return false;
+  }
+  if (!old_writes && forget_unset(t->k, off, t->a)) {
+    ct_finding_race(t->k, CT_CHECK_RACE_SHARED, &t->event, lane, true, old, old_lane, false,
+                    t->a->buf_index, off);
+    return true;
+  }
+  ct_finding_race(t->k, CT_CHECK_RACE_SHARED, old, old_lane, old_writes, &t->event, lane,
+                  t->a->writes, t->a->buf_index, off);
+  return true;
+}
+
+static void write_granule(const Touch *t, int64_t g, int lane, int64_t off, bool is_first) {
+  CtCheckWorker *k = t->k;
+  size_t n = n_readers(k->clocks);
+  uint32_t *reader = &k->readers[(size_t)g * n], word = t->number << CT_EVENT_LANE_BITS;
+  bool races = false;
+  for (size_t i = 0; i < n; i++) {
+    races = races || (is_first && look_at(t, reader[i], false, lane, off));
+    reader[i] = 0;
+  }
+  if (is_first && !races) { /* who read between tells more */
+    (void)look_at(t, k->shadow[g], true, lane, off);
+  }
+  k->shadow[g] = word | (uint32_t)lane;
+}
+
+static void read_granule(const Touch *t, int64_t g, int lane, int64_t off, bool is_first) {
+  CtCheckWorker *k = t->k;
+  size_t n = n_readers(k->clocks);
+  bool by_agent = t->event.agent != CT_AGENT_NONE;
+  if (is_first) {
+    (void)look_at(t, k->shadow[g], true, lane, off);
+  }
+  size_t reader = (size_t)t->a->w->worker->rank * k->clocks->n_warps + (size_t)t->event.warp;
+  k->readers[(size_t)g * n + 2 * reader + by_agent] =
+      t->number << CT_EVENT_LANE_BITS | (uint32_t)lane;
+}
+
+typedef void (*TouchFn)(const Touch *t, int64_t g, int lane, int64_t off, bool is_first);
+
+static void touch(CtCheckWorker *k, const CtAccess *a, uint32_t number, TouchFn fn) {
+  Touch t = {.k = k, .a = a, .number = number};
+  if (k->n_races > (1 << 20)) {
+    return;
+  }
+  ct_check_event(k, a, &t.event);
+  for (t.e = 0; t.e < a->n; t.e++) {
+    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest), n;
+      int64_t off;
+      if (!ct_access_at(a, t.e, lane, &off) || (uint64_t)off >= (uint64_t)a->mem->n) {
+        continue;
+      }
+      int64_t g = ct_shadow_granule(k, a->buf, off, &n);
+      for (int i = 0; i < n; i++) {
+        fn(&t, g + i, lane, off, i == 0);
+      }
+    }
+  }
+}
+
+void ct_clock_read(CtCheckWorker *k, const CtAccess *a, uint32_t number) {
+  touch(k, a, number, read_granule);
+}
+void ct_clock_write(CtCheckWorker *k, const CtAccess *a, uint32_t number) {
+  touch(k, a, number, write_granule);
+}

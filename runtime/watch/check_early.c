@@ -1,0 +1,396 @@
+/* check_early.c: `check` of dependent launches (`pdl = true`): what they do to global memory before
+   grid_dependency_wait(), which on a GPU may be while earlier launches still run.
+
+   What may still run when a dependent launch begins are the launches since the last one without pdl, and
+   that one: what they did to memory, element by element, is kept as the past. It is over, and forgotten,
+   when a launch without pdl begins, when the host has waited for launches (CtSimtLaunch.n_host), and behind a
+   dependent launch of which a block waits before it lets the next one begin: that one begins when all
+   blocks have let it.
+
+   An access is behind the wait where its thread has waited, or is ordered behind a thread that has, by
+   what else orders accesses (check_state.h): also one of another block of the cluster, or of
+   another block that has handed that on by a release. Of each warp the first wait is noted: what is ordered
+   behind a later one is behind that, too. Two accesses that both are atomic are left alone. */
+#include "check_global.h"
+
+#include <string.h>
+
+enum { ATOMIC = 0x80 }; /* of a granule's byte, beside the number of the launch's kernel; 0: none */
+enum { MAX_NAMES = ATOMIC - 1 };
+
+/* What launches did to a region; of several the last, but ordinary accesses before atomic ones. */
+typedef struct Past {
+  const char *begin, *end;
+  int bits; /* of its granules */
+  size_t n; /* granules */
+  uint8_t *read, *wrote;
+} Past;
+
+struct CtEarly {
+  Past *past;
+  size_t n_past, cap_past;
+  const char
+      *names[MAX_NAMES]; /* kernels of the past, in CtCheck.texts; the last number is others, too */
+  uint8_t n_names;
+  uint64_t n_host;
+  /* of a launch */
+  bool is_dependent;
+  _Atomic bool holds;      /* a block waited before it let the next launch begin */
+  _Atomic uint64_t handed; /* the first wait that was released to other blocks; UINT64_MAX: none */
+};
+
+/* --- the past ---------------------------------------------------------------------------------------------- */
+
+static void free_past(const CtCheck *c, const Past *p) {
+  ct_free(c->alloc, p->read, p->n);
+  ct_free(c->alloc, p->wrote, p->n);
+}
+
+static void settle(CtCheck *c) {
+  CtEarly *e = c->early;
+  for (size_t i = 0; i < e->n_past; i++) {
+    free_past(c, &e->past[i]);
+  }
+  e->n_past = 0;
+  e->n_names = 0;
+}
+
+void ct_early_forget(CtCheck *c, const char *begin, size_t bytes) {
+  CtEarly *e = c->early;
+  for (size_t i = 0; e != NULL && i < e->n_past; i++) {
+    Past *p = &e->past[i];
+    for (size_t g = 0; p->begin < begin + bytes && begin < p->end && g < p->n; g++) {
+      const char *at = p->begin + (g << p->bits);
+      if (at < begin + bytes && at + ((size_t)1 << p->bits) > begin) {
+        p->read[g] = p->wrote[g] = 0;
+      }
+    }
+  }
+}
+
+void ct_early_close(CtCheck *c) {
+  if (c->early != NULL) {
+    settle(c);
+    ct_free(c->alloc, c->early->past, c->early->cap_past * sizeof(Past));
+    ct_free(c->alloc, c->early, sizeof *c->early);
+    c->early = NULL;
+  }
+}
+
+/* The number of the kernel; 0: no memory. */
+static uint8_t name_number(CtCheck *c, const char *name) {
+  CtEarly *e = c->early;
+  for (uint8_t i = 0; i < e->n_names; i++) {
+    if (strcmp(e->names[i], name) == 0) {
+      return (uint8_t)(i + 1);
+    }
+  }
+  if (e->n_names == MAX_NAMES) {
+    return MAX_NAMES;
+  }
+  const char *kept = ct_arena_strdup(&c->texts, name, strlen(name));
+  if (kept == NULL) {
+    return 0;
+  }
+  e->names[e->n_names++] = kept;
+  return e->n_names;
+}
+
+/* NULL: no memory. */
+static Past *past_of(CtCheck *c, const CtGlobalRegion *r) {
+  CtEarly *e = c->early;
+  for (size_t i = 0; i < e->n_past; i++) {
+    if (e->past[i].begin == r->begin && e->past[i].end == r->end && e->past[i].bits == r->bits) {
+      return &e->past[i];
+    }
+  }
+  Past p = {.begin = r->begin, .end = r->end, .bits = r->bits, .n = ct_region_granules(r)};
+  p.read = ct_alloc(c->alloc, p.n);
+  p.wrote = ct_alloc(c->alloc, p.n);
+  if (p.read == NULL || p.wrote == NULL ||
+      ct_grow(c->alloc, &e->past, &e->cap_past, e->n_past + 1, sizeof p, NULL) != CT_OK) {
+    free_past(c, &p);
+    return NULL;
+  }
+  memset(p.read, 0, p.n);
+  memset(p.wrote, 0, p.n);
+  e->past[e->n_past] = p;
+  return &e->past[e->n_past++];
+}
+
+static void add(uint8_t *to, uint8_t number, bool is_atomic) {
+  if (!is_atomic || *to == 0 || (*to & ATOMIC) != 0) {
+    *to = (uint8_t)(number | (is_atomic ? ATOMIC : 0));
+  }
+}
+
+static void add_word(const CtGlobal *g, uint8_t *to, uint8_t number, uint32_t word) {
+  if (word != 0) {
+    add(to, number, ct_global_event(g, word >> CT_EVENT_LANE_BITS)->is_atomic);
+  }
+}
+
+static void add_region(const CtGlobal *g, const CtGlobalRegion *r, const Past *p, uint8_t number) {
+  for (size_t i = 0; r->seen != NULL && i < p->n; i++) {
+    uint8_t seen = atomic_load_explicit(&r->seen[i], memory_order_relaxed);
+    if (seen != CT_SEEN_NOT) {
+      add(&p->read[i], number, seen == CT_SEEN_ATOMIC);
+    }
+  }
+  for (size_t i = 0; i < r->n_chunks; i++) {
+    const CtGlobalChunk *chunk = atomic_load(&r->chunks[i]);
+    size_t first = i * CT_GLOBAL_CHUNK;
+    for (size_t j = 0; chunk != NULL && j < CT_GLOBAL_CHUNK && first + j < p->n; j++) {
+      add_word(g, &p->wrote[first + j], number, chunk->write[j]);
+      for (int k = 0; chunk->reads[0] != NULL && k < 2; k++) {
+        add_word(g, &p->read[first + j], number, chunk->reads[k][j]);
+      }
+    }
+  }
+}
+
+/* --- a launch ------------------------------------------------------------------------------------------------ */
+
+static CtEarly *open_early(CtCheck *c) {
+  if (c->early == NULL) {
+    c->early = ct_alloc(c->alloc, sizeof *c->early);
+  }
+  if (c->early != NULL) {
+    *c->early = (CtEarly){0};
+  }
+  return c->early;
+}
+
+static bool keep_reads(CtCheck *c) {
+  bool ok = true;
+  for (uint32_t i = 0; ok && i < c->global->n_regions; i++) {
+    CtGlobalRegion *r = &c->global->regions[i];
+    if (!r->is_written && r->is_read) {
+      r->seen = ct_alloc(c->alloc, ct_region_granules(r));
+      ok = r->seen != NULL;
+    }
+    if (r->seen != NULL) {
+      memset((void *)r->seen, CT_SEEN_NOT, ct_region_granules(r));
+    }
+  }
+  return ok;
+}
+
+CtStatus ct_early_begin(CtCheck *c, CtErr *err) {
+  const CtSimtLaunch *launch = c->job->launch;
+  c->is_tracked = c->global != NULL && launch->may_overlap && !c->options.is_single;
+  if (c->is_tracked && c->early == NULL && open_early(c) == NULL) {
+    return ct_fail_nomem(err);
+  }
+  if (c->early == NULL) {
+    return CT_OK;
+  }
+  CtEarly *e = c->early;
+  if (!c->is_tracked || !launch->is_dependent || launch->n_host != e->n_host) {
+    settle(c);
+  }
+  e->n_host = launch->n_host;
+  e->is_dependent = launch->is_dependent;
+  atomic_store(&e->holds, false);
+  atomic_store(&e->handed, UINT64_MAX);
+  return !c->is_tracked || keep_reads(c) ? CT_OK : ct_fail_nomem(err);
+}
+
+void ct_early_end(CtCheck *c) {
+  if (!c->is_tracked) {
+    return;
+  }
+  if (atomic_load(&c->early->holds)) {
+    settle(c);
+  }
+  uint8_t number = name_number(c, c->job->program->name);
+  for (uint32_t i = 0; number != 0 && i < c->global->n_regions; i++) {
+    const CtGlobalRegion *r = &c->global->regions[i];
+    const Past *p = r->is_read || r->is_written ? past_of(c, r) : NULL;
+    if (p != NULL) {
+      add_region(c->global, r, p, number);
+    }
+    c->no_memory = c->no_memory || (p == NULL && (r->is_read || r->is_written));
+  }
+  c->no_memory = c->no_memory || number == 0;
+}
+
+/* --- who has waited --------------------------------------------------------------------------------------- */
+
+static bool is_behind(const CtCheckWorker *k, const CtCheckWorker *other, int32_t i, int32_t warp) {
+  const CtCheckWarp *w = &k->warps[warp], *waiter = &other->warps[i];
+  const CtEvent *wait = &waiter->wait;
+  if (k->clocks != NULL && ct_clock_is_before(k, wait, warp, false)) {
+    return true;
+  }
+  return other == k && (wait->epoch != k->epoch || (i == warp && wait->sub != w->sub) ||
+                        (w->acq > wait->seq && waiter->release > wait->seq));
+}
+
+/* Lanes of the warp that are behind the wait. */
+static uint32_t behind(CtCheckWorker *k, int32_t warp) {
+  const CtSimtProgram *p = k->k->job->program;
+  CtCheckWarp *w = &k->warps[warp];
+  bool all = w->behind == CT_ALL_LANES || k->block_acq > atomic_load(&k->check->early->handed);
+  for (int rank = 0; !all && rank < p->n_cluster; rank++) {
+    const CtCheckWorker *other = k - k->k->rank + rank;
+    for (int32_t i = 0; !all && i < p->n_warps; i++) {
+      all = other->warps[i].waited != 0 && is_behind(k, other, i, warp);
+    }
+  }
+  w->behind |= all ? CT_ALL_LANES : w->waited;
+  return w->behind;
+}
+
+void ct_early_wait(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
+  CtCheckWarp *warp = &k->warps[w->index];
+  if (warp->waited == 0) {
+    ct_check_event_of(k, in, w->index, false, &warp->wait);
+  }
+  warp->waited |= w->mask;
+}
+
+void ct_early_launch(CtCheckWorker *k, const CtWarp *w) {
+  if (k->check->is_tracked && (w->mask & ~behind(k, w->index)) != 0) {
+    k->lets_early = true;
+  }
+}
+
+void ct_early_release(const CtCheckWorker *k, uint64_t time) {
+  for (int32_t i = 0; k->check->is_tracked && i < k->k->job->program->n_warps; i++) {
+    uint64_t wait = k->warps[i].wait.seq, old = atomic_load(&k->check->early->handed);
+    if (k->warps[i].waited == 0 || time <= wait) {
+      continue;
+    }
+    while (wait < old && !atomic_compare_exchange_weak(&k->check->early->handed, &old, wait)) {}
+  }
+}
+
+void ct_early_end_block(const CtCheckWorker *k) {
+  for (int32_t i = 0; k->check->is_tracked && i < k->k->job->program->n_warps; i++) {
+    if (k->warps[i].waited != 0 && !k->lets_early) {
+      atomic_store(&k->check->early->holds, true);
+    }
+  }
+}
+
+/* --- accesses ------------------------------------------------------------------------------------------------ */
+
+/* What the access must not come before; 0: nothing. */
+static uint8_t conflict(const Past *p, size_t g, const CtAccess *a, bool *wrote) {
+  uint8_t w = p->wrote[g], r = a->writes ? p->read[g] : 0;
+  w = a->is_atomic && (w & ATOMIC) != 0 ? 0 : w;
+  r = a->is_atomic && (r & ATOMIC) != 0 ? 0 : r;
+  *wrote = w != 0;
+  return (w != 0 ? w : r) & MAX_NAMES;
+}
+
+static void note(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off, uint8_t number,
+                 bool wrote) {
+  const CtEarly *e = k->check->early;
+  CtFound f = {.kind = CT_CHECK_DEPENDENT,
+               .in = ct_check_index(k, a->in),
+               .other = UINT32_MAX,
+               .buf = a->buf_index,
+               .how = (uint8_t)((a->writes ? CT_EARLY_WRITE : 0) | (wrote ? CT_EARLY_WROTE : 0)),
+               .count = 1,
+               .block = k->k->block,
+               .thread = ct_check_thread(a->w->index, lane),
+               .off = off,
+               .kernel = number == MAX_NAMES ? NULL : e->names[number - 1]};
+  ct_finding_note(k, &f);
+}
+
+static void look_at(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) {
+  const CtEarly *e = k->check->early;
+  size_t bytes = ct_dtype_bytes(a->buf->dtype);
+  const char *at = (const char *)a->mem->ptr + off * (int64_t)bytes;
+  for (size_t i = 0; i < e->n_past; i++) {
+    const Past *p = &e->past[i];
+    for (size_t b = 0; b < bytes; b++) {
+      bool wrote;
+      uint8_t number = at + b >= p->begin && at + b < p->end
+                           ? conflict(p, (size_t)(at + b - p->begin) >> p->bits, a, &wrote)
+                           : 0;
+      if (number != 0) {
+        note(k, a, lane, off, number, wrote);
+        return;
+      }
+    }
+  }
+}
+
+static void see(const CtGlobalRegion *r, const CtAccess *a, int64_t off) {
+  size_t bytes = ct_dtype_bytes(a->buf->dtype);
+  size_t first = (size_t)((const char *)a->mem->ptr - r->begin + off * (int64_t)bytes) >> r->bits;
+  for (size_t g = first; g < first + (bytes >> r->bits); g++) {
+    if (!a->is_atomic) {
+      atomic_store_explicit(&r->seen[g], CT_SEEN, memory_order_relaxed);
+    } else if (atomic_load_explicit(&r->seen[g], memory_order_relaxed) == CT_SEEN_NOT) {
+      atomic_store_explicit(&r->seen[g], CT_SEEN_ATOMIC, memory_order_relaxed);
+    }
+  }
+}
+
+/* The lanes that read different elements: often all read one. */
+static uint32_t different(const CtAccess *a) {
+  int first = ct_first_lane(a->mask);
+  for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+    if (a->pos[ct_first_lane(rest)] != a->pos[first]) {
+      return a->mask;
+    }
+  }
+  return 1u << first;
+}
+
+/* Ordinary reads of elements that are granules, all of them inside. */
+static void see_regular(const CtGlobalRegion *r, const CtAccess *a) {
+  uint32_t lanes = different(a);
+  _Atomic uint8_t *seen = &r->seen[((const char *)a->mem->ptr - r->begin) >> r->bits];
+  for (int64_t e = 0; e < a->n; e++) {
+    int64_t first = ct_access_offset(a, e, 0) - a->pos[0];
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      atomic_store_explicit(&seen[first + a->pos[ct_first_lane(rest)]], CT_SEEN,
+                            memory_order_relaxed);
+    }
+  }
+}
+
+/* Of each element: is seen, in `seen`; or, where that is NULL, held against the past. */
+static void each(CtCheckWorker *k, const CtAccess *a, uint32_t lanes, const CtGlobalRegion *seen) {
+  for (int64_t e = 0; lanes != 0 && e < a->n; e++) {
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest);
+      int64_t off;
+      if (!ct_access_at(a, e, lane, &off) || (uint64_t)off >= (uint64_t)a->mem->n) {
+        continue;
+      }
+      if (seen != NULL) {
+        see(seen, a, off);
+      } else {
+        look_at(k, a, lane, off);
+      }
+    }
+  }
+}
+
+void ct_early_access(CtCheckWorker *k, const CtAccess *a) {
+  const CtGlobal *g = k->check->global;
+  const CtEarly *early = k->check->early;
+  uint32_t region = g->region_of[a->buf_index];
+  const CtGlobalRegion *r = region == UINT32_MAX ? NULL : &g->regions[region];
+  if (a->mask == 0) {
+    return;
+  }
+  if (early->is_dependent && early->n_past > 0) {
+    each(k, a, a->mask & ~behind(k, a->w->index), NULL);
+  }
+  if (r == NULL || r->seen == NULL) {
+    return;
+  }
+  if (a->is_regular && !a->is_atomic && ct_dtype_bytes(a->buf->dtype) == r->granule) {
+    see_regular(r, a);
+  } else {
+    each(k, a, a->mask, r);
+  }
+}

@@ -1,0 +1,451 @@
+/* check_global.c: `check` of global memory: races between blocks and within one; see
+   check_state.h. Only memory that the kernel writes is looked at. Its shadow is made of chunks
+   when they are needed: for each granule the last write, and two reads by different blocks. Of several
+   blocks that write one place without order the lowest is kept, so that all workers together find the
+   same pair whatever their order. */
+#include "check_global.h"
+
+#include <sched.h>
+#include <string.h>
+
+enum {
+  EVENT_CHUNKS = 1 << 15,
+  MAX_BLOCKS = 1 << 26 /* whose releases are kept; of more all are taken for ordered */
+};
+
+static CtStatus make_tables(CtCheck *c, CtGlobal *g, bool releases) {
+  for (uint32_t i = 0; i < g->n_regions; i++) {
+    CtGlobalRegion *r = &g->regions[i];
+    r->bits = __builtin_ctz(r->granule);
+    if (r->is_written) {
+      r->n_chunks = (size_t)(r->end - r->begin) / r->granule / CT_GLOBAL_CHUNK + 1;
+      r->chunks = ct_arena_alloc(&c->arena, r->n_chunks * sizeof *r->chunks);
+      if (r->chunks == NULL) {
+        return CT_ENOMEM;
+      }
+    }
+  }
+  g->events = ct_arena_alloc(&c->arena, EVENT_CHUNKS * sizeof *g->events);
+  g->has_too_many = releases && c->job->n_blocks > MAX_BLOCKS;
+  if (releases && !g->has_too_many) {
+    g->released = ct_arena_alloc(&c->arena, (size_t)c->job->n_blocks * sizeof *g->released);
+  }
+  return g->events == NULL || (releases && !g->has_too_many && g->released == NULL) ? CT_ENOMEM
+                                                                                    : CT_OK;
+}
+
+CtStatus ct_global_begin(CtCheck *c, CtErr *err) {
+  if (c->options.no_global) {
+    return CT_OK;
+  }
+  bool releases = false;
+  CtGlobal *g = ct_arena_alloc(&c->arena, sizeof *g);
+  if (g == NULL || ct_region_make(c, g, &releases) != CT_OK ||
+      make_tables(c, g, releases) != CT_OK) {
+    return ct_fail_nomem(err);
+  }
+  atomic_store(&g->next, 1); /* event 0 is none */
+  c->global = g;
+  return CT_OK;
+}
+
+void ct_global_end(CtCheck *c) {
+  CtGlobal *g = c->global;
+  for (uint32_t i = 0; g != NULL && i < g->n_regions; i++) {
+    for (size_t j = 0; j < g->regions[i].n_chunks; j++) {
+      CtGlobalChunk *chunk = atomic_load(&g->regions[i].chunks[j]);
+      if (chunk != NULL) {
+        ct_free(c->alloc, chunk->reads[0], 2 * CT_GLOBAL_CHUNK * sizeof *chunk->reads[0]);
+        ct_free(c->alloc, chunk, sizeof *chunk);
+      }
+    }
+    ct_free(c->alloc, (void *)g->regions[i].seen, ct_region_granules(&g->regions[i]));
+  }
+  for (uint32_t i = 0; g != NULL && i < EVENT_CHUNKS && i < atomic_load(&g->next); i++) {
+    ct_free(c->alloc, atomic_load(&g->events[i]), CT_GLOBAL_EVENTS * sizeof(CtEvent));
+  }
+  c->global = NULL;
+}
+
+/* --- chunks ---------------------------------------------------------------------------------------------- */
+
+static CtGlobalChunk *new_chunk(CtCheck *c, bool has_reads) {
+  CtGlobalChunk *chunk = ct_alloc(c->alloc, sizeof *chunk);
+  if (chunk == NULL) {
+    return NULL;
+  }
+  memset(chunk, 0, sizeof *chunk);
+  atomic_flag_clear(&chunk->lock);
+  if (has_reads) {
+    chunk->reads[0] = ct_alloc(c->alloc, 2 * CT_GLOBAL_CHUNK * sizeof *chunk->reads[0]);
+    if (chunk->reads[0] == NULL) {
+      ct_free(c->alloc, chunk, sizeof *chunk);
+      return NULL;
+    }
+    memset(chunk->reads[0], 0, 2 * CT_GLOBAL_CHUNK * sizeof *chunk->reads[0]);
+    chunk->reads[1] = chunk->reads[0] + CT_GLOBAL_CHUNK;
+  }
+  return chunk;
+}
+
+static void free_chunk(CtCheck *c, CtGlobalChunk *chunk) {
+  ct_free(c->alloc, chunk->reads[0], 2 * CT_GLOBAL_CHUNK * sizeof *chunk->reads[0]);
+  ct_free(c->alloc, chunk, sizeof *chunk);
+}
+
+/* NULL: no memory. */
+static CtGlobalChunk *chunk_at(CtCheckWorker *k, const CtGlobalRegion *r, size_t i) {
+  CtGlobalChunk *chunk = atomic_load_explicit(&r->chunks[i], memory_order_acquire);
+  if (chunk == NULL) {
+    CtGlobalChunk *made = new_chunk(k->check, r->is_read);
+    if (made == NULL) {
+      k->no_memory = true;
+      return NULL;
+    }
+    if (atomic_compare_exchange_strong(&r->chunks[i], &chunk, made)) {
+      return made;
+    }
+    free_chunk(k->check, made); /* another worker was first: `chunk` is its */
+  }
+  return chunk;
+}
+
+static void lock(CtGlobalChunk *chunk) {
+  while (atomic_flag_test_and_set_explicit(&chunk->lock, memory_order_acquire)) {
+    sched_yield();
+  }
+}
+static void unlock(CtGlobalChunk *chunk) {
+  atomic_flag_clear_explicit(&chunk->lock, memory_order_release);
+}
+
+/* --- events ---------------------------------------------------------------------------------------------- */
+
+static bool take_events(CtCheckWorker *k) {
+  CtGlobal *g = k->check->global;
+  CtEvent *events = ct_alloc(k->check->alloc, CT_GLOBAL_EVENTS * sizeof *events);
+  uint32_t i = events == NULL ? EVENT_CHUNKS : atomic_fetch_add(&g->next, 1);
+  if (i >= EVENT_CHUNKS) {
+    ct_free(k->check->alloc, events, CT_GLOBAL_EVENTS * sizeof *events);
+    k->no_memory = true;
+    return false;
+  }
+  atomic_store_explicit(&g->events[i], events, memory_order_release);
+  k->free_event = i * CT_GLOBAL_EVENTS;
+  k->end_event = k->free_event + CT_GLOBAL_EVENTS;
+  return true;
+}
+
+/* The number of the event, the warp's latest if that is the same; 0: no memory. */
+static uint32_t add_event(CtCheckWorker *k, const CtEvent *e) {
+  CtCheckWarp *w = &k->warps[e->warp];
+  if (w->global_event != 0) {
+    const CtEvent *old = ct_global_event(k->check->global, w->global_event);
+    if (old->in == e->in && old->block == e->block && old->epoch == e->epoch &&
+        old->sub == e->sub && old->component == e->component && old->clock == e->clock &&
+        (e->is_atomic || (old->seq == e->seq && old->acq == e->acq))) {
+      return w->global_event;
+    }
+  }
+  if (k->free_event == k->end_event && !take_events(k)) {
+    return 0;
+  }
+  uint32_t number = k->free_event++;
+  CtEvent *events = atomic_load_explicit(&k->check->global->events[number / CT_GLOBAL_EVENTS],
+                                         memory_order_relaxed);
+  events[number % CT_GLOBAL_EVENTS] = *e;
+  w->global_event = number;
+  return number;
+}
+
+/* --- accesses -------------------------------------------------------------------------------------------- */
+
+typedef struct Touch {
+  CtCheckWorker *k;
+  const CtAccess *a;
+  CtEvent event;
+  uint32_t number;
+  const CtGlobalRegion *region;
+  CtGlobalChunk *chunk; /* locked; NULL: none */
+  size_t chunk_index;
+  int64_t e;
+} Touch;
+
+static bool is_in_cluster(const CtSimtJob *job, int64_t a, int64_t b) {
+  const int64_t *grid = job->launch->grid, *of = job->program->cluster;
+  int64_t stride = 1;
+  for (int i = 0; i < 3; i++) {
+    if (a / stride % grid[i] / of[i] != b / stride % grid[i] / of[i]) {
+      return false;
+    }
+    stride *= grid[i];
+  }
+  return true;
+}
+
+static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lane) {
+  const CtEvent *e = &t->event;
+  const CtGlobal *g = t->k->check->global;
+  if (old->is_atomic && e->is_atomic) {
+    return true;
+  }
+  if (old->block != e->block && t->k->clocks != NULL &&
+      is_in_cluster(t->k->k->job, old->block, e->block) &&
+      ct_clock_is_before(t->k, old, e->warp, false)) {
+    return true;
+  }
+  if (old->block != e->block && g->has_too_many) {
+    return true;
+  }
+  if (old->block != e->block) {
+    uint64_t released = g->released == NULL ? 0 : atomic_load(&g->released[old->block]);
+    return ct_check_handed_on(old, e, released);
+  }
+  bool in_warp = old->warp == e->warp;
+  CtEvent of_warp = *e;
+  of_warp.acq = t->k->warps[e->warp].acq;
+  if (t->k->clocks != NULL && ct_clock_is_before(t->k, old, e->warp, false)) {
+    return true;
+  }
+  return old->epoch != e->epoch || (in_warp && (old_lane == lane || old->sub != e->sub)) ||
+         ct_check_handed_on(old, &of_warp, t->k->warps[old->warp].release);
+}
+
+/* True: they race. */
+static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, int64_t off) {
+  if (word == 0) {
+    return false;
+  }
+  int old_lane = (int)(word & CT_EVENT_LANE);
+  uint32_t number = word >> CT_EVENT_LANE_BITS;
+  const CtEvent *old = ct_global_event(t->k->check->global, number);
+  if (is_ordered(t, old, old_lane, lane)) {
+    return false;
+  }
+  if (old_writes && t->a->writes && !t->event.is_atomic &&
+      (number == t->number ? ct_check_is_same_in(t->a, t->e, lane, old_lane, off)
+                           : ct_check_is_same(t->a, t->e, lane, off))) {
+    return false;
+  }
+  bool old_first =
+      old->block != t->event.block ? old->block < t->event.block : old->ordinal <= t->event.ordinal;
+  if (old_first) {
+    ct_finding_race(t->k, CT_CHECK_RACE_GLOBAL, old, old_lane, old_writes, &t->event, lane,
+                    t->a->writes, t->a->buf_index, off);
+  } else {
+    ct_finding_race(t->k, CT_CHECK_RACE_GLOBAL, &t->event, lane, t->a->writes, old, old_lane,
+                    old_writes, t->a->buf_index, off);
+  }
+  return true;
+}
+
+static int64_t block_of(const Touch *t, uint32_t word) {
+  return ct_global_event(t->k->check->global, word >> CT_EVENT_LANE_BITS)->block;
+}
+
+static void note_read(const Touch *t, uint32_t *first, uint32_t *second, uint32_t word) {
+  int64_t block = t->event.block;
+  if (*first == 0 || block_of(t, *first) == block) {
+    *first = word;
+  } else if (block_of(t, *first) > block) {
+    *second = *first;
+    *first = word;
+  } else if (*second == 0 || block_of(t, *second) >= block) {
+    *second = word;
+  }
+}
+
+/* Is another worker at the write that the event notes? */
+static bool is_under_way(const CtCheckWorker *k, uint32_t number) {
+  const CtCheck *c = k->check;
+  for (int i = 0; i < c->n_workers; i++) {
+    if (c->job->workers[i].team != k->k->team && atomic_load(&c->workers[i].writing) == number) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Does the instruction also read the memory it writes? */
+static bool reads_region(const CtCheckWorker *k, const CtAccess *a) {
+  const CtGlobal *g = k->check->global;
+  const CtSimtProgram *p = k->k->job->program;
+  uint32_t from = a->arg == NULL ? 0 : p->tiles[p->code[ct_check_index(k, a->in)].imm].a.buf;
+  return from != 0 && p->bufs[from].space == CT_GLOBAL &&
+         g->region_of[from] == g->region_of[a->buf_index];
+}
+
+/* Writes what is noted so far, all before element t->e of the lane; false: not known before. */
+static bool write_early(const Touch *t, int lane) {
+  for (int64_t e = 0; e <= t->e; e++) {
+    uint32_t lanes = e < t->e ? t->a->mask : t->a->mask & ((1u << lane) - 1);
+    for (; lanes != 0; lanes &= lanes - 1) {
+      int64_t off;
+      bool is_in = ct_access_at(t->a, e, ct_first_lane(lanes), &off) &&
+                   (uint64_t)off < (uint64_t)t->a->mem->n;
+      if (is_in && !ct_check_write_early(t->a, e, ct_first_lane(lanes), off)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/* Values are compared with the memory's: one that another worker is about to write is waited for. Two
+   that wait for each other both write first. */
+static void await_writer(const Touch *t, size_t at, int lane, int64_t off) {
+  CtCheckWorker *k = t->k;
+  for (;;) {
+    uint32_t word = t->chunk->write[at];
+    if (word == 0 || block_of(t, word) == t->event.block ||
+        !is_under_way(k, word >> CT_EVENT_LANE_BITS) || ct_check_is_same(t->a, t->e, lane, off) ||
+        reads_region(k, t->a) || !write_early(t, lane)) {
+      return;
+    }
+    ct_global_has_written(k);
+    unlock(t->chunk);
+    sched_yield();
+    lock(t->chunk);
+    atomic_store(&k->writing, t->number);
+  }
+}
+
+static void touch_granule(const Touch *t, size_t at, int lane, int64_t off, bool is_first) {
+  if (t->a->writes && is_first) {
+    await_writer(t, at, lane, off);
+  }
+  uint32_t word = t->number << CT_EVENT_LANE_BITS | (uint32_t)lane;
+  uint32_t *write = &t->chunk->write[at];
+  bool races = *write != word && is_first && look_at(t, *write, true, lane, off);
+  if (!t->a->writes) {
+    if (t->chunk->reads[0] != NULL) {
+      note_read(t, &t->chunk->reads[0][at], &t->chunk->reads[1][at], word);
+    }
+    return;
+  }
+  for (int i = 0; i < 2 && is_first && t->chunk->reads[0] != NULL; i++) {
+    (void)look_at(t, t->chunk->reads[i][at], false, lane, off);
+  }
+  if (!races || block_of(t, *write) >= t->event.block) {
+    *write = word;
+  }
+}
+
+static bool enter_chunk(Touch *t, size_t i) {
+  if (t->chunk != NULL && t->chunk_index == i) {
+    return true;
+  }
+  if (t->chunk != NULL) {
+    unlock(t->chunk);
+  }
+  t->chunk = chunk_at(t->k, t->region, i);
+  t->chunk_index = i;
+  if (t->chunk != NULL) {
+    lock(t->chunk);
+  }
+  return t->chunk != NULL;
+}
+
+static void touch_one(Touch *t, int lane, int64_t off) {
+  size_t bytes = ct_dtype_bytes(t->a->buf->dtype);
+  size_t first =
+      (size_t)(t->a->mem->ptr - t->region->begin + off * (int64_t)bytes) >> t->region->bits;
+  for (size_t g = first; g < first + (bytes >> t->region->bits); g++) {
+    if (enter_chunk(t, g / CT_GLOBAL_CHUNK)) {
+      touch_granule(t, g % CT_GLOBAL_CHUNK, lane, off, g == first);
+    }
+  }
+}
+
+/* Elements of one granule that nobody reads. */
+static void touch_writes(Touch *t) {
+  const CtAccess *a = t->a;
+  uint32_t word = t->number << CT_EVENT_LANE_BITS;
+  int64_t begin = (a->mem->ptr - t->region->begin) >> t->region->bits;
+  for (t->e = 0; t->e < a->n; t->e++) {
+    int64_t first = ct_access_offset(a, t->e, 0) - a->pos[0];
+    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest);
+      size_t g = (size_t)(begin + first + a->pos[lane]);
+      if (!enter_chunk(t, g / CT_GLOBAL_CHUNK)) {
+        return;
+      }
+      if (t->chunk->write[g % CT_GLOBAL_CHUNK] == 0) {
+        t->chunk->write[g % CT_GLOBAL_CHUNK] = word | (uint32_t)lane;
+      } else {
+        touch_granule(t, g % CT_GLOBAL_CHUNK, lane, first + a->pos[lane], true);
+      }
+    }
+  }
+}
+
+static void touch_regular(Touch *t) {
+  const CtAccess *a = t->a;
+  if (!t->region->is_read && ct_dtype_bytes(a->buf->dtype) == t->region->granule) {
+    touch_writes(t);
+    return;
+  }
+  for (t->e = 0; t->e < a->n; t->e++) {
+    int64_t first = ct_access_offset(a, t->e, 0) - a->pos[0];
+    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest);
+      touch_one(t, lane, first + a->pos[lane]);
+    }
+  }
+}
+
+static void touch_irregular(Touch *t) {
+  for (t->e = 0; t->e < t->a->n; t->e++) {
+    for (uint32_t rest = t->a->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest);
+      int64_t off;
+      if (ct_access_at(t->a, t->e, lane, &off) && (uint64_t)off < (uint64_t)t->a->mem->n) {
+        touch_one(t, lane, off);
+      }
+    }
+  }
+}
+
+static const CtGlobalRegion *written_region(const CtCheck *c, uint32_t buf) {
+  uint32_t region = c->global == NULL ? UINT32_MAX : c->global->region_of[buf];
+  return region != UINT32_MAX && c->global->regions[region].is_written ? &c->global->regions[region]
+                                                                       : NULL;
+}
+
+bool ct_global_is_watched(const CtCheck *c, uint32_t buf) {
+  return c->is_tracked || written_region(c, buf) != NULL;
+}
+
+void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
+  Touch t = {.k = k, .a = a, .region = written_region(k->check, a->buf_index)};
+  if (k->check->is_tracked) {
+    ct_early_access(k, a);
+  }
+  if (t.region == NULL) {
+    return;
+  }
+  ct_check_event(k, a, &t.event);
+  t.event.acq = k->block_acq;
+  t.number = add_event(k, &t.event);
+  if (t.number == 0) {
+    return;
+  }
+  if (a->writes && a->mask != 0) {
+    atomic_store(&k->writing, t.number);
+  }
+  if (a->is_regular) {
+    touch_regular(&t);
+  } else {
+    touch_irregular(&t);
+  }
+  if (t.chunk != NULL) {
+    unlock(t.chunk);
+  }
+}
+
+void ct_global_release(CtCheckWorker *k, uint64_t time) {
+  CtGlobal *g = k->check->global;
+  if (g != NULL && g->released != NULL) {
+    atomic_store(&g->released[k->k->block], time);
+  }
+}

@@ -1,0 +1,55 @@
+/* check_global.h: what the parts of `check` that look after global memory share: the regions of a
+   launch (check_region.c) with their shadows (check_global.c), out of which check_early.c
+   makes what dependent launches are held against. */
+#ifndef CT_WATCH_CHECK_GLOBAL_H
+#define CT_WATCH_CHECK_GLOBAL_H
+
+#include "check_state.h"
+
+enum { CT_GLOBAL_CHUNK = 4096 }; /* granules */
+enum { CT_SEEN_NOT, CT_SEEN_ATOMIC, CT_SEEN };
+enum { CT_GLOBAL_EVENTS = 4096 }; /* a worker takes so many numbers at once */
+
+typedef struct CtGlobalChunk {
+  atomic_flag lock;
+  uint32_t *reads[2]; /* NULL: the kernel does not read it */
+  uint32_t write[CT_GLOBAL_CHUNK];
+} CtGlobalChunk;
+
+/* Memory of one tensor, or of several that overlap. */
+typedef struct CtGlobalRegion {
+  const char *begin, *end;
+  bool is_written, is_read;
+  uint32_t granule; /* bytes: 1 << bits */
+  int bits;
+  size_t n_chunks;
+  _Atomic(CtGlobalChunk *) *chunks; /* of what is written */
+  _Atomic uint8_t *seen; /* by granule, of what is only read: CT_SEEN_*; NULL: not kept */
+} CtGlobalRegion;
+
+struct CtGlobal {
+  CtGlobalRegion *regions;
+  uint32_t n_regions;
+  uint32_t *region_of; /* by buffer; UINT32_MAX: none */
+  _Atomic(CtEvent *) *events;
+  _Atomic uint32_t next; /* chunk of events */
+  _Atomic uint64_t
+      *released; /* by block; NULL: nothing in the kernel releases, or too many blocks */
+  bool has_too_many;
+};
+
+/* The regions of the launch, and which of them each buffer is in; *releases: an atomic store or a fence is in
+   the program. */
+CtStatus ct_region_make(CtCheck *c, CtGlobal *g, bool *releases) CT_NODISCARD;
+
+static inline size_t ct_region_granules(const CtGlobalRegion *r) {
+  return ((size_t)(r->end - r->begin) >> r->bits) + 1;
+}
+
+static inline const CtEvent *ct_global_event(const CtGlobal *g, uint32_t number) {
+  const CtEvent *events =
+      atomic_load_explicit(&g->events[number / CT_GLOBAL_EVENTS], memory_order_acquire);
+  return &events[number % CT_GLOBAL_EVENTS];
+}
+
+#endif

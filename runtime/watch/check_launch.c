@@ -1,0 +1,174 @@
+/* check_launch.c: what `check` needs for one launch: a plan for each instruction, and the state of
+   each worker. */
+#include "check_clock.h"
+#include "check_phase.h"
+
+static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
+
+static bool is_memory(uint32_t op) {
+  return is_tile(op) || ct_simt_roles[op][3] == 'b' || op == CT_SIMT_ATOMIC || op == CT_SIMT_TMA ||
+         op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64;
+}
+
+static CtPlanKind plan_of(uint32_t op) {
+  switch (op) {
+    case CT_SIMT_SYNC_WARP: return CT_PLAN_SYNC_WARP;
+    case CT_SIMT_CP_FENCE: return CT_PLAN_CP_FENCE;
+    case CT_SIMT_CP_WAIT: return CT_PLAN_CP_WAIT;
+    case CT_SIMT_FENCE: return CT_PLAN_FENCE;
+    case CT_SIMT_WGMMA_FENCE:
+    case CT_SIMT_WGMMA_COMMIT:
+    case CT_SIMT_WGMMA_WAIT: return CT_PLAN_WGMMA;
+    case CT_SIMT_GRID_WAIT: return CT_PLAN_GRID_WAIT;
+    case CT_SIMT_GRID_LAUNCH: return CT_PLAN_GRID_LAUNCH;
+    default: return is_memory(op) ? CT_PLAN_MEMORY : CT_PLAN_NONE;
+  }
+}
+
+/* Do the tables of a tile operation stay what the prologue made them? */
+static bool is_steady(const CtSimtProgram *p, const bool *is_late, const CtIn *in) {
+  if (!is_tile(in->u.op)) {
+    return true;
+  }
+  const CtTileOp *t = &p->tiles[in->imm];
+  const CtTileArg *args[] = {&t->dst, &t->a, &t->b};
+  for (size_t i = 0; i < CT_ARRAY_LEN(args); i++) {
+    if (args[i]->buf != 0 && (is_late[args[i]->mode[0]] || is_late[args[i]->mode[1]])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* After the global part knows what is written. */
+static void plan_bounds(CtCheck *c) {
+  const CtSimtProgram *p = c->job->program;
+  for (uint32_t i = p->body; i < p->n_code; i++) {
+    const char *roles = ct_simt_roles[p->code[i].u.op];
+    uint32_t buf = p->code[i].c & ~(1u << 31);
+    c->plans[i].is_bounds = c->plans[i].kind == CT_PLAN_MEMORY && roles[0] < 'a' &&
+                            roles[2] == 'p' && roles[3] == 'b' && p->bufs[buf].space == CT_GLOBAL &&
+                            !ct_global_is_watched(c, buf);
+  }
+}
+
+static bool make_plans(CtCheck *c) {
+  const CtSimtProgram *p = c->job->program;
+  bool *is_late = ct_arena_alloc(&c->arena, p->n_modes + 1);
+  c->plans = ct_arena_alloc(&c->arena, p->n_code * sizeof *c->plans);
+  if (is_late == NULL || c->plans == NULL) {
+    return false;
+  }
+  for (uint32_t i = p->body; i < p->n_code; i++) {
+    if (p->code[i].u.op == CT_SIMT_TABLE) {
+      is_late[p->code[i].imm] = true;
+    }
+  }
+  for (uint32_t i = p->body; i < p->n_code; i++) {
+    c->plans[i].kind = (uint8_t)plan_of(p->code[i].u.op);
+    c->plans[i].is_steady = is_steady(p, is_late, &p->code[i]);
+    if (p->code[i].u.op == CT_SIMT_DOT_f32 || p->code[i].u.op == CT_SIMT_DOT_f64) {
+      i += 2; /* its loads are data */
+    }
+  }
+  return true;
+}
+
+/* Places in the shadows. */
+static bool place_buffers(CtCheck *c) {
+  const CtSimtProgram *p = c->job->program;
+  uint32_t n_rows = 0;
+  c->first_row = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *c->first_row);
+  c->granule = 8;
+  for (uint32_t b = 1; c->first_row != NULL && b < p->n_bufs; b++) {
+    if (p->bufs[b].space == CT_SHARED) {
+      uint32_t bytes = (uint32_t)ct_dtype_bytes(p->bufs[b].dtype);
+      c->granule = bytes < c->granule ? bytes : c->granule;
+    } else if (p->bufs[b].space == CT_REGISTER) {
+      c->first_row[b] = n_rows;
+      n_rows += (uint32_t)p->bufs[b].n;
+    }
+  }
+  c->n_rows = n_rows;
+  c->granule_bits = __builtin_ctz(c->granule);
+  c->n_granules = p->shared_bytes / c->granule + 1;
+  return c->first_row != NULL;
+}
+
+static bool make_worker(CtCheck *c, CtCheckWorker *k) {
+  const CtSimtProgram *p = c->job->program;
+  size_t n_warps = (size_t)p->n_warps;
+  k->check = c;
+  k->code = p->code;
+  k->plans = c->plans;
+  k->nan = c->options.nan;
+  k->granule_bits = c->granule_bits;
+  k->next_event = 1;
+  ct_arena_init(&k->texts, c->alloc);
+  k->warps = ct_arena_alloc(&c->arena, n_warps * sizeof *k->warps);
+  k->shadow = ct_arena_alloc(&c->arena, c->n_granules * sizeof *k->shadow);
+  k->written = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *k->written);
+  k->known = ct_arena_alloc(&c->arena, CT_N_KNOWN * sizeof *k->known);
+  k->rows = ct_arena_alloc(&c->arena, (n_warps * c->n_rows + 1) * sizeof *k->rows);
+  k->full = ct_arena_alloc(&c->arena, n_warps * p->n_bufs * sizeof *k->full);
+  const CtWorker *worker = &c->job->workers[k - c->workers];
+  if (c->has_clocks) {
+    k->clocks = worker->rank == 0 ? ct_clock_open(c) : k[-worker->rank].clocks;
+    k->phases = worker->rank == 0 ? ct_phase_open(c, k->clocks) : k[-worker->rank].phases;
+    k->readers = ct_clock_readers(c);
+  }
+  bool has_clocks =
+      !c->has_clocks || (k->clocks != NULL && k->phases != NULL && k->readers != NULL);
+  k->wgmma = p->has_wgmma ? ct_wgmma_open(c) : NULL;
+  return has_clocks && (k->wgmma != NULL || !p->has_wgmma) && k->warps != NULL &&
+         k->shadow != NULL && k->written != NULL && k->known != NULL && k->rows != NULL &&
+         k->full != NULL;
+}
+
+static void close_worker(CtCheck *c, CtCheckWorker *k) {
+  ct_free(c->alloc, k->events, k->cap_events * sizeof *k->events);
+  ct_free(c->alloc, k->reads, k->cap_reads * sizeof *k->reads);
+  ct_free(c->alloc, k->unset, k->cap_unset * sizeof *k->unset);
+  ct_free(c->alloc, k->own_pos, k->cap_own_pos * sizeof *k->own_pos);
+  ct_free(c->alloc, k->pending, k->cap_pending * sizeof *k->pending);
+  ct_free(c->alloc, k->taints, k->cap_taints * sizeof *k->taints);
+  ct_free(c->alloc, k->found, k->cap_found * sizeof *k->found);
+  ct_arena_clear(&k->texts);
+}
+
+void ct_check_end(CtCheck *c) {
+  ct_global_end(c);
+  for (int i = 0; i < c->n_workers; i++) {
+    close_worker(c, &c->workers[i]);
+  }
+  c->n_workers = 0;
+  c->job = NULL;
+  ct_arena_clear(&c->arena);
+}
+
+CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) {
+  c->job = job;
+  c->n_launches++;
+  atomic_store(&c->clock, 1);
+  c->workers = ct_arena_alloc(&c->arena, (size_t)job->n_workers * sizeof *c->workers);
+  c->has_clocks = ct_clock_is_wanted(job->program);
+  bool ok = c->workers != NULL && make_plans(c) && place_buffers(c);
+  for (int i = 0; ok && i < job->n_workers; i++) {
+    c->n_workers = i + 1;
+    ok = make_worker(c, &c->workers[i]);
+    c->workers[i].k = &job->workers[i];
+    c->workers[i].bound = job->code;
+    c->workers[i].handlers = job->handlers;
+    job->workers[i].watched = &c->workers[i];
+  }
+  CtStatus status = ok ? ct_global_begin(c, err) : ct_fail_nomem(err);
+  status = status == CT_OK ? ct_early_begin(c, err) : status;
+  if (status == CT_OK) {
+    plan_bounds(c);
+    ct_wrap_plan(c);
+    ct_nan_plan(c);
+  } else {
+    ct_check_end(c);
+  }
+  return status;
+}

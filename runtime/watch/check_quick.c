@@ -1,0 +1,152 @@
+/* check_quick.c: `check`, handlers of what is most frequent and rarely found fault with: they know
+   what these instructions access without simt_access.h. What one cannot settle at once it leaves to
+   ct_simt_step. */
+#include "check_state.h"
+#include "runtime/simt/simt_scalar.h"
+
+static const CtIn *run(const CtCheckWorker *k, const CtIn *in, CtWarp *w) {
+  return k->handlers[in - k->bound](in, w);
+}
+
+static uint32_t buf_of(const CtIn *code) { return code->c & ~(1u << 31); }
+
+/* Of an access by scalar and pattern. */
+static inline bool is_inside(const CtIn *code, const CtWarp *w) {
+  const CtMem *m = &w->mem[buf_of(code)];
+  const CtPattern *p = CT_CAT(CtPattern, w, code->b);
+  int64_t base = CT_CAT(CtScalar, w, code->a)->i, lo, hi;
+  return !ct_add_overflow(base, code->imm, &base) && !ct_add_overflow(base, p->lo, &lo) &&
+         !ct_add_overflow(base, p->hi, &hi) && lo >= 0 && hi < m->n;
+}
+
+static const CtIn *load_inside(const CtIn *in, CtWarp *w) {
+  const CtCheckWorker *k = ct_check_worker(w->worker);
+  return k->n_taints == 0 && is_inside(in, w) ? run(k, in, w) : ct_simt_step(in, w);
+}
+
+static const CtIn *lea_that_fits(const CtIn *in, CtWarp *w) {
+  const CtCheckWorker *k = ct_check_worker(w->worker);
+  return k->n_taints == 0 && ct_wrap_fits(in, w) ? run(k, in, w) : ct_simt_step(in, w);
+}
+
+/* --- writes of shared memory -------------------------------------------------------------------------- */
+
+/* 32 lanes that write 32 granules side by side, none of which was written since the barrier. */
+static bool note_run(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
+  const CtPattern *p = CT_CAT(CtPattern, w, in->b);
+  uint32_t buf = buf_of(in), number = k->next_event;
+  int64_t first = CT_CAT(CtScalar, w, in->a)->i + in->imm + p->pos[0];
+  int n;
+  int64_t g = ct_shadow_granule(k, &k->k->job->program->bufs[buf], first, &n);
+  if (k->next_event - k->first_event >= k->cap_events ||
+      !ct_shadow_write_run(&k->shadow[g], k->epoch_word, number << CT_EVENT_LANE_BITS)) {
+    return false;
+  }
+  CtCheckWarp *warp = &k->warps[w->index];
+  CtRange r = {g, g + CT_LANES - 1};
+  warp->ordinal++;
+  ct_check_event_of(k, in, w->index, false, &k->events[number - k->first_event]);
+  k->next_event++;
+  ct_range_widen(&k->written[buf], r);
+  ct_range_widen(&warp->wrote, r);
+  k->has_written = true;
+  return true;
+}
+
+static const CtIn *store_run(const CtIn *in, CtWarp *w) {
+  CtCheckWorker *k = ct_check_worker(w->worker);
+  bool is_run = w->mask == CT_ALL_LANES &&
+                CT_CAT(CtPattern, w, in->b)->kind[CT_LEVELS - 1] == CT_CONTIGUOUS &&
+                k->n_taints == 0 && k->n_pending == 0 && k->next_event < CT_MAX_EVENT &&
+                is_inside(in, w) && note_run(k, in, w);
+  return is_run ? run(k, in, w) : ct_simt_step(in, w);
+}
+
+/* --- reads of shared memory ----------------------------------------------------------------------------- */
+
+static bool has_room(const CtCheckWorker *k) {
+  return k->n_taints == 0 && k->n_pending == 0 && !k->no_memory && k->n_reads + 2 <= k->cap_reads;
+}
+
+/* What is known of the read that `code` makes, as a part of `in`; NULL: not that all of it is
+   initialised. */
+static inline CtKnownRead *known_read(const CtCheckWorker *k, const CtIn *in, const CtIn *code,
+                                      CtAccessRole role, const CtWarp *w) {
+  int64_t base = ADD_i64(CT_CAT(CtScalar, w, code->a)->i, code->imm);
+  CtKnownRead *s = ct_known_at(k, in, role, w->index, base, w->mask);
+  bool is_it = s->block == k->n_blocks && s->in == in && s->base == base && s->mask == w->mask &&
+               s->pattern == CT_CAT(CtPattern, w, code->b) && s->warp == w->index &&
+               s->role == role;
+  return is_it ? s : NULL;
+}
+
+/* As it was when it was logged before, but now. */
+static inline void log_again(CtCheckWorker *k, CtKnownRead *s) {
+  const CtCheckWarp *w = &k->warps[s->warp];
+  if (s->epoch != k->n_epochs || s->sub != w->sub || s->seq != w->acq) {
+    CtRead *read = &k->reads[k->n_reads++];
+    *read = s->read;
+    ct_check_event_of(k, s->in, s->warp, false, &read->event);
+    s->epoch = k->n_epochs;
+    s->sub = w->sub;
+    s->seq = w->acq;
+  }
+}
+
+static const CtIn *load_again(const CtIn *in, CtWarp *w) {
+  CtCheckWorker *k = ct_check_worker(w->worker);
+  CtKnownRead *s = has_room(k) ? known_read(k, in, in, CT_ACCESS_A, w) : NULL;
+  if (s == NULL) {
+    return ct_simt_step(in, w);
+  }
+  k->warps[w->index].ordinal++;
+  log_again(k, s);
+  return run(k, in, w);
+}
+
+/* The two loads follow. */
+static const CtIn *dot_again(const CtIn *in, CtWarp *w) {
+  CtCheckWorker *k = ct_check_worker(w->worker);
+  CtKnownRead *a = has_room(k) ? known_read(k, in, &in[1], CT_ACCESS_A, w) : NULL;
+  CtKnownRead *b = a == NULL ? NULL : known_read(k, in, &in[2], CT_ACCESS_B, w);
+  if (b == NULL) {
+    return ct_simt_step(in, w);
+  }
+  k->warps[w->index].ordinal++;
+  log_again(k, a);
+  log_again(k, b);
+  return run(k, in, w);
+}
+
+/* --- which ---------------------------------------------------------------------------------------------- */
+
+/* By scalar and pattern? */
+static bool is_shared(const CtCheck *c, const CtIn *code) {
+  const char *roles = ct_simt_roles[code->u.op];
+  return roles[1] == 's' && roles[2] == 'p' && roles[3] == 'b' &&
+         c->job->program->bufs[buf_of(code)].space == CT_SHARED;
+}
+
+static CtHandler of_memory(const CtCheck *c, const CtIn *code) {
+  if (code->u.op == CT_SIMT_DOT_f32 || code->u.op == CT_SIMT_DOT_f64) {
+    return !c->has_clocks && is_shared(c, &code[1]) && is_shared(c, &code[2]) ? dot_again : NULL;
+  }
+  if (c->has_clocks || !is_shared(c, code)) {
+    return NULL;
+  }
+  bool is_load = ct_simt_roles[code->u.op][0] < 'a';
+  bool has_granule = ct_dtype_bytes(c->job->program->bufs[buf_of(code)].dtype) == c->granule;
+  return is_load ? load_again : has_granule ? store_run : NULL;
+}
+
+CtHandler ct_quick_handler(const CtCheck *c, uint32_t index) {
+  const CtIn *code = &c->job->program->code[index];
+  const CtPlan *plan = &c->plans[index];
+  if (plan->is_bounds) {
+    return load_inside;
+  }
+  if (plan->kind == CT_PLAN_WRAP) {
+    return code->u.op == CT_SIMT_LEA_i32 ? lea_that_fits : NULL;
+  }
+  return plan->kind == CT_PLAN_MEMORY ? of_memory(c, code) : NULL;
+}

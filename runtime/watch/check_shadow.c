@@ -1,0 +1,614 @@
+/* check_shadow.c: `check` of shared memory: what is initialised, and races within a block; see
+   check_state.h. */
+#include "check_clock.h"
+
+#include <string.h>
+
+enum { MAX_RACES = 1 << 20 }; /* of a worker; then reads are looked at no more: enough is known */
+enum { MAX_READS = 1 << 18 }; /* kept; then they are looked at before their barrier */
+
+/* The first event of a block marks what an access that did not take place left. */
+static uint32_t word_of(uint32_t event) { return event << CT_EVENT_LANE_BITS; }
+
+static void begin_epoch(CtCheckWorker *k) {
+  k->first_event = k->next_event;
+  k->epoch_word = word_of(k->next_event);
+  k->n_epochs++;
+  k->n_reads = 0;
+  k->n_own_pos = 0;
+  for (uint32_t b = 1; k->has_written && b < k->k->job->program->n_bufs; b++) {
+    k->written[b] = (CtRange){INT64_MAX, INT64_MIN};
+  }
+  k->has_written = false;
+  for (int32_t i = 0; i < k->k->job->program->n_warps; i++) {
+    CtCheckWarp *w = &k->warps[i];
+    w->first_read = 0;
+    w->ordinal = 0;
+    w->wrote = (CtRange){INT64_MAX, INT64_MIN};
+    w->atomic_event = 0;
+    w->global_event = 0;
+  }
+}
+
+void ct_shadow_begin_block(CtCheckWorker *k) {
+  if (k->next_event > CT_MAX_EVENT / 2) { /* begin anew */
+    memset(k->shadow, 0, k->check->n_granules * sizeof *k->shadow);
+    k->next_event = 1;
+  }
+  k->n_blocks++;
+  k->block_word = word_of(k->next_event++);
+  k->has_written = true;
+  k->n_pending = 0;
+  k->epoch = 0;
+  begin_epoch(k);
+}
+
+/* --- events ----------------------------------------------------------------------------------------- */
+
+static const CtEvent *event_at(const CtCheckWorker *k, uint32_t number) {
+  return ct_shadow_event(k, number);
+}
+
+/* With clocks an event lives as long as its block; one that says the same is used again. */
+static uint32_t *recent_event(const CtCheckWorker *k, const CtAccess *a) {
+  return &k->warps[a->w->index].recent[ct_check_index(k, a->in) % CT_N_RECENT];
+}
+
+static bool is_like(const CtEvent *old, const CtEvent *e) {
+  return old->in == e->in && old->sub == e->sub && old->component == e->component &&
+         old->clock == e->clock && old->acq == e->acq && old->seq == e->seq;
+}
+
+/* The number of a new event, or of an atomic instruction's that is the same but for its time. 0: no
+   memory. */
+static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
+  CtCheckWarp *w = &k->warps[a->w->index];
+  if (k->clocks != NULL) {
+    CtEvent e;
+    uint32_t recent = *recent_event(k, a);
+    ct_check_event(k, a, &e);
+    if (recent >= k->first_event && is_like(event_at(k, recent), &e)) {
+      return recent;
+    }
+  } else if (a->is_atomic && w->atomic_event >= k->first_event && w->atomic_event != 0) {
+    const CtEvent *old = event_at(k, w->atomic_event);
+    if (old->in == ct_check_index(k, a->in) && old->sub == w->sub) {
+      return w->atomic_event;
+    }
+  }
+  size_t n = k->next_event - k->first_event;
+  if (k->next_event >= CT_MAX_EVENT || ct_grow(k->check->alloc, &k->events, &k->cap_events, n + 1,
+                                               sizeof *k->events, NULL) != CT_OK) {
+    k->no_memory = true;
+    return 0;
+  }
+  ct_check_event(k, a, &k->events[n]);
+  w->atomic_event = a->is_atomic ? k->next_event : w->atomic_event;
+  *recent_event(k, a) = k->next_event;
+  return k->next_event++;
+}
+
+/* --- ranges ----------------------------------------------------------------------------------------- */
+
+/* Of an irregular access the whole buffer. */
+static CtRange range_of(const CtCheckWorker *k, const CtAccess *a) {
+  int n;
+  bool all = !a->is_regular;
+  CtRange r = {ct_shadow_granule(k, a->buf, all ? 0 : a->lo, &n),
+               ct_shadow_granule(k, a->buf, all ? a->mem->n - 1 : a->hi, &n)};
+  r.hi += n - 1;
+  return r;
+}
+
+static bool meets(CtRange a, int64_t lo, int64_t hi) { return a.lo <= hi && lo <= a.hi; }
+
+/* --- writes ------------------------------------------------------------------------------------------- */
+
+typedef struct Write {
+  CtCheckWorker *k;
+  const CtAccess *a;
+  const CtEvent *event;
+  uint32_t word;
+  int64_t e; /* the element */
+} Write;
+
+static void look_at_writes(const Write *w, int lane, int64_t off, uint32_t old_word) {
+  int old_lane = (int)(old_word & CT_EVENT_LANE);
+  const CtEvent *old = event_at(w->k, old_word >> CT_EVENT_LANE_BITS);
+  bool in_warp = old->warp == w->event->warp;
+  if ((in_warp && (old_lane == lane || old->sub != w->event->sub)) ||
+      (old->is_atomic && w->event->is_atomic) ||
+      ct_check_handed_on(old, w->event, w->k->warps[old->warp].release)) {
+    return;
+  }
+  bool at_once = old_word >> CT_EVENT_LANE_BITS == w->word >> CT_EVENT_LANE_BITS;
+  if (!w->event->is_atomic && (at_once ? ct_check_is_same_in(w->a, w->e, lane, old_lane, off)
+                                       : ct_check_is_same(w->a, w->e, lane, off))) {
+    return;
+  }
+  ct_finding_race(w->k, CT_CHECK_RACE_SHARED, old, old_lane, true, w->event, lane, true,
+                  w->a->buf_index, off);
+}
+
+static void write_one(const Write *w, int lane, int64_t off) {
+  int n;
+  int64_t g = ct_shadow_granule(w->k, w->a->buf, off, &n);
+  for (int i = 0; i < n; i++) {
+    uint32_t *word = &w->k->shadow[g + i];
+    if (*word >= w->k->epoch_word && *word != (w->word | (uint32_t)lane) &&
+        (i == 0 || word[-1] != *word)) {
+      look_at_writes(w, lane, off, *word);
+    }
+  }
+  for (int i = 0; i < n; i++) {
+    w->k->shadow[g + i] = w->word | (uint32_t)lane;
+  }
+}
+
+static bool is_run(const CtCheckWorker *k, const CtAccess *a) {
+  return a->mask == CT_ALL_LANES && a->pattern != NULL &&
+         a->pattern->kind[CT_LEVELS - 1] == CT_CONTIGUOUS &&
+         ct_dtype_bytes(a->buf->dtype) == k->check->granule;
+}
+
+static void write_regular(Write *w) {
+  const CtAccess *a = w->a;
+  bool run = is_run(w->k, a);
+  int n;
+  for (w->e = 0; w->e < a->n; w->e++) {
+    int64_t first = ct_access_offset(a, w->e, 0);
+    uint32_t *shadow = &w->k->shadow[run ? ct_shadow_granule(w->k, a->buf, first, &n) : 0];
+    if (run && ct_shadow_write_run(shadow, w->k->epoch_word, w->word)) {
+      continue;
+    }
+    first -= a->pos[0];
+    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest);
+      write_one(w, lane, first + a->pos[lane]);
+    }
+  }
+}
+
+static void write_irregular(Write *w) {
+  for (w->e = 0; w->e < w->a->n; w->e++) {
+    for (uint32_t rest = w->a->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest);
+      int64_t off;
+      if (ct_access_at(w->a, w->e, lane, &off) && (uint64_t)off < (uint64_t)w->a->mem->n) {
+        write_one(w, lane, off);
+      }
+    }
+  }
+}
+
+void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
+  Write w = {.k = k, .a = a};
+  uint32_t number = add_event(k, a);
+  if (number == 0 || a->mem->n == 0) {
+    return;
+  }
+  CtRange r = range_of(k, a);
+  CtEvent now;
+  w.event = event_at(k, number);
+  if (a->is_atomic) { /* the event may be an earlier one */
+    ct_check_event(k, a, &now);
+    w.event = &now;
+  }
+  w.word = word_of(number);
+  if (k->n_pending > 0) {
+    ct_async_look(k, a, r);
+  }
+  if (k->clocks != NULL) {
+    ct_clock_write(k, a, number);
+  } else if (a->is_regular) {
+    write_regular(&w);
+  } else {
+    write_irregular(&w);
+  }
+  ct_range_widen(&k->written[a->buf_index], r);
+  ct_range_widen(&k->warps[a->w->index].wrote, r);
+  k->has_written = true;
+  if (a->is_async) {
+    ct_async_add(k, a, w.event, number, r);
+  }
+}
+
+/* What these lanes would have written counts as initialised. */
+void ct_shadow_hold(CtCheckWorker *k, const CtAccess *a, uint32_t lanes) {
+  for (int64_t e = 0; a->writes && e < a->n; e++) {
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      int64_t off;
+      int n;
+      if (!ct_access_at(a, e, ct_first_lane(rest), &off) || (uint64_t)off >= (uint64_t)a->mem->n) {
+        continue;
+      }
+      int64_t g = ct_shadow_granule(k, a->buf, off, &n);
+      for (int i = 0; i < n; i++) {
+        k->shadow[g + i] = k->shadow[g + i] < k->block_word ? k->block_word : k->shadow[g + i];
+      }
+    }
+  }
+}
+
+/* --- reads: initialised? ------------------------------------------------------------------------------ */
+
+static void look_at_unset(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) {
+  int n;
+  int64_t g = ct_shadow_granule(k, a->buf, off, &n);
+  bool unset = false;
+  for (int i = 0; i < n; i++) {
+    if (k->shadow[g + i] < k->block_word) {
+      unset = true;
+      k->shadow[g + i] = k->block_word; /* once is enough */
+    }
+  }
+  if (unset && ct_grow(k->check->alloc, &k->unset, &k->cap_unset, k->n_unset + 1, sizeof *k->unset,
+                       NULL) == CT_OK) {
+    CtFound f = {.kind = CT_CHECK_UNINIT_SHARED,
+                 .in = ct_check_index(k, a->in),
+                 .other = UINT32_MAX,
+                 .buf = a->buf_index,
+                 .count = 1,
+                 .block = a->w->worker->block,
+                 .thread = ct_check_thread(a->w->index, lane),
+                 .off = off};
+    k->unset[k->n_unset++] = (CtUnset){f, g};
+  }
+  k->no_memory = k->no_memory || (unset && k->cap_unset == 0);
+}
+
+/* Before the log is looked at. */
+static void tell_unset(CtCheckWorker *k) {
+  for (size_t i = 0; i < k->n_unset; i++) {
+    const CtFound *f = &k->unset[i].f;
+    uint32_t word = k->shadow[k->unset[i].granule];
+    bool by_other = k->clocks == NULL && word >= k->epoch_word &&
+                    ct_check_thread(event_at(k, word >> CT_EVENT_LANE_BITS)->warp,
+                                    (int)(word & CT_EVENT_LANE)) != f->thread;
+    if (!by_other) {
+      ct_finding_note(k, f);
+    }
+  }
+  k->n_unset = 0;
+}
+
+static bool is_run_set(const uint32_t *shadow, uint32_t block_word) {
+  uint32_t unset = 0;
+  for (int i = 0; i < CT_LANES; i++) {
+    unset |= (uint32_t)(shadow[i] < block_word);
+  }
+  return unset == 0;
+}
+
+/* Is all from lo to hi set? What an operand has no elements in counts, too. */
+static bool is_range_set(const uint32_t *shadow, CtRange r, uint32_t block_word) {
+  uint32_t unset = 0;
+  int64_t g = r.lo;
+  for (; g + CT_LANES <= r.hi + 1; g += CT_LANES) {
+    for (int i = 0; i < CT_LANES; i++) {
+      unset |= (uint32_t)(shadow[g + i] < block_word);
+    }
+  }
+  for (; g <= r.hi; g++) {
+    unset |= (uint32_t)(shadow[g] < block_word);
+  }
+  return unset == 0;
+}
+
+/* Lanes of the mask but those whose offset an earlier one has. */
+static uint32_t distinct_lanes(const CtAccess *a) {
+  uint32_t lanes = 0;
+  for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    bool is_new = true;
+    for (uint32_t seen = lanes; is_new && seen != 0; seen &= seen - 1) {
+      is_new = a->pos[ct_first_lane(seen)] != a->pos[lane];
+    }
+    lanes |= is_new ? 1u << lane : 0;
+  }
+  return lanes;
+}
+
+/* Elements of one granule. */
+static bool are_all_set(const CtCheckWorker *k, const CtAccess *a) {
+  int64_t n_cols = a->n / a->n_rows;
+  uint32_t lanes = distinct_lanes(a), unset = 0;
+  const uint32_t *shadow = &k->shadow[a->buf->at >> k->granule_bits];
+  for (int64_t j = 0; j < n_cols && unset == 0; j++) {
+    for (int64_t i = 0; i < a->n_rows; i++) {
+      int64_t first = a->base + (a->rows != NULL ? a->rows[i] : i * a->step) +
+                      (a->cols != NULL ? a->cols[j] : 0);
+      for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+        unset |= (uint32_t)(shadow[first + a->pos[ct_first_lane(rest)]] < k->block_word);
+      }
+    }
+  }
+  return unset == 0;
+}
+
+static bool is_set(const CtCheckWorker *k, const CtAccess *a, CtRange r) {
+  if (!a->is_regular) {
+    return false;
+  }
+  if (r.hi - r.lo < a->n * CT_LANES && is_range_set(k->shadow, r, k->block_word)) {
+    return true;
+  }
+  return a->pos != a->own_pos && ct_dtype_bytes(a->buf->dtype) == k->check->granule &&
+         are_all_set(k, a);
+}
+
+static void look_for_unset(CtCheckWorker *k, const CtAccess *a, CtRange r) {
+  if (is_set(k, a, r)) {
+    return;
+  }
+  bool run = is_run(k, a);
+  int n;
+  for (int64_t e = 0; e < a->n; e++) {
+    if (run) {
+      int64_t g = ct_shadow_granule(k, a->buf, ct_access_offset(a, e, 0), &n);
+      if (is_run_set(&k->shadow[g], k->block_word)) {
+        continue;
+      }
+    }
+    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest);
+      int64_t off;
+      if (ct_access_at(a, e, lane, &off) && (uint64_t)off < (uint64_t)a->mem->n) {
+        look_at_unset(k, a, lane, off);
+      }
+    }
+  }
+}
+
+/* --- reads: the log ------------------------------------------------------------------------------------- */
+
+/* Space for 32 offsets; false: no memory. */
+static bool add_pos(CtCheckWorker *k, size_t *at) {
+  if (ct_grow(k->check->alloc, &k->own_pos, &k->cap_own_pos, k->n_own_pos + CT_LANES,
+              sizeof *k->own_pos, NULL) != CT_OK) {
+    return false;
+  }
+  *at = k->n_own_pos;
+  k->n_own_pos += CT_LANES;
+  return true;
+}
+
+static CtRead *add_read(CtCheckWorker *k, const CtAccess *a, CtRange r) {
+  if (k->n_reads == k->cap_reads && ct_grow(k->check->alloc, &k->reads, &k->cap_reads,
+                                            k->n_reads + 1, sizeof *k->reads, NULL) != CT_OK) {
+    k->no_memory = true;
+    return NULL;
+  }
+  CtRead *read = &k->reads[k->n_reads++];
+  ct_check_event(k, a, &read->event);
+  read->buf = a->buf_index;
+  read->mask = a->mask;
+  read->n = a->n;
+  read->n_rows = a->n_rows;
+  read->base = a->base;
+  read->lo = r.lo;
+  read->hi = r.hi;
+  read->step = a->step;
+  read->pos = NULL;
+  read->rows = a->rows;
+  read->cols = a->cols;
+  return read;
+}
+
+/* Is the latest entry of the log the same read? Loops that wait read the same again and again. */
+static bool is_latest(const CtCheckWorker *k, const CtEvent *e, const CtAccess *a,
+                      const int64_t *pos) {
+  const CtRead *r = k->n_reads == 0 ? NULL : &k->reads[k->n_reads - 1];
+  return r != NULL && r->pos == NULL && r->event.in == e->in && r->event.warp == e->warp &&
+         r->event.sub == e->sub && (r->event.acq == e->acq || e->is_atomic) && r->mask == a->mask &&
+         r->n == a->n && memcmp(&k->own_pos[r->own_pos], pos, sizeof a->own_pos) == 0;
+}
+
+/* An entry with offsets of its own; those of lanes outside the mask do not matter. */
+static void log_own(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, CtRange r, uint32_t mask,
+                    int64_t n, const int64_t pos[CT_LANES]) {
+  size_t at = 0;
+  if (n == a->n && is_latest(k, e, a, pos)) {
+    return;
+  }
+  CtRead *read = add_pos(k, &at) ? add_read(k, a, r) : NULL;
+  if (read == NULL) {
+    k->no_memory = true;
+    return;
+  }
+  memcpy(&k->own_pos[at], pos, CT_LANES * sizeof *pos);
+  read->own_pos = at;
+  read->mask = mask;
+  read->n = n;
+  if (n != a->n) { /* one element of it */
+    read->n_rows = n;
+    read->base = 0;
+    read->rows = read->cols = NULL;
+    read->step = 0;
+  }
+}
+
+/* Element by element; tables may be made anew before the barrier, too. */
+static void log_irregular(CtCheckWorker *k, const CtAccess *a, const CtEvent *e) {
+  for (int64_t i = 0; i < a->n; i++) {
+    int64_t pos[CT_LANES] = {0}, lo = INT64_MAX, hi = INT64_MIN;
+    uint32_t mask = 0;
+    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest), n;
+      int64_t off;
+      if (ct_access_at(a, i, lane, &off) && (uint64_t)off < (uint64_t)a->mem->n) {
+        mask |= 1u << lane;
+        pos[lane] = off;
+        lo = ct_min(lo, ct_shadow_granule(k, a->buf, off, &n));
+        hi = ct_max(hi, ct_shadow_granule(k, a->buf, off, &n) + n - 1);
+      }
+    }
+    if (mask != 0) {
+      CtAccess one = *a;
+      one.n = -1; /* so that log_own takes it as an element */
+      log_own(k, &one, e, (CtRange){lo, hi}, mask, 1, pos);
+    }
+  }
+}
+
+static void log_read(CtCheckWorker *k, const CtAccess *a, CtRange r, bool is_steady) {
+  if (is_steady && a->is_regular && a->pos != a->own_pos) {
+    CtRead *read = add_read(k, a, r);
+    if (read != NULL) {
+      read->pos = a->pos;
+    }
+    return;
+  }
+  CtEvent e;
+  ct_check_event(k, a, &e);
+  if (a->is_regular && is_steady) {
+    log_own(k, a, &e, r, a->mask, a->n, a->pos);
+  } else {
+    log_irregular(k, a, &e);
+  }
+}
+
+/* --- reads: races ---------------------------------------------------------------------------------------- */
+
+/* `fresh`: since its warp's last sync_warp; the older ones were compared with their warp's writes. */
+static void look_at_read(CtCheckWorker *k, const CtRead *r, int lane, int64_t off, bool fresh,
+                         bool in_warp_only) {
+  const CtSimtBuf *buf = &k->k->job->program->bufs[r->buf];
+  int n;
+  int64_t g = ct_shadow_granule(k, buf, off, &n);
+  for (int i = 0; i < n; i++) {
+    uint32_t word = k->shadow[g + i];
+    if (word < k->epoch_word || (i > 0 && word == k->shadow[g + i - 1])) {
+      continue;
+    }
+    int old_lane = (int)(word & CT_EVENT_LANE);
+    const CtEvent *old = event_at(k, word >> CT_EVENT_LANE_BITS), *e = &r->event;
+    bool in_warp = old->warp == e->warp;
+    if ((in_warp ? old_lane == lane || old->sub != e->sub || !fresh : in_warp_only) ||
+        (old->is_atomic && e->is_atomic) ||
+        ct_check_handed_on(old, e, k->warps[old->warp].release) ||
+        ct_check_handed_on(e, old, k->warps[e->warp].release)) {
+      continue;
+    }
+    if (old->ordinal < e->ordinal) {
+      ct_finding_race(k, CT_CHECK_RACE_SHARED, old, old_lane, true, e, lane, false, r->buf, off);
+    } else {
+      ct_finding_race(k, CT_CHECK_RACE_SHARED, e, lane, false, old, old_lane, true, r->buf, off);
+    }
+  }
+}
+
+static void look_at_entry(CtCheckWorker *k, const CtRead *r, bool fresh, bool in_warp_only) {
+  const int64_t *pos = r->pos != NULL ? r->pos : &k->own_pos[r->own_pos];
+  for (int64_t e = 0; e < r->n; e++) {
+    int64_t i = e % r->n_rows, j = e / r->n_rows;
+    int64_t first =
+        r->base + (r->rows != NULL ? r->rows[i] : i * r->step) + (r->cols != NULL ? r->cols[j] : 0);
+    for (uint32_t rest = r->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest);
+      look_at_read(k, r, lane, first + pos[lane], fresh, in_warp_only);
+    }
+  }
+}
+
+static bool is_written(const CtCheckWorker *k, const CtRead *r) {
+  for (uint32_t b = 1; b < k->k->job->program->n_bufs; b++) {
+    if (meets(k->written[b], r->lo, r->hi)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void look_at_reads(CtCheckWorker *k) {
+  for (size_t i = 0; k->has_written && k->n_races < MAX_RACES && i < k->n_reads; i++) {
+    const CtRead *r = &k->reads[i];
+    if (is_written(k, r)) {
+      look_at_entry(k, r, i >= k->warps[r->event.warp].first_read, false);
+    }
+  }
+}
+
+void ct_shadow_sync_warp(CtCheckWorker *k, const CtWarp *w) {
+  CtCheckWarp *warp = &k->warps[w->index];
+  for (size_t i = warp->first_read; warp->wrote.lo <= warp->wrote.hi && i < k->n_reads; i++) {
+    const CtRead *r = &k->reads[i];
+    if (r->event.warp == w->index && meets(warp->wrote, r->lo, r->hi)) {
+      look_at_entry(k, r, true, true);
+    }
+  }
+  warp->first_read = k->n_reads;
+  warp->wrote = (CtRange){INT64_MAX, INT64_MIN};
+  warp->sub++;
+}
+
+void ct_shadow_barrier(CtCheckWorker *k) {
+  tell_unset(k);
+  look_at_reads(k);
+  k->epoch++;
+  if (k->clocks != NULL) {
+    ct_clock_barrier(k);
+  } else {
+    begin_epoch(k);
+  }
+  if (k->n_pending > 0) {
+    ct_async_barrier(k);
+  }
+}
+
+/* --- reads ------------------------------------------------------------------------------------------------- */
+
+static bool is_known(const CtKnownRead *s, const CtAccess *a) {
+  return s->in == a->in && s->pattern == a->pattern && s->base == a->base && s->mask == a->mask &&
+         s->warp == a->w->index && s->role == a->role;
+}
+
+void ct_shadow_read(CtCheckWorker *k, const CtAccess *a, bool is_steady) {
+  bool is_plain =
+      k->clocks == NULL && is_steady && a->is_regular && a->pos != a->own_pos && !a->is_atomic;
+  CtCheckWarp *w = &k->warps[a->w->index];
+  CtKnownRead *s = is_plain ? ct_known_at(k, a->in, a->role, a->w->index, a->base, a->mask) : NULL;
+  bool hit = s != NULL && is_known(s, a);
+  if (a->mem->n == 0) {
+    return;
+  }
+  CtRange r = range_of(k, a);
+  if (!hit || s->block != k->n_blocks) {
+    look_for_unset(k, a, r);
+  }
+  if (k->n_pending > 0) {
+    ct_async_look(k, a, r);
+  }
+  if (k->clocks != NULL) {
+    uint32_t number = add_event(k, a);
+    if (number != 0) {
+      ct_clock_read(k, a, number);
+    }
+    return;
+  }
+  if (!(hit && s->epoch == k->n_epochs && s->sub == w->sub && s->seq == w->acq)) {
+    log_read(k, a, r, is_steady);
+    if (s != NULL && k->n_reads > 0) {
+      *s = (CtKnownRead){.in = a->in,
+                         .pattern = a->pattern,
+                         .base = a->base,
+                         .mask = a->mask,
+                         .warp = a->w->index,
+                         .sub = w->sub,
+                         .role = (uint16_t)a->role,
+                         .epoch = k->n_epochs,
+                         .seq = w->acq,
+                         .read = k->reads[k->n_reads - 1]};
+    }
+  }
+  if (s != NULL) {
+    s->block = k->n_blocks;
+  }
+  if (k->n_reads >= MAX_READS) {
+    look_at_reads(k);
+    k->n_reads = k->n_own_pos = 0;
+    for (int32_t i = 0; i < k->k->job->program->n_warps; i++) {
+      k->warps[i].first_read = 0;
+    }
+  }
+}

@@ -1,0 +1,216 @@
+/* check_wgmma.c: `check` of the registers of wgmma. From a wgmma to the wgmma_wait that covers its group its sums
+   are nobody's, and A in registers stays as it is. A wgmma_fence comes before the first, and before one whose
+   registers ordinary instructions have touched since the last. What it reads in shared memory, check_clock.c
+   follows. */
+#include "check_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_FLIGHTS = 16 };
+
+/* Registers of a product that is under way: elements lo .. hi of a buffer. */
+typedef struct Flight {
+  uint32_t buf, group, in;
+  int64_t lo, hi;
+  bool is_written;
+} Flight;
+
+typedef struct Warp {
+  uint32_t n_groups; /* committed */
+  uint32_t *touched; /* by buffer: 1 + the instruction that touched it since the fence; 0: none */
+  Flight flights[MAX_FLIGHTS];
+  int n_flights;
+  bool has_fenced;
+  uint32_t n_issued, last, order; /* products: their number, the last one, a hash of them all */
+} Warp;
+
+struct CtWgmmaRegs {
+  bool *is_operand; /* by buffer */
+  Warp *warps;
+};
+
+CtWgmmaRegs *ct_wgmma_open(CtCheck *c) {
+  const CtSimtProgram *p = c->job->program;
+  size_t n_warps = (size_t)p->n_warps;
+  CtWgmmaRegs *r = ct_arena_alloc(&c->arena, sizeof *r);
+  uint32_t *touched = ct_arena_alloc(&c->arena, n_warps * p->n_bufs * sizeof *touched);
+  if (r == NULL || touched == NULL ||
+      (r->is_operand = ct_arena_alloc(&c->arena, p->n_bufs)) == NULL ||
+      (r->warps = ct_arena_alloc(&c->arena, n_warps * sizeof *r->warps)) == NULL) {
+    return NULL;
+  }
+  for (size_t i = 0; i < n_warps; i++) {
+    r->warps[i].touched = &touched[i * p->n_bufs];
+  }
+  for (uint32_t i = 0; i < p->n_tiles; i++) {
+    const CtTileOp *t = &p->tiles[i];
+    if (t->op == CT_OP_WGMMA) {
+      r->is_operand[p->bufs[t->dst.buf].memory] = true;
+      r->is_operand[p->bufs[t->a.buf].memory] = true;
+    }
+  }
+  return r;
+}
+
+void ct_wgmma_begin_block(CtCheckWorker *k) {
+  const CtSimtProgram *p = k->k->job->program;
+  for (int32_t i = 0; k->wgmma != NULL && i < p->n_warps; i++) {
+    Warp *w = &k->wgmma->warps[i];
+    uint32_t *touched = w->touched;
+    memset(touched, 0, p->n_bufs * sizeof *touched);
+    *w = (Warp){.touched = touched};
+  }
+}
+
+/* --- findings --------------------------------------------------------------------------------------------- */
+
+static void note(CtCheckWorker *k, const CtAccess *a, int how, uint32_t other, int64_t off) {
+  CtFound f = {.kind = CT_CHECK_WGMMA,
+               .in = ct_check_index(k, a->in),
+               .other = other,
+               .buf = a->buf_index,
+               .how = (uint8_t)how,
+               .count = 1,
+               .block = k->k->block,
+               .other_block = k->k->block,
+               .thread = ct_check_thread(a->w->index, ct_first_lane(a->mask)),
+               .off = off};
+  f.other_thread = f.thread;
+  ct_finding_note(k, &f);
+}
+
+/* Elements that the access may touch. */
+static Flight range_of(const CtAccess *a) {
+  bool known = a->is_regular;
+  return (Flight){.buf = a->buf->memory,
+                  .lo = known ? a->lo : 0,
+                  .hi = known ? a->hi : a->mem->n - 1,
+                  .is_written = a->role == CT_ACCESS_DST};
+}
+
+static bool meets(const Flight *a, const Flight *b) {
+  return a->buf == b->buf && a->lo <= b->hi && b->lo <= a->hi;
+}
+
+/* --- accesses --------------------------------------------------------------------------------------------- */
+
+/* Sums are not read as an operand; A is not written. */
+static void look_at_flights(CtCheckWorker *k, const CtAccess *a, const Warp *w, bool is_sum) {
+  Flight f = range_of(a);
+  for (int i = 0; i < w->n_flights; i++) {
+    const Flight *old = &w->flights[i];
+    bool clash = old->is_written ? !is_sum : a->writes;
+    if (clash && meets(old, &f)) {
+      note(k, a,
+           !old->is_written ? CT_WGMMA_A
+           : a->writes      ? CT_WGMMA_WRITE
+                            : CT_WGMMA_READ,
+           old->in, old->lo > f.lo ? old->lo : f.lo);
+      return;
+    }
+  }
+}
+
+static void add_flight(CtCheckWorker *k, const CtAccess *a, Warp *w) {
+  Flight f = range_of(a);
+  f.group = w->n_groups;
+  f.in = ct_check_index(k, a->in);
+  int i = 0;
+  while (i < w->n_flights &&
+         !(w->flights[i].buf == f.buf && w->flights[i].lo == f.lo && w->flights[i].hi == f.hi)) {
+    i++;
+  }
+  if (i < MAX_FLIGHTS) {
+    w->flights[i] = f;
+    w->n_flights = i < w->n_flights ? w->n_flights : i + 1;
+  }
+}
+
+static void look_at_fence(CtCheckWorker *k, const CtAccess *a, const Warp *w) {
+  uint32_t touched = w->touched[a->buf->memory];
+  if (touched != 0) {
+    note(k, a, CT_WGMMA_FENCE, touched - 1, range_of(a).lo);
+  } else if (!w->has_fenced && a->role == CT_ACCESS_DST) {
+    note(k, a, CT_WGMMA_NO_FENCE, UINT32_MAX, range_of(a).lo);
+  }
+}
+
+void ct_wgmma_access(CtCheckWorker *k, const CtAccess *a) {
+  Warp *w = &k->wgmma->warps[a->w->index];
+  uint32_t at = ct_check_index(k, a->in);
+  if (!k->wgmma->is_operand[a->buf->memory]) {
+    return;
+  }
+  bool is_wgmma = k->code[at].u.op == CT_SIMT_WGMMA;
+  look_at_flights(k, a, w, is_wgmma && a->role == CT_ACCESS_DST);
+  if (is_wgmma && a->role == CT_ACCESS_DST) {
+    w->n_issued++;
+    w->last = at;
+    w->order = (w->order ^ (at + 1)) * 16777619u;
+  }
+  if (is_wgmma) {
+    look_at_fence(k, a, w);
+    add_flight(k, a, w);
+  } else {
+    w->touched[a->buf->memory] = at + 1;
+  }
+}
+
+/* --- warp groups ------------------------------------------------------------------------------------------ */
+
+enum { WARP_GROUP = 4 };
+
+static const char *products(uint32_t n, char out[32]) {
+  snprintf(out, 32, "%u %s", n, n == 1 ? "product" : "products");
+  return n == 0 ? "none" : out;
+}
+
+/* Of warps i and j of a warp group, which have issued other products: i has issued more, or as many. */
+static void note_apart(CtCheckWorker *k, int32_t i, int32_t j) {
+  const Warp *a = &k->wgmma->warps[i], *b = &k->wgmma->warps[j];
+  char text[300], n[32], m[32];
+  snprintf(text, sizeof text,
+           "wgmma: warp %d has issued %s, warp %d of its warp group %s; all four warps issue each "
+           "product together, so let whole groups of 128 threads come to it",
+           (int)i, products(a->n_issued, n), (int)j,
+           a->n_issued == b->n_issued ? "others" : products(b->n_issued, m));
+  ct_finding_note_text(
+      k, (CtFound){.in = a->last, .buf = 0, .block = k->k->block, .thread = ct_check_thread(i, 0)},
+      text);
+}
+
+void ct_wgmma_end_block(CtCheckWorker *k) {
+  int32_t n = k->wgmma == NULL ? 0 : k->k->job->program->n_warps;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t first = i - i % WARP_GROUP;
+    const Warp *a = &k->wgmma->warps[first], *b = &k->wgmma->warps[i];
+    if (a->order != b->order) {
+      bool first_more = a->n_issued >= b->n_issued;
+      note_apart(k, first_more ? first : i, first_more ? i : first);
+      i = first + WARP_GROUP - 1; /* one finding for each group */
+    }
+  }
+}
+
+/* --- fence, commit, wait ---------------------------------------------------------------------------------- */
+
+void ct_wgmma_order(CtCheckWorker *k, const CtIn *code, const CtWarp *warp) {
+  Warp *w = &k->wgmma->warps[warp->index];
+  int n = 0;
+  switch (code->u.op) {
+    case CT_SIMT_WGMMA_FENCE:
+      w->has_fenced = true;
+      memset(w->touched, 0, k->k->job->program->n_bufs * sizeof *w->touched);
+      break;
+    case CT_SIMT_WGMMA_COMMIT: w->n_groups++; break;
+    default:
+      for (int i = 0; i < w->n_flights; i++) {
+        if ((int64_t)w->flights[i].group + code->imm >= (int64_t)w->n_groups) {
+          w->flights[n++] = w->flights[i];
+        }
+      }
+      w->n_flights = n;
+      break;
+  }
+}

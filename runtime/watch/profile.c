@@ -1,0 +1,389 @@
+/* profile.c: the watcher that counts; see profile.h. Each worker counts for itself; what it has
+   is added up after the launch. */
+#include "profile.h"
+
+#include <string.h>
+
+#include "profile_box.h"
+#include "profile_rows.h"
+
+enum { MAX_SECTORS = 1 << 24 }; /* of a tensor whose sectors are marked: 512 MiB */
+
+struct CtProfile {
+  CtSimtWatch watch; /* first */
+  CtAlloc alloc;
+  uint64_t tag;
+  int64_t n_blocks; /* that run; 0: all */
+  uint32_t n_patterns;
+  CtProfileRows **programs;
+  size_t n, cap;
+  CtProfileWorker *workers;
+  size_t n_workers, cap_workers;
+  /* Of the launch under way. */
+  CtProfileRows *now;
+  int64_t *n_sectors; /* by param */
+  size_t cap_sectors;
+  CtProfileJob job;
+};
+
+/* --- a launch ------------------------------------------------------------------------------------------- */
+
+static CtStatus find_program(CtProfile *p, const CtSimtProgram *from, CtProfileRows **out,
+                             CtErr *err) {
+  for (size_t i = 0; i < p->n; i++) {
+    if (p->programs[i]->pub.tag == p->tag) {
+      *out = p->programs[i];
+      return CT_OK;
+    }
+  }
+  CtProfileRows *pr = NULL;
+  CtStatus status = ct_grow(p->alloc, &p->programs, &p->cap, p->n + 1, sizeof *p->programs, err);
+  status = status == CT_OK ? ct_profile_rows_new(p->alloc, from, p->tag, &pr, err) : status;
+  if (status != CT_OK) {
+    return status;
+  }
+  p->programs[p->n++] = *out = pr;
+  return CT_OK;
+}
+
+/* The lanes that a branch sends on; of a loop by lanes, those that stay in it. */
+static uint32_t taken(const CtIn *code, const CtWarp *w) {
+  uint32_t lanes = 0;
+  if (code->u.op == CT_SIMT_SPLIT || code->u.op == CT_SIMT_SPLIT_ELSE) {
+    return w->mask & *CT_CAT(uint32_t, w, code->a);
+  }
+  if (code->u.op == CT_SIMT_ONLY) {
+    return w->mask & *CT_CAT(uint32_t, w, code->d);
+  }
+  bool starts = code->u.op == CT_SIMT_LANES_START;
+  for (int i = 0; i < CT_LANES; i++) {
+    /* what a LANES_NEXT counts down is not above 1 in the last turn */
+    lanes |= (uint32_t)(CT_CAT(int64_t, w, starts ? code->d : code->a)[i] > (starts ? 0 : 1)) << i;
+  }
+  return w->mask & lanes;
+}
+
+/* An array of n zeros, in place of what it was. */
+static CtStatus fresh(CtAlloc alloc, void *items_ptr, size_t *cap, size_t n, size_t size,
+                      CtErr *err) {
+  CtStatus status = ct_grow(alloc, items_ptr, cap, n, size, err);
+  if (status == CT_OK && n > 0) {
+    void *items;
+    memcpy(&items, items_ptr, sizeof items);
+    memset(items, 0, n * size);
+  }
+  return status;
+}
+
+static void free_worker(CtAlloc alloc, CtProfileWorker *k) {
+  for (size_t i = 0; i < k->cap_marks; i++) {
+    ct_free(alloc, k->marks[i].stamp, k->marks[i].cap * sizeof *k->marks[i].stamp);
+  }
+  ct_free(alloc, k->counts, k->cap_counts * sizeof *k->counts);
+  ct_free(alloc, k->mems, k->cap_mems * sizeof *k->mems);
+  ct_free(alloc, k->seen, k->cap_seen * sizeof *k->seen);
+  ct_free(alloc, k->memos, k->cap_memos * sizeof *k->memos);
+  ct_free(alloc, k->pool, k->cap_pool * sizeof *k->pool);
+  ct_free(alloc, k->marks, k->cap_marks * sizeof *k->marks);
+  ct_free(alloc, k->patterns, k->cap_patterns * sizeof *k->patterns);
+  ct_free(alloc, k->steps, k->cap_steps * sizeof *k->steps);
+  ct_free(alloc, k->boxes, k->cap_boxes * sizeof *k->boxes);
+}
+
+/* Marks for the sectors of each param, of reads and of writes. */
+static CtStatus prepare_marks(CtProfile *p, CtProfileWorker *k, size_t n_params, CtErr *err) {
+  CtStatus status = CT_OK;
+  if (k->cap_marks < 2 * n_params) {
+    size_t old = k->cap_marks;
+    status = ct_grow(p->alloc, &k->marks, &k->cap_marks, 2 * n_params, sizeof *k->marks, err);
+    if (status == CT_OK) {
+      memset(k->marks + old, 0, (k->cap_marks - old) * sizeof *k->marks);
+    }
+  }
+  for (size_t i = 0; i < 2 * n_params && status == CT_OK; i++) {
+    CtProfileMarks *m = &k->marks[i];
+    m->n_blocks = 0;
+    status =
+        fresh(p->alloc, &m->stamp, &m->cap, (size_t)p->n_sectors[i / 2], sizeof *m->stamp, err);
+  }
+  return status;
+}
+
+static CtStatus prepare_worker(CtProfile *p, CtProfileWorker *k, size_t n_params, CtErr *err) {
+  const CtProfileProgram *pub = &p->now->pub;
+  CtAlloc a = p->alloc;
+  size_t cap_memos = k->cap_memos;
+  CtStatus status = fresh(a, &k->counts, &k->cap_counts, pub->n_rows, sizeof *k->counts, err);
+  status = status == CT_OK ? fresh(a, &k->mems, &k->cap_mems, pub->n_sites, sizeof *k->mems, err)
+                           : status;
+  status = status == CT_OK ? fresh(a, &k->seen, &k->cap_seen, pub->n_sites, sizeof *k->seen, err)
+                           : status;
+  status = status == CT_OK
+               ? ct_grow(a, &k->pool, &k->cap_pool, CT_PROFILE_POOL, sizeof *k->pool, err)
+               : status;
+  if (status == CT_OK && cap_memos == 0) {
+    status = fresh(a, &k->memos, &k->cap_memos, CT_PROFILE_MEMOS, sizeof *k->memos, err);
+  }
+  status = status == CT_OK ? fresh(a, &k->steps, &k->cap_steps, pub->n_sites, sizeof *k->steps, err)
+                           : status;
+  k->age++;
+  k->n_pool = k->n_patterns = 0;
+  k->n_boxes = 0;
+  k->lacks_boxes = false;
+  return status == CT_OK ? prepare_marks(p, k, n_params, err) : status;
+}
+
+/* How many sectors each tensor has; none where it is too large to mark them. */
+static CtStatus size_tensors(CtProfile *p, const CtSimtJob *job, size_t *n_params, CtErr *err) {
+  const CtSimtProgram *program = job->program;
+  *n_params = 0;
+  for (uint32_t i = 1; i < program->n_bufs; i++) {
+    if (program->bufs[i].space == CT_GLOBAL) {
+      size_t upto = (size_t)program->bufs[i].param + 1;
+      *n_params = upto > *n_params ? upto : *n_params;
+    }
+  }
+  CtStatus status =
+      fresh(p->alloc, &p->n_sectors, &p->cap_sectors, *n_params, sizeof *p->n_sectors, err);
+  for (uint32_t i = 1; status == CT_OK && i < program->n_bufs; i++) {
+    const CtSimtBuf *b = &program->bufs[i];
+    if (b->space == CT_GLOBAL && b->of == b->dtype) {
+      int64_t n = ct_max(job->launch->n_elems[b->param], 0);
+      int64_t sectors = n * (int64_t)ct_dtype_bytes(b->dtype) / CT_SECTOR_BYTES + 2;
+      p->now->pub.bufs[i].n_elems = n;
+      p->now->pub.bufs[i].is_known = sectors <= MAX_SECTORS;
+      p->n_sectors[b->param] = sectors <= MAX_SECTORS ? sectors : 0;
+    }
+  }
+  return status;
+}
+
+static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
+  CtProfile *p = (CtProfile *)(void *)watch;
+  size_t n_params = 0, n = (size_t)job->n_workers, old = p->cap_workers;
+  CtStatus status = find_program(p, job->program, &p->now, err);
+  status = status == CT_OK ? size_tensors(p, job, &n_params, err) : status;
+  status = status == CT_OK
+               ? ct_grow(p->alloc, &p->workers, &p->cap_workers, n, sizeof *p->workers, err)
+               : status;
+  if (status != CT_OK) {
+    return status;
+  }
+  memset(p->workers + old, 0, (p->cap_workers - old) * sizeof *p->workers);
+  for (size_t i = 0; i < n && status == CT_OK; i++) {
+    status = prepare_worker(p, &p->workers[i], n_params, err);
+  }
+  p->job = (CtProfileJob){.alloc = p->alloc,
+                          .sites = p->now->pub.sites,
+                          .ats = p->now->ats,
+                          .n_sectors = p->n_sectors,
+                          .n_patterns = p->n_patterns,
+                          .notes_boxes = p->now->pub.n_launches == 0,
+                          .n_recorded = ct_max(p->n_blocks, 1)};
+  if (p->n_blocks > 0) {
+    job->n_clusters = ct_min(job->n_clusters, ct_ceildiv(p->n_blocks, job->program->n_cluster));
+  }
+  return status;
+}
+
+static uint32_t lanes_of(const CtWarp *w) {
+  int32_t n = w->worker->job->program->n_threads - w->index * CT_LANES;
+  return n >= CT_LANES ? CT_LANES : (uint32_t)n;
+}
+
+static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
+  CtProfile *p = (CtProfile *)(void *)watch;
+  const CtSimtJob *job = w->worker->job;
+  CtProfileRows *pr = p->now;
+  CtProfileWorker *k = &p->workers[w->worker - job->workers];
+  int32_t row = pr->row_of[code - job->program->code - job->program->body];
+  uint32_t lanes = (uint32_t)__builtin_popcount(w->mask);
+  if (row == CT_PROFILE_NO_ROW || lanes == 0) {
+    return w->mask;
+  }
+  CtProfileCount *c = &k->counts[row];
+  c->n++;
+  c->lanes += lanes;
+  c->partial += lanes < lanes_of(w);
+  c->work += lanes * pr->each[row];
+  if (pr->pub.rows[row].is_branch) {
+    uint32_t some = taken(code, w);
+    c->splits += some != 0 && some != w->mask;
+  }
+  for (uint32_t i = pr->first[row]; i < pr->first[row + 1]; i++) {
+    if (pr->pub.sites[i].is_box) {
+      ct_profile_count_boxes(&p->job, k, i, code, w);
+    } else {
+      ct_profile_count(&p->job, k, i, code, in, w);
+    }
+  }
+  return w->mask;
+}
+
+/* --- after it ------------------------------------------------------------------------------------------- */
+
+static void add_counts(CtProfileProgram *to, const CtProfileWorker *k) {
+  for (uint32_t i = 0; i < to->n_rows; i++) {
+    to->counts[i].n += k->counts[i].n;
+    to->counts[i].lanes += k->counts[i].lanes;
+    to->counts[i].partial += k->counts[i].partial;
+    to->counts[i].splits += k->counts[i].splits;
+    to->counts[i].work += k->counts[i].work;
+  }
+  for (uint32_t i = 0; i < to->n_sites; i++) {
+    ct_profile_add_mem(&to->mems[i], &k->mems[i]);
+  }
+}
+
+/* Of the first launch. */
+static void take_patterns(CtProfile *p, CtProfileProgram *to, const CtProfileWorker *k) {
+  size_t old = to->n_patterns * sizeof *k->patterns, more = k->n_patterns * sizeof *k->patterns;
+  CtProfilePattern *all = to->n_launches > 1 || more == 0 ? NULL : ct_alloc(p->alloc, old + more);
+  if (all == NULL) {
+    return;
+  }
+  if (old > 0) {
+    memcpy(all, to->patterns, old);
+  }
+  memcpy(all + to->n_patterns, k->patterns, more);
+  ct_free(p->alloc, to->patterns, old);
+  to->patterns = all;
+  to->n_patterns += k->n_patterns;
+}
+
+/* Likewise. */
+static void take_boxes(CtProfile *p, CtProfileProgram *to, int n_workers) {
+  size_t n = 0;
+  for (int i = 0; i < n_workers; i++) {
+    n += p->workers[i].n_boxes;
+    to->lacks_boxes = to->lacks_boxes || p->workers[i].lacks_boxes;
+  }
+  to->boxes = n == 0 || to->lacks_boxes ? NULL : ct_alloc(p->alloc, n * sizeof *to->boxes);
+  to->lacks_boxes = to->lacks_boxes || (n > 0 && to->boxes == NULL);
+  for (int i = 0; i < n_workers && to->boxes != NULL; i++) {
+    const CtProfileWorker *k = &p->workers[i];
+    if (k->n_boxes > 0) {
+      memcpy(to->boxes + to->n_boxes, k->boxes, k->n_boxes * sizeof *k->boxes);
+      to->n_boxes += k->n_boxes;
+    }
+  }
+}
+
+/* Sectors that any worker touched. */
+static uint64_t count_once(const CtProfile *p, int n_workers, size_t mark, int64_t n) {
+  uint64_t sum = 0;
+  for (int64_t i = 0; i < n; i++) {
+    bool any = false;
+    for (int j = 0; j < n_workers; j++) {
+      any = any || p->workers[j].marks[mark].stamp[i] != 0;
+    }
+    sum += any;
+  }
+  return sum;
+}
+
+static void add_sectors(CtProfile *p, const CtSimtJob *job) {
+  for (uint32_t i = 1; i < job->program->n_bufs; i++) {
+    const CtSimtBuf *b = &job->program->bufs[i];
+    CtProfileBuf *to = &p->now->pub.bufs[i];
+    if (b->space != CT_GLOBAL || !to->is_known) {
+      continue;
+    }
+    size_t mark = 2 * (size_t)b->param;
+    int64_t n = p->n_sectors[b->param];
+    to->read_once += count_once(p, job->n_workers, mark, n);
+    to->written_once += count_once(p, job->n_workers, mark + 1, n);
+    for (int j = 0; j < job->n_workers; j++) {
+      to->read_block += p->workers[j].marks[mark].n_blocks;
+      to->written_block += p->workers[j].marks[mark + 1].n_blocks;
+    }
+  }
+}
+
+static void end(CtSimtWatch *watch, CtSimtJob *job) {
+  CtProfile *p = (CtProfile *)(void *)watch;
+  CtProfileProgram *to = &p->now->pub;
+  to->n_launches++;
+  memcpy(to->grid, job->launch->grid, sizeof to->grid);
+  for (int i = 0; i < job->n_workers; i++) {
+    add_counts(to, &p->workers[i]);
+    take_patterns(p, to, &p->workers[i]);
+  }
+  if (p->job.notes_boxes) {
+    take_boxes(p, to, job->n_workers);
+  }
+  add_sectors(p, job);
+}
+
+static void begin_block(CtSimtWatch *watch, CtWorker *w) {
+  CtProfile *p = (CtProfile *)(void *)watch;
+  CtProfileWorker *k = &p->workers[w - w->job->workers];
+  if (p->now->pub.n_sites > 0) {
+    memset(k->steps, 0, p->now->pub.n_sites * sizeof *k->steps);
+  }
+}
+
+static const CtWatchOps ops = {.wants = ct_profile_wants,
+                               .begin = begin,
+                               .end = end,
+                               .begin_block = begin_block,
+                               .step = step};
+
+/* --- opening and reading -------------------------------------------------------------------------------- */
+
+CtStatus ct_profile_open(CtAlloc alloc, CtProfile **out, CtErr *err) {
+  CtProfile *p = ct_alloc(alloc, sizeof *p);
+  if (p == NULL) {
+    return ct_fail_nomem(err);
+  }
+  *p = (CtProfile){.watch = {.ops = &ops}, .alloc = alloc, .n_patterns = CT_PROFILE_PATTERNS};
+  *out = p;
+  return CT_OK;
+}
+
+void ct_profile_close(CtProfile *p) {
+  if (p == NULL) {
+    return;
+  }
+  CtAlloc alloc = p->alloc;
+  for (size_t i = 0; i < p->n; i++) {
+    ct_profile_rows_free(alloc, p->programs[i]);
+  }
+  for (size_t i = 0; i < p->cap_workers; i++) {
+    free_worker(alloc, &p->workers[i]);
+  }
+  ct_free(alloc, p->programs, p->cap * sizeof *p->programs);
+  ct_free(alloc, p->workers, p->cap_workers * sizeof *p->workers);
+  ct_free(alloc, p->n_sectors, p->cap_sectors * sizeof *p->n_sectors);
+  ct_free(alloc, p, sizeof *p);
+}
+
+CtSimtWatch *ct_profile_watch(CtProfile *p) { return &p->watch; }
+void ct_profile_tag(CtProfile *p, uint64_t tag) { p->tag = tag; }
+
+void ct_profile_limit(CtProfile *p, int64_t n_blocks, uint32_t n_patterns) {
+  p->n_blocks = n_blocks;
+  p->n_patterns = n_patterns > 0 ? n_patterns : CT_PROFILE_PATTERNS;
+}
+
+bool ct_profile_knows(const CtProfile *p, uint64_t tag) {
+  for (size_t i = 0; i < p->n; i++) {
+    if (p->programs[i]->pub.tag == tag) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void ct_profile_waves(CtProfile *p, uint32_t i, int64_t n_blocks, CtProfileWave *by_site) {
+  CtProfileProgram *pub = &p->programs[i]->pub;
+  if (pub->n_sites > 0) {
+    memset(by_site, 0, pub->n_sites * sizeof *by_site);
+  }
+  ct_profile_add_waves(pub->boxes, pub->n_boxes, n_blocks, by_site);
+}
+
+uint32_t ct_profile_size(const CtProfile *p) { return (uint32_t)p->n; }
+const CtProfileProgram *ct_profile_program(const CtProfile *p, uint32_t i) {
+  return &p->programs[i]->pub;
+}

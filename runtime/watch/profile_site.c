@@ -1,0 +1,322 @@
+/* profile_site.c: counts requests of one operand of one instruction; see profile_site.h. */
+#include "profile_site.h"
+
+#include <string.h>
+
+enum { WRAPS = 31, SECTOR_SHIFT = 5, WORD_MASK = CT_BANK_BYTES - 1 };
+
+/* --- where it is ----------------------------------------------------------------------------------------- */
+
+/* Is the slot of a table or pattern filled by the prologue? */
+static bool is_fixed(const CtSimtProgram *p, uint32_t slot) {
+  for (uint32_t i = 0; i < p->body; i++) {
+    uint32_t op = p->code[i].u.op;
+    if (p->code[i].d == slot &&
+        (op == CT_SIMT_TABLE || op == CT_SIMT_PATTERN_i32 || op == CT_SIMT_PATTERN_i64)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool is_fixed_mode(const CtSimtProgram *p, uint32_t mode) {
+  const CtTileMode *m = &p->modes[mode];
+  return m->fixed != NULL || (m->table != 0 && is_fixed(p, m->table));
+}
+
+static void set_tile(CtProfileAt *at, const CtSimtProgram *p, const CtIn *code) {
+  const CtTileOp *t = &p->tiles[code->imm];
+  const CtTileArg *args[] = {&t->a, &t->b, &t->dst}, *arg = NULL;
+  for (int i = 0, n = 0; i < CT_MAX_ACCESSES; i++) {
+    if (args[i]->buf != 0 && n++ == at->operand) {
+      arg = args[i];
+    }
+  }
+  bool is_if = t->op == CT_OP_COPY && t->b.buf != 0;
+  if (arg == NULL || is_if || arg->lanes.kind != CT_REF_STATIC ||
+      (arg->pattern != 0 && !is_fixed(p, arg->pattern)) || !is_fixed_mode(p, arg->mode[0]) ||
+      !is_fixed_mode(p, arg->mode[1])) {
+    return;
+  }
+  at->is_fast = true;
+  at->is_guarded = arg->n_guards > 0;
+  at->is_swizzled = arg->swizzle.bits != 0;
+  at->base = arg->base;
+  at->imm = arg->imm;
+}
+
+/* A scalar and perhaps a pattern, or lanes; see simt_ops.def. */
+static void set_scalar(CtProfileAt *at, const CtSimtProgram *p, const CtIn *code) {
+  const char *roles = ct_simt_roles[code->u.op];
+  at->is_fast = roles[1] == 's' && (roles[2] != 'p' || is_fixed(p, code->b));
+  at->base = code->a;
+  at->imm = code->imm;
+  at->wraps = code->c >> WRAPS != 0;
+}
+
+CtProfileAt ct_profile_at(const CtSimtProgram *p, const CtIn *code, int operand, uint32_t buf) {
+  CtProfileAt at = {.operand = (uint8_t)operand,
+                    .buf = buf,
+                    .space = p->bufs[buf].space,
+                    .param = p->bufs[buf].param,
+                    .bytes = (uint32_t)ct_dtype_bytes(p->bufs[buf].dtype)};
+  uint32_t op = code->u.op;
+  if (op >= CT_SIMT_COPY_4) {
+    set_tile(&at, p, code);
+  } else if (op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64) {
+    set_scalar(&at, p, &code[1 + operand]);
+  } else if (op != CT_SIMT_ATOMIC && op != CT_SIMT_TMA) {
+    set_scalar(&at, p, code);
+  }
+  return at;
+}
+
+/* --- requests --------------------------------------------------------------------------------------------- */
+
+/* One request: what lanes of a warp ask for by one instruction. */
+typedef struct Request {
+  uint32_t mask;
+  int bytes; /* of a lane */
+  int64_t at[CT_LANES], off[CT_LANES];
+} Request;
+
+/* Elements first .. first + vec - 1 of the operand, in those lanes that access the first. */
+static void gather(const CtAccess *a, int64_t first, Request *r) {
+  int64_t start = a->buf->space == CT_SHARED ? a->buf->at : (int64_t)(uintptr_t)a->mem->ptr;
+  int64_t bytes = (int64_t)ct_dtype_bytes(a->buf->dtype), off;
+  r->mask = 0;
+  memset(r->off, 0, sizeof r->off);
+  for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    if (ct_access_at(a, first, lane, &off) && off >= 0 && off < a->mem->n) {
+      r->mask |= 1u << lane;
+      r->off[lane] = off;
+      r->at[lane] = start + off * bytes;
+    }
+  }
+}
+
+/* Bytes of different addresses. */
+static uint64_t distinct_bytes(const Request *r) {
+  int64_t seen[CT_LANES];
+  int n = 0;
+  for (uint32_t rest = r->mask; rest != 0; rest &= rest - 1) {
+    int64_t at = r->at[ct_first_lane(rest)];
+    int i = n == 0 || at > seen[n - 1] ? n : 0; /* mostly they rise */
+    for (; i < n && seen[i] != at; i++) {}
+    if (i == n) {
+      seen[n++] = at;
+    }
+  }
+  return (uint64_t)n * (uint64_t)r->bytes;
+}
+
+void ct_profile_touch(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, uint32_t block,
+                      int64_t sector) {
+  const CtProfileSite *s = &job->sites[site];
+  uint32_t param = job->ats[site].param;
+  for (int dir = 0; dir < 2; dir++) {
+    CtProfileMarks *marks = &k->marks[2 * param + (uint32_t)dir];
+    if ((dir == 0 ? s->reads : s->writes) && sector >= 0 && sector < job->n_sectors[param] &&
+        marks->stamp[sector] != block + 1) {
+      marks->stamp[sector] = block + 1;
+      marks->n_blocks++;
+    }
+  }
+}
+
+/* What is counted besides: where sectors go to. */
+typedef struct Sink {
+  const CtProfileJob *job;
+  CtProfileWorker *k;
+  uint32_t site;
+  uint32_t block;
+  int64_t first; /* sector of the tensor's first element */
+  bool keeps;    /* sectors, in the pool, relative to `base` */
+  int64_t base;
+  uint32_t n_kept;
+  bool records;
+  int32_t warp;
+} Sink;
+
+static void take_sector(Sink *s, int64_t sector) {
+  ct_profile_touch(s->job, s->k, s->site, s->block, sector - s->first);
+  if (!s->keeps || s->k->n_pool + s->n_kept == CT_PROFILE_POOL ||
+      (int32_t)(sector - s->base) != sector - s->base) {
+    s->keeps = false;
+    return;
+  }
+  s->k->pool[s->k->n_pool + s->n_kept++] = (int32_t)(sector - s->base);
+}
+
+static void record(Sink *s, const Request *r, int cost, int ideal) {
+  CtProfileWorker *k = s->k;
+  uint32_t here = 0;
+  for (uint32_t i = 0; i < k->n_patterns; i++) {
+    CtProfilePattern *p = &k->patterns[i];
+    if (p->site == s->site) {
+      here++;
+      if (p->mask == r->mask && memcmp(p->off, r->off, sizeof p->off) == 0) {
+        p->n++;
+        return;
+      }
+    }
+  }
+  if (here == s->job->n_patterns ||
+      ct_grow(s->job->alloc, &k->patterns, &k->cap_patterns, k->n_patterns + 1, sizeof *k->patterns,
+              NULL) != CT_OK) {
+    return;
+  }
+  CtProfilePattern *p = &k->patterns[k->n_patterns++];
+  *p = (CtProfilePattern){
+      .site = s->site, .mask = r->mask, .warp = s->warp, .n = 1, .cost = cost, .ideal = ideal};
+  memcpy(p->off, r->off, sizeof p->off);
+}
+
+static void count_request(Sink *s, const Request *r, CtProfileMem *add) {
+  const CtProfileSite *site = &s->job->sites[s->site];
+  uint64_t lanes = (uint64_t)__builtin_popcount(r->mask);
+  int cost, ideal;
+  add->requests++;
+  add->lanes += lanes;
+  add->bytes += lanes * (uint64_t)r->bytes;
+  if (s->job->ats[s->site].space == CT_SHARED) {
+    bool is_phased = site->is_matrix || (site->writes && !site->reads); /* eight rows of 16 bytes */
+    CtWavefronts w = ct_wavefronts(r->at, r->mask, r->bytes, is_phased);
+    cost = w.n;
+    ideal = w.ideal;
+    add->wavefronts += (uint64_t)w.n;
+    add->ideal += (uint64_t)w.ideal;
+  } else {
+    int64_t sectors[CT_MAX_SECTORS];
+    uint64_t used = distinct_bytes(r);
+    cost = ct_sectors(r->at, r->mask, r->bytes, sectors);
+    ideal = (int)((used + CT_SECTOR_BYTES - 1) / CT_SECTOR_BYTES);
+    add->sectors += (uint64_t)cost;
+    add->used += used;
+    for (int i = 0; i < cost; i++) {
+      take_sector(s, sectors[i]);
+    }
+  }
+  if (s->records) {
+    record(s, r, cost, ideal);
+  }
+}
+
+static void count_access(Sink *s, const CtAccess *a, CtProfileMem *add) {
+  int64_t vec = s->job->sites[s->site].width.vec;
+  Request r = {.bytes = (int)(vec * (int64_t)s->job->ats[s->site].bytes)};
+  for (int64_t e = 0; e < a->n; e += vec) {
+    gather(a, e, &r);
+    if (r.mask != 0) {
+      count_request(s, &r, add);
+    }
+  }
+}
+
+/* --- executions ------------------------------------------------------------------------------------------- */
+
+void ct_profile_add_mem(CtProfileMem *to, const CtProfileMem *m) {
+  to->requests += m->requests;
+  to->lanes += m->lanes;
+  to->bytes += m->bytes;
+  to->used += m->used;
+  to->sectors += m->sectors;
+  to->wavefronts += m->wavefronts;
+  to->ideal += m->ideal;
+  to->delivered += m->delivered;
+}
+
+/* The address of the base: of a shared tensor within the block's memory. */
+static int64_t base_of(const CtProfileAt *at, CtWarp *w) {
+  int64_t off = CT_CAT(CtScalar, w, at->base)->i + at->imm;
+  off = at->wraps ? (int32_t)off : off;
+  int64_t start = at->space == CT_SHARED ? w->worker->job->program->bufs[at->buf].at
+                                         : (int64_t)(uintptr_t)w->mem[at->buf].ptr;
+  return start + off * (int64_t)at->bytes;
+}
+
+static CtProfileMemo *find_memo(CtProfileWorker *k, uint32_t site, uint32_t mask, int32_t warp,
+                                uint32_t key, bool *found) {
+  uint32_t h = (site * 33 + (uint32_t)warp) * 0x9E3779B1u ^ mask * 0x85EBCA6Bu ^ key * 0xC2B2AE35u;
+  CtProfileMemo *m = &k->memos[(h >> 12 ^ h) % CT_PROFILE_MEMOS];
+  *found =
+      m->age == k->age && m->site == site && m->mask == mask && m->warp == warp && m->key == key;
+  return m;
+}
+
+/* Counts it by looking at each lane. */
+static bool count_slowly(Sink *s, const CtIn *code, const CtIn *in, CtWarp *w, CtProfileMem *add) {
+  CtAccess out[CT_MAX_ACCESSES];
+  int operand = s->job->ats[s->site].operand;
+  if (ct_simt_accesses(code, in, w, out) <= operand) {
+    return false;
+  }
+  s->first = (int64_t)((uint64_t)(uintptr_t)out[operand].mem->ptr >> SECTOR_SHIFT);
+  count_access(s, &out[operand], add);
+  return true;
+}
+
+static void remember(Sink *s, CtProfileMemo *m, const CtProfileMem *add, uint32_t mask,
+                     uint32_t key) {
+  *m = (CtProfileMemo){.age = s->k->age,
+                       .site = s->site,
+                       .mask = mask,
+                       .key = key,
+                       .warp = s->warp,
+                       .n_rel = s->keeps ? (int32_t)s->n_kept : -1,
+                       .rel = s->k->n_pool,
+                       .add = *add};
+  if (s->keeps) {
+    s->k->n_pool += s->n_kept;
+  }
+}
+
+/* The first executions of the first blocks are recorded request by request. */
+static bool wants_record(const CtProfileJob *job, CtProfileWorker *k, uint32_t site,
+                         const CtWarp *w) {
+  if (w->worker->block >= job->n_recorded || k->seen[site] == job->n_patterns) {
+    return false;
+  }
+  k->seen[site]++;
+  return true;
+}
+
+void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, const CtIn *code,
+                      const CtIn *in, CtWarp *w) {
+  const CtProfileAt *at = &job->ats[site];
+  CtProfileMem add = {0};
+  Sink s = {
+      .job = job, .k = k, .site = site, .block = (uint32_t)w->worker->block, .warp = w->index};
+  s.records = wants_record(job, k, site, w);
+  bool is_fast = !s.records && at->is_fast && (!at->is_guarded || ct_simt_is_whole(in - 1, w));
+  if (!is_fast) {
+    (void)count_slowly(&s, code, in, w, &add);
+    ct_profile_add_mem(&k->mems[site], &add);
+    return;
+  }
+  int64_t base = base_of(at, w);
+  bool found;
+  uint32_t key = (uint32_t)base; /* all of it where a swizzle looks at it */
+  key &= at->is_swizzled ? UINT32_MAX : at->space == CT_SHARED ? WORD_MASK : CT_SECTOR_BYTES - 1;
+  CtProfileMemo *m = find_memo(k, site, w->mask, w->index, key, &found);
+  s.base = base >> SECTOR_SHIFT;
+  if (found && (at->space == CT_SHARED || m->n_rel >= 0)) {
+    ct_profile_add_mem(&k->mems[site], &m->add);
+    s.first = (int64_t)((uint64_t)(uintptr_t)w->mem[at->buf].ptr >> SECTOR_SHIFT);
+    for (int32_t i = 0; i < m->n_rel; i++) {
+      ct_profile_touch(job, k, site, s.block, s.base + k->pool[m->rel + (uint32_t)i] - s.first);
+    }
+    return;
+  }
+  if (k->n_pool > CT_PROFILE_POOL / 2) { /* begin anew */
+    k->age++;
+    k->n_pool = 0;
+  }
+  s.keeps = at->space == CT_GLOBAL;
+  if (count_slowly(&s, code, in, w, &add)) {
+    s.keeps = s.keeps || at->space == CT_SHARED;
+    remember(&s, m, &add, w->mask, key);
+  }
+  ct_profile_add_mem(&k->mems[site], &add);
+}

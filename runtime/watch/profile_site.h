@@ -1,0 +1,82 @@
+/* profile_site.h: one operand of one instruction, and what requests of it cost: for
+   profile.c. */
+#ifndef CT_WATCH_PROFILE_SITE_H
+#define CT_WATCH_PROFILE_SITE_H
+
+#include "banks.h"
+#include "profile.h"
+
+enum { CT_PROFILE_MEMOS = 4096, CT_PROFILE_POOL = 1 << 16 };
+
+/* Where an operand is. `is_fast`: its lanes' distances are fixed for launch and warp, so that its cost
+   depends on the warp, the mask and where its base lies in a sector or bank. */
+typedef struct CtProfileAt {
+  bool is_fast, is_guarded, is_swizzled, wraps;
+  uint8_t operand; /* in what ct_simt_accesses gives */
+  uint32_t base;   /* scalar slot */
+  int64_t imm;
+  uint32_t bytes; /* of an element */
+  CtSpace space;
+  uint32_t buf, param;
+} CtProfileAt;
+
+/* What such a request of a warp costs, and the sectors that it touches: rel[0..n_rel-1] of the pool,
+   relative to its base's; n_rel -1: they are not kept. */
+typedef struct CtProfileMemo {
+  uint64_t age; /* of the launch */
+  uint32_t site, mask, key;
+  int32_t warp, n_rel;
+  uint32_t rel;
+  CtProfileMem add;
+} CtProfileMemo;
+
+/* By sector of a tensor: 1 + the last block that touched it, 0 for none. */
+typedef struct CtProfileMarks {
+  uint32_t *stamp;
+  size_t cap;
+  uint64_t n_blocks; /* sums of different sectors of each block */
+} CtProfileMarks;
+
+/* Of one worker. */
+typedef struct CtProfileWorker {
+  CtProfileCount *counts;
+  CtProfileMem *mems;
+  uint32_t *seen; /* by site: executions of the first block that were recorded */
+  CtProfileMemo *memos;
+  int32_t *pool;
+  CtProfileMarks *marks; /* by param: of reads, of writes */
+  CtProfilePattern *patterns;
+  size_t cap_counts, cap_mems, cap_seen, cap_memos, cap_pool, cap_marks, cap_patterns;
+  uint32_t n_pool, n_patterns;
+  uint64_t age;
+  uint32_t *steps; /* by site: boxes of its map in this block */
+  struct CtProfileBox *boxes;
+  size_t cap_steps, n_boxes, cap_boxes;
+  bool lacks_boxes;
+} CtProfileWorker;
+
+/* What the counting needs of a launch. */
+typedef struct CtProfileJob {
+  CtAlloc alloc;
+  const CtProfileSite *sites;
+  const CtProfileAt *ats;
+  const int64_t *n_sectors; /* by param: that its marks have room for */
+  int64_t n_recorded;       /* blocks whose requests are recorded, from the first on: */
+  uint32_t n_patterns;      /* so many of each site, in as many executions */
+  bool notes_boxes;
+} CtProfileJob;
+
+/* Finds out where the operand is; accesses of `code` number `operand` in the order of
+   ct_simt_accesses. */
+CtProfileAt ct_profile_at(const CtSimtProgram *p, const CtIn *code, int operand, uint32_t buf);
+
+/* A block reads or writes a sector of the site's tensor, counted from its beginning. */
+void ct_profile_touch(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, uint32_t block,
+                      int64_t sector);
+void ct_profile_add_mem(CtProfileMem *to, const CtProfileMem *m);
+
+/* Counts an execution of the instruction's operand, which is no box. */
+void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, const CtIn *code,
+                      const CtIn *in, CtWarp *w);
+
+#endif

@@ -1,0 +1,168 @@
+/* record.c: recording the steps of a cluster's blocks; see record.h. */
+#include "record.h"
+
+#include <string.h>
+
+#include "runtime/ir/ir_tma.h"
+
+static const int64_t not_accessed = INT64_MIN;
+
+void ct_record_init(CtRecord *r, CtAlloc alloc, size_t max_bytes) {
+  *r = (CtRecord){.alloc = alloc, .max_bytes = max_bytes};
+  ct_arena_init(&r->arena, alloc);
+}
+
+void ct_record_reset(CtRecord *r, const CtWorker *team) {
+  ct_arena_reset(&r->arena);
+  r->team = team;
+  r->n_steps = r->n_accesses = r->n_boxes = r->bytes = 0;
+}
+
+void ct_record_clear(CtRecord *r) {
+  ct_arena_clear(&r->arena);
+  ct_free(r->alloc, r->steps, r->cap_steps * sizeof *r->steps);
+  ct_free(r->alloc, r->accesses, r->cap_accesses * sizeof *r->accesses);
+  ct_free(r->alloc, r->own_offsets, r->cap_offsets * sizeof *r->own_offsets);
+  ct_free(r->alloc, (void *)r->ptrs, r->cap_ptrs * sizeof *r->ptrs);
+  ct_free(r->alloc, r->boxes, r->cap_boxes * sizeof *r->boxes);
+}
+
+/* Memory for n things of a size, of the record's budget; NULL: it failed. */
+static void *take(CtRecord *r, int64_t n, size_t size) {
+  r->bytes += (size_t)n * size;
+  void *p = r->bytes > r->max_bytes ? NULL : ct_arena_alloc(&r->arena, (size_t)n * size);
+  r->failed = r->failed || p == NULL;
+  return p;
+}
+
+static const int64_t *copy(CtRecord *r, const int64_t *from, int64_t n) {
+  int64_t *to = take(r, n, sizeof *to);
+  if (to != NULL) {
+    memcpy(to, from, (size_t)n * sizeof *to);
+  }
+  return to;
+}
+
+/* Is it so for the whole launch? */
+static bool is_fixed(const CtAccess *a, int mode) {
+  return a->arg == NULL || a->w->worker->job->program->modes[a->arg->mode[mode]].fixed != NULL;
+}
+
+/* Offsets of all elements of all lanes of an irregular access. */
+static int64_t *materialise(CtRecord *r, const CtAccess *a) {
+  int64_t *to = take(r, a->n * CT_LANES, sizeof *to);
+  for (int64_t i = 0; to != NULL && i < a->n * CT_LANES; i++) {
+    int lane = (int)(i % CT_LANES);
+    if ((a->mask >> lane & 1) == 0 || !ct_access_at(a, i / CT_LANES, lane, &to[i])) {
+      to[i] = not_accessed;
+    }
+  }
+  return to;
+}
+
+static void keep_access(CtRecord *r, const CtAccess *from) {
+  if (ct_grow(r->alloc, &r->accesses, &r->cap_accesses, r->n_accesses + 1, sizeof *r->accesses,
+              NULL) != CT_OK ||
+      ct_grow(r->alloc, &r->own_offsets, &r->cap_offsets, r->n_accesses + 1, sizeof *r->own_offsets,
+              NULL) != CT_OK ||
+      ct_grow(r->alloc, &r->ptrs, &r->cap_ptrs, r->n_accesses + 1, sizeof *r->ptrs, NULL) !=
+          CT_OK) {
+    r->failed = true;
+    return;
+  }
+  CtAccess *a = &r->accesses[r->n_accesses];
+  *a = *from;
+  r->bytes += sizeof *a;
+  r->ptrs[r->n_accesses] = from->mem->ptr;
+  r->own_offsets[r->n_accesses++] = NULL;
+  if (!a->is_regular) {
+    r->own_offsets[r->n_accesses - 1] = materialise(r, from);
+    return;
+  }
+  a->pos = from->pos == from->own_pos ? copy(r, from->own_pos, CT_LANES) : from->pos;
+  a->rows = from->rows == NULL || is_fixed(from, 0) ? from->rows : copy(r, from->rows, a->n_rows);
+  a->cols =
+      from->cols == NULL || is_fixed(from, 1) ? from->cols : copy(r, from->cols, a->n / a->n_rows);
+}
+
+/* --- boxes ------------------------------------------------------------------------------------------------ */
+
+static void keep_unit(void *ud, const CtTmaUnit *unit) {
+  CtRecordBox *b = ud;
+  b->units[b->n++] = *unit;
+}
+
+static void keep_box(CtRecord *r, const CtWarp *w, const CtSimtTma *t, int lane) {
+  CtRecordBox b = {.lane = lane, .global = w->mem[t->global].ptr};
+  b.units = take(r, ct_simt_tma_bytes(t) / CT_TMA_UNIT, sizeof *b.units);
+  if (b.units == NULL || ct_grow(r->alloc, &r->boxes, &r->cap_boxes, r->n_boxes + 1,
+                                 sizeof *r->boxes, NULL) != CT_OK) {
+    r->failed = true;
+    return;
+  }
+  b.ranks = t->is_store ? 1u << w->worker->rank : ct_simt_tma_ranks(w, t, lane);
+  ct_simt_tma_units(w, t, lane, keep_unit, &b);
+  r->boxes[r->n_boxes++] = b;
+}
+
+/* --- steps ------------------------------------------------------------------------------------------------ */
+
+static void keep_operands(CtRecord *r, CtStep *s, const CtIn *code, const CtIn *in, CtWarp *w) {
+  CtAccess accesses[CT_MAX_ACCESSES];
+  if (code->u.op == CT_SIMT_TMA) {
+    s->accesses = (uint32_t)r->n_boxes;
+    for (uint32_t rest = w->mask; rest != 0 && !r->failed; rest &= rest - 1) {
+      keep_box(r, w, &w->worker->job->program->tmas[code->imm], ct_first_lane(rest));
+    }
+    s->n_accesses = (uint32_t)r->n_boxes - s->accesses;
+    return;
+  }
+  s->accesses = (uint32_t)r->n_accesses;
+  s->n_accesses = (uint32_t)ct_simt_accesses(code, in, w, accesses);
+  for (uint32_t i = 0; i < s->n_accesses && !r->failed; i++) {
+    keep_access(r, &accesses[i]);
+  }
+}
+
+void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w) {
+  r->failed = r->failed || r->bytes > r->max_bytes;
+  if (r->failed || ct_grow(r->alloc, &r->steps, &r->cap_steps, r->n_steps + 1, sizeof *r->steps,
+                           NULL) != CT_OK) {
+    r->failed = true;
+    return;
+  }
+  CtStep *s = &r->steps[r->n_steps++];
+  *s = (CtStep){.code = (uint32_t)(code - w->worker->job->program->code),
+                .rank = (int16_t)w->worker->rank,
+                .warp = (int16_t)w->index,
+                .mask = w->mask,
+                .live = w->live};
+  r->bytes += sizeof *s;
+  keep_operands(r, s, code, in, w);
+  if (ct_is_select(code->u.op)) {
+    bool is_mask = ct_simt_roles[code->u.op][1] == 'm';
+    s->chosen = is_mask                                ? *CT_CAT(uint32_t, w, code->a)
+                : CT_CAT(CtScalar, w, code->a)->i != 0 ? CT_ALL_LANES
+                                                       : 0;
+  }
+  if (code->u.op == CT_SIMT_SHFL) {
+    int32_t *by = take(r, CT_LANES, sizeof *by);
+    if (by != NULL) {
+      memcpy(by, CT_CAT(int32_t, w, code->b), CT_LANES * sizeof *by);
+    }
+    s->by = by;
+  }
+}
+
+bool ct_record_at(const CtRecord *r, uint32_t access, int64_t e, int lane, int64_t *off) {
+  const CtAccess *a = &r->accesses[access];
+  if ((a->mask >> lane & 1) == 0) {
+    return false;
+  }
+  if (r->own_offsets[access] == NULL) {
+    *off = ct_access_offset(a, e, lane);
+    return true;
+  }
+  *off = r->own_offsets[access][e * CT_LANES + lane];
+  return *off != not_accessed;
+}

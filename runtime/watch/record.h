@@ -1,0 +1,70 @@
+/* record.h: what the blocks of a cluster ran, for trace.c to walk backwards (trace_slice.c). */
+#ifndef CT_WATCH_RECORD_H
+#define CT_WATCH_RECORD_H
+
+#include "runtime/simt/simt_access.h"
+#include "trace.h"
+
+/* An instruction of a warp that ran. */
+typedef struct CtStep {
+  uint32_t code; /* index in the program */
+  int16_t rank;  /* of its block */
+  int16_t warp;  /* in the block */
+  uint32_t mask, live;
+  uint32_t accesses, n_accesses; /* in CtRecord.accesses; of a TMA in CtRecord.boxes */
+  const int32_t *by;             /* SHFL: its second operand */
+  uint32_t chosen;               /* SELECT: lanes that take its second operand, not the third */
+} CtStep;
+
+/* A box that a lane asked for. */
+typedef struct CtRecordBox {
+  int lane;
+  uint32_t ranks;     /* blocks that get it; of a store the one that has it */
+  const char *global; /* the tensor's memory */
+  CtTmaUnit *units;
+  int64_t n;
+} CtRecordBox;
+
+typedef struct CtRecord {
+  CtAlloc alloc;
+  const CtWorker *team; /* of the cluster */
+  CtArena arena;        /* copies of what the next instruction may change */
+  CtStep *steps;
+  size_t n_steps, cap_steps;
+  CtAccess *accesses; /* offsets of irregular ones: own_offsets */
+  int64_t **own_offsets;
+  const char **ptrs; /* where the buffer of the access was then: that of another block turns */
+  size_t n_accesses, cap_accesses, cap_offsets, cap_ptrs;
+  CtRecordBox *boxes;
+  size_t n_boxes, cap_boxes;
+  size_t bytes, max_bytes;
+  bool failed; /* no memory, or more than max_bytes */
+} CtRecord;
+
+static inline bool ct_is_select(uint32_t op) {
+  return op >= CT_SIMT_SELECT_s && op <= CT_SIMT_SELECT_1s;
+}
+
+void ct_record_init(CtRecord *r, CtAlloc alloc, size_t max_bytes);
+void ct_record_reset(CtRecord *r, const CtWorker *team); /* a new cluster */
+void ct_record_clear(CtRecord *r);
+void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w);
+/* The offset of (element, lane) as it was; false where it was not accessed. */
+bool ct_record_at(const CtRecord *r, uint32_t access, int64_t e, int lane, int64_t *off);
+
+/* Rows found, each kind of event once. */
+typedef struct CtTraceRows {
+  CtAlloc alloc;
+  CtTraceRow *row;
+  size_t n, cap;
+  uint32_t *table; /* hash of rows, of indices + 1 */
+  size_t cap_table;
+  bool failed;
+} CtTraceRows;
+
+/* Appends the events that made these bytes of global memory, if this cluster wrote them. The blocks'
+   memory is still as it was. trace_slice.c */
+void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, const char *at, size_t bytes,
+                   CtTraceRows *rows);
+
+#endif

@@ -1,0 +1,373 @@
+/* timeline.c: the watcher behind `timeline`; see timeline.h. One team of workers runs the blocks that
+   are recorded, so the record has one writer. */
+#include "timeline.h"
+
+#include <string.h>
+
+#include "runtime/simt/simt_watch.h"
+
+enum { MAX_EVENTS = 1 << 20, NONE = -1 };
+
+const char *const ct_time_kinds[CT_TIME_KIND_COUNT] = {
+#define X(name, text) text,
+    CT_TIME_KINDS(X)
+#undef X
+};
+
+typedef struct WarpState {
+  int64_t last;  /* its latest event; NONE */
+  int32_t named; /* the phase of the named barrier at which it arrived */
+} WarpState;
+
+struct CtTimeline {
+  CtSimtWatch watch; /* first */
+  CtAlloc alloc;
+  int64_t block[3];
+  bool runs_all;
+  CtTimeEvent *events;
+  size_t n_events, cap_events;
+  bool is_too_long, has_no_memory;
+  /* Of the launch; in the arena, which the results are in, too. */
+  CtArena arena;
+  const char **chunks;
+  int64_t position; /* of the cluster that is recorded */
+  int rank;
+  uint32_t n_slots, n_meets;
+  uint32_t *slot_of; /* by buffer: the first of its mbarriers among the block's */
+  CtMeet *meets;     /* by rank: mbarriers, named ones, the block's; then the cluster's */
+  int32_t *phases;   /* of each: complete ones */
+  WarpState *warps;  /* by rank and warp */
+};
+
+static CtTimeline *timeline_of(CtSimtWatch *watch) { return (CtTimeline *)(void *)watch; }
+
+/* --- barriers ------------------------------------------------------------------------------------------- */
+
+static uint32_t per_block(const CtTimeline *t) { return t->n_slots + CT_NAMED_BARRIERS + 1; }
+
+static uint32_t mbar_at(const CtTimeline *t, int rank, uint32_t buf, int64_t slot) {
+  return (uint32_t)rank * per_block(t) + t->slot_of[buf] + (uint32_t)slot;
+}
+static uint32_t named_at(const CtTimeline *t, int rank, int64_t id) {
+  return (uint32_t)rank * per_block(t) + t->n_slots + (uint32_t)id;
+}
+static uint32_t block_at(const CtTimeline *t, int rank) {
+  return ((uint32_t)rank + 1) * per_block(t) - 1;
+}
+static uint32_t cluster_at(const CtTimeline *t) { return t->n_meets - 1; }
+
+static void name_meets(CtTimeline *t, const CtSimtProgram *p, int rank) {
+  for (uint32_t b = 1; b < p->n_bufs; b++) {
+    for (int64_t i = 0; p->bufs[b].arrivals > 0 && i < p->bufs[b].n; i++) {
+      const char *name = ct_arena_strdup(&t->arena, p->bufs[b].name, strlen(p->bufs[b].name));
+      t->has_no_memory = t->has_no_memory || name == NULL;
+      t->meets[mbar_at(t, rank, b, i)] = (CtMeet){CT_MEET_MBAR, rank, name, i};
+    }
+  }
+  for (int id = 0; id < CT_NAMED_BARRIERS; id++) {
+    t->meets[named_at(t, rank, id)] = (CtMeet){CT_MEET_NAMED, rank, NULL, id};
+  }
+  t->meets[block_at(t, rank)] = (CtMeet){CT_MEET_BLOCK, rank, NULL, 0};
+}
+
+/* --- events ----------------------------------------------------------------------------------------------- */
+
+static bool is_recorded(const CtTimeline *t, const CtWorker *k) {
+  const int64_t *cluster = k->job->program->cluster;
+  for (int i = 0; i < 3; i++) {
+    if (k->bid[i] / cluster[i] != t->block[i] / cluster[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static WarpState *state_of(const CtTimeline *t, const CtWarp *w) {
+  return &t->warps[w->worker->rank * w->worker->job->program->n_warps + w->index];
+}
+
+static void add(CtTimeline *t, const CtIn *in, const CtWarp *w, const CtTimeEvent *event) {
+  const CtSimtJob *job = w->worker->job;
+  t->is_too_long = t->is_too_long || t->n_events == MAX_EVENTS;
+  if (t->is_too_long || t->has_no_memory ||
+      ct_grow(t->alloc, &t->events, &t->cap_events, t->n_events + 1, sizeof *t->events, NULL) !=
+          CT_OK) {
+    t->has_no_memory = !t->is_too_long;
+    return;
+  }
+  CtTimeEvent *e = &t->events[t->n_events];
+  *e = *event;
+  e->rank = (int16_t)w->worker->rank;
+  e->warp = w->index;
+  e->loc = job->program->locs[in - job->code];
+  state_of(t, w)->last = (int64_t)t->n_events++;
+}
+
+static void add_work(CtTimeline *t, const CtIn *in, const CtWarp *w, const CtTimeEvent *work) {
+  const CtSimtJob *job = w->worker->job;
+  int64_t last = state_of(t, w)->last;
+  CtTimeEvent *e = last == NONE ? NULL : &t->events[last];
+  if (e == NULL || e->kind != CT_TIME_WORK ||
+      e->loc.line != job->program->locs[in - job->code].line) {
+    add(t, in, w, work);
+    return;
+  }
+  e->n += work->n;
+  e->global += work->global;
+  e->shared += work->shared;
+}
+
+static void meet(CtTimeline *t, const CtIn *in, const CtWarp *w, CtTimeKind kind, uint32_t barrier,
+                 int32_t phase) {
+  add(t, in, w, &(CtTimeEvent){.kind = (uint8_t)kind, .barrier = barrier, .phase = phase});
+}
+
+/* --- instructions ----------------------------------------------------------------------------------------- */
+
+static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
+
+/* Told of by `sync`, or parts of the instruction that follows. */
+static bool wants(const CtIn *code) {
+  uint32_t op = code->u.op;
+  return op != CT_SIMT_MBAR && op != CT_SIMT_NAMED && op != CT_SIMT_CLUSTER_ARRIVE &&
+         op != CT_SIMT_CLUSTER_WAIT && op != CT_SIMT_WGMMA_COMMIT && op != CT_SIMT_WGMMA_WAIT &&
+         op != CT_SIMT_TMA_NUMBER && op != CT_SIMT_TMA_LANES && op != CT_SIMT_GUARD;
+}
+
+static int64_t box_bytes(const CtSimtTma *tma) {
+  int64_t n = (int64_t)ct_dtype_bytes(tma->dtype);
+  for (int i = 0; i < tma->n; i++) {
+    n *= tma->box[i];
+  }
+  return n;
+}
+
+static void add_mma(CtTimeline *t, const CtIn *in, const CtWarp *w, const CtTileOp *op) {
+  const CtMma *m = op->mma;
+  CtTimeEvent e = {.kind = CT_TIME_MMA};
+  e.n = m->rest[0] * m->rest[1] * m->rest[2] * m->m * m->n * m->k * m->groups;
+  e.bits = (uint32_t)ct_dtypes[op->b.dtype].bits;
+  add(t, in, w, &e);
+}
+
+/* Instructions of a thread. */
+static int64_t count_products(const CtSimtProgram *p, const CtTileOp *op) {
+  if (op->op == CT_OP_MMA) {
+    return op->mma->rest[0] * op->mma->rest[1] * op->mma->rest[2];
+  }
+  return op->op != CT_OP_GEMM
+             ? 0
+             : ct_max(p->modes[op->dst.mode[0]].n, 0) * ct_max(p->modes[op->dst.mode[1]].n, 0) *
+                   (op->elementwise ? 1 : ct_max(p->modes[op->a.mode[1]].n, 0));
+}
+
+static void step_work(CtTimeline *t, const CtIn *code, const CtIn *in, CtWarp *w) {
+  const CtSimtProgram *p = w->worker->job->program;
+  CtAccess a[CT_MAX_ACCESSES];
+  CtTimeEvent e = {.kind = CT_TIME_WORK, .n = 1};
+  for (int n = ct_simt_accesses(code, in, w, a); n-- > 0;) {
+    int64_t each = a[n].buf->space == CT_REGISTER ? 1 : ct_max(a[n].n / a[n].vec, 1);
+    e.n = ct_max(e.n, each);
+    e.global += a[n].buf->space == CT_GLOBAL && a[n].reads && !a[n].is_async;
+    e.shared += a[n].buf->space == CT_SHARED && a[n].reads;
+  }
+  if (is_tile(code->u.op)) {
+    e.n = ct_max(e.n, count_products(p, &p->tiles[code->imm]));
+  }
+  add_work(t, in, w, &e);
+}
+
+static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
+  CtTimeline *t = timeline_of(watch);
+  const CtSimtProgram *p = w->worker->job->program;
+  if (!is_recorded(t, w->worker)) {
+    return w->mask;
+  }
+  switch (code->u.op) {
+    case CT_SIMT_WGMMA: add_mma(t, in, w, &p->tiles[code->imm]); break;
+    case CT_SIMT_TMA:
+      if (p->tmas[code->imm].is_store) {
+        add(t, in, w,
+            &(CtTimeEvent){.kind = CT_TIME_STORE,
+                           .n = box_bytes(&p->tmas[code->imm]) * __builtin_popcount(w->mask)});
+      }
+      break;
+    case CT_SIMT_BARRIER: {
+      uint32_t at = block_at(t, w->worker->rank);
+      meet(t, in, w, CT_TIME_ARRIVE, at, t->phases[at]);
+      meet(t, in, w, CT_TIME_PASS, at, t->phases[at]);
+      break;
+    }
+    default: step_work(t, code, in, w); break;
+  }
+  return w->mask;
+}
+
+static void barrier(CtSimtWatch *watch, CtWorker *k) {
+  CtTimeline *t = timeline_of(watch);
+  if (is_recorded(t, k)) {
+    t->phases[block_at(t, k->rank)]++;
+  }
+}
+
+static void sync_named(CtTimeline *t, const CtSyncNote *note) {
+  uint32_t at = named_at(t, note->w->worker->rank, note->slot);
+  WarpState *w = state_of(t, note->w);
+  if (note->kind == CT_SYNC_NAMED_PASS) {
+    meet(t, note->in, note->w, CT_TIME_PASS, at, w->named);
+    return;
+  }
+  w->named = t->phases[at];
+  meet(t, note->in, note->w, CT_TIME_ARRIVE, at, w->named);
+  t->phases[at] += note->turns;
+}
+
+static void sync_mbar(CtTimeline *t, const CtSyncNote *note) {
+  const CtSimtProgram *p = note->w->worker->job->program;
+  uint32_t at = mbar_at(t, note->rank, note->buf, note->slot);
+  CtTimeEvent e = {.kind = CT_TIME_ARRIVE, .barrier = at, .phase = t->phases[at]};
+  if (note->kind == CT_SYNC_PASS) {
+    e.kind = CT_TIME_PASS;
+    e.phase--;
+  } else if (note->kind == CT_SYNC_COMPLETE) {
+    e.kind = CT_TIME_LOAD;
+    e.n = box_bytes(&p->tmas[p->code[note->in - note->w->worker->job->code].imm]);
+  }
+  add(t, note->in, note->w, &e);
+  t->phases[at] += note->kind != CT_SYNC_PASS && note->turns;
+}
+
+static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
+  CtTimeline *t = timeline_of(watch);
+  CtTimeEvent e = {.agent = (uint8_t)note->agent, .n = note->n};
+  if (!is_recorded(t, note->w->worker)) {
+    return;
+  }
+  switch (note->kind) {
+    case CT_SYNC_INIT:
+    case CT_SYNC_PROXY: break;
+    case CT_SYNC_ARRIVE:
+    case CT_SYNC_COMPLETE:
+    case CT_SYNC_PASS: sync_mbar(t, note); break;
+    case CT_SYNC_NAMED_ARRIVE:
+    case CT_SYNC_NAMED_PASS: sync_named(t, note); break;
+    case CT_SYNC_CLUSTER_ARRIVE:
+      meet(t, note->in, note->w, CT_TIME_ARRIVE, cluster_at(t), (int32_t)note->w->n_arrived);
+      break;
+    case CT_SYNC_CLUSTER_PASS:
+      meet(t, note->in, note->w, CT_TIME_PASS, cluster_at(t), (int32_t)note->w->n_arrived - 1);
+      break;
+    case CT_SYNC_COMMIT:
+    case CT_SYNC_WAIT:
+      e.kind = note->kind == CT_SYNC_COMMIT ? CT_TIME_COMMIT : CT_TIME_WAIT;
+      add(t, note->in, note->w, &e);
+      break;
+  }
+}
+
+/* --- launches --------------------------------------------------------------------------------------------- */
+
+static bool keep_program(CtTimeline *t, const CtSimtProgram *p) {
+  t->slot_of = ct_arena_alloc(&t->arena, p->n_bufs * sizeof *t->slot_of);
+  t->chunks = ct_arena_alloc(&t->arena, (p->n_chunks + 1) * sizeof *t->chunks);
+  for (uint32_t i = 0; t->chunks != NULL && i < p->n_chunks; i++) {
+    t->chunks[i] = ct_arena_strdup(&t->arena, p->chunks[i], strlen(p->chunks[i]));
+    t->has_no_memory = t->has_no_memory || t->chunks[i] == NULL;
+  }
+  for (uint32_t b = 1; t->slot_of != NULL && b < p->n_bufs; b++) {
+    t->slot_of[b] = t->n_slots;
+    t->n_slots += p->bufs[b].arrivals > 0 ? (uint32_t)p->bufs[b].n : 0;
+  }
+  t->n_meets = (uint32_t)p->n_cluster * per_block(t) + 1;
+  t->meets = ct_arena_alloc(&t->arena, t->n_meets * sizeof *t->meets);
+  t->phases = ct_arena_alloc(&t->arena, t->n_meets * sizeof *t->phases);
+  t->warps = ct_arena_alloc(&t->arena, (size_t)(p->n_cluster * p->n_warps) * sizeof *t->warps);
+  return t->slot_of != NULL && t->chunks != NULL && t->meets != NULL && t->phases != NULL &&
+         t->warps != NULL;
+}
+
+static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
+  CtTimeline *t = timeline_of(watch);
+  const CtSimtProgram *p = job->program;
+  const int64_t *grid = job->launch->grid, *b = t->block;
+  if (b[0] >= grid[0] || b[1] >= grid[1] || b[2] >= grid[2]) {
+    return ct_fail(err, CT_EINVAL,
+                   "timeline: block (%lld,%lld,%lld) is outside the grid (%lld,%lld,%lld)",
+                   (long long)b[0], (long long)b[1], (long long)b[2], (long long)grid[0],
+                   (long long)grid[1], (long long)grid[2]);
+  }
+  t->n_events = 0;
+  t->n_slots = 0;
+  ct_arena_reset(&t->arena);
+  if (!keep_program(t, p)) {
+    return ct_fail_nomem(err);
+  }
+  t->rank = 0;
+  for (int i = 2; i >= 0; i--) {
+    t->rank = t->rank * (int)p->cluster[i] + (int)(b[i] % p->cluster[i]);
+  }
+  for (int rank = 0; rank < p->n_cluster; rank++) {
+    name_meets(t, p, rank);
+  }
+  t->meets[cluster_at(t)] = (CtMeet){.kind = CT_MEET_CLUSTER};
+  for (int i = 0; i < p->n_cluster * p->n_warps; i++) {
+    t->warps[i].last = NONE;
+  }
+  t->position =
+      (b[2] / p->cluster[2] * job->clusters[1] + b[1] / p->cluster[1]) * job->clusters[0] +
+      b[0] / p->cluster[0];
+  if (!t->runs_all) {
+    job->n_clusters = ct_min(job->n_clusters, t->position + 1);
+  }
+  return CT_OK;
+}
+
+static const CtWatchOps ops = {
+    .wants = wants, .begin = begin, .step = step, .barrier = barrier, .sync = sync};
+
+/* --- for users -------------------------------------------------------------------------------------------- */
+
+CtStatus ct_timeline_open(CtAlloc alloc, const int64_t block[3], CtTimeline **out, CtErr *err) {
+  CtTimeline *t = ct_alloc(alloc, sizeof *t);
+  if (t == NULL) {
+    return ct_fail_nomem(err);
+  }
+  *t = (CtTimeline){.watch = {.ops = &ops}, .alloc = alloc};
+  memcpy(t->block, block, sizeof t->block);
+  ct_arena_init(&t->arena, alloc);
+  *out = t;
+  return CT_OK;
+}
+
+void ct_timeline_close(CtTimeline *t) {
+  if (t != NULL) {
+    ct_free(t->alloc, t->events, t->cap_events * sizeof *t->events);
+    ct_arena_clear(&t->arena);
+    ct_free(t->alloc, t, sizeof *t);
+  }
+}
+
+void ct_timeline_run_all(CtTimeline *t) { t->runs_all = true; }
+CtSimtWatch *ct_timeline_watch(CtTimeline *t) { return &t->watch; }
+
+CtStatus ct_timeline_events(const CtTimeline *t, const CtTimeEvent **events, size_t *n,
+                            CtErr *err) {
+  if (t->is_too_long) {
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "timeline: the block does more than %d things; launch a smaller problem",
+                   (int)MAX_EVENTS);
+  }
+  if (t->has_no_memory) {
+    return ct_fail_nomem(err);
+  }
+  *events = t->events;
+  *n = t->n_events;
+  return CT_OK;
+}
+
+const CtMeet *ct_timeline_meets(const CtTimeline *t, size_t *n) {
+  *n = t->n_meets;
+  return t->meets;
+}
+int ct_timeline_rank(const CtTimeline *t) { return t->rank; }
+const char *ct_timeline_chunk(const CtTimeline *t, uint32_t chunk) { return t->chunks[chunk]; }

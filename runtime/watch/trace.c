@@ -1,0 +1,410 @@
+/* trace.c: the watcher behind `trace`; see trace.h. The first launch finds the blocks that write
+   the element, which costs little; the second records these blocks, each worker the one that it runs, and
+   walks the record backwards when the block ends. Where they wrote it the first time only, as when blocks
+   take their work in turn, a third launch records all blocks. */
+#include "trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "record.h"
+#include "runtime/simt/simt_watch.h"
+
+typedef enum Phase { PHASE_NONE, PHASE_FIND, PHASE_FOUND, PHASE_ALL, PHASE_DONE } Phase;
+
+/* What one worker of the engine does. */
+typedef struct Tracer {
+  CtRecord record;
+  CtTraceRows rows;
+  int64_t *blocks; /* FIND: those that wrote the element */
+  size_t n_blocks, cap_blocks;
+  bool is_on;      /* FIND: this block has not written it yet; else: it is recorded */
+  bool has_missed; /* a block that was found has not written it now */
+} Tracer;
+
+struct CtSimtTrace {
+  CtSimtWatch watch; /* first: it is one */
+  CtAlloc alloc;
+  const char *param;
+  int64_t off;
+  size_t max_bytes;
+  Phase phase;
+  uint32_t buf; /* of the parameter; 0: there is none */
+  Tracer *tracers;
+  int n_tracers;
+  int64_t *blocks; /* found, in order */
+  size_t n_blocks;
+  int64_t grid[3];
+  bool failed;
+  CtTraceRow *all;
+  size_t n_all;
+};
+
+static CtSimtTrace *trace_of(CtSimtWatch *watch) { return (CtSimtTrace *)(void *)watch; }
+
+static Tracer *tracer_of(CtSimtTrace *t, const CtWorker *k) {
+  return &t->tracers[k - k->job->workers];
+}
+
+static uint32_t find_buf(const CtSimtTrace *t, const CtSimtProgram *p) {
+  for (uint32_t i = 1; i < p->n_bufs; i++) {
+    if (p->bufs[i].space == CT_GLOBAL && p->bufs[i].memory == i &&
+        strcmp(p->bufs[i].name, t->param) == 0) {
+      return i;
+    }
+  }
+  return 0;
+}
+
+/* --- launches ------------------------------------------------------------------------------------------- */
+
+static void clear_tracers(CtSimtTrace *t) {
+  for (int i = 0; i < t->n_tracers; i++) {
+    Tracer *r = &t->tracers[i];
+    ct_record_clear(&r->record);
+    ct_free(t->alloc, r->rows.row, r->rows.cap * sizeof *r->rows.row);
+    ct_free(t->alloc, r->rows.table, r->rows.cap_table * sizeof *r->rows.table);
+    ct_free(t->alloc, r->blocks, r->cap_blocks * sizeof *r->blocks);
+  }
+  ct_free(t->alloc, t->tracers, (size_t)t->n_tracers * sizeof *t->tracers);
+  t->tracers = NULL;
+  t->n_tracers = 0;
+}
+
+static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
+  CtSimtTrace *t = trace_of(watch);
+  clear_tracers(t);
+  t->buf = find_buf(t, job->program);
+  memcpy(t->grid, job->launch->grid, sizeof t->grid);
+  t->tracers = ct_alloc(t->alloc, (size_t)job->n_workers * sizeof *t->tracers);
+  if (t->tracers == NULL) {
+    return ct_fail_nomem(err);
+  }
+  t->n_tracers = job->n_workers;
+  for (int i = 0; i < t->n_tracers; i++) {
+    t->tracers[i] = (Tracer){.rows = {.alloc = t->alloc}};
+    ct_record_init(&t->tracers[i].record, t->alloc, t->max_bytes);
+  }
+  return CT_OK;
+}
+
+static int by_number(const void *a, const void *b) {
+  const int64_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+static bool is_found(const CtSimtTrace *t, int64_t block) {
+  return t->phase == PHASE_ALL || (t->n_blocks > 0 && bsearch(&block, t->blocks, t->n_blocks,
+                                                              sizeof block, by_number) != NULL);
+}
+
+static void begin_block(CtSimtWatch *watch, CtWorker *k) {
+  CtSimtTrace *t = trace_of(watch);
+  Tracer *r = tracer_of(t, k);
+  r->is_on = t->buf != 0;
+}
+
+/* One record for all blocks of a cluster, the first one's, as they read and write each other's memory. */
+static void begin_recorded(CtSimtWatch *watch, CtWorker *k) {
+  CtSimtTrace *t = trace_of(watch);
+  Tracer *r = tracer_of(t, k->team);
+  if (k->rank == 0) {
+    r->is_on = false;
+    ct_record_reset(&r->record, k->team);
+  }
+  r->is_on = r->is_on || (t->buf != 0 && is_found(t, k->block));
+}
+
+static const char *wanted_bytes(const CtSimtTrace *t, const CtWarp *w, size_t *bytes) {
+  *bytes = w->mem[t->buf].elem_bytes;
+  return w->mem[t->buf].ptr + t->off * (int64_t)*bytes;
+}
+
+static void end_block(CtSimtWatch *watch, CtWorker *k) {
+  CtSimtTrace *t = trace_of(watch);
+  Tracer *r = tracer_of(t, k->team);
+  bool is_last = k->rank == k->job->program->n_cluster - 1;
+  if (is_last && r->is_on && !r->record.failed) {
+    size_t bytes, n = r->rows.n;
+    const char *at = wanted_bytes(t, CT_CAT(CtWarp, k->warps, 0), &bytes);
+    ct_simt_slice(k->job->program, &r->record, at, bytes, &r->rows);
+    r->has_missed = r->has_missed || r->rows.n == n;
+  }
+}
+
+/* --- finding -------------------------------------------------------------------------------------------- */
+
+static bool writes_memory(const CtIn *code) {
+  const char *roles = ct_simt_roles[code->u.op];
+  return (roles[3] == 'b' && roles[0] >= 'a') || code->u.op == CT_SIMT_ATOMIC ||
+         code->u.op == CT_SIMT_TMA || (code->u.op >= CT_SIMT_COPY_4 && code->u.op != CT_SIMT_GUARD);
+}
+
+static bool touches(const CtAccess *a, const char *at, size_t bytes) {
+  int64_t each = a->mem->elem_bytes, from = at - a->mem->ptr, off;
+  int64_t lo = ct_floordiv(from, each), hi = ct_floordiv(from + (int64_t)bytes - 1, each);
+  if (a->buf->space != CT_GLOBAL || !a->writes || (a->is_regular && (a->hi < lo || a->lo > hi))) {
+    return false;
+  }
+  for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+    for (int64_t e = 0; e < a->n; e++) {
+      if (ct_access_at(a, e, ct_first_lane(rest), &off) && off >= lo && off <= hi) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/* Bytes of the tensor that a box stores. */
+typedef struct BoxSearch {
+  const char *global, *at;
+  size_t bytes;
+  bool found;
+} BoxSearch;
+
+static void search_row(void *ud, int64_t off, int64_t bytes) {
+  BoxSearch *s = ud;
+  const char *first = s->global + off;
+  s->found = s->found || (first < s->at + s->bytes && s->at < first + bytes);
+}
+
+static bool boxes_touch(const CtIn *code, const CtWarp *w, const char *at, size_t bytes) {
+  const CtSimtTma *t = &w->worker->job->program->tmas[code->imm];
+  BoxSearch s = {.global = w->mem[t->global].ptr, .at = at, .bytes = bytes};
+  for (uint32_t rest = t->is_store ? w->mask : 0; rest != 0 && !s.found; rest &= rest - 1) {
+    (void)ct_simt_tma_rows(w, t, ct_first_lane(rest), search_row, &s);
+  }
+  return s.found;
+}
+
+static void keep_block(CtSimtTrace *t, Tracer *r, const CtWarp *w) {
+  r->is_on = false;
+  if (ct_grow(t->alloc, &r->blocks, &r->cap_blocks, r->n_blocks + 1, sizeof *r->blocks, NULL) !=
+      CT_OK) {
+    r->record.failed = true;
+    return;
+  }
+  r->blocks[r->n_blocks++] = w->worker->block;
+}
+
+static void find(CtSimtTrace *t, Tracer *r, const CtIn *code, const CtIn *in, CtWarp *w) {
+  CtAccess accesses[CT_MAX_ACCESSES];
+  size_t bytes;
+  const char *at = wanted_bytes(t, w, &bytes);
+  if (code->u.op == CT_SIMT_TMA) {
+    if (boxes_touch(code, w, at, bytes)) {
+      keep_block(t, r, w);
+    }
+    return;
+  }
+  for (int n = ct_simt_accesses(code, in, w, accesses); r->is_on && n-- > 0;) {
+    if (touches(&accesses[n], at, bytes)) {
+      keep_block(t, r, w);
+    }
+  }
+}
+
+/* --- steps ---------------------------------------------------------------------------------------------- */
+
+static uint32_t find_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
+  Tracer *r = tracer_of(trace_of(watch), w->worker);
+  if (r->is_on) {
+    find(trace_of(watch), r, code, in, w);
+  }
+  return w->mask;
+}
+
+/* What the kernel prints it has printed in the first launch. */
+static uint32_t record_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
+  Tracer *r = tracer_of(trace_of(watch), w->worker->team);
+  bool prints = code->u.op == CT_SIMT_PRINT || code->u.op == CT_SIMT_PRINT_ARG;
+  if (r->is_on) {
+    ct_record_step(&r->record, code, in, w);
+  }
+  return prints ? 0 : w->mask;
+}
+
+static bool wants_all(const CtIn *code) { return code->u.op != CT_SIMT_GUARD; }
+
+/* --- results -------------------------------------------------------------------------------------------- */
+
+static int by_block(const void *a, const void *b) {
+  const CtTraceRow *x = a, *y = b;
+  if (x->block != y->block) {
+    return x->block < y->block ? -1 : 1;
+  }
+  if (x->order != y->order) {
+    return x->order < y->order ? -1 : 1;
+  }
+  if (x->thread != y->thread) {
+    return x->thread < y->thread ? -1 : 1;
+  }
+  if (x->kind != y->kind) {
+    return (int)x->kind - (int)y->kind;
+  }
+  if (x->owner != y->owner) {
+    return x->owner < y->owner ? -1 : 1;
+  }
+  return (x->off > y->off) - (x->off < y->off);
+}
+
+static void end_find(CtSimtWatch *watch, CtSimtJob *job) {
+  CtSimtTrace *t = trace_of(watch);
+  size_t n = 0;
+  (void)job;
+  for (int i = 0; i < t->n_tracers; i++) {
+    n += t->tracers[i].n_blocks;
+    t->failed = t->failed || t->tracers[i].record.failed;
+  }
+  t->blocks = n == 0 ? NULL : ct_alloc(t->alloc, n * sizeof *t->blocks);
+  t->failed = t->failed || (n > 0 && t->blocks == NULL);
+  for (int i = 0; i < t->n_tracers && t->blocks != NULL; i++) {
+    const Tracer *r = &t->tracers[i];
+    for (size_t b = 0; b < r->n_blocks; b++) {
+      t->blocks[t->n_blocks++] = r->blocks[b];
+    }
+  }
+  if (t->blocks != NULL) {
+    qsort(t->blocks, t->n_blocks, sizeof *t->blocks, by_number);
+  }
+}
+
+/* All workers' rows in one array. */
+static void end_record(CtSimtWatch *watch, CtSimtJob *job) {
+  CtSimtTrace *t = trace_of(watch);
+  size_t n = 0;
+  bool has_missed = false;
+  (void)job;
+  for (int i = 0; i < t->n_tracers; i++) {
+    const Tracer *r = &t->tracers[i];
+    n += r->rows.n;
+    has_missed = has_missed || r->has_missed;
+    t->failed = t->failed || r->rows.failed || r->record.failed;
+  }
+  if (t->failed || (has_missed && t->phase == PHASE_FOUND)) {
+    return;
+  }
+  t->phase = PHASE_DONE;
+  t->all = n == 0 ? NULL : ct_alloc(t->alloc, n * sizeof *t->all);
+  t->failed = n > 0 && t->all == NULL;
+  for (int i = 0; i < t->n_tracers && t->all != NULL; i++) {
+    const CtTraceRows *rows = &t->tracers[i].rows;
+    if (rows->n > 0) {
+      memcpy(t->all + t->n_all, rows->row, rows->n * sizeof *t->all);
+      t->n_all += rows->n;
+    }
+  }
+  if (t->all != NULL) {
+    qsort(t->all, t->n_all, sizeof *t->all, by_block);
+  }
+}
+
+static const CtWatchOps find_ops = {.wants = writes_memory,
+                                    .begin = begin,
+                                    .end = end_find,
+                                    .begin_block = begin_block,
+                                    .step = find_step};
+static const CtWatchOps record_ops = {.wants = wants_all,
+                                      .begin = begin,
+                                      .end = end_record,
+                                      .begin_block = begin_recorded,
+                                      .end_block = end_block,
+                                      .step = record_step};
+
+/* --- for users ------------------------------------------------------------------------------------------ */
+
+CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, int64_t off, size_t max_bytes,
+                            CtSimtTrace **out, CtErr *err) {
+  CtSimtTrace *t = ct_alloc(alloc, sizeof *t);
+  if (t == NULL) {
+    return ct_fail_nomem(err);
+  }
+  *t = (CtSimtTrace){.alloc = alloc, .param = param, .off = off, .max_bytes = max_bytes};
+  *out = t;
+  return CT_OK;
+}
+
+void ct_simt_trace_close(CtSimtTrace *t) {
+  if (t != NULL) {
+    clear_tracers(t);
+    ct_free(t->alloc, t->blocks, t->n_blocks * sizeof *t->blocks);
+    ct_free(t->alloc, t->all, t->n_all * sizeof *t->all);
+    ct_free(t->alloc, t, sizeof *t);
+  }
+}
+
+CtSimtWatch *ct_simt_trace_next(CtSimtTrace *t) {
+  bool is_over = t->failed || t->phase >= PHASE_ALL || (t->phase == PHASE_FIND && t->n_blocks == 0);
+  if (is_over) {
+    return NULL;
+  }
+  t->phase++;
+  t->watch.ops = t->phase == PHASE_FIND ? &find_ops : &record_ops;
+  return &t->watch;
+}
+
+CtStatus ct_simt_trace_rows(CtSimtTrace *t, const CtTraceRow **rows, size_t *n, CtErr *err) {
+  if (t->failed) {
+    return ct_fail(err, CT_ENOMEM,
+                   "trace: what one block does takes more than %zu bytes to record; trace a "
+                   "smaller problem",
+                   t->max_bytes);
+  }
+  *rows = t->all;
+  *n = t->n_all;
+  return CT_OK;
+}
+
+const int64_t *ct_simt_trace_grid(const CtSimtTrace *t) { return t->grid; }
+
+CtTracePlace ct_simt_trace_place(const CtSimtProgram *p, const CtTraceRow *row) {
+  const CtSimtBuf *buf = row->kind == CT_TRACE_COMPUTES ? NULL : &p->bufs[row->buf];
+  return (CtTracePlace){.tensor = buf == NULL ? NULL : buf->name,
+                        .space = buf == NULL ? CT_REGISTER : buf->space,
+                        .chunk = p->chunks[row->loc.chunk]};
+}
+
+/* The buffer that an instruction writes; 0: none. */
+static uint32_t written_buf(const CtSimtProgram *p, const CtIn *code) {
+  enum { WRAPS = 31 };
+  const char *roles = ct_simt_roles[code->u.op];
+  if (code->u.op == CT_SIMT_TMA) {
+    const CtSimtTma *t = &p->tmas[code->imm];
+    return t->is_store ? t->global : t->shared;
+  }
+  if (code->u.op == CT_SIMT_ATOMIC) {
+    return (CtAtomicImm){.imm = code->imm}.u.buf;
+  }
+  if (code->u.op >= CT_SIMT_COPY_4 && code->u.op != CT_SIMT_GUARD) {
+    return p->tiles[code->imm].dst.buf;
+  }
+  return roles[3] == 'b' && roles[0] >= 'a' ? code->c & ~(1u << WRAPS) : 0;
+}
+
+static bool is_written(const CtSimtProgram *p, uint32_t buf) {
+  for (uint32_t i = p->body; i < p->n_code; i++) {
+    uint32_t to = written_buf(p, &p->code[i]);
+    if (to != 0 && p->bufs[to].memory == buf) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ct_simt_trace_tensor(const CtSimtProgram *p, uint32_t i, CtTraceTensor *out) {
+  if (i >= p->n_bufs) {
+    return false;
+  }
+  const CtSimtBuf *buf = &p->bufs[i];
+  *out = (CtTraceTensor){.name = buf->name,
+                         .space = buf->space,
+                         .dtype = buf->dtype,
+                         .layout = buf->layout,
+                         .swizzle = buf->swizzle,
+                         .is_alias = buf->memory != i,
+                         .is_written = is_written(p, i)};
+  return true;
+}
+
+const int64_t *ct_simt_trace_block(const CtSimtProgram *p) { return p->block; }

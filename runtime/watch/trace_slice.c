@@ -1,0 +1,630 @@
+/* trace_slice.c: the record of a cluster walked backwards. A set holds the places whose values are wanted:
+   bytes of memory, lanes of slots. A step that writes one takes it out, and puts in what it read for it;
+   what is left at the beginning came from outside. Steps stand in the order in which the engine ran them,
+   which is one that the threads of a GPU may take, too. */
+#include <string.h>
+
+#include "runtime/ir/ir_tma.h"
+#include "record.h"
+
+/* --- places ------------------------------------------------------------------------------------------- */
+
+/* A set of places; open addressing, a power of two slots. */
+typedef struct Places {
+  CtAlloc alloc;
+  uint64_t *key; /* EMPTY, GONE, or a place */
+  size_t cap, n_used, n;
+  bool failed;
+} Places;
+enum { EMPTY, GONE, FIRST_CAP = 1024 };
+
+/* A byte of memory by its address, whichever buffer reaches it; a lane of a slot. */
+enum { SLOT_BIT = 62, SLOT_WARP = 46, RANK_BITS = 8 };
+static uint64_t memory_place(const void *at) { return (uint64_t)(uintptr_t)at; }
+static uint64_t slot_place(const CtStep *s, uint32_t at, int lane) {
+  uint64_t warp = (uint64_t)s->rank << RANK_BITS | (uint64_t)s->warp;
+  return (uint64_t)1 << SLOT_BIT | warp << SLOT_WARP | (uint64_t)at * CT_LANES | (uint64_t)lane;
+}
+
+static size_t find(const Places *s, uint64_t key) {
+  uint64_t h = key * 0x9E3779B97F4A7C15u;
+  size_t i = (size_t)(h >> 20) & (s->cap - 1);
+  while (s->key[i] != EMPTY && s->key[i] != key) {
+    i = (i + 1) & (s->cap - 1);
+  }
+  return i;
+}
+
+static void grow(Places *s) {
+  Places next = {.alloc = s->alloc, .cap = s->n * 4 < FIRST_CAP ? FIRST_CAP : s->n * 4};
+  while ((next.cap & (next.cap - 1)) != 0) {
+    next.cap += next.cap & (~next.cap + 1);
+  }
+  next.key = ct_alloc(s->alloc, next.cap * sizeof *next.key);
+  if (next.key == NULL) {
+    s->failed = true;
+    return;
+  }
+  memset(next.key, 0, next.cap * sizeof *next.key);
+  for (size_t i = 0; i < s->cap; i++) {
+    if (s->key[i] > GONE) {
+      next.key[find(&next, s->key[i])] = s->key[i];
+      next.n_used = ++next.n;
+    }
+  }
+  ct_free(s->alloc, s->key, s->cap * sizeof *s->key);
+  *s = next;
+}
+
+static void want(Places *s, uint64_t key) {
+  if (s->n_used * 2 >= s->cap) {
+    grow(s);
+  }
+  if (s->failed) {
+    return;
+  }
+  size_t i = find(s, key);
+  if (s->key[i] != key) {
+    s->key[i] = key;
+    s->n_used++;
+    s->n++;
+  }
+}
+
+/* True when it was wanted. */
+static bool take(Places *s, uint64_t key) {
+  if (s->n == 0) {
+    return false;
+  }
+  size_t i = find(s, key);
+  if (s->key[i] != key) {
+    return false;
+  }
+  s->key[i] = GONE;
+  s->n--;
+  return true;
+}
+
+/* --- the walk ------------------------------------------------------------------------------------------- */
+
+typedef struct Slice {
+  const CtSimtProgram *p;
+  const CtRecord *r;
+  const CtStep *step;
+  const CtIn *code;
+  Places wanted;
+  CtTraceRows *rows;
+} Slice;
+
+static uint64_t hash_row(const CtTraceRow *a) {
+  const uint64_t parts[] = {(uint64_t)a->kind << 32 | a->buf,
+                            (uint64_t)a->off,
+                            (uint64_t)a->block,
+                            (uint64_t)a->owner,
+                            (uint64_t)a->thread,
+                            (uint64_t)a->loc.chunk << 32 | (uint32_t)a->loc.line};
+  uint64_t h = 0;
+  for (size_t i = 0; i < CT_ARRAY_LEN(parts); i++) {
+    h = (h ^ parts[i]) * 0xFF51AFD7ED558CCDu;
+    h ^= h >> 29;
+  }
+  return h;
+}
+
+static bool same_row(const CtTraceRow *a, const CtTraceRow *b) {
+  return a->kind == b->kind && a->buf == b->buf && a->off == b->off && a->block == b->block &&
+         a->owner == b->owner && a->thread == b->thread && a->loc.chunk == b->loc.chunk &&
+         a->loc.line == b->loc.line;
+}
+
+static uint32_t *row_slot(CtTraceRows *rows, const CtTraceRow *row) {
+  size_t i = (size_t)hash_row(row) & (rows->cap_table - 1);
+  while (rows->table[i] != 0 && !same_row(&rows->row[rows->table[i] - 1], row)) {
+    i = (i + 1) & (rows->cap_table - 1);
+  }
+  return &rows->table[i];
+}
+
+static bool grow_table(CtTraceRows *rows) {
+  size_t cap = rows->cap_table == 0 ? FIRST_CAP : rows->cap_table * 2;
+  uint32_t *table = ct_alloc(rows->alloc, cap * sizeof *table);
+  if (table == NULL) {
+    return false;
+  }
+  memset(table, 0, cap * sizeof *table);
+  ct_free(rows->alloc, rows->table, rows->cap_table * sizeof *table);
+  rows->table = table;
+  rows->cap_table = cap;
+  for (size_t i = 0; i < rows->n; i++) {
+    *row_slot(rows, &rows->row[i]) = (uint32_t)i + 1;
+  }
+  return true;
+}
+
+/* Copies of a value, which nothing is computed for. */
+static bool is_move(uint32_t op) { return op >= CT_SIMT_SPLAT_4f && op <= CT_SIMT_SET_1; }
+
+static void add_row_of(Slice *s, CtTraceKind kind, int lane, uint32_t buf, int64_t off,
+                       int64_t owner) {
+  CtTraceRows *rows = s->rows;
+  CtTraceRow row = {.kind = kind,
+                    .loc = s->p->locs[s->code - s->p->code],
+                    .block = s->r->team[s->step->rank].block,
+                    .owner = owner,
+                    .thread = s->step->warp * CT_LANES + lane,
+                    .buf = buf,
+                    .off = off,
+                    .order = (uint32_t)(s->step - s->r->steps),
+                    .n = !is_move(s->code->u.op)};
+  if ((rows->n * 2 >= rows->cap_table && !grow_table(rows)) ||
+      ct_grow(rows->alloc, &rows->row, &rows->cap, rows->n + 1, sizeof *rows->row, NULL) != CT_OK) {
+    rows->failed = true;
+    return;
+  }
+  uint32_t *at = row_slot(rows, &row);
+  if (*at == 0) {
+    rows->row[rows->n++] = row;
+    *at = (uint32_t)rows->n;
+    return;
+  }
+  CtTraceRow *old = &rows->row[*at - 1];
+  old->n += row.n;
+  old->order = row.order < old->order ? row.order : old->order;
+}
+
+static void add_computes(Slice *s, int lane) {
+  add_row_of(s, CT_TRACE_COMPUTES, lane, 0, 0, s->r->team[s->step->rank].block);
+}
+
+/* --- memory --------------------------------------------------------------------------------------------- */
+
+static const char *ptr_of(const Slice *s, const CtAccess *a) {
+  return s->r->ptrs[a - s->r->accesses];
+}
+
+/* The place of the first byte of an element; those that follow have the next numbers. */
+static uint64_t element_place(const Slice *s, const CtAccess *a, int64_t off, int lane) {
+  return memory_place(ptr_of(s, a) + off * (int64_t)a->mem->elem_bytes +
+                      (int64_t)lane * a->mem->lane_bytes);
+}
+
+/* As elements of the tensor that the memory was made for. */
+static void note_in(Slice *s, CtTraceKind kind, uint32_t i, int64_t off, int lane, int64_t owner) {
+  const CtSimtBuf *buf = &s->p->bufs[i];
+  int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype), of = (int64_t)ct_dtype_bytes(buf->of);
+  for (int64_t e = off * bytes / of; e * of < (off + 1) * bytes; e++) {
+    add_row_of(s, kind, lane, buf->memory, e, owner);
+  }
+}
+
+/* The block in whose shared memory the buffer was. */
+static int64_t owner_of(const Slice *s, const CtAccess *a) {
+  const CtWorker *team = s->r->team;
+  for (int i = 0; a->buf->is_remote && i < s->p->n_cluster; i++) {
+    if (team[i].shared + a->buf->at == ptr_of(s, a)) {
+      return team[i].block;
+    }
+  }
+  return team[s->step->rank].block;
+}
+
+static void note_memory(Slice *s, CtTraceKind kind, const CtAccess *a, int64_t off, int lane) {
+  if (a->buf->space != CT_REGISTER) {
+    note_in(s, kind, a->buf_index, off, lane, owner_of(s, a));
+  }
+}
+
+static bool element_at(const Slice *s, const CtAccess *a, int64_t e, int lane, int64_t *off) {
+  return ct_record_at(s->r, (uint32_t)(a - s->r->accesses), e, lane, off);
+}
+
+/* The element of the lane is wanted, for a value that this step gives lane `by`. */
+static void want_element_for(Slice *s, const CtAccess *a, int64_t e, int lane, int by) {
+  int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
+  if (element_at(s, a, e, lane, &off)) {
+    uint64_t at = element_place(s, a, off, lane);
+    for (int64_t i = 0; i < bytes; i++) {
+      want(&s->wanted, at + (uint64_t)i);
+    }
+    note_memory(s, CT_TRACE_READS, a, off, by);
+  }
+}
+
+static void want_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
+  want_element_for(s, a, e, lane, lane);
+}
+
+/* Was a byte of the element wanted that the step writes? Then it is not any more. */
+static bool take_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
+  int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
+  bool found = false;
+  if (element_at(s, a, e, lane, &off)) {
+    uint64_t at = element_place(s, a, off, lane);
+    for (int64_t i = 0; i < bytes; i++) {
+      found |= take(&s->wanted, at + (uint64_t)i);
+    }
+    if (found) {
+      note_memory(s, CT_TRACE_WRITES, a, off, lane);
+    }
+  }
+  return found;
+}
+
+/* --- slots ------------------------------------------------------------------------------------------------ */
+
+/* A scalar is what each lane has: that it is kept once is the engine's business. */
+static bool is_value(char role) { return role != '\0' && strchr("svm", role | 32) != NULL; }
+
+static uint32_t field(const CtIn *in, int i) {
+  const uint32_t fields[4] = {in->d, in->a, in->b, in->c};
+  return fields[i];
+}
+
+static void want_slot(Slice *s, int i, int lane) {
+  if (is_value(ct_simt_roles[s->code->u.op][i])) {
+    want(&s->wanted, slot_place(s->step, field(s->code, i), lane));
+  }
+}
+
+/* Of the field d. */
+static bool take_slot(Slice *s, int lane) {
+  return take(&s->wanted, slot_place(s->step, s->code->d, lane));
+}
+
+/* --- instructions ----------------------------------------------------------------------------------------- */
+
+/* Written though their letter is a small one: see simt_ops.def. */
+static bool writes_variable(uint32_t op) {
+  return op == CT_SIMT_SET_s || op == CT_SIMT_SET_4 || op == CT_SIMT_SET_8 || op == CT_SIMT_SET_1;
+}
+
+static bool is_scalar(char role) { return (role | 32) == 's'; }
+
+static bool is_active(const Slice *s, int lane) { return (s->step->mask >> lane & 1) != 0; }
+
+/* Of a choice the one that was chosen. */
+static void want_operands(Slice *s, int lane) {
+  if (ct_is_select(s->code->u.op)) {
+    want_slot(s, (s->step->chosen >> lane & 1) != 0 ? 2 : 3, lane);
+    return;
+  }
+  for (int i = 1; i < 4; i++) {
+    want_slot(s, i, lane);
+  }
+}
+
+static void walk_plain(Slice *s) {
+  char role = ct_simt_roles[s->code->u.op][0];
+  bool is_set = writes_variable(s->code->u.op);
+  uint32_t lanes = is_set && !is_scalar(role) ? s->step->mask : CT_ALL_LANES;
+  if (!is_value(role) || (role >= 'a' && !is_set)) {
+    return;
+  }
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    if (!take_slot(s, lane)) {
+      continue;
+    }
+    want_operands(s, lane);
+    if (is_active(s, lane)) {
+      add_computes(s, lane);
+    }
+  }
+}
+
+static uint32_t take_slots(Slice *s) {
+  uint32_t taken = 0;
+  for (int lane = 0; lane < CT_LANES; lane++) {
+    taken |= (uint32_t)take_slot(s, lane) << lane;
+  }
+  return taken;
+}
+
+/* A value of all lanes that comes from all of them: VOTE. */
+static void walk_vote(Slice *s) {
+  uint32_t wanted = take_slots(s);
+  for (uint32_t rest = s->step->mask; rest != 0 && wanted != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    want_slot(s, 1, lane);
+    if (wanted >> lane & 1) {
+      add_computes(s, lane);
+    }
+  }
+}
+
+static void walk_shfl(Slice *s) {
+  CtShfl kind = (CtShfl)(s->code->imm & 0xff);
+  int width = (int)(s->code->imm >> 8 & 0xff);
+  uint32_t wanted = take_slots(s);
+  for (uint32_t rest = wanted; rest != 0 && s->step->by != NULL; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    int from = ct_simt_shfl_source(kind, lane, s->step->by[lane], width);
+    want_slot(s, 1, is_active(s, from) ? from : lane);
+    add_computes(s, lane);
+  }
+}
+
+/* d has the value of every active lane; or one for all of them, from the same element. */
+static void walk_load(Slice *s, const CtAccess *a) {
+  bool is_one = is_scalar(ct_simt_roles[s->code->u.op][0]);
+  for (uint32_t rest = is_one ? CT_ALL_LANES : s->step->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    if (take_slot(s, lane)) {
+      want_element(s, a, 0, is_active(s, lane) ? lane : ct_first_lane(s->step->mask));
+    }
+  }
+}
+
+static void walk_store(Slice *s, const CtAccess *a) {
+  for (int lane = CT_LANES - 1; lane >= 0; lane--) { /* the last one wins */
+    if (take_element(s, a, 0, lane)) {
+      want_slot(s, 0, lane);
+    }
+  }
+}
+
+static void walk_dot(Slice *s, const CtAccess *a) {
+  for (uint32_t rest = s->step->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    if (!take_slot(s, lane)) {
+      continue;
+    }
+    want_slot(s, 3, lane);
+    add_computes(s, lane);
+    for (int64_t e = 0; e < a[0].n; e++) {
+      want_element(s, &a[0], e, lane);
+      want_element(s, &a[1], e, lane);
+    }
+  }
+}
+
+/* Lanes take turns, in order: walked from the last. An operation on two elements at once has them in
+   one value. */
+static void walk_atomic(Slice *s, const CtAccess *a) {
+  CtAtomicImm imm = {.imm = s->code->imm};
+  bool replaces = imm.u.op == CT_OP_ATOMIC_STORE || imm.u.op == CT_OP_ATOMIC_EXCH;
+  for (int lane = CT_LANES - 1; lane >= 0; lane--) {
+    bool old = is_active(s, lane) && take_slot(s, lane), written = false;
+    for (int64_t e = 0; e < a->n && a->writes; e++) {
+      if (take_element(s, a, e, lane)) {
+        written = true;
+        if (!replaces) {
+          want_element(s, a, e, lane);
+        }
+      }
+    }
+    if (written) {
+      want_slot(s, 2, lane);
+    }
+    if (written && imm.u.op == CT_OP_ATOMIC_CAS) {
+      want_slot(s, 3, lane);
+    }
+    for (int64_t e = 0; e < a->n && old; e++) {
+      want_element(s, a, e, lane);
+    }
+  }
+}
+
+/* --- tile operations ---------------------------------------------------------------------------------------- */
+
+static const CtAccess *by_role(const Slice *s, CtAccessRole role) {
+  for (uint32_t i = 0; i < s->step->n_accesses; i++) {
+    const CtAccess *a = &s->r->accesses[s->step->accesses + i];
+    if (a->role == role) {
+      return a;
+    }
+  }
+  return NULL;
+}
+
+static void want_products(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+  const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
+  const CtTileOp *t = &s->p->tiles[s->code->imm];
+  int64_t m = e % dst->n_rows, n = e / dst->n_rows;
+  int64_t n_k = t->elementwise || a->n_rows == 0 ? 1 : a->n / a->n_rows;
+  for (int64_t k = 0; k < n_k; k++) {
+    want_element(s, a, t->elementwise ? e : m + k * a->n_rows, lane);
+    want_element(s, b, t->elementwise ? e : n + k * b->n_rows, lane);
+  }
+}
+
+/* A row of A and a column of B of the atoms that made an element: parts of all lanes of its group. */
+static void want_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+  const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
+  const CtMma *mma = s->p->tiles[s->code->imm].mma;
+  int64_t rest = e / dst->n_rows, m = rest % mma->rest[0], n = rest / mma->rest[0];
+  int at = mma->place[CT_ATOM_C][e % dst->n_rows * CT_LANES + lane];
+  int group = at / mma->size[CT_ATOM_C], row = at % mma->size[CT_ATOM_C] / mma->n,
+      col = at % mma->n;
+  for (int64_t k = 0; k < mma->rest[2]; k++) {
+    for (int i = 0; i < mma->values[CT_ATOM_A] * CT_LANES; i++) {
+      int place = mma->place[CT_ATOM_A][i];
+      if (place / mma->size[CT_ATOM_A] == group && place % mma->size[CT_ATOM_A] / mma->k == row) {
+        want_element(s, a, i / CT_LANES + (m + k * mma->rest[0]) * a->n_rows, i % CT_LANES);
+      }
+    }
+    for (int i = 0; i < mma->values[CT_ATOM_B] * CT_LANES; i++) {
+      int place = mma->place[CT_ATOM_B][i];
+      if (place / mma->size[CT_ATOM_B] == group && place % mma->n == col) {
+        want_element(s, b, i / CT_LANES + (n + k * mma->rest[1]) * b->n_rows, i % CT_LANES);
+      }
+    }
+  }
+}
+
+/* Likewise of wgmma, tiles of which are the warpgroup's: see simt_lower_mma.c. */
+static void want_group_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+  enum { WARPS = 4 };
+  const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
+  const CtMma *mma = s->p->tiles[s->code->imm].mma;
+  int64_t rest = e / dst->n_rows, m = rest % mma->rest[0], n = rest / mma->rest[0];
+  int at = mma->place[CT_ATOM_C][e % dst->n_rows * CT_LANES + lane], block = mma->m * mma->n;
+  int row = at % block / mma->n, col = at / block * mma->n + at % mma->n;
+  int64_t in_group = s->step->warp % WARPS * mma->m + row;
+  for (int64_t k = 0; k < mma->rest[2]; k++) {
+    int64_t of_a = (m + k * mma->rest[0]) * a->n_rows, of_b = (n + k * mma->rest[1]) * b->n_rows;
+    for (int i = 0; !mma->is_a_shared && i < mma->values[CT_ATOM_A] * CT_LANES; i++) {
+      if (mma->place[CT_ATOM_A][i] / mma->k == row) {
+        want_element(s, a, i / CT_LANES + of_a, i % CT_LANES);
+      }
+    }
+    for (int64_t i = 0; i < mma->k; i++) {
+      if (mma->is_a_shared) {
+        want_element_for(s, a, in_group + i * WARPS * mma->m + of_a, ct_first_lane(a->mask), lane);
+      }
+      int64_t of = col + i * mma->groups * mma->n + of_b;
+      want_element_for(s, b, of, ct_first_lane(b->mask), lane);
+    }
+  }
+}
+
+/* What a copy by a warp moved into an element, which other lanes may have had. */
+static void want_moved(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+  const CtAccess *a = by_role(s, CT_ACCESS_A);
+  const CtTileOp *t = &s->p->tiles[s->code->imm];
+  const CtMove *m = t->move;
+  int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype), per = bytes / m->bytes;
+  const uint16_t *from = m->from + lane * m->n_dst * per + e % dst->n_rows * per;
+  for (int64_t i = 0; i < per; i++) {
+    int64_t source = from[i] % CT_MOVE_BYTES / bytes + e / dst->n_rows * a->n_rows;
+    want_element(s, a, source, from[i] / CT_MOVE_BYTES);
+  }
+}
+
+static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+  const CtAccess *a = by_role(s, CT_ACCESS_A);
+  const CtTileOp *t = &s->p->tiles[s->code->imm];
+  bool is_fill = t->op == CT_OP_FILL, is_axpby = t->op == CT_OP_AXPBY;
+  if (t->op == CT_OP_GEMM) {
+    want_products(s, dst, e, lane);
+  } else if (t->op == CT_OP_MMA) {
+    want_atoms(s, dst, e, lane);
+  } else if (t->op == CT_OP_WGMMA) {
+    want_group_atoms(s, dst, e, lane);
+  } else if (t->op == CT_OP_WARP_COPY) {
+    want_moved(s, dst, e, lane);
+  } else if (a != NULL) {
+    want_element(s, a, e, lane);
+  }
+  if (is_fill || is_axpby) { /* the operands of a TILE may be of any kind */
+    want(&s->wanted, slot_place(s->step, s->code->d, lane));
+  }
+  if (is_axpby) {
+    want(&s->wanted, slot_place(s->step, s->code->a, lane));
+  }
+  if (dst->reads) {
+    want_element(s, dst, e, lane);
+  }
+  add_computes(s, lane);
+}
+
+static void walk_tile(Slice *s) {
+  const CtAccess *dst = by_role(s, CT_ACCESS_DST);
+  for (int lane = CT_LANES - 1; dst != NULL && lane >= 0; lane--) {
+    for (int64_t e = dst->n - 1; e >= 0; e--) {
+      if (take_element(s, dst, e, lane)) {
+        want_sources(s, dst, e, lane);
+      }
+    }
+  }
+}
+
+/* --- boxes -------------------------------------------------------------------------------------------------- */
+
+static bool take_bytes(Slice *s, const char *at, int64_t n) {
+  bool found = false;
+  for (int64_t i = 0; i < n; i++) {
+    found |= take(&s->wanted, memory_place(at + i));
+  }
+  return found;
+}
+
+static void want_bytes(Slice *s, const char *at, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    want(&s->wanted, memory_place(at + i));
+  }
+}
+
+/* An element of a unit that a block has: a load wrote it there; a store read it. */
+static void walk_element(Slice *s, const CtSimtTma *t, const CtRecordBox *b, const CtTmaUnit *u,
+                         int rank, int64_t i) {
+  int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype), owner = s->r->team[rank].block;
+  const char *in_shared = s->r->team[rank].shared + u->place + i;
+  const char *in_global = b->global + u->off + i;
+  int64_t at_shared = (u->place + i - s->p->bufs[t->shared].at) / bytes;
+  int64_t at_global = (u->off + i) / bytes;
+  bool is_inside = i >= u->from && i < u->to;
+  if (!t->is_store && take_bytes(s, in_shared, bytes)) {
+    note_in(s, CT_TRACE_WRITES, t->shared, at_shared, b->lane, owner);
+    if (is_inside) {
+      want_bytes(s, in_global, bytes);
+      note_in(s, CT_TRACE_READS, t->global, at_global, b->lane, owner);
+    } else {
+      add_row_of(s, CT_TRACE_ZEROS, b->lane, s->p->bufs[t->global].memory, 0, owner);
+    }
+  } else if (t->is_store && is_inside && take_bytes(s, in_global, bytes)) {
+    note_in(s, CT_TRACE_WRITES, t->global, at_global, b->lane, owner);
+    want_bytes(s, in_shared, bytes);
+    note_in(s, CT_TRACE_READS, t->shared, at_shared, b->lane, owner);
+    if (t->reduce != CT_TMA_NONE) {
+      want_bytes(s, in_global, bytes);
+      note_in(s, CT_TRACE_READS, t->global, at_global, b->lane, owner);
+      add_computes(s, b->lane);
+    }
+  }
+}
+
+static void walk_boxes(Slice *s) {
+  const CtSimtTma *t = &s->p->tmas[s->code->imm];
+  for (uint32_t i = s->step->n_accesses; i-- > 0;) {
+    const CtRecordBox *b = &s->r->boxes[s->step->accesses + i];
+    for (uint32_t ranks = b->ranks; ranks != 0; ranks &= ranks - 1) {
+      for (int64_t u = 0; u < b->n; u++) {
+        for (int64_t at = 0; at < CT_TMA_UNIT; at += (int64_t)ct_dtype_bytes(t->dtype)) {
+          walk_element(s, t, b, &b->units[u], ct_first_lane(ranks), at);
+        }
+      }
+    }
+  }
+}
+
+static void walk_step(Slice *s) {
+  uint32_t op = s->code->u.op;
+  if (op == CT_SIMT_TMA) {
+    walk_boxes(s);
+    return;
+  }
+  const CtAccess *a = s->step->n_accesses == 0 ? NULL : &s->r->accesses[s->step->accesses];
+  if (op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64) {
+    walk_dot(s, a);
+  } else if (op == CT_SIMT_ATOMIC) {
+    walk_atomic(s, a);
+  } else if (op == CT_SIMT_SHFL) {
+    walk_shfl(s);
+  } else if (op == CT_SIMT_VOTE) {
+    walk_vote(s);
+  } else if (a == NULL) {
+    walk_plain(s);
+  } else if (a->arg != NULL) {
+    walk_tile(s);
+  } else if (a->writes) {
+    walk_store(s, a);
+  } else {
+    walk_load(s, a);
+  }
+}
+
+void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, const char *at, size_t bytes,
+                   CtTraceRows *rows) {
+  Slice s = {.p = p, .r = r, .wanted = {.alloc = rows->alloc}, .rows = rows};
+  for (size_t i = 0; i < bytes; i++) {
+    want(&s.wanted, memory_place(at + i));
+  }
+  for (size_t i = r->n_steps; i-- > 0 && s.wanted.n > 0 && !rows->failed;) {
+    s.step = &r->steps[i];
+    s.code = &p->code[s.step->code];
+    walk_step(&s);
+  }
+  rows->failed = rows->failed || s.wanted.failed;
+  ct_free(rows->alloc, s.wanted.key, s.wanted.cap * sizeof *s.wanted.key);
+}
