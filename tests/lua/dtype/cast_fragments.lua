@@ -60,39 +60,43 @@ local function first_difference(T, want, got)
 end
 
 -- Of tiles in global memory, eight elements a thread; and of a part of a fragment with an odd mode, and of
--- shared memory.
-local function casting(T)
-  return kernel("cast_to_" .. T.name, function(x, y)
-    local at = { blockIdx.x * 32 + threadIdx.x }
-    copy(cast(tile(x, { 8 }, at), T), tile(y, { 8 }, at))
-  end), kernel("cast_registers_to_" .. T.name, function(x, y)
-    local at = { blockIdx.x * 32 + threadIdx.x }
-    local s, r = shared(x.dtype, { 8, 32 }), fragment(x.dtype, layout({ 4, 3 }, { 3, 1 }))
-    local mine, out = s(_, threadIdx.x), tile(y, { 8 }, at)
-    copy(tile(x, { 8 }, at), mine)
-    sync_threads() -- a copy is complete there
-    clear(r)
-    for i = 0, 3 do r[{ i, 2 }] = mine[i] end
+-- shared memory. One kernel casts to all types: a kernel for each pair would take a compiler long.
+local in_memory = kernel("cast_tiles", function(x, ...)
+  local at = { blockIdx.x * 32 + threadIdx.x }
+  for n, y in ipairs { ... } do copy(cast(tile(x, { 8 }, at), all[n]), tile(y, { 8 }, at)) end
+end)
+local in_registers = kernel("cast_registers", function(x, ...)
+  local at = { blockIdx.x * 32 + threadIdx.x }
+  local s, r = shared(x.dtype, { 8, 32 }), fragment(x.dtype, layout({ 4, 3 }, { 3, 1 }))
+  local mine = s(_, threadIdx.x)
+  copy(tile(x, { 8 }, at), mine)
+  sync_threads() -- a copy is complete there
+  clear(r)
+  for i = 0, 3 do r[{ i, 2 }] = mine[i] end
+  for n, y in ipairs { ... } do
+    local T, out = all[n], tile(y, { 8 }, at)
     local all_of_r, column, tail = cast(r, T), cast(r(_, 2), T), cast(mine, T)
     for i = 0, 3 do
       out[i] = where(i % 2 == 0, all_of_r[{ i, 2 }], column[i])
       out[i + 4] = tail[i + 4]
     end
-  end)
-end
+  end
+end)
 
 for _, from in ipairs(all) do
   local x = inputs(from)
-  local there = upload(x)
-  for _, to in ipairs(all) do
-    local want = on_host(reference.cast, x, to)
-    for i, k in ipairs { casting(to) } do
-      local y = zeros(to, N)
-      local ok, message = pcall(k { grid = N // 256, block = 32 }, there, y)
-      local at = ok and first_difference(to, want, host(y))
+  local there, want = upload(x), {}
+  for n, to in ipairs(all) do want[n] = on_host(reference.cast, x, to) end
+  for i, k in ipairs { in_memory, in_registers } do
+    local got = {}
+    for n, to in ipairs(all) do got[n] = zeros(to, N) end
+    local ok, message = pcall(k { grid = N // 256, block = 32 }, there, table.unpack(got))
+    for n, to in ipairs(all) do
+      local y = host(got[n])
+      local at = ok and first_difference(to, want[n], y)
       check(ok and not at, ("%s to %s, %s"):format(from.name, to.name,
         i == 1 and "in memory" or "in registers"), not ok and message or at and
-        ("element %d: %s gave %s, expected %s"):format(at, x[at], host(y)[at], want[at]))
+        ("element %d: %s gave %s, expected %s"):format(at, x[at], y[at], want[n][at]))
     end
   end
 end

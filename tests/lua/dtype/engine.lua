@@ -55,12 +55,11 @@ local function inputs(T)
   end)
 end
 
-local function casting(T)
-  return kernel("cast_to_" .. T.name, function(x, y)
-    local i = blockIdx.x * blockDim.x + threadIdx.x
-    y[i] = cast(x[i], T)
-  end)
-end
+-- To all types in one kernel: a kernel for each pair would take a compiler long.
+local casting = kernel("cast_to_all", function(x, ...)
+  local i = blockIdx.x * blockDim.x + threadIdx.x
+  for n, y in ipairs { ... } do y[i] = cast(x[i], all[n]) end
+end)
 
 local function is_nan_of(T, t, i)
   return (T == f64 or T == f32) and t[i] ~= t[i]
@@ -79,38 +78,46 @@ local function first_difference(T, want, got)
 end
 
 for _, from in ipairs(all) do
-  local x = inputs(from)
-  local there = upload(x)
-  for _, to in ipairs(all) do
-    local y = zeros(to, N)
-    local ok, message = pcall(casting(to) { grid = N // 256, block = 256 }, there, y)
-    local at = ok and first_difference(to, on_host(reference.cast, x, to), host(y))
+  local x, got = inputs(from), {}
+  for n, to in ipairs(all) do got[n] = zeros(to, N) end
+  local ok, message = pcall(casting { grid = N // 256, block = 256 }, upload(x),
+    table.unpack(got))
+  for n, to in ipairs(all) do
+    local want, y = on_host(reference.cast, x, to), host(got[n])
+    local at = ok and first_difference(to, want, y)
     check(ok and not at, ("cast %s to %s"):format(from.name, to.name), not ok and message or at and
-      ("element %d: %s gave %s, expected %s"):format(at, x[at], host(y)[at],
-        on_host(reference.cast, x, to)[at]))
+      ("element %d: %s gave %s, expected %s"):format(at, x[at], y[at], want[at]))
   end
 end
 
 -- Copies: global to shared to registers to global, of every element and vector width; bits unchanged.
-local function copying(T, per_thread)
-  return kernel("copy_" .. T.name, function(A, B)
-    local s = shared(T, 32 * per_thread)
-    copy(tile(A, { 32 * per_thread }, { blockIdx.x }), s)
-    sync_threads()
-    local r = fragment(T, per_thread)
-    copy(tile(s, { per_thread }, { threadIdx.x }), r)
-    copy(r, tile(tile(B, { 32 * per_thread }, { blockIdx.x }), { per_thread }, { threadIdx.x }))
+-- All types in one kernel: tensors to copy from, then those to copy to.
+local function copying(per_thread)
+  return kernel("copy_" .. per_thread, function(...)
+    local tensors = { ... }
+    for n, T in ipairs(all) do
+      local A, B = tensors[n], tensors[#all + n]
+      local s = shared(T, 32 * per_thread)
+      copy(tile(A, { 32 * per_thread }, { blockIdx.x }), s)
+      sync_threads()
+      local r = fragment(T, per_thread)
+      copy(tile(s, { per_thread }, { threadIdx.x }), r)
+      copy(r, tile(tile(B, { 32 * per_thread }, { blockIdx.x }), { per_thread }, { threadIdx.x }))
+    end
   end)
 end
 
-for _, T in ipairs(all) do
-  for _, per_thread in ipairs { 1, 2, 4, 16 } do
-    local x = inputs(T)
-    local y = zeros(T, N)
-    copying(T, per_thread) { grid = N // (32 * per_thread), block = 32 }(upload(x), y)
-    local U = uints[T.bits]
-    local at = T == bool and reference.difference(x, host(y))
-      or T ~= bool and reference.difference(recast(x, U), recast(host(y), U))
+for _, per_thread in ipairs { 1, 2, 4, 16 } do
+  local from, tensors = {}, {}
+  for n, T in ipairs(all) do
+    from[n] = inputs(T)
+    tensors[n], tensors[#all + n] = upload(from[n]), zeros(T, N)
+  end
+  copying(per_thread) { grid = N // (32 * per_thread), block = 32 }(table.unpack(tensors))
+  for n, T in ipairs(all) do
+    local x, y, U = from[n], host(tensors[#all + n]), uints[T.bits]
+    local at = T == bool and reference.difference(x, y)
+      or T ~= bool and reference.difference(recast(x, U), recast(y, U))
     check(not at, ("copy %s, %d elements a thread: bits unchanged"):format(T.name, per_thread), at)
   end
 end

@@ -1,16 +1,16 @@
 -- copy between all pairs of spaces, contiguous and strided, of every element size, whole or in
--- parts; each is compared with plain Lua. Threads work on parts of 8 elements each. Each case is a
--- kernel of its own: where that takes a compiler, only pairs of equal layouts are tried.
+-- parts; each is compared with plain Lua. Threads work on parts of 8 elements each. All layouts of one
+-- element type and pair of spaces are copied in one kernel, as kernels take a compiler long.
 local THREADS <const>, PART <const> = 4, 8
 
 -- How a thread's part lies in memory of THREADS * PART elements: contiguous (vectors), interleaved,
 -- with padding, backwards in two modes.
 local shapes = {
-  contiguous = {whole = layout{PART, THREADS}},
-  interleaved = {whole = layout({PART, THREADS}, {THREADS, 1})},
-  padded = {whole = layout({PART, THREADS}, {1, PART + 1})},
-  pairs = {whole = layout({{2, 4}, THREADS}, {{1, 2 * THREADS}, 2})},
-  quads = {whole = layout({{4, 2}, THREADS}, {{1, 4 * THREADS}, 4})},
+  contiguous = layout{PART, THREADS},
+  interleaved = layout({PART, THREADS}, {THREADS, 1}),
+  padded = layout({PART, THREADS}, {1, PART + 1}),
+  pairs = layout({{2, 4}, THREADS}, {{1, 2 * THREADS}, 2}),
+  quads = layout({{4, 2}, THREADS}, {{1, 4 * THREADS}, 4}),
 }
 local spaces = {"global", "shared", "register"}
 local value = {
@@ -22,56 +22,66 @@ local value = {
 }
 
 local n_run, n_wrong = 0, 0
-local function check(dtype, from, src, to, dst)
-  local n = cosize(src.whole)
-  local A, B = zeros(dtype, n), zeros(dtype, cosize(dst.whole))
-  for i = 0, n - 1 do A[i] = value[dtype](i + 1) end
-  kernel(function(A, B)
-    local i = threadIdx.x
-    local function part(space, shape, t)
-      local l = shape.whole
-      if space == "global" then return view(t, l)(_, i) end
-      if space == "shared" then return shared(dtype, l)(_, i) end
-      return fragment(dtype, l(_, 0))
-    end
-    local a, b = part(from, src, A), part(to, dst, B)
-    if from ~= "global" then
-      for j = 0, PART - 1 do a[j] = view(A, src.whole)(j, i) end
-    end
-    copy(a, b)
-    sync_threads() -- before that a copy to shared memory may be under way
-    if to ~= "global" then
-      for j = 0, PART - 1 do view(B, dst.whole)[{j, i}] = b[j] end
-    end
-  end){grid = 1, block = THREADS}(A, B)
-  local a, b = view(A, src.whole), view(B, dst.whole)
+local function compare(dtype, case, from, to)
+  local src, dst = case.src, case.dst
+  local a, b = view(case.A, src), view(case.B, dst)
   n_run = n_run + 1
   for i = 0, THREADS - 1 do
     for j = 0, PART - 1 do
       if a[{j, i}] ~= b[{j, i}] then
         n_wrong = n_wrong + 1
         print(("%s from %s %s to %s %s: element (%d,%d) is %s, expected %s"):format(
-          dtype, from, src.whole, to, dst.whole, j, i, b[{j, i}], a[{j, i}]))
+          dtype, from, src, to, dst, j, i, b[{j, i}], a[{j, i}]))
         return
       end
     end
   end
 end
 
-for dtype in pairs(value) do
-  for _, from in ipairs(spaces) do
-    for _, to in ipairs(spaces) do
-      for name, src in pairs(shapes) do
-        for other, dst in pairs(shapes) do
-          if name == other or (dtype == f32 and not device().sm) then
-            check(dtype, from, src, to, dst)
-          end
-        end
+-- Copies from a tensor of each case in `from`, and to one in `to`.
+local function check(dtype, from, to, cases)
+  local tensors = {}
+  for c, case in ipairs(cases) do
+    local n = cosize(case.src)
+    case.A, case.B = zeros(dtype, n), zeros(dtype, cosize(case.dst))
+    for i = 0, n - 1 do case.A[i] = value[dtype](i + 1) end
+    tensors[c], tensors[#cases + c] = case.A, case.B
+  end
+  kernel(function(...)
+    local t, i = {...}, threadIdx.x
+    local function part(space, l, whole)
+      if space == "global" then return view(whole, l)(_, i) end
+      if space == "shared" then return shared(dtype, l)(_, i) end
+      return fragment(dtype, l(_, 0))
+    end
+    for c, case in ipairs(cases) do
+      local A, B = t[c], t[#cases + c]
+      local a, b = part(from, case.src, A), part(to, case.dst, B)
+      if from ~= "global" then
+        for j = 0, PART - 1 do a[j] = view(A, case.src)(j, i) end
+      end
+      copy(a, b)
+      sync_threads() -- before that a copy to shared memory may be under way
+      if to ~= "global" then
+        for j = 0, PART - 1 do view(B, case.dst)[{j, i}] = b[j] end
       end
     end
+  end){grid = 1, block = THREADS}(table.unpack(tensors))
+  for _, case in ipairs(cases) do compare(dtype, case, from, to) end
+end
+
+for dtype in pairs(value) do
+  local cases = {}
+  for name, src in pairs(shapes) do
+    for other, dst in pairs(shapes) do
+      if name == other or dtype == f32 then cases[#cases + 1] = {src = src, dst = dst} end
+    end
+  end
+  for _, from in ipairs(spaces) do
+    for _, to in ipairs(spaces) do check(dtype, from, to, cases) end
   end
 end
-print(n_run >= 225, n_wrong) -- expect: true	0
+print(n_run, n_wrong) -- expect: 405	0
 
 -- Run-time strides and extents: tiles of a matrix either way, through shared memory.
 local function transpose(m, n, src, dst)

@@ -1,6 +1,7 @@
 -- Random swizzles over random layouts in shared memory: where elements lie, through elements, tiles and
--- slices, held against the swizzled layout evaluated in plain Lua.
-local THREADS <const>, ROOM <const> = 32, 4096
+-- slices, held against the swizzled layout evaluated in plain Lua. Of few tiles the kernel knows each
+-- coordinate; more of them, which unrolled take a compiler long, have coordinates of run time.
+local THREADS <const>, ROOM <const>, UNROLLED <const> = 32, 4096, 32
 math.randomseed(20)
 local rnd = math.random
 
@@ -28,6 +29,7 @@ end
 
 local function run(C, m, n, tm, tn)
   local count, tiles = m * n, {m // tm, n // tn}
+  local n_tiles <const> = tiles[1] * tiles[2]
   local A, raw = arange(f32, count), full(f32, ROOM, -1)
   local got, after = zeros(f32, {m, n}), full(f32, ROOM, -1)
   kernel(function(A, raw, got, after)
@@ -44,17 +46,22 @@ local function run(C, m, n, tm, tn)
     sync_threads()
     for i = t, ROOM - 1, THREADS do raw[i] = memory[i] end
     sync_threads()
-    for y = 0, tiles[2] - 1 do
-      for x = 0, tiles[1] - 1 do
-        local from = tile(own, {tm, tn}, {x, y})
-        local r = fragment_like(from)
-        if t == x then
-          copy(from, r)
-          copy(r, tile(got, {tm, tn}, {x, y}))
-          for i = 0, size(r) - 1 do r[i] = r[i] + 1000 end
-          copy(r, tile(s, {tm, tn}, {x, y}))
+    local function move(x, y)
+      local from = tile(own, {tm, tn}, {x, y})
+      local r = fragment_like(from)
+      copy(from, r)
+      copy(r, tile(got, {tm, tn}, {x, y}))
+      for i = 0, size(r) - 1 do r[i] = r[i] + 1000 end
+      copy(r, tile(s, {tm, tn}, {x, y}))
+    end
+    if n_tiles <= UNROLLED then
+      for y = 0, tiles[2] - 1 do
+        for x = 0, tiles[1] - 1 do
+          if t == x then move(x, y) end
         end
       end
+    else
+      for i = t, n_tiles - 1, THREADS do move(i % tiles[1], i // tiles[1]) end
     end
     sync_threads()
     for i = t, ROOM - 1, THREADS do after[i] = memory[i] end

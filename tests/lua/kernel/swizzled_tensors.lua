@@ -69,20 +69,18 @@ function cases.recast(s, A, B)
   copy(parallelize(recast(s, bits), threads, t), parallelize(recast(B, bits), threads, t))
 end
 
--- Products: A and B from swizzled memory, C there too.
+-- Products: A and B from swizzled memory, C there too; one half of K whole, the other column by column.
 function cases.gemm(s, A, B)
   local t = threadIdx.x
   copy(parallelize(A, threads, t), parallelize(s, threads, t))
   cp_async_wait(0)
   sync_threads()
-  local x, y = tile(s, {16, 64}, {0, 0}), tile(s, {16, 64}, {1, 0})
+  local upper, lower = tile(s, {16, 64}, {0, 0}), tile(s, {16, 64}, {1, 0})
   local c = fragment(f32, layout{2, 2})
   clear(c)
-  gemm(tile(x, {2, 64}, {t % 8, 0}), tile(y, {2, 64}, {t // 8, 0}), c)
-  for k in axes(x, 1) do
-    local xk, yk = tile(x, {2, 64}, {t % 8, 0})(_, k), tile(y, {2, 64}, {t // 8, 0})(_, k)
-    gemm(xk, yk, c, {order = "rows"})
-  end
+  gemm(tile(upper, {2, 32}, {t % 8, 0}), tile(lower, {2, 32}, {t // 8, 0}), c)
+  local x, y = tile(upper, {2, 32}, {t % 8, 1}), tile(lower, {2, 32}, {t // 8, 1})
+  for k in axes(x, 1) do gemm(x(_, k), y(_, k), c, {order = "rows"}) end
   sync_threads()
   if s.dtype == f32 then
     local d = tile(s, {2, 2}, {t % 8, t // 8})
