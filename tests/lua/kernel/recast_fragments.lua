@@ -12,15 +12,19 @@ local N <const> = 32 * 16
 local bytes = zeros(u8, N)
 for i = 0, N - 1 do bytes[i] = random_bits() end
 local n_same = 0
+local types = {u8, f8e5m2, i16, f16, bf16, u32, f32, i32, f64, u64}
 for _, from in ipairs{u8, i8, f8e4m3, u16, f16, bf16, u32, f32, i32, f64, i64, u64} do
-  for _, to in ipairs{u8, f8e5m2, i16, f16, bf16, u32, f32, i32, f64, u64} do
-    local x, y = recast(bytes:to(here), from), zeros(to, N // to.bytes)
-    kernel("bits", function(x, y)
+  local x, ys = recast(bytes:to(here), from), {}
+  for n, to in ipairs(types) do ys[n] = zeros(to, N // to.bytes) end
+  kernel("bits", function(x, ...)
+    for n, y in ipairs{...} do
       local r = fragment(from, 16 // from.bytes)
       copy(tile(x, {16 // from.bytes}, {threadIdx.x}), r)
-      copy(recast(r, to), tile(y, {16 // to.bytes}, {threadIdx.x}))
-    end){grid = 1, block = 32}(x, y)
-    local at = reference.difference(bytes, recast(host(y), u8))
+      copy(recast(r, types[n]), tile(y, {16 // types[n].bytes}, {threadIdx.x}))
+    end
+  end){grid = 1, block = 32}(x, table.unpack(ys))
+  for n, to in ipairs(types) do
+    local at = reference.difference(bytes, recast(host(ys[n]), u8))
     if at then print(from, to, at) end
     n_same = n_same + 1
   end

@@ -95,43 +95,49 @@ local function compare(name, want, C)
   end
 end
 
+-- All orders in one kernel, with a C for each.
 local n_run = 0
 local dtypes, orders = {f32, f64, i32, i64}, {"columns", "rows", "serpentine", "column_pairs",
   "n ~m", "m4 ~n2 ~m ~n"}
-for i = 1, #dtypes do -- no `_` for a variable: it is the wildcard in the kernels below
-  for j = 1, #orders do
-    local dtype, order = dtypes[i], orders[j]
-    local A, B, C = operands(dtype)
-    local want = expected(dtype, A, B, C)
-    kernel(function(A, B, C) -- from registers
-      local a, b, c = fragment(dtype, {M, K}), fragment(dtype, {N, K}), fragment(dtype, {M, N})
-      copy(A, a)
-      copy(B, b)
-      copy(C, c)
-      gemm(a, b, c, {order = order})
-      copy(c, C)
-    end, {static_shapes = true}){grid = 1, block = 1}(A, B, C)
-    compare(("%s registers %s"):format(dtype, order), want, C)
+local ways = {}
 
-    A, B, C = operands(dtype)
-    kernel(function(A, B, C) -- from shared memory, transposed, in steps of outer products
-      local a, b = shared(dtype, row_major{M, K}), shared(dtype, row_major{N, K})
-      local c = fragment(dtype, row_major{M, N})
-      copy(A, a)
-      copy(B, b)
-      copy(C, c)
-      sync_threads()
-      for k in axes(a, 1) do gemm(a(_, k), b(_, k), c, {order = order}) end
-      copy(c, C)
-    end, {static_shapes = true}){grid = 1, block = 1}(A, B, C)
-    compare(("%s outer %s"):format(dtype, order), want, C)
+function ways.registers(A, B, C, order)
+  local T = A.dtype
+  local a, b, c = fragment(T, {M, K}), fragment(T, {N, K}), fragment(T, {M, N})
+  copy(A, a)
+  copy(B, b)
+  copy(C, c)
+  gemm(a, b, c, {order = order})
+  copy(c, C)
+end
 
-    A, B, C = operands(dtype)
-    kernel(function(A, B, C) -- in place, on memory only
-      gemm(A, B, C, {order = order})
-    end, {static_shapes = true}){grid = 1, block = 1}(A, B, C)
-    compare(("%s global %s"):format(dtype, order), want, C)
-    n_run = n_run + 3
+-- From shared memory, transposed, in steps of outer products.
+function ways.outer(A, B, C, order)
+  local a, b = shared(A.dtype, row_major{M, K}), shared(A.dtype, row_major{N, K})
+  local c = fragment(A.dtype, row_major{M, N})
+  copy(A, a)
+  copy(B, b)
+  copy(C, c)
+  sync_threads()
+  for k in axes(a, 1) do gemm(a(_, k), b(_, k), c, {order = order}) end
+  copy(c, C)
+end
+
+function ways.global(A, B, C, order) gemm(A, B, C, {order = order}) end
+
+for _, dtype in ipairs(dtypes) do
+  local A, B, C = operands(dtype)
+  local want = expected(dtype, A, B, C)
+  for name, way in pairs(ways) do
+    local Cs = {}
+    for i = 1, #orders do Cs[i] = select(3, operands(dtype)) end
+    kernel(function(A, B, ...)
+      for i, C in ipairs{...} do way(A, B, C, orders[i]) end
+    end, {static_shapes = true}){grid = 1, block = 1}(A, B, table.unpack(Cs))
+    for i, order in ipairs(orders) do
+      compare(("%s %s %s"):format(dtype, name, order), want, Cs[i])
+      n_run = n_run + 1
+    end
   end
 end
 print(n_run, "products") -- expect: 72	products
