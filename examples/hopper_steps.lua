@@ -218,6 +218,7 @@ local function candidate(name, k, launch, n, note)
   end
   local c = regimes.candidate(name, run)
   c.n, c.note = n, note
+  if not on_gpu then c.once = 1 end                     -- no launches to find how many fill a time
   return c
 end
 
