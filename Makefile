@@ -250,7 +250,9 @@ conversions: $(PROGRAM)
 
 # {====== Testing: everything speaks TAP to prove ======
 
-TEST_ENV = CC='$(CC)' CUTTLE_CACHE=$(abspath $(BUILD))/cache \
+# Sanitized runs take what NVRTC has compiled for the others: it is no code of ours.
+CACHE = $(BUILD)/cache
+TEST_ENV = CC='$(CC)' CUTTLE_CACHE=$(abspath $(CACHE)) \
 	ASAN_OPTIONS=protect_shadow_gap=0:detect_stack_use_after_return=1 \
 	UBSAN_OPTIONS=print_stacktrace=1 LSAN_OPTIONS=suppressions=$(abspath tests/lsan.supp):print_suppressions=0
 PROVE = $(TEST_ENV) prove --exec '' --jobs $(or $(JOBS),2) --failures --comments
@@ -278,7 +280,10 @@ $(foreach f,$(FUZZ_SRC:tests/fuzz/%.c=%),\
 	$(call tap_if,tests/fuzz,$(f),scripts/run_fuzz.sh $(BUILD)/fuzz/tests/fuzz/$(f) $(FUZZ_SECONDS),TAP_SCRIPTS))
 TEST_FUZZ = $(if $(FUZZ_SRC),fuzz-programs)
 endif
-$(call tap_if,tests/lua,lua,$(RUN_TESTS) tests/lua,TAP_SCRIPTS)
+# A script for each folder, so that several run at a time; first those that take longest.
+LUA_TESTS := $(wildcard $(addprefix tests/lua/,program matmul atom))
+LUA_TESTS += $(filter-out $(LUA_TESTS),$(wildcard tests/lua/*))
+$(foreach d,$(LUA_TESTS),$(call tap_if,$(d),lua_$(notdir $(d)),$(RUN_TESTS) $(d),TAP_SCRIPTS))
 $(call tap_if,tests/fails/*.lua,fails,$(RUN_TESTS) tests/fails,TAP_SCRIPTS)
 $(call tap_if,tests/golden/*.lua,golden,$(RUN_TESTS) tests/golden,TAP_SCRIPTS)
 $(call tap_if,tests/kernel_cases,kernel_cases,\
@@ -312,7 +317,7 @@ gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)
 	@$(PROVE) --jobs 1 $(GPU_SCRIPTS) $(DEVICE_BIN)
 
 asan:
-	@$(MAKE) BUILD=$(BUILD)/asan CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+	@$(MAKE) BUILD=$(BUILD)/asan CACHE=$(CACHE) CFLAGS='-O1 -g -fno-omit-frame-pointer' \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' run-tests
 
 # For as long as it is told to: make laws CHECKS=10000000 SEED=7 LAW=composition.
