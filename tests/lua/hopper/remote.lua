@@ -11,7 +11,8 @@ local sums = kernel("sums", function(x, out)
   out[blockIdx.x * 64 + t] = sum
 end)
 local x, out = arange(f32, 512), zeros(f32, 512)
-sums{grid = 8, block = 64, cluster = 4, check = true}(x, out)
+local on_cpu <const> = not device().sm -- where checks are made
+sums{grid = 8, block = 64, cluster = 4, check = on_cpu}(x, out)
 local wrong = 0
 for b = 0, 7 do
   for t = 0, 63 do
@@ -39,7 +40,7 @@ local push = kernel("push", function(out)
   out[{blockIdx.x, t}] = s[{t, 3}] + marks[{t, 0}] * 1000.0 + cast(counts[1], f32) * 100000.0
 end)
 local o = zeros(f32, {2, 32})
-push{grid = 2, block = 32, cluster = 2, check = true}(o)
+push{grid = 2, block = 32, cluster = 2, check = on_cpu}(o)
 print(o[{0, 3}], o[{1, 31}])             -- expect: 4807013.0	4807003.0
 print(push{grid = 2, block = 32, cluster = 2}:source(o):match "float%* const there = [^\n]*;")
 -- expect: float* const there = cluster_map(s, 1 - rank);
@@ -62,11 +63,12 @@ local ring = kernel("ring", function(out)
   cluster_sync()
 end)
 local tokens = zeros(i32, 8)
-ring{grid = 8, block = 32, cluster = 8, check = true}(tokens)
+ring{grid = 8, block = 32, cluster = 8, check = on_cpu}(tokens)
 print(tokens[0], tokens[1], tokens[2], tokens[7]) -- expect: 0	1	3	127
 
 -- What check finds: a read that nothing orders behind the other block's write, memory that the other block
 -- has not written, and one that it overwrites too early.
+device "cpu"
 local function findings(f)
   local bad = kernel("bad", f){grid = 2, block = 32, cluster = 2, check = true}
   local _, message = pcall(bad, zeros(f32, 64))
@@ -80,7 +82,7 @@ print((findings(function(out)
   out[blockIdx.x * 32 + t] = remote(s, 1 - cluster_rank())[t]
   cluster_sync()
 end)))
--- expect: race: read of s_2 at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 78 are not ordered; put cluster_sync() between line 78 and line 80
+-- expect: race: read of s_2 at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 80 are not ordered; put cluster_sync() between line 80 and line 82
 print((findings(function(out)
   local s, t = shared(f32, 32), threadIdx.x
   if cluster_rank() == 0 then s[t] = t end
@@ -97,5 +99,5 @@ print((findings(function(out)
   s[t] = 2 * t + 1
   cluster_sync()
 end)))
--- expect: race: read of s_2 at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 97 are not ordered; put cluster_sync() after line 97, before line 96 comes again
+-- expect: race: read of s_2 at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 99 are not ordered; put cluster_sync() after line 99, before line 98 comes again
 -- needs sm_90

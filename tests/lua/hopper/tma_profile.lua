@@ -9,6 +9,7 @@ local k = kernel("boxes", function(A, C)
     tma_store(s, tile(tma_tensor(C), {8, 32}, {blockIdx.x, 0}))
   end
 end)
+device "cpu"
 local A, C = zeros(f32, layout({12, 20}, {24, 1})), zeros(f32, row_major{12, 24})
 local p = profile(function() k{grid = 2, block = 32}(A, C) end)
 for _, line in ipairs(p.kernels[1].lines) do

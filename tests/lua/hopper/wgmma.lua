@@ -165,6 +165,7 @@ print(chained("SM90_64x32x16_F32BF16BF16_SS", "SM90_64x16x16_F32BF16BF16_RS", bf
 -- expect: true
 
 -- profile counts the instructions of warpgroups by shape; what they read is no request of threads.
+device "cpu"
 local p = profile(function()
   product("SM90_64x32x16_F32BF16BF16_SS", { 2, 1, 1 }, { 256, 64, 32 }, K(bf16, 64), K(bf16, 64),
     bf)
