@@ -344,6 +344,11 @@ static int by_age(const void *pa, const void *pb) {
   return (a->used.tv_nsec > b->used.tv_nsec) - (a->used.tv_nsec < b->used.tv_nsec);
 }
 
+/* Listing the folder looks at every file: after one small entry of 16. */
+static bool may_exceed(const CtCache *c, const Header *h) {
+  return h->image_bytes + h->info_bytes >= c->cap_bytes / 256 || h->key.lo % 16 == 0;
+}
+
 static void evict(const CtCache *c) {
   char path[sizeof c->dir + NAME_BYTES];
   Listing l = {0};
@@ -396,6 +401,8 @@ bool ct_cache_put(const CtCache *c, CtHashKey key, const void *image, size_t ima
   if (!store(c, &h, image, info)) {
     return false;
   }
-  evict(c);
+  if (may_exceed(c, &h)) {
+    evict(c);
+  }
   return true;
 }

@@ -39,7 +39,8 @@ void ct_cache_init(CtCache *c);
    A hit makes the entry young again. False: a miss. */
 bool ct_cache_get(const CtCache *c, CtHashKey key, CtText *image, CtText *info);
 
-/* Stores an entry, then removes the oldest ones until the cache fits its cap. False: not stored. */
+/* Stores an entry, then removes the oldest ones until the cache fits its cap; after entries below 1/256 of
+   that not each time. False: not stored. */
 bool ct_cache_put(const CtCache *c, CtHashKey key, const void *image, size_t image_bytes,
                   const void *info, size_t info_bytes);
 
