@@ -38,8 +38,10 @@ static bool is_first(lua_State *L) { /* the text below the list at the top is it
 /* Keeps `text` as source of chunks called `chunkname`. The latest few texts of a name are kept; one
    that is its own name need not be, nor a file that will not change [-0, +0, m]. */
 static void remember(lua_State *L, const char *chunkname, const char *text, size_t len) {
-  CuttleState *s = state_of(L);
-  s->may_overlap = s->may_overlap || strstr(text, "grid_dependency_wait") != NULL;
+  CuttleState *s = state_of(L); /* NULL: of no interpreter of ours */
+  if (s != NULL && strstr(text, "grid_dependency_wait") != NULL) {
+    s->may_overlap = true;
+  }
   if (strlen(chunkname) == len && memcmp(chunkname, text, len) == 0) {
     return; /* its own name */
   }
