@@ -3,19 +3,36 @@
 local n_same = 0
 local function same(a, b) return a == b or (a ~= a and b ~= b) end
 
--- f on the host, f in a kernel: bit for bit, or within `rel`.
+-- f on the host, f in a kernel: bit for bit, or within `rel`. Noted here, computed by run().
+local cases = {}
 local function check(name, dtype, inputs, f, rel)
-  local x = from_table(dtype, inputs)
-  local y = zeros(dtype, #inputs)
-  kernel(function(x, y) y[threadIdx.x] = f(x[threadIdx.x]) end){grid = 1, block = #inputs}(x, y)
-  for i = 0, #inputs - 1 do
-    local got, want = y[i], dtype(f(x[i])).value
-    if not (same(got, want) or (rel and math.abs(got - want) <= rel * math.abs(want))) then
-      print(("%s(%s) is %s, expected %s"):format(name, x[i], got, want))
+  cases[#cases + 1] = {name = name, x = from_table(dtype, inputs), y = zeros(dtype, #inputs),
+    n = #inputs, f = f, rel = rel, dtype = dtype}
+end
+
+local function compare(c)
+  for i = 0, c.n - 1 do
+    local got, want = c.y[i], c.dtype(c.f(c.x[i])).value
+    if not (same(got, want) or (c.rel and math.abs(got - want) <= c.rel * math.abs(want))) then
+      print(("%s(%s) is %s, expected %s"):format(c.name, c.x[i], got, want))
       return
     end
   end
   n_same = n_same + 1
+end
+
+-- All that was noted, in one kernel: a tensor of inputs for each, then those of results.
+local function run()
+  local tensors = {}
+  for i, c in ipairs(cases) do tensors[i], tensors[#cases + i] = c.x, c.y end
+  kernel("functions", function(...)
+    local t, thread = {...}, threadIdx.x
+    for i, c in ipairs(cases) do
+      if thread < c.n then t[#cases + i][thread] = c.f(t[i][thread]) end
+    end
+  end){grid = 1, block = 32}(table.unpack(tensors))
+  for _, c in ipairs(cases) do compare(c) end
+  cases = {}
 end
 
 local values = {0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 1e-3, -1e-3, 100.25, 7.0, 1e6}
@@ -42,10 +59,12 @@ for _, t in ipairs {f32, f64} do
   check("rsqrt", t, positive, function(x) return rsqrt(x) end, rel)
   check("pow", t, positive, function(x) return x ^ 1.5 end, rel)
   check("square", t, {3.0, -2.5, 0.125}, function(x) return x ^ 2 end)
+  run()
 end
 check("abs of integers", i32, {0, 5, -5, 2147483647}, function(x) return abs(x) end)
 check("min of integers", i32, {0, 5, -5, 7}, function(x) return min(x, 3) end)
 check("max of integers", i64, {0, 5, -5, 1 << 40}, function(x) return max(x, 3) end)
+run()
 print(n_same, "functions agree") -- expect: 43	functions agree
 
 -- math.floor and math.ceil give integers.
