@@ -1,5 +1,6 @@
 -- Calls of tma_load and tma_store that are many boxes, and how few would do: a layout of such boxes takes
 -- as many.
+-- needs sm_90
 device("cpu")
 local function through(tile_shape, place, dtype, order)
   local first = #tile_shape == 3 and {0, 0, 0} or {0, 0}
