@@ -1,5 +1,4 @@
--- Calls of tma_load and tma_store that are many boxes, and how few would do: a layout of such boxes takes
--- as many.
+-- Calls of tma_load and tma_store that are many boxes, and how few would do: layouts of these do.
 -- needs sm_90
 device("cpu")
 local function through(tile_shape, place, dtype, order)
