@@ -35,13 +35,19 @@ static bool is_first(lua_State *L) { /* the text below the list at the top is it
   return same;
 }
 
-/* Keeps `text` as source of chunks called `chunkname`. The latest few texts of a name are kept; one
-   that is its own name need not be, nor a file that will not change [-0, +0, m]. */
-static void remember(lua_State *L, const char *chunkname, const char *text, size_t len) {
+/* Launches that begin before those before them have ended are there only where a text names what they wait by.
+   `check` follows memory from launch to launch for them alone [-0, +0, -]. */
+static void expect_dependent(lua_State *L, const char *text) {
   CuttleState *s = state_of(L); /* NULL: of no interpreter of ours */
   if (s != NULL && strstr(text, "grid_dependency_wait") != NULL) {
     s->may_overlap = true;
   }
+}
+
+/* Keeps `text` as source of chunks called `chunkname`. The latest few texts of a name are kept; one
+   that is its own name need not be, nor a file that will not change [-0, +0, m]. */
+static void remember(lua_State *L, const char *chunkname, const char *text, size_t len) {
+  expect_dependent(L, text);
   if (strlen(chunkname) == len && memcmp(chunkname, text, len) == 0) {
     return; /* its own name */
   }

@@ -13,6 +13,7 @@
 local ct = require "cuttle"
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
+local tma = require "cuttle.tma_rules"
 local M = {}
 
 local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
@@ -33,22 +34,7 @@ function M.n_threads(config) return GROUP + config.rows // ROWS * GROUP end
 
 local modes <const> = { "S", "D", "H", "B" } -- of p.Q, p.K, p.V and p.O
 
--- Why TMA cannot describe the tensor, or nil.
-local function trouble_with(t, name)
-  local extents, strides = ct.shape(t), ct.stride(t)
-  if strides[2] ~= 1 then
-    return ("TMA wants a stride of 1 along D, and %s's is %d"):format(name, strides[2])
-  end
-  for i, mode in ipairs(modes) do
-    if i ~= 2 and extents[i] > 1 and strides[i] * t.dtype.bits % 128 ~= 0 then
-      return ("TMA wants strides that are multiples of 16 bytes, and %s's along %s is %d elements")
-        :format(name, mode, strides[i])
-    end
-  end
-  if ct._address(t) % 16 ~= 0 then
-    return ("TMA wants addresses that are multiples of 16 bytes; that of %s is none"):format(name)
-  end
-end
+local function trouble_with(t, name) return tma.trouble(t, name, modes, 2, 0) end
 
 --- See attention.lua.
 function M.trouble(config, p)
@@ -312,13 +298,7 @@ function Group:finish(at)
   self:multiply_PV()
   local factors = softmax.finish(rows)
   if self.variant.lse then
-    for r = 0, 1 do
-      local row = self:row(at, r)
-      if self.thread % 4 == 0 and row < at.n_q then
-        local place = at.q == nil and row or at.q + row
-        args.LSE[{place, at.head, at.batch}] = softmax.lse(rows, r)
-      end
-    end
+    softmax.store_lse(rows, args.LSE, at, self.thread, function(r) return self:row(at, r) end)
   end
   wgmma_wait(0)
   self:release(bars.V_empty, self.v)

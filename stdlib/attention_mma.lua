@@ -274,13 +274,7 @@ function Block:finish()
   local at, args, rows = self.at, self.args, self.rows
   softmax.scale_rows(self.O, softmax.finish(rows))
   if self.variant.lse then
-    for r = 0, rows.n - 1 do
-      local row = self:row(r)
-      if threadIdx.x % 4 == 0 and row < at.n_q then
-        local place = at.q == nil and row or at.q + row
-        args.LSE[{place, at.head, at.batch}] = softmax.lse(rows, r)
-      end
-    end
+    softmax.store_lse(rows, args.LSE, at, threadIdx.x, function(r) return self:row(r) end)
   end
   self:store()
 end

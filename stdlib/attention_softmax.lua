@@ -127,7 +127,16 @@ function M.finish(rows)
   return factors
 end
 
---- The logarithm of row r's sum of exponentials, behind `finish`.
-function M.lse(rows, r) return (rows.tops[r] + log2(rows.sums[r])) * LN_2 end
+--- Behind `finish`: writes the logarithms of the rows' sums of exponentials to LSE (S,H,B) of the
+--- tile `at`, as attention_tiles.lua has it; query_of(r) is a row's. One thread of four does.
+function M.store_lse(rows, LSE, at, thread, query_of)
+  for r = 0, rows.n - 1 do
+    local row = query_of(r)
+    if thread % 4 == 0 and row < at.n_q then
+      local place = at.q == nil and row or at.q + row
+      LSE[{place, at.head, at.batch}] = (rows.tops[r] + log2(rows.sums[r])) * LN_2
+    end
+  end
+end
 
 return M

@@ -21,6 +21,7 @@ local ct = require "cuttle"
 local grouping = require "cuttle.gemm_groups"
 local raster = require "cuttle.raster"
 local store = require "cuttle.gemm_hopper_store"
+local tma = require "cuttle.tma_rules"
 local M = {}
 
 local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
@@ -57,26 +58,12 @@ end
 
 -- {====== What a problem must be ======
 
--- Why TMA cannot describe a matrix whose elements are adjacent along a mode; nil: it can.
-local function trouble_with(t, name, along)
-  local bits = t.dtype.bits
-  local extents, strides = shape(t), ct.stride(t)
-  if strides[along] ~= 1 then
-    return ("TMA wants a stride of 1, and %s is %s"):format(name, t.layout)
-  end
-  for i = 1, 3 do
-    local counts = i < 3 or extents[i] > 1 -- kernels are made for strides, not for extents
-    if i ~= along and counts and strides[i] * bits % 128 ~= 0 then
-      return ("TMA wants strides that are multiples of 16 bytes, and %s of %s has %d elements")
-        :format(name, t.layout, strides[i])
-    end
-  end
-  if ct._address(t) % 16 ~= 0 then
-    return ("TMA wants addresses that are multiples of 16 bytes; that of %s is none"):format(name)
-  end
-end
+-- Names of the script's modes, and which one is contiguous.
+local A_MODES <const>, B_MODES <const> = { "M", "K", "the batches" }, { "N", "K", "the batches" }
+local along <const> = { mn = 1, k = 2 }
 
-local modes <const> = { mn = 1, k = 2 }
+-- Kernels are made for the strides of an operand's first two modes, whatever their extents are.
+local function trouble_with(t, name, modes, mode) return tma.trouble(t, name, modes, mode, 2) end
 
 --- Why no kernel of this template computes the problem; nil: it does.
 function M.trouble(config, p)
@@ -87,10 +74,11 @@ function M.trouble(config, p)
   elseif p.groups and config.cluster then
     return "blocks of a cluster would have tiles of two groups"
   end
-  local a, b = "A", "B"
-  if p.swapped then a, b = b, a end
-  return trouble_with(p.A, a, modes[p.a_major]) or trouble_with(p.B, b, modes[p.b_major])
-    or trouble_with(p.C, "C", 1)
+  local a, b, a_modes, b_modes = "A", "B", A_MODES, B_MODES
+  if p.swapped then a, b, a_modes, b_modes = b, a, b_modes, a_modes end
+  return trouble_with(p.A, a, a_modes, along[p.a_major])
+    or trouble_with(p.B, b, b_modes, along[p.b_major])
+    or trouble_with(p.C, "C", { a_modes[1], b_modes[1], "the batches" }, 1)
 end
 
 --- Is this the template for it? Of fewer rows or columns mma.sync is faster, which waits less for

@@ -1,0 +1,29 @@
+-- tma_rules.lua: what TMA asks of a tensor in global memory, told before a kernel is chosen that
+-- would be refused while it is traced.
+local ct = require "cuttle"
+local M = {}
+
+local UNIT_BITS <const> = 128
+
+--- Why TMA cannot describe the tensor t, which is called `name`; nil: it can. Its elements are
+--- adjacent along mode `along`, from 1; `modes` are names of all. The stride of an extent of 1 does
+--- not count beyond mode `counted`.
+function M.trouble(t, name, modes, along, counted)
+  local extents, strides = ct.shape(t), ct.stride(t)
+  if strides[along] ~= 1 then
+    return ("TMA wants a stride of 1 along %s, and %s's is %d"):format(modes[along], name,
+      strides[along])
+  end
+  for i, mode in ipairs(modes) do
+    local counts = i ~= along and (i <= counted or extents[i] > 1)
+    if counts and strides[i] * t.dtype.bits % UNIT_BITS ~= 0 then
+      return ("TMA wants strides that are multiples of 16 bytes, and %s's along %s is %d elements")
+        :format(name, mode, strides[i])
+    end
+  end
+  if ct._address(t) * 8 % UNIT_BITS ~= 0 then
+    return ("TMA wants addresses that are multiples of 16 bytes; that of %s is none"):format(name)
+  end
+end
+
+return M

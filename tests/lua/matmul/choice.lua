@@ -1,0 +1,19 @@
+-- Which configuration a product of bf16 gets on Hopper, by its shape: what was measured there. Only
+-- the shape is large: matmul's view of a small problem, with other extents.
+local configs, problem = require "cuttle.matmul_configs", require "cuttle.matmul".problem
+local A, C = zeros(bf16, row_major{64, 64}), zeros(bf16, row_major{64, 64})
+local function choose(m, n, k)
+  local p = problem(A, A, C)
+  p.target, p.sm, p.shared, p.type_name, p.majors = "cuda", 90, 232448, "bf16", "TN"
+  p.m, p.n, p.k = n, m, k -- C is row-major, so A and B changed places
+  print(m, n, k, configs.choose(p).name)
+end
+choose(16, 14336, 4096)     -- expect: 16	14336	4096	mma 64x64x64
+choose(64, 4096, 4096)      -- expect: 64	4096	4096	hopper 64x64x64
+choose(1024, 1024, 1024)    -- expect: 1024	1024	1024	hopper 64x64x64
+choose(128, 14336, 4096)    -- expect: 128	14336	4096	hopper 128x128x64
+choose(1536, 1536, 1536)    -- expect: 1536	1536	1536	hopper 192x128x64
+choose(2048, 2048, 2048)    -- expect: 2048	2048	2048	hopper 256x128x64, 4 stages
+choose(4096, 4096, 4096)    -- expect: 4096	4096	4096	hopper 256x128x64
+choose(8192, 8192, 1024)    -- expect: 8192	8192	1024	hopper 192x128x64, ping-pong
+choose(4096, 4096, 16384)   -- expect: 4096	4096	16384	hopper 256x128x64, long K
