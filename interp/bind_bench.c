@@ -1,5 +1,5 @@
 /* bind_bench.c: what benchmarks of the standard library are made of besides events and bench: a clock,
-   a pause, and what the device's sensors say. The names begin with `_`: they are not the language's. */
+   a pause, and what the device's sensors say. The names begin with `_`: the library's own. */
 #include <lauxlib.h>
 #include <time.h>
 

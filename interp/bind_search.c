@@ -1,5 +1,5 @@
 /* bind_search.c: what searches of the standard library are made of (stdlib/find_swizzle.lua): the cost of a
-   request, and a search in progress, with its bar. The names begin with `_`: they are not the language's. */
+   request, and a search in progress, with its bar. The names begin with `_`: the library's own. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* bind_trace.c: what the module cuttle.trace is made of: a launch on the CPU engine that finds out how one
-   element came about (runtime/watch/trace.h). The names begin with `_`: they are not the language's. */
+   element came about (runtime/watch/trace.h). The names begin with `_`: the library's own. */
 #include <lauxlib.h>
 
 #include "bind.h"

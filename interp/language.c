@@ -32,6 +32,7 @@ static const struct {
 
 /* {====== The standard library: modules that the program carries ====== */
 
+/* Upvalue 1: the StdModule; 2: the library's own functions, which its chunk gets as its argument. */
 static int load_std_module(lua_State *L) {
   const StdModule *m = lua_touserdata(L, lua_upvalueindex(1));
   lua_settop(L, 0);
@@ -39,16 +40,18 @@ static int load_std_module(lua_State *L) {
   if (src_load(L, m->source, m->len, lua_tostring(L, 1), "t") != LUA_OK) {
     return lua_error(L);
   }
-  lua_pushstring(L, m->name);
+  lua_pushvalue(L, lua_upvalueindex(2));
   lua_call(L, 1, 1);
   return 1;
 }
 
+/* Stack: the library's own functions. */
 static void add_std_modules(lua_State *L) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
   for (const StdModule *m = std_modules; m->name != NULL; m++) {
     lua_pushlightuserdata(L, (void *)(uintptr_t)m); /* read only */
-    lua_pushcclosure(L, load_std_module, 1);
+    lua_pushvalue(L, -3);
+    lua_pushcclosure(L, load_std_module, 2);
     lua_setfield(L, -2, m->name);
   }
   lua_pop(L, 1);
@@ -144,10 +147,27 @@ static void add_lua_names(lua_State *L) {
 
 /* {====== The table of names ====== */
 
-/* A name that import copies: `_` is one, `_VERSION` is the module's own. */
+/* `_` is a name of the language. `_VERSION` is the module's own; any other `_name` is the library's. */
 static bool is_exported(lua_State *L, int key) {
   const char *name = lua_tostring(L, key);
   return name[0] != '_' || name[1] == '\0';
+}
+
+/* Moves each `_name` of the language, by its name without the `_`, to a table that only the library's
+   modules are handed: no script can reach what lies there. Stack: language; pushes that table. */
+static void push_internals(lua_State *L) {
+  lua_newtable(L);
+  lua_pushnil(L);
+  while (lua_next(L, -3) != 0) { /* stack: language, internals, key, value */
+    if (is_exported(L, -2)) {
+      lua_pop(L, 1);
+      continue;
+    }
+    lua_setfield(L, -3, lua_tostring(L, -2) + 1);
+    lua_pushvalue(L, -1);
+    lua_pushnil(L);
+    lua_rawset(L, -5); /* a field that is there may be cleared on the way */
+  }
 }
 
 /* import(env): every name of the language becomes a field of env, as `using` in Julia. */
@@ -173,6 +193,9 @@ static void fill_language(lua_State *L) {
   for (size_t i = 0; i < CT_ARRAY_LEN(openers); i++) {
     openers[i].open(L);
   }
+  push_internals(L);
+  add_std_modules(L);
+  lua_pop(L, 1);
   lua_pushcfunction(L, import);
   lua_setfield(L, -2, "import");
   lua_pushliteral(L, CUTTLE_VERSION);
@@ -192,7 +215,6 @@ void state_push_language(lua_State *L) {
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &language_key);
   fill_language(L);
-  add_std_modules(L);
 }
 
 bool state_push_name(lua_State *L, int idx) {

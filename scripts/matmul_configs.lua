@@ -6,10 +6,12 @@
 -- takes one type for all of a row that differ in instructions only. An error of a kernel, or a
 -- stack, makes the exit code 1.
 local ct = require "cuttle"
+-- What modules of the library are handed when they are loaded, which their loaders hold.
+local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 local configs = require "cuttle.matmul_configs"
 local operator = require "cuttle.matmul"
 
-local _, sm, shared = ct._emit_sm()
+local _, sm, shared = internal.emit_sm()
 local only_type, is_check, only_families, in_groups, words = nil, false, false, false, {}
 for _, word in ipairs(arg) do
   local key, value = word:match "^%-%-(%w+)=?(.*)$"
@@ -64,7 +66,7 @@ local function compile(row, dtype, majors)
   local flags = {}
   if not is_check then flags[1] = "-DCUTTLE_RUN=" .. math.random(1 << 30) end -- not the cache
   local began = os.clock()
-  local registers, stack = ct._profile_registers(source, sm, "matmul_" .. dtype.name, flags)
+  local registers, stack = internal.profile_registers(source, sm, "matmul_" .. dtype.name, flags)
   local took = os.clock() - began
   if registers == nil then
     print(("%-28s %-5s %s: %s"):format(row.name, dtype, majors, stack))

@@ -2,6 +2,7 @@
 -- arguments, host tensors and a table of options, and know of them. `op` is the operator's name in
 -- messages.
 local ct = require "cuttle"
+local internal = ...
 local tiles = require "cuttle.tiles"
 local near = require "cuttle.near"
 local M = {}
@@ -38,7 +39,7 @@ function M.check_tensor(op, x, name, modes, itself)
   if tiles.type_name(x) ~= "tensor" then
     tiles.fail(op, "%s is of type %s; a tensor %s was expected", name, tiles.type_name(x), modes)
   end
-  local address, why = ct._address(x)
+  local address, why = internal.address(x)
   if why then
     tiles.fail(op, "%s %s", name, why)
   elseif address == nil then

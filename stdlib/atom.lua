@@ -4,11 +4,12 @@
 --   smem_atom(name, dtype) the shared-memory layout atoms of wgmma: "K_SW128", "MN_INTER", ...
 --   gmma_layout(dtype, major, bytes) the same: "K" or "MN", and the bytes of the swizzle
 local ct = require "cuttle"
+local internal = ...
 local near = require "cuttle.near"
 local M = {}
 
 local function fail(op, format, ...)
-  ct._fail(("%s: %s"):format(op, format:format(...)))
+  internal.fail(("%s: %s"):format(op, format:format(...)))
 end
 
 -- {====== By name ======
@@ -18,7 +19,7 @@ local names -- of all atoms, made when it is needed
 local function all_names()
   if not names then
     names = {}
-    for i, a in ipairs(ct._atoms()) do names[i] = a.name end
+    for i, a in ipairs(internal.atoms()) do names[i] = a.name end
   end
   return names
 end
@@ -55,7 +56,7 @@ function M.atom(name, dtype)
   if type(name) ~= "string" then
     fail("atom", "a name like \"SM80_16x8x16_F32F16F16F32_TN\" was expected, got %s", type(name))
   end
-  local a = ct._atom(name, dtype)
+  local a = internal.atom(name, dtype)
   if not a then
     local guess, other = guess_name(name), require("cuttle.help").guess_theirs(name)
     fail("atom", "there is no atom '%s'; %s", name, guess and ("did you mean %s?"):format(guess) or
@@ -95,7 +96,7 @@ function M.atoms(filter)
     end
   end
   local out = {}
-  for _, a in ipairs(ct._atoms()) do
+  for _, a in ipairs(internal.atoms()) do
     local fits = true
     for key, value in pairs(filter) do fits = fits and filters[key](a, value) end
     if fits then out[#out + 1] = a.name end

@@ -12,6 +12,7 @@
 --   is_whole                   that is the problem's
 --   lse, packed                LSE is wanted; sequences are packed
 local ct = require "cuttle"
+local internal = ...
 local tiles = require "cuttle.tiles"
 local problem = require "cuttle.attention_problem"
 local M = {}
@@ -52,7 +53,7 @@ M.configs = {
 
 -- What kernels are made for: the compute capability, 0 on the CPU engine, and a block's memory.
 local function target_of(p)
-  local emit_sm, _, emit_bytes = ct._emit_sm()
+  local emit_sm, _, emit_bytes = internal.emit_sm()
   if emit_sm then return { sm = emit_sm, shared = emit_bytes } end
   local device = p.device ~= "cpu" and ct.device() or {}
   return { sm = device.sm or 0, shared = device.shared_bytes or math.huge }

@@ -5,6 +5,7 @@
 --   causal, scale, lazy, dtype, device
 --   out, lse   the tensors that the caller gets
 local ct = require "cuttle"
+local internal = ...
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
 local overlap = require "cuttle.overlap"
@@ -91,7 +92,7 @@ local function check_types(q, k, v)
         t.tensor.device)
     end
   end
-  local _, is_float = ct._compute_type(dtype)
+  local _, is_float = internal.compute_type(dtype)
   if dtype == ct.bool or not is_float then
     fail("the elements are %s; expected a float type", dtype)
   end

@@ -1,6 +1,7 @@
 -- attention_reference.lua: reference.attention: softmax(scale Q K') V head by head on the host, in
 -- double precision from the first product to the last sum, rounded once.
 local ct = require "cuttle"
+local internal = ...
 local problem = require "cuttle.attention_problem"
 local M = {}
 
@@ -28,7 +29,7 @@ local function compute(p, lse, s, h, b)
     return
   end
   local kv_head = h // (p.heads // p.kv_heads)
-  ct._attention(rows_of(p.Q, s.q, s.n_q, h, b), rows_of(p.K, s.k, s.n_k, kv_head, b),
+  internal.attention(rows_of(p.Q, s.q, s.n_q, h, b), rows_of(p.K, s.k, s.n_k, kv_head, b),
     rows_of(p.V, s.k, s.n_k, kv_head, b), O, L, p.scale, p.causal)
 end
 

@@ -2,6 +2,7 @@
 -- of a large result takes no copy to the host: random normal elements, poison, and how two results
 -- differ. Works on both engines.
 local ct = require "cuttle"
+local internal = ...
 local threadIdx, blockIdx, blockDim, gridDim = ct.threadIdx, ct.blockIdx, ct.blockDim, ct.gridDim
 local range, size, cast, max, abs, sqrt, log, cos =
   ct.range, ct.size, ct.cast, ct.max, ct.abs, ct.sqrt, ct.log, ct.cos
@@ -41,7 +42,7 @@ end
 local fills = {} -- kernels by element type
 
 local function fill_kernel(dtype)
-  local _, is_float = ct._compute_type(dtype)
+  local _, is_float = internal.compute_type(dtype)
   local scale = is_float and 1.0 or 16.0
   fills[dtype] = fills[dtype] or ct.kernel("normal", function(x, seed)
     for i in range(blockIdx.x * blockDim.x + threadIdx.x, size(x), gridDim.x * blockDim.x) do

@@ -8,6 +8,7 @@
 -- taken and again after. A row is run if each word begins one of its name: "bf16", "4096x"; the
 -- word "attention" runs the rows of bench_attention.lua instead, which without words come last.
 local ct = require "cuttle"
+local internal = ...
 local configs = require "cuttle.matmul_configs"
 local data = require "cuttle.bench_device"
 local operator = require "cuttle.matmul"
@@ -143,7 +144,7 @@ end
 
 local function add_lt(list, p, set, options, fast_sums)
   local B, A, C = as_library(p, set)
-  local launches, why = ct._cublas_lt(B, A, C,
+  local launches, why = internal.cublas_lt(B, A, C,
     { algorithms = ALGORITHMS, workspace = WORKSPACE, fast_sums = fast_sums })
   if not launches then
     print("  cuBLASLt: " .. why)
@@ -169,7 +170,7 @@ end
 -- leave to keep to that. Not what ratios are to.
 local function add_promoted(list, p, set)
   local B, A, C = as_library(p, set)
-  local launches = ct._cublas_lt(B, A, C, { algorithms = 1, workspace = WORKSPACE })
+  local launches = internal.cublas_lt(B, A, C, { algorithms = 1, workspace = WORKSPACE })
   if launches then candidate(list, "promoted", "cublasLt, promoted sums", launches[1]) end
 end
 
@@ -177,7 +178,7 @@ local function libraries(p, set, options)
   local list = {}
   if not ct.device().sm then return list end
   local B, A, C = as_library(p, set)
-  local default, is_fp8 = ct._cublas(B, A, C), p.dtype == "f8e4m3"
+  local default, is_fp8 = internal.cublas(B, A, C), p.dtype == "f8e4m3"
   if default then candidate(list, "default", "cublasGemmEx default", default).is_default = true end
   add_lt(list, p, set, options, is_fp8)
   if is_fp8 then add_promoted(list, p, set) end
@@ -354,7 +355,7 @@ function M.run(...)
     io.write(help)
     return
   end
-  local began, score, n = ct._now(), tables.new_score(), 0
+  local began, score, n = internal.now(), tables.new_score(), 0
   local function is_wanted(p) return has_words(p, words) end
   local with_attention = options.attention or #words == 0
   local peer, why
@@ -365,7 +366,7 @@ function M.run(...)
   if with_attention then n = n + run_attention(options, is_wanted, score, peer, why) end
   if n == 0 then print("hopper: no row has all of these words: " .. table.concat(words, " ")) end
   print(("%d of %d bars met, %d wrong, %.0f s"):format(score.met, score.all, score.wrong,
-    (ct._now() - began) * 1e-3))
+    (internal.now() - began) * 1e-3))
 end
 
 return M

@@ -8,6 +8,7 @@
 -- launches go round as many sets of operands as no L2 cache holds. Elements are random in [-1,1),
 -- integers from -4 to 4.
 local ct = require "cuttle"
+local internal = ...
 local configs = require "cuttle.matmul_configs"
 local operator = require "cuttle.matmul"
 local M = {}
@@ -76,7 +77,7 @@ end
 local function random_buffer(buffers, dtype, n)
   local key = dtype.name .. n
   if buffers[key] == nil then
-    local _, is_float = ct._compute_type(dtype)
+    local _, is_float = internal.compute_type(dtype)
     local lo, hi = is_float and -1 or -4, is_float and 1 or 5
     buffers[key] = ct.rand(dtype, n, lo, hi)
   end

@@ -10,6 +10,7 @@
 --   eq   4 launches a visit, in turns: equal clock and heat, so cycles are seen and energy is not
 --   one  20 ms idle, a launch, a wait, one launch timed
 local ct = require "cuttle"
+local internal = ...
 local M = {}
 
 --- Numbers of each; heat, warm and batch in ms, warm and reps in launches. quick: for a look.
@@ -47,7 +48,7 @@ local function two_events()
       function() return from:elapsed(to) end
   end
   local from, to
-  return function() from = ct._now() end, function() to = ct._now() end,
+  return function() from = internal.now() end, function() to = internal.now() end,
     function() return to - from end
 end
 
@@ -60,7 +61,7 @@ function M.candidate(name, launch)
     start = function(idle, warm, sync, reps)
       if idle > 0 then
         ct.synchronize()
-        ct._pause(idle)
+        internal.pause(idle)
       end
       for _ = 1, warm do launch() end
       if sync then ct.synchronize() end
@@ -92,9 +93,9 @@ end
 
 -- Enqueues a sustained batch and reads the sensors while it runs.
 local function start_sustained(c, r, sensors)
-  local once, began = estimate(c), ct._now()
+  local once, began = estimate(c), internal.now()
   c.start(0, launches(r.warm_ms, once), false, launches(r.batch_ms, once))
-  local mhz, watts = sensors(0.8 * (r.warm_ms + r.batch_ms) - (ct._now() - began))
+  local mhz, watts = sensors(0.8 * (r.warm_ms + r.batch_ms) - (internal.now() - began))
   if mhz then
     table.insert(c.mhz, mhz)
     table.insert(c.watts, watts)
@@ -128,8 +129,8 @@ end
 -- Waits for so many ms first.
 local function read_sensors(ms)
   if not ct.device().sm then return nil end
-  ct._pause(ms)
-  return ct._sensors()
+  internal.pause(ms)
+  return internal.sensors()
 end
 
 -- Those that are worth the time; of the others the estimate is taken.

@@ -2,6 +2,7 @@
 -- cost, in CPU time of this process: the best of several launches of each, plain, checked without
 -- races in global memory, wholly checked, and profiled, in turns.
 local ct = require "cuttle"
+local internal = ...
 local check = require "cuttle.check"
 local moye = require "cuttle.bench_moye"
 local threadIdx, blockIdx, blockDim = ct.threadIdx, ct.blockIdx, ct.blockDim
@@ -56,7 +57,7 @@ local function seconds_of(f)
 end
 
 local function profiled(launch)
-  local session = ct._profile_begin(0) -- no CUDA C: the launch alone
+  local session = internal.profile_begin(0) -- no CUDA C: the launch alone
   launch()
   session:close()
 end

@@ -1,6 +1,6 @@
 -- check.lua: what launches on the CPU engine do wrong, found while they run: `cuttle check`, and
 -- require "cuttle.check" for tests and editors.
-local ct = require "cuttle"
+local internal = ...
 local M = {}
 
 -- Calls f(...) and returns the findings of its launches on the CPU engine, in order of launches
@@ -11,7 +11,7 @@ local M = {}
 -- operands, {global = false} leaves out races in global memory, {call = g} calls g in place of
 -- pcall. findings.is_partial: memory ran out, and something may not have been found.
 function M.run(f, options, ...)
-  local watch <close> = ct._check(options)
+  local watch <close> = internal.check(options)
   local results = table.pack((options and options.call or pcall)(f, ...))
   watch:stop()
   return watch:findings(), watch:launches(), table.unpack(results, 1, results.n)

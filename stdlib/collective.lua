@@ -2,6 +2,7 @@
 -- shuffles and shared memory, written as any kernel's helper is. The order of operations is part of
 -- the meaning: both engines give the same bits.
 local ct = require "cuttle"
+local internal = ...
 local M = {}
 
 local LANES <const> = 32
@@ -138,7 +139,7 @@ end
 -- Puts v of the threads where `writes` holds into shared memory, one element for each warp. The
 -- first barrier waits for those who read it in the turn before.
 local function share(v, writes, warp, n_warps)
-  local s = shared(ct._dtype_of(v), n_warps)
+  local s = shared(internal.dtype_of(v), n_warps)
   sync_threads()
   if writes then s[warp] = v end
   sync_threads()
@@ -204,7 +205,7 @@ function M.reduce(t, op, init)
   local f = operation(op, "reduce")
   local n, first, all = size(t), 0, init
   if all == nil then
-    if ct._is_static(n) and n == 0 then
+    if internal.is_static(n) and n == 0 then
       fail("reduce", "the tensor is empty; give a value to begin with")
     end
     first, all = 1, t[0]
@@ -215,7 +216,7 @@ end
 
 local function same_size(a, b)
   -- Sizes of the launch are left to the checks of accesses.
-  local is_known = ct._is_static(size(a)) and ct._is_static(size(b))
+  local is_known = internal.is_static(size(a)) and internal.is_static(size(b))
   if is_known and size(a) ~= size(b) then
     fail("transform", "%s and %s have different sizes", tostring(ct.shape(a)),
       tostring(ct.shape(b)))

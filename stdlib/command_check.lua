@@ -1,7 +1,7 @@
 -- command_check.lua: `cuttle check [options] script.lua [arguments]`: runs the script on the CPU
 -- engine and reports what its launches do wrong. Exit code 0: nothing; 1: something; 2: nothing,
 -- but the script failed.
-local ct = require "cuttle"
+local internal = ...
 local check = require "cuttle.check"
 local json = require "cuttle.json"
 local run_script = require "cuttle.run_script"
@@ -87,7 +87,7 @@ return function(...)
   if not options.script then
     fail("a script was expected; see cuttle check --help")
   end
-  ct._choose_cpu()
+  internal.choose_cpu()
   local result = run(options, args)
   local code, deliver = result.exit, options.json and print_json or print_text
   deliver(result)

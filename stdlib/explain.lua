@@ -2,6 +2,7 @@
 -- does: what each mode is for, how it came about, which accesses it allows, whether each element
 -- has exactly one owner, and who that is.
 local ct = require "cuttle"
+local internal = ...
 local atom_facts = require "cuttle.atom_facts"
 local coverage = require "cuttle.coverage"
 local derive = require "cuttle.derive"
@@ -43,7 +44,7 @@ local function listed(list, separator)
 end
 
 local function fail(format, ...)
-  ct._fail("explain: " .. format:format(...))
+  internal.fail("explain: " .. format:format(...))
 end
 
 -- {====== Layouts ======

@@ -4,6 +4,7 @@
 -- other: values lie together along the contiguous mode, the first threads follow them there. They
 -- are ranked by the sectors that are fetched, then by the number of instructions.
 local ct = require "cuttle"
+local internal = ...
 local report = require "cuttle.find_report"
 local search = require "cuttle.find_search"
 local requests = require "cuttle.requests"
@@ -18,7 +19,7 @@ local FAR_BITS <const> = 20      -- of the elements between rows, where no strid
 local ROWS <const> = 10
 
 local function fail(format, ...)
-  ct._fail("find_layout: " .. format:format(...))
+  internal.fail("find_layout: " .. format:format(...))
 end
 
 -- {====== The tile ======
@@ -142,7 +143,7 @@ local function sectors_of(tile, candidate, n_threads)
     for lane = 1, LANES do
       at[lane] = lane <= lanes and offset_of(tile, candidate, warp + lane - 1) * tile.bytes
     end
-    sectors = sectors + ct._sectors(at, candidate.bytes)
+    sectors = sectors + internal.sectors(at, candidate.bytes)
     ideal = ideal + math.ceil(lanes * candidate.bytes / SECTOR_BYTES)
     n = n + 1
   end

@@ -1,5 +1,5 @@
 -- find_search.lua: how find_swizzle and find_layout go through their candidates.
-local ct = require "cuttle"
+local internal = ...
 local M = {}
 
 --- Calls value(candidate) for each of the list `wanted`, with a bar, until somebody stops it.
@@ -7,7 +7,7 @@ local M = {}
 --- `keys`, by which it is ranked, are gone then.
 function M.rank(op, wanted, value, comes_before)
   local done, stopped = {}, false
-  local progress <close> = ct._search(op, #wanted)
+  local progress <close> = internal.search(op, #wanted)
   for i, candidate in ipairs(wanted) do
     value(candidate)
     done[i] = candidate

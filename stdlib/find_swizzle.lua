@@ -5,6 +5,7 @@
 -- valued by the wavefronts of the requests (requests.lua), which is what a GPU's shared memory
 -- spends time on.
 local ct = require "cuttle"
+local internal = ...
 local report = require "cuttle.find_report"
 local search = require "cuttle.find_search"
 local requests = require "cuttle.requests"
@@ -16,7 +17,7 @@ local MAX_PATTERNS <const> = 1024 -- recorded of one access
 local ROWS <const> = 10
 
 local function fail(format, ...)
-  ct._fail("find_swizzle: " .. format:format(...))
+  internal.fail("find_swizzle: " .. format:format(...))
 end
 
 -- {====== Candidates ======
@@ -271,7 +272,8 @@ local function find_for_launch(unpacked, name, ...)
   end
   if unpacked.n > 2 then args = table.pack(table.unpack(unpacked, 3, unpacked.n)) end
   local tensor, list = requests.recorded(launch, name,
-    { blocks = options.blocks, patterns = MAX_PATTERNS }, ct._copies(table.unpack(args, 1, args.n)))
+    { blocks = options.blocks, patterns = MAX_PATTERNS },
+    internal.copies(table.unpack(args, 1, args.n)))
   return find(tensor, list, options)
 end
 
@@ -303,7 +305,7 @@ local function to_layout(x)
 end
 
 function M.find_swizzle(x, ...)
-  local unpacked = table.pack(ct._launch(x))
+  local unpacked = table.pack(internal.launch(x))
   if unpacked.n > 0 then return find_for_launch(unpacked, ...) end
   local layout = to_layout(x)
   if not layout then

@@ -1,6 +1,7 @@
 -- gemm_epilogue.lua: what a kernel of matmul does with its sums: C = f(alpha * sum + beta * C),
 -- from registers to memory. A variant (see matmul.lua) says what of that there is.
 local ct = require "cuttle"
+local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -35,7 +36,7 @@ local function finish(variant, sum, old, alpha, beta, at, l, operands)
   if not variant.epilogue then return v end
   local made = variant.epilogue(v, m, n, l, table.unpack(operands, first))
   if made == nil then
-    ct._fail("matmul: the epilogue returns nothing; expected the number that is stored in C")
+    internal.fail("matmul: the epilogue returns nothing; expected the number that is stored in C")
   end
   return cast(made, variant.work)
 end

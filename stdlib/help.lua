@@ -1,6 +1,7 @@
 -- help.lua: help() and help(x), apropos(word). What they say is read from stdlib/meta/*.lua, the
 -- annotations that editors read as well (annotations.lua).
 local ct = require "cuttle"
+local internal = ...
 local annotations = require "cuttle.annotations"
 local near = require "cuttle.near"
 
@@ -11,7 +12,7 @@ local NAME_WIDTH <const> = 21 -- of names in lists
 local WORD_WIDTH <const> = 13 -- of topics, and of what stands at the left of an entry
 
 local function fail(format, ...)
-  ct._fail("help: " .. format:format(...))
+  internal.fail("help: " .. format:format(...))
 end
 
 -- {====== Lines ======
@@ -21,7 +22,7 @@ local Page = {}
 Page.__index = Page
 
 local function new_page()
-  local terminal = ct._terminal()
+  local terminal = internal.terminal()
   return setmetatable({ color = terminal.color,
                         width = math.min(terminal.columns or DEFAULT_WIDTH, MAX_WIDTH) }, Page)
 end
@@ -406,7 +407,7 @@ end
 -- apropos(word): names whose name or text has the word in it, those with it in the name first.
 function M.apropos(word)
   if type(word) ~= "string" then
-    ct._fail(("apropos: a word was expected, got %s; write apropos\"stride\""):format(
+    internal.fail(("apropos: a word was expected, got %s; write apropos\"stride\""):format(
       word == nil and "nothing" or "a " .. type(word)))
   end
   local found, page = { {}, {}, {} }, new_page()

@@ -30,6 +30,7 @@
 -- Fields of every configuration: name, template, tile {bM, bN, bK}; those of its template are
 -- described there.
 local ct = require "cuttle"
+local internal = ...
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
 local raster = require "cuttle.gemm_raster"
@@ -48,7 +49,7 @@ local compute_types, float_types = {}, {} -- by element type
 local function compute_type(dtype)
   local found = compute_types[dtype]
   if found == nil then
-    found, float_types[dtype] = ct._compute_type(dtype)
+    found, float_types[dtype] = internal.compute_type(dtype)
     compute_types[dtype] = found
   end
   return found

@@ -8,6 +8,7 @@
 --   when     a function of the problem {m =, n =, k =, l =}, or nil: always
 -- The first row that fits is taken, so the order is the choice by shape.
 local ct = require "cuttle"
+local internal = ...
 local grouping = require "cuttle.gemm_groups"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -207,7 +208,7 @@ local majors_of <const> = { mn = { mn = "NT", k = "NN" }, k = { mn = "TT", k = "
 -- `cuttle emit` writes they are the target's.
 local function facts_of(p)
   if p.target == nil then
-    local emit_sm, _, emit_bytes = ct._emit_sm()
+    local emit_sm, _, emit_bytes = internal.emit_sm()
     p.type_name, p.majors = p.dtype.name, majors_of[p.a_major][p.b_major]
     p.target = (emit_sm or p.device ~= "cpu") and "cuda" or "cpu"
     local device = p.target == "cuda" and not emit_sm and ct.device() or {}

@@ -1,6 +1,6 @@
 -- overlap.lua: do two host tensors share memory? Exactly, for matrices whose columns or rows lie
 -- apart: parts of one matrix may interleave and share nothing.
-local ct = require "cuttle"
+local internal = ...
 local M = {}
 
 local MOST_RUNS <const> = 1 << 20 -- of both; of more, spans that meet count as shared
@@ -19,7 +19,7 @@ end
 
 -- The first byte, and the one behind the last; of one without elements the same twice.
 local function span_of(t)
-  local first, n = ct._address(t.tensor), 1
+  local first, n = internal.address(t.tensor), 1
   local bytes, extent, stride = t.tensor.dtype.bytes, t.extent, t.stride
   for i = 1, #extent do
     if extent[i] == 0 then return first, first end
@@ -31,7 +31,7 @@ end
 -- Where runs of adjacent bytes begin, ascending, and how long they are; nil where they would not
 -- ascend or are too many.
 local function runs_of(t)
-  local length, starts = t.tensor.dtype.bytes, { (ct._address(t.tensor)) }
+  local length, starts = t.tensor.dtype.bytes, { (internal.address(t.tensor)) }
   local reach = length -- of what the modes so far span
   for _, m in ipairs(modes_of(t)) do
     if m.stride == length and #starts == 1 then

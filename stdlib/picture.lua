@@ -20,6 +20,7 @@
 -- covers), color (a rule of picture_color.lua, or a function of the cell that returns a key), bits
 -- (of an element, for color = "bank"), max_cells (of a panel), max_panels, title.
 local ct = require "cuttle"
+local internal = ...
 local atoms = require "cuttle.picture_atom"
 local color = require "cuttle.picture_color"
 local derive = require "cuttle.derive"
@@ -45,7 +46,7 @@ end
 
 -- Raises an error that blames the script's line.
 function M.fail(op, format, ...)
-  ct._fail(("%s: %s"):format(op, format:format(...)))
+  internal.fail(("%s: %s"):format(op, format:format(...)))
 end
 
 -- A number, name or list of them as a list of mode numbers.

@@ -4,7 +4,7 @@
 -- profile_device.lua, for the roofline). A Profile has `kernels`, one for each specialisation that
 -- was launched; docs/debugging.md says what is in them. :json() is all of it as text,
 -- :html([file]) a page, :patterns() the accesses.
-local ct = require "cuttle"
+local internal = ...
 local advice = require "cuttle.profile_advice"
 local devices = require "cuttle.profile_device"
 local json = require "cuttle.json"
@@ -276,7 +276,7 @@ end
 local function registers_of(program, sm)
   if not program.source then return nil, nil, program.why or "its CUDA C is not known" end
   local registers, stack =
-    ct._profile_registers(program.source, sm, program.symbol, program.options)
+    internal.profile_registers(program.source, sm, program.symbol, program.options)
   if not registers then return nil, nil, stack end
   return registers, stack
 end
@@ -301,7 +301,7 @@ end
 -- Says of accesses that the compiler has merged neighbours, so that a GPU counts fewer requests.
 local function note_merged(program, sm, lines)
   local ptx = program.source
-    and ct._profile_ptx(program.source, sm, program.symbol, program.options)
+    and internal.profile_ptx(program.source, sm, program.symbol, program.options)
   local widths = ptx and widths_of(ptx) or {}
   for _, line in ipairs(lines) do
     local widest = {}
@@ -389,7 +389,7 @@ end
 -- options.call is called in place of pcall.
 function M.run(f, options, ...)
   local sm, device = read_options(options)
-  local session <close> = ct._profile_begin(sm)
+  local session <close> = internal.profile_begin(sm)
   local ok, message = (options.call or pcall)(f, ...)
   local programs = session:finish()
   local kernels = {}

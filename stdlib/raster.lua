@@ -3,6 +3,7 @@
 -- computed by the same code on the host and in kernels, but for the curve of Hilbert: that and any
 -- other one is a table, which the host makes and the kernel reads, an entry ahead.
 local ct = require "cuttle"
+local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -84,7 +85,7 @@ local function place(r, i) -- r: {tiles =, order =, group =}
   local in_group = group * n_tiles
   local first = i // in_group * group
   local rows = group
-  if not (ct._is_static(m_tiles) and m_tiles % group == 0) then
+  if not (internal.is_static(m_tiles) and m_tiles % group == 0) then
     rows = some(ct.min(m_tiles - first, group))
   end
   local rest = i % in_group
@@ -204,7 +205,7 @@ end
 -- Entries first, first + step, ... below n of the row; each is read a turn before it is used.
 local function read_ahead(row, first, n, step, last)
   local following = row[ct.min(first, last)]
-  return ct._tiles_of(range(first, n, step), function(i)
+  return internal.tiles_of(range(first, n, step), function(i)
     local entry = following
     following = row[ct.min(i + step, last)]
     return unpack_tile(entry)
@@ -225,15 +226,15 @@ end
 
 function M.raster(p)
   local r = complete(p)
-  if not ct._is_tracing() then return setmetatable(r, meta) end
+  if not internal.is_tracing() then return setmetatable(r, meta) end
   local block, blocks = blocks_of(r)
   if is_table_of_tiles(r.order) then return from_table(r, block, blocks) end
   if r.order == "hilbert" then
     fail("raster", "Hilbert's curve is a table in a kernel: make it on the host, "
       .. "raster{tiles = {m, n}, order = \"hilbert\"}:table(), and give it as order")
   end
-  return ct._tiles_of(range(block + r.start * blocks, r.tiles[1] * r.tiles[2], r.step * blocks),
-    function(i) return place(r, i) end)
+  local indices = range(block + r.start * blocks, r.tiles[1] * r.tiles[2], r.step * blocks)
+  return internal.tiles_of(indices, function(i) return place(r, i) end)
 end
 
 return M

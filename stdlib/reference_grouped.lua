@@ -1,11 +1,12 @@
 -- reference_grouped.lua: reference.matmul of groups: product after product, as it computes one.
 local ct = require "cuttle"
+local internal = ...
 local grouping = require "cuttle.gemm_groups"
 local M = {}
 
 local _ <const> = ct._
 
-local function fail(format, ...) ct._fail(("reference.matmul: " .. format):format(...)) end
+local function fail(format, ...) internal.fail(("reference.matmul: " .. format):format(...)) end
 
 local function check_options(options)
   for key in pairs(options) do
@@ -15,7 +16,7 @@ end
 
 -- C's type: that of A, of narrow integers that of their sums.
 local function result_type(dtype)
-  local sum, is_float = ct._compute_type(dtype)
+  local sum, is_float = internal.compute_type(dtype)
   return is_float and dtype or sum
 end
 

@@ -3,6 +3,7 @@
 -- list of 32 byte offsets, false of lanes that take no part, from the tensor's first element and
 -- without any swizzle; `bytes` of a lane, `writes`, `is_store` (no load as well), `count`.
 local ct = require "cuttle"
+local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -11,7 +12,7 @@ local MAX_BYTES <const> = 16 -- of a lane
 local LDMATRIX_BYTES <const> = 16 -- of a row of 8 elements
 
 local function fail(format, ...)
-  ct._fail("find_swizzle: " .. format:format(...))
+  internal.fail("find_swizzle: " .. format:format(...))
 end
 
 -- {====== Described ======
@@ -230,7 +231,7 @@ function M.costs(list, element_bytes, place)
       local byte = request[lane]
       at[lane] = byte and place(byte // element_bytes) * element_bytes + byte % element_bytes
     end
-    local here, phases = ct._wavefronts(at, request.bytes, request.is_store)
+    local here, phases = internal.wavefronts(at, request.bytes, request.is_store)
     local writes = request.writes
     n[writes] = n[writes] + here * request.count
     ideal[writes] = ideal[writes] + phases * request.count
@@ -283,7 +284,7 @@ end
 -- Runs launch(...) on the CPU engine, its first blocks, and returns the tensor as {layout, swizzle,
 -- dtype, bytes} and the requests to it, also to its memory as other types.
 function M.recorded(launch, name, limits, ...)
-  local session <close> = ct._profile_begin(0, limits.blocks or 1, limits.patterns)
+  local session <close> = internal.profile_begin(0, limits.blocks or 1, limits.patterns)
   launch(...)
   local program = session:finish()[1]
   if not program then fail("the launch has no blocks, so that nothing accesses %s", name) end

@@ -1,6 +1,6 @@
 -- run_script.lua: what commands share that run a script and then report on it: `cuttle check`,
 -- `cuttle profile`, `cuttle timeline`.
-local ct = require "cuttle"
+local internal = ...
 local M = {}
 
 M.INTERRUPTED = 130 -- an exit code, as shells say it
@@ -52,7 +52,7 @@ local function note(is_interrupted, ...)
 end
 
 -- pcall of a script. An interrupt ends the script, but not the report.
-function M.call(f, ...) return note(ct._call_script(f, ...)) end
+function M.call(f, ...) return note(internal.call_script(f, ...)) end
 
 -- How a script ended of which M.call said `ok, what`: its exit code, and its error's text, if any.
 function M.outcome(ok, what)

@@ -3,6 +3,7 @@
 -- thrfrg_A takes (M,K,...) to ((ThrV,(ThrM,ThrK)),(FrgV,(RestM,RestK,...))); a thread's part of
 -- that is (FrgV,RestM,RestK,...).
 local ct = require "cuttle"
+local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -235,7 +236,7 @@ local function fragment_of(mma, name, part, op)
       mma.atom.name, dtype)
   end
   local l = part.dtype ~= nil and part.layout or part
-  if not ct._is_static(ct.size(l)) then
+  if not internal.is_static(ct.size(l)) then
     tiles.fail(op, "the thread's part %s of %s has a dynamic shape; tile it first, or trace the "
       .. "kernel with {static_shapes = true}", l, name)
   end

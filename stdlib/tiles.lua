@@ -2,10 +2,11 @@
 -- runs on the host, on layouts and tensors, and in a kernel, where a thread's number is a run-time
 -- value.
 local ct = require "cuttle"
+local internal = ...
 local M = {}
 
 function M.fail(op, format, ...)
-  ct._fail(("%s: %s"):format(op, format:format(...)))
+  internal.fail(("%s: %s"):format(op, format:format(...)))
 end
 
 -- The name of the type of an object of the language, or of Lua.
@@ -67,7 +68,7 @@ function M.check_divides(tensor, sizes, op, what)
   local is_static = true
   for i = 1, #sizes do
     local n = ct.size(tensor, i - 1)
-    if not ct._is_static(n) then
+    if not internal.is_static(n) then
       is_static = false
     elseif n % sizes[i] ~= 0 then
       M.fail(op, "extent %d of mode %d of %s is no multiple of %d in %s %s; take a tile that it "
@@ -84,7 +85,7 @@ end
 -- The number of one of n threads where it is known; and that there are as many, where it is
 -- threadIdx.x. A block may have more: others do something else.
 function M.check_thread(i, n, op)
-  if ct._is_static(i) then
+  if internal.is_static(i) then
     if not math.tointeger(i) then
       M.fail(op, "argument 1 is of type %s; the number of a thread was expected, as in "
         .. "%s(threadIdx.x)", M.type_name(i), op)
@@ -93,7 +94,7 @@ function M.check_thread(i, n, op)
     return
   end
   local is_x, block = i == ct.threadIdx.x, ct.blockDim.x
-  if ct._is_static(is_x) and is_x and block < n then
+  if internal.is_static(is_x) and is_x and block < n then
     M.fail(op, "%d threads share the work, but a block has %d of them; launch it with block = %d",
       n, block, n)
   end
@@ -109,7 +110,7 @@ end
 
 -- Registers in a kernel; on the host, where there are none, a tensor of zeros.
 function M.registers(part, dtype, layout)
-  local is_here = part.dtype == nil and ct._is_tracing()
+  local is_here = part.dtype == nil and internal.is_tracing()
   if is_here or (part.dtype ~= nil and part.device == nil) then
     return ct.fragment(dtype, layout)
   end

@@ -3,7 +3,7 @@
 --   run(f, options, ...)                     those of what f launches, for `cuttle timeline`
 -- The launch runs on the CPU engine, on copies of its tensors; timeline_play.lua gives times to
 -- what its warps did. Rows are roles: warps of a warp group that wait and issue at the same lines.
-local ct = require "cuttle"
+local internal = ...
 local play = require "cuttle.timeline_play"
 local page = require "cuttle.timeline_page"
 local M = {}
@@ -12,7 +12,7 @@ local GROUP <const> = 4 -- warps
 local COLUMNS <const> = 72
 
 local function fail(format, ...)
-  ct._fail("timeline: " .. format:format(...))
+  internal.fail("timeline: " .. format:format(...))
 end
 
 -- {====== Roles ======
@@ -237,7 +237,7 @@ local function timeline_of(events, barriers, rank, block, model)
 end
 
 function M.timeline(x, options, ...)
-  local unpacked = table.pack(ct._launch(x))
+  local unpacked = table.pack(internal.launch(x))
   if unpacked.n == 0 then fail("argument 1 is no launch; write %s", how) end
   if options ~= nil and type(options) ~= "table" then
     fail("the options are a %s; write %s", type(options), how)
@@ -245,8 +245,8 @@ function M.timeline(x, options, ...)
   local block, model = read_options(options or {})
   local args = unpacked.n > 2 and table.pack(table.unpack(unpacked, 3, unpacked.n))
     or table.pack(...)
-  local events, barriers, rank = ct._timeline(unpacked[2], block,
-    ct._copies(table.unpack(args, 1, args.n)))
+  local events, barriers, rank = internal.timeline(unpacked[2], block,
+    internal.copies(table.unpack(args, 1, args.n)))
   return timeline_of(events, barriers, rank, block, model)
 end
 
@@ -282,7 +282,7 @@ function M.run(f, options, ...)
     t.name = current.name
     timelines[#timelines + 1] = t
   end
-  local session <close> = ct._timeline_begin(choose, take) -- luacheck: ignore 211
+  local session <close> = internal.timeline_begin(choose, take) -- luacheck: ignore 211
   local ok, what = (options.call or pcall)(f, ...)
   return timelines, launches, ok, what
 end

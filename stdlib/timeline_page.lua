@@ -1,5 +1,5 @@
 -- timeline_page.lua: a timeline as SVG: rows of bars over an axis of cycles.
-local ct = require "cuttle"
+local internal = ...
 local deliver = require "cuttle.picture_page".deliver
 local svg = require "cuttle.svg"
 local M = {}
@@ -19,7 +19,7 @@ local fills = {
 local consumers = { "#EE8866", "#44BB99", "#EEDD88", "#FFAABB" }
 
 local function fail(op, format, ...)
-  ct._fail(op .. ": " .. format:format(...))
+  internal.fail(op .. ": " .. format:format(...))
 end
 
 -- {====== Rows ======

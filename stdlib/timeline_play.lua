@@ -1,4 +1,4 @@
--- timeline_play.lua: plays what the warps of a block did (ct._timeline) with a model of time. Each
+-- timeline_play.lua: plays what the warps of a block did (timeline.lua) with a model of time. Each
 -- warp has a clock; the one that is behind goes on. A wait takes it to the time of what it waits
 -- for. Copies and products take their turns on engines that have clocks of their own.
 local M = {}

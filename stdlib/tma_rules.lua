@@ -1,6 +1,7 @@
 -- tma_rules.lua: what TMA asks of a tensor in global memory, told before a kernel is chosen that
 -- would be refused while it is traced.
 local ct = require "cuttle"
+local internal = ...
 local M = {}
 
 local UNIT_BITS <const> = 128
@@ -21,7 +22,7 @@ function M.trouble(t, name, modes, along, counted)
         :format(name, mode, strides[i])
     end
   end
-  if ct._address(t) * 8 % UNIT_BITS ~= 0 then
+  if internal.address(t) * 8 % UNIT_BITS ~= 0 then
     return ("TMA wants addresses that are multiples of 16 bytes; that of %s is none"):format(name)
   end
 end

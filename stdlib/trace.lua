@@ -4,6 +4,7 @@
 -- the element, and to record these, with the others of their clusters. What made the element there
 -- is what makes it on a GPU. Values only: the conditions and indices on the way are not followed.
 local ct = require "cuttle"
+local internal = ...
 local M = {}
 
 M.max_record = 1 << 30 -- bytes, of one block or cluster
@@ -12,7 +13,7 @@ local MAX_PLACES <const> = 4 -- of a set that is no box
 local MAX_THREADS <const> = 8
 
 local function fail(format, ...)
-  ct._fail("trace: " .. format:format(...))
+  internal.fail("trace: " .. format:format(...))
 end
 
 -- {====== Coordinates ======
@@ -162,7 +163,7 @@ end
 -- {====== Lines ======
 
 local function read_chunk(chunk)
-  local text = ct._source(chunk)
+  local text = internal.source(chunk)
   local file = not text and io and io.open and io.open(chunk)
   if file then
     text = file:read("a")
@@ -410,7 +411,7 @@ local function check_launch(x, unpacked)
 end
 
 function M.trace(x, wanted, ...)
-  local unpacked = table.pack(ct._launch(x))
+  local unpacked = table.pack(internal.launch(x))
   check_launch(x, unpacked)
   if type(wanted) ~= "table" then
     fail("argument 2 is %s; one element of one tensor was expected, as in {C = {5, 7}}",
@@ -424,7 +425,7 @@ function M.trace(x, wanted, ...)
     fail("the argument %s is no tensor, or is not given", name)
   end
   local offset = offset_of(args[index], name, crd)
-  local rows, shared, grid, block, written = ct._trace(launch, name, offset, M.max_record,
+  local rows, shared, grid, block, written = internal.trace(launch, name, offset, M.max_record,
     table.unpack(args, 1, args.n))
   local tensors = tensors_of(names, args, shared)
   return setmetatable({ tensor = name, element = crd_text(crd), offset = offset, rows = rows,

@@ -4,7 +4,8 @@
 local path <const> = os.tmpname()
 local file = assert(io.open(path, "w"))
 file:write [==[
-local cuttle, attention_of = require "cuttle", require "cuttle.attention"
+package.path = "tests/support/?.lua;" .. package.path
+local internal, attention_of = require "internal", require "cuttle.attention"
 local cases = {["90a"] = {{"hopper 192x80", 128, true, false}, {"hopper 192x128", 64, false, true}},
   ["80"] = {{"mma 128x48", 128, true, true}}}
 for _, case in ipairs(cases[arg[1]]) do
@@ -13,8 +14,8 @@ for _, case in ipairs(cases[arg[1]]) do
   local K = zeros(bf16, row_major{1, 2, 256, case[2]})
   local step = select(5, attention_of.prepare(Q, K, K, options))
   local source = step.kernel(step.launch):source(table.unpack(step.args))
-  local sm = select(2, cuttle._emit_sm())
-  print(case[1], cuttle._profile_registers(source, sm, "attention_bf16", {}))
+  local sm = select(2, internal.emit_sm())
+  print(case[1], internal.profile_registers(source, sm, "attention_bf16", {}))
 end
 ]==]
 file:close()

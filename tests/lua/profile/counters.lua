@@ -1,9 +1,10 @@
 -- The figures of `profile` are what Nsight Compute counted on a GPU (tests/profile/README.md), kernel by
 -- kernel. Copies that are cp.async there are loads and stores here.
 device("cpu")
-local ct = require "cuttle"
-local begin = ct._profile_begin
-ct._profile_begin = function(_, ...) return begin(0, ...) end -- no CUDA C is kept: nothing to compile
+package.path = "tests/support/?.lua;" .. package.path
+local internal = require "internal"
+local begin = internal.profile_begin
+internal.profile_begin = function(_, ...) return begin(0, ...) end -- no CUDA C is kept: nothing to compile
 local counted, n_values = {}, 0
 for row in io.lines("tests/profile/counters.csv") do
   local kernel, metric, value = row:match("^([%w_]+),([%w_]+)%.sum,(%d+)$")

@@ -1,7 +1,8 @@
 -- Ctrl-C ends a search, not the script; a search that takes long has a bar on a terminal. The signal comes
 -- when the search has begun, the time passes before its first step.
-local ct = require "cuttle"
-local begin = ct._search
+package.path = "tests/support/?.lua;" .. package.path
+local internal = require "internal"
+local begin = internal.search
 local function search()
   return find_swizzle("(32,32):(32,1)",
     { dtype = f32, reads = {thr = layout{32, 1}, val = "(1,1)"} })
@@ -13,22 +14,23 @@ local function stopped_search(...)
   return started
 end
 
-ct._search = stopped_search
+internal.search = stopped_search
 local found = search()
-ct._search = begin
+internal.search = begin
 print(found.stopped, #found.candidates, found.layout)  -- expect: true	1	(32,32):(32,1)
 print(tostring(found):match("[^\n]*"))                 -- expect: f32 (32,32):(32,1): 1 layout tried of 81, then stopped: the best so far
 found = search()
 print(found.stopped, #found.candidates)                -- expect: false	81
-ct._search = stopped_search
+internal.search = stopped_search
 found = find_layout({128, 64}, 128, f16)
-ct._search = begin
+internal.search = begin
 print(found.stopped, #found.candidates)                -- expect: true	1
 
 local script = [[
-  local ct = require "cuttle"
-  local begin = ct._search
-  ct._search = function(...)
+  package.path = "tests/support/?.lua;" .. package.path
+  local internal = require "internal"
+  local begin = internal.search
+  internal.search = function(...)
     local started = begin(...)
     os.execute "sleep 0.6"
     return started

@@ -1,6 +1,7 @@
 -- find_layout: every candidate gives each element of the tile to one thread and value; what wins is what
 -- people write by hand; sectors and widths are those that are counted when a kernel copies so.
-local ct = require "cuttle"
+package.path = "tests/support/?.lua;" .. package.path
+local internal = require "internal"
 
 local function check_partition(found, tile)
   for _, c in ipairs(found.candidates) do
@@ -42,7 +43,7 @@ local function counted(c, A)
       copy(mine, fragment_like(mine))
     end
   end, {static_shapes = true})
-  local session <close> = ct._profile_begin(0)
+  local session <close> = internal.profile_begin(0)
   k{grid = 1, block = size(c.thr)}(A)
   for _, row in ipairs(session:finish()[1].rows) do
     if #row.mem > 0 then return row.mem[1] end

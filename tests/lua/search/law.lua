@@ -1,5 +1,6 @@
 -- What find_swizzle predicts for a layout is what is counted when the kernel runs with it.
-local ct = require "cuttle"
+package.path = "tests/support/?.lua;" .. package.path
+local internal = require "internal"
 
 local kernels = {}
 
@@ -73,7 +74,7 @@ end
 
 -- Wavefronts on s and how many there would be without conflicts.
 local function counted(launch, ...)
-  local session <close> = ct._profile_begin(0)
+  local session <close> = internal.profile_begin(0)
   launch(...)
   local program, n, ideal = session:finish()[1], 0, 0
   for _, row in ipairs(program.rows) do
