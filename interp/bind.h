@@ -27,6 +27,7 @@
 #define NUMBER_TYPE "number of a given type"
 #define BASIS_TYPE "basis element"
 #define ANY_TYPE "_"
+#define INDEX_TYPE "index" /* threadIdx and its like */
 
 /* The scratch arena, and the integers of the running trace, if there is one. */
 CtCx bind_cx(lua_State *L);

@@ -25,8 +25,6 @@ static const Index indices[] = {{"threadIdx", CT_OP_TID},
                                 {"gridDim", CT_OP_GDIM},
                                 {"blockDim", CT_OP_NONE}};
 
-#define INDEX_TYPE "index"
-
 enum { MAX_FRAGMENT = 1 << 16, MAX_UNROLL = 1 << 16 };
 
 static int index_index(lua_State *L) {

@@ -229,6 +229,10 @@ static CtTuple text_to_tuple(lua_State *L, int idx, const TupleArg *a) {
 }
 
 static CtTuple not_a_tuple(lua_State *L, int idx, const TupleArg *a, int depth) {
+  if (luaL_testudata(L, idx, INDEX_TYPE) != NULL) {
+    const char *name = luaL_tolstring(L, idx, NULL);
+    diag_error(L, "%s: %s has three axes; write %s.x", a->op, name, name);
+  }
   if (depth == 0) {
     diag_type_error(L, idx, a->op, TUPLE_EXPECTED);
   }

@@ -4,11 +4,12 @@
 
 #include <lua.h>
 
-/* The message at the top of the stack; where it says that a global is nil that is written almost as a
-   name of the language, or is CuTe's or MoYe's name for one, with that name [-1, +1, m]. */
+/* The message at the top of the stack; where it says that something is nil that is written almost as a
+   name of the language, or that other languages have, with what to write [-1, +1, m]. */
 void diag_guess_global(lua_State *L);
 
-/* The message at the top, of text that does not parse; where that is what C++ has, with what Lua has [-1, +1, -]. */
-void diag_guess_syntax(lua_State *L);
+/* The message at the top, of a text that does not parse; where that is what C++ or Python has, with what
+   Lua has [-1, +1, m]. */
+void diag_guess_syntax(lua_State *L, const char *text, size_t len);
 
 #endif

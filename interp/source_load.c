@@ -171,7 +171,7 @@ int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, 
     check_text(L, -1, text, len);
   }
   if (status == LUA_ERRSYNTAX) {
-    diag_guess_syntax(L);
+    diag_guess_syntax(L, text, len);
   }
   return status;
 }
@@ -234,11 +234,9 @@ static bool read_argument(lua_State *L) {
   return true;
 }
 
-/* Results from idx on: a nil and a message, the last one. */
-static void explain_failure(lua_State *L, int idx) {
-  if (lua_gettop(L) == idx + 1 && lua_isnil(L, idx) && lua_type(L, idx + 1) == LUA_TSTRING) {
-    diag_guess_syntax(L);
-  }
+/* Are the results from idx on a nil and a message, the last one? */
+static bool has_failed(lua_State *L, int idx) {
+  return lua_gettop(L) == idx + 1 && lua_isnil(L, idx) && lua_type(L, idx + 1) == LUA_TSTRING;
 }
 
 /* load(chunk, chunkname, mode, env). Upvalue 1: Lua's own. */
@@ -264,7 +262,9 @@ static int load(lua_State *L) {
       check_text(L, n + 1, text, len);
     }
   }
-  explain_failure(L, n + 1);
+  if (text != NULL && has_failed(L, n + 1)) {
+    diag_guess_syntax(L, text, len);
+  }
   return lua_gettop(L) - n;
 }
 
@@ -292,11 +292,21 @@ static int with_file(lua_State *L) {
   if (lua_type(L, 1) == LUA_TSTRING) {
     remember_file(L, lua_tostring(L, 1), lua_gettop(L) < 3);
   }
+  int n = lua_gettop(L);
   lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  explain_failure(L, 1);
-  return lua_gettop(L);
+  for (int i = 1; i <= n; i++) {
+    lua_pushvalue(L, i);
+  }
+  lua_call(L, n, LUA_MULTRET);
+  if (lua_type(L, 1) == LUA_TSTRING && has_failed(L, n + 1) &&
+      src_push_file(L, lua_tostring(L, 1))) {
+    size_t len;
+    const char *text = lua_tolstring(L, -1, &len);
+    lua_insert(L, 1); /* below the results: it is read while the message is the top */
+    diag_guess_syntax(L, text, len);
+    lua_remove(L, 1);
+  }
+  return lua_gettop(L) - n;
 }
 
 /* The searcher of require for Lua files: returns a loader and its path. Upvalue 1: Lua's own. */

@@ -278,12 +278,13 @@ function M.guess_theirs(name)
     ("; %s is %s here"):format(name, table.concat(names, " or ")) or ""
 end
 
+local MIN_GUESSED <const> = 4 -- letters: shorter names are variables rather than misspelt ones
+
 -- What a global that is nil may have meant, as text behind Lua's message; "" when nothing is near.
--- Short names are variables rather than misspelt ones.
 function M.guess(name)
-  local theirs = ct[name] == nil and M.guess_theirs(name) or ""
+  local theirs = ct[name] == nil and #name > 1 and M.guess_theirs(name) or ""
   if theirs ~= "" then return theirs end
-  local names = ct[name] == nil and #name > 2 and nearest(name)
+  local names = ct[name] == nil and #name >= MIN_GUESSED and nearest(name)
   return names and ("; did you mean %s?"):format(names) or ""
 end
 
@@ -305,7 +306,7 @@ function M.guess_method(name)
     return #types <= 3 and ("; it is a method of %s"):format(table.concat(types, " and ")) or ""
   end
   local theirs = M.guess_theirs(name)
-  local nearest_one = theirs == "" and #name > 2 and near.nearest(name, methods)
+  local nearest_one = theirs == "" and #name >= MIN_GUESSED and near.nearest(name, methods)
   return nearest_one and ("; did you mean %s?"):format(nearest_one) or theirs
 end
 

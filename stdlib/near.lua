@@ -19,13 +19,15 @@ local function distance(a, b)
   return row[#b]
 end
 
--- Those of the list that are nearest to name, at most three, as "'a' or 'b'"; or nothing.
+-- Those of the list that are nearest to name, at most three, as "'a' or 'b'"; or nothing. Three
+-- letters in eight may be wrong, at most three.
 function M.nearest(name, list)
-  local found, least = {}, math.max(1, math.min(3, #name // 3)) + 1
+  local found, least = {}, math.max(1, math.min(3, #name * 3 // 8))
   for _, other in ipairs(list) do
-    local n = math.abs(#name - #other) <= 3 and distance(name:lower(), other:lower()) or math.huge
+    local n = math.abs(#name - #other) <= least and distance(name:lower(), other:lower())
+      or math.huge
     if n < least then found, least = {}, n end
-    if n == least and n <= 3 then found[#found + 1] = "'" .. other .. "'" end
+    if n == least then found[#found + 1] = "'" .. other .. "'" end
   end
   table.sort(found)
   return #found > 0 and #found < 4 and table.concat(found, " or ") or nil

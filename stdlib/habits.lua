@@ -1,0 +1,271 @@
+-- habits.lua: what people write who come from CUDA C++, CuTe, Triton, Numba or NumPy, and what to
+-- write here. The annotations have the names that are CuTe's, PTX's or MoYe's; help.lua finds
+-- them. These tables have the others. guess.lua adds them to messages.
+local M = {}
+
+-- {====== Names ======
+
+-- Several rows with the same remedy.
+local function all(names, hint, into)
+  for name in names:gmatch("%S+") do into[name] = hint end
+end
+
+-- A name of another language -> what to write here, as text of a message.
+M.names = {
+  warpSize = "a warp has 32 threads: write 32",
+  gridSize = "write gridDim.x for the blocks, gridDim.x * blockDim.x for the threads",
+  blockSize = "write blockDim.x",
+  __activemask = "operations of a warp are of all its lanes: call them outside of the 'if'",
+  __match_any_sync = "write a loop over ballot(v == w), of each w",
+  __umulhi = "write cast(cast(a, u64) * cast(b, u64) >> 32, u32)",
+  __nanosleep = 'write cuda("__nanosleep($ns);", {ns = 100}, nil, function() end)',
+  __trap = "write assert(condition, text)",
+  dim3 = "write {x, y, z}, as in k{grid = {8, 8}, block = {16, 16}}(...)",
+  malloc = "memory is a tensor: zeros(f32, shape), in a kernel shared or fragment",
+  None = "Lua writes nil for None",
+  null = "Lua writes nil for null",
+  True = "Lua writes true for True",
+  False = "Lua writes false for False",
+  len = "write size(t), of a Lua table #t",
+  str = "write tostring(x)",
+  elementwise = "write transform(x, y, function(v) ... end)",
+  -- mathematics
+  erf = 'write cuda("erff($x)", {x = v}, f32, twin); twin is the same in Lua, for the CPU engine',
+  pow = "write x ^ y",
+  clamp = "write max(lo, min(x, hi))",
+  round = "write floor(x + 0.5)",
+  rint = 'write cuda("rintf($x)", {x = v}, f32, twin), or floor(x + 0.5)',
+  trunc = "write where(x < 0, ceil(x), floor(x)), or cast(x, i32)",
+  isnan = "write x ~= x",
+  isinf = "write abs(x) == math.huge",
+  isfinite = "write abs(x) < math.huge",
+  log1p = "write log(1.0 + x), which loses digits of a small x",
+  expm1 = "write exp(x) - 1.0, which loses digits of a small x",
+  log10 = "write log(x) / math.log(10.0)",
+  tan = "write sin(x) / cos(x)",
+  hypot = "write sqrt(x * x + y * y)",
+  square = "write x * x",
+  rcp = "write 1.0 / x",
+  sigmoid = "write 1.0 / (1.0 + exp(-x))",
+  relu = "write max(x, 0.0)",
+  sign = "write where(x > 0, 1, where(x < 0, -1, 0))",
+  saturate = "write max(0.0, min(x, 1.0))",
+  lerp = "write a + t * (b - a)",
+  swap = "write a, b = b, a",
+  -- what tensors of Python do
+  sum = 'write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads',
+  prod = 'write reduce(x, "mul")',
+  mean = 'write reduce(x, "add") / size(x)',
+  amax = 'write reduce(x, "max")',
+  amin = 'write reduce(x, "min")',
+  argmax = "write a loop over x:totable()",
+  cumsum = 'write a loop over x:totable(); in a kernel block_scan(v, "add") adds over the threads',
+  dot = "gemm multiplies in a kernel, matmul on the host",
+  reshape = "write view(x, layout)",
+  transpose = "write select(x, {1, 0})",
+  permute = "write select(x, {1, 0})",
+  empty = "write tensor(dtype, shape)",
+  array = "write from_table(dtype, t)",
+  numpy = "write x:totable(), or save_npy(x, file)",
+  tolist = "write x:totable()",
+  item = "write x[0]",
+  numel = "write size(x)",
+  dim = "write rank(x)",
+  ndim = "write rank(x)",
+  cpu = 'write x:to"cpu"',
+  astype = "elements keep their type; write from_table(f16, x:totable())",
+  -- CuTe's that have no name here
+  Int = "numbers of a script are static: write 4 for Int<4>{}",
+  make_tile = 'a tiler is a table, {4, 8}, or a text, "<4:1,8:1>"',
+}
+
+all("warpsize warp_size WARP_SIZE WARPSIZE", M.names.warpSize, M.names)
+all("laneid lane_id laneId", "write threadIdx.x % 32", M.names)
+all("warpid warp_id warpId", "write threadIdx.x // 32", M.names)
+all("gridsize grid_size", M.names.gridSize, M.names)
+all("blocksize block_size", M.names.blockSize, M.names)
+all("__ldg __ldcs __ldca __ldcg ldg", "write t[i]", M.names)
+all("__stcs __stcg __stwt", "write t[i] = v", M.names)
+all("nullptr NULL", "Lua writes nil", M.names)
+all("make_shape make_stride make_coord make_tuple make_int_tuple make_step",
+  'a tuple is a table, {4, {2, 3}}, or a text, "(4,(2,3))"', M.names)
+all("Shape Stride Coord Step", M.names.make_shape, M.names)
+all("C constant integral_constant", M.names.Int, M.names)
+all("erfc asin acos atan atan2 sinh cosh asinh acosh atanh exp10 lgamma tgamma cbrt",
+  'cuda("...", {x = v}, f32, twin) calls CUDA\'s; twin is the same in Lua, for the CPU engine',
+  M.names)
+all("blockReduce BlockReduce", 'write block_reduce(v, "add")', M.names)
+all("warpReduce WarpReduce", 'write warp_reduce(v, "add")', M.names)
+all("half __half float16 fp16", "write f16", M.names)
+all("__nv_bfloat16 bfloat16", "write bf16", M.names)
+all("float float32 fp32", "write f32", M.names)
+all("double float64 fp64", "write f64", M.names)
+all("int int32", "write i32", M.names)
+all("unsigned uint uint32 uint32_t", "write u32", M.names)
+all("long int64", "write i64", M.names)
+all("uint64 uint64_t", "write u64", M.names)
+all("short int16", "write i16", M.names)
+all("uint8 uint8_t char", "write u8, or i8", M.names)
+
+-- A pattern of names -> what to write, a text or a function of the captures (nil: not that).
+M.patterns = {
+  { "^(%l+)Id?x?[_.]?([xyz])$", function(word, axis)
+    local is_known = word == "thread" or word == "block"
+    return is_known and ("write %sIdx.%s"):format(word, axis) or nil
+  end },
+  { "^(%l+)Dim[_.]?([xyz])$", function(word, axis)
+    local is_known = word == "grid" or word == "block"
+    return is_known and ("write %sDim.%s"):format(word, axis) or nil
+  end },
+  { "^_(%d+)$", "numbers of a script are static: write %s" },
+  { "^cuda%u", "tensors own their memory: write zeros(f32, shape), x:totable(), synchronize()" },
+}
+
+-- What comes before a dot: {[name] = what to write for space.name}, beside the names above and
+-- those of the language itself.
+M.spaces = {
+  cute = {}, cutlass = {}, cg = {}, std = {}, thrust = {}, cub = {}, wp = {},
+  cuda = {
+    grid = "write blockIdx.x * blockDim.x + threadIdx.x",
+    gridsize = "write gridDim.x * blockDim.x",
+    jit = 'write kernel("name", function(x, y) ... end)',
+    syncthreads = "write sync_threads()",
+    syncwarp = "write sync_warp()",
+    shared = "write shared(f32, {32, 33})",
+    ["local"] = "write fragment(f32, 8)",
+    atomic = "write atomic_add(t, i, v) and its like",
+    to_device = "write from_table(f32, t), or x:to(device)",
+    device_array = "write zeros(f32, shape)",
+  },
+  tl = {
+    load = "write t[i], in a kernel's 'if' or of guard(t)",
+    store = "write t[i] = v, in a kernel's 'if' or of guard(t)",
+    program_id = "write blockIdx.x",
+    num_programs = "write gridDim.x",
+    arange = "a kernel is what one thread does: write threadIdx.x",
+    constexpr = "numbers of a script are static: write none",
+    dot = "write gemm(A, B, C)",
+    sum = 'write block_reduce(v, "add")',
+    max = 'write block_reduce(v, "max")',
+    min = 'write block_reduce(v, "min")',
+    maximum = "write max(a, b)",
+    minimum = "write min(a, b)",
+    zeros = "write fragment(f32, shape) and clear, or a local that is 0.0",
+    full = "write fragment(f32, shape) and fill",
+    static_range = "write for i = 0, n - 1 do",
+    debug_barrier = "write sync_threads()",
+    rand = "write a tensor made by rand(dtype, shape)",
+    trans = "write select(x, {1, 0})",
+  },
+  triton = {
+    jit = 'write kernel("name", function(x, y) ... end)',
+    next_power_of_2 = "write a loop",
+    autotune = "write a loop over bench(launch)",
+  },
+  np = {
+    array = "write from_table(f32, t)",
+    random = "write rand(dtype, shape), randn(dtype, shape)",
+    load = "write load_npy(file)",
+    save = "write save_npy(x, file)",
+    empty = "write tensor(f32, shape)",
+  },
+}
+all("cp numpy torch jnp jax cupy numba tf", M.spaces.np, M.spaces)
+M.spaces.math = {} -- Lua's own: what it lacks
+
+-- {====== Text ======
+
+local function one_of(words)
+  local set = {}
+  for word in words:gmatch("%S+") do set[word] = true end
+  return set
+end
+
+local c_types = one_of [[float double half int unsigned long short char bool auto const size_t
+  int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uint float2 float4 int2 int4
+  __half half2 __nv_bfloat16 constexpr static var let void]]
+
+-- The word before the text that Lua stopped at -> what to write; {near} is that text.
+M.words_before = setmetatable({
+  __shared__ = "write local s = shared(f32, 32)",
+  __constant__ = "write a tensor, an argument of the launch",
+  __global__ = 'write kernel("name", function(x, y) ... end)',
+  __device__ = "write local function f(x) ... end",
+  def = "write local function {near}(x) ... end",
+  fn = "write local function {near}(x) ... end",
+  lambda = "write function({near}) return ... end",
+  import = "there is nothing to import: names of the language are globals",
+  from = "there is nothing to import: names of the language are globals",
+  dim3 = "write {x, y, z}, as in k{grid = {8, 8}, block = {16, 16}}(...)",
+  elif = "Lua writes elseif",
+  template = "Lua has no templates: arguments may be types and numbers",
+  is = "Lua writes == for is",
+}, { __index = function(_, word)
+  return c_types[word] and "a local has no type: write local {near} = ..." or nil
+end })
+
+-- An operator that Lua has not, as in x %= 2.
+local function assigns(operator)
+  return function() return ("Lua has no %s=: write x = x %s y"):format(operator, operator) end
+end
+
+local braces = {
+  ["if"] = "Lua writes if c then ... end",
+  ["for"] = "Lua writes for i = 0, n - 1 do ... end",
+  ["while"] = "Lua writes while c do ... end",
+}
+
+local colons = {
+  ["if"] = braces["if"], ["for"] = braces["for"], ["while"] = braces["while"],
+  ["elif"] = "Lua writes elseif c then", ["else"] = "Lua writes else, with no colon",
+  ["def"] = "Lua writes local function f(x) ... end",
+}
+
+-- How Lua's message ends, a pattern of the line or of the one before, and what to write: a text, or
+-- a function of the pattern's captures that may decline. The first that fits counts.
+M.syntax = {
+  { "", "^%s*(%a+)[^%a_].*:%s*$", function(word) return colons[word] end },
+  { "", "^%s*(else):%s*$", function(word) return colons[word] end },
+  { "", "^%s*(%a+)%s*%(.*%)%s*{", function(word) return braces[word] end },
+  { "", "%f[%w_]lambda%s+([%a_][%w_]*)%s*:", "Lua writes function(%s) return ... end" },
+  { "", "%((%l[%w_]*)%)%s*[%w_]",
+    function(word) return c_types[word] and "Lua has no casts: write f32(x), cast(x, i32)" end },
+  { "<name> expected near '('", "%f[%w]for%s*%(", braces["for"] },
+  { "']' expected near ','", "([%a_][%w_.]*)%[([^%[%]{}]*,[^%[%]{}]*)%]",
+    "coordinates are one table: write %s[{%s}]" },
+  { "']' expected near ','", "", "coordinates are one table: write t[{i, j}]" },
+  { "near ':'", "%[[^%]]*:[^%]]*%]", "'_' keeps a mode: write t(_, j)" },
+  { "near '<'", "([%a_][%w_]*)<([%w_]+)>%(([^)]*)%)",
+    function(name, i, x) return ("Lua has no templates: write %s(%s, %s)"):format(name, x, i) end },
+  { "near '<'", "", "Lua has no templates: write size(A, 0) for size<0>(A)" },
+  { "'::' expected near", "%a::([%a_][%w_]*)", "Lua has no namespaces: write %s" },
+  { "near '::'", "", "Lua has no namespaces: leave out what is before ::" },
+  { "near '!'", "", "Lua writes ~= for != and not for !" },
+  { "near '*'", "%*%*", "Lua writes x ^ y for x ** y" },
+  { "syntax error near '+'", "", "Lua has no += and no ++: write x = x + 1" },
+  { "syntax error near '-'", "", "Lua has no -= and no --: write x = x - 1" },
+  { "syntax error near '*'", "", assigns "*" },
+  { "syntax error near '/'", "", assigns "/" },
+  { "syntax error near '%'", "", assigns "%" },
+  { "syntax error near '|'", "|=", assigns "|" },
+  { "syntax error near '&'", "&=", assigns "&" },
+  { "syntax error near '>>'", ">>=", assigns ">>" },
+  { "near '<<'", "<<=", assigns "<<" },
+  { "near '<<'", "<<<", "a kernel is launched by k{grid = ..., block = ...}(...)" },
+  { "syntax error near '='", "%)%s*=", "an element is assigned by t[i] = v or t[{i, j}] = v" },
+  { "unexpected symbol near '&'", "", "Lua writes and for &&" },
+  { "unexpected symbol near '|'", "", "Lua writes or for ||" },
+  { "unexpected symbol near '/'", "", "a comment begins with --" },
+  { "unexpected symbol near '//'", "", "a comment begins with --" },
+  { "unexpected symbol near '#'", "^%s*#", "a comment begins with --" },
+  { "unexpected symbol near '@'", "", 'a kernel is kernel("name", function(x, y) ... end)' },
+  { "unexpected symbol near '['", "", "a list is a table: write {1, 2}" },
+  { "unexpected symbol near '>'", "->", "Lua writes a.b for a->b" },
+  { "'}' expected near ':'", "", "a table of names is {name = value}" },
+  { "near '?'", "", "Lua writes c and a or b for c ? a : b" },
+  { "'then' expected near '{'", "", braces["if"] },
+  { "'do' expected near '{'", "", "Lua writes for i = 0, n - 1 do ... end, while c do ... end" },
+  { "unexpected symbol near '{'", "^%s*[%a ]*function", "Lua writes function f(x) ... end" },
+}
+
+return M

@@ -1,0 +1,58 @@
+-- Names that other languages have: an uncaught message says what to write here. The messages are made
+-- by `cuttle` itself, as only uncaught ones carry it.
+local cuttle = arg[-1]
+
+-- The message of an input to the prompt, without its place.
+local function prompt(text)
+  local pipe = assert(io.popen(("printf '%%s\\n' '%s' | '%s' 2>&1"):format(text, cuttle)))
+  local message = pipe:read("l")
+  pipe:close()
+  print((message:gsub("^stdin:1:1: ", ""):gsub("^attempt to call a nil value ", "")))
+end
+
+prompt "erf(x)" -- expect: (global 'erf'); write cuda("erff($x)", {x = v}, f32, twin); twin is the same in Lua, for the CPU engine
+prompt "pow(x, 2)"       -- expect: (global 'pow'); write x ^ y
+prompt "clamp(x, 0, 1)"  -- expect: (global 'clamp'); write max(lo, min(x, hi))
+prompt "round(x)"        -- expect: (global 'round'); write floor(x + 0.5)
+prompt "math.round(2.5)" -- expect: (field 'round'); write floor(x + 0.5)
+prompt "isnan(x)"        -- expect: (global 'isnan'); write x ~= x
+prompt "log1p(x)"        -- expect: (global 'log1p'); write log(1.0 + x), which loses digits of a small x
+prompt "sum(x)" -- expect: (global 'sum'); write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads
+prompt "zeros(f32, 4):sum()" -- expect: (method 'sum'); write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads
+prompt "make_shape(4)"   -- expect: (global 'make_shape'); a tuple is a table, {4, {2, 3}}, or a text, "(4,(2,3))"
+prompt "__syncthreads()" -- expect: (global '__syncthreads'); __syncthreads is sync_threads here
+prompt "_4(x)"           -- expect: (global '_4'); numbers of a script are static: write 4
+prompt "abc(x)"          -- expect: (global 'abc')
+prompt "composti(x)"     -- expect: (global 'composti'); did you mean 'composition'?
+prompt "32 * warpSize"   -- expect: attempt to perform arithmetic on a nil value (global 'warpSize'); a warp has 32 threads: write 32
+prompt "1 + blockIdx_x"  -- expect: attempt to perform arithmetic on a nil value (global 'blockIdx_x'); write blockIdx.x
+prompt "1 + threadIdx"   -- expect: attempt to perform arithmetic on a index value (global 'threadIdx'); write threadIdx.x
+prompt "cute.size(A)"    -- expect: attempt to index a nil value (global 'cute'); size is a name of its own: write size, not cute.size
+prompt "cute.local_tile(A)" -- expect: attempt to index a nil value (global 'cute'); local_tile is tile here
+prompt "tl.program_id(0)" -- expect: attempt to index a nil value (global 'tl'); write blockIdx.x
+prompt "cuda.grid(1)"    -- expect: attempt to index a function value (global 'cuda'); write blockIdx.x * blockDim.x + threadIdx.x
+prompt "np.array(t)"     -- expect: attempt to index a nil value (global 'np'); write from_table(f32, t)
+prompt "size<0>(A)"      -- expect: attempt to compare function with number; Lua has no templates: write size(A, 0)
+prompt "Int<4>{}"        -- expect: attempt to compare nil with number; Lua has no templates, and numbers are static: write 4
+prompt "t = zeros(f32, {4, 4}) print(t[1][2])" -- expect: attempt to index a number value (field 'integer index'); coordinates are one table: write t[{i, j}]
+
+-- In a kernel, where nil is an operand, the message has no name: it is found in the line.
+local function in_kernel(line)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write('kernel("k", function(x)\n', line, "\nend){grid = 1, block = 32}(zeros(f32, 64))\n")
+  file:close()
+  local pipe = assert(io.popen(("'%s' '%s' 2>&1"):format(cuttle, path)))
+  print((pipe:read("l"):gsub("^.-:(%d+): ", "%1: ")))
+  pipe:close()
+  os.remove(path)
+end
+
+in_kernel "x[threadIdx.x + warpSize] = 1" -- expect: 2: +: a number or boolean expected, got nil; 'warpSize' is nil: a warp has 32 threads: write 32
+in_kernel "local v = 1 -- warpSize\n x[0] = v + threadIdx.x + foo" -- expect: 3: +: a number or boolean expected, got nil; 'foo' is nil
+in_kernel "local foo\n x[0] = threadIdx.x + foo" -- expect: 3: +: a number or boolean expected, got nil
+in_kernel "x[laneid] = 1" -- expect: 2: t[nil]: the coordinate has no value; elements are t[i] and t[{i,j}]; 'laneid' is nil: write threadIdx.x % 32
+in_kernel "x[threadIdx] = 1" -- expect: 2: coordinate: threadIdx has three axes; write threadIdx.x
+in_kernel "x[{threadIdx}] = 1" -- expect: 2: coordinate: threadIdx has three axes; write threadIdx.x
+in_kernel "x[0] = tl.load(x)" -- expect: 2: attempt to index a nil value (global 'tl'); write t[i], in a kernel's 'if' or of guard(t)
+in_kernel "x[0] = math.pow(x[1], 2.0)" -- expect: 2: math.pow of a run-time value; write x ^ y
