@@ -48,7 +48,8 @@ VERSION := $(shell sed -n 's/^.define CUTTLE_VERSION "\(.*\)"/\1/p' interp/cuttl
 SOVERSION = 0
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wstrict-prototypes \
-	-Wmissing-prototypes -Wwrite-strings -Wformat=2 -Wundef $(WERROR)
+	-Wmissing-prototypes -Wwrite-strings -Wformat=2 -Wundef \
+	-Wimplicit-fallthrough$(if $(CC_IS_CLANG),,=5) $(WERROR)
 # Instrumented code misleads gcc's flow analysis, and clang cannot vectorise it as loops ask.
 ifneq ($(SANITIZE),)
 WARNINGS += $(if $(CC_IS_CLANG),-Wno-pass-failed,-Wno-format-truncation -Wno-maybe-uninitialized)

@@ -48,7 +48,7 @@ static CtStatus lower_op(CtLow *l, CtVal v, CtErr *err) {
     case CT_OP_CLUSTER_WAIT:
       CT_LOW_EMIT(l, false, CT_SIMT_CLUSTER_WAIT, ct_low_construct(l), 0, 0, 0);
       break;
-    case CT_OP_REMOTE: /* see ct_low_each */
+    case CT_OP_REMOTE: break; /* its accesses turn the buffer: ct_low_each */
     case CT_OP_GRID_WAIT: CT_LOW_EMIT(l, false, CT_SIMT_GRID_WAIT, 0, 0, 0, 0); break;
     case CT_OP_GRID_LAUNCH: CT_LOW_EMIT(l, false, CT_SIMT_GRID_LAUNCH, 0, 0, 0, 0); break;
     case CT_OP_CP_WAIT:

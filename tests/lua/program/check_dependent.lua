@@ -200,6 +200,15 @@ end))
 print(between("alone", pair, function()  -- expect: dependent_launch alone from 32
   if cluster_rank() == 1 then grid_dependency_wait() end
 end))
+-- Naming another block's memory is no wait.
+print(between("by_remote", pair, function()  -- expect: dependent_launch by_remote from 32
+  local s = shared(f32, 32)
+  local others = remote(s, 1 - cluster_rank())
+  cluster_sync()
+  others[threadIdx.x] = 1.0
+  cluster_sync()
+  if threadIdx.x >= 16 then grid_dependency_wait() end
+end))
 local function by_flag(released)
   return function(flag)
     if blockIdx.x == 0 then
