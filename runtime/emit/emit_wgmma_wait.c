@@ -6,31 +6,33 @@
    read. A statement for other registers would keep alive what nobody needs.
 
    What is in flight is followed through the structure of the kernel: for each fragment, how many groups were
-   committed since its last wgmma, at least and at most. */
+   committed since its last wgmma, at least and at most. Ages above MAX_AGE, which no wait allows (0 to 7), are
+   one: so a loop's states are finitely many, and only ever widen until they stay. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "emit_tile.h"
 
-enum { MAX_BUFS = 32, MAX_AGE = 8, MAX_TURNS = 16 };
+enum { MAX_AGE = 8 };
 
 typedef struct Flight {
   uint32_t buf;
   int8_t least, most;
 } Flight;
 
+/* flight has room for Walk.n_fragments. */
 typedef struct State {
   bool is_reached;
-  int n;
-  Flight flight[MAX_BUFS];
+  uint32_t n;
+  Flight *flight;
 } State;
 
-/* What an operation holds. */
+/* What an operation holds: room for Walk.n_fragments. */
 typedef struct Hold {
   struct Hold *next;
   CtVal v;
-  int n;
-  uint32_t bufs[MAX_BUFS];
+  uint32_t n;
+  uint32_t *bufs;
 } Hold;
 
 typedef struct CtEmitHolds {
@@ -48,12 +50,34 @@ typedef struct Walk {
   CtEmit *e;
   CtEmitHolds *holds;
   Frame *frame;
+  uint32_t n_fragments; /* that wgmmas add to or read */
+  bool failed;          /* no memory */
 } Walk;
+
+static void *room(Walk *w, size_t n, size_t size) {
+  void *p = w->failed ? NULL : ct_arena_alloc(&w->e->arena, n * size + 1);
+  if (p == NULL && !w->failed) {
+    ct_emit_fail(w->e, w->e->ir->loc, CT_ENOMEM, "out of memory");
+    w->failed = true;
+  }
+  return p;
+}
 
 /* --- states --------------------------------------------------------------------------------------- */
 
+/* One that nothing has reached. */
+static State new_state(Walk *w) {
+  return (State){.flight = room(w, w->n_fragments, sizeof(Flight))};
+}
+
+static void assign(State *to, const State *from) {
+  to->is_reached = from->is_reached;
+  to->n = from->n;
+  memcpy(to->flight, from->flight, from->n * sizeof *to->flight);
+}
+
 static Flight *find(State *s, uint32_t buf) {
-  for (int i = 0; i < s->n; i++) {
+  for (uint32_t i = 0; i < s->n; i++) {
     if (s->flight[i].buf == buf) {
       return &s->flight[i];
     }
@@ -63,18 +87,16 @@ static Flight *find(State *s, uint32_t buf) {
 
 static void set(State *s, Flight f) {
   Flight *at = find(s, f.buf);
-  if (at == NULL && s->n < MAX_BUFS) {
+  if (at == NULL) {
     at = &s->flight[s->n++];
   }
-  if (at != NULL) {
-    *at = f;
-  }
+  *at = f;
 }
 
 /* True where `to` grew. */
 static bool join(State *to, const State *from) {
   bool grew = from->is_reached && !to->is_reached;
-  for (int i = 0; from->is_reached && i < from->n; i++) {
+  for (uint32_t i = 0; from->is_reached && i < from->n; i++) {
     Flight f = from->flight[i];
     const Flight *old = find(to, f.buf);
     if (old != NULL) {
@@ -96,28 +118,26 @@ static void hold(Walk *w, CtVal v, uint32_t buf) {
     h = h->next;
   }
   if (h == NULL) {
-    h = ct_arena_alloc(&w->e->arena, sizeof *h);
-    if (h == NULL) {
-      ct_emit_fail(w->e, ct_inst(w->e->ir, v)->loc, CT_ENOMEM, "out of memory");
+    h = room(w, 1, sizeof *h);
+    uint32_t *bufs = room(w, w->n_fragments, sizeof *bufs);
+    if (w->failed) {
       return;
     }
-    *h = (Hold){.next = w->holds->first, .v = v};
+    *h = (Hold){.next = w->holds->first, .v = v, .bufs = bufs};
     w->holds->first = h;
   }
-  for (int i = 0; i < h->n; i++) {
+  for (uint32_t i = 0; i < h->n; i++) {
     if (h->bufs[i] == buf) {
       return;
     }
   }
-  if (h->n < MAX_BUFS) {
-    h->bufs[h->n++] = buf;
-  }
+  h->bufs[h->n++] = buf;
 }
 
 /* Sums that may be there only now; of what is left, no group is older than `pending`. */
 static void wait(Walk *w, CtVal v, int64_t pending, State *s) {
-  int n = 0;
-  for (int i = 0; i < s->n; i++) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < s->n; i++) {
     Flight f = s->flight[i];
     if (f.most > pending) {
       hold(w, v, f.buf);
@@ -162,37 +182,41 @@ static void walk(Walk *w, CtRegion r, State *s);
 /* Until nothing new comes round; what leaves it, by its end or a BREAK, is the state behind it. */
 static void walk_loop(Walk *w, CtVal v, State *s) {
   const CtInst *inst = ct_inst(w->e->ir, v);
-  Frame frame = {.outer = w->frame, .v = v};
-  State head = *s;
-  bool is_loop = inst->op != CT_OP_BLOCK;
+  Frame frame = {.outer = w->frame, .v = v, .exit = new_state(w)};
+  State body = new_state(w);
+  bool grew = !w->failed;
   w->frame = &frame;
-  for (int turn = 0; turn < MAX_TURNS; turn++) {
-    State body = head;
+  while (grew && !w->failed) {
+    assign(&body, s);
     walk(w, inst->u.regions[0], &body);
-    if (!is_loop) {
-      head = body;
+    if (inst->op == CT_OP_BLOCK) {
+      assign(s, &body);
       break;
     }
-    if (!join(&head, &body)) {
-      break;
-    }
+    grew = join(s, &body);
   }
   w->frame = frame.outer;
   if (inst->op == CT_OP_LOOP) {
-    head.is_reached = false; /* left by a BREAK only */
+    s->is_reached = false; /* left by a BREAK only */
   }
-  (void)join(&frame.exit, &head);
-  *s = frame.exit;
+  if (!w->failed) {
+    (void)join(&frame.exit, s);
+    assign(s, &frame.exit);
+  }
 }
 
 static void walk_if(Walk *w, const CtInst *inst, State *s) {
-  State other = *s;
+  State other = new_state(w);
+  if (w->failed) {
+    return;
+  }
+  assign(&other, s);
   walk(w, inst->u.regions[0], s);
   if (inst->u.regions[1] != 0) {
     walk(w, inst->u.regions[1], &other);
   }
   if (!s->is_reached) {
-    *s = other;
+    assign(s, &other);
   } else {
     (void)join(s, &other);
   }
@@ -204,11 +228,12 @@ static void walk_break(Walk *w, const CtInst *inst, State *s) {
       (void)join(&f->exit, s);
     }
   }
-  *s = (State){0};
+  s->is_reached = false;
+  s->n = 0;
 }
 
 static void commit(State *s) {
-  for (int i = 0; i < s->n; i++) {
+  for (uint32_t i = 0; i < s->n; i++) {
     Flight *f = &s->flight[i];
     f->least = (int8_t)(f->least < MAX_AGE ? f->least + 1 : MAX_AGE);
     f->most = (int8_t)(f->most < MAX_AGE ? f->most + 1 : MAX_AGE);
@@ -217,7 +242,7 @@ static void commit(State *s) {
 
 static void walk(Walk *w, CtRegion r, State *s) {
   const CtIr *ir = w->e->ir;
-  for (CtVal v = ir->regions[r].first; v != 0; v = ct_inst(ir, v)->next) {
+  for (CtVal v = ir->regions[r].first; v != 0 && !w->failed; v = ct_inst(ir, v)->next) {
     const CtInst *inst = ct_inst(ir, v);
     switch ((CtOp)inst->op) {
       case CT_OP_IF: walk_if(w, inst, s); break;
@@ -234,17 +259,37 @@ static void walk(Walk *w, CtRegion r, State *s) {
   }
 }
 
-static void find_holds(CtEmit *e) {
-  CtEmitHolds *holds = ct_arena_alloc(&e->arena, sizeof *holds);
-  State start = {.is_reached = true};
-  if (holds == NULL) {
-    ct_emit_fail(e, e->ir->loc, CT_ENOMEM, "out of memory");
+/* Sums, and A in registers, of all wgmmas. */
+static void count_fragments(Walk *w) {
+  const CtIr *ir = w->e->ir;
+  bool *is_seen = room(w, ir->n_bufs, sizeof *is_seen);
+  if (w->failed) {
     return;
   }
-  *holds = (CtEmitHolds){NULL};
-  Walk w = {e, holds, NULL};
-  walk(&w, 1, &start);
-  e->holds = holds;
+  memset(is_seen, 0, ir->n_bufs * sizeof *is_seen);
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    const CtInst *inst = ct_inst(ir, v);
+    const CtTile *t = inst->op == CT_OP_WGMMA ? inst->u.tile : NULL;
+    const uint32_t bufs[] = {t == NULL ? 0 : t->dst.buf, t == NULL ? 0 : t->a.buf};
+    for (size_t i = 0; t != NULL && i < CT_ARRAY_LEN(bufs); i++) {
+      uint32_t memory = ct_ir_memory(ir, bufs[i]);
+      w->n_fragments += ir->bufs[memory].space == CT_REGISTER && !is_seen[memory];
+      is_seen[memory] = true;
+    }
+  }
+}
+
+static void find_holds(CtEmit *e) {
+  Walk w = {.e = e};
+  w.holds = room(&w, 1, sizeof *w.holds);
+  count_fragments(&w);
+  State start = new_state(&w);
+  if (!w.failed) {
+    *w.holds = (CtEmitHolds){NULL};
+    start.is_reached = true;
+    walk(&w, 1, &start);
+    e->holds = w.holds;
+  }
 }
 
 /* --- text --------------------------------------------------------------------------------------------- */
@@ -255,7 +300,7 @@ static void put_holds(CtEmit *e, CtVal v) {
   while (h != NULL && h->v != v) {
     h = h->next;
   }
-  for (int i = 0; h != NULL && i < h->n; i++) {
+  for (uint32_t i = 0; h != NULL && i < h->n; i++) {
     const CtBuf *buf = &e->ir->bufs[h->bufs[i]];
     int64_t words = buf->n_elems.v * ct_dtypes[buf->dtype].bits / 32;
     bool is_word = buf->dtype == CT_f32 || buf->dtype == CT_i32 || buf->dtype == CT_u32;

@@ -133,6 +133,7 @@ static void close_worker(CtCheck *c, CtCheckWorker *k) {
   ct_free(c->alloc, k->pending, k->cap_pending * sizeof *k->pending);
   ct_free(c->alloc, k->taints, k->cap_taints * sizeof *k->taints);
   ct_free(c->alloc, k->found, k->cap_found * sizeof *k->found);
+  ct_wgmma_close(k);
   ct_arena_clear(&k->texts);
 }
 

@@ -365,6 +365,7 @@ void ct_regs_hold(CtCheckWorker *k, const CtAccess *a, uint32_t lanes);
 /* check_wgmma.c: NULL without memory; accesses of registers, before ct_regs_access; the instructions that
    order. */
 CtWgmmaRegs *ct_wgmma_open(CtCheck *c);
+void ct_wgmma_close(const CtCheckWorker *k);
 void ct_wgmma_begin_block(CtCheckWorker *k);
 void ct_wgmma_end_block(CtCheckWorker *k); /* one that has not failed */
 void ct_wgmma_access(CtCheckWorker *k, const CtAccess *a);

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_FLIGHTS = 16 };
-
 /* Registers of a product that is under way: elements lo .. hi of a buffer. */
 typedef struct Flight {
   uint32_t buf, group, in;
@@ -19,8 +17,8 @@ typedef struct Flight {
 typedef struct Warp {
   uint32_t n_groups; /* committed */
   uint32_t *touched; /* by buffer: 1 + the instruction that touched it since the fence; 0: none */
-  Flight flights[MAX_FLIGHTS];
-  int n_flights;
+  Flight *flights;
+  size_t n_flights, cap_flights;
   bool has_fenced;
   uint32_t n_issued, last, order; /* products: their number, the last one, a hash of them all */
 } Warp;
@@ -28,6 +26,7 @@ typedef struct Warp {
 struct CtWgmmaRegs {
   bool *is_operand; /* by buffer */
   Warp *warps;
+  size_t n_warps;
 };
 
 CtWgmmaRegs *ct_wgmma_open(CtCheck *c) {
@@ -40,6 +39,7 @@ CtWgmmaRegs *ct_wgmma_open(CtCheck *c) {
       (r->warps = ct_arena_alloc(&c->arena, n_warps * sizeof *r->warps)) == NULL) {
     return NULL;
   }
+  r->n_warps = n_warps;
   for (size_t i = 0; i < n_warps; i++) {
     r->warps[i].touched = &touched[i * p->n_bufs];
   }
@@ -53,13 +53,19 @@ CtWgmmaRegs *ct_wgmma_open(CtCheck *c) {
   return r;
 }
 
+void ct_wgmma_close(const CtCheckWorker *k) {
+  for (size_t i = 0; k->wgmma != NULL && i < k->wgmma->n_warps; i++) {
+    const Warp *w = &k->wgmma->warps[i];
+    ct_free(k->check->alloc, w->flights, w->cap_flights * sizeof *w->flights);
+  }
+}
+
 void ct_wgmma_begin_block(CtCheckWorker *k) {
   const CtSimtProgram *p = k->k->job->program;
   for (int32_t i = 0; k->wgmma != NULL && i < p->n_warps; i++) {
     Warp *w = &k->wgmma->warps[i];
-    uint32_t *touched = w->touched;
-    memset(touched, 0, p->n_bufs * sizeof *touched);
-    *w = (Warp){.touched = touched};
+    memset(w->touched, 0, p->n_bufs * sizeof *w->touched);
+    *w = (Warp){.touched = w->touched, .flights = w->flights, .cap_flights = w->cap_flights};
   }
 }
 
@@ -98,7 +104,7 @@ static bool meets(const Flight *a, const Flight *b) {
 /* Sums are not read as an operand; A is not written. */
 static void look_at_flights(CtCheckWorker *k, const CtAccess *a, const Warp *w, bool is_sum) {
   Flight f = range_of(a);
-  for (int i = 0; i < w->n_flights; i++) {
+  for (size_t i = 0; i < w->n_flights; i++) {
     const Flight *old = &w->flights[i];
     bool clash = old->is_written ? !is_sum : a->writes;
     if (clash && meets(old, &f)) {
@@ -116,15 +122,17 @@ static void add_flight(CtCheckWorker *k, const CtAccess *a, Warp *w) {
   Flight f = range_of(a);
   f.group = w->n_groups;
   f.in = ct_check_index(k, a->in);
-  int i = 0;
+  size_t i = 0;
   while (i < w->n_flights &&
          !(w->flights[i].buf == f.buf && w->flights[i].lo == f.lo && w->flights[i].hi == f.hi)) {
     i++;
   }
-  if (i < MAX_FLIGHTS) {
-    w->flights[i] = f;
-    w->n_flights = i < w->n_flights ? w->n_flights : i + 1;
+  if (ct_grow(k->check->alloc, &w->flights, &w->cap_flights, i + 1, sizeof f, NULL) != CT_OK) {
+    k->no_memory = true;
+    return;
   }
+  w->flights[i] = f;
+  w->n_flights = i < w->n_flights ? w->n_flights : i + 1;
 }
 
 static void look_at_fence(CtCheckWorker *k, const CtAccess *a, const Warp *w) {
@@ -197,7 +205,7 @@ void ct_wgmma_end_block(CtCheckWorker *k) {
 
 void ct_wgmma_order(CtCheckWorker *k, const CtIn *code, const CtWarp *warp) {
   Warp *w = &k->wgmma->warps[warp->index];
-  int n = 0;
+  size_t n = 0;
   switch (code->u.op) {
     case CT_SIMT_WGMMA_FENCE:
       w->has_fenced = true;
@@ -205,7 +213,7 @@ void ct_wgmma_order(CtCheckWorker *k, const CtIn *code, const CtWarp *warp) {
       break;
     case CT_SIMT_WGMMA_COMMIT: w->n_groups++; break;
     default:
-      for (int i = 0; i < w->n_flights; i++) {
+      for (size_t i = 0; i < w->n_flights; i++) {
         if ((int64_t)w->flights[i].group + code->imm >= (int64_t)w->n_groups) {
           w->flights[n++] = w->flights[i];
         }
