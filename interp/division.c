@@ -176,8 +176,13 @@ void division_check_coordinate(const Division *d, CtTuple crd) {
 }
 
 static void note_lone(Division *d, CtInt crd, int64_t tiles) {
-  if (d->over.n_lone < CT_GUARD_MAX && crd.kind != CT_ANY &&
-      !(ct_is_static(crd) && crd.v >= 0 && crd.v < tiles)) {
+  if (crd.kind != CT_ANY && !(ct_is_static(crd) && crd.v >= 0 && crd.v < tiles)) {
+    if (d->over.n_lone == CT_GUARD_MAX) {
+      diag_error(d->L,
+                 "%s: more than %d modes have one tile and a coordinate known at run time; "
+                 "write 0 for a coordinate of them",
+                 d->op, CT_GUARD_MAX);
+    }
     d->over.lone[d->over.n_lone] = crd;
     d->over.tiles[d->over.n_lone++] = ct_int(tiles);
   }

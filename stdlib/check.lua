@@ -31,7 +31,7 @@ function M.report(findings, launches)
     #findings == 0 and "no finding" or #findings == 1 and "1 finding" or #findings .. " findings",
     launches, launches == 1 and "launch" or "launches")
   if launches == 0 then lines[#lines] = lines[#lines] .. ": nothing ran on the CPU engine" end
-  if findings.is_partial then lines[#lines + 1] = "check: memory ran out, there may be more" end
+  if findings.is_partial then lines[#lines + 1] = "check: memory or a limit ran out, there may be more" end
   return table.concat(lines, "\n")
 end
 

@@ -319,7 +319,7 @@ typedef struct CtIr {
   size_t cap_cse, n_cse; /* hash table of shareable operations */
   bool wants_notes;      /* of static decisions, for people */
   CtNote *notes;         /* in order of their first times */
-  size_t n_notes;
+  size_t n_notes, cap_notes;
   CtSlotValue *samples; /* of the traced launch, by slot, or NULL: messages show these values */
 } CtIr;
 

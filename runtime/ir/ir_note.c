@@ -5,8 +5,6 @@
 
 #include "ir.h"
 
-enum { MAX_NOTES = 512 }; /* lines of a script with a decision; later ones are not noted */
-
 static CtNote *find_note(const CtIr *ir, const char *what) {
   for (size_t i = 0; i < ir->n_notes; i++) {
     CtNote *n = &ir->notes[i];
@@ -18,13 +16,27 @@ static CtNote *find_note(const CtIr *ir, const char *what) {
   return NULL;
 }
 
+/* For one more; false: no memory. */
+static bool has_room(CtIr *ir) {
+  if (ir->n_notes < ir->cap_notes) {
+    return true;
+  }
+  size_t cap = ir->cap_notes == 0 ? 64 : 2 * ir->cap_notes;
+  CtNote *notes = ct_arena_alloc(&ir->arena, cap * sizeof *notes);
+  if (notes != NULL) {
+    if (ir->n_notes > 0) {
+      memcpy(notes, ir->notes, ir->n_notes * sizeof *notes);
+    }
+    ir->notes = notes;
+    ir->cap_notes = cap;
+  }
+  return notes != NULL;
+}
+
 void ct_ir_note(CtIr *ir, const char *what, bool yes) {
   CtNote *n = find_note(ir, what);
   if (n == NULL) {
-    if (ir->notes == NULL) {
-      ir->notes = ct_arena_alloc(&ir->arena, MAX_NOTES * sizeof *ir->notes);
-    }
-    if (ir->notes == NULL || ir->n_notes == MAX_NOTES) {
+    if (!has_room(ir)) {
       return;
     }
     n = &ir->notes[ir->n_notes++];

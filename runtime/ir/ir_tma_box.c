@@ -32,11 +32,19 @@ static CtStatus fail_coordinates(CtTmaTile *d) {
               d->call->op, d->tile, d->tensor, d->tensor);
 }
 
+static CtStatus fail_modes(CtTmaTile *d, const char *what, int most) {
+  return FAIL(d, "%s: %s has more than %d modes; coalesce those that lie side by side", d->call->op,
+              what, most);
+}
+
 /* Appends the integer modes of a tensor. `at`: NULL where the tile begins at 0. */
 static CtStatus list_leaves(CtTmaTile *d, CtTuple shape, CtTuple stride, CtTuple at) {
   if (ct_is_leaf(shape)) {
     CtInt begin = at == NULL ? ct_int(0) : at->i;
-    if (d->n_leaves == CT_TMA_LEAVES || (at != NULL && !ct_is_leaf(at)) || begin.basis_depth > 0) {
+    if (d->n_leaves == CT_TMA_LEAVES) {
+      return fail_modes(d, d->tensor, CT_TMA_LEAVES);
+    }
+    if ((at != NULL && !ct_is_leaf(at)) || begin.basis_depth > 0) {
       return fail_coordinates(d);
     }
     d->leaf[d->n_leaves++] = (CtTmaLeaf){shape->i, stride->i, begin};
@@ -101,7 +109,10 @@ static CtStatus list_factors(CtTmaTile *d, CtLayout l, bool is_coordinates, Fact
       return fail_shape(d);
     }
     int leaf = is_coordinates ? leaf_of(d->source->view.layout.shape, t[k].i) : 0;
-    if (out->n == CT_TMA_MODES || leaf < 0) {
+    if (out->n == CT_TMA_MODES) {
+      return fail_modes(d, is_coordinates ? d->tile : d->shared, CT_TMA_MODES);
+    }
+    if (leaf < 0) {
       return fail_coordinates(d);
     }
     out->of[out->n].n = s[k].i.v;
@@ -135,7 +146,10 @@ static CtStatus cut_modes(CtTmaTile *d) {
   status = status == CT_OK ? list_factors(d, d->call->shared.layout, false, &place) : status;
   while (status == CT_OK && tile.i < tile.n && place.i < place.n) {
     int64_t n = common_factor(&tile, &place);
-    if (n == 0 || d->n_modes == CT_TMA_MODES) {
+    if (n != 0 && d->n_modes == CT_TMA_MODES) {
+      return fail_modes(d, d->tile, CT_TMA_MODES);
+    }
+    if (n == 0) {
       return fail_shapes(d);
     }
     d->mode[d->n_modes++] =

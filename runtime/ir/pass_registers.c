@@ -1,6 +1,8 @@
 /* pass_registers.c: registers have no addresses. Where a register tensor is indexed by the variable
    of a loop, that loop must be unrolled by the compiler, so its trip count must be static; any other
    run-time index is an error. */
+#include <stdio.h>
+
 #include "ir_build.h"
 
 enum { FULLY = -1, MAX_TRIPS = 4096, MAX_INDEX_DEPTH = 100 };
@@ -14,15 +16,20 @@ typedef struct Finder {
   CtErr *err;
 } Finder;
 
-static bool has_static_trips(const CtIr *ir, const CtInst *loop) {
+/* Of a loop; -1: not known before the launch. */
+static int64_t static_trips(const CtIr *ir, const CtInst *loop) {
   for (int i = 0; i < 3; i++) {
     if (ct_inst(ir, loop->args[i])->op != CT_OP_CONST) {
-      return false;
+      return -1;
     }
   }
   int64_t step = ct_inst(ir, loop->args[2])->imm.i;
-  int64_t span = ct_inst(ir, loop->args[1])->imm.i - ct_inst(ir, loop->args[0])->imm.i;
-  return step != 0 && span / step <= MAX_TRIPS;
+  int64_t first = ct_inst(ir, loop->args[0])->imm.i, end = ct_inst(ir, loop->args[1])->imm.i;
+  int64_t span;
+  if (step == 0 || ct_sub_overflow(end, first, &span)) {
+    return step == 0 ? -1 : INT64_MAX;
+  }
+  return span / step + (span % step != 0);
 }
 
 static void fail_at(Finder *f, const char *why) {
@@ -38,8 +45,16 @@ static void check_index(void *ud, CtVal v) {
     return;
   }
   if (inst->op == CT_OP_FOR) {
-    if (has_static_trips(f->ir, inst)) {
+    int64_t trips = static_trips(f->ir, inst);
+    if (trips >= 0 && trips <= MAX_TRIPS) {
       inst->imm.i = FULLY;
+    } else if (trips >= 0) {
+      char why[200];
+      snprintf(why, sizeof why,
+               "the variable of a loop of %lld turns; registers have no addresses, so the loop is "
+               "unrolled, which goes up to %d turns; keep the data in shared memory",
+               (long long)trips, MAX_TRIPS);
+      fail_at(f, why);
     } else {
       fail_at(f, "the variable of a loop whose trip count is not static; give the loop static "
                  "bounds, or keep the data in shared memory");

@@ -48,6 +48,7 @@ void ct_check_forget(CtCheck *c, const void *begin, size_t bytes);
 size_t ct_check_count(const CtCheck *c);
 const CtFinding *ct_check_finding(const CtCheck *c, size_t i);
 uint64_t ct_check_launches(const CtCheck *c);
-bool ct_check_is_partial(const CtCheck *c); /* memory ran out: something may not have been found */
+bool ct_check_is_partial(
+    const CtCheck *c); /* memory or a limit ran out: something may not have been found */
 
 #endif

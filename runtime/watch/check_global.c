@@ -27,6 +27,7 @@ static CtStatus make_tables(CtCheck *c, CtGlobal *g, bool releases) {
   }
   g->events = ct_arena_alloc(&c->arena, EVENT_CHUNKS * sizeof *g->events);
   g->has_too_many = releases && c->job->n_blocks > MAX_BLOCKS;
+  c->no_memory = c->no_memory || g->has_too_many;
   if (releases && !g->has_too_many) {
     g->released = ct_arena_alloc(&c->arena, (size_t)c->job->n_blocks * sizeof *g->released);
   }

@@ -521,6 +521,9 @@ static bool is_written(const CtCheckWorker *k, const CtRead *r) {
 }
 
 static void look_at_reads(CtCheckWorker *k) {
+  if (k->has_written && k->n_races >= MAX_RACES && k->n_reads > 0) {
+    k->no_memory = true;
+  }
   for (size_t i = 0; k->has_written && k->n_races < MAX_RACES && i < k->n_reads; i++) {
     const CtRead *r = &k->reads[i];
     if (is_written(k, r)) {

@@ -9,8 +9,6 @@
 
 typedef enum Form { FORM_NONE, FORM_ADD, FORM_SUB, FORM_MUL, FORM_LEA, FORM_SAME } Form;
 
-enum { MAX_TAINTS = 256 };
-
 static bool is_row(uint32_t op, CtSimtOp first) { return op >= first && op < first + 4u; }
 
 static Form form_of(uint32_t op) {
@@ -176,8 +174,9 @@ bool ct_wrap_fits(const CtIn *code, const CtWarp *w) {
 
 static void keep(CtCheckWorker *k, const CtIn *code, const CtWarp *w, Form form,
                  const char *roles) {
-  if (k->n_taints >= MAX_TAINTS || ct_grow(k->check->alloc, &k->taints, &k->cap_taints,
-                                           k->n_taints + 1, sizeof *k->taints, NULL) != CT_OK) {
+  if (ct_grow(k->check->alloc, &k->taints, &k->cap_taints, k->n_taints + 1, sizeof *k->taints,
+              NULL) != CT_OK) {
+    k->no_memory = true;
     return;
   }
   const CtTaint *a = taint_of(k, w, code->a), *b = roles[2] == '.' ? NULL : taint_of(k, w, code->b);

@@ -35,7 +35,8 @@ return C[{3, 5, n - 1}]
 ]]
 file:close()
 
-local pipe <close> = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' emit --sm=90a %s"):format(arg[-1], path)))
+local command = ("CUTTLE_DEVICE=cpu '%s' emit --sm=90a %s"):format(arg[-1], path)
+local pipe <close> = assert(io.popen(command))
 local held, at = { fence = 0, wait = 0 }, "fence"
 for line in pipe:read("a"):match('extern "C".*'):gmatch("[^\n]+") do
   at = line:find("wgmma_commit", 1, true) and "wait" or at

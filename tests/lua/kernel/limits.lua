@@ -1,0 +1,107 @@
+-- Just beyond each limit of the compiler: what goes on works, what is refused names the limit.
+local check = require "cuttle.check"
+
+local function attempt(f)
+  local ok, message = pcall(f)
+  print(ok and message or (message:gsub("^[^ ]*:%d+: ", "")))
+end
+local function run(f, ...) kernel("k", f){grid = 1, block = 1}(...) end
+
+-- A loop over registers is unrolled, up to 4096 turns.
+local function count_in_fragment(turns)
+  return function()
+    local x = zeros(f32, 1)
+    run(function(out)
+      local f = fragment(f32, 4)
+      fill(f, 0.0)
+      for i in range(turns) do f[i % 4] = f[i % 4] + 1.0 end
+      out[0] = f[0]
+    end, x)
+    return x[0]
+  end
+end
+attempt(count_in_fragment(4096)) -- expect: 1024.0
+attempt(count_in_fragment(4097))
+-- expect: register tensor 'f' is indexed by the variable of a loop of 4097 turns; registers have no addresses, so the loop is unrolled, which goes up to 4096 turns; keep the data in shared memory
+
+-- Sums of more than 12 terms are taken apart by other ways.
+attempt(function() -- expect: 2	0
+  local out, y = zeros(i32, 300), ones(i32, 20)
+  run(function(x, terms)
+    local at = threadIdx.x
+    for i = 0, 19 do at = at + terms[i] * (i + 1) end
+    x[at] = x[at] + 2
+  end, out, y)
+  return out[210] .. "\t" .. out[209]
+end)
+
+-- Modes with one tile at a coordinate that is known at run time.
+local function corner(modes)
+  return function()
+    local shape, crd = {}, {}
+    for i = 1, modes do shape[i] = 2 end
+    local x = zeros(f32, shape)
+    kernel("k", function(t, outside)
+      for i = 1, modes do crd[i] = i == modes and outside or 0 * outside end
+      local part = tile(guard(t), shape, crd)
+      part[0] = 1.0
+    end, {static_shapes = true}){grid = 1, block = 1}(x, 1)
+    return x[0]
+  end
+end
+attempt(corner(8)) -- expect: 0.0
+local run_time = kernel("k", function(t, a)
+  local crd, shape = {}, {}
+  for i = 1, 9 do crd[i], shape[i] = a, 2 end
+  local part = tile(guard(t), shape, crd)
+  part[0] = 1.0
+end, {static_shapes = true})
+attempt(function() run_time{grid = 1, block = 1}(zeros(f32, {2, 2, 2, 2, 2, 2, 2, 2, 2}), 1) end)
+-- expect: tile: more than 8 modes have one tile and a coordinate known at run time; write 0 for a coordinate of them
+attempt(function()
+  local x = zeros(f32, {3, 3, 3, 3, 3, 3, 3, 3, 3})
+  run(function(t)
+    local crd, shape = {}, {}
+    for i = 1, 9 do crd[i], shape[i] = 0, 2 end
+    local part = tile(guard(t), shape, crd)
+    part[0] = 1.0
+  end, x)
+end)
+-- expect: guard: more than 8 modes may overhang at once
+
+-- Values of one printf.
+attempt(function()
+  run(function(x)
+    local values = {}
+    for i = 1, 17 do values[i] = x[0] end
+    printf(("%d "):rep(17), table.unpack(values))
+  end, zeros(i32, 1))
+end)
+-- expect: printf: more than 16 run-time values
+
+-- Wrapped numbers that check follows, of all warps: 1024 threads have 32 warps, each with 16 numbers.
+attempt(function() -- expect: offset_overflow	16384
+  local k = kernel("k", function(x, y, big)
+    local wrapped, sum = {}, 0.0
+    for i = 1, 16 do wrapped[i] = (threadIdx.x + i) * big * 4 end
+    sync_threads()
+    for i = 1, 16 do sum = sum + x[wrapped[i]] end
+    y[threadIdx.x] = sum
+  end)
+  local findings = check.run(function()
+    k{grid = 1, block = 1024}(ones(f32, 64), zeros(f32, 1024), 1 << 30)
+  end)
+  local n = 0
+  for _, finding in ipairs(findings) do n = n + finding.count end
+  return findings[1].kind .. "\t" .. n
+end)
+
+-- Decisions that `ir` lists.
+attempt(function() -- expect: 600
+  local text = {"return function(x)\n"}
+  for i = 1, 600 do text[#text + 1] = ("if %d > 0 then x[0] = %d end\n"):format(i, i) end
+  local f = load(table.concat(text) .. "end", "=many")()
+  local k = kernel("k", f)
+  local _, n = k{grid = 1, block = 1}:ir(zeros(i32, 1)):gsub("static if", "")
+  return n
+end)
