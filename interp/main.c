@@ -12,7 +12,7 @@
 #include "runtime/device/nvrtc.h"
 #include "std_modules.h"
 
-enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64 };
+enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64, MAX_SM = 9999 };
 
 static const char usage[] =
     "usage: cuttle [options] [script.lua [arguments]]\n"
@@ -23,7 +23,7 @@ static const char usage[] =
     "  script.lua            run it; its arguments are in `arg` and `...`; - is standard input\n"
     "  emit script.lua       run it and print the CUDA C of every specialisation that it launches\n"
     "  check script.lua      run it on the CPU engine and report what its kernels do wrong\n"
-    "  help [name]           this text, or what a name of the language means\n"
+    "  help [name]           this text, or what a command or a name of the language means\n"
     "  info                  version, devices, compilers and caches, and why they were chosen\n"
     "  bench [name]          run the benchmarks\n"
     "  profile script.lua    run it and say what each line of its kernels costs a GPU\n"
@@ -43,6 +43,25 @@ static const char usage[] =
     "\n"
     "docs: docs/ in the source tree; environment: CUTTLE_DEVICE, CUTTLE_CHECK, CUTTLE_THREADS,\n"
     "CUTTLE_ISA, CUTTLE_NVRTC, CUTTLE_LIBCUDA, CUTTLE_CACHE, CUTTLE_HISTORY, CUTTLE_LIBEDIT\n";
+
+static const char emit_usage[] =
+    "usage: cuttle emit [--sm=N] [--compile] script.lua [arguments]\n"
+    "\n"
+    "Runs the script and prints the CUDA C of every specialisation that it launches, each once.\n"
+    "\n"
+    "  --sm=N                the compute capability to write for, times 10: 80; with its suffix:\n"
+    "                        90a, 100f; 90 is 90a. Else that of the device, or 90. Launches run\n"
+    "                        on the CPU engine where no device of it is there\n"
+    "  --compile             compile it with NVRTC as well, for that capability\n"
+    "  --device=DEVICE       auto, cpu, cuda or cuda:N: where launches run\n"
+    "\n"
+    "Options stand before the script. Exit code: the script's; 1 where a kernel does not compile.\n";
+
+static const char info_usage[] =
+    "usage: cuttle info [--device=DEVICE]\n"
+    "\n"
+    "Prints the version, the device, the CPU engine, NVRTC with the values of --sm that it\n"
+    "compiles for, and the cache of compiled kernels, and why they were chosen.\n";
 
 typedef struct Program {
   CuttleState *s;
@@ -96,10 +115,13 @@ static bool take_sm(Program *p) {
   const char *value = option_value(p, "--sm");
   if (value != NULL) {
     char *end;
+    CtErr err;
     long sm = strtol(value, &end, 10);
     bool has_suffix = (*end == 'a' || *end == 'f') && end[1] == '\0';
-    if ((*end != '\0' && !has_suffix) || sm < 50 || sm > 999) {
+    if (end == value || (*end != '\0' && !has_suffix) || sm < 0 || sm > MAX_SM) {
       usage_error(p, "--sm=%s is no compute capability; 90 and 90a stand for 9.0", value);
+    } else if (ct_nvrtc_check_arch((int)sm, *end, &err) != CT_OK) {
+      usage_error(p, "--sm: %s", err.msg);
     } else {
       p->has_sm = true;
       p->s->emit_sm = (int)sm;
@@ -403,17 +425,8 @@ static void run_info(Program *p) {
   printf("cache      %s\n", cache.dir[0] == '\0' ? "off" : cache.dir);
 }
 
-static void run_help(Program *p) {
-  if (p->at == p->argc) {
-    fputs(usage, stdout);
-    return;
-  }
-  lua_getglobal(p->L, "help");
-  lua_pushstring(p->L, p->argv[p->at]);
-  call(p, 1);
-}
-
-/* A command that the standard library has: cuttle.command_<name> is called with the arguments. */
+/* A command that the standard library has: cuttle.command_<name> is called with the arguments; the option -h
+   in front is its --help. */
 static void run_std_command(Program *p) {
   char module[64];
   snprintf(module, sizeof module, "cuttle.command_%s", p->command);
@@ -425,7 +438,8 @@ static void run_std_command(Program *p) {
     int n_args = p->argc - p->at;
     luaL_checkstack(p->L, n_args + 4, "too many arguments");
     for (int i = p->at; i < p->argc; i++) {
-      lua_pushstring(p->L, p->argv[i]);
+      bool is_help = i == p->at && strcmp(p->argv[i], "-h") == 0;
+      lua_pushstring(p->L, is_help ? "--help" : p->argv[i]);
     }
     call(p, n_args);
   } else {
@@ -434,10 +448,14 @@ static void run_std_command(Program *p) {
   }
 }
 
+static void run_help(Program *p);
+
 static const struct {
   const char *name;
   void (*run)(Program *p);
-} commands[] = {{"emit", run_emit}, {"help", run_help}, {"info", run_info}};
+  const char *usage;
+} commands[] = {
+    {"emit", run_emit, emit_usage}, {"help", run_help, usage}, {"info", run_info, info_usage}};
 
 static bool is_std_command(const char *name) {
   static const char prefix[] = "cuttle.command_";
@@ -460,6 +478,53 @@ static void (*find_command(const char *word))(Program *) {
   return is_std_command(word) ? run_std_command : NULL;
 }
 
+/* The text of --help of a command that is not of the standard library; NULL: there is no such one. */
+static const char *usage_of(const char *command) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(commands); i++) {
+    if (strcmp(commands[i].name, command) == 0) {
+      return commands[i].usage;
+    }
+  }
+  return NULL;
+}
+
+static bool is_name(lua_State *L, const char *name) {
+  state_push_language(L);
+  bool found = lua_getfield(L, -1, name) != LUA_TNIL;
+  lua_pop(L, 2);
+  return found;
+}
+
+/* `cuttle help check`, of a command that is no name of the language. */
+static void help_command(Program *p, const char *command) {
+  static char help_option[] = "--help";
+  if (usage_of(command) != NULL) {
+    fputs(usage_of(command), stdout);
+    return;
+  }
+  p->command = command;
+  p->argv[p->at] = help_option;
+  run_std_command(p);
+}
+
+static void run_help(Program *p) {
+  if (p->at == p->argc) {
+    fputs(usage, stdout);
+    return;
+  }
+  const char *word = p->argv[p->at];
+  bool is_command = find_command(word) != NULL, has_name = is_name(p->L, word);
+  if (is_command && !has_name) {
+    help_command(p, word);
+    return;
+  }
+  lua_getglobal(p->L, "help");
+  lua_pushstring(p->L, word);
+  if (call(p, 1) && is_command) {
+    printf("\nThe command of this name: cuttle %s --help\n", word);
+  }
+}
+
 static void run_command_or_plain(Program *p) {
   void (*run)(Program *) = p->at < p->argc ? find_command(p->argv[p->at]) : NULL;
   if (run == NULL) {
@@ -472,7 +537,9 @@ static void run_command_or_plain(Program *p) {
   } else {
     read_options(p); /* `cuttle emit --sm=80 x.lua` */
   }
-  if (p->exit_code == 0) {
+  if (p->exit_code == 0 && p->help) {
+    fputs(usage_of(p->command), stdout);
+  } else if (p->exit_code == 0) {
     run(p);
   }
 }

@@ -79,6 +79,11 @@ twin(int* __restrict__ x) {  // TWIN:1
 ]]):gsub("TWIN", twin, 2), 0)
 check("--sm with a suffix", "emit --compile --sm=90b " .. twin,
   "cuttle: --sm=90b is no compute capability; 90 and 90a stand for 9.0; see cuttle --help\n", 2)
+check("--sm that is none", "emit --sm=900 " .. twin, "cuttle: --sm: 900 is no compute capability; 50, "
+  .. "52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120 or 121 was "
+  .. "expected, 90 for 9.0; see cuttle --help\n", 2)
+check("--sm with a suffix that it has not", "emit --sm=80a " .. twin,
+  "cuttle: --sm: 80a is no compute capability; 'a' is for 90 and later; see cuttle --help\n", 2)
 check("inputs after -e with -i", "-i -e 'x = 42'", "42\n", 0, "x\n")
 
 local out, code = run("--version")
@@ -99,6 +104,19 @@ n = n + 1
 print((out:find("^size%(x") and code == 0 and "ok" or "not ok") .. " " .. n .. " - help of a name")
 check("help of what is no name", "help siz",
   "help: there is no 'siz', did you mean 'sin' or 'size'?\n", 1)
+
+-- Every command has --help and -h, and `help COMMAND` says the same.
+for _, command in ipairs { "check", "emit", "info", "bench", "profile", "timeline", "view" } do
+  local long, long_code = run(command .. " --help")
+  local short, short_code = run(command .. " -h")
+  local named = run("help " .. command)
+  n = n + 1
+  local is_name = require("cuttle")[command] ~= nil
+  local is_there = long:find("cuttle " .. command, 1, true) and long_code == 0
+    and short == long and short_code == 0
+    and (named == long or is_name and named:find("cuttle " .. command .. " --help\n", 1, true))
+  print((is_there and "ok " or "not ok ") .. n .. " - help of the command " .. command)
+end
 
 out, code = run("--traceback " .. failing)
 n = n + 1
