@@ -283,7 +283,7 @@ static int tostring(lua_State *L) {
   }
   if (*a->ptx != '\0') {
     char line[CT_ATOM_TEXT_MAX + 100];
-    snprintf(line, sizeof line, "\n  %s%s\n  sm_%d%s, PTX ISA %s", a->ptx,
+    snprintf(line, sizeof line, "\n  %s%s\n  sm_%d%s, PTX ISA section %s", a->ptx,
              a->times == 4   ? ", 4 times"
              : a->times == 3 ? ", 3 times"
                              : "",

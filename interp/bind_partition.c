@@ -256,6 +256,11 @@ static int view(lua_State *L) {
     return diag_error(L, "view: %d arguments; a shape is one argument: view(t, {4, 8})",
                       lua_gettop(L));
   }
+  if (luaL_testudata(L, 1, LAYOUT_TYPE) != NULL) {
+    return diag_error(L,
+                      "view: argument 1 is a layout; a tensor was expected; html(x, file) writes "
+                      "a page with the picture of a layout");
+  }
   const Tensor *t = tensor_check_live(L, 1, "view");
   tensor_check_memory(L, 1, "view");
   CtComposed l = bind_to_composed(L, 2, &cx, "view");

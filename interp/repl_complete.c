@@ -1,6 +1,6 @@
 /* repl_complete.c: completion. The line before the cursor says what is asked for: a field or method
-   of a value that a chain of names gives (`ms.tile.`, `A:`), a mode of a layout (`size(A, "`), a name
-   of the language (`help(`), else any name. Values are found and read by raw accesses only. A type
+   of a value that a chain of names gives (`ms.tile.`, `A:`), a mode of a layout (`size(A, "`), an atom
+   (`atom("`), a name of the language (`help(`), else any name. Values are found and read by raw accesses only. A type
    that answers __index by a function says what it knows in two fields of its metatable: __methods,
    a table by name, and __fields, a list of names. */
 #include "repl_complete.h"
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "runtime/ir/atom.h"
 #include "state.h"
 
 enum { MAX_STEPS = 16 }; /* along __index */
@@ -311,19 +312,39 @@ static void add_argument_modes(const Search *q, Span code) {
 
 /* {====== What is asked for ====== */
 
-/* Whether `code` ends in `help` or `help(`. */
-static bool asks_help(Span code) {
+/* The function whose first argument `code` ends in front of: of `help` and of `help(` it is help. */
+static Span called(Span code) {
   code = trim(code);
   if (last_char(code) == '(') {
     code.len--;
     code = trim(code);
   }
-  return is_text(last_chain(code), "help");
+  return last_chain(code);
+}
+
+static bool asks_help(Span code) { return is_text(called(code), "help"); }
+
+static bool asks_atom(Span code) {
+  Span name = called(code);
+  return is_text(name, "atom") || is_text(name, "tiled_mma");
+}
+
+/* Names of atoms, those with types up to the types: UniversalCopy<u32> is a word and more. */
+static void add_atoms(const Search *q) {
+  for (int i = 0; i < ct_atom_count(); i++) {
+    CtAtom atom;
+    ct_atom_get(i, &atom);
+    lua_pushlstring(q->L, atom.name, strcspn(atom.name, "<"));
+    add_top(q);
+    lua_pop(q->L, 1);
+  }
 }
 
 static void add_in_string(const Search *q, Span code) {
   if (asks_help(code)) {
     add_language(q);
+  } else if (asks_atom(code)) {
+    add_atoms(q);
   } else {
     add_argument_modes(q, code);
   }

@@ -11,7 +11,7 @@ local function add_instruction(rows, a)
   local times = a.times > 1 and (", %d times"):format(a.times) or ""
   rows[#rows + 1] = { "instruction", (a.ptx or "plain code of a thread") .. times }
   if a.section then
-    rows[#rows + 1] = { "", ("%s, PTX ISA %s"):format(a.arch, a.section) }
+    rows[#rows + 1] = { "", ("%s, PTX ISA section %s"):format(a.arch, a.section) }
   end
   rows[#rows + 1] = { "threads", ("%d, in lanes %s"):format(a.threads, a.thr_id) }
 end

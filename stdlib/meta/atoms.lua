@@ -54,7 +54,7 @@ Atom.html = html
 ---     > atom"SM75_16x8x8_F16F16F16F16_TN"
 ---     SM75_16x8x8_F16F16F16F16_TN
 ---       mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16
----       sm_75, PTX ISA 9.7.14.5.7
+---       sm_75, PTX ISA section 9.7.14.5.7
 ---       thr 32:1
 ---       MNK (16,8,8)
 ---       A   f16 ((4,8),(2,2)):((32,1),(16,8))

@@ -266,6 +266,8 @@ static const Step completions[] = {
     {"size(N, \"Ke\t\")\n", "\n8", "a mode as an argument"},
     {"N:size('Ro\t')\n", "\n4", "a mode as an argument of a method"},
     {"x = zeros(f32, 3)\n", "\n", "a tensor"},
+    {"atom('SM75_8x8x16_S\t').threads\n", "\n32", "an atom"},
+    {"atom \"SM80_CP_ASYNC_CACHEA\t<u32>\".sm\n", "\n80", "an atom, up to its types"},
     {"x.dty\t\n", "\nf32", "a field of a tensor"},
     {"x:totab\t()[1]\n", "\n0.0", "a method of a tensor"},
     {"C = setmetatable({}, {__index = {method_a = function() return 'called' end}})\n", "\n",
