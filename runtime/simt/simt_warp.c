@@ -84,7 +84,7 @@ const CtIn *ct_simt_vote(const CtIn *in, CtWarp *w) {
   switch ((CtVote)in->imm) {
     case CT_VOTE_ANY: d->i = some != 0; break;
     case CT_VOTE_ALL: d->i = some == w->mask; break;
-    default: d->i = some; break;
+    default: d->i = (int32_t)some; break; /* a u32 as the i32 of the same bits */
   }
   return in + 1;
 }
