@@ -61,6 +61,7 @@ static int lang_remote(lua_State *L) { /* tensor, rank */
                       "has %d.%d; run it on the CPU engine",
                       ir->target.name, ir->target.sm / 10, ir->target.sm % 10);
   }
+  (void)value_settle(L, 2);
   if (lua_type(L, 2) == LUA_TNUMBER) {
     (void)bind_to_index(L, 2, 0, size - 1, "remote", "rank");
   }

@@ -131,7 +131,7 @@ static int call(lua_State *L) {
 static int static_number(lua_State *L) {
   int type = lua_type(L, 1);
   if (front_ir(L) != NULL) {
-    if (value_test(L, 1, NULL)) {
+    if (!value_settle(L, 1) && value_test(L, 1, NULL)) {
       return diag_error(L, "static: the value is known only at run time; pass it to the launch as "
                            "static(x) to make it a constant");
     }

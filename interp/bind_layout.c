@@ -247,6 +247,7 @@ static int to_modes(lua_State *L, const CtCx *cx, CtLayout l, int modes[CT_MAX_D
 static int select(lua_State *L) {
   CtErr err;
   int modes[CT_MAX_DEPTH];
+  (void)value_settle(L, 1);
   int type = lua_type(L, 1);
   bool is_lua = type == LUA_TNUMBER || (type == LUA_TSTRING && *lua_tostring(L, 1) == '#');
   if (is_lua && !lua_isnil(L, lua_upvalueindex(1))) {

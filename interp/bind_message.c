@@ -156,7 +156,7 @@ static void add_argument(Print *p, const Spec *spec) {
     diag_error(p->L, "printf: the format asks for %d values, but there are %d", p->arg - 1,
                lua_gettop(p->L) - 1);
   }
-  if (value_test(p->L, p->arg, &v)) {
+  if (!value_settle(p->L, p->arg) && value_test(p->L, p->arg, &v)) {
     add_runtime(p, spec, v);
   } else {
     add_static(p, spec);

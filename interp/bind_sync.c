@@ -104,6 +104,7 @@ static const char *title(lua_State *L, const Mbarrier *m) {
 static CtVal to_slot(lua_State *L, CtIr *ir, int idx, const Mbarrier *m) {
   lua_Integer i;
   int is_int;
+  (void)value_settle(L, idx);
   i = lua_tointegerx(L, idx, &is_int);
   if (is_int && (i < 0 || i >= m->n)) {
     diag_error(L, "%s[%I]: it has %I %s, counted from 0", title(L, m), (LUAI_UACINT)i,
@@ -235,6 +236,7 @@ static CtVal to_bytes(lua_State *L, const char *op) {
   if (tensor_test(L, 2) != NULL) {
     return bytes_of_tensors(L, op);
   }
+  (void)value_settle(L, 2);
   if (lua_type(L, 2) == LUA_TNUMBER) {
     (void)bind_to_index(L, 2, 0, MAX_COUNT, op, "number of bytes");
   }
@@ -255,6 +257,7 @@ static int m_expect(lua_State *L) { /* bytes, or tensors ... */
 
 static CtVal to_parity(lua_State *L, const char *op) {
   check_mbarrier(L, op, "the parity of a phase, 0 or 1,");
+  (void)value_settle(L, 2);
   if (lua_type(L, 2) == LUA_TNUMBER) {
     (void)bind_to_index(L, 2, 0, 1, op, "parity");
   }
@@ -290,7 +293,7 @@ static CtVal state_option(lua_State *L, CtIr *ir, int idx, const char *name, int
   CtVal v;
   if (lua_isnoneornil(L, idx) || lua_getfield(L, idx, name) == LUA_TNIL) {
     v = ct_ir_const_int(ir, CT_i32, 0);
-  } else if (lua_type(L, -1) == LUA_TNUMBER) {
+  } else if (value_settle(L, -1) || lua_type(L, -1) == LUA_TNUMBER) {
     v = ct_ir_const_int(ir, CT_i32, bind_to_option(L, -1, 0, hi, "pipeline_state", name));
   } else {
     v = value_to(L, -1, CT_i32, "pipeline_state");
@@ -368,6 +371,7 @@ static int state_advance(lua_State *L) { /* [count] */
   const State *s = lua_touserdata(L, 1);
   CtIr *ir = front_here(L, "advance");
   check_serial(L, s->serial, "advance");
+  (void)value_settle(L, 2);
   if (lua_type(L, 2) == LUA_TNUMBER) {
     (void)bind_to_index(L, 2, 0, 1 << 30, "advance", "number of slots");
   }
@@ -418,6 +422,7 @@ static int lang_named_barrier(lua_State *L) { /* id, threads */
   CtIr *ir = front_here(L, "named_barrier");
   int64_t threads = bind_to_static(L, 2, "named_barrier");
   int64_t block = ir->block[0] * ir->block[1] * ir->block[2];
+  (void)value_settle(L, 1);
   if (lua_type(L, 1) == LUA_TNUMBER) {
     (void)bind_to_index(L, 1, 1, MAX_NAMED, "named_barrier", "number");
   }

@@ -86,6 +86,7 @@ static int lang_tma_load(lua_State *L) { /* src, dst, bar[, {multicast =}] */
   call.shared = front_view(L, 2, call.op);
   bind_to_mbarrier(L, 3, call.op, &call.bar, &call.slot);
   if (bind_push_option(L, 4, call.op, "multicast") != LUA_TNIL) {
+    (void)value_settle(L, -1);
     if (lua_isinteger(L, -1)) {
       (void)bind_to_option(L, -1, 1, MAX_CLUSTER_BITS, call.op, "multicast");
     }

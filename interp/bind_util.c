@@ -164,6 +164,7 @@ int bind_to_index(lua_State *L, int idx, int lo, int hi, const char *op, const c
 
 int bind_to_option(lua_State *L, int idx, int lo, int hi, const char *op, const char *name) {
   int is_int = 0;
+  (void)value_settle(L, idx);
   lua_Integer i = lua_type(L, idx) == LUA_TNUMBER ? lua_tointegerx(L, idx, &is_int) : 0;
   if (!is_int || i < lo || i > hi) {
     bool is_number = lua_type(L, idx) == LUA_TNUMBER;

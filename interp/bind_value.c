@@ -39,8 +39,10 @@ static int op_mul(lua_State *L) { return operate(L, CT_OP_MUL, "*"); }
 /* Lua's own words for a divisor that is zero whatever the other operand will be. */
 static void check_divisor(lua_State *L, const char *text) {
   CtVal x;
+  int64_t divisor = lua_isinteger(L, 2) ? lua_tointeger(L, 2) : 1;
   bool is_int = !value_test(L, 1, &x) ? lua_isinteger(L, 1) : is_int_type(front_ir(L), x);
-  if (is_int && lua_isinteger(L, 2) && lua_tointeger(L, 2) == 0) {
+  (void)value_known(L, 2, &divisor);
+  if (is_int && divisor == 0) {
     luaL_error(L, "attempt to perform 'n%s0'", text);
   }
 }
@@ -119,7 +121,15 @@ static int op_bnot(lua_State *L) {
   return 1;
 }
 
-static int op_concat(lua_State *L) { return diag_error(L, "'..' on a run-time value; use printf"); }
+static int op_concat(lua_State *L) {
+  for (int i = 1; i <= 2; i++) {
+    if (!value_settle(L, i) && value_test(L, i, NULL)) {
+      return diag_error(L, "'..' on a run-time value; use printf");
+    }
+  }
+  lua_concat(L, 2);
+  return 1;
+}
 
 static int op_len(lua_State *L) {
   return diag_error(L, "'#' on a run-time value; size(t) is the number of elements of a tensor");
@@ -133,6 +143,10 @@ static int op_compare(lua_State *L) {
 }
 
 static int value_tostring(lua_State *L) {
+  if (value_settle(L, 1)) {
+    luaL_tolstring(L, 1, NULL);
+    return 1;
+  }
   CtVal v = value_to(L, 1, CT_VOID, "tostring");
   const CtInst *inst = ct_inst(front_ir(L), v);
   lua_pushfstring(L, "run-time %s %s", ct_dtypes[inst->type].name,

@@ -22,6 +22,7 @@ static int to_width(lua_State *L, int idx, const char *op) {
 
 /* A distance or lane: what is known now must be one; at run time it counts modulo 32. */
 static CtVal to_lane(lua_State *L, int idx, const char *op, const char *what) {
+  (void)value_settle(L, idx);
   if (lua_type(L, idx) == LUA_TNUMBER) {
     (void)bind_to_index(L, idx, 0, LANES - 1, op, what);
   }
@@ -199,7 +200,8 @@ static int lang_dtype_of(lua_State *L) {
 }
 
 static int lang_is_static(lua_State *L) {
-  lua_pushboolean(L, !value_test(L, 1, NULL));
+  int64_t ignored;
+  lua_pushboolean(L, value_known(L, 1, &ignored) || !value_test(L, 1, NULL));
   return 1;
 }
 

@@ -129,22 +129,35 @@ void front_check_change(lua_State *L, int idx) {
 }
 
 void front_check_key(lua_State *L, int table, int key) {
-  if (lua_istable(L, table) && value_test(L, key, NULL)) {
+  if (lua_istable(L, table) && !value_settle(L, key) && value_test(L, key, NULL)) {
     diag_error(L, "a Lua table is indexed by a run-time value; use a tensor, or unroll the loop");
   }
   check_half(L, key, "[]");
 }
 
+/* Moves one element of the table at 1 whose key is a known value to the integer; whether there was one. */
+static bool settle_key(lua_State *L) {
+  lua_settop(L, 1);
+  lua_pushnil(L);
+  while (lua_next(L, 1) != 0) {
+    lua_pushvalue(L, 2);
+    front_check_key(L, 1, 4);
+    if (lua_type(L, 2) == LUA_TUSERDATA && lua_isinteger(L, 4)) {
+      lua_insert(L, 3);
+      lua_rawset(L, 1);
+      lua_pushnil(L);
+      lua_rawset(L, 1);
+      return true;
+    }
+    lua_settop(L, 2);
+  }
+  return false;
+}
+
 static int rt_t(lua_State *L) { /* table, computed */
   Front *f = front_up(L);
-  if (f->ir != NULL && lua_toboolean(L, 2)) {
-    lua_settop(L, 1);
-    lua_pushnil(L);
-    while (lua_next(L, 1) != 0) {
-      front_check_key(L, 1, 2);
-      lua_pop(L, 1);
-    }
-  }
+  bool looks = f->ir != NULL && lua_toboolean(L, 2);
+  while (looks && settle_key(L)) {}
   lua_settop(L, 1);
   if (f->ir != NULL) {
     front_set_birth(L, f);

@@ -81,6 +81,15 @@ static int float_turn(lua_State *L, Frame *frame) {
   return 1;
 }
 
+/* Bounds of a type count in it, while tracing as in a loop of the kernel. */
+static void push_counted(lua_State *L, const Front *f, const Frame *frame) {
+  if (frame->type == CT_VOID) {
+    lua_pushinteger(L, frame->i);
+  } else {
+    value_push(L, ct_ir_const_int(f->ir, frame->type, frame->i));
+  }
+}
+
 static int range_next(lua_State *L) { /* (frame, control) of a static numeric for */
   Front *f = front_up(L);
   Frame *frame = frame_arg(L, 1);
@@ -95,7 +104,7 @@ static int range_next(lua_State *L) { /* (frame, control) of a static numeric fo
     return n;
   }
   front_note(L, f, "for", true);
-  lua_pushinteger(L, frame->i);
+  push_counted(L, f, frame);
   frame->is_done = frame->left-- == 0;
   frame->i = (int64_t)((uint64_t)frame->i + (uint64_t)frame->step);
   return 1;
@@ -229,8 +238,23 @@ static void begin_for(lua_State *L, Front *f, Frame *frame, const char *name, in
   front_become_runtime(f, frame);
 }
 
-static bool is_runtime_range(lua_State *L) {
-  return value_test(L, 2, NULL) || value_test(L, 3, NULL) || value_test(L, 4, NULL);
+/* Are start, limit and step known while tracing? *type: of those that have one, else CT_VOID. */
+static bool is_static_range(lua_State *L, const Front *f, CtDtype *type) {
+  bool is_typed = false;
+  *type = CT_VOID;
+  for (int i = 2; i <= 4; i++) {
+    int64_t ignored;
+    bool is_known = value_known(L, i, &ignored);
+    if (!is_known && value_test(L, i, NULL)) {
+      return false;
+    }
+    is_typed = is_typed || is_known;
+  }
+  if (is_typed) {
+    *type = index_type(L, f->ir, 2);
+    (void)(value_settle(L, 2) | value_settle(L, 3) | value_settle(L, 4));
+  }
+  return true;
 }
 
 static int rt_range(lua_State *L) { /* name, a, b, s */
@@ -243,7 +267,7 @@ static int rt_range(lua_State *L) { /* name, a, b, s */
   }
   Frame *frame = frame_push(L, f, FRAME_LOOP);
   frame->loop = "for";
-  if (is_runtime_range(L)) {
+  if (!is_static_range(L, f, &frame->type)) {
     begin_for(L, f, frame, lua_tostring(L, 1), 2, true, 0);
     return front_return_loop(L, for_next, -1);
   }

@@ -76,6 +76,18 @@ static const Refusal refusals[] = {
     {"math", "ult", 1, 0, VALUE, "write bitcast(a, u32) < bitcast(b, u32)"},
 };
 
+/* Puts a copy of the table in its place whose known elements are Lua integers. */
+static void settle_elements(lua_State *L, int idx) {
+  lua_Integer n = (lua_Integer)lua_rawlen(L, idx);
+  lua_createtable(L, (int)n, 0);
+  for (lua_Integer i = 1; i <= n; i++) {
+    lua_rawgeti(L, idx, i);
+    value_settle(L, -1);
+    lua_rawseti(L, -2, i);
+  }
+  lua_replace(L, idx);
+}
+
 static bool has_values(lua_State *L, int idx) {
   if (!lua_istable(L, idx)) {
     return false;
@@ -92,7 +104,7 @@ static bool has_values(lua_State *L, int idx) {
 
 /* What of the argument is refused, as messages call it; NULL: nothing. */
 static const char *find_refused(lua_State *L, Refused what, int idx) {
-  if (value_test(L, idx, NULL)) {
+  if (!value_settle(L, idx) && value_test(L, idx, NULL)) {
     return VALUE_TYPE;
   }
   if (what >= OBJECT && tensor_test(L, idx) != NULL) {
@@ -100,6 +112,9 @@ static const char *find_refused(lua_State *L, Refused what, int idx) {
   }
   if (what >= OBJECT && luaL_testudata(L, idx, LAYOUT_TYPE) != NULL) {
     return LAYOUT_TYPE;
+  }
+  if (what == ELEMENTS && has_values(L, idx)) {
+    settle_elements(L, idx);
   }
   return what == ELEMENTS && has_values(L, idx) ? "table of run-time values" : NULL;
 }

@@ -64,6 +64,7 @@ typedef struct Frame {
       touched_before; /* while: the clock when the condition began, what was touched */
   bool is_done;
   bool is_float;
+  CtDtype type; /* of the index of a static numeric for; CT_VOID: a Lua number */
   int64_t i, step;
   uint64_t left; /* turns left of a static numeric for */
   double fi, flimit, fstep;

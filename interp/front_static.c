@@ -133,6 +133,7 @@ static void check_static(lua_State *L, int n) {
   begin_search(L, &s);
   for (int i = 1; i <= n; i++) {
     const char *what = lua_pushfstring(L, "argument %d", i);
+    (void)value_settle(L, i);
     lua_pushvalue(L, i);
     check(L, &s, what, "give it");
     lua_settop(L, s.queue);

@@ -12,28 +12,15 @@ typedef struct Value {
   uint32_t serial; /* of the trace that it belongs to */
 } Value;
 
-/* A folded integer or boolean is static again, so that it can bound a loop or index a register. Those
-   that are no Lua integers in their arithmetic keep their type. */
-static bool push_constant(lua_State *L, const CtInst *inst) {
-  CtDtype type = (CtDtype)inst->type;
-  if (inst->op != CT_OP_CONST || ct_is_float(type) || ct_is_unsigned(type) || ct_is_narrow(type)) {
-    return false;
-  }
-  if (inst->type == CT_bool) {
-    lua_pushboolean(L, inst->imm.i != 0);
-  } else {
-    lua_pushinteger(L, inst->imm.i);
-  }
-  return true;
-}
-
 void value_push(lua_State *L, CtVal v) {
   const Front *f = front_of(L);
   if (v == 0) {
     luaL_error(L, "not enough memory");
     return;
   }
-  if (push_constant(L, ct_inst(f->ir, v))) {
+  const CtInst *inst = ct_inst(f->ir, v);
+  if (inst->op == CT_OP_CONST && inst->type == CT_bool) { /* static again: it decides an 'if' */
+    lua_pushboolean(L, inst->imm.i != 0);
     return;
   }
   Value *value = lua_newuserdatauv(L, sizeof *value, 0);
@@ -56,6 +43,30 @@ bool value_test(lua_State *L, int idx, CtVal *out) {
     *out = value->v;
   }
   return true;
+}
+
+bool value_known(lua_State *L, int idx, int64_t *out) {
+  CtVal v;
+  if (lua_type(L, idx) == LUA_TNUMBER || !value_test(L, idx, &v)) {
+    return false;
+  }
+  const CtInst *inst = ct_inst(front_ir(L), v);
+  bool is_known = inst->op == CT_OP_CONST && (inst->type == CT_i32 || inst->type == CT_i64);
+  if (is_known) {
+    *out = inst->imm.i;
+  }
+  return is_known;
+}
+
+bool value_settle(lua_State *L, int idx) {
+  int64_t i;
+  bool is_known = value_known(L, idx, &i);
+  if (is_known) {
+    idx = lua_absindex(L, idx);
+    lua_pushinteger(L, i);
+    lua_replace(L, idx);
+  }
+  return is_known;
 }
 
 const char *value_kind(CtDtype type) {

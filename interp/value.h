@@ -16,6 +16,13 @@ void value_push(lua_State *L, CtVal v);
    one that was kept from a trace that has ended. */
 bool value_test(lua_State *L, int idx, CtVal *out);
 
+/* An i32 or i64 that was folded, or that a cast made of a number, is known while tracing, but keeps its
+   type: among operands it is a value as any other. Where a place asks for a static integer (the key of a
+   Lua table, the bound of a loop, an argument of Lua's libraries) it serves as one. */
+bool value_known(lua_State *L, int idx, int64_t *out);
+/* Puts the Lua integer in the place of such a value; whether it was one. */
+bool value_settle(lua_State *L, int idx);
+
 /* Operands of the running trace: the run-time value, Lua number or boolean at idx as a value of type
    `want` (CT_VOID: a run-time value as it is, an integer as i32 or i64, a float as f32). Raises, naming
    `what`, for anything else, for a float where an integer is wanted, and for a bool mixed with numbers. */
