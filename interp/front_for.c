@@ -110,10 +110,7 @@ static int range_next(lua_State *L) { /* (frame, control) of a static numeric fo
   return 1;
 }
 
-static void push_index(lua_State *L, const Frame *frame) {
-  value_push(L,
-             frame->position != 0 ? frame->position : frame->op); /* it may be narrower than op */
-}
+static void push_index(lua_State *L, const Frame *frame) { value_push(L, frame->position); }
 
 /* A loop of the kernel: one turn with a symbolic index. */
 static int for_next(lua_State *L) { /* (frame, control) */
@@ -210,28 +207,91 @@ static void check_step(lua_State *L, const CtIr *ir, CtVal step) {
   }
 }
 
+/* A loop of the kernel as the IR has it, from start to before end. If `first` is not 0, the script's
+   index is first + by times the IR's. */
+typedef struct Count {
+  CtVal start, end, step, first, by;
+} Count;
+
+/* i32 with a limit that may be the last one: counted in i64. */
+static void count_wider(CtIr *ir, Count *c, CtVal stop, bool upwards) {
+  c->start = ct_ir_cast(ir, c->start, CT_i64);
+  c->step = ct_ir_cast(ir, c->step, CT_i64);
+  c->end = ct_ir_binary(ir, upwards ? CT_OP_ADD : CT_OP_SUB, ct_ir_cast(ir, stop, CT_i64),
+                        ct_ir_const_int(ir, CT_i64, 1));
+}
+
+/* The turns from the farthest start to the last i64 are so many that none sees whether it is reached. */
+static bool is_endless(const CtIr *ir, const Count *c, bool upwards) {
+  const int64_t turns = (int64_t)1 << 53;
+  CtFacts start = ct_inst(ir, c->start)->facts, step = ct_inst(ir, c->step)->facts;
+  uint64_t way =
+      upwards ? (uint64_t)INT64_MAX - (uint64_t)start.hi : (uint64_t)start.lo - (uint64_t)INT64_MIN;
+  uint64_t most = upwards ? (uint64_t)step.hi : 0 - (uint64_t)step.lo;
+  return way / most > (uint64_t)turns;
+}
+
+/* i64 with a limit that may be the last one: the limit before it, if nobody can tell. */
+static void count_before_last(CtIr *ir, Count *c, CtVal stop, bool upwards) {
+  CtVal last = ct_ir_const_int(ir, CT_i64, upwards ? INT64_MAX - 1 : INT64_MIN + 1);
+  CtVal clipped = ct_ir_binary(ir, upwards ? CT_OP_MIN : CT_OP_MAX, stop, last);
+  c->end =
+      ct_ir_binary(ir, upwards ? CT_OP_ADD : CT_OP_SUB, clipped, ct_ir_const_int(ir, CT_i64, 1));
+}
+
+/* Else the turns are counted, in u64 as Lua does, up to 2^63 - 1 of them. */
+static void count_turns(CtIr *ir, Count *c, CtVal stop, bool upwards) {
+  CtVal from = upwards ? c->start : stop, to = upwards ? stop : c->start;
+  CtVal by = upwards ? c->step : ct_ir_unary(ir, CT_OP_NEG, c->step);
+  CtVal way = ct_ir_binary(ir, CT_OP_SUB, ct_ir_cast(ir, to, CT_u64), ct_ir_cast(ir, from, CT_u64));
+  CtVal turns = ct_ir_binary(ir, CT_OP_FLOORDIV, way, ct_ir_cast(ir, by, CT_u64));
+  turns = ct_ir_binary(ir, CT_OP_MIN, turns, ct_ir_const_int(ir, CT_u64, INT64_MAX - 1));
+  turns =
+      ct_ir_binary(ir, CT_OP_ADD, ct_ir_cast(ir, turns, CT_i64), ct_ir_const_int(ir, CT_i64, 1));
+  CtVal zero = ct_ir_const_int(ir, CT_i64, 0), one = ct_ir_const_int(ir, CT_i64, 1);
+  CtVal end = ct_ir_select(ir, ct_ir_binary(ir, CT_OP_LE, from, to), turns, zero);
+  *c = (Count){.start = zero, .end = end, .step = one, .first = c->start, .by = c->step};
+}
+
+/* Makes of Lua's inclusive limit the end that the IR's loop has, which the type need not hold. */
+static void count_inclusive(CtIr *ir, Count *c, CtVal stop, bool upwards) {
+  c->end = exclusive_stop(ir, stop, upwards);
+  if (c->end != 0) {
+    return;
+  }
+  if (ct_inst(ir, stop)->type == CT_i32) {
+    count_wider(ir, c, stop, upwards);
+  } else if (is_endless(ir, c, upwards)) {
+    count_before_last(ir, c, stop, upwards);
+  } else {
+    count_turns(ir, c, stop, upwards);
+  }
+}
+
+/* The script's index in the loop that begins here. */
+static CtVal index_of(CtIr *ir, const Count *c, CtVal loop, CtDtype type) {
+  if (c->first == 0) {
+    return ct_ir_cast(ir, loop, type);
+  }
+  return ct_ir_binary(ir, CT_OP_ADD, c->first, ct_ir_binary(ir, CT_OP_MUL, loop, c->by));
+}
+
 /* for i = a, b, s with values at first, first + 1, first + 2 (nil: 1); `inclusive` as Lua's own. */
 static void begin_for(lua_State *L, Front *f, Frame *frame, const char *name, int first,
                       bool inclusive, int64_t unroll) {
   CtIr *ir = f->ir;
   front_at(L, f);
   CtDtype type = index_type(L, ir, first);
-  CtVal start = value_to(L, first, type, "the start of 'for'");
-  CtVal stop = value_to(L, first + 1, type, "the limit of 'for'");
-  CtVal step = lua_isnoneornil(L, first + 2) ? ct_ir_const_int(ir, type, 1)
-                                             : value_to(L, first + 2, type, "the step of 'for'");
-  check_step(L, ir, step);
-  bool upwards = ct_inst(ir, step)->facts.lo > 0;
-  CtVal end = inclusive ? exclusive_stop(ir, stop, upwards) : stop;
-  bool widened = end == 0;
-  if (widened) {
-    start = ct_ir_cast(ir, start, CT_i64);
-    step = ct_ir_cast(ir, step, CT_i64);
-    end = ct_ir_binary(ir, upwards ? CT_OP_ADD : CT_OP_SUB, ct_ir_cast(ir, stop, CT_i64),
-                       ct_ir_const_int(ir, CT_i64, 1));
+  Count c = {.start = value_to(L, first, type, "the start of 'for'")};
+  c.end = value_to(L, first + 1, type, "the limit of 'for'");
+  c.step = lua_isnoneornil(L, first + 2) ? ct_ir_const_int(ir, type, 1)
+                                         : value_to(L, first + 2, type, "the step of 'for'");
+  check_step(L, ir, c.step);
+  if (inclusive) {
+    count_inclusive(ir, &c, c.end, ct_inst(ir, c.step)->facts.lo > 0);
   }
-  frame->op = ct_ir_for(ir, start, end, step, unroll, name);
-  frame->position = widened ? ct_ir_cast(ir, frame->op, type) : 0;
+  frame->op = ct_ir_for(ir, c.start, c.end, c.step, unroll, name);
+  frame->position = index_of(ir, &c, frame->op, type);
   frame->loop_exit = true; /* it ends by itself, too */
   bool ignored = false;
   front_join(f, &frame->joined, &ignored);
