@@ -329,6 +329,13 @@ static CtStatus fail_option(const Compile *c, const Blame *b, CtErr *err) {
   return ct_fail(err, CT_EINVAL, "nvrtc: kernel '%s': %s", c->job->name, b->text);
 }
 
+/* What a script may have overlooked that the compiler does not speak of. */
+static const char *rule_of(const Blame *b) {
+  return strstr(b->text, "lvalue") != NULL
+             ? "; operands of cuda are values: they have no address and are not assigned"
+             : "";
+}
+
 /* Says whose error it is: the compiler speaks of the script, or of our text where no #line is. */
 static CtStatus fail_compile(Compile *c, Blame *b, CtErr *err) {
   char where[NAME_BYTES + 32] = "", count[32] = "";
@@ -343,8 +350,8 @@ static CtStatus fail_compile(Compile *c, Blame *b, CtErr *err) {
     snprintf(count, sizeof count, "%d errors; ", b->n_errors);
   }
   CtStatus s =
-      ct_fail(err, CT_EDEVICE, "nvrtc: kernel '%s': %s%s (%sNVRTC %d.%d, %s)", c->job->name, where,
-              b->text, count, c->lib->major, c->lib->minor, c->job->arch);
+      ct_fail(err, CT_EDEVICE, "nvrtc: kernel '%s': %s%s%s (%sNVRTC %d.%d, %s)", c->job->name,
+              where, b->text, rule_of(b), count, c->lib->major, c->lib->minor, c->job->arch);
   if (in_script) {
     ct_err_at(err, b->file, b->line);
   }

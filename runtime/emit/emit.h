@@ -229,6 +229,7 @@ bool ct_emit_is_bits(CtDtype t); /* a float that C holds as an integer of its bi
 void ct_emit_bits(CtEmit *e, CtDtype type, double v);
 
 void ct_emit_tile(CtEmit *e, CtVal v);
+void ct_emit_escape(CtEmit *e, CtVal v);      /* emit_escape.c: cuda[[...]] */
 void ct_emit_wgmma_order(CtEmit *e, CtVal v); /* emit_wgmma_wait.c: fence, commit, wait */
 /* emit_warp.c: shuffles, votes, atomic operations, fences, the clock. */
 void ct_emit_declare_warp(CtEmit *e);                  /* what they need at the top of the kernel */

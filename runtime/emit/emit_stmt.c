@@ -1,5 +1,4 @@
-/* emit_stmt.c: operations with effects as statements: assignments, stores, what threads do together, and
-   CUDA text of the script. */
+/* emit_stmt.c: operations with effects as statements: assignments, stores, what threads do together. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -50,90 +49,6 @@ static void emit_store(CtEmit *e, const CtInst *inst) {
   ct_text_puts(&e->body, "] = ");
   ct_emit_expr(e, inst->args[1], CT_PREC_ANY);
   ct_text_putc(&e->body, ';');
-  ct_emit_end(e);
-}
-
-/* --- CUDA text of the script --- */
-
-static bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* Writes the operand that $name stands for; the characters read. */
-static size_t put_operand(CtEmit *e, const CtInst *inst, const char *name) {
-  const CtEscape *esc = inst->u.escape;
-  size_t len = 0;
-  while (is_word(name[len])) {
-    len++;
-  }
-  for (int i = 0; i < esc->n; i++) {
-    if (strlen(esc->names[i]) == len && strncmp(esc->names[i], name, len) == 0) {
-      ct_emit_expr(e, esc->vals[i], CT_PREC_PRIMARY);
-      return len;
-    }
-  }
-  ct_emit_fail(e, inst->loc, CT_EINVAL,
-               "cuda: '$%.*s' has no operand of that name; give it one, or write $$ for a $",
-               (int)len, name);
-  return len;
-}
-
-static void put_escape(CtEmit *e, const CtInst *inst) {
-  const char *s = inst->u.escape->text;
-  while (*s != '\0') {
-    if (s[0] == '$' && s[1] == '$') {
-      ct_text_putc(&e->body, '$');
-      s += 2;
-    } else if (s[0] == '$') {
-      s += 1 + put_operand(e, inst, s + 1);
-    } else {
-      e->said.line += *s == '\n' && e->opts.line_directives;
-      ct_text_putc(&e->body, *s++);
-    }
-  }
-}
-
-static bool ends_statement(const char *text) {
-  size_t len = strlen(text);
-  while (len > 0 && strchr(" \t\r\n", text[len - 1]) != NULL) {
-    len--;
-  }
-  return len > 0 && (text[len - 1] == ';' || text[len - 1] == '}');
-}
-
-/* What follows the text must not end up in its last comment. */
-static void end_escape(CtEmit *e, const char *text, const char *end) {
-  if (strstr(text, "//") != NULL) {
-    ct_text_putc(&e->body, '\n');
-    e->said.line += e->opts.line_directives;
-  }
-  ct_text_puts(&e->body, end);
-}
-
-static void emit_escape_value(CtEmit *e, CtVal v) {
-  const CtInst *inst = ct_inst(e->ir, v);
-  const char *name = ct_emit_new_name(e, v);
-  ct_text_printf(&e->body, "const %s %s = ", ct_emit_type_of(e->ir, v), name);
-  put_escape(e, inst);
-  end_escape(e, inst->u.escape->text, ";");
-  e->vals[v].name = name;
-}
-
-/* Several statements get braces, so that what they declare stays theirs. */
-static void emit_escape(CtEmit *e, CtVal v) {
-  const CtInst *inst = ct_inst(e->ir, v);
-  const char *text = inst->u.escape->text;
-  const char *semicolon = strchr(text, ';');
-  bool is_block = semicolon != NULL && semicolon[1] != '\0';
-  ct_emit_begin(e, inst->loc);
-  if (inst->type != CT_VOID && e->vals[v].n_uses > 0) {
-    emit_escape_value(e, v);
-  } else {
-    ct_text_puts(&e->body, is_block ? "{ " : "");
-    put_escape(e, inst);
-    end_escape(e, text, ends_statement(text) ? "" : ";");
-    ct_text_puts(&e->body, is_block ? " }" : "");
-  }
   ct_emit_end(e);
 }
 
@@ -223,7 +138,7 @@ void ct_emit_effect(CtEmit *e, CtVal v) {
     case CT_OP_WGMMA_FENCE:
     case CT_OP_WGMMA_COMMIT:
     case CT_OP_WGMMA_WAIT: ct_emit_wgmma_order(e, v); break;
-    case CT_OP_ESCAPE: emit_escape(e, v); break;
+    case CT_OP_ESCAPE: ct_emit_escape(e, v); break;
     case CT_OP_PRINT: ct_emit_printf(e, inst); break;
     case CT_OP_ASSERT: ct_emit_assert(e, inst); break;
     case CT_OP_TMA_LOAD:

@@ -356,6 +356,7 @@ function unroll(start, stop, step) end
 --- A statement, or with a type an expression; `$name` is an operand. `cuda[[text]]`, or
 --- `cuda([[text]], {name = value}, dtype)`. The CPU engine cannot run it; a Lua function given last,
 --- whose parameters are called as operands are, is its twin: the CPU engine traces that in its place.
+--- Operands are values: the text can neither take their address nor change them.
 ---
 ---     > k = kernel("clock", function(x) x[0] = cuda("$a * 2", {a = x[0]}, i32) end)
 ---     > k{grid = 1, block = 1}:source(zeros(i32, 1)):match("%* 2") ~= nil

@@ -1,0 +1,171 @@
+/* emit_escape.c: CUDA C of the script, cuda[[...]]: the text as it is, with what its $names stand for. */
+#include <string.h>
+
+#include "emit.h"
+
+static bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+/* An operand in the text: from its $ to behind its name, or with the parentheses around it. */
+typedef struct Place {
+  const char *text, *first, *end;
+} Place;
+
+static const char *before(const Place *p) { /* the last character before it, or "" */
+  const char *s = p->first;
+  while (s > p->text && is_space(s[-1])) {
+    s--;
+  }
+  return s > p->text ? s - 1 : "";
+}
+
+static const char *after(const Place *p) {
+  const char *s = p->end;
+  while (is_space(*s)) {
+    s++;
+  }
+  return s;
+}
+
+static bool is_twice(const char *s, char c) { return s[0] == c && s[1] == c; }
+
+/* =, +=, <<=, ++ and their like, but not a comparison. */
+static bool begins_assignment(const char *s) {
+  if (is_twice(s, '+') || is_twice(s, '-')) {
+    return true;
+  }
+  s += (is_twice(s, '<') || is_twice(s, '>')) && s[2] == '='
+           ? 2
+           : *s != '\0' && strchr("+-*/%&|^", *s) != NULL;
+  return s[0] == '=' && s[1] != '=';
+}
+
+/* Does the text take the operand's address, assign it, or give it to an instruction (asm's "+r"($x))? An
+   & between two operands counts, too. */
+static bool takes(Place p) {
+  while (*before(&p) == '(' && *after(&p) == ')') {
+    p.first = before(&p);
+    p.end = after(&p) + 1;
+  }
+  const char *last = before(&p);
+  bool has_two = last > p.text && *last != '\0';
+  bool is_step = has_two && (is_twice(last - 1, '+') || is_twice(last - 1, '-'));
+  bool is_and = has_two && is_twice(last - 1, '&');
+  return (*last == '&' && !is_and) || *last == '"' || is_step || begins_assignment(after(&p));
+}
+
+/* How the operand is written: as an expression that C takes for a value, as a name, or as a variable or an
+   element, which a function with a reference as its parameter could change as well. */
+typedef enum Kind { IS_VALUE, IS_NAME, IS_PLACE } Kind;
+
+static Kind kind_of(const CtEmit *e, CtVal v) {
+  CtOp op = (CtOp)ct_inst(e->ir, v)->op;
+  if (op == CT_OP_PARAM || e->vals[v].name != NULL) {
+    return IS_NAME;
+  }
+  return op == CT_OP_GET || op == CT_OP_LOAD ? IS_PLACE : IS_VALUE;
+}
+
+/* Does it stand alone, as an argument? */
+static bool is_argument(Place p) {
+  char left = *before(&p), right = *after(&p);
+  return (left == '(' || left == ',') && (right == ')' || right == ',');
+}
+
+/* Operands are values. +x has no address and takes no assignment; a cast of x to its own type would not
+   do, as asm writes through it. + makes an int of what is narrower. */
+static void put_value(CtEmit *e, CtVal v, Place p) {
+  Kind kind = kind_of(e, v);
+  CtDtype type = (CtDtype)ct_inst(e->ir, v)->type;
+  bool is_promoted = ct_is_narrow(type) || type == CT_bool;
+  bool is_copied = kind == IS_PLACE || (kind == IS_NAME && takes(p));
+  bool has_paren = is_copied && !is_argument(p);
+  ct_text_puts(&e->body, has_paren ? "(" : "");
+  if (is_copied && is_promoted) {
+    ct_text_printf(&e->body, "(%s)", ct_emit_type_of(e->ir, v));
+  }
+  ct_text_puts(&e->body, is_copied ? "+" : "");
+  ct_emit_expr(e, v, CT_PREC_PRIMARY);
+  ct_text_puts(&e->body, has_paren ? ")" : "");
+}
+
+/* Writes the operand that $name stands for; the characters read. */
+static size_t put_operand(CtEmit *e, const CtInst *inst, const char *name) {
+  const CtEscape *esc = inst->u.escape;
+  size_t len = 0;
+  while (is_word(name[len])) {
+    len++;
+  }
+  for (int i = 0; i < esc->n; i++) {
+    if (strlen(esc->names[i]) == len && strncmp(esc->names[i], name, len) == 0) {
+      put_value(e, esc->vals[i], (Place){esc->text, name - 1, name + len});
+      return len;
+    }
+  }
+  ct_emit_fail(e, inst->loc, CT_EINVAL,
+               "cuda: '$%.*s' has no operand of that name; give it one, or write $$ for a $",
+               (int)len, name);
+  return len;
+}
+
+static void put_escape(CtEmit *e, const CtInst *inst) {
+  const char *s = inst->u.escape->text;
+  while (*s != '\0') {
+    if (s[0] == '$' && s[1] == '$') {
+      ct_text_putc(&e->body, '$');
+      s += 2;
+    } else if (s[0] == '$') {
+      s += 1 + put_operand(e, inst, s + 1);
+    } else {
+      e->said.line += *s == '\n' && e->opts.line_directives;
+      ct_text_putc(&e->body, *s++);
+    }
+  }
+}
+
+static bool ends_statement(const char *text) {
+  size_t len = strlen(text);
+  while (len > 0 && strchr(" \t\r\n", text[len - 1]) != NULL) {
+    len--;
+  }
+  return len > 0 && (text[len - 1] == ';' || text[len - 1] == '}');
+}
+
+/* What follows the text must not end up in its last comment. */
+static void end_escape(CtEmit *e, const char *text, const char *end) {
+  if (strstr(text, "//") != NULL) {
+    ct_text_putc(&e->body, '\n');
+    e->said.line += e->opts.line_directives;
+  }
+  ct_text_puts(&e->body, end);
+}
+
+static void emit_escape_value(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const char *name = ct_emit_new_name(e, v);
+  ct_text_printf(&e->body, "const %s %s = ", ct_emit_type_of(e->ir, v), name);
+  put_escape(e, inst);
+  end_escape(e, inst->u.escape->text, ";");
+  e->vals[v].name = name;
+}
+
+/* Several statements get braces, so that what they declare stays theirs. */
+void ct_emit_escape(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const char *text = inst->u.escape->text;
+  const char *semicolon = strchr(text, ';');
+  bool is_block = semicolon != NULL && semicolon[1] != '\0';
+  ct_emit_begin(e, inst->loc);
+  if (inst->type != CT_VOID && e->vals[v].n_uses > 0) {
+    emit_escape_value(e, v);
+  } else {
+    ct_text_puts(&e->body, is_block ? "{ " : "");
+    put_escape(e, inst);
+    end_escape(e, text, ends_statement(text) ? "" : ";");
+    ct_text_puts(&e->body, is_block ? " }" : "");
+  }
+  ct_emit_end(e);
+}

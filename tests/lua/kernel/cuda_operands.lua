@@ -1,0 +1,85 @@
+-- Operands of cuda[[...]] are values: the text cannot take the address of what stands for one, nor change it.
+local x, y = zeros(f32, 64), zeros(i32, 64)
+local n = 0
+
+local function report(ok, name, got, want)
+  n = n + 1
+  print(("%sok %d - %s"):format(ok and "" or "not ", n, name))
+  if not ok then print(("# got: %s\n# expected: %s"):format(got, want)) end
+end
+
+local function config(f) return kernel("escape", f){grid = 1, block = 32} end
+
+-- The text as it is emitted.
+local function writes(name, want, f, ...)
+  local source = config(f):source(...)
+  report(source:find(want, 1, true), name, source, want)
+end
+
+writes("a name stays as it is", "__expf(v) * v", function(t)
+  local v = t[threadIdx.x]
+  t[0] = cuda("__expf($v) * $v", {v = v}, f32) + v
+end, x)
+writes("an address is that of a value", "__ldcs(&(+v))", function(t)
+  local v = t[threadIdx.x]
+  t[0] = cuda("__ldcs(&$v)", {v = v}, f32) + v
+end, x)
+writes("also behind parentheses", "&(+v)", function(t)
+  local v = t[threadIdx.x]
+  t[0] = cuda("__ldcs(&($v))", {v = v}, f32) + v
+end, x)
+writes("an element of memory is read", "__popc(+t[1])",
+  function(t) t[0] = cuda("__popc($v)", {v = t[1]}, i32) end, y)
+writes("a narrow one keeps its type", "f((signed char)+t[1])",
+  function(t) t[0] = cuda("f($v)", {v = t[1]}, i8) end, zeros(i8, 4))
+writes("an argument of the launch is not assigned", "(+k) = 3",
+  function(t, k) cuda("$k = 3;", {k = k}) t[0] = k end, y, 5)
+writes("but compared", "k == 3 && k <= 4 && 1 << k",
+  function(t, k) t[0] = cuda("$k == 3 && $k <= 4 && 1 << $k", {k = k}, i32) end, y, 5)
+writes("a register is no output of asm", [["+r"(+r[0])]], function(t)
+  local r = fragment(i32, {2})
+  r[0] = threadIdx.x
+  cuda([[asm volatile("add.s32 %0, %0, 1;" : "+r"($a));]], {a = r[0]})
+  t[0] = r[0]
+end, y)
+
+-- What NVRTC says of them.
+local RULE <const> = "; operands of cuda are values: they have no address and are not assigned"
+local compiles, why = pcall(function()
+  return config(function(t) t[threadIdx.x] = 1.0 end):ptx(x)
+end)
+
+local function fails(name, want, f, ...)
+  local k = config(f)
+  if not compiles then
+    n = n + 1
+    print(("ok %d - %s # skip %s"):format(n, name, why:match "^[^\n;]*"))
+    return
+  end
+  local ok, message = pcall(k.ptx, k, ...)
+  message = ok and "no error" or message:gsub("^.-:%d+: ", "")
+  message = message:gsub(" %([^()]*NVRTC %d+%.%d+, sm_%w+%)$", "")
+  report(message == want .. RULE, name, message, want .. RULE)
+end
+
+local MUST <const> = "nvrtc: kernel 'escape': expression must be "
+local NO_ADDRESS <const> = MUST .. "an lvalue or a function designator"
+local NOT_ASSIGNED <const> = MUST .. "a modifiable lvalue"
+fails("the address of a value that is read once", NO_ADDRESS,
+  function(t) t[0] = cuda("__ldcs(&$v)", {v = t[1]}, f32) end, x)
+fails("the address of a value that is read twice", NO_ADDRESS, function(t)
+  local v = t[threadIdx.x]
+  t[0] = cuda("__ldcs(&$v)", {v = v}, f32) + v
+end, x)
+fails("a register as the output of asm", NOT_ASSIGNED, function(t)
+  local r = fragment(i32, {2})
+  r[0] = threadIdx.x
+  cuda([[asm volatile("add.s32 %0, %0, 1;" : "+r"($a));]], {a = r[0]})
+  t[0] = r[0]
+end, y)
+fails("an assignment", NOT_ASSIGNED, function(t, k) cuda("$k = 3;", {k = k}) t[0] = k end, y, 5)
+fails("a step", NOT_ASSIGNED, function(t, k)
+  for i in range(0, k) do cuda("$i++;", {i = i}) end
+  t[0] = k
+end, y, 5)
+print("1.." .. n)
