@@ -97,6 +97,9 @@ local makers = {
     if a.kind == "mma" then return of_mma(a) end
     return of_copy(a)
   end,
+  -- A thread's slice: the whole says what each thread has.
+  thr_mma = function(slice) return of_tiled_mma(slice.mma) end,
+  thr_copy = function(slice) return of_tiled_copy(slice.copy) end,
 }
 
 -- The rows of x, or nil where it is none of these.

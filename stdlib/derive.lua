@@ -65,7 +65,7 @@ end
 
 function steps.composition(lines, _, a, b)
   if tostring(a):find("^%s*Sw<[^o]*$") then
-    line(lines, "result(c) = A(B(c)): %s swizzles each offset of B", a)
+    line(lines, "result(c) = A(B(c)): %s swizzles each index of B", a)
     return
   end
   line(lines, "result(c) = A(B(c)), mode by mode of B")
@@ -125,7 +125,7 @@ for name, how in pairs(products) do
 end
 
 function steps.complement(lines, result, a, cotarget)
-  line(lines, "copies of %s that begin at the offsets of %s fill %s, none overlap", a, result,
+  line(lines, "copies of %s that begin at the indices of %s fill %s, none overlap", a, result,
     cotarget and ("all below %d"):format(ct.size(cotarget)) or "its gaps")
 end
 
@@ -138,11 +138,11 @@ function steps.filter(lines)
 end
 
 function steps.right_inverse(lines, result, a)
-  line(lines, "A(result(i)) = i for the first %d offsets of %s", ct.size(result), a)
+  line(lines, "A(result(i)) = i for the first %d indices of %s", ct.size(result), a)
 end
 
 function steps.left_inverse(lines, _, a)
-  line(lines, "result(A(i)) = i for each index i of %s", a)
+  line(lines, "result(A(i)) = i for each coordinate i of %s", a)
 end
 
 function steps.tv_layout(lines, _, threads, values)
@@ -239,10 +239,10 @@ function steps.tile_to_shape(lines, _, a, shape, order)
 end
 
 function steps.nullspace(lines, result, a)
-  line(lines, "A(result(i)) = 0 for each of the %d indices that %s leads to 0", ct.size(result), a)
+  line(lines, "A(result(i)) = 0 for each of the %d coordinates that %s leads to 0", ct.size(result), a)
 end
 
--- "Sw<3,0,3>": which bits of an offset change, and by which. It reads the field at M + S where
+-- "Sw<3,0,3>": which bits of an index change, and by which. It reads the field at M + S where
 -- S > 0, else the one at M.
 function M.swizzle_text(swizzle)
   local bits, base, shift = swizzle.bits, swizzle.base, swizzle.shift
@@ -250,7 +250,7 @@ function M.swizzle_text(swizzle)
     return bits == 1 and ("bit %d"):format(first) or
       ("bits %d..%d"):format(first, first + bits - 1)
   end
-  return ("%s of the offset %s xored into %s"):format(range(base + math.max(shift, 0)),
+  return ("%s of the index %s xored into %s"):format(range(base + math.max(shift, 0)),
     bits == 1 and "is" or "are", range(base + math.max(-shift, 0)))
 end
 

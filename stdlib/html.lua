@@ -82,29 +82,36 @@ local function columns(cells)
                 before = column(cells, field "before"), by_all = column(cells, field "by_all") }
   out.color = column(cells, function(cell) return cell.color or json.null end)
   out.owners = column(cells, function(cell) return cell.owners and owners_list(cell.owners) end)
-  for _, name in ipairs { "row", "col", "crd", "index", "offset" } do
+  for _, name in ipairs { "row", "col", "crd", "linear", "offset" } do
     out[name] = column(cells, field(name)) or {}
   end
   return out
 end
 
--- What the numbers of a panel's cells count, by role. R(i) = A(B(i)) for a composition and for the
--- tile of a division: B's offsets are indices of A, R's are offsets of A.
+-- What the numbers of a panel's cells count, by role: 1-D coordinates (linear) and indices
+-- (offset). R(i) = A(B(i)) for a composition and for the tile of a division: B's indices are
+-- coordinates of A, R's are indices of A.
 local composed = {
-  operand = { index = "A", offset = "memory" }, tiler = { index = "R", offset = "A" },
-  result = { index = "R", offset = "memory" },
+  operand = { linear = "A", offset = "memory" }, tiler = { linear = "R", offset = "A" },
+  result = { linear = "R", offset = "memory" },
 }
 local divided = {
-  operand = composed.operand, tiler = { index = "tile", offset = "A" }, result = composed.result,
+  operand = composed.operand, tiler = { linear = "tile", offset = "A" }, result = composed.result,
 }
 local other = {
-  operand = composed.operand, tiler = { index = "B", offset = "B's" }, result = composed.result,
-  together = { index = "both", offset = "memory" },
+  operand = composed.operand, tiler = { linear = "B", offset = "B's" }, result = composed.result,
+  together = { linear = "both", offset = "memory" },
 }
-local plain <const> = { index = "R", offset = "memory" }
+local plain <const> = { linear = "R", offset = "memory", value = "R" }
 
--- A tiler by mode is several layouts, none of which indexes all of A.
+-- The operands of an MMA are tiles of their own; source and destination of a copy are one tile.
+local function spaces_of_part(panel)
+  return { linear = panel.place and panel.title or "tile", offset = "none", value = panel.title }
+end
+
+-- A tiler by mode is several layouts, none of which takes all coordinates of A.
 local function spaces_of(panel, model, origin)
+  if model.kind == "atom" then return spaces_of_part(panel) end
   if model.kind ~= "operation" then return plain end
   local whole = panel.role ~= "tiler" or panel.layout == tostring(origin[3])
   local name = whole and origin[1] or ""
@@ -116,7 +123,7 @@ local function panel_data(panel, model, origin)
   return {
     title = panel_title(panel, model.kind), note = panel.note, text = panel.layout,
     spaces = spaces_of(panel, model, origin), axes = axes_text(panel),
-    rows = panel.rows, cols = panel.cols,
+    rows = panel.rows, cols = panel.cols, place = panel.place,
     row_groups = pairs_of(panel.row_groups), col_groups = pairs_of(panel.col_groups),
     cells = columns(panel.cells),
   }
@@ -165,19 +172,21 @@ end
 
 -- {====== The page ======
 
--- How a picture is shown at first, by its kind: the cells' text, and what hover marks.
+-- How a picture is shown at first, by its kind: the cells' text, and what hover marks. Both are
+-- names that page.js knows (textModes, relations).
 local beginnings = {
   layout = { text = "offset", same = { "offset" } },
-  swizzle = { text = "offset", same = { "offset", "index" } },
+  swizzle = { text = "offset", same = { "offset", "linear" } },
   operation = { text = "offset", same = { "offset" } },
   tv = { text = "thread", same = { "thread" } },
-  atom = { text = "thread", same = { "thread", "value" } },
+  atom = { text = "thread", same = { "thread", "linear" } },
   tensor = { text = "value", same = { "offset" } },
 }
 
 local function beginning_of(model, layout)
   if model.kind == "operation" and layout:origin() == "composition" then
-    return { text = "offset", same = { "offset", "index" } } -- B's index is R's, A's offset is R's
+    -- B's coordinate is R's, A's index is R's
+    return { text = "offset", same = { "offset", "linear" } }
   end
   return beginnings[model.kind] or beginnings.layout
 end
@@ -190,26 +199,22 @@ end
 
 local function element_bits(x, options)
   local bits = options and options.bits
-  if bits == nil and type_name(x) == "tensor" then bits = x.dtype.bits end
+  if bits == nil and type_name(x) == "tensor" and x.dtype then bits = x.dtype.bits end
   return bits or 32
-end
-
-local function layout_of(x)
-  if type_name(x) == "layout" then return x end -- as it is: it knows its origin
-  return type_name(x) and x.layout or ct.layout(x)
 end
 
 local function page_data(x, options, text)
   local model = picture.of(x, options, "html")
   model.facts = atom_facts.of(x)
-  local layout, title = model.facts and ct.layout(1) or layout_of(x), text or model.title
+  local layout, title = model.facts and ct.layout(1) or model.drawn, text or model.title
   local begin, origin = beginning_of(model, layout), { layout:origin() }
   local panels = {}
   for i, panel in ipairs(model.panels) do panels[i] = panel_data(panel, model, origin) end
   return {
     title = title, derived = derived_rows(model, layout, title),
     text_mode = begin.text, colour = "picture", same = begin.same,
-    bytes = element_bits(x, options) / 8, palette = colors_of(palette), panels = panels,
+    bytes = element_bits(x, options) / 8, palette = colors_of(palette), color_by = model.color_by,
+    panels = panels,
   }
 end
 

@@ -35,6 +35,40 @@ function M.threads_text(run)
   return run.first == run.last and "T" .. run.first or ("T%d-%d"):format(run.first, run.last)
 end
 
+local MAX_LISTED <const> = 4 -- runs of one value in a cell
+local MIN_RANGE <const> = 3  -- neighbouring threads that are said as a range
+
+-- "0,8,16,24" of threads that all have an element as the same value, "0-7", "0,4,8,12+4".
+local function listed(threads)
+  local texts, at = {}, 1
+  while at <= #threads and #texts < MAX_LISTED do
+    local last = at
+    while threads[last + 1] == threads[last] + 1 do last = last + 1 end
+    if last - at + 1 < MIN_RANGE then last = at end
+    texts[#texts + 1] = last > at and ("%d-%d"):format(threads[at], threads[last]) or
+      tostring(threads[at])
+    at = last + 1
+  end
+  local more = #threads - at + 1
+  return table.concat(texts, ",") .. (more > 0 and "+" .. more or "")
+end
+
+-- Owners {thread, value} as the lines of a cell, two for each value: {"T0,8,16,24", "V0"}.
+function M.lines(list)
+  local values, threads, lines = {}, {}, {}
+  for _, owner in ipairs(list) do
+    if not threads[owner.value] then
+      values[#values + 1], threads[owner.value] = owner.value, {}
+    end
+    table.insert(threads[owner.value], owner.thread)
+  end
+  for _, value in ipairs(values) do
+    lines[#lines + 1] = "T" .. listed(threads[value])
+    lines[#lines + 1] = "V" .. value
+  end
+  return lines
+end
+
 -- Owners {thread, value} as texts T0V1, at most `most` of them; then +5 for five more.
 function M.texts(list, most)
   local texts, more = {}, #list

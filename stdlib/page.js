@@ -1,13 +1,14 @@
 // page.js: the page of html(x): draws the panels of #data as grids and answers to mouse and keys.
 // #data holds {title, derived: [[name, text]...], text_mode, colour, same: [relation...], bytes,
-// palette: [colour...], panels}. A panel is {title, note, text, axes, rows, cols, row_groups,
-// col_groups: [[at, level]...] (tiles begin there), spaces: {index, offset}, cells}. What counts in
-// spaces of one name is the same when it is equal, such as the offset of a composition's second
-// operand and the index of its first. The cells are lists, one entry a cell: row, col, crd, index,
-// offset (a number, or the text of a coordinate), color (a number that cells of one colour share,
-// or null) and, where there are such, owners: [thread, value, thread, value...], by_all (the value
+// palette: [colour...], color_by (what the picture's colours mean), panels}. A panel is {title, note, text, axes, rows, cols, row_groups,
+// col_groups: [[at, level]...] (tiles begin there), place: [row, col] in a table of panels or absent,
+// spaces: {linear, offset, value}, cells}. What counts in spaces of one name is the same when it is
+// equal, such as the index of a composition's second operand and the 1-D coordinate of its first.
+// The cells are lists, one entry a cell: row, col, crd, linear (the 1-D coordinate), offset (the
+// index: a number, or the text of a coordinate; an empty list where there is no memory), color (a
+// number that cells of one colour share, or null) and, where there are such, owners: [thread, value, thread, value...], by_all (the value
 // that all threads have there, in place of owners), value (an element's, as text), before (the
-// offset without the swizzle), mark ("unowned", "doubled": an element without a thread, with several).
+// index without the swizzle), mark ("unowned", "doubled": an element without a thread, with several).
 // One listener a kind of event sits on <main>; a cell knows its panel and its place in the lists.
 "use strict";
 (() => {
@@ -22,8 +23,10 @@
     same: new Set(data.same), // relations that hover marks
     here: null,               // the cell under the pointer or with the focus
     kept: new Set(),          // keys of what is isolated, as in `relations`
+    zoom: 0,                  // a place in ZOOMS
   };
   const panels = data.panels.map((model) => ({ model, cells: [], at: new Map(), current: null }));
+  const isTable = panels.length > 0 && panels.every(({ model }) => model.place);
 
   // {====== What a cell is ======
 
@@ -37,16 +40,18 @@
     const owners = [];
     for (let k = 0; k < flat.length; k += 2) owners.push({ thread: flat[k], value: flat[k + 1] });
     return {
-      crd: lists.crd[i], index: lists.index[i], offset: lists.offset[i], color: lists.color[i],
-      owners, bank: bankOf(lists.offset[i]), value: lists.value ? lists.value[i] : null,
-      before: lists.before ? lists.before[i] : null, byAll: lists.by_all ? lists.by_all[i] : null,
+      crd: lists.crd[i], linear: lists.linear[i], offset: lists.offset[i] ?? null,
+      color: lists.color[i], owners, bank: bankOf(lists.offset[i]),
+      value: lists.value ? lists.value[i] : null, before: lists.before ? lists.before[i] : null,
+      byAll: lists.by_all ? lists.by_all[i] : null,
     };
   }
 
   const textModes = [
-    { name: "offset", title: "Offset", of: (f) => String(f.offset) },
+    { name: "offset", title: "Index", of: (f) => f.offset === null ? "" : String(f.offset),
+      needs: hasOffsets },
     { name: "crd", title: "Coordinate", of: (f) => f.crd },
-    { name: "index", title: "Index", of: (f) => String(f.index) },
+    { name: "linear", title: "1-D coordinate", of: (f) => String(f.linear) },
     { name: "thread", title: "Thread, value", of: ownerText, needs: hasOwners },
     { name: "bank", title: "Bank", of: bankText, needs: hasBanks },
     { name: "value", title: "Element", of: (f) => f.value === null ? "" : f.value,
@@ -65,6 +70,7 @@
   function hasOwners() {
     return panels.some((p) => p.model.cells.owners || p.model.cells.by_all);
   }
+  function hasOffsets() { return panels.some((p) => p.model.cells.offset.length > 0); }
   function hasValues() { return panels.some((p) => p.model.cells.value); }
   function hasBanks() {
     return panels.some((p) => p.model.cells.offset.some((o) => typeof o === "number"));
@@ -72,10 +78,17 @@
 
   // What two cells can share: keys under which both are found. Each begins with a space's name.
   const relations = {
-    offset: { title: "offset", keys: (f, spaces) => [`${spaces.offset} ${f.offset}`] },
-    index: { title: "index", keys: (f, spaces) => [`${spaces.index} ${f.index}`] },
+    offset: {
+      title: "index", needs: hasOffsets,
+      keys: (f, spaces) => f.offset === null ? [] : [`${spaces.offset} ${f.offset}`],
+    },
+    linear: { title: "1-D coordinate", keys: (f, spaces) => [`${spaces.linear} ${f.linear}`] },
     thread: {
       title: "thread", keys: (f) => f.owners.map((o) => `thread ${o.thread}`), needs: hasOwners,
+    },
+    value: {
+      title: "value", needs: hasOwners,
+      keys: (f, spaces) => f.owners.map((o) => `value of ${spaces.value} ${o.value}`),
     },
   };
   const keysOf = (name, cell) => relations[name].keys(factsOf(cell), cell.panel.model.spaces);
@@ -83,10 +96,11 @@
 
   // What a click isolates.
   const isolationKeys = (cell) => {
-    const threads = keysOf("thread", cell);
-    return threads.length > 0 ? threads : keysOf("offset", cell);
+    const keys = ["thread", "offset", "linear"].map((name) => keysOf(name, cell));
+    return keys.find((list) => list.length > 0);
   };
 
+  const ZOOMS = [1, 0.85, 0.7, 0.55, 0.4, 0.3];
   const WIDE = 24;  // columns from which on a panel is wide
   const SHARED = 3; // panels that can stand in one row of the window if some are wide
 
@@ -166,6 +180,7 @@
       element("div", { className: "scroller" }, makeTable(panel, id)));
     section.setAttribute("aria-labelledby", id);
     section.classList.toggle("wide", model.cols >= WIDE);
+    if (model.place) section.style.gridArea = model.place.join(" / ");
     main.append(section);
     if (panel.cells.length > 0) makeCurrent(panel.cells[0]);
   }
@@ -179,16 +194,21 @@
 
   function showTexts() {
     const mode = textModes.find((m) => m.name === state.text);
+    let width = 2;
     for (const panel of panels) {
-      let width = 2;
+      if (!isTable) width = 2; // else all cells have one width, so that columns stand in line
       for (const cell of panel.cells) {
         const text = mode.of(factsOf(cell));
         cell.td.textContent = text;
         for (const line of text.split("\n")) width = Math.max(width, line.length);
       }
-      panel.table.style.setProperty("--w", `${Math.max(2.3, width * 0.5 + 0.9)}rem`);
+      panel.table.style.setProperty("--w", widthFor(width));
     }
+    if (isTable) panels.forEach(({ table }) => table.style.setProperty("--w", widthFor(width)));
+    showLegend();
   }
+
+  const widthFor = (characters) => `${Math.max(2.3, characters * 0.5 + 0.9)}rem`;
 
   // {====== Colours ======
 
@@ -208,7 +228,7 @@
       fills: () => (f) => f.owners.length > 0 ? fromPalette(f.owners[0].thread) : null,
     },
     offset: {
-      title: "Offset", needs: hasBanks,
+      title: "Index", needs: hasBanks,
       fills: () => {
         const all = panels.flatMap((p) => offsetsOf(p.model));
         const low = all.reduce((a, b) => Math.min(a, b), Infinity);
@@ -235,6 +255,58 @@
       showConflicts(panel);
     }
     main.classList.toggle("banks", state.colour === "bank");
+    showLegend();
+  }
+
+  // {====== Legend: what colours and +1 mean ======
+
+  const LISTED = 3; // threads of one colour that the legend names
+
+  const colouredByThread = () => state.colour === "thread" ||
+    state.colour === "picture" && data.color_by === "thread";
+
+  const nThreads = () => 1 + panels.flatMap((p) => p.model.cells.owners || []).reduce(
+    (most, flat) => flat.reduce((a, b, i) => i % 2 === 0 ? Math.max(a, b) : a, most), -1);
+
+  // A colour, and "T0, T8, T16, ..." that have it.
+  function legendEntry(first, n, step) {
+    const names = [];
+    for (let t = first; t < n && names.length <= LISTED; t += step) names.push(`T${t}`);
+    if (names.length > LISTED) names[LISTED] = "\u2026";
+    const swatch = element("i", { className: "colour" });
+    swatch.style.setProperty("--fill", fromPalette(first));
+    return element("span", {}, swatch, names.join(", "));
+  }
+
+  function showLegend() {
+    const parts = [], step = data.palette.length, n = colouredByThread() ? nThreads() : 0;
+    if (n > step) parts.push(element("span", { textContent: `Colour: thread mod ${step}` }));
+    for (let k = 0; k < Math.min(n, step); k++) parts.push(legendEntry(k, n, step));
+    const shared = panels.some((p) => (p.model.cells.owners || []).some((o) => o.length > 2));
+    if (shared && state.text === "thread") {
+      parts.push(element("span", { textContent:
+        "T0 V0+1: one more thread has this element; point at it to see which" }));
+    }
+    byId("legend").hidden = parts.length === 0;
+    byId("legend").replaceChildren(...parts);
+  }
+
+  // {====== Zoom ======
+
+  function showZoom() {
+    main.style.setProperty("--zoom", ZOOMS[state.zoom]);
+    byId("scale").textContent = `${Math.round(100 * ZOOMS[state.zoom])} %`;
+  }
+
+  function zoom(step) {
+    state.zoom = Math.max(0, Math.min(ZOOMS.length - 1, state.zoom + step));
+    showZoom();
+  }
+
+  // A table of panels begins as small as the window asks for.
+  function fitWindow() {
+    const smallest = ZOOMS.length - 1;
+    while (main.scrollWidth > main.clientWidth && state.zoom < smallest) zoom(1);
   }
 
   // Requests that shared memory needs when the lanes of a warp access these offsets in order: 128
@@ -348,7 +420,8 @@
     }
     const facts = factsOf(cell);
     const rows = [["panel", "Panel", cell.panel.model.title], ["crd", "Coordinate", facts.crd],
-      ["index", "Index", facts.index], ["offset", "Offset", facts.offset]];
+      ["linear", "1-D coordinate", facts.linear]];
+    if (facts.offset !== null) rows.push(["offset", "Index", facts.offset]);
     if (facts.before !== null) rows.push(["before", "Before the swizzle", facts.before]);
     if (cell.panel.model.cells.owners) {
       rows.push(["thread", "Thread", listed(facts.owners, "thread")]);
@@ -356,7 +429,7 @@
     } else if (facts.byAll !== null) {
       rows.push(["thread", "Thread", "all"], ["value", "Value", facts.byAll]);
     }
-    rows.push(["bank", "Bank", banksText(facts)]);
+    if (hasOffsets()) rows.push(["bank", "Bank", banksText(facts)]);
     if (facts.value !== null) rows.push(["element", "Element", facts.value]);
     const list = element("dl");
     for (const [name, title, value] of rows) {
@@ -542,6 +615,8 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.matches("input[type=text], select")) return;
     if (event.key === "c") pressNext("colour");
+    if (event.key === "-") zoom(1);
+    if (event.key === "+") zoom(-1);
     if (Number(event.key) >= 1) press("text", Number(event.key) - 1);
   }
 
@@ -562,6 +637,8 @@
     main.addEventListener("keydown", onCellKey);
     document.addEventListener("keydown", onPageKey);
     byId("copy").addEventListener("click", copyText);
+    byId("smaller").addEventListener("click", () => zoom(1));
+    byId("larger").addEventListener("click", () => zoom(-1));
     byId("bytes").addEventListener("change", ({ target }) => {
       state.bytes = Number(target.value);
       showTexts();
@@ -584,16 +661,20 @@
       element("dd", {}, element("code", { textContent: text })));
   }
   panels.forEach(drawPanel);
-  main.classList.toggle("shared", panels.length <= SHARED);
+  main.classList.toggle("table", isTable);
+  main.classList.toggle("shared", !isTable && panels.length <= SHARED);
   addChoices("text", textModes, state.text, choose.text);
   addChoices("colour", Object.entries(colourings).map(([name, c]) => ({ name, ...c })),
     state.colour, choose.colour);
   addRelations();
   addTheme(byId("theme"));
   byId("bytes").value = String(state.bytes);
+  byId("element").hidden = !hasBanks();
   byId("threads").hidden = !hasOwners();
   showTexts();
   showColours();
   showReadout(null);
+  showZoom();
+  if (isTable) fitWindow();
   listen();
 })();

@@ -1,19 +1,23 @@
 -- picture.lua: what a picture shows, without saying how it is drawn. `show`, `svg`, `latex` and
 -- `html` all draw the model that M.of returns:
 --   { kind    "layout", "swizzle", "operation", "tv", "atom" or "tensor",
---     title, layout (text), color_by ("offset", "tile", "thread", ...: the meaning of the keys),
+--     title, layout (text), drawn (the layout itself; of atoms and tiles that of their threads),
+--     color_by ("offset", "tile", "thread", ...: the meaning of the keys),
 --     panels  list, from left to right; see below,
 --     notes   list of texts: what was left out, what is wrong with the layout,
 --     legend  list of {color, text}, or nil }
 -- A panel is one grid (picture_grid.lua: layout, title, rows, cols, row_axis, col_axis, row_groups,
 -- col_groups, note, cells) with a `role`: "result", "operand", "tiler", "together" (an operand and
--- the result in one grid), "before", "after" (the swizzle). A cell is
---   { row, col, crd (text), index, offset (integer, or text of a coordinate),
+-- the result in one grid), "before", "after" (the swizzle). Panels with a `place` = {row, col},
+-- from 1, stand as in a table, so that rows and columns go on from one to the next. A cell is
+--   { row, col, crd (text), linear (the 1-D coordinate),
+--     offset  the index that the layout gives: an integer, or the text of a coordinate; nil in
+--             pictures of atoms, whose tiles are in no memory,
 --     lines   what is written in it: list of texts,
 --     color   key into palette.lua, or nil: blank,
 --     owners  of a thread-value layout: list of {thread, value}; mark: "unowned" or "doubled",
 --     by_all  the value that all threads have there, in place of owners,
---     before  of a swizzled layout: the offset without the swizzle,
+--     before  of a swizzled layout: the index without the swizzle,
 --     value   of a tensor: its element }
 -- Options, all of them: rows, cols (mode numbers or names along that axis, or lists of them; 0 and
 -- 1), operands (false: the result alone), tile (the shape or layout that a thread-value layout
@@ -26,6 +30,7 @@ local color = require "cuttle.picture_color"
 local derive = require "cuttle.derive"
 local grid = require "cuttle.picture_grid"
 local owning = require "cuttle.owners"
+local near = require "cuttle.near"
 local palette = require "cuttle.palette"
 local M = {}
 
@@ -104,8 +109,8 @@ end
 -- {====== Panels with roles ======
 
 local function new_picture(kind, title, layout)
-  return { kind = kind, title = title, layout = tostring(layout), panels = {}, notes = {},
-           color_by = "offset" }
+  return { kind = kind, title = title, layout = tostring(layout), drawn = layout, panels = {},
+           notes = {}, color_by = "offset" }
 end
 
 -- Adds the grids of a layout to the picture; returns the list of them.
@@ -136,11 +141,11 @@ local function of_layout(layout, how)
   return picture
 end
 
--- The offsets of a swizzled layout without the swizzle.
+-- The indices of a swizzled layout without the swizzle.
 local function before_swizzle(layout)
   local plain_at = grid.offset_at(layout.layout)
-  return function(index)
-    local at = plain_at(index)
+  return function(linear)
+    local at = plain_at(linear)
     return math.type(at) == "integer" and at + layout.offset or at
   end
 end
@@ -150,12 +155,12 @@ local function of_swizzle(layout, how)
   local unit, at = 1 << layout.swizzle.base, before_swizzle(layout) -- a unit stays together
   local before = how.operands and add_panels(picture, layout, "before", how) or {}
   each_cell(before, function(cell)
-    cell.offset = at(cell.index)
+    cell.offset = at(cell.linear)
     cell.lines = { tostring(cell.offset) }
   end)
   for _, panel in ipairs(before) do panel.layout = tostring(layout.layout) end
   each_cell(add_panels(picture, layout, "after", how), function(cell)
-    cell.before = at(cell.index)
+    cell.before = at(cell.linear)
   end)
   if how.color == nil then
     each_cell(picture.panels, function(cell) cell.color = color.offset_key(cell) // unit end)
@@ -198,12 +203,12 @@ local function add_operands(picture, op, how)
   end
 end
 
--- The keys of offsets from a layout of two modes: the second mode's index.
+-- The keys of offsets from a layout of two modes: the second mode's coordinate.
 local function keys_of(zipped)
   local at, keys, n = grid.offset_at(zipped), {}, ct.size(zipped, 0)
-  for index = 0, math.min(ct.size(zipped), MAX_KEYS) - 1 do
-    local offset = at(index)
-    keys[offset] = keys[offset] or index // n
+  for linear = 0, math.min(ct.size(zipped), MAX_KEYS) - 1 do
+    local offset = at(linear)
+    keys[offset] = keys[offset] or linear // n
   end
   return keys
 end
@@ -232,7 +237,7 @@ local function color_tiles(picture, _, op)
   end
   key_by_offset(picture, keys_of(zipped))
   each_cell(picture.panels, function(cell, panel)
-    if panel.role == "tiler" then cell.color = op.name:find("product") and cell.index or 0 end
+    if panel.role == "tiler" then cell.color = op.name:find("product") and cell.linear or 0 end
   end)
   for _, panel in ipairs(picture.panels) do
     if panel.role == "operand" and op.name:find("divide") then
@@ -246,12 +251,12 @@ end
 local function color_selected(picture, layout)
   local at, keys = grid.offset_at(layout), {}
   local unit = ct.rank(layout) > 1 and ct.size(layout, 0) or 1
-  for index = 0, math.min(ct.size(layout), MAX_KEYS) - 1 do
-    keys[at(index)] = keys[at(index)] or index // unit
+  for linear = 0, math.min(ct.size(layout), MAX_KEYS) - 1 do
+    keys[at(linear)] = keys[at(linear)] or linear // unit
   end
   key_by_offset(picture, keys)
   each_cell(picture.panels, function(cell, panel)
-    if panel.role == "tiler" then cell.color = cell.index // unit end
+    if panel.role == "tiler" then cell.color = cell.linear // unit end
   end)
   picture.color_by = "key"
 end
@@ -261,11 +266,11 @@ end
 local function color_copies(picture, layout, op, how)
   local together = ct.concat(op.operands[1], layout)
   each_cell(add_panels(picture, together, "together", for_operand(how)), function(cell)
-    cell.color = cell.index // ct.size(together, 0)
+    cell.color = cell.linear // ct.size(together, 0)
   end)
   each_cell(picture.panels, function(cell, panel)
     if panel.role ~= "together" then
-      cell.color = panel.role == "result" and cell.index or 0
+      cell.color = panel.role == "result" and cell.linear or 0
     end
   end)
   picture.color_by = "copy"
@@ -326,15 +331,16 @@ end
 
 -- {====== Thread-value layouts ======
 
--- index in the tile -> list of {thread, value}, and the number of elements outside of the tile.
+-- 1-D coordinate in the tile -> list of {thread, value}, and the number of elements outside of the
+-- tile.
 local function owners_of(tv, size, how)
   local n_threads, n, owners, outside = ct.size(tv, 0), ct.size(tv), {}, 0
   if n > MAX_OWNERS then
     M.fail(how.op, "the thread-value layout %s has %d elements; at most %d are drawn", tv, n,
       MAX_OWNERS)
   end
-  for index = 0, n - 1 do
-    local at = tv(index)
+  for linear = 0, n - 1 do
+    local at = tv(linear)
     if math.type(at) ~= "integer" then
       M.fail(how.op, "%s leads to coordinates; a thread-value layout leads to numbers of elements",
         tv)
@@ -342,19 +348,15 @@ local function owners_of(tv, size, how)
       outside = outside + 1
     else
       owners[at] = owners[at] or {}
-      table.insert(owners[at], { thread = index % n_threads, value = index // n_threads })
+      table.insert(owners[at], { thread = linear % n_threads, value = linear // n_threads })
     end
   end
   return owners, outside
 end
 
 local function own(cell, owners)
-  cell.owners, cell.lines = owners or {}, {}
-  for _, run in ipairs(owning.runs(cell.owners)) do
-    local n = #cell.lines
-    cell.lines[n + 1] = owning.threads_text(run)
-    cell.lines[n + 2] = ("V%d"):format(run.value)
-  end
+  cell.owners = owners or {}
+  cell.lines = owning.lines(cell.owners)
   cell.mark = #cell.owners == 0 and "unowned" or #cell.owners > 1 and "doubled" or nil
 end
 
@@ -409,7 +411,7 @@ local function of_tv(tv, how)
   local picture, size = new_picture("tv", title, tv), ct.size(tile)
   local owners, outside = owners_of(tv, size, how)
   each_cell(add_panels(picture, tile, "result", how), function(cell)
-    own(cell, owners[cell.index])
+    own(cell, owners[cell.linear])
   end)
   for _, panel in ipairs(picture.panels) do
     if #panel.row_groups + #panel.col_groups == 0 then
@@ -440,7 +442,7 @@ local function of_tensor(tensor, how)
   local title = ("%s tensor %s"):format(tensor.dtype, layout)
   local picture = new_picture("tensor", title, layout)
   each_cell(add_panels(picture, layout, "result", how), function(cell)
-    cell.value = tensor(cell.index)
+    cell.value = tensor(cell.linear)
     cell.lines = { value_text(cell.value) }
   end)
   colorize(picture, how, "offset")
@@ -497,6 +499,16 @@ local function positive(options, name, default, op)
   return n
 end
 
+-- "; did you mean 'color'?", or nothing.
+local function hint_for(name, own_options)
+  local names = {}
+  for _, set in ipairs { known, own_options } do
+    for option in pairs(set) do names[#names + 1] = option end
+  end
+  local nearest = near.nearest(tostring(name), names)
+  return nearest and ("; did you mean %s?"):format(nearest) or ""
+end
+
 -- The options with their defaults. `own`: the names of those that the caller knows.
 local function read_options(options, op, own_options)
   if options ~= nil and type(options) ~= "table" then
@@ -505,7 +517,7 @@ local function read_options(options, op, own_options)
   local how = {}
   for name, value in pairs(options or {}) do
     if not known[name] and not (own_options and own_options[name]) then
-      M.fail(op, "'%s' is no option of pictures", name)
+      M.fail(op, "'%s' is no option of pictures%s", name, hint_for(name, own_options))
     end
     how[name] = value
   end

@@ -1,7 +1,7 @@
 -- picture_atom.lua: pictures of atoms, tiled MMAs and tiled copies: who owns what, one panel for
--- each operand or side. As CuTe draws them: of an MMA A has its rows beside those of C, and B is
--- laid with k along the rows, so that its columns stand over those of C.
---   { kind "atom", panels {role = "result", title = "A (M,K)", ...}, ... }
+-- each operand or side. As CuTe draws them: of an MMA A stands left of C, whose rows are its rows,
+-- and B above C: it is laid with K along the rows, so that its columns are those of C.
+--   { kind "atom", panels {role = "result", title = "A (M,K)", place = {2, 1}, ...}, ... }
 local ct = require "cuttle"
 local color = require "cuttle.picture_color"
 local M = {}
@@ -19,27 +19,32 @@ local function own_by_all(panels, values)
   local value_of = {}
   for i, at in ipairs(ct.values(values)) do value_of[at] = i - 1 end
   each_cell(panels, function(cell)
-    cell.by_all = value_of[cell.index]
+    cell.by_all = value_of[cell.linear]
     cell.lines, cell.color = { "all", ("V%d"):format(cell.by_all) }, 0
   end)
 end
 
--- Adds the panel of one thread-value layout. `part`: {title, tv, shape, rows (the mode along them),
--- may_repeat (several threads have the same element), first_only (of those the first counts)}.
+-- Adds the panel of one thread-value layout. `part`: {title, tv, shape, names (of its modes) or
+-- nil, place (of the panel) or nil, rows (the mode along them), may_repeat (several threads have
+-- the same element), first_only (of those the first counts)}.
 local function add_part(tools, picture, part, how)
   local tile = ct.layout(part.shape)
-  local rows = part.rows or 0
+  if part.names then tile = tile:named(table.unpack(part.names)) end
+  local rows, place = part.rows or 0, part.place
   local axes = setmetatable({ rows = rows, cols = 1 - rows }, { __index = how })
-  if how.rows ~= nil or how.cols ~= nil then axes.rows, axes.cols = how.rows, how.cols end
+  if how.rows ~= nil or how.cols ~= nil then
+    axes.rows, axes.cols, place = how.rows, how.cols, nil -- they no longer meet
+  end
   local panels, all = tools.add_panels(picture, tile, "result", axes), same_for_all(part.tv)
-  for _, panel in ipairs(panels) do panel.title = part.title end
+  for _, panel in ipairs(panels) do panel.title, panel.place = part.title, place end
+  each_cell(panels, function(cell) cell.offset = nil end) -- the tile is in no memory
   if all then
     own_by_all(panels, all)
     return
   end
   local owners, outside = tools.owners_of(part.tv, ct.size(tile), how)
   each_cell(panels, function(cell)
-    local list = owners[cell.index]
+    local list = owners[cell.linear]
     tools.own(cell, part.first_only and list and { list[1] } or list)
     if part.may_repeat and cell.mark == "doubled" then cell.mark = nil end
     cell.color = cell.owners[1] and cell.owners[1].thread
@@ -62,9 +67,12 @@ end
 local function mma_parts(a, b, c, mnk, may_repeat)
   local m, n, k = mnk[1], mnk[2], mnk[3]
   return {
-    { title = "A (M,K)", tv = a, shape = { m, k }, may_repeat = may_repeat },
-    { title = "B (K,N)", tv = b, shape = { n, k }, rows = 1, may_repeat = may_repeat },
-    { title = "C (M,N)", tv = c, shape = { m, n }, may_repeat = ct.size(c) > m * n },
+    { title = "A (M,K)", tv = a, shape = { m, k }, names = { "M", "K" }, place = { 2, 1 },
+      may_repeat = may_repeat },
+    { title = "B (N,K)", tv = b, shape = { n, k }, names = { "N", "K" }, place = { 1, 2 }, rows = 1,
+      may_repeat = may_repeat },
+    { title = "C (M,N)", tv = c, shape = { m, n }, names = { "M", "N" }, place = { 2, 2 },
+      may_repeat = ct.size(c) > m * n },
   }
 end
 

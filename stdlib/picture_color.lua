@@ -43,9 +43,9 @@ local function per_cell(key_of)
   end
 end
 
--- Offsets that are coordinates have no number; their index stands for them.
+-- Indices that are coordinates are no numbers; the 1-D coordinate of the cell stands for them.
 function M.offset_key(cell)
-  return math.type(cell.offset) == "integer" and cell.offset or cell.index
+  return math.type(cell.offset) == "integer" and cell.offset or cell.linear
 end
 
 local function first_owner(cell, field)
@@ -90,7 +90,8 @@ end
 local colorings = {
   none = per_cell(function() return nil end),
   offset = per_cell(M.offset_key),
-  index = per_cell(function(cell) return cell.index end),
+  index = per_cell(M.offset_key), -- the same, by CuTe's name
+  coordinate = per_cell(function(cell) return cell.linear end),
   tile = color_by_tile,
   thread = per_cell(function(cell) return first_owner(cell, "thread") end),
   value = per_cell(function(cell) return first_owner(cell, "value") end),

@@ -1,6 +1,6 @@
 -- picture_grid.lua: a layout as a grid of cells. Modes are laid along the rows, along the columns,
--- or outside of the grid, one panel for each of their coordinates. A cell knows its coordinate, its
--- index (the linear, colexicographic coordinate in the whole layout) and its offset.
+-- or outside of the grid, one panel for each of their coordinates. A cell knows its coordinate, the
+-- 1-D coordinate in the whole layout (`linear`), and the index that the layout gives (`offset`).
 local ct = require "cuttle"
 local M = {}
 
@@ -26,7 +26,7 @@ local function names_of(layout)
 end
 
 -- The modes of a layout from number 0 on: {size, shape, text, name, step}. One step in the mode is
--- `step` in the index.
+-- `step` in the 1-D coordinate.
 function M.modes(layout)
   local plain, names, modes, step = layout.layout or layout, names_of(layout), {}, 1
   for k = 0, ct.rank(plain) - 1 do
@@ -45,7 +45,8 @@ local function joined(list, separator, brackets)
 end
 
 -- The modes `picks` (numbers, the fastest first) along one axis:
--- {modes, size, text, name or nil, leaves, step_at(i) -> what position i adds to the index}.
+-- {modes, size, text, name or nil, leaves, step_at(i) -> what position i adds to the 1-D
+-- coordinate}.
 function M.axis(modes, picks)
   local axis = { modes = picks, size = 1, leaves = {} }
   local texts, names = {}, {}
@@ -100,11 +101,11 @@ function M.is_static(layout)
   return true
 end
 
--- A function from indices to offsets: integers, or texts of coordinates where strides are basis
--- elements.
+-- A function from 1-D coordinates to indices: integers, or texts of coordinates where strides are
+-- basis elements.
 function M.offset_at(layout)
-  return function(index)
-    local offset = layout(index)
+  return function(linear)
+    local offset = layout(linear)
     return math.type(offset) and offset or tostring(offset)
   end
 end
@@ -125,10 +126,10 @@ local function add_cells(panel, grid, base)
   for row = 0, panel.rows - 1 do
     local start = base + row_axis.step_at(row)
     for col = 0, panel.cols - 1 do
-      local index = start + col_steps[col]
-      local offset = grid.offset_at(index)
+      local linear = start + col_steps[col]
+      local offset = grid.offset_at(linear)
       panel.cells[#panel.cells + 1] = {
-        row = row, col = col, index = index, crd = tostring(ct.idx2crd(index, shape)),
+        row = row, col = col, linear = linear, crd = tostring(ct.idx2crd(linear, shape)),
         offset = offset, lines = { tostring(offset) },
       }
     end

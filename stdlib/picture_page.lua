@@ -41,7 +41,8 @@ local function longest(lines)
 end
 
 local function tip_of(cell)
-  local parts = { ("coordinate %s, index %d, offset %s"):format(cell.crd, cell.index, cell.offset) }
+  local parts = { ("coordinate %s, 1-D coordinate %d"):format(cell.crd, cell.linear) }
+  if cell.offset then parts[#parts + 1] = ("index %s"):format(cell.offset) end
   if cell.before then parts[#parts + 1] = "without swizzle " .. cell.before end
   for _, run in ipairs(owners.runs(cell.owners or {})) do
     parts[#parts + 1] = run.first == run.last
@@ -106,23 +107,45 @@ end
 
 local function axis_label(axis) return axis.name and axis.name .. "  " .. axis.text or axis.text end
 
--- The box of a panel: its measures, before it has a place.
-local function measure(panel, model)
-  local box = { panel = panel, title = title_of(panel, model) }
+-- The box of a panel: its cells and what stands around them, before it has a size and a place.
+local function new_box(panel, model)
+  local box = { panel = panel, title = title_of(panel, model), place = panel.place }
   measure_cells(box)
-  box.ranges = column_ranges(panel, box.cell_width)
   local has_rows = #panel.row_axis.modes > 0
   box.row_label = has_rows and axis_label(panel.row_axis) or nil
   box.col_label = (has_rows or panel.col_axis.name) and axis_label(panel.col_axis) or nil
   box.left = has_rows and LABEL + 12 + text_width(tostring(panel.rows - 1), LABEL) or 0
   box.title_height = box.title ~= "" and TITLE + 6 or 0
   box.top = LABEL + 5 + (box.col_label and LABEL + 4 or 0)
+  return box
+end
+
+local ROW <const>, COL <const> = 1, 2 -- of a place
+local shared_measures = { cell_height = ROW, top = ROW, cell_width = COL, left = COL }
+
+-- Panels in one row of a table of panels have rows of one height, those in one column columns of
+-- one width, so that their cells stand in line.
+local function align(boxes)
+  for field, axis in pairs(shared_measures) do
+    local most = {}
+    for _, box in ipairs(boxes) do
+      local at = box.place and box.place[axis]
+      if at then most[at] = math.max(most[at] or 0, box[field]) end
+    end
+    for _, box in ipairs(boxes) do
+      if box.place then box[field] = most[box.place[axis]] end
+    end
+  end
+end
+
+local function set_size(box)
+  local panel = box.panel
+  box.ranges = column_ranges(panel, box.cell_width)
   local cols = box.ranges[1].last - box.ranges[1].first
   box.range_height = box.top + panel.rows * box.cell_height + 10
   box.width = math.max(box.left + cols * box.cell_width, text_width(box.title, LABEL + 2),
     panel.note and text_width(panel.note, LABEL) or 0)
   box.height = box.title_height + #box.ranges * box.range_height + (panel.note and LABEL + 4 or 0)
-  return box
 end
 
 -- {====== Drawing: each function adds items to the page ======
@@ -236,8 +259,34 @@ end
 
 -- {====== The page ======
 
+-- Whether the boxes form a table: each has a place there, and none continues below.
+local function is_table(boxes)
+  for _, box in ipairs(boxes) do
+    if not box.place or #box.ranges > 1 then return false end
+  end
+  return #boxes > 0
+end
+
+-- Where the rows (or columns) of a table of boxes begin; the last one is where it ends.
+local function starts_of(boxes, axis, field, start)
+  local sizes, starts = {}, { start }
+  for _, box in ipairs(boxes) do
+    local at = box.place[axis]
+    sizes[at] = math.max(sizes[at] or 0, box[field])
+  end
+  for i, size in ipairs(sizes) do starts[i + 1] = starts[i] + size + GAP end
+  return starts
+end
+
+local function place_in_table(boxes, left, top)
+  local xs, ys = starts_of(boxes, COL, "width", left), starts_of(boxes, ROW, "height", top)
+  for _, box in ipairs(boxes) do box.x, box.y = xs[box.place[COL]], ys[box.place[ROW]] end
+  return xs[#xs] - GAP, ys[#ys] - GAP
+end
+
 -- Gives each box a place: rows from left to right. Returns the width and height that they take.
 local function place(boxes, left, top)
+  if is_table(boxes) then return place_in_table(boxes, left, top) end
   local x, y, row_height, right = left, top, 0, left
   for _, box in ipairs(boxes) do
     if x > left and x + box.width > PAGE_WIDTH then
@@ -277,7 +326,9 @@ end
 function M.of(model)
   local page, boxes = { items = {} }, {}
   add_text(page, MARGIN, MARGIN + TITLE / 2, model.title, TITLE, { anchor = "start", bold = true })
-  for i, panel in ipairs(model.panels) do boxes[i] = measure(panel, model) end
+  for i, panel in ipairs(model.panels) do boxes[i] = new_box(panel, model) end
+  align(boxes)
+  for _, box in ipairs(boxes) do set_size(box) end
   local right, bottom = place(boxes, MARGIN, MARGIN + TITLE + 12)
   page.right = math.max(right, MARGIN + 1.08 * text_width(model.title, TITLE))
   for _, box in ipairs(boxes) do draw_panel(page, box, box.x, box.y) end
@@ -294,6 +345,20 @@ function M.arguments(file, options)
   return file, options
 end
 
+-- What writes files with such names.
+local writer_of = { svg = "svg", tex = "latex", html = "html", htm = "html" }
+local written_by = { svg = "an SVG picture", latex = "LaTeX", html = "a page", view = "a page" }
+
+-- A file whose name promises another kind of picture is refused.
+local function check_kind(file, op, fail)
+  local writer = writer_of[(file:match("%.(%w+)$") or ""):lower()]
+  local own = op == "view" and "html" or op
+  if writer and written_by[op] and writer ~= own then
+    fail(op, "'%s' would hold %s, which its name does not say; write %s(x, \"%s\"), or name it .%s",
+      file, written_by[op], writer, file, own == "latex" and "tex" or own)
+  end
+end
+
 -- Writes the text to the file and returns its name; without a file returns the text.
 function M.deliver(text, file, op, fail)
   if file == nil then return text end
@@ -302,6 +367,7 @@ function M.deliver(text, file, op, fail)
   elseif not io then
     fail(op, "a sandboxed script writes no files; without a file name %s returns the text", op)
   end
+  check_kind(file, op, fail)
   local out, why = io.open(file, "wb")
   if not out then fail(op, "%s", why) end
   local ok, problem = out:write(text)

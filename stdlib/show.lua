@@ -178,8 +178,9 @@ local function block_of(lines)
 end
 
 -- A panel: its grid, or several column ranges one below the other when it is too wide.
-local function panel_block(panel, model, style)
-  local sheet, first, title = measure(panel, style), 0, title_of(panel, model)
+local function panel_block(sheet, model)
+  local panel, style = sheet.panel, sheet.style
+  local first, title = 0, title_of(panel, model)
   local lines = { title ~= "" and bold(title, style) or nil }
   repeat
     local last = style.width and last_that_fits(sheet, first, style.width) or panel.cols
@@ -223,6 +224,61 @@ local function arrange(blocks, width)
   return rows
 end
 
+-- {====== Panels in a table: A left of C, B above it ======
+
+-- Sheets of one column of the table get columns of one width, so that their cells stand in line.
+local function align(sheets)
+  for _, field in ipairs { "cell_width", "head_width" } do
+    local most = {}
+    for _, sheet in ipairs(sheets) do
+      local col = sheet.panel.place[2]
+      most[col] = math.max(most[col] or 0, sheet[field])
+    end
+    for _, sheet in ipairs(sheets) do sheet[field] = most[sheet.panel.place[2]] end
+  end
+end
+
+local function sheets_of_table(panels, style)
+  local sheets = {}
+  for i, panel in ipairs(panels) do
+    if not panel.place then return nil end
+    sheets[i] = measure(panel, style)
+  end
+  return #sheets > 0 and sheets or nil
+end
+
+-- The blocks as rows of cells of a table; where there is no panel, an empty block.
+local function rows_of(sheets, blocks, widths)
+  local rows = {}
+  for i, sheet in ipairs(sheets) do
+    local row, col = sheet.panel.place[1], sheet.panel.place[2]
+    rows[row] = rows[row] or {}
+    for before = 1, col - 1 do
+      rows[row][before] = rows[row][before] or { lines = {}, width = widths[before] }
+    end
+    rows[row][col] = { lines = blocks[i].lines, width = widths[col] }
+  end
+  return rows
+end
+
+-- The rows of the table, each a list of lines; nil where the panels form none, or one too wide.
+local function table_rows(model, style)
+  local sheets, blocks, widths = sheets_of_table(model.panels, style), {}, {}
+  if not sheets then return nil end
+  align(sheets)
+  for i, sheet in ipairs(sheets) do
+    local col = sheet.panel.place[2]
+    blocks[i] = panel_block(sheet, model)
+    widths[col] = math.max(widths[col] or 0, blocks[i].width)
+  end
+  local total = (#widths - 1) * #GAP
+  for _, width in ipairs(widths) do total = total + width end
+  if total > (style.width or PAGE) then return nil end
+  local rows = rows_of(sheets, blocks, widths)
+  for i, row in ipairs(rows) do rows[i] = beside(row) end
+  return rows
+end
+
 -- {====== The picture ======
 
 local own_options = { text = true, width = true, utf8 = true, ansi = true }
@@ -242,10 +298,17 @@ local function model_options(options)
   return copy
 end
 
+local function flowing_rows(model, style)
+  local blocks = {}
+  for i, panel in ipairs(model.panels) do
+    blocks[i] = panel_block(measure(panel, style), model)
+  end
+  return arrange(blocks, style.width or PAGE)
+end
+
 local function draw(model, style)
-  local blocks, out = {}, { bold(model.title, style) }
-  for i, panel in ipairs(model.panels) do blocks[i] = panel_block(panel, model, style) end
-  for i, lines in ipairs(arrange(blocks, style.width or PAGE)) do
+  local out = { bold(model.title, style) }
+  for i, lines in ipairs(table_rows(model, style) or flowing_rows(model, style)) do
     if i > 1 then out[#out + 1] = "" end
     table.move(lines, 1, #lines, #out + 1, out)
   end

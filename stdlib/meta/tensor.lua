@@ -444,7 +444,7 @@ function reference.attention(Q, K, V, options) end
 function reference.cast(t, dtype) end
 
 --- The first element whose bits differ in two tensors.
---- They are of one type; the element is said by its linear index, nil where all are alike.
+--- They are of one type; the element is said by its 1-D coordinate, nil where all are alike.
 ---
 ---     > reference.difference(zeros(f32, 4), from_table(f32, {0.0, 0.0, -0.0, 0.0}))
 ---     2

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import traceback
 
+import every_picture
 from devtools import CTRL, SHIFT, Browser
 
 CUTTLE, CHROMIUM = os.path.abspath(sys.argv[1]), sys.argv[2]
@@ -122,7 +123,7 @@ def check_hover(page):
     page.hover(cell(1, 5, 6))
     offset = divided_offset(5, 6)
     check("hover shows the facts of a cell", readout(page), {
-        "panel": "Result", "crd": "((1,2),(2,1))", "index": str(5 + 8 * 6), "offset": str(offset),
+        "panel": "Result", "crd": "((1,2),(2,1))", "linear": str(5 + 8 * 6), "offset": str(offset),
         "bank": str(offset % 32)})
     check("hover marks the operand's element of the same offset",
           texts(page, in_panel(0, "td.same-offset")), [str(offset)])
@@ -142,7 +143,7 @@ def check_cell_texts(page):
     page.click('#text input[value="crd"]')
     check("cells show coordinates", text(page, at), "((1,2),(2,1))")
     page.press("3")
-    check("key 3 shows indices", text(page, at), str(5 + 8 * 6))
+    check("key 3 shows 1-D coordinates", text(page, at), str(5 + 8 * 6))
     page.press("4")
     check("without threads key 4 does nothing", text(page, at), str(5 + 8 * 6))
     page.press("5")
@@ -157,7 +158,7 @@ def check_cell_texts(page):
     check("a wide element has several banks", readout(page)["bank"],
           "%d\u2013%d" % (offset * 2 % 32, offset * 2 % 32 + 1))
     page.press("1")
-    check("key 1 shows offsets again", text(page, at), str(offset))
+    check("key 1 shows indices again", text(page, at), str(offset))
 
 
 def check_keys(page):
@@ -201,10 +202,10 @@ def test_composition(page):
           ["Operand", "Tiler", "Result"])
     page.hover(cell(2, 1, 1))
     marks = [texts(page, in_panel(p, "td.same-" + name))
-             for p in (0, 1) for name in ("index", "offset")]
-    check("hover marks A's offset and B's index", marks, [[], ["32"], ["4"], []])
+             for p in (0, 1) for name in ("linear", "offset")]
+    check("hover marks A's index and B's coordinate", marks, [[], ["32"], ["4"], []])
     page.hover(cell(1, 1, 1))
-    check("B's offset is A's index", texts(page, in_panel(0, "td.same-offset")), ["32"])
+    check("B's index is A's coordinate", texts(page, in_panel(0, "td.same-offset")), ["32"])
 
 
 # {====== Thread-value layouts ======
@@ -276,7 +277,7 @@ def test_swizzle(page):
     check("hover finds the offset before the swizzle", texts(page, in_panel(0, "td.same-offset")),
           [str(3 * 32 + 3)])
     check("and says it", readout(page)["before"], str(3 * 32))
-    check("and the same element", texts(page, in_panel(0, "td.same-index")), [str(3 * 32)])
+    check("and the same element", texts(page, in_panel(0, "td.same-linear")), [str(3 * 32)])
 
 
 # {====== Looks ======
@@ -337,6 +338,45 @@ def test_text(page):
     check("a title is text, whatever stands in it",
           [text(page, "h1"), page.value("document.title"), n_of(page, "#broken")],
           [HOSTILE, HOSTILE, 0])
+
+
+# {====== Any picture ======
+
+def test_steps(kind):
+    def test(page):
+        for what, got, want in every_picture.walk(page):
+            check("%s: %s" % (kind, what), got, want)
+    return test
+
+
+# {====== A tiled MMA: A left of C, B above it ======
+
+def edges(page, panel, row, col):
+    return page.value("(({left, top}) => [left, top])(document.querySelector(%s)"
+                      ".getBoundingClientRect())" % json.dumps(cell(panel, row, col)))
+
+
+def test_mma(page):
+    check("the operands are A, B as (N,K) and C", texts(page, "main h2"),
+          ["A (M,K)", "B (N,K)", "C (M,N)"])
+    check("rows of A are rows of C", [edges(page, 0, r, 0)[1] for r in (0, 31)],
+          [edges(page, 2, r, 0)[1] for r in (0, 31)])
+    check("columns of B are columns of C", [edges(page, 1, 0, c)[0] for c in (0, 15)],
+          [edges(page, 2, 0, c)[0] for c in (0, 15)])
+    check("B is above, A on the left", [edges(page, 1, 15, 0)[1] < edges(page, 2, 0, 0)[1],
+          edges(page, 0, 0, 15)[0] < edges(page, 2, 0, 0)[0]], [True, True])
+    check("all of C's columns are in the window", edges(page, 2, 0, 15)[0] < 1400, True)
+    check("the legend says what colours mean, and +1", [
+        "thread mod 8" in text(page, "#legend"), "V0+1" in text(page, "#legend")], [True, True])
+    # SM80_16x8x16: thread 5 has A's rows 1 and 9, columns 2, 3, 10, 11; thread 69 is 5 of the atoms
+    # with the next columns of C, whose rows of A are the same.
+    page.hover(cell(0, 1, 2))
+    facts = readout(page)
+    check("an element of A with both its threads", [facts["crd"], facts["thread"], facts["value"]],
+          ["(1,2)", "5, 69", "0"])
+    check("is in no memory", "offset" in facts or "bank" in facts, False)
+    page.click('#same input[value="value"]')
+    check("value 0 of all threads can be marked", n_of(page, in_panel(0, "td.same-value")), 64)
 
 
 # {====== A trace ======
@@ -443,6 +483,7 @@ tests = [
     ("(8,8):(8,1)", test_theme),
     ("(64,64):(64,1)", test_large),
     ('zipped_divide("(64,64):(64,1)", "(8,16)")', test_wide),
+    (every_picture.MMA, test_mma),
 ]
 
 
@@ -515,15 +556,16 @@ def test_profile(page):
     check("the theme turns", light > 0.5 > brightness(page, "body"), True)
 
 
-def run_page(browser, path, test):
+def run_page(browser, path, test, name=None):
+    name = name or test.__name__
     page = browser.open(path.as_uri())
     try:
         test(page)
-        check(test.__name__ + ": no exception, nothing on the console", page.complaints(), [])
-        check(test.__name__ + ": no requests", page.requests(), [])
+        check(name + ": no exception, nothing on the console", page.complaints(), [])
+        check(name + ": no requests", page.requests(), [])
         page.close()
     except Exception:
-        note_failure(test.__name__)
+        note_failure(name)
 
 
 def main():
@@ -533,6 +575,8 @@ def main():
         browser = Browser(CHROMIUM)
         for expression, test in tests:
             run_page(browser, write_page(folder, expression), test)
+        for kind, expression in every_picture.KINDS:
+            run_page(browser, write_page(folder, expression), test_steps(kind), kind)
         run_page(browser, write_titled(folder), test_text)
         run_page(browser, write_trace(folder), test_trace)
         run_page(browser, write_profile(folder), test_profile)

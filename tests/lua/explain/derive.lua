@@ -38,7 +38,7 @@ derivation(tile_to_shape("(2,2)", "(8,4)", "right"))
 -- expect:                 copies of (2,2):(1,2), 4 x 2 of them, fill the shape; they follow each other along the last mode, then along the one before
 derivation(nullspace("(2,3,4):(0,1,0)"))
 -- expect: made by       nullspace((2,3,4):(0,1,0)) = (2,4):(1,6)
--- expect:                 A(result(i)) = 0 for each of the 8 indices that (2,3,4):(0,1,0) leads to 0
+-- expect:                 A(result(i)) = 0 for each of the 8 coordinates that (2,3,4):(0,1,0) leads to 0
 derivation(upcast("Sw<2,2,3> o 0 o (8,8)", 2))
 -- expect: made by       upcast(Sw<2,2,3> o 0 o (8,8), 2) = Sw<2,1,3> o 0 o (4,8):(1,4)
 -- expect:                 2 elements become one: steps are divided by 2, smaller ones become 1 with fewer elements
@@ -58,4 +58,4 @@ sharing(parallelize("(4,4):(1,4)", "(2,2)", 1))
 
 -- A page says of a swizzle what explain says.
 print(html(L"Sw<2,0,3> o 0 o (4,8):(8,1)"):match("bits 3[^<\"]*"))
--- expect: bits 3..4 of the offset are xored into bits 0..1
+-- expect: bits 3..4 of the index are xored into bits 0..1

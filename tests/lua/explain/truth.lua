@@ -77,4 +77,4 @@ print(line_of("(2,3):(1,2)", "outside:", { tile = { 4 } }))
 print(explain(logical_divide("(8,8)", { _, 4 }), { text = true }):match("mode 0: [^\n]*"))
 -- expect: mode 0: a mode under _ stays whole
 print(explain(complement("(2,2):(1,6)", 24), { text = true }):match("copies of [^\n]*"))
--- expect: copies of (2,2):(1,6) that begin at the offsets of (3,2):(2,12) fill all below 24, none overlap
+-- expect: copies of (2,2):(1,6) that begin at the indices of (3,2):(2,12) fill all below 24, none overlap

@@ -32,6 +32,37 @@ print(html(zeros(f64, { 2, 2 })):match('"bytes":([%d.]+)')) -- expect: 8
 local function message(...)
   return select(2, pcall(html, ...)):match("^tests/lua/picture/html%.lua:%d+: (.*)$")
 end
-print(message("4:1", {colour = "red"})) -- expect: html: 'colour' is no option of pictures
+print(message("4:1", {colour = "red"})) -- expect: html: 'colour' is no option of pictures; did you mean 'color'?
 print(message("4:1", "/nowhere/x.html")) -- expect: html: /nowhere/x.html: No such file or directory
 print(message("4:1", true)) -- expect: html: the file is a boolean; a name was expected
+
+-- A name that promises another kind of file is refused, before anything is written.
+print(message("4:1", "x.svg")) -- expect: html: 'x.svg' would hold a page, which its name does not say; write svg(x, "x.svg"), or name it .html
+print(select(2, pcall(svg, "4:1", "x.HTML")):match(": (.*)")) -- expect: svg: 'x.HTML' would hold an SVG picture, which its name does not say; write html(x, "x.HTML"), or name it .svg
+print(select(2, pcall(latex, "4:1", "x.html")):match(": (.*)")) -- expect: latex: 'x.html' would hold LaTeX, which its name does not say; write html(x, "x.html"), or name it .tex
+print((io.open("x.svg")), (io.open("x.HTML"))) -- expect: nil	nil
+
+-- Whatever has a picture has a page, whose names of texts and marks the page's script knows.
+local script = require "cuttle.page.js"
+local texts = script:match("const textModes = (%b[])")
+local relations = script:match("const relations = (%b{})")
+local mma = tiled_mma("SM80_16x8x16_F32F16F16F32_TN", { 2, 2 })
+local pictured = {
+  L "(4,8):(8,1)", L "Sw<2,0,3> o 0 o (8,8):(8,1)", composition("(6,2):(8,2)", "(4,3):(3,1)"),
+  zipped_divide("(8,8):(8,1)", "(2,4)"), complement("4:2", 24), swizzle(2, 0, 3),
+  arange(f16, { 4, 6 }), identity_tensor { 4, 6 }, mma.atom, mma, mma:get_slice(3),
+  tiled_copy_A(atom("SM75_U32x4_LDSM_N", f16), mma), atom("SM75_U32x4_LDSM_N", f16),
+  tiled_copy_A(atom("SM75_U32x4_LDSM_N", f16), mma):get_slice(3),
+}
+pictured[#pictured + 1] = (tv_layout("(4,8):(8,1)", "(2,2):(1,2)"))
+local n_pages = 0
+for _, x in ipairs(pictured) do
+  local text = html(x)
+  n_pages = n_pages + 1
+  local text_mode = text:match('\n"text_mode":"(.-)"')
+  assert(texts:find(('name: "%s"'):format(text_mode), 1, true), text_mode)
+  for name in text:match('\n"same":(%b[])'):gmatch('"(.-)"') do
+    assert(relations:find(("\n    %s: {"):format(name), 1, true), name)
+  end
+end
+print(n_pages) -- expect: 15

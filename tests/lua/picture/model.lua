@@ -19,7 +19,7 @@ local function check_cells(text)
   local seen = 0
   for _, panel in ipairs(picture.of(L, { operands = false }).panels) do
     for _, cell in ipairs(panel.cells) do
-      assert(cell.offset == L(cell.index) and crd2idx(cell.crd, L) == cell.offset)
+      assert(cell.offset == L(cell.linear) and crd2idx(cell.crd, L) == cell.offset)
       seen = seen + 1
     end
   end
@@ -98,7 +98,7 @@ end
 -- expect: picture: 'wrong' is no option of pictures
 -- expect: picture: '2' is no mode of (4,2):(1,4); a mode number or name was expected
 -- expect: picture: mode 0 is in rows and in cols; each mode goes along one axis
--- expect: picture: 'red' is no colouring; bank, index, none, offset, thread, tile, value or a function of the cell was expected
+-- expect: picture: 'red' is no colouring; bank, coordinate, index, none, offset, thread, tile, value or a function of the cell was expected
 -- expect: picture: the option max_cells is 0; a positive integer was expected
 
 -- Each layout of a tiler by mode is a panel, whatever its rank.
