@@ -430,6 +430,20 @@ static Range *push_range(lua_State *L, CtInt start, CtInt stop, CtInt step, int6
   return r;
 }
 
+/* On the host Lua itself runs a for loop over one: it calls it. */
+static int range_call(lua_State *L) {
+  const Range *r = luaL_checkudata(L, 1, RANGE_TYPE);
+  front_check_own(L, r->serial, r->what);
+  return diag_error(L, "%s is called; write 'for i in range(n) do'", r->what);
+}
+
+static int range_tostring(lua_State *L) {
+  const Range *r = luaL_checkudata(L, 1, RANGE_TYPE);
+  front_check_own(L, r->serial, r->what);
+  lua_pushstring(L, r->what);
+  return 1;
+}
+
 /* {unroll = n} as the last argument, from the `from`-th on: removed from the stack. */
 static int64_t take_unroll(lua_State *L, int from, const char *op) {
   int top = lua_gettop(L);
@@ -546,6 +560,8 @@ static const luaL_Reg index_meta[] = {{"__index", index_index},
                                       {"__newindex", index_newindex},
                                       {"__tostring", index_tostring},
                                       {NULL, NULL}};
+static const luaL_Reg range_meta[] = {
+    {"__call", range_call}, {"__tostring", range_tostring}, {NULL, NULL}};
 static const luaL_Reg no_methods[] = {{NULL, NULL}};
 
 void bind_open_block(lua_State *L) { /* language table on top */
@@ -553,7 +569,7 @@ void bind_open_block(lua_State *L) { /* language table on top */
   luaL_getmetatable(L, INDEX_TYPE);
   bind_add_fields(L, axis_names);
   lua_pop(L, 1);
-  bind_new_type(L, RANGE_TYPE, no_methods, no_methods);
+  bind_new_type(L, RANGE_TYPE, range_meta, no_methods);
   luaL_setfuncs(L, block_functions, 0);
   for (int i = 0; i < (int)CT_ARRAY_LEN(indices); i++) {
     int *which = lua_newuserdatauv(L, sizeof *which, 0);

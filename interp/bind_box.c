@@ -44,8 +44,8 @@ static bool is_layout(lua_State *L, int idx) {
 
 static const LayoutBox *test_box(lua_State *L, int idx) {
   const LayoutBox *box = is_layout(L, idx) ? lua_touserdata(L, idx) : NULL;
-  if (box != NULL && box->serial != 0 && box->serial != front_serial(L)) {
-    diag_error(L, "a layout with run-time values was kept from a kernel that has ended");
+  if (box != NULL && box->serial != 0) {
+    front_check_own(L, box->serial, "a layout with run-time values");
   }
   return box;
 }

@@ -51,12 +51,6 @@ static void check_memory(lua_State *L, const CtIr *ir) {
   }
 }
 
-static void check_serial(lua_State *L, uint32_t serial, const char *what) {
-  if (serial != front_serial(L)) {
-    diag_error(L, "%s: it belongs to a kernel whose trace has ended; make it in this kernel", what);
-  }
-}
-
 /* --- mbarriers ------------------------------------------------------------------------------------------ */
 
 static Mbarrier *push_mbarrier(lua_State *L, Mbarrier m) {
@@ -97,7 +91,7 @@ static int lang_mbarrier(lua_State *L) { /* n, count */
 /* What messages call it. */
 static const char *title(lua_State *L, const Mbarrier *m) {
   const CtIr *ir = front_ir(L);
-  const char *name = ir == NULL || m->serial != front_serial(L) ? NULL : ir->bufs[m->buf].name;
+  const char *name = ir == NULL ? NULL : ir->bufs[m->buf].name;
   return name == NULL ? "the mbarrier" : name;
 }
 
@@ -115,6 +109,7 @@ static CtVal to_slot(lua_State *L, CtIr *ir, int idx, const Mbarrier *m) {
 
 static int mbarrier_index(lua_State *L) { /* upvalue 1: methods */
   const Mbarrier *m = luaL_checkudata(L, 1, MBARRIER_TYPE);
+  front_check_own(L, m->serial, "an mbarrier");
   if (lua_type(L, 2) == LUA_TSTRING) {
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL) {
@@ -125,7 +120,6 @@ static int mbarrier_index(lua_State *L) { /* upvalue 1: methods */
     return 1;
   }
   CtIr *ir = front_here(L, "mbarrier");
-  check_serial(L, m->serial, "mbarrier");
   if (m->slot != 0) {
     return diag_error(L, "%s[i] is one barrier, and cannot be indexed again", title(L, m));
   }
@@ -141,8 +135,8 @@ void bind_to_mbarrier(lua_State *L, int idx, const char *op, uint32_t *buf, CtVa
     diag_type_error(L, idx, op, "an mbarrier, as full[i],");
     return;
   }
+  front_check_own(L, m->serial, "an mbarrier");
   CtIr *ir = front_here(L, op);
-  check_serial(L, m->serial, op);
   if (m->slot == 0 && m->n > 1) {
     diag_error(L, "%s: %s is %I barriers; say which, as in %s[i]", op, title(L, m),
                (LUAI_UACINT)m->n, title(L, m));
@@ -167,6 +161,8 @@ static void check_call(lua_State *L, const char *type, const char *object, const
 
 static void check_mbarrier(lua_State *L, const char *method, const char *wanted) {
   check_call(L, MBARRIER_TYPE, "full[i]", method, wanted);
+  const Mbarrier *m = lua_touserdata(L, 1);
+  front_check_own(L, m->serial, "an mbarrier");
 }
 
 typedef struct Method {
@@ -278,6 +274,7 @@ static int m_test(lua_State *L) { /* parity */
 
 static int mbarrier_tostring(lua_State *L) {
   const Mbarrier *m = luaL_checkudata(L, 1, MBARRIER_TYPE);
+  front_check_own(L, m->serial, "an mbarrier");
   if (m->slot != 0) {
     lua_pushfstring(L, "one of %I mbarriers", (LUAI_UACINT)m->n);
   } else {
@@ -345,8 +342,8 @@ static CtVal get(CtIr *ir, CtVal var, int64_t hi) {
 static int state_index(lua_State *L) { /* upvalue 1: methods */
   const State *s = luaL_checkudata(L, 1, STATE_TYPE);
   const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2);
+  front_check_own(L, s->serial, "a pipeline state");
   CtIr *ir = front_here(L, "pipeline_state");
-  check_serial(L, s->serial, "pipeline_state");
   if (strcmp(key, "slot") == 0) {
     value_push(L, get(ir, s->slot, s->n - 1));
     return 1;
@@ -362,6 +359,13 @@ static int state_index(lua_State *L) { /* upvalue 1: methods */
   return 1;
 }
 
+static int state_tostring(lua_State *L) {
+  const State *s = luaL_checkudata(L, 1, STATE_TYPE);
+  front_check_own(L, s->serial, "a pipeline state");
+  lua_pushfstring(L, "the state of a pipeline of %I slots", (LUAI_UACINT)s->n);
+  return 1;
+}
+
 static int state_newindex(lua_State *L) {
   return diag_error(L, "a pipeline state changes by advance; make another one to begin elsewhere");
 }
@@ -369,8 +373,8 @@ static int state_newindex(lua_State *L) {
 static int state_advance(lua_State *L) { /* [count] */
   check_call(L, STATE_TYPE, "state", "advance", NULL);
   const State *s = lua_touserdata(L, 1);
+  front_check_own(L, s->serial, "a pipeline state");
   CtIr *ir = front_here(L, "advance");
-  check_serial(L, s->serial, "advance");
   (void)value_settle(L, 2);
   if (lua_type(L, 2) == LUA_TNUMBER) {
     (void)bind_to_index(L, 2, 0, 1 << 30, "advance", "number of slots");
@@ -444,11 +448,18 @@ static int lang_named_barrier(lua_State *L) { /* id, threads */
 static int named(lua_State *L, const char *name, CtOp op) {
   check_call(L, NAMED_TYPE, "named_barrier(id, threads)", name, NULL);
   const Named *b = lua_touserdata(L, 1);
+  front_check_own(L, b->serial, "a named barrier");
   CtIr *ir = front_here(L, name);
-  check_serial(L, b->serial, name);
   ct_ir_named_barrier(ir, op, b->id, b->threads);
   check_memory(L, ir);
   return 0;
+}
+
+static int named_tostring(lua_State *L) {
+  const Named *b = luaL_checkudata(L, 1, NAMED_TYPE);
+  front_check_own(L, b->serial, "a named barrier");
+  lua_pushfstring(L, "a named barrier of %I threads", (LUAI_UACINT)b->threads);
+  return 1;
 }
 
 static int named_sync(lua_State *L) { return named(L, "sync", CT_OP_NAMED_SYNC); }
@@ -493,11 +504,12 @@ static const luaL_Reg mbarrier_methods[] = {
     {"test", m_test},        {NULL, NULL}};
 static const luaL_Reg mbarrier_meta[] = {{"__tostring", mbarrier_tostring}, {NULL, NULL}};
 static const luaL_Reg state_methods[] = {{"advance", state_advance}, {NULL, NULL}};
-static const luaL_Reg state_meta[] = {{"__newindex", state_newindex}, {NULL, NULL}};
+static const luaL_Reg state_meta[] = {
+    {"__newindex", state_newindex}, {"__tostring", state_tostring}, {NULL, NULL}};
 static const char *const state_fields[] = {"slot", "parity", NULL};
 static const luaL_Reg named_methods[] = {
     {"sync", named_sync}, {"arrive", named_arrive}, {NULL, NULL}};
-static const luaL_Reg no_meta[] = {{NULL, NULL}};
+static const luaL_Reg named_meta[] = {{"__tostring", named_tostring}, {NULL, NULL}};
 static const luaL_Reg sync_functions[] = {
     {"mbarrier", lang_mbarrier},           {"pipeline_state", lang_pipeline_state},
     {"named_barrier", lang_named_barrier}, {"setmaxnreg", lang_setmaxnreg},
@@ -519,6 +531,6 @@ void bind_open_sync(lua_State *L) { /* language table on top */
   new_indexed(L, STATE_TYPE, state_meta, state_methods, state_index);
   bind_add_fields(L, state_fields);
   lua_pop(L, 1);
-  bind_new_type(L, NAMED_TYPE, no_meta, named_methods);
+  bind_new_type(L, NAMED_TYPE, named_meta, named_methods);
   luaL_setfuncs(L, sync_functions, 0);
 }

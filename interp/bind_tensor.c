@@ -260,8 +260,13 @@ static int tostring(lua_State *L) {
   return 1;
 }
 
+/* Also of a kernel's tensor, whenever its time comes. */
 static int gc(lua_State *L) {
-  tensor_close(tensor_check(L, 1, "close"));
+  Tensor *t = tensor_peek(L, 1);
+  if (t == NULL) {
+    return diag_type_error(L, 1, "close", "a tensor");
+  }
+  tensor_close(t);
   return 0;
 }
 

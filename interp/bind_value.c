@@ -137,6 +137,8 @@ static int op_len(lua_State *L) {
 
 /* Reached only from a function that the front end has not rewritten: blames its caller in the kernel. */
 static int op_compare(lua_State *L) {
+  value_test(L, 1, NULL); /* raises for one of another trace */
+  value_test(L, 2, NULL);
   return front_fail_unconverted(
       L, "run-time values are compared in a function that was not converted (a metamethod, or a "
          "callback of C); compare them in the kernel or a helper");
@@ -147,7 +149,10 @@ static int value_tostring(lua_State *L) {
     luaL_tolstring(L, 1, NULL);
     return 1;
   }
-  CtVal v = value_to(L, 1, CT_VOID, "tostring");
+  CtVal v;
+  if (!value_test(L, 1, &v)) {
+    return diag_type_error(L, 1, "tostring", "a run-time value");
+  }
   const CtInst *inst = ct_inst(front_ir(L), v);
   lua_pushfstring(L, "run-time %s %s", ct_dtypes[inst->type].name,
                   inst->name == NULL ? "value" : inst->name);

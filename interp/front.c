@@ -370,6 +370,7 @@ static int traced_call(lua_State *L) { /* function, TraceCall */
   const TraceCall *call = lua_touserdata(L, 2);
   lua_settop(L, 1);
   front_patch_metatables(L);
+  front_own(L, front_of(L));
   if (src_convert(L, 1, RW_KERNEL) != LUA_OK) {
     return lua_error(L);
   }
@@ -432,6 +433,7 @@ void front_open(lua_State *L) {
     luaL_setfuncs(L, parts[i], 2); /* upvalues: the Front, the table of runtime functions */
   }
   src_set_runtime(L); /* takes the table */
+  front_open_owner(L);
   front_open_logic(L);
   front_open_expr(L);
   front_open_replace(L);

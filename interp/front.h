@@ -20,6 +20,11 @@ CtIr *front_here(lua_State *L, const char *name);
 /* Arithmetic on dynamic integers for the layout algebra; NULL outside a trace. */
 const CtDyn *front_dyn(lua_State *L);
 uint32_t front_serial(lua_State *L); /* number of the running trace; 0 outside */
+/* front_owner.c. Raises unless the running trace has this number: names the kernel that `what` (as in
+   "tensor x") was made in, and where it is used. */
+void front_check_own(lua_State *L, uint32_t serial, const char *what);
+/* Pushes "kernel 'k' (file.lua:3)", whose trace had this number. */
+const char *front_push_owner(lua_State *L, uint32_t serial);
 
 /* Pushes the kernel's arguments, symbolic in the running trace, and returns how many. May raise. */
 typedef int (*FrontPushArgs)(lua_State *L, CtIr *ir, void *ud);

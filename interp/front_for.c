@@ -393,13 +393,7 @@ static bool take_function(lua_State *L, Frame *frame, const Range *r, const char
 }
 
 static int begin_range(lua_State *L, Front *f, const char *name, const Range *r) {
-  if (f->ir == NULL) {
-    return diag_error(L, "a loop over range() or axes() exists only inside a kernel");
-  }
-  if (r->serial != f->serial) {
-    return diag_error(
-        L, "a range was kept from a kernel whose trace has ended; make it in each kernel");
-  }
+  front_check_own(L, r->serial, r->what);
   Frame *frame = frame_push(L, f, FRAME_LOOP);
   frame->loop = "in";
   int base = lua_gettop(L);

@@ -7,7 +7,13 @@
 
 static char anchors_key; /* registry: logic frames, which no Lua variable holds */
 
-Half *half_test(lua_State *L, int idx) { return luaL_testudata(L, idx, HALF_TYPE); }
+Half *half_test(lua_State *L, int idx) {
+  Half *half = lua_type(L, idx) == LUA_TUSERDATA ? luaL_testudata(L, idx, HALF_TYPE) : NULL;
+  if (half != NULL) {
+    front_check_own(L, half->serial, "a run-time 'c and x'");
+  }
+  return half;
+}
 
 enum { MAX_LOGIC = 100 };
 

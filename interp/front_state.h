@@ -193,6 +193,10 @@ void front_restore_metatables(lua_State *L); /* ... no more */
 /* Raises the message at the line of the innermost converted function. */
 int front_fail_unconverted(lua_State *L, const char *what);
 
+/* front_owner.c: notes which kernel the trace that begins is of. */
+void front_own(lua_State *L, const Front *f);
+void front_open_owner(lua_State *L);
+
 /* front_refuse.c: what C cannot do with what a kernel has. */
 void front_check_iterator(lua_State *L, int idx); /* raises for a value, a tensor, a layout */
 /* The message at the top, where Lua complains of a run-time value, with why [-1, +1, m]. */

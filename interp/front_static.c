@@ -25,11 +25,11 @@ typedef struct Search {
 /* What a message calls the value at idx if it belongs to the trace, else NULL. */
 static const char *runtime_kind(lua_State *L, int idx) {
   CtComposed layout;
-  const Tensor *t = tensor_test(L, idx);
+  const Tensor *t = tensor_peek(L, idx); /* one of another trace is refused where it is used */
   if (value_test(L, idx, NULL) || half_test(L, idx) != NULL) {
     return "a run-time value";
   }
-  if (t != NULL && t->in_kernel) {
+  if (t != NULL && t->in_kernel && t->serial == front_serial(L)) {
     return "a tensor of the kernel";
   }
   if (range_test(L, idx) != NULL) {

@@ -44,6 +44,12 @@ static void set_assigned(Front *f, const Box *box) {
   }
 }
 
+static void check_own(lua_State *L, const Box *box, int idx) {
+  if (box->serial != front_serial(L)) {
+    front_check_own(L, box->serial, lua_pushfstring(L, "variable '%s'", box_name(L, idx)));
+  }
+}
+
 static bool is_assigned(const Front *f, const Box *box) {
   return box->nil_var < 0 || (f->assigned.w[box->nil_var / 64] >> (box->nil_var % 64) & 1) != 0;
 }
@@ -104,9 +110,7 @@ void box_load(lua_State *L, Front *f, int idx) {
     lua_getiuservalue(L, idx, 1);
     return;
   }
-  if (box->serial != f->serial) {
-    diag_error(L, "'%s' was a variable of a kernel whose trace has ended", box_name(L, idx));
-  }
+  check_own(L, box, idx);
   if (box->var == 0 && front_condition(f, L) == 0) {
     lua_pushnil(L);
     return;
@@ -158,6 +162,7 @@ void box_store(lua_State *L, Front *f, int idx, int value) {
   idx = lua_absindex(L, idx);
   value = lua_absindex(L, value);
   Box *box = lua_touserdata(L, idx);
+  check_own(L, box, idx);
   if (half_test(L, value) != NULL) {
     diag_error(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
   }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "front.h"
 #include "launch_key.h"
 #include "runtime/device/cache.h"
 #include "runtime/layout/walk.h"
@@ -162,8 +163,9 @@ static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
   const Tensor *t = arg->tensor;
   CtErr err;
   if (t->in_kernel) {
-    diag_error(L, "%s is a tensor kept from a kernel; one of the host was expected",
-               push_title(L, kernel, a->n));
+    const char *title = push_title(L, kernel, a->n);
+    diag_error(L, "%s is a tensor that was made in %s; one of the host was expected", title,
+               front_push_owner(L, t->serial));
   }
   if (tensor_live(t, &err) != CT_OK) {
     diag_error(L, "%s %s", push_title(L, kernel, a->n), err.msg);
@@ -244,6 +246,7 @@ static void read_arg(lua_State *L, int kernel, LaunchArgs *a, int idx) {
   } else if (bind_test_number(L, idx, &typed)) {
     read_typed(L, a, arg, &typed);
   } else {
+    value_test(L, idx, NULL); /* says where one comes from */
     diag_error(L, "%s is %s; a tensor, a number or a boolean was expected",
                push_title(L, kernel, a->n), diag_push_kind(L, idx));
   }

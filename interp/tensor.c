@@ -16,7 +16,7 @@ enum { NAME_SLOT = 1, LAYOUT_SLOT, N_SLOTS = LAYOUT_SLOT };
 
 /* Compares metatables by address: arguments of launches are tested here, and a look-up by name costs
    more than the rest of the test. */
-Tensor *tensor_test(lua_State *L, int idx) {
+Tensor *tensor_peek(lua_State *L, int idx) {
   Tensor *t = lua_touserdata(L, idx);
   if (t == NULL || lua_getmetatable(L, idx) == 0) {
     return NULL;
@@ -24,6 +24,22 @@ Tensor *tensor_test(lua_State *L, int idx) {
   bool is_tensor = lua_topointer(L, -1) == state_of(L)->tensor_type;
   lua_pop(L, 1);
   return is_tensor ? t : NULL;
+}
+
+static void check_own(lua_State *L, int idx, const Tensor *t) {
+  if (t->in_kernel && t->serial != front_serial(L)) {
+    const char *title = tensor_push_title(L, idx);
+    bool is_named = strncmp(title, "the ", 4) != 0;
+    front_check_own(L, t->serial, lua_pushfstring(L, is_named ? "tensor %s" : "%s", title));
+  }
+}
+
+Tensor *tensor_test(lua_State *L, int idx) {
+  Tensor *t = tensor_peek(L, idx);
+  if (t != NULL) {
+    check_own(L, idx, t);
+  }
+  return t;
 }
 
 Tensor *tensor_check(lua_State *L, int idx, const char *op) {
@@ -43,9 +59,6 @@ static void fail_tensor(lua_State *L, int idx, const char *op, const char *what)
 Tensor *tensor_check_live(lua_State *L, int idx, const char *op) {
   Tensor *t = tensor_check(L, idx, op == NULL ? "tensor" : op);
   CtErr err;
-  if (t->in_kernel && t->serial != front_serial(L)) {
-    fail_tensor(L, idx, op, "is a tensor of a kernel whose trace has ended; it exists only there");
-  }
   if (!t->in_kernel && t->at == NULL && tensor_live(t, &err) != CT_OK) {
     fail_tensor(L, idx, op, err.msg);
   }
@@ -278,7 +291,7 @@ static const char *find_variable(lua_State *L, int idx) {
 }
 
 const char *tensor_push_title(lua_State *L, int idx) {
-  const Tensor *t = tensor_test(L, idx);
+  const Tensor *t = tensor_peek(L, idx);
   idx = lua_absindex(L, idx);
   luaL_checkstack(L, 8, NULL);
   const char *name = t != NULL && t->name != NULL ? t->name : find_variable(L, idx);

@@ -48,8 +48,13 @@ typedef struct Tensor {
   uint8_t key[63];
 } Tensor;
 
-Tensor *tensor_test(lua_State *L, int idx);                  /* NULL when it is none */
+/* NULL when it is none. Raises for one that was kept from a kernel whose trace has ended, or is used on the
+   host, as tensor_check does: whoever uses a tensor has it from one of the two. */
+Tensor *tensor_test(lua_State *L, int idx);
 Tensor *tensor_check(lua_State *L, int idx, const char *op); /* raises when it is none */
+
+/* The same without a look at whose it is: for collecting it and for messages. */
+Tensor *tensor_peek(lua_State *L, int idx);
 
 /* Each pushes one new tensor; raises only for want of memory. The layout is copied. */
 

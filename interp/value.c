@@ -36,9 +36,7 @@ bool value_test(lua_State *L, int idx, CtVal *out) {
   if (value == NULL) {
     return false;
   }
-  if (value->serial != front_serial(L)) {
-    diag_error(L, "a run-time value was kept from a kernel whose trace has ended");
-  }
+  front_check_own(L, value->serial, "a run-time value");
   if (out != NULL) {
     *out = value->v;
   }
@@ -135,6 +133,9 @@ static CtVal number(lua_State *L, CtIr *ir, int idx, CtDtype want, const char *w
 
 CtVal value_to(lua_State *L, int idx, CtDtype want, const char *what) {
   CtIr *ir = front_ir(L);
+  if (ir == NULL) {
+    ir = front_here(L, what); /* raises */
+  }
   CtVal v;
   if (value_test(L, idx, &v)) {
     return convert(L, ir, v, want, what);

@@ -1,6 +1,6 @@
 local kept
 local k = kernel("k", function(x)
-  if kept then kept:arrive() end -- expect error: arrive: it belongs to a kernel whose trace has ended; make it in this kernel
+  if kept then kept:arrive() end -- expect error: an mbarrier was made in kernel 'k' (tests/fails/mbarrier_kept.lua:2) and is used in a later trace of it; it exists only while that kernel is traced
   kept = mbarrier(1, 1)
 end)
 k{grid = 1, block = 64}(zeros(f32, 1))

@@ -19,9 +19,9 @@ trace(function(A)
   kept[1] = A
 end)
 print(H[{1, 5}], H[{2, 5}])                 -- expect: 3.0	0.0
--- expect: A is a tensor of a kernel whose trace has ended; it exists only there
+-- expect: tensor A was made in kernel 'k' (tests/lua/tensor/kernel.lua:11) and is used on the host; it exists only while that kernel is traced
 print((select(2, pcall(function() return kept[1][0] end)):gsub("^[^:]*:%d+: ", "")))
--- expect: tile: A is a tensor of a kernel whose trace has ended; it exists only there
+-- expect: tensor A was made in kernel 'k' (tests/lua/tensor/kernel.lua:11) and is used on the host; it exists only while that kernel is traced
 print((select(2, pcall(tile, kept[1], {2, 2}, 0)):gsub("^[^:]*:%d+: ", "")))
 -- expect: B[3]: a tensor of the host is not at hand inside a kernel; pass it as an argument
 trace(function(A) A[{0, 0}] = B[3] end)
