@@ -7,16 +7,9 @@
 
 static char anchors_key; /* registry: logic frames, which no Lua variable holds */
 
-Half *half_test(lua_State *L, int idx) {
-  Half *half = lua_type(L, idx) == LUA_TUSERDATA ? luaL_testudata(L, idx, HALF_TYPE) : NULL;
-  if (half != NULL) {
-    front_check_own(L, half->serial, "a run-time 'c and x'");
-  }
-  return half;
-}
-
 enum { MAX_LOGIC = 100 };
 
+/* Pushes the frame that pop_logic finds. With the half at idx 1, if it is one. */
 static Frame *push_logic(lua_State *L, Front *f, bool is_or) {
   int depth = 0;
   for (const Frame *p = front_co(f, L)->top; p != NULL && p->kind == FRAME_LOGIC; p = p->parent) {
@@ -27,6 +20,8 @@ static Frame *push_logic(lua_State *L, Front *f, bool is_or) {
   }
   Frame *frame = frame_push(L, f, FRAME_LOGIC);
   frame->is_or = is_or;
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, 1);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &anchors_key);
   lua_pushvalue(L, -2);
   lua_rawsetp(L, -2, frame);
@@ -34,6 +29,7 @@ static Frame *push_logic(lua_State *L, Front *f, bool is_or) {
   return frame;
 }
 
+/* Pushes the left side. */
 static Frame pop_logic(lua_State *L, Front *f) {
   Frame *frame = front_co(f, L)->top;
   if (frame == NULL || frame->kind != FRAME_LOGIC) {
@@ -44,9 +40,12 @@ static Frame pop_logic(lua_State *L, Front *f) {
   frame->co->top = frame->parent;
   frame->is_open = false;
   lua_rawgetp(L, LUA_REGISTRYINDEX, &anchors_key);
+  lua_rawgetp(L, -1, frame);
+  lua_getiuservalue(L, -1, 1);
+  lua_insert(L, -3); /* stack: left, anchors, frame */
   lua_pushnil(L);
-  lua_rawsetp(L, -2, frame);
-  lua_pop(L, 1);
+  lua_rawsetp(L, -3, frame);
+  lua_pop(L, 2);
   return copy;
 }
 
@@ -95,44 +94,9 @@ static void join_bools(lua_State *L, Front *f, const Frame *frame, int idx) {
   value_push(L, ct_ir_get(ir, var));
 }
 
-static CtDtype choice_type(lua_State *L, const Front *f, int idx, bool *weak) {
-  CtVal v;
-  *weak = !value_test(L, idx, &v);
-  if (!*weak) {
-    return (CtDtype)ct_inst(f->ir, v)->type;
-  }
-  if (!lua_isinteger(L, idx)) {
-    return CT_f32;
-  }
-  return lua_tointeger(L, idx) == (int32_t)lua_tointeger(L, idx) ? CT_i32 : CT_i64;
-}
-
-static void push_half(lua_State *L, Front *f, const Half *value) {
-  Half *half = lua_newuserdatauv(L, sizeof *half, 0);
-  *half = *value;
-  half->serial = f->serial;
-  luaL_setmetatable(L, HALF_TYPE);
-}
-
-/* `c and x` with a number: the value waits in a variable for the other side. */
-static void begin_choice(lua_State *L, Front *f, const Frame *frame, int idx) {
-  Half half = {.cond = frame->cond, .if_op = frame->if_op};
-  CtDtype type = choice_type(L, f, idx, &half.weak);
-  half.var = ct_ir_var(f->ir, type, "chosen");
-  ct_ir_set(f->ir, half.var, value_to(L, idx, type, "the right side of 'and'"));
-  ct_ir_end(f->ir, frame->if_op);
-  push_half(L, f, &half);
-}
-
-/* `c and (d and x)`: both conditions hold where x is chosen. */
-static void nest_choice(lua_State *L, Front *f, const Frame *frame, const Half *inner) {
-  CtIr *ir = f->ir;
-  CtVal both = ct_ir_var(ir, CT_bool, "both");
-  ct_ir_set_before(ir, both, ct_ir_const_int(ir, CT_bool, 0), frame->if_op);
-  ct_ir_set(ir, both, inner->cond);
-  ct_ir_end(ir, frame->if_op);
-  Half half = {.cond = ct_ir_get(ir, both), .var = inner->var, .weak = inner->weak};
-  push_half(L, f, &half);
+/* Lua's own false or nil: the side chooses nothing. */
+static bool is_never(lua_State *L, int idx) {
+  return lua_isnil(L, idx) || (lua_isboolean(L, idx) && !lua_toboolean(L, idx));
 }
 
 static int rt_andb(lua_State *L) {
@@ -142,7 +106,7 @@ static int rt_andb(lua_State *L) {
   const Half *half = half_test(L, 1);
   CtVal c;
   if (half != NULL) {
-    open_logic(L, f, frame, half->cond, true);
+    open_logic(L, f, frame, choice_taken(f->ir, half), true);
   } else if (value_test(L, 1, &c) && ct_inst(f->ir, c)->type == CT_bool) {
     open_logic(L, f, frame, c, true);
   } else {
@@ -158,18 +122,19 @@ static int rt_ande(lua_State *L) {
   const Frame frame = pop_logic(L, f);
   const Half *half = half_test(L, 1);
   if (!frame.runtime) {
+    lua_settop(L, 1);
     return 1;
   }
   front_at(L, f);
   if (half != NULL) {
-    nest_choice(L, f, &frame, half);
+    choice_nest(L, f, &frame, half);
   } else if (front_is_number(L, f, 1)) {
-    begin_choice(L, f, &frame, 1);
-  } else if (front_is_bool(L, f, 1)) {
-    join_bools(L, f, &frame, 1);
-  } else if (lua_isnil(L, 1)) {
+    choice_begin(L, f, &frame, 1);
+  } else if (is_never(L, 1)) {
     ct_ir_end(f->ir, frame.if_op);
     lua_pushboolean(L, 0);
+  } else if (front_is_bool(L, f, 1)) {
+    join_bools(L, f, &frame, 1);
   } else {
     return fail_choice(L, 1, "and");
   }
@@ -184,18 +149,13 @@ static int rt_orb(lua_State *L) {
   const Half *half = half_test(L, 1);
   CtVal c;
   if (half != NULL) {
-    frame->op = half->var;
-    frame->has_else = half->weak;
-    if (half->if_op != 0 && half->if_op == ct_ir_position(f->ir)) {
-      front_at(L, f);
-      ct_ir_else(f->ir, half->if_op);
-      frame->if_op = half->if_op;
-      frame->cond = half->cond;
+    front_at(L, f);
+    frame->has_else = true;
+    if (choice_goes_on(f, frame, half)) {
       frame->runtime = true;
       frame->runtime_at = ++f->clock;
-      frame->some_live = true; /* the IF chooses between both sides */
     } else {
-      open_logic(L, f, frame, half->cond, false);
+      open_logic(L, f, frame, choice_taken(f->ir, half), false);
     }
   } else if (value_test(L, 1, &c) && ct_inst(f->ir, c)->type == CT_bool) {
     open_logic(L, f, frame, c, false);
@@ -206,37 +166,19 @@ static int rt_orb(lua_State *L) {
   return 1;
 }
 
-/* Brings the variable of a choice and the value at idx to one type. */
-static CtVal choice_value(lua_State *L, Front *f, const Frame *frame, int idx) {
-  CtIr *ir = f->ir;
-  bool weak;
-  CtDtype is = (CtDtype)ct_inst(ir, frame->op)->type;
-  CtDtype given = choice_type(L, f, idx, &weak);
-  bool float_wins = ct_is_float(given) && !ct_is_float(is);
-  bool wider = ct_dtypes[given].cls == ct_dtypes[is].cls && !weak && !value_converts(given, is);
-  bool adopts =
-      !weak && frame->has_else && ct_is_narrow(given) && ct_dtypes[given].cls == ct_dtypes[is].cls;
-  if (adopts && ct_ir_retype(ir, frame->op, given)) {
-    is = given;
-  } else if (float_wins || wider) {
-    if (!frame->has_else || !ct_ir_retype(ir, frame->op, given)) {
-      diag_error(L, "'c and x or y' chooses between %s and %s; cast one of them",
-                 ct_dtypes[is].name, ct_dtypes[given].name);
-    }
-    is = given;
-  }
-  return value_to(L, idx, is, "the right side of 'or'");
-}
-
-static void end_choice(lua_State *L, Front *f, const Frame *frame, int idx) {
-  CtIr *ir = f->ir;
-  CtVal set[2];
-  ct_ir_set(ir, frame->op, choice_value(L, f, frame, idx));
-  ct_ir_end(ir, frame->if_op);
-  if (frame->some_live && ct_ir_flatten_if(ir, frame->if_op, frame->op, set)) {
-    value_push(L, ct_ir_select(ir, frame->cond, set[0], set[1]));
+/* `half or x`, where the left side, the half, is at `left`. */
+static void end_half(lua_State *L, Front *f, const Frame *frame, int left) {
+  const Half *right = half_test(L, 1);
+  Half *half = half_test(L, left);
+  if (right != NULL) {
+    choice_join(L, f, frame, half, right);
+  } else if (is_never(L, 1)) {
+    choice_none(L, f, frame, left);
+  } else if (front_is_number(L, f, 1)) {
+    choice_end(L, f, frame, half, 1);
   } else {
-    value_push(L, ct_ir_get(ir, frame->op));
+    diag_error(L, "'c and x or y' has a number for x but %s for y; write numbers on both sides",
+               front_is_bool(L, f, 1) ? "a boolean" : diag_push_kind(L, 1));
   }
 }
 
@@ -245,18 +187,18 @@ static int rt_ore(lua_State *L) {
   lua_settop(L, 1);
   const Frame frame = pop_logic(L, f);
   if (!frame.runtime) {
+    lua_settop(L, 1);
     return 1;
   }
   front_at(L, f);
-  if (frame.op != 0) {
-    if (!front_is_number(L, f, 1)) {
-      return diag_error(L, "'c and x or y' has a number for x but a %s for y",
-                        front_is_bool(L, f, 1) ? "boolean" : luaL_typename(L, 1));
-    }
-    end_choice(L, f, &frame, 1);
+  if (frame.has_else) {
+    end_half(L, f, &frame, 2);
+  } else if (lua_isnil(L, 1)) {
+    ct_ir_end(f->ir, frame.if_op);
+    value_push(L, frame.cond);
   } else if (front_is_bool(L, f, 1)) {
     join_bools(L, f, &frame, 1);
-  } else if (front_is_number(L, f, 1)) {
+  } else if (front_is_number(L, f, 1) || half_test(L, 1) != NULL) {
     return diag_error(L,
                       "'c or x' has a run-time condition for c and a number for x; write 'c and y "
                       "or x'");

@@ -53,6 +53,7 @@ typedef struct Frame {
   bool has_else;
   bool some_live;    /* the end of some arm was live */
   bool is_or;        /* LOGIC */
+  bool is_chain;     /* LOGIC: the right side of `or` is in the else of a half's last IF */
   CtVal cond, if_op; /* the innermost IF, and its condition */
   CtVal position;    /* LOGIC: of the IR before */
   /* LOOP */
@@ -112,11 +113,25 @@ typedef struct Box {
   uint32_t serial;
 } Box;
 
-/* `c and x`: waits for its `or`. */
+/* One x of `c and x or d and y or z`. */
+typedef struct Arm {
+  CtVal cond, if_op; /* x is chosen at the end of the IF's then, or of its else */
+  bool is_else;
+  CtVal value;   /* 0: a number of Lua, which takes the type of the others */
+  bool is_float; /* that number */
+  lua_Number f;
+  lua_Integer i;
+} Arm;
+
+/* `c and x`, or `c and x or d and y`: waits for its last `or`; front_choice.c. */
 typedef struct Half {
-  CtVal cond, if_op, var;
-  bool weak;
   uint32_t serial;
+  bool is_chain; /* each arm's IF ends the else of the one before */
+  CtVal cond;    /* whether an arm is taken; 0: of a chain of more than one, not asked yet */
+  CtVal value;   /* of one that an `or` has completed: what an arm chose, if one did; else 0 */
+  int n_ifs;     /* arms whose IFs still stand; the others were flattened */
+  int n_arms;
+  Arm arms[];
 } Half;
 
 #define FRAME_TYPE "cuttle.frame"
@@ -156,7 +171,18 @@ void box_store(lua_State *L, Front *f, int idx, int value); /* into a variable *
 
 /* A condition: 1 or 0 when it is static, else -1 and *c is the run-time bool. `what` tests it ("if"). */
 int front_truth(lua_State *L, int idx, const char *what, CtVal *c);
+
+/* front_choice.c. What stands under the condition of a logic frame that is popped already, idx being the right
+   side of `and` or `or`. Each pushes one value: a half, or the completed choice. */
 Half *half_test(lua_State *L, int idx);
+CtVal choice_taken(CtIr *ir, const Half *half); /* a bool: is some arm taken? */
+void choice_begin(lua_State *L, Front *f, const Frame *frame, int idx);          /* c and x */
+void choice_nest(lua_State *L, Front *f, const Frame *frame, const Half *inner); /* c and (half) */
+/* Enters the else of the half's last IF for the right side of `or`, if that may be. */
+bool choice_goes_on(Front *f, Frame *frame, const Half *half);
+void choice_end(lua_State *L, Front *f, const Frame *frame, Half *half, int idx); /* half or x */
+void choice_none(lua_State *L, Front *f, const Frame *frame, int half);           /* half or nil */
+void choice_join(lua_State *L, Front *f, const Frame *frame, const Half *left, const Half *right);
 bool front_is_bool(lua_State *L, const Front *f, int idx); /* static or run-time */
 bool front_is_number(lua_State *L, const Front *f, int idx);
 

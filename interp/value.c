@@ -192,6 +192,10 @@ static CtDtype common_type(lua_State *L, CtDtype a, CtDtype b, const char *op) {
   return ct_dtypes[a].bits >= ct_dtypes[b].bits ? a : b;
 }
 
+CtDtype value_common(lua_State *L, CtDtype a, CtDtype b, const char *op) {
+  return common_type(L, ct_dtype_compute(a), ct_dtype_compute(b), op);
+}
+
 static CtDtype runtime_type(lua_State *L, const CtIr *ir, int idx) {
   CtVal v;
   if (value_test(L, idx, &v)) {

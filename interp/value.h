@@ -35,6 +35,9 @@ CtVal value_cast(lua_State *L, int idx, CtDtype type, const char *what);
 /* May a run-time value of type `is` become one of type `want` without saying so? Never a narrower one. */
 bool value_converts(CtDtype is, CtDtype want);
 
+/* The type of a computation with values of both types; `op` as in value_pair. Raises where there is none. */
+CtDtype value_common(lua_State *L, CtDtype a, CtDtype b, const char *op);
+
 /* Both operands of a binary operation of the script, brought to one type by the rules of the language
    (docs/kernels.md, "Mixed types"); at least one is a run-time value. `op` as in messages: "+". */
 void value_pair(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y);
