@@ -477,6 +477,8 @@ static int lang_range(lua_State *L) { /* [start,] stop[, step][, {unroll = n}] *
 /* For the standard library: a range whose loop has the two values that a function makes of the index. */
 static int lang_tiles_of(lua_State *L) { /* range, function */
   const Range *r = luaL_checkudata(L, 1, RANGE_TYPE);
+  front_here(L, "raster");
+  luaL_checktype(L, 2, LUA_TFUNCTION);
   Range *pairs = push_range(L, r->start, r->stop, r->step, r->unroll);
   pairs->n_values = 2;
   pairs->what = "raster";

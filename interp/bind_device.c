@@ -73,7 +73,8 @@ static int lang_event(lua_State *L) {
 }
 
 static int handle_close(lua_State *L) {
-  Handle *h = lua_touserdata(L, 1);
+  Handle *h = luaL_testudata(L, 1, STREAM_TYPE);
+  h = h != NULL ? h : luaL_checkudata(L, 1, EVENT_TYPE);
   if (h->device != NULL && h->generation == ct_device_generation(h->device)) {
     if (h->stream != NULL) {
       ct_stream_free(h->device, h->stream);
@@ -305,7 +306,7 @@ typedef struct CudaKernel {
 } CudaKernel;
 
 static int cuda_kernel_close(lua_State *L) {
-  CudaKernel *k = lua_touserdata(L, 1);
+  CudaKernel *k = luaL_checkudata(L, 1, CUDA_KERNEL_TYPE);
   if (k->module != NULL) {
     ct_module_free(k->module);
     k->module = NULL;

@@ -186,7 +186,7 @@ static int lang_kernel(lua_State *L) {
 }
 
 static int kernel_gc(lua_State *L) {
-  Kernel *k = lua_touserdata(L, 1);
+  Kernel *k = kernel_check(L, 1);
   if (k->state != NULL) {
     kernel_forget(k);
   }
@@ -318,17 +318,11 @@ static void check_outside(lua_State *L) {
 /* A configuration that is called more than once keeps what it last read, for arguments like those. */
 typedef struct Config {
   LaunchConfig launch;      /* first: a Config is used as one */
-  LaunchArgs *args;         /* NULL until the second call */
+  LaunchArgs *args;         /* the userdata that is a user value; NULL until the second call */
   bool was_called, is_read; /* is_read: *args holds the arguments of a call */
-  CtAlloc alloc;
 } Config;
 
-static int config_gc(lua_State *L) {
-  Config *c = lua_touserdata(L, 1);
-  ct_free(c->alloc, c->args, sizeof *c->args);
-  c->args = NULL;
-  return 0;
-}
+enum { CONFIG_KERNEL = 1, CONFIG_STREAM, CONFIG_ARGS }; /* user values of a configuration */
 
 /* k{grid =, block =}: a configuration; it may be kept and called again and again. */
 static int kernel_call(lua_State *L) {
@@ -341,12 +335,11 @@ static int kernel_call(lua_State *L) {
                       k->name, diag_push_kind(L, 2), k->name);
   }
   lua_settop(L, 2);
-  Config *c = lua_newuserdatauv(L, sizeof *c, 2);
+  Config *c = lua_newuserdatauv(L, sizeof *c, CONFIG_ARGS);
   memset(c, 0, sizeof *c);
   luaL_setmetatable(L, CONFIG_TYPE);
   lua_pushvalue(L, 1);
-  lua_setiuservalue(L, 3, 1);
-  c->alloc = k->state->alloc;
+  lua_setiuservalue(L, 3, CONFIG_KERNEL);
   read_config(L, 2, k, &c->launch);
   return 1;
 }
@@ -356,11 +349,11 @@ static void push_kernel(lua_State *L, const LaunchConfig *c) {
   check_outside(L);
   if (c->stream_device != NULL) { /* it may have been closed meanwhile */
     CtDevice *device;
-    lua_getiuservalue(L, 1, 2);
+    lua_getiuservalue(L, 1, CONFIG_STREAM);
     bind_to_stream(L, -1, &device);
     lua_pop(L, 1);
   }
-  lua_getiuservalue(L, 1, 1);
+  lua_getiuservalue(L, 1, CONFIG_KERNEL);
 }
 
 /* Reads the configuration at 1 and the arguments behind it; pushes the kernel. */
@@ -390,10 +383,8 @@ static int config_call(lua_State *L) {
   int kernel = lua_gettop(L);
   bool is_known = c->is_read && launch_read_again(L, kernel, 2, n, c->args);
   if (c->args == NULL) {
-    c->args = ct_alloc(c->alloc, sizeof *c->args);
-    if (c->args == NULL) {
-      return luaL_error(L, "not enough memory");
-    }
+    c->args = lua_newuserdatauv(L, sizeof *c->args, 0);
+    lua_setiuservalue(L, 1, CONFIG_ARGS);
   }
   if (!is_known) {
     c->is_read = false; /* launch_read may raise half-way */
@@ -595,7 +586,7 @@ static const luaL_Reg kernel_meta[] = {
     {"__call", kernel_call}, {"__gc", kernel_gc}, {"__tostring", kernel_tostring}, {NULL, NULL}};
 static const luaL_Reg kernel_methods[] = {
     {"prepare", kernel_prepare}, {"reset", kernel_reset}, {NULL, NULL}};
-static const luaL_Reg config_meta[] = {{"__call", config_call}, {"__gc", config_gc}, {NULL, NULL}};
+static const luaL_Reg config_meta[] = {{"__call", config_call}, {NULL, NULL}};
 static const luaL_Reg config_methods[] = {{"source", config_source},   {"ptx", config_ptx},
                                           {"ir", config_ir},           {"info", config_info},
                                           {"enqueue", config_enqueue}, {NULL, NULL}};

@@ -400,7 +400,8 @@ static bool compile(lua_State *L, bool ptx, CtNvrtcOutput *output) {
   int n = 0;
   CtErr err;
   CtCache cache;
-  ct_nvrtc_arch((int)luaL_checkinteger(L, 2), arch);
+  ct_nvrtc_arch((int)bind_to_option(L, 2, 10, 999, "profile", "sm"), arch);
+  luaL_checktype(L, 4, LUA_TTABLE);
   for (; n < LAUNCH_MAX_OPTIONS && lua_rawgeti(L, 4, n + 1) == LUA_TSTRING; n++) {
     options[n] = lua_tostring(L, -1); /* the table holds it */
   }

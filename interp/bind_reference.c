@@ -210,9 +210,9 @@ static CtStatus multiply_elems(const Product *p, const Tensor *A, const Tensor *
 static CtStatus multiply_host(const Product *p, const Tensor *A, const Tensor *B, const Tensor *C,
                               CtErr *err) {
   CtAlloc alloc = C->storage->alloc;
-  size_t n_a = (size_t)(p->m * p->k), n_b = (size_t)(p->n * p->k), n_c = (size_t)(p->m * p->n);
-  size_t bytes = (n_a + n_b + n_c + 1) * sizeof(Elem);
-  Elem *block = ct_alloc(alloc, bytes);
+  int64_t n_a = p->m * p->k, n_b = p->n * p->k, n_c = p->m * p->n;
+  size_t bytes;
+  Elem *block = tensor_new_elems(alloc, (const int64_t[]){n_a, n_b, n_c}, 3, &bytes);
   if (block == NULL) {
     return ct_fail_nomem(err);
   }

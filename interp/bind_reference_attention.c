@@ -27,12 +27,33 @@ static CtStatus compute(const CtAttention *a, const Tensor *const t[HEAD_COUNT],
   return status == CT_OK ? tensor_store(t[HEAD_LSE], lse, err) : status;
 }
 
-/* _attention(Q, K, V, O, LSE, scale, causal): the shapes fit and the elements are floats. */
+/* Whether the tensors are of floats and have the shapes that `a` says. */
+static bool fit(lua_State *L, const CtCx *cx, const Tensor *const t[HEAD_COUNT],
+                const CtAttention *a) {
+  const struct {
+    int64_t rows, columns;
+  } shapes[HEAD_COUNT] = {[HEAD_Q] = {a->depth, a->n_q},
+                          [HEAD_K] = {a->depth, a->n_k},
+                          [HEAD_V] = {a->depth_v, a->n_k},
+                          [HEAD_O] = {a->depth_v, a->n_q},
+                          [HEAD_LSE] = {a->n_q, 1}};
+  for (int i = 0; i < HEAD_COUNT; i++) {
+    int64_t columns = i == HEAD_LSE ? 1 : bind_mode_size(L, cx, t[i]->layout, 1).v;
+    if (!ct_is_float(t[i]->dtype) || bind_mode_size(L, cx, t[i]->layout, 0).v != shapes[i].rows ||
+        columns != shapes[i].columns) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* _attention(Q, K, V, O, LSE, scale, causal). */
 static int attention(lua_State *L) {
   CtCx cx = bind_enter(L);
   const Tensor *t[HEAD_COUNT];
   for (int i = 0; i < HEAD_COUNT; i++) {
     t[i] = tensor_check_host(L, i + 1, "reference.attention");
+    luaL_argcheck(L, ct_layout_rank(t[i]->layout) == (i == HEAD_LSE ? 1 : 2), i + 1, "modes");
   }
   CtAttention a = {.n_q = bind_mode_size(L, &cx, t[HEAD_Q]->layout, 1).v,
                    .n_k = bind_mode_size(L, &cx, t[HEAD_K]->layout, 1).v,
@@ -40,12 +61,18 @@ static int attention(lua_State *L) {
                    .depth_v = bind_mode_size(L, &cx, t[HEAD_V]->layout, 0).v,
                    .scale = luaL_checknumber(L, HEAD_COUNT + 1),
                    .causal = lua_toboolean(L, HEAD_COUNT + 2)};
-  size_t n = (size_t)((a.n_q + a.n_k) * (a.depth + a.depth_v) + a.n_q + a.n_k);
+  if (!fit(L, &cx, t, &a)) {
+    return diag_error(L, "reference.attention: the shapes or types of a head do not fit");
+  }
+  /* Q, K, V, O and LSE, and a row of scores: each but that is as large as a tensor. */
+  const int64_t sizes[] = {a.n_q * a.depth,   a.n_k * a.depth, a.n_k * a.depth_v,
+                           a.n_q * a.depth_v, a.n_q,           a.n_k};
   CtAlloc alloc = t[HEAD_Q]->storage->alloc;
-  Elem *block = ct_alloc(alloc, (n + 1) * sizeof *block);
+  size_t bytes;
+  Elem *block = tensor_new_elems(alloc, sizes, (int)CT_ARRAY_LEN(sizes), &bytes);
   CtErr err;
   CtStatus status = block == NULL ? ct_fail_nomem(&err) : compute(&a, t, block, &err);
-  ct_free(alloc, block, (n + 1) * sizeof *block);
+  ct_free(alloc, block, bytes);
   diag_check(L, status, &err);
   return 0;
 }

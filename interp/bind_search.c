@@ -16,7 +16,8 @@ enum { LANES = 32 };
 
 /* --- costs ----------------------------------------------------------------------------------------------- */
 
-/* Byte addresses by lane from a list, false of a lane that is not active. Returns the mask. */
+/* Byte addresses by lane from a list, false of a lane that is not active. Returns the mask. Away from
+   the ends of int64_t, so that the address of each byte is one. */
 static uint32_t to_addresses(lua_State *L, int idx, int64_t at[LANES]) {
   uint32_t mask = 0;
   luaL_checktype(L, idx, LUA_TTABLE);
@@ -25,6 +26,7 @@ static uint32_t to_addresses(lua_State *L, int idx, int64_t at[LANES]) {
     if (lua_rawgeti(L, idx, i + 1) == LUA_TNUMBER) {
       mask |= 1u << i;
       at[i] = lua_tointeger(L, -1);
+      luaL_argcheck(L, at[i] > INT64_MIN / 2 && at[i] < INT64_MAX / 2, idx, "an address too far");
     }
     lua_pop(L, 1);
   }

@@ -102,6 +102,7 @@ static void read_block(lua_State *L, int table, int64_t block[3]) {
 static int timeline(lua_State *L) {
   int64_t block[3];
   CtErr err;
+  luaL_checktype(L, 2, LUA_TTABLE);
   read_block(L, 2, block);
   lua_remove(L, 2);
   Holder *h = lua_newuserdatauv(L, sizeof *h, 0);
@@ -215,6 +216,8 @@ static int session_close(lua_State *L) {
    is called after the launch, unless that failed. */
 static int timeline_begin(lua_State *L) {
   CuttleState *s = state_of(L);
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
   if (s->watch != NULL || s->on_launch != NULL) {
     return diag_error(L, "timeline: launches are being watched already");
   }

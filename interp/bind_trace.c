@@ -215,6 +215,7 @@ static int trace_rows(lua_State *L) {
   lua_pop(L, 1);
   lua_insert(L, KERNEL);
   const Kernel *k = lua_touserdata(L, KERNEL);
+  luaL_argcheck(L, luaL_checkinteger(L, LIMIT) >= 0, LIMIT, "bytes");
   if (h->state->watch != NULL) {
     return diag_error(
         L, "trace: launches are being watched already, by check or profile; trace in a run without "

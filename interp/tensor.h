@@ -130,6 +130,9 @@ void dense_close(Dense *d);
 typedef CtStatus (*TensorFill)(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err);
 CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) CT_NODISCARD;
 
+/* Room for the elements of n tensors and for one more, to be freed with `bytes`. NULL: there is none. */
+Elem *tensor_new_elems(CtAlloc alloc, const int64_t *sizes, int n, size_t *bytes);
+
 /* All elements in linear order to or from an array of size(t) of them. The tensor is live. */
 CtStatus tensor_load(const Tensor *t, Elem *out, CtErr *err) CT_NODISCARD;
 CtStatus tensor_store(const Tensor *t, Elem *from, CtErr *err) CT_NODISCARD;

@@ -305,6 +305,17 @@ CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) {
   return status;
 }
 
+Elem *tensor_new_elems(CtAlloc alloc, const int64_t *sizes, int n, size_t *bytes) {
+  size_t total = 1;
+  for (int i = 0; i < n; i++) {
+    if (total > SIZE_MAX - (size_t)sizes[i]) {
+      return NULL;
+    }
+    total += (size_t)sizes[i];
+  }
+  return ct_size_mul_overflow(total, sizeof(Elem), bytes) ? NULL : ct_alloc(alloc, *bytes);
+}
+
 CtStatus tensor_load(const Tensor *t, Elem *out, CtErr *err) {
   Dense d;
   CtStatus status = dense_open(&d, t, err);

@@ -204,6 +204,9 @@ void ct_wgmma_end_block(CtCheckWorker *k) {
 /* --- fence, commit, wait ---------------------------------------------------------------------------------- */
 
 void ct_wgmma_order(CtCheckWorker *k, const CtIn *code, const CtWarp *warp) {
+  if (k->wgmma == NULL) {
+    return; /* a fence or a wait in a program without products */
+  }
   Warp *w = &k->wgmma->warps[warp->index];
   size_t n = 0;
   switch (code->u.op) {

@@ -15,9 +15,10 @@ end
 
 -- A value of each type of the language, for its metatable.
 local values = {
-  layout{4, 8}, zeros(f32, 4), f32, i64(1), swizzle(2, 0, 3), atom "UniversalFMA<f32>", threadIdx,
-  kernel("k", function() end), kernel("k", function() end){grid = 1, block = 1}, _, E(0),
-  tiled_mma("UniversalFMA<f32>", {8, 4}), tiled_copy(atom("UniversalCopy<u32>", f32), {8, 4}, {1, 1}),
+  layout{4, 8}, zeros(f32, 4), f32, i64(1), swizzle(2, 0, 3), atom "UniversalFMA<f32>",
+  threadIdx, kernel("k", function() end), kernel("k", function() end){grid = 1, block = 1}, _, E(0),
+  tiled_mma("UniversalFMA<f32>", {8, 4}),
+  tiled_copy(atom("UniversalCopy<u32>", f32), {8, 4}, {1, 1}),
   coroutine.create(print),
 }
 
