@@ -118,7 +118,7 @@ static int64_t align_of(const By *by, CtView v) {
   return by->ir->bufs[v.buf].space == CT_REGISTER ? 16 : (int64_t)ct_ir_view_align(by->ir, v);
 }
 
-/* "UniversalCopy<u32>": an atom of the same kind that takes as many elements as both views allow. */
+/* "take UniversalCopy<u32>": an atom of the same kind that takes as many elements as both views allow. */
 static void print_narrower(const By *by, int64_t vec, CtText *out) {
   int64_t bits = vec * ct_dtypes[by->dtype].bits;
   bool is_async = strcmp(by->atom->family, "cp.async") == 0;
@@ -141,10 +141,23 @@ static CtWidthWhy refuse_both(const By *by, int64_t vec, CtView *whose) {
   return why;
 }
 
+/* Is it the tensor's extent, and not where the tile begins, that may end between them? */
+static bool is_extent_odd(const By *by, CtView v, int64_t vec) {
+  for (int i = 0; i < ct_guard_n(&v); i++) {
+    if (ct_ir_facts(by->ir, v.guard->axis[i].bound).div % vec != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* "neighbours in sA are not neighbours in memory" */
 static void print_why(const By *by, CtWidthWhy why, CtView whose, CtText *out) {
   const char *text = refusals[why].why, *hole = strstr(text, "%s");
   ct_text_printf(out, "%.*s%s%s", (int)(hole - text), text, name_of(by, whose), hole + 2);
+  if (why == CT_WIDTH_GUARD && is_extent_odd(by, whose, by->n_src)) {
+    ct_text_printf(out, ", as an extent is no multiple of %lld", (long long)by->n_src);
+  }
 }
 
 static CtStatus fail_width(const By *by, CtWidthWhy why, CtView whose, CtErr *err) {
@@ -160,18 +173,20 @@ static CtStatus fail_width(const By *by, CtWidthWhy why, CtView whose, CtErr *er
     vec /= 2;
   }
   ct_text_init(&text, by->ir->arena.alloc);
+  print_why(by, why, whose, &text);
+  ct_text_puts(&text, "; ");
+  print_narrower(by, vec, &text);
+  ct_text_printf(&text, ", or %s\n  ", refusals[why].fix);
   print_view(by, by->src, &text);
   ct_text_printf(&text, " (aligned to %lld bytes) and ", (long long)align_of(by, by->src));
   print_view(by, by->dst, &text);
-  ct_text_printf(&text, " (%lld bytes) allow %lld: ", (long long)align_of(by, by->dst),
+  ct_text_printf(&text, " (%lld bytes) allow %lld at once", (long long)align_of(by, by->dst),
                  (long long)vec);
-  print_why(by, why, whose, &text);
-  ct_text_printf(&text, "; their common vector has %lld; ", (long long)common);
-  print_narrower(by, vec, &text);
-  status = ct_fail(err, CT_EINVAL, "%s: %s takes %lld x %s (%lld bytes) at once, but %s, or %s",
-                   by->op, by->atom->name, (long long)by->n_src, ct_dtypes[by->dtype].name,
-                   (long long)by->n_src * ct_dtypes[by->dtype].bits / 8, ct_text_str(&text),
-                   refusals[why].fix);
+  if (common > vec) {
+    ct_text_printf(&text, "; their layouts alone would allow %lld", (long long)common);
+  }
+  status = ct_fail(err, CT_EINVAL, "%s: %s takes %lld x %s at once, but %s", by->op, by->atom->name,
+                   (long long)by->n_src, ct_dtypes[by->dtype].name, ct_text_str(&text));
   ct_text_clear(&text);
   return status;
 }
