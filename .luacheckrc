@@ -40,7 +40,7 @@ stds.cuttle = {
     "printf", "cuda", "range", "axes", "unroll", "guard", "cast", "bitcast", "where",
     -- arithmetic
     "fma", "min", "max", "abs", "exp", "exp2", "exp2_approx", "log", "log2", "sqrt", "rsqrt",
-    "tanh", "sin", "cos", "floor", "ceil", "cdiv", "popc", "clz", "ffs", "brev",
+    "tanh", "sin", "cos", "floor", "ceil", "cdiv", "popc", "clz", "ffs", "brev", "ashr",
     -- instructions
     "atom", "atoms", "smem_atom", "gmma_layout", "wgmma_fence", "wgmma_commit", "wgmma_wait",
     "tiled_copy_A", "tiled_copy_B", "tiled_copy_C", "tiled_copy_S",

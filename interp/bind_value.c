@@ -77,11 +77,13 @@ static int op_div(lua_State *L) {
 }
 static int op_pow(lua_State *L) { return operate_float(L, CT_OP_POW, "^", "cast(x, f32) ^ y"); }
 
+static bool is_shift(CtOp op) { return op == CT_OP_SHL || op == CT_OP_SHR || op == CT_OP_ASHR; }
+
 static int operate_bits(lua_State *L, CtOp op, const char *text) {
   Front *f = front_of(L);
   CtVal x, y;
   front_at(L, f);
-  if (op == CT_OP_SHL || op == CT_OP_SHR) {
+  if (is_shift(op)) {
     value_shift(L, 1, 2, text, &x, &y);
   } else {
     value_pair(L, 1, 2, text, &x, &y);
@@ -90,6 +92,9 @@ static int operate_bits(lua_State *L, CtOp op, const char *text) {
     CtDtype type = (CtDtype)ct_inst(f->ir, x)->type;
     return diag_error(L, "%s: integers expected, got %s%s", text, ct_dtypes[type].name,
                       type == CT_bool ? "; write 'and', 'or' or '~='" : "");
+  }
+  if (op == CT_OP_ASHR && ct_is_unsigned((CtDtype)ct_inst(f->ir, x)->type)) {
+    op = CT_OP_SHR; /* there is no sign to keep */
   }
   value_push(L, ct_ir_binary(f->ir, op, x, y));
   return 1;
@@ -250,6 +255,24 @@ static int call_bits(lua_State *L) {
   }
   value_push(L, ct_ir_unary(ir, op, x));
   return 1;
+}
+
+static lua_Integer shift_host(lua_Integer x, lua_Integer n) {
+  if (n < 0) {
+    return n > -64 ? (lua_Integer)((lua_Unsigned)x << -n) : 0;
+  }
+  return n > 62 ? -(x < 0) : ct_floordiv(x, (int64_t)1 << n);
+}
+
+/* ashr(x, n): >> that keeps the sign; of Lua integers their 64 bits. */
+static int lang_ashr(lua_State *L) {
+  lua_settop(L, 2);
+  if (lua_type(L, 1) == LUA_TNUMBER && lua_type(L, 2) == LUA_TNUMBER) {
+    lua_pushinteger(L, shift_host(luaL_checkinteger(L, 1), luaL_checkinteger(L, 2)));
+    return 1;
+  }
+  front_here(L, "ashr");
+  return operate_bits(L, CT_OP_ASHR, "ashr");
 }
 
 static int lang_abs(lua_State *L) {
@@ -520,10 +543,11 @@ static int math_log(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg plain_functions[] = {
-    {"abs", lang_abs},     {"min", lang_min},   {"max", lang_max},
-    {"fma", lang_fma},     {"cast", lang_cast}, {"bitcast", lang_bitcast},
-    {"where", lang_where}, {"cdiv", lang_cdiv}, {NULL, NULL}};
+static const luaL_Reg plain_functions[] = {{"abs", lang_abs},     {"min", lang_min},
+                                           {"max", lang_max},     {"fma", lang_fma},
+                                           {"cast", lang_cast},   {"bitcast", lang_bitcast},
+                                           {"where", lang_where}, {"cdiv", lang_cdiv},
+                                           {"ashr", lang_ashr},   {NULL, NULL}};
 
 /* stack: ..., language table, math. Replaces math[name] by a closure over it and language[name]. */
 static void replace_math(lua_State *L, const char *name) {

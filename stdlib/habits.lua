@@ -91,6 +91,7 @@ all("make_shape make_stride make_coord make_tuple make_int_tuple make_step",
   'a tuple is a table, {4, {2, 3}}, or a text, "(4,(2,3))"', M.names)
 all("Shape Stride Coord Step", M.names.make_shape, M.names)
 all("C constant integral_constant", M.names.Int, M.names)
+all("asr sar shift_right_arithmetic arithmetic_shift_right", "write ashr(x, n)", M.names)
 all("erfc asin acos atan atan2 sinh cosh asinh acosh atanh exp10 lgamma tgamma cbrt",
   'cuda("...", {x = v}, f32, twin) calls CUDA\'s; twin is the same in Lua, for the CPU engine',
   M.names)

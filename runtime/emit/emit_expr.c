@@ -37,6 +37,7 @@ static const Spelling spellings[CT_OP_COUNT] = {
     [CT_OP_XOR] = INFIX("^", XOR, UNARY, UNARY),
     [CT_OP_SHL] = INFIX("<<", SHIFT, UNARY, UNARY),
     [CT_OP_SHR] = INFIX(">>", SHIFT, UNARY, UNARY),
+    [CT_OP_ASHR] = INFIX(">>", SHIFT, UNARY, UNARY),
     [CT_OP_LT] = INFIX("<", REL, SHIFT, SHIFT),
     [CT_OP_LE] = INFIX("<=", REL, SHIFT, SHIFT),
     [CT_OP_EQ] = INFIX("==", EQ, SHIFT, SHIFT),
@@ -344,6 +345,18 @@ static void put_shift(CtEmit *e, CtVal v, CtPrec min) {
   }
 }
 
+/* >> of a signed integer of CUDA C is arithmetic. */
+static void put_arithmetic_shift(CtEmit *e, CtVal v, CtPrec min) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  CtFacts count = ct_inst(e->ir, inst->args[1])->facts;
+  if (count.lo >= 0 && count.hi < ct_dtypes[inst->type].bits) {
+    put_infix(e, v, min);
+  } else {
+    CtHelper h = inst->type == CT_i32 ? CT_HELP_ASHR_i32 : CT_HELP_ASHR_i64;
+    put_call(e, ct_emit_help(e, h, "arithmetic_shift"), inst);
+  }
+}
+
 static void put_abs(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   bool fits = ct_emit_is_exact(e->ir, inst->args[0]);
@@ -420,6 +433,7 @@ static void put_operation(CtEmit *e, CtVal v, CtPrec min) {
     case CT_OP_FLOORMOD: put_floormod(e, v, min); break;
     case CT_OP_SHL:
     case CT_OP_SHR: put_shift(e, v, min); break;
+    case CT_OP_ASHR: put_arithmetic_shift(e, v, min); break;
     case CT_OP_ABS: put_abs(e, v); break;
     case CT_OP_EX2: put_call(e, ct_emit_help(e, CT_HELP_EX2, "exp2_approx"), inst); break;
     case CT_OP_NOT: put_prefix(e, "~", inst->args[0], min); break;

@@ -34,7 +34,7 @@ static const char reserved[] =
     "make_uint2 make_uint4 ulonglong2 make_ulonglong2 to_unsigned to_unsigned_long_long odd_f32 "
     "f16_to_f32 bf16_to_f32 f8e4m3_to_f32 f8e5m2_to_f32 f32_to_tf32 f32_to_f16 f32_to_bf16 "
     "f32_to_f8e4m3 f32_to_f8e5m2 assert_failed print_record "
-    "swizzle floordiv floormod shift_left shift_right wrapping_abs to_int to_long_long for_trips "
+    "swizzle floordiv floormod shift_left shift_right arithmetic_shift wrapping_abs to_int to_long_long for_trips "
     "load_early cp_async_4 cp_async_8 cp_async_16 cp_async_commit cp_async_wait_all cp_async_wait_group ";
 
 /* Functions and types that CUDA declares without being asked: no names of kernels. */

@@ -97,6 +97,18 @@ static Span span_shift(CtOp op, CtFacts a, CtFacts b, CtFacts all) {
                          : (Span){a.lo >> b.hi, a.hi >> b.lo};
 }
 
+static int64_t arithmetic_shift(int64_t a, int64_t n) {
+  return n > 62 ? -(a < 0) : ct_floordiv(a, (int64_t)1 << n);
+}
+
+static Span span_arithmetic_shift(CtFacts a, CtFacts b, CtFacts all) {
+  if (b.lo < 0) {
+    return (Span){all.lo, all.hi};
+  }
+  return (Span){arithmetic_shift(a.lo, a.lo < 0 ? b.lo : b.hi),
+                arithmetic_shift(a.hi, a.hi < 0 ? b.hi : b.lo)};
+}
+
 /* A u64 is kept as an int64_t of the same bits, and so is its range. Sums, differences and products
    of bits do not care; what orders or divides does, unless both are known to be below 2^63. */
 bool ct_cares_for_sign(CtOp op) {
@@ -154,6 +166,11 @@ static Span op_span(CtOp op, CtFacts a, CtFacts b, CtFacts all, int64_t *div) {
         *div = div_mul(a.div, (int64_t)1 << b.lo);
       }
       return span_shift(op, a, b, all);
+    case CT_OP_ASHR:
+      if (ct_facts_is_one(b) && b.lo >= 0 && b.lo < 62) {
+        *div = ct_max(pow2_part(a.div) >> b.lo, a.div == 0 ? 0 : 1);
+      }
+      return span_arithmetic_shift(a, b, all);
     default: return (Span){all.lo, all.hi};
   }
 }

@@ -135,6 +135,14 @@ static int64_t shift_left(CtDtype type, int64_t a, int64_t n) {
   return (int64_t)(n >= 0 ? bits << n : bits >> -n);
 }
 
+/* Whether right shifts of negative integers keep the sign is up to C's compiler: division is not. */
+static int64_t arithmetic_shift(CtDtype type, int64_t a, int64_t n) {
+  if (n < 0) {
+    return shift_left(type, a, n == INT64_MIN ? INT64_MAX : -n);
+  }
+  return n > 62 ? -(a < 0) : ct_floordiv(a, (int64_t)1 << n);
+}
+
 /* Those of u64 that are not the same on int64_t. */
 static bool fold_u64(CtOp op, uint64_t a, uint64_t b, int64_t *r) {
   switch (op) {
@@ -170,6 +178,7 @@ static bool fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r) {
     case CT_OP_XOR: *r = a ^ b; return true;
     case CT_OP_SHL: *r = shift_left(type, a, b); return true;
     case CT_OP_SHR: *r = shift_left(type, a, b == INT64_MIN ? 64 : -b); return true;
+    case CT_OP_ASHR: *r = arithmetic_shift(type, a, b); return true;
     case CT_OP_LT: *r = a < b; return true;
     case CT_OP_LE: *r = a <= b; return true;
     case CT_OP_EQ: *r = a == b; return true;
@@ -321,7 +330,8 @@ static CtVal int_identity(CtIr *ir, CtOp op, CtVal a, CtVal b) {
     case CT_OP_OR:
     case CT_OP_XOR: return bits_identity(ir, op, a, b);
     case CT_OP_SHL:
-    case CT_OP_SHR: return is_int_const(ir, b, 0) ? a : 0;
+    case CT_OP_SHR:
+    case CT_OP_ASHR: return is_int_const(ir, b, 0) ? a : 0;
     case CT_OP_EQ:
     case CT_OP_LE: return a == b ? ct_ir_const_int(ir, CT_bool, 1) : 0;
     case CT_OP_NE:

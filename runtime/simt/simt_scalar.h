@@ -95,6 +95,11 @@ static inline float RSQRT_f32(float a) { return (float)(1.0 / __builtin_sqrt((do
     U left = (U)a << ((U)NEG_##S(b) & (W - 1));                                                    \
     return (T)(b >= W || b <= -W ? 0 : b >= 0 ? right : left);                                     \
   }                                                                                                \
+  static inline T ASHR_##S(T a, T b) {                                                             \
+    U sign = (U)0 - (U)(a < 0), n = (U)(b >= W ? W - 1 : b) & (W - 1);                             \
+    U right = (((U)a ^ sign) >> n) ^ sign;                                                         \
+    return b < 0 ? SHR_##S(a, b) : (T)right;                                                       \
+  }                                                                                                \
   static inline T FLOORDIV_##S(T a, T b) { return (T)ct_floordiv(a, b); }                          \
   static inline T FLOORMOD_##S(T a, T b) { return (T)ct_floormod(a, b); }
 INT_OPS(int64_t, uint64_t, i64, 64)

@@ -154,6 +154,23 @@ function ffs(x) end
 ---@return Value
 function brev(x) end
 
+--- Shifts right and keeps the sign, as `>>` of a signed integer does in C.
+--- `x >> n` shifts zeros in, as in Lua. Counts from the width on give 0 or -1, negative ones shift to
+--- the left. Of an unsigned value it is `>>`. On the host it takes Lua's integers of 64 bits.
+---
+---     > ashr(-8, 1), ashr(-8, 100), ashr(200 << 56, 56)
+---     -4      -1      -56
+---     > k = kernel("sign", function(x) x[0] = ashr(x[0] << 24, 24) end) -- of the lowest byte
+---     > t = from_table(i32, {0x12f0})
+---     > k{grid = 1, block = 1}(t)
+---     > t[0]
+---     -16
+--- CuTe: none. PTX: shr.s32, shr.s64. MoYe: >>.
+---@param x Value
+---@param n Value
+---@return Value
+function ashr(x, n) end
+
 --- a where c holds, else b; both are evaluated. `c and a or b` evaluates one.
 ---
 ---     > where(1 < 2, "yes", "no")

@@ -200,6 +200,14 @@ static int64_t ref_int(CtOp op, int64_t a, int64_t b, int width) {
     case CT_OP_NOT: return -1 - a;
     case CT_OP_SHL: return ref_shift(a, b, width);
     case CT_OP_SHR: return ref_shift(a, b == INT64_MIN ? INT64_MAX : -b, width);
+    case CT_OP_ASHR:
+      if (b < 0) {
+        return ref_shift(a, b == INT64_MIN ? INT64_MAX : -b, width);
+      }
+      for (int i = 0; i < width && i < b; i++) {
+        a = (a - (a % 2 != 0 && a < 0)) / 2;
+      }
+      return a;
     default: return 0;
   }
 }
@@ -529,6 +537,7 @@ static bool takes(CtOp op, CtDtype t) {
     case CT_OP_CLZ:
     case CT_OP_FFS:
     case CT_OP_NOT: return ct_is_int(t) && !ct_is_narrow(t);
+    case CT_OP_ASHR: return t == CT_i32 || t == CT_i64;
     case CT_OP_LAND:
     case CT_OP_LOR:
     case CT_OP_LNOT: return t == CT_bool;

@@ -159,8 +159,8 @@ static CtVal unsigned_expr(Gen *g, int depth) {
 }
 
 static CtVal expr(Gen *g, int depth) {
-  static const CtOp ops[] = {CT_OP_ADD, CT_OP_SUB, CT_OP_MUL, CT_OP_XOR, CT_OP_MIN,
-                             CT_OP_MAX, CT_OP_SHL, CT_OP_SHR, CT_OP_AND};
+  static const CtOp ops[] = {CT_OP_ADD, CT_OP_SUB, CT_OP_MUL, CT_OP_XOR,  CT_OP_MIN,
+                             CT_OP_MAX, CT_OP_SHL, CT_OP_SHR, CT_OP_ASHR, CT_OP_AND};
   Kit *k = &g->k;
   if (depth == 0) {
     return leaf_expr(g);
@@ -360,6 +360,10 @@ static int32_t pure(const Thread *t, const CtInst *inst) {
       return b <= -32 || b >= 32 ? 0
              : b >= 0            ? wrap((int64_t)((uint64_t)(uint32_t)a << b))
                                  : wrap((uint32_t)a >> -b);
+    case CT_OP_ASHR:
+      return b <= -32 ? 0
+             : b < 0  ? wrap((int64_t)((uint64_t)(uint32_t)a << -b))
+                      : (int32_t)ct_floordiv(a, (int64_t)1 << (b < 32 ? b : 32));
     case CT_OP_FLOORDIV: return wrap(a / b - (a % b != 0 && (a < 0) != (b < 0)));
     case CT_OP_FLOORMOD: return wrap(a - (a / b - (a % b != 0 && (a < 0) != (b < 0))) * b);
     case CT_OP_LT: return a < b;
