@@ -159,8 +159,12 @@ static inline CtVal ct_emit_loop_of(const CtEmit *e, CtVal v) {
 }
 /* Its range shows that an integer result did not wrap around. */
 bool ct_emit_is_exact(const CtIr *ir, CtVal v);
-/* Integers: C's division is the language's where neither operand is negative. */
+/* Integers: C's division is the language's if neither operand is negative. A divisor of 0 has no
+   quotient in either. */
 bool ct_emit_is_plain_division(const CtIr *ir, const CtInst *inst);
+/* A dividend that may be negative, by a constant power of two: floor division is the arithmetic shift,
+   the modulo a mask. */
+bool ct_emit_is_bit_division(const CtIr *ir, const CtInst *inst);
 bool ct_emit_is_leaf(const CtIr *ir, CtVal v);
 /* The pointer for buf + v, or NULL. */
 CtEmitPtr *ct_emit_find_ptr(const CtEmit *e, uint32_t buf, CtVal v);

@@ -285,6 +285,19 @@ static void put_prefix(CtEmit *e, const char *token, CtVal operand, CtPrec min) 
   ct_text_puts(&e->body, paren ? ")" : "");
 }
 
+/* "x >> 4" for x // 16, "x & 15" for x % 16. */
+static void put_bit_division(CtEmit *e, CtVal v, CtPrec min) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  bool is_div = inst->op == CT_OP_FLOORDIV;
+  const Spelling *s = &spellings[is_div ? CT_OP_SHR : CT_OP_AND];
+  int64_t n = ct_inst(e->ir, inst->args[1])->imm.i;
+  ct_text_puts(&e->body, s->prec < min ? "(" : "");
+  ct_emit_expr(e, inst->args[0], s->left);
+  ct_text_printf(&e->body, " %s ", s->infix);
+  ct_emit_int(e, CT_i32, is_div ? __builtin_ctzll((uint64_t)n) : n - 1);
+  ct_text_puts(&e->body, s->prec < min ? ")" : "");
+}
+
 static void put_floordiv(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   if (ct_is_float((CtDtype)inst->type)) {
@@ -293,6 +306,8 @@ static void put_floordiv(CtEmit *e, CtVal v, CtPrec min) {
     ct_text_putc(&e->body, ')');
   } else if (ct_emit_is_plain_division(e->ir, inst)) {
     put_infix(e, v, min);
+  } else if (ct_emit_is_bit_division(e->ir, inst)) {
+    put_bit_division(e, v, min);
   } else {
     CtHelper h = inst->type == CT_i32 ? CT_HELP_FLOORDIV_i32 : CT_HELP_FLOORDIV_i64;
     put_call(e, ct_emit_help(e, h, "floordiv"), inst);
@@ -307,6 +322,8 @@ static void put_floormod(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   if (ct_is_int((CtDtype)inst->type) && ct_emit_is_plain_division(e->ir, inst)) {
     put_infix(e, v, min);
+  } else if (ct_emit_is_bit_division(e->ir, inst)) {
+    put_bit_division(e, v, min);
   } else {
     put_call(e, ct_emit_help(e, helper[inst->type], "floormod"), inst);
   }

@@ -63,7 +63,13 @@ bool ct_emit_is_exact(const CtIr *ir, CtVal v) {
 
 bool ct_emit_is_plain_division(const CtIr *ir, const CtInst *inst) {
   return ct_is_unsigned((CtDtype)inst->type) ||
-         (ct_inst(ir, inst->args[0])->facts.lo >= 0 && ct_inst(ir, inst->args[1])->facts.lo > 0);
+         (ct_inst(ir, inst->args[0])->facts.lo >= 0 && ct_inst(ir, inst->args[1])->facts.lo >= 0);
+}
+
+bool ct_emit_is_bit_division(const CtIr *ir, const CtInst *inst) {
+  const CtInst *by = ct_inst(ir, inst->args[1]);
+  return ct_is_int((CtDtype)inst->type) && by->op == CT_OP_CONST && by->imm.i > 0 &&
+         (by->imm.i & (by->imm.i - 1)) == 0 && !ct_emit_is_plain_division(ir, inst);
 }
 
 static void use_buf(CtEmit *e, uint32_t buf) {
@@ -419,10 +425,16 @@ static bool is_name(const CtIr *ir, CtVal v) {
          (is_value((CtOp)inst->op) && inst->op != CT_OP_GET && inst->name != NULL);
 }
 
+/* A division that costs little or that compilers are known to share. */
+static bool is_cheap_division(const CtIr *ir, const CtInst *inst) {
+  return (inst->op == CT_OP_FLOORDIV || inst->op == CT_OP_FLOORMOD) &&
+         ct_inst(ir, inst->args[1])->facts.lo > 0 &&
+         (ct_emit_is_plain_division(ir, inst) || ct_emit_is_bit_division(ir, inst));
+}
+
 /* `tid_x / 32`: nothing is gained by a name, and compilers share and move it by themselves. */
 static bool is_trivial(const CtIr *ir, CtVal v) {
   const CtInst *inst = ct_inst(ir, v);
-  bool is_div = inst->op == CT_OP_FLOORDIV || inst->op == CT_OP_FLOORMOD;
   bool is_sum = inst->op == CT_OP_ADD || inst->op == CT_OP_SUB || inst->op == CT_OP_MUL ||
                 inst->op == CT_OP_NEG;
   if (inst->op == CT_OP_NEG && ct_is_float((CtDtype)inst->type)) {
@@ -441,7 +453,7 @@ static bool is_trivial(const CtIr *ir, CtVal v) {
     }
   }
   return ct_is_int((CtDtype)inst->type) && ct_emit_is_exact(ir, v) &&
-         (is_sum || (is_div && ct_emit_is_plain_division(ir, inst)));
+         (is_sum || is_cheap_division(ir, inst));
 }
 
 /* A division by what is not known: compilers move it neither out of the head of a loop nor up past one. */

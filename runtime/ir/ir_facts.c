@@ -30,9 +30,18 @@ static Span span_mul(CtFacts a, CtFacts b) {
   return s;
 }
 
-/* Quotients by a divisor of known sign; anything otherwise. */
+/* The divisors that a quotient can have: not 0, for there is no quotient then. An extent, whose range
+   begins at 0, divides as one from 1 on. */
+static CtFacts without_zero(CtFacts b) {
+  b.lo += b.lo == 0;
+  b.hi -= b.hi == 0;
+  return b;
+}
+
+/* Quotients by a positive divisor; anything otherwise. */
 static Span span_floordiv(CtFacts a, CtFacts b, CtFacts all) {
-  if (b.lo <= 0) {
+  b = without_zero(b);
+  if (b.lo <= 0 || b.hi < b.lo) {
     return (Span){all.lo, all.hi};
   }
   int64_t q[4] = {ct_floordiv(a.lo, b.lo), ct_floordiv(a.lo, b.hi), ct_floordiv(a.hi, b.lo),
@@ -46,7 +55,8 @@ static Span span_floordiv(CtFacts a, CtFacts b, CtFacts all) {
 }
 
 static Span span_floormod(CtFacts a, CtFacts b, CtFacts all) {
-  if (b.lo <= 0) {
+  b = without_zero(b);
+  if (b.lo <= 0 || b.hi < b.lo) {
     return (Span){all.lo, all.hi};
   }
   if (a.lo >= 0 && a.hi < b.lo) {
@@ -175,7 +185,12 @@ static Span op_span(CtOp op, CtFacts a, CtFacts b, CtFacts all, int64_t *div) {
   }
 }
 
-/* Where the result is known to fit, its range is cut to just inside the type's ends. */
+static bool can_wrap(CtOp op) {
+  return op == CT_OP_ADD || op == CT_OP_SUB || op == CT_OP_MUL || op == CT_OP_NEG || op == CT_OP_SHL;
+}
+
+/* If the result of a sum or product is known to fit (`exact`), its range is cut to just inside the
+   type's ends: one that reaches an end stands for a value that may have wrapped around. */
 CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact) {
   CtFacts all = ct_type_facts(type);
   CtFacts f;
@@ -183,12 +198,12 @@ CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact) {
     return all;
   }
   Span s = op_span(op, a, b, all, &f.div);
-  if (s.lo >= all.lo && s.hi <= all.hi) {
-    f.lo = (int64_t)s.lo;
-    f.hi = (int64_t)s.hi;
-  } else if (exact) {
+  if (exact && can_wrap(op)) {
     f.lo = s.lo <= all.lo ? all.lo + 1 : (int64_t)s.lo;
     f.hi = s.hi >= all.hi ? all.hi - 1 : (int64_t)s.hi;
+  } else if (s.lo >= all.lo && s.hi <= all.hi) {
+    f.lo = (int64_t)s.lo;
+    f.hi = (int64_t)s.hi;
   } else {
     f.lo = all.lo;
     f.hi = all.hi;

@@ -228,7 +228,17 @@ static CtVal make_minus(Kit *k) {
 static CtVal make_div(Kit *k) {
   return mul(k, op2(k, CT_OP_FLOORDIV, natural(k, "a"), num(k, 8)), num(k, 4));
 }
-static CtVal make_floor(Kit *k) { return op2(k, CT_OP_FLOORMOD, any_int(k, "a"), num(k, 8)); }
+static CtVal make_floor(Kit *k) { return op2(k, CT_OP_FLOORMOD, any_int(k, "a"), num(k, 6)); }
+static CtVal make_floor_mask(Kit *k) {
+  return mul(k, op2(k, CT_OP_FLOORMOD, any_int(k, "a"), num(k, 8)), num(k, 3));
+}
+static CtVal make_floor_shift(Kit *k) {
+  return op2(k, CT_OP_FLOORDIV, op2(k, CT_OP_SUB, natural(k, "a"), natural(k, "b")), num(k, 16));
+}
+static CtVal make_div_extent(Kit *k) {
+  return op2(k, CT_OP_FLOORMOD, op2(k, CT_OP_FLOORDIV, natural(k, "a"), natural(k, "b")),
+             natural(k, "c"));
+}
 static CtVal make_shift(Kit *k) { return op2(k, CT_OP_SHR, any_int(k, "a"), any_int(k, "b")); }
 static CtVal make_bits(Kit *k) {
   return op2(k, CT_OP_XOR, op2(k, CT_OP_AND, any_int(k, "a"), num(k, 1)), any_int(k, "b"));
@@ -248,7 +258,10 @@ static void test_expressions(void) {
   check_text(make_plain, CT_i32, "out[tid_x] = a + b + c;");
   check_text(make_minus, CT_i32, "out[tid_x] = a - (b - c);");
   check_text(make_div, CT_i32, "out[tid_x] = a / 8 * 4;");
-  check_text(make_floor, CT_i32, "out[tid_x] = floormod(a, 8);");
+  check_text(make_floor, CT_i32, "out[tid_x] = floormod(a, 6);");
+  check_text(make_floor_mask, CT_i32, "out[tid_x] = (a & 7) * 3;");
+  check_text(make_floor_shift, CT_i32, "out[tid_x] = (a - b) >> 4;");
+  check_text(make_div_extent, CT_i32, "out[tid_x] = a / b % c;");
   check_text(make_shift, CT_i32, "out[tid_x] = shift_right(a, b);");
   check_text(make_bits, CT_i32, "out[tid_x] = (a & 1) ^ b;");
   check_text(make_sum, CT_f32, "out[tid_x] = a + 100.0f + 0.1f;");

@@ -93,7 +93,7 @@ integers(int* __restrict__ out, long long* __restrict__ wide, int a, int b, long
   out[51] = (int)((unsigned)a >> 3);
   out[52] = shift_right(a, 40);
   out[53] = m << 4;
-  out[54] = floordiv(a, 4);
+  out[54] = a >> 2;
   out[55] = (-2147483647 - 1);
   wide[55] = (-9223372036854775807LL - 1);
   wide[56] = (long long)a;
