@@ -4,6 +4,9 @@
 -- multiplied. K is not 0. Fields of its configurations, beside those that matmul.lua lists:
 --   stages   tiles of K in the ring
 --   lanes    {m, n} of a warp: {8, 4} or {4, 8}
+--   lane_bits  which bits of the lane's number count along the mode of 4 lanes, {1, 16} unless given.
+--            The loop over K is the same for all, but not what the assembler makes of it: if the
+--            other three bits are neighbours, it plans 3 % more cycles for a turned A
 --   warps    {m, n} of the block. A thread has its rows and columns in runs of 4, those of all
 --            lanes side by side, so that a warp reads shared memory without conflicts
 --   order    of the multiply-adds of one k, as gemm takes it; the compiler follows it closely
@@ -31,16 +34,16 @@ local PAD <const> = 4 -- elements behind each k of what was turned round
 
 function M.n_threads(config) return 32 * config.warps[1] * config.warps[2] end
 
--- Threads as (M,N). Adjacent lanes alternate between the two modes, so that each quarter of a warp,
--- which reads 16 bytes at a time, needs few different places of either operand.
-local function thread_layout(lanes, warps)
-  local eight, four = { 2, 32 }, { { 1, 16 }, 32 }
-  if lanes[1] == 8 then
-    four[2] = 32 * warps[1]
-    return layout({{8, warps[1]}, {{2, 2}, warps[2]}}, {eight, four})
-  end
-  eight[2] = 32 * warps[1]
-  return layout({{{2, 2}, warps[1]}, {8, warps[2]}}, {four, eight})
+-- Threads as (M,N). Two bits of the lane's number count along the mode of 4 lanes, the others along
+-- that of 8; a quarter of a warp, which reads 16 bytes at a time, needs few different places of
+-- either operand by any of them.
+local function thread_layout(lanes, warps, bits)
+  local four = layout({2, 2}, bits or {1, 16})
+  local eight = ct.complement(four, 32)
+  local m, n = eight, four
+  if lanes[1] == 4 then m, n = four, eight end
+  return layout({{shape(m), warps[1]}, {shape(n), warps[2]}},
+                {{ct.stride(m), 32}, {ct.stride(n), 32 * warps[1]}})
 end
 
 -- Rows of the tile as (thread, value): runs of lanes side by side, as often as they fit, then those
@@ -98,7 +101,7 @@ function M.make(variant)
   local bM, bN, bK = table.unpack(variant.tile)
   local lanes, warps, n_stages = variant.lanes, variant.warps, variant.stages
   local f32 = ct.f32
-  local mma = ct.tiled_mma("UniversalFMA<f32>", thread_layout(lanes, warps),
+  local mma = ct.tiled_mma("UniversalFMA<f32>", thread_layout(lanes, warps, variant.lane_bits),
     {in_runs(bM, lanes[1], warps[1]), in_runs(bN, lanes[2], warps[2])})
   local plan_A = plan_operand(variant, variant.a_major, bM)
   local plan_B = plan_operand(variant, variant.b_major, bN)
