@@ -197,14 +197,20 @@ static CtVal exclusive_stop(CtIr *ir, CtVal b, bool upwards) {
 }
 
 static void check_step(lua_State *L, const CtIr *ir, CtVal step) {
-  CtFacts s = ct_inst(ir, step)->facts;
-  if (s.lo <= 0 && s.hi >= 0) {
-    diag_error(L,
-               ct_inst(ir, step)->op == CT_OP_CONST
-                   ? "'for' step is zero"
-                   : "the step of a run-time 'for' must be static or known to be positive; write a "
-                     "while loop");
+  const CtInst *inst = ct_inst(ir, step);
+  const char *name = inst->name == NULL ? "n" : inst->name;
+  if (inst->facts.lo > 0 || inst->facts.hi < 0) {
+    return;
   }
+  if (inst->op == CT_OP_CONST) {
+    diag_error(L, "'for' step is zero");
+  }
+  diag_error(
+      L,
+      "the step%s%s%s of a run-time 'for' may be 0 or negative; its sign must be known: write "
+      "max(%s, 1), pass static(%s) to the kernel, or write a while loop",
+      inst->name == NULL ? "" : " '", inst->name == NULL ? "" : name, inst->name == NULL ? "" : "'",
+      name, name);
 }
 
 /* A loop of the kernel as the IR has it, from start to before end. If `first` is not 0, the script's
