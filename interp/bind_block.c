@@ -291,7 +291,7 @@ static bool is_under_if(const CtIr *ir) {
   return owner != 0;
 }
 
-void front_check_threads(lua_State *L, CtLayout thr) {
+void front_check_threads(lua_State *L, CtLayout thr, CtInt index) {
   CtIr *ir = front_here(L, "parallelize");
   CtCx cx = bind_cx(L);
   CtInt n;
@@ -299,12 +299,12 @@ void front_check_threads(lua_State *L, CtLayout thr) {
   int64_t block = ir->block[0] * ir->block[1] * ir->block[2];
   check(L, ct_size(&cx, thr, &n, &err), &err);
   bool is_role = n.kind == CT_STATIC && n.v < block && is_under_if(ir);
-  if (!ct_is_const(n, block) && !is_role) {
+  if (!ct_is_const(n, block) && !is_role && ct_ir_is_thread_number(ir, index)) {
     diag_error(
         L,
         "parallelize: thread layout %s has %I threads but the block has %I; they must be as many, but "
-        "for a part of the block that a run-time 'if' chooses",
-        bind_layout_text(&cx, thr), (LUAI_UACINT)n.v, (LUAI_UACINT)block);
+        "for a part of the block that a run-time 'if' chooses, or an index such as threadIdx.x %% %I",
+        bind_layout_text(&cx, thr), (LUAI_UACINT)n.v, (LUAI_UACINT)block, (LUAI_UACINT)n.v);
   }
 }
 

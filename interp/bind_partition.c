@@ -146,10 +146,10 @@ static bool thread_tiler(lua_State *L, const CtCx *cx, CtLayout thr, CtTiler *ou
   return shape != NULL && ct_tiler_from_tuple(cx->arena, shape, out, &err) == CT_OK;
 }
 
-static void check_threads(Division *d, CtTuple proj) {
+static void check_threads(Division *d, CtTuple proj, CtInt index) {
   CtTiler tiler;
   if (d->t->in_kernel) {
-    front_check_threads(d->L, d->thr);
+    front_check_threads(d->L, d->thr, index);
   }
   if (thread_tiler(d->L, d->cx, d->thr, &tiler) && project_tiler(d->cx, proj, tiler, &d->tiler)) {
     d->title = tensor_push_title(d->L, 1);
@@ -181,7 +181,7 @@ static int parallelize(lua_State *L) {
   Division d = {.L = L, .cx = &cx, .op = "parallelize", .by_threads = true, .t = t, .thr = thr};
   if (t != NULL) {
     check_index(L, &cx, thr, index);
-    check_threads(&d, proj);
+    check_threads(&d, proj, index);
   }
   CtComposed part = to_whole(L, &cx, &d);
   const CtNode thread = {.rank = CT_LEAF, .len = 1, .i = index};

@@ -184,9 +184,9 @@ int front_clear(lua_State *L);
    `tile`: each launch is checked. `op` is "tile" or "parallelize". */
 void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, const char *mode,
                    const char *name);
-/* The thread layout `thr` is about to divide work among the threads of a block: raises when the
-   block has another number of threads. */
-void front_check_threads(lua_State *L, CtLayout thr);
+/* The thread layout `thr` is about to divide work, and the thread takes part `index`: raises if that is the
+   thread's own number in the block, which has another number of threads. */
+void front_check_threads(lua_State *L, CtLayout thr, CtInt index);
 
 /* --- the functions of the language ------------------------------------------------------------ */
 

@@ -508,6 +508,8 @@ void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name); /* likewise */
 /* A value as an integer of the algebra (constants become static), and back. `type` is i32 or i64. */
 CtInt ct_ir_int(const CtIr *ir, CtVal v);
 CtVal ct_ir_val(CtIr *ir, CtInt i, CtDtype type);
+/* Is it the number of its thread in the block, threadIdx.x + blockDim.x * (threadIdx.y + ...)? */
+bool ct_ir_is_thread_number(const CtIr *ir, CtInt i);
 CtFacts ct_ir_facts(const CtIr *ir, CtInt i);
 CtFacts ct_type_facts(CtDtype type); /* what every integer of the type fulfils */
 /* A coordinate for arithmetic with a buffer's layout: run-time entries as 64-bit values where its

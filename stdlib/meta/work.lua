@@ -29,9 +29,13 @@ function tile(t, tiler, coord, proj) end
 
 --- A thread's part of a tensor: its element of each tile.
 --- The tiles have the shape of the thread layout. The thread layout says where thread i stands in
---- the tile. A projection picks modes of the thread layout: 1 keeps one, `_` drops it. In a kernel
---- the layout has as many threads as the block; one that does not divide the tensor is an error
---- without guard. Of a layout: the part's layout, and the index where it begins.
+--- the tile. A projection picks modes of the thread layout: 1 keeps one, `_` drops it. A layout that
+--- does not divide the tensor is an error without guard. Of a layout: the part's layout, and the
+--- index where it begins.
+---
+--- In a kernel, if the index is the thread's own number (`threadIdx.x`), the layout must have as many
+--- threads as the block. With another index it may have fewer: `threadIdx.x % 32` lets each warp
+--- share out a tile of its own.
 ---
 ---     > t = arange(i32, {4, 6})
 ---     > parallelize(t, layout{2, 3}, 1)
