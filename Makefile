@@ -173,6 +173,8 @@ $(foreach isa,$(ISAS),$(eval $(call variant_rule,$(isa))))
 
 # The cores that this process may use; public headers as where they are installed.
 $(BUILD)/runtime/simt/simt.o $(BUILD)/lint/runtime/simt/simt: FILE_FLAGS = -D_GNU_SOURCE
+# Where links lead.
+$(BUILD)/runtime/base/newfile.o $(BUILD)/lint/runtime/base/newfile: FILE_FLAGS = -D_XOPEN_SOURCE=700
 $(BUILD)/tests/%.o: FILE_FLAGS = $(TEST_FLAGS)
 $(BUILD)/examples/%.o $(BUILD)/lint/examples/%: \
 	FILE_FLAGS = -iquote interp -iquote runtime

@@ -5,6 +5,8 @@
                      and no color where it is none
      _address(t)     where a host tensor's first element is, in memory or on its device; nil for a tensor
                      of a kernel, nil and "is closed; ..." for one without memory
+     _write_file(name, text)  writes the file, whole or not at all (runtime/base/newfile.h); nil and
+                     why where it cannot. A sandboxed script has no files
      _emit_sm()      under `cuttle emit` the compute capability that the source is for, times 10, else
                      nil; then that of texts without a device, --sm=N, and the bytes of shared
                      memory that a block has there */
@@ -15,6 +17,7 @@
 
 #include "bind.h"
 #include "launch.h"
+#include "runtime/base/newfile.h"
 #include "state.h"
 #include "tensor.h"
 
@@ -90,6 +93,22 @@ static int address(lua_State *L) {
   return 1;
 }
 
+static int write_file(lua_State *L) {
+  size_t len;
+  const char *path = luaL_checkstring(L, 1), *text = luaL_checklstring(L, 2, &len);
+  if (state_of(L)->options.sandbox) {
+    return diag_error(L, "a sandboxed script has no files");
+  }
+  int why = ct_newfile_write(path, text, len);
+  if (why != 0) {
+    lua_pushnil(L);
+    lua_pushfstring(L, "%s: %s", path, strerror(why));
+    return 2;
+  }
+  lua_pushboolean(L, true);
+  return 1;
+}
+
 static int emit_sm(lua_State *L) {
   const CuttleState *s = state_of(L);
   lua_pushinteger(L, s->emit_sm);
@@ -103,10 +122,8 @@ static int emit_sm(lua_State *L) {
   return 3;
 }
 
-static const luaL_Reg functions[] = {{"_fail", fail},
-                                     {"_terminal", terminal},
-                                     {"_address", address},
-                                     {"_emit_sm", emit_sm},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_fail", fail},       {"_terminal", terminal},
+                                     {"_address", address}, {"_write_file", write_file},
+                                     {"_emit_sm", emit_sm}, {NULL, NULL}};
 
 void bind_open_host(lua_State *L) { luaL_setfuncs(L, functions, 0); }

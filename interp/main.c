@@ -572,7 +572,17 @@ static void take_log(void *ud, const char *line) {
   }
 }
 
+/* However the program ends, os.exit included, output that nobody got is an error. print flushes, too, so
+   that the stream may know already. */
+static void check_output(void) {
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    fputs("cuttle: cannot write to standard output\n", stderr);
+    _exit(EXIT_FAILURE);
+  }
+}
+
 int main(int argc, char **argv) {
+  atexit(check_output);
   cuttle_Options options = {.size = sizeof options, .log = take_log};
   CuttleState *s = state_new(&options);
   if (s == NULL) {
@@ -587,9 +597,5 @@ int main(int argc, char **argv) {
     p.exit_code = EXIT_FAILURE;
   }
   state_free(s);
-  if ((fflush(stdout) != 0 || ferror(stdout)) && p.exit_code == 0) { /* print flushes, too */
-    fputs("cuttle: cannot write to standard output\n", stderr);
-    p.exit_code = EXIT_FAILURE;
-  }
   return p.exit_code;
 }

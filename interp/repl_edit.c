@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/base/base.h"
+#include "runtime/base/newfile.h"
 
 enum {
   HISTORY_ENTRIES = 1000,
@@ -295,17 +296,13 @@ static int read_entries(Editor *e, FILE *file, int from, FILE *copy) {
 
 /* Replaces the file by its last entries. */
 static void cut_history(Editor *e, FILE *file, int from) {
-  char path[sizeof e->history_path + 8];
-  snprintf(path, sizeof path, "%s.new", e->history_path);
-  FILE *copy = fopen(path, "w");
-  if (copy == NULL) {
+  CtNewFile copy;
+  if (ct_newfile_open(&copy, e->history_path) != 0) {
     return;
   }
   rewind(file);
-  read_entries(e, file, from, copy);
-  if (fclose(copy) != 0 || rename(path, e->history_path) != 0) {
-    remove(path);
-  }
+  read_entries(e, file, from, copy.file);
+  (void)ct_newfile_close(&copy, true);
 }
 
 static void read_history(Editor *e) {

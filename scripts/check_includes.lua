@@ -14,7 +14,8 @@ local modules = {
     { name = "text", files = { "base/text" }, uses = { "arena" } },
     { name = "rand", files = { "base/rand" }, uses = { "base" } },
     { name = "dtype", files = { "base/dtypes?", "base/convert" }, uses = { "text" } },
-    { name = "npy", files = { "base/npy" }, uses = { "dtype" } },
+    { name = "newfile", files = { "base/newfile" }, uses = { "base" } },
+    { name = "npy", files = { "base/npy" }, uses = { "dtype", "newfile" } },
     { name = "message", files = { "base/message" }, uses = { "dtype" } },
     { name = "reference", files = { "reference/[%w_]+" }, uses = { "base" } },
 
@@ -67,7 +68,7 @@ local modules = {
     { name = "interp", files = { ".*" },
       uses = { "rewrite", "std_modules", "cuttle", "runtime/ct", "runtime/ir", "runtime/pass",
         "runtime/emit", "runtime/watch", "runtime/nvrtc", "runtime/blas", "runtime/nvml",
-        "runtime/storage", "runtime/npy", "runtime/rand", "runtime/reference", "runtime/dtype",
+        "runtime/storage", "runtime/npy", "runtime/newfile", "runtime/rand", "runtime/reference", "runtime/dtype",
         "runtime/atom" } },
   },
 }

@@ -1,5 +1,6 @@
 -- command_profile.lua: `cuttle profile [options] script.lua [arguments]`: runs the script on the
 -- CPU engine and prints, for each kernel that it launched, what every line of it does.
+local internal = ...
 local profile = require "cuttle.profile"
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
@@ -40,10 +41,8 @@ local options_of = {
 -- {====== Results ======
 
 local function write_file(path, text)
-  local file, message = io.open(path, "wb")
-  if not file then fail("cannot write %s", message) end
-  local ok, why = file:write(text)
-  if not (ok and file:close()) then fail("cannot write %s: %s", path, why or "disk full") end
+  local ok, why = internal.write_file(path, text)
+  if not ok then fail("cannot write %s", why) end
 end
 
 local function deliver(result, options)

@@ -6,6 +6,7 @@
 --     {"line", x1, y1, x2, y2, width =, color =},
 --     {"text", x, y (its middle), text, size =, anchor = "start", "middle" or "end", color =,
 --      bold = true or nil, turned = true (reads upwards) or nil} }
+local internal = ...
 local owners = require "cuttle.owners"
 local palette = require "cuttle.palette"
 local M = {}
@@ -368,11 +369,8 @@ function M.deliver(text, file, op, fail)
     fail(op, "a sandboxed script writes no files; without a file name %s returns the text", op)
   end
   check_kind(file, op, fail)
-  local out, why = io.open(file, "wb")
-  if not out then fail(op, "%s", why) end
-  local ok, problem = out:write(text)
-  local closed, problem_at_end = out:close()
-  if not (ok and closed) then fail(op, "%s: %s", file, problem or problem_at_end) end
+  local ok, why = internal.write_file(file, text)
+  if not ok then fail(op, "%s", why) end
   return file
 end
 

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "newfile.h"
+
 static const char magic[] = "\x93NUMPY";
 enum { MAGIC_BYTES = sizeof magic - 1, ALIGN = 64 };
 
@@ -442,29 +444,26 @@ CtStatus ct_npy_read(const char *path, FILE *file, const CtNpy *h, void *dst, Ct
   return status;
 }
 
-static CtStatus write_all(const char *path, FILE *file, const void *src, size_t n, CtErr *err) {
+/* 0, or the errno of what failed. */
+static int write_all(FILE *file, const void *src, size_t n) {
   errno = 0;
-  if (n > 0 && fwrite(src, 1, n, file) != n) {
-    return fail_errno("save_npy", path, errno, err);
-  }
-  return CT_OK;
+  return n > 0 && fwrite(src, 1, n, file) != n ? errno : 0;
 }
 
 static CtStatus write_file(const char *path, const CtText *header, const void *src, size_t bytes,
                            CtErr *err) {
-  FILE *f = fopen(path, "wb");
-  if (f == NULL) {
-    return fail_errno("save_npy", path, errno, err);
+  CtNewFile f;
+  int why = ct_newfile_open(&f, path);
+  if (why != 0) {
+    return fail_errno("save_npy", path, why, err);
   }
-  CtStatus status = write_all(path, f, header->s, header->len, err);
-  if (status == CT_OK) {
-    status = write_all(path, f, src, bytes, err);
+  why = write_all(f.file, header->s, header->len);
+  if (why == 0) {
+    why = write_all(f.file, src, bytes);
   }
-  errno = 0;
-  if (fclose(f) != 0 && status == CT_OK) {
-    status = fail_errno("save_npy", path, errno, err);
-  }
-  return status;
+  int at_end = ct_newfile_close(&f, why == 0);
+  why = why != 0 ? why : at_end;
+  return why != 0 ? fail_errno("save_npy", path, why, err) : CT_OK;
 }
 
 CtStatus ct_npy_save(CtAlloc alloc, const char *path, const CtNpy *h, const void *src, CtErr *err) {

@@ -217,10 +217,15 @@ static bool write_all(int fd, const void *data, size_t bytes) {
   return true;
 }
 
+/* A plain file of this user's: what somebody else put there is not code to run. */
+static bool is_own_file(int fd, struct stat *st) {
+  return fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_uid == geteuid();
+}
+
 /* The header and the file's size must agree before their numbers are believed. */
 static bool read_header(int fd, CtHashKey key, Header *h) {
   struct stat st;
-  if (fstat(fd, &st) != 0 || st.st_size < (off_t)sizeof *h || !read_all(fd, h, sizeof *h)) {
+  if (!is_own_file(fd, &st) || st.st_size < (off_t)sizeof *h || !read_all(fd, h, sizeof *h)) {
     return false;
   }
   uint64_t body = (uint64_t)st.st_size - sizeof *h;
@@ -255,7 +260,7 @@ bool ct_cache_get(const CtCache *c, CtHashKey key, CtText *image, CtText *info) 
   if (is_off(c) || !entry_path(c, key, path, sizeof path)) {
     return false;
   }
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW); /* a pipe must not block */
   if (fd < 0) {
     return false;
   }

@@ -1,7 +1,8 @@
 /* cache.h: compiled kernels on disk. An entry is a file named by the 128-bit hash of everything
    that determines its contents, so an entry never goes stale, only old. It is written to a
    temporary file and renamed, so readers and writers in any number of processes see whole entries
-   or none; a checksum catches what the disk or a crash did to one. Nothing here is ever an error
+   or none; a checksum catches what the disk or a crash did to one, and only plain files of the user
+   who runs are believed. Nothing here is ever an error
    for a user: what cannot be read is a miss, what cannot be written is not cached. */
 #ifndef CT_CACHE_H
 #define CT_CACHE_H

@@ -317,6 +317,7 @@ function from_table(dtype, t, layout) end
 function load_npy(path) end
 
 --- Writes a tensor to a file of NumPy.
+--- Whole or not at all: it is written beside the file of that name, and then takes the name.
 ---
 ---     > path = os.tmpname()
 ---     > save_npy(path, zeros(f32, {2, 2}))

@@ -157,6 +157,30 @@ static void test_damage(void) {
   IS_STR(get(&c, key), "0123456789|abc", "as good as before");
 }
 
+/* What stands where an entry would: a pipe, which must not be waited for, a link, a file of another user. */
+static void test_strangers(void) {
+  CtCache c = cache_in("strangers", 1 << 20);
+  CtHashKey key = {33, 44};
+  char path[1200], other[1300];
+  entry_file(&c, key, path, sizeof path);
+  snprintf(other, sizeof other, "%s.other", path);
+  OK(put(&c, key, "0123456789", "abc") && rename(path, other) == 0 && mkfifo(path, 0600) == 0,
+     "a pipe in an entry's place");
+  alarm(20); /* at most, if it is waited for */
+  IS_STR(get(&c, key), "miss", "is not waited for");
+  alarm(0);
+  OK(put(&c, key, "0123456789", "abc"), "and makes room for the entry");
+  IS_STR(get(&c, key), "0123456789|abc", "which is found");
+  OK(unlink(path) == 0 && symlink(other, path) == 0, "a link in its place");
+  IS_STR(get(&c, key), "miss", "is not followed");
+  if (geteuid() != 0) {
+    SKIP(2, "only root gives files away");
+    return;
+  }
+  OK(put(&c, key, "0123456789", "abc") && chown(path, 65534, 65534) == 0, "another user's entry");
+  IS_STR(get(&c, key), "miss", "is not believed");
+}
+
 static int count_files(const char *dir) {
   int n = 0;
   DIR *d = opendir(dir);
@@ -330,6 +354,7 @@ int main(void) {
   }
   test_entries();
   test_damage();
+  test_strangers();
   test_eviction();
   test_leftovers();
   test_off();

@@ -38,6 +38,10 @@ end
 local script = write("#!/usr/bin/env cuttle\nprint(#arg, arg[1], ...)\n")
 local broken = write("local x = 1\nprint(\n")
 local failing = write("local function f()\n  error('no')\nend\nf()\n")
+local fine = write([[kernel("k", function(x)
+  x[0] = 1
+end){grid = 1, block = 1}(zeros(i32, 1))
+]])
 local twin = write([[local k = kernel("twin", function(x)
   x[0] = cuda("__popc($v)", {v = x[0]}, i32, function(v) return v + 1 end)
 end)
@@ -65,6 +69,13 @@ check("-e without code", "-e", "cuttle: -e needs an argument; see cuttle --help\
 check("unknown device", "--device=gpu -e 'x = 1'", "cuttle: device: 'gpu' is unknown; auto, cpu, "
   .. "cuda or cuda:0 was expected; see cuttle --help\n", 2)
 check("standard output that takes nothing", "-e 'print(1)' >/dev/full", "", 1)
+local lost = "cuttle: cannot write to standard output\n"
+for _, command in ipairs { "check", "profile", "timeline", "emit" } do
+  check("standard output that takes nothing, of " .. command, command .. " " .. fine
+    .. " 2>&1 >/dev/full #", lost, 1)
+end
+check("standard output that takes nothing, and os.exit",
+  "-e 'print(1) os.exit(true, true)' 2>&1 >/dev/full #", lost, 1)
 check("device in two words", "--device cpu -e 'print(1)'", "1\n", 0)
 check("os.exit", "-e 'os.exit(7, true)'", "", 7)
 check("emit needs a script", "emit", "cuttle: emit needs a script; see cuttle --help\n", 2)
