@@ -94,6 +94,7 @@ static int load(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call
   }
   int64_t at = host_index(L, idx, cx, crd, is_call);
   state_of(L)->n_host++;
+  tensor_note_remote(L, t);
   diag_check(L, tensor_get(t, at, &e, &err), &err);
   elem_push(L, t->dtype, e);
   return 1;
@@ -114,6 +115,7 @@ static void store(lua_State *L, int idx, const CtCx *cx, CtTuple crd, int value)
     fail_access(L, idx, cx, crd, false, err.msg);
   }
   state_of(L)->n_host++;
+  tensor_note_remote(L, t);
   diag_check(L, tensor_set(t, at, e, &err), &err);
 }
 
@@ -144,6 +146,9 @@ static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
 }
 
 static int call(lua_State *L) {
+  if (lua_gettop(L) > 1 && tensor_get_plain(L, 2, lua_gettop(L) - 1)) {
+    return 1;
+  }
   CtCx cx = bind_enter(L);
   tensor_check(L, 1, "index");
   CtTuple crd = bind_to_coord(L, 2, &cx, "coordinate");
@@ -231,6 +236,9 @@ static int index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TSTRING) {
     return index_name(L);
   }
+  if (tensor_get_plain(L, 2, 1)) {
+    return 1;
+  }
   CtCx cx = bind_enter(L);
   return load(L, 1, &cx, check_key(L, &cx), false);
 }
@@ -239,6 +247,9 @@ static int newindex(lua_State *L) {
   if (lua_type(L, 2) == LUA_TSTRING) {
     return diag_error(L, "a tensor has no field '%s' to assign; elements are t[{i,j}]",
                       lua_tostring(L, 2));
+  }
+  if (tensor_set_plain(L, 2, 3)) {
+    return 0;
   }
   CtCx cx = bind_enter(L);
   store(L, 1, &cx, check_key(L, &cx), 3);

@@ -77,6 +77,7 @@ typedef struct CuttleState {
   struct CtCheck *check; /* whose watch that is; NULL: none, or another watcher */
   bool may_overlap;      /* a chunk names grid_dependency_wait: such launches may come */
   uint64_t n_host;       /* uses of tensors by the host, and else, that wait for all launches */
+  uint64_t n_remote;     /* elements that the host read or wrote one by one on a device */
   StateOnLaunch on_launch;     /* before each launch on the CPU engine; NULL: none; likewise */
   StateOnLaunched on_launched; /* and after it, failed or not */
   uint64_t n_specs;            /* specialisations made so far */

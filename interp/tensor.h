@@ -103,6 +103,17 @@ static inline CtView tensor_view(const Tensor *t) {
       .buf = t->buf, .offset = t->offset, .layout = t->layout, .name = t->name, .guard = t->guard};
 }
 
+/* --- host tensors: one element (tensor_element.c) ----------------------------------------------- */
+
+/* Of the tensor at 1, the element at a coordinate of n integers, or at one integer or table of them, from idx on:
+   pushes it, or stores the value at `value`. False, and nothing is done, where this is not the plain case: a
+   tensor in the host's memory, numbers inside its shape, a value of its type. */
+bool tensor_get_plain(lua_State *L, int idx, int n);
+bool tensor_set_plain(lua_State *L, int idx, int value);
+
+/* Counts an access by the host to one element. Of many on a device it warns once: each is a transfer. */
+void tensor_note_remote(lua_State *L, const Tensor *t);
+
 /* --- host tensors: the memory (tensor_data.c) ------------------------------------------------- */
 
 /* The storage is there to be used: neither closed nor lost with its device. The message goes on
