@@ -268,7 +268,13 @@ static lua_Integer shift_host(lua_Integer x, lua_Integer n) {
 static int lang_ashr(lua_State *L) {
   lua_settop(L, 2);
   if (lua_type(L, 1) == LUA_TNUMBER && lua_type(L, 2) == LUA_TNUMBER) {
-    lua_pushinteger(L, shift_host(luaL_checkinteger(L, 1), luaL_checkinteger(L, 2)));
+    int is_integer, is_count;
+    lua_Integer x = lua_tointegerx(L, 1, &is_integer), n = lua_tointegerx(L, 2, &is_count);
+    if (is_integer == 0 || is_count == 0) {
+      return diag_error(L, "ashr: integers expected, got %s",
+                        luaL_tolstring(L, is_integer == 0 ? 1 : 2, NULL));
+    }
+    lua_pushinteger(L, shift_host(x, n));
     return 1;
   }
   front_here(L, "ashr");

@@ -51,4 +51,4 @@ local plain = kernel("plain", function(x) x[0] = ashr(x[0], 4) + ashr(x[1], x[2]
 local text = plain{grid = 1, block = 1}:source(zeros(i32, 3))
 print(text:match "x%[0%] >> 4", text:match "arithmetic_shift%(x%[1%], x%[2%]%)")
 -- expect: x[0] >> 4	arithmetic_shift(x[1], x[2])
-print(pcall(ashr, 1.5, 2))  -- expect: false	bad argument #1 to 'cuttle.ashr' (number has no integer representation)
+print((select(2, pcall(ashr, 1.5, 2)):gsub("^.-:%d+: ", "")))  -- expect: ashr: integers expected, got 1.5

@@ -84,7 +84,7 @@ check("info takes nothing", "info x",
 check("emit writes the text of cuda(), not its twin", "emit --sm=80 " .. twin, ([[
 extern "C" __global__ void __launch_bounds__(1)
 twin(int* __restrict__ x) {  // TWIN:1
-  const int t = __popc(x[0]);  // TWIN:2
+  const int t = __popc(+x[0]);  // TWIN:2
   x[0] = t;
 }
 ]]):gsub("TWIN", twin, 2), 0)
