@@ -4,9 +4,9 @@
 -- multiplied. K is not 0. Fields of its configurations, beside those that matmul.lua lists:
 --   stages   tiles of K in the ring
 --   lanes    {m, n} of a warp: {8, 4} or {4, 8}
---   lane_bits  which bits of the lane's number count along the mode of 4 lanes, {1, 16} unless given.
---            The loop over K is the same for all, but not what the assembler makes of it: if the
---            other three bits are neighbours, it plans 3 % more cycles for a turned A
+--   lane_bits  which bits of the lane's number count along the mode of 4 lanes; {1, 16} unless
+--            given. The loop over K is written the same for all, but the assembler plans 3 % more
+--            cycles for it, with A turned, if the other three bits are neighbours
 --   warps    {m, n} of the block. A thread has its rows and columns in runs of 4, those of all
 --            lanes side by side, so that a warp reads shared memory without conflicts
 --   order    of the multiply-adds of one k, as gemm takes it; the compiler follows it closely

@@ -186,7 +186,8 @@ static Span op_span(CtOp op, CtFacts a, CtFacts b, CtFacts all, int64_t *div) {
 }
 
 static bool can_wrap(CtOp op) {
-  return op == CT_OP_ADD || op == CT_OP_SUB || op == CT_OP_MUL || op == CT_OP_NEG || op == CT_OP_SHL;
+  return op == CT_OP_ADD || op == CT_OP_SUB || op == CT_OP_MUL || op == CT_OP_NEG ||
+         op == CT_OP_SHL;
 }
 
 /* If the result of a sum or product is known to fit (`exact`), its range is cut to just inside the
