@@ -262,6 +262,10 @@ PROVE = $(TEST_ENV) prove --exec '' --jobs $(or $(JOBS),2) --failures --comments
 RUN_TESTS = $(LUA) scripts/run_tests.lua --cuttle=$(PROGRAM)
 RUN_DOCS = $(LUA) scripts/run_docs.lua --cuttle=$(PROGRAM)
 
+# What NVRTC makes of the kernels whose speed is measured.
+FINGERPRINTS = tests/golden/fingerprints.txt
+FINGERPRINT_RUN = env CUTTLE_DEVICE=cpu $(PROGRAM) --sm=90a scripts/fingerprints.lua
+
 # Commands that print TAP, one script each: $(call tap,name,command).
 TAP_DIR = $(BUILD)/tap
 TAP_SCRIPTS :=
@@ -298,6 +302,7 @@ $(call tap_if,tests/browser,browser,tests/browser/run.sh $(PROGRAM),TAP_SCRIPTS)
 $(call tap_if,docs/*.md,docs,$(RUN_DOCS) README.md docs/*.md,TAP_SCRIPTS)
 ifeq ($(SANITIZE),)
 $(call tap_if,examples/*.lua,compile,scripts/compile_kernels.sh $(PROGRAM),TAP_SCRIPTS)
+$(call tap_if,$(FINGERPRINTS),fingerprints,$(FINGERPRINT_RUN) $(FINGERPRINTS),TAP_SCRIPTS)
 endif
 $(call tap_if,tests/device/*.lua,device,$(RUN_TESTS) --device=cuda tests/device,TAP_SCRIPTS GPU_SCRIPTS)
 $(call tap_if,examples/*.lua,gpu_examples,\
@@ -350,6 +355,7 @@ fuzz: $(filter $(TAP_DIR)/fuzz_%,$(TAP_SCRIPTS))
 golden: $(PROGRAM) $(BUILD)/tests/c/test_emit
 	@$(BUILD)/tests/c/test_emit --update | grep -v '^ok'
 	@$(RUN_TESTS) --update tests/golden
+	@$(FINGERPRINT_RUN) --update $(FINGERPRINTS)
 
 docs: $(PROGRAM)
 	@$(PROGRAM) scripts/gen_docs.lua docs/reference.md

@@ -421,16 +421,21 @@ static bool compile(lua_State *L, bool ptx, CtNvrtcOutput *output) {
   return false;
 }
 
-/* _profile_ptx(source, sm, symbol, options) -> the PTX, or nil and why. */
-static int profile_ptx(lua_State *L) {
+static int push_image(lua_State *L, bool ptx) {
   CtNvrtcOutput output;
-  if (!compile(L, true, &output)) {
+  if (!compile(L, ptx, &output)) {
     return 2;
   }
   ct_text_clear(&output.log);
   bind_push_text(L, &output.image);
   return 1;
 }
+
+/* _profile_ptx(source, sm, symbol, options) -> the PTX, or nil and why. */
+static int profile_ptx(lua_State *L) { return push_image(L, true); }
+
+/* _profile_cubin(source, sm, symbol, options) -> the bytes of the cubin, or nil and why. */
+static int profile_cubin(lua_State *L) { return push_image(L, false); }
 
 /* _profile_registers(source, sm, symbol, options) -> registers, bytes of stack; or nil and why. */
 static int profile_registers(lua_State *L) {
@@ -460,6 +465,7 @@ static const luaL_Reg session_methods[] = {
 static const luaL_Reg functions[] = {{"_profile_begin", profile_begin},
                                      {"_profile_registers", profile_registers},
                                      {"_profile_ptx", profile_ptx},
+                                     {"_profile_cubin", profile_cubin},
                                      {NULL, NULL}};
 
 void bind_open_profile(lua_State *L) {

@@ -1,0 +1,119 @@
+-- sass.lua: what an assembled kernel is like: its instructions, and those of its hot loop, out of a
+-- cubin for sm_70 and later. An instruction has 128 bits, from the lowest on: 12 bits of opcode, of
+-- which the upper 3 say where the operands come from; a branch's offset in words, 8 bits from 16 on
+-- and 48 from 34 on; from bit 105 on what the assembler planned, first the cycles until the next
+-- instruction of this warp. NVIDIA documents none of it: nvdisasm shows the same.
+local M = {}
+
+local BRANCH <const> = 0x147
+
+-- Kinds by the lower 9 bits of the opcode. What runs on the uniform data path is one kind.
+local kinds <const> = {
+  [0x002] = "MOV", [0x006] = "VOTE", [0x007] = "SEL", [0x008] = "FSEL", [0x009] = "FMNMX",
+  [0x00b] = "FSETP", [0x00c] = "ISETP", [0x010] = "IADD3", [0x011] = "LEA", [0x012] = "LOP3",
+  [0x013] = "IABS", [0x016] = "PRMT", [0x019] = "SHF", [0x01c] = "PLOP3", [0x020] = "FMUL",
+  [0x021] = "FADD", [0x023] = "FFMA", [0x024] = "IMAD", [0x025] = "IMAD", [0x027] = "IMAD",
+  [0x030] = "HADD2", [0x035] = "HFMA2", [0x036] = "VIADD", [0x037] = "IMMA", [0x03b] = "LDSM",
+  [0x03c] = "HMMA", [0x03e] = "F2FP", [0x044] = "STSM", [0x046] = "VIADDMNMX",
+  [0x048] = "VIMNMX", [0x0ca] = "R2UR", [0x108] = "MUFU", [0x118] = "NOP",
+  [0x11a] = "DEPBAR", [0x11d] = "BAR",
+  [0x141] = "BSYNC", [0x145] = "BSSY", [0x146] = "YIELD", [0x147] = "BRA", [0x148] = "WARPSYNC",
+  [0x14d] = "EXIT", [0x181] = "LDG", [0x182] = "LDC", [0x183] = "LDL", [0x184] = "LDS",
+  [0x186] = "STG", [0x187] = "STL", [0x188] = "STS", [0x189] = "SHFL", [0x192] = "MEMBAR",
+  [0x1a7] = "SYNCS", [0x1ae] = "LDGSTS", [0x1af] = "LDGDEPBAR", [0x1b2] = "SYNCS",
+  [0x1b4] = "UTMALDG", [0x1b5] = "UTMASTG", [0x1c5] = "WARPGROUP", [0x1c6] = "FENCE",
+  [0x1f0] = "HGMMA", [0x1f1] = "IGMMA", [0x1f3] = "QGMMA",
+}
+local uniform <const> = {
+  [0x082] = true, [0x086] = true, [0x087] = true, [0x08c] = true, [0x090] = true, [0x091] = true,
+  [0x092] = true, [0x099] = true, [0x0a4] = true, [0x0a5] = true, [0x0b9] = true,
+}
+local is_math <const> = { FFMA = true, FADD = true, FMUL = true, HMMA = true, IMMA = true,
+                          HGMMA = true, IGMMA = true, QGMMA = true, MUFU = true }
+
+local function kind_of(opcode)
+  if uniform[opcode] then return "uniform" end
+  return kinds[opcode] or "other"
+end
+
+-- The contents of a section of an ELF file of 64 bits, or nil.
+local function section(image, name)
+  local rows, n, of_names = string.unpack("<I8", image, 41), string.unpack("<I2I2", image, 61)
+  local function row(i) return string.unpack("<I4I4I8I8I8I8", image, rows + i * 64 + 1) end
+  local names = select(5, row(of_names))
+  for i = 0, n - 1 do
+    local at, _, _, _, from, size = row(i)
+    if string.unpack("z", image, names + at + 1) == name then
+      return image:sub(from + 1, from + size)
+    end
+  end
+end
+
+-- Each instruction: {kind =, cycles =, to = the number of the one it branches to}.
+local function decode(text)
+  local list = {}
+  for at = 1, #text, 16 do
+    local low, high = string.unpack("<I8I8", text, at)
+    local opcode = low & 0x1ff
+    local to
+    if opcode == BRANCH then
+      local offset = (low >> 34 | high << 30) & 0xffffffffffff
+      if offset >= 1 << 47 then offset = offset - (1 << 48) end
+      to = (at // 16 + 1) + (offset << 8 | low >> 16 & 0xff) // 4
+    end
+    list[#list + 1] = { kind = kind_of(opcode), cycles = high >> 41 & 15, to = to }
+  end
+  while #list > 0 and list[#list].kind == "NOP" do list[#list] = nil end -- they fill up the end
+  return list
+end
+
+local function count_math(list, from, to)
+  local n = 0
+  for i = from, to do n = n + (is_math[list[i].kind] and 1 or 0) end
+  return n
+end
+
+-- First and last instruction of the loop that computes most and has no other such loop in it; of
+-- the whole kernel if none computes. A loop ends with a branch backwards.
+local function hot_loop(list)
+  local first, last, most = 1, #list, 0
+  local until_inner = {} -- ends of loops that compute, by their beginnings
+  for i, instruction in ipairs(list) do
+    local from = instruction.to and instruction.to + 1
+    local n = from and from <= i and count_math(list, from, i) or 0
+    local is_inner = n > 0
+    for inner_from, inner_to in pairs(until_inner) do
+      if is_inner and inner_from >= from and inner_to < i then is_inner = false end
+    end
+    if is_inner then
+      until_inner[from] = i
+      if n > most then first, last, most = from, i, n end
+    end
+  end
+  return first, last
+end
+
+--- The hot loop of a kernel in a cubin: "1191 instructions, 1210 cycles: FFMA 1024, LDS 69, ...",
+--- the most frequent kinds first. The cycles are those that the assembler plans for one warp alone.
+function M.hot_loop(cubin, symbol)
+  local text = section(cubin, ".text." .. symbol)
+  if text == nil then return nil end
+  local list = decode(text)
+  local first, last = hot_loop(list)
+  local counts, order, cycles = {}, {}, 0
+  for i = first, last do
+    local kind = list[i].kind
+    if counts[kind] == nil then order[#order + 1], counts[kind] = kind, 0 end
+    counts[kind] = counts[kind] + 1
+    cycles = cycles + list[i].cycles
+  end
+  table.sort(order, function(a, b)
+    if counts[a] ~= counts[b] then return counts[a] > counts[b] end
+    return a < b
+  end)
+  for i, kind in ipairs(order) do order[i] = kind .. " " .. counts[kind] end
+  return ("%d instructions, %d cycles: %s"):format(last - first + 1, cycles,
+    table.concat(order, ", "))
+end
+
+return M
