@@ -62,6 +62,9 @@ CtTuple bind_to_shape(lua_State *L, int idx, const CtCx *cx, const char *op);
 CtTuple bind_opt_tuple(lua_State *L, int idx, const CtCx *cx, const char *op);
 /* The arguments from `first` on as one coordinate: a single one as it is, more as a tuple. */
 CtTuple bind_to_coord(lua_State *L, int first, const CtCx *cx, const char *op);
+/* Whether every static number of a coordinate lies inside, as far as the shape is static. Wrong
+   nesting is left to the algebra, which shows both. */
+bool bind_is_inside(CtTuple crd, CtTuple shape);
 
 /* A layout: a layout, an integer or table (column-major), or text. It may be swizzled. */
 CtComposed bind_to_composed(lua_State *L, int idx, const CtCx *cx, const char *op);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "note.h"
 #include "tensor.h"
 
 /* A CtComposed is any layout; operations on the coordinates change its layout only. The result
@@ -87,11 +88,22 @@ static int with_profile(lua_State *L, const char *op, ProfileOp fn) {
   return push_made(L, st, &l, &err, op, lua_isnoneornil(L, 2) ? 1 : 2);
 }
 
+/* A text without strides is a layout in one argument and a tiler in the next: here it is a tiler. */
+static void note_tiler(lua_State *L, int idx) {
+  const char *text = lua_type(L, idx) == LUA_TSTRING ? lua_tostring(L, idx) : NULL;
+  bool is_shape = text != NULL && text[strspn(text, " \t")] == '(' && strchr(text, ',') != NULL &&
+                  strchr(text, ':') == NULL;
+  if (is_shape && note_is_wanted(L)) {
+    note_add(L, "\"%s\" is a tiler here, mode by mode; the layout %s is L\"%s\"", text, text, text);
+  }
+}
+
 static int with_tiler(lua_State *L, const char *op, TilerOp fn) {
   CtErr err;
   CtCx cx = bind_enter(L);
   CtComposed l = bind_to_composed(L, 1, &cx, op);
   CtTiler t = bind_to_tiler(L, 2, &cx, op);
+  note_tiler(L, 2);
   return push_made(L, fn(&cx, l.layout, t, &l.layout, &err), &l, &err, op, 2);
 }
 
@@ -241,6 +253,7 @@ static int composition_of(lua_State *L) {
     st = ct_composed_compose(&cx, &l, &b, &l, &err);
   } else {
     CtTiler t = bind_to_tiler(L, 2, &cx, "composition");
+    note_tiler(L, 2);
     st = ct_composition(&cx, l.layout, t, &l.layout, &err);
   }
   return push_made(L, st, &l, &err, "composition", 2);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "note.h"
 #include "value.h"
 
 /* In this file a CtComposed is any layout; operations on the coordinates change its layout only. */
@@ -329,6 +330,10 @@ static int call(lua_State *L) {
   if (ct_has_any(crd)) {
     return push_layout(L, ct_composed_slice(&cx, crd, &l, &l, &at, &err), &l, &err);
   }
+  if (!bind_is_inside(crd, l.layout.shape) && note_is_wanted(L)) {
+    note_add(L, "coordinate %s is outside the shape %s; coordinates count from 0",
+             bind_tuple_text(&cx, crd), bind_tuple_text(&cx, l.layout.shape));
+  }
   return bind_push_value(L, &cx, crd, &l);
 }
 
@@ -395,17 +400,31 @@ static const struct {
               {"offset", offset_field},
               {"layout", layout_field}};
 
-/* A method, in upvalue 1, or a field. */
-static int field(lua_State *L) {
-  CtComposed l = check_layout(L);
-  if (lua_isinteger(L, 2)) { /* MoYe's mode, or a tensor's element: nil would surprise later */
+/* l[1] is MoYe's mode, or a tensor's element, and l[{1,2}] is one: nil would surprise later. */
+static int fail_element(lua_State *L) {
+  if (lua_isinteger(L, 2)) {
     const char *i = lua_tostring(L, 2);
     return diag_error(
         L, "layout: no element [%s]; call l(%s) for the index, mode(l, %s) for the mode", i, i, i);
   }
+  if (lua_type(L, 2) == LUA_TTABLE) {
+    CtCx cx = bind_enter(L);
+    const char *crd = bind_tuple_text(&cx, bind_to_tuple(L, 2, &cx, "element of a layout"));
+    return diag_error(L, "layout: no element %s; call l%s for the index, mode(l, i) for a mode",
+                      crd, crd);
+  }
+  return diag_error(L, "layout: %s is no field or method of a layout", diag_push_kind(L, 2));
+}
+
+/* A method, in upvalue 1, or a field. */
+static int field(lua_State *L) {
+  CtComposed l = check_layout(L);
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    return fail_element(L);
+  }
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
-  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL || lua_type(L, 2) != LUA_TSTRING) {
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
     return 1;
   }
   const char *name = lua_tostring(L, 2);

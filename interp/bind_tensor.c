@@ -30,32 +30,9 @@ static int fail_access(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool 
   return diag_error(L, "%s: %s", push_access(L, idx, cx, crd, is_call), what);
 }
 
-/* Whether every static number of a coordinate lies inside, as far as the shape is static. Wrong
-   nesting is left to the algebra, which shows both. */
-static bool is_inside(CtTuple crd, CtTuple shape) {
-  if (!ct_is_leaf(crd)) {
-    if (ct_is_leaf(shape) || crd->rank != shape->rank) {
-      return true;
-    }
-    CtTuple s = ct_first(shape);
-    for (CtTuple c = ct_first(crd); c != ct_end(crd); c = ct_next(c), s = ct_next(s)) {
-      if (!is_inside(c, s)) {
-        return false;
-      }
-    }
-    return true;
-  }
-  CtInt n;
-  CtCx none = {NULL, NULL};
-  if (!ct_is_static(crd->i) || !ct_all_static(shape)) {
-    return true;
-  }
-  return ct_product(&none, shape, &n, NULL) == CT_OK && crd->i.v >= 0 && crd->i.v < n.v;
-}
-
 static void check_inside(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call) {
   const Tensor *t = tensor_test(L, idx);
-  if (!t->is_whole && !is_inside(crd, t->layout.shape)) {
+  if (!t->is_whole && !bind_is_inside(crd, t->layout.shape)) {
     const char *what =
         lua_pushfstring(L, "coordinate %s is outside the shape %s", bind_tuple_text(cx, crd),
                         bind_tuple_text(cx, t->layout.shape));
@@ -145,13 +122,19 @@ static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
   return 1;
 }
 
+/* {i} names the element i of a tensor whose one mode is no tuple, too. */
+static CtTuple for_rank(CtTuple crd, const Tensor *t) {
+  bool is_alone = !ct_is_leaf(crd) && crd->rank == 1 && ct_is_leaf(t->layout.shape);
+  return is_alone ? ct_first(crd) : crd;
+}
+
 static int call(lua_State *L) {
   if (lua_gettop(L) > 1 && tensor_get_plain(L, 2, lua_gettop(L) - 1)) {
     return 1;
   }
   CtCx cx = bind_enter(L);
-  tensor_check(L, 1, "index");
-  CtTuple crd = bind_to_coord(L, 2, &cx, "coordinate");
+  const Tensor *t = tensor_check(L, 1, "index");
+  CtTuple crd = for_rank(bind_to_coord(L, 2, &cx, "coordinate"), t);
   return ct_has_any(crd) ? slice(L, &cx, crd) : load(L, 1, &cx, crd, true);
 }
 
@@ -159,7 +142,7 @@ static CtTuple check_key(lua_State *L, const CtCx *cx) {
   if (lua_isnil(L, 2)) {
     diag_error(L, "t[nil]: the coordinate has no value; elements are t[i] and t[{i,j}]");
   }
-  CtTuple crd = bind_to_tuple(L, 2, cx, "coordinate");
+  CtTuple crd = for_rank(bind_to_tuple(L, 2, cx, "coordinate"), tensor_check(L, 1, "index"));
   if (ct_has_any(crd)) {
     fail_access(L, 1, cx, crd, false,
                 "`_` keeps a mode, and [] is one element; write t(...) for a slice");

@@ -298,6 +298,27 @@ CtTuple bind_to_coord(lua_State *L, int first, const CtCx *cx, const char *op) {
   return t;
 }
 
+bool bind_is_inside(CtTuple crd, CtTuple shape) {
+  if (!ct_is_leaf(crd)) {
+    if (ct_is_leaf(shape) || crd->rank != shape->rank) {
+      return true;
+    }
+    CtTuple s = ct_first(shape);
+    for (CtTuple c = ct_first(crd); c != ct_end(crd); c = ct_next(c), s = ct_next(s)) {
+      if (!bind_is_inside(c, s)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  CtInt n;
+  CtCx none = {NULL, NULL};
+  if (!ct_is_static(crd->i) || !ct_all_static(shape)) {
+    return true;
+  }
+  return ct_product(&none, shape, &n, NULL) == CT_OK && crd->i.v >= 0 && crd->i.v < n.v;
+}
+
 /* {====== Tilers ====== */
 
 static CtTiler to_tiler(lua_State *L, int idx, const CtCx *cx, const char *op, int depth);

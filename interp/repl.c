@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "diag.h"
+#include "note.h"
 #include "repl_complete.h"
 #include "repl_edit.h"
 #include "repl_input.h"
@@ -115,6 +116,11 @@ static int print_results(Repl *r, int first) {
   return repl_call(r->s, n, 0);
 }
 
+static int print_notes(lua_State *L) {
+  note_print(L);
+  return 0;
+}
+
 /* Stack: the first line. */
 static void run_input(Repl *r) {
   int first = lua_gettop(r->L);
@@ -127,6 +133,10 @@ static void run_input(Repl *r) {
   }
   if (status != LUA_OK && status != INPUT_CANCELLED) {
     r->n_failures++;
+    repl_report(r->L);
+  }
+  lua_pushcfunction(r->L, print_notes);
+  if (repl_call(r->s, 0, 0) != LUA_OK) {
     repl_report(r->L);
   }
   lua_settop(r->L, first - 1);
@@ -221,6 +231,7 @@ int repl_run(CuttleState *s) {
                        .complete_ud = r};
   in_repl = true;
   in_session = r->editor.is_terminal;
+  s->takes_notes = in_session;
   if (in_session) {
     set_handler(on_signal);
     greet(r);
@@ -232,7 +243,7 @@ int repl_run(CuttleState *s) {
     putchar('\n');
     set_handler(SIG_DFL);
   }
-  in_repl = in_session = false;
+  in_repl = in_session = s->takes_notes = false;
   edit_close(&r->editor);
   int n = r->n_failures;
   free(r);

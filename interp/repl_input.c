@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "note.h"
 #include "source_load.h"
 
 typedef struct Input {
@@ -19,7 +20,7 @@ typedef struct Input {
 /* Every input is a chunk of its own name, so that the source of its kernels is found. */
 static int load_text(const Input *in, const char *text, size_t len) {
   char name[32];
-  snprintf(name, sizeof name, "=stdin:%d", in->number);
+  snprintf(name, sizeof name, NOTE_INPUT_PREFIX "%d", in->number);
   return src_load(in->L, text, len, name, "t");
 }
 

@@ -39,8 +39,40 @@ static bool push_function(lua_State *L, int idx) {
   return true;
 }
 
+/* Texts that are files, by how they begin, and what writes them: nobody reads them on a terminal. */
+static const struct {
+  const char *begin, *kind, *maker;
+} pictures[] = {{"<?xml ", "SVG", "svg(x, \"x.svg\")"},
+                {"<!DOCTYPE html>", "HTML", "html(x, \"x.html\")"},
+                {"\\documentclass", "LaTeX", "latex(x, \"x.tex\")"},
+                {"\\begin{tikzpicture}", "LaTeX", "latex(x, \"x.tex\")"}};
+
+/* Pushes "104 lines of SVG; ..." in place of a picture's text, on a terminal; false of any other value:
+   nothing is pushed. */
+static bool push_picture_size(lua_State *L, int idx) {
+  const char *text = lua_type(L, idx) == LUA_TSTRING ? lua_tostring(L, idx) : "";
+  size_t i = 0;
+  while (i < CT_ARRAY_LEN(pictures) &&
+         strncmp(text, pictures[i].begin, strlen(pictures[i].begin)) != 0) {
+    i++;
+  }
+  if (i == CT_ARRAY_LEN(pictures) || isatty(STDOUT_FILENO) != 1) {
+    return false;
+  }
+  int n_lines = 0;
+  for (const char *at = strchr(text, '\n'); at != NULL; at = strchr(at + 1, '\n')) {
+    n_lines++;
+  }
+  lua_pushfstring(L, "%d lines of %s; %s writes a file, print(ans) shows them", n_lines,
+                  pictures[i].kind, pictures[i].maker);
+  return true;
+}
+
 /* Pushes the text of the value at idx. */
 static void push_text(lua_State *L, int idx) {
+  if (push_picture_size(L, idx)) {
+    return;
+  }
   if (is_plain_table(L, idx)) {
     state_push_module(L, "cuttle.pretty");
     lua_getfield(L, -1, "text");

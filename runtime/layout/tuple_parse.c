@@ -60,9 +60,56 @@ CtStatus ct_parse_expect(CtParse *p, char c) {
   return ct_parse_fail(p, p->at, msg);
 }
 
+/* The text 4,8:1,4 with the parentheses that it lacks: (4,8):(1,4). */
+static void copy_in_parentheses(char *dst, const CtParse *p) {
+  size_t n = 0;
+  int depth = 0;
+  dst[n++] = '(';
+  for (size_t i = 0; i < p->len; i++) {
+    char c = p->s[i];
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    bool splits = depth == 0 && c == ':';
+    if (splits) {
+      dst[n++] = ')';
+    }
+    dst[n++] = c;
+    if (splits) {
+      dst[n++] = '(';
+    }
+  }
+  dst[n++] = ')';
+  dst[n] = '\0';
+}
+
+/* tuple [ ':' tuple ], of one nesting. */
+static bool is_layout_text(CtArena *arena, const char *text) {
+  CtParse p;
+  CtErr err;
+  CtTuple shape, stride;
+  ct_parse_init(&p, arena, "", text, strlen(text), &err);
+  if (ct_parse_tuple(&p, &shape) != CT_OK) {
+    return false;
+  }
+  bool fits = !ct_parse_accept(&p, ':') ||
+              (ct_parse_tuple(&p, &stride) == CT_OK && ct_congruent(shape, stride));
+  return fits && ct_parse_peek(&p) == '\0' && p.at == p.len;
+}
+
+static CtStatus fail_end(CtParse *p) {
+  char mended[3 * SHOWN_BYTES];
+  if (p->s[p->at] == ',' && p->len < SHOWN_BYTES) {
+    copy_in_parentheses(mended, p);
+    if (is_layout_text(p->arena, mended)) {
+      return ct_fail(p->err, CT_EINVAL, "%s: '%.*s' has no parentheses; write %s", p->what,
+                     (int)p->len, p->s, mended);
+    }
+  }
+  return ct_parse_fail(p, p->at, "unexpected text");
+}
+
 CtStatus ct_parse_end(CtParse *p) {
   ct_parse_peek(p);
-  return p->at == p->len ? CT_OK : ct_parse_fail(p, p->at, "unexpected text");
+  return p->at == p->len ? CT_OK : fail_end(p);
 }
 
 static bool is_digit(const CtParse *p) {

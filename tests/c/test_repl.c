@@ -185,6 +185,45 @@ static const Step inputs[] = {
     {"Sw<1,0,2> o 0 o (2,4):(4,1)\n", " 5  4  7  6 ", "draws a swizzled layout"},
 };
 
+/* Notes on what an input meant, after its results. */
+static const Step notes[] = {
+    {"composition('(4,8)', '(8,4)').stride\n",
+     "\n(1,4)\r\n-- \"(8,4)\" is a tiler here, mode by mode; the layout (8,4) is L\"(8,4)\"\r\n",
+     "a text without strides as a tiler"},
+    {"for i = 1, 9 do x = L'(2,2)':logical_product('(3,4)') end\n",
+     "-- \"(3,4)\" is a tiler here, mode by mode; the layout (3,4) is L\"(3,4)\"\r\n",
+     "once, of a method, too"},
+    {"logical_divide('(4,8)', '(4,8,2)')\n", "tiler here, mode by mode", "beside an error"},
+    {"L'(4,8)'(4, 8)\n",
+     "\n36\r\n-- coordinate (4,8) is outside the shape (4,8); coordinates count from 0\r\n",
+     "a coordinate outside"},
+    {"svg('4:1')\n", " lines of SVG; svg(x, \"x.svg\") writes a file, print(ans) shows them\r\n",
+     "a picture's text is counted"},
+    {"#ans > 999, ans:sub(1, 5)\n", "\ntrue\t<?xml", "and is the result"},
+    {"html('4:1')\n", " lines of HTML; html(x, \"x.html\") writes a file", "a page, too"},
+    {"latex('4:1', {standalone = false})\n", " lines of LaTeX; latex(x, \"x.tex\")", "and LaTeX"},
+};
+
+/* What has one meaning, or comes from a file. */
+static const Step silent[] = {
+    {"composition('(4,8)', L'(8,4)').stride\n", "\n(1,8)", "a layout"},
+    {"composition('(4,8)', '(8,4):(1,8)').stride\n", "\n(1,8)", "a text with strides"},
+    {"composition('(4,8)', '<8:1,4:1>').stride\n", "\n(1,4)", "a tiler that says itself"},
+    {"rank(logical_product('(2,2)', '6'))\n", "\n2", "one number"},
+    {"rank(blocked_product('(2,5)', '(3,4)'))\n", "\n2", "an argument that is a layout"},
+    {"f = load(\"return zipped_divide('(4,8)', '(2,4)')\", '=file.lua')\n", "\n", "a file"},
+    {"rank(f())\n", "\n2", "knows what it means"},
+    {"L'(4,8)'(3, 7), L'(4,8)'(31)\n", "\n31\t31", "coordinates inside"},
+    {"rank(L'(4,8)'(_, 9))\n", "\n1", "slices"},
+};
+
+static void test_notes(Session *s) {
+  TAKE(s, notes);
+  size_t from = s->from;
+  TAKE(s, silent);
+  OK(strstr(s->seen + from, "\n-- ") == NULL, "and no note");
+}
+
 static const Step interrupts[] = {
     {"print('go' .. 'ing') while true do end\n", "going\r\n", "a loop"},
     {"print('go' .. 'ing') coroutine.wrap(function() while true do end end)()\n", "going\r\n",
@@ -224,6 +263,7 @@ static void test_session(const Setup *setup) {
   is_seen(&s, "help() for help\r\n", "and where there is help");
   is_seen(&s, "> ", "prompts");
   TAKE(&s, inputs);
+  test_notes(&s);
   test_interrupts(&s);
   test_cancel(&s);
   IS_INT(finish(&s, "exit\n"), 0, "exit ends it");
