@@ -53,6 +53,8 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wstrict-prototy
 # Instrumented code misleads gcc's flow analysis, and clang cannot vectorise it as loops ask.
 ifneq ($(SANITIZE),)
 WARNINGS += $(if $(CC_IS_CLANG),-Wno-pass-failed,-Wno-format-truncation -Wno-maybe-uninitialized)
+# It does not know fences; the CPU engine has one, for kernels that ask for it.
+WARNINGS += $(if $(CC_IS_CLANG),,$(if $(findstring thread,$(SANITIZE)),-Wno-tsan))
 endif
 # Contraction is decided in the IR, so that both engines agree: never by the C compiler.
 CODEGEN = -ffp-contract=off -fPIC -fno-semantic-interposition -pthread
@@ -141,7 +143,7 @@ MODULE = $(BUILD)/cuttle.so
 
 # {====== Building ======
 
-.PHONY: all lib module help demo bench bench-pocl conversions test run-tests gpu-test asan laws kernel-fuzz fuzz fuzz-programs golden docs \
+.PHONY: all lib module help demo bench bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz fuzz fuzz-programs golden docs \
 	lint lint-format lint-lua lint-includes \
 	format install install-headers install-module clean FORCE
 .SECONDARY:
@@ -222,6 +224,7 @@ help:
 	@echo 'demo       install what the build needs, build, run examples/moye_matmul.lua'
 	@echo 'test       install what the tests need, build and run them all'
 	@echo 'asan       the same tests with AddressSanitizer and UBSan'
+	@echo 'tsan       the tests of threads with ThreadSanitizer'
 	@echo 'gpu-test   the tests and examples that need a CUDA device'
 	@echo 'laws       the layout algebra against its laws, until CHECKS=$(CHECKS) random cases have held'
 	@echo 'kernel-fuzz  PROGRAMS=$(PROGRAMS) random kernels of SEED=$(SEED) against plain Lua'
@@ -327,6 +330,14 @@ gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)
 asan:
 	@$(MAKE) BUILD=$(BUILD)/asan CACHE=$(CACHE) CFLAGS='-O1 -g -fno-omit-frame-pointer' \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' run-tests
+
+# The whole library, as any of it may run in a thread, but for one instruction set and unoptimised: threads
+# meet in the engine and in states, which is the same code for all.
+tsan:
+	@$(MAKE) BUILD=$(BUILD)/tsan ISAS=base CFLAGS='-O0 -g1 -DCT_SIMT_ONLY_BASE' SANITIZE='-fsanitize=thread' run-tsan
+
+run-tsan: $(BUILD)/tests/c/test_threads
+	@TSAN_OPTIONS=halt_on_error=1 $(PROVE) $<
 
 # For as long as it is told to: make laws CHECKS=10000000 SEED=7 LAW=composition.
 laws: $(LAWS_BIN)

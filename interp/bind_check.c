@@ -83,7 +83,7 @@ static int call_script(lua_State *L) {
   lua_rotate(L, 1, 3); /* stack: handler, nil, nil, f, ... */
   int status = lua_pcall(L, lua_gettop(L) - 4, LUA_MULTRET, 1);
   lua_remove(L, 1);
-  bool is_interrupted = *state_of(L)->interrupt != 0;
+  bool is_interrupted = state_is_interrupted(state_of(L));
   if (is_interrupted) {
     state_resume(state_of(L));
   }

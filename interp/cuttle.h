@@ -33,7 +33,9 @@ typedef enum cuttle_Status {
    `cuttle_Options o = {.size = sizeof o};` in C, `cuttle_Options o{}; o.size = sizeof o;` in C++.
    Texts are copied by cuttle_open; callbacks and their `..._ud` must outlive the state. */
 typedef struct cuttle_Options {
-  size_t size; /* sizeof(cuttle_Options) as the host was compiled: newer fields count as zero */
+  size_t
+      size; /* sizeof(cuttle_Options) as the host was compiled. Fields that an older host lacks count
+                  as zero; 0, or a field that this version does not know, is an error of cuttle_open */
 
   /* All memory on the host comes from here: like realloc, frees (and returns NULL) when new_bytes is
      0, returns NULL when it cannot. NULL: the C library's. Called by the state's thread and by the
@@ -67,13 +69,19 @@ typedef struct cuttle_Options {
   int use_stream;
 
   int no_environment; /* not 0: the process's environment variables are not looked at */
+
+  int interrupted_by_own_thread; /* not 0: cuttle_interrupt comes from the thread that uses the state
+                                    only, in a signal handler. Plain Lua loops then run up to two and
+                                    a half times as fast: they need not look for an interrupt */
 } cuttle_Options;
 
-/* Opens a state; `options` may be NULL. NULL when out of memory. The host closes it. */
+/* Opens a state; `options` may be NULL. NULL when out of memory, or when the options are no good:
+   cuttle_error(NULL) says which. The host closes it. */
 cuttle_State *cuttle_open(const cuttle_Options *options);
 
 /* Closes a state: waits for launches in flight, frees all that was made in it, kernels and tensors
-   included, and calls the free callbacks of wrapped memory. NULL is allowed. */
+   included, and calls the free callbacks of wrapped memory. NULL is allowed. Inside a callback of the
+   state nothing is closed. */
 void cuttle_close(cuttle_State *S);
 
 /* Runs a script file, or a text. `name` is what messages call the text: "=config" is shown as
@@ -148,7 +156,8 @@ static inline cuttle_Arg cuttle_tensor(cuttle_Tensor *t) {
 }
 
 /* Launches a kernel on `n_args` arguments: the CPU engine has finished when this returns; a CUDA
-   launch is on its way, and faults of the kernel come out of a later call. */
+   launch is on its way, and faults of the kernel come out of a later call. An error inside the `print`
+   callback of a kernel that the CPU engine runs. */
 cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 grid,
                             cuttle_Dim3 block, int n_args, const cuttle_Arg *args);
 
@@ -156,11 +165,13 @@ cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 
 cuttle_Status cuttle_synchronize(cuttle_State *S);
 
 /* Stops what the state is doing, as soon as it can: a script, a kernel on the CPU engine, the wait
-   for a GPU. The call in progress returns CUTTLE_INTERRUPTED. May be called from a signal handler. */
+   for a GPU. The call in progress returns CUTTLE_INTERRUPTED; where there is none, nothing happens.
+   Any thread and any signal handler may call it while the state is open; but see
+   `interrupted_by_own_thread`. NULL is allowed. */
 void cuttle_interrupt(cuttle_State *S);
 
 /* The message of the last failed call, "script.lua:27: tile: ...", or "" when none failed. Lives
-   until the next call on the state. */
+   until the next call on the state. Of NULL: why this thread's last cuttle_open gave none. */
 const char *cuttle_error(const cuttle_State *S);
 
 /* The Lua state, for the Lua API: what scripts define are its globals. Errors must not leave it

@@ -13,31 +13,48 @@ static const char held_key = 0; /* its address names the table of what the host 
 
 const char *cuttle_version(void) { return CUTTLE_VERSION; }
 
-cuttle_State *cuttle_open(const cuttle_Options *options) { return state_new(options); }
+static _Thread_local const char *open_error = ""; /* of this thread's last cuttle_open */
+
+cuttle_State *cuttle_open(const cuttle_Options *options) {
+  open_error = state_refuse_options(options);
+  if (open_error != NULL) {
+    return NULL;
+  }
+  cuttle_State *S = state_new(options);
+  open_error = S == NULL ? "cuttle_open: not enough memory" : "";
+  if (S != NULL && S->options.interrupted_by_own_thread == 0) {
+    state_poll(S);
+  }
+  return S;
+}
 
 void cuttle_close(cuttle_State *S) {
-  if (S != NULL) {
+  if (S != NULL && S->n_calls > 0) {
+    state_log(S, "cuttle_close: called inside a callback of the state; it stays open");
+  } else if (S != NULL) {
     state_free(S);
   }
 }
 
-const char *cuttle_error(const cuttle_State *S) { return S->error; }
+const char *cuttle_error(const cuttle_State *S) { return S == NULL ? open_error : S->error; }
 
 struct lua_State *cuttle_lua(cuttle_State *S) {
-  return S->L;
+  return S == NULL ? NULL : S->L;
 }
 
-void cuttle_interrupt(cuttle_State *S) { state_stop(S); }
+void cuttle_interrupt(cuttle_State *S) {
+  if (S != NULL) {
+    state_stop(S);
+  }
+}
 
 /* {====== Protected calls ====== */
 
 static cuttle_Status status_of(const CuttleState *s, int lua_status) {
-  uint64_t limit = s->options.instruction_limit;
   if (lua_status == LUA_ERRMEM || strstr(s->error, "not enough memory") != NULL) {
     return CUTTLE_NOMEM;
   }
-  bool stopped = *s->interrupt != 0 || (limit > 0 && s->n_instructions >= limit);
-  return stopped ? CUTTLE_INTERRUPTED : CUTTLE_ERROR;
+  return state_is_stopping(s) ? CUTTLE_INTERRUPTED : CUTTLE_ERROR;
 }
 
 /* Takes the message at the top of the stack. */
@@ -50,6 +67,9 @@ static cuttle_Status fail(CuttleState *s, int lua_status) {
 
 /* Calls fn with `ud` as its one argument. */
 static cuttle_Status protect(CuttleState *s, lua_CFunction fn, void *ud) {
+  if (s == NULL || s->is_closing) {
+    return CUTTLE_ERROR;
+  }
   s->error[0] = '\0';
   if (lua_checkstack(s->L, 8) == 0) {
     snprintf(s->error, sizeof s->error, "not enough memory");
@@ -59,6 +79,14 @@ static cuttle_Status protect(CuttleState *s, lua_CFunction fn, void *ud) {
   lua_pushlightuserdata(s->L, ud);
   int status = state_call(s, 1, 0);
   return status == LUA_OK ? CUTTLE_OK : fail(s, status);
+}
+
+/* Fails without a call of the Lua state. */
+static cuttle_Status refuse(CuttleState *s, const char *msg) {
+  if (s != NULL) {
+    snprintf(s->error, sizeof s->error, "%s", msg);
+  }
+  return CUTTLE_ERROR;
 }
 
 /* {====== Scripts ====== */
@@ -81,12 +109,12 @@ static int run_chunk(lua_State *L) {
 
 cuttle_Status cuttle_dofile(cuttle_State *S, const char *path) {
   Chunk c = {NULL, path};
-  return protect(S, run_chunk, &c);
+  return path == NULL ? refuse(S, "cuttle_dofile: the path is NULL") : protect(S, run_chunk, &c);
 }
 
 cuttle_Status cuttle_dostring(cuttle_State *S, const char *text, const char *name) {
   Chunk c = {text, name};
-  return protect(S, run_chunk, &c);
+  return text == NULL ? refuse(S, "cuttle_dostring: the text is NULL") : protect(S, run_chunk, &c);
 }
 
 /* {====== What the host holds ====== */
@@ -119,6 +147,28 @@ static void let_go(lua_State *L, const void *p) {
     lua_rawsetp(L, -2, p);
   }
   lua_pop(L, 1);
+}
+
+/* Pushes the tensor, and raises unless this state holds it: the pointer is not followed before. */
+static Tensor *check_tensor(lua_State *L, const void *t, const char *op) {
+  push_held(L, t);
+  Tensor *tensor = tensor_test(L, -1);
+  if (tensor == NULL) {
+    diag_error(L, "%s: the tensor is %s", op,
+               t == NULL ? "NULL" : "none that this state holds: released, or of another state");
+  }
+  return tensor;
+}
+
+static Kernel *check_kernel(lua_State *L, const void *k, const char *op) {
+  push_held(L, k);
+  Kernel *kernel = kernel_test(L, -1);
+  if (kernel == NULL) {
+    diag_error(L, "%s: the kernel is %s", op,
+               k == NULL ? "NULL; cuttle_kernel had none of that name"
+                         : "none of this state; a state launches its own kernels");
+  }
+  return kernel;
 }
 
 void cuttle_push_tensor(cuttle_State *S, cuttle_Tensor *t) {
@@ -155,6 +205,10 @@ static int find_kernel(lua_State *L) {
 
 cuttle_Kernel *cuttle_kernel(cuttle_State *S, const char *name) {
   KernelQuery q = {name, NULL};
+  if (name == NULL) {
+    (void)refuse(S, "cuttle_kernel: the name is NULL");
+    return NULL;
+  }
   return protect(S, find_kernel, &q) == CUTTLE_OK ? q.kernel : NULL;
 }
 
@@ -170,8 +224,6 @@ typedef struct TensorRequest {
   Tensor *tensor; /* the result */
 } TensorRequest;
 
-static Tensor *tensor_of(cuttle_Tensor *t) { return (Tensor *)(void *)t; }
-
 /* Bytes from element 0 to the last one that the layout reaches. */
 static CtStatus span_bytes(const TensorRequest *q, const CtCx *cx, CtLayout l, CtDtype dtype,
                            size_t *bytes, CtErr *err) {
@@ -184,8 +236,9 @@ static CtStatus span_bytes(const TensorRequest *q, const CtCx *cx, CtLayout l, C
     return ct_fail(err, CT_EINVAL, "%s: layout %s reaches index %lld; strides must be >= 0", q->op,
                    q->layout, (long long)w.lo);
   }
-  if (ct_size_mul_overflow((size_t)(w.hi + 1), ct_dtype_bytes(dtype), bytes)) {
-    return ct_fail(err, CT_EOVERFLOW, "%s: layout %s spans more bytes than a size_t holds", q->op,
+  if (ct_size_mul_overflow((size_t)w.hi + 1, ct_dtype_bytes(dtype), bytes) ||
+      *bytes > PTRDIFF_MAX) {
+    return ct_fail(err, CT_EOVERFLOW, "%s: layout %s spans more bytes than memory can have", q->op,
                    q->layout);
   }
   return CT_OK;
@@ -228,6 +281,10 @@ static void push_tensor(lua_State *L, TensorRequest *q,
   CtErr err;
   size_t bytes = 0;
   CtCx cx = bind_enter(L);
+  if (q->dtype == NULL || q->layout == NULL) {
+    diag_error(L, "%s: the %s is NULL; texts like \"f32\" and \"(4,8)\" were expected", q->op,
+               q->dtype == NULL ? "dtype" : "layout");
+  }
   lua_pushstring(L, q->dtype);
   CtDtype dtype = bind_to_dtype(L, -1, q->op);
   lua_pushstring(L, q->layout);
@@ -283,54 +340,60 @@ static int release(lua_State *L) {
 
 /* The memory goes with the last tensor that looks at it: a script may hold some. */
 void cuttle_tensor_release(cuttle_State *S, cuttle_Tensor *t) {
-  if (t != NULL && protect(S, release, t) == CUTTLE_OK) {
+  if (S != NULL && t != NULL && protect(S, release, t) == CUTTLE_OK) {
     lua_gc(S->L, LUA_GCCOLLECT);
   }
 }
 
 size_t cuttle_tensor_bytes(const cuttle_Tensor *t) {
-  const CtStorage *storage = ((const Tensor *)(const void *)t)->storage;
+  const CtStorage *storage = t == NULL ? NULL : ((const Tensor *)(const void *)t)->storage;
   return storage == NULL ? 0 : storage->bytes;
 }
 
 typedef struct Transfer {
-  Tensor *tensor;
-  void *dst;
-  const void *src; /* NULL: a read */
+  const char *op;
+  const cuttle_Tensor *tensor;
+  bool is_read;
+  void *dst;       /* of a read */
+  const void *src; /* of a write */
   size_t bytes;
 } Transfer;
 
 static int transfer(lua_State *L) {
   const Transfer *x = lua_touserdata(L, 1);
   CtErr err;
-  const char *op = x->src == NULL ? "cuttle_tensor_read" : "cuttle_tensor_write";
-  diag_check(L, tensor_live(x->tensor, &err), &err);
+  const Tensor *t = check_tensor(L, x->tensor, x->op);
+  diag_check(L, tensor_live(t, &err), &err);
   state_of(L)->n_host++;
-  if (x->bytes != x->tensor->storage->bytes) {
-    return luaL_error(L, "%s: %I bytes were given for a tensor of %I", op, (LUAI_UACINT)x->bytes,
-                      (LUAI_UACINT)x->tensor->storage->bytes);
+  if (x->bytes != t->storage->bytes) {
+    return luaL_error(L, "%s: %I bytes were given for a tensor of %I", x->op, (LUAI_UACINT)x->bytes,
+                      (LUAI_UACINT)t->storage->bytes);
   }
-  CtStatus st = x->src == NULL ? ct_storage_read(x->tensor->storage, 0, x->dst, x->bytes, &err)
-                               : ct_storage_write(x->tensor->storage, 0, x->src, x->bytes, &err);
+  if (x->bytes > 0 && (x->is_read ? x->dst : x->src) == NULL) {
+    return luaL_error(L, "%s: the memory is NULL; %I bytes were asked for", x->op,
+                      (LUAI_UACINT)x->bytes);
+  }
+  CtStatus st = x->is_read ? ct_storage_read(t->storage, 0, x->dst, x->bytes, &err)
+                           : ct_storage_write(t->storage, 0, x->src, x->bytes, &err);
   diag_check(L, st, &err);
   return 0;
 }
 
 cuttle_Status cuttle_tensor_read(cuttle_State *S, cuttle_Tensor *t, void *dst, size_t bytes) {
-  Transfer x = {tensor_of(t), dst, NULL, bytes};
+  Transfer x = {"cuttle_tensor_read", t, true, dst, NULL, bytes};
   return protect(S, transfer, &x);
 }
 
 cuttle_Status cuttle_tensor_write(cuttle_State *S, cuttle_Tensor *t, const void *src,
                                   size_t bytes) {
-  Transfer x = {tensor_of(t), NULL, src, bytes};
+  Transfer x = {"cuttle_tensor_write", t, false, NULL, src, bytes};
   return protect(S, transfer, &x);
 }
 
 /* {====== Launches ====== */
 
 typedef struct LaunchRequest {
-  Kernel *kernel;
+  const cuttle_Kernel *kernel;
   CtDim3 grid, block;
   int n_args;
   const cuttle_Arg *args;
@@ -338,11 +401,15 @@ typedef struct LaunchRequest {
 
 static void push_arg(lua_State *L, const cuttle_Arg *a) {
   TypedNumber n = {.i = a->u.i};
+  if ((unsigned)a->kind > CUTTLE_ARG_STATIC) {
+    diag_error(L, "cuttle_launch: %d is no kind of an argument; one of cuttle_ArgKind was expected",
+               (int)a->kind);
+  }
   switch (a->kind) {
     case CUTTLE_ARG_INT: lua_pushinteger(L, a->u.i); return;
     case CUTTLE_ARG_FLOAT: lua_pushnumber(L, a->u.f); return;
     case CUTTLE_ARG_BOOL: lua_pushboolean(L, a->u.i != 0); return;
-    case CUTTLE_ARG_TENSOR: push_held(L, a->u.tensor); return;
+    case CUTTLE_ARG_TENSOR: check_tensor(L, a->u.tensor, "cuttle_launch"); return;
     case CUTTLE_ARG_I64: n.dtype = CT_i64; break;
     case CUTTLE_ARG_STATIC: n.dtype = CT_VOID; break;
     case CUTTLE_ARG_F64: n = (TypedNumber){.dtype = CT_f64, .is_float = true, .f = a->u.f}; break;
@@ -354,10 +421,16 @@ static int launch(lua_State *L) {
   const LaunchRequest *q = lua_touserdata(L, 1);
   LaunchConfig config = {.grid = q->grid, .block = q->block, .cluster = {1, 1, 1}};
   LaunchArgs args;
-  luaL_checkstack(L, q->n_args + 8, "too many arguments");
-  push_held(L, q->kernel);
+  if (q->n_args < 0 || (q->n_args > 0 && q->args == NULL)) {
+    return diag_error(L,
+                      "cuttle_launch: %d arguments at %p; expected 0 or more, at an array of them",
+                      q->n_args, (const void *)q->args);
+  }
+  luaL_checkstack(L, q->n_args, "too many arguments");
+  luaL_checkstack(L, 8, NULL);
+  const Kernel *k = check_kernel(L, q->kernel, "cuttle_launch");
   int kernel = lua_gettop(L);
-  launch_check_config(L, q->kernel, &config);
+  launch_check_config(L, k, &config);
   for (int i = 0; i < q->n_args; i++) {
     push_arg(L, &q->args[i]);
   }

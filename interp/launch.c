@@ -90,18 +90,30 @@ static CtStatus check_requires(const Spec *spec, const CtSlotValue *slots, CtErr
 static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, const LaunchArgs *a,
                         CtErr *err) {
   CtSimtEngine *engine;
+  if (k->state->is_engine_busy) {
+    return ct_fail(err, CT_EINVAL,
+                   "%s: launched while the CPU engine runs another launch, from a callback that "
+                   "prints; launch it after that one has returned",
+                   k->name);
+  }
   CtStatus status = state_simt(k->state, &engine, err);
   CtSimtLaunch launch = {.grid = {c->grid.x, c->grid.y, c->grid.z},
                          .slots = a->slots,
                          .n_elems = a->n_elems,
-                         .interrupt = k->state->interrupt,
+                         .interrupt = &k->state->interrupt,
                          .print = state_print_to,
                          .print_ud = k->state,
                          .watch = k->state->watch,
                          .is_dependent = c->pdl,
                          .may_overlap = k->state->may_overlap,
                          .n_host = k->state->n_host};
-  return status == CT_OK ? ct_simt_run(engine, spec->simt, &launch, err) : status;
+  if (status != CT_OK) {
+    return status;
+  }
+  k->state->is_engine_busy = true;
+  status = ct_simt_run(engine, spec->simt, &launch, err);
+  k->state->is_engine_busy = false;
+  return status;
 }
 
 /* Adds what the launch needs to print. */

@@ -211,7 +211,7 @@ static bool call(Program *p, int n_args) {
   int status = repl_call(p->s, n_args, 0);
   if (status != LUA_OK) {
     repl_report(p->L);
-    p->exit_code = *p->s->interrupt != 0 ? EXIT_INTERRUPT : EXIT_FAILURE;
+    p->exit_code = state_is_interrupted(p->s) ? EXIT_INTERRUPT : EXIT_FAILURE;
   }
   return status == LUA_OK;
 }

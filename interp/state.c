@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "diag.h"
 #include "runtime/device/nvrtc.h"
@@ -42,7 +43,7 @@ static bool count_bytes(CuttleState *s, size_t old_bytes, size_t new_bytes) {
   return true;
 }
 
-/* A lua_Alloc and the fn of a CtAlloc. Lua gives a type where there is no old block. */
+/* The fn of a CtAlloc, and what script_alloc rests on. Lua gives a type where there is no old block. */
 static void *limited_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) {
   CuttleState *s = ud;
   CtAlloc base = base_alloc(s);
@@ -58,6 +59,14 @@ static void *limited_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_byt
     atomic_fetch_sub(&s->bytes, new_bytes - old_bytes);
   }
   return p;
+}
+
+/* The lua_Alloc. */
+static void *script_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) {
+  if (new_bytes > old_bytes || ptr == NULL) {
+    state_rouse(ud);
+  }
+  return limited_alloc(ud, ptr, old_bytes, new_bytes);
 }
 
 /* {====== Calls of the host ====== */
@@ -101,7 +110,31 @@ const char *state_env(const CuttleState *s, const char *name) {
 
 /* {====== Making and freeing ====== */
 
-/* A host compiled with another version of the struct: what it lacks is zero. */
+/* What a later version's host asks for must not be dropped without a word: it may be a limit. */
+static bool has_unknown(const cuttle_Options *o) {
+  const unsigned char *bytes = (const unsigned char *)o;
+  for (size_t i = sizeof *o; i < o->size; i++) {
+    if (bytes[i] != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+const char *state_refuse_options(const cuttle_Options *o) {
+  if (o == NULL) {
+    return NULL;
+  }
+  if (o->size < offsetof(cuttle_Options, alloc_ud)) {
+    return "cuttle_open: the options' `size` is not set, so nothing else in them could be believed; "
+           "write cuttle_Options o = {.size = sizeof o}";
+  }
+  return has_unknown(o) ? "cuttle_open: the options have fields that this version does not know; "
+                          "install the version that the host was compiled for"
+                        : NULL;
+}
+
+/* A host compiled with an earlier version of the struct: what it lacks is zero. */
 static void take_options(cuttle_Options *to, const cuttle_Options *from) {
   *to = (cuttle_Options){.size = sizeof *to};
   if (from != NULL) {
@@ -128,7 +161,8 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
     memset(s, 0, sizeof *s);
     s->options = *options;
     atomic_init(&s->bytes, sizeof *s);
-    s->interrupt = &s->own_interrupt;
+    s->phase = (uint32_t)(uintptr_t)s ^ (uint32_t)time(NULL);
+    s->phase += s->phase == 0;
     s->emit_sm = DEFAULT_SM;
     ct_nvrtc_arch(DEFAULT_SM, s->emit_arch);
     take_device(s, options->device);
@@ -176,7 +210,7 @@ CuttleState *state_new(const cuttle_Options *options) {
   if (s == NULL) {
     return NULL;
   }
-  s->L = lua_newstate(limited_alloc, s);
+  s->L = lua_newstate(script_alloc, s);
   if (s->L == NULL) {
     free_state(s);
     return NULL;
@@ -200,6 +234,7 @@ static void wait_devices(CuttleState *s) {
 }
 
 void state_free(CuttleState *s) {
+  s->is_closing = true;
   wait_devices(s);
   lua_close(s->L);
   free_state(s);

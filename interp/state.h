@@ -52,13 +52,21 @@ typedef struct CuttleState {
   bool takes_notes;       /* of what an input at the prompt meant; note.h */
   char error[1280];       /* cuttle_error's message */
 
-  const volatile sig_atomic_t *interrupt; /* not 0: stop; never NULL */
-  volatile sig_atomic_t own_interrupt;    /* what `interrupt` points to */
-  volatile sig_atomic_t n_searches;       /* in progress, that can give the best so far */
-  volatile sig_atomic_t asked;            /* such a search is asked to end */
-  int n_calls;                            /* of state_call in progress */
-  StateCoroutine *volatile running;       /* innermost coroutine; NULL in the main thread */
-  uint64_t n_instructions;                /* of this call so far, counted when there is a limit */
+  /* Not 0: stop. Any thread sets it and any thread reads it, with __atomic operations: runtime/ct.h
+     passes it on as an int, which C++ knows too. */
+  volatile int interrupt;
+  bool
+      is_polled; /* the hook is always there and looks at `interrupt`; else state_stop installs it */
+  volatile sig_atomic_t n_searches; /* in progress, that can give the best so far */
+  volatile sig_atomic_t asked;      /* such a search is asked to end */
+  volatile sig_atomic_t n_asked;    /* wishes that ended a search, in this call */
+  int n_calls;                      /* of state_call in progress */
+  bool is_closing;
+  bool is_engine_busy;              /* a launch on the CPU engine is in progress */
+  StateCoroutine *volatile running; /* innermost coroutine; NULL in the main thread */
+  uint64_t n_instructions;          /* of this call so far, counted when there is a limit */
+  uint32_t phase;                   /* random, for the counts of coroutines */
+  bool raised_in_hook;              /* since a hook last ended without an error */
 
   lua_Hook on_call; /* watches calls while a kernel is traced; NULL else */
   void (*on_resume)(lua_State *L, lua_State *co); /* likewise: before co runs; may raise in L */
@@ -93,6 +101,8 @@ CuttleState *state_of(lua_State *L);
 
 /* A new Lua state with everything in it, names as globals. NULL when out of memory. */
 CuttleState *state_new(const cuttle_Options *options);
+/* Why options cannot be taken; NULL: they can. */
+const char *state_refuse_options(const cuttle_Options *options);
 void state_free(CuttleState *s);
 
 /* The state of a Lua that exists already, made at the first call and freed with that Lua [-0, +0, e]. */
@@ -138,21 +148,33 @@ void state_log(CuttleState *s, const char *line);
 /* The value of an environment variable; NULL where the state does not look at them. */
 const char *state_env(const CuttleState *s, const char *name);
 
-/* Makes coroutine.resume and wrap note what runs; with Lua's libraries open [-0, +0, m]. */
+/* Makes coroutine.resume, wrap and close note what runs; with Lua's libraries open [-0, +0, m]. */
 void state_wrap_coroutines(lua_State *L);
 
-/* state_hook.c. Stops the running script by a hook; with the flag set, engines stop too. For signal
-   handlers. */
+/* state_hook.c. From now on the script itself looks whether it is to stop: state_stop then does no more
+   than set a flag. */
+void state_poll(CuttleState *s);
+/* Stops the running script and engines. A state that polls: from any thread and any signal handler.
+   Another one: from the state's own thread, a signal handler there included. */
 void state_stop(CuttleState *s);
 /* The same at a person's wish, but a search that has a best so far is to end with that at the first
-   wish. True: it was told to, and the script goes on. */
+   wish of a call. True: it was told to, and the script goes on. In the state's own thread only. */
 bool state_ask(CuttleState *s);
 void state_resume(CuttleState *s); /* forgets an interrupt; a new call begins */
+
+bool state_is_interrupted(const CuttleState *s);
+bool state_is_stopping(const CuttleState *s); /* that, or the limit of instructions is reached */
+/* Takes n steps of a C function that may take many from the limit of instructions, and raises when the
+   script is to stop [-0, +0, v]. */
+void state_charge(lua_State *L, CuttleState *s, uint64_t n);
+/* Makes the hook stop the script at its next instruction, if it is to stop. For the state's own thread,
+   between any two steps of Lua's: memory is asked for. */
+void state_rouse(CuttleState *s);
 
 /* From now on `on_call` is asked at each call in L and in the coroutines that run inside it; NULL ends
    that. */
 void state_watch_calls(CuttleState *s, lua_State *L, lua_Hook on_call);
-void state_hook_coroutine(const CuttleState *s, lua_State *co); /* before co runs */
+void state_hook_coroutine(CuttleState *s, lua_State *co); /* before co runs */
 
 /* Loads the text of a chunk and remembers it for the kernel front end; leaves the function or a
    message on the stack, and returns Lua's status. `mode` as lua_load. */

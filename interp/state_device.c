@@ -45,7 +45,7 @@ static CtStatus open_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *er
                        .ordinal = ordinal < 0 ? 0 : ordinal,
                        .use_stream = s->options.use_stream != 0,
                        .stream = s->options.cuda_stream,
-                       .interrupt = s->interrupt,
+                       .interrupt = &s->interrupt,
                        .print = state_print_to,
                        .print_ud = s};
   if (ordinal < 0) {

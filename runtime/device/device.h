@@ -42,7 +42,7 @@ typedef struct CtDeviceOptions {
   CtContext context; /* borrowed from the host; NULL: the primary context of `ordinal` */
   bool use_stream;   /* make `stream` the device's main stream, else it makes its own */
   CtStream stream;   /* borrowed; may be NULL, the legacy default stream */
-  const volatile sig_atomic_t *interrupt; /* when not NULL: a non-zero value ends waits */
+  const volatile int *interrupt; /* not NULL: a value other than 0 ends waits; read atomically */
   void (*print)(void *ud, const char *text, size_t len); /* takes what kernels print; may be NULL */
   void *print_ud;
   size_t print_bytes; /* for what is printed on a stream between two waits; 0: 1 MiB */

@@ -35,7 +35,7 @@ struct CtDevice {
   const CtCuda *cu;
   CtContext context;
   CtAlloc alloc;
-  const volatile sig_atomic_t *interrupt;
+  const volatile int *interrupt;
   CuDevice device;
   CuMemPool pool; /* NULL: no stream-ordered allocation */
   CtStream stream;

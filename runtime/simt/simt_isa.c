@@ -1,10 +1,15 @@
 /* simt_isa.c: the instruction sets that the CPU engine was compiled for, and their handlers. */
-#include <string.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include "simt_engine.h"
+
+#include <string.h>
+
+/* CT_SIMT_ONLY_BASE: the build has no others. */
+#if defined(__x86_64__) && !defined(CT_SIMT_ONLY_BASE)
+#define HAS_X86_VARIANTS 1
+#include <cpuid.h>
+#else
+#define HAS_X86_VARIANTS 0
+#endif
 
 typedef struct Isa {
   const char *name;
@@ -13,7 +18,7 @@ typedef struct Isa {
 
 #define PART(part, isa) ct_simt_##part##_##isa,
 static const CtHandler *const base_parts[] = {CT_SIMT_PARTS(PART, base) NULL};
-#if defined(__x86_64__)
+#if HAS_X86_VARIANTS
 static const CtHandler *const avx2_parts[] = {CT_SIMT_PARTS(PART, avx2) NULL};
 static const CtHandler *const avx512_parts[] = {CT_SIMT_PARTS(PART, avx512) NULL};
 #endif
@@ -22,13 +27,13 @@ static const CtHandler *const avx512_parts[] = {CT_SIMT_PARTS(PART, avx512) NULL
 /* Best last. */
 static const Isa isas[] = {
     {"base", base_parts},
-#if defined(__x86_64__)
+#if HAS_X86_VARIANTS
     {"avx2", avx2_parts},
     {"avx512", avx512_parts},
 #endif
 };
 
-#if defined(__x86_64__)
+#if HAS_X86_VARIANTS
 /* By hand: not every compiler's __builtin_cpu_supports knows it. */
 static bool has_f16c(void) {
   unsigned a, b, c, d;
@@ -37,7 +42,7 @@ static bool has_f16c(void) {
 #endif
 
 static bool has_isa(const char *name) {
-#if defined(__x86_64__)
+#if HAS_X86_VARIANTS
   __builtin_cpu_init();
   if (strcmp(name, "avx2") == 0) {
     return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();

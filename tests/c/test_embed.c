@@ -101,6 +101,20 @@ static void test_options(void) {
   S = cuttle_open(NULL);
   OK(S != NULL, "options may be absent");
   cuttle_close(S);
+  cuttle_Options sizeless = {.sandbox = 1};
+  OK(cuttle_open(&sizeless) == NULL, "options without a size open nothing");
+  HAS_STR(cuttle_error(NULL), "`size` is not set", "and say so");
+  struct {
+    cuttle_Options known;
+    int later;
+  } newer = {{.size = sizeof newer, .device = "cpu"}, 0};
+  S = cuttle_open(&newer.known);
+  OK(S != NULL, "a later version's options that it leaves zero are none");
+  IS_STR(cuttle_error(NULL), "", "and the message is gone");
+  cuttle_close(S);
+  newer.later = 1;
+  OK(cuttle_open(&newer.known) == NULL, "one that it sets is an error");
+  HAS_STR(cuttle_error(NULL), "does not know", "with a message");
   cuttle_Options o = {.size = sizeof o, .device = "gpu"};
   S = cuttle_open(&o);
   is_status(S, cuttle_dostring(S, "zeros(f32, 4)", "=s"), CUTTLE_ERROR,
@@ -368,6 +382,113 @@ static void test_argument_kinds(void) {
   cuttle_close(S);
 }
 
+/* {====== What a host may do wrong ====== */
+
+static void test_null(void) {
+  float x[4] = {0};
+  cuttle_Dim3 one = {1, 1, 1};
+  cuttle_State *S = open_cpu(NULL);
+  OK(cuttle_dostring(NULL, "x = 1", NULL) == CUTTLE_ERROR, "a text for no state");
+  OK(cuttle_synchronize(NULL) == CUTTLE_ERROR, "no state to wait for");
+  OK(cuttle_kernel(NULL, "k") == NULL && cuttle_lua(NULL) == NULL, "a kernel of no state");
+  cuttle_interrupt(NULL);
+  cuttle_tensor_release(NULL, NULL);
+  is_status(S, cuttle_dostring(S, NULL, NULL), CUTTLE_ERROR, "no text");
+  IS_STR(cuttle_error(S), "cuttle_dostring: the text is NULL", "has a message");
+  is_status(S, cuttle_dofile(S, NULL), CUTTLE_ERROR, "no path: standard input is not read");
+  OK(cuttle_kernel(S, NULL) == NULL, "no name");
+  HAS_STR(cuttle_error(S), "the name is NULL", "has a message");
+  OK(cuttle_tensor_wrap(S, x, NULL, "4", NULL, NULL, NULL) == NULL, "no dtype");
+  HAS_STR(cuttle_error(S), "the dtype is NULL", "has a message");
+  OK(cuttle_tensor_new(S, "f32", NULL) == NULL, "no layout");
+  HAS_STR(cuttle_error(S), "the layout is NULL", "has a message");
+  OK(cuttle_tensor_wrap(S, x, "bool", "2:9223372036854775807", NULL, NULL, NULL) == NULL,
+     "a layout of 2^63 bytes");
+  HAS_STR(cuttle_error(S), "more bytes than memory can have", "has a message");
+  is_status(S, cuttle_tensor_read(S, NULL, x, 16), CUTTLE_ERROR, "no tensor to read");
+  cuttle_Tensor *t = cuttle_tensor_new(S, "f32", "4");
+  is_status(S, cuttle_tensor_read(S, t, NULL, 16), CUTTLE_ERROR, "nowhere to read to");
+  is_status(S, cuttle_tensor_write(S, t, NULL, 16), CUTTLE_ERROR, "nowhere to write from");
+  HAS_STR(cuttle_error(S), "cuttle_tensor_write: the memory is NULL", "has a message");
+  IS_INT(cuttle_tensor_bytes(NULL), 0, "no tensor has no bytes");
+  is_status(S, cuttle_launch(S, NULL, one, one, 0, NULL), CUTTLE_ERROR, "no kernel");
+  HAS_STR(cuttle_error(S), "the kernel is NULL", "has a message");
+  cuttle_close(S);
+}
+
+/* One launch of `scale` with these arguments is an error that says so. */
+static void refuse_launch(cuttle_State *S, int n, const cuttle_Arg *args, const char *error) {
+  cuttle_Dim3 one = {1, 1, 1};
+  is_status(S, cuttle_launch(S, cuttle_kernel(S, "scale"), one, one, n, args), CUTTLE_ERROR,
+            "a wrong launch");
+  HAS_STR(cuttle_error(S), error, "%s", error);
+}
+
+static void test_wrong_objects(void) {
+  cuttle_Dim3 one = {1, 1, 1};
+  cuttle_State *S = open_cpu(NULL), *other = open_cpu(NULL);
+  cuttle_dostring(S, scale_script, "=scale");
+  cuttle_dostring(other, scale_script, "=scale");
+  cuttle_Tensor *t = cuttle_tensor_new(S, "f32", "4"),
+                *foreign = cuttle_tensor_new(other, "f32", "4");
+  cuttle_Arg args[] = {cuttle_float(1), cuttle_tensor(foreign)};
+  refuse_launch(S, 2, NULL, "2 arguments at");
+  refuse_launch(S, -1, args, "-1 arguments at");
+  refuse_launch(S, 2, args, "none that this state holds");
+  args[1] = cuttle_tensor(NULL);
+  refuse_launch(S, 2, args, "the tensor is NULL");
+  args[1].kind = (cuttle_ArgKind)77;
+  refuse_launch(S, 2, args, "77 is no kind of an argument");
+  args[1] = cuttle_tensor(t);
+  is_status(S, cuttle_launch(S, cuttle_kernel(other, "scale"), one, one, 2, args), CUTTLE_ERROR,
+            "another state's kernel");
+  HAS_STR(cuttle_error(S), "none of this state", "has a message");
+  cuttle_tensor_release(S, t);
+  refuse_launch(S, 2, args, "released");
+  is_status(S, cuttle_tensor_read(S, t, args, 16), CUTTLE_ERROR, "a released tensor is not read");
+  cuttle_tensor_release(S, t);
+  cuttle_close(other);
+  cuttle_close(S);
+}
+
+typedef struct Nested {
+  cuttle_State *S;
+  cuttle_Status launched, ran;
+  char error[128];
+} Nested;
+
+static void launch_in_print(void *ud, const char *text, size_t len) {
+  Nested *n = ud;
+  cuttle_Dim3 one = {1, 1, 1};
+  if (len > 0 && text[0] == '7') {
+    n->ran = cuttle_dostring(n->S, "x = 1 + 1", "=nested");
+    n->launched = cuttle_launch(n->S, cuttle_kernel(n->S, "quiet"), one, one, 0, NULL);
+    snprintf(n->error, sizeof n->error, "%s", cuttle_error(n->S));
+    cuttle_close(n->S);
+  }
+}
+
+static void test_callbacks(void) {
+  Nested n = {.launched = CUTTLE_OK, .ran = CUTTLE_ERROR};
+  cuttle_Dim3 one = {1, 1, 1};
+  cuttle_Options o = cpu_options(NULL);
+  o.print = launch_in_print;
+  o.print_ud = &n;
+  cuttle_State *S = n.S = cuttle_open(&o);
+  cuttle_dostring(S,
+                  "kernel('loud', function() printf('%d\\n', 7) end)\n"
+                  "kernel('quiet', function() end)",
+                  "=k");
+  is_status(S, cuttle_launch(S, cuttle_kernel(S, "loud"), one, one, 0, NULL), CUTTLE_OK,
+            "a kernel prints to a host that launches another");
+  IS_INT(n.launched, CUTTLE_ERROR, "which is an error");
+  HAS_STR(n.error, "quiet: launched while the CPU engine runs another launch", "that says so");
+  IS_INT(n.ran, CUTTLE_OK, "texts run, and nothing is closed");
+  is_status(S, cuttle_launch(S, cuttle_kernel(S, "quiet"), one, one, 0, NULL), CUTTLE_OK,
+            "afterwards it launches");
+  cuttle_close(S);
+}
+
 /* {====== Threads ====== */
 
 static void *run_thread(void *arg) {
@@ -439,6 +560,9 @@ int main(void) {
   test_transfer();
   test_launch();
   test_argument_kinds();
+  test_null();
+  test_wrong_objects();
+  test_callbacks();
   test_threads();
   test_failing_allocator();
   return done_testing();

@@ -1,5 +1,5 @@
--- Ctrl-C ends a search, not the script; a search that takes long has a bar on a terminal. The signal comes
--- when the search has begun, the time passes before its first step.
+-- Ctrl-C ends a search, not the script; once more, it stops the script, whatever that does then. A search
+-- that takes long has a bar on a terminal. The signal comes when the search has begun, the time passes before its first step.
 package.path = "tests/support/?.lua;" .. package.path
 local internal = require "internal"
 local begin = internal.search
@@ -21,25 +21,26 @@ print(found.stopped, #found.candidates, found.layout)  -- expect: true	1	(32,32)
 print(tostring(found):match("[^\n]*"))                 -- expect: f32 (32,32):(32,1): 1 layout tried of 81, then stopped: the best so far
 found = search()
 print(found.stopped, #found.candidates)                -- expect: false	81
-internal.search = stopped_search
-found = find_layout({128, 64}, 128, f16)
-internal.search = begin
-print(found.stopped, #found.candidates)                -- expect: true	1
 
-local script = [[
+local preamble = [[
   package.path = "tests/support/?.lua;" .. package.path
   local internal = require "internal"
   local begin = internal.search
+  local command
   internal.search = function(...)
     local started = begin(...)
-    os.execute "sleep 0.6"
+    io.popen(command):close()
     return started
   end
-  find_swizzle("(32,32):(32,1)", { dtype = f32, reads = {thr = layout{32, 1}, val = "(1,1)"} })]]
+  local function search()
+    return find_swizzle("(32,32):(32,1)",
+      { dtype = f32, reads = {thr = layout{32, 1}, val = "(1,1)"} })
+  end ]]
 local path = os.tmpname()
-local file <close> = assert(io.open(path, "w"))
-file:write(script)
-file:close()
+local function write_script(text)
+  local file <close> = assert(io.open(path, "w"))
+  file:write(preamble, text)
+end
 
 local function output_of(command)
   local pipe = assert(io.popen(command))
@@ -48,6 +49,17 @@ local function output_of(command)
   return text
 end
 
+write_script [[ command = "kill -INT $PPID"
+  local found = find_layout({128, 64}, 128, f16)
+  print(found.stopped, #found.candidates) ]]
+local function words_of(command) return (output_of(command):gsub("%s+", " ")) end
+print(words_of(("%s %s 2>&1"):format(arg[-1], path)))    -- expect: true 1
+write_script [[ command = "kill -INT $PPID"
+  for i = 1, 9 do search() print(i) end ]]
+local words = words_of(("%s %s 2>&1; echo $?"):format(arg[-1], path))
+print(words:match("^1 .* interrupted 130 $") ~= nil)     -- expect: true
+
+write_script 'command = "sleep 0.6" search()'
 print(output_of(("%s %s 2>&1"):format(arg[-1], path)) == "")  -- expect: true
 local can = os.execute("command -v script >/dev/null 2>&1 && script -qec true /dev/null")
 local drawn = not can

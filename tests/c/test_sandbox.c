@@ -1,0 +1,238 @@
+/* test_sandbox.c: scripts that attack the host of a sandbox: its time, memory, files and environment.
+   Each runs in a process of its own, which is killed when it takes too long, with a watchdog thread that
+   interrupts the state again and again, as a host with a deadline would. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "interp/cuttle.h"
+#include "tap.h"
+
+enum {
+  SECONDS = 40,       /* until a process is killed: sanitizers and busy machines are slow */
+  DEADLINE_MS = 300,  /* until the first interrupt */
+  MANY = 1000 * 1000, /* instructions */
+  ESCAPED = 100,      /* exit codes: the script went on after it was stopped */
+  BROKEN,             /* the state does not work afterwards */
+  NOT_OPEN
+};
+
+/* {====== A script in a process of its own ====== */
+
+typedef struct Attack {
+  const char *name, *script;
+  uint64_t instructions; /* 0: no limit */
+  cuttle_Status want;    /* CUTTLE_OK: ends by itself */
+  const char *error;     /* part of the message; NULL: any */
+} Attack;
+
+static cuttle_State *_Atomic target;
+
+static void *watch(void *arg) {
+  struct timespec first = {0, DEADLINE_MS * 1000000L}, next = {0, 20 * 1000000L};
+  (void)arg;
+  nanosleep(&first, NULL);
+  while (atomic_load(&target) != NULL) {
+    cuttle_interrupt(atomic_load(&target));
+    nanosleep(&next, NULL);
+  }
+  return NULL;
+}
+
+/* What a stopped script prints shows that it went on. */
+static void take_print(void *ud, const char *text, size_t len) {
+  (void)ud;
+  if (len >= 7 && strncmp(text, "escaped", 7) == 0) {
+    _exit(ESCAPED);
+  }
+}
+
+static cuttle_Options sandbox_options(void) {
+  return (cuttle_Options){.size = sizeof(cuttle_Options),
+                          .device = "cpu",
+                          .no_environment = 1,
+                          .sandbox = 1,
+                          .memory_limit = (size_t)64 << 20,
+                          .print = take_print};
+}
+
+static int run_attack(const Attack *a) {
+  cuttle_Options o = sandbox_options();
+  o.instruction_limit = a->instructions;
+  pthread_t watchdog;
+  cuttle_State *S = cuttle_open(&o);
+  if (S == NULL) {
+    return NOT_OPEN;
+  }
+  atomic_store(&target, S);
+  pthread_create(&watchdog, NULL, watch, NULL);
+  cuttle_Status status = cuttle_dostring(S, a->script, "=attack");
+  bool told = a->error == NULL || strstr(cuttle_error(S), a->error) != NULL;
+  if (status != a->want || !told) {
+    tap_diag("%s", cuttle_error(S));
+  }
+  atomic_store(&target, NULL);
+  pthread_join(watchdog, NULL);
+  if (cuttle_dostring(S, "assert(size'(4,8)' == 32)", "=after") != CUTTLE_OK) {
+    return BROKEN;
+  }
+  cuttle_close(S);
+  return told ? (int)status : BROKEN;
+}
+
+/* The exit status of fn, or of the signal that ended its process, negative; it has SECONDS. */
+static int in_process(int (*fn)(const Attack *a), const Attack *a) {
+  int status = 0;
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    int code = fn(a);
+    fflush(stdout);
+    _exit(code);
+  }
+  for (int ms = 0; waitpid(pid, &status, WNOHANG) == 0; ms += 5) {
+    struct timespec t = {0, 5 * 1000000L};
+    if (ms == SECONDS * 1000) {
+      kill(pid, SIGKILL);
+    }
+    nanosleep(&t, NULL);
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void test_attacks(const Attack *attacks, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    IS_INT(in_process(run_attack, &attacks[i]), attacks[i].want, "%s", attacks[i].name);
+  }
+}
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* {====== Time ====== */
+
+#define ENDLESS "function() while true do end end"
+#define CLOSES "setmetatable({}, {__close = " ENDLESS "})"
+
+static const Attack time_attacks[] = {
+    {"a loop", "while true do end print 'escaped'", 0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"pcall in a loop", "while true do pcall(" ENDLESS ") end", MANY, CUTTLE_INTERRUPTED, "limit"},
+    {"nothing runs after pcall", "pcall(" ENDLESS ") print 'escaped'", MANY, CUTTLE_INTERRUPTED,
+     "limit"},
+    {"a message handler that does not end", "xpcall(" ENDLESS ", " ENDLESS ") print 'escaped'", 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"a message handler under a limit", "xpcall(" ENDLESS ", " ENDLESS ") print 'escaped'", MANY,
+     CUTTLE_INTERRUPTED, "limit"},
+    {"no message handler runs after a stop", "xpcall(" ENDLESS ", function() print 'escaped' end)",
+     MANY, CUTTLE_INTERRUPTED, "limit"},
+    {"a message handler in C that calls Lua",
+     "getmetatable('').__call = " ENDLESS " xpcall(" ENDLESS ", pcall)", MANY, CUTTLE_INTERRUPTED,
+     NULL},
+    {"a message handler of an error that tracing raises",
+     "local x = zeros(f32, 1)\n"
+     "kernel('k', function(x)\n"
+     "  xpcall(function() table.sort({1, 2}, load'return true') end, load'while true do end')\n"
+     "  x[0] = 1.0\n"
+     "end){grid = 1, block = 1}(x) while true do end",
+     0, CUTTLE_INTERRUPTED, NULL},
+    {"a finalizer", "setmetatable({}, {__gc = " ENDLESS "})", 0, CUTTLE_ERROR, "no finalizers"},
+    {"a finalizer that comes later",
+     "local m = {} for i = 1, 1e4 do setmetatable({}, m) end m.__gc = " ENDLESS
+     " for i = 1, 1e5 do local t = {} end",
+     0, CUTTLE_OK, NULL},
+    {"a finalizer of a tensor",
+     "getmetatable(zeros(f32, 1)).__gc = " ENDLESS " for i = 1, 2e3 do zeros(f32, 9) end", 0,
+     CUTTLE_OK, NULL},
+    {"a finalizer of a coroutine's own",
+     "local t = setmetatable({}, {__index = function() return " ENDLESS " end})\n"
+     "setmetatable({}, t) for i = 1, 1e5 do local t = {} end",
+     0, CUTTLE_OK, NULL},
+    {"__close, when a coroutine is closed",
+     "local co = coroutine.create(function() local x <close> = " CLOSES " coroutine.yield() end)\n"
+     "coroutine.resume(co) coroutine.close(co) print 'escaped'",
+     0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"__close, when a coroutine is stopped",
+     "coroutine.wrap(function() local x <close> = " CLOSES " while true do end end)()", MANY,
+     CUTTLE_INTERRUPTED, "limit"},
+    {"__close, when the script is stopped", "local x <close> = " CLOSES " while true do end", 0,
+     CUTTLE_INTERRUPTED, NULL},
+    {"__close of many", "local function f() local x <close> = " CLOSES " return f() end f()", 0,
+     CUTTLE_INTERRUPTED, NULL},
+    {"short coroutines under a limit",
+     "local function body() for i = 1, 200 do end end\n"
+     "for k = 1, 1e7 do coroutine.wrap(body)() end print 'escaped'",
+     MANY, CUTTLE_INTERRUPTED, "limit"},
+    {"coroutines that yield under a limit",
+     "while true do for v in coroutine.wrap(function()\n"
+     "  for i = 1, 10 do coroutine.yield(i) end end) do end end",
+     MANY, CUTTLE_INTERRUPTED, "limit"},
+    {"coroutines in coroutines",
+     "local function f() return coroutine.wrap(f)() end while true do pcall(f) end", 0,
+     CUTTLE_INTERRUPTED, NULL},
+    {"coroutine.wrap as a generator without end",
+     "for v in coroutine.wrap(function() while true do coroutine.yield(1) end end) do end", 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+};
+
+/* {====== Time in C functions ====== */
+
+/* A table t as long as it likes, that has something everywhere and takes whatever it is given. */
+#define LONG                                                                                       \
+  "local t = setmetatable({}, {__len = function() return 1 << 60 end,"                             \
+  " __index = type, __newindex = rawequal})\n"
+
+static const Attack c_attacks[] = {
+    {"a pattern that backtracks", "('a'):rep(40):find(('a*'):rep(30) .. 'b')", 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"a pattern under a limit", "('a'):rep(40):match(('a*'):rep(30) .. 'b')", MANY,
+     CUTTLE_INTERRUPTED, "limit"},
+    {"gmatch", "for w in ('a'):rep(40):gmatch(('a*'):rep(30) .. 'b') do end", 0, CUTTLE_INTERRUPTED,
+     "interrupted"},
+    {"gsub", "('a'):rep(40):gsub(('a-'):rep(30) .. 'b', '')", 0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"gsub by a C function", "local s = ('a'):rep(1e6) while true do s:gsub('.', string.upper) end",
+     0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"a balanced pattern", "local s = ('('):rep(1e6) s:find('%b()')", 0, CUTTLE_INTERRUPTED,
+     "interrupted"},
+    {"a plain search", "local s = ('a'):rep(1 << 23) s:find(('a'):rep(1 << 22) .. 'b', 1, true)", 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"string.rep of nothing", "assert((''):rep(1 << 62) == '')", 0, CUTTLE_OK, NULL},
+    {"string functions on long texts", "local s = ('a'):rep(1e7) while true do s:reverse() end", 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"comparing long texts",
+     "local a, b = ('a'):rep(1e7), ('a'):rep(1e7) while true do local c = a < b end", 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"table.insert", LONG "table.insert(t, 1, 0)", 0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"table.remove", LONG "table.remove(t, 1)", 0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"table.move", LONG "table.move(t, 1, 1 << 60, 1, setmetatable({}, {__newindex = rawequal}))",
+     0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"table.move backwards", LONG "table.move(t, 1, 1 << 60, 2)", MANY / 10, CUTTLE_INTERRUPTED,
+     "limit"},
+    {"table.concat", "table.concat(setmetatable({}, {__index = table.concat}), '', 1, 1 << 60)", 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"table.unpack",
+     "local big = {} for i = 1, 1 << 20 do big[i] = i end for i = 2, 1 << 20 do big[i] = nil end\n"
+     "local t = setmetatable({}, {__index = function() return next(big, 1) end})\n"
+     "while true do table.unpack(t, 1, 1e5) end",
+     0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"table.sort of long texts",
+     "local a, t = ('a'):rep(1e7), {} local b = ('a'):rep(1e7)\n"
+     "for i = 1, 1e5, 2 do t[i] = a t[i + 1] = b end table.sort(t)",
+     0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"table.sort with an order in C",
+     "local t = {} for i = 1, 2e5 do t[i] = {} end while true do pcall(table.sort, t, rawequal) end",
+     0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"load by a reader in C", "load(string.upper)", 0, CUTTLE_OK, NULL},
+    {"load by a reader that does not end",
+     "local f = ('').upper load(setmetatable({}, {__call = f}) and function() return ' ' end)", 0,
+     CUTTLE_INTERRUPTED, NULL},
+};
+
+int main(void) {
+  test_attacks(time_attacks, COUNT(time_attacks));
+  test_attacks(c_attacks, COUNT(c_attacks));
+  return done_testing();
+}
