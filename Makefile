@@ -138,14 +138,21 @@ ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) \
 
 PROGRAM = $(BUILD)/cuttle
 STATIC_LIB = $(BUILD)/libcuttle.a
+OWN_LIB = $(BUILD)/libcuttle_own.a
 SHARED_LIB = $(BUILD)/libcuttle.so
 MODULE = $(BUILD)/cuttle.so
+
+# runtime/ct.h and what it includes, installed side by side: #include <cuttle/ct.h>.
+CORE_HEADERS := $(filter runtime/%,$(shell $(CC) $(BASE_FLAGS) -MM runtime/ct.h))
+FLATTEN = 's|^\(\#include "\)[^"]*/|\1|'
+put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h $(1) && \
+	for h in $(CORE_HEADERS); do sed $(FLATTEN) $$h > $(1)/cuttle/$${h\#\#*/}; done
 
 # {====== Building ======
 
 .PHONY: all lib module help demo bench bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz fuzz fuzz-programs golden docs \
 	lint lint-format lint-lua lint-includes \
-	format install install-headers install-module clean FORCE
+	format install install-files install-headers install-module clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -178,8 +185,12 @@ $(BUILD)/runtime/simt/simt.o $(BUILD)/lint/runtime/simt/simt: FILE_FLAGS = -D_GN
 # Where links lead.
 $(BUILD)/runtime/base/newfile.o $(BUILD)/lint/runtime/base/newfile: FILE_FLAGS = -D_XOPEN_SOURCE=700
 $(BUILD)/tests/%.o: FILE_FLAGS = $(TEST_FLAGS)
-$(BUILD)/examples/%.o $(BUILD)/lint/examples/%: \
-	FILE_FLAGS = -iquote interp -iquote runtime
+$(BUILD)/examples/%.o $(BUILD)/lint/examples/%: FILE_FLAGS = -I$(BUILD)/include
+$(EMBED_SRC:%.c=$(BUILD)/%.o): $(BUILD)/include/made
+$(BUILD)/include/made: interp/cuttle.h runtime/ct.h $(CORE_HEADERS)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(call put_headers,$(@D))
+	@touch $@
 
 $(BUILD)/gen/stdlib.c: $(STDLIB) scripts/embed.lua $(FLAGS_FILE)
 	$(call say,GEN,$@)
@@ -190,9 +201,14 @@ $(BUILD)/gen/stdlib.o: $(BUILD)/gen/stdlib.c
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
-$(STATIC_LIB): $(LIB_OBJ)
+# Names as in the sources, for tests of internals; hosts link the other one.
+$(OWN_LIB): $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJ)
+
+$(STATIC_LIB): $(OWN_LIB) scripts/prefix_names.sh
+	$(call say,NAMES,$@)
+	$(Q)scripts/prefix_names.sh $(OWN_LIB) $@
 
 $(SHARED_LIB): $(LIB_OBJ) scripts/exports.map
 	$(call say,LINK,$@)
@@ -207,11 +223,15 @@ $(PROGRAM): $(PROGRAM_OBJ) $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PROGRAM_OBJ) $(LIB_OBJ) $(PROGRAM_LUA) $(SYSTEM_LIBS) -o $@
 
-$(TEST_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(POCL_BIN): %: %.o $(STATIC_LIB)
+$(TEST_BIN) $(DEVICE_BIN) $(POCL_BIN): %: %.o $(OWN_LIB)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $< $(OWN_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
+
+$(EMBED_BIN): %: %.o $(STATIC_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $< $(STATIC_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
 
-$(LAWS_BIN): $(LAWS_OBJ) $(STATIC_LIB)
+$(LAWS_BIN): $(LAWS_OBJ) $(OWN_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $^ $(TEST_LUA) $(SYSTEM_LIBS) -o $@
 
@@ -418,11 +438,10 @@ LIB_DIR = $(DESTDIR)$(PREFIX)/lib
 LUA_MODULE_DIR = $(LIB_DIR)/lua/5.4
 SHARED_NAME = libcuttle.so.$(VERSION)
 
-# runtime/ct.h and what it includes, installed side by side: #include <cuttle/ct.h>.
-CORE_HEADERS = $(filter runtime/%,$(shell $(CC) $(BASE_FLAGS) -MM runtime/ct.h))
-FLATTEN = 's|^\(\#include "\)[^"]*/|\1|'
+install: all install-module install-files
 
-install: all install-module install-headers
+# What is built already.
+install-files: install-headers
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIB_DIR)/pkgconfig
 	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cuttle
 	install -m 644 $(STATIC_LIB) $(LIB_DIR)/libcuttle.a
@@ -437,9 +456,7 @@ install: all install-module install-headers
 		-e 's|@LUA_PC@|$(LUA_PC)|' cuttle.pc.in > $(LIB_DIR)/pkgconfig/cuttle.pc
 
 install-headers:
-	install -d $(DESTDIR)$(PREFIX)/include/cuttle
-	install -m 644 interp/cuttle.h $(DESTDIR)$(PREFIX)/include
-	for h in $(CORE_HEADERS); do sed $(FLATTEN) $$h > $(DESTDIR)$(PREFIX)/include/cuttle/$${h##*/}; done
+	$(call put_headers,$(DESTDIR)$(PREFIX)/include)
 
 install-module: $(MODULE)
 	install -d $(LUA_MODULE_DIR)

@@ -1,5 +1,5 @@
 /* ct.h: the core as a C program sees it that has no use for Lua: layouts, the IR and its two engines,
-   NVRTC and devices. It is the list of the core's public headers, in order of dependence; each says
+   NVRTC and devices; C11, or C++ from C++11 on. It is the list of the core's public headers, in order of dependence; each says
    what it offers. Other headers of this folder are the core's own and may change.
 
    Conventions: a function that can fail returns a CtStatus and fills a CtErr, its last argument, and
@@ -7,6 +7,17 @@
    CtArena that the caller owns; objects with an open or new belong to whoever called it. */
 #ifndef CT_H
 #define CT_H
+
+#include <assert.h> /* what those below need: of C++ where this is C++ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #include "runtime/base/arena.h"       /* memory that is freed together; the allocator */
 #include "runtime/base/err.h"         /* status and message */
@@ -25,5 +36,9 @@
 #include "runtime/device/nvrtc.h"     /* CUDA C to cubin or PTX */
 #include "runtime/device/device.h"    /* CUDA devices: memory, streams, events, launches */
 #include "runtime/base/npy.h"         /* NumPy's files */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

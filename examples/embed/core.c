@@ -1,9 +1,11 @@
 /* core.c: the core without Lua: composes two layouts, builds y = a * x + y as IR by hand, writes it as CUDA
-   C and runs it on the CPU engine. Link with -lcuttle, or with libcuttle.a, -lm, -ldl and -pthread. */
+   C and runs it on the CPU engine.
+     cc core.c $(pkg-config --cflags --libs cuttle)
+   or with libcuttle.a, -lm, -ldl and -pthread. */
 #include <stdio.h>
 #include <string.h>
 
-#include "ct.h"
+#include <cuttle/ct.h>
 
 enum { N = 1024, BLOCK = 256 };
 

@@ -1,13 +1,14 @@
 /* host.c: a C program that runs a script's kernel on its own arrays. Two threads, each with an
    interpreter of its own, work at the same time: states share nothing.
      host [script.lua [device]]     examples/embed/scale.lua on the CPU engine, where none is given
-   Link with -lcuttle, or with libcuttle.a, Lua 5.4, -lm, -ldl and -pthread. */
+     cc host.c $(pkg-config --cflags --libs cuttle) -pthread
+   or with libcuttle.a, Lua 5.4, -lm, -ldl and -pthread. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cuttle.h"
+#include <cuttle.h>
 
 enum { N = 100000, BLOCK = 256, N_THREADS = 2 };
 
@@ -40,13 +41,17 @@ static bool fetch(cuttle_State *S, Job *job, cuttle_Tensor *t) {
          cuttle_tensor_read(S, t, job->x, sizeof job->x) == CUTTLE_OK;
 }
 
+/* Looks at each result at once: the next call replaces the message. */
 static bool scale(cuttle_State *S, Job *job) {
-  cuttle_Kernel *kernel = NULL;
-  if (cuttle_dofile(S, job->script) == CUTTLE_OK) {
-    kernel = cuttle_kernel(S, "scale");
+  if (cuttle_dofile(S, job->script) != CUTTLE_OK) {
+    return failed(S);
+  }
+  cuttle_Kernel *kernel = cuttle_kernel(S, "scale");
+  if (kernel == NULL) {
+    return failed(S);
   }
   cuttle_Tensor *t = make_tensor(S, job);
-  if (kernel == NULL || t == NULL) {
+  if (t == NULL) {
     return failed(S);
   }
   cuttle_Arg args[] = {cuttle_float(job->a), cuttle_float(job->b), cuttle_tensor(t)};
@@ -72,7 +77,7 @@ static void *run_job(void *arg) {
 
 /* a * x + b of small integers is exact. */
 static bool check(const Job *job) {
-  for (int i = 0; i < N; i++) {
+  for (int i = 0; job->ok && i < N; i++) {
     if (job->x[i] != job->a * (float)i + job->b) {
       printf("x[%d] is %g\n", i, (double)job->x[i]);
       return false;
@@ -99,7 +104,9 @@ int main(int argc, char **argv) {
     pthread_join(threads[i], NULL);
     bool right = check(&jobs[i]);
     printf("state %d: %g * x + %g on %d floats: %s\n", i, (double)jobs[i].a, (double)jobs[i].b, N,
-           right ? "correct" : "wrong");
+           right        ? "correct"
+           : jobs[i].ok ? "wrong"
+                        : "failed");
     ok = ok && right;
   }
   return ok ? 0 : 1;

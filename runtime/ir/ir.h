@@ -543,7 +543,8 @@ uint32_t ct_ir_shared_align(const CtIr *ir);
 /* --- guards (ir_guard.c) ------------------------------------------------------------------------ */
 
 static inline CtLayout ct_guard_layout(const CtView *v, const CtGuardAxis *axis) {
-  return (CtLayout){v->layout.shape, axis->stride};
+  CtLayout l = {v->layout.shape, axis->stride};
+  return l;
 }
 static inline int ct_guard_n(const CtView *v) { return v->guard == NULL ? 0 : v->guard->n; }
 

@@ -20,7 +20,8 @@ typedef struct CtComposed {
 } CtComposed;
 
 static inline CtComposed ct_composed_plain(CtLayout l) {
-  return (CtComposed){.layout = l, .offset = ct_int(0)};
+  CtComposed c = {l, ct_int(0), {0, 0, 0}, false};
+  return c;
 }
 static inline CtComposed ct_composed_with(const CtComposed *c, CtLayout l) {
   CtComposed r = *c;

@@ -34,7 +34,7 @@ typedef struct CtInt {
   uint8_t basis[CT_BASIS_MAX]; /* the path of mode numbers, outermost first */
 } CtInt;
 
-_Static_assert(sizeof(CtInt) == 16, "a CtInt is passed in two registers");
+static_assert(sizeof(CtInt) == 16, "a CtInt is passed in two registers");
 
 /* What is known of an integer: lo <= value <= hi, and div (>= 1) divides it. Of 0: div 0, as all
    numbers divide it. */
@@ -82,8 +82,14 @@ enum { CT_LEAF = -1 };
 
 typedef const CtNode *CtTuple; /* the root of a flat tree in an arena */
 
-static inline CtInt ct_int(int64_t v) { return (CtInt){.v = v, .kind = CT_STATIC}; }
-static inline CtInt ct_any(void) { return (CtInt){.kind = CT_ANY}; }
+static inline CtInt ct_int(int64_t v) {
+  CtInt i = {{v}, CT_STATIC, 0, {0}};
+  return i;
+}
+static inline CtInt ct_any(void) {
+  CtInt i = {{0}, CT_ANY, 0, {0}};
+  return i;
+}
 static inline bool ct_is_static(CtInt a) { return a.kind == CT_STATIC; }
 static inline bool ct_is_const(CtInt a, int64_t v) {
   return a.kind == CT_STATIC && a.basis_depth == 0 && a.v == v;

@@ -1,0 +1,114 @@
+-- What `make install` installs, in a folder of its own: hosts in C and C++ build against it by pkg-config,
+-- with the shared library and with the archive, which leaves them their names.
+local build = arg[-1]:match "^(.*)/" or "."
+local folder = os.tmpname()
+os.remove(folder)
+local prefix <const> = "/opt/cuttle"
+local root = folder .. prefix
+local n = 0
+
+local function run(command)
+  local pipe = assert(io.popen(("{ %s\n} 2>&1 </dev/null"):format(command)))
+  local out = pipe:read("a")
+  local _, _, code = pipe:close()
+  return code == 0, out
+end
+
+local function report(name, ok, out)
+  n = n + 1
+  print(("%s %d - %s"):format(ok and "ok" or "not ok", n, name))
+  if not ok then print("#   " .. out:gsub("\n", "\n#   ")) end
+end
+
+local function has(command) return (run("command -v " .. command)) end
+
+if not run("nm " .. build .. "/libcuttle.a >/dev/null") or not has "pkg-config" then
+  print "1..0 # skip no archive, or no pkg-config"
+  return
+elseif run(("nm %s/libcuttle.so | grep -q __asan_init"):format(build)) then
+  print "1..0 # skip a sanitized library needs hosts that are"
+  return
+end
+
+report("make install-files", run(("make -s install-files PREFIX=%s DESTDIR=%s BUILD=%s MAKEFLAGS=")
+  :format(prefix, folder, build)))
+
+local cc, cxx = os.getenv("CC") or "cc", "c++"
+local pkg = ("PKG_CONFIG_PATH=%s/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=%s pkg-config"):format(root,
+  folder)
+local shared <const> = ("$(%s --cflags --libs cuttle) -Wl,-rpath,%s/lib"):format(pkg, root)
+local archive = ("$(%s --cflags cuttle) %s/lib/libcuttle.a $(pkg-config --libs lua5.4) -lm -ldl")
+  :format(pkg, root)
+
+local function write(name, text)
+  local file <close> = assert(io.open(folder .. "/" .. name, "w"))
+  file:write(text)
+  return folder .. "/" .. name
+end
+
+-- Compiles with the warnings that hosts have, and runs.
+local function host(name, compiler, source, libs, arguments)
+  report(name, run(("%s -Wall -Wextra -Wpedantic -Werror %s -pthread %s -o %s/host && %s/host %s")
+    :format(compiler, source, libs, folder, folder, arguments or "")))
+end
+
+for _, sample in ipairs { "core", "host" } do
+  host(sample .. ".c, shared", cc, ("examples/embed/%s.c"):format(sample), shared)
+  host(sample .. ".c, archive", cc, ("examples/embed/%s.c"):format(sample), archive)
+end
+local ok, out = run(folder .. "/host /nowhere/script.lua")
+report("host.c tells of a script that is missing",
+  not ok and out:find("/nowhere/script.lua: No such file or directory", 1, true), out)
+
+local own = write("own.c", [[
+#include <cuttle.h>
+#include <stdio.h>
+void *state_new(void);
+void state_free(void *s);
+void value_push(int x);
+int launch_read;
+void *state_new(void) { return &launch_read; }
+void state_free(void *s) { (void)s; }
+void value_push(int x) { printf("%d\n", x); }
+int main(void) {
+  cuttle_State *S = cuttle_open(NULL);
+  state_free(state_new());
+  value_push(1);
+  int status = S == NULL || cuttle_dostring(S, "zeros(f32, 4)", "=own") != CUTTLE_OK;
+  cuttle_close(S);
+  return status;
+}
+]])
+host("a host with names of its own", cc, own, archive)
+ok, out = run(("nm -g --defined-only %s/lib/libcuttle.a | awk 'NF == 3 { print $3 }'"):format(root)
+  .. " | grep -Ev '^(ct_|cuttle_|luaopen_cuttle$|__)'")
+report("all names of the archive have its prefix", not ok, out)
+
+local plus = write("plus.cc", [[
+#include <cuttle.h>
+#include <cuttle/ct.h>
+#include <cstring>
+int main() {
+  CtArena arena;
+  CtLayout layout;
+  CtErr err;
+  ct_arena_init(&arena, ct_alloc_std);
+  const char *text = "(4,8):(8,1)";
+  bool ok = ct_layout_parse(&arena, text, std::strlen(text), &layout, &err) == CT_OK;
+  ct_arena_clear(&arena);
+  cuttle_State *S = cuttle_open(nullptr);
+  cuttle_close(S);
+  return ok && S != nullptr && ct_is_const(ct_int(3), 3) ? 0 : 1;
+}
+]])
+if has(cxx) then
+  host("a host in C++", cxx .. " -std=c++11", plus, shared)
+  for _, version in ipairs { "14", "17", "20" } do
+    report("the headers in C++" .. version, run(
+      ("%s -std=c++%s -Wall -Wextra -Wpedantic -Wconversion -Werror -fsyntax-only %s $(%s --cflags "
+        .. "cuttle)")
+      :format(cxx, version, plus, pkg)))
+  end
+end
+run("rm -rf " .. folder)
+print("1.." .. n)
