@@ -93,7 +93,8 @@ cuttle_Status cuttle_dostring(cuttle_State *S, const char *text, const char *nam
    Lives until cuttle_close; a later definition of the name does not change it. */
 cuttle_Kernel *cuttle_kernel(cuttle_State *S, const char *name);
 
-/* Lends memory as a tensor. `dtype` is "f32", "f64", "i32", "i64" or "bool"; `layout` is CuTe's text,
+/* Lends memory as a tensor. `dtype` is "f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64",
+   "i32", "i16", "i8", "u64", "u32", "u16", "u8" or "bool" (a byte, 0 or 1); `layout` is CuTe's text,
    "(128,64):(64,1)", with strides in elements, or a column-major shape; the tensor spans as many
    elements as the layout reaches. `device` says where `ptr` points: NULL or "cpu", host memory;
    "cuda" or "cuda:1", a CUdeviceptr. `free` (may be NULL) is called once, by the state's thread,

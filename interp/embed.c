@@ -57,10 +57,22 @@ static cuttle_Status status_of(const CuttleState *s, int lua_status) {
   return state_is_stopping(s) ? CUTTLE_INTERRUPTED : CUTTLE_ERROR;
 }
 
+/* A message is one line: lines are parted by "; ", other control characters are blanks. */
+static void set_error(CuttleState *s, const char *msg) {
+  size_t n = 0;
+  for (; *msg != '\0' && n + 3 < sizeof s->error; msg++) {
+    if (*msg == '\n') {
+      s->error[n++] = ';';
+    }
+    s->error[n++] = (unsigned char)*msg < ' ' ? ' ' : *msg;
+  }
+  s->error[n] = '\0';
+}
+
 /* Takes the message at the top of the stack. */
 static cuttle_Status fail(CuttleState *s, int lua_status) {
   const char *msg = lua_tostring(s->L, -1);
-  snprintf(s->error, sizeof s->error, "%s", msg == NULL ? "the error is no text" : msg);
+  set_error(s, msg == NULL ? "the error is no text" : msg);
   lua_pop(s->L, 1);
   return status_of(s, lua_status);
 }

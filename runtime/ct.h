@@ -1,6 +1,7 @@
-/* ct.h: the core as a C program sees it that has no use for Lua: layouts, the IR and its two engines,
-   NVRTC and devices; C11, or C++ from C++11 on. It is the list of the core's public headers, in order of dependence; each says
-   what it offers. Other headers of this folder are the core's own and may change.
+/* ct.h: the core as a program sees it that has no use for Lua: layouts, the IR and its two engines,
+   NVRTC and devices. C11, or C++ from C++11 on. It is the list of the core's public headers, in order
+   of dependence; each says what it offers. Other headers of this folder are the core's own and may
+   change.
 
    Conventions: a function that can fail returns a CtStatus and fills a CtErr, its last argument, and
    leaves its outputs as they were; nothing prints, exits or jumps. Values of the algebra live in a
