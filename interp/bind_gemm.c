@@ -104,8 +104,22 @@ static int is_tracing(lua_State *L) {
   return 1;
 }
 
+/* _come_threads(n): the first and last number of the block's threads from n on that come here; nothing
+   where there are none, or none for certain. */
+static int come_threads(lua_State *L) {
+  int64_t lo, hi;
+  const CtIr *ir = front_ir(L);
+  if (ir == NULL || !ct_ir_come_threads(ir, luaL_checkinteger(L, 1), &lo, &hi)) {
+    return 0;
+  }
+  lua_pushinteger(L, lo);
+  lua_pushinteger(L, hi);
+  return 2;
+}
+
 static const luaL_Reg functions[] = {{"gemm", lang_gemm},
                                      {"_is_tracing", is_tracing},
+                                     {"_come_threads", come_threads},
                                      {"wgmma_fence", lang_wgmma_fence},
                                      {"wgmma_commit", lang_wgmma_commit},
                                      {"wgmma_wait", lang_wgmma_wait},

@@ -83,7 +83,7 @@ function M.tuple_text(list)
 end
 
 -- The number of one of n threads where it is known; and that there are as many, where it is
--- threadIdx.x. A block may have more: others do something else.
+-- threadIdx.x. A block may have more, if a condition keeps them away: they do something else.
 function M.check_thread(i, n, op)
   if internal.is_static(i) then
     if not math.tointeger(i) then
@@ -94,9 +94,17 @@ function M.check_thread(i, n, op)
     return
   end
   local is_x, block = i == ct.threadIdx.x, ct.blockDim.x
-  if internal.is_static(is_x) and is_x and block < n then
+  if not internal.is_static(is_x) or not is_x then return end
+  if block < n then
     M.fail(op, "%d threads share the work, but a block has %d of them; launch it with block = %d",
       n, block, n)
+  end
+  local first, last = internal.come_threads(n)
+  if first then
+    M.fail(op, "%d threads share the work, but %s of the block come%s here, too; launch it with "
+      .. "block = %d, or let only 'if threadIdx.x < %d then' come here", n,
+      first == last and "thread " .. first or ("threads %d to %d"):format(first, last),
+      first == last and "s" or "", n, n)
   end
 end
 

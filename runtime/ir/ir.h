@@ -578,6 +578,9 @@ CtStatus ct_guard_linear(const CtCx *cx, CtTuple shape, uint32_t from, CtTuple *
 
 static inline const CtInst *ct_inst(const CtIr *ir, CtVal v) { return &ir->insts[v]; }
 const char *ct_ir_chunk(const CtIr *ir, CtLoc loc);
+/* ir_threads.c: do threads with threadIdx.x from n on come to where the builder is, for certain? *lo to *hi
+   are those. */
+bool ct_ir_come_threads(const CtIr *ir, int64_t n, int64_t *lo, int64_t *hi);
 /* Visits every value an operation uses: scalar operands, and the dynamic integers of its views. */
 void ct_ir_each_operand(const CtIr *ir, CtVal v, void (*fn)(void *ud, CtVal operand), void *ud);
 void ct_ir_each_view(const CtInst *inst, void (*fn)(void *ud, const CtView *view, bool is_written),

@@ -195,6 +195,8 @@ TiledMMA.html = html
 function tiled_mma(atom, atom_layout, permutations) end
 
 --- What one thread does; its number may be a run-time value.
+--- A block may have more threads, if a condition keeps these away, as in `if threadIdx.x < 128 then`:
+--- get_slice(threadIdx.x) is refused where a thread too many comes to it.
 --- CuTe: get_slice, get_thread_slice. MoYe: get_slice.
 ---@param i integer
 ---@return ThrMMA
@@ -485,6 +487,8 @@ function tiled_copy_S(atom, copy) end
 function tiled_copy_D(atom, copy) end
 
 --- What one thread does; its number may be a run-time value.
+--- A block may have more threads, if a condition keeps these away, as in `if threadIdx.x < 128 then`:
+--- get_slice(threadIdx.x) is refused where a thread too many comes to it.
 --- CuTe: get_slice. MoYe: get_slice.
 ---@param i integer
 ---@return ThrCopy
