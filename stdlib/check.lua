@@ -7,9 +7,10 @@ local M = {}
 -- and lines, the number of launches, and whether f returned without an error, with what it returned
 -- or the error. A finding is {kind =, kernel =, chunk =, line =, other_chunk =, other_line =,
 -- buffer =, count =, message =, block =, thread =}; block and thread are those of the example that
--- the message tells of. options: {nan = true} also looks for NaN and infinities that come of finite
--- operands, {global = false} leaves out races in global memory, {call = g} calls g in place of
--- pcall. findings.is_partial: memory ran out, and something may not have been found.
+-- the message tells of. options: {nan = true} also looks for NaN that comes of operands that are
+-- none, and infinities of finite ones, {global = false} leaves out races in global memory, {call = g}
+-- calls g in place of pcall. findings.is_partial: memory or a limit ran out, and something may not
+-- have been found.
 function M.run(f, options, ...)
   local watch <close> = internal.check(options)
   local results = table.pack((options and options.call or pcall)(f, ...))

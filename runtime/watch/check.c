@@ -9,7 +9,8 @@
 
 /* The warp may be of another block than the memory, which has the barriers of copies. */
 void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e) {
-  ct_check_event_of(ct_check_worker(a->w->worker), a->in, a->w->index, a->is_atomic, e);
+  uint8_t atomic = a->is_atomic ? (uint8_t)ct_dtype_bytes(a->buf->dtype) : 0;
+  ct_check_event_of(ct_check_worker(a->w->worker), a->in, a->w->index, atomic, e);
   if (k->clocks != NULL && a->agent != CT_AGENT_NONE) {
     ct_clock_stamp(k, a->w->index, a, e);
   }
@@ -354,9 +355,38 @@ static void end_block(CtSimtWatch *watch, CtWorker *worker) {
   }
 }
 
+/* Lanes of a warp that a block has; those of them that have ended. */
+static uint32_t ended_lanes(const CtSimtProgram *p, const CtWarp *w) {
+  int64_t rest = p->block[0] * p->block[1] * p->block[2] - (int64_t)w->index * CT_LANES;
+  uint32_t all = rest >= CT_LANES ? CT_ALL_LANES : (1u << rest) - 1;
+  return w->pc == NULL ? all : all & ~w->live;
+}
+
+/* The hardware takes threads that have ended for there; CUDA does not allow it. */
+static void look_at_ended(CtCheckWorker *k, const CtWorker *worker) {
+  const CtSimtProgram *p = worker->job->program;
+  CtFound f = {.kind = CT_CHECK_BARRIER,
+               .other = UINT32_MAX,
+               .how = CT_BARRIER_ENDED,
+               .count = 1,
+               .block = worker->block};
+  for (int32_t i = p->n_warps; i-- > 0;) {
+    const CtWarp *w = CT_CAT(CtWarp, worker->warps, (size_t)i * p->warp_bytes);
+    uint32_t ended = ended_lanes(p, w);
+    f.in = w->pc != NULL ? ct_check_index(k, w->pc) : f.in;
+    f.extra += __builtin_popcount(ended);
+    f.thread = ended != 0 ? ct_check_thread(i, ct_first_lane(ended)) : f.thread;
+  }
+  if (f.extra != 0) {
+    ct_finding_note(k, &f);
+  }
+}
+
 static void barrier(CtSimtWatch *watch, CtWorker *worker) {
   (void)watch;
-  ct_shadow_barrier(ct_check_worker(worker));
+  CtCheckWorker *k = ct_check_worker(worker);
+  look_at_ended(k, worker);
+  ct_shadow_barrier(k);
 }
 
 static void sync(CtSimtWatch *watch, const CtSyncNote *note) {

@@ -32,7 +32,7 @@ typedef struct CtFinding {
 } CtFinding;
 
 typedef struct CtCheckOptions {
-  bool nan;       /* also look for NaN and infinities that come of finite numbers */
+  bool nan; /* also look for NaN that comes of no NaN, and infinities that come of finite numbers */
   bool no_global; /* leave out races in global memory; accesses outside it are still looked for */
   bool is_single; /* no other launch follows: nothing is kept for it */
 } CtCheckOptions;

@@ -504,7 +504,7 @@ static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lan
       !t->a->writes) {
     return true;
   }
-  return (old->is_atomic && e->is_atomic) || is_before(t->k, old, rank, e->warp, by_agent) ||
+  return ct_check_both_atomic(old, e) || is_before(t->k, old, rank, e->warp, by_agent) ||
          ct_check_handed_on(old, e, t->k[old_rank - t->k->k->rank].warps[old->warp].release);
 }
 
@@ -536,7 +536,7 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
       is_ordered(t, old, old_lane, lane, old_writes)) {
     return false;
   }
-  if (both_write && !t->event.is_atomic && t->event.agent == CT_AGENT_NONE &&
+  if (both_write && t->event.atomic == 0 && t->event.agent == CT_AGENT_NONE &&
       (number == t->number ? ct_check_is_same_in(t->a, t->e, lane, old_lane, off)
                            : ct_check_is_same(t->a, t->e, lane, off))) {
     return false;

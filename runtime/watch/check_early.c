@@ -126,7 +126,7 @@ static void add(uint8_t *to, uint8_t number, bool is_atomic) {
 
 static void add_word(const CtGlobal *g, uint8_t *to, uint8_t number, uint32_t word) {
   if (word != 0) {
-    add(to, number, ct_global_event(g, word >> CT_EVENT_LANE_BITS)->is_atomic);
+    add(to, number, ct_global_event(g, word >> CT_EVENT_LANE_BITS)->atomic != 0);
   }
 }
 
@@ -245,7 +245,7 @@ static uint32_t behind(CtCheckWorker *k, int32_t warp) {
 void ct_early_wait(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
   CtCheckWarp *warp = &k->warps[w->index];
   if (warp->waited == 0) {
-    ct_check_event_of(k, in, w->index, false, &warp->wait);
+    ct_check_event_of(k, in, w->index, 0, &warp->wait);
   }
   warp->waited |= w->mask;
 }

@@ -101,6 +101,7 @@ void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtEvent *a, int l
                .agent = b->agent,
                .other_agent = a->agent};
   how |= k->clocks != NULL ? CT_RACE_CLOCKS : 0;
+  how |= a->atomic != 0 && b->atomic != 0 ? CT_RACE_WIDTHS : 0;
   f.how = (uint8_t)how;
   ct_finding_note(k, &f);
 }
@@ -203,7 +204,7 @@ static const char *agent_name(CtAgent agent) {
 
 /* What orders the accesses of kernels with mbarriers: the older one is what others wait for. */
 static void put_clock_order(CtText *out, const CtFound *f, const Words *w) {
-  bool reads = (f->how & 7) == CT_RACE_READ_WRITE;
+  bool reads = (f->how & CT_RACE_HOW) == CT_RACE_READ_WRITE;
   switch ((CtAgent)f->other_agent) {
     case CT_AGENT_BAR:
       ct_text_puts(out, "; who waits for that phase of its mbarrier sees what it copies");
@@ -231,7 +232,7 @@ static void put_clock_order(CtText *out, const CtFound *f, const Words *w) {
 }
 
 static void put_race(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w) {
-  int how = f->how & 7;
+  int how = f->how & CT_RACE_HOW;
   bool in_warp = (f->how & CT_RACE_IN_WARP) != 0, blocks = (f->how & CT_RACE_BLOCKS) != 0;
   bool writes = how != CT_RACE_WRITE_READ, other_writes = how != CT_RACE_READ_WRITE;
   bool is_shared = f->kind == CT_CHECK_RACE_SHARED;
@@ -256,6 +257,11 @@ static void put_race(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
                  access_name(writes), w->where, agent_name((CtAgent)f->agent), w->who,
                  access_name(other_writes), agent_name((CtAgent)f->other_agent), w->other,
                  same_line ? "the same line" : w->other_line);
+  if ((f->how & CT_RACE_WIDTHS) != 0) {
+    ct_text_puts(out, ": atomic operations of different widths are not atomic to each other; use "
+                      "one type for both, or put a barrier between them");
+    return;
+  }
   if (blocks && is_shared && f->agent == CT_AGENT_BAR && !other_writes) {
     ct_text_printf(out,
                    "; let that block's readers arrive here after %s, as by empty[i]:arrive(rank), "
@@ -396,6 +402,15 @@ static void put_text(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
     case CT_CHECK_WGMMA: put_wgmma(out, p, f, w); break;
     case CT_CHECK_DEPENDENT: put_dependent(out, f, w); break;
     case CT_CHECK_BARRIER: /* others have their text */
+      if (f->how == CT_BARRIER_ENDED) {
+        ct_text_printf(
+            out,
+            "sync_threads: %lld threads of the block have ended without coming to it, the "
+            "first: %s; all must come: return after the last sync_threads, or let part "
+            "of a block wait by named_barrier",
+            (long long)f->extra, w->who);
+        break;
+      }
       ct_text_printf(
           out,
           "sync_warp: %s is there, but %s is elsewhere; all threads of a warp must reach "
@@ -403,7 +418,9 @@ static void put_text(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
           w->who, w->other);
       break;
     case CT_CHECK_NAN:
-      ct_text_printf(out, "nan: finite operands give NaN or an infinity%s%s, by %s",
+      ct_text_printf(out, "nan: %s%s%s, by %s",
+                     f->how == CT_NAN_OF_INFINITY ? "infinite operands, none of them NaN, give NaN"
+                                                  : "finite operands give NaN or an infinity",
                      w->where[0] == '\0' ? "" : " in ", w->where, w->who);
       break;
     default: break;
@@ -447,6 +464,63 @@ static bool is_same_line(const CtSimtProgram *p, const Sorted *a, const Sorted *
          (x == NULL || y == NULL ? x == y : strcmp(x, y) == 0);
 }
 
+/* Where the jump at an instruction goes back to; UINT32_MAX: it does not. */
+static uint32_t jumps_back(const CtSimtProgram *p, uint32_t at) {
+  const CtIn *in = &p->code[at];
+  const char *roles = ct_simt_roles[in->u.op];
+  const uint32_t fields[] = {in->d, in->a, in->b, in->c};
+  for (size_t i = 0; i < CT_ARRAY_LEN(fields); i++) {
+    int64_t to = (int64_t)at + (int32_t)fields[i];
+    if (roles[i] == 'l' && to <= (int64_t)at) {
+      return (uint32_t)to;
+    }
+  }
+  return UINT32_MAX;
+}
+
+static bool has_barrier(const CtSimtProgram *p, uint32_t from, uint32_t to, bool in_warp) {
+  for (uint32_t i = from; i < to; i++) {
+    if (p->code[i].u.op == CT_SIMT_BARRIER || (in_warp && p->code[i].u.op == CT_SIMT_SYNC_WARP)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* May instruction `first` come again after `last` with no barrier on the way? */
+static bool comes_again(const CtSimtProgram *p, uint32_t first, uint32_t last, bool in_warp) {
+  for (uint32_t i = last; i < p->n_code; i++) {
+    uint32_t top = jumps_back(p, i);
+    if (top <= first && !has_barrier(p, last, i, in_warp) && !has_barrier(p, top, first, in_warp)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Threads are at different places at once, so that the one further on may have been the first to run. Where its
+   access cannot come before the other one in a thread, not even in the loop's next turn, the order of the program
+   is told: it says where the barrier is missing. */
+static void turn_race(const CtSimtProgram *p, CtFound *f) {
+  bool is_race = f->kind == CT_CHECK_RACE_SHARED || f->kind == CT_CHECK_RACE_GLOBAL;
+  int how = f->how & CT_RACE_HOW;
+  if (!is_race || how == CT_RACE_AT_ONCE || (f->how & (CT_RACE_BLOCKS | CT_RACE_CLOCKS)) != 0 ||
+      f->in >= f->other || comes_again(p, f->in, f->other, (f->how & CT_RACE_IN_WARP) != 0)) {
+    return;
+  }
+  CtFound other = *f;
+  how = how == CT_RACE_WRITE_READ   ? CT_RACE_READ_WRITE
+        : how == CT_RACE_READ_WRITE ? CT_RACE_WRITE_READ
+                                    : how;
+  f->how = (uint8_t)((f->how & ~CT_RACE_HOW) | how);
+  f->in = other.other;
+  f->other = other.in;
+  f->thread = other.other_thread;
+  f->other_thread = other.thread;
+  f->agent = other.other_agent;
+  f->other_agent = other.agent;
+}
+
 static Sorted *gather(CtCheck *c, size_t *n) {
   *n = 0;
   for (int i = 0; i < c->n_workers; i++) {
@@ -457,10 +531,10 @@ static Sorted *gather(CtCheck *c, size_t *n) {
   size_t at = 0;
   for (int i = 0; all != NULL && i < c->n_workers; i++) {
     for (size_t j = 0; j < c->workers[i].n_found; j++) {
-      const CtFound *f = &c->workers[i].found[j];
-      all[at++] = (Sorted){.f = *f,
-                           .loc = loc_of(c->job->program, f->in),
-                           .other = loc_of(c->job->program, f->other)};
+      CtFound f = c->workers[i].found[j];
+      turn_race(c->job->program, &f);
+      all[at++] = (Sorted){
+          .f = f, .loc = loc_of(c->job->program, f.in), .other = loc_of(c->job->program, f.other)};
     }
   }
   if (all != NULL) {

@@ -144,7 +144,7 @@ static uint32_t add_event(CtCheckWorker *k, const CtEvent *e) {
     const CtEvent *old = ct_global_event(k->check->global, w->global_event);
     if (old->in == e->in && old->block == e->block && old->epoch == e->epoch &&
         old->sub == e->sub && old->component == e->component && old->clock == e->clock &&
-        (e->is_atomic || (old->seq == e->seq && old->acq == e->acq))) {
+        (e->atomic != 0 || (old->seq == e->seq && old->acq == e->acq))) {
       return w->global_event;
     }
   }
@@ -187,7 +187,7 @@ static bool is_in_cluster(const CtSimtJob *job, int64_t a, int64_t b) {
 static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lane) {
   const CtEvent *e = &t->event;
   const CtGlobal *g = t->k->check->global;
-  if (old->is_atomic && e->is_atomic) {
+  if (ct_check_both_atomic(old, e)) {
     return true;
   }
   if (old->block != e->block && t->k->clocks != NULL &&
@@ -223,7 +223,7 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   if (is_ordered(t, old, old_lane, lane)) {
     return false;
   }
-  if (old_writes && t->a->writes && !t->event.is_atomic &&
+  if (old_writes && t->a->writes && t->event.atomic == 0 &&
       (number == t->number ? ct_check_is_same_in(t->a, t->e, lane, old_lane, off)
                            : ct_check_is_same(t->a, t->e, lane, off))) {
     return false;

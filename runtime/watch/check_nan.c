@@ -1,5 +1,6 @@
-/* check_nan.c: `check` of floating results, where that is asked for: NaN and infinities that come
-   of finite operands. Looks at operands before and at results after an instruction. */
+/* check_nan.c: `check` of floating results, where that is asked for: NaN that comes of operands that are none
+   (0 / 0, inf - inf, 0 * inf), and infinities that come of finite operands. Looks at operands before and at
+   results after an instruction. */
 #include "check_state.h"
 
 #include <math.h>
@@ -45,100 +46,120 @@ void ct_nan_plan(CtCheck *c) {
   }
 }
 
-static bool is_finite(CtDtype t, const char *p) {
+/* Lanes with a value that is NaN; that is infinite. */
+typedef struct Odd {
+  uint32_t nan, inf;
+} Odd;
+
+static void look_at_value(Odd *odd, uint32_t lanes, CtDtype t, const char *p) {
   uint64_t bits = 0;
   double v;
   memcpy(&bits, p, ct_dtype_bytes(t));
   bits = ct_convert(CT_f64, t, bits);
   memcpy(&v, &bits, sizeof v);
-  return isfinite(v);
+  odd->nan |= isnan(v) ? lanes : 0;
+  odd->inf |= isinf(v) ? lanes : 0;
 }
 
-/* Lanes whose value is not finite. A scalar is every lane's. */
-static uint32_t odd_lanes(const CtWarp *w, uint32_t slot, char role, CtDtype t) {
-  uint32_t odd = 0;
+/* A scalar is every lane's. */
+static void look_at_slot(Odd *odd, const CtWarp *w, uint32_t slot, char role, CtDtype t) {
+  const char *p = CT_CAT(char, w, slot);
   if (role == 's' || role == 'S') {
-    return is_finite(t, CT_CAT(char, w, slot)) ? 0 : CT_ALL_LANES;
+    look_at_value(odd, CT_ALL_LANES, t, p);
+    return;
   }
   for (int i = 0; i < CT_LANES; i++) {
-    odd |= is_finite(t, CT_CAT(char, w, slot) + (size_t)i * ct_dtype_bytes(t)) ? 0 : 1u << i;
+    look_at_value(odd, 1u << i, t, p + (size_t)i * ct_dtype_bytes(t));
   }
-  return odd;
 }
 
-/* Lanes with an element that is not finite; *off: of the first of the lowest lane. */
-static uint32_t odd_elements(const CtAccess *a, uint32_t lanes, int64_t *off) {
-  uint32_t odd = 0;
+/* *off, if not NULL: of the first element of the lowest lane that `before` does not excuse. */
+static void look_at_elements(Odd *odd, const CtAccess *a, uint32_t lanes, const Odd *before,
+                             int64_t *off) {
   if (!ct_is_float(a->buf->dtype)) {
-    return 0;
+    return;
   }
+  bool is_found = false;
   for (uint32_t rest = a->mask & lanes; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
-    for (int64_t e = 0; e < a->n && (odd >> lane & 1) == 0; e++) {
+    for (int64_t e = 0; e < a->n; e++) {
       int64_t at;
       if (!ct_access_at(a, e, lane, &at) || (uint64_t)at >= (uint64_t)a->mem->n) {
         continue;
       }
-      const char *p = a->mem->ptr + at * (int64_t)a->mem->elem_bytes +
-                      (int64_t)lane * (int64_t)a->mem->lane_bytes;
-      if (!is_finite(a->buf->dtype, p)) {
-        *off = odd == 0 ? at : *off;
-        odd |= 1u << lane;
+      Odd one = {0, 0};
+      look_at_value(&one, 1u << lane, a->buf->dtype,
+                    a->mem->ptr + at * (int64_t)a->mem->elem_bytes +
+                        (int64_t)lane * (int64_t)a->mem->lane_bytes);
+      odd->nan |= one.nan;
+      odd->inf |= one.inf;
+      if (off != NULL && !is_found &&
+          ((one.nan & ~before->nan) | (one.inf & ~before->nan & ~before->inf)) != 0) {
+        *off = at;
+        is_found = true;
       }
     }
   }
-  return odd;
 }
 
-static uint32_t odd_memory(const CtIn *code, const CtIn *in, CtWarp *w, uint32_t lanes) {
+static void look_at_memory(Odd *odd, const CtIn *code, const CtIn *in, CtWarp *w, uint32_t lanes) {
   CtAccess a[CT_MAX_ACCESSES];
   int n = ct_simt_accesses(code, in, w, a);
-  uint32_t odd = 0;
-  int64_t off;
   for (int i = 0; i < n; i++) {
-    odd |= a[i].reads ? odd_elements(&a[i], lanes, &off) : 0;
+    if (a[i].reads) {
+      look_at_elements(odd, &a[i], lanes, NULL, NULL);
+    }
   }
-  return odd;
 }
+
+static uint32_t all_if_any(uint32_t lanes) { return lanes != 0 ? CT_ALL_LANES : 0; }
 
 void ct_nan_before(CtCheckWorker *k, const CtIn *code, CtWarp *w, uint32_t lanes) {
   const CtSimtProgram *p = k->k->job->program;
   const char *roles = ct_simt_roles[code->u.op];
   const uint32_t slots[] = {code->a, code->b, code->c};
   CtDtype t = type_of(code->u.op);
+  Odd odd = {0, 0};
   k->looked_at = lanes;
-  k->spoilt = 0;
   if (computes(p, code) || code->u.op == CT_SIMT_DOT_f32 || code->u.op == CT_SIMT_DOT_f64) {
-    k->spoilt = odd_memory(code, &k->k->job->code[code - p->code], w, lanes);
-    if (k->spoilt != 0 && (code->u.op == CT_SIMT_MMA || code->u.op == CT_SIMT_WGMMA) &&
-        p->tiles[code->imm].mma->threads > 1) {
-      k->spoilt = CT_ALL_LANES; /* a lane's sums have operands of others */
+    look_at_memory(&odd, code, &k->k->job->code[code - p->code], w, lanes);
+    if ((code->u.op == CT_SIMT_MMA || code->u.op == CT_SIMT_WGMMA) &&
+        p->tiles[code->imm].mma->threads > 1) { /* a lane's sums have operands of others */
+      odd = (Odd){all_if_any(odd.nan), all_if_any(odd.inf)};
     }
   }
   for (int i = 0; i < 3 && t != CT_VOID; i++) {
     if (roles[1 + i] == 's' || roles[1 + i] == 'v') {
-      k->spoilt |= odd_lanes(w, slots[i], roles[1 + i], t);
+      look_at_slot(&odd, w, slots[i], roles[1 + i], t);
     }
   }
+  k->nan_before = odd.nan;
+  k->inf_before = odd.inf;
 }
 
 void ct_nan_after(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w) {
   const CtSimtProgram *p = k->k->job->program;
   CtDtype t = type_of(code->u.op);
-  uint32_t odd = 0;
+  const Odd before = {k->nan_before, k->inf_before};
+  Odd odd = {0, 0};
   CtFound f = {
       .kind = CT_CHECK_NAN, .in = ct_check_index(k, in), .other = UINT32_MAX, .block = k->k->block};
   if (computes(p, code)) {
     CtAccess a[CT_MAX_ACCESSES];
     int n = ct_simt_accesses(code, in, w, a);
-    odd = n > 0 ? odd_elements(&a[n - 1], k->looked_at & ~k->spoilt, &f.off) : 0;
-    f.buf = n > 0 ? a[n - 1].buf_index : 0;
+    if (n > 0) {
+      look_at_elements(&odd, &a[n - 1], k->looked_at & ~before.nan, &before, &f.off);
+      f.buf = a[n - 1].buf_index;
+    }
   } else if (t != CT_VOID) {
-    odd = odd_lanes(w, code->d, ct_simt_roles[code->u.op][0], t) & k->looked_at & ~k->spoilt;
+    look_at_slot(&odd, w, code->d, ct_simt_roles[code->u.op][0], t);
   }
-  if (odd != 0) {
-    f.count = (uint64_t)__builtin_popcount(odd);
-    f.thread = ct_check_thread(w->index, ct_first_lane(odd));
+  uint32_t made = (odd.nan | (odd.inf & ~before.inf)) & k->looked_at & ~before.nan;
+  if (made != 0) {
+    int first = ct_first_lane(made);
+    f.count = (uint64_t)__builtin_popcount(made);
+    f.thread = ct_check_thread(w->index, first);
+    f.how = (before.inf >> first & 1) != 0 ? CT_NAN_OF_INFINITY : CT_NAN_OF_FINITE;
     ct_finding_note(k, &f);
   }
 }

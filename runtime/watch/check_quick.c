@@ -45,7 +45,7 @@ static bool note_run(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
   CtCheckWarp *warp = &k->warps[w->index];
   CtRange r = {g, g + CT_LANES - 1};
   warp->ordinal++;
-  ct_check_event_of(k, in, w->index, false, &k->events[number - k->first_event]);
+  ct_check_event_of(k, in, w->index, 0, &k->events[number - k->first_event]);
   k->next_event++;
   ct_range_widen(&k->written[buf], r);
   ct_range_widen(&warp->wrote, r);
@@ -86,7 +86,7 @@ static inline void log_again(CtCheckWorker *k, CtKnownRead *s) {
   if (s->epoch != k->n_epochs || s->sub != w->sub || s->seq != w->acq) {
     CtRead *read = &k->reads[k->n_reads++];
     *read = s->read;
-    ct_check_event_of(k, s->in, s->warp, false, &read->event);
+    ct_check_event_of(k, s->in, s->warp, 0, &read->event);
     s->epoch = k->n_epochs;
     s->sub = w->sub;
     s->seq = w->acq;

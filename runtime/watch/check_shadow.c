@@ -117,13 +117,13 @@ static void look_at_writes(const Write *w, int lane, int64_t off, uint32_t old_w
   const CtEvent *old = event_at(w->k, old_word >> CT_EVENT_LANE_BITS);
   bool in_warp = old->warp == w->event->warp;
   if ((in_warp && (old_lane == lane || old->sub != w->event->sub)) ||
-      (old->is_atomic && w->event->is_atomic) ||
+      ct_check_both_atomic(old, w->event) ||
       ct_check_handed_on(old, w->event, w->k->warps[old->warp].release)) {
     return;
   }
   bool at_once = old_word >> CT_EVENT_LANE_BITS == w->word >> CT_EVENT_LANE_BITS;
-  if (!w->event->is_atomic && (at_once ? ct_check_is_same_in(w->a, w->e, lane, old_lane, off)
-                                       : ct_check_is_same(w->a, w->e, lane, off))) {
+  if (w->event->atomic == 0 && (at_once ? ct_check_is_same_in(w->a, w->e, lane, old_lane, off)
+                                        : ct_check_is_same(w->a, w->e, lane, off))) {
     return;
   }
   ct_finding_race(w->k, CT_CHECK_RACE_SHARED, old, old_lane, true, w->event, lane, true,
@@ -400,8 +400,9 @@ static bool is_latest(const CtCheckWorker *k, const CtEvent *e, const CtAccess *
                       const int64_t *pos) {
   const CtRead *r = k->n_reads == 0 ? NULL : &k->reads[k->n_reads - 1];
   return r != NULL && r->pos == NULL && r->event.in == e->in && r->event.warp == e->warp &&
-         r->event.sub == e->sub && (r->event.acq == e->acq || e->is_atomic) && r->mask == a->mask &&
-         r->n == a->n && memcmp(&k->own_pos[r->own_pos], pos, sizeof a->own_pos) == 0;
+         r->event.sub == e->sub && (r->event.acq == e->acq || e->atomic != 0) &&
+         r->mask == a->mask && r->n == a->n &&
+         memcmp(&k->own_pos[r->own_pos], pos, sizeof a->own_pos) == 0;
 }
 
 /* An entry with offsets of its own; those of lanes outside the mask do not matter. */
@@ -485,8 +486,7 @@ static void look_at_read(CtCheckWorker *k, const CtRead *r, int lane, int64_t of
     const CtEvent *old = event_at(k, word >> CT_EVENT_LANE_BITS), *e = &r->event;
     bool in_warp = old->warp == e->warp;
     if ((in_warp ? old_lane == lane || old->sub != e->sub || !fresh : in_warp_only) ||
-        (old->is_atomic && e->is_atomic) ||
-        ct_check_handed_on(old, e, k->warps[old->warp].release) ||
+        ct_check_both_atomic(old, e) || ct_check_handed_on(old, e, k->warps[old->warp].release) ||
         ct_check_handed_on(e, old, k->warps[e->warp].release)) {
       continue;
     }

@@ -5,7 +5,7 @@
    fragments, check_wrap.c after offsets of 32 bits; check_quick.c is in place of them where
    nothing can be wrong; check_finding.c keeps what they find.
 
-   Two accesses of the same place, not both atomic, at least one a write, by different threads, are a
+   Two accesses of the same place, not both atomic by the same number of bytes, at least one a write, by different threads, are a
    race unless they are ordered:
    - by a barrier of the block between them (epochs);
    - in one warp by a sync_warp between them (CtEvent.sub): nothing else orders lanes, not the order in
@@ -38,7 +38,7 @@ typedef struct CtEvent {
   uint32_t sub;     /* sync_warps of the warp so far */
   uint32_t epoch;   /* barriers of the block so far */
   int32_t warp;
-  bool is_atomic;
+  uint8_t atomic; /* bytes of an atomic operation; 0: it is none */
   int64_t block;
   uint64_t seq;              /* the launch's clock, which releases and acquires advance */
   uint64_t acq;              /* when the warp last acquired (shared), or its block (global) */
@@ -206,8 +206,8 @@ typedef struct CtCheckWorker {
   /* offsets */
   CtTaint *taints;
   size_t n_taints, cap_taints;
-  /* nan: lanes with operands that were not finite */
-  uint32_t looked_at, spoilt;
+  /* nan: lanes with operands that were NaN, or infinite */
+  uint32_t looked_at, nan_before, inf_before;
   uint64_t n_races; /* noted in this launch */
   CtFound *found;
   size_t n_found, cap_found;
@@ -253,7 +253,12 @@ static inline uint32_t ct_check_index(const CtCheckWorker *k, const CtIn *in) {
 
 /* Is a, by lane la, ordered before b by a release and an acquire? `released`: see CtCheckWarp. */
 static inline bool ct_check_handed_on(const CtEvent *a, const CtEvent *b, uint64_t released) {
-  return b->acq > a->seq && (a->is_atomic || released > a->seq);
+  return b->acq > a->seq && (a->atomic != 0 || released > a->seq);
+}
+
+/* Atomic operations of different widths are not atomic to each other. */
+static inline bool ct_check_both_atomic(const CtEvent *a, const CtEvent *b) {
+  return a->atomic != 0 && a->atomic == b->atomic;
 }
 
 /* Who did it, and when, by its clock; a: NULL, or by which agent. check_clock.c */
@@ -263,14 +268,14 @@ bool ct_clock_is_before(const CtCheckWorker *k, const CtEvent *old, int32_t warp
 
 /* Now, by the warp; acq as shared memory has it. */
 static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int32_t warp,
-                                     bool is_atomic, CtEvent *e) {
+                                     uint8_t atomic, CtEvent *e) {
   const CtCheckWarp *w = &k->warps[warp];
   e->in = ct_check_index(k, in);
   e->ordinal = w->ordinal;
   e->sub = w->sub;
   e->epoch = k->epoch;
   e->warp = warp;
-  e->is_atomic = is_atomic;
+  e->atomic = atomic;
   e->block = k->k->block;
   e->seq = atomic_load_explicit(&k->check->clock, memory_order_relaxed);
   e->acq = w->acq;
@@ -415,11 +420,15 @@ enum { /* races: the first access, the second */
        CT_RACE_READ_WRITE,
        CT_RACE_WRITE_WRITE,
        CT_RACE_AT_ONCE,     /* lanes of one instruction */
+       CT_RACE_HOW = 7,     /* mask of these */
        CT_RACE_IN_WARP = 8, /* flag: two lanes of a warp */
        CT_RACE_BLOCKS = 16, /* flag: of two blocks */
-       CT_RACE_CLOCKS = 32  /* flag: in a kernel with mbarriers or named barriers */
+       CT_RACE_CLOCKS = 32, /* flag: in a kernel with mbarriers or named barriers */
+       CT_RACE_WIDTHS = 64  /* flag: atomic operations of different widths */
 };
 enum { CT_EARLY_WRITE = 1, CT_EARLY_WROTE = 2 }; /* flags: this one writes; the earlier one wrote */
+enum { CT_BARRIER_WARP, CT_BARRIER_ENDED }; /* sync_warp; sync_threads, extra: how many threads */
+enum { CT_NAN_OF_FINITE, CT_NAN_OF_INFINITY };
 enum { CT_ASYNC_READ, CT_ASYNC_WRITE, CT_ASYNC_NO_BARRIER };
 enum { CT_WGMMA_READ, CT_WGMMA_WRITE, CT_WGMMA_A, CT_WGMMA_FENCE, CT_WGMMA_NO_FENCE };
 void ct_finding_note(CtCheckWorker *k, const CtFound *f);

@@ -50,7 +50,7 @@ print(found(function(y)  -- expect: nothing
 end))
 
 -- A lane writes where the next one has written.
-print(found(function(y)  -- expect: race_shared 2 3 2, race_shared 3 2 124
+print(found(function(y)  -- expect: race_shared 3 2 126
   local s = shared(f32, 65)
   s[threadIdx.x] = 1.0 * threadIdx.x
   s[threadIdx.x + 1] = 0.5
