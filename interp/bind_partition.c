@@ -108,6 +108,43 @@ static int push_part(lua_State *L, const CtCx *cx, const Division *d, const CtCo
   return 1;
 }
 
+/* The number of tiles along mode i, as a value of the kernel; CT_ANY: not known. */
+static CtInt tiles_along(const Division *d, int i) {
+  bool by_mode = d->tiler.kind == CT_TILER_TUPLE;
+  CtLayout part = by_mode ? ct_mode(d->t->layout, i) : d->t->layout;
+  const CtTiler *item = by_mode ? (i < d->n_modes ? &d->tiler.items[i] : NULL) : &d->tiler;
+  CtInt extent = division_size(d, part), n = ct_int(1), tiles = {.kind = CT_ANY};
+  CtErr err;
+  if (item != NULL && item->kind != CT_TILER_LAYOUT) {
+    return tiles;
+  }
+  n = item != NULL ? division_size(d, item->layout) : n;
+  return ct_int_op(d->cx, CT_INT_CEILDIV, extent, n, &tiles, &err) == CT_OK
+             ? tiles
+             : (CtInt){.kind = CT_ANY};
+}
+
+/* For check: the coordinate of a tile lies below the numbers of tiles. */
+static void note_tile(lua_State *L, const Division *d, CtTuple crd) {
+  Tensor *part = tensor_test(L, -1);
+  CtIr *ir = front_ir(L);
+  int n = d->tiler.kind == CT_TILER_TUPLE ? ct_layout_rank(d->t->layout) : 1;
+  bool is_tuple = !ct_is_leaf(crd);
+  if (ir == NULL || !ir->is_checked || part == NULL || d->t->is_guarded || d->t->at != NULL ||
+      (!is_tuple && n > 1)) {
+    return;
+  }
+  for (int i = 0; i < n && (!is_tuple || i < crd->rank); i++) {
+    CtTuple c = is_tuple ? ct_child(crd, i) : crd;
+    if (ct_is_leaf(c) && c->i.kind != CT_ANY) {
+      const char *what = lua_pushfstring(L, "in mode %d of the tiles of %s", i,
+                                         d->t->name != NULL ? d->t->name : "the tensor");
+      front_within_part(L, part, c->i, tiles_along(d, i), what);
+      lua_pop(L, 1);
+    }
+  }
+}
+
 /* tile(t, tiler, coord[, proj]) */
 static int tile(lua_State *L) {
   lua_settop(L, 4);
@@ -131,7 +168,11 @@ static int tile(lua_State *L) {
   }
   CtComposed part = to_whole(L, &cx, &d);
   diag_check(L, ct_composed_tile(&cx, &part, tiler, crd, proj, &part, &offset, &err), &err);
-  return push_part(L, &cx, &d, &part, offset);
+  int n_results = push_part(L, &cx, &d, &part, offset);
+  if (d.rests != NULL && project_tuple(&cx, proj, crd, &kept)) {
+    note_tile(L, &d, kept);
+  }
+  return n_results;
 }
 
 /* The sizes of the modes of a thread layout, as a tiler. */
@@ -168,6 +209,27 @@ static void check_index(lua_State *L, const CtCx *cx, CtLayout thr, CtInt index)
   }
 }
 
+/* For check: the number of a thread lies below the number of threads that share the tensor at the top. */
+static void note_thread(lua_State *L, CtInt thread, CtInt n) {
+  Tensor *part = tensor_test(L, -1);
+  CtIr *ir = front_ir(L);
+  if (ir != NULL && ir->is_checked && part != NULL) {
+    const char *what = lua_pushfstring(L, "among the threads that share %s",
+                                       part->name != NULL ? part->name : "the tensor");
+    front_within_part(L, part, thread, n, what);
+    lua_pop(L, 1);
+  }
+}
+
+/* _note_thread(t, thread, n): likewise, of the tensor t; anything else is passed on as it is. */
+static int note_thread_of(lua_State *L) {
+  lua_settop(L, 3);
+  CtInt thread = bind_to_int(L, 2, "get_slice"), n = bind_to_int(L, 3, "get_slice");
+  lua_settop(L, 1);
+  note_thread(L, thread, n);
+  return 1;
+}
+
 /* parallelize(t, thr_layout, index[, proj]) */
 static int parallelize(lua_State *L) {
   lua_settop(L, 4);
@@ -187,7 +249,11 @@ static int parallelize(lua_State *L) {
   const CtNode thread = {.rank = CT_LEAF, .len = 1, .i = index};
   index = t == NULL ? index : front_coordinate(L, t, &thread)->i;
   diag_check(L, ct_composed_parallelize(&cx, &part, thr, index, proj, &part, &offset, &err), &err);
-  return push_part(L, &cx, &d, &part, offset);
+  int n_results = push_part(L, &cx, &d, &part, offset);
+  if (t != NULL) {
+    note_thread(L, index, division_size(&d, thr));
+  }
+  return n_results;
 }
 
 /* {====== view ====== */
@@ -284,6 +350,8 @@ static int view(lua_State *L) {
 static const luaL_Reg functions[] = {
     {"tile", tile}, {"parallelize", parallelize}, {"view", view}, {NULL, NULL}};
 
+static const luaL_Reg internal_functions[] = {{"_note_thread", note_thread_of}, {NULL, NULL}};
+
 static const luaL_Reg layout_methods[] = {
     {"tile", tile}, {"parallelize", parallelize}, {NULL, NULL}};
 
@@ -291,6 +359,7 @@ void bind_add_partition(lua_State *L, int module, int methods) {
   bind_add_methods(L, LAYOUT_TYPE, layout_methods);
   lua_pushvalue(L, module);
   luaL_setfuncs(L, functions, 0);
+  luaL_setfuncs(L, internal_functions, 0);
   lua_pushvalue(L, methods);
   luaL_setfuncs(L, functions, 0);
   lua_pop(L, 2);

@@ -118,7 +118,7 @@ static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
     tensor_push_view(L, t, rest, at, &guard)->is_whole = t->is_whole;
     return 1;
   }
-  tensor_push_view(L, t, rest, at, NULL);
+  front_within_slice(L, t, crd, tensor_push_view(L, t, rest, at, NULL));
   return 1;
 }
 

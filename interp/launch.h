@@ -50,6 +50,8 @@ typedef struct Arg {
 typedef struct LaunchArgs {
   int n;
   CtDevice *device; /* where to launch; NULL: the CPU engine */
+  bool wants_check; /* the configuration's option */
+  bool is_checked;  /* its trace is one for check: CtIr.is_checked */
   bool overlap;     /* some written tensor may share memory with another: ranges intersect */
   size_t key_len;
   size_t captures, captures_len; /* the part of the key that says what the function captured */

@@ -363,6 +363,13 @@ static void check_count(lua_State *L, int kernel, int n) {
   }
 }
 
+/* Will launch_check_begin, or who called cuttle check before, look at the launch? */
+static bool is_checked(const Kernel *k, const LaunchArgs *a) {
+  const CuttleState *s = k->state;
+  bool wanted = s->watch == NULL && (a->wants_check || s->check_all);
+  return a->device == NULL && (s->check != NULL || wanted);
+}
+
 void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                  LaunchArgs *out) {
   check_count(L, kernel, n);
@@ -386,6 +393,9 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   put(L, out, &out->device, sizeof out->device);
   out->overlap = find_overlap(out);
   put_byte(L, out, out->overlap);
+  out->wants_check = config->check;
+  out->is_checked = is_checked(lua_touserdata(L, kernel), out);
+  put_byte(L, out, out->is_checked);
 }
 
 /* --- the same arguments again ---------------------------------------------------------------------- */
@@ -436,7 +446,7 @@ static bool has_same_captures(lua_State *L, int kernel, LaunchArgs *a) {
 bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a) {
   const Kernel *k = lua_touserdata(L, kernel);
   bool has_tensor = false; /* else the current device decides */
-  if (n != a->n) {
+  if (n != a->n || a->is_checked != is_checked(k, a)) {
     return false;
   }
   for (int i = 0; i < n; i++) {

@@ -218,6 +218,7 @@ Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
   ir->contract = k->contract;
   ir->min_blocks = k->min_blocks;
   ir->wants_notes = wants_notes;
+  ir->is_checked = args->is_checked && !target.is_cuda && !wants_notes;
   ir->may_overlap = args->overlap;
   ir->samples = args->slots;
   ct_ir_at(ir, k->chunk, k->line);

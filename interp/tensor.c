@@ -168,6 +168,7 @@ Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView vi
   t->space = space;
   t->buf = view.buf;
   t->swizzle = front_ir(L)->bufs[view.buf].swizzle;
+  t->within = view.within;
   t->serial = serial;
   if (view.name != NULL) {
     tensor_set_name(L, -1, view.name);
@@ -184,6 +185,7 @@ Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt 
   t->buf = of->buf;
   t->swizzle = of->swizzle;
   t->serial = of->serial;
+  t->within = of->within;
   t->is_closed = of->is_closed;
   if (of->storage != NULL) {
     t->storage = ct_storage_retain(of->storage);

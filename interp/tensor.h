@@ -38,6 +38,7 @@ typedef struct Tensor {
   uint32_t buf;         /* kernel: number of the IR's buffer */
   uint32_t serial;      /* kernel: number of the trace that it belongs to */
   const CtGuard *guard; /* kernel: what it may overhang, or NULL; behind the layout's nodes */
+  const CtWithin *within; /* kernel: coordinates that cut it out, in traces that are checked */
   CtTuple at;   /* of a tensor of coordinates: that of its first element; NULL of one with memory */
   uint32_t tma; /* of coordinates: the number of the tensor that they are of (tma_tensor), or 0 */
   const char *name; /* of the argument or local, for messages, or NULL; anchored in user value 1 */
@@ -99,8 +100,12 @@ const char *tensor_push_title(lua_State *L, int idx);
 
 /* A kernel tensor as the IR sees it. Borrows the layout: alive as long as the tensor is. */
 static inline CtView tensor_view(const Tensor *t) {
-  return (CtView){
-      .buf = t->buf, .offset = t->offset, .layout = t->layout, .name = t->name, .guard = t->guard};
+  return (CtView){.buf = t->buf,
+                  .offset = t->offset,
+                  .layout = t->layout,
+                  .name = t->name,
+                  .guard = t->guard,
+                  .within = t->within};
 }
 
 /* --- host tensors: one element (tensor_element.c) ----------------------------------------------- */
@@ -170,6 +175,11 @@ CtStatus tensor_print(const CtCx *cx, const Tensor *t, CtText *out, CtErr *err) 
 
 /* --- what the kernel front end does for kernel tensors; each may raise ------------------------ */
 
+/* front_within.c, in traces that are checked: before an access to the element at `crd`; of the part of `of` at a
+   coordinate with `_`; of a part that exists for coordinates below the extent only. */
+void front_within_element(lua_State *L, const Tensor *t, CtTuple crd);
+void front_within_slice(lua_State *L, const Tensor *of, CtTuple crd, Tensor *part);
+void front_within_part(lua_State *L, Tensor *part, CtInt crd, CtInt extent, const char *what);
 /* The offset of the element at `crd`, for a message that begins with `verb`. A static one must lie in
    the memory that the kernel declared. */
 CtVal front_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb);

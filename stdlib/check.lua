@@ -8,9 +8,9 @@ local M = {}
 -- or the error. A finding is {kind =, kernel =, chunk =, line =, other_chunk =, other_line =,
 -- buffer =, count =, message =, block =, thread =}; block and thread are those of the example that
 -- the message tells of. options: {nan = true} also looks for NaN that comes of operands that are
--- none, and infinities of finite ones, {global = false} leaves out races in global memory, {call = g}
--- calls g in place of pcall. findings.is_partial: memory or a limit ran out, and something may not
--- have been found.
+-- none, and infinities of finite ones, {global = false} leaves out races in global memory,
+-- {call = g} calls g in place of pcall. findings.is_partial: memory or a limit ran out, and
+-- something may not have been found.
 function M.run(f, options, ...)
   local watch <close> = internal.check(options)
   local results = table.pack((options and options.call or pcall)(f, ...))
@@ -32,7 +32,9 @@ function M.report(findings, launches)
     #findings == 0 and "no finding" or #findings == 1 and "1 finding" or #findings .. " findings",
     launches, launches == 1 and "launch" or "launches")
   if launches == 0 then lines[#lines] = lines[#lines] .. ": nothing ran on the CPU engine" end
-  if findings.is_partial then lines[#lines + 1] = "check: memory or a limit ran out, there may be more" end
+  if findings.is_partial then
+    lines[#lines + 1] = "check: memory or a limit ran out, there may be more"
+  end
   return table.concat(lines, "\n")
 end
 

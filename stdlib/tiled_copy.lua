@@ -166,7 +166,8 @@ local function partition(thr, x, side, op)
   tiles.check_part(thr, x, thr_type, op)
   local all = tidfrg(thr.copy, x, thr.copy[side], op)
   local n_rests = ct.rank(ct.mode(all.layout or all, 2))
-  return tiles.cut(all, { thr.thread, ANY, tiles.wildcards(n_rests) })
+  return tiles.of_thread(thr.thread, thr.copy.threads,
+    tiles.cut(all, { thr.thread, ANY, tiles.wildcards(n_rests) }))
 end
 
 local function retile_of(thr, x, op)

@@ -307,7 +307,7 @@ function TiledMMA:get_slice(i)
     local c = crd[mode]
     vmnk[mode] = type(c) == "table" and ct.crd2idx(c, ct.shape(self.thr_layout_vmnk, mode - 1)) or c
   end
-  return setmetatable({ mma = self, thr_vmnk = vmnk }, thr_type)
+  return setmetatable({ mma = self, thread = i, thr_vmnk = vmnk }, thr_type)
 end
 
 TiledMMA.get_thread_slice = TiledMMA.get_slice
@@ -316,7 +316,8 @@ for letter in pairs(operands) do
   local partition, fragment = "partition_" .. letter, "partition_fragment_" .. letter
   ThrMMA[partition] = function(self, x)
     tiles.check_part(self, x, thr_type, partition)
-    return part_of(self.mma, letter, x, self.thr_vmnk, partition)
+    return tiles.of_thread(self.thread, ct.cosize(self.mma.thr_layout_vmnk),
+      part_of(self.mma, letter, x, self.thr_vmnk, partition))
   end
   ThrMMA[fragment] = function(self, x)
     tiles.check_part(self, x, thr_type, fragment)

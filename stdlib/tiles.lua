@@ -108,6 +108,14 @@ function M.check_thread(i, n, op)
   end
 end
 
+-- For check: the part is that of thread i of n. Returns its arguments from the part on.
+function M.of_thread(i, n, part, ...)
+  if M.type_name(part) == "tensor" and not internal.is_static(i) then
+    internal.note_thread(part, i, n)
+  end
+  return part, ...
+end
+
 -- That a method of a thread's view `thr` was called with a colon, and with something to share.
 function M.check_part(thr, x, thr_type, op)
   if x == nil or getmetatable(thr) ~= thr_type then

@@ -141,6 +141,7 @@ void ct_emit_effect(CtEmit *e, CtVal v) {
     case CT_OP_ESCAPE: ct_emit_escape(e, v); break;
     case CT_OP_PRINT: ct_emit_printf(e, inst); break;
     case CT_OP_ASSERT: ct_emit_assert(e, inst); break;
+    case CT_OP_WITHIN: break; /* for check */
     case CT_OP_TMA_LOAD:
     case CT_OP_TMA_STORE: ct_emit_tma(e, inst); break;
     case CT_OP_TMA_COMMIT:

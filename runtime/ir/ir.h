@@ -108,12 +108,20 @@ typedef struct CtGuard {
   CtGuardAxis axis[CT_GUARD_MAX];
 } CtGuard;
 
+/* A coordinate that the part was cut out by, which should lie below the extent of its mode; see ir_within.c. */
+typedef struct CtWithin {
+  const struct CtWithin *next;
+  CtInt crd, extent;
+  const char *what; /* as a message says it: "in mode 1 of x" */
+} CtWithin;
+
 typedef struct CtView {
   uint32_t buf; /* index in CtIr.bufs */
   CtInt offset; /* elements from the start of the buffer */
   CtLayout layout;
-  const char *name;     /* the script's local, or NULL */
-  const CtGuard *guard; /* NULL: every element is inside */
+  const char *name;       /* the script's local, or NULL */
+  const CtGuard *guard;   /* NULL: every element is inside */
+  const CtWithin *within; /* in traces that are checked */
 } CtView;
 
 /* Why a thread does not take twice as many elements at once: X(NAME, text). */
@@ -290,6 +298,7 @@ typedef struct CtIr {
   int min_blocks; /* that a multiprocessor must have room for; 0: not said */
   uint32_t smem_buf;    /* the buffer that has them, or 0 */
   bool contract;        /* a*b + c becomes fma */
+  bool is_checked;      /* it has WITHIN; see ir_within.c */
   bool may_overlap;     /* others may write what a tensor reads: another tensor, a launch before */
   bool waits_for_grids; /* has grid_dependency_wait */
   bool failed;          /* out of memory while building */
@@ -486,11 +495,19 @@ CtVal ct_ir_elect(CtIr *ir);
 int ct_ir_first_registers(const CtIr *ir);
 static inline bool ct_op_is_mbar(CtOp op) { return op >= CT_OP_MBAR_INIT && op <= CT_OP_MBAR_TEST; }
 static inline bool ct_op_is_sync(CtOp op) { return op >= CT_OP_MBAR_INIT && op <= CT_OP_ELECT; }
+/* ir_within.c, of traces that are checked. Is the coordinate known to be within 0 .. extent-1? */
+bool ct_ir_is_within(const CtIr *ir, CtInt crd, CtInt extent);
+/* The list with one more; `what` is copied. */
+const CtWithin *ct_ir_within_add(CtIr *ir, const CtWithin *list, CtInt crd, CtInt extent,
+                                 const char *what);
+/* Records a WITHIN before an access of the buffer, unless it is known to hold. */
+void ct_ir_within(CtIr *ir, uint32_t buf, CtInt crd, CtInt extent, const char *what);
+void ct_ir_within_view(CtIr *ir, const CtView *v); /* all of the view's */
 void ct_ir_printf(CtIr *ir, const char *format, int n, const CtVal *vals);
 void ct_ir_assert(CtIr *ir, CtVal cond, const char *message);
 /* It has a CtEscape. */
 static inline bool ct_op_has_text(CtOp op) {
-  return op == CT_OP_ESCAPE || op == CT_OP_PRINT || op == CT_OP_ASSERT;
+  return op == CT_OP_ESCAPE || op == CT_OP_PRINT || op == CT_OP_ASSERT || op == CT_OP_WITHIN;
 }
 /* It is one instruction of the tensor memory accelerator: a CtTma. */
 static inline bool ct_op_is_tma(CtOp op) { return op == CT_OP_TMA_LOAD || op == CT_OP_TMA_STORE; }

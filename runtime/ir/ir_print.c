@@ -194,6 +194,7 @@ static void print_imm(Printer *p, const CtInst *inst) {
     case CT_OP_WGMMA_WAIT:
     case CT_OP_CP_WAIT: ct_text_printf(p->out, " %" PRId64, inst->imm.i); break;
     case CT_OP_PRINT: print_print(p, inst); break;
+    case CT_OP_WITHIN:
     case CT_OP_ASSERT: ct_text_printf(p->out, " \"%s\"", inst->u.escape->text); break;
     case CT_OP_ESCAPE: ct_text_printf(p->out, " [[%s]]", inst->u.escape->text); break;
     case CT_OP_NAMED_SYNC:

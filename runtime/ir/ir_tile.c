@@ -168,6 +168,10 @@ static void keep_atom(CtIr *ir, CtTile *t) {
 }
 
 CtVal ct_tile_add(CtIr *ir, CtOp op, const CtTile *tile) {
+  const CtView *views[] = {&tile->dst, &tile->a, &tile->b};
+  for (size_t i = 0; ir->is_checked && i < CT_ARRAY_LEN(views); i++) {
+    ct_ir_within_view(ir, views[i]);
+  }
   CtTile *own = ct_arena_alloc(&ir->arena, sizeof *own);
   CtVal v = ct_ir_append(ir, op, CT_VOID);
   if (own == NULL || v == 0) {

@@ -65,6 +65,7 @@ static const CtHandler common_handlers[CT_SIMT_OP_COUNT] = {
     [CT_SIMT_PRINT_ARG] = ct_simt_print_arg,
     [CT_SIMT_PRINT] = ct_simt_printf,
     [CT_SIMT_ASSERT] = ct_simt_assert,
+    [CT_SIMT_WITHIN] = ct_simt_within,
     [CT_SIMT_CLOCK] = ct_simt_clock,
     [CT_SIMT_GUARD] = ct_simt_tile_guard,
     [CT_SIMT_TILE] = ct_simt_tile_slow,

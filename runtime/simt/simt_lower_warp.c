@@ -98,6 +98,14 @@ static void lower_assert(CtLow *l, const CtInst *inst) {
   (void)ct_low_emit(l, false, CT_SIMT_ASSERT, cond, 0, 0, 0, keep_text(l, inst->u.escape->text));
 }
 
+static void lower_within(CtLow *l, const CtInst *inst) {
+  uint32_t crd = ct_low_lanes(l, inst->args[0]), extent = ct_low_lanes(l, inst->args[1]);
+  CtDtype type = (CtDtype)ct_inst(l->ir, inst->args[0])->type;
+  uint32_t wide = ct_low_class(type) == CT_CLASS_LANES8;
+  int64_t imm = keep_text(l, inst->u.escape->text) | inst->imm.i << 32;
+  (void)ct_low_emit(l, false, CT_SIMT_WITHIN, wide, crd, extent, 0, imm);
+}
+
 /* --- waiting loops ---------------------------------------------------------------------------------- */
 
 typedef struct Body {
@@ -162,6 +170,7 @@ void ct_low_warp(CtLow *l, CtVal v) {
       break;
     case CT_OP_PRINT: lower_print(l, ct_inst(l->ir, v)); break;
     case CT_OP_ASSERT: lower_assert(l, ct_inst(l->ir, v)); break;
+    case CT_OP_WITHIN: lower_within(l, ct_inst(l->ir, v)); break;
     default:
       if (ct_op_is_sync(op)) {
         lower_sync(l, v);

@@ -500,6 +500,7 @@ bool ct_simt_is_over(const CtSimtJob *job, int64_t position, int64_t failed);
 const CtIn *ct_simt_print_arg(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_printf(const CtIn *in, CtWarp *w);
 const CtIn *ct_simt_assert(const CtIn *in, CtWarp *w);
+const CtIn *ct_simt_within(const CtIn *in, CtWarp *w);
 /* What the blocks up to `last` printed, in the order of blocks and threads, goes to the launch's
    print; the rest is dropped. */
 void ct_simt_print_out(CtSimtJob *job, int64_t last);

@@ -297,6 +297,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
     case CT_PLAN_WGMMA: ct_wgmma_order(k, code, w); break;
     case CT_PLAN_GRID_WAIT: ct_early_wait(k, in, w); break;
     case CT_PLAN_GRID_LAUNCH: ct_early_launch(k, w); break;
+    case CT_PLAN_WITHIN: (void)ct_within_look(k, code, in, w); break;
     case CT_PLAN_WRAP: ct_wrap_step(k, code, w); break;
     case CT_PLAN_FLOAT: ct_nan_before(k, code, w, w->mask); break;
     case CT_PLAN_NONE: break;

@@ -163,7 +163,7 @@ static Words words_of(const CtSimtJob *job, const CtFound *f) {
   char place[512] = "";
   CtLoc here = loc_of(p, f->in);
   bool has_other = f->other != UINT32_MAX;
-  if (f->buf != 0) {
+  if (f->buf != 0 && f->kind != CT_CHECK_COORDINATE) { /* which has a text of its own */
     const char *name = p->bufs[f->buf].name;
     ct_simt_place(job, f->buf, f->off, place, sizeof place);
     snprintf(w.where, sizeof w.where, "%.80s%s", name == NULL ? "a recast tensor" : name, place);
@@ -293,6 +293,17 @@ static void put_race(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
   }
 }
 
+/* What it is the coordinate of, the instruction's text says. */
+static void put_coordinate(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w) {
+  const char *what = p->texts[p->code[f->in].imm & UINT32_MAX];
+  bool is_thread = strncmp(what, "among", 5) == 0;
+  ct_text_printf(out, "coordinate: %lld %s, extent %lld, by %s; %s", (long long)f->off, what,
+                 (long long)f->extra, w->who,
+                 is_thread ? "let only so many threads come here"
+                           : "the element that it is taken for is another one: stop at the extent, "
+                             "or guard the tensor");
+}
+
 static void put_async(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w) {
   switch (f->how) {
     case CT_ASYNC_READ:
@@ -368,6 +379,7 @@ static void put_text(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
     case CT_CHECK_BOUNDS:
       ct_text_printf(out, "out of bounds: %s of %s, by %s", access, w->where, w->who);
       break;
+    case CT_CHECK_COORDINATE: put_coordinate(out, p, f, w); break;
     case CT_CHECK_OVERFLOW:
       ct_text_printf(
           out,
@@ -586,6 +598,18 @@ static CtFinding *find_earlier(CtCheck *c, size_t n, const CtFinding *f) {
   return NULL;
 }
 
+/* A coordinate of a line that accesses the buffer outside, too: that tells more. */
+static bool is_told(const CtSimtProgram *p, const Sorted *all, size_t n, const Sorted *s) {
+  for (size_t i = 0; s->f.kind == CT_CHECK_COORDINATE && i < n; i++) {
+    Sorted as = all[i];
+    as.f.kind = CT_CHECK_COORDINATE;
+    if (all[i].f.kind == CT_CHECK_BOUNDS && is_same_line(p, &as, s)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Adds what no earlier launch has found. */
 static void add_finding(CtCheck *c, size_t n_earlier, const Sorted *s) {
   CtFinding f = finding_of(c, s);
@@ -609,6 +633,8 @@ void ct_finding_merge(CtCheck *c) {
     for (next = i + 1; next < n && is_same_line(c->job->program, &all[i], &all[next]); next++) {
       all[i].f.count += all[next].f.count;
     }
-    add_finding(c, n_earlier, &all[i]);
+    if (!is_told(c->job->program, all, n, &all[i])) {
+      add_finding(c, n_earlier, &all[i]);
+    }
   }
 }

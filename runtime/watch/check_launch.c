@@ -21,6 +21,7 @@ static CtPlanKind plan_of(uint32_t op) {
     case CT_SIMT_WGMMA_WAIT: return CT_PLAN_WGMMA;
     case CT_SIMT_GRID_WAIT: return CT_PLAN_GRID_WAIT;
     case CT_SIMT_GRID_LAUNCH: return CT_PLAN_GRID_LAUNCH;
+    case CT_SIMT_WITHIN: return CT_PLAN_WITHIN;
     default: return is_memory(op) ? CT_PLAN_MEMORY : CT_PLAN_NONE;
   }
 }

@@ -118,6 +118,13 @@ static const CtIn *dot_again(const CtIn *in, CtWarp *w) {
   return run(k, in, w);
 }
 
+/* --- coordinates --------------------------------------------------------------------------------------- */
+
+static const CtIn *within(const CtIn *in, CtWarp *w) {
+  (void)ct_within_look(ct_check_worker(w->worker), in, in, w);
+  return in + 1;
+}
+
 /* --- which ---------------------------------------------------------------------------------------------- */
 
 /* By scalar and pattern? */
@@ -144,6 +151,9 @@ CtHandler ct_quick_handler(const CtCheck *c, uint32_t index) {
   const CtPlan *plan = &c->plans[index];
   if (plan->is_bounds) {
     return load_inside;
+  }
+  if (plan->kind == CT_PLAN_WITHIN) {
+    return within;
   }
   if (plan->kind == CT_PLAN_WRAP) {
     return code->u.op == CT_SIMT_LEA_i32 ? lea_that_fits : NULL;

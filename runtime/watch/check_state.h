@@ -2,7 +2,7 @@
    check_launch.c prepares for a launch; check_shadow.c looks after shared memory,
    check_async.c after asynchronous copies, check_global.c after global memory,
    check_early.c after what dependent launches do there too early, check_regs.c after
-   fragments, check_wrap.c after offsets of 32 bits; check_quick.c is in place of them where
+   fragments, check_within.c after coordinates, check_wrap.c after offsets of 32 bits; check_quick.c is in place of them where
    nothing can be wrong; check_finding.c keeps what they find.
 
    Two accesses of the same place, not both atomic by the same number of bytes, at least one a write, by different threads, are a
@@ -139,6 +139,7 @@ typedef enum CtPlanKind {
   CT_PLAN_WGMMA, /* what orders it */
   CT_PLAN_GRID_WAIT,
   CT_PLAN_GRID_LAUNCH,
+  CT_PLAN_WITHIN,
   CT_PLAN_WRAP, /* integer arithmetic on the way to an offset */
   CT_PLAN_FLOAT /* a floating result, looked at when NaN are */
 } CtPlanKind;
@@ -400,6 +401,9 @@ void ct_early_launch(CtCheckWorker *k, const CtWarp *w);
 void ct_early_access(CtCheckWorker *k, const CtAccess *a);
 void ct_early_release(const CtCheckWorker *k, uint64_t time); /* as ct_global_release */
 void ct_early_end_block(const CtCheckWorker *k);
+
+/* check_within.c: notes coordinates outside their modes; false where all lanes are within. */
+bool ct_within_look(CtCheckWorker *k, const CtIn *code, const CtIn *in, const CtWarp *w);
 
 /* check_wrap.c */
 void ct_wrap_plan(CtCheck *c);
