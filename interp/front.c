@@ -65,22 +65,30 @@ static bool is_resumer(const Co *of, const Co *co) {
   return of != NULL;
 }
 
-Co *front_co(Front *f, lua_State *L) {
-  if (f->cur != NULL && f->cur->L == L) {
-    return f->cur;
-  }
+/* That of L, made at its first use. NULL: there is no memory for it. */
+static Co *co_of(Front *f, lua_State *L) {
   Co *co = f->cos;
   while (co != NULL && co->L != L) {
     co = co->next;
   }
   if (co == NULL) {
     co = ct_alloc(f->alloc, sizeof *co);
-    if (co == NULL) {
-      luaL_error(L, "not enough memory");
-      return NULL;
+    if (co != NULL) {
+      *co = (Co){.L = L, .next = f->cos};
+      f->cos = co;
     }
-    *co = (Co){.L = L, .next = f->cos};
-    f->cos = co;
+  }
+  return co;
+}
+
+Co *front_co(Front *f, lua_State *L) {
+  if (f->cur != NULL && f->cur->L == L) {
+    return f->cur;
+  }
+  Co *co = co_of(f, L);
+  if (co == NULL) {
+    luaL_error(L, "not enough memory");
+    return NULL;
   }
   if (!is_resumer(f->cur, co)) { /* else f->cur yielded or ended */
     co->resumer = f->cur;
@@ -387,6 +395,9 @@ CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *i
   fn = lua_absindex(L, fn);
   if (front_is_tracing(L)) {
     return ct_fail(err, CT_EINVAL, "a kernel cannot launch a kernel; call a helper function");
+  }
+  if (co_of(f, L) == NULL) {
+    return ct_fail_nomem(err); /* the caller has something to free: nothing is raised here */
   }
   Co *co = front_co(f, L);
   Frame *outer = co->top;

@@ -472,23 +472,17 @@ static void anchor_captures(lua_State *L, int kernel) {
 
 /* What varies without end, as a captured number that counts, must not eat all memory: behind so many
    specialisations the kernel begins anew, and lets go of what it captured. */
-static void add_spec(lua_State *L, int kernel, Spec *spec) {
+static void make_room(lua_State *L, int kernel, CtDevice *device) {
   Kernel *k = lua_touserdata(L, kernel);
   CtErr err;
   if (k->n_specs == LAUNCH_MAX_SPECS) {
-    /* launches of the old ones may be in flight */
-    if (spec->device != NULL && ct_device_synchronize(spec->device, &err) != CT_OK) {
-      spec_free(k->state, spec);
-      diag_raise(L, &err);
+    if (device != NULL) { /* launches of the old ones may be in flight */
+      diag_check(L, ct_device_synchronize(device, &err), &err);
     }
     kernel_forget(k);
     lua_pushnil(L);
     lua_setiuservalue(L, kernel, 2);
   }
-  spec->next = k->specs;
-  k->specs = spec;
-  k->n_specs++;
-  anchor_captures(L, kernel);
 }
 
 /* The trace ran the script, which may have closed what the launch was to work on. */
@@ -505,6 +499,8 @@ static CtStatus check_args(const Kernel *k, const LaunchArgs *args, CtErr *err) 
 static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
   Kernel *k = lua_touserdata(L, kernel);
   CtErr err;
+  make_room(L, kernel, args->device);
+  anchor_captures(L, kernel); /* first: it may raise, and then nothing is lost */
   Spec *spec =
       spec_trace(L, kernel, config, args, launch_target(k->state, args->device), false, &err);
   if (spec == NULL) {
@@ -514,7 +510,9 @@ static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, Lau
     spec_free(k->state, spec);
     diag_raise(L, &err);
   }
-  add_spec(L, kernel, spec);
+  spec->next = k->specs;
+  k->specs = spec;
+  k->n_specs++;
   if (k->state->mode == STATE_EMIT) {
     show_source(L, kernel, config, args);
   }

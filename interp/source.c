@@ -112,15 +112,20 @@ static int source_gc(lua_State *L) {
   return 0;
 }
 
-/* Gives the Source at the top its parse and bytecode, from its text. */
+/* Gives the Source at the top its parse and bytecode, from its text. A text without memory for it is
+   not taken for one that has no parse, which would be remembered. */
 static void read_text(lua_State *L, Source *s, const char *shown) {
   size_t len;
   lua_getiuservalue(L, -1, TEXT_VALUE);
   const char *text = lua_tolstring(L, -1, &len);
   const char *name = lua_pushstring(L, shown);
   lua_setiuservalue(L, -3, NAME_VALUE);
-  if (luaL_loadbufferx(L, text, len, "=", "t") != LUA_OK ||
-      rw_parse(alloc_of(L), text, len, name, &s->chunk, NULL) != CT_OK) {
+  int loaded = luaL_loadbufferx(L, text, len, "=", "t");
+  CtStatus parsed =
+      loaded == LUA_OK ? rw_parse(alloc_of(L), text, len, name, &s->chunk, NULL) : CT_EINVAL;
+  if (loaded == LUA_ERRMEM || parsed == CT_ENOMEM) {
+    luaL_error(L, "not enough memory");
+  } else if (loaded != LUA_OK || parsed != CT_OK) {
     lua_pop(L, 2);
     return;
   }
@@ -136,11 +141,7 @@ static Source *push_empty_source(lua_State *L) {
   *s = (Source){0};
   ct_text_init(&s->out, alloc_of(L));
   ct_arena_init(&s->info.arena, alloc_of(L));
-  if (luaL_newmetatable(L, SOURCE_TYPE)) {
-    lua_pushcfunction(L, source_gc);
-    lua_setfield(L, -2, "__gc");
-  }
-  lua_setmetatable(L, -2);
+  luaL_setmetatable(L, SOURCE_TYPE);
   return s;
 }
 
@@ -517,4 +518,10 @@ bool src_is_converted(lua_State *L, int idx) {
   return is;
 }
 
-void src_set_runtime(lua_State *L) { lua_rawsetp(L, LUA_REGISTRYINDEX, key(&runtime_key)); }
+void src_set_runtime(lua_State *L) {
+  lua_rawsetp(L, LUA_REGISTRYINDEX, key(&runtime_key));
+  luaL_newmetatable(L, SOURCE_TYPE);
+  lua_pushcfunction(L, source_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_pop(L, 1);
+}

@@ -53,7 +53,7 @@ static uint32_t new_param(CtIr *ir, const char *name, CtDtype dtype, bool is_ten
 /* Adds a slot to the newest parameter, and the PARAM that reads it (not for a pointer). */
 static CtVal new_slot(CtIr *ir, CtSlotKind kind, uint32_t leaf, CtDtype dtype, const char *name,
                       CtFacts facts) {
-  if (!CT_IR_GROW(ir, slots, n_slots, cap_slots, ir->n_slots + 1)) {
+  if (ir->failed || !CT_IR_GROW(ir, slots, n_slots, cap_slots, ir->n_slots + 1)) {
     return 0;
   }
   CtSlot *slot = &ir->slots[ir->n_slots];

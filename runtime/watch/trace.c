@@ -344,7 +344,18 @@ CtSimtWatch *ct_simt_trace_next(CtSimtTrace *t) {
   return &t->watch;
 }
 
+static bool is_too_much(const CtSimtTrace *t) {
+  bool is = false;
+  for (int i = 0; i < t->n_tracers; i++) {
+    is = is || t->tracers[i].record.bytes > t->max_bytes;
+  }
+  return is;
+}
+
 CtStatus ct_simt_trace_rows(CtSimtTrace *t, const CtTraceRow **rows, size_t *n, CtErr *err) {
+  if (t->failed && !is_too_much(t)) {
+    return ct_fail_nomem(err);
+  }
   if (t->failed) {
     return ct_fail(err, CT_ENOMEM,
                    "trace: what one block does takes more than %zu bytes to record; trace a "

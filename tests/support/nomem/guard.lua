@@ -1,0 +1,12 @@
+local transpose = kernel("transpose", function(A, B)
+  local s, threads = shared(f32, layout({16, 16}, {1, 17})), layout{8, 8}
+  local from = tile(guard(A), {16, 16}, {blockIdx.x, blockIdx.y})
+  local to = tile(guard(B), {16, 16}, {blockIdx.y, blockIdx.x})
+  copy(parallelize(from, threads, threadIdx.x), parallelize(s, threads, threadIdx.x))
+  sync_threads()
+  local turned = composition(s, layout({16, 16}, {16, 1}))
+  copy(parallelize(turned, threads, threadIdx.x), parallelize(to, threads, threadIdx.x))
+end)
+local A, B = rand(f32, {20, 37}), zeros(f32, {37, 20})
+transpose{grid = {2, 3}, block = 64}(A, B)
+assert(A[{0, 0}] == B[{0, 0}] and A[{19, 36}] == B[{36, 19}])

@@ -1,0 +1,15 @@
+local boxes = kernel("boxes", function(A, C)
+  local s, full = shared(A.dtype, {8, 16}), mbarrier(1, 1)
+  sync_threads()
+  if threadIdx.x == 0 then
+    full[0]:arrive_expect_tx(size(s) * A.dtype.bits // 8)
+    tma_load(tile(tma_tensor(A), {8, 16}, {blockIdx.x, 0}), s, full[0])
+    full[0]:wait(0)
+    tma_store(s, tile(tma_tensor(C), {8, 16}, {blockIdx.x, 0}))
+    tma_store_commit()
+    tma_store_wait(0, {done = true})
+  end
+end)
+local A, C = rand(f32, {20, 16}), zeros(f32, {20, 16})
+boxes{grid = 3, block = 32}(A, C)
+assert(allclose(A, C))
