@@ -1,6 +1,6 @@
 /* repl_complete.c: completion. The line before the cursor says what is asked for: a field or method
    of a value that a chain of names gives (`ms.tile.`, `A:`), a mode of a layout (`size(A, "`), an atom
-   (`atom("`), a name of the language (`help(`), else any name. Values are found and read by raw accesses only. A type
+   (`atom("`), a file (`load_npy("`), a name of the language (`help(`), else any name. Values are found and read by raw accesses only. A type
    that answers __index by a function says what it knows in two fields of its metatable: __methods,
    a table by name, and __fields, a list of names. */
 #include "repl_complete.h"
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "repl_files.h"
 #include "runtime/ir/atom.h"
 #include "state.h"
 
@@ -340,11 +341,36 @@ static void add_atoms(const Search *q) {
   }
 }
 
-static void add_in_string(const Search *q, Span code) {
+static bool asks_file(Span code) {
+  static const char *const readers[] = {"load_npy", "dofile", "loadfile"};
+  Span name = called(code);
+  for (size_t i = 0; i < CT_ARRAY_LEN(readers); i++) {
+    if (is_text(name, readers[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The word with what it lacks: readline replaces no more than the word, as "." and "/" end words. */
+static void add_file(void *ud, const char *rest, bool is_folder) {
+  const Search *q = ud;
+  lua_pushlstring(q->L, q->word.s, q->word.len);
+  lua_pushfstring(q->L, "%s%s", rest, is_folder ? "/" : "");
+  lua_concat(q->L, 2);
+  lua_pushboolean(q->L, 1);
+  lua_rawset(q->L, q->found);
+}
+
+/* `quote`: where the text with the path begins. */
+static void add_in_string(Search *q, size_t quote) {
+  Span code = {q->line.s, quote};
   if (asks_help(code)) {
     add_language(q);
   } else if (asks_atom(code)) {
     add_atoms(q);
+  } else if (asks_file(code)) {
+    files_each(q->line.s + quote + 1, q->line.len - quote - 1, add_file, q);
   } else {
     add_argument_modes(q, code);
   }
@@ -412,7 +438,7 @@ static void add_all(Search *q) {
   if (place == IN_CODE) {
     add_in_code(q, before(q->line, q->word));
   } else if (place == IN_STRING) {
-    add_in_string(q, (Span){q->line.s, quote});
+    add_in_string(q, quote);
   }
 }
 

@@ -66,7 +66,7 @@ M.names = {
   permute = "write select(x, {1, 0})",
   empty = "write tensor(dtype, shape)",
   array = "write from_table(dtype, t)",
-  numpy = "write x:totable(), or save_npy(x, file)",
+  numpy = "write x:totable(), or save_npy(file, x)",
   tolist = "write x:totable()",
   item = "write x[0]",
   numel = "write size(x)",
@@ -167,7 +167,7 @@ M.spaces = {
     array = "write from_table(f32, t)",
     random = "write rand(dtype, shape), randn(dtype, shape)",
     load = "write load_npy(file)",
-    save = "write save_npy(x, file)",
+    save = "write save_npy(file, x)",
     empty = "write tensor(f32, shape)",
   },
 }

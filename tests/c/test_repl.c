@@ -308,6 +308,9 @@ static const Step completions[] = {
     {"x = zeros(f32, 3)\n", "\n", "a tensor"},
     {"atom('SM75_8x8x16_S\t').threads\n", "\n32", "an atom"},
     {"atom \"SM80_CP_ASYNC_CACHEA\t<u32>\".sm\n", "\n80", "an atom, up to its types"},
+    {"save_npy('rows-of_a.npy', arange(f32, 3))\n", "\n", "a file"},
+    {"load_npy('rows-o\t')[2]\n", "\n2.0", "its name"},
+    {"load_npy './rows-of_a.n\t'[1]\n", "\n1.0", "the end of its path"},
     {"x.dty\t\n", "\nf32", "a field of a tensor"},
     {"x:totab\t()[1]\n", "\n0.0", "a method of a tensor"},
     {"C = setmetatable({}, {__index = {method_a = function() return 'called' end}})\n", "\n",
@@ -348,7 +351,7 @@ static void test_editor(const Setup *setup) {
 /* {====== The program ====== */
 
 static void remove_files(const Setup *setup) {
-  static const char *const names[] = {"history", "again.lua"};
+  static const char *const names[] = {"history", "again.lua", "rows-of_a.npy"};
   char path[128];
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     snprintf(path, sizeof path, "%s/%s", setup->folder, names[i]);
