@@ -13,6 +13,10 @@
 /* Pushes a tensor of the type and layout in arguments 1 and 2. */
 static Tensor *push_tensor(lua_State *L, const char *op) {
   CtCx cx = bind_enter(L);
+  if (lua_type(L, 1) == LUA_TNUMBER || lua_istable(L, 1)) { /* the shape, as elsewhere */
+    diag_error(L, "%s: argument 1 is %s; the element type comes first: %s(f32, {4, 8})", op,
+               diag_push_kind(L, 1), op);
+  }
   CtDtype dtype = bind_to_dtype(L, 1, op);
   CtLayout layout = bind_to_layout(L, 2, &cx, op);
   return tensor_push_here(L, op, dtype, layout);

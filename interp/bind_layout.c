@@ -42,7 +42,10 @@ static int layout(lua_State *L) {
 static int literal(lua_State *L) {
   CtCx cx = bind_enter(L);
   if (lua_type(L, 1) != LUA_TSTRING) {
-    return diag_type_error(L, 1, "L", "a text like \"(4,8):(8,1)\"");
+    return diag_error(L,
+                      "L: argument 1 is %s; a text like \"(4,8):(8,1)\" was expected; "
+                      "layout{4, 8} takes numbers",
+                      diag_push_kind(L, 1));
   }
   CtComposed l = bind_to_composed(L, 1, &cx, "L");
   bind_push_composed(L, &l);

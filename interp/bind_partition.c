@@ -147,6 +147,12 @@ static void note_tile(lua_State *L, const Division *d, CtTuple crd) {
 
 /* tile(t, tiler, coord[, proj]) */
 static int tile(lua_State *L) {
+  if (lua_gettop(L) < 3) {
+    return diag_error(L,
+                      "tile: %d arguments; tile(t, tiler, coordinate) was expected, and "
+                      "zipped_divide(t, tiler) has all tiles",
+                      lua_gettop(L));
+  }
   lua_settop(L, 4);
   CtCx cx = bind_enter(L);
   const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "tile");

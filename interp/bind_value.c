@@ -297,10 +297,24 @@ static int lang_abs(lua_State *L) {
   return 1;
 }
 
+/* A single argument of min and max, which is compared with nothing. */
+static void check_alone(lua_State *L, const char *name) {
+  luaL_checkany(L, 1);
+  if (lua_gettop(L) > 1) {
+    return;
+  }
+  if (tensor_test(L, 1) != NULL) {
+    diag_error(L, "%s: numbers expected, got a tensor; write reduce(t, \"%s\")", name, name);
+  }
+  if (!value_test(L, 1, NULL)) {
+    luaL_checknumber(L, 1);
+  }
+}
+
 /* min and max of one or more numbers. */
 static int fold_numbers(lua_State *L, CtOp op, const char *name) {
   int n = lua_gettop(L);
-  luaL_checkany(L, 1);
+  check_alone(L, name);
   lua_pushvalue(L, 1); /* the result so far */
   for (int i = 2; i <= n; i++) {
     int so_far = lua_gettop(L);

@@ -29,8 +29,19 @@ static CtVal to_lane(lua_State *L, int idx, const char *op, const char *what) {
   return value_to(L, idx, CT_i32, op);
 }
 
+/* CUDA's functions of a warp begin with the mask of all lanes. */
+static void refuse_mask(lua_State *L, int n, const char *op, const char *call) {
+  bool is_mask =
+      lua_isinteger(L, 1) && (lua_tointeger(L, 1) == UINT32_MAX || lua_tointeger(L, 1) == -1);
+  if (lua_gettop(L) >= n && is_mask) {
+    diag_error(L, "%s: no mask of lanes goes in front, as all lanes take part; write %s%s", op, op,
+               call);
+  }
+}
+
 static int shuffle(lua_State *L, CtShfl kind, const char *op, const char *what) {
   CtIr *ir = front_here(L, op);
+  refuse_mask(L, 3, op, "(value, n)");
   CtVal v = value_to(L, 1, CT_VOID, op);
   CtVal by = to_lane(L, 2, op, what);
   value_push(L, ct_ir_shfl(ir, kind, v, by, to_width(L, 3, op)));
@@ -47,6 +58,7 @@ static int lang_shfl_idx(lua_State *L) { return shuffle(L, CT_SHFL_IDX, "shfl_id
 
 static int vote(lua_State *L, CtVote kind, const char *op) { /* condition */
   CtIr *ir = front_here(L, op);
+  refuse_mask(L, 2, op, "(condition)");
   value_push(L, ct_ir_vote(ir, kind, value_to(L, 1, CT_bool, op)));
   return 1;
 }

@@ -14,6 +14,13 @@ static char self_key;   /* registry: the object of a method call, for self() */
 
 /* --- comparisons ------------------------------------------------------------------------------------ */
 
+/* What messages call the type: as Lua's own do, with the name of a userdata. */
+static const char *type_of(lua_State *L, int idx) {
+  bool is_named =
+      lua_type(L, idx) == LUA_TUSERDATA && luaL_getmetafield(L, idx, "__name") == LUA_TSTRING;
+  return is_named ? lua_tostring(L, -1) : luaL_typename(L, idx);
+}
+
 /* Lua's own comparison; its error needs a position, which lua_compare called from C does not add. */
 static bool compare(lua_State *L, int a, int b, int op) {
   bool plain = (lua_type(L, a) == LUA_TNUMBER && lua_type(L, b) == LUA_TNUMBER) ||
@@ -21,8 +28,8 @@ static bool compare(lua_State *L, int a, int b, int op) {
   const char *event = op == LUA_OPLT ? "__lt" : "__le";
   if (op != LUA_OPEQ && !plain && luaL_getmetafield(L, a, event) == LUA_TNIL &&
       luaL_getmetafield(L, b, event) == LUA_TNIL) {
-    const char *x = luaL_typename(L, a);
-    const char *y = luaL_typename(L, b);
+    const char *x = type_of(L, a);
+    const char *y = type_of(L, b);
     if (strcmp(x, y) == 0) {
       luaL_error(L, "attempt to compare two %s values", x);
     } else {
@@ -163,13 +170,6 @@ static int rt_t(lua_State *L) { /* table, computed */
     front_set_birth(L, f);
   }
   return 1;
-}
-
-/* What messages call the type: as Lua's own do, with the name of a userdata. */
-static const char *type_of(lua_State *L, int idx) {
-  bool is_named =
-      lua_type(L, idx) == LUA_TUSERDATA && luaL_getmetafield(L, idx, "__name") == LUA_TSTRING;
-  return is_named ? lua_tostring(L, -1) : luaL_typename(L, idx);
 }
 
 /* Lua's own message, which lua_gettable called from C would raise without a position. */

@@ -36,6 +36,7 @@ static const Refusal refusals[] = {
     {"_G", "pairs", 1, 1, OBJECT, no_table},
     {"_G", "ipairs", 1, 1, OBJECT, no_table},
     {"_G", "next", 1, 1, OBJECT, no_table},
+    {"_G", "load", 1, 0, OBJECT, "this compiles a text; write t[i]"},
     {"_G", "rawlen", 1, 1, OBJECT, "size(t) is the number of elements of a tensor"},
     {"_G", "print", 1, 0, VALUE, print_text},
     {"io", "write", 1, 0, VALUE, print_text},

@@ -63,10 +63,11 @@ end
 
 -- What the tables of habits say of a name; or nil.
 local function habit_of(name)
-  if habits.names[name] then return habits.names[name] end
+  local hint = habits.names[name] or habits.spaces.tl[name]
+  if hint then return hint end
   for _, row in ipairs(habits.patterns) do
     local captures = table.pack(name:match(row[1]))
-    local hint = captures[1] and fill(row[2], table.unpack(captures, 1, captures.n))
+    hint = captures[1] and fill(row[2], table.unpack(captures, 1, captures.n))
     if hint then return hint end
   end
 end
@@ -87,21 +88,25 @@ local function of_field(space, name)
   return hint and "; " .. hint or help.guess_theirs(name)
 end
 
--- The field of `space` that the line asks for.
+-- The field of `space` that the line asks for, and whose it is: of numba.cuda.grid that of cuda.
 local function field_after(line, space)
-  return line:match("%f[%w_]" .. space .. "%s*%.%s*([%a_][%w_]*)")
+  local name, rest = line:match("%f[%w_]" .. space .. "%s*%.%s*([%a_][%w_]*)(.*)")
+  local inner = name and habits.spaces[name] and rest:match "^%s*%.%s*([%a_][%w_]*)"
+  return inner or name, inner and name or space
 end
 
 -- {====== Messages ======
 
 local function of_space(_, space, line)
-  local field = habits.spaces[space] and field_after(line, space)
-  return field and of_field(space, field) or nil
+  if not habits.spaces[space] then return nil end
+  local field, owner = field_after(line, space)
+  return field and of_field(owner, field) or nil
 end
 
 local function of_template(_, _, line)
   local name, value, opens = line:match("([%a_][%w_]*)%s*<%s*([%w_]+)%s*>%s*([{(])")
   if not name then return nil end
+  if name:find "_cast$" then return "; a cast is a call: write cast(x, f32), f32(x)" end
   if opens == "(" then
     local x = line:match("[%a_][%w_]*%s*<%s*[%w_]+%s*>%s*%(([%w_.]+)%)") or "..."
     return ("; Lua has no templates: write %s(%s, %s)"):format(name, x, value)
@@ -122,12 +127,43 @@ local rows = {
   { "index a function value %(global '(cuda)'%)", of_space },
   { " a nil value %(global '([^']+)'%)", function(_, name) return of_name(name) end },
   { " a nil value %(method '([^']+)'%)", function(_, name)
-    local hint = help.guess_method(name)
-    return hint == "" and habit_of(name) and "; " .. habit_of(name) or hint
+    local hint = habits.methods[name] or habit_of(name)
+    return hint and "; " .. hint or help.guess_method(name)
+  end },
+  { "call an? (%a+) value %(method '[^']+'%)$", function(_, kind, line)
+    local name = line:match ":%s*([%a_][%w_]*)%s*%("
+    return kind ~= "nil" and name and ("; it is a field: write .%s"):format(name) or nil
+  end },
+  { " on a tensor value", function()
+    return "; elements are computed one by one: x[i] in a kernel, transform(x, y, f) on the host"
+  end },
+  { "number expected, got tensor%)", function()
+    return "; elements are computed one by one: transform(x, y, f)"
+  end },
+  { "attempt to compare .*tensor", function()
+    return "; elements are compared one by one: x[i] < y[i]"
+  end },
+  { "attempt to index a .* value %(field 'shape'%)", function(_, _, line)
+    local x = line:match "([%a_][%w_]*)%.shape%s*%["
+    return x and ("; an extent is size(%s, 0)"):format(x) or nil
+  end },
+  { " on a function value %(field '([^']+)'%)", function(_, name)
+    return ("; %s is a function: write %s(x)"):format(name, name)
+  end },
+  { "'for' limit must be a number", function(_, _, line)
+    local x, name = line:match "([%a_][%w_]*)%.([%a_][%w_]*)"
+    return x and type(ct[name]) == "function" and ("; write %s(%s)"):format(name, x) or nil
+  end },
+  { "attempt to add a 'string' with", function() return "; Lua joins texts by .." end },
+  { "coordinate: argument 2 is nil", function(_, _, line)
+    return line:find "%f[%w_]for%s.*%sin%s"
+      and "; no tensor is an iterator: write for i = 0, size(t) - 1 do" or nil
   end },
   { " a nil value %(field '([^']+)'%)", function(_, name, line)
     local space = line:match("%f[%w_]([%a_][%w_]*)%s*%.%s*" .. name .. "%f[^%w_]")
-    return habits.spaces[space] and of_field(space, name) or ""
+    if habits.spaces[space] then return of_field(space, name) end
+    local hint = habits.methods[name] or habits.names[name] -- x.sum()
+    return hint and "; " .. hint or ""
   end },
   { " an? index value %(%a+ '([^']+)'%)$", function(_, name)
     return "; write " .. name .. ".x"
@@ -137,8 +173,9 @@ local rows = {
   { "attempt to compare .*nil", of_operand },
   { "got nil$", of_operand },
   { "is nil, perhaps a misspelt name;", of_operand },
+  { "is missing or nil;", of_operand },
   { "^t%[nil%]: the coordinate has no value", of_operand },
-  { "attempt to index a number value", function(_, _, line)
+  { "attempt to index a [nr][a-z-]+ value", function(_, _, line)
     return line:find("%]%s*%[") and "; coordinates are one table: write t[{i, j}]" or nil
   end },
 }
@@ -162,7 +199,8 @@ end
 
 -- "malformed number near '0.5f'"
 local function has_suffix(message)
-  return message:find "malformed number near '[^']*[fFuUlL]'$" and not message:find "near '0x"
+  return message:find "malformed number near '0x[%x.]*[uUlL]+'$" or
+    message:find "malformed number near '[%d.eE+-]*[fFuUlL]+'$"
 end
 
 -- The word before the text that Lua stopped at.
@@ -188,7 +226,7 @@ local function of_row(row, message, line, earlier)
      and not (row[1]:find "near$" and message:find(row[1], 1, true)) then
     return nil
   end
-  for _, text in ipairs { line, row[1] == "" and earlier or nil } do
+  for _, text in ipairs { line, row[4] and earlier or nil } do
     local captures = table.pack(text:match(row[2]))
     local hint = captures[1] and fill(row[3], table.unpack(captures, 1, captures.n))
     if hint then return hint end

@@ -1,6 +1,8 @@
 -- habits.lua: what people write who come from CUDA C++, CuTe, Triton, Numba or NumPy, and what to
 -- write here. The annotations have the names that are CuTe's, PTX's or MoYe's; help.lua finds
 -- them. These tables have the others. guess.lua adds them to messages.
+local ct = require "cuttle"
+
 local M = {}
 
 -- {====== Names ======
@@ -52,6 +54,14 @@ M.names = {
   saturate = "write max(0.0, min(x, 1.0))",
   lerp = "write a + t * (b - a)",
   swap = "write a, b = b, a",
+  fmax = "write max(a, b)",
+  fmin = "write min(a, b)",
+  fabs = "write abs(x)",
+  fmod = "write x % y, which has the sign of y",
+  fdividef = "write x / y",
+  fdiv = "write x / y",
+  sync = "write sync_threads()",
+  barrier = "write sync_threads(); of Hopper's, mbarrier(n, arrivals)",
   -- what tensors of Python do
   sum = 'write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads',
   prod = 'write reduce(x, "mul")',
@@ -73,6 +83,7 @@ M.names = {
   dim = "write rank(x)",
   ndim = "write rank(x)",
   cpu = 'write x:to"cpu"',
+  cuda = 'write x:to"cuda"',
   astype = "elements keep their type; write from_table(f16, x:totable())",
   -- CuTe's that have no name here
   Int = "numbers of a script are static: write 4 for Int<4>{}",
@@ -108,6 +119,24 @@ all("uint64 uint64_t", "write u64", M.names)
 all("short int16", "write i16", M.names)
 all("uint8 uint8_t char", "write u8, or i8", M.names)
 
+-- A method that a tensor has not -> what to write; beside the names above.
+M.methods = {
+  max = 'write reduce(x, "max")',
+  min = 'write reduce(x, "min")',
+  T = "write select(x, {1, 0})",
+  t = "write select(x, {1, 0})",
+  print = "write print(x)",
+  get = "write x[{i, j}]",
+  set = "write x[{i, j}] = v",
+}
+
+-- expf, __expf: the function has one name for all types.
+local function of_type_f(stem)
+  if M.names[stem] then return M.names[stem] end
+  return type(ct[stem]) == "function" and stem:sub(1, 1) ~= "_" and
+    ("%s is for all types: write %s(x)"):format(stem, stem) or nil
+end
+
 -- A pattern of names -> what to write, a text or a function of the captures (nil: not that).
 M.patterns = {
   { "^(%l+)Id?x?[_.]?([xyz])$", function(word, axis)
@@ -118,6 +147,8 @@ M.patterns = {
     local is_known = word == "grid" or word == "block"
     return is_known and ("write %sDim.%s"):format(word, axis) or nil
   end },
+  { "^_*(%l[%w]*)f$", of_type_f },
+  { "^__(%l[%w]*)$", of_type_f },
   { "^_(%d+)$", "numbers of a script are static: write %s" },
   { "^cuda%u", "tensors own their memory: write zeros(f32, shape), x:totable(), synchronize()" },
 }
@@ -199,6 +230,7 @@ M.words_before = setmetatable({
   from = "there is nothing to import: names of the language are globals",
   dim3 = "write {x, y, z}, as in k{grid = {8, 8}, block = {16, 16}}(...)",
   elif = "Lua writes elseif",
+  help = 'write help"{near}"',
   template = "Lua has no templates: arguments may be types and numbers",
   is = "Lua writes == for is",
 }, { __index = function(_, word)
@@ -209,6 +241,8 @@ end })
 local function assigns(operator)
   return function() return ("Lua has no %s=: write x = x %s y"):format(operator, operator) end
 end
+
+local alone = "a value alone is no statement: assign it, or print it"
 
 local braces = {
   ["if"] = "Lua writes if c then ... end",
@@ -222,18 +256,26 @@ local colons = {
   ["def"] = "Lua writes local function f(x) ... end",
 }
 
--- How Lua's message ends, a pattern of the line or of the one before, and what to write: a text, or
--- a function of the pattern's captures that may decline. The first that fits counts.
+-- How Lua's message ends, a pattern of the line, and what to write: a text, or a function of the
+-- pattern's captures that may decline; whether the line before may be the one. The first that fits
+-- counts.
 M.syntax = {
-  { "", "^%s*(%a+)[^%a_].*:%s*$", function(word) return colons[word] end },
-  { "", "^%s*(else):%s*$", function(word) return colons[word] end },
+  { "", "^%s*(%a+)[^%a_].*:%s*$", function(word) return colons[word] end, true },
+  { "", "^%s*(else):%s*$", function(word) return colons[word] end, true },
   { "", "^%s*(%a+)%s*%(.*%)%s*{", function(word) return braces[word] end },
   { "", "%f[%w_]lambda%s+([%a_][%w_]*)%s*:", "Lua writes function(%s) return ... end" },
   { "", "%((%l[%w_]*)%)%s*[%w_]",
     function(word) return c_types[word] and "Lua has no casts: write f32(x), cast(x, i32)" end },
+  { "near '['", "local%s+([%a_][%w_]*)%s*%[", "write local %s = fragment(f32, 8)" },
+  { "syntax error near 'end'", "%f[%w_]continue%f[^%w_]",
+    "Lua has no continue: turn the condition round", true },
   { "<name> expected near '('", "%f[%w]for%s*%(", braces["for"] },
-  { "']' expected near ','", "([%a_][%w_.]*)%[([^%[%]{}]*,[^%[%]{}]*)%]",
-    "coordinates are one table: write %s[{%s}]" },
+  { "']' expected near ','", "([%a_][%w_.]*)%[([^%[%]{}]*,[^%[%]{}]*)%]", function(name, list)
+    local is_called = type(ct[name]) == "function"
+    return (is_called and "a call has (): write %s(%s)"
+      or "coordinates are one table: write %s[{%s}]"):format(name, list)
+  end },
+  { "')' expected near ','", "%([%w_ ]+,", "a tuple is a table: write {4, 8}" },
   { "']' expected near ','", "", "coordinates are one table: write t[{i, j}]" },
   { "near ':'", "%[[^%]]*:[^%]]*%]", "'_' keeps a mode: write t(_, j)" },
   { "near '<'", "([%a_][%w_]*)<([%w_]+)>%(([^)]*)%)",
@@ -243,18 +285,23 @@ M.syntax = {
   { "near '::'", "", "Lua has no namespaces: leave out what is before ::" },
   { "near '!'", "", "Lua writes ~= for != and not for !" },
   { "near '*'", "%*%*", "Lua writes x ^ y for x ** y" },
-  { "syntax error near '+'", "", "Lua has no += and no ++: write x = x + 1" },
-  { "syntax error near '-'", "", "Lua has no -= and no --: write x = x - 1" },
-  { "syntax error near '*'", "", assigns "*" },
-  { "syntax error near '/'", "", assigns "/" },
-  { "syntax error near '%'", "", assigns "%" },
+  { "syntax error near '+'", "%+[+=]", "Lua has no += and no ++: write x = x + 1" },
+  { "syntax error near '-'", "%-[-=]", "Lua has no -= and no --: write x = x - 1" },
+  { "syntax error near '*'", "%*=", assigns "*" },
+  { "syntax error near '/'", "/=", assigns "/" },
+  { "syntax error near '%'", "%%=", assigns "%" },
+  { "syntax error near '+'", "", alone }, { "syntax error near '-'", "", alone },
+  { "syntax error near '*'", "", alone }, { "syntax error near '/'", "", alone },
+  { "syntax error near '%'", "", alone },
+  { "')' expected near '='", "", "arguments have no names: write f(0), or a table, f{axis = 0}" },
   { "syntax error near '|'", "|=", assigns "|" },
   { "syntax error near '&'", "&=", assigns "&" },
   { "syntax error near '>>'", ">>=", assigns ">>" },
   { "near '<<'", "<<=", assigns "<<" },
   { "near '<<'", "<<<", "a kernel is launched by k{grid = ..., block = ...}(...)" },
   { "syntax error near '='", "%)%s*=", "an element is assigned by t[i] = v or t[{i, j}] = v" },
-  { "unexpected symbol near '&'", "", "Lua writes and for &&" },
+  { "unexpected symbol near '&'", "&&", "Lua writes and for &&" },
+  { "unexpected symbol near '&'", "", "there are no addresses: write atomic_add(t, i, v)" },
   { "unexpected symbol near '|'", "", "Lua writes or for ||" },
   { "unexpected symbol near '/'", "", "a comment begins with --" },
   { "unexpected symbol near '//'", "", "a comment begins with --" },
@@ -263,9 +310,12 @@ M.syntax = {
   { "unexpected symbol near '['", "", "a list is a table: write {1, 2}" },
   { "unexpected symbol near '>'", "->", "Lua writes a.b for a->b" },
   { "'}' expected near ':'", "", "a table of names is {name = value}" },
+  { "near '?'", "^%s*%?*%s*([%a_][%w_.:]*)%s*%?*%s*$", "write help(%s)" },
   { "near '?'", "", "Lua writes c and a or b for c ? a : b" },
-  { "'then' expected near '{'", "", braces["if"] },
-  { "'do' expected near '{'", "", "Lua writes for i = 0, n - 1 do ... end, while c do ... end" },
+  { "'then' expected near '='", "", "Lua compares by ==" },
+  { "'do' expected near '='", "", "Lua compares by ==" },
+  { "'then' expected near", "", braces["if"] },
+  { "'do' expected near", "", "Lua writes for i = 0, n - 1 do ... end, while c do ... end" },
   { "unexpected symbol near '{'", "^%s*[%a ]*function", "Lua writes function f(x) ... end" },
 }
 

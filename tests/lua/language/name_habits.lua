@@ -36,6 +36,17 @@ prompt "size<0>(A)"      -- expect: attempt to compare function with number; Lua
 prompt "Int<4>{}"        -- expect: attempt to compare nil with number; Lua has no templates, and numbers are static: write 4
 prompt "t = zeros(f32, {4, 4}) print(t[1][2])" -- expect: attempt to index a number value (field 'integer index'); coordinates are one table: write t[{i, j}]
 
+prompt "zeros(f32, 4):max()" -- expect: (method 'max'); write reduce(x, "max")
+prompt "zeros(f32, 4):cuda()" -- expect: (method 'cuda'); write x:to"cuda"
+prompt "L[[(4,8)]]:stride()"  -- expect: attempt to call a tuple value (method 'stride'); it is a field: write .stride
+prompt "__expf(x)"       -- expect: (global '__expf'); exp is for all types: write exp(x)
+prompt "fmaxf(x, y)"     -- expect: (global 'fmaxf'); write max(a, b)
+prompt "zeros(f32, 4) + 1" -- expect: attempt to perform arithmetic on a tensor value; elements are computed one by one: x[i] in a kernel, transform(x, y, f) on the host
+prompt "zeros(f32, 4) < 1" -- expect: attempt to compare tensor with number; elements are compared one by one: x[i] < y[i]
+prompt "exp(zeros(f32, 4))" -- expect: bad argument #1 to 'exp' (number expected, got tensor); elements are computed one by one: transform(x, y, f)
+prompt [["a" + "b"]]     -- expect: attempt to add a 'string' with a 'string'; Lua joins texts by ..
+prompt "for v in zeros(f32, 4) do end" -- expect: coordinate: argument 2 is nil, perhaps a misspelt name; an integer, a table of them, a text like "(4,(2,3))" or _ was expected; no tensor is an iterator: write for i = 0, size(t) - 1 do
+
 -- In a kernel, where nil is an operand, the message has no name: it is found in the line.
 local function in_kernel(line)
   local path = os.tmpname()
@@ -56,3 +67,8 @@ in_kernel "x[threadIdx] = 1" -- expect: 2: coordinate: threadIdx has three axes;
 in_kernel "x[{threadIdx}] = 1" -- expect: 2: coordinate: threadIdx has three axes; write threadIdx.x
 in_kernel "x[0] = tl.load(x)" -- expect: 2: attempt to index a nil value (global 'tl'); write t[i], in a kernel's 'if' or of guard(t)
 in_kernel "x[0] = math.pow(x[1], 2.0)" -- expect: 2: math.pow of a run-time value; write x ^ y
+in_kernel "for i = 0, x.size do x[i] = 1 end" -- expect: 2: 'for' limit must be a number; write size(x)
+in_kernel "x[0] = x.shape[0]" -- expect: 2: attempt to index a run-time value (field 'shape'); only tensors and tables have elements; an extent is size(x, 0)
+in_kernel "x[0] = static_cast<float>(x[1])" -- expect: 2: attempt to compare two nil values; a cast is a call: write cast(x, f32), f32(x)
+in_kernel "x[0] = where(x > 0, x, 0)" -- expect: 2: attempt to compare number with tensor; elements are compared one by one: x[i] < y[i]
+in_kernel "local i = numba.cuda.grid(1)" -- expect: 2: attempt to index a nil value (global 'numba'); write blockIdx.x * blockDim.x + threadIdx.x

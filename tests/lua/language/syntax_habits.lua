@@ -26,10 +26,21 @@ try "def f(x):"         -- expect: ; write local function f(x) ... end
 try "f = lambda x: x + 1" -- expect: ; Lua writes function(x) return ... end
 try "for i in range(4):\n y = 1" -- expect: t:2: function arguments expected near '='; Lua writes for i = 0, n - 1 do ... end
 try "import numpy as np" -- expect: ; there is nothing to import: names of the language are globals
+try "if i = 0 then end"  -- expect: ; Lua compares by ==
+try "if (i < 10) y[i] = 1" -- expect: ; Lua writes if c then ... end
+try "atomicAdd(&y[0], 1)" -- expect: ; there are no addresses: write atomic_add(t, i, v)
+try "local a[4]"         -- expect: ; write local a = fragment(f32, 8)
+try "s = shared[f32, 32]" -- expect: ; a call has (): write shared(f32, 32)
+try "layout((4,8),(8,1))" -- expect: ; a tuple is a table: write {4, 8}
+try "pid = program_id(axis=0)" -- expect: ; arguments have no names: write f(0), or a table, f{axis = 0}
+try "for i = 0, 3 do if i == 2 then continue end end" -- expect: ; Lua has no continue: turn the condition round
+try "if x > 3: print(i)" -- expect: ; Lua writes if c then ... end
+try "x = 1; x + 1"       -- expect: ; a value alone is no statement: assign it, or print it
+try "?size"              -- expect: ; write help(size)
 print((select(2, load("x = )", "=t"))))  -- expect: t:1: unexpected symbol near ')'
 local bare = kernel("k", function(x) x[0] = threadIdx end)
 print((select(2, pcall(bare{grid = 1, block = 1}, zeros(f32, 1)))))
--- expect: tests/lua/language/syntax_habits.lua:30: store to x: f32 expected, got an index; write threadIdx.x
+-- expect: tests/lua/language/syntax_habits.lua:41: store to x: f32 expected, got an index; write threadIdx.x
 -- A file, too.
 local path = os.tmpname()
 local file = assert(io.open(path, "w"))
