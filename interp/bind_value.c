@@ -407,6 +407,27 @@ static int lang_bitcast(lua_State *L) {
   return 1;
 }
 
+/* Is the argument what a choice may be made from: a value, a number or a boolean? */
+static bool is_scalar(lua_State *L, int idx) {
+  return value_test(L, idx, NULL) || lua_type(L, idx) == LUA_TNUMBER || lua_isboolean(L, idx);
+}
+
+/* where(c, a, b) whose condition is known: one of them as it is, but beside a value of the type that both
+   would have. */
+static int choose_static(lua_State *L) {
+  int chosen = lua_toboolean(L, 1) ? 2 : 3;
+  bool has_value = value_test(L, 2, NULL) || value_test(L, 3, NULL);
+  if (!has_value || !is_scalar(L, 2) || !is_scalar(L, 3)) {
+    lua_pushvalue(L, chosen);
+    return 1;
+  }
+  CtVal v[2];
+  (void)front_here(L, "where");
+  value_choice(L, 2, 3, "where", &v[0], &v[1]);
+  value_push(L, v[chosen - 2]);
+  return 1;
+}
+
 /* where(c, a, b): both are evaluated. */
 static int lang_where(lua_State *L) {
   CtVal c, a, b;
@@ -414,8 +435,7 @@ static int lang_where(lua_State *L) {
     return diag_error(L, "where: %d arguments; where(condition, a, b) was expected", lua_gettop(L));
   }
   if (!value_test(L, 1, &c)) {
-    lua_pushvalue(L, lua_toboolean(L, 1) ? 2 : 3);
-    return 1;
+    return choose_static(L);
   }
   CtIr *ir = front_here(L, "where");
   c = value_to(L, 1, CT_bool, "where");

@@ -137,6 +137,14 @@ bool ct_is_signed_view(CtOp op, CtDtype type, CtFacts a, CtFacts b) {
   return type == CT_u64 && ct_cares_for_sign(op) && (a.lo < 0 || b.lo < 0);
 }
 
+/* That of a type's smallest number is the number itself. */
+static Span span_abs(CtFacts a, CtFacts all) {
+  if (a.lo >= 0) {
+    return (Span){a.lo, a.hi};
+  }
+  return a.lo == all.lo ? (Span){all.lo, all.hi} : (Span){0, ct_max(a.hi, -a.lo)};
+}
+
 /* Range of an integer operation before it is fitted to its type, and its divisor. */
 static Span op_span(CtOp op, CtFacts a, CtFacts b, CtFacts all, int64_t *div) {
   *div = 1;
@@ -161,9 +169,7 @@ static Span op_span(CtOp op, CtFacts a, CtFacts b, CtFacts all, int64_t *div) {
     case CT_OP_MAX:
       *div = ct_gcd(a.div, b.div);
       return (Span){ct_max(a.lo, b.lo), ct_max(a.hi, b.hi)};
-    case CT_OP_ABS:
-      *div = a.div;
-      return (Span){a.lo >= 0 ? a.lo : 0, a.lo >= 0 ? a.hi : ct_max(a.hi, -(a.lo + 1))};
+    case CT_OP_ABS: *div = a.div; return span_abs(a, all);
     case CT_OP_AND:
     case CT_OP_OR:
     case CT_OP_XOR: *div = div_bits(op, a.div, b.div); return span_bits(op, a, b, all);

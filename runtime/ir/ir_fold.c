@@ -152,6 +152,8 @@ static bool fold_u64(CtOp op, uint64_t a, uint64_t b, int64_t *r) {
     case CT_OP_MAX: *r = (int64_t)(a > b ? a : b); return true;
     case CT_OP_LT: *r = a < b; return true;
     case CT_OP_LE: *r = a <= b; return true;
+    case CT_OP_SHL: *r = b < 64 ? (int64_t)(a << b) : 0; return true;
+    case CT_OP_SHR: *r = b < 64 ? (int64_t)(a >> b) : 0; return true;
     default: return false;
   }
 }
@@ -160,7 +162,7 @@ static bool fold_u64(CtOp op, uint64_t a, uint64_t b, int64_t *r) {
 static bool fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r) {
   uint64_t x = (uint64_t)a;
   uint64_t y = (uint64_t)b;
-  if (type == CT_u64 && ct_cares_for_sign(op)) {
+  if (type == CT_u64 && (ct_cares_for_sign(op) || op == CT_OP_SHL || op == CT_OP_SHR)) {
     return fold_u64(op, x, y, r);
   }
   switch (op) {

@@ -81,6 +81,31 @@ end, big)
 -- expect: b	xx	1,2,3	4	integer
 show(7) -- expect: 5 6 7 20 2 1 4000000000
 
+-- A choice whose condition is known has the type of both sides, as one at run time.
+run(function(o, v, zero)
+  local u = cast(v, u64)
+  o[0] = cast(max(where(v - v ~= 0, u, 0), -2), i64)
+  o[1] = cast(max(where(v * zero ~= 0, u, 0), -2), i64)
+  o[2] = where(v - v == 0, 1, i64(v)) * v * v
+  o[3] = where(v * zero == 0, 1, i64(v)) * v * v
+end, big, 0)
+show(4) -- expect: -2 -2 10000000000 10000000000
+
+-- The count of an unsigned shift has no sign.
+run(function(o, v)
+  o[0], o[1] = cast(u64(-1) << -48, i64), cast(cast(v, u64) << -48, i64)
+  o[2], o[3] = cast(u64(-1) >> -48, i64), cast(cast(v, u64) >> -48, i64)
+  o[4], o[5] = cast(u64(-1) << 48, i64), cast(cast(v, u64) << 48, i64)
+end, -1)
+show(6) -- expect: 0 0 0 0 -281474976710656 -281474976710656
+
+-- abs of the smallest integer is that integer, so nothing is decided by abs(x) >= 0.
+run(function(o, v)
+  o[0], o[1] = where(abs(v) >= 0, 1, 0), where(abs(v) + 1 > -7, 1, 0)
+  o[2], o[3] = abs(v) // 16, abs(v) % 1000
+end, -2147483647 - 1)
+show(4) -- expect: 0 0 -134217728 352
+
 -- A vote has 32 bits, and its sign when it is cast.
 local votes = zeros(i32, 64)
 kernel("votes", function(x, votes)
