@@ -63,6 +63,8 @@ files["scripts/conformance.lua"] = { std = "lua54+cuttle" }
 files["scripts/fuzz_kernels.lua"] = { -- a grammar, row by row
   std = "lua54+cuttle", max_line_length = false,
 }
+files["scripts/fuzz_c.lua"] = { std = "lua54+cuttle", max_line_length = 120 }
+files["scripts/fuzz_c"] = { max_line_length = 120 } -- two languages side by side
 files["examples"] = { std = "lua54+cuttle" }
 files["tests"] = { -- whole messages in comments; kernels that do not use all they take, and whose
   -- parameters are called as the host calls the tensors

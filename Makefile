@@ -18,6 +18,7 @@ FUZZ_SECONDS = 10
 CHECKS = 1000000
 SEED = 1
 PROGRAMS = 100000
+JOBS ?= 2
 ROUNDS = 9
 CUDA_HOME = /usr/local/cuda
 
@@ -150,7 +151,7 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h $(1) && \
 
 # {====== Building ======
 
-.PHONY: all lib module help demo bench bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz fuzz fuzz-programs golden docs \
+.PHONY: all lib module help demo bench bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs golden docs \
 	lint lint-format lint-lua lint-includes \
 	format install install-files install-headers install-module clean FORCE
 .SECONDARY:
@@ -248,6 +249,7 @@ help:
 	@echo 'gpu-test   the tests and examples that need a CUDA device'
 	@echo 'laws       the layout algebra against its laws, until CHECKS=$(CHECKS) random cases have held'
 	@echo 'kernel-fuzz  PROGRAMS=$(PROGRAMS) random kernels of SEED=$(SEED) against plain Lua'
+	@echo 'c-fuzz       the same against references in C, by JOBS=$(JOBS) processes'
 	@echo 'fuzz       each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
 	@echo 'bench      cuttle bench: the product against its peers'
 	@echo 'bench-pocl the CPU engine beside PoCL, in ROUNDS=$(ROUNDS) rounds'
@@ -366,6 +368,10 @@ laws: $(LAWS_BIN)
 # For as long as it is told to: make kernel-fuzz PROGRAMS=100000 SEED=7.
 kernel-fuzz: $(PROGRAM)
 	@env CUTTLE_DEVICE=$(or $(CUTTLE_DEVICE),cpu) $(PROGRAM) scripts/fuzz_kernels.lua $(PROGRAMS) $(SEED)
+
+# Likewise against references in C: make c-fuzz PROGRAMS=100000 SEED=7 JOBS=16.
+c-fuzz: $(PROGRAM)
+	@env CUTTLE_DEVICE=$(or $(CUTTLE_DEVICE),cpu) $(PROGRAM) scripts/fuzz_c.lua $(PROGRAMS) $(SEED) $(JOBS)
 
 # The fuzz targets need clang's libFuzzer; without it their tests are skipped.
 fuzz-programs:
