@@ -14,7 +14,6 @@ local M = {}
 
 local BANKS_BYTES <const> = 128 -- one wavefront: what lies a multiple of this apart is in one bank
 local MAX_PATTERNS <const> = 1024 -- recorded of one access
-local ROWS <const> = 10
 
 local function fail(format, ...)
   internal.fail("find_swizzle: " .. format:format(...))
@@ -111,10 +110,8 @@ end
 
 local function add_paddings(list, plain, element_bytes, unit)
   for _, step in ipairs(steps_of(plain)) do
-    local by = unit
-    while by * element_bytes < BANKS_BYTES do
+    for by = unit, BANKS_BYTES // element_bytes - 1, unit do -- one more begins in the same bank
       list[#list + 1] = new_padded(plain, step, by)
-      by = by * 2
     end
   end
 end
@@ -211,14 +208,35 @@ local function add_row(rows, rank, c)
                       report.conflicts(c.writes), report.conflicts(c.reads), tostring(c.bytes) }
 end
 
+-- Is the candidate worth a row? The best swizzle and the best padding are, if they are better than
+-- the tensor as it is. With the option `rows` the first rows are, whatever they are.
+local function is_shown(self, rank, candidate, kinds)
+  if candidate.is_now then return true end
+  if self.rows then return rank <= self.rows end
+  local helps = not self.now.wavefronts or candidate.wavefronts < self.now.wavefronts
+  local is_first = not kinds[candidate.kind]
+  kinds[candidate.kind] = true
+  return helps and is_first
+end
+
+-- What to make of the best layout; "" where the table says it.
+local function remark(self)
+  local now, best = self.now, self.best
+  if not now.wavefronts or best.wavefronts < now.wavefronts then return "" end
+  return now.conflicts == 0 and "\nno conflicts as it is: nothing to gain"
+    or "\nnothing helps: no layout tried has fewer conflicts; let the lanes access other elements"
+end
+
 function Found:__tostring()
   local rows = { { "rank", "layout", "write conflicts", "read conflicts", "bytes" } }
+  local kinds = {}
   for rank, candidate in ipairs(self.candidates) do
-    if rank <= self.rows or candidate.is_now then add_row(rows, rank, candidate) end
+    if is_shown(self, rank, candidate, kinds) then add_row(rows, rank, candidate) end
   end
   local what = ("%s%s %s"):format(self.name and self.name .. " " or "", self.dtype, self.now.text)
-  return ("%s\nwrites: %s; reads: %s\n%s"):format(report.title(what, self),
-    requests_text(self.requests, true), requests_text(self.requests, false), report.table(rows, 2))
+  return ("%s\nwrites: %s; reads: %s\n%s%s"):format(report.title(what, self),
+    requests_text(self.requests, true), requests_text(self.requests, false),
+    report.table(rows, 2), remark(self))
 end
 
 local function find(tensor, list, options)
@@ -230,7 +248,7 @@ local function find(tensor, list, options)
   return setmetatable({ name = tensor.name, dtype = tensor.dtype, requests = list,
                         candidates = done, best = done[1], layout = done[1].layout,
                         now = now, stopped = stopped, n_wanted = #wanted,
-                        rows = options.rows or ROWS }, Found)
+                        rows = options.rows }, Found)
 end
 
 -- {====== Asking ======

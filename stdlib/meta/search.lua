@@ -13,21 +13,23 @@
 --- take one. `count` weighs it.
 ---
 --- Tried are the layout as it is, every swizzle of it that changes banks and leaves together what is
---- accessed at once, and paddings by powers of two. They are ranked by wavefronts, what each request
---- takes of shared memory, then by bytes. Options: `padding`, `swizzle` (false: none), `max_bytes` (of
---- the tensor), `rows` (of the table), `blocks` (that run and are recorded, from the first on; else
---- one). Ctrl-C ends the search with the best so far.
+--- accessed at once, and every padding that does so, up to one row of banks (128 bytes). They are
+--- ranked by wavefronts, what each request takes of shared memory, then by bytes. The table has the
+--- best swizzle and the best padding that are better than the layout as it is; if none is, a line says
+--- so. Options: `padding`, `swizzle` (false: none), `max_bytes` (of the tensor), `rows` (of the table:
+--- as many, better or not), `blocks` (that run and are recorded, from the first on; else one). Ctrl-C
+--- ends the search with the best so far.
 ---
----     > found = find_swizzle("(32,32):(32,1)", {dtype = f32, rows = 2,
+---     > found = find_swizzle("(32,32):(32,1)", {dtype = f32,
 ---     >>   writes = {thr = row_major{1, 32}, val = "(1,1)"},
 ---     >>   reads = {thr = layout{32, 1}, val = "(1,1)"}})
 ---     > found
----     f32 (32,32):(32,1): 81 layouts tried
+---     f32 (32,32):(32,1): 107 layouts tried
 ---     writes: 32 of 4 bytes a lane; reads: 32 of 4 bytes a lane
 ---     rank  layout                          write conflicts  read conflicts  bytes
 ---        1  Sw<5,0,5> o 0 o (32,32):(32,1)                0               0   4096
 ---        2  (32,32):(33,1)                                0               0   4220
----       68  (32,32):(32,1)  (as it is)                    0    992 (32-way)   4096
+---       94  (32,32):(32,1)  (as it is)                    0    992 (32-way)   4096
 ---     > found.layout
 ---     Sw<5,0,5> o 0 o (32,32):(32,1)
 --- CuTe: none. MoYe: none.

@@ -18,9 +18,9 @@ internal.search = stopped_search
 local found = search()
 internal.search = begin
 print(found.stopped, #found.candidates, found.layout)  -- expect: true	1	(32,32):(32,1)
-print(tostring(found):match("[^\n]*"))                 -- expect: f32 (32,32):(32,1): 1 layout tried of 81, then stopped: the best so far
+print(tostring(found):match("[^\n]*"))                 -- expect: f32 (32,32):(32,1): 1 layout tried of 107, then stopped: the best so far
 found = search()
-print(found.stopped, #found.candidates)                -- expect: false	81
+print(found.stopped, #found.candidates)                -- expect: false	107
 
 local preamble = [[
   package.path = "tests/support/?.lua;" .. package.path
@@ -64,6 +64,6 @@ print(output_of(("%s %s 2>&1"):format(arg[-1], path)) == "")  -- expect: true
 local can = os.execute("command -v script >/dev/null 2>&1 && script -qec true /dev/null")
 local drawn = not can
   or output_of(("script -qec '%s %s' /dev/null </dev/null"):format(arg[-1], path))
-print(not can or (drawn:find("find_swizzle %[#* *%] %d+ of 81, Ctrl%-C keeps the best so far")
+print(not can or (drawn:find("find_swizzle %[#* *%] %d+ of 107, Ctrl%-C keeps the best so far")
   and drawn:find("\r\27[K", 1, true)) ~= nil)          -- expect: true
 os.remove(path)

@@ -89,3 +89,35 @@ print(kinds{max_bytes = 4096})   -- expect: 4096	4096	nil
 found = find_swizzle("Sw<1,0,3> o 0 o (64,64):(64,1)", { dtype = f16, reads = "ldmatrix.x4" })
 for _, c in ipairs(found.candidates) do assert(c ~= found.now) end
 print(found.now.text)            -- expect: Sw<1,0,3> o 0 o (64,64):(64,1)
+
+-- A stencil over rows of 18: only a stride of 16 modulo 32 words keeps two rows of threads apart.
+local function stencil(s_layout)
+  return kernel("stencil", function(x, y)
+    local s = shared(f32, s_layout)
+    for e = threadIdx.y * 16 + threadIdx.x, 323, 256 do s[e] = x[e] end
+    sync_threads()
+    local sum = 0.0
+    for i = 0, 2 do
+      for j = 0, 2 do sum = sum + s[{threadIdx.x + i, threadIdx.y + j}] end
+    end
+    y[{threadIdx.x, threadIdx.y}] = sum
+  end){grid = 1, block = {16, 16}}
+end
+local x, y = rand(f32, 324), zeros(f32, {16, 16})
+found = find_swizzle(stencil(layout{18, 18}), "s", x, y)
+print(found.layout, found.best.reads.conflicts, found.now.reads.conflicts)  -- expect: (18,18):(1,48)	0	72
+
+-- The table has the best of each kind that helps, and says when none does.
+local function rows_of(f)
+  local text = tostring(f)
+  return select(2, text:gsub("\n +%d+  ", "")), text:match("\n(%l[^\n]*)$")
+end
+print(rows_of(found))                       -- expect: 3	nil
+print(rows_of(find_swizzle(stencil(layout({18, 18}, {1, 48})), "s", x, y)))
+-- expect: 1	nothing helps: no layout tried has fewer conflicts; let the lanes access other elements
+print(rows_of(find_swizzle("(32,32):(1,32)",
+  { dtype = f32, reads = {thr = layout{32, 1}, val = "(1,1)"} })))
+-- expect: 1	no conflicts as it is: nothing to gain
+print(rows_of(find_swizzle("(32,32):(1,32)",
+  { dtype = f32, rows = 4, reads = {thr = layout{32, 1}, val = "(1,1)"} })))
+-- expect: 4	no conflicts as it is: nothing to gain
