@@ -255,6 +255,9 @@ static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {
   set_count(L, "vec", s->width.vec);
   set_text(L, "why", ct_width_whys[s->width.why]);
   set_text(L, "blamed", blamed[s->width.of]);
+  if (s->mma != CT_PROFILE_MMA_NONE) {
+    set_text(L, "mma", s->mma == CT_PROFILE_MMA_SUM ? "sum" : "operand");
+  }
   set_count(L, "requests", m->requests);
   set_count(L, "lanes", m->lanes);
   set_count(L, "bytes", m->bytes);
@@ -285,6 +288,8 @@ static void push_row(lua_State *L, const CtProfileProgram *p, uint32_t row, uint
   set_flag(L, "f64", in->is_f64);
   set_flag(L, "branch", in->is_branch);
   set_flag(L, "barrier", in->is_barrier);
+  set_count(L, "shuffles", in->n_shuffles * c->n);
+  set_count(L, "votes", in->n_votes * c->n);
   set_count(L, "n", c->n);
   set_count(L, "lanes", c->lanes);
   set_count(L, "partial", c->partial);

@@ -213,6 +213,8 @@ function lineRow(entry) {
     line.accesses.forEach((a) => last.append(accessButton(line, a)));
     const words = [];
     if (line.barriers > 0) words.push("barrier");
+    if (line.shuffles > 0) words.push(`${short(line.shuffles)} shuffles`);
+    if (line.votes > 0) words.push(`${short(line.votes)} votes`);
     if (line.branches > 0) words.push(`branch, ${short(line.splits)} of ${short(line.branches)} split`);
     if (words.length) last.append(make("span", words.join("; ")));
   }

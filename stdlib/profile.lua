@@ -37,6 +37,7 @@ local function line_of(kernel, row)
     line = { file = row.chunk, line = row.line, executions = 0, warp_instructions = 0,
              lane_instructions = 0, partial = 0, branches = 0, splits = 0, fma = 0, flops = 0,
              flops_f64 = 0, int_fma = 0, special = 0, mma = 0, atomics = 0, barriers = 0,
+             shuffles = 0, votes = 0,
              wgmma = {}, accesses = {}, by_key = {} }
     kernel.by_key[key] = line
     kernel.lines[#kernel.lines + 1] = line
@@ -75,12 +76,14 @@ end
 
 local function access_of(line, row, mem, op)
   local blamed = blamed_tensor(row, mem)
-  local key = table.concat({ mem.tensor, op, mem.vec, mem.why, blamed, tostring(mem.async) }, " ")
+  local key = table.concat({ mem.tensor, op, mem.vec, mem.why, blamed, tostring(mem.async),
+                             mem.mma or "" }, " ")
   local access = line.by_key[key]
   if not access then
     access = { tensor = mem.tensor, space = mem.space, op = op, atomic = mem.atomic,
                async = mem.async, dtype = mem.dtype, vec = mem.vec,
                bits = 8 * mem.vec * mem.element_bytes, why = mem.why, blamed = blamed,
+               mma = mem.mma,
                patterns = {} }
     for _, name in ipairs(counts) do access[name] = 0 end
     line.by_key[key] = access
@@ -179,6 +182,7 @@ local function add_row(line, row)
   line.branches = line.branches + (row.branch and row.n or 0)
   line.splits = line.splits + row.splits
   line.barriers = line.barriers + (row.barrier and row.n or 0)
+  line.shuffles, line.votes = line.shuffles + row.shuffles, line.votes + row.votes
   local flops = row.work and adders[row.work](line, row) or 0
   local kind = row.f64 and "flops_f64" or "flops"
   line[kind] = line[kind] + flops
@@ -211,7 +215,8 @@ local function lines_of(program)
   local kernel = { by_key = {}, lines = {} }
   for _, row in ipairs(program.rows) do
     -- what moves registers only costs nothing that is counted here
-    local counts_at_all = row.work or row.branch or row.barrier or #row.mem > 0
+    local counts_at_all = row.work or row.branch or row.barrier or row.shuffles > 0
+      or row.votes > 0 or #row.mem > 0
     if row.n > 0 and counts_at_all then add_row(line_of(kernel, row), row) end
   end
   table.sort(kernel.lines, function(a, b)
@@ -225,7 +230,7 @@ end
 -- {====== Totals ======
 
 local summed = { "fma", "flops", "flops_f64", "int_fma", "special", "mma", "atomics", "barriers",
-  "branches", "splits", "warp_instructions", "lane_instructions" }
+  "shuffles", "votes", "branches", "splits", "warp_instructions", "lane_instructions" }
 
 local function sum_of(lines, space, op, name)
   local sum = 0

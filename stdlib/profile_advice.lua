@@ -33,6 +33,21 @@ local texts = {
   registers = { "bools in registers are not packed", "keep flags as u8" },
 }
 
+-- In place of these, where an MMA fixes which elements a thread has.
+local of_mma = {
+  operand = { "the MMA's atom says which elements of T a thread takes",
+    "load them from shared memory by ldmatrix: see tiled_copy_A, tiled_copy_B and "
+      .. "atoms{family = \"ldmatrix\"}" },
+  sum = { "the MMA's atom says which elements of T a thread has",
+    "write them to shared memory first, and copy whole rows from there, if these stores matter" },
+}
+
+-- Why, and what to do.
+local function texts_of(access)
+  local is_layout = access.why == "common" or access.why == "size"
+  return is_layout and access.mma and of_mma[access.mma] or texts[access.why]
+end
+
 local merged <const> = "the compiler takes %d bits at once somewhere in this line: a GPU may count "
   .. "fewer, wider requests of %s"
 
@@ -51,11 +66,11 @@ local function fill(text, access, tensor)
 end
 
 -- "the script indexes A element by element".
-function M.reason(access) return fill(texts[access.why][1], access) end
+function M.reason(access) return fill(texts_of(access)[1], access) end
 
 -- What to write instead; nil where nothing has to be.
 function M.fix(access)
-  local fix = texts[access.why][2]
+  local fix = texts_of(access)[2]
   return fix and fill(fix, access)
 end
 
@@ -64,7 +79,9 @@ local function remark_of(access)
   if access.space == "shared" and access.wavefronts >= 1.5 * access.ideal_wavefronts then
     return "banks"
   end
-  return access.space == "global" and access.efficiency < 0.5 and "sectors" or nil
+  local has_neighbours = access.lanes >= 2 * access.requests
+  return access.space == "global" and access.efficiency < 0.5 and has_neighbours and "sectors"
+    or nil
 end
 
 -- Something that the figures themselves show; nil: nothing.
@@ -130,11 +147,11 @@ end
 local function add_widths(entries, line)
   local seen = {}
   for _, access in ipairs(line.accesses) do
-    local tensor, fix = access.blamed or access.tensor, texts[access.why][2]
-    local key = ("%s %s"):format(access.why, fill("N", access))
+    local tensor, why, fix = access.blamed or access.tensor, table.unpack(texts_of(access))
+    local key = ("%s %s %s"):format(access.why, fill("N", access), access.mma or "")
     if fix and not access.atomic and not seen[key .. tensor] then
       seen[key .. tensor] = true
-      local text = ("no wider, because %s; %s"):format(texts[access.why][1], fix)
+      local text = ("no wider, because %s; %s"):format(why, fix)
       add(entries, key, text, tensor, line, access)
     end
   end

@@ -3,6 +3,7 @@ local advice = require "cuttle.profile_advice"
 local M = {}
 
 local MAX_COLUMNS <const> = 100 -- of advice
+local LAUNCH_MS <const> = 2e-3 -- of a kernel that does nothing
 local UNITS <const> = { "", "k", "M", "G", "T", "P" }
 
 -- 1234567 -> "1.23M": three digits that count.
@@ -51,6 +52,9 @@ end
 local function what_of(line)
   local parts = {}
   if line.barriers > 0 then parts[#parts + 1] = "barrier" end
+  for _, name in ipairs { "shuffles", "votes" } do
+    if line[name] > 0 then parts[#parts + 1] = ("%s %s"):format(short(line[name]), name) end
+  end
   if line.branches > 0 then
     parts[#parts + 1] = ("branch, %s of %s split"):format(short(line.splits), short(line.branches))
   end
@@ -80,7 +84,9 @@ local function rows_of(line)
   add_wgmma(products, line.wgmma)
   first.fma = table.concat(products, ", ")
   first.access = first.access or what_of(line)
-  if #line.accesses > 0 and line.branches > 0 then rows[#rows + 1] = { access = what_of(line) } end
+  if #line.accesses > 0 and line.branches + line.shuffles + line.votes > 0 then
+    rows[#rows + 1] = { access = what_of(line) }
+  end
   return rows
 end
 
@@ -177,7 +183,8 @@ end
 local function arithmetic(totals)
   local parts = {}
   for _, of in ipairs { { "fma", "fma" }, { "flops", "flops f32" }, { "flops_f64", "flops f64" },
-                        { "special", "special" }, { "mma", "mma" } } do
+                        { "special", "special" }, { "mma", "mma" },
+                        { "shuffles", "shuffles" }, { "votes", "votes" } } do
     local n = totals[of[1]]
     if n > 0 then parts[#parts + 1] = ("%s %s"):format(short(n), of[2]) end
   end
@@ -207,9 +214,11 @@ function M.summary(profile, kernel)
   if kernel.registers_unknown then
     out[#out + 1] = "registers are not known: " .. kernel.registers_unknown
   end
-  out[#out + 1] = ("roofline of %s%s: at least %s, by %s; %s flops a byte of memory, balance %.3g")
-    :format(r.device, (t.mma > 0 or next(t.wgmma)) and " without mma" or "", time(r.estimate_ms),
-      r.bound, r.intensity and ("%.3g"):format(r.intensity) or "no", r.balance)
+  out[#out + 1] = ("roofline of %s%s: at least %s, by %s%s; %s flops a byte of memory, "
+    .. "balance %.3g"):format(r.device, (t.mma > 0 or next(t.wgmma)) and " without mma" or "",
+      time(r.estimate_ms), r.bound,
+      r.estimate_ms < LAUNCH_MS and ", less than a launch itself takes (some 2 us)" or "",
+      r.intensity and ("%.3g"):format(r.intensity) or "no", r.balance)
   out[#out + 1] = "  " .. times(r)
   for _, text in ipairs(kernel.l2 and l2_summary(kernel.l2) or {}) do out[#out + 1] = text end
   return out

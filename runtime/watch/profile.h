@@ -56,14 +56,22 @@ typedef struct CtProfileIn {
   uint16_t op;  /* CtSimtOp */
   uint8_t work; /* CtProfileWork */
   bool is_f64, is_branch, is_barrier;
-  uint16_t wgmma_n, wgmma_k; /* of a product by wgmma: its instructions are m64nNkK; 0: none */
+  uint8_t n_shuffles, n_votes; /* instructions of a warp: a shuffle of 8 bytes is two */
+  uint16_t wgmma_n, wgmma_k;   /* of a product by wgmma: its instructions are m64nNkK; 0: none */
 } CtProfileIn;
+/* What a copy's other side is to a product by an MMA atom, which fixes the elements that a thread has. */
+typedef enum CtProfileMma {
+  CT_PROFILE_MMA_NONE,
+  CT_PROFILE_MMA_OPERAND,
+  CT_PROFILE_MMA_SUM
+} CtProfileMma;
 typedef struct CtProfileSite {
   uint32_t in; /* index in rows */
   uint32_t buf;
   CtAccessRole role;
   bool reads, writes, is_atomic, is_async;
   bool is_box;    /* of tma_load or tma_store: a request is a whole box */
+  uint8_t mma;    /* CtProfileMma */
   bool is_matrix; /* of ldmatrix or stmatrix: eight rows of 16 bytes at once */
   CtWidth width;
   bool reduces;    /* is_box: its map */

@@ -39,7 +39,8 @@ static bool is_branch(uint32_t op) {
 bool ct_profile_wants(const CtIn *code) {
   uint32_t op = code->u.op;
   return is_tile(op) || is_branch(op) || op == CT_SIMT_BARRIER || op == CT_SIMT_ATOMIC ||
-         op == CT_SIMT_TMA || ct_simt_roles[op][3] == 'b' || work_of(op) != CT_WORK_NONE;
+         op == CT_SIMT_SHFL || op == CT_SIMT_VOTE || op == CT_SIMT_TMA ||
+         ct_simt_roles[op][3] == 'b' || work_of(op) != CT_WORK_NONE;
 }
 
 /* --- rows and sites --------------------------------------------------------------------------------------- */
@@ -84,13 +85,35 @@ static void set_row(const CtSimtProgram *p, uint32_t i, CtProfileIn *row, uint64
                        .op = (uint16_t)op,
                        .work = (uint8_t)work_of(op),
                        .is_branch = is_branch(op),
-                       .is_barrier = op == CT_SIMT_BARRIER};
+                       .is_barrier = op == CT_SIMT_BARRIER,
+                       .n_votes = op == CT_SIMT_VOTE};
+  if (op == CT_SIMT_SHFL) { /* see simt_ops.def */
+    row->n_shuffles = (uint8_t)((code->imm >> 16 & 0xff) / 4);
+  }
   row->is_f64 = row->work != CT_WORK_NONE && strstr(ct_simt_names[op], "_f64") != NULL;
   *each = op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64 ? (uint64_t)code->imm
                                                          : row->work != CT_WORK_NONE;
   if (is_tile(op)) {
     set_tile_work(p, &p->tiles[code->imm], row, each);
   }
+}
+
+/* What a fragment is to the products of the program. */
+static CtProfileMma mma_of(const CtSimtProgram *p, uint32_t buf) {
+  uint32_t memory = p->bufs[buf].memory;
+  for (uint32_t i = 0; p->bufs[buf].space == CT_REGISTER && i < p->n_tiles; i++) {
+    const CtTileOp *t = &p->tiles[i];
+    if (t->op != CT_OP_MMA && t->op != CT_OP_WGMMA) {
+      continue;
+    }
+    if (p->bufs[t->dst.buf].memory == memory) {
+      return CT_PROFILE_MMA_SUM;
+    }
+    if (p->bufs[t->a.buf].memory == memory || p->bufs[t->b.buf].memory == memory) {
+      return CT_PROFILE_MMA_OPERAND;
+    }
+  }
+  return CT_PROFILE_MMA_NONE;
 }
 
 /* Operands as ct_simt_accesses gives them, those in registers included: `out` has room for 3. What wgmma
@@ -118,6 +141,7 @@ static int list_operands(const CtSimtProgram *p, const CtIn *code, CtProfileSite
       s->is_matrix = t->op == CT_OP_WARP_COPY;
       if ((t->op == CT_OP_COPY || t->op == CT_OP_WARP_COPY) && roles[i] != CT_ACCESS_B) {
         s->width = t->width[0];
+        s->mma = (uint8_t)mma_of(p, s->writes ? t->a.buf : t->dst.buf);
         s->is_async = t->async;
       } else if ((t->op == CT_OP_GEMM || t->op == CT_OP_MMA) && roles[i] != CT_ACCESS_DST) {
         s->width = t->width[roles[i] == CT_ACCESS_A ? 0 : 1];
