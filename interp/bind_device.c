@@ -160,7 +160,8 @@ static int lang_device(lua_State *L) {
   CtDevice *d;
   CtErr err;
   if (!lua_isnoneornil(L, 1)) {
-    diag_check(L, state_choose_device(s, luaL_checkstring(L, 1), &err), &err);
+    diag_check(L, state_check_device(s, luaL_checkstring(L, 1), &err), &err);
+    diag_check(L, state_choose_device(s, lua_tostring(L, 1), &err), &err);
   }
   diag_check(L, state_device(s, &d, &err), &err);
   if (d != NULL) {
@@ -186,7 +187,7 @@ static int lang_devices(lua_State *L) {
   lua_newtable(L);
   lua_pushliteral(L, "cpu");
   lua_rawseti(L, -2, 1);
-  if (ct_device_count(&n, &err) == CT_OK) {
+  if (!state_is_cpu_only(state_of(L)) && ct_device_count(&n, &err) == CT_OK) {
     for (int i = 0; i < n; i++) {
       lua_pushfstring(L, "cuda:%d", i);
       lua_rawseti(L, -2, i + 2);
@@ -342,7 +343,7 @@ static int lang_cuda_kernel(lua_State *L) {
                     .options = options,
                     .n_options = n};
   double start = now_ms();
-  diag_check(L, ct_nvrtc_compile(&job, &output, &err), &err);
+  diag_check(L, state_compile(k->state, &job, false, &output, &err), &err);
   k->compile_ms = now_ms() - start;
   CtStatus status = ct_module_new(d, output.image.s, &k->module, &err);
   ct_nvrtc_output_clear(&output);

@@ -5,6 +5,7 @@
 #include "bind.h"
 #include "front.h"
 #include "source.h"
+#include "state.h"
 #include "value.h"
 
 enum { MAX_OPERANDS = 32 };
@@ -98,7 +99,7 @@ static int call_twin(lua_State *L, CtDtype type) {
 
 /* cuda[[text]] or cuda([[text]][, {name = value, ...}][, dtype][, twin]): CUDA C as it is, $name for
    operands; with a dtype it is an expression of that type. The CPU engine runs the twin. */
-static int lang_cuda(lua_State *L) {
+static int escape(lua_State *L) {
   CtIr *ir = front_here(L, "cuda");
   const char *names[MAX_OPERANDS];
   CtVal vals[MAX_OPERANDS];
@@ -116,6 +117,18 @@ static int lang_cuda(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg escape_functions[] = {{"cuda", lang_cuda}, {NULL, NULL}};
+/* The same for scripts: in a sandbox no text reaches a compiler, which would read what the text includes. */
+static int lang_cuda(lua_State *L) {
+  const CtIr *ir = front_here(L, "cuda");
+  if (ir->target.is_cuda && state_of(L)->options.sandbox != 0) {
+    return diag_error(L,
+                      "cuda: a sandboxed script brings no CUDA C of its own: it could include the "
+                      "host's files; on the CPU engine its Lua twin runs");
+  }
+  return escape(L);
+}
+
+/* The library's own texts are known. */
+static const luaL_Reg escape_functions[] = {{"cuda", lang_cuda}, {"_cuda", escape}, {NULL, NULL}};
 
 void bind_open_escape(lua_State *L) { luaL_setfuncs(L, escape_functions, 0); }

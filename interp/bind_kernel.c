@@ -78,6 +78,9 @@ static void read_nvrtc_options(lua_State *L, Kernel *k, int table) {
     diag_error(L, "kernel: nvrtc_options is %s; a table of texts was expected",
                diag_push_kind(L, -1));
   }
+  if (type != LUA_TNIL && k->state->options.sandbox != 0) {
+    diag_error(L, "kernel: nvrtc_options may name files, so a sandboxed script gives none");
+  }
   lua_Integer n = type == LUA_TNIL ? 0 : luaL_len(L, -1);
   for (lua_Integer i = 1; i <= n; i++) {
     size_t len = 0;
@@ -476,7 +479,7 @@ static int config_ptx(lua_State *L) {
                     .options = options,
                     .n_options = kernel_options(k, options),
                     .ptx = true};
-  CtStatus status = ct_nvrtc_compile(&job, &output, &err);
+  CtStatus status = state_compile(k->state, &job, false, &output, &err);
   ct_text_clear(&text);
   diag_check(L, status, &err);
   ct_text_clear(&output.log);

@@ -404,7 +404,6 @@ static bool compile(lua_State *L, bool ptx, CtNvrtcOutput *output) {
   char arch[16];
   int n = 0;
   CtErr err;
-  CtCache cache;
   ct_nvrtc_arch((int)bind_to_option(L, 2, 10, 999, "profile", "sm"), arch);
   luaL_checktype(L, 4, LUA_TTABLE);
   for (; n < LAUNCH_MAX_OPTIONS && lua_rawgeti(L, 4, n + 1) == LUA_TSTRING; n++) {
@@ -417,8 +416,7 @@ static bool compile(lua_State *L, bool ptx, CtNvrtcOutput *output) {
                     .options = options,
                     .n_options = n,
                     .ptx = ptx};
-  ct_cache_init(&cache);
-  if (ct_nvrtc_build(&job, &cache, output, &err) == CT_OK) {
+  if (state_compile(state_of(L), &job, true, output, &err) == CT_OK) {
     return true;
   }
   luaL_pushfail(L);

@@ -182,16 +182,20 @@ static int allclose(lua_State *L) {
 
 /* {====== matmul: the product on the host ====== */
 
-static void multiply_doubles(const Product *p, const double *A, const double *B, double *C) {
+/* A library would go on to its end, with threads and memory of its own: none in a sandbox. False: it was
+   interrupted. */
+static bool multiply_doubles(const CuttleState *s, const Product *p, const double *A,
+                             const double *B, double *C) {
   CtGemm g = bind_gemm_of(p, CT_f64, CT_f64);
   CtErr err;
-  if (!bind_fits_blas(p) || ct_hostblas_gemm(&g, A, B, C, &err) != CT_OK) {
-    ct_matmul_f64(p->m, p->n, p->k, A, B, C);
-  }
+  bool may_load = s->options.sandbox == 0;
+  return (may_load && bind_fits_blas(p) && ct_hostblas_gemm(&g, A, B, C, &err) == CT_OK) ||
+         ct_matmul_f64(p->m, p->n, p->k, A, B, C, &s->interrupt);
 }
 
-static CtStatus multiply_elems(const Product *p, const Tensor *A, const Tensor *B, const Tensor *C,
-                               Elem *a, Elem *b, Elem *c, CtErr *err) {
+static CtStatus multiply_elems(const CuttleState *s, const Product *p, const Tensor *A,
+                               const Tensor *B, const Tensor *C, Elem *a, Elem *b, Elem *c,
+                               CtErr *err) {
   CtStatus status = tensor_load(A, a, err);
   if (status == CT_OK) {
     status = tensor_load(B, b, err);
@@ -199,16 +203,15 @@ static CtStatus multiply_elems(const Product *p, const Tensor *A, const Tensor *
   if (status != CT_OK) {
     return status;
   }
-  if (ct_is_float(A->dtype)) {
-    multiply_doubles(p, &a->f, &b->f, &c->f);
-  } else {
-    ct_matmul_i64(p->m, p->n, p->k, &a->i, &b->i, &c->i);
-  }
-  return tensor_store(C, c, err);
+  bool is_done = ct_is_float(A->dtype)
+                     ? multiply_doubles(s, p, &a->f, &b->f, &c->f)
+                     : ct_matmul_i64(p->m, p->n, p->k, &a->i, &b->i, &c->i, &s->interrupt);
+  return is_done ? tensor_store(C, c, err)
+                 : ct_fail(err, CT_EINTERRUPTED, "reference.matmul: interrupted");
 }
 
-static CtStatus multiply_host(const Product *p, const Tensor *A, const Tensor *B, const Tensor *C,
-                              CtErr *err) {
+static CtStatus multiply_host(const CuttleState *s, const Product *p, const Tensor *A,
+                              const Tensor *B, const Tensor *C, CtErr *err) {
   CtAlloc alloc = C->storage->alloc;
   int64_t n_a = p->m * p->k, n_b = p->n * p->k, n_c = p->m * p->n;
   size_t bytes;
@@ -216,7 +219,7 @@ static CtStatus multiply_host(const Product *p, const Tensor *A, const Tensor *B
   if (block == NULL) {
     return ct_fail_nomem(err);
   }
-  CtStatus status = multiply_elems(p, A, B, C, block, block + n_a, block + n_a + n_b, err);
+  CtStatus status = multiply_elems(s, p, A, B, C, block, block + n_a, block + n_a + n_b, err);
   ct_free(alloc, block, bytes);
   return status;
 }
@@ -301,7 +304,7 @@ static int matmul(lua_State *L) {
   lua_settop(L, 3);
   const Tensor *C = result_tensor(L, &cx, &p, A);
   if (!bind_cublas_multiply(L, &cx, &p, A, B, C)) {
-    diag_check(L, multiply_host(&p, A, B, C, &err), &err);
+    diag_check(L, multiply_host(state_of(L), &p, A, B, C, &err), &err);
   }
   return 1;
 }
@@ -313,7 +316,8 @@ static int library(lua_State *L) {
   Product p = check_product(L, &cx, A, B);
   CtDtype result = lua_isnoneornil(L, 3) ? new_type(A) : tensor_check_host(L, 3, "library")->dtype;
   bool on_device = bind_cublas_takes(L, &cx, &p, A, B, result);
-  bool on_host = ct_is_float(A->dtype) && ct_hostblas_name() != NULL;
+  bool on_host =
+      state_of(L)->options.sandbox == 0 && ct_is_float(A->dtype) && ct_hostblas_name() != NULL;
   lua_pushstring(L, on_device ? "cuBLAS" : on_host ? "BLAS" : "none");
   return 1;
 }

@@ -11,8 +11,8 @@
 /* One head's tensors: Q, K, V and O as (D,S), so that a row's elements come one after another; LSE (S). */
 enum { HEAD_Q, HEAD_K, HEAD_V, HEAD_O, HEAD_LSE, HEAD_COUNT };
 
-static CtStatus compute(const CtAttention *a, const Tensor *const t[HEAD_COUNT], Elem *block,
-                        CtErr *err) {
+static CtStatus compute(const CuttleState *s, const CtAttention *a,
+                        const Tensor *const t[HEAD_COUNT], Elem *block, CtErr *err) {
   Elem *q = block, *k = q + a->n_q * a->depth, *v = k + a->n_k * a->depth;
   Elem *o = v + a->n_k * a->depth_v, *lse = o + a->n_q * a->depth_v;
   Elem *inputs[] = {q, k, v};
@@ -22,7 +22,9 @@ static CtStatus compute(const CtAttention *a, const Tensor *const t[HEAD_COUNT],
       return status;
     }
   }
-  ct_attention_f64(a, &q->f, &k->f, &v->f, &o->f, &lse->f, &lse[a->n_q].f);
+  if (!ct_attention_f64(a, &q->f, &k->f, &v->f, &o->f, &lse->f, &lse[a->n_q].f, &s->interrupt)) {
+    return ct_fail(err, CT_EINTERRUPTED, "reference.attention: interrupted");
+  }
   CtStatus status = tensor_store(t[HEAD_O], o, err);
   return status == CT_OK ? tensor_store(t[HEAD_LSE], lse, err) : status;
 }
@@ -71,7 +73,7 @@ static int attention(lua_State *L) {
   size_t bytes;
   Elem *block = tensor_new_elems(alloc, sizes, (int)CT_ARRAY_LEN(sizes), &bytes);
   CtErr err;
-  CtStatus status = block == NULL ? ct_fail_nomem(&err) : compute(&a, t, block, &err);
+  CtStatus status = block == NULL ? ct_fail_nomem(&err) : compute(state_of(L), &a, t, block, &err);
   ct_free(alloc, block, bytes);
   diag_check(L, status, &err);
   return 0;

@@ -326,6 +326,7 @@ static CtDevice *check_device(lua_State *L, int idx) {
   if (strcmp(text, "cuda") != 0 && (!is_numbered || ordinal < 0)) {
     diag_type_error(L, idx, "to", "\"cpu\", \"cuda\" or \"cuda:1\"");
   }
+  diag_check(L, state_check_device(state_of(L), text, &err), &err);
   diag_check(L, state_cuda(state_of(L), ordinal, &device, &err), &err);
   return device;
 }

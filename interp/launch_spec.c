@@ -347,7 +347,6 @@ static CtStatus load_module(const Kernel *k, Spec *spec, const char *image, CtEr
 
 static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
   const char *options[LAUNCH_MAX_OPTIONS];
-  CtCache cache;
   CtText source;
   CtNvrtcOutput output;
   double start = now_ms();
@@ -361,8 +360,7 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
                       .arch = ct_device_info(spec->device)->arch,
                       .options = options,
                       .n_options = kernel_options(k, options)};
-    ct_cache_init(&cache);
-    status = ct_nvrtc_build(&job, &cache, &output, err);
+    status = state_compile(k->state, &job, true, &output, err);
   }
   plan_packs(spec);
   status = status == CT_OK ? launch_maps_new(k->state->alloc, &spec->ir, &spec->maps, err) : status;
@@ -408,7 +406,6 @@ static CtStatus compile(const Kernel *k, Spec *spec, CtDevice *device, CtErr *er
 /* Compiles what `cuttle emit` wrote, for the capability it was written for, and drops the result. */
 static CtStatus compile_text(const Kernel *k, const char *source, CtErr *err) {
   const char *options[LAUNCH_MAX_OPTIONS];
-  CtCache cache;
   CtNvrtcOutput output;
   CtNvrtcJob job = {.alloc = k->state->alloc,
                     .source = source,
@@ -416,8 +413,7 @@ static CtStatus compile_text(const Kernel *k, const char *source, CtErr *err) {
                     .arch = k->state->emit_arch,
                     .options = options,
                     .n_options = kernel_options(k, options)};
-  ct_cache_init(&cache);
-  CtStatus status = ct_nvrtc_build(&job, &cache, &output, err);
+  CtStatus status = state_compile(k->state, &job, true, &output, err);
   if (status == CT_OK) {
     ct_nvrtc_output_clear(&output);
   }

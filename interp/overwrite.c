@@ -22,14 +22,18 @@ typedef struct Check {
 static bool is_name_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 /* Whether what follows a name may make it a target: `=`, or `,` with a `=` before anything that a
-   list of targets hardly has, or a comment. */
-static bool may_follow_target(const char *p, const char *end) {
+   list of targets hardly has, or a comment. Where such a list ends is looked for once: *list_end is at or
+   before p, or the end of the one that p is in. */
+static bool may_follow_target(const char *p, const char *end, const char **list_end) {
   while (p < end && isspace((unsigned char)*p)) {
     p++;
   }
-  bool is_list = p < end && *p == ',';
-  while (is_list && p < end && strchr("=;(){}\"'", *p) == NULL) {
-    p++;
+  if (p < end && *p == ',') {
+    const char *stop = *list_end > p ? *list_end : p;
+    while (stop < end && strchr("=;(){}\"'", *stop) == NULL) {
+      stop++;
+    }
+    p = *list_end = stop;
   }
   char first = p < end ? p[0] : '\0', second = p + 1 < end ? p[1] : '\0';
   return (first == '=' && second != '=') || (first == '-' && second == '-');
@@ -41,7 +45,7 @@ static bool is_function(const char *word, size_t len) {
 
 /* Whether a name of the language stands where one would be assigned. Texts and comments count. */
 static bool may_overwrite(lua_State *L, const char *text, size_t len) {
-  const char *end = text + len, *p = text;
+  const char *end = text + len, *p = text, *list_end = text;
   bool after_function = false, may = false;
   state_push_language(L);
   while (p < end && !may) {
@@ -49,7 +53,7 @@ static bool may_overwrite(lua_State *L, const char *text, size_t len) {
     while (p < end && is_name_char(*p)) {
       p++;
     }
-    if (p > word && (after_function || may_follow_target(p, end))) {
+    if (p > word && (after_function || may_follow_target(p, end, &list_end))) {
       lua_pushlstring(L, word, (size_t)(p - word));
       may = lua_rawget(L, -2) != LUA_TNIL;
       lua_pop(L, 1);

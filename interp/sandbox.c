@@ -20,10 +20,8 @@ static const char *const forbidden[] = {
     "package.cpath",
 };
 
-/* Names of the language that reach files, or compile CUDA C of the script's own: NVRTC reads files, and
-   takes what memory and time it wants. */
-static const char *const forbidden_names[] = {"load_npy", "save_npy", "reload", "cuda",
-                                              "cuda_kernel"};
+/* Names of the language that reach files: a compiler does, by #include. `cuda` decides by itself. */
+static const char *const forbidden_names[] = {"load_npy", "save_npy", "reload", "cuda_kernel"};
 
 void sandbox_replace(lua_State *L, const char *name, lua_CFunction fn) {
   lua_getfield(L, -1, name);

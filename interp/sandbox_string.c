@@ -231,17 +231,25 @@ static int repeat(lua_State *L) {
   return call_own(L);
 }
 
+static void poll_in(lua_State *L, const char *library, const char *const *names, size_t n) {
+  lua_getglobal(L, library);
+  for (size_t i = 0; i < n; i++) {
+    sandbox_replace(L, names[i], call_own);
+  }
+  lua_pop(L, 1);
+}
+
 void sandbox_open_string(lua_State *L) {
   static const char *const slow[] = {"byte",  "char",   "format",  "lower",   "pack",
                                      "upper", "unpack", "reverse", "packsize"};
-  lua_getglobal(L, "string");
+  static const char *const slow_utf8[] = {"char", "codepoint", "len", "offset"};
+  lua_getglobal(L, LUA_STRLIBNAME);
   sandbox_replace(L, "find", find);
   sandbox_replace(L, "match", match);
   sandbox_replace(L, "gmatch", gmatch);
   sandbox_replace(L, "gsub", gsub);
   sandbox_replace(L, "rep", repeat);
-  for (size_t i = 0; i < CT_ARRAY_LEN(slow); i++) {
-    sandbox_replace(L, slow[i], call_own);
-  }
   lua_pop(L, 1);
+  poll_in(L, LUA_STRLIBNAME, slow, CT_ARRAY_LEN(slow));
+  poll_in(L, LUA_UTF8LIBNAME, slow_utf8, CT_ARRAY_LEN(slow_utf8));
 }

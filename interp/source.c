@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "source_load.h"
+#include "state.h"
 
 #define SOURCE_TYPE "cuttle.source"
 
@@ -321,7 +322,10 @@ static bool try_remembered(lua_State *L, int f, int dump, const lua_Debug *ar, s
 }
 
 static bool try_file(lua_State *L, int f, int dump, const lua_Debug *ar, size_t *fn, bool *any) {
-  if (ar->source[0] != '@' || !src_push_file(L, ar->source + 1)) {
+  const CuttleState *s = state_of(L);
+  bool has_files =
+      s == NULL || s->options.sandbox == 0; /* a script may call its chunk as it likes */
+  if (!has_files || ar->source[0] != '@' || !src_push_file(L, ar->source + 1)) {
     return false;
   }
   *any = true;

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "diag.h"
+#include "runtime/base/env.h"
 #include "runtime/device/nvrtc.h"
 
 enum { DEFAULT_SM = 90 };
@@ -79,7 +80,9 @@ int state_call(CuttleState *s, int n_args, int n_results) {
   if (s->n_calls++ == 0) {
     state_resume(s);
   }
+  bool before = ct_env_ignore(s->options.no_environment != 0);
   int status = lua_pcall(L, n_args, n_results, base);
+  (void)ct_env_ignore(before);
   s->n_calls--;
   lua_remove(L, base);
   return status;
@@ -147,6 +150,7 @@ static void take_device(CuttleState *s, const char *text) {
   text = text != NULL ? text : state_env(s, "CUTTLE_DEVICE");
   text = text != NULL && text[0] != '\0' ? text : "auto";
   snprintf(s->device_text, sizeof s->device_text, "%s", text);
+  snprintf(s->given_device, sizeof s->given_device, "%s", text);
 }
 
 static bool is_set(const CuttleState *s, const char *name) {

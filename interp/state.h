@@ -9,6 +9,7 @@
 
 #include "cuttle.h"
 #include "runtime/device/device.h"
+#include "runtime/device/nvrtc.h"
 #include "runtime/base/rand.h"
 #include "runtime/simt/simt.h"
 
@@ -76,6 +77,7 @@ typedef struct CuttleState {
 
   /* The current device is what `device_text` says ("auto"); it is opened at first use. */
   char device_text[32];
+  char given_device[32]; /* what it was when the state was opened: the host's choice */
   bool is_device_open;
   bool check_all;                    /* check every launch of the CPU engine: CUTTLE_CHECK */
   CtDevice *device;                  /* NULL: the CPU engine */
@@ -136,6 +138,15 @@ CtStatus state_named_device(CuttleState *s, const char *text, CtDevice **out,
 
 /* CUDA device number `ordinal`, opened at first use; -1: that of the host's context, else 0. */
 CtStatus state_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *err) CT_NODISCARD;
+
+/* Whether a script may choose the device, or put tensors on it: in a sandbox it has the host's. */
+CtStatus state_check_device(const CuttleState *s, const char *text, CtErr *err) CT_NODISCARD;
+/* Is this a sandbox to which the host gave the CPU engine? */
+bool state_is_cpu_only(const CuttleState *s);
+
+/* Compiles CUDA C, through the disk cache or not; nvrtc.h. An error in a sandbox on the CPU engine. */
+CtStatus state_compile(CuttleState *s, const CtNvrtcJob *job, bool is_cached, CtNvrtcOutput *out,
+                       CtErr *err) CT_NODISCARD;
 
 /* The CPU engine, opened at first use. */
 CtStatus state_simt(CuttleState *s, CtSimtEngine **out, CtErr *err) CT_NODISCARD;

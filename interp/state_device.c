@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/env.h"
 #include "state.h"
 
 /* {====== The choice ====== */
@@ -51,7 +52,10 @@ static CtStatus open_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *er
   if (ordinal < 0) {
     o.context = s->options.cuda_context;
   }
-  return ct_device_open(&o, out, err);
+  bool before = ct_env_ignore(s->options.no_environment != 0);
+  CtStatus st = ct_device_open(&o, out, err);
+  (void)ct_env_ignore(before);
+  return st;
 }
 
 /* With a context of the host its device is whatever the context is on: ask by -1 first. */

@@ -21,9 +21,7 @@ static void hook(lua_State *L, lua_Debug *ar);
 
 /* {====== Is it to stop? ====== */
 
-bool state_is_interrupted(const CuttleState *s) {
-  return __atomic_load_n(&s->interrupt, __ATOMIC_RELAXED) != 0;
-}
+bool state_is_interrupted(const CuttleState *s) { return ct_flag_is_up(&s->interrupt); }
 
 bool state_is_stopping(const CuttleState *s) {
   uint64_t limit = s->options.instruction_limit;

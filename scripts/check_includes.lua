@@ -9,6 +9,7 @@
 local modules = {
   runtime = {
     { name = "base", files = { "base/base" }, uses = {} },
+    { name = "env", files = { "base/env" }, uses = { "base" } },
     { name = "err", files = { "base/err" }, uses = { "base" } },
     { name = "arena", files = { "base/arena" }, uses = { "err" } },
     { name = "text", files = { "base/text" }, uses = { "arena" } },
@@ -44,8 +45,8 @@ local modules = {
     -- Libraries and devices take text, bytes and sizes: no layouts, no IR.
     { name = "dl", files = { "device/dl", "device/cuda_[%w_]+", "device/nvrtc_syms",
       "device/cublas_[%w_]+", "device/cublaslt_syms", "device/nvml_syms", "device/nvml_types" },
-      uses = { "text" } },
-    { name = "cache", files = { "device/cache" }, uses = { "text" } },
+      uses = { "text", "env" } },
+    { name = "cache", files = { "device/cache" }, uses = { "text", "env" } },
     { name = "nvrtc", files = { "device/nvrtc", "device/nvrtc_[%w_]+" }, uses = { "dl", "cache" } },
     { name = "device", files = { "device/device", "device/device_[%w_]+" },
       uses = { "dl", "message" } },

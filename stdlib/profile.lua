@@ -192,12 +192,17 @@ end
 
 local files = {}
 
+-- A sandbox has no files.
+local function text_of_file(name)
+  local file <close> = io and io.open and io.open(name, "r")
+  return file and file:read("a") or ""
+end
+
 local function source_of(file, line)
   if files[file] == nil then
-    local lines, handle = {}, io.open(file, "r")
-    if handle then
-      for text in handle:lines() do lines[#lines + 1] = text end
-      handle:close()
+    local lines = {}
+    for text in ((internal.source(file) or text_of_file(file)) .. "\n"):gmatch("([^\n]*)\n") do
+      lines[#lines + 1] = text
     end
     files[file] = lines
   end

@@ -14,6 +14,12 @@
 #define CT_ASSERT(x) assert(x) /* what we promised ourselves; never what a script can cause */
 #define CT_UNREACHABLE() (assert(0 && "unreachable"), __builtin_unreachable())
 
+/* A flag that any thread, or a signal handler, sets to stop long work: an int, as C++ knows that too. NULL
+   is never up. */
+static inline bool ct_flag_is_up(const volatile int *flag) {
+  return flag != NULL && __atomic_load_n(flag, __ATOMIC_RELAXED) != 0;
+}
+
 /* Checked 64-bit arithmetic: true when the exact result does not fit (then *r is unspecified). */
 static inline bool ct_add_overflow(int64_t a, int64_t b, int64_t *r) {
   return __builtin_add_overflow(a, b, r);

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/base/env.h"
+
 /* {====== SipHash-2-4-128 (Aumasson and Bernstein, 2012), key 00 01 .. 0f ====== */
 
 static const uint64_t KEY0 = 0x0706050403020100U, KEY1 = 0x0f0e0d0c0b0a0908U;
@@ -112,7 +114,7 @@ static void set_dir(CtCache *c, const char *base, const char *rest) {
 }
 
 static const char *get_variable(const char *name) {
-  const char *s = getenv(name);
+  const char *s = ct_env(name);
   return s == NULL || s[0] == '\0' ? NULL : s;
 }
 

@@ -34,9 +34,7 @@ static int64_t now_ns(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static bool is_interrupted(const CtDevice *d) {
-  return d->interrupt != NULL && __atomic_load_n(d->interrupt, __ATOMIC_RELAXED) != 0;
-}
+static bool is_interrupted(const CtDevice *d) { return ct_flag_is_up(d->interrupt); }
 
 static CtStatus fail_interrupted(CtErr *err) {
   return ct_fail(err, CT_EINTERRUPTED, "device: the wait was interrupted; the kernel still runs");

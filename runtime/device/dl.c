@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/env.h"
+
 _Static_assert(sizeof(void *) == sizeof(void (*)(void)), "dlsym's result is a function pointer");
 
 enum { REQUIRED = 1, OPTIONAL = 0 };
@@ -60,7 +62,7 @@ static bool visit_dir(const char *dir, bool (*visit)(void *ud, const char *dir),
 
 static bool visit_library_path(bool (*visit)(void *ud, const char *dir), void *ud) {
   char dir[CT_DL_PATH_BYTES];
-  const char *s = getenv("LD_LIBRARY_PATH");
+  const char *s = ct_env("LD_LIBRARY_PATH");
   while (s != NULL && *s != '\0') {
     size_t len = strcspn(s, ":");
     if (len > 0 && len < sizeof dir) {
@@ -77,7 +79,7 @@ static bool visit_library_path(bool (*visit)(void *ud, const char *dir), void *u
 
 static bool visit_home(const char *variable, bool (*visit)(void *ud, const char *dir), void *ud) {
   char dir[CT_DL_PATH_BYTES];
-  const char *home = getenv(variable);
+  const char *home = ct_env(variable);
   if (home == NULL) {
     return false;
   }
@@ -181,7 +183,7 @@ static void *load_named(const char *name, char path[CT_DL_PATH_BYTES]) {
 }
 
 CtStatus ct_dl_open(const CtDlSpec *lib, void **handle, char path[CT_DL_PATH_BYTES], CtErr *err) {
-  const char *given = lib->env == NULL ? NULL : getenv(lib->env);
+  const char *given = lib->env == NULL ? NULL : ct_env(lib->env);
   if (given != NULL && given[0] != '\0') {
     return open_given(lib, given, handle, path, err);
   }
@@ -449,7 +451,7 @@ static CtStatus try_nvrtc_names(const Candidates *cs, CtErr *err) {
 }
 
 static CtStatus load_nvrtc(CtErr *err) {
-  const char *given = getenv("CUTTLE_NVRTC");
+  const char *given = ct_env("CUTTLE_NVRTC");
   if (given != NULL && given[0] != '\0') {
     return try_nvrtc(given, cuda_version_locked(), err);
   }
@@ -487,7 +489,7 @@ bool ct_dl_nvrtc_is_loaded(void) {
 
 /* The best candidate's path; false when only loading can tell. */
 static bool find_nvrtc_path(char path[CT_DL_PATH_BYTES]) {
-  const char *given = getenv("CUTTLE_NVRTC");
+  const char *given = ct_env("CUTTLE_NVRTC");
   if (nvrtc_loaded) {
     copy_path(path, nvrtc_table.path);
     return true;

@@ -34,23 +34,33 @@ static void divide_row(double *o, double by, int64_t n) {
   }
 }
 
-void ct_attention_f64(const CtAttention *a, const double *Q, const double *K, const double *V,
-                      double *O, double *lse, double *p) {
-  for (int64_t i = 0; i < a->n_q; i++) {
-    double *o = O + i * a->depth_v;
-    int64_t seen = a->causal ? ct_min(a->n_k, ct_max(0, i + a->n_k - a->n_q + 1)) : a->n_k;
-    double most = products(a, Q + i * a->depth, K, seen, p), sum = 0;
-    for (int64_t c = 0; c < a->depth_v; c++) {
-      o[c] = 0;
-    }
-    for (int64_t j = 0; j < seen; j++) {
-      double weight = exp(p[j] - most);
-      sum += weight;
-      add_row(o, V + j * a->depth_v, weight, a->depth_v);
-    }
-    if (seen > 0) {
-      divide_row(o, sum, a->depth_v);
-    }
-    lse[i] = seen > 0 ? most + log(sum) : -HUGE_VAL;
+/* Query i: a row of O, a number of lse. */
+static void attend(const CtAttention *a, int64_t i, const double *Q, const double *K,
+                   const double *V, double *O, double *lse, double *p) {
+  double *o = O + i * a->depth_v;
+  int64_t seen = a->causal ? ct_min(a->n_k, ct_max(0, i + a->n_k - a->n_q + 1)) : a->n_k;
+  double most = products(a, Q + i * a->depth, K, seen, p), sum = 0;
+  for (int64_t c = 0; c < a->depth_v; c++) {
+    o[c] = 0;
   }
+  for (int64_t j = 0; j < seen; j++) {
+    double weight = exp(p[j] - most);
+    sum += weight;
+    add_row(o, V + j * a->depth_v, weight, a->depth_v);
+  }
+  if (seen > 0) {
+    divide_row(o, sum, a->depth_v);
+  }
+  lse[i] = seen > 0 ? most + log(sum) : -HUGE_VAL;
+}
+
+bool ct_attention_f64(const CtAttention *a, const double *Q, const double *K, const double *V,
+                      double *O, double *lse, double *p, const volatile int *interrupt) {
+  for (int64_t i = 0; i < a->n_q; i++) {
+    if (ct_flag_is_up(interrupt)) {
+      return false;
+    }
+    attend(a, i, Q, K, V, O, lse, p);
+  }
+  return true;
 }

@@ -15,8 +15,9 @@ typedef struct CtAttention {
 
 /* O (n_q,depth_v) = softmax(scale Q K') V, and lse (n_q) the logarithm of each row's sum of exponentials,
    all dense, rows one after another. A query that sees no key has a row of zeros and -infinity. `p` is
-   room for n_k numbers. */
-void ct_attention_f64(const CtAttention *a, const double *Q, const double *K, const double *V,
-                      double *O, double *lse, double *p);
+   room for n_k numbers. False: `interrupt`, which may be NULL and is read atomically, became other than 0
+   before the end. */
+bool ct_attention_f64(const CtAttention *a, const double *Q, const double *K, const double *V,
+                      double *O, double *lse, double *p, const volatile int *interrupt);
 
 #endif

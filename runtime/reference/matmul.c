@@ -34,27 +34,32 @@ enum {
     }                                                                                              \
   }                                                                                                \
                                                                                                    \
-  static void multiply_##suffix(int64_t m, int64_t n, int64_t k, const word *A, const word *B,     \
-                                word *C) {                                                         \
+  static bool multiply_##suffix(int64_t m, int64_t n, int64_t k, const word *A, const word *B,     \
+                                word *C, const volatile int *interrupt) {                          \
     for (int64_t i = 0; i < m * n; i++) {                                                          \
       C[i] = 0;                                                                                    \
     }                                                                                              \
     for (int64_t i = 0; i < m; i += ROWS) {                                                        \
       for (int64_t j = 0; j < n; j++) {                                                            \
+        if (ct_flag_is_up(interrupt)) {                                                            \
+          return false;                                                                            \
+        }                                                                                          \
         add_block_##suffix(C + i + j * m, A + i, B + j, m, n, k, ct_min(ROWS, m - i));             \
       }                                                                                            \
     }                                                                                              \
+    return true;                                                                                   \
   }
 
 MATMUL(f64, double)
 MATMUL(u64, uint64_t)
 
-void ct_matmul_f64(int64_t m, int64_t n, int64_t k, const double *A, const double *B, double *C) {
-  multiply_f64(m, n, k, A, B, C);
+bool ct_matmul_f64(int64_t m, int64_t n, int64_t k, const double *A, const double *B, double *C,
+                   const volatile int *interrupt) {
+  return multiply_f64(m, n, k, A, B, C, interrupt);
 }
 
 /* Unsigned arithmetic wraps where signed would be undefined; the bits are the same. */
-void ct_matmul_i64(int64_t m, int64_t n, int64_t k, const int64_t *A, const int64_t *B,
-                   int64_t *C) {
-  multiply_u64(m, n, k, (const uint64_t *)A, (const uint64_t *)B, (uint64_t *)C);
+bool ct_matmul_i64(int64_t m, int64_t n, int64_t k, const int64_t *A, const int64_t *B, int64_t *C,
+                   const volatile int *interrupt) {
+  return multiply_u64(m, n, k, (const uint64_t *)A, (const uint64_t *)B, (uint64_t *)C, interrupt);
 }

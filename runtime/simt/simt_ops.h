@@ -444,7 +444,7 @@ struct CtWarp {
 static inline int ct_first_lane(uint32_t mask) { return __builtin_ctz(mask); }
 
 static inline bool ct_simt_interrupted(const CtSimtJob *job) {
-  return job->interrupt != NULL && __atomic_load_n(job->interrupt, __ATOMIC_RELAXED) != 0;
+  return ct_flag_is_up(job->interrupt);
 }
 
 static inline void ct_simt_note_change(CtSimtJob *job) { atomic_fetch_add(&job->n_changes, 1); }

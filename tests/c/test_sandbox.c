@@ -202,6 +202,9 @@ static const Attack c_attacks[] = {
     {"string.rep of nothing", "assert((''):rep(1 << 62) == '')", 0, CUTTLE_OK, NULL},
     {"string functions on long texts", "local s = ('a'):rep(1e7) while true do s:reverse() end", 0,
      CUTTLE_INTERRUPTED, "interrupted"},
+    {"utf8 functions on long texts", "local s = ('a'):rep(1e7) while true do utf8.len(s) end", 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"loading a long list", "load('return {' .. ('1,'):rep(2e5) .. '}')", 0, CUTTLE_OK, NULL},
     {"comparing long texts",
      "local a, b = ('a'):rep(1e7), ('a'):rep(1e7) while true do local c = a < b end", 0,
      CUTTLE_INTERRUPTED, "interrupted"},
@@ -231,8 +234,133 @@ static const Attack c_attacks[] = {
      CUTTLE_INTERRUPTED, NULL},
 };
 
+/* {====== Long work of the library ====== */
+
+static const Attack library_attacks[] = {
+    {"reference.matmul",
+     "local z = zeros(f32, '(1000,1000):(0,0)') while true do reference.matmul(z, z) end", 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"reference.matmul of integers",
+     "local z = zeros(i32, '(1000,1000):(0,0)') while true do reference.matmul(z, z) end", 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"reference.attention",
+     "local z = zeros(f32, '(1,1,16000,64):(0,0,0,0)') reference.attention(z, z, z)", 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"a kernel that spins",
+     "kernel('k', function(x) while x[0] == 0.0 do end end){grid = 8, block = 64}(zeros(f32, 1))",
+     0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"a kernel of many blocks",
+     "kernel('k', function(x) x[0] = 1.0 end){grid = 2000000, block = 1024}(zeros(f32, 1))", 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"find_swizzle in a loop",
+     "while true do find_swizzle('(64,64):(64,1)', {dtype = f32,\n"
+     "  reads = {thr = layout{32, 1}, val = '(1,1)'}}) end",
+     0, CUTTLE_INTERRUPTED, "interrupted"},
+};
+
+/* {====== Files and compilers ====== */
+
+static const Attack file_attacks[] = {
+    {"options of a compiler that write files",
+     "kernel('k', function(x) x[0] = 1.0 end, {nvrtc_options = {'--create-pch=escaped.pch'}})", 0,
+     CUTTLE_ERROR, "a sandboxed script gives none"},
+    {"CUDA C that includes files",
+     "local k = kernel('k', function(x)\n"
+     "  x[0] = cuda('\\n#include \"/etc/passwd\"\\n1', {}, f32, function() return 1.0 end) end)\n"
+     "k{grid = 1, block = 1}:source(zeros(f32, 1))",
+     0, CUTTLE_ERROR, "no CUDA C of its own"},
+    {"a Lua twin in the place of CUDA C",
+     "local x = zeros(f32, 1) kernel('k', function(x)\n"
+     "  x[0] = cuda('?', {}, f32, function() return 7.0 end) end){grid = 1, block = 1}(x)\n"
+     "assert(x[0] == 7.0)",
+     0, CUTTLE_OK, NULL},
+    {"a compiler in the process",
+     "kernel('k', function(x) x[0] = 1.0 end){grid = 1, block = 1}:ptx(zeros(f32, 1))", 0,
+     CUTTLE_ERROR, "compiles no CUDA C"},
+    {"cuda_kernel", "assert(cuda_kernel == nil and require 'cuttle'.cuda_kernel == nil)", 0,
+     CUTTLE_OK, NULL},
+    {"another device than the host's", "device 'cuda'", 0, CUTTLE_ERROR,
+     "'cuda' is not what the host gave this sandbox"},
+    {"a tensor on another device", "zeros(f32, 4):to 'cuda:0'", 0, CUTTLE_ERROR,
+     "'cuda:0' is not what the host gave"},
+    {"no other device is listed", "assert(#devices() == 1)", 0, CUTTLE_OK, NULL},
+    {"a profile, which shows lines of the script",
+     "local k = kernel('k', function(x) x[threadIdx.x] = 2.0 end)\n"
+     "local p = profile(k:prepare{grid = 1, block = 32}(zeros(f32, 32)))\n"
+     "assert(tostring(p):find('store global x', 1, true))\n"
+     "assert(p.kernels[1].lines[1].source:find('x[threadIdx.x] = 2.0', 1, true))\n"
+     "assert(p:html():find('</html>', 1, true))",
+     0, CUTTLE_OK, NULL},
+};
+
+/* Chunk names are the script's: none may be opened, though its own text is not kept. A FIFO would block. */
+static int open_by_chunk_name(const Attack *a) {
+  char dir[] = "/tmp/cuttle_sandbox_XXXXXX", path[64], script[512];
+  if (mkdtemp(dir) == NULL) {
+    return NOT_OPEN;
+  }
+  snprintf(path, sizeof path, "%s/fifo", dir);
+  int made = mkfifo(path, 0600);
+  snprintf(script, sizeof script,
+           "local f = load('return function(x) x[0] = 1.0 end', '@%s')()\n"
+           "for i = 1, 20 do load('return ' .. i, '@%s') end\n"
+           "kernel('k', f){grid = 1, block = 1}(zeros(f32, 1))",
+           path, path);
+  Attack here = *a;
+  here.script = script;
+  int code = made == 0 ? run_attack(&here) : NOT_OPEN;
+  unlink(path);
+  rmdir(dir);
+  return code;
+}
+
+/* {====== The environment ====== */
+
+static const char compiles[] =
+    "local x, k = zeros(f32, 32), kernel('k', function(x) x[threadIdx.x] = 2.0 end)\n"
+    "local ok, e = pcall(function() return k{grid = 1, block = 32}:ptx(x) end)\n"
+    "assert(ok or not e:find 'escaped.so', e)\n"
+    "tostring(profile(k:prepare{grid = 1, block = 32}(x)))";
+
+/* Compiles where the variables name a compiler that is none, and a folder; with no_environment neither
+   is looked at. */
+static int compile_with(int no_environment) {
+  char dir[] = "/tmp/cuttle_sandbox_XXXXXX";
+  cuttle_Options o = {.size = sizeof o, .device = "cpu", .no_environment = no_environment};
+  if (mkdtemp(dir) == NULL) {
+    return NOT_OPEN;
+  }
+  setenv("CUTTLE_NVRTC", "/nowhere/escaped.so", 1);
+  setenv("CUTTLE_CACHE", dir, 1);
+  cuttle_State *S = cuttle_open(&o);
+  int status = (int)cuttle_dostring(S, compiles, "=compiles");
+  cuttle_close(S);
+  return rmdir(dir) == 0 ? status : ESCAPED; /* a folder with an entry stays */
+}
+
+static int compile_without_environment(const Attack *a) {
+  (void)a;
+  return compile_with(1);
+}
+
+static int compile_with_environment(const Attack *a) {
+  (void)a;
+  return compile_with(0);
+}
+
+static void test_files(void) {
+  static const Attack by_name = {"", "", 0, CUTTLE_ERROR, "source"};
+  test_attacks(file_attacks, COUNT(file_attacks));
+  IS_INT(in_process(open_by_chunk_name, &by_name), CUTTLE_ERROR, "a chunk's name is no file");
+  IS_INT(in_process(compile_without_environment, NULL), CUTTLE_OK,
+         "no_environment: neither compiler nor cache are the environment's");
+  IS_INT(in_process(compile_with_environment, NULL), CUTTLE_ERROR, "else they are");
+}
+
 int main(void) {
   test_attacks(time_attacks, COUNT(time_attacks));
   test_attacks(c_attacks, COUNT(c_attacks));
+  test_attacks(library_attacks, COUNT(library_attacks));
+  test_files();
   return done_testing();
 }

@@ -1,0 +1,50 @@
+/* state_compile.c: CUDA C to code, for a state: whether it may, with which cache, and whether the
+   environment says which compiler.
+
+   NVRTC runs in the host's process: it keeps to no limit of memory, no interrupt reaches it, its options
+   name files to write and its #include files to read. So a sandboxed script gives it no text and no option
+   of its own, and a sandbox on the CPU engine, which has no need of it, never loads it. */
+#include <string.h>
+
+#include "runtime/base/env.h"
+#include "state.h"
+
+bool state_is_cpu_only(const CuttleState *s) {
+  return s->options.sandbox != 0 && strcmp(s->given_device, "cpu") == 0;
+}
+
+/* "auto" may have found none. */
+static bool has_cuda(const CuttleState *s) {
+  for (int i = 0; i < STATE_MAX_DEVICES; i++) {
+    if (s->cuda[i] != NULL) {
+      return true;
+    }
+  }
+  return false;
+}
+
+CtStatus state_check_device(const CuttleState *s, const char *text, CtErr *err) {
+  bool may =
+      s->options.sandbox == 0 || strcmp(text, "cpu") == 0 || strcmp(text, s->given_device) == 0;
+  return may ? CT_OK
+             : ct_fail(err, CT_EINVAL,
+                       "device: '%.40s' is not what the host gave this sandbox; '%s' or 'cpu' was "
+                       "expected",
+                       text, s->given_device);
+}
+
+CtStatus state_compile(CuttleState *s, const CtNvrtcJob *job, bool is_cached, CtNvrtcOutput *out,
+                       CtErr *err) {
+  CtCache cache;
+  if (s->options.sandbox != 0 && !has_cuda(s)) {
+    return ct_fail(err, CT_EINVAL,
+                   "%s: a sandbox on the CPU engine compiles no CUDA C: NVRTC keeps to no limit; "
+                   "launch the kernel, or look at its source",
+                   job->name);
+  }
+  bool before = ct_env_ignore(s->options.no_environment != 0);
+  ct_cache_init(&cache);
+  CtStatus status = ct_nvrtc_build(job, is_cached ? &cache : NULL, out, err);
+  (void)ct_env_ignore(before);
+  return status;
+}
