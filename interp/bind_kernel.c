@@ -252,6 +252,11 @@ static void check_fields(lua_State *L, int table, const Kernel *k) {
   while (lua_next(L, table) != 0) {
     if (!is_among(L, -2, launch_names, CT_ARRAY_LEN(launch_names))) {
       bool is_kernel = is_among(L, -2, kernel_names, CT_ARRAY_LEN(kernel_names));
+      const char *ours = launch_option_of(L, -2);
+      if (ours != NULL) {
+        diag_error(L, "%s: launch option '%s' is unknown; write %s", k->name,
+                   luaL_tolstring(L, -2, NULL), ours);
+      }
       diag_error(
           L,
           "%s: launch option '%s' is %s; expected grid, block, cluster, smem, stream, pdl or "
@@ -585,6 +590,18 @@ int launch_unpack(lua_State *L, int idx) {
 
 /* --- opening ------------------------------------------------------------------------------------------------- */
 
+/* A method, from the table in upvalue 1. k[8](...) is how others launch. */
+static int kernel_index(lua_State *L) {
+  const Kernel *k = luaL_checkudata(L, 1, KERNEL_TYPE);
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    return diag_error(L, "%s: a kernel is launched by %s{grid = ..., block = ...}(...)", k->name,
+                      k->name);
+  }
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(1));
+  return 1;
+}
+
 static const luaL_Reg kernel_meta[] = {
     {"__call", kernel_call}, {"__gc", kernel_gc}, {"__tostring", kernel_tostring}, {NULL, NULL}};
 static const luaL_Reg kernel_methods[] = {
@@ -596,6 +613,10 @@ static const luaL_Reg config_methods[] = {{"source", config_source},   {"ptx", c
 
 void bind_open_kernel(lua_State *L) {
   bind_new_type(L, KERNEL_TYPE, kernel_meta, kernel_methods);
+  luaL_getmetatable(L, KERNEL_TYPE);
+  lua_getfield(L, -1, "__index");
+  bind_set_index(L, kernel_index); /* stack: language, metatable */
+  lua_pop(L, 1);
   bind_new_type(L, CONFIG_TYPE, config_meta, config_methods);
   lua_pushcfunction(L, lang_kernel);
   lua_setfield(L, -2, "kernel");

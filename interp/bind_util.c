@@ -110,8 +110,8 @@ static bool test_runtime(lua_State *L, int idx, const char *op, CtInt *out) {
   CtIr *ir = front_ir(L);
   CtDtype type = (CtDtype)ct_inst(ir, v)->type;
   if (!ct_is_int(type)) {
-    diag_error(L, "%s: a run-time value of type %s is no integer; cast it with i32(x)", op,
-               ct_dtypes[type].name);
+    diag_error(L, "%s: a run-time value of type %s is no integer; cast it with i32(x)%s", op,
+               ct_dtypes[type].name, ct_is_float(type) ? ", or write // for /" : "");
   }
   *out = ct_ir_int(ir, ct_ir_cast(ir, v, index_type(ct_inst(ir, v))));
   return true;

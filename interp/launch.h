@@ -186,4 +186,8 @@ void bind_open_check(lua_State *L);
 void bind_open_search(lua_State *L);
 void bind_open_bench(lua_State *L);
 
+/* What to write for a key of a launch's table that is no option of ours: "block" for threads, sizes for a
+   position in a list; NULL: unknown. */
+const char *launch_option_of(lua_State *L, int key);
+
 #endif

@@ -247,8 +247,9 @@ static void read_arg(lua_State *L, int kernel, LaunchArgs *a, int idx) {
     read_typed(L, a, arg, &typed);
   } else {
     value_test(L, idx, NULL); /* says where one comes from */
-    diag_error(L, "%s is %s; a tensor, a number or a boolean was expected",
-               push_title(L, kernel, a->n), diag_push_kind(L, idx));
+    diag_error(L, "%s is %s; a tensor, a number or a boolean was expected%s",
+               push_title(L, kernel, a->n), diag_push_kind(L, idx),
+               lua_istable(L, idx) ? "; from_table(f32, t) makes a tensor" : "");
   }
 }
 

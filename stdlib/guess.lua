@@ -244,6 +244,9 @@ function M.of_syntax(message, text)
   for _, row in ipairs(habits.syntax) do
     hint = hint or of_row(row, message, line, earlier)
   end
+  if not hint and without_texts(text):find "%f[%w_]else%s+if%f[^%w_]" then
+    hint = "perhaps 'else if' lacks an 'end': Lua writes elseif"
+  end
   return hint and "; " .. hint or ""
 end
 

@@ -36,11 +36,12 @@ try "pid = program_id(axis=0)" -- expect: ; arguments have no names: write f(0),
 try "for i = 0, 3 do if i == 2 then continue end end" -- expect: ; Lua has no continue: turn the condition round
 try "if x > 3: print(i)" -- expect: ; Lua writes if c then ... end
 try "x = 1; x + 1"       -- expect: ; a value alone is no statement: assign it, or print it
+try "f(function()\n if a then b()\n else if c then d() end\nend)" -- expect: t:4: unexpected symbol near ')'; perhaps 'else if' lacks an 'end': Lua writes elseif
 try "?size"              -- expect: ; write help(size)
 print((select(2, load("x = )", "=t"))))  -- expect: t:1: unexpected symbol near ')'
 local bare = kernel("k", function(x) x[0] = threadIdx end)
 print((select(2, pcall(bare{grid = 1, block = 1}, zeros(f32, 1)))))
--- expect: tests/lua/language/syntax_habits.lua:41: store to x: f32 expected, got an index; write threadIdx.x
+-- expect: tests/lua/language/syntax_habits.lua:42: store to x: f32 expected, got an index; write threadIdx.x
 -- A file, too.
 local path = os.tmpname()
 local file = assert(io.open(path, "w"))
