@@ -4,7 +4,7 @@
 
 #include "bind.h"
 #include "front.h"
-#include "source.h"
+#include "front_reads.h"
 #include "state.h"
 #include "value.h"
 
@@ -77,7 +77,7 @@ static int push_twin_arguments(lua_State *L) {
 static int call_twin(lua_State *L, CtDtype type) {
   int expected = type == CT_VOID ? 0 : 1;
   int base = lua_gettop(L);
-  if (src_convert(L, TWIN, RW_HELPER) != LUA_OK) {
+  if (front_convert_function(L, TWIN, RW_HELPER) != LUA_OK) {
     return lua_error(L);
   }
   lua_call(L, push_twin_arguments(L), LUA_MULTRET);

@@ -204,6 +204,8 @@ static int kernel_tostring(lua_State *L) {
 
 static int kernel_reset(lua_State *L) {
   kernel_forget(kernel_check(L, 1));
+  lua_pushnil(L);
+  lua_setiuservalue(L, 1, 2);
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "diag.h"
+#include "front_reads.h"
 #include "front_state.h"
 #include "source.h"
 #include "state.h"
@@ -379,7 +380,8 @@ static int traced_call(lua_State *L) { /* function, TraceCall */
   lua_settop(L, 1);
   front_patch_metatables(L);
   front_own(L, front_of(L));
-  if (src_convert(L, 1, RW_KERNEL) != LUA_OK) {
+  front_begin_reads(L, front_of(L));
+  if (front_convert_function(L, 1, RW_KERNEL) != LUA_OK) {
     return lua_error(L);
   }
   int n_args = call->push(L, front_ir(L), call->ud);
@@ -450,4 +452,5 @@ void front_open(lua_State *L) {
   front_open_replace(L);
   front_open_watch(L);
   front_open_refuse(L);
+  front_open_reads(L);
 }

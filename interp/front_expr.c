@@ -5,6 +5,7 @@
 
 #include "bind.h"
 #include "diag.h"
+#include "front_reads.h"
 #include "front_state.h"
 #include "source.h"
 #include "tensor.h"
@@ -129,6 +130,7 @@ void front_touch(lua_State *L, uint64_t born, const char *message) {
 /* A table may change where no condition is active that began after its birth. */
 void front_check_change(lua_State *L, int idx) {
   if (front_of(L)->ir != NULL && lua_istable(L, idx)) {
+    front_note_change(L, idx);
     front_touch(L, front_birth(L, idx),
                 "a Lua table is changed under a run-time condition; make it before the 'if' in a "
                 "local number, or use a fragment");
@@ -184,13 +186,37 @@ static void check_indexable(lua_State *L, int idx, const char *event, int desc) 
              runtime ? "; only tensors and tables have elements" : "");
 }
 
+static void note_read(lua_State *L, int t, int key) {
+  Front *f = front_up(L);
+  if (f->ir != NULL && lua_istable(L, t)) {
+    front_note_field(L, f, t, key);
+  }
+}
+
 static int rt_ix(lua_State *L) { /* t, k, desc */
   lua_settop(L, 3);
   front_check_key(L, 1, 2);
   check_indexable(L, 1, "__index", 3);
   lua_settop(L, 3);
+  note_read(L, 1, 2);
   lua_pushvalue(L, 2);
   lua_gettable(L, 1);
+  return 1;
+}
+
+static int rt_len(lua_State *L) { /* v, desc */
+  const Front *f = front_up(L);
+  lua_settop(L, 2);
+  if (!lua_istable(L, 1) && lua_type(L, 1) != LUA_TSTRING &&
+      luaL_getmetafield(L, 1, "__len") == LUA_TNIL) {
+    const char *what = lua_tostring(L, 2);
+    return luaL_error(L, "attempt to get length of a %s value%s%s%s", type_of(L, 1),
+                      what != NULL ? " (" : "", what != NULL ? what : "", what != NULL ? ")" : "");
+  }
+  lua_settop(L, 1);
+  if (f->ir != NULL) {
+    front_note_length(L, 1);
+  }
   return 1;
 }
 
@@ -205,6 +231,9 @@ static int rt_set(lua_State *L) { /* desc, t, k, v */
   }
   if (lua_istable(L, 2) && lua_isnil(L, 3)) {
     return luaL_error(L, "index is nil");
+  }
+  if (front_up(L)->ir != NULL) {
+    front_note_write(L, 2, 3);
   }
   lua_settable(L, 2);
   return 0;
@@ -225,7 +254,7 @@ void front_push_callee(lua_State *L, Front *f, int idx, int desc) {
   if (f->ir != NULL && lua_iscfunction(L, idx)) {
     front_push_replacement(L, idx);
   } else if (f->ir != NULL && lua_isfunction(L, idx)) {
-    if (src_convert(L, idx, RW_HELPER) != LUA_OK) {
+    if (front_convert_function(L, idx, RW_HELPER) != LUA_OK) {
       lua_error(L);
     }
   } else if (lua_isfunction(L, idx) || luaL_getmetafield(L, idx, "__call") != LUA_TNIL) {
@@ -249,6 +278,7 @@ static int rt_m(lua_State *L) { /* o, name, desc */
   lua_settop(L, 3);
   lua_pushvalue(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &self_key);
+  note_read(L, 1, 2);
   lua_pushvalue(L, 2);
   lua_gettable(L, 1);
   lua_pushfstring(L, "method '%s'", lua_tostring(L, 2));
@@ -312,7 +342,7 @@ void front_open_expr(lua_State *L) {
   lua_pop(L, 1);
 }
 
-const luaL_Reg front_expr_fns[] = {{"lt", rt_lt}, {"le", rt_le}, {"gt", rt_gt},     {"ge", rt_ge},
-                                   {"eq", rt_eq}, {"ne", rt_ne}, {"ix", rt_ix},     {"set", rt_set},
-                                   {"fn", rt_fn}, {"m", rt_m},   {"self", rt_self}, {"t", rt_t},
-                                   {"nm", rt_nm}, {NULL, NULL}};
+const luaL_Reg front_expr_fns[] = {{"lt", rt_lt},   {"le", rt_le}, {"gt", rt_gt}, {"ge", rt_ge},
+                                   {"eq", rt_eq},   {"ne", rt_ne}, {"ix", rt_ix}, {"len", rt_len},
+                                   {"set", rt_set}, {"fn", rt_fn}, {"m", rt_m},   {"self", rt_self},
+                                   {"t", rt_t},     {"nm", rt_nm}, {NULL, NULL}};

@@ -18,12 +18,14 @@ static const char no_table[] =
 static const char place[] =
     "places in a Lua table must be known while tracing; use a tensor, or unroll the loop";
 static const char angle[] = "the language has sin, cos and tanh only; cuda[[...]] calls CUDA's own";
-static const char drawn[] =
-    "this draws while tracing, the same for all threads; pass a tensor made by rand(dtype, shape)";
+static const char drawn[] = "draw before the launch and pass the number, or a tensor made by "
+                            "rand(dtype, shape), as an argument";
+static const char timed[] = "take the time before the launch and pass it as an argument";
+static const char read[] = "read before the launch and pass what was read as an argument";
 
 /* What of an argument is refused: a run-time value; also a tensor or layout; also a table that has
-   run-time values as elements. */
-typedef enum Refused { VALUE, OBJECT, ELEMENTS } Refused;
+   run-time values as elements. CALLED: any call, since the result would be one constant of the trace. */
+typedef enum Refused { VALUE, OBJECT, ELEMENTS, CALLED } Refused;
 
 typedef struct Refusal {
   const char *lib, *name;
@@ -69,11 +71,16 @@ static const Refusal refusals[] = {
     {"math", "modf", 1, 0, VALUE, "write floor(x) and x - floor(x)"},
     {"math", "pow", 1, 0, VALUE, "write x ^ y"},
     {"math", "rad", 1, 0, VALUE, "write x * (math.pi / 180.0)"},
-    {"math", "random", 1, 0, VALUE, drawn},
-    {"math", "randomseed", 1, 0, VALUE, drawn},
+    {"math", "random", 0, 0, CALLED, drawn},
+    {"math", "randomseed", 0, 0, CALLED, drawn},
     {"math", "sinh", 1, 0, VALUE, "write (exp(x) - exp(-x)) * 0.5"},
     {"math", "tan", 1, 0, VALUE, "write sin(x) / cos(x)"},
     {"math", "tanh", 1, 0, VALUE, "write tanh(x)"},
+    {"os", "time", 0, 0, CALLED, timed},
+    {"os", "clock", 0, 0, CALLED, timed},
+    {"os", "date", 0, 0, CALLED, timed},
+    {"io", "read", 0, 0, CALLED, read},
+    {"io", "lines", 0, 0, CALLED, read},
     {"math", "ult", 1, 0, VALUE, "write bitcast(a, u32) < bitcast(b, u32)"},
 };
 
@@ -120,19 +127,34 @@ static const char *find_refused(lua_State *L, Refused what, int idx) {
   return what == ELEMENTS && has_values(L, idx) ? "table of run-time values" : NULL;
 }
 
+/* "math.random", "print" */
+static const char *push_title(lua_State *L, const Refusal *row) {
+  bool is_global = strcmp(row->lib, "_G") == 0;
+  return is_global ? row->name : lua_pushfstring(L, "%s.%s", row->lib, row->name);
+}
+
+static int fail_called(lua_State *L, const Refusal *row) {
+  return diag_error(
+      L,
+      "%s runs once in a kernel, while it is traced: its result would be one constant, the "
+      "same for all threads and launches; %s",
+      push_title(L, row), row->instead);
+}
+
 /* Stands in for a function of a library: upvalue 1. Upvalues 2 and 3: the first row and how many. */
 static int refuses(lua_State *L) {
   const Refusal *row = &refusals[lua_tointeger(L, lua_upvalueindex(2))];
   const Refusal *end = row + lua_tointeger(L, lua_upvalueindex(3));
   int n = lua_gettop(L);
+  if (row->what == CALLED) {
+    return fail_called(L, row);
+  }
   for (; row < end; row++) {
     int last = row->last <= 0 ? n + row->last : row->last;
     for (int i = row->first; i <= last && i <= n; i++) {
       const char *refused = find_refused(L, row->what, i);
       if (refused != NULL) {
-        bool is_global = strcmp(row->lib, "_G") == 0;
-        return diag_error(L, "%s%s%s of a %s; %s", is_global ? "" : row->lib, is_global ? "" : ".",
-                          row->name, refused, row->instead);
+        return diag_error(L, "%s of a %s; %s", push_title(L, row), refused, row->instead);
       }
     }
   }

@@ -29,7 +29,7 @@ static int moves(lua_State *L) { /* table.move(from, first, last, at, to) */
   return front_call_original(L);
 }
 
-/* print, random numbers: the world outside knows how often. */
+/* print: the world outside knows how often. */
 static int acts(lua_State *L) {
   Front *f = front_of(L);
   f->touched = 0;
@@ -200,9 +200,6 @@ static const Replacement replacements[] = {
     {"table", "move", moves},
     {"_G", "print", acts},
     {"io", "write", acts},
-    {"io", "read", acts},
-    {"math", "random", acts},
-    {"math", "randomseed", acts},
     {"coroutine", "yield", yields},
     {"coroutine", "create", starts_coroutine},
     {"coroutine", "wrap", starts_coroutine},

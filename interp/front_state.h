@@ -91,8 +91,9 @@ typedef struct Front {
   uint64_t
       touched; /* birth of the oldest state of Lua that was changed since the last probe began */
   int n_static; /* functions of static_fn in progress: the trace stands still, without ir and serial */
-  int n_trusted; /* calls of functions in progress that need no conversion */
-  bool dead;     /* nothing can reach this point */
+  int n_host_tables; /* that the trace has met: front_reads.c */
+  int n_trusted;     /* calls of functions in progress that need no conversion */
+  bool dead;         /* nothing can reach this point */
   Assigned assigned;
   int n_nil_vars;
   Co *cos, *cur;

@@ -6,6 +6,7 @@
 #include <lauxlib.h>
 
 #include "bind.h"
+#include "front_reads.h"
 #include "front_state.h"
 #include "range.h"
 #include "state.h"
@@ -181,6 +182,9 @@ static int call_static(lua_State *L) {
   int n = lua_gettop(L);
   if (f->ir != NULL) {
     check_static(L, n);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    front_note_host_function(L, -1);
+    lua_pop(L, 1);
   }
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);

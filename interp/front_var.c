@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "diag.h"
+#include "front_reads.h"
 #include "front_state.h"
 #include "tensor.h"
 
@@ -328,6 +329,9 @@ static void check_host(lua_State *L, Front *f, int value, const char *name) {
     diag_error(L, "'%s' belongs to the host; a kernel cannot assign it", name);
   }
   f->touched = 0;
+  if (f->ir != NULL) {
+    front_note_upvalue_write(L, name);
+  }
 }
 
 static void check_global(lua_State *L, const Front *f, const char *name) {

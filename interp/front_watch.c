@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "diag.h"
+#include "front_reads.h"
 #include "front_state.h"
 #include "source.h"
 #include "state.h"
@@ -62,6 +63,7 @@ static bool is_wrapper(const lua_Debug *ar) {
 /* C functions, which are most of what is called, are let pass first. */
 static void watch_call(lua_State *L, lua_Debug *ar) {
   lua_getinfo(L, "f", ar);
+  front_note_call(L, ar, -1);
   bool passes = lua_iscfunction(L, -1) || src_is_converted(L, -1);
   lua_pop(L, 1);
   const Front *f = passes ? NULL : front_of(L);
@@ -90,7 +92,7 @@ void front_watch(lua_State *L, bool on) {
 /* Converts the Lua function at idx in its place, where a trace runs. */
 static void convert(lua_State *L, const Front *f, int idx) {
   if (f->ir != NULL && f->n_trusted == 0 && lua_isfunction(L, idx)) {
-    if (src_convert(L, idx, RW_HELPER) != LUA_OK) {
+    if (front_convert_function(L, idx, RW_HELPER) != LUA_OK) {
       lua_error(L);
     }
     lua_replace(L, idx);

@@ -7,6 +7,7 @@
 
 #include "bind.h"
 #include "front.h"
+#include "front_reads.h"
 #include "launch.h"
 #include "sandbox.h"
 #include "source.h"
@@ -201,6 +202,7 @@ static void fill_language(lua_State *L) {
   lua_setfield(L, -2, "import");
   lua_pushliteral(L, CUTTLE_VERSION);
   lua_setfield(L, -2, "_VERSION");
+  front_add_standard(L);
 }
 
 void state_push_language(lua_State *L) {

@@ -70,9 +70,18 @@ typedef struct Pack { /* one used slot in the parameter block of a CUDA launch *
 /* What a specialisation needs to fill in its tensor maps; launch_map.c. */
 typedef struct LaunchMaps LaunchMaps;
 
+/* What a trace read of the host; launch_reads.c. */
+typedef struct LaunchRead LaunchRead;
+typedef struct LaunchReads {
+  LaunchRead *items;
+  size_t n, cap;
+} LaunchReads;
+
 typedef struct Spec {
   struct Spec *next;
-  uint64_t id; /* unlike that of any other of the state */
+  uint64_t id;  /* unlike that of any other of the state */
+  bool is_kept; /* with all that it needs: else memory ran out on the way, and no launch takes it */
+  LaunchReads reads[2]; /* of the host by the trace: what is the script's; names of the library */
   unsigned char *key;
   size_t key_len;
   CtIr ir;
@@ -95,7 +104,8 @@ typedef struct Spec {
   double trace_ms, emit_ms, compile_ms;
 } Spec;
 
-/* A kernel of a script: a userdata. User value 1: the Lua function; 2: values it captured. */
+/* A kernel of a script: a userdata. User value 1: the Lua function; 2: a set of the values it captured, and the
+   lists of launch_reads.c. */
 struct CuttleKernel {
   CuttleState *state;
   const char *name; /* a C identifier; anchored in user value 3 */
@@ -139,6 +149,13 @@ void spec_free(CuttleState *s, Spec *spec);
 void kernel_forget(Kernel *k); /* drops all specialisations */
 /* The kernel's own options of NVRTC, which it keeps; returns how many. */
 int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
+
+/* launch_reads.c: what the trace of the specialisation read of the host is kept with the kernel, and compared with
+   what is there now. */
+void launch_keep_reads(lua_State *L, int kernel, Spec *spec);
+void launch_drop_reads(lua_State *L, int kernel, const Spec *spec);
+void launch_free_reads(CuttleState *s, Spec *spec);
+bool launch_reads_hold(lua_State *L, int kernel, const Spec *spec);
 
 /* The tensor maps of a specialisation, *out being NULL where it has none; they are written for a launch's slots,
    and kept for the next launches with the same. The IR must outlive them. */

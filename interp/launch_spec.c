@@ -164,6 +164,7 @@ void spec_free(CuttleState *s, Spec *spec) {
   if (spec->module != NULL) {
     ct_module_free(spec->module);
   }
+  launch_free_reads(s, spec);
   ct_ir_clear(&spec->ir);
   ct_free(s->alloc, spec->key, spec->key_len);
   ct_free(s->alloc, spec, sizeof *spec);
@@ -509,6 +510,8 @@ static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, Lau
   spec->next = k->specs;
   k->specs = spec;
   k->n_specs++;
+  launch_keep_reads(L, kernel, spec); /* may raise: until then no launch takes it */
+  spec->is_kept = true;
   if (k->state->mode == STATE_EMIT) {
     show_source(L, kernel, config, args);
   }
@@ -523,9 +526,11 @@ Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchAr
   Kernel *k = lua_touserdata(L, kernel);
   Spec **link = &k->specs;
   for (Spec *spec = *link; spec != NULL; link = &spec->next, spec = *link) {
-    if (spec->key_len == args->key_len && memcmp(spec->key, args->key, args->key_len) == 0) {
+    if (spec->is_kept && spec->key_len == args->key_len &&
+        memcmp(spec->key, args->key, args->key_len) == 0 && launch_reads_hold(L, kernel, spec)) {
       *link = spec->next;
       if (!is_current(spec)) { /* its device was reset */
+        launch_drop_reads(L, kernel, spec);
         spec_free(k->state, spec);
         k->n_specs--;
         break;

@@ -12,10 +12,22 @@ typedef struct Walk {
 
 static void walk_block(const Walk *w, const LpBlock *b);
 
+/* The name, if the target is `name`, `_G.name` or `_ENV.name`; else NULL. */
+static const LxToken *global_of(const Walk *w, const LpExp *e) {
+  if (e->kind == LP_NAME && e->var == NULL) {
+    return lp_token(w->c, e->tok);
+  }
+  if (e->kind != LP_FIELD || e->a->kind != LP_NAME || e->a->var != NULL) {
+    return NULL;
+  }
+  const char *of = lp_token(w->c, e->a->tok)->sym->s;
+  return strcmp(of, "_G") == 0 || strcmp(of, "_ENV") == 0 ? lp_token(w->c, e->last) : NULL;
+}
+
 static void walk_targets(const Walk *w, const LpStat *s) {
   for (const LpExp *e = s->targets; e != NULL; e = e->next) {
-    if (e->kind == LP_NAME && e->var == NULL) {
-      const LxToken *t = lp_token(w->c, e->tok);
+    const LxToken *t = global_of(w, e);
+    if (t != NULL) {
       w->each(w->ud, t->sym->s, t->line);
     }
   }

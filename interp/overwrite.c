@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "front_reads.h"
 #include "lua_globals.h"
 #include "state.h"
 
@@ -47,16 +48,13 @@ static bool is_function(const char *word, size_t len) {
 static bool may_overwrite(lua_State *L, const char *text, size_t len) {
   const char *end = text + len, *p = text, *list_end = text;
   bool after_function = false, may = false;
-  state_push_language(L);
   while (p < end && !may) {
     const char *word = p;
     while (p < end && is_name_char(*p)) {
       p++;
     }
     if (p > word && (after_function || may_follow_target(p, end, &list_end))) {
-      lua_pushlstring(L, word, (size_t)(p - word));
-      may = lua_rawget(L, -2) != LUA_TNIL;
-      lua_pop(L, 1);
+      may = front_is_standard_name(L, word, (size_t)(p - word));
     }
     if (p > word) {
       after_function = is_function(word, (size_t)(p - word));
@@ -65,7 +63,6 @@ static bool may_overwrite(lua_State *L, const char *text, size_t len) {
       p++;
     }
   }
-  lua_pop(L, 1);
   return may;
 }
 
@@ -101,12 +98,14 @@ static bool is_first(lua_State *L, const char *name) {
 
 static void check_name(void *ud, const char *name, int line) {
   const Check *c = ud;
-  if (is_language(c->L, name) && is_first(c->L, name)) {
+  CuttleState *s = state_of(c->L);
+  s->names_changed = s->names_changed || front_is_standard_name(c->L, name, strlen(name));
+  if (s->options.log != NULL && is_language(c->L, name) && is_first(c->L, name)) {
     char text[320];
     snprintf(text, sizeof text,
              "%s:%d: warning: '%s' is a name of the language; this assignment replaces it",
              c->chunk->lx.chunk, line, name);
-    state_log(state_of(c->L), text);
+    state_log(s, text);
   }
 }
 
@@ -121,8 +120,8 @@ static int check_chunk(lua_State *L) {
 void overwrite_check(lua_State *L, const char *shown, const char *text, size_t len) {
   LpChunk chunk;
   CuttleState *s = state_of(L);
-  if (s == NULL || s->options.log == NULL || (len > 0 && text[0] == LUA_SIGNATURE[0]) ||
-      !may_overwrite(L, text, len) || lp_parse(s->alloc, text, len, shown, &chunk, NULL) != CT_OK) {
+  if (s == NULL || (len > 0 && text[0] == LUA_SIGNATURE[0]) || !may_overwrite(L, text, len) ||
+      lp_parse(s->alloc, text, len, shown, &chunk, NULL) != CT_OK) {
     return;
   }
   luaL_checkstack(L, 2, NULL);

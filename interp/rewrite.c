@@ -84,6 +84,8 @@ void rw_free(RwChunk *c) {
   }
 }
 
+void rw_note_reads(RwChunk *c, bool on) { c->notes_reads = on; }
+
 size_t rw_function_count(const RwChunk *c) { return c->lp.n_funcs; }
 
 const RwFunction *rw_function(const RwChunk *c, size_t fn) { return &c->infos[fn]; }
@@ -241,6 +243,17 @@ static CtStatus fill_params(const Rw *w, RwInfo *info) {
   return info->params == NULL ? ct_fail_nomem(w->err) : CT_OK;
 }
 
+static CtStatus fill_globals(const Rw *w, RwInfo *info) {
+  info->globals = ct_arena_alloc(&info->arena, w->n_globals * sizeof *info->globals);
+  for (size_t i = 0; i < w->n_globals && info->globals != NULL; i++) {
+    info->globals[info->n_globals++] = keep(info, w->globals[i]);
+    if (info->globals[i] == NULL) {
+      return ct_fail_nomem(w->err);
+    }
+  }
+  return info->globals == NULL ? ct_fail_nomem(w->err) : CT_OK;
+}
+
 static void fill_fns(const Rw *w, RwInfo *info) {
   info->in_table = w->in_table;
   for (RwFn fn = 0; fn < RW_FN_COUNT; fn++) {
@@ -321,6 +334,9 @@ CtStatus rw_rewrite(RwChunk *c, size_t fn, RwKind kind, CtText *out, RwInfo *inf
     st = fill_params(&w, info);
   }
   if (st == CT_OK) {
+    st = fill_globals(&w, info);
+  }
+  if (st == CT_OK) {
     fill_fns(&w, info);
     w.out = out;
     st = write_header(&w, info);
@@ -330,6 +346,7 @@ CtStatus rw_rewrite(RwChunk *c, size_t fn, RwKind kind, CtText *out, RwInfo *inf
     st = w.status != CT_OK ? w.status : ct_text_status(out, err);
   }
   ct_text_clear(&body);
+  ct_free(c->alloc, w.globals, w.cap_globals * sizeof *w.globals);
   if (st != CT_OK) {
     rw_info_clear(info);
   }

@@ -143,7 +143,9 @@
    not(a); lt, le, gt, ge, eq, ne(a, b[, line])
      line, if given, is the one to blame: the comparison ends on another line than the call begins.
      Static: Lua's own, with metamethods and its messages.
-   ix(t, k, desc) -> t[k]     k is no literal, or t is a name that may be promoted
+   ix(t, k, desc) -> t[k]     k is no literal, t is a name that may be promoted, or reads are noted
+   len(v, desc) -> v
+     `#len(v, desc)`, where reads are noted.
    set(desc, t, k, v)         t[k] = v
    fn(f, desc) -> f'
      `fn(f, "local 'f'")(arguments)`: the converted closure, what replaces a C function, or f
@@ -193,7 +195,9 @@ typedef struct RwInfo {  /* of one rewriting; clear with rw_info_clear */
   bool is_vararg;
   RwFn fns[RW_FN_COUNT]; /* runtime functions that the wrapper takes, in order */
   size_t n_fns;
-  bool in_table; /* the wrapper takes one table of runtime functions instead */
+  bool in_table;        /* the wrapper takes one table of runtime functions instead */
+  const char **globals; /* names of globals that the function and those in it read, each once */
+  size_t n_globals;
 } RwInfo;
 
 /* Parses `text`, which must stay alive and unchanged until rw_free. `name` is what errors call the
@@ -201,6 +205,10 @@ typedef struct RwInfo {  /* of one rewriting; clear with rw_info_clear */
 CtStatus rw_parse(CtAlloc alloc, const char *text, size_t len, const char *name, RwChunk **out,
                   CtErr *err) CT_NODISCARD;
 void rw_free(RwChunk *c); /* c may be NULL */
+
+/* From now on fields and lengths are read by runtime functions always, so that these may note what of the host
+   was read. Off at first. */
+void rw_note_reads(RwChunk *c, bool on);
 
 size_t rw_function_count(const RwChunk *c);
 const RwFunction *rw_function(const RwChunk *c, size_t fn);

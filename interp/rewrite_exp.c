@@ -121,7 +121,26 @@ static bool is_boxed(const Rw *w, const LpExp *e) {
   return e->kind == LP_NAME && e->var != NULL && e->var->is_mutable && !rw_is_host(w, e->var);
 }
 
+/* Names of one text are one symbol each, so that they are compared by address. */
+static void note_global(Rw *w, const char *name) {
+  for (size_t i = 0; i < w->n_globals; i++) {
+    if (w->globals[i] == name) {
+      return;
+    }
+  }
+  CtStatus st = ct_grow(w->c->alloc, &w->globals, &w->cap_globals, w->n_globals + 1,
+                        sizeof *w->globals, w->err);
+  if (st == CT_OK) {
+    w->globals[w->n_globals++] = name;
+  } else {
+    w->status = w->status == CT_OK ? st : w->status;
+  }
+}
+
 static void write_name(Rw *w, const LpExp *e) {
+  if (e->var == NULL) {
+    note_global(w, token(w, e->tok)->sym->s);
+  }
   if (e->var == NULL || rw_is_host(w, e->var)) {
     rw_after(w, e->tok);
     return;
@@ -235,7 +254,8 @@ static bool has_computed_key(const Rw *w, const LpExp *e) {
 /* {==== chains: what goes before the innermost operand ==== */
 
 static bool is_rewritten_index(const Rw *w, const LpExp *e) {
-  return is_boxed(w, e->a) || (e->kind == LP_INDEX && !is_literal_key(w, e->b));
+  return w->c->notes_reads || is_boxed(w, e->a) ||
+         (e->kind == LP_INDEX && !is_literal_key(w, e->b));
 }
 
 static void open_binary(Rw *w, const LpExp *e) {
@@ -425,8 +445,24 @@ static void close_node(Rw *w, const LpExp *e) {
 
 /* {==== expressions ==== */
 
+/* `#len(v, desc)` */
+static void write_length(Rw *w, const LpExp *e) {
+  rw_after(w, e->tok);
+  rw_before(w, e->a->tok);
+  rw_call(w, RW_LEN);
+  rw_single(w, e->a);
+  rw_puts(w, ", ");
+  rw_desc(w, e->a);
+  rw_puts(w, ")");
+}
+
 static void write_unary(Rw *w, const LpExp *e) {
-  if (kind_at(w, e->tok) != LX_NOT) {
+  LxKind op = kind_at(w, e->tok);
+  if (op == LX_HASH && w->c->notes_reads) {
+    write_length(w, e);
+    return;
+  }
+  if (op != LX_NOT) {
     rw_after(w, e->tok);
     rw_exp(w, e->a);
     return;

@@ -39,6 +39,7 @@ struct RwChunk {
   RwFunction *infos;
   uint32_t n_numbers; /* numbers given to labels, blocks and renamed locals */
   char prefix[16];    /* no name of the text contains it */
+  bool notes_reads;
 };
 
 /* The writer of a wrapper: a cursor in the source, text written so far. */
@@ -51,6 +52,8 @@ typedef struct Rw {
   size_t cursor; /* the source up to here is written or dropped */
   bool used[RW_FN_COUNT];
   bool in_table;
+  const char **globals; /* names of globals that were read, of the chunk's symbols; each once */
+  size_t n_globals, cap_globals;
   CtStatus status; /* the first failure */
   CtErr *err;
 } Rw;

@@ -2,6 +2,7 @@
      sources    text -> Source, weakly: its parse, its bytecode, its wrappers
      converted  function -> twin, with weak keys; one table for kernels, one for helpers
      runtime    the table of runtime functions
+     globals    function -> names of globals that it reads, with weak keys
    The proof that a text is what runs: the function's bytecode, stripped of debug information but
    with its lines, occurs in the bytecode of the text. */
 #include "source.h"
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diag.h"
 #include "source_load.h"
 #include "state.h"
 
@@ -30,8 +32,8 @@ typedef struct Source {
   RwInfo info;    /* scratch */
 } Source;
 
-static const char sources_key, runtime_key; /* their addresses are the keys */
-static const char converted_keys[2];        /* by RwKind */
+static const char sources_key, runtime_key, globals_key; /* their addresses are the keys */
+static const char converted_keys[2];                     /* by RwKind */
 
 static void *key(const char *k) { return (void *)(uintptr_t)k; }
 
@@ -402,6 +404,12 @@ static bool push_loaded(lua_State *L, const Source *s, const lua_Debug *ar) {
     }
     lua_pop(L, 1);
   }
+  lua_createtable(L, (int)s->info.n_globals, 0);
+  for (size_t i = 0; i < s->info.n_globals; i++) {
+    lua_pushstring(L, s->info.globals[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "globals");
   lua_remove(L, -2);
   return true;
 }
@@ -427,6 +435,7 @@ static bool push_wrapper(lua_State *L, size_t fn, RwKind kind, const lua_Debug *
   lua_pop(L, 1);
   ct_text_clear(&s->out);
   rw_info_clear(&s->info);
+  rw_note_reads(s->chunk, !diag_is_stdlib(ar->source));
   if (rw_rewrite(s->chunk, fn, kind, &s->out, &s->info, &err) != CT_OK) {
     ct_text_clear(&s->out);
     push_rw_error(L, &err);
@@ -442,6 +451,23 @@ static bool push_wrapper(lua_State *L, size_t fn, RwKind kind, const lua_Debug *
   }
   lua_remove(L, -2);
   return loaded;
+}
+
+/* Remembers which globals the function at f reads; the wrapper at the top knows. */
+static void keep_globals(lua_State *L, int f) {
+  push_table(L, &globals_key, "k");
+  lua_pushvalue(L, f);
+  lua_getfield(L, -3, "globals");
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+}
+
+void src_push_globals(lua_State *L, int idx) {
+  idx = lua_absindex(L, idx);
+  push_table(L, &globals_key, "k");
+  lua_pushvalue(L, idx);
+  lua_rawget(L, -2);
+  lua_remove(L, -2);
 }
 
 /* Replaces the wrapper at the top by a closure of it that shares the upvalues of the function at f.
@@ -472,6 +498,7 @@ static int convert_new(lua_State *L, int f, RwKind kind) {
   lua_getinfo(L, ">S", &ar);
   bool done = push_source_of(L, f, &ar, &fn) && push_wrapper(L, fn, kind, &ar);
   if (done) {
+    keep_globals(L, f);
     close_over(L, f);
   }
   lua_copy(L, -1, top + 1);

@@ -18,6 +18,10 @@ void src_set_runtime(lua_State *L);
    position and returns LUA_ERRRUN [-0, +1, m]. */
 int src_convert(lua_State *L, int idx, RwKind kind);
 
+/* Pushes a list of the names of globals that the function at idx, which was converted, and those in it read;
+   or nil [-0, +1, m]. */
+void src_push_globals(lua_State *L, int idx);
+
 /* Whether the function at idx runs rewritten code: was converted, or made by converted code. */
 bool src_is_converted(lua_State *L, int idx);
 

@@ -92,6 +92,7 @@ typedef struct CuttleState {
   StateOnLaunch on_launch;     /* before each launch on the CPU engine; NULL: none; likewise */
   StateOnLaunched on_launched; /* and after it, failed or not */
   uint64_t n_specs;            /* specialisations made so far */
+  bool names_changed;          /* some chunk assigns a global that is a name of the library */
   const void *tensor_type;     /* address of the metatable of tensors */
   uint64_t n_tensors;          /* made so far */
 

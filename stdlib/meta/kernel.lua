@@ -56,7 +56,8 @@ function kernel(name, fn, options) end
 ---@return fun(...): function # takes the arguments, returns the launcher
 function Kernel:prepare(config) end
 
---- Forgets all traces, so that changed contents of captured tables count.
+--- Forgets all traces, for changes that launches do not notice.
+--- docs/kernels.md says which these are.
 ---
 ---     > k = kernel("nothing", function(x) end)
 ---     > k:reset()

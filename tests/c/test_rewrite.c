@@ -61,6 +61,8 @@ static void push_info(lua_State *L, const RwInfo *info) {
   lua_setfield(L, -2, "upvalues");
   push_strings(L, info->params, info->n_params);
   lua_setfield(L, -2, "params");
+  push_strings(L, info->globals, info->n_globals);
+  lua_setfield(L, -2, "globals");
   lua_newtable(L);
   for (size_t i = 0; i < info->n_fns; i++) {
     lua_pushstring(L, rw_fn_names[info->fns[i]]);
@@ -86,6 +88,7 @@ static int rewrite_found(lua_State *L, RwChunk *c) {
     return 2;
   }
   ct_text_init(&out, ct_alloc_std);
+  rw_note_reads(c, lua_toboolean(L, 6));
   RwKind kind = lua_toboolean(L, 5) ? RW_KERNEL : RW_HELPER;
   if (rw_rewrite(c, fn, kind, &out, &info, &err) != CT_OK) {
     ct_text_clear(&out);
@@ -103,7 +106,7 @@ static int rewrite(lua_State *L) {
   CtErr err = {0};
   RwChunk *c;
   const char *text = luaL_checklstring(L, 1, &len);
-  lua_settop(L, 5);
+  lua_settop(L, 6);
   if (rw_parse(ct_alloc_std, text, len, "test", &c, &err) != CT_OK) {
     return push_error(L, &err);
   }
@@ -168,6 +171,7 @@ static CtStatus rewrite_within(Budget *b, const char *text) {
     return st;
   }
   ct_text_init(&out, alloc);
+  rw_note_reads(c, true);
   st = rw_rewrite(c, 1, RW_KERNEL, &out, &info, NULL);
   if (st == CT_OK) {
     rw_info_clear(&info);
@@ -182,7 +186,7 @@ static void check_out_of_memory(void) {
                              "local function f(a, b, ...)\n"
                              "  local c = W if a then goto l end\n"
                              "  for i = 1, 2 do local a = i if a then break end c = a end\n"
-                             "  ::l:: up = c.x[b], function() c = up end\n"
+                             "  ::l:: up = c.x[#b], function() c = up + g end\n"
                              "  while a do if b then return c end a, c.y = f(), {} end\n"
                              "end\n";
   CtStatus st = CT_ENOMEM;

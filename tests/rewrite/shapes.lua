@@ -92,6 +92,15 @@ do
     "upvalues as Lua has them")
 end
 
+-- Reads that are noted: fields and lengths by runtime functions; which globals are read.
+do
+  local text = "return function(t) g = t.x[1] .. #t + #h.y for i = 1, n do h(function() return o end) end end"
+  local wrapper, info = rw.rewrite(text, 1, 1, 1, false, true)
+  ok(wrapper:find([[R_ix(R_ix(t, "x", "local 't'"), 1, "field 'x'")]], 1, true), "fields")
+  ok(wrapper:find([[#R_len(t, "local 't'") + #R_len(R_ix(h, "y", "global 'h'"), "field 'y'")]], 1, true), "lengths")
+  is(table.concat(info.globals, " "), "h n o", "globals that are read, each once")
+end
+
 -- The chunk itself.
 do
   local wrapper = rw.rewrite("local a = ... return a -- end", 0, 0)

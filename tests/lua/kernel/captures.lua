@@ -1,5 +1,5 @@
 -- What a kernel captures is part of its key: numbers, booleans and texts by value, tables and
--- functions by identity. The contents of captured tables are fixed at the first trace.
+-- functions by identity. Fields of captured tables are compared with what the trace read.
 local count = {n = 0}
 local out = zeros(f32, 1)
 local function value(k)
@@ -30,10 +30,14 @@ text = "b"
 value(k)                -- expect: 1012.0	traced
 text = ("b"):rep(1)
 value(k)                -- expect: 1012.0	known
-settings.bias = 20.0    -- inside a table: not seen ...
-value(k)                -- expect: 1012.0	known
-k:reset()               -- ... before the kernel forgets
+settings.bias = 20.0    -- inside a table
 value(k)                -- expect: 1022.0	traced
+settings.bias = 10.0
+value(k)                -- expect: 1012.0	known
+settings.other = 1      -- not read
+value(k)                -- expect: 1012.0	known
+k:reset()
+value(k)                -- expect: 1012.0	traced
 settings = {bias = 30.0}
 value(k)                -- expect: 1032.0	traced
 

@@ -74,7 +74,7 @@ local text = kernel("text", function(t)
   t[1] = #("ab").twice
 end)
 print(pcall(text{grid = 1, block = 1}, x))
--- expect: false	tests/lua/kernel/static_fn.lua:74: the function '__index' (tests/lua/kernel/static_fn.lua:69) was not converted for the kernel: C code or a metatable calls it; call it in the kernel itself or in a helper
+-- expect: false	tests/lua/kernel/static_fn.lua:74: the function (tests/lua/kernel/static_fn.lua:69) was not converted for the kernel: C code or a metatable calls it; call it in the kernel itself or in a helper
 debug.setmetatable("", {__index = string})
 
 -- An error in it is the kernel's, at its own line; a kernel that catches it goes on.
