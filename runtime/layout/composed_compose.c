@@ -4,7 +4,11 @@
    flattened to modes of extents and strides; what each contributes to the index are bits of a range.
    If these ranges do not overlap, the sum is an xor; and if besides each bit of Sw's fields is one bit
    of a contribution, Sw' swaps these bits instead. Sw' must be a swizzle again: the bits of each field
-   stay one run. Everything else is refused. */
+   stay one run. Everything else is refused.
+
+   Only coordinates that occur count: those below `end`, and what Sw makes of them. Pairs of bits whose
+   upper bit none of them has are idle: they move as the others do, so that the form is CuTe's, if their
+   images stay idle; else they are left out. */
 #include <inttypes.h>
 
 #include "composed.h"
@@ -17,10 +21,14 @@ typedef struct Through {
   CtErr *err;
   CtLayout a;
   CtSwizzle sw;
-  int width;      /* bits of the coordinates that a is given */
+  int64_t end;    /* coordinates are below, before the swizzle */
+  int needed;     /* their bits */
+  int reach;      /* likewise, after the swizzle: what a is given */
+  int width;      /* likewise, the fields included that no coordinate reaches */
   CtFlat flat;    /* of a */
   uint64_t taken; /* bits of the index that a mode before contributes to */
   uint64_t y, z;  /* fields of the new swizzle, so far */
+  uint64_t idle;  /* those bits of y that come of bits beyond `needed` */
   bool in_order;  /* each field's bits keep their order */
 } Through;
 
@@ -32,6 +40,20 @@ static CtStatus fail_through(const Through *t, const char *why) {
 }
 
 static int bit_length(uint64_t x) { return x == 0 ? 0 : 64 - __builtin_clzll(x); }
+
+/* What the modes overlap with: each other, or only beyond the layout, where its last mode runs on. */
+static CtStatus fail_overlap(const Through *t) {
+  CtInt n;
+  if (ct_size(t->cx, t->a, &n, NULL) != CT_OK || t->end <= n.v) {
+    return fail_through(t, "whose modes overlap in the bits of the index");
+  }
+  return ct_fail(
+      t->err, CT_EINVAL,
+      "composition: Sw<%d,%d,%d> cannot move in front of %s: the swizzled layout reaches "
+      "coordinate %" PRId64 ", beyond its %" PRId64 ", where its modes overlap in the bits "
+      "of the index; expected one within",
+      t->sw.bits, t->sw.base, t->sw.shift, ct_show_layout(t->cx, t->a), t->end - 1, n.v);
+}
 
 /* The bits that n steps of `stride` reach, none of them taken yet. */
 static CtStatus take_bits(Through *t, int64_t n, int64_t stride) {
@@ -45,7 +67,7 @@ static CtStatus take_bits(Through *t, int64_t n, int64_t stride) {
   uint64_t low = ((uint64_t)stride & (0 - (uint64_t)stride)) - 1;
   uint64_t bits = (((uint64_t)1 << bit_length((uint64_t)reach)) - 1) & ~low;
   if ((t->taken & bits) != 0) {
-    return fail_through(t, "whose modes overlap in the bits of the index");
+    return fail_overlap(t);
   }
   t->taken |= bits;
   return CT_OK;
@@ -67,14 +89,22 @@ static CtStatus move_mode(Through *t, int64_t stride, int begin, int end) {
   uint64_t y = ct_swizzle_y(t->sw), z = ct_swizzle_z(t->sw);
   CtStatus st = CT_OK;
   for (int k = begin; st == CT_OK && k < end; k++) {
+    uint64_t before = t->y;
     if ((y >> k & 1) != 0) {
       st = move_bit(t, &t->y, stride, k - begin);
     }
+    t->idle |= k >= t->needed ? t->y & ~before : 0;
     if (st == CT_OK && (z >> k & 1) != 0) {
       st = move_bit(t, &t->z, stride, k - begin);
     }
   }
   return st;
+}
+
+/* Of n steps in the mode of coordinate bits from `begin` on, those that coordinates make. */
+static int64_t made_steps(const Through *t, int64_t n, int begin) {
+  int bits = t->reach > begin ? t->reach - begin : 0;
+  return bits < 63 ? ct_min(n, (int64_t)1 << bits) : n;
 }
 
 /* Goes over the modes from left to right; *begin is the first coordinate bit of the next one. */
@@ -90,7 +120,7 @@ static CtStatus through_modes(Through *t) {
     if (!whole_bits && (begin < top || n == 0)) {
       return fail_through(t, "whose extents are no powers of 2");
     }
-    st = take_bits(t, n, m.stride.v);
+    st = take_bits(t, made_steps(t, n, begin), m.stride.v);
     if (st == CT_OK) {
       st = move_mode(t, m.stride.v, begin, end);
     }
@@ -99,16 +129,25 @@ static CtStatus through_modes(Through *t) {
   return st;
 }
 
-/* a after sw, for coordinates below `end`: *out after a. */
-static CtStatus move_through(const CtCx *cx, CtLayout a, CtSwizzle sw, int64_t end, CtSwizzle *out,
-                             CtErr *err) {
+/* Which bits of y some coordinate of so many bits has, and the bits that they change. */
+static uint64_t live_y(CtSwizzle sw, int needed) {
+  return needed < 64 ? ct_swizzle_y(sw) & (((uint64_t)1 << needed) - 1) : ct_swizzle_y(sw);
+}
+
+static uint64_t live_z(CtSwizzle sw, int needed) {
+  uint64_t y = live_y(sw, needed);
+  return sw.shift > 0 ? y >> sw.shift : y << -sw.shift;
+}
+
+/* All of sw in front of a, for coordinates below `end`. */
+static CtStatus move_whole(const CtCx *cx, CtLayout a, CtSwizzle sw, int64_t end, CtSwizzle *out,
+                           CtErr *err) {
   int top = bit_length(ct_swizzle_y(sw) | ct_swizzle_z(sw)), needed = bit_length((uint64_t)end - 1);
-  Through t = {.cx = cx, .err = err, .a = a, .sw = sw, .in_order = true};
-  if (sw.bits == 0) {
-    *out = sw;
-    return CT_OK;
-  }
-  t.width = top > needed ? top : needed;
+  Through t = {
+      .cx = cx, .err = err, .a = a, .sw = sw, .end = end, .needed = needed, .in_order = true};
+  int changed = bit_length(live_z(sw, needed));
+  t.reach = changed > needed ? changed : needed;
+  t.width = top > t.reach ? top : t.reach;
   ct_flat_init(&t.flat);
   CtStatus st = ct_flat_push_layout(&t.flat, cx, a, true, err);
   if (st == CT_OK && !ct_layout_is_static(a)) {
@@ -117,11 +156,35 @@ static CtStatus move_through(const CtCx *cx, CtLayout a, CtSwizzle sw, int64_t e
   if (st == CT_OK) {
     st = through_modes(&t);
   }
+  bool apart = !t.in_order || (t.idle & t.taken) != 0;
   if (st == CT_OK &&
-      (!t.in_order || ct_swizzle_from_masks((int64_t)t.y, (int64_t)t.z, out, NULL) != CT_OK)) {
+      (apart || ct_swizzle_from_masks((int64_t)t.y, (int64_t)t.z, out, NULL) != CT_OK)) {
     st = fail_through(&t, "which takes the swizzled bits apart");
   }
   return st;
+}
+
+/* a after sw, for coordinates below `end`: *out after a. */
+static CtStatus move_through(const CtCx *cx, CtLayout a, CtSwizzle sw, int64_t end, CtSwizzle *out,
+                             CtErr *err) {
+  int needed = bit_length((uint64_t)end - 1);
+  uint64_t y = live_y(sw, needed), z = live_z(sw, needed);
+  CtSwizzle live = {0};
+  if (sw.bits == 0) {
+    *out = sw;
+    return CT_OK;
+  }
+  CtStatus st = move_whole(cx, a, sw, end, out, err);
+  if (st == CT_OK || y == ct_swizzle_y(sw) || st == CT_ENOMEM) {
+    return st;
+  }
+  if (y == 0) { /* it changes nothing here */
+    *out = live;
+    return CT_OK;
+  }
+  return ct_swizzle_from_masks((int64_t)y, (int64_t)z, &live, NULL) == CT_OK
+             ? move_whole(cx, a, live, end, out, err)
+             : st;
 }
 
 /* --- composition ------------------------------------------------------------------------------- */
