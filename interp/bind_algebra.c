@@ -107,6 +107,19 @@ static int with_tiler(lua_State *L, const char *op, TilerOp fn) {
   return push_made(L, fn(&cx, l.layout, t, &l.layout, &err), &l, &err, op, 2);
 }
 
+/* Inner modes that the tiles do not divide are padded, as in CuTe: a layout reads no memory. */
+static int divide(lua_State *L, const char *op, TilerOp fn) {
+  CtErr err;
+  bool padded;
+  CtCx cx = bind_enter(L);
+  CtComposed l = bind_to_composed(L, 1, &cx, op);
+  CtTiler t = bind_to_tiler(L, 2, &cx, op);
+  note_tiler(L, 2);
+  CtStatus st = ct_pad_for_tiles(&cx, op, l.layout, t, &l.layout, &padded, &err);
+  st = st == CT_OK ? fn(&cx, l.layout, t, &l.layout, &err) : st;
+  return push_made(L, st, &l, &err, op, 2);
+}
+
 static int binary(lua_State *L, const char *op, BinaryOp fn) {
   CtErr err;
   CtCx cx = bind_enter(L);
@@ -123,6 +136,7 @@ enum {
   N_inverse = 1,
   N_with_profile = 2,
   N_with_tiler = 2,
+  N_divide = 2,
   N_binary = 2
 };
 
@@ -137,10 +151,10 @@ enum {
   X(left_inverse, inverse, ct_composed_left_inverse)                                               \
   X(layout_like, like, ct_layout_like)                                                             \
   X(fragment_layout_like, like, ct_fragment_layout_like)                                           \
-  X(logical_divide, with_tiler, ct_logical_divide)                                                 \
-  X(zipped_divide, with_tiler, ct_zipped_divide)                                                   \
-  X(tiled_divide, with_tiler, ct_tiled_divide)                                                     \
-  X(flat_divide, with_tiler, ct_flat_divide)                                                       \
+  X(logical_divide, divide, ct_logical_divide)                                                     \
+  X(zipped_divide, divide, ct_zipped_divide)                                                       \
+  X(tiled_divide, divide, ct_tiled_divide)                                                         \
+  X(flat_divide, divide, ct_flat_divide)                                                           \
   X(logical_product, with_tiler, ct_logical_product)                                               \
   X(zipped_product, with_tiler, ct_zipped_product)                                                 \
   X(tiled_product, with_tiler, ct_tiled_product)                                                   \

@@ -103,6 +103,15 @@ static int guarded_view(lua_State *L, const Tensor *t, const char *name, int n) 
   return 1;
 }
 
+/* A divide of a tensor without a guard must not pad it. */
+static void check_padding(lua_State *L, const Tensor *t, const char *name) {
+  CtCx cx = bind_enter(L);
+  Division d = {.L = L, .cx = &cx, .op = name, .t = t, .title = tensor_push_title(L, 1)};
+  lua_pop(L, 1);
+  d.tiler = bind_to_tiler(L, 2, &cx, name);
+  division_check_padding(&d);
+}
+
 /* A layout that was made from the tensor's: its swizzle and offset are the tensor's still. */
 static bool is_of(const CtComposed *made, const Tensor *t) {
   CtComposed of = tensor_layout(t);
@@ -124,6 +133,9 @@ static int lifted_view(lua_State *L) {
   const Tensor *t = tensor_check_live(L, 1, name);
   if (t->is_guarded && t->at == NULL) {
     return guarded_view(L, t, name, n);
+  }
+  if (strstr(name, "divide") != NULL) {
+    check_padding(L, t, name);
   }
   lua_pushvalue(L, 1);
   lua_insert(L, 1);

@@ -71,6 +71,15 @@ static CtComposed to_whole(lua_State *L, const CtCx *cx, const Division *d) {
                                                             : d->t->layout);
 }
 
+/* Inner modes that the tiles do not divide are padded: of layouts, which read no memory, and of what is
+   guarded. Others were refused (division_check). The tiler is projected. */
+static void pad_whole(lua_State *L, const CtCx *cx, const char *op, CtTiler tiler,
+                      CtComposed *part) {
+  CtErr err;
+  bool padded;
+  diag_check(L, ct_pad_for_tiles(cx, op, part->layout, tiler, &part->layout, &padded, &err), &err);
+}
+
 /* Pushes the part of the tensor or layout in argument 1, of 4, that begins at `at`. */
 static int push_part(lua_State *L, const CtCx *cx, const Division *d, const CtComposed *part,
                      CtTuple at) {
@@ -156,7 +165,7 @@ static int tile(lua_State *L) {
   lua_settop(L, 4);
   CtCx cx = bind_enter(L);
   const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "tile");
-  CtTiler tiler = bind_to_tiler(L, 2, &cx, "tile");
+  CtTiler tiler = bind_to_tiler(L, 2, &cx, "tile"), tiles;
   CtTuple crd = bind_to_tuple(L, 3, &cx, "tile"), proj = bind_opt_tuple(L, 4, &cx, "tile"), kept;
   CtTuple offset;
   CtErr err;
@@ -173,6 +182,9 @@ static int tile(lua_State *L) {
     division_note_lone(&d, kept);
   }
   CtComposed part = to_whole(L, &cx, &d);
+  if (project_tiler(&cx, proj, tiler, &tiles)) {
+    pad_whole(L, &cx, "tile", tiles, &part);
+  }
   diag_check(L, ct_composed_tile(&cx, &part, tiler, crd, proj, &part, &offset, &err), &err);
   int n_results = push_part(L, &cx, &d, &part, offset);
   if (d.rests != NULL && project_tuple(&cx, proj, crd, &kept)) {
@@ -243,6 +255,7 @@ static int parallelize(lua_State *L) {
   const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "parallelize");
   CtLayout thr = bind_to_layout(L, 2, &cx, "parallelize");
   CtInt index = bind_to_int(L, 3, "parallelize");
+  CtTiler tiler;
   CtTuple offset;
   CtTuple proj = bind_opt_tuple(L, 4, &cx, "parallelize");
   CtErr err;
@@ -252,6 +265,9 @@ static int parallelize(lua_State *L) {
     check_threads(&d, proj, index);
   }
   CtComposed part = to_whole(L, &cx, &d);
+  if (thread_tiler(L, &cx, thr, &tiler) && project_tiler(&cx, proj, tiler, &tiler)) {
+    pad_whole(L, &cx, "parallelize", tiler, &part);
+  }
   const CtNode thread = {.rank = CT_LEAF, .len = 1, .i = index};
   index = t == NULL ? index : front_coordinate(L, t, &thread)->i;
   diag_check(L, ct_composed_parallelize(&cx, &part, thr, index, proj, &part, &offset, &err), &err);

@@ -93,12 +93,47 @@ static bool is_dense(const CtTiler *item) {
   return item->is_int || (ct_is_leaf(item->layout.shape) && ct_is_const(item->layout.stride->i, 1));
 }
 
+bool division_pads(lua_State *L, const CtCx *cx, const char *op, CtLayout l, CtTiler tiler) {
+  CtErr err;
+  CtLayout padded;
+  bool pads = false;
+  diag_check(L, ct_pad_for_tiles(cx, op, l, tiler, &padded, &pads, &err), &err);
+  return pads;
+}
+
+void division_check_padding(const Division *d) {
+  bool has_memory = d->t->at == NULL && !d->t->is_guarded;
+  if (has_memory && division_pads(d->L, d->cx, d->op, d->t->layout, d->tiler)) {
+    diag_error(d->L, "%s: %s %s ends inside a mode of %s; pad the tensor%s", d->op, tiler_noun(d),
+               tiler_text(d), tensor_text(d), guard_text(d));
+  }
+}
+
+/* Notes each integer of the shape of a part, which is divided mode by mode. */
+static void note_leaves(Division *d, CtTuple shape) {
+  for (uint32_t i = 0; i < shape->len; i++) {
+    if (ct_is_leaf(&shape[i])) {
+      guard_note(d->L, &d->over, (uint32_t)(&shape[i] - d->t->layout.shape), shape[i].i);
+    }
+  }
+}
+
+/* A guarded part is cut from its coordinates, whose modes do not coalesce. */
+static bool pads_coordinates(const Division *d, CtLayout part, const CtTiler *item) {
+  CtErr err;
+  CtLayout coords;
+  return ct_identity(d->cx, part.shape, &coords, &err) == CT_OK &&
+         division_pads(d->L, d->cx, d->op, coords, *item);
+}
+
 /* One item of a tiler against the mode (or a part of it) that it divides. Depth is bounded by that
    of the tiler. */
 static void check_item(Division *d, Divided m, const CtTiler *item) {
   if (item->kind == CT_TILER_LAYOUT && d->t->is_guarded) {
     CtInt extent = division_size(d, m.part);
-    if (!is_dense(item) || !guard_divides(d->cx, item->layout.shape->i, extent)) {
+    if (pads_coordinates(d, m.part, item)) {
+      note_leaves(d, m.part.shape);
+    } else if (!is_dense(item) || !guard_divides(d->cx, item->layout.shape->i, extent)) {
       guard_note(d->L, &d->over, (uint32_t)(m.part.shape - d->t->layout.shape), extent);
     }
   } else if (item->kind == CT_TILER_LAYOUT) {
@@ -132,6 +167,7 @@ void division_check(Division *d) {
     diag_error(d->L, "not enough memory");
     return;
   }
+  division_check_padding(d);
   for (int i = 0; i < rank; i++) {
     CtLayout part = by_mode ? ct_mode(l, i) : l;
     if (i < d->n_modes) {

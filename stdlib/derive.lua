@@ -74,12 +74,22 @@ function steps.composition(lines, _, a, b)
   end
 end
 
+-- Tiles end inside a mode of a, which then counts as long as whole tiles are.
+local function padded(lines, prefix, a, tile)
+  local pair = ct.logical_divide(a, tile)
+  line(lines, "%s%s ends inside a mode of %s, which counts as padded to whole tiles", prefix, tile,
+    a)
+  line(lines, "%stile: %s", prefix, ct.mode(pair, 0))
+  line(lines, "%srest: %s", prefix, ct.mode(pair, 1))
+end
+
 local function divided(lines, prefix, a, tile)
   if tile == nil then
     line(lines, "%sa mode under _ stays whole", prefix)
     return
   end
   local rest = ct.complement(tile, ct.shape(ct.coalesce(a)))
+  if not pcall(ct.composition, a, rest) then return padded(lines, prefix, a, tile) end
   line(lines, "%stile: %s o %s = %s", prefix, a, tile, ct.composition(a, tile))
   line(lines, "%srest: %s o %s = %s, where %s = complement(%s, %s)", prefix, a, rest,
     ct.composition(a, rest), rest, tile, ct.shape(ct.coalesce(a)))

@@ -208,10 +208,19 @@ CtStatus ct_composition(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                         CtErr *err) CT_NODISCARD;
 CtStatus ct_compose(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out, CtErr *err) CT_NODISCARD;
 
+/* --- layout_pad.c ---------------------------------------------------------------------------- */
+
+/* a with its inner modes as long as whole tiles are, as a divide by t wants them; a itself where tiles
+   divide them. padded: whether some mode has become longer, so that not all of the result is in a. op:
+   the divide, for errors. Static integers only: others stay. */
+CtStatus ct_pad_for_tiles(const CtCx *cx, const char *op, CtLayout a, CtTiler t, CtLayout *out,
+                          bool *padded, CtErr *err) CT_NODISCARD;
+
 /* --- layout_divide.c ------------------------------------------------------------------------- */
 
 /* (tile, rest), mode by mode; ((tiles...), (rests...)); ((tiles...), rests...);
-   (tiles..., rests...). A mode of n tiled by t has ceil(n / t) tiles; the last may overhang. */
+   (tiles..., rests...). A mode of n tiled by t has ceil(n / t) tiles; the last may overhang. Tiles that
+   end inside an inner mode are refused: see ct_pad_for_tiles. */
 CtStatus ct_logical_divide(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                            CtErr *err) CT_NODISCARD;
 CtStatus ct_zipped_divide(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,

@@ -138,6 +138,65 @@ static Verdict check_logical_divide(Run *run, const Case *c) {
   return st == CT_OK ? divides_by(run, c->a, c->t, r) : divide_refused(run, c, st);
 }
 
+/* The value of a coalesced, whose modes are those of `natural`, at the natural coordinate that counts
+   to i in the extents of `a`: the padded layout must have a's there. */
+static Wide at_natural(const Fn *natural, const Fn *a, Wide i) {
+  Wide value = 0;
+  for (int k = 0; k < a->n; k++) {
+    bool last = k == a->n - 1;
+    value += (last ? i : i % a->shape[k]) * natural->stride[k];
+    i = last ? 0 : i / a->shape[k];
+  }
+  return value;
+}
+
+/* Longer modes only, by less than a tile; what is inside is a's; and its divide is a divide. */
+static Verdict check_padded_divide(Run *run, const Case *c) {
+  CtLayout p, flat, r;
+  bool padded;
+  CtStatus st = ct_pad_for_tiles(&run->cx, "divide", c->a, c->t, &p, &padded, &run->err);
+  if (st != CT_OK || c->t.kind != CT_TILER_LAYOUT || !padded) {
+    return VACUOUS;
+  }
+  if (ct_logical_divide(&run->cx, c->a, c->t, &r, &run->err) == CT_OK ||
+      ct_coalesce(&run->cx, c->a, NULL, &flat, &run->err) != CT_OK) {
+    return broken(run, "padded without need");
+  }
+  Fn f = fn_of(flat), g = fn_of(p), tile = fn_of(c->t.layout), moving = fn_moving(&tile);
+  if (!fn_is_chain(&moving)) {
+    return VACUOUS; /* no tile: refused */
+  }
+  if (f.n != g.n) {
+    return broken(run, "%d modes, not %d", g.n, f.n);
+  }
+  for (int k = 0; k < f.n; k++) {
+    if (g.stride[k] != f.stride[k] || g.shape[k] < f.shape[k] ||
+        g.shape[k] >= f.shape[k] + fn_end(&moving)) {
+      return broken(run, "mode %d is (%lld:%lld)", k, (long long)g.shape[k],
+                    (long long)g.stride[k]);
+    }
+  }
+  for (int k = 0; k < n_points(fn_size(&f)); k++) {
+    Wide i = point(fn_size(&f), k);
+    if (at_natural(&g, &f, i) != at(c->a, i)) {
+      return broken(run, "at %lld it is not a's", (long long)i);
+    }
+  }
+  st = ct_logical_divide(&run->cx, p, c->t, &r, &run->err);
+  return st == CT_OK ? divides_by(run, p, c->t, r) : refused(run, c, st);
+}
+
+/* Tiles of few elements, mostly neighbours, that end somewhere. */
+static void make_padded(Rng *r, CtArena *a, Case *c) {
+  c->a = random_layout(r, a, 300);
+  c->t = random_tiler(r, a, c->a, false);
+  CtTuple n = ct_leaf(a, ct_int(2 + (int64_t)rng_below(r, 12)));
+  CtTuple d = ct_leaf(a, ct_int(rng_chance(r, 70) ? 1 : 1 + (int64_t)rng_below(r, 4)));
+  if (n != NULL && d != NULL && rng_chance(r, 90)) {
+    c->t = (CtTiler){.kind = CT_TILER_LAYOUT, .layout = {n, d}};
+  }
+}
+
 static void make_divide(Rng *r, CtArena *a, Case *c) {
   c->a = random_layout(r, a, 300);
   c->t = random_tiler(r, a, c->a, true);
@@ -444,6 +503,7 @@ static Verdict check_tile_to_shape(Run *run, const Case *c) {
 
 const Law laws_of_tiles[] = {
     {"logical_divide", "logical_divide($a, $t)", make_divide, check_logical_divide, false},
+    {"divide of padded modes", "logical_divide($a, $t)", make_padded, check_padded_divide, false},
     {"zipped_divide", "zipped_divide($a, $t)", make_zipped, check_zipped_divide, false},
     {"tiled_divide", "tiled_divide($a, $t)", make_zipped, check_tiled_divide, false},
     {"flat_divide", "flat_divide($a, $t)", make_zipped, check_flat_divide, false},

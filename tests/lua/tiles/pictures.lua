@@ -15,7 +15,7 @@ end
 local mma = tiled_mma("SM80_16x8x8_F16F16F16F16_TN", { 2, 2 })
 local picture = pictures.of(mma, {}, "test")
 print(cell(picture, 1, 17, 0), cell(picture, 2, 0, 9), cell(picture, 3, 17, 9))  -- expect: T36V0,T100V0	T68V0,T100V0	T100V1
-print(picture.panels[1].title, picture.panels[2].title, picture.panels[3].title)  -- expect: A (M,K)	B (K,N)	C (M,N)
+print(picture.panels[1].title, picture.panels[2].title, picture.panels[3].title)  -- expect: A (M,K)	B (N,K)	C (M,N)
 print(#picture.notes, picture.title)  -- expect: 0	tiled MMA of SM80_16x8x8_F16F16F16F16_TN, tile (32,16,8)
 
 -- The source of ldmatrix is addresses: lane 9 gives row 9's; the destination is what the MMA wants.

@@ -1,0 +1,108 @@
+/* layout_pad.c: layouts whose inner modes no whole number of tiles covers.
+
+   A tile of t that ends inside a mode of A, but not the last one of A coalesced, would go on in the next
+   mode: no layout does that. As CuTe does, the mode then counts as long as whole tiles are:
+   (5,16):(64,4) by 4 is divided as (8,16):(64,4), into (4,(2,16)):(64,(256,4)). What lies in the padding
+   is not in A, though its index may be that of another element; coordinates tell it apart, divided alike.
+   The last mode needs no padding, as it has no end. But a mode of extent 1 behind it is dropped where
+   tiles overhang: they would run on in that. */
+#include "layout_flat.h"
+
+/* Where t ends: one past the last element that it and its gaps cover. 0: not known, or negative. */
+static int64_t end_of_tile(CtLayout t) {
+  int64_t end = 1, reach;
+  for (uint32_t i = 0; i < t.shape->len; i++) {
+    CtInt n = t.shape[i].i, d = t.stride[i].i;
+    if (!ct_is_leaf(&t.shape[i])) {
+      continue;
+    }
+    if (!ct_is_static(n) || !ct_is_static(d) || n.v <= 0 || d.v < 0 || d.basis_depth > 0 ||
+        ct_mul_overflow(n.v, d.v, &reach)) {
+      return 0;
+    }
+    end = n.v > 1 ? ct_max(end, reach) : end;
+  }
+  return end;
+}
+
+/* The mode inside which tiles of so many elements end, and what they take of it; -1: none. */
+static int mode_that_ends(const CtFlat *f, int64_t tile, int64_t *part) {
+  for (int i = 0; i < f->n; i++) {
+    CtInt n = f->mode[i].shape;
+    if (!ct_is_static(n) || n.v <= 0) {
+      return -1;
+    }
+    if (n.v % tile != 0 && tile < n.v) {
+      *part = tile;
+      return i;
+    }
+    if (tile % n.v != 0) { /* it fits evenly, or crosses the end of the mode */
+      return -1;
+    }
+    tile /= n.v;
+  }
+  return -1;
+}
+
+static bool ends_in_one(CtLayout a) {
+  CtTuple last = a.shape + a.shape->len - 1;
+  return !ct_is_leaf(a.shape) && ct_is_leaf(last) && ct_is_const(last->i, 1);
+}
+
+/* Adds a, padded for one tile t. */
+static void build_padded(CtBuild *b, const CtCx *cx, CtLayout a, CtLayout t, bool *padded) {
+  CtFlat f;
+  int64_t tile = end_of_tile(t), part = 1, whole;
+  ct_flat_init(&f);
+  CtStatus st = ct_flat_push_layout(&f, cx, a, false, b->err);
+  if (st != CT_OK) {
+    ct_build_fail(b, st);
+    return;
+  }
+  int i = tile > 0 ? mode_that_ends(&f, tile, &part) : -1;
+  bool inner = i >= 0 && i < f.n - 1;
+  if (!inner && !(i >= 0 && ends_in_one(a))) {
+    ct_build_layout(b, a);
+    return;
+  }
+  if (inner && ct_mul_overflow(ct_ceildiv(f.mode[i].shape.v, part), part, &whole)) {
+    ct_build_fail(b, ct_fail(b->err, CT_EOVERFLOW, "%s: the size of %s padded to tiles of %s",
+                             b->op, ct_show_layout(cx, a), ct_show_layout(cx, t)));
+    return;
+  }
+  if (inner) {
+    f.mode[i].shape = ct_int(whole);
+    *padded = true;
+  }
+  ct_flat_emit(&f, b, a.shape->name);
+}
+
+static void build_by_tiler(CtBuild *b, const CtCx *cx, CtLayout a, CtTiler t, bool *padded) {
+  if (t.kind == CT_TILER_LAYOUT) {
+    build_padded(b, cx, a, t.layout, padded);
+    return;
+  }
+  int rank = ct_layout_rank(a);
+  if (t.kind == CT_TILER_ANY || t.n > rank || ct_is_leaf(a.shape)) {
+    ct_build_layout(b, a); /* what does not fit is the divide's to say */
+    return;
+  }
+  ct_build_open_named(b, ct_whole_name(a));
+  for (int i = 0; i < rank; i++) {
+    if (i < t.n) {
+      build_by_tiler(b, cx, ct_mode(a, i), t.items[i], padded);
+    } else {
+      ct_build_layout(b, ct_mode(a, i));
+    }
+  }
+  ct_build_close(b);
+}
+
+CtStatus ct_pad_for_tiles(const CtCx *cx, const char *op, CtLayout a, CtTiler t, CtLayout *out,
+                          bool *padded, CtErr *err) {
+  CtBuild b;
+  *padded = false;
+  ct_build_init_layout(&b, cx, op, err);
+  build_by_tiler(&b, cx, a, t, padded);
+  return ct_build_finish_layout(&b, out);
+}
