@@ -83,6 +83,30 @@ local function coordinates(layout)
   end
 end
 
+-- A flat coordinate as one number for each mode of the shape: its linear coordinate there. What is
+-- no coordinate of the shape stays as it is.
+local function by_mode(shape)
+  local sizes = {}
+  local function add(x, mode)
+    if type(x) == "number" then
+      sizes[#sizes + 1] = { mode = mode, n = x }
+    else
+      for i = 1, #x do add(x[i], mode) end
+    end
+  end
+  if type(shape) == "number" then return function(crd) return crd end end
+  for i = 1, #shape do add(shape[i], i) end
+  return function(crd)
+    if #crd ~= #sizes then return crd end
+    local out, step = {}, {}
+    for i, of in ipairs(sizes) do
+      out[of.mode] = (out[of.mode] or 0) + crd[i] * (step[of.mode] or 1)
+      step[of.mode] = (step[of.mode] or 1) * of.n
+    end
+    return out
+  end
+end
+
 -- A text like the shape, nested as it is, its leaves taken from the list.
 local function nested(shape, leaves, at)
   at = at or 1
@@ -236,7 +260,7 @@ local function blocks_of(rows, tensors)
     if row.kind == "zeros" then
       line.zeros = row.tensor
     elseif row.kind ~= "computes" then
-      add_place(line[row.kind], row, tensors[row.tensor].crd_of)
+      add_place(line[row.kind], row, tensors[row.tensor].modes_of)
     else
       line.times = math.max(line.times, row.times)
     end
@@ -255,7 +279,7 @@ local function open_ends(rows, tensors, written)
   for _, row in ipairs(rows) do
     if row.kind == "reads" and row.space == "global" and written[row.tensor]
       and not own[row.tensor .. " " .. row.offset] then
-      add_place(places, row, tensors[row.tensor].crd_of)
+      add_place(places, row, tensors[row.tensor].modes_of)
     end
   end
   return places
@@ -266,7 +290,7 @@ end
 local function places_text(places, tensors, grid)
   local parts = {}
   for i, place in ipairs(places) do
-    parts[i] = place.tensor .. set_text(place.crds, tensors[place.tensor].shape)
+    parts[i] = place.tensor .. set_text(place.crds, tensors[place.tensor].modes)
       .. (place.owner and " of block " .. index_text(place.owner, grid) or "")
   end
   return table.concat(parts, ", ")
@@ -381,9 +405,19 @@ local function offset_of(tensor, name, crd)
   return layout(table.unpack(index))
 end
 
+-- A shape without nesting: the sizes of the modes.
+local function sizes_of(layout)
+  if type(layout.shape) == "number" then return layout.shape end
+  local sizes = {}
+  for i = 1, ct.rank(layout) do sizes[i] = ct.size(layout, i - 1) end
+  return sizes
+end
+
 local function describe(name, space, layout, bytes)
+  local crd_of, fold = coordinates(layout), by_mode(layout.shape)
   return { name = name, space = space, layout = layout, shape = layout.shape, bytes = bytes,
-    crd_of = coordinates(layout) }
+    crd_of = crd_of, modes = sizes_of(layout),
+    modes_of = function(offset) return fold(crd_of(offset)) end }
 end
 
 local function tensors_of(names, args, shared)

@@ -120,6 +120,35 @@ static void coordinate(int n, const int64_t *extent, const int64_t *stride, int6
   }
 }
 
+/* Of a tensor of rank n in memory, one number for each mode: nested ones, as of tile_to_shape, are the rows and
+   columns of a script by their linear coordinates. Returns the rank; 0: nothing is nested. */
+static int fold(CtTuple shape, int64_t extent[MAX_LEAVES], int64_t crd[MAX_LEAVES]) {
+  int leaf = 0, n = ct_is_leaf(shape) ? 0 : shape->rank;
+  bool is_nested = false;
+  for (int i = 0; i < n; i++) {
+    CtTuple mode = ct_child(shape, i);
+    int64_t at = 0, size = 1;
+    is_nested = is_nested || !ct_is_leaf(mode);
+    for (uint32_t k = 0; k < mode->len; k++) {
+      if (mode[k].rank == CT_LEAF) {
+        at += crd[leaf] * size;
+        size *= extent[leaf++];
+      }
+    }
+    crd[i] = at;
+    extent[i] = size;
+  }
+  return is_nested ? n : 0;
+}
+
+static void add_list(Part *p, const int64_t *v, int n) {
+  for (int i = 0; i < n; i++) {
+    add(p, i > 0 ? "," : "(");
+    add_int(p, v[i]);
+  }
+  add(p, ")");
+}
+
 /* " at (0,2048), extent (2048,2048)". A swizzle is its own inverse. */
 static Part place(const CtSimtJob *job, const CtSimtBuf *buf, int64_t off, int64_t n_elems) {
   int64_t extent[MAX_LEAVES] = {0}, stride[MAX_LEAVES] = {0}, crd[MAX_LEAVES];
@@ -132,6 +161,14 @@ static Part place(const CtSimtJob *job, const CtSimtBuf *buf, int64_t off, int64
     return p;
   }
   coordinate(n_extents, extent, stride, ct_swizzle_at(buf->swizzle, off), crd);
+  int rank = buf->space == CT_REGISTER ? 0 : fold(buf->layout.shape, extent, crd);
+  if (rank > 0) {
+    add(&p, " at ");
+    add_list(&p, crd, rank);
+    add(&p, ", extent ");
+    add_list(&p, extent, rank);
+    return p;
+  }
   add(&p, " at ");
   add_tuple(&p, buf->layout.shape, crd);
   add(&p, ", extent ");

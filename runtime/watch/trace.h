@@ -12,7 +12,7 @@ typedef enum CtTraceKind {
   CT_TRACE_READS,
   CT_TRACE_WRITES,
   CT_TRACE_COMPUTES,
-  CT_TRACE_ZEROS /* a box brings 0 for what is outside buf; off: 0 */
+  CT_TRACE_ZEROS /* a box, or a copy of a guarded tensor, brings 0 for what is outside buf; off: 0 */
 } CtTraceKind;
 
 /* One event: a thread at a line. What it reads or writes is in memory, not in registers. */

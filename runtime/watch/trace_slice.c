@@ -491,6 +491,16 @@ static void want_moved(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   }
 }
 
+/* The source of a copy; 0 where a guard or a predicate leaves it out. */
+static void want_source(Slice *s, const CtAccess *a, int64_t e, int lane) {
+  int64_t off;
+  if (a->buf->space != CT_REGISTER && !element_at(s, a, e, lane, &off)) {
+    add_row_of(s, CT_TRACE_ZEROS, lane, a->buf->memory, 0, s->r->team[s->step->rank].block);
+  } else {
+    want_element(s, a, e, lane);
+  }
+}
+
 static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A);
   const CtTileOp *t = &s->p->tiles[s->code->imm];
@@ -504,7 +514,7 @@ static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   } else if (t->op == CT_OP_WARP_COPY) {
     want_moved(s, dst, e, lane);
   } else if (a != NULL) {
-    want_element(s, a, e, lane);
+    want_source(s, a, e, lane);
   }
   if (is_fill || is_axpby) { /* the operands of a TILE may be of any kind */
     want(&s->wanted, slot_place(s->step, s->code->d, lane));

@@ -21,7 +21,7 @@ local gemm_ws = kernel("gemm_ws", function(A, B, C)
           empty[state.slot]:wait(state.parity) -- finds: deadlock in block (0,0,0): warp 0 waits at line 21 for empty[0], parity 1: 2 arrivals are missing; warps 4 to 11 wait at line 38 for full[0], parity 1: 2048 bytes have come that no arrive_expect_tx has counted
           full[state.slot]:arrive_expect_tx(bM * bK * 2)
           tma_load(gA(_, _, m, k), sA(_, _, state.slot), full[state.slot])
-          tma_load(gB(_, _, n, k), sB(_, _, state.slot), full[state.slot]) -- finds: race: write of sB at ((0,0),(0,0),(0,0)), extent ((8,1),(64,1),(1,2)) by a copy to an mbarrier, by thread (0,0,0) of block (0,0,0), and write by a copy to an mbarrier by thread (0,0,0) at the same line are not ordered; who waits for that phase of its mbarrier sees what it copies
+          tma_load(gB(_, _, n, k), sB(_, _, state.slot), full[state.slot]) -- finds: race: write of sB at (0,0,0), extent (8,64,2) by a copy to an mbarrier, by thread (0,0,0) of block (0,0,0), and write by a copy to an mbarrier by thread (0,0,0) at the same line are not ordered; who waits for that phase of its mbarrier sees what it copies
           state:advance()
         end
       end
@@ -37,7 +37,7 @@ local gemm_ws = kernel("gemm_ws", function(A, B, C)
       for k in range(k_tiles) do
         full[state.slot]:wait(state.parity)
         wgmma_fence()
-        gemm(mma, tCsA(_, _, _, state.slot), tCsB(_, _, _, state.slot), sum, {accumulate = k > 0}) -- finds: race: read of sB at ((0,0),(0,0),(0,0)), extent ((8,1),(64,1),(1,2)) by wgmma, by thread (128,0,0) of block (0,0,0), and write by a copy to an mbarrier by thread (0,0,0) at line 24 are not ordered; who waits for that phase of its mbarrier sees what it copies
+        gemm(mma, tCsA(_, _, _, state.slot), tCsB(_, _, _, state.slot), sum, {accumulate = k > 0}) -- finds: race: read of sB at (0,0,0), extent (8,64,2) by wgmma, by thread (128,0,0) of block (0,0,0), and write by a copy to an mbarrier by thread (0,0,0) at line 24 are not ordered; who waits for that phase of its mbarrier sees what it copies
         wgmma_commit()
         wgmma_wait(0)
         if thread % 128 == 0 then empty[state.slot]:arrive() end

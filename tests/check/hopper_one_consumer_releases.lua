@@ -20,8 +20,8 @@ local gemm_ws = kernel("gemm_ws", function(A, B, C)
         for k in range(k_tiles) do
           empty[state.slot]:wait(state.parity)
           full[state.slot]:arrive_expect_tx((bM + bN) * bK * 2)
-          tma_load(gA(_, _, m, k), sA(_, _, state.slot), full[state.slot]) -- finds: race: write of sA at ((0,8),(0,0),(0,0)), extent ((8,16),(64,1),(1,2)) by a copy to an mbarrier, by thread (0,0,0) of block (0,0,0), and read by wgmma by thread (256,0,0) at line 40 are not ordered; wgmma is done where its warps have come past a wgmma_wait: arrive behind that, and wait for it here
-          tma_load(gB(_, _, n, k), sB(_, _, state.slot), full[state.slot]) -- finds: race: write of sB at ((0,0),(0,0),(0,0)), extent ((8,1),(64,1),(1,2)) by a copy to an mbarrier, by thread (0,0,0) of block (0,0,0), and read by wgmma by thread (256,0,0) at line 40 are not ordered; wgmma is done where its warps have come past a wgmma_wait: arrive behind that, and wait for it here
+          tma_load(gA(_, _, m, k), sA(_, _, state.slot), full[state.slot]) -- finds: race: write of sA at (64,0,0), extent (128,64,2) by a copy to an mbarrier, by thread (0,0,0) of block (0,0,0), and read by wgmma by thread (256,0,0) at line 40 are not ordered; wgmma is done where its warps have come past a wgmma_wait: arrive behind that, and wait for it here
+          tma_load(gB(_, _, n, k), sB(_, _, state.slot), full[state.slot]) -- finds: race: write of sB at (0,0,0), extent (8,64,2) by a copy to an mbarrier, by thread (0,0,0) of block (0,0,0), and read by wgmma by thread (256,0,0) at line 40 are not ordered; wgmma is done where its warps have come past a wgmma_wait: arrive behind that, and wait for it here
           state:advance()
         end
       end

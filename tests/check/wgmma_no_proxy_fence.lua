@@ -10,7 +10,7 @@ local k = kernel("wgmma_no_proxy_fence", function(A, B, C)
   sync_threads()
   local rC = thr:partition_fragment_C(C)
   wgmma_fence()
-  gemm(mma, thr:partition_A(sA), thr:partition_B(sB), rC, {accumulate = false}) -- finds: race: read of sB at ((0,0),(4,0)), extent ((8,1),(16,1)) by wgmma, by thread (0,0,0) of block (0,0,0), and write by thread (32,0,0) at line 9 are not ordered; put fence_proxy_async() after line 9, then arrive or a barrier, then a wait before line 13
+  gemm(mma, thr:partition_A(sA), thr:partition_B(sB), rC, {accumulate = false}) -- finds: race: read of sB at (0,4), extent (8,16) by wgmma, by thread (0,0,0) of block (0,0,0), and write by thread (32,0,0) at line 9 are not ordered; put fence_proxy_async() after line 9, then arrive or a barrier, then a wait before line 13
   wgmma_commit()
   wgmma_wait(0)
   copy(rC, thr:partition_C(C))

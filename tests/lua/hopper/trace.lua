@@ -96,7 +96,7 @@ print(touched(t, "reads", "Q") == table.concat(q, " "))  -- expect: true
 for line in tostring(t):gmatch("[^\n]+") do
   if line:find(", thread", 1, true) then print((line:gsub("^ +", ""))) end
 end
--- expect: P(70,0..127) -> sP((6,0),(0..63,0)), thread 0
--- expect: Q(9,0..127) -> sQ((1,1),(0..63,0)), thread 0
--- expect: sP((6,0),(0..63,0)), sQ((1,1),(0..63,0)), thread 24, 2 times
+-- expect: P(70,0..127) -> sP(6,0..63), thread 0
+-- expect: Q(9,0..127) -> sQ(9,0..63), thread 0
+-- expect: sP(6,0..63), sQ(9,0..63), thread 24, 2 times
 -- expect: -> C(70,9), thread 24
