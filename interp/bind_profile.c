@@ -360,6 +360,9 @@ static int session_finish(lua_State *L) {
     return diag_error(L, "profile: the session is over");
   }
   stop(L, h);
+  if (ct_profile_is_partial(h->profile)) {
+    return luaL_error(L, "not enough memory");
+  }
   lua_settop(L, 1);
   lua_getiuservalue(L, 1, 1); /* stack: session, kept */
   lua_newtable(L);

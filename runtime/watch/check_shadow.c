@@ -257,9 +257,9 @@ static void look_at_unset(CtCheckWorker *k, const CtAccess *a, int lane, int64_t
   k->no_memory = k->no_memory || (unset && k->cap_unset == 0);
 }
 
-/* Before the log is looked at. */
+/* Before the log is looked at. Where memory ran out a write may have been lost: nothing is told then. */
 static void tell_unset(CtCheckWorker *k) {
-  for (size_t i = 0; i < k->n_unset; i++) {
+  for (size_t i = 0; i < k->n_unset && !k->no_memory; i++) {
     const CtFound *f = &k->unset[i].f;
     uint32_t word = k->shadow[k->unset[i].granule];
     bool by_other = k->clocks == NULL && word >= k->epoch_word &&

@@ -19,6 +19,7 @@ struct CtProfile {
   size_t n, cap;
   CtProfileWorker *workers;
   size_t n_workers, cap_workers;
+  bool no_memory; /* something was not recorded */
   /* Of the launch under way. */
   CtProfileRows *now;
   int64_t *n_sectors; /* by param */
@@ -129,7 +130,7 @@ static CtStatus prepare_worker(CtProfile *p, CtProfileWorker *k, size_t n_params
   k->age++;
   k->n_pool = k->n_patterns = 0;
   k->n_boxes = 0;
-  k->lacks_boxes = false;
+  k->lacks_boxes = k->no_memory = false;
   return status == CT_OK ? prepare_marks(p, k, n_params, err) : status;
 }
 
@@ -240,6 +241,7 @@ static void take_patterns(CtProfile *p, CtProfileProgram *to, const CtProfileWor
   size_t old = to->n_patterns * sizeof *k->patterns, more = k->n_patterns * sizeof *k->patterns;
   CtProfilePattern *all = to->n_launches > 1 || more == 0 ? NULL : ct_alloc(p->alloc, old + more);
   if (all == NULL) {
+    p->no_memory = p->no_memory || (to->n_launches == 1 && more > 0);
     return;
   }
   if (old > 0) {
@@ -259,6 +261,7 @@ static void take_boxes(CtProfile *p, CtProfileProgram *to, int n_workers) {
     to->lacks_boxes = to->lacks_boxes || p->workers[i].lacks_boxes;
   }
   to->boxes = n == 0 || to->lacks_boxes ? NULL : ct_alloc(p->alloc, n * sizeof *to->boxes);
+  p->no_memory = p->no_memory || (n > 0 && !to->lacks_boxes && to->boxes == NULL);
   to->lacks_boxes = to->lacks_boxes || (n > 0 && to->boxes == NULL);
   for (int i = 0; i < n_workers && to->boxes != NULL; i++) {
     const CtProfileWorker *k = &p->workers[i];
@@ -306,6 +309,7 @@ static void end(CtSimtWatch *watch, CtSimtJob *job) {
   to->n_launches++;
   memcpy(to->grid, job->launch->grid, sizeof to->grid);
   for (int i = 0; i < job->n_workers; i++) {
+    p->no_memory = p->no_memory || p->workers[i].no_memory;
     add_counts(to, &p->workers[i]);
     take_patterns(p, to, &p->workers[i]);
   }
@@ -383,6 +387,7 @@ void ct_profile_waves(CtProfile *p, uint32_t i, int64_t n_blocks, CtProfileWave 
   ct_profile_add_waves(pub->boxes, pub->n_boxes, n_blocks, by_site);
 }
 
+bool ct_profile_is_partial(const CtProfile *p) { return p->no_memory; }
 uint32_t ct_profile_size(const CtProfile *p) { return (uint32_t)p->n; }
 const CtProfileProgram *ct_profile_program(const CtProfile *p, uint32_t i) {
   return &p->programs[i]->pub;

@@ -124,6 +124,7 @@ void ct_profile_tag(CtProfile *p, uint64_t tag);
    CT_PROFILE_PATTERNS requests of the first are recorded. */
 void ct_profile_limit(CtProfile *p, int64_t n_blocks, uint32_t n_patterns);
 bool ct_profile_knows(const CtProfile *p, uint64_t tag); /* it was launched */
+bool ct_profile_is_partial(const CtProfile *p); /* memory ran out, and something was not recorded */
 uint32_t ct_profile_size(const CtProfile *p);
 const CtProfileProgram *ct_profile_program(const CtProfile *p, uint32_t i);
 

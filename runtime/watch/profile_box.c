@@ -84,9 +84,11 @@ static void note_box(const CtProfileJob *job, CtProfileWorker *k, uint32_t site,
   if (!job->notes_boxes || k->lacks_boxes) {
     return;
   }
-  k->lacks_boxes =
-      k->n_boxes == CT_PROFILE_BOXES || ct_grow(job->alloc, &k->boxes, &k->cap_boxes,
-                                                k->n_boxes + 1, sizeof *k->boxes, NULL) != CT_OK;
+  k->lacks_boxes = k->n_boxes == CT_PROFILE_BOXES;
+  if (!k->lacks_boxes && ct_grow(job->alloc, &k->boxes, &k->cap_boxes, k->n_boxes + 1,
+                                 sizeof *k->boxes, NULL) != CT_OK) {
+    k->lacks_boxes = k->no_memory = true;
+  }
   if (!k->lacks_boxes) {
     k->boxes[k->n_boxes++] = (CtProfileBox){.place = place_of(w->worker, t, lane),
                                             .map = map,

@@ -162,9 +162,12 @@ static void record(Sink *s, const Request *r, int cost, int ideal) {
       }
     }
   }
-  if (here == s->job->n_patterns ||
-      ct_grow(s->job->alloc, &k->patterns, &k->cap_patterns, k->n_patterns + 1, sizeof *k->patterns,
+  if (here == s->job->n_patterns) {
+    return;
+  }
+  if (ct_grow(s->job->alloc, &k->patterns, &k->cap_patterns, k->n_patterns + 1, sizeof *k->patterns,
               NULL) != CT_OK) {
+    k->no_memory = true;
     return;
   }
   CtProfilePattern *p = &k->patterns[k->n_patterns++];

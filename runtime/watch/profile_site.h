@@ -53,6 +53,7 @@ typedef struct CtProfileWorker {
   struct CtProfileBox *boxes;
   size_t cap_steps, n_boxes, cap_boxes;
   bool lacks_boxes;
+  bool no_memory; /* something was not recorded */
 } CtProfileWorker;
 
 /* What the counting needs of a launch. */

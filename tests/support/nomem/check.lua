@@ -14,4 +14,4 @@ local racy = kernel("racy", function(A)
 end)
 local findings = require "cuttle.check".run(function() racy{grid = 1, block = 64}(A) end,
   {call = function(f) return true, f() end})
-for i,f in ipairs(findings) do print(f.kind, f.message) end print(#findings, findings.is_partial)
+assert(findings.is_partial or #findings > 0 and findings[1].kind == "race_shared")
