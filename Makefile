@@ -117,6 +117,7 @@ STDLIB := $(wildcard stdlib/*.lua stdlib/meta/*.lua stdlib/*.html stdlib/*.css s
 TEST_SRC := $(wildcard tests/c/test_*.c)
 DEVICE_SRC := $(wildcard tests/device/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+CALLS_SRC := $(wildcard tests/fuzz/calls_*.c)
 LAWS_SRC := $(wildcard tests/laws/*.c)
 EMBED_SRC := $(wildcard examples/embed/*.c)
 
@@ -132,10 +133,13 @@ FUZZ_OBJ := $(filter-out $(VARIANT_OBJ) $(BUILD)/runtime/simt/% $(BUILD)/runtime
 	$(BUILD)/runtime/emit/%,\
 	$(filter $(BUILD)/runtime/% $(BUILD)/interp/lua_% $(BUILD)/interp/rewrite%,$(LIB_OBJ)))
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
+# Sequences of calls of the whole library: random ones in sanitized tests, libFuzzer's in fuzz-calls.
+CALLS_BIN := $(CALLS_SRC:%.c=$(BUILD)/%)
+CALLS_FUZZ_BIN := $(CALLS_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/fuzz_%)
 EMBED_BIN := $(EMBED_SRC:%.c=$(BUILD)/%)
 POCL_BIN := $(BUILD)/tests/pocl/bench_pocl
 ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) \
-	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(EMBED_BIN) $(POCL_BIN))
+	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(CALLS_BIN) $(EMBED_BIN) $(POCL_BIN))
 
 PROGRAM = $(BUILD)/cuttle
 STATIC_LIB = $(BUILD)/libcuttle.a
@@ -151,7 +155,7 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h $(1) && \
 
 # {====== Building ======
 
-.PHONY: all lib module help demo bench bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs golden docs \
+.PHONY: all lib module help demo bench bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs \
 	lint lint-format lint-lua lint-includes \
 	format install install-files install-headers install-module clean FORCE
 .SECONDARY:
@@ -251,6 +255,7 @@ help:
 	@echo 'kernel-fuzz  PROGRAMS=$(PROGRAMS) random kernels of SEED=$(SEED) against plain Lua'
 	@echo 'c-fuzz       the same against references in C, by JOBS=$(JOBS) processes'
 	@echo 'fuzz       each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
+	@echo 'fuzz-calls sequences of calls of cuttle.h and ct.h, likewise; builds the library for it'
 	@echo 'bench      cuttle bench: the product against its peers'
 	@echo 'bench-pocl the CPU engine beside PoCL, in ROUNDS=$(ROUNDS) rounds'
 	@echo 'golden     write the expected outputs of tests/golden anew; review the diff'
@@ -343,8 +348,11 @@ test:
 	@scripts/deps.sh test
 	@$(MAKE) run-tests
 
-run-tests: all $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(TAP_SCRIPTS) $(TEST_FUZZ)
-	@$(PROVE) $(TAP_SCRIPTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN)
+# Where a sanitizer sees what a sequence of calls does.
+CALLS_TESTS = $(if $(SANITIZE),$(CALLS_BIN))
+
+run-tests: all $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(TAP_SCRIPTS) $(TEST_FUZZ)
+	@$(PROVE) $(TAP_SCRIPTS) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN)
 
 gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)
 	@$(PROVE) --jobs 1 $(GPU_SCRIPTS) $(DEVICE_BIN)
@@ -380,6 +388,22 @@ fuzz-programs:
 			SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' \
 			$(FUZZ_BIN:$(BUILD)/%=$(BUILD)/fuzz/%); \
 	fi
+
+$(CALLS_BIN): %: %.o $(BUILD)/tests/fuzz/random_inputs.o $(OWN_LIB)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $< $(BUILD)/tests/fuzz/random_inputs.o $(OWN_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
+
+$(CALLS_FUZZ_BIN): $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/%.o $(OWN_LIB)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -fsanitize=fuzzer $< $(OWN_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
+
+# With everything in the way of a whole build of its own: for as long as it is told to.
+fuzz-calls:
+	@$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS='-O1 -g' ISAS=base \
+		SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' \
+		$(CALLS_FUZZ_BIN:$(BUILD)/%=$(BUILD)/fuzz/%)
+	@for f in $(CALLS_FUZZ_BIN:$(BUILD)/%=$(BUILD)/fuzz/%); do \
+		$(TEST_ENV) scripts/run_fuzz.sh $$f $(FUZZ_SECONDS); done
 
 $(FUZZ_BIN): %: %.o $(FUZZ_OBJ)
 	$(call say,LINK,$@)

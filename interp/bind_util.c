@@ -448,14 +448,27 @@ void bind_push_tuple(lua_State *L, CtTuple t) {
   luaL_setmetatable(L, TUPLE_TYPE);
 }
 
+static int push_text(lua_State *L) { /* light userdata: CtText */
+  CtText *t = lua_touserdata(L, 1);
+  lua_pushlstring(L, ct_text_str(t), t->len);
+  return 1;
+}
+
+/* Protected: the text is freed also where Lua has no memory for it. */
 void bind_push_text(lua_State *L, CtText *t) {
   CtErr err;
   CtStatus st = ct_text_status(t, &err);
+  int pushed = LUA_OK;
   if (st == CT_OK) {
-    lua_pushlstring(L, ct_text_str(t), t->len);
+    lua_pushcfunction(L, push_text);
+    lua_pushlightuserdata(L, t);
+    pushed = lua_pcall(L, 1, 1, 0);
   }
   ct_text_clear(t);
   diag_check(L, st, &err);
+  if (pushed != LUA_OK) {
+    lua_error(L);
+  }
 }
 
 CtInt bind_mode_size(lua_State *L, const CtCx *cx, CtLayout l, int mode) {

@@ -1,0 +1,79 @@
+/* random_inputs.c: runs a fuzz target on random inputs, where there is no libFuzzer to choose them.
+     calls_host [SECONDS [SEED [NUMBER]]]
+   NUMBER: that input alone. Prints TAP. */
+#include <signal.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "bytes.h"
+#include "tap.h"
+
+enum { MAX_BYTES = 400 };
+
+/* xorshift64* */
+static uint64_t next_random(uint64_t *state) {
+  *state ^= *state >> 12;
+  *state ^= *state << 25;
+  *state ^= *state >> 27;
+  return *state * 0x2545F4914F6CDD1Du;
+}
+
+static void run_input(uint64_t seed, uint64_t number) {
+  uint8_t bytes[MAX_BYTES];
+  uint64_t state = (seed << 40 ^ number) * 0x9E3779B97F4A7C15u | 1;
+  size_t n = (size_t)(next_random(&state) >> 33) % MAX_BYTES;
+  for (size_t i = 0; i < n; i++) {
+    bytes[i] = (uint8_t)(next_random(&state) >> 56);
+  }
+  LLVMFuzzerTestOneInput(bytes, n);
+}
+
+/* {====== What runs when the process ends ====== */
+
+typedef struct Input {
+  uint64_t seed, number;
+} Input;
+
+static Input running;
+
+static void tell_input(void) {
+  fprintf(stderr, "# input %llu of seed %llu: run with 1 %llu %llu\n",
+          (unsigned long long)running.number, (unsigned long long)running.seed,
+          (unsigned long long)running.seed, (unsigned long long)running.number);
+}
+
+static void tell_abort(int signal_number) {
+  tell_input();
+  signal(signal_number, SIG_DFL);
+  raise(signal_number);
+}
+
+/* There where a sanitizer is. */
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+
+static void tell_before_end(void) {
+  signal(SIGABRT, tell_abort);
+  if (__sanitizer_set_death_callback != NULL) {
+    __sanitizer_set_death_callback(tell_input);
+  }
+}
+
+static uint64_t argument(int argc, char **argv, int i, uint64_t other) {
+  return i < argc ? strtoull(argv[i], NULL, 10) : other;
+}
+
+int main(int argc, char **argv) {
+  uint64_t seconds = argument(argc, argv, 1, 10), seed = argument(argc, argv, 2, 1), n = 0;
+  if (argc > 3) {
+    run_input(seed, argument(argc, argv, 3, 0));
+    return 0;
+  }
+  tell_before_end();
+  const time_t end = time(NULL) + (time_t)seconds;
+  for (; time(NULL) < end; n++) {
+    running = (Input){seed, n};
+    run_input(seed, n);
+  }
+  OK(n > 0, "%llu random sequences of calls", (unsigned long long)n);
+  return done_testing();
+}
