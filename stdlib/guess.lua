@@ -88,6 +88,14 @@ local function of_field(space, name)
   return hint and "; " .. hint or help.guess_theirs(name)
 end
 
+--- What to write for a name of another language, such as erf or tl.load; or nil.
+function M.habit(name)
+  local space, field = name:match "^([%a_][%w_]*)%.([%w_]+)$"
+  if not space then return habit_of(name) end
+  local hint = habits.spaces[space] and of_field(space, field)
+  return hint and hint ~= "" and hint:sub(3) or nil
+end
+
 -- The field of `space` that the line asks for, and whose it is: of numba.cuda.grid that of cuda.
 local function field_after(line, space)
   local name, rest = line:match("%f[%w_]" .. space .. "%s*%.%s*([%a_][%w_]*)(.*)")

@@ -323,6 +323,8 @@ end
 -- {====== help of a name ======
 
 local function fail_name(name)
+  local habit = require("cuttle.guess").habit(name)
+  if habit then fail("there is no '%s'; %s", name, habit) end
   local guess = suggestion(name)
   fail("there is no '%s'%s", name, guess ~= "" and guess or
     ("; help() lists all names, apropos\"%s\" searches what they do"):format(name))

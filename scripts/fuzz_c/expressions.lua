@@ -158,7 +158,7 @@ local function division(token, name)
 end
 
 -- A shift of an unsigned number has its type, whatever counts it.
-local function shift(token, name)
+local function shift(form, name)
   return function(n)
     local a, b = M.any(n, "int"), operand(n, "int", I32)
     if b.n and chance(70) then b = { n = random(0, 70) } end
@@ -166,7 +166,7 @@ local function shift(token, name)
     if b.n or t.signed or t.narrow then
       a, b, t = pair(n, "int", a, b)
     end
-    return two("(%s " .. token .. " %s)", name, a, b, t)
+    return two(form, name, a, b, t)
   end
 end
 
@@ -243,7 +243,8 @@ end
 local ints = {
   infix("+", "add"), infix("-", "sub"), infix("*", "mul"), infix("+", "add"), infix("-", "sub"),
   infix("&", "and", "int"), infix("|", "or", "int"), infix("~", "xor", "int"),
-  division("//", "div"), division("%%", "mod"), shift("<<", "shl"), shift(">>", "shr"),
+  division("//", "div"), division("%%", "mod"), shift("(%s << %s)", "shl"),
+  shift("(%s >> %s)", "shr"), shift("ashr(%s, %s)", "ashr"),
   call_pair "min", call_pair "max",
   unary("(-%s)", "neg"), unary("(~%s)", "not", "int"), unary("abs(%s)", "abs"),
   bits "popc", bits "clz", bits "ffs", bits "brev", choice, cast, cast, bitcast,

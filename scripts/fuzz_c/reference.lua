@@ -61,13 +61,18 @@ SATURATE(uint64_t, u64, 0, UINT64_MAX, 18446744073709551616.0)
   } \
   static T shr_##S(T a, T b) { \
     return (T)(b >= W || b <= -W ? 0 : b >= 0 ? (U)a >> b : (U)a << -b); \
+  } \
+  static T ashr_##S(T a, T b) { \
+    if (b < 0) return shr_##S(a, b); \
+    return a >= 0 ? (T)((U)a >> (b < W ? b : W - 1)) : (T)~((U)~a >> (b < W ? b : W - 1)); \
   }
 #define UNSIGNED(T, S, W) INTS(T, T, S, W) \
   static T abs_##S(T a) { return a; } \
   static T mod_##S(T a, T b) { return a % b; } \
   static T div_##S(T a, T b) { return a / b; } \
   static T shl_##S(T a, T b) { return b >= W ? 0 : a << b; } \
-  static T shr_##S(T a, T b) { return b >= W ? 0 : a >> b; }
+  static T shr_##S(T a, T b) { return b >= W ? 0 : a >> b; } \
+  static T ashr_##S(T a, T b) { return shr_##S(a, b); }
 SIGNED(int32_t, uint32_t, i32, 32)
 SIGNED(int64_t, uint64_t, i64, 64)
 UNSIGNED(uint32_t, u32, 32)
