@@ -321,7 +321,7 @@ static void begin_trace(Front *f, CtIr *ir) {
 }
 
 /* The length of "chunk" when msg is "chunk:line: text", and the line; else 0. The chunk's name may hold
-   colons of its own: `stdin:3`, `[string "..."]`. */
+   colons of its own: `input 3`, `[string "..."]`. */
 static size_t find_position(const char *msg, long *line) {
   const char *end = strncmp(msg, "[string \"", 9) == 0 ? strstr(msg, "\"]:") : NULL;
   const char *p = strchr(end == NULL ? msg : end, ':');

@@ -9,7 +9,7 @@
 #include "state.h"
 
 /* Chunks of inputs are called this and their number. */
-#define NOTE_INPUT_PREFIX "=stdin:"
+#define NOTE_INPUT_PREFIX "=input "
 
 /* Whether a note would be printed: the running function was called by an input at the prompt of a
    terminal. Ask before doing work for a note. */

@@ -13,6 +13,7 @@
 
 #include "bind.h"
 #include "repl_files.h"
+#include "repl_locals.h"
 #include "runtime/ir/atom.h"
 #include "state.h"
 
@@ -141,11 +142,17 @@ static bool step(lua_State *L, Span name) {
 /* Pushes the value of "ms.tile", or nil. */
 static void push_chain(lua_State *L, Span chain) {
   lua_pushglobaltable(L);
-  bool some = chain.len > 0;
+  bool some = chain.len > 0, is_first = true;
   while (some) {
     const char *dot = memchr(chain.s, '.', chain.len);
     Span name = {chain.s, dot == NULL ? chain.len : (size_t)(dot - chain.s)};
-    some = step(L, name) && dot != NULL;
+    if (is_first && locals_push(L, name.s, name.len)) { /* which hides a global */
+      lua_replace(L, -2);
+      some = dot != NULL;
+    } else {
+      some = step(L, name) && dot != NULL;
+    }
+    is_first = false;
     chain.len -= some ? name.len + 1 : name.len;
     chain.s += some ? name.len + 1 : name.len;
   }
@@ -249,6 +256,9 @@ static void add_names(const Search *q) {
     add_top(q);
     lua_pop(q->L, 1);
   }
+  locals_push_names(q->L);
+  add_keys(q, false);
+  lua_pop(q->L, 1);
   lua_pushglobaltable(q->L);
   add_members(q, false);
 }

@@ -8,7 +8,7 @@
 
 #include "bind.h"
 #include "note.h"
-#include "source_load.h"
+#include "repl_locals.h"
 
 typedef struct Input {
   lua_State *L;
@@ -21,7 +21,7 @@ typedef struct Input {
 static int load_text(const Input *in, const char *text, size_t len) {
   char name[32];
   snprintf(name, sizeof name, NOTE_INPUT_PREFIX "%d", in->number);
-  return src_load(in->L, text, len, name, "t");
+  return locals_load(in->L, text, len, name);
 }
 
 /* As an expression: pushes the function or the message. */

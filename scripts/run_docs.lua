@@ -219,8 +219,8 @@ local function run_session(page, inputs)
     if ended then
       at = ended + 1
     else
-      table.insert((inputs[at] or inputs[#inputs]).got, (line:gsub("stdin:(%d+)", function(number)
-        return "stdin:" .. (number + 1) // 2
+      table.insert((inputs[at] or inputs[#inputs]).got, (line:gsub("input (%d+):", function(number)
+        return "input " .. (number + 1) // 2 .. ":"
       end)))
     end
   end

@@ -153,7 +153,7 @@ static void take(Session *s, const Step *steps, size_t n) {
 static const Step inputs[] = {
     {"(4,8):(8,1)\n", "\n(4,8):(8,1)", "prints a layout"},
     {"\n", "\n", "an empty line is nothing"},
-    {"layout('(4')\n", "\nstdin:2:1: layout: expected ')' at column 2 of '(4'", "shows an error"},
+    {"layout('(4')\n", "\ninput 2:1: layout: expected ')' at column 2 of '(4'", "shows an error"},
     {"for i = 40, 41 do\n", ">", "asks for more lines"},
     {"print(i + 1) end\n", "41\r\n42", "runs them all"},
     {"1 +\n", ">", "asks for more behind an operator"},
@@ -167,19 +167,19 @@ static const Step inputs[] = {
     {"t = {}; t.t = t; return t\n", "\n{t = <cycle>}", "a table in itself"},
     {"error {}\n", "\nthe error is a table, not a message", "an error that is no text"},
     {"error()\n", "\nthe error is nil, not a message", "an error that is nothing"},
-    {"coroutine.wrap(function() error 'no' end)()\n", "\nstdin:14:1: no", "one in a coroutine"},
-    {"setmetatable({}, {__tostring = function() error 'no' end})\n", "\nstdin:15:1: no",
+    {"coroutine.wrap(function() error 'no' end)()\n", "\ninput 14:1: no", "one in a coroutine"},
+    {"setmetatable({}, {__tostring = function() error 'no' end})\n", "\ninput 15:1: no",
      "one while a result is printed"},
-    {"require 'nowhere'\n", "\nstdin:16:1: module 'nowhere' not found\r\n", "a missing module"},
+    {"require 'nowhere'\n", "\ninput 16:1: module 'nowhere' not found\r\n", "a missing module"},
     {"tile = 3\n",
-     "\nstdin:17:1: warning: 'tile' is a name of the language; this assignment replaces it",
+     "\ninput 17:1: warning: 'tile' is a name of the language; this assignment replaces it",
      "a name of the language is overwritten"},
     {"io.open('again.lua', 'w'):write('n = (n or 0) + 1 return n'):close()\n", "\ntrue", "a file"},
     {"reload('again.lua')\n", "\n1", "is run"},
     {"reload()\n", "\n2", "and run again"},
     {"help()\n", "\nlayouts       layout", "help lists the names by topic"},
     {"help(size)\n", "MoYe: size, length.", "and explains one, to the end"},
-    {"help'rnak'\n", "\nstdin:23:1: help: there is no 'rnak', did you mean 'rank'?",
+    {"help'rnak'\n", "\ninput 23:1: help: there is no 'rnak', did you mean 'rank'?",
      "or the nearest one"},
     {"apropos('stride')\n", "\nstride ", "or those about something"},
     {"Sw<1,0,2> o 0 o (2,4):(4,1)\n", " 5  4  7  6 ", "draws a swizzled layout"},
@@ -253,6 +253,45 @@ static void test_cancel(Session *s) {
   is_seen(s, "> ", "prompts again");
 }
 
+/* The first block of Lua in README.md. */
+static bool read_readme(char *text, size_t bytes) {
+  static char all[16384];
+  FILE *f = fopen("README.md", "r");
+  size_t n = f == NULL ? 0 : fread(all, 1, sizeof all - 1, f);
+  if (f != NULL) {
+    fclose(f);
+  }
+  all[n] = '\0';
+  const char *begin = strstr(all, "```lua\n");
+  const char *end = begin == NULL ? NULL : strstr(begin, "\n```");
+  if (end == NULL) {
+    return false;
+  }
+  begin += strlen("```lua\n");
+  snprintf(text, bytes, "%.*s\n", (int)(end - begin), begin);
+  return true;
+}
+
+static void test_readme(Session *s) {
+  char text[2048], line[256];
+  if (!OK(read_readme(text, sizeof text), "the README has a program")) {
+    return;
+  }
+  for (const char *at = text; *at != '\0'; at += strcspn(at, "\n") + 1) {
+    snprintf(line, sizeof line, "%.*s\n", (int)strcspn(at, "\n"), at);
+    type(s, line);
+    if (strncmp(line, "print", 5) != 0 && !sees(s, "> ")) {
+      tap_diag("no prompt after: %s", line);
+    }
+  }
+  is_seen(s, "\n1.0\t21.0\t1999.0", "the README's program, line by line");
+  sees(s, "> ");
+  answers(s, text, "1.0\t21.0\t1999.0", "and all at once");
+  sees(s, "> ");
+  answers(s, "saxpy\n", "kernel saxpy (input ", "its locals stay");
+  sees(s, "> ");
+}
+
 static void test_session(const Setup *setup) {
   Session s;
   if (!OK(start(&s, setup), "%s: the program starts on a terminal", setup->editor)) {
@@ -263,6 +302,7 @@ static void test_session(const Setup *setup) {
   is_seen(&s, "help() for help\r\n", "and where there is help");
   is_seen(&s, "> ", "prompts");
   TAKE(&s, inputs);
+  test_readme(&s);
   test_notes(&s);
   test_interrupts(&s);
   test_cancel(&s);

@@ -7,7 +7,7 @@ local function prompt(text)
   local pipe = assert(io.popen(("printf '%%s\\n' '%s' | '%s' 2>&1"):format(text, cuttle)))
   local message = pipe:read("l")
   pipe:close()
-  print((message:gsub("^stdin:1:1: ", ""):gsub("^attempt to call a nil value ", "")))
+  print((message:gsub("^input 1:1: ", ""):gsub("^attempt to call a nil value ", "")))
 end
 
 prompt "erf(x)" -- expect: (global 'erf'); write cuda("erff($x)", {x = v}, f32, twin); twin is the same in Lua, for the CPU engine

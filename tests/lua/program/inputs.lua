@@ -26,15 +26,15 @@ check("several values", "1, nil, 'x'\n", "1\tnil\tx\n")
 check("a function of the language", "layout\nx = function() end\ntostring(x) == tostring(layout)\n",
   "function layout; help(layout)\nfalse\n")
 check("a misspelt name", "compostion('4', '4')\n",
-  "stdin:1:1: attempt to call a nil value (global 'compostion'); did you mean 'composition'?\n", 1)
+  "input 1:1: attempt to call a nil value (global 'compostion'); did you mean 'composition'?\n", 1)
 check("a name of CuTe", "make_layout(4)\n",
-  "stdin:1:1: attempt to call a nil value (global 'make_layout'); " ..
+  "input 1:1: attempt to call a nil value (global 'make_layout'); " ..
   "make_layout is layout or L or concat here\n", 1)
 check("a name like no other", "somewhere.x\nn.x\n",
-  "stdin:1:1: attempt to index a nil value (global 'somewhere')\n" ..
-  "stdin:2:1: attempt to index a nil value (global 'n')\n", 1)
+  "input 1:1: attempt to index a nil value (global 'somewhere')\n" ..
+  "input 2:1: attempt to index a nil value (global 'n')\n", 1)
 check("a misspelt name, handled", "pcall(function() zippd_divide() end)\n",
-  "false\tstdin:1:1: attempt to call a nil value (global 'zippd_divide')\n")
+  "false\tinput 1:1: attempt to call a nil value (global 'zippd_divide')\n")
 check("a statement", "x = 3\nx * 2\n", "6\n")
 check("the last value", "(4,8):(8,1)\nsize(ans)\nans + 1\n", "(4,8):(8,1)\n32\n33\n")
 check("an input of several lines", "for i = 1, 2 do\nprint(i)\nend\n", "1\n2\n")
@@ -45,10 +45,10 @@ check("exit ends", "1\nexit\n2\n", "1\n")
 check("goes on after an error, and says so at the end",
   "error('no', 0)\n1\n", "no\n1\n", 1)
 check("each input has a name", "x = 1\nlocal y = nil + 1\n",
-  "stdin:2:1: attempt to perform arithmetic on a nil value\n", 1)
-check("lines of an input", "x = 1\n(function()\nerror 'here' end)()\n", "stdin:2:2: here\n", 1)
+  "input 2:1: attempt to perform arithmetic on a nil value\n", 1)
+check("lines of an input", "x = 1\n(function()\nerror 'here' end)()\n", "input 2:2: here\n", 1)
 check("an incomplete last input", "for i = 1, 2 do\n",
-  "stdin:1:1: 'end' expected near <eof>\n", 1)
+  "input 1:1: 'end' expected near <eof>\n", 1)
 check("a value that cannot be printed",
   "setmetatable({}, {__tostring = function() error('broken', 0) end})\n", "broken\n", 1)
 check("an input like a layout that is none", "(4,8):(8\n",
@@ -69,7 +69,7 @@ check("kernels from inputs", "x = zeros(f32, 4)\n" ..
   "k{grid = 1, block = 4}(x)\nx[3]\n", "6.0\n")
 check("an error of a kernel names its input once", "x = zeros(f32, 6)\n" ..
   "kernel('o', function(x) if x[0] then x[0] = 1.0 end end){grid = 1, block = 32}(x)\n",
-  "stdin:2:1: 'if' tests a run-time float, which Lua counts as true even when it is 0; " ..
+  "input 2:1: 'if' tests a run-time float, which Lua counts as true even when it is 0; " ..
   "write 'x ~= 0'\n",
   1)
 print("1.." .. n)

@@ -55,14 +55,14 @@ check("a kernel of the second -e", cpu,
 check("a kernel from standard input", cpu, "-",
   "stdin:2: 'shared' exists only inside a kernel", "local f = f32\nlocal s = shared(f, {4})\n")
 check("a kernel typed at the prompt, called in the next input", cpu, "",
-  "stdin:1:2: out of bounds: write of x at -1, extent 4, by thread (0,0,0) of block (0,0,0)",
+  "input 1:2: out of bounds: write of x at -1, extent 4, by thread (0,0,0) of block (0,0,0)",
   "k = kernel(function(x)\n  x[threadIdx.x - 1] = 1.0\nend)\n"
   .. "k{grid = 1, block = 4}(zeros(f32, 4))\n")
 check("a launch typed at the prompt", cpu, "",
-  "stdin:2:1: k: the kernel takes 1 argument (x), got 0",
+  "input 2:1: k: the kernel takes 1 argument (x), got 0",
   "k = kernel('k', function(x) end)\nk{grid = 1, block = 4}()\n")
 check("a broken assumption at the prompt", cpu, "",
-  "stdin:1:1: tile: extent 16 of mode 0 of x is not a multiple of the tile's 3; pad the tensor or "
+  "input 1:1: tile: extent 16 of mode 0 of x is not a multiple of the tile's 3; pad the tensor or "
   .. "write guard(x)",
   "k = kernel(function(x) clear(tile(x, 3, 0)) end)\nk{grid = 1, block = 1}(zeros(f32, 48))\n"
   .. "k{grid = 1, block = 1}(zeros(f32, 16))\n")

@@ -74,7 +74,7 @@ check_script("a text with an environment is none",
 check_script("a broken text", "print(load('tile = = 1', '=t'))\n",
   "nil\tt:1: unexpected symbol near '='\n")
 check("inputs of the loop", run("x = 1\ntile = 3\ntile = 4\nlocal copy = 3\ntile\n"),
-  warning(1, "tile", "stdin:2") .. "4\n")
+  warning(1, "tile", "input 2") .. "4\n")
 check("-e", run("", "-e 'x = 1' -e 'tile = 3'"), warning(1, "tile", "(command line 2)"))
 
 local module_path = os.tmpname()
@@ -89,10 +89,10 @@ check("reload runs a file", run(reload_call), "1\tx\n")
 check("and again without a path", run(reload_call .. "reload()\n"), "1\tx\n2\tx\n")
 check("the script of -i", run("count\nreload()\n", "-i " .. path), "1\n2\tx\n")
 check("a path is needed once", run("reload()\n"),
-  "stdin:1:1: reload: no file has been run yet; give its path\n")
+  "input 1:1: reload: no file has been run yet; give its path\n")
 check("no such file", run("reload '/nowhere/x.lua'\nreload(3)\n"),
-  "stdin:1:1: reload: cannot open /nowhere/x.lua: No such file or directory\n" ..
-  "stdin:2:1: reload: argument 1 is a number; the path of a file was expected\n")
+  "input 1:1: reload: cannot open /nowhere/x.lua: No such file or directory\n" ..
+  "input 2:1: reload: argument 1 is a number; the path of a file was expected\n")
 write(path, "reload()\n")
 check("a file that runs itself", run("", path), path .. ":1: reload: " .. path ..
   " is being run; call reload() at the prompt when it is done\n")

@@ -16,7 +16,7 @@ $ cuttle
 1
 2
 > y.z.z
-stdin:5:1: attempt to index a number value (global 'y')
+input 5:1: attempt to index a number value (global 'y')
 ```
 ```
 > y
