@@ -15,7 +15,8 @@ static inline bool ct_simt_next(const CtIn *in, CtWarp *w, const CtIn **out) {
     *out = ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_STOPPED);
     return false;
   }
-  if (--left->i == 0) {
+  left->i = (int64_t)((uint64_t)left->i - 1); /* up to 2^64 - 1 turns */
+  if (left->i == 0) {
     return false;
   }
   index->i = (int64_t)((uint64_t)index->i + (uint64_t)CT_CAT(CtScalar, w, in->b)->i);

@@ -164,7 +164,7 @@ static const CtIn *N(NEXT_SUM)(const CtIn *in, CtWarp *w) {
     Row r[SUM_LOADS];
     if (sum_rows(in, w, n, LEVEL, r)) {
       N(dot)(sum, sum, r[0], r[1], n);
-      left->i -= n;
+      left->i = (int64_t)((uint64_t)left->i - (uint64_t)n);
     }
   }
   return ct_simt_next(in, w, &out) ? in + (int32_t)in->c : out;
