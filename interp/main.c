@@ -84,7 +84,8 @@ CT_PRINTF(2, 3) static void usage_error(Program *p, const char *fmt, ...) {
   va_start(args, fmt);
   vfprintf(stderr, fmt, args);
   va_end(args);
-  fputs("; see cuttle --help\n", stderr);
+  fprintf(stderr, "; see cuttle %s%s--help\n", p->command == NULL ? "" : p->command,
+          p->command == NULL ? "" : " ");
   p->exit_code = EXIT_USAGE;
 }
 

@@ -56,12 +56,12 @@ typedef struct CuttleState {
   /* Not 0: stop. Any thread sets it and any thread reads it, with __atomic operations: runtime/ct.h
      passes it on as an int, which C++ knows too. */
   volatile int interrupt;
-  bool
-      is_polled; /* the hook is always there and looks at `interrupt`; else state_stop installs it */
   volatile sig_atomic_t n_searches; /* in progress, that can give the best so far */
   volatile sig_atomic_t asked;      /* such a search is asked to end */
   volatile sig_atomic_t n_asked;    /* wishes that ended a search, in this call */
   int n_calls;                      /* of state_call in progress */
+  bool
+      is_polled; /* the hook is always there and looks at `interrupt`; else state_stop installs it */
   bool is_closing;
   bool is_engine_busy;              /* a launch on the CPU engine is in progress */
   StateCoroutine *volatile running; /* innermost coroutine; NULL in the main thread */
@@ -87,12 +87,12 @@ typedef struct CuttleState {
   CtSimtWatch *watch;    /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
   struct CtCheck *check; /* whose watch that is; NULL: none, or another watcher */
   bool may_overlap;      /* a chunk names grid_dependency_wait: such launches may come */
+  bool names_changed;    /* some chunk assigns a global that is a name of the library */
   uint64_t n_host;       /* uses of tensors by the host, and else, that wait for all launches */
   uint64_t n_remote;     /* elements that the host read or wrote one by one on a device */
   StateOnLaunch on_launch;     /* before each launch on the CPU engine; NULL: none; likewise */
   StateOnLaunched on_launched; /* and after it, failed or not */
   uint64_t n_specs;            /* specialisations made so far */
-  bool names_changed;          /* some chunk assigns a global that is a name of the library */
   const void *tensor_type;     /* address of the metatable of tensors */
   uint64_t n_tensors;          /* made so far */
 

@@ -78,9 +78,9 @@ check("standard output that takes nothing, and os.exit",
   "-e 'print(1) os.exit(true, true)' 2>&1 >/dev/full #", lost, 1)
 check("device in two words", "--device cpu -e 'print(1)'", "1\n", 0)
 check("os.exit", "-e 'os.exit(7, true)'", "", 7)
-check("emit needs a script", "emit", "cuttle: emit needs a script; see cuttle --help\n", 2)
+check("emit needs a script", "emit", "cuttle: emit needs a script; see cuttle emit --help\n", 2)
 check("info takes nothing", "info x",
-  "cuttle: info takes no argument, got x; see cuttle --help\n", 2)
+  "cuttle: info takes no argument, got x; see cuttle info --help\n", 2)
 check("emit writes the text of cuda(), not its twin", "emit --sm=80 " .. twin, ([[
 extern "C" __global__ void __launch_bounds__(1)
 twin(int* __restrict__ x) {  // TWIN:1
@@ -89,12 +89,14 @@ twin(int* __restrict__ x) {  // TWIN:1
 }
 ]]):gsub("TWIN", twin, 2), 0)
 check("--sm with a suffix", "emit --compile --sm=90b " .. twin,
-  "cuttle: --sm=90b is no compute capability; 90 and 90a stand for 9.0; see cuttle --help\n", 2)
-check("--sm that is none", "emit --sm=900 " .. twin, "cuttle: --sm: 900 is no compute capability; 50, "
-  .. "52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120 or 121 was "
-  .. "expected, 90 for 9.0; see cuttle --help\n", 2)
+  "cuttle: --sm=90b is no compute capability; 90 and 90a stand for 9.0; see cuttle emit "
+  .. "--help\n", 2)
+check("--sm that is none", "emit --sm=900 " .. twin, "cuttle: --sm: 900 is no compute capability; "
+  .. "50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120 or 121 was "
+  .. "expected, 90 for 9.0; see cuttle emit --help\n", 2)
 check("--sm with a suffix that it has not", "emit --sm=80a " .. twin,
-  "cuttle: --sm: 80a is no compute capability; 'a' is for 90 and later; see cuttle --help\n", 2)
+  "cuttle: --sm: 80a is no compute capability; 'a' is for 90 and later; see cuttle emit "
+  .. "--help\n", 2)
 check("inputs after -e with -i", "-i -e 'x = 42'", "42\n", 0, "x\n")
 
 local out, code = run("--version")
