@@ -82,6 +82,10 @@ static void read_nvrtc_options(lua_State *L, Kernel *k, int table) {
     diag_error(L, "kernel: nvrtc_options may name files, so a sandboxed script gives none");
   }
   lua_Integer n = type == LUA_TNIL ? 0 : luaL_len(L, -1);
+  if (n > LAUNCH_MAX_OPTIONS) {
+    diag_error(L, "kernel: nvrtc_options has %I texts; at most %d were expected", (LUAI_UACINT)n,
+               LAUNCH_MAX_OPTIONS);
+  }
   for (lua_Integer i = 1; i <= n; i++) {
     size_t len = 0;
     lua_geti(L, -1, i);

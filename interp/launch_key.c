@@ -15,7 +15,11 @@ enum { MAX_EXTENT_DIV = 128, MAX_BYTES_DIV = 16, MAX_TEXT = 32 };
 
 static void put(lua_State *L, LaunchArgs *a, const void *data, size_t bytes) {
   if (a->key_len + bytes > sizeof a->key) {
-    diag_error(L, "a launch of too many arguments, modes and captured values; pass fewer");
+    diag_error(
+        L,
+        "what tells this launch from others, its arguments, modes and captured values, takes "
+        "more than %d bytes; pass or capture fewer",
+        LAUNCH_KEY_BYTES);
   }
   memcpy(a->key + a->key_len, data, bytes);
   a->key_len += bytes;

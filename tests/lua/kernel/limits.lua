@@ -105,3 +105,32 @@ attempt(function() -- expect: 600
   local _, n = k{grid = 1, block = 1}:ir(zeros(i32, 1)):gsub("static if", "")
   return n
 end)
+
+-- Options of the compiler, and what tells launches from each other.
+local function options(n)
+  return function()
+    local list = {}
+    for i = 1, n do list[i] = "-DN" .. i end
+    kernel("k", function(x) x[0] = 1.0 end, {nvrtc_options = list})
+    return n
+  end
+end
+attempt(options(16)) -- expect: 16
+attempt(options(17)) -- expect: kernel: nvrtc_options has 17 texts; at most 16 were expected
+local function captures(n)
+  return function()
+    local ups, body = {}, {}
+    for i = 1, n do
+      ups[i] = ("local u%d = '%s'"):format(i, ("s"):rep(31))
+      body[i] = ("local _ = #u%d"):format(i)
+    end
+    local text = ("%s\nreturn kernel('k', function(x) %s x[0] = 1.0 end)"):format(
+      table.concat(ups, "\n"), table.concat(body, " "))
+    local x = zeros(f32, 1)
+    load(text)(){grid = 1, block = 1}(x)
+    return x[0]
+  end
+end
+attempt(captures(90)) -- expect: 1.0
+attempt(captures(180))
+-- expect: what tells this launch from others, its arguments, modes and captured values, takes more than 4096 bytes; pass or capture fewer
