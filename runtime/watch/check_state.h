@@ -417,6 +417,12 @@ void ct_nan_plan(CtCheck *c);
 void ct_nan_before(CtCheckWorker *k, const CtIn *code, CtWarp *w, uint32_t lanes);
 void ct_nan_after(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w);
 
+/* check_order.c. Does a thread that has come past the other access come to this one again, in a loop or in its
+   unrolled turns? */
+bool ct_order_is_again(const CtSimtProgram *p, const CtFound *f);
+/* Puts the accesses of a race in the order of the program, where it has one. */
+void ct_order_turn_race(const CtSimtProgram *p, CtFound *f);
+
 /* check_finding.c. `how` of the kinds. */
 enum { CT_BOUNDS_READ, CT_BOUNDS_WRITE };
 enum { /* races: the first access, the second */

@@ -99,5 +99,5 @@ print((findings(function(out)
   s[t] = 2 * t + 1
   cluster_sync()
 end)))
--- expect: race: read of s_2 at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 99 are not ordered; put cluster_sync() after line 99, before line 98 comes again
+-- expect: race: read of s_2 at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 99 are not ordered; put cluster_sync() between line 98 and line 99
 -- needs sm_90

@@ -1,0 +1,69 @@
+/* check_order.c: two accesses in the order of the program: which comes first in a thread, and whether that one may
+   come again. Threads of a block are at different places at once, so which of two accesses the engine ran first
+   says nothing of where a barrier is missing. */
+#include "check_state.h"
+
+/* Where the jump at an instruction goes back to; UINT32_MAX: it does not. */
+static uint32_t jumps_back(const CtSimtProgram *p, uint32_t at) {
+  const CtIn *in = &p->code[at];
+  const char *roles = ct_simt_roles[in->u.op];
+  const uint32_t fields[] = {in->d, in->a, in->b, in->c};
+  for (size_t i = 0; i < CT_ARRAY_LEN(fields); i++) {
+    int64_t to = (int64_t)at + (int32_t)fields[i];
+    if (roles[i] == 'l' && to <= (int64_t)at) {
+      return (uint32_t)to;
+    }
+  }
+  return UINT32_MAX;
+}
+
+bool ct_order_is_again(const CtSimtProgram *p, const CtFound *f) {
+  bool is_again = f->in > f->other;
+  for (uint32_t i = f->other; !is_again && i < p->n_code; i++) {
+    is_again = jumps_back(p, i) <= f->in;
+  }
+  return is_again;
+}
+
+static bool has_barrier(const CtSimtProgram *p, uint32_t from, uint32_t to, bool in_warp) {
+  for (uint32_t i = from; i < to; i++) {
+    if (p->code[i].u.op == CT_SIMT_BARRIER || (in_warp && p->code[i].u.op == CT_SIMT_SYNC_WARP)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* May instruction `first` come again after `last` with no barrier on the way? */
+static bool comes_again(const CtSimtProgram *p, uint32_t first, uint32_t last, bool in_warp) {
+  for (uint32_t i = last; i < p->n_code; i++) {
+    uint32_t top = jumps_back(p, i);
+    if (top <= first && !has_barrier(p, last, i, in_warp) && !has_barrier(p, top, first, in_warp)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Threads are at different places at once, so that the one further on may have been the first to run. Where its
+   access cannot come before the other one in a thread, not even in the loop's next turn, the order of the program
+   is told: it says where the barrier is missing. */
+void ct_order_turn_race(const CtSimtProgram *p, CtFound *f) {
+  bool is_race = f->kind == CT_CHECK_RACE_SHARED || f->kind == CT_CHECK_RACE_GLOBAL;
+  int how = f->how & CT_RACE_HOW;
+  if (!is_race || how == CT_RACE_AT_ONCE || (f->how & (CT_RACE_BLOCKS | CT_RACE_CLOCKS)) != 0 ||
+      f->in >= f->other || comes_again(p, f->in, f->other, (f->how & CT_RACE_IN_WARP) != 0)) {
+    return;
+  }
+  CtFound other = *f;
+  how = how == CT_RACE_WRITE_READ   ? CT_RACE_READ_WRITE
+        : how == CT_RACE_READ_WRITE ? CT_RACE_WRITE_READ
+                                    : how;
+  f->how = (uint8_t)((f->how & ~CT_RACE_HOW) | how);
+  f->in = other.other;
+  f->other = other.in;
+  f->thread = other.other_thread;
+  f->other_thread = other.thread;
+  f->agent = other.other_agent;
+  f->other_agent = other.agent;
+}
