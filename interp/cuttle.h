@@ -44,7 +44,8 @@ typedef struct cuttle_Options {
   void *alloc_ud;
 
   /* Takes what scripts print, `print` and the kernels' printf alike; what kernels print on a GPU comes
-     while a call waits for it, also cuttle_close. NULL: standard output. */
+     while a call waits for it, also cuttle_close. While it takes what a kernel printed, all functions
+     of this state but cuttle_interrupt are errors. NULL: standard output. */
   void (*print)(void *ud, const char *text, size_t len);
   void *print_ud;
 
@@ -157,8 +158,7 @@ static inline cuttle_Arg cuttle_tensor(cuttle_Tensor *t) {
 }
 
 /* Launches a kernel on `n_args` arguments: the CPU engine has finished when this returns; a CUDA
-   launch is on its way, and faults of the kernel come out of a later call. An error inside the `print`
-   callback of a kernel that the CPU engine runs. */
+   launch is on its way, and faults of the kernel come out of a later call. */
 cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 grid,
                             cuttle_Dim3 block, int n_args, const cuttle_Arg *args);
 

@@ -29,7 +29,7 @@ cuttle_State *cuttle_open(const cuttle_Options *options) {
 }
 
 void cuttle_close(cuttle_State *S) {
-  if (S != NULL && S->n_calls > 0) {
+  if (S != NULL && (S->n_calls > 0 || S->is_closing)) {
     state_log(S, "cuttle_close: called inside a callback of the state; it stays open");
   } else if (S != NULL) {
     state_free(S);
@@ -77,10 +77,23 @@ static cuttle_Status fail(CuttleState *s, int lua_status) {
   return status_of(s, lua_status);
 }
 
+/* Fails without a call of the Lua state. */
+static cuttle_Status refuse(CuttleState *s, const char *msg) {
+  if (s != NULL) {
+    snprintf(s->error, sizeof s->error, "%s", msg);
+  }
+  return CUTTLE_ERROR;
+}
+
 /* Calls fn with `ud` as its one argument. */
 static cuttle_Status protect(CuttleState *s, lua_CFunction fn, void *ud) {
   if (s == NULL || s->is_closing) {
     return CUTTLE_ERROR;
+  }
+  if (s->is_printing) {
+    return refuse(s,
+                  "called inside the print callback for a kernel's printf; only cuttle_interrupt "
+                  "may be");
   }
   s->error[0] = '\0';
   if (lua_checkstack(s->L, 8) == 0) {
@@ -91,14 +104,6 @@ static cuttle_Status protect(CuttleState *s, lua_CFunction fn, void *ud) {
   lua_pushlightuserdata(s->L, ud);
   int status = state_call(s, 1, 0);
   return status == LUA_OK ? CUTTLE_OK : fail(s, status);
-}
-
-/* Fails without a call of the Lua state. */
-static cuttle_Status refuse(CuttleState *s, const char *msg) {
-  if (s != NULL) {
-    snprintf(s->error, sizeof s->error, "%s", msg);
-  }
-  return CUTTLE_ERROR;
 }
 
 /* {====== Scripts ====== */

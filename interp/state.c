@@ -99,7 +99,13 @@ void state_print(CuttleState *s, const char *text, size_t len) {
   }
 }
 
-void state_print_to(void *state, const char *text, size_t len) { state_print(state, text, len); }
+void state_print_to(void *state, const char *text, size_t len) {
+  CuttleState *s = state;
+  bool before = s->is_printing;
+  s->is_printing = true;
+  state_print(s, text, len);
+  s->is_printing = before;
+}
 
 void state_log(CuttleState *s, const char *line) {
   if (s->options.log != NULL) {

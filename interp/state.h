@@ -63,6 +63,7 @@ typedef struct CuttleState {
   bool
       is_polled; /* the hook is always there and looks at `interrupt`; else state_stop installs it */
   bool is_closing;
+  bool is_printing;                 /* the host is told what a kernel printed */
   bool is_engine_busy;              /* a launch on the CPU engine is in progress */
   StateCoroutine *volatile running; /* innermost coroutine; NULL in the main thread */
   uint64_t n_instructions;          /* of this call so far, counted when there is a limit */
