@@ -57,8 +57,10 @@ typedef struct cuttle_Options {
   uint64_t
       instruction_limit; /* Lua instructions of one call below; 0: none. Kernels do not count */
 
-  /* Not 0: scripts have no files, no processes, no debug library, no C modules and no bytecode. A
-     kernel on a GPU is not checked for what it reads: give untrusted scripts the device "cpu". */
+  /* Not 0: scripts have no files, no processes, no debug library, no C modules, no bytecode, no CUDA C
+     of their own and no finalizers, and nothing of them runs after a stop. A kernel on a GPU is not
+     checked for what it reads: give untrusted scripts the device "cpu". docs/sandbox.md says what is
+     promised and what is not. */
   int sandbox;
 
   const char *device; /* "auto", "cpu", "cuda", "cuda:1"; NULL: the environment's CUTTLE_DEVICE,
