@@ -35,7 +35,10 @@ static cuttle_State *_Atomic target;
 
 static void *watch(void *arg) {
   struct timespec first = {0, DEADLINE_MS * 1000000L}, next = {0, 20 * 1000000L};
-  (void)arg;
+  const Attack *a = arg;
+  if (a->instructions > 0) {
+    return NULL; /* the limit alone is to stop it, on a slow machine too */
+  }
   nanosleep(&first, NULL);
   while (atomic_load(&target) != NULL) {
     cuttle_interrupt(atomic_load(&target));
@@ -70,7 +73,7 @@ static int run_attack(const Attack *a) {
     return NOT_OPEN;
   }
   atomic_store(&target, S);
-  pthread_create(&watchdog, NULL, watch, NULL);
+  pthread_create(&watchdog, NULL, watch, (void *)(uintptr_t)a);
   cuttle_Status status = cuttle_dostring(S, a->script, "=attack");
   bool told = a->error == NULL || strstr(cuttle_error(S), a->error) != NULL;
   if (status != a->want || !told) {
