@@ -60,6 +60,9 @@ M.names = {
   fmod = "write x % y, which has the sign of y",
   fdividef = "write x / y",
   fdiv = "write x / y",
+  cp_async = "write copy(src, dst), asynchronous from global to shared memory where it can be",
+  mbarrier_init = "write local full = mbarrier(n, arrivals)",
+  ldmatrix = 'write tiled_copy_A(atom("SM75_U32x4_LDSM_N", f16), mma), and copy by it',
   sync = "write sync_threads()",
   barrier = "write sync_threads(); of Hopper's, mbarrier(n, arrivals)",
   -- what tensors of Python do
@@ -96,6 +99,11 @@ all("warpid warp_id warpId", "write threadIdx.x // 32", M.names)
 all("gridsize grid_size", M.names.gridSize, M.names)
 all("blocksize block_size", M.names.blockSize, M.names)
 all("__ldg __ldcs __ldca __ldcg ldg", "write t[i]", M.names)
+all("cp_async_wait_group cp_async_wait_all __pipeline_wait_prior", "write cp_async_wait(n)",
+  M.names)
+all("cp_async_commit_group __pipeline_commit", "write cp_async_fence()", M.names)
+all("mma mma_sync mma_m16n8k16 wgmma wgmma_mma_async wmma",
+  "write gemm(mma, A, B, C), mma = tiled_mma(atom, layout)", M.names)
 all("__stcs __stcg __stwt", "write t[i] = v", M.names)
 all("nullptr NULL", "Lua writes nil", M.names)
 all("make_shape make_stride make_coord make_tuple make_int_tuple make_step",
@@ -168,6 +176,12 @@ M.spaces = {
     atomic = "write atomic_add(t, i, v) and its like",
     to_device = "write from_table(f32, t), or x:to(device)",
     device_array = "write zeros(f32, shape)",
+  },
+  wmma = {
+    load_matrix_sync = "write copy(t:partition_A(sA), rA), t = mma:get_slice(threadIdx.x)",
+    mma_sync = "write gemm(mma, A, B, C), mma = tiled_mma(atom, layout)",
+    fill_fragment = "write clear(acc), fill(acc, v)",
+    fragment = "write mma:get_slice(threadIdx.x):partition_fragment_C(C)",
   },
   tl = {
     load = "write t[i], in a kernel's 'if' or of guard(t)",

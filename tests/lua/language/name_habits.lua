@@ -40,6 +40,8 @@ prompt "zeros(f32, 4):max()" -- expect: (method 'max'); write reduce(x, "max")
 prompt "zeros(f32, 4):cuda()" -- expect: (method 'cuda'); write x:to"cuda"
 prompt "L[[(4,8)]]:stride()"  -- expect: attempt to call a tuple value (method 'stride'); it is a field: write .stride
 prompt "__expf(x)"       -- expect: (global '__expf'); exp is for all types: write exp(x)
+prompt "cp_async_wait_all()" -- expect: (global 'cp_async_wait_all'); write cp_async_wait(n)
+prompt "wmma.mma_sync(a, b)" -- expect: attempt to index a nil value (global 'wmma'); write gemm(mma, A, B, C), mma = tiled_mma(atom, layout)
 prompt "fmaxf(x, y)"     -- expect: (global 'fmaxf'); write max(a, b)
 prompt "zeros(f32, 4) + 1" -- expect: attempt to perform arithmetic on a tensor value; elements are computed one by one: x[i] in a kernel, transform(x, y, f) on the host
 prompt "zeros(f32, 4) < 1" -- expect: attempt to compare tensor with number; elements are compared one by one: x[i] < y[i]
