@@ -162,6 +162,25 @@ static int stride(lua_State *L) {
   return push_stride(L, &cx, &l);
 }
 
+/* Longer lists are a mistake: their tables take hundreds of megabytes, coordinates more. */
+enum { MAX_VALUES = 1 << 24, MAX_COORDINATES = 1 << 20, VALUES_BETWEEN_LOOKS = 1 << 12 };
+
+static void check_listed(lua_State *L, const CtCx *cx, const CtComposed *l, int64_t n) {
+  int64_t most = ct_has_basis(l->layout.stride) ? MAX_COORDINATES : MAX_VALUES;
+  if (n > most) {
+    diag_error(L, "values: %s has %I elements; at most %I are listed, call l(i) for single ones",
+               bind_composed_text(cx, l), (LUAI_UACINT)n, (LUAI_UACINT)most);
+  }
+}
+
+static void look_for_interrupt(lua_State *L, int64_t i) {
+  CtErr err;
+  if (i % VALUES_BETWEEN_LOOKS == 0 && state_is_interrupted(state_of(L))) {
+    ct_fail(&err, CT_EINTERRUPTED, "values: interrupted");
+    diag_raise(L, &err);
+  }
+}
+
 /* The indices at 0, 1, 2, ... as a list. */
 static int values(lua_State *L) {
   CtErr err;
@@ -174,8 +193,10 @@ static int values(lua_State *L) {
                       "values: the layout %s has run-time extents or strides; they must be static",
                       bind_composed_text(&cx, &l));
   }
-  lua_createtable(L, n.v < INT32_MAX ? (int)n.v : 0, 0);
+  check_listed(L, &cx, &l, n.v);
+  lua_createtable(L, (int)n.v, 0);
   for (int64_t i = 0; i < n.v; i++) {
+    look_for_interrupt(L, i);
     CtNode crd = {.rank = CT_LEAF, .len = 1, .i = ct_int(i)};
     bind_push_value(L, &cx, &crd, &l);
     lua_rawseti(L, -2, i + 1);

@@ -29,6 +29,20 @@ local function add_values(copy, op)
   copy.val_ref = ct.recast(a.ref, 1, a.dtype.bits)
 end
 
+-- The thread-value layout, divided by the threads and values of one atom.
+local function by_atom_of(copy)
+  return ct.zipped_divide(copy.layout_tv, { ct.size(copy.val_ref, 0), ct.size(copy.val_ref, 1) })
+end
+
+-- A divide pads modes inside which tiles end; threads and values cannot be padded.
+local function check_whole_atoms(copy, op)
+  if ct.size(by_atom_of(copy)) ~= ct.size(copy.layout_tv) then
+    tiles.fail(op, "the %d threads or %d values of %s end inside a mode of the thread-value layout "
+      .. "%s; take extents that are multiples of them, or divide them", ct.size(copy.val_ref, 0),
+      ct.size(copy.val_ref, 1), copy.atom.name, copy.layout_tv)
+  end
+end
+
 -- A tiled copy of a thread-value layout over a tile of this shape.
 local function make(atom, layout_tv, tiler, op)
   local copy = setmetatable({ atom = tiles.to_atom(atom, "copy", op), layout_tv = layout_tv,
@@ -44,6 +58,7 @@ local function make(atom, layout_tv, tiler, op)
       .. "a multiple of that, or take a narrower atom", ct.size(layout_tv, 1),
       ct.size(layout_tv, 1) == 1 and "" or "s", copy.atom.dtype, copy.atom.name, n_values)
   end
+  check_whole_atoms(copy, op)
   return copy
 end
 
@@ -111,9 +126,8 @@ end
 -- Of a layout or tensor ((tile),(rest)): to (thread, values, rest), the values in the order of
 -- `side`.
 local function tile2thrfrg(copy, zipped, side)
-  local ref, target = copy.val_ref, ct.composition(ct.right_inverse(copy.val_ref), side)
-  local by_atom = ct.zipped_divide(copy.layout_tv, { ct.size(ref, 0), ct.size(ref, 1) })
-  local tv = ct.composition(by_atom, { target, ANY }) -- ((thr,val),(rest_thr,rest_val))
+  local target = ct.composition(ct.right_inverse(copy.val_ref), side)
+  local tv = ct.composition(by_atom_of(copy), { target, ANY }) -- ((thr,val),(rest_thr,rest_val))
   local function pair(i)
     return ct.concat(ct.mode(tv, { 0, i }), ct.mode(tv, { 1, i }))
   end
@@ -166,8 +180,8 @@ local function partition(thr, x, side, op)
   tiles.check_part(thr, x, thr_type, op)
   local all = tidfrg(thr.copy, x, thr.copy[side], op)
   local n_rests = ct.rank(ct.mode(all.layout or all, 2))
-  return tiles.of_thread(thr.thread, thr.copy.threads,
-    tiles.cut(all, { thr.thread, ANY, tiles.wildcards(n_rests) }))
+  local rests = n_rests == 1 and ANY or tiles.wildcards(n_rests) -- as CuTe: (V,(RestM)) of one mode
+  return tiles.of_thread(thr.thread, thr.copy.threads, tiles.cut(all, { thr.thread, ANY, rests }))
 end
 
 local function retile_of(thr, x, op)

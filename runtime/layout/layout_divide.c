@@ -284,9 +284,10 @@ static CtStatus pad_ranks(const CtCx *cx, CtLayout *a, CtLayout *b, CtErr *err) 
   return st == CT_OK ? ct_append(cx, *b, one, rank, b, err) : st;
 }
 
-/* Mode i of one half of the product; all of it belongs to an integer operand. */
-static CtLayout part_of(CtLayout half, CtLayout operand, int i) {
-  return ct_is_leaf(operand.shape) ? half : ct_mode(half, i);
+/* Mode i of one half of the product; all of it belongs to an integer operand, and to what an integer
+   block is repeated by: CuTe pairs the halves as they are where the block is no tuple. */
+static CtLayout part_of(CtLayout half, CtLayout block, CtLayout operand, int i) {
+  return ct_is_leaf(block.shape) || ct_is_leaf(operand.shape) ? half : ct_mode(half, i);
 }
 
 static CtStatus paired_product(const CtCx *cx, const char *op, CtLayout a, CtLayout t, bool raked,
@@ -304,7 +305,8 @@ static CtStatus paired_product(const CtCx *cx, const char *op, CtLayout a, CtLay
   ct_build_init_layout(&b, cx, op, err);
   ct_build_open_named(&b, ct_whole_name(a));
   for (int i = 0; i < ct_layout_rank(a); i++) {
-    CtLayout block = part_of(ct_mode(pair, 0), a, i), rest = part_of(ct_mode(pair, 1), t, i);
+    CtLayout block = part_of(ct_mode(pair, 0), a, a, i);
+    CtLayout rest = part_of(ct_mode(pair, 1), a, t, i);
     ct_build_open_named(&b, block.shape->name != 0 ? block.shape->name : rest.shape->name);
     ct_build_layout(&b, raked ? rest : block);
     ct_build_layout(&b, raked ? block : rest);

@@ -290,6 +290,7 @@ function depth(x, mode) end
 function mode(x, mode) end
 
 --- The indices at 0, 1, 2, ... as a table.
+--- At most 2^24 of them, or 2^20 coordinates; `l(i)` gives single ones.
 ---
 ---     > values"(2,3):(3,1)"
 ---     {0, 3, 1, 4, 2, 5}
