@@ -188,7 +188,7 @@ static void put_order(CtText *out, const CtSimtProgram *p, const CtFound *f, con
     ct_text_printf(out, "put %s between the two", what);
   } else if (here.chunk == other.chunk && here.line < other.line && ct_order_is_again(p, f)) {
     ct_text_printf(out, "put %s after %s, before %s comes again", what, w->other_line, w->line);
-  } else if (here.chunk == other.chunk && here.line < other.line) {
+  } else if (here.chunk == other.chunk && here.line < other.line && f->in < f->other) {
     ct_text_printf(out, "put %s between %s and %s", what, w->line, w->other_line);
   } else {
     ct_text_printf(out, "put %s between %s and %s", what, w->other_line, w->line);

@@ -17,10 +17,18 @@ static uint32_t jumps_back(const CtSimtProgram *p, uint32_t at) {
   return UINT32_MAX;
 }
 
+static bool is_line(const CtSimtProgram *p, uint32_t a, uint32_t b) {
+  return p->locs[a].chunk == p->locs[b].chunk && p->locs[a].line == p->locs[b].line;
+}
+
+/* In unrolled turns the line has instructions before the other access, too. */
 bool ct_order_is_again(const CtSimtProgram *p, const CtFound *f) {
-  bool is_again = f->in > f->other;
-  for (uint32_t i = f->other; !is_again && i < p->n_code; i++) {
-    is_again = jumps_back(p, i) <= f->in;
+  bool is_again = false;
+  for (uint32_t i = p->body; !is_again && f->in > f->other && i < f->other; i++) {
+    is_again = is_line(p, i, f->in);
+  }
+  for (uint32_t i = f->in > f->other ? f->in : f->other; !is_again && i < p->n_code; i++) {
+    is_again = jumps_back(p, i) <= (f->in < f->other ? f->in : f->other);
   }
   return is_again;
 }

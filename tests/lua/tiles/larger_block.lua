@@ -28,7 +28,7 @@ attempt(256, function(from, to) -- expect: right
 end)
 attempt(256, function(from, to) -- expect: right
   if threadIdx.x >= 128 then
-    to[0] = to[0]
+    sync_warp()
   else
     work(from, to)
   end
