@@ -190,7 +190,17 @@ static int import(lua_State *L) {
   return 1;
 }
 
+/* Lua makes the type of what a long text is put together in at its first use; where memory runs out
+   half-way, a type without __close would stay. Here that is an error of opening. */
+static void make_buffer_type(lua_State *L) {
+  luaL_Buffer b;
+  luaL_buffinitsize(L, &b, 2 * LUAL_BUFFERSIZE);
+  luaL_pushresultsize(&b, 0);
+  lua_pop(L, 1);
+}
+
 static void fill_language(lua_State *L) {
+  make_buffer_type(L);
   add_lua_names(L); /* first, so that types can take them as methods */
   for (size_t i = 0; i < CT_ARRAY_LEN(openers); i++) {
     openers[i].open(L);
