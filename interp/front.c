@@ -277,7 +277,8 @@ static void check_closing(lua_State *L, Front *f, const Frame *target) {
 /* The block of a frame that is left for the first time need not hold what was recorded before. */
 static void begin_late(lua_State *L, Front *f, const Frame *target) {
   CtVal inner = 0;
-  for (const Frame *frame = front_co(f, L)->top; frame != target; frame = frame->parent) {
+  for (const Frame *frame = front_co(f, L)->top; frame != NULL && frame != target;
+       frame = frame->parent) {
     inner = frame->has_exit && frame->region == target->region ? frame->block : inner;
   }
   ct_ir_block_late(f->ir, target->block, target->region, inner);
