@@ -7,7 +7,6 @@
    values are in a list in user value 2 of the kernel, two for each entry. */
 #include <lauxlib.h>
 #include <math.h>
-#include <string.h>
 
 #include "diag.h"
 #include "front_reads.h"
@@ -217,7 +216,8 @@ static bool is_same_number(lua_State *L, const LaunchRead *r) {
     return r->is_int && lua_tointeger(L, -1) == r->v.i;
   }
   lua_Number n = lua_tonumber(L, -1);
-  return !r->is_int && (memcmp(&n, &r->v.n, sizeof n) == 0 || (isnan(n) && isnan(r->v.n)));
+  bool same = n == r->v.n && signbit(n) == signbit(r->v.n); /* 0.0 is not -0.0 */
+  return !r->is_int && (same || (isnan(n) && isnan(r->v.n)));
 }
 
 /* The value of now is at the top; `at`: the place of the kept one in the list. Long texts of equal contents may lie
