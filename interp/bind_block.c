@@ -426,7 +426,7 @@ Range *range_test(lua_State *L, int idx) { return luaL_testudata(L, idx, RANGE_T
 
 static Range *push_range(lua_State *L, CtInt start, CtInt stop, CtInt step, int64_t unroll) {
   Range *r = lua_newuserdatauv(L, sizeof *r, 1);
-  *r = (Range){start, stop, step, unroll, front_serial(L), 1, "a range"};
+  *r = (Range){start, stop, step, unroll, front_serial(L), 1, "a range", false};
   luaL_setmetatable(L, RANGE_TYPE);
   return r;
 }
@@ -458,6 +458,11 @@ static int64_t take_unroll(lua_State *L, int from, const char *op) {
   return unroll;
 }
 
+static bool is_i64(lua_State *L, int idx) {
+  CtVal v;
+  return value_test(L, idx, &v) && ct_inst(front_ir(L), v)->type == CT_i64;
+}
+
 static int lang_range(lua_State *L) { /* [start,] stop[, step][, {unroll = n}] */
   front_here(L, "range");
   int64_t unroll = take_unroll(L, 1, "range");
@@ -471,7 +476,8 @@ static int lang_range(lua_State *L) { /* [start,] stop[, step][, {unroll = n}] *
   CtInt start = n == 1 ? ct_int(0) : bind_to_int(L, 1, "range");
   CtInt stop = bind_to_int(L, n == 1 ? 1 : 2, "range");
   CtInt step = n == 3 ? bind_to_int(L, 3, "range") : ct_int(1);
-  push_range(L, start, stop, step, unroll);
+  bool is_wide = is_i64(L, 1) || is_i64(L, 2) || is_i64(L, 3);
+  push_range(L, start, stop, step, unroll)->is_i64 = is_wide;
   return 1;
 }
 

@@ -408,6 +408,8 @@ static int begin_range(lua_State *L, Front *f, const char *name, const Range *r)
     CtInt part = i == 0 ? r->start : (i == 1 ? r->stop : r->step);
     if (part.kind == CT_DYNAMIC) {
       value_push(L, part.id);
+    } else if (r->is_i64) {
+      value_push(L, ct_ir_const_int(f->ir, CT_i64, part.v));
     } else {
       lua_pushinteger(L, part.v);
     }

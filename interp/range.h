@@ -12,6 +12,7 @@ typedef struct Range { /* index runs from start while it is < stop (> for a nega
   uint32_t serial;  /* of the trace that made it: its bounds may be run-time values */
   int n_values;     /* names that its loop has: 1, or what the function in user value 1 returns */
   const char *what; /* "range", "raster" */
+  bool is_i64;      /* a bound is an i64, though its value may be known */
 } Range;
 
 #define RANGE_TYPE "range"

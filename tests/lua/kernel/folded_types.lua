@@ -76,10 +76,11 @@ run(function(o, v)
   if zero == 0 then o[5] = 1 end
   for i = i64(2000000000), i64(2000000000) do o[6] = i * 2 end
   assert(math.tointeger(two) == 2)
+  for i in range(i64(2000000000), i64(2000000001)) do o[7] = i * 2 end
 end, big)
 -- expect: 2	0	n2	2	integer	number
 -- expect: b	xx	1,2,3	4	integer
-show(7) -- expect: 5 6 7 20 2 1 4000000000
+show(8) -- expect: 5 6 7 20 2 1 4000000000 4000000000
 
 -- A choice whose condition is known has the type of both sides, as one at run time.
 run(function(o, v, zero)
