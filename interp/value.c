@@ -3,6 +3,7 @@
 
 #include <lauxlib.h>
 
+#include "bind.h"
 #include "diag.h"
 #include "front_state.h"
 #include "tensor.h"
@@ -82,10 +83,14 @@ static int fail_operand(lua_State *L, int idx, CtDtype want, const char *what) {
     return diag_error(L, "%s: %s expected, got %s", what, expected, luaL_tolstring(L, idx, NULL));
   }
   const char *instead = "";
+  TypedNumber typed;
   if (tensor_test(L, idx) != NULL) {
     instead = "; write t[i] for an element of it";
   } else if (luaL_testudata(L, idx, "index") != NULL) {
     instead = lua_pushfstring(L, "; write %s.x", luaL_tolstring(L, idx, NULL));
+  } else if (bind_test_number(L, idx, &typed) && typed.dtype != CT_VOID) {
+    instead = lua_pushfstring(L, "; keep the plain number, and write %s(n) in the kernel",
+                              ct_dtypes[typed.dtype].name);
   }
   return diag_error(L, "%s: %s expected, got %s%s", what, expected, diag_push_kind(L, idx),
                     instead);
