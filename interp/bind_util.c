@@ -199,6 +199,27 @@ static void check_empty(lua_State *L, int idx, const char *op) {
   }
 }
 
+static CtTuple no_memory(lua_State *L, const char *op) {
+  diag_error(L, "%s: not enough memory", op);
+  return NULL;
+}
+
+/* The tuple of these: argument `arg`, or a coordinate of several, 0. */
+static CtTuple join(lua_State *L, const CtCx *cx, int n, const CtTuple *items, const char *op,
+                    int arg) {
+  size_t len = 1; /* nodes, as ct_tuple counts them */
+  for (int i = 0; i < n; i++) {
+    len += items[i]->len;
+  }
+  if (len > CT_MAX_NODES && arg == 0) {
+    diag_error(L, "%s: a coordinate of more than %d integers", op, CT_MAX_NODES - 1);
+  } else if (len > CT_MAX_NODES) {
+    diag_error(L, "%s: argument %d is a tuple of more than %d integers", op, arg, CT_MAX_NODES - 1);
+  }
+  CtTuple t = ct_tuple(cx->arena, n, items);
+  return t != NULL ? t : no_memory(L, op);
+}
+
 static CtTuple table_to_tuple(lua_State *L, int idx, const TupleArg *a, int depth) {
   lua_Unsigned n = lua_rawlen(L, idx);
   if (n == 0) {
@@ -215,7 +236,7 @@ static CtTuple table_to_tuple(lua_State *L, int idx, const TupleArg *a, int dept
     items[i] = to_tuple(L, lua_gettop(L), a, depth + 1);
     lua_pop(L, 1);
   }
-  return ct_tuple(a->cx->arena, (int)n, items);
+  return join(L, a->cx, (int)n, items, a->op, a->arg);
 }
 
 static CtTuple text_to_tuple(lua_State *L, int idx, const TupleArg *a) {
@@ -257,11 +278,7 @@ static CtTuple to_tuple(lua_State *L, int idx, const TupleArg *a, int depth) {
         return not_a_tuple(L, idx, a, depth);
       }
   }
-  if (t == NULL) {
-    diag_error(L, "%s: argument %d: not enough memory, or a tuple of more than %d integers", a->op,
-               a->arg, CT_MAX_NODES);
-  }
-  return t;
+  return t != NULL ? t : no_memory(L, a->op);
 }
 
 CtTuple bind_to_tuple(lua_State *L, int idx, const CtCx *cx, const char *op) {
@@ -290,12 +307,7 @@ CtTuple bind_to_coord(lua_State *L, int first, const CtCx *cx, const char *op) {
   for (int i = 0; i < n; i++) {
     items[i] = bind_to_tuple(L, first + i, cx, op);
   }
-  CtTuple t = ct_tuple(cx->arena, n, items);
-  if (t == NULL) {
-    diag_error(L, "%s: not enough memory, or a coordinate of more than %d integers", op,
-               CT_MAX_NODES);
-  }
-  return t;
+  return join(L, cx, n, items, op, 0);
 }
 
 bool bind_is_inside(CtTuple crd, CtTuple shape) {
