@@ -452,10 +452,14 @@ static int lang_where(lua_State *L) {
 }
 
 /* cdiv(a, b): the quotient rounded up; of tables element by element. */
-static void push_cdiv(lua_State *L, int a, int b);
+static void push_cdiv(lua_State *L, int a, int b, int depth);
 
-static void push_cdiv_tables(lua_State *L, int a, int b) {
+static void push_cdiv_tables(lua_State *L, int a, int b, int depth) {
   lua_Integer n = luaL_len(L, a);
+  if (n > CT_MAX_NODES || depth >= CT_MAX_DEPTH) {
+    diag_error(L, "cdiv: a tuple of more than %d elements or %d levels", CT_MAX_NODES,
+               CT_MAX_DEPTH);
+  }
   if (n != luaL_len(L, b)) {
     diag_error(L, "cdiv: tuples of %I and %I elements; give one divisor per element",
                (LUAI_UACINT)n, (LUAI_UACINT)luaL_len(L, b));
@@ -465,7 +469,7 @@ static void push_cdiv_tables(lua_State *L, int a, int b) {
   for (lua_Integer i = 1; i <= n; i++) {
     lua_geti(L, a, i);
     lua_geti(L, b, i);
-    push_cdiv(L, result + 1, result + 2);
+    push_cdiv(L, result + 1, result + 2, depth + 1);
     lua_seti(L, result, i);
     lua_settop(L, result);
   }
@@ -481,10 +485,10 @@ static lua_Integer cdiv_operand(lua_State *L, int idx) {
   return v;
 }
 
-static void push_cdiv(lua_State *L, int a, int b) {
+static void push_cdiv(lua_State *L, int a, int b, int depth) {
   luaL_checkstack(L, 8, "cdiv: tuples nest too deep");
   if (lua_istable(L, a) && lua_istable(L, b)) {
-    push_cdiv_tables(L, a, b);
+    push_cdiv_tables(L, a, b, depth);
     return;
   }
   if (!value_test(L, a, NULL) && !value_test(L, b, NULL)) {
@@ -528,7 +532,7 @@ static int lang_cdiv(lua_State *L) {
   lua_settop(L, 2);
   read_tuple(L, 1);
   read_tuple(L, 2);
-  push_cdiv(L, 1, 2);
+  push_cdiv(L, 1, 2, 0);
   return 1;
 }
 

@@ -66,13 +66,21 @@ static int remove_at(lua_State *L) {
   return 1;
 }
 
-/* table.move(from, first, last, at[, to]): in the order that Lua's own takes. */
+/* Raises unless the value at idx is a table, or may act as one. */
+static void check_table(lua_State *L, int idx) {
+  if (lua_type(L, idx) != LUA_TTABLE) {
+    luaL_argexpected(L, lua_getmetatable(L, idx) != 0, idx, "table");
+    lua_pop(L, 1);
+  }
+}
+
+/* table.move(from, first, last, at[, to]): in the order that Lua's own takes. Of a plain table, too, as many
+   elements as one likes, all nil. */
 static int move(lua_State *L) {
   int to = lua_isnoneornil(L, 5) ? 1 : 5;
-  if (is_plain(L, 1) && is_plain(L, to)) {
-    return call_own(L);
-  }
   CuttleState *s = state_of(L);
+  check_table(L, 1);
+  check_table(L, to);
   lua_Integer f = luaL_checkinteger(L, 2), e = luaL_checkinteger(L, 3);
   lua_Integer t = luaL_checkinteger(L, 4);
   if (e >= f) {

@@ -201,6 +201,7 @@ static int read_pieces(lua_State *L) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   for (;;) {
+    state_charge(L, state_of(L), 1);
     lua_pushvalue(L, 1);
     lua_call(L, 0, 1);
     size_t len;

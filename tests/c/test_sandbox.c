@@ -15,7 +15,7 @@
 
 enum {
   SECONDS = 40,       /* until a process is killed: sanitizers and busy machines are slow */
-  DEADLINE_MS = 300,  /* until the first interrupt */
+  DEADLINE_MS = 100,  /* until the first interrupt */
   MANY = 1000 * 1000, /* instructions */
   ESCAPED = 100,      /* exit codes: the script went on after it was stopped */
   BROKEN,             /* the state does not work afterwards */
@@ -36,8 +36,8 @@ static cuttle_State *_Atomic target;
 static void *watch(void *arg) {
   struct timespec first = {0, DEADLINE_MS * 1000000L}, next = {0, 20 * 1000000L};
   const Attack *a = arg;
-  if (a->instructions > 0) {
-    return NULL; /* the limit alone is to stop it, on a slow machine too */
+  if (a->instructions > 0 || a->want == CUTTLE_OK) {
+    return NULL; /* it is to end without, on a slow machine too */
   }
   nanosleep(&first, NULL);
   while (atomic_load(&target) != NULL) {
@@ -215,6 +215,8 @@ static const Attack c_attacks[] = {
     {"table.remove", LONG "table.remove(t, 1)", 0, CUTTLE_INTERRUPTED, "interrupted"},
     {"table.move", LONG "table.move(t, 1, 1 << 60, 1, setmetatable({}, {__newindex = rawequal}))",
      0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"table.move of nothing", "table.move({}, 1, 1 << 60, 1, {})", 0, CUTTLE_INTERRUPTED,
+     "interrupted"},
     {"table.move backwards", LONG "table.move(t, 1, 1 << 60, 2)", MANY / 10, CUTTLE_INTERRUPTED,
      "limit"},
     {"table.concat", "table.concat(setmetatable({}, {__index = table.concat}), '', 1, 1 << 60)", 0,
@@ -231,6 +233,8 @@ static const Attack c_attacks[] = {
     {"table.sort with an order in C",
      "local t = {} for i = 1, 2e5 do t[i] = {} end while true do pcall(table.sort, t, rawequal) end",
      0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"load by a reader in C that does not end", "load(math.random)", 0, CUTTLE_INTERRUPTED,
+     "interrupted"},
     {"load by a reader in C", "load(string.upper)", 0, CUTTLE_OK, NULL},
     {"load by a reader that does not end",
      "local f = ('').upper load(setmetatable({}, {__call = f}) and function() return ' ' end)", 0,
