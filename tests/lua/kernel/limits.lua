@@ -134,3 +134,14 @@ end
 attempt(captures(90)) -- expect: 1.0
 attempt(captures(180))
 -- expect: what tells this launch from others, its arguments, modes and captured values, takes more than 4096 bytes; pass or capture fewer
+
+-- Modes of a tensor that TMA is asked for.
+attempt(function()
+  local shape, tiler, crd = {}, {}, {}
+  for i = 1, 17 do shape[i], tiler[i], crd[i] = 2, i <= 2 and 2 or 1, 0 end
+  kernel("k", function(A)
+    local s, full = shared(f32, layout(4)), mbarrier(1, 1)
+    if threadIdx.x == 0 then tma_load(tile(tma_tensor(A), tiler, crd), s, full[0]) end
+  end, {static_shapes = true}){grid = 1, block = 32}(zeros(f32, shape))
+end)
+-- expect: tma_load: A has more than 16 modes; coalesce those that lie side by side
