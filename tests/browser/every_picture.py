@@ -144,3 +144,27 @@ def walk(page):
     yield "- makes cells smaller", int(after.split()[0]) < int(before.split()[0]), True
     page.press("+")
     yield "+ larger", page.value("document.querySelector('#scale').textContent"), before
+
+
+SWEPT = 60 # elements of a page of another kind that the pointer goes to
+
+THINGS = """(() => {
+  const all = [...document.querySelectorAll(
+    "button, td, th, li, summary, label, .thread, svg rect, svg g, svg path")]
+    .filter((e) => { const box = e.getBoundingClientRect(); return box.width > 0 && box.height > 0; });
+  const step = Math.max(1, Math.ceil(all.length / %d));
+  const kept = all.filter((_, i) => i %% step === 0);
+  kept.forEach((e, i) => e.setAttribute("data-swept", i));
+  return kept.length;
+})()"""
+
+
+def sweep(page):
+    """Points at things all over a page and walks it by keys; how many things there were."""
+    n = page.value(THINGS % SWEPT)
+    for i in range(n):
+        page.hover('[data-swept="%d"]' % i)
+    for key in ["Tab", "ArrowDown", "ArrowRight", "Enter", "ArrowUp", "ArrowLeft", "Home", "End",
+                "Escape"] * 8:
+        page.press(key)
+    return n

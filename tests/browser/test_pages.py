@@ -556,6 +556,28 @@ def test_profile(page):
     check("the theme turns", light > 0.5 > brightness(page, "body"), True)
 
 
+# {====== Pages of other kinds, and pictures as files ======
+
+def test_swept(page):
+    check("things to point at", every_picture.sweep(page) > 5, True)
+
+
+FILES = """
+svg(tiled_mma("SM80_16x8x16_F32F16F16F32_TN"), "mma.svg")
+svg(zipped_divide("(8,8):(8,1)", "(2,4)"), "division.svg")
+local x = zeros(f32, 64)
+timeline(kernel("turn", function(x) x[threadIdx.x] = 1.0 end):prepare{grid = 2, block = 32}(x)):svg("timeline.svg")
+"""
+
+
+def write_files(folder):
+    script = pathlib.Path(folder, "files.lua")
+    script.write_text(FILES)
+    subprocess.run([CUTTLE, "--device=cpu", "files.lua"], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL)
+    return [pathlib.Path(folder, name + ".svg") for name in ("mma", "division", "timeline")]
+
+
 def run_page(browser, path, test, name=None):
     name = name or test.__name__
     page = browser.open(path.as_uri())
@@ -580,6 +602,10 @@ def main():
         run_page(browser, write_titled(folder), test_text)
         run_page(browser, write_trace(folder), test_trace)
         run_page(browser, write_profile(folder), test_profile)
+        run_page(browser, write_trace(folder), test_swept, "a trace, all over")
+        run_page(browser, write_profile(folder), test_swept, "a profile, all over")
+        for path in write_files(folder):
+            run_page(browser, path, test_swept, path.name)
     except Exception:
         note_failure("the test")
     finally:
