@@ -98,10 +98,26 @@ static void build_by_tiler(CtBuild *b, const CtCx *cx, CtLayout a, CtTiler t, bo
   ct_build_close(b);
 }
 
+/* Whether the tiler divides a mode that is a tuple: integers are the common case, and never padded. */
+static bool divides_tuples(CtLayout a, CtTiler t) {
+  if (t.kind != CT_TILER_TUPLE) {
+    return t.kind == CT_TILER_LAYOUT && !ct_is_leaf(a.shape);
+  }
+  bool found = false;
+  for (int i = 0; !found && !ct_is_leaf(a.shape) && i < t.n && i < ct_layout_rank(a); i++) {
+    found = divides_tuples(ct_mode(a, i), t.items[i]);
+  }
+  return found;
+}
+
 CtStatus ct_pad_for_tiles(const CtCx *cx, const char *op, CtLayout a, CtTiler t, CtLayout *out,
                           bool *padded, CtErr *err) {
   CtBuild b;
   *padded = false;
+  if (!divides_tuples(a, t)) {
+    *out = a;
+    return CT_OK;
+  }
   ct_build_init_layout(&b, cx, op, err);
   build_by_tiler(&b, cx, a, t, padded);
   return ct_build_finish_layout(&b, out);

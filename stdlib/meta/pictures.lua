@@ -20,7 +20,7 @@
 ---       +----------------+
 --- CuTe: print_layout. MoYe: print_layout.
 --- See: explain.
----@param x Layout|Tensor|Atom|TiledMMA|TiledCopy|string
+---@param x Layout|Swizzle|Tensor|Atom|TiledMMA|TiledCopy|string
 ---@param options? table
 function show(x, options) end
 
@@ -55,7 +55,7 @@ function explain(x, options) end
 ---     > os.remove(path)
 ---     true
 --- CuTe: print_svg. MoYe: none.
----@param x Layout|Tensor|Atom|TiledMMA|TiledCopy|string
+---@param x Layout|Swizzle|Tensor|Atom|TiledMMA|TiledCopy|string
 ---@param file? string
 ---@param options? table
 ---@return string
@@ -68,7 +68,7 @@ function svg(x, file, options) end
 ---     > latex("(4,8):(8,1)", {standalone = false}):match("tikzpicture")
 ---     tikzpicture
 --- CuTe: print_latex. MoYe: none.
----@param x Layout|Tensor|Atom|TiledMMA|TiledCopy|string
+---@param x Layout|Swizzle|Tensor|Atom|TiledMMA|TiledCopy|string
 ---@param file? string
 ---@param options? table
 ---@return string
@@ -83,7 +83,7 @@ function latex(x, file, options) end
 ---     <html
 --- CuTe: none. MoYe: none.
 --- See: `cuttle view 'zipped_divide("(8,8):(8,1)", "(2,4)")'` on the command line.
----@param x Layout|Tensor|Atom|TiledMMA|TiledCopy|string
+---@param x Layout|Swizzle|Tensor|Atom|TiledMMA|TiledCopy|string
 ---@param file? string
 ---@param options? table
 ---@return string
