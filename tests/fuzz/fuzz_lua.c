@@ -38,6 +38,7 @@ static void check_function(RwChunk *c, size_t fn, RwKind kind) {
   RwInfo info;
   CtErr err = {0};
   ct_text_init(&text, ct_alloc_std);
+  rw_note_reads(c, fn % 2 == 0);
   if (rw_rewrite(c, fn, kind, &text, &info, &err) == CT_OK) {
     must(info.n_fns > 0 && info.fns[0] == RW_FUNC);
     check_wrapper(&text, rw_function(c, fn));
