@@ -179,6 +179,7 @@ end
 for _, p in ipairs(products) do note_product(table.unpack(p)) end
 for _, is_causal in ipairs{ false, true } do
   note_attention("hopper 192x128", 64, is_causal)
+  note_attention("hopper 192x80", 128, is_causal)
   note_attention("hopper 128x128", 128, is_causal)
 end
 for _, name in ipairs{ "saxpy", "transpose", "softmax", "reduce", "moye_matmul",
