@@ -9,7 +9,7 @@
 #include "state.h"
 #include "tensor.h"
 
-enum { MANY_REMOTE = 1000 }; /* elements on a device, one by one, that are worth a warning */
+enum { MANY_REMOTE = 100000 }; /* elements on a device, one by one: about a second */
 
 static bool is_number(CtInt i) { return ct_is_static(i) && i.basis_depth == 0; }
 

@@ -32,8 +32,16 @@ static __device__ __forceinline__ long long shift_right(long long x, long long n
   if (n >= 64 || n <= -64) return 0;
   return (long long)(n >= 0 ? (unsigned long long)x >> n : (unsigned long long)x << -n);
 }
-static __device__ __forceinline__ int wrapping_abs(int x) { return x < 0 ? (int)(0u - x) : x; }
-static __device__ __forceinline__ long long wrapping_abs(long long x) { return x < 0 ? (long long)(0ull - x) : x; }
+static __device__ __forceinline__ int wrapping_abs(int x) {
+  int sign = x >> 31;
+  asm("" : "+r"(sign));
+  return (int)((unsigned)(x ^ sign) - sign);
+}
+static __device__ __forceinline__ long long wrapping_abs(long long x) {
+  long long sign = x >> 63;
+  asm("" : "+l"(sign));
+  return (long long)((unsigned long long)(x ^ sign) - sign);
+}
 
 extern "C" __global__ void __launch_bounds__(1)
 integers(int* __restrict__ out, long long* __restrict__ wide, int a, int b, long long x, long long y,

@@ -1,4 +1,5 @@
 -- Host tensors of narrow and unsigned types.
+device "cpu"
 print(from_table(f16, { 0.1, 65519, 65520, -1e-8 }))
 -- expect: tensor f16 4:1 on cpu
 -- expect:   0.099976     65504       inf        -0

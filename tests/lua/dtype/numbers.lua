@@ -1,4 +1,5 @@
 -- f64(x), i64(x) and static(x) make numbers for launches.
+device "cpu"
 print(f64(2), i64(7), f32(0.1), bool(1 == 1))   -- expect: f64(2.0)	i64(7)	f32(0.10000000149012)	bool(true)
 print(i64(3.0), i32(-2 ^ 31))                   -- expect: i64(3)	i32(-2147483648)
 print(static(16), static(true), static(0.5))    -- expect: static(16)	static(true)	static(0.5)

@@ -1,4 +1,5 @@
 -- Just beyond each limit of the compiler: what goes on works, what is refused names the limit.
+device "cpu"
 local check = require "cuttle.check"
 
 local function attempt(f)

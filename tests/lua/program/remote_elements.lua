@@ -33,11 +33,11 @@ local function check(name, arguments, want)
 end
 
 check("a few elements", ("--device=cuda:0 '%s' 400"):format(script), "cuda:0\t400\n")
-check("many elements: one warning", ("--device=cuda:0 '%s' 3000"):format(script),
-  script .. ":6: warning: the host has read or written 1000 elements on cuda:0 one by one, a "
+check("many elements: one warning", ("--device=cuda:0 '%s' 60000"):format(script),
+  script .. ":6: warning: the host has read or written 100000 elements on cuda:0 one by one, a "
   .. "transfer each; x:totable() and x:to\"cpu\" read all at once, from_table writes all\n"
-  .. "cuda:0\t3000\n")
-check("on the CPU there is no transfer", ("--device=cpu '%s' 3000"):format(script), "cpu\t3000\n")
+  .. "cuda:0\t60000\n")
+check("on the CPU there is no transfer", ("--device=cpu '%s' 60000"):format(script), "cpu\t60000\n")
 print("1.." .. n)
 os.remove(fake)
 os.remove(script)
