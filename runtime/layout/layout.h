@@ -211,8 +211,8 @@ CtStatus ct_compose(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out, CtErr
 /* --- layout_pad.c ---------------------------------------------------------------------------- */
 
 /* a with its inner modes as long as whole tiles are, as a divide by t wants them; the same where
-   tiles divide them. padded: whether some mode has become longer, so that not all of the result is in a. op:
-   the divide, for errors. Static integers only: others stay. */
+   tiles divide them. padded: whether some mode has become longer, so that not all of the result is
+   in a. op: the divide, for errors. Static integers only: others stay. */
 CtStatus ct_pad_for_tiles(const CtCx *cx, const char *op, CtLayout a, CtTiler t, CtLayout *out,
                           bool *padded, CtErr *err) CT_NODISCARD;
 
