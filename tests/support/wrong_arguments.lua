@@ -133,7 +133,8 @@ local function a_value()
   return random(2) == 1 and one_of(constants) or one_of(makers)()
 end
 
-local kept, here = {}, {} -- results of earlier calls; values of the kernel that is traced
+-- Results of earlier calls and values of kernels that are traced no more; those of the one that is.
+local kept, here = {}, {}
 
 local function keep(value)
   if value ~= nil then kept[#kept < MOST_VALUES and #kept + 1 or random(MOST_VALUES)] = value end
@@ -165,7 +166,7 @@ local function call_one(is_silent)
   if receivers[f] ~= nil and args.n > 0 and random(3) > 1 then args[1] = receivers[f] end
   if VERBOSE and not is_silent then describe(f, args) end
   local results = pack(pcall(f, unpack(args, 1, args.n)))
-  if results[1] and #here == 0 then
+  if results[1] then
     for i = 2, math.min(results.n, 4) do keep(results[i]) end
   end
 end
@@ -226,6 +227,7 @@ local function while_traced()
   end)
   local _, why = pcall(traced{grid = 1, block = 32}, zeros(f32, 64), random(9), 2.5)
   if VERBOSE and why then print("traced", why) end
+  for _, value in ipairs(here) do keep(value) end
   here = {}
 end
 
