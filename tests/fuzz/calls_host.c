@@ -253,7 +253,7 @@ static cuttle_Options next_options(Bytes *in) {
                       .instruction_limit = PICK(in, counts)};
   o.memory_limit = o.memory_limit == 0 ? (size_t)MEMORY_MIB << 20 : o.memory_limit;
   if (once_in(in, 16)) { /* an older host, whose last fields are missing */
-    o.size = offsetof(cuttle_Options, memory_limit) + 8 * (size_t)below(in, 8);
+    o.size = offsetof(cuttle_Options, instruction_limit) + 8 * (size_t)below(in, 7);
   }
   return o;
 }
