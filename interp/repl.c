@@ -3,6 +3,7 @@
 #include "repl.h"
 
 #include <lauxlib.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,15 +20,21 @@
 /* {====== Ctrl-C ====== */
 
 static CuttleState *volatile stopped;   /* what the signal handler stops; NULL at the prompt */
+static pthread_t script_thread;         /* that runs it */
 static volatile sig_atomic_t n_signals; /* since the call or the reading of a line began */
 static bool in_repl;                    /* errors are short */
 static bool in_session;                 /* with a terminal: Ctrl-C does not end the program soon */
 
 /* The first one stops the script; one that ends a search does not count. Where that takes long, as in a
    function of C that does not look at the flag, another one ends the program: in a session not without
-   a word before. */
+   a word before. Only the script's own thread may stop it (state_stop): another one, a driver's say,
+   hands the signal on. */
 static void on_signal(int signal_number) {
   static const char note[] = "\nstill running; Ctrl-C once more ends the program\n";
+  if (stopped != NULL && pthread_equal(pthread_self(), script_thread) == 0) {
+    pthread_kill(script_thread, signal_number);
+    return;
+  }
   n_signals++;
   if (stopped == NULL) {
     return;
@@ -61,6 +68,7 @@ static void forget_signals(void) {
 
 int repl_call(CuttleState *s, int n_args, int n_results) {
   forget_signals();
+  script_thread = pthread_self();
   stopped = s;
   s->by_person = true;
   set_handler(on_signal);
