@@ -317,7 +317,7 @@ void front_note_host_function(lua_State *L, int fn) {
   Front *f = front_of(L);
   fn = lua_absindex(L, fn);
   const char *name;
-  if (lua_iscfunction(L, fn) || is_known(L, fn)) {
+  if (is_stdlib_function(L, fn) || is_known(L, fn)) {
     return;
   }
   push_group(L, &places_key, fn);
