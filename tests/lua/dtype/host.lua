@@ -9,7 +9,7 @@ print(from_table(f8e4m3, { 0.1, 464, 1e9, -1000 }))
 local t = zeros(u16, 4)
 t[0], t[1] = 65535, 1
 print(t[0], t[1], recast(t, i16)[0])  -- expect: 65535	1	-1
-print(pcall(function() t[2] = -1 end)) -- expect: false	tests/lua/dtype/host.lua:11: t[2]: -1 does not fit u16; expected 0 to 65535
+print(pcall(function() t[2] = -1 end)) -- expect: false	tests/lua/dtype/host.lua:12: t[2]: -1 does not fit u16; expected 0 to 65535
 print(full(u64, 1, -1))
 -- expect: tensor u64 1:0 on cpu
 -- expect:   18446744073709551615
@@ -33,7 +33,7 @@ for _, T in ipairs { f16, i16, i8, u64, u32, u16, u8 } do
   local y = load_npy(path)
   if y.dtype ~= T or reference.difference(x, y) then print("npy", T) end
 end
-print(pcall(save_npy, path, zeros(bf16, 3))) -- expect: false	tests/lua/dtype/host.lua:35: save_npy: NumPy has no element type for bf16
+print(pcall(save_npy, path, zeros(bf16, 3))) -- expect: false	tests/lua/dtype/host.lua:36: save_npy: NumPy has no element type for bf16
 os.remove(path)
 
 -- Close enough for the type.
