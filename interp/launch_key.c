@@ -368,10 +368,11 @@ static void check_count(lua_State *L, int kernel, int n) {
   }
 }
 
-/* Will launch_check_begin, or who called cuttle check before, look at the launch? */
+/* Will launch_check_begin, or who called cuttle check before, look at the launch? A launch that profile or timeline
+   may record has the trace of one that is not checked: the operations for check are no work of the kernel. */
 static bool is_checked(const Kernel *k, const LaunchArgs *a) {
   const CuttleState *s = k->state;
-  bool wanted = s->watch == NULL && (a->wants_check || s->check_all);
+  bool wanted = s->watch == NULL && s->on_launch == NULL && (a->wants_check || s->check_all);
   return a->device == NULL && (s->check != NULL || wanted);
 }
 
