@@ -318,7 +318,9 @@ static bool is_static_range(lua_State *L, const Front *f, CtDtype *type) {
   }
   if (is_typed) {
     *type = index_type(L, f->ir, 2);
-    (void)(value_settle(L, 2) | value_settle(L, 3) | value_settle(L, 4));
+    for (int i = 2; i <= 4; i++) {
+      (void)value_settle(L, i);
+    }
   }
   return true;
 }
