@@ -365,10 +365,93 @@ static void test_files(void) {
   IS_INT(in_process(compile_with_environment, NULL), CUTTLE_ERROR, "else they are");
 }
 
+/* {====== The same functions ====== */
+
+/* Random calls of the functions that a sandbox replaces, and of the xpcall: a line of results each. */
+static const char random_calls[] =
+    "math.randomseed(7)\n"
+    "local R, unpack = math.random, table.unpack\n"
+    "local items = {'a', 'b', '.', '%a', '%d', '%w', '[ab]', '[^a]', '[a-c]', '%.', '%s', '(a)', '(.)', '()',\n"
+    "  '%b()', '%f[%a]', '%1', '$', '^', '[]]', '[%a_]', '%z', '%U', '(', '(b', 'c)', ')', '%', '['}\n"
+    "local suffixes = {'', '', '', '*', '+', '-', '?'}\n"
+    "local letters = {'a', 'b', 'c', ' ', '(', ')', '1', 'A', '.', '\\0', ']'}\n"
+    "local by = {'', '%0', '%1', '<%1>', '%%', 'z', '%2', function(a, b) return b or a end, {a = 'Q', b = 1}}\n"
+    "local function text(n, of, suffix)\n"
+    "  local t = {}\n"
+    "  for i = 1, R(0, n) do t[i] = of[R(#of)] .. (suffix and suffix[R(#suffix)] or '') end\n"
+    "  return table.concat(t)\n"
+    "end\n"
+    "local function index() if R(3) == 1 then return R(-2, 8) end end\n"
+    "local function some() local t = {} for i = 1, R(0, 6) do t[i] = R(9) end return setmetatable(t, {}) end\n"
+    "local function dump(t)\n"
+    "  local r = {}\n"
+    "  for i = -5, 15 do r[#r + 1] = tostring(rawget(t, i)) end\n"
+    "  return table.concat(r, ',')\n"
+    "end\n"
+    "local function words(s, p)\n"
+    "  local r = {}\n"
+    "  for a, b in s:gmatch(p) do r[#r + 1] = tostring(a) .. tostring(b) if #r > 40 then break end end\n"
+    "  return table.concat(r, ';')\n"
+    "end\n"
+    "for i = 1, 3000 do\n"
+    "  local s, p, t, u, v = text(12, letters), text(6, items, suffixes), some(), some(), some()\n"
+    "  local calls = {{string.find, s, p, R(-14, 14)}, {string.find, s, text(2, letters), R(-9, 9), true},\n"
+    "    {string.match, s, p, R(-14, 14)}, {string.gsub, s, p, by[R(#by)], index()}, {words, s, p},\n"
+    "    {table.insert, t, R(-1, 8), 99}, {table.remove, u, unpack{index()}}, {table.concat, t, ',', R(3), R(4)},\n"
+    "    {table.unpack, t, R(3), R(5)}, {table.move, u, R(-2, 5), R(-2, 7), R(-3, 8), R(2) == 1 and v or nil},\n"
+    "    {table.sort, v, R(2) == 1 and function(a, b) return a > b end or nil},\n"
+    "    {xpcall, function(...) assert(R(2) == 1, s) return ... end, function(m) return {m, s} and s end, p}}\n"
+    "  local line = {}\n"
+    "  for _, call in ipairs(calls) do\n"
+    "    local results = {pcall(unpack(call, 1, 6))}\n"
+    "    for k = 1, results[1] and 4 or 1 do -- how messages name arguments is another matter\n"
+    "      local x = results[k]\n"
+    "      line[#line + 1] = type(x) == 'table' and dump(x) or tostring(x)\n"
+    "    end\n"
+    "  end\n"
+    "  line[#line + 1] = dump(t) .. dump(u) .. dump(v)\n"
+    "  print((table.concat(line, '|'):gsub('%z', '0')))\n"
+    "end\n";
+
+typedef struct Output {
+  uint64_t hash; /* FNV-1a */
+  size_t len;
+} Output;
+
+static void hash_print(void *ud, const char *text, size_t len) {
+  Output *o = ud;
+  for (size_t i = 0; i < len; i++) {
+    o->hash = (o->hash ^ (unsigned char)text[i]) * 0x100000001b3U;
+  }
+  o->len += len;
+}
+
+static Output run_calls(int sandbox) {
+  Output out = {0xcbf29ce484222325U, 0};
+  cuttle_Options o = sandbox_options();
+  o.sandbox = sandbox;
+  o.print = hash_print;
+  o.print_ud = &out;
+  cuttle_State *S = cuttle_open(&o);
+  if (cuttle_dostring(S, random_calls, "=calls") != CUTTLE_OK) {
+    tap_diag("%s", cuttle_error(S));
+    out.len = 0;
+  }
+  cuttle_close(S);
+  return out;
+}
+
+static void test_same(void) {
+  Output own = run_calls(0), guarded = run_calls(1);
+  OK(own.len > 100000, "random calls give %zu characters", own.len);
+  OK(own.len == guarded.len && own.hash == guarded.hash, "the same in a sandbox");
+}
+
 int main(void) {
   test_attacks(time_attacks, COUNT(time_attacks));
   test_attacks(c_attacks, COUNT(c_attacks));
   test_attacks(library_attacks, COUNT(library_attacks));
   test_files();
+  test_same();
   return done_testing();
 }
