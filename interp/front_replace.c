@@ -153,7 +153,8 @@ static int asks_integer(lua_State *L) { /* math.tointeger */
 
 /* rawequal, and rawget by the key: a run-time value equals no other without Lua asking it. */
 static int compares_raw(lua_State *L) {
-  (void)(value_settle(L, 1) | value_settle(L, 2));
+  (void)value_settle(L, 1);
+  (void)value_settle(L, 2);
   if (value_test(L, 1, NULL) || value_test(L, 2, NULL)) {
     return diag_error(L, "a raw access cannot tell what a run-time value is; use == or a tensor");
   }

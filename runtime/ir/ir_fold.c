@@ -441,7 +441,7 @@ static CtVal binary(CtIr *ir, CtOp op, CtVal a, CtVal b, bool exact) {
     return 0;
   }
   CtDtype type = (CtDtype)at(ir, a)->type;
-  CT_ASSERT(at(ir, b)->type == type && !ct_is_narrow(type));
+  CT_ASSERT((at(ir, b)->type == type && !ct_is_narrow(type)) || ir->failed);
   CtVal folded = fold_binary(ir, op, a, b);
   if (folded != 0) {
     return folded;

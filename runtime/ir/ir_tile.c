@@ -450,6 +450,9 @@ CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) {
 
 CtStatus ct_ir_convert(CtIr *ir, CtView src, CtView dst, CtErr *err) {
   CtTile tile = {.dst = dst, .a = src};
+  if (ir->failed) {
+    return ct_fail_nomem(err); /* a buffer may not be there */
+  }
   CT_ASSERT(ir->bufs[src.buf].space == CT_REGISTER && ir->bufs[dst.buf].space == CT_REGISTER);
   CT_ASSERT(src.guard == NULL && dst.guard == NULL);
   CtStatus status = check_sizes(ir, "cast", src, dst, err);
