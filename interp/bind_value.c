@@ -311,6 +311,15 @@ static void check_alone(lua_State *L, const char *name) {
   }
 }
 
+/* Does the number at i take the place of the one at so_far? -0 is below 0, as in kernels. */
+static bool is_beyond(lua_State *L, CtOp op, int i, int so_far) {
+  int low = op == CT_OP_MIN ? i : so_far, high = op == CT_OP_MIN ? so_far : i;
+  if (lua_compare(L, i, so_far, LUA_OPEQ) && !lua_isinteger(L, i) && !lua_isinteger(L, so_far)) {
+    return signbit(lua_tonumber(L, low)) && !signbit(lua_tonumber(L, high));
+  }
+  return lua_compare(L, low, high, LUA_OPLT);
+}
+
 /* min and max of one or more numbers. */
 static int fold_numbers(lua_State *L, CtOp op, const char *name) {
   int n = lua_gettop(L);
@@ -319,9 +328,7 @@ static int fold_numbers(lua_State *L, CtOp op, const char *name) {
   for (int i = 2; i <= n; i++) {
     int so_far = lua_gettop(L);
     if (lua_type(L, i) == LUA_TNUMBER && lua_type(L, so_far) == LUA_TNUMBER) {
-      bool less = lua_compare(L, i, so_far, LUA_OPLT);
-      bool more = lua_compare(L, so_far, i, LUA_OPLT);
-      lua_pushvalue(L, (op == CT_OP_MIN ? less : more) ? i : so_far);
+      lua_pushvalue(L, is_beyond(L, op, i, so_far) ? i : so_far);
     } else {
       Front *f = front_of(L);
       CtVal x, y;

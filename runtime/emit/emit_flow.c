@@ -228,9 +228,10 @@ static void put_for(CtEmit *e, const CtInst *inst, const char *type, const char 
     ct_emit_expr(e, inst->args[2], CT_PREC_COND);
   } else if (step->imm.i == 1 || step->imm.i == -1) {
     ct_text_printf(&e->body, "; %s%s", i, up ? "++" : "--");
-  } else {
-    ct_text_printf(&e->body, "; %s %s ", i, up ? "+=" : "-=");
-    ct_emit_int(e, (CtDtype)inst->type, up ? step->imm.i : -step->imm.i);
+  } else { /* the least i64 has no opposite to subtract */
+    bool adds = up || step->imm.i == INT64_MIN;
+    ct_text_printf(&e->body, "; %s %s ", i, adds ? "+=" : "-=");
+    ct_emit_int(e, (CtDtype)inst->type, adds ? step->imm.i : -step->imm.i);
   }
   ct_text_puts(&e->body, ") {");
   ct_emit_end(e);

@@ -204,8 +204,10 @@ static bool fold_floats(CtOp op, CtDtype type, double a, double b, double *r) {
     case CT_OP_DIV: *r = f32 ? (double)((float)a / (float)b) : a / b; return true;
     case CT_OP_FLOORDIV: *r = f32 ? (double)floorf((float)a / (float)b) : floor(a / b); return true;
     case CT_OP_FLOORMOD: *r = f32 ? (double)(float)float_mod(a, b) : float_mod(a, b); return true;
-    case CT_OP_MIN: *r = fmin(a, b); return a != b;
-    case CT_OP_MAX: *r = fmax(a, b); return a != b;
+    case CT_OP_MIN:
+      *r = a == b ? (signbit(a) ? a : b) : fmin(a, b);
+      return true; /* -0 is below 0 */
+    case CT_OP_MAX: *r = a == b ? (signbit(a) ? b : a) : fmax(a, b); return true;
     default: return false;
   }
 }
