@@ -398,7 +398,7 @@ $(CALLS_FUZZ_BIN): $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/%.o $(OWN_LIB
 
 # With everything in the way of a whole build of its own: for as long as it is told to.
 fuzz-calls:
-	@$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS='-O1 -g' ISAS=base \
+	@$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS='-O1 -g' \
 		SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' \
 		$(CALLS_FUZZ_BIN:$(BUILD)/%=$(BUILD)/fuzz/%)
 	@for f in $(CALLS_FUZZ_BIN:$(BUILD)/%=$(BUILD)/fuzz/%); do \

@@ -69,7 +69,8 @@ local modules = {
     { name = "interp", files = { ".*" },
       uses = { "rewrite", "std_modules", "cuttle", "runtime/ct", "runtime/ir", "runtime/pass",
         "runtime/emit", "runtime/watch", "runtime/nvrtc", "runtime/blas", "runtime/nvml",
-        "runtime/storage", "runtime/npy", "runtime/newfile", "runtime/rand", "runtime/reference", "runtime/dtype",
+        "runtime/storage", "runtime/npy", "runtime/newfile", "runtime/rand", "runtime/reference",
+        "runtime/dtype",
         "runtime/atom" } },
   },
 }
