@@ -66,6 +66,7 @@ local function run(C, m, n, tm, tn)
     sync_threads()
     for i = t, ROOM - 1, THREADS do after[i] = memory[i] end
   end){grid = 1, block = THREADS}(A, raw, got, after)
+  raw, got, after = raw:to "cpu", got:to "cpu", after:to "cpu"
   local want = {}
   for i = 0, m - 1 do
     for j = 0, n - 1 do

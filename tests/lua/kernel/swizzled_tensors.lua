@@ -94,13 +94,14 @@ function cases.gemm(s, A, B)
 end
 
 local function run(case, shape, dtype)
-  local A, B = zeros(dtype, {M, N}), zeros(dtype, {M, N})
-  for i = 0, M * N - 1 do A[i] = i * 7 % 31 - (dtype == u8 and 0 or 11) end
+  local elements = {}
+  for i = 0, M * N - 1 do elements[i + 1] = i * 7 % 31 - (dtype == u8 and 0 or 11) end
+  local A, B = view(from_table(dtype, elements), layout{M, N}), zeros(dtype, {M, N})
   kernel(function(A, B)
     local memory = shared(dtype, shape)
     case(memory, tile(A, {M, N}, {0, 0}), tile(B, {M, N}, {0, 0}))
   end, {static_shapes = true}){grid = 1, block = THREADS}(A, B)
-  return B
+  return B:to "cpu"
 end
 
 local names = {}

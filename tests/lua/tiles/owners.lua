@@ -1,5 +1,6 @@
 -- On the host: over all threads of a tiled MMA or copy each element belongs to as many threads as the
 -- atoms of the other modes share it: one, where there are none.
+device "cpu"
 local function counts(n, each)
   local owners = {}
   for i = 1, n do owners[i] = 0 end
