@@ -93,7 +93,8 @@ static bool is_dense(const CtTiler *item) {
   return item->is_int || (ct_is_leaf(item->layout.shape) && ct_is_const(item->layout.stride->i, 1));
 }
 
-bool division_pads(lua_State *L, const CtCx *cx, const char *op, CtLayout l, CtTiler tiler) {
+/* Do tiles end inside inner modes of the layout, which a divide then pads? */
+static bool has_padding(lua_State *L, const CtCx *cx, const char *op, CtLayout l, CtTiler tiler) {
   CtErr err;
   CtLayout padded;
   bool pads = false;
@@ -103,7 +104,7 @@ bool division_pads(lua_State *L, const CtCx *cx, const char *op, CtLayout l, CtT
 
 void division_check_padding(const Division *d) {
   bool has_memory = d->t->at == NULL && !d->t->is_guarded;
-  if (has_memory && division_pads(d->L, d->cx, d->op, d->t->layout, d->tiler)) {
+  if (has_memory && has_padding(d->L, d->cx, d->op, d->t->layout, d->tiler)) {
     diag_error(d->L, "%s: %s %s ends inside a mode of %s; pad the tensor%s", d->op, tiler_noun(d),
                tiler_text(d), tensor_text(d), guard_text(d));
   }
@@ -123,7 +124,7 @@ static bool pads_coordinates(const Division *d, CtLayout part, const CtTiler *it
   CtErr err;
   CtLayout coords;
   return ct_identity(d->cx, part.shape, &coords, &err) == CT_OK &&
-         division_pads(d->L, d->cx, d->op, coords, *item);
+         has_padding(d->L, d->cx, d->op, coords, *item);
 }
 
 /* One item of a tiler against the mode (or a part of it) that it divides. Depth is bounded by that

@@ -29,11 +29,8 @@ CtInt division_size(const Division *d, CtLayout l);
 /* All checks that need the tensor's name. The tiler is already projected. */
 void division_check(Division *d);
 
-/* Whether tiles end inside inner modes of a layout, which a divide then pads. */
-bool division_pads(lua_State *L, const CtCx *cx, const char *op, CtLayout l, CtTiler tiler);
-
-/* Raises of a tensor without a guard of which that is so: elements in the padding are not its own. The
-   tiler is already projected. */
+/* Raises if tiles end inside inner modes of a tensor without a guard, which a divide then pads:
+   elements in the padding are not its own. The tiler is already projected. */
 void division_check_padding(const Division *d);
 
 /* The coordinate, where it is static, against the number of tiles. After division_check. */
