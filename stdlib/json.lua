@@ -22,35 +22,44 @@ local function encode_number(n)
   return n > -MAX_EXACT and n < MAX_EXACT and ("%d"):format(n) or ('"%d"'):format(n)
 end
 
-local function encode_list(list)
+local encode -- (value, inside): the tables that the value stands in
+
+local function encode_list(list, inside)
   local out = {}
-  for i = 1, #list do out[i] = M.encode(list[i]) end
+  for i = 1, #list do out[i] = encode(list[i], inside) end
   return "[" .. table.concat(out, ",") .. "]"
 end
 
-local function encode_object(object)
+local function encode_object(object, inside)
   local keys, out = {}, {}
   for key in pairs(object) do keys[#keys + 1] = key end
   table.sort(keys)
   for i, key in ipairs(keys) do
-    out[i] = encode_string(key) .. ":" .. M.encode(object[key])
+    out[i] = encode_string(key) .. ":" .. encode(object[key], inside)
   end
   return "{" .. table.concat(out, ",\n") .. "}"
 end
 
 local encoders = {
   string = encode_string, number = encode_number, boolean = tostring,
-  table = function(t)
+  table = function(t, inside)
     if t == M.null then return "null" end
-    return (#t > 0 or next(t) == nil) and encode_list(t) or encode_object(t)
+    if inside[t] then error("json: a table that is in itself has no JSON") end
+    inside[t] = true
+    local is_list = #t > 0 or next(t) == nil
+    local text = is_list and encode_list(t, inside) or encode_object(t, inside)
+    inside[t] = nil
+    return text
   end,
 }
 
+function encode(value, inside)
+  local encoder = encoders[type(value)] or error("json: no JSON of a " .. type(value))
+  return encoder(value, inside)
+end
+
 -- A table with entries from 1 on, or an empty one, is a list, any other an object with its keys in
 -- order. Integers that JavaScript cannot hold exactly become texts.
-function M.encode(value)
-  local encoder = encoders[type(value)] or error("json: no JSON of a " .. type(value))
-  return encoder(value)
-end
+function M.encode(value) return encode(value, {}) end
 
 return M

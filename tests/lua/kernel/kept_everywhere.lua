@@ -1,5 +1,6 @@
 -- A value kept from a kernel, used on the host, in another kernel and in a later trace of the same
 -- one: each use is an error that names the kernel it was made in and the place where it is used.
+-- needs sm_80
 local K = {}
 
 -- What a kernel makes, by kind.

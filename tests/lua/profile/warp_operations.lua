@@ -1,5 +1,5 @@
--- Shuffles and votes are counted, by instructions of warps; what is said of single lanes, of fragments of an MMA
--- and of times below a launch's.
+-- Shuffles and votes are counted, by instructions of warps; what is said of single lanes, of fragments of an MMA and of times below a launch's.
+-- needs sm_80
 local function by_line(kernel) -- from the function's line on
   local out = {}
   for _, line in ipairs(kernel.lines) do out[line.line - kernel.line] = line end
