@@ -239,7 +239,7 @@ static void note_thread(lua_State *L, CtInt thread, CtInt n) {
   }
 }
 
-/* _note_thread(t, thread, n): likewise, of the tensor t; anything else is passed on as it is. */
+/* _note_thread(t, thread, n): notes the same for the tensor t. Returns t, whatever it is. */
 static int note_thread_of(lua_State *L) {
   lua_settop(L, 3);
   CtInt thread = bind_to_int(L, 2, "get_slice"), n = bind_to_int(L, 3, "get_slice");

@@ -10,8 +10,8 @@
 /* text_of(chunk): the text of a chunk as messages call it, or nil. */
 static int text_of(lua_State *L) { return src_push_text(L, luaL_checkstring(L, 1)) ? 1 : 0; }
 
-/* Of a message, and the text that does not parse, if it is about that: the text behind the message, or "".
-   Runs protected: a fault here hides no message. */
+/* guess(message, text or nil): what to add to the message, or "". The text is the one that does not parse, if
+   the message is about that. Runs protected: a fault here hides no message. */
 static int guess(lua_State *L) {
   bool is_syntax = !lua_isnil(L, 2);
   state_push_module(L, "cuttle.guess");
@@ -26,7 +26,7 @@ static int guess(lua_State *L) {
   return 1;
 }
 
-/* Stack: message, text or nil. Leaves the message with the guess behind it. */
+/* Stack: message, text or nil. Leaves the message and the guess after it. */
 static void add_guess(lua_State *L) {
   lua_pushcfunction(L, guess);
   lua_pushvalue(L, -3);

@@ -4,7 +4,7 @@
    that all arms have in common, makes the variable, and stores each arm's value at the end of the region that
    chose it.
 
-   Arms make a chain while each IF ends the else of the one before, and nothing was recorded behind the first:
+   Arms make a chain while each IF ends the else of the one before, and nothing was recorded after the first:
    then the next arm goes into the else of the last. Otherwise the next arm gets an IF of its own, under the
    condition that no arm was taken. */
 #include <lauxlib.h>

@@ -21,8 +21,13 @@
 #include "source.h"
 #include "state.h"
 
-/* Registry: object -> {key = true}, of the places read in this trace, false of those that it has written; the
-   same of names of the library; ids of upvalues that were written; the library's tables; names of globals before the language's -> value; C functions that look into no table. */
+/* Tables in the registry:
+     places    object -> {key = true}: places read in this trace; false if the trace has written them
+     names     the same of names of the library
+     written   ids of upvalues that the trace has written
+     library   the library's tables
+     standard  names of Lua's own globals -> their values
+     blind     C functions that look into no table */
 static char places_key, names_key, written_key, library_key, standard_key, blind_key;
 
 char front_whole_mark, front_length_mark;

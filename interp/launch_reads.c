@@ -2,9 +2,9 @@
    launch takes a specialisation only while they all hold, else another one, or traces anew. Values are compared
    as keys are: numbers by value and kind, all else by identity.
 
-   Each object that was read of is one entry, and behind it each of its places one. What C needs of an entry is
-   in the specialisation, so that a launch asks Lua for little more than the values of now; keys, objects and
-   values are in a list in user value 2 of the kernel, two for each entry. */
+   Each object that a trace read is one entry; an entry for each of its places follows. What C needs to know of an
+   entry is in the specialisation, so that a launch asks Lua for little more than the values of now. Keys, objects
+   and values are in a list in user value 2 of the kernel, two for each entry. */
 #include <lauxlib.h>
 #include <math.h>
 
@@ -256,7 +256,7 @@ static int push_now(lua_State *L, const LaunchRead *r, int list, lua_Integer key
   return lua_type(L, -1);
 }
 
-/* Entry `first` and those behind it are the fields of the object, n in all. Stack: list, object. */
+/* The n entries from `first` on are the fields of the object. Stack: list, object. */
 static bool fields_hold(lua_State *L, const LaunchReads *reads, int list, size_t first, size_t n) {
   size_t i = 0;
   bool holds = true;

@@ -23,8 +23,8 @@ typedef struct Through {
   CtSwizzle sw;
   int64_t end;    /* coordinates are below, before the swizzle */
   int needed;     /* their bits */
-  int reach;      /* likewise, after the swizzle: what a is given */
-  int width;      /* likewise, the fields included that no coordinate reaches */
+  int reach;      /* bits after the swizzle: what a is given */
+  int width;      /* those and the fields that no coordinate reaches */
   CtFlat flat;    /* of a */
   uint64_t taken; /* bits of the index that a mode before contributes to */
   uint64_t y, z;  /* fields of the new swizzle, so far */

@@ -4,8 +4,8 @@
    mode: no layout does that. As CuTe does, the mode then counts as long as whole tiles are:
    (5,16):(64,4) by 4 is divided as (8,16):(64,4), into (4,(2,16)):(64,(256,4)). What lies in the padding
    is not in A, though its index may be that of another element; coordinates tell it apart, divided alike.
-   The last mode needs no padding, as it has no end. But a mode of extent 1 behind it is dropped where
-   tiles overhang: they would run on in that. */
+   The last mode needs no padding, as it has no end. But if tiles overhang, a mode of extent 1 after
+   it is dropped: they would run on in that. */
 #include "layout_flat.h"
 
 /* Where t ends: one past the last element that it and its gaps cover. 0: not known, or negative. */

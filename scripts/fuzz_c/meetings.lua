@@ -38,7 +38,7 @@ local function gather(array, c) put_c(FOR_EACH .. " $a[t] = $c; }\n", { a = arra
 
 local neighbours <const> = { "(t + %d) %% N", "(%d + 7 * t) %% N", "(t ~ 1) %% N", "(N - 1 - t)" }
 
--- What was written before a barrier is there behind it; another barrier comes before it is written again.
+-- What was written before a barrier is there after it; another barrier comes before it is written again.
 local function exchange()
   local t = pick(writer.scope.types)
   local e = expressions.stored(expressions.any(2), t)

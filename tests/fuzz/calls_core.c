@@ -156,7 +156,7 @@ static void warp(Build *b) {
 
 static void statements(Build *b);
 
-/* What is made in it is not seen behind it. */
+/* What is made in it is not seen after it. */
 static void region(Build *b) {
   int n[N_TYPES];
   memcpy(n, b->n, sizeof n);
