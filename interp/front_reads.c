@@ -247,24 +247,12 @@ void front_note_write(lua_State *L, int t, int key) {
   }
 }
 
-/* The number of the upvalue `name` of the function at fn; 0: none. */
-static int find_upvalue(lua_State *L, int fn, const char *name) {
-  const char *s;
-  for (int i = 1; (s = lua_getupvalue(L, fn, i)) != NULL; i++) {
-    lua_pop(L, 1);
-    if (strcmp(s, name) == 0) {
-      return i;
-    }
-  }
-  return 0;
-}
-
 /* The rewritten function that runs shares its upvalues with the one of the host: they have one id. */
 void front_note_upvalue_write(lua_State *L, const char *name) {
   lua_Debug ar;
   int top = lua_gettop(L);
   if (lua_getstack(L, 1, &ar) != 0 && lua_getinfo(L, "f", &ar) != 0) {
-    int i = find_upvalue(L, top + 1, name);
+    int i = src_find_upvalue(L, top + 1, name);
     if (i > 0) {
       lua_rawgetp(L, LUA_REGISTRYINDEX, &written_key);
       lua_pushboolean(L, 1);

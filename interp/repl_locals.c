@@ -17,6 +17,7 @@
 #include "bind.h"
 #include "lua_parse.h"
 #include "source_load.h"
+#include "source.h"
 #include "state.h"
 
 static char session_key;
@@ -142,17 +143,6 @@ static void push_wrapper(lua_State *L, int at, const char *text, size_t len, siz
   bind_push_text(L, &out);
 }
 
-static int find_upvalue(lua_State *L, int fn, const char *name) {
-  const char *s;
-  for (int i = 1; (s = lua_getupvalue(L, fn, i)) != NULL; i++) {
-    lua_pop(L, 1);
-    if (strcmp(s, name) == 0) {
-      return i;
-    }
-  }
-  return 0;
-}
-
 /* What the wrapper calls: a function with variables as upvalues; constants by name. */
 static int keep(lua_State *L) {
   const char *name;
@@ -179,9 +169,9 @@ static void join_variables(lua_State *L, int fn, int used) {
   lua_pushnil(L);
   while (lua_next(L, used) != 0) { /* stack: ..., name, variable */
     const char *name = lua_tostring(L, -2);
-    int to = find_upvalue(L, fn, name);
+    int to = src_find_upvalue(L, fn, name);
     if (to > 0 && lua_isfunction(L, -1)) {
-      lua_upvaluejoin(L, fn, to, lua_gettop(L), find_upvalue(L, lua_gettop(L), name));
+      lua_upvaluejoin(L, fn, to, lua_gettop(L), src_find_upvalue(L, lua_gettop(L), name));
     }
     lua_pop(L, 1);
   }
@@ -249,7 +239,7 @@ bool locals_push(lua_State *L, const char *name, size_t len) {
     lua_rawgeti(L, -1, 1);
   } else if (type == LUA_TFUNCTION) {
     lua_pushlstring(L, name, len);
-    int i = find_upvalue(L, lua_gettop(L) - 1, lua_tostring(L, -1));
+    int i = src_find_upvalue(L, lua_gettop(L) - 1, lua_tostring(L, -1));
     lua_pop(L, 1);
     lua_getupvalue(L, -1, i);
   } else {

@@ -221,9 +221,9 @@ typedef struct NameCount {
   int n_found, n_all;
 } NameCount;
 
-static int find_upvalue(lua_State *L, int f, const char *name) {
+int src_find_upvalue(lua_State *L, int fn, const char *name) {
   const char *s;
-  for (int i = 1; (s = lua_getupvalue(L, f, i)) != NULL; i++) {
+  for (int i = 1; (s = lua_getupvalue(L, fn, i)) != NULL; i++) {
     lua_pop(L, 1);
     if (strcmp(s, name) == 0) {
       return i;
@@ -235,7 +235,7 @@ static int find_upvalue(lua_State *L, int f, const char *name) {
 static void count_name(void *ud, const char *name) {
   NameCount *c = ud;
   c->n_all++;
-  c->n_found += find_upvalue(c->L, c->f, name) > 0;
+  c->n_found += src_find_upvalue(c->L, c->f, name) > 0;
 }
 
 /* Whether function number fn of the text has upvalues of the same names as the function at f. */
@@ -483,7 +483,7 @@ static void close_over(lua_State *L, int f) {
   const char *name;
   for (int i = 1; (name = lua_getupvalue(L, -1, i)) != NULL; i++) {
     lua_pop(L, 1);
-    int from = find_upvalue(L, f, name);
+    int from = src_find_upvalue(L, f, name);
     if (from > 0) {
       lua_upvaluejoin(L, -1, i, f, from);
     }

@@ -22,6 +22,9 @@ int src_convert(lua_State *L, int idx, RwKind kind);
    or nil [-0, +1, m]. */
 void src_push_globals(lua_State *L, int idx);
 
+/* The number of the upvalue `name` of the Lua function at fn; 0 if it has none of that name [-0, +0, -]. */
+int src_find_upvalue(lua_State *L, int fn, const char *name);
+
 /* Whether the function at idx runs rewritten code: was converted, or made by converted code. */
 bool src_is_converted(lua_State *L, int idx);
 

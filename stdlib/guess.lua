@@ -72,7 +72,7 @@ local function habit_of(name)
   end
 end
 
--- Of a name that is nil: text behind the message, or "".
+-- For a name that is nil: what to add to the message, or "".
 local function of_name(name)
   local hint = ct[name] == nil and habit_of(name)
   return hint and "; " .. hint or help.guess(name)

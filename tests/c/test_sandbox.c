@@ -330,7 +330,7 @@ static const char compiles[] =
     "assert(ok or not e:find 'escaped.so', e)\n"
     "tostring(profile(k:prepare{grid = 1, block = 32}(x)))";
 
-/* Compiles where the variables name a compiler that is none, and a folder; with no_environment neither
+/* Compiles where the variables name a compiler that does not exist, and a folder; with no_environment neither
    is looked at. */
 static int compile_with(int no_environment) {
   char dir[] = "/tmp/cuttle_sandbox_XXXXXX";
