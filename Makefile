@@ -39,8 +39,8 @@ CLANG_TIDY := $(firstword $(foreach n,clang-tidy-14 clang-tidy,\
 
 # CPU engine handlers, compiled once per instruction set and chosen when the engine starts.
 SIMT_VARIANTS = $(foreach part,arith moves memory memory_narrow control tile mma wgmma,\
-	runtime/simt/simt_$(part).c) \
-	runtime/simt/tensor_core.c
+	runtime/simt/run/simt_$(part).c) \
+	runtime/simt/model/tensor_core.c
 
 # {====== Nothing to change below ======
 
@@ -110,9 +110,10 @@ endif
 # {====== Files ======
 
 VARIANT_SRC := $(wildcard $(SIMT_VARIANTS))
-PROGRAM_SRC := $(wildcard interp/main.c interp/repl*.c)
-LIB_SRC := $(filter-out $(VARIANT_SRC) $(PROGRAM_SRC),$(wildcard runtime/*/*.c interp/*.c))
-STDLIB := $(wildcard stdlib/*.lua stdlib/meta/*.lua stdlib/*.html stdlib/*.css stdlib/*.js stdlib/*.py)
+PROGRAM_SRC := $(wildcard interp/shell/*.c)
+LIB_SRC := $(filter-out $(VARIANT_SRC) $(PROGRAM_SRC),\
+	$(wildcard runtime/*/*.c runtime/*/*/*.c interp/*/*.c))
+STDLIB := $(foreach ext,lua html css js py,$(wildcard stdlib/*.$(ext) stdlib/*/*.$(ext)))
 TEST_SRC := $(wildcard tests/c/test_*.c)
 DEVICE_SRC := $(wildcard tests/device/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -130,7 +131,7 @@ LAWS_BIN := $(BUILD)/tests/laws/laws
 # What fuzz targets reach: readers of texts and files, which need no engine and no Lua state.
 FUZZ_OBJ := $(filter-out $(VARIANT_OBJ) $(BUILD)/runtime/simt/% $(BUILD)/runtime/watch/% \
 	$(BUILD)/runtime/emit/%,\
-	$(filter $(BUILD)/runtime/% $(BUILD)/interp/lua_% $(BUILD)/interp/rewrite%,$(LIB_OBJ)))
+	$(filter $(BUILD)/runtime/% $(BUILD)/interp/text/%,$(LIB_OBJ)))
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 # Sequences of calls of the whole library: random ones in sanitized tests, libFuzzer's in fuzz-calls.
 CALLS_BIN := $(CALLS_SRC:%.c=$(BUILD)/%)
@@ -428,7 +429,8 @@ docs: $(PROGRAM)
 ANALYZER = -Xclang -analyzer-config -Xclang max-nodes=20000
 TIDY_SRC = $(LIB_SRC) $(PROGRAM_SRC) $(EMBED_SRC)
 TIDY_STAMPS = $(TIDY_SRC:%.c=$(BUILD)/lint/%) $(VARIANT_SRC:%.c=$(BUILD)/lint/%)
-C_FILES = $(wildcard runtime/*.h runtime/*/*.[ch] interp/*.[ch] tests/*/*.[ch] examples/*/*.[ch])
+C_FILES = $(wildcard runtime/*.h runtime/*/*.[ch] runtime/*/*/*.[ch] interp/*.h interp/*/*.[ch] \
+	tests/*/*.[ch] examples/*/*.[ch])
 LUA_DIRS = $(foreach d,scripts stdlib tests examples,$(if $(shell find $(d) -name '*.lua'),$(d)))
 
 lint: lint-format lint-lua lint-includes $(TIDY_STAMPS)

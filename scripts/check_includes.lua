@@ -35,9 +35,9 @@ local modules = {
 
     -- Two back ends that do not know of each other.
     { name = "emit", files = { "emit/[%w_]+" }, uses = { "ir" } },
-    { name = "tensor_core", files = { "simt/tensor_core", "simt/tensor_core_[%w_]+" },
+    { name = "tensor_core", files = { "simt/model/[%w_]+" },
       uses = { "atom" } },
-    { name = "simt", files = { "simt/simt", "simt/simt_[%w_]+" },
+    { name = "simt", files = { "simt/simt", "simt/%w+/[%w_]+" },
       uses = { "ir", "message", "tensor_core" } },
     -- They look at launches of the CPU engine, which does not know of them.
     { name = "watch", files = { "watch/[%w_]+" }, uses = { "simt" } },
@@ -61,9 +61,9 @@ local modules = {
 
   interp = {
     -- The reader and rewriter of Lua text works on text: no lua_State.
-    { name = "rewrite", files = { "lua_[%w_]+", "rewrite", "rewrite_[%w_]+" },
+    { name = "rewrite", files = { "text/[%w_]+" },
       uses = { "runtime/text" } },
-    { name = "std_modules", files = { "std_modules" }, uses = {} },
+    { name = "std_modules", files = { "host/std_modules" }, uses = {} },
     { name = "cuttle", files = { "cuttle" }, uses = {} },
     -- The rest of the folder, one layer: bindings, front end, state, command line.
     { name = "interp", files = { ".*" },
@@ -87,12 +87,8 @@ local foreign = {
 
 -- One binding does not call another: what they share goes to bind.h.
 local only_within = {
-  { header = "^interp/repl%.h$", users = { "^interp/main%.c$", "^interp/repl%.c$" },
+  { header = "^interp/shell/repl%.h$", users = { "^interp/shell/" },
     rule = "only the program knows the REPL" },
-  { header = "^interp/repl_%w+%.h$", users = { "^interp/repl[%w_]*%.c$", "^interp/repl_%w+%.h$" },
-    rule = "the parts of the REPL are its own" },
-  { header = "^interp/bind_%w+%.h$", users = { "^interp/bind", "^interp/state%.c$" },
-    rule = "bindings share through bind.h" },
 }
 
 -- What programs outside the core may include, by folder.

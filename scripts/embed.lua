@@ -1,8 +1,9 @@
 -- embed.lua: writes the files of stdlib/ as one C file, so that the binary carries them.
---   lua scripts/embed.lua OUT.c stdlib/*.lua stdlib/meta/*.lua stdlib/*.css
--- stdlib/show.lua becomes the module "cuttle.show". A file of another kind becomes a module that is
--- its text: require "cuttle.page.css" is what stdlib/page.css holds. So do the annotations in
--- stdlib/meta, which are never run: "cuttle.meta.layout". interp/std_modules.h declares the table.
+--   lua scripts/embed.lua OUT.c stdlib/*/*.lua stdlib/pictures/*.css
+-- stdlib/pictures/show.lua becomes the module "cuttle.show". A file of another kind becomes a
+-- module that is its text: require "cuttle.page.css" is what stdlib/pictures/page.css holds. So do
+-- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout".
+-- interp/host/std_modules.h declares the table.
 
 local BYTES_PER_LINE <const> = 24
 
@@ -13,7 +14,9 @@ local function read_file(path)
   return text
 end
 
--- "stdlib/show.lua" -> "show"; "stdlib/page.css" -> "page.css"; "stdlib/meta/x.lua" -> "meta.x"
+-- "stdlib/pictures/show.lua" -> "show"; "stdlib/pictures/page.css" -> "page.css";
+-- "stdlib/meta/x.lua" -> "meta.x"
+-- Folders are rooms for readers: a module is called by its file's name alone.
 local function module_name(path)
   local name = path:match("[^/]+$"):gsub("%.lua$", "")
   return path:find("/meta/[^/]+$") and "meta." .. name or name
@@ -49,9 +52,12 @@ local function array(name, text)
 end
 
 local function main(out_path, ...)
-  local arrays, rows = {}, {}
+  local arrays, rows, places = {}, {}, {}
   for _, path in ipairs { ... } do
     local name, text = module_name(path), read_file(path)
+    assert(not places[name],
+      ("%s and %s are both the module cuttle.%s"):format(path, places[name], name))
+    places[name] = path
     if not path:find("%.lua$") then
       text = as_chunk(text)
     end
@@ -67,7 +73,7 @@ local function main(out_path, ...)
   rows[#rows + 1] = "  {NULL, NULL, 0},"
   local out = assert(io.open(out_path, "wb"))
   out:write("/* Made by scripts/embed.lua from stdlib/: do not edit. */\n",
-    '#include "interp/std_modules.h"\n\n',
+    '#include "interp/host/std_modules.h"\n\n',
     table.concat(arrays, "\n\n"), #arrays > 0 and "\n\n" or "",
     "const StdModule std_modules[] = {\n", table.concat(rows, "\n"), "\n};\n")
   assert(out:close())

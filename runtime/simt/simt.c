@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "simt_engine.h"
-#include "simt_watch.h"
+#include "runtime/simt/run/simt_engine.h"
+#include "runtime/simt/run/simt_watch.h"
 
 enum { CACHE_LINE = 64, MAX_THREADS = 1024 };
 

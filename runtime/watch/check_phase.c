@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "check_clock.h"
-#include "runtime/simt/simt_sync.h"
+#include "runtime/simt/run/simt_sync.h"
 
 enum { N_KEPT = 4 };
 static const uint32_t NONE = UINT32_MAX;

@@ -2,7 +2,7 @@
    what these instructions access without simt_access.h. What one cannot settle at once it leaves to
    ct_simt_step. */
 #include "check_state.h"
-#include "runtime/simt/simt_scalar.h"
+#include "runtime/simt/run/simt_scalar.h"
 
 static const CtIn *run(const CtCheckWorker *k, const CtIn *in, CtWarp *w) {
   return k->handlers[in - k->bound](in, w);

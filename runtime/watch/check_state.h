@@ -26,7 +26,7 @@
 #define CT_WATCH_CHECK_STATE_H
 
 #include "check.h"
-#include "runtime/simt/simt_watch.h"
+#include "runtime/simt/run/simt_watch.h"
 
 /* An instruction of a warp that accessed memory, as others are compared with it. */
 typedef struct CtClocks CtClocks; /* check_clock.h */

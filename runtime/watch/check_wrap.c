@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "runtime/simt/simt_scalar.h"
+#include "runtime/simt/run/simt_scalar.h"
 
 typedef enum Form { FORM_NONE, FORM_ADD, FORM_SUB, FORM_MUL, FORM_LEA, FORM_SAME } Form;
 

@@ -7,7 +7,7 @@
 #ifndef CT_WATCH_PROFILE_H
 #define CT_WATCH_PROFILE_H
 
-#include "runtime/simt/simt_watch.h"
+#include "runtime/simt/run/simt_watch.h"
 
 typedef struct CtProfile CtProfile;
 enum { CT_PROFILE_PATTERNS = 64 };

@@ -2,7 +2,7 @@
 #ifndef CT_WATCH_RECORD_H
 #define CT_WATCH_RECORD_H
 
-#include "runtime/simt/simt_access.h"
+#include "runtime/simt/code/simt_access.h"
 #include "trace.h"
 
 /* An instruction of a warp that ran. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "runtime/simt/simt_watch.h"
+#include "runtime/simt/run/simt_watch.h"
 
 enum { MAX_EVENTS = 1 << 20, NONE = -1 };
 

@@ -1,6 +1,6 @@
 /* timeline.h: what the warps of one block (with the others of its cluster) do, in their order: work,
    arrivals, waits, copies and products that go on beside them. A watcher: see simt_watch.h. It knows no time;
-   stdlib/timeline.lua plays the events with a model of it.
+   stdlib/microscope/timeline.lua plays the events with a model of it.
 
    A barrier of any kind has a number and phases, counted from 0. A phase is complete when all its arrivals and
    copies have taken place. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "record.h"
-#include "runtime/simt/simt_watch.h"
+#include "runtime/simt/run/simt_watch.h"
 
 typedef enum Phase { PHASE_NONE, PHASE_FIND, PHASE_FOUND, PHASE_ALL, PHASE_DONE } Phase;
 

@@ -1,11 +1,11 @@
 /* tensor_core_oracle.h: sums of products as tensor cores may compute them, in integers and one at a
-   time: what runtime/simt/tensor_core.c is held against, and what is fitted to a device's results. */
+   time: what runtime/simt/model/tensor_core.c is held against, and what is fitted to a device's results. */
 #ifndef TENSOR_CORE_ORACLE_H
 #define TENSOR_CORE_ORACLE_H
 
 #include <math.h>
 
-#include "runtime/simt/tensor_core.h"
+#include "runtime/simt/model/tensor_core.h"
 
 /* Compilations of ct_tc_mma. */
 static const struct {

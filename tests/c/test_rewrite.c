@@ -9,7 +9,7 @@
 #include <lua.h>
 #include <lualib.h>
 
-#include "interp/rewrite.h"
+#include "interp/text/rewrite.h"
 #include "tap.h"
 
 static int report(lua_State *L) {

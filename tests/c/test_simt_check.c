@@ -4,7 +4,7 @@
 #include "emit_kernels.h"
 
 #include "runtime/watch/check.h"
-#include "runtime/simt/simt_watch.h"
+#include "runtime/simt/run/simt_watch.h"
 
 #include "tap.h"
 

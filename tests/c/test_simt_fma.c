@@ -4,7 +4,7 @@
 #include "emit_kernels.h"
 
 #include "runtime/simt/simt.h"
-#include "runtime/simt/simt_scalar.h"
+#include "runtime/simt/run/simt_scalar.h"
 
 #include "tap.h"
 

@@ -5,7 +5,7 @@
 
 #include "runtime/base/convert.h"
 #include "runtime/simt/simt.h"
-#include "runtime/simt/simt_scalar.h"
+#include "runtime/simt/run/simt_scalar.h"
 
 #include "tap.h"
 

@@ -1,5 +1,5 @@
 /* test_source.c: finding the text of functions and converting them. The checks are in
-   tests/rewrite/source.lua; this program gives it the functions of interp/source.h and source_load.h:
+   tests/rewrite/source.lua; this program gives it the functions of interp/front/source.h and source_load.h:
      ok(passed, name)
      src.convert(f, is_kernel) -> function  or  nil, message
      src.is_converted(f)  src.set_runtime(table)  src.load(text, name)  src.load_file(path) */
@@ -7,8 +7,8 @@
 #include <lua.h>
 #include <lualib.h>
 
-#include "interp/source.h"
-#include "interp/source_load.h"
+#include "interp/front/source.h"
+#include "interp/state/source_load.h"
 #include "tap.h"
 
 static int report(lua_State *L) {

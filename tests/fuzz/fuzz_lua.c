@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interp/rewrite.h"
+#include "interp/text/rewrite.h"
 
 enum { MAX_FUNCTIONS = 20 }; /* looked at in one input */
 

@@ -1,4 +1,4 @@
--- lane_runtime.lua: the runtime functions of interp/rewrite.h for one lane of a kernel. Run-time
+-- lane_runtime.lua: the runtime functions of interp/text/rewrite.h for one lane of a kernel. Run-time
 -- values (Sym) know their number; every arm of a run-time if runs, but where the lane would not be
 -- it is inactive, as in a traced kernel: variables of the kernel (Var) are stored to only by an
 -- active lane, Lua's locals always. So a name that should have been promoted and was not gives a

@@ -1,5 +1,5 @@
 -- What the rewriter writes: the whole wrapper of small functions, one for each construct, and what
--- it tells the caller. Changes here are changes of the contract in interp/rewrite.h.
+-- it tells the caller. Changes here are changes of the contract in interp/text/rewrite.h.
 local function is(got, want, name)
   ok(got == want, name)
   if got ~= want then

@@ -1,4 +1,4 @@
--- static_runtime.lua: the runtime functions of interp/rewrite.h for programs in which every value is
+-- static_runtime.lua: the runtime functions of interp/text/rewrite.h for programs in which every value is
 -- static, in plain Lua. A rewritten function must do under it what the original does.
 --
 -- new(mode) makes one. Options in `mode` (a table) make it less lenient, without changing results:

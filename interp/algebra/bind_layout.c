@@ -1,0 +1,529 @@
+/* bind_layout.c: layouts in Lua: making them, asking them, their list of modes, and what they are as
+   objects. bind_algebra.c has the rest of the algebra. Each function is one C function, which scripts
+   call as size(L) and as L:size(). */
+#include <string.h>
+
+#include "bind.h"
+#include "interp/state/note.h"
+#include "interp/trace/value.h"
+
+/* In this file a CtComposed is any layout; operations on the coordinates change its layout only. */
+static int push_layout(lua_State *L, CtStatus st, const CtComposed *l, const CtErr *err) {
+  diag_check(L, st, err);
+  bind_push_composed(L, l);
+  return 1;
+}
+
+static CtComposed nothing(void) { return (CtComposed){.is_swizzled = false}; }
+
+/* {====== Making layouts ====== */
+
+/* layout(shape[, stride]); of one argument whatever stands for a layout. */
+static int layout(lua_State *L) {
+  CtErr err;
+  CtComposed l = nothing();
+  CtCx cx = bind_enter(L);
+  if (lua_isnoneornil(L, 2)) {
+    l = bind_to_composed(L, 1, &cx, "layout");
+    return push_layout(L, CT_OK, &l, NULL);
+  }
+  CtTuple shape = bind_to_shape(L, 1, &cx, "layout");
+  CtTuple stride = bind_to_tuple(L, 2, &cx, "layout");
+  if (lua_gettop(L) > 2) {
+    return diag_error(L,
+                      "layout: %d arguments; a shape and strides were expected, each of several "
+                      "modes as in layout({4, 8}, {8, 1})",
+                      lua_gettop(L));
+  }
+  return push_layout(L, ct_layout_make(&cx, shape, stride, &l.layout, &err), &l, &err);
+}
+
+/* L"(4,8):(8,1)" */
+static int literal(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  if (lua_type(L, 1) != LUA_TSTRING) {
+    return diag_error(L,
+                      "L: argument 1 is %s; a text like \"(4,8):(8,1)\" was expected; "
+                      "layout{4, 8} takes numbers",
+                      diag_push_kind(L, 1));
+  }
+  CtComposed l = bind_to_composed(L, 1, &cx, "L");
+  bind_push_composed(L, &l);
+  return 1;
+}
+
+/* The one argument; extents listed side by side would lose all but the first. */
+static CtTuple to_only_shape(lua_State *L, const CtCx *cx, const char *op) {
+  CtTuple shape = bind_to_shape(L, 1, cx, op);
+  if (lua_gettop(L) > 1) {
+    diag_error(L, "%s: %d arguments; one shape was expected: %s{4, 8}", op, lua_gettop(L), op);
+  }
+  return shape;
+}
+
+static int row_major(lua_State *L) {
+  CtErr err;
+  CtComposed l = nothing();
+  CtCx cx = bind_enter(L);
+  CtTuple shape = to_only_shape(L, &cx, "row_major");
+  return push_layout(L, ct_layout_row_major(&cx, shape, &l.layout, &err), &l, &err);
+}
+
+static int col_major(lua_State *L) {
+  CtErr err;
+  CtComposed l = nothing();
+  CtCx cx = bind_enter(L);
+  CtTuple shape = to_only_shape(L, &cx, "col_major");
+  return push_layout(L, ct_layout_make(&cx, shape, NULL, &l.layout, &err), &l, &err);
+}
+
+static int ordered(lua_State *L) {
+  CtErr err;
+  CtComposed l = nothing();
+  CtCx cx = bind_enter(L);
+  CtTuple shape = bind_to_shape(L, 1, &cx, "ordered");
+  CtTuple order = bind_to_tuple(L, 2, &cx, "ordered");
+  return push_layout(L, ct_layout_ordered(&cx, shape, order, &l.layout, &err), &l, &err);
+}
+
+/* identity(shape): its values are its own coordinates. */
+static int identity(lua_State *L) {
+  CtErr err;
+  CtComposed l = nothing();
+  CtCx cx = bind_enter(L);
+  CtTuple shape = to_only_shape(L, &cx, "identity");
+  return push_layout(L, ct_identity(&cx, shape, &l.layout, &err), &l, &err);
+}
+
+/* {====== Asking: size(L), size(L, mode...) ====== */
+
+/* The layout of argument 1, or its mode at the path that follows. */
+static CtComposed to_mode(lua_State *L, const CtCx *cx, const char *op) {
+  CtErr err;
+  int path[CT_MAX_DEPTH];
+  CtComposed l = bind_to_composed(L, 1, cx, op);
+  int n = bind_to_mode_path(L, 2, cx, l.layout, path, op);
+  diag_check(L, n == 0 ? CT_OK : ct_mode_at(cx, op, l.layout, n, path, &l.layout, &err), &err);
+  return l;
+}
+
+static int size(lua_State *L) {
+  CtErr err;
+  CtInt i;
+  CtCx cx = bind_enter(L);
+  diag_check(L, ct_size(&cx, to_mode(L, &cx, "size").layout, &i, &err), &err);
+  bind_push_int(L, i);
+  return 1;
+}
+
+static int cosize(lua_State *L) {
+  CtErr err;
+  CtInt i;
+  CtCx cx = bind_enter(L);
+  CtComposed l = to_mode(L, &cx, "cosize");
+  diag_check(L, ct_composed_cosize(&cx, &l, &i, &err), &err);
+  bind_push_int(L, i);
+  return 1;
+}
+
+static int rank(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  lua_pushinteger(L, ct_layout_rank(to_mode(L, &cx, "rank").layout));
+  return 1;
+}
+
+static int depth(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  lua_pushinteger(L, ct_depth(to_mode(L, &cx, "depth").layout.shape));
+  return 1;
+}
+
+static int shape(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  bind_push_tuple(L, to_mode(L, &cx, "shape").layout.shape);
+  return 1;
+}
+
+/* Under a swizzle an index is no sum of strides. */
+static int push_stride(lua_State *L, const CtCx *cx, const CtComposed *l) {
+  if (l->is_swizzled) {
+    return diag_error(L,
+                      "stride: %s is swizzled and has no strides; those of its layout are "
+                      "L.layout.stride",
+                      bind_composed_text(cx, l));
+  }
+  bind_push_tuple(L, l->layout.stride);
+  return 1;
+}
+
+static int stride(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  CtComposed l = to_mode(L, &cx, "stride");
+  return push_stride(L, &cx, &l);
+}
+
+/* Longer lists are a mistake: their tables take hundreds of megabytes, coordinates more. */
+enum { MAX_VALUES = 1 << 24, MAX_COORDINATES = 1 << 20, VALUES_BETWEEN_LOOKS = 1 << 12 };
+
+static void check_listed(lua_State *L, const CtCx *cx, const CtComposed *l, int64_t n) {
+  int64_t most = ct_has_basis(l->layout.stride) ? MAX_COORDINATES : MAX_VALUES;
+  if (n > most) {
+    diag_error(L, "values: %s has %I elements; at most %I are listed, call l(i) for single ones",
+               bind_composed_text(cx, l), (LUAI_UACINT)n, (LUAI_UACINT)most);
+  }
+}
+
+static void look_for_interrupt(lua_State *L, int64_t i) {
+  CtErr err;
+  if (i % VALUES_BETWEEN_LOOKS == 0 && state_is_interrupted(state_of(L))) {
+    ct_fail(&err, CT_EINTERRUPTED, "values: interrupted");
+    diag_raise(L, &err);
+  }
+}
+
+/* The indices at 0, 1, 2, ... as a list. */
+static int values(lua_State *L) {
+  CtErr err;
+  CtInt n;
+  CtCx cx = bind_enter(L);
+  CtComposed l = bind_to_composed(L, 1, &cx, "values");
+  diag_check(L, ct_size(&cx, l.layout, &n, &err), &err);
+  if (!ct_composed_is_static(&l)) {
+    return diag_error(L,
+                      "values: the layout %s has run-time extents or strides; they must be static",
+                      bind_composed_text(&cx, &l));
+  }
+  check_listed(L, &cx, &l, n.v);
+  lua_createtable(L, (int)n.v, 0);
+  for (int64_t i = 0; i < n.v; i++) {
+    look_for_interrupt(L, i);
+    CtNode crd = {.rank = CT_LEAF, .len = 1, .i = ct_int(i)};
+    bind_push_value(L, &cx, &crd, &l);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+/* {====== The list of modes ====== */
+
+static int mode(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  if (lua_gettop(L) < 2) {
+    return diag_type_error(L, 2, "mode", "a mode number");
+  }
+  CtComposed l = to_mode(L, &cx, "mode");
+  bind_push_composed(L, &l);
+  return 1;
+}
+
+static int concat(lua_State *L) {
+  CtErr err;
+  CtComposed l = nothing();
+  CtCx cx = bind_enter(L);
+  int n = lua_gettop(L);
+  CtLayout *modes = ct_arena_alloc(cx.arena, ((size_t)n + 1) * sizeof *modes);
+  if (modes == NULL) {
+    ct_fail_nomem(&err);
+    diag_raise(L, &err);
+  }
+  for (int i = 0; i < n; i++) {
+    modes[i] = bind_to_layout(L, i + 1, &cx, "concat");
+  }
+  return push_layout(L, ct_layout_concat(&cx, n, modes, &l.layout, &err), &l, &err);
+}
+
+typedef CtStatus (*RangeOp)(const CtCx *, CtLayout, int, int, CtLayout *, CtErr *);
+
+/* group(L, first, last), take(L, first, last): modes first to last - 1; a name as the last one is
+   that of the last mode itself. */
+static int range_op(lua_State *L, const char *op, RangeOp fn) {
+  CtErr err;
+  CtCx cx = bind_enter(L);
+  CtComposed l = bind_to_composed(L, 1, &cx, op);
+  int first = bind_to_mode(L, 2, &cx, l.layout, op);
+  int last = bind_to_mode(L, 3, &cx, l.layout, op) + (lua_type(L, 3) == LUA_TSTRING);
+  return push_layout(L, fn(&cx, l.layout, first, last, &l.layout, &err), &l, &err);
+}
+
+static int group(lua_State *L) { return range_op(L, "group", ct_group); }
+static int take(lua_State *L) { return range_op(L, "take", ct_take); }
+
+/* The modes of l that are given as arguments from 2 on, or as a table there. */
+static int to_modes(lua_State *L, const CtCx *cx, CtLayout l, int modes[CT_MAX_DEPTH]) {
+  int n = lua_gettop(L) - 1;
+  if (n == 1 && lua_type(L, 2) == LUA_TTABLE) {
+    n = (int)lua_rawlen(L, 2);
+    luaL_checkstack(L, n < CT_MAX_DEPTH ? n : CT_MAX_DEPTH, NULL);
+    for (int i = 0; i < n && i < CT_MAX_DEPTH; i++) {
+      lua_rawgeti(L, 2, i + 1);
+    }
+    lua_remove(L, 2);
+  }
+  if (n > CT_MAX_DEPTH) {
+    diag_error(L, "select: %d modes; at most %d were expected", n, CT_MAX_DEPTH);
+  }
+  for (int i = 0; i < n; i++) {
+    modes[i] = bind_to_mode(L, 2 + i, cx, l, "select");
+  }
+  return n;
+}
+
+/* select(L, mode...) of a layout; of anything else Lua's own, upvalue 1. */
+static int select(lua_State *L) {
+  CtErr err;
+  int modes[CT_MAX_DEPTH];
+  (void)value_settle(L, 1);
+  int type = lua_type(L, 1);
+  bool is_lua = type == LUA_TNUMBER || (type == LUA_TSTRING && *lua_tostring(L, 1) == '#');
+  if (is_lua && !lua_isnil(L, lua_upvalueindex(1))) {
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+  }
+  if (value_test(L, 1, NULL)) {
+    return diag_error(L, "select of a run-time value; which argument it is must be known while "
+                         "tracing: write where(c, a, b), or 'c and a or b'");
+  }
+  CtCx cx = bind_enter(L);
+  CtComposed l = bind_to_composed(L, 1, &cx, "select");
+  int n = to_modes(L, &cx, l.layout, modes);
+  return push_layout(L, ct_select(&cx, l.layout, n, modes, &l.layout, &err), &l, &err);
+}
+
+typedef CtStatus (*ExtendOp)(const CtCx *, CtLayout, CtLayout, int, CtLayout *, CtErr *);
+
+/* append(L, x[, rank]), prepend(L, x[, rank]) */
+static int extend(lua_State *L, const char *op, ExtendOp fn) {
+  CtErr err;
+  CtCx cx = bind_enter(L);
+  CtComposed l = bind_to_composed(L, 1, &cx, op);
+  CtLayout x = bind_to_layout(L, 2, &cx, op);
+  int to = lua_isnoneornil(L, 3) ? 0 : bind_to_index(L, 3, 0, CT_MAX_NODES, op, "rank");
+  return push_layout(L, fn(&cx, l.layout, x, to, &l.layout, &err), &l, &err);
+}
+
+static int append(lua_State *L) { return extend(L, "append", ct_append); }
+static int prepend(lua_State *L) { return extend(L, "prepend", ct_prepend); }
+
+static int replace(lua_State *L) {
+  CtErr err;
+  CtCx cx = bind_enter(L);
+  CtComposed l = bind_to_composed(L, 1, &cx, "replace");
+  int i = bind_to_mode(L, 2, &cx, l.layout, "replace");
+  CtLayout x = bind_to_layout(L, 3, &cx, "replace");
+  return push_layout(L, ct_replace(&cx, l.layout, i, x, &l.layout, &err), &l, &err);
+}
+
+/* {====== Layouts as objects ====== */
+
+static CtComposed check_layout(lua_State *L) {
+  CtComposed l;
+  if (!bind_test_composed(L, 1, &l)) {
+    luaL_checkudata(L, 1, LAYOUT_TYPE);
+  }
+  return l;
+}
+
+static bool is_layout_like(lua_State *L, int idx) {
+  CtComposed l;
+  return bind_test_composed(L, idx, &l) || bind_is_swizzle(L, idx) ||
+         (lua_type(L, idx) == LUA_TSTRING && strchr(lua_tostring(L, idx), ':') != NULL);
+}
+
+/* composition(L, M), of bind_algebra.c, by way of the methods. */
+static int compose(lua_State *L) {
+  luaL_getmetafield(L, 1, METHODS);
+  lua_getfield(L, -1, "composition");
+  lua_insert(L, 1);
+  lua_settop(L, 3); /* stack: composition, layout, argument */
+  lua_call(L, 2, 1);
+  return 1;
+}
+
+/* L(i), L(i, j), L({i, j}) evaluate; with `_` slice; L(M) composes: L(M)(i) == L(M(i)). */
+static int call(lua_State *L) {
+  CtErr err;
+  CtTuple at;
+  CtComposed l = check_layout(L);
+  if (lua_gettop(L) == 2 && is_layout_like(L, 2)) {
+    return compose(L);
+  }
+  CtCx cx = bind_enter(L);
+  CtTuple crd = bind_to_coord(L, 2, &cx, "call of a layout");
+  if (ct_has_any(crd)) {
+    return push_layout(L, ct_composed_slice(&cx, crd, &l, &l, &at, &err), &l, &err);
+  }
+  if (!bind_is_inside(crd, l.layout.shape) && note_is_wanted(L)) {
+    note_add(L, "coordinate %s is outside the shape %s; coordinates count from 0",
+             bind_tuple_text(&cx, crd), bind_tuple_text(&cx, l.layout.shape));
+  }
+  return bind_push_value(L, &cx, crd, &l);
+}
+
+static int tostring(lua_State *L) {
+  CtText text;
+  CtComposed l = check_layout(L);
+  CtCx cx = bind_enter(L);
+  bind_text_init(&text, &cx);
+  ct_composed_print(&cx, &l, &text);
+  bind_push_text(L, &text);
+  return 1;
+}
+
+static int equal(lua_State *L) {
+  CtComposed a, b;
+  lua_pushboolean(L, bind_test_composed(L, 1, &a) && bind_test_composed(L, 2, &b) &&
+                         ct_composed_equal(&a, &b));
+  return 1;
+}
+
+/* L:origin(): the operation that made L and its operands, or nothing. */
+static int origin(lua_State *L) {
+  check_layout(L);
+  return bind_push_origin(L, 1);
+}
+
+/* {====== Fields: L.shape, L.stride, and of a swizzled layout its three parts ====== */
+
+static int shape_field(lua_State *L, const CtComposed *l) {
+  bind_push_tuple(L, l->layout.shape);
+  return 1;
+}
+
+static int stride_field(lua_State *L, const CtComposed *l) {
+  CtCx cx = bind_cx(L);
+  return push_stride(L, &cx, l);
+}
+
+static int swizzle_field(lua_State *L, const CtComposed *l) {
+  if (l->is_swizzled) {
+    bind_push_swizzle(L, l->swizzle);
+  } else {
+    lua_pushnil(L);
+  }
+  return 1;
+}
+
+static int offset_field(lua_State *L, const CtComposed *l) {
+  bind_push_int(L, l->offset);
+  return 1;
+}
+
+static int layout_field(lua_State *L, const CtComposed *l) {
+  bind_push_layout(L, l->layout);
+  return 1;
+}
+
+static const struct {
+  const char *name;
+  int (*push)(lua_State *L, const CtComposed *l);
+} fields[] = {{"shape", shape_field},
+              {"stride", stride_field},
+              {"swizzle", swizzle_field},
+              {"offset", offset_field},
+              {"layout", layout_field}};
+
+/* l[1] is MoYe's mode, or a tensor's element, and l[{1,2}] is one: nil would surprise later. */
+static int fail_element(lua_State *L) {
+  if (lua_isinteger(L, 2)) {
+    const char *i = lua_tostring(L, 2);
+    return diag_error(
+        L, "layout: no element [%s]; call l(%s) for the index, mode(l, %s) for the mode", i, i, i);
+  }
+  if (lua_type(L, 2) == LUA_TTABLE) {
+    CtCx cx = bind_enter(L);
+    const char *crd = bind_tuple_text(&cx, bind_to_tuple(L, 2, &cx, "element of a layout"));
+    return diag_error(L, "layout: no element %s; call l%s for the index, mode(l, i) for a mode",
+                      crd, crd);
+  }
+  return diag_error(L, "layout: %s is no field or method of a layout", diag_push_kind(L, 2));
+}
+
+/* A method, in upvalue 1, or a field. */
+static int field(lua_State *L) {
+  CtComposed l = check_layout(L);
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    return fail_element(L);
+  }
+  lua_settop(L, 2);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
+    return 1;
+  }
+  const char *name = lua_tostring(L, 2);
+  for (size_t i = 0; i < CT_ARRAY_LEN(fields); i++) {
+    if (strcmp(name, fields[i].name) == 0) {
+      return fields[i].push(L, &l);
+    }
+  }
+  return 1;
+}
+
+/* {====== Opening ====== */
+
+static const luaL_Reg makers[] = {{"layout", layout},
+                                  {"L", literal},
+                                  {"row_major", row_major},
+                                  {"col_major", col_major},
+                                  {"ordered", ordered},
+                                  {"identity", identity},
+                                  {NULL, NULL}};
+
+static const luaL_Reg methods[] = {
+    {"size", size},        {"cosize", cosize},    {"rank", rank},       {"depth", depth},
+    {"values", values},    {"mode", mode},        {"concat", concat},   {"group", group},
+    {"take", take},        {"append", append},    {"prepend", prepend}, {"replace", replace},
+    {"named", bind_named}, {"names", bind_names}, {NULL, NULL}};
+
+static const luaL_Reg functions[] = {{"shape", shape}, {"stride", stride}, {NULL, NULL}};
+
+static const char *const field_names[] = {"shape", "stride", "swizzle", "offset", "layout", NULL};
+
+static const luaL_Reg meta[] = {{"__call", call},
+                                {"__tostring", tostring},
+                                {"__eq", equal},
+                                {"__len", bind_no_length},
+                                {NULL, NULL}};
+
+/* Functions on coordinates that are methods of a layout as well. */
+static const char *const coord_methods[] = {"crd2idx",
+                                            "idx2crd",
+                                            "slice",
+                                            "slice_and_offset",
+                                            "dice",
+                                            "congruent",
+                                            "weakly_congruent",
+                                            "compatible",
+                                            "evenly_divides",
+                                            "select",
+                                            "show",
+                                            "explain",
+                                            "svg",
+                                            "latex",
+                                            "html",
+                                            NULL};
+
+/* Stack: language. Adds `select`, which falls back on the one of the globals. */
+static void add_select(lua_State *L) {
+  lua_getglobal(L, "select");
+  lua_pushcclosure(L, select, 1);
+  lua_setfield(L, -2, "select");
+}
+
+void bind_open_layout(lua_State *L) {
+  luaL_setfuncs(L, makers, 0);
+  luaL_setfuncs(L, methods, 0);
+  luaL_setfuncs(L, functions, 0);
+  add_select(L);
+  bind_new_type(L, LAYOUT_TYPE, meta, NULL);
+  bind_mark_layout_type(L);
+  luaL_getmetatable(L, LAYOUT_TYPE); /* stack: language, metatable */
+  luaL_newlib(L, methods);           /* stack: language, metatable, methods */
+  lua_pushcfunction(L, origin);
+  lua_setfield(L, -2, "origin");
+  bind_add_functions(L, -3, coord_methods);
+  bind_set_index(L, field);
+  bind_add_fields(L, field_names);
+  lua_pop(L, 1);
+}

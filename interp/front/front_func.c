@@ -1,0 +1,126 @@
+/* front_func.c: the runtime functions of functions and their returns (contracts in rewrite.h). */
+#include <lauxlib.h>
+
+#include "interp/state/diag.h"
+#include "interp/trace/front_state.h"
+
+static int rt_func(lua_State *L) { /* name, is_kernel */
+  Front *f = front_up(L);
+  const Frame *outer = front_co(f, L)->top;
+  while (outer != NULL && outer->kind != FRAME_FUNC) {
+    outer = outer->parent;
+  }
+  int depth = outer == NULL ? 1 : outer->depth + 1;
+  if (f->ir != NULL && depth > FRONT_MAX_DEPTH) {
+    return diag_error(
+        L,
+        "'%s' calls itself %d levels deep while tracing; recursion must end on a static "
+        "value, not on a run-time one",
+        luaL_optstring(L, 1, "?"), FRONT_MAX_DEPTH);
+  }
+  Frame *frame = frame_push(L, f, FRAME_FUNC);
+  frame->depth = depth;
+  frame->is_kernel = lua_toboolean(L, 2);
+  return 1;
+}
+
+/* Keeps the values behind the frame in a table, for retv. */
+static void keep_values(lua_State *L, Frame *frame, int n) {
+  frame->turns = n;
+  lua_createtable(L, n, 0);
+  for (int i = 1; i <= n; i++) {
+    lua_pushvalue(L, i + 1);
+    lua_rawseti(L, -2, i);
+  }
+  lua_setiuservalue(L, 1, 1);
+}
+
+static void check_result(lua_State *L, int idx) {
+  if (!value_test(L, idx, NULL) && lua_type(L, idx) != LUA_TNUMBER && !lua_isboolean(L, idx)) {
+    diag_error(L,
+               "%s is returned under a run-time condition; only numbers and booleans can differ by "
+               "path",
+               diag_push_kind(L, idx));
+  }
+}
+
+/* Stores the values in the result variables of the frame, made by the first such return. */
+static void record_values(lua_State *L, Front *f, Frame *frame, int n) {
+  if (frame->n_results >= 0 && frame->n_results != n) {
+    diag_error(L, "%d value%s returned here but %d on another path; return as many on every path",
+               n, n == 1 ? " is" : "s are", frame->n_results);
+  }
+  if (frame->n_results < 0) {
+    frame->n_results = n;
+    lua_createtable(L, n, 0);
+    for (int i = 1; i <= n; i++) {
+      Box *box = box_push(L, f, BOX_VAR, "result");
+      box->is_result = true;
+      box->nil_var = -1;
+      lua_rawseti(L, -2, i);
+    }
+    lua_setiuservalue(L, 1, 2);
+  }
+  lua_getiuservalue(L, 1, 2);
+  for (int i = 1; i <= n; i++) {
+    check_result(L, i + 1);
+    lua_rawgeti(L, -1, i);
+    box_store(L, f, lua_gettop(L), i + 1);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+static int rt_ret(lua_State *L) { /* F, ... */
+  Front *f = front_up(L);
+  Frame *frame = frame_arg(L, 1);
+  int n = lua_gettop(L) - 1;
+  if (f->ir != NULL && frame->is_kernel && n > 0) {
+    return diag_error(L, "a kernel returns no values");
+  }
+  bool plain = f->ir == NULL || (!frame->pending && front_is_plain(f, L, frame));
+  if (plain) {
+    keep_values(L, frame, n);
+  } else {
+    front_at(L, f);
+    record_values(L, f, frame, n);
+    front_exit(L, f, frame);
+  }
+  lua_pushboolean(L, plain);
+  return 1;
+}
+
+static int rt_retv(lua_State *L) {
+  const Frame *frame = frame_arg(L, 1);
+  int n = frame->turns;
+  luaL_checkstack(L, n + 1, "too many results");
+  lua_getiuservalue(L, 1, 1);
+  for (int i = 1; i <= n; i++) {
+    lua_rawgeti(L, 2, i);
+  }
+  return n;
+}
+
+static int rt_leave(lua_State *L) {
+  Front *f = front_up(L);
+  Frame *frame = frame_arg(L, 1);
+  if (f->ir == NULL || frame->n_results < 0) {
+    return 0;
+  }
+  if (!f->dead && frame->n_results > 0) {
+    return diag_error(L, "a value is returned on some paths but not at the end of the function; "
+                         "return one there, too");
+  }
+  frame_end(f, frame); /* the results are read behind its block */
+  luaL_checkstack(L, frame->n_results + 2, "too many results");
+  lua_getiuservalue(L, 1, 2);
+  for (int i = 1; i <= frame->n_results; i++) {
+    lua_rawgeti(L, 2, i);
+    box_load(L, f, lua_gettop(L));
+    lua_remove(L, -2);
+  }
+  return frame->n_results;
+}
+
+const luaL_Reg front_func_fns[] = {
+    {"func", rt_func}, {"ret", rt_ret}, {"retv", rt_retv}, {"leave", rt_leave}, {NULL, NULL}};

@@ -1,0 +1,426 @@
+/* front_var.c: locals that change under run-time conditions (contracts in rewrite.h). Such a local
+   holds a Box: a variable of the kernel, a frozen Lua value, or a cell that inner functions share. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/state/diag.h"
+#include "front_reads.h"
+#include "interp/trace/front_state.h"
+#include "interp/tensor/tensor.h"
+
+/* --- boxes ---------------------------------------------------------------------------------------- */
+
+Box *box_test(lua_State *L, int idx) { return luaL_testudata(L, idx, BOX_TYPE); }
+
+static int current_line(lua_State *L) {
+  lua_Debug ar;
+  return lua_getstack(L, 1, &ar) && lua_getinfo(L, "l", &ar) ? ar.currentline : 0;
+}
+
+Box *box_push(lua_State *L, Front *f, BoxKind kind, const char *name) {
+  Box *box = lua_newuserdatauv(L, sizeof *box, 2);
+  *box = (Box){.kind = kind,
+               .line = current_line(L),
+               .nil_var = -1,
+               .weak = true,
+               .born = ++f->clock,
+               .serial = f->serial};
+  luaL_setmetatable(L, BOX_TYPE);
+  lua_pushstring(L, name);
+  lua_setiuservalue(L, -2, 2);
+  return box;
+}
+
+/* Valid while the box is on the stack. */
+static const char *box_name(lua_State *L, int idx) {
+  lua_getiuservalue(L, idx, 2);
+  const char *name = lua_tostring(L, -1);
+  lua_pop(L, 1); /* the box keeps it */
+  return name == NULL ? "?" : name;
+}
+
+static void set_assigned(Front *f, const Box *box) {
+  if (box->nil_var >= 0) {
+    f->assigned.w[box->nil_var / 64] |= (uint64_t)1 << (box->nil_var % 64);
+  }
+}
+
+static void check_own(lua_State *L, const Box *box, int idx) {
+  if (box->serial != front_serial(L)) {
+    front_check_own(L, box->serial, lua_pushfstring(L, "variable '%s'", box_name(L, idx)));
+  }
+}
+
+static bool is_assigned(const Front *f, const Box *box) {
+  return box->nil_var < 0 || (f->assigned.w[box->nil_var / 64] >> (box->nil_var % 64) & 1) != 0;
+}
+
+/* The type of a Lua value as the first one of a variable; constants may become wider later. */
+static CtDtype first_type(lua_State *L, Front *f, int value, bool *weak) {
+  CtVal v;
+  *weak = false;
+  if (value_test(L, value, &v)) {
+    return (CtDtype)ct_inst(f->ir, v)->type;
+  }
+  if (lua_isboolean(L, value)) {
+    return CT_bool;
+  }
+  *weak = true;
+  if (!lua_isinteger(L, value)) {
+    return CT_f32;
+  }
+  int64_t i = lua_tointeger(L, value);
+  return i == (int32_t)i ? CT_i32 : CT_i64;
+}
+
+static bool is_scalar(lua_State *L, int idx) {
+  return value_test(L, idx, NULL) || lua_type(L, idx) == LUA_TNUMBER || lua_isboolean(L, idx);
+}
+
+static const char *describe(lua_State *L, int idx) {
+  return tensor_test(L, idx) != NULL ? "tensor" : luaL_typename(L, idx);
+}
+
+/* --- variables ------------------------------------------------------------------------------------ */
+
+/* Makes the box at idx a variable that holds the value at `value`, stored before `op` (0: here). */
+static void promote(lua_State *L, Front *f, int idx, int value, CtVal op) {
+  idx = lua_absindex(L, idx);
+  value = lua_absindex(L, value);
+  Box *box = lua_touserdata(L, idx);
+  box->kind = BOX_VAR;
+  if (lua_isnil(L, value)) {
+    if (f->n_nil_vars == FRONT_MAX_NIL_VARS) {
+      diag_error(L, "more than %d locals without a first value; give '%s' one", FRONT_MAX_NIL_VARS,
+                 box_name(L, idx));
+    }
+    box->nil_var = f->n_nil_vars++;
+    f->assigned.w[box->nil_var / 64] &= ~((uint64_t)1 << (box->nil_var % 64));
+    return;
+  }
+  CtDtype type = first_type(L, f, value, &box->weak);
+  CtVal first = value_to(L, value, type, box_name(L, idx));
+  box->var = ct_ir_var(f->ir, type, box_name(L, idx));
+  ct_ir_set_before(f->ir, box->var, first, op);
+}
+
+void box_load(lua_State *L, Front *f, int idx) {
+  idx = lua_absindex(L, idx);
+  const Box *box = lua_touserdata(L, idx);
+  if (box->kind != BOX_VAR) {
+    lua_getiuservalue(L, idx, 1);
+    return;
+  }
+  check_own(L, box, idx);
+  if (box->var == 0 && front_condition(f, L) == 0) {
+    lua_pushnil(L);
+    return;
+  }
+  if (box->var == 0 || !is_assigned(f, box)) {
+    diag_error(L, "'%s' has no value on some path to here; give it one where it is declared",
+               box_name(L, idx));
+  }
+  front_at(L, f);
+  value_push(L, ct_ir_get(f->ir, box->var));
+}
+
+static int fail_type(lua_State *L, const Box *box, int idx, CtDtype is, CtDtype given) {
+  bool kinds_differ = ct_dtypes[is].cls != ct_dtypes[given].cls;
+  const char *a = kinds_differ ? value_kind(is) : ct_dtypes[is].name;
+  const char *b = kinds_differ ? value_kind(given) : ct_dtypes[given].name;
+  if (box->is_result) {
+    return diag_error(L, "%s is returned here but %s in line %d; return one type on every path", b,
+                      a, box->line);
+  }
+  const char *was = lua_pushfstring(L, "'%s' (line %d) is %s but is given %s here",
+                                    box_name(L, idx), box->line, a, b);
+  if (ct_is_int(is) && ct_is_float(given)) {
+    return diag_error(L, "%s; start it as 0.0", was);
+  }
+  if (!kinds_differ && ct_is_narrow(is)) {
+    return diag_error(L, "%s; start it as %s(v), or give it cast(v, %s)", was, b, a);
+  }
+  return kinds_differ ? diag_error(L, "%s; use another name for it", was)
+                      : diag_error(L, "%s; start it as %s(0)", was, b);
+}
+
+/* Makes the variable's type fit a value of type `given`, or raises. */
+static void fit_type(lua_State *L, Front *f, Box *box, int idx, CtDtype given, bool is_const) {
+  CtDtype is = (CtDtype)ct_inst(f->ir, box->var)->type;
+  if (ct_is_float(is) && (ct_is_int(given) || is_const)) {
+    return; /* rounded, or refused where it is stored */
+  }
+  if (ct_dtypes[is].cls != ct_dtypes[given].cls) {
+    fail_type(L, box, idx, is, given);
+  }
+  bool fits = value_converts(given, is) || (is_const && (ct_is_narrow(is) || ct_is_unsigned(is)));
+  if (!fits && !(box->weak && ct_ir_retype(f->ir, box->var, given))) {
+    fail_type(L, box, idx, is, given);
+  }
+}
+
+void box_store(lua_State *L, Front *f, int idx, int value) {
+  idx = lua_absindex(L, idx);
+  value = lua_absindex(L, value);
+  Box *box = lua_touserdata(L, idx);
+  check_own(L, box, idx);
+  if (half_test(L, value) != NULL) {
+    diag_error(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
+  }
+  if (!is_scalar(L, value)) {
+    diag_error(L,
+               "'%s' is given a %s under a run-time condition; a run-time branch can only choose "
+               "between numbers or booleans",
+               box_name(L, idx), describe(L, value));
+  }
+  front_at(L, f);
+  bool weak;
+  CtDtype type = first_type(L, f, value, &weak);
+  if (box->var == 0) {
+    box->var = ct_ir_var(f->ir, type, box_name(L, idx));
+    box->weak = weak;
+  } else {
+    fit_type(L, f, box, idx, type, weak);
+    box->weak = box->weak && weak;
+  }
+  CtDtype is = (CtDtype)ct_inst(f->ir, box->var)->type;
+  ct_ir_set(f->ir, box->var, value_to(L, value, is, box_name(L, idx)));
+  set_assigned(f, box);
+}
+
+/* --- promotion ------------------------------------------------------------------------------------ */
+
+/* Is the condition that began at `at` still in force? */
+static bool is_active(Front *f, lua_State *L, uint64_t at) {
+  for (const Co *co = front_co(f, L); co != NULL; co = co->resumer) {
+    for (const Frame *frame = co->top; frame != NULL; frame = frame->parent) {
+      if (frame->runtime && frame->runtime_at == at) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static void freeze(lua_State *L, Front *f, Box *box, const Frame *q) {
+  if (box->kind != BOX_FROZEN || !is_active(f, L, box->born)) {
+    box->kind = BOX_FROZEN;
+    box->born = q->runtime_at;
+  }
+}
+
+void box_promote(lua_State *L, Front *f, const Frame *q) {
+  Box *box = lua_touserdata(L, 2);
+  if (box->kind == BOX_VAR) {
+    return;
+  }
+  lua_getiuservalue(L, 2, 1);
+  if (box->kind == BOX_CELL && (lua_isnil(L, -1) || is_scalar(L, -1))) {
+    promote(L, f, 2, -1, q->op);
+  } else {
+    freeze(L, f, box, q);
+  }
+  lua_pop(L, 1);
+}
+
+static int rt_p(lua_State *L) { /* q, x, name, line */
+  Front *f = front_up(L);
+  const Frame *q = luaL_testudata(L, 1, FRAME_TYPE);
+  int line = (int)lua_tointeger(L, 4);
+  lua_settop(L, 3);
+  if (q == NULL || f->ir == NULL || !q->runtime) {
+    lua_settop(L, 2);
+    return 1;
+  }
+  if (box_test(L, 2) != NULL) {
+    box_promote(L, f, q);
+    lua_settop(L, 2);
+    return 1;
+  }
+  if (half_test(L, 2) != NULL) {
+    return diag_error(L, "'%s' holds 'c and x', which needs an 'or'; write 'c and x or y'",
+                      lua_tostring(L, 3));
+  }
+  bool scalar = lua_isnil(L, 2) || is_scalar(L, 2);
+  Box *box = box_push(L, f, scalar ? BOX_VAR : BOX_FROZEN, lua_tostring(L, 3));
+  box->line = line > 0 ? line : box->line;
+  if (scalar) {
+    promote(L, f, 4, 2, q->op);
+  } else {
+    box->born = q->runtime_at;
+    lua_pushvalue(L, 2);
+    lua_setiuservalue(L, 4, 1);
+  }
+  return 1;
+}
+
+static int rt_cell(lua_State *L) { /* x, name */
+  Front *f = front_up(L);
+  lua_settop(L, 2);
+  Box *box = box_push(L, f, BOX_CELL, lua_tostring(L, 2));
+  box->is_cell = true;
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, 3, 1);
+  return 1;
+}
+
+static int rt_r(lua_State *L) {
+  if (box_test(L, 1) != NULL) {
+    box_load(L, front_up(L), 1);
+  } else {
+    lua_settop(L, 1);
+  }
+  return 1;
+}
+
+/* Pushes what the name holds after `name = value`: x is what it held before. */
+static void assign(lua_State *L, Front *f, int x, int value) {
+  Box *box = box_test(L, x);
+  if (box == NULL) {
+    lua_pushvalue(L, value);
+    return;
+  }
+  uint64_t condition = front_condition(f, L);
+  switch (box->kind) {
+    case BOX_VAR:
+      box_store(L, f, x, value);
+      lua_pushvalue(L, x);
+      break;
+    case BOX_CELL:
+      if (condition > box->born) {
+        diag_error(
+            L,
+            "'%s' is assigned by an inner function under a run-time condition; return the new "
+            "value",
+            box_name(L, x));
+      }
+      front_touch(L, box->born, "");
+      lua_pushvalue(L, value);
+      lua_setiuservalue(L, x, 1);
+      lua_pushvalue(L, x);
+      break;
+    case BOX_FROZEN:
+      lua_getiuservalue(L, x, 1);
+      if (condition >= box->born && !lua_rawequal(L, -1, value)) {
+        diag_error(
+            L,
+            "'%s' holds a %s and is assigned under a run-time condition; a run-time branch can "
+            "only choose between numbers or booleans",
+            box_name(L, x), describe(L, -1));
+      }
+      lua_pop(L, 1);
+      if (box->is_cell) {
+        lua_pushvalue(L, value);
+        lua_setiuservalue(L, x, 1);
+      }
+      lua_pushvalue(L, condition >= box->born || box->is_cell ? x : value);
+      break;
+  }
+}
+
+static int rt_a(lua_State *L) { /* x, v */
+  lua_settop(L, 2);
+  assign(L, front_up(L), 1, 2);
+  return 1;
+}
+
+static void check_host(lua_State *L, Front *f, int value, const char *name) {
+  if (f->ir != NULL && (value_test(L, value, NULL) || front_condition(f, L) != 0)) {
+    diag_error(L, "'%s' belongs to the host; a kernel cannot assign it", name);
+  }
+  f->touched = 0;
+  if (f->ir != NULL) {
+    front_note_upvalue_write(L, name);
+  }
+}
+
+static void check_global(lua_State *L, const Front *f, const char *name) {
+  if (f->ir != NULL) {
+    diag_error(L, "'%s' is a global; write 'local %s = ...'", name, name);
+  }
+}
+
+static int rt_up(lua_State *L) { /* name, v */
+  lua_settop(L, 2);
+  check_host(L, front_up(L), 2, lua_tostring(L, 1));
+  return 1;
+}
+
+static int rt_gl(lua_State *L) { /* name, v */
+  lua_settop(L, 2);
+  check_global(L, front_up(L), lua_tostring(L, 1));
+  return 1;
+}
+
+static int rt_close(lua_State *L) { /* v, name */
+  Front *f = front_up(L);
+  lua_settop(L, 2);
+  if (f->ir == NULL || !lua_toboolean(L, 1)) { /* nil and false are not closed */
+    return 0;
+  }
+  if (front_condition(f, L) != 0) {
+    return diag_error(L,
+                      "'%s' is a to-be-closed local under a run-time condition; declare it outside",
+                      lua_tostring(L, 2));
+  }
+  Frame *frame = frame_push(L, f, FRAME_CLOSE);
+  frame->loop = lua_tostring(L, 2);
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, 3, 1);
+  return 1;
+}
+
+/* --- multiple assignment --------------------------------------------------------------------------- */
+
+static int n_arguments(char letter) { return letter == 'i' ? 3 : (letter == 'l' ? 0 : 1); }
+
+/* One target of `an`, its arguments at `arg`, its value at `value`; pushes its result, if any. */
+static int assign_target(lua_State *L, Front *f, char letter, int arg, int value) {
+  switch (letter) {
+    case 'i': /* object, key, desc */
+      lua_getfield(L, lua_upvalueindex(2), "set");
+      lua_pushvalue(L, arg + 2);
+      lua_pushvalue(L, arg);
+      lua_pushvalue(L, arg + 1);
+      lua_pushvalue(L, value);
+      lua_call(L, 4, 0);
+      return 0;
+    case 'v': assign(L, f, arg, value); return 1;
+    case 'u': check_host(L, f, value, lua_tostring(L, arg)); break;
+    case 'g': check_global(L, f, lua_tostring(L, arg)); break;
+    default: break;
+  }
+  lua_pushvalue(L, value);
+  return 1;
+}
+
+static int rt_an(lua_State *L) { /* spec, arguments of the targets, values */
+  Front *f = front_up(L);
+  const char *spec = luaL_checkstring(L, 1);
+  int n = (int)strlen(spec);
+  int first_value = 2;
+  for (int i = 0; i < n; i++) {
+    first_value += n_arguments(spec[i]);
+  }
+  lua_settop(L, first_value + n - 1);
+  luaL_checkstack(L, 2 * n + 8, "too many targets");
+  int arg = first_value;
+  int n_results = 0;
+  for (int i = n - 1; i >= 0; i--) { /* from the last to the first, as Lua does */
+    arg -= n_arguments(spec[i]);
+    n_results += assign_target(L, f, spec[i], arg, first_value + i);
+  }
+  for (int i = 0; i < n_results / 2; i++) { /* results in order of the targets */
+    int low = lua_gettop(L) - n_results + 1 + i;
+    int high = lua_gettop(L) - i;
+    lua_pushvalue(L, low);
+    lua_copy(L, high, low);
+    lua_copy(L, -1, high);
+    lua_pop(L, 1);
+  }
+  return n_results;
+}
+
+const luaL_Reg front_var_fns[] = {{"p", rt_p},   {"cell", rt_cell},   {"r", rt_r},
+                                  {"a", rt_a},   {"an", rt_an},       {"up", rt_up},
+                                  {"gl", rt_gl}, {"close", rt_close}, {NULL, NULL}};

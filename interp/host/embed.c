@@ -1,0 +1,481 @@
+/* embed.c: the interpreter as a library. Each function does its work in a protected call of the Lua
+   state, so that whatever is raised ends here, as a status and a message. */
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/launch/launch.h"
+#include "runtime/layout/walk.h"
+#include "interp/state/state.h"
+
+static const char held_key = 0; /* its address names the table of what the host holds, by pointer */
+
+const char *cuttle_version(void) { return CUTTLE_VERSION; }
+
+static _Thread_local const char *open_error = ""; /* of this thread's last cuttle_open */
+
+cuttle_State *cuttle_open(const cuttle_Options *options) {
+  open_error = state_refuse_options(options);
+  if (open_error != NULL) {
+    return NULL;
+  }
+  cuttle_State *S = state_new(options);
+  open_error = S == NULL ? "cuttle_open: not enough memory" : "";
+  if (S != NULL && S->options.interrupted_by_own_thread == 0) {
+    state_poll(S);
+  }
+  return S;
+}
+
+void cuttle_close(cuttle_State *S) {
+  if (S != NULL && (S->n_calls > 0 || S->is_closing)) {
+    state_log(S, "cuttle_close: called inside a callback of the state; it stays open");
+  } else if (S != NULL) {
+    state_free(S);
+  }
+}
+
+const char *cuttle_error(const cuttle_State *S) { return S == NULL ? open_error : S->error; }
+
+struct lua_State *cuttle_lua(cuttle_State *S) {
+  return S == NULL ? NULL : S->L;
+}
+
+void cuttle_interrupt(cuttle_State *S) {
+  if (S != NULL) {
+    state_stop(S);
+  }
+}
+
+/* {====== Protected calls ====== */
+
+static cuttle_Status status_of(const CuttleState *s, int lua_status) {
+  if (lua_status == LUA_ERRMEM || strstr(s->error, "not enough memory") != NULL) {
+    return CUTTLE_NOMEM;
+  }
+  return state_is_stopping(s) ? CUTTLE_INTERRUPTED : CUTTLE_ERROR;
+}
+
+/* A message is one line: lines are parted by "; ", other control characters are blanks. */
+static void set_error(CuttleState *s, const char *msg) {
+  size_t n = 0;
+  for (; *msg != '\0' && n + 3 < sizeof s->error; msg++) {
+    if (*msg == '\n') {
+      s->error[n++] = ';';
+    }
+    s->error[n++] = (unsigned char)*msg < ' ' ? ' ' : *msg;
+  }
+  s->error[n] = '\0';
+}
+
+/* Takes the message at the top of the stack. */
+static cuttle_Status fail(CuttleState *s, int lua_status) {
+  const char *msg = lua_tostring(s->L, -1);
+  set_error(s, msg == NULL ? "the error is no text" : msg);
+  lua_pop(s->L, 1);
+  return status_of(s, lua_status);
+}
+
+/* Fails without a call of the Lua state. */
+static cuttle_Status refuse(CuttleState *s, const char *msg) {
+  if (s != NULL) {
+    snprintf(s->error, sizeof s->error, "%s", msg);
+  }
+  return CUTTLE_ERROR;
+}
+
+/* Calls fn with `ud` as its one argument. */
+static cuttle_Status protect(CuttleState *s, lua_CFunction fn, void *ud) {
+  if (s == NULL || s->is_closing) {
+    return CUTTLE_ERROR;
+  }
+  if (s->is_printing) {
+    return refuse(s,
+                  "called inside the print callback for a kernel's printf; only cuttle_interrupt "
+                  "may be");
+  }
+  s->error[0] = '\0';
+  if (lua_checkstack(s->L, 8) == 0) {
+    snprintf(s->error, sizeof s->error, "not enough memory");
+    return CUTTLE_NOMEM;
+  }
+  lua_pushcfunction(s->L, fn);
+  lua_pushlightuserdata(s->L, ud);
+  int status = state_call(s, 1, 0);
+  return status == LUA_OK ? CUTTLE_OK : fail(s, status);
+}
+
+/* {====== Scripts ====== */
+
+typedef struct Chunk {
+  const char *text, *name;
+} Chunk;
+
+static int run_chunk(lua_State *L) {
+  const Chunk *c = lua_touserdata(L, 1);
+  const char *name = c->name != NULL ? c->name : c->text;
+  int status =
+      c->text == NULL ? state_load_file(L, c->name) : state_load(L, c->text, strlen(c->text), name);
+  if (status != LUA_OK) {
+    return lua_error(L);
+  }
+  lua_call(L, 0, 0);
+  return 0;
+}
+
+cuttle_Status cuttle_dofile(cuttle_State *S, const char *path) {
+  Chunk c = {NULL, path};
+  return path == NULL ? refuse(S, "cuttle_dofile: the path is NULL") : protect(S, run_chunk, &c);
+}
+
+cuttle_Status cuttle_dostring(cuttle_State *S, const char *text, const char *name) {
+  Chunk c = {text, name};
+  return text == NULL ? refuse(S, "cuttle_dostring: the text is NULL") : protect(S, run_chunk, &c);
+}
+
+/* {====== What the host holds ====== */
+
+/* Anchors the userdata at the top of the stack under its own address. */
+static void hold(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &held_key);
+  }
+  lua_pushvalue(L, -2); /* stack: value, held, value */
+  lua_rawsetp(L, -2, lua_touserdata(L, -1));
+  lua_pop(L, 1);
+}
+
+/* Needs a slot of the stack more than the value's; allocates nothing. */
+static void push_held(lua_State *L, const void *p) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key) != LUA_TTABLE) {
+    return; /* nothing is held: nil */
+  }
+  lua_rawgetp(L, -1, p);
+  lua_remove(L, -2);
+}
+
+static void let_go(lua_State *L, const void *p) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key) == LUA_TTABLE) {
+    lua_pushnil(L);
+    lua_rawsetp(L, -2, p);
+  }
+  lua_pop(L, 1);
+}
+
+/* Pushes the tensor, and raises unless this state holds it: the pointer is not followed before. */
+static Tensor *check_tensor(lua_State *L, const void *t, const char *op) {
+  push_held(L, t);
+  Tensor *tensor = tensor_test(L, -1);
+  if (tensor == NULL) {
+    diag_error(L, "%s: the tensor is %s", op,
+               t == NULL ? "NULL" : "none that this state holds: released, or of another state");
+  }
+  return tensor;
+}
+
+static Kernel *check_kernel(lua_State *L, const void *k, const char *op) {
+  push_held(L, k);
+  Kernel *kernel = kernel_test(L, -1);
+  if (kernel == NULL) {
+    diag_error(L, "%s: the kernel is %s", op,
+               k == NULL ? "NULL; cuttle_kernel had none of that name"
+                         : "none of this state; a state launches its own kernels");
+  }
+  return kernel;
+}
+
+void cuttle_push_tensor(cuttle_State *S, cuttle_Tensor *t) {
+  luaL_checkstack(S->L, 4, NULL);
+  push_held(S->L, t);
+}
+
+void cuttle_push_kernel(cuttle_State *S, cuttle_Kernel *k) {
+  luaL_checkstack(S->L, 4, NULL);
+  push_held(S->L, k);
+}
+
+/* {====== Kernels ====== */
+
+typedef struct KernelQuery {
+  const char *name;
+  Kernel *kernel;
+} KernelQuery;
+
+static int find_kernel(lua_State *L) {
+  KernelQuery *q = lua_touserdata(L, 1);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, STATE_KERNELS);
+  lua_getfield(L, -1, q->name);
+  q->kernel = kernel_test(L, -1);
+  if (q->kernel == NULL) {
+    return luaL_error(L,
+                      "cuttle_kernel: there is no kernel called '%s'; scripts define one by "
+                      "kernel(\"%s\", function ...)",
+                      q->name, q->name);
+  }
+  hold(L);
+  return 0;
+}
+
+cuttle_Kernel *cuttle_kernel(cuttle_State *S, const char *name) {
+  KernelQuery q = {name, NULL};
+  if (name == NULL) {
+    (void)refuse(S, "cuttle_kernel: the name is NULL");
+    return NULL;
+  }
+  return protect(S, find_kernel, &q) == CUTTLE_OK ? q.kernel : NULL;
+}
+
+/* {====== Tensors: a cuttle_Tensor is the tensor's userdata ====== */
+
+typedef struct TensorRequest {
+  CuttleState *s;
+  const char *op;
+  const char *dtype, *layout, *device;
+  void *ptr;
+  CtStorageFree free;
+  void *free_ud;
+  Tensor *tensor; /* the result */
+} TensorRequest;
+
+/* Bytes from element 0 to the last one that the layout reaches. */
+static CtStatus span_bytes(const TensorRequest *q, const CtCx *cx, CtLayout l, CtDtype dtype,
+                           size_t *bytes, CtErr *err) {
+  CtWalk w;
+  CtStatus st = ct_walk_init(&w, cx->arena, l, err);
+  if (st != CT_OK) {
+    return st;
+  }
+  if (w.lo < 0) {
+    return ct_fail(err, CT_EINVAL, "%s: layout %s reaches index %lld; strides must be >= 0", q->op,
+                   q->layout, (long long)w.lo);
+  }
+  if (ct_size_mul_overflow((size_t)w.hi + 1, ct_dtype_bytes(dtype), bytes) ||
+      *bytes > PTRDIFF_MAX) {
+    return ct_fail(err, CT_EOVERFLOW, "%s: layout %s spans more bytes than memory can have", q->op,
+                   q->layout);
+  }
+  return CT_OK;
+}
+
+static CtStatus attach_memory(const TensorRequest *q, size_t bytes, CtErr *err) {
+  CtDevice *d = NULL;
+  CtStatus st = q->device == NULL ? CT_OK : state_named_device(q->s, q->device, &d, err);
+  if (st != CT_OK) {
+    return st;
+  }
+  if (q->ptr == NULL && bytes > 0) {
+    return ct_fail(err, CT_EINVAL, "%s: the pointer is NULL; the layout spans %zu bytes", q->op,
+                   bytes);
+  }
+  return ct_storage_wrap(q->s->alloc, d, q->ptr, bytes, q->free, q->free_ud, &q->tensor->storage,
+                         err);
+}
+
+static CtStatus zero_memory(CtStorage *storage, CtErr *err) {
+  if (storage->device == NULL) {
+    memset(storage->host, 0, storage->bytes);
+    return CT_OK;
+  }
+  return ct_device_set(storage->device, storage->buf.ptr, 0, storage->bytes, storage->stream, err);
+}
+
+static CtStatus make_memory(const TensorRequest *q, size_t bytes, CtErr *err) {
+  CtDevice *d = NULL;
+  CtStatus st = state_device(q->s, &d, err);
+  if (st == CT_OK) {
+    st = ct_storage_new(q->s->alloc, d, bytes, &q->tensor->storage, err);
+  }
+  return st == CT_OK && bytes > 0 ? zero_memory(q->tensor->storage, err) : st;
+}
+
+/* Nothing can raise once the tensor has its memory: a request that fails frees nothing of the host's. */
+static void push_tensor(lua_State *L, TensorRequest *q,
+                        CtStatus (*give)(const TensorRequest *, size_t, CtErr *)) {
+  CtErr err;
+  size_t bytes = 0;
+  CtCx cx = bind_enter(L);
+  if (q->dtype == NULL || q->layout == NULL) {
+    diag_error(L, "%s: the %s is NULL; texts like \"f32\" and \"(4,8)\" were expected", q->op,
+               q->dtype == NULL ? "dtype" : "layout");
+  }
+  lua_pushstring(L, q->dtype);
+  CtDtype dtype = bind_to_dtype(L, -1, q->op);
+  lua_pushstring(L, q->layout);
+  CtLayout l = bind_to_layout(L, -1, &cx, q->op);
+  diag_check(L, span_bytes(q, &cx, l, dtype, &bytes, &err), &err);
+  q->tensor = tensor_push_new(L, dtype, l, ct_int(0));
+  hold(L);
+  CtStatus st = give(q, bytes, &err);
+  if (st != CT_OK) {
+    let_go(L, q->tensor);
+    diag_raise(L, &err);
+  }
+  tensor_is_new(L, q->tensor);
+}
+
+static int wrap(lua_State *L) {
+  push_tensor(L, lua_touserdata(L, 1), attach_memory);
+  return 0;
+}
+
+static int make(lua_State *L) {
+  push_tensor(L, lua_touserdata(L, 1), make_memory);
+  return 0;
+}
+
+static cuttle_Tensor *run_request(CuttleState *S, lua_CFunction fn, TensorRequest *q) {
+  return protect(S, fn, q) == CUTTLE_OK ? (cuttle_Tensor *)(void *)q->tensor : NULL;
+}
+
+cuttle_Tensor *cuttle_tensor_wrap(cuttle_State *S, void *ptr, const char *dtype, const char *layout,
+                                  const char *device,
+                                  void (*free)(void *ud, void *ptr, size_t bytes), void *free_ud) {
+  TensorRequest q = {.s = S,
+                     .op = "cuttle_tensor_wrap",
+                     .dtype = dtype,
+                     .layout = layout,
+                     .device = device,
+                     .ptr = ptr,
+                     .free = free,
+                     .free_ud = free_ud};
+  return run_request(S, wrap, &q);
+}
+
+cuttle_Tensor *cuttle_tensor_new(cuttle_State *S, const char *dtype, const char *layout) {
+  TensorRequest q = {.s = S, .op = "cuttle_tensor_new", .dtype = dtype, .layout = layout};
+  return run_request(S, make, &q);
+}
+
+static int release(lua_State *L) {
+  let_go(L, lua_touserdata(L, 1));
+  return 0;
+}
+
+/* The memory goes with the last tensor that looks at it: a script may hold some. */
+void cuttle_tensor_release(cuttle_State *S, cuttle_Tensor *t) {
+  if (S != NULL && t != NULL && protect(S, release, t) == CUTTLE_OK) {
+    lua_gc(S->L, LUA_GCCOLLECT);
+  }
+}
+
+size_t cuttle_tensor_bytes(const cuttle_Tensor *t) {
+  const CtStorage *storage = t == NULL ? NULL : ((const Tensor *)(const void *)t)->storage;
+  return storage == NULL ? 0 : storage->bytes;
+}
+
+typedef struct Transfer {
+  const char *op;
+  const cuttle_Tensor *tensor;
+  bool is_read;
+  void *dst;       /* of a read */
+  const void *src; /* of a write */
+  size_t bytes;
+} Transfer;
+
+static int transfer(lua_State *L) {
+  const Transfer *x = lua_touserdata(L, 1);
+  CtErr err;
+  const Tensor *t = check_tensor(L, x->tensor, x->op);
+  diag_check(L, tensor_live(t, &err), &err);
+  state_of(L)->n_host++;
+  if (x->bytes != t->storage->bytes) {
+    return luaL_error(L, "%s: %I bytes were given for a tensor of %I", x->op, (LUAI_UACINT)x->bytes,
+                      (LUAI_UACINT)t->storage->bytes);
+  }
+  if (x->bytes > 0 && (x->is_read ? x->dst : x->src) == NULL) {
+    return luaL_error(L, "%s: the memory is NULL; %I bytes were asked for", x->op,
+                      (LUAI_UACINT)x->bytes);
+  }
+  CtStatus st = x->is_read ? ct_storage_read(t->storage, 0, x->dst, x->bytes, &err)
+                           : ct_storage_write(t->storage, 0, x->src, x->bytes, &err);
+  diag_check(L, st, &err);
+  return 0;
+}
+
+cuttle_Status cuttle_tensor_read(cuttle_State *S, cuttle_Tensor *t, void *dst, size_t bytes) {
+  Transfer x = {"cuttle_tensor_read", t, true, dst, NULL, bytes};
+  return protect(S, transfer, &x);
+}
+
+cuttle_Status cuttle_tensor_write(cuttle_State *S, cuttle_Tensor *t, const void *src,
+                                  size_t bytes) {
+  Transfer x = {"cuttle_tensor_write", t, false, NULL, src, bytes};
+  return protect(S, transfer, &x);
+}
+
+/* {====== Launches ====== */
+
+typedef struct LaunchRequest {
+  const cuttle_Kernel *kernel;
+  CtDim3 grid, block;
+  int n_args;
+  const cuttle_Arg *args;
+} LaunchRequest;
+
+static void push_arg(lua_State *L, const cuttle_Arg *a) {
+  TypedNumber n = {.i = a->u.i};
+  if ((unsigned)a->kind > CUTTLE_ARG_STATIC) {
+    diag_error(L, "cuttle_launch: %d is no kind of an argument; one of cuttle_ArgKind was expected",
+               (int)a->kind);
+  }
+  switch (a->kind) {
+    case CUTTLE_ARG_INT: lua_pushinteger(L, a->u.i); return;
+    case CUTTLE_ARG_FLOAT: lua_pushnumber(L, a->u.f); return;
+    case CUTTLE_ARG_BOOL: lua_pushboolean(L, a->u.i != 0); return;
+    case CUTTLE_ARG_TENSOR: check_tensor(L, a->u.tensor, "cuttle_launch"); return;
+    case CUTTLE_ARG_I64: n.dtype = CT_i64; break;
+    case CUTTLE_ARG_STATIC: n.dtype = CT_VOID; break;
+    case CUTTLE_ARG_F64: n = (TypedNumber){.dtype = CT_f64, .is_float = true, .f = a->u.f}; break;
+  }
+  bind_push_number(L, n);
+}
+
+static int launch(lua_State *L) {
+  const LaunchRequest *q = lua_touserdata(L, 1);
+  LaunchConfig config = {.grid = q->grid, .block = q->block, .cluster = {1, 1, 1}};
+  LaunchArgs args;
+  if (q->n_args < 0 || (q->n_args > 0 && q->args == NULL)) {
+    return diag_error(L,
+                      "cuttle_launch: %d arguments at %p; expected 0 or more, at an array of them",
+                      q->n_args, (const void *)q->args);
+  }
+  luaL_checkstack(L, q->n_args, "too many arguments");
+  luaL_checkstack(L, 8, NULL);
+  const Kernel *k = check_kernel(L, q->kernel, "cuttle_launch");
+  int kernel = lua_gettop(L);
+  launch_check_config(L, k, &config);
+  for (int i = 0; i < q->n_args; i++) {
+    push_arg(L, &q->args[i]);
+  }
+  launch_read(L, kernel, kernel + 1, q->n_args, &config, &args);
+  launch_repeat(L, kernel, &config, &args, 1);
+  return 0;
+}
+
+static CtDim3 dim3_of(cuttle_Dim3 d) {
+  return (CtDim3){d.x == 0 ? 1 : d.x, d.y == 0 ? 1 : d.y, d.z == 0 ? 1 : d.z};
+}
+
+cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 grid,
+                            cuttle_Dim3 block, int n_args, const cuttle_Arg *args) {
+  LaunchRequest q = {kernel, dim3_of(grid), dim3_of(block), n_args, args};
+  return protect(S, launch, &q);
+}
+
+static int synchronize(lua_State *L) {
+  CuttleState *s = lua_touserdata(L, 1);
+  s->n_host++;
+  for (int i = 0; i < STATE_MAX_DEVICES; i++) {
+    CtErr err;
+    if (s->cuda[i] != NULL) {
+      diag_check(L, ct_device_synchronize(s->cuda[i], &err), &err);
+    }
+  }
+  return 0;
+}
+
+cuttle_Status cuttle_synchronize(cuttle_State *S) { return protect(S, synchronize, S); }

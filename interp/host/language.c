@@ -1,0 +1,317 @@
+/* language.c: what scripts see: Lua's libraries, the names of the language in one table, and those
+   names as globals. Each binding adds its own names; this file knows only their order. */
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/trace/front.h"
+#include "interp/front/front_reads.h"
+#include "interp/launch/launch.h"
+#include "sandbox.h"
+#include "interp/front/source.h"
+#include "interp/state/source_load.h"
+#include "interp/state/state.h"
+#include "std_modules.h"
+#include "interp/tensor/tensor.h"
+#include "interp/trace/value.h"
+
+static const char language_key = 0; /* its address names the language's table in the registry */
+
+/* In order: a later one may replace a name of an earlier one by a function that knows more types. */
+static const struct {
+  void (*open)(lua_State *L);
+} openers[] = {
+    {bind_open_tuple},  {bind_open_layout}, {bind_open_algebra},  {bind_open_swizzle},
+    {bind_open_dtype},  {bind_open_value},  {bind_open_block},    {bind_open_gemm},
+    {bind_open_escape}, {bind_open_warp},   {bind_open_message},  {bind_open_tensor},
+    {bind_open_kernel}, {bind_open_device}, {bind_open_host},     {bind_open_reload},
+    {bind_open_static}, {bind_open_trace},  {bind_open_profile},  {bind_open_check},
+    {bind_open_atom},   {bind_open_search}, {bind_open_bench},    {bind_open_cluster},
+    {bind_open_sync},   {bind_open_tma},    {bind_open_timeline},
+};
+
+/* {====== The standard library: modules that the program carries ====== */
+
+/* Upvalue 1: the StdModule; 2: the library's own functions, which its chunk gets as its argument. */
+static int load_std_module(lua_State *L) {
+  const StdModule *m = lua_touserdata(L, lua_upvalueindex(1));
+  lua_settop(L, 0);
+  lua_pushfstring(L, DIAG_STDLIB_PREFIX "%s.lua", m->name + sizeof "cuttle." - 1);
+  if (src_load(L, m->source, m->len, lua_tostring(L, 1), "t") != LUA_OK) {
+    return lua_error(L);
+  }
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+/* Stack: the library's own functions. */
+static void add_std_modules(lua_State *L) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  for (const StdModule *m = std_modules; m->name != NULL; m++) {
+    lua_pushlightuserdata(L, (void *)(uintptr_t)m); /* read only */
+    lua_pushvalue(L, -3);
+    lua_pushcclosure(L, load_std_module, 2);
+    lua_setfield(L, -2, m->name);
+  }
+  lua_pop(L, 1);
+}
+
+/* Names of the language that are written in Lua; the module is loaded at the first call. In a kernel
+   a helper is converted, as the script's own are; the others work on what the trace has made so far. */
+static const struct {
+  const char *name, *module;
+  bool is_helper;
+} lua_names[] = {
+    {"apropos", "cuttle.help", false},
+    {"attention", "cuttle.attention", false},
+    {"atom", "cuttle.atom", false},
+    {"atoms", "cuttle.atom", false},
+    {"smem_atom", "cuttle.atom", false},
+    {"gmma_layout", "cuttle.atom", false},
+    {"tiled_mma", "cuttle.tiled_mma", false},
+    {"tiled_copy", "cuttle.tiled_copy", false},
+    {"tiled_copy_A", "cuttle.tiled_copy", false},
+    {"tiled_copy_B", "cuttle.tiled_copy", false},
+    {"tiled_copy_C", "cuttle.tiled_copy", false},
+    {"tiled_copy_S", "cuttle.tiled_copy", false},
+    {"tiled_copy_D", "cuttle.tiled_copy", false},
+    {"explain", "cuttle.explain", false},
+    {"find_layout", "cuttle.find_layout", false},
+    {"find_swizzle", "cuttle.find_swizzle", false},
+    {"help", "cuttle.help", false},
+    {"show", "cuttle.show", false},
+    {"svg", "cuttle.svg", false},
+    {"trace", "cuttle.trace", false},
+    {"timeline", "cuttle.timeline", false},
+    {"profile", "cuttle.profile", false},
+    {"latex", "cuttle.latex", false},
+    {"matmul", "cuttle.matmul", false},
+    {"html", "cuttle.html", false},
+    {"reduce", "cuttle.collective", true},
+    {"transform", "cuttle.collective", true},
+    {"warp_reduce", "cuttle.collective", true},
+    {"warp_scan", "cuttle.collective", true},
+    {"block_reduce", "cuttle.collective", true},
+    {"block_scan", "cuttle.collective", true},
+    {"pipeline", "cuttle.pipeline", true},
+    {"raster", "cuttle.raster", true},
+};
+
+void state_push_module(lua_State *L, const char *name) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_getfield(L, -1, name) == LUA_TNIL) { /* stack: loaded, nil */
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    if (lua_getfield(L, -1, name) != LUA_TNIL) {
+      lua_pushstring(L, name);
+      lua_call(L, 1, 1); /* stack: loaded, nil, preload, module */
+      lua_pushvalue(L, -1);
+      lua_setfield(L, -5, name);
+    }
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+  }
+  lua_remove(L, -2);
+}
+
+/* Calls the name (upvalue 1) of the module (upvalue 2) with the same arguments; upvalue 3: is_helper. */
+static int call_lua_name(lua_State *L) {
+  state_push_module(L, lua_tostring(L, lua_upvalueindex(2)));
+  lua_pushvalue(L, lua_upvalueindex(1)); /* stack: arguments, module, name */
+  lua_gettable(L, -2);
+  lua_remove(L, -2);
+  bool is_helper = lua_toboolean(L, lua_upvalueindex(3));
+  if (is_helper && front_ir(L) != NULL) {
+    if (src_convert(L, -1, RW_HELPER) != LUA_OK) {
+      return lua_error(L);
+    }
+    lua_remove(L, -2);
+  }
+  lua_insert(L, 1);
+  front_trust(L, is_helper ? 0 : 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  front_trust(L, is_helper ? 0 : -1);
+  return lua_gettop(L);
+}
+
+/* Stack: language. */
+static void add_lua_names(lua_State *L) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(lua_names); i++) {
+    lua_pushstring(L, lua_names[i].name);
+    lua_pushstring(L, lua_names[i].module);
+    lua_pushboolean(L, lua_names[i].is_helper);
+    lua_pushcclosure(L, call_lua_name, 3);
+    lua_setfield(L, -2, lua_names[i].name);
+  }
+}
+
+/* {====== The table of names ====== */
+
+/* `_` is a name of the language. `_VERSION` is the module's own; any other `_name` is the library's. */
+static bool is_exported(lua_State *L, int key) {
+  const char *name = lua_tostring(L, key);
+  return name[0] != '_' || name[1] == '\0';
+}
+
+/* Moves each `_name` of the language, by its name without the `_`, to a table that only the library's
+   modules are handed: no script can reach what lies there. Stack: language; pushes that table. */
+static void push_internals(lua_State *L) {
+  lua_newtable(L);
+  lua_pushnil(L);
+  while (lua_next(L, -3) != 0) { /* stack: language, internals, key, value */
+    if (is_exported(L, -2)) {
+      lua_pop(L, 1);
+      continue;
+    }
+    lua_setfield(L, -3, lua_tostring(L, -2) + 1);
+    lua_pushvalue(L, -1);
+    lua_pushnil(L);
+    lua_rawset(L, -5); /* a field that is there may be cleared on the way */
+  }
+}
+
+/* import(env): every name of the language becomes a field of env, as `using` in Julia. */
+static int import(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  state_push_language(L);
+  lua_pushnil(L); /* stack: env, language, key */
+  while (lua_next(L, 2) != 0) {
+    if (is_exported(L, -2)) {
+      lua_pushvalue(L, -2); /* stack: env, language, key, value, key */
+      lua_pushvalue(L, -2);
+      lua_rawset(L, 1);
+    }
+    lua_pop(L, 1);
+  }
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* Lua makes the type of what a long text is put together in at its first use; where memory runs out
+   half-way, a type without __close would stay. Here that is an error of opening. */
+static void make_buffer_type(lua_State *L) {
+  luaL_Buffer b;
+  luaL_buffinitsize(L, &b, 2 * LUAL_BUFFERSIZE);
+  luaL_pushresultsize(&b, 0);
+  lua_pop(L, 1);
+}
+
+static void fill_language(lua_State *L) {
+  make_buffer_type(L);
+  add_lua_names(L); /* first, so that types can take them as methods */
+  for (size_t i = 0; i < CT_ARRAY_LEN(openers); i++) {
+    openers[i].open(L);
+  }
+  push_internals(L);
+  add_std_modules(L);
+  lua_pop(L, 1);
+  lua_pushcfunction(L, import);
+  lua_setfield(L, -2, "import");
+  lua_pushliteral(L, CUTTLE_VERSION);
+  lua_setfield(L, -2, "_VERSION");
+  front_add_standard(L);
+}
+
+void state_push_language(lua_State *L) {
+  luaL_checkstack(L, 4, NULL);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &language_key) == LUA_TTABLE) {
+    return;
+  }
+  lua_pop(L, 1);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, STATE_KERNELS);
+  lua_pop(L, 1);
+  front_open(L);
+  lua_newtable(L); /* stack: language */
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &language_key);
+  fill_language(L);
+}
+
+bool state_push_name(lua_State *L, int idx) {
+  const char *found = NULL; /* a key of the language: it stays */
+  idx = lua_absindex(L, idx);
+  state_push_language(L);
+  lua_pushnil(L);
+  while (lua_next(L, -2) != 0) { /* stack: language, key, value */
+    if (lua_type(L, -2) == LUA_TSTRING && lua_rawequal(L, -1, idx)) {
+      const char *name = lua_tostring(L, -2);
+      found = found == NULL || strcmp(name, found) < 0 ? name : found;
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  if (found != NULL) {
+    lua_pushstring(L, found);
+  }
+  return found != NULL;
+}
+
+/* {====== Loading ====== */
+
+static const char *load_mode(lua_State *L) {
+  return state_of(L)->options.sandbox != 0 ? "t" : NULL;
+}
+
+int state_load(lua_State *L, const char *text, size_t len, const char *chunkname) {
+  return src_load(L, text, len, chunkname, load_mode(L));
+}
+
+int state_load_file(lua_State *L, const char *path) { return src_load_file(L, path, load_mode(L)); }
+
+/* {====== Lua's libraries ====== */
+
+/* print, to where the host wants it. Under `cuttle emit` the output is the source: what the script
+   says goes aside. */
+static int print(lua_State *L) {
+  luaL_Buffer b;
+  int n = lua_gettop(L);
+  luaL_buffinit(L, &b);
+  for (int i = 1; i <= n; i++) {
+    if (i > 1) {
+      luaL_addchar(&b, '\t');
+    }
+    luaL_tolstring(L, i, NULL);
+    luaL_addvalue(&b);
+  }
+  luaL_addchar(&b, '\n');
+  luaL_pushresult(&b);
+  size_t len;
+  const char *text = lua_tolstring(L, -1, &len);
+  CuttleState *s = state_of(L);
+  if (s->mode == STATE_EMIT) {
+    fwrite(text, 1, len, stderr);
+  } else {
+    state_print(s, text, len);
+  }
+  return 0;
+}
+
+void state_open_libs(lua_State *L) {
+  bool sandbox = state_of(L)->options.sandbox != 0;
+  if (sandbox) {
+    sandbox_open_libs(L);
+  } else {
+    luaL_openlibs(L);
+  }
+  src_wrap_loaders(L);
+  state_wrap_coroutines(L);
+  lua_register(L, "print", print);
+  state_push_language(L); /* stack: language */
+  if (sandbox) {
+    sandbox_cut_language(L);
+  }
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, "cuttle");
+  lua_pop(L, 1);
+  lua_pushcfunction(L, import);
+  lua_pushglobaltable(L);
+  lua_call(L, 1, 0);
+  lua_pop(L, 1);
+  if (sandbox) {
+    sandbox_close(L);
+  }
+}

@@ -1,0 +1,11 @@
+/* module.c: `require "cuttle"` from a Lua that is not ours. */
+#include <lauxlib.h>
+
+#include "interp/state/state.h"
+
+int luaopen_cuttle(struct lua_State *L) {
+  luaL_checkversion(L);
+  state_attach(L);
+  state_push_language(L);
+  return 1;
+}

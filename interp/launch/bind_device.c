@@ -1,0 +1,484 @@
+/* bind_device.c: devices, streams, events, waiting, timing; and kernels written in CUDA C by hand, as
+   twins to measure against. */
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "interp/algebra/bind.h"
+#include "launch.h"
+#include "runtime/device/nvrtc.h"
+
+#define STREAM_TYPE "stream"
+#define EVENT_TYPE "event"
+#define CUDA_KERNEL_TYPE "CUDA kernel"
+#define CUDA_CONFIG_TYPE "CUDA launch configuration"
+
+static CtDevice *need_cuda(lua_State *L, const char *op) {
+  CtDevice *d;
+  CtErr err;
+  diag_check(L, state_device(state_of(L), &d, &err), &err);
+  if (d == NULL) {
+    diag_error(L, "%s: the current device is the CPU engine; it needs a CUDA device", op);
+  }
+  return d;
+}
+
+/* --- streams and events --------------------------------------------------------------------------------- */
+
+typedef struct Handle { /* of a stream or an event; closed when device is NULL */
+  CtDevice *device;
+  unsigned generation;
+  CtStream stream;
+  CtEvent event;
+} Handle;
+
+static Handle *push_handle(lua_State *L, const char *type) {
+  Handle *h = lua_newuserdatauv(L, sizeof *h, 0);
+  memset(h, 0, sizeof *h);
+  luaL_setmetatable(L, type);
+  return h;
+}
+
+static Handle *check_handle(lua_State *L, int idx, const char *type) {
+  Handle *h = luaL_testudata(L, idx, type);
+  if (h == NULL) {
+    diag_error(L, "a%s %s was expected, got %s", type[0] == 'e' ? "n" : "", type,
+               diag_push_kind(L, idx));
+  }
+  if (h->device == NULL || h->generation != ct_device_generation(h->device)) {
+    diag_error(L, "the %s is closed", type);
+  }
+  return h;
+}
+
+static int lang_stream(lua_State *L) {
+  CtErr err;
+  CtDevice *d = need_cuda(L, "stream");
+  Handle *h = push_handle(L, STREAM_TYPE);
+  diag_check(L, ct_stream_new(d, &h->stream, &err), &err);
+  h->device = d;
+  h->generation = ct_device_generation(d);
+  return 1;
+}
+
+static int lang_event(lua_State *L) {
+  CtErr err;
+  CtDevice *d = need_cuda(L, "event");
+  Handle *h = push_handle(L, EVENT_TYPE);
+  diag_check(L, ct_event_new(d, &h->event, &err), &err);
+  h->device = d;
+  h->generation = ct_device_generation(d);
+  return 1;
+}
+
+static int handle_close(lua_State *L) {
+  Handle *h = luaL_testudata(L, 1, STREAM_TYPE);
+  h = h != NULL ? h : luaL_checkudata(L, 1, EVENT_TYPE);
+  if (h->device != NULL && h->generation == ct_device_generation(h->device)) {
+    if (h->stream != NULL) {
+      ct_stream_free(h->device, h->stream);
+    }
+    if (h->event != NULL) {
+      ct_event_free(h->device, h->event);
+    }
+  }
+  h->device = NULL;
+  return 0;
+}
+
+CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device) {
+  const Handle *h = check_handle(L, idx, STREAM_TYPE);
+  *device = h->device;
+  return h->stream;
+}
+
+static int stream_synchronize(lua_State *L) {
+  const Handle *h = check_handle(L, 1, STREAM_TYPE);
+  CtErr err;
+  diag_check(L, ct_stream_synchronize(h->device, h->stream, &err), &err);
+  return 0;
+}
+
+static int stream_wait(lua_State *L) { /* stream:wait(event) */
+  const Handle *h = check_handle(L, 1, STREAM_TYPE);
+  CtErr err;
+  diag_check(L, ct_stream_wait(h->device, h->stream, check_handle(L, 2, EVENT_TYPE)->event, &err),
+             &err);
+  return 0;
+}
+
+static int event_record(lua_State *L) { /* event:record([stream]) */
+  const Handle *h = check_handle(L, 1, EVENT_TYPE);
+  CtErr err;
+  CtStream s =
+      lua_isnoneornil(L, 2) ? ct_device_stream(h->device) : check_handle(L, 2, STREAM_TYPE)->stream;
+  diag_check(L, ct_event_record(h->device, h->event, s, &err), &err);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int event_synchronize(lua_State *L) {
+  const Handle *h = check_handle(L, 1, EVENT_TYPE);
+  CtErr err;
+  diag_check(L, ct_event_synchronize(h->device, h->event, &err), &err);
+  return 0;
+}
+
+static int event_elapsed(lua_State *L) { /* start:elapsed(stop): milliseconds */
+  const Handle *h = check_handle(L, 1, EVENT_TYPE);
+  const Handle *stop = check_handle(L, 2, EVENT_TYPE);
+  double ms;
+  CtErr err;
+  diag_check(L, ct_event_synchronize(h->device, stop->event, &err), &err);
+  diag_check(L, ct_event_elapsed(h->device, h->event, stop->event, &ms, &err), &err);
+  lua_pushnumber(L, ms);
+  return 1;
+}
+
+/* --- devices --------------------------------------------------------------------------------------------- */
+
+static void push_device_info(lua_State *L, const CtDeviceInfo *info) {
+  lua_createtable(L, 0, 8);
+  lua_pushstring(L, info->name);
+  lua_setfield(L, -2, "name");
+  lua_pushinteger(L, info->ordinal);
+  lua_setfield(L, -2, "ordinal");
+  lua_pushinteger(L, info->sm);
+  lua_setfield(L, -2, "sm");
+  lua_pushinteger(L, info->n_sms);
+  lua_setfield(L, -2, "n_sms");
+  lua_pushinteger(L, (lua_Integer)info->memory_bytes);
+  lua_setfield(L, -2, "memory_bytes");
+  lua_pushinteger(L, (lua_Integer)info->shared_block_optin_bytes);
+  lua_setfield(L, -2, "shared_bytes");
+}
+
+/* device([text]): chooses the current device ("cpu", "cuda", "cuda:1"); returns a table about it. */
+static int lang_device(lua_State *L) {
+  CuttleState *s = state_of(L);
+  CtDevice *d;
+  CtErr err;
+  if (!lua_isnoneornil(L, 1)) {
+    diag_check(L, state_check_device(s, luaL_checkstring(L, 1), &err), &err);
+    diag_check(L, state_choose_device(s, lua_tostring(L, 1), &err), &err);
+  }
+  diag_check(L, state_device(s, &d, &err), &err);
+  if (d != NULL) {
+    push_device_info(L, ct_device_info(d));
+  } else {
+    CtSimtEngine *engine;
+    diag_check(L, state_simt(s, &engine, &err), &err);
+    lua_createtable(L, 0, 3);
+    lua_pushliteral(L, "CPU engine");
+    lua_setfield(L, -2, "name");
+    lua_pushinteger(L, ct_simt_threads(engine));
+    lua_setfield(L, -2, "threads");
+    lua_pushstring(L, ct_simt_isa(engine));
+    lua_setfield(L, -2, "isa");
+  }
+  return 1;
+}
+
+/* devices(): what could be chosen: a table of names; "cpu" is always there. */
+static int lang_devices(lua_State *L) {
+  int n = 0;
+  CtErr err;
+  lua_newtable(L);
+  lua_pushliteral(L, "cpu");
+  lua_rawseti(L, -2, 1);
+  if (!state_is_cpu_only(state_of(L)) && ct_device_count(&n, &err) == CT_OK) {
+    for (int i = 0; i < n; i++) {
+      lua_pushfstring(L, "cuda:%d", i);
+      lua_rawseti(L, -2, i + 2);
+    }
+  }
+  return 1;
+}
+
+static int lang_synchronize(lua_State *L) {
+  CuttleState *s = state_of(L);
+  CtErr err;
+  s->n_host++;
+  for (int i = 0; i < STATE_MAX_DEVICES; i++) {
+    if (s->cuda[i] != NULL) {
+      diag_check(L, ct_device_synchronize(s->cuda[i], &err), &err);
+    }
+  }
+  return 0;
+}
+
+/* --- timing ------------------------------------------------------------------------------------------------ */
+
+enum { DEFAULT_BATCHES = 5, MAX_BATCHES = 101, BATCH_MS = 20, MAX_REPS = 10000 };
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static void call_times(lua_State *L, int n) {
+  for (int i = 0; i < n; i++) {
+    lua_pushvalue(L, 1);
+    lua_call(L, 0, 0);
+  }
+}
+
+/* Milliseconds of n back-to-back calls: between two events on a device, else by the clock. Handles at
+   stack places 3 and 4 hold the events. */
+static double time_batch(lua_State *L, CtDevice *d, const Handle *start, const Handle *stop,
+                         int n) {
+  CtErr err;
+  double ms;
+  if (d == NULL) {
+    double t = now_ms();
+    call_times(L, n);
+    return now_ms() - t;
+  }
+  diag_check(L, ct_event_record(d, start->event, ct_device_stream(d), &err), &err);
+  call_times(L, n);
+  diag_check(L, ct_event_record(d, stop->event, ct_device_stream(d), &err), &err);
+  diag_check(L, ct_event_synchronize(d, stop->event, &err), &err);
+  diag_check(L, ct_event_elapsed(d, start->event, stop->event, &ms, &err), &err);
+  return ms;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a;
+  double y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static int int_option(lua_State *L, const char *name, int default_value, int max) {
+  int v = default_value;
+  if (lua_istable(L, 2)) {
+    if (lua_getfield(L, 2, name) != LUA_TNIL) {
+      v = bind_to_option(L, -1, 1, max, "bench", name);
+    }
+    lua_pop(L, 1);
+  }
+  return v;
+}
+
+/* bench(f[, {reps =, batches =}]): the median, over batches of `reps` back-to-back calls of f between two
+   events of the current device, of milliseconds per call; then the fastest and slowest batch. One call
+   comes before. Without reps a batch takes about 20 ms. */
+static int lang_bench(lua_State *L) {
+  CtDevice *d;
+  CtErr err;
+  double ms[MAX_BATCHES];
+  luaL_checkany(L, 1);
+  lua_settop(L, 2);
+  diag_check(L, state_device(state_of(L), &d, &err), &err);
+  int batches = int_option(L, "batches", DEFAULT_BATCHES, MAX_BATCHES);
+  const Handle *start = NULL;
+  const Handle *stop = NULL;
+  if (d != NULL) {
+    lang_event(L);
+    lang_event(L);
+    start = lua_touserdata(L, 3);
+    stop = lua_touserdata(L, 4);
+  }
+  time_batch(L, d, start, stop, 1);
+  double once = time_batch(L, d, start, stop, 1);
+  int reps = once > 0 ? (int)ct_max(1, ct_min((int64_t)(BATCH_MS / once), MAX_REPS)) : MAX_REPS;
+  reps = int_option(L, "reps", reps, 1 << 24);
+  for (int i = 0; i < batches; i++) {
+    ms[i] = time_batch(L, d, start, stop, reps) / reps;
+  }
+  qsort(ms, (size_t)batches, sizeof *ms, compare_doubles);
+  lua_pushnumber(L, batches % 2 == 1 ? ms[batches / 2]
+                                     : 0.5 * (ms[batches / 2] + ms[batches / 2 - 1]));
+  lua_pushnumber(L, ms[0]);
+  lua_pushnumber(L, ms[batches - 1]);
+  return 3;
+}
+
+/* --- CUDA C by hand ------------------------------------------------------------------------------------------ */
+
+typedef struct CudaKernel {
+  CuttleState *state;
+  CtDevice *device;
+  CtModule *module;
+  CtFunction *fn;
+  char name[128];
+  double compile_ms;
+} CudaKernel;
+
+static int cuda_kernel_close(lua_State *L) {
+  CudaKernel *k = luaL_checkudata(L, 1, CUDA_KERNEL_TYPE);
+  if (k->module != NULL) {
+    ct_module_free(k->module);
+    k->module = NULL;
+  }
+  return 0;
+}
+
+/* cuda_kernel(name, source[, {option, ...}]): compiles CUDA C by hand for the current device, with the same
+   options as traced kernels; never from the cache, so that compile_ms is NVRTC's own time. */
+static int lang_cuda_kernel(lua_State *L) {
+  const char *options[16];
+  int n = 0;
+  CtErr err;
+  CtNvrtcOutput output;
+  const char *name = luaL_checkstring(L, 1);
+  const char *source = luaL_checkstring(L, 2);
+  lua_settop(L, 3);
+  CtDevice *d = need_cuda(L, "cuda_kernel");
+  for (lua_Integer i = 1; lua_istable(L, 3) && i <= luaL_len(L, 3) && n < 16; i++) {
+    lua_geti(L, 3, i);
+    options[n++] = luaL_checkstring(L, -1); /* stays on the stack */
+  }
+  CudaKernel *k = lua_newuserdatauv(L, sizeof *k, 0);
+  memset(k, 0, sizeof *k);
+  k->state = state_of(L);
+  k->device = d;
+  luaL_setmetatable(L, CUDA_KERNEL_TYPE);
+  strncpy(k->name, name, sizeof k->name - 1);
+  CtNvrtcJob job = {.alloc = k->state->alloc,
+                    .source = source,
+                    .name = name,
+                    .arch = ct_device_info(d)->arch,
+                    .options = options,
+                    .n_options = n};
+  double start = now_ms();
+  diag_check(L, state_compile(k->state, &job, false, &output, &err), &err);
+  k->compile_ms = now_ms() - start;
+  CtStatus status = ct_module_new(d, output.image.s, &k->module, &err);
+  ct_nvrtc_output_clear(&output);
+  diag_check(L, status, &err);
+  diag_check(L, ct_module_function(k->module, name, k->name, NULL, 0, SIZE_MAX, &k->fn, &err),
+             &err);
+  return 1;
+}
+
+typedef struct CudaConfig {
+  LaunchConfig config;
+} CudaConfig;
+
+static unsigned dim_field(lua_State *L, const char *field, int i) {
+  lua_Integer v = 1;
+  int type = lua_getfield(L, 2, field);
+  if (type == LUA_TTABLE) {
+    lua_geti(L, -1, i + 1);
+    v = luaL_optinteger(L, -1, 1);
+    lua_pop(L, 1);
+  } else if (type != LUA_TNIL) {
+    v = i == 0 ? luaL_checkinteger(L, -1) : 1;
+  }
+  lua_pop(L, 1);
+  return (unsigned)v;
+}
+
+static int cuda_kernel_call(lua_State *L) { /* k{grid =, block =, smem =} */
+  luaL_checktype(L, 2, LUA_TTABLE);
+  CudaConfig *c = lua_newuserdatauv(L, sizeof *c, 1);
+  memset(c, 0, sizeof *c);
+  c->config.grid =
+      (CtDim3){dim_field(L, "grid", 0), dim_field(L, "grid", 1), dim_field(L, "grid", 2)};
+  c->config.block =
+      (CtDim3){dim_field(L, "block", 0), dim_field(L, "block", 1), dim_field(L, "block", 2)};
+  lua_getfield(L, 2, "smem");
+  c->config.shared_bytes = (unsigned)luaL_optinteger(L, -1, 0);
+  lua_pop(L, 1);
+  luaL_setmetatable(L, CUDA_CONFIG_TYPE);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, 1);
+  return 1;
+}
+
+/* Appends one argument as C lays it out: a tensor's pointer, an int, a float, or a number of given type. */
+static size_t pack_arg(lua_State *L, int idx, unsigned char *params, size_t at) {
+  CtSlotValue v = {.i = 0};
+  size_t bytes = 4;
+  TypedNumber typed;
+  const Tensor *t = tensor_test(L, idx);
+  if (t != NULL) {
+    uint64_t address = t->storage == NULL ? 0
+                                          : ct_storage_address(t->storage) +
+                                                (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
+    v.i = (int64_t)address;
+    bytes = 8;
+  } else if (bind_test_number(L, idx, &typed) && typed.dtype != CT_VOID) {
+    bytes = ct_dtype_bytes(typed.dtype);
+    if (ct_is_float(typed.dtype)) {
+      v = ct_slot_float(typed.dtype, typed.is_float ? typed.f : (double)typed.i);
+    } else {
+      v.i = typed.i;
+    }
+  } else if (lua_isinteger(L, idx)) {
+    v.i = lua_tointeger(L, idx);
+  } else {
+    v.f32 = (float)luaL_checknumber(L, idx);
+  }
+  at = (at + bytes - 1) / bytes * bytes;
+  memcpy(params + at, &v, bytes);
+  return at + bytes;
+}
+
+static int cuda_config_call(lua_State *L) {
+  const CudaConfig *c = luaL_checkudata(L, 1, CUDA_CONFIG_TYPE);
+  unsigned char params[LAUNCH_MAX_ARGS * 8];
+  size_t at = 0;
+  int n = lua_gettop(L) - 1;
+  CtErr err;
+  luaL_argcheck(L, n <= LAUNCH_MAX_ARGS, n, "too many arguments");
+  for (int i = 0; i < n; i++) {
+    at = pack_arg(L, i + 2, params, at);
+  }
+  lua_getiuservalue(L, 1, 1);
+  const CudaKernel *k = lua_touserdata(L, -1);
+  CtLaunch launch = {.grid = c->config.grid,
+                     .block = c->config.block,
+                     .shared_bytes = c->config.shared_bytes,
+                     .stream = ct_device_stream(k->device)};
+  diag_check(L, ct_function_launch(k->fn, &launch, params, at, &err), &err);
+  return 0;
+}
+
+static int cuda_kernel_info(lua_State *L) {
+  const CudaKernel *k = luaL_checkudata(L, 1, CUDA_KERNEL_TYPE);
+  const CtFunctionInfo *info = ct_function_info(k->fn);
+  lua_createtable(L, 0, 3);
+  lua_pushinteger(L, info->registers);
+  lua_setfield(L, -2, "registers");
+  lua_pushinteger(L, (lua_Integer)info->local_bytes);
+  lua_setfield(L, -2, "local_bytes");
+  lua_pushnumber(L, k->compile_ms);
+  lua_setfield(L, -2, "compile_ms");
+  return 1;
+}
+
+/* --- opening --------------------------------------------------------------------------------------------------- */
+
+static const luaL_Reg handle_meta[] = {
+    {"__gc", handle_close}, {"__close", handle_close}, {NULL, NULL}};
+static const luaL_Reg stream_methods[] = {{"synchronize", stream_synchronize},
+                                          {"wait", stream_wait},
+                                          {"close", handle_close},
+                                          {NULL, NULL}};
+static const luaL_Reg event_methods[] = {{"record", event_record},
+                                         {"synchronize", event_synchronize},
+                                         {"elapsed", event_elapsed},
+                                         {"close", handle_close},
+                                         {NULL, NULL}};
+static const luaL_Reg cuda_kernel_meta[] = {
+    {"__call", cuda_kernel_call}, {"__gc", cuda_kernel_close}, {NULL, NULL}};
+static const luaL_Reg cuda_kernel_methods[] = {{"info", cuda_kernel_info}, {NULL, NULL}};
+static const luaL_Reg cuda_config_meta[] = {{"__call", cuda_config_call}, {NULL, NULL}};
+static const luaL_Reg cuda_config_methods[] = {{NULL, NULL}};
+
+static const luaL_Reg device_functions[] = {
+    {"stream", lang_stream},           {"event", lang_event},
+    {"device", lang_device},           {"devices", lang_devices},
+    {"synchronize", lang_synchronize}, {"bench", lang_bench},
+    {"cuda_kernel", lang_cuda_kernel}, {NULL, NULL}};
+
+void bind_open_device(lua_State *L) {
+  bind_new_type(L, STREAM_TYPE, handle_meta, stream_methods);
+  bind_new_type(L, EVENT_TYPE, handle_meta, event_methods);
+  bind_new_type(L, CUDA_KERNEL_TYPE, cuda_kernel_meta, cuda_kernel_methods);
+  bind_new_type(L, CUDA_CONFIG_TYPE, cuda_config_meta, cuda_config_methods);
+  luaL_setfuncs(L, device_functions, 0);
+}

@@ -1,0 +1,129 @@
+/* bind_host.c: what the standard library's Lua modules need of the host and scripts do not: names
+   with a leading `_`, which language.c moves out of scripts' reach: internal.fail.
+     _fail(message)  raises an error that blames the script's line, not the library's
+     _terminal()     {columns =, utf8 =, color =} of the terminal that print writes to; no columns
+                     and no color where it is none
+     _address(t)     where a host tensor's first element is, in memory or on its device; nil for a tensor
+                     of a kernel, nil and "is closed; ..." for one without memory
+     _write_file(name, text)  writes the file, whole or not at all (runtime/base/newfile.h); nil and
+                     why where it cannot. A sandboxed script has no files
+     _emit_sm()      under `cuttle emit` the compute capability that the source is for, times 10, else
+                     nil; then that of texts without a device, --sm=N, and the bytes of shared
+                     memory that a block has there */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "interp/algebra/bind.h"
+#include "launch.h"
+#include "runtime/base/newfile.h"
+#include "interp/state/state.h"
+#include "interp/tensor/tensor.h"
+
+static int fail(lua_State *L) { return diag_error(L, "%s", luaL_checkstring(L, 1)); }
+
+static const char *env_text(const CuttleState *s, const char *name) {
+  const char *text = state_env(s, name);
+  return text == NULL ? "" : text;
+}
+
+/* Whether the locale's characters are UTF-8, by the variables that choose it, the first that is set. */
+static bool is_utf8(const CuttleState *s) {
+  static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+  for (size_t i = 0; i < CT_ARRAY_LEN(names); i++) {
+    const char *text = env_text(s, names[i]);
+    if (*text != '\0') {
+      return strstr(text, "UTF-8") != NULL || strstr(text, "utf8") != NULL ||
+             strstr(text, "UTF8") != NULL || strstr(text, "utf-8") != NULL;
+    }
+  }
+  return false;
+}
+
+/* Where print writes to; -1: to the host. */
+static int output_of(const CuttleState *s) {
+  if (s->options.print != NULL) {
+    return -1;
+  }
+  return s->mode == STATE_EMIT ? STDERR_FILENO : STDOUT_FILENO;
+}
+
+/* COLUMNS, else what the terminal says; 0: unknown. */
+static int columns_of(const CuttleState *s, int terminal_fd) {
+  long n = strtol(env_text(s, "COLUMNS"), NULL, 10);
+  struct winsize w;
+  if (n > 0 && n < INT16_MAX) {
+    return (int)n;
+  }
+  return terminal_fd >= 0 && ioctl(terminal_fd, TIOCGWINSZ, &w) == 0 ? w.ws_col : 0;
+}
+
+static int terminal(lua_State *L) {
+  const CuttleState *s = state_of(L);
+  int fd = output_of(s);
+  bool is_terminal = fd >= 0 && isatty(fd) == 1;
+  bool is_dumb = strcmp(env_text(s, "TERM"), "dumb") == 0;
+  int columns = columns_of(s, is_terminal ? fd : -1);
+  lua_createtable(L, 0, 3);
+  if (columns > 0) {
+    lua_pushinteger(L, columns);
+    lua_setfield(L, -2, "columns");
+  }
+  lua_pushboolean(L, is_utf8(s));
+  lua_setfield(L, -2, "utf8");
+  lua_pushboolean(L, is_terminal && !is_dumb && *env_text(s, "NO_COLOR") == '\0');
+  lua_setfield(L, -2, "color");
+  return 1;
+}
+
+static int address(lua_State *L) {
+  const Tensor *t = tensor_check(L, 1, "address");
+  CtErr err;
+  if (t->in_kernel) {
+    return 0;
+  }
+  if (tensor_live(t, &err) != CT_OK) {
+    lua_pushnil(L);
+    lua_pushstring(L, err.msg);
+    return 2;
+  }
+  uint64_t at = ct_storage_address(t->storage) + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
+  lua_pushinteger(L, (lua_Integer)at);
+  return 1;
+}
+
+static int write_file(lua_State *L) {
+  size_t len;
+  const char *path = luaL_checkstring(L, 1), *text = luaL_checklstring(L, 2, &len);
+  if (state_of(L)->options.sandbox) {
+    return diag_error(L, "a sandboxed script has no files");
+  }
+  int why = ct_newfile_write(path, text, len);
+  if (why != 0) {
+    lua_pushnil(L);
+    lua_pushfstring(L, "%s: %s", path, strerror(why));
+    return 2;
+  }
+  lua_pushboolean(L, true);
+  return 1;
+}
+
+static int emit_sm(lua_State *L) {
+  const CuttleState *s = state_of(L);
+  lua_pushinteger(L, s->emit_sm);
+  if (s->mode == STATE_EMIT) {
+    lua_pushvalue(L, -1);
+  } else {
+    lua_pushnil(L);
+  }
+  lua_insert(L, -2);
+  lua_pushinteger(L, (lua_Integer)launch_cuda_target(s->emit_sm).shared_max);
+  return 3;
+}
+
+static const luaL_Reg functions[] = {{"_fail", fail},       {"_terminal", terminal},
+                                     {"_address", address}, {"_write_file", write_file},
+                                     {"_emit_sm", emit_sm}, {NULL, NULL}};
+
+void bind_open_host(lua_State *L) { luaL_setfuncs(L, functions, 0); }

@@ -1,0 +1,253 @@
+/* launch.c: one launch: the limits, what the specialisation assumed, the engine. */
+#include "launch.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+
+enum { MAX_BLOCK = 1024, MAX_BLOCK_Z = 64, MAX_GRID_YZ = 65535 };
+enum {
+  MAX_CLUSTER = 16
+}; /* 8 on every device that has clusters; more where the device allows it */
+
+CtDim3 launch_cluster(const LaunchConfig *c) {
+  uint64_t blocks = (uint64_t)c->cluster.x * c->cluster.y * c->cluster.z;
+  return blocks == 1 ? (CtDim3){0, 0, 0} : c->cluster;
+}
+
+static void check_cluster(lua_State *L, const Kernel *k, const LaunchConfig *c) {
+  CtDim3 n = c->cluster, grid = c->grid;
+  uint64_t blocks = n.x == 0 || n.y == 0 || n.z == 0 || n.x > MAX_CLUSTER || n.y > MAX_CLUSTER
+                        ? 0
+                        : (uint64_t)n.x * n.y * n.z;
+  if (blocks == 0 || blocks > MAX_CLUSTER) {
+    diag_error(L,
+               "%s: cluster (%I,%I,%I); expected 1 to 8 blocks in all, which every device with "
+               "clusters runs, or up to %d, which some do",
+               k->name, (LUAI_UACINT)n.x, (LUAI_UACINT)n.y, (LUAI_UACINT)n.z, MAX_CLUSTER);
+  }
+  if (grid.x % n.x != 0 || grid.y % n.y != 0 || grid.z % n.z != 0) {
+    diag_error(L,
+               "%s: grid (%I,%I,%I) is no multiple of cluster (%I,%I,%I); a grid is made of whole "
+               "clusters, so round each of its extents up",
+               k->name, (LUAI_UACINT)grid.x, (LUAI_UACINT)grid.y, (LUAI_UACINT)grid.z,
+               (LUAI_UACINT)n.x, (LUAI_UACINT)n.y, (LUAI_UACINT)n.z);
+  }
+}
+
+void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *c) {
+  uint64_t threads = (uint64_t)c->block.x * c->block.y * c->block.z;
+  if (threads == 0 || threads > MAX_BLOCK || c->block.z > MAX_BLOCK_Z) {
+    diag_error(L, "%s: block (%d,%d,%d) has %I threads; expected 1 to %d, at most %d in z", k->name,
+               (int)c->block.x, (int)c->block.y, (int)c->block.z, (LUAI_UACINT)threads, MAX_BLOCK,
+               MAX_BLOCK_Z);
+  }
+  if (c->grid.y > MAX_GRID_YZ || c->grid.z > MAX_GRID_YZ ||
+      (uint64_t)c->grid.x * c->block.x > INT32_MAX) {
+    diag_error(
+        L,
+        "%s: grid (%I,%I,%I); expected at most %d blocks in y and z, and less than 2^31 threads "
+        "in x",
+        k->name, (LUAI_UACINT)c->grid.x, (LUAI_UACINT)c->grid.y, (LUAI_UACINT)c->grid.z,
+        MAX_GRID_YZ);
+  }
+  check_cluster(L, k, c);
+}
+
+/* "tile: mode 0 of A" and the numbers, as the message of the launch. */
+static CtStatus fail_require(const CtIr *ir, const CtRequire *r, int64_t value, CtErr *err) {
+  const char *mode = strstr(r->what, ": ");
+  int op_len = mode == NULL ? 0 : (int)(mode - r->what);
+  const char *name = strstr(r->what, " of ");
+  ct_fail(err, CT_EINVAL,
+          "%.*s: extent %lld of %s is not a multiple of the %s's %lld; pad the tensor or write "
+          "guard(%s)",
+          op_len, r->what, (long long)value, mode == NULL ? r->what : mode + 2,
+          r->what[0] == 'p' ? "thread layout" : "tile", (long long)r->modulus,
+          name == NULL ? "t" : name + 4);
+  ct_err_at(err, ct_ir_chunk(ir, r->loc), r->loc.line);
+  return CT_EINVAL;
+}
+
+static CtStatus check_requires(const Spec *spec, const CtSlotValue *slots, CtErr *err) {
+  const CtIr *ir = &spec->ir;
+  for (size_t i = 0; i < ir->n_requires; i++) {
+    const CtRequire *r = &ir->requires_[i];
+    int64_t v;
+    CtStatus status = ct_ir_eval(ir, r->value, slots, &v, err);
+    if (status != CT_OK) {
+      ct_err_at(err, ct_ir_chunk(ir, r->loc), r->loc.line);
+      return status;
+    }
+    if (v % r->modulus != 0) {
+      return fail_require(ir, r, v, err);
+    }
+  }
+  return CT_OK;
+}
+
+static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, const LaunchArgs *a,
+                        CtErr *err) {
+  CtSimtEngine *engine;
+  if (k->state->is_engine_busy) {
+    return ct_fail(err, CT_EINVAL,
+                   "%s: launched while the CPU engine runs another launch, from a callback that "
+                   "prints; launch it after that one has returned",
+                   k->name);
+  }
+  CtStatus status = state_simt(k->state, &engine, err);
+  CtSimtLaunch launch = {.grid = {c->grid.x, c->grid.y, c->grid.z},
+                         .slots = a->slots,
+                         .n_elems = a->n_elems,
+                         .interrupt = &k->state->interrupt,
+                         .print = state_print_to,
+                         .print_ud = k->state,
+                         .watch = k->state->watch,
+                         .is_dependent = c->pdl,
+                         .may_overlap = k->state->may_overlap,
+                         .n_host = k->state->n_host};
+  if (status != CT_OK) {
+    return status;
+  }
+  k->state->is_engine_busy = true;
+  status = ct_simt_run(engine, spec->simt, &launch, err);
+  k->state->is_engine_busy = false;
+  return status;
+}
+
+/* Adds what the launch needs to print. */
+static CtStatus add_print(const Spec *spec, CtStream stream, unsigned char *params, CtErr *err) {
+  CtPrintArgs print;
+  CtStatus status =
+      ct_print_begin(spec->device, stream, spec->prints, (int)spec->ir.n_prints, &print, err);
+  if (status == CT_OK) {
+    memcpy(params + spec->print_at, &print.log, sizeof print.log);
+    memcpy(params + spec->print_at + sizeof print.log, &print.first, sizeof print.first);
+  }
+  return status;
+}
+
+/* Where each parameter of the kernel lies in the block, in order. */
+static void list_params(const Spec *spec, unsigned char *block, void **out) {
+  for (int i = 0; i < spec->n_packs; i++) {
+    *out++ = block + spec->packs[i].offset;
+  }
+  for (size_t i = 0; i < spec->ir.n_maps; i++) {
+    *out++ = block + spec->maps_at + i * CT_MAP_BYTES;
+  }
+  if (spec->fault != NULL) {
+    *out++ = block + spec->fault_at;
+  }
+  if (spec->prints != NULL) {
+    *out++ = block + spec->print_at;
+    *out++ = block + spec->print_at + sizeof(CtDevPtr);
+  }
+}
+
+static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a, CtErr *err) {
+  unsigned char
+      params[LAUNCH_MAX_SLOTS * 8 + (LAUNCH_MAX_MAPS + 1) * CT_MAP_BYTES + 8 + LAUNCH_PRINT_BYTES];
+  for (int i = 0; i < spec->n_packs; i++) {
+    const Pack *p = &spec->packs[i];
+    memcpy(params + p->offset, &a->slots[p->slot], p->bytes); /* little-endian: the low bytes */
+  }
+  void *each[LAUNCH_MAX_SLOTS + LAUNCH_MAX_MAPS + 3];
+  if (spec->maps != NULL) {
+    CtStatus status =
+        launch_maps_write(spec->maps, spec->device, a->slots, params + spec->maps_at, err);
+    if (status != CT_OK) {
+      return status;
+    }
+    list_params(spec, params, each);
+  }
+  if (spec->fault != NULL) {
+    CtDevPtr at = ct_fault_address(spec->fault);
+    memcpy(params + spec->fault_at, &at, sizeof at);
+  }
+  CtLaunch launch = {.grid = c->grid,
+                     .block = c->block,
+                     .cluster = launch_cluster(c),
+                     .is_dependent = c->pdl,
+                     .shared_bytes = spec->shared_bytes + c->shared_bytes,
+                     .stream =
+                         c->stream_device != NULL ? c->stream : ct_device_stream(spec->device),
+                     .params = spec->maps != NULL ? each : NULL};
+  for (int i = 0; i < a->n && c->stream_device != NULL; i++) {
+    if (a->args[i].kind == ARG_TENSOR) {
+      a->args[i].tensor->storage->stream = c->stream;
+    }
+  }
+  CtStatus status = spec->prints == NULL ? CT_OK : add_print(spec, launch.stream, params, err);
+  return status == CT_OK ? ct_function_launch(spec->fn, &launch, params, spec->params_bytes, err)
+                         : status;
+}
+
+static void check_stream(lua_State *L, const Kernel *k, const LaunchConfig *c,
+                         const LaunchArgs *a) {
+  if (c->stream_device != NULL && c->stream_device != a->device) {
+    diag_error(L, "%s: the stream belongs to %s but the launch is on %s; make one there", k->name,
+               launch_push_device(L, c->stream_device), launch_push_device(L, a->device));
+  }
+}
+
+/* What the launch asks for beside what the kernel declares. */
+static void check_shared(lua_State *L, const Kernel *k, const LaunchConfig *c, const Spec *spec) {
+  const CtTarget *target = &spec->ir.target;
+  if (c->shared_bytes == 0) {
+    return;
+  }
+  int64_t bytes = ct_ir_shared_bytes(&spec->ir);
+  if (bytes + c->shared_bytes > (int64_t)target->shared_max) {
+    diag_error(
+        L,
+        "%s: smem = %I beside the kernel's %I bytes of shared tensors, but a block on %s has "
+        "%I; ask for less",
+        k->name, (LUAI_UACINT)c->shared_bytes, (LUAI_UACINT)bytes, target->name,
+        (LUAI_UACINT)target->shared_max);
+  }
+}
+
+/* Without the wait it would not only read too early: the launch behind it, which waits for it, would take what came
+   before it for done. */
+static void check_dependent(lua_State *L, const Kernel *k, const LaunchConfig *c,
+                            const Spec *spec) {
+  if (c->pdl && !spec->ir.waits_for_grids) {
+    diag_error(L,
+               "%s: pdl = true lets it begin before the launch before it has ended, but it never "
+               "waits for that; call grid_dependency_wait() before the first use of what other "
+               "launches read or write",
+               k->name);
+  }
+}
+
+void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                   int64_t n) {
+  const Spec *spec = launch_spec(L, kernel, config, args);
+  Kernel *k = lua_touserdata(L, kernel);
+  CtStatus status = CT_OK;
+  CtErr err;
+  check_stream(L, k, config, args);
+  check_shared(L, k, config, spec);
+  check_dependent(L, k, config, spec);
+  diag_check(L, check_requires(spec, args->slots, &err), &err);
+  if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
+    return; /* nothing to do */
+  }
+  bool is_told = args->device == NULL && k->state->on_launch != NULL;
+  if (is_told) {
+    k->state->on_launch(L, kernel, config, args, spec);
+  }
+  bool is_checked = launch_check_begin(L, k, config, args->device == NULL);
+  for (int64_t i = 0; i < n && status == CT_OK; i++) {
+    status = args->device == NULL ? run_cpu(k, spec, config, args, &err)
+                                  : run_cuda(spec, config, args, &err);
+  }
+  if (is_told && k->state->on_launched != NULL) {
+    k->state->on_launched(L, status == CT_OK);
+  }
+  if (is_checked) {
+    launch_check_end(L);
+  }
+  diag_check(L, status, &err);
+}

@@ -1,0 +1,210 @@
+/* launch.h: from a kernel and arguments to a launch. A kernel keeps its specialisations; each was
+   traced for a key: what the trace took for granted of the arguments (DESIGN: the specialisation key).
+   A launch whose key is known touches neither Lua's compiler nor NVRTC.
+
+   launch_key.c reads arguments; launch_spec.c makes specialisations; launch.c launches. */
+#ifndef CUTTLE_LAUNCH_H
+#define CUTTLE_LAUNCH_H
+
+#include <lua.h>
+
+#include "runtime/device/device.h"
+#include "runtime/simt/simt.h"
+#include "interp/state/state.h"
+#include "interp/tensor/tensor.h"
+
+#define KERNEL_TYPE "kernel"
+
+enum { LAUNCH_MAX_ARGS = 64, LAUNCH_MAX_SLOTS = 256, LAUNCH_KEY_BYTES = 4096 };
+enum { LAUNCH_PRINT_BYTES = sizeof(CtDevPtr) + sizeof(uint32_t) }; /* of a packed CtPrintArgs */
+enum { LAUNCH_MAX_MAPS = 16 };                                     /* tensor maps of a kernel */
+enum { LAUNCH_MAX_OPTIONS = 16 };
+enum { LAUNCH_MAX_SPECS = 256 }; /* of one kernel; then it forgets them all */
+
+typedef struct LaunchConfig {
+  CtDim3 grid, block;
+  CtDim3 cluster;        /* {1,1,1}: none */
+  bool pdl;              /* may begin before the launch before it has ended */
+  unsigned shared_bytes; /* dynamic, asked for by the script, beside the kernel's own */
+  CtStream stream;
+  CtDevice *stream_device; /* NULL: the device's own stream */
+  bool check;              /* the launch option `check`, with its fields nan and global */
+  bool check_nan, check_no_global;
+} LaunchConfig;
+
+typedef enum ArgKind { ARG_TENSOR, ARG_NUMBER, ARG_STATIC } ArgKind;
+
+typedef struct Arg {
+  ArgKind kind;
+  CtDtype dtype;
+  int idx; /* on the Lua stack */
+  Tensor *tensor;
+  uint64_t address;    /* of the tensor's element 0 */
+  uint64_t begin, end; /* addresses of the bytes that its elements span; equal when empty */
+  uint64_t tensor_id;
+  int first_slot;
+  CtSlotValue number;
+} Arg;
+
+/* The arguments of one launch, as its key and slots. */
+typedef struct LaunchArgs {
+  int n;
+  CtDevice *device; /* where to launch; NULL: the CPU engine */
+  bool wants_check; /* the configuration's option */
+  bool is_checked;  /* its trace is one for check: CtIr.is_checked */
+  bool overlap;     /* some written tensor may share memory with another: ranges intersect */
+  size_t key_len;
+  size_t captures, captures_len; /* the part of the key that says what the function captured */
+  int n_slots;
+  Arg args[LAUNCH_MAX_ARGS];
+  unsigned char key[LAUNCH_KEY_BYTES];
+  CtSlotValue slots[LAUNCH_MAX_SLOTS]; /* all slots of the IR, in order */
+  int n_ir_params;                     /* arguments that are no constants */
+  int64_t n_elems[LAUNCH_MAX_ARGS]; /* by parameter of the IR: what a tensor's pointer may touch */
+} LaunchArgs;
+
+typedef struct Pack { /* one used slot in the parameter block of a CUDA launch */
+  uint16_t slot, offset, bytes;
+} Pack;
+
+/* What a specialisation needs to fill in its tensor maps; launch_map.c. */
+typedef struct LaunchMaps LaunchMaps;
+
+/* What a trace read of the host; launch_reads.c. */
+typedef struct LaunchRead LaunchRead;
+typedef struct LaunchReads {
+  LaunchRead *items;
+  size_t n, cap;
+} LaunchReads;
+
+typedef struct Spec {
+  struct Spec *next;
+  uint64_t id;  /* unlike that of any other of the state */
+  bool is_kept; /* with all that it needs: else memory ran out on the way, and no launch takes it */
+  LaunchReads reads[2]; /* of the host by the trace: what is the script's; names of the library */
+  unsigned char *key;
+  size_t key_len;
+  CtIr ir;
+  CtSimtProgram *simt; /* for the CPU engine */
+  CtDevice *device;    /* for a CUDA device */
+  unsigned generation; /* of the device, when the module was loaded */
+  CtModule *module;
+  CtFunction *fn;
+  bool from_cache;
+  unsigned shared_bytes; /* dynamic */
+  CtFault *fault;        /* for the kernel's assertions, if it has any */
+  size_t fault_at;       /* place of its address in the parameter block */
+  CtPrintSite *prints;   /* the kernel's printfs, if it has any */
+  LaunchMaps *maps;      /* the kernel's tensor maps, if it has any */
+  size_t maps_at;        /* place of the first in the parameter block */
+  size_t print_at;       /* place of the CtPrintArgs in the parameter block */
+  Pack packs[LAUNCH_MAX_SLOTS];
+  int n_packs;
+  size_t params_bytes;
+  double trace_ms, emit_ms, compile_ms;
+} Spec;
+
+/* A kernel of a script: a userdata. User value 1: the Lua function; 2: a set of the values it captured, and the
+   lists of launch_reads.c. */
+struct CuttleKernel {
+  CuttleState *state;
+  const char *name; /* a C identifier; anchored in user value 3 */
+  char chunk[116];  /* where the function begins */
+  int line;
+  int n_params;
+  bool is_vararg;
+  bool static_shapes, contract;
+  int min_blocks;    /* per multiprocessor; 0: not said */
+  char options[512]; /* extra options of NVRTC, each ended by a NUL; then another NUL */
+  Spec *specs;       /* the one used last comes first */
+  int n_specs;
+};
+typedef struct CuttleKernel Kernel;
+
+Kernel *kernel_test(lua_State *L, int idx);
+
+/* The kernel at `kernel` in the functions below is known to be one. */
+
+/* Reads the arguments at first .. first + n - 1 for the kernel at `kernel`. Raises with a message that names
+   the argument. The values at these stack places must stay there while *out is used. */
+void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
+                 LaunchArgs *out);
+
+/* The same for arguments like those that *a was last read from: the same tensors, numbers of the same types.
+   Only numbers are read anew. False: they differ, or something raises; read them by launch_read. */
+bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a);
+
+/* The specialisation for these arguments: a known one, or a new one traced and compiled. */
+Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);
+
+/* A specialisation traced for `target`, not compiled and not kept, for looking at: spec_free frees it.
+   `wants_notes`: its IR says what was decided while tracing. */
+Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                 CtTarget target, bool wants_notes, CtErr *err);
+/* Its CUDA C: `for_launch` as it is compiled and launched, else for people. */
+CtStatus spec_emit(const Spec *spec, bool for_launch, CtText *out, CtErr *err);
+CtTarget launch_target(CuttleState *s, CtDevice *device);
+CtTarget launch_cuda_target(int sm);
+void spec_free(CuttleState *s, Spec *spec);
+void kernel_forget(Kernel *k); /* drops all specialisations */
+/* The kernel's own options of NVRTC, which it keeps; returns how many. */
+int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
+
+/* launch_reads.c: what the trace of the specialisation read of the host is kept with the kernel, and compared with
+   what is there now. */
+void launch_keep_reads(lua_State *L, int kernel, Spec *spec);
+void launch_drop_reads(lua_State *L, int kernel, const Spec *spec);
+void launch_free_reads(CuttleState *s, Spec *spec);
+bool launch_reads_hold(lua_State *L, int kernel, const Spec *spec);
+
+/* The tensor maps of a specialisation, *out being NULL where it has none; they are written for a launch's slots,
+   and kept for the next launches with the same. The IR must outlive them. */
+CtStatus launch_maps_new(CtAlloc alloc, const CtIr *ir, LaunchMaps **out, CtErr *err) CT_NODISCARD;
+void launch_maps_free(LaunchMaps *m);
+CtStatus launch_maps_write(LaunchMaps *m, CtDevice *device, const CtSlotValue *slots,
+                           unsigned char *out, CtErr *err) CT_NODISCARD;
+
+/* Launches n times in a row. On a CUDA device the launches are enqueued; the CPU engine has finished.
+   Raises. */
+void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                   int64_t n);
+
+/* Of a configuration k{...} or a prepared launch at idx: pushes the kernel, the configuration, and the
+   arguments of a prepared launch [-0, +2+n, m]. Returns n; -1, and nothing is pushed, for anything else. */
+int launch_unpack(lua_State *L, int idx);
+
+/* bind_check.c: where the launch is to be checked, by its option or by CUTTLE_CHECK: watches launches
+   from now on, with a guard at the top of the stack, and returns true; raises for a launch on a device.
+   Then the end takes the guard away, or raises with what was found. */
+bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bool on_cpu);
+void launch_check_end(lua_State *L);
+/* Reads the fields `nan` and `global` of the table. */
+void launch_check_read(lua_State *L, int table, LaunchConfig *c);
+
+/* Pushes "cpu" or "cuda:0", as scripts call the device. */
+const char *launch_push_device(lua_State *L, const CtDevice *d);
+
+/* As a CtLaunch has it: none is {0,0,0}. */
+CtDim3 launch_cluster(const LaunchConfig *config);
+
+/* Checks grid, block and cluster against the limits of every target. Raises. */
+void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *config);
+
+/* bind_device.c: the stream at idx and its device. Raises for anything else and for a closed one. */
+CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device);
+
+/* As bind_open_layout in bind.h. */
+void bind_open_kernel(lua_State *L);
+void bind_open_device(lua_State *L);
+void bind_open_trace(lua_State *L);
+void bind_open_timeline(lua_State *L);
+void bind_open_profile(lua_State *L);
+void bind_open_check(lua_State *L);
+void bind_open_search(lua_State *L);
+void bind_open_bench(lua_State *L);
+
+/* What to write for a key of a launch's table that is no option of ours: "block" for threads, sizes for a
+   position in a list; NULL: unknown. */
+const char *launch_option_of(lua_State *L, int key);
+
+#endif

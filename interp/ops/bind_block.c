@@ -1,0 +1,589 @@
+/* bind_block.c: what exists only inside a kernel: indices of threads and blocks, shared memory and
+   fragments, work on whole tensors (products: bind_gemm.c), barriers, loops of the kernel; and what tensors ask of the front
+   end when they belong to a kernel (declared in tensor.h). */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/trace/front.h"
+#include "range.h"
+#include "runtime/layout/walk.h"
+#include "interp/tensor/tensor.h"
+#include "interp/trace/value.h"
+
+static void check(lua_State *L, CtStatus status, const CtErr *err) { diag_check(L, status, err); }
+
+/* --- indices ------------------------------------------------------------------------------------------ */
+
+typedef struct Index {
+  const char *name;
+  CtOp op; /* CT_OP_NONE: blockDim, which is static */
+} Index;
+
+static const Index indices[] = {{"threadIdx", CT_OP_TID},
+                                {"blockIdx", CT_OP_BID},
+                                {"gridDim", CT_OP_GDIM},
+                                {"blockDim", CT_OP_NONE}};
+
+enum { MAX_FRAGMENT = 1 << 16, MAX_UNROLL = 1 << 16 };
+
+static int index_index(lua_State *L) {
+  const Index *index = &indices[*(int *)luaL_checkudata(L, 1, INDEX_TYPE)];
+  CtIr *ir = front_here(L, index->name);
+  const char *axis = lua_tostring(L, 2);
+  if (axis == NULL || axis[0] < 'x' || axis[0] > 'z' || axis[1] != '\0') {
+    return diag_error(L, "%s: it has x, y and z, not %s", index->name,
+                      axis == NULL ? luaL_typename(L, 2) : axis);
+  }
+  int i = axis[0] - 'x';
+  if (index->op == CT_OP_NONE) {
+    lua_pushinteger(L, ir->block[i]);
+  } else {
+    value_push(L, ct_ir_axis(ir, index->op, i));
+  }
+  return 1;
+}
+
+static int index_newindex(lua_State *L) {
+  return diag_error(L, "%s cannot be assigned",
+                    indices[*(int *)luaL_checkudata(L, 1, INDEX_TYPE)].name);
+}
+
+static int index_tostring(lua_State *L) {
+  lua_pushstring(L, indices[*(int *)luaL_checkudata(L, 1, INDEX_TYPE)].name);
+  return 1;
+}
+
+/* --- memory -------------------------------------------------------------------------------------------- */
+
+/* The layout of memory that a kernel declares: static, its indices from 0 on. *n_elems of them. */
+static CtComposed to_static_layout(lua_State *L, int idx, const CtCx *cx, const char *op,
+                                   int64_t *n_elems) {
+  CtComposed l = bind_to_composed(L, idx, cx, op);
+  int64_t lo, hi, size;
+  CtErr err;
+  if (!ct_composed_is_static(&l)) {
+    diag_error(L,
+               "%s: the shape must be static, but this one holds run-time values; take numbers "
+               "of the script, static(16) in the launch, or extents under kernel(name, fn, "
+               "{static_shapes = true})",
+               op);
+  }
+  if (ct_walk_bounds(l.layout, &lo, &hi, &size, &err) != CT_OK ||
+      ct_swizzle_extent(l.swizzle, size == 0 ? 0 : l.offset.v + hi + 1, n_elems, &err) != CT_OK) {
+    diag_error(L, "%s: %s", op, err.msg);
+  }
+  if (lo + l.offset.v < 0) {
+    diag_error(L, "%s: layout %s has indices below 0; strides >= 0 were expected", op,
+               bind_composed_text(cx, &l));
+  }
+  return l;
+}
+
+static Tensor *push_declared(lua_State *L, CtIr *ir, CtView view) {
+  if (ir->failed) {
+    luaL_error(L, "not enough memory");
+  }
+  const CtBuf *buf = &ir->bufs[view.buf];
+  return tensor_push_kernel(L, buf->dtype, buf->space, view, front_serial(L));
+}
+
+/* The kernel's shared tensors, with one more of n_elems. */
+static void check_shared(lua_State *L, const CtIr *ir, CtDtype dtype, int64_t n_elems) {
+  int64_t bytes = ct_ir_shared_bytes(ir);
+  int64_t max = (int64_t)ir->target.shared_max;
+  if (ct_mul_overflow(n_elems, (int64_t)ct_dtype_bytes(dtype), &n_elems) ||
+      ct_add_overflow(bytes, n_elems, &bytes)) {
+    bytes = INT64_MAX;
+  }
+  if (bytes > max) {
+    diag_error(
+        L,
+        "shared: the kernel's shared tensors take %I bytes, but a block on %s has %I; make a tile "
+        "smaller",
+        (LUAI_UACINT)bytes, ir->target.name, (LUAI_UACINT)max);
+  }
+}
+
+/* shared(dtype): what the launch gives. */
+static int shared_of_launch(lua_State *L, CtIr *ir, CtDtype dtype) {
+  if (ir->smem < (int64_t)ct_dtype_bytes(dtype)) {
+    return diag_error(
+        L,
+        "shared: without a layout it is the memory that the launch gives, which gives "
+        "%I bytes; give a layout, or launch with smem = bytes",
+        (LUAI_UACINT)ir->smem);
+  }
+  CtView view = ct_ir_shared_of_launch(ir, dtype);
+  CtDtype before = ir->failed ? dtype : ir->bufs[view.buf].dtype;
+  if (before != dtype) {
+    return diag_error(L,
+                      "shared: the memory that the launch gives is a tensor of %s already; %s was "
+                      "asked for",
+                      ct_dtypes[before].name, ct_dtypes[dtype].name);
+  }
+  push_declared(L, ir, view);
+  return 1;
+}
+
+static int lang_shared(lua_State *L) { /* dtype[, layout] */
+  CtIr *ir = front_here(L, "shared");
+  CtCx cx = bind_enter(L);
+  int64_t n;
+  CtDtype dtype = bind_to_dtype(L, 1, "shared");
+  if (lua_isnoneornil(L, 2)) {
+    return shared_of_launch(L, ir, dtype);
+  }
+  CtComposed layout = to_static_layout(L, 2, &cx, "shared", &n);
+  check_shared(L, ir, dtype, n);
+  push_declared(L, ir, ct_ir_shared_composed(ir, NULL, dtype, &layout));
+  return 1;
+}
+
+static void check_fragment(lua_State *L, const CtCx *cx, const char *op, CtLayout layout,
+                           int64_t n) {
+  if (n > MAX_FRAGMENT) {
+    diag_error(L,
+               "%s: %s has %I elements for each thread; at most %d were expected, and "
+               "more than 255 registers are slow",
+               op, bind_layout_text(cx, layout), (LUAI_UACINT)n, MAX_FRAGMENT);
+  }
+}
+
+static int lang_fragment(lua_State *L) { /* dtype, layout */
+  CtIr *ir = front_here(L, "fragment");
+  CtCx cx = bind_enter(L);
+  int64_t n;
+  CtDtype dtype = bind_to_dtype(L, 1, "fragment");
+  CtComposed l = to_static_layout(L, 2, &cx, "fragment", &n);
+  if (l.is_swizzled) {
+    return diag_error(L,
+                      "fragment: %s is swizzled, which only shared memory needs: registers have no "
+                      "banks; give the layout below the swizzle",
+                      bind_composed_text(&cx, &l));
+  }
+  check_fragment(L, &cx, "fragment", l.layout, n);
+  push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, l.layout));
+  return 1;
+}
+
+/* Are the strides no order for a fragment? Run-time ones and those of coordinates are none; and elements
+   that a guard tells apart need places of their own, though strides of 0 give them one. */
+static bool is_unordered(const Tensor *t) {
+  bool spread = t->at != NULL || !ct_layout_is_static(t->layout);
+  for (uint32_t i = 0; t->guard != NULL && i < t->layout.stride->len; i++) {
+    spread = spread || ct_is_const(t->layout.stride[i].i, 0);
+  }
+  return spread;
+}
+
+/* The layout of a fragment for the elements of the tensor in argument 1. */
+static CtLayout layout_of_fragment(lua_State *L, const CtCx *cx, const Tensor *t, const char *op) {
+  CtLayout layout;
+  CtErr err;
+  if (!ct_all_static(t->layout.shape)) {
+    diag_error(L,
+               "%s: %s %s has a dynamic shape; tile it first, or trace the "
+               "kernel with {static_shapes = true}",
+               op, tensor_push_title(L, 1), bind_layout_text(cx, t->layout));
+  }
+  if (is_unordered(t)) { /* compact, column-major */
+    check(L, ct_layout_make(cx, t->layout.shape, NULL, &layout, &err), &err);
+  } else {
+    check(L, ct_fragment_layout_like(cx, t->layout, &layout, &err), &err);
+  }
+  return layout;
+}
+
+static int lang_fragment_like(lua_State *L) { /* tensor[, dtype] */
+  CtIr *ir = front_here(L, "fragment_like");
+  CtCx cx = bind_enter(L);
+  const Tensor *t = tensor_check(L, 1, "fragment_like");
+  CtDtype dtype = lua_isnoneornil(L, 2) ? t->dtype : bind_to_dtype(L, 2, "fragment_like");
+  if (t->at != NULL && lua_isnoneornil(L, 2)) {
+    return diag_error(L,
+                      "fragment_like: %s is a tensor of coordinates; give the elements' type too",
+                      tensor_push_title(L, 1));
+  }
+  CtLayout layout = layout_of_fragment(L, &cx, t, "fragment_like");
+  push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, layout));
+  return 1;
+}
+
+/* Elements in memory are read first, as they are and in wide accesses; then registers are cast. */
+int front_cast(lua_State *L, CtDtype to) {
+  CtIr *ir = front_here(L, "cast");
+  CtCx cx = bind_enter(L);
+  CtView src = front_view(L, 1, "cast");
+  const Tensor *t = tensor_test(L, 1);
+  CtLayout layout = layout_of_fragment(L, &cx, t, "cast");
+  CtInt n;
+  CtErr err;
+  check(L, ct_size(&cx, layout, &n, &err), &err);
+  check_fragment(L, &cx, "cast", layout, n.v);
+  CtView dst = ct_ir_fragment(ir, NULL, to, layout);
+  if (t->space != CT_REGISTER || t->is_guarded || to == t->dtype) {
+    CtView read = to == t->dtype ? dst : ct_ir_fragment(ir, NULL, t->dtype, layout);
+    check(L, ct_ir_copy(ir, src, read, &err), &err);
+    src = read;
+  }
+  if (to != t->dtype) {
+    check(L, ct_ir_convert(ir, src, dst, &err), &err);
+  }
+  push_declared(L, ir, dst);
+  return 1;
+}
+
+/* --- what tensors of a kernel do ------------------------------------------------------------------------ */
+
+CtTuple front_coordinate(lua_State *L, const Tensor *t, CtTuple crd) {
+  if (!t->in_kernel || t->at != NULL) {
+    return crd;
+  }
+  CtTuple wide = ct_ir_coordinate(front_ir(L), t->buf, crd);
+  if (wide == NULL) {
+    luaL_error(L, "not enough memory");
+  }
+  return wide;
+}
+
+static const char *layout_text(const CtCx *cx, const Tensor *t) {
+  CtComposed l = tensor_layout(t);
+  return bind_composed_text(cx, &l);
+}
+
+CtVal front_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb) {
+  CtIr *ir = front_ir(L);
+  CtVal offset;
+  CtErr err;
+  const CtBuf *buf = &ir->bufs[t->buf];
+  front_within_element(L, t, crd);
+  if (ct_ir_offset(ir, tensor_view(t), crd, &offset, &err) != CT_OK) {
+    diag_error(L, "%s %s: %s", verb, t->name != NULL ? t->name : "a tensor", err.msg);
+  }
+  const CtInst *inst = ct_inst(ir, offset);
+  if (buf->space != CT_GLOBAL && inst->op == CT_OP_CONST &&
+      (inst->imm.i < 0 || inst->imm.i >= buf->n_elems.v)) {
+    CtCx cx = ct_ir_cx(ir);
+    diag_error(L, "%s %s: coordinate %s is outside its memory; the layout is %s", verb,
+               t->name != NULL ? t->name : "a tensor", bind_tuple_text(&cx, crd),
+               layout_text(&cx, t));
+  }
+  return offset;
+}
+
+void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, const char *mode,
+                   const char *name) {
+  CtIr *ir = front_here(L, op);
+  if (extent.kind != CT_DYNAMIC || ct_ir_facts(ir, extent).div % tile == 0) {
+    return;
+  }
+  const char *what = lua_pushfstring(L, "%s: mode %s of %s", op, mode, name);
+  ct_ir_require(ir, extent.id, tile, what);
+  lua_pop(L, 1);
+}
+
+/* Is this within a run-time if, which some of the block's threads may pass over? */
+static bool is_under_if(const CtIr *ir) {
+  CtVal owner = ir->regions[ir->cur].owner;
+  while (owner != 0 && ct_inst(ir, owner)->op != CT_OP_IF) {
+    owner = ir->regions[ct_inst(ir, owner)->region].owner;
+  }
+  return owner != 0;
+}
+
+void front_check_threads(lua_State *L, CtLayout thr, CtInt index) {
+  CtIr *ir = front_here(L, "parallelize");
+  CtCx cx = bind_cx(L);
+  CtInt n;
+  CtErr err;
+  int64_t block = ir->block[0] * ir->block[1] * ir->block[2];
+  check(L, ct_size(&cx, thr, &n, &err), &err);
+  bool is_role = n.kind == CT_STATIC && n.v < block && is_under_if(ir);
+  if (!ct_is_const(n, block) && !is_role && ct_ir_is_thread_number(ir, index)) {
+    diag_error(
+        L,
+        "parallelize: thread layout %s has %I threads but the block has %I; they must be as many, but "
+        "for a part of the block that a run-time 'if' chooses, or an index such as threadIdx.x %% %I",
+        bind_layout_text(&cx, thr), (LUAI_UACINT)n.v, (LUAI_UACINT)block, (LUAI_UACINT)n.v);
+  }
+}
+
+CtView front_view(lua_State *L, int idx, const char *op) {
+  const Tensor *t = tensor_check_live(L, idx, op);
+  tensor_check_memory(L, idx, op);
+  if (!t->in_kernel) {
+    diag_error(L, "%s: %s is a tensor of the host; pass it to the kernel as an argument", op,
+               tensor_push_title(L, idx));
+  }
+  return tensor_view(t);
+}
+
+/* --- work on whole tensors -------------------------------------------------------------------------------- */
+
+int front_recast(lua_State *L, const Tensor *t, CtDtype to) {
+  CtIr *ir = front_here(L, "recast");
+  CtView view;
+  CtErr err;
+  check(L, ct_ir_recast(ir, tensor_view(t), to, &view, &err), &err);
+  tensor_push_kernel(L, to, t->space, view, front_serial(L));
+  return 1;
+}
+
+/* A copy atom in an argument; its elements' type is known. */
+const CtAtom *front_copy_atom(lua_State *L, int idx, const char *op, CtDtype *dtype) {
+  const CtAtom *atom = bind_test_atom(L, idx, dtype);
+  if (atom == NULL || atom->kind != CT_ATOM_COPY) {
+    diag_type_error(L, idx, op, "a tiled copy, or an atom of copies,");
+  } else if (*dtype == CT_VOID) {
+    diag_error(
+        L,
+        "%s: %s does not say which elements it copies; write atom(\"%s\", f16), or what type "
+        "they have",
+        op, atom->name, atom->name);
+  }
+  return atom;
+}
+
+static int copy_by(lua_State *L, CtIr *ir) { /* atom, src, dst */
+  CtDtype dtype;
+  CtErr err;
+  const CtAtom *atom = front_copy_atom(L, 1, "copy", &dtype);
+  CtView src = front_view(L, 2, "copy"), dst = front_view(L, 3, "copy");
+  check(L, ct_ir_copy_by(ir, atom, dtype, NULL, src, dst, &err), &err);
+  return 0;
+}
+
+int front_copy(lua_State *L) { /* [atom,] src, dst */
+  CtIr *ir = front_here(L, "copy");
+  CtErr err;
+  if (lua_gettop(L) > 2 && tensor_test(L, 1) == NULL) {
+    return copy_by(L, ir);
+  }
+  CtView src = front_view(L, 1, "copy");
+  CtView dst = front_view(L, 2, "copy");
+  check(L, ct_ir_copy(ir, src, dst, &err), &err);
+  return 0;
+}
+
+static int fill(lua_State *L, const char *op) { /* tensor, value */
+  CtIr *ir = front_here(L, op);
+  CtErr err;
+  CtView dst = front_view(L, 1, op);
+  CtVal value = value_to(L, 2, ir->bufs[dst.buf].dtype, op);
+  check(L, ct_ir_fill(ir, dst, value, &err), &err);
+  return 0;
+}
+
+int front_fill(lua_State *L) { return fill(L, "fill"); }
+
+int front_clear(lua_State *L) {
+  const Tensor *t = tensor_check(L, 1, "clear");
+  tensor_check_memory(L, 1, "clear");
+  lua_settop(L, 1);
+  if (t->dtype == CT_bool) {
+    lua_pushboolean(L, 0);
+  } else {
+    lua_pushinteger(L, 0);
+  }
+  return fill(L, "clear");
+}
+
+static int lang_axpby(lua_State *L) { /* alpha, X, beta, Y */
+  CtIr *ir = front_here(L, "axpby");
+  CtErr err;
+  CtView x = front_view(L, 2, "axpby");
+  CtView y = front_view(L, 4, "axpby");
+  CtDtype dtype = ir->bufs[y.buf].dtype;
+  CtVal alpha = value_to(L, 1, dtype, "axpby");
+  CtVal beta = value_to(L, 3, dtype, "axpby");
+  check(L, ct_ir_axpby(ir, alpha, x, beta, y, &err), &err);
+  return 0;
+}
+
+/* --- barriers ----------------------------------------------------------------------------------------------- */
+
+static int effect(lua_State *L, const char *name, CtOp op, int64_t imm) {
+  ct_ir_effect(front_here(L, name), op, imm);
+  return 0;
+}
+
+static int lang_sync_threads(lua_State *L) { return effect(L, "sync_threads", CT_OP_BARRIER, 0); }
+static int lang_sync_warp(lua_State *L) { return effect(L, "sync_warp", CT_OP_SYNC_WARP, 0); }
+static int lang_cp_fence(lua_State *L) { return effect(L, "cp_async_fence", CT_OP_CP_FENCE, 0); }
+
+static int lang_cp_wait(lua_State *L) { /* groups that may be pending */
+  int64_t n = lua_isnoneornil(L, 1) ? 0 : bind_to_static(L, 1, "cp_async_wait");
+  if (n < 0 || n > 7) {
+    return diag_error(L, "cp_async_wait: %I groups; expected 0 to 7", (LUAI_UACINT)n);
+  }
+  return effect(L, "cp_async_wait", CT_OP_CP_WAIT, n);
+}
+
+/* --- loops ---------------------------------------------------------------------------------------------------- */
+
+Range *range_test(lua_State *L, int idx) { return luaL_testudata(L, idx, RANGE_TYPE); }
+
+static Range *push_range(lua_State *L, CtInt start, CtInt stop, CtInt step, int64_t unroll) {
+  Range *r = lua_newuserdatauv(L, sizeof *r, 1);
+  *r = (Range){start, stop, step, unroll, front_serial(L), 1, "a range", false};
+  luaL_setmetatable(L, RANGE_TYPE);
+  return r;
+}
+
+/* On the host Lua itself runs a for loop over one: it calls it. */
+static int range_call(lua_State *L) {
+  const Range *r = luaL_checkudata(L, 1, RANGE_TYPE);
+  front_check_own(L, r->serial, r->what);
+  return diag_error(L, "%s is called; write 'for i in range(n) do'", r->what);
+}
+
+static int range_tostring(lua_State *L) {
+  const Range *r = luaL_checkudata(L, 1, RANGE_TYPE);
+  front_check_own(L, r->serial, r->what);
+  lua_pushstring(L, r->what);
+  return 1;
+}
+
+/* {unroll = n} as the last argument, from the `from`-th on: removed from the stack. */
+static int64_t take_unroll(lua_State *L, int from, const char *op) {
+  int top = lua_gettop(L);
+  int64_t unroll = 0;
+  if (top >= from && lua_istable(L, top)) {
+    if (bind_push_option(L, top, op, "unroll") != LUA_TNIL) {
+      unroll = bind_to_option(L, -1, 1, MAX_UNROLL, op, "unroll");
+    }
+    lua_settop(L, top - 1);
+  }
+  return unroll;
+}
+
+static bool is_i64(lua_State *L, int idx) {
+  CtVal v;
+  return value_test(L, idx, &v) && ct_inst(front_ir(L), v)->type == CT_i64;
+}
+
+static int lang_range(lua_State *L) { /* [start,] stop[, step][, {unroll = n}] */
+  front_here(L, "range");
+  int64_t unroll = take_unroll(L, 1, "range");
+  int n = lua_gettop(L);
+  if (n < 1 || n > 3) {
+    return diag_error(L,
+                      "range: %d bounds; expected range(stop), range(start, stop) or "
+                      "range(start, stop, step)",
+                      n);
+  }
+  CtInt start = n == 1 ? ct_int(0) : bind_to_int(L, 1, "range");
+  CtInt stop = bind_to_int(L, n == 1 ? 1 : 2, "range");
+  CtInt step = n == 3 ? bind_to_int(L, 3, "range") : ct_int(1);
+  bool is_wide = is_i64(L, 1) || is_i64(L, 2) || is_i64(L, 3);
+  push_range(L, start, stop, step, unroll)->is_i64 = is_wide;
+  return 1;
+}
+
+/* For the standard library: a range whose loop has the two values that a function makes of the index. */
+static int lang_tiles_of(lua_State *L) { /* range, function */
+  const Range *r = luaL_checkudata(L, 1, RANGE_TYPE);
+  front_here(L, "raster");
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  Range *pairs = push_range(L, r->start, r->stop, r->step, r->unroll);
+  pairs->n_values = 2;
+  pairs->what = "raster";
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, -2, 1);
+  return 1;
+}
+
+/* The extent of the mode in argument 2: a number, a name or a path. */
+static CtInt extent_of_axis(lua_State *L, const CtCx *cx, CtLayout l) {
+  CtErr err;
+  CtInt size;
+  int path[CT_MAX_DEPTH], n = 1;
+  if (lua_type(L, 2) == LUA_TSTRING || lua_type(L, 2) == LUA_TTABLE) {
+    lua_settop(L, 2);
+    n = bind_to_mode_path(L, 2, cx, l, path, "axes");
+  } else {
+    path[0] = bind_to_index(L, 2, 0, ct_layout_rank(l) - 1, "axes", "mode");
+  }
+  check(L, ct_mode_at(cx, "axes", l, n, path, &l, &err), &err);
+  check(L, ct_size(cx, l, &size, &err), &err);
+  return size;
+}
+
+static int lang_axes(lua_State *L) { /* tensor or layout, mode[, {unroll = n}] */
+  front_here(L, "axes");
+  CtCx cx = bind_enter(L);
+  int64_t unroll = take_unroll(L, 3, "axes");
+  const Tensor *t = tensor_test(L, 1);
+  CtLayout layout = t != NULL ? t->layout : bind_to_layout(L, 1, &cx, "axes");
+  push_range(L, ct_int(0), extent_of_axis(L, &cx, layout), ct_int(1), unroll);
+  return 1;
+}
+
+static int unroll_next(lua_State *L) { /* upvalues: next, stop, step */
+  lua_Integer i = lua_tointeger(L, lua_upvalueindex(1));
+  lua_Integer stop = lua_tointeger(L, lua_upvalueindex(2));
+  lua_Integer step = lua_tointeger(L, lua_upvalueindex(3));
+  if (step > 0 ? i >= stop : i <= stop) {
+    return 0;
+  }
+  lua_pushinteger(L, i + step);
+  lua_replace(L, lua_upvalueindex(1));
+  lua_pushinteger(L, i);
+  return 1;
+}
+
+static int lang_unroll(lua_State *L) { /* [start,] stop[, step]: a loop that runs while tracing */
+  int n = lua_gettop(L);
+  int64_t start = n >= 2 ? bind_to_static(L, 1, "unroll") : 0;
+  int64_t stop = bind_to_static(L, n >= 2 ? 2 : 1, "unroll");
+  int64_t step = n >= 3 ? bind_to_static(L, 3, "unroll") : 1;
+  if (step == 0) {
+    return diag_error(L, "unroll: the step is zero");
+  }
+  lua_pushinteger(L, start);
+  lua_pushinteger(L, stop);
+  lua_pushinteger(L, step);
+  lua_pushcclosure(L, unroll_next, 3);
+  return 1;
+}
+
+/* --- opening -------------------------------------------------------------------------------------------------- */
+
+static const luaL_Reg block_functions[] = {{"shared", lang_shared},
+                                           {"fragment", lang_fragment},
+                                           {"fragment_like", lang_fragment_like},
+                                           {"axpby", lang_axpby},
+                                           {"sync_threads", lang_sync_threads},
+                                           {"sync_warp", lang_sync_warp},
+                                           {"cp_async_fence", lang_cp_fence},
+                                           {"cp_async_wait", lang_cp_wait},
+                                           {"range", lang_range},
+                                           {"axes", lang_axes},
+                                           {"_tiles_of", lang_tiles_of},
+                                           {"unroll", lang_unroll},
+                                           {NULL, NULL}};
+
+static const char *const axis_names[] = {"x", "y", "z", NULL};
+static const luaL_Reg index_meta[] = {{"__index", index_index},
+                                      {"__newindex", index_newindex},
+                                      {"__tostring", index_tostring},
+                                      {NULL, NULL}};
+static const luaL_Reg range_meta[] = {
+    {"__call", range_call}, {"__tostring", range_tostring}, {NULL, NULL}};
+static const luaL_Reg no_methods[] = {{NULL, NULL}};
+
+void bind_open_block(lua_State *L) { /* language table on top */
+  bind_new_type(L, INDEX_TYPE, index_meta, NULL);
+  luaL_getmetatable(L, INDEX_TYPE);
+  bind_add_fields(L, axis_names);
+  lua_pop(L, 1);
+  bind_new_type(L, RANGE_TYPE, range_meta, no_methods);
+  luaL_setfuncs(L, block_functions, 0);
+  for (int i = 0; i < (int)CT_ARRAY_LEN(indices); i++) {
+    int *which = lua_newuserdatauv(L, sizeof *which, 0);
+    *which = i;
+    luaL_setmetatable(L, INDEX_TYPE);
+    lua_setfield(L, -2, indices[i].name);
+  }
+}

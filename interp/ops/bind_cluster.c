@@ -1,0 +1,103 @@
+/* bind_cluster.c: clusters of blocks as kernels see them: a block's rank, the cluster's barrier; and
+   launches that overlap with the one before. */
+#include <lauxlib.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/trace/front.h"
+#include "interp/state/state.h"
+#include "interp/tensor/tensor.h"
+#include "interp/trace/value.h"
+
+/* --- the cluster --------------------------------------------------------------------------------- */
+
+static int lang_cluster_rank(lua_State *L) {
+  CtIr *ir = front_here(L, "cluster_rank");
+  value_push(L, ct_ir_cluster_rank(ir));
+  return 1;
+}
+
+static int lang_cluster_size(lua_State *L) {
+  lua_pushinteger(L, ct_ir_cluster_size(front_here(L, "cluster_size")));
+  return 1;
+}
+
+static int lang_cluster_arrive(lua_State *L) {
+  ct_ir_effect(front_here(L, "cluster_arrive"), CT_OP_CLUSTER_ARRIVE, 0);
+  return 0;
+}
+
+static int lang_cluster_wait(lua_State *L) {
+  ct_ir_effect(front_here(L, "cluster_wait"), CT_OP_CLUSTER_WAIT, 0);
+  return 0;
+}
+
+/* Without clusters every target has it: a block is one. */
+static int lang_cluster_sync(lua_State *L) {
+  CtIr *ir = front_here(L, "cluster_sync");
+  if (ct_ir_cluster_size(ir) == 1) {
+    ct_ir_effect(ir, CT_OP_BARRIER, 0);
+  } else {
+    ct_ir_effect(ir, CT_OP_CLUSTER_ARRIVE, 0);
+    ct_ir_effect(ir, CT_OP_CLUSTER_WAIT, 0);
+  }
+  return 0;
+}
+
+/* A shared tensor, as the block of a rank has it. */
+static int lang_remote(lua_State *L) { /* tensor, rank */
+  CtIr *ir = front_here(L, "remote");
+  CtView view = front_view(L, 1, "remote");
+  const Tensor *t = tensor_test(L, 1);
+  int size = (int)ct_ir_cluster_size(ir);
+  if (t->space != CT_SHARED || ir->bufs[view.buf].remote != 0 || t->is_guarded) {
+    return diag_error(L,
+                      "remote: %s is not the block's own shared memory; write remote(s, rank) of "
+                      "a tensor made by shared",
+                      tensor_push_title(L, 1));
+  }
+  if (ir->target.is_cuda && ir->target.sm < 90) {
+    return diag_error(L,
+                      "remote: other blocks' shared memory needs compute capability 9.0, but %s "
+                      "has %d.%d; run it on the CPU engine",
+                      ir->target.name, ir->target.sm / 10, ir->target.sm % 10);
+  }
+  (void)value_settle(L, 2);
+  if (lua_type(L, 2) == LUA_TNUMBER) {
+    (void)bind_to_index(L, 2, 0, size - 1, "remote", "rank");
+  }
+  CtView there = ct_ir_remote(ir, view, value_to(L, 2, CT_i32, "remote"));
+  if (ir->failed) {
+    return luaL_error(L, "not enough memory");
+  }
+  tensor_push_kernel(L, t->dtype, CT_SHARED, there, front_serial(L));
+  return 1;
+}
+
+/* --- dependent launches --------------------------------------------------------------------------- */
+
+static int lang_grid_wait(lua_State *L) {
+  state_of(L)->may_overlap = true;
+  ct_ir_grid_wait(front_here(L, "grid_dependency_wait"));
+  return 0;
+}
+
+static int lang_grid_launch(lua_State *L) {
+  ct_ir_effect(front_here(L, "grid_dependency_launch"), CT_OP_GRID_LAUNCH, 0);
+  return 0;
+}
+
+/* --- opening -------------------------------------------------------------------------------------- */
+
+static const luaL_Reg cluster_functions[] = {{"cluster_rank", lang_cluster_rank},
+                                             {"cluster_size", lang_cluster_size},
+                                             {"cluster_sync", lang_cluster_sync},
+                                             {"cluster_arrive", lang_cluster_arrive},
+                                             {"cluster_wait", lang_cluster_wait},
+                                             {"remote", lang_remote},
+                                             {"grid_dependency_wait", lang_grid_wait},
+                                             {"grid_dependency_launch", lang_grid_launch},
+                                             {NULL, NULL}};
+
+void bind_open_cluster(lua_State *L) { /* language table on top */
+  luaL_setfuncs(L, cluster_functions, 0);
+}

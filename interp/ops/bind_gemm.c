@@ -1,0 +1,128 @@
+/* bind_gemm.c: gemm(A, B, C) and gemm(mma, A, B, C) in kernels, and what orders products by wgmma. An MMA is
+   an atom, or a tiled MMA or a slice of one: tables (stdlib/language/tiled_mma.lua) that have the atom. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/trace/front.h"
+#include "interp/tensor/tensor.h"
+#include "interp/trace/value.h"
+
+static void check_names(lua_State *L, int idx) {
+  lua_pushnil(L);
+  while (lua_next(L, idx) != 0) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    if (strcmp(name, "order") != 0 && strcmp(name, "accumulate") != 0) {
+      diag_error(L, "gemm: option '%s' is unknown; expected order or accumulate",
+                 luaL_tolstring(L, -2, NULL));
+    }
+    lua_pop(L, 1);
+  }
+}
+
+static CtMmaOpts to_options(lua_State *L, int idx) {
+  CtMmaOpts opts = {{0}, 0};
+  CtErr err;
+  if (lua_isnoneornil(L, idx)) {
+    return opts;
+  }
+  if (!lua_istable(L, idx)) {
+    diag_type_error(L, idx, "gemm", "a table of options, {order = ..., accumulate = ...},");
+  }
+  check_names(L, idx);
+  if (lua_getfield(L, idx, "order") != LUA_TNIL &&
+      ct_gemm_order_parse(luaL_tolstring(L, -1, NULL), &opts.order, &err) != CT_OK) {
+    diag_error(L, "gemm: %s", err.msg);
+  }
+  if (lua_getfield(L, idx, "accumulate") != LUA_TNIL) {
+    opts.accumulate = value_to(L, lua_gettop(L), CT_bool, "gemm: accumulate");
+  }
+  return opts;
+}
+
+/* The MMA in argument 1, or NULL where that is a tensor. */
+static const CtAtom *to_mma(lua_State *L) {
+  CtDtype dtype;
+  const CtAtom *atom = bind_test_atom(L, 1, &dtype);
+  if (atom != NULL && atom->kind != CT_ATOM_MMA) {
+    diag_error(L, "gemm: %s is an atom of copies; an atom of products was expected", atom->name);
+  }
+  return atom;
+}
+
+static int lang_gemm(lua_State *L) { /* [mma,] A, B, C[, {order =, accumulate =}] */
+  CtIr *ir = front_here(L, "gemm");
+  CtErr err;
+  const CtAtom *atom = to_mma(L);
+  int first = atom == NULL ? 1 : 2;
+  CtView a = front_view(L, first, "gemm");
+  CtView b = front_view(L, first + 1, "gemm");
+  CtView c = front_view(L, first + 2, "gemm");
+  CtMmaOpts opts = to_options(L, first + 3);
+  if (atom == NULL && opts.accumulate != 0) {
+    return diag_error(L,
+                      "gemm: 'accumulate' is an option of atoms of wgmma; fill C with 0 where its "
+                      "sums are to start");
+  }
+  CtStatus status = atom == NULL ? ct_ir_gemm(ir, a, b, c, &opts.order, &err)
+                                 : ct_ir_mma(ir, atom, a, b, c, &opts, &err);
+  diag_check(L, status, &err);
+  return 0;
+}
+
+/* --- wgmma -------------------------------------------------------------------------------------------- */
+
+static int effect(lua_State *L, const char *name, CtOp op, int64_t imm) {
+  CtIr *ir = front_here(L, name);
+  enum { SM90 = 90 };
+  if (ir->target.is_cuda && ir->target.sm != SM90) {
+    return diag_error(
+        L, "%s: it needs sm_90a, but the kernel is compiled for sm_%d; the CPU engine runs it",
+        name, ir->target.sm);
+  }
+  ct_ir_effect(ir, op, imm);
+  return 0;
+}
+
+static int lang_wgmma_fence(lua_State *L) { return effect(L, "wgmma_fence", CT_OP_WGMMA_FENCE, 0); }
+
+static int lang_wgmma_commit(lua_State *L) {
+  return effect(L, "wgmma_commit", CT_OP_WGMMA_COMMIT, 0);
+}
+
+static int lang_wgmma_wait(lua_State *L) { /* groups that may be pending */
+  int64_t n = lua_isnoneornil(L, 1) ? 0 : bind_to_static(L, 1, "wgmma_wait");
+  if (n < 0 || n > 7) {
+    return diag_error(L, "wgmma_wait: %I groups; expected 0 to 7", (LUAI_UACINT)n);
+  }
+  return effect(L, "wgmma_wait", CT_OP_WGMMA_WAIT, n);
+}
+
+/* Is a kernel being traced? Then tensors are made in its memory. */
+static int is_tracing(lua_State *L) {
+  lua_pushboolean(L, front_is_tracing(L));
+  return 1;
+}
+
+/* _come_threads(n): the first and last number of the block's threads from n on that come here; nothing
+   where there are none, or none for certain. */
+static int come_threads(lua_State *L) {
+  int64_t lo, hi;
+  const CtIr *ir = front_ir(L);
+  if (ir == NULL || !ct_ir_come_threads(ir, luaL_checkinteger(L, 1), &lo, &hi)) {
+    return 0;
+  }
+  lua_pushinteger(L, lo);
+  lua_pushinteger(L, hi);
+  return 2;
+}
+
+static const luaL_Reg functions[] = {{"gemm", lang_gemm},
+                                     {"_is_tracing", is_tracing},
+                                     {"_come_threads", come_threads},
+                                     {"wgmma_fence", lang_wgmma_fence},
+                                     {"wgmma_commit", lang_wgmma_commit},
+                                     {"wgmma_wait", lang_wgmma_wait},
+                                     {NULL, NULL}};
+
+void bind_open_gemm(lua_State *L) { luaL_setfuncs(L, functions, 0); }

@@ -1,0 +1,187 @@
+/* bind_lift.c: the functions on layouts that tensors take part in: what they make of the tensor's layout
+   becomes the tensor's. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/state/diag.h"
+#include "division.h"
+#include "guard.h"
+#include "interp/tensor/tensor.h"
+
+/* Replaces the tensors among the n arguments from `first` on by their layouts. */
+static void replace_tensors(lua_State *L, int first, int n, const char *op) {
+  for (int i = first; i < first + n; i++) {
+    const Tensor *t = tensor_test(L, i);
+    if (t != NULL) {
+      if (t->in_kernel) {
+        tensor_check_live(L, i, op);
+      }
+      tensor_push_layout(L, i);
+      lua_replace(L, i);
+    }
+  }
+}
+
+/* Calls the function in upvalue 1 with all arguments on the stack. */
+static int call_original(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+/* upvalues: the function on layouts, its name. What it says of a layout it says of a tensor's. */
+static int lifted_query(lua_State *L) {
+  replace_tensors(L, 1, lua_gettop(L), lua_tostring(L, lua_upvalueindex(2)));
+  return call_original(L);
+}
+
+/* Does a layout of static sizes take all its values inside a part of the tensor? */
+static bool stays_inside(const Division *d, const CtTiler *item, CtLayout part) {
+  CtInt end, size = division_size(d, part);
+  CtErr err;
+  return ct_cosize(d->cx, item->layout, &end, &err) == CT_OK && ct_is_static(end) &&
+         ct_is_static(size) && end.v <= size.v;
+}
+
+/* A composition may go anywhere, but where it stays inside. Depth is bounded by that of the tiler. */
+static void note_composition(Division *d, const CtTiler *item, CtLayout part) {
+  CtTuple shape = part.shape;
+  if (item->kind == CT_TILER_TUPLE) {
+    for (int i = 0; i < item->n && i < ct_layout_rank(part); i++) {
+      note_composition(d, &item->items[i], ct_mode(part, i));
+    }
+  } else if (item->kind == CT_TILER_LAYOUT && !stays_inside(d, item, part)) {
+    for (uint32_t i = 0; i < shape->len; i++) {
+      if (ct_is_leaf(&shape[i])) {
+        guard_note(d->L, &d->over, (uint32_t)(&shape[i] - d->t->layout.shape), shape[i].i);
+      }
+    }
+  }
+}
+
+/* Notes the modes that a tiler, of a divide or a composition, may run past. */
+static void note_overhangs(lua_State *L, const CtCx *cx, const Tensor *t, const char *name,
+                           Overhangs *o) {
+  Division d = {.L = L, .cx = cx, .op = name, .t = t, .title = tensor_push_title(L, 1)};
+  lua_pop(L, 1);
+  d.tiler = bind_to_tiler(L, 2, cx, name);
+  if (strcmp(name, "composition") != 0) {
+    division_check(&d);
+  } else {
+    note_composition(&d, &d.tiler, t->layout);
+  }
+  *o = d.over;
+}
+
+/* A function on layouts, of a guarded tensor: applied to its coordinates. */
+static int guarded_view(lua_State *L, const Tensor *t, const char *name, int n) {
+  static const CtNode zero = {.rank = CT_LEAF, .len = 1};
+  CtCx cx = bind_enter(L);
+  Overhangs over = {0};
+  CtLayout coords;
+  bool divides = strstr(name, "divide") != NULL || strcmp(name, "composition") == 0;
+  if (strncmp(name, "filter", 6) == 0) {
+    return diag_error(L, "%s: %s is guarded; filter the tensor first, then guard it", name,
+                      tensor_push_title(L, 1));
+  }
+  if (divides) {
+    note_overhangs(L, &cx, t, name, &over);
+  }
+  lua_pushvalue(L, lua_upvalueindex(1));
+  bind_push_layout(L, guard_coordinates(L, &cx, t, name));
+  for (int i = 2; i <= n; i++) {
+    lua_pushvalue(L, i);
+  }
+  replace_tensors(L, lua_gettop(L) - n + 2, n - 1, name);
+  lua_call(L, n, 1);
+  if (!bind_test_layout(L, -1, &coords)) {
+    return diag_error(L, "%s: the result is no layout that a tensor can have", name);
+  }
+  guard_push_part(L, &cx, t, &over, coords, &zero);
+  return 1;
+}
+
+/* A divide of a tensor without a guard must not pad it. */
+static void check_padding(lua_State *L, const Tensor *t, const char *name) {
+  CtCx cx = bind_enter(L);
+  Division d = {.L = L, .cx = &cx, .op = name, .t = t, .title = tensor_push_title(L, 1)};
+  lua_pop(L, 1);
+  d.tiler = bind_to_tiler(L, 2, &cx, name);
+  division_check_padding(&d);
+}
+
+/* A layout that was made from the tensor's: its swizzle and offset are the tensor's still. */
+static bool is_of(const CtComposed *made, const Tensor *t) {
+  CtComposed of = tensor_layout(t);
+  return made->is_swizzled == of.is_swizzled &&
+         (!of.is_swizzled ||
+          (ct_swizzle_equal(made->swizzle, of.swizzle) && ct_int_equal(made->offset, of.offset)));
+}
+
+/* upvalues as above. The layout made from that of a tensor becomes the tensor's: every index of the
+   result is one of the argument's. Where the first argument is no tensor nothing changes: `select`
+   is Lua's own as well. */
+static int lifted_view(lua_State *L) {
+  int n = lua_gettop(L);
+  CtComposed made;
+  if (tensor_test(L, 1) == NULL) {
+    return call_original(L);
+  }
+  const char *name = lua_tostring(L, lua_upvalueindex(2));
+  const Tensor *t = tensor_check_live(L, 1, name);
+  if (t->is_guarded && t->at == NULL) {
+    return guarded_view(L, t, name, n);
+  }
+  if (strstr(name, "divide") != NULL) {
+    check_padding(L, t, name);
+  }
+  lua_pushvalue(L, 1);
+  lua_insert(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 2); /* stack: tensor; function; arguments */
+  replace_tensors(L, 3, n, name);
+  lua_call(L, n, 1);
+  if (!bind_test_composed(L, -1, &made) || !is_of(&made, t)) {
+    return diag_error(L, "%s: the result is no layout that a tensor can have", name);
+  }
+  if (t->at != NULL) {
+    tensor_push_coords(L, t, made.layout, t->at);
+    return 1;
+  }
+  tensor_push_view(L, t, made.layout, t->offset, NULL);
+  lua_insert(L, -2); /* stack: ..., view, layout */
+  tensor_keep_layout(L, -2);
+  return 1;
+}
+
+static const char *const queries[] = {
+    "size",  "cosize", "rank",  "depth", "values", "max_common_vector", "max_common_layout",
+    "shape", "stride", "names", NULL};
+
+static const char *const views[] = {
+    "coalesce",       "filter",        "filter_zeros", "flatten",     "composition",
+    "logical_divide", "zipped_divide", "tiled_divide", "flat_divide", "group",
+    "select",         "take",          "mode",         "named",       NULL};
+
+/* Puts a closure over the module's function in its place, and among the methods. */
+static void lift(lua_State *L, int module, int methods, const char *const *names,
+                 lua_CFunction lifted) {
+  for (; *names != NULL; names++) {
+    if (lua_getfield(L, module, *names) != LUA_TFUNCTION) {
+      lua_pop(L, 1);
+      continue;
+    }
+    lua_pushstring(L, *names);
+    lua_pushcclosure(L, lifted, 2);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, module, *names);
+    lua_setfield(L, methods, *names);
+  }
+}
+
+void bind_add_lifted(lua_State *L, int module, int methods) {
+  lift(L, module, methods, queries, lifted_query);
+  lift(L, module, methods, views, lifted_view);
+}

@@ -1,0 +1,388 @@
+/* bind_partition.c: tile, parallelize and view. They, and the functions of bind_lift.c, only change
+   the layout and the offset of a tensor, so they are the same on the host and in a kernel, where the
+   layout's integers may be run-time values. A layout in place of the tensor gives a layout and an
+   offset. */
+#include <lauxlib.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/state/diag.h"
+#include "division.h"
+#include "interp/trace/front.h"
+#include "guard.h"
+#include "runtime/layout/walk.h"
+#include "interp/tensor/tensor.h"
+
+/* {====== Projections ====== */
+
+static bool keeps_all(CtTuple proj) {
+  return proj == NULL || (ct_is_leaf(proj) && proj->i.kind != CT_ANY);
+}
+
+/* The items under the integers of proj. False for a projection that does not fit: the algebra will
+   refuse it. */
+static bool project_tiler(const CtCx *cx, CtTuple proj, CtTiler tiler, CtTiler *out) {
+  if (keeps_all(proj)) {
+    *out = tiler;
+    return true;
+  }
+  if (ct_is_leaf(proj) || tiler.kind != CT_TILER_TUPLE || proj->rank != tiler.n) {
+    return false;
+  }
+  CtTiler *items = ct_arena_alloc(cx->arena, (size_t)(tiler.n + 1) * sizeof *items);
+  int n = 0;
+  for (int i = 0; items != NULL && i < tiler.n; i++) {
+    CtTuple p = ct_child(proj, i);
+    if (!ct_is_leaf(p)) {
+      return false;
+    }
+    if (p->i.kind != CT_ANY) {
+      items[n++] = tiler.items[i];
+    }
+  }
+  *out = (CtTiler){.kind = CT_TILER_TUPLE, .n = n, .items = items};
+  return items != NULL;
+}
+
+static bool project_tuple(const CtCx *cx, CtTuple proj, CtTuple t, CtTuple *out) {
+  if (keeps_all(proj)) {
+    *out = t;
+    return true;
+  }
+  return !ct_is_leaf(proj) && !ct_is_leaf(t) && proj->rank == t->rank &&
+         ct_dice_tuple(cx, proj, t, out, NULL) == CT_OK;
+}
+
+/* {====== tile, parallelize ====== */
+
+/* Is the part of a tensor cut from its coordinates, as some of it may lie outside? Else guarded
+   tensors are like others. */
+static bool cuts_coordinates(const Tensor *t, const Overhangs *o) {
+  return t != NULL && t->is_guarded && t->at == NULL &&
+         (t->guard != NULL || o->n > 0 || o->n_lone > 0);
+}
+
+/* What is cut by tile or parallelize: the layout in argument 1, or that of a tensor, or its
+   coordinates. */
+static CtComposed to_whole(lua_State *L, const CtCx *cx, const Division *d) {
+  if (d->t == NULL) {
+    return bind_to_composed(L, 1, cx, d->op);
+  }
+  return ct_composed_plain(cuts_coordinates(d->t, &d->over) ? guard_coordinates(L, cx, d->t, d->op)
+                                                            : d->t->layout);
+}
+
+/* Inner modes that the tiles do not divide are padded: of layouts, which read no memory, and of what is
+   guarded. Others were refused (division_check). The tiler is projected. */
+static void pad_whole(lua_State *L, const CtCx *cx, const char *op, CtTiler tiler,
+                      CtComposed *part) {
+  CtErr err;
+  bool padded;
+  diag_check(L, ct_pad_for_tiles(cx, op, part->layout, tiler, &part->layout, &padded, &err), &err);
+}
+
+/* Pushes the part of the tensor or layout in argument 1, of 4, that begins at `at`. */
+static int push_part(lua_State *L, const CtCx *cx, const Division *d, const CtComposed *part,
+                     CtTuple at) {
+  const Tensor *t = d->t;
+  const char *op = d->op;
+  int n_operands = lua_isnil(L, 4) ? 3 : 4;
+  CtErr err;
+  if (t == NULL) {
+    bind_push_made_composed(L, part, op, n_operands);
+    bind_push_tuple(L, at);
+    return 2;
+  }
+  if (cuts_coordinates(t, &d->over)) {
+    guard_push_part(L, cx, t, &d->over, part->layout, at);
+    return 1;
+  }
+  if (t != NULL && t->at != NULL) {
+    CtTuple sum;
+    diag_check(L, ct_coord_add(cx, t->at, at, &sum, &err), &err);
+    tensor_push_coords(L, t, part->layout, sum);
+    return 1;
+  }
+  CtInt offset = ct_int(0);
+  if (!ct_is_leaf(at)) {
+    return diag_error(L, "%s: the values of %s are coordinates, which index no memory", op,
+                      bind_layout_text(cx, part->layout));
+  }
+  diag_check(L, ct_int_op(cx, CT_INT_ADD, t->offset, at->i, &offset, &err), &err);
+  CtComposed made = tensor_layout(tensor_push_view(
+      L, t, part->layout, offset, NULL)); /* stack: tensor, three arguments, part */
+  tensor_push_layout(L, 1);
+  lua_replace(L, 1);
+  bind_push_made_composed(L, &made, op, n_operands);
+  tensor_keep_layout(L, -2);
+  return 1;
+}
+
+/* The number of tiles along mode i, as a value of the kernel; CT_ANY: not known. */
+static CtInt tiles_along(const Division *d, int i) {
+  bool by_mode = d->tiler.kind == CT_TILER_TUPLE;
+  CtLayout part = by_mode ? ct_mode(d->t->layout, i) : d->t->layout;
+  const CtTiler *item = by_mode ? (i < d->n_modes ? &d->tiler.items[i] : NULL) : &d->tiler;
+  CtInt extent = division_size(d, part), n = ct_int(1), tiles = {.kind = CT_ANY};
+  CtErr err;
+  if (item != NULL && item->kind != CT_TILER_LAYOUT) {
+    return tiles;
+  }
+  n = item != NULL ? division_size(d, item->layout) : n;
+  return ct_int_op(d->cx, CT_INT_CEILDIV, extent, n, &tiles, &err) == CT_OK
+             ? tiles
+             : (CtInt){.kind = CT_ANY};
+}
+
+/* For check: the coordinate of a tile lies below the numbers of tiles. */
+static void note_tile(lua_State *L, const Division *d, CtTuple crd) {
+  Tensor *part = tensor_test(L, -1);
+  CtIr *ir = front_ir(L);
+  int n = d->tiler.kind == CT_TILER_TUPLE ? ct_layout_rank(d->t->layout) : 1;
+  bool is_tuple = !ct_is_leaf(crd);
+  if (ir == NULL || !ir->is_checked || part == NULL || d->t->is_guarded || d->t->at != NULL ||
+      (!is_tuple && n > 1)) {
+    return;
+  }
+  for (int i = 0; i < n && (!is_tuple || i < crd->rank); i++) {
+    CtTuple c = is_tuple ? ct_child(crd, i) : crd;
+    if (ct_is_leaf(c) && c->i.kind != CT_ANY) {
+      const char *what = lua_pushfstring(L, "in mode %d of the tiles of %s", i,
+                                         d->t->name != NULL ? d->t->name : "the tensor");
+      front_within_part(L, part, c->i, tiles_along(d, i), what);
+      lua_pop(L, 1);
+    }
+  }
+}
+
+/* tile(t, tiler, coord[, proj]) */
+static int tile(lua_State *L) {
+  if (lua_gettop(L) < 3) {
+    return diag_error(L,
+                      "tile: %d arguments; tile(t, tiler, coordinate) was expected, and "
+                      "zipped_divide(t, tiler) has all tiles",
+                      lua_gettop(L));
+  }
+  lua_settop(L, 4);
+  CtCx cx = bind_enter(L);
+  const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "tile");
+  CtTiler tiler = bind_to_tiler(L, 2, &cx, "tile"), tiles;
+  CtTuple crd = bind_to_tuple(L, 3, &cx, "tile"), proj = bind_opt_tuple(L, 4, &cx, "tile"), kept;
+  CtTuple offset;
+  CtErr err;
+  Division d = {.L = L, .cx = &cx, .op = "tile", .t = t};
+  if (t != NULL && project_tiler(&cx, proj, tiler, &d.tiler)) {
+    d.title = tensor_push_title(L, 1);
+    division_check(&d);
+    if (project_tuple(&cx, proj, crd, &kept)) {
+      division_check_coordinate(&d, kept);
+    }
+  }
+  crd = t == NULL ? crd : front_coordinate(L, t, crd);
+  if (t != NULL && t->is_guarded && project_tuple(&cx, proj, crd, &kept)) {
+    division_note_lone(&d, kept);
+  }
+  CtComposed part = to_whole(L, &cx, &d);
+  if (project_tiler(&cx, proj, tiler, &tiles)) {
+    pad_whole(L, &cx, "tile", tiles, &part);
+  }
+  diag_check(L, ct_composed_tile(&cx, &part, tiler, crd, proj, &part, &offset, &err), &err);
+  int n_results = push_part(L, &cx, &d, &part, offset);
+  if (d.rests != NULL && project_tuple(&cx, proj, crd, &kept)) {
+    note_tile(L, &d, kept);
+  }
+  return n_results;
+}
+
+/* The sizes of the modes of a thread layout, as a tiler. */
+static bool thread_tiler(lua_State *L, const CtCx *cx, CtLayout thr, CtTiler *out) {
+  CtErr err;
+  int rank = ct_layout_rank(thr);
+  CtInt *sizes = ct_arena_alloc(cx->arena, (size_t)(rank + 1) * sizeof *sizes);
+  for (int i = 0; sizes != NULL && i < rank; i++) {
+    sizes[i] = bind_mode_size(L, cx, thr, i);
+  }
+  CtTuple shape = sizes == NULL ? NULL : ct_tuple_ints(cx->arena, rank, sizes);
+  return shape != NULL && ct_tiler_from_tuple(cx->arena, shape, out, &err) == CT_OK;
+}
+
+static void check_threads(Division *d, CtTuple proj, CtInt index) {
+  CtTiler tiler;
+  if (d->t->in_kernel) {
+    front_check_threads(d->L, d->thr, index);
+  }
+  if (thread_tiler(d->L, d->cx, d->thr, &tiler) && project_tiler(d->cx, proj, tiler, &d->tiler)) {
+    d->title = tensor_push_title(d->L, 1);
+    division_check(d);
+  }
+}
+
+/* A thread of the layout, where its number is static. */
+static void check_index(lua_State *L, const CtCx *cx, CtLayout thr, CtInt index) {
+  CtInt n;
+  CtErr err;
+  diag_check(L, ct_size(cx, thr, &n, &err), &err);
+  if (ct_is_static(index) && ct_is_static(n) && (index.v < 0 || index.v >= n.v)) {
+    diag_error(L, "parallelize: there is no thread %I in thread layout %s; expected 0 to %I",
+               (LUAI_UACINT)index.v, bind_layout_text(cx, thr), (LUAI_UACINT)(n.v - 1));
+  }
+}
+
+/* For check: the number of a thread lies below the number of threads that share the tensor at the top. */
+static void note_thread(lua_State *L, CtInt thread, CtInt n) {
+  Tensor *part = tensor_test(L, -1);
+  CtIr *ir = front_ir(L);
+  if (ir != NULL && ir->is_checked && part != NULL) {
+    const char *what = lua_pushfstring(L, "among the threads that share %s",
+                                       part->name != NULL ? part->name : "the tensor");
+    front_within_part(L, part, thread, n, what);
+    lua_pop(L, 1);
+  }
+}
+
+/* _note_thread(t, thread, n): notes the same for the tensor t. Returns t, whatever it is. */
+static int note_thread_of(lua_State *L) {
+  lua_settop(L, 3);
+  CtInt thread = bind_to_int(L, 2, "get_slice"), n = bind_to_int(L, 3, "get_slice");
+  lua_settop(L, 1);
+  note_thread(L, thread, n);
+  return 1;
+}
+
+/* parallelize(t, thr_layout, index[, proj]) */
+static int parallelize(lua_State *L) {
+  lua_settop(L, 4);
+  CtCx cx = bind_enter(L);
+  const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "parallelize");
+  CtLayout thr = bind_to_layout(L, 2, &cx, "parallelize");
+  CtInt index = bind_to_int(L, 3, "parallelize");
+  CtTiler tiler;
+  CtTuple offset;
+  CtTuple proj = bind_opt_tuple(L, 4, &cx, "parallelize");
+  CtErr err;
+  Division d = {.L = L, .cx = &cx, .op = "parallelize", .by_threads = true, .t = t, .thr = thr};
+  if (t != NULL) {
+    check_index(L, &cx, thr, index);
+    check_threads(&d, proj, index);
+  }
+  CtComposed part = to_whole(L, &cx, &d);
+  if (thread_tiler(L, &cx, thr, &tiler) && project_tiler(&cx, proj, tiler, &tiler)) {
+    pad_whole(L, &cx, "parallelize", tiler, &part);
+  }
+  const CtNode thread = {.rank = CT_LEAF, .len = 1, .i = index};
+  index = t == NULL ? index : front_coordinate(L, t, &thread)->i;
+  diag_check(L, ct_composed_parallelize(&cx, &part, thr, index, proj, &part, &offset, &err), &err);
+  int n_results = push_part(L, &cx, &d, &part, offset);
+  if (t != NULL) {
+    note_thread(L, index, division_size(&d, thr));
+  }
+  return n_results;
+}
+
+/* {====== view ====== */
+
+static int64_t add_clamped(int64_t a, int64_t b) {
+  int64_t sum;
+  return !ct_add_overflow(a, b, &sum) ? sum : a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+/* Every index of the layout must lie in the tensor's memory, where that is known. */
+static void check_view(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout layout) {
+  int64_t lo, hi, size, n;
+  CtErr err;
+  if (!ct_layout_is_static(layout) || !ct_is_static(t->offset)) {
+    return;
+  }
+  CtStatus status = ct_walk_bounds(layout, &lo, &hi, &size, &err);
+  if (status != CT_OK) {
+    diag_error(L, "view: %s", err.msg);
+  }
+  if (!t->in_kernel) {
+    n = (int64_t)(t->storage->bytes / ct_dtype_bytes(t->dtype));
+  } else {
+    CtInt n_elems = front_ir(L)->bufs[t->buf].n_elems;
+    if (!ct_is_static(n_elems)) {
+      return;
+    }
+    n = n_elems.v;
+  }
+  lo = add_clamped(lo, t->offset.v);
+  hi = add_clamped(hi, t->offset.v);
+  if (size > 0 && (lo < 0 || hi >= n)) {
+    diag_error(L, "view: layout %s reaches from element %I to %I of the %I elements of %s",
+               bind_layout_text(cx, layout), (LUAI_UACINT)lo, (LUAI_UACINT)hi, (LUAI_UACINT)n,
+               tensor_push_title(L, 1));
+  }
+}
+
+/* Shared memory under a swizzle: a kernel that shares one piece of memory out among its tensors. */
+static int swizzled_view(lua_State *L, const CtCx *cx, const Tensor *t, const CtComposed *l) {
+  CtView out;
+  CtErr err;
+  if (t->space != CT_SHARED) {
+    return diag_error(L,
+                      "view: %s is swizzled, which only shared memory needs: other memory has no "
+                      "banks; give %s a plain layout",
+                      bind_composed_text(cx, l), tensor_push_title(L, 1));
+  }
+  if (t->swizzle.bits != 0 || !ct_composed_is_static(l)) {
+    return diag_error(L,
+                      t->swizzle.bits != 0
+                          ? "view: %s is swizzled already; a plain layout keeps its swizzle"
+                          : "view: the swizzled layout for %s holds run-time values; expected a "
+                            "static one",
+                      tensor_push_title(L, 1));
+  }
+  diag_check(L, ct_ir_view_swizzled(front_ir(L), tensor_view(t), l, &out, &err), &err);
+  tensor_push_kernel(L, t->dtype, t->space, out, front_serial(L));
+  return 1;
+}
+
+/* view(t, layout): the same memory, from the same first element, under another layout. */
+static int view(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  if (lua_gettop(L) > 2) {
+    return diag_error(L, "view: %d arguments; a shape is one argument: view(t, {4, 8})",
+                      lua_gettop(L));
+  }
+  if (luaL_testudata(L, 1, LAYOUT_TYPE) != NULL) {
+    return diag_error(L,
+                      "view: argument 1 is a layout; a tensor was expected; html(x, file) writes "
+                      "a page with the picture of a layout");
+  }
+  const Tensor *t = tensor_check_live(L, 1, "view");
+  tensor_check_memory(L, 1, "view");
+  CtComposed l = bind_to_composed(L, 2, &cx, "view");
+  if (l.is_swizzled && t->in_kernel) {
+    return swizzled_view(L, &cx, t, &l);
+  }
+  CtLayout layout = bind_to_layout(L, 2, &cx, "view");
+  if (t->guard != NULL) {
+    return diag_error(L,
+                      "view: tiles of %s may overhang, which another layout would not show; "
+                      "view the tensor first, then guard it",
+                      tensor_push_title(L, 1));
+  }
+  check_view(L, &cx, t, layout);
+  tensor_push_view(L, t, layout, t->offset, NULL);
+  return 1;
+}
+
+/* {====== Registration ====== */
+
+static const luaL_Reg functions[] = {
+    {"tile", tile}, {"parallelize", parallelize}, {"view", view}, {NULL, NULL}};
+
+static const luaL_Reg internal_functions[] = {{"_note_thread", note_thread_of}, {NULL, NULL}};
+
+static const luaL_Reg layout_methods[] = {
+    {"tile", tile}, {"parallelize", parallelize}, {NULL, NULL}};
+
+void bind_add_partition(lua_State *L, int module, int methods) {
+  bind_add_methods(L, LAYOUT_TYPE, layout_methods);
+  lua_pushvalue(L, module);
+  luaL_setfuncs(L, functions, 0);
+  luaL_setfuncs(L, internal_functions, 0);
+  lua_pushvalue(L, methods);
+  luaL_setfuncs(L, functions, 0);
+  lua_pop(L, 2);
+}

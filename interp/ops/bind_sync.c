@@ -1,0 +1,536 @@
+/* bind_sync.c: what warps of a kernel synchronise by beside sync_threads: mbarriers, the state of a
+   pipeline over them, named barriers; roles of warp groups: setmaxnreg, elect_one. */
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/trace/front.h"
+#include "interp/tensor/tensor.h"
+#include "interp/trace/value.h"
+
+#define MBARRIER_TYPE "mbarrier"
+#define STATE_TYPE "pipeline state"
+#define NAMED_TYPE "named barrier"
+
+enum { MAX_BARRIERS = 1024, MAX_COUNT = (1 << 20) - 1, MAX_NAMED = 15, MAX_SLOTS = 1 << 16 };
+enum { MIN_REGISTERS = 24, MAX_REGISTERS = 256 };
+
+/* All n barriers, or one of them. */
+typedef struct Mbarrier {
+  uint32_t buf, serial;
+  int64_t n;
+  CtVal slot; /* of one; 0: all */
+} Mbarrier;
+
+typedef struct State {
+  uint32_t serial;
+  int64_t n;
+  CtVal slot, parity; /* VARs, i32 */
+} State;
+
+typedef struct Named {
+  uint32_t serial;
+  CtVal id;
+  int64_t threads;
+} Named;
+
+/* On a CUDA device older than sm there is no such instruction. */
+static void need_sm(lua_State *L, const CtIr *ir, const char *op, int sm, bool is_specific) {
+  int have = ir->target.sm;
+  if (ir->target.is_cuda && (is_specific ? have != sm : have < sm)) {
+    diag_error(L,
+               "%s: it needs sm_%d%s, but the kernel is compiled for sm_%d; the CPU engine runs it",
+               op, sm, is_specific ? "a" : "", have);
+  }
+}
+
+static void check_memory(lua_State *L, const CtIr *ir) {
+  if (ir->failed) {
+    luaL_error(L, "not enough memory");
+  }
+}
+
+/* --- mbarriers ------------------------------------------------------------------------------------------ */
+
+static Mbarrier *push_mbarrier(lua_State *L, Mbarrier m) {
+  Mbarrier *p = lua_newuserdatauv(L, sizeof *p, 0);
+  *p = m;
+  luaL_setmetatable(L, MBARRIER_TYPE);
+  return p;
+}
+
+static void check_shared_room(lua_State *L, const CtIr *ir, int64_t n) {
+  int64_t bytes = ct_ir_shared_bytes(ir) + n * 8, max = (int64_t)ir->target.shared_max;
+  if (bytes > max) {
+    diag_error(
+        L,
+        "mbarrier: with these barriers the kernel's shared memory is %I bytes, but a block on "
+        "%s has %I; make a tile smaller",
+        (LUAI_UACINT)bytes, ir->target.name, (LUAI_UACINT)max);
+  }
+}
+
+static int lang_mbarrier(lua_State *L) { /* n, count */
+  CtIr *ir = front_here(L, "mbarrier");
+  int n = bind_to_index(L, 1, 1, MAX_BARRIERS, "mbarrier", "number of barriers");
+  int count = bind_to_index(L, 2, 1, MAX_COUNT, "mbarrier", "number of arrivals");
+  need_sm(L, ir, "mbarrier", 80, false);
+  if (ir->cur != 1) {
+    return diag_error(L,
+                      "mbarrier: all threads must see it made; declare it at the top level of the "
+                      "kernel, outside run-time ifs and loops");
+  }
+  check_shared_room(L, ir, n);
+  uint32_t buf = ct_ir_mbarrier(ir, n, (uint32_t)count);
+  check_memory(L, ir);
+  push_mbarrier(L, (Mbarrier){.buf = buf, .serial = front_serial(L), .n = n});
+  return 1;
+}
+
+/* What messages call it. */
+static const char *title(lua_State *L, const Mbarrier *m) {
+  const CtIr *ir = front_ir(L);
+  const char *name = ir == NULL ? NULL : ir->bufs[m->buf].name;
+  return name == NULL ? "the mbarrier" : name;
+}
+
+static CtVal to_slot(lua_State *L, CtIr *ir, int idx, const Mbarrier *m) {
+  lua_Integer i;
+  int is_int;
+  (void)value_settle(L, idx);
+  i = lua_tointegerx(L, idx, &is_int);
+  if (is_int && (i < 0 || i >= m->n)) {
+    diag_error(L, "%s[%I]: it has %I %s, counted from 0", title(L, m), (LUAI_UACINT)i,
+               (LUAI_UACINT)m->n, m->n == 1 ? "barrier" : "barriers");
+  }
+  return is_int ? ct_ir_const_int(ir, CT_i32, i) : value_to(L, idx, CT_i32, title(L, m));
+}
+
+static int mbarrier_index(lua_State *L) { /* upvalue 1: methods */
+  const Mbarrier *m = luaL_checkudata(L, 1, MBARRIER_TYPE);
+  front_check_own(L, m->serial, "an mbarrier");
+  if (lua_type(L, 2) == LUA_TSTRING) {
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL) {
+      return diag_error(
+          L, "%s has no method '%s'; it has arrive, arrive_expect_tx, expect_tx, wait and test",
+          title(L, m), lua_tostring(L, 2));
+    }
+    return 1;
+  }
+  CtIr *ir = front_here(L, "mbarrier");
+  if (m->slot != 0) {
+    return diag_error(L, "%s[i] is one barrier, and cannot be indexed again", title(L, m));
+  }
+  Mbarrier one = *m;
+  one.slot = to_slot(L, ir, 2, m);
+  push_mbarrier(L, one);
+  return 1;
+}
+
+void bind_to_mbarrier(lua_State *L, int idx, const char *op, uint32_t *buf, CtVal *slot) {
+  const Mbarrier *m = luaL_testudata(L, idx, MBARRIER_TYPE);
+  if (m == NULL) {
+    diag_type_error(L, idx, op, "an mbarrier, as full[i],");
+    return;
+  }
+  front_check_own(L, m->serial, "an mbarrier");
+  CtIr *ir = front_here(L, op);
+  if (m->slot == 0 && m->n > 1) {
+    diag_error(L, "%s: %s is %I barriers; say which, as in %s[i]", op, title(L, m),
+               (LUAI_UACINT)m->n, title(L, m));
+  }
+  *buf = m->buf;
+  *slot = m->slot != 0 ? m->slot : ct_ir_const_int(ir, CT_i32, 0);
+}
+
+/* The arguments of a method: its object, which a dot instead of the colon leaves out, and what it cannot do
+   without. */
+static void check_call(lua_State *L, const char *type, const char *object, const char *method,
+                       const char *wanted) {
+  if (luaL_testudata(L, 1, type) == NULL) {
+    diag_error(L, "%s: the %s is missing; write %s:%s(...), with a colon", method, type, object,
+               method);
+  }
+  if (wanted != NULL && lua_isnoneornil(L, 2)) {
+    diag_error(L, "%s: its argument is %s; %s was expected", method,
+               lua_isnone(L, 2) ? "missing" : "nil", wanted);
+  }
+}
+
+static void check_mbarrier(lua_State *L, const char *method, const char *wanted) {
+  check_call(L, MBARRIER_TYPE, "full[i]", method, wanted);
+  const Mbarrier *m = lua_touserdata(L, 1);
+  front_check_own(L, m->serial, "an mbarrier");
+}
+
+typedef struct Method {
+  const char *name; /* in messages */
+  CtOp op;
+  int sm;
+} Method;
+
+static CtIr *operate(lua_State *L, Method of, CtVal b) {
+  uint32_t buf;
+  CtVal slot;
+  CtIr *ir = front_here(L, of.name);
+  bind_to_mbarrier(L, 1, of.name, &buf, &slot);
+  need_sm(L, ir, of.name, of.sm, false);
+  CtVal v = ct_ir_mbar(ir, of.op, buf, slot, b);
+  check_memory(L, ir);
+  if (v != 0) {
+    value_push(L, v);
+  }
+  return ir;
+}
+
+static int m_arrive(lua_State *L) { /* [rank] */
+  static const Method here = {"arrive", CT_OP_MBAR_ARRIVE, 80};
+  static const Method there = {"arrive", CT_OP_MBAR_ARRIVE_AT, 90};
+  check_mbarrier(L, "arrive", NULL);
+  if (lua_isnoneornil(L, 2)) {
+    operate(L, here, 0);
+  } else {
+    operate(L, there, value_to(L, 2, CT_i32, "arrive"));
+  }
+  return 0;
+}
+
+/* What boxes bring to shared tensors: the arguments from 2 on. */
+static CtVal bytes_of_tensors(lua_State *L, const char *op) {
+  const CtCx cx = bind_enter(L);
+  int64_t bytes = 0;
+  for (int i = 2; i <= lua_gettop(L); i++) {
+    CtInt n;
+    CtErr err;
+    if (tensor_test(L, i) == NULL) {
+      diag_error(L, "%s: argument %d is %s; a tensor was expected, as the first one is", op, i - 1,
+                 diag_push_kind(L, i));
+    }
+    const Tensor *t = tensor_check_live(L, i, op);
+    if (t->space != CT_SHARED || t->at != NULL) {
+      diag_error(L, "%s: %s is not in shared memory; give what tma_load fills, or the bytes", op,
+                 tensor_push_title(L, i));
+    }
+    diag_check(L, ct_size(&cx, t->layout, &n, &err), &err);
+    if (!ct_is_static(n)) {
+      diag_error(L, "%s: the size of %s is known only at run time; give the number of bytes", op,
+                 tensor_push_title(L, i));
+    }
+    bytes += n.v * (int64_t)ct_dtype_bytes(t->dtype);
+  }
+  if (bytes > MAX_COUNT) {
+    diag_error(L, "%s: the tensors have %I bytes; a phase expects at most %d", op,
+               (LUAI_UACINT)bytes, MAX_COUNT);
+  }
+  return ct_ir_const_int(front_here(L, op), CT_i32, bytes);
+}
+
+static CtVal to_bytes(lua_State *L, const char *op) {
+  check_mbarrier(L, op, "a number of bytes, or the tensor that tma_load fills,");
+  if (tensor_test(L, 2) != NULL) {
+    return bytes_of_tensors(L, op);
+  }
+  (void)value_settle(L, 2);
+  if (lua_type(L, 2) == LUA_TNUMBER) {
+    (void)bind_to_index(L, 2, 0, MAX_COUNT, op, "number of bytes");
+  }
+  return value_to(L, 2, CT_i32, op);
+}
+
+static int m_arrive_expect(lua_State *L) { /* bytes, or tensors ... */
+  static const Method of = {"arrive_expect_tx", CT_OP_MBAR_ARRIVE_EXPECT, 90};
+  operate(L, of, to_bytes(L, of.name));
+  return 0;
+}
+
+static int m_expect(lua_State *L) { /* bytes, or tensors ... */
+  static const Method of = {"expect_tx", CT_OP_MBAR_EXPECT, 90};
+  operate(L, of, to_bytes(L, of.name));
+  return 0;
+}
+
+static CtVal to_parity(lua_State *L, const char *op) {
+  check_mbarrier(L, op, "the parity of a phase, 0 or 1,");
+  (void)value_settle(L, 2);
+  if (lua_type(L, 2) == LUA_TNUMBER) {
+    (void)bind_to_index(L, 2, 0, 1, op, "parity");
+  }
+  return value_to(L, 2, CT_i32, op);
+}
+
+static int m_wait(lua_State *L) { /* parity */
+  static const Method of = {"wait", CT_OP_MBAR_WAIT, 90};
+  operate(L, of, to_parity(L, of.name));
+  return 0;
+}
+
+static int m_test(lua_State *L) { /* parity */
+  static const Method of = {"test", CT_OP_MBAR_TEST, 80};
+  operate(L, of, to_parity(L, of.name));
+  return 1;
+}
+
+static int mbarrier_tostring(lua_State *L) {
+  const Mbarrier *m = luaL_checkudata(L, 1, MBARRIER_TYPE);
+  front_check_own(L, m->serial, "an mbarrier");
+  if (m->slot != 0) {
+    lua_pushfstring(L, "one of %I mbarriers", (LUAI_UACINT)m->n);
+  } else {
+    lua_pushfstring(L, "%I mbarriers", (LUAI_UACINT)m->n);
+  }
+  return 1;
+}
+
+/* --- the state of a pipeline ---------------------------------------------------------------------------- */
+
+/* An option of the table at idx, 0 where it has none. */
+static CtVal state_option(lua_State *L, CtIr *ir, int idx, const char *name, int hi) {
+  CtVal v;
+  if (lua_isnoneornil(L, idx) || lua_getfield(L, idx, name) == LUA_TNIL) {
+    v = ct_ir_const_int(ir, CT_i32, 0);
+  } else if (value_settle(L, -1) || lua_type(L, -1) == LUA_TNUMBER) {
+    v = ct_ir_const_int(ir, CT_i32, bind_to_option(L, -1, 0, hi, "pipeline_state", name));
+  } else {
+    v = value_to(L, -1, CT_i32, "pipeline_state");
+  }
+  lua_settop(L, 2);
+  return v;
+}
+
+static void check_state_options(lua_State *L, int idx) {
+  if (lua_isnoneornil(L, idx)) {
+    return;
+  }
+  if (!lua_istable(L, idx)) {
+    diag_type_error(L, idx, "pipeline_state", "a table of options, as {parity = 1},");
+  }
+  for (lua_pushnil(L); lua_next(L, idx) != 0; lua_pop(L, 1)) {
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+    if (strcmp(key, "slot") != 0 && strcmp(key, "parity") != 0) {
+      diag_error(L, "pipeline_state: no option '%s'; it has slot and parity", key);
+    }
+  }
+}
+
+static int lang_pipeline_state(lua_State *L) { /* n[, {slot =, parity =}] */
+  CtIr *ir = front_here(L, "pipeline_state");
+  lua_settop(L, 2);
+  int n = bind_to_index(L, 1, 1, MAX_SLOTS, "pipeline_state", "number of slots");
+  check_state_options(L, 2);
+  CtVal slot = state_option(L, ir, 2, "slot", n - 1);
+  CtVal parity = state_option(L, ir, 2, "parity", 1);
+  State *s = lua_newuserdatauv(L, sizeof *s, 0);
+  *s = (State){.serial = front_serial(L), .n = n};
+  luaL_setmetatable(L, STATE_TYPE);
+  s->slot = ct_ir_var(ir, CT_i32, NULL);
+  s->parity = ct_ir_var(ir, CT_i32, NULL);
+  ct_ir_set(ir, s->slot, slot);
+  ct_ir_set(ir, s->parity, parity);
+  check_memory(L, ir);
+  return 1;
+}
+
+/* The value of a variable that stays in 0 .. hi. */
+static CtVal get(CtIr *ir, CtVal var, int64_t hi) {
+  CtVal v = ct_ir_get(ir, var);
+  ir->insts[v].facts = (CtFacts){.lo = 0, .hi = hi, .div = 1};
+  return v;
+}
+
+static int state_index(lua_State *L) { /* upvalue 1: methods */
+  const State *s = luaL_checkudata(L, 1, STATE_TYPE);
+  const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2);
+  front_check_own(L, s->serial, "a pipeline state");
+  CtIr *ir = front_here(L, "pipeline_state");
+  if (strcmp(key, "slot") == 0) {
+    value_push(L, get(ir, s->slot, s->n - 1));
+    return 1;
+  }
+  if (strcmp(key, "parity") == 0) {
+    value_push(L, get(ir, s->parity, 1));
+    return 1;
+  }
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL) {
+    return diag_error(L, "a pipeline state has slot, parity and advance, not %s", key);
+  }
+  return 1;
+}
+
+static int state_tostring(lua_State *L) {
+  const State *s = luaL_checkudata(L, 1, STATE_TYPE);
+  front_check_own(L, s->serial, "a pipeline state");
+  lua_pushfstring(L, "the state of a pipeline of %I slots", (LUAI_UACINT)s->n);
+  return 1;
+}
+
+static int state_newindex(lua_State *L) {
+  return diag_error(L, "a pipeline state changes by advance; make another one to begin elsewhere");
+}
+
+static int state_advance(lua_State *L) { /* [count] */
+  check_call(L, STATE_TYPE, "state", "advance", NULL);
+  const State *s = lua_touserdata(L, 1);
+  front_check_own(L, s->serial, "a pipeline state");
+  CtIr *ir = front_here(L, "advance");
+  (void)value_settle(L, 2);
+  if (lua_type(L, 2) == LUA_TNUMBER) {
+    (void)bind_to_index(L, 2, 0, 1 << 30, "advance", "number of slots");
+  }
+  bool is_one_turn =
+      lua_isnoneornil(L, 2) || (lua_type(L, 2) == LUA_TNUMBER && lua_tointeger(L, 2) <= s->n);
+  CtVal by =
+      lua_isnoneornil(L, 2) ? ct_ir_const_int(ir, CT_i32, 1) : value_to(L, 2, CT_i32, "advance");
+  CtVal n = ct_ir_const_int(ir, CT_i32, s->n), one = ct_ir_const_int(ir, CT_i32, 1);
+  CtVal zero = ct_ir_const_int(ir, CT_i32, 0);
+  CtVal parity = get(ir, s->parity, 1), slot = get(ir, s->slot, s->n - 1), next, turns;
+  if (is_one_turn) { /* next < 2n */
+    next = ct_ir_binary(ir, CT_OP_ADD, slot, by);
+    CtVal inside = ct_ir_binary(ir, CT_OP_LT, next, n);
+    turns = ct_ir_select(ir, inside, zero, one);
+    next = ct_ir_select(ir, inside, next, ct_ir_binary(ir, CT_OP_SUB, next, n));
+  } else { /* unsigned, as nothing is below 0: plain divisions */
+    next = ct_ir_binary(ir, CT_OP_ADD, ct_ir_cast(ir, slot, CT_u32), ct_ir_cast(ir, by, CT_u32));
+    n = ct_ir_cast(ir, n, CT_u32);
+    turns = ct_ir_cast(ir, ct_ir_binary(ir, CT_OP_FLOORDIV, next, n), CT_i32);
+    turns = ct_ir_binary(ir, CT_OP_AND, turns, one);
+    next = ct_ir_cast(ir, ct_ir_binary(ir, CT_OP_FLOORMOD, next, n), CT_i32);
+  }
+  ct_ir_set(ir, s->slot, next);
+  ct_ir_set(ir, s->parity, ct_ir_binary(ir, CT_OP_XOR, parity, turns));
+  check_memory(L, ir);
+  return 0;
+}
+
+void bind_name_sync(lua_State *L, int idx, const char *name) {
+  const Mbarrier *m = luaL_testudata(L, idx, MBARRIER_TYPE);
+  const State *s = luaL_testudata(L, idx, STATE_TYPE);
+  CtIr *ir = front_ir(L);
+  char text[80];
+  if (m != NULL && m->slot == 0 && m->serial == front_serial(L)) {
+    ct_ir_name_buf(ir, m->buf, name);
+  }
+  if (s != NULL && s->serial == front_serial(L)) {
+    snprintf(text, sizeof text, "%.60s_slot", name);
+    ct_ir_name(ir, s->slot, text);
+    snprintf(text, sizeof text, "%.60s_parity", name);
+    ct_ir_name(ir, s->parity, text);
+  }
+}
+
+/* --- named barriers --------------------------------------------------------------------------------------- */
+
+static int lang_named_barrier(lua_State *L) { /* id, threads */
+  CtIr *ir = front_here(L, "named_barrier");
+  int64_t threads = bind_to_static(L, 2, "named_barrier");
+  int64_t block = ir->block[0] * ir->block[1] * ir->block[2];
+  (void)value_settle(L, 1);
+  if (lua_type(L, 1) == LUA_TNUMBER) {
+    (void)bind_to_index(L, 1, 1, MAX_NAMED, "named_barrier", "number");
+  }
+  if (threads < 32 || threads % 32 != 0 || threads > ct_ceildiv(block, 32) * 32) {
+    return diag_error(
+        L,
+        "named_barrier: %I threads; whole warps of the block meet there, so a multiple "
+        "of 32 up to %I was expected",
+        (LUAI_UACINT)threads, (LUAI_UACINT)ct_ceildiv(block, 32) * 32);
+  }
+  Named *b = lua_newuserdatauv(L, sizeof *b, 0);
+  *b = (Named){.serial = front_serial(L), .threads = threads};
+  luaL_setmetatable(L, NAMED_TYPE);
+  b->id = value_to(L, 1, CT_i32, "named_barrier");
+  check_memory(L, ir);
+  return 1;
+}
+
+static int named(lua_State *L, const char *name, CtOp op) {
+  check_call(L, NAMED_TYPE, "named_barrier(id, threads)", name, NULL);
+  const Named *b = lua_touserdata(L, 1);
+  front_check_own(L, b->serial, "a named barrier");
+  CtIr *ir = front_here(L, name);
+  ct_ir_named_barrier(ir, op, b->id, b->threads);
+  check_memory(L, ir);
+  return 0;
+}
+
+static int named_tostring(lua_State *L) {
+  const Named *b = luaL_checkudata(L, 1, NAMED_TYPE);
+  front_check_own(L, b->serial, "a named barrier");
+  lua_pushfstring(L, "a named barrier of %I threads", (LUAI_UACINT)b->threads);
+  return 1;
+}
+
+static int named_sync(lua_State *L) { return named(L, "sync", CT_OP_NAMED_SYNC); }
+static int named_arrive(lua_State *L) { return named(L, "arrive", CT_OP_NAMED_ARRIVE); }
+
+/* --- roles -------------------------------------------------------------------------------------------------- */
+
+static int lang_setmaxnreg(lua_State *L) { /* registers */
+  CtIr *ir = front_here(L, "setmaxnreg");
+  int64_t n = bind_to_static(L, 1, "setmaxnreg");
+  int64_t threads = ir->block[0] * ir->block[1] * ir->block[2];
+  need_sm(L, ir, "setmaxnreg", 90, true);
+  if (n < MIN_REGISTERS || n > MAX_REGISTERS || n % 8 != 0) {
+    return diag_error(L, "setmaxnreg: %I registers; a multiple of 8 from %d to %d was expected",
+                      (LUAI_UACINT)n, MIN_REGISTERS, MAX_REGISTERS);
+  }
+  if (threads % 128 != 0) {
+    return diag_error(
+        L,
+        "setmaxnreg: it is for whole warp groups of 128 threads, but the block has %I "
+        "threads",
+        (LUAI_UACINT)threads);
+  }
+  ct_ir_effect(ir, CT_OP_SETMAXNREG, n);
+  return 0;
+}
+
+static int lang_elect_one(lua_State *L) {
+  CtIr *ir = front_here(L, "elect_one");
+  need_sm(L, ir, "elect_one", 90, false);
+  CtVal v = ct_ir_elect(ir);
+  check_memory(L, ir);
+  value_push(L, v);
+  return 1;
+}
+
+/* --- opening -------------------------------------------------------------------------------------------------- */
+
+static const luaL_Reg mbarrier_methods[] = {
+    {"arrive", m_arrive},    {"arrive_expect_tx", m_arrive_expect},
+    {"expect_tx", m_expect}, {"wait", m_wait},
+    {"test", m_test},        {NULL, NULL}};
+static const luaL_Reg mbarrier_meta[] = {{"__tostring", mbarrier_tostring}, {NULL, NULL}};
+static const luaL_Reg state_methods[] = {{"advance", state_advance}, {NULL, NULL}};
+static const luaL_Reg state_meta[] = {
+    {"__newindex", state_newindex}, {"__tostring", state_tostring}, {NULL, NULL}};
+static const char *const state_fields[] = {"slot", "parity", NULL};
+static const luaL_Reg named_methods[] = {
+    {"sync", named_sync}, {"arrive", named_arrive}, {NULL, NULL}};
+static const luaL_Reg named_meta[] = {{"__tostring", named_tostring}, {NULL, NULL}};
+static const luaL_Reg sync_functions[] = {
+    {"mbarrier", lang_mbarrier},           {"pipeline_state", lang_pipeline_state},
+    {"named_barrier", lang_named_barrier}, {"setmaxnreg", lang_setmaxnreg},
+    {"elect_one", lang_elect_one},         {NULL, NULL}};
+
+/* A type whose __index is a function that has the methods as its upvalue; its metatable on top. */
+static void new_indexed(lua_State *L, const char *name, const luaL_Reg *meta,
+                        const luaL_Reg *methods, lua_CFunction index) {
+  bind_new_type(L, name, meta, NULL);
+  luaL_getmetatable(L, name);
+  lua_newtable(L);
+  luaL_setfuncs(L, methods, 0);
+  bind_set_index(L, index);
+}
+
+void bind_open_sync(lua_State *L) { /* language table on top */
+  new_indexed(L, MBARRIER_TYPE, mbarrier_meta, mbarrier_methods, mbarrier_index);
+  lua_pop(L, 1);
+  new_indexed(L, STATE_TYPE, state_meta, state_methods, state_index);
+  bind_add_fields(L, state_fields);
+  lua_pop(L, 1);
+  bind_new_type(L, NAMED_TYPE, named_meta, named_methods);
+  luaL_setfuncs(L, sync_functions, 0);
+}

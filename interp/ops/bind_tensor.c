@@ -1,0 +1,512 @@
+/* bind_tensor.c: the tensor type in Lua: fields, elements, slices, text and closing, and the
+   functions that move elements: copy, fill, clear, to, totable. */
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/state/diag.h"
+#include "interp/trace/front.h"
+#include "guard.h"
+#include "runtime/layout/walk.h"
+#include "interp/state/state.h"
+#include "interp/tensor/tensor.h"
+
+/* {====== Coordinates ====== */
+
+/* Pushes an access as the user writes it, as a message begins: "C[{5,9}]", "C[5]" or "C(5,9)". */
+static const char *push_access(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call) {
+  const char *title = tensor_push_title(L, idx);
+  const char *text = bind_tuple_text(cx, crd);
+  if (is_call) {
+    return lua_pushfstring(L, ct_is_leaf(crd) ? "%s(%s)" : "%s%s", title, text);
+  }
+  text = luaL_gsub(L, luaL_gsub(L, text, "(", "{"), ")", "}");
+  return lua_pushfstring(L, "%s[%s]", title, text);
+}
+
+static int fail_access(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call,
+                       const char *what) {
+  return diag_error(L, "%s: %s", push_access(L, idx, cx, crd, is_call), what);
+}
+
+static void check_inside(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call) {
+  const Tensor *t = tensor_test(L, idx);
+  if (!t->is_whole && !bind_is_inside(crd, t->layout.shape)) {
+    const char *what =
+        lua_pushfstring(L, "coordinate %s is outside the shape %s", bind_tuple_text(cx, crd),
+                        bind_tuple_text(cx, t->layout.shape));
+    fail_access(L, idx, cx, crd, is_call, what);
+  }
+}
+
+/* {====== Elements and slices ====== */
+
+/* An access to a host tensor: its index, after all checks. */
+static int64_t host_index(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call) {
+  const Tensor *t = tensor_check_live(L, idx, NULL);
+  CtInt at;
+  CtErr err;
+  if (front_ir(L) != NULL) {
+    fail_access(L, idx, cx, crd, is_call,
+                "a tensor of the host is not at hand inside a kernel; pass it as an argument");
+  }
+  if (ct_crd2idx(cx, crd, t->layout, &at, &err) != CT_OK) {
+    fail_access(L, idx, cx, crd, is_call, err.msg);
+  }
+  return at.v;
+}
+
+static int load(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call) {
+  const Tensor *t = tensor_check_live(L, idx, NULL);
+  Elem e;
+  CtErr err;
+  if (t->at != NULL) {
+    return guard_push_coordinate(L, cx, t, crd);
+  }
+  check_inside(L, idx, cx, crd, is_call);
+  if (t->in_kernel) {
+    front_load(L, t, crd);
+    return 1;
+  }
+  int64_t at = host_index(L, idx, cx, crd, is_call);
+  state_of(L)->n_host++;
+  tensor_note_remote(L, t);
+  diag_check(L, tensor_get(t, at, &e, &err), &err);
+  elem_push(L, t->dtype, e);
+  return 1;
+}
+
+static void store(lua_State *L, int idx, const CtCx *cx, CtTuple crd, int value) {
+  const Tensor *t = tensor_check_live(L, idx, NULL);
+  Elem e;
+  CtErr err;
+  tensor_check_memory(L, idx, NULL);
+  check_inside(L, idx, cx, crd, false);
+  if (t->in_kernel) {
+    front_store(L, t, crd, value);
+    return;
+  }
+  int64_t at = host_index(L, idx, cx, crd, false);
+  if (elem_from_lua(L, value, t->dtype, NULL, &e, &err) != CT_OK) {
+    fail_access(L, idx, cx, crd, false, err.msg);
+  }
+  state_of(L)->n_host++;
+  tensor_note_remote(L, t);
+  diag_check(L, tensor_set(t, at, e, &err), &err);
+}
+
+static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
+  const Tensor *t = tensor_check_live(L, 1, NULL);
+  CtLayout rest;
+  CtInt at;
+  CtErr err;
+  if (t->at != NULL) {
+    return guard_slice_coords(L, cx, t, crd);
+  }
+  check_inside(L, 1, cx, crd, true);
+  crd = front_coordinate(L, t, crd);
+  if (ct_slice(cx, crd, t->layout, &rest, &at, &err) != CT_OK) {
+    return fail_access(L, 1, cx, crd, true, err.msg);
+  }
+  diag_check(L, ct_int_op(cx, CT_INT_ADD, t->offset, at, &at, &err), &err);
+  if (t->is_guarded) {
+    CtGuard guard;
+    CtView view = tensor_view(t);
+    diag_check(L, ct_ir_guard_slice(front_ir(L), &view, crd, rest.shape, t->is_whole, &guard, &err),
+               &err);
+    tensor_push_view(L, t, rest, at, &guard)->is_whole = t->is_whole;
+    return 1;
+  }
+  front_within_slice(L, t, crd, tensor_push_view(L, t, rest, at, NULL));
+  return 1;
+}
+
+/* {i} names the element i of a tensor whose one mode is no tuple, too. */
+static CtTuple for_rank(CtTuple crd, const Tensor *t) {
+  bool is_alone = !ct_is_leaf(crd) && crd->rank == 1 && ct_is_leaf(t->layout.shape);
+  return is_alone ? ct_first(crd) : crd;
+}
+
+static int call(lua_State *L) {
+  if (lua_gettop(L) > 1 && tensor_get_plain(L, 2, lua_gettop(L) - 1)) {
+    return 1;
+  }
+  CtCx cx = bind_enter(L);
+  const Tensor *t = tensor_check(L, 1, "index");
+  CtTuple crd = for_rank(bind_to_coord(L, 2, &cx, "coordinate"), t);
+  return ct_has_any(crd) ? slice(L, &cx, crd) : load(L, 1, &cx, crd, true);
+}
+
+static CtTuple check_key(lua_State *L, const CtCx *cx) {
+  if (lua_isnil(L, 2)) {
+    diag_error(L, "t[nil]: the coordinate has no value; elements are t[i] and t[{i,j}]");
+  }
+  CtTuple crd = for_rank(bind_to_tuple(L, 2, cx, "coordinate"), tensor_check(L, 1, "index"));
+  if (ct_has_any(crd)) {
+    fail_access(L, 1, cx, crd, false,
+                "`_` keeps a mode, and [] is one element; write t(...) for a slice");
+  }
+  return crd;
+}
+
+/* {====== Fields ====== */
+
+static void push_dtype(lua_State *L, const Tensor *t) {
+  if (t->at != NULL) {
+    lua_pushnil(L);
+  } else {
+    bind_push_dtype(L, t->dtype);
+  }
+}
+
+static void push_layout(lua_State *L, const Tensor *t) {
+  (void)t;
+  tensor_push_layout(L, 1);
+}
+
+static void push_shape(lua_State *L, const Tensor *t) { bind_push_tuple(L, t->layout.shape); }
+
+static void push_stride(lua_State *L, const Tensor *t) {
+  CtComposed l = tensor_layout(t);
+  if (l.is_swizzled) {
+    CtCx cx = bind_cx(L);
+    diag_error(L,
+               "stride: %s %s is swizzled and has no strides; those of its layout are "
+               "t.layout.layout.stride",
+               tensor_push_title(L, 1), bind_composed_text(&cx, &l));
+  }
+  bind_push_tuple(L, t->layout.stride);
+}
+
+/* "cpu" or "cuda:1"; nil in a kernel, where it is the launch's, and of a closed tensor. */
+static void push_device(lua_State *L, const Tensor *t) {
+  if (t->storage == NULL) {
+    lua_pushnil(L);
+  } else if (t->storage->device == NULL) {
+    lua_pushliteral(L, "cpu");
+  } else {
+    lua_pushfstring(L, "cuda:%d", ct_device_info(t->storage->device)->ordinal);
+  }
+}
+
+static void push_name(lua_State *L, const Tensor *t) { lua_pushstring(L, t->name); }
+
+static const struct {
+  const char *name;
+  void (*push)(lua_State *L, const Tensor *t);
+} fields[] = {
+    {"dtype", push_dtype},   {"layout", push_layout}, {"shape", push_shape},
+    {"stride", push_stride}, {"device", push_device}, {"name", push_name},
+};
+
+/* A field, or a method from the table in upvalue 1; nil for any other name. */
+static int index_name(lua_State *L) {
+  const Tensor *t = tensor_check(L, 1, "index");
+  const char *name = lua_tostring(L, 2);
+  for (size_t i = 0; i < CT_ARRAY_LEN(fields); i++) {
+    if (strcmp(name, fields[i].name) == 0) {
+      fields[i].push(L, t);
+      return 1;
+    }
+  }
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(1));
+  return 1;
+}
+
+static int index(lua_State *L) {
+  if (lua_type(L, 2) == LUA_TSTRING) {
+    return index_name(L);
+  }
+  if (tensor_get_plain(L, 2, 1)) {
+    return 1;
+  }
+  CtCx cx = bind_enter(L);
+  return load(L, 1, &cx, check_key(L, &cx), false);
+}
+
+static int newindex(lua_State *L) {
+  if (lua_type(L, 2) == LUA_TSTRING) {
+    return diag_error(L, "a tensor has no field '%s' to assign; elements are t[{i,j}]",
+                      lua_tostring(L, 2));
+  }
+  if (tensor_set_plain(L, 2, 3)) {
+    return 0;
+  }
+  CtCx cx = bind_enter(L);
+  store(L, 1, &cx, check_key(L, &cx), 3);
+  return 0;
+}
+
+/* {====== Text, closing ====== */
+
+static int tostring(lua_State *L) {
+  const Tensor *t = tensor_check(L, 1, "tostring");
+  CtCx cx = bind_enter(L);
+  CtText text;
+  CtErr err;
+  bind_text_init(&text, &cx);
+  state_of(L)->n_host++;
+  diag_check(L, tensor_print(&cx, t, &text, &err), &err);
+  diag_check(L, ct_text_status(&text, &err), &err);
+  lua_pushlstring(L, ct_text_str(&text), text.len);
+  return 1;
+}
+
+/* Also of a kernel's tensor, whenever its time comes. */
+static int gc(lua_State *L) {
+  Tensor *t = tensor_peek(L, 1);
+  if (t == NULL) {
+    return diag_type_error(L, 1, "close", "a tensor");
+  }
+  tensor_close(t);
+  return 0;
+}
+
+static int close(lua_State *L) {
+  Tensor *t = tensor_check(L, 1, "close");
+  if (t->in_kernel) {
+    return diag_error(L, "close: %s is a tensor of a kernel; it has no memory to give back",
+                      tensor_push_title(L, 1));
+  }
+  tensor_close(t);
+  return 0;
+}
+
+/* {====== Moving elements ====== */
+
+static int64_t size_of(CtTuple shape) { /* of a host tensor: known, and it fits */
+  CtInt n;
+  CtCx none = {NULL, NULL};
+  return ct_product(&none, shape, &n, NULL) == CT_OK ? n.v : 0;
+}
+
+/* Pushes nested tables over the modes from `mode` on: entry i + 1 has coordinate i of that mode.
+   `step` is how far apart, in linear order, two neighbours of the mode are. */
+static const char *push_nested(lua_State *L, const Tensor *t, int mode, const char *p,
+                               int64_t step) {
+  int64_t n = size_of(ct_mode(t->layout, mode).shape);
+  int64_t bytes = step * (int64_t)ct_dtype_bytes(t->dtype);
+  bool is_last = mode + 1 == ct_layout_rank(t->layout);
+  luaL_checkstack(L, 4, "too many modes");
+  lua_createtable(L, n < INT32_MAX ? (int)n : 0, 0);
+  for (int64_t i = 0; i < n; i++, p += bytes) {
+    if (is_last) {
+      elem_push(L, t->dtype, elem_load(t->dtype, p));
+    } else {
+      push_nested(L, t, mode + 1, p, step * n);
+    }
+    lua_rawseti(L, -2, i + 1);
+  }
+  return p;
+}
+
+/* t:totable() -> nested tables: entry [i + 1][j + 1] is element (i,j). */
+static int totable(lua_State *L) {
+  const Tensor *t = tensor_check_host(L, 1, "totable");
+  size_t bytes = (size_t)size_of(t->layout.shape) * ct_dtype_bytes(t->dtype);
+  CtErr err;
+  void *data = lua_newuserdatauv(L, bytes + 1, 0);
+  diag_check(L, tensor_gather(t, data, &err), &err);
+  push_nested(L, t, 0, data, 1);
+  return 1;
+}
+
+/* "cpu", "cuda" or "cuda:1" as a device; NULL is the CPU. */
+static CtDevice *check_device(lua_State *L, int idx) {
+  const char *text = lua_type(L, idx) == LUA_TSTRING ? lua_tostring(L, idx) : "";
+  CtDevice *device = NULL;
+  CtErr err;
+  int ordinal = -1, end = 0;
+  if (strcmp(text, "cpu") == 0) {
+    return NULL;
+  }
+  bool is_numbered = sscanf(text, "cuda:%3d%n", &ordinal, &end) == 1 && text[end] == '\0';
+  if (strcmp(text, "cuda") != 0 && (!is_numbered || ordinal < 0)) {
+    diag_type_error(L, idx, "to", "\"cpu\", \"cuda\" or \"cuda:1\"");
+  }
+  diag_check(L, state_check_device(state_of(L), text, &err), &err);
+  diag_check(L, state_cuda(state_of(L), ordinal, &device, &err), &err);
+  return device;
+}
+
+/* t:to(device) -> a copy there, with the same layout. */
+static int to(lua_State *L) {
+  const Tensor *t = tensor_check_host(L, 1, "to");
+  CtDevice *device = check_device(L, 2);
+  int64_t lo, hi, size;
+  CtErr err;
+  Tensor *copy = tensor_push_alloc(L, "to", t->dtype, t->layout, device);
+  diag_check(L, ct_walk_bounds(t->layout, &lo, &hi, &size, &err), &err);
+  size_t elem = ct_dtype_bytes(t->dtype);
+  diag_check(L,
+             ct_storage_copy(t->storage, (size_t)(t->offset.v + lo) * elem, copy->storage, 0,
+                             (size_t)(hi - lo + 1) * elem, &err),
+             &err);
+  if (t->name != NULL) {
+    tensor_set_name(L, -1, t->name);
+  }
+  return 1;
+}
+
+/* Both shapes have modes of the same sizes, whatever their nesting. */
+static bool same_sizes(CtTuple a, CtTuple b) {
+  if (ct_rank(a) != ct_rank(b)) {
+    return false;
+  }
+  for (int i = 0; i < ct_rank(a); i++) {
+    if (size_of(ct_child(a, i)) != size_of(ct_child(b, i))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The layout reaches each index from 0 to its size exactly once. */
+static bool is_compact(const CtCx *cx, CtLayout layout, int64_t *size) {
+  CtLayout inverse;
+  CtInt n, m;
+  CtErr err;
+  bool ok = ct_right_inverse(cx, layout, &inverse, &err) == CT_OK &&
+            ct_size(cx, layout, &n, &err) == CT_OK && ct_size(cx, inverse, &m, &err) == CT_OK;
+  *size = ok ? n.v : 0;
+  return ok && n.v == m.v;
+}
+
+static CtStatus copy_elements(const CtCx *cx, const Tensor *src, const Tensor *dst, CtErr *err) {
+  Dense d;
+  int64_t n;
+  if (ct_layout_equal(src->layout, dst->layout) && src->storage != dst->storage &&
+      is_compact(cx, src->layout, &n)) { /* as one block, from device to device without the host */
+    size_t elem = ct_dtype_bytes(src->dtype);
+    return ct_storage_copy(src->storage, (size_t)src->offset.v * elem, dst->storage,
+                           (size_t)dst->offset.v * elem, (size_t)n * elem, err);
+  }
+  CtStatus status = dense_open(&d, src, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  bool overlaps = d.copy == NULL && src->storage == dst->storage;
+  if (overlaps) { /* moving in place would read what it wrote */
+    dense_close(&d);
+    d = (Dense){.alloc = src->storage->alloc,
+                .bytes = (size_t)d.n * ct_dtype_bytes(src->dtype) + 1};
+    d.copy = ct_alloc(d.alloc, d.bytes);
+    status = d.copy == NULL ? ct_fail_nomem(err) : tensor_gather(src, d.copy, err);
+    d.p = d.copy;
+  }
+  if (status == CT_OK) {
+    status = tensor_scatter(dst, d.p, err);
+  }
+  dense_close(&d);
+  return status;
+}
+
+/* copy(src, dst): the elements, by coordinate. */
+static int copy(lua_State *L) {
+  CtDtype dtype;
+  if (front_ir(L) != NULL) {
+    return front_copy(L);
+  }
+  if (bind_test_atom(L, 1, &dtype) != NULL) {
+    return diag_error(L, "copy: atoms copy in kernels; on the host write copy(src, dst)");
+  }
+  CtCx cx = bind_enter(L);
+  const Tensor *src = tensor_check_host(L, 1, "copy"), *dst = tensor_check_host(L, 2, "copy");
+  CtErr err;
+  const char *from = tensor_push_title(L, 1), *into = tensor_push_title(L, 2);
+  if (src->dtype != dst->dtype) {
+    return diag_error(L, "copy: %s has elements %s but %s has %s; expected the same type", from,
+                      ct_dtypes[src->dtype].name, into, ct_dtypes[dst->dtype].name);
+  }
+  if (!same_sizes(src->layout.shape, dst->layout.shape)) {
+    return diag_error(L, "copy: %s has shape %s but %s has %s; expected modes of the same sizes",
+                      from, bind_tuple_text(&cx, src->layout.shape), into,
+                      bind_tuple_text(&cx, dst->layout.shape));
+  }
+  diag_check(L, copy_elements(&cx, src, dst, &err), &err);
+  return 0;
+}
+
+static CtStatus fill_elements(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err) {
+  const Elem *e = ud;
+  size_t bytes = ct_dtype_bytes(dtype);
+  (void)err;
+  for (int64_t i = 0; i < n; i++) {
+    elem_store(dtype, (char *)dst + (size_t)i * bytes, *e);
+  }
+  return CT_OK;
+}
+
+/* fill(t, value) */
+static int fill(lua_State *L) {
+  if (front_ir(L) != NULL) {
+    return front_fill(L);
+  }
+  const Tensor *t = tensor_check_host(L, 1, "fill");
+  Elem e;
+  CtErr err;
+  diag_check(L, elem_from_lua(L, 2, t->dtype, "fill", &e, &err), &err);
+  diag_check(L, tensor_generate(t, fill_elements, &e, &err), &err);
+  return 0;
+}
+
+/* clear(t): zeros. */
+static int clear(lua_State *L) {
+  if (front_ir(L) != NULL) {
+    return front_clear(L);
+  }
+  const Tensor *t = tensor_check_host(L, 1, "clear");
+  Elem zero;
+  CtErr err;
+  memset(&zero, 0, sizeof zero);
+  diag_check(L, tensor_generate(t, fill_elements, &zero, &err), &err);
+  return 0;
+}
+
+/* {====== Registration ====== */
+
+/* In the order of the documentation: functions of the module that are methods, too. */
+static const luaL_Reg functions[] = {
+    {"copy", copy}, {"fill", fill}, {"clear", clear}, {"close", close}, {NULL, NULL}};
+
+static const luaL_Reg methods[] = {{"totable", totable}, {"to", to}, {NULL, NULL}};
+
+static const char *const field_names[] = {"dtype",  "layout", "shape", "stride",
+                                          "device", "name",   NULL};
+
+static const luaL_Reg metamethods[] = {{"__newindex", newindex},
+                                       {"__call", call},
+                                       {"__tostring", tostring},
+                                       {"__len", bind_no_length},
+                                       {"__gc", gc},
+                                       {"__close", gc},
+                                       {NULL, NULL}};
+
+void bind_open_tensor(lua_State *L) {
+  int module = lua_gettop(L);
+  lua_newtable(L); /* methods */
+  int table = lua_gettop(L);
+  luaL_setfuncs(L, methods, 0);
+  luaL_setfuncs(L, functions, 0);
+  lua_pushvalue(L, module);
+  luaL_setfuncs(L, functions, 0);
+  lua_pop(L, 1);
+  bind_add_create(L, module, table);
+  bind_add_npy(L, module, table);
+  bind_add_lifted(L, module, table);
+  bind_add_partition(L, module, table);
+  bind_add_guard(L, module, table);
+  bind_add_reference(L, module, table);
+  luaL_newmetatable(L, TENSOR_TYPE); /* stack: module; methods; metatable */
+  state_of(L)->tensor_type = lua_topointer(L, -1);
+  luaL_setfuncs(L, metamethods, 0);
+  lua_pushvalue(L, table);
+  lua_setfield(L, -2, "__methods");
+  lua_pushvalue(L, table);
+  lua_pushcclosure(L, index, 1);
+  lua_setfield(L, -2, "__index");
+  bind_add_fields(L, field_names);
+  lua_pop(L, 2);
+}

@@ -1,0 +1,168 @@
+/* bind_tma.c: copies of boxes by the tensor memory accelerator: tma_tensor, tma_load, tma_store and what
+   orders them. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/trace/front.h"
+#include "guard.h"
+#include "runtime/ir/ir_tma.h"
+#include "interp/tensor/tensor.h"
+#include "interp/trace/value.h"
+
+enum { MAX_CLUSTER_BITS = 0xffff };
+
+/* --- coordinates ---------------------------------------------------------------------------------- */
+
+static int to_promotion(lua_State *L, int idx) {
+  int bytes = -1;
+  if (bind_push_option(L, idx, "tma_tensor", "promotion") != LUA_TNIL) {
+    bytes = bind_to_option(L, -1, 0, 256, "tma_tensor", "promotion");
+    if (bytes != 0 && bytes != 64 && bytes != 128 && bytes != 256) {
+      diag_error(L, "tma_tensor: promotion is %d; expected 0, 64, 128 or 256 bytes", bytes);
+    }
+  }
+  lua_pop(L, 1);
+  return bytes;
+}
+
+static int lang_tma_tensor(lua_State *L) { /* tensor[, {promotion =}] */
+  CtIr *ir = front_here(L, "tma_tensor");
+  CtCx cx = bind_enter(L);
+  CtView view = front_view(L, 1, "tma_tensor");
+  const Tensor *t = tensor_test(L, 1);
+  CtLayout coords;
+  CtErr err;
+  if (t->space != CT_GLOBAL) {
+    return diag_error(L,
+                      "tma_tensor: %s is no tensor in global memory; boxes are loaded from and "
+                      "stored to arguments of the kernel",
+                      tensor_push_title(L, 1));
+  }
+  if (t->guard != NULL && t->guard->n > 0) {
+    return diag_error(L,
+                      "tma_tensor: %s is a part of a guarded tensor; take tma_tensor of the whole "
+                      "and tile that: what lies outside is clipped",
+                      tensor_push_title(L, 1));
+  }
+  const CtTmaSource source = {view, to_promotion(L, 2)};
+  diag_check(L, ct_identity(&cx, t->layout.shape, &coords, &err), &err);
+  CtTuple at = ct_guard_zero(&cx, t->layout.shape);
+  uint32_t number = ct_ir_tma_source(ir, &source);
+  if (at == NULL || number == 0) {
+    return luaL_error(L, "not enough memory");
+  }
+  tensor_push_coords(L, NULL, coords, at)->tma = number;
+  return 1;
+}
+
+/* --- calls ------------------------------------------------------------------------------------------ */
+
+/* The tile of coordinates in an argument. */
+static void to_tile(lua_State *L, int idx, CtTmaCall *call) {
+  const Tensor *t = tensor_check_live(L, idx, call->op);
+  if (t->at == NULL || t->tma == 0) {
+    const char *of = t->at == NULL && t->space == CT_GLOBAL && t->name != NULL ? t->name : "A";
+    diag_error(L, "%s: %s is no tile of a tma_tensor; write tile(tma_tensor(%s), ...)", call->op,
+               tensor_push_title(L, idx), of);
+  }
+  call->source = t->tma;
+  call->coords = t->layout;
+  call->at = t->at;
+  const char *title = tensor_push_title(L, idx);
+  call->name = strcmp(title, "the tensor") == 0 ? "the tile" : title;
+}
+
+static int lang_tma_load(lua_State *L) { /* src, dst, bar[, {multicast =}] */
+  CtIr *ir = front_here(L, "tma_load");
+  CtTmaCall call = {.op = "tma_load"};
+  CtErr err;
+  bool has_bar = lua_gettop(L) >= 3;
+  lua_settop(L, 4);
+  to_tile(L, 1, &call);
+  if (!has_bar) {
+    diag_error(L, "tma_load: argument 3 is missing; an mbarrier, as full[i], was expected");
+  }
+  call.shared = front_view(L, 2, call.op);
+  bind_to_mbarrier(L, 3, call.op, &call.bar, &call.slot);
+  if (bind_push_option(L, 4, call.op, "multicast") != LUA_TNIL) {
+    (void)value_settle(L, -1);
+    if (lua_isinteger(L, -1)) {
+      (void)bind_to_option(L, -1, 1, MAX_CLUSTER_BITS, call.op, "multicast");
+    }
+    call.mask = value_to(L, -1, CT_i32, "tma_load: multicast");
+  }
+  diag_check(L, ct_ir_tma_load(ir, &call, &err), &err);
+  return 0;
+}
+
+static CtTmaReduce to_reduction(lua_State *L, int idx) {
+  if (bind_push_option(L, idx, "tma_store", "reduce") == LUA_TNIL) {
+    return CT_TMA_NONE;
+  }
+  const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+  for (int i = CT_TMA_NONE + 1; i < CT_TMA_REDUCE_COUNT; i++) {
+    if (strcmp(name, ct_tma_reductions[i]) == 0) {
+      return (CtTmaReduce)i;
+    }
+  }
+  diag_error(L,
+             "tma_store: reduce is %s; expected \"add\", \"min\", \"max\", \"and\", \"or\" or "
+             "\"xor\"",
+             lua_type(L, -1) == LUA_TSTRING ? lua_pushfstring(L, "\"%s\"", name)
+                                            : diag_push_kind(L, -1));
+  return CT_TMA_NONE;
+}
+
+static int lang_tma_store(lua_State *L) { /* src, dst[, {reduce =}] */
+  CtIr *ir = front_here(L, "tma_store");
+  CtTmaCall call = {.op = "tma_store"};
+  CtErr err;
+  lua_settop(L, 3);
+  call.shared = front_view(L, 1, call.op);
+  to_tile(L, 2, &call);
+  call.reduce = to_reduction(L, 3);
+  diag_check(L, ct_ir_tma_store(ir, &call, &err), &err);
+  return 0;
+}
+
+/* --- order ---------------------------------------------------------------------------------------------- */
+
+static void add_order(lua_State *L, CtOp op, int64_t imm) {
+  CtIr *ir = front_here(L, ct_ops[op].text);
+  CtErr err;
+  diag_check(L, ct_ir_check_tma(ir, ct_ops[op].text, &err), &err);
+  ct_ir_effect(ir, op, imm);
+}
+
+static int lang_tma_store_commit(lua_State *L) {
+  add_order(L, CT_OP_TMA_COMMIT, 0);
+  return 0;
+}
+
+static int lang_tma_store_wait(lua_State *L) { /* groups that may be pending[, {done =}] */
+  int n =
+      lua_isnoneornil(L, 1) ? 0 : bind_to_index(L, 1, 0, 63, "tma_store_wait", "number of groups");
+  lua_settop(L, 2);
+  bool is_done =
+      bind_push_option(L, 2, "tma_store_wait", "done") != LUA_TNIL && lua_toboolean(L, -1);
+  add_order(L, CT_OP_TMA_WAIT, (int64_t)n << 1 | is_done);
+  return 0;
+}
+
+static int lang_fence_proxy_async(lua_State *L) {
+  add_order(L, CT_OP_PROXY_FENCE, 0);
+  return 0;
+}
+
+/* --- opening -------------------------------------------------------------------------------------------- */
+
+static const luaL_Reg functions[] = {{"tma_tensor", lang_tma_tensor},
+                                     {"tma_load", lang_tma_load},
+                                     {"tma_store", lang_tma_store},
+                                     {"tma_store_commit", lang_tma_store_commit},
+                                     {"tma_store_wait", lang_tma_store_wait},
+                                     {"fence_proxy_async", lang_fence_proxy_async},
+                                     {NULL, NULL}};
+
+void bind_open_tma(lua_State *L) { luaL_setfuncs(L, functions, 0); }

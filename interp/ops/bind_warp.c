@@ -1,0 +1,248 @@
+/* bind_warp.c: what threads of a kernel do together beside barriers: shuffles and votes of a warp,
+   atomic operations, fences; and the clock. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/trace/front.h"
+#include "guard.h"
+#include "interp/trace/value.h"
+
+enum { LANES = 32 };
+
+/* --- shuffles and votes --------------------------------------------------------------------------- */
+
+static int to_width(lua_State *L, int idx, const char *op) {
+  int width = lua_isnoneornil(L, idx) ? LANES : bind_to_index(L, idx, 1, LANES, op, "width");
+  if ((width & (width - 1)) != 0) {
+    diag_error(L, "%s: width %d is no power of two; expected 1, 2, 4, 8, 16 or 32", op, width);
+  }
+  return width;
+}
+
+/* A distance or lane: what is known now must be one; at run time it counts modulo 32. */
+static CtVal to_lane(lua_State *L, int idx, const char *op, const char *what) {
+  (void)value_settle(L, idx);
+  if (lua_type(L, idx) == LUA_TNUMBER) {
+    (void)bind_to_index(L, idx, 0, LANES - 1, op, what);
+  }
+  return value_to(L, idx, CT_i32, op);
+}
+
+/* CUDA's functions of a warp begin with the mask of all lanes. */
+static void refuse_mask(lua_State *L, int n, const char *op, const char *call) {
+  bool is_mask =
+      lua_isinteger(L, 1) && (lua_tointeger(L, 1) == UINT32_MAX || lua_tointeger(L, 1) == -1);
+  if (lua_gettop(L) >= n && is_mask) {
+    diag_error(L, "%s: no mask of lanes goes in front, as all lanes take part; write %s%s", op, op,
+               call);
+  }
+}
+
+static int shuffle(lua_State *L, CtShfl kind, const char *op, const char *what) {
+  CtIr *ir = front_here(L, op);
+  refuse_mask(L, 3, op, "(value, n)");
+  CtVal v = value_to(L, 1, CT_VOID, op);
+  CtVal by = to_lane(L, 2, op, what);
+  value_push(L, ct_ir_shfl(ir, kind, v, by, to_width(L, 3, op)));
+  return 1;
+}
+
+/* v, distance or lane[, width] */
+static int lang_shfl_up(lua_State *L) { return shuffle(L, CT_SHFL_UP, "shfl_up", "distance"); }
+static int lang_shfl_down(lua_State *L) {
+  return shuffle(L, CT_SHFL_DOWN, "shfl_down", "distance");
+}
+static int lang_shfl_xor(lua_State *L) { return shuffle(L, CT_SHFL_XOR, "shfl_xor", "mask"); }
+static int lang_shfl_idx(lua_State *L) { return shuffle(L, CT_SHFL_IDX, "shfl_idx", "lane"); }
+
+static int vote(lua_State *L, CtVote kind, const char *op) { /* condition */
+  CtIr *ir = front_here(L, op);
+  refuse_mask(L, 2, op, "(condition)");
+  value_push(L, ct_ir_vote(ir, kind, value_to(L, 1, CT_bool, op)));
+  return 1;
+}
+
+static int lang_any(lua_State *L) { return vote(L, CT_VOTE_ANY, "any"); }
+static int lang_all(lua_State *L) { return vote(L, CT_VOTE_ALL, "all"); }
+static int lang_ballot(lua_State *L) { return vote(L, CT_VOTE_BALLOT, "ballot"); }
+
+/* --- atomic operations ------------------------------------------------------------------------------ */
+
+static const CtOp atomic_ops[] = {
+    CT_OP_ATOMIC_ADD, CT_OP_ATOMIC_MIN,  CT_OP_ATOMIC_MAX, CT_OP_ATOMIC_AND,  CT_OP_ATOMIC_OR,
+    CT_OP_ATOMIC_XOR, CT_OP_ATOMIC_EXCH, CT_OP_ATOMIC_CAS, CT_OP_ATOMIC_LOAD, CT_OP_ATOMIC_STORE};
+
+/* A tensor of the kernel that threads share, with elements that the operation knows. */
+static const Tensor *to_shared_tensor(lua_State *L, CtOp op) {
+  const char *name = ct_ops[op].text;
+  const Tensor *t = tensor_check_live(L, 1, name);
+  tensor_check_memory(L, 1, name);
+  if (!t->in_kernel) {
+    diag_error(L, "%s: %s is a tensor of the host; pass it to the kernel as an argument", name,
+               tensor_push_title(L, 1));
+  }
+  if (t->space == CT_REGISTER) {
+    diag_error(L,
+               "%s: %s is a fragment, which belongs to one thread; shared or global memory was "
+               "expected",
+               name, tensor_push_title(L, 1));
+  }
+  const CtIr *ir = front_ir(L);
+  if (ct_dtypes[t->dtype].bits == 16 && ir->bufs[t->buf].remote != 0) {
+    diag_error(L, "%s: %s is in another block's shared memory, where there is none on %s; take f32",
+               name, tensor_push_title(L, 1), ct_dtypes[t->dtype].name);
+  }
+  if (!ct_ir_has_atomic(op, t->dtype)) {
+    bool of_bits = ct_is_float(t->dtype);
+    diag_error(L, "%s: no such operation on %s; expected %s", name, ct_dtypes[t->dtype].name,
+               of_bits && ct_ir_has_atomic(CT_OP_ATOMIC_EXCH, t->dtype)
+                   ? "integers of 32 or 64 bits"
+               : op == CT_OP_ATOMIC_ADD ? "f16, bf16, f32, f64 and integers of 32 or 64 bits"
+                                        : "f32, f64 and integers of 32 or 64 bits");
+  }
+  return t;
+}
+
+/* The bits of a value of 16 bits, in a u32. */
+static CtVal bits_of_half(CtIr *ir, CtVal v) {
+  return ct_ir_cast(ir, ct_ir_bitcast(ir, v, CT_u16), CT_u32);
+}
+
+static CtVal half_of_bits(CtIr *ir, CtVal bits, CtDtype t) {
+  return ct_ir_bitcast(ir, ct_ir_cast(ir, bits, CT_u16), t);
+}
+
+/* The offset of two elements that one word holds. */
+static CtVal offset_of_two(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd) {
+  CtVal offset = front_offset(L, t, crd, "atomic_add");
+  const CtBuf *buf = &ir->bufs[t->buf];
+  if (t->guard != NULL || (t->is_guarded && t->is_whole)) {
+    diag_error(
+        L,
+        "atomic_add: %s is guarded, and of two elements one may be outside; add them one by one, "
+        "or leave the guard out",
+        tensor_push_title(L, 1));
+  }
+  if (ct_buf_is_swizzled(buf) && buf->swizzle.base == 0) {
+    diag_error(L,
+               "atomic_add: the swizzle of %s keeps no two elements together; choose one with a "
+               "larger M, or add them one by one",
+               tensor_push_title(L, 1));
+  }
+  if (ct_inst(ir, offset)->facts.div % 2 != 0 || buf->align < 4) {
+    diag_error(
+        L,
+        "atomic_add: two elements of %s at once must begin at an even offset, and this one is "
+        "not known to; write 2 * i for the coordinate, or add them one by one",
+        tensor_push_title(L, 1));
+  }
+  return offset;
+}
+
+/* tensor, coordinate, lo, hi: an element and the next in memory, each rounded by itself. Gives what was
+   in both. */
+static int add_two(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd) {
+  if (t->dtype != CT_f16 && t->dtype != CT_bf16) {
+    return diag_error(L, "atomic_add: %s is %s; two elements at once are of f16 or bf16",
+                      tensor_push_title(L, 1), ct_dtypes[t->dtype].name);
+  }
+  CtVal sixteen = ct_ir_const_int(ir, CT_u32, 16), offset = offset_of_two(L, ir, t, crd);
+  CtVal lo = bits_of_half(ir, value_to(L, 3, t->dtype, "atomic_add"));
+  CtVal hi = bits_of_half(ir, value_to(L, 4, t->dtype, "atomic_add"));
+  hi = ct_ir_binary(ir, CT_OP_SHL, hi, sixteen);
+  CtVal old =
+      ct_ir_atomic(ir, CT_OP_ATOMIC_ADD2, t->buf, offset, ct_ir_binary(ir, CT_OP_OR, lo, hi), 0);
+  value_push(L, half_of_bits(ir, old, t->dtype));
+  value_push(L, half_of_bits(ir, ct_ir_binary(ir, CT_OP_SHR, old, sixteen), t->dtype));
+  return 2;
+}
+
+static int lang_atomic(lua_State *L) { /* tensor, coordinate[, compare][, value] */
+  CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
+  const char *name = ct_ops[op].text;
+  CtIr *ir = front_here(L, name);
+  const Tensor *t = to_shared_tensor(L, op);
+  CtCx cx = bind_enter(L);
+  int n_values = ct_ops[op].n_args - 1;
+  if (op == CT_OP_ATOMIC_ADD && lua_gettop(L) == 4) {
+    return add_two(L, ir, t, bind_to_tuple(L, 2, &cx, name));
+  }
+  if (lua_gettop(L) != 2 + n_values) {
+    static const char *const values[] = {"", ", value", ", compare, value"};
+    return diag_error(L, "%s: %d arguments; %s(tensor, coordinate%s) was expected", name,
+                      lua_gettop(L), name, values[n_values]);
+  }
+  CtTuple crd = bind_to_tuple(L, 2, &cx, name);
+  GuardedAccess access;
+  CtVal old = 0, value = 0, compare = 0;
+  if (n_values > 0) {
+    value = value_to(L, 2 + n_values, t->dtype, name);
+  }
+  if (n_values > 1) {
+    compare = value_to(L, 3, t->dtype, name);
+  }
+  bool is_void = ct_ops[op].result == CT_RES_VOID;
+  if (guard_open(L, t, crd, is_void ? CT_VOID : t->dtype, &access)) {
+    old = ct_ir_atomic(ir, op, t->buf, front_offset(L, t, crd, name), value, compare);
+  }
+  old = guard_close(L, &access, is_void ? 0 : old);
+  if (is_void) {
+    return 0;
+  }
+  value_push(L, old);
+  return 1;
+}
+
+static int lang_fence(lua_State *L) {
+  ct_ir_effect(front_here(L, "fence"), CT_OP_FENCE, 0);
+  return 0;
+}
+
+static int lang_clock(lua_State *L) {
+  value_push(L, ct_ir_clock(front_here(L, "clock")));
+  return 1;
+}
+
+/* The element type of a run-time value or a number, for the standard library. */
+static int lang_dtype_of(lua_State *L) {
+  CtIr *ir = front_here(L, "reduce");
+  bind_push_dtype(L, (CtDtype)ct_inst(ir, value_to(L, 1, CT_VOID, "reduce"))->type);
+  return 1;
+}
+
+static int lang_is_static(lua_State *L) {
+  int64_t ignored;
+  lua_pushboolean(L, value_known(L, 1, &ignored) || !value_test(L, 1, NULL));
+  return 1;
+}
+
+static int lang_is_tracing(lua_State *L) {
+  lua_pushboolean(L, front_is_tracing(L));
+  return 1;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------ */
+
+static const luaL_Reg warp_functions[] = {{"shfl_up", lang_shfl_up},
+                                          {"shfl_down", lang_shfl_down},
+                                          {"shfl_xor", lang_shfl_xor},
+                                          {"shfl_idx", lang_shfl_idx},
+                                          {"any", lang_any},
+                                          {"all", lang_all},
+                                          {"ballot", lang_ballot},
+                                          {"fence", lang_fence},
+                                          {"clock", lang_clock},
+                                          {"_dtype_of", lang_dtype_of},
+                                          {"_is_static", lang_is_static},
+                                          {"_is_tracing", lang_is_tracing},
+                                          {NULL, NULL}};
+
+void bind_open_warp(lua_State *L) { /* language table on top */
+  luaL_setfuncs(L, warp_functions, 0);
+  for (size_t i = 0; i < CT_ARRAY_LEN(atomic_ops); i++) {
+    lua_pushinteger(L, (lua_Integer)atomic_ops[i]);
+    lua_pushcclosure(L, lang_atomic, 1);
+    lua_setfield(L, -2, ct_ops[atomic_ops[i]].text);
+  }
+}

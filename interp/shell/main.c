@@ -1,0 +1,602 @@
+/* main.c: the `cuttle` program: reads the command line, runs scripts and commands, or the REPL.
+   Everything happens inside one protected call, in the manner of lua.c. */
+#include <lauxlib.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "interp/algebra/bind.h"
+#include "repl.h"
+#include "runtime/device/nvrtc.h"
+#include "interp/host/std_modules.h"
+
+enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64, MAX_SM = 9999 };
+
+static const char usage[] =
+    "usage: cuttle [options] [script.lua [arguments]]\n"
+    "       cuttle check|emit|help|info|bench|profile|timeline|view ...\n"
+    "\n"
+    "Without a script: reads inputs and prints what they are worth.\n"
+    "\n"
+    "  script.lua            run it; its arguments are in `arg` and `...`; - is standard input\n"
+    "  emit script.lua       run it and print the CUDA C of every specialisation that it launches\n"
+    "  check script.lua      run it on the CPU engine and report what its kernels do wrong\n"
+    "  help [name]           this text, or what a command or a name of the language means\n"
+    "  info                  version, devices, compilers and caches, and why they were chosen\n"
+    "  bench [name]          run the benchmarks\n"
+    "  profile script.lua    run it and say what each line of its kernels costs a GPU\n"
+    "  timeline script.lua   run it and say which warps of a block work and which wait (--svg=FILE)\n"
+    "  view EXPRESSION       write a page with its picture (-o FILE, --open)\n"
+    "\n"
+    "  -e CODE               run CODE; may be given more than once\n"
+    "  -i                    read inputs after the script\n"
+    "  --device=DEVICE       auto, cpu, cuda or cuda:N; else CUTTLE_DEVICE, else auto\n"
+    "  --sm=N                emit: compute capability times 10 (80), with its suffix (90a, 100f);\n"
+    "                        without one from 90 on as for a device of it: 90 is 90a; launches\n"
+    "                        run on the CPU engine where no device of it is there\n"
+    "  --compile             emit: compile it with NVRTC as well, for that capability\n"
+    "  --traceback           show the calls that led to an error\n"
+    "  --version, --help\n"
+    "  --                    what follows is no option\n"
+    "\n"
+    "docs: docs/ in the source tree; environment: CUTTLE_DEVICE, CUTTLE_CHECK, CUTTLE_THREADS,\n"
+    "CUTTLE_ISA, CUTTLE_NVRTC, CUTTLE_LIBCUDA, CUTTLE_CACHE, CUTTLE_HISTORY, CUTTLE_LIBEDIT\n";
+
+static const char emit_usage[] =
+    "usage: cuttle emit [--sm=N] [--compile] script.lua [arguments]\n"
+    "\n"
+    "Runs the script and prints the CUDA C of every specialisation that it launches, each once.\n"
+    "\n"
+    "  --sm=N                the compute capability to write for, times 10: 80; with its suffix:\n"
+    "                        90a, 100f; 90 is 90a. Else that of the device, or 90. Launches run\n"
+    "                        on the CPU engine where no device of it is there\n"
+    "  --compile             compile it with NVRTC as well, for that capability\n"
+    "  --device=DEVICE       auto, cpu, cuda or cuda:N: where launches run\n"
+    "\n"
+    "Options stand before the script. Exit code: the script's; 1 where a kernel does not compile.\n";
+
+static const char info_usage[] =
+    "usage: cuttle info [--device=DEVICE]\n"
+    "\n"
+    "Prints the version, the device, the CPU engine, NVRTC with the values of --sm that it\n"
+    "compiles for, and the cache of compiled kernels, and why they were chosen.\n";
+
+typedef struct Program {
+  CuttleState *s;
+  lua_State *L;
+  int argc;
+  char **argv;
+  int at;                         /* the argument that is looked at */
+  const char *chunks[MAX_CHUNKS]; /* of -e */
+  int n_chunks;
+  const char *command;                                 /* NULL: run a script or the REPL */
+  bool interactive, help, version, has_device, has_sm; /* options that were given */
+  int exit_code;
+} Program;
+
+/* {====== The command line ====== */
+
+CT_PRINTF(2, 3) static void usage_error(Program *p, const char *fmt, ...) {
+  va_list args;
+  fputs("cuttle: ", stderr);
+  va_start(args, fmt);
+  vfprintf(stderr, fmt, args);
+  va_end(args);
+  fprintf(stderr, "; see cuttle %s%s--help\n", p->command == NULL ? "" : p->command,
+          p->command == NULL ? "" : " ");
+  p->exit_code = EXIT_USAGE;
+}
+
+/* The value of --name=value or --name value; NULL when this is another option. */
+static const char *option_value(Program *p, const char *name) {
+  const char *arg = p->argv[p->at];
+  size_t len = strlen(name);
+  if (strncmp(arg, name, len) != 0 || (arg[len] != '=' && arg[len] != '\0')) {
+    return NULL;
+  }
+  if (arg[len] == '=') {
+    return arg + len + 1;
+  }
+  return p->at + 1 < p->argc ? p->argv[++p->at] : "";
+}
+
+static bool take_device(Program *p) {
+  CtErr err;
+  const char *value = option_value(p, "--device");
+  if (value != NULL && state_choose_device(p->s, value, &err) != CT_OK) {
+    usage_error(p, "%s", err.msg);
+  }
+  p->has_device = p->has_device || value != NULL;
+  return value != NULL;
+}
+
+static bool take_sm(Program *p) {
+  const char *value = option_value(p, "--sm");
+  if (value != NULL) {
+    char *end;
+    CtErr err;
+    long sm = strtol(value, &end, 10);
+    bool has_suffix = (*end == 'a' || *end == 'f') && end[1] == '\0';
+    if (end == value || (*end != '\0' && !has_suffix) || sm < 0 || sm > MAX_SM) {
+      usage_error(p, "--sm=%s is no compute capability; 90 and 90a stand for 9.0", value);
+    } else if (ct_nvrtc_check_arch((int)sm, *end, &err) != CT_OK) {
+      usage_error(p, "--sm: %s", err.msg);
+    } else {
+      p->has_sm = true;
+      p->s->emit_sm = (int)sm;
+      ct_nvrtc_arch((int)sm, p->s->emit_arch);
+      if (has_suffix) {
+        snprintf(p->s->emit_arch, sizeof p->s->emit_arch, "sm_%s", value);
+      }
+    }
+  }
+  return value != NULL;
+}
+
+static bool take_chunk(Program *p) {
+  const char *arg = p->argv[p->at];
+  if (strncmp(arg, "-e", 2) != 0) {
+    return false;
+  }
+  if (arg[2] == '\0' && p->at + 1 == p->argc) {
+    usage_error(p, "-e needs an argument");
+  } else if (p->n_chunks == MAX_CHUNKS) {
+    usage_error(p, "-e more than %d times", MAX_CHUNKS);
+  } else {
+    p->chunks[p->n_chunks++] = arg[2] != '\0' ? arg + 2 : p->argv[++p->at];
+  }
+  return true;
+}
+
+static bool take_traceback(Program *p) {
+  bool known = strcmp(p->argv[p->at], "--traceback") == 0;
+  if (known) {
+    diag_set_traceback(p->L, true);
+  }
+  return known;
+}
+
+static bool take_flag(Program *p) {
+  const char *arg = p->argv[p->at];
+  bool known = true;
+  if (strcmp(arg, "-i") == 0) {
+    p->interactive = true;
+  } else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+    p->help = true;
+  } else if (strcmp(arg, "--version") == 0 || strcmp(arg, "-v") == 0) {
+    p->version = true;
+  } else if (strcmp(arg, "--compile") == 0) {
+    p->s->emit_compile = true;
+  } else {
+    known = false;
+  }
+  return known;
+}
+
+/* Options up to the first argument that is none. */
+static void read_options(Program *p) {
+  bool (*const takers[])(Program *) = {take_device, take_traceback, take_sm, take_chunk, take_flag};
+  for (; p->at < p->argc && p->exit_code == 0; p->at++) {
+    const char *arg = p->argv[p->at];
+    bool known = false;
+    if (arg[0] != '-' || arg[1] == '\0') {
+      return;
+    }
+    if (strcmp(arg, "--") == 0) {
+      p->at++;
+      return;
+    }
+    for (size_t i = 0; i < CT_ARRAY_LEN(takers) && !known; i++) {
+      known = takers[i](p);
+    }
+    if (!known) {
+      usage_error(p, "unknown option %s", arg);
+    }
+  }
+}
+
+/* A command of the standard library has options of its own: only those that every command has are
+   read, up to the first argument that is none of them. */
+static void read_common_options(Program *p) {
+  while (p->at < p->argc && p->exit_code == 0 && (take_device(p) || take_traceback(p))) {
+    p->at++;
+  }
+}
+
+/* {====== Running ====== */
+
+/* Calls the function at the top, and reports its failure. */
+static bool call(Program *p, int n_args) {
+  int status = repl_call(p->s, n_args, 0);
+  if (status != LUA_OK) {
+    repl_report(p->L);
+    p->exit_code = state_is_interrupted(p->s) ? EXIT_INTERRUPT : EXIT_FAILURE;
+  }
+  return status == LUA_OK;
+}
+
+/* A function, or the message of why there is none, is at the top. */
+static bool call_loaded(Program *p, int status, int n_args) {
+  if (status == LUA_OK) {
+    lua_insert(p->L, -1 - n_args);
+    return call(p, n_args);
+  }
+  if (status == LUA_ERRFILE) { /* says what it could not do, but not who */
+    fputs("cuttle: ", stderr);
+  }
+  repl_report(p->L);
+  p->exit_code = EXIT_FAILURE;
+  return false;
+}
+
+/* The table `arg`: the script at 0, its arguments from 1, what stands before it below 0. */
+static void set_arg(const Program *p) {
+  int script = p->at < p->argc ? p->at : 0;
+  lua_createtable(p->L, p->argc - script, script + 1);
+  for (int i = 0; i < p->argc; i++) {
+    lua_pushstring(p->L, p->argv[i]);
+    lua_rawseti(p->L, -2, i - script);
+  }
+  lua_setglobal(p->L, "arg");
+}
+
+static bool run_chunks(Program *p) {
+  for (int i = 0; i < p->n_chunks; i++) {
+    char name[48] = "=(command line)";
+    if (i > 0) {
+      snprintf(name, sizeof name, "=(command line %d)", i + 1);
+    }
+    const char *text = p->chunks[i];
+    if (!call_loaded(p, state_load(p->L, text, strlen(text), name), 0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* What the last launches on a GPU have to say comes out here, at the latest. */
+static bool wait_for_devices(Program *p) {
+  if (cuttle_synchronize(p->s) == CUTTLE_OK) {
+    return true;
+  }
+  fprintf(stderr, "cuttle: %s\n", cuttle_error(p->s));
+  p->exit_code = EXIT_FAILURE;
+  return false;
+}
+
+/* The script at argv[at], with the rest as its arguments. */
+static bool run_script(Program *p) {
+  const char *path = p->argv[p->at];
+  int n_args = p->argc - p->at - 1;
+  luaL_checkstack(p->L, n_args + 4, "too many arguments");
+  for (int i = 0; i < n_args; i++) {
+    lua_pushstring(p->L, p->argv[p->at + 1 + i]);
+  }
+  if (strcmp(path, "-") != 0) {
+    lua_pushstring(p->L, path);
+    lua_setfield(p->L, LUA_REGISTRYINDEX, STATE_LAST_FILE);
+  }
+  int status = state_load_file(p->L, strcmp(path, "-") == 0 ? NULL : path);
+  if (status == LUA_ERRFILE && strpbrk(path, "./") == NULL) { /* a word: was a command meant? */
+    lua_pushfstring(p->L, "%s; cuttle --help lists the commands", lua_tostring(p->L, -1));
+    lua_replace(p->L, -2);
+  }
+  return call_loaded(p, status, n_args);
+}
+
+static void run_repl(Program *p) {
+  if (repl_run(p->s) > 0 && isatty(STDIN_FILENO) != 1) {
+    p->exit_code = EXIT_FAILURE;
+  }
+}
+
+static void run_plain(Program *p) {
+  set_arg(p);
+  bool has_script = p->at < p->argc;
+  bool ok = run_chunks(p) && (!has_script || run_script(p)) && wait_for_devices(p);
+  if ((ok || isatty(STDIN_FILENO) == 1) && (p->interactive || (!has_script && p->n_chunks == 0))) {
+    p->exit_code = 0;
+    run_repl(p);
+  }
+}
+
+/* {====== Commands ====== */
+
+/* A launch is traced for the device that it runs on, and a script may ask for that device's capability: where this
+   is not the one to write for, launches run on the CPU engine, which takes all. */
+static bool choose_emit_device(Program *p) {
+  CtDevice *d = NULL;
+  CtErr err;
+  if (state_device(p->s, &d, &err) != CT_OK || d == NULL ||
+      ct_device_info(d)->sm == p->s->emit_sm || (p->has_device && !p->has_sm)) {
+    return true;
+  }
+  if (p->has_device) {
+    usage_error(p,
+                "emit: --sm=%d, but --device=%s is sm_%d, and launches are traced for the device "
+                "that they run on; leave --device out, and they run on the CPU engine",
+                p->s->emit_sm, p->s->device_text, ct_device_info(d)->sm);
+    return false;
+  }
+  return state_choose_device(p->s, "cpu", &err) == CT_OK;
+}
+
+/* What looks like an option of emit but stands behind the script goes to the script. */
+static void note_late_options(const Program *p) {
+  static const char *const options[] = {"--sm", "--compile", "--device"};
+  for (int i = p->at + 1; i < p->argc; i++) {
+    for (size_t k = 0; k < CT_ARRAY_LEN(options); k++) {
+      size_t len = strlen(options[k]);
+      const char *arg = p->argv[i];
+      if (strncmp(arg, options[k], len) == 0 && (arg[len] == '\0' || arg[len] == '=')) {
+        fprintf(
+            stderr,
+            "cuttle: %s stands behind the script, so it is an argument of the script; options of "
+            "emit stand before it\n",
+            arg);
+      }
+    }
+  }
+}
+
+static void run_emit(Program *p) {
+  p->s->mode = STATE_EMIT;
+  if (p->at >= p->argc) {
+    usage_error(p, "emit needs a script");
+    return;
+  }
+  if (!choose_emit_device(p)) {
+    return;
+  }
+  note_late_options(p);
+  set_arg(p);
+  if (run_script(p) && p->s->emit_failed) {
+    fprintf(stderr, "cuttle: a kernel did not compile, though the script went on\n");
+    p->exit_code = EXIT_FAILURE;
+  }
+}
+
+static void print_device(CuttleState *s) {
+  CtDevice *d = NULL;
+  CtErr err;
+  if (state_device(s, &d, &err) != CT_OK) {
+    printf("device     none: %s\n", err.msg);
+  } else if (d != NULL) {
+    const CtDeviceInfo *info = ct_device_info(d);
+    printf("device     cuda:%d, %s, sm_%d, %zu MiB; %s was asked for\n", info->ordinal, info->name,
+           info->sm, info->memory_bytes >> 20, s->device_text);
+  } else if (s->device_why[0] != '\0') {
+    printf("device     cpu, because there is no CUDA device: %s\n", s->device_why);
+  } else {
+    printf("device     cpu; it was asked for\n");
+  }
+}
+
+static void print_simt(CuttleState *s) {
+  CtSimtEngine *e;
+  CtErr err;
+  if (state_simt(s, &e, &err) == CT_OK) {
+    printf("CPU engine %s, %d threads\n", ct_simt_isa(e), ct_simt_threads(e));
+  } else {
+    printf("CPU engine none: %s\n", err.msg);
+  }
+}
+
+/* What --sm may name. */
+static void print_targets(void) {
+  int sms[64], n = 0;
+  char arch[16];
+  if (ct_nvrtc_archs(sms, (int)CT_ARRAY_LEN(sms), &n, NULL) != CT_OK) {
+    return;
+  }
+  printf("targets   ");
+  for (int i = 0; i < n; i++) {
+    ct_nvrtc_arch(sms[i], arch);
+    printf(" %s", arch + strlen("sm_"));
+  }
+  printf("\n");
+}
+
+static void print_nvrtc(void) {
+  CtNvrtcId id;
+  CtErr err;
+  int major, minor;
+  if (ct_nvrtc_identity(&id, &err) == CT_OK && ct_nvrtc_version(&major, &minor, &err) == CT_OK) {
+    printf("NVRTC      %d.%d, %s\n", major, minor, id.path);
+    print_targets();
+  } else {
+    printf("NVRTC      none: %s\n", err.msg);
+  }
+}
+
+static void run_info(Program *p) {
+  CtCache cache;
+  if (p->at < p->argc) {
+    usage_error(p, "info takes no argument, got %s", p->argv[p->at]);
+    return;
+  }
+  ct_cache_init(&cache);
+  printf("Cuttle     %s\n", CUTTLE_VERSION);
+  printf("Lua        %s.%s.%s\n", LUA_VERSION_MAJOR, LUA_VERSION_MINOR, LUA_VERSION_RELEASE);
+  print_device(p->s);
+  print_simt(p->s);
+  print_nvrtc();
+  printf("cache      %s\n", cache.dir[0] == '\0' ? "off" : cache.dir);
+}
+
+/* A command that the standard library has: cuttle.command_<name> is called with the arguments; the option -h
+   in front is its --help. */
+static void run_std_command(Program *p) {
+  char module[64];
+  snprintf(module, sizeof module, "cuttle.command_%s", p->command);
+  set_arg(p);
+  lua_getglobal(p->L, "require");
+  lua_pushstring(p->L, module);
+  int status = repl_call(p->s, 1, 1);
+  if (status == LUA_OK) {
+    int n_args = p->argc - p->at;
+    luaL_checkstack(p->L, n_args + 4, "too many arguments");
+    for (int i = p->at; i < p->argc; i++) {
+      bool is_help = i == p->at && strcmp(p->argv[i], "-h") == 0;
+      lua_pushstring(p->L, is_help ? "--help" : p->argv[i]);
+    }
+    call(p, n_args);
+  } else {
+    repl_report(p->L);
+    p->exit_code = EXIT_FAILURE;
+  }
+}
+
+static void run_help(Program *p);
+
+static const struct {
+  const char *name;
+  void (*run)(Program *p);
+  const char *usage;
+} commands[] = {
+    {"emit", run_emit, emit_usage}, {"help", run_help, usage}, {"info", run_info, info_usage}};
+
+static bool is_std_command(const char *name) {
+  static const char prefix[] = "cuttle.command_";
+  for (const StdModule *m = std_modules; m->name != NULL; m++) {
+    if (strncmp(m->name, prefix, sizeof prefix - 1) == 0 &&
+        strcmp(m->name + sizeof prefix - 1, name) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A word that names a command, unless there is a file of that name with .lua in it. */
+static void (*find_command(const char *word))(Program *) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(commands); i++) {
+    if (strcmp(commands[i].name, word) == 0) {
+      return commands[i].run;
+    }
+  }
+  return is_std_command(word) ? run_std_command : NULL;
+}
+
+/* The text of --help of a command that is not of the standard library; NULL: there is no such one. */
+static const char *usage_of(const char *command) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(commands); i++) {
+    if (strcmp(commands[i].name, command) == 0) {
+      return commands[i].usage;
+    }
+  }
+  return NULL;
+}
+
+static bool is_name(lua_State *L, const char *name) {
+  state_push_language(L);
+  bool found = lua_getfield(L, -1, name) != LUA_TNIL;
+  lua_pop(L, 2);
+  return found;
+}
+
+/* `cuttle help check`, of a command that is no name of the language. */
+static void help_command(Program *p, const char *command) {
+  static char help_option[] = "--help";
+  if (usage_of(command) != NULL) {
+    fputs(usage_of(command), stdout);
+    return;
+  }
+  p->command = command;
+  p->argv[p->at] = help_option;
+  run_std_command(p);
+}
+
+static void run_help(Program *p) {
+  if (p->at == p->argc) {
+    fputs(usage, stdout);
+    return;
+  }
+  const char *word = p->argv[p->at];
+  bool is_command = find_command(word) != NULL, has_name = is_name(p->L, word);
+  if (is_command && !has_name) {
+    help_command(p, word);
+    return;
+  }
+  lua_getglobal(p->L, "help");
+  lua_pushstring(p->L, word);
+  if (call(p, 1) && is_command) {
+    printf("\nThe command of this name: cuttle %s --help\n", word);
+  }
+}
+
+static void run_command_or_plain(Program *p) {
+  void (*run)(Program *) = p->at < p->argc ? find_command(p->argv[p->at]) : NULL;
+  if (run == NULL) {
+    run_plain(p);
+    return;
+  }
+  p->command = p->argv[p->at++];
+  if (run == run_std_command) {
+    read_common_options(p);
+  } else {
+    read_options(p); /* `cuttle emit --sm=80 x.lua` */
+  }
+  if (p->exit_code == 0 && p->help) {
+    fputs(usage_of(p->command), stdout);
+  } else if (p->exit_code == 0) {
+    run(p);
+  }
+}
+
+/* {====== The program ====== */
+
+static int run_program(lua_State *L) {
+  Program *p = lua_touserdata(L, 1);
+  lua_settop(L, 0);
+  read_options(p);
+  if (p->exit_code != 0) {
+    return 0;
+  }
+  if (p->help) {
+    fputs(usage, stdout);
+  } else if (p->version) {
+    printf("Cuttle %s, %s\n", CUTTLE_VERSION, LUA_RELEASE);
+  } else {
+    run_command_or_plain(p);
+  }
+  return 0;
+}
+
+/* Warnings are for the user; notes, as on the choice of a device, are what `cuttle info` says. */
+static void take_log(void *ud, const char *line) {
+  (void)ud;
+  if (strstr(line, ": warning: ") != NULL) {
+    fflush(stdout);
+    fprintf(stderr, "%s\n", line);
+  }
+}
+
+/* However the program ends, os.exit included, output that nobody got is an error. print flushes, too, so
+   that the stream may know already. */
+static void check_output(void) {
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    fputs("cuttle: cannot write to standard output\n", stderr);
+    _exit(EXIT_FAILURE);
+  }
+}
+
+int main(int argc, char **argv) {
+  atexit(check_output);
+  cuttle_Options options = {.size = sizeof options, .log = take_log};
+  CuttleState *s = state_new(&options);
+  if (s == NULL) {
+    fputs("cuttle: not enough memory\n", stderr);
+    return EXIT_FAILURE;
+  }
+  Program p = {.s = s, .L = s->L, .argc = argc, .argv = argv, .at = 1};
+  lua_pushcfunction(s->L, run_program);
+  lua_pushlightuserdata(s->L, &p);
+  if (lua_pcall(s->L, 1, 0, 0) != LUA_OK) {
+    repl_report(s->L);
+    p.exit_code = EXIT_FAILURE;
+  }
+  state_free(s);
+  return p.exit_code;
+}

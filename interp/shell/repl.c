@@ -1,0 +1,259 @@
+/* repl.c: the loop: reads an input, runs it, prints what it is worth; in the manner of lua.c. And
+   Ctrl-C: at the prompt it clears the input, in a running script it stops that. */
+#include "repl.h"
+
+#include <lauxlib.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "interp/state/diag.h"
+#include "interp/state/note.h"
+#include "repl_complete.h"
+#include "repl_edit.h"
+#include "repl_input.h"
+#include "repl_print.h"
+
+/* {====== Ctrl-C ====== */
+
+static CuttleState *volatile stopped;   /* what the signal handler stops; NULL at the prompt */
+static pthread_t script_thread;         /* that runs it */
+static volatile sig_atomic_t n_signals; /* since the call or the reading of a line began */
+static bool in_repl;                    /* errors are short */
+static bool in_session;                 /* with a terminal: Ctrl-C does not end the program soon */
+
+/* The first one stops the script; one that ends a search does not count. Where that takes long, as in a
+   function of C that does not look at the flag, another one ends the program: in a session not without
+   a word before. Only the script's own thread may stop it (state_stop): another one, a driver's say,
+   hands the signal on. */
+static void on_signal(int signal_number) {
+  static const char note[] = "\nstill running; Ctrl-C once more ends the program\n";
+  if (stopped != NULL && pthread_equal(pthread_self(), script_thread) == 0) {
+    pthread_kill(script_thread, signal_number);
+    return;
+  }
+  n_signals++;
+  if (stopped == NULL) {
+    return;
+  }
+  if (state_ask(stopped)) {
+    n_signals--;
+    return;
+  }
+  if (in_session && n_signals == 2) {
+    ssize_t n = write(STDERR_FILENO, note, sizeof note - 1);
+    (void)n; /* nobody is there to read it */
+  }
+  if (n_signals == (in_session ? 2 : 1)) {
+    signal(signal_number, SIG_DFL);
+  }
+}
+
+static void set_handler(void (*handler)(int)) {
+  struct sigaction action = {.sa_handler = handler}; /* without SA_RESTART: reading a line ends */
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+}
+
+/* A signal ends a write, too: what is lost by that is no error of standard output. */
+static void forget_signals(void) {
+  if (n_signals > 0) {
+    clearerr(stdout);
+  }
+  n_signals = 0;
+}
+
+int repl_call(CuttleState *s, int n_args, int n_results) {
+  forget_signals();
+  script_thread = pthread_self();
+  stopped = s;
+  s->by_person = true;
+  set_handler(on_signal);
+  int status = state_call(s, n_args, n_results);
+  set_handler(in_session ? on_signal : SIG_DFL);
+  stopped = NULL;
+  s->by_person = false;
+  return status;
+}
+
+/* {====== Errors ====== */
+
+/* Of a module that is nowhere `require` lists all the places; in the loop the first line will do. */
+static size_t shown_length(const char *msg) {
+  const char *list = strstr(msg, " not found:\n\tno field package.preload");
+  return in_repl && list != NULL ? (size_t)(list - msg) + strlen(" not found") : strlen(msg);
+}
+
+void repl_report(lua_State *L) {
+  const char *msg = lua_tostring(L, -1);
+  msg = msg == NULL ? "the error is no text" : msg;
+  fflush(stdout);
+  const char *after_key = in_session && n_signals > 0 ? "\n" : ""; /* the terminal shows ^C */
+  fprintf(stderr, "%s%.*s\n", after_key, (int)shown_length(msg), msg);
+  fflush(stderr);
+  lua_pop(L, 1);
+}
+
+/* {====== Inputs ====== */
+
+typedef struct Repl {
+  CuttleState *s;
+  lua_State *L;
+  Editor editor;
+  int n_inputs, n_failures;
+} Repl;
+
+/* Stack: results from `first` on. The first of them is `ans` from now on. */
+static int print_results(Repl *r, int first) {
+  lua_State *L = r->L;
+  int n = lua_gettop(L) - first + 1;
+  if (n == 0) {
+    return LUA_OK;
+  }
+  luaL_checkstack(L, n + 2, "too many results to print");
+  lua_pushglobaltable(L); /* as it is: a metatable of it is the script's */
+  lua_pushliteral(L, "ans");
+  lua_pushvalue(L, first);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+  lua_pushcfunction(L, print_values);
+  lua_insert(L, first);
+  return repl_call(r->s, n, 0);
+}
+
+static int print_notes(lua_State *L) {
+  note_print(L);
+  return 0;
+}
+
+/* Stack: the first line. */
+static void run_input(Repl *r) {
+  int first = lua_gettop(r->L);
+  int status = input_load(r->L, &r->editor, ++r->n_inputs);
+  if (status == LUA_OK) {
+    status = repl_call(r->s, 0, LUA_MULTRET);
+  }
+  if (status == LUA_OK) {
+    status = print_results(r, first);
+  }
+  if (status != LUA_OK && status != INPUT_CANCELLED) {
+    r->n_failures++;
+    repl_report(r->L);
+  }
+  lua_pushcfunction(r->L, print_notes);
+  if (repl_call(r->s, 0, 0) != LUA_OK) {
+    repl_report(r->L);
+  }
+  lua_settop(r->L, first - 1);
+}
+
+/* {====== The loop ====== */
+
+static bool is_one_of(const char *text, const char *const *words) {
+  while (*words != NULL && strcmp(text, *words) != 0) {
+    words++;
+  }
+  return *words != NULL;
+}
+
+static bool is_exit(const char *text) {
+  static const char *const words[] = {"exit", "quit", "exit()", "quit()", NULL};
+  return is_one_of(text, words);
+}
+
+/* Reads the first line of an input; false when there is none to come. */
+static bool read_first(Repl *r) {
+  EditStatus status;
+  do {
+    forget_signals();
+    status = edit_read(&r->editor, false);
+  } while (status == EDIT_INTERRUPTED);
+  return status == EDIT_LINE;
+}
+
+static void loop(Repl *r) {
+  lua_settop(r->L, 0);
+  while (read_first(r)) {
+    const char *text = r->editor.line;
+    if (is_exit(text)) {
+      edit_remember(&r->editor, text);
+      break;
+    }
+    if (text[strspn(text, " \t\r")] != '\0') {
+      lua_pushlstring(r->L, text, r->editor.len);
+      run_input(r);
+    }
+    lua_settop(r->L, 0);
+  }
+}
+
+/* {====== The session ====== */
+
+static char **complete(void *ud, const char *line, size_t cursor) {
+  const Repl *r = ud;
+  return complete_line(r->L, line, cursor);
+}
+
+/* "cpu (avx2, 8 threads)", "NVIDIA H200 (cuda:0)" */
+static void print_engine(CuttleState *s) {
+  CtDevice *d = NULL;
+  CtSimtEngine *e;
+  CtErr err;
+  CtStatus st = state_device(s, &d, &err);
+  if (st == CT_OK && d != NULL) {
+    printf("%s (cuda:%d)", ct_device_info(d)->name, ct_device_info(d)->ordinal);
+  } else if (st == CT_OK && state_simt(s, &e, &err) == CT_OK) {
+    printf("the CPU engine (%s, %d threads)", ct_simt_isa(e), ct_simt_threads(e));
+  } else {
+    printf("no device: %s", err.msg);
+  }
+}
+
+static bool has_help(lua_State *L) {
+  lua_getglobal(L, "help");
+  bool is = lua_isfunction(L, -1);
+  lua_pop(L, 1);
+  return is;
+}
+
+static void greet(Repl *r) {
+  printf("Cuttle %s on ", CUTTLE_VERSION);
+  print_engine(r->s);
+  printf("%s\n", has_help(r->L) ? "; help() for help" : "; Ctrl-D ends");
+}
+
+int repl_run(CuttleState *s) {
+  Repl *r = calloc(1, sizeof *r);
+  if (r == NULL) {
+    fputs("cuttle: not enough memory\n", stderr);
+    return 1;
+  }
+  r->s = s;
+  r->L = s->L;
+  r->editor = (Editor){.is_terminal = isatty(STDIN_FILENO) == 1,
+                       .interrupt = &n_signals,
+                       .complete = complete,
+                       .complete_ud = r};
+  in_repl = true;
+  in_session = r->editor.is_terminal;
+  s->takes_notes = in_session;
+  if (in_session) {
+    set_handler(on_signal);
+    greet(r);
+  }
+  edit_open(&r->editor);
+  loop(r);
+  forget_signals();
+  if (in_session) {
+    putchar('\n');
+    set_handler(SIG_DFL);
+  }
+  in_repl = in_session = s->takes_notes = false;
+  edit_close(&r->editor);
+  int n = r->n_failures;
+  free(r);
+  return n;
+}

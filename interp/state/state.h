@@ -1,0 +1,201 @@
+/* state.h: what one interpreter owns beside its Lua state: memory, options, engines, devices. There
+   is no global state: whatever a binding needs it finds here, by state_of(L). */
+#ifndef CUTTLE_STATE_H
+#define CUTTLE_STATE_H
+
+#include <lua.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "interp/cuttle.h"
+#include "runtime/device/device.h"
+#include "runtime/device/nvrtc.h"
+#include "runtime/base/rand.h"
+#include "runtime/simt/simt.h"
+
+enum { STATE_MAX_DEVICES = 16 };
+
+/* What running the script is for. */
+typedef enum StateMode {
+  STATE_RUN,
+  STATE_EMIT /* besides, print the CUDA C of each specialisation that is launched */
+} StateMode;
+
+/* A coroutine that runs; state_coroutine.c. */
+typedef struct StateCoroutine {
+  lua_State *L;
+  struct StateCoroutine *outer; /* that resumed it; NULL: the main thread */
+} StateCoroutine;
+
+/* Is told of a launch: of which kernel (a stack place), how, with what; launch.h. May raise. */
+struct LaunchConfig;
+struct LaunchArgs;
+struct Spec;
+typedef void (*StateOnLaunch)(lua_State *L, int kernel, const struct LaunchConfig *config,
+                              struct LaunchArgs *args, const struct Spec *spec);
+typedef void (*StateOnLaunched)(lua_State *L, bool ok);
+
+typedef struct CuttleState {
+  lua_State *L; /* the main thread */
+  CtAlloc alloc;
+  CtArena scratch; /* results of one binding; reset when the next one begins (bind_enter) */
+  StateMode mode;
+  bool
+      emit_failed; /* STATE_EMIT: what it wrote did not compile, whether the script caught that or not */
+  bool emit_compile;  /* STATE_EMIT: compile it too, so that a failure is an error */
+  int emit_sm;        /* STATE_EMIT: the compute capability to write for, 90, */
+  char emit_arch[16]; /* and NVRTC's name of it, "sm_90a" */
+  CtRand rand;
+
+  cuttle_Options options; /* as given; its texts are not kept */
+  bool is_module;         /* opened in a Lua that somebody else owns */
+  bool by_person;         /* the call in progress is the program's, which shows how far it is */
+  bool takes_notes;       /* of what an input at the prompt meant; note.h */
+  char error[1280];       /* cuttle_error's message */
+
+  /* Not 0: stop. Any thread sets it and any thread reads it, with __atomic operations: runtime/ct.h
+     passes it on as an int, which C++ knows too. */
+  volatile int interrupt;
+  volatile sig_atomic_t n_searches; /* in progress, that can give the best so far */
+  volatile sig_atomic_t asked;      /* such a search is asked to end */
+  volatile sig_atomic_t n_asked;    /* wishes that ended a search, in this call */
+  int n_calls;                      /* of state_call in progress */
+  bool
+      is_polled; /* the hook is always there and looks at `interrupt`; else state_stop installs it */
+  bool is_closing;
+  bool is_printing;                 /* the host is told what a kernel printed */
+  bool is_engine_busy;              /* a launch on the CPU engine is in progress */
+  StateCoroutine *volatile running; /* innermost coroutine; NULL in the main thread */
+  uint64_t n_instructions;          /* of this call so far, counted when there is a limit */
+  uint32_t phase;                   /* random, for the counts of coroutines */
+  bool raised_in_hook;              /* since a hook last ended without an error */
+
+  lua_Hook on_call; /* watches calls while a kernel is traced; NULL else */
+  void (*on_resume)(lua_State *L, lua_State *co); /* likewise: before co runs; may raise in L */
+  lua_State *watched;
+  lua_Hook other_hook; /* that somebody else had set in `watched`; NULL: none */
+  int other_mask, other_count;
+
+  /* The current device is what `device_text` says ("auto"); it is opened at first use. */
+  char device_text[32];
+  char given_device[32]; /* what it was when the state was opened: the host's choice */
+  bool is_device_open;
+  bool check_all;                    /* check every launch of the CPU engine: CUTTLE_CHECK */
+  CtDevice *device;                  /* NULL: the CPU engine */
+  char device_why[1024];             /* why `auto` took the CPU engine; "" else */
+  CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
+  CtSimtEngine *simt;                /* opened at first use */
+  CtSimtWatch *watch;    /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
+  struct CtCheck *check; /* whose watch that is; NULL: none, or another watcher */
+  bool may_overlap;      /* a chunk names grid_dependency_wait: such launches may come */
+  bool names_changed;    /* some chunk assigns a global that is a name of the library */
+  uint64_t n_host;       /* uses of tensors by the host, and else, that wait for all launches */
+  uint64_t n_remote;     /* elements that the host read or wrote one by one on a device */
+  StateOnLaunch on_launch;     /* before each launch on the CPU engine; NULL: none; likewise */
+  StateOnLaunched on_launched; /* and after it, failed or not */
+  uint64_t n_specs;            /* specialisations made so far */
+  const void *tensor_type;     /* address of the metatable of tensors */
+  uint64_t n_tensors;          /* made so far */
+
+  atomic_size_t bytes; /* on the host, counted when there is a limit */
+} CuttleState;
+
+/* The state of L. Only where the language was opened in it. */
+CuttleState *state_of(lua_State *L);
+
+/* A new Lua state with everything in it, names as globals. NULL when out of memory. */
+CuttleState *state_new(const cuttle_Options *options);
+/* Why options cannot be taken; NULL: they can. */
+const char *state_refuse_options(const cuttle_Options *options);
+void state_free(CuttleState *s);
+
+/* The state of a Lua that exists already, made at the first call and freed with that Lua [-0, +0, e]. */
+CuttleState *state_attach(lua_State *L);
+
+/* language.c: the libraries of a new Lua state; the language's names as globals [-0, +0, e]. */
+void state_open_libs(lua_State *L);
+/* The same names in a table, made at the first call [-0, +1, e]. */
+void state_push_language(lua_State *L);
+/* The name that the language has for the value at idx, the first in the alphabet [-0, +0..1, e]; false
+   when it has none: nothing is pushed. */
+bool state_push_name(lua_State *L, int idx);
+/* A module that is loaded or preloaded ("cuttle.pretty"), as `require` would give it, whatever a script
+   made of `require`; nil when there is none of this name [-0, +1, e]. */
+void state_push_module(lua_State *L, const char *name);
+/* Table in the registry: the latest kernel of each name. bind_kernel.c fills it. */
+#define STATE_KERNELS "cuttle.kernels"
+/* String in the registry: the path that `reload()` runs. */
+#define STATE_LAST_FILE "cuttle.last_file"
+
+/* Makes "auto", "cpu", "cuda" or "cuda:1" the current device. Opens none: a device that is missing is
+   an error of its first use. */
+CtStatus state_choose_device(CuttleState *s, const char *text, CtErr *err) CT_NODISCARD;
+
+/* The device for new tensors and launches: NULL is the CPU engine. Opens it at first use. */
+CtStatus state_device(CuttleState *s, CtDevice **out, CtErr *err) CT_NODISCARD;
+
+/* The device that a text like "cuda:1" names; NULL is the CPU engine. Opened at first use. */
+CtStatus state_named_device(CuttleState *s, const char *text, CtDevice **out,
+                            CtErr *err) CT_NODISCARD;
+
+/* CUDA device number `ordinal`, opened at first use; -1: that of the host's context, else 0. */
+CtStatus state_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *err) CT_NODISCARD;
+
+/* Whether a script may choose the device, or put tensors on it: in a sandbox it has the host's. */
+CtStatus state_check_device(const CuttleState *s, const char *text, CtErr *err) CT_NODISCARD;
+/* Is this a sandbox to which the host gave the CPU engine? */
+bool state_is_cpu_only(const CuttleState *s);
+
+/* Compiles CUDA C, through the disk cache or not; nvrtc.h. An error in a sandbox on the CPU engine. */
+CtStatus state_compile(CuttleState *s, const CtNvrtcJob *job, bool is_cached, CtNvrtcOutput *out,
+                       CtErr *err) CT_NODISCARD;
+
+/* The CPU engine, opened at first use. */
+CtStatus state_simt(CuttleState *s, CtSimtEngine **out, CtErr *err) CT_NODISCARD;
+
+/* Output of scripts, and notes for the host. */
+void state_print(CuttleState *s, const char *text, size_t len);
+void state_print_to(void *state, const char *text, size_t len); /* as engines and devices call it */
+void state_log(CuttleState *s, const char *line);
+
+/* The value of an environment variable; NULL where the state does not look at them. */
+const char *state_env(const CuttleState *s, const char *name);
+
+/* Makes coroutine.resume, wrap and close note what runs; with Lua's libraries open [-0, +0, m]. */
+void state_wrap_coroutines(lua_State *L);
+
+/* state_hook.c. From now on the script itself looks whether it is to stop: state_stop then does no more
+   than set a flag. */
+void state_poll(CuttleState *s);
+/* Stops the running script and engines. A state that polls: from any thread and any signal handler.
+   Another one: from the state's own thread, a signal handler there included. */
+void state_stop(CuttleState *s);
+/* The same at a person's wish, but a search that has a best so far is to end with that at the first
+   wish of a call. True: it was told to, and the script goes on. In the state's own thread only. */
+bool state_ask(CuttleState *s);
+void state_resume(CuttleState *s); /* forgets an interrupt; a new call begins */
+
+bool state_is_interrupted(const CuttleState *s);
+bool state_is_stopping(const CuttleState *s); /* that, or the limit of instructions is reached */
+/* Takes n steps of a C function that may take many from the limit of instructions, and raises when the
+   script is to stop [-0, +0, v]. */
+void state_charge(lua_State *L, CuttleState *s, uint64_t n);
+/* Makes the hook stop the script at its next instruction, if it is to stop. For the state's own thread,
+   between any two steps of Lua's: memory is asked for. */
+void state_rouse(CuttleState *s);
+
+/* From now on `on_call` is asked at each call in L and in the coroutines that run inside it; NULL ends
+   that. */
+void state_watch_calls(CuttleState *s, lua_State *L, lua_Hook on_call);
+void state_hook_coroutine(CuttleState *s, lua_State *co); /* before co runs */
+
+/* Loads the text of a chunk and remembers it for the kernel front end; leaves the function or a
+   message on the stack, and returns Lua's status. `mode` as lua_load. */
+int state_load(lua_State *L, const char *text, size_t len, const char *chunkname);
+int state_load_file(lua_State *L, const char *path); /* NULL: standard input */
+
+/* Calls the function below n_args values in protected mode, as one call of the host: limits and
+   interrupts count from here. On failure the message is on the stack. */
+int state_call(CuttleState *s, int n_args, int n_results);
+
+#endif

@@ -1,0 +1,457 @@
+/* front.c: starts and ends traces, keeps their frames, and finds script lines. */
+#include "front.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interp/state/diag.h"
+#include "interp/front/front_reads.h"
+#include "front_state.h"
+#include "interp/front/source.h"
+#include "interp/state/state.h"
+
+static char front_key; /* its address names the Front in the registry */
+
+Front *front_of(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &front_key);
+  Front *f = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return f;
+}
+
+CtIr *front_ir(lua_State *L) {
+  const Front *f = front_of(L);
+  return f == NULL ? NULL : f->ir;
+}
+
+const CtDyn *front_dyn(lua_State *L) {
+  CtIr *ir = front_ir(L);
+  return ir == NULL ? NULL : &ir->dyn;
+}
+
+bool front_is_tracing(lua_State *L) {
+  const Front *f = front_of(L);
+  return f->ir != NULL || f->n_static > 0;
+}
+
+uint32_t front_serial(lua_State *L) { return front_of(L)->serial; }
+
+CtIr *front_here(lua_State *L, const char *name) {
+  Front *f = front_of(L);
+  if (f->ir == NULL) {
+    diag_error(L,
+               f->n_static == 0 ? "'%s' exists only inside a kernel"
+                                : "'%s' exists only inside a kernel; a function of static_fn runs "
+                                  "outside of it, while tracing",
+               name);
+  }
+  front_at(L, f);
+  return f->ir;
+}
+
+void front_at(lua_State *L, Front *f) {
+  lua_Debug ar;
+  if (f->ir != NULL && diag_find_script(L, &ar)) {
+    ct_ir_at(f->ir, ar.short_src, ar.currentline);
+  }
+}
+
+/* --- coroutines --------------------------------------------------------------------------------- */
+
+static bool is_resumer(const Co *of, const Co *co) {
+  while (of != NULL && of != co) {
+    of = of->resumer;
+  }
+  return of != NULL;
+}
+
+/* That of L, made at its first use. NULL: there is no memory for it. */
+static Co *co_of(Front *f, lua_State *L) {
+  Co *co = f->cos;
+  while (co != NULL && co->L != L) {
+    co = co->next;
+  }
+  if (co == NULL) {
+    co = ct_alloc(f->alloc, sizeof *co);
+    if (co != NULL) {
+      *co = (Co){.L = L, .next = f->cos};
+      f->cos = co;
+    }
+  }
+  return co;
+}
+
+Co *front_co(Front *f, lua_State *L) {
+  if (f->cur != NULL && f->cur->L == L) {
+    return f->cur;
+  }
+  Co *co = co_of(f, L);
+  if (co == NULL) {
+    luaL_error(L, "not enough memory");
+    return NULL;
+  }
+  if (!is_resumer(f->cur, co)) { /* else f->cur yielded or ended */
+    co->resumer = f->cur;
+  }
+  f->cur = co;
+  return co;
+}
+
+static int front_gc(lua_State *L) {
+  Front *f = lua_touserdata(L, 1);
+  while (f->cos != NULL) {
+    Co *next = f->cos->next;
+    ct_free(f->alloc, f->cos, sizeof *f->cos);
+    f->cos = next;
+  }
+  f->cur = NULL;
+  return 0;
+}
+
+/* --- frames ------------------------------------------------------------------------------------- */
+
+void front_check_size(lua_State *L, const Front *f) {
+  if (f->ir->n_insts > FRONT_MAX_OPS) {
+    diag_error(L,
+               "the kernel has more than %d operations by here; use 'for i in range(a, b)' for a "
+               "loop in the kernel, and let recursion end on a static value",
+               FRONT_MAX_OPS);
+  }
+}
+
+Frame *frame_push(lua_State *L, Front *f, FrameKind kind) {
+  Frame *frame = lua_newuserdatauv(L, sizeof *frame, 2);
+  memset(frame, 0, sizeof *frame);
+  Co *co = front_co(f, L);
+  frame->kind = kind;
+  frame->co = co;
+  frame->parent = co->top;
+  frame->is_open = true;
+  frame->n_results = -1;
+  luaL_setmetatable(L, FRAME_TYPE);
+  co->top = frame;
+  if (f->ir != NULL) {
+    front_check_size(L, f);
+    f->clock++;
+    frame->region = f->ir->cur;
+    frame->before = f->assigned;
+    memset(&frame->joined, 0xff, sizeof frame->joined);
+    frame->position = ct_ir_position(f->ir);
+    if (kind == FRAME_FUNC || kind == FRAME_LOOP || kind == FRAME_MARK) {
+      frame->block = ct_ir_block_begin(f->ir);
+    }
+  }
+  return frame;
+}
+
+Frame *frame_top(lua_State *L, Front *f, FrameKind kind) {
+  Frame *frame = front_co(f, L)->top;
+  while (frame != NULL && frame->kind != kind) {
+    frame = frame->parent;
+  }
+  if (frame == NULL) {
+    luaL_error(L, "the state of the trace is damaged: a frame is missing");
+  }
+  return frame;
+}
+
+void front_join(Front *f, Assigned *into, bool *some_live) {
+  if (!f->dead) {
+    *some_live = true;
+    for (size_t i = 0; i < CT_ARRAY_LEN(into->w); i++) {
+      into->w[i] &= f->assigned.w[i];
+    }
+  }
+}
+
+/* The IR goes back to where the construct stands; what follows is live if an end or exit is. */
+static void end_region(Front *f, Frame *frame) {
+  CtIr *ir = f->ir;
+  ir->cur = frame->region;
+  if (frame->kind == FRAME_IF && frame->runtime) {
+    f->dead = !frame->some_live;
+    f->assigned = frame->joined;
+  } else if (frame->kind == FRAME_LOOP && frame->runtime) {
+    f->dead = !frame->has_exit && !frame->loop_exit;
+    f->assigned = frame->joined;
+    ct_ir_block_end(ir, frame->block, frame->has_exit);
+  } else if (frame->block != 0) {
+    if (frame->has_exit) {
+      front_join(f, &frame->joined, &frame->some_live);
+      f->assigned = frame->joined;
+      f->dead = false;
+    }
+    ct_ir_block_end(ir, frame->block, frame->has_exit);
+  }
+}
+
+void frame_end(Front *f, Frame *frame) {
+  if (!frame->is_open) {
+    return;
+  }
+  Frame *top = frame->co->top;
+  while (top != NULL && top != frame) {
+    top->is_open = false;
+    top = top->parent;
+  }
+  if (top != NULL) {
+    frame->co->top = frame->parent;
+  }
+  frame->is_open = false;
+  if (f->ir != NULL && frame->region != 0) {
+    end_region(f, frame);
+  }
+}
+
+static int frame_close(lua_State *L) {
+  Frame *frame = lua_touserdata(L, 1);
+  Front *f = front_of(L);
+  if (lua_isnoneornil(L, 2)) {
+    frame_end(f, frame);
+  } else if (frame->is_open &&
+             frame->co != NULL) { /* unwinding: the trace is lost or nothing was recorded */
+    frame->co->top = frame->parent;
+    frame->is_open = false;
+  }
+  return 0;
+}
+
+/* Of a generator that was never finished: its coroutine is garbage too. */
+static int frame_gc(lua_State *L) {
+  Frame *frame = lua_touserdata(L, 1);
+  const Front *f = front_of(L);
+  const Co *known = f == NULL ? NULL : f->cos;
+  while (known != NULL && known != frame->co) {
+    known = known->next;
+  }
+  if (frame->is_open && known != NULL && frame->co->top == frame) {
+    frame->co->top = NULL;
+  }
+  return 0;
+}
+
+static uint64_t newest(uint64_t at, const Frame *frame) {
+  at = frame->runtime && frame->runtime_at > at ? frame->runtime_at : at;
+  return frame->pending && frame->pending_at > at ? frame->pending_at : at;
+}
+
+uint64_t front_condition(Front *f, lua_State *L) {
+  uint64_t at = 0;
+  if (f->ir == NULL && f->n_static == 0) {
+    return 0;
+  }
+  for (const Co *co = front_co(f, L); co != NULL; co = co->resumer) {
+    for (const Frame *frame = co->top; frame != NULL; frame = frame->parent) {
+      at = newest(at, frame);
+    }
+  }
+  return at;
+}
+
+bool front_is_plain(Front *f, lua_State *L, const Frame *target) {
+  const Frame *frame = front_co(f, L)->top;
+  for (; frame != NULL && frame != target; frame = frame->parent) {
+    if (frame->runtime || frame->has_exit) { /* exits beyond the target do not come back to it */
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Lua closes a local once, at its end: threads that leave before would miss it. */
+static void check_closing(lua_State *L, Front *f, const Frame *target) {
+  for (const Frame *frame = front_co(f, L)->top; frame != NULL; frame = frame->parent) {
+    if (frame->kind == FRAME_CLOSE) {
+      diag_error(L,
+                 "a run-time jump leaves the to-be-closed local '%s'; close it outside of what the "
+                 "jump leaves",
+                 frame->loop);
+    }
+    if (frame == target) {
+      break;
+    }
+  }
+}
+
+/* The block of a frame that is left for the first time need not hold what was recorded before. */
+static void begin_late(lua_State *L, Front *f, const Frame *target) {
+  CtVal inner = 0;
+  for (const Frame *frame = front_co(f, L)->top; frame != NULL && frame != target;
+       frame = frame->parent) {
+    inner = frame->has_exit && frame->region == target->region ? frame->block : inner;
+  }
+  ct_ir_block_late(f->ir, target->block, target->region, inner);
+}
+
+void front_exit(lua_State *L, Front *f, Frame *target) {
+  check_closing(L, f, target);
+  uint64_t now = ++f->clock;
+  for (Frame *frame = front_co(f, L)->top; frame != NULL; frame = frame->parent) {
+    if (!frame->pending) {
+      frame->pending = true;
+      frame->pending_at = now;
+    }
+    if (frame == target) {
+      break;
+    }
+  }
+  front_join(f, &target->joined, &target->some_live);
+  bool to_loop = target->kind == FRAME_LOOP && target->runtime;
+  if (!to_loop && !target->has_exit) {
+    begin_late(L, f, target);
+  }
+  *(to_loop ? &target->loop_exit : &target->has_exit) = true;
+  front_at(L, f);
+  ct_ir_break(f->ir, to_loop ? target->op : target->block);
+  f->dead = true;
+}
+
+/* --- traces ------------------------------------------------------------------------------------- */
+
+static void begin_trace(Front *f, CtIr *ir) {
+  f->ir = ir;
+  f->serial = ++f->last_serial;
+  f->began = ++f->clock;
+  f->touched = UINT64_MAX;
+  f->n_static = 0;
+  f->n_trusted = 0;
+  f->dead = false;
+  f->n_nil_vars = 0;
+  memset(&f->assigned, 0, sizeof f->assigned);
+}
+
+/* The length of "chunk" when msg is "chunk:line: text", and the line; else 0. The chunk's name may hold
+   colons of its own: `input 3`, `[string "..."]`. */
+static size_t find_position(const char *msg, long *line) {
+  const char *end = strncmp(msg, "[string \"", 9) == 0 ? strstr(msg, "\"]:") : NULL;
+  const char *p = strchr(end == NULL ? msg : end, ':');
+  for (; p != NULL; p = strchr(p + 1, ':')) {
+    size_t n_digits = strspn(p + 1, "0123456789");
+    if (n_digits > 0 && strncmp(p + 1 + n_digits, ": ", 2) == 0) {
+      *line = strtol(p + 1, NULL, 10);
+      return (size_t)(p - msg);
+    }
+  }
+  *line = 0;
+  return 0;
+}
+
+/* Handler of a trace's errors: the script's line before a message without one, while the stack still
+   tells it. */
+static int locate_error(lua_State *L) {
+  long line;
+  Front *f = front_of(L);
+  f->n_trusted++; /* an error value's __tostring */
+  diag_push_message(L, 1);
+  f->n_trusted--;
+  front_explain(L);
+  if (find_position(lua_tostring(L, -1), &line) == 0) {
+    diag_push_where(L);
+    lua_insert(L, -2);
+    lua_concat(L, 2);
+  }
+  return 1;
+}
+
+/* "chunk:line: text" as an error record; pops it. */
+static CtStatus take_error(lua_State *L, CtErr *err) {
+  const char *msg = lua_tostring(L, -1);
+  long line;
+  size_t len = msg == NULL ? 0 : find_position(msg, &line);
+  if (len > 0) {
+    char chunk[sizeof err->chunk];
+    snprintf(chunk, sizeof chunk, "%.*s", (int)len, msg);
+    ct_fail(err, CT_EINVAL, "%s", strchr(msg + len + 1, ':') + 2);
+    ct_err_at(err, chunk, (int)line);
+  } else {
+    ct_fail(err, CT_EINVAL, "%s", msg == NULL ? "not enough memory" : msg);
+  }
+  lua_pop(L, 1);
+  return CT_EINVAL;
+}
+
+typedef struct TraceCall {
+  FrontPushArgs push;
+  void *ud;
+} TraceCall;
+
+static int traced_call(lua_State *L) { /* function, TraceCall */
+  const TraceCall *call = lua_touserdata(L, 2);
+  lua_settop(L, 1);
+  front_patch_metatables(L);
+  front_own(L, front_of(L));
+  front_begin_reads(L, front_of(L));
+  if (front_convert_function(L, 1, RW_KERNEL) != LUA_OK) {
+    return lua_error(L);
+  }
+  int n_args = call->push(L, front_ir(L), call->ud);
+  lua_call(L, n_args, LUA_MULTRET);
+  if (lua_gettop(L) > 1) {
+    return diag_error(L, "a kernel returns no values");
+  }
+  return 0;
+}
+
+CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *ir, CtErr *err) {
+  Front *f = front_of(L);
+  fn = lua_absindex(L, fn);
+  if (front_is_tracing(L)) {
+    return ct_fail(err, CT_EINVAL, "a kernel cannot launch a kernel; call a helper function");
+  }
+  if (co_of(f, L) == NULL) {
+    return ct_fail_nomem(err); /* the caller has something to free: nothing is raised here */
+  }
+  Co *co = front_co(f, L);
+  Frame *outer = co->top;
+  TraceCall call = {push, ud};
+  co->top = NULL;
+  begin_trace(f, ir);
+  lua_pushcfunction(L, locate_error);
+  lua_pushcfunction(L, traced_call);
+  lua_pushvalue(L, fn);
+  lua_pushlightuserdata(L, &call);
+  front_watch(L, true);
+  CtStatus status = lua_pcall(L, 2, 0, -4) == LUA_OK ? CT_OK : take_error(L, err);
+  front_watch(L, false);
+  front_restore_metatables(L);
+  lua_pop(L, 1); /* the handler */
+  co->top = outer;
+  f->cur = co;
+  f->ir = NULL;
+  f->serial = 0;
+  return status == CT_OK ? ct_ir_finish(ir, err) : status;
+}
+
+void front_open(lua_State *L) {
+  Front *f = lua_newuserdatauv(L, sizeof *f, 0);
+  memset(f, 0, sizeof *f);
+  f->alloc = state_of(L)->alloc;
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, front_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &front_key);
+
+  static const luaL_Reg frame_meta[] = {{"__close", frame_close}, {"__gc", frame_gc}, {NULL, NULL}};
+  luaL_newmetatable(L, FRAME_TYPE);
+  luaL_setfuncs(L, frame_meta, 0);
+  lua_pop(L, 1);
+
+  lua_createtable(L, 0, RW_FN_COUNT);
+  const luaL_Reg *const parts[] = {front_flow_fns, front_loop_fns,  front_for_fns, front_func_fns,
+                                   front_var_fns,  front_logic_fns, front_expr_fns};
+  for (size_t i = 0; i < CT_ARRAY_LEN(parts); i++) {
+    lua_pushlightuserdata(L, f);
+    lua_pushvalue(L, -2);
+    luaL_setfuncs(L, parts[i], 2); /* upvalues: the Front, the table of runtime functions */
+  }
+  src_set_runtime(L); /* takes the table */
+  front_open_owner(L);
+  front_open_logic(L);
+  front_open_expr(L);
+  front_open_replace(L);
+  front_open_watch(L);
+  front_open_refuse(L);
+  front_open_reads(L);
+}

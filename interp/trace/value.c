@@ -1,0 +1,279 @@
+/* value.c: run-time values and what becomes of Lua values beside them. */
+#include "value.h"
+
+#include <lauxlib.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/state/diag.h"
+#include "front_state.h"
+#include "interp/tensor/tensor.h"
+
+typedef struct Value {
+  CtVal v;
+  uint32_t serial; /* of the trace that it belongs to */
+} Value;
+
+void value_push(lua_State *L, CtVal v) {
+  const Front *f = front_of(L);
+  if (v == 0) {
+    luaL_error(L, "not enough memory");
+    return;
+  }
+  const CtInst *inst = ct_inst(f->ir, v);
+  if (inst->op == CT_OP_CONST && inst->type == CT_bool) { /* static again: it decides an 'if' */
+    lua_pushboolean(L, inst->imm.i != 0);
+    return;
+  }
+  Value *value = lua_newuserdatauv(L, sizeof *value, 0);
+  *value = (Value){v, f->serial};
+  luaL_setmetatable(L, VALUE_TYPE);
+}
+
+bool value_test(lua_State *L, int idx, CtVal *out) {
+  if (lua_type(L, idx) != LUA_TUSERDATA) {
+    return false;
+  }
+  const Value *value = luaL_testudata(L, idx, VALUE_TYPE);
+  if (value == NULL) {
+    return false;
+  }
+  front_check_own(L, value->serial, "a run-time value");
+  if (out != NULL) {
+    *out = value->v;
+  }
+  return true;
+}
+
+bool value_known(lua_State *L, int idx, int64_t *out) {
+  CtVal v;
+  if (lua_type(L, idx) == LUA_TNUMBER || !value_test(L, idx, &v)) {
+    return false;
+  }
+  const CtInst *inst = ct_inst(front_ir(L), v);
+  bool is_known = inst->op == CT_OP_CONST && (inst->type == CT_i32 || inst->type == CT_i64);
+  if (is_known) {
+    *out = inst->imm.i;
+  }
+  return is_known;
+}
+
+bool value_settle(lua_State *L, int idx) {
+  int64_t i;
+  bool is_known = value_known(L, idx, &i);
+  if (is_known) {
+    idx = lua_absindex(L, idx);
+    lua_pushinteger(L, i);
+    lua_replace(L, idx);
+  }
+  return is_known;
+}
+
+const char *value_kind(CtDtype type) {
+  return type == CT_bool ? "bool" : (ct_is_float(type) ? "float" : "int");
+}
+
+/* A Lua value that is no operand of type `want`. */
+static int fail_operand(lua_State *L, int idx, CtDtype want, const char *what) {
+  idx = lua_absindex(L, idx);
+  const char *expected = want == CT_VOID ? "a number or boolean" : ct_dtypes[want].name;
+  if (half_test(L, idx) != NULL) {
+    return diag_error(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
+  }
+  if (lua_type(L, idx) == LUA_TNUMBER) {
+    return diag_error(L, "%s: %s expected, got %s", what, expected, luaL_tolstring(L, idx, NULL));
+  }
+  const char *instead = "";
+  TypedNumber typed;
+  if (tensor_test(L, idx) != NULL) {
+    instead = "; write t[i] for an element of it";
+  } else if (luaL_testudata(L, idx, "index") != NULL) {
+    instead = lua_pushfstring(L, "; write %s.x", luaL_tolstring(L, idx, NULL));
+  } else if (bind_test_number(L, idx, &typed) && typed.dtype != CT_VOID) {
+    instead = lua_pushfstring(L, "; keep the plain number, and write %s(n) in the kernel",
+                              ct_dtypes[typed.dtype].name);
+  }
+  return diag_error(L, "%s: %s expected, got %s%s", what, expected, diag_push_kind(L, idx),
+                    instead);
+}
+
+/* An integer may be rounded to a float that computes. */
+bool value_converts(CtDtype is, CtDtype want) {
+  return want == CT_VOID || ct_dtype_holds(want, is) ||
+         (ct_is_int(is) && ct_is_float(want) && !ct_is_narrow(want));
+}
+
+static CtVal convert(lua_State *L, CtIr *ir, CtVal v, CtDtype want, const char *what) {
+  CtDtype is = (CtDtype)ct_inst(ir, v)->type;
+  if (!value_converts(is, want)) {
+    const char *instead = want == CT_bool ? "write x ~= 0"
+                          : is == CT_bool
+                              ? "write where(c, 1, 0)"
+                              : lua_pushfstring(L, "use cast(x, %s)", ct_dtypes[want].name);
+    diag_error(L, "%s: %s expected, got %s; %s", what, ct_dtypes[want].name, ct_dtypes[is].name,
+               instead);
+  }
+  return want == CT_VOID ? v : ct_ir_cast(ir, v, want);
+}
+
+static CtVal number(lua_State *L, CtIr *ir, int idx, CtDtype want, const char *what) {
+  if (want == CT_VOID) {
+    int64_t i = lua_tointeger(L, idx);
+    want = !lua_isinteger(L, idx) ? CT_f32 : (i == (int32_t)i ? CT_i32 : CT_i64);
+  }
+  if (ct_is_float(want)) {
+    return ct_ir_const_float(ir, want, lua_tonumber(L, idx));
+  }
+  int is_int;
+  int64_t i = lua_tointegerx(L, idx, &is_int);
+  if (want == CT_bool || !is_int) {
+    fail_operand(L, idx, want, what);
+  }
+  if (!ct_dtype_fits(want, i)) {
+    diag_error(L, "%s: %I does not fit %s; expected %I to %I", what, (LUAI_UACINT)i,
+               ct_dtypes[want].name, (LUAI_UACINT)ct_dtype_min(want),
+               (LUAI_UACINT)ct_dtype_max(want));
+  }
+  return ct_ir_const_int(ir, want, i);
+}
+
+CtVal value_to(lua_State *L, int idx, CtDtype want, const char *what) {
+  CtIr *ir = front_ir(L);
+  if (ir == NULL) {
+    ir = front_here(L, what); /* raises */
+  }
+  CtVal v;
+  if (value_test(L, idx, &v)) {
+    return convert(L, ir, v, want, what);
+  }
+  if (lua_type(L, idx) == LUA_TNUMBER) {
+    return number(L, ir, idx, want, what);
+  }
+  if (lua_isboolean(L, idx) && (want == CT_VOID || want == CT_bool)) {
+    return ct_ir_const_int(ir, CT_bool, lua_toboolean(L, idx));
+  }
+  fail_operand(L, idx, want, what);
+  return 0;
+}
+
+static CtVal widen(CtIr *ir, CtVal v) {
+  return ct_ir_cast(ir, v, ct_dtype_compute((CtDtype)ct_inst(ir, v)->type));
+}
+
+CtVal value_operand(lua_State *L, int idx, const char *what) {
+  return widen(front_ir(L), value_to(L, idx, CT_VOID, what));
+}
+
+CtVal value_cast(lua_State *L, int idx, CtDtype type, const char *what) {
+  bool is_number = lua_type(L, idx) == LUA_TNUMBER; /* rounded once, from what Lua has */
+  CtDtype given = !is_number ? CT_VOID : lua_isinteger(L, idx) ? CT_i64 : CT_f64;
+  return ct_ir_cast(front_ir(L), value_to(L, idx, given, what), type);
+}
+
+/* The type of a Lua number beside a run-time value of type `other`: a constant adapts, but is no
+   bool. */
+static CtDtype constant_type(lua_State *L, int idx, CtDtype other) {
+  if (!lua_isinteger(L, idx)) {
+    return ct_is_float(other) ? other : CT_f32;
+  }
+  int64_t i = lua_tointeger(L, idx);
+  if (other == CT_bool) {
+    return CT_i32;
+  }
+  return ct_is_float(other) || ct_dtype_fits(other, i) ? other : CT_i64;
+}
+
+/* Of two types that compute; see docs/kernels.md. */
+static CtDtype common_type(lua_State *L, CtDtype a, CtDtype b, const char *op) {
+  if (ct_is_float(a) != ct_is_float(b)) {
+    return ct_is_float(a) ? a : b;
+  }
+  if (ct_is_int(a) && ct_is_unsigned(a) != ct_is_unsigned(b)) {
+    if (a == CT_u64 || b == CT_u64) {
+      diag_error(L, "%s: %s beside %s; no integer type holds both, so cast one of them", op,
+                 ct_dtypes[a].name, ct_dtypes[b].name);
+    }
+    return CT_i64;
+  }
+  return ct_dtypes[a].bits >= ct_dtypes[b].bits ? a : b;
+}
+
+CtDtype value_common(lua_State *L, CtDtype a, CtDtype b, const char *op) {
+  return common_type(L, ct_dtype_compute(a), ct_dtype_compute(b), op);
+}
+
+static CtDtype runtime_type(lua_State *L, const CtIr *ir, int idx) {
+  CtVal v;
+  if (value_test(L, idx, &v)) {
+    return (CtDtype)ct_inst(ir, v)->type;
+  }
+  return lua_isboolean(L, idx) ? CT_bool : CT_VOID;
+}
+
+static CtDtype computed_type(lua_State *L, const CtIr *ir, int idx) {
+  return ct_dtype_compute(runtime_type(L, ir, idx));
+}
+
+/* The same beside `other`: u8 and u16 are widened to an unsigned type where one stands beside them. */
+static CtDtype type_beside(lua_State *L, const CtIr *ir, int idx, int other) {
+  CtDtype t = runtime_type(L, ir, idx), u = computed_type(L, ir, other);
+  return ct_is_unsigned(t) && ct_is_narrow(t) && ct_is_unsigned(u) ? u : ct_dtype_compute(t);
+}
+
+static void check_operands(lua_State *L, int a, int b, const char *op) {
+  const int idx[2] = {a, b};
+  for (int i = 0; i < 2; i++) {
+    if (lua_type(L, idx[i]) != LUA_TNUMBER && !lua_isboolean(L, idx[i]) &&
+        !value_test(L, idx[i], NULL)) {
+      fail_operand(L, idx[i], CT_VOID, op);
+    }
+  }
+}
+
+void value_pair(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) {
+  CtIr *ir = front_ir(L);
+  CtDtype s = type_beside(L, ir, a, b);
+  CtDtype t = type_beside(L, ir, b, a);
+  check_operands(L, a, b, op);
+  s = s == CT_VOID ? constant_type(L, a, t) : s;
+  t = t == CT_VOID ? constant_type(L, b, s) : t;
+  if ((s == CT_bool) != (t == CT_bool)) {
+    diag_error(L, "%s: a bool beside a number; write where(c, 1, 0) for the bool", op);
+  }
+  CtDtype type = common_type(L, s, t, op);
+  *x = value_to(L, a, type, op);
+  *y = value_to(L, b, type, op);
+}
+
+/* Is the Lua value a number that a value of the narrow type may be, a float rounded? */
+static bool adapts(lua_State *L, int idx, CtDtype type) {
+  if (lua_type(L, idx) != LUA_TNUMBER) {
+    return false;
+  }
+  return ct_is_float(type) || (lua_isinteger(L, idx) && ct_dtype_fits(type, lua_tointeger(L, idx)));
+}
+
+void value_choice(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) {
+  const CtIr *ir = front_ir(L);
+  CtDtype s = runtime_type(L, ir, a);
+  CtDtype t = runtime_type(L, ir, b);
+  CtDtype narrow = s == t || adapts(L, b, s) ? s : (adapts(L, a, t) ? t : CT_VOID);
+  if (!ct_is_narrow(narrow)) {
+    value_pair(L, a, b, op, x, y);
+    return;
+  }
+  *x = value_to(L, a, narrow, op);
+  *y = value_to(L, b, narrow, op);
+}
+
+void value_shift(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) {
+  CtIr *ir = front_ir(L);
+  CtDtype s = computed_type(L, ir, a);
+  CtVal count;
+  if (!ct_is_unsigned(s) || !value_test(L, b, &count) ||
+      !ct_is_int((CtDtype)ct_inst(ir, count)->type)) {
+    value_pair(L, a, b, op, x, y);
+    return;
+  }
+  *x = value_to(L, a, s, op);
+  *y = ct_ir_cast(ir, count, s);
+}

@@ -1,0 +1,139 @@
+/* bind_search.c: what searches of the standard library are made of (stdlib/microscope/find_swizzle.lua): the cost of a
+   request, and a search in progress, with its bar. The names begin with `_`: the library's own. */
+#include <lauxlib.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/launch/launch.h"
+#include "runtime/watch/banks.h"
+#include "interp/state/state.h"
+
+#define SEARCH_TYPE "search"
+
+enum { LANES = 32 };
+
+/* --- costs ----------------------------------------------------------------------------------------------- */
+
+/* Byte addresses by lane from a list, false of a lane that is not active. Returns the mask. Away from
+   the ends of int64_t, so that the address of each byte is one. */
+static uint32_t to_addresses(lua_State *L, int idx, int64_t at[LANES]) {
+  uint32_t mask = 0;
+  luaL_checktype(L, idx, LUA_TTABLE);
+  for (int i = 0; i < LANES; i++) {
+    at[i] = 0;
+    if (lua_rawgeti(L, idx, i + 1) == LUA_TNUMBER) {
+      mask |= 1u << i;
+      at[i] = lua_tointeger(L, -1);
+      luaL_argcheck(L, at[i] > INT64_MIN / 2 && at[i] < INT64_MAX / 2, idx, "an address too far");
+    }
+    lua_pop(L, 1);
+  }
+  return mask;
+}
+
+/* _wavefronts(addresses, bytes, is_store) -> wavefronts, phases: of one request to shared memory. */
+static int wavefronts(lua_State *L) {
+  int64_t at[LANES];
+  uint32_t mask = to_addresses(L, 1, at);
+  int bytes = bind_to_option(L, 2, 1, CT_MAX_LANE_BYTES, "_wavefronts", "bytes");
+  CtWavefronts w = ct_wavefronts(at, mask, bytes, lua_toboolean(L, 3) != 0);
+  lua_pushinteger(L, w.n);
+  lua_pushinteger(L, w.ideal);
+  return 2;
+}
+
+/* _sectors(addresses, bytes) -> sectors of one request to global memory. */
+static int sectors(lua_State *L) {
+  int64_t at[LANES], out[CT_MAX_SECTORS];
+  uint32_t mask = to_addresses(L, 1, at);
+  int bytes = bind_to_option(L, 2, 1, CT_SECTOR_BYTES, "_sectors", "bytes");
+  lua_pushinteger(L, ct_sectors(at, mask, bytes, out));
+  return 1;
+}
+
+/* --- a search in progress --------------------------------------------------------------------------------- */
+
+enum { BAR = 30, FIRST_MS = 500, EACH_MS = 100, MAX_NAME = 40 };
+
+/* While it is open, Ctrl-C asks it to end rather than to stop the script. */
+typedef struct Search {
+  CuttleState *state; /* NULL: closed */
+  char name[MAX_NAME];
+  int64_t n, done;
+  int64_t drawn_ms; /* when it began, or the bar was last drawn */
+  bool has_bar, is_drawn;
+} Search;
+
+static int64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* _search(name, n) -> a search of n steps. The bar is drawn where the program runs the script and its
+   standard error is a terminal, once that takes long. */
+static int search_begin(lua_State *L) {
+  CuttleState *s = state_of(L);
+  const char *name = luaL_checkstring(L, 1);
+  Search *h = lua_newuserdatauv(L, sizeof *h, 0);
+  *h = (Search){.n = luaL_checkinteger(L, 2), .drawn_ms = now_ms() + FIRST_MS - EACH_MS};
+  snprintf(h->name, sizeof h->name, "%s", name);
+  h->has_bar = s->by_person && isatty(STDERR_FILENO) == 1;
+  luaL_setmetatable(L, SEARCH_TYPE);
+  h->state = s;
+  s->n_searches++;
+  return 1;
+}
+
+static void draw(Search *h) {
+  int full = h->n > 0 ? (int)(h->done * BAR / h->n) : BAR;
+  fprintf(stderr, "\r%s [%.*s%*s] %lld of %lld, Ctrl-C keeps the best so far", h->name, full,
+          "##############################", BAR - full, "", (long long)h->done, (long long)h->n);
+  fflush(stderr);
+  h->is_drawn = true;
+}
+
+/* search:step() -> may it go on? A step has been done. */
+static int search_step(lua_State *L) {
+  Search *h = luaL_checkudata(L, 1, SEARCH_TYPE);
+  h->done++;
+  if (h->has_bar) {
+    int64_t now = now_ms();
+    if (now - h->drawn_ms >= EACH_MS) {
+      h->drawn_ms = now;
+      draw(h);
+    }
+  }
+  lua_pushboolean(L, h->state != NULL && h->state->asked == 0);
+  return 1;
+}
+
+static int search_close(lua_State *L) {
+  Search *h = luaL_checkudata(L, 1, SEARCH_TYPE);
+  if (h->is_drawn) {
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+    h->is_drawn = false;
+  }
+  if (h->state != NULL && --h->state->n_searches == 0) {
+    h->state->asked = 0;
+  }
+  h->state = NULL;
+  return 0;
+}
+
+/* --- opening ---------------------------------------------------------------------------------------------- */
+
+static const luaL_Reg search_meta[] = {
+    {"__gc", search_close}, {"__close", search_close}, {NULL, NULL}};
+static const luaL_Reg search_methods[] = {
+    {"step", search_step}, {"close", search_close}, {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"_wavefronts", wavefronts}, {"_sectors", sectors}, {"_search", search_begin}, {NULL, NULL}};
+
+void bind_open_search(lua_State *L) {
+  bind_new_type(L, SEARCH_TYPE, search_meta, search_methods);
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,251 @@
+/* bind_trace.c: what the module cuttle.trace is made of: a launch on the CPU engine that finds out how one
+   element came about (runtime/watch/trace.h). The names begin with `_`: the library's own. */
+#include <lauxlib.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/launch/launch.h"
+#include "runtime/layout/composed.h"
+#include "runtime/watch/trace.h"
+#include "interp/state/source_load.h"
+#include "interp/tensor/tensor.h"
+
+#define HOLDER_TYPE "trace"
+
+/* Keeps the watcher apart from what may raise. */
+typedef struct Holder {
+  CtSimtTrace *trace;
+  CuttleState *state;
+  bool is_watching;
+} Holder;
+
+static void unwatch(Holder *h) {
+  if (h->is_watching) {
+    h->state->watch = NULL;
+    h->is_watching = false;
+  }
+}
+
+static int holder_close(lua_State *L) {
+  Holder *h = luaL_checkudata(L, 1, HOLDER_TYPE);
+  unwatch(h);
+  ct_simt_trace_close(h->trace);
+  h->trace = NULL;
+  return 0;
+}
+
+static void push_row(lua_State *L, const CtSimtProgram *p, const CtTraceRow *row) {
+  static const char *const kinds[] = {"reads", "writes", "computes", "zeros"};
+  static const char *const spaces[] = {"global", "shared", "register"};
+  CtTracePlace at = ct_simt_trace_place(p, row);
+  lua_createtable(L, 0, 10);
+  lua_pushstring(L, kinds[row->kind]);
+  lua_setfield(L, -2, "kind");
+  lua_pushstring(L, at.chunk);
+  lua_setfield(L, -2, "chunk");
+  lua_pushinteger(L, row->loc.line);
+  lua_setfield(L, -2, "line");
+  lua_pushinteger(L, row->block);
+  lua_setfield(L, -2, "block");
+  lua_pushinteger(L, row->thread);
+  lua_setfield(L, -2, "thread");
+  lua_pushinteger(L, row->n);
+  lua_setfield(L, -2, "times");
+  if (at.tensor != NULL) {
+    lua_pushstring(L, at.tensor);
+    lua_setfield(L, -2, "tensor");
+    lua_pushstring(L, spaces[at.space]);
+    lua_setfield(L, -2, "space");
+    lua_pushinteger(L, row->off);
+    lua_setfield(L, -2, "offset");
+    if (at.space == CT_SHARED && row->owner != row->block) {
+      lua_pushinteger(L, row->owner);
+      lua_setfield(L, -2, "owner");
+    }
+  }
+}
+
+/* _launch(x) -> names, launch, args...: of a configuration k{...} or a prepared launch, the names of the
+   kernel's parameters, the configuration, and the arguments that it holds. Nothing for another x. */
+static int unpack(lua_State *L) {
+  lua_settop(L, 1);
+  int n = launch_unpack(L, 1);
+  if (n < 0) {
+    return 0;
+  }
+  const Kernel *k = lua_touserdata(L, 2);
+  lua_createtable(L, k->n_params, 0);
+  for (int i = 1; i <= k->n_params; i++) {
+    lua_getiuservalue(L, 2, 1);
+    lua_pushstring(L, lua_getlocal(L, NULL, i));
+    lua_remove(L, -2);
+    lua_rawseti(L, -2, i);
+  }
+  lua_replace(L, 2);
+  return n + 2;
+}
+
+/* --- copies ------------------------------------------------------------------------------------------------ */
+
+/* On the host, of all the memory that the tensor at idx looks at, so that tensors that share it share
+   the copy: that of an earlier one at `args` .. idx - 1 lies at `copies` and so on. */
+static void push_copy(lua_State *L, int idx, int args, int copies) {
+  const Tensor *t = tensor_test(L, idx);
+  CtErr err;
+  diag_check(L, tensor_live(t, &err), &err);
+  Tensor *copy = tensor_push_new(L, t->dtype, t->layout, t->offset);
+  for (int i = args; i < idx && copy->storage == NULL; i++) {
+    const Tensor *other = tensor_test(L, i);
+    if (other != NULL && other->storage == t->storage) {
+      copy->storage = ct_storage_retain(tensor_test(L, copies + i - args)->storage);
+    }
+  }
+  if (copy->storage == NULL) {
+    size_t bytes = t->storage->bytes;
+    diag_check(L, ct_storage_new(state_of(L)->alloc, NULL, bytes, &copy->storage, &err), &err);
+    diag_check(L, ct_storage_copy(t->storage, 0, copy->storage, 0, bytes, &err), &err);
+  }
+  if (t->name != NULL) {
+    tensor_set_name(L, -1, t->name);
+  }
+}
+
+static void push_copies(lua_State *L, int args, int n) {
+  int copies = lua_gettop(L) + 1;
+  luaL_checkstack(L, n + 8, "too many arguments");
+  for (int i = args; i < args + n; i++) {
+    if (tensor_test(L, i) != NULL) {
+      push_copy(L, i, args, copies);
+    } else {
+      lua_pushvalue(L, i);
+    }
+  }
+}
+
+/* _copies(args...) -> the arguments of a launch, tensors copied to the host. */
+static int copies(lua_State *L) {
+  int n = lua_gettop(L);
+  push_copies(L, 1, n);
+  return n;
+}
+
+/* --- results ----------------------------------------------------------------------------------------------- */
+
+/* The program's shared tensors: name -> {layout, dtype}. */
+static void push_shared(lua_State *L, const CtSimtProgram *p) {
+  CtTraceTensor t;
+  lua_newtable(L);
+  for (uint32_t i = 1; ct_simt_trace_tensor(p, i, &t); i++) {
+    if (t.space != CT_SHARED || t.is_alias) {
+      continue;
+    }
+    CtComposed layout = ct_composed_plain(t.layout);
+    layout.swizzle = t.swizzle;
+    layout.is_swizzled = t.swizzle.bits != 0;
+    lua_createtable(L, 0, 2);
+    bind_push_composed(L, &layout);
+    lua_setfield(L, -2, "layout");
+    lua_pushinteger(L, (lua_Integer)ct_dtype_bytes(t.dtype));
+    lua_setfield(L, -2, "bytes");
+    lua_setfield(L, -2, t.name);
+  }
+}
+
+/* {name = true} of the tensors in global memory that the kernel writes. */
+static void push_written(lua_State *L, const CtSimtProgram *p) {
+  CtTraceTensor t;
+  lua_newtable(L);
+  for (uint32_t i = 1; ct_simt_trace_tensor(p, i, &t); i++) {
+    if (t.space == CT_GLOBAL && !t.is_alias && t.is_written) {
+      lua_pushboolean(L, true);
+      lua_setfield(L, -2, t.name);
+    }
+  }
+}
+
+static void push_extents(lua_State *L, const int64_t extents[3]) {
+  lua_createtable(L, 3, 0);
+  for (int i = 0; i < 3; i++) {
+    lua_pushinteger(L, extents[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_rows(lua_State *L, Holder *h, const CtSimtProgram *p) {
+  const CtTraceRow *rows;
+  size_t n;
+  CtErr err;
+  diag_check(L, ct_simt_trace_rows(h->trace, &rows, &n, &err), &err);
+  lua_createtable(L, (int)n, 0);
+  for (size_t i = 0; i < n; i++) {
+    push_row(L, p, &rows[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+/* --- launching --------------------------------------------------------------------------------------------- */
+
+enum { HOLDER = 1, KERNEL, LAUNCH, NAME, OFFSET, LIMIT, ARGS }; /* places on the stack */
+
+static void launch_watched(lua_State *L, Holder *h, int n) {
+  for (CtSimtWatch *watch; (watch = ct_simt_trace_next(h->trace)) != NULL;) {
+    lua_pushvalue(L, LAUNCH);
+    push_copies(L, ARGS, n);
+    h->state->watch = watch;
+    h->is_watching = true;
+    lua_call(L, n, 0);
+    unwatch(h);
+  }
+}
+
+/* _trace(launch, name, off, limit, args...) -> rows, shared, grid, block, written: launches `launch(args...)`, a
+   configuration, on the CPU engine and on copies of the tensors. Rows {kind, chunk, line, block, thread,
+   times, tensor, space, offset, owner} of what made the element at offset `off` of the parameter `name`, owner
+   being the block whose shared memory it is where that is another; the shared tensors by name; the launch's
+   extents; names of what the kernel writes. A cluster's record takes `limit` bytes at most. */
+static int trace_rows(lua_State *L) {
+  CtErr err;
+  Holder *h = lua_newuserdatauv(L, sizeof *h, 0);
+  *h = (Holder){.state = state_of(L)};
+  luaL_setmetatable(L, HOLDER_TYPE);
+  lua_insert(L, HOLDER);
+  lua_toclose(L, HOLDER);
+  if (launch_unpack(L, 2) != 0) {
+    return diag_type_error(L, 2, "trace", "a launch configuration");
+  }
+  lua_pop(L, 1);
+  lua_insert(L, KERNEL);
+  const Kernel *k = lua_touserdata(L, KERNEL);
+  luaL_argcheck(L, luaL_checkinteger(L, LIMIT) >= 0, LIMIT, "bytes");
+  if (h->state->watch != NULL) {
+    return diag_error(
+        L, "trace: launches are being watched already, by check or profile; trace in a run without "
+           "them");
+  }
+  diag_check(L,
+             ct_simt_trace_open(h->state->alloc, luaL_checkstring(L, NAME),
+                                luaL_checkinteger(L, OFFSET), (size_t)luaL_checkinteger(L, LIMIT),
+                                &h->trace, &err),
+             &err);
+  launch_watched(L, h, lua_gettop(L) - ARGS + 1);
+  const CtSimtProgram *p = k->specs->simt; /* the one that just ran comes first */
+  push_rows(L, h, p);
+  push_shared(L, p);
+  push_extents(L, ct_simt_trace_grid(h->trace));
+  push_extents(L, ct_simt_trace_block(p));
+  push_written(L, p);
+  return 5;
+}
+
+/* _source(chunk) -> the text of a chunk as errors call it, as it was loaded last; nil when it is not kept. */
+static int source(lua_State *L) { return src_push_text(L, luaL_checkstring(L, 1)) ? 1 : 0; }
+
+void bind_open_trace(lua_State *L) {
+  static const luaL_Reg meta[] = {{"__close", holder_close}, {"__gc", holder_close}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"_trace", trace_rows},
+                                       {"_launch", unpack},
+                                       {"_copies", copies},
+                                       {"_source", source},
+                                       {NULL, NULL}};
+  bind_new_type(L, HOLDER_TYPE, meta, NULL);
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,355 @@
+/* simt_access.c: what an instruction of the CPU engine accesses; see simt_access.h. */
+#include "simt_access.h"
+
+#include <string.h>
+
+#include "runtime/simt/run/simt_scalar.h"
+
+enum { WRAPS = 31 }; /* of field c: see buf_of in simt_memory.h */
+
+static const int64_t no_pos[CT_LANES] = {0};
+
+/* Lanes of offsets are i32 in these, else i64. */
+static const bool has_i32_lanes[CT_SIMT_OP_COUNT] = {
+    [CT_SIMT_LOAD_4_i32] = true,   [CT_SIMT_LOAD_8_i32] = true,  [CT_SIMT_LOAD_1_i32] = true,
+    [CT_SIMT_LOAD_u16_i32] = true, [CT_SIMT_LOAD_u8_i32] = true, [CT_SIMT_STORE_4_i32] = true,
+    [CT_SIMT_STORE_8_i32] = true,  [CT_SIMT_STORE_1_i32] = true, [CT_SIMT_STORE_u16_i32] = true,
+    [CT_SIMT_STORE_u8_i32] = true,
+};
+
+/* All but own_pos, which is large; field by field, which is faster than it looks. */
+static void clear(CtAccess *a, const CtIn *in, CtWarp *w) {
+  a->in = in;
+  a->w = w;
+  a->mask = w->mask;
+  a->vec = 1;
+  a->reads = a->writes = a->is_atomic = a->is_async = a->is_regular = false;
+  a->role = CT_ACCESS_A;
+  a->agent = CT_AGENT_NONE;
+  a->n = a->n_rows = 1;
+  a->base = a->lo = a->hi = a->step = 0;
+  a->pos = a->rows = a->cols = NULL;
+  a->pattern = NULL;
+  a->arg = a->pred = NULL;
+}
+
+static void set_buf(CtAccess *a, uint32_t buf) {
+  a->buf_index = buf;
+  a->buf = &a->w->worker->job->program->bufs[buf];
+  a->mem = &a->w->mem[buf];
+}
+
+static bool is_in(int64_t off, int64_t n) { return (uint64_t)off < (uint64_t)n; }
+
+/* --- loads, stores, atomic operations --------------------------------------------------------------- */
+
+/* own_pos has the lanes' first offsets; each has n elements at distances of `step`. */
+static void settle_own(CtAccess *a) {
+  int64_t reach = (a->n - 1) * a->step, span_lo = ct_min(reach, 0), span_hi = ct_max(reach, 0);
+  int first = ct_first_lane(a->mask);
+  a->pos = a->own_pos;
+  a->lo = a->hi = a->own_pos[first];
+  for (int i = 0; i < CT_LANES; i++) {
+    a->own_pos[i] = (a->mask >> i & 1) != 0 ? a->own_pos[i] : a->own_pos[first];
+    a->lo = ct_min(a->lo, a->own_pos[i]);
+    a->hi = ct_max(a->hi, a->own_pos[i]);
+  }
+  a->is_regular = is_in(a->lo, a->mem->n) && is_in(a->hi, a->mem->n) &&
+                  is_in(a->lo + span_lo, a->mem->n) && is_in(a->hi + span_hi, a->mem->n);
+  a->lo += span_lo;
+  a->hi += span_hi;
+}
+
+/* All lanes inside, active or not: the pattern serves as it is. */
+static bool settle_pattern(CtAccess *a, int64_t base, const CtPattern *p) {
+  int64_t reach = (a->n - 1) * a->step;
+  int64_t lo = p == NULL ? 0 : p->lo, hi = p == NULL ? 0 : p->hi;
+  if (lo > hi || ct_add_overflow(base, lo + ct_min(reach, 0), &a->lo) ||
+      ct_add_overflow(base, hi + ct_max(reach, 0), &a->hi) || !is_in(a->lo, a->mem->n) ||
+      !is_in(a->hi, a->mem->n)) {
+    return false;
+  }
+  a->base = base;
+  a->pos = p == NULL ? no_pos : p->pos;
+  a->pattern = p;
+  return a->is_regular = true;
+}
+
+static void set_pattern(CtAccess *a, int64_t base, const CtPattern *p, bool wraps) {
+  if (settle_pattern(a, base, p)) {
+    return;
+  }
+  for (int i = 0; i < CT_LANES; i++) {
+    int64_t off = ADD_i64(base, p == NULL ? 0 : p->pos[i]);
+    a->own_pos[i] = wraps ? CAST_i32_i64(off) : off;
+  }
+  settle_own(a);
+}
+
+/* The instruction's roles are those of simt_ops.def: a scalar and perhaps a pattern, or lanes. */
+static void set_scalar_access(CtAccess *a, const CtIn *code) {
+  const char *roles = ct_simt_roles[code->u.op];
+  bool wraps = code->c >> WRAPS != 0;
+  set_buf(a, code->c & ~(1u << WRAPS));
+  a->writes = roles[0] >= 'a';
+  a->reads = !a->writes;
+  a->role = a->writes ? CT_ACCESS_DST : CT_ACCESS_A;
+  if (roles[1] == 's') {
+    int64_t base = ADD_i64(CT_CAT(CtScalar, a->w, code->a)->i, code->imm);
+    set_pattern(a, base, roles[2] == 'p' ? CT_CAT(CtPattern, a->w, code->b) : NULL, wraps);
+    return;
+  }
+  for (int i = 0; i < CT_LANES; i++) {
+    a->own_pos[i] = has_i32_lanes[code->u.op] ? CT_CAT(int32_t, a->w, code->b)[i]
+                                              : CT_CAT(int64_t, a->w, code->b)[i];
+  }
+  settle_own(a);
+}
+
+static void set_atomic(CtAccess *a, const CtIn *code) {
+  CtAtomicImm imm = {.imm = code->imm};
+  set_buf(a, imm.u.buf);
+  a->reads = imm.u.op != CT_OP_ATOMIC_STORE;
+  a->writes = imm.u.op != CT_OP_ATOMIC_LOAD;
+  a->is_atomic = true;
+  a->role = CT_ACCESS_DST;
+  if (imm.u.op == CT_OP_ATOMIC_ADD2) { /* the element and the next */
+    a->n = a->n_rows = 2;
+    a->step = 1;
+  }
+  for (int i = 0; i < CT_LANES; i++) {
+    a->own_pos[i] =
+        imm.u.is_i32 ? CT_CAT(int32_t, a->w, code->a)[i] : CT_CAT(int64_t, a->w, code->a)[i];
+  }
+  settle_own(a);
+}
+
+/* A DOT's loads follow it; fields a and b are the distances to their next elements. */
+static int dot_accesses(const CtIn *code, const CtIn *in, CtWarp *w,
+                        CtAccess out[CT_MAX_ACCESSES]) {
+  const uint32_t steps[2] = {code->a, code->b};
+  for (int i = 0; i < 2; i++) {
+    clear(&out[i], in, w);
+    out[i].n = out[i].n_rows = code->imm;
+    out[i].step = (int32_t)steps[i];
+    set_scalar_access(&out[i], &code[1 + i]);
+    out[i].role = i == 0 ? CT_ACCESS_A : CT_ACCESS_B;
+  }
+  return 2;
+}
+
+/* The box of each lane, whose operands were gathered: the same bytes whatever the swizzle. None where one is
+   outside. */
+static int tma_access(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess *a) {
+  const CtSimtTma *t = &w->worker->job->program->tmas[code->imm];
+  const int32_t(*lanes)[CT_LANES] = (const int32_t(*)[CT_LANES])w->worker->tma_lanes;
+  clear(a, in, w);
+  set_buf(a, t->shared);
+  a->writes = !t->is_store;
+  a->reads = t->is_store;
+  a->role = a->writes ? CT_ACCESS_DST : CT_ACCESS_A;
+  a->agent = t->is_store ? CT_AGENT_BULK : CT_AGENT_BAR;
+  a->bar = t->bar;
+  a->bar_slot = lanes[CT_TMA_BAR][ct_first_lane(w->mask)];
+  for (int i = 0; i < t->n; i++) {
+    a->n *= t->box[i];
+  }
+  a->n_rows = a->n;
+  a->step = 1;
+  for (int i = 0; i < CT_LANES; i++) {
+    a->own_pos[i] = lanes[CT_TMA_BOX_AT][i];
+  }
+  settle_own(a);
+  bool has_slot = t->is_store || is_in(a->bar_slot, w->mem[t->bar].n);
+  return a->is_regular && has_slot;
+}
+
+/* --- tile operations ---------------------------------------------------------------------------------- */
+
+static const CtTable *table_of(const CtWarp *w, uint32_t mode) {
+  const CtTileMode *m = &w->worker->job->program->modes[mode];
+  return m->fixed != NULL ? m->fixed : m->table != 0 ? CT_CAT(CtTable, w, m->table) : NULL;
+}
+
+/* The largest number of elements of a mode in any lane; false where one is not valid. */
+static bool mode_size(const CtAccess *a, int mode, int64_t *n) {
+  *n = 0;
+  for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+    int64_t here;
+    if (!ct_simt_mode_size(a->w, a->arg->mode[mode], ct_first_lane(rest), &here)) {
+      return false;
+    }
+    *n = ct_max(*n, here);
+    if (a->w->worker->job->program->modes[a->arg->mode[mode]].n >= 0) {
+      break; /* the same in all lanes */
+    }
+  }
+  return true;
+}
+
+/* The sum of a number and the ends of what is added to it; false where it does not fit. */
+static bool add_ends(int64_t *lo, int64_t *hi, int64_t add_lo, int64_t add_hi) {
+  return add_lo <= add_hi && !ct_add_overflow(*lo, add_lo, lo) && !ct_add_overflow(*hi, add_hi, hi);
+}
+
+static bool settle_tables(CtAccess *a, bool is_whole) {
+  const CtTable *rows = table_of(a->w, a->arg->mode[0]), *cols = table_of(a->w, a->arg->mode[1]);
+  const CtPattern *p = a->arg->pattern == 0 ? NULL : CT_CAT(CtPattern, a->w, a->arg->pattern);
+  if (rows == NULL || cols == NULL || a->arg->swizzle.bits != 0 ||
+      a->arg->lanes.kind != CT_REF_STATIC || a->pred != NULL ||
+      (a->arg->n_guards > 0 && !is_whole) ||
+      ct_add_overflow(CT_CAT(CtScalar, a->w, a->arg->base)->i, a->arg->imm, &a->base)) {
+    return false;
+  }
+  a->lo = a->hi = a->base;
+  a->pos = p == NULL ? no_pos : p->pos;
+  a->pattern = p;
+  a->rows = rows->off;
+  a->cols = cols->off;
+  return add_ends(&a->lo, &a->hi, rows->lo, rows->hi) &&
+         add_ends(&a->lo, &a->hi, cols->lo, cols->hi) &&
+         (p == NULL || add_ends(&a->lo, &a->hi, p->lo, p->hi)) && is_in(a->lo, a->mem->n) &&
+         is_in(a->hi, a->mem->n);
+}
+
+/* is_whole: its guards let all elements through. False: an extent is not valid. */
+static bool set_tile_access(CtAccess *a, const CtTileArg *arg, CtAccessRole role, bool is_whole) {
+  int64_t n_cols;
+  a->arg = arg;
+  a->role = role;
+  set_buf(a, arg->buf);
+  if (!mode_size(a, 0, &a->n_rows) || !mode_size(a, 1, &n_cols) ||
+      ct_mul_overflow(a->n_rows, n_cols, &a->n)) {
+    return false;
+  }
+  a->is_regular = a->n > 0 && settle_tables(a, is_whole);
+  return true;
+}
+
+/* Tiles of shared memory are read for all lanes; sums, where it adds to them. */
+static void set_wgmma(CtAccess *a, const CtIn *code, const CtWarp *w, CtSpace space) {
+  if (space == CT_SHARED) {
+    a->mask &= 0 - a->mask;
+    a->agent = CT_AGENT_WGMMA;
+  } else if (a->writes) {
+    a->reads = (*CT_CAT(uint32_t, w, code->a) & w->mask) != 0;
+  }
+}
+
+static int tile_accesses(const CtIn *code, const CtIn *in, CtWarp *w,
+                         CtAccess out[CT_MAX_ACCESSES]) {
+  const CtTileOp *t = &w->worker->job->program->tiles[code->imm];
+  const CtTileArg *args[CT_MAX_ACCESSES] = {&t->a, &t->b, &t->dst};
+  static const CtAccessRole roles[] = {CT_ACCESS_A, CT_ACCESS_B, CT_ACCESS_DST};
+  bool is_if = t->op == CT_OP_COPY && t->b.buf != 0;
+  bool has_guards = t->dst.n_guards + t->a.n_guards + t->b.n_guards > 0;
+  bool is_whole = has_guards && ct_simt_is_whole(code, w);
+  int n = 0;
+  for (int i = 0; i < CT_MAX_ACCESSES; i++) {
+    if (args[i]->buf == 0) {
+      continue;
+    }
+    CtAccess *a = &out[n++];
+    clear(a, in, w);
+    a->writes = roles[i] == CT_ACCESS_DST;
+    a->reads = !a->writes || t->reads_dst;
+    if (t->move != NULL) {
+      a->mask &= a->writes ? t->move->writers : t->move->readers;
+      a->vec = args[i]->space == CT_REGISTER ? 1 : t->width[0].vec;
+    }
+    if (t->op == CT_OP_WGMMA) {
+      set_wgmma(a, code, w, args[i]->space);
+    }
+    if (t->op == CT_OP_COPY && roles[i] != CT_ACCESS_B) {
+      a->vec = t->vec;
+      a->is_async = t->async;
+      a->pred = is_if && !(t->zero_fill && a->writes) ? &t->b : NULL;
+    }
+    if (!set_tile_access(a, args[i], roles[i], is_whole)) {
+      return 0;
+    }
+  }
+  return n;
+}
+
+/* --- any instruction ---------------------------------------------------------------------------------- */
+
+static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
+
+int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[CT_MAX_ACCESSES]) {
+  uint32_t op = code->u.op;
+  if (w->mask == 0) {
+    return 0;
+  }
+  if (is_tile(op)) {
+    return tile_accesses(code, in, w, out);
+  }
+  if (op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64) {
+    return dot_accesses(code, in, w, out);
+  }
+  if (op == CT_SIMT_TMA) {
+    return tma_access(code, in, w, &out[0]);
+  }
+  if (op == CT_SIMT_ATOMIC) {
+    clear(&out[0], in, w);
+    set_atomic(&out[0], code);
+    return 1;
+  }
+  if (ct_simt_roles[op][3] != 'b') {
+    return 0;
+  }
+  clear(&out[0], in, w);
+  set_scalar_access(&out[0], code);
+  return 1;
+}
+
+static bool is_chosen(const CtAccess *a, int64_t e, int lane) {
+  if (a->pred == NULL) {
+    return true;
+  }
+  const CtMem *mem = &a->w->mem[a->pred->buf];
+  int64_t off = ct_simt_arg_offset(a->w, a->pred, lane, e, 0);
+  const char *p = mem->ptr + off * (int64_t)mem->elem_bytes + (int64_t)lane * mem->lane_bytes;
+  return ct_simt_arg_is_inside(a->w, a->pred, lane, e, 0) && is_in(off, mem->n) && *p != 0;
+}
+
+bool ct_access_at(const CtAccess *a, int64_t e, int lane, int64_t *off) {
+  if (a->is_regular || a->arg == NULL) {
+    *off = ct_access_offset(a, e, lane);
+    return true;
+  }
+  int64_t i = e % a->n_rows, j = e / a->n_rows, n_rows, n_cols;
+  if (!ct_simt_mode_size(a->w, a->arg->mode[0], lane, &n_rows) ||
+      !ct_simt_mode_size(a->w, a->arg->mode[1], lane, &n_cols) || i >= n_rows || j >= n_cols ||
+      !ct_simt_arg_is_inside(a->w, a->arg, lane, i, j) || !is_chosen(a, e, lane)) {
+    return false;
+  }
+  *off = ct_simt_arg_offset(a->w, a->arg, lane, i, j);
+  return true;
+}
+
+/* The first element of the lane that is outside. */
+static bool is_outside(const CtAccess *a, int lane, int64_t *e, int64_t *off) {
+  for (*e = 0; *e < a->n; ++*e) {
+    if (ct_access_at(a, *e, lane, off) && !is_in(*off, a->mem->n)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+uint32_t ct_access_outside(const CtAccess *a, int64_t *e, int64_t *off) {
+  uint32_t outside = 0;
+  for (uint32_t rest = a->is_regular ? 0 : a->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    int64_t e_here, off_here;
+    if (is_outside(a, lane, &e_here, &off_here)) {
+      if (outside == 0) {
+        *e = e_here;
+        *off = off_here;
+      }
+      outside |= 1u << lane;
+    }
+  }
+  return outside;
+}

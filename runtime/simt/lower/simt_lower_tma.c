@@ -1,0 +1,56 @@
+/* simt_lower_tma.c: lowering to the CPU engine: instructions of the tensor memory accelerator. Their operands
+   are brought one by one, so that a map's numbers come from the launch and coordinates from each lane. */
+#include "runtime/ir/ir_tma.h"
+#include "simt_lower.h"
+#include "runtime/simt/run/simt_watch.h"
+
+static void number(CtLow *l, CtVal v, int which) {
+  (void)ct_low_emit(l, false, CT_SIMT_TMA_NUMBER, 0, ct_low_scalar(l, v), 0, 0, which);
+}
+
+static void lanes(CtLow *l, CtVal v, int which) {
+  (void)ct_low_emit(l, false, CT_SIMT_TMA_LANES, 0, ct_low_lanes(l, v), 0, 0, which);
+}
+
+void ct_low_tma(CtLow *l, const CtInst *inst) {
+  const CtTma *tma = inst->u.tma;
+  const CtTmaMap *map = &l->ir->maps[tma->map];
+  CtSimtTma t = {.is_store = inst->op == CT_OP_TMA_STORE,
+                 .has_mask = tma->mask != 0,
+                 .reduce = (uint8_t)tma->reduce,
+                 .swizzle = map->swizzle,
+                 .dtype = map->dtype,
+                 .global = map->buf,
+                 .shared = tma->buf,
+                 .bar = tma->bar,
+                 .n = map->n,
+                 .boxes = tma->boxes};
+  number(l, map->offset, CT_TMA_AT);
+  for (int i = 0; i < map->n; i++) {
+    t.div[i] = map->dim[i].div;
+    t.mul[i] = map->dim[i].mul;
+    t.box[i] = map->dim[i].box;
+    number(l, map->dim[i].extent, CT_TMA_EXTENT + i);
+    number(l, map->dim[i].stride, CT_TMA_STRIDE + i);
+    lanes(l, tma->crd[i], CT_TMA_CRD + i);
+  }
+  lanes(l, tma->offset, CT_TMA_BOX_AT);
+  if (tma->slot != 0) {
+    lanes(l, tma->slot, CT_TMA_BAR);
+  }
+  if (tma->mask != 0) {
+    lanes(l, tma->mask, CT_TMA_MASK);
+  }
+  if (CT_LOW_GROW(l, tmas, n_tmas, cap_tmas)) {
+    l->tmas[l->n_tmas] = t;
+    (void)ct_low_emit(l, false, CT_SIMT_TMA, 0, 0, 0, 0, (int64_t)l->n_tmas++);
+  }
+}
+
+/* Boxes are moved at once; only who watches wants to know. */
+void ct_low_tma_order(CtLow *l, const CtInst *inst) {
+  int64_t imm = inst->op == CT_OP_TMA_COMMIT ? CT_SYNC_COMMIT
+                : inst->op == CT_OP_TMA_WAIT ? CT_SYNC_WAIT | inst->imm.i >> 1 << 8
+                                             : CT_SYNC_PROXY;
+  (void)ct_low_emit(l, false, CT_SIMT_TMA_ORDER, 0, 0, 0, 0, imm);
+}

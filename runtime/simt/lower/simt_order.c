@@ -1,0 +1,77 @@
+/* simt_order.c: in which order the blocks of a launch are taken on the CPU engine.
+
+   Blocks side by side along x often read the same rows of one tensor and each its own columns of
+   another, so that a row of blocks reads all of the latter, from a far cache. So BAND rows of blocks
+   are taken together, column by column: what a block reads is still near when the next one down needs
+   it. A kernel that reads each place once is faster in the order of the numbers, along rows of its
+   tensors; a loop that reads global memory is taken as a sign that it does not. That order is kept, too,
+   where it can be seen: with atomic operations, with loops that may wait, and under a watcher that
+   asks for it. */
+#include "runtime/simt/run/simt_watch.h"
+
+/* MAX_BLOCKS: of a band. When a block fails, those after it in its band are looked at in vain. */
+enum { BAND = 8, MAX_BLOCKS = 1 << 24 };
+
+static bool reads_global(const CtSimtProgram *p, const CtIn *in) {
+  enum { WRAPS = 31 }; /* of field c: see buf_of in simt_memory.h */
+  const char *roles = ct_simt_roles[in->u.op];
+  bool is_load = roles[3] == 'b' && (roles[0] == 'V' || roles[0] == 'S' || roles[0] == 'M');
+  return is_load && p->bufs[in->c & ~(1u << WRAPS)].space == CT_GLOBAL;
+}
+
+static bool is_back_edge(const CtIn *in) {
+  return in->u.op == CT_SIMT_NEXT || in->u.op == CT_SIMT_LANES_NEXT_i32 ||
+         in->u.op == CT_SIMT_LANES_NEXT_i64 || in->u.op == CT_SIMT_AGAIN ||
+         in->u.op == CT_SIMT_NEXT_SUM_f32 || in->u.op == CT_SIMT_NEXT_SUM_f64;
+}
+
+bool ct_simt_has_bands(const CtSimtProgram *p) {
+  uint32_t last_read = 0; /* position + 1 */
+  bool rereads = false;
+  for (uint32_t i = p->body; i < p->n_code; i++) {
+    const CtIn *in = &p->code[i];
+    if (in->u.op == CT_SIMT_ATOMIC || (in->u.op == CT_SIMT_AGAIN && in->imm != CT_SPIN_NOT)) {
+      return false;
+    }
+    last_read = reads_global(p, in) ? i + 1 : last_read;
+    rereads = rereads || (is_back_edge(in) && last_read > i + in->c);
+  }
+  return rereads;
+}
+
+int64_t ct_simt_band(const CtSimtJob *job) {
+  const int64_t *grid = job->clusters;
+  bool is_free = job->watch == NULL || job->watch->ops->any_order;
+  bool has_bands = job->program->has_bands && is_free;
+  return has_bands && grid[0] <= MAX_BLOCKS / BAND ? ct_min(BAND, grid[1]) : 1;
+}
+
+void ct_simt_block_at(const CtSimtJob *job, int64_t position, int64_t bid[3]) {
+  const int64_t *grid = job->clusters, *cluster = job->program->cluster;
+  int64_t plane = grid[0] * grid[1], in_plane = position % plane;
+  int64_t first = in_plane / (grid[0] * job->band) * job->band; /* row of the band */
+  int64_t rows = ct_min(job->band, grid[1] - first), in_band = in_plane - first * grid[0];
+  bid[0] = job->band == 1 ? in_band : in_band / rows;
+  bid[1] = job->band == 1 ? first : first + in_band % rows;
+  bid[2] = position / plane;
+  for (int i = 0; i < 3; i++) {
+    bid[i] *= cluster[i];
+  }
+}
+
+/* The number of the first block of a cluster that is taken in the order of the numbers. */
+static int64_t first_block(const CtSimtJob *job, int64_t position) {
+  const int64_t *n = job->clusters, *cluster = job->program->cluster, *grid = job->launch->grid;
+  int64_t x = position % n[0] * cluster[0], y = position / n[0] % n[1] * cluster[1];
+  return (position / (n[0] * n[1]) * cluster[2] * grid[1] + y) * grid[0] + x;
+}
+
+bool ct_simt_is_over(const CtSimtJob *job, int64_t position, int64_t failed) {
+  const int64_t *grid = job->clusters;
+  if (position >= job->n_clusters) {
+    return true;
+  }
+  int64_t row = position / grid[0] % grid[1]; /* bands begin where rows do */
+  int64_t first = row % job->band * grid[0] + position % grid[0];
+  return first_block(job, job->band == 1 ? position : position - first) >= failed;
+}

@@ -1,0 +1,114 @@
+/* simt_move.c: the handler of WARP_COPY: ldmatrix, stmatrix, movmatrix and exchanges of lanes, by the table
+   that lowering made of the atom's layouts. The elements of an atom are gathered from all lanes that have
+   some, then each lane takes its own. It needs no instruction set of its own. */
+#include <string.h>
+
+#include "runtime/simt/code/simt_ops.h"
+
+/* Elements [0, n) of atom `atom` of one lane, to or from 16 bytes; false after reporting one outside. */
+typedef struct Side {
+  const CtIn *in;
+  CtWarp *w;
+  const CtTileArg *arg;
+  const CtMem *mem;
+  int n;
+  bool is_write;
+  int64_t off[CT_MOVE_BYTES]; /* of the elements of a lane; the same in all of registers */
+} Side;
+
+static Side open_side(const CtIn *in, CtWarp *w, const CtTileArg *arg, int n, bool is_write) {
+  return (Side){
+      .in = in, .w = w, .arg = arg, .mem = &w->mem[arg->buf], .n = n, .is_write = is_write};
+}
+
+/* Memory: a row lies together, so its first element says where. */
+static bool find(Side *s, int lane, int64_t atom) {
+  bool is_row = s->mem->lane_bytes == 0;
+  for (int i = 0; i < s->n; i++) {
+    s->off[i] = is_row && i > 0 ? s->off[0] + i : ct_simt_arg_offset(s->w, s->arg, lane, i, atom);
+    if ((uint64_t)s->off[i] >= (uint64_t)s->mem->n) {
+      ct_simt_fail_bounds(s->w, s->in, lane, s->arg->buf, s->off[i], s->is_write);
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool find_in(Side *s, int lane, int64_t atom, bool *found) {
+  bool ok = *found || find(s, lane, atom);
+  *found = s->mem->lane_bytes != 0; /* registers: the same places in all lanes */
+  return ok;
+}
+
+static char *address(const Side *s, int i, int lane) {
+  return s->mem->ptr + s->off[i] * (int64_t)s->mem->elem_bytes +
+         (int64_t)lane * (int64_t)s->mem->lane_bytes;
+}
+
+/* Elements to 16 bytes of each lane, or from them. */
+static bool gather(Side *s, uint32_t lanes, int64_t atom, size_t bytes, char *data) {
+  bool found = false;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    int lane = ct_first_lane(lanes);
+    if (!find_in(s, lane, atom, &found)) {
+      return false;
+    }
+    for (int i = 0; i < s->n; i++) {
+      memcpy(data + lane * CT_MOVE_BYTES + (size_t)i * bytes, address(s, i, lane), bytes);
+    }
+  }
+  return true;
+}
+
+static bool scatter(Side *s, uint32_t lanes, int64_t atom, size_t bytes, const char *data) {
+  bool found = false;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    int lane = ct_first_lane(lanes);
+    if (!find_in(s, lane, atom, &found)) {
+      return false;
+    }
+    for (int i = 0; i < s->n; i++) {
+      memcpy(address(s, i, lane), data + lane * CT_MOVE_BYTES + (size_t)i * bytes, bytes);
+    }
+  }
+  return true;
+}
+
+static void permute(const CtMove *m, size_t bytes, const char *from, char *to) {
+  size_t n = (size_t)m->n_dst * bytes / (size_t)m->bytes;
+  for (size_t lane = 0; lane < CT_LANES; lane++) {
+    for (size_t i = 0; i < n; i++) {
+      char *at = to + lane * CT_MOVE_BYTES + i * (size_t)m->bytes;
+      const char *source = from + m->from[lane * n + i];
+      at[0] = source[0];
+      if (m->bytes == 2) {
+        at[1] = source[1];
+      }
+    }
+  }
+}
+
+const CtIn *ct_simt_warp_copy(const CtIn *in, CtWarp *w) {
+  const CtSimtProgram *p = w->worker->job->program;
+  const CtTileOp *t = &p->tiles[in->imm];
+  const CtMove *m = t->move;
+  size_t bytes = ct_dtype_bytes(t->dtype);
+  Side src = open_side(in, w, &t->a, m->n_src, false);
+  Side dst = open_side(in, w, &t->dst, m->n_dst, true);
+  char from[CT_LANES * CT_MOVE_BYTES] = {0}, to[CT_LANES * CT_MOVE_BYTES];
+  if (w->mask != CT_ALL_LANES) {
+    return ct_simt_fail_kind(w, in, ct_first_lane(w->mask),
+                             w->mask != w->live ? CT_FAIL_WARP_LANES : CT_FAIL_WARP_ENDED);
+  }
+  int64_t n = p->modes[t->dst.mode[1]].n;
+  for (int64_t i = 0; i < n; i++) {
+    if (!gather(&src, m->readers, i, bytes, from)) {
+      return NULL;
+    }
+    permute(m, bytes, from, to);
+    if (!scatter(&dst, m->writers, i, bytes, to)) {
+      return NULL;
+    }
+  }
+  return in + 1;
+}

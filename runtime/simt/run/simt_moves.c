@@ -1,0 +1,175 @@
+/* simt_moves.c: handlers of the CPU engine that choose, move and broadcast values, masks among them, and
+   those that make addresses. */
+#include "simt_handler.h"
+
+#include <string.h>
+
+/* --- booleans and selection ---------------------------------------------------------------------- */
+
+#define SCALAR_BOOL(name, expr)                                                                    \
+  HANDLER(name) {                                                                                  \
+    int64_t a = SCALAR(in->a)->i, b = SCALAR(in->b)->i;                                            \
+    SCALAR(in->d)->i = (expr);                                                                     \
+    return in + 1;                                                                                 \
+  }
+#define MASK_BOOL(name, expr)                                                                      \
+  HANDLER(name) {                                                                                  \
+    uint32_t a = MASK(in->a), b = MASK(in->b);                                                     \
+    MASK(in->d) = (expr);                                                                          \
+    return in + 1;                                                                                 \
+  }
+SCALAR_BOOL(LAND_s, a &b)
+SCALAR_BOOL(LOR_s, a | b)
+MASK_BOOL(LAND_m, a &b)
+MASK_BOOL(LOR_m, a | b)
+MASK_BOOL(LT_m, ~a &b)
+MASK_BOOL(LE_m, ~a | b)
+MASK_BOOL(EQ_m, ~(a ^ b))
+MASK_BOOL(NE_m, a ^ b)
+
+HANDLER(LNOT_s) {
+  SCALAR(in->d)->i = SCALAR(in->a)->i == 0;
+  return in + 1;
+}
+HANDLER(LNOT_m) {
+  MASK(in->d) = ~MASK(in->a);
+  return in + 1;
+}
+
+HANDLER(SELECT_s) {
+  *SCALAR(in->d) = *SCALAR(SCALAR(in->a)->i != 0 ? in->b : in->c);
+  return in + 1;
+}
+HANDLER(SELECT_4m) {
+  uint32_t m = MASK(in->a);
+  int32_t *d = CT_AT(int32_t, w, in->d);
+  const int32_t *b = CT_AT(int32_t, w, in->b), *c = CT_AT(int32_t, w, in->c);
+  LANES {
+    int32_t x = b[i], y = c[i];
+    d[i] = (m & lane_bits[i]) != 0 ? x : y;
+  }
+  return in + 1;
+}
+HANDLER(SELECT_8m) {
+  uint32_t m = MASK(in->a);
+  int64_t *d = CT_AT(int64_t, w, in->d);
+  const int64_t *b = CT_AT(int64_t, w, in->b), *c = CT_AT(int64_t, w, in->c);
+  LANES {
+    int64_t x = b[i], y = c[i];
+    d[i] = (m & lane_bits[i]) != 0 ? x : y;
+  }
+  return in + 1;
+}
+HANDLER(SELECT_1m) {
+  uint32_t m = MASK(in->a);
+  MASK(in->d) = (m & MASK(in->b)) | (~m & MASK(in->c));
+  return in + 1;
+}
+HANDLER(SELECT_4s) {
+  memmove(CT_AT(char, w, in->d), CT_AT(char, w, SCALAR(in->a)->i != 0 ? in->b : in->c),
+          4 * CT_LANES);
+  return in + 1;
+}
+HANDLER(SELECT_8s) {
+  memmove(CT_AT(char, w, in->d), CT_AT(char, w, SCALAR(in->a)->i != 0 ? in->b : in->c),
+          8 * CT_LANES);
+  return in + 1;
+}
+HANDLER(SELECT_1s) {
+  MASK(in->d) = MASK(SCALAR(in->a)->i != 0 ? in->b : in->c);
+  return in + 1;
+}
+
+/* --- moves ---------------------------------------------------------------------------------------- */
+
+HANDLER(SPLAT_4f) {
+  float *d = CT_AT(float, w, in->d), a = SCALAR(in->a)->f32;
+  LANES { d[i] = a; }
+  return in + 1;
+}
+HANDLER(SPLAT_4i) {
+  int32_t *d = CT_AT(int32_t, w, in->d), a = (int32_t)SCALAR(in->a)->i;
+  LANES { d[i] = a; }
+  return in + 1;
+}
+HANDLER(SPLAT_8) {
+  int64_t *d = CT_AT(int64_t, w, in->d), a = SCALAR(in->a)->i;
+  LANES { d[i] = a; }
+  return in + 1;
+}
+HANDLER(SPLAT_1) {
+  MASK(in->d) = SCALAR(in->a)->i != 0 ? CT_ALL_LANES : 0;
+  return in + 1;
+}
+HANDLER(MOVE_s) {
+  *SCALAR(in->d) = *SCALAR(in->a);
+  return in + 1;
+}
+HANDLER(MOVE_4) {
+  memmove(CT_AT(char, w, in->d), CT_AT(char, w, in->a), 4 * CT_LANES);
+  return in + 1;
+}
+HANDLER(MOVE_8) {
+  memmove(CT_AT(char, w, in->d), CT_AT(char, w, in->a), 8 * CT_LANES);
+  return in + 1;
+}
+HANDLER(MOVE_1) {
+  MASK(in->d) = MASK(in->a);
+  return in + 1;
+}
+HANDLER(SET_4) {
+  uint32_t m = w->mask;
+  int32_t *d = CT_AT(int32_t, w, in->d);
+  const int32_t *a = CT_AT(int32_t, w, in->a);
+  LANES {
+    int32_t x = a[i], y = d[i];
+    d[i] = (m & lane_bits[i]) != 0 ? x : y;
+  }
+  return in + 1;
+}
+HANDLER(SET_8) {
+  uint32_t m = w->mask;
+  int64_t *d = CT_AT(int64_t, w, in->d);
+  const int64_t *a = CT_AT(int64_t, w, in->a);
+  LANES {
+    int64_t x = a[i], y = d[i];
+    d[i] = (m & lane_bits[i]) != 0 ? x : y;
+  }
+  return in + 1;
+}
+HANDLER(SET_1) {
+  MASK(in->d) = (MASK(in->a) & w->mask) | (MASK(in->d) & ~w->mask);
+  return in + 1;
+}
+
+/* --- addresses ------------------------------------------------------------------------------------ */
+
+HANDLER(LEA_i64) {
+  SCALAR(in->d)->i = ADD_i64(SCALAR(in->a)->i, MUL_i64(SCALAR(in->b)->i, in->imm));
+  return in + 1;
+}
+HANDLER(LEA_i32) {
+  int64_t r = ADD_i64(SCALAR(in->a)->i, MUL_i64(SCALAR(in->b)->i, in->imm));
+  SCALAR(in->d)->i = CAST_i32_i64(r);
+  return in + 1;
+}
+HANDLER(PATTERN_i32) {
+  ct_simt_pattern_i32(CT_AT(int32_t, w, in->a), CT_AT(CtPattern, w, in->d));
+  return in + 1;
+}
+HANDLER(PATTERN_i64) {
+  ct_simt_pattern_i64(CT_AT(int64_t, w, in->a), CT_AT(CtPattern, w, in->d));
+  return in + 1;
+}
+HANDLER(TABLE) {
+  const CtTileMode *m = &w->worker->job->program->modes[in->imm];
+  ct_simt_table_fill(w, m, CT_AT(CtTable, w, in->d));
+  return in + 1;
+}
+
+const CtHandler CT_SIMT_TABLE(moves)[CT_SIMT_OP_COUNT] = {
+#define SET_s MOVE_s
+#define X(name, roles) [CT_SIMT_##name] = name,
+#include "runtime/simt/code/simt_moves.def"
+#undef X
+};

@@ -1,0 +1,114 @@
+/* simt_spin.c: loops that wait for other threads, on the CPU engine. Such a loop gives way to the other
+   warps of its block every few turns; blocks on other threads go on by themselves.
+
+   A deadlock is found exactly. A warp that comes to a back edge twice in the same state (all its slots
+   alike) can only get on when memory changes. A worker whose warps all wait at barriers or came back
+   in the same state is stuck as of the number of atomic changes that it saw; what else it wrote it
+   wrote before it was stuck for the first time, and that counts as one more change. When all workers
+   are stuck as of the same number, nothing will ever change. */
+#include "runtime/simt/code/simt_ops.h"
+
+#include <string.h>
+
+enum { TURNS = 16 };
+
+/* Of all slots of the warp. */
+static uint64_t state_of(const CtWarp *w) {
+  const CtSimtProgram *p = w->worker->job->program;
+  uint64_t h = ((uint64_t)w->mask << 32 | w->live) + 0x9E3779B97F4A7C15u;
+  for (uint32_t at = p->scalars_at; at + sizeof h <= p->warp_bytes; at += sizeof h) {
+    uint64_t word;
+    memcpy(&word, CT_CAT(char, w, at), sizeof word);
+    h = (h ^ word) * 0xFF51AFD7ED558CCDu;
+    h ^= h >> 29;
+  }
+  return h;
+}
+
+const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w) {
+  if (++w->n_turns % TURNS != 0) {
+    return next;
+  }
+  uint64_t state = in->imm == CT_SPIN_WAIT ? state_of(w) : 0;
+  w->is_same = in->imm == CT_SPIN_WAIT && w->spin_at == in && w->spin_state == state;
+  w->spin_at = in;
+  w->spin_state = state;
+  w->is_waiting = false;
+  w->pc = next - 1;
+  return NULL;
+}
+
+static const CtWarp *warp_of(const CtWorker *k, int32_t i) {
+  return (const CtWarp *)(const void *)(k->warps + (size_t)i * k->job->program->warp_bytes);
+}
+
+/* Does a warp of the team's blocks wait for nothing? */
+static bool gets_on(const CtWorker *team) {
+  const CtSimtProgram *p = team->job->program;
+  for (int32_t i = 0; i < p->n_cluster * p->n_warps; i++) {
+    const CtWarp *w = warp_of(&team[i / p->n_warps], i % p->n_warps);
+    if (w->pc != NULL && !w->is_waiting && w->parked == NULL && !w->is_same) {
+      return true;
+    }
+  }
+  for (int i = 0; i < p->n_cluster; i++) {
+    if (team[i].has_moved) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Are all workers stuck as of `changes`, this one having the lowest block? */
+static bool is_deadlock(const CtWorker *k, uint64_t changes) {
+  const CtSimtJob *job = k->job;
+  for (int i = 0; i < job->n_workers; i++) {
+    const CtWorker *other = &job->workers[i];
+    uint64_t at = atomic_load(&other->stuck_at);
+    bool has_left = at == UINT64_MAX;
+    if (!has_left && (at != changes + 1 || atomic_load(&other->stuck_block) < k->block)) {
+      return false;
+    }
+  }
+  return atomic_load(&job->n_changes) == changes;
+}
+
+static void fail(CtWorker *team) {
+  const CtSimtProgram *p = team->job->program;
+  bool has_cause = atomic_load(&team->job->fail_block) != INT64_MAX; /* another block failed */
+  const CtWarp *first = NULL;
+  for (int32_t i = 0; i < p->n_cluster * p->n_warps && first == NULL; i++) {
+    const CtWarp *w = warp_of(&team[i / p->n_warps], i % p->n_warps);
+    first = w->pc != NULL && !w->is_waiting && w->parked == NULL ? w : NULL;
+  }
+  CT_ASSERT(first != NULL); /* else no warp would loop */
+  first->worker->fail = (CtFail){.kind = has_cause ? CT_FAIL_STOPPED : CT_FAIL_DEADLOCK,
+                                 .in = first->spin_at,
+                                 .warp = first,
+                                 .lane = ct_first_lane(first->mask)};
+}
+
+bool ct_simt_is_stuck(CtWorker *k, uint64_t changes) {
+  if (gets_on(k)) {
+    k->was_stuck = false;
+    atomic_store(&k->stuck_at, 0);
+    return false;
+  }
+  if (!k->was_stuck) { /* what it wrote before may be what others wait for */
+    k->was_stuck = true;
+    ct_simt_note_change(k->job);
+    return false;
+  }
+  atomic_store(&k->stuck_block, k->block);
+  atomic_store(&k->stuck_at, changes + 1);
+  if (!is_deadlock(k, changes)) {
+    return false;
+  }
+  fail(k);
+  return true;
+}
+
+void ct_simt_leave(CtWorker *k) {
+  atomic_store(&k->stuck_at, UINT64_MAX);
+  ct_simt_note_change(k->job);
+}

@@ -1,0 +1,87 @@
+/* simt_watch.h: watching a launch on the CPU engine. A watcher is told of each instruction before it
+   runs, and of blocks and barriers; `check`, `profile` and `trace` are watchers. A launch without one
+   pays nothing: watched instructions get another handler when the code is bound.
+
+   Blocks run on several threads: a watcher has a state of its own for each worker, made before and
+   merged after the launch, by the thread that launched. */
+#ifndef CT_SIMT_WATCH_H
+#define CT_SIMT_WATCH_H
+
+#include "runtime/simt/code/simt_access.h"
+
+/* What orders warps, told when it has taken place. */
+typedef enum CtSyncKind {
+  CT_SYNC_INIT,     /* of all mbarriers of a buffer */
+  CT_SYNC_ARRIVE,   /* at an mbarrier */
+  CT_SYNC_COMPLETE, /* bytes have come at one */
+  CT_SYNC_PASS,     /* a wait is over, or a test was true */
+  CT_SYNC_NAMED_ARRIVE,
+  CT_SYNC_NAMED_PASS,
+  CT_SYNC_CLUSTER_ARRIVE,
+  CT_SYNC_CLUSTER_PASS,
+  CT_SYNC_PROXY,  /* what the warp has seen, its agents see from now on */
+  CT_SYNC_COMMIT, /* a group of what an agent of the warp does ends here */
+  CT_SYNC_WAIT    /* all groups of the agent but the last n are complete */
+} CtSyncKind;
+typedef struct CtSyncNote {
+  CtSyncKind kind;
+  const CtIn *in;
+  CtWarp *w;
+  int lane;
+  int rank;      /* of the block in the cluster that has the mbarrier */
+  uint32_t buf;  /* of an mbarrier */
+  int64_t slot;  /* of an mbarrier; the number of a named barrier */
+  bool turns;    /* ARRIVE, COMPLETE, NAMED_ARRIVE: it completed the phase */
+  CtAgent agent; /* COMMIT, WAIT */
+  int64_t n;     /* WAIT */
+} CtSyncNote;
+
+/* What is NULL is not wanted, where its comment does not say otherwise. */
+typedef struct CtWatchOps {
+  /* Does it want to be told of this instruction? Not NULL. */
+  bool (*wants)(const CtIn *code);
+  /* Of one that it wants, when the launch has begun: here, too? NULL: yes. */
+  bool (*wants_at)(CtSimtWatch *watch, uint32_t index);
+  /* A handler that does what step would at this place, and runs the instruction by the handler in
+     CtSimtJob.handlers; or hands it on to ct_simt_step. NULL: step is told. */
+  CtHandler (*handler)(CtSimtWatch *watch, uint32_t index);
+  /* Does it see the same whatever the order of the blocks? Else they come by their numbers. */
+  bool any_order;
+  /* Is the prologue watched, too? Its lanes are not all of the block. */
+  bool has_prologue;
+  /* Before any worker starts. On failure the launch does not take place. Not NULL. */
+  CtStatus (*begin)(CtSimtWatch *watch, CtSimtJob *job, CtErr *err);
+  /* After all workers, whatever happened. */
+  void (*end)(CtSimtWatch *watch, CtSimtJob *job);
+  void (*begin_block)(CtSimtWatch *watch, CtWorker *k);
+  void (*end_block)(CtSimtWatch *watch, CtWorker *k);
+  /* An instruction is about to run: `code` as the program has it, `in` as the launch does. Returns the
+     lanes that are to run it, of w->mask; others are left as they are. Not NULL. */
+  uint32_t (*step)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);
+  /* It has run; w->mask is what it was, unless it was a jump. */
+  void (*after)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);
+  /* All warps that are left have come to the barrier. */
+  void (*barrier)(CtSimtWatch *watch, CtWorker *k);
+  /* Told by ct_simt_note_sync. */
+  void (*sync)(CtSimtWatch *watch, const CtSyncNote *note);
+  /* A block failed (CtWorker.fail). True: that is noted, the launch goes on with the next block.
+     NULL: the launch fails. */
+  bool (*fail)(CtSimtWatch *watch, CtWorker *k);
+} CtWatchOps;
+
+/* The head of every watcher. */
+struct CtSimtWatch {
+  const CtWatchOps *ops;
+};
+
+static inline void ct_simt_note_sync(const CtSyncNote *note) {
+  CtSimtWatch *watch = note->w->worker->job->watch;
+  if (watch != NULL && watch->ops->sync != NULL) {
+    watch->ops->sync(watch, note);
+  }
+}
+
+/* Tells the launch's watcher of the instruction and runs it. */
+const CtIn *ct_simt_step(const CtIn *in, CtWarp *w);
+
+#endif
