@@ -138,8 +138,10 @@ CALLS_BIN := $(CALLS_SRC:%.c=$(BUILD)/%)
 CALLS_FUZZ_BIN := $(CALLS_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/fuzz_%)
 EMBED_BIN := $(EMBED_SRC:%.c=$(BUILD)/%)
 POCL_BIN := $(BUILD)/tests/pocl/bench_pocl
+# Runs tables of test programs, a state for each program.
+STATES_BIN := $(BUILD)/tests/support/states
 ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) \
-	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(CALLS_BIN) $(EMBED_BIN) $(POCL_BIN))
+	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(CALLS_BIN) $(EMBED_BIN) $(POCL_BIN) $(STATES_BIN))
 
 PROGRAM = $(BUILD)/cuttle
 STATIC_LIB = $(BUILD)/libcuttle.a
@@ -228,7 +230,7 @@ $(PROGRAM): $(PROGRAM_OBJ) $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PROGRAM_OBJ) $(LIB_OBJ) $(PROGRAM_LUA) $(SYSTEM_LIBS) -o $@
 
-$(TEST_BIN) $(DEVICE_BIN) $(POCL_BIN): %: %.o $(OWN_LIB)
+$(TEST_BIN) $(DEVICE_BIN) $(POCL_BIN) $(STATES_BIN): %: %.o $(OWN_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $< $(OWN_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
 
@@ -321,7 +323,8 @@ endif
 LUA_TESTS := $(wildcard $(addprefix tests/lua/,program matmul atom))
 LUA_TESTS += $(filter-out $(LUA_TESTS),$(wildcard tests/lua/*))
 $(foreach d,$(LUA_TESTS),$(call tap_if,$(d),lua_$(notdir $(d)),$(RUN_TESTS) $(d),TAP_SCRIPTS))
-$(call tap_if,tests/fails/*.lua,fails,$(RUN_TESTS) tests/fails,TAP_SCRIPTS)
+$(call tap_if,tests/fails,fails,\
+	$(STATES_BIN) scripts/run_tests.lua --cuttle=$(PROGRAM) tests/fails,TAP_SCRIPTS)
 $(call tap_if,tests/golden/*.lua,golden,$(RUN_TESTS) tests/golden,TAP_SCRIPTS)
 $(call tap_if,tests/kernel_cases,kernel_cases,\
 	env CUTTLE_DEVICE=cpu $(PROGRAM) scripts/kernel_cases.lua tests/kernel_cases,TAP_SCRIPTS)
@@ -351,7 +354,8 @@ test:
 # Where a sanitizer sees what a sequence of calls does.
 CALLS_TESTS = $(if $(SANITIZE),$(CALLS_BIN))
 
-run-tests: all $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(TAP_SCRIPTS) $(TEST_FUZZ)
+run-tests: all $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) \
+		$(TAP_SCRIPTS) $(TEST_FUZZ)
 	@$(PROVE) $(TAP_SCRIPTS) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN)
 
 gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)

@@ -5,6 +5,11 @@
 --   tile(A, {1, 2, 3})   -- expect error: TEXT  fails here: FILE:LINE: TEXT on stderr, exit code 1;
 --                                               a TEXT that ends in "..." is the beginning of it
 -- A program NAME.lua beside a file NAME.out must print what that holds (--update writes it anew).
+-- A file NAME.cases is a table of short programs that state what they must do; each begins with
+--   --- NAME            its name; "NAME.lua" is what messages call it
+--   --- NAME (program)  the same, for one that the real program runs always
+-- and goes to the next such line. With --update a case that fails gets the message that it gives.
+-- Run by build/tests/support/states, cases take no process: each runs in a state of its own.
 -- Any other program prints TAP itself. With --by-status a program only has to exit with 0: so run
 -- the examples, which stop with an error when what they compute is wrong.
 -- With --device=cuda every program is skipped, and counted, where there is no CUDA device, and one
@@ -13,8 +18,10 @@
 -- where the device has no such instructions; sm_90a: those of that compute capability only.
 
 local TIME_LIMIT_S <const> = 300
+local run_in_state <const> = rawget(_G, "run_in_state") -- of tests/support/states.c
 
 local shell = dofile(arg[0]:match("^.*/") .. "shell.lua")
+local cases = dofile(arg[0]:match("^.*/") .. "cases.lua")
 local lines_of, quote = shell.lines_of, shell.quote
 
 local options = { cuttle = "./build/cuttle", device = "cpu" }
@@ -30,6 +37,24 @@ local function run_cuttle(arguments)
     quote(options.cuttle), arguments, quote(err_path)))
   local err = shell.read_file(err_path)
   os.remove(err_path)
+  return { out = lines_of(out), err = lines_of(err), code = code }
+end
+
+-- The same for a text. Messages name it as `name`, not as the file that it is put into.
+local function run_text(text, name)
+  local path = os.tmpname()
+  shell.write_file(path, text)
+  local result = run_cuttle(quote(path))
+  os.remove(path)
+  for i, line in ipairs(result.err) do
+    result.err[i] = shell.replace(line, path, name)
+  end
+  return result
+end
+
+-- The same in this process; only where states.c lends us run_in_state.
+local function run_text_here(text, name)
+  local out, err, code = run_in_state(text, name)
   return { out = lines_of(out), err = lines_of(err), code = code }
 end
 
@@ -61,9 +86,9 @@ end
 -- {====== Expectations ======
 
 -- {output = {{line, text}...}, failure = {line, text} or nil}
-local function read_expectations(path)
+local function read_expectations(program, path)
   local expected = { output = {} }
-  for number, line in ipairs(lines_of(shell.read_file(path))) do
+  for number, line in ipairs(lines_of(program)) do
     local text = line:match("%-%- expect: ?(.-)%s*$")
     if text then
       table.insert(expected.output, { line = number, text = text })
@@ -126,7 +151,8 @@ end
 
 -- {====== Kinds of programs ======
 
-local function run_expecting(path, expected, result)
+-- What the result of the program, called `path` by messages, lacks of what it states.
+local function problems_of(path, expected, result)
   local problems = {}
   check_output(expected.output, result.out, problems)
   if expected.failure then
@@ -136,7 +162,7 @@ local function run_expecting(path, expected, result)
     check_silent(result, problems)
     check_status(result, 0, problems)
   end
-  report(path, problems)
+  return problems
 end
 
 local function write_golden(path, golden, result)
@@ -213,8 +239,58 @@ local function lacks(path, sm)
   return ("needs sm_%d%s, the device is sm_%d"):format(needed, only, sm)
 end
 
+-- {====== Tables of cases ======
+
+-- The case's text with the message that it gives in place of the one that it expects; nil, where
+-- it does not fail at a line of its own.
+local function with_message(case, result)
+  local lines = lines_of(case.text)
+  for _, message in ipairs(result.err) do
+    local at, text = message:match("^" .. case.name .. "%.lua:(%d+): (.*)$")
+    if at then
+      for i, line in ipairs(lines) do
+        lines[i] = line:gsub("%s*%-%- expect error: .*$", "")
+      end
+      lines[tonumber(at)] = lines[tonumber(at)] .. " -- expect error: " .. text
+      return table.concat(lines, "\n") .. "\n"
+    end
+  end
+end
+
+local function run_case(path, case, run)
+  local name = case.name .. ".lua"
+  local expected, result = read_expectations(case.text, name), run(case.text, name)
+  local problems = problems_of(name, expected, result)
+  if not expected.failure and #expected.output == 0 then
+    add(problems, "it states no expectation: '-- expect error: TEXT', or ask for it by --update")
+  end
+  local updated = options.update and #problems > 0 and with_message(case, result)
+  if updated then
+    case.text, problems = updated, problems_of(name, read_expectations(updated, name), result)
+  end
+  report(("%s:%d: %s"):format(path, case.line, case.name), problems)
+end
+
+local function run_table(path)
+  local read = cases.read(path)
+  for _, case in ipairs(read) do
+    run_case(path, case, run_in_state and run_text_here or run_text)
+    if run_in_state and case.by_program then
+      run_case(path, case, run_text)
+    end
+  end
+  if options.update then
+    cases.write(path, read)
+  end
+end
+
+-- {====== Main ======
+
 local function run_test(path)
-  local expected = read_expectations(path)
+  if path:match("%.cases$") then
+    return run_table(path)
+  end
+  local expected = read_expectations(shell.read_file(path), path)
   local result = run_cuttle(quote(path))
   local golden = path:gsub("%.lua$", ".out")
   if options.by_status then
@@ -224,13 +300,11 @@ local function run_test(path)
   elseif shell.exists(golden) then
     run_golden(path, golden, result)
   elseif expected.failure or #expected.output > 0 then
-    run_expecting(path, expected, result)
+    report(path, problems_of(path, expected, result))
   else
     run_tap(path, result)
   end
 end
-
--- {====== Main ======
 
 local function programs_under(paths)
   local quoted = {}
@@ -238,7 +312,7 @@ local function programs_under(paths)
     quoted[i] = quote(path)
   end
   return lines_of((shell.capture(
-    "find " .. table.concat(quoted, " ") .. " -name '*.lua' | LC_ALL=C sort")))
+    "find " .. table.concat(quoted, " ") .. " -name '*.lua' -o -name '*.cases' | LC_ALL=C sort")))
 end
 
 local function read_arguments(args)

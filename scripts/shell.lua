@@ -39,6 +39,12 @@ function M.exists(path)
   return file ~= nil and file:close()
 end
 
+-- The text with each `from` in it, a plain text, replaced.
+function M.replace(text, from, to)
+  local pattern, value = from:gsub("%p", "%%%0"), to:gsub("%%", "%%%%")
+  return (text:gsub(pattern, value))
+end
+
 function M.lines_of(text)
   local lines = {}
   for line in (text:gsub("\n$", "") .. "\n"):gmatch("(.-)\n") do

@@ -1,1 +1,0 @@
-print(#atoms{arch = 80})  -- expect error: atoms: 'arch' is no filter; expected kind, family, sm or dtype

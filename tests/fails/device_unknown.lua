@@ -1,1 +1,0 @@
-device("gpu")  -- expect error: device: 'gpu' is unknown; auto, cpu, cuda or cuda:0 was expected

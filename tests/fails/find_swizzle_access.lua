@@ -1,1 +1,0 @@
-find_swizzle("(32,32)", { dtype = f32, reads = { vec = 4 } })  -- expect error: find_swizzle: an access without threads; {thr = ..., val = ...}, {tv = ...}, a list of offsets by lane or "ldmatrix.x4" was expected

@@ -1,1 +1,0 @@
-find_swizzle("(32,32)", { dtype = f16, reads = "ldmatrix.x3" })  -- expect error: find_swizzle: 'ldmatrix.x3' is no access; 'ldmatrix.x1', '.x2', '.x4' were expected, perhaps with '.trans' behind, or a table

@@ -1,1 +1,0 @@
-find_swizzle(4)  -- expect error: find_swizzle: a launch or a layout is wanted: find_swizzle(k{grid = ..., block = ...}, "sA", A, B, C) or find_swizzle(layout, {dtype = f16, writes = ..., reads = ...})

@@ -1,1 +1,0 @@
-find_swizzle("Sw<3,2,3> o 64 o (32,64):(64,1)", { dtype = f32, reads = { 0 } })  -- expect error: find_swizzle: the layout Sw<3,2,3> o 64 o (32,64):(64,1) begins at 64; one that begins at 0 was expected

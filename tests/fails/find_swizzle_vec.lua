@@ -1,1 +1,0 @@
-find_swizzle("(32,32):(33,1)", { dtype = f32, reads = { thr = "(32,1)", val = "(1,4)", vec = 4 } })  -- expect error: find_swizzle: the layout does not keep 4 values of a thread together and aligned, as vec = 4 needs; without vec the widest is taken

@@ -1,1 +1,0 @@
-print(threadIdx.x)  -- expect error: 'threadIdx' exists only inside a kernel

@@ -1,1 +1,0 @@
-print(L"(4,8:1")  -- expect error: layout: expected ')' at column 4 of '(4,8:1'

@@ -1,1 +1,0 @@
-matmul(zeros(i8, {4, 5}), zeros(i8, {6, 5}), zeros(i8, {4, 6}))  -- expect error: matmul: C is i8, too narrow for sums of i8 products, which are i32; take a C of i32, or an epilogue that brings them into its range

@@ -1,1 +1,0 @@
-matmul(zeros(f32, {4, 5}), zeros(f32, {6, 5}), zeros(f32, layout({4, 6}, {1, 0})))  -- expect error: matmul: C is (4,6):(1,0): elements of mode 1 share memory (stride 0), so they cannot hold different sums

@@ -1,6 +1,0 @@
-local k = kernel("k", function(x, n)
-  local full = mbarrier(4, 1)
-  sync_threads()
-  if threadIdx.x == 5 then full[n]:arrive() end -- expect error: out of bounds: read of full at 6, extent 4, by thread (5,0,0) of block (0,0,0)
-end)
-k{grid = 1, block = 64}(zeros(f32, 1), 6)

@@ -1,5 +1,0 @@
-local k = kernel("larger", function(A)
-  local s = shared(f32, layout"(M=64,K=8)")
-  copy(tile(s, {64, 16}, {0, 0}), A) -- expect error: tile: tiler (64,16) is larger than s (M=64,K=8):(1,64) in mode 1 (K): 16 > 8; choose a smaller tile or write guard(s)
-end)
-k{grid = 1, block = 32}(zeros(f32, L"(M=64,K=16)"))

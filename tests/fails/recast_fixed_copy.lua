@@ -1,7 +1,0 @@
-local k = kernel("bits", function(x)
-  local r = fragment(f16, 8)
-  clear(r)
-  local w = recast(r, u32)
-  copy(tile(x, {4}, {0}), w) -- expect error: copy: w has the bits of a fragment (recast), which are only read through it; write to that fragment, or to a copy of w
-end)
-k{grid = 1, block = 1}(zeros(u32, 4))

@@ -1,1 +1,0 @@
-print(composition("(8,8):(1,9)", "Sw<2,0,3> o 0 o (8,8):(8,1)"))  -- expect error: composition: Sw<2,0,3> cannot move in front of (8,8):(1,9), whose modes overlap in the bits of the index; expected a layout that maps the swizzled bits to bits

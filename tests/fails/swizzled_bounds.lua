@@ -1,7 +1,0 @@
--- The coordinate of an access outside is that of the layout, not of where the swizzle leads.
-local k = kernel("k", function(x, n)
-  local s = shared(f32, composition(swizzle(2, 0, 3), row_major { 8, 8 }))
-  s[{ n + threadIdx.x // 32, 3 }] = 1  -- expect error: out of bounds: write of s at (11,3), extent (8,8), by thread (0,0,0) of block (0,0,0)
-  x[0] = s[0]
-end)
-k { grid = 1, block = 32 }(ones(f32, { 4 }), 11)

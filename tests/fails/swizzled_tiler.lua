@@ -1,1 +1,0 @@
-print(zipped_divide("(8,8):(8,1)", { L"Sw<1,0,1> o 0 o 4:1", 2 }))  -- expect error: zipped_divide: Sw<1,0,1> o 0 o 4:1 is swizzled, which zipped_divide cannot take; a layout without a swizzle was expected

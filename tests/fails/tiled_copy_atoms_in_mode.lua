@@ -1,1 +1,0 @@
-tiled_copy(atom("SM75_U32x1_LDSM_N", f16), layout({2, 48}, {48, 1}), layout{1, 2})  -- expect error: tiled_copy: the 32 threads or 2 values of SM75_U32x1_LDSM_N end inside a mode of the thread-value layout ((48,2),2):((4,1),2); take extents that are multiples of them, or divide them

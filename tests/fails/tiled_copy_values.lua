@@ -1,1 +1,0 @@
-print(tiled_copy(atom("UniversalCopy<u128>", f32), "(32,8)", "(2,1)"))  -- expect error: tiled_copy: a thread has 2 values of type f32, but UniversalCopy<u128> copies 4 at once; give each thread a multiple of that, or take a narrower atom

@@ -1,1 +1,0 @@
-print(tiled_copy(atom"SM75_U32x4_LDSM_N", "(32,1)", "(1,8)"))  -- expect error: tiled_copy: SM75_U32x4_LDSM_N does not say which elements it copies; write atom("SM75_U32x4_LDSM_N", f16), or what type they have

@@ -1,5 +1,0 @@
-local mma = tiled_mma("UniversalFMA<f32>", {8, 4})
-local k = kernel("k", function(C)
-  clear(mma:get_slice(threadIdx):partition_C(tile(C, {8, 4}, {0, 0})))  -- expect error: get_slice: argument 1 is of type index; the number of a thread was expected, as in get_slice(threadIdx.x)
-end)
-k{grid = 1, block = 32}(zeros(f32, {8, 4}))

@@ -1,5 +1,0 @@
-local k = kernel("k", function()
-  local a = fragment(f32, 4)
-  transform(function(v) return v end, a, a) -- expect error: transform: the arguments are (tensor, function), (source, destination, function) or (a, b, destination, function)
-end)
-k{grid = 1, block = 32}()
