@@ -24,14 +24,8 @@ if #types == 0 then types = { f16, bf16, tf32, f8e4m3, f8e5m2 } end
 local first = numbers[1] or (on_gpu and 0 or 15) -- slice 15 has the numbers around 1
 local n_slices = numbers[2] or (on_gpu and N_SLICES - first or 1)
 
-local n_run, n_failed = 0, 0
-local function check(ok, name, why)
-  n_run = n_run + 1
-  n_failed = n_failed + (ok and 0 or 1)
-  print(("%sok %d - %s"):format(ok and "" or "not ", n_run, name))
-  if not ok and why then print("# " .. why) end
-  io.stdout:flush()
-end
+local tap = dofile "tests/support/tap.lua"
+local check = tap.ok
 
 -- y[i] = bits of the f32 whose bits are base + i, as the type T.
 local function narrowing(T)
@@ -106,5 +100,4 @@ for _, T in ipairs(types) do
   check_narrowing(T)
   check_widening(T)
 end
-print("1.." .. n_run)
-os.exit(n_failed == 0, true)
+tap.done()

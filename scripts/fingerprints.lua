@@ -5,6 +5,7 @@
 -- results can see.
 --   cuttle --sm=90a scripts/fingerprints.lua FILE             TAP: each kernel as in the file?
 --   cuttle --sm=90a scripts/fingerprints.lua --update FILE    writes the file anew
+local tap = dofile "tests/support/tap.lua"
 package.path = "scripts/?.lua;" .. package.path
 local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 local sass = require "sass"
@@ -33,8 +34,7 @@ end
 local function note(name, source)
   local line, why = fingerprint(source, symbol_of(source))
   if line == nil and why:find("cannot load", 1, true) then
-    print "1..0 # skip no NVRTC on this machine"
-    os.exit(0, true)
+    tap.skip_all "no NVRTC on this machine"
   end
   order[#order + 1] = name
   lines[name] = line or "does not compile: " .. why
@@ -156,24 +156,19 @@ local function write(to)
 end
 
 local function compare(known)
-  for i, name in ipairs(order) do
-    if known[name] == lines[name] then
-      print(("ok %d - %s"):format(i, name))
-    else
-      print(("not ok %d - %s is another kernel now: measure old and new in turns on one GPU, then "
-        .. "`make golden`\n# was: %s\n# is:  %s"):format(i, name, known[name] or "not there",
-        lines[name]))
-    end
+  for _, name in ipairs(order) do
+    tap.ok(known[name] == lines[name], name, ("another kernel now: measure old and new in turns on "
+      .. "one GPU, then `make golden`\nwas: %s\nis:  %s"):format(known[name] or "not there",
+      lines[name]))
   end
-  print("1.." .. #order)
+  tap.done()
 end
 
 local known, compiler
 if not is_update then
   known, compiler = read(path)
   if version() ~= compiler then
-    print(("1..0 # skip the file is of NVRTC %s, and this is %s"):format(compiler, version()))
-    os.exit(0, true)
+    tap.skip_all(("the file is of NVRTC %s, and this is %s"):format(compiler, version()))
   end
 end
 for _, p in ipairs(products) do note_product(table.unpack(p)) end

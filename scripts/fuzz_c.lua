@@ -6,6 +6,7 @@
 --   cuttle scripts/fuzz_c.lua show NUMBER [SEED]            prints a program and its reference
 -- JOBS processes share the programs. CUTTLE_DEVICE names the device, CUTTLE_ISA the instructions of the CPU engine,
 -- CC the compiler: clang compiles the references in half the time that gcc takes.
+local tap = dofile "tests/support/tap.lua"
 local ct = require "cuttle"
 local folder = debug.getinfo(1, "S").source:match "^@(.*/)" or ""
 local function part(name, ...) return assert(loadfile(folder .. "fuzz_c/" .. name .. ".lua"))(...) end
@@ -197,8 +198,7 @@ local function run_jobs()
 end
 
 if not reference.is_there() then
-  print "1..0 # skip no C compiler"
-  return
+  tap.skip_all "no C compiler"
 end
 if shows then
   local p = generate(n_programs)
@@ -216,8 +216,7 @@ if n_jobs > 1 then
 else
   run(1, n_programs)
 end
-print(("%sok 1 - %d random kernels of seed %d: %d compared, %d refused"):format(
-  n_compared > 0.9 * n_programs and "" or "not ", n_programs, seed, n_compared, n_refused))
-print(("%sok 2 - each gives what its C gives: %d differences"):format(n_wrong == 0 and "" or "not ", n_wrong))
-print "1..2"
-os.exit(n_wrong == 0 and n_compared > 0.9 * n_programs, true)
+tap.ok(n_compared > 0.9 * n_programs, ("%d random kernels of seed %d: %d compared, %d refused"):format(
+  n_programs, seed, n_compared, n_refused))
+tap.ok(n_wrong == 0, ("each gives what its C gives: %d differences"):format(n_wrong))
+tap.done()

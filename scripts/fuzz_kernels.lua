@@ -3,6 +3,7 @@
 -- is, by plain Lua, once for each thread, with numbers for threadIdx and tables for tensors. Integers stay
 -- small and floats are multiples of 1/64 below 2^18, so that both compute exactly.
 --   cuttle scripts/fuzz_kernels.lua [PROGRAMS [SEED]]      prints TAP; a difference with its program
+local tap = dofile "tests/support/tap.lua"
 local n_programs = tonumber(arg[1] or 300)
 local seed = tonumber(arg[2] or 1)
 local GRID <const>, BLOCK <const> = 2, 4
@@ -491,15 +492,11 @@ for i = 1, n_programs do
   check(generate(), i)
 end
 
-local function ok(n, passed, what)
-  print(("%sok %d - %s"):format(passed and "" or "not ", n, what))
-end
 for reason, n in pairs(reasons) do
   print(("# refused: %d, %s"):format(n, reason))
 end
-ok(1, n_compared > 0.7 * n_programs,
+tap.ok(n_compared > 0.7 * n_programs,
   ("%d random kernels of seed %d: %d compared, %d refused, %d no Lua"):format(n_programs, seed, n_compared, n_refused,
     n_invalid))
-ok(2, n_wrong == 0, ("each gives what plain Lua gives: %d differences"):format(n_wrong))
-print "1..2"
-os.exit(n_wrong == 0 and n_compared > 0.7 * n_programs, true)
+tap.ok(n_wrong == 0, ("each gives what plain Lua gives: %d differences"):format(n_wrong))
+tap.done()

@@ -1,6 +1,7 @@
 -- kernel_cases.lua: runs the acceptance cases of the front end, every .lua file of a folder, on the
 -- current device: `cuttle scripts/kernel_cases.lua DIR`. The folder's README describes the fields
 -- of a case. Prints TAP and then, as its last line, "N passed, N failed".
+local tap = dofile "tests/support/tap.lua"
 local dir = arg[1] or error("usage: cuttle scripts/kernel_cases.lua DIR")
 
 local types = { f32 = f32, f64 = f64, i32 = i32, i64 = i64, bool = bool }
@@ -61,14 +62,11 @@ local names = {}
 for name in io.popen('ls "' .. dir .. '"'):lines() do
   if name:match("%.lua$") then names[#names + 1] = name end
 end
-local n_failed = 0
-for i, name in ipairs(names) do
+for _, name in ipairs(names) do
   local ok, problem = pcall(run, dir .. "/" .. name)
   local passed = ok and not problem
-  n_failed = n_failed + (passed and 0 or 1)
-  print(("%sok %d - %s"):format(passed and "" or "not ", i, name))
-  if not passed then print("#   " .. tostring(problem):gsub("\n", "\n#   ")) end
+  tap.ok(passed, name, problem)
 end
-print("1.." .. #names)
-print(("%d passed, %d failed"):format(#names - n_failed, n_failed))
-os.exit(n_failed == 0 and #names > 0, true)
+local n_run, n_failed = tap.plan()
+print(("%d passed, %d failed"):format(n_run - n_failed, n_failed))
+os.exit(n_failed == 0 and n_run > 0, true)

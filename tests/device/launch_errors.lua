@@ -1,14 +1,11 @@
 -- Errors of launches on a CUDA device, each by its whole message. Prints TAP.
+local tap = dofile "tests/support/tap.lua"
 if #devices() < 2 then
-  print("1..0 # skip no CUDA device")
-  return
+  tap.skip_all "no CUDA device"
 end
 
-local n = 0
 local function report(ok, name, got, want)
-  n = n + 1
-  print(("%sok %d - %s"):format(ok and "" or "not ", n, name))
-  if not ok then print(("# got: %s\n# expected: %s"):format(got, want)) end
+  tap.ok(ok, name, ("got: %s\nexpected: %s"):format(got, want))
 end
 
 -- f must fail `offset` lines below where `where` begins; text ends in "..." where the rest depends on
@@ -73,4 +70,4 @@ local option = kernel("option", function(t) t[0] = 1.0 end, {nvrtc_options = {"-
 fails("an option that NVRTC does not know", nil, 0,
   "nvrtc: kernel 'option': unrecognized option --no-such found",
   function() option{grid = 1, block = 1}(x) end)
-print("1.." .. n)
+tap.done()

@@ -1,17 +1,11 @@
 -- same_bits.lua: what the kernels compute on the CPU engine and on a CUDA device is the same, bit for bit.
 -- Prints TAP; without a device every line is a skip.
-local n_run, n_failed = 0, 0
-local function check(ok, name, why)
-  n_run = n_run + 1
-  if not ok then n_failed = n_failed + 1 end
-  print(("%sok %d - %s"):format(ok and "" or "not ", n_run, name))
-  if not ok and why then print("# " .. tostring(why)) end
-end
+local tap = dofile "tests/support/tap.lua"
+local check = tap.ok
 
 local has_cuda = #devices() > 1
 if not has_cuda then
-  print("1..0 # skip no CUDA device")
-  os.exit(0, true)
+  tap.skip_all "no CUDA device"
 end
 
 device("cpu")
@@ -144,5 +138,4 @@ end
 same("last step", kernel("last_step", function(y, last)
   for i in range(blockIdx.x * blockDim.x + threadIdx.x, last, 1 << 30) do y[i % 1024] = i end
 end), one, zeros(i32, {n}), (1 << 31) - 1)
-print("1.." .. n_run)
-os.exit(n_failed == 0, true)
+tap.done()

@@ -1,12 +1,7 @@
 -- cast_fragments.lua: cast(t, dtype) of fragments and of tiles in memory, between all pairs of types, on the
 -- current device, against reference.cast. Prints TAP; `CUTTLE_DEVICE=cuda cuttle` runs it there.
-local n_run, n_failed = 0, 0
-local function check(ok, name, why)
-  n_run = n_run + 1
-  n_failed = n_failed + (ok and 0 or 1)
-  print(("%sok %d - %s"):format(ok and "" or "not ", n_run, name))
-  if not ok and why then print("# " .. tostring(why)) end
-end
+local tap = dofile "tests/support/tap.lua"
+local check = tap.ok
 
 local all = { f64, f32, tf32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8,
   bool }
@@ -112,5 +107,4 @@ do
   check(y[12] == 1 and y[13] == 0 and y[15] == 0, "outside of a guarded tile is 0", y)
 end
 
-print("1.." .. n_run)
-if n_failed > 0 then error(n_failed .. " failed") end
+tap.done()

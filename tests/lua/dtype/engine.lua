@@ -1,13 +1,8 @@
 -- engine.lua: element types on the current device, CPU engine or GPU, against reference.cast and plain
 -- Lua: every cast, copies of every width, products and sums of narrow elements, unsigned integers, views
 -- as another type, launch scalars. Prints TAP; `CUTTLE_DEVICE=cuda cuttle tests/lua/dtype/engine.lua`.
-local n_run, n_failed = 0, 0
-local function check(ok, name, why)
-  n_run = n_run + 1
-  n_failed = n_failed + (ok and 0 or 1)
-  print(("%sok %d - %s"):format(ok and "" or "not ", n_run, name))
-  if not ok and why then print("# " .. tostring(why)) end
-end
+local tap = dofile "tests/support/tap.lua"
+local check = tap.ok
 
 local all = { f64, f32, tf32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8,
   bool }
@@ -233,5 +228,4 @@ for _, T in ipairs(all) do
   check(host(y)[0] == v.value, "launch argument " .. tostring(v), host(y)[0])
 end
 
-print("1.." .. n_run)
-if n_failed > 0 then error(n_failed .. " failed") end
+tap.done()

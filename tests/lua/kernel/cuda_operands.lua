@@ -1,11 +1,9 @@
 -- Operands of cuda[[...]] are values: the text cannot take the address of what stands for one, nor change it.
 local x, y = zeros(f32, 64), zeros(i32, 64)
-local n = 0
+local tap = dofile "tests/support/tap.lua"
 
 local function report(ok, name, got, want)
-  n = n + 1
-  print(("%sok %d - %s"):format(ok and "" or "not ", n, name))
-  if not ok then print(("# got: %s\n# expected: %s"):format(got, want)) end
+  tap.ok(ok, name, ("got: %s\nexpected: %s"):format(got, want))
 end
 
 local function config(f) return kernel("escape", f){grid = 1, block = 32} end
@@ -52,8 +50,7 @@ end)
 local function fails(name, want, f, ...)
   local k = config(f)
   if not compiles then
-    n = n + 1
-    print(("ok %d - %s # skip %s"):format(n, name, why:match "^[^\n;]*"))
+    tap.skip(name, why:match "^[^\n;]*")
     return
   end
   local ok, message = pcall(k.ptx, k, ...)
@@ -82,4 +79,4 @@ fails("a step", NOT_ASSIGNED, function(t, k)
   for i in range(0, k) do cuda("$i++;", {i = i}) end
   t[0] = k
 end, y, 5)
-print("1.." .. n)
+tap.done()

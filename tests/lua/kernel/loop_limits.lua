@@ -1,7 +1,7 @@
 -- A run-time 'for' whose limit is the last number of its type runs as in Lua, upwards and downwards.
+local tap = dofile "tests/support/tap.lua"
 local LAST <const>, FIRST <const> = math.maxinteger, math.mininteger
 local out = zeros(i64, 16)
-local n_tests = 0
 
 -- Turns (at most 6), and the sum of the indices, wrapped.
 local function loops(o, at, a, b, s)
@@ -28,9 +28,7 @@ local function check(a, b, s)
   end
   local want = table.concat({n, sum, n, sum, n, sum}, " ")
   local got = table.concat(out:totable(), " ", 1, 6)
-  n_tests = n_tests + 1
-  print(("%sok %d - %d, %d, %d"):format(got == want and "" or "not ", n_tests, a, b, s))
-  if got ~= want then print(("# want: %s\n#  got: %s"):format(want, got)) end
+  tap.is(got, want, ("%d, %d, %d"):format(a, b, s))
 end
 
 for _, s in ipairs {1, 2, 7, 1 << 61, 1 << 62, LAST} do
@@ -44,4 +42,4 @@ for _, s in ipairs {1, 2, 7, 1 << 61, 1 << 62, LAST} do
 end
 check(FIRST, LAST, LAST)
 check(LAST, FIRST, FIRST)
-print("1.." .. n_tests)
+tap.done()

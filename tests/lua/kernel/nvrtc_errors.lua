@@ -1,11 +1,9 @@
 -- What NVRTC says of a kernel, as an error of the script: k{...}:ptx(...) compiles without a GPU.
 local x = zeros(f32, 64)
-local n = 0
+local tap = dofile "tests/support/tap.lua"
 
 local function report(ok, name, got, want)
-  n = n + 1
-  print(("%sok %d - %s"):format(ok and "" or "not ", n, name))
-  if not ok then print(("# got: %s\n# expected: %s"):format(got, want)) end
+  tap.ok(ok, name, ("got: %s\nexpected: %s"):format(got, want))
 end
 
 -- The message, without "(NVRTC 13.0, sm_90a)" at its end, and its line: so many lines into the
@@ -23,8 +21,7 @@ end
 local plain = kernel("plain", function(t) t[threadIdx.x] = 1.0 end){grid = 1, block = 32}
 local ok, ptx = pcall(plain.ptx, plain, x)
 if not ok and ptx:find("cannot load", 1, true) then
-  print "1..0 # skip no NVRTC on this machine"
-  return
+  tap.skip_all "no NVRTC on this machine"
 end
 report(ok and ptx:find(".entry plain", 1, true), "a kernel compiles", ptx, ".entry plain")
 
@@ -85,4 +82,4 @@ launch = text{grid = 1, block = 32}
 ok, ptx = pcall(launch.ptx, launch, x)
 report(ok and not ptx:find('%.file[^\n]*"[^\n]*"[^\n]*"'), "a text compiles", ptx, "one name")
 
-print("1.." .. n)
+tap.done()

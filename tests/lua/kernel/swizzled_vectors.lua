@@ -1,5 +1,6 @@
 -- Tiles of f16 under the swizzle that CuTe gives them: 8 elements stay together, and are moved at once,
 -- asynchronously where the device can; across threads and rows the swizzle is computed once.
+local tap = dofile "tests/support/tap.lua"
 local S = tile_to_shape(composition(swizzle(3, 3, 3), row_major{8, 64}), {64, 64})
 local threads = layout{1, 1, 16, 8}
 
@@ -17,12 +18,7 @@ local function make(shape)
   end, {static_shapes = true})
 end
 
-local n_run = 0
-local function report(ok, what, ...)
-  n_run = n_run + 1
-  print((ok and "ok %d - %s" or "not ok %d - %s"):format(n_run, what))
-  if not ok then print("# " .. table.concat({...}, " "):gsub("\n", "\n# ")) end
-end
+local report = tap.ok
 
 local A, B = zeros(f16, row_major{64, 64}), zeros(f16, row_major{64, 64})
 for i = 0, 4095 do A[i] = i % 1024 end
@@ -46,8 +42,7 @@ report(text:find("const uint2*", 1, true) and not text:find("const uint4*>(s", 1
 
 local ok, ptx = pcall(launch.ptx, launch, A, B)
 if not ok and ptx:find("cannot load", 1, true) then
-  n_run = n_run + 1
-  print(("ok %d - 16 bytes at a time # SKIP no NVRTC"):format(n_run))
+  tap.skip("16 bytes at a time", "no NVRTC")
 else
   local n = 0
   for address in ptx:gmatch("ld%.shared%.v4%.[bu]32[^[]*(%b[])") do
@@ -55,4 +50,4 @@ else
   end
   report(ok and n == 4 and not ptx:find("ld%.shared%.[^v]"), "16 bytes at a time", ptx)
 end
-print("1.." .. n_run)
+tap.done()

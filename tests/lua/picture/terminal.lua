@@ -1,9 +1,6 @@
 -- In a terminal `show` has colours and knows the width, unless the environment says otherwise.
-local n = 0
-local function ok(cond, name)
-  n = n + 1
-  print((cond and "ok " or "not ok ") .. n .. " - " .. name)
-end
+local tap = dofile "tests/support/tap.lua"
+local ok = tap.ok
 
 local can = os.execute("command -v script stty >/dev/null 2>&1 && script -qec true /dev/null")
 
@@ -33,8 +30,7 @@ for _, case in ipairs(cases) do
     local is_colored = text:find("\27[48;5;", 1, true) ~= nil
     ok(is_colored == case[3] and count(text, case[4]) == case[5], case[1])
   else
-    n = n + 1
-    print(("ok %d - %s # skip no script or stty here"):format(n, case[1]))
+    tap.skip(case[1], "no script or stty here")
   end
 end
-print("1.." .. n)
+tap.done()

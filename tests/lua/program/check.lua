@@ -1,6 +1,7 @@
 -- `cuttle check`, CUTTLE_CHECK and the launch option `check`: what is printed, exit
 -- codes, refusals.
-local cuttle, n = arg[-1], 0
+local cuttle = arg[-1]
+local tap = dofile "tests/support/tap.lua"
 local script = os.tmpname()
 
 local function quote(text)
@@ -21,11 +22,7 @@ local function run(arguments, environment)
   return out, code
 end
 
-local function report(name, ok, note)
-  n = n + 1
-  print(("%s %d - %s"):format(ok and "ok" or "not ok", n, name))
-  if not ok then print("#   " .. tostring(note):gsub("\n", "\n#   ")) end
-end
+local function report(name, ok, note) tap.ok(ok, name, note) end
 
 local function expect(name, arguments, want, want_code, environment)
   local out, code = run(arguments, environment)
@@ -156,4 +153,4 @@ report("run of an error", #findings == 0 and launches == 0 and not done and resu
   result)
 report("one at a time", not select(3, check.run(function() check.run(print) end)))
 os.remove(script)
-print(("1..%d"):format(n))
+tap.done()

@@ -1,5 +1,6 @@
 -- `cuttle check` finds nothing in the examples, nor in the tests' kernels.
-local cuttle, n = arg[-1], 0
+local cuttle = arg[-1]
+local tap = dofile "tests/support/tap.lua"
 
 -- Arguments that make a program shorter.
 local arguments = {
@@ -27,9 +28,7 @@ local function check(path)
   local out = pipe:read("a")
   local _, _, code = pipe:close()
   local ok = code == 0 and out:find("check: no finding in %d+ launch") ~= nil
-  n = n + 1
-  print(("%s %d - %s"):format(ok and "ok" or "not ok", n, path))
-  if not ok then print("#   " .. out:sub(-2000):gsub("\n", "\n#   ")) end
+  tap.ok(ok, path, out:sub(-2000))
 end
 
 local list = assert(io.popen(
@@ -38,4 +37,4 @@ for path in list:lines() do
   if not faulty[path] then check(path) end
 end
 list:close()
-print(("1..%d"):format(n))
+tap.done()

@@ -1,7 +1,7 @@
 -- Faulty kernels, each found by `check` with the whole message at the right line, and nothing else.
 -- tests/check/NAME.lua: `-- finds: MESSAGE` on the line to blame, once for each message;
 -- `-- check: nan` asks for NaN, too.
-local n = 0
+local tap = dofile "tests/support/tap.lua"
 
 local function read(path)
   local file <close> = assert(io.open(path, "rb"))
@@ -45,11 +45,7 @@ local list = assert(io.popen("ls tests/check/*.lua"))
 for path in list:lines() do
   local text = read(path)
   local want, got = expected(text), found(path, text)
-  n = n + 1
-  print(("%s %d - %s"):format(want == got and want ~= "" and "ok" or "not ok", n, path))
-  if want ~= got then
-    print(("# expected\n%s\ngot\n%s"):format(want, got):gsub("\n", "\n#   ") .. "")
-  end
+  tap.ok(want == got and want ~= "", path, ("expected\n%s\ngot\n%s"):format(want, got))
 end
 list:close()
-print(("1..%d"):format(n))
+tap.done()

@@ -1,6 +1,6 @@
 -- What the program does with its command line: output, messages and exit codes.
 local cuttle = arg[-1]
-local n = 0
+local tap = dofile "tests/support/tap.lua"
 
 local function quote(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
@@ -17,14 +17,8 @@ end
 
 local function check(name, arguments, want, want_code, input)
   local out, code = run(arguments, input)
-  n = n + 1
-  if out == want and code == want_code then
-    print(("ok %d - %s"):format(n, name))
-  else
-    print(("not ok %d - %s"):format(n, name))
-    print(("# exit code %d, expected %d\n# got: %q\n# expected: %q"):format(code, want_code, out,
-      want))
-  end
+  tap.ok(out == want and code == want_code, name,
+    ("exit code %d\ngot: %q\nexpected: %q"):format(code, out, want))
 end
 
 local function write(text)
@@ -100,21 +94,16 @@ check("--sm with a suffix that it has not", "emit --sm=80a " .. twin,
 check("inputs after -e with -i", "-i -e 'x = 42'", "42\n", 0, "x\n")
 
 local out, code = run("--version")
-n = n + 1
-print((out:find("^Cuttle %d+%.%d+%.%d+, Lua 5%.4%.%d+\n$") and code == 0 and "ok" or "not ok")
-  .. " " .. n .. " - --version")
+tap.ok(out:find("^Cuttle %d+%.%d+%.%d+, Lua 5%.4%.%d+\n$") and code == 0, "--version", out)
 
 out, code = run("--help")
-n = n + 1
-print((out:find("^usage: cuttle") and code == 0 and "ok" or "not ok") .. " " .. n .. " - --help")
+tap.ok(out:find("^usage: cuttle") and code == 0, "--help", out)
 
 local usage = out
 out, code = run("help")
-n = n + 1
-print((out == usage and code == 0 and "ok" or "not ok") .. " " .. n .. " - help")
+tap.ok(out == usage and code == 0, "help", out)
 out, code = run("help size")
-n = n + 1
-print((out:find("^size%(x") and code == 0 and "ok" or "not ok") .. " " .. n .. " - help of a name")
+tap.ok(out:find("^size%(x") and code == 0, "help of a name", out)
 check("help of what is no name", "help siz",
   "help: there is no 'siz', did you mean 'sin' or 'size'?\n", 1)
 
@@ -123,26 +112,23 @@ for _, command in ipairs { "check", "emit", "info", "bench", "profile", "timelin
   local long, long_code = run(command .. " --help")
   local short, short_code = run(command .. " -h")
   local named = run("help " .. command)
-  n = n + 1
   local is_name = require("cuttle")[command] ~= nil
   local is_there = long:find("cuttle " .. command, 1, true) and long_code == 0
     and short == long and short_code == 0
     and (named == long or is_name and named:find("cuttle " .. command .. " --help\n", 1, true))
-  print((is_there and "ok " or "not ok ") .. n .. " - help of the command " .. command)
+  tap.ok(is_there, "help of the command " .. command, long, named)
 end
 
 out, code = run("--traceback " .. failing)
-n = n + 1
-print((out:find("stack traceback:", 1, true) and out:find("in %w+ 'f'") and code == 1
-  and "ok" or "not ok") .. " " .. n .. " - --traceback")
+tap.ok(out:find("stack traceback:", 1, true) and out:find("in %w+ 'f'") and code == 1,
+  "--traceback", out)
 
 out, code = run("--device=cpu info")
-n = n + 1
 local known = out:find("\ndevice     cpu; it was asked for\n", 1, true)
   and out:find("CPU engine %w+, %d+ thread") and code == 0
-print((known and "ok" or "not ok") .. " " .. n .. " - info")
+tap.ok(known, "info", out)
 
 for _, path in ipairs { script, broken, failing, twin } do
   os.remove(path)
 end
-print("1.." .. n)
+tap.done()

@@ -1,5 +1,6 @@
 -- `cuttle emit --sm=N` on a machine whose GPU is of another capability, played by a driver of
 -- tests/c that has an sm_90: what the script asks of its device does not follow that.
+local tap = dofile "tests/support/tap.lua"
 local cuttle, here = arg[-1], arg[0]:match("^(.*)tests/lua/") or "./"
 local fake, script = os.tmpname(), os.tmpname()
 local file = assert(io.open(script, "w"))
@@ -15,22 +16,18 @@ file:close()
 local cc = ("%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -I'%s.' %s -o '%s' 2>/dev/null")
   :format(os.getenv("CC") or "cc", here, ("'%stests/c/fake_libcuda.c'"):format(here), fake)
 if not os.execute(cc) then
-  print("1..0 # SKIP no C compiler")
-  os.exit(true, true)
+  tap.skip_all "no C compiler"
 end
 
-local n = 0
 
 local function check(name, environment, arguments, ...)
   local pipe = assert(io.popen(("CUTTLE_LIBCUDA='%s' CUTTLE_DEVICE= %s '%s' emit %s '%s' 2>&1")
     :format(fake, environment, cuttle, arguments, script)))
   local out = pipe:read("a")
   pipe:close()
-  n = n + 1
   local ok = true
   for _, part in ipairs { ... } do ok = ok and out:find(part, 1, true) ~= nil end
-  print(("%s %d - %s"):format(ok and "ok" or "not ok", n, name))
-  if not ok then print("# got: " .. out:gsub("\n", "\n# ")) end
+  tap.ok(ok, name, out)
 end
 
 check("the device is of it, a suffix or not", "", "--sm=90a", "device 90\n")
@@ -39,6 +36,6 @@ check("another one than the device's, CUTTLE_DEVICE or not", "CUTTLE_DEVICE=cuda
 check("--device and another --sm", "", "--sm=75 --device=cuda:1", "cuttle: emit: --sm=75, but "
   .. "--device=cuda:1 is sm_90, and launches are traced for the device that they run on; leave "
   .. "--device out, and they run on the CPU engine")
-print("1.." .. n)
 os.remove(fake)
 os.remove(script)
+tap.done()

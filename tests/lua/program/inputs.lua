@@ -1,6 +1,6 @@
 -- Inputs from a pipe: what the read-eval-print loop prints for them, without prompts.
 local cuttle = arg[-1]
-local n = 0
+local tap = dofile "tests/support/tap.lua"
 
 local function quote(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
@@ -10,13 +10,8 @@ local function check(name, input, want, want_code)
   local pipe = assert(io.popen(("printf %%s %s | %s 2>&1"):format(quote(input), quote(cuttle))))
   local out = pipe:read("a")
   local _, _, code = pipe:close()
-  n = n + 1
-  if out == want and code == (want_code or 0) then
-    print(("ok %d - %s"):format(n, name))
-  else
-    print(("not ok %d - %s"):format(n, name))
-    print(("# exit code %d\n# got: %q\n# expected: %q"):format(code, out, want))
-  end
+  tap.ok(out == want and code == (want_code or 0), name,
+    ("exit code %d\ngot: %q\nexpected: %q"):format(code, out, want))
 end
 
 check("a layout", "(4,8):(8,1)\n", "(4,8):(8,1)\n")
@@ -72,4 +67,4 @@ check("an error of a kernel names its input once", "x = zeros(f32, 6)\n" ..
   "input 2:1: 'if' tests a run-time float, which Lua counts as true even when it is 0; " ..
   "write 'x ~= 0'\n",
   1)
-print("1.." .. n)
+tap.done()

@@ -1,4 +1,5 @@
 -- What `make install-headers` installs is whole: programs compile against it alone.
+local tap = dofile "tests/support/tap.lua"
 local folder = os.tmpname()
 os.remove(folder)
 
@@ -9,18 +10,15 @@ local function run(command)
   return code == 0, out
 end
 
-local function report(n, name, ok, out)
-  print(("%s %d - %s"):format(ok and "ok" or "not ok", n, name))
-  if not ok then print("#   " .. out:gsub("\n", "\n#   ")) end
-end
+local function report(name, ok, out) tap.ok(ok, name, out) end
 
-report(1, "make install-headers",
+report("make install-headers",
   run(("make -s install-headers PREFIX=/usr DESTDIR=%s MAKEFLAGS="):format(folder)))
 local compile = ("%s -std=c11 -Wall -Werror -I%s/usr/include -fsyntax-only -xc -"):format(
   os.getenv("CC") or "cc", folder)
 for i, name in ipairs { "cuttle/ct.h", "cuttle.h" } do
   local line = ("#include <%s>"):format(name)
-  report(i + 1, line, run(("echo '%s' | %s"):format(line, compile)))
+  report(line, run(("echo '%s' | %s"):format(line, compile)))
 end
 run("rm -rf " .. folder)
-print("1..3")
+tap.done()

@@ -5,7 +5,7 @@ local folder = os.tmpname()
 os.remove(folder)
 local prefix <const> = "/opt/cuttle"
 local root = folder .. prefix
-local n = 0
+local tap = dofile "tests/support/tap.lua"
 
 local function run(command)
   local pipe = assert(io.popen(("{ %s\n} 2>&1 </dev/null"):format(command)))
@@ -14,20 +14,14 @@ local function run(command)
   return code == 0, out
 end
 
-local function report(name, ok, out)
-  n = n + 1
-  print(("%s %d - %s"):format(ok and "ok" or "not ok", n, name))
-  if not ok then print("#   " .. out:gsub("\n", "\n#   ")) end
-end
+local function report(name, ok, note) tap.ok(ok, name, note) end
 
 local function has(command) return (run("command -v " .. command)) end
 
 if not run("nm " .. build .. "/libcuttle.a >/dev/null") or not has "pkg-config" then
-  print "1..0 # skip no archive, or no pkg-config"
-  return
+  tap.skip_all "no archive, or no pkg-config"
 elseif run(("nm %s/libcuttle.so | grep -q __asan_init"):format(build)) then
-  print "1..0 # skip a sanitized library needs hosts that are"
-  return
+  tap.skip_all "a sanitized library needs hosts that are"
 end
 
 report("make install-files", run(("make -s install-files PREFIX=%s DESTDIR=%s BUILD=%s MAKEFLAGS=")
@@ -111,4 +105,4 @@ if has(cxx) then
   end
 end
 run("rm -rf " .. folder)
-print("1.." .. n)
+tap.done()

@@ -1,6 +1,6 @@
 -- Errors of kernels typed at the prompt, given with -e and by pipe; and no CUDA device.
 local cuttle = arg[-1]
-local n = 0
+local tap = dofile "tests/support/tap.lua"
 
 local function quote(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
@@ -18,10 +18,8 @@ end
 local function check(name, environment, arguments, want, input, want_code)
   local out, code = run(environment, arguments, input)
   local pattern = "^" .. want:gsub("[%^$()%%.%[%]+%-?]", "%%%0"):gsub("%*", "[^;]*") .. "\n$"
-  n = n + 1
   local ok = out:find(pattern) and code == (want_code or 1)
-  print(("%sok %d - %s"):format(ok and "" or "not ", n, name))
-  if not ok then print(("# exit code %s\n# got: %q\n# expected: %q"):format(code, out, want)) end
+  tap.ok(ok, name, ("exit code %s\ngot: %q\nexpected: %q"):format(code, out, want))
 end
 
 local no_cuda = "CUTTLE_LIBCUDA=/nowhere/libcuda.so"
@@ -66,4 +64,4 @@ check("a broken assumption at the prompt", cpu, "",
   .. "write guard(x)",
   "k = kernel(function(x) clear(tile(x, 3, 0)) end)\nk{grid = 1, block = 1}(zeros(f32, 48))\n"
   .. "k{grid = 1, block = 1}(zeros(f32, 16))\n")
-print("1.." .. n)
+tap.done()

@@ -1,6 +1,6 @@
 -- The warning about assignments to names of the language, and reload, each in a program of its own.
 local cuttle = arg[-1]
-local n = 0
+local tap = dofile "tests/support/tap.lua"
 
 local function quote(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
@@ -22,11 +22,7 @@ local function run(input, arguments)
 end
 
 local function check(name, got, want)
-  n = n + 1
-  print(("%s %d - %s"):format(got == want and "ok" or "not ok", n, name))
-  if got ~= want then
-    print(("# got: %q\n# expected: %q"):format(got, want))
-  end
+  tap.ok(got == want, name, ("got: %q\nexpected: %q"):format(got, want))
 end
 
 local path = os.tmpname()
@@ -112,4 +108,4 @@ check("kernels are replaced", run("x = zeros(f32, 4)\nfunction at() return x[1] 
   "1.0\n7.0\n")
 os.remove(path)
 os.remove(module_path)
-print("1.." .. n)
+tap.done()

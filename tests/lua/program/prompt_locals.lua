@@ -1,6 +1,6 @@
 -- Locals of inputs: they outlive their input, and are seen by later ones as in one script.
 local cuttle = arg[-1]
-local n = 0
+local tap = dofile "tests/support/tap.lua"
 
 local function quote(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
@@ -10,13 +10,8 @@ local function check(name, input, want, want_code)
   local pipe = assert(io.popen(("printf %%s %s | %s 2>&1"):format(quote(input), quote(cuttle))))
   local out = pipe:read("a")
   local _, _, code = pipe:close()
-  n = n + 1
-  if out == want and code == (want_code or 0) then
-    print(("ok %d - %s"):format(n, name))
-  else
-    print(("not ok %d - %s"):format(n, name))
-    print(("# exit code %d\n# got: %q\n# expected: %q"):format(code, out, want))
-  end
+  tap.ok(out == want and code == (want_code or 0), name,
+    ("exit code %d\ngot: %q\nexpected: %q"):format(code, out, want))
 end
 
 local readme = assert(io.open("README.md")):read("a")
@@ -61,4 +56,4 @@ check("a helper typed later",
   "local x = zeros(f32, 1)\nlocal function h(v) return v + 1 end\n" ..
   "local k = kernel('k', function(x) x[0] = h(1) end)\nk{grid = 1, block = 1}(x)\nx[0]\n" ..
   "function h(v) return v + 100 end\nk{grid = 1, block = 1}(x)\nx[0]\n", "2.0\n101.0\n")
-print("1.." .. n)
+tap.done()

@@ -1,5 +1,6 @@
 -- A script that reads elements on a device one by one is warned, once. The device is played by a driver of
 -- tests/c.
+local tap = dofile "tests/support/tap.lua"
 local cuttle, here = arg[-1], arg[0]:match("^(.*)tests/lua/") or "./"
 local fake, script = os.tmpname(), os.tmpname()
 local file = assert(io.open(script, "w"))
@@ -17,19 +18,15 @@ file:close()
 local cc = ("%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -I'%s.' %s -o '%s' 2>/dev/null")
   :format(os.getenv("CC") or "cc", here, ("'%stests/c/fake_libcuda.c'"):format(here), fake)
 if not os.execute(cc) then
-  print("1..0 # SKIP no C compiler")
-  os.exit(true, true)
+  tap.skip_all "no C compiler"
 end
 
-local n = 0
 local function check(name, arguments, want)
   local command = ("CUTTLE_LIBCUDA='%s' '%s' %s 2>&1"):format(fake, cuttle, arguments)
   local pipe = assert(io.popen(command))
   local out = pipe:read("a")
   pipe:close()
-  n = n + 1
-  print(("%s %d - %s"):format(out == want and "ok" or "not ok", n, name))
-  if out ~= want then print("# got: " .. out:gsub("\n", "\n# ")) end
+  tap.is(out, want, name)
 end
 
 check("a few elements", ("--device=cuda:0 '%s' 400"):format(script), "cuda:0\t400\n")
@@ -38,6 +35,6 @@ check("many elements: one warning", ("--device=cuda:0 '%s' 60000"):format(script
   .. "transfer each; x:totable() and x:to\"cpu\" read all at once, from_table writes all\n"
   .. "cuda:0\t60000\n")
 check("on the CPU there is no transfer", ("--device=cpu '%s' 60000"):format(script), "cpu\t60000\n")
-print("1.." .. n)
 os.remove(fake)
 os.remove(script)
+tap.done()

@@ -1,5 +1,6 @@
 -- `cuttle view`: what it writes, prints and refuses. What pages do is tested in tests/browser.
-local cuttle, n = arg[-1], 0
+local cuttle = arg[-1]
+local tap = dofile "tests/support/tap.lua"
 local home = os.tmpname() -- a file; the folder beside it is ours
 local folder = home .. ".d"
 assert(os.execute("mkdir " .. folder))
@@ -19,11 +20,7 @@ local function view(arguments, environment)
   return out, code
 end
 
-local function report(name, ok, note)
-  n = n + 1
-  print(("%s %d - %s"):format(ok and "ok" or "not ok", n, name))
-  if not ok then print("# " .. tostring(note):gsub("\n", "\n# ")) end
-end
+local function report(name, ok, note) tap.ok(ok, name, note) end
 
 local function check(name, arguments, want, want_code)
   local out, code = view(arguments)
@@ -100,4 +97,4 @@ report("--open runs nothing else", read("bad") == nil, "a command ran")
 
 os.execute("rm -r " .. folder)
 os.remove(home)
-print("1.." .. n)
+tap.done()

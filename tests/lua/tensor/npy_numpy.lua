@@ -1,5 +1,6 @@
 -- .npy files against NumPy itself: what it writes we read, what we write it reads. Prints TAP. One Python
 -- writes or reads the files of many cases, as NumPy takes long to start.
+local tap = dofile "tests/support/tap.lua"
 local python
 for _, name in ipairs{"/usr/bin/python3", "python3"} do
   if os.execute(name .. " -c 'import numpy' >/dev/null 2>&1") then
@@ -8,16 +9,12 @@ for _, name in ipairs{"/usr/bin/python3", "python3"} do
   end
 end
 if not python then
-  print("1..0 # skip no python3 with NumPy")
-  return
+  tap.skip_all "no python3 with NumPy"
 end
 
 local prefix = os.tmpname()
-local n, paths = 0, { prefix }
-local function ok(passed, name)
-  n = n + 1
-  print(("%sok %d - %s"):format(passed and "" or "not ", n, name))
-end
+local paths = { prefix }
+local ok = tap.ok
 
 -- Runs lines of Python: what they print, line by line.
 local function run(lines)
@@ -117,4 +114,4 @@ for _, case in ipairs(refused) do
   ok(not loaded and message:find(case[2]), "refused: " .. case[1])
 end
 for _, path in ipairs(paths) do os.remove(path) end
-print("1.." .. n)
+tap.done()
