@@ -4,12 +4,16 @@
 --   ```lua              a program of its own; the plain ``` block on the line after it, if there is
 --                       one, is all that it prints (errors too), else it prints nothing
 --   ```lua norun        is not run
---   ```lua FILE.lua     a file of the page, for the commands behind it
+--   ```lua FILE.lua     a file of the page, for the commands after it; ```c FILE.c and
+--                       ```cpp FILE.cpp as well
 --   ```diff FILE.lua    a change of that file: "-" and " " lines are found there once, in a row
 --   ``` with "> input"  what one types at the prompt (">> " goes on with the line before) and what
 --                       that prints; blank lines after an output are for the eye
 --   ``` with "$ cuttle ..."  a command and what it prints, where "..." stands for any number of
 --                       lines; "$ cuttle" alone is for the eye
+--   ``` with "$ cc ...", "$ c++ ...", "$ ./NAME ..."  builds a host of the page, or runs it:
+--                       with the libraries beside the program, installed in a folder of their own;
+--                       skipped if these are sanitized, or if compiler or pkg-config are missing
 --   any other           is for the eye
 -- What is typed on a page is one session; a heading of one or two # starts the next one.
 -- Everything runs on the CPU engine, in a new folder of the page; programs are example.lua there.
@@ -42,11 +46,10 @@ local function clean(line)
   return (line:gsub("%s+$", ""))
 end
 
--- What the program prints on stdout and stderr, as lines. `arguments` is shell text.
-local function run_cuttle(folder, arguments)
-  local out = shell.capture(("cd %s && %s %s%s %s 2>&1"):format(
-    quote(folder), ENVIRONMENT, shell.time_limit(TIME_LIMIT_S),
-    quote(options.cuttle), arguments))
+-- What a command prints on stdout and stderr, as lines; it and the environment are shell text.
+local function run_shell(folder, environment, command)
+  local out = shell.capture(("cd %s && export %s && %s%s 2>&1"):format(quote(folder),
+    environment, shell.time_limit(TIME_LIMIT_S), command))
   local lines = lines_of(out)
   for i, line in ipairs(lines) do
     lines[i] = clean(line)
@@ -54,11 +57,58 @@ local function run_cuttle(folder, arguments)
   return lines
 end
 
+local function run_cuttle(folder, arguments)
+  return run_shell(folder, ENVIRONMENT, quote(options.cuttle) .. " " .. arguments)
+end
+
 -- Blank lines at the end do not count.
 local function trim(lines)
   while lines[#lines] == "" do
     lines[#lines] = nil
   end
+end
+
+-- {====== Hosts: programs in C and C++ that link the libraries ======
+
+-- What is installed for the hosts of all pages: {folder, or why_not}; made for the first of them.
+local hosts
+
+local function why_no_hosts(build)
+  local function fails(command)
+    return select(2, shell.capture("{ " .. command .. "; } >/dev/null 2>&1")) ~= 0
+  end
+  if fails("command -v cc") or fails("command -v pkg-config") then
+    return "no C compiler, or no pkg-config"
+  elseif fails(("cd %s && test -f libcuttle.so -a -f libcuttle.a"):format(quote(build))) then
+    return "no libraries are built"
+  elseif not fails(("nm %s/libcuttle.so | grep -q __asan_init"):format(quote(build))) then
+    return "a sanitized library needs hosts that are"
+  end
+end
+
+local function install_hosts()
+  local build = options.cuttle:match("^(.*)/")
+  local why_not = why_no_hosts(build)
+  if why_not then return { why_not = why_not } end
+  local folder = shell.capture("mktemp -d"):gsub("\n$", "")
+  local out, code = shell.capture(("make -s -C %s install-files PREFIX=%s BUILD=%s MAKEFLAGS= 2>&1")
+    :format(quote(arg[0]:match("^.*/") .. ".."), quote(folder), quote(build)))
+  assert(code == 0, out)
+  return { folder = folder }
+end
+
+local function is_host_command(text)
+  local program = text:match("^%S+")
+  return program == "cc" or program == "c++" or program:sub(1, 2) == "./"
+end
+
+-- Returns what the command printed, or nil with why it was not run.
+local function run_host(folder, command)
+  hosts = hosts or install_hosts()
+  if hosts.why_not then return nil, hosts.why_not end
+  local environment = ("%s PKG_CONFIG_PATH=%s/lib/pkgconfig LD_LIBRARY_PATH=%s/lib"):format(
+    ENVIRONMENT, quote(hosts.folder), quote(hosts.folder))
+  return run_shell(folder, environment, command)
 end
 
 -- {====== Reading a page: lines, blocks, examples ======
@@ -108,7 +158,7 @@ local function kind_of(lines, block, after)
   local first = block.first <= block.last and lines[block.first] or ""
   if block.info == "lua" then
     return "program"
-  elseif block.info:find("^lua %S+%.lua$") then
+  elseif block.info:find("^(%l+) %S+%.%1$") then
     return "file"
   elseif block.info:find("^diff %S+$") then
     return "change"
@@ -195,9 +245,15 @@ local function run_program(page, example)
   example.got = run_cuttle(page.folder, "example.lua </dev/null")
 end
 
+local function run_host_command(page, input)
+  local got, why_not = run_host(page.folder, input.text)
+  input.got, input.skipped = got or {}, why_not
+end
+
 local function run_command(page, input)
+  if is_host_command(input.text) then return run_host_command(page, input) end
   local arguments = (input.text .. " "):match("^%S*cuttle (.*)$")
-  assert(arguments, "a command that is not cuttle's: " .. input.text)
+  assert(arguments, "a command that is no host's and not cuttle's: " .. input.text)
   input.got = arguments ~= "" and run_cuttle(page.folder, arguments .. "</dev/null") or {}
   trim(input.got)
 end
@@ -297,6 +353,13 @@ local function add_difference(problems, page, from, to, got)
   end
 end
 
+-- Why an example was not run, nil if it was.
+local function why_skipped(example)
+  for _, input in ipairs(example.inputs or {}) do
+    if input.skipped then return input.skipped end
+  end
+end
+
 local function has_gaps(page, input)
   for i = input.from, input.to do
     if page.lines[i] == "..." then return input.mark == "$" end
@@ -384,7 +447,10 @@ end
 
 local function check_page(page)
   for _, example in ipairs(page.examples) do
-    if example.inputs or example.kind == "program" then
+    local why_not = why_skipped(example)
+    if why_not then
+      report(("%s:%d # skip %s"):format(page.path, example.first, why_not), {})
+    elseif example.inputs or example.kind == "program" then
       report(("%s:%d"):format(page.path, example.first), compare(page, example))
     end
   end
@@ -409,7 +475,9 @@ local function update_page(page)
       places[#places + 1] = { from = from, to = example.to, got = example.got }
     end
     for _, input in ipairs(example.inputs or {}) do
-      if not has_gaps(page, input) or misfit_of(page, input) then places[#places + 1] = input end
+      if not input.skipped and (not has_gaps(page, input) or misfit_of(page, input)) then
+        places[#places + 1] = input
+      end
     end
   end
   table.sort(places, function(a, b) return a.from > b.from end)
@@ -468,6 +536,7 @@ local function main(...)
   for _, path in ipairs(paths) do
     run_document(path)
   end
+  if hosts and hosts.folder then os.execute("rm -r " .. quote(hosts.folder)) end
   if not options.update then
     print("1.." .. n_run)
   end
