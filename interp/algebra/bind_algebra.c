@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "interp/ops/traced.h"
 #include "interp/state/note.h"
 #include "interp/tensor/tensor.h"
 
@@ -340,7 +341,7 @@ static int recast_guarded(lua_State *L, const Tensor *t, CtDtype to) {
         tensor_push_title(L, 1), bind_layout_text(&cx, t->layout), (LUAI_UACINT)n,
         ct_dtypes[t->dtype].name, ct_dtypes[to].name);
   }
-  front_recast(L, t, to);
+  traced_recast(L, t, to);
   Tensor *made = tensor_test(L, -1);
   made->is_guarded = true;
   made->is_whole = t->is_whole;
@@ -357,7 +358,7 @@ static int recast_tensor(lua_State *L) {
     return recast_guarded(L, t, to);
   }
   if (t->in_kernel) {
-    return front_recast(L, t, to);
+    return traced_recast(L, t, to);
   }
   CtCx cx = bind_enter(L);
   int64_t from_bits = ct_dtypes[t->dtype].bits, to_bits = ct_dtypes[to].bits;

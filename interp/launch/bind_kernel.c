@@ -433,7 +433,7 @@ static int config_ir(lua_State *L) {
   CtText text;
   CuttleState *s = state_of(L);
   const LaunchConfig *c = enter_config(L, &args);
-  Spec *spec = spec_trace(L, lua_gettop(L), c, &args, launch_target(s, args.device), true, &err);
+  Spec *spec = spec_trace(L, lua_gettop(L), c, &args, launch_target(args.device), true, &err);
   if (spec == NULL) {
     diag_raise(L, &err);
   }
@@ -452,7 +452,7 @@ static CtTarget write_source(lua_State *L, bool for_launch, CtText *out) {
   CuttleState *s = state_of(L);
   const LaunchConfig *c = enter_config(L, &args);
   CtTarget target =
-      args.device == NULL ? launch_cuda_target(s->emit_sm) : launch_target(s, args.device);
+      args.device == NULL ? launch_cuda_target(s->emit_sm) : launch_target(args.device);
   Spec *spec = spec_trace(L, lua_gettop(L), c, &args, target, false, &err);
   if (spec == NULL) {
     diag_raise(L, &err);

@@ -55,17 +55,11 @@ void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *c) {
   check_cluster(L, k, c);
 }
 
-/* "tile: mode 0 of A" and the numbers, as the message of the launch. */
 static CtStatus fail_require(const CtIr *ir, const CtRequire *r, int64_t value, CtErr *err) {
-  const char *mode = strstr(r->what, ": ");
-  int op_len = mode == NULL ? 0 : (int)(mode - r->what);
-  const char *name = strstr(r->what, " of ");
   ct_fail(err, CT_EINVAL,
-          "%.*s: extent %lld of %s is not a multiple of the %s's %lld; pad the tensor or write "
-          "guard(%s)",
-          op_len, r->what, (long long)value, mode == NULL ? r->what : mode + 2,
-          r->what[0] == 'p' ? "thread layout" : "tile", (long long)r->modulus,
-          name == NULL ? "t" : name + 4);
+          "%s: extent %lld of mode %s of %s is not a multiple of the %s's %lld; pad the tensor or "
+          "write guard(%s)",
+          r->op, (long long)value, r->mode, r->name, r->divisor, (long long)r->modulus, r->name);
   ct_err_at(err, ct_ir_chunk(ir, r->loc), r->loc.line);
   return CT_EINVAL;
 }

@@ -143,7 +143,7 @@ Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
                  CtTarget target, bool wants_notes, CtErr *err);
 /* Its CUDA C: `for_launch` as it is compiled and launched, else for people. */
 CtStatus spec_emit(const Spec *spec, bool for_launch, CtText *out, CtErr *err);
-CtTarget launch_target(CuttleState *s, CtDevice *device);
+CtTarget launch_target(CtDevice *device);
 CtTarget launch_cuda_target(int sm);
 void spec_free(CuttleState *s, Spec *spec);
 void kernel_forget(Kernel *k); /* drops all specialisations */

@@ -40,8 +40,7 @@ CtTarget launch_cuda_target(int sm) {
       .is_cuda = true, .sm = sm, .shared_max = shared_of_sm(sm), .name = "the target"};
 }
 
-CtTarget launch_target(CuttleState *s, CtDevice *device) {
-  (void)s;
+CtTarget launch_target(CtDevice *device) {
   if (device == NULL) {
     return (CtTarget){.shared_max = SHARED_MAX_SM90, .name = "the CPU engine"};
   }
@@ -498,8 +497,7 @@ static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, Lau
   CtErr err;
   make_room(L, kernel, args->device);
   anchor_captures(L, kernel); /* first: it may raise, and then nothing is lost */
-  Spec *spec =
-      spec_trace(L, kernel, config, args, launch_target(k->state, args->device), false, &err);
+  Spec *spec = spec_trace(L, kernel, config, args, launch_target(args->device), false, &err);
   if (spec == NULL) {
     diag_raise(L, &err);
   }

@@ -1,17 +1,16 @@
 /* bind_block.c: what exists only inside a kernel: indices of threads and blocks, shared memory and
-   fragments, work on whole tensors (products: bind_gemm.c), barriers, loops of the kernel; and what tensors ask of the front
-   end when they belong to a kernel (declared in tensor.h). */
+   fragments, barriers, loops of the kernel. */
 #include <lauxlib.h>
 #include <string.h>
 
+#include "access.h"
+#include "traced.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "range.h"
 #include "runtime/layout/walk.h"
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
-
-static void check(lua_State *L, CtStatus status, const CtErr *err) { diag_check(L, status, err); }
 
 /* --- indices ------------------------------------------------------------------------------------------ */
 
@@ -188,9 +187,9 @@ static CtLayout layout_of_fragment(lua_State *L, const CtCx *cx, const Tensor *t
                op, tensor_push_title(L, 1), bind_layout_text(cx, t->layout));
   }
   if (is_unordered(t)) { /* compact, column-major */
-    check(L, ct_layout_make(cx, t->layout.shape, NULL, &layout, &err), &err);
+    diag_check(L, ct_layout_make(cx, t->layout.shape, NULL, &layout, &err), &err);
   } else {
-    check(L, ct_fragment_layout_like(cx, t->layout, &layout, &err), &err);
+    diag_check(L, ct_fragment_layout_like(cx, t->layout, &layout, &err), &err);
   }
   return layout;
 }
@@ -211,193 +210,40 @@ static int lang_fragment_like(lua_State *L) { /* tensor[, dtype] */
 }
 
 /* Elements in memory are read first, as they are and in wide accesses; then registers are cast. */
-int front_cast(lua_State *L, CtDtype to) {
+int traced_cast(lua_State *L, CtDtype to) {
   CtIr *ir = front_here(L, "cast");
   CtCx cx = bind_enter(L);
-  CtView src = front_view(L, 1, "cast");
+  CtView src = access_view(L, 1, "cast");
   const Tensor *t = tensor_test(L, 1);
   CtLayout layout = layout_of_fragment(L, &cx, t, "cast");
   CtInt n;
   CtErr err;
-  check(L, ct_size(&cx, layout, &n, &err), &err);
+  diag_check(L, ct_size(&cx, layout, &n, &err), &err);
   check_fragment(L, &cx, "cast", layout, n.v);
   CtView dst = ct_ir_fragment(ir, NULL, to, layout);
   if (t->space != CT_REGISTER || t->is_guarded || to == t->dtype) {
     CtView read = to == t->dtype ? dst : ct_ir_fragment(ir, NULL, t->dtype, layout);
-    check(L, ct_ir_copy(ir, src, read, &err), &err);
+    diag_check(L, ct_ir_copy(ir, src, read, &err), &err);
     src = read;
   }
   if (to != t->dtype) {
-    check(L, ct_ir_convert(ir, src, dst, &err), &err);
+    diag_check(L, ct_ir_convert(ir, src, dst, &err), &err);
   }
   push_declared(L, ir, dst);
   return 1;
 }
 
-/* --- what tensors of a kernel do ------------------------------------------------------------------------ */
-
-CtTuple front_coordinate(lua_State *L, const Tensor *t, CtTuple crd) {
-  if (!t->in_kernel || t->at != NULL) {
-    return crd;
-  }
-  CtTuple wide = ct_ir_coordinate(front_ir(L), t->buf, crd);
-  if (wide == NULL) {
-    luaL_error(L, "not enough memory");
-  }
-  return wide;
-}
-
-static const char *layout_text(const CtCx *cx, const Tensor *t) {
-  CtComposed l = tensor_layout(t);
-  return bind_composed_text(cx, &l);
-}
-
-CtVal front_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb) {
-  CtIr *ir = front_ir(L);
-  CtVal offset;
-  CtErr err;
-  const CtBuf *buf = &ir->bufs[t->buf];
-  front_within_element(L, t, crd);
-  if (ct_ir_offset(ir, tensor_view(t), crd, &offset, &err) != CT_OK) {
-    diag_error(L, "%s %s: %s", verb, t->name != NULL ? t->name : "a tensor", err.msg);
-  }
-  const CtInst *inst = ct_inst(ir, offset);
-  if (buf->space != CT_GLOBAL && inst->op == CT_OP_CONST &&
-      (inst->imm.i < 0 || inst->imm.i >= buf->n_elems.v)) {
-    CtCx cx = ct_ir_cx(ir);
-    diag_error(L, "%s %s: coordinate %s is outside its memory; the layout is %s", verb,
-               t->name != NULL ? t->name : "a tensor", bind_tuple_text(&cx, crd),
-               layout_text(&cx, t));
-  }
-  return offset;
-}
-
-void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, const char *mode,
-                   const char *name) {
-  CtIr *ir = front_here(L, op);
-  if (extent.kind != CT_DYNAMIC || ct_ir_facts(ir, extent).div % tile == 0) {
-    return;
-  }
-  const char *what = lua_pushfstring(L, "%s: mode %s of %s", op, mode, name);
-  ct_ir_require(ir, extent.id, tile, what);
-  lua_pop(L, 1);
-}
-
-/* Is this within a run-time if, which some of the block's threads may pass over? */
-static bool is_under_if(const CtIr *ir) {
-  CtVal owner = ir->regions[ir->cur].owner;
-  while (owner != 0 && ct_inst(ir, owner)->op != CT_OP_IF) {
-    owner = ir->regions[ct_inst(ir, owner)->region].owner;
-  }
-  return owner != 0;
-}
-
-void front_check_threads(lua_State *L, CtLayout thr, CtInt index) {
-  CtIr *ir = front_here(L, "parallelize");
-  CtCx cx = bind_cx(L);
-  CtInt n;
-  CtErr err;
-  int64_t block = ir->block[0] * ir->block[1] * ir->block[2];
-  check(L, ct_size(&cx, thr, &n, &err), &err);
-  bool is_role = n.kind == CT_STATIC && n.v < block && is_under_if(ir);
-  if (!ct_is_const(n, block) && !is_role && ct_ir_is_thread_number(ir, index)) {
-    diag_error(
-        L,
-        "parallelize: thread layout %s has %I threads but the block has %I; they must be as many, but "
-        "for a part of the block that a run-time 'if' chooses, or an index such as threadIdx.x %% %I",
-        bind_layout_text(&cx, thr), (LUAI_UACINT)n.v, (LUAI_UACINT)block, (LUAI_UACINT)n.v);
-  }
-}
-
-CtView front_view(lua_State *L, int idx, const char *op) {
-  const Tensor *t = tensor_check_live(L, idx, op);
-  tensor_check_memory(L, idx, op);
-  if (!t->in_kernel) {
-    diag_error(L, "%s: %s is a tensor of the host; pass it to the kernel as an argument", op,
-               tensor_push_title(L, idx));
-  }
-  return tensor_view(t);
-}
-
 /* --- work on whole tensors -------------------------------------------------------------------------------- */
-
-int front_recast(lua_State *L, const Tensor *t, CtDtype to) {
-  CtIr *ir = front_here(L, "recast");
-  CtView view;
-  CtErr err;
-  check(L, ct_ir_recast(ir, tensor_view(t), to, &view, &err), &err);
-  tensor_push_kernel(L, to, t->space, view, front_serial(L));
-  return 1;
-}
-
-/* A copy atom in an argument; its elements' type is known. */
-const CtAtom *front_copy_atom(lua_State *L, int idx, const char *op, CtDtype *dtype) {
-  const CtAtom *atom = bind_test_atom(L, idx, dtype);
-  if (atom == NULL || atom->kind != CT_ATOM_COPY) {
-    diag_type_error(L, idx, op, "a tiled copy, or an atom of copies,");
-  } else if (*dtype == CT_VOID) {
-    diag_error(
-        L,
-        "%s: %s does not say which elements it copies; write atom(\"%s\", f16), or what type "
-        "they have",
-        op, atom->name, atom->name);
-  }
-  return atom;
-}
-
-static int copy_by(lua_State *L, CtIr *ir) { /* atom, src, dst */
-  CtDtype dtype;
-  CtErr err;
-  const CtAtom *atom = front_copy_atom(L, 1, "copy", &dtype);
-  CtView src = front_view(L, 2, "copy"), dst = front_view(L, 3, "copy");
-  check(L, ct_ir_copy_by(ir, atom, dtype, NULL, src, dst, &err), &err);
-  return 0;
-}
-
-int front_copy(lua_State *L) { /* [atom,] src, dst */
-  CtIr *ir = front_here(L, "copy");
-  CtErr err;
-  if (lua_gettop(L) > 2 && tensor_test(L, 1) == NULL) {
-    return copy_by(L, ir);
-  }
-  CtView src = front_view(L, 1, "copy");
-  CtView dst = front_view(L, 2, "copy");
-  check(L, ct_ir_copy(ir, src, dst, &err), &err);
-  return 0;
-}
-
-static int fill(lua_State *L, const char *op) { /* tensor, value */
-  CtIr *ir = front_here(L, op);
-  CtErr err;
-  CtView dst = front_view(L, 1, op);
-  CtVal value = value_to(L, 2, ir->bufs[dst.buf].dtype, op);
-  check(L, ct_ir_fill(ir, dst, value, &err), &err);
-  return 0;
-}
-
-int front_fill(lua_State *L) { return fill(L, "fill"); }
-
-int front_clear(lua_State *L) {
-  const Tensor *t = tensor_check(L, 1, "clear");
-  tensor_check_memory(L, 1, "clear");
-  lua_settop(L, 1);
-  if (t->dtype == CT_bool) {
-    lua_pushboolean(L, 0);
-  } else {
-    lua_pushinteger(L, 0);
-  }
-  return fill(L, "clear");
-}
 
 static int lang_axpby(lua_State *L) { /* alpha, X, beta, Y */
   CtIr *ir = front_here(L, "axpby");
   CtErr err;
-  CtView x = front_view(L, 2, "axpby");
-  CtView y = front_view(L, 4, "axpby");
+  CtView x = access_view(L, 2, "axpby");
+  CtView y = access_view(L, 4, "axpby");
   CtDtype dtype = ir->bufs[y.buf].dtype;
   CtVal alpha = value_to(L, 1, dtype, "axpby");
   CtVal beta = value_to(L, 3, dtype, "axpby");
-  check(L, ct_ir_axpby(ir, alpha, x, beta, y, &err), &err);
+  diag_check(L, ct_ir_axpby(ir, alpha, x, beta, y, &err), &err);
   return 0;
 }
 
@@ -505,8 +351,8 @@ static CtInt extent_of_axis(lua_State *L, const CtCx *cx, CtLayout l) {
   } else {
     path[0] = bind_to_index(L, 2, 0, ct_layout_rank(l) - 1, "axes", "mode");
   }
-  check(L, ct_mode_at(cx, "axes", l, n, path, &l, &err), &err);
-  check(L, ct_size(cx, l, &size, &err), &err);
+  diag_check(L, ct_mode_at(cx, "axes", l, n, path, &l, &err), &err);
+  diag_check(L, ct_size(cx, l, &size, &err), &err);
   return size;
 }
 

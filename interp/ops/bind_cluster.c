@@ -2,6 +2,7 @@
    launches that overlap with the one before. */
 #include <lauxlib.h>
 
+#include "access.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "interp/state/state.h"
@@ -46,7 +47,7 @@ static int lang_cluster_sync(lua_State *L) {
 /* A shared tensor, as the block of a rank has it. */
 static int lang_remote(lua_State *L) { /* tensor, rank */
   CtIr *ir = front_here(L, "remote");
-  CtView view = front_view(L, 1, "remote");
+  CtView view = access_view(L, 1, "remote");
   const Tensor *t = tensor_test(L, 1);
   int size = (int)ct_ir_cluster_size(ir);
   if (t->space != CT_SHARED || ir->bufs[view.buf].remote != 0 || t->is_guarded) {

@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "interp/tensor/tensor.h"
@@ -55,9 +56,9 @@ static int lang_gemm(lua_State *L) { /* [mma,] A, B, C[, {order =, accumulate =}
   CtErr err;
   const CtAtom *atom = to_mma(L);
   int first = atom == NULL ? 1 : 2;
-  CtView a = front_view(L, first, "gemm");
-  CtView b = front_view(L, first + 1, "gemm");
-  CtView c = front_view(L, first + 2, "gemm");
+  CtView a = access_view(L, first, "gemm");
+  CtView b = access_view(L, first + 1, "gemm");
+  CtView c = access_view(L, first + 2, "gemm");
   CtMmaOpts opts = to_options(L, first + 3);
   if (atom == NULL && opts.accumulate != 0) {
     return diag_error(L,

@@ -1,6 +1,8 @@
 /* bind_guard.c: guard(t), and how parts of guarded tensors are made. */
 #include <lauxlib.h>
 
+#include "access.h"
+#include "traced.h"
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
 #include "interp/trace/front.h"
@@ -108,29 +110,6 @@ CtVal guard_close(lua_State *L, GuardedAccess *a, CtVal v) {
   }
   ct_ir_end(ir, a->if_);
   return a->var == 0 ? 0 : ct_ir_get(ir, a->var);
-}
-
-void front_load(lua_State *L, const Tensor *t, CtTuple crd) {
-  CtIr *ir = front_here(L, "a kernel's tensor");
-  GuardedAccess a;
-  CtVal v = 0;
-  if (guard_open(L, t, crd, t->dtype, &a)) {
-    v = ct_ir_load(ir, t->buf, front_offset(L, t, crd, "read of"));
-  }
-  value_push(L, guard_close(L, &a, v));
-}
-
-void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx) {
-  CtIr *ir = front_here(L, "a kernel's tensor");
-  const char *what = lua_pushfstring(L, "store to %s", t->name != NULL ? t->name : "a tensor");
-  CtVal value = value_to(L, value_idx, t->dtype, what);
-  GuardedAccess a;
-  CtErr err;
-  diag_check(L, ct_ir_check_writable(ir, "a store", tensor_view(t), &err), &err);
-  if (guard_open(L, t, crd, CT_VOID, &a)) {
-    ct_ir_store(ir, t->buf, front_offset(L, t, crd, "store to"), value);
-  }
-  (void)guard_close(L, &a, 0);
 }
 
 /* {====== guard(t) ====== */
@@ -294,18 +273,18 @@ static int copy_if(lua_State *L) {
   bool has_atom = lua_gettop(L) > 3 && tensor_test(L, 1) == NULL && !lua_isfunction(L, 1);
   int64_t n = 1;
   if (has_atom) {
-    atom = *front_copy_atom(L, 1, "copy_if", &dtype);
+    atom = *traced_copy_atom(L, 1, "copy_if", &dtype);
     n = ct_ir_atom_values(ir, &atom, CT_ATOM_SRC, dtype);
     lua_remove(L, 1);
   }
   lua_settop(L, 3);
-  CtView src = front_view(L, 2, "copy_if"), dst = front_view(L, 3, "copy_if"), pred;
+  CtView src = access_view(L, 2, "copy_if"), dst = access_view(L, 3, "copy_if"), pred;
   if (lua_isfunction(L, 1)) {
     front_convert(L, 1);
     pred = ask_predicate(L, &cx, 1, tensor_test(L, 2), n);
     front_here(L, "copy_if");
   } else {
-    pred = front_view(L, 1, "copy_if");
+    pred = access_view(L, 1, "copy_if");
   }
   diag_check(L,
              has_atom ? ct_ir_copy_by(ir, &atom, dtype, &pred, src, dst, &err)

@@ -4,6 +4,7 @@
    offset. */
 #include <lauxlib.h>
 
+#include "access.h"
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
 #include "division.h"
@@ -177,7 +178,7 @@ static int tile(lua_State *L) {
       division_check_coordinate(&d, kept);
     }
   }
-  crd = t == NULL ? crd : front_coordinate(L, t, crd);
+  crd = t == NULL ? crd : access_coordinate(L, t, crd);
   if (t != NULL && t->is_guarded && project_tuple(&cx, proj, crd, &kept)) {
     division_note_lone(&d, kept);
   }
@@ -208,7 +209,7 @@ static bool thread_tiler(lua_State *L, const CtCx *cx, CtLayout thr, CtTiler *ou
 static void check_threads(Division *d, CtTuple proj, CtInt index) {
   CtTiler tiler;
   if (d->t->in_kernel) {
-    front_check_threads(d->L, d->thr, index);
+    access_check_threads(d->L, d->thr, index);
   }
   if (thread_tiler(d->L, d->cx, d->thr, &tiler) && project_tiler(d->cx, proj, tiler, &d->tiler)) {
     d->title = tensor_push_title(d->L, 1);
@@ -269,7 +270,7 @@ static int parallelize(lua_State *L) {
     pad_whole(L, &cx, "parallelize", tiler, &part);
   }
   const CtNode thread = {.rank = CT_LEAF, .len = 1, .i = index};
-  index = t == NULL ? index : front_coordinate(L, t, &thread)->i;
+  index = t == NULL ? index : access_coordinate(L, t, &thread)->i;
   diag_check(L, ct_composed_parallelize(&cx, &part, thr, index, proj, &part, &offset, &err), &err);
   int n_results = push_part(L, &cx, &d, &part, offset);
   if (t != NULL) {

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "access.h"
+#include "traced.h"
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
 #include "interp/trace/front.h"
@@ -66,7 +68,7 @@ static int load(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call
   }
   check_inside(L, idx, cx, crd, is_call);
   if (t->in_kernel) {
-    front_load(L, t, crd);
+    access_load(L, t, crd);
     return 1;
   }
   int64_t at = host_index(L, idx, cx, crd, is_call);
@@ -84,7 +86,7 @@ static void store(lua_State *L, int idx, const CtCx *cx, CtTuple crd, int value)
   tensor_check_memory(L, idx, NULL);
   check_inside(L, idx, cx, crd, false);
   if (t->in_kernel) {
-    front_store(L, t, crd, value);
+    access_store(L, t, crd, value);
     return;
   }
   int64_t at = host_index(L, idx, cx, crd, false);
@@ -105,7 +107,7 @@ static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
     return guard_slice_coords(L, cx, t, crd);
   }
   check_inside(L, 1, cx, crd, true);
-  crd = front_coordinate(L, t, crd);
+  crd = access_coordinate(L, t, crd);
   if (ct_slice(cx, crd, t->layout, &rest, &at, &err) != CT_OK) {
     return fail_access(L, 1, cx, crd, true, err.msg);
   }
@@ -407,7 +409,7 @@ static CtStatus copy_elements(const CtCx *cx, const Tensor *src, const Tensor *d
 static int copy(lua_State *L) {
   CtDtype dtype;
   if (front_ir(L) != NULL) {
-    return front_copy(L);
+    return traced_copy(L);
   }
   if (bind_test_atom(L, 1, &dtype) != NULL) {
     return diag_error(L, "copy: atoms copy in kernels; on the host write copy(src, dst)");
@@ -442,7 +444,7 @@ static CtStatus fill_elements(void *ud, CtDtype dtype, void *dst, int64_t n, CtE
 /* fill(t, value) */
 static int fill(lua_State *L) {
   if (front_ir(L) != NULL) {
-    return front_fill(L);
+    return traced_fill(L);
   }
   const Tensor *t = tensor_check_host(L, 1, "fill");
   Elem e;
@@ -455,7 +457,7 @@ static int fill(lua_State *L) {
 /* clear(t): zeros. */
 static int clear(lua_State *L) {
   if (front_ir(L) != NULL) {
-    return front_clear(L);
+    return traced_clear(L);
   }
   const Tensor *t = tensor_check_host(L, 1, "clear");
   Elem zero;

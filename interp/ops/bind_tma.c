@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "guard.h"
@@ -29,7 +30,7 @@ static int to_promotion(lua_State *L, int idx) {
 static int lang_tma_tensor(lua_State *L) { /* tensor[, {promotion =}] */
   CtIr *ir = front_here(L, "tma_tensor");
   CtCx cx = bind_enter(L);
-  CtView view = front_view(L, 1, "tma_tensor");
+  CtView view = access_view(L, 1, "tma_tensor");
   const Tensor *t = tensor_test(L, 1);
   CtLayout coords;
   CtErr err;
@@ -83,7 +84,7 @@ static int lang_tma_load(lua_State *L) { /* src, dst, bar[, {multicast =}] */
   if (!has_bar) {
     diag_error(L, "tma_load: argument 3 is missing; an mbarrier, as full[i], was expected");
   }
-  call.shared = front_view(L, 2, call.op);
+  call.shared = access_view(L, 2, call.op);
   bind_to_mbarrier(L, 3, call.op, &call.bar, &call.slot);
   if (bind_push_option(L, 4, call.op, "multicast") != LUA_TNIL) {
     (void)value_settle(L, -1);
@@ -119,7 +120,7 @@ static int lang_tma_store(lua_State *L) { /* src, dst[, {reduce =}] */
   CtTmaCall call = {.op = "tma_store"};
   CtErr err;
   lua_settop(L, 3);
-  call.shared = front_view(L, 1, call.op);
+  call.shared = access_view(L, 1, call.op);
   to_tile(L, 2, &call);
   call.reduce = to_reduction(L, 3);
   diag_check(L, ct_ir_tma_store(ir, &call, &err), &err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traced.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front_state.h"
 #include "interp/tensor/tensor.h"
@@ -383,7 +384,7 @@ static int lang_fma(lua_State *L) {
 static int lang_cast(lua_State *L) {
   CtDtype type = bind_to_dtype(L, 2, "cast");
   if (tensor_test(L, 1) != NULL) {
-    return front_cast(L, type);
+    return traced_cast(L, type);
   }
   front_here(L, "cast");
   value_push(L, value_cast(L, 1, type, "cast"));

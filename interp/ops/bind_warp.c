@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "guard.h"
@@ -115,7 +116,7 @@ static CtVal half_of_bits(CtIr *ir, CtVal bits, CtDtype t) {
 
 /* The offset of two elements that one word holds. */
 static CtVal offset_of_two(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd) {
-  CtVal offset = front_offset(L, t, crd, "atomic_add");
+  CtVal offset = access_offset(L, t, crd, "atomic_add");
   const CtBuf *buf = &ir->bufs[t->buf];
   if (t->guard != NULL || (t->is_guarded && t->is_whole)) {
     diag_error(
@@ -184,7 +185,7 @@ static int lang_atomic(lua_State *L) { /* tensor, coordinate[, compare][, value]
   }
   bool is_void = ct_ops[op].result == CT_RES_VOID;
   if (guard_open(L, t, crd, is_void ? CT_VOID : t->dtype, &access)) {
-    old = ct_ir_atomic(ir, op, t->buf, front_offset(L, t, crd, name), value, compare);
+    old = ct_ir_atomic(ir, op, t->buf, access_offset(L, t, crd, name), value, compare);
   }
   old = guard_close(L, &access, is_void ? 0 : old);
   if (is_void) {

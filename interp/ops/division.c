@@ -1,6 +1,7 @@
 /* division.c: whether the tiles that a tensor is divided into fit. */
 #include "division.h"
 
+#include "access.h"
 #include "interp/state/diag.h"
 
 static const char *tiler_text(const Division *d) {
@@ -71,7 +72,12 @@ static void check_divides(const Division *d, Divided m, CtInt n, CtInt extent) {
   if (!ct_is_static(extent)) {
     CtFacts facts = ct_int_facts(d->cx, extent);
     if (facts.div % n.v != 0) {
-      front_require(d->L, d->op, extent, n.v, mode_text(d, m), d->title);
+      const CtRequire r = {.modulus = n.v,
+                           .op = d->op,
+                           .mode = mode_text(d, m),
+                           .name = d->title,
+                           .divisor = d->by_threads ? "thread layout" : "tile"};
+      access_require(d->L, extent, r);
       lua_pop(d->L, 1); /* the text */
     }
   } else if (n.v > extent.v) {

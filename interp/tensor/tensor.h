@@ -173,41 +173,13 @@ CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Ele
    one line. */
 CtStatus tensor_print(const CtCx *cx, const Tensor *t, CtText *out, CtErr *err) CT_NODISCARD;
 
-/* --- what the kernel front end does for kernel tensors; each may raise ------------------------ */
+/* --- front_within.c; each may raise ------------------------------------------------------------ */
 
-/* front_within.c, in traces that are checked: before an access to the element at `crd`; of the part of `of` at a
+/* In traces that are checked: before an access to the element at `crd`; of the part of `of` at a
    coordinate with `_`; of a part that exists for coordinates below the extent only. */
 void front_within_element(lua_State *L, const Tensor *t, CtTuple crd);
 void front_within_slice(lua_State *L, const Tensor *of, CtTuple crd, Tensor *part);
 void front_within_part(lua_State *L, Tensor *part, CtInt crd, CtInt extent, const char *what);
-/* The offset of the element at `crd`, for a message that begins with `verb`. A static one must lie in
-   the memory that the kernel declared. */
-CtVal front_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb);
-/* Pushes the traced value of the element at `crd` (no `_` in it; leaves may be dynamic). */
-void front_load(lua_State *L, const Tensor *t, CtTuple crd);
-/* Stores the Lua value at `value_idx`: a traced value, number or boolean. */
-void front_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx);
-/* A coordinate in t, wide enough for arithmetic with its layout: of a tensor of the kernel whose indices
-   need 64 bits, run-time entries have them. */
-CtTuple front_coordinate(lua_State *L, const Tensor *t, CtTuple crd);
-/* The tensor in an argument, which must be one of the running trace. Raises. */
-CtView front_view(lua_State *L, int idx, const char *op);
-/* The copy atom in an argument, which may be a tiled copy, and the type of its elements. Raises. */
-const CtAtom *front_copy_atom(lua_State *L, int idx, const char *op, CtDtype *dtype);
-/* copy, fill, clear while a trace is running: called with the stack as Lua calls the function,
-   return the number of results. */
-int front_recast(lua_State *L, const Tensor *t, CtDtype to);
-int front_cast(lua_State *L, CtDtype to); /* of the tensor in argument 1 */
-int front_copy(lua_State *L);
-int front_fill(lua_State *L);
-int front_clear(lua_State *L);
-/* The dynamic extent of mode `mode`, "0 (M)", of the tensor called `name` must be a multiple of
-   `tile`: each launch is checked. `op` is "tile" or "parallelize". */
-void front_require(lua_State *L, const char *op, CtInt extent, int64_t tile, const char *mode,
-                   const char *name);
-/* The thread layout `thr` is about to divide work, and the thread takes part `index`: raises if that is the
-   thread's own number in the block, which has another number of threads. */
-void front_check_threads(lua_State *L, CtLayout thr, CtInt index);
 
 /* --- the functions of the language ------------------------------------------------------------ */
 

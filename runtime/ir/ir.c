@@ -206,15 +206,19 @@ CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *
   return ct_ir_text_op(ir, CT_OP_ESCAPE, type, text, n, names, vals);
 }
 
-void ct_ir_require(CtIr *ir, CtVal value, int64_t modulus, const char *what) {
+void ct_ir_require(CtIr *ir, CtRequire r) {
   for (size_t i = 0; i < ir->n_requires; i++) {
-    if (ir->requires_[i].value == value && ir->requires_[i].modulus == modulus) {
+    if (ir->requires_[i].value == r.value && ir->requires_[i].modulus == r.modulus) {
       return;
     }
   }
   if (CT_IR_GROW(ir, requires_, n_requires, cap_requires, ir->n_requires + 1)) {
-    ir->requires_[ir->n_requires++] =
-        (CtRequire){value, modulus, ct_ir_intern(ir, what), ir->cur_loc};
+    const char **const texts[] = {&r.op, &r.mode, &r.name, &r.divisor};
+    for (size_t i = 0; i < CT_ARRAY_LEN(texts); i++) {
+      *texts[i] = ct_ir_intern(ir, *texts[i]);
+    }
+    r.loc = ir->cur_loc;
+    ir->requires_[ir->n_requires++] = r;
   }
 }
 

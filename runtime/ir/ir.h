@@ -237,7 +237,9 @@ typedef struct CtParam {
 typedef struct CtRequire {
   CtVal value; /* of slots and constants only */
   int64_t modulus;
-  const char *what; /* "tile: mode 0 of A": what has the value, as a message begins */
+  const char *op;          /* who asks: "tile" */
+  const char *mode, *name; /* what has the value: mode "0 (M)" of "A" */
+  const char *divisor;     /* what has the size `modulus`: "tile" or "thread layout" */
   CtLoc loc;
 } CtRequire;
 
@@ -516,7 +518,7 @@ static inline bool ct_op_has_buf(CtOp op) {
   return op == CT_OP_LOAD || op == CT_OP_STORE || ct_op_is_atomic(op) || ct_op_is_mbar(op);
 }
 
-void ct_ir_require(CtIr *ir, CtVal value, int64_t modulus, const char *what);
+void ct_ir_require(CtIr *ir, CtRequire r); /* at the current location; its texts are copied */
 void ct_ir_name(CtIr *ir, CtVal v, const char *name);          /* keeps an earlier name */
 void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name); /* likewise */
 

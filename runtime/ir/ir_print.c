@@ -285,7 +285,8 @@ static void print_header(Printer *p) {
     const CtRequire *r = &ir->requires_[i];
     ct_text_puts(p->out, "require ");
     print_value(p, r->value);
-    ct_text_printf(p->out, " %% %" PRId64 " == 0 '%s' ; %d\n", r->modulus, r->what, r->loc.line);
+    ct_text_printf(p->out, " %% %" PRId64 " == 0 '%s: mode %s of %s' ; %d\n", r->modulus, r->op,
+                   r->mode, r->name, r->loc.line);
   }
   print_maps(p);
 }
