@@ -27,9 +27,9 @@
 
 typedef enum CtOp {
   CT_OP_NONE,
-#define X(name, text, n, result, cls) CT_OP_##name,
+#define OP(NAME, ...) CT_OP_##NAME,
+#define PURE(NAME, ...) CT_OP_##NAME,
 #include "ops.def"
-#undef X
   CT_OP_COUNT
 } CtOp;
 
@@ -45,14 +45,81 @@ typedef enum CtOpClass {
 
 typedef enum CtOpResult { CT_RES_VOID, CT_RES_SAME, CT_RES_BOOL, CT_RES_GIVEN } CtOpResult;
 
+/* What an operation holds beside its scalar operands. */
+typedef enum CtOpData {
+  CT_DATA_NONE,
+  CT_DATA_CONST,   /* imm: the value */
+  CT_DATA_SLOT,    /* imm: the slot */
+  CT_DATA_AXIS,    /* imm: 0..2 for x, y, z */
+  CT_DATA_VAR,     /* imm: the VAR */
+  CT_DATA_ELEMENT, /* imm: the CtBuf; operand 0 is the element's place in it */
+  CT_DATA_ATOMIC,  /* likewise, of an atomic operation */
+  CT_DATA_BAR,     /* imm: the CtBuf of mbarriers; operand 0, if any, says which */
+  CT_DATA_BUF,     /* imm: the CtBuf */
+  CT_DATA_HINT,    /* imm: how often a loop is unrolled; -1: fully, 0: not said */
+  CT_DATA_TARGET,  /* imm: the FOR, LOOP or BLOCK that is left */
+  CT_DATA_NUMBER,  /* imm: a number */
+  CT_DATA_NAMED,   /* imm: threads; operand 0 is the barrier */
+  CT_DATA_GROUPS,  /* imm: groups of stores, << 1; bit 0: until they are written */
+  CT_DATA_LANE,    /* imm: CtShfl, and the width << 8 */
+  CT_DATA_VOTE,    /* imm: CtVote */
+  CT_DATA_TILE,    /* u.tile */
+  CT_DATA_TMA,     /* u.tma */
+  CT_DATA_TEXT     /* u.escape */
+} CtOpData;
+
+/* The types of a PURE operation's operands, see ops.def. */
+typedef enum CtOpTypes {
+  CT_TYPES_NONE,
+  CT_TYPES_NUMBERS,
+  CT_TYPES_FLOATS,
+  CT_TYPES_F32,
+  CT_TYPES_INTS,
+  CT_TYPES_SIGNED,
+  CT_TYPES_BOOL,
+  CT_TYPES_WIDE,
+  CT_TYPES_ANY
+} CtOpTypes;
+
+/* X(NAME, bit) */
+#define CT_OP_TRAITS(X)                                                                            \
+  X(COMMUTES, 0) /* its two operands may be exchanged */                                           \
+  X(ORDERS, 1)   /* orders or divides: on u64 it differs from the same bits as i64 */              \
+  X(NANS, 2)     /* of floats it may make a NaN, or an infinity, of operands that are none */      \
+  X(FLOP, 3)     /* of floats: one operation for a profile, */                                     \
+  X(FMA, 4)      /* a multiply-add, */                                                             \
+  X(SPECIAL, 5)  /* or several instructions, or one of the special function unit */                \
+  X(KEEPS, 6)    /* an effect that changes no memory that a load may see */                        \
+  X(ARRIVES, 7)  /* plain asynchronous copies before it are complete */                            \
+  X(SUMS, 8)     /* a tile operation that adds products to its destination */
+typedef enum CtOpTrait {
+#define X(NAME, bit) CT_TRAIT_##NAME = 1 << (bit),
+  CT_OP_TRAITS(X)
+#undef X
+} CtOpTrait;
+
 typedef struct CtOpInfo {
   const char *text;
   uint8_t n_args;
   CtOpResult result;
   CtOpClass cls;
+  CtOpData data;
+  CtOpTypes types;
+  unsigned traits; /* CtOpTrait */
 } CtOpInfo;
 
 extern const CtOpInfo ct_ops[CT_OP_COUNT];
+
+static inline bool ct_op_has(CtOp op, CtOpTrait trait) { return (ct_ops[op].traits & trait) != 0; }
+static inline bool ct_op_is_atomic(CtOp op) { return ct_ops[op].data == CT_DATA_ATOMIC; }
+static inline bool ct_op_is_mbar(CtOp op) { return ct_ops[op].data == CT_DATA_BAR; }
+static inline bool ct_op_is_tma(CtOp op) { return ct_ops[op].data == CT_DATA_TMA; }
+static inline bool ct_op_has_text(CtOp op) { return ct_ops[op].data == CT_DATA_TEXT; }
+/* Its imm is the buffer that operand 0 is a place in. */
+static inline bool ct_op_has_buf(CtOp op) {
+  CtOpData data = ct_ops[op].data;
+  return data == CT_DATA_ELEMENT || data == CT_DATA_ATOMIC || data == CT_DATA_BAR;
+}
 
 typedef uint32_t CtVal;    /* 0: none */
 typedef uint32_t CtRegion; /* 0: none; 1: the kernel's body */
@@ -483,9 +550,6 @@ CtVal ct_ir_clock(CtIr *ir);
 bool ct_ir_has_atomic(CtOp op, CtDtype type);
 /* Value and compare are of the buffer's type; 0 where ops.def has none. 0 is returned for a STORE. */
 CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, CtVal compare);
-static inline bool ct_op_is_atomic(CtOp op) {
-  return op >= CT_OP_ATOMIC_ADD && op <= CT_OP_ATOMIC_STORE;
-}
 /* ir_sync.c: n mbarriers (u64 in shared memory), of which `count` arrivals complete a phase, and their
    MBAR_INIT. Without memory 0. */
 uint32_t ct_ir_mbarrier(CtIr *ir, int64_t n, uint32_t count);
@@ -495,7 +559,6 @@ void ct_ir_named_barrier(CtIr *ir, CtOp op, CtVal id, int64_t threads);
 CtVal ct_ir_elect(CtIr *ir);
 /* Registers that a thread has when the kernel begins, which SETMAXNREG counts from. */
 int ct_ir_first_registers(const CtIr *ir);
-static inline bool ct_op_is_mbar(CtOp op) { return op >= CT_OP_MBAR_INIT && op <= CT_OP_MBAR_TEST; }
 static inline bool ct_op_is_sync(CtOp op) { return op >= CT_OP_MBAR_INIT && op <= CT_OP_ELECT; }
 /* ir_within.c, of traces that are checked. Is the coordinate known to be within 0 .. extent-1? */
 bool ct_ir_is_within(const CtIr *ir, CtInt crd, CtInt extent);
@@ -507,16 +570,6 @@ void ct_ir_within(CtIr *ir, uint32_t buf, CtInt crd, CtInt extent, const char *w
 void ct_ir_within_view(CtIr *ir, const CtView *v); /* all of the view's */
 void ct_ir_printf(CtIr *ir, const char *format, int n, const CtVal *vals);
 void ct_ir_assert(CtIr *ir, CtVal cond, const char *message);
-/* It has a CtEscape. */
-static inline bool ct_op_has_text(CtOp op) {
-  return op == CT_OP_ESCAPE || op == CT_OP_PRINT || op == CT_OP_ASSERT || op == CT_OP_WITHIN;
-}
-/* It is one instruction of the tensor memory accelerator: a CtTma. */
-static inline bool ct_op_is_tma(CtOp op) { return op == CT_OP_TMA_LOAD || op == CT_OP_TMA_STORE; }
-/* Its imm is the buffer that operand 0 is an offset in. */
-static inline bool ct_op_has_buf(CtOp op) {
-  return op == CT_OP_LOAD || op == CT_OP_STORE || ct_op_is_atomic(op) || ct_op_is_mbar(op);
-}
 
 void ct_ir_require(CtIr *ir, CtRequire r); /* at the current location; its texts are copied */
 void ct_ir_name(CtIr *ir, CtVal v, const char *name);          /* keeps an earlier name */

@@ -43,9 +43,7 @@ CtFacts ct_const_facts(int64_t v);
 static inline bool ct_facts_is_one(CtFacts f) { return f.lo == f.hi; }
 /* Of an operation on integers. `exact`: the result is known to fit. */
 CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact);
-/* Operations on u64 that differ from those on the same bits as i64; such a one with operands whose ranges
-   say nothing, because they are not known to be below 2^63. */
-bool ct_cares_for_sign(CtOp op);
+/* The operation ORDERS u64 operands whose ranges say nothing: they are not known to be below 2^63. */
 bool ct_is_signed_view(CtOp op, CtDtype type, CtFacts a, CtFacts b);
 
 /* Tile operations (ir_tile.c). Fails with "<op>: <the view> <rule>"; fails where a view of declared memory

@@ -52,9 +52,7 @@ static void check_operand(void *ud, CtVal v) {
 
 /* Operations that narrow types are widened for. */
 static bool computes(CtOp op) {
-  return (ct_ops[op].cls == CT_CLS_PURE && op != CT_OP_SELECT && op != CT_OP_CAST &&
-          op != CT_OP_BITCAST) ||
-         op == CT_OP_FOR;
+  return (ct_ops[op].cls == CT_CLS_PURE && ct_ops[op].types != CT_TYPES_ANY) || op == CT_OP_FOR;
 }
 
 static bool is_cast(CtDtype from, CtDtype to) {

@@ -121,20 +121,8 @@ static Span span_arithmetic_shift(CtFacts a, CtFacts b, CtFacts all) {
 
 /* A u64 is kept as an int64_t of the same bits, and so is its range. Sums, differences and products
    of bits do not care; what orders or divides does, unless both are known to be below 2^63. */
-bool ct_cares_for_sign(CtOp op) {
-  switch (op) {
-    case CT_OP_FLOORDIV:
-    case CT_OP_FLOORMOD:
-    case CT_OP_MIN:
-    case CT_OP_MAX:
-    case CT_OP_LT:
-    case CT_OP_LE: return true;
-    default: return false;
-  }
-}
-
 bool ct_is_signed_view(CtOp op, CtDtype type, CtFacts a, CtFacts b) {
-  return type == CT_u64 && ct_cares_for_sign(op) && (a.lo < 0 || b.lo < 0);
+  return type == CT_u64 && ct_op_has(op, CT_TRAIT_ORDERS) && (a.lo < 0 || b.lo < 0);
 }
 
 /* That of a type's smallest number is the number itself. */

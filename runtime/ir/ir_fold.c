@@ -162,7 +162,7 @@ static bool fold_u64(CtOp op, uint64_t a, uint64_t b, int64_t *r) {
 static bool fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r) {
   uint64_t x = (uint64_t)a;
   uint64_t y = (uint64_t)b;
-  if (type == CT_u64 && (ct_cares_for_sign(op) || op == CT_OP_SHL || op == CT_OP_SHR)) {
+  if (type == CT_u64 && (ct_op_has(op, CT_TRAIT_ORDERS) || op == CT_OP_SHL || op == CT_OP_SHR)) {
     return fold_u64(op, x, y, r);
   }
   switch (op) {
@@ -355,21 +355,6 @@ static CtVal float_identity(const CtIr *ir, CtOp op, CtVal a, CtVal b) {
   }
 }
 
-static bool is_commutative(CtOp op) {
-  switch (op) {
-    case CT_OP_ADD:
-    case CT_OP_MUL:
-    case CT_OP_AND:
-    case CT_OP_OR:
-    case CT_OP_XOR:
-    case CT_OP_LAND:
-    case CT_OP_LOR:
-    case CT_OP_EQ:
-    case CT_OP_NE: return true;
-    default: return false;
-  }
-}
-
 static CtVal fold_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) {
   const CtInst *x = at(ir, a);
   const CtInst *y = at(ir, b);
@@ -448,7 +433,7 @@ static CtVal binary(CtIr *ir, CtOp op, CtVal a, CtVal b, bool exact) {
   if (folded != 0) {
     return folded;
   }
-  if (is_commutative(op) && is_const(ir, a)) {
+  if (ct_op_has(op, CT_TRAIT_COMMUTES) && is_const(ir, a)) {
     CtVal t = a;
     a = b;
     b = t;

@@ -3,12 +3,6 @@
    never waits, a wait is put before each of these. For copies by atoms of cp.async the kernel waits itself. */
 #include "ir_build.h"
 
-static bool is_barrier(CtOp op) {
-  return op == CT_OP_BARRIER || op == CT_OP_CLUSTER_ARRIVE || op == CT_OP_MBAR_ARRIVE ||
-         op == CT_OP_MBAR_ARRIVE_AT || op == CT_OP_MBAR_ARRIVE_EXPECT || op == CT_OP_NAMED_SYNC ||
-         op == CT_OP_NAMED_ARRIVE;
-}
-
 void ct_pass_async(CtIr *ir) {
   bool async = false;
   for (CtVal v = 1; v < ir->n_insts; v++) {
@@ -21,7 +15,7 @@ void ct_pass_async(CtIr *ir) {
   }
   size_t n = ir->n_insts;
   for (CtVal v = 1; async && v < n; v++) {
-    if (ir->insts[v].region != 0 && is_barrier((CtOp)ir->insts[v].op)) {
+    if (ir->insts[v].region != 0 && ct_op_has((CtOp)ir->insts[v].op, CT_TRAIT_ARRIVES)) {
       CtVal wait = ct_ir_new(ir, CT_OP_CP_WAIT, CT_VOID);
       if (wait != 0) {
         ir->insts[wait].loc = ir->insts[v].loc;
