@@ -15,19 +15,13 @@
 #include <lua.h>
 
 #include "interp/state/diag.h"
+#include "interp/state/types.h"
+#include "interp/trace/number.h"
 #include "runtime/ir/atom.h"
 #include "runtime/base/dtype.h"
 #include "runtime/layout/composed.h"
 #include "runtime/ir/ir.h"
 
-#define LAYOUT_TYPE "layout" /* names of metatables in the registry */
-#define SWIZZLE_TYPE "swizzle"
-#define TUPLE_TYPE "tuple"
-#define DTYPE_TYPE "dtype"
-#define NUMBER_TYPE "number of a given type"
-#define BASIS_TYPE "basis element"
-#define ANY_TYPE "_"
-#define INDEX_TYPE "index" /* threadIdx and its like */
 
 /* The scratch arena, and the integers of the running trace, if there is one. */
 CtCx bind_cx(lua_State *L);
@@ -111,19 +105,6 @@ const CtAtom *bind_test_atom(lua_State *L, int idx, CtDtype *dtype);
 /* The element of an mbarrier in an argument, full[i], or an mbarrier that is one alone: its buffer in the IR
    of the running trace, and which it is (an i32). Raises. (bind_sync.c) */
 void bind_to_mbarrier(lua_State *L, int idx, const char *op, uint32_t *buf, CtVal *slot);
-/* The local's name for the mbarriers or the pipeline state at idx; nothing for other values. */
-void bind_name_sync(lua_State *L, int idx, const char *name);
-
-/* `f64(2)`, `i64(n)`, `static(16)` outside a kernel: a number for a launch, of a type or constant. */
-typedef struct TypedNumber {
-  CtDtype dtype; /* CT_VOID: static, as it is */
-  bool is_float; /* which of the two below is meant */
-  bool is_bool;  /* of a static one: i is 0 or 1 */
-  int64_t i;
-  double f;
-} TypedNumber;
-bool bind_test_number(lua_State *L, int idx, TypedNumber *out);
-void bind_push_number(lua_State *L, TypedNumber n);
 
 /* {====== To Lua: each pushes one value [-0, +1, m] ====== */
 
@@ -157,18 +138,6 @@ const char *bind_layout_text(const CtCx *cx, CtLayout l);
 const char *bind_composed_text(const CtCx *cx, const CtComposed *c);
 const char *bind_tuple_text(const CtCx *cx, CtTuple tuple);
 
-/* {====== Opening: each is called with the language's table on top of the stack, adds its names to it,
-   registers its metatables, and leaves the stack as it was. state.c lists them in order. ====== */
-
-void bind_open_tuple(lua_State *L);
-void bind_open_layout(lua_State *L);
-void bind_open_algebra(lua_State *L); /* after the layouts: adds to their methods */
-void bind_open_swizzle(lua_State *L); /* after the layouts: swizzles share functions with them */
-void bind_open_dtype(lua_State *L);
-void bind_open_atom(lua_State *L);
-void bind_open_gemm(lua_State *L);
-void bind_open_host(lua_State *L);
-void bind_open_reload(lua_State *L);
 
 /* A metatable called `name` with __name, the metamethods `meta`, and `methods` as __index (a table)
    when meta has none; both end with {NULL, NULL}; left out of the stack. */

@@ -8,6 +8,7 @@
 #include "interp/trace/front.h"
 #include "runtime/base/convert.h"
 #include "interp/trace/value.h"
+#include "interp/openers.h"
 
 /* The userdata. One object for each type and state, in the language's table and the registry. */
 typedef struct DtypeBox {
@@ -62,20 +63,6 @@ void bind_push_dtype(lua_State *L, CtDtype t) {
 
 /* {====== Numbers of a type ====== */
 
-bool bind_test_number(lua_State *L, int idx, TypedNumber *out) {
-  const TypedNumber *n = luaL_testudata(L, idx, NUMBER_TYPE);
-  if (n != NULL) {
-    *out = *n;
-  }
-  return n != NULL;
-}
-
-void bind_push_number(lua_State *L, TypedNumber n) {
-  TypedNumber *box = lua_newuserdatauv(L, sizeof *box, 0);
-  *box = n;
-  luaL_setmetatable(L, NUMBER_TYPE);
-}
-
 static TypedNumber number_of(lua_State *L, int idx) {
   TypedNumber n = {.is_float = !lua_isinteger(L, idx)};
   if (n.is_float) {
@@ -120,9 +107,9 @@ static int call(lua_State *L) {
   }
   if (t == CT_bool) {
     luaL_checkany(L, 2);
-    bind_push_number(L, (TypedNumber){.dtype = t, .i = lua_toboolean(L, 2)});
+    number_push(L, (TypedNumber){.dtype = t, .i = lua_toboolean(L, 2)});
   } else {
-    bind_push_number(L, convert(L, 2, t));
+    number_push(L, convert(L, 2, t));
   }
   return 1;
 }
@@ -139,9 +126,9 @@ static int static_number(lua_State *L) {
     return 1;
   }
   if (type == LUA_TBOOLEAN) {
-    bind_push_number(L, (TypedNumber){.dtype = CT_VOID, .is_bool = true, .i = lua_toboolean(L, 1)});
+    number_push(L, (TypedNumber){.dtype = CT_VOID, .is_bool = true, .i = lua_toboolean(L, 1)});
   } else if (type == LUA_TNUMBER) {
-    bind_push_number(L, number_of(L, 1));
+    number_push(L, number_of(L, 1));
   } else {
     return diag_type_error(L, 1, "static", "a number or boolean");
   }

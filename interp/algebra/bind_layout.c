@@ -6,6 +6,7 @@
 #include "bind.h"
 #include "interp/state/note.h"
 #include "interp/trace/value.h"
+#include "interp/openers.h"
 
 /* In this file a CtComposed is any layout; operations on the coordinates change its layout only. */
 static int push_layout(lua_State *L, CtStatus st, const CtComposed *l, const CtErr *err) {

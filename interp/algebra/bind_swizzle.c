@@ -1,6 +1,7 @@
 /* bind_swizzle.c: swizzles in Lua: objects that are called with an index, or composed with layouts
    and with each other. */
 #include "bind.h"
+#include "interp/openers.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
    functions on coordinates and shapes. A tuple is a plain table, so scripts take it apart with
    Lua's own means; a tuple that the language returns also prints as CuTe prints it. */
 #include "bind.h"
+#include "interp/openers.h"
 
 #include <string.h>
 

@@ -7,6 +7,7 @@
 #include "interp/launch/launch.h"
 #include "runtime/device/nvml.h"
 #include "interp/state/state.h"
+#include "interp/openers.h"
 
 /* _now() -> milliseconds by a clock that only goes on. */
 static int now(lua_State *L) {

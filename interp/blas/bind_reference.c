@@ -18,6 +18,8 @@
 #include "runtime/layout/walk.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
+#include "interp/openers.h"
+#include "interp/state/state_language.h"
 
 /* {====== allclose ====== */
 
@@ -328,14 +330,12 @@ static const luaL_Reg functions[] = {{"allclose", allclose}, {NULL, NULL}};
 static const luaL_Reg reference[] = {
     {"matmul", matmul}, {"library", library}, {NULL, NULL}}; /* and those of bind_reference_*.c */
 
-void bind_add_reference(lua_State *L, int module, int methods) {
-  (void)methods;
-  lua_pushvalue(L, module);
+void bind_open_reference(lua_State *L) {
+  int module = lua_gettop(L);
   bind_add_blas(L);
   luaL_setfuncs(L, functions, 0);
   luaL_newlib(L, reference);
   bind_add_reference_bits(L);
   bind_add_reference_attention(L, module);
   lua_setfield(L, -2, "reference");
-  lua_pop(L, 1);
 }

@@ -318,22 +318,13 @@ static int rt_nm(lua_State *L) { /* v, name */
       ct_ir_name_buf(f->ir, t->buf, name);
     }
     tensor_set_name(L, 1, name);
-  } else if (t == NULL && lua_type(L, 1) == LUA_TUSERDATA) {
-    bind_name_sync(L, 1, name);
+  } else if (lua_type(L, 1) == LUA_TUSERDATA && luaL_getmetafield(L, 1, "__named") != LUA_TNIL) {
+    lua_pushvalue(L, 1);
+    lua_pushstring(L, name);
+    lua_call(L, 2, 0);
   }
   lua_settop(L, 1);
   return 1;
-}
-
-void front_new_table(lua_State *L, const void *key, const char *mode) {
-  lua_newtable(L);
-  if (mode != NULL) {
-    lua_createtable(L, 0, 1);
-    lua_pushstring(L, mode);
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-  }
-  lua_rawsetp(L, LUA_REGISTRYINDEX, key);
 }
 
 void front_open_expr(lua_State *L) {

@@ -6,7 +6,7 @@
 
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
-#include "interp/ops/range.h"
+#include "interp/trace/range.h"
 
 /* --- numeric for ---------------------------------------------------------------------------------- */
 

@@ -19,16 +19,15 @@
 #include "front_reads.h"
 #include "interp/trace/front_state.h"
 #include "source.h"
+#include "interp/state/standard.h"
 #include "interp/state/state.h"
 
 /* Tables in the registry:
      places    object -> {key = true}: places read in this trace; false if the trace has written them
      names     the same of names of the library
      written   ids of upvalues that the trace has written
-     library   the library's tables
-     standard  names of Lua's own globals -> their values
      blind     C functions that look into no table */
-static char places_key, names_key, written_key, library_key, standard_key, blind_key;
+static char places_key, names_key, written_key, blind_key;
 
 char front_whole_mark, front_length_mark;
 
@@ -57,21 +56,11 @@ static bool is_stdlib_function(lua_State *L, int idx) {
 static bool is_of_library(lua_State *L, int idx) {
   switch (lua_type(L, idx)) {
     case LUA_TFUNCTION: return is_stdlib_function(L, idx);
-    case LUA_TTABLE: return is_in(L, &library_key, idx);
+    case LUA_TTABLE: return standard_owns(L, idx);
     case LUA_TNUMBER:
     case LUA_TUSERDATA: return true;
     default: return false;
   }
-}
-
-/* The value at the top is what the language or Lua's libraries mean by the global at `name`. */
-static bool is_standard(lua_State *L, int name) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &standard_key);
-  lua_pushvalue(L, name);
-  lua_rawget(L, -2);
-  bool is = !lua_isnil(L, -1) && lua_rawequal(L, -1, -3);
-  lua_pop(L, 2);
-  return is;
 }
 
 static bool is_globals(lua_State *L, int idx) {
@@ -113,7 +102,7 @@ static bool is_known(lua_State *L, int idx) { return is_in(L, &places_key, idx);
 /* The table at idx is one of the host. */
 static void enter(lua_State *L, Front *f, int idx) {
   idx = lua_absindex(L, idx);
-  if (lua_istable(L, idx) && !is_in(L, &library_key, idx) && !is_known(L, idx)) {
+  if (lua_istable(L, idx) && !standard_owns(L, idx) && !is_known(L, idx)) {
     push_group(L, &places_key, idx);
     lua_pop(L, 1);
     f->n_host_tables += !is_globals(L, idx);
@@ -129,11 +118,11 @@ static bool is_key(lua_State *L, int idx) {
 static void note_raw(lua_State *L, Front *f, int t, int key) {
   lua_pushvalue(L, key);
   lua_rawget(L, t);
-  if (is_in(L, &library_key, t)) {
+  if (standard_owns(L, t)) {
     if (!is_of_library(L, -1)) {
       add_place(L, &places_key, t, key);
     }
-  } else if (is_globals(L, t) && is_standard(L, key)) {
+  } else if (is_globals(L, t) && standard_is(L, key)) {
     add_place(L, &names_key, t, key);
   } else {
     add_place(L, &places_key, t, key);
@@ -151,7 +140,7 @@ void front_note_field(lua_State *L, Front *f, int t, int key) {
   if (!is_key(L, key)) {
     return;
   }
-  for (int n = 0; n < MAX_INDEX_CHAIN && (is_known(L, t) || is_in(L, &library_key, t)); n++) {
+  for (int n = 0; n < MAX_INDEX_CHAIN && (is_known(L, t) || standard_owns(L, t)); n++) {
     note_raw(L, f, t, key);
     bool goes_on = lua_isnil(L, -1) && luaL_getmetafield(L, t, "__index") == LUA_TTABLE;
     if (!goes_on) {
@@ -189,7 +178,7 @@ static bool mark_whole(lua_State *L, Front *f) {
 
 /* Appends the value at the top, which stays, to the list at `queue` if it is a table to look into. */
 static void queue_table(lua_State *L, Front *f, int queue) {
-  if (!lua_istable(L, -1) || is_in(L, &library_key, -1) || is_globals(L, lua_gettop(L))) {
+  if (!lua_istable(L, -1) || standard_owns(L, -1) || is_globals(L, lua_gettop(L))) {
     return;
   }
   lua_pushvalue(L, -1);
@@ -446,55 +435,7 @@ static void open_blind(lua_State *L) {
   }
 }
 
-/* The globals of now, which are Lua's, and the tables among them. */
-static void open_standard(lua_State *L) {
-  lua_pushglobaltable(L);
-  lua_pushnil(L);
-  while (lua_next(L, -2) != 0) { /* stack: globals, name, value */
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &standard_key);
-    lua_pushvalue(L, -3);
-    lua_pushvalue(L, -3);
-    lua_rawset(L, -3);
-    lua_pop(L, 1);
-    if (lua_istable(L, -1) && !is_globals(L, lua_gettop(L))) {
-      add_to(L, &library_key);
-    } else {
-      lua_pop(L, 1);
-    }
-  }
-  lua_pop(L, 1);
-}
-
-void front_add_standard(lua_State *L) {
-  lua_pushvalue(L, -1);
-  add_to(L, &library_key);
-  lua_pushnil(L);
-  while (lua_next(L, -2) != 0) { /* stack: language, name, value */
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &standard_key);
-    lua_pushvalue(L, -3);
-    lua_pushvalue(L, -3);
-    lua_rawset(L, -3);
-    lua_pop(L, 1);
-    if (lua_istable(L, -1)) {
-      add_to(L, &library_key);
-    } else {
-      lua_pop(L, 1);
-    }
-  }
-}
-
-bool front_is_standard_name(lua_State *L, const char *name, size_t len) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &standard_key);
-  lua_pushlstring(L, name, len);
-  bool is = lua_rawget(L, -2) != LUA_TNIL;
-  lua_pop(L, 2);
-  return is;
-}
-
 void front_open_reads(lua_State *L) {
-  front_new_table(L, &standard_key, NULL);
-  front_new_table(L, &library_key, NULL);
   front_new_table(L, &blind_key, NULL);
-  open_standard(L);
   open_blind(L);
 }

@@ -39,10 +39,6 @@ void front_forget_reads(lua_State *L);
 /* Keys, as light userdata, for all fields of a table, and for its length. */
 extern char front_whole_mark, front_length_mark;
 
-/* --- the library's names --- */
-
-void front_open_reads(lua_State *L);   /* with the globals of Lua's libraries in place */
-void front_add_standard(lua_State *L); /* the language's table is at the top, complete */
-bool front_is_standard_name(lua_State *L, const char *name, size_t len);
+void front_open_reads(lua_State *L); /* with the globals of Lua's libraries in place */
 
 #endif

@@ -8,9 +8,10 @@
 #include "interp/algebra/bind.h"
 #include "front_reads.h"
 #include "interp/trace/front_state.h"
-#include "interp/ops/range.h"
+#include "interp/trace/range.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
+#include "interp/openers.h"
 
 enum { MAX_CAPTURED = 4096 }; /* values that are looked at behind the function's upvalues */
 

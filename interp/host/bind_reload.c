@@ -3,6 +3,8 @@
 
 #include "interp/algebra/bind.h"
 #include "interp/state/state.h"
+#include "interp/openers.h"
+#include "interp/state/state_language.h"
 
 /* Pushes the path: the argument, else that of the latest reload or of the program's script. */
 static const char *push_path(lua_State *L) {

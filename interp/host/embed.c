@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "interp/host/language.h"
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
 #include "runtime/layout/walk.h"
 #include "interp/state/state.h"
+#include "interp/state/state_language.h"
 
 static const char held_key = 0; /* its address names the table of what the host holds, by pointer */
 
@@ -20,7 +22,7 @@ cuttle_State *cuttle_open(const cuttle_Options *options) {
   if (open_error != NULL) {
     return NULL;
   }
-  cuttle_State *S = state_new(options);
+  cuttle_State *S = language_new_state(options);
   open_error = S == NULL ? "cuttle_open: not enough memory" : "";
   if (S != NULL && S->options.interrupted_by_own_thread == 0) {
     state_poll(S);
@@ -431,7 +433,7 @@ static void push_arg(lua_State *L, const cuttle_Arg *a) {
     case CUTTLE_ARG_STATIC: n.dtype = CT_VOID; break;
     case CUTTLE_ARG_F64: n = (TypedNumber){.dtype = CT_f64, .is_float = true, .f = a->u.f}; break;
   }
-  bind_push_number(L, n);
+  number_push(L, n);
 }
 
 static int launch(lua_State *L) {

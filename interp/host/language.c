@@ -5,31 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "interp/algebra/bind.h"
+#include "interp/openers.h"
 #include "interp/trace/front.h"
-#include "interp/front/front_reads.h"
+#include "interp/front/front_trace.h"
 #include "interp/launch/launch.h"
+#include "language.h"
 #include "sandbox.h"
 #include "interp/front/source.h"
 #include "interp/state/source_load.h"
+#include "interp/state/diag.h"
+#include "interp/state/standard.h"
 #include "interp/state/state.h"
+#include "interp/state/state_language.h"
 #include "std_modules.h"
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
 
-static const char language_key = 0; /* its address names the language's table in the registry */
-
-/* In order: a later one may replace a name of an earlier one by a function that knows more types. */
-static const struct {
-  void (*open)(lua_State *L);
-} openers[] = {
-    {bind_open_tuple},  {bind_open_layout}, {bind_open_algebra},  {bind_open_swizzle},
-    {bind_open_dtype},  {bind_open_value},  {bind_open_block},    {bind_open_gemm},
-    {bind_open_escape}, {bind_open_warp},   {bind_open_message},  {bind_open_tensor},
-    {bind_open_kernel}, {bind_open_device}, {bind_open_host},     {bind_open_reload},
-    {bind_open_static}, {bind_open_trace},  {bind_open_profile},  {bind_open_check},
-    {bind_open_atom},   {bind_open_search}, {bind_open_bench},    {bind_open_cluster},
-    {bind_open_sync},   {bind_open_tma},    {bind_open_timeline},
+static void (*const openers[])(lua_State *L) = {
+#define CUTTLE_OPENER(name) bind_open_##name,
+#include "interp/openers.def"
+#undef CUTTLE_OPENER
 };
 
 /* {====== The standard library: modules that the program carries ====== */
@@ -99,22 +94,6 @@ static const struct {
     {"pipeline", "cuttle.pipeline", true},
     {"raster", "cuttle.raster", true},
 };
-
-void state_push_module(lua_State *L, const char *name) {
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  if (lua_getfield(L, -1, name) == LUA_TNIL) { /* stack: loaded, nil */
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-    if (lua_getfield(L, -1, name) != LUA_TNIL) {
-      lua_pushstring(L, name);
-      lua_call(L, 1, 1); /* stack: loaded, nil, preload, module */
-      lua_pushvalue(L, -1);
-      lua_setfield(L, -5, name);
-    }
-    lua_replace(L, -3);
-    lua_pop(L, 1);
-  }
-  lua_remove(L, -2);
-}
 
 /* Calls the name (upvalue 1) of the module (upvalue 2) with the same arguments; upvalue 3: is_helper. */
 static int call_lua_name(lua_State *L) {
@@ -203,7 +182,7 @@ static void fill_language(lua_State *L) {
   make_buffer_type(L);
   add_lua_names(L); /* first, so that types can take them as methods */
   for (size_t i = 0; i < CT_ARRAY_LEN(openers); i++) {
-    openers[i].open(L);
+    openers[i](L);
   }
   push_internals(L);
   add_std_modules(L);
@@ -212,54 +191,24 @@ static void fill_language(lua_State *L) {
   lua_setfield(L, -2, "import");
   lua_pushliteral(L, CUTTLE_VERSION);
   lua_setfield(L, -2, "_VERSION");
-  front_add_standard(L);
+  standard_add(L);
 }
 
-void state_push_language(lua_State *L) {
+void language_open(lua_State *L) {
   luaL_checkstack(L, 4, NULL);
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &language_key) == LUA_TTABLE) {
+  if (state_has_language(L)) {
     return;
   }
-  lua_pop(L, 1);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, STATE_KERNELS);
   lua_pop(L, 1);
+  standard_open(L);
   front_open(L);
   lua_newtable(L); /* stack: language */
   lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &language_key);
+  state_set_language(L);
   fill_language(L);
-}
-
-bool state_push_name(lua_State *L, int idx) {
-  const char *found = NULL; /* a key of the language: it stays */
-  idx = lua_absindex(L, idx);
-  state_push_language(L);
-  lua_pushnil(L);
-  while (lua_next(L, -2) != 0) { /* stack: language, key, value */
-    if (lua_type(L, -2) == LUA_TSTRING && lua_rawequal(L, -1, idx)) {
-      const char *name = lua_tostring(L, -2);
-      found = found == NULL || strcmp(name, found) < 0 ? name : found;
-    }
-    lua_pop(L, 1);
-  }
   lua_pop(L, 1);
-  if (found != NULL) {
-    lua_pushstring(L, found);
-  }
-  return found != NULL;
 }
-
-/* {====== Loading ====== */
-
-static const char *load_mode(lua_State *L) {
-  return state_of(L)->options.sandbox != 0 ? "t" : NULL;
-}
-
-int state_load(lua_State *L, const char *text, size_t len, const char *chunkname) {
-  return src_load(L, text, len, chunkname, load_mode(L));
-}
-
-int state_load_file(lua_State *L, const char *path) { return src_load_file(L, path, load_mode(L)); }
 
 /* {====== Lua's libraries ====== */
 
@@ -289,7 +238,7 @@ static int print(lua_State *L) {
   return 0;
 }
 
-void state_open_libs(lua_State *L) {
+void language_open_libs(lua_State *L) {
   bool sandbox = state_of(L)->options.sandbox != 0;
   if (sandbox) {
     sandbox_open_libs(L);
@@ -299,6 +248,7 @@ void state_open_libs(lua_State *L) {
   src_wrap_loaders(L);
   state_wrap_coroutines(L);
   lua_register(L, "print", print);
+  language_open(L);
   state_push_language(L); /* stack: language */
   if (sandbox) {
     sandbox_cut_language(L);
@@ -314,4 +264,8 @@ void state_open_libs(lua_State *L) {
   if (sandbox) {
     sandbox_close(L);
   }
+}
+
+CuttleState *language_new_state(const cuttle_Options *options) {
+  return state_new(options, language_open_libs);
 }

@@ -2,10 +2,13 @@
 #include <lauxlib.h>
 
 #include "interp/state/state.h"
+#include "interp/state/state_language.h"
+#include "language.h"
 
 int luaopen_cuttle(struct lua_State *L) {
   luaL_checkversion(L);
   state_attach(L);
+  language_open(L);
   state_push_language(L);
   return 1;
 }

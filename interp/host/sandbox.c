@@ -1,5 +1,6 @@
 /* sandbox.c: the names that a sandboxed script has and has not. */
 #include "sandbox.h"
+#include "interp/state/state_language.h"
 
 #include <lauxlib.h>
 #include <lualib.h>

@@ -8,6 +8,7 @@
 #include "interp/algebra/bind.h"
 #include "launch.h"
 #include "runtime/device/nvrtc.h"
+#include "interp/openers.h"
 
 #define STREAM_TYPE "stream"
 #define EVENT_TYPE "event"
@@ -400,7 +401,7 @@ static size_t pack_arg(lua_State *L, int idx, unsigned char *params, size_t at) 
                                                 (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
     v.i = (int64_t)address;
     bytes = 8;
-  } else if (bind_test_number(L, idx, &typed) && typed.dtype != CT_VOID) {
+  } else if (number_test(L, idx, &typed) && typed.dtype != CT_VOID) {
     bytes = ct_dtype_bytes(typed.dtype);
     if (ct_is_float(typed.dtype)) {
       v = ct_slot_float(typed.dtype, typed.is_float ? typed.f : (double)typed.i);

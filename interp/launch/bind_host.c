@@ -20,6 +20,7 @@
 #include "runtime/base/newfile.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
+#include "interp/openers.h"
 
 static int fail(lua_State *L) { return diag_error(L, "%s", luaL_checkstring(L, 1)); }
 

@@ -8,7 +8,9 @@
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "launch.h"
+#include "launch_check.h"
 #include "runtime/device/nvrtc.h"
+#include "interp/openers.h"
 
 #define CONFIG_TYPE "launch configuration"
 #define LAUNCHER_TYPE "launcher"

@@ -1,5 +1,6 @@
 /* launch.c: one launch: the limits, what the specialisation assumed, the engine. */
 #include "launch.h"
+#include "launch_check.h"
 
 #include <lauxlib.h>
 #include <string.h>

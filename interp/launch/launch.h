@@ -173,14 +173,6 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
    arguments of a prepared launch [-0, +2+n, m]. Returns n; -1, and nothing is pushed, for anything else. */
 int launch_unpack(lua_State *L, int idx);
 
-/* bind_check.c: where the launch is to be checked, by its option or by CUTTLE_CHECK: watches launches
-   from now on, with a guard at the top of the stack, and returns true; raises for a launch on a device.
-   Then the end takes the guard away, or raises with what was found. */
-bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bool on_cpu);
-void launch_check_end(lua_State *L);
-/* Reads the fields `nan` and `global` of the table. */
-void launch_check_read(lua_State *L, int table, LaunchConfig *c);
-
 /* Pushes "cpu" or "cuda:0", as scripts call the device. */
 const char *launch_push_device(lua_State *L, const CtDevice *d);
 
@@ -193,15 +185,6 @@ void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *conf
 /* bind_device.c: the stream at idx and its device. Raises for anything else and for a closed one. */
 CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device);
 
-/* As bind_open_layout in bind.h. */
-void bind_open_kernel(lua_State *L);
-void bind_open_device(lua_State *L);
-void bind_open_trace(lua_State *L);
-void bind_open_timeline(lua_State *L);
-void bind_open_profile(lua_State *L);
-void bind_open_check(lua_State *L);
-void bind_open_search(lua_State *L);
-void bind_open_bench(lua_State *L);
 
 /* What to write for a key of a launch's table that is no option of ours: "block" for threads, sizes for a
    position in a list; NULL: unknown. */

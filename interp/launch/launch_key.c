@@ -247,7 +247,7 @@ static void read_arg(lua_State *L, int kernel, LaunchArgs *a, int idx) {
     read_number(L, a, arg, CT_f32, ct_slot_float(CT_f32, lua_tonumber(L, idx)));
   } else if (lua_isboolean(L, idx)) {
     read_number(L, a, arg, CT_bool, (CtSlotValue){.i = lua_toboolean(L, idx)});
-  } else if (bind_test_number(L, idx, &typed)) {
+  } else if (number_test(L, idx, &typed)) {
     read_typed(L, a, arg, &typed);
   } else {
     value_test(L, idx, NULL); /* says where one comes from */

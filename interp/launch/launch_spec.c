@@ -12,6 +12,7 @@
 #include "runtime/emit/emit_cuda.h"
 #include "runtime/device/nvrtc.h"
 #include "interp/trace/value.h"
+#include "interp/front/front_trace.h"
 
 enum { STATIC_SHARED_BYTES = 48 * 1024, SHARED_MAX_SM90 = 227 * 1024 };
 

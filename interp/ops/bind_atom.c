@@ -1,6 +1,7 @@
 /* bind_atom.c: MMA and copy atoms in Lua: objects with fields, made by _atom, which stdlib/language/atom.lua
    wraps. An atom of a copy may know the type of the elements that it moves. */
 #include "interp/algebra/bind.h"
+#include "interp/openers.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,10 +7,11 @@
 #include "traced.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
-#include "range.h"
+#include "interp/trace/range.h"
 #include "runtime/layout/walk.h"
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
+#include "interp/openers.h"
 
 /* --- indices ------------------------------------------------------------------------------------------ */
 
@@ -267,8 +268,6 @@ static int lang_cp_wait(lua_State *L) { /* groups that may be pending */
 }
 
 /* --- loops ---------------------------------------------------------------------------------------------------- */
-
-Range *range_test(lua_State *L, int idx) { return luaL_testudata(L, idx, RANGE_TYPE); }
 
 static Range *push_range(lua_State *L, CtInt start, CtInt stop, CtInt step, int64_t unroll) {
   Range *r = lua_newuserdatauv(L, sizeof *r, 1);

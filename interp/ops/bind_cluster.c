@@ -8,6 +8,7 @@
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
+#include "interp/openers.h"
 
 /* --- the cluster --------------------------------------------------------------------------------- */
 

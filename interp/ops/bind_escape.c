@@ -7,6 +7,7 @@
 #include "interp/front/front_reads.h"
 #include "interp/state/state.h"
 #include "interp/trace/value.h"
+#include "interp/openers.h"
 
 enum { MAX_OPERANDS = 32 };
 

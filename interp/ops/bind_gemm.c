@@ -8,6 +8,7 @@
 #include "interp/trace/front.h"
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
+#include "interp/openers.h"
 
 static void check_names(lua_State *L, int idx) {
   lua_pushnil(L);

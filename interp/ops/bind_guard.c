@@ -8,6 +8,7 @@
 #include "interp/trace/front.h"
 #include "guard.h"
 #include "interp/trace/value.h"
+#include "interp/front/front_trace.h"
 
 /* {====== Parts ====== */
 

@@ -7,6 +7,7 @@
 #include "interp/trace/front.h"
 #include "runtime/base/message.h"
 #include "interp/trace/value.h"
+#include "interp/openers.h"
 
 enum { MAX_SPEC = 16, MAX_TEXT = 2048 };
 

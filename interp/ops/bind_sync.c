@@ -8,6 +8,7 @@
 #include "interp/trace/front.h"
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
+#include "interp/openers.h"
 
 #define MBARRIER_TYPE "mbarrier"
 #define STATE_TYPE "pipeline state"
@@ -404,20 +405,26 @@ static int state_advance(lua_State *L) { /* [count] */
   return 0;
 }
 
-void bind_name_sync(lua_State *L, int idx, const char *name) {
-  const Mbarrier *m = luaL_testudata(L, idx, MBARRIER_TYPE);
-  const State *s = luaL_testudata(L, idx, STATE_TYPE);
-  CtIr *ir = front_ir(L);
+/* __named(v, name): the script's local `name` holds v. */
+static int mbarrier_named(lua_State *L) {
+  const Mbarrier *m = luaL_checkudata(L, 1, MBARRIER_TYPE);
+  if (m->slot == 0 && m->serial == front_serial(L)) {
+    ct_ir_name_buf(front_ir(L), m->buf, lua_tostring(L, 2));
+  }
+  return 0;
+}
+
+static int state_named(lua_State *L) {
+  const State *s = luaL_checkudata(L, 1, STATE_TYPE);
+  const char *name = lua_tostring(L, 2);
   char text[80];
-  if (m != NULL && m->slot == 0 && m->serial == front_serial(L)) {
-    ct_ir_name_buf(ir, m->buf, name);
-  }
-  if (s != NULL && s->serial == front_serial(L)) {
+  if (s->serial == front_serial(L)) {
     snprintf(text, sizeof text, "%.60s_slot", name);
-    ct_ir_name(ir, s->slot, text);
+    ct_ir_name(front_ir(L), s->slot, text);
     snprintf(text, sizeof text, "%.60s_parity", name);
-    ct_ir_name(ir, s->parity, text);
+    ct_ir_name(front_ir(L), s->parity, text);
   }
+  return 0;
 }
 
 /* --- named barriers --------------------------------------------------------------------------------------- */
@@ -502,10 +509,12 @@ static const luaL_Reg mbarrier_methods[] = {
     {"arrive", m_arrive},    {"arrive_expect_tx", m_arrive_expect},
     {"expect_tx", m_expect}, {"wait", m_wait},
     {"test", m_test},        {NULL, NULL}};
-static const luaL_Reg mbarrier_meta[] = {{"__tostring", mbarrier_tostring}, {NULL, NULL}};
+static const luaL_Reg mbarrier_meta[] = {
+    {"__tostring", mbarrier_tostring}, {"__named", mbarrier_named}, {NULL, NULL}};
 static const luaL_Reg state_methods[] = {{"advance", state_advance}, {NULL, NULL}};
 static const luaL_Reg state_meta[] = {
-    {"__newindex", state_newindex}, {"__tostring", state_tostring}, {NULL, NULL}};
+    {"__newindex", state_newindex}, {"__tostring", state_tostring}, {"__named", state_named},
+    {NULL, NULL}};
 static const char *const state_fields[] = {"slot", "parity", NULL};
 static const luaL_Reg named_methods[] = {
     {"sync", named_sync}, {"arrive", named_arrive}, {NULL, NULL}};

@@ -13,6 +13,7 @@
 #include "runtime/layout/walk.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
+#include "interp/openers.h"
 
 /* {====== Coordinates ====== */
 
@@ -478,7 +479,14 @@ static const luaL_Reg methods[] = {{"totable", totable}, {"to", to}, {NULL, NULL
 static const char *const field_names[] = {"dtype",  "layout", "shape", "stride",
                                           "device", "name",   NULL};
 
-static const luaL_Reg metamethods[] = {{"__newindex", newindex},
+/* Raises for a tensor of another trace. */
+static int check_own(lua_State *L) {
+  (void)tensor_test(L, 1);
+  return 0;
+}
+
+static const luaL_Reg metamethods[] = {{"__check_own", check_own},
+                                       {"__newindex", newindex},
                                        {"__call", call},
                                        {"__tostring", tostring},
                                        {"__len", bind_no_length},
@@ -500,7 +508,6 @@ void bind_open_tensor(lua_State *L) {
   bind_add_lifted(L, module, table);
   bind_add_partition(L, module, table);
   bind_add_guard(L, module, table);
-  bind_add_reference(L, module, table);
   luaL_newmetatable(L, TENSOR_TYPE); /* stack: module; methods; metatable */
   state_of(L)->tensor_type = lua_topointer(L, -1);
   luaL_setfuncs(L, metamethods, 0);

@@ -10,6 +10,7 @@
 #include "runtime/ir/ir_tma.h"
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
+#include "interp/openers.h"
 
 enum { MAX_CLUSTER_BITS = 0xffff };
 

@@ -9,6 +9,7 @@
 #include "interp/algebra/bind.h"
 #include "interp/trace/front_state.h"
 #include "interp/tensor/tensor.h"
+#include "interp/openers.h"
 
 /* --- operators -------------------------------------------------------------------------------------- */
 

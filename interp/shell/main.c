@@ -7,10 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interp/host/language.h"
 #include "interp/algebra/bind.h"
 #include "repl.h"
 #include "runtime/device/nvrtc.h"
 #include "interp/host/std_modules.h"
+#include "interp/state/state_language.h"
 
 enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64, MAX_SM = 9999 };
 
@@ -585,7 +587,7 @@ static void check_output(void) {
 int main(int argc, char **argv) {
   atexit(check_output);
   cuttle_Options options = {.size = sizeof options, .log = take_log};
-  CuttleState *s = state_new(&options);
+  CuttleState *s = language_new_state(&options);
   if (s == NULL) {
     fputs("cuttle: not enough memory\n", stderr);
     return EXIT_FAILURE;

@@ -4,6 +4,7 @@
    that answers __index by a function says what it knows in two fields of its metatable: __methods,
    a table by name, and __fields, a list of names. */
 #include "repl_complete.h"
+#include "interp/state/state_language.h"
 
 #include <ctype.h>
 #include <lauxlib.h>

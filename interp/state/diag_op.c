@@ -2,6 +2,7 @@
    of many operations: their messages name the part ("layout: expected ')' at column 4"), the script's
    author wrote the operation. It is found on the stack, so that nothing is passed down for it. */
 #include "diag_op.h"
+#include "state_language.h"
 
 #include <lauxlib.h>
 #include <string.h>

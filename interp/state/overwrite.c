@@ -1,14 +1,15 @@
 /* overwrite.c: names of the language are plain globals, so that no metamethod sees an assignment to
    one; what sees it is the parser, when the chunk is loaded. Locals are no such assignment. */
 #include "overwrite.h"
+#include "state_language.h"
 
 #include <ctype.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "interp/front/front_reads.h"
 #include "interp/text/lua_globals.h"
+#include "standard.h"
 #include "state.h"
 
 static const char warned_key = 0; /* its address names the set of names in the registry */
@@ -54,7 +55,7 @@ static bool may_overwrite(lua_State *L, const char *text, size_t len) {
       p++;
     }
     if (p > word && (after_function || may_follow_target(p, end, &list_end))) {
-      may = front_is_standard_name(L, word, (size_t)(p - word));
+      may = standard_is_name(L, word, (size_t)(p - word));
     }
     if (p > word) {
       after_function = is_function(word, (size_t)(p - word));
@@ -99,7 +100,7 @@ static bool is_first(lua_State *L, const char *name) {
 static void check_name(void *ud, const char *name, int line) {
   const Check *c = ud;
   CuttleState *s = state_of(c->L);
-  s->names_changed = s->names_changed || front_is_standard_name(c->L, name, strlen(name));
+  s->names_changed = s->names_changed || standard_is_name(c->L, name, strlen(name));
   if (s->options.log != NULL && is_language(c->L, name) && is_first(c->L, name)) {
     char text[320];
     snprintf(text, sizeof text,

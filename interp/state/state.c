@@ -206,13 +206,19 @@ static void put_state(lua_State *L, CuttleState *s) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
 }
 
+typedef struct Opening {
+  CuttleState *state;
+  void (*open)(lua_State *L);
+} Opening;
+
 static int open_state(lua_State *L) {
-  put_state(L, lua_touserdata(L, 1));
-  state_open_libs(L);
+  const Opening *opening = lua_touserdata(L, 1);
+  put_state(L, opening->state);
+  opening->open(L);
   return 0;
 }
 
-CuttleState *state_new(const cuttle_Options *options) {
+CuttleState *state_new(const cuttle_Options *options, void (*open)(lua_State *L)) {
   cuttle_Options o;
   take_options(&o, options);
   CtAlloc base = o.alloc == NULL ? ct_alloc_std : (CtAlloc){o.alloc, o.alloc_ud};
@@ -225,8 +231,9 @@ CuttleState *state_new(const cuttle_Options *options) {
     free_state(s);
     return NULL;
   }
+  Opening opening = {s, open};
   lua_pushcfunction(s->L, open_state);
-  lua_pushlightuserdata(s->L, s);
+  lua_pushlightuserdata(s->L, &opening);
   if (lua_pcall(s->L, 1, 0, 0) != LUA_OK) {
     state_free(s);
     return NULL;

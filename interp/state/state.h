@@ -103,8 +103,9 @@ typedef struct CuttleState {
 /* The state of L. Only where the language was opened in it. */
 CuttleState *state_of(lua_State *L);
 
-/* A new Lua state with everything in it, names as globals. NULL when out of memory. */
-CuttleState *state_new(const cuttle_Options *options);
+/* A new Lua state, with what `open` puts into it; NULL when out of memory, or when `open` raises. Hosts
+   call language_new_state. */
+CuttleState *state_new(const cuttle_Options *options, void (*open)(lua_State *L));
 /* Why options cannot be taken; NULL: they can. */
 const char *state_refuse_options(const cuttle_Options *options);
 void state_free(CuttleState *s);
@@ -112,16 +113,6 @@ void state_free(CuttleState *s);
 /* The state of a Lua that exists already, made at the first call and freed with that Lua [-0, +0, e]. */
 CuttleState *state_attach(lua_State *L);
 
-/* language.c: the libraries of a new Lua state; the language's names as globals [-0, +0, e]. */
-void state_open_libs(lua_State *L);
-/* The same names in a table, made at the first call [-0, +1, e]. */
-void state_push_language(lua_State *L);
-/* The name that the language has for the value at idx, the first in the alphabet [-0, +0..1, e]; false
-   when it has none: nothing is pushed. */
-bool state_push_name(lua_State *L, int idx);
-/* A module that is loaded or preloaded ("cuttle.pretty"), as `require` would give it, whatever a script
-   made of `require`; nil when there is none of this name [-0, +1, e]. */
-void state_push_module(lua_State *L, const char *name);
 /* Table in the registry: the latest kernel of each name. bind_kernel.c fills it. */
 #define STATE_KERNELS "cuttle.kernels"
 /* String in the registry: the path that `reload()` runs. */
@@ -188,11 +179,6 @@ void state_rouse(CuttleState *s);
    that. */
 void state_watch_calls(CuttleState *s, lua_State *L, lua_Hook on_call);
 void state_hook_coroutine(CuttleState *s, lua_State *co); /* before co runs */
-
-/* Loads the text of a chunk and remembers it for the kernel front end; leaves the function or a
-   message on the stack, and returns Lua's status. `mode` as lua_load. */
-int state_load(lua_State *L, const char *text, size_t len, const char *chunkname);
-int state_load_file(lua_State *L, const char *path); /* NULL: standard input */
 
 /* Calls the function below n_args values in protected mode, as one call of the host: limits and
    interrupts count from here. On failure the message is on the stack. */

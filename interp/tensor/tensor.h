@@ -11,10 +11,10 @@
 
 #include <lua.h>
 
+#include "interp/state/types.h"
 #include "runtime/ir/ir.h"
 #include "runtime/device/storage.h"
 
-#define TENSOR_TYPE "tensor" /* the metatable's name in the registry */
 
 /* A value of any element type. Floats are in f, integers and bools in i: an array of them is one of
    doubles or of 64-bit integers. */
@@ -196,16 +196,12 @@ Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout 
 /* The same on the current device. */
 Tensor *tensor_push_here(lua_State *L, const char *op, CtDtype dtype, CtLayout layout);
 
-/* Registers the metatable, the functions and methods: called with the module table on top of the
-   stack, where the functions on layouts already are; leaves the stack as it was. */
-void bind_open_tensor(lua_State *L);
 /* Each adds its functions to the module table at `module` and its methods to the table at
    `methods`. */
 void bind_add_create(lua_State *L, int module, int methods);
 void bind_add_npy(lua_State *L, int module, int methods);
 void bind_add_partition(lua_State *L, int module, int methods);
 void bind_add_lifted(lua_State *L, int module, int methods);
-void bind_add_reference(lua_State *L, int module, int methods);
 /* With the table `reference` on top. */
 void bind_add_reference_bits(lua_State *L);
 void bind_add_reference_attention(lua_State *L, int module);

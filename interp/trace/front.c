@@ -1,14 +1,10 @@
-/* front.c: starts and ends traces, keeps their frames, and finds script lines. */
+/* front.c: the state of the running trace: its frames, coroutines and script lines. */
 #include "front.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "interp/state/diag.h"
-#include "interp/front/front_reads.h"
 #include "front_state.h"
-#include "interp/front/source.h"
 #include "interp/state/state.h"
 
 static char front_key; /* its address names the Front in the registry */
@@ -66,8 +62,7 @@ static bool is_resumer(const Co *of, const Co *co) {
   return of != NULL;
 }
 
-/* That of L, made at its first use. NULL: there is no memory for it. */
-static Co *co_of(Front *f, lua_State *L) {
+Co *front_co_of(Front *f, lua_State *L) {
   Co *co = f->cos;
   while (co != NULL && co->L != L) {
     co = co->next;
@@ -86,7 +81,7 @@ Co *front_co(Front *f, lua_State *L) {
   if (f->cur != NULL && f->cur->L == L) {
     return f->cur;
   }
-  Co *co = co_of(f, L);
+  Co *co = front_co_of(f, L);
   if (co == NULL) {
     luaL_error(L, "not enough memory");
     return NULL;
@@ -307,123 +302,20 @@ void front_exit(lua_State *L, Front *f, Frame *target) {
   f->dead = true;
 }
 
-/* --- traces ------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------------ */
 
-static void begin_trace(Front *f, CtIr *ir) {
-  f->ir = ir;
-  f->serial = ++f->last_serial;
-  f->began = ++f->clock;
-  f->touched = UINT64_MAX;
-  f->n_static = 0;
-  f->n_trusted = 0;
-  f->dead = false;
-  f->n_nil_vars = 0;
-  memset(&f->assigned, 0, sizeof f->assigned);
+void front_new_table(lua_State *L, const void *key, const char *mode) {
+  lua_newtable(L);
+  if (mode != NULL) {
+    lua_createtable(L, 0, 1);
+    lua_pushstring(L, mode);
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+  }
+  lua_rawsetp(L, LUA_REGISTRYINDEX, key);
 }
 
-/* The length of "chunk" when msg is "chunk:line: text", and the line; else 0. The chunk's name may hold
-   colons of its own: `input 3`, `[string "..."]`. */
-static size_t find_position(const char *msg, long *line) {
-  const char *end = strncmp(msg, "[string \"", 9) == 0 ? strstr(msg, "\"]:") : NULL;
-  const char *p = strchr(end == NULL ? msg : end, ':');
-  for (; p != NULL; p = strchr(p + 1, ':')) {
-    size_t n_digits = strspn(p + 1, "0123456789");
-    if (n_digits > 0 && strncmp(p + 1 + n_digits, ": ", 2) == 0) {
-      *line = strtol(p + 1, NULL, 10);
-      return (size_t)(p - msg);
-    }
-  }
-  *line = 0;
-  return 0;
-}
-
-/* Handler of a trace's errors: the script's line before a message without one, while the stack still
-   tells it. */
-static int locate_error(lua_State *L) {
-  long line;
-  Front *f = front_of(L);
-  f->n_trusted++; /* an error value's __tostring */
-  diag_push_message(L, 1);
-  f->n_trusted--;
-  front_explain(L);
-  if (find_position(lua_tostring(L, -1), &line) == 0) {
-    diag_push_where(L);
-    lua_insert(L, -2);
-    lua_concat(L, 2);
-  }
-  return 1;
-}
-
-/* "chunk:line: text" as an error record; pops it. */
-static CtStatus take_error(lua_State *L, CtErr *err) {
-  const char *msg = lua_tostring(L, -1);
-  long line;
-  size_t len = msg == NULL ? 0 : find_position(msg, &line);
-  if (len > 0) {
-    char chunk[sizeof err->chunk];
-    snprintf(chunk, sizeof chunk, "%.*s", (int)len, msg);
-    ct_fail(err, CT_EINVAL, "%s", strchr(msg + len + 1, ':') + 2);
-    ct_err_at(err, chunk, (int)line);
-  } else {
-    ct_fail(err, CT_EINVAL, "%s", msg == NULL ? "not enough memory" : msg);
-  }
-  lua_pop(L, 1);
-  return CT_EINVAL;
-}
-
-typedef struct TraceCall {
-  FrontPushArgs push;
-  void *ud;
-} TraceCall;
-
-static int traced_call(lua_State *L) { /* function, TraceCall */
-  const TraceCall *call = lua_touserdata(L, 2);
-  lua_settop(L, 1);
-  front_patch_metatables(L);
-  front_own(L, front_of(L));
-  front_begin_reads(L, front_of(L));
-  if (front_convert_function(L, 1, RW_KERNEL) != LUA_OK) {
-    return lua_error(L);
-  }
-  int n_args = call->push(L, front_ir(L), call->ud);
-  lua_call(L, n_args, LUA_MULTRET);
-  if (lua_gettop(L) > 1) {
-    return diag_error(L, "a kernel returns no values");
-  }
-  return 0;
-}
-
-CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *ir, CtErr *err) {
-  Front *f = front_of(L);
-  fn = lua_absindex(L, fn);
-  if (front_is_tracing(L)) {
-    return ct_fail(err, CT_EINVAL, "a kernel cannot launch a kernel; call a helper function");
-  }
-  if (co_of(f, L) == NULL) {
-    return ct_fail_nomem(err); /* the caller has something to free: nothing is raised here */
-  }
-  Co *co = front_co(f, L);
-  Frame *outer = co->top;
-  TraceCall call = {push, ud};
-  co->top = NULL;
-  begin_trace(f, ir);
-  lua_pushcfunction(L, locate_error);
-  lua_pushcfunction(L, traced_call);
-  lua_pushvalue(L, fn);
-  lua_pushlightuserdata(L, &call);
-  front_watch(L, true);
-  CtStatus status = lua_pcall(L, 2, 0, -4) == LUA_OK ? CT_OK : take_error(L, err);
-  front_watch(L, false);
-  front_restore_metatables(L);
-  lua_pop(L, 1); /* the handler */
-  co->top = outer;
-  f->cur = co;
-  f->ir = NULL;
-  f->serial = 0;
-  return status == CT_OK ? ct_ir_finish(ir, err) : status;
-}
-
-void front_open(lua_State *L) {
+Front *front_open_state(lua_State *L) {
   Front *f = lua_newuserdatauv(L, sizeof *f, 0);
   memset(f, 0, sizeof *f);
   f->alloc = state_of(L)->alloc;
@@ -437,21 +329,5 @@ void front_open(lua_State *L) {
   luaL_newmetatable(L, FRAME_TYPE);
   luaL_setfuncs(L, frame_meta, 0);
   lua_pop(L, 1);
-
-  lua_createtable(L, 0, RW_FN_COUNT);
-  const luaL_Reg *const parts[] = {front_flow_fns, front_loop_fns,  front_for_fns, front_func_fns,
-                                   front_var_fns,  front_logic_fns, front_expr_fns};
-  for (size_t i = 0; i < CT_ARRAY_LEN(parts); i++) {
-    lua_pushlightuserdata(L, f);
-    lua_pushvalue(L, -2);
-    luaL_setfuncs(L, parts[i], 2); /* upvalues: the Front, the table of runtime functions */
-  }
-  src_set_runtime(L); /* takes the table */
-  front_open_owner(L);
-  front_open_logic(L);
-  front_open_expr(L);
-  front_open_replace(L);
-  front_open_watch(L);
-  front_open_refuse(L);
-  front_open_reads(L);
+  return f;
 }

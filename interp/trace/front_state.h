@@ -143,6 +143,9 @@ Front *front_of(lua_State *L);                /* from anywhere */
 static inline Front *front_up(lua_State *L) { /* in a runtime function: its upvalue 1 */
   return lua_touserdata(L, lua_upvalueindex(1));
 }
+Front *front_open_state(lua_State *L); /* makes it, once per Lua state */
+/* That of L, made at its first use. NULL: there is no memory for it. */
+Co *front_co_of(Front *f, lua_State *L);
 Co *front_co(Front *f, lua_State *L); /* of the running coroutine; notices switches */
 void front_at(lua_State *L, Front *f);
 

@@ -3,10 +3,10 @@
 
 #include <lauxlib.h>
 
-#include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
 #include "front_state.h"
-#include "interp/tensor/tensor.h"
+#include "interp/state/types.h"
+#include "number.h"
 
 typedef struct Value {
   CtVal v;
@@ -84,11 +84,12 @@ static int fail_operand(lua_State *L, int idx, CtDtype want, const char *what) {
   }
   const char *instead = "";
   TypedNumber typed;
-  if (tensor_test(L, idx) != NULL) {
+  if (luaL_testudata(L, idx, TENSOR_TYPE) != NULL) {
+    luaL_callmeta(L, idx, "__check_own"); /* raises for one of another trace, which is worse */
     instead = "; write t[i] for an element of it";
-  } else if (luaL_testudata(L, idx, "index") != NULL) {
+  } else if (luaL_testudata(L, idx, INDEX_TYPE) != NULL) {
     instead = lua_pushfstring(L, "; write %s.x", luaL_tolstring(L, idx, NULL));
-  } else if (bind_test_number(L, idx, &typed) && typed.dtype != CT_VOID) {
+  } else if (number_test(L, idx, &typed) && typed.dtype != CT_VOID) {
     instead = lua_pushfstring(L, "; keep the plain number, and write %s(n) in the kernel",
                               ct_dtypes[typed.dtype].name);
   }

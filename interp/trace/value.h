@@ -49,16 +49,5 @@ void value_shift(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y)
 /* "int", "float", "bool": how messages call a run-time value's type. */
 const char *value_kind(CtDtype type);
 
-/* As bind_open_layout in bind.h: arithmetic and mathematics; what exists only inside a kernel; cuda[[...]];
-   static_fn. */
-void bind_open_value(lua_State *L);
-void bind_open_block(lua_State *L);
-void bind_open_escape(lua_State *L);
-void bind_open_static(lua_State *L);
-void bind_open_warp(lua_State *L);
-void bind_open_cluster(lua_State *L);
-void bind_open_tma(lua_State *L);
-void bind_open_message(lua_State *L);
-void bind_open_sync(lua_State *L);
 
 #endif

@@ -1,52 +1,13 @@
-/* bind_check.c: launches that are checked (runtime/watch/check.h): what the module cuttle.check is made of,
-   and the launch option `check`. Names of the module begin with `_`: they are not the language's. */
+/* bind_check.c: what the module cuttle.check is made of: all launches on the CPU engine are checked
+   (launch_check.h) until it stops them. Names of the module begin with `_`: they are not the
+   language's. */
 #include <lauxlib.h>
 
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
+#include "interp/launch/launch_check.h"
 #include "runtime/watch/check.h"
-
-#define CHECK_TYPE "check"
-enum { MAX_LISTED = 10 };
-
-/* Keeps the watcher apart from what may raise. */
-typedef struct Holder {
-  CtCheck *check;
-  CuttleState *state;
-} Holder;
-
-static void stop(const Holder *h) {
-  if (h->check != NULL && h->state->watch == ct_check_watch(h->check)) {
-    h->state->watch = NULL;
-    h->state->check = NULL;
-  }
-}
-
-static int holder_close(lua_State *L) {
-  Holder *h = luaL_checkudata(L, 1, CHECK_TYPE);
-  stop(h);
-  ct_check_close(h->check);
-  h->check = NULL;
-  return 0;
-}
-
-/* Pushes a holder whose check watches launches from now on: of one kernel, or all. */
-static Holder *begin(lua_State *L, const LaunchConfig *c, bool is_single) {
-  const CtCheckOptions options = {
-      .nan = c->check_nan, .no_global = c->check_no_global, .is_single = is_single};
-  CuttleState *s = state_of(L);
-  CtErr err;
-  Holder *h = lua_newuserdatauv(L, sizeof *h, 0);
-  *h = (Holder){.state = s};
-  luaL_setmetatable(L, CHECK_TYPE);
-  if (s->watch != NULL) {
-    diag_error(L, "check: launches are being watched already, by check, profile or trace");
-  }
-  diag_check(L, ct_check_open(s->alloc, &options, &h->check, &err), &err);
-  s->watch = ct_check_watch(h->check);
-  s->check = h->check;
-  return h;
-}
+#include "interp/openers.h"
 
 /* --- the module ----------------------------------------------------------------------------------------- */
 
@@ -57,7 +18,7 @@ static int check_begin(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     launch_check_read(L, 1, &c);
   }
-  begin(L, &c, false);
+  launch_check_watch(L, &c, false);
   return 1;
 }
 
@@ -94,14 +55,14 @@ static int call_script(lua_State *L) {
   return lua_gettop(L);
 }
 
-static Holder *holder_of(lua_State *L) {
-  Holder *h = luaL_checkudata(L, 1, CHECK_TYPE);
+static CheckHolder *holder_of(lua_State *L) {
+  CheckHolder *h = luaL_checkudata(L, 1, CHECK_TYPE);
   luaL_argcheck(L, h->check != NULL, 1, "the check is closed");
   return h;
 }
 
 static int check_stop(lua_State *L) {
-  stop(holder_of(L));
+  launch_check_stop(holder_of(L));
   return 0;
 }
 
@@ -158,71 +119,11 @@ static int check_findings(lua_State *L) {
   return 1;
 }
 
-/* --- one launch ------------------------------------------------------------------------------------------- */
-
-void launch_check_read(lua_State *L, int table, LaunchConfig *c) {
-  table = lua_absindex(L, table);
-  lua_getfield(L, table, "nan");
-  c->check_nan = lua_toboolean(L, -1) != 0;
-  c->check_no_global = lua_getfield(L, table, "global") != LUA_TNIL && !lua_toboolean(L, -1);
-  lua_pop(L, 2);
-}
-
-bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bool on_cpu) {
-  CuttleState *s = k->state;
-  bool wanted = c->check || s->check_all;
-  if (!wanted || s->watch != NULL) { /* who watches reports, too */
-    return false;
-  }
-  if (!on_cpu) {
-    diag_error(
-        L,
-        "%s: checks are made on the CPU engine, and the launch is on a CUDA device; run with "
-        "--device=cpu, or use cuttle check",
-        k->name);
-  }
-  begin(L, c, true);
-  return true;
-}
-
-/* "script.lua:12: race: ... (3 times)" */
-static void add_line(lua_State *L, luaL_Buffer *b, const CtFinding *f) {
-  lua_pushfstring(L, "%s:%d: %s", f->chunk, f->line, f->text);
-  luaL_addvalue(b);
-  if (f->count > 1) {
-    lua_pushfstring(L, " (%I times)", (LUAI_UACINT)f->count);
-    luaL_addvalue(b);
-  }
-}
-
-void launch_check_end(lua_State *L) {
-  Holder *h = lua_touserdata(L, -1);
-  size_t n = ct_check_count(h->check);
-  luaL_Buffer b;
-  stop(h);
-  if (n == 0) {
-    ct_check_close(h->check);
-    h->check = NULL;
-    lua_pop(L, 1);
-    return;
-  }
-  luaL_buffinit(L, &b);
-  for (size_t i = 0; i < n && i < MAX_LISTED; i++) {
-    luaL_addstring(&b, i > 0 ? "\n" : "");
-    add_line(L, &b, ct_check_finding(h->check, i));
-  }
-  if (n > MAX_LISTED) {
-    lua_pushfstring(L, "\nand %d more", (int)(n - MAX_LISTED));
-    luaL_addvalue(&b);
-  }
-  luaL_pushresult(&b);
-  lua_error(L);
-}
-
 /* --- opening ------------------------------------------------------------------------------------------------ */
 
 void bind_open_check(lua_State *L) {
-  static const luaL_Reg meta[] = {{"__close", holder_close}, {"__gc", holder_close}, {NULL, NULL}};
+  static const luaL_Reg meta[] = {
+      {"__close", launch_check_close}, {"__gc", launch_check_close}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"stop", check_stop},
                                      {"launches", check_launches},
                                      {"findings", check_findings},

@@ -10,6 +10,7 @@
 #include "runtime/device/nvrtc.h"
 #include "runtime/device/nvrtc_cubin.h"
 #include "runtime/watch/profile.h"
+#include "interp/openers.h"
 
 #define SESSION_TYPE "profile session"
 

@@ -9,6 +9,7 @@
 #include "interp/launch/launch.h"
 #include "runtime/watch/banks.h"
 #include "interp/state/state.h"
+#include "interp/openers.h"
 
 #define SEARCH_TYPE "search"
 

@@ -8,6 +8,7 @@
 #include "interp/launch/launch.h"
 #include "runtime/simt/code/simt_access.h"
 #include "runtime/watch/timeline.h"
+#include "interp/openers.h"
 
 #define HOLDER_TYPE "timeline record"
 enum { HOLDER = 1, LAUNCH }; /* places on the stack */

@@ -8,6 +8,7 @@
 #include "runtime/watch/trace.h"
 #include "interp/state/source_load.h"
 #include "interp/tensor/tensor.h"
+#include "interp/openers.h"
 
 #define HOLDER_TYPE "trace"
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interp/host/language.h"
 #include "interp/state/state.h"
 
 enum { TIME_LIMIT_S = 300, EXIT_TIME = 124 };
@@ -91,7 +92,7 @@ static int run_in_state(lua_State *L) {
                             .log = take_log,
                             .log_ud = &err,
                             .device = "cpu"};
-  CuttleState *s = state_new(&options);
+  CuttleState *s = language_new_state(&options);
   if (s == NULL) {
     return luaL_error(L, "not enough memory for a state");
   }

@@ -2,8 +2,10 @@
 #ifndef CUTTLE_RANGE_H
 #define CUTTLE_RANGE_H
 
+#include <lauxlib.h>
 #include <lua.h>
 
+#include "interp/state/types.h"
 #include "runtime/layout/inttuple.h"
 
 typedef struct Range { /* index runs from start while it is < stop (> for a negative step) */
@@ -15,8 +17,9 @@ typedef struct Range { /* index runs from start while it is < stop (> for a nega
   bool is_i64;      /* a bound is an i64, though its value may be known */
 } Range;
 
-#define RANGE_TYPE "range"
-
-Range *range_test(lua_State *L, int idx); /* NULL when it is none */
+/* NULL: the value is none. */
+static inline Range *range_test(lua_State *L, int idx) {
+  return luaL_testudata(L, idx, RANGE_TYPE);
+}
 
 #endif

@@ -1,0 +1,24 @@
+/* front_trace.h: traces a kernel: runs its function once, converted, and records what it does as IR. */
+#ifndef CUTTLE_FRONT_TRACE_H
+#define CUTTLE_FRONT_TRACE_H
+
+#include "interp/trace/front.h"
+
+void front_open(lua_State *L); /* once per state, before any function of front.h */
+
+/* Pushes the kernel's arguments, symbolic in the running trace, and returns how many. May raise. */
+typedef int (*FrontPushArgs)(lua_State *L, CtIr *ir, void *ud);
+
+/* Traces: calls the function at `fn` as a kernel, recording in *ir, then runs the passes. On failure
+   *err has the message with the script line. Leaves the stack as it was. */
+CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *ir, CtErr *err);
+
+/* +1 before a call of a function of ours that works on the trace without being converted, such as
+   show; -1 after it. An error that a script catches puts it back. */
+void front_trust(lua_State *L, int by);
+
+/* Converts the function at idx, so that run-time values work in it as in the kernel; any other value
+   stays. */
+void front_convert(lua_State *L, int idx);
+
+#endif

@@ -1,0 +1,100 @@
+/* launch_check.c: launches that are checked (runtime/watch/check.h): the holder of a check, and the launch
+   option `check`. */
+#include "launch_check.h"
+
+#include <lauxlib.h>
+
+#include "interp/state/diag.h"
+
+enum { MAX_LISTED = 10 };
+
+void launch_check_stop(const CheckHolder *h) {
+  if (h->check != NULL && h->state->watch == ct_check_watch(h->check)) {
+    h->state->watch = NULL;
+    h->state->check = NULL;
+  }
+}
+
+int launch_check_close(lua_State *L) {
+  CheckHolder *h = luaL_checkudata(L, 1, CHECK_TYPE);
+  launch_check_stop(h);
+  ct_check_close(h->check);
+  h->check = NULL;
+  return 0;
+}
+
+CheckHolder *launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single) {
+  const CtCheckOptions options = {
+      .nan = c->check_nan, .no_global = c->check_no_global, .is_single = is_single};
+  CuttleState *s = state_of(L);
+  CtErr err;
+  CheckHolder *h = lua_newuserdatauv(L, sizeof *h, 0);
+  *h = (CheckHolder){.state = s};
+  luaL_setmetatable(L, CHECK_TYPE);
+  if (s->watch != NULL) {
+    diag_error(L, "check: launches are being watched already, by check, profile or trace");
+  }
+  diag_check(L, ct_check_open(s->alloc, &options, &h->check, &err), &err);
+  s->watch = ct_check_watch(h->check);
+  s->check = h->check;
+  return h;
+}
+
+void launch_check_read(lua_State *L, int table, LaunchConfig *c) {
+  table = lua_absindex(L, table);
+  lua_getfield(L, table, "nan");
+  c->check_nan = lua_toboolean(L, -1) != 0;
+  c->check_no_global = lua_getfield(L, table, "global") != LUA_TNIL && !lua_toboolean(L, -1);
+  lua_pop(L, 2);
+}
+
+bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bool on_cpu) {
+  CuttleState *s = k->state;
+  bool wanted = c->check || s->check_all;
+  if (!wanted || s->watch != NULL) { /* who watches reports, too */
+    return false;
+  }
+  if (!on_cpu) {
+    diag_error(
+        L,
+        "%s: checks are made on the CPU engine, and the launch is on a CUDA device; run with "
+        "--device=cpu, or use cuttle check",
+        k->name);
+  }
+  launch_check_watch(L, c, true);
+  return true;
+}
+
+/* "script.lua:12: race: ... (3 times)" */
+static void add_line(lua_State *L, luaL_Buffer *b, const CtFinding *f) {
+  lua_pushfstring(L, "%s:%d: %s", f->chunk, f->line, f->text);
+  luaL_addvalue(b);
+  if (f->count > 1) {
+    lua_pushfstring(L, " (%I times)", (LUAI_UACINT)f->count);
+    luaL_addvalue(b);
+  }
+}
+
+void launch_check_end(lua_State *L) {
+  CheckHolder *h = lua_touserdata(L, -1);
+  size_t n = ct_check_count(h->check);
+  luaL_Buffer b;
+  launch_check_stop(h);
+  if (n == 0) {
+    ct_check_close(h->check);
+    h->check = NULL;
+    lua_pop(L, 1);
+    return;
+  }
+  luaL_buffinit(L, &b);
+  for (size_t i = 0; i < n && i < MAX_LISTED; i++) {
+    luaL_addstring(&b, i > 0 ? "\n" : "");
+    add_line(L, &b, ct_check_finding(h->check, i));
+  }
+  if (n > MAX_LISTED) {
+    lua_pushfstring(L, "\nand %d more", (int)(n - MAX_LISTED));
+    luaL_addvalue(&b);
+  }
+  luaL_pushresult(&b);
+  lua_error(L);
+}

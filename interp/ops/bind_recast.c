@@ -1,0 +1,92 @@
+/* bind_recast.c: recast of tensors: of their memory, or of a copy of their bits. */
+#include <lauxlib.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/openers.h"
+#include "interp/state/diag.h"
+#include "interp/tensor/tensor.h"
+#include "traced.h"
+
+/* Does the mode of adjacent elements have a whole number of those n times as large? */
+static bool is_multiple(const CtCx *cx, CtLayout l, int64_t n) {
+  for (uint32_t i = 0; i < l.shape->len; i++) {
+    if (ct_is_leaf(&l.shape[i]) && ct_is_const(l.stride[i].i, 1)) {
+      return ct_int_divides(cx, ct_int(n), l.shape[i].i) == CT_KNOWN_YES;
+    }
+  }
+  return true; /* recast says why there are none */
+}
+
+/* A guarded tensor before it is tiled is guarded in its new elements; a part that overhangs nothing is any
+   tensor. */
+static int recast_guarded(lua_State *L, const Tensor *t, CtDtype to) {
+  CtCx cx = bind_enter(L);
+  int64_t n = ct_dtypes[to].bits / ct_dtypes[t->dtype].bits;
+  if (t->guard != NULL) {
+    return diag_error(
+        L,
+        "recast: %s is a guarded part, which may overhang; recast the whole tensor and "
+        "cut the part from guard(recast(t, %s))",
+        tensor_push_title(L, 1), ct_dtypes[to].name);
+  }
+  if (t->is_whole && n > 1 && !is_multiple(&cx, t->layout, n)) {
+    return diag_error(
+        L,
+        "recast: %s is guarded, and %s is not known to have a multiple of %I adjacent elements "
+        "of %s, which one of %s takes; pad the tensor, or leave the guard out",
+        tensor_push_title(L, 1), bind_layout_text(&cx, t->layout), (LUAI_UACINT)n,
+        ct_dtypes[t->dtype].name, ct_dtypes[to].name);
+  }
+  traced_recast(L, t, to);
+  Tensor *made = tensor_test(L, -1);
+  made->is_guarded = true;
+  made->is_whole = t->is_whole;
+  return 1;
+}
+
+/* recast(t, dtype): the tensor's memory as elements of another type; of registers a copy of their bits. */
+static int recast_tensor(lua_State *L) {
+  CtErr err;
+  CtLayout layout;
+  const Tensor *t = tensor_check_live(L, 1, "recast");
+  CtDtype to = bind_to_dtype(L, 2, "recast");
+  if (t->is_guarded) {
+    return recast_guarded(L, t, to);
+  }
+  if (t->in_kernel) {
+    return traced_recast(L, t, to);
+  }
+  CtCx cx = bind_enter(L);
+  int64_t from_bits = ct_dtypes[t->dtype].bits, to_bits = ct_dtypes[to].bits;
+  int64_t at = t->offset.v * from_bits;
+  if (t->dtype == CT_bool || to == CT_bool) {
+    return diag_error(L, "recast: %s of %s as %s: a bool has no other bits than 0 and 1",
+                      tensor_push_title(L, 1), ct_dtypes[t->dtype].name, ct_dtypes[to].name);
+  }
+  if (at % to_bits != 0) {
+    return diag_error(L, "recast: %s begins at bit %I of its memory, no multiple of the %I of %s",
+                      tensor_push_title(L, 1), (LUAI_UACINT)at, (LUAI_UACINT)to_bits,
+                      ct_dtypes[to].name);
+  }
+  diag_check(L, ct_recast(&cx, t->layout, from_bits, to_bits, &layout, &err), &err);
+  tensor_push_host(L, to, layout, ct_int(at / to_bits), t->storage);
+  return 1;
+}
+
+/* recast(t, dtype); anything else is the algebra's recast, upvalue 1. */
+static int recast(lua_State *L) {
+  int n = lua_gettop(L);
+  if (n <= 3 && tensor_test(L, 1) != NULL && lua_isnoneornil(L, 3)) {
+    return recast_tensor(L);
+  }
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, n, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+void bind_open_recast(lua_State *L) {
+  lua_getfield(L, -1, "recast");
+  lua_pushcclosure(L, recast, 1);
+  lua_setfield(L, -2, "recast");
+}

@@ -1,0 +1,76 @@
+/* standard.c: two tables in the registry: the libraries' names with their values, and their tables. */
+#include "standard.h"
+
+#include <lauxlib.h>
+
+static const char names_key = 0, tables_key = 0;
+
+/* Pops the value at the top; of a table, notes that it is the libraries'. */
+static void own(lua_State *L) {
+  if (lua_istable(L, -1)) {
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &tables_key);
+    lua_insert(L, -2);
+    lua_pushboolean(L, 1);
+    lua_rawset(L, -3);
+  }
+  lua_pop(L, 1);
+}
+
+/* Every field of the table at the top is a name of the libraries. `but` is a table that is not theirs. */
+static void add_names(lua_State *L, const void *but) {
+  lua_pushnil(L);
+  while (lua_next(L, -2) != 0) { /* stack: table, name, value */
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &names_key);
+    lua_pushvalue(L, -3);
+    lua_pushvalue(L, -3);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+    if (lua_topointer(L, -1) == but) {
+      lua_pop(L, 1);
+    } else {
+      own(L);
+    }
+  }
+}
+
+void standard_open(lua_State *L) {
+  lua_newtable(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &names_key);
+  lua_newtable(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &tables_key);
+  lua_pushglobaltable(L);
+  add_names(L, lua_topointer(L, -1));
+  lua_pop(L, 1);
+}
+
+void standard_add(lua_State *L) {
+  lua_pushvalue(L, -1);
+  own(L);
+  add_names(L, NULL);
+}
+
+bool standard_is_name(lua_State *L, const char *name, size_t len) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &names_key);
+  lua_pushlstring(L, name, len);
+  bool is = lua_rawget(L, -2) != LUA_TNIL;
+  lua_pop(L, 2);
+  return is;
+}
+
+bool standard_is(lua_State *L, int name) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &names_key);
+  lua_pushvalue(L, name);
+  lua_rawget(L, -2);
+  bool is = !lua_isnil(L, -1) && lua_rawequal(L, -1, -3);
+  lua_pop(L, 2);
+  return is;
+}
+
+bool standard_owns(lua_State *L, int idx) {
+  lua_pushvalue(L, idx);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &tables_key);
+  lua_insert(L, -2);
+  bool is = lua_rawget(L, -2) != LUA_TNIL;
+  lua_pop(L, 2);
+  return is;
+}
