@@ -262,7 +262,7 @@ help:
 	@echo 'bench-pocl the CPU engine beside PoCL, in ROUNDS=$(ROUNDS) rounds'
 	@echo 'golden     write the expected outputs of tests/golden anew; review the diff'
 	@echo 'docs       write docs/reference.md and the outputs of the examples in the documents anew; review'
-	@echo 'lint       formatting, clang-tidy, luacheck, directions of includes'
+	@echo 'lint       formatting, clang-tidy, luacheck, and who knows whom'
 	@echo 'format     format the C sources'
 	@echo 'install    into PREFIX=$(PREFIX), under DESTDIR'
 	@echo 'clean      remove $(BUILD)/'
@@ -447,9 +447,10 @@ lint-lua:
 	$(call say,LINT,'luacheck: $(LUA_DIRS)')
 	$(Q)luacheck --quiet --no-color $(LUA_DIRS)
 
-lint-includes:
+lint-includes: $(LIB_OBJ) $(PROGRAM_OBJ)
 	$(Q)$(LUA) scripts/check_includes.lua
 	$(Q)$(LUA) scripts/check_headers.lua
+	$(Q)$(LUA) scripts/check_objects.lua $(BUILD)
 
 # A stamp follows the object, and so the headers too: only what changed is checked again.
 $(BUILD)/lint/%: $(BUILD)/%.o .clang-tidy

@@ -3,20 +3,8 @@
 --   lua scripts/check_headers.lua        from the root of the repository
 -- It reads words, not C: a name in a comment counts for nothing, one in a macro or a table does.
 
-local function capture_lines(command)
-  local pipe = assert(io.popen(command))
-  local lines = {}
-  for line in pipe:lines() do
-    lines[#lines + 1] = line
-  end
-  assert(pipe:close(), command)
-  return lines
-end
-
-local function read_code(path)
-  local file <close> = assert(io.open(path))
-  return (file:read("a"):gsub("/%*.-%*/", " "):gsub("\\\n", " "):gsub('"[^"\n]*"', '""'))
-end
+package.path = "./?.lua;" .. package.path
+local house = require "scripts.house"
 
 -- files_of[word][path]: the files that name it
 local files_of = {}
@@ -44,24 +32,10 @@ local function count_users(name, header, code)
   return n
 end
 
--- Names of the functions that a header declares: the word before the first parenthesis of each
--- declaration outside of braces. Types and macros are none.
-local function declared(code)
-  local names = {}
-  code = code:gsub("\n%s*#[^\n]*", "\n"):gsub("%b{}", "{}")
-  for declaration in code:gmatch("[^;{}]+;") do
-    local name = declaration:match("[%a_][%w_]*[%s%*]+([%a_][%w_]*)%s*%(")
-    if name and not declaration:find("typedef", 1, true) then
-      names[#names + 1] = name
-    end
-  end
-  return names
-end
-
 local findings, n_names = 0, 0
 
 local function check_header(header, code)
-  for _, name in ipairs(declared(code)) do
+  for _, name in ipairs(house.declared(code)) do
     n_names = n_names + 1
     if count_users(name, header, code) < 2 then
       findings = findings + 1
@@ -72,10 +46,10 @@ local function check_header(header, code)
 end
 
 local code_of = {}
-local paths = capture_lines(
+local paths = house.capture_lines(
   "find runtime interp tests examples -name '*.[ch]' -o -name '*.def' | LC_ALL=C sort")
 for _, path in ipairs(paths) do
-  code_of[path] = read_code(path)
+  code_of[path] = house.read_code(path)
   note_words(path, code_of[path])
 end
 for _, path in ipairs(paths) do

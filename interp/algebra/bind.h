@@ -22,7 +22,6 @@
 #include "runtime/layout/composed.h"
 #include "runtime/ir/ir.h"
 
-
 /* The scratch arena, and the integers of the running trace, if there is one. */
 CtCx bind_cx(lua_State *L);
 CtCx bind_enter(lua_State *L); /* empties the arena first */
@@ -97,15 +96,6 @@ int bind_names(lua_State *L);
 CtDtype bind_to_dtype(lua_State *L, int idx, const char *op); /* f32, or text "f32" */
 bool bind_test_dtype(lua_State *L, int idx, CtDtype *out);    /* the object only */
 
-/* An atom object, or the atom of a tiled MMA, tiled copy or a thread's slice of one; NULL: the value is
-   none of these. *dtype: of a copy's elements, CT_VOID where nobody said it. Good while the value is on
-   the stack. */
-const CtAtom *bind_test_atom(lua_State *L, int idx, CtDtype *dtype);
-
-/* The element of an mbarrier in an argument, full[i], or an mbarrier that is one alone: its buffer in the IR
-   of the running trace, and which it is (an i32). Raises. (bind_sync.c) */
-void bind_to_mbarrier(lua_State *L, int idx, const char *op, uint32_t *buf, CtVal *slot);
-
 /* {====== To Lua: each pushes one value [-0, +1, m] ====== */
 
 void bind_push_any(lua_State *L);
@@ -137,7 +127,6 @@ CtInt bind_mode_size(lua_State *L, const CtCx *cx, CtLayout l, int mode);
 const char *bind_layout_text(const CtCx *cx, CtLayout l);
 const char *bind_composed_text(const CtCx *cx, const CtComposed *c);
 const char *bind_tuple_text(const CtCx *cx, CtTuple tuple);
-
 
 /* A metatable called `name` with __name, the metamethods `meta`, and `methods` as __index (a table)
    when meta has none; both end with {NULL, NULL}; left out of the stack. */

@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "interp/algebra/bind.h"
-#include "interp/launch/launch.h"
 #include "runtime/device/nvml.h"
 #include "interp/state/state.h"
 #include "interp/openers.h"

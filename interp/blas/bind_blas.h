@@ -30,4 +30,8 @@ bool bind_cublas_multiply(lua_State *L, const CtCx *cx, const Product *p, const 
    module is on top. */
 void bind_add_blas(lua_State *L);
 
+/* With the table `reference` on top. */
+void bind_add_reference_bits(lua_State *L);
+void bind_add_reference_attention(lua_State *L, int module);
+
 #endif

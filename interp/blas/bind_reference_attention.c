@@ -8,6 +8,7 @@
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
 #include "interp/state/state_language.h"
+#include "bind_blas.h"
 
 /* One head's tensors: Q, K, V and O as (D,S), so that a row's elements come one after another; LSE (S). */
 enum { HEAD_Q, HEAD_K, HEAD_V, HEAD_O, HEAD_LSE, HEAD_COUNT };

@@ -8,6 +8,7 @@
 #include "runtime/base/convert.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
+#include "bind_blas.h"
 
 /* {====== reference.cast ====== */
 

@@ -9,6 +9,7 @@
 #include "interp/trace/front_state.h"
 #include "source.h"
 #include "interp/tensor/tensor.h"
+#include "front_parts.h"
 
 static char births_key; /* registry: table -> clock of its birth, weak */
 static char self_key;   /* registry: the object of a method call, for self() */

@@ -4,6 +4,7 @@
 
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
+#include "front_parts.h"
 
 Frame *frame_arg(lua_State *L, int idx) { return luaL_checkudata(L, idx, FRAME_TYPE); }
 

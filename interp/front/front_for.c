@@ -7,6 +7,7 @@
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
 #include "interp/trace/range.h"
+#include "front_parts.h"
 
 /* --- numeric for ---------------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
+#include "front_parts.h"
 
 static int rt_func(lua_State *L) { /* name, is_kernel */
   Front *f = front_up(L);

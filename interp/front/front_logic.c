@@ -4,6 +4,7 @@
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
 #include "interp/tensor/tensor.h"
+#include "front_parts.h"
 
 static char anchors_key; /* registry: logic frames, which no Lua variable holds */
 

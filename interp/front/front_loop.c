@@ -3,6 +3,7 @@
 
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
+#include "front_parts.h"
 
 void front_count_turn(lua_State *L, Front *f, Frame *frame) {
   if (f->ir == NULL) {

@@ -21,6 +21,7 @@
 #include "source.h"
 #include "interp/state/standard.h"
 #include "interp/state/state.h"
+#include "front_parts.h"
 
 /* Tables in the registry:
      places    object -> {key = true}: places read in this trace; false if the trace has written them

@@ -8,6 +8,7 @@
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
 #include "interp/tensor/tensor.h"
+#include "front_parts.h"
 
 static const char text[] =
     "a text is made while tracing; use printf, which shows values when the kernel runs";

@@ -4,6 +4,7 @@
 
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
+#include "front_parts.h"
 
 static char replacements_key; /* registry: C function -> what a kernel calls instead */
 

@@ -12,6 +12,7 @@
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
+#include "front_parts.h"
 
 enum { MAX_CAPTURED = 4096 }; /* values that are looked at behind the function's upvalues */
 

@@ -1,5 +1,6 @@
 /* front_trace.c: starts and ends traces, and says where in the script one failed. */
 #include "front_trace.h"
+#include "front_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

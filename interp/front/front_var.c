@@ -7,6 +7,7 @@
 #include "front_reads.h"
 #include "interp/trace/front_state.h"
 #include "interp/tensor/tensor.h"
+#include "front_parts.h"
 
 /* --- boxes ---------------------------------------------------------------------------------------- */
 

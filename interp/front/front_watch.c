@@ -13,6 +13,7 @@
 #include "interp/state/state.h"
 #include "interp/trace/value.h"
 #include "front_trace.h"
+#include "front_parts.h"
 
 static char metatables_key; /* registry: metatables that scripts have set, weak */
 static char patches_key;    /* registry: list of metatable, event, metamethod, its stand-in, ... */

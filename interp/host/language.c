@@ -238,7 +238,8 @@ static int print(lua_State *L) {
   return 0;
 }
 
-void language_open_libs(lua_State *L) {
+/* The libraries of a new Lua state, and the language's names as globals [-0, +0, e]. */
+static void open_libs(lua_State *L) {
   bool sandbox = state_of(L)->options.sandbox != 0;
   if (sandbox) {
     sandbox_open_libs(L);
@@ -267,5 +268,5 @@ void language_open_libs(lua_State *L) {
 }
 
 CuttleState *language_new_state(const cuttle_Options *options) {
-  return state_new(options, language_open_libs);
+  return state_new(options, open_libs);
 }

@@ -8,9 +8,6 @@
 
 /* The language's names in their table, which state_push_language gives; once per state [-0, +0, e]. */
 void language_open(lua_State *L);
-/* The libraries of a new Lua state, and the language's names as globals [-0, +0, e]. */
-void language_open_libs(lua_State *L);
-
 /* A new Lua state with everything in it. NULL when out of memory. */
 CuttleState *language_new_state(const cuttle_Options *options);
 

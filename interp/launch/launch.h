@@ -185,7 +185,6 @@ void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *conf
 /* bind_device.c: the stream at idx and its device. Raises for anything else and for a closed one. */
 CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device);
 
-
 /* What to write for a key of a launch's table that is no option of ours: "block" for threads, sizes for a
    position in a list; NULL: unknown. */
 const char *launch_option_of(lua_State *L, int key);

@@ -29,7 +29,7 @@ CtVal access_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb
   CtVal offset;
   CtErr err;
   const CtBuf *buf = &ir->bufs[t->buf];
-  front_within_element(L, t, crd);
+  tensor_within_element(L, t, crd);
   if (ct_ir_offset(ir, tensor_view(t), crd, &offset, &err) != CT_OK) {
     diag_error(L, "%s %s: %s", verb, t->name != NULL ? t->name : "a tensor", err.msg);
   }

@@ -24,4 +24,18 @@ void access_require(lua_State *L, CtInt extent, CtRequire r);
    thread's own number in the block, which has another number of threads. */
 void access_check_threads(lua_State *L, CtLayout thr, CtInt index);
 
+/* An atom object, or the atom of a tiled MMA, tiled copy or a thread's slice of one; NULL: the value is
+   none of these. *dtype: of a copy's elements, CT_VOID if nobody said it. Good while the value is on
+   the stack. */
+const CtAtom *bind_test_atom(lua_State *L, int idx, CtDtype *dtype);
+
+/* The element of an mbarrier in an argument, full[i], or an mbarrier that is one alone: its buffer in the IR
+   of the running trace, and which it is (an i32). */
+void bind_to_mbarrier(lua_State *L, int idx, const char *op, uint32_t *buf, CtVal *slot);
+
+/* Each adds its functions to the module table at `module` and its methods to the table at
+   `methods`. */
+void bind_add_partition(lua_State *L, int module, int methods);
+void bind_add_lifted(lua_State *L, int module, int methods);
+
 #endif

@@ -2,6 +2,7 @@
    wraps. An atom of a copy may know the type of the elements that it moves. */
 #include "interp/algebra/bind.h"
 #include "interp/openers.h"
+#include "access.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -12,6 +12,7 @@
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
 #include "interp/openers.h"
+#include "access.h"
 
 /* --- indices ------------------------------------------------------------------------------------------ */
 

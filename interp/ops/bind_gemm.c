@@ -9,6 +9,7 @@
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
 #include "interp/openers.h"
+#include "access.h"
 
 static void check_names(lua_State *L, int idx) {
   lua_pushnil(L);

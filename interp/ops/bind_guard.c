@@ -9,6 +9,7 @@
 #include "guard.h"
 #include "interp/trace/value.h"
 #include "interp/front/front_trace.h"
+#include "access.h"
 
 /* {====== Parts ====== */
 

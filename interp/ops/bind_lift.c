@@ -8,6 +8,7 @@
 #include "division.h"
 #include "guard.h"
 #include "interp/tensor/tensor.h"
+#include "access.h"
 
 /* Replaces the tensors among the n arguments from `first` on by their layouts. */
 static void replace_tensors(lua_State *L, int first, int n, const char *op) {

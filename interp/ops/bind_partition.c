@@ -12,6 +12,7 @@
 #include "guard.h"
 #include "runtime/layout/walk.h"
 #include "interp/tensor/tensor.h"
+#include "access.h"
 
 /* {====== Projections ====== */
 
@@ -149,7 +150,7 @@ static void note_tile(lua_State *L, const Division *d, CtTuple crd) {
     if (ct_is_leaf(c) && c->i.kind != CT_ANY) {
       const char *what = lua_pushfstring(L, "in mode %d of the tiles of %s", i,
                                          d->t->name != NULL ? d->t->name : "the tensor");
-      front_within_part(L, part, c->i, tiles_along(d, i), what);
+      tensor_within_part(L, part, c->i, tiles_along(d, i), what);
       lua_pop(L, 1);
     }
   }
@@ -235,7 +236,7 @@ static void note_thread(lua_State *L, CtInt thread, CtInt n) {
   if (ir != NULL && ir->is_checked && part != NULL) {
     const char *what = lua_pushfstring(L, "among the threads that share %s",
                                        part->name != NULL ? part->name : "the tensor");
-    front_within_part(L, part, thread, n, what);
+    tensor_within_part(L, part, thread, n, what);
     lua_pop(L, 1);
   }
 }

@@ -9,6 +9,7 @@
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
 #include "interp/openers.h"
+#include "access.h"
 
 #define MBARRIER_TYPE "mbarrier"
 #define STATE_TYPE "pipeline state"
@@ -512,9 +513,10 @@ static const luaL_Reg mbarrier_methods[] = {
 static const luaL_Reg mbarrier_meta[] = {
     {"__tostring", mbarrier_tostring}, {"__named", mbarrier_named}, {NULL, NULL}};
 static const luaL_Reg state_methods[] = {{"advance", state_advance}, {NULL, NULL}};
-static const luaL_Reg state_meta[] = {
-    {"__newindex", state_newindex}, {"__tostring", state_tostring}, {"__named", state_named},
-    {NULL, NULL}};
+static const luaL_Reg state_meta[] = {{"__newindex", state_newindex},
+                                      {"__tostring", state_tostring},
+                                      {"__named", state_named},
+                                      {NULL, NULL}};
 static const char *const state_fields[] = {"slot", "parity", NULL};
 static const luaL_Reg named_methods[] = {
     {"sync", named_sync}, {"arrive", named_arrive}, {NULL, NULL}};

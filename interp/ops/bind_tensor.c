@@ -14,6 +14,7 @@
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
+#include "access.h"
 
 /* {====== Coordinates ====== */
 
@@ -121,7 +122,7 @@ static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
     tensor_push_view(L, t, rest, at, &guard)->is_whole = t->is_whole;
     return 1;
   }
-  front_within_slice(L, t, crd, tensor_push_view(L, t, rest, at, NULL));
+  tensor_within_slice(L, t, crd, tensor_push_view(L, t, rest, at, NULL));
   return 1;
 }
 

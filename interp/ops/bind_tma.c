@@ -11,6 +11,7 @@
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
 #include "interp/openers.h"
+#include "access.h"
 
 enum { MAX_CLUSTER_BITS = 0xffff };
 

@@ -10,6 +10,8 @@
 #include "interp/trace/front_state.h"
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
+#include "interp/front/front_parts.h"
+#include "access.h"
 
 /* --- operators -------------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "guard.h"
 #include "interp/trace/value.h"
 #include "interp/openers.h"
+#include "access.h"
 
 enum { LANES = 32 };
 

@@ -1,5 +1,6 @@
 /* division.c: whether the tiles that a tensor is divided into fit. */
 #include "division.h"
+#include "access.h"
 
 #include "access.h"
 #include "interp/state/diag.h"

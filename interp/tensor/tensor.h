@@ -15,7 +15,6 @@
 #include "runtime/ir/ir.h"
 #include "runtime/device/storage.h"
 
-
 /* A value of any element type. Floats are in f, integers and bools in i: an array of them is one of
    doubles or of 64-bit integers. */
 typedef union Elem {
@@ -173,13 +172,13 @@ CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Ele
    one line. */
 CtStatus tensor_print(const CtCx *cx, const Tensor *t, CtText *out, CtErr *err) CT_NODISCARD;
 
-/* --- front_within.c; each may raise ------------------------------------------------------------ */
+/* --- in traces that are checked (tensor_within.c); each may raise ----------------------------- */
 
-/* In traces that are checked: before an access to the element at `crd`; of the part of `of` at a
+/* Before an access to the element at `crd`; of the part of `of` at a
    coordinate with `_`; of a part that exists for coordinates below the extent only. */
-void front_within_element(lua_State *L, const Tensor *t, CtTuple crd);
-void front_within_slice(lua_State *L, const Tensor *of, CtTuple crd, Tensor *part);
-void front_within_part(lua_State *L, Tensor *part, CtInt crd, CtInt extent, const char *what);
+void tensor_within_element(lua_State *L, const Tensor *t, CtTuple crd);
+void tensor_within_slice(lua_State *L, const Tensor *of, CtTuple crd, Tensor *part);
+void tensor_within_part(lua_State *L, Tensor *part, CtInt crd, CtInt extent, const char *what);
 
 /* --- the functions of the language ------------------------------------------------------------ */
 
@@ -200,10 +199,5 @@ Tensor *tensor_push_here(lua_State *L, const char *op, CtDtype dtype, CtLayout l
    `methods`. */
 void bind_add_create(lua_State *L, int module, int methods);
 void bind_add_npy(lua_State *L, int module, int methods);
-void bind_add_partition(lua_State *L, int module, int methods);
-void bind_add_lifted(lua_State *L, int module, int methods);
-/* With the table `reference` on top. */
-void bind_add_reference_bits(lua_State *L);
-void bind_add_reference_attention(lua_State *L, int module);
 
 #endif

@@ -49,5 +49,4 @@ void value_shift(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y)
 /* "int", "float", "bool": how messages call a run-time value's type. */
 const char *value_kind(CtDtype type);
 
-
 #endif

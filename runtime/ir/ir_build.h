@@ -78,9 +78,4 @@ CtStatus ct_mma_check_shapes(CtIr *ir, const CtView v[3], CtErr *err) CT_NODISCA
 CtStatus ct_wgmma_tile(CtIr *ir, const CtAtom *atom, CtView v, CtAtomOperand of, CtWgmmaTile *out,
                        CtErr *err) CT_NODISCARD;
 
-/* passes */
-void ct_pass_contract(CtIr *ir);
-void ct_pass_async(CtIr *ir);
-CtStatus ct_pass_registers(CtIr *ir, CtErr *err) CT_NODISCARD;
-
 #endif

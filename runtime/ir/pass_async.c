@@ -1,7 +1,7 @@
 /* pass_async.c: a plain copy from global to shared memory is complete at the next sync_threads, cluster_sync,
    arrival at an mbarrier or named barrier, whatever the target: where it may be cp.async and the kernel itself
    never waits, a wait is put before each of these. For copies by atoms of cp.async the kernel waits itself. */
-#include "ir_build.h"
+#include "pass.h"
 
 void ct_pass_async(CtIr *ir) {
   bool async = false;

@@ -2,7 +2,7 @@
    left one. Deciding it here, and not in NVRTC or gcc, makes both engines round alike. */
 #include <string.h>
 
-#include "ir_build.h"
+#include "pass.h"
 
 typedef struct Uses {
   uint32_t *n; /* by value; saturating is not needed, a kernel has < 2^32 operands */

@@ -2,7 +2,7 @@
    that are never read, structure that became empty. Then marks the slots that are left in use. */
 #include <string.h>
 
-#include "ir_build.h"
+#include "pass.h"
 
 typedef struct Live {
   CtIr *ir;

@@ -3,7 +3,7 @@
    run-time index is an error. */
 #include <stdio.h>
 
-#include "ir_build.h"
+#include "pass.h"
 
 enum { FULLY = -1, MAX_TRIPS = 4096, MAX_INDEX_DEPTH = 100 };
 

@@ -1,11 +1,11 @@
-/* front_within.c: what coordinates of tensors are asked to keep to, in traces that are checked
+/* tensor_within.c: what coordinates of tensors are asked to keep to, in traces that are checked
    (runtime/ir/ir_within.c). Of guarded tensors nothing is asked: what lies outside is left out. Modes of
    stride 0 are broadcast: any coordinate has the same element. */
 #include <lauxlib.h>
 
 #include "interp/algebra/bind.h"
-#include "front.h"
-#include "interp/tensor/tensor.h"
+#include "interp/trace/front.h"
+#include "tensor.h"
 
 /* The coordinate of a layout's part, and what messages call the part. */
 typedef struct Part {
@@ -88,7 +88,7 @@ static void note_now(lua_State *L, CtIr *ir, void *ud, CtInt crd, CtInt extent, 
   ct_ir_within(ir, t->buf, crd, extent, what);
 }
 
-void front_within_element(lua_State *L, const Tensor *t, CtTuple crd) {
+void tensor_within_element(lua_State *L, const Tensor *t, CtTuple crd) {
   CtIr *ir = front_ir(L);
   if (ir == NULL || !ir->is_checked) {
     return;
@@ -110,7 +110,7 @@ static void keep(lua_State *L, CtIr *ir, void *ud, CtInt crd, CtInt extent, cons
   }
 }
 
-void front_within_slice(lua_State *L, const Tensor *of, CtTuple crd, Tensor *part) {
+void tensor_within_slice(lua_State *L, const Tensor *of, CtTuple crd, Tensor *part) {
   CtIr *ir = front_ir(L);
   if (is_asked(ir, of)) {
     each_integer(L, ir, of,
@@ -119,7 +119,7 @@ void front_within_slice(lua_State *L, const Tensor *of, CtTuple crd, Tensor *par
   }
 }
 
-void front_within_part(lua_State *L, Tensor *part, CtInt crd, CtInt extent, const char *what) {
+void tensor_within_part(lua_State *L, Tensor *part, CtInt crd, CtInt extent, const char *what) {
   CtIr *ir = front_ir(L);
   if (ir != NULL && ir->is_checked && part->in_kernel && part->at == NULL) {
     keep(L, ir, part, crd, extent, what);

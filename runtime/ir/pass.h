@@ -1,0 +1,11 @@
+/* pass.h: the passes, in the order in which ct_ir_finish (pass_dce.c) runs them on a complete program. */
+#ifndef CT_PASS_H
+#define CT_PASS_H
+
+#include "ir_build.h"
+
+void ct_pass_contract(CtIr *ir); /* a*b + c becomes one operation, if the kernel allows it */
+void ct_pass_async(CtIr *ir);    /* waits that asynchronous copies imply */
+CtStatus ct_pass_registers(CtIr *ir, CtErr *err) CT_NODISCARD; /* indices of register arrays */
+
+#endif

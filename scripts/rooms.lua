@@ -1,0 +1,93 @@
+-- rooms.lua: the rooms of the house: which files each holds, and whom it may know. The tables are
+-- the architecture: a new file either falls under a room or gets a row. check_includes.lua holds
+-- every #include against them, check_objects.lua every symbol that an object uses of another.
+--
+-- Rooms of a folder, lowest first. A room is the files whose path in the folder (without its
+-- extension) matches one of `files`. It may know itself, what `uses` names, and what those use in
+-- turn. A name with a slash is a room of another folder. `circle`: the largest circle of objects
+-- in it (each uses the next), 1 if nothing is said.
+return {
+  runtime = {
+    { name = "base", files = { "base/base" }, uses = {} },
+    { name = "env", files = { "base/env" }, uses = { "base" } },
+    { name = "err", files = { "base/err" }, uses = { "base" } },
+    { name = "arena", files = { "base/arena" }, uses = { "err" } },
+    { name = "text", files = { "base/text" }, uses = { "arena" } },
+    { name = "rand", files = { "base/rand" }, uses = { "base" } },
+    { name = "dtype", files = { "base/dtypes?", "base/convert" }, uses = { "text" } },
+    { name = "newfile", files = { "base/newfile" }, uses = { "base" } },
+    { name = "npy", files = { "base/npy" }, uses = { "dtype", "newfile" } },
+    { name = "message", files = { "base/message" }, uses = { "dtype" } },
+    { name = "reference", files = { "reference/[%w_]+" }, uses = { "base" } },
+
+    -- The algebra knows numbers only: not what they index.
+    { name = "inttuple", files = { "layout/inttuple", "layout/inttuple_[%w_]+",
+      "layout/tuple_[%w_]+", "layout/mode_name" }, uses = { "text" }, circle = 4 },
+    { name = "layout", files = { "layout/layout", "layout/layout_[%w_]+", "layout/partition",
+      "layout/swizzle", "layout/composed", "layout/composed_[%w_]+", "layout/walk" },
+      uses = { "inttuple" }, circle = 4 },
+
+    -- The IR knows no engine; passes know the IR only.
+    { name = "atom", files = { "ir/atoms?" }, uses = { "dtype" } }, -- layouts as texts
+    { name = "ir", files = { "ir/ir", "ir/ir_[%w_]+", "ir/ops", "ir/gemm_order" },
+      uses = { "layout", "dtype", "atom" }, circle = 12 },
+    { name = "pass", files = { "ir/pass", "ir/pass_[%w_]+" }, uses = { "ir" }, circle = 12 },
+
+    -- Two back ends that do not know of each other.
+    { name = "emit", files = { "emit/[%w_]+" }, uses = { "ir", "pass" }, circle = 24 },
+    { name = "tensor_core", files = { "simt/model/[%w_]+" }, uses = { "atom" } },
+    { name = "simt", files = { "simt/simt", "simt/%w+/[%w_]+" },
+      uses = { "ir", "pass", "message", "tensor_core" }, circle = 4 },
+    -- They look at launches of the CPU engine, which does not know of them.
+    { name = "watch", files = { "watch/[%w_]+" }, uses = { "simt" }, circle = 7 },
+
+    -- Libraries and devices take text, bytes and sizes: no layouts, no IR.
+    { name = "dl", files = { "device/dl", "device/cuda_[%w_]+", "device/nvrtc_syms",
+      "device/cublas_[%w_]+", "device/cublaslt_syms", "device/nvml_syms", "device/nvml_types" },
+      uses = { "text", "env" } },
+    { name = "cache", files = { "device/cache" }, uses = { "text", "env" } },
+    { name = "nvrtc", files = { "device/nvrtc", "device/nvrtc_[%w_]+" }, uses = { "dl", "cache" } },
+    { name = "device", files = { "device/device", "device/device_[%w_]+" },
+      uses = { "dl", "message" }, circle = 5 },
+    { name = "blas", files = { "device/blas", "device/blas_[%w_]+" }, uses = { "device" } },
+    { name = "nvml", files = { "device/nvml" }, uses = { "device" } },
+    { name = "storage", files = { "device/storage" }, uses = { "device" } },
+
+    -- The list of public headers; no file of the core includes it.
+    { name = "ct", files = { "ct" },
+      uses = { "emit", "watch", "nvrtc", "device", "npy", "atom" } },
+  },
+
+  interp = {
+    { name = "cuttle", files = { "cuttle" }, uses = {} }, -- the public header
+    { name = "openers", files = { "openers" }, uses = {} }, -- who adds names to the language
+    { name = "std_modules", files = { "host/std_modules" }, uses = {} }, -- made by embed.lua
+    -- The reader and rewriter of Lua text works on text: no lua_State.
+    { name = "text", files = { "text/[%w_]+" }, uses = { "runtime/text" }, circle = 3 },
+    -- One interpreter: memory, devices, interrupts, errors, what a script was told.
+    { name = "state", files = { "state/[%w_]+" },
+      uses = { "text", "cuttle", "runtime/device", "runtime/nvrtc", "runtime/simt",
+        "runtime/rand" }, circle = 8 },
+    -- The trace in progress, and the values that it makes.
+    { name = "trace", files = { "trace/[%w_]+" }, uses = { "state", "runtime/ir" }, circle = 2 },
+    -- Tuples, layouts, swizzles and element types as Lua values.
+    { name = "algebra", files = { "algebra/[%w_]+" }, uses = { "trace", "openers" }, circle = 3 },
+    { name = "tensor", files = { "tensor/[%w_]+" },
+      uses = { "algebra", "runtime/storage", "runtime/npy", "runtime/watch" } },
+    -- What rewritten functions call.
+    { name = "front", files = { "front/[%w_]+" }, uses = { "tensor", "runtime/pass" }, circle = 3 },
+    -- The operations of kernels and of tensors.
+    { name = "ops", files = { "ops/[%w_]+" }, uses = { "front" }, circle = 3 },
+    { name = "launch", files = { "launch/[%w_]+" },
+      uses = { "ops", "runtime/emit", "runtime/watch", "runtime/newfile" } },
+    -- cuBLAS, and plain loops to compare with.
+    { name = "blas", files = { "blas/[%w_]+" },
+      uses = { "tensor", "runtime/blas", "runtime/nvml", "runtime/reference" } },
+    { name = "watch", files = { "watch/[%w_]+" }, uses = { "launch" } },
+    -- The language opened, in a sandbox or not, for C hosts and for Lua's `require`.
+    { name = "host", files = { "host/[%w_]+" },
+      uses = { "watch", "blas", "openers", "std_modules" }, circle = 4 },
+    -- The program: command line and prompt.
+    { name = "shell", files = { "shell/[%w_]+" }, uses = { "host" } },
+  },
+}
