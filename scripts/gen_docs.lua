@@ -11,15 +11,54 @@ local function add(format, ...)
   out[#out + 1] = select("#", ...) > 0 and format:format(...) or format
 end
 
--- `|` would end a cell, and angle brackets are tags, of what is no code.
+-- Outside code, angle brackets would be tags.
 local function plain(text)
   return (text:gsub("[<>]", { ["<"] = "&lt;", [">"] = "&gt;" }))
 end
 
--- Text with its code, in backquotes, as it is.
+-- Escapes text, but not the code in it, which stands in backquotes.
 local function prose(text)
   return (text:gsub("([^`]*)(`?[^`]*`?)", function(words, code) return plain(words) .. code end))
 end
+
+-- {====== Contents ======
+
+local n_anchors = {}
+
+-- The anchor that Markdown's readers give to the next heading of the page: equal ones get numbers.
+local function next_anchor(heading)
+  local anchor = heading:lower():gsub("[^%w%- _]", ""):gsub(" ", "-")
+  local n = n_anchors[anchor] or 0
+  n_anchors[anchor] = n + 1
+  return n > 0 and ("%s-%d"):format(anchor, n) or anchor
+end
+
+local function heading_of_topic(topic)
+  return ("%s: %s"):format(topic.word:gsub("^%l", string.upper), topic.title)
+end
+
+-- "[size](#sizex-mode) · [cosize](#cosizex-mode) ..."
+local function contents_of_topic(topic)
+  local links = {}
+  for _, entry in ipairs(topic.entries) do
+    links[#links + 1] = ("[%s](#%s)"):format(entry.name, next_anchor(entry.signature))
+  end
+  return table.concat(links, " ·\n")
+end
+
+-- The topics as links, and by topic its names as links. Anchors are made in the order of the page's
+-- headings, as the number of an anchor depends on the equal ones before it.
+local function contents()
+  local links, names = {}, {}
+  next_anchor "Reference"
+  for i, topic in ipairs(topics) do
+    links[i] = ("[%s](#%s)"):format(topic.word, next_anchor(heading_of_topic(topic)))
+    names[topic] = contents_of_topic(topic)
+  end
+  return "Contents: " .. table.concat(links, " · "), names
+end
+
+-- {====== Entries ======
 
 local function add_part(name, type, text)
   add("- %s `%s`%s", name, type, text ~= "" and ": " .. prose(text) or "")
@@ -54,12 +93,16 @@ end
 add [[
 # Reference
 
-Every name of the language, made by `make docs` from the annotations in `stdlib/meta`, which `help`
-prints and editors read. A name that takes a layout takes its text, too, and each function of
-layouts is a method of them. Everything counts from 0; extents and strides are in elements.
+This page has every name of the language. `make docs` makes it from the annotations in
+`stdlib/meta`, which `help` prints and editors read. A function that takes a layout also takes its
+text, and every function of layouts is a method too. Everything counts from 0; extents and strides
+are in elements.
 ]]
+local page_contents, names_of = contents()
+add("%s\n", page_contents)
 for _, topic in ipairs(topics) do
-  add("## %s: %s\n", topic.word:gsub("^%l", string.upper), topic.title)
+  add("## %s\n", heading_of_topic(topic))
+  add("%s\n", names_of[topic])
   for _, entry in ipairs(topic.entries) do
     add_entry(entry)
   end

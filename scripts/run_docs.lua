@@ -406,13 +406,17 @@ end
 
 -- {====== Links ======
 
--- The anchors that Markdown's readers give to headings: "What a layout is" -> "what-a-layout-is".
+-- The anchors that Markdown's readers give to headings: "What a layout is" -> "what-a-layout-is";
+-- the second of two equal ones is "...-1".
 local function anchors_of(path)
-  local anchors = {}
+  local anchors, counts = {}, {}
   for line in io.lines(path) do
     local heading = line:match("^#+ (.+)$")
     if heading then
-      anchors[heading:lower():gsub("[^%w%- _]", ""):gsub(" ", "-")] = true
+      local anchor = heading:lower():gsub("[^%w%- _]", ""):gsub(" ", "-")
+      local n = counts[anchor] or 0
+      counts[anchor] = n + 1
+      anchors[n > 0 and ("%s-%d"):format(anchor, n) or anchor] = true
     end
   end
   return anchors

@@ -2,9 +2,9 @@
 -- Topic: algebra: composition, complement, inverses, divides, products
 
 --- Composes layouts: R(c) = A(B(c)).
---- B picks elements of A, in B's shape and order. Coordinates of B are coordinates of R. A table of
---- tilers composes mode by mode and drops the modes of A that it does not reach. An error names the
---- mode of A whose end a mode of B crosses unevenly.
+--- B picks elements of A, in B's shape and order. Every coordinate of B is also one of R. A table
+--- of tilers composes mode by mode and drops the modes of A that it does not reach. If a mode of B
+--- crosses the end of a mode of A unevenly, the error names that mode of A.
 ---
 ---     > composition("(6,2):(8,2)", "(4,3):(3,1)")
 ---     ((2,2),3):((24,2),8)
@@ -21,9 +21,9 @@
 function composition(A, B) end
 
 --- Simplifies a layout: as few modes as can be, the same indices.
---- It is the same function of one integer. Modes of extent 1 go, and a mode that continues the one
---- before is merged with it. With a profile each mode that has an integer in it is simplified
---- alone, whatever the integer.
+--- The result is the same function of one integer. Modes of extent 1 go, and if a mode continues
+--- the one before it, the two become one. With a profile, each mode that has an integer in the
+--- profile is simplified alone, whatever the integer.
 ---
 ---     > coalesce"(2,(1,6)):(1,(6,2))"
 ---     12:1
@@ -45,7 +45,7 @@ function coalesce(l, profile) end
 function flatten(l) end
 
 --- Coalesces, and drops the modes of stride 0, which change no index.
---- With a profile each mode that has an integer in it is filtered alone.
+--- With a profile, each mode that has an integer in the profile is filtered alone.
 ---
 ---     > filter"(4,(2,3)):(1,(0,4))"
 ---     12:1
@@ -55,7 +55,7 @@ function flatten(l) end
 ---@return Layout
 function filter(l, profile) end
 
---- Makes the extents of modes of stride 0 into 1, and keeps the nesting.
+--- Turns the extents of modes of stride 0 into 1, and keeps the nesting.
 ---
 ---     > filter_zeros"(4,(2,3)):(1,(0,4))"
 ---     (4,(1,3)):(1,(0,4))
@@ -65,10 +65,10 @@ function filter(l, profile) end
 function filter_zeros(l) end
 
 --- What a layout leaves out of the indices below n.
---- Its values are where copies of the layout must start to fill them. Concatenated with l it
---- reaches the indices below n once each, where that can be. Its strides increase, so it is unique.
---- n is a size or shape; without it, the cosize of l. Negative strides and layouts that reach an
---- index twice are errors.
+--- Its indices are where copies of the layout must start to fill them. Concatenated with l it
+--- reaches each index below n exactly once, if that is possible. Its strides increase, so it is
+--- unique. n is a size or a shape; the default is the cosize of l. Negative strides are errors, and
+--- so are layouts that reach an index twice.
 ---
 ---     > complement("4:2", 24)
 ---     (2,3):(1,8)
@@ -96,7 +96,7 @@ function complement(l, n) end
 function right_inverse(l) end
 
 --- An R with R(l(i)) = i for all i.
---- It leads from an index back to the coordinate that has it.
+--- It maps an index back to the coordinate that has it.
 ---
 ---     > r = left_inverse"(4,8):(10,1)"
 ---     > r
@@ -108,7 +108,7 @@ function right_inverse(l) end
 ---@return Layout
 function left_inverse(l) end
 
---- The layout of the coordinates with index 0, along modes of stride 0.
+--- The layout of the coordinates with index 0: the modes of stride 0.
 ---
 ---     > nullspace"(4,8):(0,1)"
 ---     4:1
@@ -117,11 +117,11 @@ function left_inverse(l) end
 ---@return Layout
 function nullspace(l) end
 
---- Splits a layout in (tile, rest): one tile, and where the tiles begin.
---- Mode 0 runs over one tile and mode 1 over the tiles. With one tiler per mode each mode becomes
---- (tile, rest) of its own: ((TileM,RestM),(TileN,RestN)). It is l composed with (tiler, complement
---- of the tiler in l). An extent that its tile does not divide gets one tile more, whose end lies
---- outside.
+--- Splits a layout into (tile, rest): one tile, and where the tiles begin.
+--- Mode 0 runs over one tile and mode 1 over the tiles. With one tiler per mode, each mode becomes
+--- a pair (tile, rest): ((TileM,RestM),(TileN,RestN)). The result is l composed with (tiler,
+--- complement of the tiler in l). If a tile does not divide an extent, there is one tile more, and
+--- its end lies outside.
 ---
 ---     > logical_divide("(4,2,3):(2,1,8)", "4:2")
 ---     ((2,2),(2,3)):((4,1),(2,8))
@@ -134,10 +134,10 @@ function nullspace(l) end
 ---@return Layout
 function logical_divide(l, tiler) end
 
---- Cuts a layout in tiles: mode 0 runs over one tile, mode 1 over the tiles.
---- The modes are ((TileM,TileN),(RestM,RestN,...)), so `z(_, i)` is tile i, and `z(_, {i, j})` the
---- one at (i, j). The first mode is what composition with the tiler gives. An extent that its tile
---- does not divide gets one tile more, whose end lies outside.
+--- Cuts a layout into tiles: mode 0 runs over one tile, mode 1 over the tiles.
+--- The modes are ((TileM,TileN),(RestM,RestN,...)), so `z(_, i)` is tile i, and `z(_, {i, j})` is
+--- the tile at (i, j). The first mode is what composition with the tiler gives. If a tile does not
+--- divide an extent, there is one tile more, and its end lies outside.
 ---
 ---     > z = zipped_divide("(8,8):(8,1)", {2, 4})
 ---     > z
@@ -153,8 +153,8 @@ function logical_divide(l, tiler) end
 ---@return Layout
 function zipped_divide(l, tiler) end
 
---- Cuts a layout in tiles: ((TileM,TileN),RestM,RestN,...).
---- One mode is the tile, and one each direction of tiles.
+--- Cuts a layout into tiles: ((TileM,TileN),RestM,RestN,...).
+--- One mode is the tile, and each direction of tiles is a mode of its own.
 ---
 ---     > tiled_divide("(8,8):(8,1)", {2, 4})
 ---     ((2,4),4,2):((8,1),16,4)
@@ -165,7 +165,7 @@ function zipped_divide(l, tiler) end
 ---@return Layout
 function tiled_divide(l, tiler) end
 
---- Cuts a layout in tiles: (TileM,TileN,RestM,RestN,...).
+--- Cuts a layout into tiles: (TileM,TileN,RestM,RestN,...).
 ---
 ---     > flat_divide("(8,8):(8,1)", {2, 4})
 ---     (2,4,4,2):(8,1,16,4)
@@ -177,8 +177,8 @@ function tiled_divide(l, tiler) end
 function flat_divide(l, tiler) end
 
 --- Repeats a layout: mode 0 is the layout, mode 1 runs over its copies.
---- With one tiler per mode each mode of l becomes (mode, copies). It is (l, complement of l
---- composed with the tiler).
+--- With one tiler per mode, each mode of l becomes (mode, copies). The result is (l, complement of
+--- l composed with the tiler).
 ---
 ---     > logical_product("(2,2):(4,1)", "6:1")
 ---     ((2,2),(2,3)):((4,1),(2,8))
@@ -192,7 +192,7 @@ function flat_divide(l, tiler) end
 function logical_product(l, tiler) end
 
 --- Repeats a layout: ((M,N),(TileM,TileN,...)).
---- One mode is the layout, one all copies.
+--- One mode is the layout, and one runs over all copies.
 ---
 ---     > zipped_product("(2,5):(5,1)", "<3:5,4:6>")
 ---     ((2,5),(3,4)):((5,1),(10,30))
@@ -203,7 +203,7 @@ function logical_product(l, tiler) end
 function zipped_product(l, tiler) end
 
 --- Repeats a layout: ((M,N),TileM,TileN,...).
---- One mode is the layout, and one each direction of copies.
+--- One mode is the layout, and each direction of copies is a mode of its own.
 ---
 ---     > tiled_product("(2,5):(5,1)", "<3:5,4:6>")
 ---     ((2,5),3,4):((5,1),10,30)
@@ -320,13 +320,13 @@ function upcast(l, n) end
 function downcast(l, n) end
 
 --- The same bits in elements of another width, in bits or as element types.
+--- Of a host, global or shared tensor: its memory, seen as elements of another type. Of a fragment:
+--- a new fragment with a copy of its bits, for reading.
 ---
 ---     > recast("(8,4):(1,8)", 16, 32)
 ---     (4,4):(1,4)
 ---     > recast("(8,4):(1,8)", f64, f32)
 ---     (16,4):(1,16)
---- Of a tensor: its memory as elements of another type, on the host, in global and in shared memory; of
---- a fragment a new one with a copy of its bits, to be read.
 ---
 ---     > recast(full(f32, 2, 1), u16)
 ---     tensor u16 4:1 on cpu
@@ -353,8 +353,8 @@ function recast(l, from, to) end
 function domain_distribute(shape, n) end
 
 --- A function that swaps bits of an index, against bank conflicts.
---- It prints as `Sw<B,M,S>`. Called with an index it swizzles it; composed with a layout it makes a
---- swizzled layout.
+--- It prints as `Sw<B,M,S>`. Called with an index, it swizzles the index. Composed with a layout,
+--- it makes a swizzled layout.
 ---@class Swizzle
 ---@field bits integer B: how many bits change
 ---@field base integer M: how many low bits stay

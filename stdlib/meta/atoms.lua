@@ -2,11 +2,12 @@
 -- Topic: atoms: instructions that multiply and copy
 
 --- An instruction for products or copies: which thread holds what.
---- `atom(name)` makes it. Layouts of an MMA lead from (thread, value) to elements of A (m + M*k), B
---- (n + N*k) and C (m + M*n); those of a copy from (thread, bit) to bits of the data: of the source,
---- of the destination, and the order that tiles are made in. A stride 0 of the threads says that all
---- have the same: shared memory, or an address that only the first threads give. Fields of one kind
---- are nil in the other. Two are equal when name and type of elements are.
+--- `atom(name)` makes it. The layouts of an MMA map (thread, value) to elements of A (m + M*k), B
+--- (n + N*k) and C (m + M*n). Those of a copy map (thread, bit) to bits of the data: `src` of the
+--- source, `dst` of the destination, `ref` in the order in which tiles are made. If the threads
+--- have stride 0, all of them have the same data: shared memory, or an address that only the first
+--- threads give. Fields of copies are nil in an MMA, and the other way round. Two atoms are equal
+--- if name and element type are.
 ---
 ---     > a = atom"SM80_16x8x16_F32F16F16F32_TN"
 ---     > a.shape, a.dtypes.c, a.registers.a, a.arch
@@ -15,22 +16,22 @@
 ---     57
 --- CuTe: MMA_Atom, Copy_Atom, MMA_Traits, Copy_Traits. MoYe: MMAAtom, CopyAtom, MMATraits.
 ---@class Atom
----@field name string CuTe's
+---@field name string CuTe's name
 ---@field kind string "mma" or "copy"
 ---@field family string "mma.sync", "wgmma", "dp", "fma"; "copy", "cp.async", "ldmatrix", "stmatrix", ...
 ---@field sm integer the first compute capability that has it: 80; 0: any
 ---@field arch string the same as text: "sm_80", "sm_90a" (on that one only), "any"
----@field ptx? string the instruction without its operands; nil where it is plain code
----@field times integer how many of the instructions one atom takes
----@field section? string of the PTX ISA 9.2, "9.7.14.5.8"
----@field threads integer that take part
+---@field ptx? string the instruction without its operands; nil if the atom is plain code
+---@field times integer how many instructions one atom takes
+---@field section? string the section of the PTX ISA 9.2, e.g. "9.7.14.5.8"
+---@field threads integer how many threads take part
 ---@field thr_id Layout from a logical thread to its lane
 ---@field shape? Tuple of an MMA: (M,N,K)
----@field dtypes? table of an MMA: a, b, c, d; a name where the language has no such type
----@field bits integer|table of a copy: of all its data; of an MMA: of an element of a, b, c, d
----@field bytes? integer of a copy: of all its data
+---@field dtypes? table of an MMA: a, b, c, d; a name if the language has no such type
+---@field bits integer|table of a copy: all its data; of an MMA: an element of a, b, c, d
+---@field bytes? integer of a copy: all its data
 ---@field dtype? any of a copy: the type of its elements, if it was given
----@field registers? table of an MMA: of a thread for a, b, c, d; of 64 bits where the type is so wide
+---@field registers? table of an MMA: per thread, for a, b, c, d; those of f64 have 64 bits
 ---@field spaces? table of an MMA: "registers" or "shared" for a, b, c, d
 ---@field layout_a? Layout of an MMA
 ---@field layout_b? Layout of an MMA
@@ -47,9 +48,9 @@ Atom.latex = latex
 Atom.html = html
 
 --- The atom with CuTe's name.
---- Where CuTe has template arguments they are written with the names of types here:
---- `UniversalFMA<f32>`, `UniversalCopy<u128>`, `SM80_CP_ASYNC_CACHEALWAYS<u64>`. A copy is given the
---- type of its elements before tiles are made of it: `Copy_Atom<Op, T>` is `atom(op, T)`.
+--- CuTe's template arguments are written as names of types here: `UniversalFMA<f32>`,
+--- `UniversalCopy<u128>`, `SM80_CP_ASYNC_CACHEALWAYS<u64>`. To make tiles of a copy atom, give it
+--- the type of its elements: CuTe's `Copy_Atom<Op, T>` is `atom(op, T)`.
 ---
 ---     > atom"SM75_16x8x8_F16F16F16F16_TN"
 ---     SM75_16x8x8_F16F16F16F16_TN
@@ -70,7 +71,7 @@ Atom.html = html
 function atom(name, dtype) end
 
 --- The names of all atoms, or of those that a filter fits.
---- Of a filter each entry must fit: `kind`, `family` (see Atom), `sm` (a device of this compute
+--- Each entry of the filter must fit: `kind`, `family` (see Atom), `sm` (a device of this compute
 --- capability has it), `dtype` (of one of its operands).
 ---
 ---     > atoms{family = "ldmatrix"}[1], #atoms{kind = "copy"}
@@ -84,9 +85,9 @@ function atom(name, dtype) end
 function atoms(filter) end
 
 --- A layout of shared memory that wgmma reads, swizzled.
---- It has 8 rows of 16, 32, 64 or 128 bytes.
---- `K_` is contiguous in k, `MN_` in m or n; `INTER` (16 bytes, no swizzle), `SW32`, `SW64` and
---- `SW128` are the widths. `tile_to_shape` fills a tile with them.
+--- It has 8 rows of 16, 32, 64 or 128 bytes. `K_` is contiguous along k, `MN_` along m or n.
+--- `INTER` (16 bytes, no swizzle), `SW32`, `SW64` and `SW128` are the widths. `tile_to_shape` fills
+--- a tile with it.
 ---
 ---     > smem_atom("K_SW128", f16)
 ---     Sw<3,3,3> o 0 o (8,64):(64,1)
@@ -99,8 +100,9 @@ function atoms(filter) end
 function smem_atom(name, dtype) end
 
 --- A layout of shared memory that wgmma reads, for tile_to_shape.
---- 8 rows of as many bytes as the swizzle has, 128, 64 or 32, or of 16 bytes and no swizzle where that is
---- 0; contiguous along K ("K") or along M or N ("MN", of 16-bit types only).
+--- It has 8 rows of 128, 64 or 32 bytes, as wide as its swizzle; if `bytes` is 0, rows have 16
+--- bytes and no swizzle. It is contiguous along K ("K"), or along M or N ("MN", only for types of
+--- 16 bits).
 ---
 ---     > gmma_layout(bf16, "K", 128)
 ---     Sw<3,3,3> o 0 o (8,64):(64,1)
@@ -115,11 +117,11 @@ function smem_atom(name, dtype) end
 function gmma_layout(dtype, major, bytes) end
 
 --- Orders registers and shared memory before products by wgmma, in a kernel.
---- The warps of a warpgroup come here together, before the first gemm by an atom SM90_64xNxK and
---- wherever something else has written its registers since. Such a gemm returns at once: its sums,
---- and what it reads, are not to be touched before the wgmma_wait that it ends with. Shared memory
---- that ordinary code wrote needs a fence_proxy_async and a barrier before it. sm_90a only; the CPU
---- engine runs it anywhere.
+--- All warps of the warp group must call it together: before the first gemm by an atom SM90_64xNxK,
+--- and again after anything else has written its registers. Such a gemm returns at once. Do not
+--- touch its sums or its operands before the wgmma_wait that ends it. If ordinary code wrote the
+--- shared memory, call fence_proxy_async and a barrier first. It needs sm_90a; the CPU engine runs
+--- it anywhere.
 ---
 ---     > mma = tiled_mma("SM90_64x8x16_F32F16F16_SS")
 ---     > k = kernel("product", function(A, B, C)
@@ -146,26 +148,27 @@ function gmma_layout(dtype, major, bytes) end
 function wgmma_fence() end
 
 --- Ends a group of products by wgmma, in a kernel.
---- `wgmma_wait` counts groups, of each warpgroup its own.
+--- `wgmma_wait` counts groups; each warp group has its own.
 --- CuTe: warpgroup_commit_batch. MoYe: none.
 --- See: wgmma_fence, wgmma_wait.
 function wgmma_commit() end
 
 --- Waits until at most n groups of products by wgmma are pending, in a kernel.
---- 0, as without n, waits for all: then sums may be read, and what the products read be overwritten.
+--- With 0, the default, it waits for all. Then the sums may be read and the operands overwritten.
 --- CuTe: warpgroup_wait<n>. MoYe: none.
 --- See: wgmma_commit.
 ---@param n? integer 0 to 7
 function wgmma_wait(n) end
 
 --- An MMA atom repeated over threads and values: what tiled_mma makes.
---- `thr_layout_vmnk` numbers the threads by (V,M,N,K), V being those of one atom. One step multiplies
---- a tile of `tile_shape()`. The same object serves the host, to look at, and kernels.
+--- `thr_layout_vmnk` numbers the threads by (V,M,N,K), where V counts those of one atom. One step
+--- multiplies a tile of `tile_shape()`. The same object works on the host, to look at, and in
+--- kernels.
 --- CuTe: TiledMMA. MoYe: TiledMMA.
 ---@class TiledMMA
 ---@field atom Atom
 ---@field atom_layout Layout of the atoms over M, N and K
----@field perm table what M, N and K are permuted and tiled by
+---@field perm table what permutes and tiles M, N and K
 ---@field threads integer how many there are
 ---@field thr_layout_vmnk Layout from (V,M,N,K) to the thread's number
 local TiledMMA = {}
@@ -177,9 +180,10 @@ TiledMMA.latex = latex
 TiledMMA.html = html
 
 --- Repeats an MMA atom over a layout of atoms.
---- The atoms of the layout work beside each other, each with its own threads; the tile is as large
---- as they are together, or as the permutations say: three tilers of M, N and K, each a multiple
---- of that. A permutation that is a layout also says which rows and columns a thread gets.
+--- The atoms work side by side, each with its own threads. The tile is as large as all atoms
+--- together, or as the permutations say. Those are three tilers for M, N and K; each must be a
+--- multiple of the atoms' size. A permutation that is a layout also says which rows and columns a
+--- thread gets.
 ---
 ---     > mma = tiled_mma("SM80_16x8x16_F32F16F16F32_TN", {2, 2}, {32, 32, 16})
 ---     > mma.threads, mma:tile_shape(), mma.thr_layout_vmnk
@@ -189,14 +193,14 @@ TiledMMA.html = html
 --- CuTe: make_tiled_mma. MoYe: make_tiled_mma.
 --- See: atom, tiled_copy.
 ---@param atom Atom|string
----@param atom_layout? Layout|table|string one atom, where it is left out
+---@param atom_layout? Layout|table|string the default is one atom
 ---@param permutations? table
 ---@return TiledMMA
 function tiled_mma(atom, atom_layout, permutations) end
 
 --- What one thread does; its number may be a run-time value.
---- A block may have more threads, if a condition keeps these away, as in `if threadIdx.x < 128 then`:
---- get_slice(threadIdx.x) is refused where a thread too many comes to it.
+--- A block may have more threads if a condition such as `if threadIdx.x < 128 then` keeps them
+--- away. Without it, get_slice(threadIdx.x) is an error in a block with more threads.
 --- CuTe: get_slice, get_thread_slice. MoYe: get_slice.
 ---@param i integer
 ---@return ThrMMA
@@ -231,7 +235,7 @@ function TiledMMA:tile_size(i) end
 ---@return any
 function TiledMMA:permutation_mnk(i) end
 
---- The layout of threads, from (V,M,N,K).
+--- The layout of threads: from (V,M,N,K) to the thread's number.
 --- CuTe: get_thr_layout_vmnk. MoYe: none.
 ---@return Layout
 function TiledMMA:get_thr_layout_vmnk() end
@@ -296,8 +300,8 @@ function TiledMMA:partition_shape_B(shape) end
 function TiledMMA:partition_shape_C(shape) end
 
 --- Registers for a thread's part of A.
---- Of an atom that reads A in shared memory it is the part itself. On the host, which has no
---- registers, a tensor of zeros.
+--- If the atom reads A in shared memory, the result is the part itself. On the host, which has no
+--- registers, it is a tensor of zeros.
 --- CuTe: make_fragment_A. MoYe: make_fragment_A.
 ---@param part any
 ---@return any
@@ -316,9 +320,10 @@ function TiledMMA:fragment_B(part) end
 function TiledMMA:fragment_C(part) end
 
 --- Sums as A of the next product: a view of the same registers.
---- `x` is a fragment (V,M,N) of C, cast to the type of A, of the tiled MMA `from` (this one if left out);
---- the view is (V,M,K). It exists where each thread holds the same elements of both, as for 16-bit types
---- after f32: attention multiplies its probabilities by V so. Else an error says what differs.
+--- `x` is a fragment (V,M,N) of C, cast to the type of A, of the tiled MMA `from` (the default is
+--- this one). The view is (V,M,K). It exists if each thread holds the same elements of both, as for
+--- 16-bit types after f32; if not, the error says what differs. Attention uses it to multiply
+--- probabilities by V.
 ---
 ---     > qk, pv = tiled_mma"SM90_64x64x16_F32F16F16_SS", tiled_mma"SM90_64x128x16_F32F16F16_RS"
 ---     > scores = qk:get_slice(0):partition_fragment_C(zeros(f32, {64, 64}))
@@ -333,9 +338,9 @@ function TiledMMA:fragment_C(part) end
 function TiledMMA:retile_A(x, from) end
 
 --- What one thread of a tiled MMA does: `mma:get_slice(i)`.
---- Parts have the modes (FrgV,RestM,RestK,...): the values of one atom, then the repetitions along the
---- modes of the tensor. Of a layout they come with an offset, as from parallelize. Where the atom's
---- elements have 4 bits or 1, a tensor is of u32, words of 8 or 32 elements along K.
+--- Parts have the modes (FrgV,RestM,RestK,...): the values of one atom, then the repetitions along
+--- the modes of the tensor. The parts of a layout come with an offset, as from parallelize. If the
+--- atom's elements have 4 bits or 1, the tensor is of u32: words of 8 or 32 elements along K.
 ---
 ---     > thr = tiled_mma("UniversalFMA<f32>", {16, 16}):get_slice(37)
 ---     > thr:partition_A(zeros(f32, {64, 8})).layout
@@ -348,20 +353,20 @@ function TiledMMA:retile_A(x, from) end
 ---@field thr_vmnk table the thread's place in (V,M,N,K)
 local ThrMMA = {}
 
---- The thread's part of A, an (M,K,...).
+--- The thread's part of A, a tensor (M,K,...).
 --- gemm(mma, A, B, C) multiplies fragments of such parts.
 --- CuTe: partition_A. MoYe: partition_A.
 ---@param x any
 ---@return any
 function ThrMMA:partition_A(x) end
 
---- The thread's part of B, an (N,K,...).
+--- The thread's part of B, a tensor (N,K,...).
 --- CuTe: partition_B. MoYe: partition_B.
 ---@param x any
 ---@return any
 function ThrMMA:partition_B(x) end
 
---- The thread's part of C, an (M,N,...).
+--- The thread's part of C, a tensor (M,N,...).
 --- CuTe: partition_C. MoYe: partition_C.
 ---@param x any
 ---@return any
@@ -430,7 +435,7 @@ TiledCopy.latex = latex
 TiledCopy.html = html
 
 --- Repeats a copy atom over a layout of threads, each with a layout of values.
---- The tile is the product of both, as of tv_layout.
+--- The tile is the product of both, as in tv_layout.
 ---
 ---     > by_rows = tiled_copy(atom("UniversalCopy<u128>", f32), "(32,8)", "(4,1)")
 ---     > by_rows.threads, by_rows:tile_shape()
@@ -441,7 +446,7 @@ TiledCopy.html = html
 --- See: atom, tv_layout, tiled_copy_A.
 ---@param atom Atom with the type of its elements
 ---@param thr_layout Layout|table|string
----@param val_layout? Layout|table|string one value, where it is left out
+---@param val_layout? Layout|table|string the default is one value
 ---@return TiledCopy
 function tiled_copy(atom, thr_layout, val_layout) end
 
@@ -487,8 +492,8 @@ function tiled_copy_S(atom, copy) end
 function tiled_copy_D(atom, copy) end
 
 --- What one thread does; its number may be a run-time value.
---- A block may have more threads, if a condition keeps these away, as in `if threadIdx.x < 128 then`:
---- get_slice(threadIdx.x) is refused where a thread too many comes to it.
+--- A block may have more threads if a condition such as `if threadIdx.x < 128 then` keeps them
+--- away. Without it, get_slice(threadIdx.x) is an error in a block with more threads.
 --- CuTe: get_slice. MoYe: get_slice.
 ---@param i integer
 ---@return ThrCopy
@@ -532,14 +537,15 @@ function TiledCopy:get_layoutS_TV() end
 ---@return Layout
 function TiledCopy:get_layoutD_TV() end
 
---- A thread's fragment of something else with this tile, as this copy's part.
+--- Another tiled object's fragment, of the same tile, as this copy's part.
 --- CuTe: retile. MoYe: none.
 ---@param x any
 ---@return any
 function TiledCopy:retile(x) end
 
 --- What one thread of a tiled copy does: `copy:get_slice(i)`.
---- Parts have the modes ((FrgV,FrgX),RestM,RestN,...): FrgV are the values of one instruction.
+--- Parts have the modes ((FrgV,FrgX),RestM,RestN,...), where FrgV are the values of one
+--- instruction.
 --- CuTe: ThrCopy. MoYe: ThrCopy.
 ---@class ThrCopy
 ---@field copy TiledCopy

@@ -2,10 +2,10 @@
 -- Topic: barriers: mbarriers, named barriers and roles of warps
 
 --- Barriers in shared memory that count arrivals and bytes: `b[i]` is one.
---- A barrier has phases. The current one is complete when the arrivals that it was made for have come
---- and all bytes that it expects have been copied; then the next begins. Phases have the parities 0, 1,
---- 0, ...: wait(0) is until the first is complete. Where it begins, wait(1) goes on at once.
---- What a thread wrote before it arrived, those see that have waited.
+--- A barrier has phases. A phase is complete when all its arrivals have come and all bytes that it
+--- expects have been copied; then the next phase begins. Phases have the parities 0, 1, 0, and so
+--- on. On a new barrier, wait(0) waits for the first phase, and wait(1) returns at once. Threads
+--- that have waited see what other threads wrote before they arrived.
 ---
 ---     > sums = kernel("sums", function(x, y)
 ---     >>   local s, full = shared(f32, 32), mbarrier(1, 32)
@@ -26,23 +26,23 @@
 ---@class Mbarrier
 local Mbarrier = {}
 
---- One arrival, by each thread that comes here.
---- Its earlier writes are seen by those who wait. With a rank: at the same barrier of that block of
---- the cluster.
+--- One arrival, by each thread that calls it.
+--- Threads that wait see its earlier writes. With a rank, it arrives at the same barrier of that
+--- block of the cluster.
 --- CuTe: ClusterBarrier::arrive. PTX: mbarrier.arrive. MoYe: none.
 ---@param rank? integer of a block in the cluster; may be a run-time value
 function Mbarrier:arrive(rank) end
 
---- Lets the current phase wait for so many more bytes, and arrives.
---- Shared tensors stand for the bytes that they have: `full[0]:arrive_expect_tx(sA, sB)` comes before
---- a `tma_load` of each.
+--- Adds to the bytes that the current phase expects, and arrives.
+--- Shared tensors stand for their bytes: `full[0]:arrive_expect_tx(sA, sB)` comes before a
+--- `tma_load` of each.
 --- CuTe: ClusterTransactionBarrier::arrive_and_expect_tx. PTX: mbarrier.arrive.expect_tx. MoYe: none.
 ---@param bytes integer|Tensor may be a run-time value
 ---@param ... Tensor
 function Mbarrier:arrive_expect_tx(bytes, ...) end
 
---- Lets the current phase wait for so many more bytes, which copies bring.
---- Shared tensors stand for the bytes that they have.
+--- Adds to the bytes that the current phase expects; copies bring them.
+--- Shared tensors stand for their bytes.
 --- CuTe: ClusterTransactionBarrier::expect_transaction. PTX: mbarrier.expect_tx. MoYe: none.
 ---@param bytes integer|Tensor may be a run-time value
 ---@param ... Tensor
@@ -53,15 +53,15 @@ function Mbarrier:expect_tx(bytes, ...) end
 ---@param parity integer 0 or 1; may be a run-time value
 function Mbarrier:wait(parity) end
 
---- Is the phase of that parity complete? True in the lanes for which it is.
+--- Whether the phase of that parity is complete, lane by lane.
 --- CuTe: ClusterBarrier::try_wait. PTX: mbarrier.test_wait.parity. MoYe: none.
 ---@param parity integer 0 or 1; may be a run-time value
 ---@return boolean
 function Mbarrier:test(parity) end
 
 --- Makes n barriers in shared memory for phases of `count` arrivals.
---- At the top level of the kernel: thread 0 initialises them there. Other threads, and copies by TMA, may
---- use them after the sync_threads (in a cluster cluster_sync) that follows.
+--- Call it at the top level of the kernel, where thread 0 initialises them. Other threads and
+--- copies by TMA may use them after the next sync_threads (in a cluster, cluster_sync).
 --- CuTe: ClusterBarrier::init, cutlass::arch::fence_barrier_init. PTX: mbarrier.init. MoYe: none.
 --- See: Mbarrier, pipeline_state.
 ---@param n integer
@@ -70,9 +70,9 @@ function Mbarrier:test(parity) end
 function mbarrier(n, count) end
 
 --- Where a warp is in a ring of slots: `.slot` and `.parity`.
---- Both are variables of the kernel.
---- The parity changes when the slots begin again. It is what consumers wait for; a producer's state
---- begins with {parity = 1}, for which barriers that nobody has used let it go on.
+--- Both are variables of the kernel. The parity changes whenever the slots begin again, and
+--- consumers wait for it. A producer's state begins with {parity = 1}, so that it does not wait at
+--- barriers that nobody has used yet.
 ---
 ---     > show_slots = kernel("show_slots", function(x)
 ---     >>   local state = pipeline_state(3)
@@ -97,12 +97,12 @@ function mbarrier(n, count) end
 local PipelineState = {}
 
 --- Goes on by one slot, or by `count`.
---- A warp group that takes every second tile passes over those of the other one.
+--- A warp group that takes every second tile uses it to skip the slots of the other one.
 --- CuTe: PipelineState::operator++, PipelineState::advance. MoYe: none.
 ---@param count? integer not negative; may be a run-time value
 function PipelineState:advance(count) end
 
---- A state of its own for each thread, at slot 0 with parity 0 at first.
+--- A pipeline state for each thread, by default at slot 0 with parity 0.
 --- CuTe: cutlass::PipelineState, make_producer_start_state, PipelineTmaAsync. MoYe: none.
 --- See: PipelineState, mbarrier.
 ---@param n integer slots
@@ -130,12 +130,12 @@ local NamedBarrier = {}
 --- CuTe: NamedBarrier::sync. PTX: bar.sync. MoYe: none.
 function NamedBarrier:sync() end
 
---- Arrives without waiting, for those who sync.
+--- Arrives without waiting; other warps sync.
 --- CuTe: NamedBarrier::arrive. PTX: bar.arrive. MoYe: none.
 function NamedBarrier:arrive() end
 
---- The barrier with a number, for so many threads: whole warps.
---- Those that meet there give the same number and count.
+--- The barrier with this number, for this many threads in whole warps.
+--- All threads that meet there give the same number and count.
 --- CuTe: cutlass::arch::NamedBarrier. MoYe: none.
 --- See: NamedBarrier, sync_threads.
 ---@param id integer 1 to 15, the same in all lanes of a warp; may be a run-time value
@@ -144,14 +144,14 @@ function NamedBarrier:arrive() end
 function named_barrier(id, threads) end
 
 --- Gives each thread of the warp group n registers; needs sm_90a.
---- Producers leave what consumers need.
---- All warps of the group come here. More registers than at the kernel's begin wait until others have
---- given as many back.
+--- Producers leave registers that consumers need. All warps of the group must call it. A group that
+--- wants more registers than it began with waits until others have given as many back.
 --- CuTe: cutlass::arch::warpgroup_reg_alloc, warpgroup_reg_dealloc. PTX: setmaxnreg. MoYe: none.
 ---@param n integer a multiple of 8 from 24 to 256
 function setmaxnreg(n) end
 
---- True in one lane of the warp, which all lanes reach together; needs sm_90.
+--- True in one lane of the warp, false in the others; needs sm_90.
+--- All lanes of the warp must call it together.
 --- CuTe: cute::elect_one_sync. PTX: elect.sync. MoYe: none.
 ---@return boolean
 function elect_one() end

@@ -2,8 +2,9 @@
 -- Topic: clusters: blocks that run together, launches that overlap
 
 --- The block's number in its cluster, from 0; x counts first.
---- A launch with `cluster = {x, y, z}` makes clusters of so many blocks (up to 8; up to 16 where the
---- device allows it), which run at the same time. Without one a block is a cluster, and the rank is 0.
+--- A launch with `cluster = {x, y, z}` makes clusters of that many blocks, which run at the same
+--- time. A cluster has up to 8 blocks, or up to 16 if the device allows it. Without the option each
+--- block is a cluster, and the rank is 0.
 ---
 ---     > k = kernel("ranks", function(out)
 ---     >>   if threadIdx.x == 0 then out[blockIdx.x] = cluster_rank() end
@@ -19,7 +20,7 @@
 function cluster_rank() end
 
 --- How many blocks a cluster has.
---- What the launch option `cluster` says, 1 without it; static.
+--- It is what the launch option `cluster` says, or 1; a static number.
 ---
 ---     > k = kernel("sizes", function(out) out[blockIdx.x] = cluster_size() end)
 ---     > t = zeros(i32, 4)
@@ -31,9 +32,10 @@ function cluster_rank() end
 ---@return integer
 function cluster_size() end
 
---- Waits until all threads of the cluster have come here.
---- What they wrote before into shared memory, their own block's or another's, is seen after it. Without
---- clusters it is sync_threads. All lanes of a warp that have not ended must come here together.
+--- Waits until all threads of the cluster have called it.
+--- After it, they all see what any of them wrote into shared memory, of their own block or another.
+--- Without clusters it is sync_threads. All lanes of a warp that have not ended must call it
+--- together.
 ---
 ---     > k = kernel("together", function(out)
 ---     >>   cluster_sync()
@@ -72,11 +74,11 @@ function cluster_arrive() end
 --- See: help"cluster_arrive".
 function cluster_wait() end
 
---- Waits until what the launch before has written is seen.
---- For launches with `pdl = true`, which may begin while the launch before them in the stream still runs:
---- what it wrote may be read behind this call only. For other launches, on devices before compute
---- capability 9.0 and on the CPU engine, launches follow one another and it is nothing. `cuttle check`
---- finds what comes before it too early.
+--- Waits until the writes of the previous launch are visible.
+--- A launch with `pdl = true` may begin while the previous launch of its stream still runs. It may
+--- read what that one wrote only after this call. For other launches the call does nothing, as they
+--- follow one another; the same holds before compute capability 9.0 and on the CPU engine.
+--- `cuttle check` finds accesses that come too early.
 ---
 ---     > k = kernel("next", function(x)
 ---     >>   local i = threadIdx.x -- what needs nothing of the launch before comes first
@@ -95,17 +97,18 @@ function cluster_wait() end
 function grid_dependency_wait() end
 
 --- Lets the next launch begin.
---- The next one in the stream, if it has `pdl = true`, begins when all blocks have come here. It is a
---- hint: that launch still waits, by grid_dependency_wait, for all that this one writes.
+--- If the next launch of the stream has `pdl = true`, it begins when all blocks have called this.
+--- It is a hint: to see the writes of this launch, the next one must still call
+--- grid_dependency_wait.
 --- CuTe: cutlass::arch::launch_dependent_grids (griddepcontrol.launch_dependents). MoYe: none.
 --- See: help"grid_dependency_wait".
 function grid_dependency_launch() end
 
 --- A shared tensor as the block of a rank of the cluster has it.
---- It may be read and written like another one, and take part in copy, fill and atomic operations; not
---- in copies by atoms of shared memory, tma_load and gemm by wgmma. That block must have begun and not
---- ended: a cluster_sync comes before the first use and behind the last one. The rank may be a run-time
---- value, and differ from thread to thread.
+--- You may read and write it like any other, and use it in copy, fill and atomic operations. You
+--- may not use it in copies by atoms of shared memory, tma_load or gemm by wgmma. That block must
+--- have begun and must not have ended. So call cluster_sync before the first use and after the
+--- last. The rank may be a run-time value and differ from thread to thread.
 ---
 ---     > k = kernel("sums", function(x, out)
 ---     >>   local s, sum = shared(f32, 4), 0.0

@@ -2,7 +2,7 @@
 -- Topic: coordinates: places in shapes, parts of layouts, named modes
 
 --- The index of a coordinate: the sum of coordinate times stride.
---- Without strides it counts column-major.
+--- Without strides the index counts column-major.
 ---
 ---     > crd2idx({1, 5}, "(3,(2,3)):(3,(12,1))"), crd2idx({1, 2}, {3, 4})
 ---     17      7
@@ -17,7 +17,7 @@
 function crd2idx(coord, l, stride) end
 
 --- The natural coordinate, nested like the shape, of any coordinate.
---- Of a layout with strides: the coordinate that has this index.
+--- If the layout has strides, it is the coordinate that has this index.
 ---
 ---     > idx2crd(16, {3, {2, 3}}), idx2crd({1, 5}, {3, {2, 3}})
 ---     (1,(1,2))       (1,(1,2))
@@ -42,7 +42,7 @@ function idx2crd(index, l) end
 function crd2crd(coord, from, to) end
 
 --- The modes of a layout or tuple against `_`; the others are dropped.
---- As a method the layout comes first: `l:slice{_, 5}`. `l(_, 5)` is the same.
+--- The method takes the coordinate alone: `l:slice{_, 5}`. `l(_, 5)` is the same.
 ---
 ---     > slice({_, 5}, "(4,(3,6)):(1,(4,12))")
 ---     (4):(1)
@@ -116,7 +116,7 @@ function Layout:slice_and_offset(coord) end
 ---@return Layout
 function Layout:dice(coord) end
 
---- Makes the modes from first to last - 1 one mode; by names, last is in it.
+--- Makes one mode of the modes first to last - 1; by names, last is included.
 ---
 ---     > group("(2,3,5,7)", 0, 2)
 ---     ((2,3),5,7):((1,2),6,30)
@@ -129,7 +129,7 @@ function Layout:dice(coord) end
 ---@return Layout
 function group(l, first, last) end
 
---- The modes from first to last - 1; by names, last is in it.
+--- The modes from first to last - 1; by names, last is included.
 ---
 ---     > take("(2,3,5,7)", 1, 3)
 ---     (3,5):(2,6)
@@ -141,7 +141,7 @@ function group(l, first, last) end
 function take(l, first, last) end
 
 --- Some modes, in the order given.
---- Of anything but a layout, tensor or text it is Lua's own select.
+--- Called with anything but a layout, tensor or text, it is Lua's own select.
 ---
 ---     > select("(2,3,5,7)", 1, 3)
 ---     (3,7):(2,30)
@@ -154,7 +154,7 @@ function take(l, first, last) end
 function select(l, ...) end
 
 --- Adds a layout as the last mode.
---- With a rank as often as modes are missing to it.
+--- With a rank, it adds the layout until the result has that rank.
 ---
 ---     > append("(2,3):(1,2)", "4:6")
 ---     (2,3,4):(1,2,6)
@@ -168,7 +168,7 @@ function select(l, ...) end
 function append(l, x, rank) end
 
 --- Adds a layout as the first mode.
---- With a rank as often as modes are missing to it.
+--- With a rank, it adds the layout until the result has that rank.
 ---
 ---     > prepend("(2,3):(1,2)", "4:6")
 ---     (4,2,3):(6,1,2)
@@ -191,9 +191,10 @@ function prepend(l, x, rank) end
 function replace(l, mode, x) end
 
 --- Names the modes.
---- A text for each, `_` leaves one as it is, `false` takes its name away. A table names the modes
---- inside a mode; `named(l, path, name)` names one. Names are printed, stand wherever a mode number
---- can, go along with slices and tiles, and do not count in comparisons.
+--- Give one text for each mode: `_` leaves a mode as it is, and `false` takes its name away. A
+--- table names the modes inside a mode, and `named(l, path, name)` names one mode. Names are
+--- printed, and a name may stand wherever a mode number may. Slices and tiles keep names, and
+--- comparisons ignore them.
 ---
 ---     > l = L"(128,64)":named("M", "K")
 ---     > l, size(l, "K")
@@ -226,7 +227,7 @@ function names(l) end
 ---@return boolean
 function congruent(a, b) end
 
---- Whether b is nested as a is, or deeper.
+--- Whether b is nested like a, or more deeply.
 --- An integer of a may stand for a tuple of b.
 ---
 ---     > weakly_congruent(6, {2, 3}), weakly_congruent({2, 3}, 6)
@@ -237,7 +238,7 @@ function congruent(a, b) end
 ---@return boolean
 function weakly_congruent(a, b) end
 
---- Whether sizes are equal and each coordinate of a is one of b.
+--- Whether sizes are equal and each coordinate of a is also one of b.
 ---
 ---     > compatible(24, {4, 6}), compatible({4, 6}, {{2, 2}, 6}), compatible({4, 6}, 24)
 ---     true    true    false
@@ -247,7 +248,7 @@ function weakly_congruent(a, b) end
 ---@return boolean
 function compatible(a, b) end
 
---- Whether a tiler divides a shape without a rest.
+--- Whether a tiler divides a shape without remainder.
 ---
 ---     > evenly_divides("(8,6)", {4, 3}), evenly_divides("(8,6)", {4, 4})
 ---     true    false
@@ -257,7 +258,7 @@ function compatible(a, b) end
 ---@return boolean
 function evenly_divides(shape, tiler) end
 
---- Whether every integer of a is less than that of b.
+--- Whether every integer of a is less than its counterpart in b.
 ---
 ---     > elem_less({1, 2}, {2, 3}), elem_less({1, 3}, {2, 3})
 ---     true    false
@@ -278,7 +279,7 @@ function elem_less(a, b) end
 function lex_less(a, b) end
 
 --- Whether a comes before b, the rightmost integer first.
---- That is the order of column-major counting.
+--- This is the order of column-major counting.
 ---
 ---     > colex_less({1, 3}, {2, 0}), colex_less({5, 0}, {0, 1})
 ---     false   true

@@ -2,11 +2,12 @@
 -- Topic: kernels: functions that run once per thread, their memory and loops
 
 --- A function as a kernel: `k{grid = ..., block = ...}(args...)` launches it.
---- Launch options: `grid`, `block` (an integer, or `{x, y, z}`), `smem` (bytes), `stream`,
---- `cluster` (blocks that run together: see cluster_rank; the grid is a multiple), `pdl` (true: the
---- launch may begin before the one before it has ended: see grid_dependency_wait),
---- `check` (true, or `{nan = true, global = false}`: the launch is an error that lists what the kernel
---- does wrong, races and uninitialised reads among it; CPU engine, see docs/debugging.md).
+--- Launch options: `grid` and `block`, each an integer or `{x, y, z}`. `smem`, in bytes. `stream`.
+--- `cluster`, the blocks that run together (see cluster_rank); the grid must be a multiple. `pdl`:
+--- if true, the launch may begin before the previous one has ended (see grid_dependency_wait).
+--- `check`: true, or `{nan = true, global = false}`. Then the launch runs on the CPU engine and
+--- fails with a list of what the kernel does wrong, such as races and uninitialised reads (see
+--- docs/debugging.md).
 ---
 ---     > double = kernel("double", function(x)
 ---     >>   local i = blockIdx.x * blockDim.x + threadIdx.x
@@ -23,11 +24,13 @@
 local Kernel = {}
 
 --- Makes a kernel of a function.
---- The first launch with arguments of a kind traces it. While tracing, tensors and numbers of the
---- launch stand for what each thread sees; what Lua knows then (captured numbers, layouts) is a
---- constant of the kernel. Options: `static_shapes` (extents and strides become constants),
---- `contract` (false: `a*b + c` keeps its two roundings), `min_blocks` (blocks that a multiprocessor must
---- have room for, which limits the registers of a thread: __launch_bounds__), `nvrtc_options`.
+--- The first launch with arguments of a new kind traces the function. While tracing, tensors and
+--- numbers of the launch stand for what each thread sees. What Lua knows then, such as captured
+--- numbers and layouts, is a constant of the kernel.
+---
+--- Options: `static_shapes` makes extents and strides constants. `contract = false` keeps the two
+--- roundings of `a*b + c`. `min_blocks` is how many blocks must fit on a multiprocessor; it limits
+--- the registers of a thread, like __launch_bounds__. `nvrtc_options` is a list of texts.
 ---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)
@@ -37,13 +40,13 @@ local Kernel = {}
 ---         1    1    1    1
 --- CuTe: __global__. MoYe: @cuda threads= blocks=.
 --- See: help"Kernel" for launches, help"Launch" for what a launch would run.
----@param name string letters, digits and _; it may be left out
+---@param name string letters, digits and _; you may leave it out
 ---@param fn function
 ---@param options? table
 ---@return Kernel
 function kernel(name, fn, options) end
 
---- A launch with its arguments bound, to be launched again at least cost.
+--- A launch with its arguments bound, for launching it again at the least cost.
 ---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)
@@ -57,13 +60,13 @@ function kernel(name, fn, options) end
 function Kernel:prepare(config) end
 
 --- Forgets all traces, for changes that launches do not notice.
---- docs/kernels.md says which these are.
+--- docs/kernels.md says which changes these are.
 ---
 ---     > k = kernel("nothing", function(x) end)
 ---     > k:reset()
 function Kernel:reset() end
 
---- What `k{...}` is: called it launches; asked it says what would run.
+--- What `k{...}` is: call it to launch; ask it what would run.
 ---@class Launch
 ---@operator call(any): nil
 local Launch = {}
@@ -78,7 +81,8 @@ local Launch = {}
 function Launch:source(...) end
 
 --- What was traced, as text, with the branches decided while tracing.
---- A line like `static if true ; 12` says so of the `if` in line 12. The kernel is traced anew.
+--- A line like `static if true ; 12` means that the condition of the `if` in line 12 was true. The
+--- kernel is traced anew.
 ---
 ---     > k = kernel("nothing", function(x) end)
 ---     > type(k{grid = 1, block = 4}:ir(zeros(f32, 4)))
@@ -87,15 +91,15 @@ function Launch:source(...) end
 ---@return string
 function Launch:ir(...) end
 
---- What NVRTC makes of the source, as text; an error where there is no NVRTC.
+--- What NVRTC makes of the source, as text; an error without NVRTC.
 ---@param ... any the arguments of a launch
 ---@return string
 function Launch:ptx(...) end
 
 --- What a launch costs: memory, registers, the time of each step.
---- A table: `shared_bytes`, `trace_ms`, `emit_ms`, `compile_ms`, `from_cache`, and on a CUDA device
---- `registers`, `local_bytes`, `blocks_per_sm`, and of a launch of clusters `active_clusters`, how many
---- the device runs at a time.
+--- The result is a table: `shared_bytes`, `trace_ms`, `emit_ms`, `compile_ms`, `from_cache`. On a
+--- CUDA device it also has `registers`, `local_bytes` and `blocks_per_sm`. For a launch of
+--- clusters, `active_clusters` is how many the device runs at a time.
 ---
 ---     > k = kernel("tile", function(x) local s = shared(f32, 256) s[threadIdx.x] = x[threadIdx.x] end)
 ---     > k{grid = 1, block = 4}:info(zeros(f32, 4)).shared_bytes
@@ -115,7 +119,7 @@ function Launch:info(...) end
 ---@param ... any the arguments of a launch
 function Launch:enqueue(n, ...) end
 
---- A number or boolean as a constant of the kernel that it is passed to.
+--- A number or boolean as a constant of the kernel that gets it as argument.
 --- Numbers that a kernel captures are constants already.
 ---
 ---     > k = kernel("tail", function(x, n) x[threadIdx.x] = n end)
@@ -129,12 +133,12 @@ function Launch:enqueue(n, ...) end
 ---@return any
 function static(x) end
 
---- The function f as plain Lua, also where a kernel calls it.
---- A kernel converts the functions that it calls, and records what they do with run-time values. This
---- one runs as it is, at Lua's own speed, once, while the kernel is traced (twice in the condition of a
---- `while`), whatever conditions stand around the call. It may do what kernels may not, such as assigning
---- globals. Its arguments must be known by then: a run-time value or a tensor of the kernel among them,
---- in their tables or in what f has captured, is an error.
+--- The function f as plain Lua, even if a kernel calls it.
+--- A kernel converts the functions that it calls and records what they do with run-time values.
+--- This one runs as it is, at Lua's own speed. It runs once, while the kernel is traced (twice in
+--- the condition of a `while`), whatever conditions surround the call. It may do what kernels may
+--- not, such as assign globals. Its arguments must be known by then. It is an error if a run-time
+--- value or a tensor of the kernel is among them, in their tables, or in what f has captured.
 ---
 ---     > primes = static_fn(function(n)
 ---     >>   local found = {}
@@ -215,10 +219,11 @@ blockDim = nil
 gridDim = nil
 
 --- Memory that the threads of a block share, in a kernel.
---- The layout is static, the contents are not set. Write, `sync_threads()`, then read what others
---- wrote. Without a layout it is the memory that the launch gives by `smem = bytes`, one mode, the same
---- at each call; its views may have any run-time shape. A swizzled layout keeps rows and columns free
---- of bank conflicts: the swizzle acts on the offset in the memory, and stays with tiles and views.
+--- The layout is static, and the contents are not set. Write, call `sync_threads()`, then read what
+--- others wrote. Without a layout it is the memory that the launch gives by `smem = bytes`: one
+--- mode, the same at each call. Its views may have any run-time shape. A swizzled layout keeps rows
+--- and columns free of bank conflicts. The swizzle acts on the offset in memory, and tiles and
+--- views keep it.
 ---
 ---     > k = kernel("reverse", function(x)
 ---     >>   local s = shared(x.dtype, 4)
@@ -255,8 +260,8 @@ gridDim = nil
 function shared(dtype, layout) end
 
 --- Registers of a thread, in a kernel.
---- The layout and all coordinates are static. Contents are not set. A loop over it has static
---- bounds.
+--- The layout and all coordinates are static, so a loop over a fragment needs static bounds. The
+--- contents are not set.
 ---
 ---     > k = kernel("squares", function(x)
 ---     >>   local r = fragment(x.dtype, 4)
@@ -291,14 +296,14 @@ function fragment(dtype, layout) end
 ---         0    2    4    6    8   10   12   14
 --- CuTe: make_fragment_like, make_tensor_like. MoYe: make_fragment_like, similar.
 ---@param t Tensor of a static shape
----@param dtype? DType that of t if it is not given
+---@param dtype? DType the default is that of t
 ---@return Tensor
 function fragment_like(t, dtype) end
 
 --- A loop of the kernel: `for i in range(start, stop, step)`.
---- It ends before stop. One bound is stop, from 0. `{unroll = n}` as last argument asks the
---- compiler to unroll n turns. A plain `for` over run-time bounds is a loop, too; over static ones
---- it is unrolled while tracing.
+--- It ends before stop. A single bound is stop, and start is 0. With `{unroll = n}` as last
+--- argument, the compiler unrolls n iterations. A plain `for` over run-time bounds is also a loop
+--- of the kernel; over static bounds it is unrolled while tracing.
 ---
 ---     > k = kernel("sum", function(x, y)
 ---     >>   local s = 0
@@ -318,7 +323,7 @@ function fragment_like(t, dtype) end
 function range(start, stop, step, options) end
 
 --- A loop of the kernel over the coordinates of a mode: `for k in axes(t, 2)`.
---- `{unroll = n}` as last argument asks the compiler to unroll n turns.
+--- With `{unroll = n}` as last argument, the compiler unrolls n iterations.
 ---
 ---     > k = kernel("rows", function(x, y)
 ---     >>   for j in axes(x, 1) do y[j] = x(0, j) + x(1, j) end
@@ -336,7 +341,7 @@ function range(start, stop, step, options) end
 function axes(t, mode, options) end
 
 --- A loop that runs while tracing: `for i in unroll(start, stop, step)`.
---- It ends before stop. The bounds are static; so is i, which may be a coordinate of registers.
+--- It ends before stop. The bounds are static, and so is i, so i may index registers.
 ---
 ---     > k = kernel("powers", function(x)
 ---     >>   for i in unroll(0, 4) do x[i] = 1 << i end
@@ -354,10 +359,10 @@ function axes(t, mode, options) end
 function unroll(start, stop, step) end
 
 --- CUDA C as it is, in a kernel.
---- A statement, or with a type an expression; `$name` is an operand. `cuda[[text]]`, or
---- `cuda([[text]], {name = value}, dtype)`. The CPU engine cannot run it; a Lua function given last,
---- whose parameters are called as operands are, is its twin: the CPU engine traces that in its place.
---- Operands are values: the text can neither take their address nor change them.
+--- It is a statement, or with a type an expression: `cuda[[text]]`, or
+--- `cuda([[text]], {name = value}, dtype)`. `$name` is an operand. Operands are values: the text
+--- can neither take their address nor change them. The CPU engine cannot run the text. It runs a
+--- twin instead: a Lua function, given last, whose parameters have the names of the operands.
 ---
 ---     > k = kernel("clock", function(x) x[0] = cuda("$a * 2", {a = x[0]}, i32) end)
 ---     > k{grid = 1, block = 1}:source(zeros(i32, 1)):match("%* 2") ~= nil
@@ -379,6 +384,6 @@ function unroll(start, stop, step) end
 ---@param text string
 ---@param operands? table at most 32, by name
 ---@param dtype? DType of the expression
----@param twin? function what the CPU engine runs in place of the text
+---@param twin? function what the CPU engine runs instead of the text
 ---@return any
 function cuda(text, operands, dtype, twin) end

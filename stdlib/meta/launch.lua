@@ -2,10 +2,10 @@
 -- Topic: launch: devices, streams, random seeds, time
 
 --- The current device, as a table; with a name, chooses it.
---- Tensors are made on it and kernels run on it. "auto", "cpu", "cuda" or "cuda:1". The table says
---- `name`, and of a CUDA device `ordinal`, `sm`, `n_sms`, `memory_bytes` and `shared_bytes` (of a
---- block), of the CPU engine `threads` and `isa`. Tensors stay where they were made; `t:to(name)`
---- copies one.
+--- The name is "auto", "cpu", "cuda" or "cuda:1". New tensors are made on the current device, and
+--- kernels run on it. Tensors stay where they were made; `t:to(name)` copies one. The table has
+--- `name`. For a CUDA device it also has `ordinal`, `sm`, `n_sms`, `memory_bytes` and
+--- `shared_bytes` (of a block); for the CPU engine, `threads` and `isa`.
 ---
 ---     > device("cpu").name
 ---     CPU engine
@@ -23,8 +23,8 @@ function device(name) end
 function devices() end
 
 --- A queue of launches on the current CUDA device.
---- `k{grid =, block =, stream = s}` launches in it; launches of one stream run in their order. An
---- error on the CPU engine. `s:close()` gives it back.
+--- `k{grid =, block =, stream = s}` launches in it, and the launches of one stream run in order.
+--- `s:close()` gives it back. On the CPU engine it is an error.
 --- CuTe: cudaStream_t. MoYe: CuStream.
 ---@return Stream
 function stream() end
@@ -36,15 +36,15 @@ local Stream = {}
 --- Waits until all launches of the stream are done.
 function Stream:synchronize() end
 
---- Lets launches that follow in this stream wait for an event.
+--- Makes the launches that follow in this stream wait for an event.
 ---@param event Event
 function Stream:wait(event) end
 
 --- Gives the stream back.
 function Stream:close() end
 
---- A mark in a stream, to wait for or to take the time at.
---- It belongs to the current CUDA device. An error on the CPU engine.
+--- A mark in a stream, to wait for or to time from.
+--- It belongs to the current CUDA device. On the CPU engine it is an error.
 --- CuTe: cudaEvent_t. MoYe: CuEvent.
 ---@return Event
 function event() end
@@ -53,8 +53,8 @@ function event() end
 ---@class Event
 local Event = {}
 
---- Puts the mark behind the launches so far; returns the event.
---- Those of a stream, or of the device's own.
+--- Puts the mark after the launches so far; returns the event.
+--- Without a stream, these are the launches of the device's own stream.
 ---@param stream? Stream
 ---@return Event
 function Event:record(stream) end
@@ -78,7 +78,7 @@ function Event:close() end
 function synchronize() end
 
 --- Starts the sequence of `rand` and `randn` anew.
---- A program begins with that of 0.
+--- A program begins with seed 0.
 ---
 ---     > seed(7)
 ---     > x = rand(f32, 4)
@@ -90,9 +90,9 @@ function synchronize() end
 function seed(n) end
 
 --- The time of one call of f, in milliseconds.
---- It is the median of batches of calls, back to back. On a CUDA device between two events, else by
---- the clock; one call comes before. Options: `reps` (calls in a batch, else about 20 ms of them)
---- and `batches` (5).
+--- It is the median of batches of calls, back to back, after one call that is not timed. A CUDA
+--- device is timed between two events, the CPU engine by the clock. Options: `reps`, the calls in a
+--- batch (the default is about 20 ms of them), and `batches` (5).
 ---
 ---     > ms, fastest, slowest = bench(function() layout{4, 8} end, {reps = 10})
 ---     > fastest <= ms and ms <= slowest
@@ -105,9 +105,9 @@ function seed(n) end
 ---@return number # the slowest batch
 function bench(f, options) end
 
---- Compiles CUDA C by hand for the current CUDA device, to measure against.
---- `k{grid =, block =, smem =}(args...)` launches it: tensors are pointers, integers int, floats
---- float.
+--- Compiles handwritten CUDA C for the current CUDA device, to measure against.
+--- `k{grid =, block =, smem =}(args...)` launches it. Tensors become pointers, integers int, and
+--- floats float.
 --- CuTe: none. MoYe: none.
 ---@param name string of the `extern "C" __global__` function
 ---@param source string

@@ -2,21 +2,21 @@
 -- Topic: layouts: making them and asking about them
 
 --- The sizes of modes: an integer, a table `{4, {2, 3}}` or text `"(4,(2,3))"`.
---- A layout stands for its shape. Extents are counted in elements.
+--- A layout may stand for its shape. Extents count elements.
 ---
 ---     > layout({4, {2, 3}}) == layout("(4,(2,3))")
 ---     true
 ---@alias Shape integer|table|string|Layout
 
 --- The steps of modes, nested like the shape: integers or basis elements.
---- Steps are counted in elements, not in bytes. 0 repeats an element, a negative one runs
+--- Steps count elements, not bytes. A step of 0 repeats an element, and a negative step runs
 --- backwards.
 ---@alias Stride integer|table|string|Basis
 
 --- A place in a shape, counted from 0.
---- An integer, one entry per mode, or nested like the shape. An integer where a tuple could stand
---- counts colexicographically: the leftmost mode varies fastest. `_` in it keeps the mode it stands
---- for.
+--- It is an integer, one entry per mode, or a tuple nested like the shape. An integer in place of a
+--- tuple counts colexicographically: the leftmost mode varies fastest. `_` keeps the mode in whose
+--- place it stands.
 ---
 ---     > l = L"(2,(2,2)):(4,(2,1))"
 ---     > l(5), l(1, 2), l(1, {0, 1})
@@ -26,8 +26,9 @@
 ---@alias Coord integer|table|Any
 
 --- What picks elements of a layout.
---- A layout, an integer, a table of tilers by mode, or `_`. An integer n is `n:1`, `_` leaves a
---- mode alone. As text: `"4:2"` is a layout, `"(4,8)"` and `"<4:2,8:1>"` are one tiler per mode.
+--- It is a layout, an integer, a table with one tiler per mode, or `_`. An integer n is `n:1`, and
+--- `_` leaves a mode alone. As text, `"4:2"` is a layout, while `"(4,8)"` and `"<4:2,8:1>"` have
+--- one tiler per mode.
 ---
 ---     > composition("(12,8):(8,1)", {L"3:4", _})
 ---     (3,8):(32,1)
@@ -44,9 +45,9 @@
 
 --- A function from coordinates to indices, written `shape:stride`.
 --- Layouts never change. `l(i)`, `l(i, j)` and `l({i, {j, k}})` are indices; with `_` in the
---- coordinate a slice; `l(M)` with a layout is the composition, `l(M)(i) == l(M(i))`. Layouts are
---- equal when shape and stride are. Every function of layouts is a method, too:
---- `l:coalesce():complement(24)`.
+--- coordinate the result is a slice. Called with a layout, `l(M)` is the composition:
+--- `l(M)(i) == l(M(i))`. Layouts are equal if their shapes and strides are. Every function of
+--- layouts is also a method: `l:coalesce():complement(24)`.
 ---
 ---     > l = L"(4,8):(8,1)"
 ---     > l(1, 2), l.shape, l.stride
@@ -56,7 +57,7 @@
 --- CuTe: Layout. MoYe: Layout.
 ---@class Layout
 ---@field shape Tuple the extents, in elements
----@field stride Tuple the steps, nested alike; an error of a swizzled layout
+---@field stride Tuple the steps, nested alike; a swizzled layout has none and raises an error
 ---@field swizzle? Swizzle of a swizzled layout
 ---@field offset? integer of a swizzled layout, in elements
 ---@field layout? Layout below the swizzle
@@ -64,7 +65,8 @@
 local Layout = {}
 
 --- A table of integers, nested like a shape; it prints as `(4,(2,3))`.
---- It is a plain Lua table, so its first entry is `t[1]`; two with the same integers are equal.
+--- It is a plain Lua table, so its first entry is `t[1]`. Two of them are equal if their integers
+--- are.
 ---
 ---     > t = shape"(4,(2,3))"
 ---     > t, t[2], #t
@@ -74,18 +76,18 @@ local Layout = {}
 local Tuple = {}
 
 --- What `E(i)` makes: a step along coordinate i in place of a number.
---- Times an integer it is another one.
+--- Multiplied by an integer, it is a longer step.
 ---
 ---     > E(1) * 4
 ---     4@1
 ---@class Basis
 local Basis = {}
 
---- What `_` is: it keeps a mode.
+--- The type of `_`, which keeps a mode.
 ---@class Any
 local Any = {}
 
---- Makes a layout of a shape and, if given, of strides nested like it.
+--- Makes a layout from a shape and, if given, strides nested like it.
 --- Without strides it is compact and column-major: the leftmost mode varies fastest.
 ---
 ---     > layout({4, 8}, {8, 1})
@@ -100,8 +102,9 @@ local Any = {}
 function layout(shape, stride) end
 
 --- Reads a layout from text, as CuTe prints it.
---- `L"(4,8):(8,1)"`; without strides column-major. Modes may have names, `(M=4,K=8):(1,4)`, and
---- `1@0` is the stride `E(0)`. At the prompt the bare text `(4,8):(8,1)` is enough.
+--- For example `L"(4,8):(8,1)"`; without strides it is column-major. Modes may have names,
+--- `(M=4,K=8):(1,4)`, and `1@0` is the stride `E(0)`. At the prompt the bare text `(4,8):(8,1)` is
+--- enough.
 ---
 ---     > L"(4,8):(8,1)"
 ---     (4,8):(8,1)
@@ -125,7 +128,7 @@ function L(text) end
 ---@return Layout
 function row_major(shape) end
 
---- A compact layout whose leftmost mode varies fastest, as `layout(shape)`.
+--- A compact layout whose leftmost mode varies fastest, like `layout(shape)`.
 ---
 ---     > col_major{2, 4}
 ---     (2,4):(1,2)
@@ -146,8 +149,8 @@ function col_major(shape) end
 function ordered(shape, order) end
 
 --- The unit step along coordinate i, as a stride: results are coordinates.
---- It shows where a result comes from: `3@1` are 3 steps in mode 1. More numbers are a path: `E(1,
---- 0)` steps in mode 0 of mode 1.
+--- It shows where an element comes from: `3@1` means 3 steps in mode 1. More numbers make a path:
+--- `E(1, 0)` steps in mode 0 of mode 1.
 ---
 ---     > l = layout({4, 8}, {E(0), E(1)})
 ---     > l, l(_, 2), l(3, 5)
@@ -163,7 +166,8 @@ function ordered(shape, order) end
 function E(i, ...) end
 
 --- The layout whose results are the coordinates themselves.
---- Tiled as a tensor is, it says which elements a part holds: the second result is where it begins.
+--- Tile it as you tile a tensor, and it says which elements a part holds. `tile` then returns where
+--- the part begins as a second result.
 ---
 ---     > l = identity{4, 8}
 ---     > l, l(3, 5), l(7)
@@ -176,7 +180,7 @@ function E(i, ...) end
 function identity(shape) end
 
 --- Keeps a mode: in coordinates, tilers and projections.
---- In a projection of `tile` or `parallelize` it drops the mode, as CuTe's `X`.
+--- In a projection of `tile` or `parallelize` it drops the mode, like CuTe's `X`.
 ---
 ---     > L"(4,8):(8,1)"(_, 2)
 ---     (4):(8)
@@ -186,7 +190,7 @@ function identity(shape) end
 ---@type Any
 _ = nil
 
---- A compact layout in the order of another one's strides, of the same shape.
+--- A compact layout of the same shape, in the order of another one's strides.
 ---
 ---     > layout_like"(4,8):(32,2)"
 ---     (4,8):(8,1)
@@ -196,7 +200,7 @@ _ = nil
 function layout_like(l) end
 
 --- The layout of registers for a part of a tensor.
---- It is compact, mode 0 varies fastest, the other modes in their order.
+--- It is compact. Mode 0 varies fastest, and the other modes keep their order.
 ---
 ---     > fragment_layout_like"(2,(2,4)):(1,(64,8))"
 ---     (2,((2,4))):(1,((8,2)))
@@ -206,7 +210,7 @@ function layout_like(l) end
 ---@return Layout
 function fragment_layout_like(l) end
 
---- Makes layouts the modes of a new one.
+--- Makes a layout whose modes are the given layouts.
 ---
 ---     > concat("3:1", "4:3")
 ---     (3,4):(1,3)
@@ -269,7 +273,7 @@ function cosize(x, mode) end
 ---@return integer
 function rank(x, mode) end
 
---- How deeply modes are nested: 0 of an integer, 1 of a flat tuple.
+--- How deeply modes are nested: 0 for an integer, 1 for a flat tuple.
 ---
 ---     > depth(8), depth"(4,8)", depth"(4,(2,3))"
 ---     0       1       2
@@ -290,7 +294,7 @@ function depth(x, mode) end
 function mode(x, mode) end
 
 --- The indices at 0, 1, 2, ... as a table.
---- At most 2^24 of them, or 2^20 coordinates; `l(i)` gives single ones.
+--- It lists at most 2^24 indices, or 2^20 coordinates; `l(i)` gives a single one.
 ---
 ---     > values"(2,3):(3,1)"
 ---     {0, 3, 1, 4, 2, 5}
@@ -300,7 +304,7 @@ function mode(x, mode) end
 function values(l) end
 
 --- The operation that made a layout, and its operands.
---- Nothing of a layout that was written.
+--- A layout that was written as text or numbers has none.
 ---
 ---     > composition("(4,8)", "(2,4):(1,8)"):origin()
 ---     composition     (4,8)   (2,4):(1,8)

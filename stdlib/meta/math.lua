@@ -2,11 +2,11 @@
 -- Topic: math: arithmetic of numbers, and of a kernel's values
 
 --- A number of Lua, or a value that a kernel computes at run time.
---- Operators of Lua work on both. Types widen, never narrow: see cast.
+--- Lua's operators work on both. Types widen but never narrow; to narrow, use cast.
 ---@alias Value number|boolean|any
 
 --- a * b + c with one rounding; floats only.
---- Plain `a*b + c` becomes one where the product has no other use.
+--- Plain `a*b + c` becomes an fma if the product has no other use.
 ---
 ---     > fma(2, 3, 4)
 ---     10.0
@@ -44,8 +44,8 @@ function max(...) end
 ---@return Value
 function abs(x) end
 
---- The quotient rounded up; of tables entry by entry.
---- It is how many tiles of b cover a. A text like "(7,8)" is a table, too.
+--- The quotient rounded up; for tables, entry by entry.
+--- It is how many tiles of b cover a. A text like "(7,8)" counts as a table.
 ---
 ---     > cdiv(10, 4), cdiv(8, 4)
 ---     3       2
@@ -58,9 +58,9 @@ function abs(x) end
 function cdiv(a, b) end
 
 --- A value, or all elements of a tensor, as another type, in a kernel.
---- To an integer it truncates, saturates, and turns NaN into 0. A bool becomes 0 or 1. Nothing
---- becomes narrower without it. Of a fragment or a tile it makes a new fragment of the same shape, two
---- elements at once where the GPU has instructions for that: `copy(cast(acc, f16), part)`.
+--- A cast to an integer truncates, saturates, and turns NaN into 0. A bool becomes 0 or 1. Nothing
+--- becomes narrower without a cast. Of a fragment or a tile it makes a new fragment of the same
+--- shape, two elements at once if the GPU has instructions for that: `copy(cast(acc, f16), part)`.
 ---
 ---     > k = kernel("round", function(x, y) y[threadIdx.x] = cast(x[threadIdx.x], i32) end)
 ---     > x, y = arange(f32, 4, -1, 0.75), zeros(i32, 4)
@@ -96,8 +96,8 @@ function cast(v, dtype) end
 function bitcast(v, dtype) end
 
 --- How many bits of an integer are 1: an i32.
---- Narrow integers are widened to i32 first. An integer of Lua has 64 bits, and so has an i32 that a
---- kernel knows while it is traced; u32(v) keeps its 32.
+--- Narrow integers are widened to i32 first. A Lua integer has 64 bits, and so has an i32 whose
+--- value a kernel knows while it is traced; u32(v) keeps its 32.
 ---
 ---     > popc(255), popc(-1)
 ---     8       64
@@ -112,8 +112,8 @@ function bitcast(v, dtype) end
 ---@return Value
 function popc(x) end
 
---- How many zeros stand in front of an integer's highest 1.
---- An i32; of 0 the width. As popc otherwise.
+--- How many zeros come before an integer's highest 1.
+--- The result is an i32; for 0 it is the width. Widths are as in popc.
 ---
 ---     > clz(1), clz(0)
 ---     63      64
@@ -129,7 +129,7 @@ function popc(x) end
 function clz(x) end
 
 --- Where the lowest 1 of an integer is, counted from 1.
---- An i32; 0 where there is none. As popc otherwise.
+--- The result is an i32; for 0 it is 0. Widths are as in popc.
 ---
 ---     > ffs(8), ffs(0)
 ---     4       0
@@ -139,7 +139,7 @@ function clz(x) end
 function ffs(x) end
 
 --- The bits of an integer in reverse order.
---- It keeps the integer's type. As popc otherwise.
+--- The integer's type stays. Widths are as in popc.
 ---
 ---     > ("%x"):format(brev(1))
 ---     8000000000000000
@@ -155,8 +155,9 @@ function ffs(x) end
 function brev(x) end
 
 --- Shifts right and keeps the sign, as `>>` of a signed integer does in C.
---- `x >> n` shifts zeros in, as in Lua. Counts from the width on give 0 or -1, negative ones shift to
---- the left. Of an unsigned value it is `>>`. On the host it takes Lua's integers of 64 bits.
+--- `x >> n` shifts zeros in, as in Lua. If n is the width or more, the result is 0 or -1; a
+--- negative n shifts to the left. For an unsigned value it is `>>`. On the host it takes Lua's
+--- 64-bit integers.
 ---
 ---     > ashr(-8, 1), ashr(-8, 100), ashr(200 << 56, 56)
 ---     -4      -1      -56
@@ -171,7 +172,7 @@ function brev(x) end
 ---@return Value
 function ashr(x, n) end
 
---- a where c holds, else b; both are evaluated. `c and a or b` evaluates one.
+--- a if c holds, else b; both are evaluated. `c and a or b` evaluates only one.
 ---
 ---     > where(1 < 2, "yes", "no")
 ---     yes
@@ -189,7 +190,7 @@ function ashr(x, n) end
 function where(c, a, b) end
 
 --- e to the power of x.
---- In a kernel of the value's own float type; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is taken as f32.
 ---
 ---     > exp(0)
 ---     1.0
@@ -199,7 +200,7 @@ function where(c, a, b) end
 function exp(x) end
 
 --- 2 to the power of x.
---- In a kernel of the value's own float type; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is taken as f32.
 ---
 ---     > exp2(3)
 ---     8.0
@@ -209,8 +210,8 @@ function exp(x) end
 function exp2(x) end
 
 --- 2 to the power of x, fast: one instruction.
---- Its error is at most 2^-22 of the result, and subnormal numbers, of x and of the result, are 0.
---- The CPU engine has other low bits. Of an f64 it is exp2.
+--- Its error is at most 2^-22 of the result. Subnormal numbers count as 0, in x and in the result.
+--- The CPU engine gives other low bits. For an f64 it is exp2.
 ---
 ---     > exp2_approx(3)
 ---     8.0
@@ -220,7 +221,7 @@ function exp2(x) end
 function exp2_approx(x) end
 
 --- The natural logarithm.
---- In a kernel of the value's own float type; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is taken as f32.
 ---
 ---     > log(1)
 ---     0.0
@@ -230,7 +231,7 @@ function exp2_approx(x) end
 function log(x) end
 
 --- The logarithm to base 2.
---- In a kernel of the value's own float type; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is taken as f32.
 ---
 ---     > log2(8)
 ---     3.0
@@ -240,7 +241,7 @@ function log(x) end
 function log2(x) end
 
 --- The square root, correctly rounded.
---- In a kernel of the value's own float type; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is taken as f32.
 ---
 ---     > sqrt(2)
 ---     1.4142135623731
@@ -250,7 +251,7 @@ function log2(x) end
 function sqrt(x) end
 
 --- 1 / sqrt(x).
---- In a kernel of the value's own float type; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is taken as f32.
 ---
 ---     > rsqrt(4)
 ---     0.5
@@ -260,7 +261,7 @@ function sqrt(x) end
 function rsqrt(x) end
 
 --- The sine, x in radians.
---- In a kernel of the value's own float type; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is taken as f32.
 ---
 ---     > sin(0)
 ---     0.0
@@ -270,7 +271,7 @@ function rsqrt(x) end
 function sin(x) end
 
 --- The cosine, x in radians.
---- In a kernel of the value's own float type; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is taken as f32.
 ---
 ---     > cos(0)
 ---     1.0
@@ -280,7 +281,7 @@ function sin(x) end
 function cos(x) end
 
 --- The hyperbolic tangent.
---- In a kernel of the value's own float type; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is taken as f32.
 ---
 ---     > tanh(0)
 ---     0.0
@@ -290,7 +291,7 @@ function cos(x) end
 function tanh(x) end
 
 --- Rounds down, to a float.
---- In a kernel of the value's own float type; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is taken as f32.
 ---
 ---     > floor(2.5)
 ---     2.0
@@ -300,7 +301,7 @@ function tanh(x) end
 function floor(x) end
 
 --- Rounds up, to a float.
---- In a kernel of the value's own float type; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is taken as f32.
 ---
 ---     > ceil(2.5)
 ---     3.0

@@ -2,19 +2,25 @@
 -- Topic: operators: whole computations on tensors, which launch kernels themselves
 
 --- The product C = alpha * A * B' + beta * C of tensors, in batches.
---- Strides and sizes may be any. A is (M,K), B (N,K) and C (M,N), as in CuTe; each may have a third
---- mode, the batches, of which A and B may have one for all. Without a C a new one is made. The
---- elements of A and B are of one type, C's may be of another: sums are kept in f32 (of narrow integers
---- in i32, of f64 in f64) and cast once. Options: `alpha` and `beta`, numbers, 1 and 0; where beta is
---- 0, C is not read. `bias`, a tensor (N) that is added to each row, or (M,N). `epilogue`, a function
---- (v, m, n, l, operands...) that gives what is stored: v is the number with alpha, beta and bias,
---- (m,n) its place in C, l the batch. It is a part of the kernel; what it captures is a constant, read
---- once. `operands`, a table of tensors and numbers for the epilogue; outside of them it reads 0.
---- `groups`, an i32 tensor (G) on the device that says where each group of rows ends: they begin
---- where the last one ended, B is (N,K,G), and l is the group. With A (M,K,G) and B (N,K) the groups
---- are columns of C, with A (M,K) and B (N,K) parts of K, and C is (M,N,G). What is in no group stays.
---- `split`, into how many parts K is cut; else it is cut where C has few tiles and K is long.
---- `config`, the name of a configuration, which `cuttle bench matmul` prints: "mma 128x256x64, f16
+--- A is (M,K), B (N,K) and C (M,N), as in CuTe, with any strides and sizes. Each may have a third
+--- mode, the batches; A or B may have a single one for all. Without a C, a new tensor is made. A
+--- and B have the same element type, but C's may be another. Sums are kept in f32, those of narrow
+--- integers in i32, those of f64 in f64. Each is cast once.
+---
+--- Options: `alpha` and `beta`, numbers, by default 1 and 0; if beta is 0, C is not read. `bias`, a
+--- tensor (N) that is added to each row, or a tensor (M,N). `epilogue`, a function (v, m, n, l,
+--- operands...) that returns what is stored: v is the number with alpha, beta and bias, (m,n) its
+--- place in C, l the batch. It becomes part of the kernel, and what it captures is a constant, read
+--- once. `operands`, a table of tensors and numbers for the epilogue; outside its extents a tensor
+--- reads 0.
+---
+--- `groups`, an i32 tensor (G) on the device that says where each group of rows ends; a group
+--- begins where the one before it ends. B is then (N,K,G), and l is the group. With A (M,K,G) and B
+--- (N,K) the groups are columns of C. With A (M,K) and B (N,K) they are parts of K, and C is
+--- (M,N,G). What is in no group stays.
+---
+--- `split`, into how many parts K is cut; by default K is cut if it is long and C has few tiles.
+--- `config`, the name of a configuration, as `cuttle bench matmul` prints it: "mma 128x256x64, f16
 --- sums" keeps sums of f16 in f16. `stream`, as in a launch.
 ---
 ---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {1, 1}})
@@ -38,22 +44,27 @@
 --- See: gemm, reference.matmul.
 ---@param A Tensor (M,K) or (M,K,L)
 ---@param B Tensor (N,K) or (N,K,L), of the type of A
----@param C? Tensor (M,N) or (M,N,L); it shares no memory with A and B
+---@param C? Tensor (M,N) or (M,N,L); it must not share memory with A or B
 ---@param options? table
 ---@return Tensor # C
 function matmul(A, B, C, options) end
 
 --- Attention forward: O = softmax(scale Q K') V.
---- Q is (B,H,S,D), as PyTorch has it, K and V are (B,Hk,Sk,D): batches, heads, tokens, the depth of a
---- head. Strides may be any. H is a multiple of Hk; query head h reads key head h // (H // Hk). The
---- elements are of one float type, scores and sums are f32. Options: `causal`, by which query i sees
---- keys up to i + Sk - S: both sequences end together. `scale`, 1/sqrt(D). `out`, the tensor for O;
---- else one of Q's shape and type, row-major, is made. `lse`, true or an f32 tensor (B,H,S), for the
---- logarithm of each row's sum of exponentials, the second result. A query that sees no key has a row
---- of zeros and -infinity. `cu_seqlens_q` and `cu_seqlens_k`, tables or tensors of integers: Q is
---- (H,T,D), sequences one after another; where they begin, and the number of tokens last. `lazy`,
---- where sums are rescaled only when a maximum has grown by more than 8 powers of two: faster, with
---- an error up to a third larger. `config`, the name of a configuration. `stream`, as in a launch.
+--- Q is (B,H,S,D), as in PyTorch; K and V are (B,Hk,Sk,D): batches, heads, tokens, and the depth of
+--- a head. Strides may be any. H is a multiple of Hk, and query head h reads key head h // (H //
+--- Hk). All elements have the same float type; scores and sums are f32. If a query sees no key, its
+--- row of O is 0 and its logarithm is -infinity.
+---
+--- Options: `causal`: query i sees the keys up to i + Sk - S, so both sequences end together.
+--- `scale`, by default 1/sqrt(D). `out`, the tensor for O; by default a row-major one of Q's shape
+--- and type is made. `lse`, true or an f32 tensor (B,H,S): the logarithm of each row's sum of
+--- exponentials becomes the second result. `lazy`: sums are rescaled only when a maximum has grown
+--- by more than 8 powers of two. That is faster, with an error up to a third larger. `config`, the
+--- name of a configuration. `stream`, as in a launch.
+---
+--- `cu_seqlens_q` and `cu_seqlens_k`, tables or tensors of integers, for sequences of different
+--- lengths: they say where each sequence begins, and end with the number of tokens. Q is then
+--- (H,T,D), with one sequence after another.
 ---
 ---     > Q, K = zeros(f32, row_major{1, 1, 2, 4}), zeros(f32, row_major{1, 1, 3, 4})
 ---     > V = from_table(f32, {{0, 3, 6, 9}, {1, 4, 7, 10}, {5, 5, 5, 5}})
@@ -70,5 +81,5 @@ function matmul(A, B, C, options) end
 ---@param V Tensor like K
 ---@param options? table
 ---@return Tensor # O
----@return Tensor? # LSE, where it was asked for
+---@return Tensor? # LSE, if `lse` asked for it
 function attention(Q, K, V, options) end

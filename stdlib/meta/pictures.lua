@@ -2,12 +2,14 @@
 -- Topic: pictures: layouts drawn and explained
 
 --- Draws a layout in the terminal.
---- Rows are mode 0, columns mode 1, and lines are drawn where nested modes begin. Results of an
---- operation are drawn with their operands, thread-value layouts with the owner of each place.
---- Options: `operands` (false: the result only), `tile` (the shape of a thread-value layout's
---- tile), `rows`, `cols` (modes), `width` (characters), `utf8`, `ansi` (true or false: box drawing,
---- colours; else as the terminal is), `text` (true: returns the text), `color`, `bits`, `title`,
---- `max_cells`, `max_panels` (see docs/pictures.md).
+--- Rows are mode 0 and columns are mode 1; a line shows where a nested mode begins again. The
+--- result of an operation is drawn with its operands, and a thread-value layout with the owner of
+--- each place.
+---
+--- Options: `operands` (false: only the result), `tile` (the shape of a thread-value layout's
+--- tile), `rows` and `cols` (modes), `width` (characters). `utf8` and `ansi` switch box drawing and
+--- colours; the default is what the terminal can do. `text` (true: returns the text). `color`,
+--- `bits`, `title`, `max_cells` and `max_panels` are in docs/pictures.md.
 ---
 ---     > show("(4,4):(4,1)", {utf8 = false})
 ---     (4,4):(4,1)
@@ -26,8 +28,9 @@ function show(x, options) end
 
 --- Says what a layout or part does: modes, origin, vectors, who owns what.
 --- Options: `thread` (one thread's elements), `coord` (who owns an element, or where it lies),
---- `offset` (what lies there), `tile` (the shape of a thread-value layout's tile), `dtype` (of
---- vectors, which begin where the layout does), `text` (true: returns the text).
+--- `offset` (what lies there), `tile` (the shape of a thread-value layout's tile). `dtype` is the
+--- element type for vectors, which are taken to begin where the layout does. `text` (true: returns
+--- the text).
 ---
 ---     > explain"(4,2):(1,8)"
 ---     layout        (4,2):(1,8)
@@ -44,8 +47,8 @@ function show(x, options) end
 function explain(x, options) end
 
 --- Writes a picture as SVG to a file and returns its name.
---- Without a file it returns the text. Options are those of show but `width` and `text`, and
---- `color` (what gives the colour), `bits` (of an element, for `color = "bank"`), `title`.
+--- Without a file it returns the text. Options are those of show without `width` and `text`, and
+--- also `color` (what gives the colour), `bits` (of an element, for `color = "bank"`) and `title`.
 ---
 ---     > svg("(4,8):(8,1)"):match("<svg")
 ---     <svg
@@ -74,10 +77,10 @@ function svg(x, file, options) end
 ---@return string
 function latex(x, file, options) end
 
---- Writes a picture as a page that answers to mouse and keys.
---- Returns the file's name, or without a file the text. Hover shows coordinate, offset, thread,
---- value and bank; a click on a thread shows its cells alone. The page is one file that needs no
---- network. Options are those of svg.
+--- Writes a picture as a page that reacts to mouse and keys.
+--- It returns the file's name, or the text if there is no file. Pointing at a cell shows its
+--- coordinate, offset, thread, value and bank. A click on a thread shows its cells alone. The page
+--- is one file that needs no network. Options are those of svg.
 ---
 ---     > html("(4,8):(8,1)"):match("<html")
 ---     <html
@@ -90,11 +93,11 @@ function latex(x, file, options) end
 function html(x, file, options) end
 
 --- Counts what kernels do, line by line, as a GPU would do it.
---- Runs f on the CPU engine. The result prints as a table of requests, sectors, bank conflicts, vector
---- widths with the reason why they are not wider, divergence, arithmetic, occupancy and a roofline, of
---- TMA what each tensor map takes from L2;
---- `kernels` has the figures, `:json()` and `:html([file])` print them, `:patterns([space])` lists what
---- lanes access. Options: `sm` (90) and `device` ("H100") of occupancy and roofline.
+--- It runs f on the CPU engine. The result prints as a table: requests, sectors, bank conflicts,
+--- divergence, arithmetic, and vector widths with the reason why they are not wider. Below it are
+--- occupancy, a roofline, and for TMA what each tensor map takes from L2. `kernels` has the
+--- figures, and `:json()` and `:html([file])` print them. `:patterns([space])` lists what lanes
+--- access. Options: `sm` (90) and `device` ("H100"), for occupancy and roofline.
 ---
 ---     > strided = kernel("strided", function(x, y) y[threadIdx.x] = x[threadIdx.x * 2] end)
 ---     > p = profile(strided:prepare{grid = 1, block = 32}(zeros(f32, 64), zeros(f32, 32)))
@@ -102,20 +105,22 @@ function html(x, file, options) end
 ---     8
 --- CuTe: none. MoYe: none.
 --- See: `cuttle profile script.lua` on the command line; docs/debugging.md.
----@param f function a launcher of k:prepare, or what launches kernels
+---@param f function a launcher of k:prepare, or a function that launches kernels
 ---@param options? table
 ---@return table
 function profile(f, options) end
 
 --- Finds out how one element of a tensor came about.
---- The launch runs on the CPU engine, on copies of its tensors. The result prints as a list of lines,
---- each with the elements that it read and wrote on the way to this one, and the threads that did.
---- Values only: conditions and indices are not followed. In global memory a trace ends at what the
---- block, or its cluster, has not written itself. Fields: `rows`, each with `kind` ("reads", "writes",
---- "computes", or "zeros": a box brings 0 from outside the tensor), `chunk`, `line`, `block`, `thread`,
---- `tensor`, `offset`, `owner` (the block whose shared memory it is, where that is another), `times`;
---- the same by `blocks` and their `lines`; `tensors`, by name; `open_ends`, what other blocks may have
---- written before it was read here.
+--- The launch runs on the CPU engine, on copies of its tensors. The result prints as a list of
+--- lines: which elements each read and wrote on the way to this one, and by which threads. It
+--- follows values only, not conditions or indices. In global memory it ends at what the block, or
+--- its cluster, did not write itself.
+---
+--- Fields: `rows`; the same by `blocks` and their `lines`; `tensors`, by name; `open_ends`, which
+--- other blocks may have written before it was read here. A row has `kind`, `chunk`, `line`,
+--- `block`, `thread`, `tensor`, `offset` and `times`. `kind` is "reads", "writes", "computes", or
+--- "zeros" if a box brings 0 from outside the tensor. `owner` is the block that owns the shared
+--- memory, if it is another block.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > x, y = arange(f32, 8), zeros(f32, 8)
@@ -134,10 +139,10 @@ function trace(launch, element, ...) end
 ---@class Trace
 local Trace = {}
 
---- Writes a trace as a page that answers to mouse and keys.
---- Returns the file's name; without a file, the page as a text. It shows the source with the lines
---- that had a part, the threads and the elements of all tensors that were touched: pointing at one
---- marks what belongs to it.
+--- Writes a trace as a page that reacts to mouse and keys.
+--- It returns the file's name; without a file, the page as text. The page shows the source with the
+--- lines that had a part, the threads, and all elements that were touched. Point at one to mark
+--- what belongs to it.
 ---
 ---     > twice = kernel("twice", function(x) x[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > t = trace(twice{grid = 1, block = 8}, {x = {5}}, arange(f32, 8))
@@ -149,12 +154,14 @@ local Trace = {}
 function Trace:html(file) end
 
 --- Shows who works and who waits in one block of a launch, and for what.
---- The launch runs on the CPU engine, on copies of its tensors. Times are those of a model in cycles,
---- not measured: docs/hopper.md says which. Rows are roles, warps of a warp group that wait at the same
---- lines; then products by wgmma on a tensor core, and copies by TMA, by their slots. Prints as text;
---- `t:svg(file)` draws it. Fields: `cycles`, `rows` with `name` and `bars`, `products`, `copies`,
---- `stores`, `busy` (the tensor core's share), `model`. Options: `block` ({0, 0, 0}); `model`, a table of
---- what to change in it.
+--- The launch runs on the CPU engine, on copies of its tensors. Times are cycles of a model, not
+--- measured: docs/hopper.md describes it. Each row is a role: warps of a warp group that wait at
+--- the same lines. Below come products by wgmma on a tensor core, and copies by TMA, by their
+--- slots. It prints as text, and `t:svg(file)` draws it.
+---
+--- Fields: `cycles`, `rows` with `name` and `bars`, `products`, `copies`, `stores`, `busy` (the
+--- tensor core's share), `model`. Options: `block`, by default {0, 0, 0}; `model`, a table with the
+--- numbers of the model to change.
 ---
 ---     > one_box = kernel("one_box", function(A, y)
 ---     >>   local s, full = shared(A.dtype, row_major{32, 32}), mbarrier(1, 1)
@@ -173,20 +180,19 @@ function Trace:html(file) end
 ---     warp 1  1       600
 --- CuTe: none. MoYe: none.
 --- See: `cuttle timeline script.lua` on the command line; `cuttle check` and trace, which say what is
---- wrong.
 ---@param launch table a launcher of k:prepare, or a configuration `k{...}`
 ---@param options? table
 ---@param ... any the launch's arguments; a launcher has its own
 ---@return Timeline
 function timeline(launch, options, ...) end
 
---- When what happened.
+--- What timeline returns: what happened when.
 ---@class Timeline
 local Timeline = {}
 
 --- Draws a timeline as SVG: rows of bars over an axis of cycles.
---- Returns the file's name; without a file, the text. Pointing at a bar shows its lines and cycles.
---- Options: `from`, `to`, the cycles that are shown; `width` of the axis.
+--- It returns the file's name; without a file, the text. Point at a bar to see its lines and
+--- cycles. Options: `from` and `to`, the cycles to show; `width` of the axis.
 ---
 ---     > k = kernel("meet", function() sync_threads() end)
 ---     > timeline(k:prepare{grid = 1, block = 64}()):svg():match("<title>(.-)</title>")

@@ -8,8 +8,8 @@
 ---@param x? any
 function help(x) end
 
---- Lists the names whose name or explanation has a word in it.
---- Those with it in the name come first.
+--- Lists the names that contain a word, in the name or the explanation.
+--- Names that contain it come first.
 ---
 ---     > apropos"inverse"
 ---     right_inverse         The largest R with l(R(i)) = i for all i below its size.
@@ -19,7 +19,7 @@ function help(x) end
 function apropos(word) end
 
 --- Runs a file again after it was edited.
---- By default the last one that ran; kernels are made anew. Returns what the file returns.
+--- Without a path it runs the last file. Kernels are made anew. It returns what the file returns.
 ---@param path? string
 ---@return any
 function reload(path) end

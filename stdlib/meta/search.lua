@@ -3,22 +3,25 @@
 
 --- Finds the layout of a shared tensor that has the fewest bank conflicts.
 --- `find_swizzle(k{grid = ..., block = ...}, "sA"[, options], args...)` runs the launch on the CPU
---- engine, on copies of its tensors, and records which elements of the tensor that the kernel calls
---- sA each warp accesses at once. `find_swizzle(layout, {dtype = f16, writes = ..., reads = ...})`
---- needs no kernel: an access is `{thr = ..., val = ...}`, as of a tiled copy, which is repeated over
---- the layout; a tiled copy itself, whose atom says what a thread takes at once; `{tv = ...}`, threads
---- and values to coordinates; `"ldmatrix.x4"`, `.x2`, `.x1`, with `.trans` behind where mode 0 is
---- contiguous; a list of 32 offsets by lane, false for none; or a list of these. `vec` in one is how
---- many elements a thread takes at once, by default as many as lie together, up to 16 bytes; offsets
---- take one. `count` weighs it.
+--- engine, on copies of its tensors. It records which elements of the tensor named sA each warp
+--- accesses at once.
 ---
---- Tried are the layout as it is, every swizzle of it that changes banks and leaves together what is
---- accessed at once, and every padding that does so, up to one row of banks (128 bytes). They are
---- ranked by wavefronts, what each request takes of shared memory, then by bytes. The table has the
---- best swizzle and the best padding that are better than the layout as it is; if none is, a line says
---- so. Options: `padding`, `swizzle` (false: none), `max_bytes` (of the tensor), `rows` (of the table:
---- as many, better or not), `blocks` (that run and are recorded, from the first on; else one). Ctrl-C
---- ends the search with the best so far.
+--- `find_swizzle(layout, {dtype = f16, writes = ..., reads = ...})` needs no kernel. An access is
+--- one of these. `{thr = ..., val = ...}`: threads and values as of a tiled copy, repeated over the
+--- layout. A tiled copy, whose atom says what a thread takes at once. `{tv = ...}`: from thread and
+--- value to coordinates. `"ldmatrix.x4"`, `.x2` or `.x1`; add `.trans` if mode 0 is contiguous. A
+--- list of 32 offsets by lane, false for none. A list of accesses. In an access, `vec` is how many
+--- elements a thread takes at once, and `count` weighs it. By default `vec` is as many as lie
+--- together, up to 16 bytes; offsets take one.
+---
+--- It tries the layout as it is, every swizzle that changes banks, and every padding of up to one
+--- row of banks (128 bytes). Elements that are accessed at once stay together. It ranks layouts by
+--- wavefronts of shared memory, then by bytes. The table has the best swizzle and the best padding
+--- that beat the layout as it is; if none does, a line says so.
+---
+--- Options: `padding` and `swizzle` (false: none), `max_bytes` (of the tensor), `rows` (of the
+--- table, better or not), `blocks` (how many run and are recorded, by default one). Ctrl-C ends the
+--- search with the best so far.
 ---
 ---     > found = find_swizzle("(32,32):(32,1)", {dtype = f32,
 ---     >>   writes = {thr = row_major{1, 32}, val = "(1,1)"},
@@ -40,24 +43,26 @@
 function find_swizzle(launch_or_layout, name_or_accesses, ...) end
 
 --- What find_swizzle found; it prints as a table.
---- A candidate has `layout`, `text`, `kind` ("plain", "swizzle" or "padding"), `bytes`, `wavefronts`
---- and `conflicts`, and `writes` and `reads` with both. Conflicts are wavefronts beyond those that the
---- widths of the accesses need.
+--- A candidate has `layout`, `text`, `kind` ("plain", "swizzle" or "padding"), `bytes`,
+--- `wavefronts` and `conflicts`. `writes` and `reads` have the last two for each kind of access.
+--- Conflicts are wavefronts beyond those that the widths of the accesses need.
 ---@class FoundSwizzle
----@field layout Layout the best one's, for `shared(dtype, found.layout)`
+---@field layout Layout of the best candidate, for `shared(dtype, found.layout)`
 ---@field best table the best candidate
----@field now table the candidate that the tensor is already
+---@field now table the candidate that is the tensor as it is
 ---@field candidates table all that were tried, the best first
 ---@field requests table what was recorded: 32 byte offsets by lane, `bytes` of a lane, `count`
----@field stopped boolean not all were tried
+---@field stopped boolean true if the search was stopped
 local FoundSwizzle = {}
 
 --- Finds layouts of threads and values for copying a tile of a global tensor.
---- The candidates give each thread as many elements as any other. They are ranked by the sectors of 32
---- bytes that are fetched, then by the instructions of a thread. Options: `order`, which mode of the
---- global tensor is contiguous, "col" (mode 0, the default) or "row" (the last), other rows being far
---- away and aligned, or its strides, as `{1, 1000}`; `shared`, the layout of the shared tensor that is
---- written, whose bank conflicts count then; `rows` (of the table).
+--- In each candidate all threads have the same number of elements. Candidates are ranked by the
+--- 32-byte sectors that are fetched, then by the instructions of a thread.
+---
+--- Options: `order` says which mode of the global tensor is contiguous: "col" (mode 0, the default)
+--- or "row" (the last). Other rows are taken to be far away and aligned. Or it is the strides, as
+--- in `{1, 1000}`. `shared` is the layout of the shared tensor that is written; then its bank
+--- conflicts count too. `rows` (of the table).
 ---
 ---     > found = find_layout({128, 64}, 128, f16, {order = "row", rows = 2})
 ---     > found
@@ -77,11 +82,12 @@ local FoundSwizzle = {}
 function find_layout(tile_shape, n_threads, dtype, options) end
 
 --- What find_layout found; it prints as a table.
---- A candidate has `thr`, `val`, `bytes` (of an access), `instructions` (of a thread), `sectors` (of a
---- request, on average), `ideal` (so many would its bytes fill) and, with `shared`, `writes`.
+--- A candidate has `thr`, `val`, `bytes` (of an access), `instructions` (of a thread), and
+--- `sectors` (of a request, on average). `ideal` is how many sectors its bytes would fill. With
+--- `shared` it also has `writes`.
 ---@class FoundLayout
----@field thr Layout the best one's threads, for tv_layout
----@field val Layout its values
+---@field thr Layout the threads of the best candidate, for tv_layout
+---@field val Layout the values of the best candidate
 ---@field candidates table all that were tried, the best first
----@field stopped boolean not all were tried
+---@field stopped boolean true if the search was stopped
 local FoundLayout = {}

@@ -2,9 +2,9 @@
 -- Topic: tensors: elements in memory under a layout, on the host and in kernels
 
 --- The type of an element: `f32`, `f16`, `u8` ...
---- `f64 f32 tf32 f16 bf16 f8e4m3 f8e5m2`, `i64 i32 i16 i8`, `u64 u32 u16 u8` and `bool`. Called with a
---- number it makes one of the type. A function that takes one takes its name, too. Kernels widen
---- elements narrower than f32 and i32 to compute.
+--- The types are `f64 f32 tf32 f16 bf16 f8e4m3 f8e5m2`, `i64 i32 i16 i8`, `u64 u32 u16 u8` and
+--- `bool`. Called with a number, a type makes a number of that type. Functions that take a type
+--- also take its name. To compute, kernels widen elements narrower than f32 and i32.
 ---
 ---     > f32.bits, f32.bytes, f32.name
 ---     32      4       f32
@@ -17,13 +17,15 @@
 local DType = {}
 
 --- Elements of one type in memory, under a layout.
---- `t[{i, j}]` and `t(i, j)` read an element, `t[{i, j}] = v` writes one, `t(_, j)` is a slice,
---- which shares its elements. `t[i]` counts column-major. A coordinate outside the shape is an
---- error. On the host an access costs some 0.1 us, and on a GPU a transfer that waits for the
---- launches before it: `t:totable()` and `t:to"cpu"` read all elements at once, `from_table` writes
---- them. Functions of layouts take tensors: `size(t)`, `zipped_divide(t, {4, 8})`,
---- `t:composition(tv)`. Its memory is given back when it is collected, by `t:close()`, or by `local
---- t <close> = ...`.
+--- `t[{i, j}]` and `t(i, j)` read an element, and `t[{i, j}] = v` writes one. `t(_, j)` is a slice,
+--- which shares the elements. `t[i]` counts column-major. A coordinate outside the shape is an
+--- error. Functions of layouts also take tensors: `size(t)`, `zipped_divide(t, {4, 8})`,
+--- `t:composition(tv)`.
+---
+--- On the host an access costs about 0.1 us. If the tensor is on a GPU, it is also a transfer that
+--- waits for earlier launches. To read all elements at once, call `t:totable()` or `t:to"cpu"`; to
+--- write them, `from_table`. The memory is freed when the tensor is collected, by `t:close()`, or
+--- by `local t <close> = ...`.
 ---
 ---     > t = arange(i32, {2, 3})
 ---     > t(1, 2), t[{1, 2}], t[5]
@@ -40,7 +42,7 @@ local DType = {}
 ---@field shape Tuple
 ---@field stride Tuple in elements
 ---@field device? string "cpu" or "cuda:0"; nil in a kernel
----@field name? string of a kernel's argument
+---@field name? string the name of a kernel's argument
 ---@operator call(any): any
 local Tensor = {}
 
@@ -83,7 +85,7 @@ i32 = nil
 ---@type DType
 i64 = nil
 
---- 19-bit floats in the place of an f32.
+--- 19-bit floats, each in the place of an f32.
 --- `tf32(x)` rounds to nearest, ties away from zero.
 ---
 ---     > tf32.bits, tf32(0.1)
@@ -111,7 +113,7 @@ f16 = nil
 bf16 = nil
 
 --- 8-bit floats with 3 bits of fraction.
---- `f8e4m3(x)` rounds to nearest even, and to 448 what is larger.
+--- `f8e4m3(x)` rounds to nearest even; larger numbers become 448.
 ---
 ---     > f8e4m3(0.1), f8e4m3(1e6)
 ---     f8e4m3(0.1015625)       f8e4m3(448.0)
@@ -120,7 +122,7 @@ bf16 = nil
 f8e4m3 = nil
 
 --- 8-bit floats with 2 bits of fraction.
---- `f8e5m2(x)` rounds to nearest even, and to 57344 what is larger.
+--- `f8e5m2(x)` rounds to nearest even; larger numbers become 57344.
 ---
 ---     > f8e5m2(0.1), f8e5m2(1e6)
 ---     f8e5m2(0.09375) f8e5m2(57344.0)
@@ -147,8 +149,9 @@ i16 = nil
 i8 = nil
 
 --- 64-bit integers from 0 on.
---- `u64(x)` is a number of this type. It and a tensor are printed without a sign. An element that is
---- read, `t[i]`, is Lua's integer of the same bits, negative from 2^63 on; `math.ult` compares those.
+--- `u64(x)` is a number of this type. It prints without a sign, and so do its tensors. Reading an
+--- element, `t[i]`, gives Lua's integer of the same bits, which is negative from 2^63 on;
+--- `math.ult` compares those.
 ---
 ---     > u64.bits, u64(7)
 ---     64      u64(7)
@@ -184,7 +187,7 @@ u16 = nil
 u8 = nil
 
 --- Truth values, one byte each in memory.
---- `bool(x)` is one as an argument of a launch.
+--- `bool(x)` is a truth value as an argument of a launch.
 ---
 ---     > full(bool, 3, true)
 ---     tensor bool 3:1 on cpu
@@ -194,7 +197,7 @@ u8 = nil
 bool = nil
 
 --- Makes a tensor whose elements are not set.
---- It lies on the current device (see device), as all that the functions here make.
+--- Like all functions that make tensors, it uses the current device (see device).
 ---
 ---     > tensor(f32, {64, 64}).layout
 ---     (64,64):(1,64)
@@ -242,8 +245,7 @@ function ones(dtype, layout) end
 function full(dtype, layout, value) end
 
 --- Makes a tensor whose element i, counted column-major, is start + i * step.
---- The second argument is a shape, as everywhere, and no first number: from 1 to 48 is
---- `arange(i32, 48, 1)`.
+--- The second argument is a shape, not a first number: for 1 to 48, write `arange(i32, 48, 1)`.
 ---
 ---     > arange(i32, {2, 3})
 ---     tensor i32 (2,3):(1,2) on cpu
@@ -255,14 +257,14 @@ function full(dtype, layout, value) end
 --- CuTe: none. MoYe: none.
 ---@param dtype DType
 ---@param layout Shape
----@param start? number 0 if it is not given
----@param step? number 1 if it is not given
+---@param start? number the default is 0
+---@param step? number the default is 1
 ---@return Tensor
 function arange(dtype, layout, start, step) end
 
 --- Makes a tensor of uniform random numbers x with lo <= x < hi.
---- Without a range floats are from 0 to 1, integers from 0 to 99. They depend on seed and order of
---- calls, and neither on the device nor on the strides.
+--- By default floats are from 0 to 1 and integers from 0 to 99. The numbers depend on the seed and
+--- the order of calls, but not on device or strides.
 ---
 ---     > t = rand(i32, 1000, 5, 8)
 ---     > t[0] >= 5 and t[0] < 8
@@ -285,7 +287,7 @@ function rand(dtype, layout, lo, hi) end
 ---@return Tensor
 function randn(dtype, layout) end
 
---- Makes a tensor of a table.
+--- Makes a tensor from a table.
 --- Entry [i + 1][j + 1] of nested tables is element (i, j). With a layout, entry i + 1 of a flat
 --- table is element i, counted column-major.
 ---
@@ -304,7 +306,7 @@ function randn(dtype, layout) end
 ---@return Tensor
 function from_table(dtype, t, layout) end
 
---- Reads a tensor from a file of NumPy; one in C order becomes row-major.
+--- Reads a tensor from a NumPy file; one in C order becomes row-major.
 ---
 ---     > path = os.tmpname()
 ---     > save_npy(path, arange(f32, 3))
@@ -318,8 +320,9 @@ function from_table(dtype, t, layout) end
 ---@return Tensor
 function load_npy(path) end
 
---- Writes a tensor to a file of NumPy.
---- Whole or not at all: it is written beside the file of that name, and then takes the name.
+--- Writes a tensor to a NumPy file.
+--- The file is written whole or not at all: a new file is written next to the old one and then
+--- replaces it.
 ---
 ---     > path = os.tmpname()
 ---     > save_npy(path, zeros(f32, {2, 2}))
@@ -348,7 +351,7 @@ function Tensor:totable() end
 function Tensor:to(device) end
 
 --- Gives back a tensor's memory now.
---- It and its slices are unusable from then on.
+--- After that the tensor and its slices cannot be used.
 ---
 ---     > t = zeros(f32, 8)
 ---     > close(t)
@@ -357,8 +360,8 @@ function Tensor:to(device) end
 function close(t) end
 
 --- The same memory, from the same first element, under another layout.
---- A layout that reaches outside the memory is an error, where that is known. Shared memory of a kernel
---- may be viewed under a swizzled layout.
+--- A layout that is known to reach outside the memory is an error. A kernel's shared memory may be
+--- viewed under a swizzled layout.
 ---
 ---     > t = arange(i32, 8)
 ---     > view(t, "(2,2):(4,1)")
@@ -372,8 +375,8 @@ function close(t) end
 function view(t, layout) end
 
 --- Whether two tensors are nearly equal.
---- That is |a - b| <= atol + rtol * |b| for all elements. Else the second result says where they
---- differ most. Without tolerances those of the type are taken; integers must be equal.
+--- They are if |a - b| <= atol + rtol * |b| for all elements. If not, the second result says where
+--- they differ most. The default tolerances are those of the type; integers must be equal.
 ---
 ---     > allclose(ones(f32, 4), full(f32, 4, 1.0000001))
 ---     true
@@ -387,14 +390,14 @@ function view(t, layout) end
 ---@return string? # what differs
 function allclose(a, b, tolerances) end
 
---- What results of kernels are checked against.
+--- Functions to check the results of kernels against.
 ---@class Reference
 reference = {}
 
 --- The product C = A * B' of matrices A (M,K) and B (N,K).
---- It is computed by cuBLAS on its device, or on the host by a BLAS or plain loops. A new C is of A's
---- type, of narrow integers of i32. With {groups = ends} in the place of C those of groups, as matmul
---- has them; what is in no group is 0.
+--- cuBLAS computes it on a CUDA device, a BLAS or plain loops on the host. A new C has A's type, or
+--- i32 if A has narrow integers. With {groups = ends} in place of C it multiplies groups, like
+--- matmul; elements in no group are 0.
 ---
 ---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {0, 1}})
 ---     > reference.matmul(A, B)
@@ -403,12 +406,12 @@ reference = {}
 ---         3    4
 ---@param A Tensor
 ---@param B Tensor
----@param C? Tensor|table (M,N), column-major, of A's type or, of narrow ones, f32 or i32; else a new one
+---@param C? Tensor|table (M,N), column-major, of A's type; f32 or i32 if that is narrow
 ---@return Tensor # C
 function reference.matmul(A, B, C) end
 
 --- The library that computes reference.matmul(A, B, C).
---- It is "cuBLAS", "BLAS" or "none"; for what times a kernel beside it.
+--- It is "cuBLAS", "BLAS" or "none". Use it to label timings next to a kernel's.
 ---
 ---     > A = rand(i32, {4, 4})
 ---     > reference.library(A, A)
@@ -420,8 +423,8 @@ function reference.matmul(A, B, C) end
 function reference.library(A, B, C) end
 
 --- Attention forward, softmax(scale Q K') V, on the host in double precision.
---- Arguments, options and results are those of attention; `out` and `lse` may also be f64, which
---- keeps every digit.
+--- Arguments, options and results are those of attention. `out` and `lse` may also be f64, which
+--- keeps all digits.
 ---
 ---     > Q, K = zeros(f32, row_major{1, 1, 2, 4}), zeros(f32, row_major{1, 1, 3, 4})
 ---     > O, LSE = reference.attention(Q, K, ones(f32, row_major{1, 1, 3, 4}), {lse = true})
@@ -432,11 +435,11 @@ function reference.library(A, B, C) end
 ---@param V Tensor (B,Hk,Sk,D)
 ---@param options? table
 ---@return Tensor # O
----@return Tensor? # LSE, where it was asked for
+---@return Tensor? # LSE, if `lse` asked for it
 function reference.attention(Q, K, V, options) end
 
 --- The elements as another type, as cast makes them in a kernel.
---- It is integer arithmetic on the host.
+--- It uses integer arithmetic on the host.
 ---
 ---     > reference.cast(from_table(f32, {0.1, 500, -1}), f8e4m3)
 ---     tensor f8e4m3 3:1 on cpu
@@ -447,7 +450,8 @@ function reference.attention(Q, K, V, options) end
 function reference.cast(t, dtype) end
 
 --- The first element whose bits differ in two tensors.
---- They are of one type; the element is said by its 1-D coordinate, nil where all are alike.
+--- Both have the same type. The result is the element's 1-D coordinate, or nil if all bits are
+--- equal.
 ---
 ---     > reference.difference(zeros(f32, 4), from_table(f32, {0.0, 0.0, -0.0, 0.0}))
 ---     2

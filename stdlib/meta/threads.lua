@@ -2,10 +2,10 @@
 -- Topic: threads: shuffles, votes, reductions, atomic operations, messages from kernels
 
 --- The value that the lane `distance` below holds, in one warp.
---- Lanes are threads of a warp: thread i of the block (x fastest) is lane i % 32 of warp i // 32.
---- Where there is no such lane in the segment of `width` lanes a lane keeps its own value. All lanes
---- of the warp that have not ended must come here together; reading one that has ended gives any
---- value. Distances that are known at run time only count modulo 32. Values of all types.
+--- Lanes are the threads of a warp: thread i of the block (x fastest) is lane i % 32 of warp i //
+--- 32. If the segment of `width` lanes has no such lane, a lane keeps its own value. All lanes of
+--- the warp that have not ended must call it together; reading a lane that has ended gives any
+--- value. Run-time distances count modulo 32. Values may have any type.
 ---
 ---     > k = kernel("left", function(x)
 ---     >>   x[threadIdx.x] = shfl_up(threadIdx.x, 1, 4)
@@ -22,7 +22,7 @@
 ---@return number
 function shfl_up(value, distance, width) end
 
---- The value that the lane `distance` above holds, in one warp; as shfl_up.
+--- The value that the lane `distance` above holds, in one warp; see shfl_up.
 ---
 ---     > k = kernel("right", function(x)
 ---     >>   x[threadIdx.x] = shfl_down(threadIdx.x, 1, 4)
@@ -40,7 +40,7 @@ function shfl_up(value, distance, width) end
 function shfl_down(value, distance, width) end
 
 --- The value of the lane whose number differs in the bits of a mask.
---- As shfl_up.
+--- The rules are those of shfl_up.
 ---
 ---     > k = kernel("swap", function(x)
 ---     >>   x[threadIdx.x] = shfl_xor(threadIdx.x, 1)
@@ -57,7 +57,7 @@ function shfl_down(value, distance, width) end
 ---@return number
 function shfl_xor(value, mask, width) end
 
---- The value of a lane, modulo the width, of the own segment; as shfl_up.
+--- The value of a lane, modulo the width, of the own segment; see shfl_up.
 ---
 ---     > k = kernel("first", function(x)
 ---     >>   x[threadIdx.x] = shfl_idx(threadIdx.x, 1, 4)
@@ -75,7 +75,7 @@ function shfl_xor(value, mask, width) end
 function shfl_idx(value, lane, width) end
 
 --- Whether the condition holds in some lane of the warp.
---- All lanes that have not ended must come here together. The answer is one for the warp.
+--- All lanes that have not ended must call it together, and all get the same answer.
 ---
 ---     > k = kernel("some", function(x)
 ---     >>   x[threadIdx.x] = where(any(threadIdx.x == 40), 1, 0)
@@ -89,7 +89,7 @@ function shfl_idx(value, lane, width) end
 ---@return boolean
 function any(condition) end
 
---- Whether the condition holds in all lanes of the warp; as any.
+--- Whether the condition holds in all lanes of the warp; see any.
 ---
 ---     > k = kernel("each", function(x)
 ---     >>   x[threadIdx.x] = where(all(threadIdx.x < 40), 1, 0)
@@ -103,8 +103,8 @@ function any(condition) end
 ---@return boolean
 function all(condition) end
 
---- The lanes of the warp in which the condition holds, a bit for each.
---- A u32, whose bit i is that of lane i. As any.
+--- The lanes of the warp in which the condition holds, one bit each.
+--- The result is a u32 whose bit i is that of lane i. The rules are those of any.
 ---
 ---     > k = kernel("odd", function(x)
 ---     >>   x[threadIdx.x] = ballot(threadIdx.x % 2 == 1)
@@ -119,11 +119,11 @@ function all(condition) end
 ---@return integer # a u32
 function ballot(condition) end
 
---- Adds to an element, whatever other threads do; gives what was there.
---- On f16, bf16, f32, f64 and integers of 32 or 64 bits, in shared and global memory. The order in
---- which threads come is not promised, so sums of floats may differ in their last bits from run to run.
---- With a second value, of f16 and bf16, it adds to the next element in memory as well, in one
---- instruction, and gives what was in both; the first must be known to have an even offset.
+--- Adds to an element, whatever other threads do; returns the old value.
+--- It takes f16, bf16, f32, f64 and integers of 32 or 64 bits, in shared and global memory. Threads
+--- come in no promised order, so the last bits of float sums may differ from run to run. For f16
+--- and bf16 a second value is added to the next element in memory by the same instruction, and both
+--- old values are returned. The first element must be known to have an even offset.
 ---
 ---     > k = kernel("k", function(t) atomic_add(t, threadIdx.x % 2, 1) end)
 ---     > t = zeros(i32, 2)
@@ -142,12 +142,12 @@ function ballot(condition) end
 ---@param coord Coord
 ---@param value number
 ---@param next? number added to the next element
----@return number # what was there
----@return number # with two values: what was in the next element
+---@return number # the old value
+---@return number # with two values: the old value of the next element
 function atomic_add(t, coord, value, next) end
 
 --- Makes an element the smaller of itself and a value.
---- As atomic_add. A number wins over NaN.
+--- The rules are those of atomic_add. A number wins over NaN.
 ---
 ---     > k = kernel("k", function(t) atomic_min(t, 1, threadIdx.x - 5) end)
 ---     > t = zeros(i32, 2)
@@ -159,11 +159,11 @@ function atomic_add(t, coord, value, next) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@return number # what was there
+---@return number # the old value
 function atomic_min(t, coord, value) end
 
 --- Makes an element the larger of itself and a value.
---- As atomic_add. A number wins over NaN.
+--- The rules are those of atomic_add. A number wins over NaN.
 ---
 ---     > k = kernel("k", function(t) atomic_max(t, 1, threadIdx.x) end)
 ---     > t = zeros(i32, 2)
@@ -175,11 +175,11 @@ function atomic_min(t, coord, value) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@return number # what was there
+---@return number # the old value
 function atomic_max(t, coord, value) end
 
---- Keeps the bits of an element that a value has, too.
---- As atomic_add, on integers.
+--- Keeps the bits of an element that a value also has.
+--- The rules are those of atomic_add, for integers only.
 ---
 ---     > k = kernel("k", function(t) atomic_and(t, 0, ~threadIdx.x) end)
 ---     > t = full(i32, 2, 255)
@@ -191,10 +191,10 @@ function atomic_max(t, coord, value) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@return number # what was there
+---@return number # the old value
 function atomic_and(t, coord, value) end
 
---- Sets the bits of a value in an element; as atomic_add, on integers.
+--- Sets the bits of a value in an element; see atomic_add; integers only.
 ---
 ---     > k = kernel("k", function(t) atomic_or(t, 0, 1 << blockIdx.x) end)
 ---     > t = zeros(i32, 2)
@@ -206,10 +206,10 @@ function atomic_and(t, coord, value) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@return number # what was there
+---@return number # the old value
 function atomic_or(t, coord, value) end
 
---- Flips the bits of a value in an element; as atomic_add, on integers.
+--- Flips the bits of a value in an element; see atomic_add; integers only.
 ---
 ---     > k = kernel("k", function(t) atomic_xor(t, 0, threadIdx.x) end)
 ---     > t = full(i32, 2, 7)
@@ -221,10 +221,10 @@ function atomic_or(t, coord, value) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@return number # what was there
+---@return number # the old value
 function atomic_xor(t, coord, value) end
 
---- Puts a value into an element and gives what was there; as atomic_add.
+--- Puts a value into an element; returns the old value; see atomic_add.
 ---
 ---     > k = kernel("k", function(t) atomic_exch(t, 0, 9) end)
 ---     > t = zeros(i32, 2)
@@ -236,12 +236,13 @@ function atomic_xor(t, coord, value) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@return number # what was there
+---@return number # the old value
 function atomic_exch(t, coord, value) end
 
---- Puts a value into an element that holds another one; gives what was there.
---- The element holds `compare` bit for bit, or stays. As atomic_add. Lanes of a warp run in step, so
---- one lane of a warp must not wait for a lock that another one of it holds.
+--- Puts a value into an element that holds another one; returns the old value.
+--- The element must equal `compare` bit for bit, or it stays. The rules are those of atomic_add.
+--- Lanes of a warp run in step, so one lane must not wait for a lock that another lane of its warp
+--- holds.
 ---
 ---     > k = kernel("k", function(t) atomic_cas(t, 0, 0, 9) atomic_cas(t, 1, 5, 9) end)
 ---     > t = zeros(i32, 2)
@@ -254,13 +255,13 @@ function atomic_exch(t, coord, value) end
 ---@param coord Coord
 ---@param compare number
 ---@param value number
----@return number # what was there
+---@return number # the old value
 function atomic_cas(t, coord, compare, value) end
 
 --- Reads an element that other threads may be writing.
---- What the writer of the value had written before (by atomic_store, or before a fence) is visible
---- after it. A loop that waits for a flag reads it so: a plain read may be made once only. On the CPU
---- engine a wait that nothing can end is an error that names the loop.
+--- After it, this thread sees what the writer wrote before, by atomic_store or before a fence. Use
+--- it in a loop that waits for a flag; a plain read may happen only once. On the CPU engine, a wait
+--- that nothing can end is an error that names the loop.
 ---
 ---     > k = kernel("k", function(t) t[1] = atomic_load(t, 0) end)
 ---     > t = ones(i32, 2)
@@ -271,11 +272,11 @@ function atomic_cas(t, coord, compare, value) end
 --- CuTe: ld.acquire.gpu. MoYe: none.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
----@return number # what was there
+---@return number # the old value
 function atomic_load(t, coord) end
 
 --- Writes an element that other threads may be reading by atomic_load.
---- What this thread wrote before is visible to them first.
+--- Those threads first see what this thread wrote before.
 ---
 ---     > k = kernel("k", function(t) atomic_store(t, 1, 3) end)
 ---     > t = zeros(i32, 2)
@@ -290,7 +291,8 @@ function atomic_load(t, coord) end
 function atomic_store(t, coord, value) end
 
 --- Orders the memory that this thread writes, for all threads of the device.
---- What it wrote before is visible to all before what it writes after. It waits for nobody.
+--- All threads see what it wrote before the fence before they see what it writes after. It does not
+--- wait for anyone.
 ---
 ---     > k = kernel("publish", function(t)
 ---     >>   t[0] = 5
@@ -306,8 +308,8 @@ function atomic_store(t, coord, value) end
 --- See: sync_threads, which orders the memory of a block.
 function fence() end
 
---- A counter that goes on with time, an i64.
---- It counts cycles of the multiprocessor, on the CPU engine nanoseconds.
+--- A counter that grows with time, an i64.
+--- It counts cycles of the multiprocessor; on the CPU engine, nanoseconds.
 ---
 ---     > k = kernel("time", function(t)
 ---     >>   local before = clock()
@@ -322,12 +324,14 @@ function fence() end
 ---@return integer
 function clock() end
 
---- Prints from a thread of a kernel, by a format of Lua's.
---- `%d %i %u %x %X %o %c` take integers of all types, `%f %e %g %a` numbers, `%s` run-time booleans and
---- anything that Lua knows while tracing. The texts come in the order of blocks and threads, when the
---- launch is over; on a GPU at the next wait, which has 1 MiB of them for each stream and says how many
---- more there were. `assert(condition, text)` stops a thread whose run-time condition does not
---- hold; the launch, on a GPU the next wait, fails with its line, the thread and the block.
+--- Prints from a thread of a kernel, by one of Lua's formats.
+--- `%d %i %u %x %X %o %c` take integers of all types, and `%f %e %g %a` take numbers. `%s` takes
+--- run-time booleans and anything that Lua knows while tracing. When the launch is over, the texts
+--- come in the order of blocks and threads. On a GPU they come at the next wait. It keeps 1 MiB of
+--- texts for each stream and says how many more there were.
+---
+--- `assert(condition, text)` stops a thread whose run-time condition does not hold. The launch then
+--- fails, on a GPU at the next wait, with the line, the thread and the block.
 ---
 ---     > k = kernel("greet", function(n)
 ---     >>   printf("thread %d of %d\n", threadIdx.x, n)
@@ -338,10 +342,10 @@ function clock() end
 function printf(format, ...) end
 
 --- Combines the values of the lanes of a warp by an operation.
---- All lanes get the result.
---- The operation is "add", "mul", "min", "max", "and", "or", "xor", or a function of two values, which
---- must be associative and commutative. Segments of `width` lanes are combined by halves: lane i
---- with lane i ~ width/2 first. All threads of the warp must come here together.
+--- All lanes get the result. The operation is "add", "mul", "min", "max", "and", "or", "xor", or a
+--- function of two values, which must be associative and commutative. Segments of `width` lanes are
+--- combined by halves: first lane i with the lane `width` / 2 away. All threads of the warp must
+--- call it together.
 ---
 ---     > k = kernel("sums", function(x) x[threadIdx.x] = warp_reduce(threadIdx.x, "add", 4) end)
 ---     > t = zeros(i32, 8)
@@ -357,8 +361,8 @@ function printf(format, ...) end
 function warp_reduce(value, op, width) end
 
 --- Combines the values of the threads of a block by an operation.
---- All threads get the result.
---- As warp_reduce, then over the warps by way of shared memory. It is a barrier.
+--- All threads get the result. It combines as warp_reduce does, then over the warps through shared
+--- memory. It is a barrier.
 ---
 ---     > k = kernel("largest", function(x, y)
 ---     >>   local all = block_reduce(x[threadIdx.x], "max")
@@ -375,9 +379,9 @@ function warp_reduce(value, op, width) end
 function block_reduce(value, op) end
 
 --- The values of the lanes of a warp up to each lane, combined by an operation.
---- The operation is that of warp_reduce; a function need only be associative. Option `exclusive`: up
---- to the lane before; `init` then comes before the first lane, and is needed for functions and
---- for minima and maxima of integers.
+--- The operation is one of warp_reduce's; a function need only be associative. With `exclusive` the
+--- result covers the lanes before this one. Then `init` comes before the first lane; it is required
+--- for functions and for minima and maxima of integers.
 ---
 ---     > k = kernel("sums", function(x) x[threadIdx.x] = warp_scan(threadIdx.x, "add") end)
 ---     > t = zeros(i32, 8)
@@ -393,7 +397,7 @@ function block_reduce(value, op) end
 function warp_scan(value, op, options) end
 
 --- The values of the threads of a block up to each thread, combined; the total.
---- As warp_scan. It is a barrier.
+--- It works like warp_scan. It is a barrier.
 ---
 ---     > k = kernel("places", function(x, n)
 ---     >>   local i = threadIdx.x
@@ -415,8 +419,8 @@ function warp_scan(value, op, options) end
 function block_scan(value, op, options) end
 
 --- Combines the elements of a tensor by an operation, in their order.
---- The operation is that of warp_reduce; a function need not be associative. An initial value comes
---- first. On the host it works on a host tensor.
+--- The operation is one of warp_reduce's; a function need not be associative. `init` comes first,
+--- if given. On the host it works on a host tensor.
 ---
 ---     > reduce(arange(f32, 5), "add"), reduce(arange(f32, 5), "max", 10.0)
 ---     10.0    10.0
@@ -427,9 +431,9 @@ function block_scan(value, op, options) end
 ---@return number
 function reduce(t, op, init) end
 
---- Sets the elements of a tensor to a function of those of others of its size.
---- `transform(t, f)` is `transform(t, t, f)`. In a kernel each thread does all of it; on the host it
---- works on host tensors.
+--- Sets the elements of a tensor to a function of the elements of others.
+--- All tensors have the same size. `transform(t, f)` is `transform(t, t, f)`. In a kernel, each
+--- thread does all of it. On the host it works on host tensors.
 ---
 ---     > x, y = arange(f32, 4), zeros(f32, 4)
 ---     > transform(x, y, function(v) return v * v end)
@@ -438,6 +442,6 @@ function reduce(t, op, init) end
 ---     tensor f32 4:1 on cpu
 ---         0    0    2    6
 --- CuTe: transform. MoYe: none.
----@param a Tensor source; the destination where it is the only tensor
+---@param a Tensor source; also the destination if it is the only tensor
 ---@param ... Tensor|function more sources, the destination, the function
 function transform(a, ...) end

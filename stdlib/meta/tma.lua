@@ -2,10 +2,11 @@
 -- Topic: boxes: copies of tiles by the tensor memory accelerator
 
 --- The coordinates of a tensor's elements, for tma_load and tma_store.
---- Tile and slice them as an identity tensor; they remember the tensor. What of a tile lies outside is
---- loaded as 0, and not stored. The tensor is an argument of the kernel, of at most 5 modes, one of
---- stride 1, the others' a multiple of 16 bytes; it begins at a multiple of 16 bytes. So do tiles of
---- it, along the mode of stride 1.
+--- Tile and slice them like an identity tensor; they remember the tensor. A part of a tile that
+--- lies outside is loaded as 0 and not stored. The tensor must be an argument of the kernel with at
+--- most 5 modes. One mode must have stride 1, and the strides of the others must be multiples of 16
+--- bytes. The tensor must begin at a multiple of 16 bytes, and so must its tiles along the mode of
+--- stride 1.
 --- See: identity_tensor, gmma_layout.
 ---
 ---     > k = kernel("coordinates", function(A)
@@ -20,11 +21,13 @@
 function tma_tensor(A, options) end
 
 --- Begins to copy a tile to shared memory; its bytes complete on an mbarrier.
---- One thread calls it, which has told the barrier how many bytes come (`arrive_expect_tx`); who
---- reads the tile waits for the barrier. The shared layout says the rest: the order of modes, panels,
---- and the swizzle of 32, 64 or 128 bytes. Shared memory is aligned as that needs. Needs sm_90.
---- With `multicast` blocks of the cluster get the tile at the same place, and their barriers the bytes:
---- those whose bit is set.
+--- One thread calls it after telling the barrier how many bytes come (`arrive_expect_tx`). Threads
+--- that read the tile wait for the barrier. The shared layout says the rest: the order of modes,
+--- panels, and the swizzle of 32, 64 or 128 bytes. Shared memory is aligned as the swizzle needs.
+--- It needs sm_90.
+---
+--- With `multicast`, each block of the cluster whose bit is set gets the tile at the same place,
+--- and its barrier gets the bytes.
 ---
 ---     > k = kernel("through_shared", function(A, B)
 ---     >>   local s, full = shared(A.dtype, row_major{8, 16}), mbarrier(1, 1)
@@ -50,9 +53,9 @@ function tma_tensor(A, options) end
 function tma_load(src, dst, bar, options) end
 
 --- Begins to copy a tile from shared memory; part of the next group of stores.
---- One thread calls it. What was written to shared memory by ordinary stores needs `fence_proxy_async()`
---- by those who wrote, and a barrier, before it. `reduce` adds to what is there, or takes the smaller
---- one and so on: "add", "min", "max", "and", "or", "xor". Needs sm_90.
+--- One thread calls it. If ordinary stores wrote the shared memory, the writers must first call
+--- `fence_proxy_async()`, and then a barrier. `reduce` combines with what is there: "add", "min",
+--- "max", "and", "or", "xor". It needs sm_90.
 --- See: tma_store_commit, tma_store_wait; tma_load has an example.
 --- CuTe: SM90_TMA_STORE, SM90_TMA_REDUCE_ADD, copy. PTX: cp.reduce.async.bulk.tensor. MoYe: none.
 ---@param src Tensor in shared memory
@@ -60,20 +63,20 @@ function tma_load(src, dst, bar, options) end
 ---@param options? {reduce: string}
 function tma_store(src, dst, options) end
 
---- Closes a group: the stores of this thread since the last one.
+--- Ends a group: the stores of this thread since the last one.
 --- CuTe: tma_store_arrive. PTX: cp.async.bulk.commit_group. MoYe: none.
 function tma_store_commit() end
 
 --- Waits until at most n groups of this thread's stores are pending.
---- Those before them have been read: their shared memory may be written again. `done = true`: they
---- have been written, too.
+--- The stores of all earlier groups have read their shared memory, so it may be written again. With
+--- `done = true` they have also been written.
 --- CuTe: tma_store_wait. PTX: cp.async.bulk.wait_group. MoYe: none.
----@param n? integer groups, 0 unless said
+---@param n? integer groups; the default is 0
 ---@param options? {done: boolean}
 function tma_store_wait(n, options) end
 
---- Ordinary writes to shared memory before it are seen by TMA and wgmma.
---- Reads before it are done before a tma_load writes.
---- By each thread that wrote; then a barrier, then the one thread that stores.
+--- Makes ordinary writes to shared memory visible to TMA and wgmma.
+--- It also finishes earlier reads before a tma_load writes. Each thread that wrote calls it. Then
+--- comes a barrier, and then the one thread that stores.
 --- CuTe: tma_store_fence, cutlass::arch::fence_view_async_shared. PTX: fence.proxy.async. MoYe: none.
 function fence_proxy_async() end

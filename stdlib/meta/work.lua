@@ -2,10 +2,10 @@
 -- Topic: work: partitions, copies, products, barriers
 
 --- A tile of a tensor: cuts it by a tiler and keeps the tile at a coordinate.
---- The tile's modes come first, then those of the rest against `_`. A projection picks entries of
---- tiler and coordinate: 1 keeps one, `_` drops it. Of a tensor, a tile that does not divide
---- an extent is an error without guard. Of a layout: the tile's layout, which runs over the end of such
---- an extent, and the index where it begins.
+--- The tile's modes come first, then those of the rest where the coordinate has `_`. A projection
+--- picks entries of tiler and coordinate: 1 keeps an entry, and `_` drops it. If the tile does not
+--- divide a tensor's extent, that is an error without guard. Of a layout it returns the tile's
+--- layout, which may run over the end, and the index where the tile begins.
 ---
 ---     > t = arange(i32, {4, 6})
 ---     > tile(t, {2, 3}, {1, 1})
@@ -28,14 +28,14 @@
 function tile(t, tiler, coord, proj) end
 
 --- A thread's part of a tensor: its element of each tile.
---- The tiles have the shape of the thread layout. The thread layout says where thread i stands in
---- the tile. A projection picks modes of the thread layout: 1 keeps one, `_` drops it. A layout that
---- does not divide the tensor is an error without guard. Of a layout: the part's layout, and the
---- index where it begins.
+--- The tiles have the shape of the thread layout, which says where thread i stands in the tile. A
+--- projection picks modes of the thread layout: 1 keeps a mode, and `_` drops it. If the thread
+--- layout does not divide the tensor, that is an error without guard. Of a layout it returns the
+--- part's layout, and the index where it begins.
 ---
---- In a kernel, if the index is the thread's own number (`threadIdx.x`), the layout must have as many
---- threads as the block. With another index it may have fewer: `threadIdx.x % 32` lets each warp
---- share out a tile of its own.
+--- In a kernel, if the index is the thread's own number (`threadIdx.x`), the layout must have as
+--- many threads as the block. With another index it may have fewer: with `threadIdx.x % 32` each
+--- warp shares out a tile of its own.
 ---
 ---     > t = arange(i32, {4, 6})
 ---     > parallelize(t, layout{2, 3}, 1)
@@ -57,11 +57,11 @@ function tile(t, tiler, coord, proj) end
 ---@return Tensor
 function parallelize(t, threads, index, proj) end
 
---- The tensor, of which tiles may overhang.
---- Elements outside read as 0, and what is written there is dropped.
---- Every part of it knows what lies outside: tiles, shares of threads, slices. tile and parallelize
---- need not divide it. Comparisons stand only where the extents may need them, in front of whole
---- accesses. Before it is tiled, the coordinate of an element or slice may lie outside as well.
+--- The tensor, with tiles that may reach outside it.
+--- Elements outside read as 0, and writes there are dropped. Every part knows what lies outside:
+--- tiles, shares of threads, slices. tile and parallelize need not divide the tensor. The kernel
+--- compares only if extents may need it, and once for a whole access. Before tiling, the coordinate
+--- of an element or slice may also lie outside.
 ---
 ---     > last = kernel("last", function(x, y)
 ---     >>   local mine = parallelize(tile(guard(x), 4, blockIdx.x), layout(4), threadIdx.x)
@@ -81,9 +81,9 @@ function parallelize(t, threads, index, proj) end
 function guard(t) end
 
 --- A tensor without memory: each element is its own coordinate.
---- It goes through tile, parallelize, slices and divides as the data does, so an element of a part is the
---- coordinate in the whole. In a kernel the shape and the coordinates may hold run-time values. A
---- coordinate is a Lua table: of an (M,N) tensor `c[1]` is the row and `c[2]` the column.
+--- Tile, share and slice it as you do the data: an element of a part is then its coordinate in the
+--- whole. In a kernel, the shape and the coordinates may hold run-time values. A coordinate is a
+--- Lua table: for an (M,N) tensor, `c[1]` is the row and `c[2]` the column.
 ---
 ---     > t = tile(identity_tensor{6, 8}, {2, 4}, {2, 1})
 ---     > t
@@ -99,7 +99,8 @@ function guard(t) end
 function identity_tensor(shape) end
 
 --- A tensor of coordinates with a coordinate added to all of them.
---- Its tiles begin where the tensor's own do not: at row 5 and every 4 rows from there.
+--- Use it for tiles that begin elsewhere than the tensor's own, such as at row 5 and every 4 rows
+--- after it.
 ---
 ---     > t = domain_offset({5, 0}, identity_tensor{16, 8})
 ---     > tile(t, {4, 8}, {1, 0})
@@ -112,8 +113,11 @@ function identity_tensor(shape) end
 function domain_offset(crd, t) end
 
 --- Copies the elements for which a predicate holds; the others stay.
---- The predicate is a tensor of bools of the same size (strides of 0 give one bool to many elements), or
---- a function of the coordinate in src, one argument a mode, that is asked for each while tracing.
+--- The predicate is a tensor of bools of the same size; strides of 0 give one bool to many
+--- elements. Or it is a function of the coordinate in src, with one argument for each mode, called
+--- for each while tracing. A tiled copy or copy atom may come first, as in copy. It uses the first
+--- bool of the elements that it takes at once, so one bool for each such group, (1,M,N), is enough.
+--- Atoms with ZFILL write zeros where the predicate is false.
 ---
 ---     > first = kernel("first", function(x, y, n)
 ---     >>   copy_if(function(i) return i < n end, tile(x, 4, 0), tile(y, 4, 0))
@@ -123,9 +127,6 @@ function domain_offset(crd, t) end
 ---     > y
 ---     tensor i32 4:1 on cpu
 ---         0    1    2    0
---- A tiled copy or copy atom in front is as with copy. Of the elements that it takes at once the
---- first one's bool counts; a predicate of one bool for each such group, (1,M,N), will do. Atoms with
---- ZFILL write zeros where the predicate is false.
 --- CuTe: copy_if. MoYe: none.
 --- See: copy, guard, identity_tensor.
 ---@param pred Tensor|function
@@ -135,20 +136,21 @@ function domain_offset(crd, t) end
 function copy_if(pred, src, dst) end
 
 --- Copies the elements of a tensor to another one of the same sizes and type.
---- In a kernel it takes the widest access that both layouts and their alignment allow, and from
---- global to shared memory asynchronous ones where the device can; they are complete at the next
---- sync_threads.
+--- In a kernel it takes the widest access that both layouts and their alignment allow. From global
+--- to shared memory it copies asynchronously if the device can; these copies are complete at the
+--- next sync_threads.
+---
+--- With a tiled copy or a copy atom as first argument, in kernels, the atom's instruction copies.
+--- Mode 0 of both tensors holds the elements that it takes at once, (V,M,N), as partition_S and
+--- partition_D return them. If a layout or an alignment does not allow that, it is an error. After
+--- atoms of cp.async the kernel must wait itself (cp_async_wait). Instructions of a warp, such as
+--- ldmatrix, need all its lanes together.
 ---
 ---     > x, y = arange(i32, 4), zeros(i32, 4)
 ---     > copy(x, y)
 ---     > y
 ---     tensor i32 4:1 on cpu
 ---         0    1    2    3
---- With a tiled copy or a copy atom in front the atom's instruction does it, in kernels: mode 0 of
---- both tensors holds the elements that it takes at once, as partition_S and partition_D make them,
---- (V,M,N). A layout or an alignment that does not allow it is an error. After atoms of cp.async the
---- kernel waits itself (cp_async_wait); what ldmatrix and the like ask of a warp, all its lanes do
---- together.
 --- CuTe: copy. MoYe: copyto!, whose destination comes first.
 --- See: max_common_vector, cp_async_fence, cp_async_wait, tiled_copy, atom.
 ---@param src Tensor
@@ -157,22 +159,22 @@ function copy_if(pred, src, dst) end
 function copy(src, dst) end
 
 --- Adds the product A * B' to C, by one thread; in a kernel.
---- A is (M,K), B (N,K) and C (M,N). k ascends. Option `order`: in which order the multiply-adds of
---- one k come; it is worth up to a tenth of the time. "columns" (the default), "rows", "serpentine"
---- (every second row backwards), "column_pairs", or loops over m and n from the outermost on, a step
---- behind the letter and ~ before a loop that turns at every second time: "n2 ~m ~n" are
---- column_pairs, "m2 ~n2 ~m ~n" squares of 2x2.
+--- A is (M,K), B (N,K) and C (M,N); k ascends. Option `order`: the order of the multiply-adds of
+--- one k, which is worth up to a tenth of the time. It is "columns" (the default), "rows",
+--- "serpentine" (every second row backwards), "column_pairs", or loops over m and n, the outermost
+--- first. A number after the letter is a step, and ~ before it turns the loop round every second
+--- time. So "n2 ~m ~n" is column_pairs, and "m2 ~n2 ~m ~n" is squares of 2x2.
 ---
---- With a tiled MMA, a slice of one or an MMA atom in front the threads multiply by the atom's
---- instruction: A is (V,M,K), B (V,N,K), C (V,M,N), or without K, or (V) each, as partition_A, _B and
---- _C make them: V are a thread's values in one atom. Of UniversalFMA these may be in any memory; of all
---- others they are fragments. M and N count atoms for the option `order`, here "serpentine" unless told
---- and, of UniversalFMA, "m2 ~n m", as in CuTe.
+--- With a tiled MMA, a slice of one, or an MMA atom as first argument, the threads multiply by the
+--- atom's instruction. A is (V,M,K), B (V,N,K), C (V,M,N), as partition_A, _B and _C return them; V
+--- counts a thread's values in one atom. Also allowed are parts without K, or (V) each. For
+--- UniversalFMA they may be in any memory; for all others they are fragments. In `order`, M and N
+--- then count atoms. The default is "serpentine", and "m2 ~n m" for UniversalFMA, as in CuTe.
 ---
---- Atoms SM90_64xNxK are instructions of a warpgroup, wgmma: A and B are tiles of shared memory, as
---- partition_A and _B make them of a tensor in a canonical layout (gmma_layout), or, of the atoms _RS,
---- A is a fragment. They run beside what follows, up to wgmma_wait. Option `accumulate`, a bool that
---- may be a run-time one: whether the sums go on or start from 0.
+--- Atoms SM90_64xNxK are instructions of a warp group, wgmma. A and B are tiles of shared memory,
+--- which partition_A and _B make of a tensor in a canonical layout (gmma_layout). For the atoms
+--- _RS, A is a fragment. They run beside the code that follows, until wgmma_wait. Option
+--- `accumulate`, a bool that may be a run-time value: if false, the sums start from 0.
 ---
 ---     > k = kernel("product", function(A, B, C)
 ---     >>   local rA, rB, rC = fragment(f32, {2, 2}), fragment(f32, {2, 2}), fragment(f32, {2, 2})
@@ -219,7 +221,7 @@ function clear(t) end
 function fill(t, value) end
 
 --- Y = alpha * X + beta * Y, element by element; in a kernel.
---- Where beta is 0, Y is not read: it may hold anything, as in BLAS.
+--- If beta is 0, Y is not read, so it may hold anything, as in BLAS.
 ---
 ---     > k = kernel("axpby", function(x, y) axpby(2, x, 10, y) end, {static_shapes = true})
 ---     > x, y = arange(i32, 4), ones(i32, 4)
@@ -235,8 +237,8 @@ function fill(t, value) end
 function axpby(alpha, X, beta, Y) end
 
 --- Waits for all threads of the block.
---- What they wrote to shared memory is visible after it. All threads of the block must come by, or
---- none.
+--- What they wrote to shared memory is visible after it. Either all threads of the block call it,
+--- or none.
 ---
 ---     > k = kernel("rotate", function(x)
 ---     >>   local s = shared(i32, 4)
@@ -253,7 +255,7 @@ function axpby(alpha, X, beta, Y) end
 function sync_threads() end
 
 --- Waits for all threads of the warp.
---- What they wrote is visible to it after it.
+--- After it, the warp sees what they wrote.
 --- CuTe: __syncwarp. MoYe: none.
 ---
 ---     > k = kernel("wait", function(x) sync_warp() end)
@@ -280,8 +282,8 @@ function sync_warp() end
 function cp_async_fence() end
 
 --- Waits until at most n groups of asynchronous copies are pending.
---- Those of the thread; in a kernel. In a kernel that calls it plain copies no longer wait by
---- themselves. The other threads see the copies after the sync_threads that follows.
+--- It counts the groups of the calling thread, in a kernel. In a kernel that calls it, plain copies
+--- no longer wait by themselves. The other threads see the copies after the next sync_threads.
 ---
 ---     > k = kernel("stage", function(x, y)
 ---     >>   local s = shared(i32, 4)
@@ -296,18 +298,22 @@ function cp_async_fence() end
 ---     tensor i32 4:1 on cpu
 ---         0    1    2    3
 --- CuTe: cp_async_wait. MoYe: cp_async_wait.
----@param n? integer 0 to 7; 0 if it is not given
+---@param n? integer 0 to 7; the default is 0
 function cp_async_wait(n) end
 
---- A main loop over n tiles, the next ones under way while one is used.
---- Shared memory has a slot for each of `stages` tiles (2, or 1 with `store`). `load(k, slot)` begins to
---- copy tile k to its slot, asynchronously; where there is `store`, it copies to registers instead, and
---- `store(slot)` from there to the slot, after the computation. `compute(slot)` works with a tile in
---- shared memory. With `fetch(block, slot)`, which copies one of the tile's `blocks` to registers,
---- `compute(block)` works with these, and the next block comes meanwhile. `parts`: load is called at
---- each of the first blocks, with the block's number as third argument, so that the copies of a tile
---- are spread. The barriers and waits are pipeline's, but for a sync_threads before the slots are used
---- again behind it. All functions are traced into the kernel.
+--- A main loop over n tiles that copies the next tiles while it uses one.
+--- Shared memory has a slot for each of `stages` tiles (2 by default, 1 with `store`).
+--- `load(k, slot)` begins to copy tile k to its slot, asynchronously. `compute(slot)` works with a
+--- tile in shared memory. With `store`, load copies to registers instead, and `store(slot)` copies
+--- from there to the slot, after the computation.
+---
+--- With `fetch(block, slot)`, which copies one of the tile's `blocks` to registers,
+--- `compute(block)` works with these, and the next block is fetched meanwhile. `parts` spreads the
+--- copies of a tile: load is called at each of the first `parts` blocks, with the block's number as
+--- third argument.
+---
+--- pipeline makes the barriers and waits, with one exception: call sync_threads before using the
+--- slots for something else afterwards. All functions are traced into the kernel.
 ---
 ---     > sums = kernel("sums", function(x, y)
 ---     >>   local s, sum = shared(f32, {32, 3}), fragment(f32, 1)
@@ -332,15 +338,19 @@ function cp_async_wait(n) end
 ---@param parts table load, compute; stages, store, fetch, blocks, parts
 function pipeline(n, parts) end
 
---- The way of persistent blocks through tiles: `for m, n in raster{...} do`.
---- In a kernel a loop over the tiles of the block: tile i of the order goes to block i % gridDim.x; the
---- blocks of a cluster take the same one, so tiles are then those of a cluster. Fields: `tiles`
---- {m_tiles, n_tiles}; `order` "groups" (the default: `group` rows of tiles together, 16, in a group m
---- fastest, then n), "columns" (all rows are one group), "hilbert" (a table in a kernel), or a tensor
---- of u32 or i32: m << 16 | n of each tile, or a row for each block, how many tiles it has, then these;
---- an entry is read a tile ahead. `start` and `step`: the block's own tiles start, start + step, ...
---- On the host an object whose tiles a loop lists, too; `r:list([block, blocks])`: {m, n} of each;
---- `r:table()`: a tensor for `order`.
+--- The order of tiles of persistent blocks: `for m, n in raster{...} do`.
+--- In a kernel it is a loop over the tiles of the block: tile i of the order goes to block i %
+--- gridDim.x. The blocks of a cluster take the same tile, so a tile is then one of the cluster.
+---
+--- Fields: `tiles` is {m_tiles, n_tiles}. `order` is "groups" (the default), "columns", "hilbert",
+--- or a tensor of u32 or i32. "groups" takes `group` rows of tiles together (16), m fastest within
+--- a group, then n. In "columns" all rows are one group. "hilbert" becomes a table in the kernel. A
+--- tensor holds m << 16 | n of each tile; or a row for each block, with its number of tiles and
+--- then the tiles. An entry is read one tile ahead. `start` and `step`: the block takes the tiles
+--- start, start + step, and so on.
+---
+--- On the host it is an object whose tiles a loop can list. `r:list([block, blocks])` is a list of
+--- {m, n}, and `r:table()` is a tensor for `order`.
 ---
 ---     > r = raster{tiles = {3, 2}, group = 2}
 ---     > for m, n in r do print(m .. "," .. n) end
