@@ -166,7 +166,9 @@ static void write_string(Rw *w, const char *s, size_t len) {
   size_t n = lx_string_value(s, len, value);
   rw_puts(w, "\"");
   for (size_t i = 0; i < n; i++) {
-    rw_printf(w, "\\%03u", (unsigned)(unsigned char)value[i]);
+    char escape[8];
+    snprintf(escape, sizeof escape, "\\%03u", (unsigned)(unsigned char)value[i]);
+    rw_glue(w, escape);
   }
   rw_puts(w, "\"");
   ct_free(w->c->alloc, value, len);
@@ -174,9 +176,7 @@ static void write_string(Rw *w, const char *s, size_t len) {
 
 /* `local x <const> = exp`, on one line. */
 static void write_const(Rw *w, const LpVar *v) {
-  rw_puts(w, "local ");
-  rw_puts(w, v->sym->s);
-  rw_puts(w, " <const> = ");
+  rw_write(w, "local %s <const> = ", v->sym->s);
   for (LpTok t = v->init->tok; t <= v->init->last; t++) {
     const LxToken *tok = lp_token(&w->c->lp, t);
     const char *s = w->c->lp.lx.text + tok->start;
@@ -285,8 +285,7 @@ static void write_runtime_names(Rw *w) {
 
 static void write_upvalues(Rw *w, const RwInfo *info) {
   for (size_t i = 0; i < info->n_upvalues; i++) {
-    rw_puts(w, i == 0 ? "local " : ", ");
-    rw_puts(w, info->upvalues[i]);
+    rw_write(w, i == 0 ? "local %s" : ", %s", info->upvalues[i]);
   }
   rw_puts(w, " return function");
 }

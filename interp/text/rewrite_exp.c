@@ -70,16 +70,14 @@ void rw_puts(Rw *w, const char *s) {
 
 void rw_glue(Rw *w, const char *s) { ct_text_puts(w->out, s); }
 
-void rw_printf(Rw *w, const char *fmt, ...) {
-  char buf[256];
-  va_list args;
-  va_start(args, fmt);
-  vsnprintf(buf, sizeof buf, fmt, args);
-  va_end(args);
-  rw_glue(w, buf);
+static void write_number(Rw *w, unsigned n) {
+  char digits[16];
+  snprintf(digits, sizeof digits, "%u", n);
+  rw_glue(w, digits);
 }
 
-void rw_call(Rw *w, RwFn fn) {
+/* The name of a runtime function and '('. */
+static void write_call(Rw *w, RwFn fn) {
   w->used[fn] = true;
   rw_puts(w, w->c->prefix);
   if (w->in_table) {
@@ -105,17 +103,15 @@ CT_PRINTF(3, 4) static void fail_at(Rw *w, LpTok t, const char *fmt, ...) {
 
 /* {==== names ==== */
 
-void rw_var(Rw *w, const LpVar *v) {
+static void write_var(Rw *w, const LpVar *v) {
   rw_puts(w, v->sym->s);
   if (v->rename > 0 && !rw_is_host(w, v)) {
-    rw_printf(w, "%s%u", w->c->prefix, (unsigned)v->rename);
+    rw_glue(w, w->c->prefix);
+    write_number(w, v->rename);
   }
 }
 
-void rw_declare(Rw *w, const LpVar *v) {
-  rw_drop(w, v->tok);
-  rw_var(w, v);
-}
+void rw_declare(Rw *w, const LpVar *v) { rw_write(w, "%x%v", v->tok, v); }
 
 static bool is_boxed(const Rw *w, const LpExp *e) {
   return e->kind == LP_NAME && e->var != NULL && e->var->is_mutable && !rw_is_host(w, e->var);
@@ -145,21 +141,11 @@ static void write_name(Rw *w, const LpExp *e) {
     rw_after(w, e->tok);
     return;
   }
-  rw_drop(w, e->tok);
   if (e->var->is_mutable) {
-    rw_call(w, RW_R);
+    rw_write(w, "%x%f%v)", e->tok, RW_R, e->var);
+  } else {
+    rw_write(w, "%x%v", e->tok, e->var);
   }
-  rw_var(w, e->var);
-  rw_puts(w, e->var->is_mutable ? ")" : "");
-}
-
-/* A description as a string literal: kind 'name'. */
-static void put_desc(Rw *w, const char *kind, const char *name) {
-  rw_puts(w, "\"");
-  rw_puts(w, kind);
-  rw_puts(w, " '");
-  rw_puts(w, name);
-  rw_puts(w, "'\"");
 }
 
 static const char *name_kind(const Rw *w, const LpExp *e) {
@@ -169,15 +155,16 @@ static const char *name_kind(const Rw *w, const LpExp *e) {
   return e->var->func == w->func ? "local" : "upvalue";
 }
 
-void rw_desc(Rw *w, const LpExp *e) {
+/* A string literal: kind 'name'. */
+static void write_desc(Rw *w, const LpExp *e) {
   if (e->kind == LP_NAME && (e->var == NULL || e->var->init == NULL)) {
-    put_desc(w, name_kind(w, e), token(w, e->tok)->sym->s);
+    rw_write(w, "\"%s '%s'\"", name_kind(w, e), token(w, e->tok)->sym->s);
   } else if (e->kind == LP_FIELD) {
-    put_desc(w, "field", token(w, e->last)->sym->s);
+    rw_write(w, "\"field '%s'\"", token(w, e->last)->sym->s);
   } else if (e->kind == LP_INDEX) {
-    put_desc(w, "field", "?");
+    rw_puts(w, "\"field '?'\"");
   } else if (e->kind == LP_METHOD) {
-    put_desc(w, "method", token(w, e->op + 1)->sym->s);
+    rw_write(w, "\"method '%s'\"", token(w, e->op + 1)->sym->s);
   } else {
     rw_puts(w, "nil");
   }
@@ -185,15 +172,12 @@ void rw_desc(Rw *w, const LpExp *e) {
 
 /* {==== operands ==== */
 
-void rw_single(Rw *w, LpExp *e) {
-  if (!lp_is_multi(e)) {
+static void write_single(Rw *w, LpExp *e) {
+  if (lp_is_multi(e)) {
+    rw_write(w, "%<(%e)", e->tok, e);
+  } else {
     rw_exp(w, e);
-    return;
   }
-  rw_before(w, e->tok);
-  rw_puts(w, "(");
-  rw_exp(w, e);
-  rw_puts(w, ")");
 }
 
 /* `_` as a local hides the wildcard where only the wildcard makes sense. */
@@ -228,11 +212,7 @@ void rw_explist(Rw *w, LpExp *e) {
 }
 
 /* The braces and items of a table constructor. */
-static void write_table(Rw *w, LpExp *e) {
-  rw_before(w, e->tok);
-  rw_explist(w, e->list);
-  rw_after(w, e->last);
-}
+static void write_table(Rw *w, LpExp *e) { rw_write(w, "%<%l%>", e->tok, e->list, e->last); }
 
 static bool is_literal_key(const Rw *w, const LpExp *e) {
   if (e->kind == LP_UNARY && kind_at(w, e->tok) == LX_MINUS) {
@@ -260,11 +240,12 @@ static bool is_rewritten_index(const Rw *w, const LpExp *e) {
 
 static void open_binary(Rw *w, const LpExp *e) {
   LxKind op = kind_at(w, e->op);
-  if (op == LX_AND || op == LX_OR) {
-    rw_call(w, op == LX_AND ? RW_ANDE : RW_ORE);
-    rw_call(w, op == LX_AND ? RW_ANDB : RW_ORB);
+  if (op == LX_AND) {
+    rw_write(w, "%f%f", RW_ANDE, RW_ANDB);
+  } else if (op == LX_OR) {
+    rw_write(w, "%f%f", RW_ORE, RW_ORB);
   } else if (comparisons[op] != 0) {
-    rw_call(w, comparisons[op]);
+    write_call(w, comparisons[op]);
   }
 }
 
@@ -274,11 +255,11 @@ static void open_node(Rw *w, const LpExp *e) {
     case LP_INDEX:
     case LP_FIELD:
       if (is_rewritten_index(w, e)) {
-        rw_call(w, RW_IX);
+        write_call(w, RW_IX);
       }
       break;
-    case LP_CALL: rw_call(w, RW_FN); break;
-    case LP_METHOD: rw_call(w, RW_M); break;
+    case LP_CALL: write_call(w, RW_FN); break;
+    case LP_METHOD: write_call(w, RW_M); break;
     case LP_NIL:
     case LP_TRUE:
     case LP_FALSE:
@@ -298,11 +279,9 @@ static void open_node(Rw *w, const LpExp *e) {
 /* Lua blames a failed comparison on its last token, a call on its first. */
 static void close_comparison(Rw *w, const LpExp *e) {
   int line = lp_line(&w->c->lp, e->last);
-  rw_drop(w, e->op);
-  rw_puts(w, ",");
-  rw_single(w, e->b);
+  rw_write(w, "%x,%1", e->op, e->b);
   if (line != lp_line(&w->c->lp, e->tok)) {
-    rw_printf(w, ", %d", line);
+    rw_write(w, ", %n", (unsigned)line);
   }
   rw_puts(w, ")");
 }
@@ -320,12 +299,6 @@ static void close_binary(Rw *w, const LpExp *e) {
   rw_puts(w, is_logic ? ")" : "");
 }
 
-void rw_quote(Rw *w, const char *name) {
-  rw_puts(w, "\"");
-  rw_puts(w, name);
-  rw_puts(w, "\"");
-}
-
 /* A coordinate {i, j} that is used at once needs no record of its birth. */
 static void write_coordinate(Rw *w, LpExp *e) {
   if (e->kind == LP_TABLE) {
@@ -336,15 +309,13 @@ static void write_coordinate(Rw *w, LpExp *e) {
   }
 }
 
-void rw_key(Rw *w, const LpExp *e) {
-  rw_drop(w, e->op);
-  rw_puts(w, ", ");
+static void write_key(Rw *w, const LpExp *e) {
+  rw_write(w, "%x, ", e->op);
   if (e->kind == LP_INDEX) {
     write_coordinate(w, e->b);
     rw_drop(w, e->last);
   } else {
-    rw_drop(w, e->last);
-    rw_quote(w, token(w, e->last)->sym->s);
+    rw_write(w, "%x%q", e->last, token(w, e->last)->sym->s);
   }
 }
 
@@ -357,10 +328,7 @@ static void close_index(Rw *w, const LpExp *e) {
     rw_after(w, e->last);
     return;
   }
-  rw_key(w, e);
-  rw_puts(w, ", ");
-  rw_desc(w, e->a);
-  rw_puts(w, ")");
+  rw_write(w, "%k, %d)", e, e->a);
 }
 
 /* `cuda[[` whose text begins on the next line: Lua drops that line end, which is put back, so that the
@@ -390,8 +358,7 @@ static void write_args(Rw *w, const LpExp *e, LpTok first, bool has_self) {
     rw_after(w, first);
   }
   if (has_self) {
-    rw_call(w, RW_SELF);
-    rw_puts(w, e->list != NULL ? "), " : ")");
+    rw_write(w, "%f)%s", RW_SELF, e->list != NULL ? ", " : "");
   }
   if (!has_self && drops_newline(w, e)) {
     rw_puts(w, "\"\\n\" ..");
@@ -405,20 +372,12 @@ static void write_args(Rw *w, const LpExp *e, LpTok first, bool has_self) {
 }
 
 static void close_call(Rw *w, const LpExp *e) {
-  rw_puts(w, ", ");
-  rw_desc(w, e->a);
-  rw_puts(w, ")");
+  rw_write(w, ", %d)", e->a);
   write_args(w, e, e->op, false);
 }
 
 static void close_method(Rw *w, const LpExp *e) {
-  rw_drop(w, e->op);
-  rw_puts(w, ", ");
-  rw_drop(w, e->op + 1);
-  rw_quote(w, token(w, e->op + 1)->sym->s);
-  rw_puts(w, ", ");
-  rw_desc(w, e->a);
-  rw_puts(w, ")");
+  rw_write(w, "%x, %x%q, %d)", e->op, e->op + 1, token(w, e->op + 1)->sym->s, e->a);
   write_args(w, e, e->op + 2, true);
 }
 
@@ -447,13 +406,7 @@ static void close_node(Rw *w, const LpExp *e) {
 
 /* `#len(v, desc)` */
 static void write_length(Rw *w, const LpExp *e) {
-  rw_after(w, e->tok);
-  rw_before(w, e->a->tok);
-  rw_call(w, RW_LEN);
-  rw_single(w, e->a);
-  rw_puts(w, ", ");
-  rw_desc(w, e->a);
-  rw_puts(w, ")");
+  rw_write(w, "%>%<%f%1, %d)", e->tok, e->a->tok, RW_LEN, e->a, e->a);
 }
 
 static void write_unary(Rw *w, const LpExp *e) {
@@ -463,14 +416,10 @@ static void write_unary(Rw *w, const LpExp *e) {
     return;
   }
   if (op != LX_NOT) {
-    rw_after(w, e->tok);
-    rw_exp(w, e->a);
+    rw_write(w, "%>%e", e->tok, e->a);
     return;
   }
-  rw_drop(w, e->tok);
-  rw_call(w, RW_NOT);
-  rw_single(w, e->a);
-  rw_puts(w, ")");
+  rw_write(w, "%x%f%1)", e->tok, RW_NOT, e->a);
 }
 
 static void write_function(Rw *w, const LpExp *e) {
@@ -484,16 +433,12 @@ static void write_leaf(Rw *w, LpExp *e) {
     case LP_NAME: write_name(w, e); break;
     case LP_FUNCTION: write_function(w, e); break;
     case LP_TABLE:
-      rw_call(w, RW_T);
+      write_call(w, RW_T);
       write_table(w, e);
       rw_puts(w, has_computed_key(w, e) ? ", true)" : ")");
       break;
     case LP_UNARY: write_unary(w, e); break;
-    case LP_PAREN:
-      rw_after(w, e->tok);
-      rw_exp(w, e->a);
-      rw_after(w, e->last);
-      break;
+    case LP_PAREN: rw_write(w, "%>%e%>", e->tok, e->a, e->last); break;
     case LP_NIL:
     case LP_TRUE:
     case LP_FALSE:
@@ -526,4 +471,57 @@ void rw_exp(Rw *w, LpExp *e) {
     e = e->up;
     close_node(w, e);
   }
+}
+
+/* {==== templates ==== */
+
+static void write_quoted(Rw *w, const char *s) {
+  rw_puts(w, "\"");
+  rw_puts(w, s);
+  rw_puts(w, "\"");
+}
+
+static void write_directive(Rw *w, char directive, va_list *args) {
+  switch (directive) {
+    case 'f': write_call(w, va_arg(*args, RwFn)); break;
+    case 'n': write_number(w, va_arg(*args, unsigned)); break;
+    case 's': rw_puts(w, va_arg(*args, const char *)); break;
+    case 'q': write_quoted(w, va_arg(*args, const char *)); break;
+    case 'v': write_var(w, va_arg(*args, const LpVar *)); break;
+    case 'e': rw_exp(w, va_arg(*args, LpExp *)); break;
+    case '1': write_single(w, va_arg(*args, LpExp *)); break;
+    case 'l': rw_explist(w, va_arg(*args, LpExp *)); break;
+    case 'd': write_desc(w, va_arg(*args, const LpExp *)); break;
+    case 'k': write_key(w, va_arg(*args, const LpExp *)); break;
+    case 'x': rw_drop(w, va_arg(*args, LpTok)); break;
+    case '<': rw_before(w, va_arg(*args, LpTok)); break;
+    case '>': rw_after(w, va_arg(*args, LpTok)); break;
+    default: CT_ASSERT(!"a directive of rw_write");
+  }
+}
+
+/* The text up to the next directive; glued after a prefix. */
+static const char *write_text(Rw *w, const char *p, bool is_glued) {
+  size_t n = strcspn(p, "@%");
+  if (n > 0 && !is_glued) {
+    separate(w, *p);
+  }
+  ct_text_add(w->out, p, n);
+  return p + n;
+}
+
+void rw_write(Rw *w, const char *template, ...) {
+  va_list args;
+  va_start(args, template);
+  const char *p = write_text(w, template, false);
+  while (*p != '\0') {
+    bool is_prefix = *p == '@';
+    if (is_prefix) {
+      rw_puts(w, w->c->prefix);
+    } else {
+      write_directive(w, *++p, &args);
+    }
+    p = write_text(w, p + 1, is_prefix);
+  }
+  va_end(args);
 }

@@ -77,17 +77,23 @@ void rw_drop(Rw *w, LpTok t);       /* copies up to t, drops t */
 void rw_skip(Rw *w, LpTok t);       /* drops the source up to token t */
 void rw_puts(Rw *w, const char *s); /* a blank before it where two words would meet */
 void rw_glue(Rw *w, const char *s); /* as it is */
-void rw_printf(Rw *w, const char *fmt, ...) CT_PRINTF(2, 3); /* glued; for short text */
-void rw_call(Rw *w, RwFn fn); /* writes the name of a runtime function and '(' */
 
-void rw_var(Rw *w, const LpVar *v);     /* its name, as it is called now */
+/* Writes a template: its text, with blanks as rw_puts sets them, and in place of
+     @    the chunk's prefix, which the text or number that follows is glued to
+     %f   RwFn: the name of a runtime function and '('
+     %n   unsigned: glued
+     %s   const char *: a text      %q  the same in quotes
+     %v   const LpVar *: its name, as it is called now
+     %e   LpExp *: the expression   %1  cut to one value   %l  a list of them, or NULL
+     %d   const LpExp *: how Lua's messages call it: a string literal, or nil
+     %k   const LpExp *: the `[k]` or `.x` of it as `, k` or `, "x"`
+     %x   LpTok: copies the source up to the token, and drops it
+     %<   LpTok: copies the source up to the token, without it      %>  through it */
+void rw_write(Rw *w, const char *template, ...);
+
 void rw_declare(Rw *w, const LpVar *v); /* copies up to its declaration and writes its name */
 void rw_exp(Rw *w, LpExp *e);
 void rw_explist(Rw *w, LpExp *e);
-void rw_single(Rw *w, LpExp *e);     /* rw_exp, cut to one value */
-void rw_desc(Rw *w, const LpExp *e); /* how Lua's messages call e: a string literal, or nil */
-void rw_key(Rw *w, const LpExp *e);  /* turns the `[k]` or `.x` of e into `, k` or `, "x"` */
-void rw_quote(Rw *w, const char *name);
 
 /* rewrite_stat.c: the parameters, body and end of a function; the cursor is before its '('. */
 void rw_function_body(Rw *w, const LpFunc *f);

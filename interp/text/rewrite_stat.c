@@ -6,39 +6,16 @@
 
 static LxKind kind_at(const Rw *w, LpTok t) { return lp_token(&w->c->lp, t)->kind; }
 
-/* Writes `before`, a name made of the prefix, `name` and n (if not 0), `after`. */
-static void put(Rw *w, const char *before, const char *name, uint32_t n, const char *after) {
-  rw_puts(w, before);
-  rw_puts(w, w->c->prefix);
-  rw_glue(w, name);
-  if (n > 0) {
-    rw_printf(w, "%u", (unsigned)n);
-  }
-  rw_puts(w, after);
-}
-
 /* {==== names ==== */
 
 /* `x = cell(x, "x")` for what inner functions assign, `local c <close> = close(x, "x")` for what is to
    be closed. */
 static void write_births(Rw *w, const LpVar *v, uint32_t n) {
   for (; n > 0; n--, v = v->next) {
-    if (v->inner_write) {
-      rw_puts(w, " ");
-      rw_var(w, v);
-      rw_puts(w, " = ");
-    }
-    if (v->attrib == LP_CLOSE) { /* never assigned */
-      rw_puts(w, " local ");
-      rw_printf(w, "%sc <close> =", w->c->prefix);
-    }
-    if (v->inner_write || v->attrib == LP_CLOSE) {
-      rw_puts(w, " ");
-      rw_call(w, v->inner_write ? RW_CELL : RW_CLOSE);
-      rw_var(w, v);
-      rw_puts(w, ", ");
-      rw_quote(w, v->sym->s);
-      rw_puts(w, ")");
+    if (v->inner_write) { /* what is to be closed is never assigned */
+      rw_write(w, " %v = %f%v, %q)", v, RW_CELL, v, v->sym->s);
+    } else if (v->attrib == LP_CLOSE) {
+      rw_write(w, " local @c <close> = %f%v, %q)", RW_CLOSE, v, v->sym->s);
     }
   }
 }
@@ -48,18 +25,11 @@ static void write_promotions(Rw *w, const LpStat *s) {
   if (s->rw->n_set == 0) {
     return;
   }
-  put(w, " if ", "q", 0, " then");
+  rw_write(w, " if @q then");
   for (uint32_t i = 0; i < s->rw->n_set; i++) {
     const LpVar *v = s->rw->set[i];
-    rw_puts(w, " ");
-    rw_var(w, v);
-    rw_puts(w, " = ");
-    rw_call(w, RW_P);
-    put(w, "", "q", 0, ", ");
-    rw_var(w, v);
-    rw_puts(w, ", ");
-    rw_quote(w, v->sym->s);
-    rw_printf(w, ", %d)", v->tok == LP_NO_TOK ? 0 : lp_line(&w->c->lp, v->tok));
+    int line = v->tok == LP_NO_TOK ? 0 : lp_line(&w->c->lp, v->tok);
+    rw_write(w, " %v = %f@q, %v, %q, %n)", v, RW_P, v, v->sym->s, (unsigned)line);
   }
   rw_puts(w, " end");
 }
@@ -78,12 +48,7 @@ static void write_named(Rw *w, LpExp *e, const LpVar *v) {
     rw_exp(w, e);
     return;
   }
-  rw_before(w, e->tok);
-  rw_call(w, RW_NM);
-  rw_exp(w, e);
-  rw_puts(w, ", ");
-  rw_quote(w, v->sym->s);
-  rw_puts(w, ")");
+  rw_write(w, "%<%f%e, %q)", e->tok, RW_NM, e, v->sym->s);
 }
 
 static uint32_t count_exps(const LpExp *e) {
@@ -102,36 +67,26 @@ static void write_dead_label(Rw *w, const LpStat *s) {
   if (label != NULL) {
     rw_puts(w, label->sym->s);
   } else {
-    put(w, "", "e", s->block->rw->number, "");
+    rw_write(w, "@e%n", s->block->rw->number);
   }
 }
 
 static void write_dead_check(Rw *w, const LpStat *s) {
-  rw_puts(w, " if ");
-  rw_call(w, RW_DEAD);
-  rw_puts(w, ") then goto ");
+  rw_write(w, " if %f) then goto ", RW_DEAD);
   write_dead_label(w, s);
   rw_puts(w, " end");
 }
 
 static void write_break(Rw *w, LpStat *s) {
-  rw_drop(w, s->tok);
-  rw_puts(w, " if ");
-  rw_call(w, RW_BRK);
-  put(w, ") then goto ", "b", s->target->rw->number, " else goto ");
+  rw_write(w, "%x if %f) then goto @b%n else goto ", s->tok, RW_BRK, s->target->rw->number);
   write_dead_label(w, s);
   rw_puts(w, " end");
 }
 
 /* `back(h, "L") goto L` */
 static void write_plain_goto(Rw *w, LpStat *s) {
-  rw_before(w, s->tok);
-  rw_puts(w, " ");
-  rw_call(w, RW_BACK);
-  put(w, "", "h", s->target->block->rw->number, ", ");
-  rw_quote(w, s->sym->s);
-  rw_puts(w, ") ");
-  rw_after(w, s->last);
+  rw_write(w, "%< %f@h%n, %q) %>", s->tok, RW_BACK, s->target->block->rw->number, s->sym->s,
+           s->last);
 }
 
 static void write_goto(Rw *w, LpStat *s) {
@@ -139,13 +94,8 @@ static void write_goto(Rw *w, LpStat *s) {
     write_plain_goto(w, s);
     return;
   }
-  rw_drop(w, s->tok);
-  rw_drop(w, s->last);
-  rw_puts(w, " if ");
-  rw_call(w, RW_GOTO);
-  put(w, "", "g", s->target->rw->number, ") then goto ");
-  rw_puts(w, s->sym->s);
-  rw_puts(w, " else goto ");
+  rw_write(w, "%x%x if %f@g%n) then goto %s else goto ", s->tok, s->last, RW_GOTO,
+           s->target->rw->number, s->sym->s);
   write_dead_label(w, s);
   rw_puts(w, " end");
 }
@@ -157,14 +107,8 @@ static bool in_repeat(const LpStat *s) {
 
 /* `if ret(f, e) then return retv(f) end` */
 static void write_ret(Rw *w, LpStat *s) {
-  rw_drop(w, s->tok);
-  rw_puts(w, " if ");
-  rw_call(w, RW_RET);
-  put(w, "", "f", 0, s->exps != NULL ? ", " : "");
-  rw_explist(w, s->exps);
-  rw_puts(w, ") then return ");
-  rw_call(w, RW_RETV);
-  put(w, "", "f", 0, ")");
+  rw_write(w, "%x if %f@f%s%l) then return %f@f)", s->tok, RW_RET, s->exps != NULL ? ", " : "",
+           s->exps, RW_RETV);
   if (in_repeat(s)) {
     rw_puts(w, " else goto ");
     write_dead_label(w, s);
@@ -182,11 +126,7 @@ static void write_return(Rw *w, LpStat *s) {
     write_ret(w, s);
     return;
   }
-  rw_before(w, s->tok);
-  rw_puts(w, is_last ? "" : " do ");
-  rw_explist(w, s->exps);
-  rw_after(w, s->last);
-  rw_puts(w, is_last ? "" : " end");
+  rw_write(w, is_last ? "%<%l%>" : "%< do %l%> end", s->tok, s->exps, s->last);
 }
 
 /* {==== blocks ==== */
@@ -199,10 +139,7 @@ static void open_regions(Rw *w, const LpStat *s) {
   for (uint32_t i = b->n_regions; i > 0; i--) {
     const LpStat *label = b->regions[i - 1];
     if (label->rw->start == s->index) {
-      put(w, " do local ", "g", label->rw->number, " <close> = ");
-      rw_call(w, RW_MARK);
-      rw_quote(w, label->sym->s);
-      rw_puts(w, ")");
+      rw_write(w, " do local @g%n <close> = %f%q)", label->rw->number, RW_MARK, label->sym->s);
     }
   }
 }
@@ -213,9 +150,7 @@ static bool is_jump(const LpStat *s) {
 
 static void write_stats(Rw *w, const LpBlock *b) {
   if (b->rw->has_here) {
-    put(w, " local ", "h", b->rw->number, " = ");
-    rw_call(w, RW_HERE);
-    rw_puts(w, ")");
+    rw_write(w, " local @h%n = %f)", b->rw->number, RW_HERE);
   }
   for (LpStat *s = b->first; s != NULL && w->status == CT_OK; s = s->next) {
     if (s->kind == LP_LABEL && s->rw->has_region) {
@@ -232,7 +167,7 @@ static void write_stats(Rw *w, const LpBlock *b) {
 
 static void write_end_label(Rw *w, const LpBlock *b) {
   if (b->rw->has_end) {
-    put(w, " ::", "e", b->rw->number, "::");
+    rw_write(w, " ::@e%n::", b->rw->number);
   }
 }
 
@@ -243,10 +178,10 @@ static void write_block(Rw *w, const LpBlock *b) {
 
 /* {==== if and loops ==== */
 
-/* `, q` behind the variables of a for, when the construct promotes anything. */
+/* `, q` after the variables of a for, when the construct promotes anything. */
 static void write_flag(Rw *w, const LpStat *s) {
   if (s->rw->n_set > 0) {
-    put(w, ", ", "q", 0, "");
+    rw_write(w, ", @q");
   }
 }
 
@@ -256,27 +191,17 @@ static void write_if_head(Rw *w, const LpStat *s) {
   for (const LpArm *arm = s->arms; arm != NULL; arm = arm->next) {
     n++;
   }
-  rw_drop(w, s->tok);
-  put(w, " for ", "k", 0, "");
+  rw_write(w, "%x for @k", s->tok);
   write_flag(w, s);
-  rw_puts(w, " in ");
-  rw_call(w, RW_IF);
-  rw_printf(w, "%u, %s, ", (unsigned)n, s->else_body != NULL ? "true" : "false");
-  rw_exp(w, s->arms->cond);
-  rw_puts(w, ") do");
+  rw_write(w, " in %f%n, %s, %e) do", RW_IF, n, s->else_body != NULL ? "true" : "false",
+           s->arms->cond);
   write_promotions(w, s);
 }
 
 /* `elseif k == 2 then ei(c2) elseif k == 3 then BODY`, k = 2 the number of the condition */
 static void write_elseif(Rw *w, const LpArm *arm, uint32_t k) {
-  rw_after(w, arm->tok);
-  put(w, " ", "k", 0, "");
-  rw_printf(w, " == %u then ", (unsigned)k);
-  rw_call(w, RW_EI);
-  rw_exp(w, arm->cond);
-  put(w, ") elseif ", "k", 0, "");
-  rw_printf(w, " == %u ", (unsigned)k + 1);
-  rw_after(w, arm->then);
+  rw_write(w, "%> @k == %n then %f%e) elseif @k == %n %>", arm->tok, k, RW_EI, arm->cond, k + 1,
+           arm->then);
   write_block(w, arm->body);
 }
 
@@ -284,8 +209,7 @@ static void write_if(Rw *w, LpStat *s) {
   uint32_t k = 2;
   CT_ASSERT(s->arms != NULL); /* the parser makes one for each `if` */
   write_if_head(w, s);
-  put(w, " if ", "k", 0, " == 1 ");
-  rw_after(w, s->arms->then);
+  rw_write(w, " if @k == 1 %>", s->arms->then);
   write_block(w, s->arms->body);
   for (const LpArm *arm = s->arms->next; arm != NULL; arm = arm->next, k += 2) {
     write_elseif(w, arm, k);
@@ -303,16 +227,13 @@ static void open_loop(Rw *w, const LpStat *s) { rw_puts(w, s->rw->has_break ? " 
 
 static void close_loop(Rw *w, const LpStat *s) {
   if (s->rw->has_break) {
-    put(w, " ::", "b", s->rw->number, ":: end");
+    rw_write(w, " ::@b%n:: end", s->rw->number);
   }
 }
 
 /* ` for q in loop("kind") do` and the promotions */
 static void write_turns(Rw *w, const LpStat *s, RwFn fn, const char *args) {
-  put(w, "for ", "q", 0, " in ");
-  rw_call(w, fn);
-  rw_puts(w, args);
-  rw_puts(w, ") do");
+  rw_write(w, "for @q in %f%s) do", fn, args);
   write_promotions(w, s);
 }
 
@@ -329,12 +250,7 @@ static void write_while(Rw *w, LpStat *s) {
     rw_skip(w, s->mid);
     rw_drop(w, s->mid);
   } else {
-    rw_puts(w, " if ");
-    rw_call(w, RW_WC);
-    rw_exp(w, s->exps);
-    rw_puts(w, ")");
-    rw_drop(w, s->mid);
-    rw_puts(w, " then");
+    rw_write(w, " if %f%e)%x then", RW_WC, s->exps, s->mid);
   }
   write_block(w, s->body);
   rw_after(w, s->last);
@@ -348,11 +264,7 @@ static void write_repeat(Rw *w, LpStat *s) {
   write_turns(w, s, RW_LOOP, "\"repeat\"");
   rw_puts(w, " do");
   write_stats(w, s->body);
-  rw_drop(w, s->mid);
-  rw_puts(w, " ");
-  rw_call(w, RW_UNTIL);
-  rw_exp(w, s->exps);
-  rw_puts(w, ")");
+  rw_write(w, "%x %f%e)", s->mid, RW_UNTIL, s->exps);
   write_end_label(w, s->body);
   rw_puts(w, " end end");
   close_loop(w, s);
@@ -366,18 +278,14 @@ static void write_for(Rw *w, LpStat *s) {
     rw_declare(w, v);
   }
   write_flag(w, s);
-  rw_drop(w, s->mid);
-  rw_puts(w, " in ");
-  rw_call(w, s->kind == LP_FORNUM ? RW_RANGE : RW_ITER);
-  rw_puts(w, "\"");
+  rw_write(w, "%x in %f\"", s->mid, s->kind == LP_FORNUM ? RW_RANGE : RW_ITER);
   v = s->vars;
   for (uint32_t i = 0; i < s->n_vars; i++, v = v->next) {
-    rw_puts(w, i == 0 ? "" : ",");
-    rw_puts(w, v->sym->s);
+    rw_write(w, i == 0 ? "%s" : ",%s", v->sym->s);
   }
   rw_puts(w, "\",");
   for (LpExp *e = s->exps; e != NULL; e = e->next) {
-    (s->kind == LP_FORNUM ? rw_single : rw_exp)(w, e);
+    rw_write(w, s->kind == LP_FORNUM ? "%1" : "%e", e);
   }
   rw_puts(w, ")");
   rw_after(w, s->body->from - 1);
@@ -403,7 +311,7 @@ static void write_target_name(Rw *w, const LpExp *e) {
   if (e->var == NULL) {
     rw_puts(w, name_of(w, e));
   } else {
-    rw_var(w, e->var);
+    rw_write(w, "%v", e->var);
   }
 }
 
@@ -413,25 +321,20 @@ static void open_value(Rw *w, const LpExp *target) {
     return;
   }
   if (target->var != NULL && !rw_is_host(w, target->var)) {
-    rw_call(w, RW_A);
-    rw_var(w, target->var);
+    rw_write(w, "%f%v, ", RW_A, target->var);
   } else {
-    rw_call(w, target->var == NULL ? RW_GL : RW_UP);
-    rw_quote(w, name_of(w, target));
+    rw_write(w, "%f%q, ", target->var == NULL ? RW_GL : RW_UP, name_of(w, target));
   }
-  rw_puts(w, ", ");
 }
 
 static void write_name_assign(Rw *w, LpStat *s) {
   const LpExp *t = s->targets;
   rw_drop(w, t->tok);
   write_target_name(w, t);
-  rw_after(w, s->mid);
-  rw_puts(w, " ");
+  rw_write(w, "%> ", s->mid);
   open_value(w, t);
   if (!is_plain(w, t)) {
-    rw_explist(w, s->exps);
-    rw_puts(w, ")");
+    rw_write(w, "%l)", s->exps);
   } else if (s->exps->next == NULL) {
     write_named(w, s->exps, t->var);
   } else {
@@ -441,16 +344,7 @@ static void write_name_assign(Rw *w, LpStat *s) {
 
 static void write_index_assign(Rw *w, LpStat *s) {
   const LpExp *t = s->targets;
-  rw_before(w, t->tok);
-  rw_call(w, RW_SET);
-  rw_desc(w, t->a);
-  rw_puts(w, ", ");
-  rw_exp(w, t->a);
-  rw_key(w, t);
-  rw_drop(w, s->mid);
-  rw_puts(w, ",");
-  rw_explist(w, s->exps);
-  rw_puts(w, ")");
+  rw_write(w, "%<%f%d, %e%k%x,%l)", t->tok, RW_SET, t->a, t->a, t, s->mid, s->exps);
 }
 
 static char target_letter(const Rw *w, const LpExp *e) {
@@ -479,23 +373,17 @@ static void write_results(Rw *w, const LpExp *targets) {
   rw_puts(w, any ? " = " : "");
 }
 
-/* The arguments of `an` for one target, and the comma or '=' behind it dropped. */
+/* The arguments of `an` for one target; drops the comma or '=' after it. */
 static void write_target(Rw *w, LpExp *e) {
-  if (e->kind != LP_NAME) {
-    rw_exp(w, e->a);
-    rw_key(w, e);
-    rw_puts(w, ", ");
-    rw_desc(w, e->a);
-    rw_puts(w, ",");
-  } else {
-    char letter = target_letter(w, e);
+  char letter = target_letter(w, e);
+  if (letter == 'i') {
+    rw_write(w, "%e%k, %d,", e->a, e, e->a);
+  } else if (letter == 'v') {
+    rw_write(w, "%x%v,", e->tok, e->var);
+  } else if (letter == 'l') {
     rw_drop(w, e->tok);
-    if (letter == 'v') {
-      rw_var(w, e->var);
-    } else if (letter != 'l') {
-      rw_quote(w, name_of(w, e));
-    }
-    rw_puts(w, letter == 'l' ? "" : ",");
+  } else {
+    rw_write(w, "%x%q,", e->tok, name_of(w, e));
   }
   rw_drop(w, e->last + 1);
 }
@@ -516,17 +404,15 @@ static void write_multiple_assign(Rw *w, LpStat *s) {
     rw_explist(w, s->exps);
     return;
   }
-  rw_call(w, RW_AN);
-  rw_puts(w, "\"");
+  rw_write(w, "%f\"", RW_AN);
   for (const LpExp *e = s->targets; e != NULL; e = e->next) {
-    rw_printf(w, "%c", target_letter(w, e));
+    rw_glue(w, (char[]){target_letter(w, e), '\0'});
   }
   rw_puts(w, "\", ");
   for (LpExp *e = s->targets; e != NULL; e = e->next) {
     write_target(w, e);
   }
-  rw_explist(w, s->exps);
-  rw_puts(w, ")");
+  rw_write(w, "%l)", s->exps);
 }
 
 static void write_assign(Rw *w, LpStat *s) {
@@ -576,16 +462,8 @@ static void write_funcstat(Rw *w, LpStat *s) {
     rw_puts(w, " = ");
     open_value(w, t);
   } else {
-    rw_puts(w, " ");
-    rw_call(w, RW_SET);
-    rw_desc(w, t->a);
-    rw_puts(w, ", ");
-    rw_exp(w, t->a);
-    rw_drop(w, t->op);
-    rw_puts(w, ", ");
-    rw_drop(w, t->last);
-    rw_quote(w, lp_token(&w->c->lp, t->last)->sym->s);
-    rw_puts(w, ", ");
+    rw_write(w, " %f%d, %e%x, %x%q, ", RW_SET, t->a, t->a, t->op, t->last,
+             lp_token(&w->c->lp, t->last)->sym->s);
   }
   rw_puts(w, "function");
   rw_function_body(w, s->exps->func);
@@ -623,8 +501,7 @@ static void write_params(Rw *w, const LpFunc *f) {
   rw_after(w, f->open);
   for (uint32_t i = 0; i < f->n_params; i++, v = v->next) {
     if (v->tok == LP_NO_TOK) {
-      rw_var(w, v);
-      rw_puts(w, f->n_params > 1 || f->is_vararg ? ", " : "");
+      rw_write(w, f->n_params > 1 || f->is_vararg ? "%v, " : "%v", v);
     } else {
       rw_declare(w, v);
     }
@@ -634,13 +511,8 @@ static void write_params(Rw *w, const LpFunc *f) {
 
 /* ` local f <close> = func("name", is_kernel)` */
 static void write_frame(Rw *w, const LpFunc *f) {
-  put(w, " local ", "f", 0, " <close> = ");
-  rw_call(w, RW_FUNC);
-  if (f->name != NULL) {
-    rw_quote(w, f->name);
-  } else {
-    rw_puts(w, "nil");
-  }
+  rw_write(w, " local @f <close> = %f", RW_FUNC);
+  rw_write(w, f->name == NULL ? "nil" : "%q", f->name);
   rw_puts(w, f == w->root && w->kind == RW_KERNEL ? ", true)" : ", false)");
 }
 
@@ -653,16 +525,12 @@ void rw_function_body(Rw *w, const LpFunc *f) {
   rw_puts(w, f->rw->returns_inside ? " do" : "");
   write_block(w, f->body);
   if (f->rw->returns_inside) {
-    rw_puts(w, " end return ");
-    rw_call(w, RW_LEAVE);
-    put(w, "", "f", 0, ")");
+    rw_write(w, " end return %f@f)", RW_LEAVE);
   }
   if (f->parent != NULL) {
-    rw_puts(w, " ");
-    rw_after(w, f->end);
+    rw_write(w, " %>", f->end);
   } else {
-    rw_before(w, f->end);
-    rw_puts(w, "\nend"); /* the text may end in a comment */
+    rw_write(w, "%<\nend", f->end); /* the text may end in a comment */
   }
   w->func = outer;
 }
