@@ -140,8 +140,12 @@ EMBED_BIN := $(EMBED_SRC:%.c=$(BUILD)/%)
 POCL_BIN := $(BUILD)/tests/pocl/bench_pocl
 # Runs tables of test programs, a state for each program.
 STATES_BIN := $(BUILD)/tests/support/states
+# The programs that see what the CPU engine does, with a lowering that can be broken.
+MUTANT_TESTS := $(filter $(BUILD)/tests/c/test_simt%,$(TEST_BIN))
+MUTANT_BIN := $(addprefix $(BUILD)/mutants/,cuttle states $(notdir $(MUTANT_TESTS)))
 ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) \
-	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(CALLS_BIN) $(EMBED_BIN) $(POCL_BIN) $(STATES_BIN))
+	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(CALLS_BIN) $(EMBED_BIN) $(POCL_BIN) $(STATES_BIN)) \
+	$(BUILD)/tests/support/mutants.o
 
 PROGRAM = $(BUILD)/cuttle
 STATIC_LIB = $(BUILD)/libcuttle.a
@@ -158,7 +162,7 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h $(1) && \
 # {====== Building ======
 
 .PHONY: all lib module help demo bench bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs \
-	lint lint-format lint-lua lint-includes \
+	mutants lint lint-format lint-lua lint-includes \
 	format install install-files install-headers install-module clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -256,6 +260,7 @@ help:
 	@echo 'laws       the layout algebra against its laws, until CHECKS=$(CHECKS) random cases have held'
 	@echo 'kernel-fuzz  PROGRAMS=$(PROGRAMS) random kernels of SEED=$(SEED) against plain Lua'
 	@echo 'c-fuzz       the same against references in C, by JOBS=$(JOBS) processes'
+	@echo 'mutants    the CPU engine with each case of its lowering broken once, those that fit MUTANT: a test must fail'
 	@echo 'fuzz       each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
 	@echo 'fuzz-calls sequences of calls of cuttle.h and ct.h, likewise; builds the library for it'
 	@echo 'bench      cuttle bench: the product against its peers'
@@ -412,6 +417,25 @@ fuzz-calls:
 $(FUZZ_BIN): %: %.o $(FUZZ_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -fsanitize=fuzzer $< $(FUZZ_OBJ) $(SYSTEM_LIBS) -o $@
+
+# Each case of the CPU engine's lowering broken once: some test must fail. Takes minutes.
+MUTANT_RUN = $(LUA) scripts/mutate_lowering.lua $(BUILD)/mutants --jobs=$(or $(JOBS),2)
+mutants: $(MUTANT_BIN)
+	@$(MUTANT_RUN) '$(MUTANT)'
+
+LINK_MUTANT = $(LINK) -Wl,--wrap=ct_simt_lower
+$(BUILD)/mutants/cuttle: $(PROGRAM_OBJ) $(BUILD)/tests/support/mutants.o $(OWN_LIB)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK_MUTANT) $^ $(PROGRAM_LUA) $(SYSTEM_LIBS) -o $@
+$(BUILD)/mutants/states: $(STATES_BIN).o $(BUILD)/tests/support/mutants.o $(OWN_LIB)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK_MUTANT) $^ $(TEST_LUA) $(SYSTEM_LIBS) -o $@
+$(BUILD)/mutants/test_%: $(BUILD)/tests/c/test_%.o $(BUILD)/tests/support/mutants.o $(OWN_LIB)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK_MUTANT) $^ $(TEST_LUA) $(SYSTEM_LIBS) -o $@
 
 fuzz: fuzz-programs
 	@$(TEST_ENV) prove --exec '' --verbose $(filter $(TAP_DIR)/fuzz_%,$(TAP_SCRIPTS))

@@ -1,5 +1,6 @@
 -- run_tests.lua: runs test programs written in Lua and reports in TAP, for `prove`.
---   lua scripts/run_tests.lua [--cuttle=PATH] [--device=cpu|cuda] [--by-status|--update] PATH...
+--   lua scripts/run_tests.lua [--cuttle=PATH] [--device=cpu|cuda] [--time-limit=SECONDS]
+--     [--by-status|--update] PATH...
 -- What a program must do is written in it:
 --   print(size(L))       -- expect: 32          this line of output; all of stdout, in order
 --   tile(A, {1, 2, 3})   -- expect error: TEXT  fails here: FILE:LINE: TEXT on stderr, exit code 1;
@@ -17,14 +18,13 @@
 --   -- needs sm_80
 -- where the device has no such instructions; sm_90a: those of that compute capability only.
 
-local TIME_LIMIT_S <const> = 300
 local run_in_state <const> = rawget(_G, "run_in_state") -- of tests/support/states.c
 
 local shell = dofile(arg[0]:match("^.*/") .. "shell.lua")
 local cases = dofile(arg[0]:match("^.*/") .. "cases.lua")
 local lines_of, quote = shell.lines_of, shell.quote
 
-local options = { cuttle = "./build/cuttle", device = "cpu" }
+local options = { cuttle = "./build/cuttle", device = "cpu", ["time-limit"] = "300" }
 local n_run, n_failed = 0, 0
 
 -- {====== Running programs ======
@@ -33,7 +33,7 @@ local n_run, n_failed = 0, 0
 local function run_cuttle(arguments)
   local err_path = os.tmpname()
   local out, code = shell.capture(("CUTTLE_DEVICE=%s %s%s %s 2>%s </dev/null"):format(
-    quote(options.device), shell.time_limit(TIME_LIMIT_S),
+    quote(options.device), shell.time_limit(options["time-limit"]),
     quote(options.cuttle), arguments, quote(err_path)))
   local err = shell.read_file(err_path)
   os.remove(err_path)
@@ -54,7 +54,7 @@ end
 
 -- The same in this process; only where states.c lends us run_in_state.
 local function run_text_here(text, name)
-  local out, err, code = run_in_state(text, name)
+  local out, err, code = run_in_state(text, name, tonumber(options["time-limit"]))
   return { out = lines_of(out), err = lines_of(err), code = code }
 end
 

@@ -1,8 +1,8 @@
 /* states.c: a Lua interpreter for scripts/run_tests.lua that runs programs of Cuttle itself, each in a
    fresh state, so that a table of cases takes one process. Beside Lua's libraries scripts have
-     run_in_state(text, name) -> out, err, code
+     run_in_state(text, name, seconds) -> out, err, code
    which does what `cuttle name` does with a file of that text, on the CPU engine: what it prints, what
-   it writes to stderr, its exit code.
+   it writes to stderr, its exit code. A program that takes longer ends all.
      build/tests/support/states scripts/run_tests.lua tests/fails */
 #include <lauxlib.h>
 #include <lualib.h>
@@ -14,8 +14,9 @@
 
 #include "interp/host/language.h"
 #include "interp/state/state.h"
+#include "interp/state/state_language.h"
 
-enum { TIME_LIMIT_S = 300, EXIT_TIME = 124 };
+enum { EXIT_TIME = 124 };
 
 typedef struct Output {
   char *text;
@@ -97,7 +98,7 @@ static int run_in_state(lua_State *L) {
     return luaL_error(L, "not enough memory for a state");
   }
   snprintf(running, sizeof running, "%s", name);
-  alarm(TIME_LIMIT_S);
+  alarm((unsigned)luaL_checkinteger(L, 3));
   int code = run(s, text, len, chunkname, &err);
   if (code == EXIT_SUCCESS && cuttle_synchronize(s) != CUTTLE_OK) {
     append_line(&err, cuttle_error(s));

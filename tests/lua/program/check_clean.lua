@@ -1,4 +1,4 @@
--- `cuttle check` finds nothing in the examples, nor in the tests' kernels.
+-- `cuttle check` finds nothing in the examples, nor in the tests' kernels. An argument names one file.
 local cuttle = arg[-1]
 local tap = dofile "tests/support/tap.lua"
 
@@ -31,8 +31,8 @@ local function check(path)
   tap.ok(ok, path, out:sub(-2000))
 end
 
-local list = assert(io.popen(
-  "ls examples/*.lua tests/lua/kernel/*.lua tests/kernel_cases/[!e]*.lua"))
+local list = assert(io.popen("ls " .. (arg[1]
+  or "examples/*.lua tests/lua/kernel/*.lua tests/kernel_cases/[!e]*.lua")))
 for path in list:lines() do
   if not faulty[path] then check(path) end
 end
