@@ -10,8 +10,9 @@
 -- What is read: running text and items of lists. What is not: headings, tables, code, sessions,
 -- lists of links, and the lines of annotations that name what others call a thing.
 -- What is a word: text between blanks that has a letter or a digit. Code in backquotes is one word.
+-- What is shorter than four words, as "in bytes", is not drawn: there is nothing to read twice.
 
-local MAX_WORDS <const> = 35
+local MAX_WORDS <const>, MIN_WORDS <const> = 35, 4
 local LIST_COMMAND <const> = "find README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs stdlib"
   .. " interp \\( -name '*.md' -o -name '*.lua' -o -name '*.c' \\) 2>/dev/null | LC_ALL=C sort"
 
@@ -249,7 +250,11 @@ local function place_of(sentence)
 end
 
 -- Prints `count` different sentences, in the order in which they are drawn.
-local function draw(sentences, seed, count)
+local function draw(all, seed, count)
+  local sentences = {}
+  for _, sentence in ipairs(all) do
+    if sentence.n_words >= MIN_WORDS then sentences[#sentences + 1] = sentence end
+  end
   math.randomseed(seed)
   for i = 1, math.min(count, #sentences) do
     local j = math.random(i, #sentences)

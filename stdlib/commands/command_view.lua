@@ -8,13 +8,13 @@ local picture = require "cuttle.picture"
 
 local USAGE <const> = "usage: cuttle view [-o FILE] [--open] EXPRESSION\n"
   .. "\n"
-  .. "Writes a page with the picture of a layout and prints the page's name. EXPRESSION is of the\n"
-  .. "language, or a bare layout: 'zipped_divide(\"(8,8):(8,1)\", \"(2,4)\")', '(4,8):(8,1)'.\n"
+  .. "Writes a page with the picture of a layout and prints the page's name. EXPRESSION is Lua or\n"
+  .. "a bare layout. Quote it, as in 'zipped_divide(\"(8,8):(8,1)\", \"(2,4)\")'.\n"
   .. "\n"
-  .. "  -o FILE               the page; else a name made of the expression, in this folder\n"
-  .. "  --open                open it in a browser\n"
+  .. "  -o FILE               write this file; the default is a name made from the expression\n"
+  .. "  --open                open the page in a browser\n"
   .. "\n"
-  .. "A file that is no such page is not overwritten."
+  .. "It never overwrites a file that is not such a page."
 
 local NAME_LENGTH <const> = 60
 local MARK_WITHIN <const> = 512 -- bytes of a page in which its mark stands

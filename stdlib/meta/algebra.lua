@@ -250,7 +250,8 @@ function blocked_product(block, matrix) end
 function raked_product(block, matrix) end
 
 --- Repeats a block until it fills a shape.
---- The order says which mode the copies fill first, 0 the first; "right" is the last mode first.
+--- The mode with order 0 is filled first, then the one with 1, and so on; "right" fills the last
+--- mode first.
 ---
 ---     > tile_to_shape("(2,2):(2,1)", {4, 6})
 ---     ((2,2),(2,3)):((2,4),(1,8))
@@ -279,7 +280,7 @@ function tile_to_shape(block, shape, order) end
 function tv_layout(thr, val) end
 
 --- How many elements from 0 on lie next to each other in both layouts.
---- So many elements a copy between them can move in one access.
+--- A copy between them can move that many elements in one access.
 ---
 ---     > max_common_vector("(4,8):(1,4)", "(4,8):(1,16)")
 ---     4
