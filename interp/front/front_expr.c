@@ -145,7 +145,7 @@ void front_check_key(lua_State *L, int table, int key) {
   check_half(L, key, "[]");
 }
 
-/* Moves one element of the table at 1 whose key is a known value to the integer; whether there was one. */
+/* Moves one element of the table at 1 from a key that is a known value to its integer; false: there is none. */
 static bool settle_key(lua_State *L) {
   lua_settop(L, 1);
   lua_pushnil(L);

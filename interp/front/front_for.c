@@ -138,7 +138,7 @@ static void promote_upvalues(lua_State *L, Front *f, const Frame *frame) {
   }
 }
 
-/* Likewise, the values made of the index by the range's function. */
+/* The same for the values that the range's function makes of the index. */
 static int mapped_next(lua_State *L) { /* (frame, control) */
   Front *f = front_up(L);
   const Frame *frame = frame_arg(L, 1);
@@ -228,7 +228,7 @@ static void count_wider(CtIr *ir, Count *c, CtVal stop, bool upwards) {
                         ct_ir_const_int(ir, CT_i64, 1));
 }
 
-/* The turns from the farthest start to the last i64 are so many that none sees whether it is reached. */
+/* So many turns lie between the farthest start and the last i64 that no loop ever gets there. */
 static bool is_endless(const CtIr *ir, const Count *c, bool upwards) {
   const int64_t turns = (int64_t)1 << 53;
   CtFacts start = ct_inst(ir, c->start)->facts, step = ct_inst(ir, c->step)->facts;
@@ -444,7 +444,7 @@ static int rt_iter(lua_State *L) { /* name, f, s, c, closing */
   lua_setiuservalue(L, 6, 2);
   if (!lua_isnil(L, 5)) {
     return diag_error(
-        L, "a 'for' with a closing value cannot run in a kernel; close it behind the loop");
+        L, "a 'for' with a closing value cannot run in a kernel; close it after the loop");
   }
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_pushcclosure(L, iter_next, 1);

@@ -25,7 +25,7 @@ static int rt_func(lua_State *L) { /* name, is_kernel */
   return 1;
 }
 
-/* Keeps the values behind the frame in a table, for retv. */
+/* Keeps the values above the frame in a table, for retv. */
 static void keep_values(lua_State *L, Frame *frame, int n) {
   frame->turns = n;
   lua_createtable(L, n, 0);
@@ -112,7 +112,7 @@ static int rt_leave(lua_State *L) {
     return diag_error(L, "a value is returned on some paths but not at the end of the function; "
                          "return one there, too");
   }
-  frame_end(f, frame); /* the results are read behind its block */
+  frame_end(f, frame); /* the results are read after its block */
   luaL_checkstack(L, frame->n_results + 2, "too many results");
   lua_getiuservalue(L, 1, 2);
   for (int i = 1; i <= frame->n_results; i++) {

@@ -108,7 +108,7 @@ static int rt_wc(lua_State *L) {
   return 1;
 }
 
-/* In a trace one turn; on the host until left. */
+/* While tracing, the body runs once; on the host, until the loop ends. */
 static int loop_next(lua_State *L) {
   Front *f = front_up(L);
   Frame *frame = frame_arg(L, 1);

@@ -26,7 +26,7 @@ int front_return_loop(lua_State *L, lua_CFunction iter, int frame);
 void front_become_runtime(Front *f, Frame *frame);
 /* A decision that leaves no operation, for those who read the IR. */
 void front_note(lua_State *L, Front *f, const char *what, bool yes);
-/* front_loop.c: a loop whose turns run while tracing goes on? Not behind a dead end. */
+/* front_loop.c: does a loop whose turns run while tracing go on? Not after a dead end. */
 bool front_goes_on(lua_State *L, Front *f, Frame *frame);
 void front_count_turn(lua_State *L, Front *f, Frame *frame); /* raises when there are too many */
 
@@ -54,7 +54,7 @@ int front_fail_unconverted(lua_State *L, const char *what);
 
 /* front_refuse.c: what C cannot do with what a kernel has. */
 void front_check_iterator(lua_State *L, int idx); /* raises for a value, a tensor, a layout */
-/* The message at the top, where Lua complains of a run-time value, with why [-1, +1, m]. */
+/* Adds the reason to the message at the top, if Lua complains of a run-time value [-1, +1, m]. */
 void front_explain(lua_State *L);
 
 /* The runtime functions of the rewriter, by file. */
@@ -63,7 +63,7 @@ extern const luaL_Reg front_flow_fns[], front_loop_fns[], front_for_fns[], front
 void front_open_logic(lua_State *L);
 void front_open_expr(lua_State *L);
 void front_open_replace(lua_State *L);
-void front_open_refuse(lua_State *L); /* behind all others that replace */
+void front_open_refuse(lua_State *L); /* after all others that replace */
 
 /* A kernel calls the function on top of the stack (popped) instead of the C function at idx. */
 void front_replace(lua_State *L, int idx);

@@ -14,7 +14,7 @@ typedef struct Front Front;
 /* --- noting, while a trace runs --- */
 
 void front_begin_reads(lua_State *L, Front *f);
-/* The field `key` of the value at t is read; tables that are not of the host have none to note. */
+/* The field `key` of the value at t is read. Tables that the trace itself made are not noted. */
 void front_note_field(lua_State *L, Front *f, int t, int key);
 void front_note_length(lua_State *L, int t);
 /* The trace itself changes the table at t: any of its fields, or that one. */

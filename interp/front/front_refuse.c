@@ -192,7 +192,7 @@ void front_explain(lua_State *L) {
   lua_concat(L, 2);
 }
 
-/* Behind the other replacements, which are called for what is not refused. */
+/* After the other replacements, which are called for what is not refused. */
 void front_open_refuse(lua_State *L) {
   int top = lua_gettop(L);
   size_t n = 1;

@@ -57,7 +57,7 @@ static bool is_unchanged(const CtIr *ir, size_t n) {
   return n == ir->n_insts;
 }
 
-/* pcall and xpcall: what was recorded cannot be taken back, so an error behind it goes on. */
+/* pcall and xpcall: what was recorded cannot be taken back, so an error after it is raised again. */
 static int protects(lua_State *L) {
   Front *f = front_of(L);
   Co *co = front_co(f, L);

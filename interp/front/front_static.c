@@ -14,7 +14,7 @@
 #include "interp/openers.h"
 #include "front_parts.h"
 
-enum { MAX_CAPTURED = 4096 }; /* values that are looked at behind the function's upvalues */
+enum { MAX_CAPTURED = 4096 }; /* values that are looked at, reached from the function's upvalues */
 
 /* --- looking for run-time values ------------------------------------------------------------------- */
 
@@ -90,7 +90,7 @@ static const char *look_into_function(lua_State *L, Search *s, int f) {
   return NULL;
 }
 
-/* What was found behind the values looked at so far, however deep. */
+/* What can be reached from the values looked at so far, however deep. */
 static const char *look_deeper(lua_State *L, Search *s) {
   const char *kind = NULL;
   int top = lua_gettop(L);
@@ -159,7 +159,7 @@ static int finish(lua_State *L, int status, lua_KContext context) {
   return lua_gettop(L);
 }
 
-/* Protected, since the trace must go on behind an error that the kernel catches. */
+/* Protected: the trace must go on after an error that the kernel catches. */
 static int call_in_trace(lua_State *L, Front *f, int n) {
   CuttleState *s = state_of(L);
   const Front before = *f;

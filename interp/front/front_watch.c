@@ -148,7 +148,7 @@ static int call_metamethod(lua_State *L) {
   return end_metamethod(L, LUA_OK, event);
 }
 
-/* The Lua function at the top is none of ours and not converted. */
+/* The Lua function at the top is the script's own and was not converted. */
 static bool wants_patch(lua_State *L) {
   lua_Debug ar;
   if (!lua_isfunction(L, -1) || lua_iscfunction(L, -1) || src_is_converted(L, -1)) {
@@ -207,7 +207,7 @@ void front_patch_metatables(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* What a script has changed meanwhile stays. Allocates nothing: may run behind any error. */
+/* What a script has changed meanwhile stays. It allocates nothing, so it may run after any error. */
 void front_restore_metatables(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &patches_key) == LUA_TTABLE) {
     for (lua_Integer i = (lua_Integer)lua_rawlen(L, -1) - 3; i > 0; i -= 4) {
@@ -342,7 +342,7 @@ static const struct {
     {"string", "gsub", converts_callback, 3},
 };
 
-/* Where the program is ours, all metatables are noted; in another's only those of kernels. */
+/* In our own program all metatables are noted; in another's, only those of kernels. */
 static void watch_metatables(lua_State *L) {
   if (lua_getglobal(L, "setmetatable") != LUA_TFUNCTION) {
     lua_pop(L, 1);

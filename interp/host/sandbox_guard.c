@@ -98,7 +98,7 @@ static void replace_by_copy(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* getmetatable(x). Of a userdata a copy: with its own a script could give it a finalizer. */
+/* getmetatable(x). A userdata's metatable is copied: with the original a script could add a finalizer. */
 static int get_metatable(lua_State *L) {
   bool is_userdata = lua_type(L, 1) == LUA_TUSERDATA;
   luaL_checkany(L, 1);

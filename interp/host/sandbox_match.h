@@ -26,9 +26,9 @@ void match_init(Match *m, lua_State *L, const char *src, size_t len, const char 
 const char *match_at(Match *m, const char *s, const char *pattern);
 /* Pushes capture i, of the match from s to e; the first of a pattern without any is all of that. */
 void match_push(Match *m, int i, const char *s, const char *e);
-/* Pushes all captures; with s NULL none where the pattern has none. How many. */
+/* Pushes all captures and returns how many. With s NULL a pattern without captures gives none. */
 int match_push_all(Match *m, const char *s, const char *e);
-/* Where the text `what` begins in `in`; NULL: nowhere. */
+/* The place where the text `what` begins in `in`; NULL: nowhere. */
 const char *match_plain(Match *m, const char *in, size_t len, const char *what, size_t what_len);
 
 #endif

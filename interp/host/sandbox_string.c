@@ -12,7 +12,7 @@ static const char specials[] = "^$*+?.([%-";
 
 /* {====== find, match ====== */
 
-/* Where to begin, from 0, of argument 3; false: after the end. */
+/* The place to begin, from 0, that argument 3 names; false: after the end. */
 static bool take_start(lua_State *L, size_t len, size_t *at) {
   lua_Integer i = luaL_optinteger(L, 3, 1);
   if (i < 0) {

@@ -42,7 +42,7 @@ static bool is_utf8(const CuttleState *s) {
   return false;
 }
 
-/* Where print writes to; -1: to the host. */
+/* The file that print writes to; -1: the host gets the text. */
 static int output_of(const CuttleState *s) {
   if (s->options.print != NULL) {
     return -1;

@@ -276,7 +276,7 @@ static void check_fields(lua_State *L, int table, const Kernel *k) {
   }
 }
 
-/* Stack: ..., the table at `table`, and the configuration behind it, which keeps the stream alive. */
+/* Stack: ..., the table at `table`, and after it the configuration, which keeps the stream alive. */
 /* check = true, or a table of options. */
 static void read_check(lua_State *L, int table, const Kernel *k, LaunchConfig *c) {
   int type = lua_getfield(L, table, "check");
@@ -372,7 +372,7 @@ static void push_kernel(lua_State *L, const LaunchConfig *c) {
   lua_getiuservalue(L, 1, CONFIG_KERNEL);
 }
 
-/* Reads the configuration at 1 and the arguments behind it; pushes the kernel. */
+/* Reads the configuration at 1 and the arguments after it; pushes the kernel. */
 static const LaunchConfig *enter_config(lua_State *L, LaunchArgs *args) {
   int n = lua_gettop(L) - 1;
   const LaunchConfig *c = luaL_checkudata(L, 1, CONFIG_TYPE);

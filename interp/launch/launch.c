@@ -203,7 +203,7 @@ static void check_shared(lua_State *L, const Kernel *k, const LaunchConfig *c, c
   }
 }
 
-/* Without the wait it would not only read too early: the launch behind it, which waits for it, would take what came
+/* Without the wait it would not only read too early: the next launch, which waits for it, would take what came
    before it for done. */
 static void check_dependent(lua_State *L, const Kernel *k, const LaunchConfig *c,
                             const Spec *spec) {

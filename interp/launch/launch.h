@@ -176,7 +176,7 @@ int launch_unpack(lua_State *L, int idx);
 /* Pushes "cpu" or "cuda:0", as scripts call the device. */
 const char *launch_push_device(lua_State *L, const CtDevice *d);
 
-/* As a CtLaunch has it: none is {0,0,0}. */
+/* As a CtLaunch has it: {0,0,0} if there is no cluster. */
 CtDim3 launch_cluster(const LaunchConfig *config);
 
 /* Checks grid, block and cluster against the limits of every target. Raises. */

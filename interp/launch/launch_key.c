@@ -340,7 +340,7 @@ static void choose_device(lua_State *L, int kernel, LaunchArgs *a) {
   }
 }
 
-/* Pushes " (a, x, y)", the names of the parameters, or nothing of none. */
+/* Pushes " (a, x, y)", the names of the parameters; "" if there are none. */
 static const char *push_parameters(lua_State *L, int kernel, const Kernel *k) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);

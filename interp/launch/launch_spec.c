@@ -467,7 +467,7 @@ static void anchor_captures(lua_State *L, int kernel) {
   lua_pop(L, 2);
 }
 
-/* What varies without end, as a captured number that counts, must not eat all memory: behind so many
+/* What varies without end, such as a captured number that counts, must not eat all memory: after so many
    specialisations the kernel begins anew, and lets go of what it captured. */
 static void make_room(lua_State *L, int kernel, CtDevice *device) {
   Kernel *k = lua_touserdata(L, kernel);

@@ -177,7 +177,7 @@ static bool take_flag(Program *p) {
   return known;
 }
 
-/* Options up to the first argument that is none. */
+/* Reads options up to the first argument that is not one. */
 static void read_options(Program *p) {
   bool (*const takers[])(Program *) = {take_device, take_traceback, take_sm, take_chunk, take_flag};
   for (; p->at < p->argc && p->exit_code == 0; p->at++) {
@@ -200,7 +200,7 @@ static void read_options(Program *p) {
 }
 
 /* A command of the standard library has options of its own: only those that every command has are
-   read, up to the first argument that is none of them. */
+   read, up to the first argument that is something else. */
 static void read_common_options(Program *p) {
   while (p->at < p->argc && p->exit_code == 0 && (take_device(p) || take_traceback(p))) {
     p->at++;
@@ -325,7 +325,7 @@ static bool choose_emit_device(Program *p) {
   return state_choose_device(p->s, "cpu", &err) == CT_OK;
 }
 
-/* What looks like an option of emit but stands behind the script goes to the script. */
+/* What looks like an option of emit but stands after the script goes to the script. */
 static void note_late_options(const Program *p) {
   static const char *const options[] = {"--sm", "--compile", "--device"};
   for (int i = p->at + 1; i < p->argc; i++) {
@@ -335,7 +335,7 @@ static void note_late_options(const Program *p) {
       if (strncmp(arg, options[k], len) == 0 && (arg[len] == '\0' || arg[len] == '=')) {
         fprintf(
             stderr,
-            "cuttle: %s stands behind the script, so it is an argument of the script; options of "
+            "cuttle: %s stands after the script, so it is an argument of the script; options of "
             "emit stand before it\n",
             arg);
       }
@@ -575,7 +575,7 @@ static void take_log(void *ud, const char *line) {
   }
 }
 
-/* However the program ends, os.exit included, output that nobody got is an error. print flushes, too, so
+/* However the program ends, os.exit included, output that could not be written is an error. print flushes, too, so
    that the stream may know already. */
 static void check_output(void) {
   if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -81,7 +81,7 @@ int repl_call(CuttleState *s, int n_args, int n_results) {
 
 /* {====== Errors ====== */
 
-/* Of a module that is nowhere `require` lists all the places; in the loop the first line will do. */
+/* If a module is missing, `require` lists every place it looked; at the prompt the first line will do. */
 static size_t shown_length(const char *msg) {
   const char *list = strstr(msg, " not found:\n\tno field package.preload");
   return in_repl && list != NULL ? (size_t)(list - msg) + strlen(" not found") : strlen(msg);

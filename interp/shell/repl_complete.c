@@ -74,7 +74,7 @@ static bool is_text(Span s, const char *text) {
 
 typedef enum Place { IN_CODE, IN_STRING, IN_COMMENT } Place;
 
-/* Where the end of the line is; *quote: offset of the quote that opens the string there. */
+/* What the end of the line is in; *quote: offset of the quote that opens the string there. */
 static Place find_place(Span line, size_t *quote) {
   Place place = IN_CODE;
   for (size_t i = 0; i < line.len; i++) {
@@ -484,7 +484,7 @@ static void free_list(char **list) {
   free(list);
 }
 
-/* Sorts the candidates behind list[0], which becomes their common beginning. */
+/* Sorts the candidates after list[0], which becomes their common beginning. */
 static bool add_common(char **list, size_t n) {
   size_t len = 0;
   qsort(list + 1, n, sizeof *list, compare);
@@ -496,7 +496,7 @@ static bool add_common(char **list, size_t n) {
   return list[0] != NULL;
 }
 
-/* Of the list of texts at the top. */
+/* Makes them of the list of texts at the top. */
 static char **to_candidates(lua_State *L) {
   size_t n = (size_t)lua_rawlen(L, -1);
   char **list = n == 0 ? NULL : calloc(n + 2, sizeof *list);

@@ -7,7 +7,7 @@
 
 /* The candidates for the name that ends at `cursor`, as readline takes them: their common beginning,
    then each, then NULL, all from malloc; NULL when there is none. Reads tables and metatables only:
-   nothing of a script runs, but for names() of a layout, and nothing raises. */
+   no script runs, except names() of a layout, and nothing raises. */
 char **complete_line(lua_State *L, const char *line, size_t cursor);
 
 #endif

@@ -1,4 +1,4 @@
-/* repl_edit.c: the line editor: libedit or readline behind one face, by dlopen, so that neither is
+/* repl_edit.c: the line editor: one face for libedit and readline, by dlopen, so that neither is
    needed; and the file of the history, which is our own: one entry a line, whatever lines it has. */
 #include "repl_edit.h"
 
@@ -58,7 +58,7 @@ static bool wait_input(Editor *e) {
   return !is_interrupted;
 }
 
-/* The key that stands for Ctrl-C: a newline, so that the library returns. Where that is no answer, as
+/* The key that stands for Ctrl-C: a newline, so that the library returns. If that is no answer, as
    to readline's `(y or n)`, the key that aborts, in turn with newlines; at first while readline
    completes: it has freed the candidates on the signal. readline shows a key that raised a signal by
    itself, libedit does not. */
@@ -80,7 +80,7 @@ static int read_byte(Editor *e) {
       return interrupt_key(e);
     }
     if (!is_ready) {
-      continue; /* a signal that is none of ours */
+      continue; /* a signal that is not ours */
     }
     ssize_t n = read(STDIN_FILENO, &c, 1);
     if (n > 0) {
@@ -394,7 +394,7 @@ static EditStatus read_plain(Editor *e, const char *prompt) {
   }
   ssize_t n = getline(&e->line, &bytes, stdin);
   if (n < 0) {
-    clearerr(stdin); /* a terminal goes on behind Ctrl-D */
+    clearerr(stdin); /* a terminal goes on after Ctrl-D */
     return EDIT_END;
   }
   e->len = (size_t)n - (e->line[n - 1] == '\n');

@@ -1,5 +1,5 @@
 /* repl_edit.h: lines from standard input for the read-eval-print loop: on a terminal edited by
-   libedit or readline, where one can be loaded, with completion and a history; else plain. */
+   libedit or readline if one can be loaded, with completion and a history; else plain. */
 #ifndef CUTTLE_REPL_EDIT_H
 #define CUTTLE_REPL_EDIT_H
 

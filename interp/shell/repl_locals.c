@@ -37,7 +37,7 @@ static void push_session(lua_State *L) {
 
 /* --- what an input uses and declares --------------------------------------------------------------- */
 
-/* Of the session's locals, the names that occur in the text; a field of such a name counts, and does no harm.
+/* The session's locals whose names occur in the text. A field of such a name counts too, and does no harm.
    Stack: used. */
 static void collect_used(lua_State *L, const LpChunk *c, int used) {
   push_session(L);
@@ -105,7 +105,7 @@ static bool push_tables(lua_State *L, const char *text, size_t len, size_t *end)
 
 typedef enum Form { PARAMETER, VALUE, FIELD } Form; /* ", a", ", c <const>" | "a" | "a = a" */
 
-/* The names of the table whose values are not false; of PARAMETER these are the session's variables. */
+/* The names in the table whose values are not false; in PARAMETER these are the session's variables. */
 static void add_names(lua_State *L, CtText *out, int names, Form form) {
   bool has_comma = form == PARAMETER;
   lua_pushnil(L);

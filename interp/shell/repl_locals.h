@@ -11,7 +11,7 @@
    session when it has come to its end; or the message [-0, +1, m]. */
 int locals_load(lua_State *L, const char *text, size_t len, const char *chunkname);
 
-/* Pushes the value of the session's local; false, and nothing is pushed, where there is none [-0, +0..1, m]. */
+/* Pushes the value of the session's local; false: there is none, and nothing is pushed [-0, +0..1, m]. */
 bool locals_push(lua_State *L, const char *name, size_t len);
 /* Pushes a table with their names as keys [-0, +1, m]. */
 void locals_push_names(lua_State *L);

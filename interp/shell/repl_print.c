@@ -40,7 +40,7 @@ static bool push_function(lua_State *L, int idx) {
   return true;
 }
 
-/* Texts that are files, by how they begin, and what writes them: nobody reads them on a terminal. */
+/* Texts that are files, by how they begin, and what writes them. A terminal does not show these. */
 static const struct {
   const char *begin, *kind, *maker;
 } pictures[] = {{"<?xml ", "SVG", "svg(x, \"x.svg\")"},

@@ -29,7 +29,7 @@ static CtAlloc base_alloc(const CuttleState *s) {
   return s->options.alloc == NULL ? ct_alloc_std : (CtAlloc){s->options.alloc, s->options.alloc_ud};
 }
 
-/* Reserves room under the limit; false when there is none. */
+/* Reserves room under the limit; false: there is no room left. */
 static bool count_bytes(CuttleState *s, size_t old_bytes, size_t new_bytes) {
   if (new_bytes <= old_bytes) {
     atomic_fetch_sub(&s->bytes, old_bytes - new_bytes);
@@ -241,7 +241,7 @@ CuttleState *state_new(const cuttle_Options *options, void (*open)(lua_State *L)
   return s;
 }
 
-/* Nothing may be in flight when what it uses goes away. Faults have nobody left to hear of them. */
+/* Nothing may be in flight when what it uses goes away. Faults are logged: nobody is left to be told. */
 static void wait_devices(CuttleState *s) {
   for (int i = 0; i < STATE_MAX_DEVICES; i++) {
     if (s->cuda[i] != NULL && ct_device_synchronize(s->cuda[i], NULL) != CT_OK) {

@@ -27,7 +27,7 @@ typedef struct StateCoroutine {
   struct StateCoroutine *outer; /* that resumed it; NULL: the main thread */
 } StateCoroutine;
 
-/* Is told of a launch: of which kernel (a stack place), how, with what; launch.h. May raise. */
+/* Is told of a launch: the kernel (a stack place), the configuration, the arguments; launch.h. May raise. */
 struct LaunchConfig;
 struct LaunchArgs;
 struct Spec;

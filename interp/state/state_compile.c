@@ -13,7 +13,7 @@ bool state_is_cpu_only(const CuttleState *s) {
   return s->options.sandbox != 0 && strcmp(s->given_device, "cpu") == 0;
 }
 
-/* "auto" may have found none. */
+/* "auto" may have found no device. */
 static bool has_cuda(const CuttleState *s) {
   for (int i = 0; i < STATE_MAX_DEVICES; i++) {
     if (s->cuda[i] != NULL) {

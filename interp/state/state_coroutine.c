@@ -1,5 +1,5 @@
 /* state_coroutine.c: which coroutines run, one inside another, so that an interrupt reaches them all:
-   Lua's hooks belong to a coroutine, and nobody but us could tell which one it is. coroutine.resume,
+   A hook of Lua belongs to one coroutine, and only we can tell which one runs. coroutine.resume,
    coroutine.close and the functions of coroutine.wrap note it around Lua's own.
 
    A coroutine that died of an error which a hook raised has no hooks any more: what it has still to

@@ -1,4 +1,4 @@
-/* state_hook.c: the owner of Lua's hook, of which a coroutine has one only: interrupts, the limit on
+/* state_hook.c: the owner of Lua's hook. A coroutine has only one, and it serves interrupts, the limit on
    instructions and the watch on calls while a kernel is traced share it. A hook that somebody else had
    set is called as well while calls are watched, and set again afterwards.
 
@@ -72,7 +72,7 @@ static void install_wanted(const CuttleState *s, lua_State *L) {
   install(s, L, wanted_count(s), false);
 }
 
-/* In all coroutines that wait for one another, so that none goes on when the innermost has ended. */
+/* Sets it in all coroutines that wait for one another, so that none goes on after the innermost ends. */
 static void install_all(const CuttleState *s) {
   for (const StateCoroutine *c = s->running; c != NULL; c = c->outer) {
     install_wanted(s, c->L);

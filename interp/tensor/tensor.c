@@ -11,7 +11,7 @@
 #include "runtime/watch/check.h"
 #include "interp/state/state.h"
 
-/* User values: the name's text; the layout as an object, where it remembers what made it. */
+/* User values: the name's text; the layout as an object, if it remembers what made it. */
 enum { NAME_SLOT = 1, LAYOUT_SLOT, N_SLOTS = LAYOUT_SLOT };
 
 /* Compares metatables by address: arguments of launches are tested here, and a look-up by name costs
@@ -87,7 +87,7 @@ Tensor *tensor_check_host(lua_State *L, int idx, const char *op) {
   return t;
 }
 
-/* Copies a layout behind the struct; the nodes need no pointers of their own. */
+/* Copies a layout after the struct; its nodes need no pointers of their own. */
 static CtLayout place_layout(CtNode *at, CtLayout l) {
   memcpy(at, l.shape, l.shape->len * sizeof *at);
   memcpy(at + l.shape->len, l.stride, l.stride->len * sizeof *at);

@@ -30,13 +30,13 @@ typedef struct Tensor {
   bool is_whole;        /* of a guarded one: not tiled yet; coordinates may lie outside its shape */
   uint64_t id;          /* counts the tensors of the state: tells a new one at an old address */
   bool is_closed;       /* host: the storage was given up */
-  CtLayout layout;      /* its nodes lie behind this struct, in the same userdata */
+  CtLayout layout;      /* its nodes lie after this struct, in the same userdata */
   CtInt offset;         /* elements from the start of the storage or buffer; static on the host */
   CtSwizzle swizzle;    /* kernel: that of the buffer */
   CtStorage *storage;   /* one reference; NULL in a kernel and when closed */
   uint32_t buf;         /* kernel: number of the IR's buffer */
   uint32_t serial;      /* kernel: number of the trace that it belongs to */
-  const CtGuard *guard; /* kernel: what it may overhang, or NULL; behind the layout's nodes */
+  const CtGuard *guard; /* kernel: what it may overhang, or NULL; after the layout's nodes */
   const CtWithin *within; /* kernel: coordinates that cut it out, in traces that are checked */
   CtTuple at;   /* of a tensor of coordinates: that of its first element; NULL of one with memory */
   uint32_t tma; /* of coordinates: the number of the tensor that they are of (tma_tensor), or 0 */
@@ -48,12 +48,12 @@ typedef struct Tensor {
   uint8_t key[63];
 } Tensor;
 
-/* NULL when it is none. Raises for one that was kept from a kernel whose trace has ended, or is used on the
+/* NULL: it is not a tensor. Raises for one that was kept from a kernel whose trace has ended, or is used on the
    host, as tensor_check does: whoever uses a tensor has it from one of the two. */
 Tensor *tensor_test(lua_State *L, int idx);
-Tensor *tensor_check(lua_State *L, int idx, const char *op); /* raises when it is none */
+Tensor *tensor_check(lua_State *L, int idx, const char *op); /* raises if it is not a tensor */
 
-/* The same without a look at whose it is: for collecting it and for messages. */
+/* The same without asking which trace it belongs to: for collecting it and for messages. */
 Tensor *tensor_peek(lua_State *L, int idx);
 
 /* Each pushes one new tensor; raises only for want of memory. The layout is copied. */

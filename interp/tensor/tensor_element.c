@@ -81,7 +81,7 @@ static bool index_of(lua_State *L, const Tensor *t, int idx, int n, int64_t *at)
   return (is_table || n > 1) && index_of_modes(L, t, &c, at);
 }
 
-/* Where the element is; NULL: this is none of the plain cases. */
+/* The element's address; NULL: this is not a plain case. */
 static char *find(lua_State *L, const Tensor *t, int idx, int n) {
   int64_t at;
   if (t == NULL || t->in_kernel || t->at != NULL || t->storage == NULL ||

@@ -1,5 +1,5 @@
 /* tensor_print.c: a tensor as text: what it is, then its elements as a matrix for each slice of the
-   modes after the second. Where there are many, the middle is left out. */
+   modes after the second. If there are many, the middle is left out. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

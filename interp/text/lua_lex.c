@@ -55,7 +55,7 @@ static int hex_value(int c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The character `ahead` behind the position; -1 behind the end. */
+/* The character `ahead` places after the position; -1 after the end. */
 static int peek(const Lexer *x, size_t ahead) {
   return x->pos + ahead < x->len ? (unsigned char)x->s[x->pos + ahead] : -1;
 }
@@ -236,7 +236,7 @@ static CtStatus pass_escape(Lexer *x) {
     return pass_utf8_escape(x);
   }
   if (c == 'x' && (hex_value(peek(x, 1)) < 0 || hex_value(peek(x, 2)) < 0)) {
-    return refuse(x, "two hexadecimal digits expected behind \\x in a string");
+    return refuse(x, "two hexadecimal digits expected after \\x in a string");
   }
   if (c <= 0 || strchr("abfnrtvxz\\\"'", c) == NULL) {
     return refuse(x, "invalid escape sequence in a string");
@@ -431,7 +431,7 @@ void lx_clear(LxTokens *t, CtAlloc alloc) {
 
 const char *lx_kind_text(LxKind kind) { return kind_texts[kind]; }
 
-/* The value behind a decimal escape at s[*i], which it passes. */
+/* The value of a decimal escape at s[*i]; moves *i past it. */
 static char decimal_value(const char *s, size_t *i) {
   int v = 0;
   for (int n = 0; n < 3 && is_digit((unsigned char)s[*i]); n++, ++*i) {
@@ -471,7 +471,7 @@ static void skip_line_end(const char *s, size_t *i) {
   *i += is_newline((unsigned char)s[*i]) && s[*i] != c;
 }
 
-/* One escape behind its backslash at s[*i]; returns how many bytes it put into buf. */
+/* One escape, after its backslash, at s[*i]; returns how many bytes it put into buf. */
 static size_t escape_value(const char *s, size_t *i, char *buf) {
   static const char from[] = "abfnrtv", to[] = "\a\b\f\n\r\t\v";
   char c = s[*i];

@@ -31,7 +31,7 @@ typedef struct LxToken {
   LxKind kind;
   int line;       /* on which it ends, as Lua counts */
   uint32_t start; /* offset in the text */
-  uint32_t end;   /* offset just behind it */
+  uint32_t end;   /* offset just after it */
   LxSym *sym;     /* of a name; else NULL */
 } LxToken;
 

@@ -117,7 +117,7 @@ struct LpBlock {
   uint32_t n;
   LpStat *owner; /* NULL for a function's body */
   LpFunc *func;
-  LpTok from, to; /* first token behind the opener; the token that closes it */
+  LpTok from, to; /* first token after the opener; the token that closes it */
   struct RwBlock *rw;
 };
 

@@ -253,7 +253,7 @@ static void parse_params(LpParser *p, LpFunc *f) {
   lp_show_vars(p, f->vars, f->n_vars);
 }
 
-/* '(' parlist ')' block 'end', behind the 'function' at tok */
+/* '(' parlist ')' block 'end', after the 'function' at tok */
 LpExp *lp_function(LpParser *p, LpTok tok, bool is_method, const char *name) {
   LpOpenFunc fs;
   LpScope scope;

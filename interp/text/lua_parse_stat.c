@@ -124,7 +124,7 @@ static void add_for_name(LpParser *p, LpStat *s) {
   s->n_vars++;
 }
 
-/* Name '=' exp ',' exp [',' exp], behind 'for' Name */
+/* Name '=' exp ',' exp [',' exp], after 'for' Name */
 static void parse_fornum(LpParser *p, LpStat *s) {
   uint32_t n;
   s->kind = LP_FORNUM;
@@ -137,7 +137,7 @@ static void parse_fornum(LpParser *p, LpStat *s) {
   }
 }
 
-/* Name {',' Name} 'in' explist, behind 'for' Name */
+/* Name {',' Name} 'in' explist, after 'for' Name */
 static void parse_forin(LpParser *p, LpStat *s) {
   while (lp_accept(p, LX_COMMA)) {
     add_for_name(p, s);
@@ -265,7 +265,7 @@ static void parse_local(LpParser *p) {
   lp_show_vars(p, s->vars, s->n_vars);
 }
 
-/* suffixedexp {',' suffixedexp} '=' explist, behind the first */
+/* suffixedexp {',' suffixedexp} '=' explist, after the first */
 static void parse_assign(LpParser *p, LpStat *s) {
   LpExp *last = s->targets, *value;
   int n = 0;

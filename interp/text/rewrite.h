@@ -30,7 +30,7 @@
    generic for, or a `local x <close>`; one that needs nothing to be done may be nil. So they end on
    every way out: end, break, goto, return, error, coroutine.close. Closing a frame drops all frames
    above it: those of an expression that raised.
-   A frame is *pending* once a run-time exit to it was emitted. The region is *dead* behind an
+   A frame is *pending* once a run-time exit to it was emitted. The region is *dead* after an
    emitted exit, up to the innermost frame whose end some live path can reach: nothing is recorded
    there, and the rewritten code asks dead() so as not to run there at all.
    A jump is *plain*, a jump of Lua, where no run-time arm or logic, no rloop and no frame that a
@@ -112,7 +112,7 @@
      top of the kernel, and returns it: x stays promoted for good. A box of cell becomes a variable
      itself, so that inner functions see it.
    cell(x, name) -> box
-     `x = cell(x, "x")` behind the declaration of a local that an inner function assigns. The box
+     `x = cell(x, "x")` after the declaration of a local that an inner function assigns. The box
      remembers the conditions active at its birth.
    r(x) -> value
      Reads a name that may hold a variable or box: a snapshot.
@@ -130,7 +130,7 @@
    up(name, v) -> v           `x = up("x", v)`: an upvalue of the host is assigned
    gl(name, v) -> v           `x = gl("x", v)`: a global is assigned
    close(v, name) -> frame
-     `local c <close> = close(v, "v")` behind `local v <close> = ...`: an error under a run-time
+     `local c <close> = close(v, "v")` after `local v <close> = ...`: an error under a run-time
      condition; and while the frame is open each run-time exit through it is one.
 
    ## Expressions
@@ -181,7 +181,7 @@ typedef struct RwChunk RwChunk; /* a parsed chunk; immutable but for rw_rewrite'
 typedef struct RwFunction {
   int first_line; /* as debug.getinfo: linedefined, lastlinedefined; both 0 for the chunk */
   int last_line;
-  size_t body;      /* offset in the text just behind the parameter list: a place for a statement */
+  size_t body;      /* offset in the text just after the parameter list: a place for a statement */
   const char *name; /* "f", "o.f", "o:f", or NULL when it has none; lives as long as the chunk */
 } RwFunction;
 

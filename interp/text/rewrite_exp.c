@@ -1,5 +1,5 @@
 /* rewrite_exp.c: writes expressions. The source is copied from token to token by a cursor, with
-   text put before and behind; what is dropped leaves its line ends. A left-deep chain (a.b(c)[d] +
+   text put before and after; what is dropped leaves its line ends. A left-deep chain (a.b(c)[d] +
    e) is walked with a loop, so that its length is not a matter of the C stack: text that opens goes
    out from the outermost node inwards, the rest from the innermost outwards. */
 #include "rewrite_int.h"
@@ -274,7 +274,7 @@ static void open_node(Rw *w, const LpExp *e) {
   }
 }
 
-/* {==== chains: what goes behind the left operand ==== */
+/* {==== chains: what goes after the left operand ==== */
 
 /* Lua blames a failed comparison on its last token, a call on its first. */
 static void close_comparison(Rw *w, const LpExp *e) {
@@ -344,7 +344,7 @@ static bool drops_newline(const Rw *w, const LpExp *e) {
   if (*s != '[') {
     return false;
   }
-  s += 1 + strspn(s + 1, "=") + 1; /* behind the second bracket */
+  s += 1 + strspn(s + 1, "=") + 1; /* after the second bracket */
   return *s == '\n' || *s == '\r';
 }
 

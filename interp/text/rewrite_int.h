@@ -12,7 +12,7 @@ typedef struct RwStat {
   LpVar **set; /* of a construct: the locals it promotes, in order of declaration */
   uint32_t n_set;
   uint32_t number; /* of a loop or label: names what is generated for it; from 1 */
-  bool leaves;     /* a jump in it leads out of it: behind it the region may be dead */
+  bool leaves;     /* a jump in it leads out of it: after it the region may be dead */
   bool has_break;  /* of a loop */
   bool has_region; /* of a label: forward gotos to it, from statement `start` of its block on */
   uint32_t start;

@@ -9,7 +9,7 @@
    Sets. The set of a construct holds the locals that it promotes when it turns out to be run-time:
    those assigned in it and declared before it, and, for each jump in it that leaves it for a target
    T (loop or region), each local declared before T that is assigned in T or promoted by a construct
-   in T: behind a run-time exit the rest of T is conditional. So are then all jumps in T that leave
+   in T: after a run-time exit the rest of T is conditional. So are then all jumps in T that leave
    T, for T': what they need promoted counts for T as well. That is a fixpoint.
 
    Names. Promotion assigns by name at the entry of the construct; a local that hides a promoted one
@@ -350,7 +350,7 @@ static void set_bit(Word *w, uint32_t i) { w[i / 64] |= (Word)1 << (i % 64); }
 static void clear_bit(Word *w, uint32_t i) { w[i / 64] &= ~((Word)1 << (i % 64)); }
 static bool has_bit(const Word *w, uint32_t i) { return (w[i / 64] >> (i % 64) & 1) != 0; }
 
-/* The number of the first construct at or behind token t. */
+/* The number of the first construct at or after token t. */
 static size_t construct_from(const Scan *s, LpTok t) {
   size_t lo = 0, hi = s->n_constructs;
   while (lo < hi) {

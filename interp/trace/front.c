@@ -212,7 +212,7 @@ static int frame_close(lua_State *L) {
   return 0;
 }
 
-/* Of a generator that was never finished: its coroutine is garbage too. */
+/* A generator that was never finished leaves its frame to the collector, with its coroutine. */
 static int frame_gc(lua_State *L) {
   Frame *frame = lua_touserdata(L, 1);
   const Front *f = front_of(L);

@@ -10,7 +10,7 @@
 
 /* The IR of the running trace, or NULL. */
 CtIr *front_ir(lua_State *L);
-/* Also while a function of static_fn runs, where the trace has no IR to record in. */
+/* True also while a function of static_fn runs, when the trace has no IR to record in. */
 bool front_is_tracing(lua_State *L);
 /* The same as front_ir; outside a trace raises `'<name>' exists only inside a kernel`. Sets the script line of
    the operations that follow to the caller's. */

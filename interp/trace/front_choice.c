@@ -110,7 +110,7 @@ static void enter_else(CtIr *ir, CtVal if_op) {
   }
 }
 
-/* Stores each arm's value in the variable, where the arm is taken. */
+/* Stores each arm's value in the variable if the arm is taken. */
 static void store_arms(lua_State *L, CtIr *ir, const Arm *arms, int n, CtVal var, CtDtype type) {
   CtRegion here = ir->cur;
   for (int i = 0; i < n; i++) {

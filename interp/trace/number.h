@@ -15,7 +15,7 @@ typedef struct TypedNumber {
   double f;
 } TypedNumber;
 
-bool number_test(lua_State *L, int idx, TypedNumber *out); /* false: it is none */
+bool number_test(lua_State *L, int idx, TypedNumber *out); /* false: it is something else */
 void number_push(lua_State *L, TypedNumber n);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct Range { /* index runs from start while it is < stop (> for a nega
   bool is_i64;      /* a bound is an i64, though its value may be known */
 } Range;
 
-/* NULL: the value is none. */
+/* NULL: the value is not a range. */
 static inline Range *range_test(lua_State *L, int idx) {
   return luaL_testudata(L, idx, RANGE_TYPE);
 }

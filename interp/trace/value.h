@@ -35,15 +35,15 @@ CtVal value_cast(lua_State *L, int idx, CtDtype type, const char *what);
 /* May a run-time value of type `is` become one of type `want` without saying so? Never a narrower one. */
 bool value_converts(CtDtype is, CtDtype want);
 
-/* The type of a computation with values of both types; `op` as in value_pair. Raises where there is none. */
+/* The type of a computation with values of both types; `op` as in value_pair. Raises if there is none. */
 CtDtype value_common(lua_State *L, CtDtype a, CtDtype b, const char *op);
 
 /* Both operands of a binary operation of the script, brought to one type by the rules of the language
    (docs/kernels.md, "Mixed types"); at least one is a run-time value. `op` as in messages: "+". */
 void value_pair(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y);
-/* Likewise the two sides of a choice: a narrow type stays, when both have it or one is a Lua number. */
+/* The same for the two sides of a choice: a narrow type stays if both have it or one is a Lua number. */
 void value_choice(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y);
-/* A shift has the type of its left side where that is unsigned, whatever counts. */
+/* A shift has the type of its left side if that is unsigned, whatever the type of the count. */
 void value_shift(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y);
 
 /* "int", "float", "bool": how messages call a run-time value's type. */

@@ -8,7 +8,7 @@ enum { FIRST_BYTES = 4096, MAX_BYTES = 256 * 1024, ALIGN = 16 };
 
 struct CtArenaBlock {
   CtArenaBlock *next;
-  size_t cap, used; /* bytes behind the header */
+  size_t cap, used; /* bytes after the header */
 };
 
 #define HEADER_BYTES ((sizeof(CtArenaBlock) + ALIGN - 1) / ALIGN * ALIGN)

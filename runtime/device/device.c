@@ -292,7 +292,7 @@ static void read_info(CtDevice *d, int ordinal) {
   (void)d->cu->cuDeviceTotalMem_v2(&info->memory_bytes, d->device);
   read_attributes(d, info);
   read_uuid(d, info);
-  /* From 9.0 on, the architecture's own instructions are behind the suffix. */
+  /* From 9.0 on, the architecture's own instructions need the suffix. */
   snprintf(info->arch, sizeof info->arch, "sm_%d%s", info->sm, info->sm >= 90 ? "a" : "");
 }
 

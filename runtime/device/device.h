@@ -222,7 +222,7 @@ typedef struct CtPrintSite {
   int n;
 } CtPrintSite;
 
-typedef struct CtPrintArgs { /* what the kernel gets, behind its other parameters */
+typedef struct CtPrintArgs { /* what the kernel gets after its other parameters */
   CtDevPtr log;
   uint32_t first;
 } CtPrintArgs;

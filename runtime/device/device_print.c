@@ -76,7 +76,7 @@ static size_t used_words(const CtPrintLog *log) {
   return (size_t)(log->words[USED] < log->words[ROOM] ? log->words[USED] : log->words[ROOM]);
 }
 
-/* Reads the record at *at and goes behind it. False at the end, and at a record that is not all there, as
+/* Reads the record at *at and moves past it. False at the end, and at a record that is not all there, as
    a fault leaves it: how long it is nobody knows. */
 static bool next_record(const CtPrintLog *log, size_t *at, Record *out) {
   size_t end = used_words(log);

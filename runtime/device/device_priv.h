@@ -13,7 +13,7 @@ struct CtLabel {
   CtLabel *next; /* in CtDevice.dead_labels */
   size_t bytes;  /* of the whole block */
   int line;
-  const char *name, *chunk; /* behind the struct; chunk is "" when unknown */
+  const char *name, *chunk; /* after the struct; chunk is "" when unknown */
 };
 
 enum { CT_RING_LEN = 16 }; /* a power of two */

@@ -98,7 +98,7 @@ static const char *find(const char *s, const char *end, const char *word) {
   return p != NULL && p < end ? p : NULL;
 }
 
-/* The "(" of the `(line): ` behind the file's name, which may hold parentheses itself. */
+/* The "(" of the `(line): ` after the file's name, which may hold parentheses itself. */
 static const char *find_line(const char *s, const char *end, int *line) {
   for (const char *p = find(s, end, "("); p != NULL; p = find(p + 1, end, "(")) {
     size_t n_digits = strspn(p + 1, "0123456789");

@@ -1,5 +1,5 @@
 /* nvrtc_cubin.c: reads a cubin: an ELF file of 64 bits whose section .nv.info is a list of attributes, each
-   {u8 format, u8 attribute, u16 size}, where format 4 has `size` bytes behind it: for REGCOUNT and
+   {u8 format, u8 attribute, u16 size}; format 4 has `size` bytes after it: for REGCOUNT and
    FRAME_SIZE the number of a symbol and a value. NVIDIA does not document it; the attributes' names
    and numbers (EIATTR_REGCOUNT 0x2f, EIATTR_FRAME_SIZE 0x11) are those of public disassemblers, and what is
    read agrees with what `ptxas -v` prints. */
