@@ -9,6 +9,7 @@
 #include "launch.h"
 #include "runtime/device/nvrtc.h"
 #include "interp/openers.h"
+#include "interp/state/record.h"
 
 #define STREAM_TYPE "stream"
 #define EVENT_TYPE "event"
@@ -139,21 +140,13 @@ static int event_elapsed(lua_State *L) { /* start:elapsed(stop): milliseconds */
 
 /* --- devices --------------------------------------------------------------------------------------------- */
 
-static void push_device_info(lua_State *L, const CtDeviceInfo *info) {
-  lua_createtable(L, 0, 8);
-  lua_pushstring(L, info->name);
-  lua_setfield(L, -2, "name");
-  lua_pushinteger(L, info->ordinal);
-  lua_setfield(L, -2, "ordinal");
-  lua_pushinteger(L, info->sm);
-  lua_setfield(L, -2, "sm");
-  lua_pushinteger(L, info->n_sms);
-  lua_setfield(L, -2, "n_sms");
-  lua_pushinteger(L, (lua_Integer)info->memory_bytes);
-  lua_setfield(L, -2, "memory_bytes");
-  lua_pushinteger(L, (lua_Integer)info->shared_block_optin_bytes);
-  lua_setfield(L, -2, "shared_bytes");
-}
+static const Field device_fields[] = {
+    FIELD(CtDeviceInfo, name),
+    FIELD(CtDeviceInfo, ordinal),
+    FIELD(CtDeviceInfo, sm),
+    FIELD(CtDeviceInfo, n_sms),
+    FIELD(CtDeviceInfo, memory_bytes),
+    FIELD_AS("shared_bytes", CtDeviceInfo, shared_block_optin_bytes)};
 
 /* device([text]): chooses the current device ("cpu", "cuda", "cuda:1"); returns a table about it. */
 static int lang_device(lua_State *L) {
@@ -166,17 +159,14 @@ static int lang_device(lua_State *L) {
   }
   diag_check(L, state_device(s, &d, &err), &err);
   if (d != NULL) {
-    push_device_info(L, ct_device_info(d));
+    RECORD_PUSH(L, device_fields, ct_device_info(d));
   } else {
     CtSimtEngine *engine;
     diag_check(L, state_simt(s, &engine, &err), &err);
     lua_createtable(L, 0, 3);
-    lua_pushliteral(L, "CPU engine");
-    lua_setfield(L, -2, "name");
-    lua_pushinteger(L, ct_simt_threads(engine));
-    lua_setfield(L, -2, "threads");
-    lua_pushstring(L, ct_simt_isa(engine));
-    lua_setfield(L, -2, "isa");
+    record_text(L, "name", "CPU engine");
+    record_integer(L, "threads", ct_simt_threads(engine));
+    record_text(L, "isa", ct_simt_isa(engine));
   }
   return 1;
 }
@@ -438,16 +428,14 @@ static int cuda_config_call(lua_State *L) {
   return 0;
 }
 
+static const Field function_fields[] = {FIELD(CtFunctionInfo, registers),
+                                        FIELD(CtFunctionInfo, local_bytes)};
+static const Field twin_fields[] = {FIELD(CudaKernel, compile_ms)};
+
 static int cuda_kernel_info(lua_State *L) {
   const CudaKernel *k = luaL_checkudata(L, 1, CUDA_KERNEL_TYPE);
-  const CtFunctionInfo *info = ct_function_info(k->fn);
-  lua_createtable(L, 0, 3);
-  lua_pushinteger(L, info->registers);
-  lua_setfield(L, -2, "registers");
-  lua_pushinteger(L, (lua_Integer)info->local_bytes);
-  lua_setfield(L, -2, "local_bytes");
-  lua_pushnumber(L, k->compile_ms);
-  lua_setfield(L, -2, "compile_ms");
+  RECORD_PUSH(L, function_fields, ct_function_info(k->fn));
+  RECORD_SET(L, twin_fields, k);
   return 1;
 }
 

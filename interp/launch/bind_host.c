@@ -18,6 +18,7 @@
 #include "interp/algebra/bind.h"
 #include "launch.h"
 #include "runtime/base/newfile.h"
+#include "interp/state/record.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
@@ -68,13 +69,10 @@ static int terminal(lua_State *L) {
   int columns = columns_of(s, is_terminal ? fd : -1);
   lua_createtable(L, 0, 3);
   if (columns > 0) {
-    lua_pushinteger(L, columns);
-    lua_setfield(L, -2, "columns");
+    record_integer(L, "columns", columns);
   }
-  lua_pushboolean(L, is_utf8(s));
-  lua_setfield(L, -2, "utf8");
-  lua_pushboolean(L, is_terminal && !is_dumb && *env_text(s, "NO_COLOR") == '\0');
-  lua_setfield(L, -2, "color");
+  record_bool(L, "utf8", is_utf8(s));
+  record_bool(L, "color", is_terminal && !is_dumb && *env_text(s, "NO_COLOR") == '\0');
   return 1;
 }
 

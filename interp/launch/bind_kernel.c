@@ -11,6 +11,7 @@
 #include "launch_check.h"
 #include "runtime/device/nvrtc.h"
 #include "interp/openers.h"
+#include "interp/state/record.h"
 
 #define CONFIG_TYPE "launch configuration"
 #define LAUNCHER_TYPE "launcher"
@@ -500,14 +501,10 @@ static int config_ptx(lua_State *L) {
   return 1;
 }
 
-static void set_number(lua_State *L, const char *name, double v) {
-  lua_pushnumber(L, v);
-  lua_setfield(L, -2, name);
-}
-static void set_integer(lua_State *L, const char *name, int64_t v) {
-  lua_pushinteger(L, v);
-  lua_setfield(L, -2, name);
-}
+static const Field spec_fields[] = {FIELD(Spec, trace_ms), FIELD(Spec, emit_ms),
+                                    FIELD(Spec, compile_ms), FIELD(Spec, from_cache)};
+static const Field function_fields[] = {FIELD(CtFunctionInfo, registers),
+                                        FIELD(CtFunctionInfo, local_bytes)};
 
 /* A table: registers per thread, bytes, occupancy, and what making the specialisation cost. */
 static int config_info(lua_State *L) {
@@ -515,28 +512,21 @@ static int config_info(lua_State *L) {
   CtIr *ir;
   const LaunchConfig *c = luaL_checkudata(L, 1, CONFIG_TYPE);
   const Spec *spec = look(L, &ir, &args);
-  lua_createtable(L, 0, 10);
-  set_integer(L, "shared_bytes", ct_ir_shared_bytes(ir));
-  set_number(L, "trace_ms", spec->trace_ms);
-  set_number(L, "emit_ms", spec->emit_ms);
-  set_number(L, "compile_ms", spec->compile_ms);
-  lua_pushboolean(L, spec->from_cache);
-  lua_setfield(L, -2, "from_cache");
+  RECORD_PUSH(L, spec_fields, spec);
+  record_integer(L, "shared_bytes", ct_ir_shared_bytes(ir));
   if (spec->fn != NULL) {
-    const CtFunctionInfo *info = ct_function_info(spec->fn);
     int n_blocks = 0;
     CtErr err;
     int threads = (int)(c->block.x * c->block.y * c->block.z);
-    set_integer(L, "registers", info->registers);
-    set_integer(L, "local_bytes", (int64_t)info->local_bytes);
+    RECORD_SET(L, function_fields, ct_function_info(spec->fn));
     unsigned smem = spec->shared_bytes + c->shared_bytes;
     const CtLaunch launch = {.block = c->block, .cluster = launch_cluster(c), .shared_bytes = smem};
     if (ct_function_occupancy(spec->fn, threads, smem, &n_blocks, &err) == CT_OK) {
-      set_integer(L, "blocks_per_sm", n_blocks);
+      record_integer(L, "blocks_per_sm", n_blocks);
     }
     if (launch.cluster.x != 0 &&
         ct_function_clusters(spec->fn, &launch, &n_blocks, &err) == CT_OK) {
-      set_integer(L, "active_clusters", n_blocks);
+      record_integer(L, "active_clusters", n_blocks);
     }
   }
   return 1;

@@ -1,5 +1,4 @@
-/* launch_check.c: launches that are checked (runtime/watch/check.h): the holder of a check, and the launch
-   option `check`. */
+/* launch_check.c: launches that are checked (runtime/watch/check.h), and the launch option `check`. */
 #include "launch_check.h"
 
 #include <lauxlib.h>
@@ -8,36 +7,20 @@
 
 enum { MAX_LISTED = 10 };
 
-void launch_check_stop(const CheckHolder *h) {
-  if (h->check != NULL && h->state->watch == ct_check_watch(h->check)) {
-    h->state->watch = NULL;
-    h->state->check = NULL;
-  }
-}
+static void close_check(void *check) { ct_check_close(check); }
 
-int launch_check_close(lua_State *L) {
-  CheckHolder *h = luaL_checkudata(L, 1, CHECK_TYPE);
-  launch_check_stop(h);
-  ct_check_close(h->check);
-  h->check = NULL;
-  return 0;
-}
+const WatcherKind launch_check_kind = {
+    "check", "check: launches are being watched already, by check, profile or trace", close_check};
 
-CheckHolder *launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single) {
+void launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single) {
   const CtCheckOptions options = {
       .nan = c->check_nan, .no_global = c->check_no_global, .is_single = is_single};
-  CuttleState *s = state_of(L);
+  CtCheck *check;
   CtErr err;
-  CheckHolder *h = lua_newuserdatauv(L, sizeof *h, 0);
-  *h = (CheckHolder){.state = s};
-  luaL_setmetatable(L, CHECK_TYPE);
-  if (s->watch != NULL) {
-    diag_error(L, "check: launches are being watched already, by check, profile or trace");
-  }
-  diag_check(L, ct_check_open(s->alloc, &options, &h->check, &err), &err);
-  s->watch = ct_check_watch(h->check);
-  s->check = h->check;
-  return h;
+  Watcher *w = watcher_push(L, &launch_check_kind, 0);
+  diag_check(L, ct_check_open(w->state->alloc, &options, &check, &err), &err);
+  w->tool = w->state->check = check;
+  watcher_start(w, ct_check_watch(check));
 }
 
 void launch_check_read(lua_State *L, int table, LaunchConfig *c) {
@@ -76,20 +59,19 @@ static void add_line(lua_State *L, luaL_Buffer *b, const CtFinding *f) {
 }
 
 void launch_check_end(lua_State *L) {
-  CheckHolder *h = lua_touserdata(L, -1);
-  size_t n = ct_check_count(h->check);
+  Watcher *w = lua_touserdata(L, -1);
+  size_t n = ct_check_count(w->tool);
   luaL_Buffer b;
-  launch_check_stop(h);
+  watcher_stop(L, w);
   if (n == 0) {
-    ct_check_close(h->check);
-    h->check = NULL;
+    watcher_drop(w);
     lua_pop(L, 1);
     return;
   }
   luaL_buffinit(L, &b);
   for (size_t i = 0; i < n && i < MAX_LISTED; i++) {
     luaL_addstring(&b, i > 0 ? "\n" : "");
-    add_line(L, &b, ct_check_finding(h->check, i));
+    add_line(L, &b, ct_check_finding(w->tool, i));
   }
   if (n > MAX_LISTED) {
     lua_pushfstring(L, "\nand %d more", (int)(n - MAX_LISTED));

@@ -6,6 +6,7 @@
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
 #include "interp/launch/launch_check.h"
+#include "interp/state/record.h"
 #include "runtime/watch/check.h"
 #include "interp/openers.h"
 
@@ -55,84 +56,55 @@ static int call_script(lua_State *L) {
   return lua_gettop(L);
 }
 
-static CheckHolder *holder_of(lua_State *L) {
-  CheckHolder *h = luaL_checkudata(L, 1, CHECK_TYPE);
-  luaL_argcheck(L, h->check != NULL, 1, "the check is closed");
-  return h;
-}
+static Watcher *check_of(lua_State *L) { return watcher_check(L, &launch_check_kind); }
 
 static int check_stop(lua_State *L) {
-  launch_check_stop(holder_of(L));
+  watcher_stop(L, check_of(L));
   return 0;
 }
 
 static int check_launches(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)ct_check_launches(holder_of(L)->check));
+  lua_pushinteger(L, (lua_Integer)ct_check_launches(check_of(L)->tool));
   return 1;
 }
 
-static void set_text(lua_State *L, const char *key, const char *value) {
-  lua_pushstring(L, value);
-  lua_setfield(L, -2, key);
-}
-
-static void set_integer(lua_State *L, const char *key, int64_t value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, key);
-}
-
-static void set_triple(lua_State *L, const char *key, const int64_t v[3]) {
-  lua_createtable(L, 3, 0);
-  for (int i = 0; i < 3; i++) {
-    lua_pushinteger(L, v[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, key);
-}
-
-static void push_finding(lua_State *L, const CtFinding *f) {
-  lua_createtable(L, 0, 12);
-  set_text(L, "kind", ct_check_names[f->kind]);
-  set_text(L, "kernel", f->kernel);
-  set_text(L, "chunk", f->chunk);
-  set_integer(L, "line", f->line);
-  if (f->other_chunk != NULL) {
-    set_text(L, "other_chunk", f->other_chunk);
-    set_integer(L, "other_line", f->other_line);
-  }
-  set_text(L, "buffer", f->buffer); /* none: NULL is nil */
-  set_integer(L, "count", f->count > INT64_MAX ? INT64_MAX : (int64_t)f->count);
-  set_text(L, "message", f->text);
-  set_triple(L, "block", f->block);
-  set_triple(L, "thread", f->thread);
-}
+static const Field finding_fields[] = {FIELD_NAMED("kind", CtFinding, kind, ct_check_names),
+                                       FIELD(CtFinding, kernel),
+                                       FIELD(CtFinding, chunk),
+                                       FIELD(CtFinding, line),
+                                       FIELD(CtFinding, other_chunk),
+                                       FIELD(CtFinding, buffer),
+                                       FIELD(CtFinding, count),
+                                       FIELD_AS("message", CtFinding, text),
+                                       FIELD(CtFinding, block),
+                                       FIELD(CtFinding, thread)};
 
 static int check_findings(lua_State *L) {
-  const CtCheck *c = holder_of(L)->check;
+  const CtCheck *c = check_of(L)->tool;
   lua_createtable(L, (int)ct_check_count(c), 0);
   for (size_t i = 0; i < ct_check_count(c); i++) {
-    push_finding(L, ct_check_finding(c, i));
+    const CtFinding *f = ct_check_finding(c, i);
+    RECORD_PUSH(L, finding_fields, f);
+    if (f->other_chunk != NULL) {
+      record_integer(L, "other_line", f->other_line);
+    }
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
-  lua_pushboolean(L, ct_check_is_partial(c));
-  lua_setfield(L, -2, "is_partial");
+  record_bool(L, "is_partial", ct_check_is_partial(c));
   return 1;
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------ */
 
 void bind_open_check(lua_State *L) {
-  static const luaL_Reg meta[] = {
-      {"__close", launch_check_close}, {"__gc", launch_check_close}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"stop", check_stop},
                                      {"launches", check_launches},
                                      {"findings", check_findings},
                                      {NULL, NULL}};
-  bind_new_type(L, CHECK_TYPE, meta, methods);
-  lua_pushcfunction(L, check_begin);
-  lua_setfield(L, -2, "_check");
-  lua_pushcfunction(L, choose_cpu);
-  lua_setfield(L, -2, "_choose_cpu");
-  lua_pushcfunction(L, call_script);
-  lua_setfield(L, -2, "_call_script");
+  static const luaL_Reg functions[] = {{"_check", check_begin},
+                                       {"_choose_cpu", choose_cpu},
+                                       {"_call_script", call_script},
+                                       {NULL, NULL}};
+  watcher_new_type(L, &launch_check_kind, methods);
+  luaL_setfuncs(L, functions, 0);
 }

@@ -6,64 +6,52 @@
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "interp/launch/launch.h"
+#include "interp/launch/watcher.h"
+#include "interp/state/record.h"
 #include "runtime/emit/emit_cuda.h"
 #include "runtime/device/nvrtc.h"
 #include "runtime/device/nvrtc_cubin.h"
 #include "runtime/watch/profile.h"
 #include "interp/openers.h"
 
-#define SESSION_TYPE "profile session"
+/* User value 1: what is known of each program, by tag: {source, options, symbol, ...}; 2: the capability that
+   CUDA C is kept for, times 10; 0: none is. */
+enum { KNOWN = 1, SM };
 
-static const char session_key = 0; /* its address names the session that watches, in the registry */
+static void close_profile(void *profile) { ct_profile_close(profile); }
 
-/* User value 1: what is known of each program, by tag: {source, options, symbol, ...}. */
-typedef struct Session {
-  CuttleState *state;
-  CtProfile *profile;  /* NULL: closed */
-  int sm;              /* whose CUDA C is kept; 0: none */
-  StateOnLaunch outer; /* who was told of launches before */
-} Session;
+static const WatcherKind kind = {
+    "profile session",
+    "profile: launches are being watched already, by check, trace or another profile; end that first",
+    close_profile};
 
 /* --- watching ------------------------------------------------------------------------------------------- */
 
-static void set_text(lua_State *L, const char *name, const char *text) {
-  lua_pushstring(L, text);
-  lua_setfield(L, -2, name);
-}
-static void set_count(lua_State *L, const char *name, uint64_t n) {
-  lua_pushinteger(L, (lua_Integer)n);
-  lua_setfield(L, -2, name);
-}
-static void set_flag(lua_State *L, const char *name, bool v) {
-  lua_pushboolean(L, v);
-  lua_setfield(L, -2, name);
-}
-
 /* The CUDA C that this launch would run on a device of the session's capability, for its registers. What
    keeps it from being made is kept instead. */
-static void keep_source(lua_State *L, const Session *h, int kernel, const LaunchConfig *config,
+static void keep_source(lua_State *L, int sm, int kernel, const LaunchConfig *config,
                         LaunchArgs *args) {
   const Kernel *k = lua_touserdata(L, kernel);
   CtErr err = {0};
   CtText text;
-  Spec *spec = spec_trace(L, kernel, config, args, launch_cuda_target(h->sm), false, &err);
+  Spec *spec = spec_trace(L, kernel, config, args, launch_cuda_target(sm), false, &err);
   if (spec == NULL) {
-    set_text(L, "why", err.msg);
+    record_text(L, "why", err.msg);
     return;
   }
   char symbol[CT_EMIT_NAME_MAX];
   ct_emit_kernel_name(&spec->ir, symbol);
-  ct_text_init(&text, h->state->alloc);
+  ct_text_init(&text, k->state->alloc);
   CtStatus status = spec_emit(spec, true, &text, &err); /* the PTX is to know the script's lines */
-  spec_free(h->state, spec);
+  spec_free(k->state, spec);
   if (status != CT_OK) {
     ct_text_clear(&text);
-    set_text(L, "why", err.msg);
+    record_text(L, "why", err.msg);
     return;
   }
   bind_push_text(L, &text);
   lua_setfield(L, -2, "source");
-  set_text(L, "symbol", symbol);
+  record_text(L, "symbol", symbol);
   const char *options[LAUNCH_MAX_OPTIONS];
   int n = kernel_options(k, options);
   lua_createtable(L, n, 0);
@@ -74,6 +62,9 @@ static void keep_source(lua_State *L, const Session *h, int kernel, const Launch
   lua_setfield(L, -2, "options");
 }
 
+static const Field shared_fields[] = {FIELD(CtSimtBuf, name), FIELD(CtSimtBuf, at),
+                                      FIELD_AS("elements", CtSimtBuf, n)};
+
 /* What the tensors in shared memory are, by number of the buffer: their layouts, whole, and where they
    begin. Aliases under another type have the same place. */
 static void push_shared(lua_State *L, const CtSimtProgram *p) {
@@ -83,13 +74,10 @@ static void push_shared(lua_State *L, const CtSimtProgram *p) {
     if (b->space != CT_SHARED) {
       continue;
     }
-    lua_createtable(L, 0, 7);
-    set_text(L, "name", b->name);
-    set_text(L, "dtype", ct_dtypes[b->dtype].name);
-    set_count(L, "bytes", ct_dtype_bytes(b->dtype));
-    set_count(L, "at", b->at);
-    set_count(L, "elements", (uint64_t)b->n);
-    set_flag(L, "alias", b->of != b->dtype);
+    RECORD_PUSH(L, shared_fields, b);
+    record_text(L, "dtype", ct_dtypes[b->dtype].name);
+    record_integer(L, "bytes", (int64_t)ct_dtype_bytes(b->dtype));
+    record_bool(L, "alias", b->of != b->dtype);
     bind_push_layout(L, b->layout);
     lua_setfield(L, -2, "layout");
     if (b->swizzle.bits != 0) {
@@ -100,24 +88,24 @@ static void push_shared(lua_State *L, const CtSimtProgram *p) {
   }
 }
 
+static const Field kernel_fields[] = {FIELD(Kernel, line), FIELD(Kernel, chunk),
+                                      FIELD(Kernel, static_shapes)};
+
 static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                       const Spec *spec) {
   int top = lua_gettop(L);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key);
-  const Session *h = luaL_checkudata(L, -1, SESSION_TYPE);
-  ct_profile_tag(h->profile, spec->id);
-  if (!ct_profile_knows(h->profile, spec->id)) {
-    const Kernel *k = lua_touserdata(L, kernel);
-    lua_getiuservalue(L, -1, 1);
-    lua_newtable(L);
-    set_count(L, "line", (uint64_t)k->line);
-    set_text(L, "chunk", k->chunk);
-    set_flag(L, "static_shapes", k->static_shapes);
-    set_count(L, "smem", config->shared_bytes);
+  const Watcher *w = watcher_push_told(L, &kind);
+  ct_profile_tag(w->tool, spec->id);
+  if (!ct_profile_knows(w->tool, spec->id)) {
+    lua_getiuservalue(L, -1, SM);
+    int sm = (int)lua_tointeger(L, -1);
+    lua_getiuservalue(L, -2, KNOWN);
+    RECORD_PUSH(L, kernel_fields, lua_touserdata(L, kernel));
+    record_integer(L, "smem", config->shared_bytes);
     push_shared(L, spec->simt);
     lua_setfield(L, -2, "shared");
-    if (h->sm != 0) {
-      keep_source(L, h, kernel, config, args);
+    if (sm != 0) {
+      keep_source(L, sm, kernel, config, args);
     }
     lua_rawseti(L, -2, (lua_Integer)spec->id);
   }
@@ -132,46 +120,24 @@ static int to_limit(lua_State *L, int idx, const char *name) {
    sm 0: their CUDA C is not kept; blocks, patterns: see ct_profile_limit. */
 static int profile_begin(lua_State *L) {
   CtErr err;
-  CuttleState *s = state_of(L);
+  CtProfile *profile;
   if (front_is_tracing(L)) {
     return diag_error(L, "profile: a kernel cannot count its own launches; call it outside");
   }
-  if (s->watch != NULL) {
-    return diag_error(L, "profile: launches are being watched already, by check, trace or another "
-                         "profile; end that first");
-  }
-  int sm = (int)bind_to_option(L, 1, 0, 999, "profile", "sm");
+  lua_settop(L, 3);
+  Watcher *w = watcher_push(L, &kind, SM);
+  lua_pushinteger(L, bind_to_option(L, 1, 0, 999, "profile", "sm"));
+  lua_setiuservalue(L, -2, SM);
   int n_blocks = to_limit(L, 2, "blocks");
   uint32_t n_patterns = (uint32_t)to_limit(L, 3, "patterns");
-  Session *h = lua_newuserdatauv(L, sizeof *h, 1);
-  *h = (Session){.state = s, .sm = sm, .outer = s->on_launch};
-  luaL_setmetatable(L, SESSION_TYPE);
   lua_newtable(L);
-  lua_setiuservalue(L, -2, 1);
-  diag_check(L, ct_profile_open(s->alloc, &h->profile, &err), &err);
-  ct_profile_limit(h->profile, n_blocks, n_patterns);
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
-  s->watch = ct_profile_watch(h->profile);
-  s->on_launch = on_launch;
+  lua_setiuservalue(L, -2, KNOWN);
+  diag_check(L, ct_profile_open(w->state->alloc, &profile, &err), &err);
+  w->tool = profile;
+  ct_profile_limit(profile, n_blocks, n_patterns);
+  watcher_tell(L, w, on_launch, NULL);
+  watcher_start(w, ct_profile_watch(profile));
   return 1;
-}
-
-static void stop(lua_State *L, Session *h) {
-  if (h->profile != NULL && h->state->watch == ct_profile_watch(h->profile)) {
-    h->state->watch = NULL;
-    h->state->on_launch = h->outer;
-    lua_pushnil(L);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
-  }
-}
-
-static int session_close(lua_State *L) {
-  Session *h = luaL_checkudata(L, 1, SESSION_TYPE);
-  stop(L, h);
-  ct_profile_close(h->profile);
-  h->profile = NULL;
-  return 0;
 }
 
 /* --- what was counted ------------------------------------------------------------------------------------ */
@@ -184,13 +150,14 @@ static const char *const works[] = {
 static const char *const spaces[] = {
     [CT_GLOBAL] = "global", [CT_SHARED] = "shared", [CT_REGISTER] = "register"};
 
+static const Field pattern_fields[] = {FIELD_AS("count", CtProfilePattern, n),
+                                       FIELD(CtProfilePattern, warp), FIELD(CtProfilePattern, cost),
+                                       FIELD(CtProfilePattern, ideal)};
+
 /* Offsets by lane from 1 on; false of a lane that is not active. */
 static void push_pattern(lua_State *L, const CtProfilePattern *p) {
-  lua_createtable(L, CT_LANES, 5);
-  set_count(L, "count", p->n);
-  set_count(L, "warp", (uint64_t)p->warp);
-  set_count(L, "cost", (uint64_t)p->cost);
-  set_count(L, "ideal", (uint64_t)p->ideal);
+  lua_createtable(L, CT_LANES, CT_ARRAY_LEN(pattern_fields));
+  RECORD_SET(L, pattern_fields, p);
   for (int i = 0; i < CT_LANES; i++) {
     if ((p->mask >> i & 1) != 0) {
       lua_pushinteger(L, p->off[i]);
@@ -221,20 +188,43 @@ static void set_extents(lua_State *L, const char *name, const uint16_t *extent, 
   lua_setfield(L, -2, name);
 }
 
+static const Field box_fields[] = {FIELD(CtProfileSite, reduces), FIELD(CtProfileSite, map),
+                                   FIELD_AS("call", CtProfileSite, n_call),
+                                   FIELD(CtProfileSite, n_fewest)};
+
 /* Fields of an operand of tma_load or tma_store. */
 static void push_box(lua_State *L, const CtProfileSite *s, const CtProfileMem *m) {
+  RECORD_SET(L, box_fields, s);
   set_extents(L, "box", s->box, s->n_box);
-  set_count(L, "swizzle", s->swizzle == 0 ? 0 : UINT64_C(16) << s->swizzle);
-  set_flag(L, "reduces", s->reduces);
-  set_count(L, "delivered", m->delivered);
-  set_count(L, "map", s->map);
-  set_count(L, "call", s->n_call);
-  set_count(L, "n_fewest", s->n_fewest);
+  record_integer(L, "swizzle", s->swizzle == 0 ? 0 : INT64_C(16) << s->swizzle);
+  record_integer(L, "delivered", (int64_t)m->delivered);
   int n = 0;
   while (n < 5 && s->fewest[n] > 0) {
     n++;
   }
   set_extents(L, "fewest", s->fewest, n);
+}
+
+static const char *const mmas[] = {[CT_PROFILE_MMA_NONE] = NULL,
+                                   [CT_PROFILE_MMA_OPERAND] = "operand",
+                                   [CT_PROFILE_MMA_SUM] = "sum"};
+static const Field site_fields[] = {FIELD(CtProfileSite, buf),
+                                    FIELD_NAMED("role", CtProfileSite, role, roles),
+                                    FIELD(CtProfileSite, reads),
+                                    FIELD(CtProfileSite, writes),
+                                    FIELD_AS("atomic", CtProfileSite, is_atomic),
+                                    FIELD_AS("async", CtProfileSite, is_async),
+                                    FIELD_NAMED("mma", CtProfileSite, mma, mmas)};
+static const Field mem_fields[] = {FIELD(CtProfileMem, requests), FIELD(CtProfileMem, lanes),
+                                   FIELD(CtProfileMem, bytes),    FIELD(CtProfileMem, used),
+                                   FIELD(CtProfileMem, sectors),  FIELD(CtProfileMem, wavefronts),
+                                   FIELD(CtProfileMem, ideal)};
+
+/* The element type of a tensor in memory. */
+static void set_type(lua_State *L, const CtProfileBuf *b) {
+  record_text(L, "space", spaces[b->space]);
+  record_text(L, "dtype", ct_dtypes[b->dtype].name);
+  record_integer(L, "element_bytes", (int64_t)ct_dtype_bytes(b->dtype));
 }
 
 static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {
@@ -243,29 +233,13 @@ static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {
   const CtProfileMem *m = &p->mems[site];
   const CtProfileBuf *b = &p->bufs[s->buf];
   lua_createtable(L, 0, 20);
-  set_text(L, "tensor", b->name);
-  set_count(L, "buf", s->buf);
-  set_text(L, "space", spaces[b->space]);
-  set_text(L, "dtype", ct_dtypes[b->dtype].name);
-  set_count(L, "element_bytes", ct_dtype_bytes(b->dtype));
-  set_text(L, "role", roles[s->role]);
-  set_flag(L, "reads", s->reads);
-  set_flag(L, "writes", s->writes);
-  set_flag(L, "atomic", s->is_atomic);
-  set_flag(L, "async", s->is_async);
-  set_count(L, "vec", s->width.vec);
-  set_text(L, "why", ct_width_whys[s->width.why]);
-  set_text(L, "blamed", blamed[s->width.of]);
-  if (s->mma != CT_PROFILE_MMA_NONE) {
-    set_text(L, "mma", s->mma == CT_PROFILE_MMA_SUM ? "sum" : "operand");
-  }
-  set_count(L, "requests", m->requests);
-  set_count(L, "lanes", m->lanes);
-  set_count(L, "bytes", m->bytes);
-  set_count(L, "used", m->used);
-  set_count(L, "sectors", m->sectors);
-  set_count(L, "wavefronts", m->wavefronts);
-  set_count(L, "ideal", m->ideal);
+  RECORD_SET(L, site_fields, s);
+  RECORD_SET(L, mem_fields, m);
+  record_text(L, "tensor", b->name);
+  set_type(L, b);
+  record_integer(L, "vec", s->width.vec);
+  record_text(L, "why", ct_width_whys[s->width.why]);
+  record_text(L, "blamed", blamed[s->width.of]);
   if (s->is_box) {
     push_box(L, s, m);
   }
@@ -273,28 +247,28 @@ static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {
   lua_setfield(L, -2, "patterns");
 }
 
+static const Field in_fields[] = {
+    FIELD_NAMED("op", CtProfileIn, op, ct_simt_names),
+    FIELD_NAMED("work", CtProfileIn, work, works), FIELD_AS("f64", CtProfileIn, is_f64),
+    FIELD_AS("branch", CtProfileIn, is_branch), FIELD_AS("barrier", CtProfileIn, is_barrier)};
+static const Field count_fields[] = {FIELD_AS("amount", CtProfileCount, work),
+                                     FIELD(CtProfileCount, n), FIELD(CtProfileCount, lanes),
+                                     FIELD(CtProfileCount, partial), FIELD(CtProfileCount, splits)};
+
 static void push_row(lua_State *L, const CtProfileProgram *p, uint32_t row, uint32_t *site) {
   const CtProfileIn *in = &p->rows[row];
   const CtProfileCount *c = &p->counts[row];
   lua_createtable(L, 0, 14);
-  set_text(L, "chunk", p->chunks[in->loc.chunk]);
-  set_count(L, "line", (uint64_t)in->loc.line);
-  set_text(L, "op", ct_simt_names[in->op]);
-  set_text(L, "work", works[in->work]);
-  set_count(L, "amount", c->work);
+  RECORD_SET(L, in_fields, in);
+  RECORD_SET(L, count_fields, c);
+  record_text(L, "chunk", p->chunks[in->loc.chunk]);
+  record_integer(L, "line", in->loc.line);
   if (in->wgmma_n > 0) {
     lua_pushfstring(L, "64x%dx%d", (int)in->wgmma_n, (int)in->wgmma_k);
     lua_setfield(L, -2, "wgmma");
   }
-  set_flag(L, "f64", in->is_f64);
-  set_flag(L, "branch", in->is_branch);
-  set_flag(L, "barrier", in->is_barrier);
-  set_count(L, "shuffles", in->n_shuffles * c->n);
-  set_count(L, "votes", in->n_votes * c->n);
-  set_count(L, "n", c->n);
-  set_count(L, "lanes", c->lanes);
-  set_count(L, "partial", c->partial);
-  set_count(L, "splits", c->splits);
+  record_integer(L, "shuffles", (int64_t)(in->n_shuffles * c->n));
+  record_integer(L, "votes", (int64_t)(in->n_votes * c->n));
   lua_newtable(L);
   for (int n = 0; *site < p->n_sites && p->sites[*site].in == row; ++*site) {
     push_mem(L, p, *site);
@@ -303,40 +277,31 @@ static void push_row(lua_State *L, const CtProfileProgram *p, uint32_t row, uint
   lua_setfield(L, -2, "mem");
 }
 
+static const Field buf_fields[] = {FIELD(CtProfileBuf, name),
+                                   FIELD_AS("elements", CtProfileBuf, n_elems)};
+static const Field known_fields[] = {FIELD(CtProfileBuf, read_once),
+                                     FIELD(CtProfileBuf, written_once),
+                                     FIELD_AS("read_by_block", CtProfileBuf, read_block),
+                                     FIELD_AS("written_by_block", CtProfileBuf, written_block)};
+
 static void push_tensor(lua_State *L, const CtProfileBuf *b) {
   lua_createtable(L, 0, 9);
-  set_text(L, "name", b->name);
-  set_text(L, "space", spaces[b->space]);
-  set_text(L, "dtype", ct_dtypes[b->dtype].name);
-  set_count(L, "element_bytes", ct_dtype_bytes(b->dtype));
-  set_count(L, "elements", (uint64_t)b->n_elems);
+  RECORD_SET(L, buf_fields, b);
+  set_type(L, b);
   if (b->is_known) {
-    set_count(L, "read_once", b->read_once);
-    set_count(L, "written_once", b->written_once);
-    set_count(L, "read_by_block", b->read_block);
-    set_count(L, "written_by_block", b->written_block);
+    RECORD_SET(L, known_fields, b);
   }
 }
 
-static void push_sizes(lua_State *L, const int64_t v[3]) {
-  lua_createtable(L, 3, 0);
-  for (int i = 0; i < 3; i++) {
-    lua_pushinteger(L, v[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-}
+static const Field program_fields[] = {
+    FIELD(CtProfileProgram, name), FIELD(CtProfileProgram, block), FIELD(CtProfileProgram, grid),
+    FIELD_AS("launches", CtProfileProgram, n_launches), FIELD(CtProfileProgram, shared_bytes)};
 
 /* One program's counts, and what on_launch kept of it, which the table at `kept` has by tag. */
 static void push_program(lua_State *L, const CtProfileProgram *p, int kept) {
   uint32_t site = 0;
   lua_rawgeti(L, kept, (lua_Integer)p->tag);
-  set_text(L, "name", p->name);
-  push_sizes(L, p->block);
-  lua_setfield(L, -2, "block");
-  push_sizes(L, p->grid);
-  lua_setfield(L, -2, "grid");
-  set_count(L, "launches", p->n_launches);
-  set_count(L, "shared_bytes", p->shared_bytes);
+  RECORD_SET(L, program_fields, p);
   lua_createtable(L, (int)p->n_rows, 0);
   for (uint32_t i = 0; i < p->n_rows; i++) {
     push_row(L, p, i, &site);
@@ -356,44 +321,41 @@ static void push_program(lua_State *L, const CtProfileProgram *p, int kept) {
 
 /* session:finish() -> a list of programs, in the order of their first launches; the session is over. */
 static int session_finish(lua_State *L) {
-  Session *h = luaL_checkudata(L, 1, SESSION_TYPE);
-  if (h->profile == NULL) {
-    return diag_error(L, "profile: the session is over");
-  }
-  stop(L, h);
-  if (ct_profile_is_partial(h->profile)) {
+  Watcher *w = watcher_check(L, &kind);
+  watcher_stop(L, w);
+  if (ct_profile_is_partial(w->tool)) {
     return luaL_error(L, "not enough memory");
   }
   lua_settop(L, 1);
-  lua_getiuservalue(L, 1, 1); /* stack: session, kept */
+  lua_getiuservalue(L, 1, KNOWN); /* stack: session, kept */
   lua_newtable(L);
-  for (uint32_t i = 0; i < ct_profile_size(h->profile); i++) {
-    push_program(L, ct_profile_program(h->profile, i), 2);
+  for (uint32_t i = 0; i < ct_profile_size(w->tool); i++) {
+    push_program(L, ct_profile_program(w->tool, i), 2);
     lua_rawseti(L, 3, (lua_Integer)i + 1);
   }
   return 1;
 }
 
+static const Field wave_fields[] = {FIELD(CtProfileWave, unique), FIELD(CtProfileWave, together)};
+
 /* session:waves(i, n) -> {[map] = {unique =, together =}}, nil where there were too many boxes: of program i's boxes
    in waves of n blocks; see ct_profile_waves. After finish, until the session is closed. */
 static int session_waves(lua_State *L) {
-  Session *h = luaL_checkudata(L, 1, SESSION_TYPE);
+  CtProfile *profile = watcher_check(L, &kind)->tool;
   lua_Integer i = luaL_checkinteger(L, 2), n = luaL_checkinteger(L, 3);
-  if (h->profile == NULL || i < 1 || i > (lua_Integer)ct_profile_size(h->profile) || n < 1) {
-    return diag_error(L, "profile: no such program, or the session is closed");
+  if (i < 1 || i > (lua_Integer)ct_profile_size(profile) || n < 1) {
+    return diag_error(L, "profile: no such program");
   }
-  const CtProfileProgram *p = ct_profile_program(h->profile, (uint32_t)i - 1);
+  const CtProfileProgram *p = ct_profile_program(profile, (uint32_t)i - 1);
   if (p->lacks_boxes) {
     return 0;
   }
   CtProfileWave *waves = lua_newuserdatauv(L, (p->n_sites + 1) * sizeof *waves, 0);
-  ct_profile_waves(h->profile, (uint32_t)i - 1, n, waves);
+  ct_profile_waves(profile, (uint32_t)i - 1, n, waves);
   lua_newtable(L);
   for (uint32_t site = 0; site < p->n_sites; site++) {
     if (waves[site].unique > 0) {
-      lua_createtable(L, 0, 2);
-      set_count(L, "unique", waves[site].unique);
-      set_count(L, "together", waves[site].together);
+      RECORD_PUSH(L, wave_fields, &waves[site]);
       lua_rawseti(L, -2, (lua_Integer)site);
     }
   }
@@ -465,10 +427,8 @@ static int profile_registers(lua_State *L) {
 
 /* --- opening --------------------------------------------------------------------------------------------- */
 
-static const luaL_Reg session_meta[] = {
-    {"__gc", session_close}, {"__close", session_close}, {NULL, NULL}};
 static const luaL_Reg session_methods[] = {
-    {"finish", session_finish}, {"waves", session_waves}, {"close", session_close}, {NULL, NULL}};
+    {"finish", session_finish}, {"waves", session_waves}, {NULL, NULL}};
 static const luaL_Reg functions[] = {{"_profile_begin", profile_begin},
                                      {"_profile_registers", profile_registers},
                                      {"_profile_ptx", profile_ptx},
@@ -476,6 +436,6 @@ static const luaL_Reg functions[] = {{"_profile_begin", profile_begin},
                                      {NULL, NULL}};
 
 void bind_open_profile(lua_State *L) {
-  bind_new_type(L, SESSION_TYPE, session_meta, session_methods);
+  watcher_new_type(L, &kind, session_methods);
   luaL_setfuncs(L, functions, 0);
 }

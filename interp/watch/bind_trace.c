@@ -4,63 +4,38 @@
 
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
+#include "interp/launch/watcher.h"
 #include "runtime/layout/composed.h"
 #include "runtime/watch/trace.h"
+#include "interp/state/record.h"
 #include "interp/state/source_load.h"
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
 
-#define HOLDER_TYPE "trace"
+static void close_trace(void *trace) { ct_simt_trace_close(trace); }
 
-/* Keeps the watcher apart from what may raise. */
-typedef struct Holder {
-  CtSimtTrace *trace;
-  CuttleState *state;
-  bool is_watching;
-} Holder;
+static const WatcherKind kind = {
+    "trace",
+    "trace: launches are being watched already, by check or profile; trace in a run without them",
+    close_trace};
 
-static void unwatch(Holder *h) {
-  if (h->is_watching) {
-    h->state->watch = NULL;
-    h->is_watching = false;
-  }
-}
-
-static int holder_close(lua_State *L) {
-  Holder *h = luaL_checkudata(L, 1, HOLDER_TYPE);
-  unwatch(h);
-  ct_simt_trace_close(h->trace);
-  h->trace = NULL;
-  return 0;
-}
+static const char *const row_kinds[] = {"reads", "writes", "computes", "zeros"};
+static const Field row_fields[] = {FIELD_NAMED("kind", CtTraceRow, kind, row_kinds),
+                                   FIELD_AS("line", CtTraceRow, loc.line), FIELD(CtTraceRow, block),
+                                   FIELD(CtTraceRow, thread), FIELD_AS("times", CtTraceRow, n)};
 
 static void push_row(lua_State *L, const CtSimtProgram *p, const CtTraceRow *row) {
-  static const char *const kinds[] = {"reads", "writes", "computes", "zeros"};
   static const char *const spaces[] = {"global", "shared", "register"};
   CtTracePlace at = ct_simt_trace_place(p, row);
   lua_createtable(L, 0, 10);
-  lua_pushstring(L, kinds[row->kind]);
-  lua_setfield(L, -2, "kind");
-  lua_pushstring(L, at.chunk);
-  lua_setfield(L, -2, "chunk");
-  lua_pushinteger(L, row->loc.line);
-  lua_setfield(L, -2, "line");
-  lua_pushinteger(L, row->block);
-  lua_setfield(L, -2, "block");
-  lua_pushinteger(L, row->thread);
-  lua_setfield(L, -2, "thread");
-  lua_pushinteger(L, row->n);
-  lua_setfield(L, -2, "times");
+  RECORD_SET(L, row_fields, row);
+  record_text(L, "chunk", at.chunk);
   if (at.tensor != NULL) {
-    lua_pushstring(L, at.tensor);
-    lua_setfield(L, -2, "tensor");
-    lua_pushstring(L, spaces[at.space]);
-    lua_setfield(L, -2, "space");
-    lua_pushinteger(L, row->off);
-    lua_setfield(L, -2, "offset");
+    record_text(L, "tensor", at.tensor);
+    record_text(L, "space", spaces[at.space]);
+    record_integer(L, "offset", row->off);
     if (at.space == CT_SHARED && row->owner != row->block) {
-      lua_pushinteger(L, row->owner);
-      lua_setfield(L, -2, "owner");
+      record_integer(L, "owner", row->owner);
     }
   }
 }
@@ -145,8 +120,7 @@ static void push_shared(lua_State *L, const CtSimtProgram *p) {
     lua_createtable(L, 0, 2);
     bind_push_composed(L, &layout);
     lua_setfield(L, -2, "layout");
-    lua_pushinteger(L, (lua_Integer)ct_dtype_bytes(t.dtype));
-    lua_setfield(L, -2, "bytes");
+    record_integer(L, "bytes", (int64_t)ct_dtype_bytes(t.dtype));
     lua_setfield(L, -2, t.name);
   }
 }
@@ -157,8 +131,7 @@ static void push_written(lua_State *L, const CtSimtProgram *p) {
   lua_newtable(L);
   for (uint32_t i = 1; ct_simt_trace_tensor(p, i, &t); i++) {
     if (t.space == CT_GLOBAL && !t.is_alias && t.is_written) {
-      lua_pushboolean(L, true);
-      lua_setfield(L, -2, t.name);
+      record_bool(L, t.name, true);
     }
   }
 }
@@ -171,11 +144,11 @@ static void push_extents(lua_State *L, const int64_t extents[3]) {
   }
 }
 
-static void push_rows(lua_State *L, Holder *h, const CtSimtProgram *p) {
+static void push_rows(lua_State *L, const Watcher *w, const CtSimtProgram *p) {
   const CtTraceRow *rows;
   size_t n;
   CtErr err;
-  diag_check(L, ct_simt_trace_rows(h->trace, &rows, &n, &err), &err);
+  diag_check(L, ct_simt_trace_rows(w->tool, &rows, &n, &err), &err);
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
     push_row(L, p, &rows[i]);
@@ -185,16 +158,15 @@ static void push_rows(lua_State *L, Holder *h, const CtSimtProgram *p) {
 
 /* --- launching --------------------------------------------------------------------------------------------- */
 
-enum { HOLDER = 1, KERNEL, LAUNCH, NAME, OFFSET, LIMIT, ARGS }; /* places on the stack */
+enum { WATCHER = 1, KERNEL, LAUNCH, NAME, OFFSET, LIMIT, ARGS }; /* places on the stack */
 
-static void launch_watched(lua_State *L, Holder *h, int n) {
-  for (CtSimtWatch *watch; (watch = ct_simt_trace_next(h->trace)) != NULL;) {
+static void launch_watched(lua_State *L, Watcher *w, int n) {
+  for (CtSimtWatch *watch; (watch = ct_simt_trace_next(w->tool)) != NULL;) {
     lua_pushvalue(L, LAUNCH);
     push_copies(L, ARGS, n);
-    h->state->watch = watch;
-    h->is_watching = true;
+    watcher_start(w, watch);
     lua_call(L, n, 0);
-    unwatch(h);
+    watcher_pause(w);
   }
 }
 
@@ -205,11 +177,10 @@ static void launch_watched(lua_State *L, Holder *h, int n) {
    extents; names of what the kernel writes. A cluster's record takes `limit` bytes at most. */
 static int trace_rows(lua_State *L) {
   CtErr err;
-  Holder *h = lua_newuserdatauv(L, sizeof *h, 0);
-  *h = (Holder){.state = state_of(L)};
-  luaL_setmetatable(L, HOLDER_TYPE);
-  lua_insert(L, HOLDER);
-  lua_toclose(L, HOLDER);
+  CtSimtTrace *trace;
+  Watcher *w = watcher_push(L, &kind, 0);
+  lua_insert(L, WATCHER);
+  lua_toclose(L, WATCHER);
   if (launch_unpack(L, 2) != 0) {
     return diag_type_error(L, 2, "trace", "a launch configuration");
   }
@@ -217,21 +188,17 @@ static int trace_rows(lua_State *L) {
   lua_insert(L, KERNEL);
   const Kernel *k = lua_touserdata(L, KERNEL);
   luaL_argcheck(L, luaL_checkinteger(L, LIMIT) >= 0, LIMIT, "bytes");
-  if (h->state->watch != NULL) {
-    return diag_error(
-        L, "trace: launches are being watched already, by check or profile; trace in a run without "
-           "them");
-  }
   diag_check(L,
-             ct_simt_trace_open(h->state->alloc, luaL_checkstring(L, NAME),
+             ct_simt_trace_open(w->state->alloc, luaL_checkstring(L, NAME),
                                 luaL_checkinteger(L, OFFSET), (size_t)luaL_checkinteger(L, LIMIT),
-                                &h->trace, &err),
+                                &trace, &err),
              &err);
-  launch_watched(L, h, lua_gettop(L) - ARGS + 1);
+  w->tool = trace;
+  launch_watched(L, w, lua_gettop(L) - ARGS + 1);
   const CtSimtProgram *p = k->specs->simt; /* the one that just ran comes first */
-  push_rows(L, h, p);
+  push_rows(L, w, p);
   push_shared(L, p);
-  push_extents(L, ct_simt_trace_grid(h->trace));
+  push_extents(L, ct_simt_trace_grid(trace));
   push_extents(L, ct_simt_trace_block(p));
   push_written(L, p);
   return 5;
@@ -241,12 +208,11 @@ static int trace_rows(lua_State *L) {
 static int source(lua_State *L) { return src_push_text(L, luaL_checkstring(L, 1)) ? 1 : 0; }
 
 void bind_open_trace(lua_State *L) {
-  static const luaL_Reg meta[] = {{"__close", holder_close}, {"__gc", holder_close}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"_trace", trace_rows},
                                        {"_launch", unpack},
                                        {"_copies", copies},
                                        {"_source", source},
                                        {NULL, NULL}};
-  bind_new_type(L, HOLDER_TYPE, meta, NULL);
+  watcher_new_type(L, &kind, NULL);
   luaL_setfuncs(L, functions, 0);
 }
