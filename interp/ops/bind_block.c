@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "call.h"
 #include "traced.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
@@ -249,24 +250,14 @@ static int lang_axpby(lua_State *L) { /* alpha, X, beta, Y */
   return 0;
 }
 
-/* --- barriers ----------------------------------------------------------------------------------------------- */
+/* --- barriers and copies in flight ---------------------------------------------------------------------- */
 
-static int effect(lua_State *L, const char *name, CtOp op, int64_t imm) {
-  ct_ir_effect(front_here(L, name), op, imm);
-  return 0;
-}
-
-static int lang_sync_threads(lua_State *L) { return effect(L, "sync_threads", CT_OP_BARRIER, 0); }
-static int lang_sync_warp(lua_State *L) { return effect(L, "sync_warp", CT_OP_SYNC_WARP, 0); }
-static int lang_cp_fence(lua_State *L) { return effect(L, "cp_async_fence", CT_OP_CP_FENCE, 0); }
-
-static int lang_cp_wait(lua_State *L) { /* groups that may be pending */
-  int64_t n = lua_isnoneornil(L, 1) ? 0 : bind_to_static(L, 1, "cp_async_wait");
-  if (n < 0 || n > 7) {
-    return diag_error(L, "cp_async_wait: %I groups; expected 0 to 7", (LUAI_UACINT)n);
-  }
-  return effect(L, "cp_async_wait", CT_OP_CP_WAIT, n);
-}
+static const CallArg wait_args[] = {{call_count, 0, 7, "number of groups"}};
+static const CallRow rows[] = {
+    {"sync_threads", call_effect, CT_OP_BARRIER, 0, CALL_NO_ARGS},
+    {"sync_warp", call_effect, CT_OP_SYNC_WARP, 0, CALL_NO_ARGS},
+    {"cp_async_fence", call_effect, CT_OP_CP_FENCE, 0, CALL_NO_ARGS},
+    {"cp_async_wait", call_effect, CT_OP_CP_WAIT, 0, CALL_ARGS(wait_args)}};
 
 /* --- loops ---------------------------------------------------------------------------------------------------- */
 
@@ -400,10 +391,6 @@ static const luaL_Reg block_functions[] = {{"shared", lang_shared},
                                            {"fragment", lang_fragment},
                                            {"fragment_like", lang_fragment_like},
                                            {"axpby", lang_axpby},
-                                           {"sync_threads", lang_sync_threads},
-                                           {"sync_warp", lang_sync_warp},
-                                           {"cp_async_fence", lang_cp_fence},
-                                           {"cp_async_wait", lang_cp_wait},
                                            {"range", lang_range},
                                            {"axes", lang_axes},
                                            {"_tiles_of", lang_tiles_of},
@@ -425,6 +412,7 @@ void bind_open_block(lua_State *L) { /* language table on top */
   bind_add_fields(L, axis_names);
   lua_pop(L, 1);
   bind_new_type(L, RANGE_TYPE, range_meta, no_methods);
+  call_add_rows(L, rows, CT_ARRAY_LEN(rows));
   luaL_setfuncs(L, block_functions, 0);
   for (int i = 0; i < (int)CT_ARRAY_LEN(indices); i++) {
     int *which = lua_newuserdatauv(L, sizeof *which, 0);

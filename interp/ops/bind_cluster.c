@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 
 #include "access.h"
+#include "call.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "interp/state/state.h"
@@ -13,37 +14,21 @@
 
 /* --- the cluster --------------------------------------------------------------------------------- */
 
-static int lang_cluster_rank(lua_State *L) {
-  CtIr *ir = front_here(L, "cluster_rank");
-  value_push(L, ct_ir_cluster_rank(ir));
-  return 1;
-}
+static void cluster_rank(Call *c) { c->result[0] = ct_ir_cluster_rank(c->ir); }
 
 static int lang_cluster_size(lua_State *L) {
   lua_pushinteger(L, ct_ir_cluster_size(front_here(L, "cluster_size")));
   return 1;
 }
 
-static int lang_cluster_arrive(lua_State *L) {
-  ct_ir_effect(front_here(L, "cluster_arrive"), CT_OP_CLUSTER_ARRIVE, 0);
-  return 0;
-}
-
-static int lang_cluster_wait(lua_State *L) {
-  ct_ir_effect(front_here(L, "cluster_wait"), CT_OP_CLUSTER_WAIT, 0);
-  return 0;
-}
-
 /* Without clusters every target has it: a block is one. */
-static int lang_cluster_sync(lua_State *L) {
-  CtIr *ir = front_here(L, "cluster_sync");
-  if (ct_ir_cluster_size(ir) == 1) {
-    ct_ir_effect(ir, CT_OP_BARRIER, 0);
+static void cluster_sync(Call *c) {
+  if (ct_ir_cluster_size(c->ir) == 1) {
+    ct_ir_effect(c->ir, CT_OP_BARRIER, 0);
   } else {
-    ct_ir_effect(ir, CT_OP_CLUSTER_ARRIVE, 0);
-    ct_ir_effect(ir, CT_OP_CLUSTER_WAIT, 0);
+    ct_ir_effect(c->ir, CT_OP_CLUSTER_ARRIVE, 0);
+    ct_ir_effect(c->ir, CT_OP_CLUSTER_WAIT, 0);
   }
-  return 0;
 }
 
 /* A shared tensor, as the block of a rank has it. */
@@ -76,31 +61,24 @@ static int lang_remote(lua_State *L) { /* tensor, rank */
   return 1;
 }
 
-/* --- dependent launches --------------------------------------------------------------------------- */
-
-static int lang_grid_wait(lua_State *L) {
-  state_of(L)->may_overlap = true;
-  ct_ir_grid_wait(front_here(L, "grid_dependency_wait"));
-  return 0;
-}
-
-static int lang_grid_launch(lua_State *L) {
-  ct_ir_effect(front_here(L, "grid_dependency_launch"), CT_OP_GRID_LAUNCH, 0);
-  return 0;
+static void grid_wait(Call *c) {
+  state_of(c->L)->may_overlap = true;
+  ct_ir_grid_wait(c->ir);
 }
 
 /* --- opening -------------------------------------------------------------------------------------- */
 
-static const luaL_Reg cluster_functions[] = {{"cluster_rank", lang_cluster_rank},
-                                             {"cluster_size", lang_cluster_size},
-                                             {"cluster_sync", lang_cluster_sync},
-                                             {"cluster_arrive", lang_cluster_arrive},
-                                             {"cluster_wait", lang_cluster_wait},
-                                             {"remote", lang_remote},
-                                             {"grid_dependency_wait", lang_grid_wait},
-                                             {"grid_dependency_launch", lang_grid_launch},
-                                             {NULL, NULL}};
+static const CallRow rows[] = {
+    {"cluster_rank", cluster_rank, 0, 0, CALL_NO_ARGS},
+    {"cluster_sync", cluster_sync, 0, 0, CALL_NO_ARGS},
+    {"cluster_arrive", call_effect, CT_OP_CLUSTER_ARRIVE, 0, CALL_NO_ARGS},
+    {"cluster_wait", call_effect, CT_OP_CLUSTER_WAIT, 0, CALL_NO_ARGS},
+    {"grid_dependency_wait", grid_wait, 0, 0, CALL_NO_ARGS},
+    {"grid_dependency_launch", call_effect, CT_OP_GRID_LAUNCH, 0, CALL_NO_ARGS}};
+static const luaL_Reg functions[] = {
+    {"cluster_size", lang_cluster_size}, {"remote", lang_remote}, {NULL, NULL}};
 
 void bind_open_cluster(lua_State *L) { /* language table on top */
-  luaL_setfuncs(L, cluster_functions, 0);
+  call_add_rows(L, rows, CT_ARRAY_LEN(rows));
+  luaL_setfuncs(L, functions, 0);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "call.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "interp/tensor/tensor.h"
@@ -73,33 +74,12 @@ static int lang_gemm(lua_State *L) { /* [mma,] A, B, C[, {order =, accumulate =}
   return 0;
 }
 
-/* --- wgmma -------------------------------------------------------------------------------------------- */
-
-static int effect(lua_State *L, const char *name, CtOp op, int64_t imm) {
-  CtIr *ir = front_here(L, name);
-  enum { SM90 = 90 };
-  if (ir->target.is_cuda && ir->target.sm != SM90) {
-    return diag_error(
-        L, "%s: it needs sm_90a, but the kernel is compiled for sm_%d; the CPU engine runs it",
-        name, ir->target.sm);
-  }
-  ct_ir_effect(ir, op, imm);
-  return 0;
-}
-
-static int lang_wgmma_fence(lua_State *L) { return effect(L, "wgmma_fence", CT_OP_WGMMA_FENCE, 0); }
-
-static int lang_wgmma_commit(lua_State *L) {
-  return effect(L, "wgmma_commit", CT_OP_WGMMA_COMMIT, 0);
-}
-
-static int lang_wgmma_wait(lua_State *L) { /* groups that may be pending */
-  int64_t n = lua_isnoneornil(L, 1) ? 0 : bind_to_static(L, 1, "wgmma_wait");
-  if (n < 0 || n > 7) {
-    return diag_error(L, "wgmma_wait: %I groups; expected 0 to 7", (LUAI_UACINT)n);
-  }
-  return effect(L, "wgmma_wait", CT_OP_WGMMA_WAIT, n);
-}
+/* What orders products by wgmma; of how many groups some may be pending. */
+static const CallArg wait_args[] = {{call_count, 0, 7, "number of groups"}};
+static const CallRow rows[] = {
+    {"wgmma_fence", call_effect, CT_OP_WGMMA_FENCE, CALL_SM90A, CALL_NO_ARGS},
+    {"wgmma_commit", call_effect, CT_OP_WGMMA_COMMIT, CALL_SM90A, CALL_NO_ARGS},
+    {"wgmma_wait", call_effect, CT_OP_WGMMA_WAIT, CALL_SM90A, CALL_ARGS(wait_args)}};
 
 /* Is a kernel being traced? Then tensors are made in its memory. */
 static int is_tracing(lua_State *L) {
@@ -123,9 +103,9 @@ static int come_threads(lua_State *L) {
 static const luaL_Reg functions[] = {{"gemm", lang_gemm},
                                      {"_is_tracing", is_tracing},
                                      {"_come_threads", come_threads},
-                                     {"wgmma_fence", lang_wgmma_fence},
-                                     {"wgmma_commit", lang_wgmma_commit},
-                                     {"wgmma_wait", lang_wgmma_wait},
                                      {NULL, NULL}};
 
-void bind_open_gemm(lua_State *L) { luaL_setfuncs(L, functions, 0); }
+void bind_open_gemm(lua_State *L) {
+  call_add_rows(L, rows, CT_ARRAY_LEN(rows));
+  luaL_setfuncs(L, functions, 0);
+}

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "call.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "interp/tensor/tensor.h"
@@ -37,16 +38,6 @@ typedef struct Named {
   int64_t threads;
 } Named;
 
-/* On a CUDA device older than sm there is no such instruction. */
-static void need_sm(lua_State *L, const CtIr *ir, const char *op, int sm, bool is_specific) {
-  int have = ir->target.sm;
-  if (ir->target.is_cuda && (is_specific ? have != sm : have < sm)) {
-    diag_error(L,
-               "%s: it needs sm_%d%s, but the kernel is compiled for sm_%d; the CPU engine runs it",
-               op, sm, is_specific ? "a" : "", have);
-  }
-}
-
 static void check_memory(lua_State *L, const CtIr *ir) {
   if (ir->failed) {
     luaL_error(L, "not enough memory");
@@ -77,7 +68,7 @@ static int lang_mbarrier(lua_State *L) { /* n, count */
   CtIr *ir = front_here(L, "mbarrier");
   int n = bind_to_index(L, 1, 1, MAX_BARRIERS, "mbarrier", "number of barriers");
   int count = bind_to_index(L, 2, 1, MAX_COUNT, "mbarrier", "number of arrivals");
-  need_sm(L, ir, "mbarrier", 80, false);
+  call_need_sm(L, ir, "mbarrier", 80);
   if (ir->cur != 1) {
     return diag_error(L,
                       "mbarrier: all threads must see it made; declare it at the top level of the "
@@ -147,8 +138,7 @@ void bind_to_mbarrier(lua_State *L, int idx, const char *op, uint32_t *buf, CtVa
   *slot = m->slot != 0 ? m->slot : ct_ir_const_int(ir, CT_i32, 0);
 }
 
-/* The arguments of a method: its object, which a dot instead of the colon leaves out, and what it cannot do
-   without. */
+/* The object of a method, which a dot instead of the colon leaves out, and what it cannot do without. */
 static void check_call(lua_State *L, const char *type, const char *object, const char *method,
                        const char *wanted) {
   if (luaL_testudata(L, 1, type) == NULL) {
@@ -161,41 +151,11 @@ static void check_call(lua_State *L, const char *type, const char *object, const
   }
 }
 
-static void check_mbarrier(lua_State *L, const char *method, const char *wanted) {
-  check_call(L, MBARRIER_TYPE, "full[i]", method, wanted);
-  const Mbarrier *m = lua_touserdata(L, 1);
-  front_check_own(L, m->serial, "an mbarrier");
-}
-
-typedef struct Method {
-  const char *name; /* in messages */
-  CtOp op;
-  int sm;
-} Method;
-
-static CtIr *operate(lua_State *L, Method of, CtVal b) {
-  uint32_t buf;
-  CtVal slot;
-  CtIr *ir = front_here(L, of.name);
-  bind_to_mbarrier(L, 1, of.name, &buf, &slot);
-  need_sm(L, ir, of.name, of.sm, false);
-  CtVal v = ct_ir_mbar(ir, of.op, buf, slot, b);
-  check_memory(L, ir);
-  if (v != 0) {
-    value_push(L, v);
-  }
-  return ir;
-}
-
-static int m_arrive(lua_State *L) { /* [rank] */
-  static const Method here = {"arrive", CT_OP_MBAR_ARRIVE, 80};
-  static const Method there = {"arrive", CT_OP_MBAR_ARRIVE_AT, 90};
-  check_mbarrier(L, "arrive", NULL);
-  if (lua_isnoneornil(L, 2)) {
-    operate(L, here, 0);
-  } else {
-    operate(L, there, value_to(L, 2, CT_i32, "arrive"));
-  }
+/* CallArg.what: what the method cannot do without, or NULL. */
+static CtVal read_mbarrier(Call *c, int idx, const CallArg *as) {
+  check_call(c->L, MBARRIER_TYPE, "full[i]", c->row->name, as->what);
+  const Mbarrier *m = lua_touserdata(c->L, idx);
+  front_check_own(c->L, m->serial, "an mbarrier");
   return 0;
 }
 
@@ -229,50 +189,45 @@ static CtVal bytes_of_tensors(lua_State *L, const char *op) {
   return ct_ir_const_int(front_here(L, op), CT_i32, bytes);
 }
 
-static CtVal to_bytes(lua_State *L, const char *op) {
-  check_mbarrier(L, op, "a number of bytes, or the tensor that tma_load fills,");
-  if (tensor_test(L, 2) != NULL) {
-    return bytes_of_tensors(L, op);
-  }
-  (void)value_settle(L, 2);
-  if (lua_type(L, 2) == LUA_TNUMBER) {
-    (void)bind_to_index(L, 2, 0, MAX_COUNT, op, "number of bytes");
-  }
-  return value_to(L, 2, CT_i32, op);
+static CtVal read_bytes(Call *c, int idx, const CallArg *as) {
+  return tensor_test(c->L, idx) != NULL ? bytes_of_tensors(c->L, c->row->name)
+                                        : call_i32(c, idx, as);
 }
 
-static int m_arrive_expect(lua_State *L) { /* bytes, or tensors ... */
-  static const Method of = {"arrive_expect_tx", CT_OP_MBAR_ARRIVE_EXPECT, 90};
-  operate(L, of, to_bytes(L, of.name));
-  return 0;
+static CtVal read_rank(Call *c, int idx, const CallArg *as) {
+  (void)as;
+  return lua_isnoneornil(c->L, idx) ? 0 : value_to(c->L, idx, CT_i32, c->row->name);
 }
 
-static int m_expect(lua_State *L) { /* bytes, or tensors ... */
-  static const Method of = {"expect_tx", CT_OP_MBAR_EXPECT, 90};
-  operate(L, of, to_bytes(L, of.name));
-  return 0;
+static void use_mbarrier(Call *c) {
+  uint32_t buf;
+  CtVal slot;
+  bind_to_mbarrier(c->L, 1, c->row->name, &buf, &slot);
+  CtVal v = ct_ir_mbar(c->ir, (CtOp)c->row->op, buf, slot, c->arg[1]);
+  c->result[0] = c->row->op == CT_OP_MBAR_TEST ? v : 0;
 }
 
-static CtVal to_parity(lua_State *L, const char *op) {
-  check_mbarrier(L, op, "the parity of a phase, 0 or 1,");
-  (void)value_settle(L, 2);
-  if (lua_type(L, 2) == LUA_TNUMBER) {
-    (void)bind_to_index(L, 2, 0, 1, op, "parity");
-  }
-  return value_to(L, 2, CT_i32, op);
+static void arrive(Call *c) { /* [rank] */
+  uint32_t buf;
+  CtVal slot, rank = c->arg[1];
+  call_need_sm(c->L, c->ir, c->row->name, rank == 0 ? 80 : 90);
+  bind_to_mbarrier(c->L, 1, c->row->name, &buf, &slot);
+  ct_ir_mbar(c->ir, rank == 0 ? CT_OP_MBAR_ARRIVE : CT_OP_MBAR_ARRIVE_AT, buf, slot, rank);
 }
 
-static int m_wait(lua_State *L) { /* parity */
-  static const Method of = {"wait", CT_OP_MBAR_WAIT, 90};
-  operate(L, of, to_parity(L, of.name));
-  return 0;
-}
+static const CallArg bytes_args[] = {
+    {.read = read_mbarrier, .what = "a number of bytes, or the tensor that tma_load fills,"},
+    {read_bytes, 0, MAX_COUNT, "number of bytes"}};
+static const CallArg parity_args[] = {
+    {.read = read_mbarrier, .what = "the parity of a phase, 0 or 1,"}, {call_i32, 0, 1, "parity"}};
+static const CallArg rank_args[] = {{.read = read_mbarrier}, {.read = read_rank}};
 
-static int m_test(lua_State *L) { /* parity */
-  static const Method of = {"test", CT_OP_MBAR_TEST, 80};
-  operate(L, of, to_parity(L, of.name));
-  return 1;
-}
+static const CallRow mbarrier_methods[] = {
+    {"arrive", arrive, 0, 0, CALL_ARGS(rank_args)},
+    {"arrive_expect_tx", use_mbarrier, CT_OP_MBAR_ARRIVE_EXPECT, 90, CALL_ARGS(bytes_args)},
+    {"expect_tx", use_mbarrier, CT_OP_MBAR_EXPECT, 90, CALL_ARGS(bytes_args)},
+    {"wait", use_mbarrier, CT_OP_MBAR_WAIT, 90, CALL_ARGS(parity_args)},
+    {"test", use_mbarrier, CT_OP_MBAR_TEST, 80, CALL_ARGS(parity_args)}};
 
 static int mbarrier_tostring(lua_State *L) {
   const Mbarrier *m = luaL_checkudata(L, 1, MBARRIER_TYPE);
@@ -372,23 +327,25 @@ static int state_newindex(lua_State *L) {
   return diag_error(L, "a pipeline state changes by advance; make another one to begin elsewhere");
 }
 
-static int state_advance(lua_State *L) { /* [count] */
-  check_call(L, STATE_TYPE, "state", "advance", NULL);
-  const State *s = lua_touserdata(L, 1);
-  front_check_own(L, s->serial, "a pipeline state");
-  CtIr *ir = front_here(L, "advance");
-  (void)value_settle(L, 2);
-  if (lua_type(L, 2) == LUA_TNUMBER) {
-    (void)bind_to_index(L, 2, 0, 1 << 30, "advance", "number of slots");
-  }
-  bool is_one_turn =
-      lua_isnoneornil(L, 2) || (lua_type(L, 2) == LUA_TNUMBER && lua_tointeger(L, 2) <= s->n);
-  CtVal by =
-      lua_isnoneornil(L, 2) ? ct_ir_const_int(ir, CT_i32, 1) : value_to(L, 2, CT_i32, "advance");
-  CtVal n = ct_ir_const_int(ir, CT_i32, s->n), one = ct_ir_const_int(ir, CT_i32, 1);
-  CtVal zero = ct_ir_const_int(ir, CT_i32, 0);
+static CtVal read_state(Call *c, int idx, const CallArg *as) {
+  (void)as;
+  check_call(c->L, STATE_TYPE, "state", c->row->name, NULL);
+  const State *s = lua_touserdata(c->L, idx);
+  front_check_own(c->L, s->serial, "a pipeline state");
+  return 0;
+}
+
+static CtVal read_steps(Call *c, int idx, const CallArg *as) {
+  return lua_isnoneornil(c->L, idx) ? ct_ir_const_int(c->ir, CT_i32, 1) : call_i32(c, idx, as);
+}
+
+static void advance(Call *c) { /* [count] */
+  CtIr *ir = c->ir;
+  const State *s = lua_touserdata(c->L, 1);
+  CtVal by = c->arg[1], one = ct_ir_const_int(ir, CT_i32, 1);
+  CtVal n = ct_ir_const_int(ir, CT_i32, s->n), zero = ct_ir_const_int(ir, CT_i32, 0);
   CtVal parity = get(ir, s->parity, 1), slot = get(ir, s->slot, s->n - 1), next, turns;
-  if (is_one_turn) { /* next < 2n */
+  if (ct_inst(ir, by)->op == CT_OP_CONST && ct_inst(ir, by)->imm.i <= s->n) { /* next < 2n */
     next = ct_ir_binary(ir, CT_OP_ADD, slot, by);
     CtVal inside = ct_ir_binary(ir, CT_OP_LT, next, n);
     turns = ct_ir_select(ir, inside, zero, one);
@@ -402,9 +359,11 @@ static int state_advance(lua_State *L) { /* [count] */
   }
   ct_ir_set(ir, s->slot, next);
   ct_ir_set(ir, s->parity, ct_ir_binary(ir, CT_OP_XOR, parity, turns));
-  check_memory(L, ir);
-  return 0;
 }
+
+static const CallArg advance_args[] = {{.read = read_state},
+                                       {read_steps, 0, 1 << 30, "number of slots"}};
+static const CallRow state_methods[] = {{"advance", advance, 0, 0, CALL_ARGS(advance_args)}};
 
 /* __named(v, name): the script's local `name` holds v. */
 static int mbarrier_named(lua_State *L) {
@@ -453,15 +412,23 @@ static int lang_named_barrier(lua_State *L) { /* id, threads */
   return 1;
 }
 
-static int named(lua_State *L, const char *name, CtOp op) {
-  check_call(L, NAMED_TYPE, "named_barrier(id, threads)", name, NULL);
-  const Named *b = lua_touserdata(L, 1);
-  front_check_own(L, b->serial, "a named barrier");
-  CtIr *ir = front_here(L, name);
-  ct_ir_named_barrier(ir, op, b->id, b->threads);
-  check_memory(L, ir);
-  return 0;
+static CtVal read_named(Call *c, int idx, const CallArg *as) {
+  (void)as;
+  check_call(c->L, NAMED_TYPE, "named_barrier(id, threads)", c->row->name, NULL);
+  const Named *b = lua_touserdata(c->L, idx);
+  front_check_own(c->L, b->serial, "a named barrier");
+  return b->id;
 }
+
+static void use_named(Call *c) {
+  const Named *b = lua_touserdata(c->L, 1);
+  ct_ir_named_barrier(c->ir, (CtOp)c->row->op, b->id, b->threads);
+}
+
+static const CallArg named_args[] = {{.read = read_named}};
+static const CallRow named_methods[] = {
+    {"sync", use_named, CT_OP_NAMED_SYNC, 0, CALL_ARGS(named_args)},
+    {"arrive", use_named, CT_OP_NAMED_ARRIVE, 0, CALL_ARGS(named_args)}};
 
 static int named_tostring(lua_State *L) {
   const Named *b = luaL_checkudata(L, 1, NAMED_TYPE);
@@ -470,78 +437,64 @@ static int named_tostring(lua_State *L) {
   return 1;
 }
 
-static int named_sync(lua_State *L) { return named(L, "sync", CT_OP_NAMED_SYNC); }
-static int named_arrive(lua_State *L) { return named(L, "arrive", CT_OP_NAMED_ARRIVE); }
-
 /* --- roles -------------------------------------------------------------------------------------------------- */
 
-static int lang_setmaxnreg(lua_State *L) { /* registers */
-  CtIr *ir = front_here(L, "setmaxnreg");
-  int64_t n = bind_to_static(L, 1, "setmaxnreg");
-  int64_t threads = ir->block[0] * ir->block[1] * ir->block[2];
-  need_sm(L, ir, "setmaxnreg", 90, true);
+static void setmaxnreg(Call *c) { /* registers */
+  int64_t n = bind_to_static(c->L, 1, "setmaxnreg");
+  int64_t threads = c->ir->block[0] * c->ir->block[1] * c->ir->block[2];
   if (n < MIN_REGISTERS || n > MAX_REGISTERS || n % 8 != 0) {
-    return diag_error(L, "setmaxnreg: %I registers; a multiple of 8 from %d to %d was expected",
-                      (LUAI_UACINT)n, MIN_REGISTERS, MAX_REGISTERS);
+    diag_error(c->L, "setmaxnreg: %I registers; a multiple of 8 from %d to %d was expected",
+               (LUAI_UACINT)n, MIN_REGISTERS, MAX_REGISTERS);
   }
   if (threads % 128 != 0) {
-    return diag_error(
-        L,
-        "setmaxnreg: it is for whole warp groups of 128 threads, but the block has %I "
-        "threads",
-        (LUAI_UACINT)threads);
+    diag_error(c->L,
+               "setmaxnreg: it is for whole warp groups of 128 threads, but the block has %I "
+               "threads",
+               (LUAI_UACINT)threads);
   }
-  ct_ir_effect(ir, CT_OP_SETMAXNREG, n);
-  return 0;
+  ct_ir_effect(c->ir, CT_OP_SETMAXNREG, n);
 }
 
-static int lang_elect_one(lua_State *L) {
-  CtIr *ir = front_here(L, "elect_one");
-  need_sm(L, ir, "elect_one", 90, false);
-  CtVal v = ct_ir_elect(ir);
-  check_memory(L, ir);
-  value_push(L, v);
-  return 1;
-}
+static void elect_one(Call *c) { c->result[0] = ct_ir_elect(c->ir); }
+
+static const CallRow rows[] = {{"setmaxnreg", setmaxnreg, 0, CALL_SM90A, CALL_NO_ARGS},
+                               {"elect_one", elect_one, 0, 90, CALL_NO_ARGS}};
 
 /* --- opening -------------------------------------------------------------------------------------------------- */
 
-static const luaL_Reg mbarrier_methods[] = {
-    {"arrive", m_arrive},    {"arrive_expect_tx", m_arrive_expect},
-    {"expect_tx", m_expect}, {"wait", m_wait},
-    {"test", m_test},        {NULL, NULL}};
 static const luaL_Reg mbarrier_meta[] = {
     {"__tostring", mbarrier_tostring}, {"__named", mbarrier_named}, {NULL, NULL}};
-static const luaL_Reg state_methods[] = {{"advance", state_advance}, {NULL, NULL}};
 static const luaL_Reg state_meta[] = {{"__newindex", state_newindex},
                                       {"__tostring", state_tostring},
                                       {"__named", state_named},
                                       {NULL, NULL}};
 static const char *const state_fields[] = {"slot", "parity", NULL};
-static const luaL_Reg named_methods[] = {
-    {"sync", named_sync}, {"arrive", named_arrive}, {NULL, NULL}};
 static const luaL_Reg named_meta[] = {{"__tostring", named_tostring}, {NULL, NULL}};
-static const luaL_Reg sync_functions[] = {
-    {"mbarrier", lang_mbarrier},           {"pipeline_state", lang_pipeline_state},
-    {"named_barrier", lang_named_barrier}, {"setmaxnreg", lang_setmaxnreg},
-    {"elect_one", lang_elect_one},         {NULL, NULL}};
+static const luaL_Reg functions[] = {{"mbarrier", lang_mbarrier},
+                                     {"pipeline_state", lang_pipeline_state},
+                                     {"named_barrier", lang_named_barrier},
+                                     {NULL, NULL}};
 
-/* A type whose __index is a function that has the methods as its upvalue; its metatable on top. */
-static void new_indexed(lua_State *L, const char *name, const luaL_Reg *meta,
-                        const luaL_Reg *methods, lua_CFunction index) {
+/* Pushes the metatable of a new type, and the table of its methods. */
+static void push_type(lua_State *L, const char *name, const luaL_Reg *meta, const CallRow *methods,
+                      size_t n) {
   bind_new_type(L, name, meta, NULL);
   luaL_getmetatable(L, name);
   lua_newtable(L);
-  luaL_setfuncs(L, methods, 0);
-  bind_set_index(L, index);
+  call_add_rows(L, methods, n);
 }
 
 void bind_open_sync(lua_State *L) { /* language table on top */
-  new_indexed(L, MBARRIER_TYPE, mbarrier_meta, mbarrier_methods, mbarrier_index);
+  push_type(L, MBARRIER_TYPE, mbarrier_meta, mbarrier_methods, CT_ARRAY_LEN(mbarrier_methods));
+  bind_set_index(L, mbarrier_index);
   lua_pop(L, 1);
-  new_indexed(L, STATE_TYPE, state_meta, state_methods, state_index);
+  push_type(L, STATE_TYPE, state_meta, state_methods, CT_ARRAY_LEN(state_methods));
+  bind_set_index(L, state_index);
   bind_add_fields(L, state_fields);
   lua_pop(L, 1);
-  bind_new_type(L, NAMED_TYPE, named_meta, named_methods);
-  luaL_setfuncs(L, sync_functions, 0);
+  push_type(L, NAMED_TYPE, named_meta, named_methods, CT_ARRAY_LEN(named_methods));
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+  call_add_rows(L, rows, CT_ARRAY_LEN(rows));
+  luaL_setfuncs(L, functions, 0);
 }

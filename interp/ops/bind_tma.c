@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "call.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "guard.h"
@@ -131,41 +132,32 @@ static int lang_tma_store(lua_State *L) { /* src, dst[, {reduce =}] */
 
 /* --- order ---------------------------------------------------------------------------------------------- */
 
-static void add_order(lua_State *L, CtOp op, int64_t imm) {
-  CtIr *ir = front_here(L, ct_ops[op].text);
-  CtErr err;
-  diag_check(L, ct_ir_check_tma(ir, ct_ops[op].text, &err), &err);
-  ct_ir_effect(ir, op, imm);
-}
-
-static int lang_tma_store_commit(lua_State *L) {
-  add_order(L, CT_OP_TMA_COMMIT, 0);
-  return 0;
-}
-
-static int lang_tma_store_wait(lua_State *L) { /* groups that may be pending[, {done =}] */
-  int n =
-      lua_isnoneornil(L, 1) ? 0 : bind_to_index(L, 1, 0, 63, "tma_store_wait", "number of groups");
-  lua_settop(L, 2);
+static CtVal read_done(Call *c, int idx, const CallArg *as) {
   bool is_done =
-      bind_push_option(L, 2, "tma_store_wait", "done") != LUA_TNIL && lua_toboolean(L, -1);
-  add_order(L, CT_OP_TMA_WAIT, (int64_t)n << 1 | is_done);
-  return 0;
+      bind_push_option(c->L, idx, c->row->name, as->what) != LUA_TNIL && lua_toboolean(c->L, -1);
+  lua_pop(c->L, 1);
+  return is_done;
 }
 
-static int lang_fence_proxy_async(lua_State *L) {
-  add_order(L, CT_OP_PROXY_FENCE, 0);
-  return 0;
+static void store_wait(Call *c) {
+  ct_ir_effect(c->ir, CT_OP_TMA_WAIT, (int64_t)c->arg[0] << 1 | c->arg[1]);
 }
+
+static const CallArg wait_args[] = {{call_count, 0, 63, "number of groups"},
+                                    {.read = read_done, .what = "done"}};
+static const CallRow rows[] = {
+    {"tma_store_commit", call_effect, CT_OP_TMA_COMMIT, 90, CALL_NO_ARGS},
+    {"tma_store_wait", store_wait, CT_OP_TMA_WAIT, 90, CALL_ARGS(wait_args)},
+    {"fence_proxy_async", call_effect, CT_OP_PROXY_FENCE, 90, CALL_NO_ARGS}};
 
 /* --- opening -------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg functions[] = {{"tma_tensor", lang_tma_tensor},
                                      {"tma_load", lang_tma_load},
                                      {"tma_store", lang_tma_store},
-                                     {"tma_store_commit", lang_tma_store_commit},
-                                     {"tma_store_wait", lang_tma_store_wait},
-                                     {"fence_proxy_async", lang_fence_proxy_async},
                                      {NULL, NULL}};
 
-void bind_open_tma(lua_State *L) { luaL_setfuncs(L, functions, 0); }
+void bind_open_tma(lua_State *L) {
+  call_add_rows(L, rows, CT_ARRAY_LEN(rows));
+  luaL_setfuncs(L, functions, 0);
+}

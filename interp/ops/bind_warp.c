@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "call.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "guard.h"
@@ -15,24 +16,7 @@ enum { LANES = 32 };
 
 /* --- shuffles and votes --------------------------------------------------------------------------- */
 
-static int to_width(lua_State *L, int idx, const char *op) {
-  int width = lua_isnoneornil(L, idx) ? LANES : bind_to_index(L, idx, 1, LANES, op, "width");
-  if ((width & (width - 1)) != 0) {
-    diag_error(L, "%s: width %d is no power of two; expected 1, 2, 4, 8, 16 or 32", op, width);
-  }
-  return width;
-}
-
-/* A distance or lane: what is known now must be one; at run time it counts modulo 32. */
-static CtVal to_lane(lua_State *L, int idx, const char *op, const char *what) {
-  (void)value_settle(L, idx);
-  if (lua_type(L, idx) == LUA_TNUMBER) {
-    (void)bind_to_index(L, idx, 0, LANES - 1, op, what);
-  }
-  return value_to(L, idx, CT_i32, op);
-}
-
-/* CUDA's functions of a warp begin with the mask of all lanes. */
+/* CUDA's functions of a warp begin with the mask of all lanes; `n` arguments, and `call`, are ours. */
 static void refuse_mask(lua_State *L, int n, const char *op, const char *call) {
   bool is_mask =
       lua_isinteger(L, 1) && (lua_tointeger(L, 1) == UINT32_MAX || lua_tointeger(L, 1) == -1);
@@ -42,33 +26,50 @@ static void refuse_mask(lua_State *L, int n, const char *op, const char *call) {
   }
 }
 
-static int shuffle(lua_State *L, CtShfl kind, const char *op, const char *what) {
-  CtIr *ir = front_here(L, op);
-  refuse_mask(L, 3, op, "(value, n)");
-  CtVal v = value_to(L, 1, CT_VOID, op);
-  CtVal by = to_lane(L, 2, op, what);
-  value_push(L, ct_ir_shfl(ir, kind, v, by, to_width(L, 3, op)));
-  return 1;
+static CtVal read_shuffled(Call *c, int idx, const CallArg *as) {
+  refuse_mask(c->L, 3, c->row->name, "(value, n)");
+  return call_value(c, idx, as);
 }
 
-/* v, distance or lane[, width] */
-static int lang_shfl_up(lua_State *L) { return shuffle(L, CT_SHFL_UP, "shfl_up", "distance"); }
-static int lang_shfl_down(lua_State *L) {
-  return shuffle(L, CT_SHFL_DOWN, "shfl_down", "distance");
-}
-static int lang_shfl_xor(lua_State *L) { return shuffle(L, CT_SHFL_XOR, "shfl_xor", "mask"); }
-static int lang_shfl_idx(lua_State *L) { return shuffle(L, CT_SHFL_IDX, "shfl_idx", "lane"); }
-
-static int vote(lua_State *L, CtVote kind, const char *op) { /* condition */
-  CtIr *ir = front_here(L, op);
-  refuse_mask(L, 2, op, "(condition)");
-  value_push(L, ct_ir_vote(ir, kind, value_to(L, 1, CT_bool, op)));
-  return 1;
+static CtVal read_vote(Call *c, int idx, const CallArg *as) {
+  refuse_mask(c->L, 2, c->row->name, "(condition)");
+  return call_bool(c, idx, as);
 }
 
-static int lang_any(lua_State *L) { return vote(L, CT_VOTE_ANY, "any"); }
-static int lang_all(lua_State *L) { return vote(L, CT_VOTE_ALL, "all"); }
-static int lang_ballot(lua_State *L) { return vote(L, CT_VOTE_BALLOT, "ballot"); }
+static CtVal read_width(Call *c, int idx, const CallArg *as) {
+  CtVal width = lua_isnoneornil(c->L, idx) ? LANES : call_count(c, idx, as);
+  if ((width & (width - 1)) != 0) {
+    diag_error(c->L, "%s: width %d is no power of two; expected 1, 2, 4, 8, 16 or 32", c->row->name,
+               (int)width);
+  }
+  return width;
+}
+
+static void shuffle(Call *c) {
+  c->result[0] = ct_ir_shfl(c->ir, (CtShfl)c->row->op, c->arg[0], c->arg[1], (int)c->arg[2]);
+}
+
+static void vote(Call *c) { c->result[0] = ct_ir_vote(c->ir, (CtVote)c->row->op, c->arg[0]); }
+
+static void read_clock(Call *c) { c->result[0] = ct_ir_clock(c->ir); }
+
+/* A distance or lane counts modulo 32 at run time. */
+#define SHUFFLE_ARGS(what)                                                                         \
+  {                                                                                                \
+    {.read = read_shuffled}, {call_i32, 0, LANES - 1, what}, { read_width, 1, LANES, "width" }     \
+  }
+static const CallArg distance_args[] = SHUFFLE_ARGS("distance"), mask_args[] = SHUFFLE_ARGS("mask"),
+                     lane_args[] = SHUFFLE_ARGS("lane"), vote_args[] = {{.read = read_vote}};
+
+static const CallRow rows[] = {{"shfl_up", shuffle, CT_SHFL_UP, 0, CALL_ARGS(distance_args)},
+                               {"shfl_down", shuffle, CT_SHFL_DOWN, 0, CALL_ARGS(distance_args)},
+                               {"shfl_xor", shuffle, CT_SHFL_XOR, 0, CALL_ARGS(mask_args)},
+                               {"shfl_idx", shuffle, CT_SHFL_IDX, 0, CALL_ARGS(lane_args)},
+                               {"any", vote, CT_VOTE_ANY, 0, CALL_ARGS(vote_args)},
+                               {"all", vote, CT_VOTE_ALL, 0, CALL_ARGS(vote_args)},
+                               {"ballot", vote, CT_VOTE_BALLOT, 0, CALL_ARGS(vote_args)},
+                               {"fence", call_effect, CT_OP_FENCE, 0, CALL_NO_ARGS},
+                               {"clock", read_clock, 0, 0, CALL_NO_ARGS}};
 
 /* --- atomic operations ------------------------------------------------------------------------------ */
 
@@ -197,16 +198,6 @@ static int lang_atomic(lua_State *L) { /* tensor, coordinate[, compare][, value]
   return 1;
 }
 
-static int lang_fence(lua_State *L) {
-  ct_ir_effect(front_here(L, "fence"), CT_OP_FENCE, 0);
-  return 0;
-}
-
-static int lang_clock(lua_State *L) {
-  value_push(L, ct_ir_clock(front_here(L, "clock")));
-  return 1;
-}
-
 /* The element type of a run-time value or a number, for the standard library. */
 static int lang_dtype_of(lua_State *L) {
   CtIr *ir = front_here(L, "reduce");
@@ -227,22 +218,14 @@ static int lang_is_tracing(lua_State *L) {
 
 /* --- opening ------------------------------------------------------------------------------------------ */
 
-static const luaL_Reg warp_functions[] = {{"shfl_up", lang_shfl_up},
-                                          {"shfl_down", lang_shfl_down},
-                                          {"shfl_xor", lang_shfl_xor},
-                                          {"shfl_idx", lang_shfl_idx},
-                                          {"any", lang_any},
-                                          {"all", lang_all},
-                                          {"ballot", lang_ballot},
-                                          {"fence", lang_fence},
-                                          {"clock", lang_clock},
-                                          {"_dtype_of", lang_dtype_of},
-                                          {"_is_static", lang_is_static},
-                                          {"_is_tracing", lang_is_tracing},
-                                          {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_dtype_of", lang_dtype_of},
+                                     {"_is_static", lang_is_static},
+                                     {"_is_tracing", lang_is_tracing},
+                                     {NULL, NULL}};
 
 void bind_open_warp(lua_State *L) { /* language table on top */
-  luaL_setfuncs(L, warp_functions, 0);
+  call_add_rows(L, rows, CT_ARRAY_LEN(rows));
+  luaL_setfuncs(L, functions, 0);
   for (size_t i = 0; i < CT_ARRAY_LEN(atomic_ops); i++) {
     lua_pushinteger(L, (lua_Integer)atomic_ops[i]);
     lua_pushcclosure(L, lang_atomic, 1);

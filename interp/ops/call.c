@@ -1,0 +1,80 @@
+/* call.c: functions of a kernel as rows of a table. */
+#include "call.h"
+
+#include <stdlib.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/trace/front.h"
+#include "interp/trace/value.h"
+
+/* {====== Kinds of arguments ====== */
+
+CtVal call_value(Call *c, int idx, const CallArg *as) {
+  (void)as;
+  return value_to(c->L, idx, CT_VOID, c->row->name);
+}
+
+CtVal call_bool(Call *c, int idx, const CallArg *as) {
+  (void)as;
+  return value_to(c->L, idx, CT_bool, c->row->name);
+}
+
+CtVal call_i32(Call *c, int idx, const CallArg *as) {
+  (void)value_settle(c->L, idx);
+  if (lua_type(c->L, idx) == LUA_TNUMBER) {
+    (void)bind_to_index(c->L, idx, as->lo, as->hi, c->row->name, as->what);
+  }
+  return value_to(c->L, idx, CT_i32, c->row->name);
+}
+
+CtVal call_count(Call *c, int idx, const CallArg *as) {
+  if (lua_isnoneornil(c->L, idx)) {
+    return (CtVal)as->lo;
+  }
+  return (CtVal)bind_to_index(c->L, idx, as->lo, as->hi, c->row->name, as->what);
+}
+
+/* {====== What rows run ====== */
+
+void call_effect(Call *c) { ct_ir_effect(c->ir, (CtOp)c->row->op, c->arg[0]); }
+
+/* {====== Rows ====== */
+
+void call_need_sm(lua_State *L, const CtIr *ir, const char *op, int sm) {
+  int have = ir->target.sm;
+  if (ir->target.is_cuda && (sm < 0 ? have != -sm : have < sm)) {
+    diag_error(L,
+               "%s: it needs sm_%d%s, but the kernel is compiled for sm_%d; the CPU engine runs it",
+               op, abs(sm), sm < 0 ? "a" : "", have);
+  }
+}
+
+/* A function of the language. Upvalue 1: its row. */
+static int call_row(lua_State *L) {
+  const CallRow *row = lua_touserdata(L, lua_upvalueindex(1));
+  int top = lua_gettop(L), n = 0;
+  CtErr err;
+  Call c = {.L = L, .ir = front_here(L, row->name), .row = row, .err = &err};
+  call_need_sm(L, c.ir, row->name, row->sm);
+  for (int i = 0; i < row->n_args; i++) {
+    c.arg[i] = row->args[i].read(&c, i + 1, &row->args[i]);
+  }
+  row->run(&c);
+  CT_ASSERT(lua_gettop(L) == top); /* readers and rows are balanced */
+  diag_check(L, c.status, &err);
+  if (c.ir->failed) {
+    return luaL_error(L, "not enough memory");
+  }
+  for (; n < CALL_MAX_RESULTS && c.result[n] != 0; n++) {
+    value_push(L, c.result[n]);
+  }
+  return n;
+}
+
+void call_add_rows(lua_State *L, const CallRow *rows, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    lua_pushlightuserdata(L, (void *)(uintptr_t)&rows[i]); /* read only */
+    lua_pushcclosure(L, call_row, 1);
+    lua_setfield(L, -2, rows[i].name);
+  }
+}
