@@ -143,7 +143,8 @@ STATES_BIN := $(BUILD)/tests/support/states
 # The programs that see what the CPU engine does, with a lowering that can be broken.
 MUTANT_TESTS := $(filter $(BUILD)/tests/c/test_simt%,$(TEST_BIN))
 MUTANT_BIN := $(addprefix $(BUILD)/mutants/,cuttle states $(notdir $(MUTANT_TESTS)))
-ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) \
+BENCH_OBJ := $(BUILD)/scripts/bench/bench_tools.o
+ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) $(BENCH_OBJ) \
 	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(CALLS_BIN) $(EMBED_BIN) $(POCL_BIN) $(STATES_BIN)) \
 	$(BUILD)/tests/support/mutants.o
 
@@ -152,6 +153,7 @@ STATIC_LIB = $(BUILD)/libcuttle.a
 OWN_LIB = $(BUILD)/libcuttle_own.a
 SHARED_LIB = $(BUILD)/libcuttle.so
 MODULE = $(BUILD)/cuttle.so
+BENCH_TOOLS = $(BUILD)/bench_tools.so
 
 # runtime/ct.h and what it includes, installed side by side: #include <cuttle/ct.h>.
 CORE_HEADERS := $(filter runtime/%,$(shell $(CC) $(BASE_FLAGS) -MM runtime/ct.h))
@@ -161,7 +163,7 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h $(1) && \
 
 # {====== Building ======
 
-.PHONY: all lib module help demo bench bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs \
+.PHONY: all lib module help demo bench bench-tools bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs \
 	mutants lint lint-format lint-lua lint-includes \
 	format install install-files install-headers install-module clean FORCE
 .SECONDARY:
@@ -230,13 +232,18 @@ $(MODULE): $(LIB_OBJ) scripts/exports.map
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(MODULE_FLAGS) $(LIB_OBJ) $(SYSTEM_LIBS) -o $@
 
+$(BENCH_TOOLS): $(BENCH_OBJ)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -shared $(if $(TARGET_IS_MAC),-undefined dynamic_lookup) $< -ldl -o $@
+
 $(PROGRAM): $(PROGRAM_OBJ) $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PROGRAM_OBJ) $(LIB_OBJ) $(PROGRAM_LUA) $(SYSTEM_LIBS) -o $@
 
+$(BUILD)/tests/c/test_bench_tools: $(BENCH_OBJ)
 $(TEST_BIN) $(DEVICE_BIN) $(POCL_BIN) $(STATES_BIN): %: %.o $(OWN_LIB)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $< $(OWN_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
+	$(Q)$(LINK) $(filter %.o,$^) $(OWN_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
 
 $(EMBED_BIN): %: %.o $(STATIC_LIB)
 	$(call say,LINK,$@)
@@ -263,7 +270,8 @@ help:
 	@echo 'mutants    the CPU engine with each case of its lowering broken once, those that fit MUTANT: a test must fail'
 	@echo 'fuzz       each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
 	@echo 'fuzz-calls sequences of calls of cuttle.h and ct.h, likewise; builds the library for it'
-	@echo 'bench      cuttle bench: the product against its peers'
+	@echo 'bench      scripts/bench/main.lua: the product against its peers'
+	@echo 'bench-tools  what scripts/bench needs besides the program, into $(BUILD)/'
 	@echo 'bench-pocl the CPU engine beside PoCL, in ROUNDS=$(ROUNDS) rounds'
 	@echo 'golden     write the expected outputs of tests/golden anew; review the diff'
 	@echo 'docs       write docs/reference.md and the outputs of the examples in the documents anew; review'
@@ -277,8 +285,10 @@ demo:
 	@$(MAKE) all
 	@$(PROGRAM) examples/moye_matmul.lua
 
-bench: $(PROGRAM)
-	@$(PROGRAM) bench
+bench: $(PROGRAM) bench-tools
+	@$(PROGRAM) scripts/bench/main.lua
+
+bench-tools: $(BENCH_TOOLS)
 
 bench-pocl: $(POCL_BIN)
 	@scripts/deps.sh pocl
@@ -359,7 +369,7 @@ test:
 # Where a sanitizer sees what a sequence of calls does.
 CALLS_TESTS = $(if $(SANITIZE),$(CALLS_BIN))
 
-run-tests: all $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) \
+run-tests: all $(BENCH_TOOLS) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) \
 		$(TAP_SCRIPTS) $(TEST_FUZZ)
 	@$(PROVE) $(TAP_SCRIPTS) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN)
 
@@ -455,9 +465,9 @@ docs: $(PROGRAM)
 # How far the analyzer follows each function: ten times fewer steps than its default, which takes ten
 # times as long; `make lint ANALYZER=` for the whole way.
 ANALYZER = -Xclang -analyzer-config -Xclang max-nodes=20000
-TIDY_SRC = $(LIB_SRC) $(PROGRAM_SRC) $(EMBED_SRC)
+TIDY_SRC = $(BENCH_OBJ:$(BUILD)/%.o=%.c) $(LIB_SRC) $(PROGRAM_SRC) $(EMBED_SRC)
 TIDY_STAMPS = $(TIDY_SRC:%.c=$(BUILD)/lint/%) $(VARIANT_SRC:%.c=$(BUILD)/lint/%)
-C_FILES = $(wildcard runtime/*.h runtime/*/*.[ch] runtime/*/*/*.[ch] interp/*.h interp/*/*.[ch] \
+C_FILES = $(wildcard scripts/bench/*.[ch] runtime/*.h runtime/*/*.[ch] runtime/*/*/*.[ch] interp/*.h interp/*/*.[ch] \
 	tests/*/*.[ch] examples/*/*.[ch])
 LUA_DIRS = $(foreach d,scripts stdlib tests examples,$(if $(shell find $(d) -name '*.lua'),$(d)))
 

@@ -1,13 +1,13 @@
 -- hopper_steps.lua: from a naive product of bf16 matrices to one that is faster than cuBLAS on a
 -- Hopper GPU, in thirteen steps: C = A * B', A and B contiguous along K, C row-major, sums in f32.
 -- From step 2 on tensor cores multiply; what changes from step to step is a field of a table or a
--- few lines that look at it. Each step is checked. The table says how fast it is, sustained and in
--- bursts, and, on a GPU, how that compares with cuBLAS in the same run (bench_regimes.lua of the
--- standard library has the regimes). Usage: cuttle hopper_steps.lua [size [K]]
+-- few lines that look at it. Each step is checked. On a GPU the table says how fast it is, beside
+-- cuBLAS, sustained and in bursts; `make bench-tools` first. Usage: cuttle hopper_steps.lua [S [K]]
 -- needs sm_90a
-local compare = require "cuttle.bench_device".compare
-local regimes = require "cuttle.bench_regimes"
+package.path = (arg[0]:match "^.*/" or "./") .. "../scripts/bench/?.lua;" .. package.path
+local compare = require "data".compare
 local on_gpu = device().sm ~= nil
+local regimes = on_gpu and require "regimes"
 local S = tonumber(arg[1] or (on_gpu and 8192 or 256))
 local K = tonumber(arg[2] or arg[1] or (on_gpu and S or 128))
 local GROUP = 128                                       -- threads of a warp group
@@ -216,9 +216,8 @@ local function candidate(name, k, launch, n, note)
     print(("%s: C is wrong"):format(k))
     all_ok = false
   end
-  local c = regimes.candidate(name, run)
+  local c = on_gpu and regimes.candidate(name, run) or {name = name, launch = run}
   c.n, c.note = n, note
-  if not on_gpu then c.once = 1 end                     -- no launches to find how many fill a time
   return c
 end
 
@@ -249,13 +248,15 @@ if reference.library(B, A) == "cuBLAS" then
   list[#list + 1] = blas
 end
 
--- All in one run and in random order, sustained and in bursts: a warm device is slower.
-local numbers = on_gpu
-  and {sus = {rounds = 2, heat_ms = 500, warm_ms = 125, batch_ms = 250},
-       bur = {rounds = 2, idle = 200, warm = 3, reps = 10}}
-  or {sus = {rounds = 1, warm_ms = 0, batch_ms = 0},
-      bur = {rounds = 1, idle = 0, warm = 0, reps = 1}}
-for _, regime in ipairs{"sus", "bur"} do regimes.time(list, regime, numbers) end
+-- All in one run and in random order, sustained and in bursts: a warm device is slower. The CPU
+-- engine knows no such difference.
+local numbers = {sus = {rounds = 2, heat_ms = 500, warm_ms = 125, batch_ms = 250},
+                 bur = {rounds = 2, idle = 200, warm = 3, reps = 10}}
+for _, regime in ipairs(on_gpu and {"sus", "bur"} or {}) do regimes.time(list, regime, numbers) end
+for _, c in ipairs(on_gpu and {} or list) do
+  local ms = bench(c.launch, {batches = 1, reps = 1})
+  c.ms = {sus = ms, bur = ms}
+end
 
 print(("C = A * B', row-major, %dx%dx%d bf16 on %s"):format(S, S, K, device().name))
 print(("%-26s %19s %19s"):format("", "sustained", "in bursts"))

@@ -26,8 +26,11 @@ local only_within = {
 local outsiders = {
   { folder = "examples/", allowed = { "^cuttle%.h$", "^cuttle/ct%.h$" },
     rule = "examples include public headers" },
-  { folder = "tests/", allowed = { "^runtime/", "^interp/", "^tests/", "^tap%.h$" },
-    rule = "tests include runtime/, interp/ and their own headers" },
+  { folder = "tests/", allowed = { "^runtime/", "^interp/", "^tests/", "^scripts/bench/",
+    "^tap%.h$" }, rule = "tests include runtime/, interp/, scripts/bench/ and their own headers" },
+  { folder = "scripts/bench/", allowed = { "^runtime/device/[%w_]+%.h$",
+    "^runtime/device/[%w_]+%.def$", "^scripts/bench/" },
+    rule = "measurements take declarations of libraries only" },
 }
 
 -- {====== Reading ======
@@ -132,7 +135,7 @@ local function check_file(file)
 end
 
 local files = house.capture_lines(
-  "find runtime interp tests examples -name '*.[ch]' | LC_ALL=C sort")
+  "find runtime interp tests examples scripts/bench -name '*.[ch]' | LC_ALL=C sort")
 for _, file in ipairs(files) do
   check_file(file)
 end

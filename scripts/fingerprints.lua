@@ -6,10 +6,10 @@
 --   cuttle --sm=90a scripts/fingerprints.lua FILE             TAP: each kernel as in the file?
 --   cuttle --sm=90a scripts/fingerprints.lua --update FILE    writes the file anew
 local tap = dofile "tests/support/tap.lua"
-package.path = "scripts/?.lua;" .. package.path
+package.path = "scripts/?.lua;scripts/bench/?.lua;" .. package.path
 local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 local sass = require "sass"
-local configs, matmul_of = require "cuttle.matmul_configs", require "cuttle.matmul"
+local configs, matmul_of = require "configs", require "cuttle.matmul"
 local attention_of = require "cuttle.attention"
 
 local SM <const> = 90
@@ -54,8 +54,8 @@ local products <const> = {
   { "simt 128x64x16 turned", f32, "NN" }, { "simt 128x64x16 turned", f32, "TT" },
 }
 
--- Of tensor cores every row that something selects, in one type each.
-for _, row in ipairs(configs.list) do
+-- Of tensor cores every row, in one type each.
+for _, row in ipairs(configs.all) do
   local type_name = row.types and (row.types.bf16 and "bf16" or next(row.types)) or "f16"
   local is_first = row.template ~= "cuttle.gemm_simt" and row.template ~= "cuttle.gemm_simple"
   if row.types and row.types.i8 then type_name = "i8" end
@@ -66,7 +66,7 @@ for _, row in ipairs(configs.list) do
 end
 
 local function row_of(name)
-  for _, row in ipairs(configs.list) do
+  for _, row in ipairs(configs.all) do
     if row.name == name then return row end
   end
 end
@@ -83,7 +83,7 @@ local function note_product(name, dtype, majors)
   local major = majors_of[majors]
   local C = zeros(results[dtype.name] or dtype, { bM, bN })
   local ok, _, _, steps = pcall(matmul_of.prepare, operand(dtype, bM, bK, major[1]),
-    operand(dtype, bN, bK, major[2]), C, { config = name, split = 1 })
+    operand(dtype, bN, bK, major[2]), C, { config = configs.by_name(name), split = 1 })
   if not ok then return end -- not for sm_90a
   local step = steps[1]
   note(("matmul %s %s: %s"):format(dtype, majors, name),

@@ -39,9 +39,9 @@ for step in $steps; do
       for e in reduce histogram softmax prefix_sum; do run "$build/cuttle" "examples/$e.lua"; done
       run "$build/cuttle" examples/softmax.lua 65536 1024
       run "$build/cuttle" examples/softmax.lua 4096 8191
-      run "$build/cuttle" bench sum softmax layer_norm
+      run "$build/cuttle" scripts/bench/main.lua sum softmax layer_norm
       ;;
-    bench) run "$build/cuttle" bench ;;
+    bench) run "$build/cuttle" scripts/bench/main.lua ;;
     sanitize)
       for tool in memcheck racecheck synccheck; do
         run compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/cuttle" \

@@ -5,10 +5,11 @@
 -- of groups. With --check it says nothing but what has a stack, compiles through the cache and
 -- takes one type for all of a row that differ in instructions only. An error of a kernel, or a
 -- stack, makes the exit code 1.
+package.path = "scripts/bench/?.lua;" .. package.path
 local ct = require "cuttle"
 -- What modules of the library are handed when they are loaded, which their loaders hold.
 local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
-local configs = require "cuttle.matmul_configs"
+local configs, measured = require "cuttle.matmul_configs", require "configs"
 local operator = require "cuttle.matmul"
 
 local _, sm, shared = internal.emit_sm()
@@ -55,7 +56,7 @@ local function compile(row, dtype, majors)
   local major = majors_of[majors]
   local A, B = operand(dtype, bM, bK, major[1]), operand(dtype, bN, bK, major[2])
   local C = zeros(results[dtype.name] or dtype, { bM, bN })
-  local options = { config = row.name, split = 1 }
+  local options = { config = measured.by_name(row.name), split = 1 }
   if in_groups then -- of columns; in C by rows these would be rows
     A = view(A, layout({ bM, bK, 1 }, { stride(A)[1], stride(A)[2], 0 }))
     options.groups = full(i32, 1, bN)
@@ -106,7 +107,7 @@ local function compile_types(row)
   end
 end
 
-for _, row in ipairs(configs.list) do
+for _, row in ipairs(measured.all) do
   if wants(row) then compile_types(row) end
 end
 os.exit(n_bad == 0, true)

@@ -43,14 +43,13 @@ return {
 
     -- Libraries and devices take text, bytes and sizes: no layouts, no IR.
     { name = "dl", files = { "device/dl", "device/cuda_[%w_]+", "device/nvrtc_syms",
-      "device/cublas_[%w_]+", "device/cublaslt_syms", "device/nvml_syms", "device/nvml_types" },
+      "device/cublas_[%w_]+" },
       uses = { "text", "env" } },
     { name = "cache", files = { "device/cache" }, uses = { "text", "env" } },
     { name = "nvrtc", files = { "device/nvrtc", "device/nvrtc_[%w_]+" }, uses = { "dl", "cache" } },
     { name = "device", files = { "device/device", "device/device_[%w_]+" },
       uses = { "dl", "message" }, circle = 5 },
     { name = "blas", files = { "device/blas", "device/blas_[%w_]+" }, uses = { "device" } },
-    { name = "nvml", files = { "device/nvml" }, uses = { "device" } },
     { name = "storage", files = { "device/storage" }, uses = { "device" } },
 
     -- The list of public headers; no file of the core includes it.
@@ -82,7 +81,7 @@ return {
       uses = { "ops", "runtime/emit", "runtime/watch", "runtime/newfile" } },
     -- cuBLAS, and plain loops to compare with.
     { name = "blas", files = { "blas/[%w_]+" },
-      uses = { "tensor", "runtime/blas", "runtime/nvml", "runtime/reference" } },
+      uses = { "tensor", "runtime/blas", "runtime/reference" } },
     { name = "watch", files = { "watch/[%w_]+" }, uses = { "launch" } },
     -- The language opened, in a sandbox or not, for C hosts and for Lua's `require`.
     { name = "host", files = { "host/[%w_]+" },

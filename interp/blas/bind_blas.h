@@ -1,4 +1,4 @@
-/* bind_blas.h: products of tensors by a device's libraries (bind_blas.c). */
+/* bind_blas.h: products of tensors by cuBLAS (bind_blas.c). */
 #ifndef CUTTLE_BIND_BLAS_H
 #define CUTTLE_BIND_BLAS_H
 
@@ -26,8 +26,7 @@ bool bind_cublas_takes(lua_State *L, const CtCx *cx, const Product *p, const Ten
 bool bind_cublas_multiply(lua_State *L, const CtCx *cx, const Product *p, const Tensor *A,
                           const Tensor *B, const Tensor *C);
 
-/* Of the type of handles, and of the functions for benchmarks that bind_blas.c describes [-0, +0, m]; the
-   module is on top. */
+/* Adds the type of handles [-0, +0, m]. */
 void bind_add_blas(lua_State *L);
 
 /* With the table `reference` on top. */

@@ -216,11 +216,27 @@ static void check_dependent(lua_State *L, const Kernel *k, const LaunchConfig *c
   }
 }
 
+static CtStatus run(Kernel *k, const Spec *spec, const LaunchConfig *c, const LaunchArgs *a,
+                    int64_t n, CtErr *err) {
+  CtStatus status = CT_OK;
+  for (int64_t i = 0; i < n && status == CT_OK; i++) {
+    status = a->device == NULL ? run_cpu(k, spec, c, a, err) : run_cuda(spec, c, a, err);
+  }
+  return status;
+}
+
+static CtStatus run_timed(Kernel *k, const Spec *spec, const LaunchConfig *c, const LaunchArgs *a,
+                          int64_t n, CtErr *err) {
+  LaunchTimes *times = k->state->times;
+  CtStatus status = launch_times_begin(times, k, spec, c, n, err);
+  return status == CT_OK ? launch_times_end(times, spec, c, run(k, spec, c, a, n, err), err)
+                         : status;
+}
+
 void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n) {
   const Spec *spec = launch_spec(L, kernel, config, args);
   Kernel *k = lua_touserdata(L, kernel);
-  CtStatus status = CT_OK;
   CtErr err;
   check_stream(L, k, config, args);
   check_shared(L, k, config, spec);
@@ -234,10 +250,8 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
     k->state->on_launch(L, kernel, config, args, spec);
   }
   bool is_checked = launch_check_begin(L, k, config, args->device == NULL);
-  for (int64_t i = 0; i < n && status == CT_OK; i++) {
-    status = args->device == NULL ? run_cpu(k, spec, config, args, &err)
-                                  : run_cuda(spec, config, args, &err);
-  }
+  CtStatus status = k->state->times == NULL ? run(k, spec, config, args, n, &err)
+                                            : run_timed(k, spec, config, args, n, &err);
   if (is_told && k->state->on_launched != NULL) {
     k->state->on_launched(L, status == CT_OK);
   }

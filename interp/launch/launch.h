@@ -169,6 +169,14 @@ CtStatus launch_maps_write(LaunchMaps *m, CtDevice *device, const CtSlotValue *s
 void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n);
 
+/* launch_time.c: stands around n launches in a row whose times are taken. _end is called if _begin
+   returned CT_OK, with what became of the launches, and passes that on. */
+typedef struct LaunchTimes LaunchTimes;
+CtStatus launch_times_begin(LaunchTimes *t, const Kernel *k, const Spec *spec,
+                            const LaunchConfig *config, int64_t n, CtErr *err) CT_NODISCARD;
+CtStatus launch_times_end(LaunchTimes *t, const Spec *spec, const LaunchConfig *config,
+                          CtStatus status, CtErr *err) CT_NODISCARD;
+
 /* Of a configuration k{...} or a prepared launch at idx: pushes the kernel, the configuration, and the
    arguments of a prepared launch [-0, +2+n, m]. Returns n; -1, and nothing is pushed, for anything else. */
 int launch_unpack(lua_State *L, int idx);

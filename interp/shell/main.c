@@ -27,7 +27,7 @@ static const char usage[] =
     "  check script.lua      run it on the CPU engine and report what its kernels do wrong\n"
     "  help [name]           print this text, or explain a command or a name of the language\n"
     "  info                  print version, devices, compilers, caches, and why they were chosen\n"
-    "  bench [name]          run the benchmarks\n"
+    "  bench script.lua      run it and print how long its kernels take; bench matmul: beside cuBLAS\n"
     "  profile script.lua    run it and say what each line of its kernels costs a GPU\n"
     "  timeline script.lua   run it and say which warps of a block work and which wait (--svg=FILE)\n"
     "  view EXPRESSION       write a page with its picture (-o FILE, --open)\n"

@@ -93,6 +93,7 @@ typedef struct CuttleState {
   uint64_t n_remote;     /* elements that the host read or wrote one by one on a device */
   StateOnLaunch on_launch;     /* before each launch on the CPU engine; NULL: none; likewise */
   StateOnLaunched on_launched; /* and after it, failed or not */
+  struct LaunchTimes *times;   /* of each launch, on any device; NULL: none. launch_time.c */
   uint64_t n_specs;            /* specialisations made so far */
   const void *tensor_type;     /* address of the metatable of tensors */
   uint64_t n_tensors;          /* made so far */

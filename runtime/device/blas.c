@@ -1,7 +1,8 @@
 /* blas.c: cuBLAS by dlopen, at first use. */
 #include "blas.h"
 
-#include "blas_call.h"
+#include "cublas_types.h"
+#include "device_priv.h"
 
 enum { REQUIRED = 1 };
 
@@ -37,6 +38,23 @@ struct CtCublas {
   CublasHandle handle;
 };
 
+/* {====== Calls ====== */
+
+/* Ends a call. What only frees may ignore the result. */
+static CtStatus done(CtDevice *d, const char *call, CublasStatus r, CtErr *err) {
+  ct_device_leave(d);
+  return r == CT_CUBLAS_SUCCESS
+             ? CT_OK
+             : ct_fail(err, CT_EDEVICE, "%s: status %u on '%s'", call, r, ct_device_info(d)->name);
+}
+
+/* One call of a function of b->lib in the context of b->device, as a CtStatus. */
+#define CALL(b, err, name, args)                                                                   \
+  (ct_device_enter((b)->device, (err)) ? done((b)->device, #name, (b)->lib->name args, (err))      \
+                                       : CT_EDEVICE)
+
+/* {====== Handles ====== */
+
 CtStatus ct_cublas_new(CtDevice *d, CtCublas **out, CtErr *err) {
   CtCublas made = {.device = d, .lib = &table};
   CtStatus s = ct_dl_load(&library, err);
@@ -47,7 +65,7 @@ CtStatus ct_cublas_new(CtDevice *d, CtCublas **out, CtErr *err) {
   if (b == NULL) {
     return ct_fail_nomem(err);
   }
-  s = CT_CUBLAS_CALL(&made, err, cublasCreate_v2, (&made.handle));
+  s = CALL(&made, err, cublasCreate_v2, (&made.handle));
   if (s != CT_OK) {
     ct_free(d->alloc, b, sizeof *b);
     return s;
@@ -68,23 +86,58 @@ void ct_cublas_free(CtCublas *b) {
   ct_free(b->device->alloc, b, sizeof *b);
 }
 
+/* {====== Products ====== */
+
+/* What elements are, what sums are kept in, and what alpha and beta are. */
+typedef struct Kind {
+  bool has; /* cuBLAS multiplies them */
+  CublasDataType data;
+  CublasComputeType compute;
+  CublasDataType scale;
+} Kind;
+
+static const Kind kinds[CT_DTYPE_COUNT] = {
+    [CT_f64] = {true, CT_CUBLAS_R_64F, CT_CUBLAS_COMPUTE_64F, CT_CUBLAS_R_64F},
+    [CT_f32] = {true, CT_CUBLAS_R_32F, CT_CUBLAS_COMPUTE_32F, CT_CUBLAS_R_32F},
+    [CT_tf32] = {true, CT_CUBLAS_R_32F, CT_CUBLAS_COMPUTE_32F_FAST_TF32, CT_CUBLAS_R_32F},
+    [CT_f16] = {true, CT_CUBLAS_R_16F, CT_CUBLAS_COMPUTE_32F, CT_CUBLAS_R_32F},
+    [CT_bf16] = {true, CT_CUBLAS_R_16BF, CT_CUBLAS_COMPUTE_32F, CT_CUBLAS_R_32F},
+    [CT_i8] = {true, CT_CUBLAS_R_8I, CT_CUBLAS_COMPUTE_32I, CT_CUBLAS_R_32I},
+    [CT_i32] = {false, CT_CUBLAS_R_32I, CT_CUBLAS_COMPUTE_32I, CT_CUBLAS_R_32I}, /* of results */
+};
+
+static CublasOp op_of(bool trans) { return trans ? CT_CUBLAS_OP_T : CT_CUBLAS_OP_N; }
+
+/* Alpha or beta in the type that it has. */
+typedef union Factor {
+  double f64;
+  float f32;
+  int32_t i32;
+} Factor;
+
+static Factor factor_of(const Kind *kind, double v) {
+  return kind->scale == CT_CUBLAS_R_64F   ? (Factor){.f64 = v}
+         : kind->scale == CT_CUBLAS_R_32I ? (Factor){.i32 = (int32_t)v}
+                                          : (Factor){.f32 = (float)v};
+}
+
 bool ct_cublas_has(CtDtype dtype, CtDtype result) {
   bool is_sum = result == ct_dtype_compute(dtype);
-  return ct_cublas_kind(dtype).has && (is_sum || (result == dtype && ct_is_float(dtype)));
+  return kinds[dtype].has && (is_sum || (result == dtype && ct_is_float(dtype)));
 }
 
 CtStatus ct_cublas_gemm(CtCublas *b, const CtGemm *g, CtDevPtr A, CtDevPtr B, CtDevPtr C,
                         CtStream stream, CtErr *err) {
-  CtCublasKind kind = ct_cublas_kind(g->dtype);
-  CublasDataType result = ct_cublas_kind(g->result == CT_VOID ? g->dtype : g->result).data;
-  CtCublasFactor alpha = ct_cublas_factor(kind, g->alpha), beta = ct_cublas_factor(kind, g->beta);
-  CtStatus s = CT_CUBLAS_CALL(b, err, cublasSetStream_v2, (b->handle, stream));
+  const Kind *kind = &kinds[g->dtype];
+  CublasDataType result = kinds[g->result == CT_VOID ? g->dtype : g->result].data;
+  Factor alpha = factor_of(kind, g->alpha), beta = factor_of(kind, g->beta);
+  CtStatus s = CALL(b, err, cublasSetStream_v2, (b->handle, stream));
   if (s != CT_OK) {
     return s;
   }
-  return CT_CUBLAS_CALL(b, err, cublasGemmEx,
-                        (b->handle, ct_cublas_op(g->trans_a), ct_cublas_op(g->trans_b), g->m, g->n,
-                         g->k, &alpha, (const void *)(uintptr_t)A, kind.data, g->lda,
-                         (const void *)(uintptr_t)B, kind.data, g->ldb, &beta, (void *)(uintptr_t)C,
-                         result, g->ldc, kind.compute, CT_CUBLAS_GEMM_DEFAULT));
+  return CALL(b, err, cublasGemmEx,
+              (b->handle, op_of(g->trans_a), op_of(g->trans_b), g->m, g->n, g->k, &alpha,
+               (const void *)(uintptr_t)A, kind->data, g->lda, (const void *)(uintptr_t)B,
+               kind->data, g->ldb, &beta, (void *)(uintptr_t)C, result, g->ldc, kind->compute,
+               CT_CUBLAS_GEMM_DEFAULT));
 }

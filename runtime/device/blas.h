@@ -1,6 +1,6 @@
-/* blas.h: matrix products of other libraries, by dlopen, as references and for benchmarks: cuBLAS
-   on a device, OpenBLAS (or any CBLAS) on the host. Both are optional: CT_EMISSING lists the names
-   tried. Matrices are column-major, as in BLAS. */
+/* blas.h: matrix products of other libraries, by dlopen, as references: cuBLAS on a
+   device, OpenBLAS (or any CBLAS) on the host. Both are optional: CT_EMISSING lists the names tried.
+   Matrices are column-major, as in BLAS. */
 #ifndef CT_BLAS_H
 #define CT_BLAS_H
 

@@ -1,6 +1,5 @@
 -- command_profile.lua: `cuttle profile [options] script.lua [arguments]`: runs the script on the
 -- CPU engine and prints, for each kernel that it launched, what every line of it does.
-local internal = ...
 local profile = require "cuttle.profile"
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
@@ -40,20 +39,10 @@ local options_of = {
 
 -- {====== Results ======
 
-local function write_file(path, text)
-  local ok, why = internal.write_file(path, text)
-  if not ok then fail("cannot write %s", why) end
-end
-
 local function deliver(result, options)
   if options.html then result:html(options.html) end
-  if options.json == true then
-    io.stdout:write(result:json(), "\n")
-  elseif options.json then
-    write_file(options.json, result:json() .. "\n")
-  end
+  if options.json then script_command.write(fail, options.json, result:json() .. "\n") end
   if not options.json and not options.html then io.stdout:write(tostring(result), "\n") end
-  if type(options.json) == "string" then io.stdout:write(options.json, "\n") end
   local names = options.json == true and io.stderr or io.stdout
   if options.html then names:write(options.html, "\n") end
 end

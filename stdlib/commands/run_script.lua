@@ -1,5 +1,5 @@
 -- run_script.lua: what commands share that run a script and then report on it: `cuttle check`,
--- `cuttle profile`, `cuttle timeline`.
+-- `cuttle profile`, `cuttle timeline`, `cuttle bench`.
 local internal = ...
 local M = {}
 

@@ -1,8 +1,9 @@
--- script_command.lua: what `cuttle profile` and `cuttle timeline` share: they run a script on the
--- CPU engine and report on it. M.new makes the command of a table:
+-- script_command.lua: what `cuttle profile`, `cuttle timeline` and `cuttle bench` share: they run a
+-- script and report on it. M.new makes the command of a table:
 --   name             as in `cuttle NAME`; its messages begin with it
 --   usage            the text of --help
 --   options          [NAME] = function(options, value): takes --NAME=value
+--   on_device        the script runs on its own device, else on the CPU engine
 --   values_follow    an option's value may be the next argument, and none goes without
 --   check            function(options): raises where they do not go together; or nil
 --   run              function(script, options): what there is to report, of how many launches or
@@ -12,12 +13,25 @@
 -- The functions find the script's path in options.script and its arguments in options.rest. With
 -- options.is_aside what the script prints leaves standard output to the report.
 local ct = require "cuttle"
+local internal = ...
 local run_script = require "cuttle.run_script"
 local M = {}
 
 -- The function that raises the messages of a command.
 function M.failing(name)
   return function(format, ...) error(("%s: %s"):format(name, format:format(...)), 0) end
+end
+
+-- Writes a report to a file, whose name is then printed, or, where `path` is true, to standard
+-- output.
+function M.write(fail, path, text)
+  if path == true then
+    io.stdout:write(text)
+    return
+  end
+  local ok, why = internal.write_file(path, text)
+  if not ok then fail("cannot write %s", why) end
+  io.stdout:write(path, "\n")
 end
 
 local function read_arguments(command, args, fail)
@@ -55,7 +69,7 @@ function M.new(command)
     if not options.script then
       fail("a script was expected; see cuttle %s --help", command.name)
     end
-    ct.device("cpu")
+    if not command.on_device then ct.device("cpu") end
     local chunk, why = run_script.load(options.script, options.rest, options.is_aside)
     if not chunk then fail("%s", why) end
     local report, n, ok, what = command.run(chunk, options)

@@ -5,6 +5,12 @@ local ct = require "cuttle"
 local internal = ...
 local M = {}
 
+local H200_SMS <const> = 132
+
+-- The multiprocessors of a device as ct.device() tells of it. The CPU engine has none, and a text
+-- may be written for a device that is not there: then those of an H200.
+function M.n_sms(device) return device.n_sms or H200_SMS end
+
 function M.fail(op, format, ...)
   internal.fail(("%s: %s"):format(op, format:format(...)))
 end

@@ -13,6 +13,7 @@
 local ct = require "cuttle"
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
+local n_sms = require "cuttle.tiles".n_sms
 local tma = require "cuttle.tma_rules"
 local M = {}
 
@@ -433,7 +434,7 @@ end
 
 local function n_blocks_of(p)
   if p.device == "cpu" then return CPU_BLOCKS end
-  return ct.device().n_sms or 132
+  return n_sms(ct.device())
 end
 
 -- The tensor as a map takes it: a mode of extent 1, whose stride says nothing, gets one that a map

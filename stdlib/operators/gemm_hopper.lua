@@ -12,7 +12,8 @@
 --   registers  of a thread, {of the group that loads, of those that multiply}
 --   stages     tiles of K in the ring
 --   store      {panels, buffers} of C in shared memory, for each group (gemm_hopper_store.lua)
---   blocks     of the grid, or fewer where there are fewer tiles
+--   blocks     of the grid, or fewer where there are fewer tiles; a number, or a function of how
+--              many multiprocessors there are
 --   order, group  the way through the tiles, as raster takes it
 --   cluster    blocks that lie above each other and share the columns: 2, or absent
 --   pdl        the launch may begin while the one before ends
@@ -21,6 +22,7 @@ local ct = require "cuttle"
 local grouping = require "cuttle.gemm_groups"
 local raster = require "cuttle.raster"
 local store = require "cuttle.gemm_hopper_store"
+local n_sms = require "cuttle.tiles".n_sms
 local tma = require "cuttle.tma_rules"
 local M = {}
 
@@ -127,12 +129,18 @@ function M.args(config, p)
   return args
 end
 
+-- Blocks of the grid, if there are as many tiles.
+local function n_blocks(config)
+  local blocks = config.blocks
+  return type(blocks) == "function" and blocks(n_sms(ct.device())) or blocks
+end
+
 --- The launch's grid, and the group of the way through it.
 function M.grid(config, m, n, l, of)
   local rows, columns = cdiv(n, config.tile[2]), cdiv(m, config.tile[1])
   if of then rows = grouping.most_tiles(n, of.n, config.tile[2]) end
   local high = config.cluster or 1
-  return { math.min(cdiv(rows, high) * columns * high, config.blocks), 1, l },
+  return { math.min(cdiv(rows, high) * columns * high, n_blocks(config)), 1, l },
     config.group
 end
 

@@ -34,18 +34,29 @@ local function tiles_at_least(n, m_tile, n_tile)
   return function(p) return n_tiles(p, m_tile, n_tile) >= n end
 end
 
--- Tiles enough for an H200's 132 multiprocessors, and K long enough for the tail to count little.
+-- Has it at least so many for each multiprocessor?
+local function fills(each, m_tile, n_tile)
+  return function(p) return n_tiles(p, m_tile, n_tile) >= each * p.n_sms end
+end
+
+-- Tiles enough for all multiprocessors, and K long enough for the tail to count little.
 local function deep(m_tile, n_tile)
-  local is_full = tiles_at_least(132, m_tile, n_tile)
+  local is_full = fills(1, m_tile, n_tile)
   return function(p) return p.k >= 512 and is_full(p) end
 end
 
 local function is_wide(p) return require(HOPPER).is_wide(p) end
 
--- A wide problem all of whose tiles are multiplied at one time, n of them on an H200.
-local function at_once(n, m_tile, n_tile)
-  return function(p) return is_wide(p) and n_tiles(p, m_tile, n_tile) <= n end
+-- A wide problem all of whose tiles are multiplied at one time, `each` on a multiprocessor.
+local function at_once(each, m_tile, n_tile)
+  return function(p) return is_wide(p) and n_tiles(p, m_tile, n_tile) <= each * p.n_sms end
 end
+
+-- Blocks that stay: so many on each multiprocessor, or one on each of as many as squares of tiles
+-- on a curve want.
+local function one_each(n_sms) return n_sms end
+local function two_each(n_sms) return 2 * n_sms end
+local function sixteens(n_sms) return math.max(n_sms - n_sms % 16, 1) end
 
 -- For what is only taken by name.
 local function never() return false end
@@ -57,7 +68,7 @@ M.list = {
     order = "m4 ~n2 ~m ~n", group = 8, when = deep(256, 128) },
   { name = "simt 128x64x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
     tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3, min_blocks = 4,
-    order = "m2 ~n m", when = tiles_at_least(132, 128, 64) },
+    order = "m2 ~n m", when = fills(1, 128, 64) },
   { name = "simt 128x128x8 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
     majors = TN, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
     min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 4, 16 },
@@ -65,7 +76,7 @@ M.list = {
   { name = "simt 128x128x8 turned, small K", device = "cuda", template = SIMT, types = F32,
     sm = 80, majors = TN, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
     min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 1, 4 },
-    when = tiles_at_least(132, 128, 128) },
+    when = fills(1, 128, 128) },
   { name = "simt 256x128x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
     majors = { NN = true }, tile = { 256, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 4 },
     stages = 4, min_blocks = 1, order = "n2 ~m n", turn = "async", when = deep(256, 128) },
@@ -74,7 +85,7 @@ M.list = {
     stages = 3, min_blocks = 2, order = "n2 ~m n", turn = "async", when = deep(128, 128) },
   { name = "simt 128x64x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
     majors = MIXED, tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
-    min_blocks = 4, order = "n2 m ~n", turn = "registers", when = tiles_at_least(132, 128, 64) },
+    min_blocks = 4, order = "n2 m ~n", turn = "registers", when = fills(1, 128, 64) },
   { name = "simt 64x64x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
     tile = { 64, 64, 16 }, lanes = { 8, 4 }, warps = { 1, 2 }, stages = 4, min_blocks = 6,
     order = "m2 ~n m" },
@@ -85,73 +96,63 @@ M.list = {
   -- Hopper's tensor cores. The smallest tile of which all are multiplied at one time; else 256x128,
   -- and by ping-pong where K is short, which hides the stores. Blocks that stay for one tile want
   -- more stages and an early launch. By Hilbert's curve what runs at one time on multiprocessors
-  -- that share a way to the L2 cache is a square, too. The others are taken by name.
+  -- that share a way to the L2 cache is a square, too. The others are taken by name, and
+  -- scripts/bench/configs.lua has more that were tried.
   { name = "hopper 192x128x64, ping-pong", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, majors = TN, tile = { 192, 128, 64 }, schedule = "ping-pong", stages = 4,
-    registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = 132,
-    when = function(p) return p.k <= 1024 and tiles_at_least(264, 192, 128)(p) end },
+    registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = one_each,
+    when = function(p) return p.k <= 1024 and fills(2, 192, 128)(p) end },
   { name = "hopper 64x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     tile = { 64, 64, 64 }, schedule = "cooperative", groups = 1, stages = 6, store = { 1, 1 },
-    order = "columns", blocks = 264, min_blocks = 2, pdl = true,
-    when = at_once(264, 64, 64) },
+    order = "columns", blocks = two_each, min_blocks = 2, pdl = true,
+    when = at_once(2, 64, 64) },
   { name = "hopper 128x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     tile = { 128, 128, 64 }, schedule = "cooperative", stages = 6, store = { 1, 2 },
-    order = "groups", group = 16, blocks = 132, pdl = true, when = at_once(132, 128, 128) },
+    order = "groups", group = 16, blocks = one_each, pdl = true, when = at_once(1, 128, 128) },
   { name = "hopper 192x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     tile = { 192, 128, 64 }, schedule = "cooperative", stages = 4, registers = { 40, 232 },
-    store = { 1, 2 }, order = "groups", group = 16, blocks = 132, pdl = true,
-    when = at_once(132, 192, 128) },
+    store = { 1, 2 }, order = "groups", group = 16, blocks = one_each, pdl = true,
+    when = at_once(1, 192, 128) },
   { name = "hopper 256x128x64, 4 stages", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 4,
-    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = 132,
-    pdl = true, when = at_once(132, 256, 128) },
+    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
+    pdl = true, when = at_once(1, 256, 128) },
   { name = "hopper 256x128x64, long K", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", behind = true, stages = 3,
-    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128,
+    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = sixteens,
     when = function(p) return is_wide(p) and p.k >= 16384 end },
   { name = "hopper 256x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3, registers = { 40, 232 },
-    store = { 4, 1 }, order = "hilbert", blocks = 128, when = is_wide },
-  { name = "hopper 256x128x64, groups", device = "cuda", template = HOPPER, types = HALVES,
-    only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
-    registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 16, blocks = 128,
-    when = never },
-  { name = "hopper 256x128x64, pairs, hilbert", device = "cuda", template = HOPPER,
-    types = HALVES, only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
-    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128, cluster = 2,
-    when = never },
-  { name = "hopper 256x128x64, pairs", device = "cuda", template = HOPPER, types = HALVES,
-    only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 3,
-    registers = { 40, 232 }, store = { 4, 1 }, order = "groups", group = 8, blocks = 128,
-    cluster = 2, when = never },
+    store = { 4, 1 }, order = "hilbert", blocks = sixteens, when = is_wide },
   { name = "hopper 32x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     majors = { TN = true, TT = true }, tile = { 32, 64, 64 }, schedule = "cooperative", groups = 1,
-    stages = 8, store = { 1, 1 }, order = "columns", blocks = 264, min_blocks = 2, pdl = true,
+    stages = 8, store = { 1, 1 }, order = "columns", blocks = two_each, min_blocks = 2, pdl = true,
     when = never },
   { name = "hopper 128x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     tile = { 128, 64, 64 }, schedule = "cooperative", groups = 1, stages = 4, store = { 1, 1 },
-    order = "columns", blocks = 264, min_blocks = 2, pdl = true, when = never },
+    order = "columns", blocks = two_each, min_blocks = 2, pdl = true, when = never },
   { name = "hopper 64x128x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     tile = { 64, 128, 64 }, schedule = "cooperative", stages = 3, store = { 1, 1 },
-    order = "columns", blocks = 264, min_blocks = 2, pdl = true, when = never },
+    order = "columns", blocks = two_each, min_blocks = 2, pdl = true, when = never },
   { name = "hopper 256x64x64, ping-pong", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, tile = { 256, 64, 64 }, schedule = "ping-pong", stages = 4,
-    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = 132,
+    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
     when = never },
   { name = "hopper 256x128x32", device = "cuda", template = HOPPER, types = TF32, only_sm = 90,
     majors = TN, tile = { 256, 128, 32 }, schedule = "cooperative", stages = 3,
-    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128,
-    when = tiles_at_least(66, 256, 128) },
+    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = sixteens,
+    when = fills(0.5, 256, 128) },
   { name = "hopper 256x128x128", device = "cuda", template = HOPPER, types = ALL_BYTES,
     only_sm = 90, majors = TN, tile = { 256, 128, 128 }, schedule = "cooperative", stages = 3,
-    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = 128,
-    when = tiles_at_least(66, 256, 128) },
+    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = sixteens,
+    when = fills(0.5, 256, 128) },
   { name = "hopper 128x64x32", device = "cuda", template = HOPPER, types = TF32, only_sm = 90,
     majors = TN, tile = { 128, 64, 32 }, schedule = "cooperative", groups = 1, stages = 4,
-    store = { 1, 1 }, order = "columns", blocks = 264, min_blocks = 2, pdl = true, when = never },
+    store = { 1, 1 }, order = "columns", blocks = two_each, min_blocks = 2, pdl = true,
+    when = never },
   { name = "hopper 128x64x128", device = "cuda", template = HOPPER, types = ALL_BYTES,
     only_sm = 90, majors = TN, tile = { 128, 64, 128 }, schedule = "cooperative", groups = 1,
-    stages = 4, store = { 1, 1 }, order = "columns", blocks = 264, min_blocks = 2, pdl = true,
+    stages = 4, store = { 1, 1 }, order = "columns", blocks = two_each, min_blocks = 2, pdl = true,
     when = never },
 
   -- Tensor cores. Small problems want small tiles, so that all multiprocessors have some.
@@ -160,10 +161,10 @@ M.list = {
     when = deep(128, 256) },
   { name = "mma 128x128x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
     tile = { 128, 128, 64 }, warps = { 2, 2 }, stages = 3, min_blocks = 2,
-    when = tiles_at_least(132, 128, 128) },
+    when = fills(1, 128, 128) },
   { name = "mma 128x64x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
     tile = { 128, 64, 64 }, warps = { 2, 2 }, stages = 4, min_blocks = 2,
-    when = tiles_at_least(132, 128, 64) },
+    when = fills(1, 128, 64) },
   { name = "mma 64x64x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
     tile = { 64, 64, 64 }, warps = { 2, 2 }, stages = 4, min_blocks = 3 },
   { name = "mma 128x256x64, f16 sums", device = "cuda", template = MMA, types = { f16 = true },
@@ -174,7 +175,7 @@ M.list = {
     when = deep(128, 256) },
   { name = "mma 128x128x32", device = "cuda", template = MMA, types = TF32, sm = 80,
     tile = { 128, 128, 32 }, warps = { 2, 2 }, stages = 3, min_blocks = 2,
-    when = tiles_at_least(132, 128, 128) },
+    when = fills(1, 128, 128) },
   { name = "mma 64x64x32", device = "cuda", template = MMA, types = TF32, sm = 80,
     tile = { 64, 64, 32 }, warps = { 2, 2 }, stages = 4, min_blocks = 3 },
   { name = "mma 128x256x128", device = "cuda", template = MMA, types = BYTES, sm = 80,
@@ -182,7 +183,7 @@ M.list = {
     when = deep(128, 256) },
   { name = "mma 128x128x128", device = "cuda", template = MMA, types = BYTES, sm = 80,
     tile = { 128, 128, 128 }, warps = { 2, 2 }, stages = 3, min_blocks = 2,
-    when = tiles_at_least(132, 128, 128) },
+    when = fills(1, 128, 128) },
   { name = "mma 64x64x128", device = "cuda", template = MMA, types = BYTES, sm = 80,
     tile = { 64, 64, 128 }, warps = { 2, 2 }, stages = 4, min_blocks = 3 },
 
@@ -206,8 +207,8 @@ M.list = {
 local majors_of <const> = { mn = { mn = "NT", k = "NN" }, k = { mn = "TT", k = "TN" } }
 
 -- What choices look at: the type's name, the majorness as BLAS calls it ("NT", "TN", "NN" or "TT"),
--- the kind of device, its compute capability and a block's shared memory. Of a text that
--- `cuttle emit` writes they are the target's.
+-- the kind of device, its compute capability, a block's shared memory and how many multiprocessors
+-- there are. Of a text that `cuttle emit` writes they are the target's.
 local function facts_of(p)
   if p.target == nil then
     local emit_sm, _, emit_bytes = internal.emit_sm()
@@ -215,6 +216,7 @@ local function facts_of(p)
     p.target = (emit_sm or p.device ~= "cpu") and "cuda" or "cpu"
     local device = p.target == "cuda" and not emit_sm and ct.device() or {}
     p.sm, p.shared = emit_sm or device.sm or 0, emit_sm and emit_bytes or device.shared_bytes or 0
+    p.n_sms = tiles.n_sms(device)
   end
   return p
 end

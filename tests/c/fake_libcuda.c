@@ -440,7 +440,8 @@ CuResult cuEventElapsedTime(float *ms, CuEvent start, CuEvent stop) {
   return CT_CUDA_SUCCESS;
 }
 
-/* A module's image is a list of functions, each with its bytes of parameters: "add 20;empty 0;". */
+/* A module's image is a list of functions, each with its bytes of parameters: "add 20;empty 0;". A
+   cubin of NVRTC has every function that it is asked for. */
 struct CUmod_st {
   char image[256];
 };
@@ -479,10 +480,11 @@ CuResult cuModuleGetFunction(CuFunction *f, CuModule m, const char *name) {
   IN_CONTEXT;
   size_t len = strlen(name);
   for (const char *s = m->image; s != NULL && *s != '\0'; s = strchr(s, ';') + 1) {
-    if (strncmp(s, name, len) == 0 && s[len] == ' ') {
+    bool is_cubin = s[0] == '\177';
+    if (is_cubin || (strncmp(s, name, len) == 0 && s[len] == ' ')) {
       struct CUfunc_st *found = &functions[n_functions++ % 64];
       snprintf(found->name, sizeof found->name, "%s", name);
-      found->params_bytes = (size_t)strtoul(s + len, NULL, 10);
+      found->params_bytes = is_cubin ? 0 : (size_t)strtoul(s + len, NULL, 10);
       *f = found;
       return CT_CUDA_SUCCESS;
     }

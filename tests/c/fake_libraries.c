@@ -4,16 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/device/cublas_types.h"
-#include "runtime/device/nvml_types.h"
+#include "scripts/bench/cublaslt_types.h"
+#include "scripts/bench/nvml_types.h"
 
 FakeLibraries fake = {.n_good = 3};
 
 #define X(need, name, args) CublasStatus name args;
-#include "runtime/device/cublaslt_syms.def"
+#include "runtime/device/cublas_syms.def"
+#include "scripts/bench/cublaslt_syms.def"
 #undef X
 #define X(need, name, args) NvmlResult name args;
-#include "runtime/device/nvml_syms.def"
+#include "scripts/bench/nvml_syms.def"
 #undef X
 
 static unsigned result(const char *name) {
@@ -164,6 +165,49 @@ CublasStatus cublasLtMatmul(CublasLtHandle h, CublasLtMatmulDesc desc, const voi
   memcpy(&fake.alpha, alpha, sizeof fake.alpha);
   memcpy(&fake.beta, beta, sizeof fake.beta);
   return 0;
+}
+
+CublasStatus cublasCreate_v2(CublasHandle *h) {
+  CHECK;
+  *h = new_object();
+  return 0;
+}
+
+CublasStatus cublasDestroy_v2(CublasHandle h) { return drop(h); }
+
+CublasStatus cublasSetStream_v2(CublasHandle h, CublasStream s) {
+  (void)h;
+  (void)s;
+  CHECK;
+  return 0;
+}
+
+CublasStatus cublasGemmEx(CublasHandle h, CublasOp op_a, CublasOp op_b, int m, int n, int k,
+                          const void *alpha, const void *A, CublasDataType type_a, int lda,
+                          const void *B, CublasDataType type_b, int ldb, const void *beta, void *C,
+                          CublasDataType type_c, int ldc, CublasComputeType compute,
+                          CublasAlgo algo) {
+  (void)h;
+  (void)alpha;
+  (void)B;
+  (void)beta;
+  (void)C;
+  CHECK;
+  fake.n_gemms++;
+  fake.from = A;
+  fake.op_a = (int32_t)op_a;
+  fake.op_b = (int32_t)op_b;
+  fake.compute = compute;
+  fake.types[0] = type_a;
+  fake.types[1] = type_b;
+  fake.types[2] = type_c;
+  fake.ld[0] = lda;
+  fake.ld[1] = ldb;
+  fake.ld[2] = ldc;
+  fake.rows[0] = (uint64_t)m;
+  fake.rows[1] = (uint64_t)n;
+  fake.rows[2] = (uint64_t)k;
+  return algo == CT_CUBLAS_GEMM_DEFAULT ? 0 : 8;
 }
 
 NvmlResult nvmlInit_v2(void) { return result(__func__); }

@@ -1,4 +1,4 @@
-/* fake_libraries.h: cuBLASLt and NVML for tests: they record what they are asked and fail when told
+/* fake_libraries.h: cuBLAS, cuBLASLt and NVML for tests: they record what they are asked and fail when told
    to. fake_libraries.c is compiled by the test that uses it, as fake_libcuda.c is. */
 #ifndef FAKE_LIBRARIES_H
 #define FAKE_LIBRARIES_H
@@ -19,7 +19,9 @@ typedef struct FakeLibraries {
   uint64_t algorithm; /* of the last product, and its operands */
   const void *A, *B, *C;
   float alpha, beta;
-  int has_fields; /* NVML tells the power of now */
+  int has_fields;   /* NVML tells the power of now */
+  int n_gemms;      /* products of cuBLAS */
+  const void *from; /* A of the last of them */
 } FakeLibraries;
 
 #endif

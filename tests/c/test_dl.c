@@ -3,7 +3,8 @@
 #include "runtime/device/dl.h"
 
 #include "runtime/device/cublas_types.h"
-#include "runtime/device/nvml_types.h"
+#include "scripts/bench/cublaslt_types.h"
+#include "scripts/bench/nvml_types.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -177,7 +178,7 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent stop);
 #include "runtime/device/cublas_syms.def"
 #undef X
 #define X(need, name, args) SAME_TYPE(__typeof__(&name), cublasStatus_t(*) args);
-#include "runtime/device/cublaslt_syms.def"
+#include "scripts/bench/cublaslt_syms.def"
 #undef X
 
 #undef CuResult
@@ -224,7 +225,7 @@ _Static_assert((int)CT_NVML_POWER_INSTANT == (int)NVML_FI_DEV_POWER_INSTANT, "th
 #define NvmlClock nvmlClockType_t
 #define X(need, name, args)                                                                        \
   _Static_assert(__builtin_types_compatible_p(__typeof__(&name), nvmlReturn_t(*) args), #name);
-#include "runtime/device/nvml_syms.def"
+#include "scripts/bench/nvml_syms.def"
 #undef X
 #undef NvmlDevice
 #undef NvmlClock

@@ -3,6 +3,8 @@
 local script = os.tmpname()
 local file = assert(io.open(script, "w"))
 file:write [[
+package.path = "scripts/bench/?.lua;" .. package.path
+local measured = require "configs"
 local configs, operator = require "cuttle.matmul_configs", require "cuttle.matmul"
 local seen = {}
 local function try(row, dtype, a_by_k, b_by_k)
@@ -13,9 +15,9 @@ local function try(row, dtype, a_by_k, b_by_k)
   local key = ("%s %s %s %s"):format(row.template, dtype, a_by_k, b_by_k)
   if seen[key] or not configs.can_compute(row, operator.problem(A, B, C)) then return end
   seen[key] = true
-  matmul(A, B, C, {config = row.name, beta = 1})
+  matmul(A, B, C, {config = measured.by_name(row.name), beta = 1})
 end
-for _, row in ipairs(configs.list) do
+for _, row in ipairs(measured.all) do
   for _, dtype in ipairs{f32, f16, i8, f64, tf32} do
     for majors = 0, 3 do try(row, dtype, majors % 2 == 1, majors // 2 == 1) end
   end

@@ -2,9 +2,10 @@
 -- the shape is large: matmul's view of a small problem, with other extents.
 local configs, problem = require "cuttle.matmul_configs", require "cuttle.matmul".problem
 local A, C = zeros(bf16, row_major{64, 64}), zeros(bf16, row_major{64, 64})
-local function choose(m, n, k)
+local function choose(m, n, k, n_sms)
   local p = problem(A, A, C)
   p.target, p.sm, p.shared, p.type_name, p.majors = "cuda", 90, 232448, "bf16", "TN"
+  p.n_sms = n_sms or 132
   p.m, p.n, p.k = n, m, k -- C is row-major, so A and B changed places
   print(m, n, k, configs.choose(p).name)
 end
@@ -17,3 +18,7 @@ choose(2048, 2048, 2048)    -- expect: 2048	2048	2048	hopper 256x128x64, 4 stage
 choose(4096, 4096, 4096)    -- expect: 4096	4096	4096	hopper 256x128x64
 choose(8192, 8192, 1024)    -- expect: 8192	8192	1024	hopper 192x128x64, ping-pong
 choose(4096, 4096, 16384)   -- expect: 4096	4096	16384	hopper 256x128x64, long K
+-- A device with fewer or more multiprocessors: the tile of which all are multiplied at one time is another.
+choose(1536, 1536, 1536, 72)  -- expect: 1536	1536	1536	hopper 256x128x64, 4 stages
+choose(2048, 2048, 2048, 72)  -- expect: 2048	2048	2048	hopper 256x128x64
+choose(2048, 2048, 2048, 256) -- expect: 2048	2048	2048	hopper 128x128x64

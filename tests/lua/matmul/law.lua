@@ -1,6 +1,8 @@
 -- matmul on random problems against products in double precision: sizes from 0 on, every majorness,
 -- parts of larger matrices, batches (some broadcast), alpha, beta, bias, epilogues, types. Elements
 -- are small integers, so that all sums are exact and every result is one number, rounded once.
+package.path = "scripts/bench/?.lua;" .. package.path
+local measured = require "configs"
 local configs, operator = require "cuttle.matmul_configs", require "cuttle.matmul"
 local below = math.random
 math.randomseed(tonumber(arg[2] or 20261122))
@@ -62,7 +64,7 @@ local types = {
 -- Those for GPUs, too, on the CPU engine: it runs them all.
 local function possible(p)
   local of, rows = operator.problem(p.A, p.B, p.C), {}
-  for _, row in ipairs(configs.list) do
+  for _, row in ipairs(measured.all) do
     if configs.can_compute(row, of) and (row.device == "cuda" or here == "cpu") then
       rows[#rows + 1] = row
     end
@@ -138,7 +140,7 @@ local function check(p)
   end
   local n, sum = rest_of(p)
   local result = matmul(p.A, p.B, p.C, { alpha = p.alpha, beta = p.beta, bias = p.bias,
-    config = p.config, split = p.split,
+    config = p.config and measured.by_name(p.config), split = p.split,
     epilogue = p.epilogue and p.epilogue.f, operands = p.epilogue and p.operands or nil })
   local n_after, sum_after = rest_of(p)
   local wrong = result ~= p.C and "the result is not C"

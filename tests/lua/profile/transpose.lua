@@ -1,6 +1,7 @@
--- The transpose of `cuttle bench transpose`: accesses of 16 bytes alone, whole sectors, no conflicts.
+-- The transpose of `scripts/bench/main.lua transpose`: accesses of 16 bytes alone, whole sectors, no conflicts.
 device("cpu")
-local bench = require "cuttle.bench_memory"
+package.path = "scripts/bench/?.lua;" .. package.path
+local bench = require "memory"
 local print, quiet = print, function() end
 _G.print = quiet
 local p = profile(function() bench.transpose(1e12, 128) end, {sm = 90})

@@ -1,0 +1,275 @@
+/* launch_time.c: how long the launches of a script take, for `cuttle bench script.lua`. A session
+   stands around each launch of its state: two events in the launch's stream on a device, the clock on
+   the CPU engine. It changes nothing that kernels read or write and waits for nothing but, when many
+   events are pending, for these. */
+#include <lauxlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/launch/launch.h"
+#include "interp/openers.h"
+#include "interp/state/state.h"
+
+#define SESSION_TYPE "cuttle.launch_times"
+
+enum { MAX_PENDING = 512 }; /* samples whose events were not read yet */
+
+/* Launches of one specialisation on one grid. */
+typedef struct Row {
+  uint64_t spec;
+  CtDim3 grid, block;
+  int64_t n_launches;
+  char name[64], chunk[sizeof(((Kernel *)0)->chunk)];
+  int line;
+} Row;
+
+typedef struct Sample {
+  size_t row;
+  int64_t n; /* launches between the events */
+  CtDevice *device;
+  CtEvent start, stop;
+  double ms; /* of all n; while they run on the CPU engine, when they began */
+} Sample;
+
+typedef enum Mode { MODE_TIME, MODE_COUNT, MODE_OFF } Mode;
+
+struct LaunchTimes {
+  CuttleState *state;
+  Mode mode;
+  Row *rows;
+  size_t n_rows, rows_cap;
+  Sample *samples;
+  size_t n_samples, samples_cap;
+  size_t n_read; /* samples whose time is known */
+};
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* {====== Around a launch ====== */
+
+static bool is_row(const Row *r, const Spec *spec, const LaunchConfig *c) {
+  return r->spec == spec->id && memcmp(&r->grid, &c->grid, sizeof c->grid) == 0 &&
+         memcmp(&r->block, &c->block, sizeof c->block) == 0;
+}
+
+static CtStatus find_row(LaunchTimes *t, const Kernel *k, const Spec *spec, const LaunchConfig *c,
+                         size_t *out, CtErr *err) {
+  for (*out = 0; *out < t->n_rows; ++*out) {
+    if (is_row(&t->rows[*out], spec, c)) {
+      return CT_OK;
+    }
+  }
+  CtStatus s =
+      ct_grow(t->state->alloc, &t->rows, &t->rows_cap, t->n_rows + 1, sizeof *t->rows, err);
+  if (s == CT_OK) {
+    Row *r = &t->rows[t->n_rows++];
+    *r = (Row){.spec = spec->id, .grid = c->grid, .block = c->block, .line = k->line};
+    strncpy(r->name, k->name, sizeof r->name - 1);
+    memcpy(r->chunk, k->chunk, sizeof r->chunk);
+  }
+  return s;
+}
+
+static void drop_events(const Sample *x) {
+  if (x->device != NULL) {
+    ct_event_free(x->device, x->start);
+    ct_event_free(x->device, x->stop);
+  }
+}
+
+/* Reads the events of all samples. One that cannot be read, as the device was lost, ends up without a
+   time. */
+static void read_events(LaunchTimes *t) {
+  for (; t->n_read < t->n_samples; t->n_read++) {
+    Sample *x = &t->samples[t->n_read];
+    if (x->device != NULL &&
+        (ct_event_synchronize(x->device, x->stop, NULL) != CT_OK ||
+         ct_event_elapsed(x->device, x->start, x->stop, &x->ms, NULL) != CT_OK)) {
+      x->ms = -1;
+    }
+    drop_events(x);
+    x->device = NULL;
+  }
+}
+
+static CtStatus start_events(Sample *x, CtStream stream, CtErr *err) {
+  CtStatus s = ct_event_new(x->device, &x->start, err);
+  if (s != CT_OK) {
+    return s;
+  }
+  s = ct_event_new(x->device, &x->stop, err);
+  if (s == CT_OK) {
+    s = ct_event_record(x->device, x->start, stream, err);
+    if (s == CT_OK) {
+      return CT_OK;
+    }
+    ct_event_free(x->device, x->stop);
+  }
+  ct_event_free(x->device, x->start);
+  return s;
+}
+
+static CtStream stream_of(const Spec *spec, const LaunchConfig *c) {
+  return c->stream_device != NULL ? c->stream : ct_device_stream(spec->device);
+}
+
+static CtStatus add_sample(LaunchTimes *t, size_t row, const Spec *spec, const LaunchConfig *c,
+                           int64_t n, CtErr *err) {
+  if (t->n_samples - t->n_read >= MAX_PENDING) {
+    read_events(t);
+  }
+  CtStatus s = ct_grow(t->state->alloc, &t->samples, &t->samples_cap, t->n_samples + 1,
+                       sizeof *t->samples, err);
+  Sample x = {.row = row, .n = n, .device = spec->device, .ms = now_ms()};
+  if (s == CT_OK && x.device != NULL) {
+    s = start_events(&x, stream_of(spec, c), err);
+  }
+  if (s == CT_OK) {
+    t->samples[t->n_samples++] = x;
+  }
+  return s;
+}
+
+CtStatus launch_times_begin(LaunchTimes *t, const Kernel *k, const Spec *spec,
+                            const LaunchConfig *c, int64_t n, CtErr *err) {
+  size_t row;
+  if (t->mode == MODE_OFF) {
+    return CT_OK;
+  }
+  CtStatus s = find_row(t, k, spec, c, &row, err);
+  if (s == CT_OK && t->mode == MODE_TIME) {
+    s = add_sample(t, row, spec, c, n, err);
+  }
+  if (s == CT_OK) {
+    t->rows[row].n_launches += n;
+  }
+  return s;
+}
+
+CtStatus launch_times_end(LaunchTimes *t, const Spec *spec, const LaunchConfig *c, CtStatus status,
+                          CtErr *err) {
+  if (t->mode != MODE_TIME) {
+    return status;
+  }
+  Sample *x = &t->samples[t->n_samples - 1];
+  if (status == CT_OK && x->device != NULL) {
+    status = ct_event_record(x->device, x->stop, stream_of(spec, c), err);
+  } else if (status == CT_OK) {
+    x->ms = now_ms() - x->ms;
+  }
+  if (status != CT_OK) {
+    drop_events(x);
+    t->n_samples--;
+  }
+  return status;
+}
+
+/* {====== The session ====== */
+
+static LaunchTimes *check_session(lua_State *L) { return luaL_checkudata(L, 1, SESSION_TYPE); }
+
+static int session_close(lua_State *L) {
+  LaunchTimes *t = check_session(L);
+  if (t->state != NULL && t->state->times == t) {
+    t->state->times = NULL;
+  }
+  if (t->state != NULL) {
+    read_events(t);
+    ct_free(t->state->alloc, t->rows, t->rows_cap * sizeof *t->rows);
+    ct_free(t->state->alloc, t->samples, t->samples_cap * sizeof *t->samples);
+    *t = (LaunchTimes){.state = NULL};
+  }
+  return 0;
+}
+
+/* _time_launches() -> session: from now on each launch is timed. */
+static int time_launches(lua_State *L) {
+  CuttleState *s = state_of(L);
+  if (s->times != NULL) {
+    return luaL_error(L, "bench: launches are being timed already");
+  }
+  LaunchTimes *t = lua_newuserdatauv(L, sizeof *t, 0);
+  *t = (LaunchTimes){.state = s};
+  luaL_setmetatable(L, SESSION_TYPE);
+  s->times = t;
+  return 1;
+}
+
+/* session:mode("time" | "count" | "off") -> the mode before: what becomes of launches from now on. */
+static int session_mode(lua_State *L) {
+  static const char *const names[] = {"time", "count", "off", NULL};
+  LaunchTimes *t = check_session(L);
+  lua_pushstring(L, names[t->mode]);
+  t->mode = (Mode)luaL_checkoption(L, 2, NULL, names);
+  return 1;
+}
+
+static void push_dim(lua_State *L, CtDim3 d) {
+  lua_createtable(L, 3, 0);
+  const unsigned extents[] = {d.x, d.y, d.z};
+  for (int i = 0; i < 3; i++) {
+    lua_pushinteger(L, (lua_Integer)extents[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_row(lua_State *L, const Row *r) {
+  lua_createtable(L, 0, 7);
+  lua_pushstring(L, r->name);
+  lua_setfield(L, -2, "name");
+  lua_pushstring(L, r->chunk);
+  lua_setfield(L, -2, "file");
+  lua_pushinteger(L, r->line);
+  lua_setfield(L, -2, "line");
+  lua_pushinteger(L, (lua_Integer)r->n_launches);
+  lua_setfield(L, -2, "launches");
+  push_dim(L, r->grid);
+  lua_setfield(L, -2, "grid");
+  push_dim(L, r->block);
+  lua_setfield(L, -2, "block");
+  lua_newtable(L);
+  lua_setfield(L, -2, "samples");
+}
+
+/* session:rows() -> a list of {name =, file =, line =, grid =, block =, launches =, samples =}, in the
+   order of their first launches: a sample is {n =, ms =}, the time of n launches in a row. */
+static int session_rows(lua_State *L) {
+  LaunchTimes *t = check_session(L);
+  read_events(t);
+  lua_createtable(L, (int)t->n_rows, 0);
+  for (size_t i = 0; i < t->n_rows; i++) {
+    push_row(L, &t->rows[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  for (size_t i = 0; i < t->n_samples; i++) {
+    const Sample *x = &t->samples[i];
+    if (x->ms >= 0) {
+      lua_rawgeti(L, -1, (lua_Integer)x->row + 1);
+      lua_getfield(L, -1, "samples");
+      lua_createtable(L, 0, 2);
+      lua_pushinteger(L, (lua_Integer)x->n);
+      lua_setfield(L, -2, "n");
+      lua_pushnumber(L, x->ms);
+      lua_setfield(L, -2, "ms");
+      lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+      lua_pop(L, 2);
+    }
+  }
+  return 1;
+}
+
+static const luaL_Reg session_meta[] = {
+    {"__gc", session_close}, {"__close", session_close}, {NULL, NULL}};
+static const luaL_Reg session_methods[] = {
+    {"rows", session_rows}, {"mode", session_mode}, {"close", session_close}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_time_launches", time_launches}, {NULL, NULL}};
+
+void bind_open_times(lua_State *L) {
+  bind_new_type(L, SESSION_TYPE, session_meta, session_methods);
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,92 @@
+-- watch.lua: what checking and profiling a launch on the CPU engine
+-- cost, in CPU time of this process: the best of several launches of each, plain, checked without
+-- races in global memory, wholly checked, and profiled, in turns.
+local ct = require "cuttle"
+-- What modules of the library are handed when they are loaded, which their loaders hold.
+local internal = select(2, debug.getupvalue(package.preload["cuttle.profile"], 2))
+local check = require "cuttle.check"
+local moye = require "moye"
+local threadIdx, blockIdx, blockDim = ct.threadIdx, ct.blockIdx, ct.blockDim
+local row_major, shared, size = ct.row_major, ct.shared, ct.size
+local sync_threads, cdiv, f32, rand = ct.sync_threads, ct.cdiv, ct.f32, ct.rand
+local _ = ct._
+
+local TURNS <const> = 7
+
+local function tiled()
+  local A, B, C, config = moye.problem(2048, 2048, 256)
+  return moye.kernel():prepare(config)(A, B, C)
+end
+
+-- The static kernel of examples/notebook_shared_matmul.lua.
+local function notebook()
+  local tw, H, K, W = 16, 1024, 256, 1024
+  local k = ct.kernel("matmul_static", function(m, n, out)
+    local ms, ns = shared(f32, row_major{tw, tw}), shared(f32, row_major{tw, tw})
+    local h, w, depth = size(out, 0), size(out, 1), size(m, 1)
+    local tc, tr = threadIdx.x, threadIdx.y
+    local r, c = blockIdx.y * blockDim.y + tr, blockIdx.x * blockDim.x + tc
+    local p = 0.0
+    for ph = 0, cdiv(depth, tw) - 1 do
+      local x = ph * tw
+      ms[{tr, tc}] = r < h and x + tc < depth and m[{r, x + tc}] or 0.0
+      ns[{tr, tc}] = c < w and x + tr < depth and n[{x + tr, c}] or 0.0
+      sync_threads()
+      for i = 0, tw - 1 do p = p + ms[{tr, i}] * ns[{i, tc}] end
+      sync_threads()
+    end
+    if r < h and c < w then out[{r, c}] = p end
+  end)
+  return k:prepare{grid = {W // tw, H // tw}, block = {tw, tw}}(rand(f32, row_major{H, K}),
+    rand(f32, row_major{K, W}), ct.zeros(f32, row_major{H, W}))
+end
+
+-- The least that a kernel can do for what it moves.
+local function saxpy()
+  local n = 1 << 22
+  local k = ct.kernel("saxpy", function(x, y, a)
+    local i = blockIdx.x * blockDim.x + threadIdx.x
+    if i < size(x) then y[i] = a * x[i] + y[i] end
+  end)
+  return k:prepare{grid = cdiv(n, 256), block = 256}(rand(f32, n), rand(f32, n), 2.5)
+end
+
+local function seconds_of(f)
+  local start = os.clock()
+  f()
+  return os.clock() - start
+end
+
+local function profiled(launch)
+  local session = internal.profile_begin(0) -- no CUDA C: the launch alone
+  launch()
+  session:close()
+end
+
+local function measure(name, launch)
+  local n_findings = 0
+  local ways = {
+    launch,
+    function() n_findings = n_findings + #check.run(launch, { global = false }) end,
+    function() n_findings = n_findings + #check.run(launch) end,
+    function() profiled(launch) end,
+  }
+  local best = { math.huge, math.huge, math.huge, math.huge }
+  launch()
+  for _ = 1, TURNS do
+    for i, way in ipairs(ways) do best[i] = math.min(best[i], seconds_of(way)) end
+  end
+  print(("%-10s %6.1f ms of CPU time; checked without global races %.2f times as long, wholly "
+    .. "%.2f, %d findings; profiled %.2f"):format(name, best[1] * 1e3, best[2] / best[1],
+    best[3] / best[1], n_findings, best[4] / best[1]))
+end
+
+return function()
+  if ct.device().sm then
+    print("watch: skipped, the current device is no CPU engine")
+    return
+  end
+  measure("matmul", tiled())
+  measure("notebook", notebook())
+  measure("saxpy", saxpy())
+end

@@ -1,2 +1,0 @@
--- command_bench.lua: `cuttle bench [name ...]`.
-return require("cuttle.bench").run

@@ -1,0 +1,196 @@
+-- command_bench.lua: `cuttle bench [options] script.lua [arguments]`: runs the script and says how
+-- long its kernels take; `cuttle bench matmul ...` is bench_matmul.lua.
+--
+-- Launches are timed where the script makes them: nothing is launched again, so nothing changes
+-- that the script computes. What the script gives to `bench` is timed by that, back to back, as
+-- always. The operator matmul is compared with cuBLAS, once for each kind of product, on a C of its
+-- own.
+local ct = require "cuttle"
+local internal = ...
+local json = require "cuttle.json"
+local matmul = require "cuttle.bench_matmul"
+local operator = require "cuttle.matmul"
+local run_script = require "cuttle.run_script"
+local script_command = require "cuttle.script_command"
+
+local USAGE <const> = "usage: cuttle bench [options] script.lua [arguments]\n"
+  .. "       cuttle bench matmul [options] [word ...]     see cuttle bench matmul --help\n"
+  .. "\n"
+  .. "Runs the script on its device and prints how long its kernels take: a line for each\n"
+  .. "specialisation and grid, with the median, the fastest and the slowest launch. On a GPU a\n"
+  .. "launch stands between two events, which adds a few us to one that finds the GPU idle; for\n"
+  .. "short kernels call bench(launch) in the script: that has a line of its own, of launches\n"
+  .. "back to back. Products of the operator matmul are compared with cuBLAS, where it has them.\n"
+  .. "\n"
+  .. "  --json[=FILE]         as JSON, to FILE or standard output, in place of the table\n"
+  .. "\n"
+  .. "Exit code: the script's; 1 where it launches nothing."
+
+local fail = script_command.failing "bench"
+
+-- {====== What is measured ======
+
+local function median(t)
+  table.sort(t)
+  local n = #t
+  return n % 2 == 1 and t[n // 2 + 1] or n > 0 and 0.5 * (t[n // 2] + t[n // 2 + 1]) or nil
+end
+
+-- The numbers of a row of the session.
+local function finish(row)
+  local ms, total = {}, 0
+  for i, sample in ipairs(row.samples) do
+    ms[i] = sample.ms / sample.n
+    total = total + sample.ms
+  end
+  row.median_ms, row.fastest_ms, row.slowest_ms, row.total_ms = median(ms), ms[1], ms[#ms], total
+  row.samples = nil
+  return row
+end
+
+-- Where the script calls: "script.lua", 12.
+local function place(level)
+  local info = debug.getinfo(level + 1, "Sl")
+  return info.short_src, info.currentline
+end
+
+-- The names of the kernels that were launched between two lists of rows.
+local function launched_between(before, after)
+  local names, known = {}, {}
+  for i, row in ipairs(after) do
+    local n = before[i] and before[i].launches or 0
+    if row.launches > n and not known[row.name] then
+      known[row.name] = true
+      names[#names + 1] = row.name
+    end
+  end
+  return names
+end
+
+-- `bench` as the script calls it: what it launches is counted, not timed one by one.
+local function recording(session, calls)
+  local bench = ct.bench
+  return function(...)
+    local file, line = place(2)
+    local before = session:rows()
+    local was = session:mode "count"
+    local results = table.pack(pcall(bench, ...))
+    session:mode(was)
+    if not results[1] then error(results[2], 0) end
+    calls[#calls + 1] = { file = file, line = line, median_ms = results[2], fastest_ms = results[3],
+                          slowest_ms = results[4],
+                          kernels = launched_between(before, session:rows()) }
+    return table.unpack(results, 2, results.n)
+  end
+end
+
+-- What makes a product another one than those that were compared.
+local function key_of(A, B, C, options)
+  local parts = { tostring(A.dtype), tostring(C.dtype), tostring(A.layout), tostring(B.layout),
+                  tostring(C.layout) }
+  for _, name in ipairs { "config", "split", "epilogue" } do
+    local value = options[name]
+    parts[#parts + 1] = tostring(type(value) == "table" and value.name or value)
+  end
+  parts[#parts + 1] = tostring(options.bias ~= nil)
+  return table.concat(parts, " ")
+end
+
+-- Compares a product with cuBLAS; nil: cuBLAS has none such.
+local function compare(A, B, C, options)
+  if options.groups or ct.rank(A) > 2 or ct.rank(B) > 2
+    or ct.reference.library(A, B) ~= "cuBLAS" then
+    return nil
+  end
+  local out = ct.tensor(C.dtype, C.layout)
+  local ours, config = operator.prepare(A, B, out, options)
+  local result = ct.reference.matmul(A, B)
+  local ms, cublas_ms, ratio = matmul.compare(ours,
+    function() ct.reference.matmul(A, B, result) end)
+  out:close()
+  local m, n, k = ct.size(A, 0), ct.size(B, 0), ct.size(A, 1)
+  return { m = m, n = n, k = k, type = A.dtype.name, config = config, ms = ms,
+           tflops = 2 * m * n * k / ms * 1e-9, cublas_ms = cublas_ms, ratio = ratio }
+end
+
+local function comparing(session, products)
+  local known = {}
+  return function(A, B, C, options)
+    local key = key_of(A, B, C, options)
+    if known[key] then return end
+    known[key] = true
+    local was = session:mode "off"
+    local ok, result = pcall(compare, A, B, C, options)
+    session:mode(was)
+    if ok then products[#products + 1] = result end
+  end
+end
+
+-- {====== The report ======
+
+local function ms_text(ms) return ms and ("%10.4f"):format(ms) or ("%10s"):format "-" end
+
+local function times_text(r)
+  return ms_text(r.median_ms) .. ms_text(r.fastest_ms) .. ms_text(r.slowest_ms)
+end
+
+local function extents(t)
+  local n = t[3] > 1 and 3 or t[2] > 1 and 2 or 1
+  return table.concat(t, "x", 1, n)
+end
+
+local function print_table(report)
+  print(("%-40s %14s %12s %9s%10s%10s%10s%10s"):format("on " .. report.device, "grid", "block",
+    "launches", "median ms", "fastest", "slowest", "in all"))
+  for _, r in ipairs(report.kernels) do
+    print(("%-40s %14s %12s %9d%s%s"):format(("%s (%s:%d)"):format(r.name, r.file, r.line),
+      extents(r.grid), extents(r.block), r.launches, times_text(r),
+      r.median_ms and ms_text(r.total_ms) or ms_text(nil)))
+  end
+  for _, c in ipairs(report.calls) do
+    print(("%-40s %37s%s"):format(("bench (%s:%d)"):format(c.file, c.line),
+      table.concat(c.kernels, ", "), times_text(c)))
+  end
+  for _, p in ipairs(report.products) do
+    print(("matmul %dx%dx%d %s, %s: %.4f ms, %.1f TFLOP/s; cuBLAS %.4f ms, ratio %.3f"):format(
+      p.m, p.n, p.k, p.type, p.config, p.ms, p.tflops, p.cublas_ms, p.ratio))
+  end
+end
+
+-- {====== The command ======
+
+local function run(script, options)
+  local report = { device = ct.device().name, kernels = {}, calls = {}, products = {} }
+  local session <close> = internal.time_launches()
+  rawset(_G, "bench", recording(session, report.calls))
+  operator.on_product = comparing(session, report.products)
+  local ok, what = run_script.call(script, table.unpack(options.rest))
+  for i, row in ipairs(session:rows()) do report.kernels[i] = finish(row) end
+  return report, #report.kernels + #report.calls, ok, what
+end
+
+local function deliver(report, options)
+  if options.json then
+    script_command.write(fail, options.json, json.encode(report) .. "\n")
+  else
+    print_table(report)
+  end
+end
+
+local times = script_command.new {
+  name = "bench", usage = USAGE, on_device = true,
+  options = {
+    json = function(o, value) o.json, o.is_aside = value ~= "" and value or true, value == "" end,
+  },
+  run = run, deliver = deliver,
+  say_missing = function(_, options) fail("%s launched no kernel", options.script) end,
+}
+
+-- The word matmul may stand behind its options.
+return function(...)
+  local args, at = { ... }, 1
+  while args[at] and args[at]:find "^%-." do at = at + 1 end
+  if args[at] ~= "matmul" then return times(...) end
+  table.remove(args, at)
+  return matmul.run(table.unpack(args))
+end
