@@ -92,11 +92,29 @@ typedef struct CtEmitRegion {
   int depth;
 } CtEmitRegion;
 
+/* Binding strengths of C, weakest first. */
+typedef enum CtPrec {
+  CT_PREC_ANY,
+  CT_PREC_COND,
+  CT_PREC_LOR,
+  CT_PREC_LAND,
+  CT_PREC_OR,
+  CT_PREC_XOR,
+  CT_PREC_AND,
+  CT_PREC_EQ,
+  CT_PREC_REL,
+  CT_PREC_SHIFT,
+  CT_PREC_ADD,
+  CT_PREC_MUL,
+  CT_PREC_UNARY,
+  CT_PREC_PRIMARY
+} CtPrec;
+
 /* --- the emission ------------------------------------------------------------------------------- */
 
 /* Functions that the text may need, in emit_prelude.def; printed where used. */
 typedef enum CtHelper {
-#define X(name, text) CT_HELP_##name,
+#define X(NAME, head, fn, rest) CT_HELP_##NAME,
 #include "emit_prelude.def"
 #undef X
   CT_HELP_COUNT
@@ -108,9 +126,13 @@ typedef struct CtEmitFunction {
   const char *name;
 } CtEmitFunction;
 
-typedef struct CtEmit {
+typedef struct CtEmit CtEmit;
+struct CtEmit {
   const CtIr *ir;
   CtEmitOpts opts;
+  /* Writes an operation where it is used: ct_emit_operation. Values have it from here, so that what
+     writes expressions rests on emit_value.c and not the other way. */
+  void (*put_operation)(CtEmit *e, CtVal v, CtPrec min);
   CtArena arena;
   CtStatus status; /* of the first failure; *err has it */
   CtErr *err;
@@ -134,13 +156,17 @@ typedef struct CtEmit {
   int n_labels;
   CtLoc loc;  /* of the line that is being written */
   CtLoc said; /* directives: what the compiler takes the next line for; comments: the last one */
-} CtEmit;
+};
 
 void ct_emit_fail(CtEmit *e, CtLoc loc, CtStatus status, const char *fmt, ...) CT_PRINTF(4, 5);
-const char *ct_emit_help(CtEmit *e, CtHelper helper, const char *name); /* asks for it; its name */
+const char *ct_emit_help(CtEmit *e, CtHelper helper);   /* asks for it; its name */
+void ct_emit_put_prelude(const CtEmit *e, CtText *out); /* those that were asked for */
 
 /* True the first time that a function is asked for: its text is to be appended to e->functions. */
 bool ct_emit_is_new_function(CtEmit *e, const char *name);
+
+/* Takes the text that was written since the body was `mark` long back out of it. */
+const char *ct_emit_cut(CtEmit *e, size_t mark);
 
 /* Lines. Between begin and end the text of the line is appended to e->body. */
 void ct_emit_begin(CtEmit *e, CtLoc loc);
@@ -165,7 +191,9 @@ bool ct_emit_is_plain_division(const CtIr *ir, const CtInst *inst);
 /* A dividend that may be negative, by a constant power of two: floor division is the arithmetic shift,
    the modulo a mask. */
 bool ct_emit_is_bit_division(const CtIr *ir, const CtInst *inst);
-bool ct_emit_is_leaf(const CtIr *ir, CtVal v);
+static inline bool ct_emit_is_leaf(const CtIr *ir, CtVal v) {
+  return ct_ops[ct_inst(ir, v)->op].cls == CT_CLS_LEAF;
+}
 /* The pointer for buf + v, or NULL. */
 CtEmitPtr *ct_emit_find_ptr(const CtEmit *e, uint32_t buf, CtVal v);
 /* A view's offset without its constant part, which is returned in *plus; 0 when nothing is left. */
@@ -193,26 +221,12 @@ void ct_emit_pull(const CtIr *ir, CtSwizzle sw, CtVal offset,
 typedef enum CtForForm { CT_FOR_PLAIN, CT_FOR_WIDE, CT_FOR_COUNTED } CtForForm;
 CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop);
 
-/* Binding strengths of C, weakest first. */
-typedef enum CtPrec {
-  CT_PREC_ANY,
-  CT_PREC_COND,
-  CT_PREC_LOR,
-  CT_PREC_LAND,
-  CT_PREC_OR,
-  CT_PREC_XOR,
-  CT_PREC_AND,
-  CT_PREC_EQ,
-  CT_PREC_REL,
-  CT_PREC_SHIFT,
-  CT_PREC_ADD,
-  CT_PREC_MUL,
-  CT_PREC_UNARY,
-  CT_PREC_PRIMARY
-} CtPrec;
-
-/* Appends the expression, in parentheses where it binds weaker than `min`. */
+/* emit_expr.c: an operation's text, by its row of ops.def. */
+void ct_emit_operation(CtEmit *e, CtVal v, CtPrec min);
+/* emit_value.c: appends the expression, in parentheses where it binds weaker than `min`. */
 void ct_emit_expr(CtEmit *e, CtVal v, CtPrec min);
+/* buf[index] */
+void ct_emit_place(CtEmit *e, uint32_t buf, CtVal index);
 void ct_emit_not(CtEmit *e, CtVal v); /* its negation, as a whole condition */
 void ct_emit_int(CtEmit *e, CtDtype type, int64_t v);
 void ct_emit_float(CtEmit *e, CtDtype type, double v);
@@ -227,24 +241,31 @@ typedef struct CtEmitWrap {
 } CtEmitWrap;
 
 CtEmitWrap ct_emit_wrap(CtEmit *e, CtDtype to, CtDtype from); /* not to bool */
-void ct_emit_cast(CtEmit *e, const CtInst *inst, CtPrec min);
-void ct_emit_bitcast(CtEmit *e, const CtInst *inst, CtPrec min);
-bool ct_emit_is_bits(CtDtype t); /* a float that C holds as an integer of its bits */
-void ct_emit_bits(CtEmit *e, CtDtype type, double v);
+void ct_emit_cast(CtEmit *e, CtVal v, CtPrec min);
+void ct_emit_bitcast(CtEmit *e, CtVal v, CtPrec min);
+/* A float that C holds as an integer of its bits. */
+static inline bool ct_emit_is_bits(CtDtype t) {
+  return ct_is_float(t) && ct_is_narrow(t) && t != CT_tf32;
+}
 
 void ct_emit_tile(CtEmit *e, CtVal v);
-void ct_emit_escape(CtEmit *e, CtVal v);      /* emit_escape.c: cuda[[...]] */
-void ct_emit_wgmma_order(CtEmit *e, CtVal v); /* emit_wgmma_wait.c: fence, commit, wait */
-/* emit_warp.c: shuffles, votes, atomic operations, fences, the clock. */
-void ct_emit_declare_warp(CtEmit *e);                  /* what they need at the top of the kernel */
-void ct_emit_warp(CtEmit *e, const CtInst *inst);      /* one as an expression */
-void ct_emit_sync(CtEmit *e, const CtInst *inst);      /* emit_sync.c: likewise, of ct_op_is_sync */
-void ct_emit_bar(CtEmit *e, uint32_t buf, CtVal slot); /* the address of an mbarrier */
-void ct_emit_printf(CtEmit *e, const CtInst *inst);
-void ct_emit_assert(CtEmit *e, const CtInst *inst);
+/* Statements of their own, each in its file. */
+void ct_emit_escape(CtEmit *e, CtVal v); /* emit_escape.c: cuda[[...]] */
+void ct_emit_printf(CtEmit *e, CtVal v); /* emit_message.c */
+void ct_emit_assert(CtEmit *e, CtVal v);
+void ct_emit_tma(CtEmit *e, CtVal v);         /* emit_tma.c */
+void ct_emit_wgmma_holds(CtEmit *e, CtVal v); /* emit_wgmma_wait.c: of a fence or a wait */
+/* emit_warp.c: shuffles, votes and atomic operations as expressions. */
+void ct_emit_declare_warp(CtEmit *e); /* what they need at the top of the kernel */
+void ct_emit_shuffle(CtEmit *e, const CtInst *inst);
+void ct_emit_vote(CtEmit *e, const CtInst *inst);
+/* CUDA's function, and the types (1 << CtDtype) that it takes as words of their bits. */
+typedef struct CtEmitAtomic {
+  const char *name;
+  unsigned by_word;
+} CtEmitAtomic;
+void ct_emit_atomic(CtEmit *e, const CtInst *inst, const CtEmitAtomic *a);
 /* emit_tma.c */
-void ct_emit_tma(CtEmit *e, const CtInst *inst);
-void ct_emit_tma_order(CtEmit *e, const CtInst *inst);
 void ct_emit_name_maps(CtEmit *e);
 void ct_emit_prefetch_maps(CtEmit *e);
 /* Returns what separates the parameters that follow from these. */
@@ -263,7 +284,8 @@ void ct_emit_declare_pointers(CtEmit *e, CtVal v, CtLoc loc); /* from v on */
 
 /* --- statements (emit_stmt.c, emit_flow.c) -------------------------------------------------------- */
 
-void ct_emit_effect(CtEmit *e, CtVal v); /* one operation with an effect */
-void ct_emit_statements(CtEmit *e);      /* of the whole kernel */
+void ct_emit_effect(CtEmit *e, CtVal v);                      /* one operation with an effect */
+bool ct_emit_is_dropped(const CtEmit *e, const CtInst *inst); /* which leaves no text here */
+void ct_emit_statements(CtEmit *e);                           /* of the whole kernel */
 
 #endif

@@ -183,17 +183,14 @@ void ct_emit_address(CtEmit *e, const CtEmitOperand *op) {
 /* --- vectors ---------------------------------------------------------------------------------------- */
 
 const char *ct_emit_vector_type(CtDtype type, int vec) {
+  static const char *const own[CT_DTYPE_COUNT][2] = {
+      [CT_f64] = {"double2"},           [CT_f32] = {"float2", "float4"},
+      [CT_tf32] = {"float2", "float4"}, [CT_i32] = {"int2", "int4"},
+      [CT_i64] = {"longlong2"},         [CT_u64] = {"ulonglong2"}};
   static const char *const by_bytes[] = {
       [2] = "unsigned short", [4] = "unsigned", [8] = "uint2", [16] = "uint4"};
-  switch (type) {
-    case CT_f32:
-    case CT_tf32: return vec == 2 ? "float2" : "float4";
-    case CT_f64: return "double2";
-    case CT_i32: return vec == 2 ? "int2" : "int4";
-    case CT_i64: return "longlong2";
-    case CT_u64: return "ulonglong2";
-    default: return by_bytes[vec * (int)ct_dtype_bytes(type)];
-  }
+  const char *name = own[type][vec == 4];
+  return name != NULL ? name : by_bytes[vec * (int)ct_dtype_bytes(type)];
 }
 
 void ct_emit_lane(CtEmit *e, CtDtype type, int vec, const char *v, int j) {
@@ -216,7 +213,7 @@ void ct_emit_lane(CtEmit *e, CtDtype type, int vec, const char *v, int j) {
 void ct_emit_vector(CtEmit *e, const CtEmitOperand *op, int vec, bool is_read) {
   bool is_early = is_read && op->is_early;
   if (is_early) {
-    ct_text_printf(&e->body, "%s(", ct_emit_help(e, CT_HELP_LOAD_EARLY, "load_early"));
+    ct_text_printf(&e->body, "%s(", ct_emit_help(e, CT_HELP_LOAD_EARLY));
   }
   ct_text_printf(&e->body, "%sreinterpret_cast<%s%s*>(", is_early ? "" : "*",
                  is_read ? "const " : "", ct_emit_vector_type(op->buf->dtype, vec));

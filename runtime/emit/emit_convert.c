@@ -10,21 +10,18 @@
 #include "runtime/base/convert.h"
 #include "emit.h"
 
-bool ct_emit_is_bits(CtDtype t) { return ct_is_float(t) && ct_is_narrow(t) && t != CT_tf32; }
-
-/* From f32; before `sm` by the second function, of the same name. */
+/* From f32; before `sm` by the second function. */
 typedef struct Narrowing {
-  const char *name;
   CtHelper hard, soft;
   int sm;
 } Narrowing;
 
 static const Narrowing narrowings[CT_DTYPE_COUNT] = {
-    [CT_tf32] = {"f32_to_tf32", CT_HELP_F32_TO_TF32, CT_HELP_F32_TO_TF32_SOFT, 80},
-    [CT_f16] = {"f32_to_f16", CT_HELP_F32_TO_F16, CT_HELP_F32_TO_F16, 0},
-    [CT_bf16] = {"f32_to_bf16", CT_HELP_F32_TO_BF16, CT_HELP_F32_TO_BF16_SOFT, 80},
-    [CT_f8e4m3] = {"f32_to_f8e4m3", CT_HELP_F32_TO_F8E4M3, CT_HELP_F32_TO_F8E4M3_SOFT, 89},
-    [CT_f8e5m2] = {"f32_to_f8e5m2", CT_HELP_F32_TO_F8E5M2, CT_HELP_F32_TO_F8E5M2_SOFT, 89},
+    [CT_tf32] = {CT_HELP_F32_TO_TF32, CT_HELP_F32_TO_TF32_SOFT, 80},
+    [CT_f16] = {CT_HELP_F32_TO_F16, CT_HELP_F32_TO_F16, 0},
+    [CT_bf16] = {CT_HELP_F32_TO_BF16, CT_HELP_F32_TO_BF16_SOFT, 80},
+    [CT_f8e4m3] = {CT_HELP_F32_TO_F8E4M3, CT_HELP_F32_TO_F8E4M3_SOFT, 89},
+    [CT_f8e5m2] = {CT_HELP_F32_TO_F8E5M2, CT_HELP_F32_TO_F8E5M2_SOFT, 89},
 };
 
 static const CtHelper odd_helpers[CT_DTYPE_COUNT] = {
@@ -46,45 +43,51 @@ static CtEmitWrap c_cast(CtDtype to) {
 
 static CtEmitWrap narrow(CtEmit *e, CtDtype to, CtDtype from) {
   const Narrowing *n = &narrowings[to];
-  const char *name = ct_emit_help(e, e->ir->target.sm >= n->sm ? n->hard : n->soft, n->name);
+  const char *name = ct_emit_help(e, e->ir->target.sm >= n->sm ? n->hard : n->soft);
   if (from == CT_f32) {
     return call(name);
   }
   CtEmitWrap w = {.close = "))", .inner = CT_PREC_COND};
-  snprintf(w.open, sizeof w.open, "%s(%s(", name, ct_emit_help(e, odd_helpers[from], "odd_f32"));
+  snprintf(w.open, sizeof w.open, "%s(%s(", name, ct_emit_help(e, odd_helpers[from]));
   return w;
 }
 
+/* To f32, likewise; those of 8 bits go by way of f16. A tf32 is a float. */
+typedef struct Widening {
+  CtHelper hard, soft;
+  int sm;
+  bool by_f16;
+} Widening;
+
+static const Widening widenings[CT_DTYPE_COUNT] = {
+    [CT_f16] = {CT_HELP_F16_TO_F32, CT_HELP_F16_TO_F32, 0, false},
+    [CT_bf16] = {CT_HELP_BF16_TO_F32, CT_HELP_BF16_TO_F32, 0, false},
+    [CT_f8e4m3] = {CT_HELP_F8E4M3_TO_F32, CT_HELP_F8E4M3_TO_F32_SOFT, 89, true},
+    [CT_f8e5m2] = {CT_HELP_F8E5M2_TO_F32, CT_HELP_F8E5M2_TO_F32, 0, true},
+};
+
 static CtEmitWrap widen_float(CtEmit *e, CtDtype from) {
-  switch (from) {
-    case CT_f16: return call(ct_emit_help(e, CT_HELP_F16_TO_F32, "f16_to_f32"));
-    case CT_bf16: return call(ct_emit_help(e, CT_HELP_BF16_TO_F32, "bf16_to_f32"));
-    case CT_f8e5m2:
-      (void)ct_emit_help(e, CT_HELP_F16_TO_F32, "");
-      return call(ct_emit_help(e, CT_HELP_F8E5M2_TO_F32, "f8e5m2_to_f32"));
-    case CT_f8e4m3:
-      if (e->ir->target.sm < 89) {
-        return call(ct_emit_help(e, CT_HELP_F8E4M3_TO_F32_SOFT, "f8e4m3_to_f32"));
-      }
-      (void)ct_emit_help(e, CT_HELP_F16_TO_F32, "");
-      return call(ct_emit_help(e, CT_HELP_F8E4M3_TO_F32, "f8e4m3_to_f32"));
-    default: return (CtEmitWrap){.close = ""}; /* a tf32 is a float */
+  const Widening *w = &widenings[from];
+  bool is_hard = e->ir->target.sm >= w->sm;
+  if (!ct_emit_is_bits(from)) {
+    return (CtEmitWrap){.close = ""};
   }
+  if (is_hard && w->by_f16) {
+    (void)ct_emit_help(e, CT_HELP_F16_TO_F32);
+  }
+  return call(ct_emit_help(e, is_hard ? w->hard : w->soft));
 }
 
+/* To integers, towards zero. i32 and u32 of f32 are CUDA's own. */
 static CtEmitWrap truncate(CtEmit *e, CtDtype to, CtDtype from) {
-  bool f64 = from == CT_f64;
-  switch (to) {
-    case CT_i32:
-      return call(f64 ? ct_emit_help(e, CT_HELP_TO_i32_f64, "to_int") : "__float2int_rz");
-    case CT_u32:
-      return call(f64 ? ct_emit_help(e, CT_HELP_TO_u32_f64, "to_unsigned") : "__float2uint_rz");
-    case CT_u64:
-      return call(
-          ct_emit_help(e, f64 ? CT_HELP_TO_u64_f64 : CT_HELP_TO_u64_f32, "to_unsigned_long_long"));
-    default:
-      return call(ct_emit_help(e, f64 ? CT_HELP_TO_i64_f64 : CT_HELP_TO_i64_f32, "to_long_long"));
-  }
+  static const CtHelper helpers[CT_DTYPE_COUNT][2] = {
+      [CT_i32] = {CT_HELP_COUNT, CT_HELP_TO_i32_f64},
+      [CT_u32] = {CT_HELP_COUNT, CT_HELP_TO_u32_f64},
+      [CT_i64] = {CT_HELP_TO_i64_f32, CT_HELP_TO_i64_f64},
+      [CT_u64] = {CT_HELP_TO_u64_f32, CT_HELP_TO_u64_f64}};
+  CtHelper help = helpers[to][from == CT_f64];
+  const char *own = to == CT_i32 ? "__float2int_rz" : "__float2uint_rz";
+  return call(help == CT_HELP_COUNT ? own : ct_emit_help(e, help));
 }
 
 CtEmitWrap ct_emit_wrap(CtEmit *e, CtDtype to, CtDtype from) {
@@ -110,7 +113,8 @@ static const char *not_zero(CtDtype t) {
   return t == CT_f32 ? " != 0.0f" : t == CT_f64 ? " != 0.0" : " != 0";
 }
 
-void ct_emit_cast(CtEmit *e, const CtInst *inst, CtPrec min) {
+void ct_emit_cast(CtEmit *e, CtVal v, CtPrec min) {
+  const CtInst *inst = ct_inst(e->ir, v);
   CtDtype from = (CtDtype)ct_inst(e->ir, inst->args[0])->type;
   CtDtype to = (CtDtype)inst->type;
   if (to == CT_bool) {
@@ -141,11 +145,8 @@ static CtEmitWrap rebit(CtDtype to, CtDtype from) {
   return call(to_float ? "__longlong_as_double" : "__double_as_longlong");
 }
 
-void ct_emit_bitcast(CtEmit *e, const CtInst *inst, CtPrec min) {
+void ct_emit_bitcast(CtEmit *e, CtVal v, CtPrec min) {
+  const CtInst *inst = ct_inst(e->ir, v);
   CtEmitWrap w = rebit((CtDtype)inst->type, (CtDtype)ct_inst(e->ir, inst->args[0])->type);
   put_wrapped(e, inst->args[0], &w, min);
-}
-
-void ct_emit_bits(CtEmit *e, CtDtype type, double v) {
-  ct_text_printf(&e->body, "0x%0*" PRIx64, ct_dtypes[type].bits / 4, ct_bits_of_float(type, v));
 }

@@ -5,19 +5,12 @@
 #include "emit_each.h"
 
 /* cp.async of 4, 8 and 16 bytes, by plain copies and by atoms; without and with a condition. */
-#define ASYNC(NAME, name)                                                                          \
-  {                                                                                                \
-    {CT_HELP_##NAME, #name}, { CT_HELP_##NAME##_ZFILL, #name "_zfill" }                            \
-  }
-typedef struct Async {
-  CtHelper helper;
-  const char *name;
-} Async;
-static const Async plain_asyncs[][2] = {
-    ASYNC(CP_ASYNC_4, cp_async_4), ASYNC(CP_ASYNC_8, cp_async_8), ASYNC(CP_ASYNC_16, cp_async_16)};
-static const Async atom_asyncs[][2] = {
-    ASYNC(CP_ASYNC_CA_4, cp_async_ca_4), ASYNC(CP_ASYNC_CA_8, cp_async_ca_8),
-    ASYNC(CP_ASYNC_CG_16, cp_async_cg_16), ASYNC(CP_ASYNC_CA_16, cp_async_ca_16)};
+#define ASYNC(NAME)                                                                                \
+  { CT_HELP_##NAME, CT_HELP_##NAME##_ZFILL }
+static const CtHelper plain_asyncs[][2] = {ASYNC(CP_ASYNC_4), ASYNC(CP_ASYNC_8),
+                                           ASYNC(CP_ASYNC_16)};
+static const CtHelper atom_asyncs[][2] = {ASYNC(CP_ASYNC_CA_4), ASYNC(CP_ASYNC_CA_8),
+                                          ASYNC(CP_ASYNC_CG_16), ASYNC(CP_ASYNC_CA_16)};
 
 /* when: else zeros are written; NULL: it is copied. */
 static void put_async(CtEmit *e, const CtEmitEach *each, const char *when) {
@@ -25,8 +18,8 @@ static void put_async(CtEmit *e, const CtEmitEach *each, const char *when) {
   size_t bytes = (size_t)each->vec * ct_dtype_bytes(each->op[CT_EACH_DST].buf->dtype);
   bool is_ca = atom != NULL && strstr(atom->ptx, ".ca.") != NULL;
   int i = bytes == 4 ? 0 : bytes == 8 ? 1 : is_ca ? 3 : 2;
-  const Async *async = &(atom != NULL ? atom_asyncs : plain_asyncs)[i][when != NULL];
-  ct_text_printf(&e->body, "%s(", ct_emit_help(e, async->helper, async->name));
+  CtHelper async = (atom != NULL ? atom_asyncs : plain_asyncs)[i][when != NULL];
+  ct_text_printf(&e->body, "%s(", ct_emit_help(e, async));
   ct_emit_address(e, &each->op[CT_EACH_DST]);
   ct_text_puts(&e->body, ", ");
   ct_emit_address(e, &each->op[CT_EACH_SRC]);

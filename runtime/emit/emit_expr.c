@@ -11,130 +11,17 @@
 #include "runtime/base/convert.h"
 #include "emit.h"
 
-/* How an operation is written: between its operands, or as a call by type. */
+/* How an operation is written: between its operands, in front of its operand, or as a call by type. */
 typedef struct Spelling {
-  const char *infix;
+  void (*put)(CtEmit *e, CtVal v, CtPrec min);
+  const char *infix, *prefix;
   CtPrec prec;
   CtPrec left, right; /* how weakly the operands may bind */
   const char *f32, *f64, *i;
+  CtHelper helper;
 } Spelling;
 
-#define CALL(name32, name64)                                                                       \
-  { .f32 = name32, .f64 = name64 }
-#define INFIX(token, p, l, r)                                                                      \
-  { .infix = token, .prec = CT_PREC_##p, .left = CT_PREC_##l, .right = CT_PREC_##r }
-
-/* Operands of bit operations and of || are put in parentheses even where C would not need it. */
-static const Spelling spellings[CT_OP_COUNT] = {
-    [CT_OP_ADD] = INFIX("+", ADD, ADD, MUL),
-    [CT_OP_SUB] = INFIX("-", ADD, ADD, MUL),
-    [CT_OP_MUL] = INFIX("*", MUL, MUL, UNARY),
-    [CT_OP_DIV] = INFIX("/", MUL, MUL, UNARY),
-    [CT_OP_FLOORDIV] = INFIX("/", MUL, MUL, UNARY),
-    [CT_OP_FLOORMOD] = INFIX("%", MUL, MUL, UNARY),
-    [CT_OP_AND] = INFIX("&", AND, UNARY, UNARY),
-    [CT_OP_OR] = INFIX("|", OR, UNARY, UNARY),
-    [CT_OP_XOR] = INFIX("^", XOR, UNARY, UNARY),
-    [CT_OP_SHL] = INFIX("<<", SHIFT, UNARY, UNARY),
-    [CT_OP_SHR] = INFIX(">>", SHIFT, UNARY, UNARY),
-    [CT_OP_ASHR] = INFIX(">>", SHIFT, UNARY, UNARY),
-    [CT_OP_LT] = INFIX("<", REL, SHIFT, SHIFT),
-    [CT_OP_LE] = INFIX("<=", REL, SHIFT, SHIFT),
-    [CT_OP_EQ] = INFIX("==", EQ, SHIFT, SHIFT),
-    [CT_OP_NE] = INFIX("!=", EQ, SHIFT, SHIFT),
-    [CT_OP_LAND] = INFIX("&&", LAND, LAND, LAND),
-    [CT_OP_LOR] = INFIX("||", LOR, EQ, EQ),
-    [CT_OP_FMA] = CALL("fmaf", "fma"),
-    [CT_OP_MIN] = {.f32 = "fminf", .f64 = "fmin", .i = "min"},
-    [CT_OP_MAX] = {.f32 = "fmaxf", .f64 = "fmax", .i = "max"},
-    [CT_OP_ABS] = {.f32 = "fabsf", .f64 = "fabs", .i = "abs"},
-    [CT_OP_POW] = CALL("powf", "pow"),
-    [CT_OP_SQRT] = CALL("sqrtf", "sqrt"),
-    [CT_OP_RSQRT] = CALL("rsqrtf", "rsqrt"),
-    [CT_OP_EXP] = CALL("expf", "exp"),
-    [CT_OP_EXP2] = CALL("exp2f", "exp2"),
-    [CT_OP_LOG] = CALL("logf", "log"),
-    [CT_OP_LOG2] = CALL("log2f", "log2"),
-    [CT_OP_SIN] = CALL("sinf", "sin"),
-    [CT_OP_COS] = CALL("cosf", "cos"),
-    [CT_OP_TANH] = CALL("tanhf", "tanh"),
-    [CT_OP_FLOOR] = CALL("floorf", "floor"),
-    [CT_OP_CEIL] = CALL("ceilf", "ceil"),
-};
-
-/* --- numbers ------------------------------------------------------------------------------------ */
-
-void ct_emit_int(CtEmit *e, CtDtype type, int64_t v) {
-  const char *suffix = type == CT_i64 || v != (int32_t)v ? "LL" : "";
-  if (type == CT_bool) {
-    ct_text_puts(&e->body, v != 0 ? "true" : "false");
-  } else if (type == CT_u64 || type == CT_u32) {
-    ct_text_printf(&e->body, "%" PRIu64 "%s", (uint64_t)v, type == CT_u64 ? "ull" : "u");
-  } else if (v == INT64_MIN || (type == CT_i32 && v == INT32_MIN)) {
-    ct_text_printf(&e->body, "(%" PRId64 "%s - 1)", v + 1, suffix);
-  } else {
-    ct_text_printf(&e->body, "%" PRId64 "%s", v, suffix);
-  }
-}
-
-static void put_special(CtEmit *e, CtDtype type, double v) {
-  uint64_t bits = ct_bits_of_float(type, v);
-  if (type == CT_f64) {
-    ct_text_printf(&e->body, "__longlong_as_double(0x%016" PRIx64 "LL)", bits);
-  } else {
-    ct_text_printf(&e->body, "__int_as_float(0x%08" PRIx64 ")", bits);
-  }
-}
-
-/* The fewest digits that give the same number again, whatever the locale's decimal point is. */
-static void shortest(CtDtype type, double v, char *text, size_t size) {
-  for (int digits = 1; digits <= 17; digits++) {
-    snprintf(text, size, "%.*g", digits, v);
-    if (type == CT_f64 ? strtod(text, NULL) == v : strtof(text, NULL) == (float)v) {
-      break;
-    }
-  }
-  for (char *s = text; *s != '\0'; s++) {
-    if (strchr("0123456789+-e", *s) == NULL) {
-      *s = '.';
-    }
-  }
-}
-
-void ct_emit_float(CtEmit *e, CtDtype type, double v) {
-  char text[40];
-  if (ct_emit_is_bits(type)) {
-    ct_emit_bits(e, type, v);
-    return;
-  }
-  if (!isfinite(v)) {
-    put_special(e, type, v);
-    return;
-  }
-  shortest(type, v, text, sizeof text);
-  if (strchr(text, 'e') != NULL && fabs(v) >= 1 && fabs(v) < 1e9) {
-    snprintf(text, sizeof text, "%.0f", v); /* 100, not 1e+02 */
-  }
-  ct_text_puts(&e->body, text);
-  if (strpbrk(text, ".e") == NULL) {
-    ct_text_puts(&e->body, ".0");
-  }
-  ct_text_puts(&e->body, type == CT_f64 ? "" : "f");
-}
-
-static void put_const(CtEmit *e, const CtInst *inst, CtPrec min) {
-  CtDtype type = (CtDtype)inst->type;
-  bool is_negative = ct_is_float(type) ? signbit(inst->imm.f) != 0 : inst->imm.i < 0;
-  bool has_sign = is_negative && !ct_is_unsigned(type) && !ct_emit_is_bits(type);
-  bool paren = has_sign && min > CT_PREC_UNARY;
-  ct_text_puts(&e->body, paren ? "(" : "");
-  if (ct_is_float(type)) {
-    ct_emit_float(e, type, inst->imm.f);
-  } else {
-    ct_emit_int(e, type, inst->imm.i);
-  }
-  ct_text_puts(&e->body, paren ? ")" : "");
-}
+static const Spelling *spelling_of(const CtInst *inst);
 
 /* --- wrapping integers --------------------------------------------------------------------------- */
 
@@ -156,6 +43,9 @@ static const char *unsigned_of(const CtInst *inst) {
   return ct_dtypes[inst->type].bits == 32 ? "unsigned" : "unsigned long long";
 }
 
+static const Spelling difference = {
+    .infix = "-", .prec = CT_PREC_ADD, .left = CT_PREC_ADD, .right = CT_PREC_MUL};
+
 /* An unsigned expression that is v modulo 2^width. */
 static void put_modular(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
@@ -170,7 +60,7 @@ static void put_modular(CtEmit *e, CtVal v, CtPrec min) {
     ct_emit_expr(e, v, CT_PREC_UNARY);
     return;
   }
-  const Spelling *s = &spellings[inst->op == CT_OP_NEG ? CT_OP_SUB : inst->op];
+  const Spelling *s = inst->op == CT_OP_NEG ? &difference : spelling_of(inst);
   CtVal right = inst->args[inst->op == CT_OP_NEG ? 0 : 1];
   ct_text_puts(&e->body, s->prec < min ? "(" : "");
   if (inst->op == CT_OP_NEG) {
@@ -195,13 +85,39 @@ static void put_wrapped(CtEmit *e, CtVal v) {
 
 /* --- operations ----------------------------------------------------------------------------------- */
 
-static void put_call(CtEmit *e, const char *name, const CtInst *inst) {
+static void put_named(CtEmit *e, const char *name, const CtInst *inst) {
   ct_text_printf(&e->body, "%s(", name);
   for (int i = 0; i < inst->n_args; i++) {
     ct_text_puts(&e->body, i > 0 ? ", " : "");
     ct_emit_expr(e, inst->args[i], CT_PREC_COND);
   }
   ct_text_putc(&e->body, ')');
+}
+
+/* A function of the prelude by type: X(NAME) has one for each type. */
+typedef CtHelper Helpers[CT_DTYPE_COUNT];
+
+static void put_help(CtEmit *e, const Helpers helpers, const CtInst *inst) {
+  put_named(e, ct_emit_help(e, helpers[inst->type]), inst);
+}
+
+static void put_call(CtEmit *e, CtVal v, CtPrec min) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const Spelling *s = spelling_of(inst);
+  const char *by_type = inst->type == CT_f32 ? s->f32 : inst->type == CT_f64 ? s->f64 : s->i;
+  (void)min; /* nothing binds as tightly */
+  put_named(e, s->f32 == NULL ? ct_emit_help(e, s->helper) : by_type, inst);
+}
+
+static void put_get(CtEmit *e, CtVal v, CtPrec min) {
+  (void)min;
+  ct_text_puts(&e->body, e->vals[ct_inst(e->ir, v)->imm.i].name);
+}
+
+static void put_load(CtEmit *e, CtVal v, CtPrec min) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  (void)min;
+  ct_emit_place(e, (uint32_t)inst->imm.i, inst->args[0]);
 }
 
 static bool is_natural(const CtIr *ir, CtVal v) {
@@ -215,12 +131,12 @@ static CtPrec right_prec(const CtEmit *e, CtVal v) {
   bool is_sum = inst->op == CT_OP_ADD && right->op == CT_OP_ADD &&
                 is_natural(e->ir, inst->args[0]) && is_spelled(e, inst->args[1]) &&
                 is_natural(e->ir, right->args[0]) && is_natural(e->ir, right->args[1]);
-  return is_sum ? CT_PREC_ADD : spellings[inst->op].right;
+  return is_sum ? CT_PREC_ADD : spelling_of(inst)->right;
 }
 
 static CtPrec left_prec(const CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
-  const Spelling *s = &spellings[inst->op];
+  const Spelling *s = spelling_of(inst);
   bool same = ct_inst(e->ir, inst->args[0])->op == inst->op && s->left > s->prec;
   bool chains = inst->op == CT_OP_AND || inst->op == CT_OP_OR || inst->op == CT_OP_XOR ||
                 inst->op == CT_OP_LOR;
@@ -266,7 +182,7 @@ static void put_right(CtEmit *e, CtVal v) {
 
 static void put_infix(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
-  const Spelling *s = &spellings[inst->op];
+  const Spelling *s = spelling_of(inst);
   ct_text_puts(&e->body, s->prec < min ? "(" : "");
   if (!put_difference(e, inst) && !put_mirrored(e, inst)) {
     ct_emit_expr(e, inst->args[0], left_prec(e, v));
@@ -276,56 +192,81 @@ static void put_infix(CtEmit *e, CtVal v, CtPrec min) {
   ct_text_puts(&e->body, s->prec < min ? ")" : "");
 }
 
-static void put_prefix(CtEmit *e, const char *token, CtVal operand, CtPrec min) {
+static void put_prefix(CtEmit *e, CtVal v, CtPrec min) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const char *token = spelling_of(inst)->prefix;
   bool paren = min > CT_PREC_UNARY;
   ct_text_puts(&e->body, paren ? "(" : "");
   ct_text_puts(&e->body, token);
   /* not two minus signs in a row */
-  ct_emit_expr(e, operand, token[0] == '-' ? CT_PREC_PRIMARY : CT_PREC_UNARY);
+  ct_emit_expr(e, inst->args[0], token[0] == '-' ? CT_PREC_PRIMARY : CT_PREC_UNARY);
   ct_text_puts(&e->body, paren ? ")" : "");
+}
+
+/* Integers wrap around. */
+static void put_sum(CtEmit *e, CtVal v, CtPrec min) {
+  if (is_sum_or_product(ct_inst(e->ir, v)) && !ct_emit_is_exact(e->ir, v)) {
+    put_wrapped(e, v);
+  } else {
+    put_infix(e, v, min);
+  }
+}
+
+static void put_neg(CtEmit *e, CtVal v, CtPrec min) {
+  if (is_sum_or_product(ct_inst(e->ir, v)) && !ct_emit_is_exact(e->ir, v)) {
+    put_wrapped(e, v);
+  } else {
+    put_prefix(e, v, min);
+  }
 }
 
 /* "x >> 4" for x // 16, "x & 15" for x % 16. */
 static void put_bit_division(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   bool is_div = inst->op == CT_OP_FLOORDIV;
-  const Spelling *s = &spellings[is_div ? CT_OP_SHR : CT_OP_AND];
+  CtPrec prec = is_div ? CT_PREC_SHIFT : CT_PREC_AND;
   int64_t n = ct_inst(e->ir, inst->args[1])->imm.i;
-  ct_text_puts(&e->body, s->prec < min ? "(" : "");
-  ct_emit_expr(e, inst->args[0], s->left);
-  ct_text_printf(&e->body, " %s ", s->infix);
+  ct_text_puts(&e->body, prec < min ? "(" : "");
+  ct_emit_expr(e, inst->args[0], CT_PREC_UNARY);
+  ct_text_puts(&e->body, is_div ? " >> " : " & ");
   ct_emit_int(e, CT_i32, is_div ? __builtin_ctzll((uint64_t)n) : n - 1);
-  ct_text_puts(&e->body, s->prec < min ? ")" : "");
+  ct_text_puts(&e->body, prec < min ? ")" : "");
 }
 
-static void put_floordiv(CtEmit *e, CtVal v, CtPrec min) {
+/* Of integers, without or with a function. */
+static void put_division(CtEmit *e, CtVal v, CtPrec min, const Helpers helpers) {
   const CtInst *inst = ct_inst(e->ir, v);
-  if (ct_is_float((CtDtype)inst->type)) {
-    ct_text_puts(&e->body, inst->type == CT_f32 ? "floorf(" : "floor(");
-    put_infix(e, v, CT_PREC_ANY);
-    ct_text_putc(&e->body, ')');
-  } else if (ct_emit_is_plain_division(e->ir, inst)) {
+  if (ct_emit_is_plain_division(e->ir, inst)) {
     put_infix(e, v, min);
   } else if (ct_emit_is_bit_division(e->ir, inst)) {
     put_bit_division(e, v, min);
   } else {
-    CtHelper h = inst->type == CT_i32 ? CT_HELP_FLOORDIV_i32 : CT_HELP_FLOORDIV_i64;
-    put_call(e, ct_emit_help(e, h, "floordiv"), inst);
+    put_help(e, helpers, inst);
   }
 }
 
-static void put_floormod(CtEmit *e, CtVal v, CtPrec min) {
-  static const CtHelper helper[CT_DTYPE_COUNT] = {[CT_f32] = CT_HELP_FLOORMOD_f32,
-                                                  [CT_f64] = CT_HELP_FLOORMOD_f64,
-                                                  [CT_i32] = CT_HELP_FLOORMOD_i32,
-                                                  [CT_i64] = CT_HELP_FLOORMOD_i64};
+static void put_div(CtEmit *e, CtVal v, CtPrec min) {
+  static const Helpers helpers = {[CT_i32] = CT_HELP_FLOORDIV_i32, [CT_i64] = CT_HELP_FLOORDIV_i64};
   const CtInst *inst = ct_inst(e->ir, v);
-  if (ct_is_int((CtDtype)inst->type) && ct_emit_is_plain_division(e->ir, inst)) {
-    put_infix(e, v, min);
-  } else if (ct_emit_is_bit_division(e->ir, inst)) {
-    put_bit_division(e, v, min);
+  if (!ct_is_float((CtDtype)inst->type)) {
+    put_division(e, v, min, helpers);
+    return;
+  }
+  ct_text_puts(&e->body, inst->type == CT_f32 ? "floorf(" : "floor(");
+  put_infix(e, v, CT_PREC_ANY);
+  ct_text_putc(&e->body, ')');
+}
+
+static void put_mod(CtEmit *e, CtVal v, CtPrec min) {
+  static const Helpers helpers = {[CT_f32] = CT_HELP_FLOORMOD_f32,
+                                  [CT_f64] = CT_HELP_FLOORMOD_f64,
+                                  [CT_i32] = CT_HELP_FLOORMOD_i32,
+                                  [CT_i64] = CT_HELP_FLOORMOD_i64};
+  const CtInst *inst = ct_inst(e->ir, v);
+  if (ct_is_float((CtDtype)inst->type)) {
+    put_help(e, helpers, inst);
   } else {
-    put_call(e, ct_emit_help(e, helper[inst->type], "floormod"), inst);
+    put_division(e, v, min, helpers);
   }
 }
 
@@ -341,57 +282,59 @@ static void put_shift_by(CtEmit *e, CtVal v, CtPrec min) {
   }
   ct_text_printf(&e->body, "(%s)((%s)", ct_dtypes[inst->type].cuda, unsigned_of(inst));
   ct_emit_expr(e, inst->args[0], CT_PREC_UNARY);
-  ct_text_printf(&e->body, " %s ", spellings[inst->op].infix);
+  ct_text_printf(&e->body, " %s ", spelling_of(inst)->infix);
   ct_emit_expr(e, inst->args[1], CT_PREC_UNARY);
   ct_text_putc(&e->body, ')');
 }
 
-static void put_shift(CtEmit *e, CtVal v, CtPrec min) {
-  static const CtHelper helper[CT_DTYPE_COUNT][2] = {[CT_i32] = {CT_HELP_SHR_i32, CT_HELP_SHL_i32},
-                                                     [CT_i64] = {CT_HELP_SHR_i64, CT_HELP_SHL_i64},
-                                                     [CT_u32] = {CT_HELP_SHR_u32, CT_HELP_SHL_u32},
-                                                     [CT_u64] = {CT_HELP_SHR_u64, CT_HELP_SHL_u64}};
-  const CtInst *inst = ct_inst(e->ir, v);
+/* A count that C's shifts take. */
+static bool has_plain_count(const CtEmit *e, const CtInst *inst) {
   CtFacts count = ct_inst(e->ir, inst->args[1])->facts;
-  bool left = inst->op == CT_OP_SHL;
-  if (count.lo >= 0 && count.hi < ct_dtypes[inst->type].bits) {
+  return count.lo >= 0 && count.hi < ct_dtypes[inst->type].bits;
+}
+
+static void put_shift(CtEmit *e, CtVal v, CtPrec min) {
+  static const Helpers left = {[CT_i32] = CT_HELP_SHL_i32,
+                               [CT_i64] = CT_HELP_SHL_i64,
+                               [CT_u32] = CT_HELP_SHL_u32,
+                               [CT_u64] = CT_HELP_SHL_u64};
+  static const Helpers right = {[CT_i32] = CT_HELP_SHR_i32,
+                                [CT_i64] = CT_HELP_SHR_i64,
+                                [CT_u32] = CT_HELP_SHR_u32,
+                                [CT_u64] = CT_HELP_SHR_u64};
+  const CtInst *inst = ct_inst(e->ir, v);
+  if (has_plain_count(e, inst)) {
     put_shift_by(e, v, min);
   } else {
-    put_call(e, ct_emit_help(e, helper[inst->type][left], left ? "shift_left" : "shift_right"),
-             inst);
+    put_help(e, inst->op == CT_OP_SHL ? left : right, inst);
   }
 }
 
 /* >> of a signed integer of CUDA C is arithmetic. */
-static void put_arithmetic_shift(CtEmit *e, CtVal v, CtPrec min) {
+static void put_ashr(CtEmit *e, CtVal v, CtPrec min) {
+  static const Helpers helpers = {[CT_i32] = CT_HELP_ASHR_i32, [CT_i64] = CT_HELP_ASHR_i64};
   const CtInst *inst = ct_inst(e->ir, v);
-  CtFacts count = ct_inst(e->ir, inst->args[1])->facts;
-  if (count.lo >= 0 && count.hi < ct_dtypes[inst->type].bits) {
+  if (has_plain_count(e, inst)) {
     put_infix(e, v, min);
   } else {
-    CtHelper h = inst->type == CT_i32 ? CT_HELP_ASHR_i32 : CT_HELP_ASHR_i64;
-    put_call(e, ct_emit_help(e, h, "arithmetic_shift"), inst);
+    put_help(e, helpers, inst);
   }
 }
 
-static void put_abs(CtEmit *e, CtVal v) {
+static void put_abs(CtEmit *e, CtVal v, CtPrec min) {
+  static const Helpers helpers = {[CT_i32] = CT_HELP_ABS_i32, [CT_i64] = CT_HELP_ABS_i64};
   const CtInst *inst = ct_inst(e->ir, v);
-  bool fits = ct_emit_is_exact(e->ir, inst->args[0]);
-  if (inst->type == CT_f32 || inst->type == CT_f64 || fits) {
-    const Spelling *s = &spellings[CT_OP_ABS];
-    put_call(e, inst->type == CT_f32 ? s->f32 : (inst->type == CT_f64 ? s->f64 : s->i), inst);
+  if (ct_is_float((CtDtype)inst->type) || ct_emit_is_exact(e->ir, inst->args[0])) {
+    put_call(e, v, min);
   } else {
-    CtHelper h = inst->type == CT_i32 ? CT_HELP_ABS_i32 : CT_HELP_ABS_i64;
-    put_call(e, ct_emit_help(e, h, "wrapping_abs"), inst);
+    put_help(e, helpers, inst);
   }
 }
 
 /* The functions know two widths, and no signs: what is unsigned of an int is made one again. */
-static void put_bits_of(CtEmit *e, const CtInst *inst, CtPrec min) {
-  static const char *const names[CT_OP_COUNT][2] = {[CT_OP_POPC] = {"__popc", "__popcll"},
-                                                    [CT_OP_CLZ] = {"__clz", "__clzll"},
-                                                    [CT_OP_FFS] = {"__ffs", "__ffsll"},
-                                                    [CT_OP_BREV] = {"__brev", "__brevll"}};
+static void put_bits(CtEmit *e, CtVal v, CtPrec min) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const Spelling *s = spelling_of(inst);
   CtDtype type = (CtDtype)ct_inst(e->ir, inst->args[0])->type;
   bool casts = inst->op == CT_OP_BREV && !ct_is_unsigned(type);
   bool paren = casts && min > CT_PREC_UNARY;
@@ -399,11 +342,12 @@ static void put_bits_of(CtEmit *e, const CtInst *inst, CtPrec min) {
   if (casts) {
     ct_text_printf(&e->body, "(%s)", ct_dtypes[type].cuda);
   }
-  put_call(e, names[inst->op][ct_dtypes[type].bits == 64], inst);
+  put_named(e, ct_dtypes[type].bits == 64 ? s->f64 : s->f32, inst);
   ct_text_puts(&e->body, paren ? ")" : "");
 }
 
-static void put_select(CtEmit *e, const CtInst *inst, CtPrec min) {
+static void put_select(CtEmit *e, CtVal v, CtPrec min) {
+  const CtInst *inst = ct_inst(e->ir, v);
   bool paren = min > CT_PREC_COND;
   ct_text_puts(&e->body, paren ? "(" : "");
   ct_emit_expr(e, inst->args[0], CT_PREC_LOR);
@@ -414,70 +358,36 @@ static void put_select(CtEmit *e, const CtInst *inst, CtPrec min) {
   ct_text_puts(&e->body, paren ? ")" : "");
 }
 
-static void put_by_table(CtEmit *e, CtVal v, CtPrec min) {
-  const CtInst *inst = ct_inst(e->ir, v);
-  const Spelling *s = &spellings[inst->op];
-  if (s->infix != NULL) {
-    put_infix(e, v, min);
-  } else {
-    put_call(e, inst->type == CT_f32 ? s->f32 : (inst->type == CT_f64 ? s->f64 : s->i), inst);
-  }
-}
+/* --- all of them -------------------------------------------------------------------------------- */
 
-/* The text of an operation that is written where it is used. */
-static void put_operation(CtEmit *e, CtVal v, CtPrec min) {
-  const CtInst *inst = ct_inst(e->ir, v);
-  switch ((CtOp)inst->op) {
-    case CT_OP_GET: ct_text_puts(&e->body, e->vals[inst->imm.i].name); break;
-    case CT_OP_LOAD:
-      ct_text_printf(&e->body, "%s[", e->buf_names[inst->imm.i]);
-      ct_emit_expr(e, inst->args[0], CT_PREC_ANY);
-      ct_text_putc(&e->body, ']');
-      break;
-    case CT_OP_ADD:
-    case CT_OP_SUB:
-    case CT_OP_MUL:
-    case CT_OP_NEG:
-      if (is_sum_or_product(inst) && !ct_emit_is_exact(e->ir, v)) {
-        put_wrapped(e, v);
-      } else if (inst->op == CT_OP_NEG) {
-        put_prefix(e, "-", inst->args[0], min);
-      } else {
-        put_infix(e, v, min);
-      }
-      break;
-    case CT_OP_FLOORDIV: put_floordiv(e, v, min); break;
-    case CT_OP_FLOORMOD: put_floormod(e, v, min); break;
-    case CT_OP_SHL:
-    case CT_OP_SHR: put_shift(e, v, min); break;
-    case CT_OP_ASHR: put_arithmetic_shift(e, v, min); break;
-    case CT_OP_ABS: put_abs(e, v); break;
-    case CT_OP_EX2: put_call(e, ct_emit_help(e, CT_HELP_EX2, "exp2_approx"), inst); break;
-    case CT_OP_NOT: put_prefix(e, "~", inst->args[0], min); break;
-    case CT_OP_POPC:
-    case CT_OP_CLZ:
-    case CT_OP_FFS:
-    case CT_OP_BREV: put_bits_of(e, inst, min); break;
-    case CT_OP_LNOT: put_prefix(e, "!", inst->args[0], min); break;
-    case CT_OP_CAST: ct_emit_cast(e, inst, min); break;
-    case CT_OP_BITCAST: ct_emit_bitcast(e, inst, min); break;
-    case CT_OP_SELECT: put_select(e, inst, min); break;
-    default: put_by_table(e, v, min); break;
-  }
-}
+#define put_cast ct_emit_cast
+#define put_bitcast ct_emit_bitcast
 
-/* While a value is being declared it has no name yet, so its operation is written. */
-void ct_emit_expr(CtEmit *e, CtVal v, CtPrec min) {
-  const CtInst *inst = ct_inst(e->ir, v);
-  if (inst->op == CT_OP_CONST) {
-    put_const(e, inst, min);
-  } else if (inst->op == CT_OP_PARAM) {
-    ct_text_puts(&e->body, e->slot_names[inst->imm.i]);
-  } else if (e->vals[v].name != NULL) {
-    ct_text_puts(&e->body, e->vals[v].name);
-  } else {
-    put_operation(e, v, min);
-  }
+/* Those of class PURE and READ, by the columns of ops.def. */
+static const Spelling spellings[CT_OP_COUNT] = {
+#define INFIX(token, p, l, r)                                                                      \
+  .infix = (token), .prec = CT_PREC_##p, .left = CT_PREC_##l, .right = CT_PREC_##r
+#define PREFIX(token) .prefix = (token)
+#define CALL(name32, name64) .f32 = (name32), .f64 = (name64)
+#define CALLS(name32, name64, int_name) .f32 = (name32), .f64 = (name64), .i = (int_name)
+#define HELPER(NAME) .helper = CT_HELP_##NAME
+#define NONE .infix = NULL
+#define PURE(NAME, text, n, result, types, traits, lang, write, ...)                               \
+  [CT_OP_##NAME] = {.put = put_##write, __VA_ARGS__},
+#define OP(NAME, text, n, result, cls, data, traits, write, ...) ROW_##cls(NAME, write)
+#define ROW_READ(NAME, write) [CT_OP_##NAME] = {.put = put_##write},
+#define ROW_LEAF(NAME, write)
+#define ROW_EFFECT(NAME, write)
+#define ROW_REGION(NAME, write)
+#define ROW_JUMP(NAME, write)
+#define ROW_TILE(NAME, write)
+#include "runtime/ir/ops.def"
+};
+
+static const Spelling *spelling_of(const CtInst *inst) { return &spellings[inst->op]; }
+
+void ct_emit_operation(CtEmit *e, CtVal v, CtPrec min) {
+  spelling_of(ct_inst(e->ir, v))->put(e, v, min);
 }
 
 /* not (a < b) is b <= a, unless one may be NaN. */
@@ -501,9 +411,9 @@ void ct_emit_not(CtEmit *e, CtVal v) {
     bool is_equal = opposite == CT_OP_EQ || opposite == CT_OP_NE;
     bool is_const = ct_inst(e->ir, inst->args[0])->op == CT_OP_CONST;
     int left = is_equal || !is_const ? 0 : 1; /* not (a < b): a >= b, not (3 < b): b <= 3 */
-    const char *token = is_equal    ? spellings[opposite].infix
-                        : left == 1 ? spellings[opposite].infix
-                                    : (opposite == CT_OP_LE ? ">=" : ">");
+    const char *token = is_equal || left == 1  ? spellings[opposite].infix
+                        : opposite == CT_OP_LE ? ">="
+                                               : ">";
     ct_emit_expr(e, inst->args[left], CT_PREC_SHIFT);
     ct_text_printf(&e->body, " %s ", token);
     ct_emit_expr(e, inst->args[1 - left], CT_PREC_SHIFT);

@@ -13,8 +13,6 @@ static const CtLoc nowhere = {0, 0};
 static bool is_printed(const CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtEmitVal *x = &e->vals[v];
-  bool is_wait = inst->op == CT_OP_CP_FENCE || inst->op == CT_OP_CP_WAIT;
-  bool is_grid = inst->op == CT_OP_GRID_WAIT || inst->op == CT_OP_GRID_LAUNCH;
   if (x->decls != 0 || x->ptrs != NULL) {
     return true;
   }
@@ -22,13 +20,12 @@ static bool is_printed(const CtEmit *e, CtVal v) {
     case CT_CLS_PURE:
     case CT_CLS_READ: return x->print == CT_PRINT_NAMED;
     case CT_CLS_JUMP: return x->jump != CT_JUMP_NONE;
-    case CT_CLS_EFFECT:
-      if (inst->op == CT_OP_REMOTE) {
-        return e->buf_used[inst->imm.i];
-      }
-      return is_wait ? e->has_async : !is_grid || e->ir->target.sm >= 90;
-    default: return true;
+    case CT_CLS_EFFECT: return !ct_emit_is_dropped(e, inst);
+    case CT_CLS_REGION:
+    case CT_CLS_TILE:
+    case CT_CLS_LEAF: return true;
   }
+  CT_UNREACHABLE();
 }
 
 /* The first operation from v on that is printed, or 0. */
@@ -120,7 +117,8 @@ static void put_jump(CtEmit *e, CtVal v) {
   }
 }
 
-static void emit_jump(CtEmit *e, CtVal v) {
+static void write_jump(CtEmit *e, CtVal v, const Seq *rest) {
+  (void)rest;
   if (e->vals[v].jump == CT_JUMP_NONE) {
     return;
   }
@@ -187,7 +185,7 @@ static bool emit_short_if(CtEmit *e, CtVal v, const Branches *b) {
   return true;
 }
 
-static void emit_if(CtEmit *e, CtVal v, const Seq *rest) {
+static void write_if(CtEmit *e, CtVal v, const Seq *rest) {
   Branches b;
   Seq after;
   branches_of(e, v, rest, &b);
@@ -243,7 +241,7 @@ static void put_for_counted(CtEmit *e, const CtInst *inst, const char *i) {
   const char *n = ct_names_add(&e->names, "trips");
   const char *word = inst->type == CT_i32 ? "unsigned" : "unsigned long long";
   ct_text_printf(&e->body, "for (unsigned long long %s = 0, %s = %s(", t, n,
-                 ct_emit_help(e, CT_HELP_FOR_TRIPS, "for_trips"));
+                 ct_emit_help(e, CT_HELP_FOR_TRIPS));
   for (int k = 0; k < 3; k++) {
     ct_text_puts(&e->body, k > 0 ? ", " : "");
     ct_emit_expr(e, inst->args[k], CT_PREC_COND);
@@ -280,10 +278,11 @@ static void put_for_head(CtEmit *e, const CtInst *inst, const char *i) {
   }
 }
 
-static void emit_for(CtEmit *e, CtVal v) {
+static void write_for(CtEmit *e, CtVal v, const Seq *rest) {
   const CtInst *inst = ct_inst(e->ir, v);
   size_t mark = ct_names_mark(&e->names);
   Seq body = seq_of(e, inst->u.regions[0]);
+  (void)rest;
   if (inst->imm.i < 0) {
     ct_emit_line(e, inst->loc, "#pragma unroll");
   } else if (inst->imm.i > 0) {
@@ -319,12 +318,13 @@ static CtRegion leaving_region(const CtEmit *e, CtVal loop, CtVal first) {
 }
 
 /* while (c) where the body begins with the test, else for (;;). */
-static void emit_loop(CtEmit *e, CtVal v) {
+static void write_loop(CtEmit *e, CtVal v, const Seq *behind) {
   Seq body = seq_of(e, ct_inst(e->ir, v)->u.regions[0]), rest;
   CtVal first = first_of(e, &body, &rest);
   CtRegion leaving = leaving_region(e, v, first);
   const CtInst *test = ct_inst(e->ir, first);
   size_t mark = ct_names_mark(&e->names);
+  (void)behind;
   ct_emit_begin(e, leaving != 0 ? test->loc : ct_inst(e->ir, v)->loc);
   if (leaving == 0) {
     ct_text_puts(&e->body, "for (;;) {");
@@ -349,8 +349,9 @@ static void emit_loop(CtEmit *e, CtVal v) {
 }
 
 /* Braces only where a goto leaves the block: it must not go past a declaration. */
-static void emit_block(CtEmit *e, CtVal v) {
+static void write_block(CtEmit *e, CtVal v, const Seq *rest) {
   Seq body = seq_of(e, ct_inst(e->ir, v)->u.regions[0]);
+  (void)rest;
   if (!e->vals[v].has_label) {
     emit_seq(e, &body);
     return;
@@ -361,15 +362,18 @@ static void emit_block(CtEmit *e, CtVal v) {
   put_label(e, v);
 }
 
-static void emit_structure(CtEmit *e, CtVal v, const Seq *rest) {
-  switch ((CtOp)ct_inst(e->ir, v)->op) {
-    case CT_OP_IF: emit_if(e, v, rest); break;
-    case CT_OP_FOR: emit_for(e, v); break;
-    case CT_OP_LOOP: emit_loop(e, v); break;
-    case CT_OP_BLOCK: emit_block(e, v); break;
-    default: CT_UNREACHABLE();
-  }
-}
+/* REGIONs and JUMPs, by the rows of ops.def. `rest` is what follows in the text. */
+static void (*const writers[CT_OP_COUNT])(CtEmit *e, CtVal v, const Seq *rest) = {
+#define PURE(...)
+#define OP(NAME, text, n, result, cls, data, traits, write, ...) ROW_##cls(NAME, write)
+#define ROW_REGION(NAME, write) [CT_OP_##NAME] = write_##write,
+#define ROW_JUMP ROW_REGION
+#define ROW_LEAF(...)
+#define ROW_READ(...)
+#define ROW_EFFECT(...)
+#define ROW_TILE(...)
+#include "runtime/ir/ops.def"
+};
 
 /* --- choices ------------------------------------------------------------------------------------------ */
 
@@ -447,8 +451,8 @@ static void emit_inst(CtEmit *e, CtVal v, const Seq *rest) {
       }
       break;
     case CT_CLS_EFFECT: ct_emit_effect(e, v); break;
-    case CT_CLS_REGION: emit_structure(e, v, rest); break;
-    case CT_CLS_JUMP: emit_jump(e, v); break;
+    case CT_CLS_REGION:
+    case CT_CLS_JUMP: writers[inst->op](e, v, rest); break;
     case CT_CLS_TILE: ct_emit_tile(e, v); break;
     case CT_CLS_LEAF: break;
   }

@@ -13,17 +13,16 @@ enum {
 
 /* An axis of an operand's guard, as a matrix of coordinates. */
 typedef struct Axis {
-  CtEmitLeaves mode[2];
+  CtEmitMatrix modes;
   CtEmitOperand at;
   CtInt bound;
 } Axis;
 
-/* A matrix operand: leaves of its modes (rows, then k or columns), where its elements are. */
+/* A matrix operand, and where its elements are. */
 typedef struct Matrix {
   const CtView *view;
   int vec; /* rows that are read at once */
-  CtEmitLeaves mode[2];
-  int64_t size[2];
+  CtEmitMatrix modes;
   CtEmitOperand op;
   int n_axes;
   Axis *axes;
@@ -36,18 +35,6 @@ typedef struct Gemm {
   int64_t m, n, k;
 } Gemm;
 
-static bool list_modes(CtEmit *e, const CtInst *inst, CtLayout l, const char *name,
-                       CtEmitLeaves mode[2]) {
-  for (int i = 0; i < ct_layout_rank(l) && i < 2; i++) {
-    if (!ct_emit_list_leaves(ct_mode(l, i), true, &mode[i])) {
-      ct_emit_fail(e, inst->loc, CT_EUNSUPPORTED, "gemm: '%s' has more than %d modes", name,
-                   CT_EMIT_MAX_MODES);
-      return false;
-    }
-  }
-  return true;
-}
-
 static bool init_axes(CtEmit *e, const CtInst *inst, Matrix *x) {
   int n = ct_guard_n(x->view);
   x->axes = n == 0 ? NULL : ct_arena_alloc(&e->arena, (size_t)n * sizeof *x->axes);
@@ -59,7 +46,8 @@ static bool init_axes(CtEmit *e, const CtInst *inst, Matrix *x) {
     const CtGuardAxis *from = &x->view->guard->axis[i];
     Axis *axis = &x->axes[x->n_axes++];
     *axis = (Axis){.at = ct_emit_axis(e, x->view, from), .bound = from->bound};
-    if (!list_modes(e, inst, ct_guard_layout(x->view, from), x->op.base, axis->mode)) {
+    if (!ct_emit_list_modes(e, inst->loc, ct_guard_layout(x->view, from), 0, x->op.base,
+                            &axis->modes)) {
       return false;
     }
   }
@@ -69,27 +57,18 @@ static bool init_axes(CtEmit *e, const CtInst *inst, Matrix *x) {
 /* The element at (m, k), with its condition. */
 static CtEmitOperand element_at(CtEmit *e, const Matrix *x, const char *m, int64_t step,
                                 const char *k) {
-  CtEmitOperand op = x->op;
-  ct_emit_add_split(&op, m, &x->mode[0], step);
-  ct_emit_add_split(&op, k, &x->mode[1], 1);
+  CtEmitOperand op = ct_emit_at(&x->op, &x->modes, m, step, k);
   for (int i = 0; i < x->n_axes; i++) {
-    CtEmitOperand at = x->axes[i].at;
-    ct_emit_add_split(&at, m, &x->axes[i].mode[0], step);
-    ct_emit_add_split(&at, k, &x->axes[i].mode[1], 1);
+    CtEmitOperand at = ct_emit_at(&x->axes[i].at, &x->axes[i].modes, m, step, k);
     op.when = ct_emit_and(e, op.when, ct_emit_below(e, &at, x->axes[i].bound));
   }
   return op;
 }
 
 static bool init_matrix(CtEmit *e, const CtInst *inst, const CtView *view, Matrix *out) {
-  *out = (Matrix){.view = view, .size = {1, 1}, .op = ct_emit_operand(e, view)};
-  if (!list_modes(e, inst, view->layout, out->op.base, out->mode)) {
-    return false;
-  }
-  for (int i = 0; i < ct_layout_rank(view->layout) && i < 2; i++) {
-    out->size[i] = ct_emit_leaves_size(&out->mode[i]);
-  }
-  return init_axes(e, inst, out);
+  *out = (Matrix){.view = view, .op = ct_emit_operand(e, view)};
+  return ct_emit_list_modes(e, inst->loc, view->layout, 0, out->op.base, &out->modes) &&
+         init_axes(e, inst, out);
 }
 
 /* a[m] = v.x; a[m + 1] = v.y; ... */
@@ -113,7 +92,7 @@ static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char 
                   const char *k) {
   CtEmit *e = g->e;
   int vec = x->vec;
-  const char *m = ct_emit_enter_loop(nest, var, ct_int(x->size[0]), vec, CT_UNROLL_ALL);
+  const char *m = ct_emit_enter_loop(nest, var, ct_int(x->modes.size[0]), vec, CT_UNROLL_ALL);
   CtEmitOperand from = element_at(e, x, m, vec, k);
   ct_emit_begin(e, g->inst->loc);
   if (vec == 1) {
@@ -137,9 +116,9 @@ static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char 
 static void use_array(Matrix *x, const char *array) {
   static const CtEmitStride unit = {{.v = 1}, 1};
   x->op = (CtEmitOperand){.buf = x->op.buf, .base = array, .is_widened = true};
-  x->mode[0].n = 1;
-  x->mode[0].leaf[0] = (CtEmitLeaf){ct_int(x->size[0]), unit};
-  x->mode[1].n = 0;
+  x->modes.mode[0].n = 1;
+  x->modes.mode[0].leaf[0] = (CtEmitLeaf){ct_int(x->modes.size[0]), unit};
+  x->modes.mode[1].n = 0;
   x->n_axes = 0;
 }
 
@@ -155,7 +134,7 @@ static void stage_operands(Gemm *g, CtEmitNest *nest, const char *k) {
     if (!ct_emit_is_register(&x[i]->op)) {
       array[i] = ct_names_add(&g->e->names, wanted[i]);
       ct_text_printf(&decl, "%s%s[%" PRId64 "]", decl.len == 0 ? "" : ", ", array[i],
-                     x[i]->size[0]);
+                     x[i]->modes.size[0]);
     }
   }
   if (decl.len > 0) {
@@ -184,83 +163,10 @@ static void put_multiply(void *ud, const char *m, const char *n, const char *k) 
   ct_emit_leave_all(&nest);
 }
 
-/* A row or column as what the loops over its mode counted. */
-typedef struct Count {
-  const char *var; /* of a loop without step, or NULL */
-  CtText sum;
-} Count;
-
-/* Enters loop i over `left` rows or columns; adds what it counts. Returns its variable. */
-static const char *enter_order(CtEmitNest *nest, const CtGemmLoop *loop, int64_t left,
-                               const char *around, Count *count) {
-  bool whole = loop->step == 1 && !loop->turns && count->sum.len == 0;
-  int64_t turns = (left + loop->step - 1) / loop->step;
-  char name = whole ? (loop->mode == 0 ? 'm' : 'n') : around == NULL ? 'p' : 'i';
-  const char *var = ct_emit_enter_loop(nest, name, ct_int(turns), 1, CT_UNROLL_ALL);
-  if (whole) {
-    count->var = var;
-    return var;
-  }
-  ct_text_puts(&count->sum, count->sum.len == 0 ? "" : " + ");
-  if (loop->turns) {
-    ct_text_printf(&count->sum, "(%s %% 2 == 0 ? %s : %" PRId64 " - %s)", around, var, turns - 1,
-                   var);
-  } else {
-    ct_text_puts(&count->sum, var);
-  }
-  if (loop->step > 1) {
-    ct_text_printf(&count->sum, " * %d", loop->step);
-  }
-  return var;
-}
-
-/* The row or column: the variable itself, or one that is made of all. */
-static const char *name_count(const CtEmitProducts *w, Count *count, const char *wanted) {
-  if (count->var == NULL) {
-    count->var = ct_names_add(&w->e->names, wanted);
-    ct_emit_line(w->e, w->loc, "const int %s = %s;", count->var, ct_text_str(&count->sum));
-  }
-  return count->var;
-}
-
-/* Some rows or columns may be left out where a step does not divide them. */
-static void skip_outside(const CtEmitProducts *w, const char *var, int64_t size,
-                         int64_t first_step) {
-  if (size % first_step != 0) {
-    ct_emit_line(w->e, w->loc, "if (%s >= %" PRId64 ") continue;", var, size);
-  }
-}
-
-void ct_emit_products(const CtEmitProducts *w, const CtGemmOrder *order, CtEmitNest *nest,
-                      const char *k) {
-  int64_t left[2] = {w->m, w->n}, first[2] = {0, 0};
-  Count count[2] = {{0}, {0}};
-  const char *around = NULL;
-  for (int i = 0; i < 2; i++) {
-    ct_text_init(&count[i].sum, w->e->ir->arena.alloc);
-  }
-  for (int i = 0; i < order->n; i++) {
-    const CtGemmLoop *loop = &order->loop[i];
-    int x = loop->mode;
-    around = enter_order(nest, loop, left[x], around, &count[x]);
-    first[x] = first[x] == 0 ? loop->step : first[x];
-    left[x] = loop->step;
-  }
-  CT_ASSERT(first[0] > 0 && first[1] > 0); /* there is a loop over each */
-  const char *m = name_count(w, &count[0], "m");
-  const char *n = name_count(w, &count[1], "n");
-  skip_outside(w, m, w->m, first[0]);
-  skip_outside(w, n, w->n, first[1]);
-  w->multiply(w->ud, m, n, k);
-  for (int i = 0; i < 2; i++) {
-    ct_text_clear(&count[i].sum);
-  }
-}
-
 /* All of k, unless that is a lot of text for the compiler and no register is indexed by k. */
 static int unroll_k(const Gemm *g) {
-  bool fixed_index = (ct_emit_is_register(&g->a.op) && g->a.mode[1].n > 0) ||
-                     (ct_emit_is_register(&g->b.op) && g->b.mode[1].n > 0);
+  bool fixed_index = (ct_emit_is_register(&g->a.op) && g->a.modes.mode[1].n > 0) ||
+                     (ct_emit_is_register(&g->b.op) && g->b.modes.mode[1].n > 0);
   int64_t per_k = g->m * g->n;
   int64_t factor = 1;
   if (fixed_index || per_k * g->k <= MAX_FMAS) {
@@ -296,9 +202,9 @@ void ct_emit_gemm(CtEmit *e, const CtInst *inst) {
   }
   g.a.vec = t->width[0].vec;
   g.b.vec = t->width[1].vec;
-  g.m = g.a.size[0];
-  g.n = g.b.size[0];
-  g.k = g.a.size[1];
+  g.m = g.a.modes.size[0];
+  g.n = g.b.modes.size[0];
+  g.k = g.a.modes.size[1];
   if (g.m > 0 && g.n > 0 && g.k > 0) {
     put_gemm(&g);
   }

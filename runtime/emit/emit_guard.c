@@ -20,20 +20,6 @@ static void put_bound(CtEmit *e, CtInt bound) {
   }
 }
 
-const char *ct_emit_cut(CtEmit *e, size_t mark) {
-  size_t len = e->body.len - mark;
-  const char *text = ct_arena_strdup(&e->arena, ct_text_str(&e->body) + mark, len);
-  if (text == NULL) {
-    ct_emit_fail(e, e->ir->loc, CT_ENOMEM, "out of memory");
-    text = "";
-  }
-  if (len > 0) {
-    e->body.len = mark;
-    e->body.s[mark] = '\0';
-  }
-  return text;
-}
-
 const char *ct_emit_and(CtEmit *e, const char *a, const char *b) {
   size_t mark = e->body.len;
   if (a == NULL || b == NULL) {
@@ -71,7 +57,7 @@ void ct_emit_value(CtEmit *e, const CtEmitOperand *op, bool widen) {
     ct_text_printf(&e->body, "(%s ? ", op->when);
   }
   if (op->is_early) {
-    ct_text_printf(&e->body, "%s(", ct_emit_help(e, CT_HELP_LOAD_EARLY, "load_early"));
+    ct_text_printf(&e->body, "%s(", ct_emit_help(e, CT_HELP_LOAD_EARLY));
     ct_emit_address(e, op);
     ct_text_putc(&e->body, ')');
   } else if (widen) {

@@ -41,9 +41,8 @@ static void put_printf(CtEmit *e, const CtEscape *message) {
 
 /* The values become words: a double by its bits. */
 static void put_record(CtEmit *e, const CtEscape *message, int64_t number) {
-  ct_text_printf(&e->body, "%s(%s, %s + %" PRId64,
-                 ct_emit_help(e, CT_HELP_PRINT_RECORD, "print_record"), e->print_log,
-                 e->first_print, number);
+  ct_text_printf(&e->body, "%s(%s, %s + %" PRId64, ct_emit_help(e, CT_HELP_PRINT_RECORD),
+                 e->print_log, e->first_print, number);
   for (int i = 0; i < message->n; i++) {
     bool is_float = ct_inst(e->ir, message->vals[i])->type == CT_f64;
     ct_text_puts(&e->body, is_float ? ", __double_as_longlong(" : ", ");
@@ -52,7 +51,8 @@ static void put_record(CtEmit *e, const CtEscape *message, int64_t number) {
   }
 }
 
-void ct_emit_printf(CtEmit *e, const CtInst *inst) {
+void ct_emit_printf(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
   ct_emit_begin(e, inst->loc);
   if (e->print_log != NULL) {
     put_record(e, inst->u.escape, inst->imm.i);
@@ -75,13 +75,13 @@ static bool has_op(const CtIr *ir, CtOp op) {
 bool ct_emit_has_asserts(const CtIr *ir) { return ir->n_asserts > 0 && has_op(ir, CT_OP_ASSERT); }
 bool ct_emit_has_prints(const CtIr *ir) { return ir->n_prints > 0 && has_op(ir, CT_OP_PRINT); }
 
-void ct_emit_assert(CtEmit *e, const CtInst *inst) {
+void ct_emit_assert(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
   ct_emit_begin(e, inst->loc);
   ct_text_puts(&e->body, "if (");
   ct_emit_not(e, inst->args[0]);
   ct_text_printf(&e->body, ") { %s(%s, %" PRId64 "); return; }  // ",
-                 ct_emit_help(e, CT_HELP_ASSERT_FAILED, "assert_failed"), e->fault,
-                 inst->imm.i + 1);
+                 ct_emit_help(e, CT_HELP_ASSERT_FAILED), e->fault, inst->imm.i + 1);
   for (const char *s = inst->u.escape->text; *s != '\0'; s++) {
     ct_text_putc(&e->body, (unsigned char)*s < ' ' || *s == '\\' ? ' ' : *s);
   }

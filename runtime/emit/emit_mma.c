@@ -12,21 +12,6 @@
 
 enum { MAX_REGISTERS = 16, N_OPERANDS = 3 };
 
-/* How a register of an operand is written: as an element of which C type, and for the assembler. */
-typedef struct Word {
-  const char *type;
-  char constraint;
-} Word;
-
-static Word word_of(const CtAtom *atom, CtAtomOperand of) {
-  switch (ct_atom_dtype(atom, of)) {
-    case CT_f64: return (Word){"double", 'd'};
-    case CT_f32: return (Word){"float", 'f'};
-    case CT_i32: return (Word){"int", 'r'};
-    default: return (Word){"unsigned", 'r'};
-  }
-}
-
 /* Elements of a fragment in one register. */
 static int per_register(const CtAtom *atom, CtAtomOperand of) {
   return ct_atom_values(atom, of) / atom->registers[of];
@@ -75,8 +60,8 @@ static void put_parameters(CtText *out, const CtAtom *atom) {
   for (int p = 0; p < N_OPERANDS; p++) {
     CtAtomOperand of = params[p];
     for (int i = 0; i < atom->registers[of]; i++) {
-      ct_text_printf(out, "%s%s%s %c%d", sep, word_of(atom, of).type, of == CT_ATOM_C ? "&" : "",
-                     letters[of], i);
+      ct_text_printf(out, "%s%s%s %c%d", sep, ct_emit_word(atom, of).type,
+                     of == CT_ATOM_C ? "&" : "", letters[of], i);
       sep = ", ";
     }
   }
@@ -84,8 +69,8 @@ static void put_parameters(CtText *out, const CtAtom *atom) {
 
 static void put_constraints(CtText *out, const CtAtom *atom, CtAtomOperand of, const char *how) {
   for (int i = 0; i < atom->registers[of]; i++) {
-    ct_text_printf(out, "%s\"%s%c\"(%c%d)", i > 0 ? ", " : "", how, word_of(atom, of).constraint,
-                   letters[of], i);
+    ct_text_printf(out, "%s\"%s%c\"(%c%d)", i > 0 ? ", " : "", how,
+                   ct_emit_word(atom, of).constraint, letters[of], i);
   }
 }
 
@@ -113,8 +98,7 @@ static void make_function(CtEmit *e, const CtAtom *atom) {
 /* An operand as words: base[at[i] + terms] is register i. */
 typedef struct Fragment {
   CtEmitOperand op;
-  CtEmitLeaves mode[2]; /* (M,K), (N,K), (M,N) */
-  int64_t size[2];
+  CtEmitMatrix modes; /* (M,K), (N,K), (M,N) */
   int n;
   int64_t at[MAX_REGISTERS];
 } Fragment;
@@ -126,27 +110,11 @@ typedef struct Mma {
   Fragment fragment[N_OPERANDS]; /* by CtAtomOperand */
 } Mma;
 
-/* The offset of element i of a static layout. */
-static int64_t offset_of(const CtEmitLeaves *l, int64_t i) {
-  int64_t off = 0;
-  for (int k = 0; k < l->n; k++) {
-    off += i % l->leaf[k].extent.v * l->leaf[k].stride.d.v;
-    i /= l->leaf[k].extent.v;
-  }
-  return off;
-}
-
-static void to_words(CtEmitLeaves *l, int per) {
-  for (int k = 0; k < l->n; k++) {
-    l->leaf[k].stride.d.v /= per;
-  }
-}
-
 /* const unsigned* const a = reinterpret_cast<const unsigned*>(tCrA + k * 8); unless the elements are what
    the function takes. */
 static void point(Mma *g, Fragment *f, CtAtomOperand of, int per) {
   CtEmit *e = g->e;
-  Word word = word_of(g->atom, of);
+  CtEmitWord word = ct_emit_word(g->atom, of);
   if (strcmp(ct_dtypes[f->op.buf->dtype].cuda, word.type) == 0) {
     return;
   }
@@ -165,27 +133,17 @@ static void point(Mma *g, Fragment *f, CtAtomOperand of, int per) {
 }
 
 static bool init_fragment(Mma *g, CtAtomOperand of, const CtView *view) {
-  CtEmitLeaves values;
+  CtLayout l = view->layout, values = ct_layout_rank(l) == 1 ? l : ct_mode(l, 0);
   Fragment *f = &g->fragment[of];
-  int per = per_register(g->atom, of), rank = ct_layout_rank(view->layout);
-  bool fits =
-      ct_emit_list_leaves(rank == 1 ? view->layout : ct_mode(view->layout, 0), true, &values);
-  *f = (Fragment){.op = ct_emit_operand(g->e, view), .size = {1, 1}, .n = g->atom->registers[of]};
-  for (int i = 0; i + 1 < rank; i++) {
-    fits = fits && ct_emit_list_leaves(ct_mode(view->layout, i + 1), true, &f->mode[i]);
-    f->size[i] = ct_emit_leaves_size(&f->mode[i]);
-    to_words(&f->mode[i], per);
-  }
+  int per = per_register(g->atom, of);
+  *f = (Fragment){.op = ct_emit_operand(g->e, view), .n = g->atom->registers[of]};
   CT_ASSERT(f->n <= MAX_REGISTERS);
-  if (!fits) {
-    ct_emit_fail(g->e, g->inst->loc, CT_EUNSUPPORTED, "gemm: '%s' has more than %d modes",
-                 f->op.base, CT_EMIT_MAX_MODES);
-    return false;
-  }
   for (int i = 0; i < f->n; i++) {
-    f->at[i] = offset_of(&values, (int64_t)i * per) / per;
+    f->at[i] = ct_layout_at(values, (int64_t)i * per) / per;
   }
-  return true;
+  bool fits = ct_emit_list_modes(g->e, g->inst->loc, l, 1, f->op.base, &f->modes);
+  ct_emit_scale_modes(&f->modes, per);
+  return fits;
 }
 
 /* --- loops ---------------------------------------------------------------------------------------------- */
@@ -200,9 +158,7 @@ static void put_call(void *ud, const char *m, const char *n, const char *k) {
   ct_text_printf(&e->body, "%s(", g->atom->name);
   for (int p = 0; p < N_OPERANDS; p++) {
     const Fragment *f = &g->fragment[params[p]];
-    CtEmitOperand op = f->op;
-    ct_emit_add_split(&op, vars[params[p]][0], &f->mode[0], 1);
-    ct_emit_add_split(&op, vars[params[p]][1], &f->mode[1], 1);
+    CtEmitOperand op = ct_emit_at(&f->op, &f->modes, vars[params[p]][0], 1, vars[params[p]][1]);
     for (int i = 0; i < f->n; i++) {
       ct_text_puts(&e->body, sep);
       ct_emit_element(e, &op, f->at[i]);
@@ -213,7 +169,8 @@ static void put_call(void *ud, const char *m, const char *n, const char *k) {
   ct_emit_end(e);
 }
 
-void ct_emit_mma(CtEmit *e, const CtInst *inst) {
+void ct_emit_mma(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
   const CtTile *t = inst->u.tile;
   Mma g = {.e = e, .inst = inst, .atom = t->atom};
   const CtView *views[N_OPERANDS] = {
@@ -224,8 +181,8 @@ void ct_emit_mma(CtEmit *e, const CtInst *inst) {
       return;
     }
   }
-  int64_t k = g.fragment[CT_ATOM_A].size[1];
-  const int64_t *mn = g.fragment[CT_ATOM_C].size;
+  int64_t k = g.fragment[CT_ATOM_A].modes.size[1];
+  const int64_t *mn = g.fragment[CT_ATOM_C].modes.size;
   if (k == 0 || mn[0] == 0 || mn[1] == 0) {
     return;
   }

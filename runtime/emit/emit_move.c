@@ -17,43 +17,29 @@ typedef struct Move {
   const CtView *view_dst, *view_src;
 } Move;
 
-/* The helper for a row of the atoms: found by the end of the PTX name, which is the same for all. */
+/* The helper for a row of the atoms: found by its instruction. */
+#define MATRICES(name, NAME, x, X)                                                                 \
+  {name "." x ".shared.b16", CT_HELP_##NAME##_##X}, {                                              \
+    name "." x ".trans.shared.b16", CT_HELP_##NAME##_##X##_TRANS                                   \
+  }
+#define ALL_MATRICES(name, NAME)                                                                   \
+  MATRICES(name, NAME, "x1", X1), MATRICES(name, NAME, "x2", X2), MATRICES(name, NAME, "x4", X4)
 static const struct {
   const char *ptx;
   CtHelper helper;
-  const char *name;
-} helpers[] = {
-    {"ldmatrix.sync.aligned.m8n8.x1.shared.b16", CT_HELP_LDMATRIX_X1, "ldmatrix_x1"},
-    {"ldmatrix.sync.aligned.m8n8.x2.shared.b16", CT_HELP_LDMATRIX_X2, "ldmatrix_x2"},
-    {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", CT_HELP_LDMATRIX_X4, "ldmatrix_x4"},
-    {"ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16", CT_HELP_LDMATRIX_X1_TRANS,
-     "ldmatrix_x1_trans"},
-    {"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16", CT_HELP_LDMATRIX_X2_TRANS,
-     "ldmatrix_x2_trans"},
-    {"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", CT_HELP_LDMATRIX_X4_TRANS,
-     "ldmatrix_x4_trans"},
-    {"stmatrix.sync.aligned.m8n8.x1.shared.b16", CT_HELP_STMATRIX_X1, "stmatrix_x1"},
-    {"stmatrix.sync.aligned.m8n8.x2.shared.b16", CT_HELP_STMATRIX_X2, "stmatrix_x2"},
-    {"stmatrix.sync.aligned.m8n8.x4.shared.b16", CT_HELP_STMATRIX_X4, "stmatrix_x4"},
-    {"stmatrix.sync.aligned.m8n8.x1.trans.shared.b16", CT_HELP_STMATRIX_X1_TRANS,
-     "stmatrix_x1_trans"},
-    {"stmatrix.sync.aligned.m8n8.x2.trans.shared.b16", CT_HELP_STMATRIX_X2_TRANS,
-     "stmatrix_x2_trans"},
-    {"stmatrix.sync.aligned.m8n8.x4.trans.shared.b16", CT_HELP_STMATRIX_X4_TRANS,
-     "stmatrix_x4_trans"},
-    {"movmatrix.sync.aligned.m8n8.trans.b16", CT_HELP_MOVMATRIX_TRANS, "movmatrix_trans"},
-};
+} helpers[] = {ALL_MATRICES("ldmatrix.sync.aligned.m8n8", LDMATRIX),
+               ALL_MATRICES("stmatrix.sync.aligned.m8n8", STMATRIX),
+               {"movmatrix.sync.aligned.m8n8.trans.b16", CT_HELP_MOVMATRIX_TRANS}};
 
 /* The two exchanges have the same instruction; the lanes' distance is in their names. */
 static const char *helper_of(CtEmit *e, const CtAtom *atom) {
   if (strcmp(atom->family, "shfl") == 0) {
     bool is_far = strstr(atom->name, "XOR4") != NULL;
-    return ct_emit_help(e, is_far ? CT_HELP_EXCHANGE_4 : CT_HELP_EXCHANGE_1,
-                        is_far ? "exchange_4" : "exchange_1");
+    return ct_emit_help(e, is_far ? CT_HELP_EXCHANGE_4 : CT_HELP_EXCHANGE_1);
   }
   for (size_t i = 0; i < CT_ARRAY_LEN(helpers); i++) {
     if (strcmp(helpers[i].ptx, atom->ptx) == 0) {
-      return ct_emit_help(e, helpers[i].helper, helpers[i].name);
+      return ct_emit_help(e, helpers[i].helper);
     }
   }
   CT_UNREACHABLE();
@@ -115,7 +101,8 @@ static void put_side(Move *m, const CtEmitOperand *op, const CtView *view) {
   }
 }
 
-void ct_emit_warp_copy(CtEmit *e, const CtInst *inst) {
+void ct_emit_warp_copy(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
   const CtTile *t = inst->u.tile;
   Move m = {.e = e, .inst = inst, .view_dst = &t->dst, .view_src = &t->a};
   CtEmitNest nest = {.e = e, .loc = inst->loc};

@@ -43,33 +43,8 @@ static void number(CtEmit *e, CtRegion r, CtRegion parent, CtVal loop, int depth
   }
 }
 
-bool ct_emit_is_leaf(const CtIr *ir, CtVal v) {
-  return ct_ops[ct_inst(ir, v)->op].cls == CT_CLS_LEAF;
-}
-
 static bool is_value(CtOp op) {
   return ct_ops[op].cls == CT_CLS_PURE || ct_ops[op].cls == CT_CLS_READ;
-}
-
-bool ct_emit_is_exact(const CtIr *ir, CtVal v) {
-  const CtInst *inst = ct_inst(ir, v);
-  bool is_i32 = inst->type == CT_i32;
-  if (ct_is_unsigned((CtDtype)inst->type)) {
-    return true; /* C's unsigned numbers wrap around as ours */
-  }
-  return inst->facts.lo > (is_i32 ? INT32_MIN : INT64_MIN) &&
-         inst->facts.hi < (is_i32 ? INT32_MAX : INT64_MAX);
-}
-
-bool ct_emit_is_plain_division(const CtIr *ir, const CtInst *inst) {
-  return ct_is_unsigned((CtDtype)inst->type) ||
-         (ct_inst(ir, inst->args[0])->facts.lo >= 0 && ct_inst(ir, inst->args[1])->facts.lo >= 0);
-}
-
-bool ct_emit_is_bit_division(const CtIr *ir, const CtInst *inst) {
-  const CtInst *by = ct_inst(ir, inst->args[1]);
-  return ct_is_int((CtDtype)inst->type) && by->op == CT_OP_CONST && by->imm.i > 0 &&
-         (by->imm.i & (by->imm.i - 1)) == 0 && !ct_emit_is_plain_division(ir, inst);
 }
 
 static void use_buf(CtEmit *e, uint32_t buf) {
@@ -78,29 +53,6 @@ static void use_buf(CtEmit *e, uint32_t buf) {
 }
 
 /* --- pointers ------------------------------------------------------------------------------------ */
-
-CtVal ct_emit_split_offset(const CtIr *ir, CtInt offset, int64_t *plus) {
-  *plus = 0;
-  if (offset.kind != CT_DYNAMIC) {
-    *plus = offset.v;
-    return 0;
-  }
-  CtVal v = offset.id;
-  while (ct_inst(ir, v)->op == CT_OP_ADD && ct_emit_is_exact(ir, v) &&
-         ct_inst(ir, ct_inst(ir, v)->args[1])->op == CT_OP_CONST) {
-    *plus += ct_inst(ir, ct_inst(ir, v)->args[1])->imm.i;
-    v = ct_inst(ir, v)->args[0];
-  }
-  return v;
-}
-
-CtEmitPtr *ct_emit_find_ptr(const CtEmit *e, uint32_t buf, CtVal v) {
-  CtEmitPtr *p = e->vals[v].ptrs;
-  while (p != NULL && p->buf != buf) {
-    p = p->next;
-  }
-  return p;
-}
 
 static CtEmitPtr *add_ptr(CtEmit *e, uint32_t buf, CtVal v) {
   CtEmitPtr *p = ct_emit_find_ptr(e, buf, v);
@@ -236,19 +188,6 @@ static void use_offset(ViewUses *w, const CtBuf *buf, CtVal v) {
   }
 }
 
-CtEmitUnits ct_emit_units(const CtIr *ir, CtVal v, int64_t per) {
-  const CtInst *inst = ct_inst(ir, v);
-  if (inst->n_args != 2) {
-    return CT_UNITS_WHOLE;
-  }
-  const CtInst *x = ct_inst(ir, inst->args[0]), *y = ct_inst(ir, inst->args[1]);
-  if (inst->op == CT_OP_ADD && x->facts.div % per == 0 && y->facts.div % per == 0) {
-    return CT_UNITS_SUM;
-  }
-  bool is_product = inst->op == CT_OP_MUL && y->op == CT_OP_CONST && y->imm.i % per == 0;
-  return is_product ? CT_UNITS_PRODUCT : CT_UNITS_WHOLE;
-}
-
 /* As emit_wgmma.c writes it. */
 static void use_units(CtEmit *e, CtVal v, int64_t per, Use u) {
   const CtInst *inst = ct_inst(e->ir, v);
@@ -338,20 +277,6 @@ static void use_tma(CtEmit *e, const CtTma *tma, uint32_t pos) {
   }
 }
 
-CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop) {
-  CtFacts stop = ct_inst(ir, loop->args[1])->facts;
-  CtFacts step = ct_inst(ir, loop->args[2])->facts;
-  int64_t max = loop->type == CT_i32 ? INT32_MAX : INT64_MAX;
-  bool up = step.lo > 0;
-  bool down = step.hi < 0;
-  bool fits = up ? stop.hi == INT64_MIN || stop.hi - 1 <= max - step.hi
-                 : down && (stop.lo == INT64_MAX || stop.lo + 1 >= -max - 1 - step.lo);
-  if (fits) {
-    return CT_FOR_PLAIN;
-  }
-  return (up || down) && loop->type == CT_i32 ? CT_FOR_WIDE : CT_FOR_COUNTED;
-}
-
 static void use_for(CtEmit *e, CtVal v, uint32_t pos) {
   const CtInst *inst = ct_inst(e->ir, v);
   bool counted = ct_emit_for_form(e->ir, inst) == CT_FOR_COUNTED;
@@ -382,16 +307,21 @@ static bool clobbers_load(const CtEmit *e, uint32_t buf, const CtInst *by) {
   if (b->space == CT_GLOBAL && !b->is_written && !e->ir->may_overlap) {
     return false;
   }
-  switch ((CtOp)by->op) {
-    case CT_OP_STORE: return overlaps(e->ir, (uint32_t)by->imm.i, buf);
-    case CT_OP_SET:
-    case CT_OP_CP_FENCE: return false;
-    default:
-      if (ct_ops[by->op].cls == CT_CLS_TILE) {
-        return overlaps(e->ir, by->u.tile->dst.buf, buf);
+  switch (ct_ops[by->op].cls) {
+    case CT_CLS_TILE: return overlaps(e->ir, by->u.tile->dst.buf, buf);
+    case CT_CLS_EFFECT:
+      if (by->op == CT_OP_STORE) {
+        return overlaps(e->ir, (uint32_t)by->imm.i, buf);
       }
-      return ct_ops[by->op].cls == CT_CLS_EFFECT && b->space != CT_REGISTER; /* other threads */
+      return !ct_op_has((CtOp)by->op, CT_TRAIT_KEEPS) &&
+             b->space != CT_REGISTER; /* other threads */
+    case CT_CLS_LEAF:
+    case CT_CLS_PURE:
+    case CT_CLS_READ:
+    case CT_CLS_REGION:
+    case CT_CLS_JUMP: return false;
   }
+  CT_UNREACHABLE();
 }
 
 static bool clobbers(const CtEmit *e, const CtInst *read, const CtInst *by) {
@@ -482,10 +412,11 @@ static CtPrint choose(const CtEmit *e, CtVal v) {
   bool needs_name = (repeats && !is_trivial(e->ir, v)) ||
                     (inst->name != NULL && (repeats || !x->is_initial)) ||
                     (is_division(e->ir, inst) && (x->use == USE_COND || is_before_loop(e, v)));
-  switch ((CtOp)inst->op) {
-    case CT_OP_GET: return is_clobbered(e, v) ? CT_PRINT_NAMED : CT_PRINT_INLINE;
-    case CT_OP_LOAD: needs_name = needs_name || x->use != USE_ONCE || is_clobbered(e, v); break;
-    default: break;
+  if (inst->op == CT_OP_GET) {
+    return is_clobbered(e, v) ? CT_PRINT_NAMED : CT_PRINT_INLINE;
+  }
+  if (inst->op == CT_OP_LOAD) {
+    needs_name = needs_name || x->use != USE_ONCE || is_clobbered(e, v);
   }
   return needs_name ? CT_PRINT_NAMED : CT_PRINT_INLINE;
 }

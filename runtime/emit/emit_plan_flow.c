@@ -57,10 +57,10 @@ static void flow_body(Flow *f, CtVal v) {
   f->exits = &exit;
   flow_region(f, inst->u.regions[0], 0);
   f->exits = exit.outer;
-  switch ((CtOp)inst->op) {
-    case CT_OP_BLOCK: f->is_set = f->is_set && exit.is_set; break;
-    case CT_OP_LOOP: f->is_set = exit.is_set; break;
-    default: f->is_set = before; break; /* a FOR may run no iteration */
+  if (inst->op == CT_OP_BLOCK) {
+    f->is_set = f->is_set && exit.is_set;
+  } else { /* a FOR may run no iteration */
+    f->is_set = inst->op == CT_OP_LOOP ? exit.is_set : before;
   }
 }
 

@@ -1,8 +1,31 @@
-/* emit_stmt.c: operations with effects as statements: assignments, stores, what threads do together. */
+/* emit_stmt.c: operations with effects as statements, by their rows of ops.def. Those that say nothing but
+   their name, a number and their operands are written by one function, write_row. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "emit.h"
+
+/* When the text has the operation. */
+typedef enum Gate {
+  GATE_ALWAYS,
+  GATE_ASYNC,   /* where something is copied asynchronously */
+  GATE_FROM_90, /* from sm_90 on; before, there is nothing to say */
+  GATE_NEEDS_90 /* from sm_90 on; before, it cannot be said */
+} Gate;
+
+typedef struct Effect {
+  void (*write)(CtEmit *e, CtVal v);
+  void (*put)(CtEmit *e, const CtInst *inst); /* of write_value: the expression */
+  const char *text;                           /* a function of CUDA, or NULL: the helper */
+  const char *assembly;                       /* an instruction without operands, or NULL */
+  CtHelper helper;
+  Gate gate;
+  CtEmitAtomic atomic;
+} Effect;
+
+static const Effect *effect_of(const CtInst *inst);
+
+/* --- variables and memory ----------------------------------------------------------------------- */
 
 /* "s += x" for s = s + x; the operation's second operand, or 0. */
 static CtVal updated_by(const CtEmit *e, const CtInst *set) {
@@ -19,7 +42,7 @@ static CtVal updated_by(const CtEmit *e, const CtInst *set) {
   return is_same && plain ? value->args[1] : 0;
 }
 
-static void emit_set(CtEmit *e, CtVal v) {
+static void write_set(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   CtVal var = (CtVal)inst->imm.i;
   CtVal by = e->vals[v].declares ? 0 : updated_by(e, inst);
@@ -42,69 +65,19 @@ static void emit_set(CtEmit *e, CtVal v) {
   ct_emit_end(e);
 }
 
-static void emit_store(CtEmit *e, const CtInst *inst) {
+static void write_store(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
   ct_emit_begin(e, inst->loc);
-  ct_text_printf(&e->body, "%s[", e->buf_names[inst->imm.i]);
-  ct_emit_expr(e, inst->args[0], CT_PREC_ANY);
-  ct_text_puts(&e->body, "] = ");
+  ct_emit_place(e, (uint32_t)inst->imm.i, inst->args[0]);
+  ct_text_puts(&e->body, " = ");
   ct_emit_expr(e, inst->args[1], CT_PREC_ANY);
   ct_text_putc(&e->body, ';');
   ct_emit_end(e);
 }
 
-static void emit_wait(CtEmit *e, const CtInst *inst) {
-  if (!e->has_async) {
-    return;
-  }
-  if (inst->op == CT_OP_CP_FENCE) {
-    ct_emit_line(e, inst->loc, "%s();", ct_emit_help(e, CT_HELP_CP_COMMIT, "cp_async_commit"));
-  } else if (inst->imm.i == 0) {
-    ct_emit_line(e, inst->loc, "%s();", ct_emit_help(e, CT_HELP_CP_WAIT_ALL, "cp_async_wait_all"));
-  } else {
-    ct_emit_line(e, inst->loc, "%s<%" PRId64 ">();",
-                 ct_emit_help(e, CT_HELP_CP_WAIT_GROUP, "cp_async_wait_group"), inst->imm.i);
-  }
-}
-
-/* An operation with a result: a declaration where somebody uses it. */
-static void emit_warp(CtEmit *e, CtVal v) {
-  const CtInst *inst = ct_inst(e->ir, v);
-  const char *name = inst->type != CT_VOID && e->vals[v].n_uses > 0 ? ct_emit_new_name(e, v) : NULL;
-  ct_emit_begin(e, inst->loc);
-  if (name != NULL) {
-    ct_text_printf(&e->body, "const %s %s = ", ct_emit_type_of(e->ir, v), name);
-  }
-  if (ct_op_is_sync((CtOp)inst->op)) {
-    ct_emit_sync(e, inst);
-  } else {
-    ct_emit_warp(e, inst);
-  }
-  ct_text_putc(&e->body, ';');
-  ct_emit_end(e);
-  e->vals[v].name = name;
-}
-
-/* The barrier of a cluster; dependent launches, which follow one another where there are none. */
-static void emit_together(CtEmit *e, const CtInst *inst) {
-  CtOp op = (CtOp)inst->op;
-  CtHelper help = op == CT_OP_CLUSTER_ARRIVE ? CT_HELP_CLUSTER_ARRIVE
-                  : op == CT_OP_CLUSTER_WAIT ? CT_HELP_CLUSTER_WAIT
-                  : op == CT_OP_GRID_WAIT    ? CT_HELP_GRID_WAIT
-                                             : CT_HELP_GRID_LAUNCH;
-  bool is_grid = op == CT_OP_GRID_WAIT || op == CT_OP_GRID_LAUNCH;
-  if (e->ir->target.sm >= 90) {
-    ct_emit_line(e, inst->loc, "%s();", ct_emit_help(e, help, ct_ops[op].text));
-  } else if (!is_grid) {
-    ct_emit_fail(
-        e, inst->loc, CT_EUNSUPPORTED,
-        "%s: it needs compute capability 9.0, but %s has %d.%d; write cluster_sync, or run "
-        "it on the CPU engine",
-        ct_ops[op].text, e->ir->target.name, e->ir->target.sm / 10, e->ir->target.sm % 10);
-  }
-}
-
 /* The pointer is generic: what reaches other blocks' shared memory is the same instruction. */
-static void emit_remote(CtEmit *e, const CtInst *inst) {
+static void write_remote(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
   uint32_t id = (uint32_t)inst->imm.i;
   const CtBuf *buf = &e->ir->bufs[id], *of = &e->ir->bufs[buf->alias_of];
   const char *type = ct_dtypes[buf->dtype].cuda;
@@ -112,7 +85,7 @@ static void emit_remote(CtEmit *e, const CtInst *inst) {
   e->buf_names[id] = ct_names_add(&e->names, buf->name);
   ct_emit_begin(e, inst->loc);
   ct_text_printf(&e->body, "%s* const %s = %s(", type, e->buf_names[id],
-                 ct_emit_help(e, CT_HELP_CLUSTER_MAP, "cluster_map"));
+                 ct_emit_help(e, CT_HELP_CLUSTER_MAP));
   ct_text_printf(&e->body, casts ? "reinterpret_cast<%s*>(%s)" : "%.0s%s", type,
                  e->buf_names[buf->alias_of]);
   ct_text_puts(&e->body, ", ");
@@ -121,32 +94,179 @@ static void emit_remote(CtEmit *e, const CtInst *inst) {
   ct_emit_end(e);
 }
 
-void ct_emit_effect(CtEmit *e, CtVal v) {
+/* --- expressions, and rows ---------------------------------------------------------------------- */
+
+/* An operation with a result is declared if somebody uses it. Returns the name, or NULL. */
+static const char *begin_value(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
-  switch ((CtOp)inst->op) {
-    case CT_OP_SET: emit_set(e, v); break;
-    case CT_OP_STORE: emit_store(e, inst); break;
-    case CT_OP_BARRIER: ct_emit_line(e, inst->loc, "__syncthreads();"); break;
-    case CT_OP_SYNC_WARP: ct_emit_line(e, inst->loc, "__syncwarp();"); break;
-    case CT_OP_REMOTE: emit_remote(e, inst); break;
-    case CT_OP_CLUSTER_ARRIVE:
-    case CT_OP_CLUSTER_WAIT:
-    case CT_OP_GRID_WAIT:
-    case CT_OP_GRID_LAUNCH: emit_together(e, inst); break;
-    case CT_OP_CP_FENCE:
-    case CT_OP_CP_WAIT: emit_wait(e, inst); break;
-    case CT_OP_WGMMA_FENCE:
-    case CT_OP_WGMMA_COMMIT:
-    case CT_OP_WGMMA_WAIT: ct_emit_wgmma_order(e, v); break;
-    case CT_OP_ESCAPE: ct_emit_escape(e, v); break;
-    case CT_OP_PRINT: ct_emit_printf(e, inst); break;
-    case CT_OP_ASSERT: ct_emit_assert(e, inst); break;
-    case CT_OP_WITHIN: break; /* for check */
-    case CT_OP_TMA_LOAD:
-    case CT_OP_TMA_STORE: ct_emit_tma(e, inst); break;
-    case CT_OP_TMA_COMMIT:
-    case CT_OP_TMA_WAIT:
-    case CT_OP_PROXY_FENCE: ct_emit_tma_order(e, inst); break;
-    default: emit_warp(e, v); break;
+  const char *name = inst->type != CT_VOID && e->vals[v].n_uses > 0 ? ct_emit_new_name(e, v) : NULL;
+  ct_emit_begin(e, inst->loc);
+  if (name != NULL) {
+    ct_text_printf(&e->body, "const %s %s = ", ct_emit_type_of(e->ir, v), name);
+  }
+  return name;
+}
+
+static void end_value(CtEmit *e, CtVal v, const char *name) {
+  ct_text_putc(&e->body, ';');
+  ct_emit_end(e);
+  e->vals[v].name = name;
+}
+
+static void write_value(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const char *name = begin_value(e, v);
+  effect_of(inst)->put(e, inst);
+  end_value(e, v, name);
+}
+
+static void write_atomic(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const char *name = begin_value(e, v);
+  ct_emit_atomic(e, inst, &effect_of(inst)->atomic);
+  end_value(e, v, name);
+}
+
+/* Of a row: what stands between its parentheses. */
+static void put_operands(CtEmit *e, const CtInst *inst) {
+  CtOpData data = ct_ops[inst->op].data;
+  for (int i = 0; i < inst->n_args; i++) {
+    ct_text_puts(&e->body, i > 0 ? ", " : data == CT_DATA_BAR ? "&" : "");
+    if (i == 0 && data == CT_DATA_BAR) {
+      ct_emit_place(e, (uint32_t)inst->imm.i, inst->args[0]);
+    } else {
+      ct_emit_expr(e, inst->args[i], CT_PREC_COND);
+    }
+  }
+  if (data == CT_DATA_NAMED) {
+    ct_text_printf(&e->body, ", %" PRId64, inst->imm.i);
   }
 }
+
+static void fail_target(CtEmit *e, const CtInst *inst) {
+  ct_emit_fail(e, inst->loc, CT_EUNSUPPORTED,
+               "%s: it needs compute capability 9.0, but %s has %d.%d; write cluster_sync, or run "
+               "it on the CPU engine",
+               ct_ops[inst->op].text, e->ir->target.name, e->ir->target.sm / 10,
+               e->ir->target.sm % 10);
+}
+
+/* name(operands); or name<number>(); */
+static void write_row(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const Effect *row = effect_of(inst);
+  if (row->gate == GATE_NEEDS_90 && e->ir->target.sm < 90) {
+    fail_target(e, inst);
+  }
+  if (ct_emit_is_dropped(e, inst)) {
+    return;
+  }
+  const char *name = begin_value(e, v);
+  if (row->assembly != NULL) {
+    ct_text_printf(&e->body, "asm volatile(\"%s;\" ::: \"memory\")", row->assembly);
+  } else {
+    ct_text_puts(&e->body, row->text != NULL ? row->text : ct_emit_help(e, row->helper));
+    if (ct_ops[inst->op].data == CT_DATA_NUMBER) {
+      ct_text_printf(&e->body, "<%" PRId64 ">", inst->imm.i);
+    }
+    ct_text_putc(&e->body, '(');
+    put_operands(e, inst);
+    ct_text_putc(&e->body, ')');
+  }
+  end_value(e, v, name);
+}
+
+/* --- those with something of their own ---------------------------------------------------------- */
+
+static void write_cp_wait(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  if (e->has_async && inst->imm.i == 0) {
+    ct_emit_line(e, inst->loc, "%s();", ct_emit_help(e, CT_HELP_CP_WAIT_ALL));
+  } else {
+    write_row(e, v);
+  }
+}
+
+static void write_tma_wait(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  ct_emit_line(e, inst->loc, "asm volatile(\"cp.async.bulk.wait_group%s %d;\" ::: \"memory\");",
+               (inst->imm.i & 1) != 0 ? "" : ".read", (int)(inst->imm.i >> 1));
+}
+
+static void write_wgmma_fence(CtEmit *e, CtVal v) {
+  ct_emit_wgmma_holds(e, v);
+  write_row(e, v);
+}
+
+static void write_wgmma_wait(CtEmit *e, CtVal v) {
+  write_row(e, v);
+  ct_emit_wgmma_holds(e, v);
+}
+
+static void put_bar_init(CtEmit *e, const CtInst *inst) {
+  const CtBuf *buf = &e->ir->bufs[inst->imm.i];
+  ct_text_printf(&e->body, "%s(%s, %" PRId64 ", %u)", ct_emit_help(e, CT_HELP_MBAR_INIT),
+                 e->buf_names[inst->imm.i], buf->n_elems.v, buf->arrivals);
+}
+
+/* More registers than before, or fewer. */
+static void write_setmaxnreg(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  bool more = inst->imm.i > ct_ir_first_registers(e->ir);
+  ct_emit_line(e, inst->loc, "%s<%" PRId64 ">();",
+               ct_emit_help(e, more ? CT_HELP_SETMAXNREG_INC : CT_HELP_SETMAXNREG_DEC),
+               inst->imm.i);
+}
+
+/* For `check`. */
+static void write_nothing(CtEmit *e, CtVal v) {
+  (void)e;
+  (void)v;
+}
+
+/* --- all of them -------------------------------------------------------------------------------- */
+
+#define write_tma ct_emit_tma
+#define write_printf ct_emit_printf
+#define write_assert ct_emit_assert
+#define write_escape ct_emit_escape
+#define put_shuffle ct_emit_shuffle
+#define put_vote ct_emit_vote
+
+static const Effect effects[CT_OP_COUNT] = {
+#define NONE .text = NULL
+#define TEXT(name) .text = (name)
+#define ASM(instruction) .assembly = (instruction)
+#define HELPER(NAME) .helper = CT_HELP_##NAME
+#define IF_ASYNC(NAME) .helper = CT_HELP_##NAME, .gate = GATE_ASYNC
+#define FROM_90(NAME) .helper = CT_HELP_##NAME, .gate = GATE_FROM_90
+#define NEEDS_90(NAME) .helper = CT_HELP_##NAME, .gate = GATE_NEEDS_90
+#define VALUE(name) .put = put_##name
+#define I64 1u << CT_i64
+#define F32 1u << CT_f32
+#define F64 1u << CT_f64
+#define ATOMIC(name, types) .atomic = {"atomic" name, types}
+#define PURE(...)
+#define OP(NAME, text, n, result, cls, data, traits, write, ...) ROW_##cls(NAME, write, __VA_ARGS__)
+#define ROW_EFFECT(NAME, write, ...) [CT_OP_##NAME] = {write_##write, __VA_ARGS__},
+#define ROW_LEAF(...)
+#define ROW_READ(...)
+#define ROW_REGION(...)
+#define ROW_JUMP(...)
+#define ROW_TILE(...)
+#include "runtime/ir/ops.def"
+};
+
+static const Effect *effect_of(const CtInst *inst) { return &effects[inst->op]; }
+
+bool ct_emit_is_dropped(const CtEmit *e, const CtInst *inst) {
+  switch (effect_of(inst)->gate) {
+    case GATE_ALWAYS: return inst->op == CT_OP_REMOTE && !e->buf_used[inst->imm.i];
+    case GATE_ASYNC: return !e->has_async;
+    case GATE_FROM_90: return e->ir->target.sm < 90;
+    case GATE_NEEDS_90: return false;
+  }
+  CT_UNREACHABLE();
+}
+
+void ct_emit_effect(CtEmit *e, CtVal v) { effect_of(ct_inst(e->ir, v))->write(e, v); }

@@ -9,72 +9,6 @@
 
 #include "emit_tile.h"
 
-/* --- values ------------------------------------------------------------------------------------- */
-
-/* Of the variables of loops that are unrolled, and constants. */
-static bool is_of_turns(const CtIr *ir, CtVal v, int depth) {
-  enum { FULLY = -1, MAX_DEPTH = 8 };
-  const CtInst *inst = ct_inst(ir, v);
-  if (inst->op == CT_OP_CONST || inst->op == CT_OP_FOR) {
-    return inst->op == CT_OP_CONST || inst->imm.i == FULLY;
-  }
-  bool all = ct_ops[inst->op].cls == CT_CLS_PURE && depth < MAX_DEPTH;
-  for (int i = 0; all && i < inst->n_args; i++) {
-    all = is_of_turns(ir, inst->args[i], depth + 1);
-  }
-  return all;
-}
-
-/* Is some value of the sum better taken out of it? */
-static bool has_pullable(const CtIr *ir, int64_t period, CtVal v, int depth) {
-  enum { MAX_DEPTH = 8 };
-  const CtInst *inst = ct_inst(ir, v);
-  if (inst->facts.div % period == 0 || is_of_turns(ir, v, 0)) {
-    return true;
-  }
-  return inst->op == CT_OP_ADD && depth < MAX_DEPTH &&
-         (has_pullable(ir, period, inst->args[0], depth + 1) ||
-          has_pullable(ir, period, inst->args[1], depth + 1));
-}
-
-/* Sorts the values of a sum; false where there are too many. */
-static bool pull(const CtIr *ir, int64_t period, CtVal v, CtEmitPulled *out) {
-  const CtInst *inst = ct_inst(ir, v);
-  if (inst->op == CT_OP_CONST) {
-    return !ct_add_overflow(out->plus, inst->imm.i, &out->plus);
-  }
-  if (inst->facts.div % period == 0) {
-    out->after[out->n_after++] = v;
-  } else if (inst->op == CT_OP_ADD && has_pullable(ir, period, v, 0)) {
-    return pull(ir, period, inst->args[0], out) && pull(ir, period, inst->args[1], out);
-  } else if (out->turns == 0 && is_of_turns(ir, v, 0)) {
-    out->turns = v;
-  } else {
-    out->own[out->n_own++] = v;
-  }
-  return out->n_own < CT_EMIT_MAX_PULLED && out->n_after < CT_EMIT_MAX_PULLED;
-}
-
-void ct_emit_pull(const CtIr *ir, CtSwizzle sw, CtVal offset, CtEmitPulled *out) {
-  *out = (CtEmitPulled){.turns = 0};
-  if (!pull(ir, ct_swizzle_period(sw), offset, out)) {
-    *out = (CtEmitPulled){.n_own = 1, .own = {offset}};
-  }
-  for (int i = 0; i < out->n_own; i++) {
-    uint64_t bits = ct_ir_bits(ir, out->own[i]);
-    out->own_bits = (bits & out->own_bits) != 0 ? UINT64_MAX : out->own_bits | bits;
-  }
-  out->turns_bits = out->turns == 0 ? 0 : ct_ir_bits(ir, out->turns);
-  if ((out->turns_bits & out->own_bits) != 0) {
-    out->own[out->n_own++] = out->turns;
-    out->own_bits = UINT64_MAX;
-    out->turns = 0;
-    out->turns_bits = 0;
-  }
-}
-
-/* --- text --------------------------------------------------------------------------------------- */
-
 /* An offset in parts: sw(own + turns + in) + after, or (sw(own) ^ sw(turns) ^ sw(in)) + after. */
 typedef struct Split {
   CtEmitOperand own;   /* what is not one number in all threads and turns of loops that are known */
@@ -174,8 +108,8 @@ static void split(CtEmit *e, const CtEmitOperand *op, int64_t extra, Split *s) {
 
 /* swizzle<B, M, S>( */
 static void open_swizzle(CtEmit *e, CtSwizzle sw) {
-  ct_text_printf(&e->body, "%s<%d, %d, %d>(", ct_emit_help(e, CT_HELP_SWIZZLE, "swizzle"), sw.bits,
-                 sw.base, sw.shift);
+  ct_text_printf(&e->body, "%s<%d, %d, %d>(", ct_emit_help(e, CT_HELP_SWIZZLE), sw.bits, sw.base,
+                 sw.shift);
 }
 
 static void put_swizzled(CtEmit *e, CtSwizzle sw, const CtEmitOperand *op) {

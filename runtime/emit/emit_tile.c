@@ -10,7 +10,8 @@ static void fill_body(CtEmit *e, const CtEmitEach *each) {
   ct_emit_end(e);
 }
 
-static void emit_fill(CtEmit *e, const CtInst *inst) {
+static void write_fill(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
   CtEmitEach each = {.what = "fill", .inst = inst, .n_views = 1, .view = {&inst->u.tile->dst}};
   ct_emit_each(e, &each, 1, fill_body);
 }
@@ -67,41 +68,14 @@ static void axpby_body(CtEmit *e, const CtEmitEach *each) {
   ct_emit_end(e);
 }
 
-bool ct_emit_has_numbers(CtEmit *e, const CtInst *inst, const char *what) {
-  if (e->ir->bufs[inst->u.tile->dst.buf].dtype != CT_bool) {
-    return true;
-  }
-  ct_emit_fail(e, inst->loc, CT_EUNSUPPORTED, "%s: the elements of '%s' are bool; expected numbers",
-               what, e->ir->bufs[inst->u.tile->dst.buf].name);
-  return false;
-}
-
-static void emit_axpby(CtEmit *e, const CtInst *inst) {
+static void write_axpby(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
   const CtTile *t = inst->u.tile;
   if (!ct_emit_has_numbers(e, inst, "axpby")) {
     return;
   }
   CtEmitEach each = {.what = "axpby", .inst = inst, .n_views = 2, .view = {&t->dst, &t->a}};
   ct_emit_each(e, &each, 1, axpby_body);
-}
-
-/* c = a * b + c, rounded once; integers wrap around. a and b: an element, or a staged one by name. */
-void ct_emit_fma(CtEmit *e, const CtEmitOperand *c, const CtEmitOperand *a,
-                 const CtEmitOperand *b) {
-  CtDtype type = c->buf->dtype;
-  bool is_int = ct_is_int(type);
-  ct_emit_element(e, c, 0);
-  if (is_int) {
-    ct_text_printf(&e->body, " = (%s)((%s)", ct_dtypes[type].cuda, ct_emit_unsigned(type));
-  } else {
-    ct_text_puts(&e->body, type == CT_f32 ? " = fmaf(" : " = fma(");
-  }
-  ct_emit_value(e, a, true);
-  ct_text_puts(&e->body, is_int ? " * " : ", ");
-  ct_emit_value(e, b, true);
-  ct_text_puts(&e->body, is_int ? " + " : ", ");
-  ct_emit_element(e, c, 0);
-  ct_text_puts(&e->body, ");");
 }
 
 static void fma_body(CtEmit *e, const CtEmitEach *each) {
@@ -118,22 +92,31 @@ static void emit_elementwise_fma(CtEmit *e, const CtInst *inst) {
   }
 }
 
-void ct_emit_tile(CtEmit *e, CtVal v) {
+static void write_gemm(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
-  switch ((CtOp)inst->op) {
-    case CT_OP_COPY: ct_emit_copy(e, v); break;
-    case CT_OP_WARP_COPY: ct_emit_warp_copy(e, inst); break;
-    case CT_OP_FILL: emit_fill(e, inst); break;
-    case CT_OP_AXPBY: emit_axpby(e, inst); break;
-    case CT_OP_GEMM:
-      if (ct_layout_rank(inst->u.tile->dst.layout) == 1) {
-        emit_elementwise_fma(e, inst);
-      } else {
-        ct_emit_gemm(e, inst);
-      }
-      break;
-    case CT_OP_MMA: ct_emit_mma(e, inst); break;
-    case CT_OP_WGMMA: ct_emit_wgmma(e, inst); break;
-    default: CT_UNREACHABLE();
+  if (ct_layout_rank(inst->u.tile->dst.layout) == 1) {
+    emit_elementwise_fma(e, inst);
+  } else {
+    ct_emit_gemm(e, inst);
   }
 }
+
+#define write_copy ct_emit_copy
+#define write_warp_copy ct_emit_warp_copy
+#define write_mma ct_emit_mma
+#define write_wgmma ct_emit_wgmma
+
+/* By the rows of ops.def. */
+static void (*const writers[CT_OP_COUNT])(CtEmit *e, CtVal v) = {
+#define PURE(...)
+#define OP(NAME, text, n, result, cls, data, traits, write, ...) ROW_##cls(NAME, write)
+#define ROW_TILE(NAME, write) [CT_OP_##NAME] = write_##write,
+#define ROW_LEAF(...)
+#define ROW_READ(...)
+#define ROW_EFFECT(...)
+#define ROW_REGION(...)
+#define ROW_JUMP(...)
+#include "runtime/ir/ops.def"
+};
+
+void ct_emit_tile(CtEmit *e, CtVal v) { writers[ct_inst(e->ir, v)->op](e, v); }

@@ -98,8 +98,6 @@ void ct_emit_leave_all(CtEmitNest *nest);
 
 /* The coordinate that an axis of a view's guard looks at, without terms. */
 CtEmitOperand ct_emit_axis(const CtEmit *e, const CtView *view, const CtGuardAxis *axis);
-/* Takes the text that was written since the body was `mark` long back out of it. */
-const char *ct_emit_cut(CtEmit *e, size_t mark);
 /* Conditions as text, in the arena: at < bound; both of two, of which either may be NULL for none. */
 const char *ct_emit_below(CtEmit *e, const CtEmitOperand *at, CtInt bound);
 const char *ct_emit_and(CtEmit *e, const char *a, const char *b);
@@ -125,8 +123,27 @@ bool ct_emit_is_early(const CtEmit *e, CtVal v); /* a copy whose loads stay wher
 /* The loads have to be held here: what follows an early copy is none, and ptxas would move them. */
 bool ct_emit_ends_early(const CtEmit *e, CtVal v);
 
-/* --- emit_tile.c, emit_gemm.c ------------------------------------------------------------------- */
+/* --- emit_products.c, emit_gemm.c ------------------------------------------------------------------- */
 
+/* How a register of an operand is written: as an element of which C type, and for the assembler. */
+typedef struct CtEmitWord {
+  const char *type;
+  char constraint;
+} CtEmitWord;
+CtEmitWord ct_emit_word(const CtAtom *atom, CtAtomOperand of);
+
+/* The modes of a matrix: rows, then k or columns. */
+typedef struct CtEmitMatrix {
+  CtEmitLeaves mode[2];
+  int64_t size[2];
+} CtEmitMatrix;
+/* Modes `first` and the next of a layout; fails where they have too many leaves. */
+bool ct_emit_list_modes(CtEmit *e, CtLoc loc, CtLayout l, int first, const char *name,
+                        CtEmitMatrix *out);
+void ct_emit_scale_modes(CtEmitMatrix *m, int64_t per); /* in units of `per` elements */
+/* The operand's element at these variables, of which the first is a multiple of `step`. */
+CtEmitOperand ct_emit_at(const CtEmitOperand *op, const CtEmitMatrix *m, const char *row,
+                         int64_t step, const char *column);
 /* c = a * b + c, rounded once; integers wrap around. */
 void ct_emit_fma(CtEmit *e, const CtEmitOperand *c, const CtEmitOperand *a, const CtEmitOperand *b);
 /* Fails, and is false, where the elements of the destination are bool. */
@@ -143,9 +160,9 @@ typedef struct CtEmitProducts {
 } CtEmitProducts;
 void ct_emit_products(const CtEmitProducts *w, const CtGemmOrder *order, CtEmitNest *nest,
                       const char *k);
-void ct_emit_copy(CtEmit *e, CtVal v);                 /* emit_copy.c */
-void ct_emit_mma(CtEmit *e, const CtInst *inst);       /* emit_mma.c */
-void ct_emit_wgmma(CtEmit *e, const CtInst *inst);     /* emit_wgmma.c */
-void ct_emit_warp_copy(CtEmit *e, const CtInst *inst); /* emit_move.c */
+void ct_emit_copy(CtEmit *e, CtVal v);      /* emit_copy.c */
+void ct_emit_mma(CtEmit *e, CtVal v);       /* emit_mma.c */
+void ct_emit_wgmma(CtEmit *e, CtVal v);     /* emit_wgmma.c */
+void ct_emit_warp_copy(CtEmit *e, CtVal v); /* emit_move.c */
 
 #endif

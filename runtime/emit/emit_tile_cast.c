@@ -6,17 +6,16 @@
 
 /* Two f32 to one word, the first in its low half. */
 typedef struct Packing {
-  const char *name;
   CtHelper helper;
   int sm;
   const char *word; /* NULL: none */
 } Packing;
 
 static const Packing packings[CT_DTYPE_COUNT] = {
-    [CT_f16] = {"f32x2_to_f16x2", CT_HELP_F32X2_TO_F16X2, 80, "unsigned"},
-    [CT_bf16] = {"f32x2_to_bf16x2", CT_HELP_F32X2_TO_BF16X2, 80, "unsigned"},
-    [CT_f8e4m3] = {"f32x2_to_f8e4m3x2", CT_HELP_F32X2_TO_F8E4M3X2, 89, "unsigned short"},
-    [CT_f8e5m2] = {"f32x2_to_f8e5m2x2", CT_HELP_F32X2_TO_F8E5M2X2, 89, "unsigned short"},
+    [CT_f16] = {CT_HELP_F32X2_TO_F16X2, 80, "unsigned"},
+    [CT_bf16] = {CT_HELP_F32X2_TO_BF16X2, 80, "unsigned"},
+    [CT_f8e4m3] = {CT_HELP_F32X2_TO_F8E4M3X2, 89, "unsigned short"},
+    [CT_f8e5m2] = {CT_HELP_F32X2_TO_F8E5M2X2, 89, "unsigned short"},
 };
 
 static bool packs(const CtEmit *e, CtDtype to, CtDtype from) {
@@ -99,7 +98,7 @@ static void widen_two(CtEmit *e, CtLoc loc, const CtEmitOperand *src, const int6
     out[1] = cast_text(e, CT_f32, from, hi);
     return;
   }
-  const char *unpack = ct_emit_help(e, CT_HELP_F8E4M3X2_TO_F16X2, "f8e4m3x2_to_f16x2");
+  const char *unpack = ct_emit_help(e, CT_HELP_F8E4M3X2_TO_F16X2);
   const char *v = ct_names_add(&e->names, "v");
   ct_text_printf(&e->body, "const unsigned %s = %s((unsigned short)(%s | %s << 8));", v, unpack, lo,
                  hi);
@@ -127,7 +126,7 @@ static void put_both(CtEmit *e, const CtEmitOperand *dst, int64_t lane, const ch
   CtEmitOperand at = *dst;
   at.plus += lane;
   ct_emit_vector(e, &at, 2, false);
-  ct_text_printf(&e->body, " = %s(%s, %s);", ct_emit_help(e, p->helper, p->name), v[0], v[1]);
+  ct_text_printf(&e->body, " = %s(%s, %s);", ct_emit_help(e, p->helper), v[0], v[1]);
 }
 
 static void put_two(CtEmit *e, CtLoc loc, const CtEmitOperand *dst, const int64_t *lanes,
@@ -141,8 +140,8 @@ static void put_two(CtEmit *e, CtLoc loc, const CtEmitOperand *dst, const int64_
   }
   if (p->word != NULL) {
     word = ct_names_add(&e->names, "w");
-    ct_text_printf(&e->body, "const %s %s = %s(%s, %s);", p->word, word,
-                   ct_emit_help(e, p->helper, p->name), v[0], v[1]);
+    ct_text_printf(&e->body, "const %s %s = %s(%s, %s);", p->word, word, ct_emit_help(e, p->helper),
+                   v[0], v[1]);
     next_line(e, loc);
   }
   for (int i = 0; i < 2; i++) {

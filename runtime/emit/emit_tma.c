@@ -88,7 +88,8 @@ static void put_place(CtEmit *e, uint32_t buf, CtVal offset) {
   }
 }
 
-void ct_emit_tma(CtEmit *e, const CtInst *inst) {
+void ct_emit_tma(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
   const CtTma *tma = inst->u.tma;
   const CtTmaMap *map = &e->ir->maps[tma->map];
   bool is_load = inst->op == CT_OP_TMA_LOAD;
@@ -108,8 +109,8 @@ void ct_emit_tma(CtEmit *e, const CtInst *inst) {
     ct_emit_expr(e, tma->crd[i], CT_PREC_COND);
   }
   if (is_load) {
-    ct_text_puts(&e->body, ", ");
-    ct_emit_bar(e, tma->bar, tma->slot);
+    ct_text_puts(&e->body, ", &");
+    ct_emit_place(e, tma->bar, tma->slot);
   }
   put_place(e, tma->buf, tma->offset);
   if (tma->mask != 0) {
@@ -118,24 +119,6 @@ void ct_emit_tma(CtEmit *e, const CtInst *inst) {
   }
   ct_text_puts(&e->body, ");");
   ct_emit_end(e);
-}
-
-/* The end of a group of stores, a wait for groups, and the fence between ordinary writes and what reads
-   them asynchronously. */
-void ct_emit_tma_order(CtEmit *e, const CtInst *inst) {
-  switch ((CtOp)inst->op) {
-    case CT_OP_TMA_COMMIT:
-      ct_emit_line(e, inst->loc, "asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\");");
-      break;
-    case CT_OP_TMA_WAIT:
-      ct_emit_line(e, inst->loc, "asm volatile(\"cp.async.bulk.wait_group%s %d;\" ::: \"memory\");",
-                   (inst->imm.i & 1) != 0 ? "" : ".read", (int)(inst->imm.i >> 1));
-      break;
-    default:
-      ct_emit_line(e, inst->loc,
-                   "asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");");
-      break;
-  }
 }
 
 void ct_emit_name_maps(CtEmit *e) {
@@ -149,7 +132,7 @@ void ct_emit_name_maps(CtEmit *e) {
 
 void ct_emit_prefetch_maps(CtEmit *e) {
   for (size_t i = 0; i < e->ir->n_maps; i++) {
-    ct_emit_line(e, (CtLoc){0, 0}, "%s(%s);", ct_emit_help(e, CT_HELP_TMA_PREFETCH, "tma_prefetch"),
+    ct_emit_line(e, (CtLoc){0, 0}, "%s(%s);", ct_emit_help(e, CT_HELP_TMA_PREFETCH),
                  e->map_names[i]);
   }
 }

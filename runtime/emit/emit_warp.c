@@ -60,7 +60,7 @@ void ct_emit_declare_warp(CtEmit *e) {
 
 /* --- shuffles and votes ----------------------------------------------------------------------------- */
 
-static void put_shuffle(CtEmit *e, const CtInst *inst) {
+void ct_emit_shuffle(CtEmit *e, const CtInst *inst) {
   static const char *const names[CT_SHFL_COUNT] = {"__shfl_up_sync", "__shfl_down_sync",
                                                    "__shfl_xor_sync", "__shfl_sync"};
   ct_text_printf(&e->body, "%s(%s, ", names[inst->imm.i & 0xff], e->warp_mask);
@@ -73,7 +73,7 @@ static void put_shuffle(CtEmit *e, const CtInst *inst) {
   ct_text_putc(&e->body, ')');
 }
 
-static void put_vote(CtEmit *e, const CtInst *inst) {
+void ct_emit_vote(CtEmit *e, const CtInst *inst) {
   static const char *const names[CT_VOTE_COUNT] = {"__any_sync", "__all_sync", "__ballot_sync"};
   ct_text_printf(&e->body, "%s(%s, ", names[inst->imm.i], e->warp_mask);
   ct_emit_expr(e, inst->args[0], CT_PREC_COND);
@@ -82,33 +82,11 @@ static void put_vote(CtEmit *e, const CtInst *inst) {
 
 /* --- atomic operations -------------------------------------------------------------------------------- */
 
-/* The function for each operation, and the type that its words have where it does not know the
-   element type itself. A float's minimum has no instruction; it is made from CAS. */
-typedef struct Atomic {
-  const char *name;
-  const char *i64; /* the word for i64, f32, f64: NULL where the function takes the type */
-  const char *f32, *f64;
-} Atomic;
-
 #define ULL "unsigned long long"
-static const Atomic atomics[CT_OP_COUNT] = {
-    [CT_OP_ATOMIC_ADD] = {"atomicAdd", ULL, NULL, NULL},
-    [CT_OP_ATOMIC_MIN] = {"atomicMin", NULL, NULL, NULL},
-    [CT_OP_ATOMIC_MAX] = {"atomicMax", NULL, NULL, NULL},
-    [CT_OP_ATOMIC_AND] = {"atomicAnd", ULL, NULL, NULL},
-    [CT_OP_ATOMIC_OR] = {"atomicOr", ULL, NULL, NULL},
-    [CT_OP_ATOMIC_XOR] = {"atomicXor", ULL, NULL, NULL},
-    [CT_OP_ATOMIC_EXCH] = {"atomicExch", ULL, NULL, ULL},
-    [CT_OP_ATOMIC_CAS] = {"atomicCAS", ULL, "int", ULL},
-};
 
-static const char *word_of(const Atomic *a, CtDtype type) {
-  switch (type) {
-    case CT_i64: return a->i64;
-    case CT_f32: return a->f32;
-    case CT_f64: return a->f64;
-    default: return NULL;
-  }
+/* The type of the words that the operation takes elements by; NULL: it takes the elements themselves. */
+static const char *word_of(const CtEmitAtomic *a, CtDtype type) {
+  return (a->by_word >> type & 1) == 0 ? NULL : type == CT_f32 ? "int" : ULL;
 }
 
 /* A value of the element type from the bits of its word, and back. */
@@ -133,62 +111,47 @@ static void put_place(CtEmit *e, const CtInst *inst, const char *word) {
   if (word != NULL) {
     ct_text_printf(&e->body, "reinterpret_cast<%s*>(", word);
   }
-  ct_text_printf(&e->body, "&%s[", e->buf_names[inst->imm.i]);
-  ct_emit_expr(e, inst->args[0], CT_PREC_ANY);
-  ct_text_puts(&e->body, word != NULL ? "])" : "]");
+  ct_text_putc(&e->body, '&');
+  ct_emit_place(e, (uint32_t)inst->imm.i, inst->args[0]);
+  ct_text_puts(&e->body, word != NULL ? ")" : "");
 }
 
 /* Sums of 16 bits: an instruction for each space, of bf16 from sm_90 on; before it CAS on either. */
 static const char *half_adder(CtEmit *e, CtOp op, const CtBuf *buf) {
-  static const struct {
-    CtHelper helper;
-    const char *name;
-  } adders[2][2][3] = {/* [bf16][two][global, shared, by CAS] */
-                       {{{CT_HELP_ATOMIC_ADD_f16_GLOBAL, "atomic_add_f16_global"},
-                         {CT_HELP_ATOMIC_ADD_f16_SHARED, "atomic_add_f16_shared"}},
-                        {{CT_HELP_ATOMIC_ADD_f16x2_GLOBAL, "atomic_add_f16x2_global"},
-                         {CT_HELP_ATOMIC_ADD_f16x2_SHARED, "atomic_add_f16x2_shared"}}},
-                       {{{CT_HELP_ATOMIC_ADD_bf16_GLOBAL, "atomic_add_bf16_global"},
-                         {CT_HELP_ATOMIC_ADD_bf16_SHARED, "atomic_add_bf16_shared"},
-                         {CT_HELP_ATOMIC_ADD_bf16_SOFT, "atomic_add_bf16"}},
-                        {{CT_HELP_ATOMIC_ADD_bf16x2_GLOBAL, "atomic_add_bf16x2_global"},
-                         {CT_HELP_ATOMIC_ADD_bf16x2_SHARED, "atomic_add_bf16x2_shared"},
-                         {CT_HELP_ATOMIC_ADD_bf16x2_SOFT, "atomic_add_bf16x2"}}}};
-  bool is_bf16 = buf->dtype == CT_bf16;
-  bool soft = is_bf16 && e->ir->target.sm < 90;
-  if (soft) { /* they convert */
-    (void)ct_emit_wrap(e, CT_f32, CT_bf16);
-    (void)ct_emit_wrap(e, CT_bf16, CT_f32);
+#define ADDERS(t)                                                                                  \
+  { CT_HELP_ATOMIC_ADD_##t##_GLOBAL, CT_HELP_ATOMIC_ADD_##t##_SHARED }
+  static const CtHelper adders[2][2][2] = {/* [bf16][two][shared] */
+                                           {ADDERS(f16), ADDERS(f16x2)},
+                                           {ADDERS(bf16), ADDERS(bf16x2)}};
+#undef ADDERS
+  static const CtHelper by_cas[2] = {CT_HELP_ATOMIC_ADD_bf16_SOFT, CT_HELP_ATOMIC_ADD_bf16x2_SOFT};
+  bool is_bf16 = buf->dtype == CT_bf16, two = op == CT_OP_ATOMIC_ADD2;
+  if (!is_bf16 || e->ir->target.sm >= 90) {
+    return ct_emit_help(e, adders[is_bf16][two][buf->space == CT_SHARED]);
   }
-  int i = soft ? 2 : buf->space == CT_SHARED;
-  bool two = op == CT_OP_ATOMIC_ADD2;
-  return ct_emit_help(e, adders[is_bf16][two][i].helper, adders[is_bf16][two][i].name);
+  (void)ct_emit_wrap(e, CT_f32, CT_bf16); /* they convert */
+  (void)ct_emit_wrap(e, CT_bf16, CT_f32);
+  return ct_emit_help(e, by_cas[two]);
 }
 
-static const char *function_of(CtEmit *e, CtOp op, const CtBuf *buf) {
-  CtDtype type = buf->dtype;
-  bool is_double = type == CT_f64;
-  bool is_wide = ct_dtypes[type].bits == 64;
-  if (type == CT_f16 || type == CT_bf16) {
+/* Functions of our own: loads and stores have one for each width; a float's minimum has no instruction,
+   it is made from CAS. */
+static const char *function_of(CtEmit *e, CtOp op, const CtBuf *buf, const char *name) {
+  static const CtHelper by_width[CT_OP_COUNT][2] = {
+      [CT_OP_ATOMIC_LOAD] = {CT_HELP_ATOMIC_LOAD_32, CT_HELP_ATOMIC_LOAD_64},
+      [CT_OP_ATOMIC_STORE] = {CT_HELP_ATOMIC_STORE_32, CT_HELP_ATOMIC_STORE_64}};
+  static const CtHelper of_floats[CT_OP_COUNT][2] = {
+      [CT_OP_ATOMIC_MIN] = {CT_HELP_ATOMIC_MIN_f32, CT_HELP_ATOMIC_MIN_f64},
+      [CT_OP_ATOMIC_MAX] = {CT_HELP_ATOMIC_MAX_f32, CT_HELP_ATOMIC_MAX_f64}};
+  bool is_wide = ct_dtypes[buf->dtype].bits == 64;
+  if (ct_dtypes[buf->dtype].bits == 16) {
     return half_adder(e, op, buf);
   }
-  if (op == CT_OP_ATOMIC_LOAD) {
-    return ct_emit_help(e, is_wide ? CT_HELP_ATOMIC_LOAD_64 : CT_HELP_ATOMIC_LOAD_32,
-                        is_wide ? "atomic_load_64" : "atomic_load_32");
+  if (name == NULL) {
+    return ct_emit_help(e, by_width[op][is_wide]);
   }
-  if (op == CT_OP_ATOMIC_STORE) {
-    return ct_emit_help(e, is_wide ? CT_HELP_ATOMIC_STORE_64 : CT_HELP_ATOMIC_STORE_32,
-                        is_wide ? "atomic_store_64" : "atomic_store_32");
-  }
-  if (op == CT_OP_ATOMIC_MIN && ct_is_float(type)) {
-    return ct_emit_help(e, is_double ? CT_HELP_ATOMIC_MIN_f64 : CT_HELP_ATOMIC_MIN_f32,
-                        "atomic_min");
-  }
-  if (op == CT_OP_ATOMIC_MAX && ct_is_float(type)) {
-    return ct_emit_help(e, is_double ? CT_HELP_ATOMIC_MAX_f64 : CT_HELP_ATOMIC_MAX_f32,
-                        "atomic_max");
-  }
-  return atomics[op].name;
+  bool is_made = ct_is_float(buf->dtype) && of_floats[op][0] != 0;
+  return is_made ? ct_emit_help(e, of_floats[op][is_wide]) : name;
 }
 
 /* Loads and stores have a function for each width. */
@@ -197,28 +160,18 @@ static const char *moved_word(CtDtype type) {
   return is_own ? NULL : ct_dtypes[type].bits == 64 ? ULL : "int";
 }
 
-static void put_atomic(CtEmit *e, const CtInst *inst) {
+void ct_emit_atomic(CtEmit *e, const CtInst *inst, const CtEmitAtomic *a) {
   CtOp op = (CtOp)inst->op;
   CtDtype type = e->ir->bufs[inst->imm.i].dtype;
   bool moves = op == CT_OP_ATOMIC_LOAD || op == CT_OP_ATOMIC_STORE;
-  const char *word = moves ? moved_word(type) : word_of(&atomics[op], type);
+  const char *word = moves ? moved_word(type) : word_of(a, type);
   bool has_value = word != NULL && inst->type != CT_VOID;
   ct_text_printf(&e->body, "%s%s", has_value ? word_casts[type].from : "", has_value ? "(" : "");
-  ct_text_printf(&e->body, "%s(", function_of(e, op, &e->ir->bufs[inst->imm.i]));
+  ct_text_printf(&e->body, "%s(", function_of(e, op, &e->ir->bufs[inst->imm.i], a->name));
   put_place(e, inst, word);
   for (int i = 1; i < inst->n_args; i++) {
     ct_text_puts(&e->body, ", ");
     put_word(e, inst->args[i], type, word);
   }
   ct_text_puts(&e->body, has_value ? "))" : ")");
-}
-
-void ct_emit_warp(CtEmit *e, const CtInst *inst) {
-  switch ((CtOp)inst->op) {
-    case CT_OP_SHFL: put_shuffle(e, inst); break;
-    case CT_OP_VOTE: put_vote(e, inst); break;
-    case CT_OP_FENCE: ct_text_puts(&e->body, "__threadfence()"); break;
-    case CT_OP_CLOCK: ct_text_puts(&e->body, "clock64()"); break;
-    default: put_atomic(e, inst); break;
-  }
 }

@@ -19,8 +19,7 @@ enum { UNIT = 16 /* bytes, of a descriptor */ };
 
 typedef struct Operand {
   CtEmitOperand op;
-  CtEmitLeaves mode[2]; /* (M,K), (N,K), (M,N), in elements, words or units */
-  int64_t size[2];
+  CtEmitMatrix modes;      /* (M,K), (N,K), (M,N), in elements, words or units */
   int64_t per;             /* elements of a word or a unit */
   const CtWgmmaTile *tile; /* NULL: registers */
   const char *name;        /* what is called with: an array of words, or a lower word */
@@ -36,19 +35,6 @@ typedef struct Wgmma {
 } Wgmma;
 
 /* --- the function --------------------------------------------------------------------------------- */
-
-typedef struct Word {
-  const char *type;
-  char constraint;
-} Word;
-
-static Word word_of(const CtAtom *atom, CtAtomOperand of) {
-  switch (ct_atom_dtype(atom, of)) {
-    case CT_f32: return of == CT_ATOM_C ? (Word){"float", 'f'} : (Word){"unsigned", 'r'};
-    case CT_i32: return (Word){"int", 'r'};
-    default: return (Word){"unsigned", 'r'};
-  }
-}
 
 static void put_list(CtText *out, int first, int n) {
   for (int i = 0; i < n; i++) {
@@ -112,7 +98,7 @@ static const char *name_function(const Wgmma *g) {
 static void make_function(Wgmma *g) {
   CtText *out = &g->e->functions;
   const CtAtom *atom = g->atom;
-  Word c = word_of(atom, C);
+  CtEmitWord c = ct_emit_word(atom, C);
   g->function = name_function(g);
   if (g->function == NULL || !ct_emit_is_new_function(g->e, g->function)) {
     return;
@@ -138,23 +124,12 @@ static void make_function(Wgmma *g) {
 
 static bool init_operand(Wgmma *g, CtAtomOperand of, const CtView *view, const CtWgmmaTile *tile) {
   Operand *o = &g->operand[of];
-  int bits = ct_dtypes[g->e->ir->bufs[view->buf].dtype].bits, rank = ct_layout_rank(view->layout);
-  bool fits = true;
+  int bits = ct_dtypes[g->e->ir->bufs[view->buf].dtype].bits;
   *o = (Operand){.op = ct_emit_operand(g->e, view),
-                 .size = {1, 1},
                  .per = (tile != NULL ? CT_EMIT_UNIT_BITS : 32) / bits,
                  .tile = tile};
-  for (int i = 0; i + 1 < rank; i++) {
-    fits = fits && ct_emit_list_leaves(ct_mode(view->layout, i + 1), true, &o->mode[i]);
-    o->size[i] = ct_emit_leaves_size(&o->mode[i]);
-    for (int j = 0; j < o->mode[i].n; j++) {
-      o->mode[i].leaf[j].stride.d.v /= o->per;
-    }
-  }
-  if (!fits) {
-    ct_emit_fail(g->e, g->inst->loc, CT_EUNSUPPORTED, "gemm: '%s' has more than %d modes",
-                 o->op.base, CT_EMIT_MAX_MODES);
-  }
+  bool fits = ct_emit_list_modes(g->e, g->inst->loc, view->layout, 1, o->op.base, &o->modes);
+  ct_emit_scale_modes(&o->modes, o->per);
   return fits;
 }
 
@@ -195,7 +170,7 @@ static void name_tile(Wgmma *g, CtAtomOperand of, const CtWgmmaTile *tile) {
   o->name = ct_names_add(&e->names, of == A ? "a" : "b");
   ct_emit_begin(e, g->inst->loc);
   ct_text_printf(&e->body, "const unsigned %s = %s(%s, 0x%xu)", o->name,
-                 ct_emit_help(e, CT_HELP_WGMMA_START, "wgmma_start"), o->op.base, lower_word(tile));
+                 ct_emit_help(e, CT_HELP_WGMMA_START), o->op.base, lower_word(tile));
   if (o->op.index != 0) {
     ct_text_puts(&e->body, " + ");
     put_units(e, o->op.index, o->per);
@@ -211,7 +186,7 @@ static void name_tile(Wgmma *g, CtAtomOperand of, const CtWgmmaTile *tile) {
 static void name_words(Wgmma *g, CtAtomOperand of) {
   CtEmit *e = g->e;
   Operand *o = &g->operand[of];
-  const char *type = word_of(g->atom, of).type, *qualifier = of == C ? "" : "const ";
+  const char *type = ct_emit_word(g->atom, of).type, *qualifier = of == C ? "" : "const ";
   bool is_plain = strcmp(ct_dtypes[o->op.buf->dtype].cuda, type) == 0;
   if (is_plain && o->op.index == 0 && o->op.plus == 0) {
     o->name = o->op.base;
@@ -248,11 +223,10 @@ static void name_condition(Wgmma *g) {
 /* c + m * 128; a + k * 2 */
 static void put_operand(Wgmma *g, const Operand *o, const char *x, const char *y) {
   CtEmitOperand at = {.buf = o->op.buf};
-  ct_emit_add_split(&at, x, &o->mode[0], 1);
-  ct_emit_add_split(&at, y, &o->mode[1], 1);
+  ct_emit_add_split(&at, x, &o->modes.mode[0], 1);
+  ct_emit_add_split(&at, y, &o->modes.mode[1], 1);
   if (o->tile != NULL) {
-    ct_text_printf(&g->e->body, "%s<0x%xu>(",
-                   ct_emit_help(g->e, CT_HELP_WGMMA_DESCRIPTOR, "wgmma_descriptor"),
+    ct_text_printf(&g->e->body, "%s<0x%xu>(", ct_emit_help(g->e, CT_HELP_WGMMA_DESCRIPTOR),
                    upper_word(o->tile));
   }
   ct_text_puts(&g->e->body, o->name);
@@ -281,7 +255,8 @@ static void put_call(void *ud, const char *m, const char *n, const char *k) {
   ct_emit_end(e);
 }
 
-void ct_emit_wgmma(CtEmit *e, const CtInst *inst) {
+void ct_emit_wgmma(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
   const CtTile *t = inst->u.tile;
   Wgmma g = {.e = e, .inst = inst, .atom = t->atom, .w = t->wgmma};
   CtEmitNest nest = {.e = e, .loc = inst->loc};
@@ -289,8 +264,8 @@ void ct_emit_wgmma(CtEmit *e, const CtInst *inst) {
       !init_operand(&g, B, &t->b, &g.w->b) || !init_operand(&g, C, &t->dst, NULL)) {
     return;
   }
-  int64_t k = g.operand[A].size[1];
-  const int64_t *mn = g.operand[C].size;
+  int64_t k = g.operand[A].modes.size[1];
+  const int64_t *mn = g.operand[C].modes.size;
   if (k == 0 || mn[0] == 0 || mn[1] == 0) {
     return;
   }

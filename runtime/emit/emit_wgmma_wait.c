@@ -1,4 +1,4 @@
-/* emit_wgmma_wait.c: wgmma_fence, wgmma_commit and wgmma_wait, and which registers they hold.
+/* emit_wgmma_wait.c: which registers wgmma_fence and wgmma_wait hold.
 
    The compiler knows nothing of the time between a wgmma and its wait: to it the sums are there at once. So
    an empty assembly statement, which it takes to change them, stands behind each wait for those sums that the
@@ -134,8 +134,9 @@ static void hold(Walk *w, CtVal v, uint32_t buf) {
   h->bufs[h->n++] = buf;
 }
 
-/* Sums that may be there only now; of what is left, no group is older than `pending`. */
-static void wait(Walk *w, CtVal v, int64_t pending, State *s) {
+/* Sums that may be there only now; of what is left, no group is older than those that may be pending. */
+static void step_wait(Walk *w, CtVal v, State *s) {
+  int64_t pending = ct_inst(w->e->ir, v)->imm.i;
   uint32_t n = 0;
   for (uint32_t i = 0; i < s->n; i++) {
     Flight f = s->flight[i];
@@ -156,8 +157,9 @@ static bool starts_from_0(const CtIr *ir, const CtInst *wgmma) {
 }
 
 /* The registers that the wgmmas from v on read, up to the next fence or the end of the group. */
-static void hold_read(Walk *w, CtVal fence) {
+static void step_fence(Walk *w, CtVal fence, State *s) {
   const CtIr *ir = w->e->ir;
+  (void)s;
   for (CtVal v = ct_inst(ir, fence)->next; v != 0; v = ct_inst(ir, v)->next) {
     const CtInst *inst = ct_inst(ir, v);
     if (inst->op == CT_OP_WGMMA_FENCE || inst->op == CT_OP_WGMMA_COMMIT) {
@@ -232,7 +234,14 @@ static void walk_break(Walk *w, const CtInst *inst, State *s) {
   s->n = 0;
 }
 
-static void commit(State *s) {
+static void step_product(Walk *w, CtVal v, State *s) {
+  const CtIr *ir = w->e->ir;
+  set(s, (Flight){ct_ir_memory(ir, ct_inst(ir, v)->u.tile->dst.buf), 0, 0});
+}
+
+static void step_commit(Walk *w, CtVal v, State *s) {
+  (void)w;
+  (void)v;
   for (uint32_t i = 0; i < s->n; i++) {
     Flight *f = &s->flight[i];
     f->least = (int8_t)(f->least < MAX_AGE ? f->least + 1 : MAX_AGE);
@@ -240,21 +249,25 @@ static void commit(State *s) {
   }
 }
 
+/* The operations that change what is in flight, or hold registers for it. */
+static void (*const steps[CT_OP_COUNT])(Walk *w, CtVal v,
+                                        State *s) = {[CT_OP_WGMMA] = step_product,
+                                                     [CT_OP_WGMMA_COMMIT] = step_commit,
+                                                     [CT_OP_WGMMA_WAIT] = step_wait,
+                                                     [CT_OP_WGMMA_FENCE] = step_fence};
+
 static void walk(Walk *w, CtRegion r, State *s) {
   const CtIr *ir = w->e->ir;
   for (CtVal v = ir->regions[r].first; v != 0 && !w->failed; v = ct_inst(ir, v)->next) {
     const CtInst *inst = ct_inst(ir, v);
-    switch ((CtOp)inst->op) {
-      case CT_OP_IF: walk_if(w, inst, s); break;
-      case CT_OP_FOR:
-      case CT_OP_LOOP:
-      case CT_OP_BLOCK: walk_loop(w, v, s); break;
-      case CT_OP_BREAK: walk_break(w, inst, s); break;
-      case CT_OP_WGMMA: set(s, (Flight){ct_ir_memory(ir, inst->u.tile->dst.buf), 0, 0}); break;
-      case CT_OP_WGMMA_COMMIT: commit(s); break;
-      case CT_OP_WGMMA_WAIT: wait(w, v, inst->imm.i, s); break;
-      case CT_OP_WGMMA_FENCE: hold_read(w, v); break;
-      default: break;
+    if (inst->op == CT_OP_IF) {
+      walk_if(w, inst, s);
+    } else if (ct_ops[inst->op].cls == CT_CLS_REGION) {
+      walk_loop(w, v, s);
+    } else if (inst->op == CT_OP_BREAK) {
+      walk_break(w, inst, s);
+    } else if (steps[inst->op] != NULL) {
+      steps[inst->op](w, v, s);
     }
   }
 }
@@ -295,7 +308,10 @@ static void find_holds(CtEmit *e) {
 /* --- text --------------------------------------------------------------------------------------------- */
 
 /* wgmma_hold<128>(tCrC); */
-static void put_holds(CtEmit *e, CtVal v) {
+void ct_emit_wgmma_holds(CtEmit *e, CtVal v) {
+  if (e->holds == NULL) {
+    find_holds(e);
+  }
   const Hold *h = e->holds == NULL ? NULL : e->holds->first;
   while (h != NULL && h->v != v) {
     h = h->next;
@@ -305,29 +321,8 @@ static void put_holds(CtEmit *e, CtVal v) {
     int64_t words = buf->n_elems.v * ct_dtypes[buf->dtype].bits / 32;
     bool is_word = buf->dtype == CT_f32 || buf->dtype == CT_i32 || buf->dtype == CT_u32;
     ct_emit_line(e, ct_inst(e->ir, v)->loc, "%s<%" PRId64 ">(%s%s%s);",
-                 ct_emit_help(e, CT_HELP_WGMMA_HOLD, "wgmma_hold"), words,
+                 ct_emit_help(e, CT_HELP_WGMMA_HOLD), words,
                  is_word ? "" : "reinterpret_cast<unsigned*>(", e->buf_names[h->bufs[i]],
                  is_word ? "" : ")");
-  }
-}
-
-void ct_emit_wgmma_order(CtEmit *e, CtVal v) {
-  const CtInst *inst = ct_inst(e->ir, v);
-  if (e->holds == NULL) {
-    find_holds(e);
-  }
-  switch ((CtOp)inst->op) {
-    case CT_OP_WGMMA_FENCE:
-      put_holds(e, v);
-      ct_emit_line(e, inst->loc, "%s();", ct_emit_help(e, CT_HELP_WGMMA_FENCE, "wgmma_fence"));
-      break;
-    case CT_OP_WGMMA_COMMIT:
-      ct_emit_line(e, inst->loc, "%s();", ct_emit_help(e, CT_HELP_WGMMA_COMMIT, "wgmma_commit"));
-      break;
-    default:
-      ct_emit_line(e, inst->loc, "%s<%" PRId64 ">();",
-                   ct_emit_help(e, CT_HELP_WGMMA_WAIT, "wgmma_wait"), inst->imm.i);
-      put_holds(e, v);
-      break;
   }
 }

@@ -1,0 +1,140 @@
+/* emit_facts.c: what the plan and the text both ask of an operation, so that the plan counts the very uses that
+   the text has: which form of C says it, and what its parts are. */
+#include "emit.h"
+
+/* --- arithmetic --------------------------------------------------------------------------------- */
+
+bool ct_emit_is_exact(const CtIr *ir, CtVal v) {
+  const CtInst *inst = ct_inst(ir, v);
+  bool is_i32 = inst->type == CT_i32;
+  if (ct_is_unsigned((CtDtype)inst->type)) {
+    return true; /* C's unsigned numbers wrap around as ours */
+  }
+  return inst->facts.lo > (is_i32 ? INT32_MIN : INT64_MIN) &&
+         inst->facts.hi < (is_i32 ? INT32_MAX : INT64_MAX);
+}
+
+bool ct_emit_is_plain_division(const CtIr *ir, const CtInst *inst) {
+  return ct_is_unsigned((CtDtype)inst->type) ||
+         (ct_inst(ir, inst->args[0])->facts.lo >= 0 && ct_inst(ir, inst->args[1])->facts.lo >= 0);
+}
+
+bool ct_emit_is_bit_division(const CtIr *ir, const CtInst *inst) {
+  const CtInst *by = ct_inst(ir, inst->args[1]);
+  return ct_is_int((CtDtype)inst->type) && by->op == CT_OP_CONST && by->imm.i > 0 &&
+         (by->imm.i & (by->imm.i - 1)) == 0 && !ct_emit_is_plain_division(ir, inst);
+}
+
+CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop) {
+  CtFacts stop = ct_inst(ir, loop->args[1])->facts;
+  CtFacts step = ct_inst(ir, loop->args[2])->facts;
+  int64_t max = loop->type == CT_i32 ? INT32_MAX : INT64_MAX;
+  bool up = step.lo > 0;
+  bool down = step.hi < 0;
+  bool fits = up ? stop.hi == INT64_MIN || stop.hi - 1 <= max - step.hi
+                 : down && (stop.lo == INT64_MAX || stop.lo + 1 >= -max - 1 - step.lo);
+  if (fits) {
+    return CT_FOR_PLAIN;
+  }
+  return (up || down) && loop->type == CT_i32 ? CT_FOR_WIDE : CT_FOR_COUNTED;
+}
+
+/* --- offsets ------------------------------------------------------------------------------------ */
+
+CtVal ct_emit_split_offset(const CtIr *ir, CtInt offset, int64_t *plus) {
+  *plus = 0;
+  if (offset.kind != CT_DYNAMIC) {
+    *plus = offset.v;
+    return 0;
+  }
+  CtVal v = offset.id;
+  while (ct_inst(ir, v)->op == CT_OP_ADD && ct_emit_is_exact(ir, v) &&
+         ct_inst(ir, ct_inst(ir, v)->args[1])->op == CT_OP_CONST) {
+    *plus += ct_inst(ir, ct_inst(ir, v)->args[1])->imm.i;
+    v = ct_inst(ir, v)->args[0];
+  }
+  return v;
+}
+
+CtEmitPtr *ct_emit_find_ptr(const CtEmit *e, uint32_t buf, CtVal v) {
+  CtEmitPtr *p = e->vals[v].ptrs;
+  while (p != NULL && p->buf != buf) {
+    p = p->next;
+  }
+  return p;
+}
+
+CtEmitUnits ct_emit_units(const CtIr *ir, CtVal v, int64_t per) {
+  const CtInst *inst = ct_inst(ir, v);
+  if (inst->n_args != 2) {
+    return CT_UNITS_WHOLE;
+  }
+  const CtInst *x = ct_inst(ir, inst->args[0]), *y = ct_inst(ir, inst->args[1]);
+  if (inst->op == CT_OP_ADD && x->facts.div % per == 0 && y->facts.div % per == 0) {
+    return CT_UNITS_SUM;
+  }
+  bool is_product = inst->op == CT_OP_MUL && y->op == CT_OP_CONST && y->imm.i % per == 0;
+  return is_product ? CT_UNITS_PRODUCT : CT_UNITS_WHOLE;
+}
+
+/* Of the variables of loops that are unrolled, and constants. */
+static bool is_of_turns(const CtIr *ir, CtVal v, int depth) {
+  enum { FULLY = -1, MAX_DEPTH = 8 };
+  const CtInst *inst = ct_inst(ir, v);
+  if (inst->op == CT_OP_CONST || inst->op == CT_OP_FOR) {
+    return inst->op == CT_OP_CONST || inst->imm.i == FULLY;
+  }
+  bool all = ct_ops[inst->op].cls == CT_CLS_PURE && depth < MAX_DEPTH;
+  for (int i = 0; all && i < inst->n_args; i++) {
+    all = is_of_turns(ir, inst->args[i], depth + 1);
+  }
+  return all;
+}
+
+/* Is some value of the sum better taken out of it? */
+static bool has_pullable(const CtIr *ir, int64_t period, CtVal v, int depth) {
+  enum { MAX_DEPTH = 8 };
+  const CtInst *inst = ct_inst(ir, v);
+  if (inst->facts.div % period == 0 || is_of_turns(ir, v, 0)) {
+    return true;
+  }
+  return inst->op == CT_OP_ADD && depth < MAX_DEPTH &&
+         (has_pullable(ir, period, inst->args[0], depth + 1) ||
+          has_pullable(ir, period, inst->args[1], depth + 1));
+}
+
+/* Sorts the values of a sum; false where there are too many. */
+static bool pull(const CtIr *ir, int64_t period, CtVal v, CtEmitPulled *out) {
+  const CtInst *inst = ct_inst(ir, v);
+  if (inst->op == CT_OP_CONST) {
+    return !ct_add_overflow(out->plus, inst->imm.i, &out->plus);
+  }
+  if (inst->facts.div % period == 0) {
+    out->after[out->n_after++] = v;
+  } else if (inst->op == CT_OP_ADD && has_pullable(ir, period, v, 0)) {
+    return pull(ir, period, inst->args[0], out) && pull(ir, period, inst->args[1], out);
+  } else if (out->turns == 0 && is_of_turns(ir, v, 0)) {
+    out->turns = v;
+  } else {
+    out->own[out->n_own++] = v;
+  }
+  return out->n_own < CT_EMIT_MAX_PULLED && out->n_after < CT_EMIT_MAX_PULLED;
+}
+
+void ct_emit_pull(const CtIr *ir, CtSwizzle sw, CtVal offset, CtEmitPulled *out) {
+  *out = (CtEmitPulled){.turns = 0};
+  if (!pull(ir, ct_swizzle_period(sw), offset, out)) {
+    *out = (CtEmitPulled){.n_own = 1, .own = {offset}};
+  }
+  for (int i = 0; i < out->n_own; i++) {
+    uint64_t bits = ct_ir_bits(ir, out->own[i]);
+    out->own_bits = (bits & out->own_bits) != 0 ? UINT64_MAX : out->own_bits | bits;
+  }
+  out->turns_bits = out->turns == 0 ? 0 : ct_ir_bits(ir, out->turns);
+  if ((out->turns_bits & out->own_bits) != 0) {
+    out->own[out->n_own++] = out->turns;
+    out->own_bits = UINT64_MAX;
+    out->turns = 0;
+    out->turns_bits = 0;
+  }
+}

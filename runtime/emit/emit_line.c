@@ -1,0 +1,138 @@
+/* emit_line.c: lines of the text, failures, and the functions of emit_prelude.def that the text asks for.
+   Everything that writes text rests on this file, which knows nothing of operations. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emit.h"
+
+typedef struct Helper {
+  const char *head, *fn, *rest;
+} Helper;
+
+static const Helper helpers[CT_HELP_COUNT] = {
+#define X(NAME, head, fn, rest) {head, fn, rest},
+#include "emit_prelude.def"
+#undef X
+};
+
+void ct_emit_fail(CtEmit *e, CtLoc loc, CtStatus status, const char *fmt, ...) {
+  char msg[sizeof((CtErr *)0)->msg];
+  va_list args;
+  if (e->status != CT_OK) {
+    return;
+  }
+  va_start(args, fmt);
+  vsnprintf(msg, sizeof msg, fmt, args);
+  va_end(args);
+  e->status = status == CT_ENOMEM ? ct_fail_nomem(e->err) : ct_fail(e->err, status, "%s", msg);
+  if (e->err != NULL && status != CT_ENOMEM) {
+    ct_err_at(e->err, ct_ir_chunk(e->ir, loc), loc.line);
+  }
+}
+
+const char *ct_emit_help(CtEmit *e, CtHelper helper) {
+  e->helps[helper] = true;
+  return helpers[helper].fn;
+}
+
+void ct_emit_put_prelude(const CtEmit *e, CtText *out) {
+  size_t before = out->len;
+  for (int i = 0; i < CT_HELP_COUNT; i++) {
+    if (e->helps[i]) {
+      ct_text_puts(out, helpers[i].head);
+      ct_text_puts(out, helpers[i].fn);
+      ct_text_puts(out, helpers[i].rest);
+    }
+  }
+  ct_text_puts(out, ct_text_str(&e->functions));
+  ct_text_puts(out, out->len > before ? "\n" : "");
+}
+
+bool ct_emit_is_new_function(CtEmit *e, const char *name) {
+  for (const CtEmitFunction *f = e->made; f != NULL; f = f->next) {
+    if (strcmp(f->name, name) == 0) {
+      return false;
+    }
+  }
+  CtEmitFunction *f = ct_arena_alloc(&e->arena, sizeof *f);
+  char *own = ct_arena_strdup(&e->arena, name, strlen(name));
+  if (f == NULL || own == NULL) {
+    e->functions.failed = true;
+    return false;
+  }
+  *f = (CtEmitFunction){e->made, own};
+  e->made = f;
+  return true;
+}
+
+/* A script's name inside a string literal or a comment. In a literal without quotes and backslashes:
+   NVRTC puts it into its PTX as it is, which the assembler then cannot read. */
+static void put_chunk(CtEmit *e, CtLoc loc) {
+  for (const char *s = ct_ir_chunk(e->ir, loc); *s != '\0'; s++) {
+    bool is_quote = *s == '"' || *s == '\\';
+    ct_text_putc(&e->body, e->opts.line_directives && is_quote ? '\''
+                           : (unsigned char)*s < ' '           ? '?'
+                                                               : *s);
+  }
+}
+
+static bool same_loc(CtLoc a, CtLoc b) { return a.chunk == b.chunk && a.line == b.line; }
+
+void ct_emit_begin(CtEmit *e, CtLoc loc) {
+  e->loc = loc;
+  if (e->opts.line_directives && loc.line > 0 && !same_loc(loc, e->said)) {
+    ct_text_printf(&e->body, "#line %d \"", loc.line);
+    put_chunk(e, loc);
+    ct_text_puts(&e->body, "\"\n");
+    e->said = loc;
+  }
+  ct_text_printf(&e->body, "%*s", 2 * e->depth, "");
+}
+
+void ct_emit_end(CtEmit *e) {
+  if (e->opts.line_directives) {
+    e->said.line++;
+  } else if (e->loc.line > 0 && !same_loc(e->loc, e->said)) {
+    ct_text_puts(&e->body, "  // ");
+    put_chunk(e, e->loc);
+    ct_text_printf(&e->body, ":%d", e->loc.line);
+    e->said = e->loc;
+  }
+  ct_text_putc(&e->body, '\n');
+}
+
+void ct_emit_line(CtEmit *e, CtLoc loc, const char *fmt, ...) {
+  char line[512];
+  va_list args;
+  ct_emit_begin(e, loc);
+  va_start(args, fmt);
+  vsnprintf(line, sizeof line, fmt, args);
+  va_end(args);
+  ct_text_puts(&e->body, line);
+  ct_emit_end(e);
+}
+
+static const CtLoc nowhere = {0, 0};
+
+void ct_emit_open(CtEmit *e) { e->depth++; }
+
+void ct_emit_close(CtEmit *e, size_t mark) {
+  e->depth--;
+  ct_names_release(&e->names, mark);
+  ct_emit_line(e, nowhere, "}");
+}
+
+const char *ct_emit_cut(CtEmit *e, size_t mark) {
+  size_t len = e->body.len - mark;
+  const char *text = ct_arena_strdup(&e->arena, ct_text_str(&e->body) + mark, len);
+  if (text == NULL) {
+    ct_emit_fail(e, e->ir->loc, CT_ENOMEM, "out of memory");
+    text = "";
+  }
+  if (len > 0) {
+    e->body.len = mark;
+    e->body.s[mark] = '\0';
+  }
+  return text;
+}

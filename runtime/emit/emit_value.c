@@ -1,0 +1,102 @@
+/* emit_value.c: numbers as C, and the text of a value: a constant, an argument, a name, or its operation,
+   which CtEmit.put_operation writes. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/convert.h"
+#include "emit.h"
+
+void ct_emit_int(CtEmit *e, CtDtype type, int64_t v) {
+  const char *suffix = type == CT_i64 || v != (int32_t)v ? "LL" : "";
+  if (type == CT_bool) {
+    ct_text_puts(&e->body, v != 0 ? "true" : "false");
+  } else if (type == CT_u64 || type == CT_u32) {
+    ct_text_printf(&e->body, "%" PRIu64 "%s", (uint64_t)v, type == CT_u64 ? "ull" : "u");
+  } else if (v == INT64_MIN || (type == CT_i32 && v == INT32_MIN)) {
+    ct_text_printf(&e->body, "(%" PRId64 "%s - 1)", v + 1, suffix);
+  } else {
+    ct_text_printf(&e->body, "%" PRId64 "%s", v, suffix);
+  }
+}
+
+static void put_special(CtEmit *e, CtDtype type, double v) {
+  uint64_t bits = ct_bits_of_float(type, v);
+  if (type == CT_f64) {
+    ct_text_printf(&e->body, "__longlong_as_double(0x%016" PRIx64 "LL)", bits);
+  } else {
+    ct_text_printf(&e->body, "__int_as_float(0x%08" PRIx64 ")", bits);
+  }
+}
+
+/* The fewest digits that give the same number again, whatever the locale's decimal point is. */
+static void shortest(CtDtype type, double v, char *text, size_t size) {
+  for (int digits = 1; digits <= 17; digits++) {
+    snprintf(text, size, "%.*g", digits, v);
+    if (type == CT_f64 ? strtod(text, NULL) == v : strtof(text, NULL) == (float)v) {
+      break;
+    }
+  }
+  for (char *s = text; *s != '\0'; s++) {
+    if (strchr("0123456789+-e", *s) == NULL) {
+      *s = '.';
+    }
+  }
+}
+
+void ct_emit_float(CtEmit *e, CtDtype type, double v) {
+  char text[40];
+  if (ct_emit_is_bits(type)) {
+    ct_text_printf(&e->body, "0x%0*" PRIx64, ct_dtypes[type].bits / 4, ct_bits_of_float(type, v));
+    return;
+  }
+  if (!isfinite(v)) {
+    put_special(e, type, v);
+    return;
+  }
+  shortest(type, v, text, sizeof text);
+  if (strchr(text, 'e') != NULL && fabs(v) >= 1 && fabs(v) < 1e9) {
+    snprintf(text, sizeof text, "%.0f", v); /* 100, not 1e+02 */
+  }
+  ct_text_puts(&e->body, text);
+  if (strpbrk(text, ".e") == NULL) {
+    ct_text_puts(&e->body, ".0");
+  }
+  ct_text_puts(&e->body, type == CT_f64 ? "" : "f");
+}
+
+static void put_const(CtEmit *e, const CtInst *inst, CtPrec min) {
+  CtDtype type = (CtDtype)inst->type;
+  bool is_negative = ct_is_float(type) ? signbit(inst->imm.f) != 0 : inst->imm.i < 0;
+  bool has_sign = is_negative && !ct_is_unsigned(type) && !ct_emit_is_bits(type);
+  bool paren = has_sign && min > CT_PREC_UNARY;
+  ct_text_puts(&e->body, paren ? "(" : "");
+  if (ct_is_float(type)) {
+    ct_emit_float(e, type, inst->imm.f);
+  } else {
+    ct_emit_int(e, type, inst->imm.i);
+  }
+  ct_text_puts(&e->body, paren ? ")" : "");
+}
+
+/* While a value is being declared it has no name yet, so its operation is written. */
+void ct_emit_expr(CtEmit *e, CtVal v, CtPrec min) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  if (inst->op == CT_OP_CONST) {
+    put_const(e, inst, min);
+  } else if (inst->op == CT_OP_PARAM) {
+    ct_text_puts(&e->body, e->slot_names[inst->imm.i]);
+  } else if (e->vals[v].name != NULL) {
+    ct_text_puts(&e->body, e->vals[v].name);
+  } else {
+    e->put_operation(e, v, min);
+  }
+}
+
+void ct_emit_place(CtEmit *e, uint32_t buf, CtVal index) {
+  ct_text_printf(&e->body, "%s[", e->buf_names[buf]);
+  ct_emit_expr(e, index, CT_PREC_ANY);
+  ct_text_putc(&e->body, ']');
+}
