@@ -38,7 +38,7 @@ CLANG_TIDY := $(firstword $(foreach n,clang-tidy-14 clang-tidy,\
 	$(shell command -v $(n) 2>/dev/null)) clang-tidy)
 
 # CPU engine handlers, compiled once per instruction set and chosen when the engine starts.
-SIMT_VARIANTS = $(foreach part,arith moves memory memory_narrow control tile mma wgmma,\
+SIMT_VARIANTS = $(foreach part,arith moves memory control tile mma wgmma,\
 	runtime/simt/run/simt_$(part).c) \
 	runtime/simt/model/tensor_core.c
 

@@ -248,7 +248,6 @@ static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {
 }
 
 static const Field in_fields[] = {
-    FIELD_NAMED("op", CtProfileIn, op, ct_simt_names),
     FIELD_NAMED("work", CtProfileIn, work, works), FIELD_AS("f64", CtProfileIn, is_f64),
     FIELD_AS("branch", CtProfileIn, is_branch), FIELD_AS("barrier", CtProfileIn, is_barrier)};
 static const Field count_fields[] = {FIELD_AS("amount", CtProfileCount, work),
@@ -263,6 +262,7 @@ static void push_row(lua_State *L, const CtProfileProgram *p, uint32_t row, uint
   RECORD_SET(L, count_fields, c);
   record_text(L, "chunk", p->chunks[in->loc.chunk]);
   record_integer(L, "line", in->loc.line);
+  record_text(L, "op", ct_simt_rows[in->op].name);
   if (in->wgmma_n > 0) {
     lua_pushfstring(L, "64x%dx%d", (int)in->wgmma_n, (int)in->wgmma_k);
     lua_setfield(L, -2, "wgmma");

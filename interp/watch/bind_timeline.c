@@ -8,7 +8,7 @@
 #include "interp/launch/launch.h"
 #include "interp/launch/watcher.h"
 #include "interp/state/record.h"
-#include "runtime/simt/code/simt_access.h"
+#include "runtime/simt/run/simt_access.h"
 #include "runtime/watch/timeline.h"
 #include "interp/openers.h"
 

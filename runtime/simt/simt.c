@@ -1,11 +1,14 @@
 /* simt.c: the CPU engine: a pool of threads that run the blocks of a launch (simt_team.c). The handlers
    are in the files of CT_SIMT_PARTS, programs come from simt_lower.c. */
+#include "runtime/simt/simt.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/simt/lower/simt_lower.h"
 #include "runtime/simt/run/simt_engine.h"
 #include "runtime/simt/run/simt_watch.h"
 
@@ -173,6 +176,10 @@ void ct_simt_close(CtSimtEngine *e) {
 
 int ct_simt_threads(const CtSimtEngine *e) { return e->n_threads; }
 const char *ct_simt_isa(const CtSimtEngine *e) { return e->isa; }
+
+CtStatus ct_simt_lower(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out, CtErr *err) {
+  return ct_low_program(alloc, ir, out, err);
+}
 
 /* --- launching ---------------------------------------------------------------------------------------- */
 

@@ -5,11 +5,9 @@
 #ifndef CT_SIMT_H
 #define CT_SIMT_H
 
-#include "runtime/ir/ir.h"
+#include "runtime/simt/code/simt_launch.h"
 
-typedef struct CtSimtEngine CtSimtEngine;   /* a pool of threads; any number of engines may exist */
-typedef struct CtSimtProgram CtSimtProgram; /* a lowered kernel, immutable, usable by any engine */
-typedef struct CtSimtWatch CtSimtWatch;     /* is told what a launch does: simt_watch.h */
+typedef struct CtSimtEngine CtSimtEngine; /* a pool of threads; any number of engines may exist */
 
 /* n_threads 0: one per core that this process may use. isa NULL: the best this CPU has, else "base",
    "avx2", "avx512" (an error where the CPU lacks it). */
@@ -20,25 +18,6 @@ int ct_simt_threads(const CtSimtEngine *e);
 const char *ct_simt_isa(const CtSimtEngine *e);
 
 CtStatus ct_simt_lower(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out, CtErr *err) CT_NODISCARD;
-void ct_simt_free(CtSimtProgram *p);
-void ct_simt_print(const CtSimtProgram *p, CtText *out); /* the bytecode, for people and tests */
-
-typedef struct CtSimtLaunch {
-  int64_t grid[3];
-  const CtSlotValue *slots; /* all slots of the IR, in order; pointers are host memory */
-  const int64_t *
-      n_elems; /* per param of the IR: elements that the tensor's pointer may touch; 0 for numbers */
-  const volatile int *interrupt; /* becomes nonzero to stop; may be NULL */
-  /* Gets what threads print, when the launch is over, in the order of blocks and threads. NULL: it is
-     dropped. */
-  void (*print)(void *ud, const char *text, size_t len);
-  void *print_ud;
-  CtSimtWatch *watch; /* NULL: none */
-  /* For `check`: the launch may begin before those before it have ended; such launches may follow; how often
-     the host has waited, since the engine was opened, for all launches to end. */
-  bool is_dependent, may_overlap;
-  uint64_t n_host;
-} CtSimtLaunch;
 
 /* Runs to completion. An out-of-bounds access, a deadlock or an interrupt stops all blocks; the error
    names tensor, coordinate, thread, block and script line. */

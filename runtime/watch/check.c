@@ -130,10 +130,10 @@ static void note_atomic(CtCheckWorker *k, CtCheckWarp *w, CtOp op) {
 
 /* Lanes that did not load get 0, not what was there before. */
 static void clear_result(const CtIn *code, CtWarp *w, uint32_t lanes) {
-  char role = ct_simt_roles[code->u.op][0];
-  bool wide = code->u.op == CT_SIMT_LOAD_8_p || code->u.op == CT_SIMT_LOAD_8_i32 ||
-              code->u.op == CT_SIMT_LOAD_8_i64 || code->u.op == CT_SIMT_LOAD_8_r ||
-              code->u.op == CT_SIMT_DOT_f64;
+  char role = ct_in_roles(code)[0];
+  CtAtomicImm imm = {.imm = code->imm};
+  uint8_t type = ct_in_is(code, CT_INS_ATOMIC) ? imm.u.dtype : ct_in_row(code)->type;
+  bool wide = ct_dtype_bytes((CtDtype)type) == 8;
   if (role == 'S') {
     CT_AT(CtScalar, w, code->d)->i = 0;
   } else if (role == 'M') {
@@ -224,7 +224,7 @@ static uint32_t outside(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
 
 static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *code, const CtIn *in,
                             CtWarp *w) {
-  CtAccess a[CT_MAX_ACCESSES];
+  CtAccess a[CT_MAX_OPERANDS];
   int n = ct_simt_accesses(code, in, w, a);
   uint32_t held = 0;
   for (int i = 0; i < n; i++) {
@@ -238,7 +238,7 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
     if (a[i].vec > 1) {
       look_at_alignment(k, &a[i]);
     }
-    if (code->u.op == CT_SIMT_TMA) {
+    if (ct_in_is(code, CT_INS_TMA)) {
       if (a[i].agent == CT_AGENT_BULK && k->clocks != NULL && a[i].mask != 0) {
         ct_clock_note_store(k, &a[i]);
       }
@@ -247,7 +247,7 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
       look_at_access(k, &a[i], plan->is_steady);
     }
   }
-  if (code->u.op == CT_SIMT_ATOMIC) {
+  if (ct_in_is(code, CT_INS_ATOMIC)) {
     CtAtomicImm imm = {.imm = code->imm};
     note_atomic(k, &k->warps[w->index], (CtOp)imm.u.op);
   }

@@ -3,38 +3,33 @@
 #include "check_clock.h"
 #include "check_phase.h"
 
-static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
+/* How `check` looks at instructions of a class; */
+static const uint8_t plan_of_class[CT_INS_CLASS_COUNT] = {[CT_INS_MEMORY] = CT_PLAN_MEMORY,
+                                                          [CT_INS_DOT] = CT_PLAN_MEMORY,
+                                                          [CT_INS_ATOMIC] = CT_PLAN_MEMORY,
+                                                          [CT_INS_TMA] = CT_PLAN_MEMORY,
+                                                          [CT_INS_TILE] = CT_PLAN_MEMORY};
 
-static bool is_memory(uint32_t op) {
-  return is_tile(op) || ct_simt_roles[op][3] == 'b' || op == CT_SIMT_ATOMIC || op == CT_SIMT_TMA ||
-         op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64;
-}
+/* and at some of the others. */
+static const uint8_t plan_of_op[CT_SIMT_OP_COUNT] = {
+    [CT_SIMT_SYNC_WARP] = CT_PLAN_SYNC_WARP,     [CT_SIMT_CP_FENCE] = CT_PLAN_CP_FENCE,
+    [CT_SIMT_CP_WAIT] = CT_PLAN_CP_WAIT,         [CT_SIMT_FENCE] = CT_PLAN_FENCE,
+    [CT_SIMT_WGMMA_FENCE] = CT_PLAN_WGMMA,       [CT_SIMT_WGMMA_COMMIT] = CT_PLAN_WGMMA,
+    [CT_SIMT_WGMMA_WAIT] = CT_PLAN_WGMMA,        [CT_SIMT_GRID_WAIT] = CT_PLAN_GRID_WAIT,
+    [CT_SIMT_GRID_LAUNCH] = CT_PLAN_GRID_LAUNCH, [CT_SIMT_WITHIN] = CT_PLAN_WITHIN};
 
-static CtPlanKind plan_of(uint32_t op) {
-  switch (op) {
-    case CT_SIMT_SYNC_WARP: return CT_PLAN_SYNC_WARP;
-    case CT_SIMT_CP_FENCE: return CT_PLAN_CP_FENCE;
-    case CT_SIMT_CP_WAIT: return CT_PLAN_CP_WAIT;
-    case CT_SIMT_FENCE: return CT_PLAN_FENCE;
-    case CT_SIMT_WGMMA_FENCE:
-    case CT_SIMT_WGMMA_COMMIT:
-    case CT_SIMT_WGMMA_WAIT: return CT_PLAN_WGMMA;
-    case CT_SIMT_GRID_WAIT: return CT_PLAN_GRID_WAIT;
-    case CT_SIMT_GRID_LAUNCH: return CT_PLAN_GRID_LAUNCH;
-    case CT_SIMT_WITHIN: return CT_PLAN_WITHIN;
-    default: return is_memory(op) ? CT_PLAN_MEMORY : CT_PLAN_NONE;
-  }
+static uint8_t plan_of(const CtIn *code) {
+  uint8_t plan = plan_of_op[code->u.op];
+  return plan != CT_PLAN_NONE ? plan : plan_of_class[ct_in_row(code)->cls];
 }
 
 /* Do the tables of a tile operation stay what the prologue made them? */
 static bool is_steady(const CtSimtProgram *p, const bool *is_late, const CtIn *in) {
-  if (!is_tile(in->u.op)) {
-    return true;
-  }
-  const CtTileOp *t = &p->tiles[in->imm];
-  const CtTileArg *args[] = {&t->dst, &t->a, &t->b};
-  for (size_t i = 0; i < CT_ARRAY_LEN(args); i++) {
-    if (args[i]->buf != 0 && (is_late[args[i]->mode[0]] || is_late[args[i]->mode[1]])) {
+  CtOperand operands[CT_MAX_OPERANDS];
+  int n = ct_simt_operands(p, in, operands);
+  for (int i = 0; i < n; i++) {
+    const CtTileArg *arg = operands[i].arg;
+    if (arg != NULL && (is_late[arg->mode[0]] || is_late[arg->mode[1]])) {
       return false;
     }
   }
@@ -45,11 +40,11 @@ static bool is_steady(const CtSimtProgram *p, const bool *is_late, const CtIn *i
 static void plan_bounds(CtCheck *c) {
   const CtSimtProgram *p = c->job->program;
   for (uint32_t i = p->body; i < p->n_code; i++) {
-    const char *roles = ct_simt_roles[p->code[i].u.op];
-    uint32_t buf = p->code[i].c & ~(1u << 31);
-    c->plans[i].is_bounds = c->plans[i].kind == CT_PLAN_MEMORY && roles[0] < 'a' &&
-                            roles[2] == 'p' && roles[3] == 'b' && p->bufs[buf].space == CT_GLOBAL &&
-                            !ct_global_is_watched(c, buf);
+    const CtIn *code = &p->code[i];
+    uint32_t buf = ct_in_buf(code);
+    c->plans[i].is_bounds = c->plans[i].kind == CT_PLAN_MEMORY && ct_in_is(code, CT_INS_MEMORY) &&
+                            !ct_in_stores(code) && ct_in_roles(code)[2] == 'p' &&
+                            p->bufs[buf].space == CT_GLOBAL && !ct_global_is_watched(c, buf);
   }
 }
 
@@ -66,11 +61,9 @@ static bool make_plans(CtCheck *c) {
     }
   }
   for (uint32_t i = p->body; i < p->n_code; i++) {
-    c->plans[i].kind = (uint8_t)plan_of(p->code[i].u.op);
+    c->plans[i].kind = plan_of(&p->code[i]);
     c->plans[i].is_steady = is_steady(p, is_late, &p->code[i]);
-    if (p->code[i].u.op == CT_SIMT_DOT_f32 || p->code[i].u.op == CT_SIMT_DOT_f64) {
-      i += 2; /* its loads are data */
-    }
+    i += (uint32_t)ct_in_size(&p->code[i]) - 1; /* the loads of a DOT are data */
   }
   return true;
 }

@@ -8,30 +8,16 @@
 
 #include "runtime/base/convert.h"
 
-/* Operations that may make one. Moves, conversions and selections hand on what they get. */
-static const char *const makers[] = {"ADD",  "SUB",  "MUL",  "DIV", "FLOORDIV", "FLOORMOD", "POW",
-                                     "SQRT", "EXP",  "EXP2", "LOG", "LOG2",     "SIN",      "RSQRT",
-                                     "COS",  "TANH", "FMA",  "DOT", "EX2"};
-
-/* The type of the results of a maker; CT_VOID for other instructions. */
-static CtDtype type_of(uint32_t op) {
-  const char *name = ct_simt_names[op];
-  size_t len = strcspn(name, "_");
-  for (size_t i = 0; i < CT_ARRAY_LEN(makers); i++) {
-    if (strlen(makers[i]) == len && strncmp(makers[i], name, len) == 0) {
-      return strncmp(name + len, "_f32", 4) == 0   ? CT_f32
-             : strncmp(name + len, "_f64", 4) == 0 ? CT_f64
-                                                   : CT_VOID;
-    }
-  }
-  return CT_VOID;
+/* The type of the results of an operation that may make one; CT_VOID for other instructions. Moves,
+   conversions and selections hand on what they get. */
+static CtDtype type_of(const CtIn *code) {
+  const CtSimtRow *row = ct_in_row(code);
+  return row->work != CT_ARITH_NONE ? (CtDtype)row->type : CT_VOID;
 }
-
-static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
 
 /* GEMM, AXPBY and MMA. */
 static bool computes(const CtSimtProgram *p, const CtIn *code) {
-  return is_tile(code->u.op) &&
+  return ct_in_is(code, CT_INS_TILE) &&
          (p->tiles[code->imm].op == CT_OP_GEMM || p->tiles[code->imm].op == CT_OP_AXPBY ||
           p->tiles[code->imm].op == CT_OP_MMA || p->tiles[code->imm].op == CT_OP_WGMMA) &&
          ct_is_float(p->tiles[code->imm].dtype);
@@ -40,7 +26,7 @@ static bool computes(const CtSimtProgram *p, const CtIn *code) {
 void ct_nan_plan(CtCheck *c) {
   const CtSimtProgram *p = c->job->program;
   for (uint32_t i = p->body; c->options.nan && i < p->n_code; i++) {
-    if (c->plans[i].kind == CT_PLAN_NONE && type_of(p->code[i].u.op) != CT_VOID) {
+    if (c->plans[i].kind == CT_PLAN_NONE && type_of(&p->code[i]) != CT_VOID) {
       c->plans[i].kind = CT_PLAN_FLOAT;
     }
   }
@@ -103,7 +89,7 @@ static void look_at_elements(Odd *odd, const CtAccess *a, uint32_t lanes, const 
 }
 
 static void look_at_memory(Odd *odd, const CtIn *code, const CtIn *in, CtWarp *w, uint32_t lanes) {
-  CtAccess a[CT_MAX_ACCESSES];
+  CtAccess a[CT_MAX_OPERANDS];
   int n = ct_simt_accesses(code, in, w, a);
   for (int i = 0; i < n; i++) {
     if (a[i].reads) {
@@ -116,12 +102,12 @@ static uint32_t all_if_any(uint32_t lanes) { return lanes != 0 ? CT_ALL_LANES : 
 
 void ct_nan_before(CtCheckWorker *k, const CtIn *code, CtWarp *w, uint32_t lanes) {
   const CtSimtProgram *p = k->k->job->program;
-  const char *roles = ct_simt_roles[code->u.op];
+  const char *roles = ct_in_roles(code);
   const uint32_t slots[] = {code->a, code->b, code->c};
-  CtDtype t = type_of(code->u.op);
+  CtDtype t = type_of(code);
   Odd odd = {0, 0};
   k->looked_at = lanes;
-  if (computes(p, code) || code->u.op == CT_SIMT_DOT_f32 || code->u.op == CT_SIMT_DOT_f64) {
+  if (computes(p, code) || ct_in_is(code, CT_INS_DOT)) {
     look_at_memory(&odd, code, &k->k->job->code[code - p->code], w, lanes);
     if ((code->u.op == CT_SIMT_MMA || code->u.op == CT_SIMT_WGMMA) &&
         p->tiles[code->imm].mma->threads > 1) { /* a lane's sums have operands of others */
@@ -139,20 +125,20 @@ void ct_nan_before(CtCheckWorker *k, const CtIn *code, CtWarp *w, uint32_t lanes
 
 void ct_nan_after(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w) {
   const CtSimtProgram *p = k->k->job->program;
-  CtDtype t = type_of(code->u.op);
+  CtDtype t = type_of(code);
   const Odd before = {k->nan_before, k->inf_before};
   Odd odd = {0, 0};
   CtFound f = {
       .kind = CT_CHECK_NAN, .in = ct_check_index(k, in), .other = UINT32_MAX, .block = k->k->block};
   if (computes(p, code)) {
-    CtAccess a[CT_MAX_ACCESSES];
+    CtAccess a[CT_MAX_OPERANDS];
     int n = ct_simt_accesses(code, in, w, a);
     if (n > 0) {
       look_at_elements(&odd, &a[n - 1], k->looked_at & ~before.nan, &before, &f.off);
       f.buf = a[n - 1].buf_index;
     }
   } else if (t != CT_VOID) {
-    look_at_slot(&odd, w, code->d, ct_simt_roles[code->u.op][0], t);
+    look_at_slot(&odd, w, code->d, ct_in_roles(code)[0], t);
   }
   uint32_t made = (odd.nan | (odd.inf & ~before.inf)) & k->looked_at & ~before.nan;
   if (made != 0) {

@@ -6,7 +6,7 @@
 /* Where the jump at an instruction goes back to; UINT32_MAX: it does not. */
 static uint32_t jumps_back(const CtSimtProgram *p, uint32_t at) {
   const CtIn *in = &p->code[at];
-  const char *roles = ct_simt_roles[in->u.op];
+  const char *roles = ct_in_roles(in);
   const uint32_t fields[] = {in->d, in->a, in->b, in->c};
   for (size_t i = 0; i < CT_ARRAY_LEN(fields); i++) {
     int64_t to = (int64_t)at + (int32_t)fields[i];

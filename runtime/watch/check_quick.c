@@ -8,11 +8,9 @@ static const CtIn *run(const CtCheckWorker *k, const CtIn *in, CtWarp *w) {
   return k->handlers[in - k->bound](in, w);
 }
 
-static uint32_t buf_of(const CtIn *code) { return code->c & ~(1u << 31); }
-
 /* Of an access by scalar and pattern. */
 static inline bool is_inside(const CtIn *code, const CtWarp *w) {
-  const CtMem *m = &w->mem[buf_of(code)];
+  const CtMem *m = &w->mem[ct_in_buf(code)];
   const CtPattern *p = CT_CAT(CtPattern, w, code->b);
   int64_t base = CT_CAT(CtScalar, w, code->a)->i, lo, hi;
   return !ct_add_overflow(base, code->imm, &base) && !ct_add_overflow(base, p->lo, &lo) &&
@@ -34,7 +32,7 @@ static const CtIn *lea_that_fits(const CtIn *in, CtWarp *w) {
 /* 32 lanes that write 32 granules side by side, none of which was written since the barrier. */
 static bool note_run(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
   const CtPattern *p = CT_CAT(CtPattern, w, in->b);
-  uint32_t buf = buf_of(in), number = k->next_event;
+  uint32_t buf = ct_in_buf(in), number = k->next_event;
   int64_t first = CT_CAT(CtScalar, w, in->a)->i + in->imm + p->pos[0];
   int n;
   int64_t g = ct_shadow_granule(k, &k->k->job->program->bufs[buf], first, &n);
@@ -129,21 +127,20 @@ static const CtIn *within(const CtIn *in, CtWarp *w) {
 
 /* By scalar and pattern? */
 static bool is_shared(const CtCheck *c, const CtIn *code) {
-  const char *roles = ct_simt_roles[code->u.op];
-  return roles[1] == 's' && roles[2] == 'p' && roles[3] == 'b' &&
-         c->job->program->bufs[buf_of(code)].space == CT_SHARED;
+  const char *roles = ct_in_roles(code);
+  return ct_in_is(code, CT_INS_MEMORY) && roles[1] == 's' && roles[2] == 'p' &&
+         c->job->program->bufs[ct_in_buf(code)].space == CT_SHARED;
 }
 
 static CtHandler of_memory(const CtCheck *c, const CtIn *code) {
-  if (code->u.op == CT_SIMT_DOT_f32 || code->u.op == CT_SIMT_DOT_f64) {
+  if (ct_in_is(code, CT_INS_DOT)) {
     return !c->has_clocks && is_shared(c, &code[1]) && is_shared(c, &code[2]) ? dot_again : NULL;
   }
   if (c->has_clocks || !is_shared(c, code)) {
     return NULL;
   }
-  bool is_load = ct_simt_roles[code->u.op][0] < 'a';
-  bool has_granule = ct_dtype_bytes(c->job->program->bufs[buf_of(code)].dtype) == c->granule;
-  return is_load ? load_again : has_granule ? store_run : NULL;
+  bool has_granule = ct_dtype_bytes(c->job->program->bufs[ct_in_buf(code)].dtype) == c->granule;
+  return !ct_in_stores(code) ? load_again : has_granule ? store_run : NULL;
 }
 
 CtHandler ct_quick_handler(const CtCheck *c, uint32_t index) {

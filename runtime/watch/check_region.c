@@ -8,40 +8,19 @@ typedef struct Use {
   bool reads, writes;
 } Use;
 
-static void use_arg(const CtSimtProgram *p, Use *uses, const CtTileArg *arg, bool is_write) {
-  if (arg->buf != 0 && p->bufs[arg->buf].space == CT_GLOBAL) {
-    uses[arg->buf].writes = uses[arg->buf].writes || is_write;
-    uses[arg->buf].reads = uses[arg->buf].reads || !is_write;
-  }
-}
-
 static void use_code(const CtCheck *c, Use *uses, bool *releases) {
   const CtSimtProgram *p = c->job->program;
   for (uint32_t i = p->body; i < p->n_code; i++) {
-    const CtIn *in = &p->code[i];
-    const char *roles = ct_simt_roles[in->u.op];
-    CtAtomicImm imm = {.imm = in->imm};
-    if (in->u.op == CT_SIMT_ATOMIC) {
-      uses[imm.u.buf].writes = uses[imm.u.buf].writes || imm.u.op != CT_OP_ATOMIC_LOAD;
-      uses[imm.u.buf].reads = true;
-      *releases = *releases || imm.u.op == CT_OP_ATOMIC_STORE;
-    } else if (in->u.op == CT_SIMT_TMA) {
-      const CtSimtTma *t = &p->tmas[in->imm];
-      uses[t->global].writes = uses[t->global].writes || t->is_store;
-      uses[t->global].reads = uses[t->global].reads || !t->is_store || t->reduce != 0;
-    } else if (in->u.op == CT_SIMT_FENCE) {
-      *releases = true;
-    } else if (in->u.op >= CT_SIMT_COPY_4) {
-      const CtTileOp *t = &p->tiles[in->imm];
-      use_arg(p, uses, &t->dst, true);
-      use_arg(p, uses, &t->a, false);
-      use_arg(p, uses, &t->b, false);
-      uses[t->dst.buf].reads = uses[t->dst.buf].reads || t->reads_dst;
-    } else if (roles[3] == 'b') {
-      uint32_t buf = in->c & ~(1u << 31);
-      uses[buf].writes = uses[buf].writes || roles[0] >= 'a';
-      uses[buf].reads = uses[buf].reads || roles[0] < 'a';
+    const CtIn *code = &p->code[i];
+    const CtAtomicImm imm = {.imm = code->imm};
+    CtOperand operands[CT_MAX_OPERANDS];
+    for (int n = ct_simt_operands(p, code, operands); n-- > 0;) {
+      Use *use = &uses[operands[n].buf];
+      use->reads = use->reads || operands[n].reads;
+      use->writes = use->writes || operands[n].writes;
     }
+    *releases = *releases || code->u.op == CT_SIMT_FENCE ||
+                (ct_in_is(code, CT_INS_ATOMIC) && imm.u.op == CT_OP_ATOMIC_STORE);
   }
 }
 

@@ -3,32 +3,28 @@
    been; one that comes right again by later arithmetic is no error. */
 #include "check_state.h"
 
-#include <string.h>
-
 #include "runtime/simt/run/simt_scalar.h"
 
 typedef enum Form { FORM_NONE, FORM_ADD, FORM_SUB, FORM_MUL, FORM_LEA, FORM_SAME } Form;
 
-static bool is_row(uint32_t op, CtSimtOp first) { return op >= first && op < first + 4u; }
-
-static Form form_of(uint32_t op) {
-  switch (op) {
-    case CT_SIMT_LEA_i32: return FORM_LEA;
-    case CT_SIMT_PATTERN_i32:
-    case CT_SIMT_SPLAT_4i:
-    case CT_SIMT_MOVE_s:
-    case CT_SIMT_MOVE_4:
-    case CT_SIMT_SET_s:
-    case CT_SIMT_SET_4:
-    case CT_SIMT_CAST_i64_i32_s:
-    case CT_SIMT_CAST_i64_i32_v: return FORM_SAME;
-    default:
-      return is_row(op, CT_SIMT_ADD_i32_ss)   ? FORM_ADD
-             : is_row(op, CT_SIMT_SUB_i32_ss) ? FORM_SUB
-             : is_row(op, CT_SIMT_MUL_i32_ss) ? FORM_MUL
-                                              : FORM_NONE;
-  }
-}
+#define FORMS(op, form)                                                                            \
+  [CT_SIMT_##op##_ss] = (form), [CT_SIMT_##op##_vv] = (form), [CT_SIMT_##op##_vs] = (form),        \
+  [CT_SIMT_##op##_sv] = (form)
+static const Form form_of[CT_SIMT_OP_COUNT] = {
+    FORMS(ADD_i32, FORM_ADD),
+    FORMS(SUB_i32, FORM_SUB),
+    FORMS(MUL_i32, FORM_MUL),
+    [CT_SIMT_LEA_i32] = FORM_LEA,
+    [CT_SIMT_PATTERN_i32] = FORM_SAME,
+    [CT_SIMT_SPLAT_4i] = FORM_SAME,
+    [CT_SIMT_MOVE_s] = FORM_SAME,
+    [CT_SIMT_MOVE_4] = FORM_SAME,
+    [CT_SIMT_SET_s] = FORM_SAME,
+    [CT_SIMT_SET_4] = FORM_SAME,
+    [CT_SIMT_CAST_i64_i32_s] = FORM_SAME,
+    [CT_SIMT_CAST_i64_i32_v] = FORM_SAME,
+};
+#undef FORMS
 
 /* --- the plan: what addresses are made of ------------------------------------------------------------ */
 
@@ -56,23 +52,20 @@ static void add_arg(Slice *s, const CtTileArg *arg) {
 
 static void add_addresses(const CtSimtProgram *p, Slice *s) {
   for (uint32_t i = p->body; i < p->n_code; i++) {
-    const CtIn *in = &p->code[i];
-    const char *roles = ct_simt_roles[in->u.op];
-    if (in->u.op >= CT_SIMT_COPY_4) {
-      const CtTileOp *t = &p->tiles[in->imm];
-      add_arg(s, &t->dst);
-      add_arg(s, &t->a);
-      add_arg(s, &t->b);
-    } else if (in->u.op == CT_SIMT_ATOMIC) {
-      add(s, in->a);
-    } else if (roles[3] == 'b' && p->bufs[in->c & ~(1u << 31)].space != CT_REGISTER) {
-      add(s, roles[1] == 's' ? in->a : 0);
-      add(s, roles[2] != '.' ? in->b : 0);
+    CtOperand operands[CT_MAX_OPERANDS];
+    for (int n = ct_simt_operands(p, &p->code[i], operands); n-- > 0;) {
+      const CtIn *code = operands[n].code;
+      if (operands[n].arg != NULL) {
+        add_arg(s, operands[n].arg);
+      } else if (code == NULL) {
+        add(s, ct_in_is(&p->code[i], CT_INS_ATOMIC) ? p->code[i].a : 0);
+      } else if (p->bufs[operands[n].buf].space != CT_REGISTER) {
+        add(s, ct_in_roles(code)[1] == 's' ? code->a : 0);
+        add(s, ct_in_roles(code)[2] != '.' ? code->b : 0);
+      }
     }
   }
 }
-
-static bool is_dot(uint32_t op) { return op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64; }
 
 void ct_wrap_plan(CtCheck *c) {
   const CtSimtProgram *p = c->job->program;
@@ -86,11 +79,10 @@ void ct_wrap_plan(CtCheck *c) {
     s.changed = false;
     for (uint32_t i = p->n_code; i-- > 0;) {
       const CtIn *in = &p->code[i];
-      bool is_data = i >= 2 && (is_dot(p->code[i - 1].u.op) || is_dot(p->code[i - 2].u.op));
-      if (is_data || form_of(in->u.op) == FORM_NONE || s.is_part[in->d / 4] == 0) {
+      if (form_of[in->u.op] == FORM_NONE || s.is_part[in->d / 4] == 0) {
         continue;
       }
-      const char *roles = ct_simt_roles[in->u.op];
+      const char *roles = ct_in_roles(in);
       c->plans[i].kind = CT_PLAN_WRAP;
       add(&s, in->a);
       add(&s, roles[2] != '.' ? in->b : 0);
@@ -195,8 +187,8 @@ static void keep(CtCheckWorker *k, const CtIn *code, const CtWarp *w, Form form,
 }
 
 void ct_wrap_step(CtCheckWorker *k, const CtIn *code, CtWarp *w) {
-  Form form = form_of(code->u.op);
-  const char *roles = ct_simt_roles[code->u.op];
+  Form form = form_of[code->u.op];
+  const char *roles = ct_in_roles(code);
   if (k->n_taints > 0 || !is_right(code, w, form, roles)) {
     keep(k, code, w, form, roles);
   }
@@ -213,7 +205,6 @@ typedef struct Address {
 } Address;
 
 static Address address_of(const CtIn *code, const CtAccess *a) {
-  const char *roles = ct_simt_roles[code->u.op];
   const CtTileArg *arg = a->arg;
   CtAtomicImm imm = {.imm = code->imm};
   if (arg != NULL && arg->lanes.kind != CT_REF_STATIC) {
@@ -227,16 +218,14 @@ static Address address_of(const CtIn *code, const CtAccess *a) {
   if (code->u.op == CT_SIMT_ATOMIC) {
     return (Address){.by = code->a, .role = imm.u.is_i32 ? 'v' : 'w'};
   }
-  if (is_dot(code->u.op)) { /* its loads follow */
+  if (ct_in_is(code, CT_INS_DOT)) { /* its loads follow */
     code += a->role == CT_ACCESS_A ? 1 : 2;
-    roles = ct_simt_roles[code->u.op];
   }
-  if (roles[1] == 's') {
-    return (Address){code->a, code->b, roles[2], true, code->imm, code->c >> 31 != 0};
+  const CtSimtRow *row = ct_in_row(code);
+  if (row->offsets != CT_VOID) {
+    return (Address){.by = code->b, .role = row->offsets == CT_i32 ? 'v' : 'w'};
   }
-  const char *name = ct_simt_names[code->u.op];
-  bool is_i32 = strcmp(name + strlen(name) - 3, "i32") == 0;
-  return (Address){.by = code->b, .role = is_i32 ? 'v' : 'w'};
+  return (Address){code->a, code->b, row->roles[2], true, code->imm, ct_in_wraps(code)};
 }
 
 uint32_t ct_wrap_look(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {

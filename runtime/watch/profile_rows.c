@@ -7,40 +7,24 @@
 
 /* --- what instructions do ------------------------------------------------------------------------------- */
 
-static const struct {
-  const char *name;
-  CtProfileWork work;
-} works[] = {{"FMA_", CT_WORK_FMA},      {"DOT_", CT_WORK_FMA},      {"ADD_", CT_WORK_FLOP},
-             {"SUB_", CT_WORK_FLOP},     {"MUL_", CT_WORK_FLOP},     {"DIV_", CT_WORK_SPECIAL},
-             {"POW_", CT_WORK_SPECIAL},  {"SQRT_", CT_WORK_SPECIAL}, {"RSQRT_", CT_WORK_SPECIAL},
-             {"EXP_", CT_WORK_SPECIAL},  {"EXP2_", CT_WORK_SPECIAL}, {"LOG_", CT_WORK_SPECIAL},
-             {"LOG2_", CT_WORK_SPECIAL}, {"SIN_", CT_WORK_SPECIAL},  {"COS_", CT_WORK_SPECIAL},
-             {"TANH_", CT_WORK_SPECIAL}, {"EX2_", CT_WORK_SPECIAL}};
-
 /* Arithmetic on floats that is no tile operation. */
-static CtProfileWork work_of(uint32_t op) {
-  const char *name = ct_simt_names[op];
-  for (size_t i = 0; i < CT_ARRAY_LEN(works); i++) {
-    size_t n = strlen(works[i].name);
-    if (strncmp(name, works[i].name, n) == 0 && name[n] == 'f') {
-      return works[i].work;
-    }
-  }
-  return CT_WORK_NONE;
-}
+static const uint8_t work_of[] = {[CT_ARITH_NONE] = CT_WORK_NONE,
+                                  [CT_ARITH_FMA] = CT_WORK_FMA,
+                                  [CT_ARITH_FLOP] = CT_WORK_FLOP,
+                                  [CT_ARITH_SPECIAL] = CT_WORK_SPECIAL,
+                                  [CT_ARITH_FLOOR] = CT_WORK_NONE};
 
-static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
-
-static bool is_branch(uint32_t op) {
-  return op == CT_SIMT_SPLIT || op == CT_SIMT_SPLIT_ELSE || op == CT_SIMT_ONLY ||
-         op == CT_SIMT_LANES_START || op == CT_SIMT_LANES_NEXT_i64 || op == CT_SIMT_LANES_NEXT_i32;
-}
+static const bool counts_class[CT_INS_CLASS_COUNT] = {[CT_INS_MEMORY] = true,
+                                                      [CT_INS_DOT] = true,
+                                                      [CT_INS_ATOMIC] = true,
+                                                      [CT_INS_TMA] = true,
+                                                      [CT_INS_TILE] = true};
 
 bool ct_profile_wants(const CtIn *code) {
+  const CtSimtRow *row = ct_in_row(code);
   uint32_t op = code->u.op;
-  return is_tile(op) || is_branch(op) || op == CT_SIMT_BARRIER || op == CT_SIMT_ATOMIC ||
-         op == CT_SIMT_SHFL || op == CT_SIMT_VOTE || op == CT_SIMT_TMA ||
-         ct_simt_roles[op][3] == 'b' || work_of(op) != CT_WORK_NONE;
+  return counts_class[row->cls] || row->splits || work_of[row->work] != CT_WORK_NONE ||
+         op == CT_SIMT_BARRIER || op == CT_SIMT_SHFL || op == CT_SIMT_VOTE;
 }
 
 /* --- rows and sites --------------------------------------------------------------------------------------- */
@@ -83,17 +67,16 @@ static void set_row(const CtSimtProgram *p, uint32_t i, CtProfileIn *row, uint64
   uint32_t op = code->u.op;
   *row = (CtProfileIn){.loc = p->locs[i],
                        .op = (uint16_t)op,
-                       .work = (uint8_t)work_of(op),
-                       .is_branch = is_branch(op),
+                       .work = work_of[ct_in_row(code)->work],
+                       .is_branch = ct_in_row(code)->splits,
                        .is_barrier = op == CT_SIMT_BARRIER,
                        .n_votes = op == CT_SIMT_VOTE};
   if (op == CT_SIMT_SHFL) { /* see simt_ops.def */
     row->n_shuffles = (uint8_t)((code->imm >> 16 & 0xff) / 4);
   }
-  row->is_f64 = row->work != CT_WORK_NONE && strstr(ct_simt_names[op], "_f64") != NULL;
-  *each = op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64 ? (uint64_t)code->imm
-                                                         : row->work != CT_WORK_NONE;
-  if (is_tile(op)) {
+  row->is_f64 = row->work != CT_WORK_NONE && ct_in_row(code)->type == CT_f64;
+  *each = ct_in_is(code, CT_INS_DOT) ? (uint64_t)code->imm : row->work != CT_WORK_NONE;
+  if (ct_in_is(code, CT_INS_TILE)) {
     set_tile_work(p, &p->tiles[code->imm], row, each);
   }
 }
@@ -116,76 +99,45 @@ static CtProfileMma mma_of(const CtSimtProgram *p, uint32_t buf) {
   return CT_PROFILE_MMA_NONE;
 }
 
-/* Operands as ct_simt_accesses gives them, those in registers included: `out` has room for 3. What wgmma
-   reads from shared memory is no request of threads. */
-static int list_operands(const CtSimtProgram *p, const CtIn *code, CtProfileSite out[]) {
-  enum { BUF_BITS = 31 };
+/* What a tile operation says of an operand's accesses. */
+static void set_tile_site(const CtSimtProgram *p, const CtTileOp *t, CtProfileSite *s) {
+  s->is_matrix = t->op == CT_OP_WARP_COPY;
+  if ((t->op == CT_OP_COPY || t->op == CT_OP_WARP_COPY) && s->role != CT_ACCESS_B) {
+    s->width = t->width[0];
+    s->mma = (uint8_t)mma_of(p, s->writes ? t->a.buf : t->dst.buf);
+    s->is_async = t->async;
+  } else if ((t->op == CT_OP_GEMM || t->op == CT_OP_MMA) && s->role != CT_ACCESS_DST) {
+    s->width = t->width[s->role == CT_ACCESS_A ? 0 : 1];
+  }
+}
+
+static void set_box_site(const CtSimtTma *t, CtProfileSite *s) {
+  s->width = (CtWidth){(uint8_t)(16 / ct_dtype_bytes(t->dtype)), CT_WIDTH_WIDEST, 0};
+  s->reads = !s->writes;
+  ct_profile_set_map(s, t);
+}
+
+/* Operands as ct_simt_operands gives them, those in registers included. What wgmma reads from shared
+   memory is no request of threads. */
+static int list_operands(const CtSimtProgram *p, const CtIn *code,
+                         CtProfileSite out[CT_MAX_OPERANDS]) {
   static const CtWidth one = {1, CT_WIDTH_SCALAR, 0};
-  uint32_t op = code->u.op;
-  int n = 0;
-  if (op == CT_SIMT_WGMMA) {
-    return 0;
-  }
-  if (is_tile(op)) {
-    const CtTileOp *t = &p->tiles[code->imm];
-    const CtTileArg *args[] = {&t->a, &t->b, &t->dst};
-    static const CtAccessRole roles[] = {CT_ACCESS_A, CT_ACCESS_B, CT_ACCESS_DST};
-    for (int i = 0; i < CT_MAX_ACCESSES; i++) {
-      if (args[i]->buf == 0) {
-        continue;
-      }
-      CtProfileSite *s = &out[n++];
-      *s = (CtProfileSite){.buf = args[i]->buf, .role = roles[i], .width = one};
-      s->writes = roles[i] == CT_ACCESS_DST;
-      s->reads = !s->writes || t->reads_dst;
-      s->is_matrix = t->op == CT_OP_WARP_COPY;
-      if ((t->op == CT_OP_COPY || t->op == CT_OP_WARP_COPY) && roles[i] != CT_ACCESS_B) {
-        s->width = t->width[0];
-        s->mma = (uint8_t)mma_of(p, s->writes ? t->a.buf : t->dst.buf);
-        s->is_async = t->async;
-      } else if ((t->op == CT_OP_GEMM || t->op == CT_OP_MMA) && roles[i] != CT_ACCESS_DST) {
-        s->width = t->width[roles[i] == CT_ACCESS_A ? 0 : 1];
-      }
+  CtOperand operands[CT_MAX_OPERANDS];
+  int n = code->u.op == CT_SIMT_WGMMA ? 0 : ct_simt_operands(p, code, operands);
+  for (int i = 0; i < n; i++) {
+    out[i] = (CtProfileSite){.buf = operands[i].buf,
+                             .role = operands[i].role,
+                             .reads = operands[i].reads,
+                             .writes = operands[i].writes,
+                             .is_atomic = ct_in_is(code, CT_INS_ATOMIC),
+                             .width = one};
+    if (ct_in_is(code, CT_INS_TILE)) {
+      set_tile_site(p, &p->tiles[code->imm], &out[i]);
+    } else if (ct_in_is(code, CT_INS_TMA)) {
+      set_box_site(&p->tmas[code->imm], &out[i]);
     }
-    return n;
   }
-  if (op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64) {
-    for (; n < 2; n++) {
-      out[n] =
-          (CtProfileSite){.buf = code[1 + n].c & ~(1u << BUF_BITS), .reads = true, .width = one};
-      out[n].role = n == 0 ? CT_ACCESS_A : CT_ACCESS_B;
-    }
-    return n;
-  }
-  if (op == CT_SIMT_TMA) {
-    const CtSimtTma *t = &p->tmas[code->imm];
-    CtProfileSite site = {.width = {0, CT_WIDTH_WIDEST, 0}};
-    ct_profile_set_map(&site, t);
-    site.width.vec = (uint8_t)(16 / ct_dtype_bytes(t->dtype));
-    for (; n < 2; n++) {
-      out[n] = site;
-      out[n].buf = n == 0 ? t->global : t->shared;
-      out[n].writes = t->is_store == (n == 0);
-      out[n].reads = !out[n].writes;
-      out[n].role = out[n].writes ? CT_ACCESS_DST : CT_ACCESS_A;
-    }
-    return n;
-  }
-  if (op == CT_SIMT_ATOMIC) {
-    CtAtomicImm imm = {.imm = code->imm};
-    out[0] = (CtProfileSite){.buf = imm.u.buf, .is_atomic = true, .width = one};
-    out[0].reads = imm.u.op != CT_OP_ATOMIC_STORE;
-    out[0].writes = imm.u.op != CT_OP_ATOMIC_LOAD;
-    return 1;
-  }
-  if (ct_simt_roles[op][3] != 'b') {
-    return 0;
-  }
-  out[0] = (CtProfileSite){.buf = code->c & ~(1u << BUF_BITS), .width = one};
-  out[0].writes = ct_simt_roles[op][0] >= 'a';
-  out[0].reads = !out[0].writes;
-  out[0].role = out[0].writes ? CT_ACCESS_DST : CT_ACCESS_A;
-  return 1;
+  return n;
 }
 
 /* Counts, and where there is room lists, the rows and sites of the body. */
@@ -193,7 +145,7 @@ static void list_rows(CtProfileRows *pr, const CtSimtProgram *p) {
   CtProfileProgram *pub = &pr->pub;
   uint32_t n_rows = 0, n_sites = 0;
   for (uint32_t i = p->body; i < p->n_code; i++) {
-    CtProfileSite sites[CT_MAX_ACCESSES];
+    CtProfileSite sites[CT_MAX_OPERANDS];
     if (!ct_profile_wants(&p->code[i])) {
       continue;
     }
@@ -216,9 +168,7 @@ static void list_rows(CtProfileRows *pr, const CtSimtProgram *p) {
       n_sites++;
     }
     n_rows++;
-    if (p->code[i].u.op == CT_SIMT_DOT_f32 || p->code[i].u.op == CT_SIMT_DOT_f64) {
-      i += 2; /* its loads */
-    }
+    i += (uint32_t)ct_in_size(&p->code[i]) - 1; /* the loads of a DOT are data */
   }
   pub->n_rows = n_rows;
   pub->n_sites = n_sites;

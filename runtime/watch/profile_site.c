@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { WRAPS = 31, SECTOR_SHIFT = 5, WORD_MASK = CT_BANK_BYTES - 1 };
+enum { SECTOR_SHIFT = 5, WORD_MASK = CT_BANK_BYTES - 1 };
 
 /* --- where it is ----------------------------------------------------------------------------------------- */
 
@@ -24,16 +24,10 @@ static bool is_fixed_mode(const CtSimtProgram *p, uint32_t mode) {
   return m->fixed != NULL || (m->table != 0 && is_fixed(p, m->table));
 }
 
-static void set_tile(CtProfileAt *at, const CtSimtProgram *p, const CtIn *code) {
-  const CtTileOp *t = &p->tiles[code->imm];
-  const CtTileArg *args[] = {&t->a, &t->b, &t->dst}, *arg = NULL;
-  for (int i = 0, n = 0; i < CT_MAX_ACCESSES; i++) {
-    if (args[i]->buf != 0 && n++ == at->operand) {
-      arg = args[i];
-    }
-  }
+static void set_tile(CtProfileAt *at, const CtSimtProgram *p, const CtTileOp *t,
+                     const CtTileArg *arg) {
   bool is_if = t->op == CT_OP_COPY && t->b.buf != 0;
-  if (arg == NULL || is_if || arg->lanes.kind != CT_REF_STATIC ||
+  if (is_if || arg->lanes.kind != CT_REF_STATIC ||
       (arg->pattern != 0 && !is_fixed(p, arg->pattern)) || !is_fixed_mode(p, arg->mode[0]) ||
       !is_fixed_mode(p, arg->mode[1])) {
     return;
@@ -45,13 +39,13 @@ static void set_tile(CtProfileAt *at, const CtSimtProgram *p, const CtIn *code) 
   at->imm = arg->imm;
 }
 
-/* A scalar and perhaps a pattern, or lanes; see simt_ops.def. */
+/* Of a load or store: a scalar and perhaps a pattern, or lanes. */
 static void set_scalar(CtProfileAt *at, const CtSimtProgram *p, const CtIn *code) {
-  const char *roles = ct_simt_roles[code->u.op];
+  const char *roles = ct_in_roles(code);
   at->is_fast = roles[1] == 's' && (roles[2] != 'p' || is_fixed(p, code->b));
   at->base = code->a;
   at->imm = code->imm;
-  at->wraps = code->c >> WRAPS != 0;
+  at->wraps = ct_in_wraps(code);
 }
 
 CtProfileAt ct_profile_at(const CtSimtProgram *p, const CtIn *code, int operand, uint32_t buf) {
@@ -60,13 +54,12 @@ CtProfileAt ct_profile_at(const CtSimtProgram *p, const CtIn *code, int operand,
                     .space = p->bufs[buf].space,
                     .param = p->bufs[buf].param,
                     .bytes = (uint32_t)ct_dtype_bytes(p->bufs[buf].dtype)};
-  uint32_t op = code->u.op;
-  if (op >= CT_SIMT_COPY_4) {
-    set_tile(&at, p, code);
-  } else if (op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64) {
-    set_scalar(&at, p, &code[1 + operand]);
-  } else if (op != CT_SIMT_ATOMIC && op != CT_SIMT_TMA) {
-    set_scalar(&at, p, code);
+  CtOperand operands[CT_MAX_OPERANDS];
+  (void)ct_simt_operands(p, code, operands);
+  if (operands[operand].arg != NULL) {
+    set_tile(&at, p, &p->tiles[code->imm], operands[operand].arg);
+  } else if (operands[operand].code != NULL) {
+    set_scalar(&at, p, operands[operand].code);
   }
   return at;
 }
@@ -250,7 +243,7 @@ static CtProfileMemo *find_memo(CtProfileWorker *k, uint32_t site, uint32_t mask
 
 /* Counts it by looking at each lane. */
 static bool count_slowly(Sink *s, const CtIn *code, const CtIn *in, CtWarp *w, CtProfileMem *add) {
-  CtAccess out[CT_MAX_ACCESSES];
+  CtAccess out[CT_MAX_OPERANDS];
   int operand = s->job->ats[s->site].operand;
   if (ct_simt_accesses(code, in, w, out) <= operand) {
     return false;

@@ -108,7 +108,7 @@ static void keep_box(CtRecord *r, const CtWarp *w, const CtSimtTma *t, int lane)
 /* --- steps ------------------------------------------------------------------------------------------------ */
 
 static void keep_operands(CtRecord *r, CtStep *s, const CtIn *code, const CtIn *in, CtWarp *w) {
-  CtAccess accesses[CT_MAX_ACCESSES];
+  CtAccess accesses[CT_MAX_OPERANDS];
   if (code->u.op == CT_SIMT_TMA) {
     s->accesses = (uint32_t)r->n_boxes;
     for (uint32_t rest = w->mask; rest != 0 && !r->failed; rest &= rest - 1) {
@@ -139,8 +139,8 @@ void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w) {
                 .live = w->live};
   r->bytes += sizeof *s;
   keep_operands(r, s, code, in, w);
-  if (ct_is_select(code->u.op)) {
-    bool is_mask = ct_simt_roles[code->u.op][1] == 'm';
+  if (ct_in_row(code)->selects) {
+    bool is_mask = ct_in_roles(code)[1] == 'm';
     s->chosen = is_mask                                ? *CT_CAT(uint32_t, w, code->a)
                 : CT_CAT(CtScalar, w, code->a)->i != 0 ? CT_ALL_LANES
                                                        : 0;

@@ -2,7 +2,7 @@
 #ifndef CT_WATCH_RECORD_H
 #define CT_WATCH_RECORD_H
 
-#include "runtime/simt/code/simt_access.h"
+#include "runtime/simt/run/simt_access.h"
 #include "trace.h"
 
 /* An instruction of a warp that ran. */
@@ -40,10 +40,6 @@ typedef struct CtRecord {
   size_t bytes, max_bytes;
   bool failed; /* no memory, or more than max_bytes */
 } CtRecord;
-
-static inline bool ct_is_select(uint32_t op) {
-  return op >= CT_SIMT_SELECT_s && op <= CT_SIMT_SELECT_1s;
-}
 
 void ct_record_init(CtRecord *r, CtAlloc alloc, size_t max_bytes);
 void ct_record_reset(CtRecord *r, const CtWorker *team); /* a new cluster */

@@ -124,15 +124,13 @@ static void meet(CtTimeline *t, const CtIn *in, const CtWarp *w, CtTimeKind kind
 
 /* --- instructions ----------------------------------------------------------------------------------------- */
 
-static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
-
 /* Told of by `sync`, or parts of the instruction that follows. */
-static bool wants(const CtIn *code) {
-  uint32_t op = code->u.op;
-  return op != CT_SIMT_MBAR && op != CT_SIMT_NAMED && op != CT_SIMT_CLUSTER_ARRIVE &&
-         op != CT_SIMT_CLUSTER_WAIT && op != CT_SIMT_WGMMA_COMMIT && op != CT_SIMT_WGMMA_WAIT &&
-         op != CT_SIMT_TMA_NUMBER && op != CT_SIMT_TMA_LANES && op != CT_SIMT_GUARD;
-}
+static const bool is_told[CT_SIMT_OP_COUNT] = {
+    [CT_SIMT_MBAR] = true,         [CT_SIMT_NAMED] = true,        [CT_SIMT_CLUSTER_ARRIVE] = true,
+    [CT_SIMT_CLUSTER_WAIT] = true, [CT_SIMT_WGMMA_COMMIT] = true, [CT_SIMT_WGMMA_WAIT] = true,
+    [CT_SIMT_TMA_NUMBER] = true,   [CT_SIMT_TMA_LANES] = true,    [CT_SIMT_GUARD] = true};
+
+static bool wants(const CtIn *code) { return !is_told[code->u.op]; }
 
 static int64_t box_bytes(const CtSimtTma *tma) {
   int64_t n = (int64_t)ct_dtype_bytes(tma->dtype);
@@ -163,7 +161,7 @@ static int64_t count_products(const CtSimtProgram *p, const CtTileOp *op) {
 
 static void step_work(CtTimeline *t, const CtIn *code, const CtIn *in, CtWarp *w) {
   const CtSimtProgram *p = w->worker->job->program;
-  CtAccess a[CT_MAX_ACCESSES];
+  CtAccess a[CT_MAX_OPERANDS];
   CtTimeEvent e = {.kind = CT_TIME_WORK, .n = 1};
   for (int n = ct_simt_accesses(code, in, w, a); n-- > 0;) {
     int64_t each = a[n].buf->space == CT_REGISTER ? 1 : ct_max(a[n].n / a[n].vec, 1);
@@ -171,7 +169,7 @@ static void step_work(CtTimeline *t, const CtIn *code, const CtIn *in, CtWarp *w
     e.global += a[n].buf->space == CT_GLOBAL && a[n].reads && !a[n].is_async;
     e.shared += a[n].buf->space == CT_SHARED && a[n].reads;
   }
-  if (is_tile(code->u.op)) {
+  if (ct_in_is(code, CT_INS_TILE)) {
     e.n = ct_max(e.n, count_products(p, &p->tiles[code->imm]));
   }
   add_work(t, in, w, &e);

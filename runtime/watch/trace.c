@@ -135,9 +135,8 @@ static void end_block(CtSimtWatch *watch, CtWorker *k) {
 /* --- finding -------------------------------------------------------------------------------------------- */
 
 static bool writes_memory(const CtIn *code) {
-  const char *roles = ct_simt_roles[code->u.op];
-  return (roles[3] == 'b' && roles[0] >= 'a') || code->u.op == CT_SIMT_ATOMIC ||
-         code->u.op == CT_SIMT_TMA || (code->u.op >= CT_SIMT_COPY_4 && code->u.op != CT_SIMT_GUARD);
+  return (ct_in_is(code, CT_INS_MEMORY) && ct_in_stores(code)) || ct_in_is(code, CT_INS_ATOMIC) ||
+         ct_in_is(code, CT_INS_TMA) || ct_in_is(code, CT_INS_TILE);
 }
 
 static bool touches(const CtAccess *a, const char *at, size_t bytes) {
@@ -189,10 +188,10 @@ static void keep_block(CtSimtTrace *t, Tracer *r, const CtWarp *w) {
 }
 
 static void find(CtSimtTrace *t, Tracer *r, const CtIn *code, const CtIn *in, CtWarp *w) {
-  CtAccess accesses[CT_MAX_ACCESSES];
+  CtAccess accesses[CT_MAX_OPERANDS];
   size_t bytes;
   const char *at = wanted_bytes(t, w, &bytes);
-  if (code->u.op == CT_SIMT_TMA) {
+  if (ct_in_is(code, CT_INS_TMA)) {
     if (boxes_touch(code, w, at, bytes)) {
       keep_block(t, r, w);
     }
@@ -376,28 +375,13 @@ CtTracePlace ct_simt_trace_place(const CtSimtProgram *p, const CtTraceRow *row) 
                         .chunk = p->chunks[row->loc.chunk]};
 }
 
-/* The buffer that an instruction writes; 0: none. */
-static uint32_t written_buf(const CtSimtProgram *p, const CtIn *code) {
-  enum { WRAPS = 31 };
-  const char *roles = ct_simt_roles[code->u.op];
-  if (code->u.op == CT_SIMT_TMA) {
-    const CtSimtTma *t = &p->tmas[code->imm];
-    return t->is_store ? t->global : t->shared;
-  }
-  if (code->u.op == CT_SIMT_ATOMIC) {
-    return (CtAtomicImm){.imm = code->imm}.u.buf;
-  }
-  if (code->u.op >= CT_SIMT_COPY_4 && code->u.op != CT_SIMT_GUARD) {
-    return p->tiles[code->imm].dst.buf;
-  }
-  return roles[3] == 'b' && roles[0] >= 'a' ? code->c & ~(1u << WRAPS) : 0;
-}
-
 static bool is_written(const CtSimtProgram *p, uint32_t buf) {
   for (uint32_t i = p->body; i < p->n_code; i++) {
-    uint32_t to = written_buf(p, &p->code[i]);
-    if (to != 0 && p->bufs[to].memory == buf) {
-      return true;
+    CtOperand operands[CT_MAX_OPERANDS];
+    for (int n = ct_simt_operands(p, &p->code[i], operands); n-- > 0;) {
+      if (operands[n].writes && p->bufs[operands[n].buf].memory == buf) {
+        return true;
+      }
     }
   }
   return false;

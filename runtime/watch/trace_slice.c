@@ -141,9 +141,6 @@ static bool grow_table(CtTraceRows *rows) {
   return true;
 }
 
-/* Copies of a value, which nothing is computed for. */
-static bool is_move(uint32_t op) { return op >= CT_SIMT_SPLAT_4f && op <= CT_SIMT_SET_1; }
-
 static void add_row_of(Slice *s, CtTraceKind kind, int lane, uint32_t buf, int64_t off,
                        int64_t owner) {
   CtTraceRows *rows = s->rows;
@@ -155,7 +152,7 @@ static void add_row_of(Slice *s, CtTraceKind kind, int lane, uint32_t buf, int64
                     .buf = buf,
                     .off = off,
                     .order = (uint32_t)(s->step - s->r->steps),
-                    .n = !is_move(s->code->u.op)};
+                    .n = ct_in_row(s->code)->moves == CT_MOVES_NOT};
   if ((rows->n * 2 >= rows->cap_table && !grow_table(rows)) ||
       ct_grow(rows->alloc, &rows->row, &rows->cap, rows->n + 1, sizeof *rows->row, NULL) != CT_OK) {
     rows->failed = true;
@@ -261,7 +258,7 @@ static uint32_t field(const CtIn *in, int i) {
 }
 
 static void want_slot(Slice *s, int i, int lane) {
-  if (is_value(ct_simt_roles[s->code->u.op][i])) {
+  if (is_value(ct_in_roles(s->code)[i])) {
     want(&s->wanted, slot_place(s->step, field(s->code, i), lane));
   }
 }
@@ -273,18 +270,13 @@ static bool take_slot(Slice *s, int lane) {
 
 /* --- instructions ----------------------------------------------------------------------------------------- */
 
-/* Written though their letter is a small one: see simt_ops.def. */
-static bool writes_variable(uint32_t op) {
-  return op == CT_SIMT_SET_s || op == CT_SIMT_SET_4 || op == CT_SIMT_SET_8 || op == CT_SIMT_SET_1;
-}
-
 static bool is_scalar(char role) { return (role | 32) == 's'; }
 
 static bool is_active(const Slice *s, int lane) { return (s->step->mask >> lane & 1) != 0; }
 
 /* Of a choice the one that was chosen. */
 static void want_operands(Slice *s, int lane) {
-  if (ct_is_select(s->code->u.op)) {
+  if (ct_in_row(s->code)->selects) {
     want_slot(s, (s->step->chosen >> lane & 1) != 0 ? 2 : 3, lane);
     return;
   }
@@ -294,8 +286,8 @@ static void want_operands(Slice *s, int lane) {
 }
 
 static void walk_plain(Slice *s) {
-  char role = ct_simt_roles[s->code->u.op][0];
-  bool is_set = writes_variable(s->code->u.op);
+  char role = ct_in_roles(s->code)[0];
+  bool is_set = ct_in_row(s->code)->moves == CT_MOVES_TO_VARIABLE; /* though its letter is small */
   uint32_t lanes = is_set && !is_scalar(role) ? s->step->mask : CT_ALL_LANES;
   if (!is_value(role) || (role >= 'a' && !is_set)) {
     return;
@@ -346,7 +338,7 @@ static void walk_shfl(Slice *s) {
 
 /* d has the value of every active lane; or one for all of them, from the same element. */
 static void walk_load(Slice *s, const CtAccess *a) {
-  bool is_one = is_scalar(ct_simt_roles[s->code->u.op][0]);
+  bool is_one = is_scalar(ct_in_roles(s->code)[0]);
   for (uint32_t rest = is_one ? CT_ALL_LANES : s->step->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
     if (take_slot(s, lane)) {

@@ -207,7 +207,7 @@ typedef struct Probe {
 static Probe *probe_of(CtSimtWatch *w) { return (Probe *)(void *)w; }
 
 static bool wants_memory(const CtIn *code) {
-  return ct_simt_roles[code->u.op][3] == 'b' || code->u.op >= CT_SIMT_DOT_f64;
+  return ct_in_roles(code)[3] == 'b' || code->u.op >= CT_SIMT_DOT_f64;
 }
 
 static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
@@ -231,7 +231,7 @@ static uint32_t before_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in
     memcpy(at, w->mem[b].ptr, bytes_of(&w->mem[b]));
     at += bytes_of(&w->mem[b]);
   }
-  CtAccess a[CT_MAX_ACCESSES];
+  CtAccess a[CT_MAX_OPERANDS];
   int n = ct_simt_accesses(code, in, w, a);
   for (int i = 0; i < n; i++) {
     for (int64_t e = 0; a[i].writes && e < a[i].n; e++) {
@@ -258,7 +258,7 @@ static void after_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtW
       p->n_writes += changed;
       p->n_silent += claimed && !changed;
       if (changed && !claimed && p->n_unclaimed++ == 0) {
-        snprintf(p->first, sizeof p->first, "%s of %s", ct_simt_names[code->u.op],
+        snprintf(p->first, sizeof p->first, "%s of %s", ct_simt_rows[code->u.op].name,
                  prog->bufs[b].name);
       }
     }

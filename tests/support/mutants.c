@@ -15,7 +15,7 @@
 
 #include "runtime/ir/ir.h"
 #include "runtime/ir/ir_build.h"
-#include "runtime/simt/code/simt_ops.h"
+#include "runtime/simt/code/simt_program.h"
 #include "runtime/simt/simt.h"
 
 typedef struct Mutant {
@@ -40,7 +40,7 @@ static bool is_like_op(unsigned a, unsigned b) {
 }
 
 static bool is_like_code(unsigned a, unsigned b) {
-  return strcmp(ct_simt_roles[a], ct_simt_roles[b]) == 0;
+  return strcmp(ct_simt_rows[a].roles, ct_simt_rows[b].roles) == 0;
 }
 
 /* A bit of the immediate that the CPU engine looks at; 0: none. */
@@ -76,7 +76,8 @@ static void list_op(unsigned op) {
 static void list_code(unsigned code) {
   unsigned as = next_like(code, CT_SIMT_OP_COUNT, is_like_code);
   if (as != code) {
-    printf("code %u %u\tinstruction %s is %s\n", code, as, ct_simt_names[code], ct_simt_names[as]);
+    printf("code %u %u\tinstruction %s is %s\n", code, as, ct_simt_rows[code].name,
+           ct_simt_rows[as].name);
   }
 }
 

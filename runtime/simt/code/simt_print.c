@@ -1,11 +1,9 @@
 /* simt_print.c: a program of the CPU engine as text: one line per instruction, with the line of the
    script where it changes. Slots are named by kind: s scalar, m mask, v lanes, var, p pattern, t table,
    r registers; their numbers are places in a warp's memory. */
-#include "simt_ops.h"
+#include "simt_program.h"
 
 #include <string.h>
-
-enum { BUF_MASK = 0x7FFFFFFF };
 
 static void print_slot(const CtSimtProgram *p, char role, uint32_t at, CtText *out) {
   if (at >= p->vars_at && at < p->vars_end) {
@@ -24,7 +22,7 @@ static void print_slot(const CtSimtProgram *p, char role, uint32_t at, CtText *o
 static void print_field(const CtSimtProgram *p, char role, uint32_t value, uint32_t pos,
                         CtText *out) {
   switch (role) {
-    case 'b': ct_text_puts(out, p->bufs[value & BUF_MASK].name); break;
+    case 'b': ct_text_puts(out, p->bufs[ct_in_buf(&p->code[pos])].name); break;
     case 'k':
     case 'r': ct_text_printf(out, "%s%d", role == 'r' ? "row" : "", (int32_t)value); break;
     case 'l': ct_text_printf(out, "-> %u", pos + value); break;
@@ -68,10 +66,10 @@ static void print_tile(const CtSimtProgram *p, const CtTileOp *t, CtText *out) {
 
 static void print_in(const CtSimtProgram *p, uint32_t pos, CtText *out) {
   const CtIn *in = &p->code[pos];
-  const char *roles = ct_simt_roles[in->u.op];
+  const char *roles = ct_in_roles(in);
   const uint32_t fields[4] = {in->d, in->a, in->b, in->c};
   const char *sep = " ";
-  ct_text_printf(out, "%5u  %-14s", pos, ct_simt_names[in->u.op]);
+  ct_text_printf(out, "%5u  %-14s", pos, ct_simt_rows[in->u.op].name);
   for (int i = 0; i < 4; i++) {
     if (roles[i] == '.' || (roles[i] == '*' && fields[i] == 0)) {
       continue;
@@ -80,7 +78,7 @@ static void print_in(const CtSimtProgram *p, uint32_t pos, CtText *out) {
     print_field(p, roles[i], fields[i], pos, out);
     sep = ", ";
   }
-  if (in->u.op >= CT_SIMT_COPY_4 && in->u.op <= CT_SIMT_TILE) {
+  if (ct_in_is(in, CT_INS_TILE) || ct_in_is(in, CT_INS_GUARD)) {
     print_tile(p, &p->tiles[in->imm], out);
   } else if (in->u.op == CT_SIMT_TABLE) {
     ct_text_printf(out, " #%lld", (long long)in->imm);

@@ -7,29 +7,6 @@
 
 #include <string.h>
 
-static const bool is_pure[CT_SIMT_OP_COUNT] = {
-#define BIN(op, t)                                                                                 \
-  [CT_SIMT_##op##_##t##_ss] = true, [CT_SIMT_##op##_##t##_vv] = true,                              \
-  [CT_SIMT_##op##_##t##_vs] = true, [CT_SIMT_##op##_##t##_sv] = true,
-#define CMP(op, t) BIN(op, t)
-#define DIV_INT(op, t)
-#define UN(op, t) [CT_SIMT_##op##_##t##_s] = true, [CT_SIMT_##op##_##t##_v] = true,
-#define CAST(t, f) [CT_SIMT_CAST_##t##_##f##_s] = true, [CT_SIMT_CAST_##t##_##f##_v] = true,
-#define BOOLCAST(t)                                                                                \
-  [CT_SIMT_CAST_##t##_b_s] = true, [CT_SIMT_CAST_##t##_b_v] = true,                                \
-  [CT_SIMT_CAST_b_##t##_s] = true, [CT_SIMT_CAST_b_##t##_v] = true,
-#define FMA(t)                                                                                     \
-  [CT_SIMT_FMA_##t##_sss] = true, [CT_SIMT_FMA_##t##_vvv] = true, [CT_SIMT_FMA_##t##_vsv] = true,  \
-  [CT_SIMT_FMA_##t##_vvs] = true, [CT_SIMT_FMA_##t##_vss] = true,
-#define CMP_P(op, t) [CT_SIMT_##op##_##t##_p] = true,
-#define X(name, roles)
-#include "runtime/simt/code/simt_ops.def"
-    [CT_SIMT_LAND_s] = true,   [CT_SIMT_LAND_m] = true,   [CT_SIMT_LOR_s] = true,
-    [CT_SIMT_LOR_m] = true,    [CT_SIMT_LNOT_s] = true,   [CT_SIMT_LNOT_m] = true,
-    [CT_SIMT_SPLAT_4f] = true, [CT_SIMT_SPLAT_4i] = true, [CT_SIMT_SPLAT_8] = true,
-    [CT_SIMT_SPLAT_1] = true,  [CT_SIMT_LEA_i64] = true,  [CT_SIMT_LEA_i32] = true,
-};
-
 /* Where a slot gets its value: 2 * pos + 1 at a position, 2 * pos just before it; 0: before all. */
 typedef struct Def {
   uint32_t n, at;
@@ -47,10 +24,6 @@ typedef struct Hoist {
   bool any;
 } Hoist;
 
-static bool is_counter(uint32_t op) {
-  return op == CT_SIMT_NEXT || op == CT_SIMT_LANES_NEXT_i32 || op == CT_SIMT_LANES_NEXT_i64;
-}
-
 static void note_def(void *ud, uint32_t slot, uint32_t pos, CtSlotUse how) {
   Def *d = &((Hoist *)ud)->defs[slot];
   if (how == CT_SLOT_DEF) {
@@ -66,7 +39,7 @@ static void find_defs(Hoist *h) {
   for (uint32_t pos = 0; pos < l->body.n; pos++) {
     const CtIn *in = &l->body.in[pos];
     ct_low_each_slot(l, in, pos, note_def, h);
-    if (is_counter(in->u.op)) {
+    if (ct_in_row(in)->counts) {
       h->defs[in->d].changes = true;
       h->defs[in->a].changes = true;
     }
@@ -90,7 +63,7 @@ static void choose_home(Hoist *h, uint32_t pos) {
   CtLow *l = h->l;
   const CtIn *in = &l->body.in[pos];
   Def *d = &h->defs[in->d];
-  if (!is_pure[in->u.op] || d->changes || d->n != 1) {
+  if (!ct_in_row(in)->hoists || d->changes || d->n != 1) {
     return;
   }
   for (uint32_t i = 0; i < h->n_open; i++) {

@@ -147,7 +147,7 @@ static CtStatus lower(CtLow *l, CtErr *err) {
   return l->failed ? ct_fail_nomem(err) : status;
 }
 
-CtStatus ct_simt_lower(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out, CtErr *err) {
+CtStatus ct_low_program(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out, CtErr *err) {
   CtSimtProgram *p = ct_alloc(alloc, sizeof *p);
   if (p == NULL) {
     return ct_fail_nomem(err);
@@ -171,12 +171,4 @@ CtStatus ct_simt_lower(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out, CtErr
   }
   *out = p;
   return CT_OK;
-}
-
-void ct_simt_free(CtSimtProgram *p) {
-  if (p != NULL) {
-    CtAlloc alloc = p->alloc;
-    ct_arena_clear(&p->arena);
-    ct_free(alloc, p, sizeof *p);
-  }
 }

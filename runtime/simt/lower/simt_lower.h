@@ -9,7 +9,7 @@
 #ifndef CT_SIMT_LOWER_H
 #define CT_SIMT_LOWER_H
 
-#include "runtime/simt/code/simt_ops.h"
+#include "runtime/simt/code/simt_program.h"
 
 /* The regions as one sequence. */
 typedef enum CtEventKind { CT_EVENT_OP, CT_EVENT_ENTER, CT_EVENT_ELSE, CT_EVENT_LEAVE } CtEventKind;
@@ -151,6 +151,10 @@ typedef struct CtLow {
   uint32_t *dying;       /* by position: first of the slots whose last use is there */
 } CtLow;
 
+/* simt_lower.c: the program of an IR. */
+CtStatus ct_low_program(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out,
+                        CtErr *err) CT_NODISCARD;
+
 static inline bool ct_low_is(const CtLow *l, CtVal v, uint8_t flag) {
   return (l->flags[v] & flag) != 0;
 }
@@ -243,6 +247,8 @@ typedef enum CtSlotUse { CT_SLOT_DEF, CT_SLOT_USE, CT_SLOT_HIDDEN } CtSlotUse;
 typedef void (*CtSlotFn)(void *ud, uint32_t slot, uint32_t pos, CtSlotUse how);
 void ct_low_each_slot(CtLow *l, const CtIn *in, uint32_t pos, CtSlotFn fn, void *ud);
 void ct_low_replace_uses(CtIn *in, uint32_t old, uint32_t slot); /* not the hidden ones */
+/* simt_bands.c: may rows of blocks of the program be taken together? */
+bool ct_low_has_bands(const CtSimtProgram *p);
 /* Fills the program. */
 CtStatus ct_low_finish(CtLow *l, CtErr *err) CT_NODISCARD;
 

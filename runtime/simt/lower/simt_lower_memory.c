@@ -1,9 +1,6 @@
 /* simt_lower_memory.c: lowering to the CPU engine: loads, stores and variables. */
 #include "simt_lower.h"
 
-enum { WRAPS_BIT = 31 };
-static uint32_t buf_field(uint32_t buf, bool is_i32) { return buf | (uint32_t)is_i32 << WRAPS_BIT; }
-
 void ct_low_each(CtLow *l, uint32_t buf, uint32_t n) {
   CtVal rank = buf == 0 ? 0 : l->ir->bufs[buf].remote;
   if (rank != 0) {
@@ -25,7 +22,7 @@ void ct_low_load(CtLow *l, CtVal v) {
   const CtBuf *buf = &l->ir->bufs[inst->imm.i];
   const CtMoves *m = &ct_low_moves[buf->dtype];
   CtLowAddress at = address_of(l, buf, inst->args[0]);
-  uint32_t c = buf_field((uint32_t)inst->imm.i, at.is_i32);
+  uint32_t c = ct_in_buf_field((uint32_t)inst->imm.i, at.is_i32);
   uint32_t d = ct_low_result(l, v, false);
   ct_low_each(l, (uint32_t)inst->imm.i, 1);
   if (at.lanes != 0) {
@@ -46,7 +43,7 @@ void ct_low_store(CtLow *l, CtVal v) {
   const CtMoves *m = &ct_low_moves[buf->dtype];
   uint32_t value = ct_low_lanes(l, inst->args[1]);
   CtLowAddress at = address_of(l, buf, inst->args[0]);
-  uint32_t c = buf_field((uint32_t)inst->imm.i, at.is_i32);
+  uint32_t c = ct_in_buf_field((uint32_t)inst->imm.i, at.is_i32);
   ct_low_each(l, (uint32_t)inst->imm.i, 1);
   if (at.lanes != 0) {
     CT_LOW_EMIT(l, false, at.is_i32 ? m->store_i32 : m->store_i64, value, 0, at.lanes, c);

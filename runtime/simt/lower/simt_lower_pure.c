@@ -3,26 +3,28 @@
 
 /* The first row of an operation on a type, 0 (which is an ADD) where there is none. */
 static const uint16_t first_row[CT_OP_COUNT][CT_DTYPE_COUNT] = {
-#define BIN(op, t) [CT_OP_##op][CT_##t] = CT_SIMT_##op##_##t##_ss,
+#define BIN(op, t, work) [CT_OP_##op][CT_##t] = CT_SIMT_##op##_##t##_ss,
 #define CMP(op, t) [CT_OP_##op][CT_##t] = CT_SIMT_##op##_##t##_ss,
-#define UN(op, t) [CT_OP_##op][CT_##t] = CT_SIMT_##op##_##t##_s,
+#define DIV_INT(op, t) CMP(op, t)
+#define UN(op, t, work) [CT_OP_##op][CT_##t] = CT_SIMT_##op##_##t##_s,
 #define FMA(t) [CT_OP_FMA][CT_##t] = CT_SIMT_FMA_##t##_sss,
 #define CAST(t, f)
 #define BOOLCAST(t)
-#define X(name, roles)
+#define X(name, ...)
 #include "runtime/simt/code/simt_ops.def"
 };
 
 /* first_cast[to][from] */
 static const uint16_t first_cast[CT_DTYPE_COUNT][CT_DTYPE_COUNT] = {
-#define BIN(op, t)
+#define BIN(op, t, work)
 #define CMP(op, t)
-#define UN(op, t)
+#define DIV_INT(op, t)
+#define UN(op, t, work)
 #define FMA(t)
 #define CAST(t, f) [CT_##t][CT_##f] = CT_SIMT_CAST_##t##_##f##_s,
 #define BOOLCAST(t)                                                                                \
   [CT_##t][CT_bool] = CT_SIMT_CAST_##t##_b_s, [CT_bool][CT_##t] = CT_SIMT_CAST_b_##t##_s,
-#define X(name, roles)
+#define X(name, ...)
 #include "runtime/simt/code/simt_ops.def"
 };
 

@@ -2,7 +2,6 @@
    are brought one by one, so that a map's numbers come from the launch and coordinates from each lane. */
 #include "runtime/ir/ir_tma.h"
 #include "simt_lower.h"
-#include "runtime/simt/run/simt_watch.h"
 
 static void number(CtLow *l, CtVal v, int which) {
   (void)ct_low_emit(l, false, CT_SIMT_TMA_NUMBER, 0, ct_low_scalar(l, v), 0, 0, which);

@@ -39,16 +39,12 @@ static void note(void *ud, uint32_t slot, uint32_t pos, CtSlotUse how) {
   f->is_hidden = f->is_hidden || how == CT_SLOT_HIDDEN;
 }
 
-static bool is_counter(uint32_t op) {
-  return op == CT_SIMT_NEXT || op == CT_SIMT_LANES_NEXT_i32 || op == CT_SIMT_LANES_NEXT_i64;
-}
-
 static void gather(Peep *p) {
   memset(p->info, 0, p->l->n_slots * sizeof *p->info);
   memset(p->is_target, 0, p->n * sizeof *p->is_target);
   for (uint32_t pos = 0; pos < p->n; pos++) {
     ct_low_each_slot(p->l, &p->in[pos], pos, note, p);
-    if (is_counter(p->in[pos].u.op)) {
+    if (ct_in_row(&p->in[pos])->counts) {
       p->info[p->in[pos].d].is_hidden = true;
       p->info[p->in[pos].a].is_hidden = true;
     }
@@ -61,19 +57,21 @@ static void gather(Peep *p) {
 }
 
 static bool defines(const CtIn *in, uint32_t slot) {
-  char role = ct_simt_roles[in->u.op][0];
+  char role = ct_in_roles(in)[0];
   return role >= 'A' && role <= 'Z' && in->d == slot;
 }
 
 /* --- assignments ----------------------------------------------------------------------------------------- */
 
-static bool is_set(uint32_t op) { return op >= CT_SIMT_SET_s && op <= CT_SIMT_SET_1; }
+static bool is_set(const CtIn *in) {
+  return in->u.op != REMOVED && ct_in_row(in)->moves == CT_MOVES_TO_VARIABLE;
+}
 
 /* t = ...; var = t: computed in place. `imm` of a SET says that no lane is elsewhere. */
 static void sink_sets(Peep *p) {
   for (uint32_t pos = 1; pos < p->n; pos++) {
     CtIn *set = &p->in[pos], *before = &p->in[pos - 1];
-    if (!is_set(set->u.op)) {
+    if (!is_set(set)) {
       continue;
     }
     const Info *f = &p->info[set->a];
@@ -90,7 +88,7 @@ static void sink_sets(Peep *p) {
 /* --- reading variables ------------------------------------------------------------------------------------ */
 
 static bool changes(const CtIn *in, uint32_t var) {
-  return in->u.op != REMOVED && ((is_set(in->u.op) && in->d == var) || defines(in, var));
+  return in->u.op != REMOVED && ((is_set(in) && in->d == var) || defines(in, var));
 }
 
 /* The end of the loops that begin at pos, or `end` if that is later. */
@@ -122,8 +120,6 @@ static bool stays(const Peep *p, uint32_t var, uint32_t pos, uint32_t last) {
   return true;
 }
 
-static bool is_move(uint32_t op) { return op >= CT_SIMT_MOVE_s && op <= CT_SIMT_MOVE_1; }
-
 static void replace_uses(Peep *p, uint32_t from, uint32_t to, uint32_t old, uint32_t slot) {
   for (uint32_t i = from; i <= to; i++) {
     if (p->in[i].u.op != REMOVED) {
@@ -136,7 +132,8 @@ static void replace_uses(Peep *p, uint32_t from, uint32_t to, uint32_t old, uint
 static void forward_variables(Peep *p) {
   for (uint32_t pos = 0; pos < p->n; pos++) {
     CtIn *in = &p->in[pos];
-    if (!is_move(in->u.op) || p->l->slots[in->a].cls != CT_CLASS_VARIABLE) {
+    if (in->u.op == REMOVED || ct_in_row(in)->moves != CT_MOVES_AS_IT_IS ||
+        p->l->slots[in->a].cls != CT_CLASS_VARIABLE) {
       continue;
     }
     const Info *f = &p->info[in->d];
@@ -343,14 +340,14 @@ static void mark_sum_loops(Peep *p) {
 /* --- conditions ------------------------------------------------------------------------------------------------- */
 
 /* Goes on with the next instruction, whatever the mask. */
-static bool is_plain(uint32_t op) {
-  return op < CT_SIMT_END || op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64;
+static bool is_plain(const CtIn *in) {
+  return ct_in_is(in, CT_INS_PLAIN) || ct_in_is(in, CT_INS_MEMORY) || ct_in_is(in, CT_INS_DOT);
 }
 
 /* The number of plain instructions from pos on, up to where another begins or a jump may come. */
 static uint32_t count_plain(const Peep *p, uint32_t pos) {
   uint32_t n = 0;
-  while (pos + n < p->n && is_plain(p->in[pos + n].u.op) && !p->is_target[pos + n]) {
+  while (pos + n < p->n && is_plain(&p->in[pos + n]) && !p->is_target[pos + n]) {
     n++;
   }
   return n;
@@ -368,7 +365,7 @@ static bool any_changes(const Peep *p, uint32_t slot, uint32_t pos, uint32_t n) 
 /* var = m and (... v) or e: after v is computed in the lanes of m, all choose. */
 static bool make_select(Peep *p, uint32_t split, uint32_t otherwise, bool whole) {
   CtIn *x = &p->in[otherwise - 1], *mid = &p->in[otherwise], *y = mid + 1;
-  if (!whole || otherwise == split + 1 || !is_set(x->u.op) || y->u.op != x->u.op || y->d != x->d ||
+  if (!whole || otherwise == split + 1 || !is_set(x) || y->u.op != x->u.op || y->d != x->d ||
       y->a == x->d || !is_single(p, x->a) ||
       any_changes(p, y->a, split + 1, otherwise - split - 1)) {
     return false;

@@ -91,7 +91,7 @@ static void make_table(CtLow *l, CtTileMode *m) {
     l->failed = true;
     return;
   }
-  ct_simt_table_fill(NULL, m, t);
+  ct_table_fill(NULL, m, t);
   m->fixed = t;
 }
 

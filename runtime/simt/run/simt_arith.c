@@ -31,7 +31,7 @@ NARROW(i8)
 typedef uint32_t CtT_tf32;
 static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_narrow_f32(v); }
 
-#define BIN(op, t)                                                                                 \
+#define BIN(op, t, work)                                                                           \
   HANDLER(op##_##t##_ss) {                                                                         \
     put_##t(SCALAR(in->d), op##_##t(get_##t(SCALAR(in->a)), get_##t(SCALAR(in->b))));              \
     return in + 1;                                                                                 \
@@ -140,7 +140,7 @@ static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_narrow_f32(v)
     return in + 1;                                                                                 \
   }
 
-#define UN(op, t)                                                                                  \
+#define UN(op, t, work)                                                                            \
   HANDLER(op##_##t##_s) {                                                                          \
     put_##t(SCALAR(in->d), op##_##t(get_##t(SCALAR(in->a))));                                      \
     return in + 1;                                                                                 \
@@ -235,7 +235,7 @@ static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_narrow_f32(v)
   FMA_FORM(t, vvs, DECL_V, USE_V, DECL_V, USE_V, DECL_S, USE_S)                                    \
   FMA_FORM(t, vss, DECL_V, USE_V, DECL_S, USE_S, DECL_S, USE_S)
 
-#define X(name, roles)
+#define X(name, ...)
 #include "runtime/simt/code/simt_arith.def"
 #undef X
 
@@ -263,7 +263,7 @@ HANDLER(BITCAST_f32_i32) {
 }
 
 const CtHandler CT_SIMT_TABLE(arith)[CT_SIMT_OP_COUNT] = {
-#define X(name, roles) [CT_SIMT_##name] = name,
+#define X(name, ...) [CT_SIMT_##name] = name,
 #include "runtime/simt/code/simt_arith.def"
 #undef X
 };

@@ -26,7 +26,7 @@ static bool have_arrived(const CtWarp *w) {
   return true;
 }
 
-const CtIn *ct_simt_cluster_arrive(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_CLUSTER_ARRIVE(const CtIn *in, CtWarp *w) {
   if (!is_together(in, w)) {
     return NULL;
   }
@@ -40,7 +40,7 @@ const CtIn *ct_simt_cluster_arrive(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
-const CtIn *ct_simt_cluster_wait(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_CLUSTER_WAIT(const CtIn *in, CtWarp *w) {
   if (!is_together(in, w)) {
     return NULL;
   }
@@ -104,7 +104,7 @@ static bool turn_to(const CtIn *in, CtWarp *w, int lane, int32_t rank) {
   return true;
 }
 
-const CtIn *ct_simt_each(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_EACH(const CtIn *in, CtWarp *w) {
   const int32_t *rank = CT_CAT(int32_t, w, in->a);
   const CtIn *end = in + 1 + in->d, *at = end;
   uint32_t mask = w->mask;

@@ -157,7 +157,7 @@ const CtHandler CT_SIMT_TABLE(control)[CT_SIMT_OP_COUNT] = {
 #define WGMMA_FENCE SYNC_WARP
 #define GRID_WAIT SYNC_WARP
 #define GRID_LAUNCH SYNC_WARP
-#define X(name, roles) [CT_SIMT_##name] = name,
+#define X(name, ...) [CT_SIMT_##name] = name,
 #include "runtime/simt/code/simt_control.def"
 #undef X
 };

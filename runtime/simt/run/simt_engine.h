@@ -2,7 +2,7 @@
 #ifndef CT_SIMT_ENGINE_H
 #define CT_SIMT_ENGINE_H
 
-#include "runtime/simt/code/simt_ops.h"
+#include "simt_run.h"
 
 /* The instruction set of that name, or the best that this CPU has for NULL, and its handlers.
    simt_isa.c */

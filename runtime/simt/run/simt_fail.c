@@ -1,6 +1,6 @@
 /* simt_fail.c: what stopped a launch on the CPU engine: recorded by handlers in a few words, made a
    message at the end. */
-#include "runtime/simt/code/simt_ops.h"
+#include "simt_run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -196,9 +196,13 @@ static const CtIn *code_of(const CtSimtJob *job, const CtIn *in) {
   return &job->program->code[in - job->code];
 }
 
-static const char *op_name(const CtSimtJob *job, const CtIn *in) {
-  return ct_simt_names[code_of(job, in)->u.op];
-}
+#define FORMS(op)                                                                                  \
+  [CT_SIMT_##op##_ss] = true, [CT_SIMT_##op##_vv] = true, [CT_SIMT_##op##_vs] = true,              \
+  [CT_SIMT_##op##_sv] = true
+/* Divisions of integers; what else may divide by 0 is a remainder. */
+static const bool is_quotient[CT_SIMT_OP_COUNT] = {FORMS(FLOORDIV_i64), FORMS(FLOORDIV_i32),
+                                                   FORMS(FLOORDIV_u64), FORMS(FLOORDIV_u32)};
+#undef FORMS
 
 static CtStatus report_bounds(const CtWorker *worker, const char *who, CtErr *err) {
   const CtFail *f = &worker->fail;
@@ -393,10 +397,9 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
   const CtFail *f = &worker->fail;
   switch (f->kind) {
     case CT_FAIL_BOUNDS: return report_bounds(worker, who, err);
-    case CT_FAIL_ZERO: {
-      bool is_div = strncmp(op_name(worker->job, f->in), "FLOORDIV", 8) == 0;
-      return ct_fail(err, CT_EINVAL, "%s: the divisor is 0, %s", is_div ? "//" : "%", who);
-    }
+    case CT_FAIL_ZERO:
+      return ct_fail(err, CT_EINVAL, "%s: the divisor is 0, %s",
+                     is_quotient[code_of(worker->job, f->in)->u.op] ? "//" : "%", who);
     case CT_FAIL_ASSERT:
       return ct_fail(err, CT_EINVAL, "assert: %s, %s", worker->job->program->texts[f->off], who);
     case CT_FAIL_STEP: return ct_fail(err, CT_EINVAL, "for: the step is 0, %s", who);

@@ -6,7 +6,7 @@
 #ifndef CT_SIMT_HANDLER_H
 #define CT_SIMT_HANDLER_H
 
-#include "runtime/simt/code/simt_ops.h"
+#include "simt_run.h"
 #include "simt_scalar.h"
 
 #if defined(__clang__)

@@ -58,31 +58,9 @@ static bool has_isa(const char *name) {
 
 /* Those that are the same for every instruction set. */
 static const CtHandler common_handlers[CT_SIMT_OP_COUNT] = {
-    [CT_SIMT_SHFL] = ct_simt_shfl,
-    [CT_SIMT_VOTE] = ct_simt_vote,
-    [CT_SIMT_ATOMIC] = ct_simt_atomic,
-    [CT_SIMT_FENCE] = ct_simt_fence,
-    [CT_SIMT_PRINT_ARG] = ct_simt_print_arg,
-    [CT_SIMT_PRINT] = ct_simt_printf,
-    [CT_SIMT_ASSERT] = ct_simt_assert,
-    [CT_SIMT_WITHIN] = ct_simt_within,
-    [CT_SIMT_CLOCK] = ct_simt_clock,
-    [CT_SIMT_GUARD] = ct_simt_tile_guard,
-    [CT_SIMT_TILE] = ct_simt_tile_slow,
-    [CT_SIMT_MBAR] = ct_simt_mbar,
-    [CT_SIMT_NAMED] = ct_simt_named,
-    [CT_SIMT_ELECT] = ct_simt_elect,
-    [CT_SIMT_SETMAXNREG] = ct_simt_setmaxnreg,
-    [CT_SIMT_WGMMA_COMMIT] = ct_simt_wgmma_commit,
-    [CT_SIMT_WGMMA_WAIT] = ct_simt_wgmma_wait,
-    [CT_SIMT_WARP_COPY] = ct_simt_warp_copy,
-    [CT_SIMT_CLUSTER_ARRIVE] = ct_simt_cluster_arrive,
-    [CT_SIMT_CLUSTER_WAIT] = ct_simt_cluster_wait,
-    [CT_SIMT_EACH] = ct_simt_each,
-    [CT_SIMT_TMA_NUMBER] = ct_simt_tma_number,
-    [CT_SIMT_TMA_LANES] = ct_simt_tma_lanes,
-    [CT_SIMT_TMA] = ct_simt_tma,
-    [CT_SIMT_TMA_ORDER] = ct_simt_tma_order,
+#define X(name, ...) [CT_SIMT_##name] = ct_simt_do_##name,
+#include "runtime/simt/code/simt_common.def"
+#undef X
 };
 
 static void take_handlers(CtHandler *to, const CtHandler *part) {

@@ -1,7 +1,7 @@
 /* simt_lanes.c: copies and fills of the CPU engine whose lanes are not all active, or whose elements are
    kept out by guards, chosen by copy_if or swizzled: an element at a time for all lanes. What this does
    not cover, and every failure, is left to simt_slow.c, which then begins anew. */
-#include "runtime/simt/code/simt_ops.h"
+#include "simt_run.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
-/* simt_memory.c: handlers of the CPU engine's loads and stores: of one element for all lanes, and of
-   elements that are as wide as their lanes, or a bit of a mask. */
+/* simt_memory.c: handlers of the CPU engine's loads and stores: of one element for all lanes; of elements,
+   as wide as their lanes or narrow ones in lanes of 4 bytes; of bools, which are bits of a mask. */
 #include "simt_memory.h"
 
 #define LOAD_U(t, T, PUT)                                                                          \
   HANDLER(LOAD_##t##_u) {                                                                          \
-    const CtMem *m = &w->mem[buf_of(in)];                                                          \
+    const CtMem *m = &w->mem[ct_in_buf(in)];                                                       \
     int64_t off = wrapped(in, scalar_base(in, w));                                                 \
     if ((uint64_t)off >= (uint64_t)m->n) {                                                         \
-      return ct_simt_fail_bounds(w, in, ct_first_lane(w->mask), buf_of(in), off, false);           \
+      return ct_simt_fail_bounds(w, in, ct_first_lane(w->mask), ct_in_buf(in), off, false);        \
     }                                                                                              \
     T v;                                                                                           \
     memcpy(&v, m->ptr + off * (int64_t)sizeof v, sizeof v);                                        \
@@ -22,226 +22,165 @@ LOAD_U(b, uint8_t, SCALAR(in->d)->i = v != 0)
 LOAD_U(u16, uint16_t, SCALAR(in->d)->i = v)
 LOAD_U(u8, uint8_t, SCALAR(in->d)->i = v)
 
-/* The general path: every active lane checked, then moved. Inlined where `bytes` is known. */
-ALWAYS_INLINE const CtIn *load_lanes(const CtIn *in, CtWarp *w, size_t bytes,
-                                     const int64_t off[CT_LANES]) {
-  const CtMem *m = &w->mem[buf_of(in)];
-  char *d = CT_AT(char, w, in->d);
-  int bad = find_outside(w, m, off);
-  if (bad >= 0) {
-    return ct_simt_fail_bounds(w, in, bad, buf_of(in), off[bad], false);
-  }
-  if (w->mask == CT_ALL_LANES && is_run(m, off)) {
-    memcpy(d, m->ptr + off[0] * (int64_t)bytes, bytes * CT_LANES);
-    return in + 1;
-  }
-  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
-    int lane = ct_first_lane(rest);
-    memcpy(d + (size_t)lane * bytes, address(m, off[lane], lane), bytes);
-  }
-  return in + 1;
-}
-static const CtIn *load_mask(const CtIn *in, CtWarp *w, const int64_t off[CT_LANES]) {
-  const CtMem *m = &w->mem[buf_of(in)];
-  int bad = find_outside(w, m, off);
-  if (bad >= 0) {
-    return ct_simt_fail_bounds(w, in, bad, buf_of(in), off[bad], false);
-  }
-  uint32_t bits = 0;
-  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
-    int lane = ct_first_lane(rest);
-    bits |= *address(m, off[lane], lane) != 0 ? lane_bits[lane] : 0;
-  }
-  MASK(in->d) = bits;
-  return in + 1;
-}
-ALWAYS_INLINE const CtIn *store_lanes(const CtIn *in, CtWarp *w, size_t bytes,
-                                      const int64_t off[CT_LANES]) {
-  const CtMem *m = &w->mem[buf_of(in)];
-  const char *d = CT_AT(char, w, in->d);
-  int bad = find_outside(w, m, off);
-  if (bad >= 0) {
-    return ct_simt_fail_bounds(w, in, bad, buf_of(in), off[bad], true);
-  }
-  if (w->mask == CT_ALL_LANES && is_run(m, off)) {
-    memcpy(m->ptr + off[0] * (int64_t)bytes, d, bytes * CT_LANES);
-    return in + 1;
-  }
-  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
-    int lane = ct_first_lane(rest);
-    memcpy(address(m, off[lane], lane), d + (size_t)lane * bytes, bytes);
-  }
-  return in + 1;
-}
-static const CtIn *store_mask(const CtIn *in, CtWarp *w, const int64_t off[CT_LANES]) {
-  const CtMem *m = &w->mem[buf_of(in)];
-  uint32_t bits = MASK(in->d);
-  int bad = find_outside(w, m, off);
-  if (bad >= 0) {
-    return ct_simt_fail_bounds(w, in, bad, buf_of(in), off[bad], true);
-  }
-  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
-    int lane = ct_first_lane(rest);
-    *address(m, off[lane], lane) = (bits & lane_bits[lane]) != 0;
-  }
-  return in + 1;
-}
-
-/* Out of line: the handlers that seldom come here are then cheap to enter. */
-#define CHECKED_P(bytes)                                                                           \
-  static __attribute__((noinline)) const CtIn *load_checked_##bytes(const CtIn *in, CtWarp *w) {   \
-    int64_t off[CT_LANES];                                                                         \
-    offsets_p(in, w, off);                                                                         \
-    return load_lanes(in, w, bytes, off);                                                          \
-  }                                                                                                \
-  static __attribute__((noinline)) const CtIn *store_checked_##bytes(const CtIn *in, CtWarp *w) {  \
-    int64_t off[CT_LANES];                                                                         \
-    offsets_p(in, w, off);                                                                         \
-    return store_lanes(in, w, bytes, off);                                                         \
-  }
-CHECKED_P(4)
-CHECKED_P(8)
-
-/* All lanes' elements are inside: no check, and no mask, as reading harms nothing. */
-#define LOAD_P(bytes, T)                                                                           \
-  HANDLER(LOAD_##bytes##_p) {                                                                      \
-    const CtPattern *p = CT_AT(CtPattern, w, in->b);                                               \
-    const CtMem *m = &w->mem[buf_of(in)];                                                          \
-    int64_t base = scalar_base(in, w);                                                             \
-    T *d = CT_AT(T, w, in->d);                                                                     \
-    if (!is_inside(p, base, m->n)) {                                                               \
-      return load_checked_##bytes(in, w);                                                          \
-    }                                                                                              \
-    const T *s = (const T *)(const void *)m->ptr + base;                                           \
-    if (p->kind[5] == CT_CONTIGUOUS) {                                                             \
-      memcpy(d, s + p->pos[0], bytes * CT_LANES);                                                  \
-    } else if (p->kind[4] == CT_CONTIGUOUS) {                                                      \
-      for (int c = 0; c < CT_LANES; c += 16) {                                                     \
-        memcpy(d + c, s + p->pos[c], bytes * 16);                                                  \
-      }                                                                                            \
-    } else if (p->kind[3] == CT_CONTIGUOUS) {                                                      \
-      for (int c = 0; c < CT_LANES; c += 8) {                                                      \
-        memcpy(d + c, s + p->pos[c], bytes * 8);                                                   \
-      }                                                                                            \
-    } else if (p->kind[3] == CT_SAME) {                                                            \
-      for (int c = 0; c < CT_LANES; c += 8) {                                                      \
-        T v = s[p->pos[c]];                                                                        \
-        for (int i = 0; i < 8; i++) {                                                              \
-          d[c + i] = v;                                                                            \
-        }                                                                                          \
-      }                                                                                            \
-    } else {                                                                                       \
-      for (int i = 0; i < CT_LANES; i++) {                                                         \
-        d[i] = s[p->pos[i]];                                                                       \
-      }                                                                                            \
-    }                                                                                              \
-    return in + 1;                                                                                 \
-  }                                                                                                \
-  HANDLER(STORE_##bytes##_p) {                                                                     \
-    const CtPattern *p = CT_AT(CtPattern, w, in->b);                                               \
-    const CtMem *m = &w->mem[buf_of(in)];                                                          \
-    int64_t base = scalar_base(in, w);                                                             \
-    const T *d = CT_AT(T, w, in->d);                                                               \
-    if (w->mask != CT_ALL_LANES || !is_inside(p, base, m->n)) {                                    \
-      return store_checked_##bytes(in, w);                                                         \
-    }                                                                                              \
-    T *s = (T *)(void *)m->ptr + base;                                                             \
-    if (p->kind[5] == CT_CONTIGUOUS) {                                                             \
-      memcpy(s + p->pos[0], d, bytes * CT_LANES);                                                  \
-    } else if (p->kind[3] == CT_CONTIGUOUS) {                                                      \
-      for (int c = 0; c < CT_LANES; c += 8) {                                                      \
-        memcpy(s + p->pos[c], d + c, bytes * 8);                                                   \
-      }                                                                                            \
-    } else {                                                                                       \
-      for (int i = 0; i < CT_LANES; i++) {                                                         \
-        s[p->pos[i]] = d[i];                                                                       \
-      }                                                                                            \
-    }                                                                                              \
-    return in + 1;                                                                                 \
-  }
 /* Elements are only moved; may_alias makes it right for floats too. */
+typedef uint8_t __attribute__((may_alias)) Word1;
+typedef uint16_t __attribute__((may_alias)) Word2;
 typedef uint32_t __attribute__((may_alias)) Word4;
 typedef uint64_t __attribute__((may_alias)) Word8;
-LOAD_P(4, Word4)
-LOAD_P(8, Word8)
 
-HANDLER(LOAD_1_p) {
-  int64_t off[CT_LANES];
-  offsets_p(in, w, off);
-  return load_mask(in, w, off);
-}
-HANDLER(STORE_1_p) {
-  int64_t off[CT_LANES];
-  offsets_p(in, w, off);
-  return store_mask(in, w, off);
-}
-
-#define LOAD_V(t)                                                                                  \
-  HANDLER(LOAD_4_##t) {                                                                            \
-    int64_t off[CT_LANES];                                                                         \
-    offsets_##t(in, w, off);                                                                       \
-    return load_lanes(in, w, 4, off);                                                              \
-  }                                                                                                \
-  HANDLER(LOAD_8_##t) {                                                                            \
-    int64_t off[CT_LANES];                                                                         \
-    offsets_##t(in, w, off);                                                                       \
-    return load_lanes(in, w, 8, off);                                                              \
-  }                                                                                                \
-  HANDLER(LOAD_1_##t) {                                                                            \
-    int64_t off[CT_LANES];                                                                         \
-    offsets_##t(in, w, off);                                                                       \
-    return load_mask(in, w, off);                                                                  \
-  }                                                                                                \
-  HANDLER(STORE_4_##t) {                                                                           \
-    int64_t off[CT_LANES];                                                                         \
-    offsets_##t(in, w, off);                                                                       \
-    return store_lanes(in, w, 4, off);                                                             \
-  }                                                                                                \
-  HANDLER(STORE_8_##t) {                                                                           \
-    int64_t off[CT_LANES];                                                                         \
-    offsets_##t(in, w, off);                                                                       \
-    return store_lanes(in, w, 8, off);                                                             \
-  }                                                                                                \
-  HANDLER(STORE_1_##t) {                                                                           \
-    int64_t off[CT_LANES];                                                                         \
-    offsets_##t(in, w, off);                                                                       \
-    return store_mask(in, w, off);                                                                 \
+/* What an access finds out first: an active lane that is outside has failed. */
+#define CHECK_LANES(is_write)                                                                      \
+  const CtMem *m = &w->mem[ct_in_buf(in)];                                                         \
+  int bad = find_outside(w, m, off);                                                               \
+  if (bad >= 0) {                                                                                  \
+    return ct_simt_fail_bounds(w, in, bad, ct_in_buf(in), off[bad], is_write);                     \
   }
-LOAD_V(i32)
-LOAD_V(i64)
+#define EACH_LANE                                                                                  \
+  for (uint32_t rest = w->mask, lane; rest != 0 && (lane = (uint32_t)ct_first_lane(rest), true);   \
+       rest &= rest - 1)
+#define CHUNKS(n)                                                                                  \
+  for (int c = 0; c < CT_LANES; c += (n))                                                          \
+    for (int i = 0; i < (n); i++)
 
-#define ROW(bytes, T)                                                                              \
-  HANDLER(LOAD_##bytes##_r) {                                                                      \
-    int64_t off;                                                                                   \
-    const char *s = row(in, w, &off);                                                              \
-    if (s == NULL) {                                                                               \
-      return ct_simt_fail_bounds(w, in, ct_first_lane(w->mask), buf_of(in), off, false);           \
+/* --- by element: elements E in lanes of L ------------------------------------------------------------ */
+
+/* The general path: every active lane checked, then moved. Out of line, so that the handlers that seldom
+   come here are cheap to enter. All lanes' elements inside: no check, and no mask, as reading harms
+   nothing. */
+#define MEMORY(size, E, L)                                                                         \
+  ALWAYS_INLINE const CtIn *load_lanes_##size(const CtIn *in, CtWarp *w, const int64_t *off) {     \
+    L *d = CT_AT(L, w, in->d);                                                                     \
+    CHECK_LANES(false)                                                                             \
+    if (w->mask == CT_ALL_LANES && is_run(m, off)) {                                               \
+      const E *s = (const E *)(const void *)m->ptr + off[0];                                       \
+      LANES { d[i] = s[i]; }                                                                       \
+      return in + 1;                                                                               \
     }                                                                                              \
-    memcpy(CT_AT(char, w, in->d), s, bytes *CT_LANES);                                             \
+    EACH_LANE { d[lane] = *(const E *)(const void *)address(m, off[lane], (int)lane); }            \
     return in + 1;                                                                                 \
   }                                                                                                \
-  HANDLER(STORE_##bytes##_r) {                                                                     \
+  ALWAYS_INLINE const CtIn *store_lanes_##size(const CtIn *in, CtWarp *w, const int64_t *off) {    \
+    const L *d = CT_AT(L, w, in->d);                                                               \
+    CHECK_LANES(true)                                                                              \
+    if (w->mask == CT_ALL_LANES && is_run(m, off)) {                                               \
+      E *s = (E *)(void *)m->ptr + off[0];                                                         \
+      LANES { s[i] = (E)d[i]; }                                                                    \
+      return in + 1;                                                                               \
+    }                                                                                              \
+    EACH_LANE { *(E *)(void *)address(m, off[lane], (int)lane) = (E)d[lane]; }                     \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  static __attribute__((noinline)) const CtIn *load_checked_##size(const CtIn *in, CtWarp *w) {    \
+    int64_t off[CT_LANES];                                                                         \
+    offsets_p(in, w, off);                                                                         \
+    return load_lanes_##size(in, w, off);                                                          \
+  }                                                                                                \
+  static __attribute__((noinline)) const CtIn *store_checked_##size(const CtIn *in, CtWarp *w) {   \
+    int64_t off[CT_LANES];                                                                         \
+    offsets_p(in, w, off);                                                                         \
+    return store_lanes_##size(in, w, off);                                                         \
+  }                                                                                                \
+  HANDLER(LOAD_##size##_p) {                                                                       \
+    const CtPattern *p = CT_AT(CtPattern, w, in->b);                                               \
+    const CtMem *m = &w->mem[ct_in_buf(in)];                                                       \
+    int64_t base = scalar_base(in, w);                                                             \
+    L *d = CT_AT(L, w, in->d);                                                                     \
+    if (!is_inside(p, base, m->n)) {                                                               \
+      return load_checked_##size(in, w);                                                           \
+    }                                                                                              \
+    const E *s = (const E *)(const void *)m->ptr + base;                                           \
+    if (p->kind[5] == CT_CONTIGUOUS) {                                                             \
+      s += p->pos[0];                                                                              \
+      LANES { d[i] = s[i]; }                                                                       \
+    } else if (p->kind[4] == CT_CONTIGUOUS) {                                                      \
+      CHUNKS(16) { d[c + i] = s[p->pos[c] + i]; }                                                  \
+    } else if (p->kind[3] == CT_CONTIGUOUS) {                                                      \
+      CHUNKS(8) { d[c + i] = s[p->pos[c] + i]; }                                                   \
+    } else if (p->kind[3] == CT_SAME) {                                                            \
+      CHUNKS(8) { d[c + i] = s[p->pos[c]]; }                                                       \
+    } else {                                                                                       \
+      CHUNKS(CT_LANES) { d[i] = s[p->pos[i]]; }                                                    \
+    }                                                                                              \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  HANDLER(STORE_##size##_p) {                                                                      \
+    const CtPattern *p = CT_AT(CtPattern, w, in->b);                                               \
+    const CtMem *m = &w->mem[ct_in_buf(in)];                                                       \
+    int64_t base = scalar_base(in, w);                                                             \
+    const L *d = CT_AT(L, w, in->d);                                                               \
+    if (w->mask != CT_ALL_LANES || !is_inside(p, base, m->n)) {                                    \
+      return store_checked_##size(in, w);                                                          \
+    }                                                                                              \
+    E *s = (E *)(void *)m->ptr + base;                                                             \
+    if (p->kind[5] == CT_CONTIGUOUS) {                                                             \
+      s += p->pos[0];                                                                              \
+      LANES { s[i] = (E)d[i]; }                                                                    \
+    } else if (p->kind[3] == CT_CONTIGUOUS) {                                                      \
+      CHUNKS(8) { s[p->pos[c] + i] = (E)d[c + i]; }                                                \
+    } else {                                                                                       \
+      CHUNKS(CT_LANES) { s[p->pos[i]] = (E)d[i]; }                                                 \
+    }                                                                                              \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  HANDLER(LOAD_##size##_r) {                                                                       \
     int64_t off;                                                                                   \
-    T *d = (T *)(void *)row(in, w, &off);                                                          \
-    const T *s = CT_AT(T, w, in->d);                                                               \
+    const E *s = (const E *)(const void *)row(in, w, &off);                                        \
+    L *d = CT_AT(L, w, in->d);                                                                     \
+    if (s == NULL) {                                                                               \
+      return fail_row(in, w, off, false);                                                          \
+    }                                                                                              \
+    LANES { d[i] = s[i]; }                                                                         \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  HANDLER(STORE_##size##_r) {                                                                      \
+    int64_t off;                                                                                   \
+    E *d = (E *)(void *)row(in, w, &off);                                                          \
+    const L *s = CT_AT(L, w, in->d);                                                               \
     uint32_t m = w->mask;                                                                          \
     if (d == NULL) {                                                                               \
-      return ct_simt_fail_bounds(w, in, ct_first_lane(m), buf_of(in), off, true);                  \
+      return fail_row(in, w, off, true);                                                           \
     }                                                                                              \
     LANES {                                                                                        \
-      T x = s[i], y = d[i];                                                                        \
+      E x = (E)s[i], y = d[i];                                                                     \
       d[i] = (m & lane_bits[i]) != 0 ? x : y;                                                      \
     }                                                                                              \
     return in + 1;                                                                                 \
   }
-ROW(4, Word4)
-ROW(8, Word8)
+MEMORY(u8, Word1, Word4)
+MEMORY(u16, Word2, Word4)
+MEMORY(4, Word4, Word4)
+MEMORY(8, Word8, Word8)
 
+/* --- bools: bytes in memory, bits of a mask in slots -------------------------------------------------- */
+
+static const CtIn *load_lanes_1(const CtIn *in, CtWarp *w, const int64_t *off) {
+  uint32_t bits = 0;
+  CHECK_LANES(false)
+  EACH_LANE { bits |= *address(m, off[lane], (int)lane) != 0 ? lane_bits[lane] : 0; }
+  MASK(in->d) = bits;
+  return in + 1;
+}
+static const CtIn *store_lanes_1(const CtIn *in, CtWarp *w, const int64_t *off) {
+  uint32_t bits = MASK(in->d);
+  CHECK_LANES(true)
+  EACH_LANE { *address(m, off[lane], (int)lane) = (bits & lane_bits[lane]) != 0; }
+  return in + 1;
+}
+HANDLER(LOAD_1_p) {
+  int64_t off[CT_LANES];
+  offsets_p(in, w, off);
+  return load_lanes_1(in, w, off);
+}
+HANDLER(STORE_1_p) {
+  int64_t off[CT_LANES];
+  offsets_p(in, w, off);
+  return store_lanes_1(in, w, off);
+}
 HANDLER(LOAD_1_r) {
   int64_t off;
   const char *s = row(in, w, &off);
   if (s == NULL) {
-    return ct_simt_fail_bounds(w, in, ct_first_lane(w->mask), buf_of(in), off, false);
+    return fail_row(in, w, off, false);
   }
   uint32_t bits = 0;
   LANES { bits |= s[i] != 0 ? lane_bits[i] : 0; }
@@ -252,7 +191,7 @@ HANDLER(STORE_1_r) {
   int64_t off;
   char *d = row(in, w, &off);
   if (d == NULL) {
-    return ct_simt_fail_bounds(w, in, ct_first_lane(w->mask), buf_of(in), off, true);
+    return fail_row(in, w, off, true);
   }
   uint32_t bits = MASK(in->d), m = w->mask;
   for (int i = 0; i < CT_LANES; i++) {
@@ -261,8 +200,32 @@ HANDLER(STORE_1_r) {
   return in + 1;
 }
 
+/* --- by lanes of offsets ------------------------------------------------------------------------------- */
+
+#define BY_LANES(n, t)                                                                             \
+  HANDLER(LOAD_##n##_##t) {                                                                        \
+    int64_t off[CT_LANES];                                                                         \
+    offsets_##t(in, w, off);                                                                       \
+    return load_lanes_##n(in, w, off);                                                             \
+  }                                                                                                \
+  HANDLER(STORE_##n##_##t) {                                                                       \
+    int64_t off[CT_LANES];                                                                         \
+    offsets_##t(in, w, off);                                                                       \
+    return store_lanes_##n(in, w, off);                                                            \
+  }
+BY_LANES(1, i32)
+BY_LANES(u8, i32)
+BY_LANES(u16, i32)
+BY_LANES(4, i32)
+BY_LANES(8, i32)
+BY_LANES(1, i64)
+BY_LANES(u8, i64)
+BY_LANES(u16, i64)
+BY_LANES(4, i64)
+BY_LANES(8, i64)
+
 const CtHandler CT_SIMT_TABLE(memory)[CT_SIMT_OP_COUNT] = {
-#define X(name, roles) [CT_SIMT_##name] = name,
+#define X(name, ...) [CT_SIMT_##name] = name,
 #include "runtime/simt/code/simt_memory.def"
 #undef X
 };

@@ -6,11 +6,8 @@
 
 #include "simt_handler.h"
 
-/* The instruction's buffer number carries a flag in its top bit: offsets wrap around at 32 bits. */
-enum { WRAPS = 31 };
-static inline uint32_t buf_of(const CtIn *in) { return in->c & ~(1u << WRAPS); }
 static inline int64_t wrapped(const CtIn *in, int64_t off) {
-  return in->c >> WRAPS != 0 ? CAST_i32_i64(off) : off;
+  return ct_in_wraps(in) ? CAST_i32_i64(off) : off;
 }
 static inline int64_t scalar_base(const CtIn *in, CtWarp *w) {
   return ADD_i64(SCALAR(in->a)->i, in->imm);
@@ -60,9 +57,13 @@ static inline char *address(const CtMem *m, int64_t off, int lane) {
 
 /* A row of registers: element `off` of every lane. NULL when outside. */
 static inline char *row(const CtIn *in, CtWarp *w, int64_t *off) {
-  const CtMem *m = &w->mem[buf_of(in)];
+  const CtMem *m = &w->mem[ct_in_buf(in)];
   *off = wrapped(in, scalar_base(in, w));
   return (uint64_t)*off < (uint64_t)m->n ? m->ptr + *off * (int64_t)m->elem_bytes : NULL;
+}
+
+static inline const CtIn *fail_row(const CtIn *in, CtWarp *w, int64_t off, bool is_write) {
+  return ct_simt_fail_bounds(w, in, ct_first_lane(w->mask), ct_in_buf(in), off, is_write);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* simt_message.c: printf and assert of threads on the CPU engine. Each worker keeps what its threads
    print; at the end of the launch it is put in the order of blocks and threads. */
-#include "runtime/simt/code/simt_ops.h"
+#include "simt_run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static uint64_t word_of(CtDtype type, const CtWarp *w, uint32_t at, int lane) {
   }
 }
 
-const CtIn *ct_simt_print_arg(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_PRINT_ARG(const CtIn *in, CtWarp *w) {
   CtPrinter *p = lock_printer(w->worker);
   int64_t i = in->imm >> 8;
   CtDtype type = (CtDtype)(in->imm & 0xff);
@@ -74,7 +74,7 @@ static bool add_line(const CtWorker *k, CtPrinter *p, const char *format, const 
   return true;
 }
 
-const CtIn *ct_simt_printf(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_PRINT(const CtIn *in, CtWarp *w) {
   CtWorker *k = w->worker;
   CtPrinter *p = lock_printer(k);
   const char *format = k->job->program->texts[in->imm];
@@ -87,12 +87,12 @@ const CtIn *ct_simt_printf(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
-const CtIn *ct_simt_within(const CtIn *in, CtWarp *w) { /* for those who watch */
+const CtIn *ct_simt_do_WITHIN(const CtIn *in, CtWarp *w) { /* for those who watch */
   (void)w;
   return in + 1;
 }
 
-const CtIn *ct_simt_assert(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_ASSERT(const CtIn *in, CtWarp *w) {
   uint32_t failed = w->mask & ~*CT_AT(uint32_t, w, in->d);
   if (failed != 0) {
     w->worker->fail = (CtFail){

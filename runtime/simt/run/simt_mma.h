@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "simt_narrow.h"
-#include "runtime/simt/code/simt_ops.h"
+#include "simt_run.h"
 #include "simt_vec.h"
 
 /* --- loading and storing lanes --------------------------------------------------------------------- */

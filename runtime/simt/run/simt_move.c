@@ -3,7 +3,7 @@
    some, then each lane takes its own. It needs no instruction set of its own. */
 #include <string.h>
 
-#include "runtime/simt/code/simt_ops.h"
+#include "simt_run.h"
 
 /* Elements [0, n) of atom `atom` of one lane, to or from 16 bytes; false after reporting one outside. */
 typedef struct Side {
@@ -88,7 +88,7 @@ static void permute(const CtMove *m, size_t bytes, const char *from, char *to) {
   }
 }
 
-const CtIn *ct_simt_warp_copy(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_WARP_COPY(const CtIn *in, CtWarp *w) {
   const CtSimtProgram *p = w->worker->job->program;
   const CtTileOp *t = &p->tiles[in->imm];
   const CtMove *m = t->move;

@@ -163,13 +163,13 @@ HANDLER(PATTERN_i64) {
 }
 HANDLER(TABLE) {
   const CtTileMode *m = &w->worker->job->program->modes[in->imm];
-  ct_simt_table_fill(w, m, CT_AT(CtTable, w, in->d));
+  ct_table_fill(w, m, CT_AT(CtTable, w, in->d));
   return in + 1;
 }
 
 const CtHandler CT_SIMT_TABLE(moves)[CT_SIMT_OP_COUNT] = {
 #define SET_s MOVE_s
-#define X(name, roles) [CT_SIMT_##name] = name,
+#define X(name, ...) [CT_SIMT_##name] = name,
 #include "runtime/simt/code/simt_moves.def"
 #undef X
 };

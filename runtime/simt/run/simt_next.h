@@ -2,7 +2,7 @@
 #ifndef CT_SIMT_NEXT_H
 #define CT_SIMT_NEXT_H
 
-#include "runtime/simt/code/simt_ops.h"
+#include "simt_run.h"
 
 /* True to go on with the next turn. Else *out is the next instruction, NULL when the launch stops. */
 static inline bool ct_simt_next(const CtIn *in, CtWarp *w, const CtIn **out) {

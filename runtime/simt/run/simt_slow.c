@@ -1,7 +1,7 @@
 /* simt_slow.c: the parts of the CPU engine's handlers that need no speed: classification of address
    patterns and tables of offsets (once per launch and warp), and the general path of tile operations:
    lane by lane, element by element, every access checked. */
-#include "runtime/simt/code/simt_ops.h"
+#include "simt_run.h"
 
 #include <math.h>
 #include <string.h>
@@ -47,46 +47,12 @@ void ct_simt_pattern_i32(const int32_t *lanes, CtPattern *p) {
   ct_simt_pattern_i64(wide, p);
 }
 
-/* The number that a reference stands for, in one lane. */
-static int64_t value_of(const CtWarp *w, CtRef r, int lane) {
-  switch (r.kind) {
-    case CT_REF_STATIC: return r.v;
-    case CT_REF_SCALAR: return CT_CAT(CtScalar, w, r.v)->i;
-    case CT_REF_LANES_i32: return CT_CAT(int32_t, w, r.v)[lane];
-    case CT_REF_LANES_i64: return CT_CAT(int64_t, w, r.v)[lane];
-  }
-  CT_UNREACHABLE();
-}
-
-/* Offset of element e of a mode: the linear coordinate split over the leaves, the last one not
-   reduced. */
-static int64_t leaf_offset(const CtWarp *w, const CtTileMode *m, int lane, int64_t e) {
-  int64_t off = 0;
-  for (uint32_t i = 0; i < m->n_leaves; i++) {
-    int64_t extent = value_of(w, m->leaves[i].extent, lane);
-    int64_t crd = i + 1 < m->n_leaves && extent > 0 ? e % extent : e;
-    e = extent > 0 ? e / extent : 0;
-    off = ADD_i64(off, MUL_i64(crd, value_of(w, m->leaves[i].stride, lane)));
-  }
-  return off;
-}
-
-void ct_simt_table_fill(const CtWarp *w, const CtTileMode *m, CtTable *t) {
-  t->lo = INT64_MAX;
-  t->hi = INT64_MIN;
-  for (int64_t e = 0; e < m->n; e++) {
-    t->off[e] = leaf_offset(w, m, 0, e);
-    t->lo = ct_min(t->lo, t->off[e]);
-    t->hi = ct_max(t->hi, t->off[e]);
-  }
-}
-
 /* --- tile operations, the general path -------------------------------------------------------------- */
 
 /* Where element (0, 0) of a lane is. */
 int64_t ct_simt_arg_base(const CtWarp *w, const CtTileArg *arg, int lane) {
   if (arg->lanes.kind != CT_REF_STATIC) {
-    return value_of(w, arg->lanes, lane);
+    return ct_ref_value(w, arg->lanes, lane);
   }
   int64_t base = ADD_i64(CT_CAT(CtScalar, w, arg->base)->i, arg->imm);
   return arg->pattern == 0 ? base : ADD_i64(base, CT_CAT(CtPattern, w, arg->pattern)->pos[lane]);
@@ -97,7 +63,7 @@ static int64_t mode_offset(const CtWarp *w, uint32_t mode, int lane, int64_t e) 
   if (m->fixed != NULL) {
     return m->fixed->off[e];
   }
-  return m->table != 0 ? CT_CAT(CtTable, w, m->table)->off[e] : leaf_offset(w, m, lane, e);
+  return m->table != 0 ? CT_CAT(CtTable, w, m->table)->off[e] : ct_mode_offset(w, m, lane, e);
 }
 
 int64_t ct_simt_arg_offset(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j) {
@@ -114,7 +80,7 @@ bool ct_simt_mode_size(const CtWarp *w, uint32_t mode, int lane, int64_t *n) {
   }
   *n = 1;
   for (uint32_t i = 0; i < m->n_leaves; i++) {
-    int64_t extent = value_of(w, m->leaves[i].extent, lane);
+    int64_t extent = ct_ref_value(w, m->leaves[i].extent, lane);
     if (extent < 0 || ct_mul_overflow(*n, extent, n)) {
       return false;
     }
@@ -132,7 +98,7 @@ bool ct_simt_arg_is_inside(const CtWarp *w, const CtTileArg *arg, int lane, int6
     int64_t crd =
         ADD_i64(ct_simt_arg_base(w, &g->at, lane), mode_offset(w, g->at.mode[0], lane, i));
     crd = ADD_i64(crd, mode_offset(w, g->at.mode[1], lane, j));
-    if (crd >= value_of(w, g->bound, lane)) {
+    if (crd >= ct_ref_value(w, g->bound, lane)) {
       return false;
     }
   }
@@ -373,7 +339,7 @@ static void slow_lane(Slow *s) {
   }
 }
 
-const CtIn *ct_simt_tile_slow(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_TILE(const CtIn *in, CtWarp *w) {
   Slow s = {.in = in, .w = w, .t = &w->worker->job->program->tiles[in->imm]};
   if (ct_simt_tile_lanes(in, w)) {
     return in + 1;
@@ -408,7 +374,7 @@ static bool is_whole(const CtWarp *w, const CtTileGuard *g) {
       return false;
     }
   }
-  return (p == NULL || p->lo <= p->hi) && top < value_of(w, g->bound, 0);
+  return (p == NULL || p->lo <= p->hi) && top < ct_ref_value(w, g->bound, 0);
 }
 
 static bool is_whole_arg(const CtWarp *w, const CtTileArg *arg) {
@@ -425,6 +391,6 @@ bool ct_simt_is_whole(const CtIn *in, const CtWarp *w) {
   return is_whole_arg(w, &t->dst) && is_whole_arg(w, &t->a) && is_whole_arg(w, &t->b);
 }
 
-const CtIn *ct_simt_tile_guard(const CtIn *in, CtWarp *w) {
-  return ct_simt_is_whole(in, w) ? in + 1 : ct_simt_tile_slow(in + 1, w);
+const CtIn *ct_simt_do_GUARD(const CtIn *in, CtWarp *w) {
+  return ct_simt_is_whole(in, w) ? in + 1 : ct_simt_do_TILE(in + 1, w);
 }

@@ -6,7 +6,7 @@
    in the same state is stuck as of the number of atomic changes that it saw; what else it wrote it
    wrote before it was stuck for the first time, and that counts as one more change. When all workers
    are stuck as of the same number, nothing will ever change. */
-#include "runtime/simt/code/simt_ops.h"
+#include "simt_run.h"
 
 #include <string.h>
 

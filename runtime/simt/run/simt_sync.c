@@ -204,7 +204,7 @@ static const CtIn *change(const CtIn *in, CtWarp *w, CtMbarImm imm) {
   return in + 1;
 }
 
-const CtIn *ct_simt_mbar(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_MBAR(const CtIn *in, CtWarp *w) {
   const CtMbarImm imm = {.imm = in->imm};
   if (imm.u.op == CT_OP_MBAR_INIT) {
     return init(in, w, imm.u.buf);
@@ -249,7 +249,7 @@ static void note_named(const CtIn *in, CtWarp *w, CtSyncKind kind, int32_t id, b
       .kind = kind, .in = in, .w = w, .lane = ct_first_lane(w->mask), .slot = id, .turns = turns});
 }
 
-const CtIn *ct_simt_named(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_NAMED(const CtIn *in, CtWarp *w) {
   int lane = ct_first_lane(w->mask);
   int32_t id = number_of(in, w);
   uint32_t n_threads = (uint32_t)(in->imm >> 1);
@@ -310,13 +310,13 @@ static void note_groups(const CtIn *in, CtWarp *w, CtSyncKind kind) {
                                   .n = in->imm});
 }
 
-const CtIn *ct_simt_wgmma_commit(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_WGMMA_COMMIT(const CtIn *in, CtWarp *w) {
   w->n_groups++;
   note_groups(in, w, CT_SYNC_COMMIT);
   return in + 1;
 }
 
-const CtIn *ct_simt_wgmma_wait(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_WGMMA_WAIT(const CtIn *in, CtWarp *w) {
   if (w->n_groups > in->imm && !has_come(w, w->n_groups - (uint32_t)in->imm)) {
     return park(in, w);
   }
@@ -326,7 +326,7 @@ const CtIn *ct_simt_wgmma_wait(const CtIn *in, CtWarp *w) {
 
 /* --- roles --------------------------------------------------------------------------------------------- */
 
-const CtIn *ct_simt_elect(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_ELECT(const CtIn *in, CtWarp *w) {
   if (w->mask != w->live) {
     return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_LANES);
   }
@@ -335,7 +335,7 @@ const CtIn *ct_simt_elect(const CtIn *in, CtWarp *w) {
 }
 
 /* A block has the registers that its threads begin with: who wants more waits for others to give theirs. */
-const CtIn *ct_simt_setmaxnreg(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_SETMAXNREG(const CtIn *in, CtWarp *w) {
   if (w->mask != w->live) {
     return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_LANES);
   }

@@ -3,7 +3,7 @@
 #ifndef CT_SIMT_SYNC_H
 #define CT_SIMT_SYNC_H
 
-#include "runtime/simt/code/simt_ops.h"
+#include "simt_run.h"
 
 /* One of them, in 8 bytes. Shared memory begins as UNSET_BYTE, which is no state. */
 typedef struct CtMbar {

@@ -3,10 +3,10 @@
 
    A handler works on all 32 lanes, in chunks of a vector, when every access is inside its buffer;
    what that does not cover (masks, lanes that diverge, an access outside) is done by
-   ct_simt_tile_slow, one element at a time. An operand is seen as a Side: the address of (element e,
+   ct_simt_do_TILE, one element at a time. An operand is seen as a Side: the address of (element e,
    lane i) is base + off[e] * scale + pos[i] elements, for registers as well as for memory. Narrow
    elements that are to be computed with are widened first, into scratch. */
-#include "runtime/simt/code/simt_ops.h"
+#include "simt_run.h"
 
 #include <string.h>
 
@@ -282,14 +282,12 @@ typedef struct Row {
   CtChunkKind kind;
 } Row;
 
-enum { BUF_MASK = 0x7FFFFFFF };
-
 /* From the load of the first element, whose base is given, of one element for all lanes, too; false where one of the n elements may be
    outside. Sums may wrap around: ends inside are exact all the same, as |n * step| is far below 2^63. */
 static inline bool row_at(const CtWarp *w, const CtIn *load, int64_t base, int64_t step, int64_t n,
                           int level, Row *r) {
   const CtPattern *p = load->b == 0 ? &no_lanes : CT_CAT(CtPattern, w, load->b);
-  const CtMem *mem = &w->mem[load->c & BUF_MASK];
+  const CtMem *mem = &w->mem[ct_in_buf(load)];
   uint64_t size = (uint64_t)mem->n, first = (uint64_t)base + (uint64_t)load->imm;
   uint64_t last = first + (uint64_t)((n - 1) * step), lo = (uint64_t)p->lo, hi = (uint64_t)p->hi;
   if (p->lo > p->hi || first + lo >= size || first + hi >= size || last + lo >= size ||
@@ -388,7 +386,7 @@ static const CtIn *WIDEN_4(const CtIn *in, CtWarp *w) {
   const CtTileOp *t = tile_of(in, w);
   Side d, s;
   if (!resolve(w, &t->dst, LEVEL_4, &d) || !resolve(w, &t->a, LEVEL_4, &s)) {
-    return ct_simt_tile_slow(in, w);
+    return ct_simt_do_TILE(in, w);
   }
   int64_t n = mode_of(w, &t->dst, 0)->n;
   for (int c = 0; c < CT_LANES; c += WIDTH_4) {
@@ -409,7 +407,7 @@ enum { RUN = 8, LEVEL_RUN = 3 };
     const CtTileOp *t = tile_of(in, w);                                                            \
     Side d, s;                                                                                     \
     if (!resolve(w, &t->dst, LEVEL_RUN, &d) || !resolve(w, &t->a, LEVEL_RUN, &s)) {                \
-      return ct_simt_tile_slow(in, w);                                                             \
+      return ct_simt_do_TILE(in, w);                                                               \
     }                                                                                              \
     int64_t n = mode_of(w, &t->dst, 0)->n;                                                         \
     bool runs = d.kind == CT_CONTIGUOUS && s.kind == CT_CONTIGUOUS;                                \
@@ -430,7 +428,7 @@ enum { RUN = 8, LEVEL_RUN = 3 };
     const uint32_t *lanes = CT_AT(uint32_t, w, in->d);                                             \
     Side d;                                                                                        \
     if (!resolve(w, &t->dst, LEVEL_RUN, &d)) {                                                     \
-      return ct_simt_tile_slow(in, w);                                                             \
+      return ct_simt_do_TILE(in, w);                                                               \
     }                                                                                              \
     int64_t n = mode_of(w, &t->dst, 0)->n;                                                         \
     T value[CT_LANES];                                                                             \
@@ -476,7 +474,7 @@ static const CtIn *NARROW(const CtIn *in, CtWarp *w) {
   const CtTileOp *t = tile_of(in, w);
   Side d, s;
   if (!resolve(w, &t->dst, 0, &d) || !resolve(w, &t->a, 0, &s)) {
-    return ct_simt_tile_slow(in, w);
+    return ct_simt_do_TILE(in, w);
   }
   int64_t n = mode_of(w, &t->dst, 0)->n;
   switch (t->dtype) {

@@ -129,7 +129,7 @@ static const CtIn *N(GEMM)(const CtIn *in, CtWarp *w) {
   Side a, b, c;
   if (!resolve(w, &t->dst, LEVEL, &c) || c.kind != CT_CONTIGUOUS || !resolve(w, &t->a, LEVEL, &a) ||
       !resolve(w, &t->b, LEVEL, &b)) {
-    return ct_simt_tile_slow(in, w);
+    return ct_simt_do_TILE(in, w);
   }
   Gemm g = {
       .m = mode_of(w, &t->a, 0)->n, .n = mode_of(w, &t->b, 0)->n, .k = mode_of(w, &t->a, 1)->n};

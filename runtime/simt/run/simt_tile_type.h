@@ -18,7 +18,7 @@ static const CtIn *N(COPY)(const CtIn *in, CtWarp *w) {
   const CtTileOp *t = tile_of(in, w);
   Side d, s;
   if (!resolve(w, &t->dst, LEVEL, &d) || !resolve(w, &t->a, LEVEL, &s)) {
-    return ct_simt_tile_slow(in, w);
+    return ct_simt_do_TILE(in, w);
   }
   int64_t n = mode_of(w, &t->dst, 0)->n;
   if (d.kind == CT_CONTIGUOUS) {
@@ -44,7 +44,7 @@ static const CtIn *N(FILL)(const CtIn *in, CtWarp *w) {
   const T *value = CT_AT(T, w, in->d);
   Side d;
   if (!resolve(w, &t->dst, LEVEL, &d)) {
-    return ct_simt_tile_slow(in, w);
+    return ct_simt_do_TILE(in, w);
   }
   int64_t n = mode_of(w, &t->dst, 0)->n;
   for (int64_t e = 0; e < n; e++) {
@@ -62,7 +62,7 @@ static const CtIn *N(AXPBY)(const CtIn *in, CtWarp *w) {
   const T *beta = CT_AT(T, w, in->a);
   Side d, s;
   if (!resolve(w, &t->dst, LEVEL, &d) || !resolve(w, &t->a, LEVEL, &s)) {
-    return ct_simt_tile_slow(in, w);
+    return ct_simt_do_TILE(in, w);
   }
   int64_t n = mode_of(w, &t->dst, 0)->n;
   for (int c = 0; c < CT_LANES; c += WIDTH) {

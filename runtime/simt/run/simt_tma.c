@@ -7,12 +7,12 @@
 #include "simt_sync.h"
 #include "simt_watch.h"
 
-const CtIn *ct_simt_tma_number(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_TMA_NUMBER(const CtIn *in, CtWarp *w) {
   w->worker->tma_numbers[in->imm] = CT_CAT(CtScalar, w, in->a)->i;
   return in + 1;
 }
 
-const CtIn *ct_simt_tma_lanes(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_TMA_LANES(const CtIn *in, CtWarp *w) {
   memcpy(w->worker->tma_lanes[in->imm], CT_CAT(char, w, in->a), sizeof w->worker->tma_lanes[0]);
   return in + 1;
 }
@@ -199,7 +199,7 @@ static bool load_boxes(const CtIn *in, CtWarp *w, const CtSimtTma *t, int lane, 
   return true;
 }
 
-const CtIn *ct_simt_tma(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_TMA(const CtIn *in, CtWarp *w) {
   CtWorker *k = w->worker;
   const CtSimtTma *t = &k->job->program->tmas[in->imm];
   int64_t n = box_size(t);
@@ -232,7 +232,7 @@ const CtIn *ct_simt_tma(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
-const CtIn *ct_simt_tma_order(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_TMA_ORDER(const CtIn *in, CtWarp *w) {
   if (w->mask != 0) {
     ct_simt_note_sync(&(CtSyncNote){.kind = (CtSyncKind)(in->imm & 0xff),
                                     .in = in,

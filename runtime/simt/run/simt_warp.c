@@ -1,7 +1,7 @@
 /* simt_warp.c: handlers of the CPU engine for operations of a warp and for atomic operations. They need
    no instruction set of their own. Blocks run on several threads, so atomic operations are those of the
    C compiler; lanes take turns in order. */
-#include "runtime/simt/code/simt_ops.h"
+#include "simt_run.h"
 
 #include <string.h>
 #include <time.h>
@@ -51,7 +51,7 @@ static void find_sources(CtShfl kind, const int32_t *by, int width, int32_t out[
 }
 
 /* A lane that has ended or never was gives what it held: here the reader's own value. */
-const CtIn *ct_simt_shfl(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_SHFL(const CtIn *in, CtWarp *w) {
   CtShfl kind = (CtShfl)(in->imm & 0xff);
   int width = (int)(in->imm >> 8 & 0xff);
   size_t bytes = (size_t)(in->imm >> 16);
@@ -75,7 +75,7 @@ const CtIn *ct_simt_shfl(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
-const CtIn *ct_simt_vote(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_VOTE(const CtIn *in, CtWarp *w) {
   uint32_t some = *CT_AT(uint32_t, w, in->a) & w->mask;
   CtScalar *d = CT_AT(CtScalar, w, in->d);
   if (w->mask != w->live) {
@@ -89,14 +89,14 @@ const CtIn *ct_simt_vote(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
-const CtIn *ct_simt_clock(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_CLOCK(const CtIn *in, CtWarp *w) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   CT_AT(CtScalar, w, in->d)->i = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
   return in + 1;
 }
 
-const CtIn *ct_simt_fence(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_FENCE(const CtIn *in, CtWarp *w) {
   (void)w;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   return in + 1;
@@ -268,7 +268,7 @@ bool ct_simt_atomic_at(CtOp op, CtDtype dtype, char *at, const void *value) {
   }
 }
 
-const CtIn *ct_simt_atomic(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_do_ATOMIC(const CtIn *in, CtWarp *w) {
   const CtAtomicImm imm = {.imm = in->imm};
   const CtMem *m = &w->mem[imm.u.buf];
   bool changed = false, is_write = imm.u.op != CT_OP_ATOMIC_LOAD;

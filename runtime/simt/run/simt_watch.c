@@ -3,12 +3,6 @@
 
 #include "simt_engine.h"
 
-/* The instruction after one that no lane runs. */
-static const CtIn *skip(const CtIn *in, const CtIn *code) {
-  bool is_dot = code->u.op == CT_SIMT_DOT_f32 || code->u.op == CT_SIMT_DOT_f64;
-  return in + (is_dot ? 3 : 1);
-}
-
 /* Runs an instruction by those lanes that the watcher leaves. */
 static const CtIn *step(const CtIn *in, CtWarp *w, CtHandler handler) {
   const CtSimtJob *job = w->worker->job;
@@ -19,7 +13,7 @@ static const CtIn *step(const CtIn *in, CtWarp *w, CtHandler handler) {
   if (lanes == mask) {
     next = handler(in, w);
   } else if (lanes == 0) {
-    return skip(in, code);
+    return in + ct_in_size(code);
   } else {
     w->mask = lanes;
     next = handler(in, w);
@@ -37,7 +31,7 @@ const CtIn *ct_simt_step(const CtIn *in, CtWarp *w) {
   return step(in, w, job->handlers[in - job->code]);
 }
 static const CtIn *step_guarded(const CtIn *in, CtWarp *w) {
-  return ct_simt_is_whole(in, w) ? in + 1 : step(in + 1, w, ct_simt_tile_slow);
+  return ct_simt_is_whole(in, w) ? in + 1 : step(in + 1, w, ct_simt_do_TILE);
 }
 
 static bool is_wanted(CtSimtWatch *watch, const CtSimtProgram *p, uint32_t i) {
@@ -50,7 +44,7 @@ void ct_simt_watch_code(const CtSimtJob *job, CtIn *code, CtHandler *handlers) {
   CtSimtWatch *watch = job->launch->watch;
   for (uint32_t i = watch->ops->has_prologue ? 0 : p->body; i < p->n_code; i++) {
     handlers[i] = code[i].u.handler;
-    if (p->code[i].u.op == CT_SIMT_GUARD && is_wanted(watch, p, i + 1)) {
+    if (ct_in_is(&p->code[i], CT_INS_GUARD) && is_wanted(watch, p, i + 1)) {
       code[i].u.handler = step_guarded;
     } else if (is_wanted(watch, p, i)) {
       CtHandler own = watch->ops->handler == NULL ? NULL : watch->ops->handler(watch, i);

@@ -7,22 +7,8 @@
 #ifndef CT_SIMT_WATCH_H
 #define CT_SIMT_WATCH_H
 
-#include "runtime/simt/code/simt_access.h"
+#include "runtime/simt/run/simt_access.h"
 
-/* What orders warps, told when it has taken place. */
-typedef enum CtSyncKind {
-  CT_SYNC_INIT,     /* of all mbarriers of a buffer */
-  CT_SYNC_ARRIVE,   /* at an mbarrier */
-  CT_SYNC_COMPLETE, /* bytes have come at one */
-  CT_SYNC_PASS,     /* a wait is over, or a test was true */
-  CT_SYNC_NAMED_ARRIVE,
-  CT_SYNC_NAMED_PASS,
-  CT_SYNC_CLUSTER_ARRIVE,
-  CT_SYNC_CLUSTER_PASS,
-  CT_SYNC_PROXY,  /* what the warp has seen, its agents see from now on */
-  CT_SYNC_COMMIT, /* a group of what an agent of the warp does ends here */
-  CT_SYNC_WAIT    /* all groups of the agent but the last n are complete */
-} CtSyncKind;
 typedef struct CtSyncNote {
   CtSyncKind kind;
   const CtIn *in;

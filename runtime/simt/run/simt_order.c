@@ -7,37 +7,10 @@
    tensors; a loop that reads global memory is taken as a sign that it does not. That order is kept, too,
    where it can be seen: with atomic operations, with loops that may wait, and under a watcher that
    asks for it. */
-#include "runtime/simt/run/simt_watch.h"
+#include "simt_watch.h"
 
 /* MAX_BLOCKS: of a band. When a block fails, those after it in its band are looked at in vain. */
 enum { BAND = 8, MAX_BLOCKS = 1 << 24 };
-
-static bool reads_global(const CtSimtProgram *p, const CtIn *in) {
-  enum { WRAPS = 31 }; /* of field c: see buf_of in simt_memory.h */
-  const char *roles = ct_simt_roles[in->u.op];
-  bool is_load = roles[3] == 'b' && (roles[0] == 'V' || roles[0] == 'S' || roles[0] == 'M');
-  return is_load && p->bufs[in->c & ~(1u << WRAPS)].space == CT_GLOBAL;
-}
-
-static bool is_back_edge(const CtIn *in) {
-  return in->u.op == CT_SIMT_NEXT || in->u.op == CT_SIMT_LANES_NEXT_i32 ||
-         in->u.op == CT_SIMT_LANES_NEXT_i64 || in->u.op == CT_SIMT_AGAIN ||
-         in->u.op == CT_SIMT_NEXT_SUM_f32 || in->u.op == CT_SIMT_NEXT_SUM_f64;
-}
-
-bool ct_simt_has_bands(const CtSimtProgram *p) {
-  uint32_t last_read = 0; /* position + 1 */
-  bool rereads = false;
-  for (uint32_t i = p->body; i < p->n_code; i++) {
-    const CtIn *in = &p->code[i];
-    if (in->u.op == CT_SIMT_ATOMIC || (in->u.op == CT_SIMT_AGAIN && in->imm != CT_SPIN_NOT)) {
-      return false;
-    }
-    last_read = reads_global(p, in) ? i + 1 : last_read;
-    rereads = rereads || (is_back_edge(in) && last_read > i + in->c);
-  }
-  return rereads;
-}
 
 int64_t ct_simt_band(const CtSimtJob *job) {
   const int64_t *grid = job->clusters;

@@ -1,42 +1,29 @@
 /* simt_access.c: what an instruction of the CPU engine accesses; see simt_access.h. */
 #include "simt_access.h"
 
-#include <string.h>
-
-#include "runtime/simt/run/simt_scalar.h"
-
-enum { WRAPS = 31 }; /* of field c: see buf_of in simt_memory.h */
+#include "simt_scalar.h"
 
 static const int64_t no_pos[CT_LANES] = {0};
 
-/* Lanes of offsets are i32 in these, else i64. */
-static const bool has_i32_lanes[CT_SIMT_OP_COUNT] = {
-    [CT_SIMT_LOAD_4_i32] = true,   [CT_SIMT_LOAD_8_i32] = true,  [CT_SIMT_LOAD_1_i32] = true,
-    [CT_SIMT_LOAD_u16_i32] = true, [CT_SIMT_LOAD_u8_i32] = true, [CT_SIMT_STORE_4_i32] = true,
-    [CT_SIMT_STORE_8_i32] = true,  [CT_SIMT_STORE_1_i32] = true, [CT_SIMT_STORE_u16_i32] = true,
-    [CT_SIMT_STORE_u8_i32] = true,
-};
-
 /* All but own_pos, which is large; field by field, which is faster than it looks. */
-static void clear(CtAccess *a, const CtIn *in, CtWarp *w) {
+static void set_operand(CtAccess *a, const CtOperand *operand, const CtIn *in, CtWarp *w) {
   a->in = in;
   a->w = w;
+  a->buf_index = operand->buf;
+  a->buf = &w->worker->job->program->bufs[operand->buf];
+  a->mem = &w->mem[operand->buf];
+  a->role = operand->role;
+  a->reads = operand->reads;
+  a->writes = operand->writes;
   a->mask = w->mask;
   a->vec = 1;
-  a->reads = a->writes = a->is_atomic = a->is_async = a->is_regular = false;
-  a->role = CT_ACCESS_A;
+  a->is_atomic = a->is_async = a->is_regular = false;
   a->agent = CT_AGENT_NONE;
   a->n = a->n_rows = 1;
   a->base = a->lo = a->hi = a->step = 0;
   a->pos = a->rows = a->cols = NULL;
   a->pattern = NULL;
   a->arg = a->pred = NULL;
-}
-
-static void set_buf(CtAccess *a, uint32_t buf) {
-  a->buf_index = buf;
-  a->buf = &a->w->worker->job->program->bufs[buf];
-  a->mem = &a->w->mem[buf];
 }
 
 static bool is_in(int64_t off, int64_t n) { return (uint64_t)off < (uint64_t)n; }
@@ -86,68 +73,48 @@ static void set_pattern(CtAccess *a, int64_t base, const CtPattern *p, bool wrap
   settle_own(a);
 }
 
-/* The instruction's roles are those of simt_ops.def: a scalar and perhaps a pattern, or lanes. */
-static void set_scalar_access(CtAccess *a, const CtIn *code) {
-  const char *roles = ct_simt_roles[code->u.op];
-  bool wraps = code->c >> WRAPS != 0;
-  set_buf(a, code->c & ~(1u << WRAPS));
-  a->writes = roles[0] >= 'a';
-  a->reads = !a->writes;
-  a->role = a->writes ? CT_ACCESS_DST : CT_ACCESS_A;
-  if (roles[1] == 's') {
-    int64_t base = ADD_i64(CT_CAT(CtScalar, a->w, code->a)->i, code->imm);
-    set_pattern(a, base, roles[2] == 'p' ? CT_CAT(CtPattern, a->w, code->b) : NULL, wraps);
-    return;
-  }
+/* Lanes of offsets in a slot. */
+static void settle_lanes(CtAccess *a, uint32_t slot, bool is_i32) {
   for (int i = 0; i < CT_LANES; i++) {
-    a->own_pos[i] = has_i32_lanes[code->u.op] ? CT_CAT(int32_t, a->w, code->b)[i]
-                                              : CT_CAT(int64_t, a->w, code->b)[i];
+    a->own_pos[i] = is_i32 ? CT_CAT(int32_t, a->w, slot)[i] : CT_CAT(int64_t, a->w, slot)[i];
   }
   settle_own(a);
 }
 
-static void set_atomic(CtAccess *a, const CtIn *code) {
-  CtAtomicImm imm = {.imm = code->imm};
-  set_buf(a, imm.u.buf);
-  a->reads = imm.u.op != CT_OP_ATOMIC_STORE;
-  a->writes = imm.u.op != CT_OP_ATOMIC_LOAD;
+/* Of a load or store: a scalar and perhaps a pattern, or lanes. */
+static void settle_address(CtAccess *a, const CtIn *code) {
+  const CtSimtRow *row = ct_in_row(code);
+  if (row->offsets != CT_VOID) {
+    settle_lanes(a, code->b, row->offsets == CT_i32);
+    return;
+  }
+  int64_t base = ADD_i64(CT_CAT(CtScalar, a->w, code->a)->i, code->imm);
+  set_pattern(a, base, row->roles[2] == 'p' ? CT_CAT(CtPattern, a->w, code->b) : NULL,
+              ct_in_wraps(code));
+}
+
+static void settle_atomic(CtAccess *a, const CtIn *code) {
+  const CtAtomicImm imm = {.imm = code->imm};
   a->is_atomic = true;
-  a->role = CT_ACCESS_DST;
   if (imm.u.op == CT_OP_ATOMIC_ADD2) { /* the element and the next */
     a->n = a->n_rows = 2;
     a->step = 1;
   }
-  for (int i = 0; i < CT_LANES; i++) {
-    a->own_pos[i] =
-        imm.u.is_i32 ? CT_CAT(int32_t, a->w, code->a)[i] : CT_CAT(int64_t, a->w, code->a)[i];
-  }
-  settle_own(a);
+  settle_lanes(a, code->a, imm.u.is_i32 != 0);
 }
 
-/* A DOT's loads follow it; fields a and b are the distances to their next elements. */
-static int dot_accesses(const CtIn *code, const CtIn *in, CtWarp *w,
-                        CtAccess out[CT_MAX_ACCESSES]) {
-  const uint32_t steps[2] = {code->a, code->b};
-  for (int i = 0; i < 2; i++) {
-    clear(&out[i], in, w);
-    out[i].n = out[i].n_rows = code->imm;
-    out[i].step = (int32_t)steps[i];
-    set_scalar_access(&out[i], &code[1 + i]);
-    out[i].role = i == 0 ? CT_ACCESS_A : CT_ACCESS_B;
-  }
-  return 2;
+/* Fields a and b of a DOT are the distances to the next elements of its operands. */
+static void settle_row(CtAccess *a, const CtIn *dot, const CtIn *load) {
+  a->n = a->n_rows = dot->imm;
+  a->step = (int32_t)(a->role == CT_ACCESS_A ? dot->a : dot->b);
+  settle_address(a, load);
 }
 
-/* The box of each lane, whose operands were gathered: the same bytes whatever the swizzle. None where one is
-   outside. */
-static int tma_access(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess *a) {
-  const CtSimtTma *t = &w->worker->job->program->tmas[code->imm];
+/* The box of each lane, whose operands were gathered: the same bytes whatever the swizzle. False where one
+   is outside. */
+static bool settle_box(CtAccess *a, const CtSimtTma *t) {
+  const CtWarp *w = a->w;
   const int32_t(*lanes)[CT_LANES] = (const int32_t(*)[CT_LANES])w->worker->tma_lanes;
-  clear(a, in, w);
-  set_buf(a, t->shared);
-  a->writes = !t->is_store;
-  a->reads = t->is_store;
-  a->role = a->writes ? CT_ACCESS_DST : CT_ACCESS_A;
   a->agent = t->is_store ? CT_AGENT_BULK : CT_AGENT_BAR;
   a->bar = t->bar;
   a->bar_slot = lanes[CT_TMA_BAR][ct_first_lane(w->mask)];
@@ -160,8 +127,7 @@ static int tma_access(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess *a) 
     a->own_pos[i] = lanes[CT_TMA_BOX_AT][i];
   }
   settle_own(a);
-  bool has_slot = t->is_store || is_in(a->bar_slot, w->mem[t->bar].n);
-  return a->is_regular && has_slot;
+  return a->is_regular && (t->is_store || is_in(a->bar_slot, w->mem[t->bar].n));
 }
 
 /* --- tile operations ---------------------------------------------------------------------------------- */
@@ -212,12 +178,37 @@ static bool settle_tables(CtAccess *a, bool is_whole) {
          is_in(a->hi, a->mem->n);
 }
 
+/* Tiles of shared memory are read for all lanes; sums, where it adds to them. */
+static void set_wgmma(CtAccess *a, const CtIn *code) {
+  if (a->buf->space == CT_SHARED) {
+    a->mask &= 0 - a->mask;
+    a->agent = CT_AGENT_WGMMA;
+  } else if (a->writes) {
+    a->reads = (*CT_CAT(uint32_t, a->w, code->a) & a->w->mask) != 0;
+  }
+}
+
+/* What a tile operation says of how an operand is accessed. */
+static void set_tile(CtAccess *a, const CtTileOp *t, const CtIn *code) {
+  if (t->move != NULL) {
+    a->mask &= a->writes ? t->move->writers : t->move->readers;
+    a->vec = a->buf->space == CT_REGISTER ? 1 : t->width[0].vec;
+  }
+  if (t->op == CT_OP_WGMMA) {
+    set_wgmma(a, code);
+  }
+  if (t->op == CT_OP_COPY && a->role != CT_ACCESS_B) {
+    bool is_if = t->b.buf != 0;
+    a->vec = t->vec;
+    a->is_async = t->async;
+    a->pred = is_if && !(t->zero_fill && a->writes) ? &t->b : NULL;
+  }
+}
+
 /* is_whole: its guards let all elements through. False: an extent is not valid. */
-static bool set_tile_access(CtAccess *a, const CtTileArg *arg, CtAccessRole role, bool is_whole) {
+static bool settle_tile(CtAccess *a, const CtTileArg *arg, bool is_whole) {
   int64_t n_cols;
   a->arg = arg;
-  a->role = role;
-  set_buf(a, arg->buf);
   if (!mode_size(a, 0, &a->n_rows) || !mode_size(a, 1, &n_cols) ||
       ct_mul_overflow(a->n_rows, n_cols, &a->n)) {
     return false;
@@ -226,46 +217,15 @@ static bool set_tile_access(CtAccess *a, const CtTileArg *arg, CtAccessRole role
   return true;
 }
 
-/* Tiles of shared memory are read for all lanes; sums, where it adds to them. */
-static void set_wgmma(CtAccess *a, const CtIn *code, const CtWarp *w, CtSpace space) {
-  if (space == CT_SHARED) {
-    a->mask &= 0 - a->mask;
-    a->agent = CT_AGENT_WGMMA;
-  } else if (a->writes) {
-    a->reads = (*CT_CAT(uint32_t, w, code->a) & w->mask) != 0;
-  }
-}
-
-static int tile_accesses(const CtIn *code, const CtIn *in, CtWarp *w,
-                         CtAccess out[CT_MAX_ACCESSES]) {
+static int tile_accesses(const CtIn *code, const CtOperand *operands, int n,
+                         CtAccess out[CT_MAX_OPERANDS]) {
+  const CtWarp *w = out[0].w;
   const CtTileOp *t = &w->worker->job->program->tiles[code->imm];
-  const CtTileArg *args[CT_MAX_ACCESSES] = {&t->a, &t->b, &t->dst};
-  static const CtAccessRole roles[] = {CT_ACCESS_A, CT_ACCESS_B, CT_ACCESS_DST};
-  bool is_if = t->op == CT_OP_COPY && t->b.buf != 0;
   bool has_guards = t->dst.n_guards + t->a.n_guards + t->b.n_guards > 0;
   bool is_whole = has_guards && ct_simt_is_whole(code, w);
-  int n = 0;
-  for (int i = 0; i < CT_MAX_ACCESSES; i++) {
-    if (args[i]->buf == 0) {
-      continue;
-    }
-    CtAccess *a = &out[n++];
-    clear(a, in, w);
-    a->writes = roles[i] == CT_ACCESS_DST;
-    a->reads = !a->writes || t->reads_dst;
-    if (t->move != NULL) {
-      a->mask &= a->writes ? t->move->writers : t->move->readers;
-      a->vec = args[i]->space == CT_REGISTER ? 1 : t->width[0].vec;
-    }
-    if (t->op == CT_OP_WGMMA) {
-      set_wgmma(a, code, w, args[i]->space);
-    }
-    if (t->op == CT_OP_COPY && roles[i] != CT_ACCESS_B) {
-      a->vec = t->vec;
-      a->is_async = t->async;
-      a->pred = is_if && !(t->zero_fill && a->writes) ? &t->b : NULL;
-    }
-    if (!set_tile_access(a, args[i], roles[i], is_whole)) {
+  for (int i = 0; i < n; i++) {
+    set_tile(&out[i], t, code);
+    if (!settle_tile(&out[i], operands[i].arg, is_whole)) {
       return 0;
     }
   }
@@ -274,33 +234,30 @@ static int tile_accesses(const CtIn *code, const CtIn *in, CtWarp *w,
 
 /* --- any instruction ---------------------------------------------------------------------------------- */
 
-static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op != CT_SIMT_GUARD; }
-
-int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[CT_MAX_ACCESSES]) {
-  uint32_t op = code->u.op;
-  if (w->mask == 0) {
-    return 0;
+int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[CT_MAX_OPERANDS]) {
+  const CtSimtProgram *p = w->worker->job->program;
+  CtOperand operands[CT_MAX_OPERANDS];
+  int n = w->mask == 0 ? 0 : ct_simt_operands(p, code, operands);
+  if (n > 0 && ct_in_is(code, CT_INS_TMA)) { /* of the box only: the tensor is told row by row */
+    set_operand(&out[0], &operands[1], in, w);
+    return settle_box(&out[0], &p->tmas[code->imm]);
   }
-  if (is_tile(op)) {
-    return tile_accesses(code, in, w, out);
+  for (int i = 0; i < n; i++) {
+    set_operand(&out[i], &operands[i], in, w);
   }
-  if (op == CT_SIMT_DOT_f32 || op == CT_SIMT_DOT_f64) {
-    return dot_accesses(code, in, w, out);
+  if (n > 0 && ct_in_is(code, CT_INS_TILE)) {
+    return tile_accesses(code, operands, n, out);
   }
-  if (op == CT_SIMT_TMA) {
-    return tma_access(code, in, w, &out[0]);
+  for (int i = 0; i < n; i++) {
+    if (ct_in_is(code, CT_INS_ATOMIC)) {
+      settle_atomic(&out[i], code);
+    } else if (ct_in_is(code, CT_INS_DOT)) {
+      settle_row(&out[i], code, operands[i].code);
+    } else {
+      settle_address(&out[i], operands[i].code);
+    }
   }
-  if (op == CT_SIMT_ATOMIC) {
-    clear(&out[0], in, w);
-    set_atomic(&out[0], code);
-    return 1;
-  }
-  if (ct_simt_roles[op][3] != 'b') {
-    return 0;
-  }
-  clear(&out[0], in, w);
-  set_scalar_access(&out[0], code);
-  return 1;
+  return n;
 }
 
 static bool is_chosen(const CtAccess *a, int64_t e, int lane) {

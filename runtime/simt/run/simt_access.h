@@ -3,11 +3,8 @@
 #ifndef CT_SIMT_ACCESS_H
 #define CT_SIMT_ACCESS_H
 
-#include "simt_ops.h"
-
-/* Which operand of the operation it is. Scalar loads and atomic operations have the source, stores the
-   destination. */
-typedef enum CtAccessRole { CT_ACCESS_DST, CT_ACCESS_A, CT_ACCESS_B } CtAccessRole;
+#include "runtime/simt/code/simt_operand.h"
+#include "simt_run.h"
 
 /* Who does it: the thread, or what works for it while it goes on; see check_clock.h. */
 typedef enum CtAgent {
@@ -52,12 +49,9 @@ typedef struct CtAccess {
   int64_t own_pos[CT_LANES];   /* where pos points when no pattern has it */
 } CtAccess;
 
-/* A copy_if has three, a GEMM has three. */
-enum { CT_MAX_ACCESSES = 3 };
-
 /* The accesses of the instruction, given as the program has it (`code`) and as the launch runs it
    (`in`), by the active lanes; their number. 0 where it touches no memory, or an extent is not valid. */
-int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[CT_MAX_ACCESSES]);
+int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[CT_MAX_OPERANDS]);
 
 /* The offset, in elements of the buffer, of element e in a lane of the mask; inside the buffer or not.
    False where this lane does not access it: a guard or a predicate leaves it out, or the lane has fewer

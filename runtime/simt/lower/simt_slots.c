@@ -10,16 +10,6 @@
 
 enum { LINE = 64, MAX_WARP_BYTES = 1 << 30, MAX_THREADS = 1 << 16, N_TEMP_CLASSES = 4 };
 
-const char *const ct_simt_names[CT_SIMT_OP_COUNT] = {
-#define X(name, roles) [CT_SIMT_##name] = #name,
-#include "simt_ops.def"
-};
-
-const char ct_simt_roles[CT_SIMT_OP_COUNT][5] = {
-#define X(name, roles) [CT_SIMT_##name] = roles,
-#include "simt_ops.def"
-};
-
 /* --- which fields are slots ---------------------------------------------------------------------------- */
 
 static bool is_slot(char role) { return role != '\0' && strchr("svmptSVMPT*", role) != NULL; }
@@ -74,10 +64,8 @@ static void hidden_arg(const Visit *v, const CtTileArg *arg) {
   }
 }
 
-static bool is_tile(uint32_t op) { return op >= CT_SIMT_COPY_4 && op <= CT_SIMT_TILE; }
-
 static void hidden_slots(const Visit *v, const CtIn *in) {
-  if (is_tile(in->u.op)) {
+  if (ct_in_is(in, CT_INS_TILE) || ct_in_is(in, CT_INS_GUARD)) {
     const CtTileOp *t = &v->l->tiles[in->imm];
     hidden_arg(v, &t->dst);
     hidden_arg(v, &t->a);
@@ -89,7 +77,7 @@ static void hidden_slots(const Visit *v, const CtIn *in) {
 
 void ct_low_each_slot(CtLow *l, const CtIn *in, uint32_t pos, CtSlotFn fn, void *ud) {
   const Visit v = {l, pos, fn, ud};
-  const char *roles = ct_simt_roles[in->u.op];
+  const char *roles = ct_in_roles(in);
   const uint32_t fields[4] = {in->d, in->a, in->b, in->c};
   hidden_slots(&v, in);
   for (int i = 0; i < 4; i++) {
@@ -100,7 +88,7 @@ void ct_low_each_slot(CtLow *l, const CtIn *in, uint32_t pos, CtSlotFn fn, void 
 }
 
 void ct_low_replace_uses(CtIn *in, uint32_t old, uint32_t slot) {
-  const char *roles = ct_simt_roles[in->u.op];
+  const char *roles = ct_in_roles(in);
   for (int i = 0; i < 4; i++) {
     uint32_t *f = field(in, i);
     if (is_slot(roles[i]) && !is_def(roles[i]) && *f == old) {
@@ -171,7 +159,7 @@ static uint32_t take(Places *p) { return p->n_free > 0 ? p->free[--p->n_free] : 
 
 static void place_defs(CtLow *l, Places p[N_TEMP_CLASSES], uint32_t pos) {
   CtIn *in = &l->body.in[pos];
-  const char *roles = ct_simt_roles[in->u.op];
+  const char *roles = ct_in_roles(in);
   for (int i = 0; i < 4; i++) {
     CtLowSlot *s = &l->slots[*field(in, i)];
     if (is_slot(roles[i]) && is_def(roles[i]) && !s->fixed && s->def == pos) {
@@ -236,7 +224,7 @@ static uint64_t add_temps(CtLow *l, CtSlotClass cls, uint32_t bytes, uint32_t n,
 
 /* Offsets must fit 32 bits before they are stored: an upper bound of what is needed. */
 static bool is_too_large(const CtLow *l, const Places *p) {
-  uint64_t sum = sizeof(CtWarp) + (uint64_t)l->max_rows * 4 + l->ir->n_bufs * sizeof(CtMem) +
+  uint64_t sum = CT_WARP_BYTES + (uint64_t)l->max_rows * 4 + l->ir->n_bufs * sizeof(CtMem) +
                  (uint64_t)p[CT_CLASS_SCALAR].n * 8 + (uint64_t)p[CT_CLASS_LANES4].n * 128 +
                  (uint64_t)p[CT_CLASS_LANES8].n * 256 + (uint64_t)p[CT_CLASS_MASK].n * 4;
   for (uint32_t i = 1; i < l->n_slots; i++) {
@@ -247,7 +235,7 @@ static bool is_too_large(const CtLow *l, const Places *p) {
 
 static void lay_out(CtLow *l, const Places *p) {
   CtSimtProgram *prog = l->p;
-  uint64_t at = align_to(sizeof(CtWarp), LINE);
+  uint64_t at = align_to(CT_WARP_BYTES, LINE);
   prog->scalars_at = prog->consts_at = (uint32_t)at;
   at = place_consts(l, at);
   at = place_fixed(l, CT_CLASS_SCALAR, at);
@@ -291,7 +279,7 @@ static void *keep(CtLow *l, const void *items, size_t n, size_t size) {
 static void resolve(const CtLow *l, CtStream *s) {
   for (size_t pos = 0; pos < s->n; pos++) {
     CtIn *in = &s->in[pos];
-    const char *roles = ct_simt_roles[in->u.op];
+    const char *roles = ct_in_roles(in);
     for (int i = 0; i < 4; i++) {
       uint32_t *f = field(in, i);
       if (is_slot(roles[i])) {
@@ -528,6 +516,6 @@ CtStatus ct_low_finish(CtLow *l, CtErr *err) {
   resolve(l, &l->body);
   resolve_tables(l);
   keep_all(l);
-  l->p->has_bands = !l->failed && ct_simt_has_bands(l->p);
+  l->p->has_bands = !l->failed && ct_low_has_bands(l->p);
   return CT_OK;
 }
