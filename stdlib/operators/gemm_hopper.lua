@@ -255,32 +255,33 @@ local function release(plan, block, slot)
   end
 end
 
+-- Waits for the next slot and begins its products, number k of the tile. Returns the slot.
+local function begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
+  local slot = state.slot
+  block.full[slot]:wait(state.parity)
+  ct.wgmma_fence()
+  gemm(plan.mma, tCsX(_, _, _, slot), tCsY(_, _, _, slot), sums, {accumulate = k > 0})
+  ct.wgmma_commit()
+  if plan.store.fetches and k == min(FETCH_STEP, block.k_tiles - 1) then fetch() end
+  return slot
+end
+
 -- The sums of a tile by one group.
 local function multiply(plan, block, state, tCsX, tCsY, sums, fetch)
   for k in range(block.k_tiles) do
-    local slot = state.slot
-    block.full[slot]:wait(state.parity)
-    ct.wgmma_fence()
-    gemm(plan.mma, tCsX(_, _, _, slot), tCsY(_, _, _, slot), sums, {accumulate = k > 0})
-    ct.wgmma_commit()
-    if plan.store.fetches and k == min(FETCH_STEP, block.k_tiles - 1) then fetch() end
+    local slot = begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
     ct.wgmma_wait(0)
     release(plan, block, slot)
     state:advance()
   end
 end
 
--- Likewise, but the products of one slot run while the next begin. Those of the slot that is
--- returned still run.
+-- The same, but the products of one slot still run while the next begin, and those of the slot that
+-- is returned run on.
 local function multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
   local before = 0
   for k in range(block.k_tiles) do
-    local slot = state.slot
-    block.full[slot]:wait(state.parity)
-    ct.wgmma_fence()
-    gemm(plan.mma, tCsX(_, _, _, slot), tCsY(_, _, _, slot), sums, {accumulate = k > 0})
-    ct.wgmma_commit()
-    if plan.store.fetches and k == min(FETCH_STEP, block.k_tiles - 1) then fetch() end
+    local slot = begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
     ct.wgmma_wait(1)
     if k > 0 then release(plan, block, before) end
     before = slot

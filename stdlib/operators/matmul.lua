@@ -295,39 +295,43 @@ local function is_plain(config, p)
     and not p.epilogue and p.work == p.sum
 end
 
-local function variant_of(config, p, group)
-  local variant = { name = "matmul_" .. p.dtype.name, dtype = p.dtype, c_dtype = p.c_dtype,
-                    sum = p.sum, work = p.work, a_major = p.a_major, b_major = p.b_major,
-                    reads_c = p.beta ~= 0, swapped = p.swapped, bias = p.bias ~= nil,
-                    epilogue = p.epilogue, group = group or false,
-                    grouped = p.groups and p.groups.mode,
-                    ragged = is_ragged(config, p), plain = is_plain(config, p) }
+-- What makes one kernel of a configuration unlike another, beside the epilogue: field of the
+-- variant, value.
+local function distinctions(config, p, group)
+  return { { "dtype", p.dtype }, { "c_dtype", p.c_dtype }, { "sum", p.sum }, { "work", p.work },
+           { "a_major", p.a_major }, { "b_major", p.b_major }, { "reads_c", p.beta ~= 0 },
+           { "swapped", p.swapped }, { "bias", p.bias ~= nil }, { "group", group or false },
+           { "grouped", p.groups and p.groups.mode }, { "ragged", is_ragged(config, p) },
+           { "plain", is_plain(config, p) } }
+end
+
+local function make_kernel(config, p, distinct)
+  local variant = { name = "matmul_" .. p.dtype.name, epilogue = p.epilogue }
+  for _, row in ipairs(distinct) do
+    variant[row[1]] = row[2]
+  end
   for key, value in pairs(config) do
     if variant[key] == nil then variant[key] = value end
   end
-  return variant
+  return require(config.template).make(variant)
 end
 
--- One kernel for each configuration, epilogue and what else a variant says. Those of an epilogue
--- that nobody has any more are collected with it.
+local function get_or_add(t, key, mode)
+  if t[key] == nil then t[key] = setmetatable({}, mode) end
+  return t[key]
+end
+
+-- One kernel for each configuration, epilogue and set of distinctions. Those of an epilogue that
+-- nobody has any more are collected with it.
 local function kernel_of(config, p, group)
-  local by_epilogue = kernels[config]
-  if by_epilogue == nil then
-    by_epilogue = setmetatable({}, { __mode = "k" })
-    kernels[config] = by_epilogue
+  local by_epilogue = get_or_add(kernels, config, { __mode = "k" })
+  local by_text = get_or_add(by_epilogue, p.epilogue or NO_EPILOGUE)
+  local distinct, words = distinctions(config, p, group), {}
+  for i, row in ipairs(distinct) do
+    words[i] = tostring(row[2])
   end
-  local by_text = by_epilogue[p.epilogue or NO_EPILOGUE]
-  if by_text == nil then
-    by_text = {}
-    by_epilogue[p.epilogue or NO_EPILOGUE] = by_text
-  end
-  local text = table.concat({ p.dtype.name, p.c_dtype.name, p.a_major, p.b_major,
-    tostring(p.beta ~= 0), tostring(p.swapped), tostring(p.bias ~= nil), tostring(group),
-    tostring(is_ragged(config, p)), tostring(is_plain(config, p)),
-    p.groups and p.groups.mode or "" }, " ")
-  if by_text[text] == nil then
-    by_text[text] = require(config.template).make(variant_of(config, p, group))
-  end
+  local text = table.concat(words, " ")
+  by_text[text] = by_text[text] or make_kernel(config, p, distinct)
   return by_text[text]
 end
 
