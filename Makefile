@@ -164,7 +164,7 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h $(1) && \
 # {====== Building ======
 
 .PHONY: all lib module help demo bench bench-tools bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs \
-	mutants lint lint-format lint-lua lint-includes \
+	mutants lint lint-format lint-lua lint-includes lint-sentences \
 	format install install-files install-headers install-module clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -275,7 +275,7 @@ help:
 	@echo 'bench-pocl the CPU engine beside PoCL, in ROUNDS=$(ROUNDS) rounds'
 	@echo 'golden     write the expected outputs of tests/golden anew; review the diff'
 	@echo 'docs       write docs/reference.md and the outputs of the examples in the documents anew; review'
-	@echo 'lint       formatting, clang-tidy, luacheck, and who knows whom'
+	@echo 'lint       formatting, clang-tidy, luacheck, who knows whom, and long sentences'
 	@echo 'format     format the C sources'
 	@echo 'install    into PREFIX=$(PREFIX), under DESTDIR'
 	@echo 'clean      remove $(BUILD)/'
@@ -471,7 +471,7 @@ C_FILES = $(wildcard scripts/bench/*.[ch] runtime/*.h runtime/*/*.[ch] runtime/*
 	tests/*/*.[ch] examples/*/*.[ch])
 LUA_DIRS = $(foreach d,scripts stdlib tests examples,$(if $(shell find $(d) -name '*.lua'),$(d)))
 
-lint: lint-format lint-lua lint-includes $(TIDY_STAMPS)
+lint: lint-format lint-lua lint-includes lint-sentences $(TIDY_STAMPS)
 
 lint-format:
 	$(call say,LINT,'format of $(words $(C_FILES)) C files')
@@ -485,6 +485,9 @@ lint-includes: $(LIB_OBJ) $(PROGRAM_OBJ)
 	$(Q)$(LUA) scripts/check_includes.lua
 	$(Q)$(LUA) scripts/check_headers.lua
 	$(Q)$(LUA) scripts/check_objects.lua $(BUILD)
+
+lint-sentences:
+	$(Q)$(LUA) scripts/draw_sentences.lua --long
 
 # A stamp follows the object, and so the headers too: only what changed is checked again.
 $(BUILD)/lint/%: $(BUILD)/%.o .clang-tidy

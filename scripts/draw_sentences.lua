@@ -129,7 +129,7 @@ end
 -- One line of a usage text: a paragraph's, an option's, or what goes on with an option.
 local function read_usage_line(paragraphs, number, text)
   local option = text:match("^  %S.-  +(%S.*)$")
-  if text == "" or text:find("^usage:") or text:find("^  %S+$") then
+  if text == "" or text:find("^usage:") or text:find("^  %-%S+, %-%S+$") then
     paragraphs:finish()
   elseif option then
     paragraphs:finish()
@@ -139,19 +139,19 @@ local function read_usage_line(paragraphs, number, text)
   end
 end
 
+-- A usage text begins with its declaration and goes on as long as lines are strings.
 local function read_usage(paragraphs, lines)
   local in_usage = false
   for number, line in ipairs(lines) do
-    if line:find("^static const char [%w_]*usage%[%] =") or line:find("^local USAGE <const> =") then
-      in_usage = true
-    end
-    local text = in_usage and line:match('^[^"]*"(.*)"[^"]*$')
-    if text then
+    local opens = line:find("^static const char [%w_]*usage%[%] =") or
+      line:find("^local USAGE <const> =")
+    local text = (opens or line:find('^%s+%.*%s*"')) and line:match('^[^"]*"(.*)"[^"]*$')
+    in_usage = opens ~= nil or (in_usage and text ~= nil)
+    if in_usage and text then
       for part in (text:gsub("\\n$", "") .. "\\n"):gmatch("(.-)\\n") do
         read_usage_line(paragraphs, number, part)
       end
-    elseif in_usage and not line:find("[=%]]%s*$") then
-      in_usage = false
+    elseif not in_usage then
       paragraphs:finish()
     end
   end

@@ -14,7 +14,7 @@ local USAGE <const> = "usage: cuttle timeline [options] script.lua [arguments]\n
   .. "  --launch=N            take only the N-th launch; with --kernel, the N-th of that kernel\n"
   .. "  --block=X,Y,Z         show this block; default 0,0,0\n"
   .. "  --model=NAME=N,...    change numbers of the model, such as copy=900,copy_bytes=32\n"
-  .. "  --svg=FILE            write a picture instead of the text; more than one launch go to\n"
+  .. "  --svg=FILE            write a picture instead of the text; several launches go to\n"
   .. "                        FILE, FILE-2, ...\n"
   .. "  --from=N --to=N       show these cycles in the picture\n"
   .. "\n"

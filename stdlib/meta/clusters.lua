@@ -33,9 +33,9 @@ function cluster_rank() end
 function cluster_size() end
 
 --- Waits until all threads of the cluster have called it.
---- After it, they all see what any of them wrote into shared memory, of their own block or another.
---- Without clusters it is sync_threads. All lanes of a warp that have not ended must call it
---- together.
+--- After it, each of them sees what the others wrote into shared memory, in its own block or
+--- another. Without clusters it is sync_threads. All lanes of a warp that have not ended must call
+--- it together.
 ---
 ---     > k = kernel("together", function(out)
 ---     >>   cluster_sync()
@@ -76,8 +76,8 @@ function cluster_wait() end
 
 --- Waits until the writes of the previous launch are visible.
 --- A launch with `pdl = true` may begin while the previous launch of its stream still runs. It may
---- read what that one wrote only after this call. For other launches the call does nothing, as they
---- follow one another; the same holds before compute capability 9.0 and on the CPU engine.
+--- read the results of that launch only after this call. For other launches the call does nothing,
+--- as they follow one another; the same holds before compute capability 9.0 and on the CPU engine.
 --- `cuttle check` finds accesses that come too early.
 ---
 ---     > k = kernel("next", function(x)

@@ -116,7 +116,8 @@ function Layout:slice_and_offset(coord) end
 ---@return Layout
 function Layout:dice(coord) end
 
---- Makes one mode of the modes first to last - 1; by names, last is included.
+--- Makes one mode of the modes from first to last - 1.
+--- If first and last are names, the mode named last is included.
 ---
 ---     > group("(2,3,5,7)", 0, 2)
 ---     ((2,3),5,7):((1,2),6,30)
@@ -129,7 +130,7 @@ function Layout:dice(coord) end
 ---@return Layout
 function group(l, first, last) end
 
---- The modes from first to last - 1; by names, last is included.
+--- The modes from first to last - 1; if they are names, last is included.
 ---
 ---     > take("(2,3,5,7)", 1, 3)
 ---     (3,5):(2,6)

@@ -283,7 +283,7 @@ function rank(x, mode) end
 ---@return integer
 function depth(x, mode) end
 
---- One mode as a layout, or a tensor's mode as a tensor.
+--- One mode of a layout as a layout, or of a tensor as a tensor.
 ---
 ---     > mode("(4,(3,6))", 1), mode("(4,(3,6))", {1, 0}), mode("(M=4,K=6)", "K")
 ---     (3,6):(4,12)    3:4     K=6:4

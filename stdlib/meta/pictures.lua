@@ -116,11 +116,11 @@ function profile(f, options) end
 --- follows values only, not conditions or indices. In global memory it ends at what the block, or
 --- its cluster, did not write itself.
 ---
---- Fields: `rows`; the same by `blocks` and their `lines`; `tensors`, by name; `open_ends`, which
---- other blocks may have written before it was read here. A row has `kind`, `chunk`, `line`,
---- `block`, `thread`, `tensor`, `offset` and `times`. `kind` is "reads", "writes", "computes", or
---- "zeros" if a box brings 0 from outside the tensor. `owner` is the block that owns the shared
---- memory, if it is another block.
+--- Fields: `rows`; the same by `blocks` and their `lines`; `tensors`, by name; `open_ends`, the
+--- elements that other blocks may have written before they were read here. A row has `kind`,
+--- `chunk`, `line`, `block`, `thread`, `tensor`, `offset` and `times`. `kind` is "reads", "writes",
+--- "computes", or "zeros" if a box brings 0 from outside the tensor. `owner` is the block that owns
+--- the shared memory, if it is another block.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > x, y = arange(f32, 8), zeros(f32, 8)
@@ -154,10 +154,10 @@ local Trace = {}
 function Trace:html(file) end
 
 --- Shows who works and who waits in one block of a launch, and for what.
---- The launch runs on the CPU engine, on copies of its tensors. Times are cycles of a model, not
---- measured: docs/hopper.md describes it. Each row is a role: warps of a warp group that wait at
---- the same lines. Below come products by wgmma on a tensor core, and copies by TMA, by their
---- slots. It prints as text, and `t:svg(file)` draws it.
+--- The launch runs on the CPU engine, on copies of its tensors. Times are cycles of a model, which
+--- docs/hopper.md describes; nothing is measured. Each row is a role: warps of a warp group that
+--- wait at the same lines. Below them are rows for the products by wgmma and for the copies by TMA,
+--- slot by slot. It prints as text, and `t:svg(file)` draws it.
 ---
 --- Fields: `cycles`, `rows` with `name` and `bars`, `products`, `copies`, `stores`, `busy` (the
 --- tensor core's share), `model`. Options: `block`, by default {0, 0, 0}; `model`, a table with the

@@ -44,8 +44,9 @@ function find_swizzle(launch_or_layout, name_or_accesses, ...) end
 
 --- What find_swizzle found; it prints as a table.
 --- A candidate has `layout`, `text`, `kind` ("plain", "swizzle" or "padding"), `bytes`,
---- `wavefronts` and `conflicts`. `writes` and `reads` have the last two for each kind of access.
---- Conflicts are wavefronts beyond those that the widths of the accesses need.
+--- `wavefronts` and `conflicts`. `writes` and `reads` have the wavefronts and conflicts of the
+--- writes and of the reads. Conflicts are wavefronts beyond those that the widths of the accesses
+--- need.
 ---@class FoundSwizzle
 ---@field layout Layout of the best candidate, for `shared(dtype, found.layout)`
 ---@field best table the best candidate

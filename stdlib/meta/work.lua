@@ -3,9 +3,9 @@
 
 --- A tile of a tensor: cuts it by a tiler and keeps the tile at a coordinate.
 --- The tile's modes come first, then those of the rest where the coordinate has `_`. A projection
---- picks entries of tiler and coordinate: 1 keeps an entry, and `_` drops it. If the tile does not
---- divide a tensor's extent, that is an error without guard. Of a layout it returns the tile's
---- layout, which may run over the end, and the index where the tile begins.
+--- picks entries of tiler and coordinate: 1 keeps an entry, and `_` drops it. The tile must divide
+--- the tensor's extents, unless the tensor is guarded (see guard). Of a layout it returns the
+--- tile's layout, which may run over the end, and the index where the tile begins.
 ---
 ---     > t = arange(i32, {4, 6})
 ---     > tile(t, {2, 3}, {1, 1})
@@ -29,8 +29,8 @@ function tile(t, tiler, coord, proj) end
 
 --- A thread's part of a tensor: its element of each tile.
 --- The tiles have the shape of the thread layout, which says where thread i stands in the tile. A
---- projection picks modes of the thread layout: 1 keeps a mode, and `_` drops it. If the thread
---- layout does not divide the tensor, that is an error without guard. Of a layout it returns the
+--- projection picks modes of the thread layout: 1 keeps a mode, and `_` drops it. The thread layout
+--- must divide the tensor, unless the tensor is guarded (see guard). Of a layout it returns the
 --- part's layout, and the index where it begins.
 ---
 --- In a kernel, if the index is the thread's own number (`threadIdx.x`), the layout must have as
@@ -59,9 +59,9 @@ function parallelize(t, threads, index, proj) end
 
 --- The tensor, with tiles that may reach outside it.
 --- Elements outside read as 0, and writes there are dropped. Every part knows what lies outside:
---- tiles, shares of threads, slices. tile and parallelize need not divide the tensor. The kernel
---- compares only if extents may need it, and once for a whole access. Before tiling, the coordinate
---- of an element or slice may also lie outside.
+--- tiles, shares of threads, slices. tile and parallelize need not divide the tensor. A mode is
+--- compared only if its tiles may reach outside, and only once for a whole access. Before tiling,
+--- the coordinate of an element or slice may also lie outside.
 ---
 ---     > last = kernel("last", function(x, y)
 ---     >>   local mine = parallelize(tile(guard(x), 4, blockIdx.x), layout(4), threadIdx.x)
@@ -340,7 +340,17 @@ function pipeline(n, parts) end
 
 --- The order of tiles of persistent blocks: `for m, n in raster{...} do`.
 --- In a kernel it is a loop over the tiles of the block: tile i of the order goes to block i %
---- gridDim.x. The blocks of a cluster take the same tile, so a tile is then one of the cluster.
+--- gridDim.x. In a launch of clusters, all blocks of a cluster take the same tile.
+---
+--- Fields: `tiles` is {m_tiles, n_tiles}. `order` is "groups" (the default), "columns", "hilbert",
+--- or a tensor of u32 or i32. "groups" takes `group` rows of tiles together (16), m fastest within
+--- a group, then n. In "columns" all rows are one group. "hilbert" becomes a table in the kernel. A
+--- tensor holds m << 16 | n of each tile; or a row for each block, with its number of tiles and
+--- then the tiles. An entry is read one tile ahead. `start` and `step`: the block takes the tiles
+--- start, start + step, and so on.
+---
+--- On the host it is an object whose tiles a loop can list. `r:list([block, blocks])` is a list of
+--- {m, n}, and `r:table()` is a tensor for `order`.
 ---
 --- Fields: `tiles` is {m_tiles, n_tiles}. `order` is "groups" (the default), "columns", "hilbert",
 --- or a tensor of u32 or i32. "groups" takes `group` rows of tiles together (16), m fastest within
