@@ -350,8 +350,12 @@ static bool is_too_new(int major, int driver_version) {
   return driver_version > 0 && major > driver_version / 1000;
 }
 
+/* Of more than MAX_CANDIDATES the worst ones go. */
 static void insert_candidate(Candidates *cs, const Candidate *c) {
-  int i = cs->n++;
+  if (cs->n == MAX_CANDIDATES && !is_newer(c, &cs->items[cs->n - 1])) {
+    return;
+  }
+  int i = cs->n < MAX_CANDIDATES ? cs->n++ : cs->n - 1;
   for (; i > 0 && is_newer(c, &cs->items[i - 1]); i--) {
     cs->items[i] = cs->items[i - 1];
   }
@@ -367,7 +371,7 @@ static void add_candidate(Candidates *cs, const char *dir, const char *name) {
   }
   c.dev = st.st_dev;
   c.ino = st.st_ino;
-  if (cs->n == MAX_CANDIDATES || is_known(cs, &c)) {
+  if (is_known(cs, &c)) {
     return;
   }
   guess_version(&c);

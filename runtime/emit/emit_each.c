@@ -132,11 +132,23 @@ static bool take_vector(CtEmitEach *each, int vec) {
   return true;
 }
 
+static bool fail_modes(CtEmit *e, const CtEmitEach *each, int k) {
+  int view = k < each->n_views ? k : each->view_of[k];
+  ct_emit_fail(e, each->inst->loc, CT_EUNSUPPORTED, "%s: '%s' has more than %d modes", each->what,
+               each->op[view].base, CT_EMIT_MAX_MODES);
+  return false;
+}
+
 /* One loop over all elements; each view splits their number. */
 static bool flatten(CtEmit *e, CtEmitEach *each, CtEmitNest *nest) {
   CtEmitLeaves l;
   for (int k = 0; k < each->n_parts; k++) {
-    if (!ct_all_static(each->layout[k].shape) || !ct_emit_list_leaves(each->layout[k], true, &l)) {
+    if (!ct_emit_list_leaves(each->layout[k], true, &l)) {
+      return fail_modes(e, each, k);
+    }
+  }
+  for (int k = 0; k < each->n_parts; k++) {
+    if (!ct_all_static(each->layout[k].shape)) {
       ct_emit_fail(e, each->inst->loc, CT_EUNSUPPORTED,
                    "%s: the shapes of '%s' and '%s' split a run-time extent differently; give both "
                    "tensors the same modes",

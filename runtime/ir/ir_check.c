@@ -18,10 +18,13 @@ typedef struct Checker {
 
 static void find(Checker *c, const char *what, CtVal v) {
   const CtInst *inst = ct_inst(c->ir, c->at);
-  if (c->n++ < MAX_FINDINGS) {
-    ct_text_printf(&c->text, "%s%s:%d: %s: %s%s%u", c->n > 1 ? "; " : "",
-                   ct_ir_chunk(c->ir, inst->loc), inst->loc.line, ct_ops[inst->op].text, what,
-                   v != 0 ? " %" : "", v);
+  if (c->n++ >= MAX_FINDINGS) {
+    return;
+  }
+  ct_text_printf(&c->text, "%s%s:%d: %s: %s", c->n > 1 ? "; " : "", ct_ir_chunk(c->ir, inst->loc),
+                 inst->loc.line, ct_ops[inst->op].text, what);
+  if (v != 0) {
+    ct_text_printf(&c->text, " %%%u", v);
   }
 }
 
@@ -176,7 +179,7 @@ enum { MAX_NESTING = 250 };
 
 static void check_region(Checker *c, CtRegion r, int depth) {
   if (depth > MAX_NESTING) {
-    find(c, "regions nest deeper than 250; move the inner part to a helper or make it flatter", 0);
+    find(c, "ifs and loops nest deeper than 250, those of helpers included; make them flatter", 0);
     return;
   }
   for (CtVal v = c->ir->regions[r].first; v != 0; v = ct_inst(c->ir, v)->next) {

@@ -470,6 +470,39 @@ static void test_choice(const char *dir) {
   IS_INT(system(command), 0, "cleaned up"); // NOLINT(cert-env33-c): a fixed command
 }
 
+static CtStatus found_folder(CtErr *err) {
+  char path[CT_DL_PATH_BYTES];
+  CtStatus s = ct_dl_nvrtc_path(path, err);
+  char *slash = strrchr(path, '/');
+  if (slash != NULL) {
+    *slash = '\0';
+    slash = strrchr(path, '/');
+  }
+  return s == CT_OK ? ct_fail(err, s, "%s", slash == NULL ? path : slash + 1) : s;
+}
+
+/* More than are kept, 32, each newer than the one before. */
+static void test_many(const char *dir) {
+  enum { N = 40 };
+  char list[N * 64] = "", folder[256], name[64], command[512];
+  Case last = {
+      "of many, the newest", FAKE, "-DFAKE_VERSION=99000", NULL, found_folder, CT_OK, "many40"};
+  snprintf(command, sizeof command, "for i in $(seq %d); do mkdir -p %s/many$i; done", N, dir);
+  IS_INT(system(command), 0, "many folders"); // NOLINT(cert-env33-c): a fixed command
+  for (int i = 1; i <= N; i++) {
+    snprintf(folder, sizeof folder, "%s/many%d", dir, i);
+    snprintf(name, sizeof name, "libnvrtc.so.77.%d", i);
+    make_file(folder, name);
+    make_link(folder, name, "libnvrtc.so");
+    snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i > 1 ? ":" : "", folder);
+  }
+  setenv("LD_LIBRARY_PATH", list, 1);
+  test_case(&last, dir);
+  unsetenv("LD_LIBRARY_PATH");
+  snprintf(command, sizeof command, "rm -r %s/many*", dir);
+  IS_INT(system(command), 0, "cleaned up"); // NOLINT(cert-env33-c): a fixed command
+}
+
 int main(void) {
   char dir[] = "/tmp/cuttle-test-XXXXXX";
   test_headers();
@@ -480,6 +513,7 @@ int main(void) {
     test_case(&cases[i], dir);
   }
   test_choice(dir);
+  test_many(dir);
   test_no_driver();
   (void)rmdir(dir);
   return done_testing();

@@ -1,10 +1,11 @@
--- Just beyond each limit of the compiler: what goes on works, what is refused names the limit.
+-- Just beyond each limit of the compiler: what goes on works, what is refused names the limit. More that
+-- is refused: tests/fails/limits.cases; tests/limits.lua has all limits, and the test of each.
 device "cpu"
 local check = require "cuttle.check"
 
 local function attempt(f)
   local ok, message = pcall(f)
-  print(ok and message or (message:gsub("^[^ ]*:%d+: ", "")))
+  print(ok and (message or "no error") or (message:gsub("^[^ ]*:%d+: ", "")))
 end
 local function run(f, ...) kernel("k", f){grid = 1, block = 1}(...) end
 
@@ -25,15 +26,75 @@ attempt(count_in_fragment(4096)) -- expect: 1024.0
 attempt(count_in_fragment(4097))
 -- expect: register tensor 'f' is indexed by the variable of a loop of 4097 turns; registers have no addresses, so the loop is unrolled, which goes up to 4096 turns; keep the data in shared memory
 
--- Sums of more than 12 terms are taken apart by other ways.
-attempt(function() -- expect: 2	0
-  local out, y = zeros(i32, 300), ones(i32, 20)
-  run(function(x, terms)
-    local at = threadIdx.x
-    for i = 0, 19 do at = at + terms[i] * (i + 1) end
-    x[at] = x[at] + 2
-  end, out, y)
-  return out[210] .. "\t" .. out[209]
+-- Sums of more than 12 terms, and of more than 32 in each other, are taken apart by other ways.
+for _, n in ipairs {20, 40} do -- expect: 2	0
+  attempt(function() -- expect: 2	0
+    local out, y = zeros(i32, 1000), ones(i32, n)
+    run(function(x, terms)
+      local at = threadIdx.x
+      for i = 0, n - 1 do at = at + terms[i] * (i + 1) end
+      x[at] = x[at] + 2
+    end, out, y)
+    return out[n * (n + 1) // 2] .. "\t" .. out[n * (n + 1) // 2 - 1]
+  end)
+end
+
+-- A tensor of more than 32 modes: no vectors, and a message without the coordinate.
+attempt(function() -- expect: 1 4 1 1 0
+  local x, y = ones(f32, 64), zeros(f32, 64)
+  x[1] = 4
+  run(function(x, y)
+    local shape, stride = {}, {}
+    for i = 1, 33 do shape[i], stride[i] = cast(x[i], i32), i == 1 and 1 or 0 end
+    copy(view(x, layout(shape, stride)), view(y, layout(shape, stride)))
+  end, x, y)
+  return ("%g %g %g %g %g"):format(y[0], y[1], y[2], y[3], y[4])
+end)
+attempt(function()
+  local shape = {}
+  for i = 1, 33 do shape[i] = i < 33 and 1 or 2 end
+  run(function(x, i) x[i] = 1.0 end, zeros(f32, shape), 64)
+end)
+-- expect: out of bounds: write of x at offset 64 of 2, by thread (0,0,0) of block (0,0,0)
+
+-- Offsets of a mode of more than 65536 elements are computed, not listed.
+attempt(function() -- expect: 2 140000 0
+  local x, y = arange(f32, 140002), zeros(f32, 140002)
+  run(function(x, y)
+    local l = layout(70001, 2)
+    copy(view(x, l), view(y, l))
+  end, x, y)
+  return ("%g %g %g"):format(y[2], y[140000], y[1])
+end)
+
+-- A grid whose bands would have more than 2^24 blocks.
+attempt(function() -- expect: 2097153 2097153
+  local x = zeros(i32, 2)
+  local k = kernel("k", function(x) atomic_add(x, blockIdx.y, 1) end)
+  k{grid = {(1 << 21) + 1, 2}, block = 1}(x)
+  return ("%d %d"):format(x[0], x[1])
+end)
+
+-- The names of traces whose values are kept for too long are forgotten.
+attempt(function()
+  local kept, x = {}, zeros(f32, 1)
+  kernel("first", function(x) kept.i = x[0] + 1 end){grid = 1, block = 1}(x)
+  for _ = 1, 4096 do run(function(x) x[0] = 1 end, x) end
+  run(function(x) x[0] = kept.i end, x)
+end)
+-- expect: a run-time value was made in another kernel and is used in kernel 'k' (tests/lua/kernel/limits.lua:83); it exists only while that kernel is traced
+
+-- Names of more than 79 characters, of a kernel more than 119, are cut in CUDA C, and stay different.
+attempt(function() -- expect: 119 79 79
+  local long = ("n"):rep(90)
+  local f = load(([[return function(x)
+    local N1, N2 = fragment(f32, 2), fragment(f32, 2)
+    N1[0], N2[0] = x[0], x[1]
+    x[2] = N1[0] - N2[0]
+  end]]):gsub("N", long), "=long")()
+  local text = kernel(("k"):rep(200), f){grid = 1, block = 1}:source(zeros(f32, 4))
+  local first, second = text:match("x%[2%] = (%w+)%[0%] %- (%w+)_2%[0%]")
+  return ("%d %d %d"):format(#text:match("\n(k+)%("), #first, #second)
 end)
 
 -- Modes with one tile at a coordinate that is known at run time.
