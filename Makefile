@@ -79,9 +79,12 @@ else
 PROGRAM_LUA = -Wl,--whole-archive $(LUA_STATIC) -Wl,--no-whole-archive -Wl,-E
 endif
 TEST_LUA = $(or $(LUA_STATIC),$(LUA_LIBS))
-EXPORTS = -Wl,--version-script=scripts/exports.map
-MODULE_FLAGS = -shared $(if $(TARGET_IS_MAC),-undefined dynamic_lookup,$(EXPORTS))
-SO_FLAGS = -shared $(if $(TARGET_IS_MAC),,$(EXPORTS) -Wl,-soname,libcuttle.so.$(SOVERSION))
+# What the public headers declare, and nothing else.
+EXPORT_LIST = $(BUILD)/gen/exports
+EXPORTS = -Wl,$(if $(TARGET_IS_MAC),-exported_symbols_list$(comma),--version-script=)$(EXPORT_LIST)
+MODULE_FLAGS = -shared $(if $(TARGET_IS_MAC),-undefined dynamic_lookup) $(EXPORTS)
+SO_FLAGS = -shared $(if $(TARGET_IS_MAC),,-Wl$(comma)-soname$(comma)libcuttle.so.$(SOVERSION)) $(EXPORTS)
+comma = ,
 
 ISAS = base $(if $(TARGET_IS_X86),avx2 avx512)
 # Without errno and trapping arithmetic sqrt, floor and selects become vector code; values stay.
@@ -113,7 +116,7 @@ VARIANT_SRC := $(wildcard $(SIMT_VARIANTS))
 PROGRAM_SRC := $(wildcard interp/shell/*.c)
 LIB_SRC := $(filter-out $(VARIANT_SRC) $(PROGRAM_SRC),\
 	$(wildcard runtime/*/*.c runtime/*/*/*.c interp/*/*.c))
-STDLIB := $(foreach ext,lua html css js py,$(wildcard stdlib/*.$(ext) stdlib/*/*.$(ext)))
+STDLIB := $(foreach ext,lua html css js,$(wildcard stdlib/*.$(ext) stdlib/*/*.$(ext)))
 TEST_SRC := $(wildcard tests/c/test_*.c)
 DEVICE_SRC := $(wildcard tests/device/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -214,6 +217,13 @@ $(BUILD)/gen/stdlib.o: $(BUILD)/gen/stdlib.c
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
+PUBLIC_HEADERS = '\#include "interp/cuttle.h"' '\#include "runtime/ct.h"'
+$(EXPORT_LIST): interp/cuttle.h runtime/ct.h $(CORE_HEADERS) scripts/exports.lua $(FLAGS_FILE)
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)printf '%s\n' $(PUBLIC_HEADERS) | $(CC) $(BASE_FLAGS) -E -x c - > $@.i
+	$(Q)$(LUA) scripts/exports.lua $(if $(TARGET_IS_MAC),mac,elf) < $@.i > $@
+
 # Names as in the sources, for tests of internals; hosts link the other one.
 $(OWN_LIB): $(LIB_OBJ)
 	$(call say,AR,$@)
@@ -223,12 +233,12 @@ $(STATIC_LIB): $(OWN_LIB) scripts/prefix_names.sh
 	$(call say,NAMES,$@)
 	$(Q)scripts/prefix_names.sh $(OWN_LIB) $@
 
-$(SHARED_LIB): $(LIB_OBJ) scripts/exports.map
+$(SHARED_LIB): $(LIB_OBJ) $(EXPORT_LIST)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(SO_FLAGS) $(LIB_OBJ) $(LUA_LIBS) $(SYSTEM_LIBS) -o $@
 	$(Q)ln -sf $(@F) $@.$(SOVERSION)
 
-$(MODULE): $(LIB_OBJ) scripts/exports.map
+$(MODULE): $(LIB_OBJ) $(EXPORT_LIST)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(MODULE_FLAGS) $(LIB_OBJ) $(SYSTEM_LIBS) -o $@
 
@@ -333,6 +343,7 @@ $(call tap_if,tests/module/*.lua,module,env LUA_CPATH=$(BUILD)/?.so \
 $(foreach f,$(FUZZ_SRC:tests/fuzz/%.c=%),\
 	$(call tap_if,tests/fuzz,$(f),scripts/run_fuzz.sh $(BUILD)/fuzz/tests/fuzz/$(f) $(FUZZ_SECONDS),TAP_SCRIPTS))
 TEST_FUZZ = $(if $(FUZZ_SRC),fuzz-programs)
+$(call tap_if,tests/exports,exports,env CC='$(CC)' $(LUA) tests/exports/exports.lua $(BUILD),TAP_SCRIPTS)
 endif
 # A script for each folder, so that several run at a time; first those that take longest.
 LUA_TESTS := $(wildcard $(addprefix tests/lua/,program matmul atom))
