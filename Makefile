@@ -8,6 +8,7 @@
 
 PREFIX = /usr/local
 DESTDIR =
+DEBUG_INFO =
 BUILD = build
 CFLAGS = -O2 -g
 LDFLAGS =
@@ -287,7 +288,7 @@ help:
 	@echo 'docs       write docs/reference.md and the outputs of the examples in the documents anew; review'
 	@echo 'lint       formatting, clang-tidy, luacheck, who knows whom, and long sentences'
 	@echo 'format     format the C sources'
-	@echo 'install    into PREFIX=$(PREFIX), under DESTDIR'
+	@echo 'install    into PREFIX=$(PREFIX), under DESTDIR; DEBUG_INFO=1 puts debug information beside'
 	@echo 'clean      remove $(BUILD)/'
 
 demo:
@@ -519,6 +520,8 @@ format:
 # {====== Installing ======
 
 LIB_DIR = $(DESTDIR)$(PREFIX)/lib
+# Without debug information; DEBUG_INFO=1 puts it beside.
+INSTALL_STRIPPED = DEBUG_INFO='$(DEBUG_INFO)' scripts/install_stripped.sh
 LUA_MODULE_DIR = $(LIB_DIR)/lua/5.4
 SHARED_NAME = libcuttle.so.$(VERSION)
 
@@ -527,9 +530,9 @@ install: all install-module install-files
 # What is built already.
 install-files: install-headers
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIB_DIR)/pkgconfig
-	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cuttle
-	install -m 644 $(STATIC_LIB) $(LIB_DIR)/libcuttle.a
-	install -m 755 $(SHARED_LIB) $(LIB_DIR)/$(SHARED_NAME)
+	$(INSTALL_STRIPPED) 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cuttle
+	$(INSTALL_STRIPPED) 644 $(STATIC_LIB) $(LIB_DIR)/libcuttle.a
+	$(INSTALL_STRIPPED) 755 $(SHARED_LIB) $(LIB_DIR)/$(SHARED_NAME)
 	ln -sf $(SHARED_NAME) $(LIB_DIR)/libcuttle.so.$(SOVERSION)
 	ln -sf libcuttle.so.$(SOVERSION) $(LIB_DIR)/libcuttle.so
 	install -d $(DESTDIR)$(PREFIX)/share/cuttle/meta
@@ -544,7 +547,7 @@ install-headers:
 
 install-module: $(MODULE)
 	install -d $(LUA_MODULE_DIR)
-	install -m 755 $(MODULE) $(LUA_MODULE_DIR)/cuttle.so
+	$(INSTALL_STRIPPED) 755 $(MODULE) $(LUA_MODULE_DIR)/cuttle.so
 
 clean:
 	rm -rf $(BUILD)
