@@ -197,6 +197,8 @@ $$(BUILD)/%.$(1).o: %.c $$(FLAGS_FILE)
 endef
 $(foreach isa,$(ISAS),$(eval $(call variant_rule,$(isa))))
 
+# A switch over an enum lists every enumerator: a new operation stops the compiler where one is missing.
+$(BUILD)/runtime/ir/%.o $(BUILD)/runtime/emit/%.o: FILE_FLAGS = -Wswitch-enum
 # The cores that this process may use; public headers as where they are installed.
 $(BUILD)/runtime/simt/simt.o $(BUILD)/lint/runtime/simt/simt: FILE_FLAGS = -D_GNU_SOURCE
 # Where links lead.

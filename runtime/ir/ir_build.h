@@ -40,6 +40,10 @@ CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *key);
 
 /* Facts (ir_facts.c). */
 CtFacts ct_const_facts(int64_t v);
+/* a >> n of n >= 0, with the sign kept: what C's own shift does to it is up to the compiler. */
+static inline int64_t ct_arithmetic_shift(int64_t a, int64_t n) {
+  return n > 62 ? -(a < 0) : ct_floordiv(a, (int64_t)1 << n);
+}
 static inline bool ct_facts_is_one(CtFacts f) { return f.lo == f.hi; }
 /* Of an operation on integers. `exact`: the result is known to fit. */
 CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact);

@@ -108,9 +108,9 @@ CtVal ct_ir_bitcast(CtIr *ir, CtVal a, CtDtype type) {
 }
 
 CtSlotValue ct_slot_float(CtDtype type, double v) {
-  switch (type) {
-    case CT_f64: return (CtSlotValue){.f64 = v};
-    case CT_f32: return (CtSlotValue){.f32 = (float)v};
-    default: return (CtSlotValue){.i = (int64_t)ct_bits_of_float(type, v)};
+  if (type == CT_f64) {
+    return (CtSlotValue){.f64 = v};
   }
+  return type == CT_f32 ? (CtSlotValue){.f32 = (float)v}
+                        : (CtSlotValue){.i = (int64_t)ct_bits_of_float(type, v)};
 }

@@ -20,14 +20,60 @@ typedef struct Span {
   Wide lo, hi;
 } Span;
 
-static Span span_mul(CtFacts a, CtFacts b) {
-  Wide p[4] = {(Wide)a.lo * b.lo, (Wide)a.lo * b.hi, (Wide)a.hi * b.lo, (Wide)a.hi * b.hi};
+/* An operation on integers. The functions below give the range of its result before that is fitted to the type,
+   and a divisor of it in *div, which is 1. */
+typedef struct Operands {
+  CtOp op;
+  CtFacts a, b, all; /* all: of the type */
+} Operands;
+
+static Span span_all(const Operands *o) { return (Span){o->all.lo, o->all.hi}; }
+
+static Span span_add(const Operands *o, int64_t *div) {
+  *div = ct_gcd(o->a.div, o->b.div);
+  return (Span){(Wide)o->a.lo + o->b.lo, (Wide)o->a.hi + o->b.hi};
+}
+
+static Span span_sub(const Operands *o, int64_t *div) {
+  *div = ct_gcd(o->a.div, o->b.div);
+  return (Span){(Wide)o->a.lo - o->b.hi, (Wide)o->a.hi - o->b.lo};
+}
+
+static Span span_neg(const Operands *o, int64_t *div) {
+  *div = o->a.div;
+  return (Span){-(Wide)o->a.hi, -(Wide)o->a.lo};
+}
+
+static Span span_min(const Operands *o, int64_t *div) {
+  *div = ct_gcd(o->a.div, o->b.div);
+  return (Span){ct_min(o->a.lo, o->b.lo), ct_min(o->a.hi, o->b.hi)};
+}
+
+static Span span_max(const Operands *o, int64_t *div) {
+  *div = ct_gcd(o->a.div, o->b.div);
+  return (Span){ct_max(o->a.lo, o->b.lo), ct_max(o->a.hi, o->b.hi)};
+}
+
+/* Of four corners. */
+static Span hull(const Wide p[4]) {
   Span s = {p[0], p[0]};
   for (int i = 1; i < 4; i++) {
     s.lo = p[i] < s.lo ? p[i] : s.lo;
     s.hi = p[i] > s.hi ? p[i] : s.hi;
   }
   return s;
+}
+
+static int64_t div_mul(int64_t a, int64_t b) {
+  int64_t r;
+  return ct_mul_overflow(a, b, &r) ? 1 : r;
+}
+
+static Span span_mul(const Operands *o, int64_t *div) {
+  CtFacts a = o->a, b = o->b;
+  *div = div_mul(a.div, b.div);
+  return hull(
+      (const Wide[]){(Wide)a.lo * b.lo, (Wide)a.lo * b.hi, (Wide)a.hi * b.lo, (Wide)a.hi * b.hi});
 }
 
 /* The divisors that a quotient can have: not 0, for there is no quotient then. An extent, whose range
@@ -39,35 +85,34 @@ static CtFacts without_zero(CtFacts b) {
 }
 
 /* Quotients by a positive divisor; anything otherwise. */
-static Span span_floordiv(CtFacts a, CtFacts b, CtFacts all) {
-  b = without_zero(b);
+static Span span_floordiv(const Operands *o, int64_t *div) {
+  CtFacts a = o->a, b = without_zero(o->b);
+  if (ct_facts_is_one(o->b) && o->b.lo > 0 && a.div % o->b.lo == 0) {
+    *div = a.div / o->b.lo;
+  }
   if (b.lo <= 0 || b.hi < b.lo) {
-    return (Span){all.lo, all.hi};
+    return span_all(o);
   }
-  int64_t q[4] = {ct_floordiv(a.lo, b.lo), ct_floordiv(a.lo, b.hi), ct_floordiv(a.hi, b.lo),
-                  ct_floordiv(a.hi, b.hi)};
-  Span s = {q[0], q[0]};
-  for (int i = 1; i < 4; i++) {
-    s.lo = q[i] < s.lo ? q[i] : s.lo;
-    s.hi = q[i] > s.hi ? q[i] : s.hi;
-  }
-  return s;
+  return hull((const Wide[]){ct_floordiv(a.lo, b.lo), ct_floordiv(a.lo, b.hi),
+                             ct_floordiv(a.hi, b.lo), ct_floordiv(a.hi, b.hi)});
 }
 
-static Span span_floormod(CtFacts a, CtFacts b, CtFacts all) {
-  b = without_zero(b);
+static Span span_floormod(const Operands *o, int64_t *div) {
+  CtFacts a = o->a, b = without_zero(o->b);
+  *div = ct_gcd(a.div, o->b.div);
   if (b.lo <= 0 || b.hi < b.lo) {
-    return (Span){all.lo, all.hi};
+    return span_all(o);
   }
-  if (a.lo >= 0 && a.hi < b.lo) {
-    return (Span){a.lo, a.hi};
-  }
-  return (Span){0, (Wide)b.hi - 1};
+  return a.lo >= 0 && a.hi < b.lo ? (Span){a.lo, a.hi} : (Span){0, (Wide)b.hi - 1};
 }
 
-static int64_t div_mul(int64_t a, int64_t b) {
-  int64_t r;
-  return ct_mul_overflow(a, b, &r) ? 1 : r;
+/* That of a type's smallest number is the number itself. */
+static Span span_abs(const Operands *o, int64_t *div) {
+  *div = o->a.div;
+  if (o->a.lo >= 0) {
+    return (Span){o->a.lo, o->a.hi};
+  }
+  return o->a.lo == o->all.lo ? span_all(o) : (Span){0, ct_max(o->a.hi, -o->a.lo)};
 }
 
 /* Bits at and above the highest one of x >= 0 that may be set. */
@@ -77,14 +122,6 @@ static int64_t mask_of(int64_t x) {
     m = m * 2 + 1;
   }
   return m;
-}
-
-static Span span_bits(CtOp op, CtFacts a, CtFacts b, CtFacts all) {
-  if (a.lo < 0 || b.lo < 0) {
-    bool masked = op == CT_OP_AND && (a.lo >= 0 || b.lo >= 0);
-    return masked ? (Span){0, a.lo >= 0 ? a.hi : b.hi} : (Span){all.lo, all.hi};
-  }
-  return op == CT_OP_AND ? (Span){0, ct_min(a.hi, b.hi)} : (Span){0, mask_of(ct_max(a.hi, b.hi))};
 }
 
 static int64_t pow2_part(int64_t d) { return d == 0 ? 0 : d & -d; }
@@ -99,84 +136,61 @@ static int64_t div_bits(CtOp op, int64_t a, int64_t b) {
   return a == 0 || b == 0 ? ct_max(a, b) : ct_min(a, b);
 }
 
-static Span span_shift(CtOp op, CtFacts a, CtFacts b, CtFacts all) {
+static Span span_bits(const Operands *o, int64_t *div) {
+  CtFacts a = o->a, b = o->b;
+  bool is_and = o->op == CT_OP_AND;
+  *div = div_bits(o->op, a.div, b.div);
+  if (a.lo < 0 || b.lo < 0) {
+    bool masked = is_and && (a.lo >= 0 || b.lo >= 0);
+    return masked ? (Span){0, a.lo >= 0 ? a.hi : b.hi} : span_all(o);
+  }
+  return is_and ? (Span){0, ct_min(a.hi, b.hi)} : (Span){0, mask_of(ct_max(a.hi, b.hi))};
+}
+
+/* By one count that is known. */
+static bool is_known_count(CtFacts b) { return ct_facts_is_one(b) && b.lo >= 0 && b.lo < 62; }
+
+static int64_t div_right(CtFacts a, int64_t count) {
+  return ct_max(pow2_part(a.div) >> count, a.div == 0 ? 0 : 1);
+}
+
+static Span span_shift(const Operands *o, int64_t *div) {
+  CtFacts a = o->a, b = o->b;
+  bool left = o->op == CT_OP_SHL;
+  if (is_known_count(b) && (left || a.lo >= 0)) {
+    *div = left ? div_mul(a.div, (int64_t)1 << b.lo) : div_right(a, b.lo);
+  }
   if (a.lo < 0 || b.lo < 0 || b.hi > 62) {
-    return (Span){all.lo, all.hi};
+    return span_all(o);
   }
-  return op == CT_OP_SHL ? (Span){(Wide)a.lo << b.lo, (Wide)a.hi << b.hi}
-                         : (Span){a.lo >> b.hi, a.hi >> b.lo};
+  return left ? (Span){(Wide)a.lo << b.lo, (Wide)a.hi << b.hi} : (Span){a.lo >> b.hi, a.hi >> b.lo};
 }
 
-static int64_t arithmetic_shift(int64_t a, int64_t n) {
-  return n > 62 ? -(a < 0) : ct_floordiv(a, (int64_t)1 << n);
-}
-
-static Span span_arithmetic_shift(CtFacts a, CtFacts b, CtFacts all) {
+static Span span_ashr(const Operands *o, int64_t *div) {
+  CtFacts a = o->a, b = o->b;
+  if (is_known_count(b)) {
+    *div = div_right(a, b.lo);
+  }
   if (b.lo < 0) {
-    return (Span){all.lo, all.hi};
+    return span_all(o);
   }
-  return (Span){arithmetic_shift(a.lo, a.lo < 0 ? b.lo : b.hi),
-                arithmetic_shift(a.hi, a.hi < 0 ? b.hi : b.lo)};
+  return (Span){ct_arithmetic_shift(a.lo, a.lo < 0 ? b.lo : b.hi),
+                ct_arithmetic_shift(a.hi, a.hi < 0 ? b.hi : b.lo)};
 }
+
+/* Of an operation without a row every value of its type is possible. */
+static Span (*const spans[CT_OP_COUNT])(const Operands *o, int64_t *div) = {
+    [CT_OP_ADD] = span_add,   [CT_OP_SUB] = span_sub,           [CT_OP_MUL] = span_mul,
+    [CT_OP_NEG] = span_neg,   [CT_OP_FLOORDIV] = span_floordiv, [CT_OP_FLOORMOD] = span_floormod,
+    [CT_OP_MIN] = span_min,   [CT_OP_MAX] = span_max,           [CT_OP_ABS] = span_abs,
+    [CT_OP_AND] = span_bits,  [CT_OP_OR] = span_bits,           [CT_OP_XOR] = span_bits,
+    [CT_OP_SHL] = span_shift, [CT_OP_SHR] = span_shift,         [CT_OP_ASHR] = span_ashr,
+};
 
 /* A u64 is kept as an int64_t of the same bits, and so is its range. Sums, differences and products
-   of bits do not care; what orders or divides does, unless both are known to be below 2^63. */
+   of bits do not care; what ORDERS does, unless both are known to be below 2^63. */
 bool ct_is_signed_view(CtOp op, CtDtype type, CtFacts a, CtFacts b) {
   return type == CT_u64 && ct_op_has(op, CT_TRAIT_ORDERS) && (a.lo < 0 || b.lo < 0);
-}
-
-/* That of a type's smallest number is the number itself. */
-static Span span_abs(CtFacts a, CtFacts all) {
-  if (a.lo >= 0) {
-    return (Span){a.lo, a.hi};
-  }
-  return a.lo == all.lo ? (Span){all.lo, all.hi} : (Span){0, ct_max(a.hi, -a.lo)};
-}
-
-/* Range of an integer operation before it is fitted to its type, and its divisor. */
-static Span op_span(CtOp op, CtFacts a, CtFacts b, CtFacts all, int64_t *div) {
-  *div = 1;
-  switch (op) {
-    case CT_OP_ADD:
-      *div = ct_gcd(a.div, b.div);
-      return (Span){(Wide)a.lo + b.lo, (Wide)a.hi + b.hi};
-    case CT_OP_SUB:
-      *div = ct_gcd(a.div, b.div);
-      return (Span){(Wide)a.lo - b.hi, (Wide)a.hi - b.lo};
-    case CT_OP_MUL: *div = div_mul(a.div, b.div); return span_mul(a, b);
-    case CT_OP_NEG: *div = a.div; return (Span){-(Wide)a.hi, -(Wide)a.lo};
-    case CT_OP_FLOORDIV:
-      if (ct_facts_is_one(b) && b.lo > 0 && a.div % b.lo == 0) {
-        *div = a.div / b.lo;
-      }
-      return span_floordiv(a, b, all);
-    case CT_OP_FLOORMOD: *div = ct_gcd(a.div, b.div); return span_floormod(a, b, all);
-    case CT_OP_MIN:
-      *div = ct_gcd(a.div, b.div);
-      return (Span){ct_min(a.lo, b.lo), ct_min(a.hi, b.hi)};
-    case CT_OP_MAX:
-      *div = ct_gcd(a.div, b.div);
-      return (Span){ct_max(a.lo, b.lo), ct_max(a.hi, b.hi)};
-    case CT_OP_ABS: *div = a.div; return span_abs(a, all);
-    case CT_OP_AND:
-    case CT_OP_OR:
-    case CT_OP_XOR: *div = div_bits(op, a.div, b.div); return span_bits(op, a, b, all);
-    case CT_OP_SHL:
-    case CT_OP_SHR:
-      if (op == CT_OP_SHR && ct_facts_is_one(b) && b.lo >= 0 && b.lo < 62 && a.lo >= 0) {
-        *div = ct_max(pow2_part(a.div) >> b.lo, a.div == 0 ? 0 : 1);
-      }
-      if (op == CT_OP_SHL && ct_facts_is_one(b) && b.lo >= 0 && b.lo < 62) {
-        *div = div_mul(a.div, (int64_t)1 << b.lo);
-      }
-      return span_shift(op, a, b, all);
-    case CT_OP_ASHR:
-      if (ct_facts_is_one(b) && b.lo >= 0 && b.lo < 62) {
-        *div = ct_max(pow2_part(a.div) >> b.lo, a.div == 0 ? 0 : 1);
-      }
-      return span_arithmetic_shift(a, b, all);
-    default: return (Span){all.lo, all.hi};
-  }
 }
 
 static bool can_wrap(CtOp op) {
@@ -192,7 +206,9 @@ CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact) {
   if (ct_is_signed_view(op, type, a, b)) {
     return all;
   }
-  Span s = op_span(op, a, b, all, &f.div);
+  f.div = 1;
+  const Operands o = {op, a, b, all};
+  Span s = spans[op] == NULL ? span_all(&o) : spans[op](&o, &f.div);
   if (exact && can_wrap(op)) {
     f.lo = s.lo <= all.lo ? all.lo + 1 : (int64_t)s.lo;
     f.hi = s.hi >= all.hi ? all.hi - 1 : (int64_t)s.hi;

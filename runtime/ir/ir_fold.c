@@ -107,11 +107,9 @@ CtVal ct_ir_axis(CtIr *ir, CtOp op, int axis) {
   int64_t block = ir->block[axis];
   int64_t max_grid = axis == 0 ? INT32_MAX / block : 65535;
   CtInst key = {.op = (uint16_t)op, .type = CT_i32, .imm = {.i = axis}};
-  switch (op) {
-    case CT_OP_TID: key.facts = (CtFacts){0, block - 1, block == 1 ? 0 : 1}; break;
-    case CT_OP_BID: key.facts = (CtFacts){0, max_grid - 1, 1}; break;
-    default: key.facts = (CtFacts){ir->cluster[axis], max_grid, ir->cluster[axis]}; break;
-  }
+  key.facts = op == CT_OP_TID   ? (CtFacts){0, block - 1, block == 1 ? 0 : 1}
+              : op == CT_OP_BID ? (CtFacts){0, max_grid - 1, 1}
+                                : (CtFacts){ir->cluster[axis], max_grid, ir->cluster[axis]};
   return op == CT_OP_TID && block == 1 ? ct_ir_const_int(ir, CT_i32, 0)
                                        : ct_ir_shared_inst(ir, &key);
 }
@@ -135,123 +133,139 @@ static int64_t shift_left(CtDtype type, int64_t a, int64_t n) {
   return (int64_t)(n >= 0 ? bits << n : bits >> -n);
 }
 
-/* Whether right shifts of negative integers keep the sign is up to C's compiler: division is not. */
-static int64_t arithmetic_shift(CtDtype type, int64_t a, int64_t n) {
-  if (n < 0) {
-    return shift_left(type, a, n == INT64_MIN ? INT64_MAX : -n);
-  }
-  return n > 62 ? -(a < 0) : ct_floordiv(a, (int64_t)1 << n);
+static int64_t opposite(int64_t n) { return n == INT64_MIN ? INT64_MAX : -n; }
+
+/* Two integers of a type: as int64_t, and their bits. */
+typedef struct Ints {
+  CtDtype type;
+  int64_t a, b;
+  uint64_t x, y;
+  bool is_u64, is_less;
+} Ints;
+
+/* Counts of u64 are never negative. */
+static int64_t shift(const Ints *n, int64_t by) {
+  return shift_left(n->type, n->a, n->is_u64 && n->b < 0 ? 64 : by);
 }
 
-/* Those of u64 that are not the same on int64_t. */
-static bool fold_u64(CtOp op, uint64_t a, uint64_t b, int64_t *r) {
-  switch (op) {
-    case CT_OP_FLOORDIV: *r = b == 0 ? 0 : (int64_t)(a / b); return b != 0;
-    case CT_OP_FLOORMOD: *r = b == 0 ? 0 : (int64_t)(a % b); return b != 0;
-    case CT_OP_MIN: *r = (int64_t)(a < b ? a : b); return true;
-    case CT_OP_MAX: *r = (int64_t)(a > b ? a : b); return true;
-    case CT_OP_LT: *r = a < b; return true;
-    case CT_OP_LE: *r = a <= b; return true;
-    case CT_OP_SHL: *r = b < 64 ? (int64_t)(a << b) : 0; return true;
-    case CT_OP_SHR: *r = b < 64 ? (int64_t)(a >> b) : 0; return true;
-    default: return false;
-  }
-}
-
-/* Folds a binary operation of two integer constants; false where it is left for run time. */
-static bool fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r) {
-  uint64_t x = (uint64_t)a;
-  uint64_t y = (uint64_t)b;
-  if (type == CT_u64 && (ct_op_has(op, CT_TRAIT_ORDERS) || op == CT_OP_SHL || op == CT_OP_SHR)) {
-    return fold_u64(op, x, y, r);
-  }
-  switch (op) {
-    case CT_OP_ADD: *r = (int64_t)(x + y); return true;
-    case CT_OP_SUB: *r = (int64_t)(x - y); return true;
-    case CT_OP_MUL: *r = (int64_t)(x * y); return true;
-    case CT_OP_FLOORDIV: *r = b == 0 ? 0 : ct_floordiv(a, b); return b != 0;
-    case CT_OP_FLOORMOD: *r = b == 0 ? 0 : ct_floormod(a, b); return b != 0;
-    case CT_OP_MIN: *r = ct_min(a, b); return true;
-    case CT_OP_MAX: *r = ct_max(a, b); return true;
-    case CT_OP_AND:
-    case CT_OP_LAND: *r = a & b; return true;
-    case CT_OP_OR:
-    case CT_OP_LOR: *r = a | b; return true;
-    case CT_OP_XOR: *r = a ^ b; return true;
-    case CT_OP_SHL: *r = shift_left(type, a, b); return true;
-    case CT_OP_SHR: *r = shift_left(type, a, b == INT64_MIN ? 64 : -b); return true;
-    case CT_OP_ASHR: *r = arithmetic_shift(type, a, b); return true;
-    case CT_OP_LT: *r = a < b; return true;
-    case CT_OP_LE: *r = a <= b; return true;
-    case CT_OP_EQ: *r = a == b; return true;
-    case CT_OP_NE: *r = a != b; return true;
-    default: return false;
-  }
-}
-
-/* Lua's float // and %. */
-static double float_mod(double a, double b) {
+static double float_mod(double a, double b) { /* Lua's */
   double r = fmod(a, b);
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-static bool fold_floats(CtOp op, CtDtype type, double a, double b, double *r) {
-  bool f32 = type == CT_f32;
-  switch (op) {
-    case CT_OP_ADD: *r = f32 ? (double)((float)a + (float)b) : a + b; return true;
-    case CT_OP_SUB: *r = f32 ? (double)((float)a - (float)b) : a - b; return true;
-    case CT_OP_MUL: *r = f32 ? (double)((float)a * (float)b) : a * b; return true;
-    case CT_OP_DIV: *r = f32 ? (double)((float)a / (float)b) : a / b; return true;
-    case CT_OP_FLOORDIV: *r = f32 ? (double)floorf((float)a / (float)b) : floor(a / b); return true;
-    case CT_OP_FLOORMOD: *r = f32 ? (double)(float)float_mod(a, b) : float_mod(a, b); return true;
-    case CT_OP_MIN:
-      *r = a == b ? (signbit(a) ? a : b) : fmin(a, b);
-      return true; /* -0 is below 0 */
-    case CT_OP_MAX: *r = a == b ? (signbit(a) ? b : a) : fmax(a, b); return true;
-    default: return false;
+/* What constants fold to: X(NAME, bits of two integers, a float), before it is rounded or wrapped to its type.
+   An operation that has no row is left to the engines, whose own functions decide the last bit. */
+#define BINARY_FOLDS(X)                                                                            \
+  X(ADD, n->x + n->y, a + b)                                                                       \
+  X(SUB, n->x - n->y, a - b)                                                                       \
+  X(MUL, (n->x) * (n->y), (a) * (b))                                                               \
+  X(FLOORDIV, n->is_u64 ? n->x / n->y : (uint64_t)ct_floordiv(n->a, n->b),                         \
+    floor(ct_round_float(type, a / b)))                                                            \
+  X(FLOORMOD, n->is_u64 ? n->x % n->y : (uint64_t)ct_floormod(n->a, n->b), float_mod(a, b))        \
+  X(MIN, n->is_less ? n->x : n->y, a == b ? (signbit(a) ? a : b) : fmin(a, b)) /* -0 is below 0 */ \
+  X(MAX, n->is_less ? n->y : n->x, a == b ? (signbit(a) ? b : a) : fmax(a, b))                     \
+  X(LT, n->is_less, a < b)                                                                         \
+  X(LE, n->is_less || n->x == n->y, a <= b)                                                        \
+  X(EQ, n->x == n->y, a == b)                                                                      \
+  X(NE, n->x != n->y, a != b)
+#define INT_FOLDS(X)                                                                               \
+  X(AND, (n->x) & (n->y))                                                                          \
+  X(LAND, (n->x) & (n->y))                                                                         \
+  X(OR, n->x | n->y)                                                                               \
+  X(LOR, n->x | n->y)                                                                              \
+  X(XOR, n->x ^ n->y)                                                                              \
+  X(SHL, (uint64_t)shift(n, n->b))                                                                 \
+  X(SHR, (uint64_t)shift(n, opposite(n->b)))                                                       \
+  X(ASHR, (uint64_t)(n->b < 0 ? shift(n, opposite(n->b)) : ct_arithmetic_shift(n->a, n->b)))
+
+#define INT_FUNCTION(NAME, bits)                                                                   \
+  static uint64_t int_##NAME(const Ints *n) { return bits; }
+#define FUNCTIONS(NAME, bits, number)                                                              \
+  INT_FUNCTION(NAME, bits)                                                                         \
+  static double float_##NAME(CtDtype type, double a, double b) {                                   \
+    (void)type;                                                                                    \
+    return number;                                                                                 \
   }
+BINARY_FOLDS(FUNCTIONS)
+INT_FOLDS(INT_FUNCTION)
+
+static double float_DIV(CtDtype type, double a, double b) {
+  (void)type;
+  return a / b;
 }
 
-static bool compare_floats(CtOp op, double a, double b, bool *r) {
-  switch (op) {
-    case CT_OP_LT: *r = a < b; return true;
-    case CT_OP_LE: *r = a <= b; return true;
-    case CT_OP_EQ: *r = a == b; return true;
-    case CT_OP_NE: *r = a != b; return true;
-    default: return false;
+static const struct {
+  uint64_t (*of_ints)(const Ints *n);
+  double (*of_floats)(CtDtype type, double a, double b);
+} folds[CT_OP_COUNT] = {
+#define ROW(NAME, bits, number) [CT_OP_##NAME] = {int_##NAME, float_##NAME},
+#define INT_ROW(NAME, bits) [CT_OP_##NAME] = {int_##NAME, NULL},
+    [CT_OP_DIV] = {NULL, float_DIV}, BINARY_FOLDS(ROW) INT_FOLDS(INT_ROW)};
+
+/* Folds a binary operation of two integer constants; false where it is left for run time. */
+static bool fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r) {
+  Ints n = {type, a, b, (uint64_t)a, (uint64_t)b, type == CT_u64, a < b};
+  bool divides = op == CT_OP_FLOORDIV || op == CT_OP_FLOORMOD;
+  n.is_less = n.is_u64 ? n.x < n.y : a < b;
+  if (folds[op].of_ints == NULL || (divides && b == 0)) {
+    return false;
   }
+  *r = (int64_t)folds[op].of_ints(&n);
+  return true;
 }
 
 /* --- identities ------------------------------------------------------------------------------- */
 
-/* A comparison or modulo that the ranges of its integer operands decide: the value, or 0. */
+/* Of integers and bools. x op right and left op x are x; x op absorbing, or absorbing op x, is absorbing;
+   x op x is same. */
+typedef struct Identity {
+  enum { NO, ZERO, ONE } right, left, absorbing, same;
+} Identity;
+
+static const Identity identities[CT_OP_COUNT] = {
+    [CT_OP_ADD] = {ZERO, ZERO, NO, NO},  [CT_OP_SUB] = {ZERO, NO, NO, ZERO},
+    [CT_OP_MUL] = {ONE, ONE, ZERO, NO},  [CT_OP_FLOORDIV] = {ONE, NO, NO, NO},
+    [CT_OP_AND] = {NO, NO, ZERO, NO},    [CT_OP_OR] = {ZERO, ZERO, NO, NO},
+    [CT_OP_XOR] = {ZERO, ZERO, NO, NO},  [CT_OP_SHL] = {ZERO, NO, NO, NO},
+    [CT_OP_SHR] = {ZERO, NO, NO, NO},    [CT_OP_ASHR] = {ZERO, NO, NO, NO},
+    [CT_OP_LAND] = {ONE, ONE, ZERO, NO}, [CT_OP_LOR] = {ZERO, ZERO, ONE, NO},
+    [CT_OP_EQ] = {NO, NO, NO, ONE},      [CT_OP_NE] = {NO, NO, NO, ZERO},
+    [CT_OP_LE] = {NO, NO, NO, ONE},      [CT_OP_LT] = {NO, NO, NO, ZERO}};
+
+static bool is_it(const CtIr *ir, CtVal v, int constant) {
+  return constant != NO && is_int_const(ir, v, constant - ZERO);
+}
+
+/* What decides a comparison of two ranges, or which of the two the operation takes. */
+enum { BELOW = 1, NOT_ABOVE = 2, ABOVE = 4, NOT_BELOW = 8 };
+static const struct {
+  uint8_t yes, no; /* true or the left one; false or the right one */
+} decisions[CT_OP_COUNT] = {
+    [CT_OP_LT] = {BELOW, NOT_BELOW},      [CT_OP_LE] = {NOT_ABOVE, ABOVE},
+    [CT_OP_EQ] = {0, BELOW | ABOVE},      [CT_OP_NE] = {BELOW | ABOVE, 0},
+    [CT_OP_MIN] = {NOT_ABOVE, NOT_BELOW}, [CT_OP_MAX] = {NOT_BELOW, NOT_ABOVE}};
+
+/* A comparison or division that the ranges of its integer operands decide: the value, or 0. */
 static CtVal by_range(CtIr *ir, CtOp op, CtVal a, CtVal b) {
-  CtFacts x = at(ir, a)->facts;
-  CtFacts y = at(ir, b)->facts;
+  CtFacts x = at(ir, a)->facts, y = at(ir, b)->facts;
   CtDtype type = (CtDtype)at(ir, a)->type;
+  bool is_bool = ct_ops[op].result == CT_RES_BOOL;
+  int holds = (x.hi < y.lo ? BELOW : 0) | (x.hi <= y.lo ? NOT_ABOVE : 0) |
+              (x.lo > y.hi ? ABOVE : 0) | (x.lo >= y.hi ? NOT_BELOW : 0);
   if (ct_is_signed_view(op, type, x, y)) {
     return 0;
   }
-  switch (op) {
-    case CT_OP_LT:
-      return x.hi < y.lo ? ct_ir_const_int(ir, CT_bool, 1)
-                         : (x.lo >= y.hi ? ct_ir_const_int(ir, CT_bool, 0) : 0);
-    case CT_OP_LE:
-      return x.hi <= y.lo ? ct_ir_const_int(ir, CT_bool, 1)
-                          : (x.lo > y.hi ? ct_ir_const_int(ir, CT_bool, 0) : 0);
-    case CT_OP_EQ:
-    case CT_OP_NE:
-      return x.hi < y.lo || y.hi < x.lo ? ct_ir_const_int(ir, CT_bool, op == CT_OP_NE) : 0;
-    case CT_OP_MIN: return x.hi <= y.lo ? a : (y.hi <= x.lo ? b : 0);
-    case CT_OP_MAX: return x.lo >= y.hi ? a : (y.lo >= x.hi ? b : 0);
-    case CT_OP_FLOORDIV: return x.lo >= 0 && y.lo > x.hi ? ct_ir_const_int(ir, type, 0) : 0;
-    case CT_OP_FLOORMOD:
-      if (x.lo >= 0 && y.lo > x.hi) {
-        return a;
-      }
-      return ct_facts_is_one(y) && y.lo > 0 && x.div % y.lo == 0 ? ct_ir_const_int(ir, type, 0) : 0;
-    default: return 0;
+  if ((holds & decisions[op].yes) != 0) {
+    return is_bool ? ct_ir_const_int(ir, CT_bool, 1) : a;
   }
+  if ((holds & decisions[op].no) != 0) {
+    return is_bool ? ct_ir_const_int(ir, CT_bool, 0) : b;
+  }
+  if ((op == CT_OP_FLOORDIV || op == CT_OP_FLOORMOD) && x.lo >= 0 && y.lo > x.hi) {
+    return op == CT_OP_FLOORMOD ? a : ct_ir_const_int(ir, type, 0);
+  }
+  bool is_multiple = ct_facts_is_one(y) && y.lo > 0 && x.div % y.lo == 0;
+  return op == CT_OP_FLOORMOD && is_multiple ? ct_ir_const_int(ir, type, 0) : 0;
 }
 
 /* Its range shows that it did not wrap around. */
@@ -290,90 +304,59 @@ static CtVal undo(const CtIr *ir, CtOp op, CtVal a, CtVal b) {
   return x != 0 ? x : undo_sum(ir, op, a, b);
 }
 
-/* x & mask where no bit of the mask can be set in x: 0. x ^ 0 is x. */
-static CtVal bits_identity(CtIr *ir, CtOp op, CtVal a, CtVal b) {
-  if (op == CT_OP_AND && (is_const(ir, a) || is_const(ir, b))) {
-    CtFacts x = at(ir, is_const(ir, a) ? b : a)->facts;
-    int64_t mask = at(ir, is_const(ir, a) ? a : b)->imm.i;
-    int64_t low = x.div & -x.div;
-    bool above = x.lo >= 0 && mask > 0 && x.hi < (mask & -mask);
-    return mask == 0 || above || (mask > 0 && low > mask)
-               ? ct_ir_const_int(ir, (CtDtype)at(ir, a)->type, 0)
-               : 0;
-  }
-  if (op == CT_OP_XOR || op == CT_OP_OR) {
-    return is_int_const(ir, b, 0) ? a : is_int_const(ir, a, 0) ? b : 0;
-  }
-  return 0;
+/* x & mask, where no bit of the mask can be set in x. */
+static bool is_masked_out(const CtIr *ir, CtVal a, CtVal b) {
+  CtFacts x = at(ir, is_const(ir, a) ? b : a)->facts;
+  int64_t mask = at(ir, is_const(ir, a) ? a : b)->imm.i;
+  int64_t low = x.div & -x.div;
+  bool above = x.lo >= 0 && mask > 0 && x.hi < (mask & -mask);
+  return above || (mask > 0 && low > mask);
 }
 
 static CtVal int_identity(CtIr *ir, CtOp op, CtVal a, CtVal b) {
   CtDtype type = (CtDtype)at(ir, a)->type;
-  switch (op) {
-    case CT_OP_ADD: return is_int_const(ir, b, 0) ? a : (is_int_const(ir, a, 0) ? b : 0);
-    case CT_OP_SUB: return is_int_const(ir, b, 0) ? a : (a == b ? ct_ir_const_int(ir, type, 0) : 0);
-    case CT_OP_MUL:
-      if (is_int_const(ir, a, 0) || is_int_const(ir, b, 0)) {
-        return ct_ir_const_int(ir, type, 0);
-      }
-      return is_int_const(ir, b, 1) ? a : (is_int_const(ir, a, 1) ? b : 0);
-    case CT_OP_FLOORDIV: return is_int_const(ir, b, 1) ? a : undo(ir, op, a, b);
-    case CT_OP_FLOORMOD:
-      return is_int_const(ir, b, 1) ? ct_ir_const_int(ir, type, 0) : undo(ir, op, a, b);
-    case CT_OP_LAND:
-      if (is_const(ir, a)) {
-        return at(ir, a)->imm.i != 0 ? b : a;
-      }
-      return is_const(ir, b) ? (at(ir, b)->imm.i != 0 ? a : b) : 0;
-    case CT_OP_LOR:
-      if (is_const(ir, a)) {
-        return at(ir, a)->imm.i != 0 ? a : b;
-      }
-      return is_const(ir, b) ? (at(ir, b)->imm.i != 0 ? b : a) : 0;
-    case CT_OP_AND:
-    case CT_OP_OR:
-    case CT_OP_XOR: return bits_identity(ir, op, a, b);
-    case CT_OP_SHL:
-    case CT_OP_SHR:
-    case CT_OP_ASHR: return is_int_const(ir, b, 0) ? a : 0;
-    case CT_OP_EQ:
-    case CT_OP_LE: return a == b ? ct_ir_const_int(ir, CT_bool, 1) : 0;
-    case CT_OP_NE:
-    case CT_OP_LT: return a == b ? ct_ir_const_int(ir, CT_bool, 0) : 0;
-    default: return 0;
+  const Identity *id = &identities[op];
+  bool is_bool = ct_ops[op].result == CT_RES_BOOL;
+  if (is_it(ir, a, id->absorbing) || is_it(ir, b, id->right)) {
+    return a;
   }
+  if (is_it(ir, b, id->absorbing) || is_it(ir, a, id->left)) {
+    return b;
+  }
+  if (a == b && id->same != NO) {
+    return ct_ir_const_int(ir, is_bool ? CT_bool : type, id->same - ZERO);
+  }
+  bool is_zero =
+      (op == CT_OP_FLOORMOD && is_int_const(ir, b, 1)) ||
+      (op == CT_OP_AND && (is_const(ir, a) || is_const(ir, b)) && is_masked_out(ir, a, b));
+  bool divides = op == CT_OP_FLOORDIV || op == CT_OP_FLOORMOD;
+  return is_zero ? ct_ir_const_int(ir, type, 0) : divides ? undo(ir, op, a, b) : 0;
 }
 
 /* Only those that keep every bit, signed zeros and NaN included. */
 static CtVal float_identity(const CtIr *ir, CtOp op, CtVal a, CtVal b) {
-  switch (op) {
-    case CT_OP_ADD: return is_float_const(ir, b, -0.0) ? a : (is_float_const(ir, a, -0.0) ? b : 0);
-    case CT_OP_SUB: return is_float_const(ir, b, 0.0) ? a : 0;
-    case CT_OP_MUL: return is_float_const(ir, b, 1.0) ? a : (is_float_const(ir, a, 1.0) ? b : 0);
-    case CT_OP_DIV: return is_float_const(ir, b, 1.0) ? a : 0;
-    default: return 0;
+  double neutral = op == CT_OP_ADD ? -0.0 : op == CT_OP_SUB ? 0.0 : 1.0;
+  bool has_one = op == CT_OP_ADD || op == CT_OP_SUB || op == CT_OP_MUL || op == CT_OP_DIV;
+  if (!has_one || is_float_const(ir, b, neutral)) {
+    return has_one ? a : 0;
   }
+  return ct_op_has(op, CT_TRAIT_COMMUTES) && is_float_const(ir, a, neutral) ? b : 0;
 }
 
 static CtVal fold_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) {
-  const CtInst *x = at(ir, a);
-  const CtInst *y = at(ir, b);
+  const CtInst *x = at(ir, a), *y = at(ir, b);
   CtDtype type = (CtDtype)x->type;
-  bool both = is_const(ir, a) && is_const(ir, b);
-  if (ct_is_float(type)) {
-    double f;
-    bool truth;
-    if (both && fold_floats(op, type, x->imm.f, y->imm.f, &f)) {
-      return ct_ir_const_float(ir, type, f);
-    }
-    if (both && compare_floats(op, x->imm.f, y->imm.f, &truth)) {
-      return ct_ir_const_int(ir, CT_bool, truth);
-    }
-    return float_identity(ir, op, a, b);
-  }
+  bool both = is_const(ir, a) && is_const(ir, b), is_bool = ct_ops[op].result == CT_RES_BOOL;
   int64_t i;
+  if (ct_is_float(type)) {
+    if (!both || folds[op].of_floats == NULL) {
+      return float_identity(ir, op, a, b);
+    }
+    double f = folds[op].of_floats(type, x->imm.f, y->imm.f);
+    return is_bool ? ct_ir_const_int(ir, CT_bool, f != 0) : ct_ir_const_float(ir, type, f);
+  }
   if (both && fold_ints(op, type, x->imm.i, y->imm.i, &i)) {
-    return ct_ir_const_int(ir, ct_ops[op].result == CT_RES_BOOL ? CT_bool : type, i);
+    return ct_ir_const_int(ir, is_bool ? CT_bool : type, i);
   }
   CtVal v = int_identity(ir, op, a, b);
   return v != 0 ? v : by_range(ir, op, a, b);
@@ -457,56 +440,81 @@ int64_t ct_bits_op(CtOp op, int width, uint64_t v) {
   for (int i = 0; i < width; i++) {
     reversed = reversed << 1 | (x >> i & 1);
   }
-  switch (op) {
-    case CT_OP_POPC: return __builtin_popcountll(x);
-    case CT_OP_CLZ: return x == 0 ? width : __builtin_clzll(x) - (64 - width);
-    case CT_OP_FFS: return __builtin_ffsll((long long)x);
-    default: return (int64_t)reversed;
-  }
+  return op == CT_OP_POPC  ? __builtin_popcountll(x)
+         : op == CT_OP_CLZ ? (x == 0 ? width : __builtin_clzll(x) - (64 - width))
+         : op == CT_OP_FFS ? __builtin_ffsll((long long)x)
+                           : (int64_t)reversed;
 }
 
-static bool counts_bits(CtOp op) { return op == CT_OP_POPC || op == CT_OP_CLZ || op == CT_OP_FFS; }
+/* POPC, CLZ and FFS have an i32. */
+static CtDtype result_of(CtOp op, CtDtype type) {
+  CtOpResult result = ct_ops[op].result;
+  return result == CT_RES_BOOL ? CT_bool : result == CT_RES_GIVEN ? CT_i32 : type;
+}
+
+static int64_t int_neg(CtOp op, CtDtype type, int64_t a) {
+  (void)op;
+  (void)type;
+  return (int64_t)(0 - (uint64_t)a);
+}
+
+static int64_t int_abs(CtOp op, CtDtype type, int64_t a) {
+  return a < 0 ? int_neg(op, type, a) : a;
+}
+
+static int64_t int_not(CtOp op, CtDtype type, int64_t a) {
+  (void)type;
+  return op == CT_OP_LNOT ? a == 0 : ~a;
+}
+
+static int64_t int_bits(CtOp op, CtDtype type, int64_t a) {
+  return ct_bits_op(op, ct_dtypes[type].bits, (uint64_t)a);
+}
+
+static double float_neg(double a) { return -a; }
+
+/* What a constant folds to; the engines' own functions decide the last bit of the others. */
+static const struct {
+  int64_t (*of_int)(CtOp op, CtDtype type, int64_t a);
+  double (*of_float)(double a);
+} unary_folds[CT_OP_COUNT] = {
+    [CT_OP_NEG] = {int_neg, float_neg}, [CT_OP_ABS] = {int_abs, fabs},
+    [CT_OP_NOT] = {int_not, NULL},      [CT_OP_LNOT] = {int_not, NULL},
+    [CT_OP_BREV] = {int_bits, NULL},    [CT_OP_POPC] = {int_bits, NULL},
+    [CT_OP_CLZ] = {int_bits, NULL},     [CT_OP_FFS] = {int_bits, NULL},
+    [CT_OP_FLOOR] = {NULL, floor},      [CT_OP_CEIL] = {NULL, ceil},
+};
+
+/* not not a, not (a == b), not (a < b); with NaN not (a < b) is not b <= a. */
+static CtVal fold_not(CtIr *ir, const CtInst *x) {
+  bool is_order = x->op == CT_OP_LT || x->op == CT_OP_LE;
+  if (x->op == CT_OP_LNOT) {
+    return x->args[0];
+  }
+  if (x->op == CT_OP_EQ || x->op == CT_OP_NE) {
+    return ct_ir_binary(ir, x->op == CT_OP_EQ ? CT_OP_NE : CT_OP_EQ, x->args[0], x->args[1]);
+  }
+  if (is_order && !ct_is_float((CtDtype)at(ir, x->args[0])->type)) {
+    return ct_ir_binary(ir, x->op == CT_OP_LT ? CT_OP_LE : CT_OP_LT, x->args[1], x->args[0]);
+  }
+  return 0;
+}
 
 static CtVal fold_unary(CtIr *ir, CtOp op, CtVal a) {
   const CtInst *x = at(ir, a);
   CtDtype type = (CtDtype)x->type;
-  if (op == CT_OP_LNOT && x->op == CT_OP_LNOT) {
-    return x->args[0];
-  }
-  if (op == CT_OP_LNOT && (x->op == CT_OP_EQ || x->op == CT_OP_NE)) {
-    return ct_ir_binary(ir, x->op == CT_OP_EQ ? CT_OP_NE : CT_OP_EQ, x->args[0], x->args[1]);
-  }
-  if (op == CT_OP_LNOT && (x->op == CT_OP_LT || x->op == CT_OP_LE) &&
-      !ct_is_float((CtDtype)at(ir, x->args[0])->type)) { /* NaN: not (a < b) is not b <= a */
-    return ct_ir_binary(ir, x->op == CT_OP_LT ? CT_OP_LE : CT_OP_LT, x->args[1], x->args[0]);
-  }
   if (op == CT_OP_ABS && ct_is_unsigned(type)) {
     return a;
   }
   if (!is_const(ir, a)) {
-    return 0;
+    return op == CT_OP_LNOT ? fold_not(ir, x) : 0;
   }
   if (ct_is_float(type)) {
-    switch (op) {
-      case CT_OP_NEG: return ct_ir_const_float(ir, type, -x->imm.f);
-      case CT_OP_ABS: return ct_ir_const_float(ir, type, fabs(x->imm.f));
-      case CT_OP_FLOOR: return ct_ir_const_float(ir, type, floor(x->imm.f));
-      case CT_OP_CEIL: return ct_ir_const_float(ir, type, ceil(x->imm.f));
-      default: return 0; /* the engines' own functions decide the last bit */
-    }
+    double (*fold)(double) = unary_folds[op].of_float;
+    return fold == NULL ? 0 : ct_ir_const_float(ir, type, fold(x->imm.f));
   }
-  uint64_t v = (uint64_t)x->imm.i;
-  switch (op) {
-    case CT_OP_NEG: return ct_ir_const_int(ir, type, (int64_t)(0 - v));
-    case CT_OP_ABS: return ct_ir_const_int(ir, type, x->imm.i < 0 ? (int64_t)(0 - v) : x->imm.i);
-    case CT_OP_NOT: return ct_ir_const_int(ir, type, (int64_t)~v);
-    case CT_OP_LNOT: return ct_ir_const_int(ir, CT_bool, x->imm.i == 0);
-    case CT_OP_BREV: return ct_ir_const_int(ir, type, ct_bits_op(op, ct_dtypes[type].bits, v));
-    case CT_OP_POPC:
-    case CT_OP_CLZ:
-    case CT_OP_FFS: return ct_ir_const_int(ir, CT_i32, ct_bits_op(op, ct_dtypes[type].bits, v));
-    default: return 0;
-  }
+  int64_t (*fold)(CtOp, CtDtype, int64_t) = unary_folds[op].of_int;
+  return fold == NULL ? 0 : ct_ir_const_int(ir, result_of(op, type), fold(op, type, x->imm.i));
 }
 
 CtVal ct_ir_unary(CtIr *ir, CtOp op, CtVal a) {
@@ -515,12 +523,10 @@ CtVal ct_ir_unary(CtIr *ir, CtOp op, CtVal a) {
   if (folded != 0) {
     return folded;
   }
-  CtInst key = {.op = (uint16_t)op, .type = (uint8_t)type, .args = {a}};
-  if (ct_ops[op].result == CT_RES_BOOL) {
-    key.type = CT_bool;
+  CtInst key = {.op = (uint16_t)op, .type = (uint8_t)result_of(op, type), .args = {a}};
+  if (key.type == CT_bool) {
     key.facts = ct_type_facts(CT_bool);
-  } else if (counts_bits(op)) {
-    key.type = CT_i32;
+  } else if (ct_ops[op].result == CT_RES_GIVEN) { /* of bits */
     key.facts = (CtFacts){0, ct_dtypes[type].bits, 1};
   } else if (!ct_is_float(type)) {
     key.facts = ct_op_facts(op, type, at(ir, a)->facts, ct_const_facts(0), false);

@@ -172,39 +172,42 @@ static void print_maps(Printer *p) {
   }
 }
 
+static void print_text(Printer *p, const CtInst *inst) {
+  bool is_code = inst->op == CT_OP_ESCAPE;
+  if (inst->op == CT_OP_PRINT) {
+    print_print(p, inst);
+  } else {
+    ct_text_printf(p->out, is_code ? " [[%s]]" : " \"%s\"", inst->u.escape->text);
+  }
+}
+
 /* What an operation says besides its operands. */
-static void print_imm(Printer *p, const CtInst *inst) {
-  switch ((CtOp)inst->op) {
-    case CT_OP_LOAD:
-    case CT_OP_REMOTE:
-    case CT_OP_STORE: ct_text_printf(p->out, " %s", p->ir->bufs[inst->imm.i].name); break;
-    case CT_OP_SHFL:
+static void print_data(Printer *p, const CtInst *inst) {
+  switch (ct_ops[inst->op].data) {
+    case CT_DATA_ELEMENT:
+    case CT_DATA_ATOMIC:
+    case CT_DATA_BAR:
+    case CT_DATA_BUF: ct_text_printf(p->out, " %s", p->ir->bufs[inst->imm.i].name); break;
+    case CT_DATA_LANE:
       ct_text_printf(p->out, " %s width %d", shuffles[inst->imm.i & 0xff], (int)(inst->imm.i >> 8));
       break;
-    case CT_OP_VOTE: ct_text_printf(p->out, " %s", votes[inst->imm.i]); break;
-    case CT_OP_GET:
-    case CT_OP_SET:
-    case CT_OP_BREAK: ct_text_printf(p->out, " %%%" PRId64, inst->imm.i); break;
-    case CT_OP_TMA_LOAD:
-    case CT_OP_TMA_STORE: print_tma(p, inst->u.tma); break;
-    case CT_OP_TMA_WAIT:
+    case CT_DATA_VOTE: ct_text_printf(p->out, " %s", votes[inst->imm.i]); break;
+    case CT_DATA_VAR:
+    case CT_DATA_TARGET: ct_text_printf(p->out, " %%%" PRId64, inst->imm.i); break;
+    case CT_DATA_TMA: print_tma(p, inst->u.tma); break;
+    case CT_DATA_GROUPS:
       ct_text_printf(p->out, " %" PRId64 "%s", inst->imm.i >> 1,
                      (inst->imm.i & 1) != 0 ? " done" : "");
       break;
-    case CT_OP_WGMMA_WAIT:
-    case CT_OP_CP_WAIT: ct_text_printf(p->out, " %" PRId64, inst->imm.i); break;
-    case CT_OP_PRINT: print_print(p, inst); break;
-    case CT_OP_WITHIN:
-    case CT_OP_ASSERT: ct_text_printf(p->out, " \"%s\"", inst->u.escape->text); break;
-    case CT_OP_ESCAPE: ct_text_printf(p->out, " [[%s]]", inst->u.escape->text); break;
-    case CT_OP_NAMED_SYNC:
-    case CT_OP_NAMED_ARRIVE:
-    case CT_OP_SETMAXNREG: ct_text_printf(p->out, " %" PRId64, inst->imm.i); break;
-    default:
-      if (ct_op_has_buf((CtOp)inst->op)) {
-        ct_text_printf(p->out, " %s", p->ir->bufs[inst->imm.i].name);
-      }
-      break;
+    case CT_DATA_NUMBER:
+    case CT_DATA_NAMED: ct_text_printf(p->out, " %" PRId64, inst->imm.i); break;
+    case CT_DATA_TEXT: print_text(p, inst); break;
+    case CT_DATA_NONE:
+    case CT_DATA_CONST:
+    case CT_DATA_SLOT:
+    case CT_DATA_AXIS:
+    case CT_DATA_HINT:
+    case CT_DATA_TILE: break;
   }
 }
 
@@ -231,7 +234,7 @@ static void print_inst(Printer *p, CtVal v) {
     ct_text_printf(p->out, "%%%u ", v);
   }
   ct_text_puts(p->out, ct_ops[inst->op].text);
-  print_imm(p, inst);
+  print_data(p, inst);
   for (int i = 0; i < inst->n_args; i++) {
     ct_text_puts(p->out, i == 0 ? " " : ", ");
     print_value(p, inst->args[i]);

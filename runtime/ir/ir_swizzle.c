@@ -20,7 +20,7 @@ static uint64_t bits_of_sum(const CtIr *ir, const CtInst *sum, int depth) {
   return (a & b) == 0 ? a | b : UINT64_MAX;
 }
 
-/* By a constant power of two. */
+/* By a constant power of two: a product, a quotient or a rest. */
 static uint64_t bits_scaled(const CtIr *ir, const CtInst *inst, int depth) {
   const CtInst *by = ct_inst(ir, inst->args[1]);
   uint64_t n = (uint64_t)by->imm.i, x = bits_of(ir, inst->args[0], depth);
@@ -29,36 +29,32 @@ static uint64_t bits_scaled(const CtIr *ir, const CtInst *inst, int depth) {
   }
   int k = __builtin_ctzll(n);
   bool negative = x >> 63 != 0;
-  switch ((CtOp)inst->op) {
-    case CT_OP_MUL: return x << k;
-    case CT_OP_FLOORMOD: return x & (n - 1);
-    default: return negative ? UINT64_MAX : x >> k;
-  }
+  return inst->op == CT_OP_MUL        ? x << k
+         : inst->op == CT_OP_FLOORMOD ? x & (n - 1)
+         : negative                   ? UINT64_MAX
+                                      : x >> k;
 }
+
+static uint64_t bits_of_and(const CtIr *ir, const CtInst *inst, int depth) {
+  return bits_of(ir, inst->args[0], depth) & bits_of(ir, inst->args[1], depth);
+}
+
+static uint64_t bits_of_or(const CtIr *ir, const CtInst *inst, int depth) {
+  return bits_of(ir, inst->args[0], depth) | bits_of(ir, inst->args[1], depth);
+}
+
+static uint64_t (*const bits_by_op[CT_OP_COUNT])(const CtIr *ir, const CtInst *inst, int depth) = {
+    [CT_OP_ADD] = bits_of_sum,      [CT_OP_MUL] = bits_scaled, [CT_OP_FLOORDIV] = bits_scaled,
+    [CT_OP_FLOORMOD] = bits_scaled, [CT_OP_AND] = bits_of_and, [CT_OP_OR] = bits_of_or,
+    [CT_OP_XOR] = bits_of_or};
 
 static uint64_t bits_of(const CtIr *ir, CtVal v, int depth) {
   const CtInst *inst = ct_inst(ir, v);
-  uint64_t bits = UINT64_MAX;
   if (inst->op == CT_OP_CONST) {
     return (uint64_t)inst->imm.i;
   }
-  if (depth == 0 || ct_is_unsigned((CtDtype)inst->type)) {
-    return ct_facts_bits(inst->facts);
-  }
-  switch ((CtOp)inst->op) {
-    case CT_OP_ADD: bits = bits_of_sum(ir, inst, depth - 1); break;
-    case CT_OP_MUL:
-    case CT_OP_FLOORDIV:
-    case CT_OP_FLOORMOD: bits = bits_scaled(ir, inst, depth - 1); break;
-    case CT_OP_AND:
-      bits = bits_of(ir, inst->args[0], depth - 1) & bits_of(ir, inst->args[1], depth - 1);
-      break;
-    case CT_OP_OR:
-    case CT_OP_XOR:
-      bits = bits_of(ir, inst->args[0], depth - 1) | bits_of(ir, inst->args[1], depth - 1);
-      break;
-    default: break;
-  }
+  bool looks = depth > 0 && !ct_is_unsigned((CtDtype)inst->type) && bits_by_op[inst->op] != NULL;
+  uint64_t bits = looks ? bits_by_op[inst->op](ir, inst, depth - 1) : UINT64_MAX;
   return bits & ct_facts_bits(inst->facts);
 }
 

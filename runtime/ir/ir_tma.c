@@ -266,14 +266,12 @@ CtStatus ct_ir_tma_load(CtIr *ir, const CtTmaCall *call, CtErr *err) {
 
 /* Has the device a reduction of this type? */
 static bool can_reduce(CtTmaReduce reduce, CtDtype type) {
-  int bits = ct_dtypes[type].bits;
-  switch (reduce) {
-    case CT_TMA_NONE: return true;
-    case CT_TMA_ADD: return bits >= 32 ? type != CT_tf32 : type == CT_f16 || type == CT_bf16;
-    case CT_TMA_MIN:
-    case CT_TMA_MAX: return (ct_is_int(type) && bits >= 32) || type == CT_f16 || type == CT_bf16;
-    default: return ct_is_int(type) && bits >= 32;
+  bool is_wide = ct_dtypes[type].bits >= 32, is_half = type == CT_f16 || type == CT_bf16;
+  if (reduce == CT_TMA_NONE || reduce == CT_TMA_ADD) {
+    return reduce == CT_TMA_NONE || (is_wide && type != CT_tf32) || is_half;
   }
+  bool is_order = reduce == CT_TMA_MIN || reduce == CT_TMA_MAX;
+  return (is_wide && ct_is_int(type)) || (is_order && is_half);
 }
 
 CtStatus ct_ir_tma_store(CtIr *ir, const CtTmaCall *call, CtErr *err) {

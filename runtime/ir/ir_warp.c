@@ -36,14 +36,11 @@ CtVal ct_ir_clock(CtIr *ir) { return ct_ir_append(ir, CT_OP_CLOCK, CT_i64); }
 bool ct_ir_has_atomic(CtOp op, CtDtype type) {
   bool is_word = ct_dtypes[type].bits >= 32 && !ct_is_narrow(type);
   bool is_half = type == CT_f16 || type == CT_bf16;
-  switch (op) {
-    case CT_OP_ATOMIC_ADD: return is_word || is_half;
-    case CT_OP_ATOMIC_ADD2: return is_half;
-    case CT_OP_ATOMIC_AND:
-    case CT_OP_ATOMIC_OR:
-    case CT_OP_ATOMIC_XOR: return is_word && ct_is_int(type);
-    default: return is_word;
+  bool is_bits = op == CT_OP_ATOMIC_AND || op == CT_OP_ATOMIC_OR || op == CT_OP_ATOMIC_XOR;
+  if (op == CT_OP_ATOMIC_ADD || op == CT_OP_ATOMIC_ADD2) {
+    return is_half || (is_word && op == CT_OP_ATOMIC_ADD);
   }
+  return is_word && (ct_is_int(type) || !is_bits);
 }
 
 CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, CtVal compare) {
