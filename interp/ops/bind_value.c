@@ -192,34 +192,26 @@ static const luaL_Reg value_meta[] = {{"__add", op_add},
 
 /* --- mathematics -------------------------------------------------------------------------------------- */
 
-static double host_rsqrt(double x) { return 1.0 / sqrt(x); }
+static double inv_sqrt(double x) { return 1.0 / sqrt(x); }
 
-typedef struct Unary {
-  const char *name;
-  CtOp op;
-  double (*host)(double);
-} Unary;
-
-static const Unary unaries[] = {
-    {"exp", CT_OP_EXP, exp},
-    {"exp2", CT_OP_EXP2, exp2},
-    {"exp2_approx", CT_OP_EX2, exp2},
-    {"log", CT_OP_LOG, log},
-    {"log2", CT_OP_LOG2, log2},
-    {"sqrt", CT_OP_SQRT, sqrt},
-    {"rsqrt", CT_OP_RSQRT, host_rsqrt},
-    {"sin", CT_OP_SIN, sin},
-    {"cos", CT_OP_COS, cos},
-    {"tanh", CT_OP_TANH, tanh},
-    {"floor", CT_OP_FLOOR, floor},
-    {"ceil", CT_OP_CEIL, ceil},
+/* The operations that the language offers as functions by their texts, of one float or of one integer. */
+static const struct {
+  double (*host)(double); /* of Lua numbers; NULL: it is none of a float */
+  bool is_of_bits;
+} functions[CT_OP_COUNT] = {
+#define MATH(c_function) .host = (c_function)
+#define BITS .is_of_bits = true
+#define NONE .host = NULL
+#define PURE(NAME, text, n, result, types, traits, lang, ...) [CT_OP_##NAME] = {lang},
+#define OP(...)
+#include "runtime/ir/ops.def"
 };
 
-/* A float function of one number; an int is taken as f32. Upvalue 1: the row of `unaries`. */
+/* A float function of one number; an int is taken as f32. Upvalue 1: the CtOp. */
 static int call_unary(lua_State *L) {
-  const Unary *u = &unaries[lua_tointeger(L, lua_upvalueindex(1))];
+  CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
   if (lua_type(L, 1) == LUA_TNUMBER) {
-    lua_pushnumber(L, u->host(lua_tonumber(L, 1)));
+    lua_pushnumber(L, functions[op].host(lua_tonumber(L, 1)));
     return 1;
   }
   Front *f = front_of(L);
@@ -227,17 +219,15 @@ static int call_unary(lua_State *L) {
     luaL_checknumber(L, 1);
   }
   front_at(L, f);
-  CtVal x = value_operand(L, 1, u->name);
-  check_not_bool(L, f->ir, x, u->name);
+  CtVal x = value_operand(L, 1, ct_ops[op].text);
+  check_not_bool(L, f->ir, x, ct_ops[op].text);
   if (is_int_type(f->ir, x)) {
     x = ct_ir_cast(f->ir, x, CT_f32);
   }
-  bool is_double = u->op == CT_OP_EX2 && ct_inst(f->ir, x)->type == CT_f64;
-  value_push(L, ct_ir_unary(f->ir, is_double ? CT_OP_EXP2 : u->op, x));
+  bool is_double = op == CT_OP_EX2 && ct_inst(f->ir, x)->type == CT_f64;
+  value_push(L, ct_ir_unary(f->ir, is_double ? CT_OP_EXP2 : op, x));
   return 1;
 }
-
-static const CtOp bit_ops[] = {CT_OP_POPC, CT_OP_CLZ, CT_OP_FFS, CT_OP_BREV};
 
 /* Of a Lua integer its 64 bits. Upvalue 1: the CtOp. */
 static int call_bits(lua_State *L) {
@@ -628,15 +618,12 @@ void bind_open_value(lua_State *L) { /* language table on top */
   luaL_setfuncs(L, value_meta, 0);
   lua_pop(L, 1);
   luaL_setfuncs(L, plain_functions, 0);
-  for (size_t i = 0; i < CT_ARRAY_LEN(unaries); i++) {
-    lua_pushinteger(L, (lua_Integer)i);
-    lua_pushcclosure(L, call_unary, 1);
-    lua_setfield(L, -2, unaries[i].name);
-  }
-  for (size_t i = 0; i < CT_ARRAY_LEN(bit_ops); i++) {
-    lua_pushinteger(L, (lua_Integer)bit_ops[i]);
-    lua_pushcclosure(L, call_bits, 1);
-    lua_setfield(L, -2, ct_ops[bit_ops[i]].text);
+  for (int op = 0; op < CT_OP_COUNT; op++) {
+    if (functions[op].host != NULL || functions[op].is_of_bits) {
+      lua_pushinteger(L, op);
+      lua_pushcclosure(L, functions[op].host != NULL ? call_unary : call_bits, 1);
+      lua_setfield(L, -2, ct_ops[op].text);
+    }
   }
   static const char *const names[] = {"abs", "min", "max", "floor", "ceil",
                                       "exp", "sin", "cos", "sqrt",  "log"};
