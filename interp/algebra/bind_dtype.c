@@ -46,7 +46,7 @@ CtDtype bind_to_dtype(lua_State *L, int idx, const char *op) {
   if (lua_type(L, idx) == LUA_TSTRING) {
     t = ct_dtype_from_name(lua_tostring(L, idx));
     if (t == CT_VOID) {
-      diag_error(L, "%s: '%s' is no element type; %s was expected", op, lua_tostring(L, idx),
+      diag_error(L, "%s: '%s' is not an element type; %s was expected", op, lua_tostring(L, idx),
                  push_names(L));
     }
     return t;

@@ -438,7 +438,7 @@ static int fail_element(lua_State *L) {
     return diag_error(L, "layout: no element %s; call l%s for the index, mode(l, i) for a mode",
                       crd, crd);
   }
-  return diag_error(L, "layout: %s is no field or method of a layout", diag_push_kind(L, 2));
+  return diag_error(L, "layout: %s is not a field or method of a layout", diag_push_kind(L, 2));
 }
 
 /* A method, in upvalue 1, or a field. */

@@ -123,7 +123,7 @@ static void name_mode(Naming *g, int n) {
     name_inside(g, n, lua_gettop(L));
   } else if (type != LUA_TNIL && !bind_is_any(L, -1)) {
     diag_error(L,
-               "named: %s is no name; a text was expected, _ to leave a mode as it is, false to "
+               "named: %s is not a name; a text was expected, _ to leave a mode as it is, false to "
                "take its name away, or a table for the modes inside it",
                diag_push_kind(L, lua_gettop(L)));
   }
@@ -135,8 +135,7 @@ static void check_names(const Naming *g, CtTuple t, int i) {
   for (int k = 0; k < ct_rank(t); k++) {
     if (k != i && name != 0 && ct_own_name(t, k) == name) {
       diag_error(g->L,
-                 "named: modes %d and %d of %s would both be '%s'; names beside each other "
-                 "must differ",
+                 "named: modes %d and %d of %s would both be '%s'; names on one level must differ",
                  i < k ? i : k, i < k ? k : i, bind_layout_text(g->cx, g->l),
                  ct_mode_name_unpack(name, text));
     }

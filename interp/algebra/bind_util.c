@@ -110,7 +110,7 @@ static bool test_runtime(lua_State *L, int idx, const char *op, CtInt *out) {
   CtIr *ir = front_ir(L);
   CtDtype type = (CtDtype)ct_inst(ir, v)->type;
   if (!ct_is_int(type)) {
-    diag_error(L, "%s: a run-time value of type %s is no integer; cast it with i32(x)%s", op,
+    diag_error(L, "%s: a run-time value of type %s is not an integer; cast it with i32(x)%s", op,
                ct_dtypes[type].name, ct_is_float(type) ? ", or write // for /" : "");
   }
   *out = ct_ir_int(ir, ct_ir_cast(ir, v, index_type(ct_inst(ir, v))));
@@ -122,7 +122,7 @@ bool bind_test_int(lua_State *L, int idx, const char *op, CtInt *out) {
   if (lua_type(L, idx) == LUA_TNUMBER) {
     *out = ct_int(lua_tointegerx(L, idx, &is_int));
     if (!is_int) {
-      diag_error(L, "%s: %s is no integer; " INT_EXPECTED, op, luaL_tolstring(L, idx, NULL));
+      diag_error(L, "%s: %s is not an integer; " INT_EXPECTED, op, luaL_tolstring(L, idx, NULL));
     }
     return true;
   }
@@ -194,7 +194,7 @@ static void check_empty(lua_State *L, int idx, const char *op) {
   if (lua_next(L, idx) != 0) {
     const char *key = luaL_tolstring(L, -2, NULL);
     bool is_name = ct_mode_name_fault(key, strlen(key)) == NULL;
-    diag_error(L, "%s: a table with the key '%s' is no tuple; {4, {2, 3}} is one%s", op, key,
+    diag_error(L, "%s: a table with the key '%s' is not a tuple; {4, {2, 3}} is one%s", op, key,
                is_name ? ", and layout{4, 8}:named(\"M\", \"K\") has names" : "");
   }
 }

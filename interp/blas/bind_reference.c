@@ -96,7 +96,7 @@ static double opt_tolerance(lua_State *L, const char *key, double absent) {
   double v = luaL_optnumber(L, -1, absent);
   lua_pop(L, 1);
   if (!(v >= 0)) {
-    diag_error(L, "allclose: %s = %f is no tolerance; expected a number >= 0", key, v);
+    diag_error(L, "allclose: %s = %f is not a tolerance; expected a number >= 0", key, v);
   }
   return v;
 }

@@ -13,7 +13,7 @@
 static const char text[] =
     "a text is made while tracing; use printf, which shows values when the kernel runs";
 static const char print_text[] =
-    "this prints while tracing; use printf, or tostring(x) for what is known of x by then";
+    "this prints while tracing; use printf, or tostring(x) for what is known of x while tracing";
 static const char no_table[] =
     "this takes a Lua table; write 'for i = 0, size(t) - 1 do' with t[i]";
 static const char place[] =
@@ -184,7 +184,7 @@ void front_explain(lua_State *L) {
   const char *msg = lua_tolstring(L, -1, &len);
   const char *more = "";
   if (ends_with(msg, len, ", got " VALUE_TYPE ")")) {
-    more = "; this runs while tracing, with what is known by then";
+    more = "; this runs while tracing, when run-time values are not known";
   } else if (strstr(msg, "attempt to index a " VALUE_TYPE) != NULL && strchr(msg, ';') == NULL) {
     more = "; only tensors and tables have elements";
   }

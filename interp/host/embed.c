@@ -74,7 +74,7 @@ static void set_error(CuttleState *s, const char *msg) {
 /* Takes the message at the top of the stack. */
 static cuttle_Status fail(CuttleState *s, int lua_status) {
   const char *msg = lua_tostring(s->L, -1);
-  set_error(s, msg == NULL ? "the error is no text" : msg);
+  set_error(s, msg == NULL ? "the error is not a text" : msg);
   lua_pop(s->L, 1);
   return status_of(s, lua_status);
 }
@@ -174,7 +174,9 @@ static Tensor *check_tensor(lua_State *L, const void *t, const char *op) {
   Tensor *tensor = tensor_test(L, -1);
   if (tensor == NULL) {
     diag_error(L, "%s: the tensor is %s", op,
-               t == NULL ? "NULL" : "none that this state holds: released, or of another state");
+               t == NULL
+                   ? "NULL"
+                   : "not one that this state holds; it was released, or belongs to another state");
   }
   return tensor;
 }
@@ -184,8 +186,8 @@ static Kernel *check_kernel(lua_State *L, const void *k, const char *op) {
   Kernel *kernel = kernel_test(L, -1);
   if (kernel == NULL) {
     diag_error(L, "%s: the kernel is %s", op,
-               k == NULL ? "NULL; cuttle_kernel had none of that name"
-                         : "none of this state; a state launches its own kernels");
+               k == NULL ? "NULL; cuttle_kernel found none of that name"
+                         : "not one of this state's; a state launches only its own kernels");
   }
   return kernel;
 }
@@ -421,7 +423,7 @@ typedef struct LaunchRequest {
 static void push_arg(lua_State *L, const cuttle_Arg *a) {
   TypedNumber n = {.i = a->u.i};
   if ((unsigned)a->kind > CUTTLE_ARG_STATIC) {
-    diag_error(L, "cuttle_launch: %d is no kind of an argument; one of cuttle_ArgKind was expected",
+    diag_error(L, "cuttle_launch: %d is not a kind of argument; one of cuttle_ArgKind was expected",
                (int)a->kind);
   }
   switch (a->kind) {

@@ -132,10 +132,11 @@ static void read_options(lua_State *L, Kernel *k, int table) {
   while (lua_next(L, table) != 0) {
     if (!is_among(L, -2, kernel_names, CT_ARRAY_LEN(kernel_names))) {
       bool is_launch = is_among(L, -2, launch_names, CT_ARRAY_LEN(launch_names));
-      diag_error(
-          L,
-          "kernel: option '%s' is %s; expected static_shapes, contract, min_blocks or nvrtc_options",
-          luaL_tolstring(L, -2, NULL), is_launch ? "one of a launch, k{...}(...)" : "unknown");
+      diag_error(L,
+                 "kernel: option '%s' is %s; expected static_shapes, contract, min_blocks or "
+                 "nvrtc_options",
+                 luaL_tolstring(L, -2, NULL),
+                 is_launch ? "one of a launch, k{...}(...)" : "unknown");
     }
     lua_pop(L, 1);
   }
@@ -347,7 +348,7 @@ static int kernel_call(lua_State *L) {
   check_outside(L);
   if (!lua_istable(L, 2)) {
     return diag_error(L,
-                      "%s: %s in place of a launch configuration; write "
+                      "%s: %s instead of a launch configuration; write "
                       "%s{grid = ..., block = ...}(...)",
                       k->name, diag_push_kind(L, 2), k->name);
   }

@@ -29,11 +29,12 @@ static void check_cluster(lua_State *L, const Kernel *k, const LaunchConfig *c) 
                k->name, (LUAI_UACINT)n.x, (LUAI_UACINT)n.y, (LUAI_UACINT)n.z, MAX_CLUSTER);
   }
   if (grid.x % n.x != 0 || grid.y % n.y != 0 || grid.z % n.z != 0) {
-    diag_error(L,
-               "%s: grid (%I,%I,%I) is no multiple of cluster (%I,%I,%I); a grid is made of whole "
-               "clusters, so round each of its extents up",
-               k->name, (LUAI_UACINT)grid.x, (LUAI_UACINT)grid.y, (LUAI_UACINT)grid.z,
-               (LUAI_UACINT)n.x, (LUAI_UACINT)n.y, (LUAI_UACINT)n.z);
+    diag_error(
+        L,
+        "%s: grid (%I,%I,%I) is not a multiple of cluster (%I,%I,%I); a grid is made of whole "
+        "clusters, so round each of its extents up",
+        k->name, (LUAI_UACINT)grid.x, (LUAI_UACINT)grid.y, (LUAI_UACINT)grid.z, (LUAI_UACINT)n.x,
+        (LUAI_UACINT)n.y, (LUAI_UACINT)n.z);
   }
 }
 
@@ -194,12 +195,11 @@ static void check_shared(lua_State *L, const Kernel *k, const LaunchConfig *c, c
   }
   int64_t bytes = ct_ir_shared_bytes(&spec->ir);
   if (bytes + c->shared_bytes > (int64_t)target->shared_max) {
-    diag_error(
-        L,
-        "%s: smem = %I beside the kernel's %I bytes of shared tensors, but a block on %s has "
-        "%I; ask for less",
-        k->name, (LUAI_UACINT)c->shared_bytes, (LUAI_UACINT)bytes, target->name,
-        (LUAI_UACINT)target->shared_max);
+    diag_error(L,
+               "%s: smem = %I plus %I bytes of shared tensors, but a block on %s has "
+               "%I; ask for less",
+               k->name, (LUAI_UACINT)c->shared_bytes, (LUAI_UACINT)bytes, target->name,
+               (LUAI_UACINT)target->shared_max);
   }
 }
 
@@ -208,11 +208,12 @@ static void check_shared(lua_State *L, const Kernel *k, const LaunchConfig *c, c
 static void check_dependent(lua_State *L, const Kernel *k, const LaunchConfig *c,
                             const Spec *spec) {
   if (c->pdl && !spec->ir.waits_for_grids) {
-    diag_error(L,
-               "%s: pdl = true lets it begin before the launch before it has ended, but it never "
-               "waits for that; call grid_dependency_wait() before the first use of what other "
-               "launches read or write",
-               k->name);
+    diag_error(
+        L,
+        "%s: with pdl = true it may begin before the previous launch has ended, but it never waits "
+        "for that launch; call grid_dependency_wait() before the first use of what other launches "
+        "read or write",
+        k->name);
   }
 }
 

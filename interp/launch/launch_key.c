@@ -17,8 +17,8 @@ static void put(lua_State *L, LaunchArgs *a, const void *data, size_t bytes) {
   if (a->key_len + bytes > sizeof a->key) {
     diag_error(
         L,
-        "what tells this launch from others, its arguments, modes and captured values, takes "
-        "more than %d bytes; pass or capture fewer",
+        "the arguments, modes and captured values of this launch take more than %d bytes; pass or "
+        "capture fewer",
         LAUNCH_KEY_BYTES);
   }
   memcpy(a->key + a->key_len, data, bytes);

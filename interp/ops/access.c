@@ -72,8 +72,9 @@ void access_check_threads(lua_State *L, CtLayout thr, CtInt index) {
   if (!ct_is_const(n, block) && !is_role && ct_ir_is_thread_number(ir, index)) {
     diag_error(
         L,
-        "parallelize: thread layout %s has %I threads but the block has %I; they must be as many, but "
-        "for a part of the block that a run-time 'if' chooses, or an index such as threadIdx.x %% %I",
+        "parallelize: thread layout %s has %I threads but the block has %I; both must be equal, "
+        "unless a run-time 'if' chooses a part of the block, or the index is one such as "
+        "threadIdx.x %% %I",
         bind_layout_text(&cx, thr), (LUAI_UACINT)n.v, (LUAI_UACINT)block, (LUAI_UACINT)n.v);
   }
 }

@@ -64,9 +64,8 @@ static int lang_gemm(lua_State *L) { /* [mma,] A, B, C[, {order =, accumulate =}
   CtView c = access_view(L, first + 2, "gemm");
   CtMmaOpts opts = to_options(L, first + 3);
   if (atom == NULL && opts.accumulate != 0) {
-    return diag_error(L,
-                      "gemm: 'accumulate' is an option of atoms of wgmma; fill C with 0 where its "
-                      "sums are to start");
+    return diag_error(
+        L, "gemm: 'accumulate' is an option of wgmma atoms only; fill C with 0 to start its sums");
   }
   CtStatus status = atom == NULL ? ct_ir_gemm(ir, a, b, c, &opts.order, &err)
                                  : ct_ir_mma(ir, atom, a, b, c, &opts, &err);

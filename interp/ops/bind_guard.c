@@ -177,10 +177,11 @@ static int domain_offset(lua_State *L) {
   const Tensor *t = tensor_check_live(L, 2, "domain_offset");
   CtErr err;
   if (t->at == NULL) {
-    return diag_error(L,
-                      "domain_offset: %s is no tensor of coordinates, as tma_tensor and "
-                      "identity_tensor make them; of one with memory take a tile or a slice",
-                      tensor_push_title(L, 2));
+    return diag_error(
+        L,
+        "domain_offset: %s is not a tensor of coordinates, as tma_tensor and identity_tensor make "
+        "them; of a tensor with memory, take a tile or a slice",
+        tensor_push_title(L, 2));
   }
   diag_check(L, ct_evaluate(&cx, crd, t->layout, &at, &err), &err);
   diag_check(L, ct_coord_add(&cx, t->at, at, &at, &err), &err);

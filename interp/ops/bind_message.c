@@ -66,7 +66,7 @@ static const char *read_spec(lua_State *L, const char *s, Spec *spec) {
   spec->letter = *s;
   if (*s == '\0' || strchr("diuoxXcfFeEgGaAs", *s) == NULL) {
     diag_error(L,
-               "printf: '%s' in the format is no conversion; expected %%d %%i %%u %%x %%o %%c "
+               "printf: '%s' in the format is not a conversion; expected %%d %%i %%u %%x %%o %%c "
                "%%f %%e %%g %%a %%s or %%%%",
                lua_pushlstring(L, begin, (size_t)(s - begin) + (*s != '\0')));
   }

@@ -60,13 +60,13 @@ static int recast_tensor(lua_State *L) {
   int64_t from_bits = ct_dtypes[t->dtype].bits, to_bits = ct_dtypes[to].bits;
   int64_t at = t->offset.v * from_bits;
   if (t->dtype == CT_bool || to == CT_bool) {
-    return diag_error(L, "recast: %s of %s as %s: a bool has no other bits than 0 and 1",
+    return diag_error(L, "recast: %s of %s as %s: a bool has only the values 0 and 1",
                       tensor_push_title(L, 1), ct_dtypes[t->dtype].name, ct_dtypes[to].name);
   }
   if (at % to_bits != 0) {
-    return diag_error(L, "recast: %s begins at bit %I of its memory, no multiple of the %I of %s",
-                      tensor_push_title(L, 1), (LUAI_UACINT)at, (LUAI_UACINT)to_bits,
-                      ct_dtypes[to].name);
+    return diag_error(
+        L, "recast: %s begins at bit %I of its memory, which is not a multiple of the %I of %s",
+        tensor_push_title(L, 1), (LUAI_UACINT)at, (LUAI_UACINT)to_bits, ct_dtypes[to].name);
   }
   diag_check(L, ct_recast(&cx, t->layout, from_bits, to_bits, &layout, &err), &err);
   tensor_push_host(L, to, layout, ct_int(at / to_bits), t->storage);

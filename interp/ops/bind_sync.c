@@ -70,9 +70,10 @@ static int lang_mbarrier(lua_State *L) { /* n, count */
   int count = bind_to_index(L, 2, 1, MAX_COUNT, "mbarrier", "number of arrivals");
   call_need_sm(L, ir, "mbarrier", 80);
   if (ir->cur != 1) {
-    return diag_error(L,
-                      "mbarrier: all threads must see it made; declare it at the top level of the "
-                      "kernel, outside run-time ifs and loops");
+    return diag_error(
+        L,
+        "mbarrier: every thread must reach its declaration; put it at the top level of the kernel, "
+        "outside run-time ifs and loops");
   }
   check_shared_room(L, ir, n);
   uint32_t buf = ct_ir_mbarrier(ir, n, (uint32_t)count);

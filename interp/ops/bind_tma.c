@@ -39,7 +39,7 @@ static int lang_tma_tensor(lua_State *L) { /* tensor[, {promotion =}] */
   CtErr err;
   if (t->space != CT_GLOBAL) {
     return diag_error(L,
-                      "tma_tensor: %s is no tensor in global memory; boxes are loaded from and "
+                      "tma_tensor: %s is not a tensor in global memory; boxes are loaded from and "
                       "stored to arguments of the kernel",
                       tensor_push_title(L, 1));
   }
@@ -67,7 +67,7 @@ static void to_tile(lua_State *L, int idx, CtTmaCall *call) {
   const Tensor *t = tensor_check_live(L, idx, call->op);
   if (t->at == NULL || t->tma == 0) {
     const char *of = t->at == NULL && t->space == CT_GLOBAL && t->name != NULL ? t->name : "A";
-    diag_error(L, "%s: %s is no tile of a tma_tensor; write tile(tma_tensor(%s), ...)", call->op,
+    diag_error(L, "%s: %s is not a tile of a tma_tensor; write tile(tma_tensor(%s), ...)", call->op,
                tensor_push_title(L, idx), of);
   }
   call->source = t->tma;

@@ -245,7 +245,7 @@ static int call_bits(lua_State *L) {
   if (!is_int_type(ir, x)) {
     CtDtype type = (CtDtype)ct_inst(ir, x)->type;
     return diag_error(L, "%s: an integer expected, got %s%s", name, ct_dtypes[type].name,
-                      ct_is_float(type) ? "; bitcast(x, u32) and its like are a float's bits" : "");
+                      ct_is_float(type) ? "; bitcast(x, u32) gives a float's bits" : "");
   }
   value_push(L, ct_ir_unary(ir, op, x));
   return 1;
@@ -390,9 +390,11 @@ static int lang_bitcast(lua_State *L) {
   CtDtype type = bind_to_dtype(L, 2, "bitcast");
   CtIr *ir = front_here(L, "bitcast");
   if (!value_test(L, 1, &v)) {
-    return diag_error(L,
-                      "bitcast: %s has no type of a width; expected a run-time value, like f32(x)",
-                      diag_push_kind(L, 1));
+    return diag_error(
+        L,
+        "bitcast: %s has no type, so its width is not known; expected a run-time value, like "
+        "f32(x)",
+        diag_push_kind(L, 1));
   }
   CtDtype is = (CtDtype)ct_inst(ir, v)->type;
   if (is == CT_bool || type == CT_bool) {
@@ -480,7 +482,7 @@ static lua_Integer cdiv_operand(lua_State *L, int idx) {
   int is_integer;
   lua_Integer v = lua_tointegerx(L, idx, &is_integer);
   if (!is_integer) {
-    diag_error(L, "cdiv: %s is no integer; integers, or two tables nested alike, were expected",
+    diag_error(L, "cdiv: %s is not an integer; integers, or two tables nested alike, were expected",
                lua_istable(L, idx) ? "a table" : luaL_tolstring(L, idx, NULL));
   }
   return v;

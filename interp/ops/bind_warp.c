@@ -21,7 +21,7 @@ static void refuse_mask(lua_State *L, int n, const char *op, const char *call) {
   bool is_mask =
       lua_isinteger(L, 1) && (lua_tointeger(L, 1) == UINT32_MAX || lua_tointeger(L, 1) == -1);
   if (lua_gettop(L) >= n && is_mask) {
-    diag_error(L, "%s: no mask of lanes goes in front, as all lanes take part; write %s%s", op, op,
+    diag_error(L, "%s: it takes no mask of lanes, because all lanes take part; write %s%s", op, op,
                call);
   }
 }
@@ -39,8 +39,8 @@ static CtVal read_vote(Call *c, int idx, const CallArg *as) {
 static CtVal read_width(Call *c, int idx, const CallArg *as) {
   CtVal width = lua_isnoneornil(c->L, idx) ? LANES : call_count(c, idx, as);
   if ((width & (width - 1)) != 0) {
-    diag_error(c->L, "%s: width %d is no power of two; expected 1, 2, 4, 8, 16 or 32", c->row->name,
-               (int)width);
+    diag_error(c->L, "%s: width %d is not a power of two; expected 1, 2, 4, 8, 16 or 32",
+               c->row->name, (int)width);
   }
   return width;
 }
@@ -94,8 +94,10 @@ static const Tensor *to_shared_tensor(lua_State *L, CtOp op) {
   }
   const CtIr *ir = front_ir(L);
   if (ct_dtypes[t->dtype].bits == 16 && ir->bufs[t->buf].remote != 0) {
-    diag_error(L, "%s: %s is in another block's shared memory, where there is none on %s; take f32",
-               name, tensor_push_title(L, 1), ct_dtypes[t->dtype].name);
+    diag_error(
+        L,
+        "%s: %s is in another block's shared memory, which has no such operation on %s; take f32",
+        name, tensor_push_title(L, 1), ct_dtypes[t->dtype].name);
   }
   if (!ct_ir_has_atomic(op, t->dtype)) {
     bool of_bits = ct_is_float(t->dtype);

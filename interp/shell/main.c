@@ -123,7 +123,7 @@ static bool take_sm(Program *p) {
     long sm = strtol(value, &end, 10);
     bool has_suffix = (*end == 'a' || *end == 'f') && end[1] == '\0';
     if (end == value || (*end != '\0' && !has_suffix) || sm < 0 || sm > MAX_SM) {
-      usage_error(p, "--sm=%s is no compute capability; 90 and 90a stand for 9.0", value);
+      usage_error(p, "--sm=%s is not a compute capability; 90 and 90a stand for 9.0", value);
     } else if (ct_nvrtc_check_arch((int)sm, *end, &err) != CT_OK) {
       usage_error(p, "--sm: %s", err.msg);
     } else {

@@ -135,7 +135,7 @@ const char *state_refuse_options(const cuttle_Options *o) {
     return NULL;
   }
   if (o->size < offsetof(cuttle_Options, alloc_ud)) {
-    return "cuttle_open: the options' `size` is not set, so nothing else in them could be believed; "
+    return "cuttle_open: the options' `size` is not set, so the other fields cannot be trusted; "
            "write cuttle_Options o = {.size = sizeof o}";
   }
   return has_unknown(o) ? "cuttle_open: the options have fields that this version does not know; "

@@ -68,7 +68,7 @@ static int close(lua_State *L) {
   lua_settop(L, 1);
   if (has_mark(co)) {
     lua_pushboolean(L, 0);
-    lua_pushliteral(L, "the coroutine was stopped; what it has still to close is not run");
+    lua_pushliteral(L, "the coroutine was stopped; its pending __close functions do not run");
     return 2;
   }
   lua_pushvalue(L, lua_upvalueindex(1));

@@ -75,7 +75,7 @@ void elem_push(lua_State *L, CtDtype dtype, Elem e) {
 }
 
 static CtStatus wrong_type(lua_State *L, int idx, CtDtype dtype, const char *expected, CtErr *err) {
-  return ct_fail(err, CT_EINVAL, "got a %s where an element is %s; expected %s",
+  return ct_fail(err, CT_EINVAL, "got a %s, but the elements are %s; expected %s",
                  luaL_typename(L, idx), ct_dtypes[dtype].name, expected);
 }
 

@@ -190,7 +190,7 @@ static CtDtype common_type(lua_State *L, CtDtype a, CtDtype b, const char *op) {
   }
   if (ct_is_int(a) && ct_is_unsigned(a) != ct_is_unsigned(b)) {
     if (a == CT_u64 || b == CT_u64) {
-      diag_error(L, "%s: %s beside %s; no integer type holds both, so cast one of them", op,
+      diag_error(L, "%s: %s and %s; no integer type holds both, so cast one of them", op,
                  ct_dtypes[a].name, ct_dtypes[b].name);
     }
     return CT_i64;
@@ -238,7 +238,7 @@ void value_pair(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) 
   s = s == CT_VOID ? constant_type(L, a, t) : s;
   t = t == CT_VOID ? constant_type(L, b, s) : t;
   if ((s == CT_bool) != (t == CT_bool)) {
-    diag_error(L, "%s: a bool beside a number; write where(c, 1, 0) for the bool", op);
+    diag_error(L, "%s: a bool and a number; write where(c, 1, 0) for the bool", op);
   }
   CtDtype type = common_type(L, s, t, op);
   *x = value_to(L, a, type, op);

@@ -165,7 +165,7 @@ static CtStatus parse_descr(Cursor *c, CtNpy *out) {
   }
   bool is_little = order == '<' || order == '=' || (order != '\0' && ct_dtypes[t].bits <= 8);
   if (t == CT_VOID || !is_little || strchr("<=>|", order) == NULL) {
-    return refuse_type(c, descr, ", which is no element type here");
+    return refuse_type(c, descr, ", which is not an element type here");
   }
   out->dtype = t;
   return CT_OK;

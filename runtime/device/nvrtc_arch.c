@@ -41,12 +41,12 @@ CtStatus ct_nvrtc_check_arch(int sm, char suffix, CtErr *err) {
   if (!exists(sm)) {
     char list[LIST_BYTES];
     write_list(list);
-    return ct_fail(err, CT_EINVAL, "%d is no compute capability; %s was expected, 90 for 9.0", sm,
-                   list);
+    return ct_fail(err, CT_EINVAL, "%d is not a compute capability; %s was expected, 90 for 9.0",
+                   sm, list);
   }
   int first = suffix == 'a' ? FIRST_A : (suffix == 'f' ? FIRST_F : 0);
   if (sm < first) {
-    return ct_fail(err, CT_EINVAL, "%d%c is no compute capability; '%c' is for %d and later", sm,
+    return ct_fail(err, CT_EINVAL, "%d%c is not a compute capability; '%c' is for %d and later", sm,
                    suffix, suffix, first);
   }
   return CT_OK;

@@ -102,7 +102,8 @@ static const struct {
     [CT_WIDTH_EXTENT] = {"%s has too many elements", "smaller tiles"},
     [CT_WIDTH_COMMON] = {"neighbours in %s are not neighbours in memory",
                          "give threads the elements that lie side by side"},
-    [CT_WIDTH_MULTIPLE] = {"a stride of %s is no multiple of that", "make the strides multiples"},
+    [CT_WIDTH_MULTIPLE] = {"a stride of %s is not a multiple of that",
+                           "make the strides multiples"},
     [CT_WIDTH_STRIDE] = {"a run-time stride of %s is not known to be a multiple",
                          "trace with {static_shapes = true}"},
     [CT_WIDTH_POINTER] = {"the first element of %s is not aligned to that",
@@ -156,7 +157,7 @@ static void print_why(const By *by, CtWidthWhy why, CtView whose, CtText *out) {
   const char *text = refusals[why].why, *hole = strstr(text, "%s");
   ct_text_printf(out, "%.*s%s%s", (int)(hole - text), text, name_of(by, whose), hole + 2);
   if (why == CT_WIDTH_GUARD && is_extent_odd(by, whose, by->n_src)) {
-    ct_text_printf(out, ", as an extent is no multiple of %lld", (long long)by->n_src);
+    ct_text_printf(out, ", as an extent is not a multiple of %lld", (long long)by->n_src);
   }
 }
 

@@ -168,7 +168,7 @@ CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) {
     return fail(ir, v, t, "it is another block's; give it the type before remote", err);
   }
   if (t == CT_bool || buf->dtype == CT_bool) {
-    return fail(ir, v, t, "a bool has no other bits than 0 and 1", err);
+    return fail(ir, v, t, "a bool has only the values 0 and 1", err);
   }
   CT_ASSERT(v.guard == NULL); /* says what lies inside by coordinates of its own elements */
   const char *why = recast_offset(ir, v, from, to, &out->offset, err);

@@ -392,7 +392,7 @@ static void put_text(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
     case CT_CHECK_MISALIGNED:
       ct_text_printf(
           out,
-          "misaligned: %s of %s, by %s, of %lld bytes at once: the address is no multiple of "
+          "misaligned: %s of %s, by %s, of %lld bytes at once: the address is not a multiple of "
           "that",
           access, w->where, w->who, (long long)f->extra);
       break;

@@ -25,7 +25,7 @@ local fail = script_command.failing "profile"
 local options_of = {
   sm = function(o, value)
     o.sm = math.tointeger(tonumber(value))
-    if not o.sm then fail("--sm=%s is no compute capability; 90 stands for 9.0", value) end
+    if not o.sm then fail("--sm=%s is not a compute capability; 90 stands for 9.0", value) end
   end,
   on = function(o, value) o.device = value end,
   json = function(o, value)

@@ -77,7 +77,7 @@ function M.check_divides(tensor, sizes, op, what)
     if not internal.is_static(n) then
       is_static = false
     elseif n % sizes[i] ~= 0 then
-      M.fail(op, "extent %d of mode %d of %s is no multiple of %d in %s %s; take a tile that it "
+      M.fail(op, "extent %d of mode %d of %s is not a multiple of %d in %s %s; take a tile that it "
         .. "divides", n, i - 1, tensor.layout or tensor, sizes[i], what, M.tuple_text(sizes))
     end
   end

@@ -210,11 +210,11 @@ local function vector_width(layout, run, bits, first)
   local most = math.max(1, ACCESS_BITS // bits)
   local width, limit = gcd(run, most), nil
   if run > width and most > width then
-    limit = ("%d is no multiple of %d"):format(run, math.min(2 * width, most))
+    limit = ("%d is not a multiple of %d"):format(run, math.min(2 * width, most))
   end
   for _, step in ipairs(drop_run(steps_of(strided(layout)), run)) do
     if step.stride % width ~= 0 then
-      limit = ("stride %d of mode %s is no multiple of %d"):format(step.stride, step.path, width)
+      limit = ("stride %d of mode %s is not a multiple of %d"):format(step.stride, step.path, width)
       width = gcd(width, math.abs(step.stride))
     end
   end

@@ -7,14 +7,14 @@ local texts = {
   widest = { "16 bytes, as many as one instruction takes" },
   scalar = { "the script indexes T element by element",
     "copy a whole tile or partition of T with copy()" },
-  size = { "a thread's number of elements is no multiple of N",
+  size = { "a thread's number of elements is not a multiple of N",
     "give each thread a multiple of N elements" },
   extent = { "the number of elements is a run-time value",
     "tile by static sizes, or use static_shapes = true" },
   common = { "what a thread takes next is not the next element of T",
     "let a thread take N consecutive elements of T: a value layout of stride 1 there "
       .. "(tv_layout); max_common_vector tells how many two layouts allow" },
-  multiple = { "a static stride of T is no multiple of N", "pad T by a multiple of N elements" },
+  multiple = { "a static stride of T is not a multiple of N", "pad T by a multiple of N elements" },
   stride = { "a run-time stride of T is not known to be a multiple of N",
     "make the extent that it comes from a multiple of N (pad the tensor), or use "
       .. "static_shapes = true" },

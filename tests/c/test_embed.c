@@ -271,8 +271,8 @@ static void test_wrap(void) {
   cuttle_State *S = open_cpu(NULL);
   OK(cuttle_tensor_wrap(S, x, "f33", "4:1", NULL, note_free, &freed) == NULL, "no such type");
   IS_STR(cuttle_error(S),
-         "cuttle_tensor_wrap: 'f33' is no element type; f64, f32, tf32, f16, bf16, f8e4m3, f8e5m2, "
-         "i64, i32, i16, i8, u64, u32, u16, u8 or bool was expected",
+         "cuttle_tensor_wrap: 'f33' is not an element type; f64, f32, tf32, f16, bf16, f8e4m3, "
+         "f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8 or bool was expected",
          "says so");
   OK(cuttle_tensor_wrap(S, x, "f32", "(4", NULL, note_free, &freed) == NULL, "malformed layout");
   IS_STR(cuttle_error(S), "layout: expected ')' at column 2 of '(4'", "says where");
@@ -434,15 +434,15 @@ static void test_wrong_objects(void) {
   cuttle_Arg args[] = {cuttle_float(1), cuttle_tensor(foreign)};
   refuse_launch(S, 2, NULL, "2 arguments at");
   refuse_launch(S, -1, args, "-1 arguments at");
-  refuse_launch(S, 2, args, "none that this state holds");
+  refuse_launch(S, 2, args, "not one that this state holds");
   args[1] = cuttle_tensor(NULL);
   refuse_launch(S, 2, args, "the tensor is NULL");
   args[1].kind = (cuttle_ArgKind)77;
-  refuse_launch(S, 2, args, "77 is no kind of an argument");
+  refuse_launch(S, 2, args, "77 is not a kind of argument");
   args[1] = cuttle_tensor(t);
   is_status(S, cuttle_launch(S, cuttle_kernel(other, "scale"), one, one, 2, args), CUTTLE_ERROR,
             "another state's kernel");
-  HAS_STR(cuttle_error(S), "none of this state", "has a message");
+  HAS_STR(cuttle_error(S), "not one of this state's", "has a message");
   cuttle_tensor_release(S, t);
   refuse_launch(S, 2, args, "released");
   is_status(S, cuttle_tensor_read(S, t, args, 16), CUTTLE_ERROR, "a released tensor is not read");

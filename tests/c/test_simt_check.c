@@ -73,11 +73,10 @@ static void test_misaligned(void) {
     IS_INT(ct_check_count(check), by == 0 ? 0 : 1, "%d floats off: one finding or none", by);
     if (by == 1 && ct_check_count(check) == 1) {
       const CtFinding *found = ct_check_finding(check, 0);
-      IS_STR(
-          found->text,
-          "misaligned: read of a at (0), extent (32), by thread (0,0,0) of block (0,0,0), of 16 bytes "
-          "at once: the address is no multiple of that",
-          "says what is misaligned");
+      IS_STR(found->text,
+             "misaligned: read of a at (0), extent (32), by thread (0,0,0) of block (0,0,0), of 16 "
+             "bytes at once: the address is not a multiple of that",
+             "says what is misaligned");
       IS_INT(found->line, 7, "and where");
       IS_INT(found->count, 2, "read and write");
     }

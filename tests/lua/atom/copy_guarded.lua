@@ -35,7 +35,7 @@ print(round_trip("cp", "SM80_CP_ASYNC_CACHEGLOBAL<u128>", "UniversalCopy<u128>",
 print(round_trip("zfill", "SM80_CP_ASYNC_CACHEALWAYS_ZFILL<u64>", "UniversalCopy<u32>", f16, 4))
 -- expect: true
 print(round_trip("wide", "UniversalCopy<u128>", "UniversalCopy<u16>", f16, 8))
--- expect: copy: UniversalCopy<u128> takes 8 x f16 at once, but the guard of A may end between them, as an extent is no multiple of 8; take UniversalCopy<u64>, or make the extents multiples
+-- expect: copy: UniversalCopy<u128> takes 8 x f16 at once, but the guard of A may end between them, as an extent is not a multiple of 8; take UniversalCopy<u64>, or make the extents multiples
 -- expect:   A ((8,1),1,4):((1,0),0,400) (aligned to 8 bytes) and s ((8,1),1,4):((1,0),0,256) (16 bytes) allow 4 at once; their layouts alone would allow 8
 
 -- A predicate and a guard together: zeros are written where either says so.

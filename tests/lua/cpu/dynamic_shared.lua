@@ -13,4 +13,4 @@ local out = zeros(i32, 1)
 try(both { grid = 1, block = { 2, 2 }, smem = 16 }, out, 2)
 -- expect: 9: out of bounds: write of t at 4, extent 4, by thread (0,0,0) of block (0,0,0)
 try(both { grid = 1, block = { 2, 2 }, smem = 1 << 20 }, out, 2)
--- expect: 3: both: smem = 1048576 beside the kernel's 0 bytes of shared tensors, but a block on the CPU engine has 232448; ask for less
+-- expect: 3: both: smem = 1048576 plus 0 bytes of shared tensors, but a block on the CPU engine has 232448; ask for less

@@ -19,8 +19,8 @@ print(type_of("i8", "i8"), type_of("u8", "u8"), type_of("i8", "u8"))           -
 print(type_of("u32", "u32"), type_of("u32", "u64"), type_of("u64", "u64"))     -- expect: u32	u64	u64
 print(type_of("u32", "i32"), type_of("u32", "i64"), type_of("u8", "u32"))      -- expect: i64	i64	u32
 print(type_of("u64", "f32"), type_of("i8", "f16"), type_of("u32", "f64"))      -- expect: f32	f32	f64
-print(type_of("u64", "i32")) -- expect: +: u64 beside i32; no integer type holds both, so cast one of them
-print(type_of("i8", "u64")) -- expect: +: i32 beside u64; no integer type holds both, so cast one of them
+print(type_of("u64", "i32")) -- expect: +: u64 and i32; no integer type holds both, so cast one of them
+print(type_of("i8", "u64")) -- expect: +: i32 and u64; no integer type holds both, so cast one of them
 print(type_of("u8", "u64"), type_of("u64", "u8"))  -- expect: u64	u64
 
 -- A Lua number takes the run-time operand's type, or the destination's.

@@ -14,7 +14,7 @@ says("(4,8):(8,1)", {}, "0       4:8  steps of 8 elements", "1       8:1  contig
   "runs of 32 elements", "f32: 4 elements in one access (128 bits)",
   "each offset 0..31 exactly once")
 says("(128,8):(1,129)", { dtype = f32 },
-  "f32: 1 element in one access (32 bits), as stride 129 of mode 1 is no multiple of 4",
+  "f32: 1 element in one access (32 bits), as stride 129 of mode 1 is not a multiple of 4",
   "missed: 128, 257, 386, 515, 644, 773, 902")
 says("(4,(2,2)):(0,(2,3))", {}, "broadcast", "no mode goes through memory element by element",
   "more than once: 0, 2..3, 5", "missed: 1, 4")

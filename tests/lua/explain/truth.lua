@@ -44,9 +44,9 @@ for _ = 1, 3000 do
 end
 
 print(line_of("(4,8):(3,1)", "vectors"))
--- expect: f32: 1 element in one access (32 bits), as stride 3 of mode 0 is no multiple of 4
+-- expect: f32: 1 element in one access (32 bits), as stride 3 of mode 0 is not a multiple of 4
 print(line_of("6:1", "vectors"))
--- expect: f32: 2 elements in one access (64 bits), as 6 is no multiple of 4
+-- expect: f32: 2 elements in one access (64 bits), as 6 is not a multiple of 4
 print(line_of("(2,4):(-4,1)", "vectors"))
 -- expect: f32: 4 elements in one access (128 bits)
 print(line_of("8:-1", "contiguity"))

@@ -61,13 +61,13 @@ local function refused(f)
   print(ok and "ok" or message:match("^[^:]*:%d+: (.*)"))
 end
 refused(function(x, s, full) tma_load(x, s, full[0]) end)
--- expect: tma_load: x is no tile of a tma_tensor; write tile(tma_tensor(x), ...)
+-- expect: tma_load: x is not a tile of a tma_tensor; write tile(tma_tensor(x), ...)
 refused(function(x, s, full) tma_load(tile(tma_tensor(x), {8, 32}, {0, 0}), x, full[0]) end)
 -- expect: tma_load: x is no shared tensor that the kernel declares; write shared(f32, layout)
 refused(function(_, s, full)
   tma_load(tile(identity_tensor{64, 64}, {8, 32}, {0, 0}), s, full[0])
 end)
--- expect: tma_load: the tensor is no tile of a tma_tensor; write tile(tma_tensor(A), ...)
+-- expect: tma_load: the tensor is not a tile of a tma_tensor; write tile(tma_tensor(A), ...)
 refused(function(x, s) tma_load(tile(tma_tensor(x), {8, 32}, {0, 0}), s) end)
 -- expect: tma_load: argument 3 is missing; an mbarrier, as full[i], was expected
 refused(function(x, s, full)
@@ -81,7 +81,7 @@ refused(function(x, s) tma_store(s, tile(tma_tensor(x), {8, 32}, {0, 0}), {reduc
 refused(function(x, s) tma_store(s, tile(tma_tensor(x), {8, 32}, {0, 0}), {reduce = "add"}) end)
 -- expect: ok
 refused(function(_, s) tma_tensor(s) end)
--- expect: tma_tensor: s is no tensor in global memory; boxes are loaded from and stored to arguments of the kernel
+-- expect: tma_tensor: s is not a tensor in global memory; boxes are loaded from and stored to arguments of the kernel
 refused(function(x) tma_tensor(tile(guard(x), {48, 64}, {blockIdx.x, 0})) end)
 -- expect: tma_tensor: x is a part of a guarded tensor; take tma_tensor of the whole and tile that: what lies outside is clipped
 refused(function(x) tma_tensor(x, {promotion = 100}) end)

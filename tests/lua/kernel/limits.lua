@@ -195,7 +195,7 @@ local function captures(n)
 end
 attempt(captures(90)) -- expect: 1.0
 attempt(captures(180))
--- expect: what tells this launch from others, its arguments, modes and captured values, takes more than 4096 bytes; pass or capture fewer
+-- expect: the arguments, modes and captured values of this launch take more than 4096 bytes; pass or capture fewer
 
 -- Modes of a tensor that TMA is asked for.
 attempt(function()

@@ -25,7 +25,7 @@ end
 reasons(rows({8, 4}, {1, 8}))   -- expect: 4xf32, widest: 16 bytes, as many as one instruction takes; -
 reasons(rows({8, 4}, {1, 10}))  -- expect: 2xf32, offset: the part of A begins at an offset that is not known to be a multiple of 4; tile A by multiples of 4, and let threads begin at multiples of 4
 reasons(rows({8, 4}, {4, 1}))   -- expect: 1xf32, common: what a thread takes next is not the next element of A; let a thread take 4 consecutive elements of A: a value layout of stride 1 there (tv_layout); max_common_vector tells how many two layouts allow
-reasons(rows({6, 4}, {1, 8}, false, 6)) -- expect: 2xf32, size: a thread's number of elements is no multiple of 4; give each thread a multiple of 4 elements
+reasons(rows({6, 4}, {1, 8}, false, 6)) -- expect: 2xf32, size: a thread's number of elements is not a multiple of 4; give each thread a multiple of 4 elements
 reasons(rows({7, 4}, {1, 8}, true)) -- expect: 1xf32, guard: the guard of A may end within a vector; make the guarded extent a multiple of 2, or copy whole tiles without the guard
 
 -- An element at a time; a static stride; narrow elements that are widened.
@@ -37,7 +37,7 @@ local multiple = kernel("multiple", function(A)
 end, {static_shapes = true})
 local B = tensor(f32, layout({4, 2}, {1, 5}))
 fill(B, 0)
-reasons(function() multiple{grid = 1, block = 32}(B) end) -- expect: 1xf32, multiple: a static stride of A is no multiple of 2; pad A by a multiple of 2 elements
+reasons(function() multiple{grid = 1, block = 32}(B) end) -- expect: 1xf32, multiple: a static stride of A is not a multiple of 2; pad A by a multiple of 2 elements
 local widened = kernel("widened", function(A)
   local r = fragment(f32, layout(8))
   copy(A, r)

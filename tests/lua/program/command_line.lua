@@ -83,13 +83,14 @@ twin(int* __restrict__ x) {  // TWIN:1
 }
 ]]):gsub("TWIN", twin, 2), 0)
 check("--sm with a suffix", "emit --compile --sm=90b " .. twin,
-  "cuttle: --sm=90b is no compute capability; 90 and 90a stand for 9.0; see cuttle emit "
+  "cuttle: --sm=90b is not a compute capability; 90 and 90a stand for 9.0; see cuttle emit "
   .. "--help\n", 2)
-check("--sm that is none", "emit --sm=900 " .. twin, "cuttle: --sm: 900 is no compute capability; "
-  .. "50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120 or 121 "
-  .. "was expected, 90 for 9.0; see cuttle emit --help\n", 2)
+check("--sm that is none", "emit --sm=900 " .. twin,
+  "cuttle: --sm: 900 is not a compute capability; 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, "
+  .. "88, 89, 90, 100, 101, 103, 110, 120 or 121 was expected, 90 for 9.0; see cuttle emit "
+  .. "--help\n", 2)
 check("--sm with a suffix that it has not", "emit --sm=80a " .. twin,
-  "cuttle: --sm: 80a is no compute capability; 'a' is for 90 and later; see cuttle emit "
+  "cuttle: --sm: 80a is not a compute capability; 'a' is for 90 and later; see cuttle emit "
   .. "--help\n", 2)
 check("inputs after -e with -i", "-i -e 'x = 42'", "42\n", 0, "x\n")
 

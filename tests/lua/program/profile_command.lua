@@ -61,7 +61,7 @@ print((run("")))              -- expect: profile: a script was expected; see cut
 -- expect:
 print((run("--nosuch " .. empty))) -- expect: profile: unknown option --nosuch; see cuttle profile --help
 -- expect:
-print((run("--sm=x " .. empty))) -- expect: profile: --sm=x is no compute capability; 90 stands for 9.0
+print((run("--sm=x " .. empty))) -- expect: profile: --sm=x is not a compute capability; 90 stands for 9.0
 -- expect:
 print((run("--html " .. empty))) -- expect: profile: --html needs the name of a file, as in --html=profile.html
 -- expect:

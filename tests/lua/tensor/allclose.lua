@@ -30,5 +30,5 @@ end
 try(function() local C = zeros(f32, {5, 4}) return allclose(A, C) end)
 -- expect: allclose: argument 2 is a number; a tensor was expected
 try(function() return allclose(A, 1) end)
--- expect: allclose: rtol = -1.0 is no tolerance; expected a number >= 0
+-- expect: allclose: rtol = -1.0 is not a tolerance; expected a number >= 0
 try(function() return allclose(A, B, {rtol = -1}) end)

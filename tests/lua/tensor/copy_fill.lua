@@ -29,7 +29,7 @@ try(function() local S = zeros(f32, 6) copy(A, S) end)
 try(function() copy(A, V) end)
 -- expect: copy: argument 2 is missing; a tensor was expected
 try(function() copy(A) end)
--- expect: fill: got a string where an element is f32; expected a number
+-- expect: fill: got a string, but the elements are f32; expected a number
 try(function() fill(A, "x") end)
 -- expect: to: argument 2 is a text; "cpu", "cuda" or "cuda:1" was expected
 try(function() A:to("gpu") end)

@@ -26,9 +26,9 @@ end
 try(full, i32, 2, 3000000000)
 -- expect: full: 2.5 is not an integer; the elements are i32
 try(full, i32, 2, 2.5)
--- expect: full: got a boolean where an element is f32; expected a number
+-- expect: full: got a boolean, but the elements are f32; expected a number
 try(full, f32, 2, true)
--- expect: full: got a number where an element is bool; expected a boolean
+-- expect: full: got a number, but the elements are bool; expected a boolean
 try(full, bool, 2, 1)
 -- expect: arange: elements of type bool cannot count; expected a number type
 try(arange, bool, 2)

@@ -46,8 +46,8 @@ print(u[1], b[0], b[1])  -- expect: 255	false	true
 local function fails(f) print((select(2, pcall(f)):gsub("^.-:%d+: ", ""))) end
 fails(function() u[0] = 256 end)      -- expect: u[0]: 256 does not fit u8; expected 0 to 255
 fails(function() u[0] = 0.5 end)      -- expect: u[0]: 0.5 is not an integer; the elements are u8
-fails(function() b[0] = 1 end)        -- expect: b[0]: got a number where an element is bool; expected a boolean
-fails(function() m[0] = "1" end)      -- expect: m[0]: got a string where an element is f32; expected a number
+fails(function() b[0] = 1 end)        -- expect: b[0]: got a number, but the elements are bool; expected a boolean
+fails(function() m[0] = "1" end)      -- expect: m[0]: got a string, but the elements are f32; expected a number
 fails(function() return m[32] end)    -- expect: m[32]: coordinate 32 is outside the shape (4,8)
 fails(function() return m[-1] end)    -- expect: m[-1]: coordinate -1 is outside the shape (4,8)
 fails(function() return m[{4, 0}] end) -- expect: m[{4,0}]: coordinate (4,0) is outside the shape (4,8)

@@ -22,7 +22,7 @@ end
 try(from_table, f32, {{1, 2}, {3}})
 -- expect: from_table: t[2] is a number; expected a table, as the first entry is
 try(from_table, f32, {{1, 2}, 3})
--- expect: from_table: t[2][1]: got a string where an element is f32; expected a number
+-- expect: from_table: t[2][1]: got a string, but the elements are f32; expected a number
 try(from_table, f32, {{1, 2}, {"3", 4}})
 -- expect: from_table: t[1]: 1.5 is not an integer; the elements are i32
 try(from_table, i32, {1.5})

@@ -95,7 +95,7 @@ local good = {{"np.float32(7)", "1:0", 7.0}, {"np.array([5, 6])", "2:1", 5},
   {"np.zeros((0, 3))", "(0,3):(3,1)"}, {"np.array([True, False])", "2:1", true}}
 local refused = {{'np.zeros(3, dtype=">f4")', "big%-endian"},
   {"np.array([None])", "Python objects"},
-  {"np.zeros(3, dtype=np.complex64)", "'<c8', which is no element type"},
+  {"np.zeros(3, dtype=np.complex64)", "'<c8', which is not an element type"},
   {'np.zeros(3, dtype=[("a", "<f4")])', "records"}}
 lines = {}
 for _, list in ipairs{good, refused} do
