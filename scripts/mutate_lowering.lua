@@ -44,8 +44,8 @@ local function list_tests(build)
   add(("ls %s/test_*"):format(build), limit .. "%s")
   commands[#commands + 1] = ("%s%s/cuttle scripts/kernel_cases.lua tests/kernel_cases"):format(
     limit, build)
-  add("ls tests/check/*.lua", ("%s%s/cuttle tests/lua/program/check_gallery.lua %%s"):format(limit,
-    build))
+  add("ls tests/check/*.lua tests/check/*.faults",
+    ("%s%s/cuttle tests/lua/program/check_gallery.lua %%s"):format(limit, build))
   add("ls tests/fails/*.cases", ("%s/states %s"):format(build, run:gsub("^%S+ ", "")))
   for _, folder in ipairs { "kernel", "cpu", "tensor", "tiles", "trace", "dtype", "hopper", "atom",
     "profile", "matmul" } do

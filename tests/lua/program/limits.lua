@@ -40,7 +40,7 @@ is("64 MiB of a launch's printf", rest, 0, run("", script, #rest))
 
 write('kernel("p", function() for i in range(1 << 20) do sync_threads() end end)'
   .. "{grid = 1, block = 32}()\n")
-is("events of a timeline", script .. ":1: timeline: the block does more than 1048576 things; launch a "
-  .. "smaller problem\n", 1, run("", "timeline " .. script))
+is("events of a timeline", script .. ":1: timeline: the block does more than 1048576 things; "
+  .. "launch a smaller problem\n", 1, run("", "timeline " .. script))
 os.remove(script)
 tap.done()
