@@ -27,7 +27,8 @@ static uint32_t of_warp(const CtClocks *c, int rank, int32_t warp) {
 static uint32_t of_slot(const CtClocks *c, int rank, uint32_t slot) {
   return (uint32_t)rank * per_block(c) + c->n_warps + slot;
 }
-/* wgmma works for a warp group: that one of its warps has waited says that all are through. */
+/* The four warps of a warp group share one agent for wgmma: if one of them has waited, all
+   products are done. */
 static uint32_t of_agent(const CtClocks *c, int rank, int32_t warp, CtAgent agent) {
   warp -= agent == CT_AGENT_WGMMA ? warp % WARP_GROUP : 0;
   return (uint32_t)rank * per_block(c) + c->n_warps + c->n_slots +
@@ -55,7 +56,7 @@ static void join(const CtClocks *c, uint32_t *to, const uint32_t *from) {
   }
 }
 
-/* Known to threads and to agents. */
+/* Makes a component's clock known in both halves of a row: to threads and to agents. */
 static void set(const CtClocks *c, uint32_t *to, uint32_t component, uint32_t clock) {
   to[component] = to[component] > clock ? to[component] : clock;
   to[c->n + component] = to[c->n + component] > clock ? to[c->n + component] : clock;
@@ -63,13 +64,15 @@ static void set(const CtClocks *c, uint32_t *to, uint32_t component, uint32_t cl
 
 static void clear_row(const CtClocks *c, uint32_t *r) { memset(r, 0, 2 * c->n * sizeof *r); }
 
-/* What it does from here on is later than what it has handed on. */
+/* The warp's later events get a later stamp than what it has handed on. So whoever takes the row
+   over knows what came before the hand-over, and nothing after it. */
 static void advance(const CtClocks *c, int rank, int32_t warp) {
   warp_row(c, rank, warp)[of_warp(c, rank, warp)]++;
 }
 
-/* The warp takes over what was handed on; what its own lanes did and handed on is now before what all of its
-   lanes do. */
+/* The warp takes over what was handed on. If that row has work of the warp itself, a lane handed
+   it on. What one lane waits for counts for all: up to that clock, the lanes now know each
+   other's work. */
 static void take_over(const CtClocks *c, int rank, int32_t warp, const uint32_t *from) {
   uint32_t *seen = &c->own[(size_t)rank * c->n_warps + (size_t)warp];
   uint32_t own = from[of_warp(c, rank, warp)];
@@ -110,7 +113,8 @@ CtClocks *ct_clock_open(CtCheck *check) {
   return ok && c->far != NULL && c->stores != NULL ? c : NULL;
 }
 
-/* By granule: the last read of each warp of the cluster, and of the agents of each warp. */
+/* Words of a granule: the last read of each warp of the cluster, and the last read of its
+   agents. */
 static size_t n_readers(const CtClocks *c) { return 2 * (size_t)c->n_blocks * c->n_warps; }
 
 uint32_t *ct_clock_readers(CtCheck *check) {
@@ -125,7 +129,7 @@ void ct_clock_begin_block(CtCheckWorker *k) {
   size_t slots = (size_t)rank * c->n_slots;
   for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
     clear_row(c, warp_row(c, rank, i));
-    advance(c, rank, i); /* no agent sees what no fence was behind */
+    advance(c, rank, i); /* to 1; agents still see 0: they know nothing before a fence */
     c->own[(size_t)rank * c->n_warps + (size_t)i] = 0;
     c->stores[(size_t)rank * c->n_warps + (size_t)i] = (CtLastStore){0};
     *groups_of(c, rank, i, CT_AGENT_WGMMA) = *groups_of(c, rank, i, CT_AGENT_BULK) = 0;
@@ -164,13 +168,14 @@ void ct_clock_barrier(CtCheckWorker *k) {
   }
 }
 
-/* The phase is complete: what was handed on in it is there to take. */
+/* The phase is complete: those who wait for it may take what was handed on in it. */
 static void turn(const CtClocks *c, uint32_t *acc, uint32_t *done) {
   join(c, done, acc);
   clear_row(c, acc);
 }
 
-/* Warp 0 made it; others know that by a sync_threads. */
+/* Warp 0 initialised the barrier. Reports a use by a warp that does not know of it, for lack of
+   a sync_threads. */
 static void look_at_use(CtCheckWorker *k, const CtSyncNote *note, size_t slot) {
   const CtClocks *c = k->clocks;
   const CtWarp *w = note->w;
@@ -199,7 +204,7 @@ void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker
   const CtClocks *c = k->clocks;
   const uint32_t *seen = warp_row(c, k->k->rank, a->w->index);
   char text[300];
-  bool has_begun = owner == k->k; /* a warp's clock is above 0 from the start */
+  bool has_begun = owner == k->k; /* the clocks of a block that has begun are above 0 */
   for (int32_t i = 0; !has_begun && i < (int32_t)c->n_warps; i++) {
     has_begun = seen[of_warp(c, owner->rank, i)] > 0;
   }
@@ -220,7 +225,7 @@ void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker
                        text);
 }
 
-/* What arrives at another block's barrier: that block must be there still. */
+/* Keeps the last arrival at a barrier of another block: that block must not end before it. */
 static void keep_far(CtCheckWorker *k, const CtSyncNote *note, uint32_t component, uint32_t clock) {
   CtClocks *c = k->clocks;
   if (note->rank != k->k->rank) {
@@ -261,7 +266,8 @@ void ct_clock_note_store(CtCheckWorker *k, const CtAccess *a) {
                     .thread = ct_check_thread(warp, ct_first_lane(a->mask))};
 }
 
-/* Shared memory ends with the block. */
+/* Shared memory ends with the block: reports the last tma_store of a warp if it may still be
+   reading. */
 static void look_at_store(CtCheckWorker *k, int32_t warp) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
@@ -282,11 +288,12 @@ static void look_at_store(CtCheckWorker *k, int32_t warp) {
       text);
 }
 
-/* A barrier of the block: the last copy there has come when some warp has waited for it. */
+/* Reports a copy to a barrier of the block if no warp has waited for it: the block may end
+   before it has come. */
 static void look_at_load(CtCheckWorker *k, uint32_t buf, int64_t slot) {
   const CtClocks *c = k->clocks;
   size_t at = slot_index(c, k->k->rank, buf, slot);
-  bool is_seen = c->copies[at] == 0 || k->n_races > 0; /* a race tells that nobody waited */
+  bool is_seen = c->copies[at] == 0 || k->n_races > 0; /* a race has told it already */
   char text[300];
   for (int32_t i = 0; i < (int32_t)c->n_warps && !is_seen; i++) {
     is_seen = warp_row(c, k->k->rank, i)[of_slot(c, k->k->rank, (uint32_t)(at % c->n_slots))] >=
@@ -383,7 +390,9 @@ static void sync_named(CtCheckWorker *k, const CtSyncNote *note) {
   }
 }
 
-/* Some may be a phase ahead, no more: of two rows the one before is not needed where a phase begins. */
+/* No warp can be more than one phase ahead of another. So two rows are enough: when the first
+   warp arrives in a phase, nobody needs the row of the phase before the last, and the new phase
+   clears and uses it. */
 static void sync_cluster(CtCheckWorker *k, const CtSyncNote *note) {
   CtClocks *c = k->clocks;
   int rank = k->k->rank;
@@ -487,7 +496,9 @@ typedef struct Touch {
   int64_t e;
 } Touch;
 
-/* `by_agent`: the older one was an ordinary write, which agents do not see as they see others. */
+/* Is the older access, by `old_lane`, ordered before this one by `lane`? An agent that reads
+   what a thread wrote by an ordinary instruction is the special case `by_agent`: it needs a
+   proxy fence in between. */
 static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lane,
                        bool old_writes) {
   const CtEvent *e = &t->event;
@@ -508,8 +519,8 @@ static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lan
          ct_check_handed_on(old, e, t->k[old_rank - t->k->k->rank].warps[old->warp].release);
 }
 
-/* Had a read found nothing there? It came too early: the race tells that, and what is written is taken for the
-   older. */
+/* Did a read find these elements not initialised? Then it came too early. The race with this
+   write says so; the finding of the read is dropped, and the write is named first. */
 static bool forget_unset(CtCheckWorker *k, int64_t off, const CtAccess *a) {
   int n;
   bool found = false;
@@ -523,7 +534,8 @@ static bool forget_unset(CtCheckWorker *k, int64_t off, const CtAccess *a) {
   return found;
 }
 
-/* True: they race. */
+/* Compares an access with the older one that a shadow word names; reports a race and returns
+   true if they race. */
 static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, int64_t off) {
   uint32_t number = word >> CT_EVENT_LANE_BITS;
   if (word <= (t->k->block_word | CT_EVENT_LANE)) {
@@ -560,7 +572,7 @@ static void write_granule(const Touch *t, int64_t g, int lane, int64_t off, bool
     races = races || (is_first && look_at(t, reader[i], false, lane, off));
     reader[i] = 0;
   }
-  if (is_first && !races) { /* who read between tells more */
+  if (is_first && !races) { /* a race with a read in between says more than one with a write */
     (void)look_at(t, k->shadow[g], true, lane, off);
   }
   k->shadow[g] = word | (uint32_t)lane;

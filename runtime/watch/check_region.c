@@ -1,5 +1,9 @@
-/* check_region.c: the global memory that a launch uses, as `check` looks after it: which tensors the
-   kernel reads and writes, and regions of those that overlap. */
+/* check_region.c: which global memory a launch uses. It finds the tensors that the kernel reads
+   and writes, and joins those whose memory overlaps into regions.
+
+   Invariant: no two regions overlap, so each byte of global memory has at most one shadow word.
+   A region's granule is the smallest element of its tensors, or smaller: every tensor of the
+   region begins at a multiple of a granule from the region's beginning. */
 #include "check_global.h"
 
 /* --- what the kernel does ----------------------------------------------------------------------------- */
@@ -34,7 +38,8 @@ static void join(CtGlobalRegion *r, const CtGlobalRegion *by) {
   r->granule = r->granule < by->granule ? r->granule : by->granule;
 }
 
-/* Two that begin at no multiple of a granule from each other have bytes as granules. */
+/* Halves the granule until the tensor begins at a multiple of it. Two tensors that are not a
+   whole granule apart may end with granules of one byte. */
 static void align(CtGlobalRegion *r, const char *begin) {
   while (r->granule > 1 && (uintptr_t)(begin - r->begin) % r->granule != 0) {
     r->granule /= 2;
@@ -65,7 +70,8 @@ static CtGlobalRegion region_of(const CtSimtJob *job, uint32_t b, Use use) {
                           .granule = (uint32_t)ct_dtype_bytes(buf->dtype)};
 }
 
-/* Joins the regions that overlap until none do. */
+/* Adds a region for each tensor, and joins regions until none overlap. A join makes a region
+   larger, so the loop begins again: the larger one may overlap another. */
 static void make_regions(const CtSimtJob *job, CtGlobal *g, const Use *uses) {
   for (uint32_t b = 1; b < job->program->n_bufs; b++) {
     CtGlobalRegion r = region_of(job, b, uses[b]);

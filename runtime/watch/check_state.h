@@ -1,44 +1,50 @@
-/* check_state.h: what the parts of `check` share. check.c is the watcher, whom
-   check_launch.c prepares for a launch; check_shadow.c looks after shared memory,
-   check_async.c after asynchronous copies, check_global.c after global memory,
-   check_early.c after what dependent launches do there too early, check_regs.c after
-   fragments, check_within.c after coordinates, check_wrap.c after offsets of 32 bits; check_quick.c is in place of them where
-   nothing can be wrong; check_finding.c keeps what they find.
+/* check_state.h: what the parts of `check` share. check.c is the watcher, which check_launch.c
+   prepares for a launch. Each part has one subject:
 
-   Two accesses of the same place, not both atomic by the same number of bytes, at least one a write, by different threads, are a
-   race unless they are ordered:
-   - by a barrier of the block between them (epochs);
-   - in one warp by a sync_warp between them (CtEvent.sub): nothing else orders lanes, not the order in
-     which the engine runs them, nor shuffles or votes;
-   - by a release of the one's warp after it and an acquire of the other's before it. A release is an
-     atomic_store, or an atomic write after a fence; an acquire is an atomic_load, or a fence after an
-     atomic operation. Between blocks any warp of the block may do it. The times of releases and
-     acquires are compared, not their places, and the last release counts: more is taken for ordered
-     than is, never less.
-   Two writes of the same value are left alone. Launches are ordered, but for what dependent ones do
-   before they wait (check_early.c).
+     check_shadow.c   shared memory             check_within.c   coordinates outside their mode
+     check_async.c    asynchronous copies       check_wrap.c     offsets that do not fit in 32 bits
+     check_global.c   global memory             check_finding.c  keeps what the others find
+     check_early.c    dependent launches        check_quick.c    handlers for instructions that
+     check_regs.c     fragments                                  cannot go wrong
 
-   A write into shared or global memory is noted at once in a shadow of the memory: a word for each
-   granule (the smallest element of the buffers there) says which event wrote it last. Reads of shared
-   memory are kept in a log until the next barrier, a whole operand as one entry, and looked at only if
-   something that was written since the last barrier overlaps them. */
+   What a race is. Two accesses of one place by different threads race if at least one is a write
+   and nothing orders them. Two atomic operations of the same width do not race. These order
+   them:
+   - a barrier of the block between them (epochs);
+   - in one warp, a sync_warp between them (CtEvent.sub). Nothing else orders lanes: not the
+     order in which the engine runs them, nor shuffles or votes;
+   - a release by the first one's warp after it, and an acquire by the second one's warp before
+     that one. A release is an atomic_store, or an atomic write after a fence. An acquire is an
+     atomic_load, or a fence after an atomic operation. Between blocks, any warp of the block may
+     do either.
+
+   Releases and acquires are compared by their times, not by their places, and only the last
+   release is kept. So the check may take too much for ordered, never too little: it may miss a
+   race, but it invents none. Two writes of the same value are not reported. Launches are
+   ordered, except for what a dependent launch does before it waits (check_early.c).
+
+   How accesses are kept. A write into shared or global memory is noted at once in a shadow of
+   that memory. The shadow has one word for each granule, the smallest element of the buffers
+   there: which event wrote it last. Reads of shared memory go to a log until the next barrier,
+   one entry for a whole operand. They are compared only with writes since the last barrier that
+   overlap them. */
 #ifndef CT_WATCH_CHECK_STATE_H
 #define CT_WATCH_CHECK_STATE_H
 
 #include "check.h"
 #include "runtime/simt/run/simt_watch.h"
 
-/* An instruction of a warp that accessed memory, as others are compared with it. */
 typedef struct CtClocks CtClocks; /* check_clock.h */
 typedef struct CtPhases CtPhases; /* check_phase.h */
 
+/* An instruction of a warp that accessed memory: what later accesses are compared with. */
 typedef struct CtEvent {
   uint32_t in;      /* index in the code */
-  uint32_t ordinal; /* among those of the warp since the barrier */
-  uint32_t sub;     /* sync_warps of the warp so far */
-  uint32_t epoch;   /* barriers of the block so far */
+  uint32_t ordinal; /* its number among the warp's events since the barrier */
+  uint32_t sub;     /* how many sync_warps of the warp came before it */
+  uint32_t epoch;   /* how many barriers of the block came before it */
   int32_t warp;
-  uint8_t atomic; /* bytes of an atomic operation; 0: it is none */
+  uint8_t atomic; /* bytes of an atomic operation; 0: it is not atomic */
   int64_t block;
   uint64_t seq;              /* the launch's clock, which releases and acquires advance */
   uint64_t acq;              /* when the warp last acquired (shared), or its block (global) */
@@ -50,7 +56,7 @@ typedef struct CtEvent {
 enum {
   CT_EVENT_LANE_BITS = 5,
   CT_EVENT_LANE = 31,
-  CT_MAX_EVENT = INT32_MAX >> (CT_EVENT_LANE_BITS - 1) /* numbers, as many as 32 bits hold */
+  CT_MAX_EVENT = INT32_MAX >> (CT_EVENT_LANE_BITS - 1) /* the largest number that a word holds */
 };
 
 /* A read of shared memory, kept until the barrier. */
@@ -58,7 +64,7 @@ typedef struct CtRead {
   CtEvent event;
   uint32_t buf, mask;
   int64_t n, n_rows, base, lo, hi, step; /* lo, hi: granules */
-  const int64_t *pos, *rows, *cols;      /* pos NULL: own_pos of the CtReadLog */
+  const int64_t *pos, *rows, *cols;      /* pos NULL: they are in the worker's own_pos */
   size_t own_pos;
 } CtRead;
 
@@ -69,14 +75,16 @@ typedef struct CtPending {
   uint32_t group;
   int64_t lo, hi; /* granules */
   bool is_done;
-  uint32_t done_sub; /* of its warp, when it was waited for */
+  uint32_t done_sub; /* the `sub` of its warp when it was waited for */
 } CtPending;
 
 typedef struct CtRange {
-  int64_t lo, hi; /* granules; empty where lo > hi */
+  int64_t lo, hi; /* granules; empty if lo > hi */
 } CtRange;
 
-/* A regular read of shared memory that was looked at: it need not be again. */
+/* A regular read of shared memory that came before. When it comes again in the same block, its
+   elements are known to be initialised. When it comes again in the same epoch, `sub` and `seq`,
+   it is in the log already. */
 typedef struct CtKnownRead {
   const CtIn *in;
   const CtPattern *pattern;
@@ -85,14 +93,15 @@ typedef struct CtKnownRead {
   int32_t warp;
   uint32_t sub;
   uint16_t role;
-  uint64_t block; /* counts the worker's blocks: all of it is initialised */
-  uint64_t epoch; /* counts the worker's epochs: it is in the log */
+  uint64_t block; /* of the worker's blocks, the one in which all of it was initialised */
+  uint64_t epoch; /* of the worker's epochs, the one in whose log it is */
   uint64_t seq;
   CtRead read; /* its latest entry in the log */
 } CtKnownRead;
 enum { CT_KNOWN_BITS = 9, CT_N_KNOWN = 1 << CT_KNOWN_BITS };
 
-/* A slot that holds something else than it should, by wrapping; only as long as it holds just that. */
+/* A slot whose value wrapped around: what it holds, and what it should hold. It counts only as
+   long as the slot still holds `got`. */
 typedef struct CtTaint {
   uint32_t slot;
   int32_t warp;
@@ -103,16 +112,17 @@ typedef struct CtTaint {
 enum { CT_N_RECENT = 16 };
 typedef struct CtCheckWarp {
   uint32_t sub, ordinal;
-  uint64_t fence, acq, release; /* clocks: last fence; last acquire; what is released came before */
-  bool had_atomic;              /* so that a fence acquires */
+  uint64_t fence, acq, release; /* times: last fence; last acquire; what is before is released */
+  bool had_atomic;              /* an atomic operation came: the next fence acquires */
   size_t first_read;            /* in the log, since the last sync_warp */
   CtRange wrote;                /* since the last sync_warp */
   uint32_t n_groups;            /* of asynchronous copies, closed */
-  uint32_t recent[CT_N_RECENT]; /* events, by instruction, to be used again; with clocks */
-  uint32_t atomic_event;        /* the latest, to be used again; 0: none */
+  uint32_t recent[CT_N_RECENT]; /* with clocks: events by instruction, for using them again */
+  uint32_t atomic_event;        /* the latest atomic event, for using it again; 0: none */
   uint32_t global_event;
-  uint32_t waited, behind; /* lanes: came to grid_dependency_wait; are known to be behind one */
-  CtEvent wait;            /* the first, where waited is not 0 */
+  uint32_t waited,
+      behind;   /* lanes that called grid_dependency_wait; lanes known to come after one */
+  CtEvent wait; /* the first such wait, if waited is not 0 */
 } CtCheckWarp;
 
 typedef struct CtFound {
@@ -125,8 +135,8 @@ typedef struct CtFound {
   int32_t thread, other_thread;
   int64_t off, extra;
   uint8_t agent, other_agent; /* CtAgent, of races */
-  const char *kernel;         /* DEPENDENT: of the earlier launch; NULL: one of many */
-  char *text; /* made at once, for what the block's state is needed for; in the arena */
+  const char *kernel;         /* DEPENDENT: the earlier launch's kernel; NULL: one of many */
+  char *text; /* a message that needs the block's state and so is made at once; in the arena */
 } CtFound;
 
 typedef enum CtPlanKind {
@@ -136,23 +146,22 @@ typedef enum CtPlanKind {
   CT_PLAN_CP_FENCE,
   CT_PLAN_CP_WAIT,
   CT_PLAN_FENCE,
-  CT_PLAN_WGMMA, /* what orders it */
+  CT_PLAN_WGMMA, /* the instructions that order wgmma */
   CT_PLAN_GRID_WAIT,
   CT_PLAN_GRID_LAUNCH,
   CT_PLAN_WITHIN,
-  CT_PLAN_WRAP, /* integer arithmetic on the way to an offset */
-  CT_PLAN_FLOAT /* a floating result, looked at when NaN are */
+  CT_PLAN_WRAP, /* integer arithmetic from which an offset is computed */
+  CT_PLAN_FLOAT /* a float result, if NaN are reported */
 } CtPlanKind;
 
 typedef struct CtPlan {
   uint8_t kind;
-  bool is_steady; /* of a tile operation: no table of it is made anew in the body */
-  bool
-      is_bounds; /* a load by scalar and pattern from memory that is not written: only its bounds */
+  bool is_steady; /* a tile operation none of whose tables changes in the body */
+  bool is_bounds; /* a load by scalar and pattern from memory that nobody writes: only bounds */
 } CtPlan;
 
-/* A read of shared memory that was not initialised at that time. If another thread writes it before
-   the barrier, that is a race, and the race is what is told. */
+/* A read of shared memory that was not initialised at that time. If another thread writes it
+   before the barrier, that is a race, and only the race is reported. */
 typedef struct CtUnset {
   CtFound f;
   int64_t granule;
@@ -163,7 +172,7 @@ typedef struct CtWgmmaRegs CtWgmmaRegs; /* check_wgmma.c */
 typedef struct CtCheckWorker {
   CtCheck *check;
   CtWorker *k;
-  const CtIn *code; /* these are the launch's: within reach */
+  const CtIn *code; /* these are the launch's, copied here to be near */
   const CtPlan *plans;
   const CtIn *bound;
   const CtHandler *handlers;
@@ -179,7 +188,8 @@ typedef struct CtCheckWorker {
   CtEvent *events; /* of this epoch, from number first_event on */
   size_t cap_events;
   uint32_t first_event, next_event;
-  uint32_t block_word, epoch_word; /* words from here on are of this block, this epoch */
+  uint32_t block_word,
+      epoch_word; /* smaller shadow words are of earlier blocks; of earlier epochs */
   uint64_t n_blocks, n_epochs;
   uint32_t epoch; /* barriers of the block */
   CtRead *reads;
@@ -188,22 +198,22 @@ typedef struct CtCheckWorker {
   size_t n_own_pos, cap_own_pos;
   CtUnset *unset;
   size_t n_unset, cap_unset;
-  CtRange *written; /* of this epoch, by buffer */
+  CtRange *written; /* by buffer: what was written in this epoch */
   bool has_written;
   CtKnownRead *known;
   CtPending *pending;
   size_t n_pending, cap_pending;
-  /* fragments: lanes that are initialised, by warp and row; whole buffers that are, by warp */
+  /* fragments: initialised lanes by warp and row; buffers that are wholly initialised, by warp */
   uint32_t *rows;
   bool *full;
   CtWgmmaRegs *wgmma; /* NULL: the program has none */
   /* global memory */
   uint32_t free_event, end_event;
-  uint64_t block_acq, block_fence; /* clocks: of any warp of the block */
+  uint64_t block_acq, block_fence; /* times: the last acquire and fence of any warp of the block */
   bool block_had_atomic;
-  bool lets_early; /* the block let the next launch begin before it waited for those before */
+  bool lets_early; /* the block let the next launch begin before it waited for the earlier ones */
   _Atomic uint32_t
-      writing; /* the event whose writes are noted, but may not be in memory; 0: none */
+      writing; /* the event whose writes are in the shadow, perhaps not in memory; 0: none */
   /* offsets */
   CtTaint *taints;
   size_t n_taints, cap_taints;
@@ -212,7 +222,7 @@ typedef struct CtCheckWorker {
   uint64_t n_races; /* noted in this launch */
   CtFound *found;
   size_t n_found, cap_found;
-  bool no_memory; /* something was left out */
+  bool no_memory; /* for lack of memory something was left out */
 } CtCheckWorker;
 
 typedef struct CtGlobal CtGlobal; /* check_global.h */
@@ -226,9 +236,9 @@ struct CtCheck {
   CtFinding *findings;
   size_t n_findings, cap_findings;
   uint64_t n_launches;
-  bool no_memory; /* something was left out */
+  bool no_memory; /* for lack of memory something was left out */
   CtEarly *early; /* what earlier launches did; NULL: nothing is kept */
-  /* of a launch */
+  /* from here on: the current launch */
   CtSimtJob *job;
   CtArena arena;
   CtCheckWorker *workers;
@@ -238,11 +248,11 @@ struct CtCheck {
   uint32_t granule; /* bytes, of shared memory: 1 << granule_bits */
   int granule_bits;
   uint32_t n_granules;
-  uint32_t *first_row; /* by buffer: of registers */
+  uint32_t *first_row; /* by buffer: its first row of registers */
   uint32_t n_rows;
   _Atomic uint64_t clock;
-  CtGlobal *global; /* NULL: nothing to look at */
-  bool is_tracked;  /* what it does to global memory is kept for dependent launches behind it */
+  CtGlobal *global; /* NULL: the launch uses no global memory that needs a check */
+  bool is_tracked;  /* its accesses to global memory are kept for later dependent launches */
 };
 
 static inline CtCheckWorker *ct_check_worker(const CtWorker *k) { return k->watched; }
@@ -252,7 +262,8 @@ static inline uint32_t ct_check_index(const CtCheckWorker *k, const CtIn *in) {
   return (uint32_t)(in - k->k->job->code);
 }
 
-/* Is a, by lane la, ordered before b by a release and an acquire? `released`: see CtCheckWarp. */
+/* Is a ordered before b by a release and an acquire? `released` is the `release` of a's
+   CtCheckWarp. */
 static inline bool ct_check_handed_on(const CtEvent *a, const CtEvent *b, uint64_t released) {
   return b->acq > a->seq && (a->atomic != 0 || released > a->seq);
 }
@@ -262,12 +273,14 @@ static inline bool ct_check_both_atomic(const CtEvent *a, const CtEvent *b) {
   return a->atomic != 0 && a->atomic == b->atomic;
 }
 
-/* Who did it, and when, by its clock; a: NULL, or by which agent. check_clock.c */
+/* check_clock.c: stamps an event of the warp with its component and clock. The access a names
+   the agent; NULL: the warp did it itself. */
 void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtEvent *e);
-/* Was `old` before what the warp does now? An agent of it needs what threads wrote to be fenced. */
+/* Does `old` come before what the warp does now? `by_agent`: before what an agent of the warp
+   does, which needs a proxy fence after ordinary writes. */
 bool ct_clock_is_before(const CtCheckWorker *k, const CtEvent *old, int32_t warp, bool by_agent);
 
-/* Now, by the warp; acq as shared memory has it. */
+/* Makes the event of what the warp does now. Its `acq` is the warp's, as for shared memory. */
 static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int32_t warp,
                                      uint8_t atomic, CtEvent *e) {
   const CtCheckWarp *w = &k->warps[warp];
@@ -286,19 +299,21 @@ static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int
     ct_clock_stamp(k, warp, NULL, e);
   }
 }
-/* Of an access, by its agent. check.c */
+/* check.c: makes the event of an access, which its agent may do. */
 void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e);
 
-/* check_launch.c: makes plans and workers of the launch; lets go of them. */
+/* check_launch.c: makes the plans and workers of a launch; frees them. */
 CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) CT_NODISCARD;
 void ct_check_end(CtCheck *c);
 
-/* check_value.c: does the access write into element `off`, which is element e of the lane, what is there? */
+/* check_value.c: does element e of the lane, which goes to `off`, have the value that is there
+   already? */
 bool ct_check_is_same(const CtAccess *a, int64_t e, int lane, int64_t off);
-/* Likewise: what the other lane of the same instruction writes there? */
+/* Does it have the value that another lane of the same instruction writes there? */
 bool ct_check_is_same_in(const CtAccess *a, int64_t e, int lane, int other, int64_t off);
 
-/* Writes now what the access is about to write into element `off`; false: not known before. */
+/* Writes now what the access is about to write into element `off`; false: the value is not known
+   yet. */
 bool ct_check_write_early(const CtAccess *a, int64_t e, int lane, int64_t off);
 
 /* check_shadow.c */
@@ -306,14 +321,14 @@ void ct_shadow_begin_block(CtCheckWorker *k);
 void ct_shadow_read(CtCheckWorker *k, const CtAccess *a, bool is_steady);
 void ct_shadow_write(CtCheckWorker *k, const CtAccess *a);
 void ct_shadow_hold(CtCheckWorker *k, const CtAccess *a,
-                    uint32_t lanes); /* these do not take place */
+                    uint32_t lanes); /* lanes whose access does not take place */
 void ct_shadow_sync_warp(CtCheckWorker *k, const CtWarp *w);
 void ct_shadow_barrier(CtCheckWorker *k); /* also at a block's end */
-/* The event with this number; of this epoch, or a copy under way. */
+/* The event with this number: one of this epoch, or of a copy under way. */
 static inline const CtEvent *ct_shadow_event(const CtCheckWorker *k, uint32_t number) {
   return &k->events[number - k->first_event];
 }
-/* The granules of (element off) of a shared buffer: from *g, *n of them. */
+/* Element `off` of a shared buffer covers *n granules; returns the first. */
 static inline int64_t ct_shadow_granule(const CtCheckWorker *k, const CtSimtBuf *buf, int64_t off,
                                         int *n) {
   int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
@@ -321,7 +336,8 @@ static inline int64_t ct_shadow_granule(const CtCheckWorker *k, const CtSimtBuf 
   return (buf->at + off * bytes) >> k->granule_bits;
 }
 
-/* Where what is known of a read is kept, or of another one. */
+/* The entry of the cache of compared reads for this read. The cache has one entry for each hash,
+   so it may hold another read: compare before use. */
 static inline CtKnownRead *ct_known_at(const CtCheckWorker *k, const CtIn *in, CtAccessRole role,
                                        int32_t warp, int64_t base, uint32_t mask) {
   uint64_t h = (uint64_t)(uintptr_t)in / sizeof *in * 8 + (uint64_t)role +
@@ -329,7 +345,8 @@ static inline CtKnownRead *ct_known_at(const CtCheckWorker *k, const CtIn *in, C
   return &k->known[(h * 0x9E3779B97F4A7C15u) >> (64 - CT_KNOWN_BITS)];
 }
 
-/* 32 lanes side by side, each a granule. False, and nothing done: some were written in this epoch. */
+/* Notes a write of 32 neighbouring granules, one by each lane. If one of them was written in
+   this epoch, it does nothing and returns false. */
 static inline bool ct_shadow_write_run(uint32_t *shadow, uint32_t epoch_word, uint32_t word) {
   uint32_t some = 0;
   for (int i = 0; i < CT_LANES; i++) {
@@ -348,10 +365,10 @@ static inline void ct_range_widen(CtRange *r, CtRange by) {
   r->hi = ct_max(r->hi, by.hi);
 }
 
-/* check_quick.c: NULL where the watcher is to be told. */
+/* check_quick.c: a handler that needs no watcher; NULL if the watcher must see the instruction. */
 CtHandler ct_quick_handler(const CtCheck *c, uint32_t index);
 
-/* check_clock.c: the access as event `number`, its elements initialised. */
+/* check_clock.c: takes the access as event `number`; its elements are initialised. */
 void ct_clock_read(CtCheckWorker *k, const CtAccess *a, uint32_t number);
 void ct_clock_write(CtCheckWorker *k, const CtAccess *a, uint32_t number);
 
@@ -368,12 +385,12 @@ void ct_regs_begin_block(CtCheckWorker *k);
 void ct_regs_access(CtCheckWorker *k, const CtAccess *a);
 void ct_regs_hold(CtCheckWorker *k, const CtAccess *a, uint32_t lanes);
 
-/* check_wgmma.c: NULL without memory; accesses of registers, before ct_regs_access; the instructions that
-   order. */
+/* check_wgmma.c: opens it, NULL without memory; takes accesses of registers, before
+   ct_regs_access does; takes the instructions that order. */
 CtWgmmaRegs *ct_wgmma_open(CtCheck *c);
 void ct_wgmma_close(const CtCheckWorker *k);
 void ct_wgmma_begin_block(CtCheckWorker *k);
-void ct_wgmma_end_block(CtCheckWorker *k); /* one that has not failed */
+void ct_wgmma_end_block(CtCheckWorker *k); /* a block that has not failed */
 void ct_wgmma_access(CtCheckWorker *k, const CtAccess *a);
 void ct_wgmma_order(CtCheckWorker *k, const CtIn *code, const CtWarp *warp);
 
@@ -381,8 +398,8 @@ void ct_wgmma_order(CtCheckWorker *k, const CtIn *code, const CtWarp *warp);
 CtStatus ct_global_begin(CtCheck *c, CtErr *err) CT_NODISCARD;
 void ct_global_end(CtCheck *c);
 void ct_global_access(CtCheckWorker *k, const CtAccess *a);
-bool ct_global_is_watched(const CtCheck *c, uint32_t buf); /* is it looked at? */
-void ct_global_release(CtCheckWorker *k, uint64_t time);   /* of what the block did before */
+bool ct_global_is_watched(const CtCheck *c, uint32_t buf); /* does the check need its accesses? */
+void ct_global_release(CtCheckWorker *k, uint64_t time);   /* releases what the block did before */
 /* The instruction that was about to write has run. */
 static inline void ct_global_has_written(CtCheckWorker *k) {
   if (atomic_load_explicit(&k->writing, memory_order_relaxed) != 0) {
@@ -390,26 +407,27 @@ static inline void ct_global_has_written(CtCheckWorker *k) {
   }
 }
 
-/* check_early.c. A launch, whose global memory is known and not let go of; one that has ended. */
+/* check_early.c: a launch begins (its global memory is known); it has ended. */
 CtStatus ct_early_begin(CtCheck *c, CtErr *err) CT_NODISCARD;
 void ct_early_end(CtCheck *c);
 void ct_early_close(CtCheck *c);
-void ct_early_forget(CtCheck *c, const char *begin, size_t bytes); /* it is other memory now */
+void ct_early_forget(CtCheck *c, const char *begin,
+                     size_t bytes); /* the host made new memory here */
 void ct_early_wait(CtCheckWorker *k, const CtIn *in, const CtWarp *w);
 void ct_early_launch(CtCheckWorker *k, const CtWarp *w);
-/* In launches that are tracked. */
+/* Only in launches that are tracked: */
 void ct_early_access(CtCheckWorker *k, const CtAccess *a);
 void ct_early_release(const CtCheckWorker *k, uint64_t time); /* as ct_global_release */
 void ct_early_end_block(const CtCheckWorker *k);
 
-/* check_within.c: notes coordinates outside their modes; false where all lanes are within. */
+/* check_within.c: notes coordinates outside their modes; returns whether a lane has one. */
 bool ct_within_look(CtCheckWorker *k, const CtIn *code, const CtIn *in, const CtWarp *w);
 
 /* check_wrap.c */
 void ct_wrap_plan(CtCheck *c);
 void ct_wrap_step(CtCheckWorker *k, const CtIn *code, CtWarp *w);
-bool ct_wrap_fits(const CtIn *code, const CtWarp *w); /* of a LEA_i32: does its result? */
-/* Lanes whose offset came of arithmetic that wrapped around and is another one for it: noted. */
+bool ct_wrap_fits(const CtIn *code, const CtWarp *w); /* does the result of a LEA_i32 fit? */
+/* Notes and returns the lanes whose offset is wrong because arithmetic before it wrapped around. */
 uint32_t ct_wrap_look(CtCheckWorker *k, const CtIn *code, const CtAccess *a);
 
 /* check_nan.c */
@@ -417,19 +435,19 @@ void ct_nan_plan(CtCheck *c);
 void ct_nan_before(CtCheckWorker *k, const CtIn *code, CtWarp *w, uint32_t lanes);
 void ct_nan_after(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w);
 
-/* check_order.c. Does a thread that has come past the other access come to this one again, in a loop or in its
-   unrolled turns? */
+/* check_order.c: does a thread that has passed the other access come to this one again, in a
+   loop or in its unrolled iterations? */
 bool ct_order_is_again(const CtSimtProgram *p, const CtFound *f);
-/* Puts the accesses of a race in the order of the program, where it has one. */
+/* Puts the accesses of a race in the order of the program, if the program orders them. */
 void ct_order_turn_race(const CtSimtProgram *p, CtFound *f);
 
-/* check_finding.c. `how` of the kinds. */
+/* check_finding.c. Values of CtFound.how, by kind. */
 enum { CT_BOUNDS_READ, CT_BOUNDS_WRITE };
 enum { /* races: the first access, the second */
        CT_RACE_WRITE_READ,
        CT_RACE_READ_WRITE,
        CT_RACE_WRITE_WRITE,
-       CT_RACE_AT_ONCE,     /* lanes of one instruction */
+       CT_RACE_AT_ONCE,     /* by lanes of one instruction */
        CT_RACE_HOW = 7,     /* mask of these */
        CT_RACE_IN_WARP = 8, /* flag: two lanes of a warp */
        CT_RACE_BLOCKS = 16, /* flag: of two blocks */
@@ -442,12 +460,12 @@ enum { CT_NAN_OF_FINITE, CT_NAN_OF_INFINITY };
 enum { CT_ASYNC_READ, CT_ASYNC_WRITE, CT_ASYNC_NO_BARRIER };
 enum { CT_WGMMA_READ, CT_WGMMA_WRITE, CT_WGMMA_A, CT_WGMMA_FENCE, CT_WGMMA_NO_FENCE };
 void ct_finding_note(CtCheckWorker *k, const CtFound *f);
-/* What is no access, in words of its own: the place, the block and the thread are f's. */
+/* A finding with a text of its own, for what is not an access. Place, block and thread are f's. */
 void ct_finding_note_text(CtCheckWorker *k, CtFound f, const char *text);
-/* The first of two accesses that race is a. */
+/* Two accesses race; the first one is a. */
 void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtEvent *a, int lane_a,
                      bool a_writes, const CtEvent *b, int lane_b, bool b_writes, uint32_t buf,
                      int64_t off);
-void ct_finding_merge(CtCheck *c); /* of all workers, as texts */
+void ct_finding_merge(CtCheck *c); /* makes texts of the findings of all workers */
 
 #endif

@@ -1,18 +1,32 @@
-/* simt_spin.c: loops that wait for other threads, on the CPU engine. Such a loop gives way to the other
-   warps of its block every few turns; blocks on other threads go on by themselves.
+/* simt_spin.c: loops that wait for other threads on the CPU engine, and the deadlocks that they
+   may end in.
 
-   A deadlock is found exactly. A warp that comes to a back edge twice in the same state (all its slots
-   alike) can only get on when memory changes. A worker whose warps all wait at barriers or came back
-   in the same state is stuck as of the number of atomic changes that it saw; what else it wrote it
-   wrote before it was stuck for the first time, and that counts as one more change. When all workers
-   are stuck as of the same number, nothing will ever change. */
+   Giving way. A loop that may wait for another thread gives way to the other warps of its block
+   every TURNS iterations. Other workers run other blocks at the same time.
+
+   Same state. The state of a warp is that of all its slots, taken as a hash of 64 bits. A loop
+   of kind CT_SPIN_WAIT changes nothing but its variables and what its atomic operations change.
+   So a warp that comes to the same back edge twice in the same state will do the same again,
+   until memory changes.
+
+   Stuck. A worker is stuck as of n if n atomic changes had been made, and since then each of its
+   warps waits at a barrier or has come back in the same state. Other workers may still change
+   memory and so let it go on.
+
+   Ordinary writes do not count as changes, but another warp may wait for one. All that a worker
+   wrote this way, it wrote before it was stuck for the first time. So that moment counts as one
+   more change (was_stuck), and every worker has to look again.
+
+   Invariant: if all workers are stuck as of n, and n changes have been made, nothing will ever
+   change. That is a deadlock. There is no time limit in this, so no slow kernel is taken for a
+   deadlock. Only the worker with the lowest block reports it. */
 #include "simt_run.h"
 
 #include <string.h>
 
 enum { TURNS = 16 };
 
-/* Of all slots of the warp. */
+/* The state of a warp: a hash of its lanes and of all its slots. */
 static uint64_t state_of(const CtWarp *w) {
   const CtSimtProgram *p = w->worker->job->program;
   uint64_t h = ((uint64_t)w->mask << 32 | w->live) + 0x9E3779B97F4A7C15u;
@@ -42,7 +56,7 @@ static const CtWarp *warp_of(const CtWorker *k, int32_t i) {
   return (const CtWarp *)(const void *)(k->warps + (size_t)i * k->job->program->warp_bytes);
 }
 
-/* Does a warp of the team's blocks wait for nothing? */
+/* Can a warp of the team's blocks run on without waiting, or did one come to a wait or past one? */
 static bool gets_on(const CtWorker *team) {
   const CtSimtProgram *p = team->job->program;
   for (int32_t i = 0; i < p->n_cluster * p->n_warps; i++) {
@@ -59,7 +73,8 @@ static bool gets_on(const CtWorker *team) {
   return false;
 }
 
-/* Are all workers stuck as of `changes`, this one having the lowest block? */
+/* Are all workers stuck as of `changes`, and has this one the lowest block? A worker that has
+   left counts as stuck: it changes nothing any more. */
 static bool is_deadlock(const CtWorker *k, uint64_t changes) {
   const CtSimtJob *job = k->job;
   for (int i = 0; i < job->n_workers; i++) {

@@ -1,5 +1,15 @@
-/* simt_sync.c: handlers of the CPU engine for mbarriers, named barriers and roles of warp groups. A warp that
-   must wait stops (CtWarp.parked) and is tried again when the others had their turn (simt_team.c). */
+/* simt_sync.c: handlers of the CPU engine for mbarriers, named barriers and roles of warp
+   groups.
+
+   Parking. A handler that has to wait parks its warp: it stores the instruction in CtWarp.parked
+   and steps the warp back before it. The engine lets the other warps run and then runs the
+   instruction again (simt_team.c). So a handler runs once for each try, and only the first try
+   may change anything. The later ones see `parked`, as in ct_simt_do_NAMED.
+
+   Phases. The current phase of an mbarrier is complete when no arrival is missing (state) and no
+   byte (tx). It turns over at once: the arrivals are counted from their full number again. So a
+   barrier with no arrival missing waits for bytes only, and one more arrival is an error. Bytes
+   may come before they are expected; tx is negative in between. */
 #include "simt_sync.h"
 #include "simt_watch.h"
 
@@ -9,7 +19,7 @@ enum { WARP_GROUP = 4 };
 
 static void init_one(CtMbar *b, uint32_t count) { *b = (CtMbar){0, CT_MBAR_MADE | count}; }
 
-/* The next phase begins where nothing is missing. */
+/* Begins the next phase if nothing is missing in this one. */
 static void turn_over(CtMbar *b, uint32_t count) {
   if (ct_mbar_missing(b) == 0 && b->tx == 0) {
     b->state = ((b->state & ~(uint32_t)CT_MBAR_MAX) ^ CT_MBAR_ODD) | CT_MBAR_TURNED | count;
@@ -89,14 +99,15 @@ static CtFailKind operate(CtOp op, CtMbar *bar, uint32_t count, int32_t b) {
   }
 }
 
-/* Stops the warp at an instruction, which is run again. */
+/* Parks the warp: the engine runs this instruction again after the other warps. */
 static const CtIn *park(const CtIn *in, CtWarp *w) {
   w->parked = in;
   w->pc = in - 1;
   return NULL;
 }
 
-/* The barriers of all lanes that are done. */
+/* Notes that lanes have passed their barriers: once for the first lane, and for each lane with
+   another barrier. */
 static void note_passes(const CtIn *in, CtWarp *w, uint32_t buf, uint32_t lanes) {
   const int32_t *slot = CT_AT(int32_t, w, in->a);
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
@@ -119,7 +130,7 @@ static const CtIn *pass(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
-/* The lanes for which the awaited phase is complete. */
+/* The lanes whose phase, the one that they wait for, is complete. */
 static uint32_t lanes_done(const CtIn *in, CtWarp *w, uint32_t buf) {
   const int32_t *slot = CT_AT(int32_t, w, in->a), *parity = CT_AT(int32_t, w, in->b);
   uint32_t done = 0;
@@ -133,7 +144,8 @@ static uint32_t lanes_done(const CtIn *in, CtWarp *w, uint32_t buf) {
   return done;
 }
 
-/* The barrier that a lane changes: its block's, or that of the rank it says; NULL where there is none. */
+/* The barrier that a lane changes: its own block's, or that of the rank it names; NULL if there
+   is no such block. */
 static CtMbar *target(const CtIn *in, CtWarp *w, CtMbarImm imm, int lane) {
   int32_t slot = CT_AT(int32_t, w, in->a)[lane], rank = CT_AT(int32_t, w, in->b)[lane];
   if (imm.u.op != CT_OP_MBAR_ARRIVE_AT) {
@@ -143,7 +155,8 @@ static CtMbar *target(const CtIn *in, CtWarp *w, CtMbarImm imm, int lane) {
   return is_there ? ct_mbar_of(w, rank, imm.u.buf, slot) : NULL;
 }
 
-/* Does the slot, or the parity of an operation that has one, fit? The failure is recorded. */
+/* Are the slot, and the parity of an operation that has one, valid? If not, the failure is
+   recorded. */
 static bool check_lane(const CtIn *in, CtWarp *w, CtMbarImm imm, int lane) {
   int32_t slot = CT_AT(int32_t, w, in->a)[lane], b = CT_AT(int32_t, w, in->b)[lane];
   bool has_parity = imm.u.op == CT_OP_MBAR_WAIT || imm.u.op == CT_OP_MBAR_TEST;
@@ -232,7 +245,8 @@ const CtIn *ct_simt_do_MBAR(const CtIn *in, CtWarp *w) {
 
 /* --- named barriers ---------------------------------------------------------------------------------- */
 
-/* The number that all lanes of the warp give; 0 where they do not, or it is none. */
+/* The number that all lanes of the warp give; 0 if they differ or it is not the number of a
+   barrier. */
 static int32_t number_of(const CtIn *in, CtWarp *w) {
   const int32_t *id = CT_AT(int32_t, w, in->a);
   int32_t first = id[ct_first_lane(w->mask)];
@@ -287,8 +301,9 @@ const CtIn *ct_simt_do_NAMED(const CtIn *in, CtWarp *w) {
 
 /* --- wgmma ------------------------------------------------------------------------------------------- */
 
-/* Products are done at once; but one is the whole warp group's, so a wait for it is over when all four warps have
-   come past it. */
+/* Have all four warps of the warp group committed that many groups? The engine multiplies at
+   once, each warp its own rows. But a product belongs to the whole warp group, so a wait for it
+   ends only then. */
 static bool has_come(const CtWarp *w, uint32_t groups) {
   const CtSimtProgram *p = w->worker->job->program;
   for (int32_t i = w->index - w->index % WARP_GROUP;
@@ -334,7 +349,8 @@ const CtIn *ct_simt_do_ELECT(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
-/* A block has the registers that its threads begin with: who wants more waits for others to give theirs. */
+/* The registers of a block are those with which its threads begin. A warp that wants more waits
+   until others have given theirs back. */
 const CtIn *ct_simt_do_SETMAXNREG(const CtIn *in, CtWarp *w) {
   if (w->mask != w->live) {
     return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_LANES);
