@@ -3,6 +3,13 @@
 #define CT_IR_BUILD_H
 
 #include "ir.h"
+#include "runtime/layout/layout_algebra.h"
+
+/* A context of the layout algebra: results in the IR's arena, arithmetic as operations of the IR. */
+static inline CtAlg ct_ir_alg(CtIr *ir, CtErr *err) {
+  CtCx cx = ct_ir_cx(ir);
+  return al_begin(&cx, err);
+}
 
 /* Makes room for `need` entries of one of the IR's arrays; false: no memory, the IR has failed. */
 #define CT_IR_GROW(ir, array, n, cap, need)                                                        \

@@ -7,7 +7,7 @@
 #include "ir_build.h"
 #include "ir_tma_box.h"
 
-#define FAIL(d, ...) ct_fail((d)->err, CT_EINVAL, __VA_ARGS__)
+#define FAIL(d, ...) ct_fail((d)->g.err, CT_EINVAL, __VA_ARGS__)
 
 const char *const ct_tma_reductions[CT_TMA_REDUCE_COUNT] = {
 #define X(name, text, ptx) text,
@@ -238,10 +238,9 @@ static CtStatus add_call(CtIr *ir, const CtTmaCall *call, CtOp op, CtErr *err) {
     return ct_fail_nomem(err);
   }
   *d = (CtTmaTile){.ir = ir,
-                   .cx = ct_ir_cx(ir),
                    .call = call,
                    .source = source,
-                   .err = err,
+                   .g = ct_ir_alg(ir, err),
                    .tensor = name_of(ir, &source->view),
                    .shared = name_of(ir, &call->shared),
                    .bytes = (int64_t)ct_dtype_bytes(ir->bufs[source->view.buf].dtype)};

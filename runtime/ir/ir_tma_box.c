@@ -9,61 +9,54 @@
    rule than the tensor's own edge. What is left takes one instruction for each of its elements. */
 #include "ir_tma_box.h"
 
-#include "ir_build.h"
-#include "runtime/layout/layout_flat.h"
-
 enum { MAX_INSTRUCTIONS = 64 };
 
 /* --- messages ----------------------------------------------------------------------------------- */
 
-#define FAIL(d, ...) ct_fail((d)->err, CT_EINVAL, __VA_ARGS__)
+#define FAIL(d, ...) al_fail(&(d)->g, CT_EINVAL, __VA_ARGS__)
 
 const char *ct_tma_shared_text(CtTmaTile *d) {
   CtComposed l = ct_ir_view_layout(d->ir, &d->call->shared);
-  return ct_show_composed(&d->cx, &l);
+  return al_show_composed(&d->g, l);
 }
 
 /* --- the tensor --------------------------------------------------------------------------------- */
 
-static CtStatus fail_coordinates(CtTmaTile *d) {
-  return FAIL(d,
-              "%s: the coordinates of %s are no tile of %s; cut it by tile, parallelize or a slice "
-              "of tma_tensor(%s)",
-              d->call->op, d->tile, d->tensor, d->tensor);
+static void fail_coordinates(CtTmaTile *d) {
+  FAIL(d,
+       "%s: the coordinates of %s are no tile of %s; cut it by tile, parallelize or a slice "
+       "of tma_tensor(%s)",
+       d->call->op, d->tile, d->tensor, d->tensor);
 }
 
-static CtStatus fail_modes(CtTmaTile *d, const char *what, int most) {
-  return FAIL(d, "%s: %s has more than %d modes; coalesce those that lie side by side", d->call->op,
-              what, most);
+static void fail_modes(CtTmaTile *d, const char *what, int most) {
+  FAIL(d, "%s: %s has more than %d modes; coalesce those that lie side by side", d->call->op, what,
+       most);
 }
 
 /* Appends the integer modes of a tensor. `at`: NULL where the tile begins at 0. */
-static CtStatus list_leaves(CtTmaTile *d, CtTuple shape, CtTuple stride, CtTuple at) {
+static void list_leaves(CtTmaTile *d, CtTuple shape, CtTuple stride, CtTuple at) {
   if (ct_is_leaf(shape)) {
     CtInt begin = at == NULL ? ct_int(0) : at->i;
     if (d->n_leaves == CT_TMA_LEAVES) {
-      return fail_modes(d, d->tensor, CT_TMA_LEAVES);
+      fail_modes(d, d->tensor, CT_TMA_LEAVES);
+    } else if ((at != NULL && !ct_is_leaf(at)) || begin.basis_depth > 0) {
+      fail_coordinates(d);
+    } else {
+      d->leaf[d->n_leaves++] = (CtTmaLeaf){shape->i, stride->i, begin};
     }
-    if ((at != NULL && !ct_is_leaf(at)) || begin.basis_depth > 0) {
-      return fail_coordinates(d);
-    }
-    d->leaf[d->n_leaves++] = (CtTmaLeaf){shape->i, stride->i, begin};
-    return CT_OK;
+    return;
   }
   if (at != NULL && ct_is_leaf(at)) {
     if (!ct_is_const(at->i, 0)) {
-      return fail_coordinates(d);
+      fail_coordinates(d);
     }
     at = NULL;
   }
-  for (int i = 0; i < shape->rank; i++) {
+  for (int i = 0; al_ok(&d->g) && i < shape->rank; i++) {
     CtTuple child = at == NULL || i >= at->rank ? NULL : ct_child(at, i);
-    CtStatus status = list_leaves(d, ct_child(shape, i), ct_child(stride, i), child);
-    if (status != CT_OK) {
-      return status;
-    }
+    list_leaves(d, ct_child(shape, i), ct_child(stride, i), child);
   }
-  return CT_OK;
 }
 
 /* The number of the integer mode that a basis element names; -1: none. */
@@ -93,39 +86,36 @@ typedef struct Factors {
   } of[CT_TMA_MODES];
 } Factors;
 
-static CtStatus fail_shape(CtTmaTile *d) {
-  return FAIL(d, "%s: %s has shape %s, which is not static; cut it by tile with a static tile",
-              d->call->op, d->tile, ct_show_tuple(&d->cx, d->call->coords.shape));
+static void fail_shape(CtTmaTile *d) {
+  FAIL(d, "%s: %s has shape %s, which is not static; cut it by tile with a static tile",
+       d->call->op, d->tile, al_show_tuple(&d->g, d->call->coords.shape));
 }
 
-static CtStatus list_factors(CtTmaTile *d, CtLayout l, bool is_coordinates, Factors *out) {
+static void list_factors(CtTmaTile *d, CtLayout l, bool is_coordinates, Factors *out) {
   out->n = out->i = 0;
-  CtTuple s = l.shape, t = l.stride;
-  for (uint32_t k = 0; k < s->len; k++) {
-    if (s[k].rank != CT_LEAF || ct_is_const(s[k].i, 1)) {
+  for (CtLeaves w = ct_layout_leaves(l); al_ok(&d->g) && ct_next_leaf(&w);) {
+    CtInt n = w.shape->i, step = w.stride->i;
+    int leaf = is_coordinates ? leaf_of(d->source->view.layout.shape, step) : 0;
+    if (ct_is_const(n, 1)) {
       continue;
     }
-    if (!ct_is_static(s[k].i) || !ct_is_static(t[k].i)) {
-      return fail_shape(d);
+    if (!ct_is_static(n) || !ct_is_static(step)) {
+      fail_shape(d);
+    } else if (out->n == CT_TMA_MODES) {
+      fail_modes(d, is_coordinates ? d->tile : d->shared, CT_TMA_MODES);
+    } else if (leaf < 0) {
+      fail_coordinates(d);
+    } else {
+      out->of[out->n].n = n.v;
+      out->of[out->n].step = step.v;
+      out->of[out->n++].leaf = leaf;
     }
-    int leaf = is_coordinates ? leaf_of(d->source->view.layout.shape, t[k].i) : 0;
-    if (out->n == CT_TMA_MODES) {
-      return fail_modes(d, is_coordinates ? d->tile : d->shared, CT_TMA_MODES);
-    }
-    if (leaf < 0) {
-      return fail_coordinates(d);
-    }
-    out->of[out->n].n = s[k].i.v;
-    out->of[out->n].step = t[k].i.v;
-    out->of[out->n++].leaf = leaf;
   }
-  return CT_OK;
 }
 
-static CtStatus fail_shapes(CtTmaTile *d) {
-  return FAIL(d, "%s: %s has shape %s but %s is %s; give the shared tensor the tile's shape",
-              d->call->op, d->tile, ct_show_tuple(&d->cx, d->call->coords.shape), d->shared,
-              ct_tma_shared_text(d));
+static void fail_shapes(CtTmaTile *d) {
+  FAIL(d, "%s: %s has shape %s but %s is %s; give the shared tensor the tile's shape", d->call->op,
+       d->tile, al_show_tuple(&d->g, d->call->coords.shape), d->shared, ct_tma_shared_text(d));
 }
 
 /* The largest number that the extents of both current modes have as their first factor; 0: none. */
@@ -140,34 +130,37 @@ static void advance(Factors *f, int64_t n) {
   f->i += f->of[f->i].n == 1;
 }
 
-static CtStatus cut_modes(CtTmaTile *d) {
+static void cut_modes(CtTmaTile *d) {
   Factors tile, place;
-  CtStatus status = list_factors(d, d->call->coords, true, &tile);
-  status = status == CT_OK ? list_factors(d, d->call->shared.layout, false, &place) : status;
-  while (status == CT_OK && tile.i < tile.n && place.i < place.n) {
+  list_factors(d, d->call->coords, true, &tile);
+  list_factors(d, d->call->shared.layout, false, &place);
+  while (al_ok(&d->g) && tile.i < tile.n && place.i < place.n) {
     int64_t n = common_factor(&tile, &place);
-    if (n != 0 && d->n_modes == CT_TMA_MODES) {
-      return fail_modes(d, d->tile, CT_TMA_MODES);
-    }
     if (n == 0) {
-      return fail_shapes(d);
+      fail_shapes(d);
+    } else if (d->n_modes == CT_TMA_MODES) {
+      fail_modes(d, d->tile, CT_TMA_MODES);
+    } else {
+      d->mode[d->n_modes++] =
+          (CtTmaMode){n, tile.of[tile.i].step, place.of[place.i].step, tile.of[tile.i].leaf};
+      advance(&tile, n);
+      advance(&place, n);
     }
-    d->mode[d->n_modes++] =
-        (CtTmaMode){n, tile.of[tile.i].step, place.of[place.i].step, tile.of[tile.i].leaf};
-    advance(&tile, n);
-    advance(&place, n);
   }
-  return status != CT_OK ? status : tile.i < tile.n || place.i < place.n ? fail_shapes(d) : CT_OK;
+  if (tile.i < tile.n || place.i < place.n) {
+    fail_shapes(d);
+  }
 }
 
-static CtStatus sort_modes(CtTmaTile *d) {
+static void sort_modes(CtTmaTile *d) {
   for (int i = 0; i < d->n_modes; i++) {
     CtTmaMode m = d->mode[i];
     if (m.place <= 0 || m.step <= 0) {
-      return FAIL(d,
-                  "%s: %s %s puts several elements of %s at one place, or in descending order, "
-                  "which no box is; expected strides above 0",
-                  d->call->op, d->shared, ct_tma_shared_text(d), d->tile);
+      FAIL(d,
+           "%s: %s %s puts several elements of %s at one place, or in descending order, which no "
+           "box is; expected strides above 0",
+           d->call->op, d->shared, ct_tma_shared_text(d), d->tile);
+      return;
     }
     int j = i;
     for (; j > 0 && d->mode[j - 1].place > m.place; j--) {
@@ -175,7 +168,6 @@ static CtStatus sort_modes(CtTmaTile *d) {
     }
     d->mode[j] = m;
   }
-  return CT_OK;
 }
 
 /* --- boxes ---------------------------------------------------------------------------------------- */
@@ -327,123 +319,121 @@ static void find_fewest(CtTmaTile *d) {
 
 /* --- what the hardware asks for -------------------------------------------------------------------- */
 
-static CtStatus find_swizzle(CtTmaTile *d) {
+static void find_swizzle(CtTmaTile *d) {
   CtSwizzle sw = d->ir->bufs[d->call->shared.buf].swizzle;
   CtSwizzle bytes = sw;
   CtErr err;
   if (sw.bits == 0) {
-    return CT_OK;
+    return;
   }
   bool fits = ct_swizzle_recast(sw, d->bytes * 8, 8, &bytes, &err) == CT_OK;
   if (!fits || bytes.bits > 3 || bytes.base != 4 || bytes.shift != 3) {
-    return FAIL(d,
-                "%s: the swizzle Sw<%d,%d,%d> of %s is Sw<%d,%d,%d> on bytes; the hardware has "
-                "Sw<1,4,3>, Sw<2,4,3> and Sw<3,4,3>, those of gmma_layout(%s, ...)",
-                d->call->op, sw.bits, sw.base, sw.shift, d->shared, bytes.bits, bytes.base,
-                bytes.shift, ct_dtypes[d->ir->bufs[d->call->shared.buf].dtype].name);
+    FAIL(d,
+         "%s: the swizzle Sw<%d,%d,%d> of %s is Sw<%d,%d,%d> on bytes; the hardware has "
+         "Sw<1,4,3>, Sw<2,4,3> and Sw<3,4,3>, those of gmma_layout(%s, ...)",
+         d->call->op, sw.bits, sw.base, sw.shift, d->shared, bytes.bits, bytes.base, bytes.shift,
+         ct_dtypes[d->ir->bufs[d->call->shared.buf].dtype].name);
   }
   d->swizzle = (unsigned char)bytes.bits;
-  return CT_OK;
 }
 
-static CtStatus check_operands(CtTmaTile *d) {
+static void check_operands(CtTmaTile *d) {
   const CtBuf *shared = &d->ir->bufs[d->call->shared.buf];
   const CtBuf *global = &d->ir->bufs[d->source->view.buf];
-  if (ct_ir_check_tma(d->ir, d->call->op, d->err) != CT_OK) {
-    return CT_EUNSUPPORTED;
+  if (ct_ir_check_tma(d->ir, d->call->op, d->g.err) != CT_OK) {
+    d->g.status = CT_EUNSUPPORTED;
+    return;
   }
   if (shared->space != CT_SHARED || d->call->shared.buf == d->ir->smem_buf) {
-    return FAIL(d, "%s: %s is no shared tensor that the kernel declares; write shared(%s, layout)",
-                d->call->op, d->shared, ct_dtypes[global->dtype].name);
+    FAIL(d, "%s: %s is no shared tensor that the kernel declares; write shared(%s, layout)",
+         d->call->op, d->shared, ct_dtypes[global->dtype].name);
   }
   if (shared->remote != 0) {
-    return FAIL(d, "%s: %s is another block's; {multicast = mask} brings a tile to other blocks",
-                d->call->op, d->shared);
+    FAIL(d, "%s: %s is another block's; {multicast = mask} brings a tile to other blocks",
+         d->call->op, d->shared);
   }
   if (shared->dtype != global->dtype) {
-    return FAIL(d, "%s: %s is %s but %s is %s; the element types must be equal", d->call->op,
-                d->tensor, ct_dtypes[global->dtype].name, d->shared, ct_dtypes[shared->dtype].name);
+    FAIL(d, "%s: %s is %s but %s is %s; the element types must be equal", d->call->op, d->tensor,
+         ct_dtypes[global->dtype].name, d->shared, ct_dtypes[shared->dtype].name);
   }
   if (d->call->shared.guard != NULL && ct_guard_n(&d->call->shared) > 0) {
-    return FAIL(d,
-                "%s: %s is guarded; only the tensor's own edges clip a box, so leave the guard out",
-                d->call->op, d->shared);
+    FAIL(d, "%s: %s is guarded; only the tensor's own edges clip a box, so leave the guard out",
+         d->call->op, d->shared);
   }
-  return ct_tile_check_inside(d->ir, d->call->op, d->call->shared, d->err);
+  if (al_ok(&d->g)) {
+    d->g.status = ct_tile_check_inside(d->ir, d->call->op, d->call->shared, d->g.err);
+  }
 }
 
-static CtStatus check_first(CtTmaTile *d) {
+static void check_first(CtTmaTile *d) {
   const CtTmaMode *m = &d->mode[0];
   const CtTmaLeaf *leaf = d->n_modes > 0 ? &d->leaf[m->leaf] : NULL;
   if (leaf == NULL || m->place != 1) {
-    return FAIL(d,
-                "%s: %s %s has no two neighbours of %s side by side; a box needs 16 bytes in a row",
-                d->call->op, d->shared, ct_tma_shared_text(d), d->tile);
+    FAIL(d, "%s: %s %s has no two neighbours of %s side by side; a box needs 16 bytes in a row",
+         d->call->op, d->shared, ct_tma_shared_text(d), d->tile);
+    return;
   }
   if (!ct_is_const(leaf->stride, 1) || m->step != 1) {
-    return FAIL(d,
-                "%s: elements side by side in %s are %s apart in %s (mode %d, step %lld); a box is "
-                "contiguous in both, so order the shared layout along the mode of stride 1",
-                d->call->op, d->shared, ct_show_int(&d->cx, leaf->stride), d->tensor, m->leaf,
-                (long long)m->step);
+    FAIL(d,
+         "%s: elements side by side in %s are %s apart in %s (mode %d, step %lld); a box is "
+         "contiguous in both, so order the shared layout along the mode of stride 1",
+         d->call->op, d->shared, al_show_int(&d->g, leaf->stride), d->tensor, m->leaf,
+         (long long)m->step);
   }
   int n = 0;
   for (int i = 0; i < d->n_leaves; i++) {
     n += is_needed(&d->leaf[i]);
   }
-  return n <= CT_TMA_DIMS
-             ? CT_OK
-             : FAIL(d, "%s: %s has %d modes; a tensor map has at most %d: slice or coalesce it",
-                    d->call->op, d->tensor, n, CT_TMA_DIMS);
+  if (n > CT_TMA_DIMS) {
+    FAIL(d, "%s: %s has %d modes; a tensor map has at most %d: slice or coalesce it", d->call->op,
+         d->tensor, n, CT_TMA_DIMS);
+  }
 }
 
-static CtStatus check_row(CtTmaTile *d) {
+static void check_row(CtTmaTile *d) {
   int64_t row = d->dim[0].box * d->bytes;
   if (row % CT_TMA_UNIT != 0) {
-    return FAIL(d,
-                "%s: %s has rows of %lld bytes (%lld elements of mode %d of %s in a row); expected "
-                "a multiple of %d bytes",
-                d->call->op, d->shared, (long long)row, (long long)d->dim[0].box, d->dim[0].leaf,
-                d->tensor, CT_TMA_UNIT);
+    FAIL(d,
+         "%s: %s has rows of %lld bytes (%lld elements of mode %d of %s in a row); expected "
+         "a multiple of %d bytes",
+         d->call->op, d->shared, (long long)row, (long long)d->dim[0].box, d->dim[0].leaf,
+         d->tensor, CT_TMA_UNIT);
   }
   if (d->swizzle > 0 && row != span_of(d)) {
-    return FAIL(d,
-                "%s: %s has rows of %lld bytes under a swizzle of %lld bytes; they must be as "
-                "long: take gmma_layout with %lld bytes, or other tiles",
-                d->call->op, d->shared, (long long)row, (long long)span_of(d), (long long)row);
+    FAIL(d,
+         "%s: %s has rows of %lld bytes under a swizzle of %lld bytes; they must be as "
+         "long: take gmma_layout with %lld bytes, or other tiles",
+         d->call->op, d->shared, (long long)row, (long long)span_of(d), (long long)row);
   }
-  return CT_OK;
 }
 
-static CtStatus check_strides(CtTmaTile *d) {
+static void check_strides(CtTmaTile *d) {
   for (int i = 1; i < d->n_dims; i++) {
     const CtTmaLeaf *leaf = &d->leaf[d->dim[i].leaf];
     int64_t unit = d->dim[i].step * d->bytes;
     int64_t div =
         ct_is_static(leaf->stride) ? leaf->stride.v : ct_ir_facts(d->ir, leaf->stride).div;
     if (ct_is_static(leaf->stride) && leaf->stride.v <= 0 && !ct_is_const(leaf->extent, 1)) {
-      return FAIL(d, "%s: mode %d of %s has stride %lld; a tensor map needs strides above 0",
-                  d->call->op, d->dim[i].leaf, d->tensor, (long long)leaf->stride.v);
+      FAIL(d, "%s: mode %d of %s has stride %lld; a tensor map needs strides above 0", d->call->op,
+           d->dim[i].leaf, d->tensor, (long long)leaf->stride.v);
     }
     if (!ct_is_const(leaf->extent, 1) && div * unit % CT_TMA_UNIT != 0) {
-      return FAIL(d,
-                  "%s: mode %d of %s has stride %s, of %lld bytes each; a tensor map needs a "
-                  "multiple of %d bytes: pad the rows of %s",
-                  d->call->op, d->dim[i].leaf, d->tensor, ct_show_int(&d->cx, leaf->stride),
-                  (long long)unit, CT_TMA_UNIT, d->tensor);
+      FAIL(d,
+           "%s: mode %d of %s has stride %s, of %lld bytes each; a tensor map needs a "
+           "multiple of %d bytes: pad the rows of %s",
+           d->call->op, d->dim[i].leaf, d->tensor, al_show_int(&d->g, leaf->stride),
+           (long long)unit, CT_TMA_UNIT, d->tensor);
     }
   }
-  return CT_OK;
 }
 
-static CtStatus check_alignment(CtTmaTile *d) {
+static void check_alignment(CtTmaTile *d) {
   const CtView *global = &d->source->view, *shared = &d->call->shared;
   const CtBuf *buf = &d->ir->bufs[global->buf];
   if (buf->align < CT_TMA_UNIT || !is_multiple(d, global->offset, CT_TMA_UNIT / d->bytes)) {
-    return FAIL(d, "%s: %s begins at no multiple of %d bytes, which a tensor map needs",
-                d->call->op, d->tensor, CT_TMA_UNIT);
+    FAIL(d, "%s: %s begins at no multiple of %d bytes, which a tensor map needs", d->call->op,
+         d->tensor, CT_TMA_UNIT);
   }
-  bool is_aligned = is_multiple(d, shared->offset, CT_TMA_ALIGN / d->bytes);
   int64_t place = 0, n = 1;
   for (int i = 0; i < d->n_loops; i++) {
     bool fits = d->loop[i].place * d->bytes % CT_TMA_ALIGN == 0;
@@ -451,7 +441,7 @@ static CtStatus check_alignment(CtTmaTile *d) {
     n *= d->loop[i].n;
   }
   if (place != 0 || n > MAX_INSTRUCTIONS) {
-    return FAIL(
+    FAIL(
         d,
         "%s: %s %s is %lld boxes of %s, of %lld bytes in a row, %lld bytes apart; a box begins at a "
         "multiple of %d bytes, and %d instructions are the most: take a layout without gaps, as of "
@@ -461,28 +451,30 @@ static CtStatus check_alignment(CtTmaTile *d) {
         (long long)((place != 0 ? place : d->loop[0].place) * d->bytes), CT_TMA_ALIGN,
         MAX_INSTRUCTIONS);
   }
-  return is_aligned ? CT_OK
-                    : FAIL(d,
-                           "%s: %s begins at no known multiple of %d bytes in its memory; slice "
-                           "tiles whose size is one",
-                           d->call->op, d->shared, CT_TMA_ALIGN);
+  if (!is_multiple(d, shared->offset, CT_TMA_ALIGN / d->bytes)) {
+    FAIL(
+        d,
+        "%s: %s begins at no known multiple of %d bytes in its memory; slice tiles whose size is one",
+        d->call->op, d->shared, CT_TMA_ALIGN);
+  }
 }
 
 CtStatus ct_tma_derive(CtTmaTile *d) {
   const CtView *v = &d->source->view;
-  CtStatus status = check_operands(d);
-  status = status == CT_OK ? find_swizzle(d) : status;
-  status =
-      status == CT_OK ? list_leaves(d, v->layout.shape, v->layout.stride, d->call->at) : status;
-  status = status == CT_OK ? cut_modes(d) : status;
-  status = status == CT_OK ? sort_modes(d) : status;
-  status = status == CT_OK ? check_first(d) : status;
-  if (status != CT_OK) {
-    return status;
+  check_operands(d);
+  find_swizzle(d);
+  list_leaves(d, v->layout.shape, v->layout.stride, d->call->at);
+  cut_modes(d);
+  sort_modes(d);
+  if (al_ok(&d->g)) {
+    check_first(d);
   }
-  find_fewest(d);
-  make_box(d);
-  status = check_row(d);
-  status = status == CT_OK ? check_strides(d) : status;
-  return status == CT_OK ? check_alignment(d) : status;
+  if (al_ok(&d->g)) {
+    find_fewest(d);
+    make_box(d);
+    check_row(d);
+    check_strides(d);
+    check_alignment(d);
+  }
+  return d->g.status;
 }

@@ -2,6 +2,7 @@
 #ifndef CT_IR_TMA_BOX_H
 #define CT_IR_TMA_BOX_H
 
+#include "ir_build.h"
 #include "ir_tma.h"
 
 enum { CT_TMA_LEAVES = 16, CT_TMA_MODES = 32 };
@@ -24,10 +25,9 @@ typedef struct CtTmaBoxDim {
 
 typedef struct CtTmaTile {
   CtIr *ir;
-  CtCx cx;
   const CtTmaCall *call;
   const CtTmaSource *source;
-  CtErr *err;
+  CtAlg g;
   const char *tensor, *tile, *shared; /* names, for messages */
   int64_t bytes;                      /* of an element */
   int swizzle;                        /* as in CtTmaMap */
@@ -39,7 +39,7 @@ typedef struct CtTmaTile {
   CtTmaBoxes boxes;
 } CtTmaTile;
 
-/* Fills in what is below `err`, from the call and its source. */
+/* Fills in what is below `g`, from the call and its source. */
 CtStatus ct_tma_derive(CtTmaTile *d) CT_NODISCARD;
 /* The layout of the shared view, for messages. */
 const char *ct_tma_shared_text(CtTmaTile *d);

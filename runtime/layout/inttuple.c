@@ -15,7 +15,7 @@ static const char *const op_text[] = {"+",   "-",   "*",  "/", "%", "ceil-divide
 _Static_assert(CT_STATIC == 0, "ct_int_op tests for all static with one comparison");
 _Static_assert(CT_ARRAY_LEN(op_text) == CT_INT_XOR + 1, "one text for each CtIntOp");
 
-static bool same_basis(CtInt a, CtInt b) {
+bool ct_same_basis(CtInt a, CtInt b) {
   return a.basis_depth == b.basis_depth && memcmp(a.basis, b.basis, a.basis_depth) == 0;
 }
 
@@ -27,7 +27,7 @@ bool ct_int_equal(CtInt a, CtInt b) {
     return true;
   }
   bool same = a.kind == CT_STATIC ? a.v == b.v : a.id == b.id;
-  return same && (same_basis(a, b) || ct_is_const((CtInt){.v = a.v, .kind = a.kind}, 0));
+  return same && (ct_same_basis(a, b) || ct_is_const((CtInt){.v = a.v, .kind = a.kind}, 0));
 }
 
 CtFacts ct_int_facts(const CtCx *cx, CtInt a) {
@@ -65,32 +65,36 @@ CtKnown ct_int_le(const CtCx *cx, CtInt a, CtInt b) {
   return fa.lo > fb.hi ? CT_KNOWN_NO : CT_KNOWN_MAYBE;
 }
 
-/* CT_EOVERFLOW also stands for a division by zero; the caller words both. */
-static CtStatus fold(CtIntOp op, int64_t a, int64_t b, int64_t *r) {
-  bool bad = false;
+/* False: the result does not fit, or the divisor is 0. */
+static bool fold(CtIntOp op, int64_t a, int64_t b, int64_t *r) {
   switch (op) {
-    case CT_INT_ADD: bad = ct_add_overflow(a, b, r); break;
-    case CT_INT_SUB: bad = ct_sub_overflow(a, b, r); break;
-    case CT_INT_MUL: bad = ct_mul_overflow(a, b, r); break;
-    case CT_INT_DIV: bad = b == 0 || (b == -1 && a == INT64_MIN) || (*r = a / b, false); break;
-    case CT_INT_MOD: bad = b == 0 || (*r = b == -1 ? 0 : a % b, false); break;
+    case CT_INT_ADD: return !ct_add_overflow(a, b, r);
+    case CT_INT_SUB: return !ct_sub_overflow(a, b, r);
+    case CT_INT_MUL: return !ct_mul_overflow(a, b, r);
+    case CT_INT_DIV: return b != 0 && (b != -1 || a != INT64_MIN) && (*r = a / b, true);
+    case CT_INT_MOD: return b != 0 && (*r = b == -1 ? 0 : a % b, true);
     case CT_INT_CEILDIV:
-      bad = b == 0 || (b == -1 && a == INT64_MIN) || (*r = a / b + (a % b != 0), false);
-      break;
-    case CT_INT_MIN: *r = ct_min(a, b); break;
-    case CT_INT_MAX: *r = ct_max(a, b); break;
-    case CT_INT_XOR: *r = (int64_t)((uint64_t)a ^ (uint64_t)b); break;
+      return b != 0 && (b != -1 || a != INT64_MIN) && (*r = a / b + (a % b != 0), true);
+    case CT_INT_MIN: *r = ct_min(a, b); return true;
+    case CT_INT_MAX: *r = ct_max(a, b); return true;
+    case CT_INT_XOR: *r = (int64_t)((uint64_t)a ^ (uint64_t)b); return true;
   }
-  return bad ? CT_EOVERFLOW : CT_OK;
+  CT_UNREACHABLE();
 }
 
-static CtStatus fail_fold(CtIntOp op, int64_t a, int64_t b, CtErr *err) {
-  if (b == 0 && op >= CT_INT_DIV && op <= CT_INT_CEILDIV) {
-    return ct_fail(err, CT_EINVAL, "integer: %" PRId64 " %s 0; the divisor must not be 0", a,
-                   op_text[op]);
+static bool divides(CtIntOp op) { return op >= CT_INT_DIV && op <= CT_INT_CEILDIV; }
+
+static CtInt static_op(CtAlg *g, CtIntOp op, int64_t a, int64_t b) {
+  int64_t r = 0;
+  if (fold(op, a, b, &r)) {
+    return ct_int(r);
   }
-  return ct_fail(err, CT_EOVERFLOW, "integer: %" PRId64 " %s %" PRId64 " does not fit in 64 bits",
-                 a, op_text[op], b);
+  if (b == 0 && divides(op)) {
+    al_fail(g, CT_EINVAL, "integer: %" PRId64 " %s 0; the divisor must not be 0", a, op_text[op]);
+  }
+  al_fail(g, CT_EOVERFLOW, "integer: %" PRId64 " %s %" PRId64 " does not fit in 64 bits", a,
+          op_text[op], b);
+  return ct_int(1);
 }
 
 /* x op y, for plain x and y of which one is dynamic, where it is x, y or a number. The quotients
@@ -146,36 +150,33 @@ static bool simplify(const CtCx *cx, CtIntOp op, CtInt x, CtInt y, CtInt *out) {
   CT_UNREACHABLE();
 }
 
-static CtStatus static_op(CtIntOp op, int64_t a, int64_t b, CtInt *out, CtErr *err) {
-  int64_t r = 0;
-  if (fold(op, a, b, &r) != CT_OK) {
-    return fail_fold(op, a, b, err);
-  }
-  *out = ct_int(r);
-  return CT_OK;
-}
-
 /* On plain integers (no `_`, no basis). */
-static CtStatus plain_op(const CtCx *cx, CtIntOp op, CtInt a, CtInt b, CtInt *out, CtErr *err) {
+static CtInt plain_op(CtAlg *g, CtIntOp op, CtInt a, CtInt b) {
+  CtInt r = ct_int(1);
+  const CtDyn *dyn = g->cx.dyn;
   if (a.kind == CT_STATIC && b.kind == CT_STATIC) {
-    return static_op(op, a.v, b.v, out, err);
+    return static_op(g, op, a.v, b.v);
   }
-  if (ct_is_const(b, 0) && op >= CT_INT_DIV && op <= CT_INT_CEILDIV) {
-    return ct_fail(err, CT_EINVAL, "integer: a run-time value %s 0; the divisor must not be 0",
-                   op_text[op]);
+  if (ct_is_const(b, 0) && divides(op)) {
+    al_fail(g, CT_EINVAL, "integer: a run-time value %s 0; the divisor must not be 0", op_text[op]);
+    return r;
   }
-  if (simplify(cx, op, a, b, out)) {
-    return CT_OK;
+  if (simplify(&g->cx, op, a, b, &r)) {
+    return r;
   }
-  if (cx->dyn == NULL) {
-    return ct_fail(err, CT_EINVAL, "integer: a run-time value outside a kernel; expected a number");
+  if (dyn == NULL) {
+    al_fail(g, CT_EINVAL, "integer: a run-time value outside a kernel; expected a number");
+    return r;
   }
-  if (op == CT_INT_CEILDIV && ct_int_divides(cx, b, a) == CT_KNOWN_YES) {
+  if (op == CT_INT_CEILDIV && al_divides(g, b, a)) {
     op = CT_INT_DIV;
   }
   bool swap = (op == CT_INT_ADD || op == CT_INT_MUL || op == CT_INT_XOR) &&
               ct_is_static(a); /* numbers go right */
-  return cx->dyn->binary(cx->dyn->ud, op, swap ? b : a, swap ? a : b, out, err);
+  if (al_ok(g)) {
+    g->status = dyn->binary(dyn->ud, op, swap ? b : a, swap ? a : b, &r, g->err);
+  }
+  return r;
 }
 
 static CtInt without_basis(CtInt a) {
@@ -184,51 +185,47 @@ static CtInt without_basis(CtInt a) {
   return a;
 }
 
-/* The basis of the result, or a failure when the operands' bases do not go together. */
-static CtStatus join_basis(CtIntOp op, CtInt a, CtInt b, CtInt *basis, CtErr *err) {
+/* Fails when the bases of the operands do not go together. */
+static void check_bases(CtAlg *g, CtIntOp op, CtInt a, CtInt b) {
   bool sum = op == CT_INT_ADD || op == CT_INT_SUB;
-  *basis = a.basis_depth > 0 ? a : b;
-  if (sum ? same_basis(a, b) : b.basis_depth == 0 || (op == CT_INT_MUL && a.basis_depth == 0)) {
-    return CT_OK;
+  if (sum && !ct_same_basis(a, b)) {
+    al_fail(g, CT_EINVAL,
+            "integer: sum of strides with different basis elements; it is a coordinate, not a "
+            "number");
   }
-  return ct_fail(err, CT_EINVAL,
-                 sum ? "integer: sum of strides with different basis elements; it is a coordinate, "
-                       "not a number"
-                     : "integer: '%s' with a basis element; only scaling by a number has a meaning",
-                 op_text[op]);
+  if (!sum && b.basis_depth > 0 && (op != CT_INT_MUL || a.basis_depth > 0)) {
+    al_fail(g, CT_EINVAL,
+            "integer: '%s' with a basis element; only scaling by a number has a meaning",
+            op_text[op]);
+  }
 }
 
-static CtStatus basis_op(const CtCx *cx, CtIntOp op, CtInt a, CtInt b, CtInt *out, CtErr *err) {
-  CtInt basis, r;
+static CtInt basis_op(CtAlg *g, CtIntOp op, CtInt a, CtInt b) {
+  CtInt basis = a.basis_depth > 0 ? a : b;
   if (op == CT_INT_ADD && (ct_is_const(a, 0) || ct_is_const(b, 0))) {
-    *out = ct_is_const(a, 0) ? b : a;
-    return CT_OK;
+    return ct_is_const(a, 0) ? b : a;
   }
-  CtStatus st = join_basis(op, a, b, &basis, err);
-  if (st == CT_OK) {
-    st = plain_op(cx, op, without_basis(a), without_basis(b), &r, err);
+  check_bases(g, op, a, b);
+  CtInt r = al_op(g, op, without_basis(a), without_basis(b));
+  if (!ct_is_const(r, 0)) {
+    r.basis_depth = basis.basis_depth;
+    memcpy(r.basis, basis.basis, sizeof r.basis);
   }
-  if (st == CT_OK) {
-    if (!ct_is_const(r, 0)) {
-      r.basis_depth = basis.basis_depth;
-      memcpy(r.basis, basis.basis, sizeof r.basis);
-    }
-    *out = r;
-  }
-  return st;
+  return r;
 }
 
-CtStatus ct_int_op(const CtCx *cx, CtIntOp op, CtInt a, CtInt b, CtInt *out, CtErr *err) {
-  if ((a.kind | b.kind | a.basis_depth | b.basis_depth) == CT_STATIC) { /* most calls */
-    return static_op(op, a.v, b.v, out, err);
+CtInt al_op(CtAlg *g, CtIntOp op, CtInt a, CtInt b) {
+  if (al_are_numbers(a, b)) {
+    return static_op(g, op, a.v, b.v);
+  }
+  if (!al_ok(g)) {
+    return ct_int(1);
   }
   if (a.kind == CT_ANY || b.kind == CT_ANY) {
-    return ct_fail(err, CT_EINVAL, "integer: '_' has no value; expected a number");
+    al_fail(g, CT_EINVAL, "integer: '_' has no value; expected a number");
+    return ct_int(1);
   }
-  if (a.basis_depth != 0 || b.basis_depth != 0) {
-    return basis_op(cx, op, a, b, out, err);
-  }
-  return plain_op(cx, op, a, b, out, err);
+  return a.basis_depth != 0 || b.basis_depth != 0 ? basis_op(g, op, a, b) : plain_op(g, op, a, b);
 }
 
 /* --- trees ----------------------------------------------------------------------------------- */
@@ -258,24 +255,24 @@ int ct_depth(CtTuple t) {
 
 int ct_n_leaves(CtTuple t) {
   int n = 0;
-  for (CtTuple p = t; p != t + t->len; p++) {
-    n += ct_is_leaf(p);
+  for (CtLeaves w = ct_leaves_of(t); ct_next_leaf(&w);) {
+    n++;
   }
   return n;
 }
 
-static bool some_leaf(CtTuple t, CtIntKind kind) {
-  for (CtTuple p = t; p != t + t->len; p++) {
-    if (ct_is_leaf(p) && p->i.kind == kind) {
-      return true;
-    }
+/* The kinds of a tuple's leaves, as bits. */
+static unsigned kinds_of(CtTuple t) {
+  unsigned kinds = 0;
+  for (CtTuple p = t, end = t + t->len; p != end; p++) {
+    kinds |= ct_is_leaf(p) ? 1U << p->i.kind : 0;
   }
-  return false;
+  return kinds;
 }
 
-bool ct_all_static(CtTuple t) { return !some_leaf(t, CT_DYNAMIC) && !some_leaf(t, CT_ANY); }
+bool ct_all_static(CtTuple t) { return t == NULL || (kinds_of(t) & ~(1U << CT_STATIC)) == 0; }
 
-bool ct_has_any(CtTuple t) { return some_leaf(t, CT_ANY); }
+bool ct_has_any(CtTuple t) { return (kinds_of(t) & 1U << CT_ANY) != 0; }
 
 bool ct_has_names(CtTuple t) {
   for (CtTuple p = t; p != t + t->len; p++) {
@@ -286,41 +283,67 @@ bool ct_has_names(CtTuple t) {
   return false;
 }
 
+/* Builders that need no context: without one NULL says it all. */
+static CtAlg in_arena(CtArena *a) { return (CtAlg){.cx = {.arena = a}}; }
+
 CtTuple ct_leaf(CtArena *a, CtInt i) {
-  CtNode *n = ct_arena_alloc(a, sizeof *n);
+  CtAlg g = in_arena(a);
+  return al_leaf(&g, i);
+}
+
+CtTuple ct_tuple(CtArena *a, int n, const CtTuple *items) {
+  CtBuild b;
+  CtAlg g = in_arena(a);
+  ct_build_init(&b, &g, "tuple", false);
+  ct_build_open(&b);
+  for (int i = 0; i < n; i++) {
+    ct_build_copy(&b, items[i], NULL);
+  }
+  ct_build_close(&b);
+  return ct_build_take(&b, 0);
+}
+
+CtTuple ct_tuple_ints(CtArena *a, int n, const CtInt *items) {
+  CtAlg g = in_arena(a);
+  return al_ints(&g, n, items);
+}
+
+CtTuple ct_tuple_copy(CtArena *a, CtTuple t) {
+  CtAlg g = in_arena(a);
+  return al_tuple_copy(&g, t);
+}
+
+CtTuple al_leaf(CtAlg *g, CtInt i) {
+  CtNode *n = al_alloc(g, 1, sizeof *n);
   if (n != NULL) {
     *n = (CtNode){.rank = CT_LEAF, .len = 1, .i = i};
   }
   return n;
 }
 
-CtTuple ct_tuple(CtArena *a, int n, const CtTuple *items) {
-  CtTuple t = NULL;
+CtTuple al_ints(CtAlg *g, int n, const CtInt *items) {
   CtBuild b;
-  ct_build_init(&b, a, "tuple", false, NULL);
+  ct_build_init(&b, g, "tuple", false);
   ct_build_open(&b);
   for (int i = 0; i < n; i++) {
-    ct_build_copy(&b, items[i], NULL);
+    ct_build_int(&b, items[i]);
   }
   ct_build_close(&b);
-  return ct_build_finish(&b, &t, NULL) == CT_OK ? t : NULL;
+  return ct_build_take(&b, 0);
 }
 
-CtTuple ct_tuple_ints(CtArena *a, int n, const CtInt *items) {
-  CtTuple t = NULL;
-  CtBuild b;
-  ct_build_init(&b, a, "tuple", false, NULL);
-  ct_build_open(&b);
-  for (int i = 0; i < n; i++) {
-    ct_build_leaf(&b, items[i], ct_int(0));
-  }
-  ct_build_close(&b);
-  return ct_build_finish(&b, &t, NULL) == CT_OK ? t : NULL;
-}
-
-CtTuple ct_tuple_copy(CtArena *a, CtTuple t) {
-  CtNode *n = ct_arena_alloc(a, t->len * sizeof *n);
+CtTuple al_tuple_copy(CtAlg *g, CtTuple t) {
+  CtNode *n = al_ok(g) ? al_alloc(g, t->len, sizeof *n) : NULL;
   return n == NULL ? NULL : memcpy(n, t, t->len * sizeof *n);
+}
+
+CtNode *al_nodes(CtAlg *g, CtTuple t) {
+  CtNode *nodes = al_ok(g) ? al_alloc(g, t->len, sizeof *nodes) : NULL;
+  for (uint32_t i = 0; nodes != NULL && i < t->len; i++) {
+    nodes[i] = t[i];
+    nodes[i].name = 0;
+  }
+  return nodes;
 }
 
 bool ct_tuple_equal(CtTuple a, CtTuple b) {
@@ -347,18 +370,12 @@ bool ct_congruent(CtTuple a, CtTuple b) {
   return true;
 }
 
-CtStatus ct_product(const CtCx *cx, CtTuple t, CtInt *out, CtErr *err) {
+CtInt al_product(CtAlg *g, CtTuple t) {
   CtInt r = ct_int(1);
-  for (CtTuple p = t; p != t + t->len; p++) {
-    if (ct_is_leaf(p)) {
-      CtStatus st = ct_int_op(cx, CT_INT_MUL, r, p->i, &r, err);
-      if (st != CT_OK) {
-        return st;
-      }
-    }
+  for (CtLeaves w = ct_leaves_of(t); ct_next_leaf(&w);) {
+    r = al_mul(g, r, w.shape->i);
   }
-  *out = r;
-  return CT_OK;
+  return r;
 }
 
 /* --- text ------------------------------------------------------------------------------------ */
@@ -400,28 +417,3 @@ static void print_node(const CtCx *cx, CtTuple t, CtModeName around, CtText *out
 }
 
 void ct_tuple_print(const CtCx *cx, CtTuple t, CtText *out) { print_node(cx, t, 0, out); }
-
-static CtStatus parse_all(CtParse *p, CtTuple *out) {
-  CtTuple t;
-  CtStatus st = ct_parse_tuple(p, &t);
-  if (st == CT_OK) {
-    st = ct_parse_end(p);
-  }
-  if (st == CT_OK) {
-    *out = t;
-  }
-  return st;
-}
-
-CtStatus ct_tuple_parse(CtArena *a, const char *s, size_t len, CtTuple *out, CtErr *err) {
-  CtParse p;
-  ct_parse_init(&p, a, "tuple", s, len, err);
-  p.unnamed = "only the modes of a shape have names; unexpected name";
-  return parse_all(&p, out);
-}
-
-CtStatus ct_shape_parse(CtArena *a, const char *s, size_t len, CtTuple *out, CtErr *err) {
-  CtParse p;
-  ct_parse_init(&p, a, "shape", s, len, err);
-  return parse_all(&p, out);
-}

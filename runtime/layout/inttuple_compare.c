@@ -1,5 +1,5 @@
 /* inttuple_compare.c: relations between tuples: nesting, compatibility, orders of coordinates. */
-#include "inttuple.h"
+#include "tuple_context.h"
 
 bool ct_weakly_congruent(CtTuple a, CtTuple b) {
   if (ct_is_leaf(a)) {
@@ -17,29 +17,16 @@ bool ct_weakly_congruent(CtTuple a, CtTuple b) {
   return true;
 }
 
-CtStatus ct_compatible(const CtCx *cx, CtTuple a, CtTuple b, bool *out, CtErr *err) {
-  bool all = true;
-  if (ct_is_leaf(a)) {
-    CtInt size;
-    CtStatus st = ct_product(cx, b, &size, err);
-    if (st == CT_OK) {
-      *out = ct_int_equal(a->i, size);
-    }
-    return st;
+bool al_compatible(CtAlg *g, CtTuple a, CtTuple b) {
+  if (!al_ok(g) || ct_is_leaf(a)) {
+    return al_ok(g) && ct_int_equal(a->i, al_product(g, b));
   }
-  if (ct_is_leaf(b) || a->rank != b->rank) {
-    *out = false;
-    return CT_OK;
-  }
+  bool all = !ct_is_leaf(b) && a->rank == b->rank;
   CtTuple y = ct_first(b);
   for (CtTuple x = ct_first(a); all && x != ct_end(a); x = ct_next(x), y = ct_next(y)) {
-    CtStatus st = ct_compatible(cx, x, y, &all, err);
-    if (st != CT_OK) {
-      return st;
-    }
+    all = al_compatible(g, x, y);
   }
-  *out = all;
-  return CT_OK;
+  return all;
 }
 
 /* --- orders ------------------------------------------------------------------------------------ */
@@ -88,15 +75,11 @@ static Order compare_entries(CtTuple a, CtTuple b) { /* LESS when each entry is;
   return LESS;
 }
 
-static CtStatus check_static(const char *op, CtTuple a, CtTuple b, CtErr *err) {
-  if (ct_all_static(a) && ct_all_static(b)) {
-    return CT_OK;
+static CtStatus decide(const char *op, CtTuple a, CtTuple b, Order o, bool *out, CtErr *err) {
+  if (!ct_all_static(a) || !ct_all_static(b)) {
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "%s: coordinates with '_' or run-time values; expected numbers", op);
   }
-  return ct_fail(err, CT_EUNSUPPORTED,
-                 "%s: coordinates with '_' or run-time values; expected numbers", op);
-}
-
-static CtStatus decide(const char *op, Order o, bool *out, CtErr *err) {
   if (o == UNORDERED) {
     return ct_fail(err, CT_EINVAL,
                    "%s: an integer against a tuple; expected coordinates of the "
@@ -108,16 +91,13 @@ static CtStatus decide(const char *op, Order o, bool *out, CtErr *err) {
 }
 
 CtStatus ct_lex_less(CtTuple a, CtTuple b, bool *out, CtErr *err) {
-  CtStatus st = check_static("lex_less", a, b, err);
-  return st == CT_OK ? decide("lex_less", compare(a, b, false), out, err) : st;
+  return decide("lex_less", a, b, compare(a, b, false), out, err);
 }
 
 CtStatus ct_colex_less(CtTuple a, CtTuple b, bool *out, CtErr *err) {
-  CtStatus st = check_static("colex_less", a, b, err);
-  return st == CT_OK ? decide("colex_less", compare(a, b, true), out, err) : st;
+  return decide("colex_less", a, b, compare(a, b, true), out, err);
 }
 
 CtStatus ct_elem_less(CtTuple a, CtTuple b, bool *out, CtErr *err) {
-  CtStatus st = check_static("elem_less", a, b, err);
-  return st == CT_OK ? decide("elem_less", compare_entries(a, b), out, err) : st;
+  return decide("elem_less", a, b, compare_entries(a, b), out, err);
 }

@@ -13,9 +13,7 @@
 
    Names: a mode of the result has the name of B's mode; without one the name of A itself; and when
    A has none either, the name that all of A's modes share in which the mode steps. */
-#include "layout_flat.h"
-
-#include <string.h>
+#include "layout_algebra.h"
 
 /* The furthest that all modes of B together step within one mode of A: the sum of (n-1)*s. */
 typedef struct Reach {
@@ -26,8 +24,7 @@ typedef struct Reach {
 } Reach;
 
 typedef struct Compose {
-  const CtCx *cx;
-  CtErr *err;
+  CtAlg *g;
   const char *op;
   CtLayout a, b;    /* b: the part in work */
   CtFlat flat;      /* of a */
@@ -40,53 +37,55 @@ typedef struct Compose {
 
 /* --- what can be wrong ------------------------------------------------------------------------- */
 
+static const char *show_b(const Compose *c) { return al_show_layout(c->g, c->b); }
+
+static const char *show_extent(const Compose *c, int mode) {
+  return al_show_int(c->g, c->flat.mode[mode].shape);
+}
+
 static const char *show_flat(const Compose *c) {
-  CtLayout l = c->a;
-  CtStatus st = ct_flat_finish(&c->flat, c->cx, c->op, &l, NULL);
-  return ct_show_layout(c->cx, st == CT_OK ? l : c->a);
+  CtAlg trial = al_trial(c->g);
+  CtFlat f = c->flat;
+  f.g = &trial;
+  CtLayout l = ct_flat_take(&f, c->op);
+  return al_show_layout(c->g, al_ok(&trial) ? l : c->a);
 }
 
-static CtStatus fail_stride(const Compose *c, int mode, CtInt stride) {
-  return ct_fail(c->err, CT_EINVAL,
-                 "%s: stride %s in %s does not fit extent %s of mode %d in %s; one must divide the "
-                 "other",
-                 c->op, ct_show_int(c->cx, stride), ct_show_layout(c->cx, c->b),
-                 ct_show_int(c->cx, c->flat.mode[mode].shape), mode, show_flat(c));
+static void fail_stride(const Compose *c, int mode, CtInt stride) {
+  al_fail(c->g, CT_EINVAL,
+          "%s: stride %s in %s does not fit extent %s of mode %d in %s; one must divide the other",
+          c->op, al_show_int(c->g, stride), show_b(c), show_extent(c, mode), mode, show_flat(c));
 }
 
-static CtStatus fail_shape(const Compose *c, int mode, CtInt n, CtInt stride) {
-  return ct_fail(
-      c->err, CT_EINVAL,
-      "%s: %s steps of %s in %s cross the end of mode %d (extent %s) in %s unevenly; the "
-      "steps that fit in the mode must divide their number",
-      c->op, ct_show_int(c->cx, n), ct_show_int(c->cx, stride), ct_show_layout(c->cx, c->b), mode,
-      ct_show_int(c->cx, c->flat.mode[mode].shape), show_flat(c));
+static void fail_shape(const Compose *c, int mode, CtInt n, CtInt stride) {
+  al_fail(c->g, CT_EINVAL,
+          "%s: %s steps of %s in %s cross the end of mode %d (extent %s) in %s unevenly; the steps "
+          "that fit in the mode must divide their number",
+          c->op, al_show_int(c->g, n), al_show_int(c->g, stride), show_b(c), mode,
+          show_extent(c, mode), show_flat(c));
 }
 
-static CtStatus fail_unknown(const Compose *c, int mode, CtInt n, CtInt stride) {
-  return ct_fail(c->err, CT_EUNSUPPORTED,
-                 "%s: cannot tell while tracing how %s steps of %s in %s run through mode %d "
-                 "(extent %s) in %s; use static extents, or tile mode by mode",
-                 c->op, ct_show_int(c->cx, n), ct_show_int(c->cx, stride),
-                 ct_show_layout(c->cx, c->b), mode, ct_show_int(c->cx, c->flat.mode[mode].shape),
-                 show_flat(c));
+static void fail_unknown(const Compose *c, int mode, CtInt n, CtInt stride) {
+  al_fail(c->g, CT_EUNSUPPORTED,
+          "%s: cannot tell while tracing how %s steps of %s in %s run through mode %d (extent %s) "
+          "in %s; use static extents, or tile mode by mode",
+          c->op, al_show_int(c->g, n), al_show_int(c->g, stride), show_b(c), mode,
+          show_extent(c, mode), show_flat(c));
 }
 
-static CtStatus fail_carry(const Compose *c, int mode) {
+static void fail_carry(const Compose *c, int mode) {
   bool known = c->flat.mode[mode].shape.kind == CT_STATIC && ct_layout_is_static(c->b);
-  return ct_fail(c->err, known ? CT_EINVAL : CT_EUNSUPPORTED,
-                 "%s: the modes of %s together %sstep past mode %d (extent %s) in %s; their sum "
-                 "must stay within it",
-                 c->op, ct_show_layout(c->cx, c->b), known ? "" : "may ", mode,
-                 ct_show_int(c->cx, c->flat.mode[mode].shape), show_flat(c));
+  al_fail(c->g, known ? CT_EINVAL : CT_EUNSUPPORTED,
+          "%s: the modes of %s together %sstep past mode %d (extent %s) in %s; their sum must stay "
+          "within it",
+          c->op, show_b(c), known ? "" : "may ", mode, show_extent(c, mode), show_flat(c));
 }
 
-static CtStatus fail_signs(const Compose *c, int down) {
-  return ct_fail(c->err, CT_EINVAL,
-                 "%s: %s steps down in mode %d (extent %s) and up in another one of %s; steps of "
-                 "both signs must stay in one mode",
-                 c->op, ct_show_layout(c->cx, c->b), down,
-                 ct_show_int(c->cx, c->flat.mode[down].shape), show_flat(c));
+static void fail_signs(const Compose *c, int down) {
+  al_fail(c->g, CT_EINVAL,
+          "%s: %s steps down in mode %d (extent %s) and up in another one of %s; steps of both "
+          "signs must stay in one mode",
+          c->op, show_b(c), down, show_extent(c, down), show_flat(c));
 }
 
 /* --- one mode of B ----------------------------------------------------------------------------- */
@@ -96,10 +95,11 @@ static int64_t add_saturated(int64_t a, int64_t b) {
   return ct_add_overflow(a, b, &r) ? INT64_MAX : r;
 }
 
+static CtFacts facts(const Compose *c, CtInt i) { return ct_int_facts(&c->g->cx, i); }
+
 /* (n - 1) * s at most */
 static int64_t most_steps(const Compose *c, CtInt n, CtInt stride) {
-  int64_t steps = ct_int_facts(c->cx, n).hi, reach;
-  int64_t s = ct_int_facts(c->cx, stride).hi;
+  int64_t steps = facts(c, n).hi, s = facts(c, stride).hi, reach;
   steps = steps > 0 ? steps - 1 : 0;
   return ct_mul_overflow(steps, s, &reach) ? INT64_MAX : reach;
 }
@@ -111,11 +111,10 @@ static void note_direction(Compose *c, int mode, bool negative) {
   r->down = r->down || negative;
 }
 
-/* Adds n steps of |stride| within a mode to the result and to the mode's reach. */
-static CtStatus take_part(Compose *c, int mode, CtInt n, CtInt stride, CtInt size, bool fits) {
-  CtFlatMode *p = &c->part[c->n_part++];
+/* Notes that n steps of `size` are taken in a mode; fits: they tile it. */
+static void note_reach(Compose *c, int mode, CtInt n, CtInt size, bool fits) {
   Reach *r = &c->reach[mode];
-  int64_t reach = most_steps(c, n, size), s = ct_int_facts(c->cx, size).lo;
+  int64_t reach = most_steps(c, n, size), s = facts(c, size).lo;
   if (s > r->top_stride) {
     r->below = r->sum;
     r->top_stride = s;
@@ -124,9 +123,12 @@ static CtStatus take_part(Compose *c, int mode, CtInt n, CtInt stride, CtInt siz
     r->below = add_saturated(r->below, reach);
   }
   r->sum = add_saturated(r->sum, reach);
-  p->shape = n;
-  p->name = 0;
-  return ct_int_op(c->cx, CT_INT_MUL, stride, c->flat.mode[mode].stride, &p->stride, c->err);
+}
+
+/* Adds n steps within a mode to the result. */
+static void add_part(Compose *c, int mode, CtInt n, CtInt stride) {
+  stride = al_mul(c->g, stride, c->flat.mode[mode].stride);
+  c->part[c->n_part++] = (CtFlatMode){n, stride, 0};
 }
 
 /* The steps of B that are still to be placed: n of sign * size. */
@@ -135,85 +137,65 @@ typedef struct Steps {
   bool negative;
 } Steps;
 
-static CtStatus signed_stride(const Compose *c, const Steps *s, CtInt *out) {
-  *out = s->size;
-  return s->negative ? ct_int_op(c->cx, CT_INT_SUB, ct_int(0), s->size, out, c->err) : CT_OK;
+static CtInt signed_stride(const Compose *c, const Steps *s) {
+  return s->negative ? al_sub(c->g, ct_int(0), s->size) : s->size;
 }
 
 /* The steps that stay within `mode`; s->size < extent or both are run-time values. */
-static CtStatus step_within(Compose *c, int mode, Steps *s) {
-  CtInt extent = c->flat.mode[mode].shape, stride, fit;
-  CtKnown exact = ct_int_divides(c->cx, s->size, extent);
-  CtStatus st = signed_stride(c, s, &stride);
-  if (st != CT_OK) {
-    return st;
-  }
+static void step_within(Compose *c, int mode, Steps *s) {
+  CtAlg *g = c->g;
+  CtInt extent = c->flat.mode[mode].shape, stride = signed_stride(c, s);
+  bool exact = al_divides(g, s->size, extent);
   note_direction(c, mode, s->negative);
-  if (most_steps(c, s->n, s->size) < ct_int_facts(c->cx, extent).lo) { /* all fit */
-    st = take_part(c, mode, s->n, stride, s->size, exact == CT_KNOWN_YES);
+  if (most_steps(c, s->n, s->size) < facts(c, extent).lo) { /* all fit */
+    note_reach(c, mode, s->n, s->size, exact);
+    add_part(c, mode, s->n, stride);
     s->n = s->size = ct_int(1);
-    return st;
+    return;
   }
-  bool known = ct_is_static(s->n) && ct_is_static(s->size) && ct_is_static(extent);
-  if (exact == CT_KNOWN_YES) {
-    st = ct_int_op(c->cx, CT_INT_DIV, extent, s->size, &fit, c->err);
-    if (st == CT_OK && ct_int_divides(c->cx, fit, s->n) == CT_KNOWN_YES) {
-      st = take_part(c, mode, fit, stride, s->size, true);
+  if (exact) {
+    CtInt fit = al_div(g, extent, s->size);
+    if (al_divides(g, fit, s->n)) {
+      note_reach(c, mode, fit, s->size, true);
+      add_part(c, mode, fit, stride);
       s->size = ct_int(1);
-      return st == CT_OK ? ct_int_op(c->cx, CT_INT_DIV, s->n, fit, &s->n, c->err) : st;
+      s->n = al_div(g, s->n, fit);
+      return;
     }
   }
-  if (st != CT_OK) {
-    return st;
-  }
-  return known ? fail_shape(c, mode, s->n, stride) : fail_unknown(c, mode, s->n, stride);
+  bool known = ct_is_static(s->n) && ct_is_static(s->size) && ct_is_static(extent);
+  (known ? fail_shape : fail_unknown)(c, mode, s->n, stride);
 }
 
-static CtStatus step_mode(Compose *c, int mode, Steps *s) {
-  CtInt extent = c->flat.mode[mode].shape, stride;
-  if (ct_int_divides(c->cx, extent, s->size) == CT_KNOWN_YES) {
-    return ct_int_op(c->cx, CT_INT_DIV, s->size, extent, &s->size, c->err);
-  }
-  CtStatus st = signed_stride(c, s, &stride);
-  if (st != CT_OK) {
-    return st;
-  }
-  bool known = ct_is_static(s->size) && ct_is_static(extent);
-  if (known && s->size.v >= extent.v) {
-    return fail_stride(c, mode, stride);
-  }
-  if (ct_is_const(s->n, 1)) {
+static void step_mode(Compose *c, int mode, Steps *s) {
+  CtInt extent = c->flat.mode[mode].shape;
+  if (al_divides(c->g, extent, s->size)) {
+    s->size = al_div(c->g, s->size, extent);
+  } else if (ct_is_static(s->size) && ct_is_static(extent) && s->size.v >= extent.v) {
+    fail_stride(c, mode, signed_stride(c, s));
+  } else if (ct_is_const(s->n, 1)) {
     s->size = ct_int(1);
-    return CT_OK;
+  } else {
+    step_within(c, mode, s);
   }
-  return step_within(c, mode, s);
 }
 
 /* Places all steps: leaves c->part with the result's modes. */
-static CtStatus place_steps(Compose *c, Steps s) {
+static void place_steps(Compose *c, Steps s) {
   int last = c->flat.n - 1;
-  CtStatus st = CT_OK;
   c->n_part = 0;
-  for (int mode = 0; st == CT_OK && mode < last; mode++) {
+  for (int mode = 0; al_ok(c->g) && mode < last; mode++) {
     if (c->n_part > 0 && ct_is_const(s.n, 1)) {
-      return CT_OK;
+      return;
     }
-    st = step_mode(c, mode, &s);
+    step_mode(c, mode, &s);
   }
-  if (st == CT_OK && (c->n_part == 0 || !ct_is_const(s.n, 1))) {
-    CtFlatMode *p = &c->part[c->n_part++];
-    CtInt stride;
-    p->shape = s.n;
-    p->name = 0;
+  if (c->n_part == 0 || !ct_is_const(s.n, 1)) {
     if (!ct_is_const(s.n, 1)) {
       note_direction(c, last, s.negative);
     }
-    st = signed_stride(c, &s, &stride);
-    if (st == CT_OK) {
-      st = ct_int_op(c->cx, CT_INT_MUL, stride, c->flat.mode[last].stride, &p->stride, c->err);
-    }
+    add_part(c, last, s.n, signed_stride(c, &s));
   }
-  return st;
 }
 
 /* The name that the leaves from node `from` to node `to` share, or that of the innermost mode around
@@ -300,96 +282,86 @@ static void emit_parts(Compose *c, CtModeName name) {
   }
 }
 
-/* A stride v * E(path) steps by v within A's mode at that path. */
+/* A stride v * E(path) steps by v within A's mode at that path; none: there is no such mode. */
 static CtLayout mode_of_basis(CtLayout a, CtInt stride) {
   for (int i = 0; i < stride.basis_depth; i++) {
+    if (stride.basis[i] >= ct_layout_rank(a)) {
+      return AL_NO_LAYOUT;
+    }
     a = ct_mode(a, stride.basis[i]);
   }
   return a;
 }
 
-static CtStatus compose_basis(Compose *c, CtModeName name, CtInt n, CtInt stride) {
-  CtLayout a = c->a;
+static void compose_basis(Compose *c, CtModeName name, CtInt n, CtInt stride) {
+  CtLayout a = mode_of_basis(c->a, stride);
   CtLeafLayout nodes;
   c->n_basis++;
-  for (int i = 0; i < stride.basis_depth; i++) {
-    if (stride.basis[i] >= ct_layout_rank(a)) {
-      return ct_fail(c->err, CT_EINVAL, "%s: stride %s in %s names a mode that %s lacks", c->op,
-                     ct_show_int(c->cx, stride), ct_show_layout(c->cx, c->b),
-                     ct_show_layout(c->cx, c->a));
-    }
-    a = ct_mode(a, stride.basis[i]);
+  if (a.shape == NULL) {
+    al_fail(c->g, CT_EINVAL, "%s: stride %s in %s names a mode that %s lacks", c->op,
+            al_show_int(c->g, stride), show_b(c), al_show_layout(c->g, c->a));
   }
   stride.basis_depth = 0;
   CtLayout part = ct_leaf_layout(&nodes, n, stride);
   nodes.shape.name = name;
-  ct_build_compositions(c->out, c->cx, a, 1, &part);
-  return c->out->status;
+  ct_build_compositions(c->out, a, 1, &part);
 }
 
-static CtStatus compose_leaf(Compose *c, CtModeName name, CtInt n, CtInt stride) {
+static void compose_leaf(Compose *c, CtModeName name, CtInt n, CtInt stride) {
   if (ct_is_const(stride, 0)) {
     ct_build_leaf_named(c->out, name != 0 ? name : c->a.shape->name, n, stride);
-    return CT_OK;
+    return;
   }
   if (stride.basis_depth > 0) {
-    return compose_basis(c, name, n, stride);
+    compose_basis(c, name, n, stride);
+    return;
   }
   Steps s = {n, stride, false};
   if (ct_is_static(stride) && stride.v < 0 && c->flat.n > 1) {
-    CtStatus st = ct_int_op(c->cx, CT_INT_SUB, ct_int(0), stride, &s.size, c->err);
-    if (st != CT_OK) {
-      return st;
-    }
+    s.size = al_sub(c->g, ct_int(0), stride);
     s.negative = true;
   }
-  CtStatus st = place_steps(c, s);
-  if (st == CT_OK && c->flat.has_names) {
+  place_steps(c, s);
+  if (al_ok(c->g) && c->flat.has_names) {
     name_parts(c, n, s.size, &name);
   }
-  if (st == CT_OK) {
-    emit_parts(c, name);
-  }
-  return st;
+  emit_parts(c, name);
 }
 
-static CtStatus compose_node(Compose *c, CtTuple shape, CtTuple stride) {
+static void compose_node(Compose *c, CtTuple shape, CtTuple stride) {
   if (ct_is_leaf(shape)) {
-    return compose_leaf(c, shape->name, shape->i, stride->i);
+    compose_leaf(c, shape->name, shape->i, stride->i);
+    return;
   }
   CtTuple d = ct_first(stride);
   uint32_t at = c->out->len;
   ct_build_open_named(c->out, shape->name != 0 ? shape->name : c->a.shape->name);
-  for (CtTuple s = ct_first(shape); s != ct_end(shape); s = ct_next(s), d = ct_next(d)) {
-    CtStatus st = compose_node(c, s, d);
-    if (st != CT_OK) {
-      return st;
-    }
+  for (CtTuple s = ct_first(shape); al_ok(c->g) && s != ct_end(shape); s = ct_next(s)) {
+    compose_node(c, s, d);
+    d = ct_next(d);
   }
   ct_build_close(c->out);
   if (c->flat.has_names) {
     ct_build_name_tuple(c->out, at);
   }
-  return CT_OK;
 }
 
 /* --- all of B ---------------------------------------------------------------------------------- */
 
 /* Do all steps in a mode of A stay below its extent together? Either their sum is below it, or the
    smaller steps sum to less than the largest step, whose own steps are known to tile the extent. */
-static CtStatus check_reach(const Compose *c) {
-  for (int i = 0; i < c->flat.n - 1; i++) {
+static void check_reach(const Compose *c) {
+  for (int i = 0; al_ok(c->g) && i < c->flat.n - 1; i++) {
     const Reach *r = &c->reach[i];
-    bool below = r->sum < ct_int_facts(c->cx, c->flat.mode[i].shape).lo || r->sum == 0;
+    bool below = r->sum < facts(c, c->flat.mode[i].shape).lo || r->sum == 0;
     if (!below && !(r->top_fits && r->below < r->top_stride)) {
-      return fail_carry(c, i);
+      fail_carry(c, i);
     }
   }
-  return CT_OK;
 }
 
 /* Do steps down and steps up stay in one mode of A where both occur? */
-static CtStatus check_signs(const Compose *c) {
+static void check_signs(const Compose *c) {
   int down = -1, n_up = 0, n_down = 0, n_both = 0;
   for (int i = 0; i < c->flat.n; i++) {
     const Reach *r = &c->reach[i];
@@ -398,137 +370,121 @@ static CtStatus check_signs(const Compose *c) {
     n_down += r->down;
     n_both += r->up && r->down;
   }
-  bool meet = n_up > 0 && n_down > 0 && n_up + n_down - n_both > 1;
-  return meet ? fail_signs(c, down) : CT_OK;
+  if (n_up > 0 && n_down > 0 && n_up + n_down - n_both > 1 && al_ok(c->g)) {
+    fail_signs(c, down);
+  }
 }
 
-static CtStatus fail_basis(const Compose *c, CtStatus st, CtInt basis) {
+static void fail_basis(const Compose *c, CtStatus st, CtInt basis) {
   basis.v = 1;
-  return ct_fail(
-      c->err, st,
-      "%s: the strides of %s in %s together %sstep past a mode of %s, through which they "
-      "run; their sum must stay within it",
-      c->op, ct_show_int(c->cx, basis), ct_show_layout(c->cx, c->b), st == CT_EINVAL ? "" : "may ",
-      ct_show_layout(c->cx, mode_of_basis(c->a, basis)));
-}
-
-static bool same_basis(CtInt a, CtInt b) {
-  return a.basis_depth == b.basis_depth && memcmp(a.basis, b.basis, a.basis_depth) == 0;
+  al_fail(c->g, st,
+          "%s: the strides of %s in %s together %sstep past a mode of %s, through which they run; "
+          "their sum must stay within it",
+          c->op, al_show_int(c->g, basis), show_b(c), st == CT_EINVAL ? "" : "may ",
+          al_show_layout(c->g, mode_of_basis(c->a, basis)));
 }
 
 /* The modes of c->b from node `at` on whose strides are along one basis element: composed with that
-   mode of a in one go. */
-static CtStatus check_along(const Compose *c, uint32_t at, CtLeafLayout *nodes, CtLayout *modes) {
+   mode of a in one go. Nothing if these were checked at a node before. */
+static void check_along(const Compose *c, uint32_t at, CtLeafLayout *nodes, CtLayout *modes) {
   CtInt basis = c->b.stride[at].i;
+  CtAlg trial = al_trial(c->g);
   CtBuild scratch;
   int n = 0;
-  for (uint32_t i = 0; i < c->b.shape->len; i++) {
-    CtInt stride = c->b.stride[i].i;
-    if (!ct_is_leaf(&c->b.shape[i]) || stride.basis_depth == 0 || !same_basis(stride, basis)) {
+  for (CtLeaves w = ct_layout_leaves(c->b); ct_next_leaf(&w);) {
+    CtInt stride = w.stride->i;
+    if (!ct_same_basis(stride, basis)) {
       continue;
     }
-    if (i < at) {
-      return CT_OK; /* these were checked there */
+    if (w.at < at) {
+      return;
     }
     stride.basis_depth = 0;
-    modes[n] = ct_leaf_layout(&nodes[n], c->b.shape[i].i, stride);
+    modes[n] = ct_leaf_layout(&nodes[n], w.shape->i, stride);
     n++;
   }
   if (n < 2) {
-    return CT_OK;
+    return;
   }
-  ct_build_init_layout(&scratch, c->cx, c->op, NULL);
+  ct_build_init_layout(&scratch, &trial, c->op);
   ct_build_open(&scratch);
-  ct_build_compositions(&scratch, c->cx, mode_of_basis(c->a, basis), n, modes);
-  return scratch.status == CT_OK ? CT_OK : fail_basis(c, scratch.status, basis);
+  ct_build_compositions(&scratch, mode_of_basis(c->a, basis), n, modes);
+  if (!al_ok(&trial)) {
+    fail_basis(c, trial.status, basis);
+  }
 }
 
 /* Each stride that is a basis element was composed alone; those along the same one meet in a. */
-static CtStatus check_bases(const Compose *c) {
+static void check_bases(const Compose *c) {
   size_t n = (size_t)c->n_basis;
-  CtLeafLayout *nodes = ct_arena_alloc(c->cx->arena, n * sizeof *nodes);
-  CtLayout *modes = ct_arena_alloc(c->cx->arena, n * sizeof *modes);
-  if (nodes == NULL || modes == NULL) {
-    return ct_fail_nomem(c->err);
-  }
-  for (uint32_t i = 0; i < c->b.shape->len; i++) {
-    if (ct_is_leaf(&c->b.shape[i]) && c->b.stride[i].i.basis_depth > 0) {
-      CtStatus st = check_along(c, i, nodes, modes);
-      if (st != CT_OK) {
-        return st;
-      }
+  CtLeafLayout *nodes = al_alloc(c->g, n, sizeof *nodes);
+  CtLayout *modes = al_alloc(c->g, n, sizeof *modes);
+  for (CtLeaves w = ct_layout_leaves(c->b); al_ok(c->g) && ct_next_leaf(&w);) {
+    if (w.stride->i.basis_depth > 0) {
+      check_along(c, w.at, nodes, modes);
     }
   }
-  return CT_OK;
 }
 
-static CtStatus begin(Compose *c) {
-  ct_flat_init(&c->flat);
-  CtStatus st = ct_flat_push_layout(&c->flat, c->cx, c->a, true, c->err);
-  if (st != CT_OK) {
-    return st;
-  }
+static void begin(Compose *c) {
+  ct_flat_init(&c->flat, c->g);
+  ct_flat_push_layout(&c->flat, c->a, true);
   if (c->flat.n == 0) { /* a is (): only the index 0 */
     c->flat.mode[c->flat.n++] = (CtFlatMode){ct_int(1), ct_int(0), 0};
   }
-  c->part = ct_arena_alloc(c->cx->arena, (size_t)c->flat.n * sizeof *c->part);
-  c->reach = ct_arena_alloc(c->cx->arena, (size_t)c->flat.n * sizeof *c->reach);
-  return c->part == NULL || c->reach == NULL ? ct_fail_nomem(c->err) : CT_OK;
+  c->part = al_alloc(c->g, (size_t)c->flat.n, sizeof *c->part);
+  c->reach = al_alloc(c->g, (size_t)c->flat.n, sizeof *c->reach);
 }
 
-void ct_build_compositions(CtBuild *b, const CtCx *cx, CtLayout a, int n, const CtLayout *parts) {
-  Compose c = {.cx = cx, .err = b->err, .op = b->op, .a = a, .b = parts[0], .out = b};
-  if (b->status != CT_OK) {
-    return;
-  }
-  CtStatus st = begin(&c);
-  for (int i = 0; st == CT_OK && i < n; i++) {
+void ct_build_compositions(CtBuild *b, CtLayout a, int n, const CtLayout *parts) {
+  Compose c = {.g = b->g, .op = b->op, .a = a, .b = parts[0], .out = b};
+  begin(&c);
+  for (int i = 0; al_ok(c.g) && i < n; i++) {
     c.b = parts[i];
-    st = compose_node(&c, parts[i].shape, parts[i].stride);
-    if (st == CT_OK && c.n_basis > 1) {
-      st = check_bases(&c);
+    compose_node(&c, parts[i].shape, parts[i].stride);
+    if (al_ok(c.g) && c.n_basis > 1) {
+      check_bases(&c);
     }
   }
-  if (st == CT_OK) {
-    st = check_reach(&c);
+  if (al_ok(c.g)) {
+    check_reach(&c);
+    check_signs(&c);
   }
-  if (st == CT_OK) {
-    st = check_signs(&c);
-  }
-  ct_build_fail(b, st);
 }
 
-static void build_by_mode(CtBuild *b, const CtCx *cx, CtLayout a, CtTiler t) {
-  if (b->status != CT_OK) { /* keep the first error's message */
-    return;
+static void check_tiler(CtBuild *b, CtLayout a, CtTiler t) {
+  CtAlg *g = b->g;
+  int rank = ct_layout_rank(a);
+  if (t.n > rank) {
+    al_fail(g, CT_EINVAL,
+            "%s: tiler %s has rank %d but %s has rank %d; give at most one entry per mode", b->op,
+            al_show_tiler(g, t), t.n, al_show_layout(g, a), rank);
   }
+}
+
+static void build_by_mode(CtBuild *b, CtLayout a, CtTiler t) {
   switch (t.kind) {
     case CT_TILER_ANY: ct_build_layout(b, a); return;
-    case CT_TILER_LAYOUT: ct_build_compositions(b, cx, a, 1, &t.layout); return;
+    case CT_TILER_LAYOUT: ct_build_compositions(b, a, 1, &t.layout); return;
     case CT_TILER_TUPLE: break;
   }
-  if (t.n > ct_layout_rank(a)) {
-    ct_build_fail(b, ct_fail(b->err, CT_EINVAL,
-                             "%s: tiler %s has rank %d but %s has rank %d; give at most one entry "
-                             "per mode",
-                             b->op, ct_show_tiler(cx, t), t.n, ct_show_layout(cx, a),
-                             ct_layout_rank(a)));
-    return;
-  }
+  check_tiler(b, a, t);
   ct_build_open_named(b, ct_whole_name(a));
-  for (int i = 0; i < t.n; i++) {
-    build_by_mode(b, cx, ct_mode(a, i), t.items[i]);
+  for (int i = 0; al_ok(b->g) && i < t.n; i++) {
+    build_by_mode(b, ct_mode(a, i), t.items[i]);
   }
   ct_build_close(b);
 }
 
-CtStatus ct_composition(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out, CtErr *err) {
+CtLayout al_composition(CtAlg *g, CtLayout a, CtTiler t) {
   CtBuild b;
-  ct_build_init_layout(&b, cx, "composition", err);
-  build_by_mode(&b, cx, a, t);
-  return ct_build_finish_layout(&b, out);
+  ct_build_init_layout(&b, g, "composition");
+  if (al_ok(g)) {
+    build_by_mode(&b, a, t);
+  }
+  return ct_build_take_layout(&b);
 }
 
-CtStatus ct_compose(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out, CtErr *err) {
-  return ct_composition(cx, a, (CtTiler){.kind = CT_TILER_LAYOUT, .layout = b}, out, err);
+CtLayout al_plain_compose(CtAlg *g, CtLayout a, CtLayout b) {
+  return al_composition(g, a, (CtTiler){.kind = CT_TILER_LAYOUT, .layout = b});
 }

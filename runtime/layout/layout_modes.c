@@ -1,265 +1,176 @@
 /* layout_modes.c: a layout as a list of modes: slicing, dicing, grouping, picking. */
-#include "layout_flat.h"
+#include "layout_algebra.h"
 
 /* --- slice and dice ---------------------------------------------------------------------------- */
 
-/* What a coordinate keeps of a layout, or of a tuple (then stride is shape once more): the parts
-   under `_` (slice) or under the integers (dice). The parts kept inside a nested coordinate join
-   those outside it. */
-typedef struct Keep {
-  CtBuild *b;
-  bool any; /* slice */
-} Keep;
-
-static bool keep_parts(Keep *k, CtTuple crd, CtLayout l) {
+/* What a coordinate, which fits, keeps of a layout, or of a tuple (then stride is shape once more): the
+   parts under `_` (slice: any) or under the integers (dice). The parts kept inside a nested coordinate
+   join those outside it. */
+static void keep_parts(CtBuild *b, bool any, CtTuple crd, CtLayout l) {
   if (ct_is_leaf(crd)) {
-    if ((crd->i.kind == CT_ANY) == k->any) {
-      ct_build_copy(k->b, l.shape, l.stride);
+    if ((crd->i.kind == CT_ANY) == any) {
+      ct_build_layout(b, l);
     }
-    return true;
-  }
-  if (ct_is_leaf(l.shape) || crd->rank != l.shape->rank) {
-    return false;
+    return;
   }
   CtLayout m = {ct_first(l.shape), ct_first(l.stride)};
   for (CtTuple c = ct_first(crd); c != ct_end(crd); c = ct_next(c)) {
-    if (!keep_parts(k, c, m)) {
-      return false;
-    }
+    keep_parts(b, any, c, m);
     m = (CtLayout){ct_next(m.shape), ct_next(m.stride)};
   }
-  return true;
 }
 
 /* A leaf coordinate keeps all of l as it is, or nothing; a tuple gives a tuple. */
-static bool build_kept(Keep *k, CtTuple crd, CtLayout l) {
-  bool whole = ct_is_leaf(crd) && (crd->i.kind == CT_ANY) == k->any;
-  if (whole) {
-    return keep_parts(k, crd, l);
+static void build_kept(CtBuild *b, bool any, CtTuple crd, CtLayout l) {
+  al_check_crd(b->g, b->op, crd, l.shape, "give one entry per mode, '_' to keep a mode");
+  if (!al_ok(b->g)) {
+    return;
   }
-  ct_build_open_named(k->b, ct_whole_name(l));
-  bool fits = keep_parts(k, crd, l);
-  ct_build_close(k->b);
-  return fits;
+  bool whole = ct_is_leaf(crd) && (crd->i.kind == CT_ANY) == any;
+  if (!whole) {
+    ct_build_open_named(b, ct_whole_name(l));
+  }
+  keep_parts(b, any, crd, l);
+  if (!whole) {
+    ct_build_close(b);
+  }
 }
 
-static CtStatus fail_keep(const CtCx *cx, const char *op, CtTuple crd, CtTuple shape, CtErr *err) {
-  return ct_fail(err, CT_EINVAL,
-                 "%s: coordinate %s does not fit shape %s; give one entry per mode, '_' to keep a "
-                 "mode",
-                 op, ct_show_tuple(cx, crd), ct_show_tuple(cx, shape));
-}
-
-static CtStatus keep_layout(const CtCx *cx, const char *op, bool any, CtTuple crd, CtLayout l,
-                            CtLayout *out, CtErr *err) {
+CtLayout al_keep(CtAlg *g, const char *op, bool any, CtTuple crd, CtLayout l) {
   CtBuild b;
-  Keep k = {&b, any};
-  ct_build_init_layout(&b, cx, op, err);
-  if (!build_kept(&k, crd, l)) {
-    return fail_keep(cx, op, crd, l.shape, err);
-  }
-  return ct_build_finish_layout(&b, out);
+  ct_build_init_layout(&b, g, op);
+  build_kept(&b, any, crd, l);
+  return ct_build_take_layout(&b);
 }
 
-static CtStatus keep_tuple(const CtCx *cx, const char *op, bool any, CtTuple crd, CtTuple t,
-                           CtTuple *out, CtErr *err) {
+CtTuple al_keep_tuple(CtAlg *g, const char *op, bool any, CtTuple crd, CtTuple t) {
   CtBuild b;
-  Keep k = {&b, any};
-  ct_build_init(&b, cx->arena, op, false, err);
-  if (!build_kept(&k, crd, (CtLayout){t, t})) {
-    return fail_keep(cx, op, crd, t, err);
-  }
-  return ct_build_finish(&b, out, NULL);
-}
-
-CtStatus ct_slice(const CtCx *cx, CtTuple crd, CtLayout l, CtLayout *out, CtInt *offset,
-                  CtErr *err) {
-  CtLayout kept;
-  CtInt at;
-  CtStatus st = keep_layout(cx, "slice", true, crd, l, &kept, err);
-  if (st == CT_OK) {
-    st = ct_crd2idx(cx, crd, l, &at, err);
-  }
-  if (st == CT_OK) {
-    *out = kept;
-    *offset = at;
-  }
-  return st;
-}
-
-CtStatus ct_slice_at(const CtCx *cx, CtTuple crd, CtLayout l, CtLayout *out, CtTuple *offset,
-                     CtErr *err) {
-  CtLayout kept;
-  CtTuple at = NULL;
-  CtStatus st = keep_layout(cx, "slice", true, crd, l, &kept, err);
-  if (st == CT_OK) {
-    st = ct_evaluate(cx, crd, l, &at, err);
-  }
-  if (st == CT_OK) {
-    *out = kept;
-    *offset = at;
-  }
-  return st;
-}
-
-CtStatus ct_dice(const CtCx *cx, CtTuple crd, CtLayout l, CtLayout *out, CtErr *err) {
-  return keep_layout(cx, "dice", false, crd, l, out, err);
-}
-
-CtStatus ct_slice_tuple(const CtCx *cx, CtTuple crd, CtTuple t, CtTuple *out, CtErr *err) {
-  return keep_tuple(cx, "slice", true, crd, t, out, err);
-}
-
-CtStatus ct_dice_tuple(const CtCx *cx, CtTuple crd, CtTuple t, CtTuple *out, CtErr *err) {
-  return keep_tuple(cx, "dice", false, crd, t, out, err);
+  ct_build_init(&b, g, op, false);
+  build_kept(&b, any, crd, (CtLayout){t, t});
+  return ct_build_take(&b, 0);
 }
 
 /* --- picking modes ----------------------------------------------------------------------------- */
 
 static void build_modes(CtBuild *b, CtLayout l, int first, int last) {
-  for (int i = first; i < last; i++) {
+  for (int i = first; al_ok(b->g) && i < last; i++) {
     ct_build_layout(b, ct_mode(l, i));
   }
 }
 
-static CtStatus check_range(const CtCx *cx, const char *op, CtLayout l, int first, int last,
-                            CtErr *err) {
-  if (first >= 0 && first < last && last <= ct_layout_rank(l)) {
-    return CT_OK;
-  }
-  return ct_fail(err, CT_EINVAL,
-                 "%s: modes %d to %d of %s, which has rank %d; expected 0 <= first < last <= rank",
-                 op, first, last, ct_show_layout(cx, l), ct_layout_rank(l));
+static int rank_of(const CtAlg *g, CtLayout l) { return al_ok(g) ? ct_layout_rank(l) : 0; }
+
+/* Begins a tuple of modes like l. */
+static void begin_like(CtBuild *b, CtAlg *g, const char *op, CtLayout l) {
+  ct_build_init_layout(b, g, op);
+  ct_build_open_named(b, al_ok(g) ? ct_whole_name(l) : 0);
 }
 
-static CtStatus check_mode(const CtCx *cx, const char *op, CtLayout l, int i, CtErr *err) {
-  if (i >= 0 && i < ct_layout_rank(l)) {
-    return CT_OK;
-  }
-  return ct_fail(err, CT_EINVAL, "%s: no mode %d in %s, which has rank %d", op, i,
-                 ct_show_layout(cx, l), ct_layout_rank(l));
+static CtLayout end_modes(CtBuild *b) {
+  ct_build_close(b);
+  return ct_build_take_layout(b);
 }
 
-CtStatus ct_layout_concat(const CtCx *cx, int n, const CtLayout *modes, CtLayout *out, CtErr *err) {
+static void check_range(CtAlg *g, const char *op, CtLayout l, int first, int last) {
+  int rank = rank_of(g, l);
+  if (first < 0 || first >= last || last > rank) {
+    al_fail(g, CT_EINVAL,
+            "%s: modes %d to %d of %s, which has rank %d; expected 0 <= first < last <= rank", op,
+            first, last, al_show_layout(g, l), rank);
+  }
+}
+
+static void check_mode(CtAlg *g, const char *op, CtLayout l, int i) {
+  int rank = rank_of(g, l);
+  if (i < 0 || i >= rank) {
+    al_fail(g, CT_EINVAL, "%s: no mode %d in %s, which has rank %d", op, i, al_show_layout(g, l),
+            rank);
+  }
+}
+
+CtLayout al_concat(CtAlg *g, int n, const CtLayout *modes) {
   CtBuild b;
-  ct_build_init_layout(&b, cx, "concat", err);
+  ct_build_init_layout(&b, g, "concat");
   ct_build_open(&b);
   for (int i = 0; i < n; i++) {
     ct_build_layout(&b, modes[i]);
   }
-  ct_build_close(&b);
-  return ct_build_finish_layout(&b, out);
+  return end_modes(&b);
 }
 
-CtStatus ct_mode_at(const CtCx *cx, const char *op, CtLayout l, int n, const int *path,
-                    CtLayout *out, CtErr *err) {
-  for (int i = 0; i < n; i++) {
-    CtStatus st = check_mode(cx, op, l, path[i], err);
-    if (st != CT_OK) {
-      return st;
-    }
-    l = ct_mode(l, path[i]);
+CtLayout al_mode_at(CtAlg *g, const char *op, CtLayout l, int n, const int *path) {
+  for (int i = 0; al_ok(g) && i < n; i++) {
+    check_mode(g, op, l, path[i]);
+    l = al_ok(g) ? ct_mode(l, path[i]) : AL_NO_LAYOUT;
   }
-  *out = l;
-  return CT_OK;
+  return l;
 }
 
-CtStatus ct_group(const CtCx *cx, CtLayout l, int first, int last, CtLayout *out, CtErr *err) {
+CtLayout al_group(CtAlg *g, CtLayout l, int first, int last) {
   CtBuild b;
-  CtStatus st = check_range(cx, "group", l, first, last, err);
-  if (st != CT_OK) {
-    return st;
-  }
-  ct_build_init_layout(&b, cx, "group", err);
-  ct_build_open_named(&b, ct_whole_name(l));
+  check_range(g, "group", l, first, last);
+  begin_like(&b, g, "group", l);
   build_modes(&b, l, 0, first);
   ct_build_open(&b);
   build_modes(&b, l, first, last);
   ct_build_close(&b);
-  build_modes(&b, l, last, ct_layout_rank(l));
-  ct_build_close(&b);
-  return ct_build_finish_layout(&b, out);
+  build_modes(&b, l, last, rank_of(g, l));
+  return end_modes(&b);
 }
 
-CtStatus ct_take(const CtCx *cx, CtLayout l, int first, int last, CtLayout *out, CtErr *err) {
+CtLayout al_take(CtAlg *g, CtLayout l, int first, int last) {
   CtBuild b;
-  CtStatus st = check_range(cx, "take", l, first, last, err);
-  if (st != CT_OK) {
-    return st;
-  }
-  ct_build_init_layout(&b, cx, "take", err);
-  ct_build_open_named(&b, ct_whole_name(l));
+  check_range(g, "take", l, first, last);
+  begin_like(&b, g, "take", l);
   build_modes(&b, l, first, last);
-  ct_build_close(&b);
-  return ct_build_finish_layout(&b, out);
+  return end_modes(&b);
 }
 
-CtStatus ct_select(const CtCx *cx, CtLayout l, int n, const int *modes, CtLayout *out, CtErr *err) {
+CtLayout al_select(CtAlg *g, CtLayout l, int n, const int *modes) {
   CtBuild b;
-  ct_build_init_layout(&b, cx, "select", err);
-  ct_build_open_named(&b, ct_whole_name(l));
+  begin_like(&b, g, "select", l);
   for (int i = 0; i < n; i++) {
-    CtStatus st = check_mode(cx, "select", l, modes[i], err);
-    if (st != CT_OK) {
-      return st;
-    }
-    ct_build_layout(&b, ct_mode(l, modes[i]));
+    check_mode(g, "select", l, modes[i]);
+    build_modes(&b, l, modes[i], modes[i] + 1);
   }
-  ct_build_close(&b);
-  return ct_build_finish_layout(&b, out);
+  return end_modes(&b);
 }
 
-/* How many times x must be added; a layout of the wanted rank stays as it is. */
-static CtStatus count_padding(const CtCx *cx, const char *op, CtLayout l, int rank, int *n,
-                              CtErr *err) {
-  *n = rank > 0 ? rank - ct_layout_rank(l) : 1;
-  if (*n >= 0 && *n <= CT_MAX_NODES) {
-    return CT_OK;
-  }
-  return ct_fail(err, CT_EINVAL, "%s: %s has rank %d, more than %d", op, ct_show_layout(cx, l),
-                 ct_layout_rank(l), rank);
-}
-
-static CtStatus pad(const CtCx *cx, const char *op, CtLayout l, CtLayout x, int rank, bool front,
-                    CtLayout *out, CtErr *err) {
+/* l with x beside it as often as it takes to reach the rank, or once; of the rank already: a copy. */
+static CtLayout pad(CtAlg *g, const char *op, CtLayout l, CtLayout x, int rank, bool front) {
   CtBuild b;
-  int n = 0;
-  CtStatus st = count_padding(cx, op, l, rank, &n, err);
-  if (st != CT_OK || n == 0) {
-    return st == CT_OK ? ct_layout_copy(cx->arena, l, out, err) : st;
+  int had = rank_of(g, l), n = rank > 0 ? rank - had : 1;
+  if (n < 0 || n > CT_MAX_NODES) {
+    al_fail(g, CT_EINVAL, "%s: %s has rank %d, more than %d", op, al_show_layout(g, l), had, rank);
   }
-  ct_build_init_layout(&b, cx, op, err);
+  if (n == 0 || !al_ok(g)) {
+    return al_copy(g, l);
+  }
+  ct_build_init_layout(&b, g, op);
   ct_build_open(&b);
-  for (int i = 0; front && i < n; i++) {
-    ct_build_layout(&b, x);
+  for (int i = front ? -n : 0; i < (front ? had : had + n); i++) {
+    ct_build_layout(&b, i >= 0 && i < had ? ct_mode(l, i) : x);
   }
-  build_modes(&b, l, 0, ct_layout_rank(l));
-  for (int i = 0; !front && i < n; i++) {
-    ct_build_layout(&b, x);
-  }
-  ct_build_close(&b);
-  return ct_build_finish_layout(&b, out);
+  return end_modes(&b);
 }
 
-CtStatus ct_append(const CtCx *cx, CtLayout l, CtLayout x, int rank, CtLayout *out, CtErr *err) {
-  return pad(cx, "append", l, x, rank, false, out, err);
+CtLayout al_append(CtAlg *g, CtLayout l, CtLayout x, int rank) {
+  return pad(g, "append", l, x, rank, false);
 }
 
-CtStatus ct_prepend(const CtCx *cx, CtLayout l, CtLayout x, int rank, CtLayout *out, CtErr *err) {
-  return pad(cx, "prepend", l, x, rank, true, out, err);
+CtLayout al_prepend(CtAlg *g, CtLayout l, CtLayout x, int rank) {
+  return pad(g, "prepend", l, x, rank, true);
 }
 
-CtStatus ct_replace(const CtCx *cx, CtLayout l, int i, CtLayout x, CtLayout *out, CtErr *err) {
+CtLayout al_replace(CtAlg *g, CtLayout l, int i, CtLayout x) {
   CtBuild b;
-  CtStatus st = check_mode(cx, "replace", l, i, err);
-  if (st != CT_OK || ct_is_leaf(l.shape)) {
-    return st == CT_OK ? ct_layout_copy(cx->arena, x, out, err) : st;
+  check_mode(g, "replace", l, i);
+  if (!al_ok(g) || ct_is_leaf(l.shape)) {
+    return al_copy(g, x);
   }
-  ct_build_init_layout(&b, cx, "replace", err);
-  ct_build_open_named(&b, ct_whole_name(l));
+  begin_like(&b, g, "replace", l);
   build_modes(&b, l, 0, i);
   ct_build_layout(&b, x);
   build_modes(&b, l, i + 1, ct_layout_rank(l));
-  ct_build_close(&b);
-  return ct_build_finish_layout(&b, out);
+  return end_modes(&b);
 }

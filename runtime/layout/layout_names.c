@@ -1,6 +1,6 @@
 /* layout_names.c: modes by their names: finding, naming, forgetting. How names follow the modes
    through an operation is decided where the operation builds its result. */
-#include "layout_flat.h"
+#include "layout_algebra.h"
 
 /* --- finding ----------------------------------------------------------------------------------- */
 
@@ -65,52 +65,44 @@ static void print_names(CtTuple shape, CtText *out) {
   }
 }
 
-static CtStatus fail_missing(const CtCx *cx, const char *op, CtLayout l, CtModeName name,
-                             CtErr *err) {
+static void fail_missing(CtAlg *g, const char *op, CtLayout l, CtModeName name) {
   char text[CT_MODE_NAME_MAX + 1];
   CtText names;
-  ct_text_init(&names, cx->arena->alloc);
+  ct_text_init(&names, g->cx.arena->alloc);
   print_names(l.shape, &names);
-  CtStatus st =
-      ct_fail(err, CT_EINVAL, "%s: no mode is named '%s' in %s; its modes %s%s", op,
-              ct_mode_name_unpack(name, text), ct_show_layout(cx, l),
-              names.len > 0 ? "are " : "have no names", names.len > 0 ? ct_text_str(&names) : "");
+  al_fail(g, CT_EINVAL, "%s: no mode is named '%s' in %s; its modes %s%s", op,
+          ct_mode_name_unpack(name, text), al_show_layout(g, l),
+          names.len > 0 ? "are " : "have no names", names.len > 0 ? ct_text_str(&names) : "");
   ct_text_clear(&names);
-  return st;
 }
 
-static CtStatus fail_ambiguous(const CtCx *cx, const char *op, CtLayout l, CtModeName name,
-                               int depth, CtErr *err) {
+static void fail_ambiguous(CtAlg *g, const char *op, CtLayout l, CtModeName name, int depth) {
   char text[CT_MODE_NAME_MAX + 1];
   CtText paths;
-  ct_text_init(&paths, cx->arena->alloc);
+  ct_text_init(&paths, g->cx.arena->alloc);
   Search s = {.name = name, .depth = depth, .paths = &paths};
   search(&s, l.shape, 0, 0);
-  CtStatus st =
-      ct_fail(err, CT_EINVAL, "%s: mode '%s' of %s is at paths %s; give a path", op,
-              ct_mode_name_unpack(name, text), ct_show_layout(cx, l), ct_text_str(&paths));
+  al_fail(g, CT_EINVAL, "%s: mode '%s' of %s is at paths %s; give a path", op,
+          ct_mode_name_unpack(name, text), al_show_layout(g, l), ct_text_str(&paths));
   ct_text_clear(&paths);
-  return st;
 }
 
-CtStatus ct_find_mode(const CtCx *cx, const char *op, CtLayout l, CtModeName name,
-                      int path[CT_MAX_DEPTH], int *n, CtErr *err) {
+int al_find_mode(CtAlg *g, const char *op, CtLayout l, CtModeName name, int path[CT_MAX_DEPTH]) {
   Search s = {.name = name};
-  int deepest = ct_depth(l.shape);
-  for (; s.depth <= deepest; s.depth++) {
+  int deepest = al_ok(g) ? ct_depth(l.shape) : -1;
+  for (; s.depth <= deepest && s.found == 0; s.depth++) {
     search(&s, l.shape, 0, 0);
-    if (s.found > 1) {
-      return fail_ambiguous(cx, op, l, name, s.depth, err);
-    }
-    if (s.found == 1) {
-      for (int i = 0; i < s.depth; i++) {
-        path[i] = s.first[i];
-      }
-      *n = s.depth;
-      return CT_OK;
-    }
   }
-  return fail_missing(cx, op, l, name, err);
+  s.depth--;
+  if (s.found > 1) {
+    fail_ambiguous(g, op, l, name, s.depth);
+  } else if (s.found == 0 && al_ok(g)) {
+    fail_missing(g, op, l, name);
+  }
+  for (int i = 0; i < s.depth; i++) {
+    path[i] = s.first[i];
+  }
+  return s.depth < 0 ? 0 : s.depth;
 }
 
 CtModeName ct_own_name(CtTuple t, int i) {
@@ -145,16 +137,4 @@ void ct_rename_mode(CtNode *shape, int n, const int *path, CtModeName name) {
     }
   }
   rename_node(node, node->name, name != 0 ? name : around);
-}
-
-CtStatus ct_without_names(const CtCx *cx, CtLayout l, CtLayout *out, CtErr *err) {
-  CtNode *shape = ct_arena_alloc(cx->arena, l.shape->len * sizeof *shape);
-  if (shape == NULL) {
-    return ct_fail_nomem(err);
-  }
-  for (uint32_t i = 0; i < l.shape->len; i++) {
-    shape[i] = l.shape[i];
-    shape[i].name = 0;
-  }
-  return ct_layout_copy(cx->arena, (CtLayout){shape, l.stride}, out, err);
 }

@@ -6,16 +6,13 @@
    is not in A, though its index may be that of another element; coordinates tell it apart, divided alike.
    The last mode needs no padding, as it has no end. But if tiles overhang, a mode of extent 1 after
    it is dropped: they would run on in that. */
-#include "layout_flat.h"
+#include "layout_algebra.h"
 
 /* Where t ends: one past the last element that it and its gaps cover. 0: not known, or negative. */
 static int64_t end_of_tile(CtLayout t) {
   int64_t end = 1, reach;
-  for (uint32_t i = 0; i < t.shape->len; i++) {
-    CtInt n = t.shape[i].i, d = t.stride[i].i;
-    if (!ct_is_leaf(&t.shape[i])) {
-      continue;
-    }
+  for (CtLeaves w = ct_layout_leaves(t); ct_next_leaf(&w);) {
+    CtInt n = w.shape->i, d = w.stride->i;
     if (!ct_is_static(n) || !ct_is_static(d) || n.v <= 0 || d.v < 0 || d.basis_depth > 0 ||
         ct_mul_overflow(n.v, d.v, &reach)) {
       return 0;
@@ -50,15 +47,11 @@ static bool ends_in_one(CtLayout a) {
 }
 
 /* Adds a, padded for one tile t. */
-static void build_padded(CtBuild *b, const CtCx *cx, CtLayout a, CtLayout t, bool *padded) {
+static void build_padded(CtBuild *b, CtLayout a, CtLayout t, bool *padded) {
   CtFlat f;
   int64_t tile = end_of_tile(t), part = 1, whole;
-  ct_flat_init(&f);
-  CtStatus st = ct_flat_push_layout(&f, cx, a, false, b->err);
-  if (st != CT_OK) {
-    ct_build_fail(b, st);
-    return;
-  }
+  ct_flat_init(&f, b->g);
+  ct_flat_push_layout(&f, a, false);
   int i = tile > 0 ? mode_that_ends(&f, tile, &part) : -1;
   bool inner = i >= 0 && i < f.n - 1;
   if (!inner && !(i >= 0 && ends_in_one(a))) {
@@ -66,20 +59,18 @@ static void build_padded(CtBuild *b, const CtCx *cx, CtLayout a, CtLayout t, boo
     return;
   }
   if (inner && ct_mul_overflow(ct_ceildiv(f.mode[i].shape.v, part), part, &whole)) {
-    ct_build_fail(b, ct_fail(b->err, CT_EOVERFLOW, "%s: the size of %s padded to tiles of %s",
-                             b->op, ct_show_layout(cx, a), ct_show_layout(cx, t)));
-    return;
-  }
-  if (inner) {
+    al_fail(b->g, CT_EOVERFLOW, "%s: the size of %s padded to tiles of %s", b->op,
+            al_show_layout(b->g, a), al_show_layout(b->g, t));
+  } else if (inner) {
     f.mode[i].shape = ct_int(whole);
     *padded = true;
   }
   ct_flat_emit(&f, b, a.shape->name);
 }
 
-static void build_by_tiler(CtBuild *b, const CtCx *cx, CtLayout a, CtTiler t, bool *padded) {
+static void build_by_tiler(CtBuild *b, CtLayout a, CtTiler t, bool *padded) {
   if (t.kind == CT_TILER_LAYOUT) {
-    build_padded(b, cx, a, t.layout, padded);
+    build_padded(b, a, t.layout, padded);
     return;
   }
   int rank = ct_layout_rank(a);
@@ -88,9 +79,9 @@ static void build_by_tiler(CtBuild *b, const CtCx *cx, CtLayout a, CtTiler t, bo
     return;
   }
   ct_build_open_named(b, ct_whole_name(a));
-  for (int i = 0; i < rank; i++) {
+  for (int i = 0; al_ok(b->g) && i < rank; i++) {
     if (i < t.n) {
-      build_by_tiler(b, cx, ct_mode(a, i), t.items[i], padded);
+      build_by_tiler(b, ct_mode(a, i), t.items[i], padded);
     } else {
       ct_build_layout(b, ct_mode(a, i));
     }
@@ -110,15 +101,13 @@ static bool divides_tuples(CtLayout a, CtTiler t) {
   return found;
 }
 
-CtStatus ct_pad_for_tiles(const CtCx *cx, const char *op, CtLayout a, CtTiler t, CtLayout *out,
-                          bool *padded, CtErr *err) {
+CtLayout al_pad(CtAlg *g, const char *op, CtLayout a, CtTiler t, bool *padded) {
   CtBuild b;
   *padded = false;
-  if (!divides_tuples(a, t)) {
-    *out = a;
-    return CT_OK;
+  if (!al_ok(g) || !divides_tuples(a, t)) {
+    return a;
   }
-  ct_build_init_layout(&b, cx, op, err);
-  build_by_tiler(&b, cx, a, t, padded);
-  return ct_build_finish_layout(&b, out);
+  ct_build_init_layout(&b, g, op);
+  build_by_tiler(&b, a, t, padded);
+  return ct_build_take_layout(&b);
 }

@@ -1,45 +1,22 @@
 /* layout_text.c: layouts and tilers as text, read and written. */
 #include <string.h>
 
-#include "layout.h"
-#include "layout_flat.h"
+#include "layout_algebra.h"
 #include "tuple_parse.h"
 
 /* layout := tuple [ ':' tuple ] */
-static CtStatus parse_layout_rest(CtParse *p, CtTuple shape, CtLayout *out) {
-  CtCx cx = {p->arena, NULL};
+static CtLayout parse_layout_rest(CtParse *p, CtTuple shape) {
   CtTuple stride = NULL;
   if (ct_parse_accept(p, ':')) {
     const char *unnamed = p->unnamed;
     p->unnamed = "strides have no names; unexpected name";
-    CtStatus st = ct_parse_tuple(p, &stride);
+    stride = ct_parse_tuple(p);
     p->unnamed = unnamed;
-    if (st != CT_OK) {
-      return st;
-    }
   }
-  return ct_layout_make(&cx, shape, stride, out, p->err);
+  return al_layout(&p->g, shape, stride);
 }
 
-CtStatus ct_parse_layout(CtParse *p, CtLayout *out) {
-  CtTuple shape;
-  CtStatus st = ct_parse_tuple(p, &shape);
-  return st == CT_OK ? parse_layout_rest(p, shape, out) : st;
-}
-
-CtStatus ct_layout_parse(CtArena *a, const char *s, size_t len, CtLayout *out, CtErr *err) {
-  CtParse p;
-  CtLayout l;
-  ct_parse_init(&p, a, "layout", s, len, err);
-  CtStatus st = ct_parse_layout(&p, &l);
-  if (st == CT_OK) {
-    st = ct_parse_end(&p);
-  }
-  if (st == CT_OK) {
-    *out = l;
-  }
-  return st;
-}
+CtLayout ct_parse_layout(CtParse *p) { return parse_layout_rest(p, ct_parse_tuple(p)); }
 
 void ct_layout_print(const CtCx *cx, CtLayout l, CtText *out) {
   ct_tuple_print(cx, l.shape, out);
@@ -47,74 +24,54 @@ void ct_layout_print(const CtCx *cx, CtLayout l, CtText *out) {
   ct_tuple_print(cx, l.stride, out);
 }
 
-static CtStatus parse_tiler(CtParse *p, int depth, CtTiler *out);
+static CtTiler parse_tiler(CtParse *p, int depth);
 
 /* The items behind '<': tiler { ',' tiler } '>'. */
-static CtStatus parse_items(CtParse *p, int depth, CtTiler *out) {
+static CtTiler parse_items(CtParse *p, int depth) {
+  CtAlloc heap = p->g.cx.arena->alloc;
   CtTiler *items = NULL;
   size_t cap = 0, n = 0;
-  CtStatus st = CT_OK;
   do {
     if (n == CT_MAX_NODES) {
-      st = ct_parse_fail(p, p->at, "too many items");
+      ct_parse_fail(p, p->at, "too many items");
     }
-    if (st == CT_OK) {
-      st = ct_grow(p->arena->alloc, &items, &cap, n + 1, sizeof *items, p->err);
+    if (al_ok(&p->g)) {
+      p->g.status = ct_grow(heap, &items, &cap, n + 1, sizeof *items, p->g.err);
     }
-    if (st == CT_OK) {
-      st = parse_tiler(p, depth, &items[n++]);
+    if (al_ok(&p->g)) {
+      items[n++] = parse_tiler(p, depth);
     }
-  } while (st == CT_OK && ct_parse_accept(p, ','));
-  if (st == CT_OK) {
-    st = ct_parse_expect(p, '>');
-  }
-  CtTiler *kept = st == CT_OK ? ct_arena_alloc(p->arena, n * sizeof *kept) : NULL;
-  if (kept != NULL) {
+  } while (ct_parse_accept(p, ','));
+  ct_parse_expect(p, '>');
+  CtTiler *kept = al_alloc(&p->g, n, sizeof *kept);
+  if (kept != NULL && items != NULL) {
     memcpy(kept, items, n * sizeof *kept);
-    *out = (CtTiler){.kind = CT_TILER_TUPLE, .n = (int)n, .items = kept};
-  } else if (st == CT_OK) {
-    st = ct_fail_nomem(p->err);
   }
-  ct_free(p->arena->alloc, items, cap * sizeof *items);
-  return st;
+  ct_free(heap, items, cap * sizeof *items);
+  return (CtTiler){.kind = CT_TILER_TUPLE, .n = kept == NULL ? 0 : (int)n, .items = kept};
 }
 
 /* tiler := '<' tiler { ',' tiler } '>' | tuple ':' tuple | tuple */
-static CtStatus parse_tiler(CtParse *p, int depth, CtTiler *out) {
-  CtTuple t;
+static CtTiler parse_tiler(CtParse *p, int depth) {
   if (ct_parse_accept(p, '<')) {
-    return depth < CT_MAX_DEPTH ? parse_items(p, depth + 1, out)
-                                : ct_parse_fail(p, p->at, "nesting too deep");
+    if (depth == CT_MAX_DEPTH) {
+      ct_parse_fail(p, p->at, "nesting too deep");
+    }
+    return parse_items(p, depth + 1);
   }
   ct_parse_peek(p);
   size_t begin = p->at;
-  CtStatus st = ct_parse_tuple(p, &t);
-  if (st != CT_OK) {
-    return st;
+  CtTuple t = ct_parse_tuple(p);
+  if (al_ok(&p->g) && ct_parse_peek(p) == ':') {
+    return (CtTiler){.kind = CT_TILER_LAYOUT, .layout = parse_layout_rest(p, t)};
   }
-  if (ct_parse_peek(p) != ':') {
-    if (ct_has_names(t)) {
-      return ct_parse_fail(p, begin, "tile sizes have no names, shapes have; unexpected name");
-    }
-    return ct_tiler_from_tuple(p->arena, t, out, p->err);
+  if (al_ok(&p->g) && ct_has_names(t)) {
+    ct_parse_fail(p, begin, "tile sizes have no names, shapes have; unexpected name");
   }
-  *out = (CtTiler){.kind = CT_TILER_LAYOUT};
-  return parse_layout_rest(p, t, &out->layout);
+  return al_tiler(&p->g, t);
 }
 
-CtStatus ct_tiler_parse(CtArena *a, const char *s, size_t len, CtTiler *out, CtErr *err) {
-  CtParse p;
-  CtTiler t;
-  ct_parse_init(&p, a, "tiler", s, len, err);
-  CtStatus st = parse_tiler(&p, 0, &t);
-  if (st == CT_OK) {
-    st = ct_parse_end(&p);
-  }
-  if (st == CT_OK) {
-    *out = t;
-  }
-  return st;
-}
+CtTiler ct_parse_tiler(CtParse *p) { return parse_tiler(p, 0); }
 
 static bool is_ints(CtTiler t) { /* prints as a tuple: integers, `_` and tuples of them */
   if (t.kind != CT_TILER_TUPLE) {
@@ -154,39 +111,45 @@ void ct_tiler_print(const CtCx *cx, CtTiler t, CtText *out) {
   }
 }
 
-static CtStatus tiler_from_int(CtArena *a, CtInt i, CtTiler *out, CtErr *err) {
+static CtTiler tiler_from_int(CtAlg *g, CtInt i) {
   if (i.kind == CT_ANY) {
-    *out = (CtTiler){.kind = CT_TILER_ANY};
-    return CT_OK;
+    return (CtTiler){.kind = CT_TILER_ANY};
   }
   if (i.basis_depth > 0 || (i.kind == CT_STATIC && i.v < 0)) {
-    CtCx cx = {a, NULL};
-    return ct_fail(err, CT_EINVAL, "tiler: %s is no tile size; expected a number >= 0",
-                   ct_show_int(&cx, i));
+    al_fail(g, CT_EINVAL, "tiler: %s is no tile size; expected a number >= 0", al_show_int(g, i));
   }
-  CtLayout l = {ct_leaf(a, i), ct_leaf(a, ct_int(1))};
-  if (l.shape == NULL || l.stride == NULL) {
-    return ct_fail_nomem(err);
-  }
-  *out = (CtTiler){.kind = CT_TILER_LAYOUT, .layout = l, .is_int = true};
-  return CT_OK;
+  CtLayout l = {al_leaf(g, i), al_leaf(g, ct_int(1))};
+  return (CtTiler){.kind = CT_TILER_LAYOUT, .layout = l, .is_int = true};
 }
 
-CtStatus ct_tiler_from_tuple(CtArena *a, CtTuple t, CtTiler *out, CtErr *err) {
-  if (ct_is_leaf(t)) {
-    return tiler_from_int(a, t->i, out, err);
+CtTiler al_tiler(CtAlg *g, CtTuple t) {
+  if (!al_ok(g) || ct_is_leaf(t)) {
+    return al_ok(g) ? tiler_from_int(g, t->i) : (CtTiler){.kind = CT_TILER_ANY};
   }
+  CtTiler *items = al_alloc(g, (size_t)t->rank, sizeof *items);
   int n = 0;
-  CtTiler *items = ct_arena_alloc(a, (size_t)t->rank * sizeof *items);
-  if (items == NULL) {
-    return ct_fail_nomem(err);
+  for (CtTuple c = ct_first(t); items != NULL && c != ct_end(t); c = ct_next(c)) {
+    items[n++] = al_tiler(g, c);
   }
-  for (CtTuple c = ct_first(t); c != ct_end(t); c = ct_next(c)) {
-    CtStatus st = ct_tiler_from_tuple(a, c, &items[n++], err);
-    if (st != CT_OK) {
-      return st;
-    }
+  return (CtTiler){.kind = CT_TILER_TUPLE, .n = n, .items = items};
+}
+
+const char *al_show_layout(const CtAlg *g, CtLayout l) {
+  CtText t;
+  if (l.shape == NULL || l.stride == NULL) {
+    return "?";
   }
-  *out = (CtTiler){.kind = CT_TILER_TUPLE, .n = n, .items = items};
-  return CT_OK;
+  ct_text_init(&t, g->cx.arena->alloc);
+  ct_layout_print(&g->cx, l, &t);
+  return al_keep_text(g, &t);
+}
+
+const char *al_show_tiler(const CtAlg *g, CtTiler tiler) {
+  CtText t;
+  if (!al_ok(g)) {
+    return "?";
+  }
+  ct_text_init(&t, g->cx.arena->alloc);
+  ct_tiler_print(&g->cx, tiler, &t);
+  return al_keep_text(g, &t);
 }

@@ -3,24 +3,26 @@
    Both divide by a tiler and sort the result into ((tiles...), (rests...)). tile keeps the tile and
    fixes a coordinate in the rest; parallelize keeps the rest and fixes a thread's coordinate in the
    tile. */
-#include "layout_flat.h"
+#include "layout_algebra.h"
 
 /* --- coordinates to slice with ----------------------------------------------------------------- */
 
-static void build_any(CtBuild *b) { ct_build_leaf(b, ct_any(), ct_int(0)); }
+static void build_any(CtBuild *b, int n) {
+  for (int i = 0; i < n; i++) {
+    ct_build_int(b, ct_any());
+  }
+}
 
 /* `_` for a mode of one part, (_,...) for one of several, so that slicing unpacks its modes. */
 static void build_keep(CtBuild *b, CtLayout mode) {
   int rank = ct_layout_rank(mode);
-  if (rank == 1) {
-    build_any(b);
-    return;
+  if (rank != 1) {
+    ct_build_open(b);
   }
-  ct_build_open(b);
-  for (int i = 0; i < rank; i++) {
-    build_any(b);
+  build_any(b, rank);
+  if (rank != 1) {
+    ct_build_close(b);
   }
-  ct_build_close(b);
 }
 
 /* crd, with `_` for the modes that a tuple leaves out. */
@@ -34,332 +36,201 @@ static void build_padded(CtBuild *b, CtTuple crd, CtLayout mode) {
   for (CtTuple c = ct_first(crd); c != ct_end(crd); c = ct_next(c)) {
     ct_build_copy(b, c, NULL);
   }
-  for (int i = crd->rank; i < rank; i++) {
-    build_any(b);
-  }
+  build_any(b, rank - crd->rank);
   ct_build_close(b);
 }
 
-/* What is left to do: the slice of a divided layout at a coordinate. */
-typedef struct Cut {
-  CtLayout of;
-  CtTuple crd;
-} Cut;
+static void check_rank(CtAlg *g, const char *op, CtTuple crd, CtLayout mode) {
+  int rank = ct_layout_rank(mode);
+  if (!ct_is_leaf(crd) && crd->rank > rank) {
+    al_fail(g, CT_EINVAL,
+            "%s: coordinate %s has rank %d but there are %d modes of tiles, %s; give at most one "
+            "entry per mode",
+            op, al_show_tuple(g, crd), crd->rank, rank, al_show_tuple(g, mode.shape));
+  }
+}
 
 /* Fixes crd in mode `fixed` (0 or 1) of a zipped layout and unpacks the other mode. */
-static CtStatus cut_zipped(const CtCx *cx, const char *op, CtLayout zipped, int fixed, CtTuple crd,
-                           Cut *out, CtErr *err) {
+static CtComposed cut_zipped(CtAlg *g, const char *op, CtComposed zipped, int fixed, CtTuple crd,
+                             CtTuple *offset) {
   CtBuild b;
-  CtLayout mode = ct_mode(zipped, fixed);
-  if (!ct_is_leaf(crd) && crd->rank > ct_layout_rank(mode)) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "%s: coordinate %s has rank %d but there are %d modes of tiles, %s; give at most "
-        "one entry per mode",
-        op, ct_show_tuple(cx, crd), crd->rank, ct_layout_rank(mode), ct_show_tuple(cx, mode.shape));
-  }
-  ct_build_init(&b, cx->arena, op, false, err);
+  CtLayout l = zipped.layout;
+  ct_build_init(&b, g, op, false);
   ct_build_open(&b);
-  for (int i = 0; i < 2; i++) {
+  if (al_ok(g)) {
+    check_rank(g, op, crd, ct_mode(l, fixed));
+  }
+  for (int i = 0; al_ok(g) && i < 2; i++) {
     if (i == fixed) {
-      build_padded(&b, crd, mode);
+      build_padded(&b, crd, ct_mode(l, i));
     } else {
-      build_keep(&b, ct_mode(zipped, i));
+      build_keep(&b, ct_mode(l, i));
     }
   }
   ct_build_close(&b);
-  out->of = zipped;
-  return ct_build_finish(&b, &out->crd, NULL);
+  return al_slice(g, ct_build_take(&b, 0), zipped, offset);
 }
 
 /* --- projection -------------------------------------------------------------------------------- */
 
-/* The items of t under the integers of proj. */
-static CtStatus dice_tiler(const CtCx *cx, CtTuple proj, CtTiler *t, CtErr *err) {
-  if (proj == NULL || (ct_is_leaf(proj) && proj->i.kind != CT_ANY)) {
-    return CT_OK;
-  }
-  if (ct_is_leaf(proj) || t->kind != CT_TILER_TUPLE || proj->rank != t->n) {
-    return ct_fail(err, CT_EINVAL,
-                   "tile: projection %s does not fit tiler %s; give 1 or '_' for each tile size",
-                   ct_show_tuple(cx, proj), ct_show_tiler(cx, *t));
-  }
-  CtTiler *items = ct_arena_alloc(cx->arena, (size_t)t->n * sizeof *items);
-  if (items == NULL) {
-    return ct_fail_nomem(err);
-  }
-  int n = 0;
-  for (int i = 0; i < t->n; i++) {
-    CtTuple p = ct_child(proj, i);
-    if (!ct_is_leaf(p)) {
-      return ct_fail(err, CT_EINVAL, "tile: projection %s is nested; give 1 or '_' for each mode",
-                     ct_show_tuple(cx, proj));
-    }
-    if (p->i.kind != CT_ANY) {
-      items[n++] = t->items[i];
-    }
-  }
-  t->items = items;
-  t->n = n;
-  return CT_OK;
+static bool keeps_all(CtTuple proj) {
+  return proj == NULL || (ct_is_leaf(proj) && proj->i.kind != CT_ANY);
 }
 
-static CtStatus dice_crd(const CtCx *cx, CtTuple proj, CtTuple *crd, CtErr *err) {
-  if (proj == NULL || (ct_is_leaf(proj) && proj->i.kind != CT_ANY)) {
-    return CT_OK;
+CtTiler al_project_tiler(CtAlg *g, CtTuple proj, CtTiler t) {
+  if (!al_ok(g) || keeps_all(proj)) {
+    return t;
   }
-  if (ct_is_leaf(*crd) || (*crd)->rank != proj->rank) {
-    return ct_fail(err, CT_EINVAL,
-                   "tile: projection %s does not fit coordinate %s; give 1 or '_' for each entry",
-                   ct_show_tuple(cx, proj), ct_show_tuple(cx, *crd));
+  if (ct_is_leaf(proj) || t.kind != CT_TILER_TUPLE || proj->rank != t.n) {
+    al_fail(g, CT_EINVAL,
+            "tile: projection %s does not fit tiler %s; give 1 or '_' for each tile size",
+            al_show_tuple(g, proj), al_show_tiler(g, t));
   }
-  return ct_dice_tuple(cx, proj, *crd, crd, err);
+  CtTiler *items = al_alloc(g, (size_t)t.n, sizeof *items);
+  int n = 0;
+  for (int i = 0; al_ok(g) && i < t.n; i++) {
+    CtTuple p = ct_child(proj, i);
+    if (!ct_is_leaf(p)) {
+      al_fail(g, CT_EINVAL, "tile: projection %s is nested; give 1 or '_' for each mode",
+              al_show_tuple(g, proj));
+    } else if (p->i.kind != CT_ANY) {
+      items[n++] = t.items[i];
+    }
+  }
+  return (CtTiler){.kind = CT_TILER_TUPLE, .n = n, .items = items};
+}
+
+CtTuple al_project(CtAlg *g, CtTuple proj, CtTuple crd) {
+  if (!al_ok(g) || keeps_all(proj)) {
+    return crd;
+  }
+  if (ct_is_leaf(crd) || crd->rank != proj->rank) {
+    al_fail(g, CT_EINVAL,
+            "tile: projection %s does not fit coordinate %s; give 1 or '_' for each entry",
+            al_show_tuple(g, proj), al_show_tuple(g, crd));
+  }
+  return al_keep_tuple(g, "dice", false, proj, crd);
+}
+
+CtLayout al_project_threads(CtAlg *g, CtTuple proj, CtLayout thr) {
+  if (!al_ok(g) || proj == NULL) {
+    return thr;
+  }
+  bool fits = ct_is_leaf(proj) ? proj->i.kind != CT_ANY
+                               : !ct_is_leaf(thr.shape) && proj->rank == thr.shape->rank;
+  if (!fits) {
+    al_fail(g, CT_EINVAL,
+            "parallelize: projection %s does not fit thread layout %s; give 1 or '_' for each mode",
+            al_show_tuple(g, proj), al_show_layout(g, thr));
+  }
+  return al_keep(g, "dice", false, proj, thr);
 }
 
 /* --- tile -------------------------------------------------------------------------------------- */
 
-static CtStatus cut_tile(const CtCx *cx, CtLayout a, CtTiler tiler, CtTuple crd, CtTuple proj,
-                         Cut *out, CtErr *err) {
-  CtLayout zipped;
-  CtStatus st = dice_tiler(cx, proj, &tiler, err);
-  if (st == CT_OK) {
-    st = dice_crd(cx, proj, &crd, err);
-  }
-  if (st == CT_OK) {
-    st = ct_zipped_divide_as(cx, "tile", a, tiler, &zipped, err);
-  }
-  return st == CT_OK ? cut_zipped(cx, "tile", zipped, 1, crd, out, err) : st;
-}
-
-CtStatus ct_tile(const CtCx *cx, CtLayout a, CtTiler tiler, CtTuple crd, CtTuple proj,
-                 CtLayout *out, CtInt *offset, CtErr *err) {
-  Cut cut;
-  CtStatus st = cut_tile(cx, a, tiler, crd, proj, &cut, err);
-  return st == CT_OK ? ct_slice(cx, cut.crd, cut.of, out, offset, err) : st;
-}
-
-CtStatus ct_tile_at(const CtCx *cx, CtLayout a, CtTiler tiler, CtTuple crd, CtTuple proj,
-                    CtLayout *out, CtTuple *offset, CtErr *err) {
-  Cut cut;
-  CtStatus st = cut_tile(cx, a, tiler, crd, proj, &cut, err);
-  return st == CT_OK ? ct_slice_at(cx, cut.crd, cut.of, out, offset, err) : st;
+CtComposed al_tile(CtAlg *g, CtComposed c, CtTiler tiler, CtTuple crd, CtTuple proj,
+                   CtTuple *offset) {
+  tiler = al_project_tiler(g, proj, tiler);
+  crd = al_project(g, proj, crd);
+  c.layout = al_zipped_divide_as(g, "tile", c.layout, tiler);
+  return cut_zipped(g, "tile", c, 1, crd, offset);
 }
 
 /* --- parallelize ------------------------------------------------------------------------------- */
 
-/* thr without the modes under `_`. */
-static CtStatus dice_threads(const CtCx *cx, CtTuple proj, CtLayout *thr, CtErr *err) {
-  if (proj == NULL) {
-    return CT_OK;
-  }
-  bool fits = ct_is_leaf(proj) ? proj->i.kind != CT_ANY
-                               : !ct_is_leaf(thr->shape) && proj->rank == thr->shape->rank;
-  if (!fits) {
-    return ct_fail(err, CT_EINVAL,
-                   "parallelize: projection %s does not fit thread layout %s; give 1 or '_' for "
-                   "each mode",
-                   ct_show_tuple(cx, proj), ct_show_layout(cx, *thr));
-  }
-  return ct_dice(cx, proj, *thr, thr, err);
-}
-
-/* The tile that the threads cover: the size of each mode of thr. */
-static CtStatus thread_tiler(const CtCx *cx, CtLayout thr, CtTiler *out, CtErr *err) {
+/* The size of each mode, as a tuple of rank ct_layout_rank(l). */
+static CtTuple mode_sizes(CtAlg *g, const char *op, CtLayout l) {
   CtBuild b;
-  CtTuple sizes;
-  ct_build_init(&b, cx->arena, "parallelize", false, err);
+  ct_build_init(&b, g, op, false);
   ct_build_open(&b);
-  for (int i = 0; i < ct_layout_rank(thr); i++) {
-    CtInt size;
-    CtStatus st = ct_size(cx, ct_mode(thr, i), &size, err);
-    if (st != CT_OK) {
-      return st;
-    }
-    ct_build_leaf(&b, size, ct_int(0));
+  for (int i = 0; al_ok(g) && i < ct_layout_rank(l); i++) {
+    ct_build_int(&b, al_size(g, ct_mode(l, i)));
   }
   ct_build_close(&b);
-  CtStatus st = ct_build_finish(&b, &sizes, NULL);
-  return st == CT_OK ? ct_tiler_from_tuple(cx->arena, sizes, out, err) : st;
+  return ct_build_take(&b, 0);
+}
+
+CtTiler al_thread_tiler(CtAlg *g, CtLayout thr) {
+  return al_tiler(g, mode_sizes(g, "parallelize", thr));
 }
 
 /* (idx / stride) % extent. The remainder is left out where idx is known to stay within. */
-static CtStatus digit(const CtCx *cx, CtInt idx, CtFlatMode m, CtInt *out, CtErr *err) {
-  CtInt q;
-  CtStatus st = ct_int_op(cx, CT_INT_DIV, idx, m.stride, &q, err);
-  if (st != CT_OK) {
-    return st;
-  }
-  CtFacts of_idx = ct_int_facts(cx, idx);
-  bool within = ct_is_static(m.stride) && ct_is_static(m.shape) && of_idx.lo >= 0 &&
+static CtInt digit(CtAlg *g, CtInt idx, CtFlatMode m) {
+  CtInt q = al_div(g, idx, m.stride);
+  CtFacts of_idx = ct_int_facts(&g->cx, idx);
+  bool within = ct_is_static(m.stride) && ct_is_static(m.shape) && of_idx.lo >= 0 && al_ok(g) &&
                 of_idx.hi / m.stride.v < m.shape.v;
-  if (within) {
-    *out = q;
-    return CT_OK;
-  }
-  return ct_int_op(cx, CT_INT_MOD, q, m.shape, out, err);
+  return within ? q : al_mod(g, q, m.shape);
 }
 
-/* *sum += the coordinate of thread idx in one mode of thr. Coalesced first: ((4,8)):((1,4)) needs
-   one remainder, not two. */
-static CtStatus mode_coordinate(const CtCx *cx, CtLayout thr, CtLayout mode, CtInt idx, CtInt *sum,
-                                CtErr *err) {
+/* The coordinate of thread idx in one mode of thr. Coalesced first: ((4,8)):((1,4)) needs one
+   remainder, not two. */
+static CtInt mode_coordinate(CtAlg *g, CtLayout thr, CtLayout mode, CtInt idx) {
   CtFlat f;
-  CtInt weight = ct_int(1);
-  ct_flat_init(&f);
-  CtStatus st = ct_flat_push_layout(&f, cx, mode, false, err);
-  for (int i = 0; st == CT_OK && i < f.n; i++) {
-    CtInt d, part;
-    if (ct_is_static(f.mode[i].stride) && f.mode[i].stride.v <= 0) {
-      return ct_fail(err, CT_EINVAL,
-                     "parallelize: stride %s in thread layout %s; expected strides > 0, which give "
-                     "each thread its own place (use a projection to leave a mode out)",
-                     ct_show_int(cx, f.mode[i].stride), ct_show_layout(cx, thr));
+  CtInt weight = ct_int(1), sum = ct_int(0);
+  ct_flat_init(&f, g);
+  ct_flat_push_layout(&f, mode, false);
+  for (int i = 0; al_ok(g) && i < f.n; i++) {
+    CtFlatMode m = f.mode[i];
+    if (ct_is_static(m.stride) && m.stride.v <= 0) {
+      al_fail(g, CT_EINVAL,
+              "parallelize: stride %s in thread layout %s; expected strides > 0, which give each "
+              "thread its own place (use a projection to leave a mode out)",
+              al_show_int(g, m.stride), al_show_layout(g, thr));
     }
-    st = digit(cx, idx, f.mode[i], &d, err);
-    if (st == CT_OK) {
-      st = ct_int_op(cx, CT_INT_MUL, d, weight, &part, err);
-    }
-    if (st == CT_OK) {
-      st = ct_int_op(cx, CT_INT_ADD, *sum, part, sum, err);
-    }
-    if (st == CT_OK && i < f.n - 1) {
-      st = ct_int_op(cx, CT_INT_MUL, weight, f.mode[i].shape, &weight, err);
-    }
+    sum = al_add(g, sum, al_mul(g, digit(g, idx, m), weight));
+    weight = i < f.n - 1 ? al_mul(g, weight, m.shape) : weight;
   }
-  return st;
+  return sum;
 }
 
 /* The coordinate of thread idx: an integer per mode of thr, or one integer at rank 1. */
-static CtStatus thread_coordinate(const CtCx *cx, CtLayout thr, CtInt idx, CtTuple *out,
-                                  CtErr *err) {
+static CtTuple thread_coordinate(CtAlg *g, CtLayout thr, CtInt idx) {
   CtBuild b;
-  int rank = ct_layout_rank(thr);
-  ct_build_init(&b, cx->arena, "parallelize", false, err);
+  int rank = al_ok(g) ? ct_layout_rank(thr) : 0;
+  ct_build_init(&b, g, "parallelize", false);
   if (rank != 1) {
     ct_build_open(&b);
   }
   for (int i = 0; i < rank; i++) {
-    CtInt c = ct_int(0);
-    CtStatus st = mode_coordinate(cx, thr, ct_mode(thr, i), idx, &c, err);
-    if (st != CT_OK) {
-      return st;
-    }
-    ct_build_leaf(&b, c, ct_int(0));
+    ct_build_int(&b, mode_coordinate(g, thr, ct_mode(thr, i), idx));
   }
   if (rank != 1) {
     ct_build_close(&b);
   }
-  return ct_build_finish(&b, out, NULL);
+  return ct_build_take(&b, 0);
 }
 
-static CtStatus cut_threads(const CtCx *cx, CtLayout a, CtLayout thr, CtInt idx, CtTuple proj,
-                            Cut *out, CtErr *err) {
-  CtTiler tiler;
-  CtTuple crd;
-  CtLayout zipped;
-  CtStatus st = dice_threads(cx, proj, &thr, err);
-  if (st == CT_OK) {
-    st = thread_tiler(cx, thr, &tiler, err);
-  }
-  if (st == CT_OK) {
-    st = thread_coordinate(cx, thr, idx, &crd, err);
-  }
-  if (st == CT_OK) {
-    st = ct_zipped_divide_as(cx, "parallelize", a, tiler, &zipped, err);
-  }
-  return st == CT_OK ? cut_zipped(cx, "parallelize", zipped, 0, crd, out, err) : st;
-}
-
-CtStatus ct_parallelize(const CtCx *cx, CtLayout a, CtLayout thr, CtInt idx, CtTuple proj,
-                        CtLayout *out, CtInt *offset, CtErr *err) {
-  Cut cut;
-  CtStatus st = cut_threads(cx, a, thr, idx, proj, &cut, err);
-  return st == CT_OK ? ct_slice(cx, cut.crd, cut.of, out, offset, err) : st;
-}
-
-CtStatus ct_parallelize_at(const CtCx *cx, CtLayout a, CtLayout thr, CtInt idx, CtTuple proj,
-                           CtLayout *out, CtTuple *offset, CtErr *err) {
-  Cut cut;
-  CtStatus st = cut_threads(cx, a, thr, idx, proj, &cut, err);
-  return st == CT_OK ? ct_slice_at(cx, cut.crd, cut.of, out, offset, err) : st;
+CtComposed al_parallelize(CtAlg *g, CtComposed c, CtLayout thr, CtInt idx, CtTuple proj,
+                          CtTuple *offset) {
+  thr = al_project_threads(g, proj, thr);
+  CtTiler tiler = al_thread_tiler(g, thr);
+  CtTuple crd = thread_coordinate(g, thr, idx);
+  c.layout = al_zipped_divide_as(g, "parallelize", c.layout, tiler);
+  return cut_zipped(g, "parallelize", c, 0, crd, offset);
 }
 
 /* --- thread-value layouts ---------------------------------------------------------------------- */
 
-/* (size(thr), size(val)), column-major. */
-static CtStatus pair_of_sizes(const CtCx *cx, CtLayout thr, CtLayout val, CtLayout *out,
-                              CtErr *err) {
-  CtInt n[2];
-  CtStatus st = ct_size(cx, thr, &n[0], err);
-  if (st == CT_OK) {
-    st = ct_size(cx, val, &n[1], err);
-  }
-  if (st != CT_OK) {
-    return st;
-  }
-  CtTuple shape = ct_tuple_ints(cx->arena, 2, n);
-  return shape == NULL ? ct_fail_nomem(err) : ct_layout_make(cx, shape, NULL, out, err);
+CtLayout al_tv_layout(CtAlg *g, CtLayout thr, CtLayout val, CtTuple *tiler) {
+  CtLayout mn = al_raked_product(g, thr, val); /* (m,n) -> thread and value number */
+  CtLayout inverse = al_plain_right_inverse(g, mn);
+  CtInt threads = al_size(g, thr), values = al_size(g, val);
+  CtTuple sizes = al_ints(g, 2, (CtInt[]){threads, values});
+  CtLayout tv = al_plain_compose(g, inverse, al_layout(g, sizes, NULL));
+  *tiler = mode_sizes(g, "tv_layout", mn);
+  return tv;
 }
 
-static CtStatus mode_sizes(const CtCx *cx, CtLayout l, CtTuple *out, CtErr *err) {
-  CtBuild b;
-  ct_build_init(&b, cx->arena, "tv_layout", false, err);
-  ct_build_open(&b);
-  for (int i = 0; i < ct_layout_rank(l); i++) {
-    CtInt size;
-    CtStatus st = ct_size(cx, ct_mode(l, i), &size, err);
-    if (st != CT_OK) {
-      return st;
-    }
-    ct_build_leaf(&b, size, ct_int(0));
-  }
-  ct_build_close(&b);
-  return ct_build_finish(&b, out, NULL);
-}
-
-CtStatus ct_tv_layout(const CtCx *cx, CtLayout thr, CtLayout val, CtLayout *tv, CtTuple *tiler,
-                      CtErr *err) {
-  CtLayout mn, inverse, sizes, result; /* mn: (m,n) -> thread and value number */
-  CtTuple tile;
-  CtStatus st = ct_raked_product(cx, thr, val, &mn, err);
-  if (st == CT_OK) {
-    st = ct_right_inverse(cx, mn, &inverse, err);
-  }
-  if (st == CT_OK) {
-    st = pair_of_sizes(cx, thr, val, &sizes, err);
-  }
-  if (st == CT_OK) {
-    st = ct_compose(cx, inverse, sizes, &result, err);
-  }
-  if (st == CT_OK) {
-    st = mode_sizes(cx, mn, &tile, err);
-  }
-  if (st == CT_OK) {
-    *tv = result;
-    *tiler = tile;
-  }
-  return st;
-}
-
-/* ((thread, values), rest) */
-static CtStatus compose_tile(const CtCx *cx, CtLayout zipped, CtLayout tv, CtLayout *out,
-                             CtErr *err) {
+CtComposed al_tv_partition(CtAlg *g, CtComposed c, CtTiler tiler, CtLayout tv, CtInt idx,
+                           CtTuple *offset) {
   CtTiler items[2] = {{.kind = CT_TILER_LAYOUT, .layout = tv}, {.kind = CT_TILER_ANY}};
-  return ct_composition(cx, zipped, (CtTiler){.kind = CT_TILER_TUPLE, .n = 2, .items = items}, out,
-                        err);
-}
-
-CtStatus ct_tv_partition(const CtCx *cx, CtLayout a, CtTiler tiler, CtLayout tv, CtInt idx,
-                         CtLayout *out, CtInt *offset, CtErr *err) {
-  CtLayout l;
   CtNode crd[5] = {{.rank = 2, .len = 5},
                    {.rank = 2, .len = 3},
                    {.rank = CT_LEAF, .len = 1, .i = idx},
                    {.rank = CT_LEAF, .len = 1, .i = ct_any()},
                    {.rank = CT_LEAF, .len = 1, .i = ct_any()}};
-  CtStatus st = ct_zipped_divide_as(cx, "tv_partition", a, tiler, &l, err);
-  if (st == CT_OK) {
-    st = compose_tile(cx, l, tv, &l, err);
-  }
-  return st == CT_OK ? ct_slice(cx, crd, l, out, offset, err) : st;
+  CtLayout zipped = al_zipped_divide_as(g, "tv_partition", c.layout, tiler);
+  c.layout = al_composition(g, zipped, (CtTiler){.kind = CT_TILER_TUPLE, .n = 2, .items = items});
+  return al_slice(g, crd, c, offset);
 }

@@ -1,5 +1,5 @@
 /* swizzle.c: swizzles as values: their masks, application, merging and text. */
-#include "swizzle.h"
+#include "layout_algebra.h"
 
 #include <inttypes.h>
 
@@ -7,24 +7,22 @@
 
 enum { INDEX_BITS = 62 };
 
-CtStatus ct_swizzle_make(int64_t bits, int64_t base, int64_t shift, CtSwizzle *out, CtErr *err) {
+CtSwizzle al_swizzle_make(CtAlg *g, int64_t bits, int64_t base, int64_t shift) {
   bool small = bits >= 0 && bits <= INDEX_BITS && base >= 0 && base <= INDEX_BITS &&
                shift >= -INDEX_BITS && shift <= INDEX_BITS;
   int64_t places = shift < 0 ? -shift : shift;
   if (!small || base + places + bits > INDEX_BITS) {
-    return ct_fail(err, CT_EINVAL,
-                   "swizzle: Sw<%" PRId64 ",%" PRId64 ",%" PRId64
-                   "> is out of range; expected B >= 0, M >= 0 and B + M + |S| <= %d",
-                   bits, base, shift, INDEX_BITS);
+    al_fail(g, CT_EINVAL,
+            "swizzle: Sw<%" PRId64 ",%" PRId64 ",%" PRId64
+            "> is out of range; expected B >= 0, M >= 0 and B + M + |S| <= %d",
+            bits, base, shift, INDEX_BITS);
+  } else if (places < bits) {
+    al_fail(g, CT_EINVAL,
+            "swizzle: the fields of Sw<%" PRId64 ",%" PRId64 ",%" PRId64
+            "> overlap; expected |S| >= B",
+            bits, base, shift);
   }
-  if (places < bits) {
-    return ct_fail(err, CT_EINVAL,
-                   "swizzle: the fields of Sw<%" PRId64 ",%" PRId64 ",%" PRId64
-                   "> overlap; expected |S| >= B",
-                   bits, base, shift);
-  }
-  *out = (CtSwizzle){(int8_t)bits, (int8_t)base, (int8_t)shift};
-  return CT_OK;
+  return al_ok(g) ? (CtSwizzle){(int8_t)bits, (int8_t)base, (int8_t)shift} : (CtSwizzle){0};
 }
 
 static uint64_t field(CtSwizzle sw, int up) {
@@ -61,27 +59,21 @@ CtStatus ct_swizzle_extent(CtSwizzle sw, int64_t n, int64_t *out, CtErr *err) {
 }
 
 /* x / 2^from % 2^bits * 2^to: the deciding field in the place of the changing one. */
-static CtStatus moved_field(const CtCx *cx, CtSwizzle sw, CtInt x, CtInt *out, CtErr *err) {
+static CtInt moved_field(CtAlg *g, CtSwizzle sw, CtInt x) {
   int from = sw.base + (sw.shift > 0 ? sw.shift : 0), to = sw.base + (sw.shift < 0 ? -sw.shift : 0);
-  CtStatus st = ct_int_op(cx, CT_INT_DIV, x, ct_int((int64_t)1 << from), &x, err);
-  if (st == CT_OK) {
-    st = ct_int_op(cx, CT_INT_MOD, x, ct_int((int64_t)1 << sw.bits), &x, err);
-  }
-  return st == CT_OK ? ct_int_op(cx, CT_INT_MUL, x, ct_int((int64_t)1 << to), out, err) : st;
+  x = al_div(g, x, ct_int((int64_t)1 << from));
+  x = al_mod(g, x, ct_int((int64_t)1 << sw.bits));
+  return al_mul(g, x, ct_int((int64_t)1 << to));
 }
 
-CtStatus ct_swizzle_apply(const CtCx *cx, CtSwizzle sw, CtInt x, CtInt *out, CtErr *err) {
-  CtInt moved;
+CtInt al_swizzle(CtAlg *g, CtSwizzle sw, CtInt x) {
   if (x.kind == CT_ANY || x.basis_depth > 0) {
-    return ct_fail(err, CT_EINVAL,
-                   "swizzle: a coordinate or '_' cannot be swizzled; expected a number");
+    al_fail(g, CT_EINVAL, "swizzle: a coordinate or '_' cannot be swizzled; expected a number");
   }
   if (ct_is_static(x) || sw.bits == 0) {
-    *out = ct_is_static(x) ? ct_int(ct_swizzle_at(sw, x.v)) : x;
-    return CT_OK;
+    return ct_is_static(x) ? ct_int(ct_swizzle_at(sw, x.v)) : x;
   }
-  CtStatus st = moved_field(cx, sw, x, &moved, err);
-  return st == CT_OK ? ct_int_op(cx, CT_INT_XOR, x, moved, out, err) : st;
+  return al_op(g, CT_INT_XOR, x, moved_field(g, sw, x));
 }
 
 /* --- masks ------------------------------------------------------------------------------------ */
@@ -90,115 +82,98 @@ static bool is_run(uint64_t m) { /* of ones: 00111000, or none */
   return (m & (m + (m & (0 - m)))) == 0;
 }
 
-CtStatus ct_swizzle_from_masks(int64_t y, int64_t z, CtSwizzle *out, CtErr *err) {
+CtSwizzle al_swizzle_masks(CtAlg *g, int64_t y, int64_t z) {
   uint64_t uy = (uint64_t)y, uz = (uint64_t)z;
   if (y == 0 && z == 0) {
-    *out = (CtSwizzle){0, 0, 0};
-    return CT_OK;
+    return (CtSwizzle){0, 0, 0};
   }
   int bits = __builtin_popcountll(uy);
   if (y <= 0 || z <= 0 || !is_run(uy) || !is_run(uz) || bits != __builtin_popcountll(uz)) {
-    return ct_fail(err, CT_EINVAL,
-                   "swizzle: masks %" PRId64 " and %" PRId64
-                   " do not form a swizzle; expected two runs of equally many bits",
-                   y, z);
+    al_fail(g, CT_EINVAL,
+            "swizzle: masks %" PRId64 " and %" PRId64
+            " do not form a swizzle; expected two runs of equally many bits",
+            y, z);
+    return (CtSwizzle){0, 0, 0};
   }
   int from = __builtin_ctzll(uy), to = __builtin_ctzll(uz), shift = from - to;
   if ((shift < 0 ? -shift : shift) < bits) {
-    return ct_fail(err, CT_EINVAL,
-                   "swizzle: masks %" PRId64 " and %" PRId64
-                   " overlap; expected two runs of bits apart from each other",
-                   y, z);
+    al_fail(g, CT_EINVAL,
+            "swizzle: masks %" PRId64 " and %" PRId64
+            " overlap; expected two runs of bits apart from each other",
+            y, z);
   }
-  return ct_swizzle_make(bits, from < to ? from : to, shift, out, err);
+  return al_swizzle_make(g, bits, from < to ? from : to, shift);
 }
 
-CtStatus ct_swizzle_compose(CtSwizzle a, CtSwizzle b, CtSwizzle *out, CtErr *err) {
+CtSwizzle al_swizzle_join(CtAlg *g, CtSwizzle a, CtSwizzle b) {
+  CtAlg trial = al_trial(g);
   if (a.shift != b.shift && (a.bits == 0 || b.bits == 0)) {
-    *out = a.bits == 0 ? b : a;
-    return CT_OK;
+    return a.bits == 0 ? b : a;
   }
   /* One shift: each deciding bit has its own changing bit, and what both change cancels out. */
   uint64_t y = ct_swizzle_y(a) ^ ct_swizzle_y(b), z = ct_swizzle_z(a) ^ ct_swizzle_z(b);
-  if (a.shift != b.shift || ct_swizzle_from_masks((int64_t)y, (int64_t)z, out, NULL) != CT_OK) {
-    return ct_fail(err, CT_EINVAL,
-                   "composition: Sw<%d,%d,%d> after Sw<%d,%d,%d> is no swizzle; expected equal "
-                   "shifts and fields that join to one run of bits",
-                   a.bits, a.base, a.shift, b.bits, b.base, b.shift);
+  CtSwizzle both = al_swizzle_masks(&trial, (int64_t)y, (int64_t)z);
+  if (a.shift != b.shift || !al_ok(&trial)) {
+    al_fail(g, CT_EINVAL,
+            "composition: Sw<%d,%d,%d> after Sw<%d,%d,%d> is no swizzle; expected equal shifts and "
+            "fields that join to one run of bits",
+            a.bits, a.base, a.shift, b.bits, b.base, b.shift);
   }
-  return CT_OK;
+  return both;
 }
 
 /* --- other elements --------------------------------------------------------------------------- */
 
-static CtStatus log2_factor(const char *op, CtSwizzle sw, int64_t n, int *out, CtErr *err) {
-  if (n <= 0 || (n & (n - 1)) != 0) {
-    return ct_fail(err, CT_EINVAL, "%s: factor %" PRId64 " for Sw<%d,%d,%d>; expected a power of 2",
-                   op, n, sw.bits, sw.base, sw.shift);
+static int log2_factor(CtAlg *g, const char *op, CtSwizzle sw, int64_t n) {
+  bool is_power = n > 0 && (n & (n - 1)) == 0;
+  if (!is_power) {
+    al_fail(g, CT_EINVAL, "%s: factor %" PRId64 " for Sw<%d,%d,%d>; expected a power of 2", op, n,
+            sw.bits, sw.base, sw.shift);
   }
-  *out = __builtin_ctzll((uint64_t)n);
-  return CT_OK;
+  return is_power ? __builtin_ctzll((uint64_t)n) : 0;
 }
 
-CtStatus ct_swizzle_upcast(CtSwizzle sw, int64_t n, CtSwizzle *out, CtErr *err) {
-  int k = 0;
-  CtStatus st = log2_factor("upcast", sw, n, &k, err);
-  if (st != CT_OK) {
-    return st;
-  }
-  int base = sw.base - k, bits = base < 0 ? sw.bits + base : sw.bits;
-  *out = (CtSwizzle){(int8_t)(bits < 0 ? 0 : bits), (int8_t)(base < 0 ? 0 : base), sw.shift};
-  return CT_OK;
+CtSwizzle al_swizzle_upcast(CtAlg *g, CtSwizzle sw, int64_t n) {
+  int base = sw.base - log2_factor(g, "upcast", sw, n), bits = base < 0 ? sw.bits + base : sw.bits;
+  return (CtSwizzle){(int8_t)(bits < 0 ? 0 : bits), (int8_t)(base < 0 ? 0 : base), sw.shift};
 }
 
-CtStatus ct_swizzle_downcast(CtSwizzle sw, int64_t n, CtSwizzle *out, CtErr *err) {
-  int k = 0;
-  CtStatus st = log2_factor("downcast", sw, n, &k, err);
-  return st == CT_OK ? ct_swizzle_make(sw.bits, sw.base + k, sw.shift, out, err) : st;
+CtSwizzle al_swizzle_downcast(CtAlg *g, CtSwizzle sw, int64_t n) {
+  return al_swizzle_make(g, sw.bits, sw.base + log2_factor(g, "downcast", sw, n), sw.shift);
 }
 
-CtStatus ct_swizzle_recast(CtSwizzle sw, int64_t from_bits, int64_t to_bits, CtSwizzle *out,
-                           CtErr *err) {
+bool al_check_bits(CtAlg *g, int64_t from_bits, int64_t to_bits) {
   if (from_bits <= 0 || to_bits <= 0) {
-    return ct_fail(err, CT_EINVAL, "recast: %" PRId64 " to %" PRId64 " bits; expected numbers > 0",
-                   from_bits, to_bits);
+    al_fail(g, CT_EINVAL, "recast: %" PRId64 " to %" PRId64 " bits; expected numbers > 0",
+            from_bits, to_bits);
+    return false;
+  }
+  return al_ok(g);
+}
+
+CtSwizzle al_swizzle_recast(CtAlg *g, CtSwizzle sw, int64_t from_bits, int64_t to_bits) {
+  if (!al_check_bits(g, from_bits, to_bits)) {
+    return sw;
   }
   int64_t gcd = ct_gcd(from_bits, to_bits);
-  CtStatus st = ct_swizzle_upcast(sw, to_bits / gcd, &sw, err);
-  return st == CT_OK ? ct_swizzle_downcast(sw, from_bits / gcd, out, err) : st;
+  return al_swizzle_downcast(g, al_swizzle_upcast(g, sw, to_bits / gcd), from_bits / gcd);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
 
 /* swizzle := 'Sw<' int ',' int ',' int '>' */
-CtStatus ct_parse_swizzle(CtParse *p, CtSwizzle *out) {
+CtSwizzle ct_parse_swizzle(CtParse *p) {
   int64_t n[3];
   static const char before[] = "<,,";
-  CtStatus st = ct_parse_word(p, "Sw") ? CT_OK : ct_parse_fail(p, p->at, "expected 'Sw<B,M,S>'");
-  for (int i = 0; st == CT_OK && i < 3; i++) {
-    st = ct_parse_expect(p, before[i]);
-    if (st == CT_OK) {
-      st = ct_parse_number(p, &n[i]);
-    }
+  if (!ct_parse_word(p, "Sw")) {
+    ct_parse_fail(p, p->at, "expected 'Sw<B,M,S>'");
   }
-  if (st == CT_OK) {
-    st = ct_parse_expect(p, '>');
+  for (int i = 0; i < 3; i++) {
+    ct_parse_expect(p, before[i]);
+    n[i] = ct_parse_number(p);
   }
-  return st == CT_OK ? ct_swizzle_make(n[0], n[1], n[2], out, p->err) : st;
-}
-
-CtStatus ct_swizzle_parse(CtArena *a, const char *s, size_t len, CtSwizzle *out, CtErr *err) {
-  CtParse p;
-  CtSwizzle sw;
-  ct_parse_init(&p, a, "swizzle", s, len, err);
-  CtStatus st = ct_parse_swizzle(&p, &sw);
-  if (st == CT_OK) {
-    st = ct_parse_end(&p);
-  }
-  if (st == CT_OK) {
-    *out = sw;
-  }
-  return st;
+  ct_parse_expect(p, '>');
+  return al_ok(&p->g) ? al_swizzle_make(&p->g, n[0], n[1], n[2]) : (CtSwizzle){0};
 }
 
 void ct_swizzle_print(CtSwizzle sw, CtText *out) {

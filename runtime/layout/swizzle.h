@@ -53,7 +53,4 @@ CtStatus ct_swizzle_parse(CtArena *a, const char *s, size_t len, CtSwizzle *out,
                           CtErr *err) CT_NODISCARD;
 void ct_swizzle_print(CtSwizzle sw, CtText *out);
 
-struct CtParse; /* tuple_parse.h */
-CtStatus ct_parse_swizzle(struct CtParse *p, CtSwizzle *out) CT_NODISCARD;
-
 #endif

@@ -3,11 +3,9 @@
 
 #include <string.h>
 
-void ct_build_init(CtBuild *b, CtArena *arena, const char *op, bool paired, CtErr *err) {
-  b->arena = arena;
-  b->err = err;
+void ct_build_init(CtBuild *b, CtAlg *g, const char *op, bool paired) {
+  b->g = g;
   b->op = op;
-  b->status = CT_OK;
   b->paired = paired;
   b->tree[0] = b->inline_nodes[0];
   b->tree[1] = b->inline_nodes[1];
@@ -16,38 +14,28 @@ void ct_build_init(CtBuild *b, CtArena *arena, const char *op, bool paired, CtEr
   b->depth = 0;
 }
 
-void ct_build_fail(CtBuild *b, CtStatus status) {
-  if (b->status == CT_OK) {
-    b->status = status;
-  }
-}
-
 static bool grow(CtBuild *b, uint32_t need) {
   if (need > CT_MAX_NODES) {
-    ct_build_fail(b, ct_fail(b->err, CT_EINVAL, "%s: more than %d nodes in a tuple; simplify it",
-                             b->op, CT_MAX_NODES));
+    al_fail(b->g, CT_EINVAL, "%s: more than %d nodes in a tuple; simplify it", b->op, CT_MAX_NODES);
     return false;
   }
-  uint32_t cap = b->cap;
-  while (cap < need) {
-    cap *= 2;
+  while (b->cap < need) {
+    b->cap *= 2;
   }
-  cap = cap < CT_MAX_NODES ? cap : CT_MAX_NODES;
+  b->cap = b->cap < CT_MAX_NODES ? b->cap : CT_MAX_NODES;
   for (int t = 0; t < 1 + b->paired; t++) {
-    CtNode *nodes = ct_arena_alloc(b->arena, cap * sizeof *nodes);
+    CtNode *nodes = al_alloc(b->g, b->cap, sizeof *nodes);
     if (nodes == NULL) {
-      ct_build_fail(b, ct_fail_nomem(b->err));
       return false;
     }
     memcpy(nodes, b->tree[t], b->len * sizeof *nodes);
     b->tree[t] = nodes;
   }
-  b->cap = cap;
   return true;
 }
 
 static bool reserve(CtBuild *b, uint32_t more) {
-  return b->status == CT_OK && (b->len + more <= b->cap || grow(b, b->len + more));
+  return al_ok(b->g) && (b->len + more <= b->cap || grow(b, b->len + more));
 }
 
 /* One more child of the innermost open tuple. Returns its name: the given one, or the tuple's. */
@@ -65,12 +53,10 @@ static inline CtModeName count_child(CtBuild *b, CtModeName name) {
 }
 
 static bool fits_depth(CtBuild *b, int more) {
-  if (b->depth + more <= CT_MAX_DEPTH) {
-    return true;
+  if (b->depth + more > CT_MAX_DEPTH) {
+    al_fail(b->g, CT_EINVAL, "%s: nesting is deeper than %d; flatten it", b->op, CT_MAX_DEPTH);
   }
-  ct_build_fail(b, ct_fail(b->err, CT_EINVAL, "%s: nesting is deeper than %d; flatten it", b->op,
-                           CT_MAX_DEPTH));
-  return false;
+  return b->depth + more <= CT_MAX_DEPTH;
 }
 
 void ct_build_open_named(CtBuild *b, CtModeName name) {
@@ -86,7 +72,7 @@ void ct_build_open_named(CtBuild *b, CtModeName name) {
 }
 
 void ct_build_close(CtBuild *b) {
-  if (b->status != CT_OK) {
+  if (!al_ok(b->g)) {
     return;
   }
   CT_ASSERT(b->depth > 0);
@@ -99,7 +85,7 @@ void ct_build_close(CtBuild *b) {
 
 void ct_build_name_tuple(CtBuild *b, uint32_t at) {
   CtTuple t = b->tree[0] + at;
-  if (b->status != CT_OK || t->name != 0) {
+  if (!al_ok(b->g) || t->name != 0) {
     return;
   }
   CtModeName name = t->rank > 0 ? ct_first(t)->name : 0;
@@ -129,7 +115,8 @@ static void name_last(CtBuild *b, uint32_t len, CtModeName name) {
 }
 
 void ct_build_copy(CtBuild *b, CtTuple shape, CtTuple stride) {
-  if (!reserve(b, shape->len) || (shape->len > 1 && !fits_depth(b, ct_depth(shape)))) {
+  if (!al_ok(b->g) || !reserve(b, shape->len) ||
+      (shape->len > 1 && !fits_depth(b, ct_depth(shape)))) {
     return;
   }
   CtModeName name = count_child(b, shape->name);
@@ -144,31 +131,11 @@ void ct_build_copy(CtBuild *b, CtTuple shape, CtTuple stride) {
   }
 }
 
-static CtStatus keep(CtBuild *b, int t, CtTuple *out) {
-  CtNode *nodes = ct_arena_alloc(b->arena, b->len * sizeof *nodes);
-  if (nodes == NULL) {
-    return ct_fail_nomem(b->err);
+CtTuple ct_build_take(CtBuild *b, int tree) {
+  CtNode *nodes = al_alloc(b->g, b->len, sizeof *nodes);
+  if (nodes != NULL) {
+    CT_ASSERT(b->depth == 0 && b->len > 0 && b->tree[0]->len == b->len);
+    memcpy(nodes, b->tree[tree], b->len * sizeof *nodes);
   }
-  memcpy(nodes, b->tree[t], b->len * sizeof *nodes);
-  *out = nodes;
-  return CT_OK;
-}
-
-CtStatus ct_build_finish(CtBuild *b, CtTuple *shape, CtTuple *stride) {
-  CtTuple made[2] = {NULL, NULL};
-  if (b->status != CT_OK) {
-    return b->status;
-  }
-  CT_ASSERT(b->depth == 0 && b->len > 0 && b->tree[0]->len == b->len);
-  CtStatus st = keep(b, 0, &made[0]);
-  if (st == CT_OK && b->paired) {
-    st = keep(b, 1, &made[1]);
-  }
-  if (st == CT_OK) {
-    *shape = made[0];
-    if (stride != NULL) {
-      *stride = made[1];
-    }
-  }
-  return st;
+  return nodes;
 }

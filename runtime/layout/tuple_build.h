@@ -1,18 +1,16 @@
 /* tuple_build.h: builds one IntTuple, or the two congruent tuples of a layout in step, in preorder:
-   open a tuple, add leaves and copies, close it, finish. Errors (memory, depth, size) are kept and
-   reported once, by finish; what is added after an error is ignored. Internal to the algebra. */
+   open a tuple, add leaves and copies, close it, take. Errors (memory, depth, size) are the context's:
+   what is added in a context that failed is ignored. Internal to the algebra. */
 #ifndef CT_TUPLE_BUILD_H
 #define CT_TUPLE_BUILD_H
 
-#include "inttuple.h"
+#include "tuple_context.h"
 
 enum { CT_BUILD_INLINE = 24 }; /* nodes held without a request to the arena */
 
 typedef struct CtBuild {
-  CtArena *arena;
-  CtErr *err;
-  const char *op; /* the operation, for messages */
-  CtStatus status;
+  CtAlg *g;
+  const char *op;    /* the operation, for messages */
   bool paired;       /* two trees */
   CtNode *tree[2];   /* shape and stride of a layout */
   uint32_t len, cap; /* nodes of each tree */
@@ -21,7 +19,7 @@ typedef struct CtBuild {
   CtNode inline_nodes[2][CT_BUILD_INLINE];
 } CtBuild;
 
-void ct_build_init(CtBuild *b, CtArena *arena, const char *op, bool paired, CtErr *err);
+void ct_build_init(CtBuild *b, CtAlg *g, const char *op, bool paired);
 /* Nodes of the first tree may have names; what is added without one (0) gets that of the open tuple
    around it. */
 void ct_build_open_named(CtBuild *b, CtModeName name);
@@ -29,7 +27,6 @@ void ct_build_close(CtBuild *b);
 /* stride is unused when not paired */
 void ct_build_leaf_named(CtBuild *b, CtModeName name, CtInt shape, CtInt stride);
 void ct_build_copy(CtBuild *b, CtTuple shape, CtTuple stride);
-void ct_build_fail(CtBuild *b, CtStatus status); /* err is filled already; keeps the first */
 
 /* Gives the tuple at node `at`, closed and without a name, the one that all its children have. */
 void ct_build_name_tuple(CtBuild *b, uint32_t at);
@@ -38,8 +35,9 @@ static inline void ct_build_open(CtBuild *b) { ct_build_open_named(b, 0); }
 static inline void ct_build_leaf(CtBuild *b, CtInt shape, CtInt stride) {
   ct_build_leaf_named(b, 0, shape, stride);
 }
+static inline void ct_build_int(CtBuild *b, CtInt i) { ct_build_leaf_named(b, 0, i, i); }
 
-/* Copies what was built to the arena: one complete tree (each). stride may be NULL. */
-CtStatus ct_build_finish(CtBuild *b, CtTuple *shape, CtTuple *stride) CT_NODISCARD;
+/* A copy of what was built, one complete tree, in the arena: of the shape (0) or the stride (1). */
+CtTuple ct_build_take(CtBuild *b, int tree);
 
 #endif

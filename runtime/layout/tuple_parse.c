@@ -14,7 +14,7 @@ enum { SHOWN_BYTES = 80 }; /* of the text, in a message */
 
 void ct_parse_init(CtParse *p, CtArena *arena, const char *what, const char *s, size_t len,
                    CtErr *err) {
-  *p = (CtParse){.arena = arena, .err = err, .what = what, .s = s, .len = len};
+  *p = (CtParse){.g = {.cx = {.arena = arena}, .err = err}, .what = what, .s = s, .len = len};
 }
 
 /* Bytes that would break a one-line message are shown as '?'. */
@@ -30,10 +30,10 @@ static void copy_shown(char *dst, const char *s, size_t len) {
   snprintf(dst + n, 4, "%s", len > n ? "..." : "");
 }
 
-CtStatus ct_parse_fail(CtParse *p, size_t at, const char *msg) {
+void ct_parse_fail(CtParse *p, size_t at, const char *msg) {
   char shown[SHOWN_BYTES + 4];
   copy_shown(shown, p->s, p->len);
-  return ct_fail(p->err, CT_EINVAL, "%s: %s at column %zu of '%s'", p->what, msg, at, shown);
+  al_fail(&p->g, CT_EINVAL, "%s: %s at column %zu of '%s'", p->what, msg, at, shown);
 }
 
 char ct_parse_peek(CtParse *p) {
@@ -51,13 +51,12 @@ bool ct_parse_accept(CtParse *p, char c) {
   return true;
 }
 
-CtStatus ct_parse_expect(CtParse *p, char c) {
-  if (ct_parse_accept(p, c)) {
-    return CT_OK;
+void ct_parse_expect(CtParse *p, char c) {
+  if (!ct_parse_accept(p, c)) {
+    char msg[] = "expected '?'";
+    msg[sizeof "expected '" - 1] = c;
+    ct_parse_fail(p, p->at, msg);
   }
-  char msg[] = "expected '?'";
-  msg[sizeof "expected '" - 1] = c;
-  return ct_parse_fail(p, p->at, msg);
 }
 
 /* The text 4,8:1,4 with the parentheses that it lacks: (4,8):(1,4). */
@@ -84,32 +83,31 @@ static void copy_in_parentheses(char *dst, const CtParse *p) {
 /* tuple [ ':' tuple ], of one nesting. */
 static bool is_layout_text(CtArena *arena, const char *text) {
   CtParse p;
-  CtErr err;
-  CtTuple shape, stride;
-  ct_parse_init(&p, arena, "", text, strlen(text), &err);
-  if (ct_parse_tuple(&p, &shape) != CT_OK) {
-    return false;
-  }
-  bool fits = !ct_parse_accept(&p, ':') ||
-              (ct_parse_tuple(&p, &stride) == CT_OK && ct_congruent(shape, stride));
-  return fits && ct_parse_peek(&p) == '\0' && p.at == p.len;
+  ct_parse_init(&p, arena, "", text, strlen(text), NULL);
+  CtTuple shape = ct_parse_tuple(&p);
+  CtTuple stride = ct_parse_accept(&p, ':') ? ct_parse_tuple(&p) : shape;
+  ct_parse_peek(&p);
+  return al_ok(&p.g) && ct_congruent(shape, stride) && p.at == p.len;
 }
 
-static CtStatus fail_end(CtParse *p) {
+static void fail_end(CtParse *p) {
   char mended[3 * SHOWN_BYTES];
-  if (p->s[p->at] == ',' && p->len < SHOWN_BYTES) {
+  if (al_ok(&p->g) && p->s[p->at] == ',' && p->len < SHOWN_BYTES) {
     copy_in_parentheses(mended, p);
-    if (is_layout_text(p->arena, mended)) {
-      return ct_fail(p->err, CT_EINVAL, "%s: '%.*s' has no parentheses; write %s", p->what,
-                     (int)p->len, p->s, mended);
+    if (is_layout_text(p->g.cx.arena, mended)) {
+      al_fail(&p->g, CT_EINVAL, "%s: '%.*s' has no parentheses; write %s", p->what, (int)p->len,
+              p->s, mended);
     }
   }
-  return ct_parse_fail(p, p->at, "unexpected text");
+  ct_parse_fail(p, p->at, "unexpected text");
 }
 
 CtStatus ct_parse_end(CtParse *p) {
   ct_parse_peek(p);
-  return p->at == p->len ? CT_OK : fail_end(p);
+  if (p->at != p->len) {
+    fail_end(p);
+  }
+  return p->g.status;
 }
 
 static bool is_digit(const CtParse *p) {
@@ -126,38 +124,35 @@ bool ct_parse_word(CtParse *p, const char *word) {
   return true;
 }
 
-CtStatus ct_parse_number(CtParse *p, int64_t *out) {
+int64_t ct_parse_number(CtParse *p) {
   size_t begin = p->at;
   bool negative = ct_parse_accept(p, '-');
   int64_t v = 0;
   if (!is_digit(p)) {
-    return ct_parse_fail(p, p->at, "expected a number");
+    ct_parse_fail(p, p->at, "expected a number");
   }
   for (; is_digit(p); p->at++) {
     int64_t digit = p->s[p->at] - '0';
     if (ct_mul_overflow(v, 10, &v) || ct_add_overflow(v, negative ? -digit : digit, &v)) {
-      p->at = begin;
-      return ct_parse_fail(p, p->at, "number beyond 64 bits");
+      ct_parse_fail(p, begin, "number beyond 64 bits");
+      break;
     }
   }
-  *out = v;
-  return CT_OK;
+  return v;
 }
 
-static CtStatus parse_basis(CtParse *p, CtInt *i) {
+static void parse_basis(CtParse *p, CtInt *i) {
   int64_t modes[CT_BASIS_MAX];
   uint8_t n = 0;
   while (ct_parse_accept(p, '@')) {
     size_t begin = p->at;
     if (n == CT_BASIS_MAX) {
-      return ct_parse_fail(p, begin, "too many modes in a basis element");
+      ct_parse_fail(p, begin, "too many modes in a basis element");
+      return;
     }
-    CtStatus st = ct_parse_number(p, &modes[n]);
-    if (st != CT_OK) {
-      return st;
-    }
+    modes[n] = ct_parse_number(p);
     if (modes[n] < 0 || modes[n] > UINT8_MAX) {
-      return ct_parse_fail(p, begin, "mode number out of range");
+      ct_parse_fail(p, begin, "mode number out of range");
     }
     n++;
   }
@@ -167,26 +162,39 @@ static CtStatus parse_basis(CtParse *p, CtInt *i) {
       i->basis[n - 1 - k] = (uint8_t)modes[k];
     }
   }
-  return CT_OK;
 }
 
-static CtStatus parse_int(CtParse *p, CtInt *i) {
+static CtInt parse_int(CtParse *p) {
+  CtInt i = ct_int(0);
   if (ct_parse_accept(p, '_')) {
-    *i = ct_any();
-    return CT_OK;
+    return ct_any();
   }
-  *i = ct_int(0);
-  CtStatus st = ct_parse_number(p, &i->v);
-  return st == CT_OK ? parse_basis(p, i) : st;
+  i.v = ct_parse_number(p);
+  parse_basis(p, &i);
+  return i;
 }
 
-/* Reads `name =`, or nothing: *name is 0 then. */
-static CtStatus parse_name(CtParse *p, CtModeName *name) {
+/* Reads the name from byte `begin` to `end`. */
+static CtModeName pack_name(CtParse *p, size_t begin, size_t end) {
+  CtModeName name = 0;
+  char msg[80];
+  const char *fault = ct_mode_name_fault(p->s + begin, end - begin);
+  if (fault != NULL) {
+    snprintf(msg, sizeof msg, "a name of a mode that %s", fault);
+  }
+  if (p->unnamed != NULL || fault != NULL) {
+    ct_parse_fail(p, begin, p->unnamed != NULL ? p->unnamed : msg);
+    return 0;
+  }
+  return ct_mode_name_pack(p->s + begin, end - begin, &name, NULL) == CT_OK ? name : 0;
+}
+
+/* Reads `name =`, or nothing: 0 then. */
+static CtModeName parse_name(CtParse *p) {
   char c = ct_parse_peek(p);
   size_t begin = p->at, end = begin;
-  *name = 0;
   if (!ct_is_name_char(c) || is_digit(p)) {
-    return CT_OK;
+    return 0;
   }
   while (end < p->len && ct_is_name_char(p->s[end])) {
     end++;
@@ -194,63 +202,51 @@ static CtStatus parse_name(CtParse *p, CtModeName *name) {
   p->at = end;
   if (!ct_parse_accept(p, '=')) {
     p->at = begin; /* `_`, or no name at all */
-    return CT_OK;
+    return 0;
   }
-  const char *fault = p->unnamed;
-  if (fault != NULL) {
-    return ct_parse_fail(p, begin, fault);
-  }
-  fault = ct_mode_name_fault(p->s + begin, end - begin);
-  if (fault != NULL) {
-    char msg[80];
-    snprintf(msg, sizeof msg, "a name of a mode that %s", fault);
-    return ct_parse_fail(p, begin, msg);
-  }
-  return ct_mode_name_pack(p->s + begin, end - begin, name, p->err);
+  return pack_name(p, begin, end);
 }
 
-static CtStatus parse_node(CtParse *p, CtBuild *b);
+static void parse_node(CtParse *p, CtBuild *b);
 
-static CtStatus parse_children(CtParse *p, CtBuild *b) {
+static void parse_children(CtParse *p, CtBuild *b) {
   if (ct_parse_accept(p, ')')) {
-    return CT_OK;
+    return;
   }
   do {
-    CtStatus st = parse_node(p, b);
-    if (st != CT_OK) {
-      return st;
-    }
+    parse_node(p, b);
   } while (ct_parse_accept(p, ','));
-  return ct_parse_expect(p, ')');
+  ct_parse_expect(p, ')');
 }
 
-static CtStatus parse_node(CtParse *p, CtBuild *b) {
-  CtModeName name;
-  CtStatus st = parse_name(p, &name);
-  if (st != CT_OK) {
-    return st;
+static void parse_node(CtParse *p, CtBuild *b) {
+  if (!al_ok(&p->g)) {
+    return; /* nothing is opened any more, so depth would have no limit */
   }
-  if (ct_parse_peek(p) == '(') {
-    if (b->depth == CT_MAX_DEPTH) {
-      return ct_parse_fail(p, p->at, "nesting too deep");
-    }
-    p->at++;
-    ct_build_open_named(b, name);
-    st = parse_children(p, b);
-    ct_build_close(b);
-    return st;
-  }
-  CtInt i;
-  st = parse_int(p, &i);
-  if (st == CT_OK) {
+  CtModeName name = parse_name(p);
+  if (ct_parse_peek(p) != '(') {
+    CtInt i = parse_int(p);
     ct_build_leaf_named(b, name, i, i);
+    return;
   }
-  return b->status == CT_OK ? st : b->status;
+  if (b->depth == CT_MAX_DEPTH) {
+    ct_parse_fail(p, p->at, "nesting too deep");
+    return;
+  }
+  p->at++;
+  ct_build_open_named(b, name);
+  parse_children(p, b);
+  ct_build_close(b);
 }
 
-CtStatus ct_parse_tuple(CtParse *p, CtTuple *out) {
+CtTuple ct_parse_tuple(CtParse *p) {
   CtBuild b;
-  ct_build_init(&b, p->arena, p->what, false, p->err);
-  CtStatus st = parse_node(p, &b);
-  return st == CT_OK ? ct_build_finish(&b, out, NULL) : st;
+  ct_build_init(&b, &p->g, p->what, false);
+  parse_node(p, &b);
+  return ct_build_take(&b, 0);
+}
+
+CtTuple ct_parse_unnamed(CtParse *p) {
+  p->unnamed = "only the modes of a shape have names; unexpected name";
+  return ct_parse_tuple(p);
 }
