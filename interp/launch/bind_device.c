@@ -3,13 +3,13 @@
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "interp/algebra/bind.h"
 #include "launch.h"
 #include "runtime/device/nvrtc.h"
 #include "interp/openers.h"
 #include "interp/state/record.h"
+#include "runtime/base/clock.h"
 
 #define STREAM_TYPE "stream"
 #define EVENT_TYPE "event"
@@ -203,12 +203,6 @@ static int lang_synchronize(lua_State *L) {
 
 enum { DEFAULT_BATCHES = 5, MAX_BATCHES = 101, BATCH_MS = 20, MAX_REPS = 10000 };
 
-static double now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 static void call_times(lua_State *L, int n) {
   for (int i = 0; i < n; i++) {
     lua_pushvalue(L, 1);
@@ -223,9 +217,9 @@ static double time_batch(lua_State *L, CtDevice *d, const Handle *start, const H
   CtErr err;
   double ms;
   if (d == NULL) {
-    double t = now_ms();
+    double t = ct_now_ms();
     call_times(L, n);
-    return now_ms() - t;
+    return ct_now_ms() - t;
   }
   diag_check(L, ct_event_record(d, start->event, ct_device_stream(d), &err), &err);
   call_times(L, n);
@@ -333,9 +327,9 @@ static int lang_cuda_kernel(lua_State *L) {
                     .arch = ct_device_info(d)->arch,
                     .options = options,
                     .n_options = n};
-  double start = now_ms();
+  double start = ct_now_ms();
   diag_check(L, state_compile(k->state, &job, false, &output, &err), &err);
-  k->compile_ms = now_ms() - start;
+  k->compile_ms = ct_now_ms() - start;
   CtStatus status = ct_module_new(d, output.image.s, &k->module, &err);
   ct_nvrtc_output_clear(&output);
   diag_check(L, status, &err);

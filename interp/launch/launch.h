@@ -2,7 +2,8 @@
    traced for a key: what the trace took for granted of the arguments (DESIGN: the specialisation key).
    A launch whose key is known touches neither Lua's compiler nor NVRTC.
 
-   launch_key.c reads arguments; launch_spec.c makes specialisations; launch.c launches. */
+   launch_key.c reads arguments; launch_spec.c finds or makes specialisations, which spec_trace.c traces and
+   spec_compile.c compiles; launch.c launches. */
 #ifndef CUTTLE_LAUNCH_H
 #define CUTTLE_LAUNCH_H
 
@@ -137,10 +138,14 @@ bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a
 /* The specialisation for these arguments: a known one, or a new one traced and compiled. */
 Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);
 
+/* One for the key of the arguments, with an empty IR; NULL when out of memory. */
+Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchArgs *args, CtTarget target);
 /* A specialisation traced for `target`, not compiled and not kept, for looking at: spec_free frees it.
    `wants_notes`: its IR says what was decided while tracing. */
 Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                  CtTarget target, bool wants_notes, CtErr *err);
+/* Compiles it for the device, or for the CPU engine if that is NULL. */
+CtStatus spec_compile(const Kernel *k, Spec *spec, CtDevice *device, CtErr *err) CT_NODISCARD;
 /* Its CUDA C: `for_launch` as it is compiled and launched, else for people. */
 CtStatus spec_emit(const Spec *spec, bool for_launch, CtText *out, CtErr *err);
 CtTarget launch_target(CtDevice *device);

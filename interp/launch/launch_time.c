@@ -4,12 +4,12 @@
    events are pending, for these. */
 #include <lauxlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
 #include "interp/openers.h"
 #include "interp/state/state.h"
+#include "runtime/base/clock.h"
 
 #define SESSION_TYPE "cuttle.launch_times"
 
@@ -43,12 +43,6 @@ struct LaunchTimes {
   size_t n_samples, samples_cap;
   size_t n_read; /* samples whose time is known */
 };
-
-static double now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 /* {====== Around a launch ====== */
 
@@ -125,7 +119,7 @@ static CtStatus add_sample(LaunchTimes *t, size_t row, const Spec *spec, const L
   }
   CtStatus s = ct_grow(t->state->alloc, &t->samples, &t->samples_cap, t->n_samples + 1,
                        sizeof *t->samples, err);
-  Sample x = {.row = row, .n = n, .device = spec->device, .ms = now_ms()};
+  Sample x = {.row = row, .n = n, .device = spec->device, .ms = ct_now_ms()};
   if (s == CT_OK && x.device != NULL) {
     s = start_events(&x, stream_of(spec, c), err);
   }
@@ -160,7 +154,7 @@ CtStatus launch_times_end(LaunchTimes *t, const Spec *spec, const LaunchConfig *
   if (status == CT_OK && x->device != NULL) {
     status = ct_event_record(x->device, x->stop, stream_of(spec, c), err);
   } else if (status == CT_OK) {
-    x->ms = now_ms() - x->ms;
+    x->ms = ct_now_ms() - x->ms;
   }
   if (status != CT_OK) {
     drop_events(x);

@@ -2,7 +2,6 @@
    request, and a search in progress, with its bar. The names begin with `_`: the library's own. */
 #include <lauxlib.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "interp/algebra/bind.h"
@@ -10,6 +9,7 @@
 #include "runtime/watch/banks.h"
 #include "interp/state/state.h"
 #include "interp/openers.h"
+#include "runtime/base/clock.h"
 
 #define SEARCH_TYPE "search"
 
@@ -63,15 +63,9 @@ typedef struct Search {
   CuttleState *state; /* NULL: closed */
   char name[MAX_NAME];
   int64_t n, done;
-  int64_t drawn_ms; /* when it began, or the bar was last drawn */
+  double drawn_ms; /* when it began, or the bar was last drawn */
   bool has_bar, is_drawn;
 } Search;
-
-static int64_t now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* _search(name, n) -> a search of n steps. The bar is drawn where the program runs the script and its
    standard error is a terminal, once that takes long. */
@@ -79,7 +73,7 @@ static int search_begin(lua_State *L) {
   CuttleState *s = state_of(L);
   const char *name = luaL_checkstring(L, 1);
   Search *h = lua_newuserdatauv(L, sizeof *h, 0);
-  *h = (Search){.n = luaL_checkinteger(L, 2), .drawn_ms = now_ms() + FIRST_MS - EACH_MS};
+  *h = (Search){.n = luaL_checkinteger(L, 2), .drawn_ms = ct_now_ms() + FIRST_MS - EACH_MS};
   snprintf(h->name, sizeof h->name, "%s", name);
   h->has_bar = s->by_person && isatty(STDERR_FILENO) == 1;
   luaL_setmetatable(L, SEARCH_TYPE);
@@ -101,7 +95,7 @@ static int search_step(lua_State *L) {
   Search *h = luaL_checkudata(L, 1, SEARCH_TYPE);
   h->done++;
   if (h->has_bar) {
-    int64_t now = now_ms();
+    double now = ct_now_ms();
     if (now - h->drawn_ms >= EACH_MS) {
       h->drawn_ms = now;
       draw(h);

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "device_priv.h"
+#include "runtime/base/clock.h"
 
 /* {====== Handles ====== */
 
@@ -28,12 +29,6 @@ static bool drop_handle(CtHandles *h, const void *handle) {
 
 enum { SPIN_NS = 100 * 1000, SLEEP_NS = 20 * 1000 };
 
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static bool is_interrupted(const CtDevice *d) { return ct_flag_is_up(d->interrupt); }
 
 static CtStatus fail_interrupted(CtErr *err) {
@@ -53,10 +48,10 @@ static CuResult query_event(const CtCuda *cu, const void *event) {
 
 static CuResult repeat(const CtDevice *d, Query *query, const void *what) {
   const struct timespec nap = {0, SLEEP_NS};
-  int64_t start = now_ns();
+  int64_t start = ct_now_ns();
   CuResult r = query(d->cu, what);
   while (r == CT_CUDA_ERROR_NOT_READY && !is_interrupted(d)) {
-    if (now_ns() - start > SPIN_NS) {
+    if (ct_now_ns() - start > SPIN_NS) {
       nanosleep(&nap, NULL);
     }
     r = query(d->cu, what);

@@ -2,9 +2,9 @@
    no instruction set of their own. Blocks run on several threads, so atomic operations are those of the
    C compiler; lanes take turns in order. */
 #include "simt_run.h"
+#include "runtime/base/clock.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "simt_narrow.h"
 #include "simt_scalar.h"
@@ -90,9 +90,7 @@ const CtIn *ct_simt_do_VOTE(const CtIn *in, CtWarp *w) {
 }
 
 const CtIn *ct_simt_do_CLOCK(const CtIn *in, CtWarp *w) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  CT_AT(CtScalar, w, in->d)->i = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+  CT_AT(CtScalar, w, in->d)->i = ct_now_ns();
   return in + 1;
 }
 

@@ -1,0 +1,49 @@
+/* spec.c: a specialisation's memory. */
+#include <string.h>
+
+#include "launch.h"
+
+Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
+               CtTarget target) {
+  const int64_t block[3] = {config->block.x, config->block.y, config->block.z};
+  Spec *spec = ct_alloc(s->alloc, sizeof *spec);
+  if (spec == NULL) {
+    return NULL;
+  }
+  memset(spec, 0, sizeof *spec);
+  spec->key = ct_alloc(s->alloc, args->key_len);
+  ct_ir_init(&spec->ir, s->alloc, target, block);
+  spec->ir.smem = config->shared_bytes;
+  spec->ir.cluster[0] = config->cluster.x;
+  spec->ir.cluster[1] = config->cluster.y;
+  spec->ir.cluster[2] = config->cluster.z;
+  spec->id = ++s->n_specs;
+  if (spec->key == NULL || spec->ir.failed) {
+    ct_ir_clear(&spec->ir);
+    ct_free(s->alloc, spec->key, args->key_len);
+    ct_free(s->alloc, spec, sizeof *spec);
+    return NULL;
+  }
+  memcpy(spec->key, args->key, args->key_len);
+  spec->key_len = args->key_len;
+  return spec;
+}
+
+void spec_free(CuttleState *s, Spec *spec) {
+  if (spec == NULL) {
+    return;
+  }
+  ct_simt_free(spec->simt);
+  ct_fault_free(spec->fault);
+  launch_maps_free(spec->maps);
+  if (spec->prints != NULL) {
+    ct_print_forget(spec->device, spec->prints);
+  }
+  if (spec->module != NULL) {
+    ct_module_free(spec->module);
+  }
+  launch_free_reads(s, spec);
+  ct_ir_clear(&spec->ir);
+  ct_free(s->alloc, spec->key, spec->key_len);
+  ct_free(s->alloc, spec, sizeof *spec);
+}

@@ -1,0 +1,180 @@
+/* spec_compile.c: compiles a traced specialisation: for the CPU engine or, through CUDA C and NVRTC, for a
+   device. */
+#include <string.h>
+
+#include "launch.h"
+#include "runtime/device/nvrtc.h"
+#include "runtime/emit/emit_cuda.h"
+#include "runtime/base/clock.h"
+
+/* --- the parameter block -------------------------------------------------------------------------- */
+
+static size_t slot_bytes(const CtSlot *slot) {
+  return slot->kind == CT_SLOT_POINTER ? sizeof(void *) : ct_dtype_bytes(slot->dtype);
+}
+
+/* Place of a parameter that begins with an address. */
+static size_t align_pointer(size_t at) {
+  return (at + sizeof(CtDevPtr) - 1) / sizeof(CtDevPtr) * sizeof(CtDevPtr);
+}
+
+/* The parameter block as the compiler lays out the used slots. */
+static void plan_packs(Spec *spec) {
+  size_t at = 0;
+  for (size_t i = 0; i < spec->ir.n_slots; i++) {
+    const CtSlot *slot = &spec->ir.slots[i];
+    size_t bytes = slot_bytes(slot);
+    if (slot->used) {
+      at = (at + bytes - 1) / bytes * bytes;
+      spec->packs[spec->n_packs++] = (Pack){(uint16_t)i, (uint16_t)at, (uint16_t)bytes};
+      at += bytes;
+    }
+  }
+  if (spec->ir.n_maps > 0) {
+    at = spec->maps_at = (at + CT_MAP_ALIGN - 1) / CT_MAP_ALIGN * CT_MAP_ALIGN;
+    at += spec->ir.n_maps * CT_MAP_BYTES;
+  }
+  if (ct_emit_has_asserts(&spec->ir)) {
+    spec->fault_at = align_pointer(at);
+    at = spec->fault_at + sizeof(CtDevPtr);
+  }
+  if (ct_emit_has_prints(&spec->ir)) {
+    spec->print_at = align_pointer(at);
+    at = spec->print_at + LAUNCH_PRINT_BYTES;
+  }
+  spec->params_bytes = at;
+}
+
+/* --- what the kernel tells the host ---------------------------------------------------------------- */
+
+/* The record that failed assertions are noted in, with their texts and lines from the IR. */
+static CtStatus make_fault(Spec *spec, CtErr *err) {
+  CtIr *ir = &spec->ir;
+  if (!ct_emit_has_asserts(ir)) {
+    return CT_OK;
+  }
+  CtFaultSite *sites = ct_arena_alloc(&ir->arena, ir->n_asserts * sizeof *sites);
+  if (sites == NULL) {
+    return ct_fail_nomem(err);
+  }
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    const CtInst *inst = ct_inst(ir, v);
+    if (inst->op == CT_OP_ASSERT) {
+      sites[inst->imm.i] =
+          (CtFaultSite){inst->u.escape->text, ct_ir_chunk(ir, inst->loc), inst->loc.line};
+    }
+  }
+  return ct_fault_new(spec->device, sites, (int)ir->n_asserts, &spec->fault, err);
+}
+
+static bool fill_print(CtIr *ir, const CtInst *inst, CtPrintSite *site) {
+  const CtEscape *message = inst->u.escape;
+  uint8_t *types = ct_arena_alloc(&ir->arena, (size_t)message->n + 1);
+  for (int i = 0; i < message->n && types != NULL; i++) {
+    types[i] = (uint8_t)ct_inst(ir, message->vals[i])->type;
+  }
+  *site = (CtPrintSite){message->text, types, message->n};
+  return types != NULL;
+}
+
+/* What the host needs to know of records of printf; by the numbers that the IR gave. */
+static CtStatus make_prints(Spec *spec, CtErr *err) {
+  CtIr *ir = &spec->ir;
+  if (!ct_emit_has_prints(ir)) {
+    return CT_OK;
+  }
+  CtPrintSite *sites = ct_arena_alloc(&ir->arena, ir->n_prints * sizeof *sites);
+  bool has_room = sites != NULL;
+  for (CtVal v = 1; v < ir->n_insts && has_room; v++) {
+    const CtInst *inst = ct_inst(ir, v);
+    if (inst->op == CT_OP_PRINT) {
+      has_room = fill_print(ir, inst, &sites[inst->imm.i]);
+    }
+  }
+  spec->prints = has_room ? sites : NULL;
+  return has_room ? CT_OK : ct_fail_nomem(err);
+}
+
+/* --- compiling ------------------------------------------------------------------------------------- */
+
+CtStatus spec_emit(const Spec *spec, bool for_launch, CtText *out, CtErr *err) {
+  const CtEmitOpts opts = {.line_directives = for_launch, .print_records = for_launch};
+  CtStatus status = ct_emit_cuda(&spec->ir, &opts, out, err);
+  return status == CT_OK ? ct_text_status(out, err) : status;
+}
+
+int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]) {
+  int n = 0;
+  for (const char *p = k->options; *p != '\0' && n < LAUNCH_MAX_OPTIONS; p += strlen(p) + 1) {
+    out[n++] = p;
+  }
+  return n;
+}
+
+static CtStatus load_module(const Kernel *k, Spec *spec, const char *image, CtErr *err) {
+  char symbol[CT_EMIT_NAME_MAX]; /* C++ may have taken the kernel's own name */
+  ct_emit_kernel_name(&spec->ir, symbol);
+  CtStatus status = ct_module_new(spec->device, image, &spec->module, err);
+  spec->generation = ct_device_generation(spec->device);
+  return status == CT_OK ? ct_module_function(spec->module, symbol, k->name, k->chunk, k->line,
+                                              spec->params_bytes, &spec->fn, err)
+                         : status;
+}
+
+static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
+  const char *options[LAUNCH_MAX_OPTIONS];
+  CtText source;
+  CtNvrtcOutput output;
+  double start = ct_now_ms();
+  ct_text_init(&source, k->state->alloc);
+  CtStatus status = spec_emit(spec, true, &source, err);
+  spec->emit_ms = ct_now_ms() - start;
+  if (status == CT_OK) {
+    CtNvrtcJob job = {.alloc = k->state->alloc,
+                      .source = ct_text_str(&source),
+                      .name = k->name,
+                      .arch = ct_device_info(spec->device)->arch,
+                      .options = options,
+                      .n_options = kernel_options(k, options)};
+    status = state_compile(k->state, &job, true, &output, err);
+  }
+  plan_packs(spec);
+  status = status == CT_OK ? launch_maps_new(k->state->alloc, &spec->ir, &spec->maps, err) : status;
+  status = status == CT_OK ? make_fault(spec, err) : status;
+  status = status == CT_OK ? make_prints(spec, err) : status;
+  if (status == CT_OK) {
+    spec->from_cache = output.from_cache;
+    status = load_module(k, spec, output.image.s, err);
+    ct_nvrtc_output_clear(&output);
+  }
+  ct_text_clear(&source);
+  spec->compile_ms = ct_now_ms() - start - spec->emit_ms;
+  spec->shared_bytes = (unsigned)ct_emit_dynamic_shared(&spec->ir);
+  return status;
+}
+
+/* What tiles are aligned to is known at the end of the trace. */
+static CtStatus check_shared(const Kernel *k, const Spec *spec, CtErr *err) {
+  const CtTarget *target = &spec->ir.target;
+  int64_t bytes = ct_emit_dynamic_shared(&spec->ir);
+  if (bytes <= (int64_t)target->shared_max) {
+    return CT_OK;
+  }
+  return ct_fail(
+      err, CT_EINVAL,
+      "%s: %lld bytes of shared tensors, and %lld more so that they begin at a multiple of "
+      "%u, but a block on %s has %zu; use smaller tiles or fewer of them",
+      k->name, (long long)ct_ir_shared_bytes(&spec->ir), (long long)ct_ir_shared_slack(&spec->ir),
+      ct_ir_shared_align(&spec->ir), target->name, target->shared_max);
+}
+
+CtStatus spec_compile(const Kernel *k, Spec *spec, CtDevice *device, CtErr *err) {
+  if (check_shared(k, spec, err) != CT_OK) {
+    return CT_EINVAL;
+  }
+  if (device == NULL) {
+    return ct_simt_lower(k->state->alloc, &spec->ir, &spec->simt, err);
+  }
+  spec->device = device;
+  return compile_cuda(k, spec, err);
+}

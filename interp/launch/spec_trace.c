@@ -1,0 +1,175 @@
+/* spec_trace.c: traces the kernel for a key: targets, symbolic arguments, and the IR that comes out. */
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interp/front/front_trace.h"
+#include "interp/trace/front.h"
+#include "interp/trace/value.h"
+#include "launch.h"
+#include "launch_key.h"
+#include "runtime/base/clock.h"
+
+enum { STATIC_SHARED_BYTES = 48 * 1024, SHARED_MAX_SM90 = 227 * 1024 };
+
+/* --- targets -------------------------------------------------------------------------------------- */
+
+static size_t shared_of_sm(int sm) { /* opt-in bytes per block: CUDA C programming guide, table of
+                                        technical specifications */
+  static const struct {
+    int sm, kib;
+  } rows[] = {{75, 64}, {80, 163}, {86, 99}, {87, 163}, {89, 99}, {90, 227}, {100, 227}, {120, 99}};
+  size_t bytes = STATIC_SHARED_BYTES;
+  for (size_t i = 0; i < CT_ARRAY_LEN(rows) && rows[i].sm <= sm; i++) {
+    bytes = (size_t)rows[i].kib * 1024;
+  }
+  return bytes;
+}
+
+CtTarget launch_cuda_target(int sm) {
+  return (CtTarget){
+      .is_cuda = true, .sm = sm, .shared_max = shared_of_sm(sm), .name = "the target"};
+}
+
+CtTarget launch_target(CtDevice *device) {
+  if (device == NULL) {
+    return (CtTarget){.shared_max = SHARED_MAX_SM90, .name = "the CPU engine"};
+  }
+  const CtDeviceInfo *info = ct_device_info(device);
+  return (CtTarget){.is_cuda = true,
+                    .sm = info->sm,
+                    .shared_max = info->shared_block_optin_bytes,
+                    .name = info->name};
+}
+
+/* --- symbolic arguments --------------------------------------------------------------------------- */
+
+typedef struct PushArgs {
+  const Kernel *kernel;
+  const LaunchArgs *args;
+  int function; /* stack place of the kernel's Lua function, for its parameters' names */
+  char names[LAUNCH_MAX_ARGS][64];
+} PushArgs;
+
+static CtFacts leaf_facts(bool is_extent, int64_t v, const Arg *arg) {
+  bool narrow = launch_index_type(arg) == CT_i32;
+  int64_t max = narrow ? INT32_MAX - 1 : INT64_MAX >> 16;
+  int64_t div = launch_leaf_div(is_extent, v, arg->dtype);
+  if (is_extent) {
+    return (CtFacts){0, max, div};
+  }
+  return v < 0 ? (CtFacts){-max, -1, div} : (CtFacts){2, max, div};
+}
+
+/* A tree whose leaves are dynamic where the key made them slots; their facts are appended. */
+static CtTuple symbolic(lua_State *L, CtIr *ir, bool is_extent, CtTuple t, const Arg *arg,
+                        bool static_shapes, CtFacts *facts, int *n) {
+  CtNode *nodes = ct_arena_alloc(&ir->arena, t->len * sizeof *nodes);
+  if (nodes == NULL) {
+    luaL_error(L, "not enough memory");
+    return NULL;
+  }
+  memcpy(nodes, t, t->len * sizeof *nodes);
+  for (uint32_t i = 0; i < t->len; i++) {
+    if (nodes[i].rank == CT_LEAF && launch_is_slot(is_extent, nodes[i].i.v, static_shapes)) {
+      facts[(*n)++] = leaf_facts(is_extent, nodes[i].i.v, arg);
+      nodes[i].i = (CtInt){.kind = CT_DYNAMIC};
+    }
+  }
+  return nodes;
+}
+
+static void push_tensor(lua_State *L, CtIr *ir, const Kernel *k, const Arg *arg, const char *name) {
+  CtFacts facts[LAUNCH_MAX_SLOTS];
+  int n = 0;
+  CtLayout layout = arg->tensor->layout;
+  CtTensorSpec spec = {.name = name,
+                       .dtype = arg->dtype,
+                       .index = launch_index_type(arg),
+                       .align = (uint32_t)launch_align(arg),
+                       .facts = facts};
+  spec.shape = symbolic(L, ir, true, layout.shape, arg, k->static_shapes, facts, &n);
+  spec.stride = symbolic(L, ir, false, layout.stride, arg, k->static_shapes, facts, &n);
+  CtView view = ct_ir_tensor(ir, &spec);
+  if (ir->failed) {
+    luaL_error(L, "not enough memory");
+  }
+  tensor_push_kernel(L, arg->dtype, CT_GLOBAL, view, front_serial(L));
+}
+
+static int push_args(lua_State *L, CtIr *ir, void *ud) {
+  const PushArgs *p = ud;
+  luaL_checkstack(L, p->args->n + 4, "too many arguments");
+  for (int i = 0; i < p->args->n; i++) {
+    const Arg *arg = &p->args->args[i];
+    const char *name = p->names[i];
+    if (arg->kind == ARG_TENSOR) {
+      push_tensor(L, ir, p->kernel, arg, name);
+    } else if (arg->kind == ARG_NUMBER) {
+      value_push(L, ct_ir_number(ir, name, arg->dtype, ct_type_facts(arg->dtype)));
+    } else if (arg->dtype == CT_i64) {
+      lua_pushinteger(L, arg->number.i);
+    } else if (arg->dtype == CT_bool) {
+      lua_pushboolean(L, arg->number.i != 0);
+    } else {
+      lua_pushnumber(L, arg->number.f64);
+    }
+  }
+  return p->args->n;
+}
+
+/* The parameters' names; "...[1]" of the first behind them, and a number behind a name that is there
+   already. */
+static void name_args(lua_State *L, PushArgs *p) {
+  int n_named = 0;
+  lua_pushvalue(L, p->function);
+  for (int i = 0; i < p->args->n; i++) {
+    const char *name = lua_getlocal(L, NULL, i + 1); /* leaves the function where it is */
+    bool taken = false;
+    for (int j = 0; j < i && name != NULL && !taken; j++) {
+      taken = strncmp(p->names[j], name, sizeof p->names[j] - 1) == 0;
+    }
+    n_named += name != NULL;
+    if (name == NULL) {
+      snprintf(p->names[i], sizeof p->names[i], CT_VARARG_NAME "%d]", i + 1 - n_named);
+    } else {
+      snprintf(p->names[i], sizeof p->names[i], taken ? "%s%d" : "%s", name, i + 1);
+    }
+  }
+  lua_pop(L, 1);
+}
+
+/* --- tracing ------------------------------------------------------------------------------------- */
+
+Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                 CtTarget target, bool wants_notes, CtErr *err) {
+  Kernel *k = lua_touserdata(L, kernel);
+  Spec *spec = spec_new(k->state, config, args, target);
+  double start = ct_now_ms();
+  if (spec == NULL) {
+    (void)ct_fail_nomem(err);
+    return NULL;
+  }
+  CtIr *ir = &spec->ir;
+  ir->name = k->name;
+  ir->contract = k->contract;
+  ir->min_blocks = k->min_blocks;
+  ir->wants_notes = wants_notes;
+  ir->is_checked = args->is_checked && !target.is_cuda && !wants_notes;
+  ir->may_overlap = args->overlap;
+  ir->samples = args->slots;
+  ct_ir_at(ir, k->chunk, k->line);
+  ir->loc = ir->cur_loc;
+  lua_getiuservalue(L, kernel, 1);
+  PushArgs p = {.kernel = k, .args = args, .function = lua_gettop(L)};
+  name_args(L, &p);
+  CtStatus status = front_trace(L, p.function, push_args, &p, ir, err);
+  lua_pop(L, 1);
+  ir->samples = NULL;
+  if (status != CT_OK) {
+    spec_free(k->state, spec);
+    return NULL;
+  }
+  spec->trace_ms = ct_now_ms() - start;
+  return spec;
+}
