@@ -540,8 +540,7 @@ install-files: install-headers
 	ln -sf libcuttle.so.$(SOVERSION) $(LIB_DIR)/libcuttle.so
 	install -d $(DESTDIR)$(PREFIX)/share/cuttle/meta
 	install -m 644 stdlib/meta/*.lua $(DESTDIR)$(PREFIX)/share/cuttle/meta
-	{ echo 'std = "lua54+cuttle"'; sed -n '/^stds\.cuttle/,/^}/p' .luacheckrc; } > \
-		$(DESTDIR)$(PREFIX)/share/cuttle/luacheckrc
+	$(LUA) scripts/language_names.lua > $(DESTDIR)$(PREFIX)/share/cuttle/luacheckrc
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 		-e 's|@LUA_PC@|$(LUA_PC)|' cuttle.pc.in > $(LIB_DIR)/pkgconfig/cuttle.pc
 
