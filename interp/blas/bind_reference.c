@@ -124,8 +124,7 @@ static void push_value(lua_State *L, CtDtype dtype, Elem e) {
 /* "(3,5)": the coordinate of linear element i. */
 static const char *coordinate_text(lua_State *L, const CtCx *cx, const Tensor *t, int64_t i) {
   CtTuple crd;
-  CtErr err;
-  diag_check(L, ct_idx2crd(cx, ct_int(i), t->layout.shape, &crd, &err), &err);
+  diag_try(L, ct_idx2crd(cx, ct_int(i), t->layout.shape, &crd, diag_err(L)));
   return bind_tuple_text(cx, crd);
 }
 
@@ -302,11 +301,10 @@ static int matmul(lua_State *L) {
   CtCx cx = bind_enter(L);
   const Tensor *A = check_operand(L, &cx, 1, "(M,K)"), *B = check_operand(L, &cx, 2, "(N,K)");
   Product p = check_product(L, &cx, A, B);
-  CtErr err;
   lua_settop(L, 3);
   const Tensor *C = result_tensor(L, &cx, &p, A);
   if (!bind_cublas_multiply(L, &cx, &p, A, B, C)) {
-    diag_check(L, multiply_host(state_of(L), &p, A, B, C, &err), &err);
+    diag_try(L, multiply_host(state_of(L), &p, A, B, C, diag_err(L)));
   }
   return 1;
 }

@@ -18,8 +18,7 @@
 
 static CtDevice *need_cuda(lua_State *L, const char *op) {
   CtDevice *d;
-  CtErr err;
-  diag_check(L, state_device(state_of(L), &d, &err), &err);
+  diag_try(L, state_device(state_of(L), &d, diag_err(L)));
   if (d == NULL) {
     diag_error(L, "%s: the current device is the CPU engine; it needs a CUDA device", op);
   }
@@ -55,20 +54,18 @@ static Handle *check_handle(lua_State *L, int idx, const char *type) {
 }
 
 static int lang_stream(lua_State *L) {
-  CtErr err;
   CtDevice *d = need_cuda(L, "stream");
   Handle *h = push_handle(L, STREAM_TYPE);
-  diag_check(L, ct_stream_new(d, &h->stream, &err), &err);
+  diag_try(L, ct_stream_new(d, &h->stream, diag_err(L)));
   h->device = d;
   h->generation = ct_device_generation(d);
   return 1;
 }
 
 static int lang_event(lua_State *L) {
-  CtErr err;
   CtDevice *d = need_cuda(L, "event");
   Handle *h = push_handle(L, EVENT_TYPE);
-  diag_check(L, ct_event_new(d, &h->event, &err), &err);
+  diag_try(L, ct_event_new(d, &h->event, diag_err(L)));
   h->device = d;
   h->generation = ct_device_generation(d);
   return 1;
@@ -97,33 +94,29 @@ CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device) {
 
 static int stream_synchronize(lua_State *L) {
   const Handle *h = check_handle(L, 1, STREAM_TYPE);
-  CtErr err;
-  diag_check(L, ct_stream_synchronize(h->device, h->stream, &err), &err);
+  diag_try(L, ct_stream_synchronize(h->device, h->stream, diag_err(L)));
   return 0;
 }
 
 static int stream_wait(lua_State *L) { /* stream:wait(event) */
   const Handle *h = check_handle(L, 1, STREAM_TYPE);
-  CtErr err;
-  diag_check(L, ct_stream_wait(h->device, h->stream, check_handle(L, 2, EVENT_TYPE)->event, &err),
-             &err);
+  diag_try(
+      L, ct_stream_wait(h->device, h->stream, check_handle(L, 2, EVENT_TYPE)->event, diag_err(L)));
   return 0;
 }
 
 static int event_record(lua_State *L) { /* event:record([stream]) */
   const Handle *h = check_handle(L, 1, EVENT_TYPE);
-  CtErr err;
   CtStream s =
       lua_isnoneornil(L, 2) ? ct_device_stream(h->device) : check_handle(L, 2, STREAM_TYPE)->stream;
-  diag_check(L, ct_event_record(h->device, h->event, s, &err), &err);
+  diag_try(L, ct_event_record(h->device, h->event, s, diag_err(L)));
   lua_settop(L, 1);
   return 1;
 }
 
 static int event_synchronize(lua_State *L) {
   const Handle *h = check_handle(L, 1, EVENT_TYPE);
-  CtErr err;
-  diag_check(L, ct_event_synchronize(h->device, h->event, &err), &err);
+  diag_try(L, ct_event_synchronize(h->device, h->event, diag_err(L)));
   return 0;
 }
 
@@ -131,9 +124,8 @@ static int event_elapsed(lua_State *L) { /* start:elapsed(stop): milliseconds */
   const Handle *h = check_handle(L, 1, EVENT_TYPE);
   const Handle *stop = check_handle(L, 2, EVENT_TYPE);
   double ms;
-  CtErr err;
-  diag_check(L, ct_event_synchronize(h->device, stop->event, &err), &err);
-  diag_check(L, ct_event_elapsed(h->device, h->event, stop->event, &ms, &err), &err);
+  diag_try(L, ct_event_synchronize(h->device, stop->event, diag_err(L)));
+  diag_try(L, ct_event_elapsed(h->device, h->event, stop->event, &ms, diag_err(L)));
   lua_pushnumber(L, ms);
   return 1;
 }
@@ -152,17 +144,16 @@ static const Field device_fields[] = {
 static int lang_device(lua_State *L) {
   CuttleState *s = state_of(L);
   CtDevice *d;
-  CtErr err;
   if (!lua_isnoneornil(L, 1)) {
-    diag_check(L, state_check_device(s, luaL_checkstring(L, 1), &err), &err);
-    diag_check(L, state_choose_device(s, lua_tostring(L, 1), &err), &err);
+    diag_try(L, state_check_device(s, luaL_checkstring(L, 1), diag_err(L)));
+    diag_try(L, state_choose_device(s, lua_tostring(L, 1), diag_err(L)));
   }
-  diag_check(L, state_device(s, &d, &err), &err);
+  diag_try(L, state_device(s, &d, diag_err(L)));
   if (d != NULL) {
     RECORD_PUSH(L, device_fields, ct_device_info(d));
   } else {
     CtSimtEngine *engine;
-    diag_check(L, state_simt(s, &engine, &err), &err);
+    diag_try(L, state_simt(s, &engine, diag_err(L)));
     lua_createtable(L, 0, 3);
     record_text(L, "name", "CPU engine");
     record_integer(L, "threads", ct_simt_threads(engine));
@@ -189,11 +180,10 @@ static int lang_devices(lua_State *L) {
 
 static int lang_synchronize(lua_State *L) {
   CuttleState *s = state_of(L);
-  CtErr err;
   s->n_host++;
   for (int i = 0; i < STATE_MAX_DEVICES; i++) {
     if (s->cuda[i] != NULL) {
-      diag_check(L, ct_device_synchronize(s->cuda[i], &err), &err);
+      diag_try(L, ct_device_synchronize(s->cuda[i], diag_err(L)));
     }
   }
   return 0;
@@ -214,18 +204,17 @@ static void call_times(lua_State *L, int n) {
    stack places 3 and 4 hold the events. */
 static double time_batch(lua_State *L, CtDevice *d, const Handle *start, const Handle *stop,
                          int n) {
-  CtErr err;
   double ms;
   if (d == NULL) {
     double t = ct_now_ms();
     call_times(L, n);
     return ct_now_ms() - t;
   }
-  diag_check(L, ct_event_record(d, start->event, ct_device_stream(d), &err), &err);
+  diag_try(L, ct_event_record(d, start->event, ct_device_stream(d), diag_err(L)));
   call_times(L, n);
-  diag_check(L, ct_event_record(d, stop->event, ct_device_stream(d), &err), &err);
-  diag_check(L, ct_event_synchronize(d, stop->event, &err), &err);
-  diag_check(L, ct_event_elapsed(d, start->event, stop->event, &ms, &err), &err);
+  diag_try(L, ct_event_record(d, stop->event, ct_device_stream(d), diag_err(L)));
+  diag_try(L, ct_event_synchronize(d, stop->event, diag_err(L)));
+  diag_try(L, ct_event_elapsed(d, start->event, stop->event, &ms, diag_err(L)));
   return ms;
 }
 
@@ -251,11 +240,10 @@ static int int_option(lua_State *L, const char *name, int default_value, int max
    comes before. Without reps a batch takes about 20 ms. */
 static int lang_bench(lua_State *L) {
   CtDevice *d;
-  CtErr err;
   double ms[MAX_BATCHES];
   luaL_checkany(L, 1);
   lua_settop(L, 2);
-  diag_check(L, state_device(state_of(L), &d, &err), &err);
+  diag_try(L, state_device(state_of(L), &d, diag_err(L)));
   int batches = int_option(L, "batches", DEFAULT_BATCHES, MAX_BATCHES);
   const Handle *start = NULL;
   const Handle *stop = NULL;
@@ -407,7 +395,6 @@ static int cuda_config_call(lua_State *L) {
   unsigned char params[LAUNCH_MAX_ARGS * 8];
   size_t at = 0;
   int n = lua_gettop(L) - 1;
-  CtErr err;
   luaL_argcheck(L, n <= LAUNCH_MAX_ARGS, n, "too many arguments");
   for (int i = 0; i < n; i++) {
     at = pack_arg(L, i + 2, params, at);
@@ -418,7 +405,7 @@ static int cuda_config_call(lua_State *L) {
                      .block = c->config.block,
                      .shared_bytes = c->config.shared_bytes,
                      .stream = ct_device_stream(k->device)};
-  diag_check(L, ct_function_launch(k->fn, &launch, params, at, &err), &err);
+  diag_try(L, ct_function_launch(k->fn, &launch, params, at, diag_err(L)));
   return 0;
 }
 

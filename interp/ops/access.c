@@ -65,9 +65,8 @@ void access_check_threads(lua_State *L, CtLayout thr, CtInt index) {
   CtIr *ir = front_here(L, "parallelize");
   CtCx cx = bind_cx(L);
   CtInt n;
-  CtErr err;
   int64_t block = ir->block[0] * ir->block[1] * ir->block[2];
-  diag_check(L, ct_size(&cx, thr, &n, &err), &err);
+  diag_try(L, ct_size(&cx, thr, &n, diag_err(L)));
   bool is_role = n.kind == CT_STATIC && n.v < block && is_under_if(ir);
   if (!ct_is_const(n, block) && !is_role && ct_ir_is_thread_number(ir, index)) {
     diag_error(
@@ -104,8 +103,7 @@ void access_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx) {
   const char *what = lua_pushfstring(L, "store to %s", t->name != NULL ? t->name : "a tensor");
   CtVal value = value_to(L, value_idx, t->dtype, what);
   GuardedAccess a;
-  CtErr err;
-  diag_check(L, ct_ir_check_writable(ir, "a store", tensor_view(t), &err), &err);
+  diag_try(L, ct_ir_check_writable(ir, "a store", tensor_view(t), diag_err(L)));
   if (guard_open(L, t, crd, CT_VOID, &a)) {
     ct_ir_store(ir, t->buf, access_offset(L, t, crd, "store to"), value);
   }

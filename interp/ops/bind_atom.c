@@ -71,9 +71,8 @@ static int push_text(lua_State *L, const char *text) {
 /* A layout of the tables, which are right. */
 static int push_layout(lua_State *L, const char *text) {
   CtLayout l;
-  CtErr err;
   CtCx cx = bind_enter(L);
-  diag_check(L, ct_layout_parse(cx.arena, text, strlen(text), &l, &err), &err);
+  diag_try(L, ct_layout_parse(cx.arena, text, strlen(text), &l, diag_err(L)));
   bind_push_layout(L, l);
   return 1;
 }

@@ -182,7 +182,6 @@ static bool is_unordered(const Tensor *t) {
 /* The layout of a fragment for the elements of the tensor in argument 1. */
 static CtLayout layout_of_fragment(lua_State *L, const CtCx *cx, const Tensor *t, const char *op) {
   CtLayout layout;
-  CtErr err;
   if (!ct_all_static(t->layout.shape)) {
     diag_error(L,
                "%s: %s %s has a dynamic shape; tile it first, or trace the "
@@ -190,9 +189,9 @@ static CtLayout layout_of_fragment(lua_State *L, const CtCx *cx, const Tensor *t
                op, tensor_push_title(L, 1), bind_layout_text(cx, t->layout));
   }
   if (is_unordered(t)) { /* compact, column-major */
-    diag_check(L, ct_layout_make(cx, t->layout.shape, NULL, &layout, &err), &err);
+    diag_try(L, ct_layout_make(cx, t->layout.shape, NULL, &layout, diag_err(L)));
   } else {
-    diag_check(L, ct_fragment_layout_like(cx, t->layout, &layout, &err), &err);
+    diag_try(L, ct_fragment_layout_like(cx, t->layout, &layout, diag_err(L)));
   }
   return layout;
 }
@@ -220,17 +219,16 @@ int traced_cast(lua_State *L, CtDtype to) {
   const Tensor *t = tensor_test(L, 1);
   CtLayout layout = layout_of_fragment(L, &cx, t, "cast");
   CtInt n;
-  CtErr err;
-  diag_check(L, ct_size(&cx, layout, &n, &err), &err);
+  diag_try(L, ct_size(&cx, layout, &n, diag_err(L)));
   check_fragment(L, &cx, "cast", layout, n.v);
   CtView dst = ct_ir_fragment(ir, NULL, to, layout);
   if (t->space != CT_REGISTER || t->is_guarded || to == t->dtype) {
     CtView read = to == t->dtype ? dst : ct_ir_fragment(ir, NULL, t->dtype, layout);
-    diag_check(L, ct_ir_copy(ir, src, read, &err), &err);
+    diag_try(L, ct_ir_copy(ir, src, read, diag_err(L)));
     src = read;
   }
   if (to != t->dtype) {
-    diag_check(L, ct_ir_convert(ir, src, dst, &err), &err);
+    diag_try(L, ct_ir_convert(ir, src, dst, diag_err(L)));
   }
   push_declared(L, ir, dst);
   return 1;
@@ -240,13 +238,12 @@ int traced_cast(lua_State *L, CtDtype to) {
 
 static int lang_axpby(lua_State *L) { /* alpha, X, beta, Y */
   CtIr *ir = front_here(L, "axpby");
-  CtErr err;
   CtView x = access_view(L, 2, "axpby");
   CtView y = access_view(L, 4, "axpby");
   CtDtype dtype = ir->bufs[y.buf].dtype;
   CtVal alpha = value_to(L, 1, dtype, "axpby");
   CtVal beta = value_to(L, 3, dtype, "axpby");
-  diag_check(L, ct_ir_axpby(ir, alpha, x, beta, y, &err), &err);
+  diag_try(L, ct_ir_axpby(ir, alpha, x, beta, y, diag_err(L)));
   return 0;
 }
 
@@ -333,7 +330,6 @@ static int lang_tiles_of(lua_State *L) { /* range, function */
 
 /* The extent of the mode in argument 2: a number, a name or a path. */
 static CtInt extent_of_axis(lua_State *L, const CtCx *cx, CtLayout l) {
-  CtErr err;
   CtInt size;
   int path[CT_MAX_DEPTH], n = 1;
   if (lua_type(L, 2) == LUA_TSTRING || lua_type(L, 2) == LUA_TTABLE) {
@@ -342,8 +338,8 @@ static CtInt extent_of_axis(lua_State *L, const CtCx *cx, CtLayout l) {
   } else {
     path[0] = bind_to_index(L, 2, 0, ct_layout_rank(l) - 1, "axes", "mode");
   }
-  diag_check(L, ct_mode_at(cx, "axes", l, n, path, &l, &err), &err);
-  diag_check(L, ct_size(cx, l, &size, &err), &err);
+  diag_try(L, ct_mode_at(cx, "axes", l, n, path, &l, diag_err(L)));
+  diag_try(L, ct_size(cx, l, &size, diag_err(L)));
   return size;
 }
 

@@ -42,36 +42,33 @@ static CtTuple along(lua_State *L, const CtCx *cx, CtTuple stride, CtLayout coor
                      CtInt *start) {
   CtTuple out;
   CtInt more;
-  CtErr err;
-  diag_check(L, ct_guard_along(cx, stride, coords, at, &out, &more, &err), &err);
-  diag_check(L, ct_int_op(cx, CT_INT_ADD, *start, more, start, &err), &err);
+  diag_try(L, ct_guard_along(cx, stride, coords, at, &out, &more, diag_err(L)));
+  diag_try(L, ct_int_op(cx, CT_INT_ADD, *start, more, start, diag_err(L)));
   return out;
 }
 
 static void add_axis(lua_State *L, const CtCx *cx, CtGuard *g, CtGuardAxis axis, CtLayout coords,
                      CtTuple at) {
-  CtErr err;
   axis.stride = along(L, cx, axis.stride, coords, at, &axis.at);
-  diag_check(L, ct_ir_guard_add(front_ir(L), g, coords.shape, axis, &err), &err);
+  diag_try(L, ct_ir_guard_add(front_ir(L), g, coords.shape, axis, diag_err(L)));
 }
 
 void guard_push_part(lua_State *L, const CtCx *cx, const Tensor *t, const Overhangs *o,
                      CtLayout coords, CtTuple at) {
   CtGuard guard = {0};
   CtInt offset = t->offset;
-  CtErr err;
   CtTuple stride = along(L, cx, t->layout.stride, coords, at, &offset);
   for (int i = 0; t->guard != NULL && i < t->guard->n; i++) {
     add_axis(L, cx, &guard, t->guard->axis[i], coords, at);
   }
   for (int i = 0; i < o->n; i++) {
     CtGuardAxis axis = {.at = ct_int(0), .bound = o->mode[i].bound};
-    diag_check(L, ct_guard_linear(cx, t->layout.shape, o->mode[i].from, &axis.stride, &err), &err);
+    diag_try(L, ct_guard_linear(cx, t->layout.shape, o->mode[i].from, &axis.stride, diag_err(L)));
     add_axis(L, cx, &guard, axis, coords, at);
   }
   for (int i = 0; i < o->n_lone; i++) {
-    diag_check(L, ct_ir_guard_fix(front_ir(L), &guard, coords.shape, o->lone[i], o->tiles[i], &err),
-               &err);
+    diag_try(L, ct_ir_guard_fix(front_ir(L), &guard, coords.shape, o->lone[i], o->tiles[i],
+                                diag_err(L)));
   }
   tensor_push_view(L, t, (CtLayout){coords.shape, stride}, offset, &guard);
 }
@@ -85,12 +82,11 @@ static CtVal zero_of(CtIr *ir, CtDtype dtype) {
 bool guard_open(lua_State *L, const Tensor *t, CtTuple crd, CtDtype result, GuardedAccess *a) {
   CtIr *ir = front_ir(L);
   CtVal inside;
-  CtErr err;
   *a = (GuardedAccess){.result = result};
   if (!t->is_guarded) {
     return true;
   }
-  diag_check(L, ct_ir_guard_test(ir, tensor_view(t), crd, t->is_whole, &inside, &err), &err);
+  diag_try(L, ct_ir_guard_test(ir, tensor_view(t), crd, t->is_whole, &inside, diag_err(L)));
   if (ct_inst(ir, inside)->op == CT_OP_CONST) {
     return ct_inst(ir, inside)->imm.i != 0;
   }
@@ -134,9 +130,8 @@ static int guard(lua_State *L) {
 
 int guard_push_coordinate(lua_State *L, const CtCx *cx, const Tensor *t, CtTuple crd) {
   CtTuple at;
-  CtErr err;
-  diag_check(L, ct_evaluate(cx, crd, t->layout, &at, &err), &err);
-  diag_check(L, ct_coord_add(cx, t->at, at, &at, &err), &err);
+  diag_try(L, ct_evaluate(cx, crd, t->layout, &at, diag_err(L)));
+  diag_try(L, ct_coord_add(cx, t->at, at, &at, diag_err(L)));
   bind_push_tuple(L, at);
   return 1;
 }
@@ -144,9 +139,8 @@ int guard_push_coordinate(lua_State *L, const CtCx *cx, const Tensor *t, CtTuple
 int guard_slice_coords(lua_State *L, const CtCx *cx, const Tensor *t, CtTuple crd) {
   CtLayout rest;
   CtTuple at;
-  CtErr err;
-  diag_check(L, ct_slice_at(cx, crd, t->layout, &rest, &at, &err), &err);
-  diag_check(L, ct_coord_add(cx, t->at, at, &at, &err), &err);
+  diag_try(L, ct_slice_at(cx, crd, t->layout, &rest, &at, diag_err(L)));
+  diag_try(L, ct_coord_add(cx, t->at, at, &at, diag_err(L)));
   tensor_push_coords(L, t, rest, at);
   return 1;
 }
@@ -155,13 +149,12 @@ int guard_slice_coords(lua_State *L, const CtCx *cx, const Tensor *t, CtTuple cr
 static int identity_tensor(lua_State *L) {
   CtCx cx = bind_enter(L);
   CtLayout l;
-  CtErr err;
   if (lua_gettop(L) > 1) {
     return diag_error(L, "identity_tensor: %d arguments; a shape is one: identity_tensor{4, 8}",
                       lua_gettop(L));
   }
   CtTuple shape = bind_to_shape(L, 1, &cx, "identity_tensor");
-  diag_check(L, ct_identity(&cx, shape, &l, &err), &err);
+  diag_try(L, ct_identity(&cx, shape, &l, diag_err(L)));
   CtTuple at = ct_guard_zero(&cx, shape);
   if (at == NULL) {
     return diag_error(L, "not enough memory");
@@ -175,7 +168,6 @@ static int domain_offset(lua_State *L) {
   CtCx cx = bind_enter(L);
   CtTuple crd = bind_to_tuple(L, 1, &cx, "domain_offset"), at;
   const Tensor *t = tensor_check_live(L, 2, "domain_offset");
-  CtErr err;
   if (t->at == NULL) {
     return diag_error(
         L,
@@ -183,8 +175,8 @@ static int domain_offset(lua_State *L) {
         "them; of a tensor with memory, take a tile or a slice",
         tensor_push_title(L, 2));
   }
-  diag_check(L, ct_evaluate(&cx, crd, t->layout, &at, &err), &err);
-  diag_check(L, ct_coord_add(&cx, t->at, at, &at, &err), &err);
+  diag_try(L, ct_evaluate(&cx, crd, t->layout, &at, diag_err(L)));
+  diag_try(L, ct_coord_add(&cx, t->at, at, &at, diag_err(L)));
   tensor_push_coords(L, t, t->layout, at);
   return 1;
 }
@@ -210,10 +202,9 @@ static void step(Elements *e) {
 
 static Elements elements_of(lua_State *L, const CtCx *cx, const Tensor *t) {
   Elements e = {.rank = ct_layout_rank(t->layout), .n = MAX_PREDICATED + 1};
-  CtErr err;
   CtInt n;
   if (ct_all_static(t->layout.shape) && e.rank <= CT_MAX_DEPTH) {
-    diag_check(L, ct_size(cx, t->layout, &n, &err), &err);
+    diag_try(L, ct_size(cx, t->layout, &n, diag_err(L)));
     e.n = n.v;
   }
   if (e.n > MAX_PREDICATED) {
@@ -248,12 +239,11 @@ static CtView ask_predicate(lua_State *L, const CtCx *cx, int idx, const Tensor 
                             int64_t step_by) {
   CtIr *ir = front_ir(L);
   CtLayout compact;
-  CtErr err;
   Elements e = elements_of(L, cx, src);
-  diag_check(L, ct_layout_make(cx, src->layout.shape, NULL, &compact, &err), &err);
+  diag_try(L, ct_layout_make(cx, src->layout.shape, NULL, &compact, diag_err(L)));
   if (step_by > 1) {
     const CtNode n = {.rank = CT_LEAF, .len = 1, .i = ct_int(e.n / step_by)};
-    diag_check(L, ct_layout_make(cx, &n, NULL, &compact, &err), &err);
+    diag_try(L, ct_layout_make(cx, &n, NULL, &compact, diag_err(L)));
   }
   CtView pred = ct_ir_fragment(ir, "pred", CT_bool, compact);
   for (int64_t i = 0; i < e.n; i++, step(&e)) {
@@ -271,7 +261,6 @@ static int copy_if(lua_State *L) {
   CtIr *ir = front_here(L, "copy_if");
   CtCx cx = bind_enter(L);
   CtDtype dtype = CT_VOID;
-  CtErr err;
   CtAtom atom;
   bool has_atom = lua_gettop(L) > 3 && tensor_test(L, 1) == NULL && !lua_isfunction(L, 1);
   int64_t n = 1;
@@ -289,10 +278,8 @@ static int copy_if(lua_State *L) {
   } else {
     pred = access_view(L, 1, "copy_if");
   }
-  diag_check(L,
-             has_atom ? ct_ir_copy_by(ir, &atom, dtype, &pred, src, dst, &err)
-                      : ct_ir_copy_if(ir, pred, src, dst, &err),
-             &err);
+  diag_try(L, has_atom ? ct_ir_copy_by(ir, &atom, dtype, &pred, src, dst, diag_err(L))
+                       : ct_ir_copy_if(ir, pred, src, dst, diag_err(L)));
   return 0;
 }
 

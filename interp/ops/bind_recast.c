@@ -46,7 +46,6 @@ static int recast_guarded(lua_State *L, const Tensor *t, CtDtype to) {
 
 /* recast(t, dtype): the tensor's memory as elements of another type; of registers a copy of their bits. */
 static int recast_tensor(lua_State *L) {
-  CtErr err;
   CtLayout layout;
   const Tensor *t = tensor_check_live(L, 1, "recast");
   CtDtype to = bind_to_dtype(L, 2, "recast");
@@ -68,7 +67,7 @@ static int recast_tensor(lua_State *L) {
         L, "recast: %s begins at bit %I of its memory, which is not a multiple of the %I of %s",
         tensor_push_title(L, 1), (LUAI_UACINT)at, (LUAI_UACINT)to_bits, ct_dtypes[to].name);
   }
-  diag_check(L, ct_recast(&cx, t->layout, from_bits, to_bits, &layout, &err), &err);
+  diag_try(L, ct_recast(&cx, t->layout, from_bits, to_bits, &layout, diag_err(L)));
   tensor_push_host(L, to, layout, ct_int(at / to_bits), t->storage);
   return 1;
 }

@@ -64,7 +64,6 @@ static int64_t host_index(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bo
 static int load(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call) {
   const Tensor *t = tensor_check_live(L, idx, NULL);
   Elem e;
-  CtErr err;
   if (t->at != NULL) {
     return guard_push_coordinate(L, cx, t, crd);
   }
@@ -76,7 +75,7 @@ static int load(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call
   int64_t at = host_index(L, idx, cx, crd, is_call);
   state_of(L)->n_host++;
   tensor_note_remote(L, t);
-  diag_check(L, tensor_get(t, at, &e, &err), &err);
+  diag_try(L, tensor_get(t, at, &e, diag_err(L)));
   elem_push(L, t->dtype, e);
   return 1;
 }
@@ -249,11 +248,10 @@ static int tostring(lua_State *L) {
   const Tensor *t = tensor_check(L, 1, "tostring");
   CtCx cx = bind_enter(L);
   CtText text;
-  CtErr err;
   bind_text_init(&text, &cx);
   state_of(L)->n_host++;
-  diag_check(L, tensor_print(&cx, t, &text, &err), &err);
-  diag_check(L, ct_text_status(&text, &err), &err);
+  diag_try(L, tensor_print(&cx, t, &text, diag_err(L)));
+  diag_try(L, ct_text_status(&text, diag_err(L)));
   lua_pushlstring(L, ct_text_str(&text), text.len);
   return 1;
 }
@@ -310,9 +308,8 @@ static const char *push_nested(lua_State *L, const Tensor *t, int mode, const ch
 static int totable(lua_State *L) {
   const Tensor *t = tensor_check_host(L, 1, "totable");
   size_t bytes = (size_t)size_of(t->layout.shape) * ct_dtype_bytes(t->dtype);
-  CtErr err;
   void *data = lua_newuserdatauv(L, bytes + 1, 0);
-  diag_check(L, tensor_gather(t, data, &err), &err);
+  diag_try(L, tensor_gather(t, data, diag_err(L)));
   push_nested(L, t, 0, data, 1);
   return 1;
 }
@@ -321,7 +318,6 @@ static int totable(lua_State *L) {
 static CtDevice *check_device(lua_State *L, int idx) {
   const char *text = lua_type(L, idx) == LUA_TSTRING ? lua_tostring(L, idx) : "";
   CtDevice *device = NULL;
-  CtErr err;
   int ordinal = -1, end = 0;
   if (strcmp(text, "cpu") == 0) {
     return NULL;
@@ -330,8 +326,8 @@ static CtDevice *check_device(lua_State *L, int idx) {
   if (strcmp(text, "cuda") != 0 && (!is_numbered || ordinal < 0)) {
     diag_type_error(L, idx, "to", "\"cpu\", \"cuda\" or \"cuda:1\"");
   }
-  diag_check(L, state_check_device(state_of(L), text, &err), &err);
-  diag_check(L, state_cuda(state_of(L), ordinal, &device, &err), &err);
+  diag_try(L, state_check_device(state_of(L), text, diag_err(L)));
+  diag_try(L, state_cuda(state_of(L), ordinal, &device, diag_err(L)));
   return device;
 }
 
@@ -340,14 +336,11 @@ static int to(lua_State *L) {
   const Tensor *t = tensor_check_host(L, 1, "to");
   CtDevice *device = check_device(L, 2);
   int64_t lo, hi, size;
-  CtErr err;
   Tensor *copy = tensor_push_alloc(L, "to", t->dtype, t->layout, device);
-  diag_check(L, ct_walk_bounds(t->layout, &lo, &hi, &size, &err), &err);
+  diag_try(L, ct_walk_bounds(t->layout, &lo, &hi, &size, diag_err(L)));
   size_t elem = ct_dtype_bytes(t->dtype);
-  diag_check(L,
-             ct_storage_copy(t->storage, (size_t)(t->offset.v + lo) * elem, copy->storage, 0,
-                             (size_t)(hi - lo + 1) * elem, &err),
-             &err);
+  diag_try(L, ct_storage_copy(t->storage, (size_t)(t->offset.v + lo) * elem, copy->storage, 0,
+                              (size_t)(hi - lo + 1) * elem, diag_err(L)));
   if (t->name != NULL) {
     tensor_set_name(L, -1, t->name);
   }
@@ -418,7 +411,6 @@ static int copy(lua_State *L) {
   }
   CtCx cx = bind_enter(L);
   const Tensor *src = tensor_check_host(L, 1, "copy"), *dst = tensor_check_host(L, 2, "copy");
-  CtErr err;
   const char *from = tensor_push_title(L, 1), *into = tensor_push_title(L, 2);
   if (src->dtype != dst->dtype) {
     return diag_error(L, "copy: %s has elements %s but %s has %s; expected the same type", from,
@@ -429,7 +421,7 @@ static int copy(lua_State *L) {
                       from, bind_tuple_text(&cx, src->layout.shape), into,
                       bind_tuple_text(&cx, dst->layout.shape));
   }
-  diag_check(L, copy_elements(&cx, src, dst, &err), &err);
+  diag_try(L, copy_elements(&cx, src, dst, diag_err(L)));
   return 0;
 }
 
@@ -450,9 +442,8 @@ static int fill(lua_State *L) {
   }
   const Tensor *t = tensor_check_host(L, 1, "fill");
   Elem e;
-  CtErr err;
-  diag_check(L, elem_from_lua(L, 2, t->dtype, "fill", &e, &err), &err);
-  diag_check(L, tensor_generate(t, fill_elements, &e, &err), &err);
+  diag_try(L, elem_from_lua(L, 2, t->dtype, "fill", &e, diag_err(L)));
+  diag_try(L, tensor_generate(t, fill_elements, &e, diag_err(L)));
   return 0;
 }
 
@@ -463,9 +454,8 @@ static int clear(lua_State *L) {
   }
   const Tensor *t = tensor_check_host(L, 1, "clear");
   Elem zero;
-  CtErr err;
   memset(&zero, 0, sizeof zero);
-  diag_check(L, tensor_generate(t, fill_elements, &zero, &err), &err);
+  diag_try(L, tensor_generate(t, fill_elements, &zero, diag_err(L)));
   return 0;
 }
 

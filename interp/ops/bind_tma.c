@@ -36,7 +36,6 @@ static int lang_tma_tensor(lua_State *L) { /* tensor[, {promotion =}] */
   CtView view = access_view(L, 1, "tma_tensor");
   const Tensor *t = tensor_test(L, 1);
   CtLayout coords;
-  CtErr err;
   if (t->space != CT_GLOBAL) {
     return diag_error(L,
                       "tma_tensor: %s is not a tensor in global memory; boxes are loaded from and "
@@ -50,7 +49,7 @@ static int lang_tma_tensor(lua_State *L) { /* tensor[, {promotion =}] */
                       tensor_push_title(L, 1));
   }
   const CtTmaSource source = {view, to_promotion(L, 2)};
-  diag_check(L, ct_identity(&cx, t->layout.shape, &coords, &err), &err);
+  diag_try(L, ct_identity(&cx, t->layout.shape, &coords, diag_err(L)));
   CtTuple at = ct_guard_zero(&cx, t->layout.shape);
   uint32_t number = ct_ir_tma_source(ir, &source);
   if (at == NULL || number == 0) {
@@ -80,7 +79,6 @@ static void to_tile(lua_State *L, int idx, CtTmaCall *call) {
 static int lang_tma_load(lua_State *L) { /* src, dst, bar[, {multicast =}] */
   CtIr *ir = front_here(L, "tma_load");
   CtTmaCall call = {.op = "tma_load"};
-  CtErr err;
   bool has_bar = lua_gettop(L) >= 3;
   lua_settop(L, 4);
   to_tile(L, 1, &call);
@@ -96,7 +94,7 @@ static int lang_tma_load(lua_State *L) { /* src, dst, bar[, {multicast =}] */
     }
     call.mask = value_to(L, -1, CT_i32, "tma_load: multicast");
   }
-  diag_check(L, ct_ir_tma_load(ir, &call, &err), &err);
+  diag_try(L, ct_ir_tma_load(ir, &call, diag_err(L)));
   return 0;
 }
 
@@ -121,12 +119,11 @@ static CtTmaReduce to_reduction(lua_State *L, int idx) {
 static int lang_tma_store(lua_State *L) { /* src, dst[, {reduce =}] */
   CtIr *ir = front_here(L, "tma_store");
   CtTmaCall call = {.op = "tma_store"};
-  CtErr err;
   lua_settop(L, 3);
   call.shared = access_view(L, 1, call.op);
   to_tile(L, 2, &call);
   call.reduce = to_reduction(L, 3);
-  diag_check(L, ct_ir_tma_store(ir, &call, &err), &err);
+  diag_try(L, ct_ir_tma_store(ir, &call, diag_err(L)));
   return 0;
 }
 

@@ -102,10 +102,9 @@ static bool is_dense(const CtTiler *item) {
 
 /* Do tiles end inside inner modes of the layout, which a divide then pads? */
 static bool has_padding(lua_State *L, const CtCx *cx, const char *op, CtLayout l, CtTiler tiler) {
-  CtErr err;
   CtLayout padded;
   bool pads = false;
-  diag_check(L, ct_pad_for_tiles(cx, op, l, tiler, &padded, &pads, &err), &err);
+  diag_try(L, ct_pad_for_tiles(cx, op, l, tiler, &padded, &pads, diag_err(L)));
   return pads;
 }
 

@@ -12,8 +12,7 @@
 int traced_recast(lua_State *L, const Tensor *t, CtDtype to) {
   CtIr *ir = front_here(L, "recast");
   CtView view;
-  CtErr err;
-  diag_check(L, ct_ir_recast(ir, tensor_view(t), to, &view, &err), &err);
+  diag_try(L, ct_ir_recast(ir, tensor_view(t), to, &view, diag_err(L)));
   tensor_push_kernel(L, to, t->space, view, front_serial(L));
   return 1;
 }
@@ -34,31 +33,28 @@ const CtAtom *traced_copy_atom(lua_State *L, int idx, const char *op, CtDtype *d
 
 static int copy_by(lua_State *L, CtIr *ir) { /* atom, src, dst */
   CtDtype dtype;
-  CtErr err;
   const CtAtom *atom = traced_copy_atom(L, 1, "copy", &dtype);
   CtView src = access_view(L, 2, "copy"), dst = access_view(L, 3, "copy");
-  diag_check(L, ct_ir_copy_by(ir, atom, dtype, NULL, src, dst, &err), &err);
+  diag_try(L, ct_ir_copy_by(ir, atom, dtype, NULL, src, dst, diag_err(L)));
   return 0;
 }
 
 int traced_copy(lua_State *L) { /* [atom,] src, dst */
   CtIr *ir = front_here(L, "copy");
-  CtErr err;
   if (lua_gettop(L) > 2 && tensor_test(L, 1) == NULL) {
     return copy_by(L, ir);
   }
   CtView src = access_view(L, 1, "copy");
   CtView dst = access_view(L, 2, "copy");
-  diag_check(L, ct_ir_copy(ir, src, dst, &err), &err);
+  diag_try(L, ct_ir_copy(ir, src, dst, diag_err(L)));
   return 0;
 }
 
 static int fill(lua_State *L, const char *op) { /* tensor, value */
   CtIr *ir = front_here(L, op);
-  CtErr err;
   CtView dst = access_view(L, 1, op);
   CtVal value = value_to(L, 2, ir->bufs[dst.buf].dtype, op);
-  diag_check(L, ct_ir_fill(ir, dst, value, &err), &err);
+  diag_try(L, ct_ir_fill(ir, dst, value, diag_err(L)));
   return 0;
 }
 

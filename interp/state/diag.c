@@ -7,6 +7,7 @@
 
 #include "diag_guess.h"
 #include "diag_op.h"
+#include "state.h"
 
 static const char traceback_key = 0; /* its address names a boolean in the registry */
 
@@ -55,6 +56,14 @@ void diag_raise(lua_State *L, const CtErr *err) {
 void diag_check(lua_State *L, CtStatus status, const CtErr *err) {
   if (status != CT_OK) {
     diag_raise(L, err);
+  }
+}
+
+CtErr *diag_err(lua_State *L) { return &state_of(L)->err; }
+
+void diag_try(lua_State *L, CtStatus status) {
+  if (status != CT_OK) {
+    diag_raise(L, diag_err(L));
   }
 }
 

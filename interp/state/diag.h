@@ -31,6 +31,12 @@ _Noreturn void diag_raise(lua_State *L, const CtErr *err);
 /* Raises unless status is CT_OK. */
 void diag_check(lua_State *L, CtStatus status, const CtErr *err);
 
+/* The same of a failure that was written to the state's own record: of a call in the same expression, as that
+   record belongs to whoever fails next.
+     diag_try(L, ct_size(cx, layout, &n, diag_err(L))); */
+CtErr *diag_err(lua_State *L);
+void diag_try(lua_State *L, CtStatus status);
+
 /* Raises a message made here, by lua_pushfstring's format, at the script's line. Returns nothing;
    the type lets a binding write `return diag_error(...)`. */
 int diag_error(lua_State *L, const char *fmt, ...) DIAG_RAISES;

@@ -39,6 +39,7 @@ typedef struct CuttleState {
   lua_State *L; /* the main thread */
   CtAlloc alloc;
   CtArena scratch; /* results of one binding; reset when the next one begins (bind_enter) */
+  CtErr err;       /* diag_err */
   StateMode mode;
   bool
       emit_failed; /* STATE_EMIT: what it wrote did not compile, whether the script caught that or not */

@@ -30,9 +30,8 @@ static void check_count(lua_State *L, int n, const char *op, const char *example
 }
 
 static int generate(lua_State *L, const Tensor *t, TensorFill fn, void *ud) {
-  CtErr err;
   state_of(L)->n_host++;
-  diag_check(L, tensor_generate(t, fn, ud, &err), &err);
+  diag_try(L, tensor_generate(t, fn, ud, diag_err(L)));
   return 1;
 }
 
@@ -93,8 +92,7 @@ static int ones(lua_State *L) {
 
 static Elem check_elem(lua_State *L, int idx, CtDtype dtype, const char *op) {
   Elem e;
-  CtErr err;
-  diag_check(L, elem_from_lua(L, idx, dtype, op, &e, &err), &err);
+  diag_try(L, elem_from_lua(L, idx, dtype, op, &e, diag_err(L)));
   return e;
 }
 
@@ -355,8 +353,7 @@ static int from_table(lua_State *L) {
   }
   const Tensor *made = tensor_push_here(L, "from_table", dtype, layout);
   lua_pushvalue(L, 2); /* stack: ...; tensor; table */
-  CtErr err;
-  diag_check(L, tensor_generate(made, fill_from_table, &t, &err), &err);
+  diag_try(L, tensor_generate(made, fill_from_table, &t, diag_err(L)));
   lua_pop(L, 1);
   return 1;
 }

@@ -353,7 +353,6 @@ Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout 
 
 Tensor *tensor_push_here(lua_State *L, const char *op, CtDtype dtype, CtLayout layout) {
   CtDevice *device;
-  CtErr err;
-  diag_check(L, state_device(state_of(L), &device, &err), &err);
+  diag_try(L, state_device(state_of(L), &device, diag_err(L)));
   return tensor_push_alloc(L, op, dtype, layout, device);
 }

@@ -25,8 +25,7 @@ static int check_begin(lua_State *L) {
 
 /* _choose_cpu(): the default device is the CPU engine from now on. */
 static int choose_cpu(lua_State *L) {
-  CtErr err;
-  diag_check(L, state_choose_device(state_of(L), "cpu", &err), &err);
+  diag_try(L, state_choose_device(state_of(L), "cpu", diag_err(L)));
   return 0;
 }
 

@@ -119,7 +119,6 @@ static int to_limit(lua_State *L, int idx, const char *name) {
 /* _profile_begin(sm[, blocks, patterns]) -> session: from now on launches on the CPU engine are counted.
    sm 0: their CUDA C is not kept; blocks, patterns: see ct_profile_limit. */
 static int profile_begin(lua_State *L) {
-  CtErr err;
   CtProfile *profile;
   if (front_is_tracing(L)) {
     return diag_error(L, "profile: a kernel cannot count its own launches; call it outside");
@@ -132,7 +131,7 @@ static int profile_begin(lua_State *L) {
   uint32_t n_patterns = (uint32_t)to_limit(L, 3, "patterns");
   lua_newtable(L);
   lua_setiuservalue(L, -2, KNOWN);
-  diag_check(L, ct_profile_open(w->state->alloc, &profile, &err), &err);
+  diag_try(L, ct_profile_open(w->state->alloc, &profile, diag_err(L)));
   w->tool = profile;
   ct_profile_limit(profile, n_blocks, n_patterns);
   watcher_tell(L, w, on_launch, NULL);

@@ -48,8 +48,7 @@ static void push_event(lua_State *L, const CtTimeline *t, const CtTimeEvent *e) 
 static void push_events(lua_State *L, const CtTimeline *t) {
   const CtTimeEvent *events;
   size_t n;
-  CtErr err;
-  diag_check(L, ct_timeline_events(t, &events, &n, &err), &err);
+  diag_try(L, ct_timeline_events(t, &events, &n, diag_err(L)));
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
     push_event(L, t, &events[i]);
@@ -79,8 +78,7 @@ static void push_results(lua_State *L, const CtTimeline *t) {
 
 static void start(lua_State *L, Watcher *w, const int64_t block[3]) {
   CtTimeline *timeline;
-  CtErr err;
-  diag_check(L, ct_timeline_open(w->state->alloc, block, &timeline, &err), &err);
+  diag_try(L, ct_timeline_open(w->state->alloc, block, &timeline, diag_err(L)));
   w->tool = timeline;
   watcher_start(w, ct_timeline_watch(timeline));
 }

@@ -66,8 +66,7 @@ static int unpack(lua_State *L) {
    the copy: that of an earlier one at `args` .. idx - 1 lies at `copies` and so on. */
 static void push_copy(lua_State *L, int idx, int args, int copies) {
   const Tensor *t = tensor_test(L, idx);
-  CtErr err;
-  diag_check(L, tensor_live(t, &err), &err);
+  diag_try(L, tensor_live(t, diag_err(L)));
   Tensor *copy = tensor_push_new(L, t->dtype, t->layout, t->offset);
   for (int i = args; i < idx && copy->storage == NULL; i++) {
     const Tensor *other = tensor_test(L, i);
@@ -77,8 +76,8 @@ static void push_copy(lua_State *L, int idx, int args, int copies) {
   }
   if (copy->storage == NULL) {
     size_t bytes = t->storage->bytes;
-    diag_check(L, ct_storage_new(state_of(L)->alloc, NULL, bytes, &copy->storage, &err), &err);
-    diag_check(L, ct_storage_copy(t->storage, 0, copy->storage, 0, bytes, &err), &err);
+    diag_try(L, ct_storage_new(state_of(L)->alloc, NULL, bytes, &copy->storage, diag_err(L)));
+    diag_try(L, ct_storage_copy(t->storage, 0, copy->storage, 0, bytes, diag_err(L)));
   }
   if (t->name != NULL) {
     tensor_set_name(L, -1, t->name);
@@ -147,8 +146,7 @@ static void push_extents(lua_State *L, const int64_t extents[3]) {
 static void push_rows(lua_State *L, const Watcher *w, const CtSimtProgram *p) {
   const CtTraceRow *rows;
   size_t n;
-  CtErr err;
-  diag_check(L, ct_simt_trace_rows(w->tool, &rows, &n, &err), &err);
+  diag_try(L, ct_simt_trace_rows(w->tool, &rows, &n, diag_err(L)));
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
     push_row(L, p, &rows[i]);
@@ -176,7 +174,6 @@ static void launch_watched(lua_State *L, Watcher *w, int n) {
    being the block whose shared memory it is where that is another; the shared tensors by name; the launch's
    extents; names of what the kernel writes. A cluster's record takes `limit` bytes at most. */
 static int trace_rows(lua_State *L) {
-  CtErr err;
   CtSimtTrace *trace;
   Watcher *w = watcher_push(L, &kind, 0);
   lua_insert(L, WATCHER);
@@ -188,11 +185,9 @@ static int trace_rows(lua_State *L) {
   lua_insert(L, KERNEL);
   const Kernel *k = lua_touserdata(L, KERNEL);
   luaL_argcheck(L, luaL_checkinteger(L, LIMIT) >= 0, LIMIT, "bytes");
-  diag_check(L,
-             ct_simt_trace_open(w->state->alloc, luaL_checkstring(L, NAME),
-                                luaL_checkinteger(L, OFFSET), (size_t)luaL_checkinteger(L, LIMIT),
-                                &trace, &err),
-             &err);
+  diag_try(L, ct_simt_trace_open(w->state->alloc, luaL_checkstring(L, NAME),
+                                 luaL_checkinteger(L, OFFSET), (size_t)luaL_checkinteger(L, LIMIT),
+                                 &trace, diag_err(L)));
   w->tool = trace;
   launch_watched(L, w, lua_gettop(L) - ARGS + 1);
   const CtSimtProgram *p = k->specs->simt; /* the one that just ran comes first */
