@@ -198,8 +198,21 @@ void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *conf
 /* bind_device.c: the stream at idx and its device. Raises for anything else and for a closed one. */
 CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device);
 
-/* What to write for a key of a launch's table that is no option of ours: "block" for threads, sizes for a
-   position in a list; NULL: unknown. */
-const char *launch_option_of(lua_State *L, int key);
+/* launch_config.c: the options of kernel(name, fn, {...}), and the table of k{...}, whose configuration is at
+   table + 1 on the stack. All raise. */
+#define CONFIG_TYPE "launch configuration"
+enum { CONFIG_KERNEL = 1, CONFIG_STREAM, CONFIG_ARGS }; /* user values of a configuration */
+void kernel_read_options(lua_State *L, Kernel *k, int table);
+void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *c);
+void launch_check_outside(lua_State *L); /* no kernel is being traced */
+/* Pushes the kernel of the configuration at 1, whose stream is open. */
+void launch_push_kernel(lua_State *L, const LaunchConfig *c);
+/* Reads the configuration at 1 and the arguments after it, and pushes the kernel. */
+const LaunchConfig *launch_enter(lua_State *L, LaunchArgs *args);
+/* launch_inspect.c: methods of configurations. */
+int launch_source(lua_State *L);
+int launch_ptx(lua_State *L);
+int launch_ir(lua_State *L);
+int launch_info(lua_State *L);
 
 #endif

@@ -1,0 +1,236 @@
+/* launch_config.c: the options of kernel(name, fn, {...}), and configurations k{grid = ..., block = ...}. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/trace/front.h"
+#include "launch.h"
+#include "launch_check.h"
+
+/* {====== Names ====== */
+
+typedef struct Options {
+  const char *names[8]; /* ends with NULL */
+  const char *expected; /* the names, for messages */
+  const char *whose;
+} Options;
+
+static const Options of_kernels = {{"static_shapes", "contract", "min_blocks", "nvrtc_options"},
+                                   "static_shapes, contract, min_blocks or nvrtc_options",
+                                   "one of kernel(name, fn, {...})"};
+static const Options of_launches = {{"grid", "block", "cluster", "smem", "stream", "pdl", "check"},
+                                    "grid, block, cluster, smem, stream, pdl or check",
+                                    "one of a launch, k{...}(...)"};
+
+/* What other languages call an option of a launch, or sizes by their positions in the list: what to write. */
+static const char *option_of_others(lua_State *L, int key) {
+  static const struct {
+    const char *theirs, *ours;
+  } rows[] = {{"threads", "block"},   {"num_threads", "block"}, {"block_size", "block"},
+              {"blockDim", "block"},  {"num_warps", "block"},   {"num_blocks", "grid"},
+              {"grid_size", "grid"},  {"gridDim", "grid"},      {"shared", "smem"},
+              {"shared_mem", "smem"}, {"shared_memory", "smem"}};
+  if (lua_isinteger(L, key)) {
+    return "grid = ..., block = ...";
+  }
+  for (size_t i = 0; lua_type(L, key) == LUA_TSTRING && i < CT_ARRAY_LEN(rows); i++) {
+    if (strcmp(rows[i].theirs, lua_tostring(L, key)) == 0) {
+      return rows[i].ours;
+    }
+  }
+  return NULL;
+}
+
+/* Is the key at idx one of them? */
+static bool is_among(lua_State *L, int idx, const Options *o) {
+  bool found = false;
+  for (size_t i = 0; o->names[i] != NULL && lua_type(L, idx) == LUA_TSTRING; i++) {
+    found = found || strcmp(o->names[i], lua_tostring(L, idx)) == 0;
+  }
+  return found;
+}
+
+/* Raises for a key that is none of `own`. `title` is what messages begin with: "kernel: option". */
+static void check_keys(lua_State *L, int table, const Options *own, const char *title) {
+  const Options *others = own == &of_kernels ? &of_launches : &of_kernels;
+  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
+    if (is_among(L, -2, own)) {
+      continue;
+    }
+    const char *instead = own == &of_launches ? option_of_others(L, -2) : NULL;
+    if (instead != NULL) {
+      diag_error(L, "%s '%s' is unknown; write %s", title, luaL_tolstring(L, -2, NULL), instead);
+    }
+    diag_error(L, "%s '%s' is %s; expected %s", title, luaL_tolstring(L, -2, NULL),
+               is_among(L, -2, others) ? others->whose : "unknown", own->expected);
+  }
+}
+
+/* {====== Of a kernel ====== */
+
+/* Blocks that a multiprocessor must have room for; 0: not said. */
+static int read_min_blocks(lua_State *L, int table) {
+  int n = 0;
+  if (lua_getfield(L, table, "min_blocks") != LUA_TNIL) {
+    n = bind_to_option(L, -1, 1, 32, "kernel", "min_blocks");
+  }
+  lua_pop(L, 1);
+  return n;
+}
+
+static void read_nvrtc_options(lua_State *L, Kernel *k, int table) {
+  size_t at = 0;
+  int type = lua_getfield(L, table, "nvrtc_options");
+  if (type != LUA_TNIL && type != LUA_TTABLE) {
+    diag_error(L, "kernel: nvrtc_options is %s; a table of texts was expected",
+               diag_push_kind(L, -1));
+  }
+  if (type != LUA_TNIL && k->state->options.sandbox != 0) {
+    diag_error(L, "kernel: nvrtc_options may name files, so a sandboxed script gives none");
+  }
+  lua_Integer n = type == LUA_TNIL ? 0 : luaL_len(L, -1);
+  if (n > LAUNCH_MAX_OPTIONS) {
+    diag_error(L, "kernel: nvrtc_options has %I texts; at most %d were expected", (LUAI_UACINT)n,
+               LAUNCH_MAX_OPTIONS);
+  }
+  for (lua_Integer i = 1; i <= n; i++) {
+    size_t len = 0;
+    lua_geti(L, -1, i);
+    const char *option = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &len) : "";
+    if (len == 0 || strlen(option) != len) {
+      diag_error(L, "kernel: nvrtc_options has %s in it; texts like \"-DN=4\" were expected",
+                 diag_push_kind(L, -1));
+    }
+    if (at + len + 2 > sizeof k->options) {
+      diag_error(L, "kernel: nvrtc_options are longer than %d bytes", (int)sizeof k->options);
+    }
+    memcpy(k->options + at, option, len + 1);
+    at += len + 1;
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+void kernel_read_options(lua_State *L, Kernel *k, int table) {
+  if (lua_isnoneornil(L, table)) {
+    return;
+  }
+  if (!lua_istable(L, table)) {
+    diag_type_error(L, table, "kernel", "a table of options");
+  }
+  check_keys(L, table, &of_kernels, "kernel: option");
+  lua_getfield(L, table, "static_shapes");
+  k->static_shapes = lua_toboolean(L, -1) != 0;
+  k->contract = lua_getfield(L, table, "contract") == LUA_TNIL || lua_toboolean(L, -1) != 0;
+  lua_pop(L, 2);
+  k->min_blocks = read_min_blocks(L, table);
+  read_nvrtc_options(L, k, table);
+}
+
+/* {====== Of a launch ====== */
+
+/* One size of grid or block, at the top of the stack. */
+static unsigned read_size(lua_State *L, const char *field, const Kernel *k) {
+  int is_int = 0;
+  bool is_number = lua_type(L, -1) == LUA_TNUMBER;
+  lua_Integer size = is_number ? lua_tointegerx(L, -1, &is_int) : 0;
+  if (!is_int || size < 0 || size > INT32_MAX) {
+    diag_error(L, "%s: a size of %s is %s; an integer from 0 to 2^31 - 1 was expected", k->name,
+               field, is_number ? luaL_tolstring(L, -1, NULL) : diag_push_kind(L, -1));
+  }
+  return (unsigned)size;
+}
+
+/* A size of 1 to 3 numbers: an integer, or a table of them; missing ones are 1. */
+static CtDim3 read_dim(lua_State *L, int table, const char *field, const Kernel *k) {
+  unsigned v[3] = {1, 1, 1};
+  int type = lua_getfield(L, table, field);
+  lua_Integer n = type == LUA_TTABLE ? luaL_len(L, -1) : 1;
+  if (type == LUA_TNIL) {
+    diag_error(L, "%s: the launch has no %s; write %s{grid = ..., block = ...}(...)", k->name,
+               field, k->name);
+  }
+  if (n < 1 || n > 3) {
+    diag_error(L, "%s: %s has %I sizes; 1 to 3 were expected, as in %s = {x, y}", k->name, field,
+               (LUAI_UACINT)n, field);
+  }
+  for (int i = 0; i < n; i++) {
+    if (type == LUA_TTABLE) {
+      lua_geti(L, -1, i + 1);
+    } else {
+      lua_pushvalue(L, -1);
+    }
+    v[i] = read_size(L, field, k);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return (CtDim3){v[0], v[1], v[2]};
+}
+
+/* true or false; or for `check` a table, which is read. */
+static bool read_flag(lua_State *L, int table, const char *name, const Kernel *k, LaunchConfig *c) {
+  bool is_check = strcmp(name, "check") == 0;
+  int type = lua_getfield(L, table, name);
+  if (type == LUA_TTABLE && is_check) {
+    launch_check_read(L, -1, c);
+  } else if (type != LUA_TNIL && type != LUA_TBOOLEAN) {
+    diag_error(L, "%s: launch option %s is %s; %s was expected", k->name, name,
+               diag_push_kind(L, -1), is_check ? "true or {nan = true}" : "true or false");
+  }
+  bool is_on = lua_toboolean(L, -1) != 0;
+  lua_pop(L, 1);
+  return is_on;
+}
+
+static CtDim3 read_cluster(lua_State *L, int table, const Kernel *k) {
+  bool is_given = lua_getfield(L, table, "cluster") != LUA_TNIL;
+  lua_pop(L, 1);
+  return is_given ? read_dim(L, table, "cluster", k) : (CtDim3){1, 1, 1};
+}
+
+void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *c) {
+  lua_pushfstring(L, "%s: launch option", k->name);
+  check_keys(L, table, &of_launches, lua_tostring(L, -1));
+  lua_pop(L, 1);
+  c->grid = read_dim(L, table, "grid", k);
+  c->block = read_dim(L, table, "block", k);
+  c->cluster = read_cluster(L, table, k);
+  c->pdl = read_flag(L, table, "pdl", k, c);
+  if (lua_getfield(L, table, "smem") != LUA_TNIL) {
+    c->shared_bytes = (unsigned)bind_to_option(L, -1, 0, 1 << 20, k->name, "smem");
+  }
+  lua_pop(L, 1);
+  if (lua_getfield(L, table, "stream") != LUA_TNIL) {
+    c->stream = bind_to_stream(L, -1, &c->stream_device);
+  }
+  lua_setiuservalue(L, table + 1, CONFIG_STREAM);
+  c->check = read_flag(L, table, "check", k, c);
+  launch_check_config(L, k, c);
+}
+
+/* {====== A call of a configuration ====== */
+
+void launch_check_outside(lua_State *L) {
+  if (front_is_tracing(L)) {
+    diag_error(L, "a kernel cannot launch a kernel; call a helper function");
+  }
+}
+
+void launch_push_kernel(lua_State *L, const LaunchConfig *c) {
+  launch_check_outside(L);
+  if (c->stream_device != NULL) { /* it may have been closed meanwhile */
+    CtDevice *device;
+    lua_getiuservalue(L, 1, CONFIG_STREAM);
+    bind_to_stream(L, -1, &device);
+    lua_pop(L, 1);
+  }
+  lua_getiuservalue(L, 1, CONFIG_KERNEL);
+}
+
+const LaunchConfig *launch_enter(lua_State *L, LaunchArgs *args) {
+  int n = lua_gettop(L) - 1;
+  const LaunchConfig *c = luaL_checkudata(L, 1, CONFIG_TYPE);
+  launch_push_kernel(L, c);
+  launch_read(L, lua_gettop(L), 2, n, c, args);
+  return c;
+}

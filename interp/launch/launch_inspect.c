@@ -1,0 +1,110 @@
+/* launch_inspect.c: what a launch would run, by methods of a configuration: k{...}:source(args...), :ptx, :ir,
+   :info. */
+#include <lauxlib.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/state/record.h"
+#include "launch.h"
+#include "runtime/device/nvrtc.h"
+
+/* Traced anew, so that it can say which branches and loops were static. */
+int launch_ir(lua_State *L) {
+  LaunchArgs args;
+  CtErr err;
+  CtText text;
+  CuttleState *s = state_of(L);
+  const LaunchConfig *c = launch_enter(L, &args);
+  Spec *spec = spec_trace(L, lua_gettop(L), c, &args, launch_target(args.device), true, &err);
+  if (spec == NULL) {
+    diag_raise(L, &err);
+  }
+  ct_text_init(&text, s->alloc);
+  ct_ir_print(&spec->ir, &text);
+  spec_free(s, spec);
+  bind_push_text(L, &text);
+  return 1;
+}
+
+/* Appends the CUDA C for the arguments; on the CPU engine, what it would be for the capability that
+   `cuttle emit` writes for. */
+static CtTarget write_source(lua_State *L, bool for_launch, CtText *out) {
+  LaunchArgs args;
+  CtErr err;
+  CuttleState *s = state_of(L);
+  const LaunchConfig *c = launch_enter(L, &args);
+  CtTarget target =
+      args.device == NULL ? launch_cuda_target(s->emit_sm) : launch_target(args.device);
+  Spec *spec = spec_trace(L, lua_gettop(L), c, &args, target, false, &err);
+  if (spec == NULL) {
+    diag_raise(L, &err);
+  }
+  ct_text_init(out, s->alloc);
+  CtStatus status = spec_emit(spec, for_launch, out, &err);
+  spec_free(s, spec);
+  if (status != CT_OK) {
+    ct_text_clear(out);
+    diag_raise(L, &err);
+  }
+  return target;
+}
+
+int launch_source(lua_State *L) {
+  CtText text;
+  write_source(L, false, &text);
+  bind_push_text(L, &text);
+  return 1;
+}
+
+int launch_ptx(lua_State *L) {
+  CtText text;
+  CtErr err;
+  CtNvrtcOutput output;
+  char arch[16];
+  const char *options[LAUNCH_MAX_OPTIONS];
+  CtTarget target = write_source(L, true, &text);
+  const Kernel *k = lua_touserdata(L, -1);
+  ct_nvrtc_arch(target.sm, arch);
+  CtNvrtcJob job = {.alloc = text.alloc,
+                    .source = ct_text_str(&text),
+                    .name = k->name,
+                    .arch = arch,
+                    .options = options,
+                    .n_options = kernel_options(k, options),
+                    .ptx = true};
+  CtStatus status = state_compile(k->state, &job, false, &output, &err);
+  ct_text_clear(&text);
+  diag_check(L, status, &err);
+  ct_text_clear(&output.log);
+  bind_push_text(L, &output.image);
+  return 1;
+}
+
+static const Field spec_fields[] = {FIELD(Spec, trace_ms), FIELD(Spec, emit_ms),
+                                    FIELD(Spec, compile_ms), FIELD(Spec, from_cache)};
+static const Field function_fields[] = {FIELD(CtFunctionInfo, registers),
+                                        FIELD(CtFunctionInfo, local_bytes)};
+
+/* A table: registers per thread, bytes, occupancy, and what making the specialisation cost. */
+int launch_info(lua_State *L) {
+  LaunchArgs args;
+  const LaunchConfig *c = launch_enter(L, &args);
+  Spec *spec = launch_spec(L, lua_gettop(L), c, &args);
+  RECORD_PUSH(L, spec_fields, spec);
+  record_integer(L, "shared_bytes", ct_ir_shared_bytes(&spec->ir));
+  if (spec->fn != NULL) {
+    int n_blocks = 0;
+    CtErr err;
+    int threads = (int)(c->block.x * c->block.y * c->block.z);
+    RECORD_SET(L, function_fields, ct_function_info(spec->fn));
+    unsigned smem = spec->shared_bytes + c->shared_bytes;
+    const CtLaunch launch = {.block = c->block, .cluster = launch_cluster(c), .shared_bytes = smem};
+    if (ct_function_occupancy(spec->fn, threads, smem, &n_blocks, &err) == CT_OK) {
+      record_integer(L, "blocks_per_sm", n_blocks);
+    }
+    if (launch.cluster.x != 0 &&
+        ct_function_clusters(spec->fn, &launch, &n_blocks, &err) == CT_OK) {
+      record_integer(L, "active_clusters", n_blocks);
+    }
+  }
+  return 1;
+}
