@@ -31,5 +31,4 @@ enum {
   CT_CUBLAS_COMPUTE_32F_FAST_TF32 = 77
 };
 
-
 #endif

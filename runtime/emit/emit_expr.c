@@ -15,9 +15,9 @@
 typedef struct Spelling {
   void (*put)(CtEmit *e, CtVal v, CtPrec min);
   const char *infix, *prefix;
+  const char *f32, *f64, *i;
   CtPrec prec;
   CtPrec left, right; /* how weakly the operands may bind */
-  const char *f32, *f64, *i;
   CtHelper helper;
 } Spelling;
 
