@@ -1,5 +1,5 @@
-/* check.c: `check`, the watcher: asks of each instruction what it accesses, and hands that to what
-   looks after that memory. */
+/* check.c: the watcher of `check`. It asks what each instruction accesses and passes that to the
+   part that checks this kind of memory (check_state.h). */
 #include "check_clock.h"
 #include "check_phase.h"
 
@@ -7,7 +7,8 @@
 
 /* --- one event ------------------------------------------------------------------------------------------- */
 
-/* The warp may be of another block than the memory, which has the barriers of copies. */
+/* The warp and the memory may belong to different blocks. The barriers of copies are those of
+   the block that owns the memory. */
 void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e) {
   uint8_t atomic = a->is_atomic ? (uint8_t)ct_dtype_bytes(a->buf->dtype) : 0;
   ct_check_event_of(ct_check_worker(a->w->worker), a->in, a->w->index, atomic, e);
@@ -36,7 +37,7 @@ static void note_outside(CtCheckWorker *k, const CtAccess *a, uint32_t lanes, in
   ct_finding_note(k, &f);
 }
 
-/* Vectors that do not begin at a multiple of their size. */
+/* Reports vectors that do not begin at a multiple of their size. */
 static void look_at_alignment(CtCheckWorker *k, const CtAccess *a) {
   uint64_t bytes = a->vec * ct_dtype_bytes(a->buf->dtype);
   if (a->vec <= 1 || a->buf->space == CT_REGISTER) {
@@ -61,7 +62,7 @@ static void look_at_alignment(CtCheckWorker *k, const CtAccess *a) {
   }
 }
 
-/* Who keeps the shadow of the memory that is accessed. */
+/* The worker that keeps the shadow of the memory that is accessed. */
 static CtCheckWorker *home_of(CtCheckWorker *k, const CtAccess *a) {
   return a->buf->is_remote ? ct_check_worker(ct_simt_owner(a->w, a->buf_index)) : k;
 }
@@ -99,7 +100,7 @@ static uint64_t tick(CtCheckWorker *k) { return atomic_fetch_add(&k->check->cloc
 
 static void acquire(CtCheckWorker *k, CtCheckWarp *w) { w->acq = k->block_acq = tick(k); }
 
-/* What the warp did before `time` is released; for other blocks, what its block did. */
+/* Releases what the warp did before `time`; to other blocks, what its whole block did. */
 static void release(CtCheckWorker *k, CtCheckWarp *w, uint64_t time) {
   if (time > w->release) {
     w->release = time;
@@ -116,14 +117,14 @@ static void note_fence(CtCheckWorker *k, CtCheckWarp *w) {
   }
 }
 
-/* After the access is noted: it releases what came before it. */
+/* Call it after the access is noted: the access releases what came before it. */
 static void note_atomic(CtCheckWorker *k, CtCheckWarp *w, CtOp op) {
   w->had_atomic = true;
   k->block_had_atomic = true;
   if (op == CT_OP_ATOMIC_LOAD) {
     acquire(k, w);
   } else {
-    /* by a fence of any warp, that a barrier may have ordered before */
+    /* the fence may be another warp's, if a barrier came after it */
     release(k, w, op == CT_OP_ATOMIC_STORE ? tick(k) : k->block_fence);
   }
 }
@@ -149,7 +150,7 @@ static void clear_result(const CtIn *code, CtWarp *w, uint32_t lanes) {
   }
 }
 
-/* Leaves lanes out of an instruction. */
+/* Leaves lanes out of an instruction: their access does not take place. */
 static void hold(CtCheckWorker *k, const CtIn *code, CtWarp *w, CtAccess *a, int n,
                  uint32_t lanes) {
   for (int i = 0; i < n; i++) {
@@ -177,7 +178,7 @@ static void look_at_row(void *ud, int64_t off, int64_t bytes) {
   look_at_access(l->k, &l->a, false);
 }
 
-/* What a box accesses of the tensor, row by row, in each lane. */
+/* Checks what a box accesses of its tensor, lane by lane and row by row. */
 static void look_at_rows(CtCheckWorker *k, const CtSimtTma *t, const CtAccess *shared) {
   BoxLook l = {k, *shared};
   CtWarp *w = shared->w;
@@ -195,7 +196,8 @@ static void look_at_rows(CtCheckWorker *k, const CtSimtTma *t, const CtAccess *s
   }
 }
 
-/* The shared side is in the blocks of the cluster that get the box, those of the first lane's. */
+/* Checks a box in shared memory: in each block of the cluster that gets it. The first lane says
+   which blocks these are. */
 static void look_at_box(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
   const CtWorker *worker = a->w->worker;
   const CtSimtProgram *p = worker->job->program;
@@ -254,7 +256,8 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
   return w->mask & ~held;
 }
 
-/* All lanes that have not ended must be there. It orders those that are, nevertheless. */
+/* Reports lanes that have not ended and did not reach the sync_warp. It still orders the lanes
+   that did reach it. */
 static void look_at_sync(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
   uint32_t others = w->live & ~w->mask;
   CtFound f = {.kind = CT_CHECK_BARRIER,
@@ -356,14 +359,15 @@ static void end_block(CtSimtWatch *watch, CtWorker *worker) {
   }
 }
 
-/* Lanes of a warp that a block has; those of them that have ended. */
+/* The lanes of a warp that exist in the block and have ended. */
 static uint32_t ended_lanes(const CtSimtProgram *p, const CtWarp *w) {
   int64_t rest = p->block[0] * p->block[1] * p->block[2] - (int64_t)w->index * CT_LANES;
   uint32_t all = rest >= CT_LANES ? CT_ALL_LANES : (1u << rest) - 1;
   return w->pc == NULL ? all : all & ~w->live;
 }
 
-/* The hardware takes threads that have ended for there; CUDA does not allow it. */
+/* Reports threads that ended before a barrier. The hardware counts them as arrived, but CUDA
+   does not allow this. */
 static void look_at_ended(CtCheckWorker *k, const CtWorker *worker) {
   const CtSimtProgram *p = worker->job->program;
   CtFound f = {.kind = CT_CHECK_BARRIER,

@@ -1,6 +1,6 @@
-/* check_async.c: `check` of asynchronous copies into shared memory. What one copies is there for
-   its thread after a cp_async_wait that covers its group, for others after a barrier behind that. Until
-   then nobody may read or write it. */
+/* check_async.c: `check` of asynchronous copies (cp.async) into shared memory. The thread that
+   copies may use the data after a cp_async_wait that covers its group. Other threads may use it
+   after a barrier that follows this wait. Until then nobody may read or write that memory. */
 #include "check_state.h"
 
 void ct_async_add(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, uint32_t number,
@@ -14,7 +14,7 @@ void ct_async_add(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, uint32_
       .event = number, .what = *e, .group = k->warps[a->w->index].n_groups, .lo = r.lo, .hi = r.hi};
 }
 
-/* Their numbers go up. */
+/* The pending copies are in the order of their numbers. */
 static const CtPending *find(const CtCheckWorker *k, uint32_t event) {
   size_t lo = 0, hi = k->n_pending;
   while (lo < hi) {
@@ -59,13 +59,13 @@ static void look_at(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) 
     bool synced = p->what.warp == a->w->index && p->done_sub != k->warps[a->w->index].sub;
     if (!p->is_done) {
       note(k, a, lane, off, p, copy_lane, a->writes ? CT_ASYNC_WRITE : CT_ASYNC_READ);
-    } else if (!own && !synced && word < k->epoch_word) { /* else a race as any */
+    } else if (!own && !synced && word < k->epoch_word) { /* otherwise it is an ordinary race */
       note(k, a, lane, off, p, copy_lane, CT_ASYNC_NO_BARRIER);
     }
   }
 }
 
-/* Before the access is noted in the shadow. */
+/* Call it before the access is noted in the shadow. */
 void ct_async_look(CtCheckWorker *k, const CtAccess *a, CtRange r) {
   bool meets = false;
   for (size_t i = 0; i < k->n_pending && !meets; i++) {
@@ -84,7 +84,7 @@ void ct_async_look(CtCheckWorker *k, const CtAccess *a, CtRange r) {
 
 void ct_async_fence(CtCheckWorker *k, const CtWarp *w) { k->warps[w->index].n_groups++; }
 
-/* n groups may be pending; 0 waits for copies in no group, too. */
+/* Leaves n groups pending. With 0 it also waits for copies that belong to no group yet. */
 void ct_async_wait(CtCheckWorker *k, const CtWarp *w, int64_t n) {
   const CtCheckWarp *warp = &k->warps[w->index];
   for (size_t i = 0; i < k->n_pending; i++) {
@@ -94,7 +94,7 @@ void ct_async_wait(CtCheckWorker *k, const CtWarp *w, int64_t n) {
       p->done_sub = warp->sub;
     }
   }
-  if (k->clocks != NULL) { /* who may see it they know */
+  if (k->clocks != NULL) { /* the clocks know who may see it */
     ct_async_barrier(k);
   }
 }

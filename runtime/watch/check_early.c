@@ -1,27 +1,35 @@
-/* check_early.c: `check` of dependent launches (`pdl = true`): what they do to global memory before
-   grid_dependency_wait(), which on a GPU may be while earlier launches still run.
+/* check_early.c: `check` of dependent launches (`pdl = true`). On a GPU such a launch may begin
+   while earlier ones still run, until it calls grid_dependency_wait(). So what it does to global
+   memory before this wait must not conflict with what the earlier launches do.
 
-   What may still run when a dependent launch begins are the launches since the last one without pdl, and
-   that one: what they did to memory, element by element, is kept as the past. It is over, and forgotten,
-   when a launch without pdl begins, when the host has waited for launches (CtSimtLaunch.n_host), and behind a
-   dependent launch of which a block waits before it lets the next one begin: that one begins when all
-   blocks have let it.
+   The past. When a dependent launch begins, these may still run: the last launch without pdl,
+   and all launches since. What they did to memory, element by element, is the past. It ends, and
+   is forgotten, in three cases. A launch without pdl begins. The host has waited for launches
+   (CtSimtLaunch.n_host). Or a block of a dependent launch waited before it let the next launch
+   begin: as the next one begins only when all blocks have let it, everything before that wait is
+   over.
 
-   An access is behind the wait where its thread has waited, or is ordered behind a thread that has, by
-   what else orders accesses (check_state.h): also one of another block of the cluster, or of
-   another block that has handed that on by a release. Of each warp the first wait is noted: what is ordered
-   behind a later one is behind that, too. Two accesses that both are atomic are left alone. */
+   Late enough. An access comes after the wait if its thread has waited, or if it is ordered
+   after a thread that has. Everything that orders accesses counts (check_state.h); that thread
+   may be in another block of the cluster, or in a block that handed the wait on by a release.
+   The first wait of each warp is enough to keep: what comes after a later wait also comes after
+   the first.
+
+   Two atomic accesses are not reported. */
 #include "check_global.h"
 
 #include <string.h>
 
-enum { ATOMIC = 0x80 }; /* of a granule's byte, beside the number of the launch's kernel; 0: none */
+enum {
+  ATOMIC = 0x80
+}; /* a flag in a granule's byte, next to the number of the kernel; byte 0: no access */
 enum { MAX_NAMES = ATOMIC - 1 };
 
-/* What launches did to a region; of several the last, but ordinary accesses before atomic ones. */
+/* What launches did to a region. A granule keeps its last access, but an ordinary one rather
+   than an atomic one. */
 typedef struct Past {
   const char *begin, *end;
-  int bits; /* of its granules */
+  int bits; /* bits of a granule's size */
   size_t n; /* granules */
   uint8_t *read, *wrote;
 } Past;
@@ -29,14 +37,14 @@ typedef struct Past {
 struct CtEarly {
   Past *past;
   size_t n_past, cap_past;
-  const char
-      *names[MAX_NAMES]; /* kernels of the past, in CtCheck.texts; the last number is others, too */
+  const char *names
+      [MAX_NAMES]; /* kernels of the past, in CtCheck.texts; the last one stands for all others */
   uint8_t n_names;
   uint64_t n_host;
-  /* of a launch */
+  /* from here on: the current launch */
   bool is_dependent;
-  _Atomic bool holds;      /* a block waited before it let the next launch begin */
-  _Atomic uint64_t handed; /* the first wait that was released to other blocks; UINT64_MAX: none */
+  _Atomic bool holds; /* a block waited before it let the next launch begin: the past ends here */
+  _Atomic uint64_t handed; /* when the first wait was released to other blocks; UINT64_MAX: never */
 };
 
 /* --- the past ---------------------------------------------------------------------------------------------- */
@@ -77,7 +85,7 @@ void ct_early_close(CtCheck *c) {
   }
 }
 
-/* The number of the kernel; 0: no memory. */
+/* The number for the name of a kernel; 0: no memory. */
 static uint8_t name_number(CtCheck *c, const char *name) {
   CtEarly *e = c->early;
   for (uint8_t i = 0; i < e->n_names; i++) {
@@ -96,7 +104,7 @@ static uint8_t name_number(CtCheck *c, const char *name) {
   return e->n_names;
 }
 
-/* NULL: no memory. */
+/* The past of a region; NULL: no memory. */
 static Past *past_of(CtCheck *c, const CtGlobalRegion *r) {
   CtEarly *e = c->early;
   for (size_t i = 0; i < e->n_past; i++) {
@@ -227,7 +235,7 @@ static bool is_behind(const CtCheckWorker *k, const CtCheckWorker *other, int32_
                         (w->acq > wait->seq && waiter->release > wait->seq));
 }
 
-/* Lanes of the warp that are behind the wait. */
+/* The lanes of the warp whose accesses come after the wait. */
 static uint32_t behind(CtCheckWorker *k, int32_t warp) {
   const CtSimtProgram *p = k->k->job->program;
   CtCheckWarp *w = &k->warps[warp];
@@ -276,7 +284,8 @@ void ct_early_end_block(const CtCheckWorker *k) {
 
 /* --- accesses ------------------------------------------------------------------------------------------------ */
 
-/* What the access must not come before; 0: nothing. */
+/* The number of the kernel whose earlier access this one must not overtake; 0: there is none.
+   *wrote: that access was a write. */
 static uint8_t conflict(const Past *p, size_t g, const CtAccess *a, bool *wrote) {
   uint8_t w = p->wrote[g], r = a->writes ? p->read[g] : 0;
   w = a->is_atomic && (w & ATOMIC) != 0 ? 0 : w;
@@ -332,7 +341,7 @@ static void see(const CtGlobalRegion *r, const CtAccess *a, int64_t off) {
   }
 }
 
-/* The lanes that read different elements: often all read one. */
+/* One lane for each element that is read: often all lanes read the same one. */
 static uint32_t different(const CtAccess *a) {
   int first = ct_first_lane(a->mask);
   for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
@@ -343,7 +352,7 @@ static uint32_t different(const CtAccess *a) {
   return 1u << first;
 }
 
-/* Ordinary reads of elements that are granules, all of them inside. */
+/* Notes ordinary reads that are all inside the region, if an element is a granule. */
 static void see_regular(const CtGlobalRegion *r, const CtAccess *a) {
   uint32_t lanes = different(a);
   _Atomic uint8_t *seen = &r->seen[((const char *)a->mem->ptr - r->begin) >> r->bits];
@@ -356,7 +365,8 @@ static void see_regular(const CtGlobalRegion *r, const CtAccess *a) {
   }
 }
 
-/* Of each element: is seen, in `seen`; or, where that is NULL, held against the past. */
+/* Does one of two things for each element: notes it in `seen`, or, if that is NULL, compares it
+   with the past. */
 static void each(CtCheckWorker *k, const CtAccess *a, uint32_t lanes, const CtGlobalRegion *seen) {
   for (int64_t e = 0; lanes != 0 && e < a->n; e++) {
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {

@@ -1,5 +1,5 @@
-/* check_finding.c: what `check` found: kept in a few words by each worker, by instruction; made texts,
-   by line, at the launch's end. */
+/* check_finding.c: what `check` found. During the launch each worker keeps findings in a few
+   words, by instruction. At the end of the launch they become texts, by line. */
 #include "check_state.h"
 
 #include <stdio.h>
@@ -17,7 +17,8 @@ static bool is_same_place(const CtFound *a, const CtFound *b) {
   return a->kind == b->kind && a->in == b->in && a->other == b->other && a->buf == b->buf;
 }
 
-/* Of races, those between blocks come first, then those between warps: what orders these orders all. */
+/* The order of races as examples: between blocks first, then between warps. Whatever orders the
+   former also orders the rest. */
 static int rank_of(const CtFound *f) {
   bool is_race = f->kind == CT_CHECK_RACE_SHARED || f->kind == CT_CHECK_RACE_GLOBAL;
   return !is_race || (f->how & CT_RACE_BLOCKS) != 0 ? 0 : (f->how & CT_RACE_IN_WARP) != 0 ? 2 : 1;
@@ -163,7 +164,7 @@ static Words words_of(const CtSimtJob *job, const CtFound *f) {
   char place[512] = "";
   CtLoc here = loc_of(p, f->in);
   bool has_other = f->other != UINT32_MAX;
-  if (f->buf != 0 && f->kind != CT_CHECK_COORDINATE) { /* which has a text of its own */
+  if (f->buf != 0 && f->kind != CT_CHECK_COORDINATE) { /* a coordinate has a text of its own */
     const char *name = p->bufs[f->buf].name;
     ct_simt_place(job, f->buf, f->off, place, sizeof place);
     snprintf(w.where, sizeof w.where, "%.80s%s", name == NULL ? "a recast tensor" : name, place);
@@ -180,7 +181,8 @@ static Words words_of(const CtSimtJob *job, const CtFound *f) {
 
 static const char *access_name(bool is_write) { return is_write ? "write" : "read"; }
 
-/* What orders the two: between them, or, in a loop, after the one and before the other comes again. */
+/* Says what would order the two accesses: something between them, or, in a loop, after the one
+   and before the other comes again. */
 static void put_order(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w,
                       const char *what) {
   CtLoc here = loc_of(p, f->in), other = loc_of(p, f->other);
@@ -195,7 +197,7 @@ static void put_order(CtText *out, const CtSimtProgram *p, const CtFound *f, con
   }
 }
 
-/* " by wgmma", where it is not the thread itself that accesses. */
+/* " by wgmma" and the like, if an agent accesses and not the thread itself. */
 static const char *agent_name(CtAgent agent) {
   static const char *const names[CT_AGENT_COUNT] = {[CT_AGENT_NONE] = "",
                                                     [CT_AGENT_BAR] = " by a copy to an mbarrier",
@@ -204,7 +206,7 @@ static const char *agent_name(CtAgent agent) {
   return names[agent];
 }
 
-/* What orders the accesses of kernels with mbarriers: the older one is what others wait for. */
+/* Says what would order two accesses in a kernel with mbarriers: a wait for the older one. */
 static void put_clock_order(CtText *out, const CtFound *f, const Words *w) {
   bool reads = (f->how & CT_RACE_HOW) == CT_RACE_READ_WRITE;
   switch ((CtAgent)f->other_agent) {
@@ -295,7 +297,7 @@ static void put_race(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
   }
 }
 
-/* What it is the coordinate of, the instruction's text says. */
+/* Says which coordinate is outside; the text of the instruction names its tensor. */
 static void put_coordinate(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w) {
   const char *what = p->texts[p->code[f->in].imm & UINT32_MAX];
   bool is_thread = strncmp(what, "among", 5) == 0;
@@ -415,7 +417,7 @@ static void put_text(CtText *out, const CtSimtProgram *p, const CtFound *f, cons
     case CT_CHECK_ASYNC: put_async(out, p, f, w); break;
     case CT_CHECK_WGMMA: put_wgmma(out, p, f, w); break;
     case CT_CHECK_DEPENDENT: put_dependent(out, f, w); break;
-    case CT_CHECK_BARRIER: /* others have their text */
+    case CT_CHECK_BARRIER: /* the other kinds have a text of their own */
       if (f->how == CT_BARRIER_ENDED) {
         ct_text_printf(
             out,
@@ -470,7 +472,7 @@ static int compare(const void *a, const void *b) {
   return 0;
 }
 
-/* Buffers of one tensor are one. */
+/* Are two findings the same for the user? Buffers of one tensor count as one. */
 static bool is_same_line(const CtSimtProgram *p, const Sorted *a, const Sorted *b) {
   const char *x = p->bufs[a->f.buf].name, *y = p->bufs[b->f.buf].name;
   return a->f.kind == b->f.kind && a->loc.chunk == b->loc.chunk && a->loc.line == b->loc.line &&
@@ -543,7 +545,8 @@ static CtFinding *find_earlier(CtCheck *c, size_t n, const CtFinding *f) {
   return NULL;
 }
 
-/* A coordinate of a line that accesses the buffer outside, too: that tells more. */
+/* Is this a coordinate in a line that also accesses the buffer out of bounds? That finding says
+   more. */
 static bool is_told(const CtSimtProgram *p, const Sorted *all, size_t n, const Sorted *s) {
   for (size_t i = 0; s->f.kind == CT_CHECK_COORDINATE && i < n; i++) {
     Sorted as = all[i];
@@ -555,7 +558,7 @@ static bool is_told(const CtSimtProgram *p, const Sorted *all, size_t n, const S
   return false;
 }
 
-/* Adds what no earlier launch has found. */
+/* Adds a finding, or its count if an earlier launch found the same. */
 static void add_finding(CtCheck *c, size_t n_earlier, const Sorted *s) {
   CtFinding f = finding_of(c, s);
   CtFinding *old = find_earlier(c, n_earlier, &f);

@@ -1,8 +1,8 @@
-/* check_global.c: `check` of global memory: races between blocks and within one; see
-   check_state.h. Only memory that the kernel writes is looked at. Its shadow is made of chunks
-   when they are needed: for each granule the last write, and two reads by different blocks. Of several
-   blocks that write one place without order the lowest is kept, so that all workers together find the
-   same pair whatever their order. */
+/* check_global.c: `check` of global memory: races between blocks and within a block
+   (check_state.h). It looks only at memory that the kernel writes. The shadow of that memory
+   consists of chunks, made when they are needed. A granule keeps its last write, and two reads
+   by different blocks. If several blocks write a place without order, it keeps the lowest block.
+   So the workers find the same pair in each run, whatever their order. */
 #include "check_global.h"
 
 #include <sched.h>
@@ -10,7 +10,8 @@
 
 enum {
   EVENT_CHUNKS = 1 << 15,
-  MAX_BLOCKS = 1 << 26 /* whose releases are kept; of more all are taken for ordered */
+  MAX_BLOCKS =
+      1 << 26 /* blocks whose releases are kept; if there are more, all are taken for ordered */
 };
 
 static CtStatus make_tables(CtCheck *c, CtGlobal *g, bool releases) {
@@ -45,7 +46,7 @@ CtStatus ct_global_begin(CtCheck *c, CtErr *err) {
       make_tables(c, g, releases) != CT_OK) {
     return ct_fail_nomem(err);
   }
-  atomic_store(&g->next, 1); /* event 0 is none */
+  atomic_store(&g->next, 1); /* event 0 means none */
   c->global = g;
   return CT_OK;
 }
@@ -94,7 +95,7 @@ static void free_chunk(CtCheck *c, CtGlobalChunk *chunk) {
   ct_free(c->alloc, chunk, sizeof *chunk);
 }
 
-/* NULL: no memory. */
+/* The chunk of a granule, made if needed; NULL: no memory. */
 static CtGlobalChunk *chunk_at(CtCheckWorker *k, const CtGlobalRegion *r, size_t i) {
   CtGlobalChunk *chunk = atomic_load_explicit(&r->chunks[i], memory_order_acquire);
   if (chunk == NULL) {
@@ -106,7 +107,7 @@ static CtGlobalChunk *chunk_at(CtCheckWorker *k, const CtGlobalRegion *r, size_t
     if (atomic_compare_exchange_strong(&r->chunks[i], &chunk, made)) {
       return made;
     }
-    free_chunk(k->check, made); /* another worker was first: `chunk` is its */
+    free_chunk(k->check, made); /* another worker was first: `chunk` is that worker's */
   }
   return chunk;
 }
@@ -137,7 +138,7 @@ static bool take_events(CtCheckWorker *k) {
   return true;
 }
 
-/* The number of the event, the warp's latest if that is the same; 0: no memory. */
+/* The number of an event: the warp's latest number if that event is the same; 0: no memory. */
 static uint32_t add_event(CtCheckWorker *k, const CtEvent *e) {
   CtCheckWarp *w = &k->warps[e->warp];
   if (w->global_event != 0) {
@@ -212,7 +213,7 @@ static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lan
          ct_check_handed_on(old, &of_warp, t->k->warps[old->warp].release);
 }
 
-/* True: they race. */
+/* Compares the access with an older one, given by its shadow word; true if they race. */
 static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, int64_t off) {
   if (word == 0) {
     return false;
@@ -256,7 +257,7 @@ static void note_read(const Touch *t, uint32_t *first, uint32_t *second, uint32_
   }
 }
 
-/* Is another worker at the write that the event notes? */
+/* Is another worker still executing the write of this event? */
 static bool is_under_way(const CtCheckWorker *k, uint32_t number) {
   const CtCheck *c = k->check;
   for (int i = 0; i < c->n_workers; i++) {
@@ -267,7 +268,7 @@ static bool is_under_way(const CtCheckWorker *k, uint32_t number) {
   return false;
 }
 
-/* Does the instruction also read the memory it writes? */
+/* Does the instruction also read the memory that it writes? */
 static bool reads_region(const CtCheckWorker *k, const CtAccess *a) {
   const CtGlobal *g = k->check->global;
   const CtSimtProgram *p = k->k->job->program;
@@ -276,7 +277,8 @@ static bool reads_region(const CtCheckWorker *k, const CtAccess *a) {
          g->region_of[from] == g->region_of[a->buf_index];
 }
 
-/* Writes what is noted so far, all before element t->e of the lane; false: not known before. */
+/* Writes the elements that are noted so far, up to element t->e of the lane; false: their values
+   are not known yet. */
 static bool write_early(const Touch *t, int lane) {
   for (int64_t e = 0; e <= t->e; e++) {
     uint32_t lanes = e < t->e ? t->a->mask : t->a->mask & ((1u << lane) - 1);
@@ -292,8 +294,8 @@ static bool write_early(const Touch *t, int lane) {
   return true;
 }
 
-/* Values are compared with the memory's: one that another worker is about to write is waited for. Two
-   that wait for each other both write first. */
+/* Waits until a value that another worker is about to write is in memory, because values are
+   compared with memory. If two workers wait for each other, both write first. */
 static void await_writer(const Touch *t, size_t at, int lane, int64_t off) {
   CtCheckWorker *k = t->k;
   for (;;) {
@@ -358,7 +360,7 @@ static void touch_one(Touch *t, int lane, int64_t off) {
   }
 }
 
-/* Elements of one granule that nobody reads. */
+/* Notes writes of elements of one granule in a region that nobody reads. */
 static void touch_writes(Touch *t) {
   const CtAccess *a = t->a;
   uint32_t word = t->number << CT_EVENT_LANE_BITS;

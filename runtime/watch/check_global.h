@@ -1,6 +1,6 @@
-/* check_global.h: what the parts of `check` that look after global memory share: the regions of a
-   launch (check_region.c) with their shadows (check_global.c), out of which check_early.c
-   makes what dependent launches are held against. */
+/* check_global.h: what the parts of `check` share that look at global memory. These are the
+   regions of a launch (check_region.c) and their shadows (check_global.c). check_early.c turns
+   the shadows into the past that later dependent launches are compared with. */
 #ifndef CT_WATCH_CHECK_GLOBAL_H
 #define CT_WATCH_CHECK_GLOBAL_H
 
@@ -8,23 +8,23 @@
 
 enum { CT_GLOBAL_CHUNK = 4096 }; /* granules */
 enum { CT_SEEN_NOT, CT_SEEN_ATOMIC, CT_SEEN };
-enum { CT_GLOBAL_EVENTS = 4096 }; /* a worker takes so many numbers at once */
+enum { CT_GLOBAL_EVENTS = 4096 }; /* how many numbers a worker takes at once */
 
 typedef struct CtGlobalChunk {
   atomic_flag lock;
-  uint32_t *reads[2]; /* NULL: the kernel does not read it */
+  uint32_t *reads[2]; /* NULL: the kernel does not read this region */
   uint32_t write[CT_GLOBAL_CHUNK];
 } CtGlobalChunk;
 
-/* Memory of one tensor, or of several that overlap. */
+/* The memory of one tensor, or of several that overlap. */
 typedef struct CtGlobalRegion {
   const char *begin, *end;
   bool is_written, is_read;
   uint32_t granule; /* bytes: 1 << bits */
   int bits;
   size_t n_chunks;
-  _Atomic(CtGlobalChunk *) *chunks; /* of what is written */
-  _Atomic uint8_t *seen; /* by granule, of what is only read: CT_SEEN_*; NULL: not kept */
+  _Atomic(CtGlobalChunk *) *chunks; /* only if the region is written */
+  _Atomic uint8_t *seen; /* by granule, if the region is only read: CT_SEEN_*; NULL: not kept */
 } CtGlobalRegion;
 
 struct CtGlobal {
@@ -34,12 +34,12 @@ struct CtGlobal {
   _Atomic(CtEvent *) *events;
   _Atomic uint32_t next; /* chunk of events */
   _Atomic uint64_t
-      *released; /* by block; NULL: nothing in the kernel releases, or too many blocks */
+      *released; /* by block; NULL: the kernel releases nothing, or has too many blocks */
   bool has_too_many;
 };
 
-/* The regions of the launch, and which of them each buffer is in; *releases: an atomic store or a fence is in
-   the program. */
+/* Makes the regions of the launch, and says in which of them each buffer is. *releases: the
+   program has an atomic store or a fence. */
 CtStatus ct_region_make(CtCheck *c, CtGlobal *g, bool *releases) CT_NODISCARD;
 
 static inline size_t ct_region_granules(const CtGlobalRegion *r) {

@@ -1,16 +1,16 @@
-/* check_launch.c: what `check` needs for one launch: a plan for each instruction, and the state of
+/* check_launch.c: prepares `check` for one launch: a plan for each instruction, and the state of
    each worker. */
 #include "check_clock.h"
 #include "check_phase.h"
 
-/* How `check` looks at instructions of a class; */
+/* How `check` treats the instructions of a class, */
 static const uint8_t plan_of_class[CT_INS_CLASS_COUNT] = {[CT_INS_MEMORY] = CT_PLAN_MEMORY,
                                                           [CT_INS_DOT] = CT_PLAN_MEMORY,
                                                           [CT_INS_ATOMIC] = CT_PLAN_MEMORY,
                                                           [CT_INS_TMA] = CT_PLAN_MEMORY,
                                                           [CT_INS_TILE] = CT_PLAN_MEMORY};
 
-/* and at some of the others. */
+/* and some single instructions. */
 static const uint8_t plan_of_op[CT_SIMT_OP_COUNT] = {
     [CT_SIMT_SYNC_WARP] = CT_PLAN_SYNC_WARP,     [CT_SIMT_CP_FENCE] = CT_PLAN_CP_FENCE,
     [CT_SIMT_CP_WAIT] = CT_PLAN_CP_WAIT,         [CT_SIMT_FENCE] = CT_PLAN_FENCE,
@@ -23,7 +23,7 @@ static uint8_t plan_of(const CtIn *code) {
   return plan != CT_PLAN_NONE ? plan : plan_of_class[ct_in_row(code)->cls];
 }
 
-/* Do the tables of a tile operation stay what the prologue made them? */
+/* Do the tables of a tile operation stay as the prologue made them? */
 static bool is_steady(const CtSimtProgram *p, const bool *is_late, const CtIn *in) {
   CtOperand operands[CT_MAX_OPERANDS];
   int n = ct_simt_operands(p, in, operands);
@@ -36,7 +36,7 @@ static bool is_steady(const CtSimtProgram *p, const bool *is_late, const CtIn *i
   return true;
 }
 
-/* After the global part knows what is written. */
+/* Call it after the global part knows which memory is written. */
 static void plan_bounds(CtCheck *c) {
   const CtSimtProgram *p = c->job->program;
   for (uint32_t i = p->body; i < p->n_code; i++) {
@@ -68,7 +68,7 @@ static bool make_plans(CtCheck *c) {
   return true;
 }
 
-/* Places in the shadows. */
+/* Gives each buffer its place in the shadows. */
 static bool place_buffers(CtCheck *c) {
   const CtSimtProgram *p = c->job->program;
   uint32_t n_rows = 0;

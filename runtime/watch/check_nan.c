@@ -1,6 +1,6 @@
-/* check_nan.c: `check` of floating results, where that is asked for: NaN that comes of operands that are none
-   (0 / 0, inf - inf, 0 * inf), and infinities that come of finite operands. Looks at operands before and at
-   results after an instruction. */
+/* check_nan.c: `check` of float results, if the user asks for it. It reports NaN from operands
+   that are not NaN (0 / 0, inf - inf, 0 * inf), and infinities from finite operands. It looks at
+   the operands before an instruction and at the results after it. */
 #include "check_state.h"
 
 #include <math.h>
@@ -8,14 +8,14 @@
 
 #include "runtime/base/convert.h"
 
-/* The type of the results of an operation that may make one; CT_VOID for other instructions. Moves,
-   conversions and selections hand on what they get. */
+/* The type of the results of an operation that may make a NaN; CT_VOID for other instructions.
+   Moves, conversions and selections only pass on what they get. */
 static CtDtype type_of(const CtIn *code) {
   const CtSimtRow *row = ct_in_row(code);
   return row->work != CT_ARITH_NONE ? (CtDtype)row->type : CT_VOID;
 }
 
-/* GEMM, AXPBY and MMA. */
+/* Does the tile operation compute? GEMM, AXPBY and MMA do. */
 static bool computes(const CtSimtProgram *p, const CtIn *code) {
   return ct_in_is(code, CT_INS_TILE) &&
          (p->tiles[code->imm].op == CT_OP_GEMM || p->tiles[code->imm].op == CT_OP_AXPBY ||
@@ -32,7 +32,7 @@ void ct_nan_plan(CtCheck *c) {
   }
 }
 
-/* Lanes with a value that is NaN; that is infinite. */
+/* The lanes with a value that is NaN; those with one that is infinite. */
 typedef struct Odd {
   uint32_t nan, inf;
 } Odd;
@@ -59,7 +59,8 @@ static void look_at_slot(Odd *odd, const CtWarp *w, uint32_t slot, char role, Ct
   }
 }
 
-/* *off, if not NULL: of the first element of the lowest lane that `before` does not excuse. */
+/* *off, if not NULL: the offset of the first such element of the lowest lane, not counting lanes
+   in `before`. */
 static void look_at_elements(Odd *odd, const CtAccess *a, uint32_t lanes, const Odd *before,
                              int64_t *off) {
   if (!ct_is_float(a->buf->dtype)) {
@@ -110,7 +111,7 @@ void ct_nan_before(CtCheckWorker *k, const CtIn *code, CtWarp *w, uint32_t lanes
   if (computes(p, code) || ct_in_is(code, CT_INS_DOT)) {
     look_at_memory(&odd, code, &k->k->job->code[code - p->code], w, lanes);
     if ((code->u.op == CT_SIMT_MMA || code->u.op == CT_SIMT_WGMMA) &&
-        p->tiles[code->imm].mma->threads > 1) { /* a lane's sums have operands of others */
+        p->tiles[code->imm].mma->threads > 1) { /* the sums of a lane use operands of other lanes */
       odd = (Odd){all_if_any(odd.nan), all_if_any(odd.inf)};
     }
   }

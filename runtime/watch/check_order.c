@@ -1,9 +1,10 @@
-/* check_order.c: two accesses in the order of the program: which comes first in a thread, and whether that one may
-   come again. Threads of a block are at different places at once, so which of two accesses the engine ran first
-   says nothing of where a barrier is missing. */
+/* check_order.c: the order of two accesses in the program: which one comes first in a thread,
+   and whether it may come again after the other. The order in which the engine ran them does not
+   say where a barrier is missing, because the threads of a block are at different places at the
+   same time. */
 #include "check_state.h"
 
-/* Where the jump at an instruction goes back to; UINT32_MAX: it does not. */
+/* Where a jump goes back to; UINT32_MAX: the instruction does not jump back. */
 static uint32_t jumps_back(const CtSimtProgram *p, uint32_t at) {
   const CtIn *in = &p->code[at];
   const char *roles = ct_in_roles(in);
@@ -21,7 +22,7 @@ static bool is_line(const CtSimtProgram *p, uint32_t a, uint32_t b) {
   return p->locs[a].chunk == p->locs[b].chunk && p->locs[a].line == p->locs[b].line;
 }
 
-/* In unrolled turns the line has instructions before the other access, too. */
+/* If the loop is unrolled, the same line also has instructions before the other access. */
 bool ct_order_is_again(const CtSimtProgram *p, const CtFound *f) {
   bool is_again = false;
   for (uint32_t i = p->body; !is_again && f->in > f->other && i < f->other; i++) {
@@ -53,9 +54,9 @@ static bool comes_again(const CtSimtProgram *p, uint32_t first, uint32_t last, b
   return false;
 }
 
-/* Threads are at different places at once, so that the one further on may have been the first to run. Where its
-   access cannot come before the other one in a thread, not even in the loop's next turn, the order of the program
-   is told: it says where the barrier is missing. */
+/* The thread that is further on may have run first. If its access cannot come before the other
+   one within a thread, not even in the next iteration of a loop, we report the order of the
+   program: that order shows where the barrier is missing. */
 void ct_order_turn_race(const CtSimtProgram *p, CtFound *f) {
   bool is_race = f->kind == CT_CHECK_RACE_SHARED || f->kind == CT_CHECK_RACE_GLOBAL;
   int how = f->how & CT_RACE_HOW;

@@ -10,23 +10,23 @@
 enum { N_KEPT = 4 };
 static const uint32_t NONE = UINT32_MAX;
 
-/* Of a warp at a barrier of its block. */
+/* What a warp knows of one barrier of its block. */
 typedef struct Waiter {
-  uint32_t next; /* behind the last phase that it passed */
+  uint32_t next; /* the phase after the last one that it passed */
   uint32_t missed,
-      went_on; /* the first wait that came too late: what it was for, and with what it went on; NONE */
+      went_on; /* the first wait that came too late: its phase, and the phase that let it go on; NONE */
   uint32_t in;
 } Waiter;
 
-/* Of a barrier: phases that are complete, and what completed the last ones, by number. */
+/* A barrier: how many phases are complete, and which instructions completed the last ones. */
 typedef struct Barrier {
   uint32_t n, in[N_KEPT];
 } Barrier;
 
 struct CtPhases {
-  const CtClocks *clocks; /* for numbers of barriers */
+  const CtClocks *clocks; /* they number the barriers */
   Barrier *barriers;      /* by rank and slot */
-  Waiter *waiters;        /* by these, then by warp */
+  Waiter *waiters;        /* by rank and slot, then by warp */
 };
 
 static size_t slot_index(const CtClocks *c, int rank, uint32_t buf, int64_t slot) {
@@ -57,8 +57,8 @@ void ct_phase_begin_block(CtCheckWorker *k) {
   }
 }
 
-/* The first phase with the parity that the warp has not passed; the one before the first counts as passed where
-   nothing is complete. */
+/* The first phase with this parity that the warp has not passed. If no phase is complete, the
+   phase before the first counts as passed. */
 static uint32_t wanted(const Waiter *w, uint32_t parity) {
   return w->next + ((w->next ^ parity) & 1);
 }

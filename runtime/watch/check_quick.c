@@ -1,6 +1,6 @@
-/* check_quick.c: `check`, handlers of what is most frequent and rarely found fault with: they know
-   what these instructions access without simt_access.h. What one cannot settle at once it leaves to
-   ct_simt_step. */
+/* check_quick.c: fast handlers of `check` for the most frequent instructions, which rarely have
+   faults. They know what these instructions access without simt_access.h. A handler that cannot
+   decide at once leaves the instruction to ct_simt_step. */
 #include "check_state.h"
 #include "runtime/simt/run/simt_scalar.h"
 
@@ -8,7 +8,7 @@ static const CtIn *run(const CtCheckWorker *k, const CtIn *in, CtWarp *w) {
   return k->handlers[in - k->bound](in, w);
 }
 
-/* Of an access by scalar and pattern. */
+/* Is an access by scalar and pattern inside its buffer? */
 static inline bool is_inside(const CtIn *code, const CtWarp *w) {
   const CtMem *m = &w->mem[ct_in_buf(code)];
   const CtPattern *p = CT_CAT(CtPattern, w, code->b);
@@ -29,7 +29,8 @@ static const CtIn *lea_that_fits(const CtIn *in, CtWarp *w) {
 
 /* --- writes of shared memory -------------------------------------------------------------------------- */
 
-/* 32 lanes that write 32 granules side by side, none of which was written since the barrier. */
+/* Notes a write of 32 neighbouring granules, one by each lane; false if one of them was written
+   since the barrier. */
 static bool note_run(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
   const CtPattern *p = CT_CAT(CtPattern, w, in->b);
   uint32_t buf = ct_in_buf(in), number = k->next_event;
@@ -66,8 +67,8 @@ static bool has_room(const CtCheckWorker *k) {
   return k->n_taints == 0 && k->n_pending == 0 && !k->no_memory && k->n_reads + 2 <= k->cap_reads;
 }
 
-/* What is known of the read that `code` makes, as a part of `in`; NULL: not that all of it is
-   initialised. */
+/* The entry for the read that `code` makes, as a part of `in`; NULL if not all of it is known to
+   be initialised. */
 static inline CtKnownRead *known_read(const CtCheckWorker *k, const CtIn *in, const CtIn *code,
                                       CtAccessRole role, const CtWarp *w) {
   int64_t base = ADD_i64(CT_CAT(CtScalar, w, code->a)->i, code->imm);
@@ -78,7 +79,7 @@ static inline CtKnownRead *known_read(const CtCheckWorker *k, const CtIn *in, co
   return is_it ? s : NULL;
 }
 
-/* As it was when it was logged before, but now. */
+/* Logs a read again: as it was before, but at the present time. */
 static inline void log_again(CtCheckWorker *k, CtKnownRead *s) {
   const CtCheckWarp *w = &k->warps[s->warp];
   if (s->epoch != k->n_epochs || s->sub != w->sub || s->seq != w->acq) {
@@ -102,7 +103,7 @@ static const CtIn *load_again(const CtIn *in, CtWarp *w) {
   return run(k, in, w);
 }
 
-/* The two loads follow. */
+/* The two loads of a DOT follow it in the code. */
 static const CtIn *dot_again(const CtIn *in, CtWarp *w) {
   CtCheckWorker *k = ct_check_worker(w->worker);
   CtKnownRead *a = has_room(k) ? known_read(k, in, &in[1], CT_ACCESS_A, w) : NULL;
@@ -125,7 +126,7 @@ static const CtIn *within(const CtIn *in, CtWarp *w) {
 
 /* --- which ---------------------------------------------------------------------------------------------- */
 
-/* By scalar and pattern? */
+/* Is it an access to shared memory by scalar and pattern? */
 static bool is_shared(const CtCheck *c, const CtIn *code) {
   const char *roles = ct_in_roles(code);
   return ct_in_is(code, CT_INS_MEMORY) && roles[1] == 's' && roles[2] == 'p' &&

@@ -19,12 +19,13 @@ void ct_regs_begin_block(CtCheckWorker *k) {
   memset(k->full, 0, (size_t)p->n_warps * p->n_bufs * sizeof *k->full);
 }
 
-/* Lanes of the mask for which the access takes element e; *off: in the first of them. Rows of lanes
-   that differ are taken one lane at a time: *rest keeps the others. */
+/* Takes lanes out of *rest that access one row at element e, and returns them; *off is the row.
+   If all lanes have the same row, they come together, else one at a time. 0: none is left. */
 static uint32_t next_row(const CtAccess *a, int64_t e, uint32_t *rest, int64_t *off) {
   while (*rest != 0) {
     int first = ct_first_lane(*rest);
-    if (a->is_regular && a->pattern == NULL && a->pos != a->own_pos) { /* one row for all */
+    if (a->is_regular && a->pattern == NULL &&
+        a->pos != a->own_pos) { /* all lanes have the same row */
       *off = ct_access_offset(a, e, first);
       uint32_t all = *rest;
       *rest = 0;
@@ -77,7 +78,7 @@ void ct_regs_access(CtCheckWorker *k, const CtAccess *a) {
   *full = a->n >= a->mem->n && is_full(rows, a->mem->n, a->w->live);
 }
 
-/* What these lanes would have written counts as initialised. */
+/* Counts as initialised what these lanes would have written. */
 void ct_regs_hold(CtCheckWorker *k, const CtAccess *a, uint32_t lanes) {
   uint32_t *rows = rows_of(k, a), some;
   for (int64_t e = 0; a->writes && e < a->n; e++) {

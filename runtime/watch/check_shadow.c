@@ -4,10 +4,15 @@
 
 #include <string.h>
 
-enum { MAX_RACES = 1 << 20 }; /* of a worker; then reads are looked at no more: enough is known */
-enum { MAX_READS = 1 << 18 }; /* kept; then they are looked at before their barrier */
+enum {
+  MAX_RACES = 1 << 20
+}; /* of a worker; after that reads are not compared any more: enough is known */
+enum {
+  MAX_READS = 1 << 18
+}; /* in the log; if there are more, they are compared before their barrier */
 
-/* The first event of a block marks what an access that did not take place left. */
+/* The first event of a block is not an access. It marks what a skipped access would have
+   written. */
 static uint32_t word_of(uint32_t event) { return event << CT_EVENT_LANE_BITS; }
 
 static void begin_epoch(CtCheckWorker *k) {
@@ -31,7 +36,7 @@ static void begin_epoch(CtCheckWorker *k) {
 }
 
 void ct_shadow_begin_block(CtCheckWorker *k) {
-  if (k->next_event > CT_MAX_EVENT / 2) { /* begin anew */
+  if (k->next_event > CT_MAX_EVENT / 2) { /* begin again with small numbers */
     memset(k->shadow, 0, k->check->n_granules * sizeof *k->shadow);
     k->next_event = 1;
   }
@@ -49,7 +54,7 @@ static const CtEvent *event_at(const CtCheckWorker *k, uint32_t number) {
   return ct_shadow_event(k, number);
 }
 
-/* With clocks an event lives as long as its block; one that says the same is used again. */
+/* With clocks, an event lives as long as its block; one with the same contents is used again. */
 static uint32_t *recent_event(const CtCheckWorker *k, const CtAccess *a) {
   return &k->warps[a->w->index].recent[ct_check_index(k, a->in) % CT_N_RECENT];
 }
@@ -59,8 +64,8 @@ static bool is_like(const CtEvent *old, const CtEvent *e) {
          old->clock == e->clock && old->acq == e->acq && old->seq == e->seq;
 }
 
-/* The number of a new event, or of an atomic instruction's that is the same but for its time. 0: no
-   memory. */
+/* The number of a new event. An atomic instruction may get the number of an earlier event that
+   differs only in its time. 0: no memory. */
 static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
   CtCheckWarp *w = &k->warps[a->w->index];
   if (k->clocks != NULL) {
@@ -90,7 +95,7 @@ static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
 
 /* --- ranges ----------------------------------------------------------------------------------------- */
 
-/* Of an irregular access the whole buffer. */
+/* The range of granules of an access; for an irregular one, the whole buffer. */
 static CtRange range_of(const CtCheckWorker *k, const CtAccess *a) {
   int n;
   bool all = !a->is_regular;
@@ -190,7 +195,7 @@ void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
   CtRange r = range_of(k, a);
   CtEvent now;
   w.event = event_at(k, number);
-  if (a->is_atomic) { /* the event may be an earlier one */
+  if (a->is_atomic) { /* the number may be that of an earlier event */
     ct_check_event(k, a, &now);
     w.event = &now;
   }
@@ -213,7 +218,7 @@ void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
   }
 }
 
-/* What these lanes would have written counts as initialised. */
+/* Counts as initialised what these lanes would have written. */
 void ct_shadow_hold(CtCheckWorker *k, const CtAccess *a, uint32_t lanes) {
   for (int64_t e = 0; a->writes && e < a->n; e++) {
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
@@ -257,7 +262,8 @@ static void look_at_unset(CtCheckWorker *k, const CtAccess *a, int lane, int64_t
   k->no_memory = k->no_memory || (unset && k->cap_unset == 0);
 }
 
-/* Before the log is looked at. Where memory ran out a write may have been lost: nothing is told then. */
+/* Reports reads of memory that nobody wrote. Call it before the log is compared. If memory ran
+   out, a write may be lost, so nothing is reported. */
 static void tell_unset(CtCheckWorker *k) {
   for (size_t i = 0; i < k->n_unset && !k->no_memory; i++) {
     const CtFound *f = &k->unset[i].f;
@@ -280,7 +286,7 @@ static bool is_run_set(const uint32_t *shadow, uint32_t block_word) {
   return unset == 0;
 }
 
-/* Is all from lo to hi set? What an operand has no elements in counts, too. */
+/* Is everything from lo to hi initialised, also places that are not elements of the operand? */
 static bool is_range_set(const uint32_t *shadow, CtRange r, uint32_t block_word) {
   uint32_t unset = 0;
   int64_t g = r.lo;
@@ -295,7 +301,7 @@ static bool is_range_set(const uint32_t *shadow, CtRange r, uint32_t block_word)
   return unset == 0;
 }
 
-/* Lanes of the mask but those whose offset an earlier one has. */
+/* The lanes of the mask without those that have the offset of an earlier lane. */
 static uint32_t distinct_lanes(const CtAccess *a) {
   uint32_t lanes = 0;
   for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
@@ -309,7 +315,7 @@ static uint32_t distinct_lanes(const CtAccess *a) {
   return lanes;
 }
 
-/* Elements of one granule. */
+/* Are all elements of the access initialised? Each element is one granule. */
 static bool are_all_set(const CtCheckWorker *k, const CtAccess *a) {
   int64_t n_cols = a->n / a->n_rows;
   uint32_t lanes = distinct_lanes(a), unset = 0;
@@ -362,7 +368,7 @@ static void look_for_unset(CtCheckWorker *k, const CtAccess *a, CtRange r) {
 
 /* --- reads: the log ------------------------------------------------------------------------------------- */
 
-/* Space for 32 offsets; false: no memory. */
+/* Makes room for 32 offsets; false: no memory. */
 static bool add_pos(CtCheckWorker *k, size_t *at) {
   if (ct_grow(k->check->alloc, &k->own_pos, &k->cap_own_pos, k->n_own_pos + CT_LANES,
               sizeof *k->own_pos, NULL) != CT_OK) {
@@ -405,7 +411,7 @@ static bool is_latest(const CtCheckWorker *k, const CtEvent *e, const CtAccess *
          memcmp(&k->own_pos[r->own_pos], pos, sizeof a->own_pos) == 0;
 }
 
-/* An entry with offsets of its own; those of lanes outside the mask do not matter. */
+/* Adds an entry with its own offsets. The offsets of lanes outside the mask do not matter. */
 static void log_own(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, CtRange r, uint32_t mask,
                     int64_t n, const int64_t pos[CT_LANES]) {
   size_t at = 0;
@@ -421,7 +427,7 @@ static void log_own(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, CtRan
   read->own_pos = at;
   read->mask = mask;
   read->n = n;
-  if (n != a->n) { /* one element of it */
+  if (n != a->n) { /* the entry is one element of the access */
     read->n_rows = n;
     read->base = 0;
     read->rows = read->cols = NULL;
@@ -429,7 +435,7 @@ static void log_own(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, CtRan
   }
 }
 
-/* Element by element; tables may be made anew before the barrier, too. */
+/* Logs a read element by element, because its tables may change before the barrier. */
 static void log_irregular(CtCheckWorker *k, const CtAccess *a, const CtEvent *e) {
   for (int64_t i = 0; i < a->n; i++) {
     int64_t pos[CT_LANES] = {0}, lo = INT64_MAX, hi = INT64_MIN;
@@ -446,7 +452,7 @@ static void log_irregular(CtCheckWorker *k, const CtAccess *a, const CtEvent *e)
     }
     if (mask != 0) {
       CtAccess one = *a;
-      one.n = -1; /* so that log_own takes it as an element */
+      one.n = -1; /* so that log_own takes it for one element */
       log_own(k, &one, e, (CtRange){lo, hi}, mask, 1, pos);
     }
   }
@@ -471,7 +477,8 @@ static void log_read(CtCheckWorker *k, const CtAccess *a, CtRange r, bool is_ste
 
 /* --- reads: races ---------------------------------------------------------------------------------------- */
 
-/* `fresh`: since its warp's last sync_warp; the older ones were compared with their warp's writes. */
+/* `fresh`: the read came after the last sync_warp of its warp. Older reads were compared with
+   their own warp's writes already. */
 static void look_at_read(CtCheckWorker *k, const CtRead *r, int lane, int64_t off, bool fresh,
                          bool in_warp_only) {
   const CtSimtBuf *buf = &k->k->job->program->bufs[r->buf];

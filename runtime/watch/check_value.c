@@ -1,5 +1,5 @@
-/* check_value.c: what an access is about to write, for `check`: writes of what is there already, or
-   of the same by two lanes, do no harm. */
+/* check_value.c: the values that an access is about to write. `check` does not report a write of
+   the value that is there already, nor two lanes that write the same value. */
 #include <string.h>
 
 #include "runtime/base/convert.h"
@@ -11,7 +11,7 @@ static uint64_t bits_at(const char *p, size_t bytes) {
   return bits;
 }
 
-/* Lane of a slot that holds `bytes` each; of masks for bool. */
+/* The bits of a lane of a slot; a bool is a bit of a mask. */
 static uint64_t slot_bits(const CtWarp *w, uint32_t at, CtDtype t, int lane) {
   size_t bytes = ct_dtype_bytes(t);
   if (t == CT_bool) {
@@ -20,7 +20,7 @@ static uint64_t slot_bits(const CtWarp *w, uint32_t at, CtDtype t, int lane) {
   return bits_at(CT_CAT(char, w, at) + (size_t)lane * (bytes == 8 ? 8 : 4), bytes);
 }
 
-/* What a copy moves into its element e. */
+/* The bits that a copy moves into its element e. */
 static bool copied_bits(const CtAccess *a, const CtTileOp *t, int64_t e, int lane, uint64_t *bits) {
   const CtMem *mem = &a->w->mem[t->a.buf];
   int64_t off = ct_simt_arg_offset(a->w, &t->a, lane, e, 0);
@@ -36,7 +36,7 @@ static bool copied_bits(const CtAccess *a, const CtTileOp *t, int64_t e, int lan
   return true;
 }
 
-/* The bits that the access writes into element e; false: not known before. */
+/* The bits that the access writes into element e; false: they are not known yet. */
 static bool written_bits(const CtAccess *a, int64_t e, int lane, uint64_t *bits) {
   const CtSimtProgram *p = a->w->worker->job->program;
   const CtIn *code = &p->code[a->in - a->w->worker->job->code];
@@ -70,7 +70,7 @@ bool ct_check_write_early(const CtAccess *a, int64_t e, int lane, int64_t off) {
   return is_known;
 }
 
-/* The element that a lane writes to `off`: most likely e. */
+/* The element that a lane writes to `off`; most likely it is e. */
 static int64_t element_at(const CtAccess *a, int lane, int64_t off, int64_t e) {
   int64_t at;
   if (ct_access_at(a, e, lane, &at) && at == off) {

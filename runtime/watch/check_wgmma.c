@@ -1,13 +1,13 @@
-/* check_wgmma.c: `check` of the registers of wgmma. From a wgmma to the wgmma_wait that covers its group its sums
-   are nobody's, and A in registers stays as it is. A wgmma_fence comes before the first, and before one whose
-   registers ordinary instructions have touched since the last. What it reads in shared memory, check_clock.c
-   follows. */
+/* check_wgmma.c: `check` of the registers of wgmma. From a wgmma until the wgmma_wait that
+   covers its group, nobody may touch its sums or change a fragment A. A wgmma_fence must come
+   before the first wgmma, and again before a wgmma whose registers ordinary instructions have
+   touched since. check_clock.c follows what wgmma reads in shared memory. */
 #include "check_state.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Registers of a product that is under way: elements lo .. hi of a buffer. */
+/* The registers of a product under way: elements lo .. hi of a buffer. */
 typedef struct Flight {
   uint32_t buf, group, in;
   int64_t lo, hi;
@@ -15,12 +15,12 @@ typedef struct Flight {
 } Flight;
 
 typedef struct Warp {
-  uint32_t n_groups; /* committed */
-  uint32_t *touched; /* by buffer: 1 + the instruction that touched it since the fence; 0: none */
+  uint32_t n_groups; /* groups committed so far */
+  uint32_t *touched; /* by buffer: 1 + the instruction that touched it after the fence; 0: none */
   Flight *flights;
   size_t n_flights, cap_flights;
   bool has_fenced;
-  uint32_t n_issued, last, order; /* products: their number, the last one, a hash of them all */
+  uint32_t n_issued, last, order; /* products: how many, the last one, and a hash of them all */
 } Warp;
 
 struct CtWgmmaRegs {
@@ -86,7 +86,7 @@ static void note(CtCheckWorker *k, const CtAccess *a, int how, uint32_t other, i
   ct_finding_note(k, &f);
 }
 
-/* Elements that the access may touch. */
+/* The elements that an access may touch. */
 static Flight range_of(const CtAccess *a) {
   bool known = a->is_regular;
   return (Flight){.buf = a->buf->memory,
@@ -101,7 +101,8 @@ static bool meets(const Flight *a, const Flight *b) {
 
 /* --- accesses --------------------------------------------------------------------------------------------- */
 
-/* Sums are not read as an operand; A is not written. */
+/* Reports an access that clashes with a product under way. The sums of one may only be the sums
+   of another product, and its A may only be read. */
 static void look_at_flights(CtCheckWorker *k, const CtAccess *a, const Warp *w, bool is_sum) {
   Flight f = range_of(a);
   for (size_t i = 0; i < w->n_flights; i++) {
@@ -174,7 +175,8 @@ static const char *products(uint32_t n, char out[32]) {
   return n == 0 ? "none" : out;
 }
 
-/* Of warps i and j of a warp group, which have issued other products: i has issued more, or as many. */
+/* Reports that warps i and j of a warp group issued different products; i issued at least as
+   many as j. */
 static void note_apart(CtCheckWorker *k, int32_t i, int32_t j) {
   const Warp *a = &k->wgmma->warps[i], *b = &k->wgmma->warps[j];
   char text[300], n[32], m[32];
@@ -196,7 +198,7 @@ void ct_wgmma_end_block(CtCheckWorker *k) {
     if (a->order != b->order) {
       bool first_more = a->n_issued >= b->n_issued;
       note_apart(k, first_more ? first : i, first_more ? i : first);
-      i = first + WARP_GROUP - 1; /* one finding for each group */
+      i = first + WARP_GROUP - 1; /* one finding for each warp group */
     }
   }
 }

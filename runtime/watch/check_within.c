@@ -1,5 +1,6 @@
-/* check_within.c: `check` of coordinates (runtime/ir/ir_within.c): one outside its mode whose element lies inside the
-   buffer. Of a line that also reads or writes outside the buffer the coordinate is not told. */
+/* check_within.c: `check` of coordinates (runtime/ir/ir_within.c): a coordinate outside its mode
+   whose element still lies inside the buffer. If the same line also reads or writes outside the
+   buffer, the coordinate is not reported. */
 #include "check_state.h"
 
 /* Lanes whose coordinate is not in 0 .. extent-1. */

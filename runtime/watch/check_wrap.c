@@ -1,6 +1,7 @@
-/* check_wrap.c: `check` of offsets: 32-bit arithmetic on the way to an address that wrapped around.
-   Only what an address is made of is looked at. A result that wrapped is kept with what it should have
-   been; one that comes right again by later arithmetic is no error. */
+/* check_wrap.c: `check` of offsets: 32-bit arithmetic that wrapped around on its way to an
+   address. It looks only at values from which addresses are computed. A result that wrapped is
+   kept together with the number it should have been. If later arithmetic makes it right again,
+   it is not an error. */
 #include "check_state.h"
 
 #include "runtime/simt/run/simt_scalar.h"
@@ -197,8 +198,8 @@ void ct_wrap_step(CtCheckWorker *k, const CtIn *code, CtWarp *w) {
 /* --- accesses ---------------------------------------------------------------------------------------------- */
 
 typedef struct Address {
-  uint32_t base, by; /* slots; by: of a pattern or of lanes */
-  char role;         /* of `by`; '.': none */
+  uint32_t base, by; /* slots; by: a pattern or lanes */
+  char role;         /* the role of `by`; '.': there is none */
   bool has_base;
   int64_t imm;
   bool wraps;
