@@ -167,7 +167,7 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h $(1) && \
 
 # {====== Building ======
 
-.PHONY: all lib module help demo bench bench-tools bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs \
+.PHONY: all lib module help demo bench bench-tools bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs dist \
 	mutants lint lint-format lint-lua lint-includes lint-sentences \
 	format install install-files install-headers install-module clean FORCE
 .SECONDARY:
@@ -287,7 +287,9 @@ help:
 	@echo 'bench-tools  what scripts/bench needs besides the program, into $(BUILD)/'
 	@echo 'bench-pocl the CPU engine beside PoCL, in ROUNDS=$(ROUNDS) rounds'
 	@echo 'golden     write the expected outputs of tests/golden anew; review the diff'
-	@echo 'docs       write docs/reference.md and the outputs of the examples in the documents anew; review'
+	@echo 'docs       build the pages, the reference and the pictures into $(BUILD)/docs, and write outputs of'
+	@echo '           examples into the pages anew; review'
+	@echo 'dist       $(BUILD)/$(DIST).tar.gz: the sources with the built documents'
 	@echo 'lint       formatting, clang-tidy, luacheck, who knows whom, and long sentences'
 	@echo 'format     format the C sources'
 	@echo 'install    into PREFIX=$(PREFIX), under DESTDIR; DEBUG_INFO=1 puts debug information beside'
@@ -320,7 +322,14 @@ TEST_ENV = CC='$(CC)' CUTTLE_CACHE=$(abspath $(CACHE)) \
 	UBSAN_OPTIONS=print_stacktrace=1 LSAN_OPTIONS=suppressions=$(abspath tests/lsan.supp):print_suppressions=0
 PROVE = $(TEST_ENV) prove --exec '' --jobs $(or $(JOBS),2) --failures --comments
 RUN_TESTS = $(LUA) scripts/run_tests.lua --cuttle=$(PROGRAM)
-RUN_DOCS = $(LUA) scripts/run_docs.lua --cuttle=$(PROGRAM)
+RUN_DOCS = $(LUA) scripts/run_docs.lua --cuttle=$(PROGRAM) --built=$(DOCS)
+
+# The pages as readers of a release get them: with the reference, and with the pictures that
+# run_docs.lua puts there, of which the repository keeps those that README.md and the tutorial show.
+DOCS = $(BUILD)/docs
+PAGES := README.md $(wildcard docs/*.md)
+OTHER_PAGES := $(filter-out $(PAGES),$(wildcard *.md tests/*/README.md))
+REFERENCE = $(DOCS)/docs/reference.md
 
 # What NVRTC makes of the kernels whose speed is measured.
 FINGERPRINTS = tests/golden/fingerprints.txt
@@ -361,7 +370,7 @@ $(call tap_if,tests/conformance,conformance,\
 	scripts/tap_status.sh $(PROGRAM) scripts/conformance.lua tests/conformance,TAP_SCRIPTS)
 $(call tap_if,examples/*.lua,examples,$(RUN_TESTS) --by-status examples,TAP_SCRIPTS)
 $(call tap_if,tests/browser,browser,tests/browser/run.sh $(PROGRAM),TAP_SCRIPTS)
-$(call tap_if,docs/*.md,docs,$(RUN_DOCS) README.md docs/*.md,TAP_SCRIPTS)
+$(call tap_if,docs/*.md,docs,$(RUN_DOCS) $(PAGES) $(REFERENCE),TAP_SCRIPTS)
 ifeq ($(SANITIZE),)
 $(call tap_if,examples/*.lua,compile,scripts/compile_kernels.sh $(PROGRAM),TAP_SCRIPTS)
 $(call tap_if,$(FINGERPRINTS),fingerprints,$(FINGERPRINT_RUN) $(FINGERPRINTS),TAP_SCRIPTS)
@@ -383,7 +392,7 @@ test:
 # Where a sanitizer sees what a sequence of calls does.
 CALLS_TESTS = $(if $(SANITIZE),$(CALLS_BIN))
 
-run-tests: all $(BENCH_TOOLS) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) \
+run-tests: all $(BENCH_TOOLS) $(REFERENCE) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) \
 		$(TAP_SCRIPTS) $(TEST_FUZZ)
 	@$(PROVE) $(TAP_SCRIPTS) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN)
 
@@ -470,9 +479,25 @@ golden: $(PROGRAM) $(BUILD)/tests/c/test_emit
 	@$(RUN_TESTS) --update tests/golden
 	@$(FINGERPRINT_RUN) --update $(FINGERPRINTS)
 
-docs: $(PROGRAM)
-	@$(PROGRAM) scripts/gen_docs.lua docs/reference.md
-	@$(RUN_DOCS) --update README.md docs/*.md
+# All pages, and pictures that are kept, so that links between pages lead somewhere from the first on.
+$(REFERENCE): $(PROGRAM) $(PAGES) $(OTHER_PAGES) $(wildcard docs/pictures/*.svg) scripts/gen_docs.lua
+	$(call say,DOCS,$(DOCS))
+	$(Q)for f in $(PAGES) $(OTHER_PAGES) $(wildcard docs/pictures/*.svg); do \
+		mkdir -p $(DOCS)/$$(dirname $$f) && cp $$f $(DOCS)/$$f; done
+	$(Q)$(PROGRAM) scripts/gen_docs.lua $@
+
+docs: $(REFERENCE)
+	@$(RUN_DOCS) --update $(PAGES)
+
+# What is released: the sources, as committed, with the pages and pictures that are built.
+DIST = cuttle-$(VERSION)
+dist: $(REFERENCE)
+	@$(RUN_DOCS) $(PAGES) $(REFERENCE) > $(DOCS)/tap || { grep -A 9 '^not ok' $(DOCS)/tap; exit 1; }
+	@rm -rf $(BUILD)/$(DIST) && mkdir -p $(BUILD)/$(DIST)
+	@git archive HEAD | tar -x -C $(BUILD)/$(DIST)
+	@cp -r $(DOCS)/docs $(BUILD)/$(DIST)/
+	@tar -C $(BUILD) -czf $(BUILD)/$(DIST).tar.gz $(DIST) && rm -r $(BUILD)/$(DIST)
+	@echo $(BUILD)/$(DIST).tar.gz
 
 # {====== Linting ======
 

@@ -4,7 +4,7 @@
 --   lua5.4 scripts/draw_sentences.lua --long [FILE...]
 --     prints every sentence of more than 35 words; exit code 1 if there are any
 -- Without files: README.md and the other pages of the top folder, docs/*.md, the annotations in
--- stdlib/meta and the usage texts of the commands. docs/reference.md is made from the annotations,
+-- stdlib/meta and the usage texts of the commands. The reference is made from the annotations,
 -- so it is left out. The same seed draws the same sentences of the same documents.
 --
 -- What is read: running text and items of lists. What is not: headings, tables, code, sessions,

@@ -1,6 +1,6 @@
--- gen_docs.lua: writes docs/reference.md from the annotations in stdlib/meta.
---   cuttle scripts/gen_docs.lua docs/reference.md
--- Run as a function without a path it returns the text; tests/lua/help/reference.lua compares it.
+-- gen_docs.lua: writes the reference from the annotations in stdlib/meta.
+--   cuttle scripts/gen_docs.lua build/docs/docs/reference.md
+-- Run as a function without a path it returns the text; tests/lua/help/reference.lua looks at it.
 local annotations = require "cuttle.annotations"
 
 local path = ...

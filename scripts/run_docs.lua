@@ -1,5 +1,5 @@
 -- run_docs.lua: runs the examples of documents and compares what they print, in TAP, for `prove`.
---   lua scripts/run_docs.lua [--cuttle=PATH] [--update] FILE.md...
+--   lua scripts/run_docs.lua [--cuttle=PATH] [--built=DIR] [--update] FILE.md...
 -- What is an example, by its fence:
 --   ```lua              a program of its own; the plain ``` block on the line after it, if there is
 --                       one, is all that it prints (errors too), else it prints nothing
@@ -19,9 +19,12 @@
 -- Everything runs on the CPU engine, in a new folder of the page; programs are example.lua there.
 -- Tabs count to columns of 8; blanks at the end of a line and blank lines at the end do not count.
 -- Links to other files and to headings must lead somewhere, too. A picture that the page shows,
--- ![what it is](pictures/NAME.svg), must be what an example of the page wrote as NAME.svg, if any.
--- With --update outputs are written into the documents instead, and pictures beside them: review
--- them as a diff.
+-- ![what it is](pictures/NAME.svg), is what an example of the page wrote as NAME.svg; if one lies
+-- beside the page, it must be the same.
+-- With --built=DIR the pictures are written into DIR/FOLDER/pictures, where FOLDER is the page's, and
+-- links must lead somewhere in DIR: the pages as readers of a release get them, which lie there.
+-- With --update outputs are written into the documents instead, and pictures that lie beside them:
+-- review them as a diff.
 
 local TIME_LIMIT_S <const> = 120
 local ENVIRONMENT <const> = "CUTTLE_DEVICE=cpu LC_ALL=C.UTF-8 COLUMNS="
@@ -31,7 +34,7 @@ local NOT_COMPLETE <const> = "(the input is not complete, or the session ended h
 local shell = dofile(arg[0]:match("^.*/") .. "shell.lua")
 local lines_of, quote = shell.lines_of, shell.quote
 
-local options = { cuttle = "./build/cuttle", update = false }
+local options = { cuttle = "./build/cuttle", update = false, built = nil }
 local n_run, n_failed = 0, 0
 
 -- {====== Lines and commands ======
@@ -294,6 +297,7 @@ local function read_pictures(page)
       if shell.exists(written) then
         table.insert(page.pictures, { line = number, target = target, path = folder .. target,
                                       text = shell.read_file(written) })
+        page.drawn[target] = true
       end
     end
   end
@@ -422,15 +426,26 @@ local function anchors_of(path)
   return anchors
 end
 
+-- A page's place among the built ones, if there are any: it may be one of them itself.
+local function place_of(path)
+  local is_built = not options.built or path:sub(1, #options.built) == options.built
+  return is_built and path or options.built .. "/" .. path
+end
+
+local function leads_somewhere(page, target)
+  local file, anchor = target:match("^([^#]*)#?(.*)$")
+  local place = place_of(page.path)
+  local path = file == "" and place or (place:match("^.*/") or "") .. file
+  return target:find("^%w+:") or page.drawn[target]
+    or shell.exists(path) and (anchor == "" or anchors_of(path)[anchor])
+end
+
 local function broken_links(page)
-  local problems, n, folder = {}, 0, page.path:match("^.*/") or ""
+  local problems, n = {}, 0
   for number, line in ipairs(page.lines) do
     for target in line:gmatch("%]%(([^%s()]+)%)") do
-      local file, anchor = target:match("^([^#]*)#?(.*)$")
-      local path = file == "" and page.path or folder .. file
       n = n + 1
-      if not target:find("^%w+:") and
-          not (shell.exists(path) and (anchor == "" or anchors_of(path)[anchor])) then
+      if not leads_somewhere(page, target) then
         problems[#problems + 1] = ("%s:%d: nothing is at %s"):format(page.path, number, target)
       end
     end
@@ -441,7 +456,7 @@ end
 local function changed_pictures(page)
   local problems = {}
   for _, picture in ipairs(page.pictures) do
-    if not shell.exists(picture.path) or shell.read_file(picture.path) ~= picture.text then
+    if shell.exists(picture.path) and shell.read_file(picture.path) ~= picture.text then
       problems[#problems + 1] = ("%s:%d: %s is not what the page draws"):format(page.path,
         picture.line, picture.target)
     end
@@ -493,14 +508,27 @@ local function update_page(page)
   end
   shell.write_file(page.path, table.concat(page.lines, "\n") .. "\n")
   for _, picture in ipairs(page.pictures) do
-    shell.write_file(picture.path, picture.text)
+    if shell.exists(picture.path) then shell.write_file(picture.path, picture.text) end
   end
+end
+
+-- Writes what a page draws, and the page as it is now, to the built ones.
+local function write_built(page)
+  local place = place_of(page.path)
+  if place == page.path then return end
+  local folder = place:match("^.*/")
+  for _, picture in ipairs(page.pictures) do
+    local path = folder .. picture.target
+    assert(os.execute("mkdir -p " .. quote(path:match("^.*/"))))
+    shell.write_file(path, picture.text)
+  end
+  shell.write_file(place, table.concat(page.lines, "\n") .. "\n")
 end
 
 -- {====== Main ======
 
 local function read_page(path)
-  local page = { path = path, lines = lines_of(shell.read_file(path)), pictures = {} }
+  local page = { path = path, lines = lines_of(shell.read_file(path)), pictures = {}, drawn = {} }
   page.examples = read_examples(page.lines)
   return page
 end
@@ -517,14 +545,15 @@ local function run_document(path)
   else
     check_page(page)
   end
+  if ok then write_built(page) end
 end
 
 local function read_arguments(args)
   local paths = {}
   for _, arg in ipairs(args) do
-    local path = arg:match("^%-%-cuttle=(.+)$")
-    if path then
-      options.cuttle = path
+    local name, value = arg:match("^%-%-(%l+)=(.+)$")
+    if name == "cuttle" or name == "built" then
+      options[name] = value
     elseif arg == "--update" then
       options.update = true
     else

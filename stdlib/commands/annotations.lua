@@ -1,5 +1,5 @@
 -- annotations.lua: reads stdlib/meta/*.lua, the annotations that editors read, as a list of entries
--- for help and for docs/reference.md.
+-- for help and for the reference.
 --
 -- A file is a topic; its first comment is `-- Topic: word: what it is about`. An entry is a block
 -- of `---` lines and the declaration below it:

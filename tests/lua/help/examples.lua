@@ -1,5 +1,5 @@
 -- The sessions of each entry of stdlib/meta answer what is written there, each begun anew. So do all
--- of them in one session: docs/reference.md, by scripts/run_docs.lua.
+-- of them in one session: the reference that `make docs` builds, by scripts/run_docs.lua.
 local annotations = require "cuttle.annotations"
 local pretty = require "cuttle.pretty"
 
