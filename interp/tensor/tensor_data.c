@@ -59,7 +59,6 @@ ELEM_OPS(bool, uint8_t, i, int64_t)
 static const ElemOps elem_ops[] = {
 #include "runtime/base/dtypes.def"
 };
-#undef X
 
 Elem elem_load(CtDtype dtype, const void *p) { return elem_ops[dtype].load(p); }
 

@@ -13,15 +13,25 @@ typedef struct Format {
   bool has_inf, ties_away;
 } Format;
 
+enum { ENDS_INF, ENDS_AWAY, ENDS_SATURATES, ENDS_FINITE };
+
+/* From the columns of dtypes.def: e bits of exponent, f of fraction. */
+#define ONES(n) (((uint64_t)1 << (n)) - 1)
+#define LARGEST(e, f, ends) (ends == ENDS_FINITE ? ONES(e + f) - 1 : (ONES(e) << f) - 1)
+#define OVERFLOW(e, f, ends) (ends <= ENDS_AWAY ? ONES(e) << f : LARGEST(e, f, ends))
+
 static const Format formats[CT_DTYPE_COUNT] = {
-    [CT_f64] = {0x7FEFFFFFFFFFFFFF, 0x7FF0000000000000, 0x7FFFFFFFFFFFFFFF, 52, 1023, 0, true,
-                false},
-    [CT_f32] = {0x7F7FFFFF, 0x7F800000, 0x7FFFFFFF, 23, 127, 0, true, false},
-    [CT_tf32] = {0x3FBFF, 0x3FC00, 0x3FFFF, 10, 127, 13, true, true},
-    [CT_f16] = {0x7BFF, 0x7C00, 0x7FFF, 10, 15, 0, true, false},
-    [CT_bf16] = {0x7F7F, 0x7F80, 0x7FFF, 7, 127, 0, true, false},
-    [CT_f8e4m3] = {0x7E, 0x7E, 0x7F, 3, 7, 0, false, false},
-    [CT_f8e5m2] = {0x7B, 0x7B, 0x7F, 2, 15, 0, true, false},
+#define X(...)
+#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends)                                   \
+  [CT_##name] = {.max = LARGEST(e, f, ENDS_##ends),                                                \
+                 .overflow = OVERFLOW(e, f, ENDS_##ends),                                          \
+                 .nan = ONES(e + f),                                                               \
+                 .fraction = f,                                                                    \
+                 .bias = (1 << (e - 1)) - 1,                                                       \
+                 .shift = bits - 1 - e - f,                                                        \
+                 .has_inf = ENDS_##ends != ENDS_FINITE,                                            \
+                 .ties_away = ENDS_##ends == ENDS_AWAY},
+#include "dtypes.def"
 };
 
 /* (-1)^negative * significand * 2^exponent, an infinity or NaN. */

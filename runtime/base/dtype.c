@@ -9,11 +9,12 @@
 #define KIND_BOOL CT_CLASS_BOOL, false
 
 const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT] = {
-    [CT_VOID] = {"void", "void", NULL, 0, CT_CLASS_NONE, false, CT_VOID},
+    [CT_VOID] = {.name = "void", .cuda = "void"},
 #define X(name, bits, kind, compute, cuda, ctype, npy)                                             \
-  [CT_##name] = {#name, cuda, npy, bits, KIND_##kind, CT_##compute},
+  [CT_##name] = {#name, cuda, npy, bits, KIND_##kind, CT_##compute, 0, 0},
+#define FLOAT(name, bits, compute, cuda, ctype, npy, exponent, fraction, ends)                     \
+  [CT_##name] = {#name, cuda, npy, bits, KIND_FLOAT, CT_##compute, exponent, fraction},
 #include "dtypes.def"
-#undef X
 };
 
 CtDtype ct_dtype_from_name(const char *name) {
@@ -41,25 +42,17 @@ int64_t ct_dtype_max(CtDtype t) {
   return info->bits < 64 ? ((int64_t)1 << (info->bits - !info->is_unsigned)) - 1 : INT64_MAX;
 }
 
-/* Bits of fraction and exponent of the float types. */
-static const struct {
-  int fraction, exponent;
-} floats[CT_DTYPE_COUNT] = {
-    [CT_f64] = {52, 11}, [CT_f32] = {23, 8},   [CT_tf32] = {10, 8},  [CT_f16] = {10, 5},
-    [CT_bf16] = {7, 8},  [CT_f8e4m3] = {3, 4}, [CT_f8e5m2] = {2, 5},
-};
-
 bool ct_dtype_holds(CtDtype t, CtDtype every) {
   if (t == every) {
     return true;
   }
   if (ct_is_float(t) && ct_is_float(every)) {
-    return floats[every].fraction <= floats[t].fraction &&
-           floats[every].exponent <= floats[t].exponent;
+    return ct_dtypes[every].fraction <= ct_dtypes[t].fraction &&
+           ct_dtypes[every].exponent <= ct_dtypes[t].exponent;
   }
   if (ct_is_float(t) && ct_is_int(every)) {
-    return ct_dtypes[every].bits - !ct_is_unsigned(every) <= floats[t].fraction + 1 &&
-           ct_dtypes[every].bits < (1 << (floats[t].exponent - 1));
+    return ct_dtypes[every].bits - !ct_is_unsigned(every) <= ct_dtypes[t].fraction + 1 &&
+           ct_dtypes[every].bits < (1 << (ct_dtypes[t].exponent - 1));
   }
   if (!ct_is_int(t) || !ct_is_int(every)) {
     return false;

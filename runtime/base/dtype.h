@@ -7,9 +7,8 @@
 
 typedef enum CtDtype {
   CT_VOID, /* of IR operations without a result */
-#define X(name, bits, kind, compute, cuda, ctype, npy) CT_##name,
+#define X(name, ...) CT_##name,
 #include "dtypes.def"
-#undef X
   CT_DTYPE_COUNT
 } CtDtype;
 
@@ -26,8 +25,9 @@ typedef struct CtDtypeInfo {
   const char *npy;  /* NumPy descr, little-endian; NULL where NumPy has none */
   int bits;
   CtDtypeClass cls;
-  bool is_unsigned; /* an INT from 0 on */
-  CtDtype compute;  /* the type of arithmetic; see dtypes.def */
+  bool is_unsigned;       /* an INT from 0 on */
+  CtDtype compute;        /* the type of arithmetic; see dtypes.def */
+  int exponent, fraction; /* bits, of a float */
 } CtDtypeInfo;
 
 extern const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT];

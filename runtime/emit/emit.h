@@ -225,6 +225,10 @@ CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop);
 void ct_emit_operation(CtEmit *e, CtVal v, CtPrec min);
 /* emit_value.c: appends the expression, in parentheses where it binds weaker than `min`. */
 void ct_emit_expr(CtEmit *e, CtVal v, CtPrec min);
+/* Text with values: %v a CtVal as a whole, %c as an argument, %l, %h, %m, %u as an operand of ||, <<, * and -;
+   %s a string, %d an int, %D an int64_t, %x an unsigned in hexadecimal, %% a percent sign. */
+void ct_emit_put(CtEmit *e, const char *format, ...);
+void ct_emit_say(CtEmit *e, CtLoc loc, const char *format, ...); /* as a line */
 /* buf[index] */
 void ct_emit_place(CtEmit *e, uint32_t buf, CtVal index);
 void ct_emit_not(CtEmit *e, CtVal v); /* its negation, as a whole condition */

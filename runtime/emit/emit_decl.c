@@ -40,11 +40,7 @@ const char *ct_emit_new_name(CtEmit *e, CtVal v) {
 void ct_emit_declare_value(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const char *name = ct_emit_new_name(e, v);
-  ct_emit_begin(e, inst->loc);
-  ct_text_printf(&e->body, "const %s %s = ", ct_emit_type_of(e->ir, v), name);
-  ct_emit_expr(e, v, CT_PREC_ANY);
-  ct_text_putc(&e->body, ';');
-  ct_emit_end(e);
+  ct_emit_say(e, inst->loc, "const %s %s = %v;", ct_emit_type_of(e->ir, v), name, v);
   e->vals[v].name = name;
 }
 
@@ -72,12 +68,8 @@ void ct_emit_declare_pointers(CtEmit *e, CtVal v, CtLoc loc) {
     const char *type = ct_dtypes[e->ir->bufs[p->buf].dtype].cuda;
     const char *from = p->base != NULL ? p->base->name : e->buf_names[p->buf];
     const char *name = name_ptr(e, p, v);
-    ct_emit_begin(e, loc);
-    ct_text_printf(&e->body, "%s%s* const %s = %s + ", p->is_written ? "" : "const ", type, name,
-                   from);
-    ct_emit_expr(e, p->base != NULL ? p->addend : v, CT_PREC_MUL);
-    ct_text_putc(&e->body, ';');
-    ct_emit_end(e);
+    ct_emit_say(e, loc, "%s%s* const %s = %s + %m;", p->is_written ? "" : "const ", type, name,
+                from, p->base != NULL ? p->addend : v);
     p->name = name;
   }
 }

@@ -56,8 +56,7 @@ static void put_modular(CtEmit *e, CtVal v, CtPrec min) {
   }
   bool whole = is_spelled(e, v) && is_sum_or_product(inst);
   if (!whole) {
-    ct_text_printf(&e->body, "(%s)", unsigned_of(inst));
-    ct_emit_expr(e, v, CT_PREC_UNARY);
+    ct_emit_put(e, "(%s)%u", unsigned_of(inst), v);
     return;
   }
   const Spelling *s = inst->op == CT_OP_NEG ? &difference : spelling_of(inst);
@@ -88,8 +87,7 @@ static void put_wrapped(CtEmit *e, CtVal v) {
 static void put_named(CtEmit *e, const char *name, const CtInst *inst) {
   ct_text_printf(&e->body, "%s(", name);
   for (int i = 0; i < inst->n_args; i++) {
-    ct_text_puts(&e->body, i > 0 ? ", " : "");
-    ct_emit_expr(e, inst->args[i], CT_PREC_COND);
+    ct_emit_put(e, i > 0 ? ", %c" : "%c", inst->args[i]);
   }
   ct_text_putc(&e->body, ')');
 }
@@ -162,9 +160,7 @@ static bool put_mirrored(CtEmit *e, const CtInst *inst) {
   if (!is_order || ct_inst(e->ir, inst->args[0])->op != CT_OP_CONST) {
     return false;
   }
-  ct_emit_expr(e, inst->args[1], CT_PREC_SHIFT);
-  ct_text_puts(&e->body, inst->op == CT_OP_LT ? " > " : " >= ");
-  ct_emit_expr(e, inst->args[0], CT_PREC_SHIFT);
+  ct_emit_put(e, "%h %s %h", inst->args[1], inst->op == CT_OP_LT ? ">" : ">=", inst->args[0]);
   return true;
 }
 
@@ -280,11 +276,8 @@ static void put_shift_by(CtEmit *e, CtVal v, CtPrec min) {
     put_infix(e, v, min);
     return;
   }
-  ct_text_printf(&e->body, "(%s)((%s)", ct_dtypes[inst->type].cuda, unsigned_of(inst));
-  ct_emit_expr(e, inst->args[0], CT_PREC_UNARY);
-  ct_text_printf(&e->body, " %s ", spelling_of(inst)->infix);
-  ct_emit_expr(e, inst->args[1], CT_PREC_UNARY);
-  ct_text_putc(&e->body, ')');
+  ct_emit_put(e, "(%s)((%s)%u %s %u)", ct_dtypes[inst->type].cuda, unsigned_of(inst), inst->args[0],
+              spelling_of(inst)->infix, inst->args[1]);
 }
 
 /* A count that C's shifts take. */
@@ -349,13 +342,8 @@ static void put_bits(CtEmit *e, CtVal v, CtPrec min) {
 static void put_select(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   bool paren = min > CT_PREC_COND;
-  ct_text_puts(&e->body, paren ? "(" : "");
-  ct_emit_expr(e, inst->args[0], CT_PREC_LOR);
-  ct_text_puts(&e->body, " ? ");
-  ct_emit_expr(e, inst->args[1], CT_PREC_LOR);
-  ct_text_puts(&e->body, " : ");
-  ct_emit_expr(e, inst->args[2], CT_PREC_COND);
-  ct_text_puts(&e->body, paren ? ")" : "");
+  ct_emit_put(e, paren ? "(%l ? %l : %c)" : "%l ? %l : %c", inst->args[0], inst->args[1],
+              inst->args[2]);
 }
 
 /* --- all of them -------------------------------------------------------------------------------- */
@@ -405,8 +393,7 @@ void ct_emit_not(CtEmit *e, CtVal v) {
   if (is_spelled(e, v) && inst->op == CT_OP_LNOT) {
     ct_emit_expr(e, inst->args[0], CT_PREC_ANY);
   } else if (opposite == CT_OP_NONE) {
-    ct_text_putc(&e->body, '!');
-    ct_emit_expr(e, v, CT_PREC_UNARY);
+    ct_emit_put(e, "!%u", v);
   } else {
     bool is_equal = opposite == CT_OP_EQ || opposite == CT_OP_NE;
     bool is_const = ct_inst(e->ir, inst->args[0])->op == CT_OP_CONST;
@@ -414,8 +401,6 @@ void ct_emit_not(CtEmit *e, CtVal v) {
     const char *token = is_equal || left == 1  ? spellings[opposite].infix
                         : opposite == CT_OP_LE ? ">="
                                                : ">";
-    ct_emit_expr(e, inst->args[left], CT_PREC_SHIFT);
-    ct_text_printf(&e->body, " %s ", token);
-    ct_emit_expr(e, inst->args[1 - left], CT_PREC_SHIFT);
+    ct_emit_put(e, "%h %s %h", inst->args[left], token, inst->args[1 - left]);
   }
 }

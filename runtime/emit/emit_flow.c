@@ -162,14 +162,18 @@ static const Seq *keep(CtEmit *e, Seq s) {
   return copy;
 }
 
-static void put_if_head(CtEmit *e, CtVal v, bool negated) {
-  CtVal cond = ct_inst(e->ir, v)->args[0];
-  ct_text_puts(&e->body, "if (");
+static void put_condition(CtEmit *e, CtVal cond, bool negated) {
   if (negated) {
     ct_emit_not(e, cond);
   } else {
     ct_emit_expr(e, cond, CT_PREC_ANY);
   }
+}
+
+static void put_if_head(CtEmit *e, CtVal v, bool negated) {
+  CtVal cond = ct_inst(e->ir, v)->args[0];
+  ct_text_puts(&e->body, "if (");
+  put_condition(e, cond, negated);
   ct_text_puts(&e->body, ") ");
 }
 
@@ -217,18 +221,15 @@ static void write_if(CtEmit *e, CtVal v, const Seq *rest) {
 static void put_for(CtEmit *e, const CtInst *inst, const char *type, const char *i) {
   const CtInst *step = ct_inst(e->ir, inst->args[2]);
   bool up = step->facts.lo > 0;
-  ct_text_printf(&e->body, "for (%s %s = ", type, i);
-  ct_emit_expr(e, inst->args[0], CT_PREC_COND);
-  ct_text_printf(&e->body, "; %s %s ", i, up ? "<" : ">");
-  ct_emit_expr(e, inst->args[1], CT_PREC_SHIFT);
+  ct_emit_put(e, "for (%s %s = %c; %s %s %h; ", type, i, inst->args[0], i, up ? "<" : ">",
+              inst->args[1]);
   if (step->op != CT_OP_CONST) {
-    ct_text_printf(&e->body, "; %s += ", i);
-    ct_emit_expr(e, inst->args[2], CT_PREC_COND);
+    ct_emit_put(e, "%s += %c", i, inst->args[2]);
   } else if (step->imm.i == 1 || step->imm.i == -1) {
-    ct_text_printf(&e->body, "; %s%s", i, up ? "++" : "--");
+    ct_emit_put(e, "%s%s", i, up ? "++" : "--");
   } else { /* the least i64 has no opposite to subtract */
     bool adds = up || step->imm.i == INT64_MIN;
-    ct_text_printf(&e->body, "; %s %s ", i, adds ? "+=" : "-=");
+    ct_emit_put(e, "%s %s ", i, adds ? "+=" : "-=");
     ct_emit_int(e, (CtDtype)inst->type, adds ? step->imm.i : -step->imm.i);
   }
   ct_text_puts(&e->body, ") {");
@@ -240,23 +241,14 @@ static void put_for_counted(CtEmit *e, const CtInst *inst, const char *i) {
   const char *t = ct_names_add(&e->names, "trip");
   const char *n = ct_names_add(&e->names, "trips");
   const char *word = inst->type == CT_i32 ? "unsigned" : "unsigned long long";
-  ct_text_printf(&e->body, "for (unsigned long long %s = 0, %s = %s(", t, n,
-                 ct_emit_help(e, CT_HELP_FOR_TRIPS));
-  for (int k = 0; k < 3; k++) {
-    ct_text_puts(&e->body, k > 0 ? ", " : "");
-    ct_emit_expr(e, inst->args[k], CT_PREC_COND);
-  }
-  ct_text_printf(&e->body, "); %s < %s; %s++) {", t, n, t);
+  const char *type = ct_dtypes[inst->type].cuda;
+  ct_emit_put(e, "for (unsigned long long %s = 0, %s = %s(%c, %c, %c); %s < %s; %s++) {", t, n,
+              ct_emit_help(e, CT_HELP_FOR_TRIPS), inst->args[0], inst->args[1], inst->args[2], t, n,
+              t);
   ct_emit_end(e);
   e->depth++;
-  ct_emit_begin(e, inst->loc);
-  ct_text_printf(&e->body, "const %s %s = (%s)((%s)", ct_dtypes[inst->type].cuda, i,
-                 ct_dtypes[inst->type].cuda, word);
-  ct_emit_expr(e, inst->args[0], CT_PREC_UNARY);
-  ct_text_printf(&e->body, " + (%s)%s * ", word, t);
-  ct_emit_expr(e, inst->args[2], CT_PREC_UNARY);
-  ct_text_puts(&e->body, ");");
-  ct_emit_end(e);
+  ct_emit_say(e, inst->loc, "const %s %s = (%s)((%s)%u + (%s)%s * %u);", type, i, type, word,
+              inst->args[0], word, t, inst->args[2]);
   e->depth--;
 }
 
@@ -330,11 +322,7 @@ static void write_loop(CtEmit *e, CtVal v, const Seq *behind) {
     ct_text_puts(&e->body, "for (;;) {");
   } else {
     ct_text_puts(&e->body, "while (");
-    if (leaving == test->u.regions[0]) {
-      ct_emit_not(e, test->args[0]);
-    } else {
-      ct_emit_expr(e, test->args[0], CT_PREC_ANY);
-    }
+    put_condition(e, test->args[0], leaving == test->u.regions[0]);
     ct_text_puts(&e->body, ") {");
   }
   ct_emit_end(e);
@@ -407,9 +395,7 @@ static void put_choice(CtEmit *e, CtVal v, CtPrec min) {
     ct_emit_expr(e, inst->args[0], min);
     return;
   }
-  ct_text_puts(&e->body, min > CT_PREC_COND ? "(" : "");
-  ct_emit_expr(e, inst->args[0], CT_PREC_LOR);
-  ct_text_puts(&e->body, " ? ");
+  ct_emit_put(e, "%s%l ? ", min > CT_PREC_COND ? "(" : "", inst->args[0]);
   put_choice(e, sole(e, inst->u.regions[0]), CT_PREC_LOR);
   ct_text_puts(&e->body, " : ");
   put_choice(e, sole(e, inst->u.regions[1]), CT_PREC_COND);

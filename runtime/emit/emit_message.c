@@ -24,18 +24,12 @@ static void put_literal(CtEmit *e, const char *text) {
   ct_text_putc(&e->body, '"');
 }
 
-static void put_operand(CtEmit *e, CtVal v) {
-  bool is_bool = ct_inst(e->ir, v)->type == CT_bool;
-  ct_emit_expr(e, v, is_bool ? CT_PREC_LOR : CT_PREC_COND);
-  ct_text_puts(&e->body, is_bool ? " ? \"true\" : \"false\"" : "");
-}
-
 static void put_printf(CtEmit *e, const CtEscape *message) {
   ct_text_puts(&e->body, "printf(");
   put_literal(e, message->text);
   for (int i = 0; i < message->n; i++) {
-    ct_text_puts(&e->body, ", ");
-    put_operand(e, message->vals[i]);
+    bool is_bool = ct_inst(e->ir, message->vals[i])->type == CT_bool;
+    ct_emit_put(e, is_bool ? ", %l ? \"true\" : \"false\"" : ", %c", message->vals[i]);
   }
 }
 
@@ -45,9 +39,7 @@ static void put_record(CtEmit *e, const CtEscape *message, int64_t number) {
                  e->print_log, e->first_print, number);
   for (int i = 0; i < message->n; i++) {
     bool is_float = ct_inst(e->ir, message->vals[i])->type == CT_f64;
-    ct_text_puts(&e->body, is_float ? ", __double_as_longlong(" : ", ");
-    ct_emit_expr(e, message->vals[i], CT_PREC_COND);
-    ct_text_puts(&e->body, is_float ? ")" : "");
+    ct_emit_put(e, is_float ? ", __double_as_longlong(%c)" : ", %c", message->vals[i]);
   }
 }
 

@@ -47,32 +47,22 @@ static void write_set(CtEmit *e, CtVal v) {
   CtVal var = (CtVal)inst->imm.i;
   CtVal by = e->vals[v].declares ? 0 : updated_by(e, inst);
   const char *name = e->vals[v].declares ? ct_emit_new_var_name(e, var) : e->vals[var].name;
-  ct_emit_begin(e, inst->loc);
-  if (e->vals[v].declares) {
-    ct_text_printf(&e->body, "%s ", ct_emit_type_of(e->ir, var));
-  }
+  static const char *const tokens[CT_OP_COUNT] = {
+      [CT_OP_ADD] = "+", [CT_OP_SUB] = "-", [CT_OP_MUL] = "*", [CT_OP_DIV] = "/"};
   if (by != 0) {
-    static const char token[CT_OP_COUNT] = {
-        [CT_OP_ADD] = '+', [CT_OP_SUB] = '-', [CT_OP_MUL] = '*', [CT_OP_DIV] = '/'};
-    ct_text_printf(&e->body, "%s %c= ", name, token[ct_inst(e->ir, inst->args[0])->op]);
-    ct_emit_expr(e, by, CT_PREC_ANY);
+    ct_emit_say(e, inst->loc, "%s %s= %v;", name, tokens[ct_inst(e->ir, inst->args[0])->op], by);
   } else {
-    ct_text_printf(&e->body, "%s = ", name);
-    ct_emit_expr(e, inst->args[0], CT_PREC_ANY);
+    bool declares = e->vals[v].declares;
+    ct_emit_say(e, inst->loc, "%s%s%s = %v;", declares ? ct_emit_type_of(e->ir, var) : "",
+                declares ? " " : "", name, inst->args[0]);
   }
   e->vals[var].name = name;
-  ct_text_putc(&e->body, ';');
-  ct_emit_end(e);
 }
 
 static void write_store(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
-  ct_emit_begin(e, inst->loc);
-  ct_emit_place(e, (uint32_t)inst->imm.i, inst->args[0]);
-  ct_text_puts(&e->body, " = ");
-  ct_emit_expr(e, inst->args[1], CT_PREC_ANY);
-  ct_text_putc(&e->body, ';');
-  ct_emit_end(e);
+  ct_emit_say(e, inst->loc, "%s[%v] = %v;", e->buf_names[inst->imm.i], inst->args[0],
+              inst->args[1]);
 }
 
 /* The pointer is generic: what reaches other blocks' shared memory is the same instruction. */
@@ -83,15 +73,10 @@ static void write_remote(CtEmit *e, CtVal v) {
   const char *type = ct_dtypes[buf->dtype].cuda;
   bool casts = of->dtype != buf->dtype;
   e->buf_names[id] = ct_names_add(&e->names, buf->name);
-  ct_emit_begin(e, inst->loc);
-  ct_text_printf(&e->body, "%s* const %s = %s(", type, e->buf_names[id],
-                 ct_emit_help(e, CT_HELP_CLUSTER_MAP));
-  ct_text_printf(&e->body, casts ? "reinterpret_cast<%s*>(%s)" : "%.0s%s", type,
-                 e->buf_names[buf->alias_of]);
-  ct_text_puts(&e->body, ", ");
-  ct_emit_expr(e, inst->args[0], CT_PREC_COND);
-  ct_text_puts(&e->body, ");");
-  ct_emit_end(e);
+  ct_emit_say(e, inst->loc, "%s* const %s = %s(%s%s%s%s%s, %c);", type, e->buf_names[id],
+              ct_emit_help(e, CT_HELP_CLUSTER_MAP), casts ? "reinterpret_cast<" : "",
+              casts ? type : "", casts ? "*>(" : "", e->buf_names[buf->alias_of], casts ? ")" : "",
+              inst->args[0]);
 }
 
 /* --- expressions, and rows ---------------------------------------------------------------------- */

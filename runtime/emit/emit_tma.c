@@ -79,15 +79,6 @@ static void write_store(CtText *t, const char *name, int n, CtTmaReduce reduce) 
   ct_text_puts(t, " : \"memory\");\n}\n");
 }
 
-static void put_place(CtEmit *e, uint32_t buf, CtVal offset) {
-  const CtInst *at = ct_inst(e->ir, offset);
-  ct_text_printf(&e->body, ", %s", e->buf_names[buf]);
-  if (at->op != CT_OP_CONST || at->imm.i != 0) {
-    ct_text_puts(&e->body, " + ");
-    ct_emit_expr(e, offset, CT_PREC_MUL);
-  }
-}
-
 void ct_emit_tma(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtTma *tma = inst->u.tma;
@@ -103,19 +94,18 @@ void ct_emit_tma(CtEmit *e, CtVal v) {
     }
   }
   ct_emit_begin(e, inst->loc);
-  ct_text_printf(&e->body, "%s(%s", name, e->map_names[tma->map]);
+  ct_emit_put(e, "%s(%s", name, e->map_names[tma->map]);
   for (int i = 0; i < map->n; i++) {
-    ct_text_puts(&e->body, ", ");
-    ct_emit_expr(e, tma->crd[i], CT_PREC_COND);
+    ct_emit_put(e, ", %c", tma->crd[i]);
   }
   if (is_load) {
-    ct_text_puts(&e->body, ", &");
-    ct_emit_place(e, tma->bar, tma->slot);
+    ct_emit_put(e, ", &%s[%v]", e->buf_names[tma->bar], tma->slot);
   }
-  put_place(e, tma->buf, tma->offset);
+  const CtInst *at = ct_inst(e->ir, tma->offset);
+  bool is_first = at->op == CT_OP_CONST && at->imm.i == 0;
+  ct_emit_put(e, is_first ? ", %s" : ", %s + %m", e->buf_names[tma->buf], tma->offset);
   if (tma->mask != 0) {
-    ct_text_puts(&e->body, ", ");
-    ct_emit_expr(e, tma->mask, CT_PREC_COND);
+    ct_emit_put(e, ", %c", tma->mask);
   }
   ct_text_puts(&e->body, ");");
   ct_emit_end(e);

@@ -2,6 +2,7 @@
    which CtEmit.put_operation writes. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,8 +96,48 @@ void ct_emit_expr(CtEmit *e, CtVal v, CtPrec min) {
   }
 }
 
+/* The value of one directive; see emit.h. */
+static void put_directive(CtEmit *e, char directive, va_list *args) {
+  static const CtPrec precs[128] = {
+      ['v'] = CT_PREC_ANY,   ['c'] = CT_PREC_COND, ['l'] = CT_PREC_LOR,
+      ['h'] = CT_PREC_SHIFT, ['m'] = CT_PREC_MUL,  ['u'] = CT_PREC_UNARY};
+  switch (directive) {
+    case 's': ct_text_puts(&e->body, va_arg(*args, const char *)); break;
+    case 'd': ct_text_printf(&e->body, "%d", va_arg(*args, int)); break;
+    case 'D': ct_text_printf(&e->body, "%" PRId64, va_arg(*args, int64_t)); break;
+    case 'x': ct_text_printf(&e->body, "0x%x", va_arg(*args, unsigned)); break;
+    default: ct_emit_expr(e, va_arg(*args, CtVal), precs[directive & 127]); break;
+  }
+}
+
+static void put_all(CtEmit *e, const char *format, va_list *args) {
+  for (const char *s = format; *s != '\0'; s++) {
+    if (*s != '%') {
+      ct_text_putc(&e->body, *s);
+    } else if (*++s == '%') {
+      ct_text_putc(&e->body, '%');
+    } else {
+      put_directive(e, *s, args);
+    }
+  }
+}
+
+void ct_emit_put(CtEmit *e, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  put_all(e, format, &args);
+  va_end(args);
+}
+
+void ct_emit_say(CtEmit *e, CtLoc loc, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  ct_emit_begin(e, loc);
+  put_all(e, format, &args);
+  ct_emit_end(e);
+  va_end(args);
+}
+
 void ct_emit_place(CtEmit *e, uint32_t buf, CtVal index) {
-  ct_text_printf(&e->body, "%s[", e->buf_names[buf]);
-  ct_emit_expr(e, index, CT_PREC_ANY);
-  ct_text_putc(&e->body, ']');
+  ct_emit_put(e, "%s[%v]", e->buf_names[buf], index);
 }

@@ -63,10 +63,8 @@ void ct_emit_declare_warp(CtEmit *e) {
 void ct_emit_shuffle(CtEmit *e, const CtInst *inst) {
   static const char *const names[CT_SHFL_COUNT] = {"__shfl_up_sync", "__shfl_down_sync",
                                                    "__shfl_xor_sync", "__shfl_sync"};
-  ct_text_printf(&e->body, "%s(%s, ", names[inst->imm.i & 0xff], e->warp_mask);
-  ct_emit_expr(e, inst->args[0], CT_PREC_COND);
-  ct_text_puts(&e->body, ", ");
-  ct_emit_expr(e, inst->args[1], CT_PREC_COND);
+  ct_emit_put(e, "%s(%s, %c, %c", names[inst->imm.i & 0xff], e->warp_mask, inst->args[0],
+              inst->args[1]);
   if (inst->imm.i >> 8 != LANES) {
     ct_text_printf(&e->body, ", %d", (int)(inst->imm.i >> 8));
   }
@@ -75,9 +73,8 @@ void ct_emit_shuffle(CtEmit *e, const CtInst *inst) {
 
 void ct_emit_vote(CtEmit *e, const CtInst *inst) {
   static const char *const names[CT_VOTE_COUNT] = {"__any_sync", "__all_sync", "__ballot_sync"};
-  ct_text_printf(&e->body, "%s(%s, ", names[inst->imm.i], e->warp_mask);
-  ct_emit_expr(e, inst->args[0], CT_PREC_COND);
-  ct_text_puts(&e->body, inst->imm.i == CT_VOTE_BALLOT ? ")" : ") != 0");
+  ct_emit_put(e, "%s(%s, %c)%s", names[inst->imm.i], e->warp_mask, inst->args[0],
+              inst->imm.i == CT_VOTE_BALLOT ? "" : " != 0");
 }
 
 /* --- atomic operations -------------------------------------------------------------------------------- */
@@ -98,23 +95,6 @@ static const struct {
     [CT_i64] = {"(long long)", "(" ULL ")"},
     [CT_u32] = {"(unsigned)", "(int)"},
 };
-
-static void put_word(CtEmit *e, CtVal v, CtDtype type, const char *word) {
-  if (word != NULL) {
-    ct_text_printf(&e->body, "%s(", word_casts[type].to);
-  }
-  ct_emit_expr(e, v, CT_PREC_COND);
-  ct_text_puts(&e->body, word != NULL ? ")" : "");
-}
-
-static void put_place(CtEmit *e, const CtInst *inst, const char *word) {
-  if (word != NULL) {
-    ct_text_printf(&e->body, "reinterpret_cast<%s*>(", word);
-  }
-  ct_text_putc(&e->body, '&');
-  ct_emit_place(e, (uint32_t)inst->imm.i, inst->args[0]);
-  ct_text_puts(&e->body, word != NULL ? ")" : "");
-}
 
 /* Sums of 16 bits: an instruction for each space, of bf16 from sm_90 on; before it CAS on either. */
 static const char *half_adder(CtEmit *e, CtOp op, const CtBuf *buf) {
@@ -165,13 +145,14 @@ void ct_emit_atomic(CtEmit *e, const CtInst *inst, const CtEmitAtomic *a) {
   CtDtype type = e->ir->bufs[inst->imm.i].dtype;
   bool moves = op == CT_OP_ATOMIC_LOAD || op == CT_OP_ATOMIC_STORE;
   const char *word = moves ? moved_word(type) : word_of(a, type);
-  bool has_value = word != NULL && inst->type != CT_VOID;
-  ct_text_printf(&e->body, "%s%s", has_value ? word_casts[type].from : "", has_value ? "(" : "");
-  ct_text_printf(&e->body, "%s(", function_of(e, op, &e->ir->bufs[inst->imm.i], a->name));
-  put_place(e, inst, word);
+  bool is_word = word != NULL, has_value = is_word && inst->type != CT_VOID;
+  ct_emit_put(e, "%s%s%s(", has_value ? word_casts[type].from : "", has_value ? "(" : "",
+              function_of(e, op, &e->ir->bufs[inst->imm.i], a->name));
+  ct_emit_put(e, "%s%s%s&%s[%v]%s", is_word ? "reinterpret_cast<" : "", is_word ? word : "",
+              is_word ? "*>(" : "", e->buf_names[inst->imm.i], inst->args[0], is_word ? ")" : "");
   for (int i = 1; i < inst->n_args; i++) {
-    ct_text_puts(&e->body, ", ");
-    put_word(e, inst->args[i], type, word);
+    ct_emit_put(e, ", %s%s%c%s", is_word ? word_casts[type].to : "", is_word ? "(" : "",
+                inst->args[i], is_word ? ")" : "");
   }
   ct_text_puts(&e->body, has_value ? "))" : ")");
 }

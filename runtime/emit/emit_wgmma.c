@@ -143,13 +143,9 @@ static void put_units(CtEmit *e, CtVal v, int64_t per) {
       put_units(e, inst->args[1], per);
       break;
     case CT_UNITS_PRODUCT:
-      ct_emit_expr(e, inst->args[0], CT_PREC_MUL);
-      ct_text_printf(&e->body, " * %" PRId64, ct_inst(e->ir, inst->args[1])->imm.i / per);
+      ct_emit_put(e, "%m * %D", inst->args[0], ct_inst(e->ir, inst->args[1])->imm.i / per);
       break;
-    case CT_UNITS_WHOLE:
-      ct_emit_expr(e, v, CT_PREC_MUL);
-      ct_text_printf(&e->body, " / %" PRId64, per);
-      break;
+    case CT_UNITS_WHOLE: ct_emit_put(e, "%m / %D", v, per); break;
   }
 }
 
@@ -211,11 +207,7 @@ static void name_condition(Wgmma *g) {
     return;
   }
   g->accumulate = ct_names_add(&e->names, "accumulate");
-  ct_emit_begin(e, g->inst->loc);
-  ct_text_printf(&e->body, "const bool %s = ", g->accumulate);
-  ct_emit_expr(e, g->inst->args[0], CT_PREC_COND);
-  ct_text_putc(&e->body, ';');
-  ct_emit_end(e);
+  ct_emit_say(e, g->inst->loc, "const bool %s = %c;", g->accumulate, g->inst->args[0]);
 }
 
 /* --- loops ------------------------------------------------------------------------------------------ */
