@@ -1,0 +1,57 @@
+-- scripts/check_objects.lua finds what breaks the rooms of the house: objects are made here that do,
+-- under names of files that exist.
+local tap = dofile "tests/support/tap.lua"
+
+local compiler = os.getenv "CC" or "cc"
+if not os.execute(("command -v '%s' > /dev/null 2>&1"):format(compiler:match "%S+")) then
+  tap.skip_all "no C compiler"
+end
+
+-- Objects of these sources, {path = C text}; what check_objects says, and whether it was content.
+local function judge(sources)
+  local build = os.tmpname()
+  os.remove(build)
+  for path, text in pairs(sources) do
+    local object = build .. "/" .. path:gsub("%.c$", ".o")
+    local command = ("mkdir -p '%s' && printf '%%s' '%s' | %s -w -x c -c -o '%s' -"):format(
+      object:match "^(.*)/", text, compiler, object)
+    assert(os.execute(command), command)
+  end
+  local pipe = io.popen(("'%s' scripts/check_objects.lua '%s' 2>&1"):format(arg[-1], build))
+  local said = pipe:read "a"
+  local is_content = pipe:close()
+  os.execute(("rm -r '%s'"):format(build))
+  return said, is_content
+end
+
+local function finds(name, sources, text)
+  local said, is_content = judge(sources)
+  tap.ok(not is_content and said:find(text, 1, true) ~= nil, name, said)
+end
+
+local said, is_content = judge {
+  ["runtime/layout/layout.c"] = "int a(void) { return 1; }",
+  ["runtime/emit/emit_cuda.c"] = "int a(void); int b(void) { return a(); }",
+}
+tap.ok(is_content, "the emitter may use the algebra", said)
+
+finds("the algebra may not use the emitter", {
+  ["runtime/layout/layout.c"] = "int b(void); int a(void) { return b(); }",
+  ["runtime/emit/emit_expr.c"] = "int b(void) { return 1; }",
+}, "runtime/layout/layout.c uses b of runtime/emit/emit_expr.c")
+
+finds("the two engines may not know each other", {
+  ["runtime/simt/simt.c"] = "int b(void); int a(void) { return b(); }",
+  ["runtime/emit/emit_expr.c"] = "int b(void) { return 1; }",
+}, "runtime/simt/simt.c uses b of runtime/emit/emit_expr.c")
+
+finds("a circle in a room without one", {
+  ["interp/watch/bind_check.c"] = "int b(void); int a(void) { return b(); }",
+  ["interp/watch/bind_trace.c"] = "int a(void); int b(void) { return a(); }",
+}, "2 objects of interp/watch reach each other in a circle")
+
+finds("a function that is not declared in its own room", {
+  ["interp/front/source.c"] = "int front_serial(void) { return 1; }",
+}, "declares front_serial, which interp/front/source.c defines")
+
+tap.done()
