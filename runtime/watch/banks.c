@@ -5,7 +5,7 @@ enum { LANES = 32, SLOTS = 128 }; /* SLOTS: a power of two, well above CT_MAX_SE
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
-/* Adds a sector to the list unless the table of places in it says that it is there. */
+/* Adds a sector to the list, unless the table says that the list has it already. */
 static int add_sector(int64_t sector, int8_t table[SLOTS], int64_t *out, int n) {
   uint32_t h = (uint32_t)((uint64_t)sector * 0x9E3779B97F4A7C15u >> 57);
   for (; table[h] >= 0; h = (h + 1) % SLOTS) {
@@ -38,7 +38,7 @@ int ct_sectors(const int64_t at[32], uint32_t mask, int bytes, int64_t out[CT_MA
   return n;
 }
 
-/* Have all active lanes n and n ^ by the same address? */
+/* Do lanes n and n ^ by have the same address, for all active pairs? */
 static bool are_pairs_same(const int64_t at[32], uint32_t mask, int by) {
   for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     int lane = __builtin_ctz(rest);
@@ -56,7 +56,7 @@ static int count_phases(const int64_t at[32], uint32_t mask, int bytes, bool is_
   return n > 1 && merges ? n / 2 : n;
 }
 
-/* The different words of a phase, by bank: the largest number of any. */
+/* The wavefronts of a phase: the largest number of different words in one bank. */
 static int phase_wavefronts(const int64_t at[32], uint32_t mask, int bytes) {
   int64_t words[CT_BANKS][LANES];
   uint8_t n[CT_BANKS] = {0};

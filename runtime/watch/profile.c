@@ -1,5 +1,5 @@
-/* profile.c: the watcher that counts; see profile.h. Each worker counts for itself; what it has
-   is added up after the launch. */
+/* profile.c: the watcher that counts; see profile.h. Each worker counts for itself. After the
+   launch the counts of all workers are added up. */
 #include "profile.h"
 
 #include <string.h>
@@ -7,20 +7,20 @@
 #include "profile_box.h"
 #include "profile_rows.h"
 
-enum { MAX_SECTORS = 1 << 24 }; /* of a tensor whose sectors are marked: 512 MiB */
+enum { MAX_SECTORS = 1 << 24 }; /* the largest tensor whose sectors are marked has 512 MiB */
 
 struct CtProfile {
   CtSimtWatch watch; /* first */
   CtAlloc alloc;
   uint64_t tag;
-  int64_t n_blocks; /* that run; 0: all */
+  int64_t n_blocks; /* how many blocks run; 0: all */
   uint32_t n_patterns;
   CtProfileRows **programs;
   size_t n, cap;
   CtProfileWorker *workers;
   size_t n_workers, cap_workers;
-  bool no_memory; /* something was not recorded */
-  /* Of the launch under way. */
+  bool no_memory; /* for lack of memory something was not recorded */
+  /* From here on: the current launch. */
   CtProfileRows *now;
   int64_t *n_sectors; /* by param */
   size_t cap_sectors;
@@ -47,7 +47,7 @@ static CtStatus find_program(CtProfile *p, const CtSimtProgram *from, CtProfileR
   return CT_OK;
 }
 
-/* The lanes that a branch sends on; of a loop by lanes, those that stay in it. */
+/* The lanes that take a branch; for a loop by lanes, the lanes that stay in it. */
 static uint32_t taken(const CtIn *code, const CtWarp *w) {
   uint32_t lanes = 0;
   if (code->u.op == CT_SIMT_SPLIT || code->u.op == CT_SIMT_SPLIT_ELSE) {
@@ -64,7 +64,7 @@ static uint32_t taken(const CtIn *code, const CtWarp *w) {
   return w->mask & lanes;
 }
 
-/* An array of n zeros, in place of what it was. */
+/* Makes an array of n zeros in place of the old one. */
 static CtStatus fresh(CtAlloc alloc, void *items_ptr, size_t *cap, size_t n, size_t size,
                       CtErr *err) {
   CtStatus status = ct_grow(alloc, items_ptr, cap, n, size, err);
@@ -91,7 +91,7 @@ static void free_worker(CtAlloc alloc, CtProfileWorker *k) {
   ct_free(alloc, k->boxes, k->cap_boxes * sizeof *k->boxes);
 }
 
-/* Marks for the sectors of each param, of reads and of writes. */
+/* Makes the marks for the sectors of each parameter: one set for reads, one for writes. */
 static CtStatus prepare_marks(CtProfile *p, CtProfileWorker *k, size_t n_params, CtErr *err) {
   CtStatus status = CT_OK;
   if (k->cap_marks < 2 * n_params) {
@@ -134,7 +134,7 @@ static CtStatus prepare_worker(CtProfile *p, CtProfileWorker *k, size_t n_params
   return status == CT_OK ? prepare_marks(p, k, n_params, err) : status;
 }
 
-/* How many sectors each tensor has; none where it is too large to mark them. */
+/* Counts the sectors of each tensor; 0 if the tensor is too large to mark them. */
 static CtStatus size_tensors(CtProfile *p, const CtSimtJob *job, size_t *n_params, CtErr *err) {
   const CtSimtProgram *program = job->program;
   *n_params = 0;
@@ -236,7 +236,7 @@ static void add_counts(CtProfileProgram *to, const CtProfileWorker *k) {
   }
 }
 
-/* Of the first launch. */
+/* Takes over the patterns of the first launch. */
 static void take_patterns(CtProfile *p, CtProfileProgram *to, const CtProfileWorker *k) {
   size_t old = to->n_patterns * sizeof *k->patterns, more = k->n_patterns * sizeof *k->patterns;
   CtProfilePattern *all = to->n_launches > 1 || more == 0 ? NULL : ct_alloc(p->alloc, old + more);
@@ -253,7 +253,7 @@ static void take_patterns(CtProfile *p, CtProfileProgram *to, const CtProfileWor
   to->n_patterns += k->n_patterns;
 }
 
-/* Likewise. */
+/* Takes over the boxes of the first launch. */
 static void take_boxes(CtProfile *p, CtProfileProgram *to, int n_workers) {
   size_t n = 0;
   for (int i = 0; i < n_workers; i++) {
@@ -272,7 +272,7 @@ static void take_boxes(CtProfile *p, CtProfileProgram *to, int n_workers) {
   }
 }
 
-/* Sectors that any worker touched. */
+/* How many sectors at least one worker touched. */
 static uint64_t count_once(const CtProfile *p, int n_workers, size_t mark, int64_t n) {
   uint64_t sum = 0;
   for (int64_t i = 0; i < n; i++) {

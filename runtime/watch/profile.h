@@ -1,9 +1,9 @@
-/* profile.h: counts what the kernels of watched launches do: executions, memory requests and what they
-   cost a GPU (banks.h), arithmetic, divergence. A watcher: see simt_watch.h.
+/* profile.h: counts what the kernels of watched launches do: executions, memory requests and what
+   they cost a GPU (banks.h), arithmetic, divergence. It is a watcher: see simt_watch.h.
 
-   Counts are by instruction of the lowered program, and by operand of it that is in global or shared
-   memory; each knows its script line. What is counted is what the emitted CUDA C asks for: ptxas may
-   merge adjacent scalar accesses, and takes out what it can prove to be redundant. */
+   It counts by instruction of the lowered program, and by operand in global or shared memory; both
+   know their script line. It counts what the emitted CUDA C asks for. ptxas may merge adjacent
+   scalar accesses, and it removes accesses that it can prove to be redundant. */
 #ifndef CT_WATCH_PROFILE_H
 #define CT_WATCH_PROFILE_H
 
@@ -12,7 +12,7 @@
 typedef struct CtProfile CtProfile;
 enum { CT_PROFILE_PATTERNS = 64 };
 
-/* A class of arithmetic, by what `flops` of a roofline are. */
+/* Classes of arithmetic. The number says how many flops the roofline counts for one. */
 typedef enum CtProfileWork {
   CT_WORK_NONE,
   CT_WORK_FMA,     /* 2 */
@@ -25,19 +25,20 @@ typedef enum CtProfileWork {
 /* One instruction. All counts are of warps' executions, except lanes and work: of threads. */
 typedef struct CtProfileCount {
   uint64_t n, lanes;
-  uint64_t partial; /* by fewer lanes than the warp has */
-  uint64_t splits;  /* of a branch: some lanes went one way and some the other */
+  uint64_t partial; /* executions by fewer lanes than the warp has */
+  uint64_t splits;  /* a branch: some lanes went one way and some the other */
   uint64_t work;
 } CtProfileCount;
 
 /* One operand of one instruction. */
 typedef struct CtProfileMem {
-  uint64_t requests, lanes;   /* of warps; of their lanes */
-  uint64_t bytes;             /* that lanes asked for */
-  uint64_t used;              /* global: different bytes, request by request */
+  uint64_t requests, lanes;   /* requests of warps; the lanes in them */
+  uint64_t bytes;             /* bytes that lanes asked for */
+  uint64_t used;              /* global: different bytes within each request */
   uint64_t sectors;           /* global */
   uint64_t wavefronts, ideal; /* shared */
-  uint64_t delivered; /* box: bytes that shared memory of all blocks that get it takes, or gives */
+  uint64_t
+      delivered; /* box: bytes that it moves into, or out of, the shared memory of all its blocks */
 } CtProfileMem;
 
 /* A request that was recorded, as the lanes' offsets in elements of the tensor. */
@@ -45,21 +46,22 @@ typedef struct CtProfilePattern {
   uint32_t site;
   uint32_t mask;
   int32_t warp;
-  uint64_t n;          /* times seen, within what is recorded */
+  uint64_t n;          /* how often it was seen among the recorded requests */
   int32_t cost, ideal; /* global: sectors, and of the bytes used; shared: wavefronts, phases */
   int64_t off[CT_LANES];
 } CtProfilePattern;
 
-/* What does not change from launch to launch. */
+/* What stays the same from launch to launch. */
 typedef struct CtProfileIn {
   CtLoc loc;
   uint16_t op;  /* CtSimtOp */
   uint8_t work; /* CtProfileWork */
   bool is_f64, is_branch, is_barrier;
-  uint8_t n_shuffles, n_votes; /* instructions of a warp: a shuffle of 8 bytes is two */
-  uint16_t wgmma_n, wgmma_k;   /* of a product by wgmma: its instructions are m64nNkK; 0: none */
+  uint8_t n_shuffles, n_votes; /* instructions of a warp; a shuffle of 8 bytes counts as two */
+  uint16_t wgmma_n, wgmma_k;   /* a product by wgmma has instructions m64nNkK; 0: it is not one */
 } CtProfileIn;
-/* What a copy's other side is to a product by an MMA atom, which fixes the elements that a thread has. */
+/* What the other side of a copy is in a product by an MMA atom. The atom then fixes which
+   elements a thread has. */
 typedef enum CtProfileMma {
   CT_PROFILE_MMA_NONE,
   CT_PROFILE_MMA_OPERAND,
@@ -70,34 +72,34 @@ typedef struct CtProfileSite {
   uint32_t buf;
   CtAccessRole role;
   bool reads, writes, is_atomic, is_async;
-  bool is_box;    /* of tma_load or tma_store: a request is a whole box */
+  bool is_box;    /* tma_load or tma_store: a request is a whole box */
   uint8_t mma;    /* CtProfileMma */
-  bool is_matrix; /* of ldmatrix or stmatrix: eight rows of 16 bytes at once */
+  bool is_matrix; /* ldmatrix or stmatrix: eight rows of 16 bytes at once */
   CtWidth width;
   bool reduces;    /* is_box: its map */
   uint8_t n_box;   /* dimensions */
   uint8_t swizzle; /* of 16 << swizzle bytes; 0: none */
   uint16_t box[5]; /* elements */
-  uint8_t n_call;  /* boxes of the call, and the fewest it could be; 0: not known */
+  uint8_t n_call;  /* boxes of the call, and the smallest possible number; 0: not known */
   uint8_t n_fewest;
-  uint16_t fewest[5]; /* elements of one of those; 0: no further dimension */
+  uint16_t fewest[5]; /* elements of one box of that smallest number; 0: no further dimension */
   uint32_t map;       /* the first site with the same map */
 } CtProfileSite;
 typedef struct CtProfileBuf {
   const char *name;
   CtSpace space;
   CtDtype dtype;
-  int64_t n_elems;                    /* of a global one: in the last launch */
+  int64_t n_elems;                    /* global: in the last launch */
   bool is_known;                      /* global: these are known */
   uint64_t read_once, written_once;   /* global: different sectors of the launch */
   uint64_t read_block, written_block; /* the same block by block, summed */
 } CtProfileBuf;
 
-/* All launches of one tag. */
+/* All launches with one tag. */
 typedef struct CtProfileProgram {
   uint64_t tag;
   const char *name;
-  int64_t grid[3], block[3]; /* of the last launch */
+  int64_t grid[3], block[3]; /* those of the last launch */
   uint64_t n_launches;
   uint32_t shared_bytes;
   const char **chunks;
@@ -109,28 +111,30 @@ typedef struct CtProfileProgram {
   CtProfileBuf *bufs; /* [0] unused */
   CtProfilePattern *patterns;
   uint32_t n_patterns;
-  struct CtProfileBox *boxes; /* of tma_load, of the first launch; profile_box.h */
+  struct CtProfileBox *boxes; /* the boxes of tma_load in the first launch; profile_box.h */
   size_t n_boxes;
-  bool lacks_boxes; /* there were too many */
+  bool lacks_boxes; /* there were too many boxes */
 } CtProfileProgram;
 
 CtStatus ct_profile_open(CtAlloc alloc, CtProfile **out, CtErr *err) CT_NODISCARD;
 void ct_profile_close(CtProfile *p);
 CtSimtWatch *ct_profile_watch(CtProfile *p);
-/* Launches of equal tags are launches of the same program, and are counted together. */
+/* Launches with the same tag are launches of the same program and are counted together. */
 void ct_profile_tag(CtProfile *p, uint64_t tag);
-/* From the next launch on: only the first n_blocks blocks run, and all of them are recorded, n_patterns
-   different requests of each operand and worker, in as many executions. 0: as at first: all blocks run,
-   CT_PROFILE_PATTERNS requests of the first are recorded. */
+/* From the next launch on, only the first n_blocks blocks run, and all of them are recorded:
+   n_patterns different requests of each operand and worker, in at most as many executions. With
+   0 it is as at first: all blocks run, and CT_PROFILE_PATTERNS requests of the first block are
+   recorded. */
 void ct_profile_limit(CtProfile *p, int64_t n_blocks, uint32_t n_patterns);
 bool ct_profile_knows(const CtProfile *p, uint64_t tag); /* it was launched */
 bool ct_profile_is_partial(const CtProfile *p); /* memory ran out, and something was not recorded */
 uint32_t ct_profile_size(const CtProfile *p);
 const CtProfileProgram *ct_profile_program(const CtProfile *p, uint32_t i);
 
-/* Boxes of program i's first launch by the site that is their map: bytes of different boxes, and of those that
-   are different wave by wave, step by step: n_blocks consecutive blocks make a wave, and their s-th boxes of a
-   map step s. by_site: n_sites of them. */
+/* The boxes of the first launch of program i, by the site that stands for their map. It counts
+   the bytes of different boxes: in the whole launch, in each wave, and in each step. A wave is
+   n_blocks consecutive blocks. Step s has the s-th box of this map of each block of the wave.
+   by_site has n_sites entries. */
 typedef struct CtProfileWave {
   uint64_t unique, together;
 } CtProfileWave;

@@ -40,7 +40,7 @@ uint32_t ct_profile_map_of(const CtProfileSite *sites, uint32_t i) {
 
 /* --- boxes -------------------------------------------------------------------------------------------------- */
 
-/* What a box asks of a tensor: the sectors of its rows. */
+/* The sectors of a box's rows, which it asks of a tensor. */
 typedef struct Rows {
   const CtProfileJob *job;
   CtProfileWorker *k;
@@ -76,7 +76,7 @@ static uint64_t place_of(const CtWorker *k, const CtSimtTma *t, int lane) {
   return h;
 }
 
-/* In the first launch, as long as there is room. */
+/* Notes a box, in the first launch and as long as there is room. */
 static void note_box(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, const CtWarp *w,
                      const CtSimtTma *t, int lane, uint64_t bytes) {
   uint32_t map = job->sites[site].map;

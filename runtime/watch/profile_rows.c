@@ -7,7 +7,7 @@
 
 /* --- what instructions do ------------------------------------------------------------------------------- */
 
-/* Arithmetic on floats that is no tile operation. */
+/* Arithmetic on floats outside tile operations. */
 static const uint8_t work_of[] = {[CT_ARITH_NONE] = CT_WORK_NONE,
                                   [CT_ARITH_FMA] = CT_WORK_FMA,
                                   [CT_ARITH_FLOP] = CT_WORK_FLOP,
@@ -81,7 +81,7 @@ static void set_row(const CtSimtProgram *p, uint32_t i, CtProfileIn *row, uint64
   }
 }
 
-/* What a fragment is to the products of the program. */
+/* What a fragment is in the products of the program. */
 static CtProfileMma mma_of(const CtSimtProgram *p, uint32_t buf) {
   uint32_t memory = p->bufs[buf].memory;
   for (uint32_t i = 0; p->bufs[buf].space == CT_REGISTER && i < p->n_tiles; i++) {
@@ -99,7 +99,7 @@ static CtProfileMma mma_of(const CtSimtProgram *p, uint32_t buf) {
   return CT_PROFILE_MMA_NONE;
 }
 
-/* What a tile operation says of an operand's accesses. */
+/* Fills in what a tile operation says about the accesses of an operand. */
 static void set_tile_site(const CtSimtProgram *p, const CtTileOp *t, CtProfileSite *s) {
   s->is_matrix = t->op == CT_OP_WARP_COPY;
   if ((t->op == CT_OP_COPY || t->op == CT_OP_WARP_COPY) && s->role != CT_ACCESS_B) {
@@ -117,8 +117,8 @@ static void set_box_site(const CtSimtTma *t, CtProfileSite *s) {
   ct_profile_set_map(s, t);
 }
 
-/* Operands as ct_simt_operands gives them, those in registers included. What wgmma reads from shared
-   memory is no request of threads. */
+/* Lists the operands as ct_simt_operands gives them, including those in registers. It leaves out
+   what wgmma reads from shared memory, because no thread requests that. */
 static int list_operands(const CtSimtProgram *p, const CtIn *code,
                          CtProfileSite out[CT_MAX_OPERANDS]) {
   static const CtWidth one = {1, CT_WIDTH_SCALAR, 0};
@@ -140,7 +140,7 @@ static int list_operands(const CtSimtProgram *p, const CtIn *code,
   return n;
 }
 
-/* Counts, and where there is room lists, the rows and sites of the body. */
+/* Counts the rows and sites of the body, and also lists them if there is room. */
 static void list_rows(CtProfileRows *pr, const CtSimtProgram *p) {
   CtProfileProgram *pub = &pr->pub;
   uint32_t n_rows = 0, n_sites = 0;

@@ -1,5 +1,6 @@
-/* profile_rows.h: what `profile` counts of a program: a row for each instruction of the body that it
-   watches, a site for each operand of one in global or shared memory; for profile.c. */
+/* profile_rows.h: what `profile` counts in a program. It has a row for each instruction of the
+   body that it watches, and a site for each operand of such an instruction in global or shared
+   memory. For profile.c. */
 #ifndef CT_WATCH_PROFILE_ROWS_H
 #define CT_WATCH_PROFILE_ROWS_H
 

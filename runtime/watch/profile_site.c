@@ -39,7 +39,7 @@ static void set_tile(CtProfileAt *at, const CtSimtProgram *p, const CtTileOp *t,
   at->imm = arg->imm;
 }
 
-/* Of a load or store: a scalar and perhaps a pattern, or lanes. */
+/* Finds the address of a load or store: a scalar, perhaps with a pattern, or lanes. */
 static void set_scalar(CtProfileAt *at, const CtSimtProgram *p, const CtIn *code) {
   const char *roles = ct_in_roles(code);
   at->is_fast = roles[1] == 's' && (roles[2] != 'p' || is_fixed(p, code->b));
@@ -73,7 +73,8 @@ typedef struct Request {
   int64_t at[CT_LANES], off[CT_LANES];
 } Request;
 
-/* Elements first .. first + vec - 1 of the operand, in those lanes that access the first. */
+/* Gathers elements first .. first + vec - 1 of the operand, in the lanes that access the first
+   of them. */
 static void gather(const CtAccess *a, int64_t first, Request *r) {
   int64_t start = a->buf->space == CT_SHARED ? a->buf->at : (int64_t)(uintptr_t)a->mem->ptr;
   int64_t bytes = (int64_t)ct_dtype_bytes(a->buf->dtype), off;
@@ -89,7 +90,7 @@ static void gather(const CtAccess *a, int64_t first, Request *r) {
   }
 }
 
-/* Bytes of different addresses. */
+/* How many different bytes the request asks for. */
 static uint64_t distinct_bytes(const Request *r) {
   int64_t seen[CT_LANES];
   int n = 0;
@@ -118,7 +119,7 @@ void ct_profile_touch(const CtProfileJob *job, CtProfileWorker *k, uint32_t site
   }
 }
 
-/* What is counted besides: where sectors go to. */
+/* What is counted too: where the sectors go. */
 typedef struct Sink {
   const CtProfileJob *job;
   CtProfileWorker *k;
@@ -223,7 +224,7 @@ void ct_profile_add_mem(CtProfileMem *to, const CtProfileMem *m) {
   to->delivered += m->delivered;
 }
 
-/* The address of the base: of a shared tensor within the block's memory. */
+/* The address of the base; for a shared tensor, its place in the block's memory. */
 static int64_t base_of(const CtProfileAt *at, CtWarp *w) {
   int64_t off = CT_CAT(CtScalar, w, at->base)->i + at->imm;
   off = at->wraps ? (int32_t)off : off;
@@ -241,7 +242,7 @@ static CtProfileMemo *find_memo(CtProfileWorker *k, uint32_t site, uint32_t mask
   return m;
 }
 
-/* Counts it by looking at each lane. */
+/* Counts the request lane by lane. */
 static bool count_slowly(Sink *s, const CtIn *code, const CtIn *in, CtWarp *w, CtProfileMem *add) {
   CtAccess out[CT_MAX_OPERANDS];
   int operand = s->job->ats[s->site].operand;
@@ -293,7 +294,7 @@ void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site
   }
   int64_t base = base_of(at, w);
   bool found;
-  uint32_t key = (uint32_t)base; /* all of it where a swizzle looks at it */
+  uint32_t key = (uint32_t)base; /* all of it if a swizzle uses it */
   key &= at->is_swizzled ? UINT32_MAX : at->space == CT_SHARED ? WORD_MASK : CT_SECTOR_BYTES - 1;
   CtProfileMemo *m = find_memo(k, site, w->mask, w->index, key, &found);
   s.base = base >> SECTOR_SHIFT;
@@ -305,7 +306,7 @@ void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site
     }
     return;
   }
-  if (k->n_pool > CT_PROFILE_POOL / 2) { /* begin anew */
+  if (k->n_pool > CT_PROFILE_POOL / 2) { /* begin again */
     k->age++;
     k->n_pool = 0;
   }

@@ -1,5 +1,4 @@
-/* profile_site.h: one operand of one instruction, and what requests of it cost: for
-   profile.c. */
+/* profile_site.h: one operand of one instruction, and what its requests cost. For profile.c. */
 #ifndef CT_WATCH_PROFILE_SITE_H
 #define CT_WATCH_PROFILE_SITE_H
 
@@ -8,8 +7,9 @@
 
 enum { CT_PROFILE_MEMOS = 4096, CT_PROFILE_POOL = 1 << 16 };
 
-/* Where an operand is. `is_fast`: its lanes' distances are fixed for launch and warp, so that its cost
-   depends on the warp, the mask and where its base lies in a sector or bank. */
+/* Where an operand is. `is_fast`: the distances of its lanes are fixed for a launch and a warp.
+   Then its cost depends only on the warp, the mask, and the place of its base in a sector or
+   bank. */
 typedef struct CtProfileAt {
   bool is_fast, is_guarded, is_swizzled, wraps;
   uint8_t operand; /* in what ct_simt_accesses gives */
@@ -20,24 +20,24 @@ typedef struct CtProfileAt {
   uint32_t buf, param;
 } CtProfileAt;
 
-/* What such a request of a warp costs, and the sectors that it touches: rel[0..n_rel-1] of the pool,
-   relative to its base's; n_rel -1: they are not kept. */
+/* What such a request of a warp costs, and the sectors that it touches: rel[0..n_rel-1] of the
+   pool, relative to the sector of its base. n_rel is -1 if they are not kept. */
 typedef struct CtProfileMemo {
-  uint64_t age; /* of the launch */
+  uint64_t age; /* the launch in which it was made */
   uint32_t site, mask, key;
   int32_t warp, n_rel;
   uint32_t rel;
   CtProfileMem add;
 } CtProfileMemo;
 
-/* By sector of a tensor: 1 + the last block that touched it, 0 for none. */
+/* By sector of a tensor: 1 + the last block that touched it; 0: no block did. */
 typedef struct CtProfileMarks {
   uint32_t *stamp;
   size_t cap;
-  uint64_t n_blocks; /* sums of different sectors of each block */
+  uint64_t n_blocks; /* the sum over all blocks of the different sectors of each */
 } CtProfileMarks;
 
-/* Of one worker. */
+/* The counts of one worker. */
 typedef struct CtProfileWorker {
   CtProfileCount *counts;
   CtProfileMem *mems;
@@ -53,30 +53,31 @@ typedef struct CtProfileWorker {
   struct CtProfileBox *boxes;
   size_t cap_steps, n_boxes, cap_boxes;
   bool lacks_boxes;
-  bool no_memory; /* something was not recorded */
+  bool no_memory; /* for lack of memory something was not recorded */
 } CtProfileWorker;
 
-/* What the counting needs of a launch. */
+/* What counting needs to know about a launch. */
 typedef struct CtProfileJob {
   CtAlloc alloc;
   const CtProfileSite *sites;
   const CtProfileAt *ats;
-  const int64_t *n_sectors; /* by param: that its marks have room for */
-  int64_t n_recorded;       /* blocks whose requests are recorded, from the first on: */
-  uint32_t n_patterns;      /* so many of each site, in as many executions */
+  const int64_t *n_sectors; /* by param: how many sectors its marks have room for */
+  int64_t n_recorded;       /* how many blocks are recorded, from the first on: */
+  uint32_t n_patterns;      /* n_patterns requests of each site, in as many executions */
   bool notes_boxes;
 } CtProfileJob;
 
-/* Finds out where the operand is; accesses of `code` number `operand` in the order of
+/* Finds out where an operand of `code` is; `operand` is its number in the order of
    ct_simt_accesses. */
 CtProfileAt ct_profile_at(const CtSimtProgram *p, const CtIn *code, int operand, uint32_t buf);
 
-/* A block reads or writes a sector of the site's tensor, counted from its beginning. */
+/* Notes that a block reads or writes a sector of the site's tensor, counted from the tensor's
+   beginning. */
 void ct_profile_touch(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, uint32_t block,
                       int64_t sector);
 void ct_profile_add_mem(CtProfileMem *to, const CtProfileMem *m);
 
-/* Counts an execution of the instruction's operand, which is no box. */
+/* Counts an execution for one operand of the instruction, which must not be a box. */
 void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, const CtIn *code,
                       const CtIn *in, CtWarp *w);
 

@@ -27,7 +27,7 @@ void ct_record_clear(CtRecord *r) {
   ct_free(r->alloc, r->boxes, r->cap_boxes * sizeof *r->boxes);
 }
 
-/* Memory for n things of a size, of the record's budget; NULL: it failed. */
+/* Memory for n things of a size, from the record's budget; NULL: the record has failed. */
 static void *take(CtRecord *r, int64_t n, size_t size) {
   r->bytes += (size_t)n * size;
   void *p = r->bytes > r->max_bytes ? NULL : ct_arena_alloc(&r->arena, (size_t)n * size);
@@ -43,12 +43,12 @@ static const int64_t *copy(CtRecord *r, const int64_t *from, int64_t n) {
   return to;
 }
 
-/* Is it so for the whole launch? */
+/* Is the mode fixed for the whole launch? */
 static bool is_fixed(const CtAccess *a, int mode) {
   return a->arg == NULL || a->w->worker->job->program->modes[a->arg->mode[mode]].fixed != NULL;
 }
 
-/* Offsets of all elements of all lanes of an irregular access. */
+/* Makes a table of the offsets of an irregular access: all elements of all lanes. */
 static int64_t *materialise(CtRecord *r, const CtAccess *a) {
   int64_t *to = take(r, a->n * CT_LANES, sizeof *to);
   for (int64_t i = 0; to != NULL && i < a->n * CT_LANES; i++) {

@@ -1,4 +1,5 @@
-/* record.h: what the blocks of a cluster ran, for trace.c to walk backwards (trace_slice.c). */
+/* record.h: which instructions the blocks of a cluster ran. trace.c records them, and
+   trace_slice.c walks the record backwards. */
 #ifndef CT_WATCH_RECORD_H
 #define CT_WATCH_RECORD_H
 
@@ -11,7 +12,7 @@ typedef struct CtStep {
   int16_t rank;  /* of its block */
   int16_t warp;  /* in the block */
   uint32_t mask, live;
-  uint32_t accesses, n_accesses; /* in CtRecord.accesses; of a TMA in CtRecord.boxes */
+  uint32_t accesses, n_accesses; /* in CtRecord.accesses; for TMA in CtRecord.boxes */
   const int32_t *by;             /* SHFL: its second operand */
   uint32_t chosen;               /* SELECT: lanes that take its second operand, not the third */
 } CtStep;
@@ -19,7 +20,7 @@ typedef struct CtStep {
 /* A box that a lane asked for. */
 typedef struct CtRecordBox {
   int lane;
-  uint32_t ranks;     /* blocks that get it; of a store the one that has it */
+  uint32_t ranks;     /* the blocks that get it; for a store, the block that has it */
   const char *global; /* the tensor's memory */
   CtTmaUnit *units;
   int64_t n;
@@ -28,12 +29,13 @@ typedef struct CtRecordBox {
 typedef struct CtRecord {
   CtAlloc alloc;
   const CtWorker *team; /* of the cluster */
-  CtArena arena;        /* copies of what the next instruction may change */
+  CtArena arena;        /* copies of data that the next instruction may change */
   CtStep *steps;
   size_t n_steps, cap_steps;
-  CtAccess *accesses; /* offsets of irregular ones: own_offsets */
+  CtAccess *accesses; /* the offsets of irregular ones are in own_offsets */
   int64_t **own_offsets;
-  const char **ptrs; /* where the buffer of the access was then: that of another block turns */
+  const char **
+      ptrs; /* where the buffer of the access was at that time; a remote buffer changes its place */
   size_t n_accesses, cap_accesses, cap_offsets, cap_ptrs;
   CtRecordBox *boxes;
   size_t n_boxes, cap_boxes;
@@ -45,10 +47,10 @@ void ct_record_init(CtRecord *r, CtAlloc alloc, size_t max_bytes);
 void ct_record_reset(CtRecord *r, const CtWorker *team); /* a new cluster */
 void ct_record_clear(CtRecord *r);
 void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w);
-/* The offset of (element, lane) as it was; false where it was not accessed. */
+/* The offset of (element, lane) at that time; false if it was not accessed. */
 bool ct_record_at(const CtRecord *r, uint32_t access, int64_t e, int lane, int64_t *off);
 
-/* Rows found, each kind of event once. */
+/* The rows that were found; equal events are one row. */
 typedef struct CtTraceRows {
   CtAlloc alloc;
   CtTraceRow *row;
@@ -58,8 +60,8 @@ typedef struct CtTraceRows {
   bool failed;
 } CtTraceRows;
 
-/* Appends the events that made these bytes of global memory, if this cluster wrote them. The blocks'
-   memory is still as it was. trace_slice.c */
+/* trace_slice.c: appends the events that made these bytes of global memory, if this cluster
+   wrote them. The memory of the blocks must still be as they left it. */
 void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, const char *at, size_t bytes,
                    CtTraceRows *rows);
 

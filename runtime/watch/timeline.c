@@ -1,5 +1,5 @@
-/* timeline.c: the watcher behind `timeline`; see timeline.h. One team of workers runs the blocks that
-   are recorded, so the record has one writer. */
+/* timeline.c: the watcher of `timeline`; see timeline.h. One team of workers runs all blocks
+   that are recorded, so the record has a single writer. */
 #include "timeline.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ const char *const ct_time_kinds[CT_TIME_KIND_COUNT] = {
 
 typedef struct WarpState {
   int64_t last;  /* its latest event; NONE */
-  int32_t named; /* the phase of the named barrier at which it arrived */
+  int32_t named; /* the phase in which it arrived at the named barrier */
 } WarpState;
 
 struct CtTimeline {
@@ -27,15 +27,15 @@ struct CtTimeline {
   CtTimeEvent *events;
   size_t n_events, cap_events;
   bool is_too_long, has_no_memory;
-  /* Of the launch; in the arena, which the results are in, too. */
+  /* From here on: the current launch. All of it is in the arena, and so are the results. */
   CtArena arena;
   const char **chunks;
-  int64_t position; /* of the cluster that is recorded */
+  int64_t position; /* the cluster that is recorded */
   int rank;
   uint32_t n_slots, n_meets;
-  uint32_t *slot_of; /* by buffer: the first of its mbarriers among the block's */
+  uint32_t *slot_of; /* by buffer: the number of its first mbarrier in the block */
   CtMeet *meets;     /* by rank: mbarriers, named ones, the block's; then the cluster's */
-  int32_t *phases;   /* of each: complete ones */
+  int32_t *phases;   /* by barrier: how many phases are complete */
   WarpState *warps;  /* by rank and warp */
 };
 
@@ -124,7 +124,7 @@ static void meet(CtTimeline *t, const CtIn *in, const CtWarp *w, CtTimeKind kind
 
 /* --- instructions ----------------------------------------------------------------------------------------- */
 
-/* Told of by `sync`, or parts of the instruction that follows. */
+/* Instructions that `sync` tells about, or that are part of the next instruction. */
 static const bool is_told[CT_SIMT_OP_COUNT] = {
     [CT_SIMT_MBAR] = true,         [CT_SIMT_NAMED] = true,        [CT_SIMT_CLUSTER_ARRIVE] = true,
     [CT_SIMT_CLUSTER_WAIT] = true, [CT_SIMT_WGMMA_COMMIT] = true, [CT_SIMT_WGMMA_WAIT] = true,
@@ -148,7 +148,7 @@ static void add_mma(CtTimeline *t, const CtIn *in, const CtWarp *w, const CtTile
   add(t, in, w, &e);
 }
 
-/* Instructions of a thread. */
+/* How many multiply-adds, or instructions of an atom, a thread executes for a product. */
 static int64_t count_products(const CtSimtProgram *p, const CtTileOp *op) {
   if (op->op == CT_OP_MMA) {
     return op->mma->rest[0] * op->mma->rest[1] * op->mma->rest[2];

@@ -1,19 +1,20 @@
-/* timeline.h: what the warps of one block (with the others of its cluster) do, in their order: work,
-   arrivals, waits, copies and products that go on beside them. A watcher: see simt_watch.h. It knows no time;
-   stdlib/microscope/timeline.lua plays the events with a model of it.
+/* timeline.h: what the warps of one block do, and those of the other blocks of its cluster, in
+   their order: work, arrivals, waits, and the copies and products that run meanwhile. It is a
+   watcher (simt_watch.h) and knows nothing about time; stdlib/microscope/timeline.lua plays the
+   events with a model of time.
 
-   A barrier of any kind has a number and phases, counted from 0. A phase is complete when all its arrivals and
-   copies have taken place. */
+   Every barrier has a number, and phases counted from 0. A phase is complete when all its
+   arrivals and copies have taken place. */
 #ifndef CT_WATCH_TIMELINE_H
 #define CT_WATCH_TIMELINE_H
 
 #include "runtime/simt/simt.h"
 
 #define CT_TIME_KINDS(X)                                                                           \
-  X(WORK, "work")     /* n: instructions; global, shared: of them that read there */               \
+  X(WORK, "work")     /* n instructions; global, shared: how many of them read there */            \
   X(ARRIVE, "arrive") /* barrier, phase */                                                         \
-  X(PASS, "pass")     /* barrier, phase: when that is complete; -1: at once */                     \
-  X(LOAD, "load")     /* a box of n bytes comes, which is part of the barrier's phase */           \
+  X(PASS, "pass")     /* barrier, phase: goes on when that is complete; -1: at once */             \
+  X(LOAD, "load")     /* a box of n bytes comes; it is part of the barrier's phase */              \
   X(STORE, "store")   /* a box of n bytes goes */                                                  \
   X(MMA, "mma")       /* n multiply-adds by wgmma, of the warp */                                  \
   X(COMMIT, "commit") /* agent */                                                                  \
@@ -49,12 +50,11 @@ typedef struct CtMeet {
 typedef struct CtTimeline CtTimeline;
 CtStatus ct_timeline_open(CtAlloc alloc, const int64_t block[3], CtTimeline **out,
                           CtErr *err) CT_NODISCARD;
-/* All blocks are to run, not only those up to the recorded one's cluster. */
+/* Lets all blocks run, not only those up to the cluster of the recorded block. */
 void ct_timeline_run_all(CtTimeline *t);
 void ct_timeline_close(CtTimeline *t);
 CtSimtWatch *ct_timeline_watch(CtTimeline *t);
-/* After the launch: the events, in an order in which each comes after
-   what it waits for. An error when there were too many. */
+/* After the launch: the events, each one after what it waits for. Too many events are an error. */
 CtStatus ct_timeline_events(const CtTimeline *t, const CtTimeEvent **events, size_t *n,
                             CtErr *err) CT_NODISCARD;
 const CtMeet *ct_timeline_meets(const CtTimeline *t, size_t *n);

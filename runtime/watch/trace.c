@@ -1,7 +1,8 @@
-/* trace.c: the watcher behind `trace`; see trace.h. The first launch finds the blocks that write
-   the element, which costs little; the second records these blocks, each worker the one that it runs, and
-   walks the record backwards when the block ends. Where they wrote it the first time only, as when blocks
-   take their work in turn, a third launch records all blocks. */
+/* trace.c: the watcher of `trace`; see trace.h. It takes up to three launches. The first one
+   finds the blocks that write the element, which costs little. The second one records these
+   blocks: each worker records the block that it runs, and walks the record backwards when the
+   block ends. If a block did not write the element again, for example because blocks take their
+   work in turn, a third launch records all blocks. */
 #include "trace.h"
 
 #include <stdlib.h>
@@ -16,10 +17,10 @@ typedef enum Phase { PHASE_NONE, PHASE_FIND, PHASE_FOUND, PHASE_ALL, PHASE_DONE 
 typedef struct Tracer {
   CtRecord record;
   CtTraceRows rows;
-  int64_t *blocks; /* FIND: those that wrote the element */
+  int64_t *blocks; /* FIND: the blocks that wrote the element */
   size_t n_blocks, cap_blocks;
-  bool is_on;      /* FIND: this block has not written it yet; else: it is recorded */
-  bool has_missed; /* a block that was found has not written it now */
+  bool is_on;      /* FIND: this block has not written it yet; otherwise: this block is recorded */
+  bool has_missed; /* a block that wrote it in the first launch did not write it now */
 } Tracer;
 
 struct CtSimtTrace {
@@ -104,7 +105,8 @@ static void begin_block(CtSimtWatch *watch, CtWorker *k) {
   r->is_on = t->buf != 0;
 }
 
-/* One record for all blocks of a cluster, the first one's, as they read and write each other's memory. */
+/* All blocks of a cluster share one record, that of the first block, because they read and write
+   each other's memory. */
 static void begin_recorded(CtSimtWatch *watch, CtWorker *k) {
   CtSimtTrace *t = trace_of(watch);
   Tracer *r = tracer_of(t, k->team);
@@ -155,7 +157,7 @@ static bool touches(const CtAccess *a, const char *at, size_t bytes) {
   return false;
 }
 
-/* Bytes of the tensor that a box stores. */
+/* A search for bytes of the tensor among those that a box stores. */
 typedef struct BoxSearch {
   const char *global, *at;
   size_t bytes;
@@ -214,7 +216,7 @@ static uint32_t find_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, 
   return w->mask;
 }
 
-/* What the kernel prints it has printed in the first launch. */
+/* Leaves out what the kernel prints: the first launch has printed it. */
 static uint32_t record_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
   Tracer *r = tracer_of(trace_of(watch), w->worker->team);
   bool prints = code->u.op == CT_SIMT_PRINT || code->u.op == CT_SIMT_PRINT_ARG;
@@ -269,7 +271,7 @@ static void end_find(CtSimtWatch *watch, CtSimtJob *job) {
   }
 }
 
-/* All workers' rows in one array. */
+/* Puts the rows of all workers into one array. */
 static void end_record(CtSimtWatch *watch, CtSimtJob *job) {
   CtSimtTrace *t = trace_of(watch);
   size_t n = 0;

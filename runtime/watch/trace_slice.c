@@ -1,7 +1,11 @@
-/* trace_slice.c: the record of a cluster walked backwards. A set holds the places whose values are wanted:
-   bytes of memory, lanes of slots. A step that writes one takes it out, and puts in what it read for it;
-   what is left at the beginning came from outside. Steps stand in the order in which the engine ran them,
-   which is one that the threads of a GPU may take, too. */
+/* trace_slice.c: walks the record of a cluster backwards.
+
+   Invariant: a set holds the places whose values are still wanted: bytes of memory, and lanes of
+   slots. A step that writes a wanted place takes it out of the set and puts in what it read to
+   compute it. What is left at the beginning came from outside.
+
+   The steps are in the order in which the engine ran them. The threads of a GPU may run in this
+   order too. */
 #include <string.h>
 
 #include "runtime/ir/ir_tma.h"
@@ -71,7 +75,7 @@ static void want(Places *s, uint64_t key) {
   }
 }
 
-/* True when it was wanted. */
+/* Takes a place out of the set; true if it was in it. */
 static bool take(Places *s, uint64_t key) {
   if (s->n == 0) {
     return false;
@@ -185,7 +189,7 @@ static uint64_t element_place(const Slice *s, const CtAccess *a, int64_t off, in
                       (int64_t)lane * a->mem->lane_bytes);
 }
 
-/* As elements of the tensor that the memory was made for. */
+/* Notes an event, with elements counted in the tensor for which the memory was made. */
 static void note_in(Slice *s, CtTraceKind kind, uint32_t i, int64_t off, int lane, int64_t owner) {
   const CtSimtBuf *buf = &s->p->bufs[i];
   int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype), of = (int64_t)ct_dtype_bytes(buf->of);
@@ -215,7 +219,7 @@ static bool element_at(const Slice *s, const CtAccess *a, int64_t e, int lane, i
   return ct_record_at(s->r, (uint32_t)(a - s->r->accesses), e, lane, off);
 }
 
-/* The element of the lane is wanted, for a value that this step gives lane `by`. */
+/* Wants an element of a lane, for a value that this step gives to lane `by`. */
 static void want_element_for(Slice *s, const CtAccess *a, int64_t e, int lane, int by) {
   int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
   if (element_at(s, a, e, lane, &off)) {
@@ -231,7 +235,7 @@ static void want_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
   want_element_for(s, a, e, lane, lane);
 }
 
-/* Was a byte of the element wanted that the step writes? Then it is not any more. */
+/* Did the set have a byte of the element that this step writes? Takes its bytes out. */
 static bool take_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
   int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
   bool found = false;
@@ -249,7 +253,7 @@ static bool take_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
 
 /* --- slots ------------------------------------------------------------------------------------------------ */
 
-/* A scalar is what each lane has: that it is kept once is the engine's business. */
+/* A scalar is a value of each lane; the engine merely keeps it only once. */
 static bool is_value(char role) { return role != '\0' && strchr("svm", role | 32) != NULL; }
 
 static uint32_t field(const CtIn *in, int i) {
@@ -263,7 +267,7 @@ static void want_slot(Slice *s, int i, int lane) {
   }
 }
 
-/* Of the field d. */
+/* Takes a lane of the slot in field d out of the set. */
 static bool take_slot(Slice *s, int lane) {
   return take(&s->wanted, slot_place(s->step, s->code->d, lane));
 }
@@ -274,7 +278,7 @@ static bool is_scalar(char role) { return (role | 32) == 's'; }
 
 static bool is_active(const Slice *s, int lane) { return (s->step->mask >> lane & 1) != 0; }
 
-/* Of a choice the one that was chosen. */
+/* Wants the operands of an instruction; for a choice, only the one that was chosen. */
 static void want_operands(Slice *s, int lane) {
   if (ct_in_row(s->code)->selects) {
     want_slot(s, (s->step->chosen >> lane & 1) != 0 ? 2 : 3, lane);
@@ -312,7 +316,7 @@ static uint32_t take_slots(Slice *s) {
   return taken;
 }
 
-/* A value of all lanes that comes from all of them: VOTE. */
+/* VOTE: a value of all lanes that comes from all of them. */
 static void walk_vote(Slice *s) {
   uint32_t wanted = take_slots(s);
   for (uint32_t rest = s->step->mask; rest != 0 && wanted != 0; rest &= rest - 1) {
@@ -336,7 +340,7 @@ static void walk_shfl(Slice *s) {
   }
 }
 
-/* d has the value of every active lane; or one for all of them, from the same element. */
+/* d has a value for each active lane, or one for all of them from the same element. */
 static void walk_load(Slice *s, const CtAccess *a) {
   bool is_one = is_scalar(ct_in_roles(s->code)[0]);
   for (uint32_t rest = is_one ? CT_ALL_LANES : s->step->mask; rest != 0; rest &= rest - 1) {
@@ -348,7 +352,7 @@ static void walk_load(Slice *s, const CtAccess *a) {
 }
 
 static void walk_store(Slice *s, const CtAccess *a) {
-  for (int lane = CT_LANES - 1; lane >= 0; lane--) { /* the last one wins */
+  for (int lane = CT_LANES - 1; lane >= 0; lane--) { /* the last lane wins */
     if (take_element(s, a, 0, lane)) {
       want_slot(s, 0, lane);
     }
@@ -370,8 +374,8 @@ static void walk_dot(Slice *s, const CtAccess *a) {
   }
 }
 
-/* Lanes take turns, in order: walked from the last. An operation on two elements at once has them in
-   one value. */
+/* The lanes came one after the other, so the walk begins with the last. An operation on two
+   elements at once has both in one value. */
 static void walk_atomic(Slice *s, const CtAccess *a) {
   CtAtomicImm imm = {.imm = s->code->imm};
   bool replaces = imm.u.op == CT_OP_ATOMIC_STORE || imm.u.op == CT_OP_ATOMIC_EXCH;
@@ -420,7 +424,8 @@ static void want_products(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   }
 }
 
-/* A row of A and a column of B of the atoms that made an element: parts of all lanes of its group. */
+/* Wants the row of A and the column of B from which the atoms made an element. All lanes of its
+   group have parts of them. */
 static void want_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
   const CtMma *mma = s->p->tiles[s->code->imm].mma;
@@ -444,7 +449,7 @@ static void want_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   }
 }
 
-/* Likewise of wgmma, tiles of which are the warpgroup's: see simt_lower_mma.c. */
+/* The same for wgmma, whose tiles belong to the whole warp group: see simt_lower_mma.c. */
 static void want_group_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   enum { WARPS = 4 };
   const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
@@ -470,7 +475,7 @@ static void want_group_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane)
   }
 }
 
-/* What a copy by a warp moved into an element, which other lanes may have had. */
+/* Wants what a copy by a warp moved into an element; other lanes may have had it. */
 static void want_moved(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A);
   const CtTileOp *t = &s->p->tiles[s->code->imm];
@@ -483,7 +488,7 @@ static void want_moved(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   }
 }
 
-/* The source of a copy; 0 where a guard or a predicate leaves it out. */
+/* Wants the source of a copy; notes 0 if a guard or a predicate leaves it out. */
 static void want_source(Slice *s, const CtAccess *a, int64_t e, int lane) {
   int64_t off;
   if (a->buf->space != CT_REGISTER && !element_at(s, a, e, lane, &off)) {
@@ -547,7 +552,7 @@ static void want_bytes(Slice *s, const char *at, int64_t n) {
   }
 }
 
-/* An element of a unit that a block has: a load wrote it there; a store read it. */
+/* Walks over an element of a box in a block: a load wrote it there, or a store read it. */
 static void walk_element(Slice *s, const CtSimtTma *t, const CtRecordBox *b, const CtTmaUnit *u,
                          int rank, int64_t i) {
   int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype), owner = s->r->team[rank].block;

@@ -134,7 +134,7 @@ function NamedBarrier:sync() end
 --- CuTe: NamedBarrier::arrive. PTX: bar.arrive. MoYe: none.
 function NamedBarrier:arrive() end
 
---- The barrier with this number, for this many threads in whole warps.
+--- The named barrier with this number, at which this many threads meet.
 --- All threads that meet there give the same number and count.
 --- CuTe: cutlass::arch::NamedBarrier. MoYe: none.
 --- See: NamedBarrier, sync_threads.
