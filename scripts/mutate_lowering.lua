@@ -19,6 +19,15 @@ local equivalent = {
     .. "of which the negative one is less; of two NaN any is the result",
   ["max takes its operands the other way round"] = "as min",
   ["remote has another immediate"] = "the buffer says which operation turned it",
+  ["instruction ELSE is JOIN"] = "they do the same",
+  ["instruction JOIN is ELSE"] = "they do the same",
+  ["instruction SPLIT is SPLIT_ELSE"] = "it fills a row of masks that nobody reads",
+  ["instruction JUMP is AGAIN"] = "a warp that comes there has lanes",
+  ["instruction NEXT_SUM_f32 is NEXT"] = "the loop, turn by turn",
+  ["instruction SPLAT_4f is SPLAT_4i"] = "the same bytes",
+  ["instruction BITCAST_i32_f32 is BITCAST_f32_i32"] = "the bytes of an f32 are all that count",
+  ["instruction CAST_i64_b_s is CAST_b_i64_s"] = "a bool is 0 or 1",
+  ["instruction CAST_i32_b_s is CAST_b_i32_s"] = "a bool is 0 or 1",
 }
 
 local options = { jobs = "2", sample = "0", seed = "1" }
