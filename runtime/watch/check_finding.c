@@ -1,5 +1,5 @@
 /* check_finding.c: what `check` found. During the launch each worker keeps findings in a few
-   words, by instruction. At the end of the launch they become texts, by line. */
+   words, by instruction. At the end of the launch they are put together by line, and check_text.c says them. */
 #include "check_state.h"
 
 #include <stdio.h>
@@ -107,343 +107,11 @@ void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtEvent *a, int l
   ct_finding_note(k, &f);
 }
 
-/* --- texts ------------------------------------------------------------------------------------------------ */
-
-typedef struct Words {
-  char where[600];           /* "s at (3,5), extent (4,4)" */
-  char who[200], other[200]; /* "thread (0,0,0) of block (1,0,0)" */
-  char line[160], other_line[160];
-} Words;
-
-static void thread_of(const CtSimtProgram *p, int32_t i, int64_t t[3]) {
-  int64_t xy = p->block[0] * p->block[1];
-  t[0] = i % p->block[0];
-  t[1] = i % xy / p->block[0];
-  t[2] = i / xy;
-}
-
-static void block_of(const CtSimtJob *job, int64_t i, int64_t b[3]) {
-  const int64_t *grid = job->launch->grid;
-  b[0] = i % grid[0];
-  b[1] = i / grid[0] % grid[1];
-  b[2] = i / grid[0] / grid[1];
-}
-
-static void put_triple(char *out, size_t size, const char *what, const int64_t v[3]) {
-  snprintf(out, size, "%s (%lld,%lld,%lld)", what, (long long)v[0], (long long)v[1],
-           (long long)v[2]);
-}
-
-static void put_who(const CtSimtJob *job, char *out, size_t size, int64_t block, int32_t thread,
-                    bool with_block) {
-  int64_t t[3], b[3];
-  thread_of(job->program, thread, t);
-  block_of(job, block, b);
-  put_triple(out, size, "thread", t);
-  size_t len = strlen(out);
-  if (with_block) {
-    put_triple(out + len, size - len, " of block", b);
-  }
-}
+/* --- the launch's end ---------------------------------------------------------------------------------------- */
 
 static CtLoc loc_of(const CtSimtProgram *p, uint32_t in) {
   return in == UINT32_MAX ? (CtLoc){0} : p->locs[in];
 }
-
-static void put_line(const CtSimtProgram *p, char *out, size_t size, CtLoc loc, CtLoc here) {
-  if (loc.chunk == here.chunk) {
-    snprintf(out, size, "line %d", loc.line);
-  } else {
-    snprintf(out, size, "%s:%d", p->chunks[loc.chunk], loc.line);
-  }
-}
-
-static Words words_of(const CtSimtJob *job, const CtFound *f) {
-  const CtSimtProgram *p = job->program;
-  Words w = {.where = ""};
-  char place[512] = "";
-  CtLoc here = loc_of(p, f->in);
-  bool has_other = f->other != UINT32_MAX;
-  if (f->buf != 0 && f->kind != CT_CHECK_COORDINATE) { /* a coordinate has a text of its own */
-    const char *name = p->bufs[f->buf].name;
-    ct_simt_place(job, f->buf, f->off, place, sizeof place);
-    snprintf(w.where, sizeof w.where, "%.80s%s", name == NULL ? "a recast tensor" : name, place);
-  }
-  put_who(job, w.who, sizeof w.who, f->block, f->thread, true);
-  put_line(p, w.line, sizeof w.line, here, here);
-  put_who(job, w.other, sizeof w.other, f->other_block, f->other_thread,
-          f->other_block != f->block);
-  if (has_other) {
-    put_line(p, w.other_line, sizeof w.other_line, loc_of(p, f->other), here);
-  }
-  return w;
-}
-
-static const char *access_name(bool is_write) { return is_write ? "write" : "read"; }
-
-/* Says what would order the two accesses: something between them, or, in a loop, after the one
-   and before the other comes again. */
-static void put_order(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w,
-                      const char *what) {
-  CtLoc here = loc_of(p, f->in), other = loc_of(p, f->other);
-  if (here.chunk == other.chunk && here.line == other.line) {
-    ct_text_printf(out, "put %s between the two", what);
-  } else if (here.chunk == other.chunk && here.line < other.line && ct_order_is_again(p, f)) {
-    ct_text_printf(out, "put %s after %s, before %s comes again", what, w->other_line, w->line);
-  } else if (here.chunk == other.chunk && here.line < other.line && f->in < f->other) {
-    ct_text_printf(out, "put %s between %s and %s", what, w->line, w->other_line);
-  } else {
-    ct_text_printf(out, "put %s between %s and %s", what, w->other_line, w->line);
-  }
-}
-
-/* " by wgmma" and the like, if an agent accesses and not the thread itself. */
-static const char *agent_name(CtAgent agent) {
-  static const char *const names[CT_AGENT_COUNT] = {[CT_AGENT_NONE] = "",
-                                                    [CT_AGENT_BAR] = " by a copy to an mbarrier",
-                                                    [CT_AGENT_WGMMA] = " by wgmma",
-                                                    [CT_AGENT_BULK] = " by a copy of TMA"};
-  return names[agent];
-}
-
-/* Says what would order two accesses in a kernel with mbarriers: a wait for the older one. */
-static void put_clock_order(CtText *out, const CtFound *f, const Words *w) {
-  bool reads = (f->how & CT_RACE_HOW) == CT_RACE_READ_WRITE;
-  switch ((CtAgent)f->other_agent) {
-    case CT_AGENT_BAR:
-      ct_text_puts(out, "; who waits for that phase of its mbarrier sees what it copies");
-      return;
-    case CT_AGENT_WGMMA:
-      ct_text_puts(out,
-                   "; wgmma is done where its warps have come past a wgmma_wait: arrive behind "
-                   "that, and wait for it here");
-      return;
-    case CT_AGENT_BULK:
-      ct_text_puts(out,
-                   "; it is done where its thread has come past a tma_store_wait: arrive behind "
-                   "that, and wait for it here");
-      return;
-    default: break;
-  }
-  if (f->agent != CT_AGENT_NONE && !reads) {
-    ct_text_printf(
-        out, "; put fence_proxy_async() after %s, then arrive or a barrier, then a wait before %s",
-        w->other_line, w->line);
-    return;
-  }
-  ct_text_printf(out, "; arrive at a barrier after %s, and wait for it before %s", w->other_line,
-                 w->line);
-}
-
-static void put_race(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w) {
-  int how = f->how & CT_RACE_HOW;
-  bool in_warp = (f->how & CT_RACE_IN_WARP) != 0, blocks = (f->how & CT_RACE_BLOCKS) != 0;
-  bool writes = how != CT_RACE_WRITE_READ, other_writes = how != CT_RACE_READ_WRITE;
-  bool is_shared = f->kind == CT_CHECK_RACE_SHARED;
-  if (how == CT_RACE_AT_ONCE && f->agent == CT_AGENT_BAR) {
-    ct_text_printf(out,
-                   "race: %s and %s both issue the copy to %s; let one thread do it, as in if "
-                   "threadIdx.x == 0 then, or by elect_one()",
-                   w->other, w->who, w->where);
-    return;
-  }
-  if (how == CT_RACE_AT_ONCE) {
-    ct_text_printf(
-        out,
-        "race: %s and %s write to %s at once, and not the same value; give each thread a "
-        "place of its own, let one of them write, or use an atomic operation",
-        w->other, w->who, w->where);
-    return;
-  }
-  CtLoc here = loc_of(p, f->in), other = loc_of(p, f->other);
-  bool same_line = here.chunk == other.chunk && here.line == other.line;
-  ct_text_printf(out, "race: %s of %s%s, by %s, and %s%s by %s at %s are not ordered",
-                 access_name(writes), w->where, agent_name((CtAgent)f->agent), w->who,
-                 access_name(other_writes), agent_name((CtAgent)f->other_agent), w->other,
-                 same_line ? "the same line" : w->other_line);
-  if ((f->how & CT_RACE_WIDTHS) != 0) {
-    ct_text_puts(out, ": atomic operations of different widths are not atomic to each other; use "
-                      "one type for both, or put a barrier between them");
-    return;
-  }
-  if (blocks && is_shared && f->agent == CT_AGENT_BAR && !other_writes) {
-    ct_text_printf(out,
-                   "; let that block's readers arrive here after %s, as by empty[i]:arrive(rank), "
-                   "and wait for them before %s, or put cluster_sync() between",
-                   w->other_line, w->line);
-    return;
-  }
-  if (blocks && is_shared) {
-    ct_text_puts(out, "; ");
-    put_order(out, p, f, w, "cluster_sync()");
-    return;
-  }
-  if (blocks) {
-    ct_text_puts(out, "; blocks run in any order: use atomic operations, a flag with fence(), or "
-                      "another launch");
-    return;
-  }
-  bool by_thread = f->agent == CT_AGENT_NONE && f->other_agent == CT_AGENT_NONE;
-  if ((f->how & CT_RACE_CLOCKS) != 0 && !(in_warp && by_thread)) {
-    put_clock_order(out, f, w);
-    return;
-  }
-  ct_text_puts(out, in_warp ? " (lanes of a warp run in any order); " : "; ");
-  put_order(out, p, f, w, in_warp ? "sync_warp()" : "sync_threads()");
-  if (same_line && !is_shared) {
-    ct_text_puts(out, ", or use an atomic operation");
-  } else if (same_line) {
-    ct_text_puts(out, ", give each thread a place of its own, or use an atomic operation");
-  }
-}
-
-/* Says which coordinate is outside; the text of the instruction names its tensor. */
-static void put_coordinate(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w) {
-  const char *what = p->texts[p->code[f->in].imm & UINT32_MAX];
-  bool is_thread = strncmp(what, "among", 5) == 0;
-  ct_text_printf(out, "coordinate: %lld %s, extent %lld, by %s; %s", (long long)f->off, what,
-                 (long long)f->extra, w->who,
-                 is_thread ? "let only so many threads come here"
-                           : "the element that it is taken for is another one: stop at the extent, "
-                             "or guard the tensor");
-}
-
-static void put_async(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w) {
-  switch (f->how) {
-    case CT_ASYNC_READ:
-      ct_text_printf(out, "cp.async: read of %s, by %s, before the copy by %s at %s is complete; ",
-                     w->where, w->who, w->other, w->other_line);
-      put_order(out, p, f, w, "cp_async_wait(0) and sync_threads()");
-      ct_text_puts(out,
-                   ", or wait for fewer pending groups; each group ends with cp_async_fence()");
-      break;
-    case CT_ASYNC_WRITE:
-      ct_text_printf(out,
-                     "cp.async: write of %s, by %s, while the copy by %s at %s may be under way; ",
-                     w->where, w->who, w->other, w->other_line);
-      put_order(out, p, f, w, "cp_async_wait(0) and sync_threads()");
-      break;
-    default:
-      ct_text_printf(
-          out,
-          "cp.async: access to %s, by %s: %s, which copied it at %s, has waited for it, but "
-          "others see it after a barrier only; put sync_threads() after cp_async_wait",
-          w->where, w->who, w->other, w->other_line);
-      break;
-  }
-}
-
-static void put_wgmma(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w) {
-  switch (f->how) {
-    case CT_WGMMA_READ:
-    case CT_WGMMA_WRITE:
-      ct_text_printf(
-          out, "wgmma: %s of %s, by %s, before the product at %s that adds to it is complete; ",
-          access_name(f->how == CT_WGMMA_WRITE), w->where, w->who, w->other_line);
-      put_order(out, p, f, w, "wgmma_commit() and wgmma_wait(0)");
-      ct_text_puts(out, ", or wait for fewer pending groups");
-      break;
-    case CT_WGMMA_A:
-      ct_text_printf(out, "wgmma: write of %s, by %s, while the product at %s may read it; ",
-                     w->where, w->who, w->other_line);
-      put_order(out, p, f, w, "wgmma_commit() and wgmma_wait(0)");
-      break;
-    case CT_WGMMA_FENCE:
-      ct_text_printf(out, "wgmma: %s, of %s, was accessed at %s, and no wgmma_fence() came since; ",
-                     w->where, w->who, w->other_line);
-      put_order(out, p, f, w, "wgmma_fence()");
-      break;
-    default:
-      ct_text_printf(out,
-                     "wgmma: no wgmma_fence() comes before the first product; put one before %s",
-                     w->line);
-      break;
-  }
-}
-
-static void put_dependent(CtText *out, const CtFound *f, const Words *w) {
-  ct_text_printf(
-      out, "pdl: %s of %s, by %s, comes before grid_dependency_wait(), and an earlier launch%s%s, ",
-      access_name((f->how & CT_EARLY_WRITE) != 0), w->where, w->who,
-      f->kernel == NULL ? "" : " of ", f->kernel == NULL ? "" : f->kernel);
-  ct_text_printf(
-      out,
-      "which %s it, may still run; call grid_dependency_wait() before %s, in this thread "
-      "or in one that a barrier orders before it",
-      (f->how & CT_EARLY_WROTE) != 0 ? "writes" : "reads", w->line);
-}
-
-static void put_text(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w) {
-  const char *access = access_name(f->how == CT_BOUNDS_WRITE);
-  if (f->text != NULL) {
-    ct_text_puts(out, f->text);
-    return;
-  }
-  switch (f->kind) {
-    case CT_CHECK_BOUNDS:
-      ct_text_printf(out, "out of bounds: %s of %s, by %s", access, w->where, w->who);
-      break;
-    case CT_CHECK_COORDINATE: put_coordinate(out, p, f, w); break;
-    case CT_CHECK_OVERFLOW:
-      ct_text_printf(
-          out,
-          "overflow: %s of %s, by %s: its offset is %lld, which does not fit in 32 bits and "
-          "became %lld; make a factor of it an i64, as in i64(n) or cast(i, i64)",
-          access, w->where, w->who, (long long)f->extra, (long long)f->off);
-      break;
-    case CT_CHECK_MISALIGNED:
-      ct_text_printf(
-          out,
-          "misaligned: %s of %s, by %s, of %lld bytes at once: the address is not a multiple of "
-          "that",
-          access, w->where, w->who, (long long)f->extra);
-      break;
-    case CT_CHECK_UNINIT_SHARED:
-      ct_text_printf(out,
-                     "uninitialised: read of %s, by %s: no thread of the %s has written it; write "
-                     "it first, then %s()",
-                     w->where, w->who, p->bufs[f->buf].is_remote ? "cluster" : "block",
-                     p->bufs[f->buf].is_remote ? "cluster_sync" : "sync_threads");
-      break;
-    case CT_CHECK_UNINIT_REGISTER:
-      ct_text_printf(
-          out,
-          "uninitialised: read of %s, by %s: the thread has not written it; clear or fill "
-          "the fragment first",
-          w->where, w->who);
-      break;
-    case CT_CHECK_RACE_SHARED:
-    case CT_CHECK_RACE_GLOBAL: put_race(out, p, f, w); break;
-    case CT_CHECK_ASYNC: put_async(out, p, f, w); break;
-    case CT_CHECK_WGMMA: put_wgmma(out, p, f, w); break;
-    case CT_CHECK_DEPENDENT: put_dependent(out, f, w); break;
-    case CT_CHECK_BARRIER: /* the other kinds have a text of their own */
-      if (f->how == CT_BARRIER_ENDED) {
-        ct_text_printf(
-            out,
-            "sync_threads: %lld threads of the block have ended without coming to it, the "
-            "first: %s; all must come: return after the last sync_threads, or let part "
-            "of a block wait by named_barrier",
-            (long long)f->extra, w->who);
-        break;
-      }
-      ct_text_printf(
-          out,
-          "sync_warp: %s is there, but %s is elsewhere; all threads of a warp must reach "
-          "the same sync_warp",
-          w->who, w->other);
-      break;
-    case CT_CHECK_NAN:
-      ct_text_printf(out, "nan: %s%s%s, by %s",
-                     f->how == CT_NAN_OF_INFINITY ? "infinite operands, none of them NaN, give NaN"
-                                                  : "finite operands give NaN or an infinity",
-                     w->where[0] == '\0' ? "" : " in ", w->where, w->who);
-      break;
-    default: break;
-  }
-}
-
-/* --- the launch's end ---------------------------------------------------------------------------------------- */
 
 typedef struct Sorted {
   CtFound f;
@@ -508,11 +176,10 @@ static const char *keep(CtCheck *c, const char *s) {
 
 static CtFinding finding_of(CtCheck *c, const Sorted *s) {
   const CtSimtProgram *p = c->job->program;
-  Words w = words_of(c->job, &s->f);
   bool has_other = s->f.other != UINT32_MAX;
   CtText text;
   ct_text_init(&text, c->alloc);
-  put_text(&text, p, &s->f, &w);
+  ct_check_put_text(&text, c->job, &s->f);
   CtFinding f = {.kind = s->f.kind,
                  .kernel = keep(c, p->name),
                  .chunk = keep(c, p->chunks[s->loc.chunk]),
@@ -523,8 +190,8 @@ static CtFinding finding_of(CtCheck *c, const Sorted *s) {
                  .count = s->f.count,
                  .text = keep(c, ct_text_str(&text))};
   ct_text_clear(&text);
-  thread_of(p, s->f.thread, f.thread);
-  block_of(c->job, s->f.block, f.block);
+  ct_check_thread_of(p, s->f.thread, f.thread);
+  ct_check_block_of(c->job, s->f.block, f.block);
   return f;
 }
 

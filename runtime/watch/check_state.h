@@ -466,6 +466,10 @@ void ct_finding_note_text(CtCheckWorker *k, CtFound f, const char *text);
 void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtEvent *a, int lane_a,
                      bool a_writes, const CtEvent *b, int lane_b, bool b_writes, uint32_t buf,
                      int64_t off);
+/* check_text.c: a finding in words; the coordinates of a thread of a block, of a block of the grid. */
+void ct_check_put_text(CtText *out, const CtSimtJob *job, const CtFound *f);
+void ct_check_thread_of(const CtSimtProgram *p, int32_t i, int64_t t[3]);
+void ct_check_block_of(const CtSimtJob *job, int64_t i, int64_t b[3]);
 void ct_finding_merge(CtCheck *c); /* makes texts of the findings of all workers */
 
 #endif

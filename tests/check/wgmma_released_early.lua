@@ -12,8 +12,8 @@ local k = kernel("ring", function(A, B, C, k_tiles)
       for i in range(k_tiles) do
         empty:wait(state.parity)
         full:arrive_expect_tx(2 * 16 * (64 + 8))
-        tma_load(gA(_, _, i), sA, full) -- finds: race: write of sA at (0,0), extent (64,16) by a copy to an mbarrier, by thread (0,0,0) of block (0,0,0), and read by wgmma by thread (128,0,0) at line 27 are not ordered; wgmma is done where its warps have come past a wgmma_wait: arrive behind that, and wait for it here
-        tma_load(gB(_, _, i), sB, full) -- finds: race: write of sB at (0,0), extent (8,16) by a copy to an mbarrier, by thread (0,0,0) of block (0,0,0), and read by wgmma by thread (128,0,0) at line 27 are not ordered; wgmma is done where its warps have come past a wgmma_wait: arrive behind that, and wait for it here
+        tma_load(gA(_, _, i), sA, full) -- finds: race: write of sA at (0,0), extent (64,16) by a copy to an mbarrier, by thread (0,0,0) of block (0,0,0), and read by wgmma by thread (128,0,0) at line 27 are not ordered; wgmma is complete once its warps have passed a wgmma_wait: arrive after that, and wait for it here
+        tma_load(gB(_, _, i), sB, full) -- finds: race: write of sB at (0,0), extent (8,16) by a copy to an mbarrier, by thread (0,0,0) of block (0,0,0), and read by wgmma by thread (128,0,0) at line 27 are not ordered; wgmma is complete once its warps have passed a wgmma_wait: arrive after that, and wait for it here
         state:advance()
       end
     end

@@ -13,7 +13,7 @@ local k = kernel("wgmma_tile_overwritten", function(A, B, C)
   gemm(mma, thr:partition_A(sA), thr:partition_B(sB), rC, {accumulate = false})
   wgmma_commit()
   sync_threads()
-  if threadIdx.x < 8 then sB[{threadIdx.x, 0}] = 1.0 end -- finds: race: write of sB at (0,0), extent (8,16), by thread (0,0,0) of block (0,0,0), and read by wgmma by thread (0,0,0) at line 13 are not ordered; wgmma is done where its warps have come past a wgmma_wait: arrive behind that, and wait for it here
+  if threadIdx.x < 8 then sB[{threadIdx.x, 0}] = 1.0 end -- finds: race: write of sB at (0,0), extent (8,16), by thread (0,0,0) of block (0,0,0), and read by wgmma by thread (0,0,0) at line 13 are not ordered; wgmma is complete once its warps have passed a wgmma_wait: arrive after that, and wait for it here
   wgmma_wait(0)
   copy(rC, thr:partition_C(C))
 end, {static_shapes = true})

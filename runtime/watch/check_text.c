@@ -1,0 +1,354 @@
+/* check_text.c: findings in words. Each kind of finding is a row with a template; races choose theirs by
+   who accesses, and by what would order the accesses. */
+#include "check_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* {====== What templates speak of ====== */
+
+typedef struct Words {
+  char where[600];           /* "s at (3,5), extent (4,4)" */
+  char who[200], other[200]; /* "thread (0,0,0) of block (1,0,0)" */
+  char line[160], other_line[160];
+  bool writes, other_writes;
+} Words;
+
+void ct_check_thread_of(const CtSimtProgram *p, int32_t i, int64_t t[3]) {
+  int64_t xy = p->block[0] * p->block[1];
+  t[0] = i % p->block[0];
+  t[1] = i % xy / p->block[0];
+  t[2] = i / xy;
+}
+
+void ct_check_block_of(const CtSimtJob *job, int64_t i, int64_t b[3]) {
+  const int64_t *grid = job->launch->grid;
+  b[0] = i % grid[0];
+  b[1] = i / grid[0] % grid[1];
+  b[2] = i / grid[0] / grid[1];
+}
+
+static void put_triple(char *out, size_t size, const char *what, const int64_t v[3]) {
+  snprintf(out, size, "%s (%lld,%lld,%lld)", what, (long long)v[0], (long long)v[1],
+           (long long)v[2]);
+}
+
+static void put_who(const CtSimtJob *job, char *out, size_t size, int64_t block, int32_t thread,
+                    bool with_block) {
+  int64_t t[3], b[3];
+  ct_check_thread_of(job->program, thread, t);
+  ct_check_block_of(job, block, b);
+  put_triple(out, size, "thread", t);
+  size_t len = strlen(out);
+  if (with_block) {
+    put_triple(out + len, size - len, " of block", b);
+  }
+}
+
+static CtLoc loc_of(const CtSimtProgram *p, uint32_t in) {
+  return in == UINT32_MAX ? (CtLoc){0} : p->locs[in];
+}
+
+static void put_line(const CtSimtProgram *p, char *out, size_t size, CtLoc loc, CtLoc here) {
+  if (loc.chunk == here.chunk) {
+    snprintf(out, size, "line %d", loc.line);
+  } else {
+    snprintf(out, size, "%s:%d", p->chunks[loc.chunk], loc.line);
+  }
+}
+
+/* Who writes, of the two accesses. */
+static void find_writers(const CtFound *f, Words *w) {
+  int how = f->how & CT_RACE_HOW;
+  switch (f->kind) {
+    case CT_CHECK_RACE_SHARED:
+    case CT_CHECK_RACE_GLOBAL:
+      w->writes = how != CT_RACE_WRITE_READ;
+      w->other_writes = how != CT_RACE_READ_WRITE;
+      break;
+    case CT_CHECK_WGMMA: w->writes = f->how == CT_WGMMA_WRITE; break;
+    case CT_CHECK_DEPENDENT:
+      w->writes = (f->how & CT_EARLY_WRITE) != 0;
+      w->other_writes = (f->how & CT_EARLY_WROTE) != 0;
+      break;
+    default: w->writes = f->how == CT_BOUNDS_WRITE; break;
+  }
+}
+
+static Words words_of(const CtSimtJob *job, const CtFound *f) {
+  const CtSimtProgram *p = job->program;
+  Words w = {.where = ""};
+  char place[512] = "";
+  CtLoc here = loc_of(p, f->in);
+  if (f->buf != 0 && f->kind != CT_CHECK_COORDINATE) { /* a coordinate has a text of its own */
+    const char *name = p->bufs[f->buf].name;
+    ct_simt_place(job, f->buf, f->off, place, sizeof place);
+    snprintf(w.where, sizeof w.where, "%.80s%s", name == NULL ? "a recast tensor" : name, place);
+  }
+  put_who(job, w.who, sizeof w.who, f->block, f->thread, true);
+  put_line(p, w.line, sizeof w.line, here, here);
+  put_who(job, w.other, sizeof w.other, f->other_block, f->other_thread,
+          f->other_block != f->block);
+  if (f->other != UINT32_MAX) {
+    put_line(p, w.other_line, sizeof w.other_line, loc_of(p, f->other), here);
+  }
+  find_writers(f, &w);
+  return w;
+}
+
+static bool is_same_script_line(const CtSimtProgram *p, const CtFound *f) {
+  CtLoc here = loc_of(p, f->in), other = loc_of(p, f->other);
+  return here.chunk == other.chunk && here.line == other.line;
+}
+
+/* " by wgmma" and the like, if an agent accesses and not the thread itself. */
+static const char *agent_name(CtAgent agent) {
+  static const char *const names[CT_AGENT_COUNT] = {[CT_AGENT_NONE] = "",
+                                                    [CT_AGENT_BAR] = " by a copy to an mbarrier",
+                                                    [CT_AGENT_WGMMA] = " by wgmma",
+                                                    [CT_AGENT_BULK] = " by a copy of TMA"};
+  return names[agent];
+}
+
+/* Says what would order the two accesses: something between them, or, in a loop, after the one
+   and before the other comes again. */
+static void put_order(CtText *out, const CtSimtProgram *p, const CtFound *f, const Words *w,
+                      const char *what) {
+  CtLoc here = loc_of(p, f->in), other = loc_of(p, f->other);
+  if (here.chunk == other.chunk && here.line == other.line) {
+    ct_text_printf(out, "put %s between the two", what);
+  } else if (here.chunk == other.chunk && here.line < other.line && ct_order_is_again(p, f)) {
+    ct_text_printf(out, "put %s after %s, before %s comes again", what, w->other_line, w->line);
+  } else if (here.chunk == other.chunk && here.line < other.line && f->in < f->other) {
+    ct_text_printf(out, "put %s between %s and %s", what, w->line, w->other_line);
+  } else {
+    ct_text_printf(out, "put %s between %s and %s", what, w->other_line, w->line);
+  }
+}
+
+/* {====== Templates ====== */
+
+/* One finding being written. */
+typedef struct Out {
+  CtText *text;
+  const CtSimtProgram *p;
+  const CtFound *f;
+  const Words *w;
+} Out;
+
+/* What a template says at a directive:
+     %a %b  "read" or "write": what the access does; what the other one does
+     %v     "reads" or "writes": what the earlier launch does
+     %w     the place: tensor and coordinate        %i   " in ", if there is a place
+     %t %o  the thread; the other one               %g %h  " by wgmma" and the like of each
+     %l %m  the line; the other one
+     %x %f  the number that goes with the finding; the offset or coordinate
+     %k     " of kernel 'k'", if it is known        %c   the coordinate's name */
+static void put_directive(const Out *o, char directive) {
+  const Words *w = o->w;
+  const CtFound *f = o->f;
+  switch (directive) {
+    case 'a': ct_text_puts(o->text, w->writes ? "write" : "read"); break;
+    case 'b': ct_text_puts(o->text, w->other_writes ? "write" : "read"); break;
+    case 'v': ct_text_puts(o->text, w->other_writes ? "writes" : "reads"); break;
+    case 'w': ct_text_puts(o->text, w->where); break;
+    case 'i': ct_text_puts(o->text, w->where[0] == '\0' ? "" : " in "); break;
+    case 't': ct_text_puts(o->text, w->who); break;
+    case 'o': ct_text_puts(o->text, w->other); break;
+    case 'g': ct_text_puts(o->text, agent_name((CtAgent)f->agent)); break;
+    case 'h': ct_text_puts(o->text, agent_name((CtAgent)f->other_agent)); break;
+    case 'l': ct_text_puts(o->text, w->line); break;
+    case 'm': ct_text_puts(o->text, w->other_line); break;
+    case 'x': ct_text_printf(o->text, "%lld", (long long)f->extra); break;
+    case 'f': ct_text_printf(o->text, "%lld", (long long)f->off); break;
+    case 'k':
+      ct_text_printf(o->text, "%s%s", f->kernel == NULL ? "" : " of ",
+                     f->kernel == NULL ? "" : f->kernel);
+      break;
+    case 'c': ct_text_puts(o->text, o->p->texts[o->p->code[f->in].imm & UINT32_MAX]); break;
+    default: CT_ASSERT(!"a directive of a finding's template");
+  }
+}
+
+/* Writes a template; `{x}` in it says where to put x between the two accesses. */
+static void put(const Out *o, const char *template) {
+  char what[80];
+  for (const char *s = template; *s != '\0';) {
+    size_t n = strcspn(s, "%{");
+    ct_text_add(o->text, s, n);
+    s += n;
+    if (*s == '%') {
+      put_directive(o, s[1]);
+      s += 2;
+    } else if (*s == '{') {
+      n = strcspn(s, "}");
+      snprintf(what, sizeof what, "%.*s", (int)(n - 1), s + 1);
+      put_order(o->text, o->p, o->f, o->w, what);
+      s += n + 1;
+    }
+  }
+}
+
+/* {====== Races ====== */
+
+/* What would order two accesses in a kernel with mbarriers: a wait for the older one. */
+static const char *clock_order(const CtFound *f, const Words *w) {
+  switch ((CtAgent)f->other_agent) {
+    case CT_AGENT_BAR: return "; who waits for that phase of its mbarrier sees what it copies";
+    case CT_AGENT_WGMMA:
+      return "; wgmma is complete once its warps have passed a wgmma_wait: arrive after that, and "
+             "wait for it here";
+    case CT_AGENT_BULK:
+      return "; it is complete once its thread has passed a tma_store_wait: arrive after that, and "
+             "wait for it here";
+    default: break;
+  }
+  return f->agent != CT_AGENT_NONE && w->other_writes
+             ? "; put fence_proxy_async() after %m, then arrive or a barrier, then a wait before %l"
+             : "; arrive at a barrier after %m, and wait for it before %l";
+}
+
+/* Two accesses of one block. */
+static const char *block_order(const CtFound *f, const Words *w, bool same_line) {
+  bool in_warp = (f->how & CT_RACE_IN_WARP) != 0, is_shared = f->kind == CT_CHECK_RACE_SHARED;
+  bool by_thread = f->agent == CT_AGENT_NONE && f->other_agent == CT_AGENT_NONE;
+  if ((f->how & CT_RACE_CLOCKS) != 0 && !(in_warp && by_thread)) {
+    return clock_order(f, w);
+  }
+  static const char *const remedies[2][3] = {
+      {"; {sync_threads()}", "; {sync_threads()}, or use an atomic operation",
+       "; {sync_threads()}, give each thread a place of its own, or use an atomic operation"},
+      {" (lanes of a warp run in any order); {sync_warp()}",
+       " (lanes of a warp run in any order); {sync_warp()}, or use an atomic operation",
+       " (lanes of a warp run in any order); {sync_warp()}, give each thread a place of its own, or "
+       "use an atomic operation"}};
+  return remedies[in_warp][!same_line ? 0 : is_shared ? 2 : 1];
+}
+
+/* What would order the two accesses of a race. */
+static const char *race_order(const CtFound *f, const Words *w, bool same_line) {
+  bool is_shared = f->kind == CT_CHECK_RACE_SHARED;
+  if ((f->how & CT_RACE_WIDTHS) != 0) {
+    return ": atomic operations of different widths are not atomic to each other; use one type for "
+           "both, or put a barrier between them";
+  }
+  if ((f->how & CT_RACE_BLOCKS) == 0) {
+    return block_order(f, w, same_line);
+  }
+  if (!is_shared) {
+    return "; blocks run in any order: use atomic operations, a flag with fence(), or another "
+           "launch";
+  }
+  return f->agent == CT_AGENT_BAR && !w->other_writes
+             ? "; let that block's readers arrive here after %m, as by empty[i]:arrive(rank), and "
+               "wait for them before %l, or put cluster_sync() between"
+             : "; {cluster_sync()}";
+}
+
+static void put_race(const Out *o) {
+  const CtFound *f = o->f;
+  bool same_line = is_same_script_line(o->p, f);
+  if ((f->how & CT_RACE_HOW) == CT_RACE_AT_ONCE) {
+    put(o, f->agent == CT_AGENT_BAR
+               ? "race: %o and %t both issue the copy to %w; let one thread do it, as in if "
+                 "threadIdx.x == 0 then, or by elect_one()"
+               : "race: %o and %t write to %w at once, and not the same value; give each thread a "
+                 "place of its own, let one of them write, or use an atomic operation");
+    return;
+  }
+  put(o, "race: %a of %w%g, by %t, and %b%h by %o at ");
+  put(o, same_line ? "the same line are not ordered" : "%m are not ordered");
+  put(o, race_order(f, o->w, same_line));
+}
+
+/* {====== The other kinds ====== */
+
+enum { ANY = -1, REMOTE = 1, AMONG_THREADS = 1 };
+
+static const struct {
+  CtCheckKind kind;
+  int how;
+  const char *text;
+} rows[] = {
+    {CT_CHECK_BOUNDS, ANY, "out of bounds: %a of %w, by %t"},
+    {CT_CHECK_COORDINATE, AMONG_THREADS,
+     "coordinate: %f %c, extent %x, by %t; let only so many threads come here"},
+    {CT_CHECK_COORDINATE, ANY,
+     "coordinate: %f %c, extent %x, by %t; the element that it is taken for is another one: stop "
+     "at the extent, or guard the tensor"},
+    {CT_CHECK_OVERFLOW, ANY,
+     "overflow: %a of %w, by %t: its offset is %x, which does not fit in 32 bits and became %f; "
+     "make a factor of it an i64, as in i64(n) or cast(i, i64)"},
+    {CT_CHECK_MISALIGNED, ANY,
+     "misaligned: %a of %w, by %t, of %x bytes at once: the address is not a multiple of that"},
+    {CT_CHECK_UNINIT_SHARED, REMOTE,
+     "uninitialised: read of %w, by %t: no thread of the cluster has written it; write it first, "
+     "then cluster_sync()"},
+    {CT_CHECK_UNINIT_SHARED, ANY,
+     "uninitialised: read of %w, by %t: no thread of the block has written it; write it first, "
+     "then sync_threads()"},
+    {CT_CHECK_UNINIT_REGISTER, ANY,
+     "uninitialised: read of %w, by %t: the thread has not written it; clear or fill the fragment "
+     "first"},
+    {CT_CHECK_ASYNC, CT_ASYNC_READ,
+     "cp.async: read of %w, by %t, before the copy by %o at %m is complete; {cp_async_wait(0) and "
+     "sync_threads()}, or wait for fewer pending groups; each group ends with cp_async_fence()"},
+    {CT_CHECK_ASYNC, CT_ASYNC_WRITE,
+     "cp.async: write of %w, by %t, while the copy by %o at %m may be under way; {cp_async_wait(0) "
+     "and sync_threads()}"},
+    {CT_CHECK_ASYNC, CT_ASYNC_NO_BARRIER,
+     "cp.async: access to %w, by %t: %o, which copied it at %m, has waited for it, but others see "
+     "it after a barrier only; put sync_threads() after cp_async_wait"},
+    {CT_CHECK_WGMMA, CT_WGMMA_A,
+     "wgmma: write of %w, by %t, while the product at %m may read it; {wgmma_commit() and "
+     "wgmma_wait(0)}"},
+    {CT_CHECK_WGMMA, CT_WGMMA_FENCE,
+     "wgmma: %w, of %t, was accessed at %m, and no wgmma_fence() came since; {wgmma_fence()}"},
+    {CT_CHECK_WGMMA, CT_WGMMA_NO_FENCE,
+     "wgmma: no wgmma_fence() comes before the first product; put one before %l"},
+    {CT_CHECK_WGMMA, ANY,
+     "wgmma: %a of %w, by %t, before the product at %m that adds to it is complete; "
+     "{wgmma_commit() and wgmma_wait(0)}, or wait for fewer pending groups"},
+    {CT_CHECK_DEPENDENT, ANY,
+     "pdl: %a of %w, by %t, comes before grid_dependency_wait(), and an earlier launch%k, which %v "
+     "it, may still run; call grid_dependency_wait() before %l, in this thread or in one that a "
+     "barrier orders before it"},
+    {CT_CHECK_BARRIER, CT_BARRIER_ENDED,
+     "sync_threads: %x threads of the block have ended without coming to it, the first: %t; all "
+     "must come: return after the last sync_threads, or let part of a block wait by named_barrier"},
+    {CT_CHECK_BARRIER, CT_BARRIER_WARP,
+     "sync_warp: %t is there, but %o is elsewhere; all threads of a warp must reach the same "
+     "sync_warp"},
+    {CT_CHECK_NAN, CT_NAN_OF_INFINITY,
+     "nan: infinite operands, none of them NaN, give NaN%i%w, by %t"},
+    {CT_CHECK_NAN, ANY, "nan: finite operands give NaN or an infinity%i%w, by %t"},
+};
+
+/* What chooses among the rows of a kind. */
+static int how_of(const CtSimtProgram *p, const CtFound *f) {
+  switch (f->kind) {
+    case CT_CHECK_COORDINATE:
+      return strncmp(p->texts[p->code[f->in].imm & UINT32_MAX], "among", 5) == 0 ? AMONG_THREADS
+                                                                                 : 0;
+    case CT_CHECK_UNINIT_SHARED: return p->bufs[f->buf].is_remote ? REMOTE : 0;
+    default: return f->how;
+  }
+}
+
+void ct_check_put_text(CtText *out, const CtSimtJob *job, const CtFound *f) {
+  Words w = words_of(job, f);
+  const Out o = {out, job->program, f, &w};
+  if (f->text != NULL) {
+    ct_text_puts(out, f->text);
+  } else if (f->kind == CT_CHECK_RACE_SHARED || f->kind == CT_CHECK_RACE_GLOBAL) {
+    put_race(&o);
+  } else {
+    int how = how_of(job->program, f);
+    size_t i = 0;
+    while (rows[i].kind != f->kind || (rows[i].how != ANY && rows[i].how != how)) {
+      i++;
+      CT_ASSERT(i < CT_ARRAY_LEN(rows)); /* the other kinds have a text of their own */
+    }
+    put(&o, rows[i].text);
+  }
+}
