@@ -5,7 +5,7 @@
 
 static const int64_t no_pos[CT_LANES] = {0};
 
-/* All but own_pos, which is large; field by field, which is faster than it looks. */
+/* Sets all fields but own_pos, which is large. One by one is faster than it looks. */
 static void set_operand(CtAccess *a, const CtOperand *operand, const CtIn *in, CtWarp *w) {
   a->in = in;
   a->w = w;
@@ -30,7 +30,7 @@ static bool is_in(int64_t off, int64_t n) { return (uint64_t)off < (uint64_t)n; 
 
 /* --- loads, stores, atomic operations --------------------------------------------------------------- */
 
-/* own_pos has the lanes' first offsets; each has n elements at distances of `step`. */
+/* own_pos has the first offset of each lane; each lane has n elements `step` apart. */
 static void settle_own(CtAccess *a) {
   int64_t reach = (a->n - 1) * a->step, span_lo = ct_min(reach, 0), span_hi = ct_max(reach, 0);
   int first = ct_first_lane(a->mask);
@@ -47,7 +47,7 @@ static void settle_own(CtAccess *a) {
   a->hi += span_hi;
 }
 
-/* All lanes inside, active or not: the pattern serves as it is. */
+/* Uses the pattern as it is, if all lanes are inside, active or not. */
 static bool settle_pattern(CtAccess *a, int64_t base, const CtPattern *p) {
   int64_t reach = (a->n - 1) * a->step;
   int64_t lo = p == NULL ? 0 : p->lo, hi = p == NULL ? 0 : p->hi;
@@ -73,7 +73,7 @@ static void set_pattern(CtAccess *a, int64_t base, const CtPattern *p, bool wrap
   settle_own(a);
 }
 
-/* Lanes of offsets in a slot. */
+/* The lanes have their offsets in a slot. */
 static void settle_lanes(CtAccess *a, uint32_t slot, bool is_i32) {
   for (int i = 0; i < CT_LANES; i++) {
     a->own_pos[i] = is_i32 ? CT_CAT(int32_t, a->w, slot)[i] : CT_CAT(int64_t, a->w, slot)[i];
@@ -81,7 +81,7 @@ static void settle_lanes(CtAccess *a, uint32_t slot, bool is_i32) {
   settle_own(a);
 }
 
-/* Of a load or store: a scalar and perhaps a pattern, or lanes. */
+/* The address of a load or store: a scalar, perhaps with a pattern, or lanes. */
 static void settle_address(CtAccess *a, const CtIn *code) {
   const CtSimtRow *row = ct_in_row(code);
   if (row->offsets != CT_VOID) {
@@ -110,8 +110,8 @@ static void settle_row(CtAccess *a, const CtIn *dot, const CtIn *load) {
   settle_address(a, load);
 }
 
-/* The box of each lane, whose operands were gathered: the same bytes whatever the swizzle. False where one
-   is outside. */
+/* The box of each lane, whose operands were gathered. A swizzle does not change which bytes it
+   covers. False: one is outside. */
 static bool settle_box(CtAccess *a, const CtSimtTma *t) {
   const CtWarp *w = a->w;
   const int32_t(*lanes)[CT_LANES] = (const int32_t(*)[CT_LANES])w->worker->tma_lanes;
@@ -137,7 +137,7 @@ static const CtTable *table_of(const CtWarp *w, uint32_t mode) {
   return m->fixed != NULL ? m->fixed : m->table != 0 ? CT_CAT(CtTable, w, m->table) : NULL;
 }
 
-/* The largest number of elements of a mode in any lane; false where one is not valid. */
+/* The largest number of elements that a mode has in any lane; false: one number is not valid. */
 static bool mode_size(const CtAccess *a, int mode, int64_t *n) {
   *n = 0;
   for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
@@ -153,7 +153,7 @@ static bool mode_size(const CtAccess *a, int mode, int64_t *n) {
   return true;
 }
 
-/* The sum of a number and the ends of what is added to it; false where it does not fit. */
+/* Adds the ends of a range to lo and hi; false: the sum does not fit. */
 static bool add_ends(int64_t *lo, int64_t *hi, int64_t add_lo, int64_t add_hi) {
   return add_lo <= add_hi && !ct_add_overflow(*lo, add_lo, lo) && !ct_add_overflow(*hi, add_hi, hi);
 }
@@ -178,7 +178,7 @@ static bool settle_tables(CtAccess *a, bool is_whole) {
          is_in(a->hi, a->mem->n);
 }
 
-/* Tiles of shared memory are read for all lanes; sums, where it adds to them. */
+/* Tiles of shared memory are read for all lanes. Sums are read only if the product adds to them. */
 static void set_wgmma(CtAccess *a, const CtIn *code) {
   if (a->buf->space == CT_SHARED) {
     a->mask &= 0 - a->mask;
@@ -188,7 +188,7 @@ static void set_wgmma(CtAccess *a, const CtIn *code) {
   }
 }
 
-/* What a tile operation says of how an operand is accessed. */
+/* Sets what a tile operation says about the access of an operand. */
 static void set_tile(CtAccess *a, const CtTileOp *t, const CtIn *code) {
   if (t->move != NULL) {
     a->mask &= a->writes ? t->move->writers : t->move->readers;
@@ -205,7 +205,7 @@ static void set_tile(CtAccess *a, const CtTileOp *t, const CtIn *code) {
   }
 }
 
-/* is_whole: its guards let all elements through. False: an extent is not valid. */
+/* is_whole: the guards leave no element out. False: an extent is not valid. */
 static bool settle_tile(CtAccess *a, const CtTileArg *arg, bool is_whole) {
   int64_t n_cols;
   a->arg = arg;
@@ -238,7 +238,8 @@ int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[C
   const CtSimtProgram *p = w->worker->job->program;
   CtOperand operands[CT_MAX_OPERANDS];
   int n = w->mask == 0 ? 0 : ct_simt_operands(p, code, operands);
-  if (n > 0 && ct_in_is(code, CT_INS_TMA)) { /* of the box only: the tensor is told row by row */
+  if (n > 0 &&
+      ct_in_is(code, CT_INS_TMA)) { /* only for the box: the tensor's side is told row by row */
     set_operand(&out[0], &operands[1], in, w);
     return settle_box(&out[0], &p->tmas[code->imm]);
   }
@@ -285,7 +286,7 @@ bool ct_access_at(const CtAccess *a, int64_t e, int lane, int64_t *off) {
   return true;
 }
 
-/* The first element of the lane that is outside. */
+/* Finds the first element of a lane that is outside. */
 static bool is_outside(const CtAccess *a, int lane, int64_t *e, int64_t *off) {
   for (*e = 0; *e < a->n; ++*e) {
     if (ct_access_at(a, *e, lane, off) && !is_in(*off, a->mem->n)) {

@@ -1,23 +1,24 @@
-/* simt_access.h: what an instruction of the CPU engine reads and writes in memory, told before it runs:
-   for those who watch a launch (simt_watch.h). Registers of the kernel (fragments) are memory here. */
+/* simt_access.h: what an instruction of the CPU engine reads and writes in memory. Watchers of a
+   launch (simt_watch.h) are told this before it runs. Registers of the kernel (fragments) count
+   as memory here. */
 #ifndef CT_SIMT_ACCESS_H
 #define CT_SIMT_ACCESS_H
 
 #include "runtime/simt/code/simt_operand.h"
 #include "simt_run.h"
 
-/* Who does it: the thread, or what works for it while it goes on; see check_clock.h. */
+/* Who accesses: the thread, or an agent that works for it while it goes on; see check_clock.h. */
 typedef enum CtAgent {
   CT_AGENT_NONE,
   CT_AGENT_BAR, /* a copy that completes on an mbarrier */
   CT_AGENT_WGMMA,
-  CT_AGENT_BULK, /* a copy from shared memory, waited for by groups */
+  CT_AGENT_BULK, /* a copy from shared memory; threads wait for groups of them */
   CT_AGENT_COUNT
 } CtAgent;
 
-/* One operand of one instruction of one warp: in each lane of `mask` the elements 0 .. n-1, in the order
-   in which a thread takes them. Element e is (e % n_rows, e / n_rows) of a matrix of a GEMM; other
-   operands have one mode. */
+/* One operand of one instruction of one warp. Each lane of `mask` accesses elements 0 .. n-1, in
+   the order in which a thread takes them. In a matrix of a GEMM, element e is (e % n_rows, e /
+   n_rows); other operands have one mode. */
 typedef struct CtAccess {
   const CtIn *in; /* as the launch runs it */
   CtWarp *w;
@@ -25,14 +26,14 @@ typedef struct CtAccess {
   const CtMem *mem;
   uint32_t buf_index;
   CtAccessRole role;
-  bool reads, writes; /* both: atomic operations, and what is added to */
+  bool reads, writes; /* both: atomic operations, and sums that are added to */
   bool is_atomic;
-  bool is_async; /* of a copy that may be cp.async: both sides */
+  bool is_async; /* both sides of a copy that may be cp.async */
   uint8_t agent; /* CtAgent */
-  uint8_t vec;   /* consecutive elements that a thread takes at once; divides n where it is not 1 */
+  uint8_t vec;   /* consecutive elements that a thread takes at once; if not 1, it divides n */
   uint32_t mask;
-  uint32_t bar;     /* of BAR: the buffer of its mbarrier, */
-  int64_t bar_slot; /* and which of it */
+  uint32_t bar;     /* agent BAR: the buffer of its mbarrier, */
+  int64_t bar_slot; /* and which mbarrier of it */
   int64_t n, n_rows;
 
   /* All is accessed and inside the buffer: the offset, in elements, of (element, lane) is base +
@@ -41,21 +42,23 @@ typedef struct CtAccess {
   bool is_regular;
   int64_t base, lo, hi;
   const int64_t *pos;
-  const CtPattern *pattern; /* that has pos; NULL: own_pos, or no lane's offset differs */
+  const CtPattern
+      *pattern; /* it has pos; NULL: own_pos has it, or all lanes have the same offset */
   const int64_t *rows, *cols;
   int64_t step;
 
-  const CtTileArg *arg, *pred; /* of a tile operation: the operand; of a copy_if: its predicate */
-  int64_t own_pos[CT_LANES];   /* where pos points when no pattern has it */
+  const CtTileArg *arg, *pred; /* the operand of a tile operation; the predicate of a copy_if */
+  int64_t own_pos[CT_LANES];   /* pos points here if no pattern has it */
 } CtAccess;
 
-/* The accesses of the instruction, given as the program has it (`code`) and as the launch runs it
-   (`in`), by the active lanes; their number. 0 where it touches no memory, or an extent is not valid. */
+/* Lists the accesses of an instruction by the active lanes, and returns their number. The
+   instruction is given as the program has it (`code`) and as the launch runs it (`in`). 0: it
+   touches no memory, or an extent is not valid. */
 int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[CT_MAX_OPERANDS]);
 
-/* The offset, in elements of the buffer, of element e in a lane of the mask; inside the buffer or not.
-   False where this lane does not access it: a guard or a predicate leaves it out, or the lane has fewer
-   elements. */
+/* The offset, in elements of the buffer, of element e in a lane of the mask; it may be outside
+   the buffer. False: the lane does not access it, because a guard or a predicate leaves it out,
+   or the lane has fewer elements. */
 bool ct_access_at(const CtAccess *a, int64_t e, int lane, int64_t *off);
 
 /* The offset of (element, lane) of a regular access. */
@@ -65,15 +68,15 @@ static inline int64_t ct_access_offset(const CtAccess *a, int64_t e, int lane) {
          (a->cols != NULL ? a->cols[j] : 0);
 }
 
-/* Where element `off` is, in bytes: of a shared buffer from the start of the block's shared memory, of a
-   global one from the start of its tensor, so that aliases agree. */
+/* Where element `off` is, in bytes: from the start of the block's shared memory, or from the
+   start of a global tensor. So two buffers of the same memory agree. */
 static inline int64_t ct_access_byte(const CtAccess *a, int64_t off) {
   return (a->buf->space == CT_SHARED ? a->buf->at : 0) +
          off * (int64_t)ct_dtype_bytes(a->buf->dtype);
 }
 
-/* Lanes of the mask that access an element outside the buffer; *e and *off: the first such of the
-   lowest of these lanes. */
+/* The lanes of the mask that access an element outside the buffer. *e and *off are the first
+   such element of the lowest of these lanes. */
 uint32_t ct_access_outside(const CtAccess *a, int64_t *e, int64_t *off);
 
 #endif

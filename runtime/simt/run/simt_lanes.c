@@ -1,6 +1,6 @@
-/* simt_lanes.c: copies and fills of the CPU engine whose lanes are not all active, or whose elements are
-   kept out by guards, chosen by copy_if or swizzled: an element at a time for all lanes. What this does
-   not cover, and every failure, is left to simt_slow.c, which then begins anew. */
+/* simt_lanes.c: copies and fills whose lanes are not all active, or whose elements are left out
+   by guards, chosen by copy_if, or swizzled. They go one element at a time for all lanes.
+   Everything else, and every failure, is left to simt_slow.c, which begins again. */
 #include "simt_run.h"
 
 #include <string.h>

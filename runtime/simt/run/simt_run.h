@@ -1,8 +1,9 @@
-/* simt_run.h: a launch of the CPU engine under way: its workers, their warps, and what goes wrong. The files
-   of run/ share it; those who watch look into it.
+/* simt_run.h: a launch of the CPU engine under way: its workers, their warps, and what goes
+   wrong. The files of run/ share it, and watchers read it.
 
-   Handlers return the next instruction, or NULL when the warp stops: at a barrier, at its end
-   (CtWarp.pc is set, or NULL at the end) or because something failed (CtWorker.fail is set). */
+   A handler returns the next instruction, or NULL if the warp stops. A warp stops at a barrier
+   (CtWarp.pc says where it goes on), at its end (CtWarp.pc is NULL), or because something failed
+   (CtWorker.fail is set). */
 #ifndef CT_SIMT_RUN_H
 #define CT_SIMT_RUN_H
 
@@ -19,25 +20,25 @@ typedef enum CtFailKind {
   CT_FAIL_STEP,          /* a loop's step is 0 */
   CT_FAIL_ASSERT,        /* off: index of the text */
   CT_FAIL_EXTENT,        /* a tensor's extent is negative */
-  CT_FAIL_BARRIER_LANES, /* some lanes of a warp are elsewhere */
-  CT_FAIL_WARP_LANES,    /* the same at an operation of the warp */
-  CT_FAIL_WARP_ENDED,    /* some lanes of the warp have ended, or never were */
+  CT_FAIL_BARRIER_LANES, /* not all lanes of a warp are here */
+  CT_FAIL_WARP_LANES,    /* the same, at an operation of the warp */
+  CT_FAIL_WARP_ENDED,    /* some lanes of the warp have ended, or never existed */
   CT_FAIL_BARRIER_WARPS, /* two warps wait at two barriers */
   CT_FAIL_REMOTE_RANK,   /* off: the rank of no block of the cluster */
-  CT_FAIL_REMOTE_ENDED,  /* off: the rank of a block that has ended */
-  CT_FAIL_CLUSTER,       /* arrives a second time before it waits, or waits before it arrives */
-  CT_FAIL_MBAR_NEW,      /* an mbarrier is used that nobody has initialised */
-  CT_FAIL_MBAR_ARRIVALS, /* more arrivals than complete a phase */
-  CT_FAIL_MBAR_BYTES,    /* off: the bytes that a phase would miss */
+  CT_FAIL_REMOTE_ENDED,  /* off: the rank of the block, which has ended */
+  CT_FAIL_CLUSTER,       /* a warp arrives twice before it waits, or waits before it arrives */
+  CT_FAIL_MBAR_NEW,      /* an mbarrier that nobody has initialised is used */
+  CT_FAIL_MBAR_ARRIVALS, /* more arrivals than the phase needs */
+  CT_FAIL_MBAR_BYTES,    /* off: how many bytes the phase would miss */
   CT_FAIL_MBAR_RANK,     /* off: the rank of no block of the cluster */
-  CT_FAIL_MBAR_PARITY,   /* off: it is neither 0 nor 1 */
-  CT_FAIL_NAMED_ID,      /* off: the number of no named barrier */
-  CT_FAIL_NAMED_LANES,   /* as BARRIER_LANES, of a named one */
-  CT_FAIL_NAMED_THREADS, /* off: its number and threads << 8; another warp gives another count */
-  CT_FAIL_TMA_START,     /* off: the element of its row with which a box begins */
-  CT_FAIL_REGISTERS,     /* off: how many a thread has that asks for others the wrong way */
+  CT_FAIL_MBAR_PARITY,   /* off: the parity, neither 0 nor 1 */
+  CT_FAIL_NAMED_ID,      /* off: the number, which no named barrier has */
+  CT_FAIL_NAMED_LANES,   /* as BARRIER_LANES, at a named barrier */
+  CT_FAIL_NAMED_THREADS, /* off: number | threads << 8; another warp gives another count */
+  CT_FAIL_TMA_START,     /* off: the element of the row where the box begins */
+  CT_FAIL_REGISTERS,     /* off: how many a thread has; it wants to change them the wrong way */
   CT_FAIL_WAITS,         /* warps wait at barriers, and nobody is left to complete them */
-  CT_FAIL_DEADLOCK,      /* loops wait for what nothing can change */
+  CT_FAIL_DEADLOCK,      /* loops wait for memory that nothing can change */
   CT_FAIL_STOPPED        /* another block failed, or an interrupt */
 } CtFailKind;
 
@@ -51,24 +52,25 @@ typedef struct CtFail {
   bool is_write;
 } CtFail;
 
-/* A launch under way. */
+/* A launch that is running. */
 typedef struct CtSimtJob {
   const CtSimtProgram *program;
   const CtIn *code; /* bound to handlers */
   const CtSimtLaunch *launch;
-  const CtHandler *handlers; /* by index in code, of the watched instructions; NULL: no watcher */
+  const CtHandler *handlers; /* by index in code, for watched instructions; NULL: no watcher */
   const volatile int *interrupt;
   CtSimtWatch *watch; /* the launch's; NULL: none */
   int64_t n_blocks;
-  int64_t clusters[3], n_clusters; /* of the grid; of one block where the launch has none */
+  int64_t clusters[3], n_clusters; /* those of the grid; without the option each block is one */
   int64_t band;                    /* see simt_order.c */
-  _Atomic int64_t next;            /* position of the cluster to take */
-  _Atomic int64_t fail_block;      /* lowest block that failed, INT64_MAX for none */
+  _Atomic int64_t next;            /* position of the next cluster to take */
+  _Atomic int64_t fail_block;      /* the lowest block that failed; INT64_MAX: none */
   _Atomic bool interrupted;
-  _Atomic uint64_t n_changes; /* of memory, by atomic operations: what spin-waits wait for */
+  _Atomic uint64_t n_changes; /* changes of memory by atomic operations: spin loops wait for them */
   CtAlloc alloc;
-  pthread_mutex_t print_lock; /* held where a worker uses it: the host's may be for one thread */
-  struct CtWorker *workers;   /* of this launch: a team for each thread */
+  pthread_mutex_t
+      print_lock; /* a worker holds it to print: the host's print may not be thread-safe */
+  struct CtWorker *workers; /* the workers of this launch: a team for each thread */
   int n_workers;
 } CtSimtJob;
 
@@ -76,7 +78,7 @@ typedef struct CtSimtJob {
 typedef struct CtPrinted {
   int64_t block;
   int32_t thread;
-  uint32_t order;   /* among those of the worker */
+  uint32_t order;   /* its number among the worker's texts */
   size_t at, len;   /* in the worker's text */
   const char *text; /* at the end */
 } CtPrinted;
@@ -85,20 +87,20 @@ typedef struct CtPrinter {
   CtPrinted *lines;
   size_t n, cap;
   CtText text;
-  uint64_t n_dropped;                        /* there was no room for these */
-  uint64_t words[CT_LANES][CT_MESSAGE_ARGS]; /* the values of the printf that is gathered */
+  uint64_t n_dropped;                        /* texts for which there was no room */
+  uint64_t words[CT_LANES][CT_MESSAGE_ARGS]; /* the values of the printf that is being gathered */
   uint8_t types[CT_MESSAGE_ARGS];
 } CtPrinter;
 
 /* A named barrier of a block. */
 enum { CT_NAMED_BARRIERS = 16 };
 typedef struct CtNamedBar {
-  uint32_t n_arrived, n_threads; /* n_threads: of those that have arrived; 0: nobody has */
-  uint32_t phase;                /* phases that were completed */
+  uint32_t n_arrived, n_threads; /* n_threads: what the first one said; 0: nobody has arrived */
+  uint32_t phase;                /* how many phases are complete */
 } CtNamedBar;
 
-/* Runs one block at a time. The blocks of a cluster run together: theirs are a team of as many workers as
-   the cluster has blocks, by rank, on one thread. */
+/* A worker runs one block at a time. The blocks of a cluster run together, on a team: as many
+   workers as the cluster has blocks, by rank, all on one thread. */
 typedef struct CtWorker {
   CtSimtJob *job;
   struct CtWorker *team;
@@ -109,18 +111,17 @@ typedef struct CtWorker {
   char *shared;
   char *scratch; /* for packed operands */
   CtFail fail;
-  int64_t reported;   /* the lowest of its blocks that failed, INT64_MAX for none, */
-  CtErr report;       /* and how; other blocks may have run since */
-  CtPrinter *printer; /* NULL until it prints */
-  int64_t tma_numbers[CT_TMA_NUMBERS]; /* of the TMA whose operands were gathered */
+  int64_t reported;                    /* the lowest of its blocks that failed; INT64_MAX: none, */
+  CtErr report;                        /* and why; other blocks may have run since */
+  CtPrinter *printer;                  /* NULL until it prints */
+  int64_t tma_numbers[CT_TMA_NUMBERS]; /* those of the TMA whose operands were gathered */
   int32_t tma_lanes[CT_TMA_OPERANDS][CT_LANES];
-  void *watched; /* the watcher's own */
+  void *watched; /* the watcher's state for this worker */
   CtNamedBar named[CT_NAMED_BARRIERS];
-  int free_registers; /* that warps have given back */
-  bool was_stuck;     /* no warp got on in the last turn */
-  bool has_moved;     /* some warp came to a wait or past one in the last turn */
-  _Atomic uint64_t
-      stuck_at; /* n_changes + 1 when no warp could get on; 0: running; see simt_spin.c */
+  int free_registers;        /* registers that warps have given back */
+  bool was_stuck;            /* no warp made progress in the last round */
+  bool has_moved;            /* a warp came to a wait or past one in the last round */
+  _Atomic uint64_t stuck_at; /* n_changes + 1 if no warp could go on; 0: running; see simt_spin.c */
   _Atomic int64_t stuck_block;
 } CtWorker;
 
@@ -132,15 +133,15 @@ struct CtWarp {
   CtWorker *worker;
   const CtIn *pc;     /* where a stopped warp goes on; NULL at its end */
   int32_t index;      /* in the block */
-  bool is_waiting;    /* stopped at a barrier; else in a loop that waits */
-  bool has_arrived;   /* at the cluster's barrier, and has not waited since */
-  uint32_t n_arrived; /* there, so far */
-  bool is_same;       /* stopped in a loop, in the state of the last time */
-  const CtIn *parked; /* stopped at an mbarrier or named barrier, to be tried again; NULL: not */
-  uint32_t n_passed;  /* such stops that it has got past */
-  uint32_t n_groups;  /* of wgmma, committed */
+  bool is_waiting;    /* stopped at a barrier; false: stopped in a loop that waits */
+  bool has_arrived;   /* it arrived at the cluster's barrier and has not waited since */
+  uint32_t n_arrived; /* how often it arrived there */
+  bool is_same;       /* stopped in a loop, in the same state as the last time */
+  const CtIn *parked; /* the instruction at which it is parked; NULL: it is not parked */
+  uint32_t n_passed;  /* how many parked waits it has passed */
+  uint32_t n_groups;  /* groups of wgmma that it committed */
   int registers;      /* of each thread */
-  uint32_t phase;     /* of the named barrier, as it was on arrival */
+  uint32_t phase;     /* the phase of the named barrier at its arrival */
   uint32_t n_turns;
   const CtIn *spin_at;
   uint64_t spin_state;
@@ -153,55 +154,58 @@ static inline bool ct_simt_interrupted(const CtSimtJob *job) {
 
 static inline void ct_simt_note_change(CtSimtJob *job) { atomic_fetch_add(&job->n_changes, 1); }
 
-/* Must this warp stop because of an interrupt, or of a failure in a block before it? */
+/* Must this warp stop because of an interrupt, or because a block before it failed? */
 static inline bool ct_simt_stopping(const CtWarp *w) {
   const CtSimtJob *job = w->worker->job;
   return ct_simt_interrupted(job) ||
          atomic_load_explicit(&job->fail_block, memory_order_relaxed) < w->worker->block;
 }
 
-/* Each records the failure and returns NULL. simt_fail.c */
+/* simt_fail.c: each records the failure and returns NULL. */
 const CtIn *ct_simt_fail_bounds(CtWarp *w, const CtIn *in, int lane, uint32_t buf, int64_t off,
                                 bool is_write);
 const CtIn *ct_simt_fail_kind(CtWarp *w, const CtIn *in, int lane, CtFailKind kind);
-/* A worker's failure as a message. */
+/* Makes a message of a worker's failure. */
 CtStatus ct_simt_fail_report(const CtWorker *worker, CtErr *err);
 /* " at (3,5), extent (4,4)": element `off` of a buffer. */
 void ct_simt_place(const CtSimtJob *job, uint32_t buf, int64_t off, char *out, size_t size);
 
-/* Copies and fills, an element at a time for all lanes; false where they are not done, perhaps in part.
-   simt_lanes.c */
+/* simt_lanes.c: copies and fills, one element at a time for all lanes. False: it was not done,
+   or only in part. */
 bool ct_simt_tile_lanes(const CtIn *in, CtWarp *w);
-/* Of one lane: the offset of element (i, j) of an operand, in elements; whether its guards let it be
-   accessed; the number of elements of a mode (false: some extent is negative, or the product too large). */
-/* Its first element in a lane, before the swizzle. */
+/* For one lane: the offset of element (i, j) of an operand, in elements; whether its guards let
+   it be accessed; how many elements a mode has (false: an extent is negative, or the product too
+   large). */
+/* The offset of a lane's first element, before the swizzle. */
 int64_t ct_simt_arg_base(const CtWarp *w, const CtTileArg *arg, int lane);
 int64_t ct_simt_arg_offset(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j);
 bool ct_simt_arg_is_inside(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j);
 bool ct_simt_mode_size(const CtWarp *w, uint32_t mode, int lane, int64_t *n);
-/* simt_spin.c: a turn of a loop that may be waiting; `next` is its beginning. */
+/* simt_spin.c: an iteration of a loop that may be waiting; `next` is its beginning. */
 const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w);
-/* After all warps that could run did, from the time when n_changes was `changes`: can none of the
-   launch ever get on? Then the failure is recorded. */
+/* Call it after all warps ran that could, since n_changes was `changes`. Can no warp of the
+   launch ever go on? Then it records the failure and returns true. */
 bool ct_simt_is_stuck(CtWorker *k, uint64_t changes);
 void ct_simt_leave(CtWorker *k); /* the worker has no more blocks */
-/* simt_order.c: how many rows of blocks are taken together, 1 for the order of their numbers; the block
-   at a position in that order; are there no blocks before number `failed` at `position` or later? */
+/* simt_order.c: how many rows of blocks are taken together, 1 for the order of their numbers;
+   the block at a position of that order; are all blocks before number `failed` before
+   `position`? */
 int64_t ct_simt_band(const CtSimtJob *job);
 void ct_simt_block_at(const CtSimtJob *job, int64_t position, int64_t bid[3]);
 bool ct_simt_is_over(const CtSimtJob *job, int64_t position, int64_t failed);
-/* What the blocks up to `last` printed, in the order of blocks and threads, goes to the launch's
-   print; the rest is dropped. */
+/* Passes what the blocks up to `last` printed to the launch's print, in the order of blocks and
+   threads. Drops the rest. */
 void ct_simt_print_out(CtSimtJob *job, int64_t last);
-/* The worker in whose block the warp's buffer of shared memory is now. */
+/* The worker whose block has the warp's buffer of shared memory at this time. */
 CtWorker *ct_simt_owner(const CtWarp *w, uint32_t buf);
-/* The blocks of the cluster that get the box of a lane, bit by bit. */
+/* The blocks of the cluster that get the box of a lane: one bit for each. */
 uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane);
-/* Of the box of a lane, whose operands were gathered: tells of the bytes in each row that are inside the tensor,
-   from the beginning of its memory on. Returns the bytes of the whole box. */
+/* Visits the box of a lane, whose operands were gathered. It tells for each row which bytes are
+   inside the tensor, counted from the beginning of its memory. Returns the bytes of the whole
+   box. */
 typedef void (*CtTmaVisit)(void *ud, int64_t off, int64_t bytes);
 int64_t ct_simt_tma_rows(const CtWarp *w, const CtSimtTma *t, int lane, CtTmaVisit fn, void *ud);
-/* The same in units of CT_TMA_UNIT bytes, with their places in the block's shared memory. */
+/* The same, in units of CT_TMA_UNIT bytes, with their places in the block's shared memory. */
 typedef struct CtTmaUnit {
   int64_t place;    /* from the beginning of the shared memory */
   int64_t off;      /* from the beginning of the tensor's memory */
@@ -211,37 +215,39 @@ typedef void (*CtTmaUnitVisit)(void *ud, const CtTmaUnit *unit);
 void ct_simt_tma_units(const CtWarp *w, const CtSimtTma *t, int lane, CtTmaUnitVisit fn, void *ud);
 int64_t ct_simt_tma_bytes(const CtSimtTma *t); /* of a box */
 /* simt_warp.c */
-/* One lane's ATOMIC at an address that is aligned to the element: what it wrote is another value. */
+/* One lane's ATOMIC at an address that is aligned to the element. Returns whether it changed the
+   value. */
 bool ct_simt_atomic_at(CtOp op, CtDtype dtype, char *at, const void *value);
 /* The lane that a SHFL reads: PTX ISA, shfl.sync. */
 int ct_simt_shfl_source(CtShfl kind, int lane, int by, int width);
 /* simt_fail_sync.c: " waits at line 31 for full[2], ...": what a parked warp waits for; `one`: or " wait". */
 void ct_simt_wait_text(const CtWorker *k, const CtWarp *w, bool one, char *out, size_t size);
-/* What a warp of the block waits for at an mbarrier; false: it does not. */
+/* What a warp of the block waits for at an mbarrier; false: it does not wait at one. */
 typedef struct CtMbarWait {
   const CtIn *in;
   uint32_t buf;
   int32_t slot, parity;
 } CtMbarWait;
 bool ct_simt_mbar_wait(const CtWorker *k, int32_t warp, CtMbarWait *out);
-/* Do two warps, one of them parked, wait for the same? */
+/* Do two warps, one of which is parked, wait for the same thing? */
 bool ct_simt_waits_alike(const CtWorker *k, const CtWarp *a, const CtWarp *b);
-/* The message of a failure of these. */
+/* Makes a message of a failure at a barrier. */
 CtStatus ct_simt_report_sync(const CtWorker *k, CtErr *err);
-/* Of a GUARD: are all elements of the tile operation that follows inside? */
+/* For a GUARD: are all elements of the next tile operation inside? */
 bool ct_simt_is_whole(const CtIn *in, const CtWarp *w);
 void ct_simt_pattern_i32(const int32_t *lanes, CtPattern *p);
 void ct_simt_pattern_i64(const int64_t *lanes, CtPattern *p);
 
 /* --- handlers ------------------------------------------------------------------------------------ */
 
-/* Those of simt_common.def. */
+/* The handlers of simt_common.def. */
 #define X(name, ...) const CtIn *ct_simt_do_##name(const CtIn *in, CtWarp *w);
 #include "runtime/simt/code/simt_common.def"
 #undef X
 
-/* The files of the others, each compiled once per instruction set: CT_SIMT_BASE, CT_SIMT_AVX2 or
-   CT_SIMT_AVX512 says which. The table of each has NULL where the row is another part's. */
+/* The files with the other handlers. Each is compiled once for each instruction set;
+   CT_SIMT_BASE, CT_SIMT_AVX2 or CT_SIMT_AVX512 says which. The table of a file has NULL in the
+   rows of other files. */
 #define CT_SIMT_PARTS(X, isa)                                                                      \
   X(arith, isa)                                                                                    \
   X(moves, isa)                                                                                    \
@@ -255,7 +261,7 @@ CT_SIMT_PARTS(CT_SIMT_DECLARE, avx512)
 #endif
 #undef CT_SIMT_DECLARE
 
-/* The table of the file that is compiled. */
+/* The table of the file that is being compiled. */
 #if defined(CT_SIMT_AVX512)
 #define CT_SIMT_TABLE(part) ct_simt_##part##_avx512
 #elif defined(CT_SIMT_AVX2)

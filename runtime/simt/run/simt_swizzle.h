@@ -6,8 +6,8 @@ typedef void (*Mover)(const Raw *raw, char *staged, bool is_write);
 
 enum { RUN_LEVEL = 2, RUN_LANES = 1 << RUN_LEVEL };
 
-/* What finds places, in 32 bits: a block's shared memory has fewer elements. A field beyond these bits
-   is one that no offset in it has. */
+/* Finds places, in 32 bits, because a block's shared memory has fewer elements. A swizzle whose
+   bits lie beyond these changes no offset. */
 typedef struct Places {
   uint32_t pos[CT_LANES], y;
   int right, left;
@@ -23,7 +23,7 @@ static void init_places(const Raw *raw, Places *p) {
   }
 }
 
-/* Of the lanes' elements, `at` elements from the start on. */
+/* Finds the places of the lanes' elements, `at` elements after their first. */
 ALWAYS_INLINE void find_places(const Places *p, int64_t at, int lanes, uint32_t *out) {
   for (int i = 0; i < lanes; i++) {
     uint32_t x = (uint32_t)at + p->pos[i];

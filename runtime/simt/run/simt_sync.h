@@ -5,9 +5,9 @@
 
 #include "simt_run.h"
 
-/* One of them, in 8 bytes. Shared memory begins as UNSET_BYTE, which is no state. */
+/* An mbarrier, in 8 bytes. Shared memory begins as UNSET_BYTE, which is not a valid state. */
 typedef struct CtMbar {
-  int32_t tx; /* bytes that the phase misses; below 0: more have come than were expected so far */
+  int32_t tx;     /* bytes that the phase misses; negative: more came than were expected so far */
   uint32_t state; /* arrivals that it misses, CT_MBAR_ODD: the phases that are complete are odd in
                      number, CT_MBAR_TURNED: there is one, CT_MBAR_SEEN: a wait has gone on,
                      CT_MBAR_MADE */
@@ -24,28 +24,29 @@ static inline bool ct_mbar_is_made(const CtMbar *b) {
   return (b->state >> 24) == CT_MBAR_MADE >> 24;
 }
 static inline uint32_t ct_mbar_missing(const CtMbar *b) { return b->state & CT_MBAR_MAX; }
-/* Is the phase with this parity complete, the current one being the other? */
+/* Is the phase with this parity complete? It is if the current phase has the other parity. */
 static inline bool ct_mbar_is_done(const CtMbar *b, int32_t parity) {
   return ((b->state & CT_MBAR_ODD) != 0) != (parity != 0);
 }
 
-/* Barrier `slot` of a buffer, as the warp's block has it. */
+/* Barrier `slot` of a buffer, in the warp's own block. */
 static inline CtMbar *ct_mbar_at(const CtWarp *w, uint32_t buf, int64_t slot) {
   return (CtMbar *)(void *)(w->mem[buf].ptr + slot * (int64_t)sizeof(CtMbar));
 }
 
-/* The one of the block with a rank in the warp's cluster. */
+/* The same barrier in the block of a rank of the warp's cluster. */
 static inline CtMbar *ct_mbar_of(const CtWarp *w, int rank, uint32_t buf, int64_t slot) {
   const CtWorker *k = &w->worker->team[rank];
   char *at = k->shared + k->job->program->bufs[buf].at;
   return (CtMbar *)(void *)(at + slot * (int64_t)sizeof(CtMbar));
 }
 
-/* An asynchronous copy of the warp's lane has written `bytes` bytes into the block of a rank of the cluster and
-   completes them on a barrier there. False: the failure is recorded, and the handler is to return NULL. */
+/* Call it when an asynchronous copy of a lane has written `bytes` bytes into the block of a rank
+   of the cluster: it completes them on a barrier there. False: the failure is recorded, and the
+   handler must return NULL. */
 bool ct_simt_mbar_complete_at(CtWarp *w, const CtIn *in, int lane, int rank, uint32_t buf,
                               int64_t slot, int64_t bytes);
-/* Likewise, in the warp's own block. */
+/* The same, in the warp's own block. */
 static inline bool ct_simt_mbar_complete_tx(CtWarp *w, const CtIn *in, int lane, uint32_t buf,
                                             int64_t slot, int64_t bytes) {
   return ct_simt_mbar_complete_at(w, in, lane, w->worker->rank, buf, slot, bytes);

@@ -1,5 +1,5 @@
-/* simt_team.c: what one thread of the CPU engine does of a launch: it takes clusters as long as there are
-   any and runs their blocks, the warps in turn from barrier to barrier. */
+/* simt_team.c: what one thread of the CPU engine does in a launch. It takes clusters as long as
+   there are any and runs their blocks. In a block, each warp in turn runs to the next barrier. */
 #include <sched.h>
 #include <string.h>
 
@@ -49,7 +49,8 @@ static void start_warp(CtWorker *k, CtWarp *w) {
   memset(CT_AT(char, w, p->regs_at), UNSET_BYTE, p->regs_end - p->regs_at);
 }
 
-/* After all warps stopped: the ones that wait must wait at the same place. True to go on. */
+/* Call it after all warps stopped. Those that wait must wait at the same place. True: they may
+   go on. */
 static bool meet(CtWorker *k) {
   const CtWarp *first = NULL;
   for (int32_t i = 0; i < k->job->program->n_warps; i++) {
@@ -107,8 +108,8 @@ static bool has_moved(CtWarp *w) {
   return parked == NULL ? !is_looping(w) : w->n_passed != n_passed;
 }
 
-/* Each warp of a block runs until it stops. Those in loops that wait, and those at mbarriers, go on in the next
-   turn: *loops and *parked say whether there are any. False when something failed. */
+/* Runs each warp of a block until it stops. Warps in loops that wait, and warps at mbarriers, go
+   on in the next round: *loops and *parked say whether there are any. False: something failed. */
 static bool run_warps(CtWorker *k, bool *loops, bool *parked) {
   *loops = *parked = k->has_moved = false;
   for (int32_t i = 0; i < k->job->program->n_warps; i++) {
@@ -125,8 +126,8 @@ static bool run_warps(CtWorker *k, bool *loops, bool *parked) {
   return true;
 }
 
-/* Nobody is left to complete what parked warps of a team wait for: the first one fails that does not just wait for
-   the rest of its cluster, if there is one. */
+/* Nobody is left who could complete what the parked warps of a team wait for. Makes one of them
+   fail: the first that does not merely wait for the rest of its cluster, if there is one. */
 static void fail_waits(CtWorker *team) {
   const CtSimtProgram *p = team->job->program;
   CtWarp *found = NULL;
@@ -146,8 +147,8 @@ static void fail_waits(CtWorker *team) {
   }
 }
 
-/* A turn of each block of a team, to its barrier where all its warps have come there. False when all have
-   ended, or one failed. */
+/* One round: runs each block of a team, and lets it pass its barrier if all its warps are there.
+   False: all blocks have ended, or one failed. */
 static bool take_turns(CtWorker *team) {
   uint64_t changes = atomic_load(&team->job->n_changes);
   bool any_loops = false, goes_on = false, any_parked = false, any_moved = false;
@@ -166,7 +167,7 @@ static bool take_turns(CtWorker *team) {
     }
   }
   if (any_loops && !ct_simt_is_stuck(team, changes) && team->was_stuck) {
-    sched_yield(); /* other blocks */
+    sched_yield(); /* lets other blocks run */
   }
   if (any_parked && !goes_on && !any_moved) {
     fail_waits(team);
@@ -248,7 +249,7 @@ static void set_scalars(const CtSimtJob *job, CtWarp *w) {
   }
 }
 
-/* Thread indices; those of lanes beyond the block go on in the same way. */
+/* Sets thread indices. Lanes beyond the block get indices that continue in the same way. */
 static void set_thread_indices(const CtSimtProgram *p, CtWarp *w) {
   int64_t xy = p->block[0] * p->block[1];
   for (int lane = 0; lane < CT_LANES; lane++) {
@@ -276,7 +277,7 @@ static CtMem mem_of(const CtWorker *k, CtWarp *w, const CtSimtBuf *b) {
   CT_UNREACHABLE();
 }
 
-/* What a launch fixes for each warp, and its prologue. */
+/* Sets what is fixed for each warp in a launch, and runs its prologue. */
 static void set_up(CtWorker *k) {
   const CtSimtProgram *p = k->job->program;
   for (int32_t i = 0; i < p->n_warps; i++) {
@@ -312,7 +313,7 @@ static void note_failure(CtSimtJob *job, CtWorker *k) {
   k->fail.kind = CT_FAIL_NONE;
 }
 
-/* Those below the lowest block that failed are run. */
+/* Runs the cluster at a position, unless it is after the lowest block that failed. */
 static void take_cluster(CtWorker *team, int64_t position) {
   CtSimtJob *job = team->job;
   int64_t first[3];
@@ -334,7 +335,8 @@ static void take_cluster(CtWorker *team, int64_t position) {
   }
 }
 
-/* Takes clusters until there are none, or a block before all that are left failed. */
+/* Takes clusters until none is left, or until a block failed that comes before all that are
+   left. */
 static void take_clusters(CtWorker *team) {
   CtSimtJob *job = team->job;
   int64_t position = atomic_fetch_add(&job->next, 1);

@@ -1,6 +1,6 @@
-/* simt_tma.c: handlers of the CPU engine for the tensor memory accelerator, as the hardware does it: boxes of
-   a map, densely in shared memory, their 16-byte units permuted by the bits of the addresses. Each lane that
-   comes here moves its box at once. */
+/* simt_tma.c: handlers of the CPU engine for the tensor memory accelerator. They do what the
+   hardware does: a box of a map lies densely in shared memory, and address bits permute its
+   16-byte units. Each lane moves its box at once. */
 #include <string.h>
 
 #include "runtime/ir/ir_tma.h"
@@ -22,7 +22,7 @@ typedef struct Box {
   const CtSimtTma *t;
   char *global;  /* the tensor's memory */
   char *shared;  /* the block's */
-  int64_t at;    /* bytes from its beginning to the box */
+  int64_t at;    /* bytes from there to the box */
   int64_t bytes; /* of an element */
   int64_t first; /* bytes from the beginning of the memory to the tensor's first element */
   int64_t extent[CT_TMA_DIMS]; /* of the map's dimensions */
@@ -31,8 +31,8 @@ typedef struct Box {
   bool changed;
 } Box;
 
-/* A row of a box: `row` bytes behind its beginning; bytes from .. to of it are inside the tensor, byte 0 being `off`
-   bytes behind the beginning of its memory. */
+/* A row of a box, which begins `row` bytes after the box does. Its bytes from .. to are inside
+   the tensor. Its byte 0 is `off` bytes after the beginning of the tensor's memory. */
 typedef struct Row {
   int64_t row, off, from, to;
 } Row;
@@ -74,7 +74,7 @@ static void each_row(const Box *b, void (*fn)(void *ud, const Row *row), void *u
   }
 }
 
-/* Where a byte of the box lies: bits 4.. of the address change by the bits 7.. */
+/* Where a byte of the box lies: the swizzle xors bits from 7 on into bits from 4 on. */
 static int64_t place_of(const Box *b, int64_t byte) {
   int64_t at = b->at + byte, mask = ((int64_t)1 << b->t->swizzle) - 1;
   return at ^ ((at >> 7 & mask) << 4);
@@ -90,7 +90,7 @@ static void reduce(Box *b, char *to, const char *from, int64_t bytes) {
   }
 }
 
-/* A load sets what is outside to 0. */
+/* Moves a row. A load sets bytes outside the tensor to 0. */
 static void move_row(void *ud, const Row *row) {
   Box *b = ud;
   int64_t width = b->t->box[0] * b->bytes;
@@ -178,7 +178,8 @@ uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane) {
   return t->has_mask ? (uint32_t)k->tma_lanes[CT_TMA_MASK][lane] : 1u << k->rank;
 }
 
-/* The same place in each block that gets the box, and that block's barrier. */
+/* Loads a box into the same place of each block that gets it, and completes its bytes on that
+   block's barrier. */
 static bool load_boxes(const CtIn *in, CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
   CtWorker *k = w->worker;
   int64_t bytes = box_size(t) * b->bytes;

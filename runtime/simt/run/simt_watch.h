@@ -1,9 +1,10 @@
-/* simt_watch.h: watching a launch on the CPU engine. A watcher is told of each instruction before it
-   runs, and of blocks and barriers; `check`, `profile` and `trace` are watchers. A launch without one
-   pays nothing: watched instructions get another handler when the code is bound.
+/* simt_watch.h: watching a launch on the CPU engine. A watcher is told of each instruction
+   before it runs, and of blocks and barriers. `check`, `profile` and `trace` are watchers. A
+   launch without a watcher pays nothing: only if there is one, watched instructions get another
+   handler when the code is bound.
 
-   Blocks run on several threads: a watcher has a state of its own for each worker, made before and
-   merged after the launch, by the thread that launched. */
+   Blocks run on several threads. So a watcher has a state for each worker. The thread that
+   launches makes these states before the launch and merges them after it. */
 #ifndef CT_SIMT_WATCH_H
 #define CT_SIMT_WATCH_H
 
@@ -14,7 +15,7 @@ typedef struct CtSyncNote {
   const CtIn *in;
   CtWarp *w;
   int lane;
-  int rank;      /* of the block in the cluster that has the mbarrier */
+  int rank;      /* the rank of the block that has the mbarrier */
   uint32_t buf;  /* of an mbarrier */
   int64_t slot;  /* of an mbarrier; the number of a named barrier */
   bool turns;    /* ARRIVE, COMPLETE, NAMED_ARRIVE: it completed the phase */
@@ -22,18 +23,19 @@ typedef struct CtSyncNote {
   int64_t n;     /* WAIT */
 } CtSyncNote;
 
-/* What is NULL is not wanted, where its comment does not say otherwise. */
+/* A function may be NULL if the watcher does not need it, unless its comment says otherwise. */
 typedef struct CtWatchOps {
-  /* Does it want to be told of this instruction? Not NULL. */
+  /* Does the watcher want to be told of this instruction? Not NULL. */
   bool (*wants)(const CtIn *code);
-  /* Of one that it wants, when the launch has begun: here, too? NULL: yes. */
+  /* Once the launch has begun: does it want the instruction at this place? NULL: yes. */
   bool (*wants_at)(CtSimtWatch *watch, uint32_t index);
-  /* A handler that does what step would at this place, and runs the instruction by the handler in
-     CtSimtJob.handlers; or hands it on to ct_simt_step. NULL: step is told. */
+  /* A handler that does at this place what step would do, and runs the instruction by the
+     handler in CtSimtJob.handlers; or it passes it on to ct_simt_step. NULL: step is told. */
   CtHandler (*handler)(CtSimtWatch *watch, uint32_t index);
-  /* Does it see the same whatever the order of the blocks? Else they come by their numbers. */
+  /* Does it see the same in any order of the blocks? If not, they come in the order of their
+     numbers. */
   bool any_order;
-  /* Is the prologue watched, too? Its lanes are not all of the block. */
+  /* Does it watch the prologue too? Not all lanes there belong to the block. */
   bool has_prologue;
   /* Before any worker starts. On failure the launch does not take place. Not NULL. */
   CtStatus (*begin)(CtSimtWatch *watch, CtSimtJob *job, CtErr *err);
@@ -41,17 +43,17 @@ typedef struct CtWatchOps {
   void (*end)(CtSimtWatch *watch, CtSimtJob *job);
   void (*begin_block)(CtSimtWatch *watch, CtWorker *k);
   void (*end_block)(CtSimtWatch *watch, CtWorker *k);
-  /* An instruction is about to run: `code` as the program has it, `in` as the launch does. Returns the
-     lanes that are to run it, of w->mask; others are left as they are. Not NULL. */
+  /* An instruction is about to run: `code` as the program has it, `in` as the launch does.
+     Returns the lanes that are to run it, of w->mask; others are left as they are. Not NULL. */
   uint32_t (*step)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);
-  /* It has run; w->mask is what it was, unless it was a jump. */
+  /* The instruction has run; w->mask is as before, unless it was a jump. */
   void (*after)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);
   /* All warps that are left have come to the barrier. */
   void (*barrier)(CtSimtWatch *watch, CtWorker *k);
   /* Told by ct_simt_note_sync. */
   void (*sync)(CtSimtWatch *watch, const CtSyncNote *note);
-  /* A block failed (CtWorker.fail). True: that is noted, the launch goes on with the next block.
-     NULL: the launch fails. */
+  /* A block failed (CtWorker.fail). True: the watcher noted it, and the launch goes on with the
+     next block. NULL: the launch fails. */
   bool (*fail)(CtSimtWatch *watch, CtWorker *k);
 } CtWatchOps;
 
@@ -67,7 +69,7 @@ static inline void ct_simt_note_sync(const CtSyncNote *note) {
   }
 }
 
-/* Tells the launch's watcher of the instruction and runs it. */
+/* Tells the watcher of the instruction and runs it. */
 const CtIn *ct_simt_step(const CtIn *in, CtWarp *w);
 
 #endif
