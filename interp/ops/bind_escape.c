@@ -68,7 +68,7 @@ static int push_twin_arguments(lua_State *L) {
     if (lua_isnil(L, OPERANDS) || lua_getfield(L, OPERANDS, name) == LUA_TNIL) {
       diag_error(L,
                  "cuda: the Lua twin has a parameter '%s', but there is no operand of that name; "
-                 "its parameters are called as the operands",
+                 "its parameters have the names of the operands",
                  name);
     }
   }

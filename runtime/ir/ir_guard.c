@@ -184,8 +184,8 @@ CtStatus ct_ir_guard_add(CtIr *ir, CtGuard *g, CtTuple shape, CtGuardAxis axis, 
   if (g->n == CT_GUARD_MAX) {
     return ct_fail(
         err, CT_EUNSUPPORTED,
-        "guard: a tensor of which tiles may overhang in more than %d ways; use tile sizes "
-        "that divide those around them",
+        "guard: the tiles of a tensor may overhang in more than %d ways; use tile sizes that "
+        "divide those around them",
         CT_GUARD_MAX);
   }
   g->axis[g->n++] = axis;

@@ -269,8 +269,8 @@ static CtStatus check_accumulate(const CtAtom *atom, const CtMmaOpts *opts, CtEr
     return CT_OK;
   }
   return ct_fail(err, CT_EINVAL,
-                 "gemm: 'accumulate' is an option of atoms of wgmma, and %s is none; fill C with 0 "
-                 "where its sums are to start",
+                 "gemm: 'accumulate' is an option of wgmma atoms only, not of %s; fill C with 0 to "
+                 "start its sums",
                  atom->name);
 }
 

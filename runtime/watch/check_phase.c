@@ -128,7 +128,7 @@ static void describe(const CtCheckWorker *k, const CtMbarWait *wait, int32_t war
       out, size,
       "; phases %u and %u of %.80s[%d] were complete%s before warp %d waited for phase %u at line "
       "%d: that wait %s phase %u, whose parity is that of phase %u. What completes phase %u must "
-      "come behind that wait: let who arrives wait until the slot is empty",
+      "come after that wait: let the arriving warp wait until the slot is empty",
       want, want + 1, program->bufs[wait->buf].name, (int)wait->slot, lines, (int)warp, want,
       program->locs[in].line, w->missed != NONE ? "went on with" : "is for", got, want, want + 1);
 }

@@ -194,7 +194,8 @@ static void put(const Out *o, const char *template) {
 /* What would order two accesses in a kernel with mbarriers: a wait for the older one. */
 static const char *clock_order(const CtFound *f, const Words *w) {
   switch ((CtAgent)f->other_agent) {
-    case CT_AGENT_BAR: return "; who waits for that phase of its mbarrier sees what it copies";
+    case CT_AGENT_BAR:
+      return "; a thread that waits for that phase of its mbarrier sees what it copies";
     case CT_AGENT_WGMMA:
       return "; wgmma is complete once its warps have passed a wgmma_wait: arrive after that, and "
              "wait for it here";

@@ -115,7 +115,7 @@ function M.smem_atom(name, dtype)
   local major, width = tostring(name):match("^(M?[NK])_(%w+)$")
   local bits = swizzles[width]
   if not bits or (major ~= "K" and major ~= "MN") then
-    fail("smem_atom", "there is no '%s'; expected K_ or MN_ with INTER, SW32, SW64 or SW128 behind "
+    fail("smem_atom", "there is no '%s'; expected K_ or MN_ with INTER, SW32, SW64 or SW128 after "
       .. "it", tostring(name))
   end
   local element = type(dtype) == "string" and ct[dtype] or dtype

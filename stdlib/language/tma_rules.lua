@@ -23,7 +23,8 @@ function M.trouble(t, name, modes, along, counted)
     end
   end
   if internal.address(t) * 8 % UNIT_BITS ~= 0 then
-    return ("TMA wants addresses that are multiples of 16 bytes; that of %s is none"):format(name)
+    return ("TMA wants addresses that are multiples of 16 bytes; that of %s is not one")
+      :format(name)
   end
 end
 

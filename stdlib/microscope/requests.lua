@@ -109,8 +109,8 @@ end
 local function add_ldmatrix(list, tile, text)
   local blocks, trans = text:match("^ldmatrix%.x([124])(.*)$")
   if not blocks or (trans ~= "" and trans ~= ".trans") then
-    fail("'%s' is no access; 'ldmatrix.x1', '.x2', '.x4' were expected, perhaps with '.trans' "
-      .. "behind, or a table", text)
+    fail("'%s' is not an access; 'ldmatrix.x1', '.x2', '.x4' were expected, perhaps with "
+      .. "'.trans' after it, or a table", text)
   end
   local rows, columns = blocks == "1" and 8 or 16, blocks == "4" and 2 or 1
   local vec = LDMATRIX_BYTES // tile.bytes

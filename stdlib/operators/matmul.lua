@@ -186,7 +186,7 @@ local function to_operands(options)
     fail("operands is of type %s; expected a table of tensors and numbers, which the epilogue gets "
       .. "after (v, m, n, l)", tiles.type_name(operands))
   elseif not options.epilogue then
-    fail("operands are those of an epilogue, of which there is none; give "
+    fail("operands belong to an epilogue, but there is none; give "
       .. "{epilogue = function(v, m, n, l, ...) ... end}")
   end
   return operands

@@ -11,7 +11,7 @@ local k = kernel("ahead", function(x, y)
   else
     local sum = 0.0
     for i in range(3) do
-      full:wait(i % 2) -- finds: deadlock in block (0,0,0): warp 0 waits at line 14 for full[0], parity 1: 32 arrivals are missing; phases 0 and 1 of full[0] were complete (line 9) before warp 0 waited for phase 0 at line 14: that wait went on with phase 2, whose parity is that of phase 0. What completes phase 1 must come behind that wait: let who arrives wait until the slot is empty
+      full:wait(i % 2) -- finds: deadlock in block (0,0,0): warp 0 waits at line 14 for full[0], parity 1: 32 arrivals are missing; phases 0 and 1 of full[0] were complete (line 9) before warp 0 waited for phase 0 at line 14: that wait went on with phase 2, whose parity is that of phase 0. What completes phase 1 must come after that wait: let the arriving warp wait until the slot is empty
       sum = sum + s[{31 - t, i}]
     end
     y[t] = sum

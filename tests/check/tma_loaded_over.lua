@@ -11,7 +11,7 @@ local k = kernel("over", function(A, C)
   elseif threadIdx.x >= 32 then
     for i = 0, 1 do
       full[i]:wait(0)
-      C[{threadIdx.x - 32, i}] = s[{i, threadIdx.x - 32}] -- finds: race: read of s at (0,0), extent (8,32), by thread (32,0,0) of block (0,0,0), and write by a copy to an mbarrier by thread (0,0,0) at line 8 are not ordered; who waits for that phase of its mbarrier sees what it copies
+      C[{threadIdx.x - 32, i}] = s[{i, threadIdx.x - 32}] -- finds: race: read of s at (0,0), extent (8,32), by thread (32,0,0) of block (0,0,0), and write by a copy to an mbarrier by thread (0,0,0) at line 8 are not ordered; a thread that waits for that phase of its mbarrier sees what it copies
     end
   end
 end)

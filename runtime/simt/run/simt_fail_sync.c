@@ -289,8 +289,8 @@ CtStatus ct_simt_report_sync(const CtWorker *k, CtErr *err) {
     case CT_FAIL_NAMED_THREADS:
       return ct_fail(
           err, CT_EINVAL,
-          "named_barrier: barrier %lld waits for %lld threads, but for another number here; "
-          "all that meet there must give the same",
+          "named_barrier: barrier %lld waits for %lld threads, but another number is given here; "
+          "all calls for one barrier must give the same number",
           (long long)f->off & 0xff, (long long)f->off >> 8);
     case CT_FAIL_REGISTERS:
       return ct_fail(
