@@ -360,9 +360,9 @@ static const Spelling spellings[CT_OP_COUNT] = {
 #define CALLS(name32, name64, int_name) .f32 = (name32), .f64 = (name64), .i = (int_name)
 #define HELPER(NAME) .helper = CT_HELP_##NAME
 #define NONE .infix = NULL
-#define PURE(NAME, text, n, result, types, traits, lang, write, ...)                               \
+#define PURE(NAME, text, n, result, types, traits, lang, engine, write, ...)                       \
   [CT_OP_##NAME] = {.put = put_##write, __VA_ARGS__},
-#define OP(NAME, text, n, result, cls, data, traits, write, ...) ROW_##cls(NAME, write)
+#define OP(NAME, text, n, result, cls, data, traits, engine, write, ...) ROW_##cls(NAME, write)
 #define ROW_READ(NAME, write) [CT_OP_##NAME] = {.put = put_##write},
 #define ROW_LEAF(NAME, write)
 #define ROW_EFFECT(NAME, write)

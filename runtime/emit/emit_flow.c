@@ -353,7 +353,7 @@ static void write_block(CtEmit *e, CtVal v, const Seq *rest) {
 /* REGIONs and JUMPs, by the rows of ops.def. `rest` is what follows in the text. */
 static void (*const writers[CT_OP_COUNT])(CtEmit *e, CtVal v, const Seq *rest) = {
 #define PURE(...)
-#define OP(NAME, text, n, result, cls, data, traits, write, ...) ROW_##cls(NAME, write)
+#define OP(NAME, text, n, result, cls, data, traits, engine, write, ...) ROW_##cls(NAME, write)
 #define ROW_REGION(NAME, write) [CT_OP_##NAME] = write_##write,
 #define ROW_JUMP ROW_REGION
 #define ROW_LEAF(...)

@@ -232,7 +232,8 @@ static const Effect effects[CT_OP_COUNT] = {
 #define F64 1u << CT_f64
 #define ATOMIC(name, types) .atomic = {"atomic" name, types}
 #define PURE(...)
-#define OP(NAME, text, n, result, cls, data, traits, write, ...) ROW_##cls(NAME, write, __VA_ARGS__)
+#define OP(NAME, text, n, result, cls, data, traits, engine, write, ...)                           \
+  ROW_##cls(NAME, write, __VA_ARGS__)
 #define ROW_EFFECT(NAME, write, ...) [CT_OP_##NAME] = {write_##write, __VA_ARGS__},
 #define ROW_LEAF(...)
 #define ROW_READ(...)

@@ -109,7 +109,7 @@ static void write_gemm(CtEmit *e, CtVal v) {
 /* By the rows of ops.def. */
 static void (*const writers[CT_OP_COUNT])(CtEmit *e, CtVal v) = {
 #define PURE(...)
-#define OP(NAME, text, n, result, cls, data, traits, write, ...) ROW_##cls(NAME, write)
+#define OP(NAME, text, n, result, cls, data, traits, engine, write, ...) ROW_##cls(NAME, write)
 #define ROW_TILE(NAME, write) [CT_OP_##NAME] = write_##write,
 #define ROW_LEAF(...)
 #define ROW_READ(...)

@@ -8,11 +8,12 @@
 
 #include "runtime/base/convert.h"
 
-/* The type of the results of an operation that may make a NaN; CT_VOID for other instructions.
+/* The type of the results of a float operation that may make a NaN; CT_VOID for other instructions.
    Moves, conversions and selections only pass on what they get. */
 static CtDtype type_of(const CtIn *code) {
   const CtSimtRow *row = ct_in_row(code);
-  return row->work != CT_ARITH_NONE ? (CtDtype)row->type : CT_VOID;
+  bool may = (ct_ops[row->does].traits & CT_TRAIT_NANS) != 0 && ct_is_float((CtDtype)row->type);
+  return may ? (CtDtype)row->type : CT_VOID;
 }
 
 /* Does the tile operation compute? GEMM, AXPBY and MMA do. */

@@ -8,11 +8,14 @@
 /* --- what instructions do ------------------------------------------------------------------------------- */
 
 /* Arithmetic on floats outside tile operations. */
-static const uint8_t work_of[] = {[CT_ARITH_NONE] = CT_WORK_NONE,
-                                  [CT_ARITH_FMA] = CT_WORK_FMA,
-                                  [CT_ARITH_FLOP] = CT_WORK_FLOP,
-                                  [CT_ARITH_SPECIAL] = CT_WORK_SPECIAL,
-                                  [CT_ARITH_FLOOR] = CT_WORK_NONE};
+static CtProfileWork work_of(const CtIn *code) {
+  const CtSimtRow *row = ct_in_row(code);
+  unsigned traits = ct_is_float((CtDtype)row->type) ? ct_ops[row->does].traits : 0;
+  return (traits & CT_TRAIT_FMA) != 0       ? CT_WORK_FMA
+         : (traits & CT_TRAIT_FLOP) != 0    ? CT_WORK_FLOP
+         : (traits & CT_TRAIT_SPECIAL) != 0 ? CT_WORK_SPECIAL
+                                            : CT_WORK_NONE;
+}
 
 static const bool counts_class[CT_INS_CLASS_COUNT] = {[CT_INS_MEMORY] = true,
                                                       [CT_INS_DOT] = true,
@@ -23,7 +26,7 @@ static const bool counts_class[CT_INS_CLASS_COUNT] = {[CT_INS_MEMORY] = true,
 bool ct_profile_wants(const CtIn *code) {
   const CtSimtRow *row = ct_in_row(code);
   uint32_t op = code->u.op;
-  return counts_class[row->cls] || row->splits || work_of[row->work] != CT_WORK_NONE ||
+  return counts_class[row->cls] || row->splits || work_of(code) != CT_WORK_NONE ||
          op == CT_SIMT_BARRIER || op == CT_SIMT_SHFL || op == CT_SIMT_VOTE;
 }
 
@@ -67,7 +70,7 @@ static void set_row(const CtSimtProgram *p, uint32_t i, CtProfileIn *row, uint64
   uint32_t op = code->u.op;
   *row = (CtProfileIn){.loc = p->locs[i],
                        .op = (uint16_t)op,
-                       .work = work_of[ct_in_row(code)->work],
+                       .work = (uint8_t)work_of(code),
                        .is_branch = ct_in_row(code)->splits,
                        .is_barrier = op == CT_SIMT_BARRIER,
                        .n_votes = op == CT_SIMT_VOTE};

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/base/dtype.h"
+#include "runtime/ir/ir.h"
 
 enum { CT_LANES = 32, CT_LEVELS = 6, CT_WARP_BYTES = 128 }; /* before the slots: a CtWarp */
 #define CT_ALL_LANES 0xFFFFFFFFu
@@ -44,15 +44,6 @@ typedef enum CtSimtClass {
   CT_INS_CLASS_COUNT
 } CtSimtClass;
 
-/* Arithmetic on floats, by what it counts for and whether it may make a NaN. */
-typedef enum CtSimtArith {
-  CT_ARITH_NONE, /* neither */
-  CT_ARITH_FMA,
-  CT_ARITH_FLOP,    /* + - * */
-  CT_ARITH_SPECIAL, /* division, roots, exponentials, ... */
-  CT_ARITH_FLOOR    /* division and remainder towards minus infinity: counted as nothing */
-} CtSimtArith;
-
 /* d is what a is. */
 typedef enum CtSimtMoves {
   CT_MOVES_NOT,
@@ -68,9 +59,9 @@ typedef struct CtSimtRow {
   uint8_t cls;  /* CtSimtClass */
   uint8_t type; /* CtDtype: of d; of a comparison, of what is compared; where only bits are moved an
                       unsigned integer of their width; CT_VOID: neither */
-  uint8_t work; /* CtSimtArith */
   uint8_t moves;   /* CtSimtMoves */
   uint8_t offsets; /* CtDtype of MEMORY: of lanes of offsets in b; CT_VOID: there are none */
+  uint16_t does;   /* CtOp of arithmetic, which has its traits; CT_OP_NONE: none of them */
   bool hoists;  /* cannot fail: may be computed before a loop in which its operands stay the same */
   bool selects; /* d = a ? b : c */
   bool splits;  /* may send lanes of a warp different ways */

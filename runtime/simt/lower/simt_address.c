@@ -29,7 +29,7 @@ static uint32_t product(CtLow *l, bool is_i32, CtLowTerm t) {
     CtSimtOp op = varies ? pick(is_i32, CT_SIMT_MUL_i32_vs, CT_SIMT_MUL_i64_vs)
                          : pick(is_i32, CT_SIMT_MUL_i32_ss, CT_SIMT_MUL_i64_ss);
     slot = varies ? hoisted_lanes(l, is_i32) : ct_low_slot(l, CT_CLASS_SCALAR, 8, hoist);
-    (void)ct_low_emit(l, hoist, op, slot, v, by, 0, 0);
+    CT_EMIT_OR_HOIST(l, hoist, op, .d = slot, .a = v, .b = by);
     ct_low_remember(l, key, slot, hoist);
   }
   return slot;
@@ -47,8 +47,8 @@ static uint32_t add_scalar(CtLow *l, bool is_i32, uint32_t prev, CtLowTerm t, bo
   uint32_t slot;
   if (!ct_low_find(l, key, &slot)) {
     slot = ct_low_slot(l, CT_CLASS_SCALAR, 8, *hoist);
-    (void)ct_low_emit(l, *hoist, pick(is_i32, CT_SIMT_LEA_i32, CT_SIMT_LEA_i64), slot, prev, v, 0,
-                      t.coef);
+    CT_EMIT_OR_HOIST(l, *hoist, pick(is_i32, CT_SIMT_LEA_i32, CT_SIMT_LEA_i64), .d = slot,
+                     .a = prev, .b = v, .imm = t.coef);
     ct_low_remember(l, key, slot, *hoist);
   }
   return slot;
@@ -82,14 +82,13 @@ static uint32_t add_lanes(CtLow *l, bool is_i32, uint32_t prev, CtLowTerm t) {
   if (t.coef != 1) {
     uint32_t coef = ct_low_const(l, (CtScalar){.i = t.coef});
     slot = hoisted_lanes(l, is_i32);
-    (void)ct_low_emit(l, true, pick(is_i32, CT_SIMT_MUL_i32_vs, CT_SIMT_MUL_i64_vs), slot, v, coef,
-                      0, 0);
+    CT_HOIST(l, pick(is_i32, CT_SIMT_MUL_i32_vs, CT_SIMT_MUL_i64_vs), .d = slot, .a = v, .b = coef);
   }
   if (prev != 0) {
     uint32_t product = slot;
     slot = hoisted_lanes(l, is_i32);
-    (void)ct_low_emit(l, true, pick(is_i32, CT_SIMT_ADD_i32_vv, CT_SIMT_ADD_i64_vv), slot, prev,
-                      product, 0, 0);
+    CT_HOIST(l, pick(is_i32, CT_SIMT_ADD_i32_vv, CT_SIMT_ADD_i64_vv), .d = slot, .a = prev,
+             .b = product);
   }
   ct_low_remember(l, key, slot, true);
   return slot;
@@ -100,8 +99,7 @@ static uint32_t pattern_of(CtLow *l, bool is_i32, uint32_t lanes) {
   uint32_t slot;
   if (!ct_low_find(l, key, &slot)) {
     slot = ct_low_slot(l, CT_CLASS_BYTES, sizeof(CtPattern), true);
-    (void)ct_low_emit(l, true, pick(is_i32, CT_SIMT_PATTERN_i32, CT_SIMT_PATTERN_i64), slot, lanes,
-                      0, 0, 0);
+    CT_HOIST(l, pick(is_i32, CT_SIMT_PATTERN_i32, CT_SIMT_PATTERN_i64), .d = slot, .a = lanes);
     ct_low_remember(l, key, slot, true);
   }
   return slot;
@@ -122,7 +120,7 @@ uint32_t ct_low_no_pattern(CtLow *l) {
   uint32_t slot;
   if (!ct_low_find(l, key, &slot)) {
     slot = hoisted_lanes(l, false);
-    (void)ct_low_emit(l, true, CT_SIMT_SPLAT_8, slot, zero(l), 0, 0, 0);
+    CT_HOIST(l, CT_SIMT_SPLAT_8, .d = slot, .a = zero(l));
     ct_low_remember(l, key, slot, true);
   }
   return pattern_of(l, false, slot);

@@ -10,9 +10,9 @@
 
 /* --- the regions as a sequence ---------------------------------------------------------------------- */
 
-static void add_event(CtLow *l, CtEventKind kind, CtVal v) {
-  if (CT_LOW_GROW(l, events, n_events, cap_events)) {
-    l->events[l->n_events++] = (CtEvent){kind, v};
+static void add_step(CtLow *l, CtStepKind kind, CtVal v) {
+  if (CT_LOW_GROW(l, steps, n_steps, cap_steps)) {
+    l->steps[l->n_steps++] = (CtLowStep){kind, v};
   }
 }
 
@@ -29,13 +29,13 @@ static CtVal leave(CtLow *l, CtVal v) {
     }
     const CtInst *owner = ct_inst(ir, v);
     if (owner->op == CT_OP_IF && r == owner->u.regions[0] && owner->u.regions[1] != 0) {
-      add_event(l, CT_EVENT_ELSE, v);
+      add_step(l, CT_STEP_ELSE, v);
       CtVal first = ir->regions[owner->u.regions[1]].first;
       if (first != 0) {
         return first;
       }
     }
-    add_event(l, CT_EVENT_LEAVE, v);
+    add_step(l, CT_STEP_LEAVE, v);
   }
   return v == 0 ? 0 : ct_inst(ir, v)->next;
 }
@@ -44,26 +44,26 @@ static CtVal leave(CtLow *l, CtVal v) {
 static CtVal enter(CtLow *l, CtVal v) {
   const CtIr *ir = l->ir;
   const CtInst *inst = ct_inst(ir, v);
-  add_event(l, CT_EVENT_ENTER, v);
+  add_step(l, CT_STEP_ENTER, v);
   CtVal first = ir->regions[inst->u.regions[0]].first;
   if (first == 0 && inst->op == CT_OP_IF && inst->u.regions[1] != 0) {
-    add_event(l, CT_EVENT_ELSE, v);
+    add_step(l, CT_STEP_ELSE, v);
     first = ir->regions[inst->u.regions[1]].first;
   }
   if (first != 0) {
     return first;
   }
-  add_event(l, CT_EVENT_LEAVE, v);
+  add_step(l, CT_STEP_LEAVE, v);
   return leave(l, v);
 }
 
-static void make_events(CtLow *l) {
+static void make_steps(CtLow *l) {
   CtVal v = l->ir->regions[1].first;
   while (v != 0 && !l->failed) {
     if (is_region_op(ct_inst(l->ir, v))) {
       v = enter(l, v);
     } else {
-      add_event(l, CT_EVENT_OP, v);
+      add_step(l, CT_STEP_OP, v);
       v = leave(l, v);
     }
   }
@@ -144,10 +144,10 @@ static void find_varying(CtLow *l) {
   bool changed = true;
   while (changed) {
     changed = false;
-    for (size_t i = 0; i < l->n_events; i++) {
-      CtEventKind kind = l->events[i].kind;
-      if (kind == CT_EVENT_OP || kind == CT_EVENT_ENTER) {
-        changed = visit(l, l->events[i].v) || changed;
+    for (size_t i = 0; i < l->n_steps; i++) {
+      CtStepKind kind = l->steps[i].kind;
+      if (kind == CT_STEP_OP || kind == CT_STEP_ENTER) {
+        changed = visit(l, l->steps[i].v) || changed;
       }
     }
   }
@@ -156,12 +156,12 @@ static void find_varying(CtLow *l) {
 /* --- blocks whose end is the kernel's ------------------------------------------------------------------ */
 
 static void find_last_blocks(CtLow *l) {
-  for (size_t i = 0; i < l->n_events; i++) {
-    const CtInst *inst = ct_inst(l->ir, l->events[i].v);
+  for (size_t i = 0; i < l->n_steps; i++) {
+    const CtInst *inst = ct_inst(l->ir, l->steps[i].v);
     CtVal owner = l->ir->regions[inst->region].owner;
-    if (l->events[i].kind == CT_EVENT_ENTER && inst->op == CT_OP_BLOCK && inst->next == 0 &&
+    if (l->steps[i].kind == CT_STEP_ENTER && inst->op == CT_OP_BLOCK && inst->next == 0 &&
         (owner == 0 || ct_low_is(l, owner, CT_LAST))) {
-      mark(l, l->events[i].v, CT_LAST);
+      mark(l, l->steps[i].v, CT_LAST);
     }
   }
 }
@@ -201,9 +201,9 @@ static void find_invariant_leaves(CtLow *l) {
 }
 
 static void find_invariant(CtLow *l) {
-  for (size_t i = 0; i < l->n_events; i++) {
-    if (l->events[i].kind == CT_EVENT_OP && is_invariant(l, l->events[i].v)) {
-      mark(l, l->events[i].v, CT_INVARIANT);
+  for (size_t i = 0; i < l->n_steps; i++) {
+    if (l->steps[i].kind == CT_STEP_OP && is_invariant(l, l->steps[i].v)) {
+      mark(l, l->steps[i].v, CT_INVARIANT);
     }
   }
 }
@@ -422,15 +422,15 @@ static void need(CtLow *l, CtVal v) {
 
 /* From the end, so that users come before what they use. */
 static void find_needed(CtLow *l) {
-  for (size_t i = l->n_events; i-- > 0;) {
-    if (l->events[i].kind == CT_EVENT_OP || l->events[i].kind == CT_EVENT_ENTER) {
-      need(l, l->events[i].v);
+  for (size_t i = l->n_steps; i-- > 0;) {
+    if (l->steps[i].kind == CT_STEP_OP || l->steps[i].kind == CT_STEP_ENTER) {
+      need(l, l->steps[i].v);
     }
   }
 }
 
 void ct_low_analyse(CtLow *l) {
-  make_events(l);
+  make_steps(l);
   if (l->failed) {
     return;
   }

@@ -2,85 +2,93 @@
    on the launch and the thread only goes to the prologue. */
 #include "simt_lower.h"
 
-static void lower_barrier(CtLow *l) {
-  CT_LOW_EMIT(l, false, CT_SIMT_BARRIER, ct_low_construct(l), 0, 0, 0);
+/* --- operations by the rows of ops.def ------------------------------------------------------------------ */
+
+static void low_row(CtLow *l, CtVal v);
+
+/* How an operation is lowered; an instruction of its own: low_row. */
+typedef struct Lowering {
+  void (*lower)(CtLow *l, CtVal v);
+  uint16_t instruction;
+} Lowering;
+
+#define LOW(name)                                                                                  \
+  { .lower = ct_low_##name }
+#define IN(NAME)                                                                                   \
+  { .lower = low_row, .instruction = CT_SIMT_##NAME }
+#define LOWERED(NAME, ...) [CT_OP_##NAME] = __VA_ARGS__,
+#define ROW_PURE LOWERED
+#define ROW_READ LOWERED
+#define ROW_EFFECT LOWERED
+#define ROW_JUMP LOWERED
+#define ROW_TILE LOWERED
+#define ROW_LEAF(...)   /* simt_lower_value.c */
+#define ROW_REGION(...) /* simt_lower_control.c */
+static const Lowering lowerings[CT_OP_COUNT] = {
+#define OP(NAME, text, n, result, cls, data, traits, engine, ...) ROW_##cls(NAME, engine)
+#include "runtime/ir/ops.def"
+};
+
+/* An operation that is an instruction: what the roles of its fields ask for is the result where they are
+   written, the construct around it where they are numbers, else the operands in their order. */
+static void low_row(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  CtIn in = {.u.op = lowerings[inst->op].instruction, .imm = inst->imm.i};
+  uint32_t *const fields[4] = {&in.d, &in.a, &in.b, &in.c};
+  const char *roles = ct_in_roles(&in);
+  int n = 0;
+  for (int i = 0; i < 4; i++) {
+    if (roles[i] == 'k') {
+      *fields[i] = ct_low_construct(l);
+    } else if (roles[i] >= 'a') {
+      *fields[i] = ct_low_lanes(l, inst->args[n++]);
+    }
+  }
+  if (roles[0] >= 'A' && roles[0] <= 'Z') {
+    in.d = ct_low_result(l, v, false);
+  }
+  ct_low_emit(l, &l->body, in);
 }
 
-static CtStatus fail_escape(const CtLow *l, CtErr *err) {
-  CtStatus status = ct_fail(err, CT_EUNSUPPORTED,
-                            "cuda[[...]]: the CPU engine cannot run CUDA C; give a Lua twin or run "
-                            "on a CUDA device");
-  ct_err_at(err, ct_ir_chunk(l->ir, l->loc), l->loc.line);
-  return status;
+/* Its accesses turn the buffer: ct_low_each. */
+void ct_low_nothing(CtLow *l, CtVal v) {
+  (void)l;
+  (void)v;
 }
 
-static CtStatus lower_op(CtLow *l, CtVal v, CtErr *err) {
+void ct_low_escape(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  l->status = ct_fail(l->err, CT_EUNSUPPORTED,
+                      "cuda[[...]]: the CPU engine cannot run CUDA C; give a Lua twin or run on a "
+                      "CUDA device");
+  ct_err_at(l->err, ct_ir_chunk(l->ir, inst->loc), inst->loc.line);
+}
+
+static void lower_op(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   CtOpClass cls = ct_ops[inst->op].cls;
-  if ((cls == CT_CLS_PURE || cls == CT_CLS_READ) && !ct_low_is(l, v, CT_NEEDED)) {
-    return CT_OK;
+  if ((cls != CT_CLS_PURE && cls != CT_CLS_READ) || ct_low_is(l, v, CT_NEEDED)) {
+    lowerings[inst->op].lower(l, v);
   }
-  if (cls == CT_CLS_PURE) {
-    ct_low_pure(l, v);
-    return CT_OK;
-  }
-  if (cls == CT_CLS_TILE) {
-    return ct_low_view_op(l, v, err);
-  }
-  switch ((CtOp)inst->op) {
-    case CT_OP_LOAD: ct_low_load(l, v); break;
-    case CT_OP_STORE: ct_low_store(l, v); break;
-    case CT_OP_GET: ct_low_get(l, v); break;
-    case CT_OP_SET: ct_low_set(l, v); break;
-    case CT_OP_BREAK: ct_low_break(l, v); break;
-    case CT_OP_BARRIER: lower_barrier(l); break;
-    case CT_OP_ESCAPE: return fail_escape(l, err);
-    case CT_OP_TMA_LOAD:
-    case CT_OP_TMA_STORE: ct_low_tma(l, inst); break;
-    case CT_OP_TMA_COMMIT:
-    case CT_OP_TMA_WAIT:
-    case CT_OP_PROXY_FENCE: ct_low_tma_order(l, inst); break;
-    case CT_OP_SYNC_WARP: CT_LOW_EMIT(l, false, CT_SIMT_SYNC_WARP, 0, 0, 0, 0); break;
-    case CT_OP_CP_FENCE: CT_LOW_EMIT(l, false, CT_SIMT_CP_FENCE, 0, 0, 0, 0); break;
-    case CT_OP_CLUSTER_ARRIVE:
-      CT_LOW_EMIT(l, false, CT_SIMT_CLUSTER_ARRIVE, ct_low_construct(l), 0, 0, 0);
-      break;
-    case CT_OP_CLUSTER_WAIT:
-      CT_LOW_EMIT(l, false, CT_SIMT_CLUSTER_WAIT, ct_low_construct(l), 0, 0, 0);
-      break;
-    case CT_OP_REMOTE: break; /* its accesses turn the buffer: ct_low_each */
-    case CT_OP_GRID_WAIT: CT_LOW_EMIT(l, false, CT_SIMT_GRID_WAIT, 0, 0, 0, 0); break;
-    case CT_OP_GRID_LAUNCH: CT_LOW_EMIT(l, false, CT_SIMT_GRID_LAUNCH, 0, 0, 0, 0); break;
-    case CT_OP_CP_WAIT:
-      (void)ct_low_emit(l, false, CT_SIMT_CP_WAIT, 0, 0, 0, 0, inst->imm.i);
-      break;
-    case CT_OP_WGMMA_FENCE: CT_LOW_EMIT(l, false, CT_SIMT_WGMMA_FENCE, 0, 0, 0, 0); break;
-    case CT_OP_WGMMA_COMMIT: CT_LOW_EMIT(l, false, CT_SIMT_WGMMA_COMMIT, 0, 0, 0, 0); break;
-    case CT_OP_WGMMA_WAIT:
-      (void)ct_low_emit(l, false, CT_SIMT_WGMMA_WAIT, 0, 0, 0, 0, inst->imm.i);
-      break;
-    default: ct_low_warp(l, v); break;
-  }
-  return CT_OK;
 }
 
-static CtStatus lower_events(CtLow *l, CtErr *err) {
-  CtStatus status = CT_OK;
+static void lower_steps(CtLow *l) {
   ct_low_begin(l);
-  for (size_t i = 0; i < l->n_events && status == CT_OK && !l->failed; i++) {
-    CtEvent e = l->events[i];
-    l->loc = ct_inst(l->ir, e.v)->loc;
-    l->region = ct_inst(l->ir, e.v)->region;
-    switch (e.kind) {
-      case CT_EVENT_OP: status = lower_op(l, e.v, err); break;
-      case CT_EVENT_ENTER: ct_low_enter(l, e.v); break;
-      case CT_EVENT_ELSE: ct_low_else(l); break;
-      case CT_EVENT_LEAVE: ct_low_leave(l); break;
+  for (size_t i = 0; i < l->n_steps && l->status == CT_OK && !l->failed; i++) {
+    CtLowStep step = l->steps[i];
+    l->loc = ct_inst(l->ir, step.v)->loc;
+    l->region = ct_inst(l->ir, step.v)->region;
+    switch (step.kind) {
+      case CT_STEP_OP: lower_op(l, step.v); break;
+      case CT_STEP_ENTER: ct_low_enter(l, step.v); break;
+      case CT_STEP_ELSE: ct_low_else(l); break;
+      case CT_STEP_LEAVE: ct_low_leave(l); break;
     }
   }
   ct_low_end(l);
-  return status;
 }
+
+/* --- the program ------------------------------------------------------------------------------------------ */
 
 static void *zeroed(CtLow *l, size_t n, size_t size) {
   void *p = ct_arena_alloc(&l->tmp, n * size + 1);
@@ -108,14 +116,14 @@ static void open_low(CtLow *l, CtAlloc alloc, const CtIr *ir) {
   add_sentinels(l);
 }
 
-static void close_stream(CtLow *l, CtStream *s) {
+static void close_stream(CtLow *l, CtLowCode *s) {
   ct_free(l->alloc, s->in, s->cap * sizeof *s->in);
   ct_free(l->alloc, s->locs, s->cap_locs * sizeof *s->locs);
 }
 
 static void close_low(CtLow *l) {
   CtAlloc a = l->alloc;
-  ct_free(a, l->events, l->cap_events * sizeof *l->events);
+  ct_free(a, l->steps, l->cap_steps * sizeof *l->steps);
   ct_free(a, l->slots, l->cap_slots * sizeof *l->slots);
   close_stream(l, &l->prologue);
   close_stream(l, &l->body);
@@ -135,40 +143,39 @@ static void close_low(CtLow *l) {
   ct_arena_clear(&l->tmp);
 }
 
-static CtStatus lower(CtLow *l, CtErr *err) {
-  CtStatus status = CT_ENOMEM;
+static CtStatus lower(CtLow *l) {
   if (!l->failed) {
     ct_low_analyse(l);
-    status = l->failed ? CT_ENOMEM : lower_events(l, err);
   }
-  if (status == CT_OK && !l->failed) {
-    status = ct_low_finish(l, err);
+  if (!l->failed) {
+    lower_steps(l);
   }
-  return l->failed ? ct_fail_nomem(err) : status;
+  if (l->status == CT_OK && !l->failed) {
+    l->status = ct_low_finish(l, l->err);
+  }
+  return l->failed ? ct_fail_nomem(l->err) : l->status;
 }
 
 CtStatus ct_low_program(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out, CtErr *err) {
   CtSimtProgram *p = ct_alloc(alloc, sizeof *p);
-  if (p == NULL) {
+  CtLow *l = ct_alloc(alloc, sizeof *l);
+  if (p == NULL || l == NULL) {
+    ct_free(alloc, p, sizeof *p);
+    ct_free(alloc, l, sizeof *l);
     return ct_fail_nomem(err);
   }
   *p = (CtSimtProgram){.alloc = alloc};
   ct_arena_init(&p->arena, alloc);
-  CtLow *l = ct_alloc(alloc, sizeof *l);
-  CtStatus status = CT_ENOMEM;
-  if (l != NULL) {
-    open_low(l, alloc, ir);
-    l->p = p;
-    status = lower(l, err);
-    close_low(l);
-    ct_free(alloc, l, sizeof *l);
+  open_low(l, alloc, ir);
+  l->p = p;
+  l->err = err;
+  CtStatus status = lower(l);
+  close_low(l);
+  ct_free(alloc, l, sizeof *l);
+  if (status == CT_OK) {
+    *out = p;
   } else {
-    status = ct_fail_nomem(err);
-  }
-  if (status != CT_OK) {
     ct_simt_free(p);
-    return status;
   }
-  *out = p;
-  return CT_OK;
+  return status;
 }

@@ -12,11 +12,11 @@
 #include "runtime/simt/code/simt_program.h"
 
 /* The regions as one sequence. */
-typedef enum CtEventKind { CT_EVENT_OP, CT_EVENT_ENTER, CT_EVENT_ELSE, CT_EVENT_LEAVE } CtEventKind;
-typedef struct CtEvent {
-  CtEventKind kind;
+typedef enum CtStepKind { CT_STEP_OP, CT_STEP_ENTER, CT_STEP_ELSE, CT_STEP_LEAVE } CtStepKind;
+typedef struct CtLowStep {
+  CtStepKind kind;
   CtVal v;
-} CtEvent;
+} CtLowStep;
 
 /* What is known of a value. */
 enum {
@@ -47,12 +47,12 @@ typedef struct CtLowSlot {
   uint32_t next;      /* in the list of those that die at the same position */
 } CtLowSlot;
 
-typedef struct CtStream {
+typedef struct CtLowCode {
   CtIn *in;
   size_t n, cap;
   CtLoc *locs;
   size_t cap_locs;
-} CtStream;
+} CtLowCode;
 
 typedef struct CtLowTerm {
   CtVal v, by; /* by: a scalar that the launch fixes, or 0 for 1 */
@@ -105,15 +105,17 @@ typedef struct CtLow {
   CtArena tmp;
   const CtIr *ir;
   CtSimtProgram *p;
-  bool failed; /* out of memory */
-  CtEvent *events;
-  size_t n_events, cap_events;
+  bool failed;     /* out of memory */
+  CtStatus status; /* of what cannot be lowered, told in *err */
+  CtErr *err;
+  CtLowStep *steps;
+  size_t n_steps, cap_steps;
   uint8_t *flags;     /* by value */
   bool *is_divergent; /* by region: some lanes of a warp may be elsewhere, and come back */
   uint32_t *slot_of;  /* by value */
   CtLowSlot *slots;   /* [0] unused */
   size_t n_slots, cap_slots;
-  CtStream prologue, body;
+  CtLowCode prologue, body;
   CtLoc loc;
   CtRegion region; /* of the instruction being lowered */
   CtMemo *memos;   /* [0] unused */
@@ -196,38 +198,41 @@ uint32_t ct_low_scalar(CtLow *l, CtVal v);  /* not for varying ones */
 uint32_t ct_low_lanes(CtLow *l, CtVal v);   /* lanes, or a mask for bool */
 /* A new slot for a value; `hoist`: it is computed in the prologue. */
 uint32_t ct_low_result(CtLow *l, CtVal v, bool hoist);
-CtIn *ct_low_emit(CtLow *l, bool hoist, CtSimtOp op, uint32_t d, uint32_t a, uint32_t b, uint32_t c,
-                  int64_t imm); /* NULL when out of memory */
-#define CT_LOW_EMIT(l, hoist, op, d, a, b, c)                                                      \
-  ((void)ct_low_emit((l), (hoist), (CtSimtOp)(op), (d), (a), (b), (c), 0))
+/* CT_EMIT(l, CT_SIMT_LEA_i64, .d = slot, .a = base, ...): an instruction and its fields, at the end of the
+   body; CT_HOIST: of the prologue. */
+void ct_low_emit(CtLow *l, CtLowCode *s, CtIn in);
+#define CT_EMIT(l, ...) ct_low_emit((l), &(l)->body, (CtIn){.u.op = __VA_ARGS__})
+#define CT_HOIST(l, ...) ct_low_emit((l), &(l)->prologue, (CtIn){.u.op = __VA_ARGS__})
+#define CT_EMIT_OR_HOIST(l, hoist, ...)                                                            \
+  ct_low_emit((l), (hoist) ? &(l)->prologue : &(l)->body, (CtIn){.u.op = __VA_ARGS__})
 bool ct_low_find(CtLow *l, const uint64_t key[4], uint32_t *slot);
 void ct_low_remember(CtLow *l, const uint64_t key[4], uint32_t slot, bool hoisted);
 
-/* Operations, by file. */
-void ct_low_pure(CtLow *l, CtVal v); /* simt_lower_pure.c */
-void ct_low_load(CtLow *l, CtVal v); /* simt_lower_memory.c */
+/* Operations, as column engine of ops.def names them, by file. */
+typedef void CtLowOp(CtLow *l, CtVal v);
+CtLowOp ct_low_nothing, ct_low_escape; /* simt_lower.c */
+CtLowOp ct_low_arith, ct_low_compare, ct_low_abs, ct_low_fma, ct_low_select, ct_low_cast,
+    ct_low_bitcast;                                            /* simt_lower_pure.c */
+CtLowOp ct_low_load, ct_low_store, ct_low_get, ct_low_set;     /* simt_lower_memory.c */
+CtLowOp ct_low_break;                                          /* simt_lower_control.c */
+CtLowOp ct_low_tma, ct_low_tma_order;                          /* simt_lower_tma.c */
+CtLowOp ct_low_shfl, ct_low_atomic, ct_low_mbar, ct_low_named; /* simt_lower_warp.c */
+CtLowOp ct_low_setmaxnreg, ct_low_print, ct_low_assert, ct_low_within;
+CtLowOp ct_low_tile, ct_low_mma; /* simt_views.c */
+
 /* Where the buffer is another block's: an EACH of the n instructions that come next. */
 void ct_low_each(CtLow *l, uint32_t buf, uint32_t n);
-void ct_low_store(CtLow *l, CtVal v);
-void ct_low_get(CtLow *l, CtVal v);
-void ct_low_tma(CtLow *l, const CtInst *inst); /* simt_lower_tma.c */
-void ct_low_tma_order(CtLow *l, const CtInst *inst);
-void ct_low_set(CtLow *l, CtVal v);
-void ct_low_warp(CtLow *l, CtVal v); /* simt_lower_warp.c: shuffles, votes, atomics, ... */
 CtSpin ct_low_spin(const CtLow *l, CtVal loop);
-CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) CT_NODISCARD; /* simt_views.c */
 /* simt_lower_mma.c: what an MMA computes, in the memory of the program; the scratch that it needs. */
-const CtMma *ct_low_mma(CtLow *l, const CtTile *t, int64_t *scratch);
-
+const CtMma *ct_low_make_mma(CtLow *l, const CtTile *t, int64_t *scratch);
 /* simt_lower_move.c: what a copy atom moves, in the memory of the program. */
-const CtMove *ct_low_move(CtLow *l, const CtAtom *atom, CtDtype dtype);
+const CtMove *ct_low_make_move(CtLow *l, const CtAtom *atom, CtDtype dtype);
 
 /* simt_lower_control.c: structure. */
 void ct_low_begin(CtLow *l);
 void ct_low_enter(CtLow *l, CtVal v); /* IF, FOR, LOOP, BLOCK */
 void ct_low_else(CtLow *l);
 void ct_low_leave(CtLow *l);
-void ct_low_break(CtLow *l, CtVal v);
 void ct_low_end(CtLow *l);
 uint32_t ct_low_construct(const CtLow *l); /* the innermost around this place; 0: none */
 

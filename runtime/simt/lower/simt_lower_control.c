@@ -64,12 +64,12 @@ static void enter_if(CtLow *l, CtVal v) {
   uint32_t target = has_else ? f.on_else : f.on_exit;
   f.row = l->n_rows;
   if (f.is_scalar_if) {
-    CT_LOW_EMIT(l, false, CT_SIMT_IFNOT, cond, 0, 0, target);
+    CT_EMIT(l, CT_SIMT_IFNOT, .d = cond, .c = target);
   } else {
     f.row = take_rows(l, 1 + has_else);
     bool whole = !l->is_divergent[inst->region]; /* the peephole pass looks at it */
-    (void)ct_low_emit(l, false, has_else ? CT_SIMT_SPLIT_ELSE : CT_SIMT_SPLIT, f.row, cond, 0,
-                      target, whole);
+    CT_EMIT(l, has_else ? CT_SIMT_SPLIT_ELSE : CT_SIMT_SPLIT, .d = f.row, .a = cond, .c = target,
+            .imm = whole);
   }
   push(l, f);
 }
@@ -77,11 +77,11 @@ static void enter_if(CtLow *l, CtVal v) {
 void ct_low_else(CtLow *l) {
   CtFrame *f = &l->frames[l->n_frames - 1];
   if (f->is_scalar_if) {
-    CT_LOW_EMIT(l, false, CT_SIMT_JUMP, 0, 0, 0, f->on_exit);
+    CT_EMIT(l, CT_SIMT_JUMP, .c = f->on_exit);
     place(l, f->on_else);
   } else {
     place(l, f->on_else);
-    CT_LOW_EMIT(l, false, CT_SIMT_ELSE, f->row + 1, 0, 0, f->on_exit);
+    CT_EMIT(l, CT_SIMT_ELSE, .d = f->row + 1, .c = f->on_exit);
   }
   f->in_then = false;
 }
@@ -102,7 +102,7 @@ static CtFrame loop_frame(CtLow *l, CtVal v) {
 
 static void enter_loop(CtLow *l, CtVal v) {
   CtFrame f = loop_frame(l, v);
-  CT_LOW_EMIT(l, false, CT_SIMT_SAVE, f.row, 0, 0, 0);
+  CT_EMIT(l, CT_SIMT_SAVE, .d = f.row);
   open_loop(l, &f);
   push(l, f);
 }
@@ -110,7 +110,7 @@ static void enter_loop(CtLow *l, CtVal v) {
 static void enter_block(CtLow *l, CtVal v) {
   CtFrame f = loop_frame(l, v);
   f.on_next = f.on_exit;
-  CT_LOW_EMIT(l, false, CT_SIMT_SAVE, f.row, 0, 0, 0);
+  CT_EMIT(l, CT_SIMT_SAVE, .d = f.row);
   push(l, f);
 }
 
@@ -128,27 +128,35 @@ static void enter_for(CtLow *l, CtVal v) {
   uint32_t index = ct_low_result(l, v, false);
   bool is_i32 = inst->type == CT_i32;
   if (lanes) {
-    CT_LOW_EMIT(l, false, is_i32 ? CT_SIMT_TRIPS_i32 : CT_SIMT_TRIPS_i64, f.left, s[0], s[1], s[2]);
-    CT_LOW_EMIT(l, false, ct_low_moves[inst->type].move, index, s[0], 0, 0);
-    CT_LOW_EMIT(l, false, CT_SIMT_LANES_START, f.left, f.row, 0, f.on_exit);
+    CT_EMIT(l, is_i32 ? CT_SIMT_TRIPS_i32 : CT_SIMT_TRIPS_i64, .d = f.left, .a = s[0], .b = s[1],
+            .c = s[2]);
+    CT_EMIT(l, ct_low_moves[inst->type].move, .d = index, .a = s[0]);
+    CT_EMIT(l, CT_SIMT_LANES_START, .d = f.left, .a = f.row, .c = f.on_exit);
   } else {
-    CT_LOW_EMIT(l, false, CT_SIMT_TRIPS, f.left, s[0], s[1], s[2]);
-    CT_LOW_EMIT(l, false, CT_SIMT_MOVE_s, index, s[0], 0, 0);
-    CT_LOW_EMIT(l, false, CT_SIMT_SAVE, f.row, 0, 0, 0);
-    CT_LOW_EMIT(l, false, CT_SIMT_IFNOT, f.left, 0, 0, f.on_exit);
+    CT_EMIT(l, CT_SIMT_TRIPS, .d = f.left, .a = s[0], .b = s[1], .c = s[2]);
+    CT_EMIT(l, CT_SIMT_MOVE_s, .d = index, .a = s[0]);
+    CT_EMIT(l, CT_SIMT_SAVE, .d = f.row);
+    CT_EMIT(l, CT_SIMT_IFNOT, .d = f.left, .c = f.on_exit);
   }
   open_loop(l, &f);
   push(l, f);
 }
 
-void ct_low_enter(CtLow *l, CtVal v) {
-  switch ((CtOp)ct_inst(l->ir, v)->op) {
-    case CT_OP_IF: enter_if(l, v); break;
-    case CT_OP_FOR: enter_for(l, v); break;
-    case CT_OP_LOOP: enter_loop(l, v); break;
-    default: enter_block(l, v); break;
-  }
-}
+static void (*const enters[CT_OP_COUNT])(CtLow *l, CtVal v) = {
+#define LOW(name) enter_##name
+#define IN(NAME)
+#define ROW_REGION(NAME, engine) [CT_OP_##NAME] = engine,
+#define ROW_PURE(...)
+#define ROW_READ(...)
+#define ROW_EFFECT(...)
+#define ROW_JUMP(...)
+#define ROW_TILE(...)
+#define ROW_LEAF(...)
+#define OP(NAME, text, n, result, cls, data, traits, engine, ...) ROW_##cls(NAME, engine)
+#include "runtime/ir/ops.def"
+};
+
+void ct_low_enter(CtLow *l, CtVal v) { enters[ct_inst(l->ir, v)->op](l, v); }
 
 /* The back edge of a loop. `top` is a position, made relative with the labels at the end. */
 static void close_loop(CtLow *l, const CtFrame *f) {
@@ -165,12 +173,12 @@ static void close_loop(CtLow *l, const CtFrame *f) {
   l->loops[f->loop].last = (uint32_t)l->body.n;
   CtSpin spin = ct_low_spin(l, f->v);
   if (inst->op == CT_OP_LOOP) {
-    (void)ct_low_emit(l, false, CT_SIMT_AGAIN, 0, 0, 0, top, spin);
+    CT_EMIT(l, CT_SIMT_AGAIN, .c = top, .imm = spin);
   } else {
     CtSimtOp op = !ct_low_varies(l, f->v) ? CT_SIMT_NEXT
                   : inst->type == CT_i32  ? CT_SIMT_LANES_NEXT_i32
                                           : CT_SIMT_LANES_NEXT_i64;
-    (void)ct_low_emit(l, false, op, l->slot_of[f->v], f->left, f->step, top, spin);
+    CT_EMIT(l, op, .d = l->slot_of[f->v], .a = f->left, .b = f->step, .c = top, .imm = spin);
   }
 }
 
@@ -185,7 +193,7 @@ void ct_low_leave(CtLow *l) {
   }
   place(l, f.on_exit);
   if (!f.is_scalar_if) {
-    CT_LOW_EMIT(l, false, CT_SIMT_JOIN, f.row, 0, 0, outer_join(l));
+    CT_EMIT(l, CT_SIMT_JOIN, .d = f.row, .c = outer_join(l));
   }
   l->n_rows = f.row;
 }
@@ -197,11 +205,11 @@ void ct_low_break(CtLow *l, CtVal v) {
   while (i-- > 0 && l->frames[i].v != target) {}
   const CtFrame *f = &l->frames[i];
   if (ct_low_is(l, target, CT_LAST)) {
-    CT_LOW_EMIT(l, false, CT_SIMT_EXIT, f->row + 1, l->n_rows, 0, outer_join(l));
+    CT_EMIT(l, CT_SIMT_EXIT, .d = f->row + 1, .a = l->n_rows, .c = outer_join(l));
   } else if (l->is_divergent[inst->region]) {
-    CT_LOW_EMIT(l, false, CT_SIMT_BREAK, f->row + 1, l->n_rows, 0, outer_join(l));
+    CT_EMIT(l, CT_SIMT_BREAK, .d = f->row + 1, .a = l->n_rows, .c = outer_join(l));
   } else { /* no lane is elsewhere */
-    CT_LOW_EMIT(l, false, CT_SIMT_JUMP, 0, 0, 0, f->on_exit);
+    CT_EMIT(l, CT_SIMT_JUMP, .c = f->on_exit);
   }
 }
 
@@ -213,6 +221,6 @@ void ct_low_begin(CtLow *l) { (void)new_label(l); /* label 0: the end */ }
 
 void ct_low_end(CtLow *l) {
   place(l, 0);
-  CT_LOW_EMIT(l, false, CT_SIMT_END, 0, 0, 0, 0);
-  CT_LOW_EMIT(l, true, CT_SIMT_END, 0, 0, 0, 0);
+  CT_EMIT(l, CT_SIMT_END);
+  CT_HOIST(l, CT_SIMT_END);
 }

@@ -4,7 +4,7 @@
 void ct_low_each(CtLow *l, uint32_t buf, uint32_t n) {
   CtVal rank = buf == 0 ? 0 : l->ir->bufs[buf].remote;
   if (rank != 0) {
-    (void)ct_low_emit(l, false, CT_SIMT_EACH, n, ct_low_lanes(l, rank), 0, 0, buf);
+    CT_EMIT(l, CT_SIMT_EACH, .d = n, .a = ct_low_lanes(l, rank), .imm = buf);
   }
 }
 
@@ -26,14 +26,14 @@ void ct_low_load(CtLow *l, CtVal v) {
   uint32_t d = ct_low_result(l, v, false);
   ct_low_each(l, (uint32_t)inst->imm.i, 1);
   if (at.lanes != 0) {
-    CT_LOW_EMIT(l, false, at.is_i32 ? m->load_i32 : m->load_i64, d, 0, at.lanes, c);
+    CT_EMIT(l, at.is_i32 ? m->load_i32 : m->load_i64, .d = d, .b = at.lanes, .c = c);
   } else if (buf->space == CT_REGISTER) {
-    (void)ct_low_emit(l, false, (CtSimtOp)m->load_r, d, at.base, 0, c, at.imm);
+    CT_EMIT(l, m->load_r, .d = d, .a = at.base, .c = c, .imm = at.imm);
   } else if (!ct_low_varies(l, v)) {
-    (void)ct_low_emit(l, false, (CtSimtOp)m->load_u, d, at.base, 0, c, at.imm);
+    CT_EMIT(l, m->load_u, .d = d, .a = at.base, .c = c, .imm = at.imm);
   } else {
     uint32_t p = at.pattern != 0 ? at.pattern : ct_low_no_pattern(l);
-    (void)ct_low_emit(l, false, (CtSimtOp)m->load_p, d, at.base, p, c, at.imm);
+    CT_EMIT(l, m->load_p, .d = d, .a = at.base, .b = p, .c = c, .imm = at.imm);
   }
 }
 
@@ -46,12 +46,12 @@ void ct_low_store(CtLow *l, CtVal v) {
   uint32_t c = ct_in_buf_field((uint32_t)inst->imm.i, at.is_i32);
   ct_low_each(l, (uint32_t)inst->imm.i, 1);
   if (at.lanes != 0) {
-    CT_LOW_EMIT(l, false, at.is_i32 ? m->store_i32 : m->store_i64, value, 0, at.lanes, c);
+    CT_EMIT(l, at.is_i32 ? m->store_i32 : m->store_i64, .d = value, .b = at.lanes, .c = c);
   } else if (buf->space == CT_REGISTER) {
-    (void)ct_low_emit(l, false, (CtSimtOp)m->store_r, value, at.base, 0, c, at.imm);
+    CT_EMIT(l, m->store_r, .d = value, .a = at.base, .c = c, .imm = at.imm);
   } else {
     uint32_t p = at.pattern != 0 ? at.pattern : ct_low_no_pattern(l);
-    (void)ct_low_emit(l, false, (CtSimtOp)m->store_p, value, at.base, p, c, at.imm);
+    CT_EMIT(l, m->store_p, .d = value, .a = at.base, .b = p, .c = c, .imm = at.imm);
   }
 }
 
@@ -59,7 +59,7 @@ void ct_low_get(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   uint32_t var = ct_low_variable(l, (CtVal)inst->imm.i);
   uint32_t row = ct_low_varies(l, v) ? ct_low_moves[inst->type].move : CT_SIMT_MOVE_s;
-  CT_LOW_EMIT(l, false, row, ct_low_result(l, v, false), var, 0, 0);
+  CT_EMIT(l, row, .d = ct_low_result(l, v, false), .a = var);
 }
 
 void ct_low_set(CtLow *l, CtVal v) {
@@ -73,5 +73,5 @@ void ct_low_set(CtLow *l, CtVal v) {
     value = ct_low_scalar(l, inst->args[0]);
   }
   bool whole = !l->is_divergent[inst->region]; /* the peephole pass looks at it */
-  (void)ct_low_emit(l, false, (CtSimtOp)row, slot, value, 0, 0, whole);
+  CT_EMIT(l, row, .d = slot, .a = value, .imm = whole);
 }

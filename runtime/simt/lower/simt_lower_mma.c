@@ -181,7 +181,7 @@ static const CtMma *finish(CtLow *l, const Place *p) {
   return p->mma;
 }
 
-const CtMma *ct_low_mma(CtLow *l, const CtTile *t, int64_t *scratch) {
+const CtMma *ct_low_make_mma(CtLow *l, const CtTile *t, int64_t *scratch) {
   CtMma *m = ct_arena_alloc(&l->p->arena, sizeof *m);
   Place p = {.cx = ct_ir_cx((CtIr *)(uintptr_t)l->ir), .atom = t->atom, .mma = m};
   if (m == NULL) {

@@ -3,10 +3,10 @@
 
 /* The first row of an operation on a type, 0 (which is an ADD) where there is none. */
 static const uint16_t first_row[CT_OP_COUNT][CT_DTYPE_COUNT] = {
-#define BIN(op, t, work) [CT_OP_##op][CT_##t] = CT_SIMT_##op##_##t##_ss,
+#define BIN(op, t) [CT_OP_##op][CT_##t] = CT_SIMT_##op##_##t##_ss,
 #define CMP(op, t) [CT_OP_##op][CT_##t] = CT_SIMT_##op##_##t##_ss,
 #define DIV_INT(op, t) CMP(op, t)
-#define UN(op, t, work) [CT_OP_##op][CT_##t] = CT_SIMT_##op##_##t##_s,
+#define UN(op, t) [CT_OP_##op][CT_##t] = CT_SIMT_##op##_##t##_s,
 #define FMA(t) [CT_OP_FMA][CT_##t] = CT_SIMT_FMA_##t##_sss,
 #define CAST(t, f)
 #define BOOLCAST(t)
@@ -16,10 +16,10 @@ static const uint16_t first_row[CT_OP_COUNT][CT_DTYPE_COUNT] = {
 
 /* first_cast[to][from] */
 static const uint16_t first_cast[CT_DTYPE_COUNT][CT_DTYPE_COUNT] = {
-#define BIN(op, t, work)
+#define BIN(op, t)
 #define CMP(op, t)
 #define DIV_INT(op, t)
-#define UN(op, t, work)
+#define UN(op, t)
 #define FMA(t)
 #define CAST(t, f) [CT_##t][CT_##f] = CT_SIMT_CAST_##t##_##f##_s,
 #define BOOLCAST(t)                                                                                \
@@ -45,7 +45,7 @@ static void lower_binary(CtLow *l, CtVal v, uint32_t row, bool hoist) {
   bool va = ct_low_varies(l, args[0]), vb = ct_low_varies(l, args[1]);
   uint32_t form = va ? (vb ? FORM_VV : FORM_VS) : vb ? FORM_SV : FORM_SS;
   uint32_t a = ct_low_natural(l, args[0]), b = ct_low_natural(l, args[1]);
-  CT_LOW_EMIT(l, hoist, row + form, ct_low_result(l, v, hoist), a, b, 0);
+  CT_EMIT_OR_HOIST(l, hoist, row + form, .d = ct_low_result(l, v, hoist), .a = a, .b = b);
 }
 
 /* LT or LE of an address and a scalar, or the other way round: mostly all lanes compare alike. */
@@ -60,7 +60,8 @@ static void lower_compare(CtLow *l, CtVal v, CtVal address) {
   uint32_t bound = ct_low_scalar(l, inst->args[turned ? 0 : 1]);
   CtSimtOp row = rows[at.is_i32][inst->op == CT_OP_LE][turned];
   uint32_t pattern = at.pattern != 0 ? at.pattern : ct_low_no_pattern(l);
-  (void)ct_low_emit(l, false, row, ct_low_result(l, v, false), at.base, pattern, bound, at.imm);
+  CT_EMIT(l, row, .d = ct_low_result(l, v, false), .a = at.base, .b = pattern, .c = bound,
+          .imm = at.imm);
 }
 
 static void lower_bool(CtLow *l, CtVal v, bool hoist) {
@@ -70,11 +71,13 @@ static void lower_bool(CtLow *l, CtVal v, bool hoist) {
   for (int i = 0; i < inst->n_args; i++) {
     a[i] = lanes ? ct_low_lanes(l, inst->args[i]) : ct_low_scalar(l, inst->args[i]);
   }
-  CT_LOW_EMIT(l, hoist, bool_rows[inst->op][lanes], ct_low_result(l, v, hoist), a[0], a[1], 0);
+  CT_EMIT_OR_HOIST(l, hoist, bool_rows[inst->op][lanes], .d = ct_low_result(l, v, hoist), .a = a[0],
+                   .b = a[1]);
 }
 
 /* FMA rows: sss, vvv, vsv, vvs, vss; the first factor is made the varying one. */
-static void lower_fma(CtLow *l, CtVal v, bool hoist) {
+void ct_low_fma(CtLow *l, CtVal v) {
+  bool hoist = ct_low_is(l, v, CT_INVARIANT);
   const CtInst *inst = ct_inst(l->ir, v);
   uint32_t row = first_row[CT_OP_FMA][inst->type];
   CtVal a = inst->args[0], b = inst->args[1], c = inst->args[2];
@@ -87,27 +90,29 @@ static void lower_fma(CtLow *l, CtVal v, bool hoist) {
   if (ct_low_varies(l, v)) {
     row += 1u + (ct_low_varies(l, b) ? 0u : 1u) + (ct_low_varies(l, c) ? 0u : 2u);
   }
-  CT_LOW_EMIT(l, hoist, row, ct_low_result(l, v, hoist), sa, sb, sc);
+  CT_EMIT_OR_HOIST(l, hoist, row, .d = ct_low_result(l, v, hoist), .a = sa, .b = sb, .c = sc);
 }
 
-static void lower_select(CtLow *l, CtVal v, bool hoist) {
+void ct_low_select(CtLow *l, CtVal v) {
+  bool hoist = ct_low_is(l, v, CT_INVARIANT);
   const CtInst *inst = ct_inst(l->ir, v);
   const CtVal *args = inst->args;
   uint32_t c = ct_low_natural(l, args[0]);
   if (!ct_low_varies(l, v)) {
     uint32_t a = ct_low_scalar(l, args[1]), b = ct_low_scalar(l, args[2]);
-    CT_LOW_EMIT(l, hoist, CT_SIMT_SELECT_s, ct_low_result(l, v, hoist), c, a, b);
+    CT_EMIT_OR_HOIST(l, hoist, CT_SIMT_SELECT_s, .d = ct_low_result(l, v, hoist), .a = c, .b = a,
+                     .c = b);
     return;
   }
   const CtMoves *m = &ct_low_moves[inst->type];
   uint32_t a = ct_low_lanes(l, args[1]), b = ct_low_lanes(l, args[2]);
-  CT_LOW_EMIT(l, hoist, ct_low_varies(l, args[0]) ? m->select_m : m->select_s,
-              ct_low_result(l, v, hoist), c, a, b);
+  CT_EMIT_OR_HOIST(l, hoist, ct_low_varies(l, args[0]) ? m->select_m : m->select_s,
+                   .d = ct_low_result(l, v, hoist), .a = c, .b = a, .c = b);
 }
 
 static void lower_unary(CtLow *l, CtVal v, uint32_t row, bool hoist) {
   uint32_t a = ct_low_natural(l, ct_inst(l->ir, v)->args[0]);
-  CT_LOW_EMIT(l, hoist, row + ct_low_varies(l, v), ct_low_result(l, v, hoist), a, 0, 0);
+  CT_EMIT_OR_HOIST(l, hoist, row + ct_low_varies(l, v), .d = ct_low_result(l, v, hoist), .a = a);
 }
 
 /* The signed type of the same bits. */
@@ -146,12 +151,13 @@ static uint32_t odd_row(CtDtype from) {
 static void lower_int_to_narrow(CtLow *l, CtVal v, CtDtype to, CtDtype from, bool hoist) {
   uint32_t a = ct_low_natural(l, ct_inst(l->ir, v)->args[0]);
   uint32_t wide = ct_low_temp(l, ct_low_varies(l, v) ? CT_CLASS_LANES8 : CT_CLASS_SCALAR, hoist);
-  CT_LOW_EMIT(l, hoist, odd_row(from) + ct_low_varies(l, v), wide, a, 0, 0);
-  CT_LOW_EMIT(l, hoist, cast_row(to, CT_f64) + ct_low_varies(l, v), ct_low_result(l, v, hoist),
-              wide, 0, 0);
+  CT_EMIT_OR_HOIST(l, hoist, odd_row(from) + ct_low_varies(l, v), .d = wide, .a = a);
+  CT_EMIT_OR_HOIST(l, hoist, cast_row(to, CT_f64) + ct_low_varies(l, v),
+                   .d = ct_low_result(l, v, hoist), .a = wide);
 }
 
-static void lower_cast(CtLow *l, CtVal v, bool hoist) {
+void ct_low_cast(CtLow *l, CtVal v) {
+  bool hoist = ct_low_is(l, v, CT_INVARIANT);
   const CtInst *inst = ct_inst(l->ir, v);
   CtDtype to = (CtDtype)inst->type, from = (CtDtype)ct_inst(l->ir, inst->args[0])->type;
   if (is_rename(to, from)) {
@@ -164,7 +170,8 @@ static void lower_cast(CtLow *l, CtVal v, bool hoist) {
 }
 
 /* Lanes hold bits, and so do scalars but for those of 32-bit integers, which are sign-extended. */
-static void lower_bitcast(CtLow *l, CtVal v, bool hoist) {
+void ct_low_bitcast(CtLow *l, CtVal v) {
+  bool hoist = ct_low_is(l, v, CT_INVARIANT);
   const CtInst *inst = ct_inst(l->ir, v);
   CtDtype to = (CtDtype)inst->type, from = (CtDtype)ct_inst(l->ir, inst->args[0])->type;
   uint32_t a = ct_low_natural(l, inst->args[0]);
@@ -172,7 +179,7 @@ static void lower_bitcast(CtLow *l, CtVal v, bool hoist) {
     l->slot_of[v] = a;
   } else {
     uint32_t row = ct_is_float(from) ? CT_SIMT_BITCAST_i32_f32 : CT_SIMT_BITCAST_f32_i32;
-    CT_LOW_EMIT(l, hoist, row, ct_low_result(l, v, hoist), a, 0, 0);
+    CT_EMIT_OR_HOIST(l, hoist, row, .d = ct_low_result(l, v, hoist), .a = a);
   }
 }
 
@@ -182,29 +189,34 @@ static uint32_t op_row(CtOp op, CtDtype t) {
   return row != 0 ? row : first_row[op][signed_one(t)];
 }
 
-void ct_low_pure(CtLow *l, CtVal v) {
+static CtDtype operand_type(const CtLow *l, CtVal v) {
+  return (CtDtype)ct_inst(l->ir, ct_inst(l->ir, v)->args[0])->type;
+}
+
+void ct_low_arith(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
+  CtDtype t = operand_type(l, v);
   bool hoist = ct_low_is(l, v, CT_INVARIANT);
-  CtDtype t = (CtDtype)ct_inst(l->ir, inst->args[0])->type; /* that decides the row */
-  switch ((CtOp)inst->op) {
-    case CT_OP_FMA: lower_fma(l, v, hoist); return;
-    case CT_OP_SELECT: lower_select(l, v, hoist); return;
-    case CT_OP_CAST: lower_cast(l, v, hoist); return;
-    case CT_OP_BITCAST: lower_bitcast(l, v, hoist); return;
-    default: break;
-  }
   if (t == CT_bool) {
     lower_bool(l, v, hoist);
-  } else if (inst->op == CT_OP_ABS && ct_is_unsigned(t)) {
-    l->slot_of[v] = ct_low_natural(l, inst->args[0]);
-  } else if (inst->n_args == 1) {
-    lower_unary(l, v, op_row((CtOp)inst->op, t), hoist);
   } else {
-    CtVal address = ct_low_compared(l, v);
-    if (address != 0) {
-      lower_compare(l, v, address);
-    } else {
-      lower_binary(l, v, op_row((CtOp)inst->op, t), hoist);
-    }
+    (inst->n_args == 1 ? lower_unary : lower_binary)(l, v, op_row((CtOp)inst->op, t), hoist);
+  }
+}
+
+void ct_low_abs(CtLow *l, CtVal v) {
+  if (ct_is_unsigned(operand_type(l, v))) {
+    l->slot_of[v] = ct_low_natural(l, ct_inst(l->ir, v)->args[0]);
+  } else {
+    ct_low_arith(l, v);
+  }
+}
+
+void ct_low_compare(CtLow *l, CtVal v) {
+  CtVal address = operand_type(l, v) == CT_bool ? 0 : ct_low_compared(l, v);
+  if (address != 0) {
+    lower_compare(l, v, address);
+  } else {
+    ct_low_arith(l, v);
   }
 }

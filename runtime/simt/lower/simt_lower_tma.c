@@ -4,14 +4,15 @@
 #include "simt_lower.h"
 
 static void number(CtLow *l, CtVal v, int which) {
-  (void)ct_low_emit(l, false, CT_SIMT_TMA_NUMBER, 0, ct_low_scalar(l, v), 0, 0, which);
+  CT_EMIT(l, CT_SIMT_TMA_NUMBER, .a = ct_low_scalar(l, v), .imm = which);
 }
 
 static void lanes(CtLow *l, CtVal v, int which) {
-  (void)ct_low_emit(l, false, CT_SIMT_TMA_LANES, 0, ct_low_lanes(l, v), 0, 0, which);
+  CT_EMIT(l, CT_SIMT_TMA_LANES, .a = ct_low_lanes(l, v), .imm = which);
 }
 
-void ct_low_tma(CtLow *l, const CtInst *inst) {
+void ct_low_tma(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
   const CtTma *tma = inst->u.tma;
   const CtTmaMap *map = &l->ir->maps[tma->map];
   CtSimtTma t = {.is_store = inst->op == CT_OP_TMA_STORE,
@@ -42,14 +43,15 @@ void ct_low_tma(CtLow *l, const CtInst *inst) {
   }
   if (CT_LOW_GROW(l, tmas, n_tmas, cap_tmas)) {
     l->tmas[l->n_tmas] = t;
-    (void)ct_low_emit(l, false, CT_SIMT_TMA, 0, 0, 0, 0, (int64_t)l->n_tmas++);
+    CT_EMIT(l, CT_SIMT_TMA, .imm = (int64_t)l->n_tmas++);
   }
 }
 
 /* Boxes are moved at once; only who watches wants to know. */
-void ct_low_tma_order(CtLow *l, const CtInst *inst) {
+void ct_low_tma_order(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
   int64_t imm = inst->op == CT_OP_TMA_COMMIT ? CT_SYNC_COMMIT
                 : inst->op == CT_OP_TMA_WAIT ? CT_SYNC_WAIT | inst->imm.i >> 1 << 8
                                              : CT_SYNC_PROXY;
-  (void)ct_low_emit(l, false, CT_SIMT_TMA_ORDER, 0, 0, 0, 0, imm);
+  CT_EMIT(l, CT_SIMT_TMA_ORDER, .imm = imm);
 }

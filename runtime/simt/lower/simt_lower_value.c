@@ -61,17 +61,14 @@ uint32_t ct_low_temp(CtLow *l, CtSlotClass cls, bool fixed) {
   return ct_low_slot(l, cls, class_bytes[cls], fixed);
 }
 
-CtIn *ct_low_emit(CtLow *l, bool hoist, CtSimtOp op, uint32_t d, uint32_t a, uint32_t b, uint32_t c,
-                  int64_t imm) {
-  CtStream *s = hoist ? &l->prologue : &l->body;
+void ct_low_emit(CtLow *l, CtLowCode *s, CtIn in) {
   if (ct_grow(l->alloc, &s->in, &s->cap, s->n + 1, sizeof *s->in, NULL) != CT_OK ||
       ct_grow(l->alloc, &s->locs, &s->cap_locs, s->n + 1, sizeof *s->locs, NULL) != CT_OK) {
     l->failed = true;
-    return NULL;
+    return;
   }
   s->locs[s->n] = l->loc;
-  s->in[s->n] = (CtIn){.u.op = op, .d = d, .a = a, .b = b, .c = c, .imm = imm};
-  return &s->in[s->n++];
+  s->in[s->n++] = in;
 }
 
 /* --- memo --------------------------------------------------------------------------------------------- */
@@ -157,7 +154,12 @@ static CtScalar const_value(const CtInst *inst) {
   return s;
 }
 
-static uint32_t param(CtLow *l, const CtInst *inst) {
+/* A leaf gets its slot when it is first used. */
+static uint32_t leaf_const(CtLow *l, const CtInst *inst) {
+  return ct_low_const(l, const_value(inst));
+}
+
+static uint32_t leaf_param(CtLow *l, const CtInst *inst) {
   uint32_t slot = ct_low_temp(l, CT_CLASS_SCALAR, true);
   if (CT_LOW_GROW(l, params, n_params, cap_params)) {
     l->params[l->n_params++] = (CtSimtParam){(uint32_t)inst->imm.i, slot, (CtDtype)inst->type};
@@ -172,22 +174,39 @@ static uint32_t axis(CtLow *l, uint32_t slots[3], int64_t i, CtSlotClass cls) {
   return slots[i];
 }
 
-/* A leaf gets its slot when it is first used. */
-static uint32_t leaf(CtLow *l, CtVal v) {
-  const CtInst *inst = ct_inst(l->ir, v);
-  switch ((CtOp)inst->op) {
-    case CT_OP_CONST: return ct_low_const(l, const_value(inst));
-    case CT_OP_PARAM: return param(l, inst);
-    case CT_OP_TID: return axis(l, l->tid, inst->imm.i, CT_CLASS_LANES4);
-    case CT_OP_BID: return axis(l, l->bid, inst->imm.i, CT_CLASS_SCALAR);
-    case CT_OP_GDIM: return axis(l, l->gdim, inst->imm.i, CT_CLASS_SCALAR);
-    default: CT_UNREACHABLE();
-  }
+static uint32_t leaf_tid(CtLow *l, const CtInst *inst) {
+  return axis(l, l->tid, inst->imm.i, CT_CLASS_LANES4);
+}
+static uint32_t leaf_bid(CtLow *l, const CtInst *inst) {
+  return axis(l, l->bid, inst->imm.i, CT_CLASS_SCALAR);
+}
+static uint32_t leaf_gdim(CtLow *l, const CtInst *inst) {
+  return axis(l, l->gdim, inst->imm.i, CT_CLASS_SCALAR);
+}
+static uint32_t leaf_variable(CtLow *l, const CtInst *inst) { /* see ct_low_variable */
+  (void)l;
+  (void)inst;
+  CT_UNREACHABLE();
 }
 
+static uint32_t (*const leaves[CT_OP_COUNT])(CtLow *l, const CtInst *inst) = {
+#define LOW(name) leaf_##name
+#define IN(NAME)
+#define ROW_LEAF(NAME, engine) [CT_OP_##NAME] = engine,
+#define ROW_PURE(...)
+#define ROW_READ(...)
+#define ROW_EFFECT(...)
+#define ROW_JUMP(...)
+#define ROW_TILE(...)
+#define ROW_REGION(...)
+#define OP(NAME, text, n, result, cls, data, traits, engine, ...) ROW_##cls(NAME, engine)
+#include "runtime/ir/ops.def"
+};
+
 uint32_t ct_low_natural(CtLow *l, CtVal v) {
-  if (l->slot_of[v] == 0 && ct_ops[ct_inst(l->ir, v)->op].cls == CT_CLS_LEAF) {
-    l->slot_of[v] = leaf(l, v);
+  const CtInst *inst = ct_inst(l->ir, v);
+  if (l->slot_of[v] == 0 && leaves[inst->op] != NULL) {
+    l->slot_of[v] = leaves[inst->op](l, inst);
   }
   CT_ASSERT(l->slot_of[v] != 0 || l->failed);
   return l->slot_of[v];
@@ -211,7 +230,7 @@ uint32_t ct_low_lanes(CtLow *l, CtVal v) {
   }
   bool hoist = ct_low_is(l, v, CT_INVARIANT);
   slot = ct_low_temp(l, m->cls, hoist);
-  CT_LOW_EMIT(l, hoist, m->splat, slot, s, 0, 0);
+  CT_EMIT_OR_HOIST(l, hoist, m->splat, .d = slot, .a = s);
   ct_low_remember(l, key, slot, hoist);
   return slot;
 }

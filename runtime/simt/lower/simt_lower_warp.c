@@ -4,22 +4,15 @@
 
 #include <string.h>
 
-static void lower_shfl(CtLow *l, CtVal v) {
+void ct_low_shfl(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   uint32_t value = ct_low_lanes(l, inst->args[0]), by = ct_low_lanes(l, inst->args[1]);
   int64_t bytes = ct_low_class((CtDtype)inst->type) == CT_CLASS_LANES8 ? 8 : 4;
-  (void)ct_low_emit(l, false, CT_SIMT_SHFL, ct_low_result(l, v, false), value, by,
-                    ct_low_construct(l), inst->imm.i | bytes << 16);
+  CT_EMIT(l, CT_SIMT_SHFL, .d = ct_low_result(l, v, false), .a = value, .b = by,
+          .c = ct_low_construct(l), .imm = inst->imm.i | bytes << 16);
 }
 
-static void lower_vote(CtLow *l, CtVal v) {
-  const CtInst *inst = ct_inst(l->ir, v);
-  uint32_t cond = ct_low_lanes(l, inst->args[0]);
-  (void)ct_low_emit(l, false, CT_SIMT_VOTE, ct_low_result(l, v, false), cond, 0,
-                    ct_low_construct(l), inst->imm.i);
-}
-
-static void lower_atomic(CtLow *l, CtVal v) {
+void ct_low_atomic(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   CtDtype dtype = l->ir->bufs[inst->imm.i].dtype;
   bool is_i32 = ct_inst(l->ir, inst->args[0])->type == CT_i32;
@@ -32,42 +25,31 @@ static void lower_atomic(CtLow *l, CtVal v) {
   uint32_t d = inst->type != CT_VOID ? ct_low_result(l, v, false)
                                      : ct_low_slot(l, ct_low_class(dtype), bytes, false);
   ct_low_each(l, (uint32_t)inst->imm.i, 1);
-  (void)ct_low_emit(l, false, CT_SIMT_ATOMIC, d, at[0], at[1], at[2], imm.imm);
+  CT_EMIT(l, CT_SIMT_ATOMIC, .d = d, .a = at[0], .b = at[1], .c = at[2], .imm = imm.imm);
 }
 
 /* --- synchronisation objects -------------------------------------------------------------------------- */
 
-static void lower_mbar(CtLow *l, CtVal v) {
+void ct_low_mbar(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   CtMbarImm imm = {.u = {(uint32_t)inst->imm.i, inst->op}};
   uint32_t slot = inst->n_args > 0 ? ct_low_lanes(l, inst->args[0]) : 0;
   uint32_t b = inst->n_args > 1 ? ct_low_lanes(l, inst->args[1]) : 0;
   uint32_t d = inst->type != CT_VOID ? ct_low_result(l, v, false) : 0;
-  (void)ct_low_emit(l, false, CT_SIMT_MBAR, d, slot, b, 0, imm.imm);
+  CT_EMIT(l, CT_SIMT_MBAR, .d = d, .a = slot, .b = b, .imm = imm.imm);
 }
 
-static void lower_named(CtLow *l, const CtInst *inst) {
+void ct_low_named(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
   int64_t imm = inst->imm.i << 1 | (inst->op == CT_OP_NAMED_ARRIVE);
   uint32_t id = ct_low_lanes(l, inst->args[0]);
   l->p->has_named = true;
-  (void)ct_low_emit(l, false, CT_SIMT_NAMED, 0, id, 0, ct_low_construct(l), imm);
+  CT_EMIT(l, CT_SIMT_NAMED, .a = id, .c = ct_low_construct(l), .imm = imm);
 }
 
-static void lower_sync(CtLow *l, CtVal v) {
-  const CtInst *inst = ct_inst(l->ir, v);
-  switch ((CtOp)inst->op) {
-    case CT_OP_NAMED_SYNC:
-    case CT_OP_NAMED_ARRIVE: lower_named(l, inst); break;
-    case CT_OP_ELECT:
-      (void)ct_low_emit(l, false, CT_SIMT_ELECT, ct_low_result(l, v, false), 0, 0,
-                        ct_low_construct(l), 0);
-      break;
-    case CT_OP_SETMAXNREG:
-      l->p->first_registers = ct_ir_first_registers(l->ir);
-      (void)ct_low_emit(l, false, CT_SIMT_SETMAXNREG, 0, 0, 0, ct_low_construct(l), inst->imm.i);
-      break;
-    default: lower_mbar(l, v); break;
-  }
+void ct_low_setmaxnreg(CtLow *l, CtVal v) {
+  l->p->first_registers = ct_ir_first_registers(l->ir);
+  CT_EMIT(l, CT_SIMT_SETMAXNREG, .c = ct_low_construct(l), .imm = ct_inst(l->ir, v)->imm.i);
 }
 
 /* --- messages ----------------------------------------------------------------------------------------- */
@@ -83,27 +65,30 @@ static int64_t keep_text(CtLow *l, const char *text) {
   return (int64_t)l->n_texts++;
 }
 
-static void lower_print(CtLow *l, const CtInst *inst) {
+void ct_low_print(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
   const CtEscape *message = inst->u.escape;
   for (int i = 0; i < message->n; i++) {
     uint32_t lanes = ct_low_lanes(l, message->vals[i]);
     int64_t imm = (int64_t)i << 8 | ct_inst(l->ir, message->vals[i])->type;
-    (void)ct_low_emit(l, false, CT_SIMT_PRINT_ARG, 0, lanes, 0, 0, imm);
+    CT_EMIT(l, CT_SIMT_PRINT_ARG, .a = lanes, .imm = imm);
   }
-  (void)ct_low_emit(l, false, CT_SIMT_PRINT, 0, 0, 0, 0, keep_text(l, message->text));
+  CT_EMIT(l, CT_SIMT_PRINT, .imm = keep_text(l, message->text));
 }
 
-static void lower_assert(CtLow *l, const CtInst *inst) {
+void ct_low_assert(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
   uint32_t cond = ct_low_lanes(l, inst->args[0]);
-  (void)ct_low_emit(l, false, CT_SIMT_ASSERT, cond, 0, 0, 0, keep_text(l, inst->u.escape->text));
+  CT_EMIT(l, CT_SIMT_ASSERT, .d = cond, .imm = keep_text(l, inst->u.escape->text));
 }
 
-static void lower_within(CtLow *l, const CtInst *inst) {
+void ct_low_within(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
   uint32_t crd = ct_low_lanes(l, inst->args[0]), extent = ct_low_lanes(l, inst->args[1]);
   CtDtype type = (CtDtype)ct_inst(l->ir, inst->args[0])->type;
   uint32_t wide = ct_low_class(type) == CT_CLASS_LANES8;
   int64_t imm = keep_text(l, inst->u.escape->text) | inst->imm.i << 32;
-  (void)ct_low_emit(l, false, CT_SIMT_WITHIN, wide, crd, extent, 0, imm);
+  CT_EMIT(l, CT_SIMT_WITHIN, .d = wide, .a = crd, .b = extent, .imm = imm);
 }
 
 /* --- waiting loops ---------------------------------------------------------------------------------- */
@@ -157,27 +142,4 @@ CtSpin ct_low_spin(const CtLow *l, CtVal loop) {
     return b.atomics ? CT_SPIN_WORK : CT_SPIN_NOT;
   }
   return !b.atomics && !b.reads ? CT_SPIN_NOT : b.works ? CT_SPIN_WORK : CT_SPIN_WAIT;
-}
-
-void ct_low_warp(CtLow *l, CtVal v) {
-  CtOp op = (CtOp)ct_inst(l->ir, v)->op;
-  switch (op) {
-    case CT_OP_SHFL: lower_shfl(l, v); break;
-    case CT_OP_VOTE: lower_vote(l, v); break;
-    case CT_OP_FENCE: (void)ct_low_emit(l, false, CT_SIMT_FENCE, 0, 0, 0, 0, 0); break;
-    case CT_OP_CLOCK:
-      (void)ct_low_emit(l, false, CT_SIMT_CLOCK, ct_low_result(l, v, false), 0, 0, 0, 0);
-      break;
-    case CT_OP_PRINT: lower_print(l, ct_inst(l->ir, v)); break;
-    case CT_OP_ASSERT: lower_assert(l, ct_inst(l->ir, v)); break;
-    case CT_OP_WITHIN: lower_within(l, ct_inst(l->ir, v)); break;
-    default:
-      if (ct_op_is_sync(op)) {
-        lower_sync(l, v);
-      } else {
-        CT_ASSERT(ct_op_is_atomic(op));
-        lower_atomic(l, v);
-      }
-      break;
-  }
 }

@@ -276,7 +276,7 @@ static void *keep(CtLow *l, const void *items, size_t n, size_t size) {
 }
 
 /* Slots become places, labels relative. */
-static void resolve(const CtLow *l, CtStream *s) {
+static void resolve(const CtLow *l, CtLowCode *s) {
   for (size_t pos = 0; pos < s->n; pos++) {
     CtIn *in = &s->in[pos];
     const char *roles = ct_in_roles(in);

@@ -133,7 +133,7 @@ static uint32_t use_mode(CtLow *l, CtLayout layout) {
   }
   bool hoist = is_invariant(l, layout.stride);
   slot = l->modes[i].table;
-  (void)ct_low_emit(l, hoist, CT_SIMT_TABLE, slot, 0, 0, 0, i);
+  CT_EMIT_OR_HOIST(l, hoist, CT_SIMT_TABLE, .d = slot, .imm = i);
   ct_low_remember(l, key, slot, hoist);
   return i;
 }
@@ -319,17 +319,17 @@ static CtSimtOp choose(CtLow *l, CtTileOp *t) {
 }
 
 /* A FILL or AXPBY computes in its tensor's type. */
-static CtStatus check_operands(const CtLow *l, const CtInst *inst, CtDtype type, CtErr *err) {
+static bool check_operands(CtLow *l, const CtInst *inst, CtDtype type) {
   for (int i = 0; i < inst->n_args; i++) {
     CtDtype t = (CtDtype)ct_inst(l->ir, inst->args[i])->type;
     if (t != type) {
-      CtStatus status = ct_fail(err, CT_EINVAL, "%s: a value of type %s for a tensor of %s",
-                                ct_ops[inst->op].text, ct_dtypes[t].name, ct_dtypes[type].name);
-      ct_err_at(err, ct_ir_chunk(l->ir, inst->loc), inst->loc.line);
-      return status;
+      l->status = ct_fail(l->err, CT_EINVAL, "%s: a value of type %s for a tensor of %s",
+                          ct_ops[inst->op].text, ct_dtypes[t].name, ct_dtypes[type].name);
+      ct_err_at(l->err, ct_ir_chunk(l->ir, inst->loc), inst->loc.line);
+      return false;
     }
   }
-  return CT_OK;
+  return true;
 }
 
 /* Its layout is static; a register's offset is the same in all lanes, a tile's in all of a warp. */
@@ -342,7 +342,8 @@ static CtTileArg make_fragment(CtLow *l, const CtView *v) {
   return arg;
 }
 
-static void lower_mma(CtLow *l, const CtInst *inst) {
+void ct_low_mma(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
   const CtTile *tile = inst->u.tile;
   int64_t scratch = 0;
   bool is_wgmma = inst->op == CT_OP_WGMMA;
@@ -353,14 +354,14 @@ static void lower_mma(CtLow *l, const CtInst *inst) {
                 .dst = make_fragment(l, &tile->dst),
                 .a = make_fragment(l, &tile->a),
                 .b = make_fragment(l, &tile->b)};
-  t.mma = ct_low_mma(l, tile, &scratch);
+  t.mma = ct_low_make_mma(l, tile, &scratch);
   l->p->has_wgmma = l->p->has_wgmma || is_wgmma;
   l->scratch_bytes = ct_max(l->scratch_bytes, scratch);
   uint32_t accumulate = is_wgmma ? ct_low_lanes(l, inst->args[0]) : 0;
   if (!l->failed && CT_LOW_GROW(l, tiles, n_tiles, cap_tiles)) {
     l->tiles[l->n_tiles] = t;
-    (void)ct_low_emit(l, false, is_wgmma ? CT_SIMT_WGMMA : CT_SIMT_MMA, 0, accumulate, 0,
-                      ct_low_construct(l), (int64_t)l->n_tiles++);
+    CT_EMIT(l, is_wgmma ? CT_SIMT_WGMMA : CT_SIMT_MMA, .a = accumulate, .c = ct_low_construct(l),
+            .imm = (int64_t)l->n_tiles++);
   }
 }
 
@@ -378,13 +379,9 @@ static void emit_eachs(CtLow *l, const CtTile *t, bool has_guards) {
   }
 }
 
-CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
+void ct_low_tile(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtTile *tile = inst->u.tile;
-  if (inst->op == CT_OP_MMA || inst->op == CT_OP_WGMMA) {
-    lower_mma(l, inst);
-    return CT_OK;
-  }
   CtTileOp t = {.op = (CtOp)inst->op,
                 .dtype = l->ir->bufs[tile->dst.buf].dtype,
                 .contract = l->ir->contract,
@@ -392,9 +389,8 @@ CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
                 .zero_fill = tile->zero_fill,
                 .vec = tile->vec,
                 .width = {tile->width[0], tile->width[1]}};
-  CtStatus status = check_operands(l, inst, t.dtype, err);
-  if (status != CT_OK) {
-    return status;
+  if (!check_operands(l, inst, t.dtype)) {
+    return;
   }
   bool by_mode = t.op == CT_OP_GEMM || t.op == CT_OP_WARP_COPY;
   t.reads_dst = ct_tile_reads_dst(l->ir, inst);
@@ -409,7 +405,7 @@ CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
   uint32_t x = inst->n_args > 0 ? ct_low_lanes(l, inst->args[0]) : 0;
   uint32_t y = inst->n_args > 1 ? ct_low_lanes(l, inst->args[1]) : 0;
   if (t.op == CT_OP_WARP_COPY) {
-    t.move = ct_low_move(l, tile->atom, t.dtype);
+    t.move = ct_low_make_move(l, tile->atom, t.dtype);
   }
   if (!l->failed && CT_LOW_GROW(l, tiles, n_tiles, cap_tiles)) {
     CtSimtOp row = t.move != NULL ? CT_SIMT_WARP_COPY : choose(l, &t);
@@ -418,9 +414,8 @@ CtStatus ct_low_view_op(CtLow *l, CtVal v, CtErr *err) {
     bool has_guards = t.dst.n_guards + t.a.n_guards + t.b.n_guards > 0;
     emit_eachs(l, tile, has_guards);
     if (has_guards) {
-      (void)ct_low_emit(l, false, CT_SIMT_GUARD, 0, 0, 0, 0, (int64_t)l->n_tiles);
+      CT_EMIT(l, CT_SIMT_GUARD, .imm = (int64_t)l->n_tiles);
     }
-    (void)ct_low_emit(l, false, row, x, y, 0, construct, (int64_t)l->n_tiles++);
+    CT_EMIT(l, row, .d = x, .a = y, .c = construct, .imm = (int64_t)l->n_tiles++);
   }
-  return CT_OK;
 }

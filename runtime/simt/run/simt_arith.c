@@ -31,7 +31,7 @@ NARROW(i8)
 typedef uint32_t CtT_tf32;
 static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_narrow_f32(v); }
 
-#define BIN(op, t, work)                                                                           \
+#define BIN(op, t)                                                                                 \
   HANDLER(op##_##t##_ss) {                                                                         \
     put_##t(SCALAR(in->d), op##_##t(get_##t(SCALAR(in->a)), get_##t(SCALAR(in->b))));              \
     return in + 1;                                                                                 \
@@ -140,7 +140,7 @@ static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_narrow_f32(v)
     return in + 1;                                                                                 \
   }
 
-#define UN(op, t, work)                                                                            \
+#define UN(op, t)                                                                                  \
   HANDLER(op##_##t##_s) {                                                                          \
     put_##t(SCALAR(in->d), op##_##t(get_##t(SCALAR(in->a))));                                      \
     return in + 1;                                                                                 \

@@ -196,14 +196,6 @@ static const CtIn *code_of(const CtSimtJob *job, const CtIn *in) {
   return &job->program->code[in - job->code];
 }
 
-#define FORMS(op)                                                                                  \
-  [CT_SIMT_##op##_ss] = true, [CT_SIMT_##op##_vv] = true, [CT_SIMT_##op##_vs] = true,              \
-  [CT_SIMT_##op##_sv] = true
-/* Divisions of integers; what else may divide by 0 is a remainder. */
-static const bool is_quotient[CT_SIMT_OP_COUNT] = {FORMS(FLOORDIV_i64), FORMS(FLOORDIV_i32),
-                                                   FORMS(FLOORDIV_u64), FORMS(FLOORDIV_u32)};
-#undef FORMS
-
 static CtStatus report_bounds(const CtWorker *worker, const char *who, CtErr *err) {
   const CtFail *f = &worker->fail;
   const CtSimtBuf *buf = &worker->job->program->bufs[f->buf];
@@ -399,7 +391,8 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
     case CT_FAIL_BOUNDS: return report_bounds(worker, who, err);
     case CT_FAIL_ZERO:
       return ct_fail(err, CT_EINVAL, "%s: the divisor is 0, %s",
-                     is_quotient[code_of(worker->job, f->in)->u.op] ? "//" : "%", who);
+                     ct_in_row(code_of(worker->job, f->in))->does == CT_OP_FLOORDIV ? "//" : "%",
+                     who);
     case CT_FAIL_ASSERT:
       return ct_fail(err, CT_EINVAL, "assert: %s, %s", worker->job->program->texts[f->off], who);
     case CT_FAIL_STEP: return ct_fail(err, CT_EINVAL, "for: the step is 0, %s", who);
