@@ -224,7 +224,7 @@ end
 
 local function reader_of(path)
   if path:find("%.md$") then
-    return path ~= "docs/reference.md" and read_page or nil
+    return read_page
   elseif path:find("meta/[^/]*%.lua$") then
     return read_annotations
   end
@@ -235,7 +235,7 @@ local function sentences_of(paths)
   local sentences = {}
   for _, path in ipairs(paths) do
     local reader, paragraphs = reader_of(path), new_paragraphs(path)
-    if reader then reader(paragraphs, lines_of(shell.read_file(path))) end
+    reader(paragraphs, lines_of(shell.read_file(path)))
     for _, paragraph in ipairs(paragraphs) do
       add_sentences(sentences, path, paragraph)
     end
