@@ -26,19 +26,29 @@ static int check_not_bool(lua_State *L, const CtIr *ir, CtVal v, const char *op)
   return 0;
 }
 
-static int operate(lua_State *L, CtOp op, const char *text) {
-  Front *f = front_of(L);
-  CtVal x, y;
-  front_at(L, f);
-  value_pair(L, 1, 2, text, &x, &y);
-  check_not_bool(L, f->ir, x, text);
-  value_push(L, ct_ir_binary(f->ir, op, x, y));
-  return 1;
-}
+/* An operator on run-time values. What it takes: numbers, integers or floats. */
+typedef struct Operator {
+  const char *event; /* its metamethod */
+  const char *text;  /* as scripts write it */
+  CtOp op;
+  enum { NUMBERS, INTEGERS, FLOATS } takes;
+  const char *instead; /* FLOATS: what to write for integers */
+} Operator;
 
-static int op_add(lua_State *L) { return operate(L, CT_OP_ADD, "+"); }
-static int op_sub(lua_State *L) { return operate(L, CT_OP_SUB, "-"); }
-static int op_mul(lua_State *L) { return operate(L, CT_OP_MUL, "*"); }
+static const Operator binaries[] = {
+    {"__add", "+", CT_OP_ADD, NUMBERS, NULL},
+    {"__sub", "-", CT_OP_SUB, NUMBERS, NULL},
+    {"__mul", "*", CT_OP_MUL, NUMBERS, NULL},
+    {"__idiv", "//", CT_OP_FLOORDIV, NUMBERS, NULL},
+    {"__mod", "%", CT_OP_FLOORMOD, NUMBERS, NULL},
+    {"__div", "/", CT_OP_DIV, FLOATS, "'//' or cast(x, f32) / y"},
+    {"__pow", "^", CT_OP_POW, FLOATS, "cast(x, f32) ^ y"},
+    {"__band", "&", CT_OP_AND, INTEGERS, NULL},
+    {"__bor", "|", CT_OP_OR, INTEGERS, NULL},
+    {"__bxor", "~", CT_OP_XOR, INTEGERS, NULL},
+    {"__shl", "<<", CT_OP_SHL, INTEGERS, NULL},
+    {"__shr", ">>", CT_OP_SHR, INTEGERS, NULL},
+};
 
 /* Lua's own words for a divisor that is zero whatever the other operand will be. */
 static void check_divisor(lua_State *L, const char *text) {
@@ -47,68 +57,56 @@ static void check_divisor(lua_State *L, const char *text) {
   bool is_int = !value_test(L, 1, &x) ? lua_isinteger(L, 1) : is_int_type(front_ir(L), x);
   (void)value_known(L, 2, &divisor);
   if (is_int && divisor == 0) {
-    luaL_error(L, "attempt to perform 'n%s0'", text);
+    luaL_error(L, "attempt to perform 'n%s0'", *text == '%' ? "%%" : text);
   }
 }
 
-static int op_idiv(lua_State *L) {
-  check_divisor(L, "//");
-  return operate(L, CT_OP_FLOORDIV, "//");
-}
-static int op_mod(lua_State *L) {
-  check_divisor(L, "%%");
-  return operate(L, CT_OP_FLOORMOD, "%");
-}
-
-/* '/' and '^' are float in Lua; of two integers that would be a double, which nobody wants here. */
-static int operate_float(lua_State *L, CtOp op, const char *text, const char *instead) {
-  Front *f = front_of(L);
-  CtVal x, y;
-  front_at(L, f);
-  value_pair(L, 1, 2, text, &x, &y);
-  check_not_bool(L, f->ir, x, text);
-  if (is_int_type(f->ir, x)) {
-    return diag_error(L, "'%s' of two integers makes a Lua float; use %s", text, instead);
+/* The operands have the type of x. '/' and '^' are float in Lua; of two integers that would be a double,
+   which nobody wants here. */
+static void check_type(lua_State *L, const CtIr *ir, const Operator *o, CtVal x) {
+  CtDtype type = (CtDtype)ct_inst(ir, x)->type;
+  if (o->takes == INTEGERS && !ct_is_int(type)) {
+    diag_error(L, "%s: integers expected, got %s%s", o->text, ct_dtypes[type].name,
+               type == CT_bool ? "; write 'and', 'or' or '~='" : "");
   }
-  const CtInst *exponent = ct_inst(f->ir, y);
-  bool square = op == CT_OP_POW && exponent->op == CT_OP_CONST && exponent->imm.f == 2.0;
-  value_push(L, square ? ct_ir_binary(f->ir, CT_OP_MUL, x, x) : ct_ir_binary(f->ir, op, x, y));
-  return 1;
+  check_not_bool(L, ir, x, o->text);
+  if (o->takes == FLOATS && ct_is_int(type)) {
+    diag_error(L, "'%s' of two integers makes a Lua float; use %s", o->text, o->instead);
+  }
 }
-
-static int op_div(lua_State *L) {
-  return operate_float(L, CT_OP_DIV, "/", "'//' or cast(x, f32) / y");
-}
-static int op_pow(lua_State *L) { return operate_float(L, CT_OP_POW, "^", "cast(x, f32) ^ y"); }
 
 static bool is_shift(CtOp op) { return op == CT_OP_SHL || op == CT_OP_SHR || op == CT_OP_ASHR; }
 
-static int operate_bits(lua_State *L, CtOp op, const char *text) {
+/* x ^ 2 is a product; without a sign to keep ashr is >>. */
+static CtVal combine(CtIr *ir, CtOp op, CtVal x, CtVal y) {
+  const CtInst *exponent = ct_inst(ir, y);
+  if (op == CT_OP_POW && exponent->op == CT_OP_CONST && exponent->imm.f == 2.0) {
+    return ct_ir_binary(ir, CT_OP_MUL, x, x);
+  }
+  bool is_plain = op == CT_OP_ASHR && ct_is_unsigned((CtDtype)ct_inst(ir, x)->type);
+  return ct_ir_binary(ir, is_plain ? CT_OP_SHR : op, x, y);
+}
+
+static int operate(lua_State *L, const Operator *o) {
   Front *f = front_of(L);
   CtVal x, y;
+  if (o->op == CT_OP_FLOORDIV || o->op == CT_OP_FLOORMOD) {
+    check_divisor(L, o->text);
+  }
   front_at(L, f);
-  if (is_shift(op)) {
-    value_shift(L, 1, 2, text, &x, &y);
+  if (is_shift(o->op)) {
+    value_shift(L, 1, 2, o->text, &x, &y);
   } else {
-    value_pair(L, 1, 2, text, &x, &y);
+    value_pair(L, 1, 2, o->text, &x, &y);
   }
-  if (!is_int_type(f->ir, x)) {
-    CtDtype type = (CtDtype)ct_inst(f->ir, x)->type;
-    return diag_error(L, "%s: integers expected, got %s%s", text, ct_dtypes[type].name,
-                      type == CT_bool ? "; write 'and', 'or' or '~='" : "");
-  }
-  if (op == CT_OP_ASHR && ct_is_unsigned((CtDtype)ct_inst(f->ir, x)->type)) {
-    op = CT_OP_SHR; /* there is no sign to keep */
-  }
-  value_push(L, ct_ir_binary(f->ir, op, x, y));
+  check_type(L, f->ir, o, x);
+  value_push(L, combine(f->ir, o->op, x, y));
   return 1;
 }
 
-static int op_band(lua_State *L) { return operate_bits(L, CT_OP_AND, "&"); }
-static int op_bor(lua_State *L) { return operate_bits(L, CT_OP_OR, "|"); }
-static int op_bxor(lua_State *L) { return operate_bits(L, CT_OP_XOR, "~"); }
-static int op_shl(lua_State *L) { return operate_bits(L, CT_OP_SHL, "<<"); }
-static int op_shr(lua_State *L) { return operate_bits(L, CT_OP_SHR, ">>"); }
+static int op_binary(lua_State *L) { /* upvalue 1: the row */
+  return operate(L, lua_touserdata(L, lua_upvalueindex(1)));
+}
 
 static int op_unm(lua_State *L) {
   Front *f = front_of(L);
@@ -168,20 +166,8 @@ static int value_tostring(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg value_meta[] = {{"__add", op_add},
-                                      {"__sub", op_sub},
-                                      {"__mul", op_mul},
-                                      {"__div", op_div},
-                                      {"__idiv", op_idiv},
-                                      {"__mod", op_mod},
-                                      {"__pow", op_pow},
-                                      {"__unm", op_unm},
-                                      {"__band", op_band},
-                                      {"__bor", op_bor},
-                                      {"__bxor", op_bxor},
+static const luaL_Reg value_meta[] = {{"__unm", op_unm},
                                       {"__bnot", op_bnot},
-                                      {"__shl", op_shl},
-                                      {"__shr", op_shr},
                                       {"__concat", op_concat},
                                       {"__len", op_len},
                                       {"__lt", op_compare},
@@ -271,8 +257,9 @@ static int lang_ashr(lua_State *L) {
     lua_pushinteger(L, shift_host(x, n));
     return 1;
   }
+  static const Operator ashr = {NULL, "ashr", CT_OP_ASHR, INTEGERS, NULL};
   front_here(L, "ashr");
-  return operate_bits(L, CT_OP_ASHR, "ashr");
+  return operate(L, &ashr);
 }
 
 static int lang_abs(lua_State *L) {
@@ -343,33 +330,37 @@ static int fold_numbers(lua_State *L, CtOp op, const char *name) {
 static int lang_min(lua_State *L) { return fold_numbers(L, CT_OP_MIN, "min"); }
 static int lang_max(lua_State *L) { return fold_numbers(L, CT_OP_MAX, "max"); }
 
-static int lang_fma(lua_State *L) {
-  Front *f = front_of(L);
-  if (f->ir == NULL) {
-    lua_pushnumber(L, fma(luaL_checknumber(L, 1), luaL_checknumber(L, 2), luaL_checknumber(L, 3)));
-    return 1;
-  }
-  CtVal a, b, c, ignored;
-  front_at(L, f);
-  lua_settop(L, 3);
-  if (!value_test(L, 1, NULL) && !value_test(L, 2, NULL) && !value_test(L, 3, NULL)) {
-    lua_pushnumber(L, fma(luaL_checknumber(L, 1), luaL_checknumber(L, 2), luaL_checknumber(L, 3)));
-    return 1;
-  }
+/* The type of fma(a, b, c): the widest of the three. */
+static CtDtype type_of_three(lua_State *L, const CtIr *ir) {
   int typed = value_test(L, 1, NULL) ? 1 : (value_test(L, 2, NULL) ? 2 : 3);
   CtDtype type = CT_VOID;
-  for (int i = 1; i <= 3; i++) { /* the widest type of the three */
-    value_pair(L, typed, i, "fma", &a, &ignored);
-    CtDtype t = (CtDtype)ct_inst(f->ir, a)->type;
+  CtVal v, ignored;
+  for (int i = 1; i <= 3; i++) {
+    value_pair(L, typed, i, "fma", &v, &ignored);
+    CtDtype t = (CtDtype)ct_inst(ir, v)->type;
     type = type == CT_VOID || ct_dtypes[t].bits > ct_dtypes[type].bits || ct_is_float(t) ? t : type;
   }
   if (!ct_is_float(type)) {
-    return diag_error(L, "fma: floats expected, got integers; write a * b + c");
+    diag_error(L, "fma: floats expected, got integers; write a * b + c");
   }
-  a = value_to(L, 1, type, "fma");
-  b = value_to(L, 2, type, "fma");
-  c = value_to(L, 3, type, "fma");
-  value_push(L, ct_ir_fma(f->ir, a, b, c));
+  return type;
+}
+
+static int lang_fma(lua_State *L) {
+  Front *f = front_of(L);
+  lua_settop(L, 3);
+  bool has_value = value_test(L, 1, NULL) || value_test(L, 2, NULL) || value_test(L, 3, NULL);
+  if (f->ir == NULL || !has_value) {
+    lua_pushnumber(L, fma(luaL_checknumber(L, 1), luaL_checknumber(L, 2), luaL_checknumber(L, 3)));
+    return 1;
+  }
+  front_at(L, f);
+  CtDtype type = type_of_three(L, f->ir);
+  CtVal v[3];
+  for (int i = 0; i < 3; i++) {
+    v[i] = value_to(L, i + 1, type, "fma");
+  }
+  value_push(L, ct_ir_fma(f->ir, v[0], v[1], v[2]));
   return 1;
 }
 
@@ -618,6 +609,11 @@ static void replace_math(lua_State *L, const char *name) {
 void bind_open_value(lua_State *L) { /* language table on top */
   luaL_newmetatable(L, VALUE_TYPE);
   luaL_setfuncs(L, value_meta, 0);
+  for (size_t i = 0; i < CT_ARRAY_LEN(binaries); i++) {
+    lua_pushlightuserdata(L, (void *)(uintptr_t)&binaries[i]); /* read only */
+    lua_pushcclosure(L, op_binary, 1);
+    lua_setfield(L, -2, binaries[i].event);
+  }
   lua_pop(L, 1);
   luaL_setfuncs(L, plain_functions, 0);
   for (int op = 0; op < CT_OP_COUNT; op++) {
