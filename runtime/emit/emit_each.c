@@ -73,7 +73,7 @@ static void drop_mode(CtEmitEach *each, int i) {
   each->n_modes--;
 }
 
-/* Merges mode i + 1 into mode i where every view ct_emit_continues. */
+/* Merges mode i + 1 into mode i if it continues that mode in every view; false: it does not. */
 static bool merge_mode(CtEmitEach *each, int i) {
   if (!ct_is_static(each->extent[i]) || !ct_is_static(each->extent[i + 1])) {
     return false;

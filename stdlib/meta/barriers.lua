@@ -130,7 +130,7 @@ local NamedBarrier = {}
 --- CuTe: NamedBarrier::sync. PTX: bar.sync. MoYe: none.
 function NamedBarrier:sync() end
 
---- Arrives without waiting; other warps sync.
+--- Arrives without waiting; the warps that call sync wait.
 --- CuTe: NamedBarrier::arrive. PTX: bar.arrive. MoYe: none.
 function NamedBarrier:arrive() end
 
