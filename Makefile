@@ -327,8 +327,8 @@ RUN_DOCS = $(LUA) scripts/run_docs.lua --cuttle=$(PROGRAM) --built=$(DOCS)
 # The pages as readers of a release get them: with the reference, and with the pictures that
 # run_docs.lua puts there, of which the repository keeps those that README.md and the tutorial show.
 DOCS = $(BUILD)/docs
-PAGES := README.md $(wildcard docs/*.md)
-OTHER_PAGES := $(filter-out $(PAGES),$(wildcard *.md tests/*/README.md))
+PAGES := $(wildcard *.md docs/*.md)
+OTHER_PAGES := $(wildcard tests/*/README.md)
 REFERENCE = $(DOCS)/docs/reference.md
 
 # What NVRTC makes of the kernels whose speed is measured.
