@@ -29,7 +29,6 @@ static CtDevice *need_cuda(lua_State *L, const char *op) {
 
 typedef struct Handle { /* of a stream or an event; closed when device is NULL */
   CtDevice *device;
-  unsigned generation;
   CtStream stream;
   CtEvent event;
 } Handle;
@@ -47,7 +46,7 @@ static Handle *check_handle(lua_State *L, int idx, const char *type) {
     diag_error(L, "a%s %s was expected, got %s", type[0] == 'e' ? "n" : "", type,
                diag_push_kind(L, idx));
   }
-  if (h->device == NULL || h->generation != ct_device_generation(h->device)) {
+  if (h->device == NULL) {
     diag_error(L, "the %s is closed", type);
   }
   return h;
@@ -58,7 +57,6 @@ static int lang_stream(lua_State *L) {
   Handle *h = push_handle(L, STREAM_TYPE);
   diag_try(L, ct_stream_new(d, &h->stream, diag_err(L)));
   h->device = d;
-  h->generation = ct_device_generation(d);
   return 1;
 }
 
@@ -67,14 +65,13 @@ static int lang_event(lua_State *L) {
   Handle *h = push_handle(L, EVENT_TYPE);
   diag_try(L, ct_event_new(d, &h->event, diag_err(L)));
   h->device = d;
-  h->generation = ct_device_generation(d);
   return 1;
 }
 
 static int handle_close(lua_State *L) {
   Handle *h = luaL_testudata(L, 1, STREAM_TYPE);
   h = h != NULL ? h : luaL_checkudata(L, 1, EVENT_TYPE);
-  if (h->device != NULL && h->generation == ct_device_generation(h->device)) {
+  if (h->device != NULL) {
     if (h->stream != NULL) {
       ct_stream_free(h->device, h->stream);
     }

@@ -88,7 +88,6 @@ typedef struct Spec {
   CtIr ir;
   CtSimtProgram *simt; /* for the CPU engine */
   CtDevice *device;    /* for a CUDA device */
-  unsigned generation; /* of the device, when the module was loaded */
   CtModule *module;
   CtFunction *fn;
   bool from_cache;
@@ -158,7 +157,6 @@ int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
 /* launch_reads.c: what the trace of the specialisation read of the host is kept with the kernel, and compared with
    what is there now. */
 void launch_keep_reads(lua_State *L, int kernel, Spec *spec);
-void launch_drop_reads(lua_State *L, int kernel, const Spec *spec);
 void launch_free_reads(CuttleState *s, Spec *spec);
 bool launch_reads_hold(lua_State *L, int kernel, const Spec *spec);
 

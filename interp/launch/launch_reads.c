@@ -191,16 +191,6 @@ void launch_keep_reads(lua_State *L, int kernel, Spec *spec) {
   front_forget_reads(L);
 }
 
-void launch_drop_reads(lua_State *L, int kernel, const Spec *spec) {
-  if (lua_getiuservalue(L, kernel, 2) == LUA_TTABLE) {
-    for (int i = 0; i < 2; i++) {
-      lua_pushnil(L);
-      lua_rawseti(L, -2, slot_of(spec, i));
-    }
-  }
-  lua_pop(L, 1);
-}
-
 void launch_free_reads(CuttleState *s, Spec *spec) {
   for (int i = 0; i < 2; i++) {
     LaunchReads *r = &spec->reads[i];

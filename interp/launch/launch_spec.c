@@ -129,10 +129,6 @@ static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, Lau
   return spec;
 }
 
-static bool is_current(const Spec *spec) {
-  return spec->device == NULL || spec->generation == ct_device_generation(spec->device);
-}
-
 Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
   Kernel *k = lua_touserdata(L, kernel);
   Spec **link = &k->specs;
@@ -140,12 +136,6 @@ Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchAr
     if (spec->is_kept && spec->key_len == args->key_len &&
         memcmp(spec->key, args->key, args->key_len) == 0 && launch_reads_hold(L, kernel, spec)) {
       *link = spec->next;
-      if (!is_current(spec)) { /* its device was reset */
-        launch_drop_reads(L, kernel, spec);
-        spec_free(k->state, spec);
-        k->n_specs--;
-        break;
-      }
       spec->next = k->specs;
       k->specs = spec;
       return spec;

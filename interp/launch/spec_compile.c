@@ -115,7 +115,6 @@ static CtStatus load_module(const Kernel *k, Spec *spec, const char *image, CtEr
   char symbol[CT_EMIT_NAME_MAX]; /* C++ may have taken the kernel's own name */
   ct_emit_kernel_name(&spec->ir, symbol);
   CtStatus status = ct_module_new(spec->device, image, &spec->module, err);
-  spec->generation = ct_device_generation(spec->device);
   return status == CT_OK ? ct_module_function(spec->module, symbol, k->name, k->chunk, k->line,
                                               spec->params_bytes, &spec->fn, err)
                          : status;

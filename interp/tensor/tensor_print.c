@@ -182,7 +182,7 @@ CtStatus tensor_print(const CtCx *cx, const Tensor *t, CtText *out, CtErr *err) 
   CtComposed l = tensor_layout(t);
   ct_composed_print(cx, &l, out);
   print_place(cx, t, out);
-  if (t->in_kernel || t->storage == NULL || ct_storage_is_dead(t->storage)) {
+  if (t->in_kernel || t->storage == NULL) {
     return CT_OK;
   }
   return print_elements(&p);

@@ -398,7 +398,7 @@ CtStatus ct_device_open(const CtDeviceOptions *options, CtDevice **out, CtErr *e
   return CT_OK;
 }
 
-/* {====== Closing and resetting ====== */
+/* {====== Closing ====== */
 
 static void forget_launches(CtDevice *d) {
   ct_device_note_all_waited(d);
@@ -428,10 +428,6 @@ static void release_context(CtDevice *d) {
   }
 }
 
-static void free_handles(const CtDevice *d, CtHandles *h) {
-  ct_free(d->alloc, h->items, h->cap * sizeof *h->items);
-}
-
 void ct_device_close(CtDevice *d) {
   if (d == NULL) {
     return;
@@ -441,50 +437,8 @@ void ct_device_close(CtDevice *d) {
     release_context(d);
   }
   forget_launches(d);
-  free_handles(d, &d->streams);
-  free_handles(d, &d->events);
-  free_handles(d, &d->host_blocks);
+  ct_free(d->alloc, d->streams.items, d->streams.cap * sizeof *d->streams.items);
   ct_free(d->alloc, d, sizeof *d);
-}
-
-/* Everything that was in the context is gone with it. */
-static void forget_context(CtDevice *d) {
-  d->context = NULL;
-  d->owns_context = d->owns_stream = d->lost = false;
-  d->pool = NULL;
-  d->streams.n = d->events.n = d->host_blocks.n = 0;
-  ct_device_free_logs(d);
-  d->generation++;
-  forget_launches(d);
-}
-
-CtStatus ct_device_reset(CtDevice *d, CtErr *err) {
-  if (d->context != NULL && !d->owns_context) {
-    return ct_fail(err, CT_EUNSUPPORTED,
-                   "device: the context of '%s' is the host's; "
-                   "only the host can replace it",
-                   d->info.name);
-  }
-  bool was_lost = d->lost;
-  (void)d->cu->cuCtxSetCurrent(NULL);
-  if (d->owns_context) {
-    (void)d->cu->cuDevicePrimaryCtxRelease_v2(d->device);
-  }
-  forget_context(d);
-  CuResult r = d->cu->cuDevicePrimaryCtxReset_v2(d->device);
-  if (r != CT_CUDA_SUCCESS) {
-    return fail_driver(d->cu, "cuDevicePrimaryCtxReset", r, err);
-  }
-  d->info.has_pools = get_attribute(d, CT_CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
-  CtStatus s = retain_primary(d, err);
-  if (s != CT_OK && was_lost) { /* so driver 580 after an illegal address, whatever is tried */
-    return ct_fail(
-        err, CT_EDEVICE,
-        "device: '%s' cannot be reset: after the fault of a kernel the driver gives this "
-        "process no new context; restart the program",
-        d->info.name);
-  }
-  return s == CT_OK ? fill_context(d, true, err) : s;
 }
 
 /* {====== Questions ====== */
@@ -492,5 +446,3 @@ CtStatus ct_device_reset(CtDevice *d, CtErr *err) {
 const CtDeviceInfo *ct_device_info(const CtDevice *d) { return &d->info; }
 CtContext ct_device_context(const CtDevice *d) { return d->context; }
 CtStream ct_device_stream(const CtDevice *d) { return d->stream; }
-bool ct_device_is_lost(const CtDevice *d) { return d->lost; }
-unsigned ct_device_generation(const CtDevice *d) { return d->generation; }

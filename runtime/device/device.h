@@ -9,7 +9,7 @@
    Failures: CT_EMISSING without a driver or a device, CT_EDEVICE for what the driver reports, as
    `cuMemAllocAsync: CUDA_ERROR_OUT_OF_MEMORY (2): 512 bytes`. A fault of a kernel (an illegal
    address, say) comes out of a later call: the message then names the kernels launched since the
-   last wait, and the device is lost: every later call fails until ct_device_reset. */
+   last wait, and the device is lost: every later call fails, as drivers give such a process no new context. */
 #ifndef CT_DEVICE_H
 #define CT_DEVICE_H
 
@@ -88,26 +88,11 @@ CtStream ct_device_stream(const CtDevice *d); /* the main stream */
    work did not. */
 CtStatus ct_device_synchronize(CtDevice *d, CtErr *err) CT_NODISCARD;
 
-CtStatus ct_device_memory(CtDevice *d, size_t *free_bytes, size_t *total_bytes,
-                          CtErr *err) CT_NODISCARD;
-
-/* True after a fault of a kernel: the context can do nothing more. */
-bool ct_device_is_lost(const CtDevice *d);
-
-/* Counts resets. What was made in an earlier generation is dead: freeing it does nothing. */
-unsigned ct_device_generation(const CtDevice *d);
-
-/* Throws the primary context away and starts afresh, also for other users of it in this process;
-   all memory, modules, streams and events of the device are gone, its main stream is a new one.
-   CT_EUNSUPPORTED with a borrowed context: only its host can replace it. */
-CtStatus ct_device_reset(CtDevice *d, CtErr *err) CT_NODISCARD;
-
 /* {====== Memory: all copies in stream order ====== */
 
 typedef struct CtBuffer {
   CtDevPtr ptr; /* at least 256-byte aligned; 0 for an empty buffer */
   size_t bytes;
-  unsigned generation;
 } CtBuffer;
 
 /* Allocates in stream order where the driver can, else at once. The memory may be used by `stream`
@@ -139,7 +124,6 @@ void ct_device_host_free(CtDevice *d, void *p);
 CtStatus ct_stream_new(CtDevice *d, CtStream *out, CtErr *err) CT_NODISCARD;
 void ct_stream_free(CtDevice *d, CtStream s);
 CtStatus ct_stream_synchronize(CtDevice *d, CtStream s, CtErr *err) CT_NODISCARD;
-CtStatus ct_stream_query(CtDevice *d, CtStream s, bool *done, CtErr *err) CT_NODISCARD;
 CtStatus ct_stream_wait(CtDevice *d, CtStream s, CtEvent after, CtErr *err) CT_NODISCARD;
 
 /* Events carry times. Elapsed time has a resolution of about half a microsecond; both events must
@@ -148,7 +132,6 @@ CtStatus ct_event_new(CtDevice *d, CtEvent *out, CtErr *err) CT_NODISCARD;
 void ct_event_free(CtDevice *d, CtEvent e);
 CtStatus ct_event_record(CtDevice *d, CtEvent e, CtStream s, CtErr *err) CT_NODISCARD;
 CtStatus ct_event_synchronize(CtDevice *d, CtEvent e, CtErr *err) CT_NODISCARD;
-CtStatus ct_event_query(CtDevice *d, CtEvent e, bool *done, CtErr *err) CT_NODISCARD;
 CtStatus ct_event_elapsed(CtDevice *d, CtEvent start, CtEvent stop, double *ms,
                           CtErr *err) CT_NODISCARD;
 

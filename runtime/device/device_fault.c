@@ -8,7 +8,6 @@ enum { RECORD_INTS = 8, TAKEN = 7 };
 struct CtFault {
   CtFault *next; /* of the device's */
   CtDevice *device;
-  unsigned generation;
   volatile int *record;
   const CtFaultSite *sites;
   int n;
@@ -25,12 +24,7 @@ CtStatus ct_fault_new(CtDevice *d, const CtFaultSite *sites, int n, CtFault **ou
     ct_free(d->alloc, f, sizeof *f);
     return status;
   }
-  *f = (CtFault){.next = d->faults,
-                 .device = d,
-                 .generation = d->generation,
-                 .record = record,
-                 .sites = sites,
-                 .n = n};
+  *f = (CtFault){.next = d->faults, .device = d, .record = record, .sites = sites, .n = n};
   for (int i = 0; i < RECORD_INTS; i++) {
     f->record[i] = 0;
   }
@@ -50,9 +44,7 @@ void ct_fault_free(CtFault *f) {
       break;
     }
   }
-  if (f->generation == d->generation) { /* else a reset took the memory */
-    ct_device_host_free(d, (void *)(uintptr_t)f->record);
-  }
+  ct_device_host_free(d, (void *)(uintptr_t)f->record);
   ct_free(d->alloc, f, sizeof *f);
 }
 
@@ -75,7 +67,7 @@ static CtStatus report(const CtFault *f, int which, CtErr *err) {
 CtStatus ct_device_check_faults(CtDevice *d, CtErr *err) {
   CtStatus status = CT_OK;
   for (const CtFault *f = d->faults; f != NULL; f = f->next) {
-    int which = f->generation == d->generation ? f->record[0] : 0;
+    int which = f->record[0];
     if (which != 0) { /* of several the newest kernel's, which comes first, is told */
       status = status == CT_OK ? report(f, which, err) : status;
       f->record[0] = 0;

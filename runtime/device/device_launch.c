@@ -20,7 +20,6 @@ struct CtFunction {
 struct CtModule {
   CtDevice *device;
   CuModule handle;
-  unsigned generation;
   CtFunction *functions;
 };
 
@@ -114,7 +113,7 @@ CtStatus ct_module_new(CtDevice *d, const void *image, CtModule **out, CtErr *er
   if (m == NULL) {
     return ct_fail_nomem(err);
   }
-  *m = (CtModule){.device = d, .generation = d->generation};
+  *m = (CtModule){.device = d};
   CtStatus s = load_image(m, image, err);
   if (s != CT_OK) {
     ct_free(d->alloc, m, sizeof *m);
@@ -139,7 +138,7 @@ void ct_module_free(CtModule *m) {
     return;
   }
   CtDevice *d = m->device;
-  if (m->generation == d->generation && ct_device_enter(d, NULL)) {
+  if (ct_device_enter(d, NULL)) {
     (void)d->cu->cuModuleUnload(m->handle);
     ct_device_leave(d);
   }
@@ -192,19 +191,9 @@ static CtStatus find_function(CtFunction *f, const char *symbol, CtErr *err) {
   return ct_device_done(d, "cuModuleGetFunction", r, err, "'%s'", symbol);
 }
 
-static CtStatus fail_stale(const char *what, CtErr *err) {
-  return ct_fail(err, CT_EINVAL,
-                 "launch: kernel '%s' was loaded before the device was reset; "
-                 "load it again",
-                 what);
-}
-
 CtStatus ct_module_function(CtModule *m, const char *symbol, const char *name, const char *chunk,
                             int line, size_t params_bytes, CtFunction **out, CtErr *err) {
   CtAlloc alloc = m->device->alloc;
-  if (m->generation != m->device->generation) {
-    return fail_stale(name, err);
-  }
   CtFunction *f = ct_alloc(alloc, sizeof *f);
   CtLabel *label = new_label(alloc, name, chunk, line);
   CtStatus s = f == NULL || label == NULL ? ct_fail_nomem(err) : CT_OK;
@@ -322,10 +311,6 @@ static CtStatus allow_cluster(CtFunction *f, CtDim3 cluster, CtErr *err) {
 
 /* What a launch needs once per function, and what must not reach the driver. */
 static CtStatus prepare(CtFunction *f, const CtLaunch *l, size_t params_bytes, CtErr *err) {
-  CtDevice *d = f->module->device;
-  if (f->module->generation != d->generation) {
-    return fail_stale(f->label->name, err);
-  }
   if (params_bytes != f->params_bytes && f->params_bytes != SIZE_MAX) {
     return ct_fail(err, CT_EINVAL, "launch: kernel '%s' takes %zu bytes of parameters, got %zu",
                    f->label->name, f->params_bytes, params_bytes);
@@ -335,8 +320,7 @@ static CtStatus prepare(CtFunction *f, const CtLaunch *l, size_t params_bytes, C
 }
 
 static bool is_prepared(const CtFunction *f, const CtLaunch *l, size_t params_bytes) {
-  return f->module->generation == f->module->device->generation &&
-         (params_bytes == f->params_bytes || f->params_bytes == SIZE_MAX) &&
+  return (params_bytes == f->params_bytes || f->params_bytes == SIZE_MAX) &&
          l->shared_bytes <= f->shared_max &&
          (volume(l->cluster) <= PORTABLE_CLUSTER || f->large_clusters);
 }

@@ -5,26 +5,6 @@
 #include "device_priv.h"
 #include "runtime/base/clock.h"
 
-/* {====== Handles ====== */
-
-/* Makes room, so that a handle just made can always be kept. */
-static CtStatus reserve_handle(const CtDevice *d, CtHandles *h, CtErr *err) {
-  return ct_grow(d->alloc, &h->items, &h->cap, h->n + 1, sizeof *h->items, err);
-}
-
-static void keep_handle(CtHandles *h, void *handle) { h->items[h->n++] = handle; }
-
-/* False when it is not one of ours, or no longer. */
-static bool drop_handle(CtHandles *h, const void *handle) {
-  for (size_t i = h->n; i-- > 0;) {
-    if (h->items[i] == handle) {
-      h->items[i] = h->items[--h->n];
-      return true;
-    }
-  }
-  return false;
-}
-
 /* {====== Waiting ====== */
 
 enum { SPIN_NS = 100 * 1000, SLEEP_NS = 20 * 1000 };
@@ -118,10 +98,6 @@ CtStatus ct_device_synchronize(CtDevice *d, CtErr *err) {
 
 /* {====== Memory ====== */
 
-CtStatus ct_device_memory(CtDevice *d, size_t *free_bytes, size_t *total_bytes, CtErr *err) {
-  return CT_CALL(d, err, cuMemGetInfo_v2, (free_bytes, total_bytes), "%s", "");
-}
-
 static CtStatus allocate(CtDevice *d, size_t bytes, CtStream stream, CuDevicePtr *p, CtErr *err) {
   if (d->pool != NULL) {
     return CT_CALL(d, err, cuMemAllocFromPoolAsync, (p, bytes, d->pool, stream),
@@ -134,14 +110,14 @@ CtStatus ct_buffer_new(CtDevice *d, size_t bytes, CtStream stream, CtBuffer *out
   CuDevicePtr p = 0;
   CtStatus s = bytes == 0 ? CT_OK : allocate(d, bytes, stream, &p, err);
   if (s == CT_OK) {
-    *out = (CtBuffer){.ptr = p, .bytes = bytes, .generation = d->generation};
+    *out = (CtBuffer){.ptr = p, .bytes = bytes};
   }
   return s;
 }
 
 /* Nothing can be done about a failure, and a fault will come out of the next call anyway. */
 void ct_buffer_free(CtDevice *d, CtBuffer *b, CtStream stream) {
-  if (b->ptr != 0 && b->generation == d->generation && ct_device_enter(d, NULL)) {
+  if (b->ptr != 0 && ct_device_enter(d, NULL)) {
     if (d->pool != NULL) {
       (void)d->cu->cuMemFreeAsync(b->ptr, stream);
     } else {
@@ -197,19 +173,16 @@ CtStatus ct_device_set(CtDevice *d, CtDevPtr dst, int byte, size_t bytes, CtStre
 
 CtStatus ct_device_host_new(CtDevice *d, size_t bytes, void **out, CtErr *err) {
   void *made = NULL;
-  CtStatus s = reserve_handle(d, &d->host_blocks, err);
-  s = s == CT_OK
-          ? CT_CALL(d, err, cuMemAllocHost_v2, (&made, bytes == 0 ? 1 : bytes), "%zu bytes", bytes)
-          : s;
+  CtStatus s =
+      CT_CALL(d, err, cuMemAllocHost_v2, (&made, bytes == 0 ? 1 : bytes), "%zu bytes", bytes);
   if (s == CT_OK) {
-    keep_handle(&d->host_blocks, made);
     *out = made;
   }
   return s;
 }
 
 void ct_device_host_free(CtDevice *d, void *p) {
-  if (drop_handle(&d->host_blocks, p) && ct_device_enter(d, NULL)) {
+  if (p != NULL && ct_device_enter(d, NULL)) {
     (void)d->cu->cuMemFreeHost(p);
     ct_device_leave(d);
   }
@@ -219,17 +192,29 @@ void ct_device_host_free(CtDevice *d, void *p) {
 
 CtStatus ct_stream_new(CtDevice *d, CtStream *out, CtErr *err) {
   CtStream made = NULL;
-  CtStatus s = reserve_handle(d, &d->streams, err);
+  CtStreams *all = &d->streams; /* room first, so that a stream just made can be kept */
+  CtStatus s = ct_grow(d->alloc, &all->items, &all->cap, all->n + 1, sizeof *all->items, err);
   s = s == CT_OK ? CT_CALL(d, err, cuStreamCreate, (&made, CT_CU_STREAM_DEFAULT), "%s", "") : s;
   if (s == CT_OK) {
-    keep_handle(&d->streams, made);
+    all->items[all->n++] = made;
     *out = made;
   }
   return s;
 }
 
+/* False when it is not one of ours, or no longer. */
+static bool drop_stream(CtStreams *all, CtStream s) {
+  for (size_t i = all->n; i-- > 0;) {
+    if (all->items[i] == s) {
+      all->items[i] = all->items[--all->n];
+      return true;
+    }
+  }
+  return false;
+}
+
 void ct_stream_free(CtDevice *d, CtStream s) {
-  if (!drop_handle(&d->streams, s)) {
+  if (!drop_stream(&d->streams, s)) {
     return;
   }
   ct_device_close_log(d, s);
@@ -237,23 +222,6 @@ void ct_stream_free(CtDevice *d, CtStream s) {
     (void)d->cu->cuStreamDestroy_v2(s);
     ct_device_leave(d);
   }
-}
-
-/* "Not yet" is no failure. */
-static CtStatus finish_query(CtDevice *d, const char *call, CuResult r, bool *done, CtErr *err) {
-  CuResult failure = r == CT_CUDA_ERROR_NOT_READY ? CT_CUDA_SUCCESS : r;
-  CtStatus s = ct_device_done(d, call, failure, err, "%s", "");
-  if (s == CT_OK) {
-    *done = r == CT_CUDA_SUCCESS;
-  }
-  return s;
-}
-
-CtStatus ct_stream_query(CtDevice *d, CtStream s, bool *done, CtErr *err) {
-  if (!ct_device_enter(d, err)) {
-    return CT_EDEVICE;
-  }
-  return finish_query(d, "cuStreamQuery", d->cu->cuStreamQuery(s), done, err);
 }
 
 CtStatus ct_stream_wait(CtDevice *d, CtStream s, CtEvent after, CtErr *err) {
@@ -264,17 +232,15 @@ CtStatus ct_stream_wait(CtDevice *d, CtStream s, CtEvent after, CtErr *err) {
 
 CtStatus ct_event_new(CtDevice *d, CtEvent *out, CtErr *err) {
   CtEvent made = NULL;
-  CtStatus s = reserve_handle(d, &d->events, err);
-  s = s == CT_OK ? CT_CALL(d, err, cuEventCreate, (&made, CT_CU_EVENT_DEFAULT), "%s", "") : s;
+  CtStatus s = CT_CALL(d, err, cuEventCreate, (&made, CT_CU_EVENT_DEFAULT), "%s", "");
   if (s == CT_OK) {
-    keep_handle(&d->events, made);
     *out = made;
   }
   return s;
 }
 
 void ct_event_free(CtDevice *d, CtEvent e) {
-  if (drop_handle(&d->events, e) && ct_device_enter(d, NULL)) {
+  if (e != NULL && ct_device_enter(d, NULL)) {
     (void)d->cu->cuEventDestroy_v2(e);
     ct_device_leave(d);
   }
@@ -292,13 +258,6 @@ CtStatus ct_event_synchronize(CtDevice *d, CtEvent e, CtErr *err) {
     s = ct_device_check_faults(d, err);
   }
   return s;
-}
-
-CtStatus ct_event_query(CtDevice *d, CtEvent e, bool *done, CtErr *err) {
-  if (!ct_device_enter(d, err)) {
-    return CT_EDEVICE;
-  }
-  return finish_query(d, "cuEventQuery", d->cu->cuEventQuery(e), done, err);
 }
 
 CtStatus ct_event_elapsed(CtDevice *d, CtEvent start, CtEvent stop, double *ms, CtErr *err) {

@@ -210,7 +210,7 @@ void ct_print_forget(CtDevice *d, const CtPrintSite *sites) {
 /* --- logs ------------------------------------------------------------------------------------------------ */
 
 static void free_log(CtDevice *d, CtPrintLog *log) {
-  ct_device_host_free(d, log->words); /* nothing where a reset took it */
+  ct_device_host_free(d, log->words);
   ct_free(d->alloc, log->launches, log->cap * sizeof *log->launches);
   ct_free(d->alloc, log, sizeof *log);
 }

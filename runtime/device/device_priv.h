@@ -23,11 +23,11 @@ typedef struct CtLaunched {
   CtStream stream;
 } CtLaunched;
 
-/* Handles that live in the context, so that one from before a reset is not given to the driver. */
-typedef struct CtHandles {
-  void **items;
+/* The streams that ct_stream_new made: a wait for all of them that can be interrupted asks each. */
+typedef struct CtStreams {
+  CtStream *items;
   size_t n, cap;
-} CtHandles;
+} CtStreams;
 
 typedef struct CtPrintLog CtPrintLog;
 
@@ -42,9 +42,8 @@ struct CtDevice {
   bool owns_context, owns_stream;
   bool pushed; /* inside a call: the thread's own context is to be restored */
   bool lost;
-  unsigned generation;
-  CtHandles streams, events, host_blocks; /* those made by ct_stream_new and so on */
-  CtLaunched ring[CT_RING_LEN];           /* the last launches; launch i is at i % CT_RING_LEN */
+  CtStreams streams;
+  CtLaunched ring[CT_RING_LEN]; /* the last launches; launch i is at i % CT_RING_LEN */
   unsigned n_launched;
   unsigned n_pending;   /* launches since everything was last known to be over */
   CtLabel *dead_labels; /* of unloaded modules, as long as the ring names them */

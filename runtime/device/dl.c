@@ -484,13 +484,6 @@ CtStatus ct_dl_nvrtc(const CtNvrtc **out, CtErr *err) {
   return s;
 }
 
-bool ct_dl_nvrtc_is_loaded(void) {
-  pthread_mutex_lock(&lock);
-  bool loaded = nvrtc_loaded;
-  pthread_mutex_unlock(&lock);
-  return loaded;
-}
-
 /* The best candidate's path; false when only loading can tell. */
 static bool find_nvrtc_path(char path[CT_DL_PATH_BYTES]) {
   const char *given = ct_env("CUTTLE_NVRTC");

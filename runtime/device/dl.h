@@ -100,7 +100,6 @@ CtStatus ct_dl_cuda(const CtCuda **out, CtErr *err) CT_NODISCARD;
 /* NVRTC: the file that CUTTLE_NVRTC names, or the newest of those found whose major version the
    driver's is not below (any, where there is no driver). */
 CtStatus ct_dl_nvrtc(const CtNvrtc **out, CtErr *err) CT_NODISCARD;
-bool ct_dl_nvrtc_is_loaded(void);
 
 /* Path of the NVRTC that ct_dl_nvrtc would load, or has loaded. Loads one only when the usual
    folders have none and the dynamic linker must be asked. */

@@ -510,5 +510,3 @@ CtStatus ct_nvrtc_archs(int *sms, int cap, int *n, CtErr *err) {
   memcpy(sms, all, (size_t)*n * sizeof *sms);
   return CT_OK;
 }
-
-bool ct_nvrtc_is_loaded(void) { return ct_dl_nvrtc_is_loaded(); }

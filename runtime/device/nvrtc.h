@@ -58,6 +58,4 @@ CtStatus ct_nvrtc_archs(int *sms, int cap, int *n, CtErr *err) CT_NODISCARD;
    with those that there are. Loads NVRTC for one that was not known when this was written. */
 CtStatus ct_nvrtc_check_arch(int sm, char suffix, CtErr *err) CT_NODISCARD;
 
-bool ct_nvrtc_is_loaded(void);
-
 #endif

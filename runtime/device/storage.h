@@ -45,9 +45,6 @@ static inline CtStorage *ct_storage_retain(CtStorage *s) {
 }
 void ct_storage_release(CtStorage *s); /* NULL is allowed */
 
-/* The memory is gone: its device was reset after it was made. */
-bool ct_storage_is_dead(const CtStorage *s);
-
 /* Address for a launch on the memory's own side: a host pointer, or a device pointer as an integer.
    */
 static inline uint64_t ct_storage_address(const CtStorage *s) {
@@ -56,7 +53,7 @@ static inline uint64_t ct_storage_address(const CtStorage *s) {
 
 /* Copies between a storage and host memory, or two storages, wherever they are; a read waits for
    the work before it, and a write returns when `src` may be reused. Byte ranges lie inside
-   (asserted). CT_EDEVICE for dead memory. */
+   (asserted). */
 CtStatus ct_storage_read(const CtStorage *s, size_t at, void *dst, size_t bytes,
                          CtErr *err) CT_NODISCARD;
 CtStatus ct_storage_write(CtStorage *s, size_t at, const void *src, size_t bytes,

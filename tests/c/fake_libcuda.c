@@ -205,16 +205,6 @@ CuResult cuDevicePrimaryCtxRelease_v2(CuDevice d) {
   return CT_CUDA_SUCCESS;
 }
 
-CuResult cuDevicePrimaryCtxReset_v2(CuDevice d) {
-  (void)d;
-  CHECK;
-  free_blocks();
-  fake.fault = CT_CUDA_SUCCESS;
-  fake.live_buffers = fake.live_streams = fake.live_events = fake.live_modules = 0;
-  fake.live_pools = fake.live_host = 0;
-  return CT_CUDA_SUCCESS;
-}
-
 CuResult cuCtxGetCurrent(CuContext *c) {
   *c = depth == 0 ? NULL : stack[depth - 1];
   return CT_CUDA_SUCCESS;
@@ -247,13 +237,6 @@ CuResult cuCtxGetDevice(CuDevice *d) {
 CuResult cuCtxSynchronize(void) {
   fake.n_synchronizes++;
   SYNCHRONOUS;
-  return CT_CUDA_SUCCESS;
-}
-
-CuResult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
-  IN_CONTEXT;
-  *free_bytes = (size_t)6 << 30;
-  *total_bytes = (size_t)8 << 30;
   return CT_CUDA_SUCCESS;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fake_cuda.h"
+#include "loaded.h"
 #include "tap.h"
 
 #ifdef __has_include
@@ -277,7 +278,7 @@ static CtStatus load_nvrtc(CtErr *err) {
 static CtStatus path_loads_nothing(CtErr *err) {
   char path[CT_DL_PATH_BYTES];
   CtStatus s = ct_dl_nvrtc_path(path, err);
-  return s == CT_OK ? ct_fail(err, s, "loaded %d", (int)ct_dl_nvrtc_is_loaded()) : s;
+  return s == CT_OK ? ct_fail(err, s, "loaded %d", (int)is_loaded(path)) : s;
 }
 
 static void *load_in_thread(void *ud) {

@@ -9,6 +9,7 @@
 #include "runtime/device/blas.h"
 #include "runtime/device/dl.h"
 #include "runtime/device/nvrtc.h"
+#include "tests/c/loaded.h"
 #include "tap.h"
 
 static const char source[] =
@@ -235,17 +236,15 @@ static void test_refused(CtDevice *d, CtModule *m) {
   IS_INT(ct_function_launch(f, &l, &p, 8, &err), CT_EDEVICE, "a block over the launch bounds");
   HAS_STR(err.msg, "; this kernel can have at most 256 threads per block", "is refused");
   tap_diag("%s", err.msg);
-  OK(!ct_device_is_lost(d) && ct_device_synchronize(d, &err) == CT_OK, "and nothing is lost");
+  OK(ct_device_synchronize(d, &err) == CT_OK, "and nothing is lost");
 }
 
 /* {====== Memory, streams, events ====== */
 
 static void test_memory(CtDevice *d) {
   CtStream s = ct_device_stream(d);
-  size_t free_bytes = 0, total_bytes = 0;
   CtBuffer b;
   bool fine = true;
-  good(ct_device_memory(d, &free_bytes, &total_bytes, &err), "memory");
   int64_t start = now_ns();
   for (int i = 0; i < 1000; i++) {
     fine = fine && ct_buffer_new(d, (size_t)1 << 20, s, &b, &err) == CT_OK;
@@ -268,7 +267,6 @@ static void test_streams(CtDevice *d, CtModule *m) {
     CtDevPtr out;
   } params = {5000000, out.ptr};
   CtLaunch l = launch_of(d, 1, 1);
-  bool done = true;
   double ms = 0;
   int value = 0;
   need(ct_stream_new(d, &other, &err), "a stream");
@@ -278,7 +276,6 @@ static void test_streams(CtDevice *d, CtModule *m) {
   need(ct_event_record(d, start, main_stream, &err), "records");
   need(ct_function_launch(f, &l, &params, 16, &err), "spins for 5 ms");
   need(ct_event_record(d, stop, main_stream, &err), "records");
-  OK(ct_event_query(d, stop, &done, &err) == CT_OK && !done, "the launch does not wait");
   need(ct_stream_wait(d, other, stop, &err), "the other stream waits");
   l.stream = other;
   need(ct_function_launch(f, &l, &params, 16, &err), "and spins too");
@@ -458,7 +455,9 @@ static void test_cache(CtDevice *d, const CtCache *cache) {
   CtStatus s = ct_function_launch(f, &l, NULL, 0, &err);
   double ms = (double)(now_ns() - start) / 1e6;
   good(s, "launches");
-  OK(from_cache && !ct_nvrtc_is_loaded(), "a cache hit loads no NVRTC");
+  CtNvrtcId id;
+  OK(from_cache && ct_nvrtc_identity(&id, &err) == CT_OK && !is_loaded(id.path),
+     "a cache hit loads no NVRTC");
   OK(ms <= 2.0, "%.3f ms from the cache to a launch", ms);
   need(ct_device_synchronize(d, &err), "waits");
   ct_module_free(m);
@@ -504,7 +503,7 @@ static void test_cublas(CtDevice *d) {
   ct_cublas_free(b);
 }
 
-/* {====== Interrupt, fault, reset ====== */
+/* {====== Interrupt, fault ====== */
 
 static void *press_ctrl_c(void *ud) {
   const struct timespec nap = {0, 20 * 1000 * 1000};
@@ -550,18 +549,9 @@ static void test_fault(CtDevice *d, CtModule *m) {
           "check' to find the access",
           "with its kernel");
   tap_diag("%s", err.msg);
-  OK(ct_device_is_lost(d), "the device is lost");
-  OK(ct_buffer_new(d, 64, l.stream, &b, &err) == CT_EDEVICE, "nothing works");
-  if (ct_device_reset(d, &err) != CT_OK) { /* it depends on the driver */
-    HAS_STR(err.msg, "restart the program", "a reset that the driver refuses says what to do");
-    ct_buffer_free(d, &kept, NULL);
-    ct_module_free(m);
-    return;
-  }
-  ct_buffer_free(d, &kept, ct_device_stream(d));
-  ct_module_free(m);
-  m = build(d, source, NULL, false, NULL);
-  test_saxpy(d, m);
+  OK(ct_buffer_new(d, 64, l.stream, &b, &err) == CT_EDEVICE, "nothing works then");
+  HAS_STR(err.msg, "restart the program", "and the message says what to do");
+  ct_buffer_free(d, &kept, NULL);
   ct_module_free(m);
 }
 
