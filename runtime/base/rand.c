@@ -20,24 +20,25 @@ void ct_rand_seed(CtRand *r, uint64_t seed) {
   *r = (CtRand){.key = mix(seed ^ 0x6a09e667f3bcc908U)};
 }
 
-uint64_t ct_rand_u64(CtRand *r) {
+/* Uniform, all 64 bits. */
+static uint64_t next_bits(CtRand *r) {
   r->count++;
   return mix(r->key + r->count * step);
 }
 
-float ct_rand_f32(CtRand *r) { return (float)(ct_rand_u64(r) >> 40) * 0x1p-24F; }
+float ct_rand_f32(CtRand *r) { return (float)(next_bits(r) >> 40) * 0x1p-24F; }
 
-double ct_rand_f64(CtRand *r) { return (double)(ct_rand_u64(r) >> 11) * 0x1p-53; }
+double ct_rand_f64(CtRand *r) { return (double)(next_bits(r) >> 11) * 0x1p-53; }
 
 int64_t ct_rand_int(CtRand *r, int64_t lo, int64_t hi) {
   uint64_t n = (uint64_t)hi - (uint64_t)lo + 1; /* 0: all 2^64 */
   if (n == 0) {
-    return (int64_t)ct_rand_u64(r);
+    return (int64_t)next_bits(r);
   }
   uint64_t n_bad = (0 - n) % n; /* 2^64 mod n: what keeps the rest from being equally likely */
   uint64_t x;
   do {
-    x = ct_rand_u64(r);
+    x = next_bits(r);
   } while (x < n_bad);
   return (int64_t)((uint64_t)lo + x % n);
 }

@@ -16,9 +16,8 @@ typedef struct CtRand {
 /* Starts the sequence of a seed. A CtRand of zeros is a valid sequence, too. */
 void ct_rand_seed(CtRand *r, uint64_t seed);
 
-uint64_t ct_rand_u64(CtRand *r); /* uniform, all 64 bits */
-float ct_rand_f32(CtRand *r);    /* a multiple of 2^-24 in [0, 1), each equally likely */
-double ct_rand_f64(CtRand *r);   /* a multiple of 2^-53 in [0, 1), each equally likely */
+float ct_rand_f32(CtRand *r);  /* a multiple of 2^-24 in [0, 1), each equally likely */
+double ct_rand_f64(CtRand *r); /* a multiple of 2^-53 in [0, 1), each equally likely */
 
 /* An integer in lo <= x <= hi, each equally likely (by rejection, so one call may draw more than
    one number). */

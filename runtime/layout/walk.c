@@ -91,7 +91,8 @@ CtStatus ct_walk_init(CtWalk *w, CtArena *arena, CtLayout layout, CtErr *err) {
   return CT_OK;
 }
 
-bool ct_walk_next(CtWalk *w) {
+/* Goes on to the next run; false after the last. */
+static bool next_run(CtWalk *w) {
   if (!w->started) {
     w->started = true;
     return w->size > 0;
@@ -130,7 +131,7 @@ static void copy_run(int64_t bytes, int64_t n, char *dst, int64_t dst_step, cons
 void ct_walk_gather(CtWalk *w, size_t bytes, const void *base, void *dst) {
   int64_t size = (int64_t)bytes;
   char *to = dst;
-  while (ct_walk_next(w)) {
+  while (next_run(w)) {
     copy_run(size, w->n, to, 1, (const char *)base + w->index * size, w->stride);
     to += w->n * size;
   }
@@ -139,7 +140,7 @@ void ct_walk_gather(CtWalk *w, size_t bytes, const void *base, void *dst) {
 void ct_walk_scatter(CtWalk *w, size_t bytes, void *base, const void *src) {
   int64_t size = (int64_t)bytes;
   const char *from = src;
-  while (ct_walk_next(w)) {
+  while (next_run(w)) {
     copy_run(size, w->n, (char *)base + w->index * size, w->stride, from, 1);
     from += w->n * size;
   }

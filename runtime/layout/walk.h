@@ -22,9 +22,8 @@ typedef struct CtWalk {
   bool started;
 } CtWalk;
 
-/* for (status = ct_walk_init(&w, arena, layout, err); ...; ) while (ct_walk_next(&w)) { a run } */
+/* Begins a walk; its modes are the arena's. */
 CtStatus ct_walk_init(CtWalk *w, CtArena *arena, CtLayout layout, CtErr *err) CT_NODISCARD;
-bool ct_walk_next(CtWalk *w); /* false after the last run */
 
 /* All elements lie side by side, in linear order. */
 static inline bool ct_walk_is_dense(const CtWalk *w) {

@@ -49,8 +49,9 @@ static float finite_bits(const Format *f, uint64_t bits) {
 static float number_at(CtRand *r, const Format *f, int field) {
   int last = (1 << f->exponent_bits) - 1;
   uint64_t e = (uint64_t)(field < 0 ? 0 : field > last ? last : field);
-  uint64_t fraction = ct_rand_u64(r) & ((UINT64_C(1) << f->places) - 1);
-  uint64_t sign = ct_rand_u64(r) & 1;
+  uint64_t fraction =
+      (uint64_t)ct_rand_int(r, INT64_MIN, INT64_MAX) & ((UINT64_C(1) << f->places) - 1);
+  uint64_t sign = (uint64_t)ct_rand_int(r, INT64_MIN, INT64_MAX) & 1;
   return finite_bits(f, (sign << (f->exponent_bits + f->places)) | e << f->places | fraction);
 }
 

@@ -4,20 +4,61 @@
 #define TENSOR_CORE_ORACLE_H
 
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "runtime/simt/model/tensor_core.h"
 
-/* Compilations of ct_tc_mma. */
-static const struct {
+/* Compilations of the model. */
+typedef struct Variant {
   const char *name;
-  CtTcMma *mma;
-} variants[] = {
-    {"base", ct_tc_mma_base},
+  CtTcRows *rows;
+  CtTcColsOf *cols;
+  CtTcProduct *product;
+} Variant;
+
+static const Variant variants[] = {
+    {"base", ct_tc_rows_base, ct_tc_cols_base, ct_tc_product_base},
 #if defined(__x86_64__)
-    {"avx2", ct_tc_mma_avx2},
-    {"avx512", ct_tc_mma_avx512},
+    {"avx2", ct_tc_rows_avx2, ct_tc_cols_avx2, ct_tc_product_avx2},
+    {"avx512", ct_tc_rows_avx512, ct_tc_cols_avx512, ct_tc_product_avx512},
 #endif
 };
+
+enum { BLOCK_ROWS = 16 };
+
+/* `width` columns from column j on, of a matrix of n columns: gathered into a dense one, or put back. */
+static void gather(int rows, int n, int j, int width, const float *from, float *to) {
+  for (int i = 0; i < rows; i++) {
+    memcpy(to + i * width, from + (ptrdiff_t)i * n + j, (size_t)width * sizeof *to);
+  }
+}
+
+static void scatter(int rows, int n, int j, int width, const float *from, float *to) {
+  for (int i = 0; i < rows; i++) {
+    memcpy(to + (ptrdiff_t)i * n + j, from + i * width, (size_t)width * sizeof *to);
+  }
+}
+
+/* d (m,n) = c + a (m,k) b (k,n), all dense, by rows; d may be c. */
+static void multiply(const Variant *v, const CtTcModel *model, int m, int n, int k, const float *a,
+                     const float *b, const float *c, float *d) {
+  CtTcRow rows[BLOCK_ROWS];
+  CtTcCols cols;
+  float some[CT_TC_MAX_K * CT_TC_LANES], sums[BLOCK_ROWS * CT_TC_LANES];
+  for (int i = 0; i < m; i += BLOCK_ROWS) {
+    int high = m - i < BLOCK_ROWS ? m - i : BLOCK_ROWS;
+    v->rows(model, high, k, a + (ptrdiff_t)i * k, rows);
+    for (int j = 0; j < n; j += CT_TC_LANES) {
+      int width = n - j < CT_TC_LANES ? n - j : CT_TC_LANES;
+      gather(k, n, j, width, b, some);
+      gather(high, n, j, width, c + (ptrdiff_t)i * n, sums);
+      v->cols(model, width, k, some, &cols);
+      v->product(model, high, width, k, rows, &cols, sums, sums);
+      scatter(high, n, j, width, sums, d + (ptrdiff_t)i * n);
+    }
+  }
+}
 
 static bool can_run(size_t variant) {
 #if defined(__x86_64__)

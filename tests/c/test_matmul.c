@@ -65,8 +65,8 @@ static void test_integers(Size s) {
   CtRand r = {0};
   int64_t A[64], B[64], C[64];
   for (int i = 0; i < 64; i++) {
-    A[i] = (int64_t)ct_rand_u64(&r);
-    B[i] = (int64_t)ct_rand_u64(&r);
+    A[i] = ct_rand_int(&r, INT64_MIN, INT64_MAX);
+    B[i] = ct_rand_int(&r, INT64_MIN, INT64_MAX);
   }
   (void)ct_matmul_i64(s.m, s.n, s.k, A, B, C, NULL);
   bool same = true;

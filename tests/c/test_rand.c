@@ -5,25 +5,27 @@
 
 #include "tap.h"
 
+static uint64_t all_bits(CtRand *r) { return (uint64_t)ct_rand_int(r, INT64_MIN, INT64_MAX); }
+
 static void test_sequence(void) {
   CtRand a, b;
   ct_rand_seed(&a, 42);
   ct_rand_seed(&b, 42);
   bool same = true;
   for (int i = 0; i < 1000; i++) {
-    same = same && ct_rand_u64(&a) == ct_rand_u64(&b);
+    same = same && all_bits(&a) == all_bits(&b);
   }
   OK(same, "the same seed gives the same numbers");
   b.count = 0;
   ct_rand_seed(&a, 42);
   b.count = 500;
   for (int i = 0; i < 500; i++) {
-    (void)ct_rand_u64(&a);
+    (void)all_bits(&a);
   }
-  OK(ct_rand_u64(&a) == ct_rand_u64(&b), "a counter of 500 is 500 numbers on");
+  OK(all_bits(&a) == all_bits(&b), "a counter of 500 is 500 numbers on");
   ct_rand_seed(&a, 1);
   ct_rand_seed(&b, 2);
-  OK(ct_rand_u64(&a) != ct_rand_u64(&b), "another seed, other numbers");
+  OK(all_bits(&a) != all_bits(&b), "another seed, other numbers");
 }
 
 /* Written down once: they must never change, on any machine. */
@@ -31,7 +33,7 @@ static void test_known(void) {
   CtRand r;
   ct_rand_seed(&r, 0);
   char text[128];
-  uint64_t u = ct_rand_u64(&r), u2 = ct_rand_u64(&r);
+  uint64_t u = all_bits(&r), u2 = all_bits(&r);
   snprintf(text, sizeof text, "%016llx %016llx", (unsigned long long)u, (unsigned long long)u2);
   IS_STR(text, "90287996c3e2222a bba11c9520801bef", "the first numbers of seed 0");
   ct_rand_seed(&r, 0);

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "simt_listing.h"
 #include "tap.h"
 
 /* --- running one kernel ------------------------------------------------------------------------------ */
@@ -626,7 +627,7 @@ static void test_print(void) {
   build_saxpy(&r.k, 80);
   lower(&r);
   ct_text_init(&text, ct_alloc_std);
-  ct_simt_print(r.prog, &text);
+  list_program(r.prog, &text);
   const char *s = ct_text_str(&text);
   HAS_STR(s, "saxpy: 256 threads, ", "the listing begins with the kernel");
   HAS_STR(s, "; saxpy.lua:4\n", "it has the script's lines");
@@ -775,7 +776,7 @@ static void test_sum_of_products(int n, int threads, const char *error) {
   give(&r, 0, data, size, &size);
   CtText text;
   ct_text_init(&text, ct_alloc_std);
-  ct_simt_print(r.prog, &text);
+  list_program(r.prog, &text);
   HAS_STR(ct_text_str(&text), "DOT_f32", "a sum of products is one instruction");
   ct_text_clear(&text);
   CtStatus status = run(&r, 1);

@@ -6,6 +6,7 @@
 #include "runtime/simt/simt.h"
 #include "runtime/simt/run/simt_scalar.h"
 
+#include "simt_listing.h"
 #include "tap.h"
 
 enum {
@@ -146,7 +147,7 @@ static CtSimtProgram *build(CtDtype t, bool dots, CtIr *keep) {
   kit_must(&k, ct_simt_lower(ct_alloc_std, &k.ir, &p, &k.err));
   CtText text;
   ct_text_init(&text, ct_alloc_std);
-  ct_simt_print(p, &text);
+  list_program(p, &text);
   if (dots) {
     IS_INT(count(ct_text_str(&text), "DOT_"), N_DOTS, "each sum of %s is one instruction",
            ct_dtypes[t].name);

@@ -14,9 +14,9 @@ static CtDtype type_of(const CtAtom *atom, CtAtomOperand of) {
 
 static float a[64 * CT_TC_MAX_K], b[CT_TC_MAX_K * 256], c[64 * 256], d[64 * 256];
 
-static int wrong_of(CtTcMma *mma, const Guess *g, int m, int n, int k) {
+static int wrong_of(const Variant *variant, const Guess *g, int m, int n, int k) {
   int n_wrong = 0;
-  mma(&g->model, m, n, k, a, b, c, d);
+  multiply(variant, &g->model, m, n, k, a, b, c, d);
   for (int i = 0; i < m; i++) {
     for (int j = 0; j < n; j++) {
       float col[CT_TC_MAX_K];
@@ -33,7 +33,7 @@ static int wrong_of(CtTcMma *mma, const Guess *g, int m, int n, int k) {
   return n_wrong;
 }
 
-static void test_atom(CtTcMma *mma, const char *variant, const CtAtom *atom, int sm) {
+static void test_atom(const Variant *variant, const CtAtom *atom, int sm) {
   Guess g = {0};
   CtRand r;
   int n_wrong = 0;
@@ -46,11 +46,11 @@ static void test_atom(CtTcMma *mma, const char *variant, const CtAtom *atom, int
   for (int round = 0; round < 2; round++) {
     for (Kind kind = 0; kind < N_KINDS; kind++) {
       fill_case(&r, kind, types, atom->m, atom->n, atom->k, a, b, c);
-      n_wrong += wrong_of(mma, &g, atom->m, atom->n, atom->k);
+      n_wrong += wrong_of(variant, &g, atom->m, atom->n, atom->k);
     }
   }
   if (n_wrong != 0) {
-    IS_INT(n_wrong, 0, "%s on sm_%d (%s): the bits of integers", atom->name, sm, variant);
+    IS_INT(n_wrong, 0, "%s on sm_%d (%s): the bits of integers", atom->name, sm, variant->name);
   }
 }
 
@@ -62,7 +62,7 @@ static void test_atoms(size_t v) {
     ct_atom_get(i, &atom);
     for (size_t s = 0; s < CT_ARRAY_LEN(sms) && (strcmp(atom.family, "wgmma") != 0 || atom.n == 8);
          s++) {
-      test_atom(variants[v].mma, variants[v].name, &atom, sms[s]);
+      test_atom(&variants[v], &atom, sms[s]);
     }
   }
   IS_INT(tap_n_failed, failed, "%s: the bits of integers", variants[v].name);
@@ -143,17 +143,18 @@ static const Law laws[] = {
     {"the order within a block does not matter", permute_blocks, unchanged},
 };
 
-static int broken(CtRand *r, CtTcMma *mma, const CtAtom *atom, const Guess *g, const Law *law) {
+static int broken(CtRand *r, const Variant *variant, const CtAtom *atom, const Guess *g,
+                  const Law *law) {
   static float first[CT_ARRAY_LEN(d)];
   int n_wrong = 0, size = atom->m * atom->n;
   CtDtype types[3] = {type_of(atom, CT_ATOM_A), type_of(atom, CT_ATOM_B), type_of(atom, CT_ATOM_C)};
   for (Kind kind = 0; kind < N_KINDS; kind++) {
     fill_case(r, kind, types, atom->m, atom->n, atom->k, a, b, c);
-    mma(&g->model, atom->m, atom->n, atom->k, a, b, c, first);
+    multiply(variant, &g->model, atom->m, atom->n, atom->k, a, b, c, first);
     if (!law->transform(r, atom, g)) {
       return 0;
     }
-    mma(&g->model, atom->m, atom->n, atom->k, a, b, c, d);
+    multiply(variant, &g->model, atom->m, atom->n, atom->k, a, b, c, d);
     for (int i = 0; i < size; i++) {
       n_wrong += !same(law->expect(first[i]), d[i]);
     }
@@ -162,14 +163,14 @@ static int broken(CtRand *r, CtTcMma *mma, const CtAtom *atom, const Guess *g, c
 }
 
 /* Small integers: nothing is lost. */
-static int inexact(CtRand *r, CtTcMma *mma, const CtAtom *atom, const Guess *g) {
+static int inexact(CtRand *r, const Variant *variant, const CtAtom *atom, const Guess *g) {
   int m = atom->m, n = atom->n, k = atom->k, n_wrong = 0;
   for (int i = 0; i < m * k || i < k * n || i < m * n; i++) {
     a[i % (m * k)] = (float)any_int(r, -3, 3);
     b[i % (k * n)] = (float)any_int(r, -3, 3);
     c[i % (m * n)] = (float)any_int(r, -500, 500);
   }
-  mma(&g->model, m, n, k, a, b, c, d);
+  multiply(variant, &g->model, m, n, k, a, b, c, d);
   for (int i = 0; i < m * n; i++) {
     int sum = (int)c[i];
     for (int l = 0; l < k; l++) {
@@ -194,9 +195,9 @@ static void test_laws(size_t v) {
         continue;
       }
       g.order = g.model.halves_of_4 ? 1 : 0;
-      n_inexact += inexact(&r, variants[v].mma, &atom, &g);
+      n_inexact += inexact(&r, &variants[v], &atom, &g);
       for (size_t l = 0; l < CT_ARRAY_LEN(laws); l++) {
-        n_wrong[l] += broken(&r, variants[v].mma, &atom, &g, &laws[l]);
+        n_wrong[l] += broken(&r, &variants[v], &atom, &g, &laws[l]);
       }
     }
   }
@@ -231,8 +232,8 @@ static float number_of_hex(CtDtype dtype, const char *hex, int i) {
 enum { CASES_AT_ONCE = 20, COPIES = 8 };
 
 /* n cases, some of them again, as one product of `size` rows and columns, whose diagonal are theirs. */
-static int wrong_cases(CtTcMma *mma, const CtAtom *atom, const CtTcModel *model, const Case *some,
-                       int n, int size) {
+static int wrong_cases(const Variant *variant, const CtAtom *atom, const CtTcModel *model,
+                       const Case *some, int n, int size) {
   int k = atom->k, n_wrong = 0;
   for (int i = 0; i < size; i++) {
     for (int l = 0; l < k; l++) {
@@ -243,7 +244,7 @@ static int wrong_cases(CtTcMma *mma, const CtAtom *atom, const CtTcModel *model,
       c[i * size + j] = number_of_hex(type_of(atom, CT_ATOM_C), some[i % n].c, 0);
     }
   }
-  mma(model, size, size, k, a, b, c, d);
+  multiply(variant, model, size, size, k, a, b, c, d);
   for (int i = 0; i < size; i++) {
     const Case *it = &some[i % n];
     float want = number_of_hex(type_of(atom, CT_ATOM_D), it->d, 0), got = d[i * size + i];
@@ -257,7 +258,7 @@ static int wrong_cases(CtTcMma *mma, const CtAtom *atom, const CtTcModel *model,
 
 /* n cases, behind the name of their atom: together, where one that is not finite takes others along, and
    alone. */
-static int wrong_of_atom(CtTcMma *mma, const Case *of_atom, int n) {
+static int wrong_of_atom(const Variant *variant, const Case *of_atom, int n) {
   CtAtom atom;
   CtTcModel model;
   if (!ct_atom_find(of_atom[-1].name, &atom) || !ct_tc_model(&atom, 90, &model)) {
@@ -267,8 +268,8 @@ static int wrong_of_atom(CtTcMma *mma, const Case *of_atom, int n) {
   for (int i = 0; i < n; i++) {
     int some = n - i < CASES_AT_ONCE ? n - i : CASES_AT_ONCE;
     n_wrong +=
-        i % CASES_AT_ONCE == 0 ? wrong_cases(mma, &atom, &model, &of_atom[i], some, some) : 0;
-    n_wrong += wrong_cases(mma, &atom, &model, &of_atom[i], 1, COPIES);
+        i % CASES_AT_ONCE == 0 ? wrong_cases(variant, &atom, &model, &of_atom[i], some, some) : 0;
+    n_wrong += wrong_cases(variant, &atom, &model, &of_atom[i], 1, COPIES);
   }
   return n_wrong;
 }
@@ -282,7 +283,7 @@ static void test_measured(size_t v) {
     while (i + n < n_cases && cases[i + n].name == NULL) {
       n++;
     }
-    n_wrong += wrong_of_atom(variants[v].mma, &cases[i], n);
+    n_wrong += wrong_of_atom(&variants[v], &cases[i], n);
     i += n;
   }
   IS_INT(n_wrong, 0, "%s: %d results of %d atoms on an H200", variants[v].name, n_cases - n_atoms,

@@ -161,7 +161,8 @@ static void fill(CtRand *r, const Inst *in, Product *p) {
     for (int i = 0; i < sizes_of(in, o); i++) {
       uint64_t bits = ct_bits_of_float(types[o], (double)v[o][i]);
       if (types[o] == CT_tf32 && any_int(r, 0, 1) != 0) {
-        bits |= ct_rand_u64(r) & 0x1FFF; /* bits that are not to be read */
+        bits |= (uint64_t)ct_rand_int(r, INT64_MIN, INT64_MAX) &
+                0x1FFF; /* bits that are not to be read */
       }
       p->bits[o][i] = bits;
       p->v[o][i] = types[o] == CT_tf32 ? (double)float_from((uint32_t)bits)
@@ -250,7 +251,7 @@ static uint64_t f64_bits(const Product *p, int n, int k, int i, int j) {
 }
 
 /* What the model computes of a product: by f64's rule without one. */
-static void expect(const Inst *in, const CtTcModel *model, CtTcMma *mma, const Product *p,
+static void expect(const Inst *in, const CtTcModel *model, const Variant *variant, const Product *p,
                    uint64_t *want) {
   static float v[3][64 * CT_TC_MAX_K], d[64 * 8];
   int m = in->atom.m, n = in->atom.n, k = in->atom.k;
@@ -260,7 +261,7 @@ static void expect(const Inst *in, const CtTcModel *model, CtTcMma *mma, const P
     }
   }
   if (model != NULL) {
-    mma(model, m, n, k, v[CT_ATOM_A], v[CT_ATOM_B], v[CT_ATOM_C], d);
+    multiply(variant, model, m, n, k, v[CT_ATOM_A], v[CT_ATOM_B], v[CT_ATOM_C], d);
   }
   for (int x = 0; x < m * n; x++) {
     want[x] = model != NULL ? result_bits(in, d[x]) : f64_bits(p, n, k, x / n, x % n);
@@ -280,12 +281,12 @@ static void diag_element(const Element *e, uint64_t want) {
 }
 
 /* Counts wrong results by kind. */
-static int count_all_wrong(const Inst *in, const CtTcModel *model, CtTcMma *mma,
+static int count_all_wrong(const Inst *in, const CtTcModel *model, const Variant *variant,
                            const Product *products, int n, int n_shown, int *wrong) {
   static uint64_t want[64 * 8];
   int n_wrong = 0;
   for (int i = 0; i < n; i++) {
-    expect(in, model, mma, &products[i], want);
+    expect(in, model, variant, &products[i], want);
     for (int x = 0; x < in->atom.m * in->atom.n; x++) {
       if (want[x] == products[i].bits[CT_ATOM_D][x]) {
         continue;
@@ -310,8 +311,8 @@ static void check(const Inst *in, const Product *products, int n, int n_shown) {
   }
   for (size_t v = 0; v < (has_model ? CT_ARRAY_LEN(variants) : 1); v++) {
     if (can_run(v)) {
-      n_wrong += count_all_wrong(in, has_model ? &model : NULL, variants[v].mma, products, n,
-                                 n_shown, wrong);
+      n_wrong +=
+          count_all_wrong(in, has_model ? &model : NULL, &variants[v], products, n, n_shown, wrong);
     }
   }
   if (!IS_INT(n_wrong, 0, "%s: %d results", in->atom.name, n * in->atom.m * in->atom.n)) {

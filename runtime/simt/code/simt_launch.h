@@ -8,7 +8,6 @@ typedef struct CtSimtProgram CtSimtProgram; /* a lowered kernel, immutable, usab
 typedef struct CtSimtWatch CtSimtWatch;     /* is told what a launch does: simt_watch.h */
 
 void ct_simt_free(CtSimtProgram *p);
-void ct_simt_print(const CtSimtProgram *p, CtText *out); /* the bytecode, for people and tests */
 
 typedef struct CtSimtLaunch {
   int64_t grid[3];

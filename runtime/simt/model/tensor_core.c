@@ -128,15 +128,15 @@ void ct_tc_rows(const CtTcModel *model, int m, int k, const float *a, CtTcRow *r
   }
 }
 
-static void decode_cols(const CtTcModel *model, int n, int stride, int k, const float *b,
-                        CtTcCols *cols) {
+void ct_tc_cols(const CtTcModel *model, int n, int k, const float *b, CtTcCols *cols) {
+  CT_ASSERT(n <= CT_TC_LANES && k <= CT_TC_MAX_K && k % 4 == 0);
   int place[CT_TC_MAX_K];
   float x[CT_TC_LANES] = {0};
   VecI far = {0};
   find_places(model, k, place);
   for (int l = 0; l < k; l++) {
     int at = place[l];
-    const float *from = b + (size_t)l * (size_t)stride;
+    const float *from = b + (size_t)l * (size_t)n;
     if (n < CT_TC_LANES) {
       memcpy(x, from, (size_t)n * sizeof *x);
       from = x;
@@ -146,11 +146,6 @@ static void decode_cols(const CtTcModel *model, int n, int stride, int k, const 
     }
   }
   cols->is_far = any_lane(far);
-}
-
-void ct_tc_cols(const CtTcModel *model, int n, int k, const float *b, CtTcCols *cols) {
-  CT_ASSERT(n <= CT_TC_LANES && k <= CT_TC_MAX_K && k % 4 == 0);
-  decode_cols(model, n, n, k, b, cols);
 }
 
 /* {====== Rounding: doubles that are exact, to doubles of fewer bits ====== */
@@ -496,17 +491,6 @@ static void rows_by_cols(const CtTcModel *model, int m, int n, int stride, int k
   }
 }
 
-/* n <= CT_TC_LANES columns. */
-static void product(const CtTcModel *model, int m, int n, int stride, int k, const Row *rows,
-                    const CtTcCols *cols, const float *c, float *d) {
-  for (int j = 0; j < n; j += LANES) {
-    Cols some = {(const float(*)[CT_TC_LANES])(cols->v[0] + j),
-                 (const int32_t(*)[CT_TC_LANES])(cols->e[0] + j)};
-    rows_by_cols(model, m, n - j < LANES ? n - j : LANES, stride, k, rows, &some, cols->is_far == 0,
-                 c + j, d + j);
-  }
-}
-
 static void assert_model(const CtTcModel *model, int k) {
   CT_ASSERT(k <= CT_TC_MAX_K && k % 4 == 0 && model->block % 4 == 0);
   CT_ASSERT(model->sum == CT_TC_FUSED || k == 4);
@@ -517,23 +501,10 @@ static void assert_model(const CtTcModel *model, int k) {
 void ct_tc_product(const CtTcModel *model, int m, int n, int k, const CtTcRow *rows,
                    const CtTcCols *cols, const float *c, float *d) {
   assert_model(model, k);
-  product(model, m, n, n, k, rows, cols, c, d);
-}
-
-void ct_tc_mma(const CtTcModel *model, int m, int n, int k, const float *a, const float *b,
-               const float *c, float *d) {
-  enum { ROWS = 16 };
-  Row rows[ROWS];
-  CtTcCols cols;
-  assert_model(model, k);
-  for (int i = 0; i < m; i += ROWS) {
-    int m_here = m - i < ROWS ? m - i : ROWS;
-    ct_tc_rows(model, m_here, k, a + (size_t)i * (size_t)k, rows);
-    for (int j = 0; j < n; j += CT_TC_LANES) {
-      int n_here = n - j < CT_TC_LANES ? n - j : CT_TC_LANES;
-      size_t at = (size_t)i * (size_t)n + (size_t)j;
-      decode_cols(model, n_here, n, k, b + j, &cols);
-      product(model, m_here, n_here, n, k, rows, &cols, c + at, d + at);
-    }
+  for (int j = 0; j < n; j += LANES) {
+    Cols some = {(const float(*)[CT_TC_LANES])(cols->v[0] + j),
+                 (const int32_t(*)[CT_TC_LANES])(cols->e[0] + j)};
+    rows_by_cols(model, m, n - j < LANES ? n - j : LANES, n, k, rows, &some, cols->is_far == 0,
+                 c + j, d + j);
   }
 }

@@ -68,22 +68,18 @@ typedef struct CtTcCols {
   uint32_t is_far, unused[7];
 } CtTcCols;
 
-/* d[i][j] = c[i][j] + sum of a[i][l] b[l][j], i < m, j < n, l < k <= CT_TC_MAX_K: all dense, by rows, in
-   f32, which holds each operand and (an f16, too) each result. d may be c. A NaN is 0x7FFFFFFF.
+/* d[i][j] = c[i][j] + sum of a[i][l] b[l][j], i < m, j < n <= CT_TC_LANES, l < k <= CT_TC_MAX_K: all
+   dense, by rows, in f32, which holds each operand and (an f16, too) each result. d may be c. A NaN is
+   0x7FFFFFFF. In parts: the rows of a, the columns of b, their product.
    Compiled once per instruction set; the name is that of the file that includes this one. */
-typedef void CtTcMma(const CtTcModel *model, int m, int n, int k, const float *a, const float *b,
-                     const float *c, float *d);
-/* The same in parts: m rows of a; b, n <= 8 columns, rows of which lie n apart; their product. */
 typedef void CtTcRows(const CtTcModel *model, int m, int k, const float *a, CtTcRow *rows);
 typedef void CtTcColsOf(const CtTcModel *model, int n, int k, const float *b, CtTcCols *cols);
 typedef void CtTcProduct(const CtTcModel *model, int m, int n, int k, const CtTcRow *rows,
                          const CtTcCols *cols, const float *c, float *d);
-CtTcMma ct_tc_mma_base;
 CtTcRows ct_tc_rows_base;
 CtTcColsOf ct_tc_cols_base;
 CtTcProduct ct_tc_product_base;
 #if defined(__x86_64__)
-CtTcMma ct_tc_mma_avx2, ct_tc_mma_avx512;
 CtTcRows ct_tc_rows_avx2, ct_tc_rows_avx512;
 CtTcColsOf ct_tc_cols_avx2, ct_tc_cols_avx512;
 CtTcProduct ct_tc_product_avx2, ct_tc_product_avx512;
@@ -95,7 +91,6 @@ CtTcProduct ct_tc_product_avx2, ct_tc_product_avx512;
 #else
 #define CT_TC_NAME(name) name##_base
 #endif
-#define ct_tc_mma CT_TC_NAME(ct_tc_mma)
 #define ct_tc_rows CT_TC_NAME(ct_tc_rows)
 #define ct_tc_cols CT_TC_NAME(ct_tc_cols)
 #define ct_tc_product CT_TC_NAME(ct_tc_product)

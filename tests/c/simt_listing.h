@@ -1,9 +1,12 @@
-/* simt_print.c: a program of the CPU engine as text: one line per instruction, with the line of the
+/* simt_listing.h: a program of the CPU engine as text: one line per instruction, with the line of the
    script where it changes. Slots are named by kind: s scalar, m mask, v lanes, var, p pattern, t table,
    r registers; their numbers are places in a warp's memory. */
-#include "simt_program.h"
+#ifndef SIMT_LISTING_H
+#define SIMT_LISTING_H
 
 #include <string.h>
+
+#include "runtime/simt/code/simt_program.h"
 
 static void print_slot(const CtSimtProgram *p, char role, uint32_t at, CtText *out) {
   if (at >= p->vars_at && at < p->vars_end) {
@@ -124,7 +127,7 @@ static void print_consts(const CtSimtProgram *p, CtText *out) {
   }
 }
 
-void ct_simt_print(const CtSimtProgram *p, CtText *out) {
+static void list_program(const CtSimtProgram *p, CtText *out) {
   CtLoc loc = {0};
   ct_text_printf(out, "%s: %d threads, %u bytes per warp, %u shared\n", p->name, p->n_threads,
                  p->warp_bytes, p->shared_bytes);
@@ -141,3 +144,5 @@ void ct_simt_print(const CtSimtProgram *p, CtText *out) {
     print_in(p, i, out);
   }
 }
+
+#endif
