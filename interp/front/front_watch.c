@@ -130,8 +130,8 @@ static int end_metamethod(lua_State *L, int status, lua_KContext event) {
     return front_fail_unconverted(
         L, lua_pushfstring(
                L,
-               "the metamethod %s gives a run-time value, which Lua would turn into true or false; "
-               "write a function for the comparison, as in less(a, b)",
+               "the metamethod %s gives a run-time value, which Lua would turn into true or false: "
+               "the comparison was not converted; write a function for it, as in less(a, b)",
                events[event].name));
   }
   return lua_gettop(L);

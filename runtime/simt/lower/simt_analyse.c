@@ -80,6 +80,7 @@ static bool any_varying(const CtLow *l, const CtInst *inst) {
   return false;
 }
 
+/* The result of an effect that this does not know may differ from lane to lane. */
 static bool is_varying(const CtLow *l, const CtInst *inst) {
   switch ((CtOp)inst->op) {
     case CT_OP_LOAD: {
@@ -87,11 +88,11 @@ static bool is_varying(const CtLow *l, const CtInst *inst) {
       return buf->space == CT_REGISTER || buf->remote != 0 || any_varying(l, inst);
     }
     case CT_OP_GET: return ct_low_is(l, (CtVal)inst->imm.i, CT_VARYING);
-    case CT_OP_MBAR_TEST:
-    case CT_OP_ELECT:
-    case CT_OP_SHFL: return true;
+    case CT_OP_CLOCK:
     case CT_OP_VOTE: return false; /* one answer for the warp */
-    default: return ct_op_is_atomic((CtOp)inst->op) || any_varying(l, inst);
+    default:
+      return (ct_ops[inst->op].cls == CT_CLS_EFFECT && inst->type != CT_VOID) ||
+             any_varying(l, inst);
   }
 }
 

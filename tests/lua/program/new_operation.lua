@@ -1,0 +1,100 @@
+-- A row added to ops.def stops the compiler at every place that has to know the operation: in a copy of
+-- runtime/, a row is added as someone would begin, by copying one and naming what is not there yet; then
+-- no part that writes or lowers operations compiles, so none can take it for another one.
+local tap = dofile "tests/support/tap.lua"
+
+local function run(command)
+  local pipe = assert(io.popen(command .. " 2>&1"))
+  local out = pipe:read("a")
+  local _, _, code = pipe:close()
+  return out:gsub("\n$", ""), code
+end
+
+local cc = os.getenv("CC") or "cc"
+if select(2, run(cc .. " --version")) ~= 0 then tap.skip_all "no C compiler" end
+local copy = os.tmpname()
+os.remove(copy)
+run(("mkdir %s && cp -r runtime %s"):format(copy, copy))
+local path = copy .. "/runtime/ir/ops.def"
+local file = assert(io.open(path))
+local rows = file:read("a")
+file:close()
+
+-- {====== The rows ======
+
+-- The row of `name` as it stands, to its closing parenthesis.
+local function row_of(name)
+  for row in rows:gmatch("\n(%u+%b())") do
+    if row:match("^%u+%(([%w_]+),") == name then return row end
+  end
+  error("ops.def has no row " .. name)
+end
+
+-- That row as the one of an operation TRIAL, with its own names for what other files have to have:
+-- a column that is a word in small letters, or IN(...) and LOW(...).
+local function trial_of(name)
+  local columns = row_of(name):match("^%u+%((.*)%)$")
+  columns = columns:gsub("^[%w_]+, *\"[%w_]+\"", "TRIAL, \"trial\"")
+  columns = columns:gsub("IN%b()", "IN(TRIAL)"):gsub("LOW%b()", "LOW(trial)")
+  columns = columns:gsub(", *%l[%l_]*, *", ", trial, "):gsub(", *%l[%l_]*$", ", trial")
+  return row_of(name):match("^%u+") .. "(" .. columns .. ")"
+end
+
+-- {====== Who has to know ======
+
+-- What the compiler says of each file that reads the rows, with one row more: file -> first error.
+local function errors_with(row, after)
+  local at = assert(select(2, rows:find(row_of(after), 1, true)))
+  local out = assert(io.open(path, "w"))
+  out:write(rows:sub(1, at), "\n", row, rows:sub(at + 1))
+  out:close()
+  local errors = {}
+  for name in run(("grep -rl 'ops\\.def\"' %s/runtime --include=*.c"):format(copy)):gmatch("%S+") do
+    local text, code = run(("%s -std=c11 -D_POSIX_C_SOURCE=200809L -DCT_SIMT_BASE -I%s -Wall "
+      .. "-Werror -Wno-unused -fsyntax-only %s"):format(cc, copy, name))
+    if code ~= 0 then
+      errors[name:sub(#copy + #"/runtime/" + 1)] = text:match("[^\n]*error:[^\n]*") or text
+    end
+  end
+  return errors
+end
+
+-- The emitter, and the lowering for the CPU engine, whose instructions are all that is watched.
+for _, like in ipairs { { "TANH", "a pure operation" }, { "CLUSTER_ARRIVE", "an effect" } } do
+  local row = trial_of(like[1])
+  local errors = errors_with(row, like[1])
+  for _, part in ipairs { "emit", "simt" } do
+    local found, notes = false, { row }
+    for name, message in pairs(errors) do
+      local is_of_trial = message:lower():find("trial", 1, true) ~= nil
+      found = found or (name:find("^" .. part .. "/") ~= nil and is_of_trial)
+      notes[#notes + 1] = name .. ": " .. message
+    end
+    tap.ok(found, ("%s stops the compiler in %s"):format(like[2], part), table.unpack(notes))
+  end
+end
+run("rm -r " .. copy)
+
+-- {====== No other way past ======
+
+-- Switches over operations that say what becomes of the rest of them, and why that is right of one
+-- that is not known.
+local allowed = {
+  ["runtime/ir/ir_swizzle.c"] = "any bit may be set",
+  ["runtime/ir/ir_print.c"] = "printed by its row",
+  ["runtime/simt/lower/simt_analyse.c"] = "its result varies; in a sum it is a term",
+}
+local places = {}
+for name in run("grep -rl 'switch ((CtOp)' runtime interp"):gmatch("%S+") do
+  local number, inside = 0, nil
+  for line in io.lines(name) do
+    number = number + 1
+    inside = line:match("^( *)switch %(%(CtOp%)") or inside
+    if inside and line == inside .. "}" then inside = nil end
+    if inside and line:find("^" .. inside .. "  default:") and not allowed[name] then
+      places[#places + 1] = ("%s:%d: %s"):format(name, number, line)
+    end
+  end
+end
+tap.ok(#places == 0, "no switch over operations has a default", table.concat(places, "\n"))
+tap.done()
