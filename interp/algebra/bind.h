@@ -19,12 +19,17 @@
 #include "interp/trace/number.h"
 #include "runtime/ir/atom.h"
 #include "runtime/base/dtype.h"
-#include "runtime/layout/composed.h"
+#include "runtime/layout/layout_algebra.h"
 #include "runtime/ir/ir.h"
 
 /* The scratch arena, and the integers of the running trace, if there is one. */
 CtCx bind_cx(lua_State *L);
 CtCx bind_enter(lua_State *L); /* empties the arena first */
+/* The same as contexts of the algebra: what is made in one is looked at after bind_check, which raises
+   its first failure. */
+CtAlg bind_alg(lua_State *L);
+CtAlg bind_begin(lua_State *L); /* empties the arena first */
+void bind_check(lua_State *L, const CtAlg *g);
 
 /* {====== From Lua ====== */
 
@@ -85,8 +90,7 @@ CtTiler bind_to_tiler(lua_State *L, int idx, const CtCx *cx, const char *op);
 int bind_to_path(lua_State *L, int first, int path[CT_MAX_DEPTH], const char *op);
 
 /* The same of l, whose modes may be given by their names, too. (bind_mode.c) */
-int bind_to_mode_path(lua_State *L, int first, const CtCx *cx, CtLayout l, int path[CT_MAX_DEPTH],
-                      const char *op);
+int bind_to_mode_path(lua_State *L, int first, CtLayout l, int path[CT_MAX_DEPTH], const char *op);
 /* One mode of the top level of l, by number or name; a number is not checked against the rank. */
 int bind_to_mode(lua_State *L, int idx, const CtCx *cx, CtLayout l, const char *op);
 /* L:named("M", "K") and L:names(). */
@@ -103,7 +107,7 @@ void bind_push_int(lua_State *L, CtInt i); /* an integer, run-time value, basis 
 void bind_push_tuple(lua_State *L,
                      CtTuple t); /* an integer, or nested tables that print as tuples */
 /* The value of a layout at a coordinate: an integer, or a coordinate. Returns 1. */
-int bind_push_value(lua_State *L, const CtCx *cx, CtTuple crd, const CtComposed *l);
+int bind_push_value(lua_State *L, CtTuple crd, const CtComposed *l);
 void bind_push_layout(lua_State *L, CtLayout l);            /* copied into the new userdata */
 void bind_push_composed(lua_State *L, const CtComposed *c); /* likewise */
 /* Likewise, of a layout that the operation `op` (a literal) made of the arguments 1 to n_operands

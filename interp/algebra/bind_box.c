@@ -208,16 +208,16 @@ void bind_push_swizzle(lua_State *L, CtSwizzle sw) {
 }
 
 /* The CtInt form needs no memory, and most layouts have no basis strides. */
-int bind_push_value(lua_State *L, const CtCx *cx, CtTuple crd, const CtComposed *l) {
-  CtErr err;
-  CtInt i;
-  CtTuple t = NULL;
+int bind_push_value(lua_State *L, CtTuple crd, const CtComposed *l) {
+  CtAlg g = bind_alg(L);
   if (ct_has_basis(l->layout.stride)) {
-    diag_check(L, ct_composed_evaluate(cx, crd, l, &t, &err), &err);
+    CtTuple t = al_evaluate(&g, crd, *l);
+    bind_check(L, &g);
     bind_push_tuple(L, t);
-    return 1;
+  } else {
+    CtInt i = al_index(&g, crd, *l);
+    bind_check(L, &g);
+    bind_push_int(L, i);
   }
-  diag_check(L, ct_composed_crd2idx(cx, crd, l, &i, &err), &err);
-  bind_push_int(L, i);
   return 1;
 }

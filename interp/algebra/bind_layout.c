@@ -8,35 +8,33 @@
 #include "interp/trace/value.h"
 #include "interp/openers.h"
 
-/* In this file a CtComposed is any layout; operations on the coordinates change its layout only. */
-static int push_layout(lua_State *L, CtStatus st, const CtComposed *l, const CtErr *err) {
-  diag_check(L, st, err);
-  bind_push_composed(L, l);
+static int push_any(lua_State *L, const CtAlg *g, CtComposed c) {
+  bind_check(L, g);
+  bind_push_composed(L, &c);
   return 1;
 }
 
-static CtComposed nothing(void) { return (CtComposed){.is_swizzled = false}; }
+static int push_plain(lua_State *L, const CtAlg *g, CtLayout l) {
+  return push_any(L, g, ct_composed_plain(l));
+}
 
 /* {====== Making layouts ====== */
 
 /* layout(shape[, stride]); of one argument whatever stands for a layout. */
 static int layout(lua_State *L) {
-  CtErr err;
-  CtComposed l = nothing();
-  CtCx cx = bind_enter(L);
+  CtAlg g = bind_begin(L);
   if (lua_isnoneornil(L, 2)) {
-    l = bind_to_composed(L, 1, &cx, "layout");
-    return push_layout(L, CT_OK, &l, NULL);
+    return push_any(L, &g, bind_to_composed(L, 1, &g.cx, "layout"));
   }
-  CtTuple shape = bind_to_shape(L, 1, &cx, "layout");
-  CtTuple stride = bind_to_tuple(L, 2, &cx, "layout");
+  CtTuple shape = bind_to_shape(L, 1, &g.cx, "layout");
+  CtTuple stride = bind_to_tuple(L, 2, &g.cx, "layout");
   if (lua_gettop(L) > 2) {
     return diag_error(L,
                       "layout: %d arguments; a shape and strides were expected, each of several "
                       "modes as in layout({4, 8}, {8, 1})",
                       lua_gettop(L));
   }
-  return push_layout(L, ct_layout_make(&cx, shape, stride, &l.layout, &err), &l, &err);
+  return push_plain(L, &g, al_layout(&g, shape, stride));
 }
 
 /* L"(4,8):(8,1)" */
@@ -53,95 +51,74 @@ static int literal(lua_State *L) {
   return 1;
 }
 
-/* The one argument; extents listed side by side would lose all but the first. */
-static CtTuple to_only_shape(lua_State *L, const CtCx *cx, const char *op) {
-  CtTuple shape = bind_to_shape(L, 1, cx, op);
+static CtLayout col_major_of(CtAlg *g, CtTuple shape) { return al_layout(g, shape, NULL); }
+
+/* Of one argument; extents listed side by side would lose all but the first. */
+static int of_shape(lua_State *L, const char *op, CtLayout (*fn)(CtAlg *, CtTuple)) {
+  CtAlg g = bind_begin(L);
+  CtTuple shape = bind_to_shape(L, 1, &g.cx, op);
   if (lua_gettop(L) > 1) {
-    diag_error(L, "%s: %d arguments; one shape was expected: %s{4, 8}", op, lua_gettop(L), op);
+    return diag_error(L, "%s: %d arguments; one shape was expected: %s{4, 8}", op, lua_gettop(L),
+                      op);
   }
-  return shape;
+  return push_plain(L, &g, fn(&g, shape));
 }
 
-static int row_major(lua_State *L) {
-  CtErr err;
-  CtComposed l = nothing();
-  CtCx cx = bind_enter(L);
-  CtTuple shape = to_only_shape(L, &cx, "row_major");
-  return push_layout(L, ct_layout_row_major(&cx, shape, &l.layout, &err), &l, &err);
-}
-
-static int col_major(lua_State *L) {
-  CtErr err;
-  CtComposed l = nothing();
-  CtCx cx = bind_enter(L);
-  CtTuple shape = to_only_shape(L, &cx, "col_major");
-  return push_layout(L, ct_layout_make(&cx, shape, NULL, &l.layout, &err), &l, &err);
-}
+static int row_major(lua_State *L) { return of_shape(L, "row_major", al_row_major); }
+static int col_major(lua_State *L) { return of_shape(L, "col_major", col_major_of); }
+static int identity(lua_State *L) { return of_shape(L, "identity", al_identity); }
 
 static int ordered(lua_State *L) {
-  CtErr err;
-  CtComposed l = nothing();
-  CtCx cx = bind_enter(L);
-  CtTuple shape = bind_to_shape(L, 1, &cx, "ordered");
-  CtTuple order = bind_to_tuple(L, 2, &cx, "ordered");
-  return push_layout(L, ct_layout_ordered(&cx, shape, order, &l.layout, &err), &l, &err);
-}
-
-/* identity(shape): its values are its own coordinates. */
-static int identity(lua_State *L) {
-  CtErr err;
-  CtComposed l = nothing();
-  CtCx cx = bind_enter(L);
-  CtTuple shape = to_only_shape(L, &cx, "identity");
-  return push_layout(L, ct_identity(&cx, shape, &l.layout, &err), &l, &err);
+  CtAlg g = bind_begin(L);
+  CtTuple shape = bind_to_shape(L, 1, &g.cx, "ordered");
+  return push_plain(L, &g, al_ordered(&g, shape, bind_to_tuple(L, 2, &g.cx, "ordered")));
 }
 
 /* {====== Asking: size(L), size(L, mode...) ====== */
 
 /* The layout of argument 1, or its mode at the path that follows. */
-static CtComposed to_mode(lua_State *L, const CtCx *cx, const char *op) {
-  CtErr err;
+static CtComposed to_mode(lua_State *L, CtAlg *g, const char *op) {
   int path[CT_MAX_DEPTH];
-  CtComposed l = bind_to_composed(L, 1, cx, op);
-  int n = bind_to_mode_path(L, 2, cx, l.layout, path, op);
-  diag_check(L, n == 0 ? CT_OK : ct_mode_at(cx, op, l.layout, n, path, &l.layout, &err), &err);
+  CtComposed l = bind_to_composed(L, 1, &g->cx, op);
+  int n = bind_to_mode_path(L, 2, l.layout, path, op);
+  l.layout = al_mode_at(g, op, l.layout, n, path);
+  bind_check(L, g);
   return l;
 }
 
-static int size(lua_State *L) {
-  CtErr err;
-  CtInt i;
-  CtCx cx = bind_enter(L);
-  diag_check(L, ct_size(&cx, to_mode(L, &cx, "size").layout, &i, &err), &err);
+static int push_int(lua_State *L, const CtAlg *g, CtInt i) {
+  bind_check(L, g);
   bind_push_int(L, i);
   return 1;
+}
+
+static int size(lua_State *L) {
+  CtAlg g = bind_begin(L);
+  CtComposed l = to_mode(L, &g, "size");
+  return push_int(L, &g, al_size(&g, l.layout));
 }
 
 static int cosize(lua_State *L) {
-  CtErr err;
-  CtInt i;
-  CtCx cx = bind_enter(L);
-  CtComposed l = to_mode(L, &cx, "cosize");
-  diag_check(L, ct_composed_cosize(&cx, &l, &i, &err), &err);
-  bind_push_int(L, i);
-  return 1;
+  CtAlg g = bind_begin(L);
+  CtComposed l = to_mode(L, &g, "cosize");
+  return push_int(L, &g, al_cosize(&g, l));
 }
 
 static int rank(lua_State *L) {
-  CtCx cx = bind_enter(L);
-  lua_pushinteger(L, ct_layout_rank(to_mode(L, &cx, "rank").layout));
+  CtAlg g = bind_begin(L);
+  lua_pushinteger(L, ct_layout_rank(to_mode(L, &g, "rank").layout));
   return 1;
 }
 
 static int depth(lua_State *L) {
-  CtCx cx = bind_enter(L);
-  lua_pushinteger(L, ct_depth(to_mode(L, &cx, "depth").layout.shape));
+  CtAlg g = bind_begin(L);
+  lua_pushinteger(L, ct_depth(to_mode(L, &g, "depth").layout.shape));
   return 1;
 }
 
 static int shape(lua_State *L) {
-  CtCx cx = bind_enter(L);
-  bind_push_tuple(L, to_mode(L, &cx, "shape").layout.shape);
+  CtAlg g = bind_begin(L);
+  bind_push_tuple(L, to_mode(L, &g, "shape").layout.shape);
   return 1;
 }
 
@@ -158,9 +135,9 @@ static int push_stride(lua_State *L, const CtCx *cx, const CtComposed *l) {
 }
 
 static int stride(lua_State *L) {
-  CtCx cx = bind_enter(L);
-  CtComposed l = to_mode(L, &cx, "stride");
-  return push_stride(L, &cx, &l);
+  CtAlg g = bind_begin(L);
+  CtComposed l = to_mode(L, &g, "stride");
+  return push_stride(L, &g.cx, &l);
 }
 
 /* Longer lists are a mistake: their tables take hundreds of megabytes, coordinates more. */
@@ -184,22 +161,21 @@ static void look_for_interrupt(lua_State *L, int64_t i) {
 
 /* The indices at 0, 1, 2, ... as a list. */
 static int values(lua_State *L) {
-  CtErr err;
-  CtInt n;
-  CtCx cx = bind_enter(L);
-  CtComposed l = bind_to_composed(L, 1, &cx, "values");
-  diag_check(L, ct_size(&cx, l.layout, &n, &err), &err);
+  CtAlg g = bind_begin(L);
+  CtComposed l = bind_to_composed(L, 1, &g.cx, "values");
+  int64_t n = al_size(&g, l.layout).v;
+  bind_check(L, &g);
   if (!ct_composed_is_static(&l)) {
     return diag_error(L,
                       "values: the layout %s has run-time extents or strides; they must be static",
-                      bind_composed_text(&cx, &l));
+                      bind_composed_text(&g.cx, &l));
   }
-  check_listed(L, &cx, &l, n.v);
-  lua_createtable(L, (int)n.v, 0);
-  for (int64_t i = 0; i < n.v; i++) {
+  check_listed(L, &g.cx, &l, n);
+  lua_createtable(L, (int)n, 0);
+  for (int64_t i = 0; i < n; i++) {
     look_for_interrupt(L, i);
     CtNode crd = {.rank = CT_LEAF, .len = 1, .i = ct_int(i)};
-    bind_push_value(L, &cx, &crd, &l);
+    bind_push_value(L, &crd, &l);
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
@@ -208,46 +184,36 @@ static int values(lua_State *L) {
 /* {====== The list of modes ====== */
 
 static int mode(lua_State *L) {
-  CtCx cx = bind_enter(L);
+  CtAlg g = bind_begin(L);
   if (lua_gettop(L) < 2) {
     return diag_type_error(L, 2, "mode", "a mode number");
   }
-  CtComposed l = to_mode(L, &cx, "mode");
-  bind_push_composed(L, &l);
-  return 1;
+  return push_any(L, &g, to_mode(L, &g, "mode"));
 }
 
 static int concat(lua_State *L) {
-  CtErr err;
-  CtComposed l = nothing();
-  CtCx cx = bind_enter(L);
+  CtAlg g = bind_begin(L);
   int n = lua_gettop(L);
-  CtLayout *modes = ct_arena_alloc(cx.arena, ((size_t)n + 1) * sizeof *modes);
-  if (modes == NULL) {
-    ct_fail_nomem(&err);
-    diag_raise(L, &err);
-  }
+  CtLayout *modes = al_alloc(&g, (size_t)n + 1, sizeof *modes);
+  bind_check(L, &g);
   for (int i = 0; i < n; i++) {
-    modes[i] = bind_to_layout(L, i + 1, &cx, "concat");
+    modes[i] = bind_to_layout(L, i + 1, &g.cx, "concat");
   }
-  return push_layout(L, ct_layout_concat(&cx, n, modes, &l.layout, &err), &l, &err);
+  return push_plain(L, &g, al_concat(&g, n, modes));
 }
-
-typedef CtStatus (*RangeOp)(const CtCx *, CtLayout, int, int, CtLayout *, CtErr *);
 
 /* group(L, first, last), take(L, first, last): modes first to last - 1; a name as the last one is
    that of the last mode itself. */
-static int range_op(lua_State *L, const char *op, RangeOp fn) {
-  CtErr err;
-  CtCx cx = bind_enter(L);
-  CtComposed l = bind_to_composed(L, 1, &cx, op);
-  int first = bind_to_mode(L, 2, &cx, l.layout, op);
-  int last = bind_to_mode(L, 3, &cx, l.layout, op) + (lua_type(L, 3) == LUA_TSTRING);
-  return push_layout(L, fn(&cx, l.layout, first, last, &l.layout, &err), &l, &err);
+static int range_op(lua_State *L, const char *op, CtLayout (*fn)(CtAlg *, CtLayout, int, int)) {
+  CtAlg g = bind_begin(L);
+  CtComposed l = bind_to_composed(L, 1, &g.cx, op);
+  int first = bind_to_mode(L, 2, &g.cx, l.layout, op);
+  int last = bind_to_mode(L, 3, &g.cx, l.layout, op) + (lua_type(L, 3) == LUA_TSTRING);
+  return push_any(L, &g, ct_composed_with(&l, fn(&g, l.layout, first, last)));
 }
 
-static int group(lua_State *L) { return range_op(L, "group", ct_group); }
-static int take(lua_State *L) { return range_op(L, "take", ct_take); }
+static int group(lua_State *L) { return range_op(L, "group", al_group); }
+static int take(lua_State *L) { return range_op(L, "take", al_take); }
 
 /* The modes of l that are given as arguments from 2 on, or as a table there. */
 static int to_modes(lua_State *L, const CtCx *cx, CtLayout l, int modes[CT_MAX_DEPTH]) {
@@ -271,7 +237,6 @@ static int to_modes(lua_State *L, const CtCx *cx, CtLayout l, int modes[CT_MAX_D
 
 /* select(L, mode...) of a layout; of anything else Lua's own, upvalue 1. */
 static int select(lua_State *L) {
-  CtErr err;
   int modes[CT_MAX_DEPTH];
   (void)value_settle(L, 1);
   int type = lua_type(L, 1);
@@ -286,34 +251,30 @@ static int select(lua_State *L) {
     return diag_error(L, "select of a run-time value; which argument it is must be known while "
                          "tracing: write where(c, a, b), or 'c and a or b'");
   }
-  CtCx cx = bind_enter(L);
-  CtComposed l = bind_to_composed(L, 1, &cx, "select");
-  int n = to_modes(L, &cx, l.layout, modes);
-  return push_layout(L, ct_select(&cx, l.layout, n, modes, &l.layout, &err), &l, &err);
+  CtAlg g = bind_begin(L);
+  CtComposed l = bind_to_composed(L, 1, &g.cx, "select");
+  int n = to_modes(L, &g.cx, l.layout, modes);
+  return push_any(L, &g, ct_composed_with(&l, al_select(&g, l.layout, n, modes)));
 }
-
-typedef CtStatus (*ExtendOp)(const CtCx *, CtLayout, CtLayout, int, CtLayout *, CtErr *);
 
 /* append(L, x[, rank]), prepend(L, x[, rank]) */
-static int extend(lua_State *L, const char *op, ExtendOp fn) {
-  CtErr err;
-  CtCx cx = bind_enter(L);
-  CtComposed l = bind_to_composed(L, 1, &cx, op);
-  CtLayout x = bind_to_layout(L, 2, &cx, op);
+static int extend(lua_State *L, const char *op, CtLayout (*fn)(CtAlg *, CtLayout, CtLayout, int)) {
+  CtAlg g = bind_begin(L);
+  CtComposed l = bind_to_composed(L, 1, &g.cx, op);
+  CtLayout x = bind_to_layout(L, 2, &g.cx, op);
   int to = lua_isnoneornil(L, 3) ? 0 : bind_to_index(L, 3, 0, CT_MAX_NODES, op, "rank");
-  return push_layout(L, fn(&cx, l.layout, x, to, &l.layout, &err), &l, &err);
+  return push_any(L, &g, ct_composed_with(&l, fn(&g, l.layout, x, to)));
 }
 
-static int append(lua_State *L) { return extend(L, "append", ct_append); }
-static int prepend(lua_State *L) { return extend(L, "prepend", ct_prepend); }
+static int append(lua_State *L) { return extend(L, "append", al_append); }
+static int prepend(lua_State *L) { return extend(L, "prepend", al_prepend); }
 
 static int replace(lua_State *L) {
-  CtErr err;
-  CtCx cx = bind_enter(L);
-  CtComposed l = bind_to_composed(L, 1, &cx, "replace");
-  int i = bind_to_mode(L, 2, &cx, l.layout, "replace");
-  CtLayout x = bind_to_layout(L, 3, &cx, "replace");
-  return push_layout(L, ct_replace(&cx, l.layout, i, x, &l.layout, &err), &l, &err);
+  CtAlg g = bind_begin(L);
+  CtComposed l = bind_to_composed(L, 1, &g.cx, "replace");
+  int i = bind_to_mode(L, 2, &g.cx, l.layout, "replace");
+  CtLayout x = bind_to_layout(L, 3, &g.cx, "replace");
+  return push_any(L, &g, ct_composed_with(&l, al_replace(&g, l.layout, i, x)));
 }
 
 /* {====== Layouts as objects ====== */
@@ -344,22 +305,21 @@ static int compose(lua_State *L) {
 
 /* L(i), L(i, j), L({i, j}) evaluate; with `_` slice; L(M) composes: L(M)(i) == L(M(i)). */
 static int call(lua_State *L) {
-  CtErr err;
   CtTuple at;
   CtComposed l = check_layout(L);
   if (lua_gettop(L) == 2 && is_layout_like(L, 2)) {
     return compose(L);
   }
-  CtCx cx = bind_enter(L);
-  CtTuple crd = bind_to_coord(L, 2, &cx, "call of a layout");
+  CtAlg g = bind_begin(L);
+  CtTuple crd = bind_to_coord(L, 2, &g.cx, "call of a layout");
   if (ct_has_any(crd)) {
-    return push_layout(L, ct_composed_slice(&cx, crd, &l, &l, &at, &err), &l, &err);
+    return push_any(L, &g, al_slice(&g, crd, l, &at));
   }
   if (!bind_is_inside(crd, l.layout.shape) && note_is_wanted(L)) {
     note_add(L, "coordinate %s is outside the shape %s; coordinates count from 0",
-             bind_tuple_text(&cx, crd), bind_tuple_text(&cx, l.layout.shape));
+             bind_tuple_text(&g.cx, crd), bind_tuple_text(&g.cx, l.layout.shape));
   }
-  return bind_push_value(L, &cx, crd, &l);
+  return bind_push_value(L, crd, &l);
 }
 
 static int tostring(lua_State *L) {

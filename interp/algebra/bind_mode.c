@@ -27,13 +27,13 @@ static CtModeName to_name(lua_State *L, int idx, const char *op) {
 }
 
 /* Appends the path from the mode at *path on to the one that the text at idx names. */
-static void append_name(lua_State *L, int idx, const CtCx *cx, CtLayout l, int path[CT_MAX_DEPTH],
-                        int *n, const char *op) {
-  CtErr err;
-  int below[CT_MAX_DEPTH], n_below = 0;
+static void append_name(lua_State *L, int idx, CtLayout l, int path[CT_MAX_DEPTH], int *n,
+                        const char *op) {
+  int below[CT_MAX_DEPTH];
   CtModeName name = to_name(L, idx, op);
-  diag_check(L, ct_mode_at(cx, op, l, *n, path, &l, &err), &err);
-  diag_check(L, ct_find_mode(cx, op, l, name, below, &n_below, &err), &err);
+  CtAlg g = bind_alg(L);
+  int n_below = al_find_mode(&g, op, al_mode_at(&g, op, l, *n, path), name, below);
+  bind_check(L, &g);
   if (*n + n_below > CT_MAX_DEPTH) {
     diag_error(L, "%s: a path of more than %d modes", op, CT_MAX_DEPTH);
   }
@@ -42,21 +42,20 @@ static void append_name(lua_State *L, int idx, const CtCx *cx, CtLayout l, int p
   }
 }
 
-static void append_item(lua_State *L, int idx, const CtCx *cx, CtLayout l, int path[CT_MAX_DEPTH],
-                        int *n, const char *op) {
+static void append_item(lua_State *L, int idx, CtLayout l, int path[CT_MAX_DEPTH], int *n,
+                        const char *op) {
   if (lua_type(L, idx) == LUA_TSTRING) {
-    append_name(L, idx, cx, l, path, n, op);
+    append_name(L, idx, l, path, n, op);
   } else {
     append_number(L, idx, path, n, op);
   }
 }
 
-int bind_to_mode_path(lua_State *L, int first, const CtCx *cx, CtLayout l, int path[CT_MAX_DEPTH],
-                      const char *op) {
+int bind_to_mode_path(lua_State *L, int first, CtLayout l, int path[CT_MAX_DEPTH], const char *op) {
   int n = 0, n_items = lua_gettop(L) - first + 1;
   if (n_items != 1 || lua_type(L, first) != LUA_TTABLE) {
     for (int i = 0; i < n_items; i++) {
-      append_item(L, first + i, cx, l, path, &n, op);
+      append_item(L, first + i, l, path, &n, op);
     }
     return n;
   }
@@ -64,7 +63,7 @@ int bind_to_mode_path(lua_State *L, int first, const CtCx *cx, CtLayout l, int p
   luaL_checkstack(L, 2, NULL);
   for (int i = 0; i < n_items; i++) {
     lua_rawgeti(L, first, i + 1);
-    append_item(L, lua_gettop(L), cx, l, path, &n, op);
+    append_item(L, lua_gettop(L), l, path, &n, op);
     lua_pop(L, 1);
   }
   return n;
@@ -74,10 +73,11 @@ int bind_to_mode(lua_State *L, int idx, const CtCx *cx, CtLayout l, const char *
   if (lua_type(L, idx) != LUA_TSTRING) {
     return bind_to_index(L, idx, 0, CT_MAX_NODES, op, "mode");
   }
-  CtErr err;
-  int path[CT_MAX_DEPTH], n = 0;
+  int path[CT_MAX_DEPTH];
   CtModeName name = to_name(L, idx, op);
-  diag_check(L, ct_find_mode(cx, op, l, name, path, &n, &err), &err);
+  CtAlg g = bind_alg(L);
+  int n = al_find_mode(&g, op, l, name, path);
+  bind_check(L, &g);
   if (n == 0 && ct_is_leaf(l.shape)) {
     return 0;
   }
@@ -207,16 +207,16 @@ static bool is_path(lua_State *L, int idx) {
 
 /* Stack: layout, path, name. */
 static void name_at_path(Naming *g) {
-  CtErr err;
-  CtLayout part;
   lua_State *L = g->L;
+  CtAlg alg = bind_alg(L);
   if (lua_gettop(L) != 3) {
     diag_error(L, "named: a path takes one name, got %d", lua_gettop(L) - 2);
   }
   lua_pushvalue(L, 2);
-  int n = bind_to_mode_path(L, 4, g->cx, g->l, g->path, "named");
+  int n = bind_to_mode_path(L, 4, g->l, g->path, "named");
   lua_pop(L, 1); /* stack: layout, path, name */
-  diag_check(L, ct_mode_at(g->cx, "named", g->l, n, g->path, &part, &err), &err);
+  (void)al_mode_at(&alg, "named", g->l, n, g->path);
+  bind_check(L, &alg);
   name_mode(g, n);
   if (lua_type(L, 3) == LUA_TSTRING) {
     check_names(g, node_at(g, n - 1), g->path[n - 1]);
@@ -226,12 +226,11 @@ static void name_at_path(Naming *g) {
 /* named(L, name...), one for each mode: a text, _ or nil to leave it as it is, false to take its
    name, a table for the modes inside it; named(L, path, name). */
 int bind_named(lua_State *L) {
-  CtCx cx = bind_enter(L);
-  CtComposed whole = bind_to_composed(L, 1, &cx, "named");
-  Naming g = {.L = L, .cx = &cx, .l = whole.layout};
-  CtErr err;
-  CtLayout copy;
-  diag_check(L, ct_layout_copy(cx.arena, g.l, &copy, &err), &err);
+  CtAlg alg = bind_begin(L);
+  CtComposed whole = bind_to_composed(L, 1, &alg.cx, "named");
+  Naming g = {.L = L, .cx = &alg.cx, .l = whole.layout};
+  CtLayout copy = al_copy(&alg, g.l);
+  bind_check(L, &alg);
   g.shape = (CtNode *)(uintptr_t)copy.shape; /* our own copy */
   if (is_path(L, 2)) {
     name_at_path(&g);

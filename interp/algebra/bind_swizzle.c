@@ -5,34 +5,30 @@
 
 #include <string.h>
 
-/* swizzle(B, M, S), swizzle("Sw<B,M,S>") */
-static int swizzle(lua_State *L) {
-  CtErr err;
-  CtSwizzle sw;
-  CtCx cx = bind_enter(L);
-  if (bind_is_swizzle(L, 1)) {
-    sw = bind_to_swizzle(L, 1, &cx, "swizzle");
-  } else {
-    int64_t n[3];
-    for (int i = 0; i < 3; i++) {
-      n[i] = bind_to_static(L, i + 1, "swizzle");
-    }
-    diag_check(L, ct_swizzle_make(n[0], n[1], n[2], &sw, &err), &err);
-  }
+static int push_swizzle(lua_State *L, const CtAlg *g, CtSwizzle sw) {
+  bind_check(L, g);
   bind_push_swizzle(L, sw);
   return 1;
 }
 
+/* swizzle(B, M, S), swizzle("Sw<B,M,S>") */
+static int swizzle(lua_State *L) {
+  int64_t n[3];
+  CtAlg g = bind_begin(L);
+  if (bind_is_swizzle(L, 1)) {
+    return push_swizzle(L, &g, bind_to_swizzle(L, 1, &g.cx, "swizzle"));
+  }
+  for (int i = 0; i < 3; i++) {
+    n[i] = bind_to_static(L, i + 1, "swizzle");
+  }
+  return push_swizzle(L, &g, al_swizzle_make(&g, n[0], n[1], n[2]));
+}
+
 /* swizzle_from_masks(y, z): y decides, z changes. */
 static int swizzle_from_masks(lua_State *L) {
-  CtErr err;
-  CtSwizzle sw;
-  bind_enter(L);
+  CtAlg g = bind_begin(L);
   int64_t y = bind_to_static(L, 1, "swizzle_from_masks");
-  int64_t z = bind_to_static(L, 2, "swizzle_from_masks");
-  diag_check(L, ct_swizzle_from_masks(y, z, &sw, &err), &err);
-  bind_push_swizzle(L, sw);
-  return 1;
+  return push_swizzle(L, &g, al_swizzle_masks(&g, y, bind_to_static(L, 2, "swizzle_from_masks")));
 }
 
 /* {====== Swizzles as objects ====== */
@@ -50,8 +46,6 @@ static bool is_index(lua_State *L, int idx) {
 
 /* sw(i) of an index; sw(x) of a layout or swizzle composes, upvalue 1 being composition. */
 static int call(lua_State *L) {
-  CtErr err;
-  CtInt i;
   CtSwizzle sw = check_swizzle(L);
   if (!is_index(L, 2)) {
     lua_pushvalue(L, lua_upvalueindex(1));
@@ -59,8 +53,9 @@ static int call(lua_State *L) {
     lua_call(L, lua_gettop(L) - 1, 1);
     return 1;
   }
-  CtCx cx = bind_enter(L);
-  diag_check(L, ct_swizzle_apply(&cx, sw, bind_to_int(L, 2, "swizzle"), &i, &err), &err);
+  CtAlg g = bind_begin(L);
+  CtInt i = al_swizzle(&g, sw, bind_to_int(L, 2, "swizzle"));
+  bind_check(L, &g);
   bind_push_int(L, i);
   return 1;
 }

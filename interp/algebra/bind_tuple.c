@@ -37,26 +37,30 @@ static int basis_new(lua_State *L) {
   return 1;
 }
 
+static int push_int(lua_State *L, const CtAlg *g, CtInt i) {
+  bind_check(L, g);
+  bind_push_int(L, i);
+  return 1;
+}
+
+static int push_tuple(lua_State *L, const CtAlg *g, CtTuple t) {
+  bind_check(L, g);
+  bind_push_tuple(L, t);
+  return 1;
+}
+
 /* k * E(i), either way round. */
 static int basis_mul(lua_State *L) {
-  CtErr err;
-  CtInt product;
-  CtCx cx = bind_enter(L);
-  CtInt a = bind_to_int(L, 1, "E"), b = bind_to_int(L, 2, "E");
-  diag_check(L, ct_int_op(&cx, CT_INT_MUL, a, b, &product, &err), &err);
-  bind_push_int(L, product);
-  return 1;
+  CtAlg g = bind_begin(L);
+  CtInt a = bind_to_int(L, 1, "E");
+  return push_int(L, &g, al_mul(&g, a, bind_to_int(L, 2, "E")));
 }
 
 /* Sums of basis elements and coordinates: E(0) + 2 * E(1) is (1,2). */
 static int coord_add(lua_State *L) {
-  CtErr err;
-  CtTuple sum = NULL;
-  CtCx cx = bind_enter(L);
-  CtTuple a = bind_to_tuple(L, 1, &cx, "coordinate"), b = bind_to_tuple(L, 2, &cx, "coordinate");
-  diag_check(L, ct_coord_add(&cx, a, b, &sum, &err), &err);
-  bind_push_tuple(L, sum);
-  return 1;
+  CtAlg g = bind_begin(L);
+  CtTuple a = bind_to_tuple(L, 1, &g.cx, "coordinate");
+  return push_tuple(L, &g, al_coord_add(&g, a, bind_to_tuple(L, 2, &g.cx, "coordinate")));
 }
 
 static int basis_eq(lua_State *L) {
@@ -94,41 +98,21 @@ static int tuple_eq(lua_State *L) {
 
 /* {====== Strides ====== */
 
-static int push_strides(lua_State *L, CtStatus st, const CtTuple *t, const CtErr *err) {
-  diag_check(L, st, err);
-  bind_push_tuple(L, *t);
-  return 1;
+static int compact(lua_State *L, const char *op, bool from_right) {
+  CtAlg g = bind_begin(L);
+  CtTuple shape = bind_to_shape(L, 1, &g.cx, op);
+  CtInt start = lua_isnoneornil(L, 2) ? ct_int(1) : bind_to_int(L, 2, op);
+  return push_tuple(L, &g, al_compact(&g, shape, start, from_right));
 }
 
-static CtInt opt_start(lua_State *L, const char *op) {
-  return lua_isnoneornil(L, 2) ? ct_int(1) : bind_to_int(L, 2, op);
-}
-
-static int compact_col_major(lua_State *L) {
-  CtErr err;
-  CtTuple t = NULL;
-  CtCx cx = bind_enter(L);
-  CtTuple shape = bind_to_shape(L, 1, &cx, "compact_col_major");
-  CtInt start = opt_start(L, "compact_col_major");
-  return push_strides(L, ct_compact_col_major(&cx, shape, start, &t, &err), &t, &err);
-}
-
-static int compact_row_major(lua_State *L) {
-  CtErr err;
-  CtTuple t = NULL;
-  CtCx cx = bind_enter(L);
-  CtTuple shape = bind_to_shape(L, 1, &cx, "compact_row_major");
-  CtInt start = opt_start(L, "compact_row_major");
-  return push_strides(L, ct_compact_row_major(&cx, shape, start, &t, &err), &t, &err);
-}
+static int compact_col_major(lua_State *L) { return compact(L, "compact_col_major", false); }
+static int compact_row_major(lua_State *L) { return compact(L, "compact_row_major", true); }
 
 static int compact_order(lua_State *L) {
-  CtErr err;
-  CtTuple t = NULL;
-  CtCx cx = bind_enter(L);
-  CtTuple shape = bind_to_shape(L, 1, &cx, "compact_order");
-  CtTuple order = bind_to_tuple(L, 2, &cx, "compact_order");
-  return push_strides(L, ct_compact_order(&cx, shape, order, &t, &err), &t, &err);
+  CtAlg g = bind_begin(L);
+  CtTuple shape = bind_to_shape(L, 1, &g.cx, "compact_order");
+  CtTuple order = bind_to_tuple(L, 2, &g.cx, "compact_order");
+  return push_tuple(L, &g, al_compact_order(&g, shape, order));
 }
 
 /* {====== Coordinates ====== */
@@ -151,57 +135,41 @@ static void coord_first(lua_State *L) {
 
 /* crd2idx(coord, layout), (coord, shape), (coord, shape, stride) */
 static int crd2idx(lua_State *L) {
-  CtErr err;
-  CtInt i;
-  CtCx cx = bind_enter(L);
+  CtAlg g = bind_begin(L);
   coord_first(L);
-  CtTuple crd = bind_to_tuple(L, 1, &cx, "crd2idx");
-  CtTuple stride = bind_opt_tuple(L, 3, &cx, "crd2idx");
+  CtTuple crd = bind_to_tuple(L, 1, &g.cx, "crd2idx");
+  CtTuple stride = bind_opt_tuple(L, 3, &g.cx, "crd2idx");
   if (has_strides(L, 2)) {
-    CtComposed of = bind_to_composed(L, 2, &cx, "crd2idx");
-    return bind_push_value(L, &cx, crd, &of);
+    CtComposed of = bind_to_composed(L, 2, &g.cx, "crd2idx");
+    return bind_push_value(L, crd, &of);
   }
-  CtTuple shape = bind_to_shape(L, 2, &cx, "crd2idx");
-  if (stride != NULL) {
-    CtComposed of = {.offset = ct_int(0)};
-    diag_check(L, ct_layout_make(&cx, shape, stride, &of.layout, &err), &err);
-    return bind_push_value(L, &cx, crd, &of);
+  CtTuple shape = bind_to_shape(L, 2, &g.cx, "crd2idx");
+  if (stride == NULL) {
+    return push_int(L, &g, al_crd2idx(&g, crd, shape));
   }
-  diag_check(L, ct_crd2idx_shape(&cx, crd, shape, &i, &err), &err);
-  bind_push_int(L, i);
-  return 1;
+  CtComposed of = ct_composed_plain(al_layout(&g, shape, stride));
+  bind_check(L, &g);
+  return bind_push_value(L, crd, &of);
 }
 
 /* idx2crd(index, shape), idx2crd(index, layout) */
 static int idx2crd(lua_State *L) {
-  CtErr err;
-  CtTuple crd;
-  CtStatus st;
-  CtCx cx = bind_enter(L);
+  CtAlg g = bind_begin(L);
   coord_first(L);
-  CtTuple from = bind_to_tuple(L, 1, &cx, "idx2crd");
+  CtTuple from = bind_to_tuple(L, 1, &g.cx, "idx2crd");
   if (has_strides(L, 2)) {
     CtInt i = bind_to_int(L, 1, "idx2crd");
-    st = ct_idx2crd_layout(&cx, i, bind_to_layout(L, 2, &cx, "idx2crd"), &crd, &err);
-  } else {
-    st = ct_crd_natural(&cx, from, bind_to_shape(L, 2, &cx, "idx2crd"), &crd, &err);
+    return push_tuple(L, &g, al_idx2crd(&g, i, bind_to_layout(L, 2, &g.cx, "idx2crd")));
   }
-  diag_check(L, st, &err);
-  bind_push_tuple(L, crd);
-  return 1;
+  return push_tuple(L, &g, al_natural(&g, from, bind_to_shape(L, 2, &g.cx, "idx2crd")));
 }
 
 /* crd2crd(coord, from_shape, to_shape) */
 static int crd2crd(lua_State *L) {
-  CtErr err;
-  CtTuple to;
-  CtCx cx = bind_enter(L);
-  CtTuple crd = bind_to_tuple(L, 1, &cx, "crd2crd");
-  CtTuple from_shape = bind_to_shape(L, 2, &cx, "crd2crd");
-  CtTuple to_shape = bind_to_shape(L, 3, &cx, "crd2crd");
-  diag_check(L, ct_crd2crd(&cx, crd, from_shape, to_shape, &to, &err), &err);
-  bind_push_tuple(L, to);
-  return 1;
+  CtAlg g = bind_begin(L);
+  CtTuple crd = bind_to_tuple(L, 1, &g.cx, "crd2crd");
+  CtTuple from = bind_to_shape(L, 2, &g.cx, "crd2crd");
+  return push_tuple(L, &g, al_crd2crd(&g, crd, from, bind_to_shape(L, 3, &g.cx, "crd2crd")));
 }
 
 /* The tuple that a layout or tuple has its nesting from. */
@@ -212,52 +180,48 @@ static CtTuple to_profile(lua_State *L, int idx, const CtCx *cx, const char *op)
 
 /* {====== Relations ====== */
 
-static int push_relation(lua_State *L, CtStatus st, const bool *holds, const CtErr *err) {
-  diag_check(L, st, err);
-  lua_pushboolean(L, *holds);
+static int push_relation(lua_State *L, const CtAlg *g, bool holds) {
+  bind_check(L, g);
+  lua_pushboolean(L, holds);
   return 1;
 }
 
-static int congruent(lua_State *L) {
-  CtCx cx = bind_enter(L);
-  CtTuple a = to_profile(L, 1, &cx, "congruent");
-  lua_pushboolean(L, ct_congruent(a, to_profile(L, 2, &cx, "congruent")));
-  return 1;
+static bool congruent_of(CtAlg *g, CtTuple a, CtTuple b) {
+  (void)g;
+  return ct_congruent(a, b);
 }
 
+static bool weakly_congruent_of(CtAlg *g, CtTuple a, CtTuple b) {
+  (void)g;
+  return ct_weakly_congruent(a, b);
+}
+
+static int of_profiles(lua_State *L, const char *op, bool (*fn)(CtAlg *, CtTuple, CtTuple)) {
+  CtAlg g = bind_begin(L);
+  CtTuple a = to_profile(L, 1, &g.cx, op);
+  return push_relation(L, &g, fn(&g, a, to_profile(L, 2, &g.cx, op)));
+}
+
+static int congruent(lua_State *L) { return of_profiles(L, "congruent", congruent_of); }
 static int weakly_congruent(lua_State *L) {
-  CtCx cx = bind_enter(L);
-  CtTuple a = to_profile(L, 1, &cx, "weakly_congruent");
-  lua_pushboolean(L, ct_weakly_congruent(a, to_profile(L, 2, &cx, "weakly_congruent")));
-  return 1;
+  return of_profiles(L, "weakly_congruent", weakly_congruent_of);
 }
-
-static int compatible(lua_State *L) {
-  CtErr err;
-  bool holds;
-  CtCx cx = bind_enter(L);
-  CtTuple a = to_profile(L, 1, &cx, "compatible"), b = to_profile(L, 2, &cx, "compatible");
-  return push_relation(L, ct_compatible(&cx, a, b, &holds, &err), &holds, &err);
-}
+static int compatible(lua_State *L) { return of_profiles(L, "compatible", al_compatible); }
 
 /* evenly_divides(shape, tiler) */
 static int evenly_divides(lua_State *L) {
-  CtErr err;
-  bool holds;
-  CtCx cx = bind_enter(L);
-  CtTuple shape = to_profile(L, 1, &cx, "evenly_divides");
-  CtTiler tiler = bind_to_tiler(L, 2, &cx, "evenly_divides");
-  return push_relation(L, ct_evenly_divides(&cx, shape, tiler, &holds, &err), &holds, &err);
+  CtAlg g = bind_begin(L);
+  CtTuple shape = to_profile(L, 1, &g.cx, "evenly_divides");
+  CtTiler tiler = bind_to_tiler(L, 2, &g.cx, "evenly_divides");
+  return push_relation(L, &g, al_evenly_divides(&g, shape, tiler));
 }
 
-typedef CtStatus (*Less)(CtTuple, CtTuple, bool *, CtErr *);
-
-static int less(lua_State *L, const char *op, Less fn) {
-  CtErr err;
-  bool holds;
-  CtCx cx = bind_enter(L);
-  CtTuple a = bind_to_tuple(L, 1, &cx, op), b = bind_to_tuple(L, 2, &cx, op);
-  return push_relation(L, fn(a, b, &holds, &err), &holds, &err);
+static int less(lua_State *L, const char *op, CtStatus (*fn)(CtTuple, CtTuple, bool *, CtErr *)) {
+  bool holds = false;
+  CtAlg g = bind_begin(L);
+  CtTuple a = bind_to_tuple(L, 1, &g.cx, op), b = bind_to_tuple(L, 2, &g.cx, op);
+  g.status = fn(a, b, &holds, g.err);
+  return push_relation(L, &g, holds);
 }
 
 static int lex_less(lua_State *L) { return less(L, "lex_less", ct_lex_less); }
@@ -279,52 +243,35 @@ static int elem_less(lua_State *L) {
 
 /* {====== Slices: slice(coord, layout or tuple), and as methods of a layout ====== */
 
-typedef CtStatus (*LayoutCut)(const CtCx *, CtTuple, const CtComposed *, CtComposed *, CtTuple *,
-                              CtErr *);
-typedef CtStatus (*TupleCut)(const CtCx *, CtTuple, CtTuple, CtTuple *, CtErr *);
-
-static CtStatus dice_layout(const CtCx *cx, CtTuple crd, const CtComposed *l, CtComposed *out,
-                            CtTuple *offset, CtErr *err) {
-  *offset = NULL;
-  *out = *l;
-  return ct_dice(cx, crd, l->layout, &out->layout, err);
-}
-
-/* Pushes the layout and the offset, or the tuple; returns how many. */
-static int cut(lua_State *L, const char *op, LayoutCut of_layout, TupleCut of_tuple) {
-  CtErr err;
-  CtTuple t, offset;
-  CtCx cx = bind_enter(L);
+/* Pushes the layout and the offset, or the tuple, at most n of them; returns how many. any: keeps what
+   is under `_`, and has an offset. */
+static int cut(lua_State *L, const char *op, bool any, int n) {
+  CtTuple offset = NULL;
+  CtAlg g = bind_begin(L);
   coord_first(L);
-  CtTuple crd = bind_to_tuple(L, 1, &cx, op);
-  if (has_strides(L, 2)) {
-    CtComposed l = bind_to_composed(L, 2, &cx, op);
-    diag_check(L, of_layout(&cx, crd, &l, &l, &offset, &err), &err);
-    bind_push_composed(L, &l);
-    if (offset != NULL) {
-      bind_push_tuple(L, offset);
-    }
-    return offset != NULL ? 2 : 1;
+  CtTuple crd = bind_to_tuple(L, 1, &g.cx, op);
+  if (!has_strides(L, 2)) {
+    CtTuple t = bind_to_tuple(L, 2, &g.cx, op);
+    return push_tuple(L, &g, al_keep_tuple(&g, any ? "slice" : op, any, crd, t));
   }
-  diag_check(L, of_tuple(&cx, crd, bind_to_tuple(L, 2, &cx, op), &t, &err), &err);
-  bind_push_tuple(L, t);
-  return 1;
+  CtComposed c = bind_to_composed(L, 2, &g.cx, op);
+  if (any) {
+    c = al_slice(&g, crd, c, &offset);
+  } else {
+    c.layout = al_keep(&g, op, any, crd, c.layout);
+  }
+  bind_check(L, &g);
+  bind_push_composed(L, &c);
+  if (n > 1) {
+    bind_push_tuple(L, offset);
+  }
+  return n;
 }
 
 /* One result, so that `size(slice(c, L))` means what it says. */
-static int slice(lua_State *L) {
-  lua_pop(L, cut(L, "slice", ct_composed_slice, ct_slice_tuple) - 1);
-  return 1;
-}
-
-static int slice_and_offset(lua_State *L) {
-  return cut(L, "slice_and_offset", ct_composed_slice, ct_slice_tuple);
-}
-
-static int dice(lua_State *L) {
-  lua_pop(L, cut(L, "dice", dice_layout, ct_dice_tuple) - 1);
-  return 1;
-}
+static int slice(lua_State *L) { return cut(L, "slice", true, 1); }
+static int slice_and_offset(lua_State *L) { return cut(L, "slice_and_offset", true, 2); }
+static int dice(lua_State *L) { return cut(L, "dice", false, 1); }
 
 /* {====== Opening ====== */
 

@@ -17,6 +17,18 @@ CtCx bind_enter(lua_State *L) {
   return cx;
 }
 
+CtAlg bind_alg(lua_State *L) {
+  CtCx cx = bind_cx(L);
+  return al_begin(&cx, &state_of(L)->err);
+}
+
+CtAlg bind_begin(lua_State *L) {
+  bind_enter(L);
+  return bind_alg(L);
+}
+
+void bind_check(lua_State *L, const CtAlg *g) { diag_check(L, g->status, g->err); }
+
 /* An allocator over the scratch arena: nothing is freed before the next binding, and so nothing is
    lost when Lua jumps. */
 static void *arena_alloc(void *arena, void *ptr, size_t old_bytes, size_t new_bytes) {
@@ -323,12 +335,12 @@ bool bind_is_inside(CtTuple crd, CtTuple shape) {
     }
     return true;
   }
-  CtInt n;
-  CtCx none = {NULL, NULL};
+  CtAlg g = {.status = CT_OK};
   if (!ct_is_static(crd->i) || !ct_all_static(shape)) {
     return true;
   }
-  return ct_product(&none, shape, &n, NULL) == CT_OK && crd->i.v >= 0 && crd->i.v < n.v;
+  CtInt n = al_product(&g, shape);
+  return al_ok(&g) && crd->i.v >= 0 && crd->i.v < n.v;
 }
 
 /* {====== Tilers ====== */
@@ -363,11 +375,9 @@ static CtTiler text_to_tiler(lua_State *L, int idx, const CtCx *cx) {
 }
 
 static CtTiler int_to_tiler(lua_State *L, CtInt i, const CtCx *cx) {
-  CtErr err;
-  CtTiler t = {.kind = CT_TILER_ANY};
-  CtTuple leaf = ct_leaf(cx->arena, i);
-  CtStatus st = leaf == NULL ? ct_fail_nomem(&err) : ct_tiler_from_tuple(cx->arena, leaf, &t, &err);
-  diag_check(L, st, &err);
+  CtAlg g = al_begin(cx, &state_of(L)->err);
+  CtTiler t = al_tiler(&g, al_leaf(&g, i));
+  bind_check(L, &g);
   return t;
 }
 
@@ -484,9 +494,9 @@ void bind_push_text(lua_State *L, CtText *t) {
 }
 
 CtInt bind_mode_size(lua_State *L, const CtCx *cx, CtLayout l, int mode) {
-  CtInt n;
-  CtErr err;
-  diag_check(L, ct_size(cx, ct_mode(l, mode), &n, &err), &err);
+  CtAlg g = al_begin(cx, &state_of(L)->err);
+  CtInt n = al_size(&g, ct_mode(l, mode));
+  bind_check(L, &g);
   return n;
 }
 

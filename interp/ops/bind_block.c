@@ -334,7 +334,7 @@ static CtInt extent_of_axis(lua_State *L, const CtCx *cx, CtLayout l) {
   int path[CT_MAX_DEPTH], n = 1;
   if (lua_type(L, 2) == LUA_TSTRING || lua_type(L, 2) == LUA_TTABLE) {
     lua_settop(L, 2);
-    n = bind_to_mode_path(L, 2, cx, l, path, "axes");
+    n = bind_to_mode_path(L, 2, l, path, "axes");
   } else {
     path[0] = bind_to_index(L, 2, 0, ct_layout_rank(l) - 1, "axes", "mode");
   }
