@@ -28,9 +28,10 @@ bool guard_divides(const CtCx *cx, CtInt n, CtInt extent) {
 }
 
 CtLayout guard_coordinates(lua_State *L, const CtCx *cx, const Tensor *t, const char *op) {
-  CtLayout coords;
   CtErr err;
-  if (ct_identity(cx, t->layout.shape, &coords, &err) != CT_OK) {
+  CtAlg g = al_begin(cx, &err);
+  CtLayout coords = al_identity(&g, t->layout.shape);
+  if (!al_ok(&g)) {
     ct_err_prefix(&err, "%s of a guarded tensor", op);
     diag_raise(L, &err);
   }
@@ -128,34 +129,40 @@ static int guard(lua_State *L) {
 
 /* {====== Tensors of coordinates ====== */
 
-int guard_push_coordinate(lua_State *L, const CtCx *cx, const Tensor *t, CtTuple crd) {
-  CtTuple at;
-  diag_try(L, ct_evaluate(cx, crd, t->layout, &at, diag_err(L)));
-  diag_try(L, ct_coord_add(cx, t->at, at, &at, diag_err(L)));
-  bind_push_tuple(L, at);
+/* The coordinates of t at crd, where the first of t's is t->at. */
+static CtTuple coordinate_at(lua_State *L, CtAlg *g, const Tensor *t, CtTuple crd) {
+  CtTuple at = al_coord_add(g, t->at, al_plain_evaluate(g, crd, t->layout));
+  bind_check(L, g);
+  return at;
+}
+
+int guard_push_coordinate(lua_State *L, const Tensor *t, CtTuple crd) {
+  CtAlg g = bind_alg(L);
+  bind_push_tuple(L, coordinate_at(L, &g, t, crd));
   return 1;
 }
 
-int guard_slice_coords(lua_State *L, const CtCx *cx, const Tensor *t, CtTuple crd) {
-  CtLayout rest;
+int guard_slice_coords(lua_State *L, const Tensor *t, CtTuple crd) {
   CtTuple at;
-  diag_try(L, ct_slice_at(cx, crd, t->layout, &rest, &at, diag_err(L)));
-  diag_try(L, ct_coord_add(cx, t->at, at, &at, diag_err(L)));
+  CtAlg g = bind_alg(L);
+  CtLayout rest = al_slice(&g, crd, ct_composed_plain(t->layout), &at).layout;
+  at = al_coord_add(&g, t->at, at);
+  bind_check(L, &g);
   tensor_push_coords(L, t, rest, at);
   return 1;
 }
 
 /* identity_tensor(shape): each element is its own coordinate. */
 static int identity_tensor(lua_State *L) {
-  CtCx cx = bind_enter(L);
-  CtLayout l;
+  CtAlg g = bind_begin(L);
   if (lua_gettop(L) > 1) {
     return diag_error(L, "identity_tensor: %d arguments; a shape is one: identity_tensor{4, 8}",
                       lua_gettop(L));
   }
-  CtTuple shape = bind_to_shape(L, 1, &cx, "identity_tensor");
-  diag_try(L, ct_identity(&cx, shape, &l, diag_err(L)));
-  CtTuple at = ct_guard_zero(&cx, shape);
+  CtTuple shape = bind_to_shape(L, 1, &g.cx, "identity_tensor");
+  CtLayout l = al_identity(&g, shape);
+  CtTuple at = ct_guard_zero(&g.cx, shape);
+  bind_check(L, &g);
   if (at == NULL) {
     return diag_error(L, "not enough memory");
   }
@@ -165,8 +172,8 @@ static int identity_tensor(lua_State *L) {
 
 /* domain_offset(crd, t): t with crd added to each of its coordinates. */
 static int domain_offset(lua_State *L) {
-  CtCx cx = bind_enter(L);
-  CtTuple crd = bind_to_tuple(L, 1, &cx, "domain_offset"), at;
+  CtAlg g = bind_begin(L);
+  CtTuple crd = bind_to_tuple(L, 1, &g.cx, "domain_offset");
   const Tensor *t = tensor_check_live(L, 2, "domain_offset");
   if (t->at == NULL) {
     return diag_error(
@@ -175,9 +182,7 @@ static int domain_offset(lua_State *L) {
         "them; of a tensor with memory, take a tile or a slice",
         tensor_push_title(L, 2));
   }
-  diag_try(L, ct_evaluate(&cx, crd, t->layout, &at, diag_err(L)));
-  diag_try(L, ct_coord_add(&cx, t->at, at, &at, diag_err(L)));
-  tensor_push_coords(L, t, t->layout, at);
+  tensor_push_coords(L, t, t->layout, coordinate_at(L, &g, t, crd));
   return 1;
 }
 
@@ -202,10 +207,10 @@ static void step(Elements *e) {
 
 static Elements elements_of(lua_State *L, const CtCx *cx, const Tensor *t) {
   Elements e = {.rank = ct_layout_rank(t->layout), .n = MAX_PREDICATED + 1};
-  CtInt n;
+  CtAlg g = bind_alg(L);
   if (ct_all_static(t->layout.shape) && e.rank <= CT_MAX_DEPTH) {
-    diag_try(L, ct_size(cx, t->layout, &n, diag_err(L)));
-    e.n = n.v;
+    e.n = al_size(&g, t->layout).v;
+    bind_check(L, &g);
   }
   if (e.n > MAX_PREDICATED) {
     diag_error(
@@ -238,13 +243,11 @@ static CtVal call_predicate(lua_State *L, int idx, const Elements *e) {
 static CtView ask_predicate(lua_State *L, const CtCx *cx, int idx, const Tensor *src,
                             int64_t step_by) {
   CtIr *ir = front_ir(L);
-  CtLayout compact;
+  CtAlg g = bind_alg(L);
   Elements e = elements_of(L, cx, src);
-  diag_try(L, ct_layout_make(cx, src->layout.shape, NULL, &compact, diag_err(L)));
-  if (step_by > 1) {
-    const CtNode n = {.rank = CT_LEAF, .len = 1, .i = ct_int(e.n / step_by)};
-    diag_try(L, ct_layout_make(cx, &n, NULL, &compact, diag_err(L)));
-  }
+  const CtNode n = {.rank = CT_LEAF, .len = 1, .i = ct_int(e.n / step_by)};
+  CtLayout compact = al_layout(&g, step_by > 1 ? &n : src->layout.shape, NULL);
+  bind_check(L, &g);
   CtView pred = ct_ir_fragment(ir, "pred", CT_bool, compact);
   for (int64_t i = 0; i < e.n; i++, step(&e)) {
     if (i % step_by == 0) {

@@ -14,46 +14,6 @@
 #include "interp/tensor/tensor.h"
 #include "access.h"
 
-/* {====== Projections ====== */
-
-static bool keeps_all(CtTuple proj) {
-  return proj == NULL || (ct_is_leaf(proj) && proj->i.kind != CT_ANY);
-}
-
-/* The items under the integers of proj. False for a projection that does not fit: the algebra will
-   refuse it. */
-static bool project_tiler(const CtCx *cx, CtTuple proj, CtTiler tiler, CtTiler *out) {
-  if (keeps_all(proj)) {
-    *out = tiler;
-    return true;
-  }
-  if (ct_is_leaf(proj) || tiler.kind != CT_TILER_TUPLE || proj->rank != tiler.n) {
-    return false;
-  }
-  CtTiler *items = ct_arena_alloc(cx->arena, (size_t)(tiler.n + 1) * sizeof *items);
-  int n = 0;
-  for (int i = 0; items != NULL && i < tiler.n; i++) {
-    CtTuple p = ct_child(proj, i);
-    if (!ct_is_leaf(p)) {
-      return false;
-    }
-    if (p->i.kind != CT_ANY) {
-      items[n++] = tiler.items[i];
-    }
-  }
-  *out = (CtTiler){.kind = CT_TILER_TUPLE, .n = n, .items = items};
-  return items != NULL;
-}
-
-static bool project_tuple(const CtCx *cx, CtTuple proj, CtTuple t, CtTuple *out) {
-  if (keeps_all(proj)) {
-    *out = t;
-    return true;
-  }
-  return !ct_is_leaf(proj) && !ct_is_leaf(t) && proj->rank == t->rank &&
-         ct_dice_tuple(cx, proj, t, out, NULL) == CT_OK;
-}
-
 /* {====== tile, parallelize ====== */
 
 /* Is the part of a tensor cut from its coordinates, as some of it may lie outside? Else guarded
@@ -74,42 +34,45 @@ static CtComposed to_whole(lua_State *L, const CtCx *cx, const Division *d) {
 }
 
 /* Inner modes that the tiles do not divide are padded: of layouts, which read no memory, and of what is
-   guarded. Others were refused (division_check). The tiler is projected. */
-static void pad_whole(lua_State *L, const CtCx *cx, const char *op, CtTiler tiler,
-                      CtComposed *part) {
-  CtErr err;
+   guarded. Others were refused (division_check). A tiler that the algebra will refuse pads nothing. */
+static CtLayout padded_whole(CtAlg *g, const char *op, CtLayout whole, const CtAlg *projected,
+                             CtTiler tiler) {
   bool padded;
-  diag_check(L, ct_pad_for_tiles(cx, op, part->layout, tiler, &part->layout, &padded, &err), &err);
+  return al_ok(projected) ? al_pad(g, op, whole, tiler, &padded) : whole;
+}
+
+static int push_coords(lua_State *L, CtAlg *g, const Tensor *t, CtLayout part, CtTuple at) {
+  at = al_coord_add(g, t->at, at);
+  bind_check(L, g);
+  tensor_push_coords(L, t, part, at);
+  return 1;
 }
 
 /* Pushes the part of the tensor or layout in argument 1, of 4, that begins at `at`. */
-static int push_part(lua_State *L, const CtCx *cx, const Division *d, const CtComposed *part,
+static int push_part(lua_State *L, CtAlg *g, const Division *d, const CtComposed *part,
                      CtTuple at) {
   const Tensor *t = d->t;
   const char *op = d->op;
   int n_operands = lua_isnil(L, 4) ? 3 : 4;
-  CtErr err;
+  bind_check(L, g);
   if (t == NULL) {
     bind_push_made_composed(L, part, op, n_operands);
     bind_push_tuple(L, at);
     return 2;
   }
   if (cuts_coordinates(t, &d->over)) {
-    guard_push_part(L, cx, t, &d->over, part->layout, at);
+    guard_push_part(L, &g->cx, t, &d->over, part->layout, at);
     return 1;
   }
-  if (t != NULL && t->at != NULL) {
-    CtTuple sum;
-    diag_check(L, ct_coord_add(cx, t->at, at, &sum, &err), &err);
-    tensor_push_coords(L, t, part->layout, sum);
-    return 1;
+  if (t->at != NULL) {
+    return push_coords(L, g, t, part->layout, at);
   }
-  CtInt offset = ct_int(0);
   if (!ct_is_leaf(at)) {
     return diag_error(L, "%s: the values of %s are coordinates, which index no memory", op,
-                      bind_layout_text(cx, part->layout));
+                      bind_layout_text(&g->cx, part->layout));
   }
-  diag_check(L, ct_int_op(cx, CT_INT_ADD, t->offset, at->i, &offset, &err), &err);
+  CtInt offset = al_add(g, t->offset, at->i);
+  bind_check(L, g);
   CtComposed made = tensor_layout(tensor_push_view(
       L, t, part->layout, offset, NULL)); /* stack: tensor, three arguments, part */
   tensor_push_layout(L, 1);
@@ -124,15 +87,13 @@ static CtInt tiles_along(const Division *d, int i) {
   bool by_mode = d->tiler.kind == CT_TILER_TUPLE;
   CtLayout part = by_mode ? ct_mode(d->t->layout, i) : d->t->layout;
   const CtTiler *item = by_mode ? (i < d->n_modes ? &d->tiler.items[i] : NULL) : &d->tiler;
-  CtInt extent = division_size(d, part), n = ct_int(1), tiles = {.kind = CT_ANY};
-  CtErr err;
+  CtInt extent = division_size(d, part);
+  CtAlg g = al_begin(d->cx, NULL);
   if (item != NULL && item->kind != CT_TILER_LAYOUT) {
-    return tiles;
+    return ct_any();
   }
-  n = item != NULL ? division_size(d, item->layout) : n;
-  return ct_int_op(d->cx, CT_INT_CEILDIV, extent, n, &tiles, &err) == CT_OK
-             ? tiles
-             : (CtInt){.kind = CT_ANY};
+  CtInt tiles = al_ceildiv(&g, extent, item != NULL ? division_size(d, item->layout) : ct_int(1));
+  return al_ok(&g) ? tiles : ct_any();
 }
 
 /* For check: the coordinate of a tile lies below the numbers of tiles. */
@@ -165,67 +126,52 @@ static int tile(lua_State *L) {
                       lua_gettop(L));
   }
   lua_settop(L, 4);
-  CtCx cx = bind_enter(L);
+  CtAlg g = bind_begin(L), of_tiler = al_trial(&g), of_crd = al_trial(&g);
   const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "tile");
-  CtTiler tiler = bind_to_tiler(L, 2, &cx, "tile"), tiles;
-  CtTuple crd = bind_to_tuple(L, 3, &cx, "tile"), proj = bind_opt_tuple(L, 4, &cx, "tile"), kept;
-  CtTuple offset;
-  CtErr err;
-  Division d = {.L = L, .cx = &cx, .op = "tile", .t = t};
-  if (t != NULL && project_tiler(&cx, proj, tiler, &d.tiler)) {
+  CtTiler tiler = bind_to_tiler(L, 2, &g.cx, "tile");
+  CtTuple crd = bind_to_tuple(L, 3, &g.cx, "tile"), proj = bind_opt_tuple(L, 4, &g.cx, "tile");
+  CtTuple offset, kept = al_project(&of_crd, proj, crd);
+  CtTiler tiles = al_project_tiler(&of_tiler, proj, tiler);
+  Division d = {.L = L, .cx = &g.cx, .op = "tile", .t = t, .tiler = tiles};
+  if (t != NULL && al_ok(&of_tiler)) {
     d.title = tensor_push_title(L, 1);
     division_check(&d);
-    if (project_tuple(&cx, proj, crd, &kept)) {
+    if (al_ok(&of_crd)) {
       division_check_coordinate(&d, kept);
     }
   }
   crd = t == NULL ? crd : access_coordinate(L, t, crd);
-  if (t != NULL && t->is_guarded && project_tuple(&cx, proj, crd, &kept)) {
+  kept = al_project(&of_crd, proj, crd);
+  if (t != NULL && t->is_guarded && al_ok(&of_crd)) {
     division_note_lone(&d, kept);
   }
-  CtComposed part = to_whole(L, &cx, &d);
-  if (project_tiler(&cx, proj, tiler, &tiles)) {
-    pad_whole(L, &cx, "tile", tiles, &part);
-  }
-  diag_check(L, ct_composed_tile(&cx, &part, tiler, crd, proj, &part, &offset, &err), &err);
-  int n_results = push_part(L, &cx, &d, &part, offset);
-  if (d.rests != NULL && project_tuple(&cx, proj, crd, &kept)) {
+  CtComposed part = to_whole(L, &g.cx, &d);
+  part.layout = padded_whole(&g, "tile", part.layout, &of_tiler, tiles);
+  part = al_tile(&g, part, tiler, crd, proj, &offset);
+  int n_results = push_part(L, &g, &d, &part, offset);
+  if (d.rests != NULL && al_ok(&of_crd)) {
     note_tile(L, &d, kept);
   }
   return n_results;
 }
 
-/* The sizes of the modes of a thread layout, as a tiler. */
-static bool thread_tiler(lua_State *L, const CtCx *cx, CtLayout thr, CtTiler *out) {
-  CtErr err;
-  int rank = ct_layout_rank(thr);
-  CtInt *sizes = ct_arena_alloc(cx->arena, (size_t)(rank + 1) * sizeof *sizes);
-  for (int i = 0; sizes != NULL && i < rank; i++) {
-    sizes[i] = bind_mode_size(L, cx, thr, i);
-  }
-  CtTuple shape = sizes == NULL ? NULL : ct_tuple_ints(cx->arena, rank, sizes);
-  return shape != NULL && ct_tiler_from_tuple(cx->arena, shape, out, &err) == CT_OK;
-}
-
-static void check_threads(Division *d, CtTuple proj, CtInt index) {
-  CtTiler tiler;
+static void check_threads(Division *d, const CtAlg *projected, CtInt index) {
   if (d->t->in_kernel) {
     access_check_threads(d->L, d->thr, index);
   }
-  if (thread_tiler(d->L, d->cx, d->thr, &tiler) && project_tiler(d->cx, proj, tiler, &d->tiler)) {
+  if (al_ok(projected)) {
     d->title = tensor_push_title(d->L, 1);
     division_check(d);
   }
 }
 
 /* A thread of the layout, where its number is static. */
-static void check_index(lua_State *L, const CtCx *cx, CtLayout thr, CtInt index) {
-  CtInt n;
-  CtErr err;
-  diag_check(L, ct_size(cx, thr, &n, &err), &err);
+static void check_index(lua_State *L, CtAlg *g, CtLayout thr, CtInt index) {
+  CtInt n = al_size(g, thr);
+  bind_check(L, g);
   if (ct_is_static(index) && ct_is_static(n) && (index.v < 0 || index.v >= n.v)) {
     diag_error(L, "parallelize: there is no thread %I in thread layout %s; expected 0 to %I",
-               (LUAI_UACINT)index.v, bind_layout_text(cx, thr), (LUAI_UACINT)(n.v - 1));
+               (LUAI_UACINT)index.v, bind_layout_text(&g->cx, thr), (LUAI_UACINT)(n.v - 1));
   }
 }
 
@@ -253,27 +199,24 @@ static int note_thread_of(lua_State *L) {
 /* parallelize(t, thr_layout, index[, proj]) */
 static int parallelize(lua_State *L) {
   lua_settop(L, 4);
-  CtCx cx = bind_enter(L);
+  CtAlg g = bind_begin(L), of_tiler = al_trial(&g);
   const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "parallelize");
-  CtLayout thr = bind_to_layout(L, 2, &cx, "parallelize");
+  CtLayout thr = bind_to_layout(L, 2, &g.cx, "parallelize");
   CtInt index = bind_to_int(L, 3, "parallelize");
-  CtTiler tiler;
-  CtTuple offset;
-  CtTuple proj = bind_opt_tuple(L, 4, &cx, "parallelize");
-  CtErr err;
-  Division d = {.L = L, .cx = &cx, .op = "parallelize", .by_threads = true, .t = t, .thr = thr};
+  CtTuple offset, proj = bind_opt_tuple(L, 4, &g.cx, "parallelize");
+  CtTiler tiler = al_thread_tiler(&of_tiler, al_project_threads(&of_tiler, proj, thr));
+  Division d = {.L = L, .cx = &g.cx, .op = "parallelize", .by_threads = true, .t = t, .thr = thr};
+  d.tiler = tiler;
   if (t != NULL) {
-    check_index(L, &cx, thr, index);
-    check_threads(&d, proj, index);
+    check_index(L, &g, thr, index);
+    check_threads(&d, &of_tiler, index);
   }
-  CtComposed part = to_whole(L, &cx, &d);
-  if (thread_tiler(L, &cx, thr, &tiler) && project_tiler(&cx, proj, tiler, &tiler)) {
-    pad_whole(L, &cx, "parallelize", tiler, &part);
-  }
+  CtComposed part = to_whole(L, &g.cx, &d);
+  part.layout = padded_whole(&g, "parallelize", part.layout, &of_tiler, tiler);
   const CtNode thread = {.rank = CT_LEAF, .len = 1, .i = index};
   index = t == NULL ? index : access_coordinate(L, t, &thread)->i;
-  diag_check(L, ct_composed_parallelize(&cx, &part, thr, index, proj, &part, &offset, &err), &err);
-  int n_results = push_part(L, &cx, &d, &part, offset);
+  part = al_parallelize(&g, part, thr, index, proj, &offset);
+  int n_results = push_part(L, &g, &d, &part, offset);
   if (t != NULL) {
     note_thread(L, index, division_size(&d, thr));
   }

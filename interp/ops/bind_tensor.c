@@ -65,7 +65,7 @@ static int load(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call
   const Tensor *t = tensor_check_live(L, idx, NULL);
   Elem e;
   if (t->at != NULL) {
-    return guard_push_coordinate(L, cx, t, crd);
+    return guard_push_coordinate(L, t, crd);
   }
   check_inside(L, idx, cx, crd, is_call);
   if (t->in_kernel) {
@@ -105,7 +105,7 @@ static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
   CtInt at;
   CtErr err;
   if (t->at != NULL) {
-    return guard_slice_coords(L, cx, t, crd);
+    return guard_slice_coords(L, t, crd);
   }
   check_inside(L, 1, cx, crd, true);
   crd = access_coordinate(L, t, crd);

@@ -41,8 +41,8 @@ bool guard_open(lua_State *L, const Tensor *t, CtTuple crd, CtDtype result, Guar
 CtVal guard_close(lua_State *L, GuardedAccess *a, CtVal v);
 
 /* Of a tensor of coordinates: pushes one of them, or the part at a coordinate with `_`. */
-int guard_push_coordinate(lua_State *L, const CtCx *cx, const Tensor *t, CtTuple crd);
-int guard_slice_coords(lua_State *L, const CtCx *cx, const Tensor *t, CtTuple crd);
+int guard_push_coordinate(lua_State *L, const Tensor *t, CtTuple crd);
+int guard_slice_coords(lua_State *L, const Tensor *t, CtTuple crd);
 
 /* guard(t), copy_if: the functions that the table at `module` and the methods get. */
 void bind_add_guard(lua_State *L, int module, int methods);

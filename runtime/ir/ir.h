@@ -624,13 +624,13 @@ static inline int ct_guard_n(const CtView *v) { return v->guard == NULL ? 0 : v-
 CtStatus ct_ir_guard_add(CtIr *ir, CtGuard *g, CtTuple shape, CtGuardAxis axis,
                          CtErr *err) CT_NODISCARD;
 /* Adds what a coordinate that is fixed in a mode of `size` must keep to. `shape`: of what is left. */
-CtStatus ct_ir_guard_fix(CtIr *ir, CtGuard *g, CtTuple shape, CtInt crd, CtInt size,
+CtStatus ct_ir_guard_fix(CtIr *ir, CtGuard *guard, CtTuple shape, CtInt crd, CtInt size,
                          CtErr *err) CT_NODISCARD;
-/* The guard of the part of a view at a coordinate whose `_` leave the modes of `rest`. `fix`: the
+/* The guard of the part of a view at a coordinate whose `_` leave the modes of `rest`. `fixes`: the
    coordinate may lie outside the view's shape. */
-CtStatus ct_ir_guard_slice(CtIr *ir, const CtView *v, CtTuple crd, CtTuple rest, bool fix,
+CtStatus ct_ir_guard_slice(CtIr *ir, const CtView *v, CtTuple crd, CtTuple rest, bool fixes,
                            CtGuard *out, CtErr *err) CT_NODISCARD;
-/* Is the element at a coordinate inside? `fix` as above. */
+/* Is the element at a coordinate inside? `fix`: `fixes` as above. */
 CtStatus ct_ir_guard_test(CtIr *ir, CtView v, CtTuple crd, bool fix, CtVal *out,
                           CtErr *err) CT_NODISCARD;
 /* Every entry of a is less than b's, as ct_elem_less. */

@@ -6,8 +6,6 @@
    everything that is done to it, as the layout of its memory does: both are linear in the coordinates
    of what the part was cut from, so that part's own coordinates (its identity layout, cut alike) give
    them. This is CuTe's idiom of identity tensors, one mode at a time and only where a mode needs it. */
-#include <string.h>
-
 #include "ir_build.h"
 
 /* --- linear functions --------------------------------------------------------------------------- */
@@ -23,91 +21,77 @@ static CtTuple stride_at(CtTuple stride, CtInt basis) {
   return ct_is_leaf(stride) ? stride : NULL;
 }
 
-static CtStatus fail_coordinates(CtErr *err) {
-  return ct_fail(err, CT_EINVAL, "guard: the coordinates do not fit the tensor's modes");
-}
-
 /* value * stride of the mode that its basis names. */
-static CtStatus scale(const CtCx *cx, CtTuple stride, CtInt value, CtInt *out, CtErr *err) {
+static CtInt scale(CtAlg *g, CtTuple stride, CtInt value) {
   CtTuple s = stride_at(stride, value);
   value.basis_depth = 0;
   if (ct_is_const(value, 0)) {
-    *out = ct_int(0);
-    return CT_OK;
+    return ct_int(0);
   }
-  return s == NULL ? fail_coordinates(err) : ct_int_op(cx, CT_INT_MUL, value, s->i, out, err);
+  if (s == NULL) {
+    al_fail(g, CT_EINVAL, "guard: the coordinates do not fit the tensor's modes");
+    return value;
+  }
+  return al_mul(g, value, s->i);
 }
 
 /* *sum += the function at a coordinate. */
-static CtStatus add_at(const CtCx *cx, CtTuple stride, CtTuple at, CtInt *sum, CtErr *err) {
-  CtInt part;
+static void add_at(CtAlg *g, CtTuple stride, CtTuple at, CtInt *sum) {
   if (ct_is_leaf(at)) {
-    CtStatus status = scale(cx, stride, at->i, &part, err);
-    return status == CT_OK ? ct_int_op(cx, CT_INT_ADD, *sum, part, sum, err) : status;
+    *sum = al_add(g, *sum, scale(g, stride, at->i));
+    return;
   }
   if (ct_is_leaf(stride) || at->rank > stride->rank) {
-    return fail_coordinates(err);
+    al_fail(g, CT_EINVAL, "guard: the coordinates do not fit the tensor's modes");
+    return;
   }
   for (int i = 0; i < at->rank; i++) {
-    CtStatus status = add_at(cx, ct_child(stride, i), ct_child(at, i), sum, err);
-    if (status != CT_OK) {
-      return status;
-    }
+    add_at(g, ct_child(stride, i), ct_child(at, i), sum);
   }
-  return CT_OK;
-}
-
-static CtNode *copy_nodes(const CtCx *cx, CtTuple t) {
-  CtNode *nodes = ct_arena_alloc(cx->arena, t->len * sizeof *nodes);
-  if (nodes != NULL) {
-    memcpy(nodes, t, t->len * sizeof *nodes);
-    for (uint32_t i = 0; i < t->len; i++) {
-      nodes[i].name = 0;
-    }
-  }
-  return nodes;
 }
 
 CtStatus ct_guard_along(const CtCx *cx, CtTuple stride, CtLayout coords, CtTuple at, CtTuple *out,
                         CtInt *start, CtErr *err) {
-  CtNode *nodes = copy_nodes(cx, coords.stride);
+  CtAlg g = al_begin(cx, err);
+  CtNode *nodes = al_nodes(&g, coords.stride);
   CtInt sum = ct_int(0);
-  CtStatus status = nodes == NULL ? ct_fail_nomem(err) : add_at(cx, stride, at, &sum, err);
-  for (uint32_t i = 0; status == CT_OK && i < coords.stride->len; i++) {
-    if (nodes[i].rank == CT_LEAF) {
-      status = scale(cx, stride, nodes[i].i, &nodes[i].i, err);
-    }
+  if (nodes != NULL) {
+    add_at(&g, stride, at, &sum);
   }
-  if (status == CT_OK) {
+  for (CtLeaves w = ct_leaves_of(coords.stride); nodes != NULL && ct_next_leaf(&w);) {
+    nodes[w.at].i = scale(&g, stride, w.shape->i);
+  }
+  if (al_ok(&g)) {
     *out = nodes;
     *start = sum;
   }
-  return status;
+  return g.status;
 }
 
 /* As a shape's strides, all 0. */
-static CtNode *zeros_like(const CtCx *cx, CtTuple shape) {
-  CtNode *nodes = copy_nodes(cx, shape);
+static CtNode *zeros_like(CtAlg *g, CtTuple shape) {
+  CtNode *nodes = al_nodes(g, shape);
   for (uint32_t i = 0; nodes != NULL && i < shape->len; i++) {
     nodes[i].i = ct_int(0);
   }
   return nodes;
 }
 
-CtTuple ct_guard_zero(const CtCx *cx, CtTuple shape) { return zeros_like(cx, shape); }
+CtTuple ct_guard_zero(const CtCx *cx, CtTuple shape) {
+  CtAlg g = al_begin(cx, NULL);
+  return zeros_like(&g, shape);
+}
 
 CtStatus ct_guard_linear(const CtCx *cx, CtTuple shape, uint32_t from, CtTuple *out, CtErr *err) {
-  CtNode *nodes = zeros_like(cx, shape);
+  CtAlg g = al_begin(cx, err);
+  CtNode *nodes = zeros_like(&g, shape);
   CtInt weight = ct_int(1);
-  CtStatus status = nodes == NULL ? ct_fail_nomem(err) : CT_OK;
-  for (uint32_t i = from; status == CT_OK && i < from + shape[from].len; i++) {
-    if (nodes[i].rank == CT_LEAF) {
-      nodes[i].i = weight;
-      status = ct_int_op(cx, CT_INT_MUL, weight, shape[i].i, &weight, err);
-    }
+  for (CtLeaves w = ct_leaves_of(shape + from); nodes != NULL && ct_next_leaf(&w);) {
+    nodes[from + w.at].i = weight;
+    weight = al_mul(&g, weight, w.shape->i);
   }
   *out = nodes;
-  return status;
+  return g.status;
 }
 
 /* --- what is known ------------------------------------------------------------------------------ */
@@ -143,12 +127,9 @@ static bool may_be_negative(const CtIr *ir, CtInt x) { return ct_ir_facts(ir, x)
 /* The most that a layout adds to its first index; INT64_MAX where that is not known. */
 static int64_t reach(const CtIr *ir, CtTuple shape, CtTuple stride) {
   int64_t sum = 0, part;
-  for (uint32_t i = 0; i < shape->len; i++) {
-    if (shape[i].rank != CT_LEAF) {
-      continue;
-    }
-    int64_t steps = ct_ir_facts(ir, shape[i].i).hi - 1;
-    int64_t step = ct_ir_facts(ir, stride[i].i).hi;
+  for (CtLeaves w = ct_leaves(shape, stride); ct_next_leaf(&w);) {
+    int64_t steps = ct_ir_facts(ir, w.shape->i).hi - 1;
+    int64_t step = ct_ir_facts(ir, w.stride->i).hi;
     if (ct_mul_overflow(steps, step, &part) || (part > 0 && ct_add_overflow(sum, part, &sum))) {
       return INT64_MAX;
     }
@@ -192,61 +173,57 @@ CtStatus ct_ir_guard_add(CtIr *ir, CtGuard *g, CtTuple shape, CtGuardAxis axis, 
   return CT_OK;
 }
 
-CtStatus ct_ir_guard_fix(CtIr *ir, CtGuard *g, CtTuple shape, CtInt crd, CtInt size, CtErr *err) {
-  CtCx cx = ct_ir_cx(ir);
-  CtTuple none = zeros_like(&cx, shape);
-  CtStatus status = none == NULL ? ct_fail_nomem(err) : CT_OK;
-  if (status == CT_OK) {
-    status = ct_ir_guard_add(ir, g, shape, (CtGuardAxis){crd, size, none}, err);
+static void add(CtAlg *g, CtIr *ir, CtGuard *guard, CtTuple shape, CtGuardAxis axis) {
+  if (al_ok(g)) {
+    g->status = ct_ir_guard_add(ir, guard, shape, axis, g->err);
   }
-  if (status == CT_OK && may_be_negative(ir, crd)) { /* -crd < 1 */
-    CtInt minus;
-    status = ct_int_op(&cx, CT_INT_SUB, ct_int(0), crd, &minus, err);
-    if (status == CT_OK) {
-      status = ct_ir_guard_add(ir, g, shape, (CtGuardAxis){minus, ct_int(1), none}, err);
-    }
+}
+
+static void fix(CtAlg *g, CtIr *ir, CtGuard *guard, CtTuple shape, CtInt crd, CtInt size) {
+  CtTuple none = zeros_like(g, shape);
+  add(g, ir, guard, shape, (CtGuardAxis){crd, size, none});
+  if (al_ok(g) && may_be_negative(ir, crd)) { /* -crd < 1 */
+    CtInt minus = al_sub(g, ct_int(0), crd);
+    add(g, ir, guard, shape, (CtGuardAxis){minus, ct_int(1), none});
   }
-  return status;
+}
+
+CtStatus ct_ir_guard_fix(CtIr *ir, CtGuard *guard, CtTuple shape, CtInt crd, CtInt size,
+                         CtErr *err) {
+  CtAlg g = ct_ir_alg(ir, err);
+  fix(&g, ir, guard, shape, crd, size);
+  return g.status;
 }
 
 /* The entries of a coordinate that are not `_`. */
-static CtStatus fix_entries(CtIr *ir, CtGuard *g, CtTuple rest, CtTuple crd, CtTuple shape,
-                            CtErr *err) {
-  CtCx cx = ct_ir_cx(ir);
-  CtInt size;
+static void fix_entries(CtAlg *g, CtIr *ir, CtGuard *guard, CtTuple rest, CtTuple crd,
+                        CtTuple shape) {
   if (ct_is_leaf(crd)) {
-    if (crd->i.kind == CT_ANY) {
-      return CT_OK;
+    if (crd->i.kind != CT_ANY) {
+      fix(g, ir, guard, rest, crd->i, al_product(g, shape));
     }
-    CtStatus status = ct_product(&cx, shape, &size, err);
-    return status == CT_OK ? ct_ir_guard_fix(ir, g, rest, crd->i, size, err) : status;
+    return;
   }
-  for (int i = 0; i < crd->rank && !ct_is_leaf(shape); i++) {
-    CtStatus status = fix_entries(ir, g, rest, ct_child(crd, i), ct_child(shape, i), err);
-    if (status != CT_OK) {
-      return status;
-    }
+  for (int i = 0; al_ok(g) && i < crd->rank && !ct_is_leaf(shape); i++) {
+    fix_entries(g, ir, guard, rest, ct_child(crd, i), ct_child(shape, i));
   }
-  return CT_OK;
 }
 
-CtStatus ct_ir_guard_slice(CtIr *ir, const CtView *v, CtTuple crd, CtTuple rest, bool fix,
+CtStatus ct_ir_guard_slice(CtIr *ir, const CtView *v, CtTuple crd, CtTuple rest, bool fixes,
                            CtGuard *out, CtErr *err) {
-  CtCx cx = ct_ir_cx(ir);
-  CtStatus status = CT_OK;
+  CtAlg g = ct_ir_alg(ir, err);
   out->n = 0;
-  for (int i = 0; status == CT_OK && i < ct_guard_n(v); i++) {
+  for (int i = 0; al_ok(&g) && i < ct_guard_n(v); i++) {
     CtGuardAxis axis = v->guard->axis[i];
-    CtLayout left;
-    CtInt at;
-    status = ct_slice(&cx, crd, ct_guard_layout(v, &axis), &left, &at, err);
-    status = status == CT_OK ? ct_int_op(&cx, CT_INT_ADD, axis.at, at, &axis.at, err) : status;
-    if (status == CT_OK) {
-      axis.stride = left.stride;
-      status = ct_ir_guard_add(ir, out, rest, axis, err);
-    }
+    CtLayout l = ct_guard_layout(v, &axis);
+    axis.stride = al_keep(&g, "slice", true, crd, l).stride;
+    axis.at = al_add(&g, axis.at, al_plain_index(&g, crd, l));
+    add(&g, ir, out, rest, axis);
   }
-  return status == CT_OK && fix ? fix_entries(ir, out, rest, crd, v->layout.shape, err) : status;
+  if (al_ok(&g) && fixes) {
+    fix_entries(&g, ir, out, rest, crd, v->layout.shape);
+  }
+  return g.status;
 }
 
 /* --- one element -------------------------------------------------------------------------------- */
