@@ -19,7 +19,7 @@ CtCx bind_enter(lua_State *L) {
 
 CtAlg bind_alg(lua_State *L) {
   CtCx cx = bind_cx(L);
-  return al_begin(&cx, &state_of(L)->err);
+  return al_begin(&cx, diag_err(L));
 }
 
 CtAlg bind_begin(lua_State *L) {
@@ -375,7 +375,7 @@ static CtTiler text_to_tiler(lua_State *L, int idx, const CtCx *cx) {
 }
 
 static CtTiler int_to_tiler(lua_State *L, CtInt i, const CtCx *cx) {
-  CtAlg g = al_begin(cx, &state_of(L)->err);
+  CtAlg g = al_begin(cx, diag_err(L));
   CtTiler t = al_tiler(&g, al_leaf(&g, i));
   bind_check(L, &g);
   return t;
@@ -494,7 +494,7 @@ void bind_push_text(lua_State *L, CtText *t) {
 }
 
 CtInt bind_mode_size(lua_State *L, const CtCx *cx, CtLayout l, int mode) {
-  CtAlg g = al_begin(cx, &state_of(L)->err);
+  CtAlg g = al_begin(cx, diag_err(L));
   CtInt n = al_size(&g, ct_mode(l, mode));
   bind_check(L, &g);
   return n;
