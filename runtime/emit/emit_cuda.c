@@ -71,7 +71,7 @@ static bool has_setmaxnreg(const CtIr *ir) {
 
 static void put_signature(CtEmit *e, const char *name) {
   const CtIr *ir = e->ir;
-  int64_t threads = ir->block[0] * ir->block[1] * ir->block[2];
+  int64_t threads = ct_ir_block_size(ir);
   ct_text_puts(&e->body, "extern \"C\" __global__ void ");
   if (ct_ir_cluster_size(ir) > 1) {
     ct_text_printf(&e->body, "__cluster_dims__(%" PRId64 ", %" PRId64 ", %" PRId64 ") ",

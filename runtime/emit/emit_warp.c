@@ -10,8 +10,6 @@ enum { LANES = 32 };
 
 /* --- the mask ------------------------------------------------------------------------------------- */
 
-static int64_t threads_of(const CtIr *ir) { return ir->block[0] * ir->block[1] * ir->block[2]; }
-
 static bool needs_mask(const CtEmit *e) {
   for (uint32_t i = 1; i < e->n_order; i++) {
     CtOp op = (CtOp)ct_inst(e->ir, e->order[i])->op;
@@ -41,7 +39,7 @@ static void put_thread(CtEmit *e) {
 
 void ct_emit_declare_warp(CtEmit *e) {
   static const CtLoc nowhere = {0, 0};
-  int64_t n = threads_of(e->ir), whole = n / LANES * LANES;
+  int64_t n = ct_ir_block_size(e->ir), whole = n / LANES * LANES;
   unsigned rest = (1u << (n - whole)) - 1;
   e->warp_mask = "0xffffffffu";
   if (n == whole || !needs_mask(e)) {

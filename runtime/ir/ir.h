@@ -408,6 +408,9 @@ typedef struct CtIr {
 void ct_ir_init(CtIr *ir, CtAlloc alloc, CtTarget target, const int64_t block[3]);
 void ct_ir_clear(CtIr *ir);
 int64_t ct_ir_cluster_size(const CtIr *ir);
+static inline int64_t ct_ir_block_size(const CtIr *ir) {
+  return ir->block[0] * ir->block[1] * ir->block[2];
+}
 CtCx ct_ir_cx(CtIr *ir); /* context for the layout algebra: results in the IR's arena */
 
 /* The script line of the operations that follow; the chunk's name is interned. */
@@ -501,7 +504,7 @@ bool ct_ir_flatten_if(CtIr *ir, CtVal if_, CtVal var, CtVal set[2]);
 void ct_ir_rollback(CtIr *ir, CtVal position);
 
 /* Tile operations: shapes are checked here, and the width of a copy is chosen. */
-CtStatus ct_ir_check_writable(const CtIr *ir, const char *op, CtView v, CtErr *err) CT_NODISCARD;
+CtStatus ct_ir_check_writable(CtIr *ir, const char *op, CtView v, CtErr *err) CT_NODISCARD;
 CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
 /* A COPY between fragments of one size and of any two types, each element cast as ct_convert does. */
 CtStatus ct_ir_convert(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
@@ -648,6 +651,10 @@ CtStatus ct_guard_linear(const CtCx *cx, CtTuple shape, uint32_t from, CtTuple *
 
 /* --- reading ------------------------------------------------------------------------------------ */
 
+/* The script's name for the view, or that of its memory. */
+static inline const char *ct_ir_view_name(const CtIr *ir, const CtView *v) {
+  return v->name != NULL ? v->name : ir->bufs[v->buf].name;
+}
 static inline const CtInst *ct_inst(const CtIr *ir, CtVal v) { return &ir->insts[v]; }
 const char *ct_ir_chunk(const CtIr *ir, CtLoc loc);
 /* ir_threads.c: do threads with threadIdx.x from n on come to where the builder is, for certain? *lo to *hi

@@ -57,20 +57,33 @@ CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact);
 /* The operation ORDERS u64 operands whose ranges say nothing: they are not known to be below 2^63. */
 bool ct_is_signed_view(CtOp op, CtDtype type, CtFacts a, CtFacts b);
 
-/* Tile operations (ir_tile.c). Fails with "<op>: <the view> <rule>"; fails where a view of declared memory
-   reaches past its end; the operation, with its own copies of views and atom, 0 without memory. */
-CtStatus ct_tile_fail(CtIr *ir, const char *op, CtView v, const char *rule, CtErr *err);
-CtStatus ct_tile_check_inside(CtIr *ir, const char *op, CtView v, CtErr *err) CT_NODISCARD;
+/* Tile operations (ir_tile.c). A CtTileCx is one that is being made: checks are written one after the other,
+   and the first failure is kept, as in CtAlg. `op` begins the messages. */
+typedef struct CtTileCx {
+  CtIr *ir;
+  const char *op;
+  const CtAtom *atom; /* that was asked for, or NULL */
+  CtAlg g;
+} CtTileCx;
+
+static inline CtTileCx ct_tile_begin(CtIr *ir, const char *op, const CtAtom *atom, CtErr *err) {
+  return (CtTileCx){ir, op, atom, ct_ir_alg(ir, err)};
+}
+/* "<op>: <what is wrong>"; with a view or two in front of that, as people know them. */
+void ct_tile_fail(CtTileCx *c, const char *what, ...) CT_PRINTF(2, 3);
+void ct_tile_fail_view(CtTileCx *c, CtView v, const char *what, ...) CT_PRINTF(3, 4);
+void ct_tile_fail_views(CtTileCx *c, CtView a, CtView b, const char *what, ...) CT_PRINTF(4, 5);
+void ct_ir_put_view(CtIr *ir, CtView v, CtText *out); /* "tAsA (4,1):(32,1032)" */
 CtVal ct_tile_add(CtIr *ir, CtOp op, const CtTile *tile);
-/* Fails with "<op>: <a> and <b> <rule>". */
-CtStatus ct_tile_fail_views(CtIr *ir, const char *op, CtView a, CtView b, const char *rule,
-                            CtErr *err);
-CtStatus ct_tile_size(CtIr *ir, CtView v, CtInt *size, CtErr *err) CT_NODISCARD;
+/* Fail where a view of declared memory reaches past its end; where it must not be written; where its shape
+   is not static. */
+void ct_tile_check_inside(CtTileCx *c, CtView v);
+void ct_tile_check_writable(CtTileCx *c, CtView v);
+void ct_tile_check_static(CtTileCx *c, CtView v);
 /* Types, sizes, and that both views lie in their tensors. */
-CtStatus ct_tile_check_copy(CtIr *ir, const char *op, CtView src, CtView dst,
-                            CtErr *err) CT_NODISCARD;
+void ct_tile_check_copy(CtTileCx *c, CtView src, CtView dst);
 /* Bools, inside their tensor; of any size. */
-CtStatus ct_tile_check_pred(CtIr *ir, CtView pred, CtErr *err) CT_NODISCARD;
+void ct_tile_check_pred(CtTileCx *c, CtView pred);
 /* What keeps a view of `size` elements from vectors of `vec`; WIDEST: nothing. */
 CtWidthWhy ct_tile_refuse(CtIr *ir, CtView v, int64_t size, int64_t vec);
 /* Are groups of n consecutive coordinates of a static view n consecutive elements, from a multiple of n
@@ -79,14 +92,12 @@ bool ct_tile_is_packed(const CtIr *ir, CtView v, int64_t n);
 void ct_tile_use_words(CtIr *ir, uint32_t buf);
 
 /* Products by wgmma (ir_wgmma.c): operands a, b, c of ct_ir_mma, of the ranks and types that it wants. */
-CtStatus ct_ir_wgmma(CtIr *ir, const CtAtom *atom, const CtView v[3], const CtMmaOpts *opts,
-                     CtErr *err) CT_NODISCARD;
-/* Of ir_mma.c: an operand in registers, the first letter of which is `letter`; the counts of atoms. */
-CtStatus ct_mma_check_register(CtIr *ir, const CtAtom *atom, CtView v, CtAtomOperand of,
-                               CtErr *err) CT_NODISCARD;
-CtStatus ct_mma_check_shapes(CtIr *ir, const CtView v[3], CtErr *err) CT_NODISCARD;
-/* The tile as a descriptor says it, or why there is none. */
-CtStatus ct_wgmma_tile(CtIr *ir, const CtAtom *atom, CtView v, CtAtomOperand of, CtWgmmaTile *out,
-                       CtErr *err) CT_NODISCARD;
+void ct_ir_wgmma(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts);
+/* Of ir_mma.c: an operand in registers; the counts of atoms; a block of whole groups of `n` threads. */
+void ct_mma_check_register(CtTileCx *c, CtView v, CtAtomOperand of);
+void ct_mma_check_shapes(CtTileCx *c, const CtView v[3]);
+void ct_mma_check_block(CtTileCx *c, int64_t n, const char *group);
+/* The tile as a descriptor says it. */
+void ct_wgmma_tile(CtTileCx *c, CtView v, CtAtomOperand of, CtWgmmaTile *out);
 
 #endif

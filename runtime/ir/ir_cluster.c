@@ -50,5 +50,5 @@ CtStatus ct_ir_check_own(const CtIr *ir, const char *op, CtView v, CtErr *err) {
   return ct_fail(err, CT_EINVAL,
                  "%s: %s is in the shared memory of another block, which it cannot reach; plain "
                  "reads and writes, copy, fill and atomic operations can",
-                 op, v.name != NULL ? v.name : buf->name);
+                 op, ct_ir_view_name(ir, &v));
 }

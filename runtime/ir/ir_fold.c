@@ -180,19 +180,17 @@ static double float_mod(double a, double b) { /* Lua's */
 
 #define INT_FUNCTION(NAME, bits)                                                                   \
   static uint64_t int_##NAME(const Ints *n) { return bits; }
-#define FUNCTIONS(NAME, bits, number)                                                              \
-  INT_FUNCTION(NAME, bits)                                                                         \
+#define FLOAT_FUNCTION(NAME, number)                                                               \
   static double float_##NAME(CtDtype type, double a, double b) {                                   \
     (void)type;                                                                                    \
     return number;                                                                                 \
   }
+#define FUNCTIONS(NAME, bits, number)                                                              \
+  INT_FUNCTION(NAME, bits)                                                                         \
+  FLOAT_FUNCTION(NAME, number)
 BINARY_FOLDS(FUNCTIONS)
 INT_FOLDS(INT_FUNCTION)
-
-static double float_DIV(CtDtype type, double a, double b) {
-  (void)type;
-  return a / b;
-}
+FLOAT_FUNCTION(DIV, a / b)
 
 static const struct {
   uint64_t (*of_ints)(const Ints *n);

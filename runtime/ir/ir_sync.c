@@ -41,7 +41,7 @@ void ct_ir_named_barrier(CtIr *ir, CtOp op, CtVal id, int64_t threads) {
 CtVal ct_ir_elect(CtIr *ir) { return ct_ir_append(ir, CT_OP_ELECT, CT_bool); }
 
 int ct_ir_first_registers(const CtIr *ir) {
-  int64_t threads = ir->block[0] * ir->block[1] * ir->block[2];
+  int64_t threads = ct_ir_block_size(ir);
   int64_t blocks = ct_max(ir->min_blocks, 1);
   int64_t warps = ct_ceildiv(threads, 32) * 32 * blocks;
   return (int)ct_min(REGISTERS / warps / STEP * STEP, 255);

@@ -1,5 +1,7 @@
 /* ir_tile.c: operations on whole tensors: their shapes are checked here, once for all engines, and
    the width of a copy is chosen. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ir_build.h"
@@ -12,122 +14,131 @@ const char *const ct_width_whys[CT_WIDTH_WHY_COUNT] = {
 #undef X
 };
 
-/* "tAsA (4,1):(32,1032)": a view as the user knows it. */
-static void print_view(CtIr *ir, CtView v, CtText *out) {
+void ct_ir_put_view(CtIr *ir, CtView v, CtText *out) {
   CtCx cx = ct_ir_cx(ir);
-  ct_text_printf(out, "%s ", v.name != NULL ? v.name : ir->bufs[v.buf].name);
+  ct_text_printf(out, "%s ", ct_ir_view_name(ir, &v));
   CtComposed l = ct_ir_view_layout(ir, &v);
   ct_composed_print(&cx, &l, out);
 }
 
-/* Fails with "<op>: <a> and <b> <rule>", the views printed in place. */
-CtStatus ct_tile_fail_views(CtIr *ir, const char *op, CtView a, CtView b, const char *rule,
-                            CtErr *err) {
+/* --- failures ----------------------------------------------------------------------------------- */
+
+/* "<op>: <views> <what>" */
+static void fail_with(CtTileCx *c, int n, const CtView *views, const char *what, va_list args) {
+  char rest[sizeof((CtErr *)0)->msg];
   CtText text;
-  ct_text_init(&text, ir->arena.alloc);
-  print_view(ir, a, &text);
-  ct_text_puts(&text, " and ");
-  print_view(ir, b, &text);
-  CtStatus status = ct_fail(err, CT_EINVAL, "%s: %s %s", op, ct_text_str(&text), rule);
-  ct_text_clear(&text);
-  return status;
-}
-
-CtStatus ct_tile_fail(CtIr *ir, const char *op, CtView v, const char *rule, CtErr *err) {
-  CtText text;
-  ct_text_init(&text, ir->arena.alloc);
-  print_view(ir, v, &text);
-  CtStatus status = ct_fail(err, CT_EINVAL, "%s: %s %s", op, ct_text_str(&text), rule);
-  ct_text_clear(&text);
-  return status;
-}
-
-CtStatus ct_tile_size(CtIr *ir, CtView v, CtInt *size, CtErr *err) {
-  CtCx cx = ct_ir_cx(ir);
-  return ct_size(&cx, v.layout, size, err);
-}
-
-static CtStatus check_dtypes(CtIr *ir, const char *op, CtView a, CtView b, CtErr *err) {
-  CtDtype x = ir->bufs[a.buf].dtype;
-  CtDtype y = ir->bufs[b.buf].dtype;
-  if (x != y) {
-    return ct_fail(err, CT_EINVAL, "%s: %s is %s but %s is %s; the element types must be equal", op,
-                   a.name != NULL ? a.name : ir->bufs[a.buf].name, ct_dtypes[x].name,
-                   b.name != NULL ? b.name : ir->bufs[b.buf].name, ct_dtypes[y].name);
+  if (!al_ok(&c->g)) {
+    return; /* views may be nothing */
   }
-  return CT_OK;
+  ct_text_init(&text, c->ir->arena.alloc);
+  for (int i = 0; i < n; i++) {
+    ct_text_puts(&text, i > 0 ? "and " : "");
+    ct_ir_put_view(c->ir, views[i], &text);
+    ct_text_putc(&text, ' ');
+  }
+  vsnprintf(rest, sizeof rest, what, args);
+  al_fail(&c->g, CT_EINVAL, "%s: %s%s", c->op, ct_text_str(&text), rest);
+  ct_text_clear(&text);
+}
+
+void ct_tile_fail(CtTileCx *c, const char *what, ...) {
+  va_list args;
+  va_start(args, what);
+  fail_with(c, 0, NULL, what, args);
+  va_end(args);
+}
+
+void ct_tile_fail_view(CtTileCx *c, CtView v, const char *what, ...) {
+  va_list args;
+  va_start(args, what);
+  fail_with(c, 1, &v, what, args);
+  va_end(args);
+}
+
+void ct_tile_fail_views(CtTileCx *c, CtView a, CtView b, const char *what, ...) {
+  va_list args;
+  va_start(args, what);
+  fail_with(c, 2, (const CtView[]){a, b}, what, args);
+  va_end(args);
+}
+
+/* --- checks ------------------------------------------------------------------------------------- */
+
+static CtDtype dtype_of(const CtTileCx *c, CtView v) { return c->ir->bufs[v.buf].dtype; }
+
+static void fail_types(CtTileCx *c, CtView a, CtView b, const char *rule) {
+  ct_tile_fail(c, "%s is %s but %s is %s; %s", ct_ir_view_name(c->ir, &a),
+               ct_dtypes[dtype_of(c, a)].name, ct_ir_view_name(c->ir, &b),
+               ct_dtypes[dtype_of(c, b)].name, rule);
 }
 
 /* A narrow source is widened on the way; nothing becomes narrower, and no sum is kept in a narrow type. */
-static CtStatus check_widens(CtIr *ir, const char *op, CtView from, CtView to, CtErr *err) {
-  CtDtype x = ir->bufs[from.buf].dtype;
-  CtDtype y = ir->bufs[to.buf].dtype;
+static void check_widens(CtTileCx *c, CtView from, CtView to) {
+  CtDtype x = dtype_of(c, from), y = dtype_of(c, to);
   if (x != y && ct_dtype_compute(y) == x) {
-    return ct_fail(err, CT_EINVAL,
-                   "%s: %s is %s but %s is %s; nothing becomes narrower by itself, "
-                   "so cast the elements",
-                   op, from.name != NULL ? from.name : ir->bufs[from.buf].name, ct_dtypes[x].name,
-                   to.name != NULL ? to.name : ir->bufs[to.buf].name, ct_dtypes[y].name);
+    fail_types(c, from, to, "nothing becomes narrower by itself, so cast the elements");
+  } else if (x != y && ct_dtype_compute(x) != y) {
+    fail_types(c, from, to, "the element types must be equal");
   }
-  return ct_dtype_compute(x) == y ? CT_OK : check_dtypes(ir, op, from, to, err);
 }
 
-static CtStatus check_sums(CtIr *ir, const char *op, CtView to, CtErr *err) {
-  CtDtype t = ir->bufs[to.buf].dtype;
-  if (!ct_is_narrow(t)) {
-    return CT_OK;
-  }
-  return ct_fail(err, CT_EINVAL, "%s: %s is %s, which sums are not kept in; expected %s", op,
-                 to.name != NULL ? to.name : ir->bufs[to.buf].name, ct_dtypes[t].name,
+static void check_sums(CtTileCx *c, CtView to) {
+  CtDtype t = dtype_of(c, to);
+  if (ct_is_narrow(t)) {
+    ct_tile_fail(c, "%s is %s, which sums are not kept in; expected %s",
+                 ct_ir_view_name(c->ir, &to), ct_dtypes[t].name,
                  ct_dtypes[ct_dtype_compute(t)].name);
+  }
 }
 
-static CtStatus check_sizes(CtIr *ir, const char *op, CtView a, CtView b, CtErr *err) {
-  CtInt m, n;
-  CtStatus status = ct_tile_size(ir, a, &m, err);
-  if (status == CT_OK) {
-    status = ct_tile_size(ir, b, &n, err);
+static void check_sizes(CtTileCx *c, CtView a, CtView b) {
+  CtInt m = al_size(&c->g, a.layout), n = al_size(&c->g, b.layout);
+  if (ct_int_equal(m, n)) {
+    return;
   }
-  if (status != CT_OK || ct_int_equal(m, n)) {
-    return status;
-  }
-  if (ct_is_static(m) && ct_is_static(n)) {
-    return ct_tile_fail_views(ir, op, a, b, "have different sizes; the shapes must agree", err);
-  }
-  return ct_tile_fail_views(
-      ir, op, a, b,
-      ct_is_static(m) || ct_is_static(n)
-          ? "may differ in size: one is known only at run time; tile it first, or take "
-            "kernel(name, fn, {static_shapes = true})"
-          : "may differ in size: both are known only at run time; tile them first",
-      err);
+  bool one = ct_is_static(m) || ct_is_static(n), both = ct_is_static(m) && ct_is_static(n);
+  ct_tile_fail_views(
+      c, a, b, "%s",
+      both  ? "have different sizes; the shapes must agree"
+      : one ? "may differ in size: one is known only at run time; tile it first, or take "
+              "kernel(name, fn, {static_shapes = true})"
+            : "may differ in size: both are known only at run time; tile them first");
 }
 
 /* The bits of another fragment, which recast made a copy of, stay as they are. */
-CtStatus ct_ir_check_writable(const CtIr *ir, const char *op, CtView v, CtErr *err) {
-  const char *name = v.name != NULL ? v.name : ir->bufs[v.buf].name;
-  return !ir->bufs[v.buf].is_fixed
-             ? CT_OK
-             : ct_fail(
-                   err, CT_EINVAL,
-                   "%s: %s has the bits of a fragment (recast), which are only read through it; write to "
-                   "that fragment, or to a copy of %s",
-                   op, name, name);
+void ct_tile_check_writable(CtTileCx *c, CtView v) {
+  const char *name = ct_ir_view_name(c->ir, &v);
+  if (c->ir->bufs[v.buf].is_fixed) {
+    ct_tile_fail(c,
+                 "%s has the bits of a fragment (recast), which are only read through it; write to "
+                 "that fragment, or to a copy of %s",
+                 name, name);
+  }
+}
+
+CtStatus ct_ir_check_writable(CtIr *ir, const char *op, CtView v, CtErr *err) {
+  CtTileCx c = ct_tile_begin(ir, op, NULL, err);
+  ct_tile_check_writable(&c, v);
+  return c.g.status;
 }
 
 /* A view of declared memory must lie inside it; what is static is checked while tracing. */
-CtStatus ct_tile_check_inside(CtIr *ir, const char *op, CtView v, CtErr *err) {
-  const CtBuf *buf = &ir->bufs[v.buf];
-  if (buf->space == CT_GLOBAL || !ct_is_static(v.offset) || !ct_layout_is_static(v.layout)) {
-    return CT_OK;
+void ct_tile_check_inside(CtTileCx *c, CtView v) {
+  const CtBuf *buf = &c->ir->bufs[v.buf];
+  if (!al_ok(&c->g) || buf->space == CT_GLOBAL || !ct_is_static(v.offset) ||
+      !ct_layout_is_static(v.layout)) {
+    return;
   }
-  CtCx cx = ct_ir_cx(ir);
-  CtInt end;
-  CtStatus status = ct_cosize(&cx, v.layout, &end, err);
-  if (status == CT_OK && (v.offset.v < 0 || v.offset.v + end.v > buf->n_elems.v)) {
-    return ct_tile_fail(ir, op, v, "reaches past the end of its tensor", err);
+  CtInt end = al_cosize(&c->g, ct_composed_plain(v.layout));
+  if (v.offset.v < 0 || v.offset.v + end.v > buf->n_elems.v) {
+    ct_tile_fail_view(c, v, "reaches past the end of its tensor");
   }
-  return status;
+}
+
+void ct_tile_check_static(CtTileCx *c, CtView v) {
+  if (!ct_all_static(v.layout.shape)) {
+    ct_tile_fail_view(c, v, "has a dynamic shape; tile it first");
+  }
 }
 
 static void keep_guard(CtIr *ir, CtView *v) {
@@ -402,21 +413,20 @@ static bool may_be_async(const CtIr *ir, const CtTile *t) {
          bytes >= 4;
 }
 
-CtStatus ct_tile_check_copy(CtIr *ir, const char *op, CtView src, CtView dst, CtErr *err) {
-  CtStatus status = check_widens(ir, op, src, dst, err);
-  status = status == CT_OK ? check_sizes(ir, op, src, dst, err) : status;
-  status = status == CT_OK ? ct_ir_check_writable(ir, op, dst, err) : status;
-  status = status == CT_OK ? ct_tile_check_inside(ir, op, src, err) : status;
-  return status == CT_OK ? ct_tile_check_inside(ir, op, dst, err) : status;
+void ct_tile_check_copy(CtTileCx *c, CtView src, CtView dst) {
+  check_widens(c, src, dst);
+  check_sizes(c, src, dst);
+  ct_tile_check_writable(c, dst);
+  ct_tile_check_inside(c, src);
+  ct_tile_check_inside(c, dst);
 }
 
-CtStatus ct_tile_check_pred(CtIr *ir, CtView pred, CtErr *err) {
-  const CtBuf *buf = &ir->bufs[pred.buf];
-  if (buf->dtype != CT_bool) {
-    return ct_fail(err, CT_EINVAL, "copy_if: predicate %s has elements %s; expected bool",
-                   pred.name != NULL ? pred.name : buf->name, ct_dtypes[buf->dtype].name);
+void ct_tile_check_pred(CtTileCx *c, CtView pred) {
+  if (dtype_of(c, pred) != CT_bool) {
+    ct_tile_fail(c, "predicate %s has elements %s; expected bool", ct_ir_view_name(c->ir, &pred),
+                 ct_dtypes[dtype_of(c, pred)].name);
   }
-  return ct_tile_check_inside(ir, "copy_if", pred, err);
+  ct_tile_check_inside(c, pred);
 }
 
 /* A predicate may be one for a whole vector only. */
@@ -426,59 +436,59 @@ static void limit_to_predicate(CtIr *ir, CtView pred, CtInt size, CtWidth *w) {
   }
 }
 
-static CtStatus add_copy(CtIr *ir, CtTile *tile, CtErr *err) {
-  CtInt size;
-  CtStatus status = ct_tile_size(ir, tile->dst, &size, err);
-  if (status != CT_OK) {
-    return status;
+static CtStatus add_copy(CtTileCx *c, CtTile tile) {
+  CtInt size = al_size(&c->g, tile.dst.layout);
+  if (!al_ok(&c->g)) {
+    return c->g.status;
   }
-  tile->width[0] = copy_width(ir, tile->a, tile->dst, size);
-  if (tile->b.buf != 0) {
-    limit_to_predicate(ir, tile->b, size, &tile->width[0]);
+  tile.width[0] = copy_width(c->ir, tile.a, tile.dst, size);
+  if (tile.b.buf != 0) {
+    limit_to_predicate(c->ir, tile.b, size, &tile.width[0]);
   }
-  tile->vec = tile->width[0].vec;
-  tile->async = may_be_async(ir, tile);
-  ct_tile_add(ir, CT_OP_COPY, tile);
+  tile.vec = tile.width[0].vec;
+  tile.async = may_be_async(c->ir, &tile);
+  ct_tile_add(c->ir, CT_OP_COPY, &tile);
   return CT_OK;
 }
 
 CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) {
-  CtTile tile = {.dst = dst, .a = src};
-  CtStatus status = ct_tile_check_copy(ir, "copy", src, dst, err);
-  return status == CT_OK ? add_copy(ir, &tile, err) : status;
+  CtTileCx c = ct_tile_begin(ir, "copy", NULL, err);
+  ct_tile_check_copy(&c, src, dst);
+  return add_copy(&c, (CtTile){.dst = dst, .a = src});
 }
 
 CtStatus ct_ir_convert(CtIr *ir, CtView src, CtView dst, CtErr *err) {
-  CtTile tile = {.dst = dst, .a = src};
   if (ir->failed) {
     return ct_fail_nomem(err); /* a buffer may not be there */
   }
   CT_ASSERT(ir->bufs[src.buf].space == CT_REGISTER && ir->bufs[dst.buf].space == CT_REGISTER);
   CT_ASSERT(src.guard == NULL && dst.guard == NULL);
-  CtStatus status = check_sizes(ir, "cast", src, dst, err);
-  status = status == CT_OK ? ct_tile_check_inside(ir, "cast", src, err) : status;
-  return status == CT_OK ? add_copy(ir, &tile, err) : status;
+  CtTileCx c = ct_tile_begin(ir, "cast", NULL, err);
+  check_sizes(&c, src, dst);
+  ct_tile_check_inside(&c, src);
+  return add_copy(&c, (CtTile){.dst = dst, .a = src});
 }
 
 CtStatus ct_ir_copy_if(CtIr *ir, CtView pred, CtView src, CtView dst, CtErr *err) {
-  CtTile tile = {.dst = dst, .a = src, .b = pred};
-  CtStatus status = ct_tile_check_copy(ir, "copy_if", src, dst, err);
-  status = status == CT_OK ? ct_tile_check_pred(ir, pred, err) : status;
-  status = status == CT_OK ? check_sizes(ir, "copy_if", pred, src, err) : status;
-  return status == CT_OK ? add_copy(ir, &tile, err) : status;
+  CtTileCx c = ct_tile_begin(ir, "copy_if", NULL, err);
+  ct_tile_check_copy(&c, src, dst);
+  ct_tile_check_pred(&c, pred);
+  check_sizes(&c, pred, src);
+  return add_copy(&c, (CtTile){.dst = dst, .a = src, .b = pred});
 }
 
 /* --- the others --------------------------------------------------------------------------------- */
 
 CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) {
   CtTile tile = {.dst = dst, .vec = 1};
-  CtStatus status = ct_ir_check_writable(ir, "fill", dst, err);
-  status = status == CT_OK ? ct_tile_check_inside(ir, "fill", dst, err) : status;
-  if (status == CT_OK) {
+  CtTileCx c = ct_tile_begin(ir, "fill", NULL, err);
+  ct_tile_check_writable(&c, dst);
+  ct_tile_check_inside(&c, dst);
+  if (al_ok(&c.g)) {
     CtVal v = ct_tile_add(ir, CT_OP_FILL, &tile);
     ir->insts[v].args[0] = value;
   }
-  return status;
+  return c.g.status;
 }
 
 static bool is_zero(const CtIr *ir, CtVal v) {
@@ -506,15 +516,16 @@ static void add_axpby(CtIr *ir, const CtTile *tile, CtVal alpha, CtVal beta) {
 
 CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y, CtErr *err) {
   CtTile tile = {.dst = y, .a = x, .vec = 1};
-  CtStatus status = ct_ir_check_writable(ir, "axpby", y, err);
-  status = status == CT_OK ? check_sums(ir, "axpby", y, err) : status;
-  status = status == CT_OK ? check_widens(ir, "axpby", x, y, err) : status;
-  status = status == CT_OK ? check_sizes(ir, "axpby", x, y, err) : status;
-  status = status == CT_OK ? ct_tile_check_inside(ir, "axpby", x, err) : status;
-  status = status == CT_OK ? ct_tile_check_inside(ir, "axpby", y, err) : status;
-  if (status == CT_OK && ct_inst(ir, beta)->op == CT_OP_CONST) {
+  CtTileCx c = ct_tile_begin(ir, "axpby", NULL, err);
+  ct_tile_check_writable(&c, y);
+  check_sums(&c, y);
+  check_widens(&c, x, y);
+  check_sizes(&c, x, y);
+  ct_tile_check_inside(&c, x);
+  ct_tile_check_inside(&c, y);
+  if (al_ok(&c.g) && ct_inst(ir, beta)->op == CT_OP_CONST) {
     add_axpby(ir, &tile, alpha, beta);
-  } else if (status == CT_OK) { /* the launch says whether y is read */
+  } else if (al_ok(&c.g)) { /* the launch says whether y is read */
     CtVal zero = zero_like(ir, beta);
     CtVal when = ct_ir_if(ir, ct_ir_binary(ir, CT_OP_EQ, beta, zero));
     add_axpby(ir, &tile, alpha, zero);
@@ -522,54 +533,35 @@ CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y, CtEr
     add_axpby(ir, &tile, alpha, beta);
     ct_ir_end(ir, when);
   }
-  return status;
+  return c.g.status;
 }
 
 /* The static sizes of mode `i` of two views must agree. */
-static CtStatus check_mode(CtIr *ir, CtView a, int i, CtView b, int j, const char *rule,
-                           CtErr *err) {
-  CtCx cx = ct_ir_cx(ir);
-  CtInt m, n;
-  CtStatus status = ct_size(&cx, ct_mode(a.layout, i), &m, err);
-  status = status == CT_OK ? ct_size(&cx, ct_mode(b.layout, j), &n, err) : status;
-  if (status == CT_OK && !ct_int_equal(m, n)) {
-    return ct_tile_fail_views(ir, "gemm", a, b, rule, err);
+static void check_mode(CtTileCx *c, CtView a, int i, CtView b, int j, const char *rule) {
+  CtInt m = al_size(&c->g, ct_mode(a.layout, i)), n = al_size(&c->g, ct_mode(b.layout, j));
+  if (!ct_int_equal(m, n)) {
+    ct_tile_fail_views(c, a, b, "%s", rule);
   }
-  return status;
 }
 
-static bool has_ranks(CtView a, CtView b, CtView c, int ra, int rb, int rc) {
-  return ct_layout_rank(a.layout) == ra && ct_layout_rank(b.layout) == rb &&
-         ct_layout_rank(c.layout) == rc;
-}
-
-static CtStatus check_gemm(CtIr *ir, CtView a, CtView b, CtView c, CtErr *err) {
-  if (has_ranks(a, b, c, 1, 1, 1)) {
-    CtStatus status = check_sizes(ir, "gemm", a, c, err);
-    return status == CT_OK ? check_sizes(ir, "gemm", b, c, err) : status;
+static void check_gemm(CtTileCx *g, CtView a, CtView b, CtView c) {
+  int ra = ct_layout_rank(a.layout), rb = ct_layout_rank(b.layout), rc = ct_layout_rank(c.layout);
+  bool is_flat = ra == 1 && rb == 1 && (rc == 1 || rc == 2);
+  if (is_flat && rc == 1) {
+    check_sizes(g, a, c);
+    check_sizes(g, b, c);
+  } else if (!is_flat && !(ra == 2 && rb == 2 && rc == 2)) {
+    ct_tile_fail(g,
+                 "A, B and C have ranks %d, %d and %d; expected (M,K), (N,K), (M,N), or (M), "
+                 "(N), (M,N), or (V), (V), (V)",
+                 ra, rb, rc);
+  } else {
+    check_mode(g, a, 0, c, 0, "differ in M, mode 0 of A and mode 0 of C");
+    check_mode(g, b, 0, c, 1, "differ in N, mode 0 of B and mode 1 of C");
+    if (ra == 2) {
+      check_mode(g, a, 1, b, 1, "differ in K, mode 1 of both");
+    }
   }
-  if (!has_ranks(a, b, c, 2, 2, 2) && !has_ranks(a, b, c, 1, 1, 2)) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "gemm: A, B and C have ranks %d, %d and %d; expected (M,K), (N,K), (M,N), or (M), "
-        "(N), (M,N), or (V), (V), (V)",
-        ct_layout_rank(a.layout), ct_layout_rank(b.layout), ct_layout_rank(c.layout));
-  }
-  CtStatus status = check_mode(ir, a, 0, c, 0, "differ in M, mode 0 of A and mode 0 of C", err);
-  status = status == CT_OK
-               ? check_mode(ir, b, 0, c, 1, "differ in N, mode 0 of B and mode 1 of C", err)
-               : status;
-  if (status == CT_OK && ct_layout_rank(a.layout) == 2) {
-    status = check_mode(ir, a, 1, b, 1, "differ in K, mode 1 of both", err);
-  }
-  return status;
-}
-
-static CtStatus check_static(CtIr *ir, const char *op, CtView v, CtErr *err) {
-  if (!ct_all_static(v.layout.shape)) {
-    return ct_tile_fail(ir, op, v, "has a dynamic shape; tile it first", err);
-  }
-  return CT_OK;
 }
 
 static const CtGemmOrder by_columns = {2, {{.mode = 1, .step = 1}, {.mode = 0, .step = 1}}};
@@ -577,25 +569,27 @@ static const CtGemmOrder by_columns = {2, {{.mode = 1, .step = 1}, {.mode = 0, .
 CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, const CtGemmOrder *order, CtErr *err) {
   CtTile tile = {.dst = c, .a = a, .b = b, .vec = 1, .order = order->n == 0 ? by_columns : *order};
   const CtView views[] = {a, b, c};
-  CtStatus status = CT_OK;
-  for (size_t i = 0; i < CT_ARRAY_LEN(views) && status == CT_OK; i++) {
-    status = check_static(ir, "gemm", views[i], err);
+  CtTileCx g = ct_tile_begin(ir, "gemm", NULL, err);
+  for (size_t i = 0; i < CT_ARRAY_LEN(views); i++) {
+    ct_tile_check_static(&g, views[i]);
   }
-  status = status == CT_OK ? check_gemm(ir, a, b, c, err) : status;
-  status = status == CT_OK ? ct_ir_check_writable(ir, "gemm", c, err) : status;
-  status = status == CT_OK ? check_sums(ir, "gemm", c, err) : status;
-  status = status == CT_OK ? check_widens(ir, "gemm", a, c, err) : status;
-  status = status == CT_OK ? check_widens(ir, "gemm", b, c, err) : status;
-  for (size_t i = 0; i < CT_ARRAY_LEN(views) && status == CT_OK; i++) {
-    status = ct_tile_check_inside(ir, "gemm", views[i], err);
+  if (al_ok(&g.g)) {
+    check_gemm(&g, a, b, c);
   }
-  if (status == CT_OK) {
+  ct_tile_check_writable(&g, c);
+  check_sums(&g, c);
+  check_widens(&g, a, c);
+  check_widens(&g, b, c);
+  for (size_t i = 0; i < CT_ARRAY_LEN(views); i++) {
+    ct_tile_check_inside(&g, views[i]);
+  }
+  if (al_ok(&g.g)) {
     bool is_matrix = ct_layout_rank(c.layout) == 2;
     tile.width[0] = is_matrix ? row_width(ir, a, 1) : (CtWidth){1, CT_WIDTH_SCALAR, 1};
     tile.width[1] = is_matrix ? row_width(ir, b, 2) : (CtWidth){1, CT_WIDTH_SCALAR, 2};
     ct_tile_add(ir, CT_OP_GEMM, &tile);
   }
-  return status;
+  return g.g.status;
 }
 
 CtTuple ct_ir_coordinate(CtIr *ir, uint32_t buf, CtTuple crd) {

@@ -226,10 +226,6 @@ static CtStatus add_instructions(CtTmaTile *d, CtOp op, uint32_t map) {
   return status;
 }
 
-static const char *name_of(const CtIr *ir, const CtView *v) {
-  return v->name != NULL ? v->name : ir->bufs[v->buf].name;
-}
-
 static CtStatus add_call(CtIr *ir, const CtTmaCall *call, CtOp op, CtErr *err) {
   const CtTmaSource *source = &ir->tma_sources[call->source];
   CtTmaTile *d = ct_arena_alloc(&ir->arena, sizeof *d);
@@ -241,8 +237,8 @@ static CtStatus add_call(CtIr *ir, const CtTmaCall *call, CtOp op, CtErr *err) {
                    .call = call,
                    .source = source,
                    .g = ct_ir_alg(ir, err),
-                   .tensor = name_of(ir, &source->view),
-                   .shared = name_of(ir, &call->shared),
+                   .tensor = ct_ir_view_name(ir, &source->view),
+                   .shared = ct_ir_view_name(ir, &call->shared),
                    .bytes = (int64_t)ct_dtype_bytes(ir->bufs[source->view.buf].dtype)};
   d->tensor = d->tensor == NULL ? "the tensor" : d->tensor;
   d->shared = d->shared == NULL ? "the shared tensor" : d->shared;

@@ -361,7 +361,9 @@ static void check_operands(CtTmaTile *d) {
          d->call->op, d->shared);
   }
   if (al_ok(&d->g)) {
-    d->g.status = ct_tile_check_inside(d->ir, d->call->op, d->call->shared, d->g.err);
+    CtTileCx c = {d->ir, d->call->op, NULL, d->g};
+    ct_tile_check_inside(&c, d->call->shared);
+    d->g.status = c.g.status;
   }
 }
 

@@ -18,8 +18,7 @@
 enum { ROW_BYTES = 16, ROWS = 8 };
 
 typedef struct Finder {
-  CtIr *ir;
-  const CtAtom *atom;
+  CtTileCx *c;
   CtView view;
   CtAtomOperand of;
   int64_t bytes, t; /* of an element; elements of a row */
@@ -33,26 +32,27 @@ typedef struct Steps {
   int64_t inner, outer;
 } Steps;
 
-static CtStatus refuse(const Finder *f, const char *why, CtErr *err) {
-  char rule[256 + CT_ATOM_TEXT_MAX];
-  snprintf(rule, sizeof rule, "is nothing that %s reads as %c: %s", f->atom->name,
-           f->of == CT_ATOM_A ? 'A' : 'B', why);
-  return ct_tile_fail(f->ir, "gemm", f->view, rule, err);
+static void refuse(const Finder *f, const char *why) {
+  ct_tile_fail_view(f->c, f->view, "is nothing that %s reads as %c: %s", f->c->atom->name,
+                    f->of == CT_ATOM_A ? 'A' : 'B', why);
 }
 
 /* Composes the mode with (part, n / part); false where it has no such two strides. */
 static bool find_steps(const Finder *f, CtLayout mode, int64_t n, int64_t part, Steps *out) {
-  CtCx cx = ct_ir_cx(f->ir);
-  char text[64];
-  CtLayout form, both, inner, outer;
-  CtErr err;
+  CtAlg g = al_trial(&f->c->g);
   part = part < n ? part : n;
-  snprintf(text, sizeof text, "(%lld,%lld)", (long long)part, (long long)(n / part));
-  if (n % part != 0 || ct_layout_parse(cx.arena, text, strlen(text), &form, &err) != CT_OK ||
-      ct_compose(&cx, mode, form, &both, &err) != CT_OK ||
-      ct_coalesce(&cx, ct_mode(both, 0), NULL, &inner, &err) != CT_OK ||
-      ct_coalesce(&cx, ct_mode(both, 1), NULL, &outer, &err) != CT_OK || !ct_is_leaf(inner.shape) ||
-      !ct_is_leaf(outer.shape)) {
+  if (n % part != 0) {
+    return false;
+  }
+  const CtInt sizes[] = {ct_int(part), ct_int(n / part)};
+  CtLayout form = al_layout(&g, al_ints(&g, 2, sizes), NULL);
+  CtLayout both = al_compose(&g, ct_composed_plain(mode), ct_composed_plain(form)).layout;
+  if (!al_ok(&g)) {
+    return false;
+  }
+  CtLayout inner = al_coalesce(&g, ct_mode(both, 0), NULL);
+  CtLayout outer = al_coalesce(&g, ct_mode(both, 1), NULL);
+  if (!al_ok(&g) || !ct_is_leaf(inner.shape) || !ct_is_leaf(outer.shape)) {
     return false;
   }
   out->inner = inner.stride->i.v;
@@ -87,11 +87,11 @@ static bool is_mn_major(const Finder *f, CtLayout rows, CtLayout k, CtWgmmaTile 
 }
 
 /* The swizzle permutes rows of 16 bytes by the bits that count the 128 bytes that hold them. */
-static CtStatus find_width(Finder *f, CtErr *err) {
-  CtSwizzle sw = f->ir->bufs[f->view.buf].swizzle;
+static void find_width(Finder *f) {
+  CtSwizzle sw = f->c->ir->bufs[f->view.buf].swizzle;
   f->width = (int64_t)1 << sw.bits;
   if (sw.bits == 0 || (sw.bits <= 3 && sw.shift == 3 && (int64_t)1 << sw.base == f->t)) {
-    return CT_OK;
+    return;
   }
   char why[160];
   int base = __builtin_ctzll((uint64_t)f->t);
@@ -99,87 +99,70 @@ static CtStatus find_width(Finder *f, CtErr *err) {
            "of elements of %d bits it knows the swizzles Sw<1,%d,3>, Sw<2,%d,3>, Sw<3,%d,3> and "
            "none; gmma_layout has them",
            (int)f->bytes * 8, base, base, base);
-  return refuse(f, why, err);
+  refuse(f, why);
 }
 
 /* Everything moves in units of 16 bytes: atoms, and where the view begins. */
-static CtStatus check_units(const Finder *f, CtErr *err) {
+static void check_units(const Finder *f) {
   for (int i = 1; i < ct_layout_rank(f->view.layout); i++) {
-    CtLayout mode = ct_mode(f->view.layout, i);
-    for (uint32_t j = 0; j < mode.shape->len; j++) {
-      bool counts = mode.shape[j].rank == CT_LEAF && !ct_is_const(mode.shape[j].i, 1);
-      if (counts && mode.stride[j].i.v % f->t != 0) {
-        return refuse(f, "its atoms do not begin at multiples of 16 bytes", err);
+    for (CtLeaves w = ct_layout_leaves(ct_mode(f->view.layout, i)); ct_next_leaf(&w);) {
+      if (!ct_is_const(w.shape->i, 1) && w.stride->i.v % f->t != 0) {
+        refuse(f, "its atoms do not begin at multiples of 16 bytes");
       }
     }
   }
-  if (ct_ir_facts(f->ir, f->view.offset).div % f->t != 0) {
-    return refuse(f, "it is not known to begin at a multiple of 16 bytes", err);
+  if (ct_ir_facts(f->c->ir, f->view.offset).div % f->t != 0) {
+    refuse(f, "it is not known to begin at a multiple of 16 bytes");
   }
-  return CT_OK;
 }
 
-static CtStatus check_place(const Finder *f, CtErr *err) {
-  if (f->ir->bufs[f->view.buf].space != CT_SHARED) {
-    return refuse(f, "it is not in shared memory; copy it to a tensor of shared, as by tma_load",
-                  err);
+static void check_place(const Finder *f) {
+  const CtBuf *buf = &f->c->ir->bufs[f->view.buf];
+  if (buf->space != CT_SHARED) {
+    refuse(f, "it is not in shared memory; copy it to a tensor of shared, as by tma_load");
+  } else if (buf->remote != 0) {
+    refuse(f, "it is another block's; copy it to a shared tensor of this one");
+  } else if (ct_guard_n(&f->view) > 0) {
+    refuse(f, "it is guarded; guard what is copied to it");
+  } else if (!ct_layout_is_static(f->view.layout)) {
+    refuse(f, "its layout is not static");
   }
-  if (f->ir->bufs[f->view.buf].remote != 0) {
-    return refuse(f, "it is another block's; copy it to a shared tensor of this one", err);
-  }
-  if (ct_guard_n(&f->view) > 0) {
-    return refuse(f, "it is guarded; guard what is copied to it", err);
-  }
-  if (!ct_layout_is_static(f->view.layout)) {
-    return refuse(f, "its layout is not static", err);
-  }
-  return CT_OK;
 }
 
-static CtStatus check_major(const Finder *f, const CtWgmmaTile *tile, CtErr *err) {
-  if (!tile->is_mn_major || f->bytes == 2) {
-    return CT_OK;
+static void check_major(const Finder *f, const CtWgmmaTile *tile) {
+  if (tile->is_mn_major && f->bytes != 2) {
+    refuse(f, f->of == CT_ATOM_A ? "it is contiguous along M, which wgmma reads of 16-bit elements "
+                                   "only; of others both operands are contiguous along K"
+                                 : "it is contiguous along N, which wgmma reads of 16-bit elements "
+                                   "only; of others both operands are contiguous along K");
   }
-  return refuse(f,
-                f->of == CT_ATOM_A
-                    ? "it is contiguous along M, which wgmma reads of 16-bit elements "
-                      "only; of others both operands are contiguous along K"
-                    : "it is contiguous along N, which wgmma reads of 16-bit elements "
-                      "only; of others both operands are contiguous along K",
-                err);
 }
 
-CtStatus ct_wgmma_tile(CtIr *ir, const CtAtom *atom, CtView v, CtAtomOperand of, CtWgmmaTile *out,
-                       CtErr *err) {
-  Finder f = {.ir = ir, .atom = atom, .view = v, .of = of};
-  CtCx cx = ct_ir_cx(ir);
-  CtLayout values = ct_mode(v.layout, 0);
-  CtInt n, k;
-  f.bytes = (int64_t)ct_dtype_bytes(ir->bufs[v.buf].dtype);
+void ct_wgmma_tile(CtTileCx *c, CtView v, CtAtomOperand of, CtWgmmaTile *out) {
+  Finder f = {.c = c, .view = v, .of = of};
+  CtAlg g = al_trial(&c->g);
+  f.bytes = (int64_t)ct_dtype_bytes(c->ir->bufs[v.buf].dtype);
   f.t = ROW_BYTES / f.bytes;
-  f.n = of == CT_ATOM_A ? atom->m : atom->n;
-  f.k = atom->k;
-  CtStatus status = check_place(&f, err);
-  status = status == CT_OK ? find_width(&f, err) : status;
-  if (status != CT_OK) {
-    return status;
+  f.n = of == CT_ATOM_A ? c->atom->m : c->atom->n;
+  f.k = c->atom->k;
+  check_place(&f);
+  find_width(&f);
+  if (!al_ok(&c->g)) {
+    return;
   }
-  bool is_pair = ct_layout_rank(values) == 2 &&
-                 ct_size(&cx, ct_mode(values, 0), &n, err) == CT_OK && ct_is_const(n, f.n) &&
-                 ct_size(&cx, ct_mode(values, 1), &k, err) == CT_OK && ct_is_const(k, f.k);
-  if (!is_pair) {
-    return refuse(&f,
-                  "its mode 0 is not (rows,K) of one atom; partition_A and partition_B of a tiled "
-                  "MMA give that",
-                  err);
+  CtLayout values = ct_mode(v.layout, 0);
+  if (ct_layout_rank(values) != 2 || !ct_is_const(al_size(&g, ct_mode(values, 0)), f.n) ||
+      !ct_is_const(al_size(&g, ct_mode(values, 1)), f.k)) {
+    refuse(&f, "its mode 0 is not (rows,K) of one atom; partition_A and partition_B of a tiled "
+               "MMA give that");
+    return;
   }
-  if (!is_k_major(&f, ct_mode(values, 0), ct_mode(values, 1), out) &&
-      !is_mn_major(&f, ct_mode(values, 0), ct_mode(values, 1), out)) {
-    return refuse(&f,
-                  "its rows are in none of the canonical layouts; make the tensor by "
-                  "tile_to_shape(gmma_layout(dtype, \"K\" or \"MN\", 128), shape)",
-                  err);
+  CtLayout rows = ct_mode(values, 0), columns = ct_mode(values, 1);
+  if (!is_k_major(&f, rows, columns, out) && !is_mn_major(&f, rows, columns, out)) {
+    refuse(&f, "its rows are in none of the canonical layouts; make the tensor by "
+               "tile_to_shape(gmma_layout(dtype, \"K\" or \"MN\", 128), shape)");
+    return;
   }
-  status = check_major(&f, out, err);
-  return status == CT_OK ? check_units(&f, err) : status;
+  check_major(&f, out);
+  check_units(&f);
 }
