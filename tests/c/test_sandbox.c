@@ -199,6 +199,8 @@ static const Attack c_attacks[] = {
     {"gsub", "('a'):rep(40):gsub(('a-'):rep(30) .. 'b', '')", 0, CUTTLE_INTERRUPTED, "interrupted"},
     {"gsub by a C function", "local s = ('a'):rep(1e6) while true do s:gsub('.', string.upper) end",
      0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"a deep pattern", "('a'):rep(300):find(('.-'):rep(250) .. 'b')", 0, CUTTLE_ERROR,
+     "pattern too complex"},
     {"a balanced pattern", "local s = ('('):rep(1e6) s:find('%b()')", 0, CUTTLE_INTERRUPTED,
      "interrupted"},
     {"a plain search", "local s = ('a'):rep(1 << 23) s:find(('a'):rep(1 << 22) .. 'b', 1, true)", 0,
