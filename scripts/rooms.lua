@@ -36,8 +36,11 @@ return {
     -- Two back ends that do not know of each other.
     { name = "emit", files = { "emit/[%w_]+" }, uses = { "ir", "pass" }, circle = 24 },
     { name = "tensor_core", files = { "simt/model/[%w_]+" }, uses = { "atom" } },
-    { name = "simt", files = { "simt/simt", "simt/%w+/[%w_]+" },
-      uses = { "ir", "pass", "message", "tensor_core" }, circle = 4 },
+    -- The CPU engine: its instructions as data; what makes them; what runs them.
+    { name = "code", files = { "simt/code/[%w_]+" }, uses = { "ir", "tensor_core" } },
+    { name = "lower", files = { "simt/lower/[%w_]+" }, uses = { "code", "pass" }, circle = 4 },
+    { name = "run", files = { "simt/run/[%w_]+" }, uses = { "code", "message" }, circle = 4 },
+    { name = "simt", files = { "simt/simt" }, uses = { "lower", "run" } },
     -- They look at launches of the CPU engine, which does not know of them.
     { name = "watch", files = { "watch/[%w_]+" }, uses = { "simt" }, circle = 7 },
 
