@@ -170,9 +170,6 @@ CtStatus ct_simt_fail_report(const CtWorker *worker, CtErr *err);
 /* " at (3,5), extent (4,4)": element `off` of a buffer. */
 void ct_simt_place(const CtSimtJob *job, uint32_t buf, int64_t off, char *out, size_t size);
 
-/* simt_lanes.c: copies and fills, one element at a time for all lanes. False: it was not done,
-   or only in part. */
-bool ct_simt_tile_lanes(const CtIn *in, CtWarp *w);
 /* For one lane: the offset of element (i, j) of an operand, in elements; whether its guards let
    it be accessed; how many elements a mode has (false: an extent is negative, or the product too
    large). */
@@ -181,6 +178,11 @@ int64_t ct_simt_arg_base(const CtWarp *w, const CtTileArg *arg, int lane);
 int64_t ct_simt_arg_offset(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j);
 bool ct_simt_arg_is_inside(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j);
 bool ct_simt_mode_size(const CtWarp *w, uint32_t mode, int lane, int64_t *n);
+/* The offsets of a mode, or NULL where lanes differ. */
+static inline const CtTable *ct_simt_table(const CtWarp *w, uint32_t mode) {
+  const CtTileMode *m = &w->worker->job->program->modes[mode];
+  return m->fixed != NULL ? m->fixed : m->table != 0 ? CT_CAT(CtTable, w, m->table) : NULL;
+}
 /* simt_spin.c: an iteration of a loop that may be waiting; `next` is its beginning. */
 const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w);
 /* Call it after all warps ran that could, since n_changes was `changes`. Can no warp of the
