@@ -33,13 +33,6 @@ typedef struct Handle { /* of a stream or an event; closed when device is NULL *
   CtEvent event;
 } Handle;
 
-static Handle *push_handle(lua_State *L, const char *type) {
-  Handle *h = lua_newuserdatauv(L, sizeof *h, 0);
-  memset(h, 0, sizeof *h);
-  luaL_setmetatable(L, type);
-  return h;
-}
-
 static Handle *check_handle(lua_State *L, int idx, const char *type) {
   Handle *h = luaL_testudata(L, idx, type);
   if (h == NULL) {
@@ -52,21 +45,19 @@ static Handle *check_handle(lua_State *L, int idx, const char *type) {
   return h;
 }
 
-static int lang_stream(lua_State *L) {
-  CtDevice *d = need_cuda(L, "stream");
-  Handle *h = push_handle(L, STREAM_TYPE);
-  diag_try(L, ct_stream_new(d, &h->stream, diag_err(L)));
+static int open_handle(lua_State *L, const char *type) {
+  CtDevice *d = need_cuda(L, type);
+  Handle *h = lua_newuserdatauv(L, sizeof *h, 0);
+  *h = (Handle){.device = NULL};
+  luaL_setmetatable(L, type);
+  diag_try(L, type[0] == 's' ? ct_stream_new(d, &h->stream, diag_err(L))
+                             : ct_event_new(d, &h->event, diag_err(L)));
   h->device = d;
   return 1;
 }
 
-static int lang_event(lua_State *L) {
-  CtDevice *d = need_cuda(L, "event");
-  Handle *h = push_handle(L, EVENT_TYPE);
-  diag_try(L, ct_event_new(d, &h->event, diag_err(L)));
-  h->device = d;
-  return 1;
-}
+static int lang_stream(lua_State *L) { return open_handle(L, STREAM_TYPE); }
+static int lang_event(lua_State *L) { return open_handle(L, EVENT_TYPE); }
 
 static int handle_close(lua_State *L) {
   Handle *h = luaL_testudata(L, 1, STREAM_TYPE);
@@ -323,34 +314,28 @@ static int lang_cuda_kernel(lua_State *L) {
   return 1;
 }
 
-typedef struct CudaConfig {
-  LaunchConfig config;
-} CudaConfig;
-
-static unsigned dim_field(lua_State *L, const char *field, int i) {
-  lua_Integer v = 1;
+/* A field of 1 to 3 sizes: an integer, or a list. */
+static CtDim3 read_dims(lua_State *L, const char *field) {
+  lua_Integer v[3] = {1, 1, 1};
   int type = lua_getfield(L, 2, field);
-  if (type == LUA_TTABLE) {
+  for (int i = 0; i < 3 && type == LUA_TTABLE; i++) {
     lua_geti(L, -1, i + 1);
-    v = luaL_optinteger(L, -1, 1);
+    v[i] = luaL_optinteger(L, -1, 1);
     lua_pop(L, 1);
-  } else if (type != LUA_TNIL) {
-    v = i == 0 ? luaL_checkinteger(L, -1) : 1;
+  }
+  if (type != LUA_TNIL && type != LUA_TTABLE) {
+    v[0] = luaL_checkinteger(L, -1);
   }
   lua_pop(L, 1);
-  return (unsigned)v;
+  return (CtDim3){(unsigned)v[0], (unsigned)v[1], (unsigned)v[2]};
 }
 
 static int cuda_kernel_call(lua_State *L) { /* k{grid =, block =, smem =} */
   luaL_checktype(L, 2, LUA_TTABLE);
-  CudaConfig *c = lua_newuserdatauv(L, sizeof *c, 1);
-  memset(c, 0, sizeof *c);
-  c->config.grid =
-      (CtDim3){dim_field(L, "grid", 0), dim_field(L, "grid", 1), dim_field(L, "grid", 2)};
-  c->config.block =
-      (CtDim3){dim_field(L, "block", 0), dim_field(L, "block", 1), dim_field(L, "block", 2)};
+  LaunchConfig *c = lua_newuserdatauv(L, sizeof *c, 1);
+  *c = (LaunchConfig){.grid = read_dims(L, "grid"), .block = read_dims(L, "block")};
   lua_getfield(L, 2, "smem");
-  c->config.shared_bytes = (unsigned)luaL_optinteger(L, -1, 0);
+  c->shared_bytes = (unsigned)luaL_optinteger(L, -1, 0);
   lua_pop(L, 1);
   luaL_setmetatable(L, CUDA_CONFIG_TYPE);
   lua_pushvalue(L, 1);
@@ -388,7 +373,7 @@ static size_t pack_arg(lua_State *L, int idx, unsigned char *params, size_t at) 
 }
 
 static int cuda_config_call(lua_State *L) {
-  const CudaConfig *c = luaL_checkudata(L, 1, CUDA_CONFIG_TYPE);
+  const LaunchConfig *c = luaL_checkudata(L, 1, CUDA_CONFIG_TYPE);
   unsigned char params[LAUNCH_MAX_ARGS * 8];
   size_t at = 0;
   int n = lua_gettop(L) - 1;
@@ -398,9 +383,9 @@ static int cuda_config_call(lua_State *L) {
   }
   lua_getiuservalue(L, 1, 1);
   const CudaKernel *k = lua_touserdata(L, -1);
-  CtLaunch launch = {.grid = c->config.grid,
-                     .block = c->config.block,
-                     .shared_bytes = c->config.shared_bytes,
+  CtLaunch launch = {.grid = c->grid,
+                     .block = c->block,
+                     .shared_bytes = c->shared_bytes,
                      .stream = ct_device_stream(k->device)};
   diag_try(L, ct_function_launch(k->fn, &launch, params, at, diag_err(L)));
   return 0;

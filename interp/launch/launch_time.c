@@ -8,6 +8,7 @@
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
 #include "interp/openers.h"
+#include "interp/state/record.h"
 #include "interp/state/state.h"
 #include "runtime/base/clock.h"
 
@@ -203,32 +204,10 @@ static int session_mode(lua_State *L) {
   return 1;
 }
 
-static void push_dim(lua_State *L, CtDim3 d) {
-  lua_createtable(L, 3, 0);
-  const unsigned extents[] = {d.x, d.y, d.z};
-  for (int i = 0; i < 3; i++) {
-    lua_pushinteger(L, (lua_Integer)extents[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-}
-
-static void push_row(lua_State *L, const Row *r) {
-  lua_createtable(L, 0, 7);
-  lua_pushstring(L, r->name);
-  lua_setfield(L, -2, "name");
-  lua_pushstring(L, r->chunk);
-  lua_setfield(L, -2, "file");
-  lua_pushinteger(L, r->line);
-  lua_setfield(L, -2, "line");
-  lua_pushinteger(L, (lua_Integer)r->n_launches);
-  lua_setfield(L, -2, "launches");
-  push_dim(L, r->grid);
-  lua_setfield(L, -2, "grid");
-  push_dim(L, r->block);
-  lua_setfield(L, -2, "block");
-  lua_newtable(L);
-  lua_setfield(L, -2, "samples");
-}
+static const Field row_fields[] = {FIELD(Row, name), FIELD_AS("file", Row, chunk),
+                                   FIELD(Row, line), FIELD_AS("launches", Row, n_launches),
+                                   FIELD(Row, grid), FIELD(Row, block)};
+static const Field sample_fields[] = {FIELD(Sample, n), FIELD(Sample, ms)};
 
 /* session:rows() -> a list of {name =, file =, line =, grid =, block =, launches =, samples =}, in the
    order of their first launches: a sample is {n =, ms =}, the time of n launches in a row. */
@@ -237,7 +216,9 @@ static int session_rows(lua_State *L) {
   read_events(t);
   lua_createtable(L, (int)t->n_rows, 0);
   for (size_t i = 0; i < t->n_rows; i++) {
-    push_row(L, &t->rows[i]);
+    RECORD_PUSH(L, row_fields, &t->rows[i]);
+    lua_newtable(L);
+    lua_setfield(L, -2, "samples");
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   for (size_t i = 0; i < t->n_samples; i++) {
@@ -245,11 +226,7 @@ static int session_rows(lua_State *L) {
     if (x->ms >= 0) {
       lua_rawgeti(L, -1, (lua_Integer)x->row + 1);
       lua_getfield(L, -1, "samples");
-      lua_createtable(L, 0, 2);
-      lua_pushinteger(L, (lua_Integer)x->n);
-      lua_setfield(L, -2, "n");
-      lua_pushnumber(L, x->ms);
-      lua_setfield(L, -2, "ms");
+      RECORD_PUSH(L, sample_fields, x);
       lua_rawseti(L, -2, luaL_len(L, -2) + 1);
       lua_pop(L, 2);
     }

@@ -11,6 +11,10 @@ static void push_triple(lua_State *L, const int64_t v[3]) {
   }
 }
 
+static void push_dim3(lua_State *L, const CtDim3 *d) {
+  push_triple(L, (const int64_t[]){d->x, d->y, d->z});
+}
+
 /* Little-endian: the bytes of a shorter integer are the low ones. */
 static int64_t integer_at(const Field *f, const void *at) {
   int64_t v = 0;
@@ -31,6 +35,7 @@ static void push_field(lua_State *L, const Field *f, const void *at) {
     case FIELD_TEXT: lua_pushstring(L, *(const char *const *)at); break;
     case FIELD_CHARS: lua_pushstring(L, at); break;
     case FIELD_TRIPLE: push_triple(L, at); break;
+    case FIELD_DIM3: push_dim3(L, at); break;
     case FIELD_BOOL: lua_pushboolean(L, *(const bool *)at); break;
     case FIELD_F64: lua_pushnumber(L, *(const double *)at); break;
     case FIELD_INT:

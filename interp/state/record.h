@@ -8,11 +8,13 @@
 #include <stdint.h>
 
 #include "runtime/base/base.h"
+#include "runtime/device/device.h"
 
 typedef enum FieldType {
   FIELD_TEXT,   /* const char *; NULL: the table has no such field */
   FIELD_CHARS,  /* a text in the struct itself */
   FIELD_TRIPLE, /* int64_t[3], as a list */
+  FIELD_DIM3,   /* likewise */
   FIELD_BOOL,
   FIELD_F64,
   FIELD_INT, /* of any size */
@@ -27,7 +29,7 @@ typedef struct Field {
 } Field;
 
 #define FIELD_TYPE_OF(v)                                                                           \
-  _Generic((v), const char *: FIELD_TEXT, char *: FIELD_CHARS, int64_t *: FIELD_TRIPLE,            \
+  _Generic((v), const char *: FIELD_TEXT, char *: FIELD_CHARS, int64_t *: FIELD_TRIPLE, CtDim3: FIELD_DIM3,            \
            bool: FIELD_BOOL, double: FIELD_F64, int16_t: FIELD_INT, int: FIELD_INT,                \
            int64_t: FIELD_INT, default: FIELD_UINT)
 /* The member under its own name; under another one; and by the names of an enumeration. */

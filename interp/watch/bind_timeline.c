@@ -115,19 +115,16 @@ static int timeline(lua_State *L) {
    that is recorded. */
 enum { CHOOSE = 1, TAKE };
 
-static void set_sizes(lua_State *L, const char *name, CtDim3 n) {
-  record_triple(L, name, (const int64_t[]){n.x, n.y, n.z});
-}
-
 static const Field kernel_fields[] = {FIELD(Kernel, name), FIELD_AS("file", Kernel, chunk),
                                       FIELD(Kernel, line)};
+
+static const Field config_fields[] = {FIELD(LaunchConfig, grid), FIELD(LaunchConfig, block)};
 
 static void push_launch(lua_State *L, const Kernel *k, const LaunchConfig *c, const Spec *spec) {
   lua_createtable(L, 0, 6);
   RECORD_SET(L, kernel_fields, k);
   record_integer(L, "id", (int64_t)spec->id);
-  set_sizes(L, "grid", c->grid);
-  set_sizes(L, "block", c->block);
+  RECORD_SET(L, config_fields, c);
 }
 
 static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
