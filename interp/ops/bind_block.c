@@ -17,20 +17,20 @@
 
 /* --- indices ------------------------------------------------------------------------------------------ */
 
-typedef struct Index {
+typedef struct ThreadIndex {
   const char *name;
   CtOp op; /* CT_OP_NONE: blockDim, which is static */
-} Index;
+} ThreadIndex;
 
-static const Index indices[] = {{"threadIdx", CT_OP_TID},
-                                {"blockIdx", CT_OP_BID},
-                                {"gridDim", CT_OP_GDIM},
-                                {"blockDim", CT_OP_NONE}};
+static const ThreadIndex indices[] = {{"threadIdx", CT_OP_TID},
+                                      {"blockIdx", CT_OP_BID},
+                                      {"gridDim", CT_OP_GDIM},
+                                      {"blockDim", CT_OP_NONE}};
 
 enum { MAX_FRAGMENT = 1 << 16, MAX_UNROLL = 1 << 16 };
 
 static int index_index(lua_State *L) {
-  const Index *index = &indices[*(int *)luaL_checkudata(L, 1, INDEX_TYPE)];
+  const ThreadIndex *index = &indices[*(int *)luaL_checkudata(L, 1, INDEX_TYPE)];
   CtIr *ir = front_here(L, index->name);
   const char *axis = lua_tostring(L, 2);
   if (axis == NULL || axis[0] < 'x' || axis[0] > 'z' || axis[1] != '\0') {

@@ -204,7 +204,7 @@ static const struct {
 };
 
 /* A field, or a method from the table in upvalue 1; nil for any other name. */
-static int index_name(lua_State *L) {
+static int get_name(lua_State *L) {
   const Tensor *t = tensor_check(L, 1, "index");
   const char *name = lua_tostring(L, 2);
   for (size_t i = 0; i < CT_ARRAY_LEN(fields); i++) {
@@ -218,9 +218,9 @@ static int index_name(lua_State *L) {
   return 1;
 }
 
-static int index(lua_State *L) {
+static int get(lua_State *L) {
   if (lua_type(L, 2) == LUA_TSTRING) {
-    return index_name(L);
+    return get_name(L);
   }
   if (tensor_get_plain(L, 2, 1)) {
     return 1;
@@ -229,7 +229,7 @@ static int index(lua_State *L) {
   return load(L, 1, &cx, check_key(L, &cx), false);
 }
 
-static int newindex(lua_State *L) {
+static int set(lua_State *L) {
   if (lua_type(L, 2) == LUA_TSTRING) {
     return diag_error(L, "a tensor has no field '%s' to assign; elements are t[{i,j}]",
                       lua_tostring(L, 2));
@@ -476,14 +476,9 @@ static int check_own(lua_State *L) {
   return 0;
 }
 
-static const luaL_Reg metamethods[] = {{"__check_own", check_own},
-                                       {"__newindex", newindex},
-                                       {"__call", call},
-                                       {"__tostring", tostring},
-                                       {"__len", bind_no_length},
-                                       {"__gc", gc},
-                                       {"__close", gc},
-                                       {NULL, NULL}};
+static const luaL_Reg metamethods[] = {
+    {"__check_own", check_own}, {"__newindex", set}, {"__call", call}, {"__tostring", tostring},
+    {"__len", bind_no_length},  {"__gc", gc},        {"__close", gc},  {NULL, NULL}};
 
 void bind_open_tensor(lua_State *L) {
   int module = lua_gettop(L);
@@ -494,8 +489,6 @@ void bind_open_tensor(lua_State *L) {
   lua_pushvalue(L, module);
   luaL_setfuncs(L, functions, 0);
   lua_pop(L, 1);
-  bind_add_create(L, module, table);
-  bind_add_npy(L, module, table);
   bind_add_lifted(L, module, table);
   bind_add_partition(L, module, table);
   bind_add_guard(L, module, table);
@@ -503,10 +496,7 @@ void bind_open_tensor(lua_State *L) {
   state_of(L)->tensor_type = lua_topointer(L, -1);
   luaL_setfuncs(L, metamethods, 0);
   lua_pushvalue(L, table);
-  lua_setfield(L, -2, "__methods");
-  lua_pushvalue(L, table);
-  lua_pushcclosure(L, index, 1);
-  lua_setfield(L, -2, "__index");
+  bind_set_index(L, get);
   bind_add_fields(L, field_names);
   lua_pop(L, 2);
 }

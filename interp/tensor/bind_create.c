@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "interp/algebra/bind.h"
+#include "interp/openers.h"
 #include "interp/state/diag.h"
 #include "interp/state/state.h"
 #include "tensor.h"
@@ -365,9 +366,4 @@ static const luaL_Reg functions[] = {
     {"rand", uniform},          {"randn", randn}, {"arange", arange}, {"seed", seed},
     {"from_table", from_table}, {NULL, NULL}};
 
-void bind_add_create(lua_State *L, int module, int methods) {
-  (void)methods;
-  lua_pushvalue(L, module);
-  luaL_setfuncs(L, functions, 0);
-  lua_pop(L, 1);
-}
+void bind_open_create(lua_State *L) { luaL_setfuncs(L, functions, 0); }

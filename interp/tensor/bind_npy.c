@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "interp/algebra/bind.h"
+#include "interp/openers.h"
 #include "interp/state/diag.h"
 #include "runtime/base/npy.h"
 #include "runtime/layout/walk.h"
@@ -193,10 +194,7 @@ static const luaL_Reg functions[] = {{"load_npy", load_npy}, {"save_npy", save_n
 static const luaL_Reg source_meta[] = {{"__gc", close_source}, {NULL, NULL}};
 static const luaL_Reg no_methods[] = {{NULL, NULL}};
 
-void bind_add_npy(lua_State *L, int module, int methods) {
-  (void)methods;
+void bind_open_npy(lua_State *L) {
   bind_new_type(L, SOURCE_TYPE, source_meta, no_methods);
-  lua_pushvalue(L, module);
   luaL_setfuncs(L, functions, 0);
-  lua_pop(L, 1);
 }

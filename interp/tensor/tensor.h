@@ -195,9 +195,4 @@ Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout 
 /* The same on the current device. */
 Tensor *tensor_push_here(lua_State *L, const char *op, CtDtype dtype, CtLayout layout);
 
-/* Each adds its functions to the module table at `module` and its methods to the table at
-   `methods`. */
-void bind_add_create(lua_State *L, int module, int methods);
-void bind_add_npy(lua_State *L, int module, int methods);
-
 #endif
