@@ -71,7 +71,7 @@ void guard_push_part(lua_State *L, const CtCx *cx, const Tensor *t, const Overha
     diag_try(L, ct_ir_guard_fix(front_ir(L), &guard, coords.shape, o->lone[i], o->tiles[i],
                                 diag_err(L)));
   }
-  tensor_push_view(L, t, (CtLayout){coords.shape, stride}, offset, &guard);
+  tensor_push_part(L, t, (CtLayout){coords.shape, stride}, offset, &guard);
 }
 
 /* {====== Elements ====== */
@@ -121,7 +121,7 @@ static int guard(lua_State *L) {
                       tensor_push_title(L, 1));
   }
   bool is_whole = t->is_whole || !t->is_guarded;
-  Tensor *guarded = tensor_push_view(L, t, t->layout, t->offset, t->guard);
+  Tensor *guarded = tensor_push_part(L, t, t->layout, t->offset, t->guard);
   guarded->is_guarded = true;
   guarded->is_whole = is_whole;
   return 1;

@@ -151,7 +151,7 @@ static int lifted_view(lua_State *L) {
     tensor_push_coords(L, t, made.layout, t->at);
     return 1;
   }
-  tensor_push_view(L, t, made.layout, t->offset, NULL);
+  tensor_push_part(L, t, made.layout, t->offset, NULL);
   lua_insert(L, -2); /* stack: ..., view, layout */
   tensor_keep_layout(L, -2);
   return 1;

@@ -73,7 +73,7 @@ static int push_part(lua_State *L, CtAlg *g, const Division *d, const CtComposed
   }
   CtInt offset = al_add(g, t->offset, at->i);
   bind_check(L, g);
-  CtComposed made = tensor_layout(tensor_push_view(
+  CtComposed made = tensor_layout(tensor_push_part(
       L, t, part->layout, offset, NULL)); /* stack: tensor, three arguments, part */
   tensor_push_layout(L, 1);
   lua_replace(L, 1);
@@ -308,7 +308,7 @@ static int view(lua_State *L) {
                       tensor_push_title(L, 1));
   }
   check_view(L, &cx, t, layout);
-  tensor_push_view(L, t, layout, t->offset, NULL);
+  tensor_push_part(L, t, layout, t->offset, NULL);
   return 1;
 }
 

@@ -118,10 +118,10 @@ static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
     CtView view = tensor_view(t);
     diag_check(L, ct_ir_guard_slice(front_ir(L), &view, crd, rest.shape, t->is_whole, &guard, &err),
                &err);
-    tensor_push_view(L, t, rest, at, &guard)->is_whole = t->is_whole;
+    tensor_push_part(L, t, rest, at, &guard)->is_whole = t->is_whole;
     return 1;
   }
-  tensor_within_slice(L, t, crd, tensor_push_view(L, t, rest, at, NULL));
+  tensor_within_slice(L, t, crd, tensor_push_part(L, t, rest, at, NULL));
   return 1;
 }
 

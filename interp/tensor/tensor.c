@@ -176,7 +176,7 @@ Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView vi
   return t;
 }
 
-Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset,
+Tensor *tensor_push_part(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset,
                          const CtGuard *guard) {
   Tensor *t = push_guarded(L, of->dtype, layout, offset, guard);
   t->in_kernel = of->in_kernel;

@@ -67,9 +67,9 @@ Tensor *tensor_push_host(lua_State *L, CtDtype dtype, CtLayout layout, CtInt off
 /* `view.name` is copied (may be NULL); dtype and space are those of the view's buffer. */
 Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView view,
                            uint32_t serial);
-/* Another look at the same memory, with the name of `of`. `of` must be on the stack. guard (copied):
+/* Another tensor of the same memory, with the name of `of`, which must be on the stack. guard (copied):
    what the part may overhang, of a guarded tensor; NULL: nothing. */
-Tensor *tensor_push_view(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset,
+Tensor *tensor_push_part(lua_State *L, const Tensor *of, CtLayout layout, CtInt offset,
                          const CtGuard *guard);
 
 /* A tensor without memory, whose elements are coordinates: at + layout(...), with basis strides. `of`: that
