@@ -98,7 +98,7 @@ static int guarded_view(lua_State *L, const Tensor *t, const char *name, int n) 
   replace_tensors(L, lua_gettop(L) - n + 2, n - 1, name);
   lua_call(L, n, 1);
   if (!bind_test_layout(L, -1, &coords)) {
-    return diag_error(L, "%s: the result is no layout that a tensor can have", name);
+    return diag_error(L, "%s: the result is not a layout that a tensor can have", name);
   }
   guard_push_part(L, &cx, t, &over, coords, &zero);
   return 1;
@@ -145,7 +145,7 @@ static int lifted_view(lua_State *L) {
   replace_tensors(L, 3, n, name);
   lua_call(L, n, 1);
   if (!bind_test_composed(L, -1, &made) || !is_of(&made, t)) {
-    return diag_error(L, "%s: the result is no layout that a tensor can have", name);
+    return diag_error(L, "%s: the result is not a layout that a tensor can have", name);
   }
   if (t->at != NULL) {
     tensor_push_coords(L, t, made.layout, t->at);

@@ -310,8 +310,9 @@ static void check_counts(const By *by, CtInt n_dst) {
 }
 
 static void fail_rows(const By *by, CtView v, CtWidthWhy why) {
-  static const char apart[] = "take the rows that tiled_copy_A, _B or _C of a tiled MMA gives a "
-                              "thread, or, where columns lie side by side, an atom that ends in _T";
+  static const char apart[] =
+      "take the rows that tiled_copy_A, _B or _C of a tiled MMA gives a "
+      "thread, or, if columns are contiguous, an atom whose name ends in _T";
   CtText text;
   ct_text_init(&text, by->ir->arena.alloc);
   ct_ir_put_view(by->ir, v, &text);

@@ -196,7 +196,7 @@ static void check_mma(CtTileCx *c, const CtView *v) {
   ct_mma_check_shapes(c, v);
   ct_tile_check_writable(c, v[2]);
   if (v[2].buf == v[0].buf || v[2].buf == v[1].buf) {
-    ct_tile_fail(c, "%s is C and %s of %s; what is added to needs a fragment of its own",
+    ct_tile_fail(c, "%s is both C and %s of %s; C needs a fragment of its own",
                  ct_ir_view_name(c->ir, &v[2]), v[2].buf == v[0].buf ? "A" : "B", c->atom->name);
   }
 }

@@ -24,7 +24,7 @@ const char *ct_tma_shared_text(CtTmaTile *d) {
 
 static void fail_coordinates(CtTmaTile *d) {
   FAIL(d,
-       "%s: the coordinates of %s are no tile of %s; cut it by tile, parallelize or a slice "
+       "%s: the coordinates of %s are not a tile of %s; cut it by tile, parallelize or a slice "
        "of tma_tensor(%s)",
        d->call->op, d->tile, d->tensor, d->tensor);
 }
@@ -345,7 +345,7 @@ static void check_operands(CtTmaTile *d) {
     return;
   }
   if (shared->space != CT_SHARED || d->call->shared.buf == d->ir->smem_buf) {
-    FAIL(d, "%s: %s is no shared tensor that the kernel declares; write shared(%s, layout)",
+    FAIL(d, "%s: %s is not a shared tensor that the kernel declares; write shared(%s, layout)",
          d->call->op, d->shared, ct_dtypes[global->dtype].name);
   }
   if (shared->remote != 0) {

@@ -76,7 +76,7 @@ static void take_bits(Through *t, int64_t n, int64_t stride) {
 static void move_bit(Through *t, uint64_t *moved, int64_t stride, int places) {
   uint64_t d = (uint64_t)stride;
   if (stride <= 0 || (d & (d - 1)) != 0 || bit_length(d) + places > 63) {
-    fail_through(t, "where a swizzled bit is no single bit of the index");
+    fail_through(t, "where a swizzled bit is not a single bit of the index");
     return;
   }
   t->in_order = t->in_order && (d << places) > *moved;
@@ -114,7 +114,7 @@ static void through_modes(Through *t) {
     bool whole_bits = n > 0 && (n & (n - 1)) == 0;
     int end = whole_bits ? begin + bit_length((uint64_t)n) - 1 : t->width;
     if (!whole_bits && (begin < top || n == 0)) {
-      fail_through(t, "whose extents are no powers of 2");
+      fail_through(t, "whose extents are not powers of 2");
       return;
     }
     take_bits(t, made_steps(t, n, begin), m.stride.v);

@@ -116,7 +116,8 @@ static CtTiler tiler_from_int(CtAlg *g, CtInt i) {
     return (CtTiler){.kind = CT_TILER_ANY};
   }
   if (i.basis_depth > 0 || (i.kind == CT_STATIC && i.v < 0)) {
-    al_fail(g, CT_EINVAL, "tiler: %s is no tile size; expected a number >= 0", al_show_int(g, i));
+    al_fail(g, CT_EINVAL, "tiler: %s is not a tile size; expected a number >= 0",
+            al_show_int(g, i));
   }
   CtLayout l = {al_leaf(g, i), al_leaf(g, ct_int(1))};
   return (CtTiler){.kind = CT_TILER_LAYOUT, .layout = l, .is_int = true};

@@ -23,7 +23,7 @@ const char *ct_mode_name_fault(const char *s, size_t len) {
   }
   for (size_t i = 0; i < len; i++) {
     if (!ct_is_name_char(s[i])) {
-      return "has a character that is no letter, digit or _";
+      return "has a character that is not a letter, digit or _";
     }
   }
   if (len > CT_MODE_NAME_MAX) {

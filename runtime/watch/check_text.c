@@ -273,13 +273,13 @@ static const struct {
 } rows[] = {
     {CT_CHECK_BOUNDS, ANY, "out of bounds: %a of %w, by %t"},
     {CT_CHECK_COORDINATE, AMONG_THREADS,
-     "coordinate: %f %c, extent %x, by %t; let only so many threads come here"},
+     "coordinate: %f %c, extent %x, by %t; let only that many threads come here"},
     {CT_CHECK_COORDINATE, ANY,
      "coordinate: %f %c, extent %x, by %t; the element that it is taken for is another one: stop "
      "at the extent, or guard the tensor"},
     {CT_CHECK_OVERFLOW, ANY,
      "overflow: %a of %w, by %t: its offset is %x, which does not fit in 32 bits and became %f; "
-     "make a factor of it an i64, as in i64(n) or cast(i, i64)"},
+     "make one of its factors an i64, as in i64(n) or cast(i, i64)"},
     {CT_CHECK_MISALIGNED, ANY,
      "misaligned: %a of %w, by %t, of %x bytes at once: the address is not a multiple of that"},
     {CT_CHECK_UNINIT_SHARED, REMOTE,

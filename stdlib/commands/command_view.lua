@@ -103,7 +103,7 @@ local function check_free(path)
   local head = file:read(MARK_WITHIN)
   file:close()
   if not (head or ""):find(pages.mark, 1, true) then
-    fail("%s is there already and is no page of cuttle view; name another file with -o", path)
+    fail("%s exists and is not a page of cuttle view; name another file with -o", path)
   end
 end
 

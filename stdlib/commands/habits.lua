@@ -256,7 +256,7 @@ local function assigns(operator)
   return function() return ("Lua has no %s=: write x = x %s y"):format(operator, operator) end
 end
 
-local alone = "a value alone is no statement: assign it, or print it"
+local alone = "a value alone is not a statement: assign it, or print it"
 
 local braces = {
   ["if"] = "Lua writes if c then ... end",

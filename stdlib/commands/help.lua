@@ -377,7 +377,7 @@ local function help_value(value)
   end
   local lua_name = lua_name_of(value)
   if lua_name == nil then
-    fail("a %s is no name of the language; help() lists them", type(value))
+    fail("a %s is not a name of the language; help() lists them", type(value))
   end
   help_name(lua_name)
 end

@@ -92,7 +92,7 @@ function M.atoms(filter)
   end
   for key in pairs(filter) do
     if not filters[key] then
-      fail("atoms", "'%s' is no filter; expected kind, family, sm or dtype", tostring(key))
+      fail("atoms", "'%s' is not a filter; expected kind, family, sm or dtype", tostring(key))
     end
   end
   local out = {}

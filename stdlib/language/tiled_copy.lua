@@ -51,7 +51,7 @@ local function make(atom, layout_tv, tiler, op)
   copy.threads = ct.size(layout_tv, 0)
   local n_threads, n_values = ct.size(copy.val_ref, 0), ct.size(copy.val_ref, 1)
   if copy.threads % n_threads ~= 0 then
-    tiles.fail(op, "%d threads are no multiple of the %d that %s needs", copy.threads, n_threads,
+    tiles.fail(op, "%d threads are not a multiple of the %d that %s needs", copy.threads, n_threads,
       copy.atom.name)
   elseif ct.size(layout_tv, 1) % n_values ~= 0 then
     tiles.fail(op, "a thread has %d value%s of type %s, but %s copies %d at once; give each thread "

@@ -257,7 +257,7 @@ end
 local function values_of_A(mma, from, n_atoms, op)
   local a, c = mma.atom, from.atom
   local columns = c.shape[2] * n_atoms
-  local like = "so sums of the one are no operand of the other"
+  local like = "so the sums of one cannot be an operand of the other"
   if a.spaces.a == "shared" then
     tiles.fail(op, "%s reads A from shared memory; take the atom that has A in registers",
       a.name)
@@ -286,7 +286,7 @@ local function retile_A(mma, x, from)
   local op <const> = "retile_A"
   from = from == nil and mma or from.mma or from
   if x.layout == nil or ct.rank(x) ~= 3 then
-    tiles.fail(op, "%s is no part (V,M,N), as partition_fragment_C makes them", tostring(x))
+    tiles.fail(op, "%s is not a part (V,M,N), as partition_fragment_C makes them", tostring(x))
   end
   local l = x.layout
   local values = values_of_A(mma, from, ct.size(l, 2), op)

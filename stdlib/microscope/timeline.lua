@@ -238,7 +238,7 @@ end
 
 function M.timeline(x, options, ...)
   local unpacked = table.pack(internal.launch(x))
-  if unpacked.n == 0 then fail("argument 1 is no launch; write %s", how) end
+  if unpacked.n == 0 then fail("argument 1 is not a launch; write %s", how) end
   if options ~= nil and type(options) ~= "table" then
     fail("the options are a %s; write %s", type(options), how)
   end

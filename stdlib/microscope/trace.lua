@@ -456,7 +456,7 @@ function M.trace(x, wanted, ...)
     or table.pack(...)
   local name, index, crd = element_of(wanted, names)
   if not is_tensor(args[index]) then
-    fail("the argument %s is no tensor, or is not given", name)
+    fail("the argument %s is not a tensor, or is not given", name)
   end
   local offset = offset_of(args[index], name, crd)
   local rows, shared, grid, block, written = internal.trace(launch, name, offset, M.max_record,

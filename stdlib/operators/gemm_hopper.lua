@@ -70,7 +70,7 @@ local function trouble_with(t, name, modes, mode) return tma.trouble(t, name, mo
 --- Why no kernel of this template computes the problem; nil: it does.
 function M.trouble(config, p)
   if p.groups and p.groups.mode == "k" then
-    return "TMA clips nothing where a group of K ends"
+    return "TMA does not clip where a group of K ends"
   elseif p.groups and (p.groups.mode == "m" or p.b_major ~= "k") then
     return "TMA begins at multiples of 16 bytes, and groups begin anywhere in a row"
   elseif p.groups and config.cluster then

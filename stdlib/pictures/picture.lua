@@ -62,7 +62,7 @@ local function to_modes(value, layout, how)
       if mode.name == k then k = number end
     end
     if math.type(k) ~= "integer" or k < 0 or k >= ct.rank(layout) then
-      M.fail(how.op, "'%s' is no mode of %s; a mode number or name was expected", k, layout)
+      M.fail(how.op, "'%s' is not a mode of %s; a mode number or name was expected", k, layout)
     end
     list[#list + 1] = k
   end
@@ -517,7 +517,7 @@ local function read_options(options, op, own_options)
   local how = {}
   for name, value in pairs(options or {}) do
     if not known[name] and not (own_options and own_options[name]) then
-      M.fail(op, "'%s' is no option of pictures%s", name, hint_for(name, own_options))
+      M.fail(op, "'%s' is not an option of pictures%s", name, hint_for(name, own_options))
     end
     how[name] = value
   end

@@ -127,7 +127,7 @@ function M.colorize(picture, how, default)
     return
   end
   if not colorings[by] then
-    fail(how.op, "'%s' is no colouring; %s or a function of the cell was expected", by,
+    fail(how.op, "'%s' is not a colouring; %s or a function of the cell was expected", by,
       names_of_colorings())
   end
   colorings[by](picture.panels, how)

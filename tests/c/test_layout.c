@@ -156,7 +156,7 @@ static void test_text_errors(void) {
   IS_STR(parsed("(4611686018427387904,4,4)"),
          "integer: 4611686018427387904 * 4 does not fit in 64 bits", "overflow");
   IS_STR(retiler("<3,"), "tiler: expected a number at column 3 of '<3,'", "a broken tiler");
-  IS_STR(retiler("(3,-4)"), "tiler: -4 is no tile size; expected a number >= 0",
+  IS_STR(retiler("(3,-4)"), "tiler: -4 is not a tile size; expected a number >= 0",
          "a negative tile size");
 }
 

@@ -52,8 +52,8 @@ static void test_faults(void) {
   CtModeName name = 0;
   is_fault("", "is empty");
   is_fault("abcdefghijk", "is longer than 10 characters");
-  is_fault("M-1", "has a character that is no letter, digit or _");
-  is_fault("a b", "has a character that is no letter, digit or _");
+  is_fault("M-1", "has a character that is not a letter, digit or _");
+  is_fault("a b", "has a character that is not a letter, digit or _");
   is_fault("\xc3\xa9", "' has a character");
   is_fault("2M", "begins with a digit");
   is_fault("_", "is the wildcard");

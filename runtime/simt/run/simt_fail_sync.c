@@ -247,8 +247,9 @@ static CtStatus report_waits(const CtWorker *k, CtErr *err) {
   add_waits(&t, k);
   add_others(&others, k, t.s);
   if (nobody_begins(k)) {
-    add(&others, "; nobody begins: slots are empty at first, so who fills them begins with parity "
-                 "1, as by pipeline_state(n, {parity = 1})");
+    add(&others,
+        "; nobody begins: slots are empty at first, so the warp that fills them begins with "
+        "parity 1, as by pipeline_state(n, {parity = 1})");
   }
   return ct_fail(err, CT_EINVAL, "deadlock in block (%lld,%lld,%lld): %s%s", (long long)k->bid[0],
                  (long long)k->bid[1], (long long)k->bid[2], t.s, others.s);

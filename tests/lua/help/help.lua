@@ -72,7 +72,7 @@ print(trouble(help, "xyzzy plugh"))
 print(trouble(help, nil))
 -- expect: help: that is nil, perhaps a misspelt name; help"name" finds the nearest one
 print(trouble(help, 42), trouble(help, {}), trouble(help, function() end))
--- expect: help: a number is no name of the language; help() lists them	help: a table is no name of the language; help() lists them	help: a function is no name of the language; help() lists them
+-- expect: help: a number is not a name of the language; help() lists them	help: a table is not a name of the language; help() lists them	help: a function is not a name of the language; help() lists them
 print((output(help, string.format)), (output(help, "pairs")))
 -- expect: string.format is Lua's own; its manual is www.lua.org/manual/5.4	pairs is Lua's own; its manual is www.lua.org/manual/5.4
 

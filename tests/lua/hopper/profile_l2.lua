@@ -99,4 +99,4 @@ local advise = require "cuttle.profile_advice".all
 print(#advise{lines = {}, l2 = result.kernels[1].l2}) -- expect: 0
 p.wave_bytes = 1.5 * p.best_bytes
 print(advise{lines = {}, l2 = result.kernels[1].l2}[1])
--- expect: blocks that run at the same time share less of P and Q than they could: 1.5 times the bytes that rectangles of 6 x 2 tiles of C take; let them walk such, for m, n in raster{tiles = ..., group = 6}
+-- expect: blocks that run at the same time share less of P and Q than they could: 1.5 times the bytes that rectangles of 6 x 2 tiles of C take; let them walk such rectangles, for m, n in raster{tiles = ..., group = 6}

@@ -63,7 +63,7 @@ end
 refused(function(x, s, full) tma_load(x, s, full[0]) end)
 -- expect: tma_load: x is not a tile of a tma_tensor; write tile(tma_tensor(x), ...)
 refused(function(x, s, full) tma_load(tile(tma_tensor(x), {8, 32}, {0, 0}), x, full[0]) end)
--- expect: tma_load: x is no shared tensor that the kernel declares; write shared(f32, layout)
+-- expect: tma_load: x is not a shared tensor that the kernel declares; write shared(f32, layout)
 refused(function(_, s, full)
   tma_load(tile(identity_tensor{64, 64}, {8, 32}, {0, 0}), s, full[0])
 end)

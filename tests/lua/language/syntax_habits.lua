@@ -35,7 +35,7 @@ try "layout((4,8),(8,1))" -- expect: ; a tuple is a table: write {4, 8}
 try "pid = program_id(axis=0)" -- expect: ; arguments have no names: write f(0), or a table, f{axis = 0}
 try "for i = 0, 3 do if i == 2 then continue end end" -- expect: ; Lua has no continue: turn the condition round
 try "if x > 3: print(i)" -- expect: ; Lua writes if c then ... end
-try "x = 1; x + 1"       -- expect: ; a value alone is no statement: assign it, or print it
+try "x = 1; x + 1"       -- expect: ; a value alone is not a statement: assign it, or print it
 try "f(function()\n if a then b()\n else if c then d() end\nend)" -- expect: t:4: unexpected symbol near ')'; perhaps 'else if' lacks an 'end': Lua writes elseif
 try "?size"              -- expect: ; write help(size)
 print((select(2, load("x = )", "=t"))))  -- expect: t:1: unexpected symbol near ')'

@@ -95,10 +95,10 @@ for _, bad in ipairs { { wrong = 1 }, { rows = 2 }, { rows = 0, cols = 0 }, { co
                        { max_cells = 0 } } do
   print(select(2, pcall(picture.of, "(4,2):(1,4)", bad)):match(": (.*)"))
 end
--- expect: picture: 'wrong' is no option of pictures
--- expect: picture: '2' is no mode of (4,2):(1,4); a mode number or name was expected
+-- expect: picture: 'wrong' is not an option of pictures
+-- expect: picture: '2' is not a mode of (4,2):(1,4); a mode number or name was expected
 -- expect: picture: mode 0 is in rows and in cols; each mode goes along one axis
--- expect: picture: 'red' is no colouring; bank, coordinate, index, none, offset, thread, tile, value or a function of the cell was expected
+-- expect: picture: 'red' is not a colouring; bank, coordinate, index, none, offset, thread, tile, value or a function of the cell was expected
 -- expect: picture: the option max_cells is 0; a positive integer was expected
 
 -- Each layout of a tiler by mode is a panel, whatever its rank.

@@ -58,5 +58,5 @@ local function fails(message, ...)
 end
 fails("svg: /nonexistent/x.svg: No such file or directory", "2:1", "/nonexistent/x.svg")
 fails("svg: the file is a boolean; a name was expected", "2:1", true)
-fails("svg: 'standalone' is no option of pictures", "2:1", nil, { standalone = true })
+fails("svg: 'standalone' is not an option of pictures", "2:1", nil, { standalone = true })
 tap.done()

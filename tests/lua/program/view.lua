@@ -64,7 +64,7 @@ check("a bare swizzled layout", "-o x.html 'Sw<1,0,1> o 0 o (2,2):(2,1)'", "x.ht
 -- What it does not do.
 write("mine.html", "<!DOCTYPE html>\n<p>mine</p>\n")
 check("does not overwrite what is no page of its own", "-o mine.html 4:1",
-  "view: mine.html is there already and is no page of cuttle view; name another file with -o\n", 1)
+  "view: mine.html exists and is not a page of cuttle view; name another file with -o\n", 1)
 report("and leaves it as it was", read("mine.html") == "<!DOCTYPE html>\n<p>mine</p>\n", "changed")
 check("an operation's error is one line", [['zipped_divide("(8,8):(8,1)", "(2,4,4)")']],
   "view: zipped_divide: tiler (2,4,4) has rank 3 but (8,8):(8,1) has rank 2; give one tile size "

@@ -22,9 +22,9 @@ refuse(k{grid = 1, block = 8}, {y = {1}, x = {1}}, x, y8, 0)
 refuse(k{grid = 1, block = 8}, {z = {1}}, x, y8, 0)
 -- expect: trace: the kernel has no parameter 'z'; it has x, y, n
 refuse(k{grid = 1, block = 8}, {n = {1}}, x, y8, 0)
--- expect: trace: the argument n is no tensor, or is not given
+-- expect: trace: the argument n is not a tensor, or is not given
 refuse(k{grid = 1, block = 8}, {y = {1}})
--- expect: trace: the argument y is no tensor, or is not given
+-- expect: trace: the argument y is not a tensor, or is not given
 refuse(k{grid = 1, block = 8}, {y = {1}}, x, y, 0)
 -- expect: trace: y(1) has 1 mode, but y has the shape (2,4)
 refuse(k{grid = 1, block = 8}, {y = {1, 4}}, x, y, 0)
