@@ -27,7 +27,7 @@ typedef struct CtNames {
 
 void ct_names_init(CtNames *names, CtArena *arena);
 void ct_names_clear(CtNames *names);
-/* A new name like the wanted one: made an identifier, numbered where it is taken. */
+/* A new name, as close to the wanted one as it can be: an identifier, numbered if it is taken. */
 const char *ct_names_add(CtNames *names, const char *wanted);
 bool ct_names_is_taken(CtNames *names, const char *text);
 size_t ct_names_mark(const CtNames *names);
@@ -36,12 +36,12 @@ void ct_names_release(CtNames *names, size_t mark); /* the names since the mark 
 /* --- the plan (emit_plan.c) -------------------------------------------------------------------- */
 
 typedef enum CtPrint {
-  CT_PRINT_NOT,    /* nobody needs its text */
+  CT_PRINT_NOT,    /* its text is not needed */
   CT_PRINT_INLINE, /* where it is used */
   CT_PRINT_NAMED   /* declared where it stands */
 } CtPrint;
 
-/* How a BREAK is said; NONE: control comes there anyway. */
+/* How C says a BREAK. NONE: it needs no text, because control gets to the target anyway. */
 typedef enum CtJump {
   CT_JUMP_NONE,
   CT_JUMP_BREAK,
@@ -53,7 +53,7 @@ typedef enum CtJump {
 /* buf + offset under a name, for tile operations; declared right after the offset's operation. */
 typedef struct CtEmitPtr {
   struct CtEmitPtr *next; /* with the same offset */
-  struct CtEmitPtr *base; /* where the offset is base's + addend */
+  struct CtEmitPtr *base; /* a pointer such that this offset is base's + addend */
   CtVal addend;
   uint32_t buf;
   bool is_written;
@@ -61,11 +61,11 @@ typedef struct CtEmitPtr {
   const char *name;
 } CtEmitPtr;
 
-/* What is planned for one operation. */
+/* What the plan says about one operation. */
 typedef struct CtEmitVal {
-  uint32_t pos;    /* number in the order of the text, from 1; 0 of a leaf */
-  uint32_t end;    /* first number behind its regions */
-  uint32_t n_uses; /* of a VAR: SETs; of a BLOCK or loop: BREAKs */
+  uint32_t pos;    /* number in the order of the text, from 1; 0 for a leaf */
+  uint32_t end;    /* first number after its regions */
+  uint32_t n_uses; /* SETs of a VAR; BREAKs of a BLOCK or loop */
   uint32_t at;     /* number of the statement that prints its (last) use */
   uint32_t until;  /* its value is needed up to here */
   uint16_t cost;   /* operations printed within its expression */
@@ -73,17 +73,17 @@ typedef struct CtEmitVal {
   uint8_t use;     /* how often one use may be evaluated, see emit_plan.c */
   uint8_t jump;    /* BREAK: CtJump */
   bool crosses_loop;
-  bool is_initial; /* the value that the variable of its name gets */
-  bool is_whole;   /* what a variable is set to: the whole of a statement */
+  bool is_initial; /* a variable of the same name gets this value */
+  bool is_whole;   /* the value that a SET assigns: a whole statement */
   bool declares;   /* SET: declares its variable */
-  bool has_label;  /* some goto goes behind it */
-  bool absorbs;    /* IF: what follows in its region is its else part */
+  bool has_label;  /* some goto jumps to its end */
+  bool absorbs;    /* IF: the rest of its region becomes its else part */
   const char *name, *label;
   CtEmitPtr *ptrs;
-  CtVal decls;     /* VARs declared in front of it, chained by next_decl */
-  CtVal next_decl; /* of a VAR */
-  CtRegion home;   /* of a VAR: the innermost region of all its uses */
-  CtVal first;     /* of a VAR: its first use */
+  CtVal decls;     /* VARs declared before it, chained by next_decl */
+  CtVal next_decl; /* for a VAR */
+  CtRegion home;   /* for a VAR: the innermost region that holds all its uses */
+  CtVal first;     /* for a VAR: its first use */
 } CtEmitVal;
 
 typedef struct CtEmitRegion {
@@ -120,7 +120,7 @@ typedef enum CtHelper {
   CT_HELP_COUNT
 } CtHelper;
 
-/* One that was made for this text: of an atom's instruction. */
+/* A function made for this text: it wraps the instruction of an atom. */
 typedef struct CtEmitFunction {
   const struct CtEmitFunction *next;
   const char *name;
@@ -130,11 +130,11 @@ typedef struct CtEmit CtEmit;
 struct CtEmit {
   const CtIr *ir;
   CtEmitOpts opts;
-  /* Writes an operation where it is used: ct_emit_operation. Values have it from here, so that what
-     writes expressions rests on emit_value.c and not the other way. */
+  /* Writes an operation where it is used: ct_emit_operation. emit_value.c calls it through this
+     pointer, so that it does not depend on the files that write expressions. */
   void (*put_operation)(CtEmit *e, CtVal v, CtPrec min);
   CtArena arena;
-  CtStatus status; /* of the first failure; *err has it */
+  CtStatus status; /* of the first failure, which *err describes */
   CtErr *err;
   CtEmitVal *vals;       /* by value number */
   CtEmitRegion *regions; /* by region */
@@ -142,88 +142,94 @@ struct CtEmit {
   uint32_t n_order;
   const char **buf_names, **slot_names, **map_names;
   bool *buf_used;
-  const char *fault; /* the parameter that failed assertions are noted in; NULL: none */
-  const char *print_log, *first_print; /* the parameters of records of printf; NULL: none */
-  const char *warp_mask;               /* text: the lanes that the warp has */
-  bool has_async; /* cp.async or CUDA text of the script: fences and waits mean something */
+  const char *fault; /* the parameter that records failed assertions; NULL if the kernel has none */
+  /* the parameters for printf records; NULL if the kernel prints nothing */
+  const char *print_log, *first_print;
+  const char *warp_mask; /* text: the mask of the lanes that the warp has */
+  bool has_async;        /* cp.async or CUDA text of the script: fences and waits have an effect */
   CtNames names;
   CtText body;
   bool helps[CT_HELP_COUNT];
-  CtText functions; /* behind the helpers */
+  CtText functions; /* printed after the helpers */
   const CtEmitFunction *made;
-  const struct CtEmitHolds *holds; /* of emit_wgmma_wait.c, found at the first of its operations */
+  /* from emit_wgmma_wait.c; made when the first wgmma operation asks */
+  const struct CtEmitHolds *holds;
   int depth;
   int n_labels;
-  CtLoc loc;  /* of the line that is being written */
-  CtLoc said; /* directives: what the compiler takes the next line for; comments: the last one */
+  CtLoc loc; /* of the line being written */
+  /* with directives: the place that the compiler assumes for the next line; with comments: the last
+     one written */
+  CtLoc said;
 };
 
 void ct_emit_fail(CtEmit *e, CtLoc loc, CtStatus status, const char *fmt, ...) CT_PRINTF(4, 5);
-const char *ct_emit_help(CtEmit *e, CtHelper helper);   /* asks for it; its name */
-void ct_emit_put_prelude(const CtEmit *e, CtText *out); /* those that were asked for */
+const char *ct_emit_help(CtEmit *e, CtHelper helper);   /* requests the helper; returns its name */
+void ct_emit_put_prelude(const CtEmit *e, CtText *out); /* prints the helpers that were requested */
 
-/* True the first time that a function is asked for: its text is to be appended to e->functions. */
+/* True the first time that a function is requested: the caller then appends its text to
+   e->functions. */
 bool ct_emit_is_new_function(CtEmit *e, const char *name);
 
-/* Takes the text that was written since the body was `mark` long back out of it. */
+/* Removes the text written since the body was `mark` long, and returns it. */
 const char *ct_emit_cut(CtEmit *e, size_t mark);
 
 /* Lines. Between begin and end the text of the line is appended to e->body. */
 void ct_emit_begin(CtEmit *e, CtLoc loc);
 void ct_emit_end(CtEmit *e);
 void ct_emit_line(CtEmit *e, CtLoc loc, const char *fmt, ...) CT_PRINTF(3, 4);
-void ct_emit_open(CtEmit *e); /* one level deeper, in a new scope; returns with ct_emit_close */
+void ct_emit_open(CtEmit *e); /* one level deeper, in a new scope; ct_emit_close goes back */
 void ct_emit_close(CtEmit *e, size_t mark);
 
 void ct_emit_plan(CtEmit *e);
-/* emit_plan_flow.c. Jumps come first: which scopes variables are in depends on them. */
+/* emit_plan_flow.c. Jumps come first: the scopes of variables depend on them. */
 void ct_emit_plan_jumps(CtEmit *e);
 void ct_emit_plan_vars(CtEmit *e);
 /* The innermost loop around an operation, or 0. */
 static inline CtVal ct_emit_loop_of(const CtEmit *e, CtVal v) {
   return e->regions[ct_inst(e->ir, v)->region].loop;
 }
-/* Its range shows that an integer result did not wrap around. */
+/* True if the value's range shows that an integer result did not wrap around. */
 bool ct_emit_is_exact(const CtIr *ir, CtVal v);
-/* Integers: C's division is the language's if neither operand is negative. A divisor of 0 has no
-   quotient in either. */
+/* For integers: C's division is the language's if neither operand is negative. Neither language
+   defines the quotient by 0. */
 bool ct_emit_is_plain_division(const CtIr *ir, const CtInst *inst);
-/* A dividend that may be negative, by a constant power of two: floor division is the arithmetic shift,
-   the modulo a mask. */
+/* A division by a constant power of two whose dividend may be negative: floor division is then the
+   arithmetic shift, and the modulo is a mask. */
 bool ct_emit_is_bit_division(const CtIr *ir, const CtInst *inst);
 static inline bool ct_emit_is_leaf(const CtIr *ir, CtVal v) {
   return ct_ops[ct_inst(ir, v)->op].cls == CT_CLS_LEAF;
 }
 /* The pointer for buf + v, or NULL. */
 CtEmitPtr *ct_emit_find_ptr(const CtEmit *e, uint32_t buf, CtVal v);
-/* A view's offset without its constant part, which is returned in *plus; 0 when nothing is left. */
+/* A view's offset without its constant part, which goes to *plus; 0 if nothing is left. */
 CtVal ct_emit_split_offset(const CtIr *ir, CtInt offset, int64_t *plus);
-/* How an offset is written in units of 16 bytes, `per` elements each, as descriptors of wgmma count: sums and
-   products by a constant without a division. */
+/* How an offset is written in units of 16 bytes, `per` elements each, which is how descriptors of
+   wgmma count: sums and products by a constant, without a division. */
 enum { CT_EMIT_UNIT_BITS = 128 };
 typedef enum CtEmitUnits { CT_UNITS_WHOLE, CT_UNITS_SUM, CT_UNITS_PRODUCT } CtEmitUnits;
 CtEmitUnits ct_emit_units(const CtIr *ir, CtVal v, int64_t per);
-/* The offset of a swizzled view in parts, which are added up. `after` and `plus` stay outside the swizzle:
-   constants, and values that are multiples of its period, as the offsets of tiles of a pipeline. `turns`, or
-   0, is what a loop adds that the compiler unrolls; it shares no bit with what is left, `own`. */
+/* The offset of a swizzled view as a sum of parts. `after` and `plus` stay outside the swizzle:
+   constants, and values that are multiples of its period, such as the offsets of tiles of a
+   pipeline. `turns`, or 0, is what a loop adds that the compiler unrolls; it shares no bit with the
+   rest, `own`. */
 enum { CT_EMIT_MAX_PULLED = 4 };
 typedef struct CtEmitPulled {
   CtVal turns;
-  uint64_t own_bits, turns_bits; /* that may be set */
+  uint64_t own_bits, turns_bits; /* the bits that may be set in them */
   int64_t plus;
   int n_own, n_after;
   CtVal own[CT_EMIT_MAX_PULLED], after[CT_EMIT_MAX_PULLED];
 } CtEmitPulled;
 void ct_emit_pull(const CtIr *ir, CtSwizzle sw, CtVal offset,
                   CtEmitPulled *out); /* emit_swizzle.c */
-/* A FOR's counter: the index itself; one of 64 bits, as the last step may pass the end of int; a count
-   of iterations, where the direction is not known or nothing is wide enough. */
+/* What a FOR's counter is: the index itself; the index in 64 bits, if the last step may pass the
+   end of int; or a count of iterations, if the direction is unknown or no type is wide enough. */
 typedef enum CtForForm { CT_FOR_PLAIN, CT_FOR_WIDE, CT_FOR_COUNTED } CtForForm;
 CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop);
 
 /* emit_expr.c: an operation's text, by its row of ops.def. */
 void ct_emit_operation(CtEmit *e, CtVal v, CtPrec min);
-/* emit_value.c: appends the expression, in parentheses where it binds weaker than `min`. */
+/* emit_value.c: appends the expression, in parentheses if it binds weaker than `min`. */
 void ct_emit_expr(CtEmit *e, CtVal v, CtPrec min);
 /* Text with values: %v a CtVal as a whole, %c as an argument, %l, %h, %m, %u as an operand of ||, <<, * and -;
    %s a string, %d an int, %D an int64_t, %x an unsigned in hexadecimal, %% a percent sign. */
@@ -241,10 +247,10 @@ void ct_emit_float(CtEmit *e, CtDtype type, double v);
 typedef struct CtEmitWrap {
   char open[48];
   const char *close;
-  CtPrec inner; /* how weakly the operand may bind, where open is not "" */
+  CtPrec inner; /* how weakly the operand may bind, if open is not "" */
 } CtEmitWrap;
 
-CtEmitWrap ct_emit_wrap(CtEmit *e, CtDtype to, CtDtype from); /* not to bool */
+CtEmitWrap ct_emit_wrap(CtEmit *e, CtDtype to, CtDtype from); /* `to` is not bool */
 void ct_emit_cast(CtEmit *e, CtVal v, CtPrec min);
 void ct_emit_bitcast(CtEmit *e, CtVal v, CtPrec min);
 /* A float that C holds as an integer of its bits. */
@@ -258,12 +264,12 @@ void ct_emit_escape(CtEmit *e, CtVal v); /* emit_escape.c: cuda[[...]] */
 void ct_emit_printf(CtEmit *e, CtVal v); /* emit_message.c */
 void ct_emit_assert(CtEmit *e, CtVal v);
 void ct_emit_tma(CtEmit *e, CtVal v);         /* emit_tma.c */
-void ct_emit_wgmma_holds(CtEmit *e, CtVal v); /* emit_wgmma_wait.c: of a fence or a wait */
+void ct_emit_wgmma_holds(CtEmit *e, CtVal v); /* emit_wgmma_wait.c: for a fence or a wait */
 /* emit_warp.c: shuffles, votes and atomic operations as expressions. */
 void ct_emit_declare_warp(CtEmit *e); /* what they need at the top of the kernel */
 void ct_emit_shuffle(CtEmit *e, const CtInst *inst);
 void ct_emit_vote(CtEmit *e, const CtInst *inst);
-/* CUDA's function, and the types (1 << CtDtype) that it takes as words of their bits. */
+/* CUDA's function, and the types (1 << CtDtype) that it takes as words that hold their bits. */
 typedef struct CtEmitAtomic {
   const char *name;
   unsigned by_word;
@@ -272,7 +278,7 @@ void ct_emit_atomic(CtEmit *e, const CtInst *inst, const CtEmitAtomic *a);
 /* emit_tma.c */
 void ct_emit_name_maps(CtEmit *e);
 void ct_emit_prefetch_maps(CtEmit *e);
-/* Returns what separates the parameters that follow from these. */
+/* Returns the separator to write before the parameters that follow. */
 const char *ct_emit_put_maps(CtEmit *e, const char *sep);
 
 /* --- declarations (emit_decl.c) ------------------------------------------------------------------- */
@@ -280,16 +286,18 @@ const char *ct_emit_put_maps(CtEmit *e, const char *sep);
 static inline const char *ct_emit_type_of(const CtIr *ir, CtVal v) {
   return ct_dtypes[ct_inst(ir, v)->type].cuda;
 }
-const char *ct_emit_new_name(CtEmit *e, CtVal v); /* for a value, taken from now on */
+const char *ct_emit_new_name(CtEmit *e, CtVal v); /* for a value, in use from now on */
 const char *ct_emit_new_var_name(CtEmit *e, CtVal var);
 void ct_emit_declare_value(CtEmit *e, CtVal v);
-void ct_emit_declare_vars(CtEmit *e, CtVal v); /* those that the plan declares in front of v */
-void ct_emit_declare_pointers(CtEmit *e, CtVal v, CtLoc loc); /* from v on */
+void ct_emit_declare_vars(CtEmit *e, CtVal v); /* the variables that the plan declares before v */
+/* the planned pointers whose offset is v */
+void ct_emit_declare_pointers(CtEmit *e, CtVal v, CtLoc loc);
 
 /* --- statements (emit_stmt.c, emit_flow.c) -------------------------------------------------------- */
 
 void ct_emit_effect(CtEmit *e, CtVal v);                      /* one operation with an effect */
-bool ct_emit_is_dropped(const CtEmit *e, const CtInst *inst); /* which leaves no text here */
-void ct_emit_statements(CtEmit *e);                           /* of the whole kernel */
+bool ct_emit_is_dropped(const CtEmit *e, const CtInst *inst); /* leaves no text here */
+/* the statements of the whole kernel */
+void ct_emit_statements(CtEmit *e);
 
 #endif

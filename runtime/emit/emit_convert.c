@@ -1,16 +1,16 @@
 /* emit_convert.c: casts between element types as C.
 
-   A narrow float is held as its bits and converted by functions of the prelude, which are one
-   instruction where the target has it and integer arithmetic with the same bits where not. What an f32
-   does not hold is first made an odd f32: cut, with a last bit that says so, which rounds as the whole
-   number would. */
+   The kernel holds a narrow float as its bits. Functions of the prelude convert it: with one
+   instruction if the target has one, else with integer arithmetic that gives the same bits. A
+   number that f32 cannot hold is first made an odd f32: cut, with its last bit set if the cut lost
+   anything. An odd f32 rounds as the whole number would. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "runtime/base/convert.h"
 #include "emit.h"
 
-/* From f32; before `sm` by the second function. */
+/* Casts from f32; targets before `sm` take the second function. */
 typedef struct Narrowing {
   CtHelper hard, soft;
   int sm;
@@ -52,7 +52,8 @@ static CtEmitWrap narrow(CtEmit *e, CtDtype to, CtDtype from) {
   return w;
 }
 
-/* To f32, likewise; those of 8 bits go by way of f16. A tf32 is a float. */
+/* Casts to f32; targets before `sm` take the second function. Types of 8 bits go by way of f16. A
+   tf32 is a float. */
 typedef struct Widening {
   CtHelper hard, soft;
   int sm;
@@ -78,7 +79,7 @@ static CtEmitWrap widen_float(CtEmit *e, CtDtype from) {
   return call(ct_emit_help(e, is_hard ? w->hard : w->soft));
 }
 
-/* To integers, towards zero. i32 and u32 of f32 are CUDA's own. */
+/* Casts to integers, towards zero. CUDA itself converts f32 to i32 and u32 as we do. */
 static CtEmitWrap truncate(CtEmit *e, CtDtype to, CtDtype from) {
   static const CtHelper helpers[CT_DTYPE_COUNT][2] = {
       [CT_i32] = {CT_HELP_COUNT, CT_HELP_TO_i32_f64},
@@ -128,7 +129,8 @@ void ct_emit_cast(CtEmit *e, CtVal v, CtPrec min) {
   put_wrapped(e, inst->args[0], &w, min);
 }
 
-/* What a C float becomes an integer by, and back; of doubles the integer is long long. */
+/* CUDA's functions between the bits of a C float and an integer; for doubles the integer is long
+   long. */
 static CtEmitWrap rebit(CtDtype to, CtDtype from) {
   bool from_float = ct_is_float(from) && !ct_emit_is_bits(from);
   bool to_float = ct_is_float(to) && !ct_emit_is_bits(to);

@@ -4,7 +4,7 @@
 
 #include "emit_each.h"
 
-/* cp.async of 4, 8 and 16 bytes, by plain copies and by atoms; without and with a condition. */
+/* cp.async of 4, 8 and 16 bytes, for plain copies and for atoms; without and with a condition. */
 #define ASYNC(NAME)                                                                                \
   { CT_HELP_##NAME, CT_HELP_##NAME##_ZFILL }
 static const CtHelper plain_asyncs[][2] = {ASYNC(CP_ASYNC_4), ASYNC(CP_ASYNC_8),
@@ -12,7 +12,7 @@ static const CtHelper plain_asyncs[][2] = {ASYNC(CP_ASYNC_4), ASYNC(CP_ASYNC_8),
 static const CtHelper atom_asyncs[][2] = {ASYNC(CP_ASYNC_CA_4), ASYNC(CP_ASYNC_CA_8),
                                           ASYNC(CP_ASYNC_CG_16), ASYNC(CP_ASYNC_CA_16)};
 
-/* when: else zeros are written; NULL: it is copied. */
+/* when: if it is false, zeros are written; NULL: always copy. */
 static void put_async(CtEmit *e, const CtEmitEach *each, const char *when) {
   const CtAtom *atom = each->inst->u.tile->atom;
   size_t bytes = (size_t)each->vec * ct_dtype_bytes(each->op[CT_EACH_DST].buf->dtype);
@@ -29,7 +29,8 @@ static void put_async(CtEmit *e, const CtEmitEach *each, const char *when) {
   ct_text_puts(&e->body, ");");
 }
 
-/* Are lanes j to j + n - 1 of a fragment one of its 32-bit words, whatever the loops' variables are? */
+/* Are lanes j to j + n - 1 of a fragment one of its 32-bit words, whatever values the loop
+   variables have? */
 static bool is_word(const CtEmit *e, const CtEmitEach *each, int part, int j, int n) {
   const CtEmitOperand *op = &each->op[part];
   const int64_t *lane = &each->lane[part][j];
@@ -53,8 +54,8 @@ static void put_word_of(CtEmit *e, const CtEmitOperand *op, int64_t lane, bool i
   ct_text_putc(&e->body, ')');
 }
 
-/* Registers from a vector: read into a local, then taken apart, where a fragment has words, into these:
-   NVRTC does not see that halves make up the word that they came from. */
+/* Registers from a vector: read it into a local, then take that apart, into words if a fragment has
+   words: NVRTC does not see that two halves make up the word they came from. */
 static void unpack(CtEmit *e, const CtEmitEach *each) {
   const char *v = ct_names_add(&e->names, "v");
   ct_text_printf(&e->body,
@@ -83,7 +84,7 @@ static void unpack(CtEmit *e, const CtEmitEach *each) {
   }
 }
 
-/* A lane of a vector that is in registers, which may be guarded too. */
+/* A lane of a vector that is in registers; it may be guarded. */
 static void put_lane(CtEmit *e, const CtEmitOperand *op, int64_t lane) {
   CtEmitOperand at = *op;
   at.plus += lane;
@@ -154,7 +155,7 @@ static void cast_body(CtEmit *e, const CtEmitEach *each) {
   ct_emit_end(e);
 }
 
-/* From registers to registers, by words where both have them. */
+/* From registers to registers, by words if both sides have them. */
 static void move_body(CtEmit *e, const CtEmitEach *each) {
   bool by_word =
       is_word(e, each, CT_EACH_DST, 0, each->vec) && is_word(e, each, CT_EACH_SRC, 0, each->vec);
@@ -174,7 +175,7 @@ static void move_body(CtEmit *e, const CtEmitEach *each) {
   }
 }
 
-/* Of copy_if: whether the element, or the vector, is copied. */
+/* For copy_if: whether the element, or the vector, is copied. */
 static const char *predicate(CtEmit *e, const CtEmitEach *each) {
   size_t mark = e->body.len;
   ct_emit_value(e, &each->op[CT_EACH_SRC_B], false);

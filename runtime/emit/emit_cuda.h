@@ -10,25 +10,26 @@ typedef struct CtEmitOpts {
   bool print_records; /* printf leaves records for the host (device_print.c); else it is CUDA's */
 } CtEmitOpts;
 
-/* Appends the kernel's text: extern "C" __global__ void <name>(used slots in order). On failure *out is
-   as it was.
-   Errors: CT_EINVAL for a `$name` of an escape that is no operand; CT_EUNSUPPORTED for an operation on
-   whole tensors whose run-time shapes do not fit together. Both name the script line. */
+/* Appends the kernel's text: extern "C" __global__ void <name>(used slots in order). On failure
+   *out stays as it was.
+   Errors: CT_EINVAL for a `$name` in an escape that is not an operand; CT_EUNSUPPORTED for an
+   operation on whole tensors whose run-time shapes do not fit together. Both name the script
+   line. */
 CtStatus ct_emit_cuda(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr *err) CT_NODISCARD;
 
 /* The kernel's name in the text: ir->name, made an identifier that C++ has not taken. */
 enum { CT_EMIT_NAME_MAX = 128 };
 void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]);
 
-/* The kernel has assertions: behind its slots comes one more parameter, the address of 8 ints that are 0
-   (CtFault in device.h). */
+/* The kernel has assertions: after its slots comes one more parameter, the address of 8 ints that
+   are 0 (CtFault in device.h). */
 bool ct_emit_has_asserts(const CtIr *ir);
 
-/* The kernel prints: with print_records, two more come behind these, CtPrintArgs in device.h. */
+/* The kernel prints: with print_records, two more parameters follow, CtPrintArgs in device.h. */
 bool ct_emit_has_prints(const CtIr *ir);
 
-/* Bytes of dynamic shared memory that the launch must give: all shared memory of a kernel that has
-   more than the 48 KiB which can be declared, else 0. */
+/* Bytes of dynamic shared memory that the launch must give: all shared memory, if the kernel has
+   more than the 48 KiB that can be declared; else 0. */
 int64_t ct_emit_dynamic_shared(const CtIr *ir);
 
 #endif

@@ -1,11 +1,11 @@
-/* emit_decl.c: declarations: of values, pointers and variables, and the names they get. */
+/* emit_decl.c: declarations of values, pointers and variables, and the names they get. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "emit.h"
 
-/* "tid_x_mod_32": index arithmetic that needs a name often is a leaf and a constant. */
+/* "tid_x_mod_32": index arithmetic that needs a name is often a leaf and a constant. */
 static void describe(const CtEmit *e, CtVal v, char *out, size_t size) {
   static const char *const words[CT_OP_COUNT] = {
       [CT_OP_FLOORDIV] = "div", [CT_OP_FLOORMOD] = "mod", [CT_OP_MUL] = "times"};
@@ -44,7 +44,7 @@ void ct_emit_declare_value(CtEmit *e, CtVal v) {
   e->vals[v].name = name;
 }
 
-/* An unnamed pointer inside a loop is called after its base and the loop: "tAgA_k". */
+/* An unnamed pointer inside a loop is named after its base and the loop: "tAgA_k". */
 static const char *name_ptr(CtEmit *e, const CtEmitPtr *p, CtVal v) {
   char text[120];
   CtVal loop = e->regions[ct_inst(e->ir, v)->region].loop;

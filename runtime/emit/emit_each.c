@@ -4,11 +4,11 @@
 #include <string.h>
 
 enum {
-  MAX_UNROLLED = 64, /* iterations without registers: more do not pay */
+  MAX_UNROLLED = 64, /* iterations without registers: unrolling more does not pay */
   MANY = 8192
 };
 
-/* The smallest extent that the views have at their leaves; false where no common one can be. */
+/* The smallest extent among the views' current leaves; false if the views cannot share one. */
 static bool next_extent(const CtEmitEach *each, const CtEmitLeaves *l, const int *at, CtInt *out) {
   CtInt g = l[0].leaf[at[0]].extent;
   for (int k = 1; k < each->n_parts; k++) {
@@ -25,7 +25,8 @@ static bool next_extent(const CtEmitEach *each, const CtEmitLeaves *l, const int
   return true;
 }
 
-/* Takes n elements off a leaf; true when it is used up, or cannot be split (then *fits is false). */
+/* Takes n elements off a leaf; true when the leaf is used up, or cannot be split (then *fits is
+   false). */
 static bool take_extent(CtEmitLeaf *leaf, CtInt n, bool *fits) {
   if (ct_int_equal(leaf->extent, n)) {
     return true;
@@ -36,7 +37,7 @@ static bool take_extent(CtEmitLeaf *leaf, CtInt n, bool *fits) {
   return !*fits;
 }
 
-/* Splits the modes of all views until they agree. False where they cannot. */
+/* Splits the modes of all views until they agree; false if they cannot. */
 static bool refine(CtEmitEach *each) {
   CtEmitLeaves l[CT_EACH_MAX_PARTS] = {{0}};
   int at[CT_EACH_MAX_PARTS] = {0};
@@ -73,7 +74,7 @@ static void drop_mode(CtEmitEach *each, int i) {
   each->n_modes--;
 }
 
-/* Merges mode i + 1 into mode i if it continues that mode in every view; false: it does not. */
+/* Merges mode i + 1 into mode i if it continues that mode in every view; false if it does not. */
 static bool merge_mode(CtEmitEach *each, int i) {
   if (!ct_is_static(each->extent[i]) || !ct_is_static(each->extent[i + 1])) {
     return false;
@@ -211,7 +212,7 @@ static bool is_empty(const CtEmitEach *each) {
   return false;
 }
 
-/* The operands, and behind them the axes of their guards. */
+/* Lists the operands, then the axes of their guards. */
 static bool list_parts(CtEmit *e, CtEmitEach *each) {
   each->n_parts = each->n_views;
   for (int k = 0; k < each->n_views; k++) {
@@ -244,7 +245,7 @@ static bool is_fixed_axis(const CtEmitEach *each, int k) {
   return true;
 }
 
-/* In front of the loops: the conditions that are the same for all elements. */
+/* Before the loops: computes the conditions that are the same for all elements. */
 static void hoist_conditions(CtEmitEach *each, CtEmitNest *nest) {
   CtEmit *e = nest->e;
   const char *fixed[CT_EACH_MAX_VIEWS] = {NULL};
@@ -266,7 +267,7 @@ static void hoist_conditions(CtEmitEach *each, CtEmitNest *nest) {
   }
 }
 
-/* In the loops: each operand's whole condition. */
+/* Inside the loops: sets each operand's whole condition. */
 static void set_conditions(CtEmit *e, CtEmitEach *each) {
   for (int k = 0; k < each->n_views; k++) {
     each->op[k].when = each->when[k];

@@ -1,7 +1,7 @@
 /* emit_each.h: loops over the elements of some views, for operations on whole tensors.
 
    The views of an elementwise operation have the same size but may have different shapes: element i,
-   counted colexicographically, belongs to element i. Where the shapes have a common refinement, each
+   counted colexicographically, belongs to element i. If the shapes have a common refinement, each
    of its modes is one loop; else one loop counts the elements and each view splits the number. */
 #ifndef CT_EMIT_EACH_H
 #define CT_EMIT_EACH_H
@@ -17,19 +17,19 @@ enum {
 enum { CT_EACH_DST, CT_EACH_SRC, CT_EACH_SRC_B };
 
 typedef struct CtEmitEach {
-  /* given: */
-  const char *what; /* messages begin with it */
+  /* set by the caller: */
+  const char *what; /* error messages begin with it */
   const CtInst *inst;
   bool is_early; /* the source is read by load_early */
   int n_views;
   const CtView *view[CT_EACH_MAX_VIEWS];
-  /* made by ct_emit_each: */
+  /* set by ct_emit_each: */
   int n_parts; /* parts [n_views, n_parts) are axes: coordinates instead of offsets */
   CtLayout layout[CT_EACH_MAX_PARTS];
   CtEmitOperand op[CT_EACH_MAX_PARTS];
-  int view_of[CT_EACH_MAX_PARTS]; /* axes: the guarded view */
-  CtInt bound[CT_EACH_MAX_PARTS]; /* axes */
-  /* conditions that hold for all elements alike, named, or NULL */
+  int view_of[CT_EACH_MAX_PARTS]; /* for axes: the guarded view */
+  CtInt bound[CT_EACH_MAX_PARTS]; /* for axes */
+  /* names of the conditions that are the same for all elements, or NULL */
   const char *when[CT_EACH_MAX_VIEWS];
   int vec;
   int64_t lane[CT_EACH_MAX_PARTS][CT_EACH_MAX_VEC]; /* offsets of the elements of a vector */
@@ -40,7 +40,7 @@ typedef struct CtEmitEach {
 
 typedef void (*CtEmitEachBody)(CtEmit *e, const CtEmitEach *each);
 
-/* Writes the loops, and in them what `body` does with one element, or with vec of them. */
+/* Writes the loops; `body` writes what happens to one element inside them, or to vec of them. */
 void ct_emit_each(CtEmit *e, CtEmitEach *each, int vec, CtEmitEachBody body);
 
 #endif

@@ -1,10 +1,12 @@
-/* emit_early.c: copies from global memory to registers that the script issues early: what they bring is used
-   after a barrier only, as where the next tile is fetched while this one is multiplied. The compilers know of
-   no hurry and would move such loads behind the work that they are to overlap with. So they are written as
-   load_early, which is no read of constant memory and is not moved by the first compiler, and a __syncwarp
-   follows, which the second moves no load across (and for which it writes a NOP). In kernels whose name has
-   "cutlass" in it ptxas leaves loads where they are; there a __syncwarp would only be in the way of the
-   registers' assignment (docs/kernels.md says what else that name does). */
+/* emit_early.c: copies from global memory to registers that the script issues early. A barrier
+   stands between such a copy and the first use of what it loads: the script fetches the next tile
+   while it multiplies this one.
+   The compilers do not know about the hurry. They would move the loads after the work that the
+   loads are to overlap with. So we write them as load_early, which the first compiler does not move
+   because it does not read constant memory. A __syncwarp follows; the second compiler (ptxas) moves
+   no load across it, and emits a NOP for it.
+   In kernels with "cutlass" in their name ptxas leaves loads where they are. There a __syncwarp
+   would only disturb register allocation (docs/kernels.md says what else that name does). */
 #include <string.h>
 
 #include "emit_tile.h"
@@ -20,8 +22,8 @@ static bool reads_registers(const CtIr *ir, const CtInst *inst, uint32_t buf) {
 
 typedef enum Next { NEXT_NONE, NEXT_BARRIER, NEXT_OTHER } Next;
 
-/* What comes first from v on, to the end of its region: a barrier of that region, or a read of the
-   registers or anything that may have one inside. */
+/* Which comes first from v to the end of its region: a barrier of that region, or an operation that
+   reads the registers or may contain such a read. */
 static Next first_of(const CtIr *ir, CtVal v, CtVal stop, uint32_t buf) {
   for (; v != 0 && v != stop; v = ct_inst(ir, v)->next) {
     const CtInst *inst = ct_inst(ir, v);

@@ -1,4 +1,4 @@
-/* emit_escape.c: CUDA C of the script, cuda[[...]]: the text as it is, with what its $names stand for. */
+/* emit_escape.c: CUDA C of the script, cuda[[...]]: the text as it is, with each $name replaced. */
 #include <string.h>
 
 #include "emit.h"
@@ -9,7 +9,7 @@ static bool is_word(char c) {
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-/* An operand in the text: from its $ to behind its name, or with the parentheses around it. */
+/* An operand in the text: from its $ to the end of its name, or with the parentheses around it. */
 typedef struct Place {
   const char *text, *first, *end;
 } Place;
@@ -32,7 +32,7 @@ static const char *after(const Place *p) {
 
 static bool is_twice(const char *s, char c) { return s[0] == c && s[1] == c; }
 
-/* =, +=, <<=, ++ and their like, but not a comparison. */
+/* =, +=, <<=, ++ and the like, but not a comparison. */
 static bool begins_assignment(const char *s) {
   if (is_twice(s, '+') || is_twice(s, '-')) {
     return true;
@@ -43,8 +43,8 @@ static bool begins_assignment(const char *s) {
   return s[0] == '=' && s[1] != '=';
 }
 
-/* Does the text take the operand's address, assign it, or give it to an instruction (asm's "+r"($x))? An
-   & between two operands counts, too. */
+/* Does the text take the operand's address, assign to it, or give it to an instruction (asm's
+   "+r"($x))? An & between two operands counts as well. */
 static bool takes(Place p) {
   while (*before(&p) == '(' && *after(&p) == ')') {
     p.first = before(&p);
@@ -57,8 +57,8 @@ static bool takes(Place p) {
   return (*last == '&' && !is_and) || *last == '"' || is_step || begins_assignment(after(&p));
 }
 
-/* How the operand is written: as an expression that C takes for a value, as a name, or as a variable or an
-   element, which a function with a reference as its parameter could change as well. */
+/* How to write the operand: as an expression, which C takes as a value; as a name; or as a variable
+   or an element, which a function with a reference parameter could change. */
 typedef enum Kind { IS_VALUE, IS_NAME, IS_PLACE } Kind;
 
 static Kind kind_of(const CtEmit *e, CtVal v) {
@@ -69,14 +69,14 @@ static Kind kind_of(const CtEmit *e, CtVal v) {
   return op == CT_OP_GET || op == CT_OP_LOAD ? IS_PLACE : IS_VALUE;
 }
 
-/* Does it stand alone, as an argument? */
+/* Does the operand stand alone, as an argument? */
 static bool is_argument(Place p) {
   char left = *before(&p), right = *after(&p);
   return (left == '(' || left == ',') && (right == ')' || right == ',');
 }
 
-/* Operands are values. +x has no address and takes no assignment; a cast of x to its own type would not
-   do, as asm writes through it. + makes an int of what is narrower. */
+/* Operands are values. +x has no address, and C cannot assign to it. A cast of x to its own type
+   would not do, because asm writes through it. + turns types narrower than int into int. */
 static void put_value(CtEmit *e, CtVal v, Place p) {
   Kind kind = kind_of(e, v);
   CtDtype type = (CtDtype)ct_inst(e->ir, v)->type;
@@ -92,7 +92,7 @@ static void put_value(CtEmit *e, CtVal v, Place p) {
   ct_text_puts(&e->body, has_paren ? ")" : "");
 }
 
-/* Writes the operand that $name stands for; the characters read. */
+/* Writes the operand that $name names; returns the number of characters read. */
 static size_t put_operand(CtEmit *e, const CtInst *inst, const char *name) {
   const CtEscape *esc = inst->u.escape;
   size_t len = 0;
@@ -152,7 +152,7 @@ static void emit_escape_value(CtEmit *e, CtVal v) {
   e->vals[v].name = name;
 }
 
-/* Several statements get braces, so that what they declare stays theirs. */
+/* Several statements get braces, so that their declarations stay local. */
 void ct_emit_escape(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const char *text = inst->u.escape->text;

@@ -1,7 +1,7 @@
 /* emit_expr.c: values as C expressions, with as few parentheses as C needs and people expect.
 
-   Integers of the language wrap around; C leaves signed overflow undefined. Where the range of a result
-   does not show that it fits, arithmetic is done on unsigned numbers: (int)((unsigned)a + b). */
+   Integers of the language wrap around; C leaves signed overflow undefined. If the range of a
+   result does not show that it fits, we compute with unsigned numbers: (int)((unsigned)a + b). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,8 @@
 #include "runtime/base/convert.h"
 #include "emit.h"
 
-/* How an operation is written: between its operands, in front of its operand, or as a call by type. */
+/* How to write an operation: between its operands, before its operand, or as a call chosen by
+   type. */
 typedef struct Spelling {
   void (*put)(CtEmit *e, CtVal v, CtPrec min);
   const char *infix, *prefix;
@@ -30,7 +31,7 @@ static bool is_sum_or_product(const CtInst *inst) {
                                             inst->op == CT_OP_MUL || inst->op == CT_OP_NEG);
 }
 
-/* Is its operation written out, here and now? A declared value has a name. */
+/* Will its operation be written out here? A declared value has a name instead. */
 static bool is_spelled(const CtEmit *e, CtVal v) {
   return e->vals[v].name == NULL && !ct_emit_is_leaf(e->ir, v);
 }
@@ -122,7 +123,7 @@ static bool is_natural(const CtIr *ir, CtVal v) {
   return ct_is_int((CtDtype)ct_inst(ir, v)->type) && ct_inst(ir, v)->facts.lo >= 0;
 }
 
-/* a + (b + c) may be written a + b + c where no partial sum can be larger than the whole. */
+/* a + (b + c) may be written a + b + c if no partial sum can be larger than the whole. */
 static CtPrec right_prec(const CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtInst *right = ct_inst(e->ir, inst->args[1]);
@@ -164,7 +165,7 @@ static bool put_mirrored(CtEmit *e, const CtInst *inst) {
   return true;
 }
 
-/* A small constant behind a 64-bit operand needs no LL. */
+/* A small constant after a 64-bit operand needs no LL. */
 static void put_right(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtInst *right = ct_inst(e->ir, inst->args[1]);
@@ -229,7 +230,7 @@ static void put_bit_division(CtEmit *e, CtVal v, CtPrec min) {
   ct_text_puts(&e->body, prec < min ? ")" : "");
 }
 
-/* Of integers, without or with a function. */
+/* Division of integers, without or with a function. */
 static void put_division(CtEmit *e, CtVal v, CtPrec min, const Helpers helpers) {
   const CtInst *inst = ct_inst(e->ir, v);
   if (ct_emit_is_plain_division(e->ir, inst)) {
@@ -266,7 +267,7 @@ static void put_mod(CtEmit *e, CtVal v, CtPrec min) {
   }
 }
 
-/* (int)((unsigned)x << 3); plain where x and the result are known not to be negative. */
+/* (int)((unsigned)x << 3); plain if x and the result are known not to be negative. */
 static void put_shift_by(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   bool natural =
@@ -280,7 +281,7 @@ static void put_shift_by(CtEmit *e, CtVal v, CtPrec min) {
               spelling_of(inst)->infix, inst->args[1]);
 }
 
-/* A count that C's shifts take. */
+/* True for a shift count that C's shifts accept. */
 static bool has_plain_count(const CtEmit *e, const CtInst *inst) {
   CtFacts count = ct_inst(e->ir, inst->args[1])->facts;
   return count.lo >= 0 && count.hi < ct_dtypes[inst->type].bits;
@@ -303,7 +304,7 @@ static void put_shift(CtEmit *e, CtVal v, CtPrec min) {
   }
 }
 
-/* >> of a signed integer of CUDA C is arithmetic. */
+/* >> of a signed integer is arithmetic in CUDA C. */
 static void put_ashr(CtEmit *e, CtVal v, CtPrec min) {
   static const Helpers helpers = {[CT_i32] = CT_HELP_ASHR_i32, [CT_i64] = CT_HELP_ASHR_i64};
   const CtInst *inst = ct_inst(e->ir, v);
@@ -324,7 +325,8 @@ static void put_abs(CtEmit *e, CtVal v, CtPrec min) {
   }
 }
 
-/* The functions know two widths, and no signs: what is unsigned of an int is made one again. */
+/* CUDA's functions have two widths and one signedness: an unsigned result for an int is cast
+   back. */
 static void put_bits(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   const Spelling *s = spelling_of(inst);
@@ -351,7 +353,7 @@ static void put_select(CtEmit *e, CtVal v, CtPrec min) {
 #define put_cast ct_emit_cast
 #define put_bitcast ct_emit_bitcast
 
-/* Those of class PURE and READ, by the columns of ops.def. */
+/* Operations of class PURE and READ, by the columns of ops.def. */
 static const Spelling spellings[CT_OP_COUNT] = {
 #define INFIX(token, p, l, r)                                                                      \
   .infix = (token), .prec = CT_PREC_##p, .left = CT_PREC_##l, .right = CT_PREC_##r

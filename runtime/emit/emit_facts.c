@@ -1,5 +1,6 @@
-/* emit_facts.c: what the plan and the text both ask of an operation, so that the plan counts the very uses that
-   the text has: which form of C says it, and what its parts are. */
+/* emit_facts.c: questions that the plan and the text both ask about an operation: which form of C
+   says it, and which parts that form has. One answer for both means that the plan counts exactly
+   the uses in the text. */
 #include "emit.h"
 
 /* --- arithmetic --------------------------------------------------------------------------------- */
@@ -8,7 +9,7 @@ bool ct_emit_is_exact(const CtIr *ir, CtVal v) {
   const CtInst *inst = ct_inst(ir, v);
   bool is_i32 = inst->type == CT_i32;
   if (ct_is_unsigned((CtDtype)inst->type)) {
-    return true; /* C's unsigned numbers wrap around as ours */
+    return true; /* C's unsigned numbers wrap around as ours do */
   }
   return inst->facts.lo > (is_i32 ? INT32_MIN : INT64_MIN) &&
          inst->facts.hi < (is_i32 ? INT32_MAX : INT64_MAX);
@@ -77,7 +78,7 @@ CtEmitUnits ct_emit_units(const CtIr *ir, CtVal v, int64_t per) {
   return is_product ? CT_UNITS_PRODUCT : CT_UNITS_WHOLE;
 }
 
-/* Of the variables of loops that are unrolled, and constants. */
+/* A value made of constants and of the variables of unrolled loops only. */
 static bool is_of_turns(const CtIr *ir, CtVal v, int depth) {
   enum { FULLY = -1, MAX_DEPTH = 8 };
   const CtInst *inst = ct_inst(ir, v);
@@ -91,7 +92,7 @@ static bool is_of_turns(const CtIr *ir, CtVal v, int depth) {
   return all;
 }
 
-/* Is some value of the sum better taken out of it? */
+/* Does the sum have a value that should be taken out of it? */
 static bool has_pullable(const CtIr *ir, int64_t period, CtVal v, int depth) {
   enum { MAX_DEPTH = 8 };
   const CtInst *inst = ct_inst(ir, v);
@@ -103,7 +104,7 @@ static bool has_pullable(const CtIr *ir, int64_t period, CtVal v, int depth) {
           has_pullable(ir, period, inst->args[1], depth + 1));
 }
 
-/* Sorts the values of a sum; false where there are too many. */
+/* Sorts the values of a sum; false if there are too many. */
 static bool pull(const CtIr *ir, int64_t period, CtVal v, CtEmitPulled *out) {
   const CtInst *inst = ct_inst(ir, v);
   if (inst->op == CT_OP_CONST) {

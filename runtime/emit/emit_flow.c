@@ -1,4 +1,4 @@
-/* emit_flow.c: the text of a kernel, operation by operation: control flow, and what is in it. */
+/* emit_flow.c: the text of a kernel, operation by operation: control flow and its contents. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static CtVal printed_from(const CtEmit *e, CtVal v) {
   return v;
 }
 
-/* Operations in a row: from one on to the end of its region, then those of `then`. */
+/* Operations in a row: from `from` to the end of its region, then those of `then`. */
 typedef struct Seq {
   CtVal from; /* 0: none */
   const struct Seq *then;
@@ -65,14 +65,15 @@ static bool is_silent(const CtEmit *e, const Seq *s) {
   return first_of(e, s, &rest) == 0;
 }
 
-/* The region's one printed operation, or 0. */
+/* The region's only printed operation, or 0. */
 static CtVal sole(const CtEmit *e, CtRegion r) {
   Seq s = seq_of(e, r), rest;
   CtVal v = first_of(e, &s, &rest);
   return v != 0 && is_silent(e, &rest) ? v : 0;
 }
 
-/* Is it one IF, to be written `else if`? An IF that absorbs the rest is. */
+/* Is the sequence a single IF, so that we can write `else if`? An IF that absorbs the rest
+   counts. */
 static CtVal sole_if(const CtEmit *e, const Seq *s, Seq *rest) {
   CtVal v = first_of(e, s, rest);
   bool is_if = v != 0 && ct_inst(e->ir, v)->op == CT_OP_IF && e->vals[v].decls == 0;
@@ -100,7 +101,8 @@ static const char *label_of(CtEmit *e, CtVal target) {
   return x->label == NULL ? "?" : x->label;
 }
 
-/* Behind the closing brace of what is left, so that no jump goes past a declaration of its scope. */
+/* Written after the closing brace of the target, so that no jump passes a declaration in its
+   scope. */
 static void put_label(CtEmit *e, CtVal target) {
   if (e->vals[target].has_label) {
     ct_emit_line(e, nowhere, "%s:;", label_of(e, target));
@@ -127,7 +129,7 @@ static void write_jump(CtEmit *e, CtVal v, const Seq *rest) {
   ct_emit_end(e);
 }
 
-/* The region's one operation is a jump: that operation, or 0. */
+/* If the region's only operation is a jump: that operation; else 0. */
 static CtVal sole_jump(const CtEmit *e, CtRegion r) {
   CtVal v = sole(e, r);
   return v != 0 && ct_inst(e->ir, v)->op == CT_OP_BREAK ? v : 0;
@@ -236,7 +238,7 @@ static void put_for(CtEmit *e, const CtInst *inst, const char *type, const char 
   ct_emit_end(e);
 }
 
-/* Counts iterations, so that nothing overflows; the index is computed from their number. */
+/* Counts iterations, so that nothing overflows; computes the index from the count. */
 static void put_for_counted(CtEmit *e, const CtInst *inst, const char *i) {
   const char *t = ct_names_add(&e->names, "trip");
   const char *n = ct_names_add(&e->names, "trips");
@@ -291,7 +293,7 @@ static void write_for(CtEmit *e, CtVal v, const Seq *rest) {
   put_label(e, v);
 }
 
-/* The IF that begins a LOOP and does nothing but leave it in one of its regions: that region. */
+/* If a LOOP begins with an IF that only leaves the loop in one of its regions: that region. */
 static CtRegion leaving_region(const CtEmit *e, CtVal loop, CtVal first) {
   const CtInst *inst = ct_inst(e->ir, first);
   Seq other;
@@ -309,7 +311,7 @@ static CtRegion leaving_region(const CtEmit *e, CtVal loop, CtVal first) {
   return 0;
 }
 
-/* while (c) where the body begins with the test, else for (;;). */
+/* while (c) if the body begins with the test, else for (;;). */
 static void write_loop(CtEmit *e, CtVal v, const Seq *behind) {
   Seq body = seq_of(e, ct_inst(e->ir, v)->u.regions[0]), rest;
   CtVal first = first_of(e, &body, &rest);
@@ -336,7 +338,7 @@ static void write_loop(CtEmit *e, CtVal v, const Seq *behind) {
   put_label(e, v);
 }
 
-/* Braces only where a goto leaves the block: it must not go past a declaration. */
+/* Braces only if a goto leaves the block: it must not pass a declaration. */
 static void write_block(CtEmit *e, CtVal v, const Seq *rest) {
   Seq body = seq_of(e, ct_inst(e->ir, v)->u.regions[0]);
   (void)rest;
@@ -350,7 +352,7 @@ static void write_block(CtEmit *e, CtVal v, const Seq *rest) {
   put_label(e, v);
 }
 
-/* REGIONs and JUMPs, by the rows of ops.def. `rest` is what follows in the text. */
+/* REGIONs and JUMPs, by the rows of ops.def. `rest` is the text that follows. */
 static void (*const writers[CT_OP_COUNT])(CtEmit *e, CtVal v, const Seq *rest) = {
 #define PURE(...)
 #define OP(NAME, text, n, result, cls, data, traits, engine, write, ...) ROW_##cls(NAME, write)
@@ -365,8 +367,8 @@ static void (*const writers[CT_OP_COUNT])(CtEmit *e, CtVal v, const Seq *rest) =
 
 /* --- choices ------------------------------------------------------------------------------------------ */
 
-/* An IF of one line that does nothing but set a variable in both parts: c ? a : b, which evaluates one
-   arm only, too. */
+/* An IF of one line that only sets a variable in both parts: c ? a : b. It also evaluates only one
+   arm. */
 static bool is_choice(const CtEmit *e, CtVal v, CtVal var) {
   const CtInst *inst = ct_inst(e->ir, v);
   for (int i = 0; i < 2; i++) {
@@ -381,7 +383,7 @@ static bool is_choice(const CtEmit *e, CtVal v, CtVal var) {
   return !e->vals[v].absorbs;
 }
 
-/* How many SETs a choice is made of. */
+/* The number of SETs in a choice. */
 static uint32_t count_arms(const CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   return inst->op == CT_OP_SET ? 1

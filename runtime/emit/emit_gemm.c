@@ -1,14 +1,14 @@
-/* emit_gemm.c: products of matrices as unrolled loops. For each k the operands that are in memory are
-   read into registers, several rows at once where they lie together; then all products of that k, in
-   the order asked for. That order is index arithmetic, which disappears when the loops are unrolled:
-   listed statements would take the compiler many times as long. */
+/* emit_gemm.c: products of matrices as unrolled loops. For each k, operands in memory are first
+   read into registers, several rows at once if they are adjacent. Then come all products of that k,
+   in the requested order. That order is index arithmetic, which disappears when the loops are
+   unrolled: listed statements would take the compiler many times as long. */
 #include <inttypes.h>
 
 #include "emit_tile.h"
 
 enum {
-  MAX_FMAS = 8192,      /* of a gemm that is unrolled entirely */
-  GEMM_BODY_FMAS = 2048 /* of one that is not, in one iteration */
+  MAX_FMAS = 8192,      /* in a gemm that is unrolled entirely */
+  GEMM_BODY_FMAS = 2048 /* in one iteration of a gemm that is not */
 };
 
 /* An axis of an operand's guard, as a matrix of coordinates. */
@@ -21,7 +21,7 @@ typedef struct Axis {
 /* A matrix operand, and where its elements are. */
 typedef struct Matrix {
   const CtView *view;
-  int vec; /* rows that are read at once */
+  int vec; /* rows read at once */
   CtEmitMatrix modes;
   CtEmitOperand op;
   int n_axes;
@@ -112,7 +112,7 @@ static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char 
   ct_emit_leave(nest);
 }
 
-/* After staging, the operand is array[row]. */
+/* After staging, array[row] is the operand. */
 static void use_array(Matrix *x, const char *array) {
   static const CtEmitStride unit = {{.v = 1}, 1};
   x->op = (CtEmitOperand){.buf = x->op.buf, .base = array, .is_widened = true};
@@ -163,7 +163,8 @@ static void put_multiply(void *ud, const char *m, const char *n, const char *k) 
   ct_emit_leave_all(&nest);
 }
 
-/* All of k, unless that is a lot of text for the compiler and no register is indexed by k. */
+/* Unrolls all of k, unless that is a lot of text for the compiler and no register is indexed by
+   k. */
 static int unroll_k(const Gemm *g) {
   bool fixed_index = (ct_emit_is_register(&g->a.op) && g->a.modes.mode[1].n > 0) ||
                      (ct_emit_is_register(&g->b.op) && g->b.modes.mode[1].n > 0);

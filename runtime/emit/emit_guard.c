@@ -1,5 +1,5 @@
-/* emit_guard.c: the conditions of guarded views as C: one comparison for each axis, at the element (or
-   vector) that the loops around are at. */
+/* emit_guard.c: the conditions of guarded views as C: one comparison for each axis, at the element
+   (or vector) that the enclosing loops have reached. */
 #include <string.h>
 
 #include "emit_tile.h"
@@ -36,7 +36,8 @@ const char *ct_emit_below(CtEmit *e, const CtEmitOperand *at, CtInt bound) {
   return ct_emit_cut(e, mark);
 }
 
-/* --- values that may be outside ------------------------------------------------------------------- */
+/* --- values that may be outside
+   ------------------------------------------------------------------- */
 
 static void put_zero_vector(CtEmit *e, const char *type) {
   size_t len = strlen(type);
@@ -65,7 +66,7 @@ void ct_emit_value(CtEmit *e, const CtEmitOperand *op, bool widen) {
   } else {
     ct_emit_element(e, op, 0);
   }
-  if (op->when != NULL) { /* of stored bits 0 is 0 */
+  if (op->when != NULL) { /* the stored bits of a 0 are 0 */
     bool is_number = ct_is_float(type) && (widen || ct_dtype_compute(type) == type);
     ct_text_puts(&e->body, " : ");
     if (is_number) {

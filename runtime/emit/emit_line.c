@@ -1,5 +1,5 @@
-/* emit_line.c: lines of the text, failures, and the functions of emit_prelude.def that the text asks for.
-   Everything that writes text rests on this file, which knows nothing of operations. */
+/* emit_line.c: lines of the text, failures, and the functions of emit_prelude.def that the text
+   requests. Every file that writes text uses this one; it knows nothing about operations. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,8 +66,8 @@ bool ct_emit_is_new_function(CtEmit *e, const char *name) {
   return true;
 }
 
-/* A script's name inside a string literal or a comment. In a literal without quotes and backslashes:
-   NVRTC puts it into its PTX as it is, which the assembler then cannot read. */
+/* A script's name inside a string literal or a comment. A literal gets no quotes and no
+   backslashes: NVRTC copies it into its PTX unchanged, and the assembler then cannot read it. */
 static void put_chunk(CtEmit *e, CtLoc loc) {
   for (const char *s = ct_ir_chunk(e->ir, loc); *s != '\0'; s++) {
     bool is_quote = *s == '"' || *s == '\\';

@@ -1,7 +1,7 @@
-/* emit_message.c: printf and assert as CUDA C. printf is CUDA's in text for people; in what is launched it
-   leaves a record in the host's memory, which a wait formats as the CPU engine does. A failed assertion is
-   noted in eight ints of the host's memory, the first one that comes, and its thread ends; a trap would
-   cost the whole context. */
+/* emit_message.c: printf and assert as CUDA C. In text for people, printf is CUDA's. In a launched
+   kernel, printf leaves a record in the host's memory, and a wait formats it as the CPU engine
+   does. The first failed assertion is noted in eight ints of the host's memory, and its thread
+   ends; a trap would cost the whole context. */
 #include <inttypes.h>
 
 #include "emit.h"
@@ -15,7 +15,8 @@ static void put_literal(CtEmit *e, const char *text) {
       ct_text_printf(&e->body, "\\%c", c);
     } else if (c == '\n') {
       ct_text_puts(&e->body, "\\n");
-    } else if (c < ' ' || c >= 127 || c == '?') { /* no digit can follow, nor a trigraph begin */
+    } else if (c < ' ' || c >= 127 || c == '?') {
+      /* three digits, so that no digit can follow; '?' could begin a trigraph */
       ct_text_printf(&e->body, "\\%03o", c);
     } else {
       ct_text_putc(&e->body, (char)c);
@@ -33,7 +34,7 @@ static void put_printf(CtEmit *e, const CtEscape *message) {
   }
 }
 
-/* The values become words: a double by its bits. */
+/* Turns the values into words: a double by its bits. */
 static void put_record(CtEmit *e, const CtEscape *message, int64_t number) {
   ct_text_printf(&e->body, "%s(%s, %s + %" PRId64, ct_emit_help(e, CT_HELP_PRINT_RECORD),
                  e->print_log, e->first_print, number);

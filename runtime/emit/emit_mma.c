@@ -1,10 +1,10 @@
-/* emit_mma.c: products by MMA atoms: a function for each atom, its instruction as inline assembly, and
-   unrolled loops that call it with words of the fragments.
+/* emit_mma.c: products by MMA atoms: a function for each atom with its instruction as inline
+   assembly, and unrolled loops that call it with words of the fragments.
 
-   A register of 32 bits has several narrow elements, which lie side by side (ir_mma.c): fragments are
-   read as arrays of words, in which strides and offsets are so much smaller. The assembly is volatile for
-   its order, which is the script's: NVRTC moves the last products of a plain one between what reads the
-   sums.  */
+   A register of 32 bits holds several narrow elements side by side (ir_mma.c). So we read fragments
+   as arrays of words, in which strides and offsets are smaller by that factor. The assembly is
+   volatile to keep the script's order: NVRTC would move the last plain products in between the
+   reads of the sums. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,14 +12,15 @@
 
 enum { MAX_REGISTERS = 16, N_OPERANDS = 3 };
 
-/* Elements of a fragment in one register. */
+/* The number of a fragment's elements in one register. */
 static int per_register(const CtAtom *atom, CtAtomOperand of) {
   return ct_atom_values(atom, of) / atom->registers[of];
 }
 
 /* --- the function --------------------------------------------------------------------------------- */
 
-/* {%0,%1,%2}: the registers from `first` on; of instructions without a warp one, without braces. */
+/* {%0,%1,%2}: the registers from `first` on; an instruction without a warp takes one register,
+   without braces. */
 static void put_list(CtText *out, bool has_braces, int first, int n) {
   ct_text_puts(out, has_braces ? "{" : "");
   for (int i = 0; i < n; i++) {
@@ -28,7 +29,8 @@ static void put_list(CtText *out, bool has_braces, int first, int n) {
   ct_text_puts(out, has_braces ? "}" : "");
 }
 
-/* PTX's dp2a multiplies 16 bits by bytes: here by the lower bytes of both b, then by the upper ones. */
+/* PTX's dp2a multiplies 16-bit numbers by bytes: first by the lower bytes of b, then by the upper
+   ones. */
 static const char dp2a[] =
     "{\\n.reg .b32 l, h, t;\\nprmt.b32 l, %2, 0, 0x4420;\\nprmt.b32 h, %2, 0, 0x4431;\\n"
     "dp2a.lo.s32.u32 %0, %1, l, %0;\\ndp2a.lo.s32.s32 t, %1, h, 0;\\nshl.b32 t, t, 8;\\n"
@@ -41,7 +43,8 @@ static void put_instruction(CtText *out, const CtAtom *atom) {
     ct_text_puts(out, dp2a);
     return;
   }
-  const int first[4] = {n[2], n[2] + n[0], 0, 0}; /* of a, b, c and d, in the order of parameters */
+  /* for a, b, c and d, in the order of parameters */
+  const int first[4] = {n[2], n[2] + n[0], 0, 0};
   static const CtAtomOperand order[] = {CT_ATOM_D, CT_ATOM_A, CT_ATOM_B, CT_ATOM_C};
   ct_text_printf(out, "%s ", atom->ptx);
   for (size_t i = 0; i < CT_ARRAY_LEN(order); i++) {
@@ -51,7 +54,7 @@ static void put_instruction(CtText *out, const CtAtom *atom) {
   ct_text_putc(out, ';');
 }
 
-/* In the order of parameters: c, which is written too, a, b. */
+/* In the order of parameters: c, which the function also writes, a, b. */
 static const CtAtomOperand params[N_OPERANDS] = {CT_ATOM_C, CT_ATOM_A, CT_ATOM_B};
 static const char letters[] = {[CT_ATOM_A] = 'a', [CT_ATOM_B] = 'b', [CT_ATOM_C] = 'c'};
 
@@ -110,8 +113,8 @@ typedef struct Mma {
   Fragment fragment[N_OPERANDS]; /* by CtAtomOperand */
 } Mma;
 
-/* const unsigned* const a = reinterpret_cast<const unsigned*>(tCrA + k * 8); unless the elements are what
-   the function takes. */
+/* const unsigned* const a = reinterpret_cast<const unsigned*>(tCrA + k * 8); not needed if the
+   function takes the elements as they are. */
 static void point(Mma *g, Fragment *f, CtAtomOperand of, int per) {
   CtEmit *e = g->e;
   CtEmitWord word = ct_emit_word(g->atom, of);

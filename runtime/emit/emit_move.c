@@ -1,6 +1,6 @@
-/* emit_move.c: copies that all lanes of a warp do together (WARP_COPY): ldmatrix, stmatrix, movmatrix and
-   shuffles, as one loop over the atoms, which the compiler unrolls. Registers are named by the words that
-   an instruction takes:
+/* emit_move.c: copies that all lanes of a warp do together (WARP_COPY): ldmatrix, stmatrix,
+   movmatrix and shuffles. The text is one loop over the atoms, which the compiler unrolls. It names
+   registers by the words that an instruction takes:
 
      ldmatrix_x4(tCrA_words[i * 4], ..., sA + (swizzle<3, 3, 3>(t) ^ swizzle<3, 3, 3>(i * 8))) */
 #include <inttypes.h>
@@ -17,7 +17,7 @@ typedef struct Move {
   const CtView *view_dst, *view_src;
 } Move;
 
-/* The helper for a row of the atoms: found by its instruction. */
+/* The helper for a row of the atoms, found by its instruction. */
 #define MATRICES(name, NAME, x, X)                                                                 \
   {name "." x ".shared.b16", CT_HELP_##NAME##_##X}, {                                              \
     name "." x ".trans.shared.b16", CT_HELP_##NAME##_##X##_TRANS                                   \
@@ -31,7 +31,7 @@ static const struct {
                ALL_MATRICES("stmatrix.sync.aligned.m8n8", STMATRIX),
                {"movmatrix.sync.aligned.m8n8.trans.b16", CT_HELP_MOVMATRIX_TRANS}};
 
-/* The two exchanges have the same instruction; the lanes' distance is in their names. */
+/* Both exchanges have the same instruction; their names say the distance between lanes. */
 static const char *helper_of(CtEmit *e, const CtAtom *atom) {
   if (strcmp(atom->family, "shfl") == 0) {
     bool is_far = strstr(atom->name, "XOR4") != NULL;
@@ -57,8 +57,8 @@ static CtEmitOperand operand_of(const Move *m, const CtView *view, const char *v
   return op;
 }
 
-/* Words of the elements [at, at + per) of registers: reinterpret_cast<unsigned*>(r)[i * 4 + 1]. Offsets are
-   multiples of `per`, so the sum is divided where its parts are known. */
+/* Words of the elements [at, at + per) of registers: reinterpret_cast<unsigned*>(r)[i * 4 + 1].
+   Offsets are multiples of `per`, so we divide the sum's known parts one by one. */
 static void put_word(Move *m, const CtEmitOperand *op, int64_t at) {
   CtEmit *e = m->e;
   int64_t per = WORD_BITS / ct_dtypes[op->buf->dtype].bits;

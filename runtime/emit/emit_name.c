@@ -1,5 +1,5 @@
-/* emit_name.c: identifiers of the emitted text. A name is free again when its scope ends; numbers are
-   given in the order of declaration, so the text depends on nothing but the kernel. */
+/* emit_name.c: identifiers of the emitted text. A name is free again when its scope ends. Numbers
+   follow the order of declaration, so the text depends only on the kernel. */
 #include "emit.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct CtName {
 
 enum { MAX_NAME = 80 };
 
-/* Words of C++ and CUDA, and what the emitter itself calls: a local must not hide them. */
+/* Words of C++ and CUDA, and functions that the emitter calls: a local must not hide them. */
 static const char reserved[] =
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
     "char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval "
@@ -37,7 +37,7 @@ static const char reserved[] =
     "swizzle floordiv floormod shift_left shift_right arithmetic_shift wrapping_abs to_int to_long_long for_trips "
     "load_early cp_async_4 cp_async_8 cp_async_16 cp_async_commit cp_async_wait_all cp_async_wait_group ";
 
-/* Functions and types that CUDA declares without being asked: no names of kernels. */
+/* Functions and types that CUDA always declares: a kernel cannot have their names. */
 static const char declared[] =
     "acos acosf acosh acoshf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf cbrt "
     "cbrtf clock64 copysign copysignf cosh coshf cospi cospif cudaError_t cudaStream_t "
@@ -93,7 +93,7 @@ void ct_names_clear(CtNames *names) {
   names->n = names->cap = 0;
 }
 
-/* Whatever the locale says. */
+/* Unlike isalpha, ignores the locale. */
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 static bool is_word(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
 
@@ -134,7 +134,7 @@ static bool is_in(const char *words, const char *text) {
 
 static bool is_global(const char *text) { return is_in(reserved, text) || is_in(declared, text); }
 
-/* Launches look kernels up by name, so only what cannot be a name is changed. */
+/* Launches look kernels up by name, so we change only characters that a name cannot have. */
 void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]) {
   size_t len = 0;
   while (is_word(ir->name[len]) || ir->name[len] == '_') {
@@ -152,7 +152,7 @@ void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]) {
   }
 }
 
-/* "p" as the first free of p_2, p_3, ... */
+/* The first of p_2, p_3, ... that is free, for "p". */
 static CtName *numbered(CtNames *names, CtName *base) {
   char text[MAX_NAME + 16];
   for (uint32_t i = base->to_try;; i++) {

@@ -1,9 +1,9 @@
-/* emit_plan.c: decides how each value is written. A value that is used once is written where it is
-   used, if nothing in between can change it; one that is used more often, or has a name in the script,
-   or would be computed again in each iteration of a loop, is declared where the script made it.
+/* emit_plan.c: decides how to write each value. A value with one use is written at that use, if
+   nothing in between can change it. A value is declared where the script made it if it has more
+   than one use, has a name in the script, or would be computed again in each iteration of a loop.
 
-   Operations are numbered in the order of the text. Uses have higher numbers than definitions, so one
-   walk backwards sees all uses of a value before the value itself. */
+   Operations are numbered in the order of the text. Uses have higher numbers than definitions, so
+   one walk backwards sees all uses of a value before the value itself. */
 #include <string.h>
 
 #include "emit.h"
@@ -17,7 +17,7 @@ typedef enum UseKind {
 } UseKind;
 
 typedef struct Use {
-  uint32_t at;    /* number of the statement whose text it is part of */
+  uint32_t at;    /* number of the statement that contains the use */
   uint32_t until; /* the value must not change before this number */
   UseKind kind;
 } Use;
@@ -72,8 +72,8 @@ static CtEmitPtr *add_ptr(CtEmit *e, uint32_t buf, CtVal v) {
   return p;
 }
 
-/* An offset x + y made inside a loop, x outside: the pointer starts from a pointer for x, declared
-   where x was made. Also where there is such a pointer anyway. */
+/* For an offset x + y made inside a loop, with x from outside: the pointer starts from a pointer
+   for x, declared where x was made. We also use such a pointer if it exists for another reason. */
 static void find_base(CtEmit *e, CtEmitPtr *p, CtVal v) {
   const CtInst *sum = ct_inst(e->ir, v);
   if (sum->op != CT_OP_ADD || !ct_emit_is_exact(e->ir, v)) {
@@ -112,7 +112,7 @@ static void collect_view(void *ud, const CtView *view, bool is_written) {
   }
 }
 
-/* Backwards, so that a base that is added is looked at later. */
+/* Walks backwards, so that it reaches an added base later. */
 static void collect_pointers(CtEmit *e) {
   for (uint32_t i = 1; i < e->n_order; i++) {
     ct_ir_each_view(ct_inst(e->ir, e->order[i]), collect_view, e);
@@ -188,7 +188,7 @@ static void use_offset(ViewUses *w, const CtBuf *buf, CtVal v) {
   }
 }
 
-/* As emit_wgmma.c writes it. */
+/* Must match what emit_wgmma.c writes. */
 static void use_units(CtEmit *e, CtVal v, int64_t per, Use u) {
   const CtInst *inst = ct_inst(e->ir, v);
   CtEmitUnits how = ct_emit_units(e->ir, v, per);
@@ -233,7 +233,7 @@ static bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* How often $name stands in an escape's text. */
+/* How often $name occurs in an escape's text. */
 static int escape_uses(const CtEscape *escape, int operand) {
   size_t len = strlen(escape->names[operand]);
   int n = 0;
@@ -348,7 +348,7 @@ static bool is_clobbered(const CtEmit *e, CtVal v) {
 
 /* --- named or inline ------------------------------------------------------------------------------- */
 
-/* Has its text a name for certain? Script names are kept, so this is known before it is planned. */
+/* Will its text certainly be a name? Script names are kept, so we know before the plan is made. */
 static bool is_name(const CtIr *ir, CtVal v) {
   const CtInst *inst = ct_inst(ir, v);
   return ct_emit_is_leaf(ir, v) || inst->op == CT_OP_FOR ||
@@ -362,7 +362,7 @@ static bool is_cheap_division(const CtIr *ir, const CtInst *inst) {
          (ct_emit_is_plain_division(ir, inst) || ct_emit_is_bit_division(ir, inst));
 }
 
-/* `tid_x / 32`: nothing is gained by a name, and compilers share and move it by themselves. */
+/* `tid_x / 32`: a name gains nothing, and compilers share and move it by themselves. */
 static bool is_trivial(const CtIr *ir, CtVal v) {
   const CtInst *inst = ct_inst(ir, v);
   bool is_sum = inst->op == CT_OP_ADD || inst->op == CT_OP_SUB || inst->op == CT_OP_MUL ||
@@ -386,7 +386,8 @@ static bool is_trivial(const CtIr *ir, CtVal v) {
          (is_sum || is_cheap_division(ir, inst));
 }
 
-/* A division by what is not known: compilers move it neither out of the head of a loop nor up past one. */
+/* A division by an unknown number: compilers move it neither out of a loop's head nor up past a
+   loop. */
 static bool is_division(const CtIr *ir, const CtInst *inst) {
   return (inst->op == CT_OP_FLOORDIV || inst->op == CT_OP_FLOORMOD) &&
          ct_inst(ir, inst->args[1])->op != CT_OP_CONST;
@@ -444,7 +445,7 @@ static void use_pointers(CtEmit *e, CtVal v) {
   }
 }
 
-/* `local v = x[i]` of a variable v: one of the two names is enough. */
+/* For `local v = x[i]` with a variable v: one of the two names is enough. */
 static void mark_set(CtEmit *e, const CtInst *set) {
   e->vals[set->args[0]].is_whole = true;
   const char *mine = ct_inst(e->ir, set->args[0])->name;
@@ -488,7 +489,8 @@ static void plan_inst(CtEmit *e, CtVal v) {
   }
 }
 
-/* Long expressions are cut: an operand gets a name. What is a statement of its own needs none. */
+/* Cuts long expressions: an operand gets a name. An operand that is a statement of its own needs
+   none. */
 static void limit_cost(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   CtEmitVal *x = &e->vals[v];

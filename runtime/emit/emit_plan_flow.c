@@ -1,4 +1,4 @@
-/* emit_plan_flow.c: decides where variables are declared, and how a BREAK is said in C. */
+/* emit_plan_flow.c: decides where variables are declared, and how C says a BREAK. */
 #include "emit.h"
 
 enum { MAX_ABSORBED = 6 };
@@ -22,18 +22,18 @@ static bool touches(const CtEmit *e, CtVal v) {
   return inst->op == CT_OP_SET || (inst->op == CT_OP_GET && e->vals[v].n_uses > 0);
 }
 
-/* Definite assignment: is the variable set on all ways to here? After a jump, no way leads here. */
+/* Definite assignment: is the variable set on all paths to here? No path continues after a jump. */
 typedef struct Flow {
   const CtEmit *e;
   CtVal var;
   bool is_set;
-  bool is_read_early; /* some read is not preceded by a SET */
-  struct Exit *exits; /* of the operations around, innermost first */
+  bool is_read_early; /* some read may come before every SET */
+  struct Exit *exits; /* of the enclosing operations, innermost first */
 } Flow;
 
 typedef struct Exit {
   CtVal target;
-  bool is_set; /* at all jumps out of it so far */
+  bool is_set; /* set at all jumps out of it so far */
   struct Exit *outer;
 } Exit;
 
@@ -104,8 +104,8 @@ static CtVal ancestor_in(const CtEmit *e, CtVal v, CtRegion r) {
   return v;
 }
 
-/* Is `inner`, of the block's body, in the scope around the block? The braces of a labelled block, or
-   of an else part that takes in the rest of the block, are in between. */
+/* Is `inner`, which is in the block's body, in the scope around the block? The braces of a labelled
+   block, or of an else part that absorbs the rest of the block, may stand in between. */
 static bool is_same_scope(const CtEmit *e, CtVal block, CtVal inner) {
   if (ct_inst(e->ir, block)->op != CT_OP_BLOCK || e->vals[block].has_label) {
     return false;
@@ -117,8 +117,9 @@ static bool is_same_scope(const CtEmit *e, CtVal block, CtVal inner) {
   return v == inner;
 }
 
-/* A variable that is set before it is read is declared in the innermost region of its uses. Any other
-   one keeps its value from one iteration to the next, so it is declared outside of all loops. */
+/* A variable that is set before it is read is declared in the innermost region of its uses. Any
+   other variable keeps its value from one iteration to the next, so it is declared outside all
+   loops. */
 static void place_var(CtEmit *e, CtVal var) {
   CtEmitVal *x = &e->vals[var];
   CtVal at = ancestor_in(e, x->first, x->home);
@@ -166,7 +167,7 @@ void ct_emit_plan_vars(CtEmit *e) {
 
 /* --- jumps ------------------------------------------------------------------------------------------ */
 
-/* Does control that leaves v come to the end of `within` (0: of the kernel) with nothing in between? */
+/* After v, does control reach the end of `within` (0: of the kernel) with nothing in between? */
 static bool is_last(const CtEmit *e, CtVal v, CtVal within) {
   for (;;) {
     const CtInst *inst = ct_inst(e->ir, v);
@@ -185,8 +186,8 @@ static bool is_last(const CtEmit *e, CtVal v, CtVal within) {
   }
 }
 
-/* Is all that follows an IF, up to the end of the block, in the regions around it, so that it can be
-   made part of the IF? */
+/* Is everything after an IF, up to the end of the block, in the regions around the IF, so that it
+   can become part of the IF? */
 static bool leads_to_end(const CtEmit *e, CtVal v, CtVal block) {
   for (;;) {
     CtRegion r = ct_inst(e->ir, v)->region;
@@ -204,8 +205,8 @@ static bool leads_to_end(const CtEmit *e, CtVal v, CtVal block) {
   }
 }
 
-/* `if (c) { ...; leave the block }` with the rest of the block behind it: the rest may as well be in
-   the else part. Then nothing has to jump. Many of them would nest too deeply to read. */
+/* For `if (c) { ...; leave the block }` followed by the rest of the block: the rest may become the
+   else part, and then nothing has to jump. Many such IFs would nest too deeply to read. */
 static bool try_absorb(CtEmit *e, CtVal v, CtVal block) {
   CtRegion r = ct_inst(e->ir, v)->region;
   CtVal owner = e->ir->regions[r].owner;

@@ -1,5 +1,5 @@
-/* emit_products.c: what all products of matrices share: the order of their multiply-adds as loops, and one
-   multiply-add. */
+/* emit_products.c: what all products of matrices share: the order of their multiply-adds as loops,
+   and a single multiply-add. */
 #include <inttypes.h>
 
 #include "emit_tile.h"
@@ -55,7 +55,8 @@ bool ct_emit_has_numbers(CtEmit *e, const CtInst *inst, const char *what) {
   return false;
 }
 
-/* c = a * b + c, rounded once; integers wrap around. a and b: an element, or a staged one by name. */
+/* c = a * b + c, rounded once; integers wrap around. a and b: an element each, or the name of a
+   staged one. */
 void ct_emit_fma(CtEmit *e, const CtEmitOperand *c, const CtEmitOperand *a,
                  const CtEmitOperand *b) {
   CtDtype type = c->buf->dtype;
@@ -74,13 +75,14 @@ void ct_emit_fma(CtEmit *e, const CtEmitOperand *c, const CtEmitOperand *a,
   ct_text_puts(&e->body, ");");
 }
 
-/* A row or column as what the loops over its mode counted. */
+/* A row or column number, as the sum of what the loops over its mode counted. */
 typedef struct Count {
   const char *var; /* of a loop without step, or NULL */
   CtText sum;
 } Count;
 
-/* Enters loop i over `left` rows or columns; adds what it counts. Returns its variable. */
+/* Enters loop i over the `left` remaining rows or columns; adds its share to the count. Returns its
+   variable. */
 static const char *enter_order(CtEmitNest *nest, const CtGemmLoop *loop, int64_t left,
                                const char *around, Count *count) {
   bool whole = loop->step == 1 && !loop->turns && count->sum.len == 0;
@@ -104,7 +106,7 @@ static const char *enter_order(CtEmitNest *nest, const CtGemmLoop *loop, int64_t
   return var;
 }
 
-/* The row or column: the variable itself, or one that is made of all. */
+/* The row or column: the loop's variable itself, or a new one for the sum. */
 static const char *name_count(const CtEmitProducts *w, Count *count, const char *wanted) {
   if (count->var == NULL) {
     count->var = ct_names_add(&w->e->names, wanted);
@@ -113,7 +115,7 @@ static const char *name_count(const CtEmitProducts *w, Count *count, const char 
   return count->var;
 }
 
-/* Some rows or columns may be left out where a step does not divide them. */
+/* If a step does not divide the rows or columns, skips those that lie outside. */
 static void skip_outside(const CtEmitProducts *w, const char *var, int64_t size,
                          int64_t first_step) {
   if (size % first_step != 0) {

@@ -1,22 +1,22 @@
-/* emit_stmt.c: operations with effects as statements, by their rows of ops.def. Those that say nothing but
-   their name, a number and their operands are written by one function, write_row. */
+/* emit_stmt.c: operations with effects as statements, by their rows of ops.def. One function,
+   write_row, writes all operations that need only a name, a number and their operands. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "emit.h"
 
-/* When the text has the operation. */
+/* When the text contains the operation. */
 typedef enum Gate {
   GATE_ALWAYS,
-  GATE_ASYNC,   /* where something is copied asynchronously */
-  GATE_FROM_90, /* from sm_90 on; before, there is nothing to say */
-  GATE_NEEDS_90 /* from sm_90 on; before, it cannot be said */
+  GATE_ASYNC,   /* if anything is copied asynchronously */
+  GATE_FROM_90, /* from sm_90 on; before, no text is needed */
+  GATE_NEEDS_90 /* from sm_90 on; before, CUDA cannot express it */
 } Gate;
 
 typedef struct Effect {
   void (*write)(CtEmit *e, CtVal v);
-  void (*put)(CtEmit *e, const CtInst *inst); /* of write_value: the expression */
-  const char *text;                           /* a function of CUDA, or NULL: the helper */
+  void (*put)(CtEmit *e, const CtInst *inst); /* for write_value: writes the expression */
+  const char *text;                           /* a function of CUDA, or NULL for the helper */
   const char *assembly;                       /* an instruction without operands, or NULL */
   CtHelper helper;
   Gate gate;
@@ -65,7 +65,7 @@ static void write_store(CtEmit *e, CtVal v) {
               inst->args[1]);
 }
 
-/* The pointer is generic: what reaches other blocks' shared memory is the same instruction. */
+/* The pointer is generic: the same instruction reaches other blocks' shared memory. */
 static void write_remote(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   uint32_t id = (uint32_t)inst->imm.i;
@@ -112,7 +112,7 @@ static void write_atomic(CtEmit *e, CtVal v) {
   end_value(e, v, name);
 }
 
-/* Of a row: what stands between its parentheses. */
+/* What stands between the parentheses of a row's text. */
 static void put_operands(CtEmit *e, const CtInst *inst) {
   CtOpData data = ct_ops[inst->op].data;
   for (int i = 0; i < inst->n_args; i++) {
@@ -161,7 +161,8 @@ static void write_row(CtEmit *e, CtVal v) {
   end_value(e, v, name);
 }
 
-/* --- those with something of their own ---------------------------------------------------------- */
+/* --- operations with a function of their own
+   ---------------------------------------------------- */
 
 static void write_cp_wait(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
@@ -194,7 +195,7 @@ static void put_bar_init(CtEmit *e, const CtInst *inst) {
                  e->buf_names[inst->imm.i], buf->n_elems.v, buf->arrivals);
 }
 
-/* More registers than before, or fewer. */
+/* Raises or lowers the number of registers. */
 static void write_setmaxnreg(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   bool more = inst->imm.i > ct_ir_first_registers(e->ir);
@@ -203,7 +204,7 @@ static void write_setmaxnreg(CtEmit *e, CtVal v) {
                inst->imm.i);
 }
 
-/* For `check`. */
+/* Only `check` uses these operations; they leave no text. */
 static void write_nothing(CtEmit *e, CtVal v) {
   (void)e;
   (void)v;

@@ -1,7 +1,8 @@
-/* emit_swizzle.c: offsets in swizzled buffers as C. What the loops add to a swizzled offset is
-   taken out of the swizzle where that is known to be the same: whole periods, and what is below its
-   lowest bit, behind it; what shares no bit with the rest, in a swizzle of its own. Once the loops are
-   unrolled that one is a constant, and what threads have of their own is swizzled once.
+/* emit_swizzle.c: offsets in swizzled buffers as C. We take what the loops add to a swizzled offset
+   out of the swizzle if the result is known to be the same. Whole periods, and terms below its
+   lowest bit, are added after the swizzle. A part that shares no bit with the rest gets a swizzle
+   of its own. Once the loops are unrolled, that swizzle is a constant, and each thread's own part
+   is swizzled once.
 
      s[swizzle<3, 3, 3>(i + j)]                            in general
      s[(swizzle<3, 3, 3>(i) ^ swizzle<3, 3, 3>(j * 8)) + k * 512] */
@@ -11,11 +12,12 @@
 
 /* An offset in parts: sw(own + turns + in) + after, or (sw(own) ^ sw(turns) ^ sw(in)) + after. */
 typedef struct Split {
-  CtEmitOperand own;   /* what is not one number in all threads and turns of loops that are known */
-  CtEmitOperand turns; /* what unrolled loops of the script add; shares no bit with own */
-  CtEmitOperand in;    /* terms of loops, and a constant */
-  CtEmitOperand after; /* likewise */
-  uint64_t own_bits, turns_bits; /* that may be set in them */
+  /* the rest: differs by thread, or by iteration of a loop that is not unrolled */
+  CtEmitOperand own;
+  CtEmitOperand turns;           /* what unrolled loops of the script add; shares no bit with own */
+  CtEmitOperand in;              /* terms of loops and a constant, inside the swizzle */
+  CtEmitOperand after;           /* terms of loops and a constant, added after the swizzle */
+  uint64_t own_bits, turns_bits; /* the bits that may be set in own and in turns */
 } Split;
 
 static bool is_loop_term(const CtEmitTerm *t) {
@@ -45,7 +47,7 @@ static void take_own(Split *s, const CtEmitTerm *t) {
   ct_emit_add_term(&s->own, *t);
 }
 
-/* Terms below the lowest swizzled bit go behind, where they share no bit with the rest. */
+/* Moves terms below the lowest swizzled bit to `after` if they share no bit with the rest. */
 static void take_low(Split *s, int64_t unit) {
   CtEmitOperand low = {.plus = s->in.plus % unit}, rest = s->in;
   rest.n = 0;
@@ -66,7 +68,7 @@ static void take_low(Split *s, int64_t unit) {
   s->in = rest;
 }
 
-/* A value as a term, by its text. */
+/* Adds a value as a term, by its text. */
 static void take_value(CtEmit *e, CtEmitOperand *to, CtVal v) {
   size_t mark = e->body.len;
   ct_emit_expr(e, v, CT_PREC_ADD);
@@ -126,7 +128,7 @@ static bool is_nothing(const CtEmitOperand *op) {
   return op->index == 0 && op->n == 0 && op->plus == 0;
 }
 
-/* The parts under the swizzle; false when they are 0. */
+/* The parts under the swizzle; false if they are 0. */
 static bool put_inner(CtEmit *e, CtSwizzle sw, const Split *s, bool has_after, const char *lead) {
   const CtEmitOperand *parts[] = {&s->own, &s->turns, &s->in}, *in[CT_ARRAY_LEN(parts)];
   int n = 0;

@@ -22,7 +22,7 @@ static bool is_one(const CtEmit *e, CtVal v) {
          (ct_is_float((CtDtype)inst->type) ? inst->imm.f == 1.0 : inst->imm.i == 1);
 }
 
-/* scale * element, or the element itself where the scale is 1; the product in unsigned numbers. */
+/* scale * element, or just the element if the scale is 1; the product in unsigned numbers. */
 static void put_scaled(CtEmit *e, CtVal scale, const CtEmitOperand *op) {
   CtDtype type = (CtDtype)ct_inst(e->ir, scale)->type;
   if (ct_is_int(type)) {
@@ -35,8 +35,8 @@ static void put_scaled(CtEmit *e, CtVal scale, const CtEmitOperand *op) {
   ct_emit_value(e, op, true);
 }
 
-/* alpha * x + beta * y, contracted as any such sum: the left product is part of an fma; alpha * x
-   where y is not read. */
+/* alpha * x + beta * y, contracted like any such sum: the left product becomes part of an fma.
+   alpha * x if y is not read. */
 static void axpby_body(CtEmit *e, const CtEmitEach *each) {
   const CtInst *inst = each->inst;
   CtDtype type = each->op[CT_EACH_DST].buf->dtype;

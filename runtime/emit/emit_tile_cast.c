@@ -1,14 +1,15 @@
-/* emit_tile_cast.c: casts of fragments, element by element or two at once where the target has an
-   instruction for that. The bits are those of ct_convert, as of each cast of a value (ir_cast.c). */
+/* emit_tile_cast.c: casts of fragments, element by element, or two at once if the target has an
+   instruction for that. The bits are those of ct_convert, as for every cast of a value
+   (ir_cast.c). */
 #include <inttypes.h>
 
 #include "emit_tile.h"
 
-/* Two f32 to one word, the first in its low half. */
+/* Two f32 into one word, the first in its low half. */
 typedef struct Packing {
   CtHelper helper;
   int sm;
-  const char *word; /* NULL: none */
+  const char *word; /* NULL: there is none */
 } Packing;
 
 static const Packing packings[CT_DTYPE_COUNT] = {
@@ -33,7 +34,7 @@ int ct_emit_cast_width(const CtEmit *e, CtDtype to, CtDtype from) {
 
 /* --- one element -------------------------------------------------------------------------------------- */
 
-/* The type on the way, as in ct_ir_cast; CT_VOID: one step. */
+/* The intermediate type, as in ct_ir_cast; CT_VOID: one step. */
 static CtDtype step_of(CtDtype to, CtDtype from) {
   if (ct_is_narrow(from) && ct_dtype_compute(from) != to) {
     return ct_dtype_compute(from);
@@ -49,7 +50,7 @@ static void put_saturated(CtEmit *e, CtDtype to, const char *v) {
                  ct_dtype_max(to), ct_dtype_min(to));
 }
 
-/* The expression v, which binds as tightly as a name, of type `from` cast in one step. */
+/* Casts the expression v of type `from` in one step. v binds as tightly as a name. */
 static const char *cast_step(CtEmit *e, CtDtype to, CtDtype from, const char *v) {
   size_t mark = e->body.len;
   if (to == CT_bool) {
@@ -88,7 +89,7 @@ static void next_line(CtEmit *e, CtLoc loc) {
   ct_emit_begin(e, loc);
 }
 
-/* The f32 that two elements are. */
+/* Two elements as two f32. */
 static void widen_two(CtEmit *e, CtLoc loc, const CtEmitOperand *src, const int64_t *lanes,
                       const char *out[2]) {
   CtDtype from = src->buf->dtype;
@@ -110,7 +111,8 @@ static void widen_two(CtEmit *e, CtLoc loc, const CtEmitOperand *src, const int6
   out[1] = cast_text(e, CT_f32, CT_f16, ct_emit_cut(e, mark));
 }
 
-/* Two elements of a fragment that instructions take as words: one beside the other, from an even place on. */
+/* Are the two elements halves of one word of a fragment that instructions take as words? They must
+   be adjacent, the first at an even place. */
 static bool is_half_of_words(const CtEmitOperand *dst, const int64_t *lanes) {
   bool is_even = dst->index == 0 && (dst->plus + lanes[0]) % 2 == 0 && lanes[1] == lanes[0] + 1;
   for (int i = 0; is_even && i < dst->n; i++) {
@@ -119,8 +121,8 @@ static bool is_half_of_words(const CtEmitOperand *dst, const int64_t *lanes) {
   return is_even && dst->buf->has_words;
 }
 
-/* *reinterpret_cast<unsigned*>(dst + i * 2) = f32x2_to_f16x2(x, y); taken apart and put together, they would
-   cost two instructions more. */
+/* *reinterpret_cast<unsigned*>(dst + i * 2) = f32x2_to_f16x2(x, y); to split and rejoin the halves
+   would cost two more instructions. */
 static void put_both(CtEmit *e, const CtEmitOperand *dst, int64_t lane, const char *const v[2]) {
   const Packing *p = &packings[dst->buf->dtype];
   CtEmitOperand at = *dst;

@@ -1,5 +1,5 @@
-/* emit_tma.c: instructions of the tensor memory accelerator. Each kind that a kernel uses gets a function
-   in front of it, by its number of dimensions:
+/* emit_tma.c: instructions of the tensor memory accelerator. Before the kernel stands a function
+   for each kind of instruction that it uses, by number of dimensions:
 
      tma_load_2d(A_map, k * 64, m * 128, &full[slot], sA + slot * 8192); */
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "emit.h"
 #include "runtime/ir/ir_tma.h"
 
-/* What an instruction is called, in the text and in PTX. */
+/* The names of an instruction, in the text and in PTX. */
 static void name_function(const CtTma *tma, bool is_load, int n, char out[64]) {
   const char *kind = tma->mask != 0 ? "_multicast" : "";
   if (!is_load && tma->reduce != CT_TMA_NONE) {
@@ -127,7 +127,7 @@ void ct_emit_prefetch_maps(CtEmit *e) {
   }
 }
 
-/* The parameters of the maps, behind the slots. */
+/* The parameters for the maps, after the slots. */
 const char *ct_emit_put_maps(CtEmit *e, const char *sep) {
   for (size_t i = 0; i < e->ir->n_maps; i++) {
     ct_text_printf(&e->body, "%sconst __grid_constant__ TensorMap %s", i == 0 ? sep : ", ",

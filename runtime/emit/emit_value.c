@@ -1,5 +1,5 @@
-/* emit_value.c: numbers as C, and the text of a value: a constant, an argument, a name, or its operation,
-   which CtEmit.put_operation writes. */
+/* emit_value.c: numbers as C, and the text of a value: a constant, an argument, a name, or its
+   operation, which CtEmit.put_operation writes. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static void put_special(CtEmit *e, CtDtype type, double v) {
   }
 }
 
-/* The fewest digits that give the same number again, whatever the locale's decimal point is. */
+/* The fewest digits that give the same number again, in any locale. */
 static void shortest(CtDtype type, double v, char *text, size_t size) {
   for (int digits = 1; digits <= 17; digits++) {
     snprintf(text, size, "%.*g", digits, v);
@@ -82,7 +82,7 @@ static void put_const(CtEmit *e, const CtInst *inst, CtPrec min) {
   ct_text_puts(&e->body, paren ? ")" : "");
 }
 
-/* While a value is being declared it has no name yet, so its operation is written. */
+/* A value has no name yet while it is being declared, so its operation is written. */
 void ct_emit_expr(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   if (inst->op == CT_OP_CONST) {
@@ -96,7 +96,7 @@ void ct_emit_expr(CtEmit *e, CtVal v, CtPrec min) {
   }
 }
 
-/* The value of one directive; see emit.h. */
+/* Writes the value of one directive; see emit.h. */
 static void put_directive(CtEmit *e, char directive, va_list *args) {
   static const CtPrec precs[128] = {
       ['v'] = CT_PREC_ANY,   ['c'] = CT_PREC_COND, ['l'] = CT_PREC_LOR,

@@ -15,14 +15,14 @@
 #include "emit_tile.h"
 
 static const CtAtomOperand A = CT_ATOM_A, B = CT_ATOM_B, C = CT_ATOM_C;
-enum { UNIT = 16 /* bytes, of a descriptor */ };
+enum { UNIT = 16 /* bytes per unit in a descriptor */ };
 
 typedef struct Operand {
   CtEmitOperand op;
   CtEmitMatrix modes;      /* (M,K), (N,K), (M,N), in elements, words or units */
-  int64_t per;             /* elements of a word or a unit */
-  const CtWgmmaTile *tile; /* NULL: registers */
-  const char *name;        /* what is called with: an array of words, or a lower word */
+  int64_t per;             /* elements per word or unit */
+  const CtWgmmaTile *tile; /* NULL: the operand is in registers */
+  const char *name;        /* what the call passes: an array of words, or a lower word */
 } Operand;
 
 typedef struct Wgmma {
@@ -133,7 +133,7 @@ static bool init_operand(Wgmma *g, CtAtomOperand of, const CtView *view, const C
   return fits;
 }
 
-/* An offset over the unit: slot * 1024 + group * 512. */
+/* An offset divided by the unit: slot * 1024 + group * 512. */
 static void put_units(CtEmit *e, CtVal v, int64_t per) {
   const CtInst *inst = ct_inst(e->ir, v);
   switch (ct_emit_units(e->ir, v, per)) {
@@ -149,7 +149,7 @@ static void put_units(CtEmit *e, CtVal v, int64_t per) {
   }
 }
 
-/* The lower word of a descriptor without the address, and its upper one. */
+/* The lower word of a descriptor without the address, and the upper word. */
 static uint32_t lower_word(const CtWgmmaTile *t) {
   return (uint32_t)(t->leading / UNIT & 0x3fff) << 16;
 }
@@ -178,7 +178,8 @@ static void name_tile(Wgmma *g, CtAtomOperand of, const CtWgmmaTile *tile) {
   ct_emit_end(e);
 }
 
-/* unsigned* const c = reinterpret_cast<unsigned*>(tCrC + 8); unless it is the fragment itself. */
+/* unsigned* const c = reinterpret_cast<unsigned*>(tCrC + 8); not needed if it is the fragment
+   itself. */
 static void name_words(Wgmma *g, CtAtomOperand of) {
   CtEmit *e = g->e;
   Operand *o = &g->operand[of];
@@ -198,7 +199,7 @@ static void name_words(Wgmma *g, CtAtomOperand of) {
   ct_emit_end(e);
 }
 
-/* A condition that is not known gets a name, as each k would say it again. */
+/* Gives a condition that is not constant a name, because each k would repeat it. */
 static void name_condition(Wgmma *g) {
   CtEmit *e = g->e;
   const CtInst *cond = ct_inst(e->ir, g->inst->args[0]);

@@ -1,13 +1,15 @@
 /* emit_wgmma_wait.c: which registers wgmma_fence and wgmma_wait hold.
 
-   The compiler knows nothing of the time between a wgmma and its wait: to it the sums are there at once. So
-   an empty assembly statement, which it takes to change them, stands behind each wait for those sums that the
-   wait may be the first to be sure of, and before each fence for the registers that the wgmmas behind it
-   read. A statement for other registers would keep alive what nobody needs.
+   The compiler does not know that time passes between a wgmma and its wait: to the compiler, the
+   sums are there at once. So we write an empty assembly statement that claims to change registers.
+   After each wait it names the sums that this wait may be the first to complete. Before each fence
+   it names the registers that the wgmmas after the fence read. A statement for other registers
+   would keep values alive that nobody needs.
 
-   What is in flight is followed through the structure of the kernel: for each fragment, how many groups were
-   committed since its last wgmma, at least and at most. Ages above MAX_AGE, which no wait allows (0 to 7), are
-   one: so a loop's states are finitely many, and only ever widen until they stay. */
+   The walk follows what is in flight through the structure of the kernel: for each fragment, the
+   least and the greatest number of groups committed since its last wgmma. No wait allows more than
+   MAX_AGE groups (0 to 7), so all greater ages count as one. A loop therefore has finitely many
+   states; they only widen, until they no longer change. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -20,14 +22,14 @@ typedef struct Flight {
   int8_t least, most;
 } Flight;
 
-/* flight has room for Walk.n_fragments. */
+/* flight has room for Walk.n_fragments entries. */
 typedef struct State {
   bool is_reached;
   uint32_t n;
   Flight *flight;
 } State;
 
-/* What an operation holds: room for Walk.n_fragments. */
+/* The fragments that an operation holds: room for Walk.n_fragments entries. */
 typedef struct Hold {
   struct Hold *next;
   CtVal v;
@@ -50,8 +52,8 @@ typedef struct Walk {
   CtEmit *e;
   CtEmitHolds *holds;
   Frame *frame;
-  uint32_t n_fragments; /* that wgmmas add to or read */
-  bool failed;          /* no memory */
+  uint32_t n_fragments; /* the fragments that wgmmas add to or read */
+  bool failed;          /* out of memory */
 } Walk;
 
 static void *room(Walk *w, size_t n, size_t size) {
@@ -65,7 +67,7 @@ static void *room(Walk *w, size_t n, size_t size) {
 
 /* --- states --------------------------------------------------------------------------------------- */
 
-/* One that nothing has reached. */
+/* A state that no path has reached. */
 static State new_state(Walk *w) {
   return (State){.flight = room(w, w->n_fragments, sizeof(Flight))};
 }
@@ -93,7 +95,7 @@ static void set(State *s, Flight f) {
   *at = f;
 }
 
-/* True where `to` grew. */
+/* True if `to` grew. */
 static bool join(State *to, const State *from) {
   bool grew = from->is_reached && !to->is_reached;
   for (uint32_t i = 0; from->is_reached && i < from->n; i++) {
@@ -134,7 +136,8 @@ static void hold(Walk *w, CtVal v, uint32_t buf) {
   h->bufs[h->n++] = buf;
 }
 
-/* Sums that may be there only now; of what is left, no group is older than those that may be pending. */
+/* Holds the sums that may be complete only now. Afterwards no remaining group is older than those
+   that may still be pending. */
 static void step_wait(Walk *w, CtVal v, State *s) {
   int64_t pending = ct_inst(w->e->ir, v)->imm.i;
   uint32_t n = 0;
@@ -156,7 +159,8 @@ static bool starts_from_0(const CtIr *ir, const CtInst *wgmma) {
   return accumulate->op == CT_OP_CONST && accumulate->imm.i == 0;
 }
 
-/* The registers that the wgmmas from v on read, up to the next fence or the end of the group. */
+/* Holds the registers that the wgmmas after v read, up to the next fence or the end of the
+   group. */
 static void step_fence(Walk *w, CtVal fence, State *s) {
   const CtIr *ir = w->e->ir;
   (void)s;
@@ -181,7 +185,8 @@ static void step_fence(Walk *w, CtVal fence, State *s) {
 
 static void walk(Walk *w, CtRegion r, State *s);
 
-/* Until nothing new comes round; what leaves it, by its end or a BREAK, is the state behind it. */
+/* Repeats until the state stays the same. The state after the loop joins its end and all its
+   BREAKs. */
 static void walk_loop(Walk *w, CtVal v, State *s) {
   const CtInst *inst = ct_inst(w->e->ir, v);
   Frame frame = {.outer = w->frame, .v = v, .exit = new_state(w)};
@@ -199,7 +204,7 @@ static void walk_loop(Walk *w, CtVal v, State *s) {
   }
   w->frame = frame.outer;
   if (inst->op == CT_OP_LOOP) {
-    s->is_reached = false; /* left by a BREAK only */
+    s->is_reached = false; /* only a BREAK leaves it */
   }
   if (!w->failed) {
     (void)join(&frame.exit, s);
@@ -272,7 +277,7 @@ static void walk(Walk *w, CtRegion r, State *s) {
   }
 }
 
-/* Sums, and A in registers, of all wgmmas. */
+/* Counts the fragments that hold sums, or A in registers, of any wgmma. */
 static void count_fragments(Walk *w) {
   const CtIr *ir = w->e->ir;
   bool *is_seen = room(w, ir->n_bufs, sizeof *is_seen);
