@@ -21,8 +21,8 @@
 -- Links to other files and to headings must lead somewhere, too. A picture that the page shows,
 -- ![what it is](pictures/NAME.svg), is what an example of the page wrote as NAME.svg; if one lies
 -- beside the page, it must be the same.
--- With --built=DIR the pictures are written into DIR/FOLDER/pictures; FOLDER is the page's. Links must
--- then lead somewhere in DIR, which has the pages as readers of a release get them.
+-- With --built=DIR the pictures are written into DIR/FOLDER/pictures; FOLDER is the page's. Links
+-- must then lead somewhere in DIR, which has the pages as readers of a release get them.
 -- With --update outputs are written into the documents instead, and pictures that lie beside them:
 -- review them as a diff.
 
