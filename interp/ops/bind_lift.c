@@ -48,16 +48,13 @@ static bool stays_inside(const Division *d, const CtTiler *item, CtLayout part) 
 
 /* A composition may go anywhere, but where it stays inside. Depth is bounded by that of the tiler. */
 static void note_composition(Division *d, const CtTiler *item, CtLayout part) {
-  CtTuple shape = part.shape;
   if (item->kind == CT_TILER_TUPLE) {
     for (int i = 0; i < item->n && i < ct_layout_rank(part); i++) {
       note_composition(d, &item->items[i], ct_mode(part, i));
     }
   } else if (item->kind == CT_TILER_LAYOUT && !stays_inside(d, item, part)) {
-    for (uint32_t i = 0; i < shape->len; i++) {
-      if (ct_is_leaf(&shape[i])) {
-        guard_note(d->L, &d->over, (uint32_t)(&shape[i] - d->t->layout.shape), shape[i].i);
-      }
+    for (CtLeaves w = ct_leaves_of(part.shape); ct_next_leaf(&w);) {
+      guard_note(d->L, &d->over, (uint32_t)(w.shape - d->t->layout.shape), w.shape->i);
     }
   }
 }

@@ -9,9 +9,9 @@
 
 /* Does the mode of adjacent elements have a whole number of those n times as large? */
 static bool is_multiple(const CtCx *cx, CtLayout l, int64_t n) {
-  for (uint32_t i = 0; i < l.shape->len; i++) {
-    if (ct_is_leaf(&l.shape[i]) && ct_is_const(l.stride[i].i, 1)) {
-      return ct_int_divides(cx, ct_int(n), l.shape[i].i) == CT_KNOWN_YES;
+  for (CtLeaves w = ct_layout_leaves(l); ct_next_leaf(&w);) {
+    if (ct_is_const(w.stride->i, 1)) {
+      return ct_int_divides(cx, ct_int(n), w.shape->i) == CT_KNOWN_YES;
     }
   }
   return true; /* recast says why there are none */

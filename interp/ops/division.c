@@ -118,10 +118,8 @@ void division_check_padding(const Division *d) {
 
 /* Notes each integer of the shape of a part, which is divided mode by mode. */
 static void note_leaves(Division *d, CtTuple shape) {
-  for (uint32_t i = 0; i < shape->len; i++) {
-    if (ct_is_leaf(&shape[i])) {
-      guard_note(d->L, &d->over, (uint32_t)(&shape[i] - d->t->layout.shape), shape[i].i);
-    }
+  for (CtLeaves w = ct_leaves_of(shape); ct_next_leaf(&w);) {
+    guard_note(d->L, &d->over, (uint32_t)(w.shape - d->t->layout.shape), w.shape->i);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "emit_tile.h"
+#include "runtime/layout/tuple_leaves.h"
 
 /* --- layouts -------------------------------------------------------------------------------------- */
 
@@ -25,9 +26,9 @@ bool ct_emit_continues(CtInt n, CtEmitStride s, CtEmitStride next) {
 
 bool ct_emit_list_leaves(CtLayout l, bool coalesce, CtEmitLeaves *out) {
   out->n = 0;
-  for (uint32_t i = 0; i < l.shape->len; i++) {
-    CtEmitLeaf leaf = {l.shape[i].i, {l.stride[i].i, 1}};
-    if (!ct_is_leaf(&l.shape[i]) || ct_is_const(leaf.extent, 1)) {
+  for (CtLeaves w = ct_leaves(l.shape, l.stride); ct_next_leaf(&w);) {
+    CtEmitLeaf leaf = {w.shape->i, {w.stride->i, 1}};
+    if (ct_is_const(leaf.extent, 1)) {
       continue;
     }
     CtEmitLeaf *last = out->n > 0 ? &out->leaf[out->n - 1] : NULL;
@@ -55,13 +56,13 @@ int64_t ct_emit_leaves_size(const CtEmitLeaves *l) {
 
 bool ct_emit_is_far(CtLayout l) {
   int64_t reach = 0;
-  for (uint32_t i = 0; i < l.shape->len; i++) {
-    if (ct_is_leaf(&l.shape[i]) && ct_is_static(l.shape[i].i) && ct_is_static(l.stride[i].i)) {
-      int64_t part;
-      if (ct_mul_overflow(l.shape[i].i.v - 1, l.stride[i].i.v, &part) || part == INT64_MIN ||
-          ct_add_overflow(reach, part < 0 ? -part : part, &reach)) {
-        return true;
-      }
+  for (CtLeaves w = ct_leaves(l.shape, l.stride); ct_next_leaf(&w);) {
+    CtInt n = w.shape->i, d = w.stride->i;
+    int64_t part;
+    if (ct_is_static(n) && ct_is_static(d) &&
+        (ct_mul_overflow(n.v - 1, d.v, &part) || part == INT64_MIN ||
+         ct_add_overflow(reach, part < 0 ? -part : part, &reach))) {
+      return true;
     }
   }
   return reach > INT32_MAX;

@@ -212,19 +212,15 @@ typedef struct Walk {
 
 static bool walk_init(const CtIr *ir, CtLayout l, Walk *w) {
   *w = (Walk){0};
-  CtTuple s = l.shape;
-  CtTuple d = l.stride;
-  for (uint32_t i = 0; i < s->len; i++) {
-    if (s[i].rank != CT_LEAF) {
-      continue;
-    }
-    if (w->n == MAX_LEAVES || s[i].i.kind != CT_STATIC) {
+  for (CtLeaves leaf = ct_layout_leaves(l); ct_next_leaf(&leaf);) {
+    CtInt s = leaf.shape->i, d = leaf.stride->i;
+    if (w->n == MAX_LEAVES || s.kind != CT_STATIC) {
       return false;
     }
-    bool dynamic = d[i].i.kind == CT_DYNAMIC && s[i].i.v != 1;
-    w->extent[w->n] = s[i].i.v;
-    w->stride[w->n] = dynamic ? 0 : d[i].i.v;
-    w->div[w->n] = dynamic ? ct_ir_facts(ir, d[i].i).div : 0;
+    bool dynamic = d.kind == CT_DYNAMIC && s.v != 1;
+    w->extent[w->n] = s.v;
+    w->stride[w->n] = dynamic ? 0 : d.v;
+    w->div[w->n] = dynamic ? ct_ir_facts(ir, d).div : 0;
     w->n++;
   }
   return true;

@@ -10,7 +10,7 @@
 #ifndef CT_TUPLE_CONTEXT_H
 #define CT_TUPLE_CONTEXT_H
 
-#include "inttuple.h"
+#include "tuple_leaves.h"
 
 typedef struct CtAlg {
   CtCx cx;
@@ -69,34 +69,6 @@ CtTuple al_ints(CtAlg *g, int n, const CtInt *items);
 CtTuple al_tuple_copy(CtAlg *g, CtTuple t);
 CtNode *al_nodes(CtAlg *g, CtTuple t); /* a copy without names, to be changed */
 bool al_compatible(CtAlg *g, CtTuple a, CtTuple b);
-
-/* The leaves of two congruent tuples, from left to right:
-     for (CtLeaves w = ct_leaves(shape, stride); ct_next_leaf(&w);) { w.at, w.shape->i, w.stride->i }
-   Also of none, which has no leaves. */
-typedef struct CtLeaves {
-  CtTuple shape, stride; /* the leaf */
-  uint32_t at, next, len;
-  CtTuple shapes, strides;
-} CtLeaves;
-
-static inline CtLeaves ct_leaves(CtTuple shape, CtTuple stride) {
-  return (CtLeaves){.len = shape == NULL ? 0 : shape->len, .shapes = shape, .strides = stride};
-}
-static inline CtLeaves ct_leaves_of(CtTuple t) { return ct_leaves(t, t); }
-static inline bool ct_next_leaf(CtLeaves *w) {
-  uint32_t i = w->next;
-  while (i < w->len && !ct_is_leaf(&w->shapes[i])) {
-    i++;
-  }
-  if (i == w->len) {
-    return false;
-  }
-  w->at = i;
-  w->next = i + 1;
-  w->shape = &w->shapes[i];
-  w->stride = &w->strides[i];
-  return true;
-}
 
 /* --- texts for messages, in the arena; long ones are cut --------------------------------------- */
 

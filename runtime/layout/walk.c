@@ -1,6 +1,8 @@
 /* walk.c: the elements of a layout, run by run. */
 #include "walk.h"
 
+#include "tuple_leaves.h"
+
 #include <string.h>
 
 /* Widens [lo, hi] by the indices that one mode adds. */
@@ -17,16 +19,13 @@ static CtStatus widen(int64_t extent, int64_t stride, int64_t *lo, int64_t *hi, 
 static CtStatus count(CtLayout layout, int64_t *size, CtErr *err) {
   int64_t n = 1;
   bool is_empty = false;
-  for (uint32_t i = 0; i < layout.shape->len; i++) {
-    const CtNode *s = &layout.shape[i], *d = &layout.stride[i];
-    if (s->rank != CT_LEAF) {
-      continue;
-    }
-    if (!ct_is_static(s->i) || !ct_is_static(d->i) || d->i.basis_depth > 0) {
+  for (CtLeaves w = ct_leaves(layout.shape, layout.stride); ct_next_leaf(&w);) {
+    CtInt s = w.shape->i, d = w.stride->i;
+    if (!ct_is_static(s) || !ct_is_static(d) || d.basis_depth > 0) {
       return ct_fail(err, CT_EINVAL, "the layout's extents and strides are not all plain numbers");
     }
-    is_empty = is_empty || s->i.v <= 0;
-    if (s->i.v > 0 && ct_mul_overflow(n, s->i.v, &n)) {
+    is_empty = is_empty || s.v <= 0;
+    if (s.v > 0 && ct_mul_overflow(n, s.v, &n)) {
       return ct_fail(err, CT_EOVERFLOW, "the layout has more than 2^63 elements");
     }
   }
@@ -37,10 +36,9 @@ static CtStatus count(CtLayout layout, int64_t *size, CtErr *err) {
 CtStatus ct_walk_bounds(CtLayout layout, int64_t *lo, int64_t *hi, int64_t *size, CtErr *err) {
   int64_t n = 0, first = 0, last = 0;
   CtStatus status = count(layout, &n, err);
-  for (uint32_t i = 0; status == CT_OK && n > 0 && i < layout.shape->len; i++) {
-    if (layout.shape[i].rank == CT_LEAF) {
-      status = widen(layout.shape[i].i.v, layout.stride[i].i.v, &first, &last, err);
-    }
+  CtLeaves w = ct_leaves(layout.shape, layout.stride);
+  while (status == CT_OK && n > 0 && ct_next_leaf(&w)) {
+    status = widen(w.shape->i.v, w.stride->i.v, &first, &last, err);
   }
   if (status == CT_OK) {
     *size = n;
@@ -76,10 +74,9 @@ CtStatus ct_walk_init(CtWalk *w, CtArena *arena, CtLayout layout, CtErr *err) {
   if (modes == NULL) {
     return ct_fail_nomem(err);
   }
-  for (uint32_t i = 0; made.size > 0 && i < layout.shape->len; i++) {
-    if (layout.shape[i].rank == CT_LEAF) {
-      n = push_mode(modes, n, layout.shape[i].i.v, layout.stride[i].i.v);
-    }
+  CtLeaves leaves = ct_leaves(layout.shape, layout.stride);
+  while (made.size > 0 && ct_next_leaf(&leaves)) {
+    n = push_mode(modes, n, leaves.shape->i.v, leaves.stride->i.v);
   }
   if (n > 0) {
     made.n = modes[0].extent;

@@ -3,6 +3,7 @@
    prologue where the launch fixes it, before the operation where its strides are one per warp. What
    has no table (a dynamic shape, strides that differ by thread) takes the general path. */
 #include "simt_lower.h"
+#include "runtime/layout/tuple_leaves.h"
 
 #include <string.h>
 
@@ -45,10 +46,9 @@ static void flatten(CtLow *l, CtLayout layout, CtTileMode *m) {
     l->failed = true;
     return;
   }
-  for (uint32_t i = 0; i < layout.shape->len; i++) {
-    if (layout.shape[i].rank == CT_LEAF && !ct_is_const(layout.shape[i].i, 1)) {
-      m->leaves[m->n_leaves++] =
-          (CtTileLeaf){ref_of(l, layout.shape[i].i), ref_of(l, layout.stride[i].i)};
+  for (CtLeaves w = ct_leaves(layout.shape, layout.stride); ct_next_leaf(&w);) {
+    if (!ct_is_const(w.shape->i, 1)) {
+      m->leaves[m->n_leaves++] = (CtTileLeaf){ref_of(l, w.shape->i), ref_of(l, w.stride->i)};
     }
   }
 }
@@ -114,9 +114,8 @@ static uint32_t find_mode(CtLow *l, CtLayout layout) {
 }
 
 static bool is_invariant(const CtLow *l, CtTuple t) {
-  for (uint32_t i = 0; i < t->len; i++) {
-    if (t[i].rank == CT_LEAF && t[i].i.kind == CT_DYNAMIC &&
-        !ct_low_is(l, t[i].i.id, CT_INVARIANT)) {
+  for (CtLeaves w = ct_leaves_of(t); ct_next_leaf(&w);) {
+    if (w.shape->i.kind == CT_DYNAMIC && !ct_low_is(l, w.shape->i.id, CT_INVARIANT)) {
       return false;
     }
   }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/ir/ir_tma.h"
+#include "runtime/layout/tuple_leaves.h"
 
 const CtIn *ct_simt_fail_kind(CtWarp *w, const CtIn *in, int lane, CtFailKind kind) {
   w->worker->fail = (CtFail){.kind = kind, .in = in, .warp = w, .lane = lane};
@@ -81,14 +82,12 @@ static const int64_t *add_tuple(Part *p, CtTuple t, const int64_t *leaves) {
 /* The leaves of a shape or stride as numbers; false when there are too many or one is unknown. */
 static bool leaf_values(CtTuple t, const CtSlotValue *slots, int64_t out[MAX_LEAVES], int *n) {
   *n = 0;
-  for (uint32_t i = 0; i < t->len; i++) {
-    if (t[i].rank != CT_LEAF) {
-      continue;
-    }
-    if (*n == MAX_LEAVES || t[i].i.kind == CT_ANY) {
+  for (CtLeaves w = ct_leaves_of(t); ct_next_leaf(&w);) {
+    CtInt i = w.shape->i;
+    if (*n == MAX_LEAVES || i.kind == CT_ANY) {
       return false;
     }
-    out[(*n)++] = t[i].i.kind == CT_DYNAMIC ? slots[t[i].i.id].i : t[i].i.v;
+    out[(*n)++] = i.kind == CT_DYNAMIC ? slots[i.id].i : i.v;
   }
   return true;
 }
