@@ -211,10 +211,29 @@ local function hold(name, panels)
   found[name], n_held = nil, n_held + 1
 end
 
-for file in io.popen("ls docs/pictures/*.svg"):lines() do
+local is_kept = {}
+
+local function hold_picture(name, file)
   local text = table.concat(lines_of(file), "\n")
   if text:find("threads? %d+[ to%d]* value") then
-    hold(file:match("[^/]+$"), panels_of_svg(file))
+    hold(name, panels_of_svg(file))
+  end
+end
+
+for file in io.popen("ls docs/pictures/*.svg"):lines() do
+  local name = file:match("[^/]+$")
+  is_kept[name] = true
+  hold_picture(name, file)
+end
+
+-- Pictures that the repository does not keep, drawn by the inputs of their page.
+for _, line in ipairs(lines_of("docs/pictures.md")) do
+  local input, name = line:match('^> svg%((.+), "([%w_]+%.svg)"%)$')
+  if input and not is_kept[name] then
+    local file = os.tmpname()
+    svg(assert(load("return " .. input))(), file)
+    hold_picture(name, file)
+    os.remove(file)
   end
 end
 
