@@ -3,9 +3,16 @@
    An emission has two steps. The plan (emit_plan.c) numbers the operations in the order of the text
    and decides for each value whether it is written where it is used or declared under a name, which
    pointers the tile operations need, where variables are declared, and how a BREAK is said in C
-   (emit_plan_flow.c). Then the text is written: control flow (emit_flow.c), declarations
-   (emit_decl.c), statements (emit_stmt.c), expressions (emit_expr.c), operations on whole tensors
-   (emit_tile.c, emit_copy.c, emit_early.c, emit_gemm.c, emit_mma.c), with names from emit_name.c. */
+   (emit_plan_flow.c). Then the text is written.
+
+   Files rest on one another in this order, and none on a later one: lines and names (emit_line.c,
+   emit_name.c); values (emit_value.c), conversions (emit_convert.c) and what plan and text both ask of
+   an operation (emit_facts.c); expressions (emit_expr.c) and declarations (emit_decl.c); elements of
+   tensors (emit_access.c, emit_swizzle.c, emit_guard.c) and loops over them (emit_each.c,
+   emit_products.c); tile operations (emit_copy.c, emit_gemm.c, emit_mma.c, ...), which emit_tile.c
+   chooses among; statements (emit_stmt.c); control flow (emit_flow.c); the kernel (emit_cuda.c). A value
+   within a value is written by CtEmit.put_operation, so that values need not know expressions. Which
+   function writes an operation is a column of ops.def. */
 #ifndef CT_EMIT_H
 #define CT_EMIT_H
 
@@ -188,6 +195,9 @@ void ct_emit_plan_vars(CtEmit *e);
 static inline CtVal ct_emit_loop_of(const CtEmit *e, CtVal v) {
   return e->regions[ct_inst(e->ir, v)->region].loop;
 }
+
+/* --- what plan and text both ask of an operation (emit_facts.c) -------------------------------- */
+
 /* True if the value's range shows that an integer result did not wrap around. */
 bool ct_emit_is_exact(const CtIr *ir, CtVal v);
 /* For integers: C's division is the language's if neither operand is negative. Neither language
@@ -220,16 +230,17 @@ typedef struct CtEmitPulled {
   int n_own, n_after;
   CtVal own[CT_EMIT_MAX_PULLED], after[CT_EMIT_MAX_PULLED];
 } CtEmitPulled;
-void ct_emit_pull(const CtIr *ir, CtSwizzle sw, CtVal offset,
-                  CtEmitPulled *out); /* emit_swizzle.c */
+void ct_emit_pull(const CtIr *ir, CtSwizzle sw, CtVal offset, CtEmitPulled *out);
 /* What a FOR's counter is: the index itself; the index in 64 bits, if the last step may pass the
    end of int; or a count of iterations, if the direction is unknown or no type is wide enough. */
 typedef enum CtForForm { CT_FOR_PLAIN, CT_FOR_WIDE, CT_FOR_COUNTED } CtForForm;
 CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop);
 
+/* --- values (emit_value.c) ---------------------------------------------------------------------- */
+
 /* emit_expr.c: an operation's text, by its row of ops.def. */
 void ct_emit_operation(CtEmit *e, CtVal v, CtPrec min);
-/* emit_value.c: appends the expression, in parentheses if it binds weaker than `min`. */
+/* Appends the expression, in parentheses if it binds weaker than `min`. */
 void ct_emit_expr(CtEmit *e, CtVal v, CtPrec min);
 /* Text with values: %v a CtVal as a whole, %c as an argument, %l, %h, %m, %u as an operand of ||, <<, * and -;
    %s a string, %d an int, %D an int64_t, %x an unsigned in hexadecimal, %% a percent sign. */
