@@ -209,11 +209,10 @@ static const Field row_fields[] = {FIELD(Row, name), FIELD_AS("file", Row, chunk
                                    FIELD(Row, grid), FIELD(Row, block)};
 static const Field sample_fields[] = {FIELD(Sample, n), FIELD(Sample, ms)};
 
-/* session:rows() -> a list of {name =, file =, line =, grid =, block =, launches =, samples =}, in the
-   order of their first launches: a sample is {n =, ms =}, the time of n launches in a row. */
+/* session:rows() -> a list of {name =, file =, line =, grid =, block =, launches =, samples = {}}, in
+   the order of their first launches. */
 static int session_rows(lua_State *L) {
-  LaunchTimes *t = check_session(L);
-  read_events(t);
+  const LaunchTimes *t = check_session(L);
   lua_createtable(L, (int)t->n_rows, 0);
   for (size_t i = 0; i < t->n_rows; i++) {
     RECORD_PUSH(L, row_fields, &t->rows[i]);
@@ -221,6 +220,14 @@ static int session_rows(lua_State *L) {
     lua_setfield(L, -2, "samples");
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
+  return 1;
+}
+
+/* session:finish() -> the rows with their samples, {n =, ms =} each, the time of n launches in a row. */
+static int session_finish(lua_State *L) {
+  LaunchTimes *t = check_session(L);
+  read_events(t);
+  (void)session_rows(L);
   for (size_t i = 0; i < t->n_samples; i++) {
     const Sample *x = &t->samples[i];
     if (x->ms >= 0) {
@@ -236,8 +243,11 @@ static int session_rows(lua_State *L) {
 
 static const luaL_Reg session_meta[] = {
     {"__gc", session_close}, {"__close", session_close}, {NULL, NULL}};
-static const luaL_Reg session_methods[] = {
-    {"rows", session_rows}, {"mode", session_mode}, {"close", session_close}, {NULL, NULL}};
+static const luaL_Reg session_methods[] = {{"rows", session_rows},
+                                           {"finish", session_finish},
+                                           {"mode", session_mode},
+                                           {"close", session_close},
+                                           {NULL, NULL}};
 static const luaL_Reg functions[] = {{"_time_launches", time_launches}, {NULL, NULL}};
 
 void bind_open_times(lua_State *L) {

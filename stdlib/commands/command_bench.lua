@@ -165,7 +165,7 @@ local function run(script, options)
   rawset(_G, "bench", recording(session, report.calls))
   operator.on_product = comparing(session, report.products)
   local ok, what = run_script.call(script, table.unpack(options.rest))
-  for i, row in ipairs(session:rows()) do report.kernels[i] = finish(row) end
+  for i, row in ipairs(session:finish()) do report.kernels[i] = finish(row) end
   return report, #report.kernels + #report.calls, ok, what
 end
 

@@ -17,7 +17,7 @@ static _Thread_local CuContext stack[16];
 static _Thread_local int depth;
 
 /* Everything that lives in a context goes with it, and with the library. */
-static void *blocks[256];
+static void *blocks[4096];
 
 static void *new_block(size_t bytes) {
   for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
