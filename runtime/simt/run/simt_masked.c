@@ -10,6 +10,9 @@
 #include "runtime/base/convert.h"
 #include "simt_scalar.h"
 
+/* So that the offsets of the lanes, which no pointer reaches, are vectors. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
 enum { MAX_GUARDS = 8, MAX_BYTES = 8 * CT_LANES };
 
 /* Offsets of the elements of an operand: base[lane] + rows[i] + cols[j], wrapped around and swizzled. */
@@ -45,8 +48,10 @@ typedef struct Masked {
 /* --- operands ----------------------------------------------------------------------------------------- */
 
 static void get_lanes(const CtWarp *w, CtRef r, int64_t out[CT_LANES]) {
+  bool is_one = r.kind == CT_REF_STATIC || r.kind == CT_REF_SCALAR;
+  int64_t v = is_one ? ct_ref_value(w, r, 0) : 0;
   for (int lane = 0; lane < CT_LANES; lane++) {
-    out[lane] = ct_ref_value(w, r, lane);
+    out[lane] = is_one ? v : ct_ref_value(w, r, lane);
   }
 }
 
@@ -125,7 +130,8 @@ static uint32_t bits_of(const uint8_t is[CT_LANES]) {
 }
 
 /* The lanes of the mask whose element is inside all guards. */
-static uint32_t inside(const Masked *s, const Operand *o, int64_t i, int64_t j, uint32_t mask) {
+ALWAYS_INLINE uint32_t inside(const Masked *s, const Operand *o, int64_t i, int64_t j,
+                              uint32_t mask) {
   for (uint32_t n = 0; o->has_tables && n < o->n_guards; n++) {
     int64_t add = ADD_i64(o->guard[n].rows[i], o->guard[n].cols[j]);
     uint8_t is[CT_LANES];
@@ -141,7 +147,7 @@ static uint32_t inside(const Masked *s, const Operand *o, int64_t i, int64_t j, 
   return mask;
 }
 
-static void swizzle(CtSwizzle sw, int64_t off[CT_LANES]) {
+ALWAYS_INLINE void swizzle(CtSwizzle sw, int64_t *restrict off) {
   uint64_t moved = ct_swizzle_y(sw);
   int right = sw.shift > 0 ? sw.shift : 0, left = sw.shift > 0 ? 0 : -sw.shift;
   for (int i = 0; i < CT_LANES; i++) {
@@ -150,8 +156,8 @@ static void swizzle(CtSwizzle sw, int64_t off[CT_LANES]) {
   }
 }
 
-static void get_offsets(const Masked *s, const Operand *o, int64_t i, int64_t j, uint32_t mask,
-                        int64_t off[CT_LANES]) {
+ALWAYS_INLINE void get_offsets(const Masked *s, const Operand *o, int64_t i, int64_t j,
+                               uint32_t mask, int64_t *restrict off) {
   const Offsets *at = &o->at;
   if (!o->has_tables) {
     memset(off, 0, CT_LANES * sizeof *off);
@@ -174,8 +180,8 @@ static void get_offsets(const Masked *s, const Operand *o, int64_t i, int64_t j,
 }
 
 /* Where element (i, j) lies in each lane; false where a lane of the mask is outside the buffer. */
-static bool find(Masked *s, const Operand *o, int64_t i, int64_t j, uint32_t mask,
-                 int64_t off[CT_LANES]) {
+ALWAYS_INLINE bool find(Masked *s, const Operand *o, int64_t i, int64_t j, uint32_t mask,
+                        int64_t *restrict off) {
   int64_t n = o->mem->n, outside = 0;
   get_offsets(s, o, i, j, mask, off);
   for (int lane = 0; lane < CT_LANES; lane++) {
@@ -254,7 +260,8 @@ static void scatter_any(const Operand *o, const int64_t off[CT_LANES], uint32_t 
 }
 
 /* The elements (i, j) of the lanes of the mask; 0 where a guard leaves one out. */
-static bool read(Masked *s, const Operand *o, int64_t i, int64_t j, uint32_t mask, char *values) {
+ALWAYS_INLINE bool read(Masked *s, const Operand *o, int64_t i, int64_t j, uint32_t mask,
+                        char *values) {
   int64_t off[CT_LANES];
   uint32_t here = inside(s, o, i, j, mask);
   if (!find(s, o, i, j, here, off)) {
@@ -265,7 +272,7 @@ static bool read(Masked *s, const Operand *o, int64_t i, int64_t j, uint32_t mas
 }
 
 /* Where the destination's element (i, j) is; *mask: the lanes that a guard lets write. */
-static bool aim(Masked *s, int64_t i, int64_t j, uint32_t *mask, int64_t off[CT_LANES]) {
+ALWAYS_INLINE bool aim(Masked *s, int64_t i, int64_t j, uint32_t *mask, int64_t off[CT_LANES]) {
   *mask = inside(s, &s->d, i, j, *mask);
   return find(s, &s->d, i, j, *mask, off);
 }
