@@ -9,7 +9,7 @@
 
 /* The warp and the memory may belong to different blocks. The barriers of copies are those of
    the block that owns the memory. */
-void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e) {
+void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtCheckEvent *e) {
   uint8_t atomic = a->is_atomic ? (uint8_t)ct_dtype_bytes(a->buf->dtype) : 0;
   ct_check_event_of(ct_check_worker(a->w->worker), a->in, a->w->index, atomic, e);
   if (k->clocks != NULL && a->agent != CT_AGENT_NONE) {

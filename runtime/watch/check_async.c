@@ -3,7 +3,7 @@
    after a barrier that follows this wait. Until then nobody may read or write that memory. */
 #include "check_state.h"
 
-void ct_async_add(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, uint32_t number,
+void ct_async_add(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e, uint32_t number,
                   CtRange r) {
   if (ct_grow(k->check->alloc, &k->pending, &k->cap_pending, k->n_pending + 1, sizeof *k->pending,
               NULL) != CT_OK) {

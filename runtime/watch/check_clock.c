@@ -448,7 +448,7 @@ void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
 
 /* --- events ----------------------------------------------------------------------------------------------- */
 
-void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtEvent *e) {
+void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtCheckEvent *e) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
   CtAgent agent = a == NULL ? CT_AGENT_NONE : (CtAgent)a->agent;
@@ -472,7 +472,7 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtE
   }
 }
 
-static bool is_before(const CtCheckWorker *k, const CtEvent *old, int rank, int32_t warp,
+static bool is_before(const CtCheckWorker *k, const CtCheckEvent *old, int rank, int32_t warp,
                       bool by_agent) {
   const CtClocks *c = k->clocks;
   const uint32_t *seen = warp_row(c, rank, warp);
@@ -482,7 +482,8 @@ static bool is_before(const CtCheckWorker *k, const CtEvent *old, int rank, int3
   return seen[(by_agent ? c->n : 0) + old->component] >= old->clock;
 }
 
-bool ct_clock_is_before(const CtCheckWorker *k, const CtEvent *old, int32_t warp, bool by_agent) {
+bool ct_clock_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp,
+                        bool by_agent) {
   return is_before(k, old, k->k->rank, warp, by_agent);
 }
 
@@ -491,7 +492,7 @@ bool ct_clock_is_before(const CtCheckWorker *k, const CtEvent *old, int32_t warp
 typedef struct Touch {
   CtCheckWorker *k;
   const CtAccess *a;
-  CtEvent event;
+  CtCheckEvent event;
   uint32_t number;
   int64_t e;
 } Touch;
@@ -499,9 +500,9 @@ typedef struct Touch {
 /* Is the older access, by `old_lane`, ordered before this one by `lane`? An agent that reads
    what a thread wrote by an ordinary instruction is the special case `by_agent`: it needs a
    proxy fence in between. */
-static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lane,
+static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane,
                        bool old_writes) {
-  const CtEvent *e = &t->event;
+  const CtCheckEvent *e = &t->event;
   bool by_agent =
       old_writes && old->agent == CT_AGENT_NONE && e->agent != CT_AGENT_NONE && t->a->reads;
   int rank = t->a->w->worker->rank; /* the memory may be another block's */
@@ -542,7 +543,7 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
     return false;
   }
   int old_lane = (int)(word & CT_EVENT_LANE);
-  const CtEvent *old = ct_shadow_event(t->k, number);
+  const CtCheckEvent *old = ct_shadow_event(t->k, number);
   bool both_write = old_writes && t->a->writes;
   if ((number == t->number && (old_lane == lane || !both_write)) ||
       is_ordered(t, old, old_lane, lane, old_writes)) {

@@ -227,7 +227,7 @@ void ct_early_end(CtCheck *c) {
 
 static bool is_behind(const CtCheckWorker *k, const CtCheckWorker *other, int32_t i, int32_t warp) {
   const CtCheckWarp *w = &k->warps[warp], *waiter = &other->warps[i];
-  const CtEvent *wait = &waiter->wait;
+  const CtCheckEvent *wait = &waiter->wait;
   if (k->clocks != NULL && ct_clock_is_before(k, wait, warp, false)) {
     return true;
   }

@@ -75,8 +75,8 @@ void ct_finding_note_text(CtCheckWorker *k, CtFound f, const char *text) {
   }
 }
 
-void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtEvent *a, int lane_a,
-                     bool a_writes, const CtEvent *b, int lane_b, bool b_writes, uint32_t buf,
+void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtCheckEvent *a, int lane_a,
+                     bool a_writes, const CtCheckEvent *b, int lane_b, bool b_writes, uint32_t buf,
                      int64_t off) {
   int how = a_writes && b_writes ? CT_RACE_WRITE_WRITE
             : a_writes           ? CT_RACE_WRITE_READ

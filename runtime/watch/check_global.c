@@ -64,7 +64,7 @@ void ct_global_end(CtCheck *c) {
     ct_free(c->alloc, (void *)g->regions[i].seen, ct_region_granules(&g->regions[i]));
   }
   for (uint32_t i = 0; g != NULL && i < EVENT_CHUNKS && i < atomic_load(&g->next); i++) {
-    ct_free(c->alloc, atomic_load(&g->events[i]), CT_GLOBAL_EVENTS * sizeof(CtEvent));
+    ct_free(c->alloc, atomic_load(&g->events[i]), CT_GLOBAL_EVENTS * sizeof(CtCheckEvent));
   }
   c->global = NULL;
 }
@@ -125,7 +125,7 @@ static void unlock(CtGlobalChunk *chunk) {
 
 static bool take_events(CtCheckWorker *k) {
   CtGlobal *g = k->check->global;
-  CtEvent *events = ct_alloc(k->check->alloc, CT_GLOBAL_EVENTS * sizeof *events);
+  CtCheckEvent *events = ct_alloc(k->check->alloc, CT_GLOBAL_EVENTS * sizeof *events);
   uint32_t i = events == NULL ? EVENT_CHUNKS : atomic_fetch_add(&g->next, 1);
   if (i >= EVENT_CHUNKS) {
     ct_free(k->check->alloc, events, CT_GLOBAL_EVENTS * sizeof *events);
@@ -139,10 +139,10 @@ static bool take_events(CtCheckWorker *k) {
 }
 
 /* The number of an event: the warp's latest number if that event is the same; 0: no memory. */
-static uint32_t add_event(CtCheckWorker *k, const CtEvent *e) {
+static uint32_t add_event(CtCheckWorker *k, const CtCheckEvent *e) {
   CtCheckWarp *w = &k->warps[e->warp];
   if (w->global_event != 0) {
-    const CtEvent *old = ct_global_event(k->check->global, w->global_event);
+    const CtCheckEvent *old = ct_global_event(k->check->global, w->global_event);
     if (old->in == e->in && old->block == e->block && old->epoch == e->epoch &&
         old->sub == e->sub && old->component == e->component && old->clock == e->clock &&
         (e->atomic != 0 || (old->seq == e->seq && old->acq == e->acq))) {
@@ -153,8 +153,8 @@ static uint32_t add_event(CtCheckWorker *k, const CtEvent *e) {
     return 0;
   }
   uint32_t number = k->free_event++;
-  CtEvent *events = atomic_load_explicit(&k->check->global->events[number / CT_GLOBAL_EVENTS],
-                                         memory_order_relaxed);
+  CtCheckEvent *events = atomic_load_explicit(&k->check->global->events[number / CT_GLOBAL_EVENTS],
+                                              memory_order_relaxed);
   events[number % CT_GLOBAL_EVENTS] = *e;
   w->global_event = number;
   return number;
@@ -165,7 +165,7 @@ static uint32_t add_event(CtCheckWorker *k, const CtEvent *e) {
 typedef struct Touch {
   CtCheckWorker *k;
   const CtAccess *a;
-  CtEvent event;
+  CtCheckEvent event;
   uint32_t number;
   const CtGlobalRegion *region;
   CtGlobalChunk *chunk; /* locked; NULL: none */
@@ -185,8 +185,8 @@ static bool is_in_cluster(const CtSimtJob *job, int64_t a, int64_t b) {
   return true;
 }
 
-static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lane) {
-  const CtEvent *e = &t->event;
+static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
+  const CtCheckEvent *e = &t->event;
   const CtGlobal *g = t->k->check->global;
   if (ct_check_both_atomic(old, e)) {
     return true;
@@ -204,7 +204,7 @@ static bool is_ordered(const Touch *t, const CtEvent *old, int old_lane, int lan
     return ct_check_handed_on(old, e, released);
   }
   bool in_warp = old->warp == e->warp;
-  CtEvent of_warp = *e;
+  CtCheckEvent of_warp = *e;
   of_warp.acq = t->k->warps[e->warp].acq;
   if (t->k->clocks != NULL && ct_clock_is_before(t->k, old, e->warp, false)) {
     return true;
@@ -220,7 +220,7 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   }
   int old_lane = (int)(word & CT_EVENT_LANE);
   uint32_t number = word >> CT_EVENT_LANE_BITS;
-  const CtEvent *old = ct_global_event(t->k->check->global, number);
+  const CtCheckEvent *old = ct_global_event(t->k->check->global, number);
   if (is_ordered(t, old, old_lane, lane)) {
     return false;
   }

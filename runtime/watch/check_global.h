@@ -31,7 +31,7 @@ struct CtGlobal {
   CtGlobalRegion *regions;
   uint32_t n_regions;
   uint32_t *region_of; /* by buffer; UINT32_MAX: none */
-  _Atomic(CtEvent *) *events;
+  _Atomic(CtCheckEvent *) *events;
   _Atomic uint32_t next; /* chunk of events */
   _Atomic uint64_t
       *released; /* by block; NULL: the kernel releases nothing, or has too many blocks */
@@ -46,8 +46,8 @@ static inline size_t ct_region_granules(const CtGlobalRegion *r) {
   return ((size_t)(r->end - r->begin) >> r->bits) + 1;
 }
 
-static inline const CtEvent *ct_global_event(const CtGlobal *g, uint32_t number) {
-  const CtEvent *events =
+static inline const CtCheckEvent *ct_global_event(const CtGlobal *g, uint32_t number) {
+  const CtCheckEvent *events =
       atomic_load_explicit(&g->events[number / CT_GLOBAL_EVENTS], memory_order_acquire);
   return &events[number % CT_GLOBAL_EVENTS];
 }

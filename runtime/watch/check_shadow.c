@@ -50,7 +50,7 @@ void ct_shadow_begin_block(CtCheckWorker *k) {
 
 /* --- events ----------------------------------------------------------------------------------------- */
 
-static const CtEvent *event_at(const CtCheckWorker *k, uint32_t number) {
+static const CtCheckEvent *event_at(const CtCheckWorker *k, uint32_t number) {
   return ct_shadow_event(k, number);
 }
 
@@ -59,7 +59,7 @@ static uint32_t *recent_event(const CtCheckWorker *k, const CtAccess *a) {
   return &k->warps[a->w->index].recent[ct_check_index(k, a->in) % CT_N_RECENT];
 }
 
-static bool is_like(const CtEvent *old, const CtEvent *e) {
+static bool is_like(const CtCheckEvent *old, const CtCheckEvent *e) {
   return old->in == e->in && old->sub == e->sub && old->component == e->component &&
          old->clock == e->clock && old->acq == e->acq && old->seq == e->seq;
 }
@@ -69,14 +69,14 @@ static bool is_like(const CtEvent *old, const CtEvent *e) {
 static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
   CtCheckWarp *w = &k->warps[a->w->index];
   if (k->clocks != NULL) {
-    CtEvent e;
+    CtCheckEvent e;
     uint32_t recent = *recent_event(k, a);
     ct_check_event(k, a, &e);
     if (recent >= k->first_event && is_like(event_at(k, recent), &e)) {
       return recent;
     }
   } else if (a->is_atomic && w->atomic_event >= k->first_event && w->atomic_event != 0) {
-    const CtEvent *old = event_at(k, w->atomic_event);
+    const CtCheckEvent *old = event_at(k, w->atomic_event);
     if (old->in == ct_check_index(k, a->in) && old->sub == w->sub) {
       return w->atomic_event;
     }
@@ -112,14 +112,14 @@ static bool meets(CtRange a, int64_t lo, int64_t hi) { return a.lo <= hi && lo <
 typedef struct Write {
   CtCheckWorker *k;
   const CtAccess *a;
-  const CtEvent *event;
+  const CtCheckEvent *event;
   uint32_t word;
   int64_t e; /* the element */
 } Write;
 
 static void look_at_writes(const Write *w, int lane, int64_t off, uint32_t old_word) {
   int old_lane = (int)(old_word & CT_EVENT_LANE);
-  const CtEvent *old = event_at(w->k, old_word >> CT_EVENT_LANE_BITS);
+  const CtCheckEvent *old = event_at(w->k, old_word >> CT_EVENT_LANE_BITS);
   bool in_warp = old->warp == w->event->warp;
   if ((in_warp && (old_lane == lane || old->sub != w->event->sub)) ||
       ct_check_both_atomic(old, w->event) ||
@@ -193,7 +193,7 @@ void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
     return;
   }
   CtRange r = range_of(k, a);
-  CtEvent now;
+  CtCheckEvent now;
   w.event = event_at(k, number);
   if (a->is_atomic) { /* the number may be that of an earlier event */
     ct_check_event(k, a, &now);
@@ -402,7 +402,7 @@ static CtRead *add_read(CtCheckWorker *k, const CtAccess *a, CtRange r) {
 }
 
 /* Is the latest entry of the log the same read? Loops that wait read the same again and again. */
-static bool is_latest(const CtCheckWorker *k, const CtEvent *e, const CtAccess *a,
+static bool is_latest(const CtCheckWorker *k, const CtCheckEvent *e, const CtAccess *a,
                       const int64_t *pos) {
   const CtRead *r = k->n_reads == 0 ? NULL : &k->reads[k->n_reads - 1];
   return r != NULL && r->pos == NULL && r->event.in == e->in && r->event.warp == e->warp &&
@@ -412,8 +412,8 @@ static bool is_latest(const CtCheckWorker *k, const CtEvent *e, const CtAccess *
 }
 
 /* Adds an entry with its own offsets. The offsets of lanes outside the mask do not matter. */
-static void log_own(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, CtRange r, uint32_t mask,
-                    int64_t n, const int64_t pos[CT_LANES]) {
+static void log_own(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e, CtRange r,
+                    uint32_t mask, int64_t n, const int64_t pos[CT_LANES]) {
   size_t at = 0;
   if (n == a->n && is_latest(k, e, a, pos)) {
     return;
@@ -436,7 +436,7 @@ static void log_own(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, CtRan
 }
 
 /* Logs a read element by element, because its tables may change before the barrier. */
-static void log_irregular(CtCheckWorker *k, const CtAccess *a, const CtEvent *e) {
+static void log_irregular(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e) {
   for (int64_t i = 0; i < a->n; i++) {
     int64_t pos[CT_LANES] = {0}, lo = INT64_MAX, hi = INT64_MIN;
     uint32_t mask = 0;
@@ -466,7 +466,7 @@ static void log_read(CtCheckWorker *k, const CtAccess *a, CtRange r, bool is_ste
     }
     return;
   }
-  CtEvent e;
+  CtCheckEvent e;
   ct_check_event(k, a, &e);
   if (a->is_regular && is_steady) {
     log_own(k, a, &e, r, a->mask, a->n, a->pos);
@@ -490,7 +490,7 @@ static void look_at_read(CtCheckWorker *k, const CtRead *r, int lane, int64_t of
       continue;
     }
     int old_lane = (int)(word & CT_EVENT_LANE);
-    const CtEvent *old = event_at(k, word >> CT_EVENT_LANE_BITS), *e = &r->event;
+    const CtCheckEvent *old = event_at(k, word >> CT_EVENT_LANE_BITS), *e = &r->event;
     bool in_warp = old->warp == e->warp;
     if ((in_warp ? old_lane == lane || old->sub != e->sub || !fresh : in_warp_only) ||
         ct_check_both_atomic(old, e) || ct_check_handed_on(old, e, k->warps[old->warp].release) ||

@@ -11,7 +11,7 @@
    and nothing orders them. Two atomic operations of the same width do not race. These order
    them:
    - a barrier of the block between them (epochs);
-   - in one warp, a sync_warp between them (CtEvent.sub). Nothing else orders lanes: not the
+   - in one warp, a sync_warp between them (CtCheckEvent.sub). Nothing else orders lanes: not the
      order in which the engine runs them, nor shuffles or votes;
    - a release by the first one's warp after it, and an acquire by the second one's warp before
      that one. A release is an atomic_store, or an atomic write after a fence. An acquire is an
@@ -38,7 +38,7 @@ typedef struct CtClocks CtClocks; /* check_clock.h */
 typedef struct CtPhases CtPhases; /* check_phase.h */
 
 /* An instruction of a warp that accessed memory: what later accesses are compared with. */
-typedef struct CtEvent {
+typedef struct CtCheckEvent {
   uint32_t in;      /* index in the code */
   uint32_t ordinal; /* its number among the warp's events since the barrier */
   uint32_t sub;     /* how many sync_warps of the warp came before it */
@@ -50,7 +50,7 @@ typedef struct CtEvent {
   uint64_t acq;              /* when the warp last acquired (shared), or its block (global) */
   uint32_t component, clock; /* check_clock.h */
   uint8_t agent;             /* CtAgent */
-} CtEvent;
+} CtCheckEvent;
 
 /* A shadow's word: the event's number << 5 | lane. */
 enum {
@@ -61,7 +61,7 @@ enum {
 
 /* A read of shared memory, kept until the barrier. */
 typedef struct CtRead {
-  CtEvent event;
+  CtCheckEvent event;
   uint32_t buf, mask;
   int64_t n, n_rows, base, lo, hi, step; /* lo, hi: granules */
   const int64_t *pos, *rows, *cols;      /* pos NULL: they are in the worker's own_pos */
@@ -71,7 +71,7 @@ typedef struct CtRead {
 /* An asynchronous copy under way, or waited for since the last barrier. */
 typedef struct CtPending {
   uint32_t event; /* number */
-  CtEvent what;
+  CtCheckEvent what;
   uint32_t group;
   int64_t lo, hi; /* granules */
   bool is_done;
@@ -121,8 +121,8 @@ typedef struct CtCheckWarp {
   uint32_t atomic_event;        /* the latest atomic event, for using it again; 0: none */
   uint32_t global_event;
   uint32_t waited,
-      behind;   /* lanes that called grid_dependency_wait; lanes known to come after one */
-  CtEvent wait; /* the first such wait, if waited is not 0 */
+      behind;        /* lanes that called grid_dependency_wait; lanes known to come after one */
+  CtCheckEvent wait; /* the first such wait, if waited is not 0 */
 } CtCheckWarp;
 
 typedef struct CtFound {
@@ -185,7 +185,7 @@ typedef struct CtCheckWorker {
   CtArena texts;
   /* shared memory */
   uint32_t *shadow;
-  CtEvent *events; /* of this epoch, from number first_event on */
+  CtCheckEvent *events; /* of this epoch, from number first_event on */
   size_t cap_events;
   uint32_t first_event, next_event;
   uint32_t block_word,
@@ -264,25 +264,27 @@ static inline uint32_t ct_check_index(const CtCheckWorker *k, const CtIn *in) {
 
 /* Is a ordered before b by a release and an acquire? `released` is the `release` of a's
    CtCheckWarp. */
-static inline bool ct_check_handed_on(const CtEvent *a, const CtEvent *b, uint64_t released) {
+static inline bool ct_check_handed_on(const CtCheckEvent *a, const CtCheckEvent *b,
+                                      uint64_t released) {
   return b->acq > a->seq && (a->atomic != 0 || released > a->seq);
 }
 
 /* Atomic operations of different widths are not atomic to each other. */
-static inline bool ct_check_both_atomic(const CtEvent *a, const CtEvent *b) {
+static inline bool ct_check_both_atomic(const CtCheckEvent *a, const CtCheckEvent *b) {
   return a->atomic != 0 && a->atomic == b->atomic;
 }
 
 /* check_clock.c: stamps an event of the warp with its component and clock. The access a names
    the agent; NULL: the warp did it itself. */
-void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtEvent *e);
+void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtCheckEvent *e);
 /* Does `old` come before what the warp does now? `by_agent`: before what an agent of the warp
    does, which needs a proxy fence after ordinary writes. */
-bool ct_clock_is_before(const CtCheckWorker *k, const CtEvent *old, int32_t warp, bool by_agent);
+bool ct_clock_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp,
+                        bool by_agent);
 
 /* Makes the event of what the warp does now. Its `acq` is the warp's, as for shared memory. */
 static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int32_t warp,
-                                     uint8_t atomic, CtEvent *e) {
+                                     uint8_t atomic, CtCheckEvent *e) {
   const CtCheckWarp *w = &k->warps[warp];
   e->in = ct_check_index(k, in);
   e->ordinal = w->ordinal;
@@ -300,7 +302,7 @@ static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int
   }
 }
 /* check.c: makes the event of an access, which its agent may do. */
-void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtEvent *e);
+void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtCheckEvent *e);
 
 /* check_launch.c: makes the plans and workers of a launch; frees them. */
 CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) CT_NODISCARD;
@@ -325,7 +327,7 @@ void ct_shadow_hold(CtCheckWorker *k, const CtAccess *a,
 void ct_shadow_sync_warp(CtCheckWorker *k, const CtWarp *w);
 void ct_shadow_barrier(CtCheckWorker *k); /* also at a block's end */
 /* The event with this number: one of this epoch, or of a copy under way. */
-static inline const CtEvent *ct_shadow_event(const CtCheckWorker *k, uint32_t number) {
+static inline const CtCheckEvent *ct_shadow_event(const CtCheckWorker *k, uint32_t number) {
   return &k->events[number - k->first_event];
 }
 /* Element `off` of a shared buffer covers *n granules; returns the first. */
@@ -373,7 +375,7 @@ void ct_clock_read(CtCheckWorker *k, const CtAccess *a, uint32_t number);
 void ct_clock_write(CtCheckWorker *k, const CtAccess *a, uint32_t number);
 
 /* check_async.c */
-void ct_async_add(CtCheckWorker *k, const CtAccess *a, const CtEvent *e, uint32_t number,
+void ct_async_add(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e, uint32_t number,
                   CtRange r);
 void ct_async_look(CtCheckWorker *k, const CtAccess *a, CtRange r);
 void ct_async_fence(CtCheckWorker *k, const CtWarp *w);
@@ -463,8 +465,8 @@ void ct_finding_note(CtCheckWorker *k, const CtFound *f);
 /* A finding with a text of its own, for what is not an access. Place, block and thread are f's. */
 void ct_finding_note_text(CtCheckWorker *k, CtFound f, const char *text);
 /* Two accesses race; the first one is a. */
-void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtEvent *a, int lane_a,
-                     bool a_writes, const CtEvent *b, int lane_b, bool b_writes, uint32_t buf,
+void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtCheckEvent *a, int lane_a,
+                     bool a_writes, const CtCheckEvent *b, int lane_b, bool b_writes, uint32_t buf,
                      int64_t off);
 /* check_text.c: a finding in words; the coordinates of a thread of a block, of a block of the grid. */
 void ct_check_put_text(CtText *out, const CtSimtJob *job, const CtFound *f);
