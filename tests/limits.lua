@@ -82,7 +82,7 @@ return {
     "emit_mma.c MAX_REGISTERS", "emit_move.c MAX_WORDS", "ir_tile.c MAX_VECTOR_BYTES",
     "launch.h LAUNCH_MAX_MAPS", "launch_key.c MAX_TEXT", "lua_lex.c MAX_TEXT",
     "lua_parse.c MAX_LOCALS", "lua_parse.c MAX_UPVALUES", "rewrite.c MAX_NAMES",
-    "simt_lanes.c MAX_GUARDS", "simt_lower_mma.c MAX_GROUPS",
+    "simt_masked.c MAX_BYTES", "simt_masked.c MAX_GUARDS", "simt_lower_mma.c MAX_GROUPS",
     "simt_lower_move.c MAX_DATA", "simt_mma.h MAX_N", "simt_slots.c MAX_THREADS",
     "simt_sync.h CT_MBAR_MAX", "simt_tile.c MAX_MB", "simt_tile.c MAX_NB",
     "simt_views.c MAX_VEC_BYTES", "tensor_core.h CT_TC_MAX_K",
