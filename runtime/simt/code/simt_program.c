@@ -1,5 +1,5 @@
-/* simt_program.c: programs let go of; the offsets of the elements of a mode, from its leaves: static ones,
-   or numbers in slots. */
+/* simt_program.c: frees programs; computes the offset of a mode's element from the mode's leaves,
+   which are static or numbers in slots. */
 #include "simt_program.h"
 
 void ct_simt_free(CtSimtProgram *p) {

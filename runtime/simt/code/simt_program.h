@@ -1,5 +1,5 @@
-/* simt_program.h: a lowered kernel: its instructions (simt_ops.h), what they refer to by number, and the
-   places of a warp's slots. lower/ makes it, run/ runs it, those who watch read it. */
+/* simt_program.h: a lowered kernel: its instructions (simt_ops.h), the tables that they refer to by
+   number, and the places of a warp's slots. lower/ makes it, run/ runs it, watchers read it. */
 #ifndef CT_SIMT_PROGRAM_H
 #define CT_SIMT_PROGRAM_H
 
@@ -24,9 +24,9 @@ typedef struct CtTileLeaf {
   CtRef extent, stride;
 } CtTileLeaf;
 
-/* One mode of an operand (the whole of it except for GEMM), flattened. */
+/* One mode of an operand, flattened. An operand has one mode, except in GEMM. */
 typedef struct CtTileMode {
-  int64_t n;            /* elements; -1: known at run time only */
+  int64_t n;            /* number of elements; -1: known only at run time */
   const CtTable *fixed; /* static offsets, or NULL */
   uint32_t table;       /* slot of the table made by TABLE, or 0 */
   uint32_t n_leaves;
@@ -36,26 +36,26 @@ typedef struct CtTileMode {
 typedef struct CtTileArg {
   uint32_t buf;
   CtSpace space;
-  CtSwizzle swizzle; /* of the buffer: takes an offset to where the element lies */
-  uint32_t staged; /* of a swizzled one: bytes in the scratch, from where its elements may stand */
-  CtDtype dtype;   /* of its elements: the operation's, or a narrow one to be widened */
+  CtSwizzle swizzle; /* of the buffer: maps an offset to the place of the element */
+  uint32_t staged; /* swizzled operands: where in the scratch, in bytes, its elements are staged */
+  CtDtype dtype;   /* of its elements: the operation's type, or a narrow one to be widened */
   uint32_t base;   /* scalar slot */
   int64_t imm;
-  uint32_t pattern;         /* slot; 0: no lane's offset differs, or see lanes */
-  CtRef lanes;              /* of kind LANES: offsets by lane, instead of base, imm and pattern */
+  uint32_t pattern;         /* slot; 0: all lanes have the same offset, or see `lanes` */
+  CtRef lanes;              /* kind LANES: offsets by lane, which replace base, imm and pattern */
   bool is_i32;              /* offsets wrap around at 32 bits */
   uint32_t mode[2];         /* indices of CtTileMode; GEMM: (m,k), (n,k), (m,n); MMA: see CtMma */
-  uint32_t guard, n_guards; /* which CtTileGuards: elements outside are 0, or not written */
+  uint32_t guard, n_guards; /* its CtTileGuards: elements outside read as 0 and are not written */
 } CtTileArg;
 
-/* Elements are inside where `at`, which counts coordinates instead of a buffer's elements, is below
-   the bound. */
+/* An element is inside if `at` is below the bound. `at` counts coordinates, not elements of a
+   buffer. */
 typedef struct CtTileGuard {
   CtTileArg at;
   CtRef bound;
 } CtTileGuard;
 
-/* How numbers of an MMA are read from registers: words as they are, numbers of so many bits. */
+/* How an MMA reads numbers from registers: words as they are, or numbers of so many bits. */
 typedef enum CtLoad {
   CT_LOAD_WORDS_4,
   CT_LOAD_WORDS_8,
@@ -73,60 +73,60 @@ typedef enum CtLoad {
 
 typedef enum CtMmaKind { CT_MMA_FLOAT, CT_MMA_F64, CT_MMA_INT, CT_MMA_BITS } CtMmaKind;
 
-/* What an MMA computes: in each warp the products of `groups` groups of threads, m x k by k x n, rest[0] x
-   rest[1] times for each of rest[2]. Arrays by CtAtomOperand, A to C. */
+/* What an MMA computes. In each warp: for `groups` groups of threads the product of m x k by k x n,
+   rest[0] x rest[1] times for each of rest[2]. Arrays are indexed by CtAtomOperand, A to C. */
 typedef struct CtMma {
   CtMmaKind kind;
-  CtTcModel model; /* of FLOAT */
-  bool saturates;  /* INT */
-  bool is_xor;     /* BITS */
-  int word;        /* k of one number: 32 of BITS */
+  CtTcModel model; /* for FLOAT */
+  bool saturates;  /* for INT */
+  bool is_xor;     /* for BITS */
+  int word;        /* elements of k in one number: 32 for BITS */
   int m, n, k, threads, groups;
   CtLoad load[3];
-  int size[3];                      /* numbers of one matrix */
-  int values[3];                    /* of a thread in one atom */
-  const uint16_t *place[3];         /* of (lane, value) in the matrices of all groups */
+  int size[3];                      /* numbers in one matrix */
+  int values[3];                    /* values of a thread in one atom */
+  const uint16_t *place[3];         /* place of (lane, value) in the matrices of all groups */
   int64_t rest[3];                  /* M, N, K */
-  bool is_a_shared, is_mn_major[2]; /* WGMMA, see ct_low_mma */
+  bool is_a_shared, is_mn_major[2]; /* for WGMMA, see ct_low_mma */
 } CtMma;
-/* What a WARP_COPY moves, in granules of `bytes` bytes: 2, or 1 of narrower elements. Of each atom a lane
-   has n_src elements of the source and n_dst of the destination, at most 16 bytes. */
+/* What a WARP_COPY moves, in granules of `bytes` bytes: 2, or 1 for narrower elements. In each atom
+   a lane has n_src elements of the source and n_dst of the destination, at most 16 bytes. */
 enum { CT_MOVE_BYTES = 16 };
 typedef struct CtMove {
-  uint32_t readers,
-      writers; /* lanes whose elements of the source, of the destination are accessed */
+  uint32_t readers, writers; /* the lanes whose elements of the source (destination) are accessed */
   int n_src, n_dst, bytes;
-  const uint16_t
-      *from; /* by (lane, granule) of the destination: source lane * 16 + byte of its elements */
+  /* by (lane, granule) of the destination: source lane * 16 + byte within its elements */
+  const uint16_t *from;
 } CtMove;
 
-/* Bytes of one atom's operand A or B, all groups, taken apart as tensor_core.h does. */
+/* Bytes for one atom's operand A or B, all groups, taken apart as in tensor_core.h. */
 static inline int64_t ct_mma_apart(const CtMma *m, CtAtomOperand of) {
   return m->groups *
          (of == CT_ATOM_A ? m->m * (int64_t)sizeof(CtTcRow) : (int64_t)sizeof(CtTcCols));
 }
 
-/* FILL has its value in the instruction's operand d, AXPBY alpha and beta in d and a: lanes, masks
-   for bool. */
+/* For FILL, the instruction's operand d is the value; for AXPBY, d and a are alpha and beta. They
+   are lanes, or masks for bool. */
 typedef struct CtTileOp {
   CtOp op;
   CtDtype dtype;
   bool contract;    /* AXPBY: fma(alpha, a, beta * dst) */
   bool elementwise; /* GEMM of vectors: dst(v) = fma(a(v), b(v), dst(v)) */
-  bool reads_dst;   /* sums of GEMM and AXPBY, but for a beta that is known to be 0 */
+  bool reads_dst;   /* GEMM and AXPBY add to the destination, unless beta is known to be 0 */
   bool async;       /* COPY: as CtTile; the engine copies at once */
   bool zero_fill;   /* COPY: as CtTile */
   uint8_t vec;      /* COPY: as CtTile */
   CtWidth width[2]; /* as CtTile */
   CtTileArg dst, a, b;
-  const CtMma
-      *mma; /* MMA; its operands have the values in mode 0, (M,K), (N,K) or (M,N) in mode 1 */
-  const CtMove
-      *move; /* WARP_COPY; its operands have the elements of an atom in mode 0, atoms in mode 1 */
+  /* MMA; its operands have the values in mode 0, (M,K), (N,K) or (M,N) in mode 1 */
+  const CtMma *mma;
+  /* WARP_COPY; its operands have the elements of an atom in mode 0, atoms in mode 1 */
+  const CtMove *move;
 } CtTileOp;
 
-/* An instruction of the tensor memory accelerator: a CtTma and its CtTmaMap, but for what TMA_NUMBER
-   (CT_TMA_AT, extents, strides) and TMA_LANES (CT_TMA_BOX_AT, CT_TMA_BAR, CT_TMA_MASK, coordinates) bring. */
+/* An instruction of the tensor memory accelerator: a CtTma and its CtTmaMap, except the operands
+   that TMA_NUMBER (CT_TMA_AT, extents, strides) and TMA_LANES (CT_TMA_BOX_AT, CT_TMA_BAR,
+   CT_TMA_MASK, coordinates) supply. */
 enum { CT_TMA_AT = 0, CT_TMA_EXTENT = 1, CT_TMA_STRIDE = 6, CT_TMA_NUMBERS = 11 };
 enum { CT_TMA_BOX_AT = 0, CT_TMA_BAR = 1, CT_TMA_MASK = 2, CT_TMA_CRD = 3, CT_TMA_OPERANDS = 8 };
 typedef struct CtSimtTma {
@@ -137,10 +137,10 @@ typedef struct CtSimtTma {
   uint32_t global, shared, bar; /* buffers */
   int n;
   int64_t div[5], mul[5], box[5];
-  CtTmaBoxes boxes; /* of its call */
+  CtTmaBoxes boxes; /* boxes of its call */
 } CtSimtTma;
 
-/* Which ATOMIC, packed. */
+/* The fields of an ATOMIC, packed. */
 typedef union CtAtomicImm {
   int64_t imm;
   struct {
@@ -151,7 +151,7 @@ typedef union CtAtomicImm {
 } CtAtomicImm;
 _Static_assert(sizeof(CtAtomicImm) == 8, "it travels in CtIn.imm");
 
-/* Which MBAR, packed. */
+/* The fields of an MBAR, packed. */
 typedef union CtMbarImm {
   int64_t imm;
   struct {
@@ -160,28 +160,29 @@ typedef union CtMbarImm {
   } u;
 } CtMbarImm;
 
-/* IF, LOOP, ... around a BARRIER, to say where the other lanes are. */
+/* An IF, LOOP, ... around a BARRIER, to say in messages where the other lanes are. */
 typedef struct CtConstruct {
-  uint32_t row;    /* of saved masks */
-  uint32_t parent; /* 0: none */
+  uint32_t row;    /* row of saved masks */
+  uint32_t parent; /* 0: there is none */
   CtLoc loc;
 } CtConstruct;
 
-/* What the program keeps of the IR's buffers, for messages. */
+/* What the program keeps about the IR's buffers, for messages. */
 typedef struct CtSimtBuf {
   const char *name;
   CtSpace space;
   CtDtype dtype;
-  CtDtype of; /* the type that the memory was made for; dtype itself unless this is an alias */
-  int64_t n;  /* elements; of a global one the launch says it */
+  CtDtype of; /* the type that the memory was allocated as; dtype itself unless this is an alias */
+  int64_t n;  /* elements; for a global buffer the launch says how many */
   uint32_t arrivals; /* as CtBuf */
-  bool is_remote;    /* CtBuf.remote: an EACH before each access says which block's it is */
-  uint32_t memory;   /* the buffer whose memory this is: itself unless this is an alias */
-  uint32_t param;    /* global */
-  uint32_t slot;     /* global: of the pointer */
+  bool is_remote;    /* CtBuf.remote: an EACH before each access says in which block */
+  uint32_t memory;   /* the buffer that owns this memory: itself unless this is an alias */
+  uint32_t param;    /* for global buffers */
+  uint32_t slot;     /* for global buffers: the slot of the pointer */
   uint32_t at;       /* shared: offset in the block's memory; register: slot */
   CtSwizzle swizzle;
-  CtLayout layout; /* dynamic leaves have the number of a CtSlot as id; CT_ANY where not one */
+  /* dynamic leaves have the number of a CtSlot as id, or CT_ANY if there is no such slot */
+  CtLayout layout;
 } CtSimtBuf;
 
 typedef struct CtSimtParam { /* a number that the launch gives, and its scalar slot */
@@ -195,9 +196,9 @@ struct CtSimtProgram {
   const char *name;
   int64_t block[3];
   int64_t cluster[3]; /* blocks */
-  int n_cluster;      /* in all; 1: the launch has no clusters */
+  int n_cluster;      /* blocks per cluster; 1: the launch has no clusters */
   int32_t n_threads, n_warps;
-  int first_registers; /* of a thread, which SETMAXNREG counts from */
+  int first_registers; /* of a thread; SETMAXNREG counts from here */
   CtIn *code;          /* prologue, then body, each ended by END */
   CtLoc *locs;
   uint32_t n_code, body;
@@ -222,7 +223,7 @@ struct CtSimtProgram {
   CtTileGuard *guards;
   CtSimtTma *tmas;
   uint32_t n_guards, n_tmas;
-  const char **texts;      /* of PRINT and ASSERT */
+  const char **texts;      /* for PRINT and ASSERT */
   CtConstruct *constructs; /* [0] unused */
   uint32_t n_constructs;
   bool has_bands; /* see simt_order.c */
@@ -230,13 +231,15 @@ struct CtSimtProgram {
   bool has_wgmma;
 };
 
-/* --- simt_program.c. `slots`: the CtWarp before its slots, NULL where all is static ----------------------- */
+/* --- simt_program.c. `slots`: the CtWarp before its slots; NULL if everything is static
+   -------- */
 
-/* The number that a reference stands for, in one lane. */
+/* The value of a reference in one lane. */
 int64_t ct_ref_value(const void *slots, CtRef r, int lane);
-/* Offset of element e of a mode: the linear coordinate split over the leaves, the last one not reduced. */
+/* Offset of element e of a mode: splits the linear coordinate over the leaves; the last leaf takes
+   the rest. */
 int64_t ct_mode_offset(const void *slots, const CtTileMode *m, int lane, int64_t e);
-/* Fills a table from the leaves of its mode, whose extents are static. */
+/* Fills a table from the leaves of its mode. Their extents are static. */
 void ct_table_fill(const void *slots, const CtTileMode *m, CtTable *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* simt_rows.c: what is known of each instruction of the CPU engine, from simt_ops.def. */
+/* simt_rows.c: the properties of each instruction of the CPU engine, from simt_ops.def. */
 #include "simt_ops.h"
 
 const CtSimtRow ct_simt_rows[CT_SIMT_OP_COUNT] = {

@@ -1,5 +1,6 @@
-/* simt_address.c: lowering to the CPU engine: an offset, taken apart into a scalar, a pattern of the
-   lanes that the launch fixes, and a constant. Equal parts are computed once where one dominates. */
+/* simt_address.c: lowering to the CPU engine: splits an offset into a scalar, a pattern of the
+   lanes that is fixed in a launch, and a constant. Computes equal parts once if one dominates the
+   others. */
 #include "simt_lower.h"
 
 enum { KEY_LEA = 16, KEY_PRODUCT, KEY_LANE_SUM, KEY_PATTERN, KEY_ZERO_LANES };
@@ -35,7 +36,7 @@ static uint32_t product(CtLow *l, bool is_i32, CtLowTerm t) {
   return slot;
 }
 
-/* prev + coef * v * by; prev 0 stands for nothing yet. *hoist: prev is in the prologue. */
+/* prev + coef * v * by; prev 0: nothing so far. *hoist: prev is in the prologue. */
 static uint32_t add_scalar(CtLow *l, bool is_i32, uint32_t prev, CtLowTerm t, bool *hoist) {
   uint32_t v = product(l, is_i32, t);
   *hoist = *hoist && ct_low_is(l, t.v, CT_INVARIANT);
@@ -54,7 +55,7 @@ static uint32_t add_scalar(CtLow *l, bool is_i32, uint32_t prev, CtLowTerm t, bo
   return slot;
 }
 
-/* What the launch fixes comes first, so that it is computed once. */
+/* The terms that are fixed in a launch come first, so that they are computed once. */
 static uint32_t scalar_part(CtLow *l, bool is_i32, const CtLowSum *s) {
   uint32_t sum = 0;
   bool hoist = true;

@@ -1,10 +1,11 @@
 /* simt_analyse.c: lowering to the CPU engine, first stage: facts about values.
 
-   A value is varying when lanes of a warp may hold different numbers at the same time; else it is
-   computed once per warp, as a scalar. A variable is one value per warp as long as every assignment
-   assigns such a value where no lane is elsewhere. A region is divergent when lanes may be elsewhere
-   and come back: under a varying condition, in a loop of varying length, or in what lanes leave by a
-   BREAK in such a region. Lanes that have ended do not come back, so they do not count. */
+   A value is varying if lanes of a warp may hold different numbers at the same time; any other
+   value is computed once per warp, as a scalar. A variable is one value per warp if every
+   assignment to it assigns such a value, and no lane is elsewhere at that time. A region is
+   divergent if lanes may be elsewhere and come back: under a varying condition, in a loop of
+   varying length, or after a BREAK in such a region. Lanes that have ended do not come back, so
+   they do not count. */
 #include "runtime/ir/ir_tma.h"
 #include "simt_lower.h"
 
@@ -18,7 +19,8 @@ static void add_step(CtLow *l, CtStepKind kind, CtVal v) {
 
 static bool is_region_op(const CtInst *inst) { return ct_ops[inst->op].cls == CT_CLS_REGION; }
 
-/* After an operation with all it contains: the next one, leaving regions on the way; 0 at the end. */
+/* The step after an operation and all that it contains, out of regions that end here; 0 at the
+   end. */
 static CtVal leave(CtLow *l, CtVal v) {
   const CtIr *ir = l->ir;
   while (v != 0 && ct_inst(ir, v)->next == 0) {
@@ -40,7 +42,8 @@ static CtVal leave(CtLow *l, CtVal v) {
   return v == 0 ? 0 : ct_inst(ir, v)->next;
 }
 
-/* Into an operation with regions: its first operation; where all regions are empty, past it. */
+/* The step into an operation with regions: its first operation, or past it if all regions are
+   empty. */
 static CtVal enter(CtLow *l, CtVal v) {
   const CtIr *ir = l->ir;
   const CtInst *inst = ct_inst(ir, v);
@@ -80,7 +83,7 @@ static bool any_varying(const CtLow *l, const CtInst *inst) {
   return false;
 }
 
-/* The result of an effect that this does not know may differ from lane to lane. */
+/* The result of an effect that this function does not know may differ from lane to lane. */
 static bool is_varying(const CtLow *l, const CtInst *inst) {
   switch ((CtOp)inst->op) {
     case CT_OP_LOAD: {
@@ -169,7 +172,7 @@ static void find_last_blocks(CtLow *l) {
 
 /* --- invariant ------------------------------------------------------------------------------------------ */
 
-/* A division by a number that may be 0 stays where it is. */
+/* A division by a number that may be 0 must stay in place. */
 static bool can_fail(const CtLow *l, const CtInst *inst) {
   if ((inst->op != CT_OP_FLOORDIV && inst->op != CT_OP_FLOORMOD) ||
       !ct_is_int((CtDtype)inst->type)) {
@@ -233,7 +236,7 @@ static bool add_term(CtLowSum *s, CtVal v, CtVal by, int64_t coef) {
 
 static bool is_const(const CtLow *l, CtVal v) { return ct_inst(l->ir, v)->op == CT_OP_CONST; }
 
-/* Is the operand a factor that sums may be multiplied by? Worth it for a sum that varies. */
+/* Can sums be multiplied by this operand? It pays for a sum that varies. */
 static bool is_factor(const CtLow *l, CtVal product, CtVal operand) {
   return ct_low_is(l, product, CT_VARYING) && !ct_low_is(l, product, CT_INVARIANT) &&
          ct_low_is(l, operand, CT_INVARIANT) && !ct_low_is(l, operand, CT_VARYING);
@@ -257,8 +260,8 @@ static bool add_product(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t 
   return add_term(s, v, by, coef);
 }
 
-/* Sums and products with constants, or with what the launch fixes, are taken apart; all arithmetic is
-   modulo the width, so that the parts may be computed in any order. */
+/* Takes apart sums, and products with constants or with values that are fixed in a launch. All
+   arithmetic is modulo the width, so the parts may be computed in any order. */
 static bool add_value(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t coef, int depth) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtVal *args = inst->args;
@@ -284,8 +287,8 @@ static bool add_value(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t co
   }
 }
 
-/* Coefficients that cancelled out are dropped; the others in order of their values, so that sums
-   with the same beginning share it. */
+/* Drops coefficients that cancelled out, and sorts the others by value, so that sums with the same
+   beginning share it. */
 static void tidy(CtLowSum *s) {
   int n = 0;
   for (int i = 0; i < s->n; i++) {
@@ -421,7 +424,7 @@ static void need(CtLow *l, CtVal v) {
   }
 }
 
-/* From the end, so that users come before what they use. */
+/* Walks from the end, so that users come before the values that they use. */
 static void find_needed(CtLow *l) {
   for (size_t i = l->n_steps; i-- > 0;) {
     if (l->steps[i].kind == CT_STEP_OP || l->steps[i].kind == CT_STEP_ENTER) {

@@ -1,5 +1,5 @@
-/* simt_bands.c: lowering to the CPU engine: may rows of blocks be taken together? A loop that reads global
-   memory is taken as a sign that blocks read what others have read; see simt_order.c. */
+/* simt_bands.c: lowering to the CPU engine: may the engine run rows of blocks together? If a loop
+   reads global memory, we assume that blocks read what other blocks have read; see simt_order.c. */
 #include "simt_lower.h"
 
 static bool reads_global(const CtSimtProgram *p, const CtIn *in) {

@@ -1,16 +1,17 @@
-/* simt_hoist.c: lowering to the CPU engine: what does not change in a loop is computed before it.
+/* simt_hoist.c: lowering to the CPU engine: computes before a loop what does not change in it.
 
-   Only operations that cannot fail and touch no memory; they work on all lanes, whichever are active.
-   Variables count as changing. A loop's first instruction is reached from before the loop and from
-   its own back edge only, so what is put before it runs once, when the loop is entered. */
+   It moves only operations that cannot fail and touch no memory. These work on all lanes, active or
+   not. Variables count as changing. Control reaches a loop's first instruction only from before the
+   loop and from its own back edge. So what stands before it runs once, when the loop is entered. */
 #include "simt_lower.h"
 
 #include <string.h>
 
-/* Where a slot gets its value: 2 * pos + 1 at a position, 2 * pos just before it; 0: before all. */
+/* Where a slot gets its value: 2 * pos + 1 at a position, 2 * pos just before it; 0: before
+   everything. */
 typedef struct Def {
   uint32_t n, at;
-  bool changes; /* also where it is not defined: a variable, a loop's counter */
+  bool changes; /* changes outside its definition too: a variable, a loop's counter */
 } Def;
 
 typedef struct Hoist {
@@ -109,7 +110,7 @@ static void put(const CtLow *l, Moved *m, uint32_t pos) {
   m->locs[m->n++] = l->body.locs[pos];
 }
 
-/* Those that go before a loop, in their order. */
+/* Writes those that go before a loop, in their order. */
 static void put_hoisted(const Hoist *h, Moved *m, uint32_t loop) {
   const CtLow *l = h->l;
   for (uint32_t pos = l->loops[loop].first; pos <= l->loops[loop].last; pos++) {

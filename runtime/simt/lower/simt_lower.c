@@ -1,12 +1,12 @@
-/* simt_lower.c: lowering to the CPU engine, second stage: instructions over virtual slots. What depends
-   on the launch and the thread only goes to the prologue. */
+/* simt_lower.c: lowering to the CPU engine, second stage: instructions over virtual slots. Values
+   that depend only on the launch and the thread go to the prologue. */
 #include "simt_lower.h"
 
 /* --- operations by the rows of ops.def ------------------------------------------------------------------ */
 
 static void low_row(CtLow *l, CtVal v);
 
-/* How an operation is lowered; an instruction of its own: low_row. */
+/* How to lower an operation; low_row if it is an instruction of its own. */
 typedef struct Lowering {
   void (*lower)(CtLow *l, CtVal v);
   uint16_t instruction;
@@ -29,8 +29,9 @@ static const Lowering lowerings[CT_OP_COUNT] = {
 #include "runtime/ir/ops.def"
 };
 
-/* An operation that is an instruction: what the roles of its fields ask for is the result where they are
-   written, the construct around it where they are numbers, else the operands in their order. */
+/* Lowers an operation that is an instruction. The roles of the instruction's fields decide: a
+   written field gets the result, a number gets the enclosing construct, and other fields get the
+   operands in order. */
 static void low_row(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   CtIn in = {.u.op = lowerings[inst->op].instruction, .imm = inst->imm.i};
@@ -50,7 +51,7 @@ static void low_row(CtLow *l, CtVal v) {
   ct_low_emit(l, &l->body, in);
 }
 
-/* Its accesses turn the buffer: ct_low_each. */
+/* Its accesses change the block of the buffer: ct_low_each. */
 void ct_low_nothing(CtLow *l, CtVal v) {
   (void)l;
   (void)v;
@@ -96,7 +97,7 @@ static void *zeroed(CtLow *l, size_t n, size_t size) {
   return p;
 }
 
-/* Entry 0 of the arrays that have an unused one. */
+/* Entry 0 of the arrays whose entry 0 is unused. */
 static void add_sentinels(CtLow *l) {
   (void)ct_low_slot(l, CT_CLASS_SCALAR, 8, true);
   if (CT_LOW_GROW(l, memos, n_memos, cap_memos) &&

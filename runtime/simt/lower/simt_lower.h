@@ -2,10 +2,9 @@
    values are one per warp, which depend on the launch and the thread only, and which are needed;
    simt_lower.c emits instructions over virtual slots, with simt_lower_*.c by kind of operation,
    simt_address.c for offsets and simt_views.c for tensors; simt_peephole.c tidies them up, with
-   simt_hoist.c for loops;
-   simt_slots.c gives the slots places and makes the program.
+   simt_hoist.c for loops; simt_slots.c gives the slots places and makes the program.
 
-   After running out of memory the functions go on, with CtLow.failed set and slot 0. */
+   If memory runs out, the functions carry on with CtLow.failed set and slot 0. */
 #ifndef CT_SIMT_LOWER_H
 #define CT_SIMT_LOWER_H
 
@@ -18,12 +17,12 @@ typedef struct CtLowStep {
   CtVal v;
 } CtLowStep;
 
-/* What is known of a value. */
+/* Facts about a value. */
 enum {
   CT_VARYING = 1,   /* lanes may differ; else one scalar per warp */
-  CT_INVARIANT = 2, /* depends on the launch and the thread only, and cannot fail */
+  CT_INVARIANT = 2, /* depends only on the launch and the thread, and cannot fail */
   CT_NEEDED = 4,    /* must be computed; addresses need only their terms */
-  CT_SPLITTING = 8, /* a LOOP, FOR or BLOCK that some lanes may leave before others */
+  CT_SPLITTING = 8, /* a LOOP, FOR or BLOCK that some lanes may leave earlier than others */
   CT_LAST = 16      /* a BLOCK with nothing after it: to leave it is to end */
 };
 
@@ -32,19 +31,20 @@ typedef enum CtSlotClass {
   CT_CLASS_MASK,
   CT_CLASS_LANES4,
   CT_CLASS_LANES8,
-  CT_CLASS_VARIABLE, /* any of the above, for the whole kernel, zeroed for each block */
-  CT_CLASS_REGS,     /* a fragment */
-  CT_CLASS_BYTES     /* patterns, tables */
+  /* a variable of any class above: lives for the whole kernel, zeroed for each block */
+  CT_CLASS_VARIABLE,
+  CT_CLASS_REGS, /* a fragment */
+  CT_CLASS_BYTES /* patterns, tables */
 } CtSlotClass;
 
-/* A virtual slot. One that lives as long as the launch is `fixed`. */
+/* A virtual slot. A `fixed` slot lives as long as the launch. */
 typedef struct CtLowSlot {
   CtSlotClass cls;
   bool fixed;
   uint32_t bytes;
   uint32_t def, last; /* positions in the body */
-  uint32_t at;        /* its place, at the end */
-  uint32_t next;      /* in the list of those that die at the same position */
+  uint32_t at;        /* its final place */
+  uint32_t next;      /* in the list of slots that die at the same position */
 } CtLowSlot;
 
 typedef struct CtLowCode {
@@ -55,7 +55,7 @@ typedef struct CtLowCode {
 } CtLowCode;
 
 typedef struct CtLowTerm {
-  CtVal v, by; /* by: a scalar that the launch fixes, or 0 for 1 */
+  CtVal v, by; /* by: a scalar that is fixed in a launch, or 0 for 1 */
   int64_t coef;
 } CtLowTerm;
 
@@ -67,16 +67,16 @@ typedef struct CtLowSum {
   CtLowTerm t[CT_MAX_TERMS];
 } CtLowSum;
 
-/* An emitted address; see simt_ops.h. */
+/* An address that has been emitted; see simt_ops.h. */
 typedef struct CtLowAddress {
   uint32_t base;    /* scalar slot */
-  uint32_t pattern; /* 0: none */
-  uint32_t lanes;   /* else lanes of offsets, and the rest is unused */
+  uint32_t pattern; /* 0: it has none */
+  uint32_t lanes;   /* else lanes of offsets, and the other fields are unused */
   int64_t imm;
   bool is_i32;
 } CtLowAddress;
 
-/* A computed thing found again: valid in its region and those inside; region 0: everywhere. */
+/* A computed thing to reuse: valid in its region and in regions inside it; region 0: everywhere. */
 typedef struct CtMemo {
   uint64_t key[4];
   uint32_t slot;
@@ -87,13 +87,13 @@ enum { CT_MEMO_BUCKETS = 1024 };
 
 typedef struct CtFrame {
   CtVal v;
-  uint32_t row; /* of saved masks; unused by an IF on a scalar */
+  uint32_t row; /* of saved masks; an IF on a scalar has none */
   bool is_scalar_if;
-  bool in_then;                       /* of an IF with an else, before it */
+  bool in_then;                       /* of an IF with an else, before its else */
   uint32_t on_else, on_next, on_exit; /* labels */
   uint32_t loop;                      /* index in loops, of LOOP and FOR */
   uint32_t construct;
-  uint32_t left, step; /* FOR: slots of iterations left, and step */
+  uint32_t left, step; /* for FOR: slots of the remaining iterations and of the step */
 } CtFrame;
 
 typedef struct CtLoopSpan {
@@ -106,7 +106,7 @@ typedef struct CtLow {
   const CtIr *ir;
   CtSimtProgram *p;
   bool failed;     /* out of memory */
-  CtStatus status; /* of what cannot be lowered, told in *err */
+  CtStatus status; /* the error for something that cannot be lowered; *err describes it */
   CtErr *err;
   CtLowStep *steps;
   size_t n_steps, cap_steps;
@@ -131,13 +131,13 @@ typedef struct CtLow {
   CtScalar *consts; /* their slots are the first scalars */
   uint32_t *const_slots;
   size_t n_consts, cap_consts, cap_const_slots;
-  CtSimtParam *params; /* `at` is a slot until the end */
+  CtSimtParam *params; /* `at` is a slot until the end, then a place */
   size_t n_params, cap_params;
-  CtTileMode *modes; /* table and leaves refer to slots until the end */
+  CtTileMode *modes; /* table and leaves refer to slots until the end, then to places */
   size_t n_modes, cap_modes;
   CtTileOp *tiles;
   size_t n_tiles, cap_tiles;
-  CtTileGuard *guards; /* slots as those of tiles */
+  CtTileGuard *guards; /* slots as in tile modes */
   size_t n_guards, cap_guards;
   CtConstruct *constructs;
   size_t n_constructs, cap_constructs;
@@ -148,12 +148,12 @@ typedef struct CtLow {
   const char **texts; /* of PRINT and ASSERT, in the program's arena */
   size_t n_texts, cap_texts;
   int64_t scratch_bytes;
-  uint32_t *loop_at;     /* by position in the body: innermost loop + 1, 0 for none */
-  uint32_t *loop_parent; /* by loop + 1: likewise */
-  uint32_t *dying;       /* by position: first of the slots whose last use is there */
+  uint32_t *loop_at;     /* by position in the body: innermost loop + 1; 0: no loop */
+  uint32_t *loop_parent; /* by loop + 1: the enclosing loop + 1; 0: no loop */
+  uint32_t *dying;       /* by position: the first slot whose last use is there */
 } CtLow;
 
-/* simt_lower.c: the program of an IR. */
+/* simt_lower.c: makes the program of an IR. */
 CtStatus ct_low_program(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out,
                         CtErr *err) CT_NODISCARD;
 
@@ -169,16 +169,17 @@ static inline bool ct_low_is(const CtLow *l, CtVal v, uint8_t flag) {
 
 /* simt_analyse.c */
 void ct_low_analyse(CtLow *l);
-/* An integer as a sum; false when it is too large (then *s is the value itself). */
+/* An integer as a sum; false if it has too many terms (then *s is the value itself). */
 void ct_low_sum(const CtLow *l, CtVal v, CtLowSum *s);
-/* May the sum be split in scalar and pattern? (In registers: scalar only.) */
+/* Can the sum be split into scalar and pattern? (In registers: into a scalar only.) */
 bool ct_low_is_affine(const CtLow *l, const CtLowSum *s, CtSpace space);
-/* The operand of a comparison that may be split so, the other one being a scalar; 0 where there is none. */
+/* The operand of a comparison that can be split in that way, if the other operand is a scalar; else
+   0. */
 CtVal ct_low_compared(const CtLow *l, CtVal v);
 
-/* simt_lower_value.c: slots, emission, and values in the form that is asked for. */
+/* simt_lower_value.c: slots, emission, and values in the requested form. */
 
-/* What differs by element type: instructions that move values. */
+/* Instructions that move values, by element type. */
 typedef struct CtMoves {
   CtSlotClass cls;
   uint16_t splat, move, set, select_m, select_s;
@@ -188,18 +189,18 @@ typedef struct CtMoves {
 extern const CtMoves ct_low_moves[CT_DTYPE_COUNT];
 
 static inline bool ct_low_varies(const CtLow *l, CtVal v) { return ct_low_is(l, v, CT_VARYING); }
-CtSlotClass ct_low_class(CtDtype t); /* of lanes of a type; masks for bool */
+CtSlotClass ct_low_class(CtDtype t); /* class of the lanes of a type; masks for bool */
 uint32_t ct_low_slot(CtLow *l, CtSlotClass cls, uint32_t bytes, bool fixed);
 uint32_t ct_low_temp(CtLow *l, CtSlotClass cls, bool fixed); /* a slot of the class's size */
 uint32_t ct_low_variable(CtLow *l, CtVal var);
 uint32_t ct_low_const(CtLow *l, CtScalar v);
-uint32_t ct_low_natural(CtLow *l, CtVal v); /* scalar or lanes, as it is */
-uint32_t ct_low_scalar(CtLow *l, CtVal v);  /* not for varying ones */
+uint32_t ct_low_natural(CtLow *l, CtVal v); /* scalar or lanes, whichever it is */
+uint32_t ct_low_scalar(CtLow *l, CtVal v);  /* the value must not be varying */
 uint32_t ct_low_lanes(CtLow *l, CtVal v);   /* lanes, or a mask for bool */
-/* A new slot for a value; `hoist`: it is computed in the prologue. */
+/* A new slot for a value; `hoist`: the prologue computes it. */
 uint32_t ct_low_result(CtLow *l, CtVal v, bool hoist);
-/* CT_EMIT(l, CT_SIMT_LEA_i64, .d = slot, .a = base, ...): an instruction and its fields, at the end of the
-   body; CT_HOIST: of the prologue. */
+/* CT_EMIT(l, CT_SIMT_LEA_i64, .d = slot, .a = base, ...): appends an instruction with these fields
+   to the body; CT_HOIST: to the prologue. */
 void ct_low_emit(CtLow *l, CtLowCode *s, CtIn in);
 #define CT_EMIT(l, ...) ct_low_emit((l), &(l)->body, (CtIn){.u.op = __VA_ARGS__})
 #define CT_HOIST(l, ...) ct_low_emit((l), &(l)->prologue, (CtIn){.u.op = __VA_ARGS__})
@@ -208,7 +209,7 @@ void ct_low_emit(CtLow *l, CtLowCode *s, CtIn in);
 bool ct_low_find(CtLow *l, const uint64_t key[4], uint32_t *slot);
 void ct_low_remember(CtLow *l, const uint64_t key[4], uint32_t slot, bool hoisted);
 
-/* Operations, as column engine of ops.def names them, by file. */
+/* Lowering functions by file; the column `engine` of ops.def names them. */
 typedef void CtLowOp(CtLow *l, CtVal v);
 CtLowOp ct_low_nothing, ct_low_escape; /* simt_lower.c */
 CtLowOp ct_low_arith, ct_low_compare, ct_low_abs, ct_low_fma, ct_low_select, ct_low_cast,
@@ -220,12 +221,13 @@ CtLowOp ct_low_shfl, ct_low_atomic, ct_low_mbar, ct_low_named; /* simt_lower_war
 CtLowOp ct_low_setmaxnreg, ct_low_print, ct_low_assert, ct_low_within;
 CtLowOp ct_low_tile, ct_low_mma; /* simt_views.c */
 
-/* Where the buffer is another block's: an EACH of the n instructions that come next. */
+/* If the buffer is another block's: an EACH before the next n instructions. */
 void ct_low_each(CtLow *l, uint32_t buf, uint32_t n);
 CtSpin ct_low_spin(const CtLow *l, CtVal loop);
-/* simt_lower_mma.c: what an MMA computes, in the memory of the program; the scratch that it needs. */
+/* simt_lower_mma.c: what an MMA computes, allocated with the program; also the scratch that it
+   needs. */
 const CtMma *ct_low_make_mma(CtLow *l, const CtTile *t, int64_t *scratch);
-/* simt_lower_move.c: what a copy atom moves, in the memory of the program. */
+/* simt_lower_move.c: what a copy atom moves, allocated with the program. */
 const CtMove *ct_low_make_move(CtLow *l, const CtAtom *atom, CtDtype dtype);
 
 /* simt_lower_control.c: structure. */
@@ -234,25 +236,26 @@ void ct_low_enter(CtLow *l, CtVal v); /* IF, FOR, LOOP, BLOCK */
 void ct_low_else(CtLow *l);
 void ct_low_leave(CtLow *l);
 void ct_low_end(CtLow *l);
-uint32_t ct_low_construct(const CtLow *l); /* the innermost around this place; 0: none */
+/* the innermost construct around this place; 0: there is none */
+uint32_t ct_low_construct(const CtLow *l);
 
 /* simt_address.c */
 CtLowAddress ct_low_address(CtLow *l, CtSpace space, CtVal offset);
-uint32_t ct_low_no_pattern(CtLow *l); /* the pattern of one address for all lanes */
+uint32_t ct_low_no_pattern(CtLow *l); /* the pattern that gives all lanes one address */
 
-/* simt_hoist.c: what does not change in a loop of the body is moved before it. */
+/* simt_hoist.c: moves what does not change in a loop of the body before that loop. */
 void ct_low_hoist(CtLow *l);
 
-/* simt_peephole.c: fewer and larger instructions in the body. */
+/* simt_peephole.c: makes the body's instructions fewer and larger. */
 void ct_low_peephole(CtLow *l);
 
-/* simt_slots.c. Visits the slots of an instruction, those that it names in a tile's descriptor (as
-   hidden) included. */
+/* simt_slots.c. Visits the slots of an instruction; slots in a tile's descriptor count as
+   hidden. */
 typedef enum CtSlotUse { CT_SLOT_DEF, CT_SLOT_USE, CT_SLOT_HIDDEN } CtSlotUse;
 typedef void (*CtSlotFn)(void *ud, uint32_t slot, uint32_t pos, CtSlotUse how);
 void ct_low_each_slot(CtLow *l, const CtIn *in, uint32_t pos, CtSlotFn fn, void *ud);
 void ct_low_replace_uses(CtIn *in, uint32_t old, uint32_t slot); /* not the hidden ones */
-/* simt_bands.c: may rows of blocks of the program be taken together? */
+/* simt_bands.c: may the engine run rows of blocks of the program together? */
 bool ct_low_has_bands(const CtSimtProgram *p);
 /* Fills the program. */
 CtStatus ct_low_finish(CtLow *l, CtErr *err) CT_NODISCARD;

@@ -1,9 +1,9 @@
 /* simt_lower_control.c: lowering to the CPU engine: structure becomes masks and jumps.
 
-   A construct that lanes may leave one by one keeps the mask to go on with in a row of saved masks,
-   rows being numbered by nesting; a BREAK takes its lanes out of the rows of all constructs inside
-   its target. Wherever lanes come together the mask may turn out empty, and then control goes to the
-   next such place outwards. */
+   A construct that lanes may leave one by one keeps the mask to continue with in a row of saved
+   masks; rows are numbered by nesting. A BREAK removes its lanes from the rows of all constructs
+   inside its target. When lanes come together again, the mask may be empty; then control goes to
+   the next enclosing place where lanes come together. */
 #include "simt_lower.h"
 
 static uint32_t new_label(CtLow *l) {
@@ -27,7 +27,7 @@ static uint32_t take_rows(CtLow *l, uint32_t n) {
   return first;
 }
 
-/* Where control goes when no lane is active: the innermost place where lanes come together. */
+/* Where control goes if no lane is active: the innermost place where lanes come together. */
 static uint32_t outer_join(const CtLow *l) {
   for (size_t i = l->n_frames; i-- > 0;) {
     const CtFrame *f = &l->frames[i];
@@ -67,7 +67,7 @@ static void enter_if(CtLow *l, CtVal v) {
     CT_EMIT(l, CT_SIMT_IFNOT, .d = cond, .c = target);
   } else {
     f.row = take_rows(l, 1 + has_else);
-    bool whole = !l->is_divergent[inst->region]; /* the peephole pass looks at it */
+    bool whole = !l->is_divergent[inst->region]; /* for the peephole pass */
     CT_EMIT(l, has_else ? CT_SIMT_SPLIT_ELSE : CT_SIMT_SPLIT, .d = f.row, .a = cond, .c = target,
             .imm = whole);
   }
@@ -158,7 +158,7 @@ static void (*const enters[CT_OP_COUNT])(CtLow *l, CtVal v) = {
 
 void ct_low_enter(CtLow *l, CtVal v) { enters[ct_inst(l->ir, v)->op](l, v); }
 
-/* The back edge of a loop. `top` is a position, made relative with the labels at the end. */
+/* The back edge of a loop. `top` is a position; labels make it relative at the end. */
 static void close_loop(CtLow *l, const CtFrame *f) {
   const CtInst *inst = ct_inst(l->ir, f->v);
   if (l->failed) {

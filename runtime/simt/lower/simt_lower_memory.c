@@ -8,7 +8,7 @@ void ct_low_each(CtLow *l, uint32_t buf, uint32_t n) {
   }
 }
 
-/* Of another block's memory by lanes: such loads stay what they are (simt_peephole.c). */
+/* A load from another block's memory by lanes keeps its form (simt_peephole.c). */
 static CtLowAddress address_of(CtLow *l, const CtBuf *buf, CtVal offset) {
   if (buf->remote == 0) {
     return ct_low_address(l, buf->space, offset);
@@ -72,6 +72,6 @@ void ct_low_set(CtLow *l, CtVal v) {
   } else {
     value = ct_low_scalar(l, inst->args[0]);
   }
-  bool whole = !l->is_divergent[inst->region]; /* the peephole pass looks at it */
+  bool whole = !l->is_divergent[inst->region]; /* for the peephole pass */
   CT_EMIT(l, row, .d = slot, .a = value, .imm = whole);
 }

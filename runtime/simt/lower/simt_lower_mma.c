@@ -1,10 +1,10 @@
-/* simt_lower_mma.c: lowering to the CPU engine: where a lane's values stand in the matrices that an MMA
-   atom multiplies, from the layouts of its row. */
+/* simt_lower_mma.c: lowering to the CPU engine: the place of each lane's values in the matrices
+   that an MMA atom multiplies, from the layouts of its row. */
 #include <string.h>
 
 #include "simt_lower.h"
 
-/* The CPU engine stands for this target where targets round differently. */
+/* If targets round differently, the CPU engine rounds as this target. */
 enum { CPU_SM = 90, MAX_GROUPS = CT_LANES };
 
 typedef struct Place {
@@ -22,7 +22,7 @@ static CtLayout parse(Place *p, const char *text) {
   return l;
 }
 
-/* The value of a layout at (thread, value); of thr_id at the thread. */
+/* The index that a layout gives at (thread, value); thr_id has only the thread. */
 static int index_at(Place *p, CtLayout l, int t, int v) {
   CtNode crd[3] = {{.rank = 2, .len = 3},
                    {.rank = CT_LEAF, .len = 1, .i = {.v = t}},
@@ -34,7 +34,7 @@ static int index_at(Place *p, CtLayout l, int t, int v) {
   return (int)i.v;
 }
 
-/* Each group of threads has the lanes of the first, moved to the first lane that no group has. */
+/* Each group of threads has the first group's lanes, moved to the first lane that is still free. */
 static void find_lanes(Place *p) {
   bool taken[CT_LANES] = {false};
   int n = p->atom->threads;
@@ -54,7 +54,7 @@ static void find_lanes(Place *p) {
   }
 }
 
-/* A by rows, B by rows of k, C by rows: all dense, those of the groups one behind the other. */
+/* A by rows, B by rows of k, C by rows. All are dense; groups follow one another. */
 static int place_at(const CtMma *m, CtAtomOperand of, int row, int col) {
   switch (of) {
     case CT_ATOM_A: return row * m->k + col;
@@ -86,7 +86,7 @@ static void find_places(Place *p, CtArena *arena, CtAtomOperand of) {
   }
 }
 
-/* Numbers of a matrix are 4 bytes, or 8 of f64. */
+/* A number of a matrix takes 4 bytes; an f64 takes 8. */
 static void set_kind(CtMma *m, const CtAtom *atom) {
   int bits = atom->types[CT_ATOM_A].bits;
   if (ct_tc_model(atom, CPU_SM, &m->model)) {
@@ -130,8 +130,8 @@ static CtLoad load_of(const CtAtom *atom, CtAtomOperand of) {
   return CT_LOAD_WORDS_4; /* f32, tf32, s32, words of bits */
 }
 
-/* Of wgmma what a warp computes: 16 rows, of which those of the group's first warp tell the places; columns in
-   `groups` blocks of 8, one behind the other. */
+/* For wgmma: what one warp computes: 16 rows, whose places come from the group's first warp;
+   columns in `groups` blocks of 8, one after the other. */
 enum { WGMMA_ROWS = 16, WGMMA_COLS = 8 };
 
 static int place_of_wgmma(const CtMma *m, CtAtomOperand of, int row, int col) {

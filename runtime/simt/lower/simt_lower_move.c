@@ -1,6 +1,7 @@
 /* simt_lower_move.c: lowering to the CPU engine: what a copy atom of a warp moves, from its layouts
-   (thread, bit) -> bit of the data. Where threads of a side have the same bits the lowest is the one that
-   counts: ldmatrix x1 takes the rows of the first 8 lanes, stmatrix x1 writes theirs. */
+   (thread, bit) -> bit of the data. If threads of one side have the same bits, the lowest thread
+   counts: ldmatrix x1 takes the row addresses of the first 8 lanes, stmatrix x1 writes to
+   theirs. */
 #include <string.h>
 
 #include "simt_lower.h"
@@ -9,7 +10,7 @@ enum { MAX_DATA = CT_LANES * CT_MOVE_BYTES };
 
 /* One side in granules: which of the data each lane has. */
 typedef struct Side {
-  int n; /* of a lane */
+  int n; /* number per lane */
   uint16_t data[CT_LANES * CT_MOVE_BYTES];
 } Side;
 
@@ -34,7 +35,8 @@ static bool read_side(CtLow *l, const char *text, int bits, Side *side) {
   return side->n > 0;
 }
 
-/* The lanes that are the first to have some of the data; by granule of the data, where it is: lane * n + i. */
+/* The lanes that are the first to have some of the data. `where`, by granule of the data: lane * n
+   + i. */
 static uint32_t find_owners(const Side *side, uint16_t where[MAX_DATA]) {
   bool seen[MAX_DATA] = {false};
   uint32_t lanes = 0;

@@ -1,7 +1,7 @@
-/* simt_lower_pure.c: lowering to the CPU engine: pure operations, whose rows stand by type. */
+/* simt_lower_pure.c: lowering to the CPU engine: pure operations, whose rows depend on the type. */
 #include "simt_lower.h"
 
-/* The first row of an operation on a type, 0 (which is an ADD) where there is none. */
+/* The first row of an operation on a type; 0 (which is an ADD) if there is none. */
 static const uint16_t first_row[CT_OP_COUNT][CT_DTYPE_COUNT] = {
 #define BIN(op, t) [CT_OP_##op][CT_##t] = CT_SIMT_##op##_##t##_ss,
 #define CMP(op, t) [CT_OP_##op][CT_##t] = CT_SIMT_##op##_##t##_ss,
@@ -48,7 +48,7 @@ static void lower_binary(CtLow *l, CtVal v, uint32_t row, bool hoist) {
   CT_EMIT_OR_HOIST(l, hoist, row + form, .d = ct_low_result(l, v, hoist), .a = a, .b = b);
 }
 
-/* LT or LE of an address and a scalar, or the other way round: mostly all lanes compare alike. */
+/* LT or LE of an address and a scalar, in either order: mostly all lanes compare alike. */
 static void lower_compare(CtLow *l, CtVal v, CtVal address) {
   static const CtSimtOp rows[2][2][2] = {
       {{CT_SIMT_LT_i64_p, CT_SIMT_GT_i64_p}, {CT_SIMT_LE_i64_p, CT_SIMT_GE_i64_p}},
@@ -75,7 +75,7 @@ static void lower_bool(CtLow *l, CtVal v, bool hoist) {
                    .b = a[1]);
 }
 
-/* FMA rows: sss, vvv, vsv, vvs, vss; the first factor is made the varying one. */
+/* FMA rows: sss, vvv, vsv, vvs, vss; swaps the factors so that the first one varies. */
 void ct_low_fma(CtLow *l, CtVal v) {
   bool hoist = ct_low_is(l, v, CT_INVARIANT);
   const CtInst *inst = ct_inst(l->ir, v);
@@ -115,7 +115,7 @@ static void lower_unary(CtLow *l, CtVal v, uint32_t row, bool hoist) {
   CT_EMIT_OR_HOIST(l, hoist, row + ct_low_varies(l, v), .d = ct_low_result(l, v, hoist), .a = a);
 }
 
-/* The signed type of the same bits. */
+/* The signed type of the same width. */
 static CtDtype signed_one(CtDtype t) { return t == CT_u64 ? CT_i64 : t == CT_u32 ? CT_i32 : t; }
 
 /* Does a cast keep the bits of lanes and scalars as they are? */
@@ -126,7 +126,7 @@ static bool is_rename(CtDtype to, CtDtype from) {
   return to == from || from == CT_tf32 || from == CT_u16 || from == CT_u8;
 }
 
-/* A cast's row; those of unsigned types are the signed ones' where they have none of their own. */
+/* A cast's row; an unsigned type without a row of its own takes the signed type's. */
 static uint32_t cast_row(CtDtype to, CtDtype from) {
   to = to == CT_u16 ? CT_i16 : to == CT_u8 ? CT_i8 : to;
   const CtDtype as[2] = {to, signed_one(to)}, of[2] = {from, signed_one(from)};
@@ -139,7 +139,7 @@ static uint32_t cast_row(CtDtype to, CtDtype from) {
   CT_UNREACHABLE();
 }
 
-/* An integer as an f64 that a narrow float is rounded from: exact, or as good. */
+/* An integer as the f64 from which a narrow float is rounded: exact, or rounded to odd. */
 static uint32_t odd_row(CtDtype from) {
   switch (from) {
     case CT_i64: return CT_SIMT_ODD_i64_s;
@@ -169,7 +169,7 @@ void ct_low_cast(CtLow *l, CtVal v) {
   }
 }
 
-/* Lanes hold bits, and so do scalars but for those of 32-bit integers, which are sign-extended. */
+/* Lanes hold bits. Scalars do too, except that 32-bit integers are sign-extended. */
 void ct_low_bitcast(CtLow *l, CtVal v) {
   bool hoist = ct_low_is(l, v, CT_INVARIANT);
   const CtInst *inst = ct_inst(l->ir, v);

@@ -1,5 +1,6 @@
-/* simt_lower_tma.c: lowering to the CPU engine: instructions of the tensor memory accelerator. Their operands
-   are brought one by one, so that a map's numbers come from the launch and coordinates from each lane. */
+/* simt_lower_tma.c: lowering to the CPU engine: instructions of the tensor memory accelerator. One
+   instruction supplies each operand, so the launch can give a map's numbers and each lane its
+   coordinates. */
 #include "runtime/ir/ir_tma.h"
 #include "simt_lower.h"
 
@@ -47,7 +48,7 @@ void ct_low_tma(CtLow *l, CtVal v) {
   }
 }
 
-/* Boxes are moved at once; only who watches wants to know. */
+/* The engine moves boxes at once; only watchers need this instruction. */
 void ct_low_tma_order(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   int64_t imm = inst->op == CT_OP_TMA_COMMIT ? CT_SYNC_COMMIT

@@ -1,12 +1,12 @@
-/* simt_lower_value.c: lowering to the CPU engine: slots, instructions, and values in the form that is asked
-   for, each made once where it can be found again. */
+/* simt_lower_value.c: lowering to the CPU engine: slots, instructions, and values in the requested
+   form. Each is made once if it can be reused. */
 #include "simt_lower.h"
 
 #include <string.h>
 
 #include "runtime/base/convert.h"
 
-/* n: bytes of a lane; mem: which elements there are in memory. */
+/* n: bytes of a lane; mem: the element types in memory. */
 #define MOVES(c, n, mem, splat_row, load_row)                                                      \
   {                                                                                                \
     .cls = (c), .splat = CT_SIMT_##splat_row, .move = CT_SIMT_MOVE_##n, .set = CT_SIMT_SET_##n,    \
@@ -154,7 +154,7 @@ static CtScalar const_value(const CtInst *inst) {
   return s;
 }
 
-/* A leaf gets its slot when it is first used. */
+/* A leaf gets its slot at its first use. */
 static uint32_t leaf_const(CtLow *l, const CtInst *inst) {
   return ct_low_const(l, const_value(inst));
 }

@@ -1,5 +1,5 @@
-/* simt_lower_warp.c: lowering to the CPU engine: operations of a warp, atomic operations, the clock,
-   messages; and which loops may be waiting. */
+/* simt_lower_warp.c: lowering to the CPU engine: operations of a warp, atomic operations, the
+   clock, messages; and which loops may wait for other threads. */
 #include "simt_lower.h"
 
 #include <string.h>
@@ -133,7 +133,7 @@ static void look_into(Body *b, CtRegion r) {
   }
 }
 
-/* A FOR ends by itself, but others may have to run before what it looks for is there. */
+/* A FOR ends by itself, but others may have to run before it finds what it looks for. */
 CtSpin ct_low_spin(const CtLow *l, CtVal loop) {
   const CtInst *inst = ct_inst(l->ir, loop);
   Body b = {.ir = l->ir};

@@ -1,10 +1,11 @@
-/* simt_peephole.c: lowering to the CPU engine: the body, tidied up before slots get places.
+/* simt_peephole.c: lowering to the CPU engine: tidies the body up before slots get places.
 
-   A value that is computed only to be assigned is computed in the variable's place, where no lane is
-   elsewhere; a variable that is read before it changes is read in its place. What is left of an
-   unrolled sum of products, load, load, fma over and over at constant distances, becomes one DOT,
-   which keeps the sum in registers; a loop that does nothing but add up products is told so. Short
-   conditions become masks for the instructions that follow. */
+   If a value is computed only to be assigned, and no lane is elsewhere, it is computed in the
+   variable's place. If a variable is copied and the copy is used before the variable changes, the
+   uses read the variable. An unrolled sum of products leaves load, load, fma, over and over at
+   constant distances; it becomes one DOT, which keeps the sum in registers. A loop that only adds
+   up products gets a back edge of its own. Short conditions become masks for the next
+   instructions. */
 #include "simt_lower.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ typedef struct Peep {
   CtIn *in;
   uint32_t n;
   Info *info;      /* by slot */
-  bool *is_target; /* by position: a jump may come here */
+  bool *is_target; /* by position: may a jump come here? */
 } Peep;
 
 /* --- facts ----------------------------------------------------------------------------------------------- */
@@ -67,7 +68,7 @@ static bool is_set(const CtIn *in) {
   return in->u.op != REMOVED && ct_in_row(in)->moves == CT_MOVES_TO_VARIABLE;
 }
 
-/* t = ...; var = t: computed in place. `imm` of a SET says that no lane is elsewhere. */
+/* t = ...; var = t: computes in place. `imm` of a SET says that no lane is elsewhere. */
 static void sink_sets(Peep *p) {
   for (uint32_t pos = 1; pos < p->n; pos++) {
     CtIn *set = &p->in[pos], *before = &p->in[pos - 1];
@@ -128,7 +129,7 @@ static void replace_uses(Peep *p, uint32_t from, uint32_t to, uint32_t old, uint
   }
 }
 
-/* t = var; ... t ...: the variable itself is read. */
+/* t = var; ... t ...: reads the variable itself. */
 static void forward_variables(Peep *p) {
   for (uint32_t pos = 0; pos < p->n; pos++) {
     CtIn *in = &p->in[pos];
@@ -165,7 +166,7 @@ static bool is_single(const Peep *p, uint32_t slot) {
   return f->n_defs == 1 && f->n_uses == 1 && !f->is_hidden;
 }
 
-/* load x; load y; d = fma(x, y, c), in one line, x and y used nowhere else. */
+/* load x; load y; d = fma(x, y, c), in a row; x and y have no other use. */
 static bool is_step(const Peep *p, uint32_t pos, int row) {
   if (pos + 3 > p->n) {
     return false;
@@ -195,7 +196,7 @@ static bool follows(const Peep *p, uint32_t pos, uint32_t next, int row) {
 
 static bool fits_step(int64_t d) { return d >= INT32_MIN && d <= INT32_MAX; }
 
-/* Number of steps from pos on at constant distances. */
+/* The number of steps from pos that have constant distances. */
 static uint32_t count_steps(const Peep *p, uint32_t pos, int row) {
   const CtIn *in = p->in;
   if (!is_step(p, pos, row) || !follows(p, pos, pos + 3, row)) {
@@ -214,7 +215,7 @@ static uint32_t count_steps(const Peep *p, uint32_t pos, int row) {
   return n;
 }
 
-/* n steps become DOT, followed by the loads of the first one. */
+/* Replaces n steps by DOT, followed by the loads of the first one. */
 static void fold_steps(Peep *p, uint32_t pos, uint32_t n, int row) {
   CtIn *in = &p->in[pos];
   int64_t dx = in[3].imm - in[0].imm, dy = in[4].imm - in[1].imm;
@@ -247,8 +248,8 @@ static void fold_sums(Peep *p) {
 
 /* --- loops of sums --------------------------------------------------------------------------------------------- */
 
-/* Arithmetic of scalars that keeps what is linear in a loop's counter so, modulo 2^32 where the load's
-   offset is an i32, else modulo 2^64: nothing is widened on the way. */
+/* Arithmetic of scalars whose results stay linear in a loop's counter: modulo 2^32 if the load's
+   offset is an i32, else modulo 2^64. No step on the way widens. */
 static bool is_linear(const Peep *p, const CtIn *in, uint32_t counter, uint32_t first,
                       uint32_t end) {
   bool is_product = in->u.op == CT_SIMT_MUL_i64_ss || in->u.op == CT_SIMT_MUL_i32_ss;
@@ -264,7 +265,7 @@ static bool is_linear(const Peep *p, const CtIn *in, uint32_t counter, uint32_t 
   return (is_sum || (is_product && !(changes_a && changes_b))) && p->info[in->d].n_defs == 1;
 }
 
-/* Its instructions: the products are of lanes, or of lanes and one number for all of them. */
+/* The instructions: products of lanes, or of lanes and one number for all of them. */
 static const struct {
   CtSimtOp loads[2], fmas[2], set, next;
 } sum_rows[] = {
@@ -278,12 +279,12 @@ static const struct {
      CT_SIMT_NEXT_SUM_f64},
 };
 
-/* What a loop that only adds up products is made of: positions. */
+/* The positions of the parts of a loop that only adds up products. */
 typedef struct SumLoop {
   uint32_t loads[2], n_loads, fma;
 } SumLoop;
 
-/* The sum, held in a variable, is that of the product of both loads and itself, by all lanes. */
+/* Is the sum a variable that all lanes set to the product of both loads plus itself? */
 static bool is_sum_of(const Peep *p, const SumLoop *s, uint32_t last, int row) {
   const CtIn *f = &p->in[s->fma], *x = &p->in[s->loads[0]], *y = &p->in[s->loads[1]];
   bool of_both = s->n_loads == 2 && is_single(p, x->d) && is_single(p, y->d) &&
@@ -339,12 +340,12 @@ static void mark_sum_loops(Peep *p) {
 
 /* --- conditions ------------------------------------------------------------------------------------------------- */
 
-/* Goes on with the next instruction, whatever the mask. */
+/* Control goes to the next instruction, whatever the mask. */
 static bool is_plain(const CtIn *in) {
   return ct_in_is(in, CT_INS_PLAIN) || ct_in_is(in, CT_INS_MEMORY) || ct_in_is(in, CT_INS_DOT);
 }
 
-/* The number of plain instructions from pos on, up to where another begins or a jump may come. */
+/* The number of plain instructions from pos to the next other one or jump target. */
 static uint32_t count_plain(const Peep *p, uint32_t pos) {
   uint32_t n = 0;
   while (pos + n < p->n && is_plain(&p->in[pos + n]) && !p->is_target[pos + n]) {
@@ -362,7 +363,7 @@ static bool any_changes(const Peep *p, uint32_t slot, uint32_t pos, uint32_t n) 
   return false;
 }
 
-/* var = m and (... v) or e: after v is computed in the lanes of m, all choose. */
+/* var = m and (... v) or e: computes v in the lanes of m; then all lanes choose. */
 static bool make_select(Peep *p, uint32_t split, uint32_t otherwise, bool whole) {
   CtIn *x = &p->in[otherwise - 1], *mid = &p->in[otherwise], *y = mid + 1;
   if (!whole || otherwise == split + 1 || !is_set(x) || y->u.op != x->u.op || y->d != x->d ||
@@ -384,7 +385,7 @@ static bool make_select(Peep *p, uint32_t split, uint32_t otherwise, bool whole)
   return false;
 }
 
-/* IFs of plain instructions need neither rows of masks nor jumps. */
+/* An IF around plain instructions needs neither rows of masks nor jumps. */
 static void merge_conditions(Peep *p) {
   for (uint32_t pos = 0; pos + 1 < p->n; pos++) {
     CtIn *in = &p->in[pos];

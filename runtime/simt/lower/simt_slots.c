@@ -1,9 +1,9 @@
-/* simt_slots.c: lowering to the CPU engine, last stage: virtual slots get places in a warp's memory,
-   by linear scan, and the program is put together.
+/* simt_slots.c: lowering to the CPU engine, last stage: gives virtual slots places in a warp's
+   memory, by linear scan, and assembles the program.
 
-   Slots that are defined in the body live from there to their last use; a use inside a loop of what
-   was defined before it lasts until the loop's end. The result of an instruction may take the place
-   of an operand that dies there: handlers work lane by lane. */
+   A slot lives from its definition in the body to its last use. If it is defined before a loop and
+   used inside, it lives until the loop's end. The result of an instruction may take the place of an
+   operand that dies there: handlers work lane by lane. */
 #include "runtime/simt/lower/simt_lower.h"
 
 #include <string.h>
@@ -114,7 +114,7 @@ static void use(CtLow *l, uint32_t slot, uint32_t pos) {
   }
 }
 
-/* Loops are in the order of their beginnings, and nest. */
+/* Loops are in the order of their beginnings, and they nest. */
 static void find_loops(CtLow *l) {
   uint32_t open = 0;
   size_t next = 0;
@@ -134,7 +134,7 @@ static void live(void *ud, uint32_t slot, uint32_t pos, CtSlotUse how) {
   (how == CT_SLOT_DEF ? define : use)(ud, slot, pos);
 }
 
-/* Definitions come before uses in the sequence, so one pass in order does. */
+/* Definitions come before uses in the sequence, so one pass in order is enough. */
 static void find_lives(CtLow *l) {
   for (uint32_t pos = 0; pos < l->body.n; pos++) {
     ct_low_each_slot(l, &l->body.in[pos], pos, live, l);
@@ -222,7 +222,7 @@ static uint64_t add_temps(CtLow *l, CtSlotClass cls, uint32_t bytes, uint32_t n,
   return at + (uint64_t)n * bytes;
 }
 
-/* Offsets must fit 32 bits before they are stored: an upper bound of what is needed. */
+/* Offsets must fit 32 bits before they are stored: computes an upper bound of the need. */
 static bool is_too_large(const CtLow *l, const Places *p) {
   uint64_t sum = CT_WARP_BYTES + (uint64_t)l->max_rows * 4 + l->ir->n_bufs * sizeof(CtMem) +
                  (uint64_t)p[CT_CLASS_SCALAR].n * 8 + (uint64_t)p[CT_CLASS_LANES4].n * 128 +
@@ -275,7 +275,7 @@ static void *keep(CtLow *l, const void *items, size_t n, size_t size) {
   return copy;
 }
 
-/* Slots become places, labels relative. */
+/* Replaces slots by places, and makes labels relative. */
 static void resolve(const CtLow *l, CtLowCode *s) {
   for (size_t pos = 0; pos < s->n; pos++) {
     CtIn *in = &s->in[pos];
@@ -467,7 +467,7 @@ static CtStatus fail_size(const CtLow *l, CtErr *err) {
                  l->ir->name, MAX_WARP_BYTES);
 }
 
-/* Every fragment has a slot of its own, all over the launch. */
+/* Every fragment has its own slot for the whole launch. */
 static CtStatus add_fragments(CtLow *l, CtErr *err) {
   for (uint32_t i = 1; i < l->ir->n_bufs; i++) {
     const CtBuf *b = &l->ir->bufs[i];

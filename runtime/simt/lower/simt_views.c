@@ -1,7 +1,8 @@
 /* simt_views.c: lowering to the CPU engine: operations on whole tensors. Each operand's layout is
-   flattened into modes whose offsets stand in tables: made here where the layout is static, by the
-   prologue where the launch fixes it, before the operation where its strides are one per warp. What
-   has no table (a dynamic shape, strides that differ by thread) takes the general path. */
+   flattened into modes whose offsets stand in tables. A table is made here if the layout is static,
+   by the prologue if the launch fixes the layout, and before the operation if the strides are the
+   same for a warp. Modes without a table (a dynamic shape, strides that differ by thread) take the
+   general path. */
 #include "simt_lower.h"
 #include "runtime/layout/tuple_leaves.h"
 
@@ -39,7 +40,7 @@ static bool same_mode(const CtTileMode *a, const CtTileMode *b) {
   return true;
 }
 
-/* The leaves of a layout, in the program's memory. Extents of 1 have no say. */
+/* The leaves of a layout, in the program's memory. Extents of 1 are dropped. */
 static void flatten(CtLow *l, CtLayout layout, CtTileMode *m) {
   m->leaves = ct_arena_alloc(&l->p->arena, layout.shape->len * sizeof *m->leaves);
   if (m->leaves == NULL) {
@@ -53,7 +54,7 @@ static void flatten(CtLow *l, CtLayout layout, CtTileMode *m) {
   }
 }
 
-/* Elements, or -1 when that is not static. */
+/* The number of elements, or -1 if it is not static. */
 static int64_t count(const CtTileMode *m) {
   int64_t n = 1;
   for (uint32_t i = 0; i < m->n_leaves; i++) {
@@ -122,7 +123,7 @@ static bool is_invariant(const CtLow *l, CtTuple t) {
   return true;
 }
 
-/* Makes the offsets of a mode available to the operation that is lowered next. */
+/* Makes the offsets of a mode available to the next operation to be lowered. */
 static uint32_t use_mode(CtLow *l, CtLayout layout) {
   uint32_t i = find_mode(l, layout);
   const uint64_t key[4] = {KEY_TABLE, i, 0, 0};
@@ -162,7 +163,7 @@ static void set_offset(CtLow *l, CtTileArg *arg, CtInt offset) {
   arg->imm = at.imm;
 }
 
-/* Values, and the atoms that they are of. */
+/* Sets the mode of values and the mode of their atoms. */
 static void set_mma_modes(CtLow *l, CtTileArg *arg, CtLayout layout) {
   CtCx cx = ct_ir_cx((CtIr *)(uintptr_t)l->ir);
   CtLayout rest = unit_layout();
@@ -230,13 +231,13 @@ static const CtSimtOp fast_gemm[CT_DTYPE_COUNT] = {
     [CT_u32] = CT_SIMT_GEMM_i32,
 };
 
-/* Of those that move elements, by bytes. */
+/* Instructions that move elements, by bytes per element. */
 static const CtSimtOp fast_copy[] = {
     [1] = CT_SIMT_COPY_1, [2] = CT_SIMT_COPY_2, [4] = CT_SIMT_COPY_4, [8] = CT_SIMT_COPY_8};
 static const CtSimtOp fast_fill[] = {
     [1] = CT_SIMT_FILL_1, [2] = CT_SIMT_FILL_2, [4] = CT_SIMT_FILL_4, [8] = CT_SIMT_FILL_8};
 
-/* A copy of elements as they are, or one that casts. */
+/* The row for a copy of elements as they are, or for one that casts. */
 static CtSimtOp copy_row(const CtTileOp *t) {
   CtDtype to = t->dtype, from = t->a.dtype;
   size_t bytes = ct_dtype_bytes(to);
@@ -251,7 +252,7 @@ static CtSimtOp copy_row(const CtTileOp *t) {
   return narrows ? CT_SIMT_NARROW : CT_SIMT_TILE;
 }
 
-/* The fast instruction of an operation; TILE where there is none. A tf32 is an f32. */
+/* The fast instruction for an operation; TILE if it has none. A tf32 is an f32. */
 static CtSimtOp fast_row(const CtTileOp *t) {
   size_t bytes = ct_dtype_bytes(t->dtype);
   CtSimtOp row = CT_SIMT_ADD_f64_ss;
@@ -264,19 +265,20 @@ static CtSimtOp fast_row(const CtTileOp *t) {
   return row != 0 ? row : CT_SIMT_TILE;
 }
 
-/* Memory that a GEMM's handler needs at most: offsets, and both operands packed for a chunk. */
+/* The most memory that a GEMM's handler needs: offsets, and both operands packed for a chunk. */
 static int64_t gemm_scratch(const CtLow *l, const CtTileOp *t) {
   int64_t m = l->modes[t->a.mode[0]].n, n = l->modes[t->b.mode[0]].n;
   int64_t k = l->modes[t->a.mode[1]].n;
   return 16 * (m + n + k) + MAX_VEC_BYTES * (m * k + n * k);
 }
 
-/* For elements to be widened, of a chunk. */
+/* Memory for the widened elements of a chunk. */
 static int64_t widened_scratch(const CtLow *l, const CtTileArg *a) {
   return ct_is_narrow(a->dtype) ? MAX_VEC_BYTES * l->modes[a->mode[0]].n : 0;
 }
 
-/* Room behind `at` in the scratch for the elements of an operand in swizzled memory; see simt_swizzle.h. */
+/* Room in the scratch, from `at` on, for an operand's elements in swizzled memory; see
+   simt_swizzle.h. */
 static int64_t staged_scratch(const CtLow *l, CtTileArg *arg, int64_t at) {
   if (arg->buf == 0 || arg->swizzle.bits == 0 || at > MAX_SCRATCH) {
     return at;
@@ -287,8 +289,8 @@ static int64_t staged_scratch(const CtLow *l, CtTileArg *arg, int64_t at) {
          rows * cols * CT_LANES * (int64_t)ct_dtype_bytes(arg->dtype);
 }
 
-/* A swizzled destination is written at the end, what is swizzled is read at the beginning: not of one
-   memory. Sums of a product stay in registers. */
+/* A swizzled destination is written at the end, and swizzled sources are read at the beginning, so
+   both must not share memory. Sums of a product stay in registers. */
 static bool may_stage(const CtLow *l, const CtTileOp *t) {
   bool any = t->dst.swizzle.bits != 0 || t->a.swizzle.bits != 0 || t->b.swizzle.bits != 0;
   uint32_t to = ct_ir_memory(l->ir, t->dst.buf);
@@ -317,7 +319,7 @@ static CtSimtOp choose(CtLow *l, CtTileOp *t) {
   return row;
 }
 
-/* A FILL or AXPBY computes in its tensor's type. */
+/* FILL and AXPBY compute in their tensor's type. */
 static bool check_operands(CtLow *l, const CtInst *inst, CtDtype type) {
   for (int i = 0; i < inst->n_args; i++) {
     CtDtype t = (CtDtype)ct_inst(l->ir, inst->args[i])->type;
@@ -331,7 +333,8 @@ static bool check_operands(CtLow *l, const CtInst *inst, CtDtype type) {
   return true;
 }
 
-/* Its layout is static; a register's offset is the same in all lanes, a tile's in all of a warp. */
+/* Its layout is static; a register's offset is the same in all lanes, and a tile's in the whole
+   warp. */
 static CtTileArg make_fragment(CtLow *l, const CtView *v) {
   const CtBuf *buf = &l->ir->bufs[v->buf];
   CtTileArg arg = {
@@ -364,7 +367,7 @@ void ct_low_mma(CtLow *l, CtVal v) {
   }
 }
 
-/* Those operands that lie in other blocks are found before each of the instructions. */
+/* Operands in other blocks are located before each of the instructions. */
 static void emit_eachs(CtLow *l, const CtTile *t, bool has_guards) {
   const uint32_t bufs[] = {t->dst.buf, t->a.buf, t->b.buf};
   uint32_t n = has_guards ? 2 : 1;

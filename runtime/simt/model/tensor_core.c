@@ -1,8 +1,10 @@
-/* tensor_core.c: products of matrices with the bits of a tensor core. Compiled once per instruction set.
+/* tensor_core.c: products of matrices with the bits of a tensor core. Compiled once per instruction
+   set.
 
-   There are two ways. Tiles whose exponents are near 0 go in vectors of floats; all others in doubles, an
-   element at a time, infinities and NaNs, too. In both, products are exact, and their sums are, too: they
-   are added as integers, in units of the last place that is kept. */
+   There are two ways. Tiles with all exponents near 0 are computed in vectors of floats. All
+   others, including those with infinities and NaNs, are computed in doubles, one element at a time.
+   Both ways compute products and sums exactly: they add products as integers, in units of the last
+   place that is kept. */
 #include "tensor_core.h"
 
 #include <math.h>
@@ -21,9 +23,9 @@ enum { PARTS = 2 };
 #endif
 
 enum {
-  TILE = 4,          /* rows of D that are computed at once */
-  NEAR = 50,         /* exponents that the floats take: of the operands, up to this, */
-  LEAST = -2 * NEAR, /* and of accumulators from this on */
+  TILE = 4,          /* rows of D computed at once */
+  NEAR = 50,         /* exponents that the floats can hold: of the operands, up to this one, */
+  LEAST = -2 * NEAR, /* and of accumulators, from this one on */
 };
 
 typedef CtTcRow Row;
@@ -87,8 +89,8 @@ static inline bool any_lane(VecI x) {
 #endif
 }
 
-/* LANES numbers. Sets all bits of `far` where one is not 0 and has an exponent beyond NEAR, as what is
-   not finite has. */
+/* LANES numbers. Sets all bits of `far` if one of them is not 0 and its exponent is beyond NEAR.
+   Numbers that are not finite have such exponents. */
 static inline void decode(const CtTcModel *model, int side, const float *x, float *v, int32_t *e,
                           VecI *far) {
   VecI u = *(const AnyVecI *)x & (model->is_tf32 ? -0x2000 : -1);
@@ -101,7 +103,7 @@ static inline void decode(const CtTcModel *model, int side, const float *x, floa
   *(AnyVecI *)e = (exponent & ~none) | (none & CT_TC_NONE);
 }
 
-/* The place, in the order of summing, of each product. */
+/* The place of each product in the order of summing. */
 static void find_places(const CtTcModel *model, int k, int *place) {
   for (int l = 0; l < k; l++) {
     place[l] = model->halves_of_4 ? l % 4 / 2 * (k / 2) + l / 4 * 2 + l % 2 : l;
@@ -150,8 +152,8 @@ void ct_tc_cols(const CtTcModel *model, int n, int k, const float *b, CtTcCols *
 
 /* {====== Rounding: doubles that are exact, to doubles of fewer bits ====== */
 
-/* Towards 0 to `places` binary places, multiples of 2^(-126 - places), infinite from 2^128 on. What
-   becomes 0 is +0. */
+/* Towards 0 to `places` binary places, to multiples of 2^(-126 - places), infinite from 2^128 on. A
+   result of 0 is +0. */
 static inline double truncate(double x, int places) {
   uint64_t u = bits_of_double(x);
   int32_t e = (int32_t)(u >> 52 & 2047) - 1023;
@@ -173,7 +175,7 @@ static inline double round_f16(double x) {
 
 /* {====== Sums, in doubles ====== */
 
-/* The sum where an addend is not finite: an infinity or NaN, or 0 where all are finite. */
+/* The sum if an addend is not finite: an infinity or NaN; 0 if all are finite. */
 static double special_sum(int k, const Row *row, const Cols *cols, int first, int j, double c) {
   double sum = c - c == 0 ? 0 : c;
   for (int l = first; l < first + k; l++) {
@@ -183,7 +185,7 @@ static double special_sum(int k, const Row *row, const Cols *cols, int first, in
   return sum;
 }
 
-/* The largest exponents of products l and of accumulators. */
+/* The largest exponent among products l and accumulators. */
 static inline void largest_exponents(const CtTcModel *model, const Row *row, const Cols *cols,
                                      int first, int end, const double *acc, int32_t *top) {
   int32_t least = model->min_exponent[2];
@@ -199,7 +201,7 @@ static inline void largest_exponents(const CtTcModel *model, const Row *row, con
   }
 }
 
-/* 0 for what is not finite. */
+/* 0 if the number is not finite. */
 static inline double counted(float v, int32_t e) { return e == CT_TC_NONE ? 0 : (double)v; }
 
 static inline void fused(const CtTcModel *model, const Row *row, const Cols *cols, int first,
@@ -238,7 +240,7 @@ static void fused_block(const CtTcModel *model, const Row *row, const Cols *cols
   fused(model, row, cols, first, end, finite);
   if (model->round == CT_TC_F16) {
     for (int j = 0; j < LANES; j++) {
-      acc[j] = round_f16(finite[j]) + 0.0; /* what becomes 0 is +0 */
+      acc[j] = round_f16(finite[j]) + 0.0; /* a result of 0 is +0 */
     }
   } else {
     int places = model->round == CT_TC_F32 ? 23 : 13;
@@ -251,8 +253,8 @@ static void fused_block(const CtTcModel *model, const Row *row, const Cols *cols
   }
 }
 
-/* One element of an atom of four products that ordinary instructions compute. Products of two f16s are
-   exact in f32, so that a fused multiply-add is an addition. */
+/* One element of an atom of four products that ordinary instructions compute. A product of two f16s
+   is exact in f32, so a fused multiply-add is an addition. */
 static float plain_sum(const CtTcModel *model, const float *p, float c) {
   if (model->sum == CT_TC_CHAIN) {
     float sum = 0;
@@ -280,7 +282,8 @@ static void plain_block(const CtTcModel *model, const Row *row, const Cols *cols
 
 /* {====== Sums, in floats ====== */
 
-/* What the vectors need of a model: no pointer to it, so that it stays in registers. */
+/* What the vectors need from a model. It has no pointer to the model, so that it stays in
+   registers. */
 typedef struct Plan {
   int block, fraction_bits;
   int32_t least; /* exponent of accumulators */
@@ -307,7 +310,7 @@ static inline VecI is_rare(const Plan *p, VecF acc) {
   return (VecI)(acc != 0) & (VecI)(field - (LEAST + 127) > p->last - (LEAST + 127));
 }
 
-/* The largest exponent, or LEAST: products of 0 are then 0 in any unit. */
+/* The largest exponent, but at least LEAST: products of 0 are then 0 in any unit. */
 static inline VecI top_of(const Plan *p, VecF acc) {
   VecI is_zero = (VecI)(acc == 0);
   VecI e = max_vec(((VecI)acc >> 23 & 255) - 127, (VecI){0} + p->least);
@@ -322,7 +325,7 @@ static inline PartF round_part_f16(PartD x) {
   return __builtin_convertvector((x + power) - power, PartF);
 }
 
-/* (sum + c) unit; sum + c is exact in doubles. The last units are no less than 2^-125, so that results are
+/* (sum + c) * unit; sum + c is exact in doubles. The last unit is at least 2^-125, so results are
    normal numbers or 0. */
 static inline VecF rounded(const Plan *p, VecI sum, VecI c, VecF unit) {
   PartI sums[PARTS], cs[PARTS];
@@ -342,7 +345,7 @@ static inline VecF rounded(const Plan *p, VecI sum, VecI c, VecF unit) {
   return unit;
 }
 
-/* Adds to TILE rows of accumulators the products from `first` to `end`, whose operands are near. */
+/* Adds the products from `first` to `end` to TILE rows of accumulators. Their operands are near. */
 static inline void fused_vec(const Plan *p, const Row *rows, const Cols *cols, int first, int end,
                              VecF acc[TILE]) {
   VecI top[TILE], sum[TILE];
@@ -377,7 +380,7 @@ static inline void fused_vec(const Plan *p, const Row *rows, const Cols *cols, i
   }
 }
 
-/* c last. */
+/* Adds c last. */
 static inline VecF add_last_vec(const Plan *p, VecF sum, VecF c) {
   PartF sums[PARTS], cs[PARTS];
   VecF r = sum + c;
@@ -425,7 +428,7 @@ static inline bool tile_by_cols(const Plan *p, int n, int k, const Row *rows, co
 
 /* {====== Matrices ====== */
 
-/* c last: both are f32, or f16s whose sum is exact in f32 but for one rounding. */
+/* Adds c last: both are f32, or f16s whose sum is exact in f32 except for one rounding. */
 static double add_last(const CtTcModel *model, double sum, double c) {
   double r = sum + c;
   if (r - r != 0) {
@@ -470,7 +473,7 @@ static void row_by_cols(const CtTcModel *model, int n, int k, const Row *row, co
   }
 }
 
-/* n <= LANES columns, which are near where `is_near`; c and d have rows `stride` apart. */
+/* n <= LANES columns, near if `is_near`; c and d have rows `stride` apart. */
 static void rows_by_cols(const CtTcModel *model, int m, int n, int stride, int k, const Row *rows,
                          const Cols *cols, bool is_near, const float *c, float *d) {
   const Plan plan = plan_of(model);
@@ -494,7 +497,7 @@ static void rows_by_cols(const CtTcModel *model, int m, int n, int stride, int k
 static void assert_model(const CtTcModel *model, int k) {
   CT_ASSERT(k <= CT_TC_MAX_K && k % 4 == 0 && model->block % 4 == 0);
   CT_ASSERT(model->sum == CT_TC_FUSED || k == 4);
-  /* Significands have at most 11 bits: products are by so much less than 4 that sums fit 32 bits. */
+  /* Significands have at most 11 bits, so products are far enough below 4 that sums fit 32 bits. */
   CT_ASSERT(model->block <= 32 && model->block << model->fraction_bits <= 1 << 29);
 }
 

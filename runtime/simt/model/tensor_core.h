@@ -3,11 +3,11 @@
    A tensor core adds a block of products and the accumulator at once. Each product a b is exact, with
    the exponent e(a) + e(b), where e is the operand's own (a subnormal's is the smallest of its type): a
    product is not normalised. All addends are cut, towards 0, to `fraction_bits` binary places behind the
-   largest exponent among them; their sum is exact and then rounded to the result. So the order within a
-   block does not matter, and a sum is less than a float's where addends cancel.
+   largest exponent among them; their sum is exact and then rounded to the result. So the order
+   within a block does not matter, and a sum is less exact than a float's if addends cancel.
 
-   A sum of 0, or one that is rounded to 0, is +0. Of a tf32 the lowest 13 bits are not read: a NaN with
-   no other bits is an infinity.
+   A sum of 0, or one that is rounded to 0, is +0. A tf32 is read without its lowest 13 bits: a NaN
+   with no other bits is an infinity.
 
    NVIDIA documents none of this. What sm_90 does is measured: tests/device/test_tensor_core_bits.c
    compared every instruction of the atoms of real floats (of wgmma n = 8, A in registers), 92,160 or
@@ -30,7 +30,7 @@ typedef enum CtTcSum {
 
 typedef enum CtTcRound {
   CT_TC_F32,   /* towards 0, infinite from 2^128 on */
-  CT_TC_E8M13, /* so, but to 13 binary places, in an f32 */
+  CT_TC_E8M13, /* the same, but to 13 binary places, in an f32 */
   CT_TC_F16,   /* to nearest even */
 } CtTcRound;
 
@@ -41,7 +41,7 @@ typedef struct CtTcModel {
   int fraction_bits;   /* block * 2^fraction_bits <= 2^29 */
   int min_exponent[3]; /* of numbers of A, B and the accumulator: -14 of f16 */
   int floor;           /* no smaller largest exponent than this; not less than -280 */
-  bool is_tf32;        /* of the operands the lowest 13 bits of an f32 are not read */
+  bool is_tf32;        /* the lowest 13 bits of an operand are not read */
   bool halves_of_4;    /* of each four k the first two are summed first, then all others */
   bool c_last;         /* the sum starts from 0; c is added to it by an ordinary addition */
 } CtTcModel;
@@ -53,13 +53,13 @@ enum { CT_TC_MAX_K = 64 };
    of k. */
 bool ct_tc_model(const CtAtom *atom, int sm, CtTcModel *out);
 
-/* Operands taken apart, which many products may share: a row of A; eight columns of B, those beyond n
-   zeros. Exponents of what is 0 or not finite are CT_TC_NONE. */
+/* Operands taken apart, so that many products may share them: a row of A; eight columns of B, zero
+   beyond n. The exponent of a number that is 0 or not finite is CT_TC_NONE. */
 enum { CT_TC_LANES = 8, CT_TC_NONE = -10000 };
 typedef struct CtTcRow {
   float v[CT_TC_MAX_K];
   int32_t e[CT_TC_MAX_K];
-  uint32_t is_far; /* not 0 with exponents that need the slow way */
+  uint32_t is_far; /* the numbers other than 0 whose exponents need the slow way */
   uint32_t unused[7];
 } CtTcRow;
 typedef struct CtTcCols {

@@ -5,11 +5,11 @@
 
 /* --- what targets have --- */
 
-/* Blocks of f16 and bf16, half of it of tf32; binary places that are kept. */
+/* Block sizes of f16 and bf16 (tf32 has half of that); binary places that are kept. */
 typedef struct Target {
-  int sm; /* the first one */
+  int sm; /* the first compute capability of this kind */
   int block, fraction_bits;
-  bool has_fp8; /* instructions of its own for eight-bit floats, in mma.sync */
+  bool has_fp8; /* mma.sync has its own instructions for eight-bit floats */
 } Target;
 
 static const Target targets[] = {
@@ -55,9 +55,9 @@ static bool is_type(const CtAtom *atom, CtAtomOperand operand, const char *name)
 
 /* --- atoms --- */
 
-/* Eight-bit floats. wgmma and sm_89 sum them with 13 binary places, sm_89 in two halves. Elsewhere ptxas
-   makes two products of f16s of an mma.sync: of the first two of each four bytes, then of the others, from
-   0; the accumulator is added last. */
+/* Eight-bit floats. wgmma and sm_89 sum them with 13 binary places, sm_89 in two halves. Elsewhere
+   ptxas turns an mma.sync into two products of f16s: of the first two of every four bytes, then of
+   the other two, starting from 0; the accumulator is added last. */
 static void use_fp8(const CtAtom *atom, const Target *t, CtTcModel *m) {
   bool is_wgmma = strcmp(atom->family, "wgmma") == 0;
   if (is_wgmma || t->has_fp8) {

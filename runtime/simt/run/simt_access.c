@@ -205,7 +205,7 @@ static void set_tile(CtAccess *a, const CtTileOp *t, const CtIn *code) {
   }
 }
 
-/* is_whole: the guards leave no element out. False: an extent is not valid. */
+/* is_whole: the guards exclude no element. False: an extent is not valid. */
 static bool settle_tile(CtAccess *a, const CtTileArg *arg, bool is_whole) {
   int64_t n_cols;
   a->arg = arg;
@@ -239,7 +239,7 @@ int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[C
   CtOperand operands[CT_MAX_OPERANDS];
   int n = w->mask == 0 ? 0 : ct_simt_operands(p, code, operands);
   if (n > 0 &&
-      ct_in_is(code, CT_INS_TMA)) { /* only for the box: the tensor's side is told row by row */
+      ct_in_is(code, CT_INS_TMA)) { /* only for the box: the tensor's side is reported row by row */
     set_operand(&out[0], &operands[1], in, w);
     return settle_box(&out[0], &p->tmas[code->imm]);
   }

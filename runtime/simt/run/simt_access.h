@@ -1,6 +1,6 @@
 /* simt_access.h: what an instruction of the CPU engine reads and writes in memory. Watchers of a
-   launch (simt_watch.h) are told this before it runs. Registers of the kernel (fragments) count
-   as memory here. */
+   launch (simt_watch.h) hear of it before the instruction runs. Registers of the kernel (fragments)
+   count as memory here. */
 #ifndef CT_SIMT_ACCESS_H
 #define CT_SIMT_ACCESS_H
 
@@ -36,14 +36,14 @@ typedef struct CtAccess {
   int64_t bar_slot; /* and which mbarrier of it */
   int64_t n, n_rows;
 
-  /* All is accessed and inside the buffer: the offset, in elements, of (element, lane) is base +
-     pos[lane] + row(e % n_rows) + col(e / n_rows), row(i) being rows[i], or i * step without a table,
-     and so for columns. lo and hi are the least and the largest. Else: ct_access_at. */
+  /* Every element is accessed and inside the buffer. The offset, in elements, of (element, lane) is
+     base + pos[lane] + row(e % n_rows) + col(e / n_rows), row(i) being rows[i], or i * step without
+     a table, and so for columns. lo and hi are the least and the largest. Else: ct_access_at. */
   bool is_regular;
   int64_t base, lo, hi;
   const int64_t *pos;
-  const CtPattern
-      *pattern; /* it has pos; NULL: own_pos has it, or all lanes have the same offset */
+  /* it has pos; NULL: own_pos has it, or all lanes have the same offset */
+  const CtPattern *pattern;
   const int64_t *rows, *cols;
   int64_t step;
 

@@ -1,5 +1,5 @@
-/* simt_arith.c: handlers of the CPU engine's arithmetic, comparisons and conversions. Forms: of scalars
-   (s) and of lanes (v), by operand. */
+/* simt_arith.c: handlers of the CPU engine's arithmetic, comparisons and conversions. A form says
+   for each operand whether it is a scalar (s) or lanes (v). */
 #include "simt_handler.h"
 #include "simt_narrow.h"
 #include "simt_vec.h"
@@ -121,7 +121,7 @@ static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_narrow_f32(v)
     return in + 1;                                                                                 \
   }
 
-/* The lanes of a pattern lie between two numbers; where these compare alike, all lanes do. */
+/* The lanes of a pattern lie between two numbers; if both compare alike, all lanes do. */
 #define GT_i64(a, b) LT_i64(b, a)
 #define GE_i64(a, b) LE_i64(b, a)
 #define CMP_P(op, t)                                                                               \

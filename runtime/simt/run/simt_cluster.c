@@ -1,7 +1,7 @@
-/* simt_cluster.c: handlers of the CPU engine for clusters, and for shared memory of their other blocks. The
-   blocks are a team of workers on one thread, whose warps take turns. A warp counts its arrivals at the
-   cluster's barrier; one that waits is stopped before the instruction (CtWarp.parked) until all have arrived
-   as often. */
+/* simt_cluster.c: handlers of the CPU engine for clusters, and for shared memory of the cluster's
+   other blocks. The blocks are a team of workers on one thread, whose warps take turns. A warp
+   counts its arrivals at the cluster's barrier. A warp that waits is stopped before the instruction
+   (CtWarp.parked) until all others have arrived as often. */
 #include "simt_watch.h"
 
 static bool is_together(const CtIn *in, CtWarp *w) {
@@ -12,7 +12,7 @@ static bool is_together(const CtIn *in, CtWarp *w) {
   return true;
 }
 
-/* Is a wait of the warp's over? What has ended arrives no more. */
+/* Is the warp's wait over? Warps that have ended arrive no more. */
 static bool have_arrived(const CtWarp *w) {
   const CtWorker *team = w->worker->team;
   const CtSimtProgram *p = w->worker->job->program;
@@ -89,7 +89,7 @@ static bool fail_remote(const CtIn *in, CtWarp *w, int lane, CtFailKind kind, in
   return false;
 }
 
-/* Turns the warp's buffer to the block of a rank. */
+/* Points the warp's buffer at the block of a rank. */
 static bool turn_to(const CtIn *in, CtWarp *w, int lane, int32_t rank) {
   const CtSimtProgram *p = w->worker->job->program;
   CtMem *mem = CT_AT(CtMem, w, p->mem_at);

@@ -4,20 +4,21 @@
 
 #include "simt_run.h"
 
-/* The instruction set of that name, or the best that this CPU has for NULL, and its handlers.
-   simt_isa.c */
+/* simt_isa.c: the instruction set of that name and its handlers; NULL: the best one that this CPU
+   has. */
 CtStatus ct_simt_choose_isa(const char *name, const char **chosen,
                             CtHandler handlers[CT_SIMT_OP_COUNT], CtErr *err) CT_NODISCARD;
 
-/* Runs clusters of the launch by the team of which this is the first, until none is left.
-   simt_team.c */
+/* simt_team.c: runs clusters of the launch until none is left. The argument is the first worker of
+   the team. */
 void ct_simt_work(CtWorker *team);
 
-/* An instruction as a watched launch has it: those who watch see each turn of a loop. simt_watch.c */
+/* simt_watch.c: the form of an instruction in a watched launch: watchers see each iteration of a
+   loop. */
 CtIn ct_simt_watched_form(CtIn in);
 
-/* Puts the launch's watcher, who has begun, between the bound code and its handlers, which are kept
-   in `handlers`. simt_watch.c */
+/* simt_watch.c: puts the launch's watcher, whose `begin` has run, between the bound code and its
+   handlers. `handlers` keeps those. */
 void ct_simt_watch_code(const CtSimtJob *job, CtIn *code, CtHandler *handlers);
 
 #endif

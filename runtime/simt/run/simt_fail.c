@@ -1,5 +1,5 @@
-/* simt_fail.c: what stopped a launch on the CPU engine: recorded by handlers in a few words, made a
-   message at the end. */
+/* simt_fail.c: what stopped a launch on the CPU engine. Handlers record it in a few words; this
+   file makes a message of them at the end. */
 #include "simt_run.h"
 
 #include <stdio.h>
@@ -62,7 +62,8 @@ static Part thread_of(const CtSimtProgram *prog, const CtWarp *w, int lane) {
   return triple(t);
 }
 
-/* A tuple like t, its leaves taken from *leaves on. The depth of a tuple is limited. */
+/* A tuple with the profile of t, whose leaves come from *leaves. The depth of a tuple is
+   limited. */
 static const int64_t *add_tuple(Part *p, CtTuple t, const int64_t *leaves) {
   if (ct_is_leaf(t)) {
     add_int(p, *leaves);
@@ -79,7 +80,7 @@ static const int64_t *add_tuple(Part *p, CtTuple t, const int64_t *leaves) {
 
 /* --- coordinates ------------------------------------------------------------------------------------ */
 
-/* The leaves of a shape or stride as numbers; false when there are too many or one is unknown. */
+/* The leaves of a shape or stride as numbers; false if there are too many or one is unknown. */
 static bool leaf_values(CtTuple t, const CtSlotValue *slots, int64_t out[MAX_LEAVES], int *n) {
   *n = 0;
   for (CtLeaves w = ct_leaves_of(t); ct_next_leaf(&w);) {
@@ -92,7 +93,7 @@ static bool leaf_values(CtTuple t, const CtSlotValue *slots, int64_t out[MAX_LEA
   return true;
 }
 
-/* The leaf with the largest stride that is left, one of extent 1 only when there is no other. */
+/* The remaining leaf with the largest stride; a leaf of extent 1 only if there is no other. */
 static int next_leaf(int n, const int64_t *extent, const int64_t *stride, const bool *done) {
   int best = -1;
   for (int i = 0; i < n; i++) {
@@ -106,8 +107,8 @@ static int next_leaf(int n, const int64_t *extent, const int64_t *stride, const 
   return best;
 }
 
-/* The coordinate of an offset, in or out of the layout: from the largest stride down, so that only
-   the slowest mode leaves its extent. */
+/* The coordinate of an offset, inside or outside the layout. Works from the largest stride down, so
+   that only the slowest mode leaves its extent. */
 static void coordinate(int n, const int64_t *extent, const int64_t *stride, int64_t off,
                        int64_t crd[MAX_LEAVES]) {
   bool done[MAX_LEAVES] = {false};
@@ -119,8 +120,9 @@ static void coordinate(int n, const int64_t *extent, const int64_t *stride, int6
   }
 }
 
-/* Of a tensor of rank n in memory, one number for each mode: nested ones, as of tile_to_shape, are the rows and
-   columns of a script by their linear coordinates. Returns the rank; 0: nothing is nested. */
+/* For a tensor of rank n in memory, one number for each mode: nested modes, such as those of
+   tile_to_shape, are the rows and columns of a script by their linear coordinates. Returns the
+   rank; 0: no mode is nested. */
 static int fold(CtTuple shape, int64_t extent[MAX_LEAVES], int64_t crd[MAX_LEAVES]) {
   int leaf = 0, n = ct_is_leaf(shape) ? 0 : shape->rank;
   bool is_nested = false;
@@ -190,7 +192,7 @@ static CtLoc loc_of(const CtSimtJob *job, const CtIn *in) {
   return job->program->locs[in - job->code];
 }
 
-/* As the program has it, not bound to a handler. */
+/* The instruction as the program has it, not bound to a handler. */
 static const CtIn *code_of(const CtSimtJob *job, const CtIn *in) {
   return &job->program->code[in - job->code];
 }
@@ -203,7 +205,7 @@ static CtStatus report_bounds(const CtWorker *worker, const char *who, CtErr *er
                  buf->name, where.s, who);
 }
 
-/* A live lane that is not at the barrier, and the construct at whose end it waits. */
+/* Names a live lane that is not at the barrier, and the construct at whose end it waits. */
 static CtStatus report_lanes(const CtWorker *worker, uint32_t c, const char *op, const char *who,
                              CtErr *err) {
   const CtFail *f = &worker->fail;
@@ -222,7 +224,7 @@ static CtStatus report_lanes(const CtWorker *worker, uint32_t c, const char *op,
                  prog->constructs[c].loc.line, who, op);
 }
 
-/* An operation of the warp, as scripts call it. */
+/* The name that scripts use for an operation of the warp. */
 static const char *warp_op_name(const CtIn *in) {
   static const char *const shuffles[] = {"shfl_up", "shfl_down", "shfl_xor", "shfl_idx"};
   static const char *const votes[] = {"any", "all", "ballot"};
@@ -238,7 +240,7 @@ static const char *warp_op_name(const CtIn *in) {
   return in->u.op == CT_SIMT_VOTE ? votes[in->imm] : shuffles[in->imm & 0xff];
 }
 
-/* A barrier, and whose threads wait there together. */
+/* The name of a barrier, and whose threads wait there together. */
 static const char *barrier_name(const CtIn *in) {
   return in->u.op == CT_SIMT_CLUSTER_ARRIVE ? "cluster_arrive"
          : in->u.op == CT_SIMT_CLUSTER_WAIT ? "cluster_wait"
@@ -297,7 +299,7 @@ static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
                  loc_of(worker->job, f->other).line);
 }
 
-/* Where warps of a block are: all at one line in one word, "warps 0-3 wait in ...". */
+/* Where the warps of a block are. Warps at one line share one entry: "warps 0-3 wait in ...". */
 static const CtWarp *warp_of(const CtWorker *worker, int32_t i) {
   return (const CtWarp *)(const void *)(worker->warps +
                                         (size_t)i * worker->job->program->warp_bytes);
@@ -334,7 +336,7 @@ static void add_wait(Part *p, const CtWorker *worker, int32_t from, int32_t to) 
   add_int(p, loc_of(worker->job, in).line);
 }
 
-/* What each warp of the block waits for, where there are several. */
+/* What each warp of the block waits for, if there is more than one warp. */
 static Part warp_waits(const CtWorker *worker) {
   int32_t n = worker->job->program->n_warps;
   Part p = {.len = 0};
@@ -350,7 +352,7 @@ static Part warp_waits(const CtWorker *worker) {
   return p;
 }
 
-/* Lanes that have left the loop, or are not in it, wait for those that repeat it. */
+/* Lanes that have left the loop, or never entered it, wait for the lanes that repeat it. */
 static const char *lanes_wait(const CtWarp *w, const CtSimtProgram *prog, Part *p) {
   *p = (Part){.len = 0};
   uint32_t others = w->live & ~w->mask;

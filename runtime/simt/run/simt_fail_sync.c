@@ -1,5 +1,5 @@
-/* simt_fail_sync.c: messages of what went wrong at mbarriers and named barriers, and of warps that wait for
-   ever: which of them, where, for what. */
+/* simt_fail_sync.c: messages for failures at mbarriers and named barriers, and for warps that wait
+   for ever: which warps, where, for what. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -145,7 +145,7 @@ void ct_simt_wait_text(const CtWorker *k, const CtWarp *w, bool one, char *out, 
   snprintf(out, size, "%s", t.s);
 }
 
-/* What each warp of the block waits for. */
+/* Appends what each warp of the block waits for. */
 static void add_waits(Text *t, const CtWorker *k) {
   int32_t n = k->job->program->n_warps;
   const char *sep = "";
@@ -179,7 +179,7 @@ static bool has_ended(const CtWorker *k) {
   return ended;
 }
 
-/* The other blocks of the cluster; those that wait as `text` says are only counted. */
+/* Appends the other blocks of the cluster; blocks whose waits match `text` are only counted. */
 static void add_others(Text *t, const CtWorker *k, const char *text) {
   enum { MAX_NAMED = 3 };
   int n_alike = 0, n_others = 0;
@@ -209,7 +209,7 @@ static void add_others(Text *t, const CtWorker *k, const char *text) {
   }
 }
 
-/* Does the warp wait for the first phase of an mbarrier, of which nothing has come? */
+/* Does the warp wait for the first phase of an mbarrier at which nothing has arrived? */
 static bool waits_untouched(const CtWorker *k, const CtWarp *w, uint32_t *buf) {
   Wait x = {0};
   if (w->parked != NULL) {

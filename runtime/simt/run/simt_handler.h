@@ -1,8 +1,8 @@
 /* simt_handler.h: what files of the CPU engine's handlers share. Each such file is compiled once per
    instruction set and ends with the table of its rows.
 
-   Lane loops carry no dependence (an operand's slot is the result's, or apart from it), which the
-   pragma tells the compiler. Pure operations work on all lanes, active or not. */
+   Lane loops carry no dependence: an operand's slot is the result's or does not overlap it. The
+   pragma tells the compiler so. Pure operations work on all lanes, active or not. */
 #ifndef CT_SIMT_HANDLER_H
 #define CT_SIMT_HANDLER_H
 
@@ -10,7 +10,8 @@
 #include "simt_scalar.h"
 
 #if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed" /* a loop of libm calls stays one */
+/* clang cannot vectorise a loop of libm calls, and warns */
+#pragma clang diagnostic ignored "-Wpass-failed"
 #define LANES _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < CT_LANES; i++)
 #else
 #define LANES _Pragma("GCC ivdep") for (int i = 0; i < CT_LANES; i++)
@@ -21,7 +22,7 @@
 #define SCALAR(at) (CT_AT(CtScalar, w, (at)))
 #define MASK(at) (*CT_AT(uint32_t, w, (at)))
 
-/* Lane i's bit of a mask, as the vectoriser likes it. */
+/* Lane i's bit of a mask, in a form that vectorisers understand. */
 static const uint32_t lane_bits[CT_LANES] = {
 #define BITS4(n) 1u << (n), 1u << ((n) + 1), 1u << ((n) + 2), 1u << ((n) + 3)
     BITS4(0),  BITS4(4),  BITS4(8), BITS4(12), BITS4(16),

@@ -24,7 +24,7 @@ static const CtHandler *const avx512_parts[] = {CT_SIMT_PARTS(PART, avx512) NULL
 #endif
 #undef PART
 
-/* Best last. */
+/* From the weakest to the best. */
 static const Isa isas[] = {
     {"base", base_parts},
 #if HAS_X86_VARIANTS
@@ -34,7 +34,7 @@ static const Isa isas[] = {
 };
 
 #if HAS_X86_VARIANTS
-/* By hand: not every compiler's __builtin_cpu_supports knows it. */
+/* By hand, because not every compiler's __builtin_cpu_supports knows it. */
 static bool has_f16c(void) {
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
@@ -56,7 +56,7 @@ static bool has_isa(const char *name) {
   return strcmp(name, "base") == 0;
 }
 
-/* Those that are the same for every instruction set. */
+/* Handlers that are the same for every instruction set. */
 static const CtHandler common_handlers[CT_SIMT_OP_COUNT] = {
 #define X(name, ...) [CT_SIMT_##name] = ct_simt_do_##name,
 #include "runtime/simt/code/simt_common.def"

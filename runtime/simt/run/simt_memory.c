@@ -1,5 +1,6 @@
-/* simt_memory.c: handlers of the CPU engine's loads and stores: of one element for all lanes; of elements,
-   as wide as their lanes or narrow ones in lanes of 4 bytes; of bools, which are bits of a mask. */
+/* simt_memory.c: handlers of the CPU engine's loads and stores: of one element for all lanes; of
+   elements as wide as their lanes; of narrow elements in lanes of 4 bytes; of bools, which are bits
+   of a mask. */
 #include "simt_memory.h"
 
 #define LOAD_U(t, T, PUT)                                                                          \
@@ -28,7 +29,7 @@ typedef uint16_t __attribute__((may_alias)) Word2;
 typedef uint32_t __attribute__((may_alias)) Word4;
 typedef uint64_t __attribute__((may_alias)) Word8;
 
-/* What an access finds out first: an active lane that is outside has failed. */
+/* Every access begins with this check: an active lane that is outside has failed. */
 #define CHECK_LANES(is_write)                                                                      \
   const CtMem *m = &w->mem[ct_in_buf(in)];                                                         \
   int bad = find_outside(w, m, off);                                                               \
@@ -44,9 +45,9 @@ typedef uint64_t __attribute__((may_alias)) Word8;
 
 /* --- by element: elements E in lanes of L ------------------------------------------------------------ */
 
-/* The general path: every active lane checked, then moved. Out of line, so that the handlers that seldom
-   come here are cheap to enter. All lanes' elements inside: no check, and no mask, as reading harms
-   nothing. */
+/* The general path: checks every active lane, then moves. It is out of line, so that handlers that
+   rarely need it are cheap to enter. If all lanes' elements are inside, there is no check, and no
+   mask either, because reading does no harm. */
 #define MEMORY(size, E, L)                                                                         \
   ALWAYS_INLINE const CtIn *load_lanes_##size(const CtIn *in, CtWarp *w, const int64_t *off) {     \
     L *d = CT_AT(L, w, in->d);                                                                     \

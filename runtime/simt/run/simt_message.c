@@ -1,5 +1,6 @@
-/* simt_message.c: printf and assert of threads on the CPU engine. Each worker keeps what its threads
-   print; at the end of the launch it is put in the order of blocks and threads. */
+/* simt_message.c: printf and assert of threads on the CPU engine. Each worker keeps the text that
+   its threads print. At the end of the launch the texts are put in the order of blocks and
+   threads. */
 #include "simt_run.h"
 
 #include <inttypes.h>
@@ -11,7 +12,7 @@ enum { MAX_BYTES = 64 << 20 };
 
 /* --- operands ------------------------------------------------------------------------------------- */
 
-/* NULL when out of memory. */
+/* NULL if out of memory. */
 static CtPrinter *lock_printer(CtWorker *k) {
   pthread_mutex_lock(&k->job->print_lock);
   if (k->printer == NULL) {
@@ -87,7 +88,7 @@ const CtIn *ct_simt_do_PRINT(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
-const CtIn *ct_simt_do_WITHIN(const CtIn *in, CtWarp *w) { /* for those who watch */
+const CtIn *ct_simt_do_WITHIN(const CtIn *in, CtWarp *w) { /* does nothing; watchers look at it */
   (void)w;
   return in + 1;
 }
@@ -115,7 +116,7 @@ static int compare(const void *a, const void *b) {
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The lines of blocks up to `last`, of all workers; *n of them. */
+/* Gathers the lines of blocks up to `last` from all workers; *n is their number. */
 static CtPrinted *gather(const CtSimtJob *job, int64_t last, size_t total, size_t *n) {
   CtPrinted *all = ct_alloc(job->alloc, total * sizeof *all);
   *n = 0;

@@ -1,10 +1,11 @@
-/* simt_mma.c: the handler of MMA: products of matrices by the lanes of a warp together. Compiled once per
-   instruction set, as all of CT_SIMT_PARTS.
+/* simt_mma.c: the handler of MMA: products of matrices that the lanes of a warp compute together.
+   Compiled once per instruction set, as all of CT_SIMT_PARTS.
 
-   The values of all lanes are gathered into dense matrices, as numbers to compute with; the sums go back
-   to the registers at the end. Which arithmetic: floats as tensor_core.h says; f64 fused multiply-adds, k
-   ascending; integers exact, wrapped around or, .satfinite, saturated when the products of one instruction
-   have been added; bits counted. */
+   The handler gathers the values of all lanes into dense matrices, as numbers to compute with, and
+   writes the sums back to the registers at the end. The arithmetic of floats is that of
+   tensor_core.h. f64 takes fused multiply-adds, k ascending. Integers are exact and wrap around;
+   with .satfinite they saturate after the products of one instruction have been added. For bits the
+   sum counts the ones. */
 #include <string.h>
 
 #include "simt_mma.h"
@@ -41,10 +42,10 @@ typedef void (*Multiply)(const CtMma *m, const void *a, const void *b, void *c);
 static const Multiply multiplies[] = {
     [CT_MMA_F64] = multiply_f64, [CT_MMA_INT] = multiply_int, [CT_MMA_BITS] = multiply_bits};
 
-/* Matrices in the scratch. */
+/* The matrices in the scratch. */
 typedef struct Matrices {
   char *ptr;
-  int64_t bytes; /* of one atom, all groups */
+  int64_t bytes; /* for one atom, all groups */
 } Matrices;
 
 static inline char *matrix_at(const Matrices *x, int64_t r) { return x->ptr + r * x->bytes; }
@@ -56,7 +57,7 @@ static void gather_all(const CtMma *m, CtAtomOperand of, const Fragment *f, int6
   }
 }
 
-/* Floats are taken apart once for all products with the others. */
+/* Takes floats apart once; all their products share the result. */
 static void take_apart(const CtMma *m, CtAtomOperand of, const Matrices *from, int64_t n,
                        const Matrices *to) {
   for (int64_t r = 0; r < n * m->groups; r++) {

@@ -1,6 +1,6 @@
-/* simt_mma.h: what the handlers of MMA and WGMMA share: values of all lanes as numbers in dense matrices,
-   and back to the registers; products of integers. Included by files that are compiled once per
-   instruction set. */
+/* simt_mma.h: what the handlers of MMA and WGMMA share: loads of all lanes' values as numbers in
+   dense matrices, stores back to the registers, and products of integers. Included by files that
+   are compiled once per instruction set. */
 #ifndef CT_SIMT_MMA_H
 #define CT_SIMT_MMA_H
 
@@ -12,7 +12,7 @@
 
 /* --- loading and storing lanes --------------------------------------------------------------------- */
 
-/* One value of all lanes, as numbers of 4 bytes; or of 8. */
+/* One value of all lanes, as numbers of 4 bytes, or of 8. */
 #define LOAD(t, T, C, S)                                                                           \
   static void load_##t(const char *p, void *out) {                                                 \
     T bits[CT_LANES];                                                                              \
@@ -57,7 +57,7 @@ typedef struct Fragment {
   const int64_t *v_off, *r_off;
 } Fragment;
 
-/* False after reporting that it reaches outside. */
+/* False after reporting that the operand reaches outside its buffer. */
 static inline bool find_fragment(const CtIn *in, CtWarp *w, const CtTileArg *arg, bool is_write,
                                  Fragment *f) {
   const CtTileMode *modes = w->worker->job->program->modes;
@@ -82,7 +82,7 @@ static inline char *lanes_of(const Fragment *f, int v, int64_t r) {
   return f->ptr + (f->v_off[v] + f->r_off[r]) * f->bytes;
 }
 
-/* Eight numbers of 4 bits to places `step` apart. */
+/* Writes eight numbers of 4 bits to places `step` apart. */
 static inline void put_nibbles(const uint32_t words[CT_LANES], const uint16_t *place, int step,
                                bool is_signed, uint32_t *matrix) {
   for (int i = 0; i < CT_LANES; i++) {
@@ -93,7 +93,7 @@ static inline void put_nibbles(const uint32_t words[CT_LANES], const uint16_t *p
   }
 }
 
-/* Atom r of an operand as matrices, of all groups. */
+/* Gathers atom r of an operand as matrices, one for each group. */
 static inline void gather(const CtMma *m, CtAtomOperand of, const Fragment *f, int64_t r,
                           void *matrix) {
   uint64_t numbers[CT_LANES];
@@ -119,7 +119,7 @@ static inline void gather(const CtMma *m, CtAtomOperand of, const Fragment *f, i
   }
 }
 
-/* The sums of atom r, to the active lanes. */
+/* Writes the sums of atom r to the active lanes. */
 static inline void scatter(const CtMma *m, const Fragment *f, int64_t r, uint32_t mask,
                            const void *matrix) {
   for (int v = 0; v < m->values[CT_ATOM_C]; v++) {
@@ -150,7 +150,7 @@ static inline uint32_t saturated_sum(uint32_t c, uint32_t sum) {
   return (uint32_t)(int32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
 }
 
-/* The products of one instruction never overflow where it saturates. */
+/* If the instruction saturates, its products never overflow 32 bits. */
 static inline void multiply_int(const CtMma *m, const void *a, const void *b, void *c) {
   const uint32_t *x = a, *y = b;
   uint32_t *z = c;

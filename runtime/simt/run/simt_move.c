@@ -1,11 +1,12 @@
-/* simt_move.c: the handler of WARP_COPY: ldmatrix, stmatrix, movmatrix and exchanges of lanes, by the table
-   that lowering made of the atom's layouts. The elements of an atom are gathered from all lanes that have
-   some, then each lane takes its own. It needs no instruction set of its own. */
+/* simt_move.c: the handler of WARP_COPY: ldmatrix, stmatrix, movmatrix and exchanges of lanes, by
+   the table that lowering made from the atom's layouts. It gathers an atom's elements from all
+   lanes that have some; then each lane takes its own. It needs no special instruction set. */
 #include <string.h>
 
 #include "simt_run.h"
 
-/* Elements [0, n) of atom `atom` of one lane, to or from 16 bytes; false after reporting one outside. */
+/* Moves elements [0, n) of atom `atom` of one lane to or from 16 bytes; false after reporting an
+   element outside. */
 typedef struct Side {
   const CtIn *in;
   CtWarp *w;
@@ -13,7 +14,7 @@ typedef struct Side {
   const CtMem *mem;
   int n;
   bool is_write;
-  int64_t off[CT_MOVE_BYTES]; /* of the elements of a lane; the same in all of registers */
+  int64_t off[CT_MOVE_BYTES]; /* of a lane's elements; in registers the same for all lanes */
 } Side;
 
 static Side open_side(const CtIn *in, CtWarp *w, const CtTileArg *arg, int n, bool is_write) {
@@ -21,7 +22,7 @@ static Side open_side(const CtIn *in, CtWarp *w, const CtTileArg *arg, int n, bo
       .in = in, .w = w, .arg = arg, .mem = &w->mem[arg->buf], .n = n, .is_write = is_write};
 }
 
-/* Memory: a row lies together, so its first element says where. */
+/* In memory a row is contiguous, so its first element gives the address. */
 static bool find(Side *s, int lane, int64_t atom) {
   bool is_row = s->mem->lane_bytes == 0;
   for (int i = 0; i < s->n; i++) {
@@ -45,7 +46,7 @@ static char *address(const Side *s, int i, int lane) {
          (int64_t)lane * (int64_t)s->mem->lane_bytes;
 }
 
-/* Elements to 16 bytes of each lane, or from them. */
+/* Elements to 16 bytes of each lane, or back. */
 static bool gather(Side *s, uint32_t lanes, int64_t atom, size_t bytes, char *data) {
   bool found = false;
   for (; lanes != 0; lanes &= lanes - 1) {

@@ -1,5 +1,5 @@
-/* simt_moves.c: handlers of the CPU engine that choose, move and broadcast values, masks among them, and
-   those that make addresses. */
+/* simt_moves.c: handlers of the CPU engine that choose, move and broadcast values, including masks,
+   and handlers that make addresses. */
 #include "simt_handler.h"
 
 #include <string.h>

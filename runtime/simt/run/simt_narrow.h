@@ -1,6 +1,6 @@
 /* simt_narrow.h: casts from and to narrow types on one lane, CAST_<to>_<from>, for simt_arith.c and
-   simt_tile.c. A lane of a narrow type holds its bits, zero-extended. The same results as convert.c,
-   with no branch and no table, so that loops over lanes become vector code. */
+   simt_tile.c. A lane of a narrow type holds its bits, zero-extended. They give the results of
+   convert.c with no branch and no table, so that loops over lanes become vector code. */
 #ifndef CT_SIMT_NARROW_H
 #define CT_SIMT_NARROW_H
 
@@ -26,8 +26,8 @@ NARROW_INLINE uint64_t ct_narrow_bits64(double v) {
   return bits;
 }
 
-/* The narrow types: X(type, what holds its bits, what it is computed in, that type's name). f16 is apart:
-   some processors cast it. Nothing multiplies u16. */
+/* The narrow types: X(type, what holds its bits, what it is computed in, that type's name). f16 is
+   separate, because some processors cast it. No operation multiplies u16. */
 #define CT_NARROW_FLOATS(X)                                                                        \
   X(bf16, uint16_t, float, f32) X(f8e4m3, uint8_t, float, f32) X(f8e5m2, uint8_t, float, f32)
 #define CT_NARROW_INTS(X)                                                                          \
@@ -37,16 +37,16 @@ NARROW_INLINE uint64_t ct_narrow_bits64(double v) {
 #define EXP2_BITS32(e) ((uint32_t)((e) + 127) << 23)
 #define EXP2_BITS64(e) ((uint64_t)((e) + 1023) << 52)
 
-/* A format of m bits of fraction with an exponent bias; see Format in convert.c. Patterns are without the
-   sign. Constants at every call. */
+/* A format of m bits of fraction with an exponent bias; see Format in convert.c. Patterns do not
+   include the sign. The arguments are constants at every call. */
 typedef struct CtNarrow {
   int m, bias;
   uint32_t sign, max, overflow, nan;
   bool ties_away;
 } CtNarrow;
 
-/* From f32, whose pattern is rounded as an integer, a carry counting the exponent up. Below the smallest
-   normal number the sum with a large one rounds: it leaves the pattern in the low bits. */
+/* From f32: rounds the pattern as an integer; a carry raises the exponent. Below the smallest
+   normal number, adding a large number does the rounding: it leaves the pattern in the low bits. */
 NARROW_INLINE uint32_t ct_narrow_from_f32(const CtNarrow n, float v) {
   uint32_t bits = ct_narrow_bits32(v), x = bits & 0x7FFFFFFF;
   int s = 23 - n.m;
@@ -62,7 +62,8 @@ NARROW_INLINE uint32_t ct_narrow_from_f32(const CtNarrow n, float v) {
   return x > 0x7F800000 ? n.nan : pattern;
 }
 
-/* The same from f64. A sum rounds ties to even, so that half of them are corrected where they go away. */
+/* The same from f64. A sum rounds ties to even, so ties that must round away from zero are
+   corrected. */
 NARROW_INLINE uint32_t ct_narrow_from_f64(const CtNarrow n, double v) {
   const uint64_t inf = EXP2_BITS64(1024);
   uint64_t bits = ct_narrow_bits64(v), x = bits & (UINT64_MAX >> 1);
@@ -86,8 +87,9 @@ NARROW_INLINE uint32_t ct_narrow_from_f64(const CtNarrow n, double v) {
   return (uint32_t)(x > inf ? n.nan : pattern);
 }
 
-/* To f32, exactly: the pattern read as an f32 of another bias, which a product puts right. NaN becomes
-   the f32 with all bits of the fraction set. `inf` is the pattern of infinity, or one less than NaN's. */
+/* To f32, exactly: reads the pattern as an f32 with another bias, then corrects the bias by a
+   product. NaN becomes the f32 with all bits of the fraction set. `inf` is the pattern of infinity,
+   or one less than NaN's. */
 NARROW_INLINE float ct_narrow_to_f32(const CtNarrow n, uint32_t inf, bool has_inf, uint32_t bits) {
   uint32_t x = bits & (n.sign - 1);
   uint32_t sign = (bits & n.sign) != 0 ? 0x80000000 : 0;
@@ -140,8 +142,8 @@ static inline int32_t CAST_i32_i8(uint32_t a) { return (int8_t)a; }
 static inline uint32_t CAST_i16_i32(int32_t a) { return (uint16_t)a; }
 static inline uint32_t CAST_i8_i32(int32_t a) { return (uint8_t)a; }
 
-/* A 64-bit integer as an f64, its last bit set where the cast is not exact: whatever narrow float that is
-   rounded to is what the integer itself would be. */
+/* A 64-bit integer as an f64, with its last bit set if the cast is not exact. A narrow float
+   rounded from that f64 is the one rounded from the integer itself. */
 static inline double ODD_u64(uint64_t a) {
   uint64_t lost = a & 0x7FF;
   uint64_t kept = (a - lost) | (lost != 0 ? 0x800 : 0);

@@ -1,10 +1,10 @@
-/* simt_next.h: the back edge of a loop that counts scalars, for NEXT and what begins like it. */
+/* simt_next.h: the back edge of a loop that counts scalars, for NEXT and for its variants. */
 #ifndef CT_SIMT_NEXT_H
 #define CT_SIMT_NEXT_H
 
 #include "simt_run.h"
 
-/* True to go on with the next turn. Else *out is the next instruction, NULL when the launch stops. */
+/* True: run the next iteration. Else *out is the next instruction, or NULL if the launch stops. */
 static inline bool ct_simt_next(const CtIn *in, CtWarp *w, const CtIn **out) {
   CtScalar *index = CT_AT(CtScalar, w, in->d), *left = CT_AT(CtScalar, w, in->a);
   *out = in + 1;
@@ -15,7 +15,7 @@ static inline bool ct_simt_next(const CtIn *in, CtWarp *w, const CtIn **out) {
     *out = ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_STOPPED);
     return false;
   }
-  left->i = (int64_t)((uint64_t)left->i - 1); /* up to 2^64 - 1 turns */
+  left->i = (int64_t)((uint64_t)left->i - 1); /* up to 2^64 - 1 iterations */
   if (left->i == 0) {
     return false;
   }

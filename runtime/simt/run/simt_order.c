@@ -1,15 +1,17 @@
-/* simt_order.c: in which order the blocks of a launch are taken on the CPU engine.
+/* simt_order.c: the order in which the CPU engine takes the blocks of a launch.
 
-   Blocks side by side along x often read the same rows of one tensor and each its own columns of
-   another, so that a row of blocks reads all of the latter, from a far cache. So BAND rows of blocks
-   are taken together, column by column: what a block reads is still near when the next one down needs
-   it. A kernel that reads each place once is faster in the order of the numbers, along rows of its
-   tensors; a loop that reads global memory is taken as a sign that it does not. That order is kept, too,
-   where it can be seen: with atomic operations, with loops that may wait, and under a watcher that
-   asks for it. */
+   Blocks side by side along x often read the same rows of one tensor, and each reads its own
+   columns of another. So a row of blocks reads all of the second tensor, from a far cache. The
+   engine therefore takes BAND rows of blocks together, column by column: what a block reads is
+   still near when the block below needs it.
+
+   A kernel that reads each place once is faster in the order of the numbers, along rows of its
+   tensors. If a loop reads global memory, we assume that the kernel reads places more than once.
+   The engine also keeps the order of the numbers if a user could see the difference: with atomic
+   operations, with loops that may wait, and under a watcher that asks for that order. */
 #include "simt_watch.h"
 
-/* MAX_BLOCKS: of a band. When a block fails, those after it in its band are looked at in vain. */
+/* MAX_BLOCKS: in a band. After a block fails, the work on later blocks of its band is wasted. */
 enum { BAND = 8, MAX_BLOCKS = 1 << 24 };
 
 int64_t ct_simt_band(const CtSimtJob *job) {
@@ -32,7 +34,7 @@ void ct_simt_block_at(const CtSimtJob *job, int64_t position, int64_t bid[3]) {
   }
 }
 
-/* The number of the first block of a cluster that is taken in the order of the numbers. */
+/* The number of the first block of the cluster at a position in the order of the numbers. */
 static int64_t first_block(const CtSimtJob *job, int64_t position) {
   const int64_t *n = job->clusters, *cluster = job->program->cluster, *grid = job->launch->grid;
   int64_t x = position % n[0] * cluster[0], y = position / n[0] % n[1] * cluster[1];
@@ -44,7 +46,7 @@ bool ct_simt_is_over(const CtSimtJob *job, int64_t position, int64_t failed) {
   if (position >= job->n_clusters) {
     return true;
   }
-  int64_t row = position / grid[0] % grid[1]; /* bands begin where rows do */
+  int64_t row = position / grid[0] % grid[1]; /* bands begin at the beginning of a row */
   int64_t first = row % job->band * grid[0] + position % grid[0];
   return first_block(job, job->band == 1 ? position : position - first) >= failed;
 }

@@ -68,8 +68,8 @@ typedef struct CtSimtJob {
   _Atomic bool interrupted;
   _Atomic uint64_t n_changes; /* changes of memory by atomic operations: spin loops wait for them */
   CtAlloc alloc;
-  pthread_mutex_t
-      print_lock; /* a worker holds it to print: the host's print may not be thread-safe */
+  /* a worker holds it to print: the host's print may not be thread-safe */
+  pthread_mutex_t print_lock;
   struct CtWorker *workers; /* the workers of this launch: a team for each thread */
   int n_workers;
 } CtSimtJob;

@@ -15,7 +15,7 @@ typedef int32_t CtT_i32;
 typedef uint64_t CtT_u64;
 typedef uint32_t CtT_u32;
 
-/* The sign bit, as vectors can have it. */
+/* The sign bit, in a form that vectorises. */
 static inline bool ct_is_negative_f64(double a) {
   int64_t bits;
   __builtin_memcpy(&bits, &a, sizeof bits);
@@ -27,7 +27,8 @@ static inline bool ct_is_negative_f32(float a) {
   return bits < 0;
 }
 
-/* Floats. MIN and MAX prefer the number to a NaN and order -0 before +0; no jumps, for vectors. */
+/* Floats. MIN and MAX prefer the number to a NaN, and -0 is less than +0; no jumps, so that loops
+   vectorise. */
 #define FLOAT_OPS(T, S, F)                                                                         \
   static inline T ADD_##S(T a, T b) { return a + b; }                                              \
   static inline T SUB_##S(T a, T b) { return a - b; }                                              \
@@ -63,7 +64,7 @@ FLOAT_OPS(double, f64, )
 FLOAT_OPS(float, f32, f)
 #undef FLOAT_OPS
 
-/* Subnormal numbers are 0, as in the instruction. */
+/* Subnormal numbers count as 0, as in the instruction. */
 static inline float EX2_f32(float a) {
   float y = exp2f(__builtin_fabsf(a) < FLT_MIN ? 0.0f : a);
   return y < FLT_MIN ? 0.0f : y;
@@ -106,7 +107,7 @@ INT_OPS(int64_t, uint64_t, i64, 64)
 INT_OPS(int32_t, uint32_t, i32, 32)
 #undef INT_OPS
 
-/* Bits of integers, by arithmetic that is vector code on every instruction set. */
+/* Bits of integers, by arithmetic that vectorises on every instruction set. */
 #define BIT_OPS(T, U, S, W, ONES)                                                                  \
   static inline int32_t POPC_##S(T a) {                                                            \
     U x = (U)a;                                                                                    \
@@ -138,8 +139,8 @@ BIT_OPS(int64_t, uint64_t, i64, 64, UINT64_MAX)
 BIT_OPS(int32_t, uint32_t, i32, 32, UINT32_MAX)
 #undef BIT_OPS
 
-/* Unsigned integers, where they differ from the signed ones of the same bits. FLOORDIV and FLOORMOD:
-   b is not 0. */
+/* Unsigned integers, if they differ from the signed ones of the same bits. FLOORDIV and FLOORMOD: b
+   is not 0. */
 #define UINT_OPS(U, S, W)                                                                          \
   static inline U MIN_##S(U a, U b) { return a < b ? a : b; }                                      \
   static inline U MAX_##S(U a, U b) { return a > b ? a : b; }                                      \
@@ -183,8 +184,8 @@ static inline int64_t CAST_i64_f32(float a) { return CAST_i64_f64((double)a); }
 static inline int32_t CAST_i32_f32(float a) {
   return a != a ? 0 : a >= 0x1p31f ? INT32_MAX : a < -0x1p31f ? INT32_MIN : (int32_t)a;
 }
-/* Of unsigned integers, those that are not casts of the signed ones of the same bits. A comparison with
-   a NaN is false. */
+/* Casts of unsigned integers that differ from those of the signed ones. A comparison with a NaN is
+   false. */
 static inline double CAST_f64_u64(uint64_t a) { return (double)a; }
 static inline double CAST_f64_u32(uint32_t a) { return (double)a; }
 static inline float CAST_f32_u64(uint64_t a) { return (float)a; }
@@ -204,8 +205,8 @@ static inline uint32_t CAST_u32_f32(float a) {
 #if defined(__FMA__) || defined(__AVX512F__) || defined(FP_FAST_FMAF)
 static inline float FMA_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 #else
-/* The product is exact in double; the sum is rounded to odd, so that rounding it to float is the
-   only rounding that counts. */
+/* The product is exact in double. The sum is rounded to odd, so that the rounding to float is the
+   only one with an effect. */
 static inline float FMA_f32(float a, float b, float c) {
   union {
     double f;

@@ -1,6 +1,6 @@
-/* simt_swizzle.h: operands in swizzled memory, for simt_tile.c. Their elements are gathered into scratch,
-   where they lie as those of registers do, so that the handlers need not know; what a handler wrote
-   there is scattered to its places at the end. */
+/* simt_swizzle.h: operands in swizzled memory, for simt_tile.c. Their elements are gathered into
+   the scratch, in the order that registers have, so that handlers need not know about swizzles. At
+   the end, what a handler wrote to the scratch is scattered to its places. */
 
 typedef void (*Mover)(const Raw *raw, char *staged, bool is_write);
 
@@ -31,8 +31,8 @@ ALWAYS_INLINE void find_places(const Places *p, int64_t at, int lanes, uint32_t 
   }
 }
 
-/* Gathers or scatters all elements; `lanes` and `unit`, the elements at each place, are constants where
-   this is called. */
+/* Gathers or scatters all elements. `lanes`, and `unit`, the number of elements at each place, are
+   constants at each call. */
 #define MOVER(bytes, T)                                                                            \
   ALWAYS_INLINE void move_as_##bytes(const Raw *raw, char *staged, int lanes, size_t unit,         \
                                      bool is_write) {                                              \
@@ -85,14 +85,14 @@ static bool all_runs(const int64_t *off, int64_t n, int64_t step) {
   return true;
 }
 
-/* Do runs of lanes lie side by side, swizzled or not, for every element? */
+/* Are runs of lanes adjacent for every element, swizzled or not? */
 static bool has_runs(const Raw *raw, const CtPattern *p) {
   return p->kind[RUN_LEVEL] == CT_CONTIGUOUS && raw->swizzle.base >= RUN_LEVEL &&
          raw->at % RUN_LANES == 0 && all_runs(p->pos, CT_LANES, RUN_LANES) &&
          all_runs(raw->off, raw->n_rows, 1) && all_runs(raw->off_k, raw->n_cols, 1);
 }
 
-/* Where lanes' elements stand among those of one (row, column) that are staged. */
+/* The places of the lanes' elements among the staged elements of one (row, column). */
 static const int64_t *staged_lanes(const Raw *raw, int64_t *room) {
   for (int i = 0; i < CT_LANES; i++) {
     room[i] = raw->is_run ? i : i / raw->step;
@@ -100,8 +100,8 @@ static const int64_t *staged_lanes(const Raw *raw, int64_t *room) {
   return room;
 }
 
-/* The Side of what is staged: s->raw has the memory, as the lanes of p see it. Lanes of a vector that
-   have the same element get one. */
+/* The Side of the staged elements. s->raw describes the memory, as the lanes of p see it. Lanes of
+   a vector that share an element get one copy. */
 static void stage(const CtWarp *w, const CtTileArg *arg, const CtPattern *p, int level, Side *s) {
   Raw *raw = &s->raw;
   int64_t *at = (int64_t *)(void *)(w->worker->scratch + arg->staged);
@@ -119,7 +119,7 @@ static void stage(const CtWarp *w, const CtTileArg *arg, const CtPattern *p, int
   movers[s->scale](raw, s->base, false);
 }
 
-/* After the operation: what it wrote to a destination. */
+/* After the operation: scatters what it wrote to a destination. */
 static const CtIn *finish(const CtIn *in, const Side *d) {
   if (d->raw.lanes != 0) {
     movers[d->scale](&d->raw, d->base, true);

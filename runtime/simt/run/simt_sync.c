@@ -130,7 +130,7 @@ static const CtIn *pass(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
-/* The lanes whose phase, the one that they wait for, is complete. */
+/* The lanes for which the phase that they wait for is complete. */
 static uint32_t lanes_done(const CtIn *in, CtWarp *w, uint32_t buf) {
   const int32_t *slot = CT_AT(int32_t, w, in->a), *parity = CT_AT(int32_t, w, in->b);
   uint32_t done = 0;
@@ -349,8 +349,8 @@ const CtIn *ct_simt_do_ELECT(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
-/* The registers of a block are those with which its threads begin. A warp that wants more waits
-   until others have given theirs back. */
+/* A block owns the registers with which its threads begin. A warp that asks for more waits until
+   other warps have given theirs back. */
 const CtIn *ct_simt_do_SETMAXNREG(const CtIn *in, CtWarp *w) {
   if (w->mask != w->live) {
     return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_LANES);

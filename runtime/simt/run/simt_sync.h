@@ -7,10 +7,11 @@
 
 /* An mbarrier, in 8 bytes. Shared memory begins as UNSET_BYTE, which is not a valid state. */
 typedef struct CtMbar {
-  int32_t tx;     /* bytes that the phase misses; negative: more came than were expected so far */
-  uint32_t state; /* arrivals that it misses, CT_MBAR_ODD: the phases that are complete are odd in
-                     number, CT_MBAR_TURNED: there is one, CT_MBAR_SEEN: a wait has gone on,
-                     CT_MBAR_MADE */
+  /* bytes that the phase still needs; negative: more arrived than were expected so far */
+  int32_t tx;
+  /* the arrivals that it still needs, and flags. CT_MBAR_ODD: an odd number of phases is complete;
+     CT_MBAR_TURNED: at least one is; CT_MBAR_SEEN: a wait has ended; CT_MBAR_MADE */
+  uint32_t state;
 } CtMbar;
 enum {
   CT_MBAR_MAX = (1 << 20) - 1,

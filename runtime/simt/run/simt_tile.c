@@ -1,11 +1,11 @@
 /* simt_tile.c: handlers of the operations on whole tensors: the big instructions that make the CPU
    engine fast. Compiled once per instruction set, as all of CT_SIMT_PARTS.
 
-   A handler works on all 32 lanes, in chunks of a vector, when every access is inside its buffer;
-   what that does not cover (masks, lanes that diverge, an access outside) is done by
-   ct_simt_do_TILE, one element at a time. An operand is seen as a Side: the address of (element e,
-   lane i) is base + off[e] * scale + pos[i] elements, for registers as well as for memory. Narrow
-   elements that are to be computed with are widened first, into scratch. */
+   If every access is inside its buffer, a handler works on all 32 lanes, in chunks of a vector. All
+   other cases (masks, lanes that diverge, an access outside) go to ct_simt_do_TILE, one element at
+   a time. A handler sees an operand as a Side: the address of (element e, lane i) is base + off[e]
+   * scale + pos[i] elements, in registers as well as in memory. Narrow elements are first widened
+   into the scratch if the handler computes with them. */
 #include "simt_run.h"
 
 #include <string.h>
@@ -25,8 +25,8 @@ enum { LEVEL_4 = 2, LEVEL_8 = 1, MAX_MB = 4, MAX_NB = 2 };
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* An operand in swizzled memory: (element, lane) is at the place of at + off[row] + off_k[col] +
-   pos[lane]. Every step-th lane has a place of its own, `lanes` in all: those behind it have the same
-   element or, in a run, the next ones. lanes 0: it is in plain memory. */
+   pos[lane]. Every step-th lane has a place of its own, `lanes` in all; the lanes in between have
+   the same element or, in a run, the next ones. lanes 0: it is in plain memory. */
 typedef struct Raw {
   char *ptr;
   CtSwizzle swizzle;
@@ -79,8 +79,8 @@ static inline bool is_in(int64_t i, int64_t n) { return (uint64_t)i < (uint64_t)
 
 #include "simt_swizzle.h"
 
-/* True when all lanes are active and every element of every lane is inside the buffer. Sums of
-   32-bit offsets need no wrapping here: congruent modulo 2^32 and inside, they are the same. */
+/* True if all lanes are active and every element of every lane is inside the buffer. Sums of 32-bit
+   offsets need no wrapping here: two sums that are congruent modulo 2^32 and inside are equal. */
 static bool resolve(const CtWarp *w, const CtTileArg *arg, int level, Side *s) {
   const CtMem *mem = &w->mem[arg->buf];
   const CtTable *rows = table_of(w, mode_of(w, arg, 0));
@@ -107,7 +107,7 @@ static bool resolve(const CtWarp *w, const CtTileArg *arg, int level, Side *s) {
   s->kind = (CtChunkKind)p->kind[level];
   s->dtype = arg->dtype;
   s->raw.lanes = 0;
-  if (arg->swizzle.bits != 0) { /* it keeps offsets inside */
+  if (arg->swizzle.bits != 0) { /* a swizzle keeps offsets inside */
     s->raw = (Raw){.ptr = mem->ptr,
                    .swizzle = arg->swizzle,
                    .at = base,
@@ -125,11 +125,11 @@ static bool resolve(const CtWarp *w, const CtTileArg *arg, int level, Side *s) {
 
 enum { WIDTH_4 = CT_VEC_BYTES / 4 };
 
-/* All elements of an operand for the chunk of lanes at pos, widened: (row, k) -> row * n_k + k vectors,
-   or single numbers where the lanes have the same. */
+/* Widens all elements of an operand for the chunk of lanes at pos: (row, k) -> row * n_k + k
+   vectors, or single numbers if the lanes share them. */
 typedef void (*Widen)(const Side *s, int64_t n_rows, int64_t n_k, const int64_t *pos, char *out);
 
-/* One vector, from t in memory as T to C. */
+/* One vector, from elements t, held as T, to C. */
 #define CAST_VECTOR(t, T, C, S)                                                                    \
   ALWAYS_INLINE void cast_##t(C *restrict to, const T *restrict bits) {                            \
     for (int i = 0; i < WIDTH_4; i++) {                                                            \
@@ -147,8 +147,9 @@ CAST_VECTOR(u16, uint16_t, int32_t, i32)
 CT_NARROW_FLOATS(CAST_VECTOR)
 CT_NARROW_INTS(CAST_VECTOR)
 
-/* All of an operand. What all lanes have is gathered first, so that it is cast in vectors, too;
-   they may reach beyond the last element, not beyond the room of its vector. */
+/* A whole operand. Elements that all lanes share are gathered first, so that they are cast in
+   vectors too. The vectors may reach beyond the last element, but not beyond the room of its
+   vector. */
 #define WIDEN(t, T, C, S)                                                                          \
   static void widen_##t##_same(const Side *s, int64_t n_rows, int64_t n_k, int64_t pos, C *to) {   \
     T bits[WIDTH_4] = {0};                                                                         \
@@ -196,7 +197,7 @@ WIDEN(u16, uint16_t, int32_t, i32)
 CT_NARROW_FLOATS(WIDEN)
 CT_NARROW_INTS(WIDEN)
 
-/* NULL: elements are what is computed with. A tf32 is an f32. */
+/* NULL: the elements already have the type that computes. A tf32 is an f32. */
 static const Widen widen[CT_DTYPE_COUNT] = {
     [CT_f16] = widen_f16,       [CT_bf16] = widen_bf16, [CT_f8e4m3] = widen_f8e4m3,
     [CT_f8e5m2] = widen_f8e5m2, [CT_i16] = widen_i16,   [CT_i8] = widen_i8,
@@ -207,7 +208,7 @@ static const Widen widen[CT_DTYPE_COUNT] = {
 typedef struct Source {
   const char *widened;
   const int64_t *pos;
-  int64_t step; /* bytes, of widened ones */
+  int64_t step; /* bytes between widened elements */
   CtChunkKind kind;
 } Source;
 
@@ -228,7 +229,7 @@ static inline const char *element_of(const Side *s, const Source *from, int64_t 
 
 /* --- offsets of a GEMM ------------------------------------------------------------------------------ */
 
-/* Bytes from one element of an operand that is packed to the next; 0 where it is used in place. */
+/* Bytes from one element of a packed operand to the next; 0 if it is used in place. */
 static int64_t packed_step(const Side *s) {
   if (widen[s->dtype] != NULL) {
     return s->kind == CT_SAME ? 4 : CT_VEC_BYTES;
@@ -254,7 +255,7 @@ static int64_t *count_by(int64_t n, int64_t step, int64_t *out) {
   return out;
 }
 
-/* Fills *g's offsets, in scratch; returns what is left of it. */
+/* Fills *g's offsets, in scratch; returns the rest of the scratch. */
 static char *gemm_offsets(Gemm *g, const Side *a, const Side *b, const Side *c, char *scratch) {
   int64_t *at = (int64_t *)(void *)scratch;
   int64_t step_a = packed_step(a), step_b = packed_step(b);
@@ -274,7 +275,7 @@ static char *gemm_offsets(Gemm *g, const Side *a, const Side *b, const Side *c, 
 
 /* --- DOT ---------------------------------------------------------------------------------------------- */
 
-/* A row of elements for each lane, at constant distances: what DOT adds up. */
+/* A row of elements for each lane, at constant distances: DOT adds up their products. */
 typedef struct Row {
   const char *ptr;
   const int64_t *pos;
@@ -282,8 +283,9 @@ typedef struct Row {
   CtChunkKind kind;
 } Row;
 
-/* From the load of the first element, whose base is given, of one element for all lanes, too; false where one of the n elements may be
-   outside. Sums may wrap around: ends inside are exact all the same, as |n * step| is far below 2^63. */
+/* From the load of the first element, whose base is given; also for a load of one element for all
+   lanes. False if one of the n elements may be outside. Sums may wrap around, but if the ends are
+   inside they are exact, because |n * step| is far below 2^63. */
 static inline bool row_at(const CtWarp *w, const CtIn *load, int64_t base, int64_t step, int64_t n,
                           int level, Row *r) {
   const CtPattern *p = load->b == 0 ? &no_lanes : CT_CAT(CtPattern, w, load->b);
@@ -308,8 +310,8 @@ static inline bool row_of(const CtWarp *w, const CtIn *load, int64_t step, int64
 
 enum { MIN_TURNS = 4, MAX_TURNS = 4096, SUM_LOADS = 2 };
 
-/* Computes the bases of a loop's loads where its counter is `index`: its other instructions but the FMA and
-   what follows that are arithmetic of scalars, without effects. */
+/* Computes the bases of a loop's loads for counter `index`. The loop's other instructions, up to
+   the FMA, are arithmetic of scalars without effects. */
 static void bases_at(const CtIn *in, CtWarp *w, const CtIn *const loads[SUM_LOADS], const CtIn *fma,
                      int64_t index, int64_t base[SUM_LOADS]) {
   CT_AT(CtScalar, w, in->d)->i = index;
@@ -322,8 +324,8 @@ static void bases_at(const CtIn *in, CtWarp *w, const CtIn *const loads[SUM_LOAD
   }
 }
 
-/* The rows that n turns after this one add up, and the counter in the last of them; false where it is not
-   certain that they are inside. The bases are linear in the counter, but for wrapping around at 32 bits,
+/* The rows that the next n iterations add up, and the counter in the last of them; false if they
+   may reach outside. The bases are linear in the counter, except when they wrap around at 32 bits,
    which shows at the ends. */
 static bool sum_rows(const CtIn *in, CtWarp *w, int64_t n, int level, Row r[SUM_LOADS]) {
   const uint64_t imm = (uint64_t)in->imm;
@@ -381,7 +383,7 @@ static bool sum_rows(const CtIn *in, CtWarp *w, int64_t n, int level, Row r[SUM_
 
 /* --- narrow elements ---------------------------------------------------------------------------------- */
 
-/* A copy that widens, to f32 or i32: only bits are moved here. */
+/* A copy that widens to f32 or i32. It only moves bits. */
 static const CtIn *WIDEN_4(const CtIn *in, CtWarp *w) {
   const CtTileOp *t = tile_of(in, w);
   Side d, s;
@@ -399,7 +401,7 @@ static const CtIn *WIDEN_4(const CtIn *in, CtWarp *w) {
   return finish(in, &d);
 }
 
-/* COPY and FILL of 2 and 1 bytes: runs of 8 lanes at once where lanes lie side by side. */
+/* COPY and FILL of 2 and 1 bytes: runs of 8 lanes at once if the lanes are adjacent. */
 enum { RUN = 8, LEVEL_RUN = 3 };
 
 #define MOVE_NARROW(bytes, T)                                                                      \
@@ -452,7 +454,7 @@ enum { RUN = 8, LEVEL_RUN = 3 };
 MOVE_NARROW(2, uint16_t)
 MOVE_NARROW(1, uint8_t)
 
-/* A cast of registers, in which the lanes of an element lie side by side. */
+/* A cast of registers, in which the lanes of an element are adjacent. */
 #define NARROW_TO(t, T, C, S)                                                                      \
   static void narrow_##t(const Side *d, const Side *s, int64_t n) {                                \
     for (int64_t e = 0; e < n; e++) {                                                              \

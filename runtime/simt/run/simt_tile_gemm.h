@@ -1,7 +1,7 @@
 /* simt_tile_gemm.h: vectors in memory, and GEMM of simt_tile.c for one type of C. Included once for each: T its C type, N(name)
    the name with the type's suffix, V its vector, LEVEL and WIDTH the lanes of one. */
 
-/* One chunk of lanes at p, `pos` the positions of its lanes in elements. */
+/* One chunk of lanes at p; `pos`: the positions of its lanes in elements. */
 static inline V N(get)(const char *p, const int64_t *pos, CtChunkKind kind) {
   const T *s = (const T *)(const void *)p;
   if (kind == CT_CONTIGUOUS) {
@@ -103,8 +103,8 @@ static void N(chunk)(const Gemm *g, CtChunkKind ka, CtChunkKind kb, const char *
   }
 }
 
-/* The elements of an operand for the chunk of lanes from i on, to be found at the offsets in *g: where
-   they are, or packed, (row, k) -> row * n_k + k. */
+/* The elements of an operand for the chunk of lanes from i on, for the offsets in *g: in place, or
+   packed, (row, k) -> row * n_k + k. */
 static const char *N(packed)(const Side *s, int64_t n_rows, int64_t n_k, int i, char *out) {
   int64_t step = packed_step(s);
   if (step == 0) {

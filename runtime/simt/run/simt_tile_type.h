@@ -1,5 +1,5 @@
-/* simt_tile_type.h: the tile operations of simt_tile.c but GEMM, and DOT, for one element type. Included
-   once for each, after simt_tile_gemm.h, which says with which names. */
+/* simt_tile_type.h: the tile operations of simt_tile.c except GEMM, and DOT, for one element type.
+   Included once for each, after simt_tile_gemm.h, which documents the names. */
 
 /* --- copy ----------------------------------------------------------------------------------------- */
 
@@ -111,7 +111,7 @@ ALWAYS_INLINE void N(dot_with)(T *d, const T *acc, Row a, Row b, int64_t n, CtCh
   }
 }
 
-/* With checked loads, one step after the other. NULL after a failure. */
+/* Checks each load and takes one step after the other. NULL after a failure. */
 static const CtIn *N(dot_slow)(const CtIn *in, CtWarp *w, int64_t step_a, int64_t step_b) {
   T *d = CT_AT(T, w, in->d);
   memmove(d, CT_AT(T, w, in->c), CT_LANES * sizeof(T));

@@ -1,6 +1,6 @@
 /* simt_tma.c: handlers of the CPU engine for the tensor memory accelerator. They do what the
-   hardware does: a box of a map lies densely in shared memory, and address bits permute its
-   16-byte units. Each lane moves its box at once. */
+   hardware does: a box of a map is dense in shared memory, and address bits permute its 16-byte
+   units. Each lane moves its box at once. */
 #include <string.h>
 
 #include "runtime/ir/ir_tma.h"

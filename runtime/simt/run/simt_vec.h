@@ -1,6 +1,6 @@
 /* simt_vec.h: vectors of the instruction set that the including file is compiled for: CtVec_f32,
-   CtVec_i32 and CtVec_f64 of CT_VEC_BYTES bytes, loads and stores at any address, splats, fused multiply-add,
-   and casts of f16 where there are instructions for them. */
+   CtVec_i32 and CtVec_f64 of CT_VEC_BYTES bytes, loads and stores at any address, splats, fused
+   multiply-add, and casts of f16 if the set has instructions for them. */
 #ifndef CT_SIMT_VEC_H
 #define CT_SIMT_VEC_H
 
@@ -25,7 +25,8 @@ typedef double CtVec_f64 __attribute__((vector_size(CT_VEC_BYTES)));
 typedef float CtVecAny_f32 __attribute__((vector_size(CT_VEC_BYTES), aligned(1), may_alias));
 typedef double CtVecAny_f64 __attribute__((vector_size(CT_VEC_BYTES), aligned(1), may_alias));
 
-/* Keeps a value in a register, just as it is: else compilers read it from memory again for each use. */
+/* Keeps a value in a register, unchanged: otherwise compilers read it from memory again for each
+   use. */
 #if defined(CT_SIMT_AVX512)
 #define CT_VEC_PIN(v) __asm__("" : "+v"(v))
 #elif defined(__x86_64__)
@@ -88,8 +89,8 @@ static inline CtVec_f64 ct_vec_fma_f64(CtVec_f64 a, CtVec_f64 b, CtVec_f64 c) {
   return (CtVec_f64)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 }
 #else
-/* FMA_f32 on lanes: two halves in double, the sum rounded to odd. The result is pinned since gcc 12
-   takes a pair of (double)(float)x for x, so that a sum of products would never be rounded. */
+/* FMA_f32 on lanes: two halves in double, the sum rounded to odd. The result is pinned because gcc
+   12 takes a pair of (double)(float)x for x, so that a sum of products would never be rounded. */
 typedef int64_t CtBits __attribute__((vector_size(16)));
 static inline CtVec_f64 ct_vec_fma_odd(CtVec_f64 a, CtVec_f64 b, CtVec_f64 d) {
   CtVec_f64 p = a * b;
@@ -98,7 +99,7 @@ static inline CtVec_f64 ct_vec_fma_odd(CtVec_f64 a, CtVec_f64 b, CtVec_f64 d) {
   CtVec_f64 lost = (p - (s - t)) + (d - t);
   CtBits bits = (CtBits)s, more = lost > 0, less = lost<0, positive = s> 0;
   CtBits fix = (more | less) & ((bits & 1) - 1);
-  CtBits away = (more ^ positive) | 1; /* 1 where lost and s have one sign, else -1 */
+  CtBits away = (more ^ positive) | 1; /* 1 if lost and s have the same sign, else -1 */
   return (CtVec_f64)(bits + (away & fix));
 }
 static inline CtVec_f64 ct_vec_pair(float x, float y) { return (CtVec_f64){(double)x, (double)y}; }
@@ -120,8 +121,8 @@ static inline CtVec_f64 ct_vec_fma_f64(CtVec_f64 a, CtVec_f64 b, CtVec_f64 c) {
 
 /* --- f16 --------------------------------------------------------------------------------------------- */
 
-/* One vector of f32s and as many f16s, in halves of memory or as bits in lanes of 4 bytes; the same as
-   CAST_f32_f16 and CAST_f16_f32. Only NaNs need more than the instruction. */
+/* One vector of f32s and as many f16s, in halves of memory or as bits in lanes of 4 bytes. The
+   results are those of CAST_f32_f16 and CAST_f16_f32. Only NaNs need more than the instruction. */
 #if defined(CT_SIMT_AVX512)
 #define CT_VEC_HAS_F16 1
 

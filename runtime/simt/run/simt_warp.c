@@ -1,6 +1,6 @@
-/* simt_warp.c: handlers of the CPU engine for operations of a warp and for atomic operations. They need
-   no instruction set of their own. Blocks run on several threads, so atomic operations are those of the
-   C compiler; lanes take turns in order. */
+/* simt_warp.c: handlers of the CPU engine for operations of a warp and for atomic operations. They
+   need no special instruction set. Blocks run on several threads, so atomic operations are those of
+   the C compiler; lanes take turns in order. */
 #include "simt_run.h"
 #include "runtime/base/clock.h"
 
@@ -32,7 +32,7 @@ int ct_simt_shfl_source(CtShfl kind, int lane, int by, int width) {
   return source_of(kind, lane, by, width);
 }
 
-/* The lane that each lane reads, the kind known in each loop. */
+/* The lane that each lane reads. Each loop is for one kind. */
 static void find_sources(CtShfl kind, const int32_t *by, int width, int32_t out[CT_LANES]) {
 #define SOURCES(k)                                                                                 \
   case k:                                                                                          \
@@ -50,7 +50,7 @@ static void find_sources(CtShfl kind, const int32_t *by, int width, int32_t out[
 #undef SOURCES
 }
 
-/* A lane that has ended or never was gives what it held: here the reader's own value. */
+/* If the source lane has ended or never existed, the reader gets its own value. */
 const CtIn *ct_simt_do_SHFL(const CtIn *in, CtWarp *w) {
   CtShfl kind = (CtShfl)(in->imm & 0xff);
   int width = (int)(in->imm >> 8 & 0xff);
@@ -118,7 +118,7 @@ const CtIn *ct_simt_do_FENCE(const CtIn *in, CtWarp *w) {
 INT_NEXT(int32_t, i32)
 INT_NEXT(int64_t, i64)
 
-/* Unsigned integers differ in their order only. */
+/* Unsigned integers differ only in their order. */
 #define UINT_NEXT(T, U, S, I)                                                                      \
   static T next_##S(CtOp op, T old, T v) {                                                         \
     bool less = (U)v < (U)old;                                                                     \
@@ -149,7 +149,8 @@ UINT_NEXT(int64_t, uint64_t, u64, i64)
 FLOAT_NEXT(float, int32_t, f32)
 FLOAT_NEXT(double, int64_t, f64)
 
-/* One lane's operation on the word at p; the word that was there. *changed: it is another one now. */
+/* Does one lane's operation on the word at p; gives the previous word. *changed: the word is a
+   different one now. */
 #define APPLY(W, bits)                                                                             \
   static W apply_##bits(CtAtomicImm imm, char *at, W b, W c, bool *changed) {                      \
     W *p = (W *)(void *)at;                                                                        \
@@ -177,13 +178,14 @@ FLOAT_NEXT(double, int64_t, f64)
 APPLY(int32_t, 32)
 APPLY(int64_t, 64)
 
-/* The sum of two of 16 bits: what f32 rounds, the narrow type rounds to the same as the exact sum. */
+/* The sum of two 16-bit floats: rounding the f32 sum to the narrow type gives the same as rounding
+   the exact sum. */
 static uint16_t sum_16(CtDtype t, uint32_t a, uint32_t b) {
   return (uint16_t)(t == CT_f16 ? CAST_f16_f32(CAST_f32_f16(a) + CAST_f32_f16(b))
                                 : CAST_bf16_f32(CAST_f32_bf16(a) + CAST_f32_bf16(b)));
 }
 
-/* An ADD of 16 bits, an ADD2. */
+/* An ADD of 16 bits, or an ADD2. */
 static uint32_t add_half(CtDtype t, char *at, uint32_t v, bool *changed) {
   uint16_t *p = (uint16_t *)(void *)at, next;
   uint16_t old = __atomic_load_n(p, __ATOMIC_ACQUIRE);
@@ -208,7 +210,7 @@ static int64_t offset_of(const CtWarp *w, const CtIn *in, bool is_i32, int lane)
   return is_i32 ? CT_CAT(int32_t, w, in->a)[lane] : CT_CAT(int64_t, w, in->a)[lane];
 }
 
-/* The results may lie where the operands are, so each lane reads its own before it writes. */
+/* Results may share a slot with operands, so each lane reads its own before it writes. */
 static bool apply(const CtIn *in, CtWarp *w, CtAtomicImm imm, int lane, char *p) {
   bool changed;
   CtDtype t = (CtDtype)imm.u.dtype;
@@ -227,7 +229,7 @@ static bool apply(const CtIn *in, CtWarp *w, CtAtomicImm imm, int lane, char *p)
   return changed;
 }
 
-/* Of the 16-bit floats; a NaN counts for less than a number. */
+/* MIN or MAX of 16-bit floats; a number wins over a NaN. */
 static uint16_t half_of(CtOp op, CtDtype t, uint16_t a, uint16_t b) {
   if (op == CT_OP_ATOMIC_ADD) {
     return sum_16(t, a, b);
@@ -270,7 +272,7 @@ const CtIn *ct_simt_do_ATOMIC(const CtIn *in, CtWarp *w) {
   const CtAtomicImm imm = {.imm = in->imm};
   const CtMem *m = &w->mem[imm.u.buf];
   bool changed = false, is_write = imm.u.op != CT_OP_ATOMIC_LOAD;
-  int64_t n = m->n - (imm.u.op == CT_OP_ATOMIC_ADD2); /* of the last element there is no next one */
+  int64_t n = m->n - (imm.u.op == CT_OP_ATOMIC_ADD2); /* the last element has no next one */
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
     int64_t off = offset_of(w, in, imm.u.is_i32 != 0, lane);

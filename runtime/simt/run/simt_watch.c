@@ -1,9 +1,9 @@
-/* simt_watch.c: instructions that are watched: the handlers that stand before their own. */
+/* simt_watch.c: watched instructions: the handlers that run before their own. */
 #include "simt_watch.h"
 
 #include "simt_engine.h"
 
-/* Runs an instruction by those lanes that the watcher leaves. */
+/* Runs an instruction on the lanes that the watcher allows. */
 static const CtIn *step(const CtIn *in, CtWarp *w, CtHandler handler) {
   const CtSimtJob *job = w->worker->job;
   CtSimtWatch *watch = job->watch;
@@ -25,7 +25,7 @@ static const CtIn *step(const CtIn *in, CtWarp *w, CtHandler handler) {
   return next;
 }
 
-/* The handler of instructions that are watched, and of the GUARD of one, which may run it itself. */
+/* The handler of watched instructions, and of the GUARD before one, which may run it itself. */
 const CtIn *ct_simt_step(const CtIn *in, CtWarp *w) {
   const CtSimtJob *job = w->worker->job;
   return step(in, w, job->handlers[in - job->code]);

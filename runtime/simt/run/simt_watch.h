@@ -44,13 +44,13 @@ typedef struct CtWatchOps {
   void (*begin_block)(CtSimtWatch *watch, CtWorker *k);
   void (*end_block)(CtSimtWatch *watch, CtWorker *k);
   /* An instruction is about to run: `code` as the program has it, `in` as the launch does.
-     Returns the lanes that are to run it, of w->mask; others are left as they are. Not NULL. */
+     Returns the lanes of w->mask that are to run it; other lanes skip it. Not NULL. */
   uint32_t (*step)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);
   /* The instruction has run; w->mask is as before, unless it was a jump. */
   void (*after)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);
-  /* All warps that are left have come to the barrier. */
+  /* All remaining warps have come to the barrier. */
   void (*barrier)(CtSimtWatch *watch, CtWorker *k);
-  /* Told by ct_simt_note_sync. */
+  /* Called by ct_simt_note_sync. */
   void (*sync)(CtSimtWatch *watch, const CtSyncNote *note);
   /* A block failed (CtWorker.fail). True: the watcher noted it, and the launch goes on with the
      next block. NULL: the launch fails. */

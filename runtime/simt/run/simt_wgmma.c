@@ -1,9 +1,10 @@
-/* simt_wgmma.c: the handler of WGMMA: each warp computes its 16 rows of the warpgroup's 64, from shared memory
-   and registers to registers, at once. Compiled once per instruction set, as all of CT_SIMT_PARTS.
+/* simt_wgmma.c: the handler of WGMMA: each warp computes its 16 rows of the warpgroup's 64, from
+   shared memory and registers to registers, at once. Compiled once per instruction set, as all of
+   CT_SIMT_PARTS.
 
-   Columns of B and of the sums go in blocks of 8, as tensor_core.h takes them: B is a (block, k, column)
-   matrix, the sums are (block, row, column). Tiles are read in rows of 16 bytes, which the canonical layouts
-   have (ir_wgmma_tile.c) and no swizzle takes apart. */
+   Columns of B and of the sums are in blocks of 8, as tensor_core.h takes them: B is a (block, k,
+   column) matrix, and the sums are (block, row, column). Tiles are read in rows of 16 bytes: the
+   canonical layouts have such rows (ir_wgmma_tile.c), and no swizzle splits them. */
 #include "simt_mma.h"
 
 static const CtAtomOperand A = CT_ATOM_A, B = CT_ATOM_B, C = CT_ATOM_C;
@@ -17,7 +18,7 @@ typedef struct Tile {
   CtSwizzle swizzle;
   int64_t base;
   const int64_t *v_off, *r_off;
-  int64_t rows, bytes, unit; /* of an element; elements of 16 bytes */
+  int64_t rows, bytes, unit; /* bytes: of an element; unit: elements in 16 bytes */
 } Tile;
 
 static bool find_tile(const CtIn *in, CtWarp *w, const CtTileArg *arg, int64_t rows, Tile *t) {
@@ -48,7 +49,7 @@ static inline const char *row_at(const Tile *t, int64_t r, int64_t row, int64_t 
   return t->ptr + ct_swizzle_at(t->swizzle, at) * t->bytes;
 }
 
-/* One row of 16 bytes to elements `step` bytes apart. */
+/* Writes one row of 16 bytes to elements `step` bytes apart. */
 static inline void spread(const char *from, char *to, int64_t step, int64_t bytes) {
   for (int64_t i = 0; i < UNIT / bytes; i++, from += bytes, to += step) {
     switch (bytes) {
@@ -59,7 +60,7 @@ static inline void spread(const char *from, char *to, int64_t step, int64_t byte
   }
 }
 
-/* 16 rows of A, in bits: (row, k), k inside. */
+/* 16 rows of A, as bits: (row, k), with k contiguous. */
 static void read_a(const Tile *t, bool is_mn_major, int64_t first, int64_t n_k, int64_t r,
                    char *to) {
   for (int64_t row = 0; row < ROWS; row += is_mn_major ? t->unit : 1) {
@@ -75,7 +76,7 @@ static void read_a(const Tile *t, bool is_mn_major, int64_t first, int64_t n_k, 
   }
 }
 
-/* All of B, in bits: (block, k, column). */
+/* All of B, as bits: (block, k, column). */
 static void read_b(const Tile *t, bool is_mn_major, int64_t n_k, int64_t r, char *to) {
   for (int64_t row = 0; row < t->rows; row += is_mn_major ? t->unit : 1) {
     char *block = to + (row / COLS * n_k * COLS + row % COLS) * t->bytes;
@@ -123,7 +124,7 @@ static void set_scratch(Wgmma *g, char *at) {
   g->bits = at + 4 * (m->size[A] + most);
 }
 
-/* Takes B's atom r apart, or leaves its integers in the scratch. */
+/* Takes B's atom r apart, or puts its integers into the scratch. */
 static void load_b(const Wgmma *g, int64_t r) {
   const CtMma *m = g->m;
   char *to = g->numbers + 4 * (int64_t)m->size[A];
