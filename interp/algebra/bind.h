@@ -104,8 +104,8 @@ bool bind_test_dtype(lua_State *L, int idx, CtDtype *out);    /* the object only
 
 void bind_push_any(lua_State *L);
 void bind_push_int(lua_State *L, CtInt i); /* an integer, run-time value, basis element or `_` */
-void bind_push_tuple(lua_State *L,
-                     CtTuple t); /* an integer, or nested tables that print as tuples */
+/* an integer, or nested tables that print as tuples */
+void bind_push_tuple(lua_State *L, CtTuple t);
 /* The value of a layout at a coordinate: an integer, or a coordinate. Returns 1. */
 int bind_push_value(lua_State *L, CtTuple crd, const CtComposed *l);
 void bind_push_layout(lua_State *L, CtLayout l);            /* copied into the new userdata */

@@ -5,8 +5,8 @@
 #include "runtime/ir/ir.h"
 
 typedef struct CtEmitOpts {
-  bool
-      line_directives; /* #line N "script.lua", for NVRTC; else `// script.lua:N` comments, for people */
+  /* #line N "script.lua", for NVRTC; else `// script.lua:N` comments, for people */
+  bool line_directives;
   bool print_records; /* printf leaves records for the host (device_print.c); else it is CUDA's */
 } CtEmitOpts;
 

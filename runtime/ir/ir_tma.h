@@ -26,8 +26,8 @@ typedef struct CtTmaMap {
   CtVal offset; /* of the tensor's first element in it */
   CtDtype dtype;
   uint8_t swizzle; /* B of Sw<B,4,3> on bytes: 0 (none) to 3 (128 bytes) */
-  uint16_t
-      promotion; /* bytes that are fetched into the L2 cache at once: 0 (no more), 64, 128, 256 */
+  /* bytes that are fetched into the L2 cache at once: 0 (no more), 64, 128, 256 */
+  uint16_t promotion;
   int n;
   CtTmaDim dim[CT_TMA_DIMS];
 } CtTmaMap;
@@ -60,8 +60,8 @@ typedef struct CtTmaBoxes {
 typedef struct CtTma {
   uint32_t map; /* in CtIr.maps */
   uint32_t buf; /* shared */
-  CtVal
-      offset; /* of the box, in elements; a multiple of 128 bytes, to which no swizzle is applied */
+  /* of the box, in elements; a multiple of 128 bytes, to which no swizzle is applied */
+  CtVal offset;
   CtVal crd[CT_TMA_DIMS]; /* i32: of the box's first element in the map's dimensions */
   uint32_t bar;           /* TMA_LOAD: the buffer of barriers, and which one (i32) */
   CtVal slot;

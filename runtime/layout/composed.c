@@ -1,5 +1,5 @@
-/* composed.c: layouts under a swizzle as values: evaluation, slices, other elements, text. What
-   moves a swizzle through a layout is in composed_compose.c. */
+/* composed.c: layouts under a swizzle as values: evaluation, slices, recasts, text.
+   composed_compose.c moves a swizzle through a layout. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ int64_t ct_composed_at(const CtComposed *c, int64_t i) {
   return c->is_swizzled ? ct_swizzle_at(c->swizzle, c->offset.v + at) : at;
 }
 
-/* What is fixed moves into the offset. */
+/* The index of the fixed part moves into the offset. */
 CtComposed al_slice(CtAlg *g, CtTuple crd, CtComposed c, CtTuple *offset) {
   CtComposed part = ct_composed_with(&c, al_keep(g, "slice", true, crd, c.layout));
   *offset = al_plain_evaluate(g, crd, c.layout);
@@ -97,13 +97,14 @@ CtComposed al_recast(CtAlg *g, CtComposed c, int64_t from_bits, int64_t to_bits)
 
 /* --- common vectors ---------------------------------------------------------------------------- */
 
-/* How many elements from the first one on the swizzle keeps together. */
+/* The number of elements, from the first one on, that the swizzle keeps together. */
 static int64_t kept_together(const CtAlg *g, CtComposed c) {
   if (!c.is_swizzled) {
     return INT64_MAX;
   }
   int64_t run = (int64_t)1 << c.swizzle.base, div = ct_int_facts(&g->cx, c.offset).div;
-  int64_t aligned = (int64_t)((uint64_t)div & (0 - (uint64_t)div)); /* its power of 2 */
+  /* its largest factor that is a power of 2 */
+  int64_t aligned = (int64_t)((uint64_t)div & (0 - (uint64_t)div));
   return div == 0 ? run : ct_min(run, aligned);
 }
 
@@ -125,8 +126,9 @@ CtLayout al_max_common_layout(CtAlg *g, CtComposed a, CtComposed b) {
 
 /* composed := swizzle 'o' int 'o' layout | layout */
 CtComposed ct_parse_composed(CtParse *p) {
-  bool is_swizzled = ct_parse_peek(p) == 'S' && p->len - p->at >= 3 &&
-                     memcmp(p->s + p->at, "Sw<", 3) == 0; /* names of modes may begin with Sw */
+  /* names of modes may begin with Sw */
+  bool is_swizzled =
+      ct_parse_peek(p) == 'S' && p->len - p->at >= 3 && memcmp(p->s + p->at, "Sw<", 3) == 0;
   if (!is_swizzled) {
     return ct_composed_plain(ct_parse_layout(p));
   }

@@ -1,11 +1,11 @@
 /* composed.h: layouts under a swizzle: the value at c is Sw(offset + layout(c)).
 
-   A CtLayout stays plain, so that no operation drops a swizzle unseen; a CtComposed is a layout with
-   or without one. Operations that act on the coordinates alone (coalesce, group, composition with a
-   tiler, divides, products, ...) are those of layout.h on its `layout`, the swizzle and the offset
-   kept: ct_composed_with. This file has the operations that differ: a slice moves into the offset,
-   another element changes the swizzle too, a plain layout after a swizzle needs one of its own.
-   Strides, complement and nullspace have no meaning under a swizzle. */
+   A CtLayout stays plain, so that no operation drops a swizzle unseen; a CtComposed is a layout
+   with or without one. Some operations act on the coordinates alone (coalesce, group, composition
+   with a tiler, divides, products, ...). For these, apply the operation of layout.h to its `layout`
+   and keep the swizzle and the offset: ct_composed_with. This file has the operations that differ:
+   a slice moves into the offset, a recast changes the swizzle too, a plain layout after a swizzle
+   needs a new swizzle. Strides, complement and nullspace have no meaning under a swizzle. */
 #ifndef CT_COMPOSED_H
 #define CT_COMPOSED_H
 
@@ -14,9 +14,9 @@
 
 typedef struct CtComposed {
   CtLayout layout;
-  CtInt offset; /* 0 of a plain layout */
+  CtInt offset; /* 0 if the layout is plain */
   CtSwizzle swizzle;
-  bool is_swizzled; /* false: the layout alone */
+  bool is_swizzled; /* false: the layout has no swizzle */
 } CtComposed;
 
 static inline CtComposed ct_composed_plain(CtLayout l) {
@@ -29,7 +29,7 @@ static inline CtComposed ct_composed_with(const CtComposed *c, CtLayout l) {
   return r;
 }
 
-/* Plain when the swizzle is the identity and the offset 0, as in CuTe. Fails when the offset or a
+/* Plain if the swizzle is the identity and the offset is 0, as in CuTe. Fails if the offset or a
    stride is a basis element: coordinates cannot be swizzled. */
 CtStatus ct_composed_make(const CtCx *cx, CtSwizzle sw, CtInt offset, CtLayout l, CtComposed *out,
                           CtErr *err) CT_NODISCARD;
@@ -38,18 +38,19 @@ bool ct_composed_is_static(const CtComposed *c);
 
 CtStatus ct_composed_crd2idx(const CtCx *cx, CtTuple crd, const CtComposed *c, CtInt *out,
                              CtErr *err) CT_NODISCARD;
-/* Likewise, also of a plain layout with basis strides: then the value is a coordinate. */
+/* The same, but also accepts a plain layout with basis strides: then the value is a coordinate. */
 CtStatus ct_composed_evaluate(const CtCx *cx, CtTuple crd, const CtComposed *c, CtTuple *out,
                               CtErr *err) CT_NODISCARD;
-int64_t ct_composed_at(const CtComposed *c, int64_t i); /* of a static one: the form for loops */
-/* Largest value + 1. Where the image is not known to be 0..n-1, values are listed to find it: then
-   everything must be static, of at most CT_COSIZE_LISTED elements. */
+/* of a static layout: the fast form for loops */
+int64_t ct_composed_at(const CtComposed *c, int64_t i);
+/* Largest value + 1. If the image is not known to be 0..n-1, the function lists the values to find
+   the largest. Then everything must be static, with at most CT_COSIZE_LISTED elements. */
 enum { CT_COSIZE_LISTED = 1 << 22 };
 CtStatus ct_composed_cosize(const CtCx *cx, const CtComposed *c, CtInt *out,
                             CtErr *err) CT_NODISCARD;
 
-/* slice, tile and parallelize, as ct_slice_at and so on. Under a swizzle the index of the fixed part
-   moves into the offset of the result, and *offset is 0. */
+/* slice, tile and parallelize, as ct_slice_at and the others do. Under a swizzle the index of the
+   fixed part moves into the offset of the result, and *offset is 0. */
 CtStatus ct_composed_slice(const CtCx *cx, CtTuple crd, const CtComposed *c, CtComposed *out,
                            CtTuple *offset, CtErr *err) CT_NODISCARD;
 CtStatus ct_composed_tile(const CtCx *cx, const CtComposed *c, CtTiler tiler, CtTuple crd,
@@ -65,27 +66,27 @@ CtStatus ct_composed_downcast(const CtCx *cx, const CtComposed *c, int64_t n, Ct
 CtStatus ct_composed_recast(const CtCx *cx, const CtComposed *c, int64_t from_bits, int64_t to_bits,
                             CtComposed *out, CtErr *err) CT_NODISCARD;
 
-/* As ct_max_common_*, limited to the 2^M elements that a swizzle keeps together, and to what divides
+/* As ct_max_common_*, limited to the 2^M elements that a swizzle keeps together, and to factors of
    the offset. */
 CtStatus ct_composed_max_common_vector(const CtCx *cx, const CtComposed *a, const CtComposed *b,
                                        int64_t *out, CtErr *err) CT_NODISCARD;
 CtStatus ct_composed_max_common_layout(const CtCx *cx, const CtComposed *a, const CtComposed *b,
                                        CtLayout *out, CtErr *err) CT_NODISCARD;
 
-/* sw after c: the two swizzles merged. */
+/* sw after c: merges the two swizzles. */
 CtStatus ct_composed_swizzle(const CtCx *cx, CtSwizzle sw, const CtComposed *c, CtComposed *out,
                              CtErr *err) CT_NODISCARD;
-/* a after b. A swizzle of b is moved to the front, through a: fails unless each bit of its fields is
-   one bit of a's index too, which nothing else in a touches. */
+/* a after b. Moves a swizzle of b through a to the front. Fails unless each bit of the swizzle's
+   fields is also one bit of a's index that nothing else in a changes. */
 CtStatus ct_composed_compose(const CtCx *cx, const CtComposed *a, const CtComposed *b,
                              CtComposed *out, CtErr *err) CT_NODISCARD;
-/* The inverse of the layout after the swizzle, its own inverse; the offset must be 0. */
+/* The inverse of the layout after the swizzle, which is its own inverse; the offset must be 0. */
 CtStatus ct_composed_right_inverse(const CtCx *cx, const CtComposed *c, CtComposed *out,
                                    CtErr *err) CT_NODISCARD;
 CtStatus ct_composed_left_inverse(const CtCx *cx, const CtComposed *c, CtComposed *out,
                                   CtErr *err) CT_NODISCARD;
 
-/* Text: "Sw<2,0,3> o 0 o (8,8):(8,1)", or that of a plain layout. */
+/* Text: "Sw<2,0,3> o 0 o (8,8):(8,1)", or the text of a plain layout. */
 CtStatus ct_composed_parse(CtArena *a, const char *s, size_t len, CtComposed *out,
                            CtErr *err) CT_NODISCARD;
 void ct_composed_print(const CtCx *cx, const CtComposed *c, CtText *out);

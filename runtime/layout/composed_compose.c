@@ -1,14 +1,14 @@
 /* composed_compose.c: swizzles and layouts one after the other.
 
-   A plain layout A after a swizzle, A(Sw(x)), is Sw'(A(x)) where A only moves bits about. A is
-   flattened to modes of extents and strides; what each contributes to the index are bits of a range.
-   If these ranges do not overlap, the sum is an xor; and if besides each bit of Sw's fields is one bit
-   of a contribution, Sw' swaps these bits instead. Sw' must be a swizzle again: the bits of each field
-   stay one run. Everything else is refused.
+   A plain layout A after a swizzle, A(Sw(x)), is Sw'(A(x)) if A only moves bits. We flatten A to
+   modes of extents and strides; each mode contributes the bits of a range to the index. If these
+   ranges do not overlap, the sum is an xor. If, in addition, each bit of Sw's fields is one bit of
+   a contribution, Sw' swaps these bits instead. Sw' must be a swizzle again: the bits of each field
+   must stay one run. Everything else is refused.
 
-   Only coordinates that occur count: those below `end`, and what Sw makes of them. Pairs of bits whose
-   upper bit none of them has are idle: they move as the others do, so that the form is CuTe's, if their
-   images stay idle; else they are left out. */
+   Only coordinates that occur count: those below `end`, and their images under Sw. A pair of bits
+   is idle if no such coordinate has its upper bit. Idle pairs move as the others do if their images
+   stay idle, so that the form is CuTe's; otherwise they are left out. */
 #include <inttypes.h>
 
 #include "layout_algebra.h"
@@ -19,14 +19,14 @@ typedef struct Through {
   CtAlg *g;
   CtLayout a;
   CtSwizzle sw;
-  int64_t end;    /* coordinates are below, before the swizzle */
+  int64_t end;    /* coordinates are below this, before the swizzle */
   int needed;     /* their bits */
-  int reach;      /* bits after the swizzle: what a is given */
-  int width;      /* those and the fields that no coordinate reaches */
+  int reach;      /* bits after the swizzle: the bits of a's argument */
+  int width;      /* those, and the fields that no coordinate reaches */
   CtFlat flat;    /* of a */
-  uint64_t taken; /* bits of the index that a mode before contributes to */
-  uint64_t y, z;  /* fields of the new swizzle, so far */
-  uint64_t idle;  /* those bits of y that come of bits beyond `needed` */
+  uint64_t taken; /* bits of the index that earlier modes contribute to */
+  uint64_t y, z;  /* fields of the new swizzle so far */
+  uint64_t idle;  /* the bits of y that come from bits beyond `needed` */
   bool in_order;  /* each field's bits keep their order */
 } Through;
 
@@ -39,7 +39,8 @@ static void fail_through(const Through *t, const char *why) {
 
 static int bit_length(uint64_t x) { return x == 0 ? 0 : 64 - __builtin_clzll(x); }
 
-/* What the modes overlap with: each other, or only beyond the layout, where its last mode runs on. */
+/* Says what the modes overlap with: each other, or only beyond the layout, where its last mode
+   continues. */
 static void fail_overlap(const Through *t) {
   CtAlg trial = al_trial(t->g);
   CtInt n = al_size(&trial, t->a);
@@ -54,7 +55,7 @@ static void fail_overlap(const Through *t) {
           t->sw.bits, t->sw.base, t->sw.shift, al_show_layout(t->g, t->a), t->end - 1, n.v);
 }
 
-/* The bits that n steps of `stride` reach, none of them taken yet. */
+/* Takes the bits that n steps of `stride` reach. None of them may be taken yet. */
 static void take_bits(Through *t, int64_t n, int64_t stride) {
   int64_t reach;
   if (n <= 1 || stride == 0) {
@@ -83,7 +84,7 @@ static void move_bit(Through *t, uint64_t *moved, int64_t stride, int places) {
   *moved |= d << places;
 }
 
-/* The bits of both fields that lie in the mode of coordinate bits begin .. end - 1. */
+/* Moves the bits of both fields that lie in the mode of coordinate bits begin .. end - 1. */
 static void move_mode(Through *t, int64_t stride, int begin, int end) {
   uint64_t y = ct_swizzle_y(t->sw), z = ct_swizzle_z(t->sw);
   for (int k = begin; al_ok(t->g) && k < end; k++) {
@@ -98,7 +99,8 @@ static void move_mode(Through *t, int64_t stride, int begin, int end) {
   }
 }
 
-/* Of n steps in the mode of coordinate bits from `begin` on, those that coordinates make. */
+/* The number of the n steps, in the mode of coordinate bits from `begin` on, that coordinates
+   make. */
 static int64_t made_steps(const Through *t, int64_t n, int begin) {
   int bits = t->reach > begin ? t->reach - begin : 0;
   return bits < 63 ? ct_min(n, (int64_t)1 << bits) : n;
@@ -123,7 +125,7 @@ static void through_modes(Through *t) {
   }
 }
 
-/* Which bits of y some coordinate of so many bits has, and the bits that they change. */
+/* The bits of y that coordinates of `needed` bits have, and the bits that they change. */
 static uint64_t live_y(CtSwizzle sw, int needed) {
   return needed < 64 ? ct_swizzle_y(sw) & (((uint64_t)1 << needed) - 1) : ct_swizzle_y(sw);
 }
@@ -133,7 +135,7 @@ static uint64_t live_z(CtSwizzle sw, int needed) {
   return sw.shift > 0 ? y >> sw.shift : y << -sw.shift;
 }
 
-/* All of sw in front of a, for coordinates below `end`. */
+/* Moves all of sw to the front of a, for coordinates below `end`. */
 static CtSwizzle move_whole(CtAlg *g, CtLayout a, CtSwizzle sw, int64_t end) {
   int top = bit_length(ct_swizzle_y(sw) | ct_swizzle_z(sw)), needed = bit_length((uint64_t)end - 1);
   Through t = {.g = g, .a = a, .sw = sw, .end = end, .needed = needed, .in_order = true};
@@ -154,7 +156,7 @@ static CtSwizzle move_whole(CtAlg *g, CtLayout a, CtSwizzle sw, int64_t end) {
   return moved;
 }
 
-/* a after sw, for coordinates below `end`, is the result after a. */
+/* For coordinates below `end`, a after sw equals the result after a. */
 static CtSwizzle move_through(CtAlg *g, CtLayout a, CtSwizzle sw, int64_t end) {
   int needed = bit_length((uint64_t)end - 1);
   uint64_t y = live_y(sw, needed), z = live_z(sw, needed);
@@ -181,7 +183,8 @@ CtComposed al_swizzled(CtAlg *g, CtSwizzle sw, CtComposed c) {
   return al_composed(g, c.is_swizzled ? al_swizzle_join(g, sw, c.swizzle) : sw, c.offset, c.layout);
 }
 
-/* The offset of b moved to the front, through a: only where a is one mode, as others may carry. */
+/* Moves the offset of b through a to the front. a must be one mode, because more modes may
+   carry. */
 static CtInt offset_through(CtAlg *g, CtLayout a, CtInt offset) {
   CtFlat flat;
   if (ct_is_const(offset, 0)) {
@@ -207,7 +210,7 @@ static bool has_negative(CtTuple stride) {
   return false;
 }
 
-/* One past the coordinates that the inner layout and the offset of b give. */
+/* One past the largest coordinate that the inner layout and the offset of b give. */
 static int64_t static_end(CtAlg *g, CtComposed b) {
   CtInt n = al_add(g, al_plain_cosize(g, b.layout), b.offset);
   int64_t end = ct_int_facts(&g->cx, n).hi;
@@ -248,8 +251,8 @@ CtComposed al_compose(CtAlg *g, CtComposed a, CtComposed b) {
 
 /* --- inverses ----------------------------------------------------------------------------------- */
 
-/* The largest n' <= n such that the swizzle keeps 0..n'-1 among themselves, as far as a whole number
-   of blocks shows it. */
+/* The largest n' <= n such that the swizzle maps 0..n'-1 to itself, as far as whole blocks can
+   show. */
 static int64_t closed_prefix(CtSwizzle sw, int64_t n) {
   uint64_t lowest_y = ct_swizzle_y(sw) & (0 - ct_swizzle_y(sw));
   if (sw.bits == 0 || (uint64_t)n <= lowest_y) {
@@ -294,7 +297,7 @@ CtComposed al_left_inverse(CtAlg *g, CtComposed c) {
 
 /* --- cosize -------------------------------------------------------------------------------------- */
 
-/* The values without the swizzle are 0..n-1, each reached, and the swizzle keeps them so. */
+/* The values without the swizzle are exactly 0..n-1, and the swizzle maps this range to itself. */
 static bool is_whole_range(const CtAlg *g, CtComposed c, int64_t n) {
   CtAlg trial = al_trial(g);
   return ct_is_const(c.offset, 0) && closed_prefix(c.swizzle, n) == n &&
@@ -315,7 +318,7 @@ CtInt al_cosize(CtAlg *g, CtComposed c) {
     return n;
   }
   CtInt size = al_size(g, c.layout);
-  (void)al_add(g, c.offset, n); /* no value overflows */
+  (void)al_add(g, c.offset, n); /* checks that no value overflows */
   if (!al_ok(g) || (ct_is_static(n) && is_whole_range(g, c, n.v))) {
     return n;
   }

@@ -97,8 +97,8 @@ static CtInt static_op(CtAlg *g, CtIntOp op, int64_t a, int64_t b) {
   return ct_int(1);
 }
 
-/* x op y, for plain x and y of which one is dynamic, where it is x, y or a number. The quotients
-   need the sign of their operands, which the facts must show. */
+/* x op y for plain x and y, one of them dynamic, if the result is x, y or a number. Quotients need
+   the sign of their operands, which the facts must show. */
 static bool simplify_quotient(const CtCx *cx, CtIntOp op, CtInt x, CtInt y, CtInt *out) {
   bool exact = ct_int_divides(cx, y, x) == CT_KNOWN_YES;
   if (ct_is_const(y, 1) || ct_is_const(x, 0)) {
@@ -150,7 +150,7 @@ static bool simplify(const CtCx *cx, CtIntOp op, CtInt x, CtInt y, CtInt *out) {
   CT_UNREACHABLE();
 }
 
-/* On plain integers (no `_`, no basis). */
+/* For plain integers (no `_`, no basis). */
 static CtInt plain_op(CtAlg *g, CtIntOp op, CtInt a, CtInt b) {
   CtInt r = ct_int(1);
   const CtDyn *dyn = g->cx.dyn;
@@ -171,8 +171,8 @@ static CtInt plain_op(CtAlg *g, CtIntOp op, CtInt a, CtInt b) {
   if (op == CT_INT_CEILDIV && al_divides(g, b, a)) {
     op = CT_INT_DIV;
   }
-  bool swap = (op == CT_INT_ADD || op == CT_INT_MUL || op == CT_INT_XOR) &&
-              ct_is_static(a); /* numbers go right */
+  /* numbers go right */
+  bool swap = (op == CT_INT_ADD || op == CT_INT_MUL || op == CT_INT_XOR) && ct_is_static(a);
   if (al_ok(g)) {
     g->status = dyn->binary(dyn->ud, op, swap ? b : a, swap ? a : b, &r, g->err);
   }
@@ -185,7 +185,7 @@ static CtInt without_basis(CtInt a) {
   return a;
 }
 
-/* Fails when the bases of the operands do not go together. */
+/* Fails if the bases of the operands do not match. */
 static void check_bases(CtAlg *g, CtIntOp op, CtInt a, CtInt b) {
   bool sum = op == CT_INT_ADD || op == CT_INT_SUB;
   if (sum && !ct_same_basis(a, b)) {
@@ -283,7 +283,7 @@ bool ct_has_names(CtTuple t) {
   return false;
 }
 
-/* Builders that need no context: without one NULL says it all. */
+/* For builders that need no context: a NULL result is the whole error. */
 static CtAlg in_arena(CtArena *a) { return (CtAlg){.cx = {.arena = a}}; }
 
 CtTuple ct_leaf(CtArena *a, CtInt i) {
@@ -363,7 +363,7 @@ bool ct_congruent(CtTuple a, CtTuple b) {
     return false;
   }
   for (uint32_t i = 0; i < a->len; i++) {
-    if (a[i].rank != b[i].rank) { /* equal ranks in preorder: equal trees */
+    if (a[i].rank != b[i].rank) { /* two trees are equal if their ranks in preorder are */
       return false;
     }
   }

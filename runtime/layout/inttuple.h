@@ -1,18 +1,19 @@
 /* inttuple.h: integers that are static or dynamic, and nested tuples of them.
 
    A CtInt is a number known now (static), a run-time value that a kernel's IR names (dynamic), or
-   the wildcard `_`. Static arithmetic is done here, with overflow checks; dynamic arithmetic is
-   asked of the CtDyn of the context, which the IR builder provides: the algebra itself knows no IR.
+   the wildcard `_`. This file does static arithmetic, with overflow checks. For dynamic arithmetic
+   it calls the context's CtDyn, which the IR builder provides: the algebra itself knows no IR.
 
    An IntTuple is an integer or a tuple of IntTuples: (4,(2,3)). It is stored as a flat preorder
    array of CtNode, so a subtree is a slice of the array and is copied by memcpy. A tuple of one
-   element, (4), is not the integer 4; () is the tuple of none. Values are immutable and live in an
+   element, (4), is not the integer 4; () is the empty tuple. Values are immutable and live in an
    arena. No tuple nests deeper than CT_MAX_DEPTH or has more than CT_MAX_NODES nodes.
 
-   The nodes of a shape may have names; coordinates and strides have none. What has no name of its
-   own says that of its nearest ancestor that has one, and that name stands in every node: a node
-   below a named node is named. So a part that is copied out of its mode still says where it comes
-   from. A node whose name is its parent's counts as unnamed there: it is neither printed nor found. */
+   The nodes of a shape may have names; coordinates and strides have no names. A node without a name
+   of its own inherits the name of its nearest named ancestor, and every node stores the name it
+   has: so all nodes below a named node are named, and a part that is copied out of its mode still
+   says where it comes from. A node with its parent's name counts as unnamed there: it is neither
+   printed nor found. */
 #ifndef CT_INTTUPLE_H
 #define CT_INTTUPLE_H
 
@@ -27,7 +28,7 @@ typedef enum CtIntKind { CT_STATIC, CT_DYNAMIC, CT_ANY } CtIntKind;
 typedef struct CtInt {
   union {
     int64_t v;   /* CT_STATIC: the number */
-    uint32_t id; /* CT_DYNAMIC: the IR value; means something to its CtDyn only */
+    uint32_t id; /* CT_DYNAMIC: the IR value; only the CtDyn understands it */
   };
   uint8_t kind;                /* CtIntKind */
   uint8_t basis_depth;         /* > 0: this times the basis element E(basis[0], basis[1], ...) */
@@ -36,7 +37,7 @@ typedef struct CtInt {
 
 static_assert(sizeof(CtInt) == 16, "a CtInt is passed in two registers");
 
-/* What is known of an integer: lo <= value <= hi, and div (>= 1) divides it. Of 0: div 0, as all
+/* Facts about an integer: lo <= value <= hi, and div (>= 1) divides it. For 0: div 0, because all
    numbers divide it. */
 typedef struct CtFacts {
   int64_t lo, hi, div;
@@ -47,14 +48,14 @@ typedef enum CtIntOp {
   CT_INT_SUB,
   CT_INT_MUL,
   CT_INT_DIV,     /* floor; both operands are known to be >= 0, the right one > 0 */
-  CT_INT_MOD,     /* likewise */
-  CT_INT_CEILDIV, /* likewise */
+  CT_INT_MOD,     /* operands as for DIV */
+  CT_INT_CEILDIV, /* operands as for DIV */
   CT_INT_MIN,
   CT_INT_MAX,
-  CT_INT_XOR /* of the bits; both operands are known to be >= 0 */
+  CT_INT_XOR /* bitwise; both operands are known to be >= 0 */
 } CtIntOp;
 
-/* What can be told while tracing of a statement about integers. */
+/* The answer to a statement about integers while tracing. */
 typedef enum CtKnown { CT_KNOWN_NO, CT_KNOWN_YES, CT_KNOWN_MAYBE } CtKnown;
 
 /* Arithmetic on dynamic integers. Never called when both operands are static. */
@@ -65,7 +66,7 @@ typedef struct CtDyn {
   void (*print)(void *ud, CtInt a, CtText *out); /* for messages: its value in the traced launch */
 } CtDyn;
 
-/* What an operation needs around it. dyn is NULL where every integer is static. */
+/* What an operation needs from its caller. dyn is NULL if every integer is static. */
 typedef struct CtCx {
   CtArena *arena; /* results live here */
   const CtDyn *dyn;
@@ -74,7 +75,7 @@ typedef struct CtCx {
 typedef struct CtNode {
   int32_t rank;    /* CT_LEAF, or the number of children */
   uint32_t len;    /* nodes of this subtree, itself included */
-  CtModeName name; /* of this mode of a shape, or of the nearest mode around it that has one */
+  CtModeName name; /* of this mode of a shape, or of the nearest enclosing mode that has a name */
   CtInt i;         /* of a leaf */
 } CtNode;
 
@@ -103,16 +104,16 @@ static inline CtTuple ct_end(CtTuple t) { return t + t->len; }
 CtTuple ct_child(CtTuple t, int i); /* i-th child, 0 <= i < rank; a leaf is its own child 0 */
 
 static inline int ct_rank(CtTuple t) { return ct_is_leaf(t) ? 1 : t->rank; }
-int ct_depth(CtTuple t); /* 0 of an integer */
+int ct_depth(CtTuple t); /* 0 for an integer */
 int ct_n_leaves(CtTuple t);
 bool ct_all_static(CtTuple t); /* no leaf is dynamic or `_` */
 bool ct_has_any(CtTuple t);    /* some leaf is `_` */
 bool ct_has_names(CtTuple t);
 
-/* Arithmetic: static operands are folded with overflow checks; 0, 1 and what the facts decide are
-   simplified (a CEILDIV that is known to be exact becomes a DIV); the rest is asked of cx->dyn.
-   Static quotients of negative numbers are cut towards zero, as in C. Integers with a basis may be
-   added only to the same basis, and scaled by plain integers. */
+/* Arithmetic: folds static operands, with overflow checks; simplifies operations with 0 and 1 and
+   those that the facts decide (a CEILDIV that is known to be exact becomes a DIV); leaves the rest
+   to cx->dyn. Static quotients of negative numbers are cut towards zero, as in C. Integers with a
+   basis may be added only to the same basis, and scaled by plain integers. */
 CtStatus ct_int_op(const CtCx *cx, CtIntOp op, CtInt a, CtInt b, CtInt *out,
                    CtErr *err) CT_NODISCARD;
 CtFacts ct_int_facts(const CtCx *cx, CtInt a);
@@ -121,7 +122,7 @@ CtKnown ct_int_divides(const CtCx *cx, CtInt d, CtInt x); /* x % d == 0 */
 CtKnown ct_int_le(const CtCx *cx, CtInt a, CtInt b);      /* a <= b */
 
 /* Building. A new leaf; a tuple of the given subtrees (copied); a flat tuple of integers.
-   NULL when out of memory, or beyond CT_MAX_DEPTH or CT_MAX_NODES. */
+   NULL if out of memory, or beyond CT_MAX_DEPTH or CT_MAX_NODES. */
 CtTuple ct_leaf(CtArena *a, CtInt i) CT_NODISCARD;
 CtTuple ct_tuple(CtArena *a, int n, const CtTuple *items) CT_NODISCARD;
 CtTuple ct_tuple_ints(CtArena *a, int n, const CtInt *items) CT_NODISCARD;
@@ -134,7 +135,7 @@ CtStatus ct_product(const CtCx *cx, CtTuple t, CtInt *out, CtErr *err) CT_NODISC
 /* --- inttuple_compare.c: relations, of static tuples -------------------------------------------- */
 
 bool ct_weakly_congruent(CtTuple a, CtTuple b); /* the nesting of b refines that of a */
-/* Likewise, and sizes agree at each integer of a: a coordinate of a is one of b. */
+/* The same, and sizes agree at each integer of a: a coordinate of a is one of b. */
 CtStatus ct_compatible(const CtCx *cx, CtTuple a, CtTuple b, bool *out, CtErr *err) CT_NODISCARD;
 /* Coordinates: in row-major order, in column-major order, each entry less. */
 CtStatus ct_lex_less(CtTuple a, CtTuple b, bool *out, CtErr *err) CT_NODISCARD;

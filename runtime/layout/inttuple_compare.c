@@ -37,7 +37,7 @@ static Order compare_numbers(int64_t a, int64_t b) {
   return a < b ? LESS : a == b ? EQUAL : GREATER;
 }
 
-/* The first entry that differs decides; of a tuple and its beginning the beginning is less. */
+/* The first entry that differs decides. If one tuple is the beginning of the other, it is less. */
 static Order compare(CtTuple a, CtTuple b, bool from_right) {
   if (ct_is_leaf(a) != ct_is_leaf(b)) {
     return UNORDERED;
@@ -56,7 +56,8 @@ static Order compare(CtTuple a, CtTuple b, bool from_right) {
   return compare_numbers(a->rank, b->rank);
 }
 
-static Order compare_entries(CtTuple a, CtTuple b) { /* LESS when each entry is; else GREATER */
+/* LESS if each entry is less; otherwise GREATER */
+static Order compare_entries(CtTuple a, CtTuple b) {
   if (ct_is_leaf(a) != ct_is_leaf(b)) {
     return UNORDERED;
   }

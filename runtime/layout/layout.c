@@ -3,8 +3,8 @@
 
 /* --- compact strides -------------------------------------------------------------------------- */
 
-/* Writes compact strides over the leaves of `nodes`, a copy of the shape. The next stride is computed
-   only when a mode asks for it. */
+/* Writes compact strides over the leaves of `nodes`, a copy of the shape. Computes the next stride
+   only when a mode needs it. */
 static void compact(CtAlg *g, CtNode *nodes, CtInt stride, bool from_right) {
   CtInt pending = ct_int(1); /* extent of the last mode, not multiplied in yet */
   uint32_t len = nodes->len;
@@ -31,7 +31,7 @@ CtTuple al_compact(CtAlg *g, CtTuple shape, CtInt start, bool from_right) {
 /* One integer of an order, and the part of the shape that it ranks. */
 typedef struct Ranked {
   CtInt order;
-  CtInt size;   /* of that part */
+  CtInt size;   /* size of that part */
   uint32_t at;  /* its first node in the shape */
   uint32_t seq; /* position among all */
 } Ranked;
@@ -66,7 +66,7 @@ static void pair_order(Order *o, CtTuple shape, CtTuple order) {
   }
 }
 
-/* Does a vary faster than b? Not when they tie. */
+/* Does a vary faster than b? False for a tie. */
 static bool ranks_before(const Ranked *a, const Ranked *b) {
   bool sa = ct_is_static(a->order), sb = ct_is_static(b->order);
   if (sa && sb) {
@@ -220,12 +220,12 @@ void al_check_crd(CtAlg *g, const char *op, CtTuple crd, CtTuple shape, const ch
 
 #define INTEGER_OR_NESTED "give an integer, or a tuple nested like the shape"
 
-/* Takes digits off a linear coordinate; divides only when the next digit is asked for. */
+/* Takes digits off a linear coordinate; divides only when the caller takes the next digit. */
 typedef struct Digits {
   CtInt rest, divisor;
 } Digits;
 
-/* The digit of `extent`; the last one is all that is left. */
+/* The digit of `extent`; the last digit is the whole rest. */
 static CtInt take_digit(CtAlg *g, Digits *d, CtInt extent, bool last) {
   d->rest = al_div(g, d->rest, d->divisor);
   d->divisor = extent;
@@ -249,7 +249,7 @@ static void add_linear(CtAlg *g, CtInt c, CtLayout l, CtInt *sum) {
   }
 }
 
-/* *sum += l(crd), which fits. */
+/* *sum += l(crd). crd must fit l's shape. */
 static void add_index(CtAlg *g, CtTuple crd, CtLayout l, CtInt *sum) {
   if (ct_is_leaf(crd)) {
     if (crd->i.kind != CT_ANY && !ct_is_const(crd->i, 0)) {
@@ -273,8 +273,8 @@ CtInt al_plain_index(CtAlg *g, CtTuple crd, CtLayout l) {
   return sum;
 }
 
-/* The colexicographic number so far; the weight of the next part of the shape is the size of all before
-   it, which is multiplied when it is asked for. */
+/* The colexicographic number so far. The weight of the next part of the shape is the size of all
+   parts before it, multiplied only when it is needed. */
 typedef struct Colex {
   CtInt sum, weight, pending;
 } Colex;
@@ -387,7 +387,7 @@ CtTuple al_crd2crd(CtAlg *g, CtTuple crd, CtTuple from, CtTuple to) {
   return ct_build_take(&b, 0);
 }
 
-/* Wraps around on overflow, as the caller has checked the cosize. */
+/* Wraps around on overflow, because the caller has checked the cosize. */
 int64_t ct_layout_at(CtLayout l, int64_t i) {
   uint64_t sum = 0;
   uint32_t last = l.shape->len - 1;

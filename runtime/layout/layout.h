@@ -5,10 +5,10 @@
 
    Meanings and printed forms are those of CuTe C++. Where CuTe accepts inputs whose result is not
    the function that the operation promises, these functions fail instead. Everything works with
-   dynamic integers too; what cannot be decided while tracing fails with CT_EUNSUPPORTED.
+   dynamic integers too; a question that cannot be decided while tracing fails with CT_EUNSUPPORTED.
 
-   Modes may have names (inttuple.h): they follow the modes through every operation, as told below at
-   layout_names.c, and decide nothing: without names the results are the same.
+   Modes may have names (inttuple.h). Names follow the modes through every operation, see
+   layout_names.c below, and decide nothing: without names the results are the same.
 
    layout.c holds values and evaluation, layout_coord.c values that are coordinates; layout_names.c
    names; layout_modes.c slicing and operations on the list of modes; layout_ops.c, layout_compose.c
@@ -35,15 +35,15 @@ typedef struct CtTiler {
 
 /* --- layout.c ------------------------------------------------------------------------------- */
 
-/* Compact strides where the leftmost (col) or rightmost (row) mode varies fastest; size-1 modes get
+/* Compact strides: the leftmost (col) or rightmost (row) mode varies fastest; modes of size 1 get
    stride 0 and do not advance the running product. `start` is the first stride. */
 CtStatus ct_compact_col_major(const CtCx *cx, CtTuple shape, CtInt start, CtTuple *out,
                               CtErr *err) CT_NODISCARD;
 CtStatus ct_compact_row_major(const CtCx *cx, CtTuple shape, CtInt start, CtTuple *out,
                               CtErr *err) CT_NODISCARD;
-/* Compact strides where smaller values of `order` vary faster; equal ones start at the same stride.
-   An integer of `order` against a tuple covers it, column-major inside. Dynamic values count as
-   larger than all static ones, in their sequence. */
+/* Compact strides: modes with smaller values of `order` vary faster; equal ones start at the same
+   stride. An integer of `order` against a tuple covers it, column-major inside. Dynamic values
+   count as larger than all static ones, in their sequence. */
 CtStatus ct_compact_order(const CtCx *cx, CtTuple shape, CtTuple order, CtTuple *out,
                           CtErr *err) CT_NODISCARD;
 
@@ -60,7 +60,7 @@ static inline int ct_layout_rank(CtLayout l) { return ct_rank(l.shape); }
 bool ct_layout_equal(CtLayout a, CtLayout b);
 bool ct_layout_is_static(CtLayout l);
 CtStatus ct_size(const CtCx *cx, CtLayout l, CtInt *out, CtErr *err) CT_NODISCARD;
-/* Largest index + 1, with strides taken by magnitude; 0 of an empty layout. */
+/* Largest index + 1, with strides taken by magnitude; 0 for an empty layout. */
 CtStatus ct_cosize(const CtCx *cx, CtLayout l, CtInt *out, CtErr *err) CT_NODISCARD;
 
 /* Index of a coordinate. The coordinate may stop at any level of the shape; `_` counts as 0.
@@ -78,7 +78,7 @@ CtStatus ct_crd_natural(const CtCx *cx, CtTuple crd, CtTuple shape, CtTuple *out
 /* Through the strides of a compact layout: (idx / stride) % shape in each mode. */
 CtStatus ct_idx2crd_layout(const CtCx *cx, CtInt idx, CtLayout l, CtTuple *out,
                            CtErr *err) CT_NODISCARD;
-/* A coordinate of `from` as a natural coordinate of `to`. */
+/* Converts a coordinate of `from` to a natural coordinate of `to`. */
 CtStatus ct_crd2crd(const CtCx *cx, CtTuple crd, CtTuple from, CtTuple to, CtTuple *out,
                     CtErr *err) CT_NODISCARD;
 /* The static index at a linear coordinate of a static layout: the fast form for loops. */
@@ -103,21 +103,22 @@ CtStatus ct_tiler_from_tuple(CtArena *a, CtTuple t, CtTiler *out, CtErr *err) CT
 bool ct_has_basis(CtTuple stride);
 /* The layout of a shape whose values are its own natural coordinates. */
 CtStatus ct_identity(const CtCx *cx, CtTuple shape, CtLayout *out, CtErr *err) CT_NODISCARD;
-/* The value at a coordinate, as ct_crd2idx: an integer, or of a layout with basis strides a
-   coordinate, always of the same nesting. */
+/* The value at a coordinate, as ct_crd2idx: an integer, or a coordinate if the layout has basis
+   strides. All values of a layout have the same nesting. */
 CtStatus ct_evaluate(const CtCx *cx, CtTuple crd, CtLayout l, CtTuple *out,
                      CtErr *err) CT_NODISCARD;
-/* The sum of two values: entry by entry, where missing ones count as 0 and v * E(i) as its
+/* The sum of two values, entry by entry. A missing entry counts as 0, and v * E(i) as its
    coordinate. */
 CtStatus ct_coord_add(const CtCx *cx, CtTuple a, CtTuple b, CtTuple *out, CtErr *err) CT_NODISCARD;
 
 /* --- layout_modes.c: the list of modes ------------------------------------------------------- */
 
 /* slice: the layout of the modes under `_`, and the index of the fixed part. dice: the modes under
-   the integers instead (on layouts and on tuples). Nothing kept gives the empty tuple (). */
+   the integers instead (for layouts and tuples). If no mode is kept, the result is the empty tuple
+   (). */
 CtStatus ct_slice(const CtCx *cx, CtTuple crd, CtLayout l, CtLayout *out, CtInt *offset,
                   CtErr *err) CT_NODISCARD;
-/* Likewise; the offset of a layout with basis strides is a coordinate. */
+/* The same, but the offset of a layout with basis strides is a coordinate. */
 CtStatus ct_slice_at(const CtCx *cx, CtTuple crd, CtLayout l, CtLayout *out, CtTuple *offset,
                      CtErr *err) CT_NODISCARD;
 CtStatus ct_dice(const CtCx *cx, CtTuple crd, CtLayout l, CtLayout *out, CtErr *err) CT_NODISCARD;
@@ -128,7 +129,7 @@ CtStatus ct_dice_tuple(const CtCx *cx, CtTuple crd, CtTuple t, CtTuple *out,
 
 CtStatus ct_layout_concat(const CtCx *cx, int n, const CtLayout *modes, CtLayout *out,
                           CtErr *err) CT_NODISCARD;
-/* The sub-layout at a path of mode numbers; a view. Errors speak of the operation `op`. */
+/* The sub-layout at a path of mode numbers; a view. Errors name the operation `op`. */
 CtStatus ct_mode_at(const CtCx *cx, const char *op, CtLayout l, int n, const int *path,
                     CtLayout *out, CtErr *err) CT_NODISCARD;
 /* Modes [first, last) as one mode; only these modes; the listed modes. */
@@ -138,7 +139,7 @@ CtStatus ct_take(const CtCx *cx, CtLayout l, int first, int last, CtLayout *out,
                  CtErr *err) CT_NODISCARD;
 CtStatus ct_select(const CtCx *cx, CtLayout l, int n, const int *modes, CtLayout *out,
                    CtErr *err) CT_NODISCARD;
-/* x as one more mode, at the end or in front; with rank > 0, as often as it takes to reach rank. */
+/* Appends or prepends x as one more mode; with rank > 0, as often as it takes to reach rank. */
 CtStatus ct_append(const CtCx *cx, CtLayout l, CtLayout x, int rank, CtLayout *out,
                    CtErr *err) CT_NODISCARD;
 CtStatus ct_prepend(const CtCx *cx, CtLayout l, CtLayout x, int rank, CtLayout *out,
@@ -148,8 +149,9 @@ CtStatus ct_replace(const CtCx *cx, CtLayout l, int i, CtLayout x, CtLayout *out
 
 /* --- layout_names.c -------------------------------------------------------------------------- */
 
-/* The names of results. What keeps modes, or their integers, keeps their names: slice, dice, take,
-   select, append, flatten, filter_zeros, upcast, layout_like and so on; group makes a mode without.
+/* The names of results. Operations that keep modes, or their integers, keep their names: slice,
+   dice, take, select, append, flatten, filter_zeros, upcast, layout_like and so on; group makes a
+   mode without.
      coalesce, filter  a mode merged from several has the name that all of them have
      divides           tile and rest of mode M are both of M; in place, M=(tile,rest)
      products          the block's modes keep theirs, the arrangement's theirs; the pairs of
@@ -159,14 +161,15 @@ CtStatus ct_replace(const CtCx *cx, CtLayout l, int i, CtLayout x, CtLayout *out
                        it is one. Where run-time extents hide these: none
      complement, inverses, tv_layout  none: their modes are not those of an operand */
 
-/* The path of the mode with this name, of n numbers: none when it is l itself. Where several have
-   it, the one least deep; that there are two of these is an error that gives their paths. `op` is
-   the operation that asks. */
+/* The path of the mode with this name, as n numbers; n is 0 if it is l itself. If more than one
+   mode has the name, takes the one least deep; two of these are an error that gives their paths.
+   `op` is the operation that asks. */
 CtStatus ct_find_mode(const CtCx *cx, const char *op, CtLayout l, CtModeName name,
                       int path[CT_MAX_DEPTH], int *n, CtErr *err) CT_NODISCARD;
-/* The name of child i itself, not of a mode around it; 0: none. A leaf is its own child 0. */
+/* The name of child i itself, not of a mode around it; 0: it has none. A leaf is its own child
+   0. */
 CtModeName ct_own_name(CtTuple t, int i);
-/* Names the node at a path of a copied shape; 0: takes the name away. Parts of it that have names of
+/* Names the node at a path of a copied shape; 0 removes the name. Parts of it that have names of
    their own keep them. */
 void ct_rename_mode(CtNode *shape, int n, const int *path, CtModeName name);
 /* The same layout without names. */
@@ -174,7 +177,8 @@ CtStatus ct_without_names(const CtCx *cx, CtLayout l, CtLayout *out, CtErr *err)
 
 /* --- layout_ops.c ---------------------------------------------------------------------------- */
 
-/* With a profile: at each of its integers; modes beyond it are kept. An empty result is 1:0. */
+/* With a profile: coalesces at each of its integers and keeps modes beyond it. An empty result is
+   1:0. */
 CtStatus ct_coalesce(const CtCx *cx, CtLayout a, CtTuple profile /* or NULL */, CtLayout *out,
                      CtErr *err) CT_NODISCARD;
 CtStatus ct_flatten(const CtCx *cx, CtLayout a, CtLayout *out, CtErr *err) CT_NODISCARD;
@@ -188,7 +192,7 @@ CtStatus ct_complement(const CtCx *cx, CtLayout a, CtTuple cotarget /* or NULL *
 CtStatus ct_right_inverse(const CtCx *cx, CtLayout a, CtLayout *out, CtErr *err) CT_NODISCARD;
 CtStatus ct_left_inverse(const CtCx *cx, CtLayout a, CtLayout *out, CtErr *err) CT_NODISCARD;
 /* The leading elements that both layouts keep contiguous and in the same order: the layout that
-   points to them, and their number, at most the size of either. Where run-time extents hide it: 1:0
+   points to them, and their number, at most the size of either. If run-time extents hide them: 1:0
    and 1. */
 CtStatus ct_max_common_layout(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out,
                               CtErr *err) CT_NODISCARD;
@@ -202,7 +206,7 @@ CtStatus ct_fragment_layout_like(const CtCx *cx, CtLayout a, CtLayout *out,
 
 /* --- layout_compose.c ------------------------------------------------------------------------ */
 
-/* R(c) = a(b(c)), of a shape compatible with b's; by mode, modes of a beyond b are dropped. Fails
+/* R(c) = a(b(c)), with a shape compatible with b's; by mode, modes of a beyond b are dropped. Fails
    unless each mode of b stays within, or evenly fills, the modes of a that it runs through. */
 CtStatus ct_composition(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                         CtErr *err) CT_NODISCARD;
@@ -210,9 +214,9 @@ CtStatus ct_compose(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out, CtErr
 
 /* --- layout_pad.c ---------------------------------------------------------------------------- */
 
-/* a with its inner modes as long as whole tiles are, as a divide by t wants them; the same where
-   tiles divide them. padded: whether some mode has become longer, so that not all of the result is
-   in a. op: the divide, for errors. Static integers only: others stay. */
+/* a, with its inner modes lengthened to whole tiles, as a divide by t needs them; unchanged if
+   tiles divide them. padded: some mode has become longer, so parts of the result are not in a. op:
+   the divide, for errors. Only static integers are padded. */
 CtStatus ct_pad_for_tiles(const CtCx *cx, const char *op, CtLayout a, CtTiler t, CtLayout *out,
                           bool *padded, CtErr *err) CT_NODISCARD;
 
@@ -237,7 +241,7 @@ CtStatus ct_tiled_product(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                           CtErr *err) CT_NODISCARD;
 CtStatus ct_flat_product(const CtCx *cx, CtLayout a, CtTiler t, CtLayout *out,
                          CtErr *err) CT_NODISCARD;
-/* Block a arranged by b, mode by mode: blocked (block, arrangement), raked (arrangement, block). */
+/* Arranges block a by b, mode by mode: blocked (block, arrangement), raked (arrangement, block). */
 CtStatus ct_blocked_product(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out,
                             CtErr *err) CT_NODISCARD;
 CtStatus ct_raked_product(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out,
@@ -247,7 +251,7 @@ CtStatus ct_raked_product(const CtCx *cx, CtLayout a, CtLayout b, CtLayout *out,
    to fill first. order NULL: from the left. */
 CtStatus ct_tile_to_shape(const CtCx *cx, CtLayout a, CtTuple shape, CtTuple order, CtLayout *out,
                           CtErr *err) CT_NODISCARD;
-/* Does the tiler divide the shape without a remainder? False of a tiler of a higher rank. */
+/* Does the tiler divide the shape without a remainder? False if the tiler has a higher rank. */
 CtStatus ct_evenly_divides(const CtCx *cx, CtTuple shape, CtTiler t, bool *out,
                            CtErr *err) CT_NODISCARD;
 
@@ -259,7 +263,7 @@ CtStatus ct_upcast(const CtCx *cx, CtLayout a, int64_t n, CtLayout *out, CtErr *
 CtStatus ct_downcast(const CtCx *cx, CtLayout a, int64_t n, CtLayout *out, CtErr *err) CT_NODISCARD;
 CtStatus ct_recast(const CtCx *cx, CtLayout a, int64_t from_bits, int64_t to_bits, CtLayout *out,
                    CtErr *err) CT_NODISCARD;
-/* The layout of the coordinates that map to 0 because of stride-0 modes. */
+/* The layout of the coordinates that stride-0 modes map to 0. */
 CtStatus ct_nullspace(const CtCx *cx, CtLayout a, CtLayout *out, CtErr *err) CT_NODISCARD;
 /* Spreads n over the modes of a static shape, from the left, by greatest common divisors. */
 CtStatus ct_domain_distribute(const CtCx *cx, CtTuple shape, int64_t n, CtLayout *out,
@@ -276,7 +280,7 @@ CtStatus ct_tile(const CtCx *cx, CtLayout a, CtTiler tiler, CtTuple crd, CtTuple
    keeps its elements of each tile of thr's shape: result (rest...), *offset where they begin. */
 CtStatus ct_parallelize(const CtCx *cx, CtLayout a, CtLayout thr, CtInt idx, CtTuple proj,
                         CtLayout *out, CtInt *offset, CtErr *err) CT_NODISCARD;
-/* Likewise; the offset of a layout with basis strides is a coordinate. */
+/* The same, but the offset of a layout with basis strides is a coordinate. */
 CtStatus ct_tile_at(const CtCx *cx, CtLayout a, CtTiler tiler, CtTuple crd, CtTuple proj,
                     CtLayout *out, CtTuple *offset, CtErr *err) CT_NODISCARD;
 CtStatus ct_parallelize_at(const CtCx *cx, CtLayout a, CtLayout thr, CtInt idx, CtTuple proj,

@@ -1,7 +1,8 @@
-/* layout_algebra.h: the algebra of layouts as the core itself calls it: values under a context, as
-   tuple_context.h tells. layout.h, composed.h and swizzle.h say what each operation means: they declare
-   the same for C hosts, as functions that return a status (layout_host.c). A CtComposed is any layout
-   here: what differs under a swizzle takes one, what acts on coordinates alone takes a CtLayout. */
+/* layout_algebra.h: the algebra of layouts as the core itself calls it: values under a context, see
+   tuple_context.h. layout.h, composed.h and swizzle.h say what each operation means: they declare
+   the same operations for C hosts, as functions that return a status (layout_host.c). Here a
+   CtComposed is any layout: an operation that differs under a swizzle takes a CtComposed, and one
+   that acts on coordinates alone takes a CtLayout. */
 #ifndef CT_LAYOUT_ALGEBRA_H
 #define CT_LAYOUT_ALGEBRA_H
 
@@ -27,7 +28,7 @@ CtInt al_crd2idx(CtAlg *g, CtTuple crd, CtTuple shape);
 CtTuple al_natural(CtAlg *g, CtTuple crd, CtTuple shape);
 CtTuple al_idx2crd(CtAlg *g, CtInt idx, CtLayout l); /* through its strides */
 CtTuple al_crd2crd(CtAlg *g, CtTuple crd, CtTuple from, CtTuple to);
-/* Fails when the nesting of the coordinate is not that of the shape, or of its beginning. */
+/* Fails if the coordinate's nesting is neither the shape's nor a beginning of it. */
 void al_check_crd(CtAlg *g, const char *op, CtTuple crd, CtTuple shape, const char *expected);
 
 /* --- layout_text.c, composed.c, swizzle.c ------------------------------------------------------ */
@@ -47,12 +48,13 @@ const char *al_show_composed(const CtAlg *g, CtComposed c);
 CtLayout al_identity(CtAlg *g, CtTuple shape);
 CtTuple al_plain_evaluate(CtAlg *g, CtTuple crd, CtLayout l);
 CtTuple al_coord_add(CtAlg *g, CtTuple x, CtTuple y);
-/* Fails of a layout with basis strides, for operations on indices. */
+/* Fails for a layout with basis strides; for operations on indices. */
 void al_check_numbers(CtAlg *g, const char *op, CtLayout a);
 
 /* --- layout_modes.c, layout_names.c ------------------------------------------------------------ */
 
-/* What a coordinate keeps of a layout or a tuple: under `_` (slice), or under integers. */
+/* The part of a layout or tuple that a coordinate keeps: under `_` (slice), or under integers
+   (dice). */
 CtLayout al_keep(CtAlg *g, const char *op, bool any, CtTuple crd, CtLayout l);
 CtTuple al_keep_tuple(CtAlg *g, const char *op, bool any, CtTuple crd, CtTuple t);
 CtLayout al_concat(CtAlg *g, int n, const CtLayout *modes);
@@ -109,7 +111,7 @@ CtSwizzle al_swizzle_upcast(CtAlg *g, CtSwizzle sw, int64_t n);
 CtSwizzle al_swizzle_downcast(CtAlg *g, CtSwizzle sw, int64_t n);
 CtSwizzle al_swizzle_recast(CtAlg *g, CtSwizzle sw, int64_t from_bits, int64_t to_bits);
 CtInt al_swizzle(CtAlg *g, CtSwizzle sw, CtInt x); /* ct_swizzle_apply */
-/* Fails, and is false, unless both are numbers of bits, for recasts. */
+/* Fails, and returns false, unless both are numbers of bits; for recasts. */
 bool al_check_bits(CtAlg *g, int64_t from_bits, int64_t to_bits);
 
 /* --- any layout: composed.c, composed_compose.c, partition.c ----------------------------------- */
@@ -136,7 +138,7 @@ CtLayout al_tv_layout(CtAlg *g, CtLayout thr, CtLayout val, CtTuple *tiler);
 CtComposed al_tv_partition(CtAlg *g, CtComposed c, CtTiler tiler, CtLayout tv, CtInt idx,
                            CtTuple *offset);
 
-/* What tile and parallelize divide by, projected. */
+/* The tiler that tile and parallelize divide by, projected. */
 CtTiler al_project_tiler(CtAlg *g, CtTuple proj, CtTiler t);
 CtTuple al_project(CtAlg *g, CtTuple proj, CtTuple crd);
 CtLayout al_project_threads(CtAlg *g, CtTuple proj, CtLayout thr);
@@ -146,7 +148,7 @@ CtTiler al_thread_tiler(CtAlg *g, CtLayout thr); /* the sizes of the modes */
 
 typedef struct CtFlatMode {
   CtInt shape, stride;
-  CtModeName name; /* of all that was merged into it; 0 where that differs */
+  CtModeName name; /* name of all the modes merged into it; 0 if they differ */
 } CtFlatMode;
 
 enum { CT_FLAT_INLINE = 12 };
@@ -155,7 +157,7 @@ typedef struct CtFlat {
   CtAlg *g;
   CtFlatMode *mode;
   int n, cap;
-  bool has_names; /* some mode pushed had one */
+  bool has_names; /* some mode pushed had a name */
   CtFlatMode inline_modes[CT_FLAT_INLINE];
 } CtFlat;
 
@@ -168,9 +170,10 @@ static inline void ct_flat_push(CtFlat *f, CtInt shape, CtInt stride) {
 /* Pushes all modes of l. endless: keeps the function past the end too: a last mode of size 1
    stays, with its stride and an extent of 2 (the extent of the last mode never matters then). */
 void ct_flat_push_layout(CtFlat *f, CtLayout l, bool endless);
-/* Likewise with the size of stride-0 modes taken as 1. */
+/* The same, with the size of stride-0 modes taken as 1. */
 void ct_flat_push_filtered(CtFlat *f, CtLayout l);
-/* 1:0, one mode s:d, or a tuple of modes; called `name` where its modes differ in theirs. */
+/* Emits 1:0, one mode s:d, or a tuple of modes, which is named `name` if its modes have different
+   names. */
 void ct_flat_emit(const CtFlat *f, CtBuild *b, CtModeName name);
 CtLayout ct_flat_take(const CtFlat *f, const char *op);
 
@@ -180,7 +183,7 @@ static inline void ct_build_init_layout(CtBuild *b, CtAlg *g, const char *op) {
 static inline void ct_build_layout(CtBuild *b, CtLayout l) { ct_build_copy(b, l.shape, l.stride); }
 CtLayout ct_build_take_layout(CtBuild *b);
 
-/* The name of a tuple of modes as a whole, for another one of the same modes. */
+/* The name of a tuple of modes as a whole, for another tuple of the same modes. */
 static inline CtModeName ct_whole_name(CtLayout l) {
   return ct_is_leaf(l.shape) ? 0 : l.shape->name;
 }
@@ -195,7 +198,7 @@ static inline CtLayout ct_leaf_layout(CtLeafLayout *n, CtInt shape, CtInt stride
   return (CtLayout){&n->shape, &n->stride};
 }
 
-/* Parts that other operations are made of; op names the operation in errors. */
+/* Parts of other operations; errors name the operation op. */
 CtLayout al_complement_as(CtAlg *g, const char *op, CtLayout a, CtTuple cotarget);
 /* Builds composition(a, part) for each part; all parts together must stay within a's modes. */
 void ct_build_compositions(CtBuild *b, CtLayout a, int n, const CtLayout *parts);

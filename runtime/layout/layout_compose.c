@@ -19,14 +19,14 @@
 typedef struct Reach {
   int64_t sum;
   int64_t top_stride, below; /* the largest step; the sum without it */
-  bool top_fits;             /* n * s <= S is known of the largest */
+  bool top_fits;             /* the largest steps are known to have n * s <= S */
   bool up, down;             /* some modes of B step up here, some down */
 } Reach;
 
 typedef struct Compose {
   CtAlg *g;
   const char *op;
-  CtLayout a, b;    /* b: the part in work */
+  CtLayout a, b;    /* b: the part being composed */
   CtFlat flat;      /* of a */
   CtFlatMode *part; /* result modes of one mode of b */
   int n_part;
@@ -104,14 +104,14 @@ static int64_t most_steps(const Compose *c, CtInt n, CtInt stride) {
   return ct_mul_overflow(steps, s, &reach) ? INT64_MAX : reach;
 }
 
-/* Notes that some of B moves in a mode, in one direction. */
+/* Notes that some part of B moves in a mode, in one direction. */
 static void note_direction(Compose *c, int mode, bool negative) {
   Reach *r = &c->reach[mode];
   r->up = r->up || !negative;
   r->down = r->down || negative;
 }
 
-/* Notes that n steps of `size` are taken in a mode; fits: they tile it. */
+/* Notes that n steps of `size` are taken in a mode; fits: they tile the mode. */
 static void note_reach(Compose *c, int mode, CtInt n, CtInt size, bool fits) {
   Reach *r = &c->reach[mode];
   int64_t reach = most_steps(c, n, size), s = facts(c, size).lo;
@@ -131,7 +131,7 @@ static void add_part(Compose *c, int mode, CtInt n, CtInt stride) {
   c->part[c->n_part++] = (CtFlatMode){n, stride, 0};
 }
 
-/* The steps of B that are still to be placed: n of sign * size. */
+/* The steps of B that are not placed yet: n of sign * size. */
 typedef struct Steps {
   CtInt n, size;
   bool negative;
@@ -215,8 +215,8 @@ static CtModeName common_name(CtTuple shape, uint32_t from, uint32_t to) {
   return same ? shape[from].name : around->name;
 }
 
-/* The name of what n steps of s, both static, run through in the shape: that of all leaves in which
-   they move, or of the innermost mode around these. */
+/* The name of what n steps of s, both static, run through in the shape: the name that all leaves in
+   which they move share, or that of the innermost mode around these. */
 static CtModeName name_of_steps(CtTuple shape, int64_t n, int64_t s) {
   uint32_t last = shape->len - 1, from = 0, to;
   int64_t begin = 1, end, reach; /* the steps that leaf `from` counts are of `begin` */
@@ -247,8 +247,8 @@ static CtModeName name_of_steps(CtTuple shape, int64_t n, int64_t s) {
   return common_name(shape, from, to);
 }
 
-/* Names the parts of B's mode n:s, which follow each other in A: the next one steps by all of the
-   one before. *name: of the mode; found when it has none. */
+/* Names the parts of B's mode n:s, which follow one another in A: each part steps by the whole part
+   before it. *name: the mode's name; found here if it has none. */
 static void name_parts(Compose *c, CtInt n, CtInt s, CtModeName *name) {
   bool known = ct_is_static(n) && ct_is_static(s);
   CtModeName whole = *name, around = c->a.shape->name;
@@ -268,7 +268,7 @@ static void name_parts(Compose *c, CtInt n, CtInt s, CtModeName *name) {
   }
 }
 
-/* As one mode of this name. */
+/* Emits the parts as one mode with this name. */
 static void emit_parts(Compose *c, CtModeName name) {
   if (c->n_part > 1) {
     ct_build_open_named(c->out, name);
@@ -282,7 +282,7 @@ static void emit_parts(Compose *c, CtModeName name) {
   }
 }
 
-/* A stride v * E(path) steps by v within A's mode at that path; none: there is no such mode. */
+/* A stride v * E(path) steps by v within A's mode at that path. Fails if there is no such mode. */
 static CtLayout mode_of_basis(CtLayout a, CtInt stride) {
   for (int i = 0; i < stride.basis_depth; i++) {
     if (stride.basis[i] >= ct_layout_rank(a)) {
@@ -360,7 +360,7 @@ static void check_reach(const Compose *c) {
   }
 }
 
-/* Do steps down and steps up stay in one mode of A where both occur? */
+/* If a mode of A has steps up and steps down, do they stay in that mode? */
 static void check_signs(const Compose *c) {
   int down = -1, n_up = 0, n_down = 0, n_both = 0;
   for (int i = 0; i < c->flat.n; i++) {
@@ -384,8 +384,8 @@ static void fail_basis(const Compose *c, CtStatus st, CtInt basis) {
           al_show_layout(c->g, mode_of_basis(c->a, basis)));
 }
 
-/* The modes of c->b from node `at` on whose strides are along one basis element: composed with that
-   mode of a in one go. Nothing if these were checked at a node before. */
+/* Composes all modes of c->b, from node `at` on, whose strides are along one basis element, with
+   that mode of a. Does nothing if an earlier node has already checked them. */
 static void check_along(const Compose *c, uint32_t at, CtLeafLayout *nodes, CtLayout *modes) {
   CtInt basis = c->b.stride[at].i;
   CtAlg trial = al_trial(c->g);
@@ -414,7 +414,8 @@ static void check_along(const Compose *c, uint32_t at, CtLeafLayout *nodes, CtLa
   }
 }
 
-/* Each stride that is a basis element was composed alone; those along the same one meet in a. */
+/* Each stride that is a basis element was composed alone; strides along the same element meet in
+   a. */
 static void check_bases(const Compose *c) {
   size_t n = (size_t)c->n_basis;
   CtLeafLayout *nodes = al_alloc(c->g, n, sizeof *nodes);

@@ -1,4 +1,4 @@
-/* layout_coord.c: layouts with basis strides, whose values are coordinates, and sums of these.
+/* layout_coord.c: layouts with basis strides, whose values are coordinates, and sums of coordinates.
 
    E(i, j) is the coordinate with a 1 at mode j of mode i and 0 elsewhere. The nesting of a value
    follows from the strides alone: each path that a stride names is a place in it, and a mode that no
@@ -26,7 +26,8 @@ void al_check_numbers(CtAlg *g, const char *op, CtLayout a) {
 
 /* --- identity ---------------------------------------------------------------------------------- */
 
-/* Makes the nodes of a shape's copy the basis elements of its modes; `path` leads to `node`. */
+/* Turns the nodes of a shape's copy into the basis elements of its modes; `path` leads to
+   `node`. */
 static bool number_modes(CtNode *node, CtInt path) {
   if (node->rank == CT_LEAF) {
     node->i = path;
@@ -76,7 +77,8 @@ static CtInt value_at(const Places *p, CtInt path) {
   return al_plain_index(p->b->g, p->crd, (CtLayout){p->l.shape, p->stride});
 }
 
-/* How the strides go on behind a path: none, one that ends there, the number of modes below. */
+/* How the strides continue after a path: no stride does, one ends there, or the number of modes
+   below. */
 typedef struct Below {
   bool here;
   int n_modes;

@@ -26,8 +26,8 @@ static void build_divide(CtBuild *b, CtLayout a, CtLayout t) {
   ct_build_close(b);
 }
 
-/* Where the gaps of the block were cut off, its complement may end before t does; its last mode would
-   then run on into the block itself. */
+/* If the gaps of the block were cut off, its complement may end before t does; its last mode would
+   then run into the block itself. */
 static void check_repeats(CtBuild *b, CtLayout block, CtLayout t, CtLayout rest) {
   CtAlg *g = b->g;
   CtInt n = al_size(g, rest), needed = al_plain_cosize(g, t), end = al_plain_cosize(g, block);
@@ -107,7 +107,7 @@ typedef enum Half { TILES, RESTS } Half;
 
 static void build_half(CtBuild *b, CtLayout pairs, CtTiler t, Half half);
 
-/* The halves of all pairs; to the rests come the modes that the tiler does not reach. */
+/* The halves of all pairs; modes that the tiler does not reach join the rests. */
 static void build_halves(CtBuild *b, CtLayout pairs, CtTiler t, Half half) {
   int rank = ct_layout_rank(pairs);
   for (int i = 0; al_ok(b->g) && i < t.n; i++) {
@@ -150,7 +150,7 @@ CtLayout al_zipped_divide_as(CtAlg *g, const char *op, CtLayout a, CtTiler t) {
   return zipped(g, op, a, t, build_divide);
 }
 
-/* The mode's own modes, or itself when it has just one. */
+/* The mode's own modes, or the mode itself if it has just one. */
 static void build_unpacked(CtBuild *b, CtLayout mode) {
   int rank = ct_layout_rank(mode);
   if (rank == 1) {
@@ -199,13 +199,13 @@ FORMS(product)
 
 /* --- blocked and raked products ---------------------------------------------------------------- */
 
-/* Mode i of one half of the product; all of it belongs to an integer operand, and to what an integer
-   block is repeated by: CuTe pairs the halves as they are where the block is no tuple. */
+/* Mode i of one half of the product. An integer operand has the whole half, and so have the
+   repetitions of an integer block: CuTe pairs the halves unchanged if the block is not a tuple. */
 static CtLayout part_of(CtLayout half, CtLayout block, CtLayout operand, int i) {
   return ct_is_leaf(block.shape) || ct_is_leaf(operand.shape) ? half : ct_mode(half, i);
 }
 
-/* Of block and arrangement, padded to the same rank. */
+/* The product of block and arrangement, padded to the same rank. */
 static CtLayout paired_product(CtAlg *g, const char *op, CtLayout a, CtLayout t, bool raked) {
   CtLeafLayout nodes;
   CtBuild b;
@@ -301,7 +301,7 @@ CtLayout al_tile_to_shape(CtAlg *g, CtLayout a, CtTuple shape, CtTuple order) {
 
 /* --- divisibility ------------------------------------------------------------------------------ */
 
-/* size(shape) == size(t) * size of what t leaves of the shape */
+/* size(shape) == size(t) * size of the rest of the shape after t */
 static bool layout_divides(CtAlg *g, CtTuple shape, CtLayout t) {
   CtLayout rest = al_complement_as(g, "evenly_divides", t, shape);
   CtInt size = al_product(g, shape), tile = al_size(g, t);

@@ -21,7 +21,7 @@ static bool grow(CtFlat *f) {
   return modes != NULL;
 }
 
-/* Is shape * stride == next? With dynamic operands only where no product has to be computed. */
+/* Is shape * stride == next? For dynamic operands only if no product has to be computed. */
 static bool continues(CtInt shape, CtInt stride, CtInt next) {
   int64_t end;
   if (shape.kind == CT_STATIC && stride.kind == CT_STATIC && next.kind == CT_STATIC) {

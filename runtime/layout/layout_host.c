@@ -1,5 +1,6 @@
-/* layout_host.c: the algebra as functions for C hosts, which return a status, fill a CtErr and leave
-   their outputs as they were when they fail: those of the core, each in a context of its own. */
+/* layout_host.c: the algebra as functions for C hosts. They return a status, fill a CtErr, and
+   leave their outputs unchanged if they fail. Each calls the core's function in a context of its
+   own. */
 #include "layout_algebra.h"
 #include "tuple_parse.h"
 
@@ -166,7 +167,7 @@ const char *ct_show_composed(const CtCx *cx, const CtComposed *c) {
 
 /* --- parts and where they begin ----------------------------------------------------------------- */
 
-/* The part, and where it begins: of what `call` makes, which fills `at`. */
+/* The part, and where it begins, from the result of `call`, which fills `at`. */
 #define PART(R, At, name, params, call, part, offset_of)                                           \
   CtStatus name(const CtCx *cx, LIST params, R *out, At *offset, CtErr *err) {                     \
     CtAlg g = al_begin(cx, err);                                                                   \
@@ -188,7 +189,7 @@ static CtComposed indices(CtAlg *g, const char *op, CtLayout a) {
   return ct_composed_plain(a);
 }
 
-/* The offset is one of an index, whatever the strides are. */
+/* The offset is always an index, whatever the strides are. */
 static CtComposed slice_index(CtAlg *g, CtTuple crd, CtLayout l, CtTuple *at) {
   CtLayout kept = al_keep(g, "slice", true, crd, l);
   *at = al_leaf(g, al_plain_index(g, crd, l));

@@ -3,9 +3,9 @@
 
 /* --- slice and dice ---------------------------------------------------------------------------- */
 
-/* What a coordinate, which fits, keeps of a layout, or of a tuple (then stride is shape once more): the
-   parts under `_` (slice: any) or under the integers (dice). The parts kept inside a nested coordinate
-   join those outside it. */
+/* The parts that a coordinate keeps of a layout, or of a tuple (then stride is shape again): parts
+   under `_` (slice: any) or under the integers (dice). The coordinate must fit. Parts kept inside a
+   nested coordinate join the parts outside it. */
 static void keep_parts(CtBuild *b, bool any, CtTuple crd, CtLayout l) {
   if (ct_is_leaf(crd)) {
     if ((crd->i.kind == CT_ANY) == any) {
@@ -20,7 +20,7 @@ static void keep_parts(CtBuild *b, bool any, CtTuple crd, CtLayout l) {
   }
 }
 
-/* A leaf coordinate keeps all of l as it is, or nothing; a tuple gives a tuple. */
+/* A leaf coordinate keeps all of l, or nothing; a tuple gives a tuple. */
 static void build_kept(CtBuild *b, bool any, CtTuple crd, CtLayout l) {
   al_check_crd(b->g, b->op, crd, l.shape, "give one entry per mode, '_' to keep a mode");
   if (!al_ok(b->g)) {
@@ -136,7 +136,8 @@ CtLayout al_select(CtAlg *g, CtLayout l, int n, const int *modes) {
   return end_modes(&b);
 }
 
-/* l with x beside it as often as it takes to reach the rank, or once; of the rank already: a copy. */
+/* l with x beside it, once or as often as it takes to reach the rank; a copy of l if it has that
+   rank. */
 static CtLayout pad(CtAlg *g, const char *op, CtLayout l, CtLayout x, int rank, bool front) {
   CtBuild b;
   int had = rank_of(g, l), n = rank > 0 ? rank - had : 1;

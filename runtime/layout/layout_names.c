@@ -1,16 +1,16 @@
-/* layout_names.c: modes by their names: finding, naming, forgetting. How names follow the modes
-   through an operation is decided where the operation builds its result. */
+/* layout_names.c: modes by their names: finding, naming, forgetting. Each operation decides, as it
+   builds its result, how names follow the modes. */
 #include "layout_algebra.h"
 
 /* --- finding ----------------------------------------------------------------------------------- */
 
 typedef struct Search {
   CtModeName name;
-  int depth;              /* looked at: the children of the root are at 1 */
-  int found;              /* how many */
+  int depth;              /* the depth to search: the children of the root are at 1 */
+  int found;              /* number of modes found */
   int path[CT_MAX_DEPTH]; /* where the search is */
   int first[CT_MAX_DEPTH];
-  CtText *paths; /* of all, as text, or NULL */
+  CtText *paths; /* text of all paths, or NULL */
 } Search;
 
 static void print_path(const int *path, int n, CtText *out) {
@@ -34,7 +34,7 @@ static void note_found(Search *s) {
   s->found++;
 }
 
-/* Notes the nodes of that depth that have the name themselves. */
+/* Notes the nodes at that depth that have the name themselves. */
 static void search(Search *s, CtTuple t, CtModeName around, int depth) {
   if (depth == s->depth) {
     if (t->name == s->name && t->name != around) {
@@ -51,7 +51,7 @@ static void search(Search *s, CtTuple t, CtModeName around, int depth) {
   }
 }
 
-/* The names that nodes have themselves, each once, in preorder: "M, K". */
+/* The names that nodes have of their own, each once, in preorder: "M, K". */
 static void print_names(CtTuple shape, CtText *out) {
   for (uint32_t i = 0; i < shape->len; i++) {
     bool is_new = shape[i].name != 0;
@@ -112,7 +112,7 @@ CtModeName ct_own_name(CtTuple t, int i) {
 
 /* --- naming ------------------------------------------------------------------------------------ */
 
-/* Gives the nodes from *at on that say `old` because of this one the name `name`. */
+/* Renames to `name` those nodes from *at on that have inherited `old` from this node. */
 static void rename_node(CtNode *node, CtModeName old, CtModeName name) {
   if (node->name != old) {
     return;

@@ -1,5 +1,5 @@
-/* layout_ops.c: the algebra on one layout: coalesce, filter, flatten, complement, inverses, and what
-   follows from them: common vectors, layouts like another. */
+/* layout_ops.c: the algebra on one layout: coalesce, filter, flatten, complement, inverses, and
+   operations derived from them: common vectors, layouts like another. */
 #include <string.h>
 
 #include "layout_algebra.h"
@@ -112,7 +112,7 @@ typedef struct Complement {
   CtLayout a;
   CtFlat flat;   /* of a, filtered; consumed in the order of strides */
   CtFlat result; /* the gaps between a's modes */
-  CtInt end;     /* one past what a and the result cover so far */
+  CtInt end;     /* one past the last index that a and the result cover so far */
 } Complement;
 
 static void fail_order(const Complement *c, CtInt stride) {
@@ -122,7 +122,7 @@ static void fail_order(const Complement *c, CtInt stride) {
           c->op, al_show_int(c->g, stride), al_show_layout(c->g, c->a));
 }
 
-/* The first mode of the smallest stride; fails when run-time strides hide which one it is. */
+/* The first mode of the smallest stride; fails if run-time strides hide which mode that is. */
 static int find_smallest(const Complement *c) {
   int best = 0;
   for (int i = 1; i < c->flat.n; i++) {
@@ -138,7 +138,7 @@ static int find_smallest(const Complement *c) {
   return best;
 }
 
-/* Adds the gap before the mode s:d; the quotient d / end is cut, as in CuTe. */
+/* Adds the gap before the mode s:d; cuts the quotient d / end, as CuTe does. */
 static void add_gap(Complement *c, CtFlatMode m) {
   CtAlg *g = c->g;
   bool known = ct_is_static(m.stride) && ct_is_static(c->end);
@@ -164,16 +164,16 @@ static void add_gaps(Complement *c) {
   }
 }
 
-/* How the extents of cotarget are divided by what a covers, from left to right. */
+/* Divides the extents of cotarget by the size that a covers, from left to right. */
 typedef struct Rest {
-  CtInt divisor; /* still to be divided by */
+  CtInt divisor; /* the part of that size not divided by yet */
   CtInt stride;  /* of the next mode */
   CtInt before;  /* product of the extents so far */
-  bool exact;    /* so far, each extent was a multiple of the divisor: stride == before there */
+  bool exact;    /* each extent so far was a multiple of the divisor: stride == before there */
 } Rest;
 
 /* Adds the mode ceil(extent / divisor). After exact divisions the next stride is the product of the
-   extents themselves, which spares run-time quotients that are multiplied back. */
+   extents themselves. That avoids run-time quotients that would be multiplied back. */
 static void add_rest_mode(Complement *c, Rest *r, CtInt extent) {
   CtAlg *g = c->g;
   CtInt n = al_ceildiv(g, extent, r->divisor), left = ct_int(1);
@@ -187,7 +187,7 @@ static void add_rest_mode(Complement *c, Rest *r, CtInt extent) {
   r->divisor = left;
 }
 
-/* All static extents count as one, as CuTe coalesces the divided cotarget. */
+/* All static extents count as one extent, as CuTe coalesces the divided cotarget. */
 static void add_static_rest(Complement *c, CtTuple cotarget) {
   CtInt divisor = c->end, size = ct_int(1);
   for (CtLeaves w = ct_leaves_of(cotarget); al_ok(c->g) && ct_next_leaf(&w);) {
@@ -304,14 +304,14 @@ static void fail_left(const Inverse *v, CtInt stride, CtInt below, const char *w
           al_show_layout(v->g, v->a), what, al_show_int(v->g, below), expected);
 }
 
-/* What is known of the strides below the one in work. */
+/* What is known about the strides below the current one. */
 typedef struct Below {
   CtInt stride; /* the largest */
   CtInt end;    /* its mode ends there; 0 before the first */
 } Below;
 
-/* The gap up to the next stride. Modes that overlap have no inverse; one that is not a multiple of
-   the stride below cannot be written as a layout. */
+/* The gap up to the next stride. Modes that overlap have no inverse. If a stride is not a multiple
+   of the stride below, no layout is the inverse. */
 static CtInt gap_above(const Inverse *v, const Below *b, CtInt stride) {
   if (!al_divides(v->g, b->stride, stride)) {
     fail_left(v, stride, b->stride, "is not a multiple of the smaller stride",
@@ -352,7 +352,7 @@ CtLayout al_plain_left_inverse(CtAlg *g, CtLayout a) {
 
 /* --- common vectors ---------------------------------------------------------------------------- */
 
-static int64_t static_size(CtLayout l) { /* -1 when it is not known */
+static int64_t static_size(CtLayout l) { /* -1 if it is not known */
   int64_t n = 1;
   for (CtLeaves w = ct_layout_leaves(l); ct_next_leaf(&w);) {
     if (!ct_is_static(w.shape->i) || ct_mul_overflow(n, w.shape->i.v, &n)) {
@@ -367,7 +367,8 @@ static int64_t clamp(int64_t n, CtLayout l) {
   return size >= 0 && size < n ? size : n;
 }
 
-/* a(inverse(i)) == i for all i < n, which is static and at most the size of a or b. */
+/* The largest n such that a(inverse(i)) == i for all i < n; static, and at most the size of a or
+   b. */
 static int64_t common_vector(CtAlg *g, CtLayout a, CtLayout b, CtLayout *inverse) {
   CtFlat common;
   CtAlg trial = {g->cx, g->err, g->status};

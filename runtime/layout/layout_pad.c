@@ -1,14 +1,17 @@
-/* layout_pad.c: layouts whose inner modes no whole number of tiles covers.
+/* layout_pad.c: layouts whose inner modes are not a whole number of tiles.
 
-   A tile of t that ends inside a mode of A, but not the last one of A coalesced, would go on in the next
-   mode: no layout does that. As CuTe does, the mode then counts as long as whole tiles are:
-   (5,16):(64,4) by 4 is divided as (8,16):(64,4), into (4,(2,16)):(64,(256,4)). What lies in the padding
-   is not in A, though its index may be that of another element; coordinates tell it apart, divided alike.
-   The last mode needs no padding, as it has no end. But if tiles overhang, a mode of extent 1 after
-   it is dropped: they would run on in that. */
+   Coalesce A. If a tile of t ends inside one of A's modes, except the last one, the tile would
+   continue in the next mode, and no layout can do that. As in CuTe, the mode is then lengthened to
+   whole tiles: (5,16):(64,4) by 4 is divided as (8,16):(64,4), into (4,(2,16)):(64,(256,4)). The
+   elements in the padding are not in A, though their indices may be those of other elements.
+   Coordinates that are divided in the same way tell them apart. The last mode needs no padding,
+   because it has no end.
+   But if tiles overhang it, a mode of extent 1 after it is dropped: tiles would continue into that
+   mode. */
 #include "layout_algebra.h"
 
-/* Where t ends: one past the last element that it and its gaps cover. 0: not known, or negative. */
+/* Where t ends: one past the last element that it and its gaps cover; 0 if that is unknown or
+   negative. */
 static int64_t end_of_tile(CtLayout t) {
   int64_t end = 1, reach;
   for (CtLeaves w = ct_layout_leaves(t); ct_next_leaf(&w);) {
@@ -22,7 +25,8 @@ static int64_t end_of_tile(CtLayout t) {
   return end;
 }
 
-/* The mode inside which tiles of so many elements end, and what they take of it; -1: none. */
+/* The mode inside which tiles of that many elements end, and how much of the mode they take; -1:
+   none. */
 static int mode_that_ends(const CtFlat *f, int64_t tile, int64_t *part) {
   for (int i = 0; i < f->n; i++) {
     CtInt n = f->mode[i].shape;
@@ -75,7 +79,7 @@ static void build_by_tiler(CtBuild *b, CtLayout a, CtTiler t, bool *padded) {
   }
   int rank = ct_layout_rank(a);
   if (t.kind == CT_TILER_ANY || t.n > rank || ct_is_leaf(a.shape)) {
-    ct_build_layout(b, a); /* what does not fit is the divide's to say */
+    ct_build_layout(b, a); /* the divide itself reports a tiler that does not fit */
     return;
   }
   ct_build_open_named(b, ct_whole_name(a));
@@ -89,7 +93,7 @@ static void build_by_tiler(CtBuild *b, CtLayout a, CtTiler t, bool *padded) {
   ct_build_close(b);
 }
 
-/* Whether the tiler divides a mode that is a tuple: integers are the common case, and never padded. */
+/* Does the tiler divide a mode that is a tuple? Integer modes are common, and need no padding. */
 static bool divides_tuples(CtLayout a, CtTiler t) {
   if (t.kind != CT_TILER_TUPLE) {
     return t.kind == CT_TILER_LAYOUT && !ct_is_leaf(a.shape);

@@ -1,12 +1,12 @@
-/* layout_recast.c: layouts of the same memory in other elements; and two small relatives that work
-   mode by mode: the nullspace, and spreading a number over a shape. */
+/* layout_recast.c: layouts of the same memory in other elements; and two small operations that also
+   work mode by mode: the nullspace, and spreading a number over a shape. */
 #include <inttypes.h>
 
 #include "layout_algebra.h"
 
 /* --- recast ------------------------------------------------------------------------------------ */
 
-/* Changes one mode s:d of `a` as the element changes by the factor n. */
+/* Changes one mode s:d of `a` for an element that changes by the factor n. */
 typedef void (*CastMode)(CtAlg *g, CtLayout a, CtInt *shape, CtInt *stride, int64_t n);
 
 static CtLayout cast(CtAlg *g, const char *op, CtLayout a, int64_t n, CastMode mode) {

@@ -26,7 +26,7 @@ void ct_layout_print(const CtCx *cx, CtLayout l, CtText *out) {
 
 static CtTiler parse_tiler(CtParse *p, int depth);
 
-/* The items behind '<': tiler { ',' tiler } '>'. */
+/* The items after '<': tiler { ',' tiler } '>'. */
 static CtTiler parse_items(CtParse *p, int depth) {
   CtAlloc heap = p->g.cx.arena->alloc;
   CtTiler *items = NULL;

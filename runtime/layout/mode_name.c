@@ -10,7 +10,7 @@ static const char alphabet[] = "\0abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST
 _Static_assert(sizeof alphabet == MASK + 2, "as many characters as codes, and C's own NUL");
 _Static_assert(BITS *CT_MODE_NAME_MAX <= 64, "a name fits");
 
-static uint64_t code_of(char c) { /* 0 when no name has it */
+static uint64_t code_of(char c) { /* 0 if no name contains it */
   const char *p = c == '\0' ? NULL : memchr(alphabet + 1, c, MASK);
   return p == NULL ? 0 : (uint64_t)(p - alphabet);
 }
@@ -35,7 +35,8 @@ const char *ct_mode_name_fault(const char *s, size_t len) {
   return len == 1 && s[0] == '_' ? "is the wildcard" : NULL;
 }
 
-/* At most this much of a wrong name is shown; bytes that would break a one-line message as '?'. */
+/* Messages show at most this many bytes of a wrong name; bytes that would break a line appear as
+   '?'. */
 enum { SHOWN_BYTES = 40 };
 
 static CtStatus fail_name(const char *s, size_t len, const char *fault, CtErr *err) {

@@ -1,6 +1,6 @@
-/* mode_name.h: the name of a mode: 1 to 10 letters, digits and underscores, packed into a number, six
-   bits a character, so that it is copied and compared as one and belongs to nobody. It begins with
-   no digit, and is not `_`, which in texts keeps a mode. */
+/* mode_name.h: the name of a mode: 1 to 10 letters, digits and underscores. It is packed into a
+   number, six bits a character, so that it is copied and compared as a number and nobody owns it. A
+   name does not begin with a digit, and is not `_`, which in texts keeps a mode. */
 #ifndef CT_MODE_NAME_H
 #define CT_MODE_NAME_H
 
@@ -8,9 +8,9 @@
 
 enum { CT_MODE_NAME_MAX = 10 };
 
-typedef uint64_t CtModeName; /* 0: none */
+typedef uint64_t CtModeName; /* 0: no name */
 
-/* What keeps a text from being a name, "is longer than 10 characters"; NULL: nothing. */
+/* Why a text is not a name, such as "is longer than 10 characters"; NULL: it is one. */
 const char *ct_mode_name_fault(const char *s, size_t len);
 CtStatus ct_mode_name_pack(const char *s, size_t len, CtModeName *out, CtErr *err) CT_NODISCARD;
 /* Writes the name and a NUL; returns out. */

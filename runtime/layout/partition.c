@@ -13,7 +13,8 @@ static void build_any(CtBuild *b, int n) {
   }
 }
 
-/* `_` for a mode of one part, (_,...) for one of several, so that slicing unpacks its modes. */
+/* `_` for a mode that has one part, (_,...) for a mode with more, so that slicing unpacks its
+   modes. */
 static void build_keep(CtBuild *b, CtLayout mode) {
   int rank = ct_layout_rank(mode);
   if (rank != 1) {
@@ -25,7 +26,7 @@ static void build_keep(CtBuild *b, CtLayout mode) {
   }
 }
 
-/* crd, with `_` for the modes that a tuple leaves out. */
+/* crd, with `_` for the modes that a shorter tuple does not have. */
 static void build_padded(CtBuild *b, CtTuple crd, CtLayout mode) {
   int rank = ct_layout_rank(mode);
   if (ct_is_leaf(crd) || crd->rank >= rank) {
@@ -154,7 +155,7 @@ CtTiler al_thread_tiler(CtAlg *g, CtLayout thr) {
   return al_tiler(g, mode_sizes(g, "parallelize", thr));
 }
 
-/* (idx / stride) % extent. The remainder is left out where idx is known to stay within. */
+/* (idx / stride) % extent. Leaves out the remainder if idx is known to stay within. */
 static CtInt digit(CtAlg *g, CtInt idx, CtFlatMode m) {
   CtInt q = al_div(g, idx, m.stride);
   CtFacts of_idx = ct_int_facts(&g->cx, idx);
@@ -163,8 +164,8 @@ static CtInt digit(CtAlg *g, CtInt idx, CtFlatMode m) {
   return within ? q : al_mod(g, q, m.shape);
 }
 
-/* The coordinate of thread idx in one mode of thr. Coalesced first: ((4,8)):((1,4)) needs one
-   remainder, not two. */
+/* The coordinate of thread idx in one mode of thr. Coalesces the mode first: ((4,8)):((1,4)) then
+   needs one remainder, not two. */
 static CtInt mode_coordinate(CtAlg *g, CtLayout thr, CtLayout mode, CtInt idx) {
   CtFlat f;
   CtInt weight = ct_int(1), sum = ct_int(0);
@@ -184,7 +185,8 @@ static CtInt mode_coordinate(CtAlg *g, CtLayout thr, CtLayout mode, CtInt idx) {
   return sum;
 }
 
-/* The coordinate of thread idx: an integer per mode of thr, or one integer at rank 1. */
+/* The coordinate of thread idx: an integer for each mode of thr, or one integer if the rank is
+   1. */
 static CtTuple thread_coordinate(CtAlg *g, CtLayout thr, CtInt idx) {
   CtBuild b;
   int rank = al_ok(g) ? ct_layout_rank(thr) : 0;

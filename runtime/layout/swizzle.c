@@ -51,14 +51,14 @@ int64_t ct_swizzle_period(CtSwizzle sw) {
 CtStatus ct_swizzle_extent(CtSwizzle sw, int64_t n, int64_t *out, CtErr *err) {
   uint64_t y = ct_swizzle_y(sw);
   int64_t block = ct_swizzle_block(sw), rest = n % block;
-  bool moves = (uint64_t)n > (y & (0 - y)); /* some index has a deciding bit */
+  bool moves = (uint64_t)n > (y & (0 - y)); /* does some index have a deciding bit? */
   if (ct_add_overflow(n, moves && rest != 0 ? block - rest : 0, out)) {
     return ct_fail(err, CT_EOVERFLOW, "swizzle: the swizzled indices exceed 64 bits");
   }
   return CT_OK;
 }
 
-/* x / 2^from % 2^bits * 2^to: the deciding field in the place of the changing one. */
+/* x / 2^from % 2^bits * 2^to: the deciding field, moved to the place of the changing one. */
 static CtInt moved_field(CtAlg *g, CtSwizzle sw, CtInt x) {
   int from = sw.base + (sw.shift > 0 ? sw.shift : 0), to = sw.base + (sw.shift < 0 ? -sw.shift : 0);
   x = al_div(g, x, ct_int((int64_t)1 << from));

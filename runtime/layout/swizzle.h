@@ -1,7 +1,7 @@
-/* swizzle.h: Sw<B,M,S>, an involution on indices that moves banks about: it xors the B bits that
-   begin at bit M with the B bits |S| places above them. S > 0: the lower field changes; S < 0: the
-   higher one, from bit M + |S|, changes by the lower one. B = 0 is the identity. The two fields do
-   not overlap (|S| >= B) and lie within 62 bits, so indices stay >= 0. */
+/* swizzle.h: Sw<B,M,S>, an involution on indices that permutes banks: it xors the B bits that begin
+   at bit M with the B bits |S| places above them. S > 0: the lower field changes; S < 0: the higher
+   one, from bit M + |S|, changes by the lower one. B = 0 is the identity. The two fields do not
+   overlap (|S| >= B) and lie within 62 bits, so indices stay >= 0. */
 #ifndef CT_SWIZZLE_H
 #define CT_SWIZZLE_H
 
@@ -24,25 +24,27 @@ uint64_t ct_swizzle_y(CtSwizzle sw);
 uint64_t ct_swizzle_z(CtSwizzle sw);
 
 int64_t ct_swizzle_at(CtSwizzle sw, int64_t x);
-/* Indices are permuted within blocks of so many, and alike in those whose number has the same
-   deciding bits; adding a multiple of the period commutes with the swizzle. Powers of two. */
+/* The swizzle permutes indices within blocks of this size, and in the same way in all blocks whose
+   number has the same deciding bits. Adding a multiple of the period commutes with the swizzle.
+   Both are powers of two. */
 int64_t ct_swizzle_block(CtSwizzle sw);
 int64_t ct_swizzle_period(CtSwizzle sw);
 /* The smallest count, n or more, such that indices below it stay below and others stay at or above. */
 CtStatus ct_swizzle_extent(CtSwizzle sw, int64_t n, int64_t *out, CtErr *err) CT_NODISCARD;
-/* Of an integer that may be dynamic; then it must be >= 0. */
+/* For an integer that may be dynamic; then it must be >= 0. */
 CtStatus ct_swizzle_apply(const CtCx *cx, CtSwizzle sw, CtInt x, CtInt *out,
                           CtErr *err) CT_NODISCARD;
 
-/* The swizzle whose deciding and changing bits are these masks: two runs of equally many bits. No
-   bits at all give Sw<0,0,0>. */
+/* The swizzle whose deciding and changing bits are these masks: two runs with equally many bits.
+   Empty masks give Sw<0,0,0>. */
 CtStatus ct_swizzle_from_masks(int64_t y, int64_t z, CtSwizzle *out, CtErr *err) CT_NODISCARD;
 
-/* a after b, where that is a swizzle again: shifts are equal, or one of the two is the identity. */
+/* a after b, if that is a swizzle again: the shifts are equal, or one of the two is the
+   identity. */
 CtStatus ct_swizzle_compose(CtSwizzle a, CtSwizzle b, CtSwizzle *out, CtErr *err) CT_NODISCARD;
 
 /* The same memory in elements n times larger, n times smaller (n a power of 2), or of another number
-   of bits. Bits below a larger element are dropped, as in CuTe. */
+   of bits. Drops the bits below a larger element, as CuTe does. */
 CtStatus ct_swizzle_upcast(CtSwizzle sw, int64_t n, CtSwizzle *out, CtErr *err) CT_NODISCARD;
 CtStatus ct_swizzle_downcast(CtSwizzle sw, int64_t n, CtSwizzle *out, CtErr *err) CT_NODISCARD;
 CtStatus ct_swizzle_recast(CtSwizzle sw, int64_t from_bits, int64_t to_bits, CtSwizzle *out,

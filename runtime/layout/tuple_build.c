@@ -38,7 +38,8 @@ static bool reserve(CtBuild *b, uint32_t more) {
   return al_ok(b->g) && (b->len + more <= b->cap || grow(b, b->len + more));
 }
 
-/* One more child of the innermost open tuple. Returns its name: the given one, or the tuple's. */
+/* Counts one more child of the innermost open tuple. Returns its name: the given one, or the
+   tuple's. */
 static inline CtModeName count_child(CtBuild *b, CtModeName name) {
   if (b->depth == 0) {
     return name;
@@ -106,7 +107,7 @@ void ct_build_leaf_named(CtBuild *b, CtModeName name, CtInt shape, CtInt stride)
   }
 }
 
-/* Names what has no name in the last `len` nodes. */
+/* Names the unnamed nodes among the last `len`. */
 static void name_last(CtBuild *b, uint32_t len, CtModeName name) {
   CtNode *last = b->tree[0] + b->len - len;
   for (uint32_t i = 0; i < len; i++) {

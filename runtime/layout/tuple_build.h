@@ -1,6 +1,6 @@
 /* tuple_build.h: builds one IntTuple, or the two congruent tuples of a layout in step, in preorder:
-   open a tuple, add leaves and copies, close it, take. Errors (memory, depth, size) are the context's:
-   what is added in a context that failed is ignored. Internal to the algebra. */
+   open a tuple, add leaves and copies, close it, take. The context keeps errors (memory, depth,
+   size); after a failure, additions are ignored. Internal to the algebra. */
 #ifndef CT_TUPLE_BUILD_H
 #define CT_TUPLE_BUILD_H
 
@@ -20,15 +20,16 @@ typedef struct CtBuild {
 } CtBuild;
 
 void ct_build_init(CtBuild *b, CtAlg *g, const char *op, bool paired);
-/* Nodes of the first tree may have names; what is added without one (0) gets that of the open tuple
-   around it. */
+/* Nodes of the first tree may have names; a node added without one (0) gets the name of the open
+   tuple around it. */
 void ct_build_open_named(CtBuild *b, CtModeName name);
 void ct_build_close(CtBuild *b);
-/* stride is unused when not paired */
+/* ignores stride if the trees are not paired */
 void ct_build_leaf_named(CtBuild *b, CtModeName name, CtInt shape, CtInt stride);
 void ct_build_copy(CtBuild *b, CtTuple shape, CtTuple stride);
 
-/* Gives the tuple at node `at`, closed and without a name, the one that all its children have. */
+/* If the closed tuple at node `at` has no name and all its children share one, gives it that
+   name. */
 void ct_build_name_tuple(CtBuild *b, uint32_t at);
 
 static inline void ct_build_open(CtBuild *b) { ct_build_open_named(b, 0); }
@@ -37,7 +38,7 @@ static inline void ct_build_leaf(CtBuild *b, CtInt shape, CtInt stride) {
 }
 static inline void ct_build_int(CtBuild *b, CtInt i) { ct_build_leaf_named(b, 0, i, i); }
 
-/* A copy of what was built, one complete tree, in the arena: of the shape (0) or the stride (1). */
+/* A copy of the complete tree in the arena: the shape (0) or the stride (1). */
 CtTuple ct_build_take(CtBuild *b, int tree);
 
 #endif

@@ -1,12 +1,12 @@
-/* tuple_context.h: what every operation of the algebra works in, and the algebra of integers and tuples
-   as the core itself calls it. inttuple.h has the same for C hosts.
+/* tuple_context.h: the context in which every operation of the algebra works, and the algebra of
+   integers and tuples as the core itself calls it. inttuple.h has the same for C hosts.
 
-   A CtAlg carries the arena of the results, the arithmetic of run-time integers, and the first failure.
-   Operations return values. One that fails keeps its error in the context, unless an earlier one is
-   there, and returns nothing: a NULL tuple, a layout of NULLs, the integer 1, false. In a context that
-   has failed every operation returns nothing at once, whatever its operands are. So operations are
-   written one inside the other, and the caller asks once, at the end, whether all went well. Only who
-   follows a pointer of an operand itself has to ask al_ok before. */
+   A CtAlg carries the arena of the results, the arithmetic of run-time integers, and the first
+   failure. Operations return values. An operation that fails keeps its error in the context, unless
+   an earlier one is there, and returns nothing: a NULL tuple, a layout of NULLs, the integer 1,
+   false. In a context that has failed every operation returns nothing at once, whatever its
+   operands are. So a caller nests operations, and asks once, at the end, whether all went well.
+   Only code that follows a pointer of an operand itself has to ask al_ok first. */
 #ifndef CT_TUPLE_CONTEXT_H
 #define CT_TUPLE_CONTEXT_H
 
@@ -14,24 +14,24 @@
 
 typedef struct CtAlg {
   CtCx cx;
-  CtErr *err;      /* filled by the first failure; NULL: nobody reads the message */
+  CtErr *err;      /* the first failure fills it; NULL: nobody reads the message */
   CtStatus status; /* of the first failure */
 } CtAlg;
 
 static inline CtAlg al_begin(const CtCx *cx, CtErr *err) { return (CtAlg){*cx, err, CT_OK}; }
-/* For what may fail without harm. */
+/* For an operation that may fail without harm. */
 static inline CtAlg al_trial(const CtAlg *g) { return (CtAlg){g->cx, NULL, CT_OK}; }
 static inline bool al_ok(const CtAlg *g) { return g->status == CT_OK; }
 
 void al_fail(CtAlg *g, CtStatus status, const char *fmt, ...) CT_PRINTF(3, 4);
-/* n zeroed items in the arena; NULL in a context that failed, or fails here. */
+/* n zeroed items in the arena; NULL if the context has failed, or fails here. */
 void *al_alloc(CtAlg *g, size_t n, size_t size);
 
 /* --- integers: as ct_int_op ------------------------------------------------------------------ */
 
 CtInt al_op(CtAlg *g, CtIntOp op, CtInt a, CtInt b);
 
-/* Both are numbers: what most calls are about, and what is worth no call. */
+/* Are both numbers? That is the common case, which needs no call. */
 static inline bool al_are_numbers(CtInt a, CtInt b) {
   return (a.kind | b.kind | a.basis_depth | b.basis_depth) == CT_STATIC;
 }
@@ -52,7 +52,7 @@ static inline CtInt al_ceildiv(CtAlg *g, CtInt a, CtInt b) {
   return al_op(g, CT_INT_CEILDIV, a, b);
 }
 
-/* What is known to hold. */
+/* False if it is not known to hold. */
 static inline bool al_divides(const CtAlg *g, CtInt d, CtInt x) {
   return ct_int_divides(&g->cx, d, x) == CT_KNOWN_YES;
 }

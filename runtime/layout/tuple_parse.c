@@ -10,14 +10,14 @@
 
 #include "tuple_build.h"
 
-enum { SHOWN_BYTES = 80 }; /* of the text, in a message */
+enum { SHOWN_BYTES = 80 }; /* bytes of the text that a message shows */
 
 void ct_parse_init(CtParse *p, CtArena *arena, const char *what, const char *s, size_t len,
                    CtErr *err) {
   *p = (CtParse){.g = {.cx = {.arena = arena}, .err = err}, .what = what, .s = s, .len = len};
 }
 
-/* Bytes that would break a one-line message are shown as '?'. */
+/* Copies text for a message; bytes that would break a line become '?'. */
 static void copy_shown(char *dst, const char *s, size_t len) {
   size_t n = len < SHOWN_BYTES ? len : SHOWN_BYTES;
   for (size_t i = 0; i < n; i++) {
@@ -59,7 +59,7 @@ void ct_parse_expect(CtParse *p, char c) {
   }
 }
 
-/* The text 4,8:1,4 with the parentheses that it lacks: (4,8):(1,4). */
+/* Writes the text 4,8:1,4 with its missing parentheses: (4,8):(1,4). */
 static void copy_in_parentheses(char *dst, const CtParse *p) {
   size_t n = 0;
   int depth = 0;
@@ -80,7 +80,7 @@ static void copy_in_parentheses(char *dst, const CtParse *p) {
   dst[n] = '\0';
 }
 
-/* tuple [ ':' tuple ], of one nesting. */
+/* tuple [ ':' tuple ], both with the same nesting. */
 static bool is_layout_text(CtArena *arena, const char *text) {
   CtParse p;
   ct_parse_init(&p, arena, "", text, strlen(text), NULL);
@@ -189,7 +189,7 @@ static CtModeName pack_name(CtParse *p, size_t begin, size_t end) {
   return ct_mode_name_pack(p->s + begin, end - begin, &name, NULL) == CT_OK ? name : 0;
 }
 
-/* Reads `name =`, or nothing: 0 then. */
+/* Reads `name =`; 0 if there is no name. */
 static CtModeName parse_name(CtParse *p) {
   char c = ct_parse_peek(p);
   size_t begin = p->at, end = begin;
@@ -201,7 +201,7 @@ static CtModeName parse_name(CtParse *p) {
   }
   p->at = end;
   if (!ct_parse_accept(p, '=')) {
-    p->at = begin; /* `_`, or no name at all */
+    p->at = begin; /* `_`, or not a name at all */
     return 0;
   }
   return pack_name(p, begin, end);
@@ -221,7 +221,7 @@ static void parse_children(CtParse *p, CtBuild *b) {
 
 static void parse_node(CtParse *p, CtBuild *b) {
   if (!al_ok(&p->g)) {
-    return; /* nothing is opened any more, so depth would have no limit */
+    return; /* stop: no tuple is opened any more, so nothing would limit the depth */
   }
   CtModeName name = parse_name(p);
   if (ct_parse_peek(p) != '(') {

@@ -48,7 +48,7 @@ CtStatus ct_walk_bounds(CtLayout layout, int64_t *lo, int64_t *hi, int64_t *size
   return status;
 }
 
-/* Appends a mode to the n before it, merged with the last one where it continues that. */
+/* Appends a mode to the n before it; merges it with the last one if it continues that. */
 static int push_mode(CtWalkMode *modes, int n, int64_t extent, int64_t stride) {
   if (extent == 1) {
     return n;
@@ -88,7 +88,7 @@ CtStatus ct_walk_init(CtWalk *w, CtArena *arena, CtLayout layout, CtErr *err) {
   return CT_OK;
 }
 
-/* Goes on to the next run; false after the last. */
+/* Moves to the next run; false after the last. */
 static bool next_run(CtWalk *w) {
   if (!w->started) {
     w->started = true;

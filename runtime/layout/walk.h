@@ -1,6 +1,6 @@
 /* walk.h: visits the elements of a static layout in linear (colexicographic) order, as runs of
-   equally spaced indices, so that inner loops are plain. Layouts whose strides are coordinates (a
-   basis) or not static are refused. */
+   equally spaced indices, so that inner loops are plain. Refuses layouts whose strides are
+   coordinates (a basis) or not static. */
 #ifndef CT_WALK_H
 #define CT_WALK_H
 
@@ -16,16 +16,16 @@ typedef struct CtWalk {
   int64_t n;      /* elements of each run */
   int64_t stride; /* between the elements of a run */
   int64_t size;   /* elements in all */
-  int64_t lo, hi; /* smallest and largest index; 0 and -1 when there are no elements */
+  int64_t lo, hi; /* smallest and largest index; 0 and -1 if there are no elements */
   int n_outer;
   CtWalkMode *outer; /* modes over the runs, fastest first */
   bool started;
 } CtWalk;
 
-/* Begins a walk; its modes are the arena's. */
+/* Begins a walk; the arena owns its modes. */
 CtStatus ct_walk_init(CtWalk *w, CtArena *arena, CtLayout layout, CtErr *err) CT_NODISCARD;
 
-/* All elements lie side by side, in linear order. */
+/* Are all elements adjacent, in linear order? */
 static inline bool ct_walk_is_dense(const CtWalk *w) {
   return w->n_outer == 0 && (w->n <= 1 || w->stride == 1);
 }
@@ -35,7 +35,7 @@ CtStatus ct_walk_bounds(CtLayout layout, int64_t *lo, int64_t *hi, int64_t *size
                         CtErr *err) CT_NODISCARD;
 
 /* Copies elements of `bytes` bytes: gather to a dense array, scatter from one. `base` is the
-   address of index 0. The walk is used up. */
+   address of index 0. The walk ends. */
 void ct_walk_gather(CtWalk *w, size_t bytes, const void *base, void *dst);
 void ct_walk_scatter(CtWalk *w, size_t bytes, void *base, const void *src);
 
