@@ -107,7 +107,7 @@ void bind_push_int(lua_State *L, CtInt i); /* an integer, run-time value, basis 
 /* an integer, or nested tables that print as tuples */
 void bind_push_tuple(lua_State *L, CtTuple t);
 /* The value of a layout at a coordinate: an integer, or a coordinate. Returns 1. */
-int bind_push_value(lua_State *L, CtTuple crd, const CtComposed *l);
+int bind_push_value(lua_State *L, CtAlg *g, CtTuple crd, const CtComposed *l);
 void bind_push_layout(lua_State *L, CtLayout l);            /* copied into the new userdata */
 void bind_push_composed(lua_State *L, const CtComposed *c); /* likewise */
 /* Likewise, of a layout that the operation `op` (a literal) made of the arguments 1 to n_operands

@@ -208,15 +208,14 @@ void bind_push_swizzle(lua_State *L, CtSwizzle sw) {
 }
 
 /* The CtInt form needs no memory, and most layouts have no basis strides. */
-int bind_push_value(lua_State *L, CtTuple crd, const CtComposed *l) {
-  CtAlg g = bind_alg(L);
+int bind_push_value(lua_State *L, CtAlg *g, CtTuple crd, const CtComposed *l) {
   if (ct_has_basis(l->layout.stride)) {
-    CtTuple t = al_evaluate(&g, crd, *l);
-    bind_check(L, &g);
+    CtTuple t = al_evaluate(g, crd, *l);
+    bind_check(L, g);
     bind_push_tuple(L, t);
   } else {
-    CtInt i = al_index(&g, crd, *l);
-    bind_check(L, &g);
+    CtInt i = al_index(g, crd, *l);
+    bind_check(L, g);
     bind_push_int(L, i);
   }
   return 1;

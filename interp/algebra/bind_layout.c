@@ -175,7 +175,7 @@ static int values(lua_State *L) {
   for (int64_t i = 0; i < n; i++) {
     look_for_interrupt(L, i);
     CtNode crd = {.rank = CT_LEAF, .len = 1, .i = ct_int(i)};
-    bind_push_value(L, &crd, &l);
+    bind_push_value(L, &g, &crd, &l);
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
@@ -319,7 +319,7 @@ static int call(lua_State *L) {
     note_add(L, "coordinate %s is outside the shape %s; coordinates count from 0",
              bind_tuple_text(&g.cx, crd), bind_tuple_text(&g.cx, l.layout.shape));
   }
-  return bind_push_value(L, crd, &l);
+  return bind_push_value(L, &g, crd, &l);
 }
 
 static int tostring(lua_State *L) {

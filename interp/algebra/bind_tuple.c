@@ -141,7 +141,7 @@ static int crd2idx(lua_State *L) {
   CtTuple stride = bind_opt_tuple(L, 3, &g.cx, "crd2idx");
   if (has_strides(L, 2)) {
     CtComposed of = bind_to_composed(L, 2, &g.cx, "crd2idx");
-    return bind_push_value(L, crd, &of);
+    return bind_push_value(L, &g, crd, &of);
   }
   CtTuple shape = bind_to_shape(L, 2, &g.cx, "crd2idx");
   if (stride == NULL) {
@@ -149,7 +149,7 @@ static int crd2idx(lua_State *L) {
   }
   CtComposed of = ct_composed_plain(al_layout(&g, shape, stride));
   bind_check(L, &g);
-  return bind_push_value(L, crd, &of);
+  return bind_push_value(L, &g, crd, &of);
 }
 
 /* idx2crd(index, shape), idx2crd(index, layout) */

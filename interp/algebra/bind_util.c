@@ -23,8 +23,8 @@ CtAlg bind_alg(lua_State *L) {
 }
 
 CtAlg bind_begin(lua_State *L) {
-  bind_enter(L);
-  return bind_alg(L);
+  CtCx cx = bind_enter(L);
+  return al_begin(&cx, diag_err(L));
 }
 
 void bind_check(lua_State *L, const CtAlg *g) { diag_check(L, g->status, g->err); }
