@@ -1,5 +1,5 @@
-/* access.c: how bindings reach the tensors of a kernel: views, coordinates, elements; and what tiles and
-   partitions ask of each launch. */
+/* access.c: how bindings reach the tensors of a kernel: views, coordinates, elements; and what
+   tiles and partitions require of each launch. */
 #include "access.h"
 
 #include "guard.h"
@@ -52,7 +52,7 @@ void access_require(lua_State *L, CtInt extent, CtRequire r) {
   }
 }
 
-/* Is this within a run-time if, which some of the block's threads may pass over? */
+/* Is this within a run-time if, which some of the block's threads may skip? */
 static bool is_under_if(const CtIr *ir) {
   CtVal owner = ir->regions[ir->cur].owner;
   while (owner != 0 && ct_inst(ir, owner)->op != CT_OP_IF) {

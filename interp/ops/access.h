@@ -1,5 +1,5 @@
 /* access.h: the tensors of a kernel in the running trace: the view in an argument, an element at a
-   coordinate, and what a launch must keep to. All functions raise. */
+   coordinate, and the requirements on each launch. All functions raise. */
 #ifndef CUTTLE_ACCESS_H
 #define CUTTLE_ACCESS_H
 
@@ -7,8 +7,8 @@
 
 /* The tensor in an argument, which must be one of the running trace, with memory. */
 CtView access_view(lua_State *L, int idx, const char *op);
-/* A coordinate in t, wide enough for arithmetic with its layout: if indices of the kernel's tensor need
-   64 bits, its run-time entries have them. */
+/* A coordinate in t, wide enough for arithmetic with its layout: if indices of the kernel's tensor
+   need 64 bits, so do its run-time entries. */
 CtTuple access_coordinate(lua_State *L, const Tensor *t, CtTuple crd);
 /* The offset of the element at `crd`, for a message that begins with `verb`. A static one must lie in
    the memory that the kernel declared. */
@@ -18,19 +18,20 @@ void access_load(lua_State *L, const Tensor *t, CtTuple crd);
 /* Stores the Lua value at `value_idx`: a traced value, number or boolean. */
 void access_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx);
 
-/* A dynamic extent must be a multiple of r.modulus: each launch is checked. r.value is found here. */
+/* A dynamic extent must be a multiple of r.modulus; each launch checks it. This function fills
+   r.value. */
 void access_require(lua_State *L, CtInt extent, CtRequire r);
-/* The thread layout `thr` is about to divide work, and the thread takes part `index`: raises if that is the
-   thread's own number in the block, which has another number of threads. */
+/* The thread layout `thr` is about to divide work, and the thread takes part `index`. Raises if
+   `index` is the thread's own number in a block that has another number of threads. */
 void access_check_threads(lua_State *L, CtLayout thr, CtInt index);
 
-/* An atom object, or the atom of a tiled MMA, tiled copy or a thread's slice of one; NULL: the value is
-   none of these. *dtype: of a copy's elements, CT_VOID if nobody said it. Good while the value is on
-   the stack. */
+/* An atom object, or the atom of a tiled MMA, a tiled copy, or a thread's slice of one; NULL: the
+   value is none of these. *dtype: the type of a copy's elements; CT_VOID if the script did not give
+   it. Valid while the value is on the stack. */
 const CtAtom *bind_test_atom(lua_State *L, int idx, CtDtype *dtype);
 
-/* The element of an mbarrier in an argument, full[i], or an mbarrier that is one alone: its buffer in the IR
-   of the running trace, and which it is (an i32). */
+/* The mbarrier in an argument: an element such as full[i], or a single mbarrier. Gives its buffer
+   in the IR of the running trace, and its number there (an i32). */
 void bind_to_mbarrier(lua_State *L, int idx, const char *op, uint32_t *buf, CtVal *slot);
 
 /* Each adds its functions to the module table at `module` and its methods to the table at

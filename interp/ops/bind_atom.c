@@ -1,5 +1,5 @@
-/* bind_atom.c: MMA and copy atoms in Lua: objects with fields, made by _atom, which stdlib/language/atom.lua
-   wraps. An atom of a copy may know the type of the elements that it moves. */
+/* bind_atom.c: MMA and copy atoms in Lua: objects with fields, made by _atom, which
+   stdlib/language/atom.lua wraps. A copy atom may know the type of the elements that it moves. */
 #include "interp/algebra/bind.h"
 #include "interp/openers.h"
 #include "access.h"
@@ -11,20 +11,22 @@
 
 typedef struct AtomBox {
   CtAtom atom;
-  CtDtype dtype; /* of a copy's elements; CT_VOID: not said */
+  CtDtype dtype; /* of a copy's elements; CT_VOID: the script did not give it */
 } AtomBox;
 
 static const AtomBox *check_atom(lua_State *L, int idx) {
   return luaL_checkudata(L, idx, ATOM_TYPE);
 }
 
-/* Objects of stdlib/language/tiled_mma.lua and tiled_copy.lua, and the field that leads to the atom. */
+/* Objects of stdlib/language/tiled_mma.lua and tiled_copy.lua, and the field of each that leads to
+   the atom. */
 static const struct {
   const char *type, *field;
 } holders[] = {
     {"tiled_mma", "atom"}, {"thr_mma", "mma"}, {"tiled_copy", "atom"}, {"thr_copy", "copy"}};
 
-/* Pushes the value of the field that leads on; false, and nothing is pushed, where there is none. */
+/* Pushes the value of the field that leads to the atom; false, with nothing pushed, if there is no
+   such field. */
 static bool push_held(lua_State *L, int idx) {
   if (!lua_istable(L, idx) || luaL_getmetafield(L, idx, "__name") == LUA_TNIL) {
     return false;
@@ -45,7 +47,7 @@ static bool push_held(lua_State *L, int idx) {
 const CtAtom *bind_test_atom(lua_State *L, int idx, CtDtype *dtype) {
   int top = lua_gettop(L);
   int at = lua_absindex(L, idx);
-  while (lua_gettop(L) < top + 2 && push_held(L, at)) { /* a slice, what it is of */
+  while (lua_gettop(L) < top + 2 && push_held(L, at)) { /* from a slice to its tiled object */
     at = lua_gettop(L);
   }
   const AtomBox *b = luaL_testudata(L, at, ATOM_TYPE);
@@ -68,7 +70,7 @@ static int push_text(lua_State *L, const char *text) {
   return 1;
 }
 
-/* A layout of the tables, which are right. */
+/* A layout from the tables, which are known to be valid. */
 static int push_layout(lua_State *L, const char *text) {
   CtLayout l;
   CtCx cx = bind_enter(L);
@@ -161,7 +163,7 @@ static int spaces_field(lua_State *L, const AtomBox *b) {
   return 1;
 }
 
-/* The bits of a copy's data; of an MMA those of one element, by operand. */
+/* The bits of a copy's data; for an MMA, the bits of one element, by operand. */
 static int bits_field(lua_State *L, const AtomBox *b) {
   if (b->atom.kind == CT_ATOM_COPY) {
     CtLayout ref;
@@ -228,7 +230,7 @@ static const struct {
     {"ref", OF_COPY, layout2_field},
 };
 
-/* A method, in upvalue 1, or a field; nil where the atom is of the other kind. */
+/* A method, in upvalue 1, or a field; nil if the atom is of the other kind. */
 static int field(lua_State *L) {
   const AtomBox *b = check_atom(L, 1);
   int of = b->atom.kind == CT_ATOM_MMA ? OF_MMA : OF_COPY;
@@ -331,7 +333,7 @@ static int find(lua_State *L) {
   return 1;
 }
 
-/* _atoms(): all that are listed. */
+/* _atoms(): all listed atoms. */
 static int list(lua_State *L) {
   int n = ct_atom_count();
   lua_createtable(L, n, 0);

@@ -1,5 +1,5 @@
-/* bind_block.c: what exists only inside a kernel: indices of threads and blocks, shared memory and
-   fragments, barriers, loops of the kernel. */
+/* bind_block.c: the things that exist only inside a kernel: indices of threads and blocks, shared
+   memory and fragments, barriers, loops of the kernel. */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -58,7 +58,8 @@ static int index_tostring(lua_State *L) {
 
 /* --- memory -------------------------------------------------------------------------------------------- */
 
-/* The layout of memory that a kernel declares: static, its indices from 0 on. *n_elems of them. */
+/* The layout of memory that a kernel declares: static, with indices from 0. *n_elems is their
+   number. */
 static CtComposed to_static_layout(lua_State *L, int idx, const CtCx *cx, const char *op,
                                    int64_t *n_elems) {
   CtComposed l = bind_to_composed(L, idx, cx, op);
@@ -90,7 +91,7 @@ static Tensor *push_declared(lua_State *L, CtIr *ir, CtView view) {
   return tensor_push_kernel(L, buf->dtype, buf->space, view, front_serial(L));
 }
 
-/* The kernel's shared tensors, with one more of n_elems. */
+/* Checks the kernel's shared tensors with one more of n_elems. */
 static void check_shared(lua_State *L, const CtIr *ir, CtDtype dtype, int64_t n_elems) {
   int64_t bytes = ct_ir_shared_bytes(ir);
   int64_t max = (int64_t)ir->target.shared_max;
@@ -107,7 +108,7 @@ static void check_shared(lua_State *L, const CtIr *ir, CtDtype dtype, int64_t n_
   }
 }
 
-/* shared(dtype): what the launch gives. */
+/* shared(dtype): the memory that the launch gives. */
 static int shared_of_launch(lua_State *L, CtIr *ir, CtDtype dtype) {
   if (ir->smem < (int64_t)ct_dtype_bytes(dtype)) {
     return diag_error(
@@ -169,8 +170,9 @@ static int lang_fragment(lua_State *L) { /* dtype, layout */
   return 1;
 }
 
-/* Are the strides no order for a fragment? Run-time ones and those of coordinates are none; and elements
-   that a guard tells apart need places of their own, though strides of 0 give them one. */
+/* Do the strides give no order for a fragment? Run-time strides and those of coordinates do not.
+   Elements that a guard tells apart need places of their own, even if strides of 0 give them one
+   place. */
 static bool is_unordered(const Tensor *t) {
   bool spread = t->at != NULL || !ct_layout_is_static(t->layout);
   for (uint32_t i = 0; t->guard != NULL && i < t->layout.stride->len; i++) {
@@ -211,7 +213,7 @@ static int lang_fragment_like(lua_State *L) { /* tensor[, dtype] */
   return 1;
 }
 
-/* Elements in memory are read first, as they are and in wide accesses; then registers are cast. */
+/* Reads elements in memory first, unchanged and in wide accesses; then casts registers. */
 int traced_cast(lua_State *L, CtDtype to) {
   CtIr *ir = front_here(L, "cast");
   CtCx cx = bind_enter(L);
@@ -265,7 +267,7 @@ static Range *push_range(lua_State *L, CtInt start, CtInt stop, CtInt step, int6
   return r;
 }
 
-/* On the host Lua itself runs a for loop over one: it calls it. */
+/* On the host, Lua itself runs a for loop over a range, by calling it. */
 static int range_call(lua_State *L) {
   const Range *r = luaL_checkudata(L, 1, RANGE_TYPE);
   front_check_own(L, r->serial, r->what);
@@ -279,7 +281,7 @@ static int range_tostring(lua_State *L) {
   return 1;
 }
 
-/* {unroll = n} as the last argument, from the `from`-th on: removed from the stack. */
+/* {unroll = n} as the last argument, from the `from`-th on; removes it from the stack. */
 static int64_t take_unroll(lua_State *L, int from, const char *op) {
   int top = lua_gettop(L);
   int64_t unroll = 0;
@@ -315,7 +317,8 @@ static int lang_range(lua_State *L) { /* [start,] stop[, step][, {unroll = n}] *
   return 1;
 }
 
-/* For the standard library: a range whose loop has the two values that a function makes of the index. */
+/* For the standard library: a range whose loop gets the two values that a function makes from the
+   index. */
 static int lang_tiles_of(lua_State *L) { /* range, function */
   const Range *r = luaL_checkudata(L, 1, RANGE_TYPE);
   front_here(L, "raster");

@@ -1,5 +1,5 @@
-/* bind_cluster.c: clusters of blocks as kernels see them: a block's rank, the cluster's barrier; and
-   launches that overlap with the one before. */
+/* bind_cluster.c: clusters of blocks as kernels see them: a block's rank, the cluster's barrier;
+   and launches that overlap with the previous one. */
 #include <lauxlib.h>
 
 #include "access.h"
@@ -21,7 +21,7 @@ static int lang_cluster_size(lua_State *L) {
   return 1;
 }
 
-/* Without clusters every target has it: a block is one. */
+/* Every target supports this without clusters: a block is then a cluster. */
 static void cluster_sync(Call *c) {
   if (ct_ir_cluster_size(c->ir) == 1) {
     ct_ir_effect(c->ir, CT_OP_BARRIER, 0);
@@ -31,7 +31,7 @@ static void cluster_sync(Call *c) {
   }
 }
 
-/* A shared tensor, as the block of a rank has it. */
+/* A shared tensor in the block of a rank. */
 static int lang_remote(lua_State *L) { /* tensor, rank */
   CtIr *ir = front_here(L, "remote");
   CtView view = access_view(L, 1, "remote");

@@ -13,7 +13,7 @@ enum { MAX_OPERANDS = 32 };
 
 enum { TEXT = 1, OPERANDS, TYPE, TWIN }; /* the arguments, after arrange */
 
-/* A function may stand in the place of any optional argument: it is the twin. */
+/* A function may take the place of any optional argument: it is the twin. */
 static void arrange(lua_State *L) {
   luaL_checkstring(L, TEXT);
   int twin = OPERANDS;
@@ -36,7 +36,7 @@ static void arrange(lua_State *L) {
   }
 }
 
-/* The operands' names and values; how many. The table holds the names. */
+/* Takes the operands' names and values; returns their number. The table holds the names. */
 static int take_operands(lua_State *L, const char *names[], CtVal vals[]) {
   int n = 0;
   if (lua_isnil(L, OPERANDS)) {
@@ -54,7 +54,7 @@ static int take_operands(lua_State *L, const char *names[], CtVal vals[]) {
   return n;
 }
 
-/* Pushes the operand of each of the twin's parameters; how many. */
+/* Pushes the operand for each parameter of the twin; returns their number. */
 static int push_twin_arguments(lua_State *L) {
   int n = 0;
   for (;; n++) {
@@ -74,7 +74,7 @@ static int push_twin_arguments(lua_State *L) {
   }
 }
 
-/* Traces the twin in place of the text; how many results it leaves on the stack. */
+/* Traces the twin in place of the text; returns the number of results on the stack. */
 static int call_twin(lua_State *L, CtDtype type) {
   int expected = type == CT_VOID ? 0 : 1;
   int base = lua_gettop(L);
@@ -118,7 +118,8 @@ static int escape(lua_State *L) {
   return 1;
 }
 
-/* The same for scripts: in a sandbox no text reaches a compiler, which would read what the text includes. */
+/* The same for scripts. In a sandbox no text reaches a compiler, because the compiler would read
+   the files that the text includes. */
 static int lang_cuda(lua_State *L) {
   const CtIr *ir = front_here(L, "cuda");
   if (ir->target.is_cuda && state_of(L)->options.sandbox != 0) {
@@ -129,7 +130,7 @@ static int lang_cuda(lua_State *L) {
   return escape(L);
 }
 
-/* The library's own texts are known. */
+/* The library's own texts are trusted. */
 static const luaL_Reg escape_functions[] = {{"cuda", lang_cuda}, {"_cuda", escape}, {NULL, NULL}};
 
 void bind_open_escape(lua_State *L) { luaL_setfuncs(L, escape_functions, 0); }

@@ -1,5 +1,6 @@
-/* bind_gemm.c: gemm(A, B, C) and gemm(mma, A, B, C) in kernels, and what orders products by wgmma. An MMA is
-   an atom, or a tiled MMA or a slice of one: tables (stdlib/language/tiled_mma.lua) that have the atom. */
+/* bind_gemm.c: gemm(A, B, C) and gemm(mma, A, B, C) in kernels, and the operations that order
+   products by wgmma. An MMA is an atom, or a tiled MMA or a slice of one: tables
+   (stdlib/language/tiled_mma.lua) that contain the atom. */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ static CtMmaOpts to_options(lua_State *L, int idx) {
   return opts;
 }
 
-/* The MMA in argument 1, or NULL where that is a tensor. */
+/* The MMA in argument 1, or NULL if that is a tensor. */
 static const CtAtom *to_mma(lua_State *L) {
   CtDtype dtype;
   const CtAtom *atom = bind_test_atom(L, 1, &dtype);
@@ -73,21 +74,21 @@ static int lang_gemm(lua_State *L) { /* [mma,] A, B, C[, {order =, accumulate =}
   return 0;
 }
 
-/* What orders products by wgmma; of how many groups some may be pending. */
+/* The operations that order products by wgmma; a wait says how many groups may be pending. */
 static const CallArg wait_args[] = {{call_count, 0, 7, "number of groups"}};
 static const CallRow rows[] = {
     {"wgmma_fence", call_effect, CT_OP_WGMMA_FENCE, CALL_SM90A, CALL_NO_ARGS},
     {"wgmma_commit", call_effect, CT_OP_WGMMA_COMMIT, CALL_SM90A, CALL_NO_ARGS},
     {"wgmma_wait", call_effect, CT_OP_WGMMA_WAIT, CALL_SM90A, CALL_ARGS(wait_args)}};
 
-/* Is a kernel being traced? Then tensors are made in its memory. */
+/* Is a kernel being traced? Then new tensors are in its memory. */
 static int is_tracing(lua_State *L) {
   lua_pushboolean(L, front_is_tracing(L));
   return 1;
 }
 
-/* _come_threads(n): the first and last number of the block's threads from n on that come here; nothing
-   where there are none, or none for certain. */
+/* _come_threads(n): the first and last number of the block's threads, from n on, that come here;
+   nothing if there are none, or if that is not certain. */
 static int come_threads(lua_State *L) {
   int64_t lo, hi;
   const CtIr *ir = front_ir(L);

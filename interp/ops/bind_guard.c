@@ -38,7 +38,8 @@ CtLayout guard_coordinates(lua_State *L, const CtCx *cx, const Tensor *t, const 
   return coords;
 }
 
-/* A linear function of the tensor's coordinates, begun at *start, along the part's. */
+/* A linear function of the tensor's coordinates that starts at *start, along the part's
+   coordinates. */
 static CtTuple along(lua_State *L, const CtCx *cx, CtTuple stride, CtLayout coords, CtTuple at,
                      CtInt *start) {
   CtTuple out;
@@ -113,7 +114,7 @@ CtVal guard_close(lua_State *L, GuardedAccess *a, CtVal v) {
 
 /* {====== guard(t) ====== */
 
-/* The tensor itself, of which tiles may overhang from now on. */
+/* The tensor itself; from now on its tiles may overhang. */
 static int guard(lua_State *L) {
   const Tensor *t = tensor_check_live(L, 1, "guard");
   if (!t->in_kernel) {
@@ -190,7 +191,7 @@ static int domain_offset(lua_State *L) {
 
 enum { MAX_PREDICATED = 4096 };
 
-/* Elements of a tensor by coordinate: one integer a mode. */
+/* The elements of a tensor by coordinate: one integer for each mode. */
 typedef struct Elements {
   int rank;
   int64_t n, size[CT_MAX_DEPTH], crd[CT_MAX_DEPTH];
@@ -225,7 +226,7 @@ static Elements elements_of(lua_State *L, const CtCx *cx, const Tensor *t) {
   return e;
 }
 
-/* What the function at idx says of the coordinate. */
+/* The predicate that the function at idx returns for the coordinate. */
 static CtVal call_predicate(lua_State *L, int idx, const Elements *e) {
   luaL_checkstack(L, e->rank + 2, NULL);
   lua_pushvalue(L, idx);
@@ -238,8 +239,8 @@ static CtVal call_predicate(lua_State *L, int idx, const Elements *e) {
   return v;
 }
 
-/* A fragment of what a function says of each element of a tensor, or of every step-th. The function may use
-   what the context's arena is for, so nothing of it is kept over a call. */
+/* A fragment with a function's answer for each element of a tensor, or for every step-th. The
+   function may use the context's arena, so we keep nothing in it across a call. */
 static CtView ask_predicate(lua_State *L, const CtCx *cx, int idx, const Tensor *src,
                             int64_t step_by) {
   CtIr *ir = front_ir(L);
@@ -258,8 +259,8 @@ static CtView ask_predicate(lua_State *L, const CtCx *cx, int idx, const Tensor 
   return pred;
 }
 
-/* copy_if([atom,] pred, src, dst): pred a tensor of bools, or a function of the coordinate in src. An atom
-   asks once for the elements that it copies at once. */
+/* copy_if([atom,] pred, src, dst): pred is a tensor of bools, or a function of the coordinate in
+   src. An atom asks once for all elements that it copies at once. */
 static int copy_if(lua_State *L) {
   CtIr *ir = front_here(L, "copy_if");
   CtCx cx = bind_enter(L);

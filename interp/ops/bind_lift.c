@@ -1,5 +1,5 @@
-/* bind_lift.c: the functions on layouts that tensors take part in: what they make of the tensor's layout
-   becomes the tensor's. */
+/* bind_lift.c: the functions on layouts that also accept tensors: the layout that they make from
+   the tensor's layout becomes the tensor's. */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -32,13 +32,14 @@ static int call_original(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* upvalues: the function on layouts, its name. What it says of a layout it says of a tensor's. */
+/* upvalues: the function on layouts, its name. Its answer for a tensor is its answer for the
+   tensor's layout. */
 static int lifted_query(lua_State *L) {
   replace_tensors(L, 1, lua_gettop(L), lua_tostring(L, lua_upvalueindex(2)));
   return call_original(L);
 }
 
-/* Does a layout of static sizes take all its values inside a part of the tensor? */
+/* Are all values of a layout of static sizes inside a part of the tensor? */
 static bool stays_inside(const Division *d, const CtTiler *item, CtLayout part) {
   CtInt end, size = division_size(d, part);
   CtErr err;
@@ -46,7 +47,7 @@ static bool stays_inside(const Division *d, const CtTiler *item, CtLayout part) 
          ct_is_static(size) && end.v <= size.v;
 }
 
-/* A composition may go anywhere, but where it stays inside. Depth is bounded by that of the tiler. */
+/* A composition may go anywhere, unless it stays inside. The tiler's depth bounds the recursion. */
 static void note_composition(Division *d, const CtTiler *item, CtLayout part) {
   if (item->kind == CT_TILER_TUPLE) {
     for (int i = 0; i < item->n && i < ct_layout_rank(part); i++) {
@@ -59,7 +60,7 @@ static void note_composition(Division *d, const CtTiler *item, CtLayout part) {
   }
 }
 
-/* Notes the modes that a tiler, of a divide or a composition, may run past. */
+/* Notes the modes that the tiler of a divide or composition may run past. */
 static void note_overhangs(lua_State *L, const CtCx *cx, const Tensor *t, const char *name,
                            Overhangs *o) {
   Division d = {.L = L, .cx = cx, .op = name, .t = t, .title = tensor_push_title(L, 1)};
@@ -73,7 +74,7 @@ static void note_overhangs(lua_State *L, const CtCx *cx, const Tensor *t, const 
   *o = d.over;
 }
 
-/* A function on layouts, of a guarded tensor: applied to its coordinates. */
+/* Applies a function on layouts to the coordinates of a guarded tensor. */
 static int guarded_view(lua_State *L, const Tensor *t, const char *name, int n) {
   static const CtNode zero = {.rank = CT_LEAF, .len = 1};
   CtCx cx = bind_enter(L);
@@ -110,7 +111,7 @@ static void check_padding(lua_State *L, const Tensor *t, const char *name) {
   division_check_padding(&d);
 }
 
-/* A layout that was made from the tensor's: its swizzle and offset are the tensor's still. */
+/* Was the layout made from the tensor's? Then it still has the tensor's swizzle and offset. */
 static bool is_of(const CtComposed *made, const Tensor *t) {
   CtComposed of = tensor_layout(t);
   return made->is_swizzled == of.is_swizzled &&
@@ -118,9 +119,9 @@ static bool is_of(const CtComposed *made, const Tensor *t) {
           (ct_swizzle_equal(made->swizzle, of.swizzle) && ct_int_equal(made->offset, of.offset)));
 }
 
-/* upvalues as above. The layout made from that of a tensor becomes the tensor's: every index of the
-   result is one of the argument's. Where the first argument is no tensor nothing changes: `select`
-   is Lua's own as well. */
+/* upvalues as above. The layout made from a tensor's becomes the tensor's: every index of the
+   result is one of the argument's. If the first argument is not a tensor, nothing changes: `select`
+   is also a function of Lua's. */
 static int lifted_view(lua_State *L) {
   int n = lua_gettop(L);
   CtComposed made;
@@ -163,7 +164,7 @@ static const char *const views[] = {
     "logical_divide", "zipped_divide", "tiled_divide", "flat_divide", "group",
     "select",         "take",          "mode",         "named",       NULL};
 
-/* Puts a closure over the module's function in its place, and among the methods. */
+/* Replaces the module's function by a closure over it, and adds it to the methods. */
 static void lift(lua_State *L, int module, int methods, const char *const *names,
                  lua_CFunction lifted) {
   for (; *names != NULL; names++) {

@@ -1,5 +1,5 @@
-/* bind_message.c: printf of a kernel. The format is Lua's; it is checked against the types of the values
-   while the kernel is traced, and becomes one of C's, whose length modifiers fit them. */
+/* bind_message.c: printf of a kernel. Tracing checks Lua's format against the types of the values,
+   and turns it into a C format with the right length modifiers. */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ typedef struct Print {
   char text[MAX_TEXT];
   size_t len;
   CtVal vals[CT_MESSAGE_ARGS];
-  int n, arg; /* values so far; the next argument */
+  int n, arg; /* number of values so far; index of the next argument */
 } Print;
 
 static void add(Print *p, const char *s, size_t len) {
@@ -38,7 +38,7 @@ static void add(Print *p, const char *s, size_t len) {
 
 static void add_text(Print *p, const char *s) { add(p, s, strlen(s)); }
 
-/* A text that is known now, its % doubled. */
+/* Adds a text that is known now, with its % doubled. */
 static void add_plain(Print *p, const char *s) {
   for (; *s != '\0'; s++) {
     add(p, "%%", *s == '%' ? 2 : 0);
@@ -46,7 +46,7 @@ static void add_plain(Print *p, const char *s) {
   }
 }
 
-/* Reads a conversion behind its %; where it ends. Length modifiers of C are left out. */
+/* Reads a conversion after its %; returns its end. Drops length modifiers of C. */
 static const char *read_spec(lua_State *L, const char *s, Spec *spec) {
   const char *begin = s - 1;
   size_t flags = strspn(s, "-+ #0");
@@ -92,7 +92,7 @@ static int mismatch(const Print *p, const Spec *spec, CtDtype type, const char *
                     p->arg, ct_dtypes[type].name, instead);
 }
 
-/* An integer in the words that the conversion has for its type. */
+/* Adds an integer as the words that the conversion takes for its type. */
 static void add_int(Print *p, const Spec *spec, CtVal v) {
   CtDtype type = (CtDtype)ct_inst(p->ir, v)->type;
   bool is_wide = ct_dtypes[type].bits == 64;
@@ -127,7 +127,7 @@ static void add_runtime(Print *p, const Spec *spec, CtVal v) {
   }
 }
 
-/* A Lua value: Lua formats it now. */
+/* Adds a Lua value: Lua formats it now. */
 static void add_static(Print *p, const Spec *spec) {
   lua_State *L = p->L;
   int top = lua_gettop(L);

@@ -1,7 +1,7 @@
-/* bind_partition.c: tile, parallelize and view. They, and the functions of bind_lift.c, only change
-   the layout and the offset of a tensor, so they are the same on the host and in a kernel, where the
-   layout's integers may be run-time values. A layout in place of the tensor gives a layout and an
-   offset. */
+/* bind_partition.c: tile, parallelize and view. These functions, and those of bind_lift.c, only
+   change the layout and the offset of a tensor. So they are the same on the host and in a kernel,
+   where the layout's integers may be run-time values. For a layout instead of a tensor they return
+   a layout and an offset. */
 #include <lauxlib.h>
 
 #include "access.h"
@@ -23,7 +23,7 @@ static bool cuts_coordinates(const Tensor *t, const Overhangs *o) {
          (t->guard != NULL || o->n > 0 || o->n_lone > 0);
 }
 
-/* What is cut by tile or parallelize: the layout in argument 1, or that of a tensor, or its
+/* The whole that tile or parallelize cuts: the layout in argument 1, or that of a tensor, or its
    coordinates. */
 static CtComposed to_whole(lua_State *L, const CtCx *cx, const Division *d) {
   if (d->t == NULL) {
@@ -82,7 +82,7 @@ static int push_part(lua_State *L, CtAlg *g, const Division *d, const CtComposed
   return 1;
 }
 
-/* The number of tiles along mode i, as a value of the kernel; CT_ANY: not known. */
+/* The number of tiles along mode i, as a value of the kernel; CT_ANY: unknown. */
 static CtInt tiles_along(const Division *d, int i) {
   bool by_mode = d->tiler.kind == CT_TILER_TUPLE;
   CtLayout part = by_mode ? ct_mode(d->t->layout, i) : d->t->layout;
@@ -96,7 +96,7 @@ static CtInt tiles_along(const Division *d, int i) {
   return al_ok(&g) ? tiles : ct_any();
 }
 
-/* For check: the coordinate of a tile lies below the numbers of tiles. */
+/* For check: notes that the coordinate of a tile is below the number of tiles. */
 static void note_tile(lua_State *L, const Division *d, CtTuple crd) {
   Tensor *part = tensor_test(L, -1);
   CtIr *ir = front_ir(L);
@@ -175,7 +175,8 @@ static void check_index(lua_State *L, CtAlg *g, CtLayout thr, CtInt index) {
   }
 }
 
-/* For check: the number of a thread lies below the number of threads that share the tensor at the top. */
+/* For check: notes that the number of a thread is below the number of threads that share the tensor
+   at the top. */
 static void note_thread(lua_State *L, CtInt thread, CtInt n) {
   Tensor *part = tensor_test(L, -1);
   CtIr *ir = front_ir(L);
@@ -187,7 +188,8 @@ static void note_thread(lua_State *L, CtInt thread, CtInt n) {
   }
 }
 
-/* _note_thread(t, thread, n): notes the same for the tensor t. Returns t, whatever it is. */
+/* _note_thread(t, thread, n): notes this for the tensor t. Returns t, even if it is not a
+   tensor. */
 static int note_thread_of(lua_State *L) {
   lua_settop(L, 3);
   CtInt thread = bind_to_int(L, 2, "get_slice"), n = bind_to_int(L, 3, "get_slice");
@@ -230,7 +232,7 @@ static int64_t add_clamped(int64_t a, int64_t b) {
   return !ct_add_overflow(a, b, &sum) ? sum : a < 0 ? INT64_MIN : INT64_MAX;
 }
 
-/* Every index of the layout must lie in the tensor's memory, where that is known. */
+/* If the size of the tensor's memory is known, every index of the layout must lie in it. */
 static void check_view(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout layout) {
   int64_t lo, hi, size, n;
   CtErr err;
@@ -259,7 +261,7 @@ static void check_view(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout l
   }
 }
 
-/* Shared memory under a swizzle: a kernel that shares one piece of memory out among its tensors. */
+/* Shared memory under a swizzle: a kernel may divide one piece of memory among its tensors. */
 static int swizzled_view(lua_State *L, const CtCx *cx, const Tensor *t, const CtComposed *l) {
   CtView out;
   CtErr err;

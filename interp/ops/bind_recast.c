@@ -1,4 +1,4 @@
-/* bind_recast.c: recast of tensors: of their memory, or of a copy of their bits. */
+/* bind_recast.c: recast of tensors: of memory, or of a copy of the bits in registers. */
 #include <lauxlib.h>
 
 #include "interp/algebra/bind.h"
@@ -7,18 +7,18 @@
 #include "interp/tensor/tensor.h"
 #include "traced.h"
 
-/* Does the mode of adjacent elements have a whole number of those n times as large? */
+/* Is the mode of adjacent elements a whole number of elements that are n times as large? */
 static bool is_multiple(const CtCx *cx, CtLayout l, int64_t n) {
   for (CtLeaves w = ct_layout_leaves(l); ct_next_leaf(&w);) {
     if (ct_is_const(w.stride->i, 1)) {
       return ct_int_divides(cx, ct_int(n), w.shape->i) == CT_KNOWN_YES;
     }
   }
-  return true; /* recast says why there are none */
+  return true; /* recast itself reports why there is no such mode */
 }
 
-/* A guarded tensor before it is tiled is guarded in its new elements; a part that overhangs nothing is any
-   tensor. */
+/* A guarded tensor that is not tiled yet is guarded in its new elements. A part that overhangs
+   nothing is treated as unguarded. */
 static int recast_guarded(lua_State *L, const Tensor *t, CtDtype to) {
   CtCx cx = bind_enter(L);
   int64_t n = ct_dtypes[to].bits / ct_dtypes[t->dtype].bits;
@@ -44,7 +44,8 @@ static int recast_guarded(lua_State *L, const Tensor *t, CtDtype to) {
   return 1;
 }
 
-/* recast(t, dtype): the tensor's memory as elements of another type; of registers a copy of their bits. */
+/* recast(t, dtype): the tensor's memory as elements of another type; for registers a copy of their
+   bits. */
 static int recast_tensor(lua_State *L) {
   CtLayout layout;
   const Tensor *t = tensor_check_live(L, 1, "recast");

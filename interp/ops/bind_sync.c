@@ -1,4 +1,4 @@
-/* bind_sync.c: what warps of a kernel synchronise by beside sync_threads: mbarriers, the state of a
+/* bind_sync.c: how warps of a kernel synchronise, besides sync_threads: mbarriers, the state of a
    pipeline over them, named barriers; roles of warp groups: setmaxnreg, elect_one. */
 #include <lauxlib.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ enum { MIN_REGISTERS = 24, MAX_REGISTERS = 256 };
 typedef struct Mbarrier {
   uint32_t buf, serial;
   int64_t n;
-  CtVal slot; /* of one; 0: all */
+  CtVal slot; /* of one barrier; 0: all of them */
 } Mbarrier;
 
 typedef struct State {
@@ -82,7 +82,7 @@ static int lang_mbarrier(lua_State *L) { /* n, count */
   return 1;
 }
 
-/* What messages call it. */
+/* The name that messages use for it. */
 static const char *title(lua_State *L, const Mbarrier *m) {
   const CtIr *ir = front_ir(L);
   const char *name = ir == NULL ? NULL : ir->bufs[m->buf].name;
@@ -139,7 +139,8 @@ void bind_to_mbarrier(lua_State *L, int idx, const char *op, uint32_t *buf, CtVa
   *slot = m->slot != 0 ? m->slot : ct_ir_const_int(ir, CT_i32, 0);
 }
 
-/* The object of a method, which a dot instead of the colon leaves out, and what it cannot do without. */
+/* Checks the object of a method, which a call with a dot instead of the colon leaves out, and the
+   feature that the method needs. */
 static void check_call(lua_State *L, const char *type, const char *object, const char *method,
                        const char *wanted) {
   if (luaL_testudata(L, 1, type) == NULL) {
@@ -152,7 +153,7 @@ static void check_call(lua_State *L, const char *type, const char *object, const
   }
 }
 
-/* CallArg.what: what the method cannot do without, or NULL. */
+/* CallArg.what: the feature that the method needs, or NULL. */
 static CtVal read_mbarrier(Call *c, int idx, const CallArg *as) {
   check_call(c->L, MBARRIER_TYPE, "full[i]", c->row->name, as->what);
   const Mbarrier *m = lua_touserdata(c->L, idx);
@@ -160,7 +161,7 @@ static CtVal read_mbarrier(Call *c, int idx, const CallArg *as) {
   return 0;
 }
 
-/* What boxes bring to shared tensors: the arguments from 2 on. */
+/* The bytes that boxes bring to shared tensors: the arguments from 2 on. */
 static CtVal bytes_of_tensors(lua_State *L, const char *op) {
   const CtCx cx = bind_enter(L);
   int64_t bytes = 0;
@@ -243,7 +244,7 @@ static int mbarrier_tostring(lua_State *L) {
 
 /* --- the state of a pipeline ---------------------------------------------------------------------------- */
 
-/* An option of the table at idx, 0 where it has none. */
+/* An option of the table at idx; 0 if it has no such option. */
 static CtVal state_option(lua_State *L, CtIr *ir, int idx, const char *name, int hi) {
   CtVal v;
   if (lua_isnoneornil(L, idx) || lua_getfield(L, idx, name) == LUA_TNIL) {
@@ -290,7 +291,7 @@ static int lang_pipeline_state(lua_State *L) { /* n[, {slot =, parity =}] */
   return 1;
 }
 
-/* The value of a variable that stays in 0 .. hi. */
+/* The value of a variable that stays within 0 .. hi. */
 static CtVal get(CtIr *ir, CtVal var, int64_t hi) {
   CtVal v = ct_ir_get(ir, var);
   ir->insts[v].facts = (CtFacts){.lo = 0, .hi = hi, .div = 1};
@@ -351,7 +352,7 @@ static void advance(Call *c) { /* [count] */
     CtVal inside = ct_ir_binary(ir, CT_OP_LT, next, n);
     turns = ct_ir_select(ir, inside, zero, one);
     next = ct_ir_select(ir, inside, next, ct_ir_binary(ir, CT_OP_SUB, next, n));
-  } else { /* unsigned, as nothing is below 0: plain divisions */
+  } else { /* unsigned, because nothing is below 0: plain divisions */
     next = ct_ir_binary(ir, CT_OP_ADD, ct_ir_cast(ir, slot, CT_u32), ct_ir_cast(ir, by, CT_u32));
     n = ct_ir_cast(ir, n, CT_u32);
     turns = ct_ir_cast(ir, ct_ir_binary(ir, CT_OP_FLOORDIV, next, n), CT_i32);

@@ -18,7 +18,8 @@
 
 /* {====== Coordinates ====== */
 
-/* Pushes an access as the user writes it, as a message begins: "C[{5,9}]", "C[5]" or "C(5,9)". */
+/* Pushes an access as the user wrote it, for the beginning of a message: "C[{5,9}]", "C[5]" or
+   "C(5,9)". */
 static const char *push_access(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call) {
   const char *title = tensor_push_title(L, idx);
   const char *text = bind_tuple_text(cx, crd);
@@ -125,7 +126,7 @@ static int slice(lua_State *L, const CtCx *cx, CtTuple crd) {
   return 1;
 }
 
-/* {i} names the element i of a tensor whose one mode is no tuple, too. */
+/* {i} also names element i of a tensor whose only mode is not a tuple. */
 static CtTuple for_rank(CtTuple crd, const Tensor *t) {
   bool is_alone = !ct_is_leaf(crd) && crd->rank == 1 && ct_is_leaf(t->layout.shape);
   return is_alone ? ct_first(crd) : crd;
@@ -182,7 +183,7 @@ static void push_stride(lua_State *L, const Tensor *t) {
   bind_push_tuple(L, t->layout.stride);
 }
 
-/* "cpu" or "cuda:1"; nil in a kernel, where it is the launch's, and of a closed tensor. */
+/* "cpu" or "cuda:1"; nil for a closed tensor, and in a kernel, where the launch decides. */
 static void push_device(lua_State *L, const Tensor *t) {
   if (t->storage == NULL) {
     lua_pushnil(L);
@@ -256,7 +257,7 @@ static int tostring(lua_State *L) {
   return 1;
 }
 
-/* Also of a kernel's tensor, whenever its time comes. */
+/* Also runs for a kernel's tensor. */
 static int gc(lua_State *L) {
   Tensor *t = tensor_peek(L, 1);
   if (t == NULL) {
@@ -278,7 +279,7 @@ static int close(lua_State *L) {
 
 /* {====== Moving elements ====== */
 
-static int64_t size_of(CtTuple shape) { /* of a host tensor: known, and it fits */
+static int64_t size_of(CtTuple shape) { /* for a host tensor: the size is known, and it fits */
   CtInt n;
   CtCx none = {NULL, NULL};
   return ct_product(&none, shape, &n, NULL) == CT_OK ? n.v : 0;

@@ -1,5 +1,5 @@
-/* bind_tma.c: copies of boxes by the tensor memory accelerator: tma_tensor, tma_load, tma_store and what
-   orders them. */
+/* bind_tma.c: copies of boxes by the tensor memory accelerator: tma_tensor, tma_load, tma_store and
+   the operations that order them. */
 #include <lauxlib.h>
 #include <string.h>
 

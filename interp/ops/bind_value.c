@@ -1,5 +1,5 @@
-/* bind_value.c: arithmetic on run-time values, and the mathematics of the language, which takes Lua
-   numbers as well. */
+/* bind_value.c: arithmetic on run-time values, and the language's mathematics, which also accepts
+   Lua numbers. */
 #include <lauxlib.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int check_not_bool(lua_State *L, const CtIr *ir, CtVal v, const char *op)
   return 0;
 }
 
-/* An operator on run-time values. What it takes: numbers, integers or floats. */
+/* An operator on run-time values, and what it accepts: numbers, integers or floats. */
 typedef struct Operator {
   const char *event; /* its metamethod */
   const char *text;  /* as scripts write it */
@@ -50,7 +50,7 @@ static const Operator binaries[] = {
     {"__shr", ">>", CT_OP_SHR, INTEGERS, NULL},
 };
 
-/* Lua's own words for a divisor that is zero whatever the other operand will be. */
+/* If the divisor is zero whatever the other operand will be, raises with Lua's own words. */
 static void check_divisor(lua_State *L, const char *text) {
   CtVal x;
   int64_t divisor = lua_isinteger(L, 2) ? lua_tointeger(L, 2) : 1;
@@ -61,8 +61,8 @@ static void check_divisor(lua_State *L, const char *text) {
   }
 }
 
-/* The operands have the type of x. '/' and '^' are float in Lua; of two integers that would be a double,
-   which nobody wants here. */
+/* The operands have the type of x. '/' and '^' are float operations in Lua; for two integers that
+   would mean double, which nobody wants in a kernel. */
 static void check_type(lua_State *L, const CtIr *ir, const Operator *o, CtVal x) {
   CtDtype type = (CtDtype)ct_inst(ir, x)->type;
   if (o->takes == INTEGERS && !ct_is_int(type)) {
@@ -77,7 +77,7 @@ static void check_type(lua_State *L, const CtIr *ir, const Operator *o, CtVal x)
 
 static bool is_shift(CtOp op) { return op == CT_OP_SHL || op == CT_OP_SHR || op == CT_OP_ASHR; }
 
-/* x ^ 2 is a product; without a sign to keep ashr is >>. */
+/* x ^ 2 is a product; ashr without a sign to keep is >>. */
 static CtVal combine(CtIr *ir, CtOp op, CtVal x, CtVal y) {
   const CtInst *exponent = ct_inst(ir, y);
   if (op == CT_OP_POW && exponent->op == CT_OP_CONST && exponent->imm.f == 2.0) {
@@ -142,9 +142,10 @@ static int op_len(lua_State *L) {
   return diag_error(L, "'#' on a run-time value; size(t) is the number of elements of a tensor");
 }
 
-/* Reached only from a function that the front end has not rewritten: blames its caller in the kernel. */
+/* Reached only from a function that the front end has not rewritten; blames its caller in the
+   kernel. */
 static int op_compare(lua_State *L) {
-  value_test(L, 1, NULL); /* raises for one of another trace */
+  value_test(L, 1, NULL); /* raises for a value of another trace */
   value_test(L, 2, NULL);
   return front_fail_unconverted(
       L, "run-time values are compared in a function that was not converted (a metamethod, or a "
@@ -180,9 +181,10 @@ static const luaL_Reg value_meta[] = {{"__unm", op_unm},
 
 static double inv_sqrt(double x) { return 1.0 / sqrt(x); }
 
-/* The operations that the language offers as functions by their texts, of one float or of one integer. */
+/* The operations that the language offers as functions named by their texts: of one float or of one
+   integer. */
 static const struct {
-  double (*host)(double); /* of Lua numbers; NULL: it is none of a float */
+  double (*host)(double); /* for Lua numbers; NULL: the operation does not take a float */
   bool is_of_bits;
 } functions[CT_OP_COUNT] = {
 #define MATH(c_function) .host = (c_function)
@@ -215,7 +217,7 @@ static int call_unary(lua_State *L) {
   return 1;
 }
 
-/* Of a Lua integer its 64 bits. Upvalue 1: the CtOp. */
+/* For a Lua integer: of its 64 bits. Upvalue 1: the CtOp. */
 static int call_bits(lua_State *L) {
   CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
   const char *name = ct_ops[op].text;
@@ -244,7 +246,7 @@ static lua_Integer shift_host(lua_Integer x, lua_Integer n) {
   return n > 62 ? -(x < 0) : ct_floordiv(x, (int64_t)1 << n);
 }
 
-/* ashr(x, n): >> that keeps the sign; of Lua integers their 64 bits. */
+/* ashr(x, n): >> that keeps the sign; Lua integers have 64 bits. */
 static int lang_ashr(lua_State *L) {
   lua_settop(L, 2);
   if (lua_type(L, 1) == LUA_TNUMBER && lua_type(L, 2) == LUA_TNUMBER) {
@@ -278,7 +280,7 @@ static int lang_abs(lua_State *L) {
   return 1;
 }
 
-/* A single argument of min and max, which is compared with nothing. */
+/* A single argument of min and max is not compared with anything, so we check it here. */
 static void check_alone(lua_State *L, const char *name) {
   luaL_checkany(L, 1);
   if (lua_gettop(L) > 1) {
@@ -292,7 +294,7 @@ static void check_alone(lua_State *L, const char *name) {
   }
 }
 
-/* Does the number at i take the place of the one at so_far? -0 is below 0, as in kernels. */
+/* Does the number at i replace the one at so_far? -0 is below 0, as in kernels. */
 static bool is_beyond(lua_State *L, CtOp op, int i, int so_far) {
   int low = op == CT_OP_MIN ? i : so_far, high = op == CT_OP_MIN ? so_far : i;
   if (lua_compare(L, i, so_far, LUA_OPEQ) && !lua_isinteger(L, i) && !lua_isinteger(L, so_far)) {
