@@ -57,6 +57,7 @@ typedef enum CtSimtMoves {
 /* A row of simt_ops.def. */
 typedef struct CtSimtRow {
   const char *name;
+  uint16_t does; /* the CtOp whose traits this arithmetic has; CT_OP_NONE: it is not arithmetic */
   char roles[5];
   uint8_t cls; /* CtSimtClass */
   /* CtDtype: of d; for a comparison, of its operands; if only bits move, an unsigned integer of
@@ -64,7 +65,6 @@ typedef struct CtSimtRow {
   uint8_t type;
   uint8_t moves;   /* CtSimtMoves */
   uint8_t offsets; /* MEMORY: CtDtype of the lanes of offsets in b; CT_VOID: it has none */
-  uint16_t does;   /* the CtOp whose traits this arithmetic has; CT_OP_NONE: it is not arithmetic */
   bool hoists;     /* cannot fail: may move before a loop in which its operands do not change */
   bool selects;    /* d = a ? b : c */
   bool splits;     /* may send the lanes of a warp different ways */
