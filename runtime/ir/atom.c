@@ -61,7 +61,7 @@ static const MmaRow mmas[] = {
 };
 
 typedef struct WgmmaRow {
-  const char *name; /* behind SM90_64xNxK_ */
+  const char *name; /* the rest of the name after SM90_64xNxK_ */
   int k;
   Type d, a, b;
   bool is_a_shared, is_every;

@@ -16,7 +16,7 @@ typedef enum CtAtomOperand { CT_ATOM_A, CT_ATOM_B, CT_ATOM_C, CT_ATOM_D } CtAtom
 typedef enum CtAtomSide { CT_ATOM_SRC, CT_ATOM_DST, CT_ATOM_REF } CtAtomSide;
 
 typedef struct CtAtomType {
-  const char *name; /* the language's, where it has the type: "f16", else "i4", "u1", "c64" */
+  const char *name; /* the language's name if it has the type: "f16"; else "i4", "u1", "c64" */
   const char *ptx;  /* "f16", "s8", "b1" */
   int bits;
 } CtAtomType;
@@ -29,18 +29,18 @@ typedef struct CtAtom {
   const char *family;          /* "fma", "dp", "mma.sync", "wgmma"; "copy", "ldmatrix", ... */
   int sm;                      /* the first that has it: 80; 0 any */
   bool is_sm_specific;         /* on that one only: sm_90a */
-  char ptx[CT_ATOM_TEXT_MAX];  /* the instruction without its operands; "" where it is plain code */
+  char ptx[CT_ATOM_TEXT_MAX];  /* the instruction without its operands; "" for plain code */
   int times;                   /* how many of the instructions an atom takes */
-  const char *section;         /* of the PTX ISA; "" where there is no instruction */
+  const char *section;         /* of the PTX ISA; "" if there is no instruction */
   int threads;                 /* that take part */
   const char *thr_id;          /* layout: logical thread -> lane of the warp or warpgroup */
   /* Layouts: of an MMA (thread, value) -> element of A, B and C; of a copy (thread, bit) -> bit of
      the source, the destination, and the order that tiles are made in. */
   char layouts[3][CT_ATOM_TEXT_MAX];
-  /* Of an MMA only; indexed by CtAtomOperand. */
+  /* For an MMA only; indexed by CtAtomOperand. */
   int m, n, k;
   CtAtomType types[4];
-  int registers[4];    /* of one thread: 32 bits each, or 64 where a type is that wide */
+  int registers[4];    /* of one thread: 32 bits each, or 64 if a type is that wide */
   bool from_shared[4]; /* the operand is a descriptor of shared memory: one register of 64 bits */
 } CtAtom;
 

@@ -20,7 +20,7 @@ static const char *skip_space(const char *s) {
   return s;
 }
 
-/* One loop: an optional ~, the mode, an optional step. NULL where the text is none. */
+/* One loop: an optional ~, the mode, an optional step. NULL if the text is not a loop. */
 static const char *parse_loop(const char *s, CtGemmLoop *out) {
   int step = 0;
   *out = (CtGemmLoop){.turns = *s == '~'};

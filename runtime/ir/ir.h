@@ -45,7 +45,7 @@ typedef enum CtOpClass {
 
 typedef enum CtOpResult { CT_RES_VOID, CT_RES_SAME, CT_RES_BOOL, CT_RES_GIVEN } CtOpResult;
 
-/* What an operation holds beside its scalar operands. */
+/* The data of an operation besides its scalar operands. */
 typedef enum CtOpData {
   CT_DATA_NONE,
   CT_DATA_CONST,   /* imm: the value */
@@ -53,10 +53,10 @@ typedef enum CtOpData {
   CT_DATA_AXIS,    /* imm: 0..2 for x, y, z */
   CT_DATA_VAR,     /* imm: the VAR */
   CT_DATA_ELEMENT, /* imm: the CtBuf; operand 0 is the element's place in it */
-  CT_DATA_ATOMIC,  /* likewise, of an atomic operation */
+  CT_DATA_ATOMIC,  /* the same, for an atomic operation */
   CT_DATA_BAR,     /* imm: the CtBuf of mbarriers; operand 0, if any, says which */
   CT_DATA_BUF,     /* imm: the CtBuf */
-  CT_DATA_HINT,    /* imm: how often a loop is unrolled; -1: fully, 0: not said */
+  CT_DATA_HINT,    /* imm: how often to unroll a loop; -1: fully, 0: the script does not say */
   CT_DATA_TARGET,  /* imm: the FOR, LOOP or BLOCK that is left */
   CT_DATA_NUMBER,  /* imm: a number */
   CT_DATA_NAMED,   /* imm: threads; operand 0 is the barrier */
@@ -85,7 +85,7 @@ typedef enum CtOpTypes {
 #define CT_OP_TRAITS(X)                                                                            \
   X(COMMUTES, 0) /* its two operands may be exchanged */                                           \
   X(ORDERS, 1)   /* orders or divides: on u64 it differs from the same bits as i64 */              \
-  X(NANS, 2)     /* of floats it may make a NaN, or an infinity, of operands that are none */      \
+  X(NANS, 2)     /* for floats: may make a NaN, or an infinity, from other operands */             \
   X(FLOP, 3)     /* of floats: one operation for a profile, */                                     \
   X(FMA, 4)      /* a multiply-add, */                                                             \
   X(SPECIAL, 5)  /* or several instructions, or one of the special function unit */                \
@@ -121,8 +121,8 @@ static inline bool ct_op_has_buf(CtOp op) {
   return data == CT_DATA_ELEMENT || data == CT_DATA_ATOMIC || data == CT_DATA_BAR;
 }
 
-typedef uint32_t CtVal;    /* 0: none */
-typedef uint32_t CtRegion; /* 0: none; 1: the kernel's body */
+typedef uint32_t CtVal;    /* 0: no value */
+typedef uint32_t CtRegion; /* 0: no region; 1: the kernel's body */
 
 typedef struct CtLoc {
   uint32_t chunk; /* index in CtIr.chunks */
@@ -143,7 +143,7 @@ typedef struct CtBuf {
   CtInt
       n_elems; /* cosize of the layout; CT_ANY of a global one: the launch says. A multiple of what
                      the swizzle permutes, so that it keeps offsets inside and outside where they are */
-  CtSwizzle swizzle; /* of offsets, on every access; bits 0: none */
+  CtSwizzle swizzle; /* applies to offsets on every access; bits 0: there is no swizzle */
   uint32_t param;    /* global: index in CtIr.params */
   bool is_wide;      /* global: its indices need 64 bits, and so does arithmetic with coordinates */
   uint32_t
@@ -300,7 +300,7 @@ typedef struct CtParam {
   uint32_t n_slots;
 } CtParam;
 
-/* What the trace took for granted of the sizes, checked at each launch: value % modulus == 0. */
+/* An assumption of the trace about the sizes; each launch checks it: value % modulus == 0. */
 typedef struct CtRequire {
   CtVal value; /* of slots and constants only */
   int64_t modulus;
@@ -319,7 +319,7 @@ typedef union CtImm {
 
 typedef struct CtInst {
   uint16_t op;  /* CtOp */
-  uint8_t type; /* CtDtype of the result, CT_VOID for none */
+  uint8_t type; /* CtDtype of the result; CT_VOID: it has no result */
   uint8_t n_args;
   CtVal args[3];
   CtImm imm;
@@ -330,7 +330,7 @@ typedef struct CtInst {
     CtRegion regions[2];     /* body, or then and else; else may be 0 */
   } u;
   CtLoc loc;
-  CtRegion region; /* where it stands; 0 for a leaf or a removed operation */
+  CtRegion region; /* the region that contains it; 0 for a leaf or a removed operation */
   CtVal prev, next;
   const char *name;    /* the script's local, or NULL */
   bool is_conditional; /* its facts hold by the condition of an IF around it: it stays there */
@@ -342,11 +342,11 @@ typedef struct CtRegionInfo {
   CtVal owner; /* the operation that contains it; 0 for the body */
 } CtRegionInfo;
 
-/* What the script decided while it was traced, by line; no operation is left of it. */
+/* A decision that the script made while it was traced, by line; it left no operation. */
 typedef struct CtNote {
   CtLoc loc;
   const char *what;    /* "if", "elseif"; "for", "while" */
-  int64_t n_yes, n_no; /* times that it held and not; of a loop: turns, and loops */
+  int64_t n_yes, n_no; /* how often it was true and false; for a loop: iterations, and loops */
 } CtNote;
 
 typedef struct CtTarget {
@@ -364,7 +364,7 @@ typedef struct CtIr {
   int64_t block[3];   /* threads per block */
   int64_t cluster[3]; /* blocks per cluster; {1,1,1}: the launch has no clusters */
   int64_t smem;   /* bytes of shared memory that the launch gives beside what the kernel declares */
-  int min_blocks; /* that a multiprocessor must have room for; 0: not said */
+  int min_blocks; /* that must fit on a multiprocessor; 0: the script does not say */
   uint32_t smem_buf;    /* the buffer that has them, or 0 */
   bool contract;        /* a*b + c becomes fma */
   bool is_checked;      /* it has WITHIN; see ir_within.c */
@@ -422,7 +422,7 @@ void ct_ir_at(CtIr *ir, const char *chunk, int line);
 typedef struct CtTensorSpec {
   const char *name;
   CtDtype dtype;
-  CtDtype index; /* CT_i32 where the tensor spans < 2^31 bytes, else CT_i64 */
+  CtDtype index; /* CT_i32 if the tensor spans < 2^31 bytes, else CT_i64 */
   uint32_t align;
   CtTuple shape, stride; /* static leaves are constants; CT_DYNAMIC ones become slots */
   const CtFacts *facts;  /* of the dynamic leaves, shape first, in order */
@@ -433,7 +433,7 @@ CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts);
 /* Declares memory of the kernel. The layout is static. name NULL: ct_ir_name_buf may come, else
    ct_ir_finish finds one. */
 CtView ct_ir_shared(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
-/* Likewise; the view begins at the layout's offset, and no index is below 0. */
+/* The same, but the view begins at the layout's offset; no index is below 0. */
 CtView ct_ir_shared_composed(CtIr *ir, const char *name, CtDtype dtype, const CtComposed *layout);
 /* The CtIr.smem bytes as one mode; the same buffer at each call, which must be of one dtype. */
 CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype);
@@ -477,8 +477,8 @@ CtVal ct_ir_get(CtIr *ir, CtVal var);
 void ct_ir_set(CtIr *ir, CtVal var, CtVal value);
 /* The same, put before `op` in op's region; `value` must be defined there. op 0: at the end. */
 void ct_ir_set_before(CtIr *ir, CtVal var, CtVal value, CtVal op);
-/* Changes the type of a variable that has held constants only, and of its reads, where these were
-   only cast to that very type so far. False, and nothing changed, where that is not so. */
+/* Changes the type of a variable that has held only constants, and of its reads, if these were only
+   cast to that type so far. Otherwise returns false and changes nothing. */
 bool ct_ir_retype(CtIr *ir, CtVal var, CtDtype type);
 
 /* Structure. Each *_begin enters a region, ct_ir_end leaves it. */
@@ -520,7 +520,7 @@ const char *ct_atom_moves_to(const CtAtom *atom);
 /* Elements that a thread has on a side of a copy atom. */
 int64_t ct_ir_atom_values(CtIr *ir, const CtAtom *atom, CtAtomSide side, CtDtype dtype);
 CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) CT_NODISCARD;
-/* y = alpha * x + beta * y; where beta is 0, y is not read, as in BLAS. */
+/* y = alpha * x + beta * y; if beta is 0, y is not read, as in BLAS. */
 CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y,
                      CtErr *err) CT_NODISCARD;
 /* The operation adds to what its destination held. */
@@ -529,7 +529,8 @@ CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, const CtGemmOrder *o
                     CtErr *err) CT_NODISCARD;
 typedef struct CtMmaOpts {
   CtGemmOrder order;
-  CtVal accumulate; /* of wgmma: a bool, false where the sums start from 0; 0: not said, true */
+  /* for wgmma: a bool, false to start the sums from 0; 0: the script does not say, so true */
+  CtVal accumulate;
 } CtMmaOpts;
 /* ir_mma.c, ir_wgmma.c: by an MMA atom; a is (V,M,K), b (V,N,K), c (V,M,N), each thread's part, V the values of one
    atom; also (V,M), (V,N), (V,M,N), and (V), (V), (V). */
@@ -539,7 +540,7 @@ void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm); /* of no operands */
 void ct_ir_grid_wait(CtIr *ir);
 /* The shared memory of a view as the block of a rank of the cluster has it. */
 CtView ct_ir_remote(CtIr *ir, CtView v, CtVal rank);
-/* Fails where the view is in another block's memory, with what `op` would do there. */
+/* Fails if the view is in another block's memory; the message says what `op` would do there. */
 CtStatus ct_ir_check_own(const CtIr *ir, const char *op, CtView v, CtErr *err) CT_NODISCARD;
 CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
                    const CtVal *vals);
@@ -551,7 +552,8 @@ CtVal ct_ir_vote(CtIr *ir, CtVote kind, CtVal cond); /* bool; a ballot u32, bit 
 CtVal ct_ir_clock(CtIr *ir);
 /* Is there an atomic operation on this element type? ADD2's value and result are u32. */
 bool ct_ir_has_atomic(CtOp op, CtDtype type);
-/* Value and compare are of the buffer's type; 0 where ops.def has none. 0 is returned for a STORE. */
+/* Value and compare have the buffer's type, or are 0 if ops.def has no such operand. Returns 0 for
+   a STORE. */
 CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, CtVal compare);
 /* ir_sync.c: n mbarriers (u64 in shared memory), of which `count` arrivals complete a phase, and their
    MBAR_INIT. Without memory 0. */
@@ -590,11 +592,13 @@ CtFacts ct_type_facts(CtDtype type); /* what every integer of the type fulfils *
 /* A coordinate for arithmetic with a buffer's layout: run-time entries as 64-bit values where its
    indices need them. NULL: no memory. */
 CtTuple ct_ir_coordinate(CtIr *ir, uint32_t buf, CtTuple crd);
-/* Linear offset in elements of a coordinate of a view, as a value (i32, or i64 where the buffer needs it). */
+/* Linear offset in elements of a coordinate of a view, as a value (i32, or i64 if the buffer needs
+   it). */
 CtStatus ct_ir_offset(CtIr *ir, CtView v, CtTuple crd, CtVal *out, CtErr *err) CT_NODISCARD;
 size_t ct_ir_view_align(CtIr *ir,
                         CtView v); /* bytes, of the view's first element; a power of two <= 16 */
-/* ir_swizzle.c: where the element at a linear offset of a buffer lies, in elements from its start. */
+/* ir_swizzle.c: the place of the element at a linear offset of a buffer, in elements from its
+   start. */
 CtVal ct_ir_place(CtIr *ir, uint32_t buf, CtVal offset);
 /* The bits that may be set in a value, as far as its operations show. */
 uint64_t ct_ir_bits(const CtIr *ir, CtVal v);
@@ -606,7 +610,7 @@ CtComposed ct_ir_view_layout(const CtIr *ir, const CtView *v);
 /* Bytes of all shared buffers that the kernel declares, each aligned to 16 bytes or more; smem_buf is
    not among them, it begins behind them. */
 int64_t ct_ir_shared_bytes(const CtIr *ir);
-int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf); /* where it begins among them */
+int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf); /* its offset within that memory */
 /* The memory of a shared buffer must begin at a multiple of so many bytes, a power of two. */
 void ct_ir_align_shared(CtIr *ir, uint32_t buf, uint32_t bytes);
 /* What a shared buffer is aligned to at most. Beyond CT_SHARED_DYNAMIC_ALIGN no declaration of dynamic

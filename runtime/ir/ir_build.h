@@ -52,7 +52,7 @@ static inline int64_t ct_arithmetic_shift(int64_t a, int64_t n) {
   return n > 62 ? -(a < 0) : ct_floordiv(a, (int64_t)1 << n);
 }
 static inline bool ct_facts_is_one(CtFacts f) { return f.lo == f.hi; }
-/* Of an operation on integers. `exact`: the result is known to fit. */
+/* Facts about the result of an operation on integers. `exact`: the result is known to fit. */
 CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact);
 /* The operation ORDERS u64 operands whose ranges say nothing: they are not known to be below 2^63. */
 bool ct_is_signed_view(CtOp op, CtDtype type, CtFacts a, CtFacts b);
@@ -84,14 +84,15 @@ void ct_tile_check_static(CtTileCx *c, CtView v);
 void ct_tile_check_copy(CtTileCx *c, CtView src, CtView dst);
 /* Bools, inside their tensor; of any size. */
 void ct_tile_check_pred(CtTileCx *c, CtView pred);
-/* What keeps a view of `size` elements from vectors of `vec`; WIDEST: nothing. */
+/* Why a view of `size` elements cannot be accessed in vectors of `vec`; WIDEST: it can. */
 CtWidthWhy ct_tile_refuse(CtIr *ir, CtView v, int64_t size, int64_t vec);
 /* Are groups of n consecutive coordinates of a static view n consecutive elements, from a multiple of n
    on? Instructions take the 32-bit words of the fragment from now on. */
 bool ct_tile_is_packed(const CtIr *ir, CtView v, int64_t n);
 void ct_tile_use_words(CtIr *ir, uint32_t buf);
 
-/* Products by wgmma (ir_wgmma.c): operands a, b, c of ct_ir_mma, of the ranks and types that it wants. */
+/* Products by wgmma (ir_wgmma.c): operands a, b, c of ct_ir_mma, already of the right ranks and
+   types. */
 void ct_ir_wgmma(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts);
 /* Of ir_mma.c: an operand in registers; the counts of atoms; a block of whole groups of `n` threads. */
 void ct_mma_check_register(CtTileCx *c, CtView v, CtAtomOperand of);

@@ -72,7 +72,7 @@ CtVal ct_ir_cast(CtIr *ir, CtVal a, CtDtype type) {
   return ct_is_float(type) ? cast_to_narrow_float(ir, a, type) : cast_to_narrow_int(ir, a, type);
 }
 
-/* The bits of a constant; false for a NaN, of which a constant does not keep them. */
+/* The bits of a constant; false for a NaN, because a constant does not keep a NaN's bits. */
 static bool const_bits(const CtInst *x, uint64_t *bits) {
   CtDtype type = (CtDtype)x->type;
   if (ct_is_float(type)) {

@@ -5,7 +5,7 @@ int64_t ct_ir_cluster_size(const CtIr *ir) {
   return ir->cluster[0] * ir->cluster[1] * ir->cluster[2];
 }
 
-/* Ranks count along x first; a cluster begins where its extents divide the block's index. */
+/* Ranks count along x first; a cluster begins at every multiple of its extents. */
 CtVal ct_ir_cluster_rank(CtIr *ir) {
   CtVal rank = ct_ir_const_int(ir, CT_i32, 0);
   int64_t stride = 1;
@@ -21,7 +21,7 @@ CtVal ct_ir_cluster_rank(CtIr *ir) {
   return rank;
 }
 
-/* What a launch before writes changes while this one runs, though no operation of it says so. */
+/* The previous launch may change memory while this one runs, though no operation here writes it. */
 void ct_ir_grid_wait(CtIr *ir) {
   ir->may_overlap = true;
   ir->waits_for_grids = true;

@@ -54,7 +54,7 @@ static Span span_max(const Operands *o, int64_t *div) {
   return (Span){ct_max(o->a.lo, o->b.lo), ct_max(o->a.hi, o->b.hi)};
 }
 
-/* Of four corners. */
+/* The span of four corners. */
 static Span hull(const Wide p[4]) {
   Span s = {p[0], p[0]};
   for (int i = 1; i < 4; i++) {
@@ -147,7 +147,7 @@ static Span span_bits(const Operands *o, int64_t *div) {
   return is_and ? (Span){0, ct_min(a.hi, b.hi)} : (Span){0, mask_of(ct_max(a.hi, b.hi))};
 }
 
-/* By one count that is known. */
+/* Is the shift count a single known number? */
 static bool is_known_count(CtFacts b) { return ct_facts_is_one(b) && b.lo >= 0 && b.lo < 62; }
 
 static int64_t div_right(CtFacts a, int64_t count) {
@@ -178,7 +178,7 @@ static Span span_ashr(const Operands *o, int64_t *div) {
                 ct_arithmetic_shift(a.hi, a.hi < 0 ? b.hi : b.lo)};
 }
 
-/* Of an operation without a row every value of its type is possible. */
+/* If an operation has no row, every value of its type is possible. */
 static Span (*const spans[CT_OP_COUNT])(const Operands *o, int64_t *div) = {
     [CT_OP_ADD] = span_add,   [CT_OP_SUB] = span_sub,           [CT_OP_MUL] = span_mul,
     [CT_OP_NEG] = span_neg,   [CT_OP_FLOORDIV] = span_floordiv, [CT_OP_FLOORMOD] = span_floormod,

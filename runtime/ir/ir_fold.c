@@ -200,7 +200,7 @@ static const struct {
 #define INT_ROW(NAME, bits) [CT_OP_##NAME] = {int_##NAME, NULL},
     [CT_OP_DIV] = {NULL, float_DIV}, BINARY_FOLDS(ROW) INT_FOLDS(INT_ROW)};
 
-/* Folds a binary operation of two integer constants; false where it is left for run time. */
+/* Folds a binary operation on two integer constants; false if it must happen at run time. */
 static bool fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r) {
   Ints n = {type, a, b, (uint64_t)a, (uint64_t)b, type == CT_u64, a < b};
   bool divides = op == CT_OP_FLOORDIV || op == CT_OP_FLOORMOD;
@@ -234,7 +234,7 @@ static bool is_it(const CtIr *ir, CtVal v, int constant) {
   return constant != NO && is_int_const(ir, v, constant - ZERO);
 }
 
-/* What decides a comparison of two ranges, or which of the two the operation takes. */
+/* How two ranges compare: this decides a comparison, or which operand MIN and MAX take. */
 enum { BELOW = 1, NOT_ABOVE = 2, ABOVE = 4, NOT_BELOW = 8 };
 static const struct {
   uint8_t yes, no; /* true or the left one; false or the right one */
@@ -280,7 +280,7 @@ static CtVal undo_product(const CtIr *ir, CtVal a, CtVal b) {
   return p->op == CT_OP_MUL && is_exact(p) && p->args[1] == b && is_positive ? p->args[0] : 0;
 }
 
-/* (x * c + y) // c is x, and % c is y, where 0 <= y < c and nothing wraps around. */
+/* (x * c + y) // c is x, and (x * c + y) % c is y, if 0 <= y < c and nothing wraps around. */
 static CtVal undo_sum(const CtIr *ir, CtOp op, CtVal a, CtVal b) {
   const CtInst *sum = at(ir, a);
   if (sum->op != CT_OP_ADD || !is_exact(sum)) {
@@ -302,7 +302,7 @@ static CtVal undo(const CtIr *ir, CtOp op, CtVal a, CtVal b) {
   return x != 0 ? x : undo_sum(ir, op, a, b);
 }
 
-/* x & mask, where no bit of the mask can be set in x. */
+/* x & mask is 0 if no bit of the mask can be set in x. */
 static bool is_masked_out(const CtIr *ir, CtVal a, CtVal b) {
   CtFacts x = at(ir, is_const(ir, a) ? b : a)->facts;
   int64_t mask = at(ir, is_const(ir, a) ? a : b)->imm.i;
@@ -360,7 +360,7 @@ static CtVal fold_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) {
   return v != 0 ? v : by_range(ir, op, a, b);
 }
 
-/* What `x < c` or `x <= c` says of x where it holds, or does not. */
+/* Narrows x by `x < c` or `x <= c`, which holds here, or does not. */
 static void narrow(const CtIr *ir, const CtInst *cond, bool holds, CtVal x, CtFacts *f) {
   bool is_less = cond->op == CT_OP_LT || cond->op == CT_OP_LE;
   int64_t last = cond->op == CT_OP_LT; /* the bound itself is out */
@@ -432,7 +432,7 @@ static CtVal binary(CtIr *ir, CtOp op, CtVal a, CtVal b, bool exact) {
 
 CtVal ct_ir_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) { return binary(ir, op, a, b, false); }
 
-/* Of the low `width` bits of v. */
+/* For the low `width` bits of v. */
 int64_t ct_bits_op(CtOp op, int width, uint64_t v) {
   uint64_t x = width == 64 ? v : v & (((uint64_t)1 << width) - 1), reversed = 0;
   for (int i = 0; i < width; i++) {
@@ -471,7 +471,8 @@ static int64_t int_bits(CtOp op, CtDtype type, int64_t a) {
 
 static double float_neg(double a) { return -a; }
 
-/* What a constant folds to; the engines' own functions decide the last bit of the others. */
+/* The functions that fold constants. The engines' own functions decide the last bit of all
+   others. */
 static const struct {
   int64_t (*of_int)(CtOp op, CtDtype type, int64_t a);
   double (*of_float)(double a);

@@ -10,7 +10,7 @@
 
 /* --- linear functions --------------------------------------------------------------------------- */
 
-/* The stride for a basis element. NULL where it names no mode, or a mode that is a tuple. */
+/* The stride for a basis element; NULL if it names no mode, or a mode that is a tuple. */
 static CtTuple stride_at(CtTuple stride, CtInt basis) {
   for (int i = 0; i < basis.basis_depth; i++) {
     if (ct_is_leaf(stride) || basis.basis[i] >= stride->rank) {
@@ -124,7 +124,7 @@ static bool is_below(const CtIr *ir, CtInt x, CtInt n) {
 
 static bool may_be_negative(const CtIr *ir, CtInt x) { return ct_ir_facts(ir, x).lo < 0; }
 
-/* The most that a layout adds to its first index; INT64_MAX where that is not known. */
+/* The most that a layout adds to its first index; INT64_MAX if that is not known. */
 static int64_t reach(const CtIr *ir, CtTuple shape, CtTuple stride) {
   int64_t sum = 0, part;
   for (CtLeaves w = ct_leaves(shape, stride); ct_next_leaf(&w);) {

@@ -90,7 +90,7 @@ static void check_values(CtTileCx *c, CtView v, int i) {
 static void check_operand(CtTileCx *c, CtView v, int i) {
   ct_tile_check_static(c, v);
   check_type(c, &v, i);
-  if (al_ok(&c->g) && !c->atom->from_shared[operand_of[i]]) { /* wgmma looks at its tiles itself */
+  if (al_ok(&c->g) && !c->atom->from_shared[operand_of[i]]) { /* wgmma checks its tiles itself */
     check_values(c, v, i);
   }
 }

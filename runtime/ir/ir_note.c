@@ -53,7 +53,7 @@ static void print_count(CtText *out, const char *what, int64_t n) {
   }
 }
 
-/* "if true", "if true 3 times, false once"; of a loop "for 6 turns in 2 loops". */
+/* "if true", "if true 3 times, false once"; for a loop "for 6 turns in 2 loops". */
 static void print_decision(const CtNote *n, CtText *out) {
   bool is_loop = strcmp(n->what, "for") == 0 || strcmp(n->what, "while") == 0;
   ct_text_printf(out, "static %s", n->what);

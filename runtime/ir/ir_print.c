@@ -59,7 +59,7 @@ static void print_view(Printer *p, const CtView *v) {
   print_tuple(p, v->layout.shape);
   ct_text_putc(p->out, ':');
   print_tuple(p, v->layout.stride);
-  for (int i = 0; i < ct_guard_n(v); i++) { /* "? c+(4):(1) < n": only where that holds */
+  for (int i = 0; i < ct_guard_n(v); i++) { /* "? c+(4):(1) < n": only if that is true */
     const CtGuardAxis *axis = &v->guard->axis[i];
     ct_text_puts(p->out, i == 0 ? " ? " : " & ");
     print_int(p, axis->at);
@@ -181,7 +181,7 @@ static void print_text(Printer *p, const CtInst *inst) {
   }
 }
 
-/* What an operation says besides its operands. */
+/* The data of an operation besides its operands. */
 static void print_data(Printer *p, const CtInst *inst) {
   switch (ct_ops[inst->op].data) {
     case CT_DATA_ELEMENT:

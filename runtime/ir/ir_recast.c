@@ -201,7 +201,7 @@ CtStatus ct_ir_view_swizzled(CtIr *ir, CtView v, const CtComposed *l, CtView *ou
   int64_t lo, hi, size, n, period = ct_swizzle_period(l->swizzle);
   const char *name = v.name != NULL ? v.name : "the tensor";
   if (ir->failed) {
-    return ct_fail_nomem(err); /* the buffer may not be there */
+    return ct_fail_nomem(err); /* memory may have run out before the buffer was made */
   }
   CT_ASSERT(buf->space == CT_SHARED && !ct_buf_is_swizzled(buf) && ct_composed_is_static(l));
   if ((ct_ir_bits_of_int(ir, v.offset) & ((uint64_t)period - 1)) != 0) {

@@ -14,7 +14,7 @@ uint64_t ct_facts_bits(CtFacts f) {
 
 static uint64_t bits_of(const CtIr *ir, CtVal v, int depth);
 
-/* Of a sum: both, where no carry can come about. */
+/* The bits of a sum: those of both operands, if no carry can occur. */
 static uint64_t bits_of_sum(const CtIr *ir, const CtInst *sum, int depth) {
   uint64_t a = bits_of(ir, sum->args[0], depth), b = bits_of(ir, sum->args[1], depth);
   return (a & b) == 0 ? a | b : UINT64_MAX;

@@ -205,8 +205,8 @@ CtVal ct_tile_add(CtIr *ir, CtOp op, const CtTile *tile) {
 typedef struct Walk {
   int n;
   int64_t extent[MAX_LEAVES], digit[MAX_LEAVES];
-  int64_t stride[MAX_LEAVES]; /* 0 where dynamic */
-  int64_t div[MAX_LEAVES];    /* of a dynamic stride; 0 where static */
+  int64_t stride[MAX_LEAVES]; /* 0 if dynamic */
+  int64_t div[MAX_LEAVES];    /* of a dynamic stride; 0 if static */
   int64_t index;              /* sum of static parts */
 } Walk;
 
@@ -455,7 +455,7 @@ CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) {
 
 CtStatus ct_ir_convert(CtIr *ir, CtView src, CtView dst, CtErr *err) {
   if (ir->failed) {
-    return ct_fail_nomem(err); /* a buffer may not be there */
+    return ct_fail_nomem(err); /* memory may have run out before a buffer was made */
   }
   CT_ASSERT(ir->bufs[src.buf].space == CT_REGISTER && ir->bufs[dst.buf].space == CT_REGISTER);
   CT_ASSERT(src.guard == NULL && dst.guard == NULL);

@@ -44,7 +44,8 @@ static CtVal val_of(CtIr *ir, CtInt i) {
   return i.kind == CT_DYNAMIC ? i.id : ct_ir_const_int(ir, CT_i64, i.v);
 }
 
-/* The steps of the next dimension along the same mode of the tensor, in those of this one; 0: none. */
+/* The steps of the next dimension along the same tensor mode, in units of this one's; 0: there is
+   no next. */
 static int64_t radix_of(const CtTmaTile *d, int dim) {
   int64_t radix = 0;
   for (int i = 0; i < d->n_dims; i++) {
@@ -142,7 +143,8 @@ static CtInt divide(CtIr *ir, CtInt i, int64_t n) {
   return ct_ir_int(ir, ct_ir_int_op(ir, CT_INT_DIV, i, ct_int(n)));
 }
 
-/* The box's coordinate in a dimension, `more` elements along its mode behind the tile's beginning. */
+/* The box's coordinate in a dimension, `more` elements along its mode after the beginning of the
+   tile. */
 static CtVal coordinate(CtTmaTile *d, int dim, int64_t more, bool *fits) {
   const CtTmaBoxDim *of = &d->dim[dim];
   CtInt at = d->leaf[of->leaf].at;
@@ -285,7 +287,7 @@ CtStatus ct_ir_tma_store(CtIr *ir, const CtTmaCall *call, CtErr *err) {
 
 uint32_t ct_ir_tma_source(CtIr *ir, const CtTmaSource *source) {
   CtErr err;
-  size_t need = ir->n_tma_sources == 0 ? 2 : ir->n_tma_sources + 1; /* 0: none */
+  size_t need = ir->n_tma_sources == 0 ? 2 : ir->n_tma_sources + 1; /* entry 0 is unused */
   if (ct_grow(ir->arena.alloc, &ir->tma_sources, &ir->cap_tma_sources, need,
               sizeof *ir->tma_sources, NULL) != CT_OK) {
     ir->failed = true;

@@ -73,7 +73,7 @@ typedef struct CtTma {
 /* The tensor that a tensor of coordinates (tma_tensor) is of. */
 typedef struct CtTmaSource {
   CtView view;
-  int promotion; /* as CtTmaMap; -1: not said */
+  int promotion; /* as CtTmaMap; -1: the script does not say */
 } CtTmaSource;
 
 /* Notes a tensor whose coordinates a script asks for: the number of its source. */

@@ -1,4 +1,4 @@
-/* ir_tma_box.c: which boxes of a tensor make up a tile, and where they lie in shared memory.
+/* ir_tma_box.c: the boxes of a tensor that make up a tile, and their places in shared memory.
 
    The tile is given twice: by the coordinates of its elements in the tensor, and by their places in
    shared memory. Both layouts are cut to common factors: modes (n, leaf, step, place), n elements that
@@ -34,7 +34,7 @@ static void fail_modes(CtTmaTile *d, const char *what, int most) {
        most);
 }
 
-/* Appends the integer modes of a tensor. `at`: NULL where the tile begins at 0. */
+/* Appends the integer modes of a tensor. `at`: NULL if the tile begins at 0. */
 static void list_leaves(CtTmaTile *d, CtTuple shape, CtTuple stride, CtTuple at) {
   if (ct_is_leaf(shape)) {
     CtInt begin = at == NULL ? ct_int(0) : at->i;
@@ -59,7 +59,7 @@ static void list_leaves(CtTmaTile *d, CtTuple shape, CtTuple stride, CtTuple at)
   }
 }
 
-/* The number of the integer mode that a basis element names; -1: none. */
+/* The number of the integer mode that a basis element names; -1: there is no such mode. */
 static int leaf_of(CtTuple shape, CtInt basis) {
   CtTuple at = shape;
   int leaf = 0;
@@ -118,7 +118,8 @@ static void fail_shapes(CtTmaTile *d) {
        d->tile, al_show_tuple(&d->g, d->call->coords.shape), d->shared, ct_tma_shared_text(d));
 }
 
-/* The largest number that the extents of both current modes have as their first factor; 0: none. */
+/* The largest first factor that the extents of both current modes share; 0: they share no
+   factor. */
 static int64_t common_factor(const Factors *a, const Factors *b) {
   int64_t m = a->of[a->i].n, n = b->of[b->i].n;
   return m % n == 0 ? n : n % m == 0 ? m : 0;
@@ -180,7 +181,7 @@ static int64_t largest_divisor(int64_t n, int64_t most) {
   return f;
 }
 
-/* Of the rows of a swizzle. */
+/* The span of a swizzle's rows. */
 static int64_t span_of(const CtTmaTile *d) { return (int64_t)CT_TMA_UNIT << d->swizzle; }
 
 static int64_t most_in(const CtTmaTile *d, int dim) {
@@ -227,7 +228,7 @@ static bool may_begin(CtTmaTile *d, const CtTmaMode *m) {
          is_multiple(d, leaf->extent, m->step) && is_multiple(d, leaf->at, m->step);
 }
 
-/* Elements of the mode that the box takes, a divisor of n; 1: none. */
+/* The elements of the mode that the box takes, a divisor of n; 1: it takes only one. */
 static int64_t take(CtTmaTile *d, const CtTmaMode *m) {
   CtTmaBoxDim *last = d->n_dims > 0 ? &d->dim[d->n_dims - 1] : NULL;
   if (last != NULL && last->leaf == m->leaf && m->step == last->step * last->box) {
@@ -284,7 +285,8 @@ static int64_t run_of(const CtTmaTile *d, int leaf) {
   return n == run ? run : 0;
 }
 
-/* The fewest equal pieces of a run that fit a box, multiples of `unit` elements; 0: none do. */
+/* The fewest equal pieces of a run that fit a box, multiples of `unit` elements; 0: no pieces
+   fit. */
 static int64_t pieces_of(int64_t run, int64_t unit) {
   int64_t n = (run + CT_TMA_BOX - 1) / CT_TMA_BOX;
   while (n > 0 && n <= run && (run % n != 0 || run / n % unit != 0)) {
@@ -293,7 +295,8 @@ static int64_t pieces_of(int64_t run, int64_t unit) {
   return n <= run ? n : 0;
 }
 
-/* Of a shared layout that holds box after box, each in one piece; before make_box, which takes modes. */
+/* For a shared layout that holds box after box, each in one piece. Runs before make_box, which
+   takes modes. */
 static void find_fewest(CtTmaTile *d) {
   int first = d->mode[0].leaf;
   int64_t n = 1, bytes = d->bytes;

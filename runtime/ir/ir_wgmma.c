@@ -4,7 +4,7 @@
 static const CtAtomOperand A = CT_ATOM_A, B = CT_ATOM_B, C = CT_ATOM_C;
 enum { GROUP = 128 };
 
-/* Registers of an instruction are the fragment's, one behind the other: it names them all. */
+/* An instruction names all its registers: they are the fragment's, one after the other. */
 static void check_compact(CtTileCx *c, CtView v, CtAtomOperand of) {
   ct_mma_check_register(c, v, of);
   CtLayout values = al_coalesce(&c->g, ct_mode(v.layout, 0), NULL);

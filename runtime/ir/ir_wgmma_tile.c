@@ -37,7 +37,7 @@ static void refuse(const Finder *f, const char *why) {
                     f->of == CT_ATOM_A ? 'A' : 'B', why);
 }
 
-/* Composes the mode with (part, n / part); false where it has no such two strides. */
+/* Composes the mode with (part, n / part); false if it does not have two such strides. */
 static bool find_steps(const Finder *f, CtLayout mode, int64_t n, int64_t part, Steps *out) {
   CtAlg g = al_trial(&f->c->g);
   part = part < n ? part : n;
@@ -102,7 +102,7 @@ static void find_width(Finder *f) {
   refuse(f, why);
 }
 
-/* Everything moves in units of 16 bytes: atoms, and where the view begins. */
+/* Atoms, and the beginning of the view, move in units of 16 bytes. */
 static void check_units(const Finder *f) {
   for (int i = 1; i < ct_layout_rank(f->view.layout); i++) {
     for (CtLeaves w = ct_layout_leaves(ct_mode(f->view.layout, i)); ct_next_leaf(&w);) {

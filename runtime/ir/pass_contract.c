@@ -17,7 +17,7 @@ static bool is_product(const CtIr *ir, const Uses *u, CtVal v) {
   return ct_inst(ir, v)->op == CT_OP_MUL && u->n[v] == 1;
 }
 
-/* A negation in front of v's operation, placed before `before`. */
+/* Negates v; the negation is placed before `before`. */
 static CtVal negated(CtIr *ir, CtVal v, CtVal before) {
   CtVal n = ct_ir_new(ir, CT_OP_NEG, (CtDtype)ct_inst(ir, v)->type);
   if (n != 0) {

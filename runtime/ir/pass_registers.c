@@ -16,7 +16,7 @@ typedef struct Finder {
   CtErr *err;
 } Finder;
 
-/* Of a loop; -1: not known before the launch. */
+/* The iterations of a loop; -1: unknown before the launch. */
 static int64_t static_trips(const CtIr *ir, const CtInst *loop) {
   for (int i = 0; i < 3; i++) {
     if (ct_inst(ir, loop->args[i])->op != CT_OP_CONST) {
@@ -87,7 +87,7 @@ static void check_view(void *ud, const CtView *view, bool is_written) {
   }
 }
 
-/* What is copied to a fragment that instructions take by words is moved so, too. */
+/* If a copy fills a fragment that instructions take by words, its source moves by words too. */
 static void share_words(CtIr *ir) {
   for (CtVal v = 1; v < ir->n_insts; v++) {
     const CtInst *inst = ct_inst(ir, v);
