@@ -403,13 +403,13 @@ static int lang_bitcast(lua_State *L) {
   return 1;
 }
 
-/* Is the argument what a choice may be made from: a value, a number or a boolean? */
+/* Can a choice be made from the argument: a value, a number or a boolean? */
 static bool is_scalar(lua_State *L, int idx) {
   return value_test(L, idx, NULL) || lua_type(L, idx) == LUA_TNUMBER || lua_isboolean(L, idx);
 }
 
-/* where(c, a, b) whose condition is known: one of them as it is, but beside a value of the type that both
-   would have. */
+/* where(c, a, b) with a known condition: one of them unchanged, but next to a value it gets the
+   type that both would have. */
 static int choose_static(lua_State *L) {
   int chosen = lua_toboolean(L, 1) ? 2 : 3;
   bool has_value = value_test(L, 2, NULL) || value_test(L, 3, NULL);
@@ -447,7 +447,7 @@ static int lang_where(lua_State *L) {
   return 1;
 }
 
-/* cdiv(a, b): the quotient rounded up; of tables element by element. */
+/* cdiv(a, b): the quotient rounded up; for tables element by element. */
 static void push_cdiv(lua_State *L, int a, int b, int depth);
 
 static void push_cdiv_tables(lua_State *L, int a, int b, int depth) {
@@ -515,7 +515,7 @@ static void push_cdiv(lua_State *L, int a, int b, int depth) {
   value_push(L, ct_ir_unary(ir, CT_OP_NEG, q));
 }
 
-/* A text at idx becomes the tuple that it says. */
+/* Replaces a text at idx by the tuple that it describes. */
 static void read_tuple(lua_State *L, int idx) {
   if (lua_type(L, idx) == LUA_TSTRING) {
     CtCx cx = bind_cx(L);
@@ -555,8 +555,8 @@ static int math_round(lua_State *L) {
   return 1;
 }
 
-/* Upvalues: Lua's function, ours. Ours as soon as an argument is a run-time value, or a tensor, of which
-   it says what to write instead. */
+/* Upvalues: Lua's function, ours. Calls ours if an argument is a run-time value, or a tensor; for a
+   tensor ours says what to write instead. */
 static int math_either(lua_State *L) {
   bool is_ours = false;
   int n = lua_gettop(L);
@@ -569,7 +569,7 @@ static int math_either(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* math.log(x, base). Upvalues as of math_either. */
+/* math.log(x, base). Upvalues as for math_either. */
 static int math_log(lua_State *L) {
   if (lua_gettop(L) < 2 || (!value_test(L, 1, NULL) && !value_test(L, 2, NULL))) {
     return math_either(L);

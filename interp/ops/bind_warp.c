@@ -1,5 +1,5 @@
-/* bind_warp.c: what threads of a kernel do together beside barriers: shuffles and votes of a warp,
-   atomic operations, fences; and the clock. */
+/* bind_warp.c: what threads of a kernel do together, besides barriers: shuffles and votes of a
+   warp, atomic operations, fences; and the clock. */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -77,7 +77,7 @@ static const CtOp atomic_ops[] = {
     CT_OP_ATOMIC_ADD, CT_OP_ATOMIC_MIN,  CT_OP_ATOMIC_MAX, CT_OP_ATOMIC_AND,  CT_OP_ATOMIC_OR,
     CT_OP_ATOMIC_XOR, CT_OP_ATOMIC_EXCH, CT_OP_ATOMIC_CAS, CT_OP_ATOMIC_LOAD, CT_OP_ATOMIC_STORE};
 
-/* A tensor of the kernel that threads share, with elements that the operation knows. */
+/* A tensor of the kernel that threads share, with elements that the operation supports. */
 static const Tensor *to_shared_tensor(lua_State *L, CtOp op) {
   const char *name = ct_ops[op].text;
   const Tensor *t = tensor_check_live(L, 1, name);
@@ -146,8 +146,8 @@ static CtVal offset_of_two(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd)
   return offset;
 }
 
-/* tensor, coordinate, lo, hi: an element and the next in memory, each rounded by itself. Gives what was
-   in both. */
+/* tensor, coordinate, lo, hi: adds to an element and the next in memory, rounding each by itself.
+   Returns the old values of both. */
 static int add_two(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd) {
   if (t->dtype != CT_f16 && t->dtype != CT_bf16) {
     return diag_error(L, "atomic_add: %s is %s; two elements at once are of f16 or bf16",

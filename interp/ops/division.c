@@ -1,4 +1,4 @@
-/* division.c: whether the tiles that a tensor is divided into fit. */
+/* division.c: do the tiles that divide a tensor fit? */
 #include "division.h"
 #include "access.h"
 
@@ -65,10 +65,11 @@ static void fail_multiple(const Division *d, Divided m, int64_t n, int64_t exten
              d->by_threads ? "thread layout" : "tile", (LUAI_UACINT)n, guard_text(d));
 }
 
-/* A tile of n along an extent: must divide it, now if both are known, else at each launch. */
+/* A tile of n along an extent must divide it: checked now if both are known, else at each
+   launch. */
 static void check_divides(const Division *d, Divided m, CtInt n, CtInt extent) {
   if (!ct_is_static(n) || n.v <= 0) {
-    return; /* the algebra says what is wrong with it */
+    return; /* the algebra reports what is wrong with it */
   }
   if (!ct_is_static(extent)) {
     CtFacts facts = ct_int_facts(d->cx, extent);
@@ -95,12 +96,12 @@ CtInt division_size(const Division *d, CtLayout l) {
   return n;
 }
 
-/* The elements of the tile lie side by side. */
+/* Are the elements of the tile adjacent? */
 static bool is_dense(const CtTiler *item) {
   return item->is_int || (ct_is_leaf(item->layout.shape) && ct_is_const(item->layout.stride->i, 1));
 }
 
-/* Do tiles end inside inner modes of the layout, which a divide then pads? */
+/* Do tiles end inside inner modes of the layout, so that a divide pads these? */
 static bool has_padding(lua_State *L, const CtCx *cx, const char *op, CtLayout l, CtTiler tiler) {
   CtLayout padded;
   bool pads = false;
@@ -131,8 +132,8 @@ static bool pads_coordinates(const Division *d, CtLayout part, const CtTiler *it
          has_padding(d->L, d->cx, d->op, coords, *item);
 }
 
-/* One item of a tiler against the mode (or a part of it) that it divides. Depth is bounded by that
-   of the tiler. */
+/* Checks one item of a tiler against the mode (or part of a mode) that it divides. The tiler's
+   depth bounds the recursion. */
 static void check_item(Division *d, Divided m, const CtTiler *item) {
   if (item->kind == CT_TILER_LAYOUT && d->t->is_guarded) {
     CtInt extent = division_size(d, m.part);
@@ -150,7 +151,7 @@ static void check_item(Division *d, Divided m, const CtTiler *item) {
   }
 }
 
-/* How many tiles lie along a mode; where that is not known, *d says so. */
+/* The number of tiles along a mode; if that is unknown, sets *d accordingly. */
 static CtInt count_tiles(Division *d, const CtTiler *item, CtLayout part) {
   CtInt extent = division_size(d, part);
   CtInt n = item->kind == CT_TILER_LAYOUT ? division_size(d, item->layout) : ct_int(1);

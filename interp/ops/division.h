@@ -1,5 +1,5 @@
-/* division.h: whether the tiles that a tensor is divided into fit: checks of tile, parallelize, the
-   divides and composition, with messages that name the tensor; and, of guarded tensors, which modes
+/* division.h: do the tiles that divide a tensor fit? Checks for tile, parallelize, the divides and
+   composition, with messages that name the tensor; for guarded tensors also the modes that tiles
    may overhang. */
 #ifndef CUTTLE_DIVISION_H
 #define CUTTLE_DIVISION_H
@@ -8,7 +8,7 @@
 #include "guard.h"
 #include "interp/tensor/tensor.h"
 
-/* What is being divided, and by what, for checks and their messages. */
+/* A division, that is a tensor and its tiler, for checks and their messages. */
 typedef struct Division {
   lua_State *L;
   const CtCx *cx;
@@ -20,8 +20,8 @@ typedef struct Division {
   CtLayout thr;
   int n_modes;    /* modes that the tiler divides */
   CtInt *rests;   /* tiles along each of them, then the extents of the other modes */
-  bool is_static; /* every one of the rests */
-  Overhangs over; /* of a guarded tensor: modes that the tiles may not divide */
+  bool is_static; /* are all rests static? */
+  Overhangs over; /* for a guarded tensor: modes that the tiles may not divide */
 } Division;
 
 CtInt division_size(const Division *d, CtLayout l);
@@ -33,11 +33,11 @@ void division_check(Division *d);
    elements in the padding are not its own. The tiler is already projected. */
 void division_check_padding(const Division *d);
 
-/* The coordinate, where it is static, against the number of tiles. After division_check. */
+/* Checks the coordinate, if it is static, against the number of tiles. After division_check. */
 void division_check_coordinate(const Division *d, CtTuple crd);
 
-/* Of a guarded tensor: a coordinate of a mode that is a single tile, or that runs on along one, would
-   give that tile whatever it is. After division_check. */
+/* For a guarded tensor: notes a coordinate of a mode that is a single tile, or that continues one.
+   Such a coordinate would give that tile whatever its value. After division_check. */
 void division_note_lone(Division *d, CtTuple crd);
 
 #endif

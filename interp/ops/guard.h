@@ -1,5 +1,6 @@
-/* guard.h: guarded tensors, whose tiles may overhang. Parts of one are cut from its coordinates (its
-   identity layout); memory and conditions follow these (runtime/ir/ir_guard.c). */
+/* guard.h: guarded tensors, whose tiles may overhang. A part of one is cut from the tensor's
+   coordinates (its identity layout); its memory and conditions follow from these
+   (runtime/ir/ir_guard.c). */
 #ifndef CUTTLE_GUARD_H
 #define CUTTLE_GUARD_H
 
@@ -13,15 +14,15 @@ typedef struct Overhang {
 typedef struct Overhangs {
   int n;
   Overhang mode[CT_GUARD_MAX];
-  /* Coordinates that must be below a number of tiles, where the part does not depend on them: of modes
-     of one tile, whose stride is 0. */
+  /* Coordinates that must be below a number of tiles although the part does not depend on them:
+     those of modes of one tile, whose stride is 0. */
   int n_lone;
   CtInt lone[CT_GUARD_MAX], tiles[CT_GUARD_MAX];
 } Overhangs;
 
-/* Raises when there are too many. */
+/* Raises if there are too many. */
 void guard_note(lua_State *L, Overhangs *o, uint32_t from, CtInt bound);
-/* n elements side by side divide every part of a mode of that extent: no tile overhangs. */
+/* Do n adjacent elements divide every part of a mode of that extent? Then no tile overhangs. */
 bool guard_divides(const CtCx *cx, CtInt n, CtInt extent);
 
 /* Coordinates of a tensor: a layout with basis strides over its shape. Raises. */
@@ -31,16 +32,17 @@ CtLayout guard_coordinates(lua_State *L, const CtCx *cx, const Tensor *t, const 
 void guard_push_part(lua_State *L, const CtCx *cx, const Tensor *t, const Overhangs *o,
                      CtLayout coords, CtTuple at);
 
-/* An access to one element. open: false where the element is known to be outside; where it may be, enters
-   an IF. close: leaves it; with a result, of the access (0 where it was not opened), that or 0. */
+/* An access to one element. open: false if the element is known to be outside; enters an IF if it
+   may be. close: leaves that IF. v is the result of the access, or 0 if it was not opened; returns
+   v, or 0 for an element outside. */
 typedef struct GuardedAccess {
-  CtDtype result; /* CT_VOID: none */
-  CtVal if_, var; /* 0: nothing to compare */
+  CtDtype result; /* CT_VOID: the access has no result */
+  CtVal if_, var; /* 0: nothing has to be compared */
 } GuardedAccess;
 bool guard_open(lua_State *L, const Tensor *t, CtTuple crd, CtDtype result, GuardedAccess *a);
 CtVal guard_close(lua_State *L, GuardedAccess *a, CtVal v);
 
-/* Of a tensor of coordinates: pushes one of them, or the part at a coordinate with `_`. */
+/* For a tensor of coordinates: pushes one of them, or the part at a coordinate with `_`. */
 int guard_push_coordinate(lua_State *L, const Tensor *t, CtTuple crd);
 int guard_slice_coords(lua_State *L, const Tensor *t, CtTuple crd);
 

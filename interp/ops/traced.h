@@ -1,5 +1,5 @@
-/* traced.h: what functions on tensors do while a kernel is traced. Those that return an int are called with
-   the stack as Lua calls the function, and return the number of results. All raise. */
+/* traced.h: functions on tensors while a kernel is traced. Those that return an int expect the
+   stack that Lua gives the function, and return the number of results. All raise. */
 #ifndef CUTTLE_TRACED_H
 #define CUTTLE_TRACED_H
 

@@ -25,7 +25,7 @@ static void put_parameter(CtEmit *e, const CtSlot *slot, const char *name) {
   }
 }
 
-/* Those that the launch adds. */
+/* The parameters that the launch adds. */
 static void put_hidden(CtEmit *e, const char *sep) {
   sep = ct_emit_put_maps(e, sep);
   if (e->fault != NULL) {
@@ -38,7 +38,7 @@ static void put_hidden(CtEmit *e, const char *sep) {
   }
 }
 
-/* As many on a line as fit. */
+/* Puts as many on a line as fit. */
 static void put_parameters(CtEmit *e, size_t line) {
   const char *sep = "";
   for (size_t i = 0; i < e->ir->n_slots; i++) {
@@ -59,7 +59,7 @@ static void put_parameters(CtEmit *e, size_t line) {
   put_hidden(e, sep);
 }
 
-/* It is ignored where the launch bounds do not say how many registers a thread begins with. */
+/* ptxas ignores it if the launch bounds do not say how many registers a thread begins with. */
 static bool has_setmaxnreg(const CtIr *ir) {
   for (CtVal v = 1; v < ir->n_insts; v++) {
     if (ct_inst(ir, v)->op == CT_OP_SETMAXNREG && ct_inst(ir, v)->region != 0) {
@@ -110,7 +110,7 @@ int64_t ct_emit_dynamic_shared(const CtIr *ir) {
   return bytes > STATIC_SHARED_MAX ? bytes : 0;
 }
 
-/* is_dynamic: all shared memory is. */
+/* is_dynamic: all shared memory is dynamic. */
 static void declare_shared(CtEmit *e, uint32_t id, bool is_dynamic) {
   const CtBuf *buf = &e->ir->bufs[id];
   const char *type = ct_dtypes[buf->dtype].cuda;
@@ -167,7 +167,7 @@ static void declare_buffers(CtEmit *e) {
   }
 }
 
-/* const int tid_x = threadIdx.x; for the axes in use, by the script's name where it has one. */
+/* const int tid_x = threadIdx.x; for the axes in use, under the script's name if it has one. */
 static void declare_axes(CtEmit *e) {
   static const struct {
     CtOp op;

@@ -1,7 +1,7 @@
 /* emit_warp.c: operations of a warp and atomic operations as C expressions.
 
-   Shuffles and votes name all lanes that the warp has: 0xffffffff, but for the last warp of a block
-   whose threads are no multiple of 32. */
+   Shuffles and votes name all lanes that the warp has: 0xffffffff, except in the last warp of a
+   block whose number of threads is not a multiple of 32. */
 #include <inttypes.h>
 
 #include "emit.h"
@@ -20,7 +20,7 @@ static bool needs_mask(const CtEmit *e) {
   return false;
 }
 
-/* The thread's number in its block, as far as the block has modes. */
+/* The thread's number in its block, computed from the axes that the block has. */
 static void put_thread(CtEmit *e) {
   const int64_t *block = e->ir->block;
   const char *sep = "";
@@ -79,7 +79,8 @@ void ct_emit_vote(CtEmit *e, const CtInst *inst) {
 
 #define ULL "unsigned long long"
 
-/* The type of the words that the operation takes elements by; NULL: it takes the elements themselves. */
+/* The type of the words as which the operation takes elements; NULL: it takes the elements
+   themselves. */
 static const char *word_of(const CtEmitAtomic *a, CtDtype type) {
   return (a->by_word >> type & 1) == 0 ? NULL : type == CT_f32 ? "int" : ULL;
 }
@@ -94,7 +95,8 @@ static const struct {
     [CT_u32] = {"(unsigned)", "(int)"},
 };
 
-/* Sums of 16 bits: an instruction for each space, of bf16 from sm_90 on; before it CAS on either. */
+/* Sums of 16 bits: an instruction for each space, for bf16 only from sm_90 on; before that CAS, for
+   either space. */
 static const char *half_adder(CtEmit *e, CtOp op, const CtBuf *buf) {
 #define ADDERS(t)                                                                                  \
   { CT_HELP_ATOMIC_ADD_##t##_GLOBAL, CT_HELP_ATOMIC_ADD_##t##_SHARED }
@@ -112,8 +114,8 @@ static const char *half_adder(CtEmit *e, CtOp op, const CtBuf *buf) {
   return ct_emit_help(e, by_cas[two]);
 }
 
-/* Functions of our own: loads and stores have one for each width; a float's minimum has no instruction,
-   it is made from CAS. */
+/* Functions of our own: loads and stores have one for each width; a float's minimum has no
+   instruction, so it is made from CAS. */
 static const char *function_of(CtEmit *e, CtOp op, const CtBuf *buf, const char *name) {
   static const CtHelper by_width[CT_OP_COUNT][2] = {
       [CT_OP_ATOMIC_LOAD] = {CT_HELP_ATOMIC_LOAD_32, CT_HELP_ATOMIC_LOAD_64},

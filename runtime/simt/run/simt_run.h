@@ -21,25 +21,26 @@ typedef enum CtFailKind {
   CT_FAIL_ASSERT,        /* off: index of the text */
   CT_FAIL_EXTENT,        /* a tensor's extent is negative */
   CT_FAIL_BARRIER_LANES, /* not all lanes of a warp are here */
-  CT_FAIL_WARP_LANES,    /* the same, at an operation of the warp */
+  CT_FAIL_WARP_LANES,    /* as BARRIER_LANES, at an operation of the warp */
   CT_FAIL_WARP_ENDED,    /* some lanes of the warp have ended, or never existed */
   CT_FAIL_BARRIER_WARPS, /* two warps wait at two barriers */
-  CT_FAIL_REMOTE_RANK,   /* off: the rank of no block of the cluster */
+  CT_FAIL_REMOTE_RANK,   /* off: a rank that no block of the cluster has */
   CT_FAIL_REMOTE_ENDED,  /* off: the rank of the block, which has ended */
   CT_FAIL_CLUSTER,       /* a warp arrives twice before it waits, or waits before it arrives */
   CT_FAIL_MBAR_NEW,      /* an mbarrier that nobody has initialised is used */
   CT_FAIL_MBAR_ARRIVALS, /* more arrivals than the phase needs */
   CT_FAIL_MBAR_BYTES,    /* off: how many bytes the phase would miss */
-  CT_FAIL_MBAR_RANK,     /* off: the rank of no block of the cluster */
+  CT_FAIL_MBAR_RANK,     /* off: a rank that no block of the cluster has */
   CT_FAIL_MBAR_PARITY,   /* off: the parity, neither 0 nor 1 */
-  CT_FAIL_NAMED_ID,      /* off: the number, which no named barrier has */
+  CT_FAIL_NAMED_ID,      /* off: a number that no named barrier has */
   CT_FAIL_NAMED_LANES,   /* as BARRIER_LANES, at a named barrier */
   CT_FAIL_NAMED_THREADS, /* off: number | threads << 8; another warp gives another count */
   CT_FAIL_TMA_START,     /* off: the element of the row where the box begins */
-  CT_FAIL_REGISTERS,     /* off: how many a thread has; it wants to change them the wrong way */
-  CT_FAIL_WAITS,         /* warps wait at barriers, and nobody is left to complete them */
-  CT_FAIL_DEADLOCK,      /* loops wait for memory that nothing can change */
-  CT_FAIL_STOPPED        /* another block failed, or an interrupt */
+  /* off: how many a thread has; the warp asks for a change in the wrong direction */
+  CT_FAIL_REGISTERS,
+  CT_FAIL_WAITS,    /* warps wait at barriers, and nobody is left to complete them */
+  CT_FAIL_DEADLOCK, /* loops wait for memory that nothing can change */
+  CT_FAIL_STOPPED   /* another block failed, or an interrupt */
 } CtFailKind;
 
 typedef struct CtFail {
@@ -59,12 +60,12 @@ typedef struct CtSimtJob {
   const CtSimtLaunch *launch;
   const CtHandler *handlers; /* by index in code, for watched instructions; NULL: no watcher */
   const volatile int *interrupt;
-  CtSimtWatch *watch; /* the launch's; NULL: none */
+  CtSimtWatch *watch; /* the launch's; NULL: there is none */
   int64_t n_blocks;
   int64_t clusters[3], n_clusters; /* those of the grid; without the option each block is one */
   int64_t band;                    /* see simt_order.c */
   _Atomic int64_t next;            /* position of the next cluster to take */
-  _Atomic int64_t fail_block;      /* the lowest block that failed; INT64_MAX: none */
+  _Atomic int64_t fail_block;      /* the lowest block that failed; INT64_MAX: no block failed */
   _Atomic bool interrupted;
   _Atomic uint64_t n_changes; /* changes of memory by atomic operations: spin loops wait for them */
   CtAlloc alloc;
@@ -95,8 +96,9 @@ typedef struct CtPrinter {
 /* A named barrier of a block. */
 enum { CT_NAMED_BARRIERS = 16 };
 typedef struct CtNamedBar {
-  uint32_t n_arrived, n_threads; /* n_threads: what the first one said; 0: nobody has arrived */
-  uint32_t phase;                /* how many phases are complete */
+  /* n_threads: the count of the first warp to arrive; 0: nobody has arrived */
+  uint32_t n_arrived, n_threads;
+  uint32_t phase; /* how many phases are complete */
 } CtNamedBar;
 
 /* A worker runs one block at a time. The blocks of a cluster run together, on a team: as many
