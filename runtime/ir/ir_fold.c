@@ -216,8 +216,9 @@ static bool fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r) {
 
 /* Of integers and bools. x op right and left op x are x; x op absorbing, or absorbing op x, is absorbing;
    x op x is same. */
+enum { NO, ZERO, ONE };
 typedef struct Identity {
-  enum { NO, ZERO, ONE } right, left, absorbing, same;
+  uint8_t right, left, absorbing, same;
 } Identity;
 
 static const Identity identities[CT_OP_COUNT] = {

@@ -24,6 +24,7 @@ void ct_ir_put_view(CtIr *ir, CtView v, CtText *out) {
 /* --- failures ----------------------------------------------------------------------------------- */
 
 /* "<op>: <views> <what>" */
+CT_PRINTF(4, 0)
 static void fail_with(CtTileCx *c, int n, const CtView *views, const char *what, va_list args) {
   char rest[sizeof((CtErr *)0)->msg];
   CtText text;

@@ -16,6 +16,8 @@ typedef struct Lowering {
   { .lower = ct_low_##name }
 #define IN(NAME)                                                                                   \
   { .lower = low_row, .instruction = CT_SIMT_##NAME }
+#define ROWS(NAME) /* the row is there, or this does not compile */                                \
+  { .lower = CT_SIMT_##NAME < CT_SIMT_OP_COUNT ? ct_low_arith : NULL }
 #define LOWERED(NAME, ...) [CT_OP_##NAME] = __VA_ARGS__,
 #define ROW_PURE LOWERED
 #define ROW_READ LOWERED

@@ -260,7 +260,8 @@ static CtSimtOp fast_row(const CtTileOp *t) {
     case CT_OP_COPY: return copy_row(t);
     case CT_OP_FILL: return t->dtype != CT_bool ? fast_fill[bytes] : CT_SIMT_TILE;
     case CT_OP_AXPBY: row = fast_axpby[t->dtype]; break;
-    default: row = fast_gemm[t->dtype]; break;
+    case CT_OP_GEMM: row = fast_gemm[t->dtype]; break;
+    default: CT_UNREACHABLE(); /* the other tile operations have instructions of their own */
   }
   return row != 0 ? row : CT_SIMT_TILE;
 }

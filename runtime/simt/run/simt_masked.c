@@ -517,8 +517,8 @@ static bool run(Masked *s) {
     case CT_OP_COPY: return each_element(s, copy_element);
     case CT_OP_FILL: return each_element(s, fill_element);
     case CT_OP_AXPBY: return each_element(s, axpby_element);
-    default: /* CT_OP_GEMM: the other tile operations have handlers of their own */
-      return s->t->elementwise ? each_element(s, product_element) : gemm(s);
+    case CT_OP_GEMM: return s->t->elementwise ? each_element(s, product_element) : gemm(s);
+    default: CT_UNREACHABLE(); /* the other tile operations have handlers of their own */
   }
 }
 

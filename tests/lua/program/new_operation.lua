@@ -31,11 +31,12 @@ local function row_of(name)
 end
 
 -- That row as the one of an operation TRIAL, with its own names for what other files have to have:
--- a column that is a word in small letters, or IN(...) and LOW(...).
+-- a column that is a word in small letters, or IN(...), ROWS(...) and LOW(...).
 local function trial_of(name)
   local columns = row_of(name):match("^%u+%((.*)%)$")
   columns = columns:gsub("^[%w_]+, *\"[%w_]+\"", "TRIAL, \"trial\"")
-  columns = columns:gsub("IN%b()", "IN(TRIAL)"):gsub("LOW%b()", "LOW(trial)")
+  columns = columns:gsub("%f[%u]IN%b()", "IN(TRIAL)"):gsub("LOW%b()", "LOW(trial)")
+    :gsub("ROWS%b()", "ROWS(TRIAL_f32_s)")
   columns = columns:gsub(", *%l[%l_]*, *", ", trial, "):gsub(", *%l[%l_]*$", ", trial")
   return row_of(name):match("^%u+") .. "(" .. columns .. ")"
 end
