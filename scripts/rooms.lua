@@ -22,24 +22,24 @@ return {
 
     -- The algebra knows numbers only: not what they index.
     { name = "inttuple", files = { "layout/inttuple", "layout/inttuple_[%w_]+",
-      "layout/tuple_[%w_]+", "layout/mode_name" }, uses = { "text" }, circle = 4 },
+      "layout/tuple_[%w_]+", "layout/mode_name" }, uses = { "text" }, circle = 3 },
     { name = "layout", files = { "layout/layout", "layout/layout_[%w_]+", "layout/partition",
       "layout/swizzle", "layout/composed", "layout/composed_[%w_]+", "layout/walk" },
-      uses = { "inttuple" }, circle = 4 },
+      uses = { "inttuple" }, circle = 3 },
 
     -- The IR knows no engine; passes know the IR only.
     { name = "atom", files = { "ir/atoms?" }, uses = { "dtype" } }, -- layouts as texts
     { name = "ir", files = { "ir/ir", "ir/ir_[%w_]+", "ir/ops", "ir/gemm_order" },
       uses = { "layout", "dtype", "atom" }, circle = 12 },
-    { name = "pass", files = { "ir/pass", "ir/pass_[%w_]+" }, uses = { "ir" }, circle = 12 },
+    { name = "pass", files = { "ir/pass", "ir/pass_[%w_]+" }, uses = { "ir" } },
 
     -- Two back ends that do not know of each other.
-    { name = "emit", files = { "emit/[%w_]+" }, uses = { "ir", "pass" }, circle = 24 },
+    { name = "emit", files = { "emit/[%w_]+" }, uses = { "ir", "pass" }, circle = 2 },
     { name = "tensor_core", files = { "simt/model/[%w_]+" }, uses = { "atom" } },
     -- The CPU engine: its instructions as data; what makes them; what runs them.
     { name = "code", files = { "simt/code/[%w_]+" }, uses = { "ir", "tensor_core" } },
-    { name = "lower", files = { "simt/lower/[%w_]+" }, uses = { "code", "pass" }, circle = 4 },
-    { name = "run", files = { "simt/run/[%w_]+" }, uses = { "code", "message" }, circle = 4 },
+    { name = "lower", files = { "simt/lower/[%w_]+" }, uses = { "code", "pass" }, circle = 3 },
+    { name = "run", files = { "simt/run/[%w_]+" }, uses = { "code", "message" }, circle = 2 },
     { name = "simt", files = { "simt/simt" }, uses = { "lower", "run" } },
     -- They look at launches of the CPU engine, which does not know of them.
     { name = "watch", files = { "watch/[%w_]+" }, uses = { "simt" }, circle = 7 },

@@ -99,8 +99,8 @@ local FAR <const> = 1.2 -- from the best
 local function of_order(p)
   if not p or p.wave_bytes <= FAR * p.best_bytes then return nil end
   return ("blocks that run at the same time share less of %s and %s than they could: %.3g times "
-    .. "the bytes that rectangles of %d x %d tiles of C take; let them walk such rectangles, for m, "
-    .. "n in raster{tiles = ..., group = %d}"):format(p.A, p.B, p.wave_bytes / p.best_bytes,
+    .. "the bytes that rectangles of %d x %d tiles of C take; let them walk such rectangles, "
+    .. "for m, n in raster{tiles = ..., group = %d}"):format(p.A, p.B, p.wave_bytes / p.best_bytes,
       p.best_high, p.best_wide, p.best_high)
 end
 
