@@ -109,13 +109,12 @@ void bind_push_tuple(lua_State *L, CtTuple t);
 /* The value of a layout at a coordinate: an integer, or a coordinate. Returns 1. */
 int bind_push_value(lua_State *L, CtAlg *g, CtTuple crd, const CtComposed *l);
 void bind_push_layout(lua_State *L, CtLayout l);            /* copied into the new userdata */
-void bind_push_composed(lua_State *L, const CtComposed *c); /* likewise */
-/* Likewise, of a layout that the operation `op` (a literal) made of the arguments 1 to n_operands
+void bind_push_composed(lua_State *L, const CtComposed *c); /* copied, too */
+/* The same for a layout that the operation `op` (a literal) made of the arguments 1 to n_operands
    (<= 4), for pictures and explanations. */
-void bind_push_made(lua_State *L, CtLayout l, const char *op, int n_operands);
 void bind_push_made_composed(lua_State *L, const CtComposed *c, const char *op, int n_operands);
 /* Pushes the operation that made the layout at `idx` and its operands [-0, +0..5, e]; returns how
-   many values; none when it was not made by one. A table among the operands is given as text. */
+   many values: 0 if it was not made by one. A table among the operands is given as text. */
 int bind_push_origin(lua_State *L, int idx);
 void bind_push_swizzle(lua_State *L, CtSwizzle sw);
 void bind_push_dtype(lua_State *L, CtDtype t);

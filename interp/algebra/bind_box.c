@@ -109,11 +109,6 @@ static int push_operand(lua_State *L, int idx) {
   return box == NULL ? 0 : box->ancestors;
 }
 
-void bind_push_made(lua_State *L, CtLayout l, const char *op, int n) {
-  CtComposed c = ct_composed_plain(l);
-  bind_push_made_composed(L, &c, op, n);
-}
-
 void bind_push_made_composed(lua_State *L, const CtComposed *c, const char *op, int n) {
   CT_ASSERT(n <= MAX_OPERANDS);
   LayoutBox *box = push_box(L, c, n);

@@ -69,8 +69,3 @@ void record_bool(lua_State *L, const char *name, bool v) {
   lua_pushboolean(L, v);
   lua_setfield(L, -2, name);
 }
-
-void record_triple(lua_State *L, const char *name, const int64_t v[3]) {
-  push_triple(L, v);
-  lua_setfield(L, -2, name);
-}

@@ -49,6 +49,5 @@ void record_push(lua_State *L, const Field *fields, size_t n, const void *of);
 void record_text(lua_State *L, const char *name, const char *text); /* NULL: none */
 void record_integer(lua_State *L, const char *name, int64_t v);
 void record_bool(lua_State *L, const char *name, bool v);
-void record_triple(lua_State *L, const char *name, const int64_t v[3]);
 
 #endif

@@ -98,7 +98,6 @@ CtLayout al_tile_to_shape(CtAlg *g, CtLayout a, CtTuple shape, CtTuple order /* 
 bool al_evenly_divides(CtAlg *g, CtTuple shape, CtTiler t);
 CtLayout al_plain_upcast(CtAlg *g, CtLayout a, int64_t n);
 CtLayout al_plain_downcast(CtAlg *g, CtLayout a, int64_t n);
-CtLayout al_plain_recast(CtAlg *g, CtLayout a, int64_t from_bits, int64_t to_bits);
 CtLayout al_nullspace(CtAlg *g, CtLayout a);
 CtLayout al_domain_distribute(CtAlg *g, CtTuple shape, int64_t n);
 

@@ -39,7 +39,7 @@ local function run(text, option)
 end
 
 local out = run(page)
-local why_not = out:match("# skip (.*)\n")
+local why_not = out:match("# skip ([^\n]*)")
 if why_not then
   print("1..0 # skip " .. why_not)
   return
