@@ -14,7 +14,7 @@ local equivalent = {
   ["none is not lowered"] = "there is none in a kernel",
   ["var is lowered as const"] = "a VAR is named by GET and SET, and has no value itself",
   ["fma takes its operands the other way round"] = "a*b + c",
-  ["min takes its operands the other way round"] = "equal numbers have equal bits, but for zeros, "
+  ["min takes its operands the other way round"] = "equal numbers have equal bits, except zeros, "
     .. "of which the negative one is less; of two NaN any is the result",
   ["max takes its operands the other way round"] = "as min",
   ["remote has another immediate"] = "the buffer says which operation turned it",

@@ -7,7 +7,7 @@
 #include "interp/state/note.h"
 #include "interp/openers.h"
 
-/* What an operation would drop is a mistake, but for nil. */
+/* An argument that the operation would ignore is a mistake, unless it is nil. */
 static void check_count(lua_State *L, const char *op, int n) {
   int given = lua_gettop(L);
   while (given > n && lua_isnil(L, given)) {

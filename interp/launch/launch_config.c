@@ -50,7 +50,7 @@ static bool is_among(lua_State *L, int idx, const Options *o) {
   return found;
 }
 
-/* Raises for a key that is none of `own`. `title` is what messages begin with: "kernel: option". */
+/* Raises for a key that is not in `own`. `title` is what messages begin with: "kernel: option". */
 static void check_keys(lua_State *L, int table, const Options *own, const char *title) {
   const Options *others = own == &of_kernels ? &of_launches : &of_kernels;
   for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {

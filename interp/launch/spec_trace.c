@@ -118,8 +118,8 @@ static int push_args(lua_State *L, CtIr *ir, void *ud) {
   return p->args->n;
 }
 
-/* The parameters' names; "...[1]" of the first behind them, and a number behind a name that is there
-   already. */
+/* The parameters' names. Arguments after the named ones are "...[1]" and so on; a name that is there
+   already gets a number. */
 static void name_args(lua_State *L, PushArgs *p) {
   int n_named = 0;
   lua_pushvalue(L, p->function);

@@ -14,11 +14,11 @@ typedef enum FieldType {
   FIELD_TEXT,   /* const char *; NULL: the table has no such field */
   FIELD_CHARS,  /* a text in the struct itself */
   FIELD_TRIPLE, /* int64_t[3], as a list */
-  FIELD_DIM3,   /* likewise */
+  FIELD_DIM3,   /* a CtDim3, as a list */
   FIELD_BOOL,
   FIELD_F64,
   FIELD_INT, /* of any size */
-  FIELD_UINT /* likewise; beyond INT64_MAX it reads as that */
+  FIELD_UINT /* of any size; beyond INT64_MAX it reads as that */
 } FieldType;
 
 typedef struct Field {
@@ -29,9 +29,9 @@ typedef struct Field {
 } Field;
 
 #define FIELD_TYPE_OF(v)                                                                           \
-  _Generic((v), const char *: FIELD_TEXT, char *: FIELD_CHARS, int64_t *: FIELD_TRIPLE, CtDim3: FIELD_DIM3,            \
-           bool: FIELD_BOOL, double: FIELD_F64, int16_t: FIELD_INT, int: FIELD_INT,                \
-           int64_t: FIELD_INT, default: FIELD_UINT)
+  _Generic((v), const char *: FIELD_TEXT, char *: FIELD_CHARS, int64_t *: FIELD_TRIPLE,            \
+           CtDim3: FIELD_DIM3, bool: FIELD_BOOL, double: FIELD_F64, int16_t: FIELD_INT,            \
+           int: FIELD_INT, int64_t: FIELD_INT, default: FIELD_UINT)
 /* The member under its own name; under another one; and by the names of an enumeration. */
 #define FIELD(T, member) FIELD_AS(#member, T, member)
 #define FIELD_AS(name, T, member) FIELD_NAMED(name, T, member, NULL)

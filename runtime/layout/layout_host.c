@@ -181,12 +181,12 @@ const char *ct_show_composed(const CtCx *cx, const CtComposed *c) {
   }
 #define ANY_PART(name, params, call) PART(CtComposed, CtTuple, name, params, call, made, at)
 #define PLAIN_PART(name, params, call) PART(CtLayout, CtTuple, name, params, call, made.layout, at)
-#define INDEX_PART(name, params, call) PART(CtLayout, CtInt, name, params, call, made.layout, at->i)
+#define INDEX_PART(name, params, call)                                                             \
+  PART(CtLayout, CtInt, name, params, call; at = as_integer(&g, at), made.layout, at->i)
 
-/* A layout whose values are indices. */
-static CtComposed indices(CtAlg *g, const char *op, CtLayout a) {
-  al_check_numbers(g, op, a);
-  return ct_composed_plain(a);
+/* A coordinate as one integer: a basis element if only one of its entries is not 0. */
+static CtTuple as_integer(CtAlg *g, CtTuple at) {
+  return at == NULL || ct_is_leaf(at) ? at : al_leaf(g, al_plain_index(g, at, al_identity(g, at)));
 }
 
 /* The offset is always an index, whatever the strides are. */
@@ -205,17 +205,17 @@ ANY_PART(ct_composed_tile, (const CtComposed *c, CtTiler tiler, CtTuple crd, CtT
 PLAIN_PART(ct_tile_at, (CtLayout a, CtTiler tiler, CtTuple crd, CtTuple proj),
            al_tile(&g, ct_composed_plain(a), tiler, crd, proj, &at))
 INDEX_PART(ct_tile, (CtLayout a, CtTiler tiler, CtTuple crd, CtTuple proj),
-           al_tile(&g, indices(&g, "tile", a), tiler, crd, proj, &at))
+           al_tile(&g, ct_composed_plain(a), tiler, crd, proj, &at))
 
 ANY_PART(ct_composed_parallelize, (const CtComposed *c, CtLayout thr, CtInt idx, CtTuple proj),
          al_parallelize(&g, *c, thr, idx, proj, &at))
 PLAIN_PART(ct_parallelize_at, (CtLayout a, CtLayout thr, CtInt idx, CtTuple proj),
            al_parallelize(&g, ct_composed_plain(a), thr, idx, proj, &at))
 INDEX_PART(ct_parallelize, (CtLayout a, CtLayout thr, CtInt idx, CtTuple proj),
-           al_parallelize(&g, indices(&g, "parallelize", a), thr, idx, proj, &at))
+           al_parallelize(&g, ct_composed_plain(a), thr, idx, proj, &at))
 
 INDEX_PART(ct_tv_partition, (CtLayout a, CtTiler tiler, CtLayout tv, CtInt idx),
-           al_tv_partition(&g, indices(&g, "tv_partition", a), tiler, tv, idx, &at))
+           al_tv_partition(&g, ct_composed_plain(a), tiler, tv, idx, &at))
 
 CtStatus ct_tv_layout(const CtCx *cx, CtLayout thr, CtLayout val, CtLayout *tv, CtTuple *tiler,
                       CtErr *err) {

@@ -87,6 +87,12 @@ static void test_parts(void) {
   CtStatus st = ct_tile_at(&cx, layout("(4,8):(8,1)"), tiler, tuple("(1,1)"), NULL, &l, &at, &err);
   CtComposed c = ct_composed_plain(l);
   IS_STR(show(st, &c, at), "(2,4):(8,1) + 20", "a tile");
+  CtInt index = ct_int(0);
+  CtLayout coords = layout("(4,8):(1@0,1@1)");
+  st = ct_tile(&cx, coords, tiler, tuple("(1,0)"), NULL, &l, &index, &err);
+  OK(st == CT_OK && index.v == 2, "a tile of coordinates begins at one basis element");
+  OK(ct_tile(&cx, coords, tiler, tuple("(1,1)"), NULL, &l, &index, &err) != CT_OK,
+     "or there is no integer for it: %s", err.msg);
   st = ct_parallelize_at(&cx, layout("(4,8):(8,1)"), layout("(2,4):(4,1)"), ct_int(5), NULL, &l,
                          &at, &err);
   c = ct_composed_plain(l);
