@@ -418,6 +418,9 @@ static void release_context(CtDevice *d) {
     if (d->pool != NULL) {
       (void)d->cu->cuMemPoolDestroy(d->pool);
     }
+    for (size_t i = 0; i < d->streams.n; i++) {
+      (void)d->cu->cuStreamDestroy_v2(d->streams.items[i]);
+    }
     if (d->owns_stream) {
       (void)d->cu->cuStreamDestroy_v2(d->stream);
     }

@@ -121,6 +121,7 @@ void ct_device_host_free(CtDevice *d, void *p);
 
 /* {====== Streams and events ====== */
 
+/* A stream lives until the device is closed: free gives it to the next ct_stream_new. */
 CtStatus ct_stream_new(CtDevice *d, CtStream *out, CtErr *err) CT_NODISCARD;
 void ct_stream_free(CtDevice *d, CtStream s);
 CtStatus ct_stream_synchronize(CtDevice *d, CtStream s, CtErr *err) CT_NODISCARD;

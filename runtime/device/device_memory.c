@@ -193,20 +193,26 @@ void ct_device_host_free(CtDevice *d, void *p) {
 CtStatus ct_stream_new(CtDevice *d, CtStream *out, CtErr *err) {
   CtStream made = NULL;
   CtStreams *all = &d->streams; /* room first, so that a stream just made can be kept */
+  if (all->n_open < all->n) {
+    *out = all->items[all->n_open++];
+    return CT_OK;
+  }
   CtStatus s = ct_grow(d->alloc, &all->items, &all->cap, all->n + 1, sizeof *all->items, err);
   s = s == CT_OK ? CT_CALL(d, err, cuStreamCreate, (&made, CT_CU_STREAM_DEFAULT), "%s", "") : s;
   if (s == CT_OK) {
     all->items[all->n++] = made;
+    all->n_open = all->n;
     *out = made;
   }
   return s;
 }
 
 /* False when it is not one of ours, or no longer. */
-static bool drop_stream(CtStreams *all, CtStream s) {
-  for (size_t i = all->n; i-- > 0;) {
+static bool close_stream(CtStreams *all, CtStream s) {
+  for (size_t i = all->n_open; i-- > 0;) {
     if (all->items[i] == s) {
-      all->items[i] = all->items[--all->n];
+      all->items[i] = all->items[--all->n_open];
+      all->items[all->n_open] = s;
       return true;
     }
   }
@@ -214,13 +220,8 @@ static bool drop_stream(CtStreams *all, CtStream s) {
 }
 
 void ct_stream_free(CtDevice *d, CtStream s) {
-  if (!drop_stream(&d->streams, s)) {
-    return;
-  }
-  ct_device_close_log(d, s);
-  if (ct_device_enter(d, NULL)) {
-    (void)d->cu->cuStreamDestroy_v2(s);
-    ct_device_leave(d);
+  if (close_stream(&d->streams, s)) {
+    ct_device_close_log(d, s);
   }
 }
 

@@ -23,10 +23,12 @@ typedef struct CtLaunched {
   CtStream stream;
 } CtLaunched;
 
-/* The streams that ct_stream_new made: a wait for all of them that can be interrupted asks each. */
+/* The streams that ct_stream_new made: a wait for all of them that can be interrupted asks each.
+   First those that are open. The others wait for the next ct_stream_new: they live as long as the
+   device, since memory is freed in the order of the stream that used it last, open or not. */
 typedef struct CtStreams {
   CtStream *items;
-  size_t n, cap;
+  size_t n_open, n, cap;
 } CtStreams;
 
 typedef struct CtPrintLog CtPrintLog;

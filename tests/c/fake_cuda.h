@@ -26,6 +26,7 @@ typedef struct FakeCuda {
   size_t params_bytes;
 
   int n_set_shared, n_large_cluster, last_set_shared;
+  int n_dead_streams; /* uses of streams that were destroyed */
   int n_pool_allocs, n_plain_allocs, n_pushes, n_pops, n_synchronizes;
   int live_buffers, live_streams, live_events, live_modules, live_pools, live_host, retained;
 } FakeCuda;

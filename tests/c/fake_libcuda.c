@@ -29,6 +29,18 @@ static void *new_block(size_t bytes) {
   return NULL;
 }
 
+static int is_block(const void *block) {
+  for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+    if (block != NULL && blocks[i] == block) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* The real driver reads a stream that was destroyed, and may crash. */
+static void use_stream(CuStream s) { fake.n_dead_streams += s != NULL && !is_block(s); }
+
 static void free_block(const void *block) {
   for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
     if (blocks[i] == block) {
@@ -272,7 +284,7 @@ CuResult cuMemFree_v2(CuDevicePtr p) {
 #ifndef WITHOUT_POOLS
 CuResult cuMemAllocFromPoolAsync(CuDevicePtr *p, size_t bytes, CuMemPool pool, CuStream s) {
   (void)pool;
-  (void)s;
+  use_stream(s);
   IN_CONTEXT;
   fake.n_pool_allocs++;
   return allocate(p, bytes);
@@ -280,7 +292,7 @@ CuResult cuMemAllocFromPoolAsync(CuDevicePtr *p, size_t bytes, CuMemPool pool, C
 #endif
 
 CuResult cuMemFreeAsync(CuDevicePtr p, CuStream s) {
-  (void)s;
+  use_stream(s);
   IN_CONTEXT;
   return release(p);
 }
@@ -320,28 +332,28 @@ CuResult cuMemFreeHost(void *p) {
 }
 
 CuResult cuMemcpyHtoDAsync_v2(CuDevicePtr dst, const void *src, size_t bytes, CuStream s) {
-  (void)s;
+  use_stream(s);
   SYNCHRONOUS;
   memcpy((void *)(uintptr_t)dst, src, bytes);
   return CT_CUDA_SUCCESS;
 }
 
 CuResult cuMemcpyDtoHAsync_v2(void *dst, CuDevicePtr src, size_t bytes, CuStream s) {
-  (void)s;
+  use_stream(s);
   SYNCHRONOUS;
   memcpy(dst, (const void *)(uintptr_t)src, bytes);
   return CT_CUDA_SUCCESS;
 }
 
 CuResult cuMemcpyDtoDAsync_v2(CuDevicePtr dst, CuDevicePtr src, size_t bytes, CuStream s) {
-  (void)s;
+  use_stream(s);
   SYNCHRONOUS;
   memcpy((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, bytes);
   return CT_CUDA_SUCCESS;
 }
 
 CuResult cuMemsetD8Async(CuDevicePtr dst, unsigned char byte, size_t bytes, CuStream s) {
-  (void)s;
+  use_stream(s);
   SYNCHRONOUS;
   memset((void *)(uintptr_t)dst, byte, bytes);
   return CT_CUDA_SUCCESS;
@@ -362,7 +374,7 @@ CuResult cuStreamDestroy_v2(CuStream s) {
 }
 
 CuResult cuStreamSynchronize(CuStream s) {
-  (void)s;
+  use_stream(s);
   fake.n_synchronizes++;
   SYNCHRONOUS;
   return CT_CUDA_SUCCESS;
@@ -371,13 +383,13 @@ CuResult cuStreamSynchronize(CuStream s) {
 static CuResult query(void) { return fake.busy > 0 ? fake.busy--, 600 : fake.fault; }
 
 CuResult cuStreamQuery(CuStream s) {
-  (void)s;
+  use_stream(s);
   IN_CONTEXT;
   return query();
 }
 
 CuResult cuStreamWaitEvent(CuStream s, CuEvent e, unsigned flags) {
-  (void)s;
+  use_stream(s);
   IN_CONTEXT;
   return e != NULL && flags == 0 ? CT_CUDA_SUCCESS : 1;
 }
@@ -398,7 +410,7 @@ CuResult cuEventDestroy_v2(CuEvent e) {
 
 CuResult cuEventRecord(CuEvent e, CuStream s) {
   (void)e;
-  (void)s;
+  use_stream(s);
   IN_CONTEXT;
   return CT_CUDA_SUCCESS;
 }

@@ -437,6 +437,25 @@ static void test_streams_and_events(void) {
   nothing_left("streams and events");
 }
 
+/* Memory is freed in the order of the stream that used it last, also if that is closed by then. */
+static void test_memory_outlives_its_stream(void) {
+  CtDevice *d = open_fake();
+  CtStream s = NULL, next = NULL;
+  CtBuffer b = {0};
+  OK(ct_stream_new(d, &s, &err) == CT_OK && ct_buffer_new(d, 16, s, &b, &err) == CT_OK,
+     "memory of a stream");
+  ct_stream_free(d, s);
+  ct_buffer_free(d, &b, s);
+  IS_INT(fake->n_dead_streams, 0, "freed by way of a stream that the driver still knows");
+  OK(ct_stream_new(d, &next, &err) == CT_OK && next == s, "which is the next stream that is made");
+  ct_stream_free(d, next);
+  ct_stream_free(d, next);
+  OK(ct_stream_new(d, &s, &err) == CT_OK && ct_stream_new(d, &next, &err) == CT_OK && s != next,
+     "to free a stream twice frees it once");
+  ct_device_close(d);
+  nothing_left("streams that were closed");
+}
+
 static volatile sig_atomic_t interrupt;
 
 static void test_interrupt(void) {
@@ -590,6 +609,7 @@ int main(void) {
   test_assertions();
   test_suspects();
   test_streams_and_events();
+  test_memory_outlives_its_stream();
   test_interrupt();
   test_contexts(cu);
   test_borrowed(cu);
