@@ -1,5 +1,6 @@
 -- attention_tiles.lua: the table by which the blocks of attention's kernels know their tiles of
 -- queries: made on the host in the order of attention_schedule.lua, and kept; read in kernels.
+local internal = ...
 local ct = require "cuttle"
 local schedule = require "cuttle.attention_schedule"
 local M = {}
@@ -71,6 +72,12 @@ end
 
 -- {====== In a kernel ======
 
+-- n in a register of its own: otherwise the assembler computes it again in the loop over keys.
+local function in_register(n)
+  return internal.cuda('[&] { int n = $n; asm("" : "+r"(n)); return n; }()', { n = n }, ct.i32,
+    function(n) return n end)
+end
+
 --- The numbers of a tile.
 function M.n_fields(variant) return variant.packed and 5 or 1 end
 
@@ -90,6 +97,7 @@ function M.read(variant, args, numbers)
     seen = min(seen, min((m + 1) * variant.rows, at.n_q) + at.n_k - at.n_q)
   end
   at.n_blocks = max(cdiv(seen, variant.keys), 1)
+  if variant.causal then at.n_blocks = in_register(at.n_blocks) end
   return at
 end
 
