@@ -50,6 +50,8 @@ static const char emit_usage[] =
     "usage: cuttle emit [--sm=N] [--compile] script.lua [arguments]\n"
     "\n"
     "Runs the script and prints the CUDA C of every specialisation that it launches, each once.\n"
+    "The text is a file that nvcc compiles: if a kernel `sum` has more than one specialisation,\n"
+    "they are called sum, sum_2, ... in the order of their first launches.\n"
     "\n"
     "  --sm=N                the compute capability to write for, times 10, such as 80, 90a or\n"
     "                        100f; 90 means 90a. The default is that of the device, or 90.\n"

@@ -103,7 +103,11 @@ void state_print_to(void *state, const char *text, size_t len) {
   CuttleState *s = state;
   bool before = s->is_printing;
   s->is_printing = true;
-  state_print(s, text, len);
+  if (s->mode == STATE_EMIT) { /* standard output gets the CUDA C */
+    fwrite(text, 1, len, stderr);
+  } else {
+    state_print(s, text, len);
+  }
   s->is_printing = before;
 }
 
@@ -180,6 +184,8 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
     s->options.device = NULL;
     s->alloc = (CtAlloc){limited_alloc, s};
     ct_arena_init(&s->scratch, s->alloc);
+    ct_text_init(&s->emit_functions, s->alloc);
+    ct_text_init(&s->emit_names, s->alloc);
     ct_rand_seed(&s->rand, 0);
   }
   return s;
@@ -196,6 +202,8 @@ static void close_devices(CuttleState *s) {
 
 /* After the Lua state: its tensors and kernels used the devices. */
 static void free_state(CuttleState *s) {
+  ct_text_clear(&s->emit_functions);
+  ct_text_clear(&s->emit_names);
   close_devices(s);
   ct_arena_clear(&s->scratch);
   ct_free(base_alloc(s), s, sizeof *s);

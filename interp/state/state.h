@@ -46,6 +46,8 @@ typedef struct CuttleState {
   bool emit_compile;  /* STATE_EMIT: compile it too, so that a failure is an error */
   int emit_sm;        /* STATE_EMIT: the compute capability to write for, 90, */
   char emit_arch[16]; /* and NVRTC's name of it, "sm_90a" */
+  /* STATE_EMIT: what the file has so far: functions, and names of kernels, each after a blank */
+  CtText emit_functions, emit_names;
   CtRand rand;
 
   cuttle_Options options; /* as given; its texts are not kept */

@@ -129,8 +129,9 @@ typedef enum CtHelper {
 
 /* A function made for this text: it wraps the instruction of an atom. */
 typedef struct CtEmitFunction {
-  const struct CtEmitFunction *next;
+  const struct CtEmitFunction *next; /* made before it */
   const char *name;
+  size_t at; /* where its text begins in CtEmit.functions */
 } CtEmitFunction;
 
 typedef struct CtEmit CtEmit;
@@ -170,8 +171,9 @@ struct CtEmit {
 };
 
 void ct_emit_fail(CtEmit *e, CtLoc loc, CtStatus status, const char *fmt, ...) CT_PRINTF(4, 5);
-const char *ct_emit_help(CtEmit *e, CtHelper helper);   /* requests the helper; returns its name */
-void ct_emit_put_prelude(const CtEmit *e, CtText *out); /* prints the helpers that were requested */
+const char *ct_emit_help(CtEmit *e, CtHelper helper); /* requests the helper; returns its name */
+/* prints the includes, and the helpers that were requested */
+void ct_emit_put_prelude(const CtEmit *e, const char *includes, CtText *out);
 
 /* True the first time that a function is requested: the caller then appends its text to
    e->functions. */

@@ -203,6 +203,9 @@ static void emit_kernel(CtEmit *e) {
   char name[CT_EMIT_NAME_MAX];
   check_cluster(e);
   ct_emit_kernel_name(e->ir, name);
+  if (e->opts.name != NULL) {
+    snprintf(name, sizeof name, "%s", e->opts.name);
+  }
   ct_names_add(&e->names, name);
   name_arguments(e);
   ct_emit_name_maps(e);
@@ -234,6 +237,12 @@ static bool alloc_tables(CtEmit *e) {
          e->buf_used != NULL && e->slot_names != NULL && e->map_names != NULL;
 }
 
+/* NVRTC knows printf by itself, nvcc by a header. */
+static const char *includes_of(const CtEmit *e) {
+  bool is_needed = e->opts.functions != NULL && ct_emit_has_prints(e->ir);
+  return is_needed ? "#ifndef __CUDACC_RTC__\n#include <cstdio>\n#endif\n" : "";
+}
+
 static CtStatus run(CtEmit *e, CtText *out) {
   if (!alloc_tables(e)) {
     return ct_fail_nomem(e->err);
@@ -248,7 +257,7 @@ static CtStatus run(CtEmit *e, CtText *out) {
   if (e->names.failed || e->body.failed || e->functions.failed) {
     return ct_fail_nomem(e->err);
   }
-  ct_emit_put_prelude(e, out);
+  ct_emit_put_prelude(e, includes_of(e), out);
   ct_text_add(out, ct_text_str(&e->body), e->body.len);
   return ct_text_status(out, e->err);
 }

@@ -8,6 +8,11 @@ typedef struct CtEmitOpts {
   /* #line N "script.lua", for NVRTC; else `// script.lua:N` comments, for people */
   bool line_directives;
   bool print_records; /* printf leaves records for the host (device_print.c); else it is CUDA's */
+  /* For texts that follow one another in one file. NULL: the name of ct_emit_kernel_name. */
+  const char *name;
+  /* The functions that texts before this one brought: they are left out, and new ones are added.
+     NULL: the text brings all that it needs. */
+  CtText *functions;
 } CtEmitOpts;
 
 /* Appends the kernel's text: extern "C" __global__ void <name>(used slots in order). On failure

@@ -36,16 +36,46 @@ const char *ct_emit_help(CtEmit *e, CtHelper helper) {
   return helpers[helper].fn;
 }
 
-void ct_emit_put_prelude(const CtEmit *e, CtText *out) {
+/* Writes a function that begins at `from` of the text, unless the file has it already. */
+static void keep_if_new(const CtEmit *e, CtText *out, size_t from) {
+  CtText *known = e->opts.functions;
+  if (known == NULL || out->len == from) {
+    return;
+  }
+  if (strstr(ct_text_str(known), out->s + from) != NULL) {
+    out->len = from;
+    out->s[from] = '\0';
+  } else {
+    ct_text_puts(known, out->s + from);
+    out->failed = out->failed || known->failed;
+  }
+}
+
+/* The functions that were made for this text, in the order in which they were made. */
+static void put_made(const CtEmit *e, CtText *out, const CtEmitFunction *f, size_t end) {
+  if (f == NULL) {
+    return;
+  }
+  put_made(e, out, f->next, f->at);
+  size_t from = out->len;
+  ct_text_add(out, ct_text_str(&e->functions) + f->at, end - f->at);
+  keep_if_new(e, out, from);
+}
+
+void ct_emit_put_prelude(const CtEmit *e, const char *includes, CtText *out) {
   size_t before = out->len;
+  ct_text_puts(out, includes);
+  keep_if_new(e, out, before);
   for (int i = 0; i < CT_HELP_COUNT; i++) {
     if (e->helps[i]) {
+      size_t from = out->len;
       ct_text_puts(out, helpers[i].head);
       ct_text_puts(out, helpers[i].fn);
       ct_text_puts(out, helpers[i].rest);
+      keep_if_new(e, out, from);
     }
   }
-  ct_text_puts(out, ct_text_str(&e->functions));
+  put_made(e, out, e->made, e->functions.len);
   ct_text_puts(out, out->len > before ? "\n" : "");
 }
 
@@ -61,7 +91,7 @@ bool ct_emit_is_new_function(CtEmit *e, const char *name) {
     e->functions.failed = true;
     return false;
   }
-  *f = (CtEmitFunction){e->made, own};
+  *f = (CtEmitFunction){e->made, own, e->functions.len};
   e->made = f;
   return true;
 }

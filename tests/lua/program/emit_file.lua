@@ -1,0 +1,53 @@
+-- What `cuttle emit` prints is one file that a compiler takes: names differ, and helpers are there
+-- once.
+local tap = dofile "tests/support/tap.lua"
+local cuttle = arg[-1]
+local script, source = os.tmpname(), os.tmpname()
+local file = assert(io.open(script, "w"))
+file:write [[
+local divide = kernel("divide", function(x, n)
+  x[threadIdx.x] = (x[threadIdx.x] - 7) // n + cast(n, i32)
+end)
+divide{grid = 1, block = 32}(zeros(i32, 32), 3)
+divide{grid = 1, block = 64}(zeros(i32, 64), 3)
+divide{grid = 1, block = 64}(zeros(i64, 64), 3)
+kernel("divide_2", function(x) printf("%d\n", x[0]) end){grid = 1, block = 1}(zeros(i32, 1))
+]]
+file:close()
+
+local function emit()
+  local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' emit --sm=80 '%s' 2>/dev/null")
+    :format(cuttle, script)))
+  local text = pipe:read "a"
+  return text, pipe:close()
+end
+
+local function count(text, part)
+  local n = 0
+  for _ in text:gmatch(part) do n = n + 1 end
+  return n
+end
+
+local text, ok = emit()
+tap.ok(ok, "the script runs", text)
+local names = {}
+for name in text:gmatch "\n([%w_]+)%([^\n]*" do names[#names + 1] = name end
+local found = table.concat(names, " ")
+tap.ok(found == "divide divide_2 divide_3 divide_2_2", "each specialisation has a name", found)
+tap.ok(count(text, "int floordiv%(int a") == 1, "a shared helper is there once", text)
+tap.ok(count(text, "long long floordiv%(long long a") == 1, "its other types once, too", text)
+tap.ok(emit() == text, "a second run prints the same")
+
+local out = assert(io.open(source .. ".cu", "w"))
+out:write(text)
+out:close()
+if os.execute "command -v nvcc > /dev/null" then
+  local pipe = assert(io.popen(("nvcc -arch=sm_80 -c -o '%s.o' '%s.cu' 2>&1")
+    :format(source, source)))
+  local said = pipe:read "a"
+  tap.ok(pipe:close(), "nvcc compiles the file", said .. text)
+else
+  tap.skip("nvcc compiles the file", "no nvcc on this machine")
+end
+for _, name in ipairs { script, source, source .. ".cu", source .. ".o" } do os.remove(name) end
+tap.done()
