@@ -133,6 +133,18 @@ function M.compile()
   end
 end
 
+-- A kernel that reads n globals of its script: each launch compares them with what the trace read.
+local function reads_globals(n)
+  local names = {}
+  for i = 1, n do
+    names[i] = "bench_global_" .. i
+    _G[names[i]] = i
+  end
+  local text = ("return function() assert(%s == %d) end"):format(table.concat(names, " + "),
+    n * (n + 1) // 2)
+  return ct.kernel("reads_globals", assert(load(text, "=globals"))())
+end
+
 function M.launch()
   if not need_cuda("launch") then return end
   local n = 10000
@@ -143,7 +155,10 @@ function M.launch()
   end)
   local t = {}
   for i = 1, 8 do t[i] = ct.zeros(ct.f32, {32}) end
-  for name, case in pairs{["0 arguments"] = {empty0, {}}, ["8 arguments"] = {empty8, t}} do
+  local cases <const> = {
+    ["0 arguments"] = {empty0, {}}, ["8 arguments"] = {empty8, t}, ["10 globals"] = {reads_globals(10), {}},
+  }
+  for name, case in pairs(cases) do
     local config, args = case[1]{grid = 1, block = 32}, case[2]
     config(table.unpack(args))
     local prepared = case[1]:prepare{grid = 1, block = 32}(table.unpack(args))

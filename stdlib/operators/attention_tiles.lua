@@ -73,8 +73,8 @@ end
 -- {====== In a kernel ======
 
 -- n in a register of its own: otherwise the assembler computes it again in the loop over keys.
-local function in_register(n)
-  return internal.cuda('[&] { int n = $n; asm("" : "+r"(n)); return n; }()', { n = n }, ct.i32,
+local function in_register(number)
+  return internal.cuda('[&] { int n = $n; asm("" : "+r"(n)); return n; }()', { n = number }, ct.i32,
     function(n) return n end)
 end
 
