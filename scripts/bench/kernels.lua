@@ -156,7 +156,8 @@ function M.launch()
   local t = {}
   for i = 1, 8 do t[i] = ct.zeros(ct.f32, {32}) end
   local cases <const> = {
-    ["0 arguments"] = {empty0, {}}, ["8 arguments"] = {empty8, t}, ["10 globals"] = {reads_globals(10), {}},
+    ["0 arguments"] = {empty0, {}}, ["8 arguments"] = {empty8, t},
+    ["10 globals"] = {reads_globals(10), {}},
   }
   for name, case in pairs(cases) do
     local config, args = case[1]{grid = 1, block = 32}, case[2]
