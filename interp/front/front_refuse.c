@@ -19,8 +19,8 @@ static const char no_table[] =
 static const char place[] =
     "places in a Lua table must be known while tracing; use a tensor, or unroll the loop";
 static const char angle[] = "the language has sin, cos and tanh only; cuda[[...]] calls CUDA's own";
-static const char drawn[] = "draw before the launch and pass the number, or a tensor made by "
-                            "rand(dtype, shape), as an argument";
+static const char drawn[] = "draw by rand_u32x4, rand_f32x4 or randn_f32x4(seed, offset), or "
+                            "pass a tensor made by rand(dtype, shape)";
 static const char timed[] = "take the time before the launch and pass it as an argument";
 static const char read[] = "read before the launch and pass what was read as an argument";
 

@@ -93,6 +93,9 @@ static const struct {
     {"block_scan", "cuttle.collective", true},
     {"pipeline", "cuttle.pipeline", true},
     {"raster", "cuttle.raster", true},
+    {"rand_u32x4", "cuttle.random", true},
+    {"rand_f32x4", "cuttle.random", true},
+    {"randn_f32x4", "cuttle.random", true},
 };
 
 /* Calls the name (upvalue 1) of the module (upvalue 2) with the same arguments; upvalue 3: is_helper. */
