@@ -1,5 +1,5 @@
--- random.lua: random numbers from a seed and an offset, by Philox4x32-10 (Salmon and
--- others, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). No state is kept: the numbers are a
+-- random.lua: random numbers from a seed and an offset, by Philox4x32-10 (Salmon and others,
+-- "Parallel random numbers: as easy as 1, 2, 3", SC 2011). No state is kept: the numbers are a
 -- function of the arguments, the same on both engines and on the host.
 local ct = require "cuttle"
 local internal = ...

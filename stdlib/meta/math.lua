@@ -311,8 +311,9 @@ function floor(x) end
 function ceil(x) end
 
 --- Four random words of 32 bits for a seed and an offset.
---- The generator is Philox4x32-10. No state is kept, so threads with different offsets need not know of each other. Seed, offset and
---- stream are integers of up to 64 bits. In a kernel the words are u32, on the host Lua integers.
+--- The generator is Philox4x32-10. No state is kept, so threads with different offsets need not
+--- know of each other. Seed, offset and stream are integers of up to 64 bits. In a kernel the words
+--- are u32, on the host Lua integers.
 ---
 ---     > ("%08x %08x %08x %08x"):format(rand_u32x4(0, 0))
 ---     6627e8d5 e169c58d bc57ac4c 9b00dbd8
@@ -343,7 +344,8 @@ function rand_u32x4(seed, offset, stream) end
 function rand_f32x4(seed, offset, stream) end
 
 --- Four normal random numbers for a seed and an offset.
---- Their mean is 0 and their variance 1. They come of the words of rand_u32x4 by Box and Muller. In a kernel they are f32, and as accurate as log, sin and cos of the engine.
+--- Their mean is 0 and their variance 1. They come of the words of rand_u32x4 by Box and Muller. In a
+--- kernel they are f32, and as accurate as log, sin and cos of the engine.
 ---
 ---     > ("%.3f %.3f %.3f %.3f"):format(randn_f32x4(1, 7))
 ---     -1.185 0.246 -1.072 -0.136
