@@ -91,7 +91,7 @@ local reals = {
   function() return "(" .. float() .. " / " .. pick { "2", "-4.0" } .. ")" end,
   function(n) return ("(%s and %s or %s)"):format(condition(n - 1), real(n - 1), real(n - 1)) end,
   function(n) return ("%s(%s, %s)"):format(pick { "max", "math.min" }, real(n - 1), real(n - 1)) end,
-  function(n) return ("%s(%s)"):format(pick { "abs", "floor", "ceil" }, real(n - 1)) end,
+  function(n) return ("%s(%s)"):format(pick { "abs", "floor", "ceil", "trunc", "round", "rint" }, real(n - 1)) end,
   function() return own "floats" end,
   function(n) return call("float", n) end,
   function() return #scope.tables > 0 and pick(scope.tables) .. ".f" end,
@@ -394,7 +394,23 @@ local function count(first, stop)
   end
 end
 
+-- Rounding as plain Lua has it; the sign of a zero is that of x.
+local function truncated(x)
+  if x < 0 then return -(-x // 1) end
+  return x // 1
+end
+local function rounded(x)
+  local t = truncated(x)
+  return math.abs(x - t) >= 0.5 and t + (x < 0 and -1.0 or 1.0) or t
+end
+local function to_even(x)
+  local t = truncated(x)
+  local far = math.abs(x - t)
+  return (far > 0.5 or far == 0.5 and t % 2 == 1) and t + (x < 0 and -1.0 or 1.0) or t
+end
+
 local environment = {
+  trunc = truncated, round = rounded, rint = to_even,
   math = math, ipairs = ipairs, setmetatable = setmetatable, coroutine = coroutine, pcall = pcall,
   select = select, min = math.min, max = math.max, abs = math.abs,
   range = count, unroll = count, blockDim = { x = BLOCK }, gridDim = { x = GRID },

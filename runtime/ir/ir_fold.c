@@ -483,6 +483,8 @@ static const struct {
     [CT_OP_BREV] = {int_bits, NULL},    [CT_OP_POPC] = {int_bits, NULL},
     [CT_OP_CLZ] = {int_bits, NULL},     [CT_OP_FFS] = {int_bits, NULL},
     [CT_OP_FLOOR] = {NULL, floor},      [CT_OP_CEIL] = {NULL, ceil},
+    [CT_OP_TRUNC] = {NULL, trunc},      [CT_OP_ROUND] = {NULL, round},
+    [CT_OP_RINT] = {NULL, nearbyint},
 };
 
 /* not not a, not (a == b), not (a < b); with NaN not (a < b) is not b <= a. */

@@ -310,6 +310,36 @@ function floor(x) end
 ---@return Value
 function ceil(x) end
 
+--- Rounds towards zero, to a float.
+--- In a kernel the result has the type of x; an integer is taken as f32.
+---
+---     > trunc(-2.5), trunc(2.5)
+---     -2.0    2.0
+--- CuTe: none. MoYe: trunc.
+---@param x Value
+---@return Value
+function trunc(x) end
+
+--- Rounds to the nearest integer, halves away from zero, to a float.
+--- In a kernel the result has the type of x; an integer is taken as f32.
+---
+---     > round(2.5), round(-2.5), round(0.4)
+---     3.0     -3.0    0.0
+--- CuTe: none. MoYe: none.
+---@param x Value
+---@return Value
+function round(x) end
+
+--- Rounds to the nearest integer, halves to the even one, to a float.
+--- In a kernel the result has the type of x; an integer is taken as f32.
+---
+---     > rint(2.5), rint(3.5), rint(-0.6)
+---     2.0     4.0     -1.0
+--- CuTe: none. MoYe: round.
+---@param x Value
+---@return Value
+function rint(x) end
+
 --- Four random words of 32 bits for a seed and an offset.
 --- The generator is Philox4x32-10. No state is kept, so threads with different offsets need not
 --- know of each other. Seed, offset and stream are integers of up to 64 bits. In a kernel the words

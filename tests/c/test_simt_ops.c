@@ -137,6 +137,9 @@ static double ref_f64(CtOp op, double a, double b, double c) {
     case CT_OP_TANH: return tanh(a);
     case CT_OP_FLOOR: return floor(a);
     case CT_OP_CEIL: return ceil(a);
+    case CT_OP_TRUNC: return trunc(a);
+    case CT_OP_ROUND: return round(a);
+    case CT_OP_RINT: return nearbyint(a);
     default: return 0;
   }
 }
@@ -525,6 +528,9 @@ static bool takes(CtOp op, CtDtype t) {
     case CT_OP_COS:
     case CT_OP_TANH:
     case CT_OP_FLOOR:
+    case CT_OP_TRUNC:
+    case CT_OP_ROUND:
+    case CT_OP_RINT:
     case CT_OP_CEIL: return is_wide_float(t);
     case CT_OP_EX2: return t == CT_f32;
     case CT_OP_AND:

@@ -38,6 +38,9 @@ static inline bool ct_is_negative_f32(float a) {
   static inline T ABS_##S(T a) { return __builtin_fabs##F(a); }                                    \
   static inline T FLOOR_##S(T a) { return __builtin_floor##F(a); }                                 \
   static inline T CEIL_##S(T a) { return __builtin_ceil##F(a); }                                   \
+  static inline T TRUNC_##S(T a) { return __builtin_trunc##F(a); }                                 \
+  static inline T ROUND_##S(T a) { return __builtin_round##F(a); }                                 \
+  static inline T RINT_##S(T a) { return __builtin_nearbyint##F(a); }                              \
   static inline T SQRT_##S(T a) { return __builtin_sqrt##F(a); }                                   \
   static inline T EXP_##S(T a) { return exp##F(a); }                                               \
   static inline T EXP2_##S(T a) { return exp2##F(a); }                                             \

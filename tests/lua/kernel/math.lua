@@ -49,6 +49,11 @@ for _, t in ipairs {f32, f64} do
   check("math.sqrt", t, positive, function(x) return math.sqrt(x) end)
   check("floor", t, values, function(x) return floor(x) end)
   check("ceil", t, values, function(x) return ceil(x) end)
+  local halves = {0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 0.49999997, -0.2, 8388607.5, 4194303.25, 1e300,
+                  math.huge, -math.huge, 3.0}
+  check("trunc", t, halves, function(x) return trunc(x) end)
+  check("round", t, halves, function(x) return round(x) end)
+  check("rint", t, halves, function(x) return rint(x) end)
   check("exp", t, {0.0, 1.0, -1.0, 2.5, -10.0}, function(x) return exp(x) end, rel)
   check("exp2", t, {0.0, 1.0, -1.0, 2.5, -10.0}, function(x) return exp2(x) end, rel)
   check("log", t, positive, function(x) return log(x) end, rel)
@@ -65,7 +70,7 @@ check("abs of integers", i32, {0, 5, -5, 2147483647}, function(x) return abs(x) 
 check("min of integers", i32, {0, 5, -5, 7}, function(x) return min(x, 3) end)
 check("max of integers", i64, {0, 5, -5, 1 << 40}, function(x) return max(x, 3) end)
 run()
-print(n_same, "functions agree") -- expect: 43	functions agree
+print(n_same, "functions agree") -- expect: 49	functions agree
 
 -- math.floor and math.ceil give integers.
 local out = zeros(i32, 4)
