@@ -20,7 +20,7 @@ return {
     ["tests/fails/flow.cases"] = {
       "front_state.h FRONT_MAX_DEPTH", "front_state.h FRONT_MAX_TURNS",
     },
-    ["tests/fails/tile.cases"] = { "bind_block.c MAX_FRAGMENT" },
+    ["tests/fails/tile.cases"] = { "bind_block.c MAX_FRAGMENT", "bind_block.c MAX_LOCAL_BYTES" },
     ["tests/fails/warp.cases"] = { "bind_sync.c MAX_REGISTERS" },
     ["tests/lua/kernel/limits.lua"] = {
       "ir.h CT_GUARD_MAX", "launch.h LAUNCH_MAX_OPTIONS", "pass_registers.c MAX_TRIPS",

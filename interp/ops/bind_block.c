@@ -27,7 +27,8 @@ static const ThreadIndex indices[] = {{"threadIdx", CT_OP_TID},
                                       {"gridDim", CT_OP_GDIM},
                                       {"blockDim", CT_OP_NONE}};
 
-enum { MAX_FRAGMENT = 1 << 16, MAX_UNROLL = 1 << 16 };
+/* 512 KB of local memory is what a thread of a GPU can have. */
+enum { MAX_FRAGMENT = 1 << 16, MAX_UNROLL = 1 << 16, MAX_LOCAL_BYTES = 1 << 19 };
 
 static int index_index(lua_State *L) {
   const ThreadIndex *index = &indices[*(int *)luaL_checkudata(L, 1, INDEX_TYPE)];
@@ -153,20 +154,44 @@ static void check_fragment(lua_State *L, const CtCx *cx, const char *op, CtLayou
   }
 }
 
+/* Memory of a thread: (dtype, layout). */
+static CtLayout to_own_layout(lua_State *L, const CtCx *cx, const char *op, int64_t *n) {
+  CtComposed l = to_static_layout(L, 2, cx, op, n);
+  if (l.is_swizzled) {
+    diag_error(L,
+               "%s: %s is swizzled, which only shared memory needs: registers have no "
+               "banks; give the layout below the swizzle",
+               op, bind_composed_text(cx, &l));
+  }
+  return l.layout;
+}
+
 static int lang_fragment(lua_State *L) { /* dtype, layout */
   CtIr *ir = front_here(L, "fragment");
   CtCx cx = bind_enter(L);
   int64_t n;
   CtDtype dtype = bind_to_dtype(L, 1, "fragment");
-  CtComposed l = to_static_layout(L, 2, &cx, "fragment", &n);
-  if (l.is_swizzled) {
+  CtLayout layout = to_own_layout(L, &cx, "fragment", &n);
+  check_fragment(L, &cx, "fragment", layout, n);
+  push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, layout));
+  return 1;
+}
+
+static int lang_local_array(lua_State *L) { /* dtype, layout */
+  CtIr *ir = front_here(L, "local_array");
+  CtCx cx = bind_enter(L);
+  int64_t n;
+  CtDtype dtype = bind_to_dtype(L, 1, "local_array");
+  CtLayout layout = to_own_layout(L, &cx, "local_array", &n);
+  int64_t max = MAX_LOCAL_BYTES / (int64_t)ct_dtype_bytes(dtype);
+  if (n > max) {
     return diag_error(L,
-                      "fragment: %s is swizzled, which only shared memory needs: registers have no "
-                      "banks; give the layout below the swizzle",
-                      bind_composed_text(&cx, &l));
+                      "local_array: %s has %I elements of %s for each thread; at most %I were "
+                      "expected; keep the data in global memory",
+                      bind_layout_text(&cx, layout), (LUAI_UACINT)n, ct_dtypes[dtype].name,
+                      (LUAI_UACINT)max);
   }
-  check_fragment(L, &cx, "fragment", l.layout, n);
-  push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, l.layout));
+  push_declared(L, ir, ct_ir_local(ir, NULL, dtype, layout));
   return 1;
 }
 
@@ -389,6 +414,7 @@ static int lang_unroll(lua_State *L) { /* [start,] stop[, step]: a loop that run
 static const luaL_Reg block_functions[] = {{"shared", lang_shared},
                                            {"fragment", lang_fragment},
                                            {"fragment_like", lang_fragment_like},
+                                           {"local_array", lang_local_array},
                                            {"axpby", lang_axpby},
                                            {"range", lang_range},
                                            {"axes", lang_axes},

@@ -154,6 +154,7 @@ typedef struct CtBuf {
       is_written; /* some STORE or tile operation writes it; not said of an alias, see ct_ir_memory */
   uint32_t arrivals; /* shared: that complete a phase of its mbarriers; 0: it holds none */
   bool has_words;    /* register: instructions take its elements as words of 32 bits */
+  bool is_local;     /* register: may be indexed at run time, so a GPU keeps it in local memory */
   bool
       is_fixed; /* register: holds the bits of another one (ct_ir_recast), and is not written again */
   CtLoc loc;
@@ -438,6 +439,8 @@ CtView ct_ir_shared_composed(CtIr *ir, const char *name, CtDtype dtype, const Ct
 /* The CtIr.smem bytes as one mode; the same buffer at each call, which must be of one dtype. */
 CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype);
 CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
+/* A fragment that run-time values may index (CtBuf.is_local). */
+CtView ct_ir_local(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
 
 /* The view's memory as elements of another type; of registers a fragment with a copy of their bits. */
 CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) CT_NODISCARD;

@@ -199,6 +199,14 @@ CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout
   return declare(ir, CT_REGISTER, name, dtype, &l);
 }
 
+CtView ct_ir_local(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout) {
+  CtView view = ct_ir_fragment(ir, name, dtype, layout);
+  if (!ir->failed) {
+    ir->bufs[view.buf].is_local = true;
+  }
+  return view;
+}
+
 int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf) {
   int64_t at = 0;
   buf = buf < ir->n_bufs ? ct_ir_memory(ir, buf) : buf;

@@ -1,6 +1,6 @@
 /* pass_registers.c: registers have no addresses. Where a register tensor is indexed by the variable
    of a loop, that loop must be unrolled by the compiler, so its trip count must be static; any other
-   run-time index is an error. */
+   run-time index is an error. Local arrays have addresses, so any index will do. */
 #include <stdio.h>
 
 #include "pass.h"
@@ -50,14 +50,16 @@ static void check_index(void *ud, CtVal v) {
       inst->imm.i = FULLY;
     } else if (trips >= 0) {
       char why[200];
-      snprintf(why, sizeof why,
-               "the variable of a loop of %lld turns; registers have no addresses, so the loop is "
-               "unrolled, which goes up to %d turns; keep the data in shared memory",
-               (long long)trips, MAX_TRIPS);
+      snprintf(
+          why, sizeof why,
+          "the variable of a loop of %lld turns; registers have no addresses, so the loop is "
+          "unrolled, which goes up to %d turns; declare it by local_array, or keep the data in "
+          "shared memory",
+          (long long)trips, MAX_TRIPS);
       fail_at(f, why);
     } else {
       fail_at(f, "the variable of a loop whose trip count is not static; give the loop static "
-                 "bounds, or keep the data in shared memory");
+                 "bounds, declare it by local_array, or keep the data in shared memory");
     }
   } else if (ct_ops[inst->op].cls == CT_CLS_PURE && inst->n_args > 0 &&
              f->depth < MAX_INDEX_DEPTH) {
@@ -65,15 +67,18 @@ static void check_index(void *ud, CtVal v) {
     ct_ir_each_operand(f->ir, v, check_index, f);
     f->depth--;
   } else {
-    fail_at(f,
-            "a run-time value; registers have no addresses: use static indices, or keep the data "
-            "in shared memory");
+    fail_at(f, "a run-time value; registers have no addresses: use static indices, declare it by "
+               "local_array, or keep the data in shared memory");
   }
+}
+
+static bool has_addresses(const Finder *f, uint32_t buf) {
+  return f->ir->bufs[buf].space != CT_REGISTER || f->ir->bufs[buf].is_local;
 }
 
 static void check_register(Finder *f, uint32_t buf, CtInt offset) {
   f->name = f->ir->bufs[buf].name;
-  if (f->ir->bufs[buf].space == CT_REGISTER && offset.kind == CT_DYNAMIC) {
+  if (!has_addresses(f, buf) && offset.kind == CT_DYNAMIC) {
     check_index(f, offset.id);
   }
 }
@@ -82,7 +87,7 @@ static void check_view(void *ud, const CtView *view, bool is_written) {
   Finder *f = ud;
   (void)is_written;
   check_register(f, view->buf, view->offset);
-  if (f->ir->bufs[view->buf].space == CT_REGISTER && !ct_layout_is_static(view->layout)) {
+  if (!has_addresses(f, view->buf) && !ct_layout_is_static(view->layout)) {
     fail_at(f, "a layout that is not static");
   }
 }

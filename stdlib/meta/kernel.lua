@@ -279,6 +279,29 @@ function shared(dtype, layout) end
 ---@return Tensor
 function fragment(dtype, layout) end
 
+--- An array of a thread that run-time values may index, in a kernel.
+--- It is a fragment in the GPU's local memory: each thread has its own elements, but an access costs as
+--- much as one of global memory that hits a cache. So it is for stacks, heaps and small histograms. If
+--- the indices are static, use `fragment`. The layout is static, and a thread has 512 KB at most. The
+--- contents are not set.
+---
+---     > k = kernel("digits", function(x)
+---     >>   local h = local_array(i32, 3)
+---     >>   clear(h)
+---     >>   for i in range(size(x)) do h[x[i]] = h[x[i]] + 1 end
+---     >>   for i in range(3) do x[i] = h[i] end
+---     >> end)
+---     > t = from_table(i32, {2, 0, 2, 2, 1})
+---     > k{grid = 1, block = 1}(t)
+---     > t
+---     tensor i32 5:1 on cpu
+---         1    1    3    2    1
+--- CuTe: none. CUDA: T a[n]; of a thread. MoYe: none.
+---@param dtype DType
+---@param layout Shape
+---@return Tensor
+function local_array(dtype, layout) end
+
 --- Registers for a tensor's elements, in a kernel.
 --- It is a compact fragment of the tensor's shape.
 ---

@@ -24,7 +24,7 @@ local function count_in_fragment(turns)
 end
 attempt(count_in_fragment(4096)) -- expect: 1024.0
 attempt(count_in_fragment(4097))
--- expect: register tensor 'f' is indexed by the variable of a loop of 4097 turns; registers have no addresses, so the loop is unrolled, which goes up to 4096 turns; keep the data in shared memory
+-- expect: register tensor 'f' is indexed by the variable of a loop of 4097 turns; registers have no addresses, so the loop is unrolled, which goes up to 4096 turns; declare it by local_array, or keep the data in shared memory
 
 -- Sums of more than 12 terms, and of more than 32 in each other, are taken apart by other ways.
 for _, n in ipairs {20, 40} do -- expect: 2	0
