@@ -32,15 +32,11 @@ M.names = {
   str = "write tostring(x)",
   elementwise = "write transform(x, y, function(v) ... end)",
   -- mathematics
-  erf = 'write cuda("erff($x)", {x = v}, f32, twin); twin is the same in Lua, for the CPU engine',
   pow = "write x ^ y",
   clamp = "write max(lo, min(x, hi))",
   isnan = "write x ~= x",
   isinf = "write abs(x) == math.huge",
   isfinite = "write abs(x) < math.huge",
-  log1p = "write log(1.0 + x), which loses digits of a small x",
-  expm1 = "write exp(x) - 1.0, which loses digits of a small x",
-  log10 = "write log(x) / math.log(10.0)",
   tan = "write sin(x) / cos(x)",
   hypot = "write sqrt(x * x + y * y)",
   square = "write x * x",
@@ -108,7 +104,7 @@ all("make_shape make_stride make_coord make_tuple make_int_tuple make_step",
 all("Shape Stride Coord Step", M.names.make_shape, M.names)
 all("C constant integral_constant", M.names.Int, M.names)
 all("asr sar shift_right_arithmetic arithmetic_shift_right", "write ashr(x, n)", M.names)
-all("erfc asin acos atan atan2 sinh cosh asinh acosh atanh exp10 lgamma tgamma cbrt",
+all("atan2 asinh acosh atanh exp10 lgamma tgamma",
   'cuda("...", {x = v}, f32, twin) calls CUDA\'s; twin is the same in Lua, for the CPU engine',
   M.names)
 all("blockReduce BlockReduce", 'write block_reduce(v, "add")', M.names)

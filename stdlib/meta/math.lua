@@ -290,6 +290,116 @@ function cos(x) end
 ---@return Value
 function tanh(x) end
 
+--- Error function.
+--- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+---
+---     > erf(0.5)
+---     0.52049987781305
+--- CuTe: none. MoYe: none.
+---@param x Value
+---@return Value
+function erf(x) end
+
+--- 1 - erf(x), accurate also where erf(x) is nearly 1.
+--- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+---
+---     > erfc(3.0)
+---     2.2090496998585e-05
+--- CuTe: none. MoYe: none.
+---@param x Value
+---@return Value
+function erfc(x) end
+
+--- exp(x) - 1, accurate also for small x.
+--- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+---
+---     > expm1(1e-10)
+---     1.00000000005e-10
+--- CuTe: none. MoYe: expm1.
+---@param x Value
+---@return Value
+function expm1(x) end
+
+--- log(1 + x), accurate also for small x.
+--- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+---
+---     > log1p(1e-10)
+---     9.9999999995e-11
+--- CuTe: none. MoYe: log1p.
+---@param x Value
+---@return Value
+function log1p(x) end
+
+--- Logarithm to base 10.
+--- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+---
+---     > log10(1000.0)
+---     3.0
+--- CuTe: none. MoYe: log10.
+---@param x Value
+---@return Value
+function log10(x) end
+
+--- Cube root.
+--- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+---
+---     > cbrt(27.0)
+---     3.0
+--- CuTe: none. MoYe: cbrt.
+---@param x Value
+---@return Value
+function cbrt(x) end
+
+--- Hyperbolic sine.
+--- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+---
+---     > sinh(1.0)
+---     1.1752011936438
+--- CuTe: none. MoYe: sinh.
+---@param x Value
+---@return Value
+function sinh(x) end
+
+--- Hyperbolic cosine.
+--- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+---
+---     > cosh(1.0)
+---     1.5430806348152
+--- CuTe: none. MoYe: cosh.
+---@param x Value
+---@return Value
+function cosh(x) end
+
+--- Angle in radians whose sine is x.
+--- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+---
+---     > asin(1.0)
+---     1.5707963267949
+--- CuTe: none. MoYe: asin.
+---@param x Value
+---@return Value
+function asin(x) end
+
+--- Angle in radians whose cosine is x.
+--- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+---
+---     > acos(-1.0)
+---     3.1415926535898
+--- CuTe: none. MoYe: acos.
+---@param x Value
+---@return Value
+function acos(x) end
+
+--- Angle in radians whose tangent is x.
+--- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+---
+---     > atan(1.0)
+---     0.78539816339745
+--- CuTe: none. MoYe: atan.
+---@param x Value
+---@return Value
+function atan(x) end
+
 --- Rounds down, to a float.
 --- In a kernel the result has the type of x; an integer is taken as f32.
 ---

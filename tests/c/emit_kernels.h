@@ -509,10 +509,11 @@ static inline void build_integers(Kit *k, int sm) {
 static inline void build_floats(Kit *k, int sm) {
   static const CtOp binary[] = {CT_OP_ADD, CT_OP_SUB, CT_OP_MUL,      CT_OP_DIV, CT_OP_FLOORDIV,
                                 CT_OP_POW, CT_OP_MIN, CT_OP_FLOORMOD, CT_OP_MAX};
-  static const CtOp unary[] = {CT_OP_NEG,  CT_OP_ABS,   CT_OP_SQRT,  CT_OP_RSQRT,
-                               CT_OP_EXP,  CT_OP_EXP2,  CT_OP_LOG,   CT_OP_LOG2,
-                               CT_OP_SIN,  CT_OP_COS,   CT_OP_TANH,  CT_OP_FLOOR,
-                               CT_OP_CEIL, CT_OP_TRUNC, CT_OP_ROUND, CT_OP_RINT};
+  static const CtOp unary[] = {
+      CT_OP_NEG,   CT_OP_ABS,   CT_OP_SQRT, CT_OP_RSQRT, CT_OP_EXP,   CT_OP_EXP2, CT_OP_LOG,
+      CT_OP_LOG2,  CT_OP_SIN,   CT_OP_COS,  CT_OP_TANH,  CT_OP_ERF,   CT_OP_ERFC, CT_OP_EXPM1,
+      CT_OP_LOG1P, CT_OP_LOG10, CT_OP_CBRT, CT_OP_SINH,  CT_OP_COSH,  CT_OP_ASIN, CT_OP_ACOS,
+      CT_OP_ATAN,  CT_OP_FLOOR, CT_OP_CEIL, CT_OP_TRUNC, CT_OP_ROUND, CT_OP_RINT};
   static const double literals[] = {0.0,      -0.0,       1.0,    100.0, 0.1,
                                     -2.5e-30, 16777216.0, 3.4e38, 1e10,  1e-45};
   static const CtDtype types[] = {CT_f32, CT_f64};

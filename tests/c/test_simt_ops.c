@@ -135,6 +135,17 @@ static double ref_f64(CtOp op, double a, double b, double c) {
     case CT_OP_SIN: return sin(a);
     case CT_OP_COS: return cos(a);
     case CT_OP_TANH: return tanh(a);
+    case CT_OP_ERF: return erf(a);
+    case CT_OP_ERFC: return erfc(a);
+    case CT_OP_EXPM1: return expm1(a);
+    case CT_OP_LOG1P: return log1p(a);
+    case CT_OP_LOG10: return log10(a);
+    case CT_OP_CBRT: return cbrt(a);
+    case CT_OP_SINH: return sinh(a);
+    case CT_OP_COSH: return cosh(a);
+    case CT_OP_ASIN: return asin(a);
+    case CT_OP_ACOS: return acos(a);
+    case CT_OP_ATAN: return atan(a);
     case CT_OP_FLOOR: return floor(a);
     case CT_OP_CEIL: return ceil(a);
     case CT_OP_TRUNC: return trunc(a);
@@ -165,6 +176,17 @@ static float ref_f32(CtOp op, float a, float b, float c) {
     case CT_OP_SIN: return sinf(a);
     case CT_OP_COS: return cosf(a);
     case CT_OP_TANH: return tanhf(a);
+    case CT_OP_ERF: return erff(a);
+    case CT_OP_ERFC: return erfcf(a);
+    case CT_OP_EXPM1: return expm1f(a);
+    case CT_OP_LOG1P: return log1pf(a);
+    case CT_OP_LOG10: return log10f(a);
+    case CT_OP_CBRT: return cbrtf(a);
+    case CT_OP_SINH: return sinhf(a);
+    case CT_OP_COSH: return coshf(a);
+    case CT_OP_ASIN: return asinf(a);
+    case CT_OP_ACOS: return acosf(a);
+    case CT_OP_ATAN: return atanf(a);
     default: return (float)ref_f64(op, a, b, c); /* exact in f64 */
   }
 }
@@ -526,6 +548,17 @@ static bool takes(CtOp op, CtDtype t) {
     case CT_OP_LOG2:
     case CT_OP_SIN:
     case CT_OP_COS:
+    case CT_OP_ERF:
+    case CT_OP_ERFC:
+    case CT_OP_EXPM1:
+    case CT_OP_LOG1P:
+    case CT_OP_LOG10:
+    case CT_OP_CBRT:
+    case CT_OP_SINH:
+    case CT_OP_COSH:
+    case CT_OP_ASIN:
+    case CT_OP_ACOS:
+    case CT_OP_ATAN:
     case CT_OP_TANH:
     case CT_OP_FLOOR:
     case CT_OP_TRUNC:

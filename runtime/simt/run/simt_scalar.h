@@ -49,6 +49,17 @@ static inline bool ct_is_negative_f32(float a) {
   static inline T SIN_##S(T a) { return sin##F(a); }                                               \
   static inline T COS_##S(T a) { return cos##F(a); }                                               \
   static inline T TANH_##S(T a) { return tanh##F(a); }                                             \
+  static inline T ERF_##S(T a) { return erf##F(a); }                                               \
+  static inline T ERFC_##S(T a) { return erfc##F(a); }                                             \
+  static inline T EXPM1_##S(T a) { return expm1##F(a); }                                           \
+  static inline T LOG1P_##S(T a) { return log1p##F(a); }                                           \
+  static inline T LOG10_##S(T a) { return log10##F(a); }                                           \
+  static inline T CBRT_##S(T a) { return cbrt##F(a); }                                             \
+  static inline T SINH_##S(T a) { return sinh##F(a); }                                             \
+  static inline T COSH_##S(T a) { return cosh##F(a); }                                             \
+  static inline T ASIN_##S(T a) { return asin##F(a); }                                             \
+  static inline T ACOS_##S(T a) { return acos##F(a); }                                             \
+  static inline T ATAN_##S(T a) { return atan##F(a); }                                             \
   static inline T POW_##S(T a, T b) { return pow##F(a, b); }                                       \
   static inline T MIN_##S(T a, T b) {                                                              \
     bool left = (a < b) | ((a == b) & ct_is_negative_##S(a)) | (b != b);                           \

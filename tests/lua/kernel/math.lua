@@ -49,6 +49,20 @@ for _, t in ipairs {f32, f64} do
   check("math.sqrt", t, positive, function(x) return math.sqrt(x) end)
   check("floor", t, values, function(x) return floor(x) end)
   check("ceil", t, values, function(x) return ceil(x) end)
+  local small = {0.5, -0.25, 1e-6, -1e-3, 0.9}
+  local any = {0.5, -0.25, 1e-6, 2.5, -3.0}
+  check("erf", t, any, function(x) return erf(x) end, rel * 10)
+  check("erfc", t, any, function(x) return erfc(x) end, rel * 10)
+  check("expm1", t, any, function(x) return expm1(x) end, rel * 10)
+  check("log1p", t, small, function(x) return log1p(x) end, rel * 10)
+  check("log10", t, positive, function(x) return log10(x) end, rel * 10)
+  check("cbrt", t, any, function(x) return cbrt(x) end, rel * 10)
+  check("sinh", t, any, function(x) return sinh(x) end, rel * 10)
+  check("cosh", t, any, function(x) return cosh(x) end, rel * 10)
+  check("asin", t, small, function(x) return asin(x) end, rel * 10)
+  check("acos", t, small, function(x) return acos(x) end, rel * 10)
+  check("atan", t, any, function(x) return atan(x) end, rel * 10)
+  run()
   local halves = {0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 0.49999997, -0.2, 8388607.5, 4194303.25, 1e300,
                   math.huge, -math.huge, 3.0}
   check("trunc", t, halves, function(x) return trunc(x) end)
@@ -70,7 +84,7 @@ check("abs of integers", i32, {0, 5, -5, 2147483647}, function(x) return abs(x) 
 check("min of integers", i32, {0, 5, -5, 7}, function(x) return min(x, 3) end)
 check("max of integers", i64, {0, 5, -5, 1 << 40}, function(x) return max(x, 3) end)
 run()
-print(n_same, "functions agree") -- expect: 49	functions agree
+print(n_same, "functions agree") -- expect: 71	functions agree
 
 -- math.floor and math.ceil give integers.
 local out = zeros(i32, 4)
