@@ -18,7 +18,7 @@ static const char no_table[] =
     "this takes a Lua table; write 'for i = 0, size(t) - 1 do' with t[i]";
 static const char place[] =
     "places in a Lua table must be known while tracing; use a tensor, or unroll the loop";
-static const char angle[] = "write atan(y / x) and mind the quadrant, or atan(x) of the language";
+static const char angle[] = "write atan2(y, x), or atan(x) of the language";
 static const char drawn[] = "draw by rand_u32x4, rand_f32x4 or randn_f32x4(seed, offset), or "
                             "pass a tensor made by rand(dtype, shape)";
 static const char timed[] = "take the time before the launch and pass it as an argument";
@@ -63,7 +63,7 @@ static const Refusal refusals[] = {
     {"math", "atan", 1, 0, VALUE, angle},
     {"math", "atan2", 1, 0, VALUE, angle},
     {"math", "deg", 1, 0, VALUE, "write x * (180.0 / math.pi)"},
-    {"math", "fmod", 1, 0, VALUE, "write x % y, which has the sign of y"},
+    {"math", "fmod", 1, 0, VALUE, "write fmod(x, y), or x % y, which has the sign of y"},
     {"math", "ldexp", 1, 0, VALUE, "write x * exp2(n)"},
     {"math", "modf", 1, 0, VALUE, "write floor(x) and x - floor(x)"},
     {"math", "pow", 1, 0, VALUE, "write x ^ y"},

@@ -34,11 +34,7 @@ M.names = {
   -- mathematics
   pow = "write x ^ y",
   clamp = "write max(lo, min(x, hi))",
-  isnan = "write x ~= x",
-  isinf = "write abs(x) == math.huge",
-  isfinite = "write abs(x) < math.huge",
   tan = "write sin(x) / cos(x)",
-  hypot = "write sqrt(x * x + y * y)",
   square = "write x * x",
   rcp = "write 1.0 / x",
   sigmoid = "write 1.0 / (1.0 + exp(-x))",
@@ -50,7 +46,6 @@ M.names = {
   fmax = "write max(a, b)",
   fmin = "write min(a, b)",
   fabs = "write abs(x)",
-  fmod = "write x % y, which has the sign of y",
   fdividef = "write x / y",
   fdiv = "write x / y",
   cp_async = "write copy(src, dst), asynchronous from global to shared memory where it can be",
@@ -104,7 +99,7 @@ all("make_shape make_stride make_coord make_tuple make_int_tuple make_step",
 all("Shape Stride Coord Step", M.names.make_shape, M.names)
 all("C constant integral_constant", M.names.Int, M.names)
 all("asr sar shift_right_arithmetic arithmetic_shift_right", "write ashr(x, n)", M.names)
-all("atan2 asinh acosh atanh exp10 lgamma tgamma",
+all("asinh acosh atanh exp10 lgamma tgamma",
   'cuda("...", {x = v}, f32, twin) calls CUDA\'s; twin is the same in Lua, for the CPU engine',
   M.names)
 all("blockReduce BlockReduce", 'write block_reduce(v, "add")', M.names)

@@ -400,6 +400,92 @@ function acos(x) end
 ---@return Value
 function atan(x) end
 
+--- The remainder of x / y, with the sign of x.
+--- Of Lua numbers, or of a kernel's values, whose type the result has; an integer is taken as f32.
+--- `x % y` has the sign of y.
+---
+---     > fmod(-7.5, 2), -7.5 % 2
+---     -1.5    0.5
+--- CuTe: none. MoYe: rem.
+---@param x Value
+---@param y Value
+---@return Value
+function fmod(x, y) end
+
+--- x with the sign of y.
+--- Of Lua numbers, or of a kernel's values, whose type the result has; an integer is taken as f32.
+---
+---     > copysign(3, -0.0)
+---     -3.0
+--- CuTe: none. MoYe: copysign.
+---@param x Value
+---@param y Value
+---@return Value
+function copysign(x, y) end
+
+--- The root of x * x + y * y, without overflow on the way.
+--- Of Lua numbers, or of a kernel's values, whose type the result has; an integer is taken as f32.
+---
+---     > hypot(3, 4), hypot(3e200, 4e200)
+---     5.0     5e+200
+--- CuTe: none. MoYe: hypot.
+---@param x Value
+---@param y Value
+---@return Value
+function hypot(x, y) end
+
+--- The angle of the point (x, y) in radians, from -pi to pi.
+--- Of Lua numbers, or of a kernel's values, whose type the result has; an integer is taken as f32.
+---
+---     > atan2(1, -1)
+---     2.3561944901923
+--- CuTe: none. MoYe: atan.
+---@param y Value
+---@param x Value
+---@return Value
+function atan2(y, x) end
+
+--- Sine and cosine, x in radians.
+--- Of Lua numbers, or of a kernel's values, whose type the result has; an integer is taken as f32.
+---
+---     > sincos(0.0)
+---     0.0     1.0
+--- CuTe: none. MoYe: sincos.
+---@param x Value
+---@return Value
+---@return Value
+function sincos(x) end
+
+--- True if x is NaN.
+--- In a kernel the result is a bool.
+---
+---     > isnan(0/0), isnan(1)
+---     true    false
+--- CuTe: none. MoYe: isnan.
+---@param x Value
+---@return Value
+function isnan(x) end
+
+--- True if x is infinite, of either sign.
+--- In a kernel the result is a bool.
+---
+---     > isinf(-1/0), isinf(1)
+---     true    false
+--- CuTe: none. MoYe: isinf.
+---@param x Value
+---@return Value
+function isinf(x) end
+
+--- True if x is neither infinite nor NaN.
+--- In a kernel the result is a bool.
+---
+---     > isfinite(1/0), isfinite(1)
+---     false   true
+--- CuTe: none. MoYe: isfinite.
+---@param x Value
+---@return Value
+function isfinite(x) end
+
 --- Rounds down, to a float.
 --- In a kernel the result has the type of x; an integer is taken as f32.
 ---

@@ -126,6 +126,10 @@ static double ref_f64(CtOp op, double a, double b, double c) {
     case CT_OP_MAX: return ref_max(a, b);
     case CT_OP_ABS: return fabs(a);
     case CT_OP_POW: return pow(a, b);
+    case CT_OP_FMOD: return fmod(a, b);
+    case CT_OP_COPYSIGN: return copysign(a, b);
+    case CT_OP_HYPOT: return hypot(a, b);
+    case CT_OP_ATAN2: return atan2(a, b);
     case CT_OP_SQRT: return sqrt(a);
     case CT_OP_RSQRT: return 1 / sqrt(a);
     case CT_OP_EXP: return exp(a);
@@ -166,6 +170,9 @@ static float ref_f32(CtOp op, float a, float b, float c) {
     case CT_OP_FLOORMOD: r = fmodf(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r;
     case CT_OP_FMA: return fmaf(a, b, c);
     case CT_OP_POW: return powf(a, b);
+    case CT_OP_FMOD: return fmodf(a, b);
+    case CT_OP_HYPOT: return hypotf(a, b);
+    case CT_OP_ATAN2: return atan2f(a, b);
     case CT_OP_SQRT: return sqrtf(a);
     case CT_OP_RSQRT: return (float)(1 / sqrt((double)a));
     case CT_OP_EXP: return expf(a);
@@ -559,6 +566,10 @@ static bool takes(CtOp op, CtDtype t) {
     case CT_OP_ASIN:
     case CT_OP_ACOS:
     case CT_OP_ATAN:
+    case CT_OP_FMOD:
+    case CT_OP_COPYSIGN:
+    case CT_OP_HYPOT:
+    case CT_OP_ATAN2:
     case CT_OP_TANH:
     case CT_OP_FLOOR:
     case CT_OP_TRUNC:

@@ -60,6 +60,10 @@ static inline bool ct_is_negative_f32(float a) {
   static inline T ASIN_##S(T a) { return asin##F(a); }                                             \
   static inline T ACOS_##S(T a) { return acos##F(a); }                                             \
   static inline T ATAN_##S(T a) { return atan##F(a); }                                             \
+  static inline T FMOD_##S(T a, T b) { return fmod##F(a, b); }                                     \
+  static inline T COPYSIGN_##S(T a, T b) { return __builtin_copysign##F(a, b); }                   \
+  static inline T HYPOT_##S(T a, T b) { return hypot##F(a, b); }                                   \
+  static inline T ATAN2_##S(T a, T b) { return atan2##F(a, b); }                                   \
   static inline T POW_##S(T a, T b) { return pow##F(a, b); }                                       \
   static inline T MIN_##S(T a, T b) {                                                              \
     bool left = (a < b) | ((a == b) & ct_is_negative_##S(a)) | (b != b);                           \

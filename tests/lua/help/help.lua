@@ -63,7 +63,7 @@ print(lines < 52, widest <= 100)          -- expect: true	true
 -- What is no name.
 print(trouble(help, "zippd_divide"))
 -- expect: help: there is no 'zippd_divide', did you mean 'zipped_divide'?
-print(trouble(help, "isnan"))  -- expect: help: there is no 'isnan'; write x ~= x
+print(trouble(help, "pow"))  -- expect: help: there is no 'pow'; write x ^ y
 print(trouble(help, "tl.load")) -- expect: help: there is no 'tl.load'; write t[i], in a kernel's 'if' or of guard(t)
 print(trouble(help, "tlie"):match("mean (.-)%?"), trouble(help, "layuot"):match("mean (.-)%?"))
 -- expect: 'tile'	'Layout' or 'layout'
