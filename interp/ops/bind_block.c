@@ -144,6 +144,79 @@ static int lang_shared(lua_State *L) { /* dtype[, layout] */
   return 1;
 }
 
+/* --- scratch of collectives ------------------------------------------------------------------------ */
+
+static const char scratch_key; /* registry: the running trace's scratches and whose turn it is */
+
+/* Pushes the table of this trace. Its fields: serial; last, the barrier of the newest call; turn. */
+static void push_scratches(lua_State *L) {
+  lua_Integer serial = (lua_Integer)front_serial(L);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &scratch_key) == LUA_TTABLE) {
+    lua_getfield(L, -1, "serial");
+    bool is_ours = lua_tointeger(L, -1) == serial;
+    lua_pop(L, 1);
+    if (is_ours) {
+      return;
+    }
+  }
+  lua_pop(L, 1);
+  lua_newtable(L);
+  lua_pushinteger(L, serial);
+  lua_setfield(L, -2, "serial");
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &scratch_key);
+}
+
+static lua_Integer scratch_field(lua_State *L, const char *name) {
+  lua_getfield(L, -1, name);
+  lua_Integer value = lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  return value;
+}
+
+/* scratch_begin(): takes turns between two scratches while calls follow each other in one region.
+   Returns whether this call is the first in a row. */
+static int lang_scratch_begin(lua_State *L) {
+  const CtIr *ir = front_here(L, "block_reduce");
+  push_scratches(L);
+  CtVal last = (CtVal)scratch_field(L, "last");
+  bool is_first = last == 0 || ct_inst(ir, last)->region != ir->cur;
+  lua_pushinteger(L, is_first ? 0 : 1 - scratch_field(L, "turn"));
+  lua_setfield(L, -2, "turn");
+  lua_pushboolean(L, is_first);
+  return 1;
+}
+
+/* scratch_end(): the barrier just recorded separates this call from the next one. */
+static int lang_scratch_end(lua_State *L) {
+  const CtIr *ir = front_here(L, "block_reduce");
+  push_scratches(L);
+  lua_pushinteger(L, (lua_Integer)ct_ir_position(ir));
+  lua_setfield(L, -2, "last");
+  return 0;
+}
+
+/* scratch(dtype, n, slot): the shared tensor of this turn, made at its first use. */
+static int lang_scratch(lua_State *L) {
+  (void)front_here(L, "shared");
+  lua_settop(L, 3);
+  push_scratches(L);
+  int turn = (int)scratch_field(L, "turn");
+  lua_pushfstring(L, "%s %I %I %d", luaL_tolstring(L, 1, NULL), (LUAI_UACINT)lua_tointeger(L, 2),
+                  (LUAI_UACINT)lua_tointeger(L, 3), turn);
+  lua_pushvalue(L, -1); /* stack: dtype, n, slot, scratches, dtype's text, key, key */
+  if (lua_gettable(L, 4) == LUA_TNIL) {
+    lua_pushcfunction(L, lang_shared);
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, 2);
+    lua_call(L, 2, 1);
+    lua_pushvalue(L, 6);
+    lua_pushvalue(L, -2);
+    lua_settable(L, 4);
+  }
+  return 1;
+}
+
 static void check_fragment(lua_State *L, const CtCx *cx, const char *op, CtLayout layout,
                            int64_t n) {
   if (n > MAX_FRAGMENT) {
@@ -412,6 +485,9 @@ static int lang_unroll(lua_State *L) { /* [start,] stop[, step]: a loop that run
 /* --- opening -------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg block_functions[] = {{"shared", lang_shared},
+                                           {"_scratch", lang_scratch},
+                                           {"_scratch_begin", lang_scratch_begin},
+                                           {"_scratch_end", lang_scratch_end},
                                            {"fragment", lang_fragment},
                                            {"fragment_like", lang_fragment_like},
                                            {"local_array", lang_local_array},

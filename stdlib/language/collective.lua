@@ -25,8 +25,12 @@ local identities = { add = 0, mul = 1, ["and"] = -1, ["or"] = 0, xor = 0 }
 
 local function fail(name, fmt, ...) error(name .. ": " .. fmt:format(...), 0) end
 
-local function operation(op, name)
+local function operation(op, name, v)
   if type(op) == "function" then return op end
+  if type(v) == "table" and getmetatable(v) == nil then
+    fail(name, "operation '%s' of a table; give a function of two such tables that returns a third",
+      tostring(op))
+  end
   if type(op) == "string" and functions[op] then return functions[op] end
   fail(name, "operation %s; expected 'add', 'mul', 'min', 'max', 'and', 'or', 'xor' or a " ..
     "function of two values", type(op) == "string" and "'" .. op .. "'" or "of type " .. type(op))
@@ -35,6 +39,9 @@ end
 -- What comes before the first element of an exclusive scan.
 local function first_value(v, op, options, name)
   if options.init ~= nil then return options.init end
+  if type(v) == "table" then
+    fail(name, "an exclusive scan of tables needs {init = table}, with the keys of the values")
+  end
   if identities[op] then return identities[op] end
   if (op == "min" or op == "max") and math.type(v) == "float" then
     return op == "min" and math.huge or -math.huge
@@ -60,6 +67,91 @@ local function scan_options(options, name)
   return options
 end
 
+-- {====== Records ======
+-- A value is a scalar, or a record: a table of scalars. What is done to a scalar is done to each field
+-- of a record, in the order of its keys. The keys of a scalar are nil.
+
+local function comes_first(a, b)
+  if type(a) == type(b) then return a < b end
+  return type(a) == "number"
+end
+
+local function check_field(key, field, name)
+  if type(key) ~= "string" and math.type(key) ~= "integer" then
+    fail(name, "a key of the table is a %s; expected names and integers", type(key))
+  end
+  if type(field) == "table" or type(field) == "string" or type(field) == "function" then
+    fail(name, "key '%s' is a %s; expected a number or a run-time value", key, type(field))
+  end
+end
+
+local function keys_of(v, name)
+  if type(v) ~= "table" then return nil end
+  local keys = {}
+  for key, field in pairs(v) do
+    check_field(key, field, name)
+    keys[#keys + 1] = key
+  end
+  if #keys == 0 then fail(name, "the table is empty; give it a field for each value") end
+  table.sort(keys, comes_first)
+  return keys
+end
+
+local function map(keys, v, f)
+  if keys == nil then return f(v) end
+  local r = {}
+  for _, key in ipairs(keys) do r[key] = f(v[key], key) end
+  return setmetatable(r, getmetatable(v))
+end
+
+local function choose(keys, c, a, b)
+  if keys == nil then return where(c, a, b) end
+  return map(keys, a, function(x, key) return where(c, x, b[key]) end)
+end
+
+local function check_keys(keys, r, what, name)
+  if type(r) ~= "table" then
+    fail(name, "%s is a %s; expected a table with the keys of the values", what, type(r))
+  end
+  local n = 0
+  for _ in pairs(r) do n = n + 1 end
+  for _, key in ipairs(keys) do
+    if r[key] == nil then fail(name, "%s has no key '%s'; the values have it", what, key) end
+  end
+  if n > #keys then
+    fail(name, "%s has %d keys, but the values have %d; expected the same keys", what, n, #keys)
+  end
+end
+
+-- A number of Lua takes the field's type, unless it is a float where an integer is expected.
+local function check_type(x, want, key, what, name)
+  local is = internal.dtype_of(x)
+  if tostring(is) == tostring(want) then return x end
+  local is_whole = tostring(want):find("^[iu]") ~= nil
+  if type(x) == "number" and not (is_whole and math.type(x) == "float") then
+    return ct.cast(x, want)
+  end
+  fail(name, "key '%s' is %s in the values, but %s in %s; cast one of them, as in %s(x)", key,
+    tostring(want), tostring(is), what, tostring(is))
+end
+
+-- The record r with the keys and types of v.
+local function as_record(keys, r, v, what, name)
+  check_keys(keys, r, what, name)
+  return map(keys, r, function(x, key)
+    return check_type(x, internal.dtype_of(v[key]), key, what, name)
+  end)
+end
+
+-- The value with run-time fields, its keys, and the function with its results looked at.
+local function prepare(v, op, name)
+  local f = operation(op, name, v)
+  local keys = keys_of(v, name)
+  if keys == nil then return v, nil, f end
+  v = map(keys, v, function(x) return ct.cast(x, internal.dtype_of(x)) end)
+  return v, keys, function(a, b) return as_record(keys, f(a, b), v, "the function's result", name) end
+end
+
 -- {====== Places of threads ======
 
 local function thread_count() return blockDim.x * blockDim.y * blockDim.z end
@@ -74,8 +166,8 @@ end
 
 -- {====== Warps ======
 
--- By halves; the result is in all lanes of the segment.
-local function reduce_segment(v, f, width)
+-- By halves; the result is in all lanes of the segment. The operation is commutative.
+local function reduce_by_halves(v, f, width)
   local n, distance = thread_count(), width // 2
   if n % width == 0 then
     while distance > 0 do
@@ -95,12 +187,34 @@ local function reduce_segment(v, f, width)
   return shfl_idx(v, 0, width)
 end
 
+-- In the order of the lanes: neighbours first. The result is in the segment's first lane; other lanes
+-- would have it in another order, and so other bits.
+local function reduce_in_order(v, f, width, keys)
+  local n, distance = thread_count(), 1
+  local lane = thread_number() % width
+  local rest = n - (thread_number() - lane)
+  while distance < width do
+    local by = distance
+    local all = f(v, map(keys, v, function(x) return shfl_down(x, by, width) end))
+    v = n % width == 0 and all or choose(keys, lane + distance < rest, all, v)
+    distance = distance * 2
+  end
+  return v
+end
+
+local function reduce_segment(v, f, width, keys)
+  if keys == nil then return reduce_by_halves(v, f, width) end
+  v = reduce_in_order(v, f, width, keys)
+  return map(keys, v, function(x) return shfl_idx(x, 0, width) end)
+end
+
 -- In each lane of the first `count` the result up to it.
-local function scan_lanes(v, f, lane, count)
+local function scan_lanes(v, f, lane, count, keys)
   local distance = 1
   while distance < count do
-    local other = shfl_up(v, distance)
-    v = where(lane >= distance, f(other, v), v)
+    local by = distance
+    local other = map(keys, v, function(x) return shfl_up(x, by) end)
+    v = choose(keys, lane >= distance, f(other, v), v)
     distance = distance * 2
   end
   return v
@@ -115,88 +229,112 @@ local function to_width(width, name)
 end
 
 function M.warp_reduce(v, op, width)
-  return reduce_segment(v, operation(op, "warp_reduce"), to_width(width, "warp_reduce"))
+  local value, keys, f = prepare(v, op, "warp_reduce")
+  return reduce_segment(value, f, to_width(width, "warp_reduce"), keys)
 end
 
 -- From inclusive to exclusive: the value of the thread before, `first` where there is none.
-local function shift(before, is_first, v, f, op, options, name)
+local function shift(before, is_first, v, keys, f, op, options, name)
   local first = first_value(v, op, options, name)
+  if keys ~= nil then first = as_record(keys, first, v, "init", name) end
   if options.init ~= nil then before = f(first, before) end
-  return where(is_first, first, before)
+  return choose(keys, is_first, first, before)
 end
 
+local function from_before(v, keys) return map(keys, v, function(x) return shfl_up(x, 1) end) end
+
 function M.warp_scan(v, op, options)
-  local f = operation(op, "warp_scan")
+  local value, keys, f = prepare(v, op, "warp_scan")
   options = scan_options(options, "warp_scan")
   local lane = thread_number() % LANES
-  local scan = scan_lanes(v, f, lane, LANES)
+  local scan = scan_lanes(value, f, lane, LANES, keys)
   if not options.exclusive then return scan end
-  return shift(shfl_up(scan, 1), lane == 0, v, f, op, options, "warp_scan")
+  return shift(from_before(scan, keys), lane == 0, value, keys, f, op, options, "warp_scan")
 end
 
 -- {====== Blocks ======
 
--- Puts v of the threads where `writes` holds into shared memory, one element for each warp. The
--- first barrier waits for those who read it in the turn before.
-local function share(v, writes, warp, n_warps)
-  local s = shared(internal.dtype_of(v), n_warps)
+-- The scratch of a value: a shared tensor, of a record one for each field.
+local function scratch_of(v, keys, n_warps)
+  local slot = 0
+  return map(keys, v, function(x)
+    slot = slot + 1
+    return internal.scratch(internal.dtype_of(x), n_warps, slot)
+  end)
+end
+
+-- Puts v of the threads where `writes` holds into shared memory, one element for each warp. Calls in a
+-- row take two scratches in turn: the barrier of the call between them separates two uses of one. The
+-- first call of a row begins with a barrier, for those who read the scratch in the turn before.
+local function share(v, keys, writes, warp, n_warps)
+  local is_first = internal.scratch_begin()
+  local s = scratch_of(v, keys, n_warps)
+  if is_first then sync_threads() end
+  if writes then
+    if keys == nil then s[warp] = v end
+    for _, key in ipairs(keys or {}) do s[key][warp] = v[key] end
+  end
   sync_threads()
-  if writes then s[warp] = v end
-  sync_threads()
+  internal.scratch_end()
   return s
 end
 
+local function read(s, keys, at) return map(keys, s, function(t) return t[at] end) end
+
 function M.block_reduce(v, op)
-  local f = operation(op, "block_reduce")
+  local value, keys, f = prepare(v, op, "block_reduce")
   local n = thread_count()
   local n_warps = (n + LANES - 1) // LANES
-  v = reduce_segment(v, f, LANES)
-  if n_warps == 1 then return v end
+  if n_warps == 1 then return reduce_segment(value, f, LANES, keys) end
+  value = keys == nil and reduce_by_halves(value, f, LANES) or
+    reduce_in_order(value, f, LANES, keys)
   local i = thread_number()
   local lane, warp = i % LANES, i // LANES
-  local s = share(v, lane == 0, warp, n_warps)
+  local s = share(value, keys, lane == 0, warp, n_warps)
   if n % LANES == 0 and n_warps & (n_warps - 1) == 0 then
-    return reduce_segment(s[lane % n_warps], f, n_warps)
+    return reduce_segment(read(s, keys, lane % n_warps), f, n_warps, keys)
   end
-  local all = s[0]
-  for w = 1, n_warps - 1 do all = f(all, s[w]) end
+  local all = read(s, keys, 0)
+  for w = 1, n_warps - 1 do all = f(all, read(s, keys, w)) end
   return all
 end
 
 -- Of the warps' totals: those before this warp, and all of them.
-local function scan_totals(s, f, lane, warp, n_warps)
+local function scan_totals(s, keys, f, lane, warp, n_warps)
   if thread_count() % LANES == 0 then
-    local totals = scan_lanes(s[ct.min(lane, n_warps - 1)], f, lane, n_warps)
-    return shfl_idx(totals, (warp + (LANES - 1)) % LANES), shfl_idx(totals, n_warps - 1)
+    local totals = scan_lanes(read(s, keys, ct.min(lane, n_warps - 1)), f, lane, n_warps, keys)
+    local before = (warp + (LANES - 1)) % LANES
+    return map(keys, totals, function(x) return shfl_idx(x, before) end),
+      map(keys, totals, function(x) return shfl_idx(x, n_warps - 1) end)
   end
-  local all = s[0]
+  local all = read(s, keys, 0)
   local before = all
   for w = 1, n_warps - 1 do
-    before = where(warp == w, all, before)
-    all = f(all, s[w])
+    before = choose(keys, warp == w, all, before)
+    all = f(all, read(s, keys, w))
   end
   return before, all
 end
 
 function M.block_scan(v, op, options)
-  local f = operation(op, "block_scan")
+  local value, keys, f = prepare(v, op, "block_scan")
   options = scan_options(options, "block_scan")
   local n, i = thread_count(), thread_number()
   local n_warps = (n + LANES - 1) // LANES
   local lane, warp = i % LANES, i // LANES
-  local scan = scan_lanes(v, f, lane, LANES)
+  local scan = scan_lanes(value, f, lane, LANES, keys)
   local before, total
   if n_warps == 1 then
-    total = shfl_idx(scan, n - 1)
+    total = map(keys, scan, function(x) return shfl_idx(x, n - 1) end)
   else
-    local s = share(scan, lane == LANES - 1 or i == n - 1, warp, n_warps)
-    before, total = scan_totals(s, f, lane, warp, n_warps)
-    scan = where(warp > 0, f(before, scan), scan)
+    local s = share(scan, keys, lane == LANES - 1 or i == n - 1, warp, n_warps)
+    before, total = scan_totals(s, keys, f, lane, warp, n_warps)
+    scan = choose(keys, warp > 0, f(before, scan), scan)
   end
   if not options.exclusive then return scan, total end
-  local left = shfl_up(scan, 1)
-  if before ~= nil then left = where(lane > 0, left, before) end
-  return shift(left, i == 0, v, f, op, options, "block_scan"), total
+  local left = from_before(scan, keys)
+  if before ~= nil then left = choose(keys, lane > 0, left, before) end
+  return shift(left, i == 0, value, keys, f, op, options, "block_scan"), total
 end
 
 -- {====== Tensors ======

@@ -347,6 +347,10 @@ function printf(format, ...) end
 --- combined by halves: first lane i with the lane `width` / 2 away. All threads of the warp must
 --- call it together.
 ---
+--- The value may be a table of numbers, such as `{value = v, index = i}`, with a function of two
+--- such tables that returns a third. That function need only be associative: the lanes are
+--- combined in their order, neighbours first. Keys and types must stay the same.
+---
 ---     > k = kernel("sums", function(x) x[threadIdx.x] = warp_reduce(threadIdx.x, "add", 4) end)
 ---     > t = zeros(i32, 8)
 ---     > k{grid = 1, block = 8}(t)
@@ -354,15 +358,15 @@ function printf(format, ...) end
 ---     tensor i32 8:1 on cpu
 ---         6    6    6    6   22   22   22   22
 --- CuTe: none. MoYe: CUDA.reduce_warp.
----@param value number
+---@param value number|table
 ---@param op string|function
 ---@param width? integer a power of two, 32
----@return number
+---@return number|table
 function warp_reduce(value, op, width) end
 
 --- Combines the values of the threads of a block by an operation.
 --- All threads get the result. It combines as warp_reduce does, then over the warps through shared
---- memory. It is a barrier.
+--- memory. It is a barrier. Tables are combined in the order of the threads.
 ---
 ---     > k = kernel("largest", function(x, y)
 ---     >>   local all = block_reduce(x[threadIdx.x], "max")
@@ -373,9 +377,9 @@ function warp_reduce(value, op, width) end
 ---     > y[0]
 ---     99
 --- CuTe: none. MoYe: CUDA.reduce_block.
----@param value number
+---@param value number|table
 ---@param op string|function
----@return number
+---@return number|table
 function block_reduce(value, op) end
 
 --- The values of the lanes of a warp up to each lane, combined by an operation.
@@ -390,10 +394,10 @@ function block_reduce(value, op) end
 ---     tensor i32 8:1 on cpu
 ---         0    1    3    6   10   15   21   28
 --- CuTe: none. MoYe: none.
----@param value number
+---@param value number|table
 ---@param op string|function
 ---@param options? table `{exclusive = true, init = value}`
----@return number
+---@return number|table
 function warp_scan(value, op, options) end
 
 --- The values of the threads of a block up to each thread, combined; the total.
@@ -411,11 +415,11 @@ function warp_scan(value, op, options) end
 ---     4       tensor i32 6:1 on cpu
 ---         0    3    6    9    0    0
 --- CuTe: none. MoYe: none.
----@param value number
+---@param value number|table
 ---@param op string|function
 ---@param options? table `{exclusive = true, init = value}`
----@return number scan
----@return number all
+---@return number|table scan
+---@return number|table all
 function block_scan(value, op, options) end
 
 --- Combines the elements of a tensor by an operation, in their order.
