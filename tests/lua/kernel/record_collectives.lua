@@ -134,15 +134,15 @@ end
 for _, n in ipairs {1, 50, 300} do
   local x, y = zeros(f32, n), zeros(f32, n)
   for i = 0, n - 1 do x[i] = math.sin(i) * 9 end
-  kernel("softmax", function(x, y, n)
+  kernel("softmax", function(x, y, count)
     local m, d = f32(-math.huge), 0.0
-    for i in range(threadIdx.x, n, blockDim.x) do
+    for i in range(threadIdx.x, count, blockDim.x) do
       local top = max(m, x[i])
       d = where(d > 0.0, d * exp(m - top), 0.0) + exp(x[i] - top)
       m = top
     end
     local all = block_reduce({m = m, d = d}, join)
-    for i in range(threadIdx.x, n, blockDim.x) do y[i] = exp(x[i] - all.m) / all.d end
+    for i in range(threadIdx.x, count, blockDim.x) do y[i] = exp(x[i] - all.m) / all.d end
   end){grid = 1, block = 128}(x, y, n)
   local sum = 0.0
   for i = 0, n - 1 do sum = sum + math.exp(x[i]) end
