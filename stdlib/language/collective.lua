@@ -8,7 +8,7 @@ local M = {}
 local LANES <const> = 32
 local threadIdx, blockDim = ct.threadIdx, ct.blockDim
 local shfl_up, shfl_down, shfl_xor, shfl_idx = ct.shfl_up, ct.shfl_down, ct.shfl_xor, ct.shfl_idx
-local where, shared, sync_threads, size = ct.where, ct.shared, ct.sync_threads, ct.size
+local where, sync_threads, size = ct.where, ct.sync_threads, ct.size
 
 -- {====== Operations ======
 
@@ -68,8 +68,8 @@ local function scan_options(options, name)
 end
 
 -- {====== Records ======
--- A value is a scalar, or a record: a table of scalars. What is done to a scalar is done to each field
--- of a record, in the order of its keys. The keys of a scalar are nil.
+-- A value is a scalar, or a record: a table of scalars. What is done to a scalar is done to each
+-- field of a record, in the order of its keys. The keys of a scalar are nil.
 
 local function comes_first(a, b)
   if type(a) == type(b) then return a < b end
@@ -149,7 +149,9 @@ local function prepare(v, op, name)
   local keys = keys_of(v, name)
   if keys == nil then return v, nil, f end
   v = map(keys, v, function(x) return ct.cast(x, internal.dtype_of(x)) end)
-  return v, keys, function(a, b) return as_record(keys, f(a, b), v, "the function's result", name) end
+  return v, keys, function(a, b)
+    return as_record(keys, f(a, b), v, "the function's result", name)
+  end
 end
 
 -- {====== Places of threads ======
@@ -187,8 +189,8 @@ local function reduce_by_halves(v, f, width)
   return shfl_idx(v, 0, width)
 end
 
--- In the order of the lanes: neighbours first. The result is in the segment's first lane; other lanes
--- would have it in another order, and so other bits.
+-- In the order of the lanes: neighbours first. The result is in the segment's first lane; other
+-- lanes would have it in another order, and so other bits.
 local function reduce_in_order(v, f, width, keys)
   local n, distance = thread_count(), 1
   local lane = thread_number() % width
@@ -263,9 +265,9 @@ local function scratch_of(v, keys, n_warps)
   end)
 end
 
--- Puts v of the threads where `writes` holds into shared memory, one element for each warp. Calls in a
--- row take two scratches in turn: the barrier of the call between them separates two uses of one. The
--- first call of a row begins with a barrier, for those who read the scratch in the turn before.
+-- Puts v of the threads where `writes` holds into shared memory, one element for each warp. Calls
+-- in a row take two scratches in turn: the barrier of the call between separates two uses of one.
+-- The first call of a row begins with a barrier, for those who read the scratch in the turn before.
 local function share(v, keys, writes, warp, n_warps)
   local is_first = internal.scratch_begin()
   local s = scratch_of(v, keys, n_warps)
