@@ -172,6 +172,100 @@ function brev(x) end
 ---@return Value
 function ashr(x, n) end
 
+--- The word rotated to the left by n bits, modulo its width.
+--- A Lua integer has 64 bits; a value has 32 or 64, and the result has its type.
+---
+---     > rotl(1 << 63 | 1, 4)
+---     24
+--- CuTe: none. PTX: shf.l. MoYe: bitrotate.
+---@param x Value
+---@param n Value
+---@return Value
+function rotl(x, n) end
+
+--- The word rotated to the right by n bits, modulo its width.
+--- A Lua integer has 64 bits; a value has 32 or 64, and the result has its type.
+---
+---     > rotr(24, 3)
+---     3
+--- CuTe: none. PTX: shf.r. MoYe: bitrotate.
+---@param x Value
+---@param n Value
+---@return Value
+function rotr(x, n) end
+
+--- The high word of hi:lo after a shift to the left by n % 32 bits.
+--- The operands are words of 32 bits; the result is a u32.
+---
+---     > funnel_shift_l(0x80000000, 1, 1)
+---     3
+--- CuTe: none. CUDA: __funnelshift_l. MoYe: none.
+---@param lo Value
+---@param hi Value
+---@param n Value
+---@return Value
+function funnel_shift_l(lo, hi, n) end
+
+--- The low word of hi:lo after a shift to the right by n % 32 bits.
+--- The operands are words of 32 bits; the result is a u32.
+---
+---     > funnel_shift_r(2, 1, 1)
+---     2147483649
+--- CuTe: none. CUDA: __funnelshift_r. MoYe: none.
+---@param lo Value
+---@param hi Value
+---@param n Value
+---@return Value
+function funnel_shift_r(lo, hi, n) end
+
+--- The field of n bits that begins at bit `at`.
+--- For a signed value its highest bit is the sign; a Lua integer has no sign.
+---
+---     > bfe(0x1234, 4, 8)
+---     35
+--- CuTe: none. PTX: bfe. MoYe: none.
+---@param x Value
+---@param at Value
+---@param n Value
+---@return Value
+function bfe(x, at, n) end
+
+--- The word b with the low n bits of a from bit `at` on.
+---
+---     > bfi(0xff, 0, 8, 4)
+---     3840
+--- CuTe: none. PTX: bfi. MoYe: none.
+---@param a Value
+---@param b Value
+---@param at Value
+---@param n Value
+---@return Value
+function bfi(a, b, at, n) end
+
+--- A u32 of four bytes of the words a (0 .. 3) and b (4 .. 7).
+--- Each hexadecimal digit of `which`, modulo 8, chooses one; the last digit chooses the lowest.
+---
+---     > byte_perm(0x33221100, 0x77665544, 0x0004)
+---     68
+--- CuTe: none. CUDA: __byte_perm. MoYe: none.
+---@param a Value
+---@param b Value
+---@param which Value
+---@return Value
+function byte_perm(a, b, which) end
+
+--- c plus the four products of the bytes of a and b.
+--- The bytes of a u32 are unsigned, others are signed. The result is a u32 if both are, else an i32.
+---
+---     > dp4a(0x01ff0302, 0x02010101, 10)
+---     16
+--- CuTe: none. CUDA: __dp4a, PTX: dp4a. MoYe: none.
+---@param a Value
+---@param b Value
+---@param c Value
+---@return Value
+function dp4a(a, b, c) end
+
 --- a if c holds, else b; both are evaluated. `c and a or b` evaluates only one.
 ---
 ---     > where(1 < 2, "yes", "no")
