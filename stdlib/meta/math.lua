@@ -625,7 +625,7 @@ function round(x) end
 ---
 ---     > rint(2.5), rint(3.5), rint(-0.6)
 ---     2.0     4.0     -1.0
---- CuTe: none. MoYe: round.
+--- CuTe: none. MoYe: none.
 ---@param x Value
 ---@return Value
 function rint(x) end
@@ -651,8 +651,8 @@ function rand_u32x4(seed, offset, stream) end
 --- Each is 24 bits of a word of rand_u32x4. In a kernel they are f32.
 --- The bits are the same on both engines and on the host.
 ---
----     > rand_f32x4(1, 7)
----     0.4806923866272  0.46746867895126  0.55766063928604  0.52012836933136
+---     > ("%.4f %.4f %.4f %.4f"):format(rand_f32x4(1, 7))
+---     0.4807 0.4675 0.5577 0.5201
 --- CuTe: curand_uniform4. MoYe: rand.
 ---@param seed Value
 ---@param offset Value

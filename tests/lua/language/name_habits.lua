@@ -10,13 +10,12 @@ local function prompt(text)
   print((message:gsub("^input 1:1: ", ""):gsub("^attempt to call a nil value ", "")))
 end
 
-prompt "erf(x)" -- expect: (global 'erf'); write cuda("erff($x)", {x = v}, f32, twin); twin is the same in Lua, for the CPU engine
+prompt "tgamma(x)" -- expect: (global 'tgamma'); cuda("...", {x = v}, f32, twin) calls CUDA's; twin is the same in Lua, for the CPU engine
 prompt "pow(x, 2)"       -- expect: (global 'pow'); write x ^ y
 prompt "clamp(x, 0, 1)"  -- expect: (global 'clamp'); write max(lo, min(x, hi))
-prompt "round(x)"        -- expect: (global 'round'); write floor(x + 0.5)
-prompt "math.round(2.5)" -- expect: (field 'round'); write floor(x + 0.5)
-prompt "isnan(x)"        -- expect: (global 'isnan'); write x ~= x
-prompt "log1p(x)"        -- expect: (global 'log1p'); write log(1.0 + x), which loses digits of a small x
+prompt "tan(x)"          -- expect: (global 'tan'); write sin(x) / cos(x)
+prompt "math.square(2)"  -- expect: (field 'square'); write x * x
+prompt "rcp(x)"          -- expect: (global 'rcp'); write 1.0 / x
 prompt "sum(x)" -- expect: (global 'sum'); write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads
 prompt "zeros(f32, 4):sum()" -- expect: (method 'sum'); write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads
 prompt "make_shape(4)"   -- expect: (global 'make_shape'); a tuple is a table, {4, {2, 3}}, or a text, "(4,(2,3))"
