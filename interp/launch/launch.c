@@ -101,6 +101,7 @@ static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, cons
                          .print_ud = k->state,
                          .watch = k->state->watch,
                          .is_dependent = c->pdl,
+                         .is_cooperative = c->cooperative,
                          .may_overlap = k->state->may_overlap,
                          .n_host = k->state->n_host};
   if (status != CT_OK) {
@@ -165,6 +166,7 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
                      .block = c->block,
                      .cluster = launch_cluster(c),
                      .is_dependent = c->pdl,
+                     .is_cooperative = c->cooperative,
                      .shared_bytes = spec->shared_bytes + c->shared_bytes,
                      .stream =
                          c->stream_device != NULL ? c->stream : ct_device_stream(spec->device),

@@ -25,6 +25,7 @@ enum { LAUNCH_MAX_SPECS = 256 }; /* of one kernel; then it forgets them all */
 typedef struct LaunchConfig {
   CtDim3 grid, block;
   CtDim3 cluster;        /* {1,1,1}: none */
+  bool cooperative;      /* all blocks are resident at once */
   bool pdl;              /* may begin before the launch before it has ended */
   unsigned shared_bytes; /* dynamic, asked for by the script, beside the kernel's own */
   CtStream stream;

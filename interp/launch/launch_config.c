@@ -10,17 +10,18 @@
 /* {====== Names ====== */
 
 typedef struct Options {
-  const char *names[8]; /* ends with NULL */
-  const char *expected; /* the names, for messages */
+  const char *names[10]; /* ends with NULL */
+  const char *expected;  /* the names, for messages */
   const char *whose;
 } Options;
 
 static const Options of_kernels = {{"static_shapes", "contract", "min_blocks", "nvrtc_options"},
                                    "static_shapes, contract, min_blocks or nvrtc_options",
                                    "one of kernel(name, fn, {...})"};
-static const Options of_launches = {{"grid", "block", "cluster", "smem", "stream", "pdl", "check"},
-                                    "grid, block, cluster, smem, stream, pdl or check",
-                                    "one of a launch, k{...}(...)"};
+static const Options of_launches = {
+    {"grid", "block", "cluster", "smem", "stream", "pdl", "cooperative", "check"},
+    "grid, block, cluster, smem, stream, pdl, cooperative or check",
+    "one of a launch, k{...}(...)"};
 
 /* What other languages call an option of a launch, or sizes by their positions in the list: what to write. */
 static const char *option_of_others(lua_State *L, int key) {
@@ -196,6 +197,13 @@ void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *
   c->block = read_dim(L, table, "block", k);
   c->cluster = read_cluster(L, table, k);
   c->pdl = read_flag(L, table, "pdl", k, c);
+  c->cooperative = read_flag(L, table, "cooperative", k, c);
+  if (c->pdl && c->cooperative) {
+    diag_error(L,
+               "%s: with pdl = true two grids may run at once, so not all blocks of a cooperative "
+               "one need fit; leave one of the two options out",
+               k->name);
+  }
   if (lua_getfield(L, table, "smem") != LUA_TNIL) {
     c->shared_bytes = (unsigned)bind_to_option(L, -1, 0, 1 << 20, k->name, "smem");
   }

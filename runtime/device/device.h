@@ -223,8 +223,9 @@ void ct_print_forget(CtDevice *d, const CtPrintSite *sites);
 
 struct CtLaunch {
   CtDim3 grid, block;
-  CtDim3 cluster;    /* {0,0,0}: no cluster attribute */
-  bool is_dependent; /* may begin before the launch before it in the stream has ended: the kernel
+  CtDim3 cluster;      /* {0,0,0}: no cluster attribute */
+  bool is_cooperative; /* all blocks are resident at once, or the launch fails */
+  bool is_dependent;   /* may begin before the launch before it in the stream has ended: the kernel
                             waits itself (griddepcontrol.wait) */
   unsigned shared_bytes; /* dynamic, per block */
   CtStream stream;

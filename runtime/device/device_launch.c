@@ -327,7 +327,7 @@ static bool is_prepared(const CtFunction *f, const CtLaunch *l, size_t params_by
 
 /* Room for the attributes of one launch. */
 typedef struct Attributes {
-  CuLaunchAttribute a[2];
+  CuLaunchAttribute a[3];
 } Attributes;
 
 static CuLaunchConfig config_of(const CtLaunch *l, Attributes *at) {
@@ -344,6 +344,11 @@ static CuLaunchConfig config_of(const CtLaunch *l, Attributes *at) {
     a->value.cluster[0] = l->cluster.x;
     a->value.cluster[1] = l->cluster.y;
     a->value.cluster[2] = l->cluster.z;
+  }
+  if (l->is_cooperative) {
+    CuLaunchAttribute *a = &at->a[config.n_attributes++];
+    *a = (CuLaunchAttribute){.id = CT_CU_LAUNCH_ATTRIBUTE_COOPERATIVE};
+    a->value.is_cooperative = 1;
   }
   if (l->is_dependent) {
     CuLaunchAttribute *a = &at->a[config.n_attributes++];
@@ -371,6 +376,36 @@ CtStatus ct_function_clusters(CtFunction *f, const CtLaunch *launch, int *n_clus
   return CT_CALL(d, err, cuOccupancyMaxActiveClusters, (n_clusters, f->handle, &config),
                  "kernel '%s', cluster (%u,%u,%u)", f->label->name, one.cluster.x, one.cluster.y,
                  one.cluster.z);
+}
+
+/* How many blocks of such a launch the device runs at once. */
+static CtStatus count_resident(CtFunction *f, const CtLaunch *l, uint64_t *n, CtErr *err) {
+  int each = 0;
+  CtStatus s;
+  if (l->cluster.x != 0) {
+    s = ct_function_clusters(f, l, &each, err);
+    *n = (uint64_t)each * volume(l->cluster);
+  } else {
+    s = ct_function_occupancy(f, (int)volume(l->block), l->shared_bytes, &each, err);
+    *n = (uint64_t)each * (uint64_t)f->module->device->info.n_sms;
+  }
+  return s;
+}
+
+/* The driver refuses a cooperative grid that does not fit, too, but does not say what fits. */
+static CtStatus check_resident(CtFunction *f, const CtLaunch *l, CtErr *err) {
+  uint64_t n = 0, wanted = volume(l->grid);
+  CtStatus s = count_resident(f, l, &n, err);
+  if (s != CT_OK || wanted <= n) {
+    return s;
+  }
+  return ct_fail(
+      err, CT_EINVAL,
+      "launch: a cooperative grid of %llu blocks; '%s' runs at most %llu blocks of kernel "
+      "'%s' at once. Launch at most that many, and let each take several parts of the "
+      "work",
+      (unsigned long long)wanted, f->module->device->info.name, (unsigned long long)n,
+      f->label->name);
 }
 
 /* The packed block goes to the driver as it is, one copy of known size; or each parameter. */
@@ -406,6 +441,10 @@ CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *p
   }
   if (!ct_device_enter(d, err)) {
     return CT_EDEVICE;
+  }
+  CtStatus fits = launch->is_cooperative ? check_resident(f, launch, err) : CT_OK;
+  if (fits != CT_OK) {
+    return fits;
   }
   CuResult r = enqueue(f, launch, params, params_bytes);
   ct_device_leave(d);

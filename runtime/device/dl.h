@@ -46,6 +46,7 @@ typedef struct CuLaunchAttribute {
   union {
     char bytes[64];
     unsigned cluster[3];
+    int is_cooperative;
     int is_dependent; /* programmaticStreamSerializationAllowed */
     void *align;
   } value;

@@ -13,6 +13,7 @@
 #include "runtime/simt/run/simt_watch.h"
 
 enum { CACHE_LINE = 64, MAX_THREADS = 1024 };
+enum { MAX_RESIDENT = 1 << 14 }; /* blocks of a cooperative launch; no GPU has as many at once */
 
 typedef struct Thread {
   CtSimtEngine *engine;
@@ -287,7 +288,7 @@ static CtStatus outcome(const CtSimtEngine *e, const CtSimtJob *job, int n, CtEr
 
 static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
   int n_threads = (int)ct_min(e->n_threads, job->n_clusters), team = job->program->n_cluster;
-  int n = n_threads * team;
+  int n = (job->launch->is_cooperative ? (int)job->n_clusters : n_threads) * team;
   CtSimtWatch *watch = job->launch->watch;
   CtStatus status = bind_code(e, job->program, watch != NULL, err);
   status = status == CT_OK ? give_memory(e, job->program, n, err) : status;
@@ -297,6 +298,7 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
   job->code = e->code;
   job->workers = e->workers;
   job->n_workers = n;
+  job->n_threads = n_threads;
   for (int i = 0; i < n; i++) {
     e->workers[i].job = job;
     e->workers[i].team = &e->workers[i / team * team];
@@ -328,6 +330,13 @@ CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch
   CtStatus status = count_clusters(&job, err);
   if (status != CT_OK || job.n_clusters == 0) {
     return status;
+  }
+  if (launch->is_cooperative && job.n_blocks > MAX_RESIDENT) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "%s: a cooperative grid of %lld blocks; the CPU engine keeps at most %d resident. "
+        "Launch fewer blocks, and let each take several parts of the work",
+        p->name, (long long)job.n_blocks, MAX_RESIDENT);
   }
   job.alloc = e->alloc;
   job.band = ct_simt_band(&job);

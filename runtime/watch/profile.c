@@ -181,7 +181,7 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
                           .n_patterns = p->n_patterns,
                           .notes_boxes = p->now->pub.n_launches == 0,
                           .n_recorded = ct_max(p->n_blocks, 1)};
-  if (p->n_blocks > 0) {
+  if (p->n_blocks > 0 && !job->launch->is_cooperative) { /* else blocks may wait for later ones */
     job->n_clusters = ct_min(job->n_clusters, ct_ceildiv(p->n_blocks, job->program->n_cluster));
   }
   return status;

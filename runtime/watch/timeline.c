@@ -314,7 +314,7 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   t->position =
       (b[2] / p->cluster[2] * job->clusters[1] + b[1] / p->cluster[1]) * job->clusters[0] +
       b[0] / p->cluster[0];
-  if (!t->runs_all) {
+  if (!t->runs_all && !job->launch->is_cooperative) {
     job->n_clusters = ct_min(job->n_clusters, t->position + 1);
   }
   return CT_OK;

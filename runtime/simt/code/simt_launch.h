@@ -23,6 +23,7 @@ typedef struct CtSimtLaunch {
   /* For `check`: may this launch begin before earlier ones have ended; may later ones do so; and
      how often the host has waited for all launches to end since it opened the engine. */
   bool is_dependent, may_overlap;
+  bool is_cooperative; /* all blocks are resident at once */
   uint64_t n_host;
 } CtSimtLaunch;
 

@@ -73,6 +73,7 @@ typedef struct CtSimtJob {
   pthread_mutex_t print_lock;
   struct CtWorker *workers; /* the workers of this launch: a team for each thread */
   int n_workers;
+  int n_threads; /* of a cooperative launch: thread t runs the teams t, t + n_threads, ... */
 } CtSimtJob;
 
 /* What one thread printed at once. */
@@ -122,6 +123,7 @@ typedef struct CtWorker {
   CtNamedBar named[CT_NAMED_BARRIERS];
   int free_registers;        /* registers that warps have given back */
   bool was_stuck;            /* no warp made progress in the last round */
+  bool is_running;           /* of a cooperative launch: the blocks of the team have not ended */
   bool has_moved;            /* a warp came to a wait or past one in the last round */
   _Atomic uint64_t stuck_at; /* n_changes + 1 if no warp could go on; 0: running; see simt_spin.c */
   _Atomic int64_t stuck_block;

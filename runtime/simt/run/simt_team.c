@@ -196,12 +196,14 @@ static void begin_block(CtWorker *k) {
   }
 }
 
-static void run_blocks(CtWorker *team) {
-  CtSimtWatch *watch = team->job->launch->watch;
+static void begin_blocks(CtWorker *team) {
   for (int i = 0; i < team_of(team); i++) {
     begin_block(&team[i]);
   }
-  while (take_turns(team)) {}
+}
+
+static void end_blocks(CtWorker *team) {
+  CtSimtWatch *watch = team->job->launch->watch;
   bool tells = watch != NULL && watch->ops->end_block != NULL;
   for (int i = 0; tells && i < team_of(team); i++) {
     watch->ops->end_block(watch, &team[i]);
@@ -313,24 +315,31 @@ static void note_failure(CtSimtJob *job, CtWorker *k) {
   k->fail.kind = CT_FAIL_NONE;
 }
 
+/* Notes which blocks of a team failed; false: none. */
+static bool note_failures(CtWorker *team) {
+  bool failed = false;
+  for (int i = 0; i < team_of(team); i++) {
+    if (team[i].fail.kind != CT_FAIL_NONE && !is_noted(&team[i])) {
+      note_failure(team->job, &team[i]);
+      failed = true;
+    }
+  }
+  return failed;
+}
+
 /* Runs the cluster at a position, unless it is after the lowest block that failed. */
 static void take_cluster(CtWorker *team, int64_t position) {
   CtSimtJob *job = team->job;
   int64_t first[3];
-  bool failed = false;
   ct_simt_block_at(job, position, first);
   set_blocks(team, first);
   if (team->block >= atomic_load(&job->fail_block)) {
     return;
   }
-  run_blocks(team);
-  for (int i = 0; i < team_of(team); i++) {
-    if (team[i].fail.kind != CT_FAIL_NONE && !is_noted(&team[i])) {
-      note_failure(job, &team[i]);
-      failed = true;
-    }
-  }
-  if (!failed) {
+  begin_blocks(team);
+  while (take_turns(team)) {}
+  end_blocks(team);
+  if (!note_failures(team)) {
     atomic_store(&team->stuck_at, 0);
   }
 }
@@ -353,7 +362,55 @@ static void take_clusters(CtWorker *team) {
   }
 }
 
+/* --- all blocks at once ----------------------------------------------------------------------------- */
+
+/* The next team of the thread that has `team`; NULL after the last one. */
+static CtWorker *next_team(CtWorker *team) {
+  const CtSimtJob *job = team->job;
+  int64_t at = team - job->workers + (int64_t)job->n_threads * team_of(team);
+  return at < job->n_workers ? &job->workers[at] : NULL;
+}
+
+static void begin_team(CtWorker *team) {
+  int64_t first[3];
+  for (int i = 0; i < team_of(team); i++) {
+    set_up(&team[i]);
+  }
+  ct_simt_block_at(team->job, (team - team->job->workers) / team_of(team), first);
+  set_blocks(team, first);
+  begin_blocks(team);
+  team->is_running = true;
+}
+
+/* One round of a team; false: its blocks have ended. */
+static bool continue_team(CtWorker *team) {
+  if (team->is_running && !take_turns(team)) {
+    team->is_running = false;
+    end_blocks(team);
+    (void)note_failures(team);
+    ct_simt_leave(team);
+  }
+  return team->is_running;
+}
+
+/* The thread's share of a cooperative launch: its teams take turns until all have ended. */
+static void run_together(CtWorker *first) {
+  for (CtWorker *team = first; team != NULL; team = next_team(team)) {
+    begin_team(team);
+  }
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (CtWorker *team = first; team != NULL; team = next_team(team)) {
+      goes_on = continue_team(team) || goes_on;
+    }
+  }
+}
+
 void ct_simt_work(CtWorker *team) {
+  if (team->job->launch->is_cooperative) {
+    run_together(team);
+    return;
+  }
   take_clusters(team);
   ct_simt_leave(team);
 }
