@@ -299,6 +299,8 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
   job->workers = e->workers;
   job->n_workers = n;
   job->n_threads = n_threads;
+  atomic_store(&job->next,
+               job->launch->is_cooperative ? job->n_clusters : 0); /* all begin at once */
   for (int i = 0; i < n; i++) {
     e->workers[i].job = job;
     e->workers[i].team = &e->workers[i / team * team];

@@ -180,8 +180,11 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
                           .n_sectors = p->n_sectors,
                           .n_patterns = p->n_patterns,
                           .notes_boxes = p->now->pub.n_launches == 0,
-                          .n_recorded = ct_max(p->n_blocks, 1)};
-  if (p->n_blocks > 0 && !job->launch->is_cooperative) { /* else blocks may wait for later ones */
+                          .n_recorded = ct_max(p->n_blocks, 1),
+                          .n_counted = INT64_MAX};
+  if (p->n_blocks > 0 && job->launch->is_cooperative) { /* its blocks may wait for later ones */
+    p->job.n_counted = p->n_blocks;
+  } else if (p->n_blocks > 0) {
     job->n_clusters = ct_min(job->n_clusters, ct_ceildiv(p->n_blocks, job->program->n_cluster));
   }
   return status;
@@ -199,7 +202,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
   CtProfileWorker *k = &p->workers[w->worker - job->workers];
   int32_t row = pr->row_of[code - job->program->code - job->program->body];
   uint32_t lanes = (uint32_t)__builtin_popcount(w->mask);
-  if (row == CT_PROFILE_NO_ROW || lanes == 0) {
+  if (row == CT_PROFILE_NO_ROW || lanes == 0 || w->worker->block >= p->job.n_counted) {
     return w->mask;
   }
   CtProfileCount *c = &k->counts[row];

@@ -64,6 +64,7 @@ typedef struct CtProfileJob {
   const int64_t *n_sectors; /* by param: how many sectors its marks have room for */
   int64_t n_recorded;       /* how many blocks are recorded, from the first on: */
   uint32_t n_patterns;      /* n_patterns requests of each site, in as many executions */
+  int64_t n_counted;        /* how many blocks are counted, from the first on */
   bool notes_boxes;
 } CtProfileJob;
 

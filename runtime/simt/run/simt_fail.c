@@ -376,7 +376,8 @@ static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
     left *= job->program->n_cluster;
     add_int(&rest, left);
     add(&rest, left == 1 ? " block has" : " blocks have");
-    add(&rest, " not begun: wait only for blocks with lower numbers");
+    add(&rest, " not begun: wait only for blocks with lower numbers, or launch with "
+               "cooperative = true");
   }
   return ct_fail(
       err, CT_EINVAL,

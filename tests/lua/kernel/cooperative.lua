@@ -62,3 +62,14 @@ says({grid = 2, block = 64, cooperative = true, pdl = true}, zeros(i32, 2), zero
 -- expect: chain: with pdl = true two grids may run at once, so not all blocks of a cooperative one need fit; leave one of the two options out
 says({grid = 2, block = 64, cooperative = 1}, zeros(i32, 2), zeros(i32, 2))
 -- expect: chain: launch option cooperative is a number; true or false was expected
+
+-- A deadlock: all blocks have begun, so the message ends without a count of those that have not.
+local stuck = kernel("stuck", function(t)
+  while atomic_load(t, 0) == 0 do end
+end)
+device("cpu")
+local ok, message = pcall(function()
+  stuck{grid = 10, block = 32, cooperative = true}(zeros(i32, 1))
+end)
+print(ok, (message:gsub("^.-: ", "", 1):gsub("line %d+", "line N")))
+-- expect: false	deadlock: thread (0,0,0) of block (0,0,0) repeats the loop at line N, and nothing that runs can end it
