@@ -439,12 +439,12 @@ CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *p
       return s;
     }
   }
-  if (!ct_device_enter(d, err)) {
-    return CT_EDEVICE;
-  }
   CtStatus fits = launch->is_cooperative ? check_resident(f, launch, err) : CT_OK;
   if (fits != CT_OK) {
     return fits;
+  }
+  if (!ct_device_enter(d, err)) {
+    return CT_EDEVICE;
   }
   CuResult r = enqueue(f, launch, params, params_bytes);
   ct_device_leave(d);

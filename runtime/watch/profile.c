@@ -8,6 +8,7 @@
 #include "profile_rows.h"
 
 enum { MAX_SECTORS = 1 << 24 }; /* the largest tensor whose sectors are marked has 512 MiB */
+enum { MAX_BITS = INT32_MAX };  /* of the marks of a tensor, with a bit for each block and sector */
 
 struct CtProfile {
   CtSimtWatch watch; /* first */
@@ -19,6 +20,8 @@ struct CtProfile {
   size_t n, cap;
   CtProfileWorker *workers;
   size_t n_workers, cap_workers;
+  CtProfileCache *caches; /* by thread */
+  size_t cap_caches;
   bool no_memory; /* for lack of memory something was not recorded */
   /* From here on: the current launch. */
   CtProfileRows *now;
@@ -83,12 +86,15 @@ static void free_worker(CtAlloc alloc, CtProfileWorker *k) {
   ct_free(alloc, k->counts, k->cap_counts * sizeof *k->counts);
   ct_free(alloc, k->mems, k->cap_mems * sizeof *k->mems);
   ct_free(alloc, k->seen, k->cap_seen * sizeof *k->seen);
-  ct_free(alloc, k->memos, k->cap_memos * sizeof *k->memos);
-  ct_free(alloc, k->pool, k->cap_pool * sizeof *k->pool);
   ct_free(alloc, k->marks, k->cap_marks * sizeof *k->marks);
   ct_free(alloc, k->patterns, k->cap_patterns * sizeof *k->patterns);
   ct_free(alloc, k->steps, k->cap_steps * sizeof *k->steps);
   ct_free(alloc, k->boxes, k->cap_boxes * sizeof *k->boxes);
+}
+
+static void free_cache(CtAlloc alloc, CtProfileCache *c) {
+  ct_free(alloc, c->memos, c->cap_memos * sizeof *c->memos);
+  ct_free(alloc, c->pool, c->cap_pool * sizeof *c->pool);
 }
 
 /* Makes the marks for the sectors of each parameter: one set for reads, one for writes. */
@@ -104,8 +110,30 @@ static CtStatus prepare_marks(CtProfile *p, CtProfileWorker *k, size_t n_params,
   for (size_t i = 0; i < 2 * n_params && status == CT_OK; i++) {
     CtProfileMarks *m = &k->marks[i];
     m->n_blocks = 0;
-    status =
-        fresh(p->alloc, &m->stamp, &m->cap, (size_t)p->n_sectors[i / 2], sizeof *m->stamp, err);
+    int64_t n = p->job.has_bits ? ct_ceildiv(p->n_sectors[i / 2], 32) : p->n_sectors[i / 2];
+    status = fresh(p->alloc, &m->stamp, &m->cap, (size_t)n, sizeof *m->stamp, err);
+  }
+  return status;
+}
+
+static CtStatus prepare_cache(CtAlloc a, CtProfileCache *c, CtErr *err) {
+  CtStatus status = ct_grow(a, &c->pool, &c->cap_pool, CT_PROFILE_POOL, sizeof *c->pool, err);
+  if (status == CT_OK && c->cap_memos == 0) {
+    status = fresh(a, &c->memos, &c->cap_memos, CT_PROFILE_MEMOS, sizeof *c->memos, err);
+  }
+  c->age++;
+  c->n_pool = 0;
+  return status;
+}
+
+static CtStatus prepare_caches(CtProfile *p, size_t n, CtErr *err) {
+  size_t old = p->cap_caches;
+  CtStatus status = ct_grow(p->alloc, &p->caches, &p->cap_caches, n, sizeof *p->caches, err);
+  if (status == CT_OK) {
+    memset(p->caches + old, 0, (p->cap_caches - old) * sizeof *p->caches);
+  }
+  for (size_t i = 0; i < n && status == CT_OK; i++) {
+    status = prepare_cache(p->alloc, &p->caches[i], err);
   }
   return status;
 }
@@ -113,22 +141,14 @@ static CtStatus prepare_marks(CtProfile *p, CtProfileWorker *k, size_t n_params,
 static CtStatus prepare_worker(CtProfile *p, CtProfileWorker *k, size_t n_params, CtErr *err) {
   const CtProfileProgram *pub = &p->now->pub;
   CtAlloc a = p->alloc;
-  size_t cap_memos = k->cap_memos;
   CtStatus status = fresh(a, &k->counts, &k->cap_counts, pub->n_rows, sizeof *k->counts, err);
   status = status == CT_OK ? fresh(a, &k->mems, &k->cap_mems, pub->n_sites, sizeof *k->mems, err)
                            : status;
   status = status == CT_OK ? fresh(a, &k->seen, &k->cap_seen, pub->n_sites, sizeof *k->seen, err)
                            : status;
-  status = status == CT_OK
-               ? ct_grow(a, &k->pool, &k->cap_pool, CT_PROFILE_POOL, sizeof *k->pool, err)
-               : status;
-  if (status == CT_OK && cap_memos == 0) {
-    status = fresh(a, &k->memos, &k->cap_memos, CT_PROFILE_MEMOS, sizeof *k->memos, err);
-  }
   status = status == CT_OK ? fresh(a, &k->steps, &k->cap_steps, pub->n_sites, sizeof *k->steps, err)
                            : status;
-  k->age++;
-  k->n_pool = k->n_patterns = 0;
+  k->n_patterns = 0;
   k->n_boxes = 0;
   k->lacks_boxes = k->no_memory = false;
   return status == CT_OK ? prepare_marks(p, k, n_params, err) : status;
@@ -152,27 +172,39 @@ static CtStatus size_tensors(CtProfile *p, const CtSimtJob *job, size_t *n_param
       int64_t n = ct_max(job->launch->n_elems[b->param], 0);
       int64_t sectors = n * (int64_t)ct_dtype_bytes(b->dtype) / CT_SECTOR_BYTES + 2;
       p->now->pub.bufs[i].n_elems = n;
-      p->now->pub.bufs[i].is_known = sectors <= MAX_SECTORS;
-      p->n_sectors[b->param] = sectors <= MAX_SECTORS ? sectors : 0;
+      int64_t most = p->job.has_bits ? MAX_BITS / job->n_workers : MAX_SECTORS;
+      p->now->pub.bufs[i].is_known = sectors <= ct_min(most, MAX_SECTORS);
+      p->n_sectors[b->param] = p->now->pub.bufs[i].is_known ? sectors : 0;
     }
+  }
+  return status;
+}
+
+static CtStatus prepare_workers(CtProfile *p, const CtSimtJob *job, size_t n_params, CtErr *err) {
+  size_t n = (size_t)job->n_workers, old = p->cap_workers;
+  size_t n_threads = (size_t)job->n_threads, team = (size_t)job->program->n_cluster;
+  CtStatus status = ct_grow(p->alloc, &p->workers, &p->cap_workers, n, sizeof *p->workers, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  memset(p->workers + old, 0, (p->cap_workers - old) * sizeof *p->workers);
+  status = prepare_caches(p, n_threads, err);
+  for (size_t i = 0; i < n && status == CT_OK; i++) {
+    p->workers[i].cache = &p->caches[i / team % n_threads];
+    status = prepare_worker(p, &p->workers[i], n_params, err);
   }
   return status;
 }
 
 static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   CtProfile *p = (CtProfile *)(void *)watch;
-  size_t n_params = 0, n = (size_t)job->n_workers, old = p->cap_workers;
+  size_t n_params = 0;
+  p->job.has_bits = job->launch->is_cooperative;
   CtStatus status = find_program(p, job->program, &p->now, err);
   status = status == CT_OK ? size_tensors(p, job, &n_params, err) : status;
-  status = status == CT_OK
-               ? ct_grow(p->alloc, &p->workers, &p->cap_workers, n, sizeof *p->workers, err)
-               : status;
+  status = status == CT_OK ? prepare_workers(p, job, n_params, err) : status;
   if (status != CT_OK) {
     return status;
-  }
-  memset(p->workers + old, 0, (p->cap_workers - old) * sizeof *p->workers);
-  for (size_t i = 0; i < n && status == CT_OK; i++) {
-    status = prepare_worker(p, &p->workers[i], n_params, err);
   }
   p->job = (CtProfileJob){.alloc = p->alloc,
                           .sites = p->now->pub.sites,
@@ -181,7 +213,8 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
                           .n_patterns = p->n_patterns,
                           .notes_boxes = p->now->pub.n_launches == 0,
                           .n_recorded = ct_max(p->n_blocks, 1),
-                          .n_counted = INT64_MAX};
+                          .n_counted = INT64_MAX,
+                          .has_bits = p->job.has_bits};
   if (p->n_blocks > 0 && job->launch->is_cooperative) { /* its blocks may wait for later ones */
     p->job.n_counted = p->n_blocks;
   } else if (p->n_blocks > 0) {
@@ -278,12 +311,12 @@ static void take_boxes(CtProfile *p, CtProfileProgram *to, int n_workers) {
 /* How many sectors at least one worker touched. */
 static uint64_t count_once(const CtProfile *p, int n_workers, size_t mark, int64_t n) {
   uint64_t sum = 0;
-  for (int64_t i = 0; i < n; i++) {
-    bool any = false;
+  for (int64_t i = 0; i < (p->job.has_bits ? ct_ceildiv(n, 32) : n); i++) {
+    uint32_t any = 0;
     for (int j = 0; j < n_workers; j++) {
-      any = any || p->workers[j].marks[mark].stamp[i] != 0;
+      any |= p->workers[j].marks[mark].stamp[i];
     }
-    sum += any;
+    sum += p->job.has_bits ? (uint32_t)__builtin_popcount(any) : any != 0;
   }
   return sum;
 }
@@ -359,6 +392,10 @@ void ct_profile_close(CtProfile *p) {
   for (size_t i = 0; i < p->cap_workers; i++) {
     free_worker(alloc, &p->workers[i]);
   }
+  for (size_t i = 0; i < p->cap_caches; i++) {
+    free_cache(alloc, &p->caches[i]);
+  }
+  ct_free(alloc, p->caches, p->cap_caches * sizeof *p->caches);
   ct_free(alloc, p->programs, p->cap * sizeof *p->programs);
   ct_free(alloc, p->workers, p->cap_workers * sizeof *p->workers);
   ct_free(alloc, p->n_sectors, p->cap_sectors * sizeof *p->n_sectors);

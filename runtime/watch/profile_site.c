@@ -105,6 +105,15 @@ static uint64_t distinct_bytes(const Request *r) {
   return (uint64_t)n * (uint64_t)r->bytes;
 }
 
+/* False: the block has touched the sector before. */
+static bool mark(CtProfileMarks *m, int64_t sector, uint32_t block, bool has_bits) {
+  uint32_t *at = has_bits ? &m->stamp[sector / 32] : &m->stamp[sector];
+  uint32_t value = has_bits ? *at | 1u << sector % 32 : block + 1;
+  bool is_new = *at != value;
+  *at = value;
+  return is_new;
+}
+
 void ct_profile_touch(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, uint32_t block,
                       int64_t sector) {
   const CtProfileSite *s = &job->sites[site];
@@ -112,8 +121,7 @@ void ct_profile_touch(const CtProfileJob *job, CtProfileWorker *k, uint32_t site
   for (int dir = 0; dir < 2; dir++) {
     CtProfileMarks *marks = &k->marks[2 * param + (uint32_t)dir];
     if ((dir == 0 ? s->reads : s->writes) && sector >= 0 && sector < job->n_sectors[param] &&
-        marks->stamp[sector] != block + 1) {
-      marks->stamp[sector] = block + 1;
+        mark(marks, sector, block, job->has_bits)) {
       marks->n_blocks++;
     }
   }
@@ -135,12 +143,13 @@ typedef struct Sink {
 
 static void take_sector(Sink *s, int64_t sector) {
   ct_profile_touch(s->job, s->k, s->site, s->block, sector - s->first);
-  if (!s->keeps || s->k->n_pool + s->n_kept == CT_PROFILE_POOL ||
+  CtProfileCache *cache = s->k->cache;
+  if (!s->keeps || cache->n_pool + s->n_kept == CT_PROFILE_POOL ||
       (int32_t)(sector - s->base) != sector - s->base) {
     s->keeps = false;
     return;
   }
-  s->k->pool[s->k->n_pool + s->n_kept++] = (int32_t)(sector - s->base);
+  cache->pool[cache->n_pool + s->n_kept++] = (int32_t)(sector - s->base);
 }
 
 static void record(Sink *s, const Request *r, int cost, int ideal) {
@@ -233,7 +242,7 @@ static int64_t base_of(const CtProfileAt *at, CtWarp *w) {
   return start + off * (int64_t)at->bytes;
 }
 
-static CtProfileMemo *find_memo(CtProfileWorker *k, uint32_t site, uint32_t mask, int32_t warp,
+static CtProfileMemo *find_memo(CtProfileCache *k, uint32_t site, uint32_t mask, int32_t warp,
                                 uint32_t key, bool *found) {
   uint32_t h = (site * 33 + (uint32_t)warp) * 0x9E3779B1u ^ mask * 0x85EBCA6Bu ^ key * 0xC2B2AE35u;
   CtProfileMemo *m = &k->memos[(h >> 12 ^ h) % CT_PROFILE_MEMOS];
@@ -256,16 +265,16 @@ static bool count_slowly(Sink *s, const CtIn *code, const CtIn *in, CtWarp *w, C
 
 static void remember(Sink *s, CtProfileMemo *m, const CtProfileMem *add, uint32_t mask,
                      uint32_t key) {
-  *m = (CtProfileMemo){.age = s->k->age,
+  *m = (CtProfileMemo){.age = s->k->cache->age,
                        .site = s->site,
                        .mask = mask,
                        .key = key,
                        .warp = s->warp,
                        .n_rel = s->keeps ? (int32_t)s->n_kept : -1,
-                       .rel = s->k->n_pool,
+                       .rel = s->k->cache->n_pool,
                        .add = *add};
   if (s->keeps) {
-    s->k->n_pool += s->n_kept;
+    s->k->cache->n_pool += s->n_kept;
   }
 }
 
@@ -282,6 +291,7 @@ static bool wants_record(const CtProfileJob *job, CtProfileWorker *k, uint32_t s
 void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, const CtIn *code,
                       const CtIn *in, CtWarp *w) {
   const CtProfileAt *at = &job->ats[site];
+  CtProfileCache *cache = k->cache;
   CtProfileMem add = {0};
   Sink s = {
       .job = job, .k = k, .site = site, .block = (uint32_t)w->worker->block, .warp = w->index};
@@ -296,19 +306,19 @@ void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site
   bool found;
   uint32_t key = (uint32_t)base; /* all of it if a swizzle uses it */
   key &= at->is_swizzled ? UINT32_MAX : at->space == CT_SHARED ? WORD_MASK : CT_SECTOR_BYTES - 1;
-  CtProfileMemo *m = find_memo(k, site, w->mask, w->index, key, &found);
+  CtProfileMemo *m = find_memo(cache, site, w->mask, w->index, key, &found);
   s.base = base >> SECTOR_SHIFT;
   if (found && (at->space == CT_SHARED || m->n_rel >= 0)) {
     ct_profile_add_mem(&k->mems[site], &m->add);
     s.first = (int64_t)((uint64_t)(uintptr_t)w->mem[at->buf].ptr >> SECTOR_SHIFT);
     for (int32_t i = 0; i < m->n_rel; i++) {
-      ct_profile_touch(job, k, site, s.block, s.base + k->pool[m->rel + (uint32_t)i] - s.first);
+      ct_profile_touch(job, k, site, s.block, s.base + cache->pool[m->rel + (uint32_t)i] - s.first);
     }
     return;
   }
-  if (k->n_pool > CT_PROFILE_POOL / 2) { /* begin again */
-    k->age++;
-    k->n_pool = 0;
+  if (cache->n_pool > CT_PROFILE_POOL / 2) { /* begin again */
+    cache->age++;
+    cache->n_pool = 0;
   }
   s.keeps = at->space == CT_GLOBAL;
   if (count_slowly(&s, code, in, w, &add)) {

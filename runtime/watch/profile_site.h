@@ -30,7 +30,17 @@ typedef struct CtProfileMemo {
   CtProfileMem add;
 } CtProfileMemo;
 
-/* By sector of a tensor: 1 + the last block that touched it; 0: no block did. */
+/* What the requests cost that came before; for all workers of one thread. */
+typedef struct CtProfileCache {
+  CtProfileMemo *memos;
+  int32_t *pool;
+  size_t cap_memos, cap_pool;
+  uint32_t n_pool;
+  uint64_t age;
+} CtProfileCache;
+
+/* By sector of a tensor: 1 + the last block that touched it; 0: no block did. In a cooperative
+   launch a worker has one block only: then each sector has one bit. */
 typedef struct CtProfileMarks {
   uint32_t *stamp;
   size_t cap;
@@ -42,13 +52,11 @@ typedef struct CtProfileWorker {
   CtProfileCount *counts;
   CtProfileMem *mems;
   uint32_t *seen; /* by site: executions of the first block that were recorded */
-  CtProfileMemo *memos;
-  int32_t *pool;
+  CtProfileCache *cache;
   CtProfileMarks *marks; /* by param: of reads, of writes */
   CtProfilePattern *patterns;
-  size_t cap_counts, cap_mems, cap_seen, cap_memos, cap_pool, cap_marks, cap_patterns;
-  uint32_t n_pool, n_patterns;
-  uint64_t age;
+  size_t cap_counts, cap_mems, cap_seen, cap_marks, cap_patterns;
+  uint32_t n_patterns;
   uint32_t *steps; /* by site: boxes of its map in this block */
   struct CtProfileBox *boxes;
   size_t cap_steps, n_boxes, cap_boxes;
@@ -66,6 +74,7 @@ typedef struct CtProfileJob {
   uint32_t n_patterns;      /* n_patterns requests of each site, in as many executions */
   int64_t n_counted;        /* how many blocks are counted, from the first on */
   bool notes_boxes;
+  bool has_bits; /* its marks are bits */
 } CtProfileJob;
 
 /* Finds out where an operand of `code` is; `operand` is its number in the order of

@@ -73,3 +73,18 @@ local ok, message = pcall(function()
 end)
 print(ok, (message:gsub("^.-: ", "", 1):gsub("line %d+", "line N")))
 -- expect: false	deadlock: thread (0,0,0) of block (0,0,0) repeats the loop at line N, and nothing that runs can end it
+
+-- Blocks of an ordinary launch that wait for the last one: the message names the option.
+local last = kernel("last", function(t)
+  if blockIdx.x == gridDim.x - 1 then atomic_store(t, 0, 1) end
+  while atomic_load(t, 0) == 0 do end
+end)
+ok, message = pcall(function() last{grid = 5000, block = 32}(zeros(i32, 1)) end)
+print(ok, message:match("; %d+ (blocks .*)"))
+-- expect: false	blocks have not begun: wait only for blocks with lower numbers, or launch with cooperative = true
+last{grid = 5000, block = 32, cooperative = true}(zeros(i32, 1))
+ok, message = pcall(function()
+  last{grid = 20000, block = 32, cooperative = true}(zeros(i32, 1))
+end)
+print(ok, (message:gsub("^.-: ", "", 1)))
+-- expect: false	last: a cooperative grid of 20000 blocks; the CPU engine keeps at most 16384 resident. Launch fewer blocks, and let each take several parts of the work
