@@ -224,6 +224,92 @@ void box_promote(lua_State *L, Front *f, const Frame *q) {
   lua_pop(L, 1);
 }
 
+/* --- cells under conditions ------------------------------------------------------------------------- */
+
+/* The oldest condition that is active and began after `born`, if it is an if or a loop; else NULL. Leaving the
+   kernel is no condition: nothing follows that could read. */
+static const Frame *first_condition(lua_State *L, Front *f, uint64_t born) {
+  uint64_t oldest = UINT64_MAX;
+  const Frame *first = NULL;
+  for (const Co *co = front_co(f, L); co != NULL; co = co->resumer) {
+    for (const Frame *frame = co->top; frame != NULL; frame = frame->parent) {
+      if (frame->runtime && frame->runtime_at > born && frame->runtime_at < oldest) {
+        oldest = frame->runtime_at;
+        first = frame;
+      }
+      if (frame->pending && !frame->is_kernel && frame->pending_at > born &&
+          frame->pending_at < oldest) {
+        oldest = frame->pending_at;
+        first = NULL;
+      }
+    }
+  }
+  return first != NULL && first->kind != FRAME_LOGIC ? first : NULL;
+}
+
+/* The outermost loop of the kernel that began after `born`; *in_function: a function called in it runs. */
+static const Frame *loop_since(lua_State *L, Front *f, uint64_t born, bool *in_function) {
+  bool in_call = false;
+  const Frame *loop = NULL;
+  *in_function = false;
+  for (const Co *co = front_co(f, L); co != NULL; co = co->resumer) {
+    for (const Frame *frame = co->top; frame != NULL; frame = frame->parent) {
+      in_call = in_call || frame->kind == FRAME_FUNC;
+      if (frame->kind == FRAME_LOOP && frame->runtime && frame->runtime_at > born) {
+        loop = frame;
+        *in_function = in_call;
+      }
+    }
+  }
+  return loop;
+}
+
+/* Makes the cell at idx a variable from before the oldest condition on; false: it cannot be one. */
+static bool promote_cell(lua_State *L, Front *f, int idx) {
+  Box *box = lua_touserdata(L, idx);
+  const Frame *first = box->serial == f->serial ? first_condition(L, f, box->born) : NULL;
+  bool is_value = lua_getiuservalue(L, idx, 1) == LUA_TNIL || is_scalar(L, -1);
+  if (first != NULL && is_value) {
+    f->touched = box->born < f->touched ? box->born : f->touched;
+    promote(L, f, idx, -1, first->op);
+  }
+  lua_pop(L, 1);
+  return first != NULL && is_value;
+}
+
+/* A function that runs in a loop may assign the cell in a later turn, so it reads a variable. What the loop itself
+   reads stays what it is, and the clock tells a later assignment of it. */
+static void note_cell_read(lua_State *L, Front *f, int idx) {
+  Box *box = lua_touserdata(L, idx);
+  bool in_function;
+  if (box->serial != f->serial || loop_since(L, f, box->born, &in_function) == NULL) {
+    return;
+  }
+  if (!in_function || !promote_cell(L, f, idx)) {
+    box->read_at = ++f->clock;
+  }
+}
+
+/* An inner function assigns the cell at idx under a condition that is newer than the cell. */
+static void assign_cell(lua_State *L, Front *f, int idx, int value) {
+  const Box *box = lua_touserdata(L, idx);
+  bool ignored;
+  const Frame *loop = box->read_at == 0 ? NULL : loop_since(L, f, box->born, &ignored);
+  if (loop != NULL && loop->runtime_at < box->read_at) {
+    diag_error(L,
+               "'%s' is read in this loop before an inner function assigns it; assign it in the "
+               "loop itself: %s = f(...)",
+               box_name(L, idx), box_name(L, idx));
+  }
+  if (!promote_cell(L, f, idx)) {
+    diag_error(L,
+               "'%s' is assigned by an inner function under a run-time condition; return the new "
+               "value",
+               box_name(L, idx));
+  }
+  box_store(L, f, idx, value);
+}
+
 static int rt_p(lua_State *L) { /* q, x, name, line */
   Front *f = front_up(L);
   const Frame *q = luaL_testudata(L, 1, FRAME_TYPE);
@@ -266,7 +352,11 @@ static int rt_cell(lua_State *L) { /* x, name */
 }
 
 static int rt_r(lua_State *L) {
-  if (box_test(L, 1) != NULL) {
+  const Box *box = box_test(L, 1);
+  if (box != NULL) {
+    if (box->kind == BOX_CELL) {
+      note_cell_read(L, front_up(L), 1);
+    }
     box_load(L, front_up(L), 1);
   } else {
     lua_settop(L, 1);
@@ -289,15 +379,12 @@ static void assign(lua_State *L, Front *f, int x, int value) {
       break;
     case BOX_CELL:
       if (condition > box->born) {
-        diag_error(
-            L,
-            "'%s' is assigned by an inner function under a run-time condition; return the new "
-            "value",
-            box_name(L, x));
+        assign_cell(L, f, x, value);
+      } else {
+        front_touch(L, box->born, "");
+        lua_pushvalue(L, value);
+        lua_setiuservalue(L, x, 1);
       }
-      front_touch(L, box->born, "");
-      lua_pushvalue(L, value);
-      lua_setiuservalue(L, x, 1);
       lua_pushvalue(L, x);
       break;
     case BOX_FROZEN:

@@ -111,6 +111,7 @@ typedef struct Box {
   int nil_var;    /* bit in Assigned; -1: has always had a value */
   int line;       /* where it is declared; of a result where it is returned first */
   uint64_t born;
+  uint64_t read_at; /* BOX_CELL: clock of the last read in a loop; 0: none */
   uint32_t serial;
 } Box;
 
