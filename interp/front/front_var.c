@@ -264,12 +264,25 @@ static const Frame *loop_since(lua_State *L, Front *f, uint64_t born, bool *in_f
   return loop;
 }
 
+static void check_read(lua_State *L, Front *f, int idx) {
+  const Box *box = lua_touserdata(L, idx);
+  bool ignored;
+  const Frame *loop = box->read_at == 0 ? NULL : loop_since(L, f, box->born, &ignored);
+  if (loop != NULL && loop->runtime_at < box->read_at) {
+    diag_error(L,
+               "'%s' is read in this loop before an inner function assigns it; assign it in the "
+               "loop itself: %s = f(...)",
+               box_name(L, idx), box_name(L, idx));
+  }
+}
+
 /* Makes the cell at idx a variable from before the oldest condition on; false: it cannot be one. */
 static bool promote_cell(lua_State *L, Front *f, int idx) {
   Box *box = lua_touserdata(L, idx);
   const Frame *first = box->serial == f->serial ? first_condition(L, f, box->born) : NULL;
   bool is_value = lua_getiuservalue(L, idx, 1) == LUA_TNIL || is_scalar(L, -1);
   if (first != NULL && is_value) {
+    check_read(L, f, idx);
     f->touched = box->born < f->touched ? box->born : f->touched;
     promote(L, f, idx, -1, first->op);
   }
@@ -292,15 +305,6 @@ static void note_cell_read(lua_State *L, Front *f, int idx) {
 
 /* An inner function assigns the cell at idx under a condition that is newer than the cell. */
 static void assign_cell(lua_State *L, Front *f, int idx, int value) {
-  const Box *box = lua_touserdata(L, idx);
-  bool ignored;
-  const Frame *loop = box->read_at == 0 ? NULL : loop_since(L, f, box->born, &ignored);
-  if (loop != NULL && loop->runtime_at < box->read_at) {
-    diag_error(L,
-               "'%s' is read in this loop before an inner function assigns it; assign it in the "
-               "loop itself: %s = f(...)",
-               box_name(L, idx), box_name(L, idx));
-  }
   if (!promote_cell(L, f, idx)) {
     diag_error(L,
                "'%s' is assigned by an inner function under a run-time condition; return the new "
