@@ -113,7 +113,8 @@
      itself, so that inner functions see it.
    cell(x, name) -> box
      `x = cell(x, "x")` after the declaration of a local that an inner function assigns. The box
-     remembers the conditions active at its birth.
+     remembers the conditions active at its birth. An assignment under a newer one makes it a
+     variable, stored before the oldest such condition; an error in the right side of and, or.
    r(x) -> value
      Reads a name that may hold a variable or box: a snapshot.
    a(x, v) -> x
