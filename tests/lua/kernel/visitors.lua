@@ -28,7 +28,9 @@ end
 local centers, radii, points = { 3.0, 9.5, 1.25, 20.0, 6.0 }, { 0.5, 2.0, 1.0, 4.0, 1.5 }, {}
 for i = 1, N do points[i] = (i * 37 % 64) * 0.375 - 2.0 end
 
-local function based(t) return setmetatable({}, { __index = function(_, i) return t[i + 1] end }) end
+local function based(t)
+  return setmetatable({}, { __index = function(_, i) return t[i + 1] end })
+end
 
 local trace_rays = kernel("trace_rays",
   function(x, center, radius, n, distance, hit)
