@@ -28,16 +28,17 @@ static const char reserved[] =
     "unsigned using virtual void volatile wchar_t while xor xor_eq threadIdx blockIdx blockDim "
     "gridDim warpSize dim3 clusterIdx uint3 char2 char4 short2 short4 int2 int4 uint2 uint4 "
     "longlong2 float2 float4 double2 make_float2 make_float4 make_double2 make_int2 make_int4 "
-    "make_longlong2 size_t linux unix NULL INFINITY NAN abs ceil ceilf cos cosf exp exp2 exp2f "
-    "expf fabs fabsf floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf log log2 log2f logf "
-    "max min pow powf atan2 atan2f copysign copysignf hypot hypotf erf erff erfc erfcf expm1 "
-    "expm1f log1p log1pf log10 log10f cbrt cbrtf sinh sinhf cosh coshf asin asinf acos acosf atan "
-    "atanf trunc truncf round roundf rint rintf rsqrt rsqrtf sin sinf sqrt sqrtf tanh tanhf printf assert main smem "
-    "make_uint2 make_uint4 ulonglong2 make_ulonglong2 to_unsigned to_unsigned_long_long odd_f32 "
-    "f16_to_f32 bf16_to_f32 f8e4m3_to_f32 f8e5m2_to_f32 f32_to_tf32 f32_to_f16 f32_to_bf16 "
-    "f32_to_f8e4m3 f32_to_f8e5m2 assert_failed print_record "
-    "swizzle floordiv floormod shift_left shift_right arithmetic_shift wrapping_abs to_int to_long_long for_trips "
-    "load_early cp_async_4 cp_async_8 cp_async_16 cp_async_commit cp_async_wait_all cp_async_wait_group ";
+    "make_longlong2 size_t linux unix NULL INFINITY NAN abs acos acosf asin asinf atan atan2 "
+    "atan2f atanf cbrt cbrtf ceil ceilf copysign copysignf cos cosf cosh coshf erf erfc erfcf "
+    "erff exp exp2 exp2f expf expm1 expm1f fabs fabsf floor floorf fma fmaf fmax fmaxf fmin "
+    "fminf fmod fmodf hypot hypotf log log10 log10f log1p log1pf log2 log2f logf max min pow "
+    "powf rint rintf round roundf rsqrt rsqrtf sin sinf sinh sinhf sqrt sqrtf tanh tanhf trunc "
+    "truncf printf assert main smem make_uint2 make_uint4 ulonglong2 make_ulonglong2 to_unsigned "
+    "to_unsigned_long_long odd_f32 f16_to_f32 bf16_to_f32 f8e4m3_to_f32 f8e5m2_to_f32 "
+    "f32_to_tf32 f32_to_f16 f32_to_bf16 f32_to_f8e4m3 f32_to_f8e5m2 assert_failed print_record "
+    "swizzle floordiv floormod shift_left shift_right arithmetic_shift wrapping_abs to_int "
+    "to_long_long for_trips load_early cp_async_4 cp_async_8 cp_async_16 cp_async_commit "
+    "cp_async_wait_all cp_async_wait_group ";
 
 /* Functions and types that CUDA always declares: a kernel cannot have their names. */
 static const char declared[] =
