@@ -227,46 +227,41 @@ static void check_fragment(lua_State *L, const CtCx *cx, const char *op, CtLayou
   }
 }
 
+static void check_local(lua_State *L, const CtCx *cx, CtDtype dtype, CtLayout layout, int64_t n) {
+  int64_t max = MAX_LOCAL_BYTES / (int64_t)ct_dtype_bytes(dtype);
+  if (n > max) {
+    diag_error(L,
+               "local_array: %s has %I elements of %s for each thread; at most %I were expected; "
+               "keep the data in global memory",
+               bind_layout_text(cx, layout), (LUAI_UACINT)n, ct_dtypes[dtype].name,
+               (LUAI_UACINT)max);
+  }
+}
+
 /* Memory of a thread: (dtype, layout). */
-static CtLayout to_own_layout(lua_State *L, const CtCx *cx, const char *op, int64_t *n) {
-  CtComposed l = to_static_layout(L, 2, cx, op, n);
+static int declare_own(lua_State *L, const char *op, bool is_local) {
+  CtIr *ir = front_here(L, op);
+  CtCx cx = bind_enter(L);
+  int64_t n;
+  CtDtype dtype = bind_to_dtype(L, 1, op);
+  CtComposed l = to_static_layout(L, 2, &cx, op, &n);
   if (l.is_swizzled) {
     diag_error(L,
                "%s: %s is swizzled, which only shared memory needs: registers have no "
                "banks; give the layout below the swizzle",
-               op, bind_composed_text(cx, &l));
+               op, bind_composed_text(&cx, &l));
   }
-  return l.layout;
-}
-
-static int lang_fragment(lua_State *L) { /* dtype, layout */
-  CtIr *ir = front_here(L, "fragment");
-  CtCx cx = bind_enter(L);
-  int64_t n;
-  CtDtype dtype = bind_to_dtype(L, 1, "fragment");
-  CtLayout layout = to_own_layout(L, &cx, "fragment", &n);
-  check_fragment(L, &cx, "fragment", layout, n);
-  push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, layout));
+  if (is_local) {
+    check_local(L, &cx, dtype, l.layout, n);
+  } else {
+    check_fragment(L, &cx, op, l.layout, n);
+  }
+  push_declared(L, ir, (is_local ? ct_ir_local : ct_ir_fragment)(ir, NULL, dtype, l.layout));
   return 1;
 }
 
-static int lang_local_array(lua_State *L) { /* dtype, layout */
-  CtIr *ir = front_here(L, "local_array");
-  CtCx cx = bind_enter(L);
-  int64_t n;
-  CtDtype dtype = bind_to_dtype(L, 1, "local_array");
-  CtLayout layout = to_own_layout(L, &cx, "local_array", &n);
-  int64_t max = MAX_LOCAL_BYTES / (int64_t)ct_dtype_bytes(dtype);
-  if (n > max) {
-    return diag_error(L,
-                      "local_array: %s has %I elements of %s for each thread; at most %I were "
-                      "expected; keep the data in global memory",
-                      bind_layout_text(&cx, layout), (LUAI_UACINT)n, ct_dtypes[dtype].name,
-                      (LUAI_UACINT)max);
-  }
-  push_declared(L, ir, ct_ir_local(ir, NULL, dtype, layout));
-  return 1;
-}
+static int lang_fragment(lua_State *L) { return declare_own(L, "fragment", false); }
+static int lang_local_array(lua_State *L) { return declare_own(L, "local_array", true); }
 
 /* Do the strides give no order for a fragment? Run-time strides and those of coordinates do not.
    Elements that a guard tells apart need places of their own, even if strides of 0 give them one

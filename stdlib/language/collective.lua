@@ -231,8 +231,9 @@ local function to_width(width, name)
 end
 
 function M.warp_reduce(v, op, width)
-  local value, keys, f = prepare(v, op, "warp_reduce")
-  return reduce_segment(value, f, to_width(width, "warp_reduce"), keys)
+  local keys, f
+  v, keys, f = prepare(v, op, "warp_reduce")
+  return reduce_segment(v, f, to_width(width, "warp_reduce"), keys)
 end
 
 -- From inclusive to exclusive: the value of the thread before, `first` where there is none.
@@ -246,12 +247,13 @@ end
 local function from_before(v, keys) return map(keys, v, function(x) return shfl_up(x, 1) end) end
 
 function M.warp_scan(v, op, options)
-  local value, keys, f = prepare(v, op, "warp_scan")
+  local keys, f
+  v, keys, f = prepare(v, op, "warp_scan")
   options = scan_options(options, "warp_scan")
   local lane = thread_number() % LANES
-  local scan = scan_lanes(value, f, lane, LANES, keys)
+  local scan = scan_lanes(v, f, lane, LANES, keys)
   if not options.exclusive then return scan end
-  return shift(from_before(scan, keys), lane == 0, value, keys, f, op, options, "warp_scan")
+  return shift(from_before(scan, keys), lane == 0, v, keys, f, op, options, "warp_scan")
 end
 
 -- {====== Blocks ======
@@ -284,15 +286,16 @@ end
 local function read(s, keys, at) return map(keys, s, function(t) return t[at] end) end
 
 function M.block_reduce(v, op)
-  local value, keys, f = prepare(v, op, "block_reduce")
+  local keys, f
+  v, keys, f = prepare(v, op, "block_reduce")
   local n = thread_count()
   local n_warps = (n + LANES - 1) // LANES
-  if n_warps == 1 then return reduce_segment(value, f, LANES, keys) end
-  value = keys == nil and reduce_by_halves(value, f, LANES) or
-    reduce_in_order(value, f, LANES, keys)
+  if n_warps == 1 then return reduce_segment(v, f, LANES, keys) end
+  v = keys == nil and reduce_by_halves(v, f, LANES) or
+    reduce_in_order(v, f, LANES, keys)
   local i = thread_number()
   local lane, warp = i % LANES, i // LANES
-  local s = share(value, keys, lane == 0, warp, n_warps)
+  local s = share(v, keys, lane == 0, warp, n_warps)
   if n % LANES == 0 and n_warps & (n_warps - 1) == 0 then
     return reduce_segment(read(s, keys, lane % n_warps), f, n_warps, keys)
   end
@@ -319,12 +322,13 @@ local function scan_totals(s, keys, f, lane, warp, n_warps)
 end
 
 function M.block_scan(v, op, options)
-  local value, keys, f = prepare(v, op, "block_scan")
+  local keys, f
+  v, keys, f = prepare(v, op, "block_scan")
   options = scan_options(options, "block_scan")
   local n, i = thread_count(), thread_number()
   local n_warps = (n + LANES - 1) // LANES
   local lane, warp = i % LANES, i // LANES
-  local scan = scan_lanes(value, f, lane, LANES, keys)
+  local scan = scan_lanes(v, f, lane, LANES, keys)
   local before, total
   if n_warps == 1 then
     total = map(keys, scan, function(x) return shfl_idx(x, n - 1) end)
@@ -336,7 +340,7 @@ function M.block_scan(v, op, options)
   if not options.exclusive then return scan, total end
   local left = from_before(scan, keys)
   if before ~= nil then left = choose(keys, lane > 0, left, before) end
-  return shift(left, i == 0, value, keys, f, op, options, "block_scan"), total
+  return shift(left, i == 0, v, keys, f, op, options, "block_scan"), total
 end
 
 -- {====== Tensors ======
