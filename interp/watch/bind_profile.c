@@ -292,6 +292,20 @@ static void push_tensor(lua_State *L, const CtProfileBuf *b) {
   }
 }
 
+/* A list of the tensors that lie in memory, and one of local arrays. */
+static void push_bufs(lua_State *L, const CtProfileProgram *p, bool locals) {
+  int n = 0;
+  lua_newtable(L);
+  for (uint32_t i = 1; i < p->n_bufs; i++) {
+    const CtProfileBuf *b = &p->bufs[i];
+    if (locals ? b->is_local : b->space != CT_REGISTER) {
+      push_tensor(L, b);
+      record_integer(L, "line", b->line);
+      lua_rawseti(L, -2, ++n);
+    }
+  }
+}
+
 static const Field program_fields[] = {
     FIELD(CtProfileProgram, name), FIELD(CtProfileProgram, block), FIELD(CtProfileProgram, grid),
     FIELD_AS("launches", CtProfileProgram, n_launches), FIELD(CtProfileProgram, shared_bytes)};
@@ -307,15 +321,10 @@ static void push_program(lua_State *L, const CtProfileProgram *p, int kept) {
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "rows");
-  int n = 0;
-  lua_newtable(L);
-  for (uint32_t i = 1; i < p->n_bufs; i++) {
-    if (p->bufs[i].space != CT_REGISTER) {
-      push_tensor(L, &p->bufs[i]);
-      lua_rawseti(L, -2, ++n);
-    }
-  }
+  push_bufs(L, p, false);
   lua_setfield(L, -2, "tensors");
+  push_bufs(L, p, true);
+  lua_setfield(L, -2, "locals");
 }
 
 /* session:finish() -> a list of programs, in the order of their first launches; the session is over. */

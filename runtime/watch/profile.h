@@ -89,6 +89,8 @@ typedef struct CtProfileBuf {
   const char *name;
   CtSpace space;
   CtDtype dtype;
+  bool is_local; /* register: a local array, declared at the line */
+  int32_t line;
   int64_t n_elems;                    /* global: in the last launch */
   bool is_known;                      /* global: these are known */
   uint64_t read_once, written_once;   /* global: different sectors of the launch */

@@ -190,6 +190,8 @@ static bool copy_texts(CtProfileRows *pr, const CtSimtProgram *p) {
   for (uint32_t i = 1; i < p->n_bufs && ok; i++) {
     const CtSimtBuf *b = &p->bufs[i];
     pub->bufs[i] = (CtProfileBuf){.space = b->space, .dtype = b->dtype, .n_elems = b->n};
+    pub->bufs[i].is_local = b->is_local && b->memory == i;
+    pub->bufs[i].line = b->line;
     ok = (pub->bufs[i].name = ct_arena_strdup(a, b->name, strlen(b->name))) != NULL;
   }
   return ok;

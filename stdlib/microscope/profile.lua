@@ -356,7 +356,8 @@ local function kernel_of(program, sm, device, waves)
   local k = { name = program.name, file = program.chunk, line = program.line, grid = program.grid,
               block = program.block, launches = program.launches, lines = lines,
               static_shapes = program.static_shapes,
-              shared_bytes = program.shared_bytes, tensors = program.tensors }
+              shared_bytes = program.shared_bytes, tensors = program.tensors,
+              locals = program.locals }
   k.totals = totals_of(program, lines)
   k.registers, k.stack_bytes, k.registers_unknown = registers_of(program, sm)
   note_merged(program, sm, lines)

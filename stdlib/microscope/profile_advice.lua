@@ -122,6 +122,17 @@ local function add_boxes(out, line)
   end
 end
 
+-- {====== Local arrays ======
+
+local in_local <const> = "line %d, %s: a local array of %d bytes for each thread: an access costs "
+  .. "as much as one of global memory that hits a cache; if its indices can be static, use fragment"
+
+local function add_locals(out, kernel)
+  for _, t in ipairs(kernel.locals or {}) do
+    out[#out + 1] = in_local:format(t.line, t.name, t.elements * t.element_bytes)
+  end
+end
+
 -- {====== All of a kernel ======
 
 -- {places, line, seen, tensor, access, text}: `text` is still to be filled, `line` the last one,
@@ -158,7 +169,8 @@ local function add_widths(entries, line)
 end
 
 -- What is to be said of a kernel's accesses, losses, merged ones, then widths, as texts
--- "line 7, load A; line 9, load B: why; what to do"; of boxes; and of the order of its blocks.
+-- "line 7, load A; line 9, load B: why; what to do"; of local arrays; of boxes; and of the order
+-- of its blocks.
 function M.all(kernel)
   local losses, merges, widths, out = {}, {}, {}, {}
   for _, line in ipairs(kernel.lines) do
@@ -178,6 +190,7 @@ function M.all(kernel)
         fill(entry.text, entry.access, entry.tensor))
     end
   end
+  add_locals(out, kernel)
   for _, line in ipairs(kernel.lines) do add_boxes(out, line) end
   out[#out + 1] = kernel.l2 and of_order(kernel.l2.product)
   return out

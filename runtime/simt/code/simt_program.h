@@ -175,11 +175,13 @@ typedef struct CtSimtBuf {
   CtDtype of; /* the type that the memory was allocated as; dtype itself unless this is an alias */
   int64_t n;  /* elements; for a global buffer the launch says how many */
   uint32_t arrivals; /* as CtBuf */
-  bool is_remote;    /* CtBuf.remote: an EACH before each access says in which block */
-  uint32_t memory;   /* the buffer that owns this memory: itself unless this is an alias */
-  uint32_t param;    /* for global buffers */
-  uint32_t slot;     /* for global buffers: the slot of the pointer */
-  uint32_t at;       /* shared: offset in the block's memory; register: slot */
+  bool is_local;     /* CtBuf.is_local, and its line */
+  int32_t line;
+  bool is_remote;  /* CtBuf.remote: an EACH before each access says in which block */
+  uint32_t memory; /* the buffer that owns this memory: itself unless this is an alias */
+  uint32_t param;  /* for global buffers */
+  uint32_t slot;   /* for global buffers: the slot of the pointer */
+  uint32_t at;     /* shared: offset in the block's memory; register: slot */
   CtSwizzle swizzle;
   /* dynamic leaves have the number of a CtSlot as id, or CT_ANY if there is no such slot */
   CtLayout layout;
