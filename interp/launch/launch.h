@@ -155,6 +155,10 @@ void kernel_forget(Kernel *k); /* drops all specialisations */
 /* The kernel's own options of NVRTC, which it keeps; returns how many. */
 int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
 
+/* launch_emit.c: prints the CUDA C of these arguments' specialisation for people, and with --compile
+   compiles it for `cuttle emit`'s capability. Raises. */
+void launch_emit(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);
+
 /* launch_reads.c: what the trace of the specialisation read of the host is kept with the kernel, and compared with
    what is there now. */
 void launch_keep_reads(lua_State *L, int kernel, Spec *spec);

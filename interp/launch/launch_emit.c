@@ -1,0 +1,81 @@
+/* launch_emit.c: `cuttle emit` prints the CUDA C of each specialisation that a script makes: texts that
+   follow one another in one file. */
+#include <stdio.h>
+#include <string.h>
+
+#include "interp/state/diag.h"
+#include "launch.h"
+#include "runtime/device/nvrtc.h"
+#include "runtime/emit/emit_cuda.h"
+
+/* Compiles what `cuttle emit` wrote, for the capability it was written for, and drops the result. */
+static CtStatus compile_text(const Kernel *k, const char *source, CtErr *err) {
+  const char *options[LAUNCH_MAX_OPTIONS];
+  CtNvrtcOutput output;
+  CtNvrtcJob job = {.alloc = k->state->alloc,
+                    .source = source,
+                    .name = k->name,
+                    .arch = k->state->emit_arch,
+                    .options = options,
+                    .n_options = kernel_options(k, options)};
+  CtStatus status = state_compile(k->state, &job, true, &output, err);
+  if (status == CT_OK) {
+    ct_nvrtc_output_clear(&output);
+  }
+  return status;
+}
+
+/* The kernel's name in the file that `cuttle emit` writes: the next specialisation of `softmax` is
+   softmax_2, so that a compiler takes the file. */
+static void choose_name(CuttleState *s, const Spec *spec, char name[CT_EMIT_NAME_MAX]) {
+  char base[CT_EMIT_NAME_MAX], key[CT_EMIT_NAME_MAX + 2];
+  ct_emit_kernel_name(&spec->ir, base);
+  for (int i = 1;; i++) {
+    snprintf(name, CT_EMIT_NAME_MAX, "%s", base);
+    if (i > 1) {
+      snprintf(name, CT_EMIT_NAME_MAX, "%.*s_%d", CT_EMIT_NAME_MAX - 12, base, i);
+    }
+    snprintf(key, sizeof key, " %s\n", name);
+    if (strstr(ct_text_str(&s->emit_names), key) == NULL) {
+      ct_text_puts(&s->emit_names, key);
+      return;
+    }
+  }
+}
+
+/* What follows earlier texts in the file. To compile it, the text is written once more with all
+   its functions. */
+static CtStatus write_source(Kernel *k, const Spec *spec, CtText *file, CtText *whole, CtErr *err) {
+  char name[CT_EMIT_NAME_MAX];
+  choose_name(k->state, spec, name);
+  const CtEmitOpts opts = {.name = name, .functions = &k->state->emit_functions};
+  CtStatus status = ct_emit_cuda(&spec->ir, &opts, file, err);
+  status = status == CT_OK ? ct_text_status(file, err) : status;
+  return status == CT_OK && k->state->emit_compile ? spec_emit(spec, false, whole, err) : status;
+}
+
+void launch_emit(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
+  Kernel *k = lua_touserdata(L, kernel);
+  CtErr err;
+  CtText text, whole;
+  Spec *spec =
+      spec_trace(L, kernel, config, args, launch_cuda_target(k->state->emit_sm), false, &err);
+  if (spec == NULL) {
+    diag_raise(L, &err);
+  }
+  ct_text_init(&text, k->state->alloc);
+  ct_text_init(&whole, k->state->alloc);
+  CtStatus status = write_source(k, spec, &text, &whole, &err);
+  spec_free(k->state, spec);
+  if (status != CT_OK) {
+    ct_text_clear(&text);
+    ct_text_clear(&whole);
+    diag_raise(L, &err);
+  }
+  state_print(k->state, ct_text_str(&text), text.len);
+  status = k->state->emit_compile ? compile_text(k, ct_text_str(&whole), &err) : CT_OK;
+  ct_text_clear(&text);
+  ct_text_clear(&whole);
+  k->state->emit_failed = k->state->emit_failed || status != CT_OK;
+  diag_check(L, status, &err);
+}
