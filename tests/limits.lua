@@ -25,6 +25,7 @@ return {
     ["tests/lua/kernel/limits.lua"] = {
       "ir.h CT_GUARD_MAX", "launch.h LAUNCH_MAX_OPTIONS", "pass_registers.c MAX_TRIPS",
     },
+    ["tests/lua/kernel/cooperative.lua"] = { "simt.c MAX_RESIDENT" },
     ["tests/lua/hopper/tma_rules.lua"] = { "ir_tma_box.c MAX_INSTRUCTIONS" },
     ["tests/lua/program/limits.lua"] = {
       "main.c MAX_CHUNKS", "simt.c MAX_THREADS", "timeline.c MAX_EVENTS",
@@ -60,6 +61,7 @@ return {
     "banks.h CT_MAX_SECTORS", "check_early.c MAX_NAMES", "check_global.c MAX_BLOCKS",
     "check_shadow.c MAX_RACES", "check_shadow.c MAX_READS", "check_state.h CT_MAX_EVENT",
     "profile.c MAX_SECTORS", "emit_cuda.c MAX_LINE", "emit_each.c MAX_UNROLLED",
+    "profile.c MAX_BITS",
     "emit_gemm.c MAX_FMAS", "emit_plan.c MAX_COST", "emit_plan.c MAX_LOOK",
     "emit_plan_flow.c MAX_ABSORBED", "emit.h CT_EMIT_MAX_PULLED", "emit_facts.c MAX_DEPTH",
     "emit_wgmma_wait.c MAX_AGE", "ir_thread_number.c MAX_DEPTH", "ir_threads.c MAX_DEPTH",

@@ -125,6 +125,18 @@ static CtStatus add_print(const Spec *spec, CtStream stream, unsigned char *para
   return status;
 }
 
+/* Adds what its barriers of the grid count on. */
+static CtStatus add_grid_word(const Spec *spec, CtStream stream, unsigned char *params,
+                              CtErr *err) {
+  CtDevPtr word;
+  CtStatus status = CT_OK;
+  if (ct_ir_has_grid_barrier(&spec->ir)) {
+    status = ct_grid_word(spec->device, stream, &word, err);
+    memcpy(params + spec->grid_at, &word, status == CT_OK ? sizeof word : 0);
+  }
+  return status;
+}
+
 /* Where each parameter of the kernel lies in the block, in order. */
 static void list_params(const Spec *spec, unsigned char *block, void **out) {
   for (int i = 0; i < spec->n_packs; i++) {
@@ -136,6 +148,9 @@ static void list_params(const Spec *spec, unsigned char *block, void **out) {
   if (spec->fault != NULL) {
     *out++ = block + spec->fault_at;
   }
+  if (ct_ir_has_grid_barrier(&spec->ir)) {
+    *out++ = block + spec->grid_at;
+  }
   if (spec->prints != NULL) {
     *out++ = block + spec->print_at;
     *out++ = block + spec->print_at + sizeof(CtDevPtr);
@@ -144,12 +159,12 @@ static void list_params(const Spec *spec, unsigned char *block, void **out) {
 
 static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a, CtErr *err) {
   unsigned char
-      params[LAUNCH_MAX_SLOTS * 8 + (LAUNCH_MAX_MAPS + 1) * CT_MAP_BYTES + 8 + LAUNCH_PRINT_BYTES];
+      params[LAUNCH_MAX_SLOTS * 8 + (LAUNCH_MAX_MAPS + 1) * CT_MAP_BYTES + 16 + LAUNCH_PRINT_BYTES];
   for (int i = 0; i < spec->n_packs; i++) {
     const Pack *p = &spec->packs[i];
     memcpy(params + p->offset, &a->slots[p->slot], p->bytes); /* little-endian: the low bytes */
   }
-  void *each[LAUNCH_MAX_SLOTS + LAUNCH_MAX_MAPS + 3];
+  void *each[LAUNCH_MAX_SLOTS + LAUNCH_MAX_MAPS + 4];
   if (spec->maps != NULL) {
     CtStatus status =
         launch_maps_write(spec->maps, spec->device, a->slots, params + spec->maps_at, err);
@@ -177,6 +192,7 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
     }
   }
   CtStatus status = spec->prints == NULL ? CT_OK : add_print(spec, launch.stream, params, err);
+  status = status == CT_OK ? add_grid_word(spec, launch.stream, params, err) : status;
   return status == CT_OK ? ct_function_launch(spec->fn, &launch, params, spec->params_bytes, err)
                          : status;
 }
@@ -219,6 +235,17 @@ static void check_dependent(lua_State *L, const Kernel *k, const LaunchConfig *c
   }
 }
 
+static void check_cooperative(lua_State *L, const Kernel *k, const LaunchConfig *c,
+                              const Spec *spec) {
+  if (ct_ir_has_grid_barrier(&spec->ir) && !c->cooperative) {
+    diag_error(
+        L,
+        "%s: grid_barrier, at line %d, waits for all blocks of the grid, but they need not run "
+        "at the same time; launch with cooperative = true",
+        k->name, spec->ir.grid_barrier.line);
+  }
+}
+
 static CtStatus run(Kernel *k, const Spec *spec, const LaunchConfig *c, const LaunchArgs *a,
                     int64_t n, CtErr *err) {
   CtStatus status = CT_OK;
@@ -244,6 +271,7 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
   check_stream(L, k, config, args);
   check_shared(L, k, config, spec);
   check_dependent(L, k, config, spec);
+  check_cooperative(L, k, config, spec);
   diag_check(L, check_requires(spec, args->slots, &err), &err);
   if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
     return; /* nothing to do */

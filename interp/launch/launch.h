@@ -94,6 +94,7 @@ typedef struct Spec {
   bool from_cache;
   unsigned shared_bytes; /* dynamic */
   CtFault *fault;        /* for the kernel's assertions, if it has any */
+  size_t grid_at;        /* place of the address of the grid's word in it */
   size_t fault_at;       /* place of its address in the parameter block */
   CtPrintSite *prints;   /* the kernel's printfs, if it has any */
   LaunchMaps *maps;      /* the kernel's tensor maps, if it has any */

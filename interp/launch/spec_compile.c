@@ -38,6 +38,10 @@ static void plan_packs(Spec *spec) {
     spec->fault_at = align_pointer(at);
     at = spec->fault_at + sizeof(CtDevPtr);
   }
+  if (ct_ir_has_grid_barrier(&spec->ir)) {
+    spec->grid_at = align_pointer(at);
+    at = spec->grid_at + sizeof(CtDevPtr);
+  }
   if (ct_emit_has_prints(&spec->ir)) {
     spec->print_at = align_pointer(at);
     at = spec->print_at + LAUNCH_PRINT_BYTES;

@@ -1,5 +1,5 @@
 /* bind_cluster.c: clusters of blocks as kernels see them: a block's rank, the cluster's barrier;
-   and launches that overlap with the previous one. */
+   the barrier of the grid; and launches that overlap with the previous one. */
 #include <lauxlib.h>
 
 #include "access.h"
@@ -66,6 +66,8 @@ static void grid_wait(Call *c) {
   ct_ir_grid_wait(c->ir);
 }
 
+static void grid_barrier(Call *c) { ct_ir_grid_barrier(c->ir); }
+
 /* --- opening -------------------------------------------------------------------------------------- */
 
 static const CallRow rows[] = {
@@ -73,6 +75,7 @@ static const CallRow rows[] = {
     {"cluster_sync", cluster_sync, 0, 0, CALL_NO_ARGS},
     {"cluster_arrive", call_effect, CT_OP_CLUSTER_ARRIVE, 0, CALL_NO_ARGS},
     {"cluster_wait", call_effect, CT_OP_CLUSTER_WAIT, 0, CALL_NO_ARGS},
+    {"grid_barrier", grid_barrier, 0, 0, CALL_NO_ARGS},
     {"grid_dependency_wait", grid_wait, 0, 0, CALL_NO_ARGS},
     {"grid_dependency_launch", call_effect, CT_OP_GRID_LAUNCH, 0, CALL_NO_ARGS}};
 static const luaL_Reg functions[] = {

@@ -431,11 +431,21 @@ static void release_context(CtDevice *d) {
   }
 }
 
+static void free_grid_words(CtDevice *d) {
+  while (d->grid_words != NULL) {
+    CtGridWord *w = d->grid_words;
+    d->grid_words = w->next;
+    ct_buffer_free(d, &w->word, w->stream);
+    ct_free(d->alloc, w, sizeof *w);
+  }
+}
+
 void ct_device_close(CtDevice *d) {
   if (d == NULL) {
     return;
   }
   ct_device_free_logs(d);
+  free_grid_words(d);
   if (d->cu != NULL) {
     release_context(d);
   }

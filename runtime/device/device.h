@@ -219,6 +219,11 @@ CtStatus ct_print_begin(CtDevice *d, CtStream stream, const CtPrintSite *sites, 
 /* Before sites go away: waits for the launches that may have printed with them. */
 void ct_print_forget(CtDevice *d, const CtPrintSite *sites);
 
+/* {====== Barriers of grids ====== */
+
+/* The word that the barriers of the next launch in this stream count on, set to 0 before that. */
+CtStatus ct_grid_word(CtDevice *d, CtStream stream, CtDevPtr *out, CtErr *err) CT_NODISCARD;
+
 /* {====== Launch ====== */
 
 struct CtLaunch {

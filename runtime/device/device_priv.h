@@ -32,6 +32,11 @@ typedef struct CtStreams {
 } CtStreams;
 
 typedef struct CtPrintLog CtPrintLog;
+typedef struct CtGridWord { /* see device_grid.c */
+  struct CtGridWord *next;
+  CtStream stream;
+  CtBuffer word;
+} CtGridWord;
 
 struct CtDevice {
   const CtCuda *cu;
@@ -47,10 +52,11 @@ struct CtDevice {
   CtStreams streams;
   CtLaunched ring[CT_RING_LEN]; /* the last launches; launch i is at i % CT_RING_LEN */
   unsigned n_launched;
-  unsigned n_pending;   /* launches since everything was last known to be over */
-  CtLabel *dead_labels; /* of unloaded modules, as long as the ring names them */
-  CtFault *faults;      /* all of the device's */
-  CtPrintLog *logs;     /* of the streams on which kernels printed */
+  unsigned n_pending;     /* launches since everything was last known to be over */
+  CtLabel *dead_labels;   /* of unloaded modules, as long as the ring names them */
+  CtFault *faults;        /* all of the device's */
+  CtPrintLog *logs;       /* of the streams on which kernels printed */
+  CtGridWord *grid_words; /* of the streams with launches that have a barrier of the grid */
   void (*print)(void *ud, const char *text, size_t len);
   void *print_ud;
   size_t print_bytes;

@@ -151,6 +151,7 @@ struct CtEmit {
   const char **buf_names, **slot_names, **map_names;
   bool *buf_used;
   const char *fault; /* the parameter that records failed assertions; NULL if the kernel has none */
+  const char *grid_word; /* the parameter for GRID_BARRIER: a word that the launch sets to 0 */
   /* the parameters for printf records; NULL if the kernel prints nothing */
   const char *print_log, *first_print;
   const char *warp_mask; /* text: the mask of the lanes that the warp has */

@@ -18,8 +18,10 @@ static void put_parameter(CtEmit *e, const CtSlot *slot, const char *name) {
   const char *type = ct_dtypes[slot->dtype].cuda;
   if (slot->kind == CT_SLOT_POINTER) {
     const CtBuf *buf = &e->ir->bufs[e->ir->params[slot->param].buf];
+    /* after a barrier of the grid other blocks have written it, too */
+    bool is_shared = e->ir->may_overlap || (buf->is_written && ct_ir_has_grid_barrier(e->ir));
     ct_text_printf(&e->body, "%s%s*%s %s", buf->is_written ? "" : "const ", type,
-                   e->ir->may_overlap ? "" : " __restrict__", name);
+                   is_shared ? "" : " __restrict__", name);
   } else {
     ct_text_printf(&e->body, "%s %s", type, name);
   }
@@ -30,6 +32,10 @@ static void put_hidden(CtEmit *e, const char *sep) {
   sep = ct_emit_put_maps(e, sep);
   if (e->fault != NULL) {
     ct_text_printf(&e->body, "%sint* %s", sep, e->fault);
+    sep = ", ";
+  }
+  if (e->grid_word != NULL) {
+    ct_text_printf(&e->body, "%sunsigned* %s", sep, e->grid_word);
     sep = ", ";
   }
   if (e->print_log != NULL) {
@@ -210,6 +216,7 @@ static void emit_kernel(CtEmit *e) {
   name_arguments(e);
   ct_emit_name_maps(e);
   e->fault = ct_emit_has_asserts(e->ir) ? ct_names_add(&e->names, "fault") : NULL;
+  e->grid_word = ct_ir_has_grid_barrier(e->ir) ? ct_names_add(&e->names, "grid_word") : NULL;
   if (e->opts.print_records && ct_emit_has_prints(e->ir)) {
     e->print_log = ct_names_add(&e->names, "print_log");
     e->first_print = ct_names_add(&e->names, "first_print");

@@ -173,6 +173,16 @@ static void write_cp_wait(CtEmit *e, CtVal v) {
   }
 }
 
+static void write_grid_barrier(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  if (e->fault == NULL) {
+    ct_emit_line(e, inst->loc, "%s(%s);", ct_emit_help(e, CT_HELP_GRID_BARRIER), e->grid_word);
+  } else {
+    ct_emit_line(e, inst->loc, "if (%s(%s, %s)) return;",
+                 ct_emit_help(e, CT_HELP_GRID_BARRIER_OR_FAULT), e->grid_word, e->fault);
+  }
+}
+
 static void write_tma_wait(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   ct_emit_line(e, inst->loc, "asm volatile(\"cp.async.bulk.wait_group%s %d;\" ::: \"memory\");",

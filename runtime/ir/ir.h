@@ -371,6 +371,7 @@ typedef struct CtIr {
   bool is_checked;      /* it has WITHIN; see ir_within.c */
   bool may_overlap;     /* others may write what a tensor reads: another tensor, a launch before */
   bool waits_for_grids; /* has grid_dependency_wait */
+  CtLoc grid_barrier;   /* its first GRID_BARRIER, which needs a cooperative launch; line 0: none */
   bool failed;          /* out of memory while building */
   CtDyn dyn;            /* for the layout algebra: arithmetic on this IR's values */
   CtInst *insts;
@@ -541,6 +542,8 @@ CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
                    const CtMmaOpts *opts, CtErr *err) CT_NODISCARD;
 void ct_ir_effect(CtIr *ir, CtOp op, int64_t imm); /* of no operands */
 void ct_ir_grid_wait(CtIr *ir);
+void ct_ir_grid_barrier(CtIr *ir);
+static inline bool ct_ir_has_grid_barrier(const CtIr *ir) { return ir->grid_barrier.line != 0; }
 /* The shared memory of a view as the block of a rank of the cluster has it. */
 CtView ct_ir_remote(CtIr *ir, CtView v, CtVal rank);
 /* Fails if the view is in another block's memory; the message says what `op` would do there. */

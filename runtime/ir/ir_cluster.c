@@ -28,6 +28,13 @@ void ct_ir_grid_wait(CtIr *ir) {
   ct_ir_effect(ir, CT_OP_GRID_WAIT, 0);
 }
 
+void ct_ir_grid_barrier(CtIr *ir) {
+  if (!ct_ir_has_grid_barrier(ir)) {
+    ir->grid_barrier = ir->cur_loc;
+  }
+  ct_ir_effect(ir, CT_OP_GRID_BARRIER, 0);
+}
+
 CtView ct_ir_remote(CtIr *ir, CtView v, CtVal rank) {
   CtBuf buf = ir->bufs[v.buf];
   uint32_t root = ct_ir_memory(ir, v.buf);

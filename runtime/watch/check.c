@@ -394,9 +394,27 @@ static void barrier(CtSimtWatch *watch, CtWorker *worker) {
   ct_shadow_barrier(k);
 }
 
+/* The arrivals of a phase are over before a block arrives in the next one but one, so two times are
+   enough. */
+static void sync_grid(CtCheckWorker *k, const CtSyncNote *note) {
+  _Atomic uint64_t *at = &k->check->grid_time[note->n % 2];
+  uint64_t time, last = atomic_load(at);
+  if (note->kind == CT_SYNC_GRID_PASS) {
+    k->block_acq = last > k->block_acq ? last : k->block_acq;
+    return;
+  }
+  time = tick(k);
+  ct_global_release(k, time);
+  ct_early_release(k, time);
+  while (last < time && !atomic_compare_exchange_weak(at, &last, time)) {}
+}
+
 static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
   (void)watch;
   CtCheckWorker *k = ct_check_worker(note->w->worker);
+  if (note->kind == CT_SYNC_GRID_ARRIVE || note->kind == CT_SYNC_GRID_PASS) {
+    sync_grid(k, note);
+  }
   if (k->clocks != NULL) {
     ct_clock_sync(k, note);
     ct_phase_sync(k, note);
@@ -419,6 +437,7 @@ static CtCheckKind kind_of_fail(CtFailKind kind) {
     case CT_FAIL_NAMED_THREADS:
     case CT_FAIL_BARRIER_WARPS: return CT_CHECK_BARRIER;
     case CT_FAIL_WAITS:
+    case CT_FAIL_GRID:
     case CT_FAIL_DEADLOCK: return CT_CHECK_DEADLOCK;
     default: return CT_CHECK_FAILED;
   }

@@ -105,9 +105,10 @@ CtClocks *ct_clock_open(CtCheck *check) {
   bool ok = take(check, &c->warps, warps * width) && take(check, &c->acc, slots * width) &&
             take(check, &c->done, slots * width) &&
             take(check, &c->named, 2 * CT_NAMED_BARRIERS * c->n_blocks * width) &&
-            take(check, &c->cluster, 2 * width) && take(check, &c->made, slots) &&
-            take(check, &c->own, warps) && take(check, &c->copies, slots) &&
-            take(check, &c->copied_in, slots) && take(check, &c->groups, warps * AGENTS);
+            take(check, &c->cluster, 2 * width) && take(check, &c->grid, 2 * width) &&
+            take(check, &c->made, slots) && take(check, &c->own, warps) &&
+            take(check, &c->copies, slots) && take(check, &c->copied_in, slots) &&
+            take(check, &c->groups, warps * AGENTS);
   c->far = ct_arena_alloc(&check->arena, c->n_blocks * (size_t)c->n * sizeof *c->far);
   c->stores = ct_arena_alloc(&check->arena, warps * sizeof *c->stores);
   return ok && c->far != NULL && c->stores != NULL ? c : NULL;
@@ -146,7 +147,9 @@ void ct_clock_begin_block(CtCheckWorker *k) {
   if (rank == 0) {
     clear_row(c, row(c, c->cluster, 0));
     clear_row(c, row(c, c->cluster, 1));
-    c->phase = 0;
+    clear_row(c, row(c, c->grid, 0));
+    clear_row(c, row(c, c->grid, 1));
+    c->phase = c->grid_phase = 0;
     memset(c->far, 0, c->n_blocks * (size_t)c->n * sizeof *c->far);
   }
 }
@@ -393,21 +396,39 @@ static void sync_named(CtCheckWorker *k, const CtSyncNote *note) {
 /* No warp can be more than one phase ahead of another. So two rows are enough: when the first
    warp arrives in a phase, nobody needs the row of the phase before the last, and the new phase
    clears and uses it. */
+static void arrive_together(const CtClocks *c, uint32_t *rows, uint32_t *newest, uint32_t phase,
+                            int rank, int32_t warp) {
+  uint32_t *handed_on = row(c, rows, phase % 2);
+  if (phase > *newest) {
+    clear_row(c, handed_on);
+    *newest = phase;
+  }
+  join(c, handed_on, warp_row(c, rank, warp));
+  advance(c, rank, warp);
+}
+
 static void sync_cluster(CtCheckWorker *k, const CtSyncNote *note) {
   CtClocks *c = k->clocks;
   int rank = k->k->rank;
   uint32_t phase = note->w->n_arrived + (note->kind == CT_SYNC_CLUSTER_ARRIVE);
-  uint32_t *handed_on = row(c, c->cluster, phase % 2);
   if (note->kind == CT_SYNC_CLUSTER_PASS) {
-    take_over(c, rank, note->w->index, handed_on);
-    return;
+    take_over(c, rank, note->w->index, row(c, c->cluster, phase % 2));
+  } else {
+    arrive_together(c, c->cluster, &c->phase, phase, rank, note->w->index);
   }
-  if (phase > c->phase) {
-    clear_row(c, handed_on);
-    c->phase = phase;
+}
+
+/* Only the blocks of a cluster have clocks in common; check_global.c does the rest. */
+static void sync_grid(CtCheckWorker *k, const CtSyncNote *note) {
+  CtClocks *c = k->clocks;
+  uint32_t phase = (uint32_t)note->n + 1;
+  for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
+    if (note->kind == CT_SYNC_GRID_PASS) {
+      take_over(c, k->k->rank, i, row(c, c->grid, phase % 2));
+    } else {
+      arrive_together(c, c->grid, &c->grid_phase, phase, k->k->rank, i);
+    }
   }
-  join(c, handed_on, warp_row(c, rank, note->w->index));
-  advance(c, rank, note->w->index);
 }
 
 static void sync_agent(CtCheckWorker *k, const CtSyncNote *note) {
@@ -435,6 +456,8 @@ void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
     case CT_SYNC_NAMED_PASS: sync_named(k, note); break;
     case CT_SYNC_CLUSTER_ARRIVE:
     case CT_SYNC_CLUSTER_PASS: sync_cluster(k, note); break;
+    case CT_SYNC_GRID_ARRIVE:
+    case CT_SYNC_GRID_PASS: sync_grid(k, note); break;
     case CT_SYNC_PROXY:
       for (uint32_t i = 0; i < c->n; i++) {
         warp[c->n + i] = warp[c->n + i] > warp[i] ? warp[c->n + i] : warp[i];

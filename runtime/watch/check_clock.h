@@ -15,6 +15,7 @@
    Handing on. These steps move knowledge from row to row, and nothing else does:
    - An arrive (at an mbarrier, a named barrier or the cluster's barrier) hands on all that the
      warp knows. The work of its agents is in that only if the warp has waited for it.
+     So does the block's arrival at the grid's barrier, for each of its warps.
    - A wait that goes on takes over what was handed on in the phases that are complete.
      sync_threads does both for all warps of the block.
    - A copy with CT_AGENT_BAR becomes known to those who wait for the phase in which its bytes
@@ -71,8 +72,9 @@ struct CtClocks {
       *done;       /* rows, by rank and slot: handed on in the current phase; in complete ones */
   uint32_t *named; /* rows, by rank and number: the same two for each named barrier */
   uint32_t
-      *cluster;     /* rows: handed on in the last even phase of its barrier; in the last odd one */
-  uint32_t phase;   /* the newest phase of the cluster's barrier in which a warp has arrived */
+      *cluster;   /* rows: handed on in the last even phase of its barrier; in the last odd one */
+  uint32_t phase; /* the newest phase of the cluster's barrier in which a warp has arrived */
+  uint32_t *grid, grid_phase; /* the same two of the grid's barrier */
   uint32_t *made;   /* by rank and slot: the clock of warp 0 when it initialised the barrier */
   uint32_t *own;    /* by rank and warp: the clock up to which its lanes know each other's work */
   uint32_t *copies; /* by rank and slot: how many copies have completed on the barrier */

@@ -145,6 +145,8 @@ CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) {
   c->job = job;
   c->n_launches++;
   atomic_store(&c->clock, 1);
+  atomic_store(&c->grid_time[0], 0);
+  atomic_store(&c->grid_time[1], 0);
   c->workers = ct_arena_alloc(&c->arena, (size_t)job->n_workers * sizeof *c->workers);
   c->has_clocks = ct_clock_is_wanted(job->program);
   bool ok = c->workers != NULL && make_plans(c) && place_buffers(c);

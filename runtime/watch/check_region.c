@@ -23,7 +23,7 @@ static void use_code(const CtCheck *c, Use *uses, bool *releases) {
       use->reads = use->reads || operands[n].reads;
       use->writes = use->writes || operands[n].writes;
     }
-    *releases = *releases || code->u.op == CT_SIMT_FENCE ||
+    *releases = *releases || code->u.op == CT_SIMT_FENCE || code->u.op == CT_SIMT_GRID_BARRIER ||
                 (ct_in_is(code, CT_INS_ATOMIC) && imm.u.op == CT_OP_ATOMIC_STORE);
   }
 }

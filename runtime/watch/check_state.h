@@ -13,6 +13,8 @@
    - a barrier of the block between them (epochs);
    - in one warp, a sync_warp between them (CtCheckEvent.sub). Nothing else orders lanes: not the
      order in which the engine runs them, nor shuffles or votes;
+   - a barrier of the grid between them. It releases what each block did, at the block's arrival;
+     blocks acquire at the time of the last arrival (CtCheck.grid_time), not when they go on;
    - a release by the first one's warp after it, and an acquire by the second one's warp before
      that one. A release is an atomic_store, or an atomic write after a fence. An acquire is an
      atomic_load, or a fence after an atomic operation. Between blocks, any warp of the block may
@@ -251,6 +253,8 @@ struct CtCheck {
   uint32_t *first_row; /* by buffer: its first row of registers */
   uint32_t n_rows;
   _Atomic uint64_t clock;
+  _Atomic uint64_t
+      grid_time[2]; /* of the last arrival at the grid's barrier, even and odd phases */
   CtGlobal *global; /* NULL: the launch uses no global memory that needs a check */
   bool is_tracked;  /* its accesses to global memory are kept for later dependent launches */
 };

@@ -11,7 +11,7 @@ typedef struct Words {
   char where[600];           /* "s at (3,5), extent (4,4)" */
   char who[200], other[200]; /* "thread (0,0,0) of block (1,0,0)" */
   char line[160], other_line[160];
-  bool writes, other_writes;
+  bool writes, other_writes, is_cooperative;
 } Words;
 
 void ct_check_thread_of(const CtSimtProgram *p, int32_t i, int64_t t[3]) {
@@ -77,7 +77,7 @@ static void find_writers(const CtFound *f, Words *w) {
 
 static Words words_of(const CtSimtJob *job, const CtFound *f) {
   const CtSimtProgram *p = job->program;
-  Words w = {.where = ""};
+  Words w = {.where = "", .is_cooperative = job->launch->is_cooperative};
   char place[512] = "";
   CtLoc here = loc_of(p, f->in);
   if (f->buf != 0 && f->kind != CT_CHECK_COORDINATE) { /* a coordinate has a text of its own */
@@ -235,6 +235,9 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
   }
   if ((f->how & CT_RACE_BLOCKS) == 0) {
     return block_order(f, w, same_line);
+  }
+  if (!is_shared && w->is_cooperative) {
+    return "; put grid_barrier() between them, or use atomic operations or a flag with fence()";
   }
   if (!is_shared) {
     return "; blocks run in any order: use atomic operations, a flag with fence(), or another "

@@ -23,11 +23,13 @@ static const bool counts_class[CT_INS_CLASS_COUNT] = {[CT_INS_MEMORY] = true,
                                                       [CT_INS_TMA] = true,
                                                       [CT_INS_TILE] = true};
 
+static bool is_barrier(uint32_t op) { return op == CT_SIMT_BARRIER || op == CT_SIMT_GRID_BARRIER; }
+
 bool ct_profile_wants(const CtIn *code) {
   const CtSimtRow *row = ct_in_row(code);
   uint32_t op = code->u.op;
-  return counts_class[row->cls] || row->splits || work_of(code) != CT_WORK_NONE ||
-         op == CT_SIMT_BARRIER || op == CT_SIMT_SHFL || op == CT_SIMT_VOTE;
+  return counts_class[row->cls] || row->splits || work_of(code) != CT_WORK_NONE || is_barrier(op) ||
+         op == CT_SIMT_SHFL || op == CT_SIMT_VOTE;
 }
 
 /* --- rows and sites --------------------------------------------------------------------------------------- */
@@ -72,7 +74,7 @@ static void set_row(const CtSimtProgram *p, uint32_t i, CtProfileIn *row, uint64
                        .op = (uint16_t)op,
                        .work = (uint8_t)work_of(code),
                        .is_branch = ct_in_row(code)->splits,
-                       .is_barrier = op == CT_SIMT_BARRIER,
+                       .is_barrier = is_barrier(op),
                        .n_votes = op == CT_SIMT_VOTE};
   if (op == CT_SIMT_SHFL) { /* see simt_ops.def */
     row->n_shuffles = (uint8_t)((code->imm >> 16 & 0xff) / 4);

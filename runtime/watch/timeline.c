@@ -190,6 +190,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
                            .n = box_bytes(&p->tmas[code->imm]) * __builtin_popcount(w->mask)});
       }
       break;
+    case CT_SIMT_GRID_BARRIER: /* this block's part of it */
     case CT_SIMT_BARRIER: {
       uint32_t at = block_at(t, w->worker->rank);
       meet(t, in, w, CT_TIME_ARRIVE, at, t->phases[at]);
@@ -243,6 +244,8 @@ static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
   }
   switch (note->kind) {
     case CT_SYNC_INIT:
+    case CT_SYNC_GRID_ARRIVE:
+    case CT_SYNC_GRID_PASS:
     case CT_SYNC_PROXY: break;
     case CT_SYNC_ARRIVE:
     case CT_SYNC_COMPLETE:

@@ -14,6 +14,7 @@ end
 
 -- A name of another language -> what to write here, as text of a message.
 M.names = {
+  this_grid = "write grid_barrier(), and launch with cooperative = true",
   warpSize = "a warp has 32 threads: write 32",
   gridSize = "write gridDim.x for the blocks, gridDim.x * blockDim.x for the threads",
   blockSize = "write blockDim.x",
@@ -159,6 +160,7 @@ M.spaces = {
     jit = 'write kernel("name", function(x, y) ... end)',
     syncthreads = "write sync_threads()",
     syncwarp = "write sync_warp()",
+    cg = "write grid_barrier(), and launch with cooperative = true",
     shared = "write shared(f32, {32, 33})",
     ["local"] = "write fragment(f32, 8)",
     atomic = "write atomic_add(t, i, v) and its like",

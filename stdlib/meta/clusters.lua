@@ -74,6 +74,26 @@ function cluster_arrive() end
 --- See: help"cluster_arrive".
 function cluster_wait() end
 
+--- The barrier of the grid: waits for all threads of all blocks.
+--- What any thread wrote before it, all threads see after it. The launch must say
+--- `cooperative = true`, so that all blocks run at once; otherwise it is an error. All threads of
+--- all blocks must come. If a block ends without coming, the CPU engine says so, and a GPU waits
+--- for ever. A kernel may call it as often as it likes, at several places.
+---
+---     > turn = kernel("turn", function(x, y)
+---     >>   x[blockIdx.x] = 10 * blockIdx.x
+---     >>   grid_barrier()
+---     >>   y[blockIdx.x] = x[(blockIdx.x + 1) % gridDim.x]
+---     >> end)
+---     > y = zeros(i32, 3)
+---     > turn{grid = 3, block = 1, cooperative = true}(zeros(i32, 3), y)
+---     > y
+---     tensor i32 3:1 on cpu
+---        10   20    0
+--- CuTe: none (cooperative_groups: this_grid().sync()). MoYe: none.
+--- See: help"cluster_sync", help"sync_threads".
+function grid_barrier() end
+
 --- Waits until the writes of the previous launch are visible.
 --- A launch with `pdl = true` may begin while the previous launch of its stream still runs. It may
 --- read the results of that launch only after this call. For other launches the call does nothing,

@@ -5,8 +5,8 @@
 --- Launch options: `grid` and `block`, each an integer or `{x, y, z}`. `smem`, in bytes. `stream`.
 --- `cluster`, the blocks that run together (see cluster_rank); the grid must be a multiple. `pdl`:
 --- if true, the launch may begin before the previous one has ended (see grid_dependency_wait).
---- `cooperative`: if true, all blocks run at once, so that each may wait for any other one. On a
---- GPU it is an error if they do not fit.
+--- `cooperative`: if true, all blocks run at once, so that each may wait for any other one, also by
+--- grid_barrier. On a GPU it is an error if they do not fit.
 --- `check`: true, or `{nan = true, global = false}`. Then the launch runs on the CPU engine and
 --- fails with a list of what the kernel does wrong, such as races and uninitialised reads (see
 --- docs/debugging.md).

@@ -13,6 +13,10 @@ CtStatus ct_simt_choose_isa(const char *name, const char **chosen,
    the team. */
 void ct_simt_work(CtWorker *team);
 
+/* simt_grid.c: all warps of the block have stopped at the same barrier, `first` is one of them. May
+   they go on? At the grid's barrier the first call counts the block's arrival. */
+bool ct_simt_pass_grid(CtWarp *first);
+
 /* simt_watch.c: the form of an instruction in a watched launch: watchers see each iteration of a
    loop. */
 CtIn ct_simt_watched_form(CtIn in);

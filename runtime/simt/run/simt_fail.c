@@ -244,10 +244,11 @@ static const char *warp_op_name(const CtIn *in) {
 static const char *barrier_name(const CtIn *in) {
   return in->u.op == CT_SIMT_CLUSTER_ARRIVE ? "cluster_arrive"
          : in->u.op == CT_SIMT_CLUSTER_WAIT ? "cluster_wait"
+         : in->u.op == CT_SIMT_GRID_BARRIER ? "grid_barrier"
                                             : "sync_threads";
 }
 static const char *barrier_group(const CtIn *in) {
-  return in->u.op == CT_SIMT_BARRIER ? "block" : "warp";
+  return in->u.op == CT_SIMT_BARRIER || in->u.op == CT_SIMT_GRID_BARRIER ? "block" : "warp";
 }
 
 static CtStatus report_cluster(const CtWorker *worker, CtErr *err) {
@@ -290,13 +291,17 @@ static CtStatus report_tma_start(const CtWorker *worker, const char *who, CtErr 
 static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
   const CtFail *f = &worker->fail;
   const CtSimtProgram *prog = worker->job->program;
-  return ct_fail(err, CT_EINVAL,
-                 "sync_threads: thread %s of block %s waits at line %d, thread %s at line %d; all "
-                 "threads of a block must reach the same sync_threads",
-                 thread_of(prog, f->warp, ct_first_lane(f->warp->mask)).s, triple(worker->bid).s,
-                 loc_of(worker->job, f->in).line,
-                 thread_of(prog, f->other_warp, ct_first_lane(f->other_warp->mask)).s,
-                 loc_of(worker->job, f->other).line);
+  const char *name = barrier_name(code_of(worker->job, f->in));
+  const char *other = barrier_name(code_of(worker->job, f->other));
+  bool differ = strcmp(name, other) != 0;
+  return ct_fail(
+      err, CT_EINVAL,
+      "%s: thread %s of block %s waits at line %d, thread %s at line %d%s%s; all threads "
+      "of a block must reach the same %s",
+      name, thread_of(prog, f->warp, ct_first_lane(f->warp->mask)).s, triple(worker->bid).s,
+      loc_of(worker->job, f->in).line,
+      thread_of(prog, f->other_warp, ct_first_lane(f->other_warp->mask)).s,
+      loc_of(worker->job, f->other).line, differ ? " in " : "", differ ? other : "", name);
 }
 
 /* Where the warps of a block are. Warps at one line share one entry: "warps 0-3 wait in ...". */
@@ -330,9 +335,13 @@ static void add_wait(Part *p, const CtWorker *worker, int32_t from, int32_t to) 
     add(p, text);
     return;
   }
-  add(p, w->is_waiting
-             ? (one ? " waits in sync_threads at line " : " wait in sync_threads at line ")
-             : (one ? " repeats the loop at line " : " repeat the loop at line "));
+  if (w->is_waiting) {
+    add(p, one ? " waits in " : " wait in ");
+    add(p, barrier_name(code_of(worker->job, in)));
+    add(p, " at line ");
+  } else {
+    add(p, one ? " repeats the loop at line " : " repeat the loop at line ");
+  }
   add_int(p, loc_of(worker->job, in).line);
 }
 
@@ -378,6 +387,12 @@ static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
     add(&rest, left == 1 ? " block has" : " blocks have");
     add(&rest, " not begun: wait only for blocks with lower numbers, or launch with "
                "cooperative = true");
+  }
+  int64_t n_at_grid = atomic_load(&job->n_at_grid);
+  if (n_at_grid > 0) {
+    add(&rest, "; ");
+    add_int(&rest, n_at_grid);
+    add(&rest, n_at_grid == 1 ? " block waits in grid_barrier" : " blocks wait in grid_barrier");
   }
   return ct_fail(
       err, CT_EINVAL,
@@ -431,6 +446,7 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
     case CT_FAIL_NAMED_ID:
     case CT_FAIL_NAMED_THREADS:
     case CT_FAIL_REGISTERS:
+    case CT_FAIL_GRID:
     case CT_FAIL_WAITS: return ct_simt_report_sync(worker, err);
     case CT_FAIL_NONE:
     case CT_FAIL_STOPPED: break;

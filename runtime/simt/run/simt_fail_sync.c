@@ -255,6 +255,41 @@ static CtStatus report_waits(const CtWorker *k, CtErr *err) {
                  (long long)k->bid[1], (long long)k->bid[2], t.s, others.s);
 }
 
+/* The first block that has ended; NULL: none. In a cooperative launch each worker has one block. */
+static const CtWorker *first_ended(const CtSimtJob *job, int64_t *n) {
+  const CtWorker *first = NULL;
+  *n = 0;
+  for (int i = 0; i < job->n_workers; i++) {
+    const CtWorker *k = &job->workers[i];
+    if (atomic_load(&k->team->stuck_at) == UINT64_MAX) {
+      first = first == NULL ? k : first;
+      ++*n;
+    }
+  }
+  return first;
+}
+
+static CtStatus report_grid(const CtWorker *k, CtErr *err) {
+  const CtSimtJob *job = k->job;
+  int64_t n_ended, n_missing = job->n_blocks - atomic_load(&job->n_at_grid);
+  const CtWorker *ended = first_ended(job, &n_ended);
+  Text t = {.len = 0};
+  if (ended != NULL) {
+    add(&t, ": block (%lld,%lld,%lld)", (long long)ended->bid[0], (long long)ended->bid[1],
+        (long long)ended->bid[2]);
+    if (n_ended > 1) {
+      add(&t, " and %lld more", (long long)n_ended - 1);
+    }
+    add(&t, " %s ended", plural(n_ended, "has", "have"));
+  }
+  return ct_fail(
+      err, CT_EINVAL,
+      "grid_barrier: block (%lld,%lld,%lld) waits, but %lld of %lld blocks never %s%s; all "
+      "blocks of the grid must reach it",
+      (long long)k->bid[0], (long long)k->bid[1], (long long)k->bid[2], (long long)n_missing,
+      (long long)job->n_blocks, plural(n_missing, "comes", "come"), t.s);
+}
+
 CtStatus ct_simt_report_sync(const CtWorker *k, CtErr *err) {
   const CtFail *f = &k->fail;
   const CtSimtBuf *buf = &k->job->program->bufs[f->buf];
@@ -299,6 +334,7 @@ CtStatus ct_simt_report_sync(const CtWorker *k, CtErr *err) {
           "setmaxnreg: %lld registers instead of %lld; a warp group changes them once, from "
           "the %d that it begins with",
           (long long)f->in->imm, (long long)f->off, k->job->program->first_registers);
+    case CT_FAIL_GRID: return report_grid(k, err);
     default: return report_waits(k, err);
   }
 }

@@ -39,6 +39,7 @@ typedef enum CtFailKind {
   /* off: how many a thread has; the warp asks for a change in the wrong direction */
   CT_FAIL_REGISTERS,
   CT_FAIL_WAITS,    /* warps wait at barriers, and nobody is left to complete them */
+  CT_FAIL_GRID,     /* blocks wait at the grid's barrier, and nobody is left to come there */
   CT_FAIL_DEADLOCK, /* loops wait for memory that nothing can change */
   CT_FAIL_STOPPED   /* another block failed, or an interrupt */
 } CtFailKind;
@@ -67,6 +68,11 @@ typedef struct CtSimtJob {
   _Atomic int64_t next;            /* position of the next cluster to take */
   _Atomic int64_t fail_block;      /* the lowest block that failed; INT64_MAX: no block failed */
   _Atomic bool interrupted;
+  /* Of a cooperative launch: how often all blocks have passed the grid's barrier, how many have
+     arrived there since; has a block failed; was a deadlock found, so that nothing will change? */
+  _Atomic uint64_t grid_phase;
+  _Atomic int64_t n_at_grid;
+  _Atomic bool has_failed, is_dead;
   _Atomic uint64_t n_changes; /* changes of memory by atomic operations: spin loops wait for them */
   CtAlloc alloc;
   /* a worker holds it to print: the host's print may not be thread-safe */
@@ -123,10 +129,13 @@ typedef struct CtWorker {
   CtNamedBar named[CT_NAMED_BARRIERS];
   int free_registers;        /* registers that warps have given back */
   bool was_stuck;            /* no warp made progress in the last round */
+  bool is_at_grid;           /* all warps wait at the grid's barrier: */
+  uint64_t grid_phase;       /* for the end of this phase */
   bool is_running;           /* of a cooperative launch: the blocks of the team have not ended */
   bool has_moved;            /* a warp came to a wait or past one in the last round */
   _Atomic uint64_t stuck_at; /* n_changes + 1 if no warp could go on; 0: running; see simt_spin.c */
   _Atomic int64_t stuck_block;
+  _Atomic bool stuck_loops; /* a warp of the team repeats a loop; the others wait */
 } CtWorker;
 
 struct CtWarp {

@@ -17,6 +17,9 @@
    wrote this way, it wrote before it was stuck for the first time. So that moment counts as one
    more change (was_stuck), and every worker has to look again.
 
+   Blocks that wait at the grid's barrier (simt_grid.c) are stuck in the same sense: an arrival is a
+   change.
+
    Invariant: if all workers are stuck as of n, and n changes have been made, nothing will ever
    change. That is a deadlock. There is no time limit in this, so no slow kernel is taken for a
    deadlock. Only the worker with the lowest block reports it. */
@@ -88,17 +91,44 @@ static bool is_deadlock(const CtWorker *k, uint64_t changes) {
   return atomic_load(&job->n_changes) == changes;
 }
 
-static void fail(CtWorker *team) {
+/* The first warp of a team that repeats a loop, or else that waits at the grid's barrier. */
+static const CtWarp *first_stuck(const CtWorker *team) {
   const CtSimtProgram *p = team->job->program;
-  bool has_cause = atomic_load(&team->job->fail_block) != INT64_MAX; /* another block failed */
-  const CtWarp *first = NULL;
-  for (int32_t i = 0; i < p->n_cluster * p->n_warps && first == NULL; i++) {
-    const CtWarp *w = warp_of(&team[i / p->n_warps], i % p->n_warps);
-    first = w->pc != NULL && !w->is_waiting && w->parked == NULL ? w : NULL;
+  const CtWarp *at_grid = NULL;
+  for (int32_t i = 0; i < p->n_cluster * p->n_warps; i++) {
+    const CtWorker *k = &team[i / p->n_warps];
+    const CtWarp *w = warp_of(k, i % p->n_warps);
+    if (w->pc != NULL && !w->is_waiting && w->parked == NULL) {
+      return w;
+    }
+    at_grid = at_grid == NULL && w->pc != NULL && k->is_at_grid ? w : at_grid;
   }
-  CT_ASSERT(first != NULL); /* else no warp would loop */
-  first->worker->fail = (CtFail){.kind = has_cause ? CT_FAIL_STOPPED : CT_FAIL_DEADLOCK,
-                                 .in = first->spin_at,
+  return at_grid;
+}
+
+/* Did another block fail, so that this deadlock only follows from that? */
+static bool has_cause(const CtSimtJob *job) {
+  return atomic_load(&job->fail_block) != INT64_MAX ||
+         (job->launch->is_cooperative && atomic_load(&job->has_failed));
+}
+
+static bool any_loops(const CtSimtJob *job) {
+  bool found = false;
+  for (int i = 0; i < job->n_workers && !found; i++) {
+    const CtWorker *k = &job->workers[i];
+    found = atomic_load(&k->stuck_at) != UINT64_MAX && atomic_load(&k->stuck_loops);
+  }
+  return found;
+}
+
+/* A block that waits at the grid's barrier leaves it to one that repeats a loop to report. */
+static void fail(CtWorker *team, const CtWarp *first) {
+  CtFailKind kind = !first->is_waiting      ? CT_FAIL_DEADLOCK
+                    : !any_loops(team->job) ? CT_FAIL_GRID
+                                            : CT_FAIL_STOPPED;
+  kind = has_cause(team->job) ? CT_FAIL_STOPPED : kind;
+  first->worker->fail = (CtFail){.kind = kind,
+                                 .in = first->is_waiting ? first->pc : first->spin_at,
                                  .warp = first,
                                  .lane = ct_first_lane(first->mask)};
 }
@@ -114,12 +144,15 @@ bool ct_simt_is_stuck(CtWorker *k, uint64_t changes) {
     ct_simt_note_change(k->job);
     return false;
   }
+  const CtWarp *first = first_stuck(k);
+  CT_ASSERT(first != NULL); /* else nobody would ask */
   atomic_store(&k->stuck_block, k->block);
+  atomic_store(&k->stuck_loops, !first->is_waiting);
   atomic_store(&k->stuck_at, changes + 1);
-  if (!is_deadlock(k, changes)) {
+  if (!atomic_load(&k->job->is_dead) && !is_deadlock(k, changes)) {
     return false;
   }
-  fail(k);
+  fail(k, first);
   return true;
 }
 

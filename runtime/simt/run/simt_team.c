@@ -49,10 +49,9 @@ static void start_warp(CtWorker *k, CtWarp *w) {
   memset(CT_AT(char, w, p->regs_at), UNSET_BYTE, p->regs_end - p->regs_at);
 }
 
-/* Call it after all warps stopped. Those that wait must wait at the same place. True: they may
-   go on. */
-static bool meet(CtWorker *k) {
-  const CtWarp *first = NULL;
+/* The first warp that waits; NULL: all have ended, or two wait at different places. */
+static CtWarp *first_waiting(CtWorker *k) {
+  CtWarp *first = NULL;
   for (int32_t i = 0; i < k->job->program->n_warps; i++) {
     CtWarp *w = warp_at(k, i);
     if (w->pc == NULL) {
@@ -65,21 +64,35 @@ static bool meet(CtWorker *k) {
                          .warp = first,
                          .other_warp = w,
                          .lane = ct_first_lane(first->mask)};
-      return false;
+      return NULL;
     }
     first = first == NULL ? w : first;
-    w->is_waiting = false;
-    w->is_same = false;
   }
-  if (first != NULL && ct_simt_stopping(first)) {
+  return first;
+}
+
+/* Call it after all warps stopped. Those that wait must wait at the same place. True: they may
+   go on. */
+static bool meet(CtWorker *k) {
+  CtWarp *first = first_waiting(k);
+  CtSimtWatch *watch = k->job->launch->watch;
+  if (first == NULL) {
+    return false;
+  }
+  if (ct_simt_stopping(first)) {
     k->fail = (CtFail){.kind = CT_FAIL_STOPPED, .in = first->pc, .warp = first};
     return false;
   }
-  CtSimtWatch *watch = k->job->launch->watch;
-  if (first != NULL && watch != NULL && watch->ops->barrier != NULL) {
+  if (!ct_simt_pass_grid(first)) {
+    return false;
+  }
+  for (int32_t i = 0; i < k->job->program->n_warps; i++) {
+    warp_at(k, i)->is_waiting = warp_at(k, i)->is_same = false;
+  }
+  if (watch != NULL && watch->ops->barrier != NULL) {
     watch->ops->barrier(watch, k);
   }
-  return first != NULL;
+  return true;
 }
 
 static int team_of(const CtWorker *team) { return team->job->program->n_cluster; }
@@ -151,7 +164,7 @@ static void fail_waits(CtWorker *team) {
    False: all blocks have ended, or one failed. */
 static bool take_turns(CtWorker *team) {
   uint64_t changes = atomic_load(&team->job->n_changes);
-  bool any_loops = false, goes_on = false, any_parked = false, any_moved = false;
+  bool any_loops = false, goes_on = false, any_parked = false, any_moved = false, at_grid = false;
   for (int i = 0; i < team_of(team); i++) {
     bool loops, parked;
     if (!run_warps(&team[i], &loops, &parked)) {
@@ -162,17 +175,17 @@ static bool take_turns(CtWorker *team) {
     any_parked = any_parked || parked;
     any_moved = any_moved || team[i].has_moved;
     goes_on = goes_on || loops || met;
+    at_grid = at_grid || team[i].is_at_grid;
     if (team[i].fail.kind != CT_FAIL_NONE) {
       return false;
     }
   }
-  if (any_loops && !ct_simt_is_stuck(team, changes) && team->was_stuck) {
-    sched_yield(); /* lets other blocks run */
-  }
   if (any_parked && !goes_on && !any_moved) {
     fail_waits(team);
+  } else if ((any_loops || at_grid) && !ct_simt_is_stuck(team, changes) && team->was_stuck) {
+    sched_yield(); /* lets other blocks run */
   }
-  goes_on = goes_on || (any_parked && any_moved);
+  goes_on = goes_on || at_grid || (any_parked && any_moved);
   for (int i = 0; i < team_of(team); i++) {
     goes_on = goes_on && team[i].fail.kind == CT_FAIL_NONE;
   }
@@ -182,7 +195,7 @@ static bool take_turns(CtWorker *team) {
 static void begin_block(CtWorker *k) {
   const CtSimtProgram *p = k->job->program;
   CtSimtWatch *watch = k->job->launch->watch;
-  k->was_stuck = false;
+  k->was_stuck = k->is_at_grid = false;
   memset(k->shared, UNSET_BYTE, p->shared_bytes);
   k->free_registers = 0;
   if (p->has_named) {
@@ -300,7 +313,11 @@ static void set_up(CtWorker *k) {
   }
 }
 
-static void note_failure(CtSimtJob *job, CtWorker *k) {
+/* False: the watcher has noted it. */
+static bool note_failure(CtSimtJob *job, CtWorker *k) {
+  if (is_noted(k)) {
+    return false;
+  }
   if (k->fail.kind == CT_FAIL_STOPPED) {
     if (ct_simt_interrupted(job)) {
       atomic_store(&job->interrupted, true);
@@ -313,15 +330,27 @@ static void note_failure(CtSimtJob *job, CtWorker *k) {
            !atomic_compare_exchange_weak(&job->fail_block, &lowest, k->block)) {}
   }
   k->fail.kind = CT_FAIL_NONE;
+  return true;
+}
+
+/* The report has been made: it says what the other blocks did, so they end only from here on. */
+static void note_dead(CtSimtJob *job, CtFailKind kind) {
+  if (kind == CT_FAIL_GRID || kind == CT_FAIL_DEADLOCK) {
+    atomic_store(&job->is_dead, job->launch->is_cooperative);
+  }
 }
 
 /* Notes which blocks of a team failed; false: none. */
 static bool note_failures(CtWorker *team) {
   bool failed = false;
   for (int i = 0; i < team_of(team); i++) {
-    if (team[i].fail.kind != CT_FAIL_NONE && !is_noted(&team[i])) {
-      note_failure(team->job, &team[i]);
-      failed = true;
+    CtFailKind kind = team[i].fail.kind;
+    if (kind != CT_FAIL_NONE) {
+      if (kind != CT_FAIL_STOPPED) {
+        atomic_store(&team->job->has_failed, true);
+      }
+      failed = note_failure(team->job, &team[i]) || failed;
+      note_dead(team->job, kind);
     }
   }
   return failed;

@@ -20,7 +20,7 @@ typedef struct CtSyncNote {
   int64_t slot;  /* of an mbarrier; the number of a named barrier */
   bool turns;    /* ARRIVE, COMPLETE, NAMED_ARRIVE: it completed the phase */
   CtAgent agent; /* COMMIT, WAIT */
-  int64_t n;     /* WAIT */
+  int64_t n;     /* WAIT, GRID_ARRIVE, GRID_PASS */
 } CtSyncNote;
 
 /* A function may be NULL if the watcher does not need it, unless its comment says otherwise. */

@@ -15,11 +15,11 @@ local mixed = kernel("mixed", function(x, y)
   for k in range(3) do y[i] = s[63 - threadIdx.x] + k end
 end)
 
--- All that was counted, as text.
+-- All that was counted, as text. Patterns come in any order.
 local function text(v)
   if type(v) ~= "table" then return type(v) == "function" and "f" or tostring(v) end
   local keys, parts = {}, {}
-  for k in pairs(v) do keys[#keys + 1] = tostring(k) end
+  for k in pairs(v) do keys[#keys + 1] = k ~= "patterns" and tostring(k) or nil end
   table.sort(keys)
   for _, k in ipairs(keys) do
     parts[#parts + 1] = k .. "=" .. text(v[k] == nil and v[tonumber(k)] or v[k])

@@ -1,0 +1,32 @@
+/* device_grid.c: the words on which the blocks of a cooperative launch wait for one another (GRID_BARRIER in
+   emit_prelude.def). Each stream has its own, because launches of two streams may run at the same time. */
+#include "device_priv.h"
+
+static CtStatus new_word(CtDevice *d, CtStream stream, CtGridWord **out, CtErr *err) {
+  CtGridWord *w = ct_alloc(d->alloc, sizeof *w);
+  if (w == NULL) {
+    return ct_fail_nomem(err);
+  }
+  *w = (CtGridWord){.next = d->grid_words, .stream = stream};
+  CtStatus status = ct_buffer_new(d, sizeof(unsigned), stream, &w->word, err);
+  if (status != CT_OK) {
+    ct_free(d->alloc, w, sizeof *w);
+    return status;
+  }
+  d->grid_words = *out = w;
+  return CT_OK;
+}
+
+CtStatus ct_grid_word(CtDevice *d, CtStream stream, CtDevPtr *out, CtErr *err) {
+  CtGridWord *w = d->grid_words;
+  while (w != NULL && w->stream != stream) {
+    w = w->next;
+  }
+  CtStatus status = w == NULL ? new_word(d, stream, &w, err) : CT_OK;
+  if (status != CT_OK) {
+    return status;
+  }
+  *out = w->word.ptr;
+  return CT_CALL(d, err, cuMemsetD8Async, (w->word.ptr, 0, sizeof(unsigned), stream), "%s",
+                 "the word of grid_barrier");
+}

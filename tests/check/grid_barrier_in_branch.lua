@@ -1,0 +1,10 @@
+-- The last block has no work and leaves out the barrier of the grid.
+local k = kernel("phases", function(x, n)
+  local b = blockIdx.x
+  if b < n then
+    x[b * 32 + threadIdx.x] = 1
+    grid_barrier() -- finds: grid_barrier: block (0,0,0) waits, but 1 of 8 blocks never comes: block (7,0,0) has ended; all blocks of the grid must reach it
+    x[(b + 1) % n * 32 + threadIdx.x] = 2
+  end
+end)
+k{grid = 8, block = 32, cooperative = true}(zeros(f32, 256), 7)
