@@ -275,6 +275,8 @@ static inline bool ct_emit_is_bits(CtDtype t) {
 void ct_emit_tile(CtEmit *e, CtVal v);
 /* Statements of their own, each in its file. */
 void ct_emit_escape(CtEmit *e, CtVal v); /* emit_escape.c: cuda[[...]] */
+/* emit_ptx.c: ptx(...); its results have names. */
+void ct_emit_ptx(CtEmit *e, const CtInst *inst);
 void ct_emit_printf(CtEmit *e, CtVal v); /* emit_message.c */
 void ct_emit_assert(CtEmit *e, CtVal v);
 void ct_emit_tma(CtEmit *e, CtVal v);         /* emit_tma.c */

@@ -1,4 +1,5 @@
-/* emit_escape.c: CUDA C of the script, cuda[[...]]: the text as it is, with each $name replaced. */
+/* emit_escape.c: CUDA C of the script, cuda[[...]]: the text as it is, with each $name replaced by a
+   value, the address of an element, or the variable of a result. */
 #include <string.h>
 
 #include "emit.h"
@@ -92,6 +93,43 @@ static void put_value(CtEmit *e, CtVal v, Place p) {
   ct_text_puts(&e->body, has_paren ? ")" : "");
 }
 
+/* &x[i] has no address of its own. */
+static void put_address(CtEmit *e, const CtTextPlace *place, Place p) {
+  bool has_paren = !is_argument(p);
+  ct_text_puts(&e->body, has_paren ? "(&" : "&");
+  ct_emit_place(e, place->buf, place->at);
+  ct_text_puts(&e->body, has_paren ? ")" : "");
+}
+
+static bool is_named(const char *name, const char *text, size_t len) {
+  return strlen(name) == len && strncmp(name, text, len) == 0;
+}
+
+/* Writes what the name at p stands for; false if it names nothing. */
+static bool put_named(CtEmit *e, const CtEscape *esc, Place p) {
+  const char *name = p.first + 1;
+  size_t len = (size_t)(p.end - name);
+  for (int i = 0; i < esc->n_outs; i++) {
+    if (is_named(esc->outs[i].name, name, len)) {
+      ct_text_puts(&e->body, e->vals[esc->outs[i].val].name);
+      return true;
+    }
+  }
+  for (int i = 0; i < esc->n; i++) {
+    if (is_named(esc->names[i], name, len)) {
+      put_value(e, esc->vals[i], p);
+      return true;
+    }
+  }
+  for (int i = 0; i < esc->n_places; i++) {
+    if (is_named(esc->places[i].name, name, len)) {
+      put_address(e, &esc->places[i], p);
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Writes the operand that $name names; returns the number of characters read. */
 static size_t put_operand(CtEmit *e, const CtInst *inst, const char *name) {
   const CtEscape *esc = inst->u.escape;
@@ -99,11 +137,8 @@ static size_t put_operand(CtEmit *e, const CtInst *inst, const char *name) {
   while (is_word(name[len])) {
     len++;
   }
-  for (int i = 0; i < esc->n; i++) {
-    if (strlen(esc->names[i]) == len && strncmp(esc->names[i], name, len) == 0) {
-      put_value(e, esc->vals[i], (Place){esc->text, name - 1, name + len});
-      return len;
-    }
+  if (put_named(e, esc, (Place){esc->text, name - 1, name + len})) {
+    return len;
   }
   ct_emit_fail(e, inst->loc, CT_EINVAL,
                "cuda: '$%.*s' has no operand of that name; give it one, or write $$ for a $",
@@ -152,9 +187,32 @@ static void emit_escape_value(CtEmit *e, CtVal v) {
   e->vals[v].name = name;
 }
 
+/* Variables for the results: the text writes them, and nothing after it does. */
+static void declare_outs(CtEmit *e, const CtInst *inst) {
+  const CtEscape *esc = inst->u.escape;
+  for (int i = 0; i < esc->n_outs; i++) {
+    const CtTextOut *out = &esc->outs[i];
+    bool has_name =
+        ct_inst(e->ir, out->val)->name != NULL || (out->name[0] >= '0' && out->name[0] <= '9');
+    const char *name =
+        has_name ? ct_emit_new_name(e, out->val) : ct_names_add(&e->names, out->name);
+    if (out->from != 0) {
+      ct_emit_say(e, inst->loc, "%s %s = %v;", ct_dtypes[out->type].cuda, name, out->from);
+    } else {
+      ct_emit_say(e, inst->loc, "%s %s;", ct_dtypes[out->type].cuda, name);
+    }
+    e->vals[out->val].name = name;
+  }
+}
+
 /* Several statements get braces, so that their declarations stay local. */
 void ct_emit_escape(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
+  declare_outs(e, inst);
+  if (inst->u.escape->is_ptx) {
+    ct_emit_ptx(e, inst);
+    return;
+  }
   const char *text = inst->u.escape->text;
   const char *semicolon = strchr(text, ';');
   bool is_block = semicolon != NULL && semicolon[1] != '\0';

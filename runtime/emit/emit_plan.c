@@ -233,21 +233,36 @@ static bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* How often $name occurs in an escape's text. */
-static int escape_uses(const CtEscape *escape, int operand) {
-  size_t len = strlen(escape->names[operand]);
+/* How often $name occurs in a text. */
+static int uses_in_text(const char *text, const char *name) {
+  size_t len = strlen(name);
   int n = 0;
-  for (const char *s = strchr(escape->text, '$'); s != NULL; s = strchr(s + 1, '$')) {
-    n += strncmp(s + 1, escape->names[operand], len) == 0 && !is_name_char(s[1 + len]);
+  for (const char *s = strchr(text, '$'); s != NULL; s = strchr(s + 1, '$')) {
+    n += strncmp(s + 1, name, len) == 0 && !is_name_char(s[1 + len]);
   }
   return n;
 }
 
+/* Assembly has an operand once, however often its text does. */
+static void use_named(CtEmit *e, const CtEscape *code, const char *name, CtVal v, uint32_t pos) {
+  int n = uses_in_text(code->text, name);
+  if (n > 0) {
+    use(e, v, (Use){pos, pos, n > 1 && !code->is_ptx ? USE_MANY : USE_ONCE});
+  }
+}
+
 static void use_escape(CtEmit *e, const CtInst *inst, uint32_t pos) {
-  for (int i = 0; i < inst->u.escape->n; i++) {
-    int n = escape_uses(inst->u.escape, i);
-    if (n > 0) {
-      use(e, inst->u.escape->vals[i], (Use){pos, pos, n > 1 ? USE_MANY : USE_ONCE});
+  const CtEscape *code = inst->u.escape;
+  for (int i = 0; i < code->n; i++) {
+    use_named(e, code, code->names[i], code->vals[i], pos);
+  }
+  for (int i = 0; i < code->n_places; i++) {
+    use_named(e, code, code->places[i].name, code->places[i].at, pos);
+    use_buf(e, code->places[i].buf);
+  }
+  for (int i = 0; i < code->n_outs; i++) {
+    if (code->outs[i].from != 0) {
+      use(e, code->outs[i].from, once(pos));
     }
   }
 }
@@ -312,6 +327,9 @@ static bool clobbers_load(const CtEmit *e, uint32_t buf, const CtInst *by) {
     case CT_CLS_EFFECT:
       if (by->op == CT_OP_STORE) {
         return overlaps(e->ir, (uint32_t)by->imm.i, buf);
+      }
+      if (by->op == CT_OP_ESCAPE && by->u.escape->effect != CT_TEXT_WRITES) {
+        return false;
       }
       return !ct_op_has((CtOp)by->op, CT_TRAIT_KEEPS) &&
              b->space != CT_REGISTER; /* other threads */
@@ -514,7 +532,8 @@ static void find_async(CtEmit *e) {
   for (uint32_t i = 1; i < e->n_order && !e->has_async; i++) {
     const CtInst *inst = ct_inst(e->ir, e->order[i]);
     e->has_async = (inst->op == CT_OP_COPY && inst->u.tile->async) ||
-                   (inst->op == CT_OP_ESCAPE && e->ir->target.is_cuda && e->ir->target.sm >= 80);
+                   (inst->op == CT_OP_ESCAPE && inst->u.escape->effect == CT_TEXT_WRITES &&
+                    e->ir->target.is_cuda && e->ir->target.sm >= 80);
   }
 }
 

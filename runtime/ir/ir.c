@@ -205,14 +205,9 @@ CtVal ct_ir_text_op(CtIr *ir, CtOp op, CtDtype type, const char *text, int n,
     own_names[i] = names == NULL ? "" : ct_ir_intern(ir, names[i]);
     own_vals[i] = vals[i];
   }
-  *e = (CtEscape){ct_ir_intern(ir, text), n, own_names, own_vals};
+  *e = (CtEscape){.text = ct_ir_intern(ir, text), .n = n, .names = own_names, .vals = own_vals};
   ir->insts[v].u.escape = e;
   return v;
-}
-
-CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
-                   const CtVal *vals) {
-  return ct_ir_text_op(ir, CT_OP_ESCAPE, type, text, n, names, vals);
 }
 
 void ct_ir_require(CtIr *ir, CtRequire r) {
@@ -287,6 +282,20 @@ void ct_ir_each_view(const CtInst *inst, void (*fn)(void *ud, const CtView *view
   fn(ud, &tile->dst, true);
 }
 
+static void each_of_text(const CtEscape *e, void (*fn)(void *ud, CtVal operand), void *ud) {
+  for (int i = 0; i < e->n; i++) {
+    fn(ud, e->vals[i]);
+  }
+  for (int i = 0; i < e->n_places; i++) {
+    fn(ud, e->places[i].at);
+  }
+  for (int i = 0; i < e->n_outs; i++) {
+    if (e->outs[i].from != 0) {
+      fn(ud, e->outs[i].from);
+    }
+  }
+}
+
 void ct_ir_each_operand(const CtIr *ir, CtVal v, void (*fn)(void *ud, CtVal operand), void *ud) {
   const CtInst *inst = &ir->insts[v];
   for (int i = 0; i < inst->n_args; i++) {
@@ -295,9 +304,7 @@ void ct_ir_each_operand(const CtIr *ir, CtVal v, void (*fn)(void *ud, CtVal oper
     }
   }
   if (ct_op_has_text((CtOp)inst->op)) {
-    for (int i = 0; i < inst->u.escape->n; i++) {
-      fn(ud, inst->u.escape->vals[i]);
-    }
+    each_of_text(inst->u.escape, fn, ud);
   }
   if (ct_op_is_tma((CtOp)inst->op)) {
     ct_tma_each_operand(ir, inst->u.tma, fn, ud);

@@ -254,12 +254,41 @@ typedef struct CtTile {
 typedef enum CtShfl { CT_SHFL_UP, CT_SHFL_DOWN, CT_SHFL_XOR, CT_SHFL_IDX, CT_SHFL_COUNT } CtShfl;
 typedef enum CtVote { CT_VOTE_ANY, CT_VOTE_ALL, CT_VOTE_BALLOT, CT_VOTE_COUNT } CtVote;
 
+/* What a script's text does besides making its results. */
+typedef enum CtTextEffect {
+  CT_TEXT_PURE,  /* nothing: equal operands give equal results */
+  CT_TEXT_FIXED, /* it stays where it is, but touches no memory: a shuffle, a clock */
+  CT_TEXT_READS, /* it reads memory */
+  CT_TEXT_WRITES /* it may do anything */
+} CtTextEffect;
+
+/* A result of an ESCAPE that stands in its text as a variable. */
+typedef struct CtTextOut {
+  const char *name;
+  CtDtype type;
+  CtVal from; /* what the variable holds before, or 0 */
+  CtVal val;  /* the RESULT */
+} CtTextOut;
+
+/* An operand that is the address of an element: `at` is its place in the buffer. */
+typedef struct CtTextPlace {
+  const char *name;
+  uint32_t buf;
+  CtVal at;
+} CtTextPlace;
+
 typedef struct CtEscape {
   const char
       *text; /* CUDA C with $name where an operand stands; a format of C's printf; a message */
   int n;
   const char *const *names; /* of an ESCAPE */
   const CtVal *vals;
+  const bool *is_literal; /* PTX: the constant stands in the text; NULL: none does */
+  int n_outs, n_places;
+  const CtTextOut *outs;
+  const CtTextPlace *places;
+  bool is_ptx;
+  CtTextEffect effect;
 } CtEscape;
 
 /* --- arguments ------------------------------------------------------------------------------- */
@@ -548,8 +577,12 @@ static inline bool ct_ir_has_grid_barrier(const CtIr *ir) { return ir->grid_barr
 CtView ct_ir_remote(CtIr *ir, CtView v, CtVal rank);
 /* Fails if the view is in another block's memory; the message says what `op` would do there. */
 CtStatus ct_ir_check_own(const CtIr *ir, const char *op, CtView v, CtErr *err) CT_NODISCARD;
+/* ir_escape.c: CUDA C of the script, which may do anything. */
 CtVal ct_ir_escape(CtIr *ir, CtDtype type, const char *text, int n, const char *const *names,
                    const CtVal *vals);
+/* The same with all that a CtEscape can say; it is copied, and gets its RESULTs. A text of PTX gets
+   the effect that its instructions have. */
+CtVal ct_ir_code(CtIr *ir, CtDtype type, const CtEscape *code);
 
 /* Operations of a warp, and atomic ones: ir_warp.c. A shuffle of a type that has no 32 or 64 bits goes
    by way of one that has. `by` is an i32; width a power of two, at most 32. */

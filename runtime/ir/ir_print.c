@@ -172,12 +172,30 @@ static void print_maps(Printer *p) {
   }
 }
 
+/* " ptx[[...]] d=u32 p=&x[%3]" */
+static void print_code(Printer *p, const CtEscape *e) {
+  ct_text_printf(p->out, e->is_ptx ? " ptx[[%s]]" : " [[%s]]", e->text);
+  for (int i = 0; i < e->n_outs; i++) {
+    ct_text_printf(p->out, " %s=%s", e->outs[i].name, ct_dtypes[e->outs[i].type].name);
+    if (e->outs[i].from != 0) {
+      ct_text_putc(p->out, ' ');
+      print_value(p, e->outs[i].from);
+    }
+  }
+  for (int i = 0; i < e->n_places; i++) {
+    ct_text_printf(p->out, " %s=&%s[", e->places[i].name, p->ir->bufs[e->places[i].buf].name);
+    print_value(p, e->places[i].at);
+    ct_text_putc(p->out, ']');
+  }
+}
+
 static void print_text(Printer *p, const CtInst *inst) {
-  bool is_code = inst->op == CT_OP_ESCAPE;
   if (inst->op == CT_OP_PRINT) {
     print_print(p, inst);
+  } else if (inst->op == CT_OP_ESCAPE) {
+    print_code(p, inst->u.escape);
   } else {
-    ct_text_printf(p->out, is_code ? " [[%s]]" : " \"%s\"", inst->u.escape->text);
+    ct_text_printf(p->out, " \"%s\"", inst->u.escape->text);
   }
 }
 

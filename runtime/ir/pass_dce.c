@@ -110,6 +110,9 @@ static void mark_pointers(CtIr *ir) {
     if (ct_op_has_buf((CtOp)inst->op)) {
       use_buffer(ir, (uint32_t)inst->imm.i);
     }
+    for (int i = 0; ct_op_has_text((CtOp)inst->op) && i < inst->u.escape->n_places; i++) {
+      use_buffer(ir, inst->u.escape->places[i].buf);
+    }
     ct_ir_each_view(inst, use_view, ir);
   }
 }

@@ -103,6 +103,8 @@ all("asr sar shift_right_arithmetic arithmetic_shift_right", "write ashr(x, n)",
 all("asinh acosh atanh exp10 lgamma tgamma",
   'cuda("...", {x = v}, f32, twin) calls CUDA\'s; twin is the same in Lua, for the CPU engine',
   M.names)
+all("asm __asm__ inline_asm inline_asm_elementwise",
+  'write ptx("mad.lo.u32 $d, $a, $b, $c;", {d = u32}, {a = a, b = b, c = c}, twin)', M.names)
 all("blockReduce BlockReduce", 'write block_reduce(v, "add")', M.names)
 all("warpReduce WarpReduce", 'write warp_reduce(v, "add")', M.names)
 all("half __half float16 fp16", "write f16", M.names)

@@ -386,8 +386,11 @@ function unroll(start, stop, step) end
 --- CUDA C as it is, in a kernel.
 --- It is a statement, or with a type an expression: `cuda[[text]]`, or
 --- `cuda([[text]], {name = value}, dtype)`. `$name` is an operand. Operands are values: the text
---- can neither take their address nor change them. The CPU engine cannot run the text. It runs a
---- twin instead: a Lua function, given last, whose parameters have the names of the operands.
+--- can neither take their address nor change them. A tensor is the address of its first element,
+--- `{tensor, coordinate}` that of another one. Several results are a table of types, by name: the
+--- text assigns to them, and they are returned in the order of the text; a list of types has the
+--- names `$1`, `$2`. The CPU engine cannot run the text. It runs a twin instead: a Lua function,
+--- given last, whose parameters have the names of the operands.
 ---
 ---     > k = kernel("clock", function(x) x[0] = cuda("$a * 2", {a = x[0]}, i32) end)
 ---     > k{grid = 1, block = 1}:source(zeros(i32, 1)):match("%* 2") ~= nil
@@ -407,8 +410,34 @@ function unroll(start, stop, step) end
 ---         0    1    1    2    1    2    2    3
 --- CuTe: the C++ itself. MoYe: none.
 ---@param text string
----@param operands? table at most 32, by name
----@param dtype? DType of the expression
+---@param operands? table at most 32, by name: values, tensors, `{tensor, coordinate}`
+---@param dtype? DType|table of the expression; of several results, by name or in a list
 ---@param twin? function what the CPU engine runs instead of the text
----@return any
+---@return any ... the value of the expression, or the results
 function cuda(text, operands, dtype, twin) end
+
+--- Instructions of PTX as they are, in a kernel.
+--- `$name` is a result or an operand; results come in the order of the text, those of a list are
+--- `$1`, `$2`. The type says which register: 16, 32 or 64 bits. A Lua number is an immediate
+--- operand. An operand with the name of a result is what its register holds before. A tensor is
+--- the address of its first element, `{tensor, coordinate}` that of another one; in shared memory
+--- it is a 32-bit address for instructions with `.shared`. The CPU engine runs the twin, as for
+--- `cuda`.
+---
+---     > k = kernel("mad", function(x)
+---     >>   local i = threadIdx.x
+---     >>   x[i] = ptx("mad.lo.u32 $d, $a, $a, $n;", {d = u32}, {a = x[i], n = 7},
+---     >>     function(a, n) return a * a + n end)
+---     >> end)
+---     > x = arange(u32, 4)
+---     > k{grid = 1, block = 4}(x)
+---     > x
+---     tensor u32 4:1 on cpu
+---         7    8   11   16
+--- CuTe: asm volatile. MoYe: none.
+---@param text string one instruction or several, as the manual of PTX writes them
+---@param results? DType|table of types, by name or in a list
+---@param operands? table at most 32, by name: values, tensors, `{tensor, coordinate}`
+---@param twin? function what the CPU engine runs instead of the text
+---@return any ... the results
+function ptx(text, results, operands, twin) end

@@ -61,9 +61,12 @@ void ct_low_nothing(CtLow *l, CtVal v) {
 
 void ct_low_escape(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
+  bool is_ptx = inst->op == CT_OP_ESCAPE && inst->u.escape->is_ptx;
   l->status = ct_fail(l->err, CT_EUNSUPPORTED,
-                      "cuda[[...]]: the CPU engine cannot run CUDA C; give a Lua twin or run on a "
-                      "CUDA device");
+                      is_ptx ? "ptx: the CPU engine cannot run PTX; give a Lua twin or run on a "
+                               "CUDA device"
+                             : "cuda[[...]]: the CPU engine cannot run CUDA C; give a Lua twin or "
+                               "run on a CUDA device");
   ct_err_at(l->err, ct_ir_chunk(l->ir, inst->loc), inst->loc.line);
 }
 

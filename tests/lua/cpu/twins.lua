@@ -50,7 +50,7 @@ end))
 
 -- What is wrong with a twin is said at the line of the call.
 report(try(function(x) x[0] = cuda("$a", {a = x[1]}, f32, function(b) return b end) end)) -- expect: false	52: cuda: the Lua twin has a parameter 'b', but there is no operand of that name; its parameters have the names of the operands
-report(try(function(x) x[0] = cuda("$a", {}, f32, function(a) return a end) end)) -- expect: false	53: cuda: the Lua twin has a parameter 'a', but there is no operand of that name; its parameters have the names of the operands
+report(try(function(x) x[0] = cuda("1", {}, f32, function(a) return a end) end)) -- expect: false	53: cuda: the Lua twin has a parameter 'a', but there is no operand of that name; its parameters have the names of the operands
 report(try(function(x) x[0] = cuda("1", {}, f32, function() end) end)) -- expect: false	54: cuda: the Lua twin of an expression returns 0 values; expected one
 report(try(function(_) cuda("f();", {}, function() return 1 end) end)) -- expect: false	55: cuda: the Lua twin of a statement returns 1 values; expected none, or give the expression's type
 report(try(function(x) x[0] = cuda("1", {}, f32, sin) end)) -- expect: false	56: cuda: the Lua twin is a C function, whose parameters have no names; write function(x) return f(x) end
