@@ -104,6 +104,16 @@ static const struct {
     {"rand_u32x4", "cuttle.random", true},
     {"rand_f32x4", "cuttle.random", true},
     {"randn_f32x4", "cuttle.random", true},
+    {"accumulator", "cuttle.dot", true},
+    {"_dot_operand", "cuttle.dot", false},
+    {"_dot_sums", "cuttle.dot", false},
+    {"_dot_check", "cuttle.dot", false},
+    {"_block_parts", "cuttle.block_tiles", false},
+    {"dot", "cuttle.dot", true},
+    {"row_reduce", "cuttle.dot", true},
+    {"row_broadcast", "cuttle.dot", true},
+    {"shared_like", "cuttle.block_tiles", false},
+    {"block_copy", "cuttle.block_tiles", true},
 };
 
 /* Calls the name (upvalue 1) of the module (upvalue 2) with the same arguments; upvalue 3: is_helper. */

@@ -1,0 +1,140 @@
+-- block_tiles.lua: tiles of shared memory for tiles of global memory, and copies by the whole block.
+--   shared_like(tile[, stages])   the tile in shared memory, swizzled for ldmatrix
+--   block_copy(src, dst)          by all threads of the block, as wide as both layouts allow
+local ct = require "cuttle"
+local internal = ...
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local fail, type_name = tiles.fail, tiles.type_name
+local threadIdx, blockDim, size = ct.threadIdx, ct.blockDim, ct.size
+
+local WIDE_BITS <const>, ROW_BITS <const> = 128, 1024 -- of an access, of all banks once
+
+local function log2(n)
+  local bits = 0
+  while 1 << bits < n do bits = bits + 1 end
+  return bits
+end
+
+local function check_tile(x, number, op)
+  if type_name(x) ~= "tensor" then
+    fail(op, "argument %d is of type %s; a tile of two modes was expected", number, type_name(x))
+  end
+  for i = 0, 1 do
+    if ct.rank(x) < 2 or not internal.is_static(size(x, i)) then
+      fail(op, "%s is no tile of two modes whose extents are known while tracing; tile it first, as "
+        .. "in tile(A, {64, 32}, {blockIdx.x, _})", x.layout)
+    end
+  end
+end
+
+-- The first integer of a mode's stride: 1 where the mode is contiguous.
+local function first_stride(x, mode)
+  local l = x.layout
+  local s = ct.stride(ct.mode(l.swizzle and l.layout or l, mode))
+  while type(s) == "table" do s = s[1] end
+  return s
+end
+
+-- 0 or 1: the mode that is contiguous; 1 (K) where neither is known to be.
+local function contiguous(x)
+  local s = first_stride(x, 0)
+  local is_one = internal.is_static(s) and s == 1 and size(x, 0) > 1
+  return is_one and 0 or 1
+end
+
+-- The largest power of two that divides n, at most `most`.
+local function power_in(n, most)
+  local p = 1
+  while p < most and n % (2 * p) == 0 do p = 2 * p end
+  return p
+end
+
+-- {====== Shared memory ======
+
+-- Eight lines along the contiguous mode, of whose 16 bytes the places are exchanged.
+local function layout_of(extents, along, bits)
+  local vec = WIDE_BITS // bits
+  local line = power_in(extents[along + 1], ROW_BITS // bits)
+  local other = extents[2 - along]
+  if line < 2 * vec or other % 8 ~= 0 then
+    return along == 0 and ct.layout(extents) or ct.row_major(extents)
+  end
+  local block = along == 1 and ct.row_major { 8, line } or ct.layout { line, 8 }
+  local swizzled = ct.composition(ct.swizzle(log2(line // vec), log2(vec), 3), block)
+  return ct.tile_to_shape(swizzled, extents)
+end
+
+function M.shared_like(x, stages)
+  check_tile(x, 1, "shared_like")
+  if stages ~= nil and (math.type(stages) ~= "integer" or stages < 1) then
+    fail("shared_like", "stages is %s; an integer from 1 on was expected", tostring(stages))
+  end
+  local extents, along = { size(x, 0), size(x, 1) }, contiguous(x)
+  local l = layout_of(extents, along, x.dtype.bits)
+  if stages == nil then return ct.shared(x.dtype, l) end
+  local whole = l.swizzle and ct.tile_to_shape(l, { extents[1], extents[2], stages })
+    or ct.append(l, ct.layout(stages, extents[1] * extents[2]))
+  return ct.shared(x.dtype, whole)
+end
+
+-- {====== Copies ======
+
+-- Threads along and across what is contiguous, each with vec elements; nil: they do not divide it.
+local function shares(n, run, other, vec)
+  if run % vec ~= 0 then return nil end
+  local across = power_in(run // vec, n)
+  if n % across ~= 0 or other % (n // across) ~= 0 then return nil end
+  return across, n // across
+end
+
+local function tiled(n, dst, along)
+  local vec = WIDE_BITS // dst.dtype.bits
+  local atom = ct.atom(("UniversalCopy<u%d>"):format(dst.dtype.bits), dst.dtype)
+  while vec >= 1 do
+    local across, rest = shares(n, size(dst, along), size(dst, 1 - along), vec)
+    if across and along == 1 then
+      return ct.tiled_copy(atom, ct.row_major { rest, across }, ct.row_major { 1, vec })
+    elseif across then
+      return ct.tiled_copy(atom, ct.layout { across, rest }, ct.layout { vec, 1 })
+    end
+    vec = vec // 2
+  end
+end
+
+local function one_by_one(src, dst, n)
+  local rows = size(dst, 0)
+  for i in ct.range(threadIdx.x, size(dst), n) do
+    dst[{ i % rows, i // rows }] = src[{ i % rows, i // rows }]
+  end
+end
+
+-- A thread's parts of both, or nil where the threads do not divide the tile.
+function M._block_parts(src, dst)
+  check_tile(src, 1, "block_copy")
+  check_tile(dst, 2, "block_copy")
+  for i = 0, 1 do
+    if size(src, i) ~= size(dst, i) then
+      fail("block_copy", "%s and %s differ in mode %d: %d and %d", src.layout, dst.layout, i,
+        size(src, i), size(dst, i))
+    end
+  end
+  local n, y, z = ct.static(blockDim.x), ct.static(blockDim.y), ct.static(blockDim.z)
+  if y > 1 or z > 1 then
+    fail("block_copy", "the block is %d x %d x %d; its threads must have one mode", n, y, z)
+  end
+  local mover = tiled(n, dst, contiguous(dst))
+  if mover == nil then return nil end
+  local thr = mover:get_slice(0) -- get_slice(threadIdx.x) is for kernels: it asks the block
+  thr.thread = threadIdx.x
+  return thr:partition_S(src), thr:partition_D(dst)
+end
+
+function M.block_copy(src, dst)
+  local from, to = internal.block_parts(src, dst)
+  if from == nil then return one_by_one(src, dst, blockDim.x) end
+  ct.copy(from, to)
+end
+
+return M
