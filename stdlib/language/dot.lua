@@ -325,9 +325,9 @@ end)
 -- Over the warps that share rows, by way of shared memory.
 local function over_warps(acc, rows, f, bits, across)
   local all = shared(rows.dtype, { acc.shape[1], across })
-  local tile_n = acc.mma:tile_size_mnk(1)
+  local columns = acc.warps and acc.mma.atom.shape[2] or 1 << #bits -- of a warp in a step
   local first = acc.places[0][2]
-  local mine, lane = first * across // tile_n, threadIdx.x % WARP
+  local mine, lane = first // columns, threadIdx.x % WARP
   local writes = true
   for _, by in ipairs(bits) do writes = writes and lane & by == 0 end
   sync_threads()
