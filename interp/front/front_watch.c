@@ -229,10 +229,17 @@ void front_restore_metatables(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &patches_key);
 }
 
+/* Does one of the library's unconverted functions finish an object that it made? */
+static bool is_made_by_library(lua_State *L, const Front *f) {
+  bool is_plain = !lua_getmetatable(L, 1);
+  lua_settop(L, is_plain ? lua_gettop(L) : lua_gettop(L) - 1);
+  return is_plain && f->n_trusted > 0;
+}
+
 /* setmetatable(t, metatable), everywhere: notes the metatable. Upvalue 1: Lua's own. */
 static int set_metatable(lua_State *L) {
   const Front *f = front_of(L);
-  if (f->ir != NULL) {
+  if (f->ir != NULL && !is_made_by_library(L, f)) {
     front_check_change(L, 1);
   }
   luaL_checktype(L, 1, LUA_TTABLE);

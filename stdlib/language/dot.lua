@@ -253,19 +253,6 @@ local function fragment_or_tile(acc, name, x, B)
   return operand(acc, name, x)
 end
 
---- A or B of this accumulator in registers, for several products.
-function Accumulator:load_A(x)
-  local held, read = operand(self, "A", x)
-  for k = 0, size(held, 2) - 1 do read(k) end
-  return held
-end
-
-function Accumulator:load_B(x)
-  local held, read = operand(self, "B", x)
-  for k = 0, size(held, 2) - 1 do read(k) end
-  return held
-end
-
 function M._dot_check(acc, A, B)
   if not is_fragment(A) and not is_fragment(B) then
     local p = problem(A, B, { threads = acc.threads }, "dot")

@@ -17,8 +17,6 @@ local atoms <const> = {
   { type = "bf16", sm = 80, name = "SM80_16x8x8_F32BF16BF16F32_TN" },
   { type = "tf32", sm = 80, name = "SM80_16x8x8_F32TF32TF32F32_TN" },
   { type = "tf32", sm = 80, name = "SM80_16x8x4_F32TF32TF32F32_TN" },
-  { type = "f8e4m3", sm = 89, name = "SM89_16x8x32_F32E4M3E4M3F32_TN" },
-  { type = "f8e5m2", sm = 89, name = "SM89_16x8x32_F32E5M2E5M2F32_TN" },
   { type = "i8", sm = 80, name = "SM80_16x8x32_S32S8S8S32_TN" },
   { type = "i8", sm = 80, name = "SM80_16x8x16_S32S8S8S32_TN" },
   { type = "i8", sm = 75, name = "SM75_8x8x16_S32S8S8S32_TN" },
