@@ -294,9 +294,7 @@ static int rt_self(lua_State *L) {
   return 1;
 }
 
-/* Is a function of the standard library calling? Its locals say less to the script than the name that a
-   tensor has. */
-static bool is_library_calling(lua_State *L) {
+bool front_is_library_calling(lua_State *L) {
   lua_Debug ar;
   return lua_getstack(L, 1, &ar) != 0 && lua_getinfo(L, "S", &ar) != 0 && diag_is_stdlib(ar.source);
 }
@@ -314,7 +312,8 @@ static int rt_nm(lua_State *L) { /* v, name */
   if (value_test(L, 1, &v)) {
     ct_ir_name(f->ir, v, name);
   } else if (t != NULL && t->in_kernel && t->serial == f->serial &&
-             (t->name == NULL || !is_library_calling(L))) {
+             /* locals of the library say less to the script than the name that a tensor has */
+             (t->name == NULL || !front_is_library_calling(L))) {
     if (t->at == NULL) {
       ct_ir_name_buf(f->ir, t->buf, name);
     }

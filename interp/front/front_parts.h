@@ -35,6 +35,7 @@ void front_count_turn(lua_State *L, Front *f, Frame *frame); /* raises when ther
 void front_touch(lua_State *L, uint64_t born, const char *message);
 uint64_t front_birth(lua_State *L,
                      int idx); /* clock of the birth of a table or coroutine; 0: unknown */
+bool front_is_library_calling(lua_State *L); /* is the caller Lua code of the standard library? */
 void front_check_change(lua_State *L, int idx); /* front_touch for the table at idx, if it is one */
 void front_set_birth(lua_State *L, Front *f);   /* of the table or coroutine at the top: now */
 void front_check_key(lua_State *L, int table, int key); /* refuses a run-time key of a table */

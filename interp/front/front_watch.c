@@ -229,11 +229,17 @@ void front_restore_metatables(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &patches_key);
 }
 
-/* Does one of the library's unconverted functions finish an object that it made? */
+/* Does a function of the library, which needs no conversion, finish an object that it made? Its births
+   are not noted. A table that a script made, or that has a metatable, is none of these. */
 static bool is_made_by_library(lua_State *L, const Front *f) {
-  bool is_plain = !lua_getmetatable(L, 1);
-  lua_settop(L, is_plain ? lua_gettop(L) : lua_gettop(L) - 1);
-  return is_plain && f->n_trusted > 0;
+  if (f->n_trusted == 0 || !lua_istable(L, 1) || !front_is_library_calling(L)) {
+    return false;
+  }
+  bool has_metatable = lua_getmetatable(L, 1) != 0;
+  if (has_metatable) {
+    lua_pop(L, 1);
+  }
+  return !has_metatable && front_birth(L, 1) == 0;
 }
 
 /* setmetatable(t, metatable), everywhere: notes the metatable. Upvalue 1: Lua's own. */

@@ -207,6 +207,25 @@ static int lang_dtype_of(lua_State *L) {
   return 1;
 }
 
+/* _target_sm(): the compute capability, times 10, that the trace is for; nothing for the CPU engine. */
+static int lang_target_sm(lua_State *L) {
+  const CtTarget *target = &front_here(L, "dot")->target;
+  lua_pushinteger(L, target->sm);
+  return target->is_cuda ? 1 : 0;
+}
+
+/* _space_of(t): "global", "shared" or "registers" for a tensor of a kernel; else nothing. */
+static int lang_space_of(lua_State *L) {
+  static const char *const names[] = {
+      [CT_GLOBAL] = "global", [CT_SHARED] = "shared", [CT_REGISTER] = "registers"};
+  const Tensor *t = tensor_test(L, 1);
+  if (t == NULL || !t->in_kernel || t->at != NULL) {
+    return 0;
+  }
+  lua_pushstring(L, names[t->space]);
+  return 1;
+}
+
 static int lang_is_static(lua_State *L) {
   int64_t ignored;
   lua_pushboolean(L, value_known(L, 1, &ignored) || !value_test(L, 1, NULL));
@@ -220,10 +239,9 @@ static int lang_is_tracing(lua_State *L) {
 
 /* --- opening ------------------------------------------------------------------------------------------ */
 
-static const luaL_Reg functions[] = {{"_dtype_of", lang_dtype_of},
-                                     {"_is_static", lang_is_static},
-                                     {"_is_tracing", lang_is_tracing},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"_dtype_of", lang_dtype_of},   {"_target_sm", lang_target_sm},   {"_space_of", lang_space_of},
+    {"_is_static", lang_is_static}, {"_is_tracing", lang_is_tracing}, {NULL, NULL}};
 
 void bind_open_warp(lua_State *L) { /* language table on top */
   call_add_rows(L, rows, CT_ARRAY_LEN(rows));

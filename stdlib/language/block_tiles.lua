@@ -1,13 +1,13 @@
 -- block_tiles.lua: tiles of shared memory for tiles of global memory, and copies by the whole block.
---   shared_like(tile[, stages])   the tile in shared memory, swizzled for ldmatrix
---   block_copy(src, dst)          by all threads of the block, as wide as both layouts allow
+--   shared_like(tile[, stages[, dtype]])   the tile in shared memory, swizzled for ldmatrix
+--   block_copy(src, dst)                   by all threads of the block, as wide as layouts allow
 local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
 local fail, type_name = tiles.fail, tiles.type_name
-local threadIdx, blockDim, size = ct.threadIdx, ct.blockDim, ct.size
+local threadIdx, blockDim, size, copy, cast = ct.threadIdx, ct.blockDim, ct.size, ct.copy, ct.cast
 
 local WIDE_BITS <const>, ROW_BITS <const> = 128, 1024 -- of an access, of all banks once
 
@@ -66,17 +66,21 @@ local function layout_of(extents, along, bits)
   return ct.tile_to_shape(swizzled, extents)
 end
 
-function M.shared_like(x, stages)
+function M.shared_like(x, stages, dtype)
   check_tile(x, 1, "shared_like")
   if stages ~= nil and (math.type(stages) ~= "integer" or stages < 1) then
-    fail("shared_like", "stages is %s; an integer from 1 on was expected", tostring(stages))
+    fail("shared_like", "argument 2 is %s; a number of slots from 1 on was expected",
+      math.type(stages) and tostring(stages) or "of type " .. type_name(stages))
+  elseif dtype ~= nil and type_name(dtype) ~= "dtype" then
+    fail("shared_like", "argument 3 is of type %s; an element type was expected", type_name(dtype))
   end
-  local extents, along = { size(x, 0), size(x, 1) }, contiguous(x)
-  local l = layout_of(extents, along, x.dtype.bits)
-  if stages == nil then return ct.shared(x.dtype, l) end
+  dtype = dtype or x.dtype
+  local extents = { size(x, 0), size(x, 1) }
+  local l = layout_of(extents, contiguous(x), dtype.bits)
+  if stages == nil then return ct.shared(dtype, l) end
   local whole = l.swizzle and ct.tile_to_shape(l, { extents[1], extents[2], stages })
     or ct.append(l, ct.layout(stages, extents[1] * extents[2]))
-  return ct.shared(x.dtype, whole)
+  return ct.shared(dtype, whole)
 end
 
 -- {====== Copies ======
@@ -89,11 +93,12 @@ local function shares(n, run, other, vec)
   return across, n // across
 end
 
-local function tiled(n, dst, along)
-  local vec = WIDE_BITS // dst.dtype.bits
-  local atom = ct.atom(("UniversalCopy<u%d>"):format(dst.dtype.bits), dst.dtype)
+-- A tiled copy by n threads of tiles of these extents, along mode `along`, or nil.
+local tiled = ct.static_fn(function(n, extents, dtype, along)
+  local vec = WIDE_BITS // dtype.bits
+  local atom = ct.atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
   while vec >= 1 do
-    local across, rest = shares(n, size(dst, along), size(dst, 1 - along), vec)
+    local across, rest = shares(n, extents[along + 1], extents[2 - along], vec)
     if across and along == 1 then
       return ct.tiled_copy(atom, ct.row_major { rest, across }, ct.row_major { 1, vec })
     elseif across then
@@ -101,40 +106,47 @@ local function tiled(n, dst, along)
     end
     vec = vec // 2
   end
-end
+end)
 
 local function one_by_one(src, dst, n)
   local rows = size(dst, 0)
   for i in ct.range(threadIdx.x, size(dst), n) do
-    dst[{ i % rows, i // rows }] = src[{ i % rows, i // rows }]
+    dst[{ i % rows, i // rows }] = cast(src[{ i % rows, i // rows }], dst.dtype)
   end
 end
 
--- A thread's parts of both, or nil where the threads do not divide the tile.
-function M._block_parts(src, dst)
+local function check_pair(src, dst)
   check_tile(src, 1, "block_copy")
   check_tile(dst, 2, "block_copy")
+  if ct.rank(src) ~= 2 or ct.rank(dst) ~= 2 then
+    fail("block_copy", "%s to %s; two tiles of two modes were expected, as t(_, _, k) is",
+      src.layout, dst.layout)
+  end
   for i = 0, 1 do
     if size(src, i) ~= size(dst, i) then
       fail("block_copy", "%s and %s differ in mode %d: %d and %d", src.layout, dst.layout, i,
         size(src, i), size(dst, i))
     end
   end
-  local n, y, z = ct.static(blockDim.x), ct.static(blockDim.y), ct.static(blockDim.z)
-  if y > 1 or z > 1 then
-    fail("block_copy", "the block is %d x %d x %d; its threads must have one mode", n, y, z)
-  end
-  local mover = tiled(n, dst, contiguous(dst))
-  if mover == nil then return nil end
-  local thr = mover:get_slice(0) -- get_slice(threadIdx.x) is for kernels: it asks the block
-  thr.thread = threadIdx.x
-  return thr:partition_S(src), thr:partition_D(dst)
+end
+
+-- Threads follow the memory whose accesses cost most: global memory.
+local function along_of(src, dst)
+  return contiguous(internal.space_of(src) == "global" and src or dst)
 end
 
 function M.block_copy(src, dst)
-  local from, to = internal.block_parts(src, dst)
-  if from == nil then return one_by_one(src, dst, blockDim.x) end
-  ct.copy(from, to)
+  check_pair(src, dst)
+  local n, y, z = ct.static(blockDim.x), ct.static(blockDim.y), ct.static(blockDim.z)
+  if y > 1 or z > 1 then
+    fail("block_copy", "the block is %d x %d x %d; its threads must have one mode, as in block = %d",
+      n, y, z, n * y * z)
+  end
+  local mover = tiled(n, { size(dst, 0), size(dst, 1) }, dst.dtype, along_of(src, dst))
+  if mover == nil then return one_by_one(src, dst, n) end
+  local thr = mover:get_slice(threadIdx.x)
+  local from, to = thr:partition_S(src), thr:partition_D(dst)
+  if src.dtype == dst.dtype then copy(from, to) else copy(cast(from, dst.dtype), to) end
 end
 
 return M

@@ -36,6 +36,9 @@ local function operation(op, name, v)
     "function of two values", type(op) == "string" and "'" .. op .. "'" or "of type " .. type(op))
 end
 
+--- For dot_rows.lua.
+M._operation = operation
+
 -- What comes before the first element of an exclusive scan.
 local function first_value(v, op, options, name)
   if options.init ~= nil then return options.init end

@@ -1,61 +1,64 @@
 -- dot_choice.lua: what dot takes for a product of tiles: the atom, by types, target and extents; how
--- the warps of the block share the tile; and how an operand comes from memory to registers.
+-- the warps of the block share the tile; and how an operand comes from memory to registers. It is
+-- plain Lua: a trace calls it as a static_fn.
 local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local WARP <const> = 32
+local WARP <const>, WARPGROUP <const> = 32, 128
+local CPU_RUNS <const> = 90 -- the CPU engine computes every atom
 local fail = tiles.fail
 
--- From which compute capability on, widest first. Products that no row takes are plain FMAs.
+-- Products of elements of types a and b: the atoms, and from which compute capability on, the best
+-- first. What no row takes is multiplied by plain FMAs.
+local function row(a, b, sm, name) return { a = a, b = b, sm = sm, name = name } end
+
 local atoms <const> = {
-  { type = "f16", sm = 80, name = "SM80_16x8x16_F32F16F16F32_TN" },
-  { type = "f16", sm = 80, name = "SM80_16x8x8_F32F16F16F32_TN" },
-  { type = "f16", sm = 75, name = "SM75_16x8x8_F32F16F16F32_TN" },
-  { type = "bf16", sm = 80, name = "SM80_16x8x16_F32BF16BF16F32_TN" },
-  { type = "bf16", sm = 80, name = "SM80_16x8x8_F32BF16BF16F32_TN" },
-  { type = "tf32", sm = 80, name = "SM80_16x8x8_F32TF32TF32F32_TN" },
-  { type = "tf32", sm = 80, name = "SM80_16x8x4_F32TF32TF32F32_TN" },
-  { type = "i8", sm = 80, name = "SM80_16x8x32_S32S8S8S32_TN" },
-  { type = "i8", sm = 80, name = "SM80_16x8x16_S32S8S8S32_TN" },
-  { type = "i8", sm = 75, name = "SM75_8x8x16_S32S8S8S32_TN" },
-  { type = "u8", sm = 80, name = "SM80_16x8x32_S32U8U8S32_TN" },
-  { type = "u8", sm = 80, name = "SM80_16x8x16_S32U8U8S32_TN" },
-  { type = "f64", sm = 80, name = "SM80_8x8x4_F64F64F64F64_TN" },
+  row("f16", "f16", 80, "SM80_16x8x16_F32F16F16F32_TN"),
+  row("f16", "f16", 80, "SM80_16x8x8_F32F16F16F32_TN"),
+  row("f16", "f16", 75, "SM75_16x8x8_F32F16F16F32_TN"),
+  row("bf16", "bf16", 80, "SM80_16x8x16_F32BF16BF16F32_TN"),
+  row("bf16", "bf16", 80, "SM80_16x8x8_F32BF16BF16F32_TN"),
+  row("tf32", "tf32", 80, "SM80_16x8x8_F32TF32TF32F32_TN"),
+  row("tf32", "tf32", 80, "SM80_16x8x4_F32TF32TF32F32_TN"),
+  row("f8e4m3", "f8e4m3", 89, "SM89_16x8x32_F32E4M3E4M3F32_TN"),
+  row("f8e4m3", "f8e5m2", 89, "SM89_16x8x32_F32E4M3E5M2F32_TN"),
+  row("f8e5m2", "f8e4m3", 89, "SM89_16x8x32_F32E5M2E4M3F32_TN"),
+  row("f8e5m2", "f8e5m2", 89, "SM89_16x8x32_F32E5M2E5M2F32_TN"),
+  row("i8", "i8", 80, "SM80_16x8x32_S32S8S8S32_TN"),
+  row("i8", "i8", 80, "SM80_16x8x16_S32S8S8S32_TN"),
+  row("i8", "i8", 75, "SM75_8x8x16_S32S8S8S32_TN"),
+  row("i8", "u8", 80, "SM80_16x8x32_S32S8U8S32_TN"),
+  row("i8", "u8", 80, "SM80_16x8x16_S32S8U8S32_TN"),
+  row("u8", "i8", 80, "SM80_16x8x32_S32U8S8S32_TN"),
+  row("u8", "i8", 80, "SM80_16x8x16_S32U8S8S32_TN"),
+  row("u8", "u8", 80, "SM80_16x8x32_S32U8U8S32_TN"),
+  row("u8", "u8", 80, "SM80_16x8x16_S32U8U8S32_TN"),
+  row("f64", "f64", 90, "SM90_16x8x16_F64F64F64F64_TN"),
+  row("f64", "f64", 90, "SM90_16x8x8_F64F64F64F64_TN"),
+  row("f64", "f64", 90, "SM90_16x8x4_F64F64F64F64_TN"),
+  row("f64", "f64", 80, "SM80_8x8x4_F64F64F64F64_TN"),
 }
 
--- The type that plain FMAs add up in.
-local function plain_sum(dtype)
-  if dtype == ct.f64 then return ct.f64 end
-  local integers = { i8 = true, u8 = true, i16 = true, u16 = true, i32 = true }
-  return integers[dtype.name] and ct.i32 or ct.f32
-end
+-- The type that plain FMAs add up in, by the type of the operands.
+local plain_sums <const> = {
+  f64 = ct.f64, f32 = ct.f32, tf32 = ct.f32, f16 = ct.f32, bf16 = ct.f32, f8e4m3 = ct.f32,
+  f8e5m2 = ct.f32, i8 = ct.i32, u8 = ct.i32, i16 = ct.i32, u16 = ct.i32, i32 = ct.i32,
+}
 
--- {====== The target and the threads ======
-
-local CPU_RUNS <const> = 90 -- the CPU engine computes every atom
-
-local function target()
-  return internal.emit_sm() or ct.device().sm or CPU_RUNS
-end
-
--- The threads that share the product: those of the block, or as many as `options` say.
-function M.n_threads(options, op)
-  local dim = ct.blockDim
-  local block = { x = ct.static(dim.x), y = ct.static(dim.y), z = ct.static(dim.z) }
-  if block.y > 1 or block.z > 1 then
-    fail(op, "the block is %d x %d x %d; its threads must have one mode, as with block = %d",
-      block.x, block.y, block.z, block.x * block.y * block.z)
+--- May elements of these types be multiplied?
+function M.goes_together(a, b)
+  local one, other = plain_sums[a.name], plain_sums[b.name]
+  if one == nil or other == nil then return false end
+  if a == b then return true end
+  for _, r in ipairs(atoms) do
+    if r.a == a.name and r.b == b.name then return true end
   end
-  local n = options.threads or block.x
-  if n > block.x then
-    fail(op, "threads = %d, but the block has %d; launch it with block = %d", n, block.x, n)
-  end
-  return n
+  return false
 end
 
--- {====== Warps and threads over the tile ======
+-- {====== Threads over the tile ======
 
 -- Of n in two factors: {m, n} with the least elements to read, more along M where two are equal;
 -- fits(m, n) says what may be.
@@ -85,8 +88,6 @@ local function tiled(p, atom, warps)
   return ct.tiled_mma(atom, ct.layout({ warps[1], warps[2], 1 }), { m, n, k })
 end
 
--- {====== Atoms ======
-
 -- Why the atom does not fit, or how the warps share the tile.
 local function why_not(p, atom)
   local shape = atom.shape
@@ -97,19 +98,70 @@ local function why_not(p, atom)
   end
   local warps = warps_over(p, shape)
   if warps then return nil, warps end
-  return p.warps and ("warps = {%d, %d} of it do not divide M = %d and N = %d"):format(p.warps[1],
-    p.warps[2], p.M, p.N)
-    or ("%d warps of it do not divide M = %d and N = %d"):format(p.threads // WARP, p.M, p.N)
+  local who = p.warps and ("warps = {%d, %d}"):format(p.warps[1], p.warps[2])
+    or ("%d warps"):format(p.threads // WARP)
+  return ("of %s does not divide M = %d and N = %d"):format(who, p.M, p.N)
 end
 
 local function with_atom(p, atom, warps, why)
   return { mma = tiled(p, atom, warps), sum = atom.dtypes.d, warps = warps, why = why }
 end
 
+-- {====== By warpgroups ======
+
+-- Of wgmma: K, the types in the atom's name, and what follows there, by the operands' types.
+local function group_row(a, b, k, types, suffix)
+  return { a = a, b = b, k = k, types = types, suffix = suffix }
+end
+
+local group_atoms <const> = {
+  group_row("f16", "f16", 16, "F32F16F16", ""),
+  group_row("bf16", "bf16", 16, "F32BF16BF16", ""),
+  group_row("tf32", "tf32", 8, "F32TF32TF32", "_TN"),
+  group_row("f8e4m3", "f8e4m3", 32, "F32E4M3E4M3", "_TN"),
+  group_row("f8e4m3", "f8e5m2", 32, "F32E4M3E5M2", "_TN"),
+  group_row("f8e5m2", "f8e4m3", 32, "F32E5M2E4M3", "_TN"),
+  group_row("f8e5m2", "f8e5m2", 32, "F32E5M2E5M2", "_TN"),
+  group_row("i8", "i8", 32, "S32S8S8", "_TN"),
+  group_row("u8", "u8", 32, "S32U8U8", "_TN"),
+}
+
+local function group_atom(p, n)
+  for _, r in ipairs(group_atoms) do
+    if r.a == p.a and r.b == p.b then
+      return ("SM90_64x%dx%d_%s_%s%s"):format(n, r.k, r.types, p.in_registers and "RS" or "SS",
+        r.suffix)
+    end
+  end
+  fail(p.op, "wgmma multiplies no %s by %s; leave wgmma out", p.a, p.b)
+end
+
+-- The widest atom for warpgroups over each other, or side by side where M has no room.
+local function by_groups(p)
+  local groups = p.threads // WARPGROUP
+  local is_over = p.M % (64 * groups) == 0
+  local across = is_over and 1 or groups
+  if p.threads % WARPGROUP ~= 0 or p.M % (64 * groups // across) ~= 0 or p.N % (8 * across) ~= 0 then
+    fail(p.op, "wgmma needs M = %d to be a multiple of 64, N = %d of 8 and threads = %d of %d; take "
+      .. "other extents, or leave wgmma out", p.M, p.N, p.threads, WARPGROUP)
+  end
+  local n = math.min(p.N // across, 256)
+  while p.N // across % n ~= 0 or n % 8 ~= 0 do n = n - 1 end
+  local atom = ct.atom(group_atom(p, n))
+  if p.K % atom.shape[3] ~= 0 then
+    fail(p.op, "K = %d is not a multiple of %d in %s", p.K, atom.shape[3], atom.name)
+  end
+  local over = ct.layout({ groups // across, across, 1 })
+  return { mma = ct.tiled_mma(atom, over), sum = atom.dtypes.d, why = "as wgmma = true says",
+           warps = { 4 * groups // across, across } }
+end
+
+-- {====== The choice ======
+
 local function by_hand(p)
   local atom = tiles.to_atom(p.atom, "mma", p.op)
-  if atom.family == "fma" or atom.family == "wgmma" then
-    fail(p.op, "%s is no atom of a warp; take one of mma.sync, such as %s, or leave atom out",
+  if atom.threads ~= WARP then
+    fail(p.op, "%s is no atom of a warp; take one of mma.sync, such as %s, or write {wgmma = true}",
       atom.name, atoms[1].name)
   end
   local why, warps = why_not(p, atom)
@@ -121,7 +173,7 @@ end
 
 -- Threads side by side, each with plain FMAs.
 local function plain(p, why)
-  local sum = plain_sum(p.dtype)
+  local sum = plain_sums[p.dtype.name]
   local threads = least_pair(p, p.threads, function(m, n) return p.M % m == 0 and p.N % n == 0 end)
   if threads == nil or p.warps then
     fail(p.op, "no atom divides the product (M,N,K) = (%d,%d,%d) of %s over %d threads: %s; take "
@@ -132,27 +184,28 @@ local function plain(p, why)
   return { mma = ct.tiled_mma(("UniversalFMA<%s>"):format(sum), over), sum = sum, why = why }
 end
 
--- What dot multiplies the problem p by: {mma =, sum = the type of sums, why =}.
+-- What dot multiplies the problem p by: {mma =, sum = the type of sums, why =, warps = {m, n}}.
 local function choose(p)
   if p.atom then return by_hand(p) end
-  local sm, reasons = target(), {}
-  for _, row in ipairs(atoms) do
-    if row.type == p.dtype.name then
-      if row.sm > sm then
-        reasons[#reasons + 1] = ("%s needs sm_%d, and this is sm_%d"):format(row.name, row.sm, sm)
+  if p.wgmma then return by_groups(p) end
+  local sm, reasons = p.sm or CPU_RUNS, {}
+  for _, r in ipairs(atoms) do
+    if r.a == p.a and r.b == p.b then
+      if r.sm > sm then
+        reasons[#reasons + 1] = ("%s needs sm_%d, and this is sm_%d"):format(r.name, r.sm, sm)
       else
-        local atom = ct.atom(row.name)
+        local atom = ct.atom(r.name)
         local why, warps = why_not(p, atom)
         if warps then return with_atom(p, atom, warps, "the widest that fits") end
-        reasons[#reasons + 1] = row.name .. " " .. why
+        reasons[#reasons + 1] = r.name .. " " .. why
       end
     end
   end
-  if #reasons == 0 then reasons[1] = ("tensor cores multiply no %s"):format(p.dtype) end
+  if #reasons == 0 then reasons[1] = ("tensor cores multiply no %s"):format(p.a) end
   return plain(p, table.concat(reasons, "; "))
 end
 
-M.choose = ct.static_fn(choose) -- plain Lua, so a trace may choose in a loop
+M.choose = ct.static_fn(choose)
 
 -- {====== From memory to registers ======
 
@@ -170,45 +223,71 @@ local function lies(shape, stride, n, is_run)
 end
 
 -- Do runs of n elements lie together along a mode, and all else at multiples of n?
-local function has_runs(layout, mode, n)
-  local swizzle = layout.swizzle
+local function has_runs(l, swizzle, mode, n)
   if swizzle and 1 << swizzle.base < n then return false end
-  local l = swizzle and layout.layout or layout
   for i = 0, ct.rank(l) - 1 do
-    local m = ct.mode(l, i)
+    local m = ct.coalesce(ct.mode(l, i))
     if not lies(m.shape, m.stride, n, i == mode) then return false end
   end
   return true
 end
 
 -- The widest ldmatrix of what a thread gets in a step: 4, 2 or 1 matrices.
-local function widest(layout_tv, bits, names)
+local function widest(layout_tv, bits)
   local words = ct.size(layout_tv, 1) * bits // 32
   for _, n in ipairs { 4, 2, 1 } do
-    if words % n == 0 and words > 0 then return names:format(names:find("U16") and 2 * n or n) end
+    if words % n == 0 and words > 0 then return n end
   end
 end
 
--- How the operand ("A" or "B") comes to registers: a tiled copy, or nil for plain loads; and why.
-function M.reader(mma, name, x)
-  if mma.atom.family == "fma" then return nil, "plain loads: each thread reads what it multiplies" end
-  if not tostring(x):find("in shared memory", 1, true) then
-    return nil, "plain loads: the tile is not in shared memory"
-  end
-  local bits = x.dtype.bits
-  if bits > 32 then return nil, "plain loads: ldmatrix has no elements of 64 bits" end
+-- The name of the copy atom, or nil for plain loads; and why. `space` is where the operand lies.
+local function reader_of(mma, name, l, swizzle, dtype, space)
+  local bits, family = dtype.bits, mma.atom.family
   local tv = name == "A" and mma:get_layoutA_TV() or mma:get_layoutB_TV()
-  local tiled_copy = name == "A" and ct.tiled_copy_A or ct.tiled_copy_B
-  if has_runs(x.layout, 1, 128 // bits) then
-    local atom = widest(tv, bits, "SM75_U32x%d_LDSM_N")
-    return tiled_copy(ct.atom(atom, x.dtype), mma), atom .. ": 16 bytes lie together along K"
-  elseif bits == 16 and has_runs(x.layout, 0, 8) then
-    local atom = widest(tv, bits, "SM75_U16x%d_LDSM_T")
-    return tiled_copy(ct.atom(atom, x.dtype), mma),
-      ("%s: 16 bytes lie together along %s"):format(atom, name == "A" and "M" or "N")
+  if mma.atom.spaces[name:lower()] == "shared" then
+    return nil, "where it is, in shared memory: wgmma reads it there"
+  elseif family == "fma" then
+    return nil, "plain loads: each thread reads what it multiplies"
+  elseif space ~= "shared" then
+    return nil, "plain loads: the tile is not in shared memory"
+  elseif bits > 32 then
+    return nil, "plain loads: ldmatrix has no elements of 64 bits"
+  elseif has_runs(l, swizzle, 1, 128 // bits) then
+    local atom = ("SM75_U32x%d_LDSM_N"):format(widest(tv, bits))
+    return atom, atom .. ": 16 bytes lie together along K"
+  elseif bits == 16 and has_runs(l, swizzle, 0, 8) then
+    local atom = ("SM75_U16x%d_LDSM_T"):format(2 * widest(tv, bits))
+    return atom, ("%s: 16 bytes lie together along %s"):format(atom, name == "A" and "M" or "N")
   end
   return nil, bits == 16 and "plain loads: 16 bytes lie together along neither mode"
     or "plain loads: 16 bytes do not lie together along K"
+end
+
+local function reader(mma, name, l, swizzle, dtype, space)
+  local atom, why = reader_of(mma, name, l, swizzle, dtype, space)
+  if atom == nil then return nil, why end
+  local make = name == "A" and ct.tiled_copy_A or ct.tiled_copy_B
+  return make(ct.atom(atom, dtype), mma), why
+end
+
+local static_reader = ct.static_fn(reader)
+
+local function is_known(x)
+  if type(x) ~= "table" then return internal.is_static(x) end
+  for _, entry in ipairs(x) do
+    if not is_known(entry) then return false end
+  end
+  return true
+end
+
+--- How the operand x ("A" or "B") comes to registers: a tiled copy, or nil for plain loads; and why.
+function M.reader(mma, name, x)
+  local swizzle = x.layout.swizzle
+  local l = swizzle and x.layout.layout or x.layout
+  if not is_known(ct.stride(l)) then
+    return nil, "plain loads: its strides are not known"
+  end
+  return static_reader(mma, name, l, swizzle, x.dtype, internal.space_of(x))
 end
 
 return M

@@ -35,8 +35,8 @@ local function rows(warps, op, fold)
   print(op, worst < 2e-3)
 end
 local function add(a, b) return a + b end
-rows({4, 1}, "sum", add)       -- expect: sum	true
-rows({2, 2}, "sum", add)       -- expect: sum	true
+rows({4, 1}, "add", add)       -- expect: add	true
+rows({2, 2}, "add", add)       -- expect: add	true
 rows({4, 1}, "max", math.max)  -- expect: max	true
 rows({1, 4}, "min", math.min)  -- expect: min	true
 

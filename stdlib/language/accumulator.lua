@@ -1,0 +1,355 @@
+-- accumulator.lua: the sums of products of tiles by a whole block, for dot.lua and dot_rows.lua. An
+-- accumulator knows its tiled MMA and the thread's part of sums and operands.
+--   accumulator(A, B[, options])   zeroed sums of the product of tiles like A and B
+local ct = require "cuttle"
+local internal = ...
+local tiles = require "cuttle.tiles"
+local choice = require "cuttle.dot_choice"
+local M = {}
+
+local fail, type_name = tiles.fail, tiles.type_name
+local WARP <const> = 32
+local threadIdx = ct.threadIdx
+local size, fragment, copy, cast = ct.size, ct.fragment, ct.copy, ct.cast
+local _ <const> = ct._
+
+local Accumulator = {}
+local acc_type = tiles.new_type("accumulator", Accumulator,
+  { "sums", "mma", "thr", "shape", "n_rows", "threads" })
+
+function M.is_accumulator(x) return getmetatable(x) == acc_type end
+
+function M.is_registers(x) return internal.space_of(x) == "registers" end
+
+local is_acc, is_registers = M.is_accumulator, M.is_registers
+
+-- {====== What the caller gives ======
+
+local known_options <const> = { threads = "integer", atom = "atom", warps = "table",
+                                tf32 = "boolean", wgmma = "boolean" }
+
+local function check_options(options, op)
+  if type(options) ~= "table" then
+    fail(op, "options are a table, {atom =, warps = {m, n}, threads =, tf32 =, wgmma =}, not a %s",
+      type_name(options))
+  end
+  for key, value in pairs(options) do
+    local expected = known_options[key]
+    if expected == nil then
+      fail(op, "option '%s' is unknown; expected atom, warps, threads, tf32 and wgmma",
+        tostring(key))
+    end
+    local got = math.type(value) or type_name(value)
+    if got ~= expected and not (key == "atom" and got == "string") then
+      fail(op, "%s is of type %s; %s %s was expected", key, got,
+        expected:find "^[ai]" and "an" or "a", expected)
+    end
+  end
+end
+
+-- A tile of two modes; an accumulator takes what has further ones, such as slots, for its first two.
+local function check_operand(x, name, number, op)
+  if is_acc(x) and name == "A" then return end
+  local modes = name == "A" and "(M,K)" or "(N,K)"
+  if type_name(x) ~= "tensor" then
+    fail(op, "argument %d is of type %s; a tile %s was expected", number, type_name(x),
+      name == "A" and modes .. " or an accumulator" or modes)
+  elseif is_registers(x) then
+    fail(op, "%s is in registers, which do not say its extents; take the tile %s in memory", name,
+      modes)
+  elseif ct.rank(x) < 2 or ct.rank(x) > 2 and op == "dot" then
+    fail(op, "%s %s has rank %d; a tile %s was expected%s", name, x.layout, ct.rank(x), modes,
+      ct.rank(x) > 2 and ", as s(_, _, slot) is" or "")
+  end
+end
+
+local function extent(x, mode, name, op)
+  local n = is_acc(x) and x.shape[mode + 1] or size(x, mode)
+  if not internal.is_static(n) then
+    fail(op, "extent %d of %s is not known while tracing; tile it first, as in tile(%s, {64, 32}, "
+      .. "{blockIdx.x, _}), or trace the kernel with {static_shapes = true}", mode, name, name)
+  end
+  return n
+end
+
+local function check_types(A, B, op)
+  if is_acc(A) then
+    if not choice.goes_together(B.dtype, B.dtype) then
+      fail(op, "there is no product of %s; cast it to a type that has one", B.dtype)
+    end
+  elseif not choice.goes_together(A.dtype, B.dtype) then
+    fail(op, "A has elements of type %s and B of type %s, which no product takes together; cast "
+      .. "the tile when it is copied, as in block_copy(src, dst)", A.dtype, B.dtype)
+  end
+end
+
+--- The product of tiles like A and B, for dot_choice.lua.
+function M.problem(A, B, options, op)
+  check_operand(A, "A", 1, op)
+  check_operand(B, "B", 2, op)
+  check_types(A, B, op)
+  local p = { op = op, M = extent(A, 0, "A", op), N = extent(B, 0, "B", op),
+              K = extent(A, 1, "A", op), dtype = B.dtype }
+  local k = extent(B, 1, "B", op)
+  if p.K ~= k then
+    fail(op, "A (%d,%d) and B (%d,%d) differ in K, mode 1 of both; B is (N,K), so write "
+      .. "select(B, 1, 0) for a tile (K,N)", p.M, p.K, p.N, k)
+  end
+  local cuts = options.tf32 and p.dtype == ct.f32
+  p.a = cuts and "tf32" or (is_acc(A) and B or A).dtype.name
+  p.b = cuts and "tf32" or B.dtype.name
+  p.in_registers = is_acc(A)
+  return p
+end
+
+-- The threads that share the product: those of the block, or as many as options say.
+local function n_threads(options, op)
+  local dim = ct.blockDim
+  local x, y, z = ct.static(dim.x), ct.static(dim.y), ct.static(dim.z)
+  if y > 1 or z > 1 then
+    fail(op, "the block is %d x %d x %d; its threads must have one mode, as in block = %d", x, y, z,
+      x * y * z)
+  end
+  local n = options.threads or x
+  if n > x then
+    fail(op, "threads = %d, but the block has %d; launch it with block = %d", n, x, n)
+  elseif n < x and n % WARP ~= 0 then
+    fail(op, "threads = %d are no whole warps; give a multiple of %d", n, WARP)
+  end
+  return n
+end
+
+local function check_warps(warps, threads, op)
+  local m, n = warps[1], warps[2]
+  if math.type(m) ~= "integer" or math.type(n) ~= "integer" or m < 1 or n < 1 then
+    fail(op, "warps = {%s, %s}; two integers from 1 on were expected, warps along M and along N",
+      tostring(m), tostring(n))
+  elseif m * n * WARP ~= threads then
+    fail(op, "warps = {%d, %d} are %d threads, and %d share the product; launch it with block = "
+      .. "%d, or give other warps", m, n, m * n * WARP, threads, m * n * WARP)
+  end
+end
+
+-- {====== Accumulators ======
+
+-- Of each of thread 0's elements the number of its row; of each row an element.
+local rows_of = ct.static_fn(function(mma, shape)
+  local places = mma:get_slice(0):partition_C(ct.identity_tensor(shape))
+  local row_of, firsts, numbers = {}, {}, {}
+  for i = 0, size(places) - 1 do
+    local m = places[i][1]
+    if numbers[m] == nil then
+      numbers[m] = #firsts
+      firsts[#firsts + 1] = i
+    end
+    row_of[i] = numbers[m]
+  end
+  return row_of, firsts
+end)
+
+local function read_text(mma, name, x)
+  if is_acc(x) then return "the registers of the other product, cast and seen as A" end
+  local reader, why = choice.reader(mma, name, x) -- luacheck: ignore reader
+  return why
+end
+
+--- What accumulator returns; op: who calls.
+function M.make(A, B, options, op)
+  if not internal.is_tracing() then
+    fail(op, "it is for kernels; on the host, write matmul(A, B)")
+  end
+  check_options(options, op)
+  local p = M.problem(A, B, options, op)
+  p.threads, p.atom, p.wgmma = n_threads(options, op), options.atom, options.wgmma
+  p.sm = internal.target_sm()
+  p.warps = options.warps or is_acc(A) and A.warps or nil
+  if p.warps and not p.wgmma then check_warps(p.warps, p.threads, op) end
+  if p.wgmma and p.threads < ct.static(ct.blockDim.x) then
+    fail(op, "wgmma = true has a barrier of the whole block in each dot, so all %d threads must "
+      .. "share the product, not %d; leave threads out", ct.static(ct.blockDim.x), p.threads)
+  end
+  local chosen = choice.choose(p)
+  local mma, shape = chosen.mma, { p.M, p.N }
+  local row_of, firsts = rows_of(mma, shape)
+  local thr = mma:get_slice(threadIdx.x)
+  local sums = fragment(chosen.sum, mma:partition_shape_C(shape))
+  ct.clear(sums)
+  return setmetatable({ sums = sums, mma = mma, thr = thr, shape = shape, warps = chosen.warps,
+    threads = p.threads, row_of = row_of, firsts = firsts, n_rows = #firsts,
+    places = thr:partition_C(ct.identity_tensor(shape)), why = chosen.why, K = p.K,
+    why_A = read_text(mma, "A", A), why_B = read_text(mma, "B", B) }, acc_type)
+end
+
+function M.accumulator(A, B, options)
+  return M.make(A, B, options or {}, "accumulator")
+end
+
+--- The sums become 0.
+function Accumulator:clear() ct.clear(self.sums) end
+
+--- The coordinates m, n of element i.
+function Accumulator:at(i)
+  local c = self.places[i]
+  return c[1], c[2]
+end
+
+--- Each element becomes f(element, m, n).
+function Accumulator:map(f)
+  if type(f) ~= "function" then
+    fail("map", "argument 1 is of type %s; a function of an element and its place m, n was expected",
+      type_name(f))
+  end
+  local sums = self.sums
+  for i = 0, size(sums) - 1 do
+    local m, n = self:at(i)
+    sums[i] = f(sums[i], m, n)
+  end
+  return self
+end
+
+local function check_tile(acc, t, op)
+  if type_name(t) ~= "tensor" or ct.rank(t) ~= 2 then
+    fail(op, "argument 1 is %s; a tile (%d,%d) was expected", type_name(t) == "tensor"
+      and tostring(t.layout) or "of type " .. type_name(t), acc.shape[1], acc.shape[2])
+  end
+  for i = 0, 1 do
+    local n = size(t, i)
+    if not internal.is_static(n) or n ~= acc.shape[i + 1] then
+      fail(op, "the tile %s is not (%d,%d), as the sums are", t.layout, acc.shape[1], acc.shape[2])
+    end
+  end
+end
+
+--- src to dst, cast where their types differ.
+local function copy_as(src, dst)
+  if src.dtype == dst.dtype then copy(src, dst) else copy(cast(src, dst.dtype), dst) end
+end
+
+--- The sums to a tile (M,N) of global or shared memory, cast to its type.
+function Accumulator:store(t)
+  check_tile(self, t, "store")
+  copy_as(self.sums, self.thr:partition_C(t))
+end
+
+--- The sums out of a tile (M,N), cast to their type.
+function Accumulator:load(t)
+  check_tile(self, t, "load")
+  copy_as(self.thr:partition_C(t), self.sums)
+end
+
+-- {====== Rows ======
+
+-- That `rows` has a value for each of the thread's rows.
+function M.check_rows(acc, rows, number, op)
+  if not is_registers(rows) or size(rows) ~= acc.n_rows then
+    fail(op, "argument %d is %s; a fragment of the thread's %d rows was expected, as row_reduce and "
+      .. "acc:new_rows make them", number,
+      type_name(rows) == "tensor" and tostring(rows) or "of type " .. type_name(rows), acc.n_rows)
+  end
+end
+
+--- The coordinate m of the thread's row r.
+function Accumulator:row(r)
+  if not math.tointeger(r) or r < 0 or r >= self.n_rows then
+    fail("row", "there is no row %s; a thread has rows 0 to %d", tostring(r), self.n_rows - 1)
+  end
+  return self.places[self.firsts[r + 1]][1]
+end
+
+--- A new fragment of a value for each of the thread's rows: a number, or f(m).
+function Accumulator:new_rows(value)
+  local rows = fragment(self.sums.dtype, self.n_rows)
+  for r = 0, self.n_rows - 1 do
+    local v = value or 0
+    if type(v) == "function" then v = v(self:row(r)) end
+    rows[r] = v
+  end
+  return rows
+end
+
+--- A value of each row to a tensor of M elements, cast to its type; one thread of a row writes.
+function Accumulator:store_rows(rows, t)
+  M.check_rows(self, rows, 1, "store_rows")
+  if type_name(t) ~= "tensor" or ct.rank(t) ~= 1 then
+    fail("store_rows", "argument 2 is %s; a tensor of %d elements was expected",
+      type_name(t) == "tensor" and tostring(t.layout) or "of type " .. type_name(t), self.shape[1])
+  end
+  for r = 0, self.n_rows - 1 do
+    local c = self.places[self.firsts[r + 1]]
+    if c[2] == 0 then t[c[1]] = cast(rows[r], t.dtype) end
+  end
+end
+
+-- {====== Operands ======
+
+--- Registers for an operand, and a function that brings step k of it; nil: it is there.
+function M.operand(acc, name, x)
+  local mma, thr = acc.mma, acc.thr
+  local part = name == "A" and thr:partition_A(x) or thr:partition_B(x)
+  if mma.atom.spaces[name:lower()] == "shared" then return part end
+  local held
+  if mma.atom.family == "fma" then
+    held = fragment(acc.sums.dtype, ct.shape(part))
+  else
+    held = name == "A" and thr:fragment_A(part) or thr:fragment_B(part)
+  end
+  local reader = choice.reader(mma, name, x)
+  if reader == nil then
+    return held, function(k) copy_as(part(_, _, k), held(_, _, k)) end
+  end
+  local copier = reader:get_slice(threadIdx.x)
+  local from, to = copier:partition_S(x), copier:retile_D(held)
+  return held, function(k) copy(reader, from(_, _, k), to(_, _, k)) end
+end
+
+--- That x is a tile of the accumulator's extents along M or N.
+function M.check_extent(acc, x, name, op)
+  local mode = name == "A" and 1 or 2
+  check_operand(x, name, mode, op)
+  local n = extent(x, 0, name, op)
+  if n ~= acc.shape[mode] then
+    fail(op, "%s %s has %s = %d, but the accumulator is (%d,%d)", name, x.layout,
+      name == "A" and "M" or "N", n, acc.shape[1], acc.shape[2])
+  end
+end
+
+local function read(acc, name, x)
+  local op = "read_" .. name
+  M.check_extent(acc, x, name, op)
+  local held, bring = M.operand(acc, name, x)
+  if bring == nil then
+    fail(op, "%s takes %s from shared memory, not from registers", acc.mma.atom.name, name)
+  end
+  for k = 0, size(held, 2) - 1 do bring(k) end
+  return held
+end
+
+--- A tile (M,K) in registers, as dot takes it for A.
+function Accumulator:read_A(t) return read(self, "A", t) end
+
+--- A tile (N,K) in registers, as dot takes it for B.
+function Accumulator:read_B(t) return read(self, "B", t) end
+
+-- {====== Text ======
+
+--- For explain: {heading, text} each.
+function Accumulator:facts()
+  local warps = self.warps
+  return {
+    { "product", ("(M,N,K) = (%d,%d,%d)"):format(self.shape[1], self.shape[2], self.K) },
+    { "atom", self.mma.atom.name .. ": " .. self.why },
+    { "threads", warps and ("%d: %d x %d warps"):format(self.threads, warps[1], warps[2])
+      or ("%d: %s of (M,N)"):format(self.threads, self.mma.thr_layout_vmnk) },
+    { "A", self.why_A },
+    { "B", self.why_B },
+    { "sums", ("%d of %s, in %d rows of a thread"):format(size(self.sums), self.sums.dtype,
+      self.n_rows) },
+  }
+end
+
+function acc_type.__tostring(acc)
+  return ("accumulator (%d,%d) of %s by %s"):format(acc.shape[1], acc.shape[2], acc.sums.dtype,
+    acc.mma.atom.name)
+end
+
+return M
