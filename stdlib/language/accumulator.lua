@@ -256,12 +256,12 @@ function Accumulator:row(r)
   return self.places[self.firsts[r + 1]][1]
 end
 
---- A new fragment of a value for each of the thread's rows: a number, or f(m).
+--- A new fragment of a value for each of the thread's rows, cast to the sums' type: a number, or f(m).
 function Accumulator:new_rows(value)
   local rows = fragment(self.sums.dtype, self.n_rows)
   for r = 0, self.n_rows - 1 do
     local v = value or 0
-    if type(v) == "function" then v = v(self:row(r)) end
+    if type(v) == "function" then v = cast(v(self:row(r)), rows.dtype) end
     rows[r] = v
   end
   return rows

@@ -1,4 +1,5 @@
 -- row_reduce and row_broadcast after dot, map, store, load, and a product of sums, against loops.
+local function made(dtype, shape) return dtype == i8 and rand(dtype, row_major(shape)) or randn(dtype, row_major(shape)) end
 local function exact(A, B)  -- reference.matmul of f16 rounds to f16
   local out = zeros(f64, {64, 64})
   for i = 0, 63 do
@@ -70,3 +71,49 @@ for i = 0, 63 do
   end
 end
 print(worst < 5e-3)  -- expect: true
+
+-- A function of two values, other types, threads that are no power of two, rows from a function.
+local function any_rows(dtype, shape, threads, options, op, fold, tolerance)
+  local M, N, K = table.unpack(shape)
+  local k = kernel("any_rows", function(A, B, C, R, F)
+    local sA, sB = shared_like(A), shared_like(B)
+    block_copy(A, sA)
+    block_copy(B, sB)
+    sync_threads()
+    local S = dot(sA, sB, accumulator(sA, sB, options))
+    for turn in range(2) do           -- the second turn finds the same
+      local r = row_reduce(S, op)
+      S:store_rows(r, R)
+      local both = row_reduce(S, op)  -- and two in a row
+      if turn == 1 then S:store_rows(both, F) end
+    end
+    sync_threads()
+    local from = S:new_rows(function(m) return F[m] end)
+    for r = 0, S.n_rows - 1 do from[r] = from[r] + cast(S:row(r), from.dtype) end
+    row_broadcast(S, from, function(v, f) return v + f end):store(C)
+  end, {static_shapes = true})
+  local A, B = made(dtype, {M, K}), made(dtype, {N, K})
+  local C, R, F = zeros(f64, {M, N}), zeros(f64, M), zeros(f64, M)
+  k{grid = 1, block = threads}(A, B, C, R, F)
+  local worst = 0
+  for m = 0, M - 1 do
+    local row, v = {}, nil
+    for n = 0, N - 1 do
+      local sum = 0
+      for i = 0, K - 1 do sum = sum + A[{m, i}] * B[{n, i}] end
+      row[n], v = sum, v == nil and sum or fold(v, sum)
+    end
+    worst = math.max(worst, math.abs(R[m] - v), math.abs(F[m] - v))
+    for n = 0, N - 1 do worst = math.max(worst, math.abs(C[{m, n}] - (row[n] + v + m))) end
+  end
+  print(worst < tolerance or worst)
+end
+local function largest(a, b) return where(abs(a) > abs(b), a, b) end
+local function largest_here(a, b) return math.abs(a) > math.abs(b) and a or b end
+any_rows(f16, {32, 32, 16}, 128, nil, largest, largest_here, 1e-3)          -- expect: true
+any_rows(f16, {64, 16, 16}, 128, {warps = {4, 1}}, "add", add, 1e-3)        -- expect: true
+any_rows(f64, {16, 64, 16}, 128, nil, "max", math.max, 1e-9)                -- expect: true
+any_rows(f32, {4, 24, 8}, 96, nil, "add", add, 1e-4)                        -- expect: true
+any_rows(f32, {2, 64, 8}, 128, nil, "min", math.min, 1e-4)                  -- expect: true
+any_rows(f32, {32, 5, 8}, 32, nil, "add", add, 1e-4)                        -- expect: true
+any_rows(i8, {32, 16, 32}, 64, nil, "max", math.max, 1e-9)                  -- expect: true
