@@ -333,7 +333,7 @@ function Accumulator:read_B(t) return read(self, "B", t) end
 -- {====== Text ======
 
 --- For explain: {heading, text} each.
-function Accumulator:facts()
+function M.facts(self)
   local warps = self.warps
   return {
     { "product", ("(M,N,K) = (%d,%d,%d)"):format(self.shape[1], self.shape[2], self.K) },

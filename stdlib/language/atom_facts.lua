@@ -100,7 +100,7 @@ local makers = {
   -- A thread's slice: the whole says what each thread has.
   thr_mma = function(slice) return of_tiled_mma(slice.mma) end,
   thr_copy = function(slice) return of_tiled_copy(slice.copy) end,
-  accumulator = function(acc) return acc:facts() end,
+  accumulator = function(acc) return require "cuttle.accumulator".facts(acc) end,
 }
 
 -- The rows of x, or nil where it is none of these.

@@ -53,17 +53,19 @@ end
 
 -- {====== Shared memory ======
 
--- Eight lines along the contiguous mode, of whose 16 bytes the places are exchanged.
-local function layout_of(extents, along, bits)
+-- Eight lines along the contiguous mode, of whose 16 bytes the places are exchanged. `shape`: two
+-- extents, and slots if there are any.
+local function layout_of(shape, along, bits)
   local vec = WIDE_BITS // bits
-  local line = power_in(extents[along + 1], ROW_BITS // bits)
-  local other = extents[2 - along]
-  if line < 2 * vec or other % 8 ~= 0 then
-    return along == 0 and ct.layout(extents) or ct.row_major(extents)
+  local line = power_in(shape[along + 1], ROW_BITS // bits)
+  if line >= 2 * vec and shape[2 - along] % 8 == 0 then
+    local block = along == 1 and ct.row_major { 8, line } or ct.layout { line, 8 }
+    local swizzle = ct.swizzle(log2(line // vec), log2(vec), 3)
+    return ct.tile_to_shape(ct.composition(swizzle, block), shape)
+  elseif along == 0 then
+    return ct.layout(shape)
   end
-  local block = along == 1 and ct.row_major { 8, line } or ct.layout { line, 8 }
-  local swizzled = ct.composition(ct.swizzle(log2(line // vec), log2(vec), 3), block)
-  return ct.tile_to_shape(swizzled, extents)
+  return ct.layout(shape, { shape[2], 1, shape[3] and shape[1] * shape[2] })
 end
 
 function M.shared_like(x, stages, dtype)
@@ -75,12 +77,8 @@ function M.shared_like(x, stages, dtype)
     fail("shared_like", "argument 3 is of type %s; an element type was expected", type_name(dtype))
   end
   dtype = dtype or x.dtype
-  local extents = { size(x, 0), size(x, 1) }
-  local l = layout_of(extents, contiguous(x), dtype.bits)
-  if stages == nil then return ct.shared(dtype, l) end
-  local whole = l.swizzle and ct.tile_to_shape(l, { extents[1], extents[2], stages })
-    or ct.append(l, ct.layout(stages, extents[1] * extents[2]))
-  return ct.shared(dtype, whole)
+  local shape = { size(x, 0), size(x, 1), stages }
+  return ct.shared(dtype, layout_of(shape, contiguous(x), dtype.bits))
 end
 
 -- {====== Copies ======

@@ -25,8 +25,11 @@ end
 
 local some_kernel = kernel("nothing", function() end)
 local some_copy = tiled_copy(atom("UniversalCopy<u32>", f32), 8)
+local some_sums
+kernel("sums", function(A) some_sums = accumulator(A, A) end, {static_shapes = true}){grid = 1,
+  block = 32}(zeros(f16, {16, 16}))
 local samples = {
-  Layout = L"4:1", Tensor = zeros(f32, 4), Kernel = some_kernel,
+  Accumulator = some_sums, Layout = L"4:1", Tensor = zeros(f32, 4), Kernel = some_kernel,
   Launch = some_kernel{grid = 1, block = 1}, DType = f32, Basis = E(0), Index = threadIdx,
   Swizzle = swizzle(1, 0, 1), Tuple = shape"(2,3)", Any = _,
   Atom = atom"SM75_16x8x8_F16F16F16F16_TN", TiledMMA = tiled_mma"UniversalFMA<f32>",
