@@ -47,7 +47,7 @@ local function check_options(options, op)
   end
 end
 
--- A tile of two modes; an accumulator takes what has further ones, such as slots, for its first two.
+-- A tile of two modes. An accumulator looks at the first two of more, such as slots.
 local function check_operand(x, name, number, op)
   if is_acc(x) and name == "A" then return end
   local modes = name == "A" and "(M,K)" or "(N,K)"
@@ -73,13 +73,13 @@ local function extent(x, mode, name, op)
 end
 
 local function check_types(A, B, op)
-  if is_acc(A) then
-    if not choice.goes_together(B.dtype, B.dtype) then
-      fail(op, "there is no product of %s; cast it to a type that has one", B.dtype)
-    end
-  elseif not choice.goes_together(A.dtype, B.dtype) then
+  local a, b = is_acc(A) and B.dtype or A.dtype, B.dtype
+  if not choice.goes_together(b, b) then
+    fail(op, "there is no product of %s; cast the tiles to a type that has one, as in "
+      .. "block_copy(B, shared_like(B, nil, f16))", b)
+  elseif not choice.goes_together(a, b) then
     fail(op, "A has elements of type %s and B of type %s, which no product takes together; cast "
-      .. "the tile when it is copied, as in block_copy(src, dst)", A.dtype, B.dtype)
+      .. "one on its way to shared memory, as in block_copy(B, shared_like(B, nil, %s))", a, b, a)
   end
 end
 
@@ -196,8 +196,8 @@ end
 --- Each element becomes f(element, m, n).
 function Accumulator:map(f)
   if type(f) ~= "function" then
-    fail("map", "argument 1 is of type %s; a function of an element and its place m, n was expected",
-      type_name(f))
+    fail("map", "argument 1 is of type %s; a function of an element and its place m, n was "
+      .. "expected", type_name(f))
   end
   local sums = self.sums
   for i = 0, size(sums) - 1 do
@@ -242,8 +242,8 @@ end
 -- That `rows` has a value for each of the thread's rows.
 function M.check_rows(acc, rows, number, op)
   if not is_registers(rows) or size(rows) ~= acc.n_rows then
-    fail(op, "argument %d is %s; a fragment of the thread's %d rows was expected, as row_reduce and "
-      .. "acc:new_rows make them", number,
+    fail(op, "argument %d is %s; a fragment of the thread's %d rows was expected, as row_reduce "
+      .. "and acc:new_rows make them", number,
       type_name(rows) == "tensor" and tostring(rows) or "of type " .. type_name(rows), acc.n_rows)
   end
 end
@@ -256,7 +256,7 @@ function Accumulator:row(r)
   return self.places[self.firsts[r + 1]][1]
 end
 
---- A new fragment of a value for each of the thread's rows, cast to the sums' type: a number, or f(m).
+--- A new fragment of a value for each of the thread's rows: a number, or f(m), cast.
 function Accumulator:new_rows(value)
   local rows = fragment(self.sums.dtype, self.n_rows)
   for r = 0, self.n_rows - 1 do

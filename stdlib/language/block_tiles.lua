@@ -1,4 +1,4 @@
--- block_tiles.lua: tiles of shared memory for tiles of global memory, and copies by the whole block.
+-- block_tiles.lua: tiles of shared memory for tiles of global memory, and copies by a whole block.
 --   shared_like(tile[, stages[, dtype]])   the tile in shared memory, swizzled for ldmatrix
 --   block_copy(src, dst)                   by all threads of the block, as wide as layouts allow
 local ct = require "cuttle"
@@ -23,8 +23,8 @@ local function check_tile(x, number, op)
   end
   for i = 0, 1 do
     if ct.rank(x) < 2 or not internal.is_static(size(x, i)) then
-      fail(op, "%s is no tile of two modes whose extents are known while tracing; tile it first, as "
-        .. "in tile(A, {64, 32}, {blockIdx.x, _})", x.layout)
+      fail(op, "%s is no tile of two modes whose extents are known while tracing; tile it first, "
+        .. "as in tile(A, {64, 32}, {blockIdx.x, _})", x.layout)
     end
   end
 end
@@ -137,8 +137,8 @@ function M.block_copy(src, dst)
   check_pair(src, dst)
   local n, y, z = ct.static(blockDim.x), ct.static(blockDim.y), ct.static(blockDim.z)
   if y > 1 or z > 1 then
-    fail("block_copy", "the block is %d x %d x %d; its threads must have one mode, as in block = %d",
-      n, y, z, n * y * z)
+    fail("block_copy", "the block is %d x %d x %d; its threads must have one mode, as in "
+      .. "block = %d", n, y, z, n * y * z)
   end
   local mover = tiled(n, { size(dst, 0), size(dst, 1) }, dst.dtype, along_of(src, dst))
   if mover == nil then return one_by_one(src, dst, n) end

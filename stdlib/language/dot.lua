@@ -13,8 +13,8 @@ local _ <const> = ct._
 -- The sums of another product as A: the same registers, cast.
 local function sums_as_A(acc, other, B)
   if acc.mma.atom.family == "fma" or other.mma.atom.family == "fma" then
-    fail("dot", "A is an accumulator and one of the products is made of plain FMAs, whose registers "
-      .. "are no operand; store A in shared memory first, by A:store(s)")
+    fail("dot", "A is an accumulator and one of the products is made of plain FMAs, whose "
+      .. "registers are no operand; store A in shared memory first, by A:store(s)")
   elseif other.warps[2] > 1 then
     fail("dot", "A is an accumulator whose columns %d warps share; make it with {warps = {%d, 1}}",
       other.warps[2], other.warps[1] * other.warps[2])
@@ -43,7 +43,11 @@ end
 
 -- That A and B are operands of the accumulator.
 local function check_operands(acc, A, B)
-  if is_registers(B) then check_registers(acc, B, "B") else accumulators.check_extent(acc, B, "B", "dot") end
+  if is_registers(B) then
+    check_registers(acc, B, "B")
+  else
+    accumulators.check_extent(acc, B, "B", "dot")
+  end
   if is_registers(A) then
     check_registers(acc, A, "A")
   elseif is_registers(B) then

@@ -1,6 +1,6 @@
--- dot_choice.lua: what dot takes for a product of tiles: the atom, by types, target and extents; how
--- the warps of the block share the tile; and how an operand comes from memory to registers. It is
--- plain Lua: a trace calls it as a static_fn.
+-- dot_choice.lua: what dot takes for a product of tiles: the atom, by types, target and extents;
+-- how the warps of the block share the tile; and how an operand comes from memory to registers. It
+-- is plain Lua: a trace calls it as a static_fn.
 local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
@@ -100,7 +100,7 @@ local function why_not(p, atom)
   if warps then return nil, warps end
   local who = p.warps and ("warps = {%d, %d}"):format(p.warps[1], p.warps[2])
     or ("%d warps"):format(p.threads // WARP)
-  return ("of %s does not divide M = %d and N = %d"):format(who, p.M, p.N)
+  return ("of %s does not divide (M,N) = (%d,%d)"):format(who, p.M, p.N)
 end
 
 local function with_atom(p, atom, warps, why)
@@ -141,9 +141,10 @@ local function by_groups(p)
   local groups = p.threads // WARPGROUP
   local is_over = p.M % (64 * groups) == 0
   local across = is_over and 1 or groups
-  if p.threads % WARPGROUP ~= 0 or p.M % (64 * groups // across) ~= 0 or p.N % (8 * across) ~= 0 then
-    fail(p.op, "wgmma needs M = %d to be a multiple of 64, N = %d of 8 and threads = %d of %d; take "
-      .. "other extents, or leave wgmma out", p.M, p.N, p.threads, WARPGROUP)
+  local is_whole = p.threads % WARPGROUP == 0 and p.M % (64 * groups // across) == 0
+  if not is_whole or p.N % (8 * across) ~= 0 then
+    fail(p.op, "wgmma needs M = %d to be a multiple of 64, N = %d of 8 and threads = %d of %d; "
+      .. "take other extents, or leave wgmma out", p.M, p.N, p.threads, WARPGROUP)
   end
   local n = math.min(p.N // across, 256)
   while p.N // across % n ~= 0 or n % 8 ~= 0 do n = n - 1 end
@@ -158,11 +159,22 @@ end
 
 -- {====== The choice ======
 
+-- Does the atom take tiles of the types of A and B? One of tf32 reads f32, too.
+local function takes(atom, p)
+  local function is(dtype, name)
+    return type(dtype) ~= "string" and (dtype.name == name or dtype == ct.tf32 and name == "f32")
+  end
+  return is(atom.dtypes.a, p.a) and is(atom.dtypes.b, p.b)
+end
+
 local function by_hand(p)
   local atom = tiles.to_atom(p.atom, "mma", p.op)
   if atom.threads ~= WARP then
     fail(p.op, "%s is no atom of a warp; take one of mma.sync, such as %s, or write {wgmma = true}",
       atom.name, atoms[1].name)
+  elseif not takes(atom, p) then
+    fail(p.op, "%s multiplies %s by %s, but A is of type %s and B of type %s", atom.name,
+      atom.dtypes.a, atom.dtypes.b, p.a, p.b)
   end
   local why, warps = why_not(p, atom)
   if why then
@@ -171,14 +183,14 @@ local function by_hand(p)
   return with_atom(p, atom, warps, "as options.atom says")
 end
 
--- Threads side by side, each with plain FMAs.
+-- Threads side by side, each with plain FMAs. `why`: what is wrong with atoms.
 local function plain(p, why)
   local sum = plain_sums[p.dtype.name]
   local threads = least_pair(p, p.threads, function(m, n) return p.M % m == 0 and p.N % n == 0 end)
   if threads == nil or p.warps then
-    fail(p.op, "no atom divides the product (M,N,K) = (%d,%d,%d) of %s over %d threads: %s; take "
-      .. "extents that are multiples of 16, 8 and 16, or other threads", p.M, p.N, p.K,
-      p.dtype, p.threads, why)
+    fail(p.op, "the product (M,N,K) = (%d,%d,%d) of %s cannot be shared by %d threads: %s%s; take "
+      .. "other extents, or another block", p.M, p.N, p.K, p.dtype, p.threads, why,
+      p.warps and "" or ", and single threads do not divide it either")
   end
   local over = ct.layout({ threads[1], threads[2], 1 }, { threads[2], 1, 0 })
   return { mma = ct.tiled_mma(("UniversalFMA<%s>"):format(sum), over), sum = sum, why = why }
@@ -188,21 +200,19 @@ end
 local function choose(p)
   if p.atom then return by_hand(p) end
   if p.wgmma then return by_groups(p) end
-  local sm, reasons = p.sm or CPU_RUNS, {}
+  local sm = p.sm or CPU_RUNS
+  local reason = ("tensor cores multiply no %s"):format(p.a)
   for _, r in ipairs(atoms) do
-    if r.a == p.a and r.b == p.b then
-      if r.sm > sm then
-        reasons[#reasons + 1] = ("%s needs sm_%d, and this is sm_%d"):format(r.name, r.sm, sm)
-      else
-        local atom = ct.atom(r.name)
-        local why, warps = why_not(p, atom)
-        if warps then return with_atom(p, atom, warps, "the widest that fits") end
-        reasons[#reasons + 1] = r.name .. " " .. why
-      end
+    if r.a == p.a and r.b == p.b and r.sm > sm then
+      reason = ("%s needs sm_%d, and this is sm_%d"):format(r.name, r.sm, sm)
+    elseif r.a == p.a and r.b == p.b then
+      local atom = ct.atom(r.name)
+      local why, warps = why_not(p, atom)
+      if warps then return with_atom(p, atom, warps, "the widest that fits") end
+      reason = r.name .. " " .. why
     end
   end
-  if #reasons == 0 then reasons[1] = ("tensor cores multiply no %s"):format(p.a) end
-  return plain(p, table.concat(reasons, "; "))
+  return plain(p, reason)
 end
 
 M.choose = ct.static_fn(choose)
@@ -280,7 +290,7 @@ local function is_known(x)
   return true
 end
 
---- How the operand x ("A" or "B") comes to registers: a tiled copy, or nil for plain loads; and why.
+--- How the operand x ("A" or "B") comes to registers: a tiled copy, nil for plain loads; and why.
 function M.reader(mma, name, x)
   local swizzle = x.layout.swizzle
   local l = swizzle and x.layout.layout or x.layout

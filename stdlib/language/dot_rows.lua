@@ -1,4 +1,4 @@
--- dot_rows.lua: values of each row of an accumulator. A thread has some rows, of each some elements;
+-- dot_rows.lua: values of each row of an accumulator. A thread has some elements of some rows;
 -- lanes and warps beside it have the others.
 --   row_reduce(acc, op)            a fragment of a value for each of the thread's rows
 --   row_broadcast(acc, rows, f)    each element becomes f(element, value of its row)
@@ -37,8 +37,8 @@ local function are_bits(row, bits, threads)
   return true
 end
 
--- The lanes of a warp that share a row are those whose numbers differ in some bits: these bits, none
--- where that is not so. And `across`: the values of a row that are left then.
+-- The lanes of a warp that share a row are those whose numbers differ in some bits: these bits,
+-- none where that is not so. And `across`: the values of a row that are left then.
 local sharing = ct.static_fn(function(mma, threads)
   local tv, m_tile = mma:get_layoutC_TV(), mma:tile_size_mnk(0)
   local rows, bits, n_sharing = {}, {}, 0
@@ -57,9 +57,9 @@ end)
 -- Over the warps that share rows, by way of shared memory.
 local function over_warps(acc, rows, f, bits, across)
   if acc.threads < ct.static(ct.blockDim.x) then
-    fail("row_reduce", "%d warps share each row, and the barrier for that is one of the whole block, "
-      .. "of which %d threads have the sums; make the accumulator with {warps = {%d, 1}}", across,
-      acc.threads, acc.threads // WARP)
+    fail("row_reduce", "%d warps share each row, and the barrier for that is one of the whole "
+      .. "block, of which %d threads have the sums; make the accumulator with {warps = {%d, 1}}",
+      across, acc.threads, acc.threads // WARP)
   end
   local n_rows = acc.shape[1]
   local is_first = internal.scratch_begin()

@@ -97,10 +97,10 @@ function Accumulator:store_rows(rows, t) end
 --- that types, target and extents allow multiplies, and the threads of the block share the sums. If
 --- no atom fits, plain FMAs do it; `explain(acc)` says why. All threads of the block must come here.
 ---
---- Options: `atom`, the name of an atom of a warp; `warps = {m, n}`, how the warps share rows and
---- columns; `threads`, if only the first ones of the block share the product; `tf32 = true`, f32
---- tiles are multiplied as tf32; `wgmma = true`, by warpgroups of sm_90a, where each dot has a
---- barrier of its own.
+--- Options: `atom` is the name of an atom of a warp. `warps = {m, n}` says how the warps share rows
+--- and columns. `threads` is how many of the block's threads, the first ones, share the product.
+--- With `tf32 = true`, f32 tiles are multiplied as tf32. With `wgmma = true`, warpgroups of sm_90a
+--- multiply, and each dot has a barrier of its own.
 ---
 ---     > text = kernel("text", function(A, B)
 ---     >>   print(explain(accumulator(shared_like(A), shared_like(B))))

@@ -1,5 +1,7 @@
 -- row_reduce and row_broadcast after dot, map, store, load, and a product of sums, against loops.
-local function made(dtype, shape) return dtype == i8 and rand(dtype, row_major(shape)) or randn(dtype, row_major(shape)) end
+local function made(dtype, shape)
+  return dtype == i8 and rand(dtype, row_major(shape)) or randn(dtype, row_major(shape))
+end
 local function exact(A, B)  -- reference.matmul of f16 rounds to f16
   local out = zeros(f64, {64, 64})
   for i = 0, 63 do
@@ -59,7 +61,8 @@ local k = kernel("two", function(A, B, V, O)
   end
   out:store(O)
 end, {static_shapes = true})
-local A, B, V = rand(f16, row_major{64, 32}), rand(f16, row_major{64, 32}), rand(f16, row_major{64, 32})
+local A, B = rand(f16, row_major{64, 32}), rand(f16, row_major{64, 32})
+local V = rand(f16, row_major{64, 32})
 local O = zeros(f32, row_major{64, 32})
 k{grid = 1, block = 128}(A, B, V, O)
 local S, worst = exact(A, B), 0
