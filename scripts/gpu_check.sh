@@ -36,7 +36,7 @@ for step in $steps; do
       for t in shuffles atomics spin_waits collectives printing assertions; do
         run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/kernel/$t.lua"
       done
-      for e in reduce histogram softmax prefix_sum; do run "$build/cuttle" "examples/$e.lua"; done
+      for e in reduce histogram softmax prefix_sum stream_k; do run "$build/cuttle" "examples/$e.lua"; done
       run "$build/cuttle" examples/softmax.lua 65536 1024
       run "$build/cuttle" examples/softmax.lua 4096 8191
       run "$build/cuttle" scripts/bench/main.lua sum softmax layer_norm

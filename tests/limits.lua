@@ -25,7 +25,7 @@ return {
     ["tests/lua/kernel/limits.lua"] = {
       "ir.h CT_GUARD_MAX", "launch.h LAUNCH_MAX_OPTIONS", "pass_registers.c MAX_TRIPS",
     },
-    ["tests/lua/kernel/cooperative.lua"] = { "simt.c MAX_RESIDENT" },
+    ["tests/lua/cpu/cooperative.lua"] = { "simt.c MAX_RESIDENT" },
     ["tests/lua/hopper/tma_rules.lua"] = { "ir_tma_box.c MAX_INSTRUCTIONS" },
     ["tests/lua/program/limits.lua"] = {
       "main.c MAX_CHUNKS", "simt.c MAX_THREADS", "timeline.c MAX_EVENTS",
