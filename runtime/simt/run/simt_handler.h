@@ -12,10 +12,11 @@
 #if defined(__clang__)
 /* clang cannot vectorise a loop of libm calls, and warns */
 #pragma clang diagnostic ignored "-Wpass-failed"
-#define LANES _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < CT_LANES; i++)
+#define EACH_OF(n) _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < (n); i++)
 #else
-#define LANES _Pragma("GCC ivdep") for (int i = 0; i < CT_LANES; i++)
+#define EACH_OF(n) _Pragma("GCC ivdep") for (int i = 0; i < (n); i++)
 #endif
+#define LANES EACH_OF(CT_LANES)
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define HANDLER(name) static const CtIn *name(const CtIn *in, CtWarp *w)

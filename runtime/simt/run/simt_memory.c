@@ -1,6 +1,8 @@
 /* simt_memory.c: handlers of the CPU engine's loads and stores: of one element for all lanes; of
    elements as wide as their lanes; of narrow elements in lanes of 4 bytes; of bools, which are bits
    of a mask. */
+#include <string.h>
+
 #include "simt_memory.h"
 
 #define LOAD_U(t, T, PUT)                                                                          \
@@ -39,9 +41,7 @@ typedef uint64_t __attribute__((may_alias)) Word8;
 #define EACH_LANE                                                                                  \
   for (uint32_t rest = w->mask, lane; rest != 0 && (lane = (uint32_t)ct_first_lane(rest), true);   \
        rest &= rest - 1)
-#define CHUNKS(n)                                                                                  \
-  for (int c = 0; c < CT_LANES; c += (n))                                                          \
-    for (int i = 0; i < (n); i++)
+#define CHUNKS(n) for (int c = 0; c < CT_LANES; c += (n))
 
 /* --- by element: elements E in lanes of L ------------------------------------------------------------ */
 
@@ -49,12 +49,26 @@ typedef uint64_t __attribute__((may_alias)) Word8;
    rarely need it are cheap to enter. If all lanes' elements are inside, there is no check, and no
    mask either, because reading does no harm. */
 #define MEMORY(size, E, L)                                                                         \
+  ALWAYS_INLINE void get_##size(L *d, const E *s, size_t n) {                                      \
+    if (sizeof(E) == sizeof(L)) {                                                                  \
+      memcpy(d, s, n * sizeof(E));                                                                 \
+      return;                                                                                      \
+    }                                                                                              \
+    EACH_OF((int)n) { d[i] = s[i]; }                                                               \
+  }                                                                                                \
+  ALWAYS_INLINE void put_##size(E *d, const L *s, size_t n) {                                      \
+    if (sizeof(E) == sizeof(L)) {                                                                  \
+      memcpy(d, s, n * sizeof(E));                                                                 \
+      return;                                                                                      \
+    }                                                                                              \
+    EACH_OF((int)n) { d[i] = (E)s[i]; }                                                            \
+  }                                                                                                \
   ALWAYS_INLINE const CtIn *load_lanes_##size(const CtIn *in, CtWarp *w, const int64_t *off) {     \
     L *d = CT_AT(L, w, in->d);                                                                     \
     CHECK_LANES(false)                                                                             \
     if (w->mask == CT_ALL_LANES && is_run(m, off)) {                                               \
       const E *s = (const E *)(const void *)m->ptr + off[0];                                       \
-      LANES { d[i] = s[i]; }                                                                       \
+      get_##size(d, s, CT_LANES);                                                                  \
       return in + 1;                                                                               \
     }                                                                                              \
     EACH_LANE { d[lane] = *(const E *)(const void *)address(m, off[lane], (int)lane); }            \
@@ -65,7 +79,7 @@ typedef uint64_t __attribute__((may_alias)) Word8;
     CHECK_LANES(true)                                                                              \
     if (w->mask == CT_ALL_LANES && is_run(m, off)) {                                               \
       E *s = (E *)(void *)m->ptr + off[0];                                                         \
-      LANES { s[i] = (E)d[i]; }                                                                    \
+      put_##size(s, d, CT_LANES);                                                                  \
       return in + 1;                                                                               \
     }                                                                                              \
     EACH_LANE { *(E *)(void *)address(m, off[lane], (int)lane) = (E)d[lane]; }                     \
@@ -91,16 +105,18 @@ typedef uint64_t __attribute__((may_alias)) Word8;
     }                                                                                              \
     const E *s = (const E *)(const void *)m->ptr + base;                                           \
     if (p->kind[5] == CT_CONTIGUOUS) {                                                             \
-      s += p->pos[0];                                                                              \
-      LANES { d[i] = s[i]; }                                                                       \
+      get_##size(d, s + p->pos[0], CT_LANES);                                                      \
     } else if (p->kind[4] == CT_CONTIGUOUS) {                                                      \
-      CHUNKS(16) { d[c + i] = s[p->pos[c] + i]; }                                                  \
+      CHUNKS(16) { get_##size(d + c, s + p->pos[c], 16); }                                         \
     } else if (p->kind[3] == CT_CONTIGUOUS) {                                                      \
-      CHUNKS(8) { d[c + i] = s[p->pos[c] + i]; }                                                   \
+      CHUNKS(8) { get_##size(d + c, s + p->pos[c], 8); }                                           \
     } else if (p->kind[3] == CT_SAME) {                                                            \
-      CHUNKS(8) { d[c + i] = s[p->pos[c]]; }                                                       \
+      CHUNKS(8) {                                                                                  \
+        const E same = s[p->pos[c]];                                                               \
+        EACH_OF(8) { d[c + i] = same; }                                                            \
+      }                                                                                            \
     } else {                                                                                       \
-      CHUNKS(CT_LANES) { d[i] = s[p->pos[i]]; }                                                    \
+      CHUNKS(1) { d[c] = s[p->pos[c]]; }                                                           \
     }                                                                                              \
     return in + 1;                                                                                 \
   }                                                                                                \
@@ -114,12 +130,11 @@ typedef uint64_t __attribute__((may_alias)) Word8;
     }                                                                                              \
     E *s = (E *)(void *)m->ptr + base;                                                             \
     if (p->kind[5] == CT_CONTIGUOUS) {                                                             \
-      s += p->pos[0];                                                                              \
-      LANES { s[i] = (E)d[i]; }                                                                    \
+      put_##size(s + p->pos[0], d, CT_LANES);                                                      \
     } else if (p->kind[3] == CT_CONTIGUOUS) {                                                      \
-      CHUNKS(8) { s[p->pos[c] + i] = (E)d[c + i]; }                                                \
+      CHUNKS(8) { put_##size(s + p->pos[c], d + c, 8); }                                           \
     } else {                                                                                       \
-      CHUNKS(CT_LANES) { s[p->pos[i]] = (E)d[i]; }                                                 \
+      CHUNKS(1) { s[p->pos[c]] = (E)d[c]; }                                                        \
     }                                                                                              \
     return in + 1;                                                                                 \
   }                                                                                                \
