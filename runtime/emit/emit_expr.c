@@ -20,6 +20,8 @@ typedef struct Spelling {
   CtPrec prec;
   CtPrec left, right; /* how weakly the operands may bind */
   CtHelper helper;
+  CtHelper soft; /* PAIR: for targets before `sm` */
+  int sm;
 } Spelling;
 
 static const Spelling *spelling_of(const CtInst *inst);
@@ -106,6 +108,20 @@ static void put_call(CtEmit *e, CtVal v, CtPrec min) {
   const char *by_type = inst->type == CT_f32 ? s->f32 : inst->type == CT_f64 ? s->f64 : s->i;
   (void)min; /* nothing binds as tightly */
   put_named(e, s->f32 == NULL ? ct_emit_help(e, s->helper) : by_type, inst);
+}
+
+/* Before their instructions, pairs are computed half by half. */
+static void put_pair(CtEmit *e, CtVal v, CtPrec min) {
+  static const CtHelper casts[] = {CT_HELP_F16_TO_F32, CT_HELP_F32_TO_F16, CT_HELP_BF16_TO_F32,
+                                   CT_HELP_F32_TO_BF16_SOFT, CT_HELP_FMA_BF16X2_SOFT};
+  const CtInst *inst = ct_inst(e->ir, v);
+  const Spelling *s = spelling_of(inst);
+  bool is_hard = e->ir->target.sm >= s->sm;
+  (void)min;
+  for (size_t i = 0; i < CT_ARRAY_LEN(casts) && !is_hard; i++) {
+    (void)ct_emit_help(e, casts[i]);
+  }
+  put_named(e, ct_emit_help(e, is_hard ? s->helper : s->soft), inst);
 }
 
 static void put_get(CtEmit *e, CtVal v, CtPrec min) {
@@ -360,7 +376,9 @@ static const Spelling spellings[CT_OP_COUNT] = {
 #define PREFIX(token) .prefix = (token)
 #define CALL(name32, name64) .f32 = (name32), .f64 = (name64)
 #define CALLS(name32, name64, int_name) .f32 = (name32), .f64 = (name64), .i = (int_name)
+#define ON_WORDS(name) .f32 = (name), .i = (name)
 #define HELPER(NAME) .helper = CT_HELP_##NAME
+#define PAIR(NAME, SOFT, first) .helper = CT_HELP_##NAME, .soft = CT_HELP_##SOFT, .sm = (first)
 #define NONE .infix = NULL
 #define PURE(NAME, text, n, result, types, traits, lang, engine, write, ...)                       \
   [CT_OP_##NAME] = {.put = put_##write, __VA_ARGS__},

@@ -38,7 +38,9 @@ static const char reserved[] =
     "f32_to_tf32 f32_to_f16 f32_to_bf16 f32_to_f8e4m3 f32_to_f8e5m2 assert_failed print_record "
     "swizzle floordiv floormod shift_left shift_right arithmetic_shift wrapping_abs to_int "
     "to_long_long for_trips load_early cp_async_4 cp_async_8 cp_async_16 cp_async_commit "
-    "cp_async_wait_all cp_async_wait_group ";
+    "cp_async_wait_all cp_async_wait_group f16x2_add f16x2_sub f16x2_mul f16x2_fma f16x2_min "
+    "f16x2_max bf16x2_add bf16x2_sub bf16x2_mul bf16x2_fma bf16x2_min bf16x2_max bf16_fma "
+    "dp4a_signed_unsigned ";
 
 /* Functions and types that CUDA always declares: a kernel cannot have their names. */
 static const char declared[] =

@@ -76,6 +76,7 @@ typedef enum CtOpTypes {
   CT_TYPES_F32,
   CT_TYPES_INTS,
   CT_TYPES_SIGNED,
+  CT_TYPES_WORDS,
   CT_TYPES_BOOL,
   CT_TYPES_WIDE,
   CT_TYPES_ANY
@@ -91,7 +92,8 @@ typedef enum CtOpTypes {
   X(SPECIAL, 5)  /* or several instructions, or one of the special function unit */                \
   X(KEEPS, 6)    /* an effect that changes no memory that a load may see */                        \
   X(ARRIVES, 7)  /* plain asynchronous copies before it are complete */                            \
-  X(SUMS, 8)     /* a tile operation that adds products to its destination */
+  X(SUMS, 8)     /* a tile operation that adds products to its destination */                      \
+  X(PAIRS, 9)    /* of words that hold two floats of 16 bits each */
 typedef enum CtOpTrait {
 #define X(NAME, bit) CT_TRAIT_##NAME = 1 << (bit),
   CT_OP_TRAITS(X)
@@ -494,6 +496,10 @@ CtVal ct_ir_unary(CtIr *ir, CtOp op, CtVal a);
 int64_t ct_bits_op(CtOp op, int width, uint64_t v);
 CtVal ct_ir_binary(CtIr *ir, CtOp op, CtVal a, CtVal b);
 CtVal ct_ir_fma(CtIr *ir, CtVal a, CtVal b, CtVal c);
+/* ir_word.c: an operation on WORDS, with 2 operands or 3. */
+CtVal ct_ir_word(CtIr *ir, CtOp op, const CtVal *args);
+/* FUNNEL_L, FUNNEL_R, BYTE_PERM or DP4A... of known words. */
+uint32_t ct_word_op(CtOp op, uint32_t a, uint32_t b, uint32_t c);
 CtVal ct_ir_select(CtIr *ir, CtVal c, CtVal a, CtVal b);
 /* A cast, as ct_convert. Made of several operations where narrow types are far apart, so that CAST goes
    from a narrow type to its compute type only, to a narrow float from compute types, to a narrow integer

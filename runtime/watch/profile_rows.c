@@ -7,10 +7,13 @@
 
 /* --- what instructions do ------------------------------------------------------------------------------- */
 
+static bool has_pairs(const CtSimtRow *row) { return ct_op_has((CtOp)row->does, CT_TRAIT_PAIRS); }
+
 /* Arithmetic on floats outside tile operations. */
 static CtProfileWork work_of(const CtIn *code) {
   const CtSimtRow *row = ct_in_row(code);
-  unsigned traits = ct_is_float((CtDtype)row->type) ? ct_ops[row->does].traits : 0;
+  bool is_float = ct_is_float((CtDtype)row->type) || has_pairs(row);
+  unsigned traits = is_float ? ct_ops[row->does].traits : 0;
   return (traits & CT_TRAIT_FMA) != 0       ? CT_WORK_FMA
          : (traits & CT_TRAIT_FLOP) != 0    ? CT_WORK_FLOP
          : (traits & CT_TRAIT_SPECIAL) != 0 ? CT_WORK_SPECIAL
@@ -80,7 +83,9 @@ static void set_row(const CtSimtProgram *p, uint32_t i, CtProfileIn *row, uint64
     row->n_shuffles = (uint8_t)((code->imm >> 16 & 0xff) / 4);
   }
   row->is_f64 = row->work != CT_WORK_NONE && ct_in_row(code)->type == CT_f64;
-  *each = ct_in_is(code, CT_INS_DOT) ? (uint64_t)code->imm : row->work != CT_WORK_NONE;
+  uint64_t operations = has_pairs(ct_in_row(code)) ? 2 : 1;
+  *each =
+      ct_in_is(code, CT_INS_DOT) ? (uint64_t)code->imm : operations * (row->work != CT_WORK_NONE);
   if (ct_in_is(code, CT_INS_TILE)) {
     set_tile_work(p, &p->tiles[code->imm], row, each);
   }

@@ -9,7 +9,6 @@
 --   sums     "f16": sums of f16 products are kept in f16, not in f32
 --   min_blocks  of a multiprocessor, which limits the registers of a thread
 local ct = require "cuttle"
-local internal = ...
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local M = {}
@@ -137,15 +136,7 @@ end
 
 -- Of four pairs of bytes the first ones, or the second.
 local function bytes_of_pairs(x, y, second)
-  local operands = {a = x, b = y, which = second and 0x7531 or 0x6420}
-  return internal.cuda("__byte_perm($a, $b, $which)", operands, ct.u32, function(a, b, which)
-    local word = ct.u32(0)
-    for i in ct.unroll(0, 4) do
-      local from = where((which >> 4 * i & 4) == 0, a, b)
-      word = word | (from >> (which >> 4 * i & 3) * 8 & 255) << 8 * i
-    end
-    return word
-  end)
+  return ct.byte_perm(x, y, second and 0x7531 or 0x6420)
 end
 
 -- One operand's parts of a thread: of its tiles (rows,bK,k), of the ring (rows,bK,stage), and its

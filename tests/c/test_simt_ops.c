@@ -9,6 +9,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "ref_word.h"
 #include "tap.h"
 
 enum { MAX_VALUES = 32, MAX_PAIRS = MAX_VALUES * MAX_VALUES, MAX_FORMS = 8, BLOCK = 96 };
@@ -349,6 +350,11 @@ static Val reference(Case c, const Val v[3]) {
     r.i = ct_dtype_wrap(c.result, ref_bits(c.op, (uint64_t)v[0].i, ct_dtypes[c.type].bits));
     return r;
   }
+  if (is_word_op(c.op)) {
+    uint32_t word = ref_word(c.op, (uint32_t)v[0].i, (uint32_t)v[1].i, (uint32_t)v[2].i);
+    r.i = ct_int_of_bits(c.type, word);
+    return r;
+  }
   switch (c.type) {
     case CT_f64: r.f64 = ref_f64(c.op, v[0].f64, v[1].f64, v[2].f64); break;
     case CT_f32: r.f32 = ref_f32(c.op, v[0].f32, v[1].f32, v[2].f32); break;
@@ -367,6 +373,9 @@ static CtDtype operand_type(Case c, int j) {
 }
 
 static CtVal apply(Kit *k, Case c, const CtVal v[3]) {
+  if (is_word_op(c.op)) {
+    return ct_ir_word(&k->ir, c.op, v);
+  }
   switch (ct_ops[c.op].n_args) {
     case 1:
       return c.op == CT_OP_CAST      ? ct_ir_cast(&k->ir, v[0], c.result)
@@ -543,6 +552,9 @@ static void test_case(Case c, CtSimtEngine *const *engines, int n_engines) {
 }
 
 static bool takes(CtOp op, CtDtype t) {
+  if (is_word_op(op)) {
+    return t == (op == CT_OP_DP4A || op == CT_OP_DP4A_SU ? CT_i32 : CT_u32);
+  }
   switch (op) {
     case CT_OP_DIV:
     case CT_OP_FMA:

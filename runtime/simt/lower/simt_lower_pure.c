@@ -8,6 +8,7 @@ static const uint16_t first_row[CT_OP_COUNT][CT_DTYPE_COUNT] = {
 #define DIV_INT(op, t) CMP(op, t)
 #define UN(op, t) [CT_OP_##op][CT_##t] = CT_SIMT_##op##_##t##_s,
 #define FMA(t) [CT_OP_FMA][CT_##t] = CT_SIMT_FMA_##t##_sss,
+#define THREE(op, t) UN(op, t)
 #define CAST(t, f)
 #define BOOLCAST(t)
 #define X(name, ...)
@@ -21,6 +22,7 @@ static const uint16_t first_cast[CT_DTYPE_COUNT][CT_DTYPE_COUNT] = {
 #define DIV_INT(op, t)
 #define UN(op, t)
 #define FMA(t)
+#define THREE(op, t)
 #define CAST(t, f) [CT_##t][CT_##f] = CT_SIMT_CAST_##t##_##f##_s,
 #define BOOLCAST(t)                                                                                \
   [CT_##t][CT_bool] = CT_SIMT_CAST_##t##_b_s, [CT_bool][CT_##t] = CT_SIMT_CAST_b_##t##_s,
@@ -115,6 +117,17 @@ static void lower_unary(CtLow *l, CtVal v, uint32_t row, bool hoist) {
   CT_EMIT_OR_HOIST(l, hoist, row + ct_low_varies(l, v), .d = ct_low_result(l, v, hoist), .a = a);
 }
 
+static void lower_three(CtLow *l, CtVal v, uint32_t row, bool hoist) {
+  bool lanes = ct_low_varies(l, v);
+  uint32_t slots[3];
+  for (int i = 0; i < 3; i++) {
+    CtVal arg = ct_inst(l->ir, v)->args[i];
+    slots[i] = lanes ? ct_low_lanes(l, arg) : ct_low_scalar(l, arg);
+  }
+  CT_EMIT_OR_HOIST(l, hoist, row + lanes, .d = ct_low_result(l, v, hoist), .a = slots[0],
+                   .b = slots[1], .c = slots[2]);
+}
+
 /* The signed type of the same width. */
 static CtDtype signed_one(CtDtype t) { return t == CT_u64 ? CT_i64 : t == CT_u32 ? CT_i32 : t; }
 
@@ -200,7 +213,9 @@ void ct_low_arith(CtLow *l, CtVal v) {
   if (t == CT_bool) {
     lower_bool(l, v, hoist);
   } else {
-    (inst->n_args == 1 ? lower_unary : lower_binary)(l, v, op_row((CtOp)inst->op, t), hoist);
+    static void (*const lower[])(CtLow *, CtVal, uint32_t, bool) = {lower_unary, lower_binary,
+                                                                    lower_three};
+    lower[inst->n_args - 1](l, v, op_row((CtOp)inst->op, t), hoist);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "simt_handler.h"
 #include "simt_narrow.h"
 #include "simt_vec.h"
+#include "simt_word.h"
 
 static inline double get_f64(const CtScalar *s) { return s->f64; }
 static inline float get_f32(const CtScalar *s) { return s->f32; }
@@ -234,6 +235,20 @@ static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_narrow_f32(v)
   FMA_FORM(t, vsv, DECL_V, USE_V, DECL_S, USE_S, DECL_V, USE_V)                                    \
   FMA_FORM(t, vvs, DECL_V, USE_V, DECL_V, USE_V, DECL_S, USE_S)                                    \
   FMA_FORM(t, vss, DECL_V, USE_V, DECL_S, USE_S, DECL_S, USE_S)
+
+#define THREE(op, t)                                                                               \
+  HANDLER(op##_##t##_s) {                                                                          \
+    put_##t(SCALAR(in->d),                                                                         \
+            op##_##t(get_##t(SCALAR(in->a)), get_##t(SCALAR(in->b)), get_##t(SCALAR(in->c))));     \
+    return in + 1;                                                                                 \
+  }                                                                                                \
+  HANDLER(op##_##t##_v) {                                                                          \
+    CtT_##t *d = CT_AT(CtT_##t, w, in->d);                                                         \
+    const CtT_##t *a = CT_AT(CtT_##t, w, in->a), *b = CT_AT(CtT_##t, w, in->b);                    \
+    const CtT_##t *c = CT_AT(CtT_##t, w, in->c);                                                   \
+    LANES { d[i] = op##_##t(a[i], b[i], c[i]); }                                                   \
+    return in + 1;                                                                                 \
+  }
 
 #define X(name, ...)
 #include "runtime/simt/code/simt_arith.def"
