@@ -16,28 +16,75 @@ enum { LANES = 32 };
 
 /* --- shuffles and votes --------------------------------------------------------------------------- */
 
-/* CUDA's functions of a warp begin with the mask of all lanes; `n` arguments, and `call`, are ours. */
+/* CUDA's functions of a warp begin with the mask of the lanes that take part; `n` arguments, and
+   `call`, are ours. */
 static void refuse_mask(lua_State *L, int n, const char *op, const char *call) {
   bool is_mask =
       lua_isinteger(L, 1) && (lua_tointeger(L, 1) == UINT32_MAX || lua_tointeger(L, 1) == -1);
   if (lua_gettop(L) >= n && is_mask) {
-    diag_error(L, "%s: it takes no mask of lanes, because all lanes take part; write %s%s", op, op,
-               call);
+    diag_error(L,
+               "%s: a mask of lanes is no first argument; write %s(%s) for the whole warp, or "
+               "%s(%s, {mask = m})",
+               op, op, call, op, call);
   }
 }
 
 static CtVal read_shuffled(Call *c, int idx, const CallArg *as) {
-  refuse_mask(c->L, 3, c->row->name, "(value, n)");
+  refuse_mask(c->L, 3, c->row->name, "value, n");
   return call_value(c, idx, as);
 }
 
 static CtVal read_vote(Call *c, int idx, const CallArg *as) {
-  refuse_mask(c->L, 2, c->row->name, "(condition)");
+  refuse_mask(c->L, 2, c->row->name, "condition");
   return call_bool(c, idx, as);
 }
 
+static CtVal read_matched(Call *c, int idx, const CallArg *as) {
+  refuse_mask(c->L, 2, c->row->name, "value");
+  return call_value(c, idx, as);
+}
+
+/* Options: {mask = m}, of a shuffle also width. `with_width`: CallArg.hi. */
+static void check_options(lua_State *L, int idx, const char *op, bool with_width) {
+  if (!lua_istable(L, idx) || lua_getmetatable(L, idx) != 0) {
+    diag_type_error(L, idx, op, "a table of options, {mask = m},");
+  }
+  for (lua_pushnil(L); lua_next(L, idx) != 0; lua_pop(L, 1)) {
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    if (strcmp(key, "mask") != 0 && !(with_width && strcmp(key, "width") == 0)) {
+      diag_error(L, "%s: option '%s' is unknown; expected mask%s", op, luaL_tolstring(L, -2, NULL),
+                 with_width ? " or width" : "");
+    }
+  }
+}
+
+/* The mask of the options at argument `lo`; 0: there is none. */
+static CtVal read_mask(Call *c, int idx, const CallArg *as) {
+  lua_State *L = c->L;
+  CtVal mask = 0;
+  int top = lua_gettop(L);
+  idx = as->lo;
+  if (lua_isnoneornil(L, idx) || (as->hi != 0 && lua_type(L, idx) == LUA_TNUMBER)) {
+    return 0;
+  }
+  check_options(L, idx, c->row->name, as->hi != 0);
+  if (lua_getfield(L, idx, "mask") != LUA_TNIL) {
+    mask = value_to(L, top + 1, CT_u32, lua_pushfstring(L, "%s: mask", c->row->name));
+  }
+  lua_settop(L, top);
+  return mask;
+}
+
+/* A shuffle's third argument is the width, or a table of options. */
 static CtVal read_width(Call *c, int idx, const CallArg *as) {
+  int top = lua_gettop(c->L);
+  bool is_table = lua_istable(c->L, idx);
+  if (is_table) {
+    lua_getfield(c->L, idx, "width");
+    idx = top + 1;
+  }
   CtVal width = lua_isnoneornil(c->L, idx) ? LANES : call_count(c, idx, as);
+  lua_settop(c->L, top);
   if ((width & (width - 1)) != 0) {
     diag_error(c->L, "%s: width %d is not a power of two; expected 1, 2, 4, 8, 16 or 32",
                c->row->name, (int)width);
@@ -46,30 +93,81 @@ static CtVal read_width(Call *c, int idx, const CallArg *as) {
 }
 
 static void shuffle(Call *c) {
-  c->result[0] = ct_ir_shfl(c->ir, (CtShfl)c->row->op, c->arg[0], c->arg[1], (int)c->arg[2]);
+  CtVal mask = c->arg[3];
+  int width = (int)c->arg[2], kind = c->row->op;
+  c->result[0] = mask == 0 ? ct_ir_shfl(c->ir, (CtShfl)kind, c->arg[0], c->arg[1], width)
+                           : ct_ir_masked(c->ir, (CtMasked)kind, c->arg[0], c->arg[1], mask, width);
 }
 
-static void vote(Call *c) { c->result[0] = ct_ir_vote(c->ir, (CtVote)c->row->op, c->arg[0]); }
+static CtVal is_nonzero(CtIr *ir, CtVal v) {
+  CtVal zero = ct_ir_const_int(ir, (CtDtype)ct_inst(ir, v)->type, 0);
+  return ct_ir_binary(ir, CT_OP_NE, v, zero);
+}
+
+static void vote(Call *c) {
+  static const CtMasked kinds[] = {[CT_VOTE_ANY] = CT_MASKED_ANY,
+                                   [CT_VOTE_ALL] = CT_MASKED_ALL,
+                                   [CT_VOTE_BALLOT] = CT_MASKED_BALLOT};
+  CtVote kind = (CtVote)c->row->op;
+  if (c->arg[1] == 0) {
+    c->result[0] = ct_ir_vote(c->ir, kind, c->arg[0]);
+    return;
+  }
+  CtVal r = ct_ir_masked(c->ir, kinds[kind], c->arg[0], 0, c->arg[1], LANES);
+  c->result[0] = kind == CT_VOTE_BALLOT ? r : is_nonzero(c->ir, r);
+}
+
+/* match_all's second result: do all lanes of the mask have the value? */
+static void match(Call *c) {
+  CtMasked kind = (CtMasked)c->row->op;
+  c->result[0] = ct_ir_masked(c->ir, kind, c->arg[0], 0, c->arg[1], LANES);
+  c->result[1] = kind == CT_MASKED_MATCH_ALL ? is_nonzero(c->ir, c->result[0]) : 0;
+}
+
+static void sync_warp(Call *c) {
+  if (c->arg[0] == 0) {
+    ct_ir_effect(c->ir, CT_OP_SYNC_WARP, 0);
+  } else {
+    ct_ir_sync_lanes(c->ir, c->arg[0]);
+  }
+}
+
+static void active_mask(Call *c) { c->result[0] = ct_ir_active_mask(c->ir); }
+
+static void counted(Call *c) { c->result[0] = ct_ir_counted(c->ir, (CtOp)c->row->op, c->arg[0]); }
 
 static void read_clock(Call *c) { c->result[0] = ct_ir_clock(c->ir); }
 
 /* A distance or lane counts modulo 32 at run time. */
 #define SHUFFLE_ARGS(what)                                                                         \
   {                                                                                                \
-    {.read = read_shuffled}, {call_i32, 0, LANES - 1, what}, { read_width, 1, LANES, "width" }     \
+    {.read = read_shuffled}, {call_i32, 0, LANES - 1, what}, {read_width, 1, LANES, "width"},      \
+        {read_mask, 3, 1, NULL},                                                                   \
   }
 static const CallArg distance_args[] = SHUFFLE_ARGS("distance"), mask_args[] = SHUFFLE_ARGS("mask"),
-                     lane_args[] = SHUFFLE_ARGS("lane"), vote_args[] = {{.read = read_vote}};
+                     lane_args[] = SHUFFLE_ARGS("lane");
+static const CallArg vote_args[] = {{.read = read_vote}, {.read = read_mask, .lo = 2}},
+                     match_args[] = {{.read = read_matched}, {.read = read_mask, .lo = 2}},
+                     sync_args[] = {{.read = read_mask, .lo = 1}},
+                     condition_args[] = {{.read = call_bool}};
 
-static const CallRow rows[] = {{"shfl_up", shuffle, CT_SHFL_UP, 0, CALL_ARGS(distance_args)},
-                               {"shfl_down", shuffle, CT_SHFL_DOWN, 0, CALL_ARGS(distance_args)},
-                               {"shfl_xor", shuffle, CT_SHFL_XOR, 0, CALL_ARGS(mask_args)},
-                               {"shfl_idx", shuffle, CT_SHFL_IDX, 0, CALL_ARGS(lane_args)},
-                               {"any", vote, CT_VOTE_ANY, 0, CALL_ARGS(vote_args)},
-                               {"all", vote, CT_VOTE_ALL, 0, CALL_ARGS(vote_args)},
-                               {"ballot", vote, CT_VOTE_BALLOT, 0, CALL_ARGS(vote_args)},
-                               {"fence", call_effect, CT_OP_FENCE, 0, CALL_NO_ARGS},
-                               {"clock", read_clock, 0, 0, CALL_NO_ARGS}};
+static const CallRow rows[] = {
+    {"shfl_up", shuffle, CT_SHFL_UP, 0, CALL_ARGS(distance_args)},
+    {"shfl_down", shuffle, CT_SHFL_DOWN, 0, CALL_ARGS(distance_args)},
+    {"shfl_xor", shuffle, CT_SHFL_XOR, 0, CALL_ARGS(mask_args)},
+    {"shfl_idx", shuffle, CT_SHFL_IDX, 0, CALL_ARGS(lane_args)},
+    {"any", vote, CT_VOTE_ANY, 0, CALL_ARGS(vote_args)},
+    {"all", vote, CT_VOTE_ALL, 0, CALL_ARGS(vote_args)},
+    {"ballot", vote, CT_VOTE_BALLOT, 0, CALL_ARGS(vote_args)},
+    {"match_any", match, CT_MASKED_MATCH_ANY, 0, CALL_ARGS(match_args)},
+    {"match_all", match, CT_MASKED_MATCH_ALL, 0, CALL_ARGS(match_args)},
+    {"active_mask", active_mask, 0, 0, CALL_NO_ARGS},
+    {"sync_warp", sync_warp, 0, 0, CALL_ARGS(sync_args)},
+    {"sync_threads_count", counted, CT_OP_BARRIER_COUNT, 0, CALL_ARGS(condition_args)},
+    {"sync_threads_and", counted, CT_OP_BARRIER_AND, 0, CALL_ARGS(condition_args)},
+    {"sync_threads_or", counted, CT_OP_BARRIER_OR, 0, CALL_ARGS(condition_args)},
+    {"fence", call_effect, CT_OP_FENCE, 0, CALL_NO_ARGS},
+    {"clock", read_clock, 0, 0, CALL_NO_ARGS}};
 
 /* --- atomic operations ------------------------------------------------------------------------------ */
 
@@ -200,6 +298,28 @@ static int lang_atomic(lua_State *L) { /* tensor, coordinate[, compare][, value]
   return 1;
 }
 
+/* _reduce_lanes(v, op, mask): one instruction's reduction of an i32 or u32, for the standard library;
+   nil if there is none. */
+static int lang_reduce_lanes(lua_State *L) {
+  static const char *const ops[] = {"add", "min", "max", "and", "or", "xor", NULL};
+  CtIr *ir = front_here(L, "warp_reduce");
+  CtVal v = value_to(L, 1, CT_VOID, "warp_reduce");
+  CtDtype type = ct_dtype_compute((CtDtype)ct_inst(ir, v)->type);
+  int op = 0;
+  while (ops[op] != NULL &&
+         (lua_type(L, 2) != LUA_TSTRING || strcmp(lua_tostring(L, 2), ops[op]) != 0)) {
+    op++;
+  }
+  if (ops[op] == NULL || (type != CT_i32 && type != CT_u32)) {
+    lua_pushnil(L);
+    return 1;
+  }
+  CtVal mask = value_to(L, 3, CT_u32, "warp_reduce: mask");
+  CtVal word = ct_ir_cast(ir, v, type);
+  value_push(L, ct_ir_masked(ir, (CtMasked)(CT_MASKED_ADD + op), word, 0, mask, LANES));
+  return 1;
+}
+
 /* The element type of a run-time value or a number, for the standard library. */
 static int lang_dtype_of(lua_State *L) {
   CtIr *ir = front_here(L, "reduce");
@@ -239,9 +359,13 @@ static int lang_is_tracing(lua_State *L) {
 
 /* --- opening ------------------------------------------------------------------------------------------ */
 
-static const luaL_Reg functions[] = {
-    {"_dtype_of", lang_dtype_of},   {"_target_sm", lang_target_sm},   {"_space_of", lang_space_of},
-    {"_is_static", lang_is_static}, {"_is_tracing", lang_is_tracing}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_reduce_lanes", lang_reduce_lanes},
+                                     {"_dtype_of", lang_dtype_of},
+                                     {"_target_sm", lang_target_sm},
+                                     {"_space_of", lang_space_of},
+                                     {"_is_static", lang_is_static},
+                                     {"_is_tracing", lang_is_tracing},
+                                     {NULL, NULL}};
 
 void bind_open_warp(lua_State *L) { /* language table on top */
   call_add_rows(L, rows, CT_ARRAY_LEN(rows));

@@ -285,6 +285,7 @@ void ct_emit_wgmma_holds(CtEmit *e, CtVal v); /* emit_wgmma_wait.c: for a fence 
 void ct_emit_declare_warp(CtEmit *e); /* what they need at the top of the kernel */
 void ct_emit_shuffle(CtEmit *e, const CtInst *inst);
 void ct_emit_vote(CtEmit *e, const CtInst *inst);
+void ct_emit_masked(CtEmit *e, const CtInst *inst);
 /* CUDA's function, and the types (1 << CtDtype) that it takes as words that hold their bits. */
 typedef struct CtEmitAtomic {
   const char *name;

@@ -27,7 +27,7 @@ typedef enum Next { NEXT_NONE, NEXT_BARRIER, NEXT_OTHER } Next;
 static Next first_of(const CtIr *ir, CtVal v, CtVal stop, uint32_t buf) {
   for (; v != 0 && v != stop; v = ct_inst(ir, v)->next) {
     const CtInst *inst = ct_inst(ir, v);
-    if (inst->op == CT_OP_BARRIER) {
+    if (ct_op_is_barrier((CtOp)inst->op)) {
       return NEXT_BARRIER;
     }
     if (ct_ops[inst->op].cls == CT_CLS_REGION || inst->op == CT_OP_BREAK ||

@@ -40,7 +40,8 @@ static const char reserved[] =
     "to_long_long for_trips load_early cp_async_4 cp_async_8 cp_async_16 cp_async_commit "
     "cp_async_wait_all cp_async_wait_group f16x2_add f16x2_sub f16x2_mul f16x2_fma f16x2_min "
     "f16x2_max bf16x2_add bf16x2_sub bf16x2_mul bf16x2_fma bf16x2_min bf16x2_max bf16_fma "
-    "dp4a_signed_unsigned ";
+    "dp4a_signed_unsigned match_all reduce_add reduce_min reduce_max reduce_and reduce_or "
+    "reduce_xor ";
 
 /* Functions and types that CUDA always declares: a kernel cannot have their names. */
 static const char declared[] =

@@ -228,6 +228,7 @@ static void write_nothing(CtEmit *e, CtVal v) {
 #define write_escape ct_emit_escape
 #define put_shuffle ct_emit_shuffle
 #define put_vote ct_emit_vote
+#define put_masked ct_emit_masked
 
 static const Effect effects[CT_OP_COUNT] = {
 #define NONE .text = NULL

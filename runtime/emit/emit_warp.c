@@ -1,8 +1,9 @@
 /* emit_warp.c: operations of a warp and atomic operations as C expressions.
 
-   Shuffles and votes name all lanes that the warp has: 0xffffffff, except in the last warp of a
-   block whose number of threads is not a multiple of 32. */
+   Without a mask of the script, they name all lanes that the warp has: 0xffffffff, except in the last
+   warp of a block whose number of threads is not a multiple of 32. */
 #include <inttypes.h>
+#include <limits.h>
 
 #include "emit.h"
 
@@ -12,8 +13,9 @@ enum { LANES = 32 };
 
 static bool needs_mask(const CtEmit *e) {
   for (uint32_t i = 1; i < e->n_order; i++) {
-    CtOp op = (CtOp)ct_inst(e->ir, e->order[i])->op;
-    if (op == CT_OP_SHFL || op == CT_OP_VOTE) {
+    const CtInst *inst = ct_inst(e->ir, e->order[i]);
+    bool is_whole = inst->op == CT_OP_MASKED && (inst->imm.i & CT_MASKED_WHOLE) != 0;
+    if (inst->op == CT_OP_SHFL || inst->op == CT_OP_VOTE || is_whole) {
       return true;
     }
   }
@@ -59,9 +61,9 @@ void ct_emit_declare_warp(CtEmit *e) {
 /* --- shuffles and votes ----------------------------------------------------------------------------- */
 
 void ct_emit_shuffle(CtEmit *e, const CtInst *inst) {
-  static const char *const names[CT_SHFL_COUNT] = {"__shfl_up_sync", "__shfl_down_sync",
-                                                   "__shfl_xor_sync", "__shfl_sync"};
-  ct_emit_put(e, "%s(%s, %c, %c", names[inst->imm.i & 0xff], e->warp_mask, inst->args[0],
+  static const char *const shuffles[CT_SHFL_COUNT] = {"__shfl_up_sync", "__shfl_down_sync",
+                                                      "__shfl_xor_sync", "__shfl_sync"};
+  ct_emit_put(e, "%s(%s, %c, %c", shuffles[inst->imm.i & 0xff], e->warp_mask, inst->args[0],
               inst->args[1]);
   if (inst->imm.i >> 8 != LANES) {
     ct_text_printf(&e->body, ", %d", (int)(inst->imm.i >> 8));
@@ -73,6 +75,58 @@ void ct_emit_vote(CtEmit *e, const CtInst *inst) {
   static const char *const names[CT_VOTE_COUNT] = {"__any_sync", "__all_sync", "__ballot_sync"};
   ct_emit_put(e, "%s(%s, %c)%s", names[inst->imm.i], e->warp_mask, inst->args[0],
               inst->imm.i == CT_VOTE_BALLOT ? "" : " != 0");
+}
+
+/* --- of some lanes ---------------------------------------------------------------------------------- */
+
+/* CUDA's functions; a helper for what is none, or none before the compute capability `from`. */
+static const struct {
+  const char *cuda;
+  CtHelper helper;
+  int from;
+} masked[CT_MASKED_COUNT] = {[CT_SHFL_UP] = {.cuda = "__shfl_up_sync"},
+                             [CT_SHFL_DOWN] = {.cuda = "__shfl_down_sync"},
+                             [CT_SHFL_XOR] = {.cuda = "__shfl_xor_sync"},
+                             [CT_SHFL_IDX] = {.cuda = "__shfl_sync"},
+                             [CT_MASKED_ANY] = {.cuda = "__any_sync"},
+                             [CT_MASKED_ALL] = {.cuda = "__all_sync"},
+                             [CT_MASKED_BALLOT] = {.cuda = "__ballot_sync"},
+                             [CT_MASKED_MATCH_ANY] = {.cuda = "__match_any_sync"},
+                             [CT_MASKED_MATCH_ALL] = {NULL, CT_HELP_MATCH_ALL, INT_MAX},
+                             [CT_MASKED_ADD] = {"__reduce_add_sync", CT_HELP_REDUCE_ADD, 80},
+                             [CT_MASKED_MIN] = {"__reduce_min_sync", CT_HELP_REDUCE_MIN, 80},
+                             [CT_MASKED_MAX] = {"__reduce_max_sync", CT_HELP_REDUCE_MAX, 80},
+                             [CT_MASKED_AND] = {"__reduce_and_sync", CT_HELP_REDUCE_AND, 80},
+                             [CT_MASKED_OR] = {"__reduce_or_sync", CT_HELP_REDUCE_OR, 80},
+                             [CT_MASKED_XOR] = {"__reduce_xor_sync", CT_HELP_REDUCE_XOR, 80}};
+
+static const char *masked_function(CtEmit *e, int kind) {
+  bool has = e->ir->target.sm >= masked[kind].from;
+  return has ? masked[kind].cuda : ct_emit_help(e, masked[kind].helper);
+}
+
+static void put_mask(CtEmit *e, const CtInst *inst) {
+  if ((inst->imm.i & CT_MASKED_WHOLE) != 0) {
+    ct_text_puts(&e->body, e->warp_mask);
+  } else {
+    ct_emit_put(e, "%c", inst->args[2]);
+  }
+}
+
+void ct_emit_masked(CtEmit *e, const CtInst *inst) {
+  int kind = (int)(inst->imm.i & 0xff), width = (int)(inst->imm.i >> 8 & 0xff);
+  bool is_shuffle = kind < CT_SHFL_COUNT;
+  bool casts = inst->type == CT_i32 && kind >= CT_MASKED_AND; /* they are of unsigned only */
+  ct_text_printf(&e->body, "%s%s(", casts ? "(int)" : "", masked_function(e, kind));
+  put_mask(e, inst);
+  ct_emit_put(e, casts ? ", (unsigned)(%c)" : ", %c", inst->args[0]);
+  if (is_shuffle) {
+    ct_emit_put(e, ", %c", inst->args[1]);
+  }
+  if (is_shuffle && width != LANES) {
+    ct_text_printf(&e->body, ", %d", width);
+  }
+  ct_text_putc(&e->body, ')');
 }
 
 /* --- atomic operations -------------------------------------------------------------------------------- */

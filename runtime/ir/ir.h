@@ -63,6 +63,7 @@ typedef enum CtOpData {
   CT_DATA_GROUPS,  /* imm: groups of stores, << 1; bit 0: until they are written */
   CT_DATA_LANE,    /* imm: CtShfl, and the width << 8 */
   CT_DATA_VOTE,    /* imm: CtVote */
+  CT_DATA_MASKED,  /* imm: CtMasked, the width << 8, CT_MASKED_WHOLE */
   CT_DATA_TILE,    /* u.tile */
   CT_DATA_TMA,     /* u.tma */
   CT_DATA_TEXT     /* u.escape */
@@ -255,6 +256,25 @@ typedef struct CtTile {
    outside the segment. */
 typedef enum CtShfl { CT_SHFL_UP, CT_SHFL_DOWN, CT_SHFL_XOR, CT_SHFL_IDX, CT_SHFL_COUNT } CtShfl;
 typedef enum CtVote { CT_VOTE_ANY, CT_VOTE_ALL, CT_VOTE_BALLOT, CT_VOTE_COUNT } CtVote;
+
+/* What the lanes of a mask do together. MATCH compares bits: ANY gives the lanes of the mask with the
+   same value, ALL the mask if all have it, else 0. The value of a vote is an i32, 0 or not, and so is
+   the result of ANY and ALL. Reductions are of i32 and u32. */
+typedef enum CtMasked {
+  CT_MASKED_ANY = CT_SHFL_COUNT, /* below: CtShfl */
+  CT_MASKED_ALL,
+  CT_MASKED_BALLOT,
+  CT_MASKED_MATCH_ANY,
+  CT_MASKED_MATCH_ALL,
+  CT_MASKED_ADD,
+  CT_MASKED_MIN,
+  CT_MASKED_MAX,
+  CT_MASKED_AND,
+  CT_MASKED_OR,
+  CT_MASKED_XOR,
+  CT_MASKED_COUNT
+} CtMasked;
+enum { CT_MASKED_WHOLE = 1 << 16 };
 
 /* What a script's text does besides making its results. */
 typedef enum CtTextEffect {
@@ -594,6 +614,12 @@ CtVal ct_ir_code(CtIr *ir, CtDtype type, const CtEscape *code);
    by way of one that has. `by` is an i32; width a power of two, at most 32. */
 CtVal ct_ir_shfl(CtIr *ir, CtShfl kind, CtVal v, CtVal by, int width);
 CtVal ct_ir_vote(CtIr *ir, CtVote kind, CtVal cond); /* bool; a ballot u32, bit i is lane i's */
+/* The same for the lanes of a mask (u32); 0: for the whole warp. `by` is 0 unless it is a shuffle. */
+CtVal ct_ir_masked(CtIr *ir, CtMasked kind, CtVal v, CtVal by, CtVal mask, int width);
+void ct_ir_sync_lanes(CtIr *ir, CtVal mask);
+CtVal ct_ir_active_mask(CtIr *ir);
+/* A barrier of the block that counts; op: BARRIER_COUNT, _AND or _OR. */
+CtVal ct_ir_counted(CtIr *ir, CtOp op, CtVal cond);
 CtVal ct_ir_clock(CtIr *ir);
 /* Is there an atomic operation on this element type? ADD2's value and result are u32. */
 bool ct_ir_has_atomic(CtOp op, CtDtype type);
@@ -609,6 +635,9 @@ void ct_ir_named_barrier(CtIr *ir, CtOp op, CtVal id, int64_t threads);
 CtVal ct_ir_elect(CtIr *ir);
 /* Registers that a thread has when the kernel begins, which SETMAXNREG counts from. */
 int ct_ir_first_registers(const CtIr *ir);
+static inline bool ct_op_is_barrier(CtOp op) {
+  return op >= CT_OP_BARRIER && op <= CT_OP_BARRIER_OR;
+}
 static inline bool ct_op_is_sync(CtOp op) { return op >= CT_OP_MBAR_INIT && op <= CT_OP_ELECT; }
 /* ir_within.c, of traces that are checked. Is the coordinate known to be within 0 .. extent-1? */
 bool ct_ir_is_within(const CtIr *ir, CtInt crd, CtInt extent);

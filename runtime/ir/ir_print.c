@@ -131,6 +131,23 @@ static void print_print(Printer *p, const CtInst *inst) {
 
 static const char *const shuffles[CT_SHFL_COUNT] = {"up", "down", "xor", "idx"};
 static const char *const votes[CT_VOTE_COUNT] = {"any", "all", "ballot"};
+static const char *const masked[CT_MASKED_COUNT] = {
+    "up",        "down", "xor", "idx", "any", "all", "ballot", "match_any",
+    "match_all", "add",  "min", "max", "and", "or",  "xor"};
+
+/* The kind; of a shuffle also the width; "whole" if no mask is given. */
+static void print_masked(Printer *p, int64_t imm) {
+  bool is_shuffle = (imm & 0xff) < CT_SHFL_COUNT;
+  ct_text_printf(p->out,
+                 is_shuffle                      ? " shfl_%s"
+                 : (imm & 0xff) >= CT_MASKED_ADD ? " reduce_%s"
+                                                 : " %s",
+                 masked[imm & 0xff]);
+  if (is_shuffle) {
+    ct_text_printf(p->out, " width %d", (int)(imm >> 8 & 0xff));
+  }
+  ct_text_puts(p->out, (imm & CT_MASKED_WHOLE) != 0 ? " whole" : "");
+}
 
 /* "A_map (%12, 0) sA + %13 full[%14]" */
 static void print_tma(Printer *p, const CtTma *tma) {
@@ -210,6 +227,7 @@ static void print_data(Printer *p, const CtInst *inst) {
       ct_text_printf(p->out, " %s width %d", shuffles[inst->imm.i & 0xff], (int)(inst->imm.i >> 8));
       break;
     case CT_DATA_VOTE: ct_text_printf(p->out, " %s", votes[inst->imm.i]); break;
+    case CT_DATA_MASKED: print_masked(p, inst->imm.i); break;
     case CT_DATA_VAR:
     case CT_DATA_TARGET: ct_text_printf(p->out, " %%%" PRId64, inst->imm.i); break;
     case CT_DATA_TMA: print_tma(p, inst->u.tma); break;

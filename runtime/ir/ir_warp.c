@@ -31,6 +31,43 @@ CtVal ct_ir_vote(CtIr *ir, CtVote kind, CtVal cond) {
   return r;
 }
 
+static CtDtype masked_type(CtMasked kind, CtDtype type) {
+  bool is_mask = kind >= CT_MASKED_BALLOT && kind <= CT_MASKED_MATCH_ALL;
+  bool is_vote = kind == CT_MASKED_ANY || kind == CT_MASKED_ALL;
+  return is_mask ? CT_u32 : is_vote ? CT_i32 : type;
+}
+
+CtVal ct_ir_masked(CtIr *ir, CtMasked kind, CtVal v, CtVal by, CtVal mask, int width) {
+  CtDtype type = (CtDtype)ct_inst(ir, v)->type;
+  bool is_shuffle = (int)kind < CT_SHFL_COUNT;
+  CtVal word = ct_ir_cast(ir, v, shuffled_type(type));
+  CtVal zero = ct_ir_const_int(ir, CT_i32, 0), whole = ct_ir_const_int(ir, CT_u32, UINT32_MAX);
+  CtVal r = ct_ir_append(ir, CT_OP_MASKED, masked_type(kind, shuffled_type(type)));
+  CtInst *inst = &ir->insts[r];
+  inst->imm.i = (int64_t)kind | (int64_t)width << 8 | (mask == 0 ? CT_MASKED_WHOLE : 0);
+  inst->args[0] = word;
+  inst->args[1] = is_shuffle ? by : zero;
+  inst->args[2] = mask == 0 ? whole : mask;
+  if (is_shuffle && ct_is_int((CtDtype)inst->type)) {
+    inst->facts = ir->insts[word].facts;
+  }
+  return is_shuffle ? ct_ir_cast(ir, r, type) : r;
+}
+
+void ct_ir_sync_lanes(CtIr *ir, CtVal mask) {
+  CtVal r = ct_ir_append(ir, CT_OP_SYNC_LANES, CT_VOID);
+  ir->insts[r].args[0] = mask;
+}
+
+CtVal ct_ir_active_mask(CtIr *ir) { return ct_ir_append(ir, CT_OP_ACTIVE_MASK, CT_u32); }
+
+CtVal ct_ir_counted(CtIr *ir, CtOp op, CtVal cond) {
+  CT_ASSERT(ct_inst(ir, cond)->type == CT_bool || ir->failed);
+  CtVal r = ct_ir_append(ir, op, op == CT_OP_BARRIER_COUNT ? CT_i32 : CT_bool);
+  ir->insts[r].args[0] = cond;
+  return r;
+}
+
 CtVal ct_ir_clock(CtIr *ir) { return ct_ir_append(ir, CT_OP_CLOCK, CT_i64); }
 
 bool ct_ir_has_atomic(CtOp op, CtDtype type) {

@@ -273,6 +273,25 @@ static void look_at_sync(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
   }
 }
 
+/* Reports shuffles that read a lane outside of their mask. */
+static void look_at_shuffle(CtCheckWorker *k, const CtIn *code, const CtIn *in, const CtWarp *w) {
+  CtFound f = {.kind = CT_CHECK_LANE,
+               .in = ct_check_index(k, in),
+               .other = UINT32_MAX,
+               .count = 1,
+               .block = k->k->block,
+               .other_block = k->k->block};
+  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    bool is_outside;
+    (void)ct_simt_lanes_read(code, w, lane, &is_outside);
+    if (is_outside) {
+      f.thread = ct_check_thread(w->index, lane);
+      ct_finding_note(k, &f);
+    }
+  }
+}
+
 static CtHandler handler(CtSimtWatch *watch, uint32_t index) {
   const CtCheck *c = (const CtCheck *)(const void *)watch;
   return c->options.nan ? NULL : ct_quick_handler(c, index);
@@ -294,6 +313,8 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
       look_at_sync(k, in, w);
       ct_shadow_sync_warp(k, w);
       break;
+    case CT_PLAN_SYNC_LANES: ct_shadow_sync_warp(k, w); break;
+    case CT_PLAN_SHUFFLE: look_at_shuffle(k, code, in, w); break;
     case CT_PLAN_CP_FENCE: ct_async_fence(k, w); break;
     case CT_PLAN_CP_WAIT: ct_async_wait(k, w, code->imm); break;
     case CT_PLAN_FENCE: note_fence(k, &k->warps[w->index]); break;
@@ -426,6 +447,9 @@ static CtCheckKind kind_of_fail(CtFailKind kind) {
     case CT_FAIL_BOUNDS: return CT_CHECK_BOUNDS;
     case CT_FAIL_BARRIER_LANES:
     case CT_FAIL_WARP_LANES:
+    case CT_FAIL_MASK_ABSENT:
+    case CT_FAIL_MASK_OWN:
+    case CT_FAIL_MASK_OTHER:
     case CT_FAIL_CLUSTER:
     case CT_FAIL_MBAR_NEW:
     case CT_FAIL_MBAR_ARRIVALS:

@@ -12,6 +12,7 @@ static const uint8_t plan_of_class[CT_INS_CLASS_COUNT] = {[CT_INS_MEMORY] = CT_P
 
 /* and some single instructions. */
 static const uint8_t plan_of_op[CT_SIMT_OP_COUNT] = {
+    [CT_SIMT_SYNC_LANES] = CT_PLAN_SYNC_LANES,   [CT_SIMT_MASKED] = CT_PLAN_SHUFFLE,
     [CT_SIMT_SYNC_WARP] = CT_PLAN_SYNC_WARP,     [CT_SIMT_CP_FENCE] = CT_PLAN_CP_FENCE,
     [CT_SIMT_CP_WAIT] = CT_PLAN_CP_WAIT,         [CT_SIMT_FENCE] = CT_PLAN_FENCE,
     [CT_SIMT_WGMMA_FENCE] = CT_PLAN_WGMMA,       [CT_SIMT_WGMMA_COMMIT] = CT_PLAN_WGMMA,

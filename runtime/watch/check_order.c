@@ -37,8 +37,8 @@ bool ct_order_is_again(const CtSimtProgram *p, const CtFound *f) {
 static bool has_barrier(const CtSimtProgram *p, uint32_t from, uint32_t to, bool in_warp) {
   for (uint32_t i = from; i < to; i++) {
     uint32_t op = p->code[i].u.op;
-    if (op == CT_SIMT_BARRIER || op == CT_SIMT_GRID_BARRIER ||
-        (in_warp && op == CT_SIMT_SYNC_WARP)) {
+    bool is_of_warp = op == CT_SIMT_SYNC_WARP || op == CT_SIMT_SYNC_LANES;
+    if (op == CT_SIMT_BARRIER || op == CT_SIMT_GRID_BARRIER || (in_warp && is_of_warp)) {
       return true;
     }
   }

@@ -11,8 +11,9 @@
    and nothing orders them. Two atomic operations of the same width do not race. These order
    them:
    - a barrier of the block between them (epochs);
-   - in one warp, a sync_warp between them (CtCheckEvent.sub). Nothing else orders lanes: not the
-     order in which the engine runs them, nor shuffles or votes;
+   - in one warp, a sync_warp between them (CtCheckEvent.sub); one of some lanes is taken for one of
+     all. Nothing else orders lanes: not the order in which the engine runs them, nor shuffles or
+     votes;
    - a barrier of the grid between them. It releases what each block did, at the block's arrival;
      blocks acquire at the time of the last arrival (CtCheck.grid_time), not when they go on;
    - a release by the first one's warp after it, and an acquire by the second one's warp before
@@ -145,6 +146,8 @@ typedef enum CtPlanKind {
   CT_PLAN_NONE,
   CT_PLAN_MEMORY,
   CT_PLAN_SYNC_WARP,
+  CT_PLAN_SYNC_LANES,
+  CT_PLAN_SHUFFLE, /* by a mask */
   CT_PLAN_CP_FENCE,
   CT_PLAN_CP_WAIT,
   CT_PLAN_FENCE,

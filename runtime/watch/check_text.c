@@ -323,6 +323,9 @@ static const struct {
     {CT_CHECK_BARRIER, CT_BARRIER_WARP,
      "sync_warp: %t is there, but %o is elsewhere; all threads of a warp must reach the same "
      "sync_warp"},
+    {CT_CHECK_LANE, ANY,
+     "lane: %t reads a lane that is not in its mask, and gets any value; let it read a lane of the "
+     "mask, such as its own if there is no other"},
     {CT_CHECK_NAN, CT_NAN_OF_INFINITY,
      "nan: infinite operands, none of them NaN, give NaN%i%w, by %t"},
     {CT_CHECK_NAN, ANY, "nan: finite operands give NaN or an infinity%i%w, by %t"},

@@ -57,8 +57,9 @@ typedef struct CtProfileIn {
   uint16_t op;  /* CtSimtOp */
   uint8_t work; /* CtProfileWork */
   bool is_f64, is_branch, is_barrier;
-  uint8_t n_shuffles, n_votes; /* instructions of a warp; a shuffle of 8 bytes counts as two */
-  uint16_t wgmma_n, wgmma_k;   /* a product by wgmma has instructions m64nNkK; 0: it is not one */
+  /* instructions of a warp; 8 bytes count as two. Votes are also matches and reductions */
+  uint8_t n_shuffles, n_votes;
+  uint16_t wgmma_n, wgmma_k; /* a product by wgmma has instructions m64nNkK; 0: it is not one */
 } CtProfileIn;
 /* What the other side of a copy is in a product by an MMA atom. The atom then fixes which
    elements a thread has. */

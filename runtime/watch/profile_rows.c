@@ -32,7 +32,7 @@ bool ct_profile_wants(const CtIn *code) {
   const CtSimtRow *row = ct_in_row(code);
   uint32_t op = code->u.op;
   return counts_class[row->cls] || row->splits || work_of(code) != CT_WORK_NONE || is_barrier(op) ||
-         op == CT_SIMT_SHFL || op == CT_SIMT_VOTE;
+         op == CT_SIMT_SHFL || op == CT_SIMT_VOTE || op == CT_SIMT_MASKED;
 }
 
 /* --- rows and sites --------------------------------------------------------------------------------------- */
@@ -70,6 +70,14 @@ static void set_tile_work(const CtSimtProgram *p, const CtTileOp *t, CtProfileIn
   }
 }
 
+/* A word for each 4 bytes; SHFL has the fields of a MASKED. */
+static void set_exchange(const CtIn *code, CtProfileIn *row) {
+  const CtMaskedImm imm = {.imm = code->imm};
+  bool is_shuffle = imm.u.kind < CT_SHFL_COUNT;
+  row->n_shuffles = is_shuffle ? imm.u.bytes / 4 : 0;
+  row->n_votes = is_shuffle ? 0 : imm.u.bytes / 4;
+}
+
 static void set_row(const CtSimtProgram *p, uint32_t i, CtProfileIn *row, uint64_t *each) {
   const CtIn *code = &p->code[i];
   uint32_t op = code->u.op;
@@ -79,8 +87,8 @@ static void set_row(const CtSimtProgram *p, uint32_t i, CtProfileIn *row, uint64
                        .is_branch = ct_in_row(code)->splits,
                        .is_barrier = is_barrier(op),
                        .n_votes = op == CT_SIMT_VOTE};
-  if (op == CT_SIMT_SHFL) { /* see simt_ops.def */
-    row->n_shuffles = (uint8_t)((code->imm >> 16 & 0xff) / 4);
+  if (op == CT_SIMT_SHFL || op == CT_SIMT_MASKED) {
+    set_exchange(code, row);
   }
   row->is_f64 = row->work != CT_WORK_NONE && ct_in_row(code)->type == CT_f64;
   uint64_t operations = has_pairs(ct_in_row(code)) ? 2 : 1;

@@ -124,6 +124,15 @@ static void keep_operands(CtRecord *r, CtStep *s, const CtIn *code, const CtIn *
   }
 }
 
+static const uint32_t *lanes_read(CtRecord *r, const CtIn *code, const CtWarp *w) {
+  bool ignored;
+  uint32_t *from = take(r, CT_LANES, sizeof *from);
+  for (int lane = 0; from != NULL && lane < CT_LANES; lane++) {
+    from[lane] = ct_simt_lanes_read(code, w, lane, &ignored);
+  }
+  return from;
+}
+
 void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w) {
   r->failed = r->failed || r->bytes > r->max_bytes;
   if (r->failed || ct_grow(r->alloc, &r->steps, &r->cap_steps, r->n_steps + 1, sizeof *r->steps,
@@ -145,12 +154,11 @@ void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w) {
                 : CT_CAT(CtScalar, w, code->a)->i != 0 ? CT_ALL_LANES
                                                        : 0;
   }
-  if (code->u.op == CT_SIMT_SHFL) {
-    int32_t *by = take(r, CT_LANES, sizeof *by);
-    if (by != NULL) {
-      memcpy(by, CT_CAT(int32_t, w, code->b), CT_LANES * sizeof *by);
-    }
-    s->by = by;
+  if (code->u.op == CT_SIMT_SHFL || code->u.op == CT_SIMT_MASKED) {
+    s->from = lanes_read(r, code, w);
+  }
+  if (code->u.op == CT_SIMT_TALLY || code->u.op == CT_SIMT_TALLIED) {
+    s->chosen = (w->n_tallies + (code->u.op == CT_SIMT_TALLY)) % 2;
   }
 }
 

@@ -13,8 +13,10 @@ typedef struct CtStep {
   int16_t warp;  /* in the block */
   uint32_t mask, live;
   uint32_t accesses, n_accesses; /* in CtRecord.accesses; for TMA in CtRecord.boxes */
-  const int32_t *by;             /* SHFL: its second operand */
-  uint32_t chosen;               /* SELECT: lanes that take its second operand, not the third */
+  const uint32_t *from;          /* SHFL, MASKED: the lanes whose values each lane gets */
+  /* SELECT: lanes that take its second operand, not the third; TALLY, TALLIED: which barrier, 0 or 1 in
+     turn */
+  uint32_t chosen;
 } CtStep;
 
 /* A box that a lane asked for. */

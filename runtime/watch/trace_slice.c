@@ -316,27 +316,39 @@ static uint32_t take_slots(Slice *s) {
   return taken;
 }
 
-/* VOTE: a value of all lanes that comes from all of them. */
-static void walk_vote(Slice *s) {
-  uint32_t wanted = take_slots(s);
-  for (uint32_t rest = s->step->mask; rest != 0 && wanted != 0; rest &= rest - 1) {
+/* Values that lanes get from other lanes: a VOTE from all of them. */
+static void walk_lanes(Slice *s) {
+  for (uint32_t rest = take_slots(s) & s->step->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
-    want_slot(s, 1, lane);
-    if (wanted >> lane & 1) {
-      add_computes(s, lane);
+    uint32_t from = s->step->from == NULL ? s->step->mask : s->step->from[lane];
+    for (; from != 0; from &= from - 1) {
+      want_slot(s, 1, ct_first_lane(from));
     }
+    add_computes(s, lane);
   }
 }
 
-static void walk_shfl(Slice *s) {
-  CtShfl kind = (CtShfl)(s->code->imm & 0xff);
-  int width = (int)(s->code->imm >> 8 & 0xff);
-  uint32_t wanted = take_slots(s);
-  for (uint32_t rest = wanted; rest != 0 && s->step->by != NULL; rest &= rest - 1) {
-    int lane = ct_first_lane(rest);
-    int from = ct_simt_shfl_source(kind, lane, s->step->by[lane], width);
-    want_slot(s, 1, is_active(s, from) ? from : lane);
-    add_computes(s, lane);
+/* What a warp adds to a tally has a place that is no slot: at 0 or 1 in turn. */
+static uint64_t tally_place(const CtStep *s, int warp) {
+  CtStep of = *s;
+  of.warp = (int16_t)warp;
+  return slot_place(&of, s->chosen, 0);
+}
+
+static void walk_tally(Slice *s) {
+  bool is_wanted = take(&s->wanted, tally_place(s->step, s->step->warp));
+  for (uint32_t rest = is_wanted ? s->step->mask : 0; rest != 0; rest &= rest - 1) {
+    want_slot(s, 1, ct_first_lane(rest));
+  }
+}
+
+static void walk_tallied(Slice *s) {
+  uint32_t wanted = take_slots(s) & s->step->mask;
+  for (int warp = 0; wanted != 0 && warp < s->p->n_warps; warp++) {
+    want(&s->wanted, tally_place(s->step, warp));
+  }
+  for (; wanted != 0; wanted &= wanted - 1) {
+    add_computes(s, ct_first_lane(wanted));
   }
 }
 
@@ -606,10 +618,12 @@ static void walk_step(Slice *s) {
     walk_dot(s, a);
   } else if (op == CT_SIMT_ATOMIC) {
     walk_atomic(s, a);
-  } else if (op == CT_SIMT_SHFL) {
-    walk_shfl(s);
-  } else if (op == CT_SIMT_VOTE) {
-    walk_vote(s);
+  } else if (op == CT_SIMT_SHFL || op == CT_SIMT_VOTE || op == CT_SIMT_MASKED) {
+    walk_lanes(s);
+  } else if (op == CT_SIMT_TALLY) {
+    walk_tally(s);
+  } else if (op == CT_SIMT_TALLIED) {
+    walk_tallied(s);
   } else if (a == NULL) {
     walk_plain(s);
   } else if (a->arg != NULL) {

@@ -52,18 +52,24 @@ local function first_value(v, op, options, name)
   fail(name, "an exclusive scan by this operation needs {init = value}")
 end
 
-local known_options = { exclusive = true, init = true }
-
-local function scan_options(options, name)
-  if options == nil then return {} end
+local function check_options(options, known, example, name)
   if type(options) ~= "table" then
-    fail(name, "options are a table, {exclusive = true, init = value}, not a %s", type(options))
+    fail(name, "options are a table, %s, not a %s", example, type(options))
   end
   for key in pairs(options) do
-    if not known_options[key] then
-      fail(name, "option '%s' is unknown; expected exclusive and init", tostring(key))
+    if not known[key] then
+      fail(name, "option '%s' is unknown; expected %s", tostring(key), known.names)
     end
   end
+end
+
+local block_options = { exclusive = true, init = true, names = "exclusive and init" }
+local warp_options = { exclusive = true, init = true, mask = true,
+                       names = "exclusive, init and mask" }
+
+local function scan_options(options, known, name)
+  if options == nil then return {} end
+  check_options(options, known, "{exclusive = true, init = value}", name)
   if options.init ~= nil and not options.exclusive then
     fail(name, "init belongs to an exclusive scan; give {exclusive = true, init = value}")
   end
@@ -225,6 +231,44 @@ local function scan_lanes(v, f, lane, count, keys)
   return v
 end
 
+-- {====== Lanes of a mask ======
+-- The lanes of a mask stand in a list, in their order. In each round a lane combines what the lanes
+-- before it have, as many again as in the round before.
+
+local ROUNDS <const> = 5
+
+-- The lane before this one in the mask; -1: there is none.
+local function lane_before(lane, mask)
+  return LANES - 1 - ct.clz(ct.cast(mask, ct.u32) & (ct.u32(1) << lane) - 1)
+end
+
+local function from_lane(v, keys, lane, mask)
+  return map(keys, v, function(x) return shfl_idx(x, lane, { mask = mask }) end)
+end
+
+-- In each lane the result up to it.
+local function scan_mask(v, f, mask, keys)
+  local lane = thread_number() % LANES
+  local before = lane_before(lane, mask)
+  for round = 1, ROUNDS do
+    local has = before >= 0
+    local from = where(has, before, lane)
+    v = choose(keys, has, f(from_lane(v, keys, from, mask), v), v)
+    if round < ROUNDS then before = where(has, shfl_idx(before, from, { mask = mask }), -1) end
+  end
+  return v
+end
+
+-- Words have an instruction for it.
+local function reduce_mask(v, op, f, mask, keys)
+  local r = keys == nil and internal.reduce_lanes(v, op, mask) or nil
+  if r ~= nil then return r end
+  local last = LANES - 1 - ct.clz(ct.cast(mask, ct.u32))
+  return from_lane(scan_mask(v, f, mask, keys), keys, last, mask)
+end
+
+-- {====== Widths ======
+
 local function to_width(width, name)
   if width == nil then return LANES end
   if math.type(width) ~= "integer" or width < 1 or width > LANES or width & (width - 1) ~= 0 then
@@ -233,9 +277,19 @@ local function to_width(width, name)
   return width
 end
 
+local reduce_options = { mask = true, width = true, names = "mask or width" }
+
 function M.warp_reduce(v, op, width)
   local keys, f
   v, keys, f = prepare(v, op, "warp_reduce")
+  if type(width) == "table" then
+    check_options(width, reduce_options, "{mask = m}", "warp_reduce")
+    if width.mask ~= nil and width.width ~= nil then
+      fail("warp_reduce", "mask and width; give one of them")
+    end
+    if width.mask ~= nil then return reduce_mask(v, op, f, width.mask, keys) end
+    width = width.width
+  end
   return reduce_segment(v, f, to_width(width, "warp_reduce"), keys)
 end
 
@@ -249,10 +303,20 @@ end
 
 local function from_before(v, keys) return map(keys, v, function(x) return shfl_up(x, 1) end) end
 
+local function masked_scan(v, op, f, keys, options)
+  local mask, lane = options.mask, thread_number() % LANES
+  local scan = scan_mask(v, f, mask, keys)
+  if not options.exclusive then return scan end
+  local before = lane_before(lane, mask)
+  local from = from_lane(scan, keys, where(before < 0, lane, before), mask)
+  return shift(from, before < 0, v, keys, f, op, options, "warp_scan")
+end
+
 function M.warp_scan(v, op, options)
   local keys, f
   v, keys, f = prepare(v, op, "warp_scan")
-  options = scan_options(options, "warp_scan")
+  options = scan_options(options, warp_options, "warp_scan")
+  if options.mask ~= nil then return masked_scan(v, op, f, keys, options) end
   local lane = thread_number() % LANES
   local scan = scan_lanes(v, f, lane, LANES, keys)
   if not options.exclusive then return scan end
@@ -327,7 +391,7 @@ end
 function M.block_scan(v, op, options)
   local keys, f
   v, keys, f = prepare(v, op, "block_scan")
-  options = scan_options(options, "block_scan")
+  options = scan_options(options, block_options, "block_scan")
   local n, i = thread_count(), thread_number()
   local n_warps = (n + LANES - 1) // LANES
   local lane, warp = i % LANES, i // LANES

@@ -7,6 +7,10 @@
 --- the warp that have not ended must call it together; reading a lane that has ended gives any
 --- value. Run-time distances count modulo 32. Values may have any type.
 ---
+--- With `{mask = m}` only the lanes of the mask take part, a u32 such as ballot gives. All of them
+--- must come here together, with the same mask, and no other lane. So the call may stand under a
+--- run-time condition. A lane must read a lane of its mask.
+---
 ---     > k = kernel("left", function(x)
 ---     >>   x[threadIdx.x] = shfl_up(threadIdx.x, 1, 4)
 ---     >> end)
@@ -18,7 +22,7 @@
 --- CuTe: __shfl_up_sync. MoYe: shfl_up_sync.
 ---@param value number
 ---@param distance integer 0 to 31
----@param width? integer a power of two, 32
+---@param width? integer|table a power of two, 32; or `{mask = m, width = n}`
 ---@return number
 function shfl_up(value, distance, width) end
 
@@ -35,7 +39,7 @@ function shfl_up(value, distance, width) end
 --- CuTe: __shfl_down_sync. MoYe: shfl_down_sync.
 ---@param value number
 ---@param distance integer 0 to 31
----@param width? integer a power of two, 32
+---@param width? integer|table a power of two, 32; or `{mask = m, width = n}`
 ---@return number
 function shfl_down(value, distance, width) end
 
@@ -53,7 +57,7 @@ function shfl_down(value, distance, width) end
 --- CuTe: __shfl_xor_sync. MoYe: shfl_xor_sync.
 ---@param value number
 ---@param mask integer 0 to 31
----@param width? integer a power of two, 32
+---@param width? integer|table a power of two, 32; or `{mask = m, width = n}`
 ---@return number
 function shfl_xor(value, mask, width) end
 
@@ -70,12 +74,13 @@ function shfl_xor(value, mask, width) end
 --- CuTe: __shfl_sync. MoYe: shfl_sync.
 ---@param value number
 ---@param lane integer 0 to 31
----@param width? integer a power of two, 32
+---@param width? integer|table a power of two, 32; or `{mask = m, width = n}`
 ---@return number
 function shfl_idx(value, lane, width) end
 
 --- Whether the condition holds in some lane of the warp.
---- All lanes that have not ended must call it together, and all get the same answer.
+--- All lanes that have not ended must call it together, and all get the same answer. With
+--- `{mask = m}` the lanes of the mask do so; see shfl_up.
 ---
 ---     > k = kernel("some", function(x)
 ---     >>   x[threadIdx.x] = where(any(threadIdx.x == 40), 1, 0)
@@ -86,8 +91,9 @@ function shfl_idx(value, lane, width) end
 ---     0       1
 --- CuTe: __any_sync. MoYe: vote_any_sync.
 ---@param condition boolean
+---@param options? table `{mask = m}`
 ---@return boolean
-function any(condition) end
+function any(condition, options) end
 
 --- Whether the condition holds in all lanes of the warp; see any.
 ---
@@ -100,8 +106,9 @@ function any(condition) end
 ---     1       0
 --- CuTe: __all_sync. MoYe: vote_all_sync.
 ---@param condition boolean
+---@param options? table `{mask = m}`
 ---@return boolean
-function all(condition) end
+function all(condition, options) end
 
 --- The lanes of the warp in which the condition holds, one bit each.
 --- The result is a u32 whose bit i is that of lane i. The rules are those of any.
@@ -116,8 +123,66 @@ function all(condition) end
 ---        10   10   10   10
 --- CuTe: __ballot_sync. MoYe: vote_ballot_sync.
 ---@param condition boolean
+---@param options? table `{mask = m}`
 ---@return integer # a u32
-function ballot(condition) end
+function ballot(condition, options) end
+
+--- The lanes of the warp that have the same value, one bit each.
+--- Values may have any type; their bits are compared. With `{mask = m}` the lanes of the mask take
+--- part; see shfl_up.
+---
+---     > k = kernel("classes", function(x)
+---     >>   x[threadIdx.x] = match_any(threadIdx.x % 3)
+---     >> end)
+---     > t = zeros(u32, 6)
+---     > k{grid = 1, block = 6}(t)
+---     > t
+---     tensor u32 6:1 on cpu
+---         9   18   36    9   18   36
+--- CuTe: __match_any_sync. MoYe: none.
+---@param value number
+---@param options? table `{mask = m}`
+---@return integer # a u32, with the bit of the own lane
+function match_any(value, options) end
+
+--- Whether all lanes of the warp have the same value.
+--- The first result is the lanes that take part, or 0 if their values differ; the second says whether
+--- they are the same.
+--- The rules are those of match_any.
+---
+---     > k = kernel("same", function(x, v)
+---     >>   local lanes, same = match_all(v[threadIdx.x])
+---     >>   if threadIdx.x == 0 then x[0] = where(same, lanes, 0) end
+---     >> end)
+---     > t = zeros(u32, 1)
+---     > k{grid = 1, block = 8}(t, full(i32, 8, 5))
+---     > t[0]
+---     255
+--- CuTe: __match_all_sync. MoYe: none.
+---@param value number
+---@param options? table `{mask = m}`
+---@return integer # a u32: the mask, or 0
+---@return boolean
+function match_all(value, options) end
+
+--- The lanes of the warp that are at this place together, one bit each.
+--- The own lane is one of them. On a GPU there may be fewer lanes than the conditions around let
+--- in, because lanes of a warp need not run in step. So use it where any group will do. For the lanes
+--- in which a condition holds, take ballot(condition) before the `if`.
+---
+---     > k = kernel("count", function(n)
+---     >>   if threadIdx.x % 3 == 0 then
+---     >>     local here = active_mask()
+---     >>     if threadIdx.x == ffs(here) - 1 then atomic_add(n, 0, popc(here)) end
+---     >>   end
+---     >> end)
+---     > n = zeros(i32, 1)
+---     > k{grid = 1, block = 32}(n)
+---     > n[0]
+---     11
+--- CuTe: __activemask. MoYe: none.
+---@return integer # a u32
+function active_mask() end
 
 --- Adds to an element, whatever other threads do; returns the old value.
 --- It takes f16, bf16, f32, f64 and integers of 32 or 64 bits, in shared and global memory. Threads
@@ -351,16 +416,20 @@ function printf(format, ...) end
 --- such tables that returns a third. That function need only be associative: the lanes are
 --- combined in their order, neighbours first. Keys and types must stay the same.
 ---
+--- With `{mask = m}` the lanes of the mask are combined, in their order; see shfl_up for the rules of
+--- masks. A function need only be associative then. For i32 and u32, and each operation except
+--- "mul", this is one instruction from sm_80 on.
+---
 ---     > k = kernel("sums", function(x) x[threadIdx.x] = warp_reduce(threadIdx.x, "add", 4) end)
 ---     > t = zeros(i32, 8)
 ---     > k{grid = 1, block = 8}(t)
 ---     > t
 ---     tensor i32 8:1 on cpu
 ---         6    6    6    6   22   22   22   22
---- CuTe: none. MoYe: CUDA.reduce_warp.
+--- CuTe: __reduce_add_sync, __reduce_min_sync, __reduce_max_sync. MoYe: CUDA.reduce_warp.
 ---@param value number|table
 ---@param op string|function
----@param width? integer a power of two, 32
+---@param width? integer|table a power of two, 32; or `{mask = m}`
 ---@return number|table
 function warp_reduce(value, op, width) end
 
@@ -385,7 +454,8 @@ function block_reduce(value, op) end
 --- The values of the lanes of a warp up to each lane, combined by an operation.
 --- The operation is one of warp_reduce's; a function need only be associative. With `exclusive` the
 --- result covers the lanes before this one. Then `init` comes before the first lane; it is required
---- for functions and for minima and maxima of integers.
+--- for functions and for minima and maxima of integers. With `mask` it is a scan over the lanes of the
+--- mask; see warp_reduce.
 ---
 ---     > k = kernel("sums", function(x) x[threadIdx.x] = warp_scan(threadIdx.x, "add") end)
 ---     > t = zeros(i32, 8)
@@ -396,7 +466,7 @@ function block_reduce(value, op) end
 --- CuTe: none. MoYe: none.
 ---@param value number|table
 ---@param op string|function
----@param options? table `{exclusive = true, init = value}`
+---@param options? table `{exclusive = true, init = value, mask = m}`
 ---@return number|table
 function warp_scan(value, op, options) end
 

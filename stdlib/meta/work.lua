@@ -254,13 +254,67 @@ function axpby(alpha, X, beta, Y) end
 --- CuTe: __syncthreads. MoYe: sync_threads().
 function sync_threads() end
 
---- Waits for all threads of the warp.
---- After it, the warp sees what they wrote.
+--- Waits for all threads of the block, and counts a condition.
+--- It is a barrier, as sync_threads is. All threads get the number of threads in which the
+--- condition holds.
+---
+---     > k = kernel("count", function(n)
+---     >>   local odd = sync_threads_count(threadIdx.x % 2 == 1)
+---     >>   if threadIdx.x == 0 then n[0] = odd end
+---     >> end)
+---     > n = zeros(i32, 1)
+---     > k{grid = 1, block = 99}(n)
+---     > n[0]
+---     49
+--- CuTe: __syncthreads_count. MoYe: none.
+---@param condition boolean
+---@return integer # an i32
+function sync_threads_count(condition) end
+
+--- Waits for all threads of the block; whether a condition holds in all.
+--- It is a barrier, as sync_threads is.
+---
+---     > k = kernel("every", function(n)
+---     >>   local all_small = sync_threads_and(threadIdx.x < 99)
+---     >>   if threadIdx.x == 0 then n[0] = where(all_small, 1, 0) end
+---     >> end)
+---     > n = zeros(i32, 1)
+---     > k{grid = 1, block = 99}(n)
+---     > n[0]
+---     1
+--- CuTe: __syncthreads_and. MoYe: none.
+---@param condition boolean
+---@return boolean
+function sync_threads_and(condition) end
+
+--- Waits for all threads of the block; whether a condition holds in any.
+--- It is a barrier, as sync_threads is.
+---
+---     > k = kernel("some", function(n)
+---     >>   local is_large = sync_threads_or(threadIdx.x == 99)
+---     >>   if threadIdx.x == 0 then n[0] = where(is_large, 1, 0) end
+---     >> end)
+---     > n = zeros(i32, 1)
+---     > k{grid = 1, block = 99}(n)
+---     > n[0]
+---     0
+--- CuTe: __syncthreads_or. MoYe: none.
+---@param condition boolean
+---@return boolean
+function sync_threads_or(condition) end
+
+--- Waits for all threads of the warp, or for those of a mask.
+--- After it, they see what they wrote. See shfl_up for the rules of masks.
 --- CuTe: __syncwarp. MoYe: none.
 ---
----     > k = kernel("wait", function(x) sync_warp() end)
+---     > k = kernel("wait", function(x)
+---     >>   local lanes = ballot(threadIdx.x < 4)
+---     >>   if threadIdx.x < 4 then sync_warp{mask = lanes} end
+---     >>   sync_warp()
+---     >> end)
 ---     > k{grid = 1, block = 32}(zeros(i32, 4))
-function sync_warp() end
+---@param options? table `{mask = m}`
+function sync_warp(options) end
 
 --- Ends a group of asynchronous copies, in a kernel.
 --- `cp_async_wait` counts groups.

@@ -151,6 +151,18 @@ typedef union CtAtomicImm {
 } CtAtomicImm;
 _Static_assert(sizeof(CtAtomicImm) == 8, "it travels in CtIn.imm");
 
+/* The fields of a MASKED, packed. */
+typedef union CtMaskedImm {
+  int64_t imm;
+  struct {
+    uint8_t kind; /* CtMasked */
+    uint8_t width, bytes;
+    bool is_whole : 1, is_unsigned : 1;
+    uint32_t construct; /* as in BARRIER */
+  } u;
+} CtMaskedImm;
+_Static_assert(sizeof(CtMaskedImm) == 8, "it travels in CtIn.imm");
+
 /* The fields of an MBAR, packed. */
 typedef union CtMbarImm {
   int64_t imm;

@@ -92,6 +92,9 @@ static bool is_varying(const CtLow *l, const CtInst *inst) {
     }
     case CT_OP_GET: return ct_low_is(l, (CtVal)inst->imm.i, CT_VARYING);
     case CT_OP_CLOCK:
+    case CT_OP_BARRIER_COUNT:
+    case CT_OP_BARRIER_AND:
+    case CT_OP_BARRIER_OR:
     case CT_OP_VOTE: return false; /* one answer for the warp */
     default:
       return (ct_ops[inst->op].cls == CT_CLS_EFFECT && inst->type != CT_VOID) ||

@@ -12,6 +12,35 @@ void ct_low_shfl(CtLow *l, CtVal v) {
           .c = ct_low_construct(l), .imm = inst->imm.i | bytes << 16);
 }
 
+void ct_low_sync_lanes(CtLow *l, CtVal v) {
+  CtMaskedImm imm = {.u = {.construct = ct_low_construct(l)}};
+  uint32_t mask = ct_low_lanes(l, ct_inst(l->ir, v)->args[0]);
+  CT_EMIT(l, CT_SIMT_SYNC_LANES, .c = mask, .imm = imm.imm);
+}
+
+void ct_low_masked(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  CtDtype type = (CtDtype)ct_inst(l->ir, inst->args[0])->type;
+  CtMaskedImm imm = {.u = {.kind = (uint8_t)(inst->imm.i & 0xff),
+                           .width = (uint8_t)(inst->imm.i >> 8 & 0xff),
+                           .bytes = ct_low_class(type) == CT_CLASS_LANES8 ? 8 : 4,
+                           .is_whole = (inst->imm.i & CT_MASKED_WHOLE) != 0,
+                           .is_unsigned = type == CT_u32,
+                           .construct = ct_low_construct(l)}};
+  uint32_t value = ct_low_lanes(l, inst->args[0]), by = ct_low_lanes(l, inst->args[1]);
+  uint32_t mask = ct_low_lanes(l, inst->args[2]);
+  CT_EMIT(l, CT_SIMT_MASKED, .d = ct_low_result(l, v, false), .a = value, .b = by, .c = mask,
+          .imm = imm.imm);
+}
+
+void ct_low_counted(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  uint32_t cond = ct_low_lanes(l, inst->args[0]);
+  CT_EMIT(l, CT_SIMT_TALLY, .a = cond, .imm = inst->op);
+  CT_EMIT(l, CT_SIMT_BARRIER, .d = ct_low_construct(l));
+  CT_EMIT(l, CT_SIMT_TALLIED, .d = ct_low_result(l, v, false), .imm = inst->op);
+}
+
 void ct_low_atomic(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   CtDtype dtype = l->ir->bufs[inst->imm.i].dtype;

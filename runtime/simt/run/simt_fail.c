@@ -205,6 +205,14 @@ static CtStatus report_bounds(const CtWorker *worker, const char *who, CtErr *er
                  buf->name, where.s, who);
 }
 
+/* The construct around c, or c itself, at whose end a lane waits that is not there with the others. */
+static uint32_t left_construct(const CtSimtProgram *prog, const CtWarp *w, uint32_t c, int lane) {
+  while (prog->constructs[c].parent != 0 && (w->saved[prog->constructs[c].row] >> lane & 1) == 0) {
+    c = prog->constructs[c].parent;
+  }
+  return c;
+}
+
 /* Names a live lane that is not at the barrier, and the construct at whose end it waits. */
 static CtStatus report_lanes(const CtWorker *worker, uint32_t c, const char *op, const char *who,
                              CtErr *err) {
@@ -212,10 +220,7 @@ static CtStatus report_lanes(const CtWorker *worker, uint32_t c, const char *op,
   const CtSimtProgram *prog = worker->job->program;
   uint32_t absent = f->warp->live & ~f->warp->mask;
   int other = ct_first_lane(absent);
-  while (prog->constructs[c].parent != 0 &&
-         (f->warp->saved[prog->constructs[c].row] >> other & 1) == 0) {
-    c = prog->constructs[c].parent;
-  }
+  c = left_construct(prog, f->warp, c, other);
   return ct_fail(err, CT_EINVAL,
                  "%s: thread %s of block %s waits at line %d, but thread %s is past line "
                  "%d; all threads of a %s must reach the same %s",
@@ -227,7 +232,16 @@ static CtStatus report_lanes(const CtWorker *worker, uint32_t c, const char *op,
 /* The name that scripts use for an operation of the warp. */
 static const char *warp_op_name(const CtIn *in) {
   static const char *const shuffles[] = {"shfl_up", "shfl_down", "shfl_xor", "shfl_idx"};
-  static const char *const votes[] = {"any", "all", "ballot"};
+  static const char *const votes[] = {"any", "all", "ballot", "match_any", "match_all"};
+  const CtMaskedImm masked = {.imm = in->imm};
+  if (in->u.op == CT_SIMT_MASKED) {
+    return masked.u.kind < CT_MASKED_ANY   ? shuffles[masked.u.kind]
+           : masked.u.kind < CT_MASKED_ADD ? votes[masked.u.kind - CT_MASKED_ANY]
+                                           : "warp_reduce";
+  }
+  if (in->u.op == CT_SIMT_SYNC_LANES) {
+    return "sync_warp";
+  }
   if (in->u.op == CT_SIMT_MMA || in->u.op == CT_SIMT_WGMMA) {
     return "gemm";
   }
@@ -242,6 +256,9 @@ static const char *warp_op_name(const CtIn *in) {
 
 /* The name of a barrier, and whose threads wait there together. */
 static const char *barrier_name(const CtIn *in) {
+  if (in->u.op == CT_SIMT_BARRIER && in[1].u.op == CT_SIMT_TALLIED) {
+    return ct_ops[in[1].imm].text;
+  }
   return in->u.op == CT_SIMT_CLUSTER_ARRIVE ? "cluster_arrive"
          : in->u.op == CT_SIMT_CLUSTER_WAIT ? "cluster_wait"
          : in->u.op == CT_SIMT_GRID_BARRIER ? "grid_barrier"
@@ -249,6 +266,54 @@ static const char *barrier_name(const CtIn *in) {
 }
 static const char *barrier_group(const CtIn *in) {
   return in->u.op == CT_SIMT_BARRIER || in->u.op == CT_SIMT_GRID_BARRIER ? "block" : "warp";
+}
+
+/* A lane that a mask names but that is not there: "thread (5,0,0), which is past line 7". */
+static Part absent_lane(const CtWorker *worker, const CtWarp *w, uint32_t c, int lane) {
+  const CtSimtProgram *prog = worker->job->program;
+  Part p = {.len = 0};
+  if (w->index * CT_LANES + lane >= prog->n_threads) {
+    add(&p, "which the block does not have");
+    return p;
+  }
+  add(&p, "thread ");
+  add(&p, thread_of(prog, w, lane).s);
+  if ((w->live >> lane & 1) == 0) {
+    add(&p, ", which has ended");
+    return p;
+  }
+  add(&p, ", which is past line ");
+  add_int(&p, prog->constructs[left_construct(prog, w, c, lane)].loc.line);
+  return p;
+}
+
+static CtStatus report_mask(const CtWorker *worker, const char *op, CtErr *err) {
+  const CtFail *f = &worker->fail;
+  const CtSimtProgram *prog = worker->job->program;
+  const CtMaskedImm imm = {.imm = f->in->imm};
+  const uint32_t *mask = CT_CAT(uint32_t, f->warp, f->in->c);
+  int other = (int)f->off;
+  Part who = thread_of(prog, f->warp, f->lane), whom = thread_of(prog, f->warp, other);
+  Part block = triple(worker->bid);
+  if (f->kind == CT_FAIL_MASK_OWN) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "%s: the mask 0x%x of thread %s of block %s does not name its own lane, %d; each "
+        "lane that comes here must be in its mask",
+        op, mask[f->lane], who.s, block.s, f->lane);
+  }
+  if (f->kind == CT_FAIL_MASK_OTHER) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "%s: the mask 0x%x of thread %s of block %s names thread %s, whose mask is 0x%x; "
+        "all lanes of a mask must give the same mask",
+        op, mask[f->lane], who.s, block.s, whom.s, mask[other]);
+  }
+  return ct_fail(err, CT_EINVAL,
+                 "%s: the mask 0x%x of thread %s of block %s names lane %d, %s; name only "
+                 "lanes that come here, as ballot(condition) before the 'if' does",
+                 op, mask[f->lane], who.s, block.s, other,
+                 absent_lane(worker, f->warp, imm.u.construct, other).s);
 }
 
 static CtStatus report_cluster(const CtWorker *worker, CtErr *err) {
@@ -425,8 +490,14 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
     case CT_FAIL_REMOTE_ENDED: return report_remote(worker, who, err);
     case CT_FAIL_WARP_LANES: {
       const CtIn *in = code_of(worker->job, f->in);
-      return report_lanes(worker, in->c, warp_op_name(in), "warp", err);
+      const CtMaskedImm imm = {.imm = in->imm};
+      uint32_t construct = in->u.op == CT_SIMT_MASKED ? imm.u.construct : in->c;
+      return report_lanes(worker, construct, warp_op_name(in), "warp", err);
     }
+    case CT_FAIL_MASK_ABSENT:
+    case CT_FAIL_MASK_OWN:
+    case CT_FAIL_MASK_OTHER:
+      return report_mask(worker, warp_op_name(code_of(worker->job, f->in)), err);
     case CT_FAIL_WARP_ENDED:
       return ct_fail(
           err, CT_EINVAL,

@@ -22,6 +22,9 @@ typedef enum CtFailKind {
   CT_FAIL_EXTENT,        /* a tensor's extent is negative */
   CT_FAIL_BARRIER_LANES, /* not all lanes of a warp are here */
   CT_FAIL_WARP_LANES,    /* as BARRIER_LANES, at an operation of the warp */
+  CT_FAIL_MASK_ABSENT,   /* off: a lane of the mask that is not here */
+  CT_FAIL_MASK_OWN,      /* a lane's mask does not name the lane */
+  CT_FAIL_MASK_OTHER,    /* off: a lane of the mask that has another mask */
   CT_FAIL_WARP_ENDED,    /* some lanes of the warp have ended, or never existed */
   CT_FAIL_BARRIER_WARPS, /* two warps wait at two barriers */
   CT_FAIL_REMOTE_RANK,   /* off: a rank that no block of the cluster has */
@@ -127,6 +130,7 @@ typedef struct CtWorker {
   int32_t tma_lanes[CT_TMA_OPERANDS][CT_LANES];
   void *watched; /* the watcher's state for this worker */
   CtNamedBar named[CT_NAMED_BARRIERS];
+  int32_t tallies[3];        /* of barriers that count, in turn; see simt_lanes.c */
   int free_registers;        /* registers that warps have given back */
   bool was_stuck;            /* no warp made progress in the last round */
   bool is_at_grid;           /* all warps wait at the grid's barrier: */
@@ -152,6 +156,7 @@ struct CtWarp {
   bool is_same;       /* stopped in a loop, in the same state as the last time */
   const CtIn *parked; /* the instruction at which it is parked; NULL: it is not parked */
   uint32_t n_passed;  /* how many parked waits it has passed */
+  uint32_t n_tallies; /* how many barriers that count it came to */
   uint32_t n_groups;  /* groups of wgmma that it committed */
   int registers;      /* of each thread */
   uint32_t phase;     /* the phase of the named barrier at its arrival */
@@ -235,6 +240,9 @@ int64_t ct_simt_tma_bytes(const CtSimtTma *t); /* of a box */
 bool ct_simt_atomic_at(CtOp op, CtDtype dtype, char *at, const void *value);
 /* The lane that a SHFL reads: PTX ISA, shfl.sync. */
 int ct_simt_shfl_source(CtShfl kind, int lane, int by, int width);
+/* simt_lanes.c: the lanes whose values a lane gets from a SHFL or a MASKED. A shuffle's lane is outside
+   its mask if the script does not take care; *is_outside: then the lane gets its own value. */
+uint32_t ct_simt_lanes_read(const CtIn *code, const CtWarp *w, int lane, bool *is_outside);
 /* simt_fail_sync.c: " waits at line 31 for full[2], ...": what a parked warp waits for; `one`: or " wait". */
 void ct_simt_wait_text(const CtWorker *k, const CtWarp *w, bool one, char *out, size_t size);
 /* What a warp of the block waits for at an mbarrier; false: it does not wait at one. */

@@ -40,6 +40,7 @@ static void start_warp(CtWorker *k, CtWarp *w) {
   w->is_waiting = false;
   w->has_arrived = false;
   w->n_arrived = 0;
+  w->n_tallies = 0;
   w->spin_at = w->parked = NULL;
   w->registers = p->first_registers;
   w->n_groups = 0;
@@ -198,6 +199,7 @@ static void begin_block(CtWorker *k) {
   k->was_stuck = k->is_at_grid = false;
   memset(k->shared, UNSET_BYTE, p->shared_bytes);
   k->free_registers = 0;
+  memset(k->tallies, 0, sizeof k->tallies);
   if (p->has_named) {
     memset(k->named, 0, sizeof k->named);
   }
