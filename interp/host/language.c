@@ -97,6 +97,7 @@ static const struct {
     {"rotr", "cuttle.word_ops", true},
     {"bfe", "cuttle.word_ops", true},
     {"bfi", "cuttle.word_ops", true},
+    {"prefetch", "cuttle.prefetch", true},
     {"rand_u32x4", "cuttle.random", true},
     {"rand_f32x4", "cuttle.random", true},
     {"randn_f32x4", "cuttle.random", true},

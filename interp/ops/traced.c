@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 
 #include "access.h"
+#include "cache_hint.h"
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
 #include "interp/trace/front.h"
@@ -31,21 +32,40 @@ const CtAtom *traced_copy_atom(lua_State *L, int idx, const char *op, CtDtype *d
   return atom;
 }
 
-static int copy_by(lua_State *L, CtIr *ir) { /* atom, src, dst */
+/* Gives the hint to the sides that are in global memory; one must be. */
+static void hint_copy(lua_State *L, CtIr *ir, CtCacheHint cache, CtView *src, CtView *dst) {
+  if (cache == CT_CACHE_NONE) {
+    return;
+  }
+  bool reads = ir->bufs[src->buf].space == CT_GLOBAL,
+       writes = ir->bufs[dst->buf].space == CT_GLOBAL;
+  if (reads || !writes) {
+    diag_try(L, ct_ir_cached(ir, *src, cache, src, diag_err(L)));
+  }
+  if (writes && (!reads || cache != CT_CACHE_READ_ONLY)) {
+    diag_try(L, ct_ir_cached(ir, *dst, cache, dst, diag_err(L)));
+  }
+}
+
+static int copy_by(lua_State *L, CtIr *ir, CtCacheHint cache) { /* atom, src, dst */
   CtDtype dtype;
   const CtAtom *atom = traced_copy_atom(L, 1, "copy", &dtype);
   CtView src = access_view(L, 2, "copy"), dst = access_view(L, 3, "copy");
+  hint_copy(L, ir, cache, &src, &dst);
   diag_try(L, ct_ir_copy_by(ir, atom, dtype, NULL, src, dst, diag_err(L)));
   return 0;
 }
 
-int traced_copy(lua_State *L) { /* [atom,] src, dst */
+int traced_copy(lua_State *L) { /* [atom,] src, dst[, options] */
   CtIr *ir = front_here(L, "copy");
+  CtCacheHint cache = CT_CACHE_NONE;
+  (void)cache_option(L, &cache);
   if (lua_gettop(L) > 2 && tensor_test(L, 1) == NULL) {
-    return copy_by(L, ir);
+    return copy_by(L, ir, cache);
   }
   CtView src = access_view(L, 1, "copy");
   CtView dst = access_view(L, 2, "copy");
+  hint_copy(L, ir, cache, &src, &dst);
   diag_try(L, ct_ir_copy(ir, src, dst, diag_err(L)));
   return 0;
 }

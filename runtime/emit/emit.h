@@ -298,6 +298,18 @@ void ct_emit_prefetch_maps(CtEmit *e);
 /* Returns the separator to write before the parameters that follow. */
 const char *ct_emit_put_maps(CtEmit *e, const char *sep);
 
+/* --- accesses (emit_cache.c) --------------------------------------------------------------------- */
+
+/* The function that loads or stores through the buffer with its hint for caches; NULL: a plain
+   access. */
+const char *ct_emit_loader(CtEmit *e, const CtBuf *buf);
+const char *ct_emit_storer(CtEmit *e, const CtBuf *buf);
+/* The function that makes the policy for cp.async, or NULL. */
+const char *ct_emit_policy(CtEmit *e, const CtBuf *buf);
+/* The element at a place of a buffer, with that hint. */
+void ct_emit_load(CtEmit *e, uint32_t buf, CtVal place);
+void ct_emit_store(CtEmit *e, CtLoc loc, uint32_t buf, CtVal place, CtVal value);
+
 /* --- declarations (emit_decl.c) ------------------------------------------------------------------- */
 
 static inline const char *ct_emit_type_of(const CtIr *ir, CtVal v) {

@@ -160,13 +160,22 @@ void ct_emit_element(CtEmit *e, const CtEmitOperand *op, int64_t extra) {
   ct_text_putc(&e->body, ']');
 }
 
+void ct_emit_read_element(CtEmit *e, const CtEmitOperand *op, int64_t extra) {
+  const char *load = ct_emit_loader(e, op->buf);
+  if (load != NULL) {
+    ct_text_printf(&e->body, "%s(&", load);
+  }
+  ct_emit_element(e, op, extra);
+  ct_text_puts(&e->body, load != NULL ? ")" : "");
+}
+
 void ct_emit_wide_element(CtEmit *e, const CtEmitOperand *op, int64_t extra) {
   CtDtype type = op->buf->dtype;
   CtEmitWrap w = op->is_widened || !ct_is_float(type)
                      ? (CtEmitWrap){.close = ""} /* C widens integers by itself */
                      : ct_emit_wrap(e, ct_dtype_compute(type), type);
   ct_text_puts(&e->body, w.open);
-  ct_emit_element(e, op, extra);
+  ct_emit_read_element(e, op, extra);
   ct_text_puts(&e->body, w.close);
 }
 
@@ -212,14 +221,34 @@ void ct_emit_lane(CtEmit *e, CtDtype type, int vec, const char *v, int j) {
 }
 
 void ct_emit_vector(CtEmit *e, const CtEmitOperand *op, int vec, bool is_read) {
-  bool is_early = is_read && op->is_early;
-  if (is_early) {
-    ct_text_printf(&e->body, "%s(", ct_emit_help(e, CT_HELP_LOAD_EARLY));
+  const char *load = is_read ? ct_emit_loader(e, op->buf) : NULL;
+  if (load == NULL && is_read && op->is_early) {
+    load = ct_emit_help(e, CT_HELP_LOAD_EARLY);
   }
-  ct_text_printf(&e->body, "%sreinterpret_cast<%s%s*>(", is_early ? "" : "*",
-                 is_read ? "const " : "", ct_emit_vector_type(op->buf->dtype, vec));
+  ct_text_printf(&e->body, "%s%sreinterpret_cast<%s%s*>(", load != NULL ? load : "*",
+                 load != NULL ? "(" : "", is_read ? "const " : "",
+                 ct_emit_vector_type(op->buf->dtype, vec));
   ct_emit_address(e, op);
-  ct_text_puts(&e->body, is_early ? "))" : ")");
+  ct_text_puts(&e->body, load != NULL ? "))" : ")");
+}
+
+const char *ct_emit_begin_store(CtEmit *e, const CtEmitOperand *op, int vec) {
+  const char *store = ct_emit_storer(e, op->buf);
+  if (store == NULL && vec > 1) {
+    ct_emit_vector(e, op, vec, false);
+  } else if (store == NULL) {
+    ct_emit_element(e, op, 0);
+  } else if (vec > 1) {
+    ct_text_printf(&e->body, "%s(reinterpret_cast<%s*>(", store,
+                   ct_emit_vector_type(op->buf->dtype, vec));
+    ct_emit_address(e, op);
+    ct_text_putc(&e->body, ')');
+  } else {
+    ct_text_printf(&e->body, "%s(&", store);
+    ct_emit_element(e, op, 0);
+  }
+  ct_text_puts(&e->body, store == NULL ? " = " : ", ");
+  return store == NULL ? ";" : ");";
 }
 
 const char *ct_emit_unsigned(CtDtype type) {

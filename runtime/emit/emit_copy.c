@@ -4,12 +4,13 @@
 
 #include "emit_each.h"
 
-/* cp.async of 4, 8 and 16 bytes, for plain copies and for atoms; without and with a condition. */
+/* cp.async of 4, 8 and 16 bytes, for plain copies and for atoms; without and with a condition; then
+   the same with a policy of L2. */
 #define ASYNC(NAME)                                                                                \
-  { CT_HELP_##NAME, CT_HELP_##NAME##_ZFILL }
-static const CtHelper plain_asyncs[][2] = {ASYNC(CP_ASYNC_4), ASYNC(CP_ASYNC_8),
+  { CT_HELP_##NAME, CT_HELP_##NAME##_ZFILL, CT_HELP_##NAME##_HINT, CT_HELP_##NAME##_ZFILL_HINT }
+static const CtHelper plain_asyncs[][4] = {ASYNC(CP_ASYNC_4), ASYNC(CP_ASYNC_8),
                                            ASYNC(CP_ASYNC_16)};
-static const CtHelper atom_asyncs[][2] = {ASYNC(CP_ASYNC_CA_4), ASYNC(CP_ASYNC_CA_8),
+static const CtHelper atom_asyncs[][4] = {ASYNC(CP_ASYNC_CA_4), ASYNC(CP_ASYNC_CA_8),
                                           ASYNC(CP_ASYNC_CG_16), ASYNC(CP_ASYNC_CA_16)};
 
 /* when: if it is false, zeros are written; NULL: always copy. */
@@ -18,13 +19,18 @@ static void put_async(CtEmit *e, const CtEmitEach *each, const char *when) {
   size_t bytes = (size_t)each->vec * ct_dtype_bytes(each->op[CT_EACH_DST].buf->dtype);
   bool is_ca = atom != NULL && strstr(atom->ptx, ".ca.") != NULL;
   int i = bytes == 4 ? 0 : bytes == 8 ? 1 : is_ca ? 3 : 2;
-  CtHelper async = (atom != NULL ? atom_asyncs : plain_asyncs)[i][when != NULL];
+  const char *policy = ct_emit_policy(e, each->op[CT_EACH_SRC].buf);
+  CtHelper async =
+      (atom != NULL ? atom_asyncs : plain_asyncs)[i][(when != NULL) + 2 * (policy != NULL)];
   ct_text_printf(&e->body, "%s(", ct_emit_help(e, async));
   ct_emit_address(e, &each->op[CT_EACH_DST]);
   ct_text_puts(&e->body, ", ");
   ct_emit_address(e, &each->op[CT_EACH_SRC]);
   if (when != NULL) {
     ct_text_printf(&e->body, ", %s", when);
+  }
+  if (policy != NULL) {
+    ct_text_printf(&e->body, ", %s()", policy);
   }
   ct_text_puts(&e->body, ");");
 }
@@ -115,14 +121,13 @@ static void put_word(CtEmit *e, const CtEmitEach *each, int j, int n) {
 static void pack(CtEmit *e, const CtEmitEach *each) {
   CtDtype type = each->op[CT_EACH_DST].buf->dtype;
   int per_word = ct_dtypes[type].bits < 32 ? 32 / ct_dtypes[type].bits : 1;
-  ct_emit_vector(e, &each->op[CT_EACH_DST], each->vec, false);
+  const char *end = ct_emit_begin_store(e, &each->op[CT_EACH_DST], each->vec);
   if (per_word >= each->vec) {
-    ct_text_puts(&e->body, " = ");
     put_word(e, each, 0, each->vec);
-    ct_text_putc(&e->body, ';');
+    ct_text_puts(&e->body, end);
     return;
   }
-  ct_text_printf(&e->body, " = make_%s(", ct_emit_vector_type(type, each->vec));
+  ct_text_printf(&e->body, "make_%s(", ct_emit_vector_type(type, each->vec));
   for (int j = 0; j < each->vec; j += per_word) {
     ct_text_puts(&e->body, j > 0 ? ", " : "");
     if (per_word == 1) {
@@ -131,21 +136,18 @@ static void pack(CtEmit *e, const CtEmitEach *each) {
       put_word(e, each, j, per_word);
     }
   }
-  ct_text_puts(&e->body, ");");
+  ct_text_printf(&e->body, ")%s", end);
 }
 
 static void copy_elements(CtEmit *e, const CtEmitEach *each) {
+  const char *end = ct_emit_begin_store(e, &each->op[CT_EACH_DST], each->vec);
   if (each->vec > 1) {
-    ct_emit_vector(e, &each->op[CT_EACH_DST], each->vec, false);
-    ct_text_puts(&e->body, " = ");
     ct_emit_vector_value(e, &each->op[CT_EACH_SRC], each->vec);
   } else {
     bool widens = each->op[CT_EACH_DST].buf->dtype != each->op[CT_EACH_SRC].buf->dtype;
-    ct_emit_element(e, &each->op[CT_EACH_DST], 0);
-    ct_text_puts(&e->body, " = ");
     ct_emit_value(e, &each->op[CT_EACH_SRC], widens);
   }
-  ct_text_putc(&e->body, ';');
+  ct_text_puts(&e->body, end);
 }
 
 static void cast_body(CtEmit *e, const CtEmitEach *each) {

@@ -161,6 +161,10 @@ static void declare_buffers(CtEmit *e) {
     if (is_argument || buf->remote != 0 || !e->buf_used[i]) {
       continue;
     }
+    if (buf->cache != CT_CACHE_NONE && buf->dtype == e->ir->bufs[buf->alias_of].dtype) {
+      e->buf_names[i] = e->buf_names[buf->alias_of];
+      continue;
+    }
     e->buf_names[i] = ct_names_add(&e->names, buf->name);
     if (buf->alias_of != 0) {
       declare_alias(e, i);

@@ -132,7 +132,7 @@ static void put_get(CtEmit *e, CtVal v, CtPrec min) {
 static void put_load(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   (void)min;
-  ct_emit_place(e, (uint32_t)inst->imm.i, inst->args[0]);
+  ct_emit_load(e, (uint32_t)inst->imm.i, inst->args[0]);
 }
 
 static bool is_natural(const CtIr *ir, CtVal v) {

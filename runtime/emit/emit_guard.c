@@ -57,14 +57,14 @@ void ct_emit_value(CtEmit *e, const CtEmitOperand *op, bool widen) {
   if (op->when != NULL) {
     ct_text_printf(&e->body, "(%s ? ", op->when);
   }
-  if (op->is_early) {
+  if (op->is_early && op->buf->cache == CT_CACHE_NONE) {
     ct_text_printf(&e->body, "%s(", ct_emit_help(e, CT_HELP_LOAD_EARLY));
     ct_emit_address(e, op);
     ct_text_putc(&e->body, ')');
   } else if (widen) {
     ct_emit_wide_element(e, op, 0);
   } else {
-    ct_emit_element(e, op, 0);
+    ct_emit_read_element(e, op, 0);
   }
   if (op->when != NULL) { /* the stored bits of a 0 are 0 */
     bool is_number = ct_is_float(type) && (widen || ct_dtype_compute(type) == type);

@@ -61,8 +61,7 @@ static void write_set(CtEmit *e, CtVal v) {
 
 static void write_store(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
-  ct_emit_say(e, inst->loc, "%s[%v] = %v;", e->buf_names[inst->imm.i], inst->args[0],
-              inst->args[1]);
+  ct_emit_store(e, inst->loc, (uint32_t)inst->imm.i, inst->args[0], inst->args[1]);
 }
 
 /* The pointer is generic: the same instruction reaches other blocks' shared memory. */

@@ -3,10 +3,9 @@
 
 static void fill_body(CtEmit *e, const CtEmitEach *each) {
   ct_emit_begin(e, each->inst->loc);
-  ct_emit_element(e, &each->op[CT_EACH_DST], 0);
-  ct_text_puts(&e->body, " = ");
-  ct_emit_expr(e, each->inst->args[0], CT_PREC_ANY);
-  ct_text_putc(&e->body, ';');
+  const char *end = ct_emit_begin_store(e, &each->op[CT_EACH_DST], 1);
+  ct_emit_expr(e, each->inst->args[0], CT_PREC_COND);
+  ct_text_puts(&e->body, end);
   ct_emit_end(e);
 }
 
@@ -43,8 +42,7 @@ static void axpby_body(CtEmit *e, const CtEmitEach *each) {
   bool reads = ct_tile_reads_dst(e->ir, inst);
   bool fused = reads && ct_is_float(type) && e->ir->contract && !is_one(e, inst->args[0]);
   ct_emit_begin(e, inst->loc);
-  ct_emit_element(e, &each->op[CT_EACH_DST], 0);
-  ct_text_puts(&e->body, " = ");
+  const char *end = ct_emit_begin_store(e, &each->op[CT_EACH_DST], 1);
   if (fused) {
     ct_text_puts(&e->body, type == CT_f32 ? "fmaf(" : "fma(");
     ct_emit_expr(e, inst->args[0], CT_PREC_COND);
@@ -52,7 +50,7 @@ static void axpby_body(CtEmit *e, const CtEmitEach *each) {
     ct_emit_value(e, &each->op[CT_EACH_SRC], true);
     ct_text_puts(&e->body, ", ");
     put_scaled(e, inst->args[1], &each->op[CT_EACH_DST]);
-    ct_text_puts(&e->body, ");");
+    ct_text_putc(&e->body, ')');
   } else {
     bool is_int = ct_is_int(type);
     if (is_int) {
@@ -63,8 +61,9 @@ static void axpby_body(CtEmit *e, const CtEmitEach *each) {
       ct_text_puts(&e->body, " + ");
       put_scaled(e, inst->args[1], &each->op[CT_EACH_DST]);
     }
-    ct_text_puts(&e->body, is_int ? ");" : ";");
+    ct_text_puts(&e->body, is_int ? ")" : "");
   }
+  ct_text_puts(&e->body, end);
   ct_emit_end(e);
 }
 

@@ -82,6 +82,10 @@ bool ct_emit_is_far(CtLayout l); /* offsets of its static modes may not fit int 
 void ct_emit_element(CtEmit *e, const CtEmitOperand *op, int64_t extra);
 void ct_emit_address(CtEmit *e, const CtEmitOperand *op);
 void ct_emit_vector(CtEmit *e, const CtEmitOperand *op, int vec, bool is_read);
+/* ct_emit_element, to be read: through the buffer's hint for caches. */
+void ct_emit_read_element(CtEmit *e, const CtEmitOperand *op, int64_t extra);
+/* Writes "x[i] = " or "__stcs(&x[i], "; the value follows, then the text that is returned. */
+const char *ct_emit_begin_store(CtEmit *e, const CtEmitOperand *op, int vec);
 /* The same elements, in the type that computes. */
 void ct_emit_wide_element(CtEmit *e, const CtEmitOperand *op, int64_t extra);
 /* The CUDA type of `vec` elements: 32-bit words if the elements are narrower. */

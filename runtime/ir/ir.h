@@ -136,6 +136,26 @@ typedef struct CtLoc {
 
 typedef enum CtSpace { CT_GLOBAL, CT_SHARED, CT_REGISTER } CtSpace;
 
+/* How caches should treat what goes through a tensor: X(NAME, text). Words of CUDA and CUTLASS. */
+#define CT_CACHES(X)                                                                               \
+  X(STREAMING, "streaming")         /* it is used once: .cs */                                     \
+  X(GLOBAL, "global")               /* in L2 only: .cg */                                          \
+  X(LAST_USE, "last_use")           /* nobody reads it again: .lu */                               \
+  X(VOLATILE, "volatile")           /* fetched again each time: .cv */                             \
+  X(WRITE_THROUGH, "write_through") /* stores go to memory: .wt */                                 \
+  X(READ_ONLY, "read_only")         /* it does not change while the kernel runs: .nc */            \
+  X(NO_ALLOCATE, "no_allocate")     /* no line of L1 for it */                                     \
+  X(EVICT_FIRST, "evict_first")     /* its lines go first */                                       \
+  X(EVICT_LAST, "evict_last")       /* its lines stay longest */
+typedef enum CtCacheHint {
+  CT_CACHE_NONE,
+#define X(NAME, text) CT_CACHE_##NAME,
+  CT_CACHES(X)
+#undef X
+      CT_CACHE_COUNT
+} CtCacheHint;
+extern const char *const ct_caches[CT_CACHE_COUNT];
+
 typedef struct CtBuf {
   const char *name; /* of the argument or the script's local; unique in the kernel */
   CtSpace space;
@@ -152,6 +172,7 @@ typedef struct CtBuf {
   uint32_t
       alias_of; /* the earlier buffer whose memory this is as another type (ct_ir_recast) or under a
                    swizzle (ct_ir_view_swizzled), or 0 */
+  CtCacheHint cache; /* an alias: the hint of what is accessed through it (ct_ir_cached) */
   CtVal remote; /* an alias: as the block of this rank in the cluster has it; 0: the own block */
   bool
       is_written; /* some STORE or tile operation writes it; not said of an alias, see ct_ir_memory */
@@ -500,6 +521,8 @@ CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) CT
    it. Fails unless the view begins at a multiple of the swizzle's period. */
 CtStatus ct_ir_view_swizzled(CtIr *ir, CtView v, const CtComposed *l, CtView *out,
                              CtErr *err) CT_NODISCARD;
+/* The same memory, whose accesses give a hint to the caches. */
+CtStatus ct_ir_cached(CtIr *ir, CtView v, CtCacheHint cache, CtView *out, CtErr *err) CT_NODISCARD;
 /* The buffer itself, or the one that it is an alias of. */
 uint32_t ct_ir_memory(const CtIr *ir, uint32_t buf);
 

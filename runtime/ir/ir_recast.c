@@ -29,16 +29,26 @@ static bool keeps_elements(const CtBuf *of, int to) {
          ct_dtypes[of->dtype].bits << of->swizzle.base >= to;
 }
 
-/* The buffer of memory `root` as elements of type t under a swizzle: root itself, an earlier alias or a
-   new one. Of a swizzled one at least the first n elements are there, and no swizzle leads out. */
-static uint32_t alias_of(CtIr *ir, uint32_t root, CtDtype t, CtSwizzle sw, int64_t n) {
+/* Does the alias say the same of its memory? */
+static bool is_same_alias(const CtBuf *a, const CtBuf *b) {
+  return a->alias_of == b->alias_of && a->remote == 0 && a->dtype == b->dtype &&
+         a->cache == b->cache && ct_swizzle_equal(a->swizzle, b->swizzle);
+}
+
+/* The buffer of memory `root` as elements of type t under a swizzle, with a hint: root itself, an
+   earlier alias or a new one. Of a swizzled one at least the first n elements are there, and no swizzle
+   leads out. */
+static uint32_t alias_of(CtIr *ir, uint32_t root, CtDtype t, CtSwizzle sw, CtCacheHint cache,
+                         int64_t n) {
   const CtBuf *of = &ir->bufs[root];
-  if (of->dtype == t && ct_swizzle_equal(of->swizzle, sw)) {
+  bool is_plain = of->dtype == t && ct_swizzle_equal(of->swizzle, sw);
+  if (is_plain && cache == CT_CACHE_NONE) {
     return root;
   }
   CtBuf buf = *of;
   buf.dtype = t;
   buf.swizzle = sw;
+  buf.cache = cache;
   buf.alias_of = root;
   buf.name = NULL;
   if (buf.n_elems.kind == CT_STATIC) {
@@ -46,15 +56,19 @@ static uint32_t alias_of(CtIr *ir, uint32_t root, CtDtype t, CtSwizzle sw, int64
     buf.n_elems.v = ct_max(n, buf.n_elems.v - buf.n_elems.v % ct_swizzle_block(sw));
   }
   for (uint32_t i = 1; i < ir->n_bufs; i++) {
-    CtBuf *other = &ir->bufs[i];
-    if (other->alias_of == root && other->remote == 0 && other->dtype == t &&
-        ct_swizzle_equal(other->swizzle, sw)) {
-      other->n_elems.v = ct_max(other->n_elems.v, buf.n_elems.v);
+    if (is_same_alias(&ir->bufs[i], &buf)) {
+      ir->bufs[i].n_elems.v = ct_max(ir->bufs[i].n_elems.v, buf.n_elems.v);
       return i;
     }
   }
-  ct_ir_forget_coordinates(ir, &buf);
-  return ir->failed ? root : ct_ir_new_buf(ir, &buf);
+  if (!is_plain) {
+    ct_ir_forget_coordinates(ir, &buf);
+  }
+  uint32_t made = ir->failed ? 0 : ct_ir_new_buf(ir, &buf);
+  if (cache != CT_CACHE_NONE) {
+    ir->bufs[made].name = ir->bufs[root].name; /* the same elements, in messages too */
+  }
+  return ir->failed ? root : made;
 }
 
 /* Elements from the start, in the other type; NULL, or why that is not known to be a whole number. */
@@ -191,7 +205,7 @@ CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) {
     return status;
   }
   int64_t n = buf->n_elems.kind == CT_STATIC ? buf->n_elems.v * from / to : 0;
-  out->buf = alias_of(ir, ct_ir_memory(ir, v.buf), t, sw, n);
+  out->buf = alias_of(ir, ct_ir_memory(ir, v.buf), t, sw, buf->cache, n);
   return status == CT_OK && ir->failed ? ct_fail_nomem(err) : status;
 }
 
@@ -228,9 +242,32 @@ CtStatus ct_ir_view_swizzled(CtIr *ir, CtView v, const CtComposed *l, CtView *ou
   status =
       status == CT_OK ? ct_int_op(&cx, CT_INT_ADD, v.offset, l->offset, &out->offset, err) : status;
   if (status == CT_OK) {
-    out->buf = alias_of(ir, ct_ir_memory(ir, v.buf), buf->dtype, l->swizzle,
+    out->buf = alias_of(ir, ct_ir_memory(ir, v.buf), buf->dtype, l->swizzle, CT_CACHE_NONE,
                         ct_is_static(v.offset) ? start + n : 0);
     status = ir->failed ? ct_fail_nomem(err) : CT_OK;
   }
   return status;
+}
+
+/* --- hints for caches --------------------------------------------------------------------------------- */
+
+const char *const ct_caches[CT_CACHE_COUNT] = {[CT_CACHE_NONE] = "none",
+#define X(NAME, text) [CT_CACHE_##NAME] = (text),
+                                               CT_CACHES(X)
+#undef X
+};
+
+CtStatus ct_ir_cached(CtIr *ir, CtView v, CtCacheHint cache, CtView *out, CtErr *err) {
+  const CtBuf *buf = &ir->bufs[v.buf];
+  const char *name = ct_ir_view_name(ir, &v);
+  if (buf->space != CT_GLOBAL) {
+    return ct_fail(err, CT_EINVAL,
+                   "cached: %s is in %s; hints are for tensors in global memory, which the caches "
+                   "serve",
+                   name != NULL ? name : "the tensor",
+                   buf->space == CT_SHARED ? "shared memory" : "registers");
+  }
+  *out = v;
+  out->buf = alias_of(ir, ct_ir_memory(ir, v.buf), buf->dtype, buf->swizzle, cache, 0);
+  return ir->failed ? ct_fail_nomem(err) : CT_OK;
 }

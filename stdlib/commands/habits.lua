@@ -88,13 +88,15 @@ all("laneid lane_id laneId", "write threadIdx.x % 32", M.names)
 all("warpid warp_id warpId", "write threadIdx.x // 32", M.names)
 all("gridsize grid_size", M.names.gridSize, M.names)
 all("blocksize block_size", M.names.blockSize, M.names)
-all("__ldg __ldcs __ldca __ldcg ldg", "write t[i]", M.names)
+all("__ldg __ldca ldg", "write t[i]", M.names)
+all("__ldcs __stcs", 'write cached(t, "streaming")[i]', M.names)
+all("__ldcg __stcg", 'write cached(t, "global")[i]', M.names)
 all("cp_async_wait_group cp_async_wait_all __pipeline_wait_prior", "write cp_async_wait(n)",
   M.names)
 all("cp_async_commit_group __pipeline_commit", "write cp_async_fence()", M.names)
 all("mma mma_sync mma_m16n8k16 wgmma wgmma_mma_async wmma",
   "write gemm(mma, A, B, C), mma = tiled_mma(atom, layout)", M.names)
-all("__stcs __stcg __stwt", "write t[i] = v", M.names)
+all("__stwt", 'write cached(t, "write_through")[i] = v', M.names)
 all("nullptr NULL", "Lua writes nil", M.names)
 all("make_shape make_stride make_coord make_tuple make_int_tuple make_step",
   'a tuple is a table, {4, {2, 3}}, or a text, "(4,(2,3))"', M.names)

@@ -140,6 +140,8 @@ function copy_if(pred, src, dst) end
 --- to shared memory it copies asynchronously if the device can; these copies are complete at the
 --- next sync_threads.
 ---
+--- In a kernel `{cache = hint}` may come last: it gives a hint to the caches, as `cached` does.
+---
 --- With a tiled copy or a copy atom as first argument, in kernels, the atom's instruction copies.
 --- Mode 0 of both tensors holds the elements that it takes at once, (V,M,N), as partition_S and
 --- partition_D return them. If a layout or an alignment does not allow that, it is an error. After
@@ -155,8 +157,51 @@ function copy_if(pred, src, dst) end
 --- See: max_common_vector, cp_async_fence, cp_async_wait, tiled_copy, atom.
 ---@param src Tensor
 ---@param dst Tensor
----@overload fun(tc: TiledCopy|Atom, src: Tensor, dst: Tensor)
-function copy(src, dst) end
+---@param options? table `cache`: a hint, see cached
+---@overload fun(tc: TiledCopy|Atom, src: Tensor, dst: Tensor, options?: table)
+function copy(src, dst, options) end
+
+--- A kernel's tensor again, with a hint for the caches.
+--- What is read and written through it has the hint: `"streaming"`, `"global"` (L2 only),
+--- `"last_use"`, `"volatile"`, `"write_through"`, `"read_only"`, `"no_allocate"` (not in L1),
+--- `"evict_first"` or `"evict_last"`. Results stay the same. The CPU engine ignores hints. Tensors
+--- in global memory only.
+---
+---     > k = kernel("twice", function(x, y)
+---     >>   local i = threadIdx.x
+---     >>   cached(y, "streaming")[i] = cached(x, "streaming")[i] * 2
+---     >> end)
+---     > x, y = arange(i32, 4), zeros(i32, 4)
+---     > k{grid = 1, block = 4}(x, y)
+---     > y
+---     tensor i32 4:1 on cpu
+---         0    2    4    6
+--- CuTe: CacheOperation, CacheHintSm90. MoYe: none.
+--- See: copy, prefetch.
+---@param t Tensor
+---@param hint string
+---@return Tensor
+function cached(t, hint) end
+
+--- Asks a cache for the line of a tensor's first element.
+--- `{tensor, coordinate}` stands for another element. Nothing is read, and nothing fails. The CPU
+--- engine does nothing.
+---
+---     > k = kernel("ahead", function(x, y)
+---     >>   local i = threadIdx.x
+---     >>   prefetch({x, i + 4}, "L1")
+---     >>   y[i] = x[i]
+---     >> end)
+---     > x, y = arange(i32, 8), zeros(i32, 4)
+---     > k{grid = 1, block = 4}(x, y)
+---     > y
+---     tensor i32 4:1 on cpu
+---         0    1    2    3
+--- CuTe: prefetch. MoYe: none.
+--- See: cached.
+---@param t Tensor|table
+---@param level? string "L2" or "L1"
+function prefetch(t, level) end
 
 --- Adds the product A * B' to C, by one thread; in a kernel.
 --- A is (M,K), B (N,K) and C (M,N); k ascends. Option `order`: the order of the multiply-adds of
