@@ -135,6 +135,19 @@ static int static_number(lua_State *L) {
   return 1;
 }
 
+/* On the host a number is one; in a kernel it becomes a run-time value. */
+static int dynamic_number(lua_State *L) {
+  bool is_value = value_test(L, 1, NULL);
+  lua_settop(L, 1);
+  if (!is_value && lua_type(L, 1) != LUA_TNUMBER && !lua_isboolean(L, 1)) {
+    return diag_type_error(L, 1, "dynamic", "a number or boolean");
+  }
+  if (front_ir(L) != NULL) {
+    value_push(L, ct_ir_dynamic(front_ir(L), value_to(L, 1, CT_VOID, "dynamic")));
+  }
+  return 1;
+}
+
 static void push_value(lua_State *L, const TypedNumber *n) {
   if (n->is_float) {
     lua_pushnumber(L, n->f);
@@ -236,6 +249,8 @@ void bind_open_dtype(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &objects_key);
   lua_pushcfunction(L, static_number);
   lua_setfield(L, -2, "static");
+  lua_pushcfunction(L, dynamic_number);
+  lua_setfield(L, -2, "dynamic");
   lua_pushcfunction(L, compute_type);
   lua_setfield(L, -2, "_compute_type");
 }

@@ -56,13 +56,15 @@ int64_t launch_leaf_div(bool is_extent, int64_t v, CtDtype dtype) {
   return (int64_t)1 << pow2_of(v, is_extent ? MAX_EXTENT_DIV : stride_max(dtype));
 }
 
-bool launch_is_slot(bool is_extent, int64_t v, bool static_shapes) {
-  return !static_shapes && (is_extent || (v != 0 && v != 1));
+bool launch_is_slot(const Kernel *k, const Tensor *t, bool is_extent, int leaf, int64_t v) {
+  bool is_marked = is_extent && leaf < TENSOR_MAX_FIXED && (t->fixed >> leaf & 1) != 0;
+  bool is_fixed = k->static_shapes || t->is_fixed || is_marked;
+  return !is_fixed && (is_extent || (v != 0 && v != 1));
 }
 
 static void put_leaf(lua_State *L, LaunchArgs *a, bool is_extent, int64_t v, CtDtype dtype,
-                     bool static_shapes) {
-  if (!launch_is_slot(is_extent, v, static_shapes)) {
+                     bool is_slot) {
+  if (!is_slot) {
     put_byte(L, a, 's');
     put(L, a, &v, sizeof v);
     return;
@@ -72,9 +74,11 @@ static void put_leaf(lua_State *L, LaunchArgs *a, bool is_extent, int64_t v, CtD
 }
 
 /* A name stands before the first of the nodes in a row that have it. */
-static void put_tree(lua_State *L, LaunchArgs *a, bool is_extent, CtTuple t, CtDtype dtype,
-                     bool static_shapes) {
+static void put_tree(lua_State *L, LaunchArgs *a, const Kernel *k, const Tensor *of,
+                     bool is_extent) {
+  CtTuple t = is_extent ? of->layout.shape : of->layout.stride;
   CtModeName name = 0;
+  int leaf = 0;
   for (uint32_t i = 0; i < t->len; i++) {
     if (t[i].name != name) {
       name = t[i].name;
@@ -82,7 +86,8 @@ static void put_tree(lua_State *L, LaunchArgs *a, bool is_extent, CtTuple t, CtD
       put(L, a, &name, sizeof name);
     }
     if (t[i].rank == CT_LEAF) {
-      put_leaf(L, a, is_extent, t[i].i.v, dtype, static_shapes);
+      bool is_slot = launch_is_slot(k, of, is_extent, leaf++, t[i].i.v);
+      put_leaf(L, a, is_extent, t[i].i.v, of->dtype, is_slot);
     } else {
       put_byte(L, a, '(');
       put_byte(L, a, t[i].rank);
@@ -112,9 +117,12 @@ int launch_align(const Arg *arg) {
   return (int)(low & (~low + 1));
 }
 
-static void add_slots(lua_State *L, LaunchArgs *a, bool is_extent, CtTuple t) {
+static void add_slots(lua_State *L, LaunchArgs *a, const Kernel *k, const Tensor *of,
+                      bool is_extent) {
+  CtTuple t = is_extent ? of->layout.shape : of->layout.stride;
+  int leaf = 0;
   for (uint32_t i = 0; i < t->len; i++) {
-    if (t[i].rank == CT_LEAF && launch_is_slot(is_extent, t[i].i.v, false)) {
+    if (t[i].rank == CT_LEAF && launch_is_slot(k, of, is_extent, leaf++, t[i].i.v)) {
       add_slot(L, a, (CtSlotValue){.i = t[i].i.v});
     }
   }
@@ -143,8 +151,8 @@ static void put_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, const Arg *
   put_byte(L, a, (int)t->dtype);
   put_byte(L, a, (int)launch_index_type(arg));
   put_byte(L, a, launch_align(arg));
-  put_tree(L, a, true, t->layout.shape, t->dtype, k->static_shapes);
-  put_tree(L, a, false, t->layout.stride, t->dtype, k->static_shapes);
+  put_tree(L, a, k, t, true);
+  put_tree(L, a, k, t, false);
   if (!k->static_shapes && a->key_len - start <= sizeof t->key) {
     t->key_len = (uint8_t)(a->key_len - start);
     memcpy(t->key, a->key + start, t->key_len);
@@ -187,10 +195,8 @@ static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
     CtSlotValue v;
   } pointer = {.address = arg->address};
   add_slot(L, a, pointer.v);
-  if (!k->static_shapes) {
-    add_slots(L, a, true, t->layout.shape);
-    add_slots(L, a, false, t->layout.stride);
-  }
+  add_slots(L, a, k, t, true);
+  add_slots(L, a, k, t, false);
   a->n_elems[a->n_ir_params++] = t->hi + 1;
 }
 

@@ -62,8 +62,11 @@ static CtFacts leaf_facts(bool is_extent, int64_t v, const Arg *arg) {
 }
 
 /* A tree whose leaves are dynamic where the key made them slots; their facts are appended. */
-static CtTuple symbolic(lua_State *L, CtIr *ir, bool is_extent, CtTuple t, const Arg *arg,
-                        bool static_shapes, CtFacts *facts, int *n) {
+static CtTuple symbolic(lua_State *L, CtIr *ir, bool is_extent, const Kernel *k, const Arg *arg,
+                        CtFacts *facts, int *n) {
+  const CtLayout *l = &arg->tensor->layout;
+  CtTuple t = is_extent ? l->shape : l->stride;
+  int leaf = 0;
   CtNode *nodes = ct_arena_alloc(&ir->arena, t->len * sizeof *nodes);
   if (nodes == NULL) {
     luaL_error(L, "not enough memory");
@@ -71,7 +74,8 @@ static CtTuple symbolic(lua_State *L, CtIr *ir, bool is_extent, CtTuple t, const
   }
   memcpy(nodes, t, t->len * sizeof *nodes);
   for (uint32_t i = 0; i < t->len; i++) {
-    if (nodes[i].rank == CT_LEAF && launch_is_slot(is_extent, nodes[i].i.v, static_shapes)) {
+    if (nodes[i].rank == CT_LEAF &&
+        launch_is_slot(k, arg->tensor, is_extent, leaf++, nodes[i].i.v)) {
       facts[(*n)++] = leaf_facts(is_extent, nodes[i].i.v, arg);
       nodes[i].i = (CtInt){.kind = CT_DYNAMIC};
     }
@@ -82,14 +86,13 @@ static CtTuple symbolic(lua_State *L, CtIr *ir, bool is_extent, CtTuple t, const
 static void push_tensor(lua_State *L, CtIr *ir, const Kernel *k, const Arg *arg, const char *name) {
   CtFacts facts[LAUNCH_MAX_SLOTS];
   int n = 0;
-  CtLayout layout = arg->tensor->layout;
   CtTensorSpec spec = {.name = name,
                        .dtype = arg->dtype,
                        .index = launch_index_type(arg),
                        .align = (uint32_t)launch_align(arg),
                        .facts = facts};
-  spec.shape = symbolic(L, ir, true, layout.shape, arg, k->static_shapes, facts, &n);
-  spec.stride = symbolic(L, ir, false, layout.stride, arg, k->static_shapes, facts, &n);
+  spec.shape = symbolic(L, ir, true, k, arg, facts, &n);
+  spec.stride = symbolic(L, ir, false, k, arg, facts, &n);
   CtView view = ct_ir_tensor(ir, &spec);
   if (ir->failed) {
     luaL_error(L, "not enough memory");

@@ -67,11 +67,12 @@ static CtComposed to_static_layout(lua_State *L, int idx, const CtCx *cx, const 
   int64_t lo, hi, size;
   CtErr err;
   if (!ct_composed_is_static(&l)) {
-    diag_error(L,
-               "%s: the shape must be static, but this one holds run-time values; take numbers "
-               "of the script, static(16) in the launch, or extents under kernel(name, fn, "
-               "{static_shapes = true})",
-               op);
+    diag_error(
+        L,
+        "%s: the shape must be static, but this one holds run-time values; take numbers "
+        "of the script, static(16) or static_mode(t, mode) in the launch, or extents under kernel(name, fn, "
+        "{static_shapes = true})",
+        op);
   }
   if (ct_walk_bounds(l.layout, &lo, &hi, &size, &err) != CT_OK ||
       ct_swizzle_extent(l.swizzle, size == 0 ? 0 : l.offset.v + hi + 1, n_elems, &err) != CT_OK) {

@@ -22,6 +22,8 @@ typedef union Elem {
   int64_t i;
 } Elem;
 
+enum { TENSOR_MAX_FIXED = 64 }; /* bits of Tensor.fixed */
+
 typedef struct Tensor {
   CtDtype dtype;
   CtSpace space; /* CT_GLOBAL on the host */
@@ -40,6 +42,10 @@ typedef struct Tensor {
   const CtWithin *within; /* kernel: coordinates that cut it out, in traces that are checked */
   CtTuple at;   /* of a tensor of coordinates: that of its first element; NULL of one with memory */
   uint32_t tma; /* of coordinates: the number of the tensor that they are of (tma_tensor), or 0 */
+  /* host: extents that are constants of kernels, a bit for each (static_mode); or all extents and
+     strides are */
+  uint64_t fixed;
+  bool is_fixed;
   const char *name; /* of the argument or local, for messages, or NULL; anchored in user value 1 */
   /* What a launch needs of a tensor, which never changes, found at its first launch (launch_key.c). */
   int64_t lo, hi;  /* smallest and largest index of the layout; 0, -1 when empty */

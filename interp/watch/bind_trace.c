@@ -79,6 +79,8 @@ static void push_copy(lua_State *L, int idx, int args, int copies) {
     diag_try(L, ct_storage_new(state_of(L)->alloc, NULL, bytes, &copy->storage, diag_err(L)));
     diag_try(L, ct_storage_copy(t->storage, 0, copy->storage, 0, bytes, diag_err(L)));
   }
+  copy->fixed = t->fixed;
+  copy->is_fixed = t->is_fixed;
   if (t->name != NULL) {
     tensor_set_name(L, -1, t->name);
   }

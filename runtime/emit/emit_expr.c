@@ -205,6 +205,10 @@ static void put_infix(CtEmit *e, CtVal v, CtPrec min) {
   ct_text_puts(&e->body, s->prec < min ? ")" : "");
 }
 
+static void put_operand(CtEmit *e, CtVal v, CtPrec min) {
+  ct_emit_expr(e, ct_inst(e->ir, v)->args[0], min);
+}
+
 static void put_prefix(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   const char *token = spelling_of(inst)->prefix;

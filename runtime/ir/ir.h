@@ -549,6 +549,7 @@ CtVal ct_ir_select(CtIr *ir, CtVal c, CtVal a, CtVal b);
    from i32. */
 CtVal ct_ir_cast(CtIr *ir, CtVal a, CtDtype type);
 CtVal ct_ir_bitcast(CtIr *ir, CtVal a, CtDtype type); /* types of equal width */
+CtVal ct_ir_dynamic(CtIr *ir, CtVal a); /* hides a constant; other values are themselves */
 
 /* The offset is that of a view: linear. The operation has the element's place. */
 CtVal ct_ir_load(CtIr *ir, uint32_t buf, CtVal offset);

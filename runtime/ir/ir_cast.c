@@ -107,6 +107,22 @@ CtVal ct_ir_bitcast(CtIr *ir, CtVal a, CtDtype type) {
   return ct_ir_shared_inst(ir, &key);
 }
 
+/* Between it and 0: so its sign and a bound are known, but the kernel compares with it. */
+CtVal ct_ir_dynamic(CtIr *ir, CtVal a) {
+  const CtInst *x = ct_inst(ir, a);
+  if (x->op != CT_OP_CONST) {
+    return a;
+  }
+  CtInst key = {.op = CT_OP_DYNAMIC, .type = x->type, .args = {a}};
+  key.facts = ct_type_facts((CtDtype)x->type);
+  if (ct_is_int((CtDtype)x->type)) {
+    key.facts = x->facts;
+    key.facts.lo = ct_min(x->facts.lo, 0);
+    key.facts.hi = ct_max(x->facts.hi, 0);
+  }
+  return ct_ir_shared_inst(ir, &key);
+}
+
 CtSlotValue ct_slot_float(CtDtype type, double v) {
   if (type == CT_f64) {
     return (CtSlotValue){.f64 = v};

@@ -626,7 +626,7 @@ static bool eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int depth, i
       !eval(ir, inst->args[0], slots, depth + 1, &a)) {
     return false;
   }
-  if (inst->op == CT_OP_CAST) {
+  if (inst->op == CT_OP_CAST || inst->op == CT_OP_DYNAMIC) {
     *out = ct_dtype_wrap((CtDtype)inst->type, a);
     return true;
   }

@@ -135,6 +135,53 @@ function Launch:enqueue(n, ...) end
 ---@return any
 function static(x) end
 
+--- A tensor some of whose extents are constants of a kernel.
+--- It is t, for a launch: the extents of these modes are constants of the kernel. Other extents,
+--- and strides other than 0 and 1, stay values of the launch. So a fragment may have the size of one
+--- mode of an argument, and another size of it is another trace. A mode is a number, a name or a
+--- path. Without modes all extents and strides are constants, as by `static_shapes`.
+---
+---     > twice = kernel("twice", function(x)
+---     >>   local row = fragment(f32, size(x, 1))
+---     >>   copy(x(threadIdx.x, _), row)
+---     >>   axpby(1, row, 1, row)
+---     >>   copy(row, x(threadIdx.x, _))
+---     >> end)
+---     > t = arange(f32, {2, 3})
+---     > twice{grid = 1, block = 2}(static_mode(t, 1))
+---     > t
+---     tensor f32 (2,3):(1,2) on cpu
+---         0    4    8
+---         2    6   10
+--- CuTe: make_shape(m, Int<64>{}). MoYe: StaticInt in a layout.
+--- See: help"static", help"dynamic".
+---@param t Tensor of the host
+---@param ... integer|string|integer[] modes
+---@return Tensor
+function static_mode(t, ...) end
+
+--- A known number as a run-time value of the kernel.
+--- So loops up to it are loops of the kernel, and conditions are decided there. An integer becomes
+--- an i32, or an i64 if it needs one; another number becomes an f32. On the host it is x itself.
+---
+---     > k = kernel("powers", function(x)
+---     >>   local n, p = dynamic(size(x)), 1
+---     >>   while p <= n do -- a loop of the kernel, whatever the size is
+---     >>     x[p - 1] = p
+---     >>     p = p * 2
+---     >>   end
+---     >> end, {static_shapes = true})
+---     > t = zeros(i32, 8)
+---     > k{grid = 1, block = 1}(t)
+---     > t
+---     tensor i32 8:1 on cpu
+---         1    2    0    4    0    0    0    8
+--- CuTe: none (an int instead of Int<N>). MoYe: none.
+--- See: help"static", help"unroll".
+---@param x number|boolean
+---@return any
+function dynamic(x) end
+
 --- The function f as plain Lua, even if a kernel calls it.
 --- A kernel converts the functions that it calls and records what they do with run-time values.
 --- This one runs as it is, at Lua's own speed. It runs once, while the kernel is traced (twice in

@@ -86,8 +86,3 @@ end
 print(says(function() hand{grid = 50, block = 128}(x, y) end))
 -- expect: hand: grid_barrier, at line N, waits for all blocks of the grid, but they need not run at the same time; launch with cooperative = true
 hand{grid = 50, block = 128, cooperative = true}(x, y)
-
--- In clusters, where there are any.
-local has_clusters = device().sm == nil or device().sm >= 90
-print(has_clusters and total(96, 64, 2) or 96, has_clusters and total({8, 4}, 64, {4, 2}) or 32)
--- expect: 96	32
