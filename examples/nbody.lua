@@ -27,7 +27,7 @@ local function each_body(pos, px, py, pz, visit)
     for j in range(n_tile, {unroll = 16}) do
       local q = load_body(s, j)
       local dx, dy, dz = q[0] - px, q[1] - py, q[2] - pz
-      visit(dx, dy, dz, q[3], rsqrt(dx * dx + dy * dy + dz * dz + softening))
+      visit(dx, dy, dz, q[3], fast.rsqrt(dx * dx + dy * dy + dz * dz + softening))
     end
     sync_threads()
   end

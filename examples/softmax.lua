@@ -16,7 +16,7 @@ local function make_resident(n_threads, n_deep)
     local r = fragment(f32, {4, n_deep})
     copy(mine, r)
     local top = block_reduce(reduce(r, "max"), "max")
-    transform(r, function(v) return exp(v - top) end)
+    transform(r, function(v) return fast.exp(v - top) end)
     local scale = 1.0 / block_reduce(reduce(r, "add"), "add")
     transform(r, function(v) return v * scale end)
     copy(r, view(tile(y, tiler, at), parts)(_, threadIdx.x, _))
@@ -29,12 +29,14 @@ local online = kernel("softmax_online", function(x, y)
   for i in range(threadIdx.x, n, blockDim.x) do
     local v = x[{i, row}]
     local higher = max(top, v)
-    sum = sum * exp(top - higher) + exp(v - higher)
+    sum = sum * fast.exp(top - higher) + fast.exp(v - higher)
     top = higher
   end
   local all = block_reduce(top, "max")
-  local scale = 1.0 / block_reduce(sum * exp(top - all), "add")
-  for i in range(threadIdx.x, n, blockDim.x) do y[{i, row}] = exp(x[{i, row}] - all) * scale end
+  local scale = 1.0 / block_reduce(sum * fast.exp(top - all), "add")
+  for i in range(threadIdx.x, n, blockDim.x) do
+    y[{i, row}] = fast.exp(x[{i, row}] - all) * scale
+  end
 end)
 
 -- The launch for tensors of (columns, rows), column-major: rows are contiguous.

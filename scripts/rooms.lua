@@ -19,6 +19,8 @@ return {
     { name = "npy", files = { "base/npy" }, uses = { "dtype", "newfile" } },
     { name = "message", files = { "base/message" }, uses = { "dtype" } },
     { name = "reference", files = { "reference/[%w_]+" }, uses = { "base" } },
+    -- One text of each function for both engines.
+    { name = "math", files = { "math/[%w_]+" }, uses = {} },
 
     -- The algebra knows numbers only: not what they index.
     { name = "inttuple", files = { "layout/inttuple", "layout/inttuple_[%w_]+",
@@ -30,7 +32,7 @@ return {
     -- The IR knows no engine; passes know the IR only.
     { name = "atom", files = { "ir/atoms?" }, uses = { "dtype" } }, -- layouts as texts
     { name = "ir", files = { "ir/ir", "ir/ir_[%w_]+", "ir/ops", "ir/gemm_order" },
-      uses = { "layout", "dtype", "atom" }, circle = 12 },
+      uses = { "layout", "dtype", "atom", "math" }, circle = 12 },
     { name = "pass", files = { "ir/pass", "ir/pass_[%w_]+" }, uses = { "ir" } },
 
     -- Two back ends that do not know of each other.

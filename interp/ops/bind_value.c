@@ -11,6 +11,7 @@
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
 #include "interp/front/front_parts.h"
+#include "runtime/math/math.h"
 #include "access.h"
 
 /* --- operators -------------------------------------------------------------------------------------- */
@@ -178,8 +179,6 @@ static const luaL_Reg value_meta[] = {{"__unm", op_unm},
                                       {NULL, NULL}};
 
 /* --- mathematics -------------------------------------------------------------------------------------- */
-
-static double inv_sqrt(double x) { return 1.0 / sqrt(x); }
 
 /* The operations that the language offers as functions named by their texts: of one float or of one
    integer. */

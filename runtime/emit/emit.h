@@ -172,6 +172,7 @@ struct CtEmit {
 };
 
 void ct_emit_fail(CtEmit *e, CtLoc loc, CtStatus status, const char *fmt, ...) CT_PRINTF(4, 5);
+void ct_emit_put_own(CtText *out, const char *text);  /* a function of runtime/math */
 const char *ct_emit_help(CtEmit *e, CtHelper helper); /* requests the helper; returns its name */
 /* prints the includes, and the helpers that were requested */
 void ct_emit_put_prelude(const CtEmit *e, const char *includes, CtText *out);

@@ -19,7 +19,7 @@ typedef struct Spelling {
   const char *f32, *f64, *i;
   CtPrec prec;
   CtPrec left, right; /* how weakly the operands may bind */
-  CtHelper helper;
+  CtHelper helper, helper64;
   CtHelper soft; /* PAIR: for targets before `sm` */
   int sm;
 } Spelling;
@@ -122,6 +122,14 @@ static void put_pair(CtEmit *e, CtVal v, CtPrec min) {
     (void)ct_emit_help(e, casts[i]);
   }
   put_named(e, ct_emit_help(e, is_hard ? s->helper : s->soft), inst);
+}
+
+/* A function of runtime/math. */
+static void put_own(CtEmit *e, CtVal v, CtPrec min) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const Spelling *s = spelling_of(inst);
+  (void)min;
+  put_named(e, ct_emit_help(e, inst->type == CT_f32 ? s->helper : s->helper64), inst);
 }
 
 static void put_get(CtEmit *e, CtVal v, CtPrec min) {
@@ -361,6 +369,14 @@ static void put_bits(CtEmit *e, CtVal v, CtPrec min) {
   ct_text_puts(&e->body, paren ? ")" : "");
 }
 
+static void put_mulhi(CtEmit *e, CtVal v, CtPrec min) {
+  static const char *const names[CT_DTYPE_COUNT] = {
+      [CT_i32] = "__mulhi", [CT_u32] = "__umulhi", [CT_i64] = "__mul64hi", [CT_u64] = "__umul64hi"};
+  const CtInst *inst = ct_inst(e->ir, v);
+  (void)min;
+  put_named(e, names[inst->type], inst);
+}
+
 static void put_select(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   bool paren = min > CT_PREC_COND;
@@ -383,6 +399,7 @@ static const Spelling spellings[CT_OP_COUNT] = {
 #define ON_WORDS(name) .f32 = (name), .i = (name)
 #define HELPER(NAME) .helper = CT_HELP_##NAME
 #define PAIR(NAME, SOFT, first) .helper = CT_HELP_##NAME, .soft = CT_HELP_##SOFT, .sm = (first)
+#define OWN(name) .helper = CT_HELP_ct_##name##_f32, .helper64 = CT_HELP_ct_##name##_f64
 #define NONE .infix = NULL
 #define PURE(NAME, text, n, result, types, traits, lang, engine, write, ...)                       \
   [CT_OP_##NAME] = {.put = put_##write, __VA_ARGS__},

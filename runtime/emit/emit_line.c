@@ -31,7 +31,22 @@ void ct_emit_fail(CtEmit *e, CtLoc loc, CtStatus status, const char *fmt, ...) {
   }
 }
 
+static bool is_own(CtHelper helper) { return strncmp(helpers[helper].fn, "ct_", 3) == 0; }
+
+/* A function of runtime/math needs those that its text calls. They come before it. */
+static void help_callees(CtEmit *e, CtHelper helper) {
+  for (int i = 0; i < (int)helper; i++) {
+    const char *call = is_own((CtHelper)i) ? strstr(helpers[helper].rest, helpers[i].fn) : NULL;
+    if (call != NULL && call[strlen(helpers[i].fn)] == '(') {
+      (void)ct_emit_help(e, (CtHelper)i);
+    }
+  }
+}
+
 const char *ct_emit_help(CtEmit *e, CtHelper helper) {
+  if (!e->helps[helper] && is_own(helper)) {
+    help_callees(e, helper);
+  }
   e->helps[helper] = true;
   return helpers[helper].fn;
 }
@@ -71,7 +86,11 @@ void ct_emit_put_prelude(const CtEmit *e, const char *includes, CtText *out) {
       size_t from = out->len;
       ct_text_puts(out, helpers[i].head);
       ct_text_puts(out, helpers[i].fn);
-      ct_text_puts(out, helpers[i].rest);
+      if (is_own((CtHelper)i)) {
+        ct_emit_put_own(out, helpers[i].rest);
+      } else {
+        ct_text_puts(out, helpers[i].rest);
+      }
       keep_if_new(e, out, from);
     }
   }

@@ -43,6 +43,14 @@ static const char reserved[] =
     "dp4a_signed_unsigned match_all reduce_add reduce_min reduce_max reduce_and reduce_or "
     "reduce_xor ";
 
+/* The functions of runtime/math, and fast ones. */
+static const char own[] =
+#define CT_FN(T, name, ...) #name " "
+#include "runtime/math/math_f32.def"
+#include "runtime/math/math_f64.def"
+#undef CT_FN
+    "exp_approx exp10_approx tanh_approx rcp_approx sqrt_approx ";
+
 /* Functions and types that CUDA always declares: a kernel cannot have their names. */
 static const char declared[] =
     "acos acosf acosh acoshf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf cbrt "
@@ -81,9 +89,8 @@ static CtName *find(CtNames *names, const char *text, size_t len) {
   return n;
 }
 
-void ct_names_init(CtNames *names, CtArena *arena) {
-  *names = (CtNames){.arena = arena};
-  for (const char *s = reserved; *s != '\0';) {
+static void reserve(CtNames *names, const char *words) {
+  for (const char *s = words; *s != '\0';) {
     size_t len = strcspn(s, " ");
     CtName *n = find(names, s, len);
     if (n != NULL) {
@@ -91,6 +98,12 @@ void ct_names_init(CtNames *names, CtArena *arena) {
     }
     s += len + 1;
   }
+}
+
+void ct_names_init(CtNames *names, CtArena *arena) {
+  *names = (CtNames){.arena = arena};
+  reserve(names, reserved);
+  reserve(names, own);
 }
 
 void ct_names_clear(CtNames *names) {

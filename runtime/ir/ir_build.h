@@ -52,6 +52,8 @@ static inline int64_t ct_arithmetic_shift(int64_t a, int64_t n) {
   return n > 62 ? -(a < 0) : ct_floordiv(a, (int64_t)1 << n);
 }
 static inline bool ct_facts_is_one(CtFacts f) { return f.lo == f.hi; }
+/* A function of one or two floats of constants, with the bits of the engines; false: not folded. */
+bool ct_fold_math(CtOp op, CtDtype type, double a, double b, double *out);
 /* Facts about the result of an operation on integers. `exact`: the result is known to fit. */
 CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact);
 /* The operation ORDERS u64 operands whose ranges say nothing: they are not known to be below 2^63. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/base/convert.h"
+#include "runtime/math/math.h"
 #include "ir_build.h"
 
 CtFacts ct_ir_facts(const CtIr *ir, CtInt i) {
@@ -148,6 +149,14 @@ static int64_t shift(const Ints *n, int64_t by) {
   return shift_left(n->type, n->a, n->is_u64 && n->b < 0 ? 64 : by);
 }
 
+/* Of 32 bits from the whole product; of 64 bits the signed one from the unsigned one. */
+static uint64_t high_half(const Ints *n) {
+  bool is_wide = ct_dtypes[n->type].bits == 64, is_signed = !ct_is_unsigned(n->type);
+  uint64_t minus = (n->a < 0 ? n->y : 0) + (n->b < 0 ? n->x : 0);
+  uint64_t high = __umul64hi(n->x, n->y) - (is_signed ? minus : 0);
+  return is_wide ? high : (uint64_t)((int64_t)(n->x * n->y) >> 32);
+}
+
 static double float_mod(double a, double b) { /* Lua's */
   double r = fmod(a, b);
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
@@ -174,6 +183,7 @@ static double float_mod(double a, double b) { /* Lua's */
   X(OR, n->x | n->y)                                                                               \
   X(LOR, n->x | n->y)                                                                              \
   X(XOR, n->x ^ n->y)                                                                              \
+  X(MULHI, high_half(n))                                                                           \
   X(SHL, (uint64_t)shift(n, n->b))                                                                 \
   X(SHR, (uint64_t)shift(n, opposite(n->b)))                                                       \
   X(ASHR, (uint64_t)(n->b < 0 ? shift(n, opposite(n->b)) : ct_arithmetic_shift(n->a, n->b)))
@@ -348,10 +358,15 @@ static CtVal fold_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) {
   bool both = is_const(ir, a) && is_const(ir, b), is_bool = ct_ops[op].result == CT_RES_BOOL;
   int64_t i;
   if (ct_is_float(type)) {
-    if (!both || folds[op].of_floats == NULL) {
+    double f;
+    if (!both) {
       return float_identity(ir, op, a, b);
     }
-    double f = folds[op].of_floats(type, x->imm.f, y->imm.f);
+    if (folds[op].of_floats != NULL) {
+      f = folds[op].of_floats(type, x->imm.f, y->imm.f);
+    } else if (!ct_fold_math(op, type, x->imm.f, y->imm.f, &f)) {
+      return float_identity(ir, op, a, b);
+    }
     return is_bool ? ct_ir_const_int(ir, CT_bool, f != 0) : ct_ir_const_float(ir, type, f);
   }
   if (both && fold_ints(op, type, x->imm.i, y->imm.i, &i)) {
@@ -472,8 +487,7 @@ static int64_t int_bits(CtOp op, CtDtype type, int64_t a) {
 
 static double float_neg(double a) { return -a; }
 
-/* The functions that fold constants. The engines' own functions decide the last bit of all
-   others. */
+/* The functions that fold constants, besides those of ct_fold_math. */
 static const struct {
   int64_t (*of_int)(CtOp op, CtDtype type, int64_t a);
   double (*of_float)(double a);
@@ -513,7 +527,9 @@ static CtVal fold_unary(CtIr *ir, CtOp op, CtVal a) {
   }
   if (ct_is_float(type)) {
     double (*fold)(double) = unary_folds[op].of_float;
-    return fold == NULL ? 0 : ct_ir_const_float(ir, type, fold(x->imm.f));
+    double f = fold != NULL ? fold(x->imm.f) : 0;
+    bool known = fold != NULL || ct_fold_math(op, type, x->imm.f, 0, &f);
+    return known ? ct_ir_const_float(ir, type, f) : 0;
   }
   int64_t (*fold)(CtOp, CtDtype, int64_t) = unary_folds[op].of_int;
   return fold == NULL ? 0 : ct_ir_const_int(ir, result_of(op, type), fold(op, type, x->imm.i));

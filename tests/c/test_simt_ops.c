@@ -4,6 +4,7 @@
 #include "emit_kernels.h"
 
 #include "runtime/base/convert.h"
+#include "runtime/math/math.h"
 #include "runtime/simt/simt.h"
 
 #include <float.h>
@@ -112,8 +113,42 @@ static double ref_max(double a, double b) {
   return isnan(a) ? b : isnan(b) ? a : a == b ? (signbit(a) ? b : a) : a > b ? a : b;
 }
 
+/* The functions of runtime/math; test_math.c says how exact they are. */
+static double (*const ones_f64[CT_OP_COUNT])(double) = {
+#define ONE(NAME, name) [CT_OP_##NAME] = ct_##name##_f64,
+#define TWO(NAME, name)
+#include "runtime/math/math_names.def"
+#undef ONE
+#undef TWO
+};
+static double (*const twos_f64[CT_OP_COUNT])(double, double) = {
+#define ONE(NAME, name)
+#define TWO(NAME, name) [CT_OP_##NAME] = ct_##name##_f64,
+#include "runtime/math/math_names.def"
+#undef ONE
+#undef TWO
+};
+static float (*const ones_f32[CT_OP_COUNT])(float) = {
+#define ONE(NAME, name) [CT_OP_##NAME] = ct_##name##_f32,
+#define TWO(NAME, name)
+#include "runtime/math/math_names.def"
+#undef ONE
+#undef TWO
+};
+static float (*const twos_f32[CT_OP_COUNT])(float, float) = {
+#define ONE(NAME, name)
+#define TWO(NAME, name) [CT_OP_##NAME] = ct_##name##_f32,
+#include "runtime/math/math_names.def"
+#undef ONE
+#undef TWO
+};
+static bool is_own(CtOp op) { return ones_f64[op] != NULL || twos_f64[op] != NULL; }
+
 static double ref_f64(CtOp op, double a, double b, double c) {
   double r;
+  if (is_own(op)) {
+    return ones_f64[op] != NULL ? ones_f64[op](a) : twos_f64[op](a, b);
+  }
   switch (op) {
     case CT_OP_ADD: return a + b;
     case CT_OP_SUB: return a - b;
@@ -126,31 +161,9 @@ static double ref_f64(CtOp op, double a, double b, double c) {
     case CT_OP_MIN: return ref_min(a, b);
     case CT_OP_MAX: return ref_max(a, b);
     case CT_OP_ABS: return fabs(a);
-    case CT_OP_POW: return pow(a, b);
     case CT_OP_FMOD: return fmod(a, b);
     case CT_OP_COPYSIGN: return copysign(a, b);
-    case CT_OP_HYPOT: return hypot(a, b);
-    case CT_OP_ATAN2: return atan2(a, b);
     case CT_OP_SQRT: return sqrt(a);
-    case CT_OP_RSQRT: return 1 / sqrt(a);
-    case CT_OP_EXP: return exp(a);
-    case CT_OP_EXP2: return exp2(a);
-    case CT_OP_LOG: return log(a);
-    case CT_OP_LOG2: return log2(a);
-    case CT_OP_SIN: return sin(a);
-    case CT_OP_COS: return cos(a);
-    case CT_OP_TANH: return tanh(a);
-    case CT_OP_ERF: return erf(a);
-    case CT_OP_ERFC: return erfc(a);
-    case CT_OP_EXPM1: return expm1(a);
-    case CT_OP_LOG1P: return log1p(a);
-    case CT_OP_LOG10: return log10(a);
-    case CT_OP_CBRT: return cbrt(a);
-    case CT_OP_SINH: return sinh(a);
-    case CT_OP_COSH: return cosh(a);
-    case CT_OP_ASIN: return asin(a);
-    case CT_OP_ACOS: return acos(a);
-    case CT_OP_ATAN: return atan(a);
     case CT_OP_FLOOR: return floor(a);
     case CT_OP_CEIL: return ceil(a);
     case CT_OP_TRUNC: return trunc(a);
@@ -162,6 +175,9 @@ static double ref_f64(CtOp op, double a, double b, double c) {
 
 static float ref_f32(CtOp op, float a, float b, float c) {
   float r;
+  if (is_own(op)) {
+    return ones_f32[op] != NULL ? ones_f32[op](a) : twos_f32[op](a, b);
+  }
   switch (op) {
     case CT_OP_ADD: return a + b;
     case CT_OP_SUB: return a - b;
@@ -170,31 +186,22 @@ static float ref_f32(CtOp op, float a, float b, float c) {
     case CT_OP_FLOORDIV: return floorf(a / b);
     case CT_OP_FLOORMOD: r = fmodf(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r;
     case CT_OP_FMA: return fmaf(a, b, c);
-    case CT_OP_POW: return powf(a, b);
     case CT_OP_FMOD: return fmodf(a, b);
-    case CT_OP_HYPOT: return hypotf(a, b);
-    case CT_OP_ATAN2: return atan2f(a, b);
+    case CT_OP_FAST_EXP: return ct_exp_f32(a);
+    case CT_OP_FAST_EXP10: return ct_exp10_f32(a);
+    case CT_OP_FAST_LOG: return ct_log_f32(a);
+    case CT_OP_FAST_LOG2: return ct_log2_f32(a);
+    case CT_OP_FAST_LOG10: return ct_log10_f32(a);
+    case CT_OP_FAST_SIN: return ct_sin_f32(a);
+    case CT_OP_FAST_COS: return ct_cos_f32(a);
+    case CT_OP_FAST_TANH: return ct_tanh_f32(a);
+    case CT_OP_FAST_RCP: return 1 / a;
+    case CT_OP_FAST_RSQRT: return ct_rsqrt_f32(a);
+    case CT_OP_FAST_DIV: return a / b;
+    case CT_OP_FAST_POW: return ct_pow_f32(a, b);
+    case CT_OP_FAST_SQRT:
     case CT_OP_SQRT: return sqrtf(a);
-    case CT_OP_RSQRT: return (float)(1 / sqrt((double)a));
-    case CT_OP_EXP: return expf(a);
-    case CT_OP_EXP2: return exp2f(a);
-    case CT_OP_EX2: r = exp2f(fabsf(a) < FLT_MIN ? 0 : a); return r < FLT_MIN ? 0 : r;
-    case CT_OP_LOG: return logf(a);
-    case CT_OP_LOG2: return log2f(a);
-    case CT_OP_SIN: return sinf(a);
-    case CT_OP_COS: return cosf(a);
-    case CT_OP_TANH: return tanhf(a);
-    case CT_OP_ERF: return erff(a);
-    case CT_OP_ERFC: return erfcf(a);
-    case CT_OP_EXPM1: return expm1f(a);
-    case CT_OP_LOG1P: return log1pf(a);
-    case CT_OP_LOG10: return log10f(a);
-    case CT_OP_CBRT: return cbrtf(a);
-    case CT_OP_SINH: return sinhf(a);
-    case CT_OP_COSH: return coshf(a);
-    case CT_OP_ASIN: return asinf(a);
-    case CT_OP_ACOS: return acosf(a);
-    case CT_OP_ATAN: return atanf(a);
+    case CT_OP_EX2: r = ct_exp2_f32(fabsf(a) < FLT_MIN ? 0 : a); return r < FLT_MIN ? 0 : r;
     default: return (float)ref_f64(op, a, b, c); /* exact in f64 */
   }
 }
@@ -223,6 +230,7 @@ static int64_t ref_int(CtOp op, int64_t a, int64_t b, int width) {
       q = (Wide)a / b;
       q -= (Wide)a % b != 0 && (a < 0) != (b < 0);
       return (int64_t)(op == CT_OP_FLOORDIV ? q : (Wide)a - q * b);
+    case CT_OP_MULHI: return (int64_t)((Wide)a * b >> width);
     case CT_OP_NEG: return (int64_t) - (Wide)a;
     case CT_OP_MIN: return a < b ? a : b;
     case CT_OP_MAX: return a < b ? b : a;
@@ -249,6 +257,7 @@ static uint64_t ref_uint(CtOp op, uint64_t a, uint64_t b, int width) {
   switch (op) {
     case CT_OP_FLOORDIV: return a / b;
     case CT_OP_FLOORMOD: return a % b;
+    case CT_OP_MULHI: return (uint64_t)((__extension__(unsigned __int128) a) * b >> width);
     case CT_OP_MIN: return a < b ? a : b;
     case CT_OP_MAX: return a < b ? b : a;
     case CT_OP_ABS: return a;
@@ -555,40 +564,35 @@ static bool takes(CtOp op, CtDtype t) {
   if (is_word_op(op)) {
     return t == (op == CT_OP_DP4A || op == CT_OP_DP4A_SU ? CT_i32 : CT_u32);
   }
+  if (is_own(op)) {
+    return is_wide_float(t);
+  }
   switch (op) {
     case CT_OP_DIV:
     case CT_OP_FMA:
-    case CT_OP_POW:
     case CT_OP_SQRT:
-    case CT_OP_RSQRT:
-    case CT_OP_EXP:
-    case CT_OP_EXP2:
-    case CT_OP_LOG:
-    case CT_OP_LOG2:
-    case CT_OP_SIN:
-    case CT_OP_COS:
-    case CT_OP_ERF:
-    case CT_OP_ERFC:
-    case CT_OP_EXPM1:
-    case CT_OP_LOG1P:
-    case CT_OP_LOG10:
-    case CT_OP_CBRT:
-    case CT_OP_SINH:
-    case CT_OP_COSH:
-    case CT_OP_ASIN:
-    case CT_OP_ACOS:
-    case CT_OP_ATAN:
     case CT_OP_FMOD:
     case CT_OP_COPYSIGN:
-    case CT_OP_HYPOT:
-    case CT_OP_ATAN2:
-    case CT_OP_TANH:
     case CT_OP_FLOOR:
     case CT_OP_TRUNC:
     case CT_OP_ROUND:
     case CT_OP_RINT:
     case CT_OP_CEIL: return is_wide_float(t);
+    case CT_OP_FAST_EXP:
+    case CT_OP_FAST_EXP10:
+    case CT_OP_FAST_LOG:
+    case CT_OP_FAST_LOG2:
+    case CT_OP_FAST_LOG10:
+    case CT_OP_FAST_SIN:
+    case CT_OP_FAST_COS:
+    case CT_OP_FAST_TANH:
+    case CT_OP_FAST_RCP:
+    case CT_OP_FAST_SQRT:
+    case CT_OP_FAST_RSQRT:
+    case CT_OP_FAST_DIV:
+    case CT_OP_FAST_POW:
     case CT_OP_EX2: return t == CT_f32;
+    case CT_OP_MULHI:
     case CT_OP_AND:
     case CT_OP_OR:
     case CT_OP_XOR:

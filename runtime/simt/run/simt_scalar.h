@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "runtime/base/base.h"
+#include "runtime/math/math.h"
 
 typedef double CtT_f64;
 typedef float CtT_f32;
@@ -42,29 +43,8 @@ static inline bool ct_is_negative_f32(float a) {
   static inline T ROUND_##S(T a) { return __builtin_round##F(a); }                                 \
   static inline T RINT_##S(T a) { return __builtin_nearbyint##F(a); }                              \
   static inline T SQRT_##S(T a) { return __builtin_sqrt##F(a); }                                   \
-  static inline T EXP_##S(T a) { return exp##F(a); }                                               \
-  static inline T EXP2_##S(T a) { return exp2##F(a); }                                             \
-  static inline T LOG_##S(T a) { return log##F(a); }                                               \
-  static inline T LOG2_##S(T a) { return log2##F(a); }                                             \
-  static inline T SIN_##S(T a) { return sin##F(a); }                                               \
-  static inline T COS_##S(T a) { return cos##F(a); }                                               \
-  static inline T TANH_##S(T a) { return tanh##F(a); }                                             \
-  static inline T ERF_##S(T a) { return erf##F(a); }                                               \
-  static inline T ERFC_##S(T a) { return erfc##F(a); }                                             \
-  static inline T EXPM1_##S(T a) { return expm1##F(a); }                                           \
-  static inline T LOG1P_##S(T a) { return log1p##F(a); }                                           \
-  static inline T LOG10_##S(T a) { return log10##F(a); }                                           \
-  static inline T CBRT_##S(T a) { return cbrt##F(a); }                                             \
-  static inline T SINH_##S(T a) { return sinh##F(a); }                                             \
-  static inline T COSH_##S(T a) { return cosh##F(a); }                                             \
-  static inline T ASIN_##S(T a) { return asin##F(a); }                                             \
-  static inline T ACOS_##S(T a) { return acos##F(a); }                                             \
-  static inline T ATAN_##S(T a) { return atan##F(a); }                                             \
   static inline T FMOD_##S(T a, T b) { return fmod##F(a, b); }                                     \
   static inline T COPYSIGN_##S(T a, T b) { return __builtin_copysign##F(a, b); }                   \
-  static inline T HYPOT_##S(T a, T b) { return hypot##F(a, b); }                                   \
-  static inline T ATAN2_##S(T a, T b) { return atan2##F(a, b); }                                   \
-  static inline T POW_##S(T a, T b) { return pow##F(a, b); }                                       \
   static inline T MIN_##S(T a, T b) {                                                              \
     bool left = (a < b) | ((a == b) & ct_is_negative_##S(a)) | (b != b);                           \
     return left ? a : b;                                                                           \
@@ -81,15 +61,39 @@ static inline bool ct_is_negative_f32(float a) {
 FLOAT_OPS(double, f64, )
 FLOAT_OPS(float, f32, f)
 #undef FLOAT_OPS
+#define ONE(NAME, name)                                                                            \
+  static inline double NAME##_f64(double a) { return ct_##name##_f64(a); }                         \
+  static inline float NAME##_f32(float a) { return ct_##name##_f32(a); }
+#define TWO(NAME, name)                                                                            \
+  static inline double NAME##_f64(double a, double b) { return ct_##name##_f64(a, b); }            \
+  static inline float NAME##_f32(float a, float b) { return ct_##name##_f32(a, b); }
+#include "runtime/math/math_names.def"
+#undef ONE
+#undef TWO
+
+/* Fast functions of a GPU, here as exact as the others. */
+#define FAST(NAME, result)                                                                         \
+  static inline float FAST_##NAME##_f32(float a) { return result; }
+FAST(EXP, ct_exp_f32(a))
+FAST(EXP10, ct_exp10_f32(a))
+FAST(LOG, ct_log_f32(a))
+FAST(LOG2, ct_log2_f32(a))
+FAST(LOG10, ct_log10_f32(a))
+FAST(SIN, ct_sin_f32(a))
+FAST(COS, ct_cos_f32(a))
+FAST(TANH, ct_tanh_f32(a))
+FAST(RCP, 1.0f / a)
+FAST(SQRT, SQRT_f32(a))
+FAST(RSQRT, ct_rsqrt_f32(a))
+#undef FAST
+static inline float FAST_DIV_f32(float a, float b) { return a / b; }
+static inline float FAST_POW_f32(float a, float b) { return ct_pow_f32(a, b); }
 
 /* Subnormal numbers count as 0, as in the instruction. */
 static inline float EX2_f32(float a) {
-  float y = exp2f(__builtin_fabsf(a) < FLT_MIN ? 0.0f : a);
+  float y = ct_exp2_f32(__builtin_fabsf(a) < FLT_MIN ? 0.0f : a);
   return y < FLT_MIN ? 0.0f : y;
 }
-
-static inline double RSQRT_f64(double a) { return 1.0 / __builtin_sqrt(a); }
-static inline float RSQRT_f32(float a) { return (float)(1.0 / __builtin_sqrt((double)a)); }
 
 /* Integers wrap around; shifts are Lua's. FLOORDIV and FLOORMOD: b is not 0. */
 #define INT_OPS(T, U, S, W)                                                                        \
@@ -124,6 +128,19 @@ static inline float RSQRT_f32(float a) { return (float)(1.0 / __builtin_sqrt((do
 INT_OPS(int64_t, uint64_t, i64, 64)
 INT_OPS(int32_t, uint32_t, i32, 32)
 #undef INT_OPS
+
+/* The high half of a product. */
+static inline int32_t MULHI_i32(int32_t a, int32_t b) {
+  return (int32_t)(uint32_t)((uint64_t)((int64_t)a * b) >> 32);
+}
+static inline uint32_t MULHI_u32(uint32_t a, uint32_t b) {
+  return (uint32_t)((uint64_t)a * b >> 32);
+}
+static inline uint64_t MULHI_u64(uint64_t a, uint64_t b) { return __umul64hi(a, b); }
+static inline int64_t MULHI_i64(int64_t a, int64_t b) {
+  uint64_t x = (uint64_t)a, y = (uint64_t)b;
+  return (int64_t)(__umul64hi(x, y) - (a < 0 ? y : 0) - (b < 0 ? x : 0));
+}
 
 /* Bits of integers, by arithmetic that vectorises on every instruction set. */
 #define BIT_OPS(T, U, S, W, ONES)                                                                  \
