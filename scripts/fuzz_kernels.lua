@@ -32,7 +32,7 @@ local function new_name(prefix)
   return prefix .. n_names
 end
 
-local integer, real, condition, block
+local integer, real, condition, block, array_element
 
 -- "x[k]", "m[{i, j}]": an element of a tensor that nobody writes.
 local function int_element(n)
@@ -72,6 +72,8 @@ local integers = {
   function(n) return call("int", n) end,
   function(n) return call("int", n) end,
   function() return #scope.tables > 0 and pick(scope.tables) .. pick { "[1]", "[2]", ".i", ".sub[1]" } end,
+  function() return #scope.tables > 0 and pick(scope.tables) .. pick { "[1]", ".i", ".sub[1]" } end,
+  function() return array_element "i32" end,
   function() return #scope.tables > 0 and "#" .. pick(scope.tables) end,
   function(n) return ("sum(%s, %s, %s)"):format(integer(n - 1), int(), integer(n - 1)) end,
   function(n) return ("climb(%d, %s)"):format(random(0, 3), integer(n - 1)) end,
@@ -95,6 +97,7 @@ local reals = {
   function() return own "floats" end,
   function(n) return call("float", n) end,
   function() return #scope.tables > 0 and pick(scope.tables) .. ".f" end,
+  function() return array_element "f32" end,
   function(n) return ("pair(%s, %s)(%s)"):format(int(), float(), real(n - 1)) end,
   function(n) return ("(-pair(%s, %s)).f"):format(int(), real(n - 1)) end,
 }
@@ -180,7 +183,10 @@ local function forward_goto()
   assign()
 end
 
+local some_record
+
 local function results(kind)
+  if kind == "record" then return some_record() end
   local first = kind == "int" and small_int() or kind == "float" and small_real() or condition(1)
   return first .. ", " .. small_int()
 end
@@ -188,10 +194,9 @@ end
 -- A function of an integer and a float that returns a value of `kind` and an integer.
 local function helper()
   if depth > 3 then return assign() end
-  local kind, name, before = pick { "int", "int", "float", "bool" }, new_name "f", scope
+  local kind, name, before = pick { "int", "int", "float", "bool" }, new_name "fun", scope
   local i, r = int(), float()
-  scope = setmetatable({ labels = {}, continue = false, in_loop = false, kind = kind, tables = {} },
-    { __index = before })
+  scope = setmetatable({ labels = {}, continue = false, in_loop = false, kind = kind }, { __index = before })
   put(chance(50) and "local function " .. name or "local " .. name .. " = function", "(" .. i .. ", " .. r .. ")")
   -- Its own variables, else those around it, which it can read.
   local is_closed = chance(70)
@@ -223,6 +228,104 @@ local function new_table()
   scope = setmetatable({ tables = { name, table.unpack(scope.tables) } }, { __index = scope })
 end
 
+-- {====== Records: changed, chosen by a condition, returned, shared by two names ======
+
+local function record()
+  return ("{ %s, %s, i = %s, f = %s, sub = { %s } }"):format(small_int(), int(), small_int(), small_real(), int())
+end
+
+-- A record that exists, else a new one.
+function some_record() return chance(50) and pick(scope.tables) or record() end
+
+local function see(name) scope = setmetatable({ tables = { name, table.unpack(scope.tables) } }, { __index = scope }) end
+
+local function change_field()
+  local name = pick(scope.tables)
+  if not name then return assign() end
+  local k = random(7)
+  if k <= 2 then
+    put(name .. pick { "[1]", "[2]", ".i", ".sub[1]" }, "=", small_int())
+  elseif k == 3 then
+    put(name .. ".f =", small_real())
+  elseif k == 4 then
+    put(name .. ".i,", name .. ".f =", small_int() .. ", " .. small_real())
+  elseif k == 5 then
+    put(name .. ".i = (", name .. ".i +", small_int() .. ") % 97")
+  elseif k == 6 then
+    put("bump(" .. name .. ",", small_int() .. ")")
+  else
+    put(name .. ".sub =", chance(70) and "{ " .. small_int() .. " }" or pick(scope.tables) .. ".sub")
+  end
+end
+
+local function change_record()
+  local name = pick(scope.tables)
+  if not name then return new_table() end
+  put(name, "=", some_record())
+end
+
+local function choose_record()
+  local name = new_name "rec"
+  put("local", name, "if", condition(2), "then", name, "=", some_record(), "else", name, "=", some_record(), "end")
+  see(name)
+end
+
+local function return_record()
+  if depth > 3 then return assign() end
+  local f, name, before = new_name "g", new_name "rec", scope
+  scope = setmetatable({ labels = {}, continue = false, in_loop = false, kind = "record" }, { __index = before })
+  put("local function " .. f .. "(" .. int() .. ") if", condition(1), "then return", some_record(), "end")
+  block(random(2))
+  put("return", some_record(), "end")
+  scope = before
+  put("local", name, "=", f .. "(" .. integer(1) .. ")")
+  see(name)
+end
+
+local function share_record()
+  local from, name = pick(scope.tables), new_name "also"
+  if not from then return new_table() end
+  put("local", name, "=", from)
+  see(name)
+end
+
+-- The best of some in a loop, by its fields or as a whole.
+local function keep_best()
+  local best, i, one = new_name "best", int(), new_name "one"
+  put("local", best, "=", record(), "for", i, "=", "0,", integer(1), "% 4 do")
+  block(random(2))
+  if chance(50) then
+    put("local", one, "=", record(), "if", one .. ".f > " .. best .. ".f then", best, "=", one, "end")
+  else
+    put("if", condition(1), "then", best .. ".f,", best .. ".i =", small_real() .. ",", int(), "end")
+  end
+  block(random(1))
+  put "end"
+  see(best)
+end
+
+-- {====== Arrays of a thread ======
+
+local function array_place(array) return ("%s[(%s) %% %d]"):format(array.name, integer(1), array.size) end
+
+local function new_array()
+  local array = { name = new_name "arr", size = pick { 2, 4, 6 }, kind = pick { "i32", "f32" } }
+  put("local", array.name, ("= local_array(%s, %d)"):format(array.kind, array.size))
+  put(("for k = 0, %d do %s[k] ="):format(array.size - 1, array.name), array.kind == "i32" and "k" or "k * 0.5", "end")
+  scope = setmetatable({ arrays = { array, table.unpack(scope.arrays) } }, { __index = scope })
+end
+
+local function change_array()
+  local array = pick(scope.arrays)
+  if not array then return new_array() end
+  put(array_place(array), "=", array.kind == "i32" and small_int() or small_real())
+end
+
+function array_element(kind)
+  local array = pick(scope.arrays)
+  return array and array.kind == kind and array_place(array)
+end
+
 local function if_statement()
   put("if", condition(2), "then")
   block(random(3))
@@ -248,7 +351,8 @@ end
 
 local statements = {
   assign, assign, assign, assign, declare, declare, helper, if_statement, if_statement, numeric_for, numeric_for,
-  forward_goto, new_table,
+  forward_goto, new_table, change_field, change_field, change_field, change_record, choose_record, return_record,
+  share_record, keep_best, change_array, change_array,
   function() put(int() .. ", " .. float(), "=", small_int() .. ", " .. small_real()) end,
   function() put(int() .. ", " .. int(), "=", small_int() .. ", " .. small_int()) end,
   function() -- several results
@@ -269,13 +373,10 @@ local statements = {
     body(random(2))
     put "end"
   end,
-  function() -- under a condition these are refused
-    if depth == 0 or chance(2) then
-      put("local function", "set(", int(), ")", int(), "=", small_int(), "end set(", integer(1), ")")
-    end
-  end,
-  function()
-    if #scope.tables > 0 and (depth == 0 or chance(2)) then put(pick(scope.tables) .. ".i =", small_int()) end
+  function() -- a callback assigns what it captured
+    local f = new_name "set"
+    put("local function", f .. "(", int(), ")", int(), "=", small_int(), "end", f .. "(", integer(1), ")")
+    if chance(50) then put("for k = 1,", integer(1), "% 3 do", f .. "(k) end") end
   end,
   function()
     local name = new_name "k"
@@ -350,13 +451,14 @@ local function pair(i, f) return setmetatable({ i = i, f = f }, Pair) end
 function Pair.__add(l, r) local f = l.f if f < r.f then f = r.f end return pair(l.i + r.i, f) end
 function Pair.__unm(l) return pair(-l.i, l.i > 2 and l.f or -l.f) end
 function Pair:__call(f) if self.i > 2 then return self.f end return f end
+local function bump(r, v) if v > 3 then r.i = v else r.f = r.f * 4.0 // 1.0 / 8.0 end end
 function Pair:most(k) if self.i > k then return self.i end return k end
 ]]
 
 -- A chunk that returns a kernel's function.
 local function generate()
   buffer, depth, n_names = {}, 0, 0
-  scope = { labels = {}, tables = {}, functions = { int = {}, float = {}, bool = {} }, continue = false, in_loop = false }
+  scope = { labels = {}, tables = {}, arrays = {}, functions = { int = {}, float = {}, bool = {} }, continue = false, in_loop = false }
   put("local s, none =", pick { "'yes'", "nil" }, ", nil\n", prelude)
   put("return function(x, y, m, ints, floats, n)\n")
   put("local t, fuel = blockIdx.x * blockDim.x + threadIdx.x, 6\n")
@@ -413,6 +515,7 @@ local environment = {
   trunc = truncated, round = rounded, rint = to_even,
   math = math, ipairs = ipairs, setmetatable = setmetatable, coroutine = coroutine, pcall = pcall,
   select = select, min = math.min, max = math.max, abs = math.abs,
+  local_array = function(_, n) return proxy({}, n) end,
   range = count, unroll = count, blockDim = { x = BLOCK }, gridDim = { x = GRID },
   floor = function(x) return x // 1 end,
   ceil = function(x) return -(-x // 1) end,
@@ -431,7 +534,8 @@ end
 
 -- What a kernel cannot express, by words of its message.
 local refusals = {
-  "unrolled", "no exit", "nest less deep", "to be traced", "is changed under a run-time condition",
+  "change with it in the next turn", "which may be this one", "made by the kernel", "the kernel did not make",
+  "has no value on some path", "right side of 'and'", "unrolled", "no exit", "nest less deep", "to be traced", "is changed under a run-time condition",
   "is indexed by a run-time value", "changes Lua state", "a coroutine is resumed under", "assigned by an inner function",
   "operations by here",
 }

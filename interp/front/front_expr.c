@@ -117,6 +117,11 @@ void front_set_birth(lua_State *L, Front *f) {
   lua_pushinteger(L, (lua_Integer)++f->clock);
   lua_rawset(L, -3);
   lua_pop(L, 1);
+  front_number(L);
+}
+
+void front_touch_state(Front *f, uint64_t born) {
+  f->touched = born < f->touched ? born : f->touched;
 }
 
 void front_touch(lua_State *L, uint64_t born, const char *message) {
@@ -125,17 +130,31 @@ void front_touch(lua_State *L, uint64_t born, const char *message) {
   if (condition != 0 && condition > born) {
     diag_error(L, "%s", message);
   }
-  f->touched = born < f->touched ? born : f->touched;
+  front_touch_state(f, born);
 }
 
-/* A table may change where no condition is active that began after its birth. */
+/* By what is no assignment: under conditions that are newer than the table that cannot be. */
 void front_check_change(lua_State *L, int idx) {
-  if (front_of(L)->ir != NULL && lua_istable(L, idx)) {
-    front_note_change(L, idx);
-    front_touch(L, front_birth(L, idx),
-                "a Lua table is changed under a run-time condition; make it before the 'if' in a "
-                "local number, or use a fragment");
+  Front *f = front_of(L);
+  if (f->ir == NULL || !lua_istable(L, idx)) {
+    return;
   }
+  uint64_t born = front_birth(L, idx);
+  if (front_since(f, L, born).any) {
+    diag_error(L,
+               "a Lua table is changed by a function of Lua's library under a run-time condition; "
+               "assign its fields: t.x = v");
+  }
+  if (record_is_bound(L, f, idx)) {
+    diag_error(
+        L,
+        "the table of line %d was chosen by a run-time condition and is changed by a function "
+        "of Lua's library; assign its fields: t.x = v",
+        front_birth_line(L, idx));
+  }
+  front_note_change(L, idx);
+  front_touch_state(f, born);
+  front_forget_fields(L, idx);
 }
 
 void front_check_key(lua_State *L, int table, int key) {
@@ -190,6 +209,7 @@ static void check_indexable(lua_State *L, int idx, const char *event, int desc) 
 static void note_read(lua_State *L, int t, int key) {
   Front *f = front_up(L);
   if (f->ir != NULL && lua_istable(L, t)) {
+    record_note_read(L, f, t);
     front_note_field(L, f, t, key);
   }
 }
@@ -202,6 +222,7 @@ static int rt_ix(lua_State *L) { /* t, k, desc */
   note_read(L, 1, 2);
   lua_pushvalue(L, 2);
   lua_gettable(L, 1);
+  front_check_missing(L, -1);
   return 1;
 }
 
@@ -224,7 +245,6 @@ static int rt_len(lua_State *L) { /* v, desc */
 static int rt_set(lua_State *L) { /* desc, t, k, v */
   lua_settop(L, 4);
   front_check_key(L, 2, 3);
-  front_check_change(L, 2);
   check_indexable(L, 2, "__newindex", 1);
   lua_settop(L, 4);
   if (half_test(L, 4) != NULL) {
@@ -233,8 +253,12 @@ static int rt_set(lua_State *L) { /* desc, t, k, v */
   if (lua_istable(L, 2) && lua_isnil(L, 3)) {
     return luaL_error(L, "index is nil");
   }
-  if (front_up(L)->ir != NULL) {
+  Front *f = front_up(L);
+  if (f->ir != NULL && lua_istable(L, 2)) {
     front_note_write(L, 2, 3);
+    if (front_set_field(L, f, 2, 3, 4, 1)) {
+      return 0;
+    }
   }
   lua_settable(L, 2);
   return 0;

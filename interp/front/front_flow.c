@@ -74,6 +74,7 @@ static void open_arm(lua_State *L, Front *f, Frame *frame, CtVal cond) {
   if (!frame->runtime) {
     frame->op = op;
     front_become_runtime(f, frame);
+    front_enter(L, f, frame);
   }
   frame->if_op = op;
   frame->before = f->assigned;
@@ -86,6 +87,7 @@ static void close_arm(lua_State *L, Front *f, Frame *frame) {
   ct_ir_else(f->ir, frame->if_op);
   f->dead = false;
   f->assigned = frame->before;
+  front_reload(L, f, frame->opened_at);
 }
 
 static int yield_number(lua_State *L, Frame *frame, int k) {

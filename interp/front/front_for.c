@@ -303,6 +303,7 @@ static void begin_for(lua_State *L, Front *f, Frame *frame, const char *name, in
   bool ignored = false;
   front_join(f, &frame->joined, &ignored);
   front_become_runtime(f, frame);
+  front_enter(L, f, frame);
 }
 
 /* Are start, limit and step known while tracing? *type: of those that have one, else CT_VOID. */

@@ -37,12 +37,49 @@ static void keep_values(lua_State *L, Frame *frame, int n) {
 }
 
 static void check_result(lua_State *L, int idx) {
-  if (!value_test(L, idx, NULL) && lua_type(L, idx) != LUA_TNUMBER && !lua_isboolean(L, idx)) {
+  if (!front_is_scalar(L, idx)) {
     diag_error(L,
-               "%s is returned under a run-time condition; only numbers and booleans can differ by "
-               "path",
+               "%s is returned under a run-time condition; only numbers, booleans, and tables that "
+               "the kernel made can differ by path",
                diag_push_kind(L, idx));
   }
+}
+
+/* The value at idx as the result whose box is at the top, popped. */
+static void record_value(lua_State *L, Front *f, int idx) {
+  int at = lua_gettop(L);
+  Box *box = lua_touserdata(L, at);
+  bool is_record = record_is(L, f, idx);
+  if (is_record ? box->var != 0 : box->kind == BOX_RECORD) {
+    diag_error(L, "%s is returned here but %s in line %d; return one type on every path",
+               diag_push_kind(L, idx), is_record ? "a number or boolean" : "a table", box->line);
+  }
+  if (is_record) {
+    box->kind = BOX_RECORD;
+    record_bind(L, f, at, idx);
+  } else {
+    check_result(L, idx);
+    box_store(L, f, at, idx);
+  }
+  lua_pop(L, 1);
+}
+
+/* Pushes the result whose box is at the top, popped: a table that was returned on each path is that table. */
+static void push_result(lua_State *L, Front *f) {
+  int at = lua_gettop(L);
+  Box *box = lua_touserdata(L, at);
+  if (box->kind == BOX_RECORD) {
+    record_push_only(L, at);
+    if (lua_isnil(L, -1)) {
+      lua_pop(L, 1);
+      record_load(L, f, at);
+      box_load(L, f, at);
+    }
+    box->is_gone = true;
+  } else {
+    box_load(L, f, at);
+  }
+  lua_remove(L, at);
 }
 
 /* Stores the values in the result variables of the frame, made by the first such return. */
@@ -64,10 +101,8 @@ static void record_values(lua_State *L, Front *f, Frame *frame, int n) {
   }
   lua_getiuservalue(L, 1, 2);
   for (int i = 1; i <= n; i++) {
-    check_result(L, i + 1);
     lua_rawgeti(L, -1, i);
-    box_store(L, f, lua_gettop(L), i + 1);
-    lua_pop(L, 1);
+    record_value(L, f, i + 1);
   }
   lua_pop(L, 1);
 }
@@ -112,13 +147,12 @@ static int rt_leave(lua_State *L) {
     return diag_error(L, "a value is returned on some paths but not at the end of the function; "
                          "return one there, too");
   }
-  frame_end(f, frame); /* the results are read after its block */
+  frame_end(L, f, frame); /* the results are read after its block */
   luaL_checkstack(L, frame->n_results + 2, "too many results");
   lua_getiuservalue(L, 1, 2);
   for (int i = 1; i <= frame->n_results; i++) {
     lua_rawgeti(L, 2, i);
-    box_load(L, f, lua_gettop(L));
-    lua_remove(L, -2);
+    push_result(L, f);
   }
   return frame->n_results;
 }

@@ -140,6 +140,7 @@ static int rt_ande(lua_State *L) {
     return fail_choice(L, 1, "and");
   }
   f->dead = false;
+  front_reload(L, f, frame.opened_at);
   return 1;
 }
 
@@ -207,6 +208,7 @@ static int rt_ore(lua_State *L) {
     return fail_choice(L, 1, "or");
   }
   f->dead = false;
+  front_reload(L, f, frame.opened_at);
   return 1;
 }
 

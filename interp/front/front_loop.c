@@ -31,6 +31,7 @@ static void open_loop(lua_State *L, Front *f, Frame *frame) {
   front_at(L, f);
   frame->op = ct_ir_loop(f->ir);
   front_become_runtime(f, frame);
+  front_enter(L, f, frame);
 }
 
 static int while_next(lua_State *L) {

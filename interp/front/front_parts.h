@@ -5,7 +5,73 @@
 
 #include "interp/trace/front_state.h"
 
+/* front_learn.c. What is conditional for something that was born at a clock. */
+typedef struct Since {
+  bool any;          /* a condition is active that began later */
+  uint64_t at;       /* the clock of the oldest */
+  CtVal op;          /* its operation, before which a variable can be stored; 0: there is none */
+  uint64_t place;    /* where it began, for front_learn */
+  const Frame *loop; /* the outermost loop of the kernel among them */
+} Since;
+Since front_since(Front *f, lua_State *L, uint64_t born);
+
+uint64_t front_place(lua_State *L);
+uint64_t front_local(lua_State *L, const char *name, int line); /* the number of a local */
+void front_number(lua_State *L); /* the object at the top gets its number */
+uint64_t front_number_of(lua_State *L, int idx);
+int front_birth_line(lua_State *L, int idx);
+
+typedef enum LearntKind { LEARNT_NOTHING, LEARNT_VALUE, LEARNT_RECORD } LearntKind;
+LearntKind front_learnt_kind(lua_State *L, uint64_t number);
+/* The repetition is to know that the object is of this kind ... */
+void front_learn_kind(lua_State *L, Front *f, uint64_t number, LearntKind kind);
+/* ... and that it, or its field, becomes a variable where the condition begins that has this place. */
+void front_learn(lua_State *L, Front *f, uint64_t place, int object, int key, const char *name,
+                 bool has_value, LearntKind kind);
+/* A run-time if or loop has begun, and its first region is open. */
+void front_enter(lua_State *L, Front *f, Frame *frame);
+void front_begin_numbers(lua_State *L); /* of a trace */
+
+/* front_field.c. */
+/* t[key] = value in a table, under the conditions that are active; whether it is done. Raises. `desc` is the table's. */
+bool front_set_field(lua_State *L, Front *f, int t, int key, int value, int desc);
+/* What was learnt: the field, or the cell at t, becomes a variable here. */
+void front_field_begin(lua_State *L, Front *f, int t, int key, const char *name, bool has_value);
+void front_forget_field(lua_State *L, int t, int key); /* it is a plain one again */
+void front_forget_fields(lua_State *L, int t);
+bool front_changed_since(lua_State *L, int t, uint64_t at);
+void front_reload(lua_State *L, Front *f, uint64_t since);
+void front_list_box(lua_State *L, int box); /* front_reload loads it */
+/* The value that the table's field had before the operation. */
+void front_push_before(lua_State *L, Front *f, int t, int key, CtVal op);
+void front_push_missing(lua_State *L); /* a value that raises the message at the top [-1, +1] */
+void front_check_missing(lua_State *L, int idx);
+void front_begin_fields(lua_State *L, Front *f); /* of a trace */
+void front_open_fields(lua_State *L);
+
+/* front_record.c. */
+bool record_is(lua_State *L, const Front *f, int idx); /* a table that this trace made */
+/* The box becomes a record, which holds the table's fields from before the operation on. */
+void record_begin(lua_State *L, Front *f, int box, int record, CtVal op);
+void record_bind(lua_State *L, Front *f, int box, int record); /* from here on it holds this one */
+void record_load(lua_State *L, Front *f,
+                 int box);                    /* its value: a new table of what it holds here */
+void record_push_only(lua_State *L, int box); /* the only table that it ever held, or nil */
+/* The table's field changes: those that may be the same table follow or become stale. */
+void record_changed(lua_State *L, Front *f, int t, int key, int value);
+bool record_is_bound(lua_State *L, const Front *f, int t);
+void record_note_read(lua_State *L, Front *f, int t);
+CtVal record_variable(lua_State *L, const Front *f, int t, int key); /* that t[key] is, or 0 */
+void front_begin_records(lua_State *L, Front *f);                    /* of a trace */
+
 /* Variables. */
+bool front_is_scalar(lua_State *L, int idx); /* a number or boolean, static or run-time */
+const char *box_name(lua_State *L, int idx); /* valid while the box is on the stack */
+bool box_is_assigned(const Front *f, const Box *box);
+void box_set_assigned(Front *f, const Box *box);
+/* The box becomes a variable that holds the value, or nothing yet if it is nil, stored before `op` (0: here). */
+void box_begin(lua_State *L, Front *f, int idx, int value, CtVal op);
+void box_begin_cell(lua_State *L, Front *f, int idx); /* a cell, from the oldest condition on */
 Box *box_push(lua_State *L, Front *f, BoxKind kind, const char *name); /* on the stack */
 Box *box_test(lua_State *L, int idx);
 /* The box at stack place 2 becomes a variable, stored before the operation of q; or frozen. */
@@ -30,6 +96,7 @@ void front_note(lua_State *L, Front *f, const char *what, bool yes);
 bool front_goes_on(lua_State *L, Front *f, Frame *frame);
 void front_count_turn(lua_State *L, Front *f, Frame *frame); /* raises when there are too many */
 
+void front_touch_state(Front *f, uint64_t born); /* a while that is being probed must hear of it */
 /* State of Lua that was born at the clock `born` changes: an error with that message where a run-time
    condition is active that began later. A while that is being probed must hear of it. */
 void front_touch(lua_State *L, uint64_t born, const char *message);

@@ -19,6 +19,8 @@ static void begin_trace(Front *f, CtIr *ir) {
   f->n_static = 0;
   f->n_trusted = 0;
   f->dead = false;
+  f->again = false;
+  f->reload = front_reload;
   f->n_nil_vars = 0;
   memset(&f->assigned, 0, sizeof f->assigned);
 }
@@ -78,12 +80,19 @@ typedef struct TraceCall {
   void *ud;
 } TraceCall;
 
+static void begin_objects(lua_State *L, Front *f) {
+  front_begin_numbers(L);
+  front_begin_fields(L, f);
+  front_begin_records(L, f);
+}
+
 static int traced_call(lua_State *L) { /* function, TraceCall */
   const TraceCall *call = lua_touserdata(L, 2);
   lua_settop(L, 1);
   front_patch_metatables(L);
   front_own(L, front_of(L));
   front_begin_reads(L, front_of(L));
+  begin_objects(L, front_of(L));
   if (front_convert_function(L, 1, RW_KERNEL) != LUA_OK) {
     return lua_error(L);
   }
@@ -122,6 +131,13 @@ CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *i
   f->cur = co;
   f->ir = NULL;
   f->serial = 0;
+  if (f->again && status == CT_OK) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "the fields of tables that change in this kernel did not settle after %d traces; "
+        "use locals for some",
+        f->n_traces);
+  }
   return status == CT_OK ? ct_ir_finish(ir, err) : status;
 }
 
@@ -143,4 +159,5 @@ void front_open(lua_State *L) {
   front_open_watch(L);
   front_open_refuse(L);
   front_open_reads(L);
+  front_open_fields(L);
 }

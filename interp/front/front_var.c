@@ -19,7 +19,7 @@ static int current_line(lua_State *L) {
 }
 
 Box *box_push(lua_State *L, Front *f, BoxKind kind, const char *name) {
-  Box *box = lua_newuserdatauv(L, sizeof *box, 2);
+  Box *box = lua_newuserdatauv(L, sizeof *box, BOX_NODE);
   *box = (Box){.kind = kind,
                .line = current_line(L),
                .nil_var = -1,
@@ -28,19 +28,18 @@ Box *box_push(lua_State *L, Front *f, BoxKind kind, const char *name) {
                .serial = f->serial};
   luaL_setmetatable(L, BOX_TYPE);
   lua_pushstring(L, name);
-  lua_setiuservalue(L, -2, 2);
+  lua_setiuservalue(L, -2, BOX_NAME);
   return box;
 }
 
-/* Valid while the box is on the stack. */
-static const char *box_name(lua_State *L, int idx) {
-  lua_getiuservalue(L, idx, 2);
+const char *box_name(lua_State *L, int idx) {
+  lua_getiuservalue(L, idx, BOX_NAME);
   const char *name = lua_tostring(L, -1);
   lua_pop(L, 1); /* the box keeps it */
   return name == NULL ? "?" : name;
 }
 
-static void set_assigned(Front *f, const Box *box) {
+void box_set_assigned(Front *f, const Box *box) {
   if (box->nil_var >= 0) {
     f->assigned.w[box->nil_var / 64] |= (uint64_t)1 << (box->nil_var % 64);
   }
@@ -52,7 +51,7 @@ static void check_own(lua_State *L, const Box *box, int idx) {
   }
 }
 
-static bool is_assigned(const Front *f, const Box *box) {
+bool box_is_assigned(const Front *f, const Box *box) {
   return box->nil_var < 0 || (f->assigned.w[box->nil_var / 64] >> (box->nil_var % 64) & 1) != 0;
 }
 
@@ -74,7 +73,7 @@ static CtDtype first_type(lua_State *L, Front *f, int value, bool *weak) {
   return i == (int32_t)i ? CT_i32 : CT_i64;
 }
 
-static bool is_scalar(lua_State *L, int idx) {
+bool front_is_scalar(lua_State *L, int idx) {
   return value_test(L, idx, NULL) || lua_type(L, idx) == LUA_TNUMBER || lua_isboolean(L, idx);
 }
 
@@ -84,19 +83,22 @@ static const char *describe(lua_State *L, int idx) {
 
 /* --- variables ------------------------------------------------------------------------------------ */
 
-/* Makes the box at idx a variable that holds the value at `value`, stored before `op` (0: here). */
-static void promote(lua_State *L, Front *f, int idx, int value, CtVal op) {
+static void need_nil_bit(lua_State *L, Front *f, Box *box, int idx) {
+  if (f->n_nil_vars == FRONT_MAX_NIL_VARS) {
+    diag_error(L, "more than %d locals without a first value; give '%s' one", FRONT_MAX_NIL_VARS,
+               box_name(L, idx));
+  }
+  box->nil_var = f->n_nil_vars++;
+  f->assigned.w[box->nil_var / 64] &= ~((uint64_t)1 << (box->nil_var % 64));
+}
+
+void box_begin(lua_State *L, Front *f, int idx, int value, CtVal op) {
   idx = lua_absindex(L, idx);
   value = lua_absindex(L, value);
   Box *box = lua_touserdata(L, idx);
   box->kind = BOX_VAR;
   if (lua_isnil(L, value)) {
-    if (f->n_nil_vars == FRONT_MAX_NIL_VARS) {
-      diag_error(L, "more than %d locals without a first value; give '%s' one", FRONT_MAX_NIL_VARS,
-                 box_name(L, idx));
-    }
-    box->nil_var = f->n_nil_vars++;
-    f->assigned.w[box->nil_var / 64] &= ~((uint64_t)1 << (box->nil_var % 64));
+    need_nil_bit(L, f, box, idx);
     return;
   }
   CtDtype type = first_type(L, f, value, &box->weak);
@@ -105,11 +107,22 @@ static void promote(lua_State *L, Front *f, int idx, int value, CtVal op) {
   ct_ir_set_before(f->ir, box->var, first, op);
 }
 
+static void load_record(lua_State *L, Front *f, Box *box, int idx) {
+  check_own(L, box, idx);
+  lua_getiuservalue(L, idx, BOX_VALUE);
+  front_check_missing(L, -1);
+  box->read_at = ++f->clock;
+}
+
 void box_load(lua_State *L, Front *f, int idx) {
   idx = lua_absindex(L, idx);
-  const Box *box = lua_touserdata(L, idx);
+  Box *box = lua_touserdata(L, idx);
+  if (box->kind == BOX_RECORD) {
+    load_record(L, f, box, idx);
+    return;
+  }
   if (box->kind != BOX_VAR) {
-    lua_getiuservalue(L, idx, 1);
+    lua_getiuservalue(L, idx, BOX_VALUE);
     return;
   }
   check_own(L, box, idx);
@@ -117,7 +130,7 @@ void box_load(lua_State *L, Front *f, int idx) {
     lua_pushnil(L);
     return;
   }
-  if (box->var == 0 || !is_assigned(f, box)) {
+  if (box->var == 0 || !box_is_assigned(f, box)) {
     diag_error(L, "'%s' has no value on some path to here; give it one where it is declared",
                box_name(L, idx));
   }
@@ -160,6 +173,11 @@ static void fit_type(lua_State *L, Front *f, Box *box, int idx, CtDtype given, b
   }
 }
 
+/* What the repetition calls the local. */
+static uint64_t local_number(lua_State *L, const Box *box, int idx) {
+  return box->is_cell ? front_number_of(L, idx) : front_local(L, box_name(L, idx), box->declared);
+}
+
 void box_store(lua_State *L, Front *f, int idx, int value) {
   idx = lua_absindex(L, idx);
   value = lua_absindex(L, value);
@@ -168,10 +186,13 @@ void box_store(lua_State *L, Front *f, int idx, int value) {
   if (half_test(L, value) != NULL) {
     diag_error(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
   }
-  if (!is_scalar(L, value)) {
+  if (!front_is_scalar(L, value)) {
+    if (record_is(L, f, value) && box->var == 0) {
+      front_learn_kind(L, f, local_number(L, box, idx), LEARNT_RECORD);
+    }
     diag_error(L,
                "'%s' is given a %s under a run-time condition; a run-time branch can only choose "
-               "between numbers or booleans",
+               "between numbers, booleans, and tables that the kernel made",
                box_name(L, idx), describe(L, value));
   }
   front_at(L, f);
@@ -186,7 +207,7 @@ void box_store(lua_State *L, Front *f, int idx, int value) {
   }
   CtDtype is = (CtDtype)ct_inst(f->ir, box->var)->type;
   ct_ir_set(f->ir, box->var, value_to(L, value, is, box_name(L, idx)));
-  set_assigned(f, box);
+  box_set_assigned(f, box);
 }
 
 /* --- promotion ------------------------------------------------------------------------------------ */
@@ -210,14 +231,42 @@ static void freeze(lua_State *L, Front *f, Box *box, const Frame *q) {
   }
 }
 
+/* The box at idx becomes a record that holds the table at value, or none yet if it is nil. */
+static void begin_record(lua_State *L, Front *f, int idx, int value, CtVal op) {
+  Box *box = lua_touserdata(L, idx);
+  box->kind = BOX_RECORD;
+  box->is_gone = false;
+  if (lua_isnil(L, value)) {
+    need_nil_bit(L, f, box, idx);
+  } else {
+    record_begin(L, f, idx, value, op);
+  }
+  box->loaded_at = ++f->clock;
+  front_list_box(L, idx);
+  f->n_boxes++;
+}
+
+/* A loop reads what the turn before has stored. */
+static void load_turn(lua_State *L, Front *f, int idx, const Frame *q) {
+  if (q->kind == FRAME_LOOP) {
+    record_load(L, f, idx);
+  }
+}
+
 void box_promote(lua_State *L, Front *f, const Frame *q) {
   Box *box = lua_touserdata(L, 2);
-  if (box->kind == BOX_VAR) {
+  if (box->kind == BOX_VAR || box->kind == BOX_RECORD) {
     return;
   }
-  lua_getiuservalue(L, 2, 1);
-  if (box->kind == BOX_CELL && (lua_isnil(L, -1) || is_scalar(L, -1))) {
-    promote(L, f, 2, -1, q->op);
+  lua_getiuservalue(L, 2, BOX_VALUE);
+  bool is_record = front_learnt_kind(L, local_number(L, box, 2)) == LEARNT_RECORD &&
+                   (lua_isnil(L, -1) || record_is(L, f, -1));
+  if (box->kind == BOX_CELL && is_record) {
+    box->born = q->runtime_at - 1;
+    begin_record(L, f, 2, lua_gettop(L), q->op);
+    load_turn(L, f, 2, q);
+  } else if (box->kind == BOX_CELL && (lua_isnil(L, -1) || front_is_scalar(L, -1))) {
+    box_begin(L, f, 2, -1, q->op);
   } else {
     freeze(L, f, box, q);
   }
@@ -226,86 +275,44 @@ void box_promote(lua_State *L, Front *f, const Frame *q) {
 
 /* --- cells under conditions ------------------------------------------------------------------------- */
 
-/* The oldest condition that is active and began after `born`, if it is an if or a loop; else NULL. Leaving the
-   kernel is no condition: nothing follows that could read. */
-static const Frame *first_condition(lua_State *L, Front *f, uint64_t born) {
-  uint64_t oldest = UINT64_MAX;
-  const Frame *first = NULL;
-  for (const Co *co = front_co(f, L); co != NULL; co = co->resumer) {
-    for (const Frame *frame = co->top; frame != NULL; frame = frame->parent) {
-      if (frame->runtime && frame->runtime_at > born && frame->runtime_at < oldest) {
-        oldest = frame->runtime_at;
-        first = frame;
-      }
-      if (frame->pending && !frame->is_kernel && frame->pending_at > born &&
-          frame->pending_at < oldest) {
-        oldest = frame->pending_at;
-        first = NULL;
-      }
-    }
-  }
-  return first != NULL && first->kind != FRAME_LOGIC ? first : NULL;
-}
-
-/* The outermost loop of the kernel that began after `born`; *in_function: a function called in it runs. */
-static const Frame *loop_since(lua_State *L, Front *f, uint64_t born, bool *in_function) {
-  bool in_call = false;
-  const Frame *loop = NULL;
-  *in_function = false;
-  for (const Co *co = front_co(f, L); co != NULL; co = co->resumer) {
-    for (const Frame *frame = co->top; frame != NULL; frame = frame->parent) {
-      in_call = in_call || frame->kind == FRAME_FUNC;
-      if (frame->kind == FRAME_LOOP && frame->runtime && frame->runtime_at > born) {
-        loop = frame;
-        *in_function = in_call;
-      }
-    }
-  }
-  return loop;
-}
-
-static void check_read(lua_State *L, Front *f, int idx) {
-  const Box *box = lua_touserdata(L, idx);
-  bool ignored;
-  const Frame *loop = box->read_at == 0 ? NULL : loop_since(L, f, box->born, &ignored);
-  if (loop != NULL && loop->runtime_at < box->read_at) {
-    diag_error(L,
-               "'%s' is read in this loop before an inner function assigns it; assign it in the "
-               "loop itself: %s = f(...)",
-               box_name(L, idx), box_name(L, idx));
-  }
-}
-
 /* Makes the cell at idx a variable from before the oldest condition on; false: it cannot be one. */
-static bool promote_cell(lua_State *L, Front *f, int idx) {
-  Box *box = lua_touserdata(L, idx);
-  const Frame *first = box->serial == f->serial ? first_condition(L, f, box->born) : NULL;
-  bool is_value = lua_getiuservalue(L, idx, 1) == LUA_TNIL || is_scalar(L, -1);
-  if (first != NULL && is_value) {
-    check_read(L, f, idx);
-    f->touched = box->born < f->touched ? box->born : f->touched;
-    promote(L, f, idx, -1, first->op);
+static bool begin_cell(lua_State *L, Front *f, int idx, CtVal op) {
+  lua_getiuservalue(L, idx, BOX_VALUE);
+  int value = lua_gettop(L);
+  bool is_record =
+      record_is(L, f, value) ||
+      (lua_isnil(L, value) && front_learnt_kind(L, front_number_of(L, idx)) == LEARNT_RECORD);
+  bool is_value = lua_isnil(L, value) || front_is_scalar(L, value);
+  if (op != 0 && is_record) {
+    begin_record(L, f, idx, value, op);
+  } else if (op != 0 && is_value) {
+    box_begin(L, f, idx, value, op);
   }
-  lua_pop(L, 1);
-  return first != NULL && is_value;
+  lua_settop(L, value - 1);
+  return op != 0 && (is_record || is_value);
 }
 
-/* A function that runs in a loop may assign the cell in a later turn, so it reads a variable. What the loop itself
-   reads stays what it is, and the clock tells a later assignment of it. */
-static void note_cell_read(lua_State *L, Front *f, int idx) {
-  Box *box = lua_touserdata(L, idx);
-  bool in_function;
-  if (box->serial != f->serial || loop_since(L, f, box->born, &in_function) == NULL) {
-    return;
-  }
-  if (!in_function || !promote_cell(L, f, idx)) {
-    box->read_at = ++f->clock;
+void box_begin_cell(lua_State *L, Front *f, int idx) {
+  const Box *box = lua_touserdata(L, idx);
+  Since since = front_since(f, L, box->born);
+  if (box->kind == BOX_CELL && since.any) {
+    begin_cell(L, f, lua_absindex(L, idx), since.op);
   }
 }
 
 /* An inner function assigns the cell at idx under a condition that is newer than the cell. */
-static void assign_cell(lua_State *L, Front *f, int idx, int value) {
-  if (!promote_cell(L, f, idx)) {
+static void assign_cell(lua_State *L, Front *f, int idx, int value, Since since) {
+  const Box *box = lua_touserdata(L, idx);
+  bool is_own = box->serial == f->serial; /* else a function of static_fn runs */
+  bool is_record = is_own && record_is(L, f, value);
+  if (is_record ||
+      (is_own && since.loop != NULL)) { /* what was read before must be a variable, too */
+    lua_pushnil(L);
+    front_learn(L, f, since.place, idx, -1, "", false, is_record ? LEARNT_RECORD : LEARNT_VALUE);
+    lua_pop(L, 1);
+  }
+  f->touched = box->born < f->touched ? box->born : f->touched;
+  if (is_record || !is_own || !begin_cell(L, f, idx, since.op)) {
     diag_error(L,
                "'%s' is assigned by an inner function under a run-time condition; return the new "
                "value",
@@ -332,15 +339,23 @@ static int rt_p(lua_State *L) { /* q, x, name, line */
     return diag_error(L, "'%s' holds 'c and x', which needs an 'or'; write 'c and x or y'",
                       lua_tostring(L, 3));
   }
-  bool scalar = lua_isnil(L, 2) || is_scalar(L, 2);
+  bool scalar = lua_isnil(L, 2) || front_is_scalar(L, 2);
+  bool is_record =
+      front_learnt_kind(L, front_local(L, lua_tostring(L, 3), line)) == LEARNT_RECORD &&
+      (lua_isnil(L, 2) || record_is(L, f, 2));
   Box *box = box_push(L, f, scalar ? BOX_VAR : BOX_FROZEN, lua_tostring(L, 3));
   box->line = line > 0 ? line : box->line;
-  if (scalar) {
-    promote(L, f, 4, 2, q->op);
+  box->declared = line;
+  if (is_record) {
+    box->born = q->runtime_at - 1;
+    begin_record(L, f, 4, 2, q->op);
+    load_turn(L, f, 4, q);
+  } else if (scalar) {
+    box_begin(L, f, 4, 2, q->op);
   } else {
     box->born = q->runtime_at;
     lua_pushvalue(L, 2);
-    lua_setiuservalue(L, 4, 1);
+    lua_setiuservalue(L, 4, BOX_VALUE);
   }
   return 1;
 }
@@ -351,21 +366,72 @@ static int rt_cell(lua_State *L) { /* x, name */
   Box *box = box_push(L, f, BOX_CELL, lua_tostring(L, 2));
   box->is_cell = true;
   lua_pushvalue(L, 1);
-  lua_setiuservalue(L, 3, 1);
+  lua_setiuservalue(L, 3, BOX_VALUE);
+  if (f->ir != NULL) {
+    front_number(L);
+  }
   return 1;
 }
 
 static int rt_r(lua_State *L) {
-  const Box *box = box_test(L, 1);
-  if (box != NULL) {
-    if (box->kind == BOX_CELL) {
-      note_cell_read(L, front_up(L), 1);
-    }
+  if (box_test(L, 1) != NULL) {
     box_load(L, front_up(L), 1);
   } else {
     lua_settop(L, 1);
   }
   return 1;
+}
+
+static int fail_frozen(lua_State *L, Front *f, int x, int old, int value) {
+  const Box *box = lua_touserdata(L, x);
+  if (lua_istable(L, old) && lua_istable(L, value)) {
+    if (record_is(L, f, old) && record_is(L, f, value)) {
+      front_learn_kind(L, f, local_number(L, box, x), LEARNT_RECORD);
+    }
+    return diag_error(
+        L,
+        "'%s' is given another table under a run-time condition, but one of the two is "
+        "not made by the kernel; copy it inside the kernel first",
+        box_name(L, x));
+  }
+  return diag_error(
+      L,
+      "'%s' holds a %s and is assigned under a run-time condition; a run-time branch can only "
+      "choose between numbers, booleans, and tables that the kernel made",
+      box_name(L, x), describe(L, old));
+}
+
+/* Under no condition that is newer than the record, the name just gets another value. */
+static void drop_record(lua_State *L, Front *f, int x, int value) {
+  Box *box = lua_touserdata(L, x);
+  box->is_gone = true;
+  if (box->is_cell) {
+    box->kind = BOX_CELL;
+    box->born = ++f->clock;
+    lua_pushvalue(L, value);
+    lua_setiuservalue(L, x, BOX_VALUE);
+  }
+  lua_pushvalue(L, box->is_cell ? x : value);
+}
+
+static void assign_record(lua_State *L, Front *f, int x, int value) {
+  const Box *box = lua_touserdata(L, x);
+  if (!front_since(f, L, box->born).any) {
+    drop_record(L, f, x, value);
+    return;
+  }
+  lua_getiuservalue(L, x, BOX_VALUE);
+  if (!record_is(L, f, value)) {
+    diag_error(L,
+               "'%s' holds a table on one path and is given %s here; give it a table with the same "
+               "keys on every path",
+               box_name(L, x), diag_push_kind(L, value));
+  }
+  if (!lua_rawequal(L, -1, value)) {
+    record_bind(L, f, x, value);
+  }
+  lua_pop(L, 1);
+  lua_pushvalue(L, x);
 }
 
 /* Pushes what the name holds after `name = value`: x is what it held before. */
@@ -376,34 +442,32 @@ static void assign(lua_State *L, Front *f, int x, int value) {
     return;
   }
   uint64_t condition = front_condition(f, L);
+  Since since = front_since(f, L, box->born);
   switch (box->kind) {
     case BOX_VAR:
       box_store(L, f, x, value);
       lua_pushvalue(L, x);
       break;
     case BOX_CELL:
-      if (condition > box->born) {
-        assign_cell(L, f, x, value);
+      if (since.any) {
+        assign_cell(L, f, x, value, since);
       } else {
-        front_touch(L, box->born, "");
+        front_touch_state(f, box->born);
         lua_pushvalue(L, value);
-        lua_setiuservalue(L, x, 1);
+        lua_setiuservalue(L, x, BOX_VALUE);
       }
       lua_pushvalue(L, x);
       break;
+    case BOX_RECORD: assign_record(L, f, x, value); break;
     case BOX_FROZEN:
-      lua_getiuservalue(L, x, 1);
+      lua_getiuservalue(L, x, BOX_VALUE);
       if (condition >= box->born && !lua_rawequal(L, -1, value)) {
-        diag_error(
-            L,
-            "'%s' holds a %s and is assigned under a run-time condition; a run-time branch can "
-            "only choose between numbers or booleans",
-            box_name(L, x), describe(L, -1));
+        fail_frozen(L, f, x, lua_gettop(L), value);
       }
       lua_pop(L, 1);
       if (box->is_cell) {
         lua_pushvalue(L, value);
-        lua_setiuservalue(L, x, 1);
+        lua_setiuservalue(L, x, BOX_VALUE);
       }
       lua_pushvalue(L, condition >= box->born || box->is_cell ? x : value);
       break;

@@ -144,8 +144,8 @@ static void name_args(lua_State *L, PushArgs *p) {
 
 /* --- tracing ------------------------------------------------------------------------------------- */
 
-Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                 CtTarget target, bool wants_notes, CtErr *err) {
+static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                        CtTarget target, bool wants_notes, CtErr *err) {
   Kernel *k = lua_touserdata(L, kernel);
   Spec *spec = spec_new(k->state, config, args, target);
   double start = ct_now_ms();
@@ -174,5 +174,16 @@ Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
     return NULL;
   }
   spec->trace_ms = ct_now_ms() - start;
+  return spec;
+}
+
+/* A trace may learn of variables that it should have begun earlier: then it is repeated. */
+Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                 CtTarget target, bool wants_notes, CtErr *err) {
+  Spec *spec;
+  front_begin_learning(L);
+  do {
+    spec = trace_once(L, kernel, config, args, target, wants_notes, err);
+  } while (spec == NULL && front_goes_again(L));
   return spec;
 }

@@ -110,11 +110,13 @@
      x is a variable of the kernel already. Else makes a variable that holds x (for tensors, tables,
      strings, functions a frozen box), stored *before* the op of the construct and declared at the
      top of the kernel, and returns it: x stays promoted for good. A box of cell becomes a variable
-     itself, so that inner functions see it.
+     itself, so that inner functions see it. If an earlier trace has met an assignment of another
+     table to the name, the box becomes a record.
    cell(x, name) -> box
      `x = cell(x, "x")` after the declaration of a local that an inner function assigns. The box
      remembers the conditions active at its birth. An assignment under a newer one makes it a
-     variable, stored before the oldest such condition; an error in the right side of and, or.
+     variable, stored before the oldest such condition; an error in the right side of and, or. In
+     a loop the kernel is traced again, so that the variable is there when the loop begins.
    r(x) -> value
      Reads a name that may hold a variable or box: a snapshot.
    a(x, v) -> x
@@ -148,6 +150,9 @@
    len(v, desc) -> v
      `#len(v, desc)`, where reads are noted.
    set(desc, t, k, v)         t[k] = v
+     In a table that the trace made, under a condition that is newer than the table: the field is
+     a variable of the kernel, or, if it holds such a table itself, a record (front_record.c). The
+     table holds a snapshot of it, taken again where paths meet. In a loop: traced again.
    fn(f, desc) -> f'
      `fn(f, "local 'f'")(arguments)`: the converted closure, what replaces a C function, or f
      itself. nil: "attempt to call a nil value (desc)".

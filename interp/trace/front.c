@@ -128,7 +128,7 @@ Frame *frame_push(lua_State *L, Front *f, FrameKind kind) {
   co->top = frame;
   if (f->ir != NULL) {
     front_check_size(L, f);
-    f->clock++;
+    frame->opened_at = ++f->clock;
     frame->region = f->ir->cur;
     frame->before = f->assigned;
     memset(&frame->joined, 0xff, sizeof frame->joined);
@@ -181,7 +181,7 @@ static void end_region(Front *f, Frame *frame) {
   }
 }
 
-void frame_end(Front *f, Frame *frame) {
+void frame_end(lua_State *L, Front *f, Frame *frame) {
   if (!frame->is_open) {
     return;
   }
@@ -196,6 +196,7 @@ void frame_end(Front *f, Frame *frame) {
   frame->is_open = false;
   if (f->ir != NULL && frame->region != 0) {
     end_region(f, frame);
+    f->reload(L, f, frame->opened_at);
   }
 }
 
@@ -203,7 +204,7 @@ static int frame_close(lua_State *L) {
   Frame *frame = lua_touserdata(L, 1);
   Front *f = front_of(L);
   if (lua_isnoneornil(L, 2)) {
-    frame_end(f, frame);
+    frame_end(L, f, frame);
   } else if (frame->is_open &&
              frame->co != NULL) { /* unwinding: the trace is lost or nothing was recorded */
     frame->co->top = frame->parent;
@@ -282,14 +283,18 @@ static void begin_late(lua_State *L, Front *f, const Frame *target) {
 void front_exit(lua_State *L, Front *f, Frame *target) {
   check_closing(L, f, target);
   uint64_t now = ++f->clock;
+  const Frame *inner = NULL; /* the outermost condition below the frame */
   for (Frame *frame = front_co(f, L)->top; frame != NULL; frame = frame->parent) {
     if (!frame->pending) {
       frame->pending = true;
       frame->pending_at = now;
+      frame->pending_op = inner == NULL || inner->kind == FRAME_LOGIC ? 0 : inner->op;
+      frame->pending_place = inner == NULL ? 0 : inner->place;
     }
     if (frame == target) {
       break;
     }
+    inner = frame->runtime ? frame : inner;
   }
   front_join(f, &target->joined, &target->some_live);
   bool to_loop = target->kind == FRAME_LOOP && target->runtime;

@@ -42,6 +42,11 @@ typedef struct Frame {
   bool loop_exit;      /* LOOP of the kernel: an exit to the loop itself was emitted */
   uint64_t runtime_at; /* clock when it became run-time */
   uint64_t pending_at;
+  uint64_t opened_at; /* clock when it began */
+  uint64_t place;     /* of its first line, for what a trace learns: front_learn.c; 0: none */
+  CtVal
+      pending_op; /* what left it first stands in this operation; 0: in the right side of and, or */
+  uint64_t pending_place;
   CtRegion region; /* where it stands */
   CtVal op;    /* its first run-time operation: IF, FOR, LOOP; promotions are stored before it */
   CtVal block; /* reserved for exits of what runs while tracing */
@@ -93,15 +98,28 @@ typedef struct Front {
   int n_static; /* functions of static_fn in progress: the trace stands still, without ir and serial */
   int n_host_tables; /* that the trace has met: front_reads.c */
   int n_trusted;     /* calls of functions in progress that need no conversion */
-  bool dead;         /* nothing can reach this point */
+  int n_boxes;       /* of fields and records, to be loaded where paths meet: front_field.c */
+  int n_records;     /* of them, and results, those that are records */
+  int n_traces;      /* of this kernel and key so far, this one counted */
+  bool again;        /* this trace has learnt of a variable: the kernel is to be traced once more */
+  /* front_reload of the room above: fields that were loaded later than `since` are loaded again */
+  void (*reload)(lua_State *L, struct Front *f, uint64_t since);
+  bool dead; /* nothing can reach this point */
   Assigned assigned;
   int n_nil_vars;
   Co *cos, *cur;
 } Front;
 
-/* A local that may be a variable of the kernel, a frozen Lua value, or a cell shared with inner
-   functions. User value 1 holds the Lua value of what is not a variable; user value 2 the name. */
-typedef enum BoxKind { BOX_CELL, BOX_FROZEN, BOX_VAR } BoxKind;
+/* A local that may be a variable of the kernel, a frozen Lua value, a cell shared with inner functions, or a record;
+   a field that is a variable or a record. BOX_VALUE, a user value, holds the Lua value of what is no variable. */
+typedef enum BoxKind { BOX_CELL, BOX_FROZEN, BOX_VAR, BOX_RECORD } BoxKind;
+enum {
+  BOX_VALUE = 1,
+  BOX_NAME,
+  BOX_OWNER,
+  BOX_KEY,
+  BOX_NODE
+}; /* owner and key: of a field; node: of a record */
 typedef struct Box {
   BoxKind kind;
   bool is_cell;   /* made by cell(): inner functions see it */
@@ -109,9 +127,12 @@ typedef struct Box {
   bool is_result; /* BOX_VAR: what a function returns */
   CtVal var;      /* 0: began as nil, type unknown until the first store */
   int nil_var;    /* bit in Assigned; -1: has always had a value */
+  bool is_gone;   /* a field that is a plain one again, a result that was taken */
   int line;       /* where it is declared; of a result where it is returned first */
+  int declared;   /* the line that the rewriter gave, or 0 */
   uint64_t born;
-  uint64_t read_at; /* BOX_CELL: clock of the last read in a loop; 0: none */
+  uint64_t loaded_at; /* clock when its owner, or the user value, got what it holds */
+  uint64_t stored_at, read_at;
   uint32_t serial;
 } Box;
 
@@ -152,7 +173,7 @@ void front_at(lua_State *L, Front *f);
 
 void front_check_size(lua_State *L, const Front *f); /* raises when the trace has grown too large */
 Frame *frame_push(lua_State *L, Front *f, FrameKind kind); /* leaves the userdata on the stack */
-void frame_end(Front *f, Frame *frame);
+void frame_end(lua_State *L, Front *f, Frame *frame);
 Frame *frame_top(lua_State *L, Front *f, FrameKind kind); /* innermost of the kind */
 
 /* The clock of the newest condition that is active: run-time frames and conditional exits of this

@@ -560,6 +560,7 @@ CtVal ct_ir_get(CtIr *ir, CtVal var);
 void ct_ir_set(CtIr *ir, CtVal var, CtVal value);
 /* The same, put before `op` in op's region; `value` must be defined there. op 0: at the end. */
 void ct_ir_set_before(CtIr *ir, CtVal var, CtVal value, CtVal op);
+CtVal ct_ir_get_before(CtIr *ir, CtVal var, CtVal op);
 /* Changes the type of a variable that has held only constants, and of its reads, if these were only
    cast to that type so far. Otherwise returns false and changes nothing. */
 bool ct_ir_retype(CtIr *ir, CtVal var, CtDtype type);

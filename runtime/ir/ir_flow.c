@@ -35,6 +35,16 @@ CtVal ct_ir_get(CtIr *ir, CtVal var) {
   return v;
 }
 
+CtVal ct_ir_get_before(CtIr *ir, CtVal var, CtVal op) {
+  CtVal v = ct_ir_new(ir, CT_OP_GET, (CtDtype)ir->insts[var].type);
+  if (v != 0) {
+    ir->insts[v].imm.i = var;
+    ir->insts[v].name = ir->insts[var].name;
+    ct_ir_link(ir, v, ir->insts[op].region, op);
+  }
+  return v;
+}
+
 void ct_ir_set(CtIr *ir, CtVal var, CtVal value) {
   CT_ASSERT(ir->insts[var].type == ir->insts[value].type || ir->failed);
   CtVal v = ct_ir_append(ir, CT_OP_SET, CT_VOID);

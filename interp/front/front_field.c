@@ -1,0 +1,393 @@
+/* front_field.c: fields of tables that change under run-time conditions.
+
+   Such a field gets a Box, as a local does: a variable of the kernel, or a record (front_record.c). The table itself
+   always holds the field's value at this point, so that whoever reads it needs to know nothing: the value is loaded
+   again where conditions and loops end, and where loops begin. A field that has no value on some path holds a
+   "missing" meanwhile, which raises its message when it is used. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "front_reads.h"
+#include "interp/state/diag.h"
+#include "interp/tensor/tensor.h"
+#include "interp/trace/front_state.h"
+#include "front_parts.h"
+
+/* Tables in the registry, of the running trace:
+     fields    table -> {key -> box}
+     boxes     list of the boxes that are loaded again */
+static char fields_key, boxes_key;
+
+/* --- missing values --------------------------------------------------------------------------------- */
+
+#define MISSING_TYPE "cuttle.missing"
+
+void front_push_missing(lua_State *L) { /* the message at the top becomes one */
+  lua_newuserdatauv(L, 0, 1);
+  lua_insert(L, -2);
+  lua_setiuservalue(L, -2, 1);
+  luaL_setmetatable(L, MISSING_TYPE);
+}
+
+void front_check_missing(lua_State *L, int idx) {
+  if (lua_type(L, idx) == LUA_TUSERDATA && luaL_testudata(L, idx, MISSING_TYPE) != NULL) {
+    lua_getiuservalue(L, idx, 1);
+    diag_error(L, "%s", lua_tostring(L, -1));
+  }
+}
+
+static int missing_used(lua_State *L) {
+  front_check_missing(L, 1);
+  front_check_missing(L, 2);
+  return 0;
+}
+
+static void open_missing(lua_State *L) {
+  static const char *const events[] = {
+      "__add",  "__sub", "__mul",      "__div",   "__mod",  "__pow",  "__unm",    "__idiv",
+      "__band", "__bor", "__bxor",     "__shl",   "__shr",  "__bnot", "__concat", "__len",
+      "__lt",   "__le",  "__newindex", "__index", "__call", "__eq"};
+  luaL_newmetatable(L, MISSING_TYPE);
+  for (size_t i = 0; i < CT_ARRAY_LEN(events); i++) {
+    lua_pushcfunction(L, missing_used);
+    lua_setfield(L, -2, events[i]);
+  }
+  lua_pop(L, 1);
+}
+
+/* --- the boxes of fields ------------------------------------------------------------------------------ */
+
+/* Pushes the box of the table's field, or nil. */
+static Box *push_box(lua_State *L, int t, int key) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
+  lua_pushvalue(L, t);
+  if (lua_rawget(L, -2) == LUA_TTABLE) {
+    lua_pushvalue(L, key);
+    lua_rawget(L, -2);
+    lua_remove(L, -2);
+  }
+  lua_remove(L, -2);
+  return box_test(L, -1);
+}
+
+/* The table keeps the box at the top, or nil, which is popped. */
+static void keep_box(lua_State *L, int t, int key) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
+  lua_pushvalue(L, t);
+  if (lua_rawget(L, -2) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, t);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, -4);
+  }
+  lua_pushvalue(L, key);
+  lua_pushvalue(L, -4);
+  lua_rawset(L, -3);
+  lua_pop(L, 3);
+}
+
+void front_list_box(lua_State *L, int box) {
+  box = lua_absindex(L, box);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &boxes_key);
+  lua_pushvalue(L, box);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  lua_pop(L, 1);
+}
+
+/* Stack: box. What its owner holds is loaded here. */
+static void load(lua_State *L, Front *f) {
+  int at = lua_gettop(L);
+  Box *box = lua_touserdata(L, at);
+  bool has_owner = lua_getiuservalue(L, at, BOX_OWNER) == LUA_TTABLE;
+  if (box->kind == BOX_RECORD) {
+    record_load(L, f, at);
+    lua_getiuservalue(L, at, BOX_VALUE);
+  } else if (box_is_assigned(f, box)) {
+    box_load(L, f, at);
+  } else {
+    lua_pushfstring(L,
+                    "'%s' has no value on some path to here; give it one where the table is made",
+                    box_name(L, at));
+    front_push_missing(L);
+  }
+  if (has_owner) {
+    lua_getiuservalue(L, at, BOX_KEY);
+    lua_insert(L, -2);
+    lua_rawset(L, at + 1);
+  }
+  box->loaded_at = ++f->clock;
+  lua_settop(L, at);
+}
+
+void front_reload(lua_State *L, Front *f, uint64_t since) {
+  if (f->n_boxes == 0 || f->dead) {
+    return;
+  }
+  luaL_checkstack(L, 24, NULL);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &boxes_key);
+  front_at(L, f);
+  for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
+    const Box *box = box_test(L, -1);
+    if (box != NULL && box->loaded_at > since && !box->is_gone) {
+      load(L, f);
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 2);
+}
+
+void front_forget_field(lua_State *L, int t, int key) {
+  Box *box = push_box(L, t, key);
+  if (box != NULL) {
+    box->is_gone = true;
+    lua_pushnil(L);
+    keep_box(L, t, key);
+  }
+  lua_pop(L, 1);
+}
+
+void front_forget_fields(lua_State *L, int t) {
+  t = lua_absindex(L, t);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
+  lua_pushvalue(L, t);
+  if (lua_rawget(L, -2) == LUA_TTABLE) {
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+      ((Box *)lua_touserdata(L, -1))->is_gone = true;
+      lua_pop(L, 1);
+    }
+    lua_pushvalue(L, t);
+    lua_pushnil(L);
+    lua_rawset(L, -4);
+  }
+  lua_pop(L, 2);
+}
+
+bool front_changed_since(lua_State *L, int t, uint64_t at) {
+  bool changed = false;
+  t = lua_absindex(L, t);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
+  lua_pushvalue(L, t);
+  if (lua_rawget(L, -2) == LUA_TTABLE) {
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+      changed = changed || ((const Box *)lua_touserdata(L, -1))->stored_at > at;
+      lua_pop(L, 1);
+    }
+  }
+  lua_pop(L, 2);
+  return changed;
+}
+
+/* --- a field becomes a variable ------------------------------------------------------------------------ */
+
+/* Pushes "best.value" for the table that messages call "local 'best'", or "best[1]". */
+static const char *push_name(lua_State *L, int desc, int key) {
+  const char *what = lua_tostring(L, desc);
+  const char *quote = what == NULL ? NULL : strchr(what, '\'');
+  size_t len = quote == NULL ? 0 : strcspn(quote + 1, "'");
+  lua_pushlstring(L, quote == NULL ? "table" : quote + 1, quote == NULL ? 5 : len);
+  bool is_word = lua_type(L, key) == LUA_TSTRING;
+  lua_pushvalue(L, key);
+  luaL_tolstring(L, -1, NULL);
+  lua_pushfstring(L, is_word ? "%s.%s" : "%s[%s]", lua_tostring(L, -3), lua_tostring(L, -1));
+  lua_replace(L, -4);
+  lua_pop(L, 2);
+  return lua_tostring(L, -1);
+}
+
+void front_push_before(lua_State *L, Front *f, int t, int key, CtVal op) {
+  const Box *box = push_box(L, t, key);
+  bool is_box = box != NULL && box->kind == BOX_VAR && box_is_assigned(f, box);
+  CtVal var = is_box ? box->var : record_variable(L, f, t, key);
+  lua_pop(L, 1);
+  if (var != 0) {
+    value_push(L, ct_ir_get_before(f->ir, var, op));
+  } else {
+    lua_pushvalue(L, key);
+    lua_rawget(L, t);
+  }
+}
+
+static bool may_vary(lua_State *L, int idx) { return lua_isnil(L, idx) || front_is_scalar(L, idx); }
+
+/* Makes a box for the field, whose value is at the top, popped; pushes the box. */
+static Box *begin_field(lua_State *L, Front *f, int t, int key, const char *name, CtVal op) {
+  int value = lua_gettop(L);
+  bool is_record = lua_istable(L, value);
+  Box *box = box_push(L, f, is_record ? BOX_RECORD : BOX_VAR, name);
+  box->line = front_birth_line(L, t);
+  lua_pushvalue(L, t);
+  lua_setiuservalue(L, value + 1, BOX_OWNER);
+  lua_pushvalue(L, key);
+  lua_setiuservalue(L, value + 1, BOX_KEY);
+  if (is_record) {
+    record_begin(L, f, value + 1, value, op);
+  } else {
+    box_begin(L, f, value + 1, value, op);
+  }
+  lua_pushvalue(L, value + 1);
+  keep_box(L, t, key);
+  front_list_box(L, value + 1);
+  f->n_boxes++;
+  lua_remove(L, value);
+  return box;
+}
+
+void front_field_begin(lua_State *L, Front *f, int t, int key, const char *name, bool has_value) {
+  bool is_cell = box_test(L, t) != NULL;
+  if (is_cell != lua_isnil(L, key)) { /* another object than the trace before has met there */
+    return;
+  }
+  if (is_cell) {
+    box_begin_cell(L, f, t);
+    return;
+  }
+  Since since = front_since(f, L, front_birth(L, t));
+  if (!since.any || since.op == 0) {
+    return;
+  }
+  bool has_box = push_box(L, t, key) != NULL;
+  lua_pop(L, 1);
+  lua_pushvalue(L, key);
+  lua_rawget(L, t);
+  bool fits = has_value != lua_isnil(L, -1);
+  if (!has_box && fits && (may_vary(L, -1) || record_is(L, f, -1))) {
+    begin_field(L, f, t, key, name, since.op);
+    load(L, f);
+  }
+  lua_pop(L, 1);
+}
+
+/* --- a field is assigned ----------------------------------------------------------------------------------- */
+
+/* Lua's own value, the same as before: 1 and 1.0 are two. */
+static bool is_same(lua_State *L, int a, int b) {
+  return lua_rawequal(L, a, b) && lua_isinteger(L, a) == lua_isinteger(L, b);
+}
+
+static int fail_host(lua_State *L, const char *name) {
+  return diag_error(L,
+                    "'%s' belongs to a table that the kernel did not make, and is changed under a "
+                    "run-time condition; copy the table inside the kernel first",
+                    name);
+}
+
+/* Of a table that this trace made, under a condition. The value is at `value`, the old one at `old`. */
+static void check_value(lua_State *L, Front *f, int t, int key, int value, int old,
+                        const char *name) {
+  int line = front_birth_line(L, t);
+  if (lua_isnil(L, value)) {
+    diag_error(L,
+               "'%s' of the table of line %d is set to nil under a run-time condition; give it a "
+               "number that means nothing, such as -1",
+               name, line);
+  }
+  if (lua_isnil(L, old) && (lua_isinteger(L, key) || lua_istable(L, value))) {
+    diag_error(L,
+               "'%s' of the table of line %d gets its first value under a run-time condition; give "
+               "it one where the table is made",
+               name, line);
+  }
+  bool fits = (front_is_scalar(L, value) && may_vary(L, old)) ||
+              (record_is(L, f, value) && record_is(L, f, old));
+  if (!fits) {
+    diag_error(L,
+               "'%s' of the table of line %d holds %s and is given %s under a run-time condition; "
+               "a field can change between numbers, booleans, and tables that the kernel made",
+               name, line, diag_push_kind(L, old), diag_push_kind(L, value));
+  }
+}
+
+static int fail_place(lua_State *L, int t, const char *name) {
+  return diag_error(L,
+                    "'%s' of the table of line %d is changed in the right side of 'and' or 'or'; "
+                    "write an 'if'",
+                    name, front_birth_line(L, t));
+}
+
+/* The box of the field, pushed, a variable from before the oldest condition on. */
+static void need_box(lua_State *L, Front *f, int t, int key, int old, Since since,
+                     const char *name) {
+  if (push_box(L, t, key) != NULL) {
+    return;
+  }
+  lua_pop(L, 1);
+  bool is_record = lua_istable(L, old);
+  if (since.op == 0) {
+    fail_place(L, t, name);
+  }
+  if (is_record || since.loop != NULL) {
+    front_learn(L, f, since.place, t, key, name, !lua_isnil(L, old), LEARNT_VALUE);
+  }
+  if (is_record) {
+    diag_error(L, "'%s' is given another table under a run-time condition", name);
+  }
+  lua_pushvalue(L, old);
+  begin_field(L, f, t, key, name, since.op);
+}
+
+static void store(lua_State *L, Front *f, int t, int key, int value, int desc, Since since) {
+  int top = lua_gettop(L);
+  const char *name = push_name(L, desc, key);
+  uint64_t born = front_birth(L, t);
+  if (born <= f->began) {
+    fail_host(L, name);
+  }
+  lua_pushvalue(L, key);
+  lua_rawget(L, t);
+  front_check_missing(L, top + 2);
+  front_check_missing(L, value);
+  check_value(L, f, t, key, value, top + 2, name);
+  f->touched = born < f->touched ? born : f->touched;
+  need_box(L, f, t, key, top + 2, since, name);
+  Box *box = lua_touserdata(L, -1);
+  if (box->kind == BOX_RECORD) {
+    record_bind(L, f, top + 3, value);
+    lua_pushvalue(L, key);
+    lua_pushvalue(L, value);
+    lua_rawset(L, t);
+    box->loaded_at = ++f->clock;
+  } else {
+    box_store(L, f, top + 3, value);
+    load(L, f);
+  }
+  box->stored_at = ++f->clock;
+  lua_settop(L, top);
+}
+
+bool front_set_field(lua_State *L, Front *f, int t, int key, int value, int desc) {
+  int top = lua_gettop(L);
+  luaL_checkstack(L, 24, NULL);
+  lua_pushvalue(L, key);
+  lua_rawget(L, t);
+  bool is_new = lua_isnil(L, -1);
+  if (is_new && luaL_getmetafield(L, t, "__newindex") != LUA_TNIL) {
+    lua_settop(L, top);
+    return false;
+  }
+  Since since = front_since(f, L, front_birth(L, t));
+  bool same = since.any && is_same(L, -1, value) && push_box(L, t, key) == NULL;
+  lua_settop(L, top);
+  if (same) {
+    return true;
+  }
+  if (since.any) {
+    store(L, f, t, key, value, desc, since);
+  } else {
+    front_note_change(L, t);
+    front_touch_state(f, front_birth(L, t));
+    front_forget_field(L, t, key);
+  }
+  record_changed(L, f, t, key, value);
+  return since.any;
+}
+
+void front_begin_fields(lua_State *L, Front *f) {
+  f->n_boxes = 0;
+  front_new_table(L, &fields_key, NULL);
+  front_new_table(L, &boxes_key, NULL);
+}
+
+void front_open_fields(lua_State *L) { open_missing(L); }

@@ -1,0 +1,263 @@
+/* front_learn.c: conditions that are newer than something, and what a trace learns for its repetition.
+
+   What a loop of the kernel changes must be a variable before the loop begins, but the trace meets the change only
+   in the loop's body. So it notes which object and key changed under which condition, and the kernel is traced once
+   more: the repetition makes the variable where that condition begins (front_field.c). Objects are known again by
+   the line of their birth, by their keys, and by how many of these were born there before. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/state/diag.h"
+#include "interp/trace/front_state.h"
+#include "front_parts.h"
+#include "front_trace.h"
+
+/* Tables in the registry:
+     ids       object -> number; weak; of the running trace
+     counts    place -> how many objects were born there in this trace
+     live      number -> object, of those that the trace before has learnt of
+     learnt    place -> list of {number, key, name, whether the field had a value}; lasts from trace to trace of one kernel
+     kinds     number -> LEARNT_VALUE or LEARNT_RECORD; likewise */
+static char ids_key, counts_key, live_key, learnt_key, kinds_key;
+
+enum { LINE_BITS = 20 };
+
+/* --- conditions ------------------------------------------------------------------------------------ */
+
+/* Threads that have left this frame's code go on behind it. Those that left the kernel, or a turn of its loop, see
+   nothing more of what was born there. */
+static bool is_left(const Frame *frame) {
+  return frame->pending && !frame->is_kernel && !(frame->kind == FRAME_LOOP && frame->runtime);
+}
+
+static void look(Since *since, const Frame *frame, uint64_t born) {
+  if (frame->runtime && frame->runtime_at > born && frame->runtime_at <= since->at) {
+    since->any = true;
+    since->at = frame->runtime_at;
+    since->op = frame->kind == FRAME_LOGIC ? 0 : frame->op;
+    since->place = frame->place;
+  }
+  if (is_left(frame) && frame->pending_at > born && frame->pending_at <= since->at) {
+    since->any = true;
+    since->at = frame->pending_at;
+    since->op = frame->pending_op;
+    since->place = frame->pending_place;
+  }
+  if (frame->kind == FRAME_LOOP && frame->runtime && frame->runtime_at > born) {
+    since->loop = frame;
+  }
+}
+
+Since front_since(Front *f, lua_State *L, uint64_t born) {
+  Since since = {.at = UINT64_MAX};
+  if (f->ir == NULL && f->n_static == 0) {
+    return since;
+  }
+  for (const Co *co = front_co(f, L); co != NULL; co = co->resumer) {
+    for (const Frame *frame = co->top; frame != NULL; frame = frame->parent) {
+      if (frame->runtime && frame->runtime_at <= born) {
+        return since; /* nothing leads from outside of this one to what was born in it */
+      }
+      look(&since, frame, born);
+    }
+  }
+  return since;
+}
+
+/* --- places and numbers ------------------------------------------------------------------------------ */
+
+static uint64_t mix(uint64_t hash, const char *text, uint64_t number) {
+  for (const char *s = text; *s != '\0'; s++) {
+    hash = (hash ^ (unsigned char)*s) * 1099511628211u;
+  }
+  hash = (hash ^ number) * 1099511628211u;
+  return hash ^ hash >> 29;
+}
+
+static uint64_t with_line(uint64_t hash, int line) {
+  return hash << LINE_BITS | ((uint64_t)line & ((1u << LINE_BITS) - 1));
+}
+
+uint64_t front_place(lua_State *L) {
+  lua_Debug ar;
+  if (!diag_find_script(L, &ar)) {
+    return 0;
+  }
+  return with_line(mix(14695981039346656037u, ar.short_src, (uint64_t)ar.currentline),
+                   ar.currentline);
+}
+
+uint64_t front_local(lua_State *L, const char *name, int line) {
+  lua_Debug ar;
+  bool found = diag_find_script(L, &ar);
+  return mix(mix(1, found ? ar.short_src : "", (uint64_t)line), name, 2);
+}
+
+static int push_at(lua_State *L, const void *table, uint64_t key) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, table);
+  int type = lua_rawgeti(L, -1, (lua_Integer)key);
+  lua_remove(L, -2);
+  return type;
+}
+
+/* Pops the value. */
+static void put_at(lua_State *L, const void *table, uint64_t key) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, table);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, (lua_Integer)key);
+  lua_pop(L, 1);
+}
+
+enum { MAX_KEYS = 64 };
+
+/* Of the keys of the table at idx, in whatever order they come. */
+static uint64_t hash_keys(lua_State *L, int idx) {
+  uint64_t sum = 0;
+  int n = 0;
+  if (!lua_istable(L, idx)) {
+    return 1;
+  }
+  lua_pushnil(L);
+  while (lua_next(L, idx) != 0) {
+    lua_pop(L, 1);
+    sum += lua_type(L, -1) == LUA_TSTRING ? mix(2, lua_tostring(L, -1), 0)
+                                          : mix(3, "", (uint64_t)lua_tointeger(L, -1));
+    if (++n == MAX_KEYS) {
+      lua_pop(L, 1);
+      return 4;
+    }
+  }
+  return sum;
+}
+
+static uint64_t next_number(lua_State *L, int object) {
+  uint64_t first = front_place(L);
+  int line = (int)(first & ((1u << LINE_BITS) - 1));
+  uint64_t place = mix(first, "", hash_keys(L, object));
+  push_at(L, &counts_key, place);
+  lua_Integer n = lua_tointeger(L, -1) + 1;
+  lua_pop(L, 1);
+  lua_pushinteger(L, n);
+  put_at(L, &counts_key, place);
+  return with_line(mix(place, "", (uint64_t)n), line);
+}
+
+void front_number(lua_State *L) {
+  int object = lua_gettop(L);
+  uint64_t number = next_number(L, object);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &ids_key);
+  lua_pushvalue(L, object);
+  lua_pushinteger(L, (lua_Integer)number);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+  if (front_learnt_kind(L, number) != LEARNT_NOTHING) {
+    lua_pushvalue(L, object);
+    put_at(L, &live_key, number);
+  }
+}
+
+uint64_t front_number_of(lua_State *L, int idx) {
+  idx = lua_absindex(L, idx);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &ids_key);
+  lua_pushvalue(L, idx);
+  lua_rawget(L, -2);
+  uint64_t number = (uint64_t)lua_tointeger(L, -1);
+  lua_pop(L, 2);
+  return number;
+}
+
+int front_birth_line(lua_State *L, int idx) {
+  return (int)(front_number_of(L, idx) & ((1u << LINE_BITS) - 1));
+}
+
+/* --- learning ------------------------------------------------------------------------------------------ */
+
+LearntKind front_learnt_kind(lua_State *L, uint64_t number) {
+  push_at(L, &kinds_key, number);
+  LearntKind kind = (LearntKind)lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  return kind;
+}
+
+void front_learn_kind(lua_State *L, Front *f, uint64_t number, LearntKind kind) {
+  if (front_learnt_kind(L, number) < kind) {
+    lua_pushinteger(L, kind);
+    put_at(L, &kinds_key, number);
+  }
+  f->again = true;
+}
+
+void front_learn(lua_State *L, Front *f, uint64_t place, int object, int key, const char *name,
+                 bool has_value, LearntKind kind) {
+  object = lua_absindex(L, object);
+  key = lua_absindex(L, key);
+  uint64_t number = front_number_of(L, object);
+  if (push_at(L, &learnt_key, place) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    put_at(L, &learnt_key, place);
+  }
+  lua_createtable(L, 4, 0);
+  lua_pushinteger(L, (lua_Integer)number);
+  lua_rawseti(L, -2, 1);
+  lua_pushvalue(L, key);
+  lua_rawseti(L, -2, 2);
+  lua_pushstring(L, name);
+  lua_rawseti(L, -2, 3);
+  lua_pushboolean(L, has_value);
+  lua_rawseti(L, -2, 4);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  lua_pop(L, 1);
+  front_learn_kind(L, f, number, kind);
+}
+
+/* Stack: {number, key, name}, popped. */
+static void apply(lua_State *L, Front *f) {
+  int row = lua_gettop(L);
+  lua_rawgeti(L, row, 1);
+  if (push_at(L, &live_key, (uint64_t)lua_tointeger(L, -1)) != LUA_TNIL) {
+    lua_rawgeti(L, row, 2);
+    lua_rawgeti(L, row, 3);
+    lua_rawgeti(L, row, 4);
+    front_field_begin(L, f, row + 2, row + 3, lua_tostring(L, row + 4), lua_toboolean(L, row + 5));
+  }
+  lua_settop(L, row - 1);
+}
+
+void front_enter(lua_State *L, Front *f, Frame *frame) {
+  luaL_checkstack(L, 16, NULL);
+  frame->place = front_place(L);
+  if (push_at(L, &learnt_key, frame->place) == LUA_TTABLE) {
+    for (lua_Integer i = 1; lua_rawgeti(L, -1, i) == LUA_TTABLE; i++) {
+      apply(L, f);
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  if (frame->kind == FRAME_LOOP) {
+    front_reload(L, f, 0);
+  }
+}
+
+/* --- traces and their repetitions ------------------------------------------------------------------------ */
+
+enum { MAX_TRACES = 64 };
+
+void front_begin_learning(lua_State *L) { front_of(L)->n_traces = 0; }
+
+bool front_goes_again(lua_State *L) {
+  const Front *f = front_of(L);
+  return f->again && f->n_traces < MAX_TRACES;
+}
+
+void front_begin_numbers(lua_State *L) {
+  Front *f = front_of(L);
+  if (f->n_traces++ == 0) {
+    front_new_table(L, &learnt_key, NULL);
+    front_new_table(L, &kinds_key, NULL);
+  }
+  front_new_table(L, &ids_key, "k");
+  front_new_table(L, &counts_key, NULL);
+  front_new_table(L, &live_key, NULL);
+}

@@ -1,0 +1,575 @@
+/* front_record.c: locals, results and fields that hold one table or another, by path of the kernel.
+
+   Their Box has a *node*: a Lua table that mirrors the record, key by key. A number or boolean of the record is a
+   variable of the kernel there, a table is a node again, and everything else is static: the same on every path.
+   Binding a table stores its fields into the variables. Where paths meet, a new table is made of the variables. It
+   stands for the tables that were bound on these paths, the node's *family*, but it is none of them. So a change of
+   one makes the others stale: it raises an error to use them, never an old value. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/state/diag.h"
+#include "interp/trace/front_state.h"
+#include "front_parts.h"
+
+/* Parts of a node, by keys that no record has: its metatable, its keys in order, the list of tables that were bound
+   to it, the one that is bound now, the box, and what is stale: key -> text of why. */
+static char meta_key, order_key, family_key, current_key, box_key, stale_key;
+/* Tables in the registry, of the running trace:
+     nodes     table -> {node = true}, where it is or was bound
+     reads     table -> clock of its last read, of tables in `nodes` */
+static char nodes_key, reads_key;
+
+enum { MAX_NESTED = 20 };
+
+/* --- which tables are records ------------------------------------------------------------------------- */
+
+bool record_is(lua_State *L, const Front *f, int idx) {
+  return lua_istable(L, idx) && front_birth(L, idx) > f->began;
+}
+
+static bool comes_first(lua_State *L, int a, int b) {
+  bool is_number = lua_type(L, a) == LUA_TNUMBER;
+  if (is_number != (lua_type(L, b) == LUA_TNUMBER)) {
+    return is_number;
+  }
+  return lua_compare(L, a, b, LUA_OPLT) != 0;
+}
+
+/* Puts the key at the top, popped, into its place in the list at `list`. */
+static void insert_key(lua_State *L, int list) {
+  int key = lua_gettop(L);
+  lua_Integer i = (lua_Integer)lua_rawlen(L, list);
+  for (; i > 0; i--) {
+    lua_rawgeti(L, list, i);
+    if (!comes_first(L, key, key + 1)) {
+      break;
+    }
+    lua_rawseti(L, list, i + 1);
+  }
+  lua_settop(L, key);
+  lua_rawseti(L, list, i + 1);
+}
+
+/* Pushes the list of the record's keys, in order: the text of a kernel depends on it. */
+static void push_keys(lua_State *L, int record, const char *name) {
+  lua_newtable(L);
+  int list = lua_gettop(L);
+  lua_pushnil(L);
+  while (lua_next(L, record) != 0) {
+    lua_pop(L, 1);
+    if (lua_type(L, -1) != LUA_TSTRING && lua_type(L, -1) != LUA_TNUMBER) {
+      diag_error(L, "'%s' has %s as a key under a run-time condition; use names or numbers", name,
+                 diag_push_kind(L, -1));
+    }
+    lua_pushvalue(L, -1);
+    insert_key(L, list);
+  }
+}
+
+/* --- nodes ------------------------------------------------------------------------------------------------ */
+
+/* Pushes a part of the node. */
+static int get_part(lua_State *L, int node, char *part) { return lua_rawgetp(L, node, part); }
+
+/* Pops the part's value. */
+static void put_part(lua_State *L, int node, char *part) {
+  node = lua_absindex(L, node);
+  lua_rawsetp(L, node, part);
+}
+
+static const char *push_field_name(lua_State *L, const char *name, int key) {
+  bool is_word = lua_type(L, key) == LUA_TSTRING;
+  lua_pushvalue(L, key);
+  luaL_tolstring(L, -1, NULL);
+  lua_pushfstring(L, is_word ? "%s.%s" : "%s[%s]", name, lua_tostring(L, -1));
+  lua_replace(L, -3);
+  lua_pop(L, 1);
+  return lua_tostring(L, -1);
+}
+
+/* The table at idx is bound to the node: a member of its family, and the one that it holds now. */
+static void join_family(lua_State *L, int node, int idx) {
+  get_part(L, node, &family_key);
+  lua_pushvalue(L, idx);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  lua_pop(L, 1);
+  lua_pushvalue(L, idx);
+  put_part(L, node, &current_key);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nodes_key);
+  lua_pushvalue(L, idx);
+  if (lua_rawget(L, -2) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, idx);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, -4);
+  }
+  lua_pushvalue(L, node);
+  lua_pushboolean(L, 1);
+  lua_rawset(L, -3);
+  lua_pop(L, 2);
+}
+
+static void push_node(lua_State *L, int box) {
+  lua_newtable(L);
+  lua_pushvalue(L, box);
+  put_part(L, -2, &box_key);
+  lua_newtable(L);
+  put_part(L, -2, &family_key);
+}
+
+typedef struct Shape { /* of a node that begins */
+  int box;             /* whose it is */
+  const char *name;
+  CtVal op;        /* the variables are stored before it */
+  bool has_values; /* else they have none yet */
+  int depth;
+} Shape;
+
+static void begin_node(lua_State *L, Front *f, const Shape *shape, int record);
+
+/* Pushes what the node has for the field whose value is at the top, popped. */
+static void push_part(lua_State *L, Front *f, const Shape *shape, int key) {
+  int value = lua_gettop(L);
+  const Box *root = lua_touserdata(L, shape->box);
+  if (front_is_scalar(L, value)) {
+    Box *leaf = box_push(L, f, BOX_VAR, push_field_name(L, shape->name, key));
+    leaf->line = root->line;
+    leaf->is_result = root->is_result;
+    lua_replace(L, value + 1);
+    if (shape->has_values) {
+      box_begin(L, f, value + 1, value, shape->op);
+    } else if (!root->is_result) {
+      lua_pushnil(L);
+      box_begin(L, f, value + 1, value + 2, 0);
+      lua_pop(L, 1);
+    }
+    lua_replace(L, value);
+  } else if (record_is(L, f, value)) {
+    Shape part = *shape;
+    part.name = push_field_name(L, shape->name, key);
+    part.depth++;
+    begin_node(L, f, &part, value);
+    lua_replace(L, value);
+    lua_settop(L, value);
+  }
+}
+
+/* Pushes a node of the shape of the record. */
+static void begin_node(lua_State *L, Front *f, const Shape *shape, int record) {
+  luaL_checkstack(L, 16, NULL);
+  if (shape->depth > MAX_NESTED) {
+    diag_error(L, "'%s' holds tables deeper than %d levels", shape->name, MAX_NESTED);
+  }
+  push_node(L, shape->box);
+  int node = lua_gettop(L);
+  if (lua_getmetatable(L, record)) {
+    put_part(L, node, &meta_key);
+  }
+  push_keys(L, record, shape->name);
+  for (lua_Integer i = 1; lua_rawgeti(L, node + 1, i) != LUA_TNIL; i++) {
+    if (shape->has_values) {
+      front_push_before(L, f, record, node + 2, shape->op);
+    } else {
+      lua_pushvalue(L, node + 2);
+      lua_rawget(L, record);
+    }
+    front_check_missing(L, -1);
+    push_part(L, f, shape, node + 2);
+    lua_rawset(L, node);
+  }
+  lua_settop(L, node + 1);
+  put_part(L, node, &order_key);
+  if (shape->has_values) {
+    join_family(L, node, record);
+  }
+}
+
+void record_begin(lua_State *L, Front *f, int box, int record, CtVal op) {
+  box = lua_absindex(L, box);
+  record = lua_absindex(L, record);
+  ((Box *)lua_touserdata(L, box))->kind = BOX_RECORD;
+  Shape shape = {.box = box, .name = box_name(L, box), .op = op, .has_values = true};
+  begin_node(L, f, &shape, record);
+  lua_setiuservalue(L, box, BOX_NODE);
+  lua_pushvalue(L, record);
+  lua_setiuservalue(L, box, BOX_VALUE);
+  f->n_records++;
+}
+
+/* --- binding ------------------------------------------------------------------------------------------------ */
+
+static int fail_shape(lua_State *L, const char *name, const char *what) {
+  return diag_error(L,
+                    "'%s' %s on one path but not on the other; give tables the same keys on every "
+                    "path",
+                    name, what);
+}
+
+static void check_keys(lua_State *L, int node, int record, const char *name) {
+  lua_pushnil(L);
+  while (lua_next(L, record) != 0) {
+    lua_pop(L, 1);
+    lua_pushvalue(L, -1);
+    if (lua_rawget(L, node) == LUA_TNIL) {
+      fail_shape(L, push_field_name(L, name, lua_gettop(L) - 1), "has a value");
+    }
+    lua_pop(L, 1);
+  }
+  bool has_meta = lua_getmetatable(L, record) != 0;
+  if (!has_meta) {
+    lua_pushnil(L);
+  }
+  get_part(L, node, &meta_key);
+  if (!lua_rawequal(L, -1, -2)) {
+    diag_error(L, "'%s' has one metatable on one path and another on the other", name);
+  }
+  lua_pop(L, 2);
+}
+
+static void store_node(lua_State *L, Front *f, int node, int record, const char *name);
+
+/* The value at the top, popped, is stored into the part of the node that is below it, popped too. */
+static void store_part(lua_State *L, Front *f, const char *name) {
+  int value = lua_gettop(L);
+  int part = value - 1;
+  if (box_test(L, part) != NULL) {
+    if (!front_is_scalar(L, value)) {
+      diag_error(L, "'%s' is a number or boolean on one path but %s on another", name,
+                 diag_push_kind(L, value));
+    }
+    box_store(L, f, part, value);
+  } else if (lua_istable(L, part) && record_is(L, f, value)) {
+    store_node(L, f, part, value, name);
+  } else if (!lua_rawequal(L, part, value)) {
+    diag_error(
+        L,
+        "'%s' is %s on one path but %s on another; a run-time branch can only choose between "
+        "numbers, booleans, and tables of these that the kernel made",
+        name, diag_push_kind(L, part), diag_push_kind(L, value));
+  }
+  lua_settop(L, part - 1);
+}
+
+static void store_node(lua_State *L, Front *f, int node, int record, const char *name) {
+  luaL_checkstack(L, 16, NULL);
+  int top = lua_gettop(L);
+  check_keys(L, node, record, name);
+  get_part(L, node, &order_key);
+  for (lua_Integer i = 1; lua_rawgeti(L, top + 1, i) != LUA_TNIL; i++) {
+    int key = top + 2;
+    const char *field = push_field_name(L, name, key);
+    lua_pushvalue(L, key);
+    lua_rawget(L, node);
+    lua_pushvalue(L, key);
+    if (lua_rawget(L, record) == LUA_TNIL) {
+      fail_shape(L, field, "has a value");
+    }
+    front_check_missing(L, -1);
+    store_part(L, f, field);
+    lua_settop(L, top + 1);
+  }
+  lua_settop(L, top);
+  join_family(L, node, record);
+}
+
+/* Pushes the node of the box; one of the record's shape if it has none yet. */
+static void need_node(lua_State *L, Front *f, int box, int record) {
+  if (lua_getiuservalue(L, box, BOX_NODE) == LUA_TNIL) {
+    lua_pop(L, 1);
+    Shape shape = {.box = box, .name = box_name(L, box)};
+    begin_node(L, f, &shape, record);
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, box, BOX_NODE);
+    f->n_records++;
+  }
+}
+
+/* A table from before the loop that is changed in it before it is bound would change in the next turn what it is
+   bound to. */
+static void check_turns(lua_State *L, Front *f, int box, int record) {
+  Since since = front_since(f, L, ((const Box *)lua_touserdata(L, box))->born);
+  bool is_older = since.loop != NULL && front_birth(L, record) < since.loop->runtime_at;
+  if (is_older && front_changed_since(L, record, since.loop->runtime_at)) {
+    diag_error(
+        L,
+        "the table of line %d is changed in this loop and then assigned to '%s', which would "
+        "change with it in the next turn; assign a copy: {...}",
+        front_birth_line(L, record), box_name(L, box));
+  }
+}
+
+void record_bind(lua_State *L, Front *f, int box, int record) {
+  box = lua_absindex(L, box);
+  record = lua_absindex(L, record);
+  int top = lua_gettop(L);
+  check_turns(L, f, box, record);
+  front_at(L, f);
+  need_node(L, f, box, record);
+  store_node(L, f, top + 1, record, box_name(L, box));
+  lua_pushnil(L);
+  put_part(L, top + 1, &stale_key);
+  lua_pushvalue(L, record);
+  lua_setiuservalue(L, box, BOX_VALUE);
+  Box *b = lua_touserdata(L, box);
+  box_set_assigned(f, b);
+  b->loaded_at = b->stored_at = ++f->clock;
+  lua_settop(L, top);
+}
+
+/* --- loading ------------------------------------------------------------------------------------------------- */
+
+static void push_record(lua_State *L, Front *f, int node);
+
+/* Pushes what the node's field holds here. */
+static void push_field(lua_State *L, Front *f, int node, int key) {
+  int top = lua_gettop(L);
+  if (get_part(L, node, &stale_key) == LUA_TTABLE) {
+    lua_pushvalue(L, key);
+    if (lua_rawget(L, top + 1) != LUA_TNIL) {
+      front_push_missing(L);
+      lua_replace(L, top + 1);
+      return;
+    }
+  }
+  lua_settop(L, top);
+  lua_pushvalue(L, key);
+  lua_rawget(L, node);
+  if (box_test(L, top + 1) != NULL) {
+    box_load(L, f, top + 1);
+    lua_replace(L, top + 1);
+  } else if (lua_istable(L, top + 1)) {
+    push_record(L, f, top + 1);
+    lua_replace(L, top + 1);
+  }
+}
+
+/* Pushes a new table of what the node holds here. */
+static void push_record(lua_State *L, Front *f, int node) {
+  luaL_checkstack(L, 16, NULL);
+  int top = lua_gettop(L);
+  lua_newtable(L);
+  get_part(L, node, &order_key);
+  for (lua_Integer i = 1; lua_rawgeti(L, top + 2, i) != LUA_TNIL; i++) {
+    push_field(L, f, node, top + 3);
+    lua_rawset(L, top + 1);
+  }
+  lua_settop(L, top + 1);
+  if (get_part(L, node, &meta_key) != LUA_TNIL) {
+    lua_setmetatable(L, top + 1);
+  }
+  lua_settop(L, top + 1);
+  front_set_birth(L, f);
+  join_family(L, node, top + 1);
+}
+
+void record_load(lua_State *L, Front *f, int box) {
+  Box *b = lua_touserdata(L, box);
+  int top = lua_gettop(L);
+  if (lua_getiuservalue(L, box, BOX_NODE) != LUA_TTABLE || !box_is_assigned(f, b)) {
+    lua_pushfstring(L, "'%s' has no value on some path to here; give it one where it is declared",
+                    box_name(L, box));
+    front_push_missing(L);
+  } else {
+    push_record(L, f, top + 1);
+  }
+  lua_setiuservalue(L, box, BOX_VALUE);
+  b->loaded_at = ++f->clock;
+  lua_settop(L, top);
+}
+
+/* --- changes -------------------------------------------------------------------------------------------------- */
+
+/* Pushes the nodes of the table at idx; false, and pushes nothing: it has none. */
+static bool push_nodes(lua_State *L, const Front *f, int idx) {
+  if (f->n_records == 0) {
+    return false;
+  }
+  idx = lua_absindex(L, idx);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nodes_key);
+  lua_pushvalue(L, idx);
+  lua_rawget(L, -2);
+  lua_remove(L, -2);
+  if (lua_istable(L, -1)) {
+    return true;
+  }
+  lua_pop(L, 1);
+  return false;
+}
+
+void record_note_read(lua_State *L, Front *f, int t) {
+  if (push_nodes(L, f, t)) {
+    lua_pop(L, 1);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
+    lua_pushvalue(L, t);
+    lua_pushinteger(L, (lua_Integer)++f->clock);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+  }
+}
+
+static uint64_t last_read(lua_State *L, int t) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
+  lua_pushvalue(L, t);
+  lua_rawget(L, -2);
+  uint64_t at = (uint64_t)lua_tointeger(L, -1);
+  lua_pop(L, 2);
+  return at;
+}
+
+/* Was what was born at `born` and read at `read` read in an earlier part of a loop that goes on? */
+static bool is_read_in_loop(lua_State *L, Front *f, uint64_t born, uint64_t read) {
+  Since since = front_since(f, L, born);
+  return since.loop != NULL && read > since.loop->runtime_at;
+}
+
+static const char *push_stale(lua_State *L, int node, int changed) {
+  get_part(L, node, &box_key);
+  const char *name = box_name(L, -1);
+  lua_Debug ar;
+  int line = diag_find_script(L, &ar) ? ar.currentline : 0;
+  lua_pushfstring(L,
+                  "line %d changes the table of line %d, which may be this one: '%s' holds one or "
+                  "another by path; assign a copy to it, {...}, or use one name only",
+                  line, front_birth_line(L, changed), name);
+  lua_remove(L, -2);
+  return lua_tostring(L, -1);
+}
+
+/* The table no longer tells what its field holds. */
+static void spoil(lua_State *L, int t, int key, int message) {
+  lua_pushvalue(L, key);
+  lua_pushvalue(L, message);
+  front_push_missing(L);
+  lua_rawset(L, t);
+  front_forget_field(L, t, key);
+}
+
+/* The members of the node's family but the table at t, whose field changes. */
+static void spoil_others(lua_State *L, Front *f, int node, int t, int key) {
+  int top = lua_gettop(L);
+  push_stale(L, node, t);
+  get_part(L, node, &family_key);
+  for (lua_Integer i = 1; lua_rawgeti(L, top + 2, i) != LUA_TNIL; i++) {
+    if (!lua_rawequal(L, -1, t)) {
+      if (is_read_in_loop(L, f, front_birth(L, -1), last_read(L, lua_gettop(L)))) {
+        diag_error(L, "%s", lua_tostring(L, top + 1));
+      }
+      spoil(L, top + 3, key, top + 1);
+    }
+    lua_settop(L, top + 2);
+  }
+  lua_settop(L, top);
+}
+
+/* The node does not know what its field holds: for the reason at the top, popped. */
+static void put_stale(lua_State *L, int node, int key) {
+  int why = lua_gettop(L);
+  if (get_part(L, node, &stale_key) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    put_part(L, node, &stale_key);
+  }
+  lua_pushvalue(L, key);
+  lua_pushvalue(L, why);
+  lua_rawset(L, -3);
+  lua_settop(L, why - 1);
+}
+
+/* The table at t, of the node, changes: stores the new value where it is bound now. */
+static void follow(lua_State *L, Front *f, int node, int t, int key, int value) {
+  int top = lua_gettop(L);
+  get_part(L, node, &box_key);
+  Box *box = lua_touserdata(L, -1);
+  get_part(L, node, &current_key);
+  if (lua_rawequal(L, -1, t)) {
+    const char *name = push_field_name(L, box_name(L, top + 1), key);
+    lua_pushvalue(L, key);
+    if (lua_rawget(L, node) == LUA_TNIL || lua_isnil(L, value)) {
+      fail_shape(L, name, "has a value");
+    }
+    lua_pushvalue(L, value);
+    store_part(L, f, name);
+    box->stored_at = ++f->clock;
+  } else {
+    const char *message = push_stale(L, node, t);
+    if (is_read_in_loop(L, f, box->born, box->read_at)) {
+      diag_error(L, "%s", message);
+    }
+    put_stale(L, node, key);
+  }
+  lua_settop(L, top);
+}
+
+void record_changed(lua_State *L, Front *f, int t, int key, int value) {
+  int top = lua_gettop(L);
+  luaL_checkstack(L, 24, NULL);
+  if (!push_nodes(L, f, t)) {
+    return;
+  }
+  front_at(L, f);
+  lua_pushnil(L);
+  while (lua_next(L, top + 1) != 0) {
+    lua_pop(L, 1);
+    get_part(L, top + 2, &box_key);
+    bool is_gone = ((const Box *)lua_touserdata(L, -1))->is_gone;
+    lua_pop(L, 1);
+    spoil_others(L, f, top + 2, t, key);
+    if (!is_gone) {
+      follow(L, f, top + 2, t, key, value);
+    }
+  }
+  lua_settop(L, top);
+}
+
+CtVal record_variable(lua_State *L, const Front *f, int t, int key) {
+  int top = lua_gettop(L);
+  CtVal var = 0;
+  if (push_nodes(L, f, t)) {
+    lua_pushnil(L);
+    while (var == 0 && lua_next(L, top + 1) != 0) {
+      lua_pop(L, 1);
+      get_part(L, top + 2, &current_key);
+      bool is_current = lua_rawequal(L, -1, t);
+      lua_pushvalue(L, key);
+      lua_rawget(L, top + 2);
+      const Box *leaf = box_test(L, -1);
+      var = is_current && leaf != NULL ? leaf->var : 0;
+      lua_settop(L, top + 2);
+    }
+  }
+  lua_settop(L, top);
+  return var;
+}
+
+bool record_is_bound(lua_State *L, const Front *f, int t) {
+  bool is = push_nodes(L, f, t);
+  lua_pop(L, is);
+  return is;
+}
+
+/* Pushes the only table that was ever bound to the box, or nil. */
+void record_push_only(lua_State *L, int box) {
+  int top = lua_gettop(L);
+  lua_getiuservalue(L, box, BOX_NODE);
+  get_part(L, top + 1, &family_key);
+  lua_rawgeti(L, top + 2, 1);
+  for (lua_Integer i = 2; lua_rawgeti(L, top + 2, i) != LUA_TNIL; i++) {
+    if (!lua_rawequal(L, -1, top + 3)) {
+      lua_pushnil(L);
+      lua_replace(L, top + 3);
+    }
+    lua_settop(L, top + 3);
+  }
+  lua_settop(L, top + 3);
+  lua_replace(L, top + 1);
+  lua_settop(L, top + 1);
+}
+
+void front_begin_records(lua_State *L, Front *f) {
+  f->n_records = 0;
+  front_new_table(L, &nodes_key, NULL);
+  front_new_table(L, &reads_key, NULL);
+}
